@@ -1,0 +1,76 @@
+// Package client is the narrow part of etcd that the operator uses, and its implementation by clientv3.
+//
+// A Client talks to one member and never to "the cluster": health, hashes and leadership are facts about single members,
+// and a balanced client would answer with somebody else's.
+package client
+
+import (
+	"context"
+	"crypto/tls"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Status is what one member says of itself. Leader, term and indexes are that member's own view.
+type Status struct {
+	ClusterID, MemberID, Leader etcdutil.ID // Leader is zero when the member knows none
+
+	Version        string // of the binary, "3.6.16"
+	StorageVersion string // of the data, "3.6.0"; empty below 3.6
+
+	RaftTerm, RaftIndex, RaftAppliedIndex uint64
+
+	Revision            int64
+	DBSize, DBSizeInUse int64 // bytes
+	Learner             bool
+	Errors              []string // alarms and "no leader", as etcd words them
+}
+
+// MemberList is a linearizable member list: a quorum agreed that this is it.
+type MemberList struct {
+	ClusterID etcdutil.ID
+	Members   []etcdutil.Member
+}
+
+// Hash is the hash of a member's keys up to a revision. Two members' hashes can be compared only when both revisions
+// are equal.
+type Hash struct {
+	Hash            uint32
+	Revision        int64 // the revision that was hashed
+	CompactRevision int64
+}
+
+// Endpoint is where and as whom a member is dialled.
+type Endpoint struct {
+	Address    string      // ip:port or [v6]:port
+	ServerName string      // the DNS name in the member's certificate
+	TLS        *tls.Config // nil for plain; it is cloned and gets ServerName
+}
+
+// Client talks to one member. Every call has a deadline of its own beside the one of its context. It is safe for
+// concurrent use.
+type Client interface {
+	// Status proves that the process answers, nothing more.
+	Status(ctx context.Context) (Status, error)
+	// MemberList reads the list linearizably. A learner refuses it.
+	MemberList(ctx context.Context) (MemberList, error)
+	// ReadLinearizable reads one key that need not exist. Success proves the member, a leader and a quorum.
+	ReadLinearizable(ctx context.Context) error
+	// AddLearner adds a learner. A timeout means unknown: list again and look for the URL.
+	AddLearner(ctx context.Context, peerURL string) (etcdutil.Member, error)
+	// Promote makes a learner a voter.
+	Promote(ctx context.Context, id etcdutil.ID) error
+	// Remove takes a member out of the cluster.
+	Remove(ctx context.Context, id etcdutil.ID) error
+	// MoveLeader hands leadership to another voter. It must be sent to the leader.
+	MoveLeader(ctx context.Context, target etcdutil.ID) error
+	// HashKV hashes the keys up to a revision; 0 means the current one.
+	HashKV(ctx context.Context, revision int64) (Hash, error)
+	// Close ends the connection. Calls in flight fail.
+	Close() error
+}
+
+// Dialer makes clients. Dial must not block: a member that does not answer shows at the first call.
+type Dialer interface {
+	Dial(endpoint Endpoint) (Client, error)
+}

@@ -1,0 +1,80 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// The answers of etcd that decide what to do next. Test for them with errors.Is: clientv3 and the fake both return
+// errors that match. Sources: etcd-io/etcd:api/v3rpc/rpctypes/error.go.
+var (
+	ErrMemberNotFound      error = rpctypes.ErrMemberNotFound         // Remove: already so
+	ErrMemberNotLearner    error = rpctypes.ErrMemberNotLearner       // Promote: already so
+	ErrPeerURLExist        error = rpctypes.ErrPeerURLExist           // AddLearner: look again
+	ErrMemberExist         error = rpctypes.ErrMemberExist            // AddLearner, the same URL twice in one second: look again
+	ErrTooManyLearners     error = rpctypes.ErrTooManyLearners        // AddLearner: finish or abandon the other one
+	ErrLearnerNotReady     error = rpctypes.ErrMemberLearnerNotReady  // Promote: later
+	ErrUnhealthy           error = rpctypes.ErrUnhealthy              // membership: the asked member lacks connections; later
+	ErrNotEnoughStarted    error = rpctypes.ErrMemberNotEnoughStarted // membership: too few voters ever started
+	ErrNotLeader           error = rpctypes.ErrNotLeader              // MoveLeader: ask the leader
+	ErrBadLeaderTransferee error = rpctypes.ErrBadLeaderTransferee    // MoveLeader: not a voter, or unknown
+	ErrNoLeader            error = rpctypes.ErrNoLeader
+	ErrLearnerRefuses      error = rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner) // a learner answers Status and little else
+)
+
+// IsRetryLater says that the same call may succeed with nothing changed but time. Whether the call was applied is
+// unknown for timeouts: look before calling again.
+func IsRetryLater(err error) bool {
+	for _, later := range []error{
+		rpctypes.ErrUnhealthy, rpctypes.ErrMemberLearnerNotReady, rpctypes.ErrLeaderChanged, rpctypes.ErrNoLeader,
+		rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
+		rpctypes.ErrTimeoutWaitAppliedIndex, rpctypes.ErrTooManyRequests,
+		rpctypes.ErrMemberNotEnoughStarted, context.DeadlineExceeded,
+	} {
+		if errors.Is(err, later) {
+			return true
+		}
+	}
+	// A proposal is dropped while leadership is being handed over; its code is Unknown (etcd-io/raft ErrProposalDropped).
+	return IsUnreachable(err) || err != nil && strings.Contains(err.Error(), "raft proposal dropped")
+}
+
+// IsAuth says that etcd knows us and does not let us, or does not know us.
+func IsAuth(err error) bool {
+	for _, refusal := range []error{
+		rpctypes.ErrPermissionDenied, rpctypes.ErrUserEmpty, rpctypes.ErrAuthFailed, rpctypes.ErrInvalidAuthToken,
+		rpctypes.ErrAuthOldRevision,
+	} {
+		if errors.Is(err, refusal) {
+			return true
+		}
+	}
+	code := status.Code(err)
+	return code == codes.PermissionDenied || code == codes.Unauthenticated
+}
+
+// IsTLS says that the handshake failed: certificates may have been changed since they were read. gRPC keeps only the
+// text of the cause.
+func IsTLS(err error) bool {
+	if err == nil {
+		return false
+	}
+	text := err.Error()
+	return slices.ContainsFunc([]string{"authentication handshake failed", "tls: ", "x509: "},
+		func(sign string) bool { return strings.Contains(text, sign) })
+}
+
+// IsUnreachable says that no answer came: nothing listens, the address is dead, or the deadline passed.
+func IsUnreachable(err error) bool {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return true
+	}
+	code := status.Code(err)
+	return err != nil && (code == codes.Unavailable || code == codes.DeadlineExceeded)
+}

@@ -1,0 +1,219 @@
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Deadlines of single calls. Membership calls outlast etcd's own limit of 7 s (5 s and two elections,
+// etcd-io/etcd:server/config/config.go ReqTimeout), so that its answer arrives instead of a guess.
+const (
+	statusDeadline     = 2 * time.Second
+	readDeadline       = 3 * time.Second
+	membershipDeadline = 10 * time.Second
+	moveLeaderDeadline = 5 * time.Second
+	hashDeadline       = 30 * time.Second
+)
+
+// A dead address must cost a pass little. The first connection attempt is bounded; after a failed one a call gives the
+// next attempt a moment and then fails with the reason of the last.
+const (
+	connectTimeout = 2 * time.Second
+	reconnectGrace = 300 * time.Millisecond
+)
+
+// absentKey is read to prove that a quorum answers. It need not exist, and reading it moves nothing.
+const absentKey = "etcdsteward.dev/health"
+
+// EtcdDialer makes clients that speak to a real etcd. The zero value is ready for use.
+type EtcdDialer struct{}
+
+var _ Dialer = EtcdDialer{}
+
+// Dial prepares a client; it connects at the first call.
+func (EtcdDialer) Dial(endpoint Endpoint) (Client, error) {
+	scheme, tlsConfig := etcdutil.SchemeHTTP, (*tls.Config)(nil)
+	if endpoint.TLS != nil {
+		scheme, tlsConfig = etcdutil.SchemeHTTPS, endpoint.TLS.Clone()
+		tlsConfig.ServerName = endpoint.ServerName
+	}
+	conn, err := clientv3.New(clientv3.Config{
+		Endpoints:       []string{scheme + "://" + endpoint.Address},
+		TLS:             tlsConfig,
+		Logger:          zap.NewNop(),
+		MaxUnaryRetries: 2,
+		DialOptions:     dialOptions(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("preparing a client for etcd at %s: %w", endpoint.Address, err)
+	}
+	grpcConn := conn.ActiveConnection()
+	return &etcdClient{
+		conn:        conn,
+		grpc:        grpcConn,
+		kv:          pb.NewKVClient(grpcConn),
+		cluster:     pb.NewClusterClient(grpcConn),
+		maintenance: pb.NewMaintenanceClient(grpcConn),
+	}, nil
+}
+
+// dialOptions bound reconnecting, and keep the pings above the 5 s that etcd tolerates
+// (etcd-io/etcd:server/embed/config.go GRPCKeepAliveMinTime).
+func dialOptions() []grpc.DialOption {
+	return []grpc.DialOption{
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second},
+			MinConnectTimeout: connectTimeout,
+		}),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second}),
+	}
+}
+
+// etcdClient calls the generated stubs on clientv3's connection rather than clientv3's own methods: those dial anew for
+// each Status and HashKV, wait on a dead address to the deadline, and drop the reason why it could not be reached.
+type etcdClient struct {
+	conn        *clientv3.Client
+	grpc        *grpc.ClientConn
+	kv          pb.KVClient
+	cluster     pb.ClusterClient
+	maintenance pb.MaintenanceClient
+}
+
+func (c *etcdClient) Status(ctx context.Context) (Status, error) {
+	r, err := call(ctx, c, statusDeadline, c.maintenance.Status, &pb.StatusRequest{})
+	if err != nil {
+		return Status{}, fmt.Errorf("asking etcd for its status: %w", err)
+	}
+	return Status{
+		ClusterID:        etcdutil.ID(r.GetHeader().GetClusterId()),
+		MemberID:         etcdutil.ID(r.GetHeader().GetMemberId()),
+		Leader:           etcdutil.ID(r.GetLeader()),
+		Version:          r.GetVersion(),
+		StorageVersion:   r.GetStorageVersion(),
+		RaftTerm:         r.GetRaftTerm(),
+		RaftIndex:        r.GetRaftIndex(),
+		RaftAppliedIndex: r.GetRaftAppliedIndex(),
+		Revision:         r.GetHeader().GetRevision(),
+		DBSize:           r.GetDbSize(),
+		DBSizeInUse:      r.GetDbSizeInUse(),
+		Learner:          r.GetIsLearner(),
+		Errors:           r.GetErrors(),
+	}, nil
+}
+
+func (c *etcdClient) MemberList(ctx context.Context) (MemberList, error) {
+	r, err := call(ctx, c, readDeadline, c.cluster.MemberList, &pb.MemberListRequest{Linearizable: true})
+	if err != nil {
+		return MemberList{}, fmt.Errorf("listing the members: %w", err)
+	}
+	list := MemberList{ClusterID: etcdutil.ID(r.GetHeader().GetClusterId())}
+	for _, m := range r.GetMembers() {
+		list.Members = append(list.Members, memberOf(m))
+	}
+	return list, nil
+}
+
+func (c *etcdClient) ReadLinearizable(ctx context.Context) error {
+	if _, err := call(ctx, c, readDeadline, c.kv.Range, &pb.RangeRequest{Key: []byte(absentKey)}); err != nil {
+		return fmt.Errorf("reading linearizably: %w", err)
+	}
+	return nil
+}
+
+func (c *etcdClient) AddLearner(ctx context.Context, peerURL string) (etcdutil.Member, error) {
+	// The server checks the URLs of an add, but a malformed one must not get that far: one in the log stops members.
+	if err := checkPeerURL(peerURL); err != nil {
+		return etcdutil.Member{}, err
+	}
+	r, err := call(ctx, c, membershipDeadline, c.cluster.MemberAdd, &pb.MemberAddRequest{PeerURLs: []string{peerURL}, IsLearner: true})
+	if err != nil {
+		return etcdutil.Member{}, fmt.Errorf("adding the learner %s: %w", peerURL, err)
+	}
+	return memberOf(r.GetMember()), nil
+}
+
+func (c *etcdClient) Promote(ctx context.Context, id etcdutil.ID) error {
+	if _, err := call(ctx, c, membershipDeadline, c.cluster.MemberPromote, &pb.MemberPromoteRequest{ID: uint64(id)}); err != nil {
+		return fmt.Errorf("promoting member %s: %w", id, err)
+	}
+	return nil
+}
+
+func (c *etcdClient) Remove(ctx context.Context, id etcdutil.ID) error {
+	if _, err := call(ctx, c, membershipDeadline, c.cluster.MemberRemove, &pb.MemberRemoveRequest{ID: uint64(id)}); err != nil {
+		return fmt.Errorf("removing member %s: %w", id, err)
+	}
+	return nil
+}
+
+func (c *etcdClient) MoveLeader(ctx context.Context, target etcdutil.ID) error {
+	if _, err := call(ctx, c, moveLeaderDeadline, c.maintenance.MoveLeader, &pb.MoveLeaderRequest{TargetID: uint64(target)}); err != nil {
+		return fmt.Errorf("moving leadership to member %s: %w", target, err)
+	}
+	return nil
+}
+
+func (c *etcdClient) HashKV(ctx context.Context, revision int64) (Hash, error) {
+	r, err := call(ctx, c, hashDeadline, c.maintenance.HashKV, &pb.HashKVRequest{Revision: revision})
+	if err != nil {
+		return Hash{}, fmt.Errorf("hashing the keys at revision %d: %w", revision, err)
+	}
+	hashed := r.GetHashRevision()
+	if hashed == 0 { // 3.5 does not say; it hashed what was asked for, or everything
+		hashed = revision
+	}
+	if hashed == 0 {
+		hashed = r.GetHeader().GetRevision()
+	}
+	return Hash{Hash: r.GetHash(), Revision: hashed, CompactRevision: r.GetCompactRevision()}, nil
+}
+
+func (c *etcdClient) Close() error { return c.conn.Close() }
+
+func memberOf(m *pb.Member) etcdutil.Member {
+	return etcdutil.Member{
+		ID:         etcdutil.ID(m.GetID()),
+		Name:       m.GetName(),
+		PeerURLs:   m.GetPeerURLs(),
+		ClientURLs: m.GetClientURLs(),
+		Learner:    m.GetIsLearner(),
+	}
+}
+
+// call makes one call with a deadline of its own, and turns etcd's answers into the errors of this package.
+func call[Request, Response any](ctx context.Context, c *etcdClient, deadline time.Duration,
+	method func(context.Context, *Request, ...grpc.CallOption) (*Response, error), request *Request) (*Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	c.hastenReconnect(ctx)
+	response, err := method(ctx, request)
+	if err != nil {
+		return nil, rpctypes.Error(err)
+	}
+	return response, nil
+}
+
+// hastenReconnect gives an address that failed before a moment to be back: a Pod that has just begun to listen should
+// not be called dead until the next pass, nor a dead one hold this pass up.
+func (c *etcdClient) hastenReconnect(ctx context.Context) {
+	if c.grpc.GetState() != connectivity.TransientFailure {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, reconnectGrace)
+	defer cancel()
+	c.grpc.ResetConnectBackoff()
+	c.grpc.WaitForStateChange(ctx, connectivity.TransientFailure)
+}
