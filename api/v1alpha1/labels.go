@@ -1,0 +1,46 @@
+package v1alpha1
+
+// Standard labels of Kubernetes, and the values that the operator gives them.
+const (
+	LabelName      = "app.kubernetes.io/name"
+	LabelInstance  = "app.kubernetes.io/instance"
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+	LabelComponent = "app.kubernetes.io/component"
+
+	NameValue       = "etcd"
+	ManagedByValue  = "etcd-steward"
+	ComponentMember = "member"
+)
+
+// Labels of the operator.
+const (
+	// LabelMember is the member's name, on its Pod, volume and Secret.
+	LabelMember = Group + "/member"
+	// LabelRole is voter or learner, on Pods that are recorded and sealed; the client Service selects voters by it.
+	LabelRole = Group + "/role"
+	// LabelClusterUID is the UID of the EtcdCluster that a volume or an authority belongs to; these have no owner reference.
+	LabelClusterUID = Group + "/cluster-uid"
+	// LabelIncarnation is the life of the cluster that a volume or Pod was made for.
+	LabelIncarnation = Group + "/incarnation"
+
+	RoleVoter   = "voter"
+	RoleLearner = "learner"
+)
+
+// Annotations of the operator.
+const (
+	// AnnotationBirth is the birth record, as JSON, on the peer Service.
+	AnnotationBirth = Group + "/birth"
+	// AnnotationOperator names the install (namespace/name) that looks after the cluster, on the peer Service.
+	AnnotationOperator = Group + "/operator"
+	// AnnotationRecord says, as JSON, which member lives on a volume; on the PVC, or on the Pod when its data is an emptyDir.
+	AnnotationRecord = Group + "/record"
+	// AnnotationInputs is the canonical JSON of the user's choices that a member's Pod is made from; on PVC and Pod.
+	AnnotationInputs = Group + "/inputs"
+	// AnnotationRenderer is the number of the renderer that made a Pod.
+	AnnotationRenderer = Group + "/renderer"
+	// AnnotationInitialState feeds --initial-cluster-state of a member's next start.
+	AnnotationInitialState = Group + "/initial-cluster-state"
+	// AnnotationInitialCluster feeds --initial-cluster of a member's next start.
+	AnnotationInitialCluster = Group + "/initial-cluster"
+)
