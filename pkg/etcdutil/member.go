@@ -33,9 +33,9 @@ type Member struct {
 	Learner    bool
 }
 
-// Started says whether the member's process has ever joined. A member publishes its client URLs when it first serves;
-// the name proves nothing, because the entries of a static bootstrap have names from the beginning
-// (etcd-io/etcd:server/etcdserver/api/membership/cluster.go, IsMemberStarted is about names and is wrong for these).
+// Started says whether the member's process has ever joined: it publishes its client URLs when it first serves. The
+// name proves nothing, because the entries of a static bootstrap have names from the beginning; etcd's own checks go by
+// the name and so count such members as started (etcd-io/etcd:server/etcdserver/api/membership/member.go IsStarted).
 func (m Member) Started() bool { return len(m.ClientURLs) > 0 }
 
 // MemberNames returns the names of the members in the order given; a nameless member gives an empty string.
