@@ -2,6 +2,8 @@ package pki
 
 import (
 	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -23,8 +25,9 @@ const (
 
 // Authority is a certificate authority that was read back and can sign. The zero value cannot; use ParseAuthority.
 type Authority struct {
-	cert *x509.Certificate
-	key  crypto.Signer
+	cert    *x509.Certificate
+	key     crypto.Signer
+	certPEM []byte
 }
 
 // NewAuthority makes a self-signed authority (ECDSA P-256) which signs leaves only, never another authority.
@@ -36,11 +39,7 @@ func NewAuthority(commonName string, now time.Time, validity time.Duration) (Pai
 	if validity <= 0 {
 		validity = DefaultAuthorityValidity
 	}
-	key, err := newKey()
-	if err != nil {
-		return Pair{}, fmt.Errorf("make a key for authority %q: %w", commonName, err)
-	}
-	template := &x509.Certificate{
+	pair, err := sign(&x509.Certificate{
 		Subject:               pkix.Name{CommonName: commonName},
 		NotBefore:             now.Add(-clockSkew),
 		NotAfter:              now.Add(validity),
@@ -48,8 +47,7 @@ func NewAuthority(commonName string, now time.Time, validity time.Duration) (Pai
 		BasicConstraintsValid: true,
 		IsCA:                  true,
 		MaxPathLenZero:        true,
-	}
-	pair, err := sign(template, key, Authority{cert: template, key: key})
+	}, nil)
 	if err != nil {
 		return Pair{}, fmt.Errorf("make authority %q: %w", commonName, err)
 	}
@@ -64,12 +62,9 @@ func ParseAuthority(p Pair) (Authority, error) {
 	if err != nil {
 		return Authority{}, fmt.Errorf("read the authority's certificate: %w", err)
 	}
-	if len(certs) != 1 {
-		return Authority{}, fmt.Errorf("read the authority's certificate: want exactly one, have %d", len(certs))
-	}
 	cert := certs[0]
-	if err := checkMaySign(cert); err != nil {
-		return Authority{}, err
+	if len(certs) > 1 || !maySign(cert) {
+		return Authority{}, fmt.Errorf("read authority %q: want one certificate, and of an authority", cert.Subject.CommonName)
 	}
 	key, err := readKey(p.Key)
 	if err != nil {
@@ -78,16 +73,11 @@ func ParseAuthority(p Pair) (Authority, error) {
 	if !isKeyOf(cert, key) {
 		return Authority{}, fmt.Errorf("read authority %q: the key belongs to another certificate", cert.Subject.CommonName)
 	}
-	return Authority{cert: cert, key: key}, nil
+	return Authority{cert: cert, key: key, certPEM: encodeCertificate(cert.Raw)}, nil
 }
 
 // CertPEM is the authority's certificate, the ca.crt of all who trust it.
-func (a Authority) CertPEM() []byte {
-	if a.cert == nil {
-		return nil
-	}
-	return encodeCertificate(a.cert.Raw)
-}
+func (a Authority) CertPEM() []byte { return a.certPEM }
 
 // CheckValidity returns an error, which names the time, when the authority has expired or is not valid yet.
 func (a Authority) CheckValidity(now time.Time) error {
@@ -102,20 +92,23 @@ func (a Authority) CheckValidity(now time.Time) error {
 	return nil
 }
 
-func checkMaySign(cert *x509.Certificate) error {
-	if !cert.BasicConstraintsValid || !cert.IsCA || cert.KeyUsage&x509.KeyUsageCertSign == 0 {
-		return fmt.Errorf("certificate %q is not an authority's", cert.Subject.CommonName)
-	}
-	return nil
+func maySign(cert *x509.Certificate) bool {
+	return cert.BasicConstraintsValid && cert.IsCA && cert.KeyUsage&x509.KeyUsageCertSign != 0
 }
 
-// sign makes a certificate of template for key, and reads it back: what cannot be read must not be stored.
-func sign(template *x509.Certificate, key crypto.Signer, by Authority) (Pair, error) {
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 128))
+// sign makes a key and its certificate from template, self-signed without an authority, and reads the certificate back:
+// what cannot be read must not be stored.
+func sign(template *x509.Certificate, by *Authority) (Pair, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
+		return Pair{}, fmt.Errorf("make a key: %w", err)
+	}
+	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 128)); err != nil {
 		return Pair{}, fmt.Errorf("draw a serial number: %w", err)
 	}
-	template.SerialNumber = serial
+	if by == nil {
+		by = &Authority{cert: template, key: key}
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, by.cert, key.Public(), by.key)
 	if err != nil {
 		return Pair{}, fmt.Errorf("sign: %w", err)

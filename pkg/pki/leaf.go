@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"cmp"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"errors"
@@ -14,8 +15,7 @@ type Leaf struct {
 	// CommonName is the user's name for etcd's authentication, where that is enabled.
 	CommonName   string
 	Organization []string
-	// DNSNames and IPs are what a server is called, and from where etcd accepts the certificate as a client's:
-	// with none it is accepted from anywhere.
+	// DNSNames and IPs are what a server is called, and on the peer port also from where etcd lets its holder dial.
 	DNSNames []string
 	IPs      []net.IP
 	// Server and Client are the uses; at least one, since a certificate with none may be used for everything.
@@ -26,17 +26,10 @@ type Leaf struct {
 
 // Issue signs a certificate for l with a new key. It never outlives the authority.
 func (a Authority) Issue(l Leaf, now time.Time) (Pair, error) {
-	if err := l.check(); err != nil {
+	if err := cmp.Or(l.check(), a.CheckValidity(now)); err != nil {
 		return Pair{}, fmt.Errorf("issue certificate %q: %w", l.CommonName, err)
 	}
-	if err := a.CheckValidity(now); err != nil {
-		return Pair{}, fmt.Errorf("issue certificate %q: %w", l.CommonName, err)
-	}
-	key, err := newKey()
-	if err != nil {
-		return Pair{}, fmt.Errorf("make a key for certificate %q: %w", l.CommonName, err)
-	}
-	pair, err := sign(l.template(now, a.cert.NotAfter), key, a)
+	pair, err := sign(l.template(now, a.cert.NotAfter), &a)
 	if err != nil {
 		return Pair{}, fmt.Errorf("issue certificate %q: %w", l.CommonName, err)
 	}

@@ -3,19 +3,10 @@ package pki
 import (
 	"bytes"
 	"crypto"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
-)
-
-const (
-	certificateBlock = "CERTIFICATE"
-	keyBlock         = "PRIVATE KEY"
-	ecKeyBlock       = "EC PRIVATE KEY"
 )
 
 // Pair is a certificate and its private key, both PEM: what a Secret of type kubernetes.io/tls holds. The key is PKCS#8,
@@ -28,40 +19,35 @@ func (Pair) String() string { return "pki.Pair(redacted)" }
 // GoString keeps the key out of %#v.
 func (p Pair) GoString() string { return p.String() }
 
-func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
-
 func encodePair(certDER []byte, key crypto.Signer) (Pair, error) {
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return Pair{}, errors.New("encode the private key")
 	}
-	return Pair{Cert: encodeCertificate(certDER), Key: pem.EncodeToMemory(&pem.Block{Type: keyBlock, Bytes: keyDER})}, nil
+	return Pair{Cert: encodeCertificate(certDER), Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})}, nil
 }
 
 func encodeCertificate(der []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: der})
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// readCertificates reads every certificate of a PEM file, and refuses one that has none or has anything else: what is
+// readCertificates reads every certificate of a PEM file, and refuses one that has none or ends in anything else: what is
 // skipped in silence is trust that somebody believes to have.
 func readCertificates(data []byte) ([]*x509.Certificate, error) {
 	var certs []*x509.Certificate
-	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type != certificateBlock {
-			return nil, errors.New("a PEM block is not a certificate")
+	for rest := bytes.TrimSpace(data); len(rest) > 0; rest = bytes.TrimSpace(rest) {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil || block.Type != "CERTIFICATE" {
+			return nil, errors.New("something is not a PEM certificate")
 		}
 		cert, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
 			return nil, fmt.Errorf("parse certificate %d: %w", len(certs)+1, err)
 		}
 		certs = append(certs, cert)
-		data = rest
 	}
 	if len(certs) == 0 {
 		return nil, errors.New("no PEM certificate")
-	}
-	if len(bytes.TrimSpace(data)) > 0 {
-		return nil, errors.New("text after the last certificate")
 	}
 	return certs, nil
 }
@@ -70,22 +56,19 @@ func readCertificates(data []byte) ([]*x509.Certificate, error) {
 func readKey(data []byte) (crypto.Signer, error) {
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
 		var key any
-		var err error
-		switch block.Type {
-		case keyBlock:
-			key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
-		case ecKeyBlock:
-			key, err = x509.ParseECPrivateKey(block.Bytes)
-		default: // openssl writes EC PARAMETERS before the key
-			continue
+		switch block.Type { // any other block is passed over: openssl writes EC PARAMETERS before the key
+		case "PRIVATE KEY":
+			key, _ = x509.ParsePKCS8PrivateKey(block.Bytes)
+		case "EC PRIVATE KEY":
+			if ecKey, err := x509.ParseECPrivateKey(block.Bytes); err == nil {
+				key = ecKey
+			}
 		}
-		signer, ok := key.(crypto.Signer)
-		if err != nil || !ok {
-			return nil, errors.New("the private key is malformed or of an unsupported kind")
+		if signer, ok := key.(crypto.Signer); ok {
+			return signer, nil
 		}
-		return signer, nil
 	}
-	return nil, errors.New("no PEM private key")
+	return nil, errors.New("no PEM private key of a supported kind")
 }
 
 func isKeyOf(cert *x509.Certificate, key crypto.Signer) bool {

@@ -1,0 +1,125 @@
+package pki
+
+import (
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"net"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestNeedsRenewal(t *testing.T) {
+	ours, theirs := newAuthority(t, "demo", birth), newAuthority(t, "demo", birth)
+	renamed := ours.renamed(t, "other") // a verifier would not find ours as the issuer
+	good := ours.mustIssue(t, member(), birth)
+	last := birth.Add(DefaultLeafValidity)
+	reordered := member().withDNSNames("localhost", "demo-0.demo-peer.default.svc.cluster.local").withIPs(net.IP{127, 0, 0, 1})
+	for name, tc := range map[string]struct {
+		cert []byte
+		want Leaf
+		now  time.Time
+		says string
+	}{
+		"just issued":                                   {good.Cert, member(), birth, ""},
+		"just before the last third":                    {good.Cert, member(), last.Add(-DefaultLeafValidity / 3), ""},
+		"just within the last third":                    {good.Cert, member(), last.Add(-DefaultLeafValidity/3 + time.Second), "in the last third of its life"},
+		"in its last second":                            {good.Cert, member(), last, "in the last third of its life"},
+		"after its end":                                 {good.Cert, member(), last.Add(time.Second), "expired"},
+		"by a clock that is slow within the allowance":  {good.Cert, member(), birth.Add(-4 * time.Minute), ""},
+		"by a clock that is slow beyond the allowance":  {good.Cert, member(), birth.Add(-6 * time.Minute), "not valid yet"},
+		"names and addresses in another order and form": {good.Cert, reordered, birth, ""},
+		"one name twice":                                {good.Cert, member().withDNSNames(append(member().DNSNames, "localhost")...), birth, ""},
+		"one name more":                                 {good.Cert, member().withDNSNames(append(member().DNSNames, "demo.example")...), birth, "has other DNS names or IP addresses than wanted"},
+		"one name less":                                 {good.Cert, member().withDNSNames("localhost"), birth, "has other DNS names or IP addresses than wanted"},
+		"another address":                               {good.Cert, member().withIPs(net.IPv4(127, 0, 0, 2)), birth, "has other DNS names or IP addresses than wanted"},
+		"no address":                                    {good.Cert, member().withIPs(), birth, "has other DNS names or IP addresses than wanted"},
+		"for servers only":                              {good.Cert, member().forServersOnly(), birth, "has other uses than wanted"},
+		"for clients only":                              {good.Cert, member().forClientsOnly(), birth, "has other uses than wanted"},
+		"another common name":                           {good.Cert, member().named("demo-1"), birth, "has another subject than wanted"},
+		"an organization":                               {good.Cert, member().of("etcd"), birth, "has another subject than wanted"},
+		"an authority of the same name":                 {theirs.mustIssue(t, member(), birth).Cert, member(), birth, "not signed by this authority"},
+		"an authority of the same key":                  {renamed.mustIssue(t, member(), birth).Cert, member(), birth, "not signed by this authority"},
+		"the authority itself":                          {ours.CertPEM(), member(), birth, "has another subject than wanted"},
+		"nothing":                                       {nil, member(), birth, "missing or unreadable"},
+		"nonsense":                                      {[]byte("nonsense"), member(), birth, "missing or unreadable"},
+		"a longer life, past two thirds of the old":     {good.Cert, member().validFor(3 * DefaultLeafValidity), birth.Add(day), "in the last third of its life"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reason, renew := NeedsRenewal(tc.cert, ours.CertPEM(), tc.want, tc.now)
+			if reason != tc.says || renew != (tc.says != "") {
+				t.Errorf("%v, %q; want %q", renew, reason, tc.says)
+			}
+		})
+	}
+}
+
+// renamed is an authority with the same key under another name.
+func (a Authority) renamed(t *testing.T, name string) Authority {
+	t.Helper()
+	template := *a.cert
+	template.Subject, template.RawSubject = pkix.Name{CommonName: name}, nil
+	der, err := x509.CreateCertificate(rand.Reader, &template, &template, a.key.Public(), a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := encodePair(der, a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parseAuthority(t, pair)
+}
+
+func TestWithoutAReadableAuthorityNothingIsRenewed(t *testing.T) {
+	cert := newAuthority(t, "demo", birth).mustIssue(t, member(), birth).Cert
+	for _, authority := range [][]byte{nil, []byte("nonsense")} {
+		if reason, renew := NeedsRenewal(cert, authority, member(), birth); renew || reason == "" {
+			t.Errorf("renew %v, reason %q", renew, reason)
+		}
+	}
+}
+
+// A renewal that is asked for again at once would write a Secret in every pass.
+func TestARenewedCertificateNeverNeedsRenewalAtOnce(t *testing.T) {
+	authority := newAuthority(t, "demo", birth)
+	end := birth.Add(DefaultAuthorityValidity)
+	leaves := []Leaf{
+		member(), caller("root"), member().of("b", "a", "b"), member().withDNSNames("*.demo.example"),
+		member().withIPs(net.ParseIP("::1"), net.IPv4(10, 0, 0, 1)), caller("a,b=c+d \"e\""), caller("größe"),
+	}
+	for _, validity := range []time.Duration{0, time.Second, time.Minute, time.Hour, 90 * day, 40 * 365 * day} {
+		for _, before := range []time.Duration{0, time.Second, time.Minute, time.Hour, 200 * day, DefaultAuthorityValidity} {
+			for _, leaf := range leaves {
+				leaf, now := leaf.validFor(validity), end.Add(-before)
+				cert := authority.mustIssue(t, leaf, now).Cert
+				if reason, renew := NeedsRenewal(cert, authority.CertPEM(), leaf, now); renew {
+					t.Errorf("%+v, %s before the authority's end: %s", leaf, before, reason)
+				}
+			}
+		}
+	}
+}
+
+// The whole life of an authority, a day at a time: always a valid certificate, few renewals, none of them for nothing.
+func TestThroughAnAuthoritysLifeACertificateIsAlwaysValidAndRarelyRenewed(t *testing.T) {
+	authority := newAuthority(t, "demo", birth)
+	end := birth.Add(DefaultAuthorityValidity)
+	cert := authority.mustIssue(t, member(), birth).Cert
+	var renewals []time.Time
+	for now := birth; !now.After(end); now = now.Add(day) {
+		if reason, renew := NeedsRenewal(cert, authority.CertPEM(), member(), now); renew {
+			if reason != "in the last third of its life" {
+				t.Fatalf("at %s: %s", now, reason)
+			}
+			renewals = append(renewals, now)
+			cert = authority.mustIssue(t, member(), now).Cert
+		}
+		if info := mustInspect(t, cert); now.Before(info.NotBefore) || now.After(info.NotAfter) || info.NotAfter.After(end) {
+			t.Fatalf("at %s the certificate is valid from %s until %s", now, info.NotBefore, info.NotAfter)
+		}
+	}
+	if len(renewals) < 13 || len(renewals) > 15 || !slices.IsSortedFunc(renewals, time.Time.Compare) {
+		t.Errorf("%d renewals in ten years, want one in eight months: %v", len(renewals), renewals)
+	}
+}
