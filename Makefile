@@ -1,0 +1,233 @@
+# `make help` lists what there is. Tools are pinned in test/tools and built from Go modules, once, into a cache outside the tree.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+IMG ?= ghcr.io/etcdsteward/etcd-steward:dev
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+REVISION ?= $(shell git rev-parse HEAD 2>/dev/null)
+ARCH ?= $(shell go env GOARCH)
+# Nodes of localkube, stories at a time, and a filter of stories (a Ginkgo label query).
+NODES ?= 3
+PROCS ?= 4
+GROUP ?=
+
+LOCALKUBE := $(CURDIR)/bin/localkube
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/etcd-steward
+# kubectl of this machine with its current context, or localkube's own where there is none.
+KUBECTL ?= $(or $(shell command -v kubectl),$(LOCALKUBE) kubectl)
+BIN := $(CURDIR)/bin
+IMAGE_TAR := bin/etcd-steward-image.tar
+GO_BUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -buildid="
+
+# $(call phase,name,command): runs it and says how long it took; .ci/run collects these lines.
+phase = begin=$$(date +%s); echo "== $(1)"; code=0; $(2) || code=$$?; \
+	echo "== $(1): $$(($$(date +%s) - begin)) s$$([ $$code = 0 ] || echo ", failed")"; [ $$code = 0 ]
+
+##@ Everyday
+
+.PHONY: help
+help: ## Show this help.
+	@awk 'BEGIN {FS = ":.*## "} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z][a-z0-9-]*:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build every program into bin/.
+	@for dir in $(sort $(wildcard cmd/*)); do $(GO_BUILD) -o bin/$$(basename $$dir) ./$$dir; done
+
+.PHONY: fmt
+fmt: ## Format the Go code.
+	@gofmt -w $$(git ls-files --cached --others --exclude-standard '*.go')
+
+.PHONY: lint
+lint: bin/golangci-lint ## Run golangci-lint.
+	@bin/golangci-lint run ./...
+
+.PHONY: generate
+generate: bin/controller-gen bin/crd-ref-docs ## Regenerate deep copies and the API reference.
+	@bin/controller-gen object paths=./api/...
+	@mkdir -p docs/reference
+	@$(call api-reference,docs/reference/api.md)
+
+.PHONY: manifests
+manifests: bin/controller-gen ## Regenerate the CRDs and the operator's role.
+	@bin/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
+	@bin/controller-gen rbac:roleName=manager-role paths=./controllers/... output:rbac:dir=config/rbac
+
+.PHONY: clean
+clean: ## Remove what was built; the caches outside the tree stay.
+	@rm -rf bin dist test/reports
+
+##@ Tests
+
+.PHONY: check
+check: gofmt vet verify-generated verify-kustomize arrows lint ## Formatting, vet, lint, generated files, arrows: seconds when warm.
+
+.PHONY: test-unit
+test-unit: export ETCD_BINARIES ?= $(shell $(LOCALKUBE) etcd-binaries 2>/dev/null)
+test-unit: $(LOCALKUBE) ## Everything that needs no cluster, with real etcd processes.
+	@go test $$(go list ./... | grep -vE '/test/(e2e|bench|demo|mutants)(/|$$)')
+	@go test -C test/tools ./...
+
+.PHONY: test
+test: ## What CI runs: check, unit tests, and the stories labelled core on localkube.
+	@$(call phase,tools,$(MAKE) tools)
+	@$(call phase,check,$(MAKE) check)
+	@$(call phase,localkube binaries,$(LOCALKUBE) build)
+	@$(call phase,unit tests,$(MAKE) test-unit)
+	@$(call phase,core stories,$(MAKE) test-stories GROUP=core)
+
+.PHONY: test-all
+test-all: ## Every story, or those of a label query: make test-all GROUP=growth.
+	@$(MAKE) test-stories GROUP='$(GROUP)'
+
+.PHONY: stories
+stories: ## The table of stories: group, what is proven, last duration.
+	@go run ./test/e2e/stories
+
+.PHONY: mutants
+mutants: ## Seed known bugs one at a time; prints killed / total.
+	@go run ./test/mutants
+
+.PHONY: bench
+bench: $(LOCALKUBE) image ## Speed and cost against their floors, as JSON and a table.
+	@$(call on-cluster,go run ./test/bench)
+
+.PHONY: demo
+demo: $(LOCALKUBE) image ## From nothing to a healing etcd cluster on this machine.
+	@go run ./test/demo
+
+##@ Operator
+
+.PHONY: image
+image: ## Write bin/etcd-steward-image.tar (docker-archive), without Docker.
+	@for dir in $(IMAGE_PROGRAMS); do GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/image/$(ARCH)/$$(basename $$dir) ./$$dir; done
+	@go run -C test/tools ./image -out $(CURDIR)/$(IMAGE_TAR) -tag $(IMG) -arch $(ARCH) -version '$(VERSION)' -revision '$(REVISION)' \
+		-entrypoint /manager $(foreach dir,$(IMAGE_PROGRAMS),/$(notdir $(dir))=$(CURDIR)/bin/image/$(ARCH)/$(notdir $(dir)))
+IMAGE_PROGRAMS := $(wildcard cmd/manager cmd/agent)
+
+.PHONY: install
+install: bin/kustomize ## Install the CRDs in the cluster kubectl points at.
+	@bin/kustomize build config/crd | $(KUBECTL) apply -f -
+
+.PHONY: uninstall
+uninstall: bin/kustomize ## Remove the CRDs, and with them every EtcdCluster.
+	@bin/kustomize build config/crd | $(KUBECTL) delete --ignore-not-found -f -
+
+.PHONY: deploy
+deploy: dist/install.yaml ## Install CRDs and operator (IMG=...) in the cluster kubectl points at.
+	@$(KUBECTL) apply -f dist/install.yaml
+	@$(KUBECTL) -n etcd-steward-system rollout status deployment/etcd-steward-controller-manager --timeout=120s
+
+.PHONY: undeploy
+undeploy: dist/install.yaml ## Remove operator and CRDs, and with them every EtcdCluster.
+	@$(KUBECTL) delete --ignore-not-found -f dist/install.yaml
+
+.PHONY: run
+run: install ## Run the operator on this machine against the cluster kubectl points at.
+	@go run ./cmd/manager --metrics-secure=false --metrics-bind-address=127.0.0.1:8080
+
+.PHONY: release
+release: dist/install.yaml dist/images.txt ## Write dist/install.yaml (one file) and dist/images.txt.
+
+##@ Local Kubernetes
+
+.PHONY: localkube-up
+localkube-up: $(LOCALKUBE) ## Start a Kubernetes of NODES=3 real nodes on this machine (Linux, root).
+	@$(LOCALKUBE) up --nodes $(NODES)
+
+.PHONY: localkube-down
+localkube-down: $(LOCALKUBE) ## Stop it and leave nothing behind.
+	@$(LOCALKUBE) down
+
+# ---- parts of the above ----
+
+.PHONY: gofmt
+gofmt:
+	@bad=$$(git ls-files --cached --others --exclude-standard '*.go' | xargs -r ls -d 2>/dev/null | xargs -r gofmt -l); \
+	[ -z "$$bad" ] || { echo "not formatted (make fmt):"; echo "$$bad"; exit 1; }
+
+.PHONY: vet
+vet:
+	@go vet ./...
+	@go vet -C test/tools ./...
+
+.PHONY: arrows
+arrows:
+	@go test ./test/arrows
+
+api-reference = bin/crd-ref-docs --source-path=api --config=test/tools/crd-ref-docs.yaml --renderer=markdown --output-path=$(1) --log-level=ERROR
+
+# Generates everything anew beside the tree and compares: what is committed is what the code says.
+.PHONY: verify-generated
+verify-generated: bin/controller-gen bin/crd-ref-docs
+	@temp=$$(mktemp -d); trap 'rm -rf "$$temp"' EXIT; \
+	bin/controller-gen object paths=./api/... output:object:dir="$$temp/api"; \
+	bin/controller-gen crd paths=./api/... output:crd:dir="$$temp/crd"; \
+	bin/controller-gen rbac:roleName=manager-role paths=./controllers/... output:rbac:dir="$$temp/rbac"; \
+	$(call api-reference,"$$temp/api.md"); \
+	diff -u api/v1alpha1/zz_generated.deepcopy.go "$$temp/api/zz_generated.deepcopy.go" && \
+	diff -ru config/crd/bases "$$temp/crd" && \
+	diff -u config/rbac/role.yaml "$$temp/rbac/role.yaml" && \
+	diff -u docs/reference/api.md "$$temp/api.md" || \
+	{ echo "generated files are out of date: make generate manifests"; exit 1; }
+
+.PHONY: verify-kustomize
+verify-kustomize: bin/kustomize
+	@bin/kustomize build config/default >/dev/null
+
+dist/install.yaml: bin/kustomize FORCE
+	@mkdir -p dist/overlay
+	@printf '%s\n' 'resources: [../../config/default]' 'images:' '- name: ghcr.io/etcdsteward/etcd-steward' \
+		'  newName: $(firstword $(subst :, ,$(IMG)))' '  newTag: "$(lastword $(subst :, ,$(IMG)))"' >dist/overlay/kustomization.yaml
+	@bin/kustomize build dist/overlay >$@
+
+# The operator's image, and etcd's for every version that the samples ask for: what a mirror has to hold.
+dist/images.txt: dist/install.yaml
+	@{ awk '$$1 == "image:" {print $$2}' $<; \
+	   awk '$$1 == "version:" {gsub(/["v]/, "", $$2); print "gcr.io/etcd-development/etcd:v" $$2}' config/samples/etcd*.yaml; } | sort -u >$@
+
+# Runs a command with E2E_KUBECONFIG set and the operator's image on the nodes. Without E2E_KUBECONFIG that is localkube, which is brought up
+# if it is not, and then taken down again however the command ends.
+define on-cluster
+started=; trap 'code=$$?; [ -z "$$started" ] || $(LOCALKUBE) down || true; exit $$code' EXIT; trap 'exit 130' INT TERM; \
+if [ -z "$${E2E_KUBECONFIG:-}" ]; then \
+	if ! $(LOCALKUBE) kubectl version >/dev/null 2>&1; then started=1; $(LOCALKUBE) up --nodes $(NODES); fi; \
+	$(LOCALKUBE) load $(IMAGE_TAR); \
+	export E2E_KUBECONFIG="$$($(LOCALKUBE) kubeconfig)" LOCALKUBE=$(LOCALKUBE); \
+fi; \
+$(1)
+endef
+
+.PHONY: test-stories
+test-stories: $(LOCALKUBE) image dist/install.yaml
+	@$(call on-cluster,$(GINKGO) --label-filter='$(GROUP)' ./test/e2e)
+GINKGO = go run github.com/onsi/ginkgo/v2/ginkgo --procs=$(PROCS) --timeout=60m --poll-progress-after=120s --output-dir=test/reports --json-report=stories.json
+
+$(LOCALKUBE): FORCE
+	@mkdir -p bin && go build -C test/localkube -o $@ .
+
+.PHONY: tools
+tools: bin/controller-gen bin/crd-ref-docs bin/kustomize bin/golangci-lint $(LOCALKUBE)
+
+# $(call tool,name,package,module,directory of its go.mod)
+define tool
+bin/$(1): $(4)/go.mod
+	@version=$$$$(awk '$$$$1 == "$(3)" && $$$$2 ~ /^v/ {print $$$$2}' $(4)/go.mod); cached="$(CACHE)/tools/$(1)-$$$$version-$$$$(go env GOVERSION)"; \
+	mkdir -p bin "$(CACHE)/tools"; \
+	if [ ! -x "$$$$cached" ]; then \
+		echo "building $(1) $$$$version (once)"; \
+		CGO_ENABLED=0 go build -C $(4) -trimpath -ldflags "-s -w" -o "$$$$cached.$$$$$$$$" $(2); mv "$$$$cached.$$$$$$$$" "$$$$cached"; \
+	fi; \
+	touch "$$$$cached"; ln -sf "$$$$cached" $$@
+endef
+$(eval $(call tool,controller-gen,sigs.k8s.io/controller-tools/cmd/controller-gen,sigs.k8s.io/controller-tools,test/tools))
+$(eval $(call tool,crd-ref-docs,github.com/elastic/crd-ref-docs,github.com/elastic/crd-ref-docs,test/tools))
+$(eval $(call tool,kustomize,sigs.k8s.io/kustomize/kustomize/v5,sigs.k8s.io/kustomize/kustomize/v5,test/tools))
+$(eval $(call tool,golangci-lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,github.com/golangci/golangci-lint/v2,test/tools/lint))
+
+.PHONY: FORCE
+FORCE:
