@@ -157,7 +157,7 @@ vet:
 
 .PHONY: arrows
 arrows:
-	@go test ./test/arrows
+	@go test -count=1 ./test/arrows
 
 api-reference = bin/crd-ref-docs --source-path=api --config=test/tools/crd-ref-docs.yaml --renderer=markdown --output-path=$(1) --log-level=ERROR
 
