@@ -11,7 +11,10 @@ import (
 var flagName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
 // ownedPrefixes are families of flags that the operator sets, or that must never be set in a Pod.
-var ownedPrefixes = []string{"initial-", "listen-", "advertise-", "discovery", "unsafe-", "force-new-cluster", "proxy", "peer-", "experimental-peer-", "client-", "log-rotation"}
+var ownedPrefixes = []string{
+	"initial-", "listen-", "advertise-", "discovery", "proxy", "unsafe-", "force-new-cluster",
+	"peer-", "experimental-peer-", "client-", "log-rotation",
+}
 
 // ownedFlags are single flags that the operator owns, with what to use instead where there is something.
 var ownedFlags = map[string]string{
@@ -29,6 +32,9 @@ var ownedFlags = map[string]string{
 	"experimental-initial-corrupt-check":      "use spec.etcd.corruptionChecks",
 	"experimental-compact-hash-check-enabled": "use spec.etcd.corruptionChecks",
 }
+
+// muteLevels hide the last words of a member, which are the evidence of what happened to its data.
+var muteLevels = []string{"dpanic", "panic", "fatal"}
 
 // OwnedFlag says that the operator sets this flag itself, or never lets it be set.
 func OwnedFlag(name string) bool {
@@ -50,6 +56,10 @@ func CheckExtraArg(v Version, name, value string) error {
 		return ownedError(name)
 	case !KnownFlag(v, name):
 		return fmt.Errorf("extra flag %q: etcd %s does not know it and would not start; remove it", name, v.MinorString())
+	case name == featureGatesFlag:
+		return checkGates(v, value)
+	case name == "log-level" && slices.Contains(muteLevels, value):
+		return fmt.Errorf("extra flag %q: at level %q a stopping etcd would not say why; use error or a lower one", name, value)
 	}
 	return nil
 }
@@ -59,19 +69,4 @@ func ownedError(name string) error {
 		return fmt.Errorf("extra flag %q: the operator sets it; %s instead", name, remedy)
 	}
 	return fmt.Errorf("extra flag %q: the operator owns it; remove it", name)
-}
-
-// KnownFlag says whether etcd of this version's minor has the flag.
-func KnownFlag(v Version, name string) bool { return findFlag(v, name) }
-
-// CorruptionCheckArgs are the flags by which etcd compares its data with its peers: before serving, and at each
-// compaction. Off is etcd's own default and needs no flag (etcd-io/etcd:server/features/etcd_features.go).
-func CorruptionCheckArgs(v Version, on bool) []string {
-	switch {
-	case !on:
-		return nil
-	case v.Major == 3 && v.Minor <= 5:
-		return []string{"--experimental-initial-corrupt-check=true", "--experimental-compact-hash-check-enabled=true"}
-	}
-	return []string{"--feature-gates=CompactHashCheck=true,InitialCorruptCheck=true"}
 }

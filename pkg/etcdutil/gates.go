@@ -1,0 +1,95 @@
+package etcdutil
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// featureGatesFlag is the one flag that the operator and a user may both have something to say in.
+const featureGatesFlag = "feature-gates"
+
+// corruptionGates are the gates by which etcd compares its data with its peers: before serving, and at each compaction.
+// Both are off by default (etcd-io/etcd:server/features/etcd_features.go).
+var corruptionGates = []string{"CompactHashCheck", "InitialCorruptCheck"}
+
+// corruptionFlags are what 3.5, which has no gates, has in their place.
+var corruptionFlags = []string{"experimental-compact-hash-check-enabled", "experimental-initial-corrupt-check"}
+
+// hasGates says whether the version knows --feature-gates at all; etcd has it from 3.6 on.
+func hasGates(v Version) bool { return KnownFlag(v, featureGatesFlag) }
+
+// CorruptionCheckArgs are the arguments that turn etcd's own corruption checks on. Off is etcd's default and needs none.
+// Where the user has gates too, use OptionArgs: of two --feature-gates etcd merges the values, but a reader would not.
+func CorruptionCheckArgs(v Version, on bool) []string { return OptionArgs(v, on, nil) }
+
+// OptionArgs are the arguments for the corruption checks and for the user's extra flags, without dashes in the map, as
+// one sorted list that a version understands. Each flag is there once: gates are merged, and the user's word is the
+// last one. Flags should have passed CheckExtraArg; OptionArgs refuses none.
+func OptionArgs(v Version, corruptionChecks bool, extra map[string]string) []string {
+	flags := maps.Clone(extra)
+	if flags == nil {
+		flags = map[string]string{}
+	}
+	switch {
+	case corruptionChecks && hasGates(v):
+		flags[featureGatesFlag] = mergeGates(corruptionGates, extra[featureGatesFlag])
+	case corruptionChecks:
+		for _, name := range corruptionFlags {
+			flags[name] = "true"
+		}
+	}
+	args := make([]string, 0, len(flags))
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
+		args = append(args, "--"+name+"="+flags[name])
+	}
+	return args
+}
+
+// mergeGates turns gates on unless the user's list speaks of them.
+func mergeGates(on []string, user string) string {
+	gates := parseGates(user)
+	for _, name := range on {
+		if !slices.ContainsFunc(gates, func(g gate) bool { return g.name == name }) {
+			gates = append(gates, gate{name, "true"})
+		}
+	}
+	slices.SortFunc(gates, func(a, b gate) int { return cmp.Compare(a.name, b.name) })
+	entries := make([]string, len(gates))
+	for i, g := range gates {
+		entries[i] = g.name + "=" + g.value
+	}
+	return strings.Join(entries, ",")
+}
+
+type gate struct{ name, value string }
+
+// parseGates reads "A=true,B=false". A broken item is kept as it is: CheckExtraArg has its say before.
+func parseGates(list string) []gate {
+	var gates []gate
+	for item := range strings.SplitSeq(list, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(item), "=")
+		if name = strings.TrimSpace(name); name != "" {
+			gates = append(gates, gate{name, strings.TrimSpace(value)})
+		}
+	}
+	return gates
+}
+
+// checkGates says what is wrong with a list of gates. Each name must be one that the minor knows: an unknown gate stops
+// etcd at its start.
+func checkGates(v Version, list string) error {
+	for _, g := range parseGates(list) {
+		if _, err := strconv.ParseBool(g.value); err != nil {
+			return fmt.Errorf("extra flag %q: gate %q must be true or false, not %q", featureGatesFlag, g.name, g.value)
+		}
+		if known := knownGates(v); !slices.Contains(known, g.name) {
+			return fmt.Errorf("extra flag %q: etcd %s does not know the gate %q and would not start; it knows %s",
+				featureGatesFlag, v.MinorString(), g.name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
