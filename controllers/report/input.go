@@ -1,0 +1,52 @@
+package report
+
+import (
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+)
+
+// Input is one pass: what was seen, what was decided, and what came of it.
+type Input struct {
+	Cluster     *v1alpha1.EtcdCluster // as it was read at the start of the pass; its status is the old one
+	Observation plan.Observation
+	Decision    plan.Decision
+	Outcome     Outcome  // zero when nothing was to be done, or (DryRun) nothing was done
+	Warnings    []string // sentences about a spec that is accepted all the same, such as a version with known defects
+}
+
+// Outcome is what came of applying the decision's change. The zero value means that nothing was tried.
+type Outcome struct {
+	Change  plan.Change // what was tried; nil when nothing was
+	Applied bool        // the world is now as the change wants it
+	Reason  string      // why it was not applied, for machines: the world moved, the platform refused, a name is taken
+	Message string      // the same as a sentence
+	Err     error       // our call failed
+}
+
+// Results of a change, for the metric. The set is closed.
+const (
+	ResultApplied  = "applied"  // the world is now as the change wants it
+	ResultDeferred = "deferred" // not now: the world moved, or the platform refused; the next pass decides anew
+	ResultFailed   = "failed"   // our call failed
+)
+
+// Result says what came of the change; empty when nothing was tried.
+func (o Outcome) Result() string {
+	switch {
+	case o.Change == nil:
+		return ""
+	case o.Err != nil:
+		return ResultFailed
+	case o.Applied:
+		return ResultApplied
+	}
+	return ResultDeferred
+}
+
+// isDryRun reports whether the change was published instead of tried.
+func (in Input) isDryRun() bool {
+	return in.Decision.Verdict == plan.Act && in.Cluster.Spec.IsDryRun()
+}
+
+// old is the status that the cluster had before this pass.
+func (in Input) old() v1alpha1.EtcdClusterStatus { return in.Cluster.Status }
