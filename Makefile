@@ -70,7 +70,7 @@ check: gofmt vet verify-generated verify-kustomize arrows lint ## Formatting, ve
 test-unit: export ETCD_BINARIES ?= $(shell $(LOCALKUBE) etcd-binaries 2>/dev/null)
 test-unit: $(LOCALKUBE) ## Everything that needs no cluster, with real etcd processes.
 	@go test $$(go list ./... | grep -vE '/test/(e2e|bench|demo|mutants)(/|$$)')
-	@go test -C test/tools ./...
+	@go test -C test/tools -count=1 ./... # reads files beside its module
 
 .PHONY: test
 test: ## What CI runs: check, unit tests, and the stories labelled core on localkube.
