@@ -6,6 +6,7 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 IMG ?= ghcr.io/etcdsteward/etcd-steward:dev
+IMG_TAG = $(lastword $(subst :, ,$(IMG)))
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 REVISION ?= $(shell git rev-parse HEAD 2>/dev/null)
 ARCH ?= $(shell go env GOARCH)
@@ -97,7 +98,7 @@ mutants: ## Seed known bugs one at a time; prints killed / total.
 	@go run ./test/mutants
 
 .PHONY: bench
-bench: $(LOCALKUBE) image ## Speed and cost against their floors, as JSON and a table.
+bench: $(LOCALKUBE) image dist/install.yaml ## Speed and cost against their floors, as JSON and a table.
 	@$(call on-cluster,go run ./test/bench)
 
 .PHONY: demo
@@ -124,6 +125,7 @@ uninstall: bin/kustomize ## Remove the CRDs, and with them every EtcdCluster.
 .PHONY: deploy
 deploy: dist/install.yaml ## Install CRDs and operator (IMG=...) in the cluster kubectl points at.
 	@$(KUBECTL) apply -f dist/install.yaml
+	@[ -z "$(RESTART)" ] || $(KUBECTL) -n etcd-steward-system rollout restart deployment/etcd-steward-controller-manager
 	@$(KUBECTL) -n etcd-steward-system rollout status deployment/etcd-steward-controller-manager --timeout=120s
 
 .PHONY: undeploy
@@ -191,7 +193,7 @@ verify-kustomize: bin/kustomize
 dist/install.yaml: bin/kustomize FORCE
 	@mkdir -p dist/overlay
 	@printf '%s\n' 'resources: [../../config/default]' 'images:' '- name: ghcr.io/etcdsteward/etcd-steward' \
-		'  newName: $(firstword $(subst :, ,$(IMG)))' '  newTag: "$(lastword $(subst :, ,$(IMG)))"' >dist/overlay/kustomization.yaml
+		'  newName: $(patsubst %:$(IMG_TAG),%,$(IMG))' '  newTag: "$(IMG_TAG)"' >dist/overlay/kustomization.yaml
 	@bin/kustomize build dist/overlay >$@
 
 # The operator's image, and etcd's for every version that the samples ask for: what a mirror has to hold.
@@ -199,13 +201,16 @@ dist/images.txt: dist/install.yaml
 	@{ awk '$$1 == "image:" {print $$2}' $<; \
 	   awk '$$1 == "version:" {gsub(/["v]/, "", $$2); print "gcr.io/etcd-development/etcd:v" $$2}' config/samples/etcd*.yaml; } | sort -u >$@
 
-# Runs a command with E2E_KUBECONFIG set and the operator's image on the nodes. Without E2E_KUBECONFIG that is localkube, which is brought up
-# if it is not, and then taken down again however the command ends.
+# Runs a command with E2E_KUBECONFIG set and the operator as it is in this tree installed. Without E2E_KUBECONFIG that is localkube, which is
+# brought up if it is not, and then taken down again however the command ends; on a cluster of yours, install the operator first.
 define on-cluster
-started=; trap 'code=$$?; [ -z "$$started" ] || $(LOCALKUBE) down || true; exit $$code' EXIT; trap 'exit 130' INT TERM; \
 if [ -z "$${E2E_KUBECONFIG:-}" ]; then \
-	if ! $(LOCALKUBE) kubectl version >/dev/null 2>&1; then started=1; $(LOCALKUBE) up --nodes $(NODES); fi; \
+	if $(LOCALKUBE) status >/dev/null 2>&1; then restart=1; else \
+		restart=; trap 'code=$$?; $(LOCALKUBE) down || true; exit $$code' EXIT; trap 'exit 130' INT; trap 'exit 143' TERM; \
+		$(LOCALKUBE) up --nodes $(NODES); \
+	fi; \
 	$(LOCALKUBE) load $(IMAGE_TAR); \
+	$(MAKE) deploy KUBECTL='$(LOCALKUBE) kubectl' RESTART=$$restart; \
 	export E2E_KUBECONFIG="$$($(LOCALKUBE) kubeconfig)" LOCALKUBE=$(LOCALKUBE); \
 fi; \
 $(1)
