@@ -105,7 +105,7 @@ type NextStep struct {
 	Message string `json:"message,omitempty"`
 	// Since is when this rule began to say this.
 	// +optional
-	Since metav1.Time `json:"since,omitempty"`
+	Since metav1.Time `json:"since,omitzero"`
 }
 
 // MemberStatus is one member as it was last seen.

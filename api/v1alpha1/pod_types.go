@@ -1,0 +1,65 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+)
+
+// PodSpec holds the settings of members' Pods.
+type PodSpec struct {
+	// Labels are added to members' Pods. Not with the operator's prefix etcdsteward.dev/, and not those of
+	// app.kubernetes.io/ that the operator sets: name, instance, managed-by and component.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('etcdsteward.dev/') && !k.contains('.etcdsteward.dev/') && !(k in ['app.kubernetes.io/name', 'app.kubernetes.io/instance', 'app.kubernetes.io/managed-by', 'app.kubernetes.io/component']))",message="spec.pod.labels must not contain labels that the operator sets: the prefix etcdsteward.dev/, and app.kubernetes.io/name, instance, managed-by and component"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(self[k]) <= 63)",message="spec.pod.labels must have values of at most 63 characters"
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// Annotations are added to members' Pods. Not with the operator's prefix etcdsteward.dev/.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('etcdsteward.dev/') && !k.contains('.etcdsteward.dev/'))",message="spec.pod.annotations must not contain the prefix etcdsteward.dev/: the operator sets those"
+	Annotations map[string]string `json:"annotations,omitempty"`
+
+	// Resources of the etcd container. Default: requests of 100m CPU and 512Mi memory, no limits.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.claims)",message="spec.pod.resources.claims is not supported; use limits and requests",reason=FieldValueForbidden,fieldPath=".claims"
+	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
+
+	// NodeSelector restricts the nodes that members run on, by their labels.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(self[k]) <= 63)",message="spec.pod.nodeSelector must have values of at most 63 characters"
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+
+	// Tolerations of members' Pods, added to the operator's own: not-ready and unreachable without a time limit, so that a
+	// node that comes back finds its member.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+
+	// Affinity of members' Pods. Default: none.
+	// +optional
+	Affinity *corev1.Affinity `json:"affinity,omitempty"`
+
+	// TopologySpreadConstraints of members' Pods. Default: preferably spread over zones and over nodes. A constraint
+	// without a labelSelector gets one that selects this cluster's members.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
+
+	// PriorityClassName of members' Pods. Default: the cluster's default class.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="spec.pod.priorityClassName must be the name of a PriorityClass",messageExpression="'spec.pod.priorityClassName is \"' + self + '\"; it must be the name of a PriorityClass: lower-case letters, digits, \"-\" and \".\"'"
+	PriorityClassName string `json:"priorityClassName,omitempty"`
+
+	// TerminationGracePeriodSeconds is the time in seconds that a member has to hand over leadership and stop. Default 60,
+	// from 30 to 3600.
+	// +optional
+	// +kubebuilder:validation:Minimum=30
+	// +kubebuilder:validation:Maximum=3600
+	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
+}
