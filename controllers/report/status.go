@@ -1,6 +1,122 @@
 package report
 
-import "github.com/etcdsteward/etcd-steward/api/v1alpha1"
+import (
+	"cmp"
+	"strings"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/labels"
+)
 
 // Status is the complete new status. It equals the old one when nothing happened.
-func Status(in Input) v1alpha1.EtcdClusterStatus { return v1alpha1.EtcdClusterStatus{} }
+func Status(in Input) v1alpha1.EtcdClusterStatus {
+	o := in.Observation
+	s := in.step()
+	status := v1alpha1.EtcdClusterStatus{
+		ObservedGeneration: in.Cluster.Generation,
+		Conditions:         in.conditions(s),
+		NextStep:           in.nextStep(s),
+		Size:               int32(len(o.Voters())),
+		ReadyMembers:       int32(len(o.HealthyVoters())),
+		UpdatedMembers:     updatedMembers(o),
+		Selector:           selector(in.Cluster.Name),
+		TargetVersion:      in.targetVersion(),
+		Incarnation:        o.Birth.Incarnation,
+		DeletionPolicy:     deletionPolicy(o.Desired),
+		Leader:             leader(o),
+		Members:            in.members(),
+		Quorum:             quorum(o),
+	}
+	if id := cmp.Or(o.Membership.ClusterID, o.Birth.ClusterID); id != 0 {
+		status.ClusterID = id.String()
+	}
+	if v := lowestVersion(o); !v.IsZero() {
+		status.Version = v.String()
+	}
+	status.DBSize = largest(status.Members)
+	if o.IsBorn() {
+		status.Endpoints = []string{in.endpoint()}
+		status.ClientSecretRef = in.clientSecret()
+	}
+	return status
+}
+
+func updatedMembers(o plan.Observation) int32 {
+	var n int32
+	for _, r := range running(o) {
+		if r.Pod.Choices == o.Desired.Choices {
+			n++
+		}
+	}
+	return n
+}
+
+func selector(cluster string) string {
+	return labels.Set{
+		v1alpha1.LabelName:      v1alpha1.NameValue,
+		v1alpha1.LabelInstance:  cluster,
+		v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue,
+		v1alpha1.LabelComponent: v1alpha1.ComponentMember,
+	}.String()
+}
+
+func (in Input) targetVersion() string {
+	if v := in.Observation.Desired.Choices.Version; !v.IsZero() {
+		return v.String()
+	}
+	return strings.TrimPrefix(in.Cluster.Spec.Version, "v")
+}
+
+// deletionPolicy is the policy as the owner references of volumes and authorities have it now: until they were changed,
+// the other one than is asked for.
+func deletionPolicy(d plan.Desired) v1alpha1.DeletionPolicy {
+	if d.Retain != d.ReleasePending {
+		return v1alpha1.DeletionRetain
+	}
+	return v1alpha1.DeletionDelete
+}
+
+func leader(o plan.Observation) string {
+	for _, r := range o.Voters() {
+		if o.Membership.Leader != 0 && r.Member.ID == o.Membership.Leader {
+			return r.Name
+		}
+	}
+	return ""
+}
+
+// quorum is absent while the list is not known: nobody can say then how many failures more the cluster survives.
+func quorum(o plan.Observation) *v1alpha1.QuorumStatus {
+	if !o.Membership.Known {
+		return nil
+	}
+	return &v1alpha1.QuorumStatus{Margin: int32(o.Margin())}
+}
+
+func largest(members []v1alpha1.MemberStatus) *resource.Quantity {
+	var size *resource.Quantity
+	for _, m := range members {
+		if m.DBSize != nil && (size == nil || m.DBSize.Cmp(*size) > 0) {
+			size = m.DBSize
+		}
+	}
+	return size
+}
+
+// endpoint is the URL of the client Service.
+func (in Input) endpoint() string {
+	scheme := "http"
+	if in.Observation.Desired.TLS {
+		scheme = "https"
+	}
+	return scheme + "://" + in.Cluster.Name + "." + in.Cluster.Namespace + ".svc:2379"
+}
+
+func (in Input) clientSecret() *v1alpha1.SecretReference {
+	if !in.Observation.Desired.TLS {
+		return nil
+	}
+	return &v1alpha1.SecretReference{Name: in.Cluster.Name + "-client-tls"}
+}

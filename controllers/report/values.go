@@ -1,6 +1,13 @@
 package report
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"k8s.io/apimachinery/pkg/api/meta"
+)
 
 // Values are the values of one cluster's metrics after a pass.
 type Values struct {
@@ -27,8 +34,84 @@ type Values struct {
 	Change, Result string // kind of the change that was tried in this pass, and what came of it; empty when none was
 }
 
-// Members counts members by state. Unhealthy and unstarted members are voters or learners as well.
+// Members counts members by state. Unhealthy and unstarted members are voters or learners as well; unstarted ones have
+// never served, and are not counted as unhealthy.
 type Members struct{ Voters, Learners, Unhealthy, Unstarted int }
 
 // Metrics are the values of the cluster's metrics after this pass.
-func Metrics(in Input) Values { return Values{} }
+func Metrics(in Input) Values {
+	o, status := in.Observation, Status(in)
+	v := Values{
+		Namespace: in.Cluster.Namespace, Name: in.Cluster.Name,
+		Version: status.Version, TLS: string(v1alpha1.TLSManaged), Storage: "Volume",
+		Desired: o.Desired.Size, Members: count(o), Paused: o.Desired.Paused,
+		Ready:      meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady),
+		Conditions: map[string]string{}, Alarms: alarms(o), CertificateExpiry: firstExpiry(status.Members),
+	}
+	if !o.Desired.TLS {
+		v.TLS = string(v1alpha1.TLSDisabled)
+	}
+	if o.Desired.Ephemeral {
+		v.Storage = "Ephemeral"
+	}
+	if status.Quorum != nil {
+		margin := int(status.Quorum.Margin)
+		v.Margin = &margin
+	}
+	for _, c := range status.Conditions {
+		v.Conditions[c.Type] = string(c.Status)
+	}
+	if status.NextStep.Verdict != string(plan.Settled) {
+		v.Rule, v.Since = status.NextStep.Rule, status.NextStep.Since.Time
+	}
+	if in.Outcome.Change != nil {
+		v.Change, v.Result = in.Outcome.Change.Kind(), in.Outcome.Result()
+	}
+	return v
+}
+
+func count(o plan.Observation) *Members {
+	if !o.Membership.Known {
+		return nil
+	}
+	var m Members
+	for _, r := range o.Replicas {
+		switch {
+		case r.IsVoter():
+			m.Voters++
+		case r.IsLearner():
+			m.Learners++
+		default:
+			continue
+		}
+		switch {
+		case r.IsHealthy(o.Membership):
+		case r.Member.Started():
+			m.Unhealthy++
+		default:
+			m.Unstarted++
+		}
+	}
+	return &m
+}
+
+func alarms(o plan.Observation) []string {
+	var raised []string
+	for _, r := range o.Replicas {
+		if r.Answer != nil {
+			raised = append(raised, r.Answer.Alarms...)
+		}
+	}
+	slices.Sort(raised)
+	return slices.Compact(raised)
+}
+
+func firstExpiry(members []v1alpha1.MemberStatus) time.Time {
+	var first time.Time
+	for _, m := range members {
+		if m.CertificateExpiry != nil && (first.IsZero() || m.CertificateExpiry.Time.Before(first)) {
+			first = m.CertificateExpiry.Time
+		}
+	}
+	return first
+}

@@ -1,0 +1,93 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// changeEvents tell what was just done, when it matters to people: the cluster's birth, its membership, a member's Pod,
+// and whatever is deleted. Bookkeeping and objects that are put right are in the status alone.
+func changeEvents(in Input) []Event {
+	why := in.Decision.Message
+	switch c := in.Outcome.Change.(type) {
+	case plan.BeginBirth:
+		return done(in, EventCreating, "", creating(c))
+	case plan.NextBirth:
+		return done(in, EventCreating, "", creating(c.BeginBirth))
+	case plan.VoidBirth:
+		events := done(in, EventBirthVoided, "", why)
+		events[0].Type = corev1.EventTypeWarning
+		return events
+	case plan.RecordBirth:
+		return done(in, EventCreated, "", fmt.Sprintf("The members found each other and serve as etcd cluster %s.", c.ClusterID))
+	case plan.AddLearner:
+		return done(in, EventAdded, c.Name, fmt.Sprintf("Added %s as a learner. %s", c.Name, why))
+	case plan.Promote:
+		return done(in, EventPromoted, c.Name, fmt.Sprintf("%s has caught up with the leader and is a voter now.", c.Name))
+	case plan.MoveLeader:
+		return done(in, EventLeaderMoved, c.To, fmt.Sprintf("Moved leadership from %s to %s. %s", c.From, c.To, why))
+	case plan.RemoveMember:
+		return done(in, EventRemoved, c.Name, fmt.Sprintf("Removed %s from the member list. %s", c.Name, why))
+	case plan.FollowPolicy:
+		return done(in, EventPolicyApplied, "", policyApplied(c))
+	case plan.StartPods:
+		return started(in, c)
+	case plan.DeletePods:
+		return deleted(in, c)
+	case plan.DeleteVolumes:
+		return done(in, EventVolumeDeleted, "", fmt.Sprintf("Deleted volume %s. %s", volumeNames(c.Volumes), why))
+	case plan.Bootstrap, plan.RecordMembers, plan.SealPods, plan.LabelRole, plan.ApplyObjects, plan.SetBudget,
+		plan.SetChoices, plan.DeleteSecret, plan.PrepareMember:
+	}
+	return nil
+}
+
+func done(in Input, reason, member, note string) []Event {
+	return []Event{{
+		Type: corev1.EventTypeNormal, Reason: reason, Action: in.Outcome.Change.Kind(), Note: strings.TrimSpace(note), Member: member,
+	}}
+}
+
+func creating(b plan.BeginBirth) string {
+	if len(b.Names) == 1 {
+		return fmt.Sprintf("Creating an etcd cluster of one member: %s.", b.Names[0])
+	}
+	return fmt.Sprintf("Creating an etcd cluster of %d members: %s.", len(b.Names), strings.Join(b.Names, ", "))
+}
+
+func policyApplied(c plan.FollowPolicy) string {
+	if c.Retain {
+		return "Volumes and authorities will be kept when the cluster is deleted."
+	}
+	return "Volumes and authorities will be deleted with the cluster."
+}
+
+// started tells of Pods that are started again; the first Pod of a learner is told by its addition.
+func started(in Input, c plan.StartPods) []Event {
+	var events []Event
+	for _, pod := range c.Pods {
+		if pod.Flags == plan.FlagsSealed {
+			events = append(events, done(in, EventPodStarted, pod.Name, fmt.Sprintf("Started Pod %s again, on its own data.", pod.Name))...)
+		}
+	}
+	return events
+}
+
+func deleted(in Input, c plan.DeletePods) []Event {
+	var events []Event
+	for _, pod := range c.Pods {
+		events = append(events, done(in, EventPodDeleted, pod.Name, fmt.Sprintf("Deleted Pod %s. %s", pod.Name, in.Decision.Message))...)
+	}
+	return events
+}
+
+func volumeNames(refs []plan.VolumeRef) string {
+	names := make([]string, 0, len(refs))
+	for _, v := range refs {
+		names = append(names, v.Name)
+	}
+	return strings.Join(names, ", ")
+}

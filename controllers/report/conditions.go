@@ -1,0 +1,123 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// conditions are all conditions, always in the same order. Reconciling and Stalled are present only while True, and never
+// both: that is how kstatus reads them.
+func (in Input) conditions(s step) []metav1.Condition {
+	all := []metav1.Condition{in.ready(s), in.available(), in.degraded(s), in.upToDate()}
+	switch {
+	case in.isAtRest(s):
+	case s.verdict == plan.Refuse && s.needsHuman:
+		all = append(all, is(v1alpha1.ConditionStalled, metav1.ConditionTrue, s.reason, s.message))
+	default:
+		all = append(all, is(v1alpha1.ConditionReconciling, metav1.ConditionTrue, s.reason, s.message))
+	}
+	for i := range all {
+		all[i].ObservedGeneration = in.Cluster.Generation
+		all[i].LastTransitionTime = seconds(in.Observation.Now)
+		if old := in.oldCondition(all[i].Type); old != nil && old.Status == all[i].Status {
+			all[i].LastTransitionTime = old.LastTransitionTime
+		}
+	}
+	return all
+}
+
+// isAtRest reports that nothing is under way and nothing is stuck: all is done, or the user asked for nothing to be done.
+func (in Input) isAtRest(s step) bool {
+	o := in.Observation
+	return s.verdict == plan.Settled || o.Desired.Paused || o.Desired.Deleting || in.isDryRun()
+}
+
+// ready is True when everything that the spec asks for is so, and was seen to be so. A paused cluster may be ready: it is
+// looked at as ever.
+func (in Input) ready(s step) metav1.Condition {
+	o := in.Observation
+	status, reason, message := metav1.ConditionFalse, s.reason, s.message+s.also
+	switch {
+	case o.Desired.Paused && !o.Desired.Deleting && isComplete(o):
+		status = metav1.ConditionTrue
+		message += " " + allHealthy(o)
+	case o.Desired.Paused:
+	case s.verdict == plan.Settled && o.Membership.Known:
+		status = metav1.ConditionTrue
+	case in.isDryRun():
+		reason = ReasonDryRun
+	}
+	return is(v1alpha1.ConditionReady, status, reason, message)
+}
+
+// isComplete reports whether what was observed is all that the spec asks for.
+func isComplete(o plan.Observation) bool {
+	if !o.Membership.Known || o.Desired.Fault != "" || len(o.Membership.Strangers) > 0 || len(o.Learners()) > 0 {
+		return false
+	}
+	for _, object := range o.Objects {
+		if object.State != plan.ObjectCurrent {
+			return false
+		}
+	}
+	return len(o.Voters()) == o.Desired.Size && len(o.HealthyVoters()) == o.Desired.Size && len(outdated(o)) == 0
+}
+
+// available is True only with a linearizable read in this very pass: the member list is asked for in no other way.
+func (in Input) available() metav1.Condition {
+	o := in.Observation
+	switch {
+	case o.Membership.Known:
+		return is(v1alpha1.ConditionAvailable, metav1.ConditionTrue, ReasonReadSucceeded,
+			"A quorum of the members answers reads and takes writes.")
+	case !o.IsBorn():
+		return is(v1alpha1.ConditionAvailable, metav1.ConditionFalse, ReasonCreating,
+			"The cluster is being created; it has not answered yet.")
+	}
+	message := "No quorum of the members answers"
+	if o.Membership.Why != "" {
+		message += ": " + o.Membership.Why
+	}
+	return in.keepFirst(is(v1alpha1.ConditionAvailable, metav1.ConditionFalse, ReasonReadFailed, sentence(message)))
+}
+
+// keepFirst keeps the message of the old condition while status and reason are the same: for texts of errors, which differ
+// from pass to pass in what nobody needs.
+func (in Input) keepFirst(c metav1.Condition) metav1.Condition {
+	if old := in.oldCondition(c.Type); old != nil && old.Status == c.Status && old.Reason == c.Reason {
+		c.Message = old.Message
+	}
+	return c
+}
+
+// upToDate is True when every member runs with the settings of this spec.
+func (in Input) upToDate() metav1.Condition {
+	o := in.Observation
+	late := outdated(o)
+	warning := strings.Join(in.Warnings, " ")
+	switch {
+	case len(running(o)) == 0:
+		return is(v1alpha1.ConditionUpToDate, metav1.ConditionFalse, ReasonCreating, join("No member runs yet.", warning))
+	case len(late) > 0:
+		return is(v1alpha1.ConditionUpToDate, metav1.ConditionFalse, ReasonOutdated,
+			join(fmt.Sprintf("Not running with the settings of this spec: %s.", strings.Join(late, ", ")), warning))
+	case warning != "":
+		return is(v1alpha1.ConditionUpToDate, metav1.ConditionTrue, ReasonCurrentWarned, warning)
+	}
+	return is(v1alpha1.ConditionUpToDate, metav1.ConditionTrue, ReasonCurrent, "Every member runs with the settings of this spec.")
+}
+
+func is(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
+}
+
+func join(sentences ...string) string { return strings.TrimSpace(strings.Join(sentences, " ")) }
+
+func (in Input) oldCondition(kind string) *metav1.Condition {
+	return meta.FindStatusCondition(in.Cluster.Status.Conditions, kind)
+}

@@ -1,0 +1,144 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+)
+
+// Event is one thing that happened, told to people.
+type Event struct {
+	Type   string // Normal or Warning
+	Reason string // CamelCase, at most 128 characters
+	Action string // CamelCase: what the operator did or saw; part of what tells two series of events apart
+	Note   string // a sentence, at most 1024 characters
+	Member string // the member, and so the Pod, that it is about; empty when it is about the whole cluster
+}
+
+// noteLimit is the longest note that the API server takes (kubernetes/kubernetes:pkg/apis/core/validation/events.go).
+const noteLimit = 1024
+
+// Actions of events that tell what was seen; those that tell what was done have the kind of the change.
+const (
+	actionObserve = "Observe"
+	actionDecide  = "Decide"
+)
+
+// Events are the few things of this pass that a person wants to hear of: what was done, and what became different. They
+// are to be sent after the status was stored, so that a pass that is repeated does not tell them twice. old is the status
+// that the stored one replaced.
+func Events(in Input, old v1alpha1.EtcdClusterStatus) []Event {
+	before := *in.Cluster
+	before.Status = old
+	in.Cluster = &before
+	t := transition{in: in, old: old, now: Status(in)}
+
+	var events []Event
+	if in.Outcome.Applied {
+		events = append(events, changeEvents(in)...)
+	}
+	events = append(events, t.availability()...)
+	events = append(events, t.health()...)
+	events = append(events, t.progress()...)
+	events = append(events, t.warnings()...)
+	for i := range events {
+		events[i].Note = shorten(events[i].Note)
+	}
+	return events
+}
+
+// transition is what two statuses tell when they are compared.
+type transition struct {
+	in       Input
+	old, now v1alpha1.EtcdClusterStatus
+}
+
+// flipped reports whether the condition came to have this status just now. One that was never written before has flipped.
+func (t transition) flipped(kind string, to bool) bool {
+	is := meta.IsStatusConditionTrue(t.now.Conditions, kind)
+	was := meta.IsStatusConditionTrue(t.old.Conditions, kind)
+	return is == to && was != to
+}
+
+// availability tells of a cluster that stopped or began to answer; a cluster that is being created does neither.
+func (t transition) availability() []Event {
+	was := meta.FindStatusCondition(t.old.Conditions, v1alpha1.ConditionAvailable)
+	is := meta.FindStatusCondition(t.now.Conditions, v1alpha1.ConditionAvailable)
+	switch {
+	case was == nil || was.Status == is.Status:
+		return nil
+	case was.Reason == ReasonReadFailed:
+		return normal(EventAvailable, actionObserve, is.Message)
+	case is.Reason == ReasonReadFailed:
+		return warning(EventUnavailable, actionObserve, is.Message)
+	}
+	return nil
+}
+
+// health tells of members that failed while the cluster still answers, and of the end of all trouble.
+func (t transition) health() []Event {
+	degraded := meta.FindStatusCondition(t.now.Conditions, v1alpha1.ConditionDegraded)
+	switch {
+	case t.flipped(v1alpha1.ConditionReady, true) && !t.in.Observation.Desired.Paused:
+		return normal(EventReady, actionObserve, t.now.NextStep.Message)
+	case t.flipped(v1alpha1.ConditionDegraded, true) && (degraded.Reason == ReasonUnhealthy || degraded.Reason == ReasonMissing):
+		return warning(EventDegraded, actionObserve, degraded.Message)
+	}
+	return nil
+}
+
+// progress tells of a step that is refused or paused, or that the platform would not take, when it begins to be.
+func (t transition) progress() []Event {
+	now, old := t.now.NextStep, t.old.NextStep
+	wasPaused := old != nil && old.Reason == plan.ReasonPaused
+	if old != nil && old.Reason == now.Reason && old.Verdict == now.Verdict {
+		return nil
+	}
+	var events []Event
+	if wasPaused && !t.in.Observation.Desired.Paused {
+		events = normal(EventResumed, actionDecide, "The operator looks after the cluster again.")
+	}
+	deferred := t.in.Outcome.Result() == ResultDeferred && t.in.Outcome.Reason != ""
+	switch {
+	case now.Reason == plan.ReasonDeleting:
+	case now.Reason == plan.ReasonPaused:
+		events = append(events, normal(plan.ReasonPaused, actionDecide, now.Message)...)
+	case now.Verdict == string(plan.Refuse), deferred, t.in.Outcome.Err != nil:
+		events = append(events, warning(now.Reason, actionDecide, now.Message)...)
+	}
+	return events
+}
+
+// warnings tells each warning once: the old status has it in the message of UpToDate.
+func (t transition) warnings() []Event {
+	var told string
+	if c := meta.FindStatusCondition(t.old.Conditions, v1alpha1.ConditionUpToDate); c != nil {
+		told = c.Message
+	}
+	var events []Event
+	for _, w := range t.in.Warnings {
+		if !strings.Contains(told, w) {
+			events = append(events, warning(EventSpecWarning, actionObserve, w)...)
+		}
+	}
+	return events
+}
+
+func normal(reason, action, note string) []Event {
+	return []Event{{Type: corev1.EventTypeNormal, Reason: reason, Action: action, Note: note}}
+}
+
+func warning(reason, action, note string) []Event {
+	return []Event{{Type: corev1.EventTypeWarning, Reason: reason, Action: action, Note: note}}
+}
+
+// shorten cuts a note at the API server's limit, which counts bytes, and never inside a character.
+func shorten(note string) string {
+	if len(note) <= noteLimit {
+		return note
+	}
+	return strings.ToValidUTF8(note[:noteLimit-len("…")], "") + "…"
+}

@@ -1,0 +1,58 @@
+package report
+
+// Reasons of conditions that no rule of the planner speaks: what report itself sees in an observation. Each has a sentence
+// in docs/conditions.md, as have those of the planner.
+const (
+	ReasonCreating      = "Creating"           // the cluster has no identity yet
+	ReasonReadSucceeded = "ReadSucceeded"      // a linearizable read succeeded in this pass
+	ReasonReadFailed    = "ReadFailed"         // no member could read linearizably in this pass
+	ReasonAllHealthy    = "AllMembersHealthy"  // as many voters as asked for are healthy
+	ReasonUnhealthy     = "MembersUnhealthy"   // voters that have served before are not healthy
+	ReasonMissing       = "MembersMissing"     // fewer voters than there have been
+	ReasonNotReached    = "SizeNotReached"     // the wanted size was never reached; nothing is wrong with the voters there are
+	ReasonCurrent       = "MembersCurrent"     // every member runs with the settings of the spec
+	ReasonCurrentWarned = "MembersCurrentWarn" // so it is, but the spec itself calls for a warning
+	ReasonOutdated      = "MembersOutdated"    // members run with other settings, or do not run
+	ReasonDryRun        = "DryRun"             // the next step is published and not taken
+	ReasonApplyFailed   = "ApplyFailed"        // a call of the operator failed
+)
+
+// Reasons of events that no condition has.
+const (
+	EventCreating      = "CreatingCluster"       // the birth is written down
+	EventCreated       = "ClusterCreated"        // the members found each other
+	EventBirthVoided   = "BirthVoided"           // the birth is given up and begun anew
+	EventReady         = "Ready"                 // everything asked for is so
+	EventDegraded      = "Degraded"              // fewer healthy voters than there were
+	EventUnavailable   = "Unavailable"           // no quorum of the members answers any more
+	EventAvailable     = "AvailableAgain"        // it answers again
+	EventResumed       = "Resumed"               // spec.paused was taken back
+	EventPodStarted    = "PodStarted"            // a member's Pod is started again on its own data
+	EventPodDeleted    = "PodDeleted"            // a member's Pod is deleted
+	EventVolumeDeleted = "VolumeDeleted"         // a volume is deleted
+	EventAdded         = "MemberAdded"           // a learner is in the member list
+	EventPromoted      = "MemberPromoted"        // a learner became a voter
+	EventRemoved       = "MemberRemoved"         // a member was taken out of the list
+	EventLeaderMoved   = "LeaderMoved"           // leadership was handed over before a member goes
+	EventPolicyApplied = "DeletionPolicyApplied" // ownership of volumes and authorities follows deletionPolicy
+	EventSpecWarning   = "SpecWarning"           // the spec is accepted, with a warning
+)
+
+// Reasons of members: one word that says why a member is not healthy, or will not stay so. Beside them stand the reasons
+// for which etcd stops (etcdutil.ExitReason) and those for which Kubernetes lets a container or a Pod wait.
+const (
+	MemberNoVolume          = "VolumeMissing"
+	MemberVolumeLost        = "VolumeLost"
+	MemberVolumeTerminating = "VolumeTerminating"
+	MemberNoPod             = "PodMissing"
+	MemberPodTerminating    = "PodTerminating"
+	MemberPodEnded          = "PodEnded"
+	MemberStarting          = "Starting"
+	MemberStopped           = "Stopped"
+	MemberNotAnswering      = "NotAnswering"
+	MemberOtherIdentity     = "OtherIdentity"
+	MemberNoLeader          = "NoLeader"
+	MemberNotListed         = "NotInMemberList"
+	MemberListUnknown       = "MemberListUnknown"
+	MemberCorrupt           = "Corrupt"
+)

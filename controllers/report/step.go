@@ -1,0 +1,81 @@
+package report
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// step is what people are told of a decision and its outcome.
+type step struct {
+	rule, reason, message string
+	verdict               plan.Verdict
+	needsHuman, overdue   bool
+	also                  string // what other rules wait for meanwhile
+}
+
+// step joins decision and outcome. A change that could not be made is a wait, whatever the planner wanted.
+func (in Input) step() step {
+	d := in.Decision
+	s := step{
+		rule: d.Rule, reason: d.Reason, message: d.Message, verdict: d.Verdict,
+		needsHuman: d.NeedsHuman, overdue: d.Overdue,
+	}
+	for _, note := range d.Yielded {
+		s.overdue = s.overdue || note.Overdue
+		if note.Rule != d.Rule {
+			s.also += " " + note.Message
+		}
+	}
+	switch {
+	case in.isDryRun():
+		s.message = "Not done, because spec.mode is DryRun: " + s.message
+	case in.Outcome.Err != nil:
+		s.verdict, s.reason = plan.Wait, ReasonApplyFailed
+		s.message = in.firstError(s)
+	case in.Outcome.Result() == ResultDeferred && in.Outcome.Reason != "":
+		s.verdict, s.reason = plan.Wait, in.Outcome.Reason
+		s.message = in.Outcome.Message
+	}
+	return s
+}
+
+// firstError keeps the text of the first error while the same step keeps failing: later texts differ by addresses and
+// times only, and each would be a write.
+func (in Input) firstError(s step) string {
+	if old := in.old().NextStep; old != nil && s.isSameAs(old) {
+		return old.Message
+	}
+	return sentence(cmp.Or(in.Outcome.Message, in.Outcome.Err.Error()))
+}
+
+func (s step) isSameAs(old *v1alpha1.NextStep) bool {
+	return old.Rule == s.rule && old.Verdict == string(s.verdict) && old.Reason == s.reason
+}
+
+// nextStep is the step as the status shows it. Since moves only with rule, verdict or reason.
+func (in Input) nextStep(s step) *v1alpha1.NextStep {
+	next := &v1alpha1.NextStep{
+		Rule: s.rule, Verdict: string(s.verdict), Reason: s.reason, Message: s.message, Since: seconds(in.Observation.Now),
+	}
+	if old := in.old().NextStep; old != nil && s.isSameAs(old) {
+		next.Since = old.Since
+	}
+	return next
+}
+
+// seconds drops what the API server would not store, so that a status reads back as it was written.
+func seconds(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }
+
+// sentence ends a text of somebody else's like a sentence of ours.
+func sentence(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" || strings.HasSuffix(text, ".") {
+		return text
+	}
+	return text + "."
+}
