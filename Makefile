@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 
 IMG ?= ghcr.io/etcdsteward/etcd-steward:dev
 IMG_TAG = $(lastword $(subst :, ,$(IMG)))
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+VERSION ?= $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 REVISION ?= $(shell git rev-parse HEAD 2>/dev/null)
 ARCH ?= $(shell go env GOARCH)
 # Nodes of localkube, stories at a time, and a filter of stories (a Ginkgo label query).
@@ -21,7 +21,7 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/etcd-steward
 KUBECTL ?= $(or $(shell command -v kubectl),$(LOCALKUBE) kubectl)
 BIN := $(CURDIR)/bin
 IMAGE_TAR := bin/etcd-steward-image.tar
-GO_BUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -buildid="
+GO_BUILD = CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$(VERSION)"
 
 # $(call phase,name,command): runs it and says how long it took; .ci/run collects these lines.
 phase = begin=$$(date +%s); echo "== $(1)"; code=0; $(2) || code=$$?; \
@@ -134,7 +134,7 @@ undeploy: dist/install.yaml ## Remove operator and CRDs, and with them every Etc
 
 .PHONY: run
 run: install ## Run the operator on this machine against the cluster kubectl points at.
-	@go run ./cmd/manager --metrics-secure=false --metrics-bind-address=127.0.0.1:8080
+	@go run ./cmd/manager --leader-elect=false --metrics-secure=false --metrics-bind-address=127.0.0.1:8080
 
 .PHONY: release
 release: dist/install.yaml dist/images.txt ## Write dist/install.yaml (one file) and dist/images.txt.
@@ -198,7 +198,7 @@ dist/install.yaml: bin/kustomize FORCE
 
 # The operator's image, and etcd's for every version that the samples ask for: what a mirror has to hold.
 dist/images.txt: dist/install.yaml
-	@{ awk '$$1 == "image:" {print $$2}' $<; \
+	@{ awk '$$1 == "image:" && $$2 ~ "/" {print $$2}' $<; \
 	   awk '$$1 == "version:" {gsub(/["v]/, "", $$2); print "gcr.io/etcd-development/etcd:v" $$2}' config/samples/etcd*.yaml; } | sort -u >$@
 
 # Runs a command with E2E_KUBECONFIG set and the operator as it is in this tree installed. Without E2E_KUBECONFIG that is localkube, which is
