@@ -1,0 +1,165 @@
+package resources
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// RollInputs are the user's choices that a member's Pod is made from and that need a restart when they change. They are
+// written on Pods and volumes, so that a new operator can tell what the user changed from what it would itself render
+// differently: only the former restarts a member.
+//
+// What is absent is the default. A default of ours is never written down, and a field is never renamed, retyped or given
+// another meaning. Labels and annotations are not among them: they change in place.
+type RollInputs struct {
+	Version   string           `json:"version"` // without a leading v
+	Image     *ImageInputs     `json:"image,omitempty"`
+	Etcd      *EtcdInputs      `json:"etcd,omitempty"`
+	Pod       *PodInputs       `json:"pod,omitempty"`
+	Ephemeral *EphemeralInputs `json:"ephemeral,omitempty"` // present: data is in the Pod's emptyDir
+	TLS       string           `json:"tls,omitempty"`       // absent: Managed
+}
+
+// ImageInputs are the choices about the image.
+type ImageInputs struct {
+	Repository  string            `json:"repository,omitempty"`
+	Digest      string            `json:"digest,omitempty"` // of this version
+	PullPolicy  corev1.PullPolicy `json:"pullPolicy,omitempty"`
+	PullSecrets []string          `json:"pullSecrets,omitempty"`
+}
+
+// EtcdInputs are the choices about the etcd process.
+type EtcdInputs struct {
+	QuotaBackendBytes   *int64            `json:"quotaBackendBytes,omitempty"` // bytes
+	CompactionMode      string            `json:"compactionMode,omitempty"`
+	CompactionRetention string            `json:"compactionRetention,omitempty"`
+	SnapshotCount       *int64            `json:"snapshotCount,omitempty"`
+	HeartbeatInterval   *int64            `json:"heartbeatInterval,omitempty"` // milliseconds
+	ElectionTimeout     *int64            `json:"electionTimeout,omitempty"`   // milliseconds
+	CorruptionChecks    *bool             `json:"corruptionChecks,omitempty"`
+	ExtraArgs           map[string]string `json:"extraArgs,omitempty"`
+}
+
+// PodInputs are the choices about the Pod.
+type PodInputs struct {
+	Resources                     *corev1.ResourceRequirements      `json:"resources,omitempty"`
+	NodeSelector                  map[string]string                 `json:"nodeSelector,omitempty"`
+	Tolerations                   []corev1.Toleration               `json:"tolerations,omitempty"`
+	Affinity                      *corev1.Affinity                  `json:"affinity,omitempty"`
+	TopologySpreadConstraints     []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
+	PriorityClassName             string                            `json:"priorityClassName,omitempty"`
+	TerminationGracePeriodSeconds *int64                            `json:"terminationGracePeriodSeconds,omitempty"`
+}
+
+// EphemeralInputs are the choices about an emptyDir.
+type EphemeralInputs struct {
+	Medium corev1.StorageMedium `json:"medium,omitempty"`
+}
+
+// Inputs are the choices of a cluster as its spec has them now.
+func Inputs(c *v1alpha1.EtcdCluster) RollInputs {
+	version := strings.TrimPrefix(c.Spec.Version, "v")
+	in := RollInputs{
+		Version: version,
+		Image:   imageInputs(c.Spec.Image, version),
+		Etcd:    etcdInputs(c.Spec.Etcd),
+		Pod:     podInputs(c.Spec.Pod),
+	}
+	if c.Spec.IsEphemeral() {
+		in.Ephemeral = &EphemeralInputs{Medium: c.Spec.Storage.Ephemeral.Medium}
+	}
+	if !c.Spec.IsTLS() {
+		in.TLS = string(v1alpha1.TLSDisabled)
+	}
+	return in.withoutDefaults()
+}
+
+// Canonical is the choices as text: two texts are equal exactly when the choices are.
+func (in RollInputs) Canonical() string { return encode(in.withoutDefaults()) }
+
+// DecodeInputs reads choices that were written down. Fields that it does not know are passed over, so that an older
+// operator can go on where a newer one was.
+func DecodeInputs(text string) (RollInputs, error) {
+	var in RollInputs
+	if err := json.Unmarshal([]byte(text), &in); err != nil {
+		return RollInputs{}, fmt.Errorf("reading what a member's Pod is made from: %w", err)
+	}
+	if _, err := etcdutil.ParseVersion(in.Version); err != nil {
+		return RollInputs{}, fmt.Errorf("reading what a member's Pod is made from: %w", err)
+	}
+	return in.withoutDefaults(), nil
+}
+
+// NormalizeInputs reads choices that were written down, by whatever operator, and gives the text that Canonical gives for
+// the same choices, with their version.
+func NormalizeInputs(annotation string) (canonical string, version etcdutil.Version, err error) {
+	in, err := DecodeInputs(annotation)
+	if err != nil {
+		return "", etcdutil.Version{}, err
+	}
+	version, err = etcdutil.ParseVersion(in.Version)
+	return in.Canonical(), version, err
+}
+
+func imageInputs(image *v1alpha1.ImageSpec, version string) *ImageInputs {
+	if image == nil {
+		return nil
+	}
+	in := &ImageInputs{Repository: image.Repository, PullPolicy: image.PullPolicy}
+	for _, key := range []string{version, "v" + version} {
+		if digest := image.Digests[key]; digest != "" {
+			in.Digest = string(digest)
+			break
+		}
+	}
+	for _, secret := range image.PullSecrets {
+		in.PullSecrets = append(in.PullSecrets, secret.Name)
+	}
+	return in
+}
+
+func etcdInputs(etcd *v1alpha1.EtcdSpec) *EtcdInputs {
+	if etcd == nil {
+		return nil
+	}
+	in := &EtcdInputs{
+		SnapshotCount:     etcd.SnapshotCount,
+		HeartbeatInterval: milliseconds(etcd.HeartbeatInterval),
+		ElectionTimeout:   milliseconds(etcd.ElectionTimeout),
+		CorruptionChecks:  etcd.CorruptionChecks,
+	}
+	if etcd.QuotaBackendBytes != nil {
+		in.QuotaBackendBytes = new(etcd.QuotaBackendBytes.Value())
+	}
+	if etcd.AutoCompaction != nil {
+		in.CompactionMode, in.CompactionRetention = etcd.AutoCompaction.Mode, etcd.AutoCompaction.Retention
+	}
+	if len(etcd.ExtraArgs) > 0 {
+		in.ExtraArgs = map[string]string{}
+	}
+	for name, value := range etcd.ExtraArgs {
+		in.ExtraArgs[name] = string(value)
+	}
+	return in
+}
+
+func podInputs(pod *v1alpha1.PodSpec) *PodInputs {
+	if pod == nil {
+		return nil
+	}
+	return &PodInputs{
+		Resources:                     pod.Resources.DeepCopy(),
+		NodeSelector:                  pod.NodeSelector,
+		Tolerations:                   pod.Tolerations,
+		Affinity:                      pod.Affinity,
+		TopologySpreadConstraints:     pod.TopologySpreadConstraints,
+		PriorityClassName:             pod.PriorityClassName,
+		TerminationGracePeriodSeconds: pod.TerminationGracePeriodSeconds,
+	}
+}

@@ -1,0 +1,88 @@
+package resources
+
+import (
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+// Labels are on every object of a cluster.
+func Labels(c *v1alpha1.EtcdCluster) map[string]string {
+	labels := MemberSelector(c.Name)
+	labels[v1alpha1.LabelManagedBy] = v1alpha1.ManagedByValue
+	labels[v1alpha1.LabelClusterUID] = string(c.UID)
+	return labels
+}
+
+// MemberLabels are on a member's Pod, volume and Secret; a Secret has no incarnation.
+func MemberLabels(c *v1alpha1.EtcdCluster, member, incarnation string) map[string]string {
+	labels := Labels(c)
+	labels[v1alpha1.LabelMember] = member
+	if incarnation != "" {
+		labels[v1alpha1.LabelIncarnation] = incarnation
+	}
+	return labels
+}
+
+// MemberSelector selects members' Pods: learners, and Pods that are not sealed yet, too.
+func MemberSelector(cluster string) map[string]string {
+	return map[string]string{
+		v1alpha1.LabelName:      v1alpha1.NameValue,
+		v1alpha1.LabelInstance:  cluster,
+		v1alpha1.LabelComponent: v1alpha1.ComponentMember,
+	}
+}
+
+// VoterSelector selects the Pods of voters that are recorded and sealed: what clients reach and the budget counts.
+func VoterSelector(cluster string) map[string]string {
+	selector := MemberSelector(cluster)
+	selector[v1alpha1.LabelRole] = v1alpha1.RoleVoter
+	return selector
+}
+
+// OwnerReference makes the cluster the controller of an object, so that it goes with the cluster and drain accepts it.
+func OwnerReference(c *v1alpha1.EtcdCluster) metav1.OwnerReference {
+	return *metav1.NewControllerRef(c, v1alpha1.GroupVersion.WithKind(KindCluster))
+}
+
+// DataOwnerReference makes data, a volume or an authority, go with the cluster under deletionPolicy Delete. The cluster
+// is not its controller: nothing is derived from it, and it can be taken off again.
+func DataOwnerReference(c *v1alpha1.EtcdCluster) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: KindCluster, Name: c.Name, UID: c.UID,
+	}
+}
+
+// IsControlledBy reports whether an object that goes with its cluster is this cluster's.
+func IsControlledBy(object metav1.Object, uid types.UID) bool {
+	ref := metav1.GetControllerOf(object)
+	return ref != nil && ref.UID == uid
+}
+
+// IsDataOf reports whether data is this cluster's. Labels alone never make anything ours, but this one is a UID that only
+// the operator writes.
+func IsDataOf(object metav1.Object, uid types.UID) bool {
+	return object.GetLabels()[v1alpha1.LabelClusterUID] == string(uid)
+}
+
+// FollowsPolicy reports whether the ownership of data is as deletionPolicy says.
+func FollowsPolicy(object metav1.Object, uid types.UID, retain bool) bool {
+	for _, ref := range object.GetOwnerReferences() {
+		if ref.UID == uid {
+			return !retain
+		}
+	}
+	return retain
+}
+
+// merged lays maps over one another; the last one wins.
+func merged(layers ...map[string]string) map[string]string {
+	all := map[string]string{}
+	for _, layer := range layers {
+		maps.Copy(all, layer)
+	}
+	return all
+}

@@ -1,0 +1,62 @@
+package resources
+
+import (
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+// Kinds of the objects that a cluster needs, as they are written in observations, errors and events.
+const (
+	KindService = "Service"
+	KindSecret  = "Secret"
+	KindBudget  = "PodDisruptionBudget"
+	KindPod     = "Pod"
+	KindVolume  = "PersistentVolumeClaim"
+	KindCluster = "EtcdCluster"
+)
+
+// PeerService is the name of the headless Service that gives members their DNS names and carries the birth record. It
+// is part of each member's peer URL (etcdutil.PeerHost), so it can never change.
+func PeerService(cluster string) string { return cluster + "-peers" }
+
+// ClientService is the name of the Service that clients connect to.
+func ClientService(cluster string) string { return cluster }
+
+// Budget is the name of the PodDisruptionBudget.
+func Budget(cluster string) string { return cluster }
+
+// CASecret is the name of the Secret with the authority for the client port.
+func CASecret(cluster string) string { return cluster + "-ca" }
+
+// PeerCASecret is the name of the Secret with the authority for the peer port.
+func PeerCASecret(cluster string) string { return cluster + "-ca-peer" }
+
+// ClientSecret is the name of the Secret that clients connect with.
+func ClientSecret(cluster string) string { return cluster + "-client-tls" }
+
+// OperatorSecret is the name of the Secret that the operator connects with.
+func OperatorSecret(cluster string) string { return cluster + "-operator-tls" }
+
+// MemberSecret is the name of the Secret with a member's certificates.
+func MemberSecret(member string) string { return member + "-tls" }
+
+// ClusterObjects lists what a cluster needs beside its members, by kind and name, in the order in which it is made: the
+// authorities first, since certificates are issued from them. The peer Service is not among them: it is made by the
+// birth, and never anew.
+func ClusterObjects(c *v1alpha1.EtcdCluster) []ObjectName {
+	var objects []ObjectName
+	if c.Spec.IsTLS() {
+		for _, name := range []string{CASecret(c.Name), PeerCASecret(c.Name), ClientSecret(c.Name), OperatorSecret(c.Name)} {
+			objects = append(objects, ObjectName{Kind: KindSecret, Name: name})
+		}
+	}
+	return append(objects, ObjectName{Kind: KindService, Name: ClientService(c.Name)})
+}
+
+// ObjectName is the kind and the name of an object in the cluster's namespace.
+type ObjectName struct{ Kind, Name string }
+
+// IsAuthority reports whether a Secret's name is that of one of the cluster's authorities. They are data: kept with the
+// volumes, and told to be ours by label instead of by owner.
+func IsAuthority(c *v1alpha1.EtcdCluster, name string) bool {
+	return name == CASecret(c.Name) || name == PeerCASecret(c.Name)
+}

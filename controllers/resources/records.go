@@ -1,0 +1,126 @@
+package resources
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// OriginFresh is the origin of a cluster that began empty.
+const OriginFresh = "fresh"
+
+// BirthRecord is one life of the cluster, written on the peer Service before anything else is made.
+type BirthRecord struct {
+	Incarnation string
+	Counter     int
+	Token       string // --initial-cluster-token; never used twice
+	Names       []string
+	ClusterID   etcdutil.ID // zero until the cluster answered
+	Void        bool        // given up before anything could be stored in it
+	Origin      string      // what its data came from: OriginFresh
+}
+
+// MemberRecord says which member lives on a volume.
+type MemberRecord struct {
+	ClusterID, MemberID etcdutil.ID
+	Version             etcdutil.Version // of the etcd that last answered on it
+}
+
+// birthJSON and memberJSON are the records as they are written. IDs are text in hex, as everywhere people see them;
+// numbers of 64 bits do not survive every JSON tool. Unknown fields are passed over: a newer operator may have written.
+type birthJSON struct {
+	Incarnation string   `json:"incarnation"`
+	Counter     int      `json:"counter"`
+	Token       string   `json:"token"`
+	Names       []string `json:"names"`
+	ClusterID   string   `json:"clusterID,omitempty"`
+	Void        bool     `json:"void,omitempty"`
+	Origin      string   `json:"origin"`
+}
+
+type memberJSON struct {
+	ClusterID string `json:"clusterID"`
+	MemberID  string `json:"memberID"`
+	Version   string `json:"version"`
+}
+
+// EncodeBirth writes a birth record.
+func EncodeBirth(r BirthRecord) string {
+	out := birthJSON{
+		Incarnation: r.Incarnation, Counter: r.Counter, Token: r.Token, Names: r.Names, Void: r.Void, Origin: r.Origin,
+	}
+	if r.ClusterID != 0 {
+		out.ClusterID = r.ClusterID.String()
+	}
+	return encode(out)
+}
+
+// DecodeBirth reads a birth record. One that lacks anything a birth needs, or holds what no operator writes, is an error
+// and never an empty record.
+func DecodeBirth(text string) (BirthRecord, error) {
+	var in birthJSON
+	if err := json.Unmarshal([]byte(text), &in); err != nil {
+		return BirthRecord{}, fmt.Errorf("reading the birth record: %w", err)
+	}
+	switch {
+	case in.Incarnation == "" || in.Token == "" || in.Origin == "" || in.Counter < 0:
+		return BirthRecord{}, errors.New("reading the birth record: incarnation, counter, token or origin is missing")
+	case len(in.Names) == 0:
+		return BirthRecord{}, errors.New("reading the birth record: it names no member")
+	}
+	r := BirthRecord{
+		Incarnation: in.Incarnation, Counter: in.Counter, Token: in.Token, Names: in.Names, Void: in.Void, Origin: in.Origin,
+	}
+	if in.ClusterID == "" {
+		return r, nil
+	}
+	id, err := decodeID(in.ClusterID)
+	if err != nil {
+		return BirthRecord{}, fmt.Errorf("reading the birth record: %w", err)
+	}
+	r.ClusterID = id
+	return r, nil
+}
+
+// EncodeMember writes a member's record.
+func EncodeMember(r MemberRecord) string {
+	return encode(memberJSON{ClusterID: r.ClusterID.String(), MemberID: r.MemberID.String(), Version: r.Version.String()})
+}
+
+// DecodeMember reads a member's record; no text is no record. One that cannot be read is an error: it must never be taken
+// for a volume on which no member lives.
+func DecodeMember(text string) (MemberRecord, error) {
+	if text == "" {
+		return MemberRecord{}, nil
+	}
+	var in memberJSON
+	if err := json.Unmarshal([]byte(text), &in); err != nil {
+		return MemberRecord{}, fmt.Errorf("reading a member's record: %w", err)
+	}
+	cluster, clusterErr := decodeID(in.ClusterID)
+	member, memberErr := decodeID(in.MemberID)
+	version, versionErr := etcdutil.ParseVersion(in.Version)
+	if err := errors.Join(clusterErr, memberErr, versionErr); err != nil {
+		return MemberRecord{}, fmt.Errorf("reading a member's record: %w", err)
+	}
+	return MemberRecord{ClusterID: cluster, MemberID: member, Version: version}, nil
+}
+
+func decodeID(text string) (etcdutil.ID, error) {
+	id, err := etcdutil.ParseID(text)
+	if err == nil && id == 0 {
+		err = errors.New("an etcd ID is never zero")
+	}
+	return id, err
+}
+
+// encode writes plain structs of text, numbers and lists, which cannot fail.
+func encode(record any) string {
+	text, err := json.Marshal(record)
+	if err != nil {
+		panic(fmt.Sprintf("encoding %T: %v", record, err))
+	}
+	return string(text)
+}
