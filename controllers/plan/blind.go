@@ -1,0 +1,204 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Rules that are safe while etcd cannot be asked, because it may be silent exactly because this was not done.
+
+// seal makes recorded members unable to start from an empty directory, and puts stripped seals back.
+func seal(o Observation) *proposal {
+	var seals []Seal
+	for _, r := range o.Replicas {
+		if !r.IsRecorded() || r.Pod == nil || r.Pod.Flags == FlagsSealed || r.Pod.Terminating || r.Pod.HasEnded() {
+			continue
+		}
+		seals = append(seals, Seal{Pod: r.podRef(), Role: roleOf(o, r)})
+	}
+	if len(seals) == 0 {
+		return nil
+	}
+	return act(SealPods{Pods: seals}, ReasonSeal, "%s recorded: from now on no member starts from an empty directory.", countMembers(len(seals)))
+}
+
+// roleOf is the role label that a Pod should carry: what the list says, else what it carries already.
+func roleOf(o Observation, r Replica) string {
+	switch {
+	case o.Membership.Known && r.IsVoter():
+		return roleVoter
+	case o.Membership.Known && r.IsLearner():
+		return roleLearner
+	case r.Pod != nil:
+		return r.Pod.Role
+	}
+	return ""
+}
+
+// Values of the role label.
+const (
+	roleVoter   = "voter"
+	roleLearner = "learner"
+)
+
+// endedPod deletes Pods that the kubelet will never start again, where the data outlives the Pod.
+func endedPod(o Observation) *proposal {
+	var pods []PodRef
+	for _, r := range o.Replicas {
+		if r.Pod.HasEnded() && !r.Pod.Terminating && r.Volume != nil && !r.Volume.Terminating {
+			pods = append(pods, r.podRef())
+		}
+	}
+	if len(pods) == 0 {
+		return nil
+	}
+	return act(DeletePods{Pods: pods}, ReasonPodEnded, "The Pod of %s ended and is made anew on its volume.", podNames(pods))
+}
+
+// otherChoices deletes a Pod that does not run and that was made from other choices than its volume says.
+func otherChoices(o Observation) *proposal {
+	for _, r := range o.Replicas {
+		if r.Volume == nil || r.Volume.Terminating || !r.isIdle() || r.Pod.Choices == r.Volume.Choices {
+			continue
+		}
+		return act(DeletePods{Pods: []PodRef{r.podRef()}}, ReasonNewChoices, "The Pod of %s does not run and is made anew with the settings written on its volume.", r.Name)
+	}
+	return nil
+}
+
+// adoptChoices gives a member whose Pod cannot start the settings of the spec, as long as the version stays what it is:
+// putting a spec right must always recover.
+func adoptChoices(o Observation) *proposal {
+	for _, r := range o.Replicas {
+		if r.Volume == nil || r.Volume.Terminating || !r.isIdle() || !r.cannotStart() {
+			continue
+		}
+		c := r.Volume.Choices
+		if o.Desired.Fault != "" || c == o.Desired.Choices || c.Version != o.Desired.Choices.Version {
+			continue
+		}
+		return act(SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: o.Desired.Choices}, ReasonNewChoices,
+			"The Pod of %s cannot start (%s); it takes the settings of the spec.", r.Name, r.Pod.Waiting)
+	}
+	return nil
+}
+
+// isIdle reports a Pod whose container does not run and that nothing is happening to.
+func (r Replica) isIdle() bool {
+	return r.Pod != nil && !r.Pod.Running && !r.Pod.Terminating && !r.Pod.HasEnded()
+}
+
+// cannotStart reports that Kubernetes, not etcd, keeps the container from starting.
+func (r Replica) cannotStart() bool { return startProblems[r.Pod.Waiting] != "" }
+
+// missingPod starts the Pods of recorded members on their own volumes, sealed. A member known to be removed is no member.
+// First members that were interrupted before enough of them were recorded start as they were born.
+func missingPod(o Observation) *proposal {
+	var starts []Start
+	for _, r := range o.Replicas {
+		switch {
+		case r.Pod != nil:
+		case o.mayRestart(r):
+			starts = append(starts, Start{Name: r.Name, Flags: FlagsSealed, Choices: r.Volume.Choices, Role: roleOf(o, r)})
+		case o.mayRebirth(r):
+			starts = append(starts, birthStart(o, r))
+		}
+	}
+	if len(starts) == 0 {
+		return nil
+	}
+	return act(StartPods{Pods: starts}, ReasonPodMissing, "The Pod of %s is gone and is started again on its volume.", startNames(starts))
+}
+
+// mayRestart reports whether the replica's volume holds a member of this incarnation that is not known to be removed.
+func (o Observation) mayRestart(r Replica) bool {
+	if r.Volume == nil || !r.IsRecorded() || r.Volume.Terminating || r.Volume.Phase == VolumeLost {
+		return false
+	}
+	if r.Volume.Incarnation != o.Birth.Incarnation || r.Volume.Record.ClusterID != o.Birth.ClusterID {
+		return false
+	}
+	return !o.Membership.Known || r.Member != nil && r.Member.ID == r.Volume.Record.MemberID
+}
+
+// mayRebirth reports whether the replica is a first member that was interrupted, with its volume still there, in the moment
+// between the cluster's identity being written down and its members'. So few are recorded that without it no quorum could
+// ever answer, and so few are sealed that no client was ever led here.
+func (o Observation) mayRebirth(r Replica) bool {
+	if o.Membership.Known || o.Birth.ClusterID == 0 || !slices.Contains(o.Birth.Names, r.Name) {
+		return false
+	}
+	if r.Volume == nil || r.IsRecorded() || r.Volume.Terminating || r.Volume.Phase == VolumeLost || r.Volume.Incarnation != o.Birth.Incarnation {
+		return false
+	}
+	return len(filter(o.Replicas, Replica.IsRecorded)) < etcdutil.Quorum(len(o.Birth.Names))
+}
+
+func membersDisagree(o Observation) *proposal {
+	if o.Membership.Conflict == "" {
+		return nil
+	}
+	return refuse(ReasonMembersDisagree, "Members of this cluster answer with different cluster IDs (%s). Nothing is changed until they agree.",
+		o.Membership.Conflict).byHuman()
+}
+
+// quorumLost speaks when, by what was written down, so many members have certainly lost their data that the rest is no quorum.
+func quorumLost(o Observation) *proposal {
+	if o.Membership.Known {
+		return nil
+	}
+	voters := o.lastKnownVoters()
+	var lost []string
+	for _, r := range voters {
+		if why := r.lostData(o.Desired.Ephemeral); why != "" {
+			lost = append(lost, r.Name+" ("+why+")")
+		}
+	}
+	if len(lost) == 0 || len(voters)-len(lost) >= etcdutil.Quorum(len(voters)) {
+		return nil
+	}
+	return refuse(ReasonQuorumLost, "%d of %d members have lost their data: %s. The rest is no quorum, and nothing is rebuilt by itself. "+
+		"If the data comes back where it was, the cluster goes on; what is left is not touched.",
+		len(lost), len(voters), strings.Join(lost, "; ")).byHuman()
+}
+
+// lastKnownVoters are the members that the cluster had as far as anything left says: a survivor's own list, else what is
+// written on volumes, else the birth record.
+func (o Observation) lastKnownVoters() []Replica {
+	var out []Replica
+	for _, m := range o.Membership.LastKnown {
+		if name, ok := etcdutil.MemberFromPeerURL(firstURL(m), o.Cluster.Name, o.Cluster.Namespace); ok && !m.Learner {
+			out = append(out, o.Find(name))
+		}
+	}
+	if len(out) == 0 {
+		out = filter(o.Replicas, func(r Replica) bool { return r.IsRecorded() && r.incarnation() == o.Birth.Incarnation })
+	}
+	if len(out) == 0 {
+		out = o.birthReplicas()
+	}
+	return out
+}
+
+func firstURL(m etcdutil.Member) string {
+	if len(m.PeerURLs) == 0 {
+		return ""
+	}
+	return m.PeerURLs[0]
+}
+
+// membershipUnknown waits for an answer, naming what keeps members from giving one.
+func membershipUnknown(o Observation) *proposal {
+	if o.Membership.Known {
+		return nil
+	}
+	for _, r := range o.Replicas {
+		if p := startTrouble(o, r); p != nil {
+			return p
+		}
+	}
+	p := wait(ReasonMembershipUnknown, "No member could be asked for the member list (%s). Nothing is added or removed meanwhile.", o.Membership.Why)
+	return p.due(o, lastPodChange(o), listDeadline)
+}

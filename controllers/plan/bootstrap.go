@@ -1,0 +1,216 @@
+package plan
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Incarnation names one life of a cluster: a short hash of the object's UID and a counter.
+func Incarnation(uid string, counter int) string {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s/%d", uid, counter)
+	return fmt.Sprintf("%08x", uint32(h.Sum64()^h.Sum64()>>32))
+}
+
+// token is unique to one incarnation, so that members of different lives never talk to each other.
+func token(uid, incarnation string) string { return uid + "-" + incarnation }
+
+func newBirth(o Observation, counter int, members []string) BeginBirth {
+	incarnation := Incarnation(o.Cluster.UID, counter)
+	return BeginBirth{Incarnation: incarnation, Counter: counter, Token: token(o.Cluster.UID, incarnation), Names: members}
+}
+
+func firstNames(o Observation) []string {
+	members := make([]string, o.Desired.Size)
+	for i := range members {
+		members[i] = etcdutil.MemberName(o.Cluster.Name, i)
+	}
+	return members
+}
+
+// birthRecord writes the record before anything else is made, or writes the lost record of a living cluster anew: all of
+// it is on the volumes, or follows from the object's UID.
+func birthRecord(o Observation) *proposal {
+	if o.Birth.Exists {
+		return nil
+	}
+	counter := knownCounter(o)
+	if o.isAlive() {
+		recorded := filter(o.Replicas, Replica.IsRecorded)
+		birth := newBirth(o, counter, names(recorded))
+		birth.ClusterID = recorded[0].Record().ClusterID
+		return act(birth, ReasonBeginBirth, "The peer Service with the birth record is gone; it is written anew from the volumes.")
+	}
+	return act(newBirth(o, counter, firstNames(o)), ReasonBeginBirth, "A cluster of %d members begins.", o.Desired.Size)
+}
+
+// knownCounter finds the counter of the incarnation that volumes or Pods speak of, when the record itself is gone.
+func knownCounter(o Observation) int {
+	const voidedAtMost = 64
+	for counter := range voidedAtMost {
+		incarnation := Incarnation(o.Cluster.UID, counter)
+		if slices.ContainsFunc(o.Replicas, func(r Replica) bool { return r.incarnation() == incarnation }) {
+			return counter
+		}
+	}
+	return 0
+}
+
+func (r Replica) incarnation() string {
+	switch {
+	case r.Volume != nil:
+		return r.Volume.Incarnation
+	case r.Pod != nil:
+		return r.Pod.Incarnation
+	}
+	return ""
+}
+
+// bootstrap makes what is missing of the birth. Volumes come before Pods, so that a volume missing beside a Pod is a lost one.
+func bootstrap(o Observation) *proposal {
+	if o.isAlive() || birthVolumeLost(o) != "" {
+		return nil
+	}
+	c := Bootstrap{Objects: needed(o.Objects)}
+	for _, name := range o.Birth.Names {
+		r := o.Find(name)
+		if r.isLeaving() {
+			return wait(ReasonPodLeaving, "%s of an earlier attempt is being deleted; the first members wait for the name.", name)
+		}
+		if o.Desired.TLS && r.Secret.State != ObjectCurrent {
+			c.Secrets = append(c.Secrets, name)
+		}
+		if r.Volume == nil && !o.Desired.Ephemeral {
+			c.Volumes = append(c.Volumes, NewVolume{Name: name, Bytes: o.Desired.StorageBytes, Choices: o.Desired.Choices})
+		}
+		if r.Pod == nil {
+			c.Pods = append(c.Pods, birthStart(o, r))
+		}
+	}
+	if len(c.Objects)+len(c.Secrets)+len(c.Volumes)+len(c.Pods) == 0 {
+		return nil
+	}
+	return act(c, ReasonBootstrap, "The first %d members are created.", len(o.Birth.Names))
+}
+
+func (r Replica) isLeaving() bool {
+	return r.Pod != nil && r.Pod.Terminating || r.Volume != nil && r.Volume.Terminating
+}
+
+func birthStart(o Observation, r Replica) Start {
+	choices := o.Desired.Choices
+	if r.Volume != nil {
+		choices = r.Volume.Choices
+	}
+	return Start{Name: r.Name, Flags: FlagsBirth, Initial: birthList(o), Choices: choices}
+}
+
+// birthList is the list that every birth Pod of the incarnation starts with.
+func birthList(o Observation) []etcdutil.NamedURL {
+	out := make([]etcdutil.NamedURL, 0, len(o.Birth.Names))
+	for _, name := range o.Birth.Names {
+		out = append(out, etcdutil.NamedURL{Name: name, URL: o.peerURL(name)})
+	}
+	return out
+}
+
+func (o Observation) peerURL(member string) string {
+	scheme := "http"
+	if o.Desired.TLS {
+		scheme = "https"
+	}
+	return etcdutil.PeerURL(scheme, member, o.Cluster.Name, o.Cluster.Namespace)
+}
+
+func needed(objects []Object) []Object {
+	var out []Object
+	for _, object := range objects {
+		if object.State == ObjectAbsent || object.State == ObjectDrifted {
+			out = append(out, object)
+		}
+	}
+	return out
+}
+
+// birthChoices makes Pods that never started anew when the choices changed: first the choices on the volumes, then the Pods.
+// A Pod of another version than members that did start is left alone. A Pod that ended is made anew in any case.
+func birthChoices(o Observation) *proposal {
+	if o.isAlive() {
+		return nil
+	}
+	var stale []VolumeRef
+	var pods []PodRef
+	for _, r := range o.birthReplicas() {
+		if r.Pod == nil || r.Pod.Terminating {
+			continue
+		}
+		if r.Pod.HasEnded() {
+			pods = append(pods, r.podRef())
+			continue
+		}
+		if r.Pod.Started || !mayTake(o, o.Desired.Choices) {
+			continue
+		}
+		if r.Volume != nil && r.Volume.Choices != o.Desired.Choices {
+			stale = append(stale, r.volumeRef())
+		}
+		if r.Pod.Choices != o.Desired.Choices {
+			pods = append(pods, r.podRef())
+		}
+	}
+	switch {
+	case len(stale) > 0:
+		return act(SetChoices{Volumes: stale, Choices: o.Desired.Choices}, ReasonNewChoices, "The spec changed before %d first members started; they take the new settings.", len(stale))
+	case len(pods) > 0:
+		return act(DeletePods{Pods: pods}, ReasonNewChoices, "%d first Pods never started, or ended, and are made anew.", len(pods))
+	}
+	return nil
+}
+
+// mayTake reports whether unstarted first members may take these choices: no member of another version has started.
+func mayTake(o Observation, c Choices) bool {
+	return !slices.ContainsFunc(o.birthReplicas(), func(r Replica) bool {
+		return r.Pod != nil && r.Pod.Started && r.Choices().Version != c.Version
+	})
+}
+
+// birthReplicas are the first members.
+func (o Observation) birthReplicas() []Replica {
+	out := make([]Replica, 0, len(o.Birth.Names))
+	for _, name := range o.Birth.Names {
+		out = append(out, o.Find(name))
+	}
+	return out
+}
+
+// firstQuorum holds everything else back until the members agree on one list, and writes the cluster's identity down.
+func firstQuorum(o Observation) *proposal {
+	if o.Birth.ClusterID != 0 {
+		return nil
+	}
+	if o.Membership.Known {
+		return act(RecordBirth{ClusterID: o.Membership.ClusterID}, ReasonRecordBirth,
+			"The members found each other; the identity of the cluster is written down.")
+	}
+	if o.isAlive() {
+		return recordFromVolumes(o)
+	}
+	for _, r := range o.birthReplicas() {
+		if p := startTrouble(o, r); p != nil {
+			return p
+		}
+	}
+	p := wait(ReasonFirstQuorum, "%d of %d first members have started; they serve once a quorum has found each other.",
+		len(filter(o.birthReplicas(), func(r Replica) bool { return r.Pod != nil && r.Pod.Started })), len(o.Birth.Names))
+	return p.due(o, lastPodChange(o), startDeadline)
+}
+
+// recordFromVolumes puts back the identity that a birth record lost.
+func recordFromVolumes(o Observation) *proposal {
+	recorded := filter(o.Replicas, Replica.IsRecorded)
+	return act(RecordBirth{ClusterID: recorded[0].Record().ClusterID}, ReasonRecordBirth,
+		"The identity of the cluster is put back from the volume of %s.", recorded[0].Name)
+}

@@ -1,0 +1,228 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Verdict is the kind of a decision.
+type Verdict string
+
+// The verdicts.
+const (
+	Act     Verdict = "Act"     // carry out Change now
+	Wait    Verdict = "Wait"    // something is under way; look again
+	Refuse  Verdict = "Refuse"  // not safe, not possible, or past its deadline; look again all the same
+	Settled Verdict = "Settled" // observed equals desired
+)
+
+// Decision is what to do now, and why.
+type Decision struct {
+	Verdict Verdict
+	Change  Change // non-nil only for Act
+	Rule    string // the rule that spoke
+	Reason  string // CamelCase, for machines
+	Message string // a sentence, for people
+
+	NeedsHuman bool          // a Refuse that nothing but a person can end
+	Overdue    bool          // a wait past its deadline
+	Recheck    time.Duration // look again after this long even if nothing is heard
+	Yielded    []Note        // rules that wait for the outside world and let later rules act
+}
+
+// Note is what a rule says that lets later rules act.
+type Note struct {
+	Rule, Reason, Message string
+	NeedsHuman, Overdue   bool
+}
+
+// Change is one effect on one system, or one idempotent set of effects that cannot hurt. The set of changes is closed.
+//
+//sumtype:decl
+type Change interface {
+	// Kind names the change for people, events and metrics.
+	Kind() string
+	isChange()
+}
+
+// Start says how a Pod is to be started.
+type Start struct {
+	Name    string
+	Flags   Flags
+	Initial []etcdutil.NamedURL // for FlagsBirth and FlagsJoin: the list to start with
+	Choices Choices
+	Role    string // the role label it is born with; only for sealed Pods
+}
+
+// NewVolume is a volume to make, for one named member.
+type NewVolume struct {
+	Name    string
+	Bytes   int64
+	Choices Choices
+}
+
+// PodRef is one Pod and no other of that name.
+type PodRef struct{ Name, UID string }
+
+// VolumeRef is one volume and no other of that name.
+type VolumeRef struct{ Name, UID string }
+
+type (
+	// FollowPolicy puts ownership of volumes and authorities as deletionPolicy says.
+	FollowPolicy struct{ Retain bool }
+
+	// BeginBirth creates the peer Service with the birth record. It is created, never applied over.
+	BeginBirth struct {
+		Incarnation string
+		Counter     int
+		Token       string
+		Names       []string
+		ClusterID   etcdutil.ID // non-zero when the lost record of a living cluster is written anew
+	}
+
+	// Bootstrap creates what is missing of a birth, in this order: objects, members' Secrets, volumes, Pods. A Pod is
+	// created only when every volume of the birth is there.
+	Bootstrap struct {
+		Objects []Object
+		Secrets []string // names of members
+		Volumes []NewVolume
+		Pods    []Start
+	}
+
+	// VoidBirth marks the birth record as given up, so that every later pass knows.
+	VoidBirth struct{ Incarnation string }
+
+	// NextBirth replaces a voided birth record, whose Pods and volumes are gone, by the next incarnation's.
+	NextBirth struct {
+		Voided string // the incarnation that ends
+		BeginBirth
+	}
+
+	// RecordBirth writes the cluster ID into the birth record.
+	RecordBirth struct{ ClusterID etcdutil.ID }
+
+	// RecordMembers writes on volumes (or ephemeral Pods) which members live there.
+	RecordMembers struct{ Members []MemberRecord }
+
+	// SealPods patches Pods so that etcd can neither join nor bootstrap from an empty directory, and labels their role.
+	SealPods struct{ Pods []Seal }
+
+	// LabelRole sets or removes the role label of a sealed Pod.
+	LabelRole struct {
+		Pod  PodRef
+		Role string // empty removes it
+	}
+
+	// ApplyObjects creates or corrects Services and Secrets that are missing or drifted.
+	ApplyObjects struct {
+		Objects []Object
+		Secrets []string // names of members
+	}
+
+	// SetBudget creates, changes or (0) deletes the PodDisruptionBudget.
+	SetBudget struct{ MinAvailable int }
+
+	// StartPods creates members' Pods on the data they have, or the first Pod of a learner.
+	StartPods struct{ Pods []Start }
+
+	// SetChoices writes on volumes what their members' Pods are to be made from.
+	SetChoices struct {
+		Volumes []VolumeRef
+		Choices Choices
+	}
+
+	// DeletePods deletes Pods that ended, never started, or belong to no member.
+	DeletePods struct{ Pods []PodRef }
+
+	// DeleteVolumes deletes volumes that belong to no member.
+	DeleteVolumes struct{ Volumes []VolumeRef }
+
+	// DeleteSecret deletes the certificates of a member that is gone.
+	DeleteSecret struct{ Name string } // of the member
+
+	// PrepareMember creates the Secret and the volume of a member to be added. The volume is the promise of its name.
+	PrepareMember struct {
+		Volume NewVolume
+		Secret bool
+	}
+
+	// AddLearner adds a learner to the member list.
+	AddLearner struct{ Name string }
+
+	// Promote makes a learner a voter.
+	Promote struct {
+		Name string
+		ID   etcdutil.ID
+	}
+
+	// MoveLeader hands leadership from one voter to another.
+	MoveLeader struct {
+		From, To     string
+		FromID, ToID etcdutil.ID
+	}
+
+	// RemoveMember takes a member out of the list.
+	RemoveMember struct {
+		Name string
+		ID   etcdutil.ID
+	}
+)
+
+// MemberRecord is a record to write, on this volume or (ephemeral data) on this Pod.
+type MemberRecord struct {
+	Name      string
+	VolumeUID string
+	PodUID    string
+	Record    Record
+}
+
+// Seal is a Pod to seal, with the role it gets by the same patch.
+type Seal struct {
+	Pod  PodRef
+	Role string
+}
+
+func (FollowPolicy) Kind() string  { return "FollowPolicy" }
+func (BeginBirth) Kind() string    { return "BeginBirth" }
+func (Bootstrap) Kind() string     { return "Bootstrap" }
+func (VoidBirth) Kind() string     { return "VoidBirth" }
+func (NextBirth) Kind() string     { return "NextBirth" }
+func (RecordBirth) Kind() string   { return "RecordBirth" }
+func (RecordMembers) Kind() string { return "RecordMembers" }
+func (SealPods) Kind() string      { return "SealPods" }
+func (LabelRole) Kind() string     { return "LabelRole" }
+func (ApplyObjects) Kind() string  { return "ApplyObjects" }
+func (SetBudget) Kind() string     { return "SetBudget" }
+func (StartPods) Kind() string     { return "StartPods" }
+func (SetChoices) Kind() string    { return "SetChoices" }
+func (DeletePods) Kind() string    { return "DeletePods" }
+func (DeleteVolumes) Kind() string { return "DeleteVolumes" }
+func (DeleteSecret) Kind() string  { return "DeleteSecret" }
+func (PrepareMember) Kind() string { return "PrepareMember" }
+func (AddLearner) Kind() string    { return "AddLearner" }
+func (Promote) Kind() string       { return "Promote" }
+func (MoveLeader) Kind() string    { return "MoveLeader" }
+func (RemoveMember) Kind() string  { return "RemoveMember" }
+
+func (FollowPolicy) isChange()  {}
+func (BeginBirth) isChange()    {}
+func (Bootstrap) isChange()     {}
+func (VoidBirth) isChange()     {}
+func (NextBirth) isChange()     {}
+func (RecordBirth) isChange()   {}
+func (RecordMembers) isChange() {}
+func (SealPods) isChange()      {}
+func (LabelRole) isChange()     {}
+func (ApplyObjects) isChange()  {}
+func (SetBudget) isChange()     {}
+func (StartPods) isChange()     {}
+func (SetChoices) isChange()    {}
+func (DeletePods) isChange()    {}
+func (DeleteVolumes) isChange() {}
+func (DeleteSecret) isChange()  {}
+func (PrepareMember) isChange() {}
+func (AddLearner) isChange()    {}
+func (Promote) isChange()       {}
+func (MoveLeader) isChange()    {}
+func (RemoveMember) isChange()  {}

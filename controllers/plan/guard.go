@@ -1,0 +1,228 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Guard says why a change must not be made in this world, or "". It knows nothing of why a rule proposes it: whatever comes
+// out of Next, and again of the live look before a change is carried out, passes here.
+func Guard(o Observation, c Change) string {
+	switch c := c.(type) {
+	case RemoveMember:
+		return guardRemove(o, c)
+	case Promote:
+		return guardPromote(o, c)
+	case AddLearner:
+		return guardAdd(o, c)
+	case MoveLeader:
+		return guardMove(o, c)
+	case DeletePods:
+		return first(c.Pods, func(ref PodRef) string { return guardDeletePod(o, ref) })
+	case DeleteVolumes:
+		return first(c.Volumes, func(ref VolumeRef) string { return guardDeleteVolume(o, ref) })
+	case StartPods:
+		return first(c.Pods, func(s Start) string { return guardStart(o, s) })
+	case Bootstrap:
+		return guardBootstrap(o, c)
+	case VoidBirth, NextBirth:
+		return guardVoid(o)
+	case BeginBirth:
+		return guardBegin(o, c)
+	case SetBudget:
+		return guardBudget(o, c)
+	case RecordMembers:
+		return first(c.Members, func(r MemberRecord) string { return guardRecord(o, r) })
+	case FollowPolicy, RecordBirth, SealPods, LabelRole, ApplyObjects, SetChoices, DeleteSecret, PrepareMember:
+		return "" // nothing stops, nothing is deleted that data or votes depend on
+	}
+	return fmt.Sprintf("%T is not a change that the guard knows.", c)
+}
+
+func first[T any](items []T, veto func(T) string) string {
+	for _, item := range items {
+		if why := veto(item); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// guardRemove projects the membership without the member: what is left must be a quorum of itself.
+func guardRemove(o Observation, c RemoveMember) string {
+	r := o.Find(c.Name)
+	if !o.Membership.Known || r.Member == nil || r.Member.ID != c.ID {
+		return fmt.Sprintf("it is not certain that %s is member %s.", c.Name, c.ID)
+	}
+	if r.Member.Learner {
+		return ""
+	}
+	if c.ID == o.Membership.Leader {
+		return fmt.Sprintf("%s leads; it must hand over first.", c.Name)
+	}
+	voters, healthy := len(o.Voters())-1, len(o.HealthyVoters())
+	if r.IsHealthy(o.Membership) {
+		healthy--
+	}
+	if voters < 1 || healthy < etcdutil.Quorum(voters) {
+		return fmt.Sprintf("without %s only %d healthy of %d voters would be left, which is no quorum.", c.Name, healthy, voters)
+	}
+	return ""
+}
+
+// guardPromote projects the membership with one voter more, which counts as dead unless it is sealed and caught up now.
+func guardPromote(o Observation, c Promote) string {
+	r := o.Find(c.Name)
+	if !o.Membership.Known || !r.IsLearner() || r.Member.ID != c.ID {
+		return fmt.Sprintf("it is not certain that %s is learner %s.", c.Name, c.ID)
+	}
+	if !r.IsSealed() {
+		return fmt.Sprintf("%s could still start from an empty directory.", c.Name)
+	}
+	voters, healthy := len(o.Voters())+1, len(o.HealthyVoters())
+	if o.isCaughtUp(r) {
+		healthy++
+	}
+	if healthy < etcdutil.Quorum(voters) {
+		return fmt.Sprintf("with %s as a voter only %d of %d would be healthy, which is no quorum.", c.Name, healthy, voters)
+	}
+	return ""
+}
+
+func guardAdd(o Observation, c AddLearner) string {
+	switch {
+	case !o.Membership.Known:
+		return "the member list is not known."
+	case len(o.Learners()) > 0 || len(o.Membership.Strangers) > 0:
+		return "another member is being added."
+	case len(o.HealthyVoters()) < etcdutil.Quorum(len(o.Voters())):
+		return "the voters have no quorum."
+	case o.Find(c.Name).Member != nil || o.Find(c.Name).Pod != nil || o.Find(c.Name).IsRecorded():
+		return fmt.Sprintf("the name %s is in use.", c.Name)
+	}
+	return ""
+}
+
+func guardMove(o Observation, c MoveLeader) string {
+	if !o.Membership.Known || o.Membership.Leader != c.FromID {
+		return fmt.Sprintf("it is not certain that %s leads.", c.From)
+	}
+	heir := o.Find(c.To)
+	if !heir.IsVoter() || heir.Member.ID != c.ToID || !heir.IsHealthy(o.Membership) {
+		return fmt.Sprintf("%s is not a healthy voter.", c.To)
+	}
+	return ""
+}
+
+// guardDeletePod lets a Pod go whose process does nothing for the cluster, and keeps every Pod that holds the only data.
+func guardDeletePod(o Observation, ref PodRef) string {
+	r := o.Find(ref.Name)
+	if r.Pod == nil || r.Pod.UID != ref.UID {
+		return fmt.Sprintf("the Pod %s is another one by now.", ref.Name)
+	}
+	if o.Birth.Void && !o.isAlive() && r.Pod.Incarnation == o.Birth.Incarnation {
+		return ""
+	}
+	if o.Membership.Known && r.Member == nil {
+		return ""
+	}
+	switch {
+	case r.Pod.Running:
+		return fmt.Sprintf("etcd of %s runs.", ref.Name)
+	case r.Volume == nil && r.IsRecorded():
+		return fmt.Sprintf("the Pod %s holds the data of a member.", ref.Name)
+	case r.isDoomed():
+		return fmt.Sprintf("the volume of %s is being deleted and lives only as long as its Pod.", ref.Name)
+	}
+	return ""
+}
+
+// guardDeleteVolume never lets go of a volume that a current member, or an unknown one, may live on.
+func guardDeleteVolume(o Observation, ref VolumeRef) string {
+	r := o.Find(ref.Name)
+	if r.Volume == nil || r.Volume.UID != ref.UID {
+		return fmt.Sprintf("the volume %s is another one by now.", ref.Name)
+	}
+	if r.Pod != nil {
+		return fmt.Sprintf("a Pod still uses the volume %s.", ref.Name)
+	}
+	if o.Birth.Void && !o.isAlive() && r.Volume.Incarnation == o.Birth.Incarnation {
+		return ""
+	}
+	if !o.Membership.Known || r.Member != nil {
+		return fmt.Sprintf("it is not certain that no member lives on the volume %s.", ref.Name)
+	}
+	return ""
+}
+
+// guardStart keeps a member ID from ever starting on an empty or foreign disk.
+func guardStart(o Observation, s Start) string {
+	r := o.Find(s.Name)
+	if s.Flags == FlagsSealed {
+		if !o.mayRestart(r) {
+			return fmt.Sprintf("%s has no recorded data of this cluster to start from.", s.Name)
+		}
+		return ""
+	}
+	if r.IsRecorded() {
+		return fmt.Sprintf("%s is recorded and may only start from its own data.", s.Name)
+	}
+	if s.Flags == FlagsBirth && o.mayRebirth(r) {
+		return ""
+	}
+	if !o.Membership.Known || r.Member == nil {
+		return fmt.Sprintf("%s is not in a member list that is known.", s.Name)
+	}
+	if s.Flags == FlagsBirth && !slices.Contains(o.Birth.Names, s.Name) || s.Flags == FlagsJoin && !r.IsLearner() {
+		return fmt.Sprintf("%s cannot start with the flags %s.", s.Name, s.Flags)
+	}
+	return ""
+}
+
+func guardBootstrap(o Observation, c Bootstrap) string {
+	if o.isAlive() || o.Birth.Void || !o.Birth.Exists {
+		return "the cluster lives already, or its birth is not written down."
+	}
+	return first(c.Pods, func(s Start) string {
+		if s.Flags != FlagsBirth || !slices.Contains(o.Birth.Names, s.Name) {
+			return fmt.Sprintf("%s is not a first member.", s.Name)
+		}
+		return ""
+	})
+}
+
+// guardVoid lets a birth be given up only while nothing was ever written or recorded.
+func guardVoid(o Observation) string {
+	if o.isAlive() || slices.ContainsFunc(o.Replicas, hasWrites) {
+		return "the cluster lives, or may hold data."
+	}
+	return ""
+}
+
+func guardBegin(o Observation, c BeginBirth) string {
+	if o.Birth.Exists {
+		return "a birth is already written down."
+	}
+	if c.ClusterID == 0 && (o.isAlive() || len(o.Retained) > 0) {
+		return "there is data of a cluster already."
+	}
+	return ""
+}
+
+func guardBudget(o Observation, c SetBudget) string {
+	if o.Membership.Known && c.MinAvailable < budgetFor(o, len(o.Voters())) {
+		return fmt.Sprintf("%d voters need a larger budget.", len(o.Voters()))
+	}
+	return ""
+}
+
+// guardRecord writes an identity down only when that very member said it in this very observation.
+func guardRecord(o Observation, m MemberRecord) string {
+	want, ok := o.recordOf(o.Find(m.Name))
+	if !ok || want != m.Record || o.Birth.ClusterID != 0 && want.ClusterID != o.Birth.ClusterID {
+		return fmt.Sprintf("%s did not answer as member %s of this cluster.", m.Name, m.Record.MemberID)
+	}
+	return ""
+}

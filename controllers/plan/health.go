@@ -1,0 +1,156 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// changeNotSupported refuses changes that need members to be restarted or volumes to be changed.
+func changeNotSupported(o Observation) *proposal {
+	if o.Desired.Fault != "" {
+		return nil
+	}
+	var others []string
+	for _, r := range o.Replicas {
+		if r.Member == nil || !r.IsRecorded() {
+			continue
+		}
+		if c := r.Choices(); c.Version != o.Desired.Choices.Version {
+			return notSupported("Members run %s and the spec asks for %s. This release cannot change the version of a running cluster; put spec.version back to %s.",
+				c.Version, o.Desired.Choices.Version, c.Version)
+		}
+		if r.Choices() != o.Desired.Choices {
+			others = append(others, r.Name)
+		}
+		if r.Volume != nil && r.Volume.Bytes != o.Desired.StorageBytes {
+			return notSupported("The volume of %s has %s and the spec asks for %s. This release cannot change the size of volumes; put spec.storage.size back.",
+				r.Name, formatBytes(r.Volume.Bytes), formatBytes(o.Desired.StorageBytes))
+		}
+	}
+	if len(others) > 0 {
+		return notSupported("%s run with other settings (image, etcd or pod) than the spec asks for. This release cannot change running members; put the settings back.",
+			strings.Join(others, ", "))
+	}
+	return nil
+}
+
+func notSupported(format string, args ...any) *proposal {
+	return refuse(ReasonNotSupported, format, args...).byHuman().yielding()
+}
+
+// memberHealth keeps the cluster from being called settled while a member is not.
+func memberHealth(o Observation) *proposal {
+	for _, r := range o.Replicas {
+		if r.isDoomed() && r.Member != nil {
+			return wait(ReasonNotReady, "The volume of %s is being deleted while the member uses it: any stop of its Pod loses its data.", r.Name).yielding()
+		}
+		if r.Member == nil && r.isLeaving() {
+			return wait(ReasonPodLeaving, "%s is no member any more; its remains are being deleted.", r.Name).yielding()
+		}
+		if r.Member == nil {
+			continue
+		}
+		if p := startTrouble(o, r); p != nil {
+			return p.yielding()
+		}
+		if !r.IsHealthy(o.Membership) || r.Pod == nil || !r.Pod.Ready {
+			p := wait(ReasonNotReady, "%s is not ready.", r.Name)
+			return p.due(o, podChange(r.Pod), startDeadline).yielding()
+		}
+	}
+	return nil
+}
+
+// startProblems maps what Kubernetes says of a container or Pod that cannot start to a reason.
+var startProblems = map[string]string{
+	"ErrImagePull":               ReasonImagePull,
+	"ImagePullBackOff":           ReasonImagePull,
+	"InvalidImageName":           ReasonImagePull,
+	"ErrImageNeverPull":          ReasonImagePull,
+	"RegistryUnavailable":        ReasonImagePull,
+	"ImageInspectError":          ReasonImagePull,
+	"SignatureValidationFailed":  ReasonImagePull,
+	"CreateContainerConfigError": ReasonContainer,
+	"CreateContainerError":       ReasonContainer,
+	"RunContainerError":          ReasonContainer,
+	"CreatePodSandboxError":      ReasonContainer,
+	"Unschedulable":              ReasonUnschedulable,
+}
+
+// startTrouble says what keeps a replica's Pod from serving, or nil when nothing is known to.
+func startTrouble(o Observation, r Replica) *proposal {
+	pod := r.Pod
+	switch {
+	case pod == nil || pod.HasEnded():
+		return nil
+	case pod.Terminating:
+		return wait(ReasonPodLeaving, "The Pod of %s is terminating; it is started again when it is gone.", r.Name).due(o, pod.ReadySince, leavingDeadline)
+	case r.cannotStart():
+		return wait(startProblems[pod.Waiting], "The Pod of %s cannot start (%s): %s", r.Name, pod.Waiting, pod.Message).due(o, pod.Created, startDeadline)
+	case !pod.Running && pod.Exit != nil:
+		return wait(ReasonCrashing, "etcd of %s stopped (%s): %s", r.Name, pod.Exit.Reason, pod.Exit.Message).due(o, pod.Created, startDeadline)
+	}
+	return nil
+}
+
+// podChange is the last time that something is known to have happened to the Pod.
+func podChange(p *Pod) time.Time {
+	if p == nil {
+		return time.Time{}
+	}
+	last := p.Created
+	if p.ReadySince.After(last) {
+		last = p.ReadySince
+	}
+	if p.Exit != nil && p.Exit.At.After(last) {
+		last = p.Exit.At
+	}
+	return last
+}
+
+func lastPodChange(o Observation) time.Time {
+	var last time.Time
+	for _, r := range o.Replicas {
+		if at := podChange(r.Pod); at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
+
+func countMembers(n int) string {
+	if n == 1 {
+		return "1 member is"
+	}
+	return fmt.Sprintf("%d members are", n)
+}
+
+func podNames(pods []PodRef) string {
+	out := make([]string, 0, len(pods))
+	for _, p := range pods {
+		out = append(out, p.Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+func startNames(starts []Start) string {
+	out := make([]string, 0, len(starts))
+	for _, s := range starts {
+		out = append(out, s.Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// formatBytes prints a size the way it is written in a spec, where it is a whole number of Gi or Mi.
+func formatBytes(n int64) string {
+	for _, unit := range []struct {
+		name string
+		size int64
+	}{{"Gi", 1 << 30}, {"Mi", 1 << 20}, {"Ki", 1 << 10}} {
+		if n >= unit.size && n%unit.size == 0 {
+			return fmt.Sprintf("%d%s", n/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprint(n)
+}

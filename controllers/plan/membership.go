@@ -1,0 +1,246 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Rules that finish what was begun.
+
+// strangeMember stops where the list is not what the operator made: a member with another URL, or data that answers, or is
+// recorded, as somebody else.
+func strangeMember(o Observation) *proposal {
+	if len(o.Membership.Strangers) > 0 {
+		m := o.Membership.Strangers[0]
+		return refuse(ReasonStranger, "Member %s (%v) was not added by the operator. Remove it with etcdctl member remove, or nothing is added or removed.",
+			m.ID, m.PeerURLs).byHuman()
+	}
+	for _, r := range o.Replicas {
+		if r.Member == nil {
+			continue
+		}
+		if r.IsRecorded() && r.Record().MemberID != r.Member.ID {
+			return refuse(ReasonForeignData, "The data of %s is recorded as member %s, the list says %s.", r.Name, r.Record().MemberID, r.Member.ID).byHuman()
+		}
+		if r.Answer != nil && r.Answer.ID != r.Member.ID {
+			return refuse(ReasonForeignData, "%s answers as member %s, the list says %s: its volume holds other data.", r.Name, r.Answer.ID, r.Member.ID).byHuman()
+		}
+	}
+	return nil
+}
+
+// recordMembers writes down who lives where, once that very member has answered with its ID.
+func recordMembers(o Observation) *proposal {
+	var records []MemberRecord
+	for _, r := range o.Replicas {
+		want, ok := o.recordOf(r)
+		if !ok || want == r.Record() {
+			continue
+		}
+		record := MemberRecord{Name: r.Name, Record: want}
+		if r.Volume != nil {
+			record.VolumeUID = r.Volume.UID
+		} else {
+			record.PodUID = r.Pod.UID
+		}
+		records = append(records, record)
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	return act(RecordMembers{Members: records}, ReasonRecordMembers, "%s answered; who lives where is written down.", countMembers(len(records)))
+}
+
+// recordOf is what can be written about the replica's data in this very observation.
+func (o Observation) recordOf(r Replica) (Record, bool) {
+	a := r.Answer
+	if r.Member == nil || a == nil || a.ID != r.Member.ID || a.ClusterID != o.Membership.ClusterID || a.Version.IsZero() {
+		return Record{}, false
+	}
+	if r.Pod == nil || r.Pod.Terminating || r.incarnation() != o.Birth.Incarnation {
+		return Record{}, false
+	}
+	if !o.Desired.Ephemeral && (r.Volume == nil || r.Volume.Terminating) {
+		return Record{}, false
+	}
+	return Record{ClusterID: a.ClusterID, MemberID: a.ID, Version: a.Version}, true
+}
+
+func leftoverPod(o Observation) *proposal {
+	for _, r := range o.Replicas {
+		if r.Member != nil || r.Pod == nil || r.Pod.Terminating {
+			continue
+		}
+		return act(DeletePods{Pods: []PodRef{r.podRef()}}, ReasonLeftover, "%s is no member any more; its Pod is deleted.", r.Name)
+	}
+	return nil
+}
+
+// abandonLearner removes a learner that is not wanted, or that cannot live. A learner has no vote: removing it risks nothing.
+// One whose Pod Kubernetes cannot start is left: another name would meet the same.
+func abandonLearner(o Observation) *proposal {
+	for _, r := range o.Learners() {
+		if why := o.whyAbandon(r); why != "" {
+			return act(RemoveMember{Name: r.Name, ID: r.Member.ID}, ReasonAbandon, "The learner %s is removed: %s.", r.Name, why)
+		}
+	}
+	return nil
+}
+
+func (o Observation) whyAbandon(r Replica) string {
+	if len(o.Voters()) >= o.Desired.Size && o.Desired.Fault == "" {
+		return "the size does not ask for it"
+	}
+	if why := o.isLost(r); why != "" {
+		return why
+	}
+	if r.Pod == nil {
+		return ""
+	}
+	if !r.Pod.Running && r.Pod.Exit != nil && r.Pod.Exit.Reason == etcdutil.ExitStaleFlags {
+		return "the member list changed before it started"
+	}
+	if o.Desired.Ephemeral && !r.Pod.Started && r.cannotStart() && r.Pod.Choices != o.Desired.Choices {
+		return "its Pod cannot start, and the settings changed"
+	}
+	if r.Pod.Started && o.Now.Sub(r.Pod.Created) > joinDeadline && !r.IsHealthy(o.Membership) {
+		return fmt.Sprintf("it did not join within %s", joinDeadline)
+	}
+	return ""
+}
+
+// isLost says why the listed member's data is certainly lost, or "". A learner that never started has nothing to lose yet
+// when its data is to be ephemeral: its Pod is yet to come.
+func (o Observation) isLost(r Replica) string {
+	if o.Desired.Ephemeral && r.Pod == nil && r.IsLearner() && !r.Member.Started() {
+		return ""
+	}
+	return r.lostData(o.Desired.Ephemeral)
+}
+
+// unstartedPod starts the first Pod of a member that is listed and not recorded, with the flags that its first start needs.
+func unstartedPod(o Observation) *proposal {
+	for _, r := range o.Replicas {
+		if r.Member == nil || r.Pod != nil || r.IsRecorded() || o.isLost(r) != "" {
+			continue
+		}
+		start := Start{Name: r.Name, Flags: FlagsJoin, Initial: o.liveList(), Choices: o.startChoices(r)}
+		if r.IsVoter() {
+			start.Flags, start.Initial = FlagsBirth, birthList(o)
+		}
+		return act(StartPods{Pods: []Start{start}}, ReasonJoin, "The Pod of %s is started, to join the cluster.", r.Name)
+	}
+	return nil
+}
+
+func (o Observation) startChoices(r Replica) Choices {
+	if r.Volume != nil {
+		return r.Volume.Choices
+	}
+	return o.memberChoices()
+}
+
+// liveList is the list as it is now, which the flags of a joining member must match in count and URLs.
+func (o Observation) liveList() []etcdutil.NamedURL {
+	var out []etcdutil.NamedURL
+	for _, r := range o.Replicas {
+		if r.Member != nil {
+			out = append(out, etcdutil.NamedURL{Name: r.Name, URL: firstURL(*r.Member)})
+		}
+	}
+	return out
+}
+
+// promote raises the budget, then gives the learner its vote.
+func promote(o Observation) *proposal {
+	for _, r := range o.Learners() {
+		if !r.IsSealed() || !r.Pod.Ready || !o.isCaughtUp(r) {
+			return o.learnerTrouble(r)
+		}
+		if want := budgetFor(o, len(o.Voters())+1); want > o.Budget.MinAvailable && o.Budget.State != ObjectForeign {
+			return act(SetBudget{MinAvailable: want}, ReasonBudget, "The disruption budget is raised to %d before %s gets its vote.", want, r.Name)
+		}
+		return act(Promote{Name: r.Name, ID: r.Member.ID}, ReasonPromote, "%s has caught up and becomes a voter.", r.Name)
+	}
+	return nil
+}
+
+// learnerTrouble reports what a learner waits for, and lets later rules act: a repair must not wait for it.
+func (o Observation) learnerTrouble(r Replica) *proposal {
+	p := startTrouble(o, r)
+	if p == nil {
+		p = wait(ReasonCatchUp, "The learner %s is catching up.", r.Name)
+		if r.Pod != nil {
+			p = p.due(o, r.Pod.Created, joinDeadline)
+		}
+	}
+	return p.yielding()
+}
+
+// caughtUpWithin is how many raft entries a learner may be behind the leader when it gets its vote.
+const caughtUpWithin = 1000
+
+// isCaughtUp reports whether the replica answered in this very observation, close to the leader. etcd's own test would
+// promote a learner whose process is dead.
+func (o Observation) isCaughtUp(r Replica) bool {
+	if !r.IsHealthy(o.Membership) {
+		return false
+	}
+	for _, other := range o.Replicas {
+		if other.Answer != nil && other.Answer.ID == o.Membership.Leader {
+			return r.Answer.Applied+caughtUpWithin >= other.Answer.Applied
+		}
+	}
+	return false
+}
+
+// labelRole lets the client Service follow the roles. The voter that is about to leave has lost its label on purpose.
+func labelRole(o Observation) *proposal {
+	leaving := victim(o)
+	for _, r := range o.Replicas {
+		if !r.IsSealed() || r.Member == nil || r.Pod.Terminating || (r.Name == leaving && r.Pod.Role == "") {
+			continue
+		}
+		if want := roleOf(o, r); want != r.Pod.Role {
+			return act(LabelRole{Pod: r.podRef(), Role: want}, ReasonLabelRole, "%s is a %s; clients are told.", r.Name, want)
+		}
+	}
+	return nil
+}
+
+// leftover deletes what a removed member leaves: the volume, then the Secret. A volume that nobody is recorded on is the
+// promise of a name while growth is wanted, and a leftover otherwise.
+func leftover(o Observation) *proposal {
+	promised := o.promise()
+	for _, r := range o.Replicas {
+		if r.Member != nil || r.Pod != nil || r.Name == promised {
+			continue
+		}
+		if r.Volume != nil {
+			if p := o.leftoverVolume(r); p != nil {
+				return p
+			}
+			continue
+		}
+		if r.Secret.State == ObjectCurrent || r.Secret.State == ObjectDrifted {
+			return act(DeleteSecret{Name: r.Name}, ReasonLeftover, "%s is no member any more; its certificates are deleted.", r.Name)
+		}
+	}
+	return nil
+}
+
+func (o Observation) leftoverVolume(r Replica) *proposal {
+	if r.Volume.Terminating {
+		return nil
+	}
+	record := r.Volume.Record
+	if !record.IsZero() && r.Volume.Incarnation != o.Birth.Incarnation {
+		return nil // another life's data is kept
+	}
+	if !record.IsZero() && record.ClusterID != o.Membership.ClusterID {
+		return refuse(ReasonForeignData, "The volume %s is recorded as part of cluster %s; this is %s. It is not touched.",
+			r.Name, record.ClusterID, o.Membership.ClusterID).byHuman().yielding()
+	}
+	return act(DeleteVolumes{Volumes: []VolumeRef{r.volumeRef()}}, ReasonLeftover, "%s is no member any more; its volume is deleted.", r.Name)
+}

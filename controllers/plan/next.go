@@ -1,0 +1,226 @@
+package plan
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+)
+
+// rule is one named question. The first rule that acts, or that must hold the others back, wins.
+type rule struct {
+	name string
+	says string // one sentence, for docs/rules.md
+	ask  func(Observation) *proposal
+}
+
+// proposal is what a rule says. One that yields is reported and lets later rules act.
+type proposal struct {
+	Decision
+	yields bool
+}
+
+// rules in the order of their priority, which is the safety argument: see doc.go.
+var rules = []rule{
+	{"other-operator", "A cluster that another install looks after is left alone.", otherOperator},
+	{"deletion-policy", "Volumes and authorities that must be kept are un-owned at once, even while paused.", deletionPolicy},
+	{"deleting", "A cluster that is being deleted is left to the garbage collector.", deleting},
+	{"paused", "A paused cluster is looked at and reported, and not touched.", paused},
+	{"spec-refused", "A spec that is refused changes nothing; members that are there are kept alive.", specRefused},
+	{"retained-data", "Over the volumes of an earlier cluster nothing is ever born.", retainedData},
+	{"name-taken", "An object of somebody else is never adopted or changed.", nameTaken},
+	{"birth-record", "The birth is written down before anything else is made.", birthRecord},
+	{"void-birth", "A birth that cannot succeed, and at which nothing can be lost, is begun anew.", voidBirth},
+	{"bootstrap", "Objects, volumes and then Pods of the first members are made, in parallel.", bootstrap},
+	{"birth-choices", "A first Pod that never started is made anew when the choices changed.", birthChoices},
+	{"first-quorum", "The cluster is alive once its members agree on one list.", firstQuorum},
+	{"scaffold", "Services and Secrets that are missing or drifted are put right.", scaffold},
+	{"raise-budget", "The disruption budget never allows less than the voters need.", raiseBudget},
+	{"seal", "A recorded member can no longer start from an empty directory.", seal},
+	{"ended-pod", "A Pod that ended is deleted, to be started on its volume.", endedPod},
+	{"other-choices", "A Pod that does not run and was made from other choices than its volume says is deleted.", otherChoices},
+	{"adopt-choices", "A member whose Pod cannot start takes the choices of the spec, when the version stays.", adoptChoices},
+	{"missing-pod", "The missing Pod of a recorded member is started on its own volume.", missingPod},
+	{"members-disagree", "When members answer with different cluster IDs, nothing is done.", membersDisagree},
+	{"quorum-lost", "When too many members have certainly lost their data, nothing is rebuilt without a person.", quorumLost},
+	{"membership-unknown", "Without an answer from etcd no member is added or removed.", membershipUnknown},
+	{"strange-member", "A member that the operator did not add stops every change of the membership.", strangeMember},
+	{"record-members", "A member that answered is written down beside its data.", recordMembers},
+	{"leftover-pod", "The Pod of a removed member is deleted.", leftoverPod},
+	{"abandon-learner", "A learner that is not wanted, or cannot live, is removed.", abandonLearner},
+	{"unstarted-pod", "The missing first Pod of a listed member is started.", unstartedPod},
+	{"promote", "A sealed learner that has caught up becomes a voter.", promote},
+	{"label-role", "The client Service selects sealed voters only.", labelRole},
+	{"leftover", "Volume and Secret of a removed member are deleted, once it is certainly removed.", leftover},
+	{"repair", "A member that certainly lost its data is removed.", repair},
+	{"shrink", "Unhealthy members first; the leader hands over before it goes.", shrink},
+	{"grow", "One learner at a time, under a name that was never used.", grow},
+	{"lower-budget", "The disruption budget follows the voters down.", lowerBudget},
+	{"change-not-supported", "A change that this release cannot make to running members is not begun.", changeNotSupported},
+	{"member-health", "The cluster is settled only when every member is healthy.", memberHealth},
+}
+
+// RuleSettled speaks when no other rule does; RuleGuard when a change was vetoed.
+const (
+	RuleSettled = "settled"
+	RuleGuard   = "guard"
+)
+
+// RuleNames lists the rules in the order in which they are asked.
+func RuleNames() []string {
+	out := make([]string, 0, len(rules)+1)
+	for _, r := range rules {
+		out = append(out, r.name)
+	}
+	return append(out, RuleSettled)
+}
+
+// RuleSays is the sentence of a rule, or "".
+func RuleSays(name string) string {
+	for _, r := range rules {
+		if r.name == name {
+			return r.says
+		}
+	}
+	return ""
+}
+
+// Next names the one safe change to make now, or says why there is none.
+func Next(o Observation) Decision {
+	var notes []Note
+	for _, r := range rules {
+		p := r.ask(o)
+		if p == nil {
+			continue
+		}
+		d := p.Decision
+		d.Rule = r.name
+		if p.yields {
+			notes = append(notes, noteOf(d))
+			continue
+		}
+		d = guarded(o, d)
+		d.Yielded = notes
+		return d
+	}
+	return settled(o, notes)
+}
+
+// guarded lets a decision pass, or turns it into a refusal when the guard vetoes its change.
+func guarded(o Observation, d Decision) Decision {
+	if d.Change == nil {
+		return d
+	}
+	veto := Guard(o, d.Change)
+	if veto == "" {
+		return d
+	}
+	return Decision{
+		Verdict: Refuse, Rule: d.Rule, Reason: ReasonGuard, Recheck: recheckSlow,
+		Message: fmt.Sprintf("%s Held back: %s", d.Message, veto),
+	}
+}
+
+// settled ends a walk in which no rule acted: with the gravest note, or with nothing left to do.
+func settled(o Observation, notes []Note) Decision {
+	if len(notes) == 0 {
+		return Decision{Verdict: Settled, Rule: RuleSettled, Reason: ReasonSettled, Recheck: recheckSettled,
+			Message: allHealthy(len(o.Voters()))}
+	}
+	worst := 0
+	for i, n := range notes {
+		if n.gravity() > notes[worst].gravity() {
+			worst = i
+		}
+	}
+	n := notes[worst]
+	d := Decision{Verdict: Wait, Rule: n.Rule, Reason: n.Reason, Message: n.Message,
+		NeedsHuman: n.NeedsHuman, Overdue: n.Overdue, Recheck: recheckWait, Yielded: notes}
+	if n.NeedsHuman || n.Overdue {
+		d.Verdict, d.Recheck = Refuse, recheckSlow
+	}
+	return d
+}
+
+func allHealthy(voters int) string {
+	if voters == 1 {
+		return "The one member is healthy and as the spec asks."
+	}
+	return fmt.Sprintf("All %d members are healthy and as the spec asks.", voters)
+}
+
+func (n Note) gravity() int {
+	switch {
+	case n.NeedsHuman:
+		return 2
+	case n.Overdue:
+		return 1
+	}
+	return 0
+}
+
+func noteOf(d Decision) Note {
+	return Note{Rule: d.Rule, Reason: d.Reason, Message: d.Message, NeedsHuman: d.NeedsHuman, Overdue: d.Overdue}
+}
+
+// Confirm repeats the decision on what was just read live, and reports whether it still asks for this very change.
+func Confirm(live Observation, c Change) bool {
+	return reflect.DeepEqual(Next(live).Change, c)
+}
+
+// MustConfirm reports whether a change is carried out only after Confirm: everything that stops a process, deletes data,
+// changes the membership, lowers a bound, or lets etcd start from an empty directory.
+func MustConfirm(c Change) bool {
+	switch c := c.(type) {
+	case RecordMembers, SealPods, LabelRole, ApplyObjects, PrepareMember, FollowPolicy:
+		return false
+	case StartPods:
+		for _, s := range c.Pods {
+			if s.Flags != FlagsSealed {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// How long until the next look when nothing is heard.
+const (
+	recheckWait    = 1 * time.Second
+	recheckSlow    = 10 * time.Second
+	recheckSettled = 20 * time.Second
+)
+
+// How long a wait may last before it is called overdue. A wait is counted from a time on an object, and goes on after it.
+const (
+	startDeadline   = 2 * time.Minute  // a Pod to serve, from its creation or its last change
+	listDeadline    = 2 * time.Minute  // a member list, from the last change of any Pod
+	joinDeadline    = 10 * time.Minute // a learner to start and catch up, from the creation of its Pod
+	leavingDeadline = 3 * time.Minute  // a Pod to terminate; longer than the default grace
+)
+
+func act(c Change, reason, format string, args ...any) *proposal {
+	return &proposal{Decision: Decision{Verdict: Act, Change: c, Reason: reason, Message: fmt.Sprintf(format, args...)}}
+}
+
+func wait(reason, format string, args ...any) *proposal {
+	return &proposal{Decision: Decision{Verdict: Wait, Reason: reason, Recheck: recheckWait, Message: fmt.Sprintf(format, args...)}}
+}
+
+func refuse(reason, format string, args ...any) *proposal {
+	return &proposal{Decision: Decision{Verdict: Refuse, Reason: reason, Recheck: recheckSlow, Message: fmt.Sprintf(format, args...)}}
+}
+
+// byHuman marks a refusal that nothing but a person can end.
+func (p *proposal) byHuman() *proposal { p.NeedsHuman = true; return p }
+
+// yielding lets later rules act.
+func (p *proposal) yielding() *proposal { p.yields = true; return p }
+
+// due turns a wait into a refusal once it lasts longer than its deadline.
+func (p *proposal) due(o Observation, since time.Time, deadline time.Duration) *proposal {
+	if !since.IsZero() && o.Now.Sub(since) > deadline {
+		p.Verdict, p.Overdue, p.Recheck = Refuse, true, recheckSlow
+	}
+	return p
+}

@@ -1,0 +1,207 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Observation is everything Next may know. It is a plain value: printable, and easy to write down in a test.
+type Observation struct {
+	Now        time.Time // the only clock
+	Cluster    Identity
+	Desired    Desired
+	Birth      Birth
+	Objects    []Object // Services, authorities' and clients' Secrets: what the cluster needs beside its members
+	Budget     Budget
+	Membership Membership
+	Replicas   []Replica // sorted by ordinal; one per name seen as member, Pod, volume or Secret
+	Retained   []string  // "PersistentVolumeClaim demo-0": what an earlier cluster of this name left behind
+}
+
+// Identity names the object that is looked after.
+type Identity struct {
+	Namespace, Name, UID string
+	Operator             string // namespace/name of this install, which claims the cluster on the peer Service
+}
+
+// Desired is what the user asks for.
+type Desired struct {
+	Size           int
+	Choices        Choices
+	StorageBytes   int64 // size of a new volume
+	TLS            bool
+	Ephemeral      bool   // data in the Pod's emptyDir
+	Retain         bool   // deletionPolicy
+	HasBudget      bool   // a PodDisruptionBudget is wanted
+	Paused         bool   //
+	Deleting       bool   //
+	Fault          string // a sentence, when the spec itself is refused; empty otherwise
+	ReleasePending bool   // ownership of volumes or authorities does not follow deletionPolicy
+}
+
+// Choices are what a member's Pod is made from: the etcd version and everything else of the user's that needs a restart.
+// Inputs is canonical JSON, so that two Choices are the same exactly when they are equal.
+type Choices struct {
+	Version etcdutil.Version
+	Inputs  string
+}
+
+// IsZero reports that no choices are written down.
+func (c Choices) IsZero() bool { return c == Choices{} }
+
+// Birth is the birth record, as read from the peer Service.
+type Birth struct {
+	Exists      bool // a peer Service of this object carries a record
+	Operator    string
+	Incarnation string
+	Counter     int
+	Token       string
+	Names       []string    // the first members
+	ClusterID   etcdutil.ID // zero until the cluster answered
+	Void        bool        // given up: Pods and volumes go, then the next incarnation begins
+}
+
+// ObjectState says how an object that the cluster needs stands.
+type ObjectState string
+
+// The states of an object.
+const (
+	ObjectCurrent     ObjectState = "Current"     // there, ours and as it should be
+	ObjectAbsent      ObjectState = "Absent"      // not there
+	ObjectDrifted     ObjectState = "Drifted"     // ours, but not as it should be; Detail says why
+	ObjectTerminating ObjectState = "Terminating" // on its way out, with an earlier owner or by somebody's delete
+	ObjectForeign     ObjectState = "Foreign"     // somebody else's: never adopted
+)
+
+// Object is one object that the cluster needs beside Pods and volumes.
+type Object struct {
+	Kind, Name string
+	State      ObjectState
+	Authority  bool // the key that members' certificates are signed with: it cannot be made again while they live by it
+	Detail     string
+	NotAfter   time.Time // end of the certificate in it; zero when there is none
+}
+
+// Budget is the PodDisruptionBudget.
+type Budget struct {
+	Object
+	MinAvailable int // 0 when there is none
+}
+
+// Membership is etcd's own list, asked linearizably.
+type Membership struct {
+	Known     bool // false means "could not ask", which is not "empty"
+	ClusterID etcdutil.ID
+	Leader    etcdutil.ID
+	Members   []etcdutil.Member
+	Conflict  string            // members answer with different cluster IDs: which, and with what
+	Strangers []etcdutil.Member // members with a peer URL that is not ours
+	LastKnown []etcdutil.Member // what a survivor without quorum remembers; evidence, never ground for a removal
+	Why       string            // why it is not known: the first error
+}
+
+// Replica joins the member, the Pod and the volume of one name.
+type Replica struct {
+	Name    string
+	Ordinal int
+	Member  *etcdutil.Member // nil when it is not in the list, or the list is not known
+	Answer  *Answer          // nil when the member did not answer just now
+	Pod     *Pod
+	Volume  *Volume // nil as well when data is ephemeral
+	Secret  Object  // the member's certificates
+}
+
+// Answer is what a member said of itself in this pass.
+type Answer struct {
+	ID, ClusterID, Leader etcdutil.ID
+	Version               etcdutil.Version
+	Revision              int64
+	Applied               uint64 // raft index
+	Learner               bool
+	DBSize, DBSizeInUse   int64 // bytes
+	Alarms                []string
+}
+
+// Phase is the phase of a Pod.
+type Phase string
+
+// The phases of a Pod.
+const (
+	PodPending   Phase = "Pending"
+	PodRunning   Phase = "Running"
+	PodSucceeded Phase = "Succeeded"
+	PodFailed    Phase = "Failed"
+)
+
+// Flags says with which membership flags the next container of a Pod starts.
+type Flags string
+
+// The kinds of flags. Only FlagsBirth and FlagsJoin can start from an empty directory.
+const (
+	FlagsBirth  Flags = "Birth"  // new, with the full list of the first members
+	FlagsJoin   Flags = "Join"   // existing, with the list the learner was added to
+	FlagsSealed Flags = "Sealed" // existing, with only itself: starts from its own data or not at all
+	FlagsNone   Flags = "None"   // stripped or foreign: etcd stops
+)
+
+// Pod is a member's process.
+type Pod struct {
+	UID         string
+	Created     time.Time
+	Phase       Phase
+	Terminating bool
+	Node        string
+	Scheduled   bool
+	Started     bool // the etcd container has run in this Pod at least once
+	Running     bool // it runs now
+	Ready       bool
+	ReadySince  time.Time // when Ready last changed; zero when never
+	Waiting     string    // why a container or the scheduler waits: ImagePullBackOff, Unschedulable …
+	Message     string    // what Kubernetes says about it
+	Exit        *Exit     // how the container last ended; nil when it never did
+	Flags       Flags
+	Role        string // voter, learner or empty
+	Incarnation string
+	Choices     Choices
+	Record      Record // of data in the Pod's emptyDir
+}
+
+// Exit is how a container ended.
+type Exit struct {
+	Reason  etcdutil.ExitReason
+	Code    int
+	Message string // etcd's own words
+	At      time.Time
+}
+
+// VolumePhase is the phase of a PersistentVolumeClaim.
+type VolumePhase string
+
+// The phases of a volume.
+const (
+	VolumePending VolumePhase = "Pending"
+	VolumeBound   VolumePhase = "Bound"
+	VolumeLost    VolumePhase = "Lost"
+)
+
+// Volume is what holds a member's data.
+type Volume struct {
+	UID         string
+	Created     time.Time
+	Phase       VolumePhase
+	Terminating bool
+	Incarnation string
+	Choices     Choices // what the member's Pod is made from
+	Bytes       int64   // requested size
+	Record      Record
+}
+
+// Record is what a volume's annotations say of the member that lives on it. It is written once that very member answered.
+type Record struct {
+	ClusterID, MemberID etcdutil.ID
+	Version             etcdutil.Version // the etcd version that last answered on it
+}
+
+// IsZero reports that nothing is recorded.
+func (r Record) IsZero() bool { return r.MemberID == 0 }

@@ -1,0 +1,88 @@
+package plan
+
+import "strings"
+
+func otherOperator(o Observation) *proposal {
+	if !o.Birth.Exists || o.Birth.Operator == "" || o.Birth.Operator == o.Cluster.Operator {
+		return nil
+	}
+	return refuse(ReasonOtherOperator, "This cluster is looked after by the operator %s; this one (%s) leaves it alone.",
+		o.Birth.Operator, o.Cluster.Operator).byHuman()
+}
+
+// deletionPolicy un-owns what must be kept whatever else holds: between "kubectl delete" and the garbage collector there is
+// no second chance. Taking ownership, which can lead to deletion, waits until nothing speaks against touching the cluster.
+func deletionPolicy(o Observation) *proposal {
+	if !o.Desired.ReleasePending {
+		return nil
+	}
+	if o.Desired.Retain {
+		return act(FollowPolicy{Retain: true}, ReasonDeletionPolicy, "Volumes and authorities are kept when the cluster is deleted.")
+	}
+	if o.Desired.Paused || o.Desired.Deleting {
+		return nil
+	}
+	return act(FollowPolicy{Retain: false}, ReasonDeletionPolicy, "Volumes and authorities go when the cluster is deleted.")
+}
+
+func deleting(o Observation) *proposal {
+	if !o.Desired.Deleting {
+		return nil
+	}
+	return wait(ReasonDeleting, "The cluster is being deleted.")
+}
+
+func paused(o Observation) *proposal {
+	if !o.Desired.Paused {
+		return nil
+	}
+	p := wait(ReasonPaused, "spec.paused is true: the operator looks and touches nothing.")
+	p.Recheck = recheckSettled
+	return p
+}
+
+// specRefused stops a birth, and nothing that members need to live.
+func specRefused(o Observation) *proposal {
+	if o.Desired.Fault == "" {
+		return nil
+	}
+	p := refuse(ReasonSpecRefused, "%s", o.Desired.Fault).byHuman()
+	if o.isAlive() {
+		return p.yielding()
+	}
+	return p
+}
+
+// retainedData never gives a birth the names of volumes that hold another cluster's data.
+func retainedData(o Observation) *proposal {
+	if o.isAlive() || o.Birth.Exists || len(o.Retained) == 0 {
+		return nil
+	}
+	return refuse(ReasonRetainedData,
+		"An earlier cluster of this name left data behind: %s. Nothing is created over it. "+
+			"To start with an empty cluster, delete what is listed; to keep it, create the cluster under another name.",
+		strings.Join(o.Retained, ", ")).byHuman()
+}
+
+func nameTaken(o Observation) *proposal {
+	for _, object := range append([]Object{o.Budget.Object}, o.Objects...) {
+		if p := takenBy(object); p != nil {
+			if o.isAlive() {
+				return p.yielding()
+			}
+			return p
+		}
+	}
+	return nil
+}
+
+func takenBy(object Object) *proposal {
+	switch object.State {
+	case ObjectForeign:
+		return refuse(ReasonNameTaken, "%s %s exists and does not belong to this cluster (%s). Delete or rename it, or choose another name for the cluster.",
+			object.Kind, object.Name, object.Detail).byHuman()
+	case ObjectTerminating:
+		return wait(ReasonOldObjects, "%s %s is being deleted; its name is free after that.", object.Kind, object.Name)
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package plan
+
+// Reasons, for machines. Each has a sentence in docs/conditions.md.
+const (
+	ReasonSettled = "Settled" // everything asked for is so
+
+	ReasonOtherOperator  = "OtherOperator"  // another install looks after the cluster
+	ReasonDeletionPolicy = "DeletionPolicy" // ownership of volumes and authorities is put as deletionPolicy says
+	ReasonDeleting       = "Deleting"       // the cluster is being deleted
+	ReasonPaused         = "Paused"         // spec.paused
+	ReasonSpecRefused    = "SpecRefused"    // the spec itself is refused
+	ReasonRetainedData   = "RetainedData"   // volumes or authorities of an earlier cluster of this name exist
+	ReasonNameTaken      = "NameTaken"      // an object of a needed name is somebody else's
+	ReasonOldObjects     = "OldObjectsLeaving"
+
+	ReasonBeginBirth    = "BeginBirth"    // the birth record is written
+	ReasonBootstrap     = "Bootstrap"     // objects, volumes and Pods of the first members are made
+	ReasonVoidBirth     = "VoidBirth"     // the birth is given up and begun anew
+	ReasonFirstQuorum   = "FirstQuorum"   // the first members start and find each other
+	ReasonRecordBirth   = "RecordBirth"   // the cluster's identity is written down
+	ReasonNewChoices    = "NewChoices"    // a Pod that does not run is made from other choices
+	ReasonScaffold      = "Scaffold"      // Services or Secrets are created or corrected
+	ReasonAuthorityLost = "AuthorityLost" // the Secret of an authority is gone while members live by it
+	ReasonBudget        = "Budget"        // the PodDisruptionBudget follows the voters
+
+	ReasonPodEnded          = "PodEnded"          // a Pod ended and is made anew on its volume
+	ReasonPodMissing        = "PodMissing"        // a member's Pod is gone and is started on its volume
+	ReasonPodLeaving        = "PodLeaving"        // a Pod is terminating
+	ReasonSeal              = "Seal"              // a member is made unable to start from an empty directory
+	ReasonQuorumLost        = "QuorumLost"        // too many members have certainly lost their data
+	ReasonMembersDisagree   = "MembersDisagree"   // members answer with different cluster IDs
+	ReasonMembershipUnknown = "MembershipUnknown" // no member could be asked for the list
+	ReasonStranger          = "StrangeMember"     // a member that the operator did not add
+	ReasonForeignData       = "ForeignData"       // a volume holds another member's or cluster's data
+
+	ReasonRecordMembers = "RecordMembers" // identities are written on volumes
+	ReasonLabelRole     = "LabelRole"     // the client Service follows the roles
+	ReasonLeftover      = "Leftover"      // remains of a removed member are cleaned up
+	ReasonJoin          = "Join"          // a learner's first Pod is started
+	ReasonAbandon       = "AbandonLearner"
+	ReasonPromote       = "Promote"
+	ReasonCatchUp       = "LearnerCatchingUp"
+	ReasonRepair        = "DataLost" // a member that lost its data is removed, to be replaced
+	ReasonGrow          = "Grow"
+	ReasonShrink        = "Shrink"
+	ReasonMoveLeader    = "MoveLeader"
+	ReasonNotSupported  = "ChangeNotSupported" // a change of a running cluster that this release cannot make
+	ReasonGuard         = "QuorumAtRisk"       // the guard vetoed a change
+
+	ReasonStarting      = "MemberStarting"
+	ReasonUnschedulable = "Unschedulable"
+	ReasonImagePull     = "ImagePullFailed"
+	ReasonContainer     = "ContainerNotStarting" // the container cannot be created
+	ReasonCrashing      = "MemberCrashing"
+	ReasonNotAnswering  = "MemberNotAnswering"
+	ReasonNotReady      = "MemberNotReady"
+)

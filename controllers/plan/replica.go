@@ -1,0 +1,150 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// IsVoter reports whether the replica is in the member list with a vote.
+func (r Replica) IsVoter() bool { return r.Member != nil && !r.Member.Learner }
+
+// IsLearner reports whether the replica is in the member list without a vote.
+func (r Replica) IsLearner() bool { return r.Member != nil && r.Member.Learner }
+
+// IsHealthy reports whether the member answered just now, as the member of this cluster that the list says it is.
+func (r Replica) IsHealthy(m Membership) bool {
+	return m.Known && r.Member != nil && r.Answer != nil &&
+		r.Answer.ID == r.Member.ID && r.Answer.ClusterID == m.ClusterID && r.Answer.Leader != 0
+}
+
+// Record is what is written down about the member that lives on the replica's data.
+func (r Replica) Record() Record {
+	switch {
+	case r.Volume != nil:
+		return r.Volume.Record
+	case r.Pod != nil:
+		return r.Pod.Record
+	}
+	return Record{}
+}
+
+// IsRecorded reports whether the identity of the member is written down beside its data.
+func (r Replica) IsRecorded() bool { return !r.Record().IsZero() }
+
+// Choices are what the member's Pod is, or is to be, made from.
+func (r Replica) Choices() Choices {
+	switch {
+	case r.Volume != nil:
+		return r.Volume.Choices
+	case r.Pod != nil:
+		return r.Pod.Choices
+	}
+	return Choices{}
+}
+
+// IsSealed reports whether the member can no longer start from an empty directory.
+func (r Replica) IsSealed() bool {
+	return r.IsRecorded() && r.Pod != nil && r.Pod.Flags == FlagsSealed
+}
+
+// HasEnded reports whether the kubelet will never start the Pod again.
+func (p *Pod) HasEnded() bool {
+	return p != nil && (p.Phase == PodSucceeded || p.Phase == PodFailed)
+}
+
+// lostData says why the data of the replica is certainly lost, or "". It does not depend on what the member list says.
+func (r Replica) lostData(ephemeral bool) string {
+	if ephemeral {
+		if r.Pod == nil || r.Pod.HasEnded() {
+			return "the Pod that held its data is gone"
+		}
+		return r.lostByOwnWord()
+	}
+	switch {
+	case r.Volume == nil:
+		return "its volume is gone"
+	case r.Volume.Phase == VolumeLost:
+		return "the volume behind its claim is gone"
+	case r.Volume.Terminating && r.Pod == nil:
+		return "its volume is being deleted"
+	}
+	return r.lostByOwnWord()
+}
+
+// lostByOwnWord takes the member's own last words: it stopped because its directory is empty, foreign or damaged. "Empty" is
+// believed of a sealed member only: one that is still joining says the same when it cannot reach its peers.
+func (r Replica) lostByOwnWord() string {
+	if r.Pod == nil || r.Pod.Running || r.Pod.Exit == nil {
+		return ""
+	}
+	exit := r.Pod.Exit
+	switch {
+	case exit.Reason == etcdutil.ExitDataEmpty && !r.IsSealed():
+		return ""
+	case exit.Reason == etcdutil.ExitAlreadyBootstrapped && r.Pod.Flags == FlagsBirth:
+		return "its directory was emptied after it had started"
+	case exit.Reason.CuredByReplacement():
+		return fmt.Sprintf("etcd stopped with %s", exit.Reason)
+	}
+	return ""
+}
+
+// isDoomed reports whether any stop of the Pod destroys the member's data: its volume is being deleted under it.
+func (r Replica) isDoomed() bool { return r.Volume != nil && r.Volume.Terminating && r.Pod != nil }
+
+// isAlive reports whether the cluster was born: its identity is on the birth record or on any volume.
+func (o Observation) isAlive() bool {
+	return o.Birth.ClusterID != 0 || slices.ContainsFunc(o.Replicas, Replica.IsRecorded)
+}
+
+// IsBorn reports whether the cluster's identity is written down.
+func (o Observation) IsBorn() bool { return o.isAlive() }
+
+// Find returns the replica of that name, or an empty one.
+func (o Observation) Find(name string) Replica {
+	for _, r := range o.Replicas {
+		if r.Name == name {
+			return r
+		}
+	}
+	return Replica{Name: name}
+}
+
+// Voters are the replicas with a vote.
+func (o Observation) Voters() []Replica { return filter(o.Replicas, Replica.IsVoter) }
+
+// HealthyVoters are the voters that answered just now.
+func (o Observation) HealthyVoters() []Replica {
+	return filter(o.Voters(), func(r Replica) bool { return r.IsHealthy(o.Membership) })
+}
+
+// Learners are the replicas in the member list without a vote.
+func (o Observation) Learners() []Replica { return filter(o.Replicas, Replica.IsLearner) }
+
+// Margin is the number of further voters that may fail before writes stop; negative when they have stopped.
+func (o Observation) Margin() int {
+	return len(o.HealthyVoters()) - etcdutil.Quorum(len(o.Voters()))
+}
+
+func filter(rs []Replica, keep func(Replica) bool) []Replica {
+	var out []Replica
+	for _, r := range rs {
+		if keep(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func names(rs []Replica) []string {
+	out := make([]string, 0, len(rs))
+	for _, r := range rs {
+		out = append(out, r.Name)
+	}
+	return out
+}
+
+func (r Replica) podRef() PodRef       { return PodRef{Name: r.Name, UID: r.Pod.UID} }
+func (r Replica) volumeRef() VolumeRef { return VolumeRef{Name: r.Name, UID: r.Volume.UID} }

@@ -1,0 +1,169 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// repair removes a voter whose data is certainly lost. Growth then gives it a successor under a new name: with one of three
+// down etcd accepts no addition before the removal.
+func repair(o Observation) *proposal {
+	for _, r := range o.Voters() {
+		if why := o.isLost(r); why != "" && !r.IsHealthy(o.Membership) {
+			return act(RemoveMember{Name: r.Name, ID: r.Member.ID}, ReasonRepair, "%s has lost its data: %s. It is removed, and a new member takes its place.", r.Name, why)
+		}
+	}
+	return nil
+}
+
+// shrink removes one voter: it hands over leadership, loses its clients, then its vote.
+func shrink(o Observation) *proposal {
+	name := victim(o)
+	if name == "" {
+		return nil
+	}
+	r := o.Find(name)
+	if r.Member.ID == o.Membership.Leader {
+		heir := o.heir(name)
+		if heir.Member == nil {
+			return wait(ReasonMoveLeader, "%s leads and is to be removed; no other voter is healthy enough to take over.", name)
+		}
+		return act(MoveLeader{From: name, To: heir.Name, FromID: r.Member.ID, ToID: heir.Member.ID}, ReasonMoveLeader,
+			"%s leads and is to be removed; %s takes over first.", name, heir.Name)
+	}
+	if r.Pod != nil && r.Pod.Role != "" && !r.Pod.Terminating {
+		return act(LabelRole{Pod: r.podRef()}, ReasonShrink, "%s is to be removed; clients are led elsewhere first.", name)
+	}
+	return act(RemoveMember{Name: name, ID: r.Member.ID}, ReasonShrink, "%s is removed: the spec asks for %d members, there are %d.",
+		name, o.Desired.Size, len(o.Voters()))
+}
+
+// victim is the voter that goes next when there are more than the size asks for, or "": an unhealthy one first, then one
+// that already lost its label, then the highest ordinal.
+func victim(o Observation) string {
+	voters := o.Voters()
+	if !o.Membership.Known || o.Desired.Fault != "" || len(voters) <= o.Desired.Size {
+		return ""
+	}
+	rank := func(r Replica) int {
+		switch {
+		case !r.IsHealthy(o.Membership):
+			return 0
+		case r.Pod != nil && r.Pod.Role == "" && r.IsSealed():
+			return 1
+		}
+		return 2
+	}
+	first := slices.MinFunc(voters, func(a, b Replica) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Ordinal, a.Ordinal))
+	})
+	return first.Name
+}
+
+// heir is the healthy voter with the most applied, other than the one that goes.
+func (o Observation) heir(leaving string) Replica {
+	candidates := filter(o.HealthyVoters(), func(r Replica) bool { return r.Name != leaving && !r.isDoomed() })
+	if len(candidates) == 0 {
+		return Replica{}
+	}
+	return slices.MinFunc(candidates, func(a, b Replica) int {
+		return cmp.Or(cmp.Compare(b.Answer.Applied, a.Answer.Applied), cmp.Compare(a.Ordinal, b.Ordinal))
+	})
+}
+
+// wantsGrowth reports whether a member is to be added.
+func (o Observation) wantsGrowth() bool {
+	return o.Membership.Known && o.Desired.Fault == "" && len(o.Learners()) == 0 && len(o.Voters()) < o.Desired.Size
+}
+
+// promise is the name for which a volume (or, with ephemeral data, a Secret) was already made, or "".
+func (o Observation) promise() string {
+	if !o.wantsGrowth() {
+		return ""
+	}
+	for _, r := range o.Replicas {
+		if r.Member != nil || r.Pod != nil || r.IsRecorded() || !o.isOwnName(r.Name) {
+			continue
+		}
+		if o.Desired.Ephemeral && r.Secret.State == ObjectCurrent {
+			return r.Name
+		}
+		if r.Volume != nil && !r.Volume.Terminating && r.Volume.Phase != VolumeLost && r.Volume.Incarnation == o.Birth.Incarnation {
+			return r.Name
+		}
+	}
+	return ""
+}
+
+// isOwnName reports whether the name cannot be the trace of a first member: those were never promised.
+func (o Observation) isOwnName(name string) bool { return !slices.Contains(o.Birth.Names, name) }
+
+// grow makes the volume that promises the name, then adds the learner. Its Pod is the next pass's business.
+func grow(o Observation) *proposal {
+	if !o.wantsGrowth() {
+		return nil
+	}
+	if sick := o.sickVoter(); sick != "" {
+		return wait(ReasonNotReady, "A member is to be added once %s is healthy.", sick).yielding()
+	}
+	name := o.promise()
+	if name == "" && (!o.Desired.Ephemeral || o.Desired.TLS) {
+		volume := NewVolume{Name: o.nextName()}
+		if !o.Desired.Ephemeral {
+			volume.Bytes, volume.Choices = o.memberBytes(), o.memberChoices()
+		}
+		return act(PrepareMember{Volume: volume, Secret: o.Desired.TLS}, ReasonGrow, "A member %s is to be added; its volume is made.", volume.Name)
+	}
+	if name == "" {
+		name = o.nextName()
+	}
+	return act(AddLearner{Name: name}, ReasonGrow, "%s is added as a learner: the spec asks for %d members, there are %d.", name, o.Desired.Size, len(o.Voters()))
+}
+
+// sickVoter names a voter that is not healthy, or "". etcd refuses additions while too few are.
+func (o Observation) sickVoter() string {
+	for _, r := range o.Voters() {
+		if !r.IsHealthy(o.Membership) {
+			return r.Name
+		}
+	}
+	return ""
+}
+
+// nextName is one above the highest ordinal of which any trace is left.
+func (o Observation) nextName() string {
+	highest := -1
+	for _, r := range o.Replicas {
+		highest = max(highest, r.Ordinal)
+	}
+	for _, name := range o.Birth.Names {
+		if ordinal, ok := etcdutil.Ordinal(o.Cluster.Name, name); ok {
+			highest = max(highest, ordinal)
+		}
+	}
+	return etcdutil.MemberName(o.Cluster.Name, highest+1)
+}
+
+// memberChoices are the choices that members run with: a new one is made like them, so that a change which cannot be made
+// everywhere is not made halfway.
+func (o Observation) memberChoices() Choices {
+	for _, r := range o.Voters() {
+		if r.IsRecorded() && !r.Choices().IsZero() {
+			return r.Choices()
+		}
+	}
+	return o.Desired.Choices
+}
+
+// memberBytes is the size of members' volumes: the largest that there is.
+func (o Observation) memberBytes() int64 {
+	var largest int64
+	for _, r := range o.Voters() {
+		if r.Volume != nil {
+			largest = max(largest, r.Volume.Bytes)
+		}
+	}
+	return cmp.Or(largest, o.Desired.StorageBytes)
+}

@@ -1,0 +1,124 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// voidBirth gives a birth up and begins the next: mark, Pods, volumes, new record. The mark makes the intent readable by
+// whoever comes next; it is set only while nothing can be lost.
+func voidBirth(o Observation) *proposal {
+	if !o.Birth.Void {
+		if why := voidable(o); why != "" {
+			return act(VoidBirth{Incarnation: o.Birth.Incarnation}, ReasonVoidBirth, "The birth is begun anew, with nothing lost: %s.", why)
+		}
+		return nil
+	}
+	for _, step := range []func(Observation) *proposal{voidPods, voidVolumes} {
+		if p := step(o); p != nil {
+			return p
+		}
+	}
+	next := newBirth(o, o.Birth.Counter+1, firstNames(o))
+	return act(NextBirth{Voided: o.Birth.Incarnation, BeginBirth: next}, ReasonVoidBirth, "A cluster of %d members begins anew.", o.Desired.Size)
+}
+
+func voidPods(o Observation) *proposal {
+	var pods []PodRef
+	leaving := false
+	for _, r := range o.Replicas {
+		if r.Pod == nil || r.Pod.Incarnation != o.Birth.Incarnation {
+			continue
+		}
+		leaving = leaving || r.Pod.Terminating
+		if !r.Pod.Terminating {
+			pods = append(pods, r.podRef())
+		}
+	}
+	if len(pods) > 0 {
+		return act(DeletePods{Pods: pods}, ReasonVoidBirth, "%d Pods of the birth that was given up are deleted.", len(pods))
+	}
+	if leaving {
+		return wait(ReasonVoidBirth, "Pods of the birth that was given up are terminating.")
+	}
+	return nil
+}
+
+func voidVolumes(o Observation) *proposal {
+	var volumes []VolumeRef
+	leaving := false
+	for _, r := range o.Replicas {
+		if r.Volume == nil || r.Volume.Incarnation != o.Birth.Incarnation {
+			continue
+		}
+		leaving = leaving || r.Volume.Terminating
+		if !r.Volume.Terminating {
+			volumes = append(volumes, r.volumeRef())
+		}
+	}
+	if len(volumes) > 0 {
+		return act(DeleteVolumes{Volumes: volumes}, ReasonVoidBirth, "%d volumes of the birth that was given up are deleted.", len(volumes))
+	}
+	if leaving {
+		return wait(ReasonVoidBirth, "Volumes of the birth that was given up are being deleted.")
+	}
+	return nil
+}
+
+// voidable says why the birth must be begun anew, or "". Nothing can be lost while no member that answers is past
+// revision 1: no key was ever written.
+func voidable(o Observation) string {
+	if o.isAlive() || slices.ContainsFunc(o.Replicas, hasWrites) {
+		return ""
+	}
+	if why := birthVolumeLost(o); why != "" {
+		return why
+	}
+	if len(started(o)) >= etcdutil.Quorum(len(o.Birth.Names)) {
+		return ""
+	}
+	if !slices.Equal(o.Birth.Names, firstNames(o)) && o.Desired.Fault == "" {
+		return "the spec asks for other first members, and too few of these have started"
+	}
+	if len(started(o)) > 0 && !mayTake(o, o.Desired.Choices) {
+		return "the spec asks for another version, and too few first members have started"
+	}
+	return ""
+}
+
+func hasWrites(r Replica) bool { return r.Answer != nil && r.Answer.Revision > 1 }
+
+// started are the first members whose container has run.
+func started(o Observation) []Replica {
+	return filter(o.birthReplicas(), func(r Replica) bool { return r.Pod != nil && r.Pod.Started })
+}
+
+// birthVolumeLost says whose data is gone. A volume is created before any Pod, so beside a Pod, or beside a volume that a
+// Pod has bound, a missing one is a lost one; an ephemeral Pod is missing for good once another one has run.
+func birthVolumeLost(o Observation) string {
+	all := o.birthReplicas()
+	for _, r := range all {
+		if why := r.lostByOwnWord(); why != "" {
+			return r.Name + " cannot go on: " + why
+		}
+		if o.Desired.Ephemeral {
+			if len(started(o)) > 0 && (r.Pod == nil || r.Pod.HasEnded()) {
+				return "the Pod of " + r.Name + ", which held its data, is gone"
+			}
+			continue
+		}
+		if r.Volume != nil && r.Volume.Phase != VolumeLost && !r.Volume.Terminating {
+			continue
+		}
+		if r.Volume != nil || r.Pod != nil || slices.ContainsFunc(all, hadPod) {
+			return "the volume of " + r.Name + " is gone"
+		}
+	}
+	return ""
+}
+
+// hadPod reports whether a Pod was there, or has been.
+func hadPod(r Replica) bool {
+	return r.Pod != nil || r.Volume != nil && r.Volume.Phase == VolumeBound
+}
