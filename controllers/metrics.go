@@ -1,0 +1,108 @@
+package controllers
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/report"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Metrics tells Prometheus how each cluster was when it was last looked at. A cluster has at most 25 series; their labels
+// are namespace, name and small closed sets, and they go with the cluster. What a pass could not verify has no series.
+type Metrics struct {
+	now func() time.Time
+
+	mu       sync.Mutex
+	clusters map[types.NamespacedName]report.Values
+
+	changes *prometheus.CounterVec
+}
+
+const metricPrefix = "etcdsteward_"
+
+// Labels of every series of a cluster.
+var clusterLabels = []string{"namespace", "name"}
+
+func clusterMetric(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(metricPrefix+name, help, append(clusterLabels[:2:2], labels...), nil)
+}
+
+var (
+	infoDesc = clusterMetric("cluster_info",
+		"Always 1; says in its labels the lowest etcd version that runs, the TLS mode and where data is kept.", "version", "tls", "storage")
+	desiredDesc = clusterMetric("cluster_members_desired", "Voting members that the spec asks for.")
+	membersDesc = clusterMetric("cluster_members",
+		"Members by state; a member that is unhealthy or was never started is a voter or a learner as well.", "state")
+	marginDesc = clusterMetric("cluster_quorum_margin",
+		"Further voters that may fail before writes stop; negative when they have stopped.")
+	readyDesc     = clusterMetric("cluster_ready", "1 when everything that the spec asks for is so.")
+	pausedDesc    = clusterMetric("cluster_paused", "1 when spec.paused keeps the operator from touching the cluster.")
+	conditionDesc = clusterMetric("cluster_condition",
+		"Always 1; one series for each condition, with its status of now: true, false or unknown.", "type", "status")
+	alarmDesc  = clusterMetric("cluster_alarm", "1 while a member raises this alarm of etcd: NOSPACE or CORRUPT.", "type")
+	expiryDesc = clusterMetric("certificate_expiry_timestamp_seconds",
+		"When the member's certificate that ends first will end, in seconds since 1970.")
+	waitDesc = clusterMetric("next_step_wait_seconds",
+		"For how long the operator has wanted or waited for the same next step; absent when nothing is to be done.", "rule")
+)
+
+// NewMetrics makes the metrics and registers them. It fails when they are registered already.
+func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
+	m := &Metrics{
+		now:      time.Now,
+		clusters: map[types.NamespacedName]report.Values{},
+		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: metricPrefix + "changes_total",
+			Help: "Changes that the operator tried, by kind and by what came of it: applied, deferred or failed.",
+		}, []string{"kind", "result"}),
+	}
+	for _, c := range []prometheus.Collector{m, m.changes} {
+		if err := registry.Register(c); err != nil {
+			return nil, fmt.Errorf("registering the metrics of clusters: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// Observe takes the values of one pass.
+func (m *Metrics) Observe(v report.Values) {
+	if v.Change != "" {
+		m.changes.WithLabelValues(v.Change, v.Result).Inc()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.clusters[types.NamespacedName{Namespace: v.Namespace, Name: v.Name}] = v
+}
+
+// Forget drops the series of a cluster that is gone.
+func (m *Metrics) Forget(cluster types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.clusters, cluster)
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		infoDesc, desiredDesc, membersDesc, marginDesc, readyDesc, pausedDesc, conditionDesc, alarmDesc, expiryDesc, waitDesc,
+	} {
+		descs <- d
+	}
+}
+
+// Collect implements prometheus.Collector. Waiting time is counted at the scrape, so that it grows between two passes.
+func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, v := range m.clusters {
+		s := series{out: metrics, values: v}
+		s.collectState()
+		s.collectMembers()
+		if v.Rule != "" {
+			s.gauge(waitDesc, max(0, m.now().Sub(v.Since).Seconds()), v.Rule)
+		}
+	}
+}
