@@ -14,15 +14,15 @@ func changeEvents(in Input) []Event {
 	why := in.Decision.Message
 	switch c := in.Outcome.Change.(type) {
 	case plan.BeginBirth:
-		return done(in, EventCreating, "", creating(c))
+		return begun(in, c)
 	case plan.NextBirth:
-		return done(in, EventCreating, "", creating(c.BeginBirth))
+		return begun(in, c.BeginBirth)
 	case plan.VoidBirth:
 		events := done(in, EventBirthVoided, "", why)
 		events[0].Type = corev1.EventTypeWarning
 		return events
 	case plan.RecordBirth:
-		return done(in, EventCreated, "", fmt.Sprintf("The members found each other and serve as etcd cluster %s.", c.ClusterID))
+		return born(in, c)
 	case plan.AddLearner:
 		return done(in, EventAdded, c.Name, fmt.Sprintf("Added %s as a learner. %s", c.Name, why))
 	case plan.Promote:
@@ -51,11 +51,24 @@ func done(in Input, reason, member, note string) []Event {
 	}}
 }
 
-func creating(b plan.BeginBirth) string {
-	if len(b.Names) == 1 {
-		return fmt.Sprintf("Creating an etcd cluster of one member: %s.", b.Names[0])
+// begun tells of a birth; the lost record of a living cluster that is written anew is none.
+func begun(in Input, b plan.BeginBirth) []Event {
+	switch {
+	case b.ClusterID != 0:
+		return nil
+	case len(b.Names) == 1:
+		return done(in, EventCreating, "", fmt.Sprintf("Creating an etcd cluster of one member: %s.", b.Names[0]))
 	}
-	return fmt.Sprintf("Creating an etcd cluster of %d members: %s.", len(b.Names), strings.Join(b.Names, ", "))
+	return done(in, EventCreating, "",
+		fmt.Sprintf("Creating an etcd cluster of %d members: %s.", len(b.Names), strings.Join(b.Names, ", ")))
+}
+
+// born tells of a cluster that answers for the first time; an identity that is put back from a volume is not new.
+func born(in Input, c plan.RecordBirth) []Event {
+	if !in.Observation.Membership.Known {
+		return nil
+	}
+	return done(in, EventCreated, "", fmt.Sprintf("The members found each other and serve as etcd cluster %s.", c.ClusterID))
 }
 
 func policyApplied(c plan.FollowPolicy) string {

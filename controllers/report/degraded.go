@@ -16,8 +16,8 @@ func (in Input) degraded(s step) metav1.Condition {
 	voters, size := o.Voters(), o.Desired.Size
 	sick := sickVoters(o)
 	switch {
-	case s.overdue:
-		return is(v1alpha1.ConditionDegraded, metav1.ConditionTrue, s.reason, s.message+s.also)
+	case s.late != nil:
+		return is(v1alpha1.ConditionDegraded, metav1.ConditionTrue, s.late.Reason, s.late.Message)
 	case !o.IsBorn():
 		return is(v1alpha1.ConditionDegraded, metav1.ConditionFalse, ReasonCreating, "The cluster is being created.")
 	case !o.Membership.Known:

@@ -119,8 +119,16 @@ func outdated(o plan.Observation) []string {
 	return names
 }
 
+// certificateExpiry is the old value itself while it is the same, so that two statuses compare as deeply equal.
 func certificateExpiry(r plan.Replica, old *metav1.Time) *metav1.Time {
-	return nil
+	if r.Secret.NotAfter.IsZero() {
+		return nil
+	}
+	expiry := seconds(r.Secret.NotAfter)
+	if old.Equal(&expiry) {
+		return old
+	}
+	return &expiry
 }
 
 // defaultQuota is the operator's own default of spec.etcd.quotaBackendBytes.

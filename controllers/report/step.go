@@ -14,19 +14,22 @@ import (
 type step struct {
 	rule, reason, message string
 	verdict               plan.Verdict
-	needsHuman, overdue   bool
-	also                  string // what other rules wait for meanwhile
+	needsHuman            bool
+	late                  *plan.Note // the wait that is past its deadline; nil when none is
+	also                  string     // what other rules wait for meanwhile
 }
 
 // step joins decision and outcome. A change that could not be made is a wait, whatever the planner wanted.
 func (in Input) step() step {
 	d := in.Decision
-	s := step{
-		rule: d.Rule, reason: d.Reason, message: d.Message, verdict: d.Verdict,
-		needsHuman: d.NeedsHuman, overdue: d.Overdue,
+	s := step{rule: d.Rule, reason: d.Reason, message: d.Message, verdict: d.Verdict, needsHuman: d.NeedsHuman}
+	if d.Overdue {
+		s.late = &plan.Note{Rule: d.Rule, Reason: d.Reason, Message: d.Message}
 	}
 	for _, note := range d.Yielded {
-		s.overdue = s.overdue || note.Overdue
+		if note.Overdue && s.late == nil {
+			s.late = &note
+		}
 		if note.Rule != d.Rule {
 			s.also += " " + note.Message
 		}
