@@ -1,0 +1,119 @@
+package resources
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+const (
+	dataMount = "/var/lib/etcd"
+	tlsMount  = "/etc/etcd/tls"
+
+	// The variables are named unlike etcd's own: a flag and a variable of the same setting would stop it.
+	stateVariable   = "STEWARD_INITIAL_STATE"
+	clusterVariable = "STEWARD_INITIAL_CLUSTER"
+)
+
+// DataDir is where a member's data lies. It names whose data it is, so that a foreign or older volume looks empty.
+func DataDir(incarnation, member string) string { return path.Join(dataMount, incarnation, member) }
+
+// buildArgs are etcd's arguments. Each is one flag with its value, so that no value is ever read as a flag.
+//
+// What decides how an empty directory is treated comes from the Pod's annotations, as arguments: an annotation that is
+// missing gives an empty value, with which etcd stops; as mere environment it would be ignored.
+func buildArgs(c *v1alpha1.EtcdCluster, s PodStart, version etcdutil.Version) []string {
+	isTLS := s.Inputs.TLS == ""
+	args := []string{
+		"--name=" + s.Name,
+		"--data-dir=" + DataDir(s.Incarnation, s.Name),
+		"--initial-cluster-state=$(" + stateVariable + ")",
+		"--initial-cluster=$(" + clusterVariable + ")",
+		"--initial-cluster-token=" + s.Token,
+		"--initial-advertise-peer-urls=" + etcdutil.PeerURL(scheme(isTLS), s.Name, c.Name, c.Namespace),
+		"--advertise-client-urls=" + etcdutil.ClientURL(scheme(isTLS), s.Name, c.Name, c.Namespace),
+		"--listen-peer-urls=" + anyAddress(scheme(isTLS), etcdutil.PeerPort),
+		"--listen-client-urls=" + anyAddress(scheme(isTLS), etcdutil.ClientPort),
+		"--listen-metrics-urls=" + anyAddress(etcdutil.SchemeHTTP, etcdutil.MetricsPort),
+	}
+	if isTLS {
+		args = append(args, tlsArgs()...)
+	}
+	args = append(args, settingArgs(s.Inputs.Etcd)...)
+	return append(args, optionArgs(version, s.Inputs.Etcd)...)
+}
+
+func anyAddress(scheme string, port int) string { return fmt.Sprintf("%s://[::]:%d", scheme, port) }
+
+// tlsArgs name files below the mounted Secret. etcd reads certificates and keys again at each handshake, and the kubelet
+// renews what is mounted as a directory.
+func tlsArgs() []string {
+	file := func(key string) string { return path.Join(tlsMount, key) }
+	return []string{
+		"--cert-file=" + file(KeyCert),
+		"--key-file=" + file(KeyKey),
+		"--trusted-ca-file=" + file(KeyCA),
+		"--client-cert-auth=true",
+		"--peer-cert-file=" + file(KeyPeerCert),
+		"--peer-key-file=" + file(KeyPeerKey),
+		"--peer-trusted-ca-file=" + file(KeyPeerCA),
+		"--peer-client-cert-auth=true",
+	}
+}
+
+// settingArgs are the settings that have a field of their own. What has no default of ours is left to etcd when absent.
+func settingArgs(in *EtcdInputs) []string {
+	if in == nil {
+		in = &EtcdInputs{}
+	}
+	quota, mode, retention := DefaultQuotaBackendBytes, DefaultCompactionMode, DefaultCompactionRetention
+	if in.QuotaBackendBytes != nil {
+		quota = *in.QuotaBackendBytes
+	}
+	if in.CompactionMode != "" {
+		mode = in.CompactionMode
+	}
+	if in.CompactionRetention != "" {
+		retention = in.CompactionRetention
+	}
+	args := []string{
+		"--quota-backend-bytes=" + strconv.FormatInt(quota, 10),
+		"--auto-compaction-mode=" + literal(mode),
+		"--auto-compaction-retention=" + literal(retention),
+	}
+	for _, setting := range []struct {
+		flag  string
+		value *int64
+	}{
+		{"--snapshot-count", in.SnapshotCount}, {"--heartbeat-interval", in.HeartbeatInterval}, {"--election-timeout", in.ElectionTimeout},
+	} {
+		if setting.value != nil {
+			args = append(args, setting.flag+"="+strconv.FormatInt(*setting.value, 10))
+		}
+	}
+	return args
+}
+
+// optionArgs are corruption checks and the user's further flags. A flag that the operator owns is left out, whoever let
+// it pass: it would override the one above.
+func optionArgs(version etcdutil.Version, in *EtcdInputs) []string {
+	checks, extra := true, map[string]string{}
+	if in != nil {
+		checks = in.CorruptionChecks == nil || *in.CorruptionChecks
+		maps.Copy(extra, in.ExtraArgs)
+	}
+	maps.DeleteFunc(extra, func(name, _ string) bool { return etcdutil.OwnedFlag(name) })
+	args := etcdutil.OptionArgs(version, checks, extra)
+	for i := range args {
+		args[i] = literal(args[i])
+	}
+	return args
+}
+
+// literal keeps Kubernetes from reading $(…) in a user's value as a reference to a variable.
+func literal(value string) string { return strings.ReplaceAll(value, "$", "$$") }

@@ -1,0 +1,102 @@
+package resources
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+// ServiceDrift says how a Service differs from the one that is wanted, as far as the operator owns its fields; empty when
+// it does not. Labels and annotations of others, node ports and address families are not ours.
+func ServiceDrift(have, want *corev1.Service) string {
+	switch {
+	case !maps.Equal(have.Spec.Selector, want.Spec.Selector):
+		return "it selects other Pods"
+	case have.Spec.PublishNotReadyAddresses != want.Spec.PublishNotReadyAddresses:
+		return "publishNotReadyAddresses was changed"
+	case want.Spec.Type != "" && have.Spec.Type != want.Spec.Type:
+		return fmt.Sprintf("its type is %s instead of %s", have.Spec.Type, want.Spec.Type)
+	case want.Spec.LoadBalancerClass != nil && !equality.Semantic.DeepEqual(have.Spec.LoadBalancerClass, want.Spec.LoadBalancerClass):
+		return "its load balancer class is another"
+	case !slices.Equal(ownedPorts(have), ownedPorts(want)):
+		return "its ports were changed"
+	}
+	return metadataDrift(have.Labels, want.Labels, have.Annotations, want.Annotations)
+}
+
+// BudgetDrift says how a PodDisruptionBudget differs from the one that is wanted, its bound aside, which is a decision of
+// its own; empty when it does not.
+func BudgetDrift(have, want *policyv1.PodDisruptionBudget) string {
+	switch {
+	case !equality.Semantic.DeepEqual(have.Spec.Selector, want.Spec.Selector):
+		return "it selects other Pods"
+	case have.Spec.MaxUnavailable != nil:
+		return "maxUnavailable was set"
+	}
+	return metadataDrift(have.Labels, want.Labels, nil, nil)
+}
+
+// BudgetBound is the bound of a PodDisruptionBudget; -1 when it is not a number.
+func BudgetBound(budget *policyv1.PodDisruptionBudget) int {
+	bound := budget.Spec.MinAvailable
+	if bound == nil || bound.StrVal != "" {
+		return -1
+	}
+	return bound.IntValue()
+}
+
+// LabelDrift says which label of ours is missing or changed; empty when none is. A volume or a Pod without its labels is
+// not seen any more.
+func LabelDrift(have, want map[string]string) string {
+	return metadataDrift(have, want, nil, nil)
+}
+
+func metadataDrift(haveLabels, wantLabels, haveAnnotations, wantAnnotations map[string]string) string {
+	if key, drifted := differing(haveLabels, wantLabels); drifted {
+		return fmt.Sprintf("its label %s is missing or changed", key)
+	}
+	if key, drifted := differing(haveAnnotations, wantAnnotations); drifted {
+		return fmt.Sprintf("its annotation %s is missing or changed", key)
+	}
+	return ""
+}
+
+// differing finds the first wanted key, in text order, with another value.
+func differing(have, want map[string]string) (string, bool) {
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		if value, ok := have[key]; !ok || value != want[key] {
+			return key, true
+		}
+	}
+	return "", false
+}
+
+type ownedPort struct {
+	name, target string
+	port         int32
+	protocol     corev1.Protocol
+}
+
+// ownedPorts leaves out what the API server fills in: node ports and application protocols.
+func ownedPorts(service *corev1.Service) []ownedPort {
+	var ports []ownedPort
+	for _, p := range service.Spec.Ports {
+		ports = append(ports, ownedPort{name: p.Name, target: p.TargetPort.String(), port: p.Port, protocol: p.Protocol})
+	}
+	return ports
+}
+
+// PodLabels are all labels of a member's Pod but its role: the user's, and ours over them.
+func PodLabels(c *v1alpha1.EtcdCluster, member, incarnation string) map[string]string {
+	var user map[string]string
+	if c.Spec.Pod != nil {
+		user = c.Spec.Pod.Labels
+	}
+	return merged(user, MemberLabels(c, member, incarnation))
+}

@@ -1,0 +1,49 @@
+package resources
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+// Volume is a volume to make, for one named member of one incarnation.
+type Volume struct {
+	Name        string
+	Incarnation string
+	Bytes       int64
+	Inputs      string // canonical: what the member's Pod is made from
+}
+
+// BuildVolume builds the PersistentVolumeClaim of a member. It has an owner only under deletionPolicy Delete: what must
+// be kept must not be in reach of the garbage collector.
+func BuildVolume(c *v1alpha1.EtcdCluster, v Volume) *corev1.PersistentVolumeClaim {
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: dataMeta(c, v.Name),
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceStorage: *resource.NewQuantity(v.Bytes, resource.BinarySI),
+			}},
+		},
+	}
+	claim.Labels = MemberLabels(c, v.Name, v.Incarnation)
+	claim.Annotations = map[string]string{v1alpha1.AnnotationInputs: v.Inputs}
+	if storage := c.Spec.Storage; storage != nil {
+		claim.Spec.StorageClassName = storage.StorageClassName
+		if storage.AccessMode != "" {
+			claim.Spec.AccessModes[0] = storage.AccessMode
+		}
+	}
+	return claim
+}
+
+// dataMeta is the metadata of volumes and authorities.
+func dataMeta(c *v1alpha1.EtcdCluster, name string) metav1.ObjectMeta {
+	meta := metav1.ObjectMeta{Namespace: c.Namespace, Name: name, Labels: Labels(c)}
+	if c.Spec.DeletionPolicyOrDefault() == v1alpha1.DeletionDelete {
+		meta.OwnerReferences = []metav1.OwnerReference{DataOwnerReference(c)}
+	}
+	return meta
+}

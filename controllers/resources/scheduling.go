@@ -1,0 +1,53 @@
+package resources
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+// schedule fills in where a member may run and how long it may take to stop.
+func schedule(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster, in *PodInputs) {
+	if in == nil {
+		in = &PodInputs{}
+	}
+	spec.NodeSelector = in.NodeSelector
+	spec.Affinity = in.Affinity.DeepCopy()
+	spec.PriorityClassName = in.PriorityClassName
+	spec.Tolerations = append(defaultTolerations(), in.Tolerations...)
+	spec.TopologySpreadConstraints = spread(c, in.TopologySpreadConstraints)
+	spec.TerminationGracePeriodSeconds = new(DefaultGraceSeconds)
+	if in.TerminationGracePeriodSeconds != nil {
+		spec.TerminationGracePeriodSeconds = new(*in.TerminationGracePeriodSeconds)
+	}
+}
+
+// defaultTolerations have no time limit: a node that comes back finds its member where it was, and a deadline of the
+// operator's own, not the taint manager's, decides about a replacement.
+func defaultTolerations() []corev1.Toleration {
+	return []corev1.Toleration{
+		{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute},
+		{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute},
+	}
+}
+
+// spread prefers members on different zones and nodes, and lets them share where there are too few. A user's constraint
+// without a selector would count no Pod at all, and so gets the members'.
+func spread(c *v1alpha1.EtcdCluster, user []corev1.TopologySpreadConstraint) []corev1.TopologySpreadConstraint {
+	members := &metav1.LabelSelector{MatchLabels: MemberSelector(c.Name)}
+	if len(user) == 0 {
+		return []corev1.TopologySpreadConstraint{
+			{MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: members},
+			{MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: members.DeepCopy()},
+		}
+	}
+	constraints := make([]corev1.TopologySpreadConstraint, len(user))
+	for i := range user {
+		user[i].DeepCopyInto(&constraints[i])
+		if constraints[i].LabelSelector == nil {
+			constraints[i].LabelSelector = members.DeepCopy()
+		}
+	}
+	return constraints
+}

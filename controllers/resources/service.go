@@ -1,0 +1,76 @@
+package resources
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Names of ports.
+const (
+	clientPortName  = "client"
+	peerPortName    = "peer"
+	metricsPortName = "metrics"
+)
+
+// BuildPeerService builds the headless Service below which members have their names. It publishes members that are not
+// ready: they find each other by it before they can be. The birth record and the operator's claim are on it from its
+// creation; neither is ever applied over.
+func BuildPeerService(c *v1alpha1.EtcdCluster, birth BirthRecord, operator string) *corev1.Service {
+	service := buildService(c, PeerService(c.Name))
+	service.Annotations = map[string]string{
+		v1alpha1.AnnotationBirth:    EncodeBirth(birth),
+		v1alpha1.AnnotationOperator: operator,
+	}
+	service.Spec.ClusterIP = corev1.ClusterIPNone
+	service.Spec.PublishNotReadyAddresses = true
+	service.Spec.Selector = MemberSelector(c.Name)
+	service.Spec.Ports = []corev1.ServicePort{
+		servicePort(clientPortName, etcdutil.ClientPort), servicePort(peerPortName, etcdutil.PeerPort),
+	}
+	return service
+}
+
+// PeerServiceShape is the part of the peer Service that is put right when it drifted: everything but its annotations.
+func PeerServiceShape(c *v1alpha1.EtcdCluster) *corev1.Service {
+	service := BuildPeerService(c, BirthRecord{}, "")
+	service.Annotations = nil
+	return service
+}
+
+// BuildClientService builds the Service that clients connect to. It reaches voters only, and these only when ready.
+func BuildClientService(c *v1alpha1.EtcdCluster) *corev1.Service {
+	service := buildService(c, ClientService(c.Name))
+	service.Spec.Type = corev1.ServiceTypeClusterIP
+	service.Spec.Selector = VoterSelector(c.Name)
+	service.Spec.Ports = []corev1.ServicePort{servicePort(clientPortName, etcdutil.ClientPort)}
+	if user := c.Spec.Service; user != nil {
+		if user.Type != "" {
+			service.Spec.Type = user.Type
+		}
+		service.Spec.LoadBalancerClass = user.LoadBalancerClass
+		service.Annotations = merged(user.Annotations)
+	}
+	return service
+}
+
+// buildService prefers both address families and asks for neither: what the cluster's network has decides.
+func buildService(c *v1alpha1.EtcdCluster, name string) *corev1.Service {
+	service := &corev1.Service{ObjectMeta: ownedMeta(c, name)}
+	service.Spec.IPFamilyPolicy = new(corev1.IPFamilyPolicyPreferDualStack)
+	return service
+}
+
+// ownedMeta is the metadata of what goes with the cluster.
+func ownedMeta(c *v1alpha1.EtcdCluster, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace: c.Namespace, Name: name, Labels: Labels(c), OwnerReferences: []metav1.OwnerReference{OwnerReference(c)},
+	}
+}
+
+func servicePort(name string, port int32) corev1.ServicePort {
+	return corev1.ServicePort{Name: name, Port: port, TargetPort: intstr.FromString(name), Protocol: corev1.ProtocolTCP}
+}
