@@ -54,6 +54,9 @@ type Client interface {
 	Status(ctx context.Context) (Status, error)
 	// MemberList reads the list linearizably. A learner refuses it.
 	MemberList(ctx context.Context) (MemberList, error)
+	// MemberListSerializable reads the list as this member has it, which nobody confirmed: evidence without a quorum, and
+	// never ground for a change. A learner refuses it.
+	MemberListSerializable(ctx context.Context) (MemberList, error)
 	// ReadLinearizable reads one key that need not exist. Success proves the member, a leader and a quorum.
 	ReadLinearizable(ctx context.Context) error
 	// AddLearner adds a learner. A timeout means unknown: list again and look for the URL.

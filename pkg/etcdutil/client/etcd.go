@@ -115,7 +115,15 @@ func (c *etcdClient) Status(ctx context.Context) (Status, error) {
 }
 
 func (c *etcdClient) MemberList(ctx context.Context) (MemberList, error) {
-	r, err := call(ctx, c, readDeadline, c.cluster.MemberList, &pb.MemberListRequest{Linearizable: true})
+	return c.listMembers(ctx, true)
+}
+
+func (c *etcdClient) MemberListSerializable(ctx context.Context) (MemberList, error) {
+	return c.listMembers(ctx, false)
+}
+
+func (c *etcdClient) listMembers(ctx context.Context, linearizable bool) (MemberList, error) {
+	r, err := call(ctx, c, readDeadline, c.cluster.MemberList, &pb.MemberListRequest{Linearizable: linearizable})
 	if err != nil {
 		return MemberList{}, fmt.Errorf("listing the members: %w", err)
 	}

@@ -1,0 +1,32 @@
+package observe
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// birthOf reads the birth record and the claim of the install that wrote it. A Service of ours without a record has lost
+// it; a record that cannot be read is an error, and never a cluster that was not born.
+func birthOf(service *corev1.Service) (plan.Birth, error) {
+	text, ok := service.Annotations[v1alpha1.AnnotationBirth]
+	if !ok {
+		return plan.Birth{Operator: service.Annotations[v1alpha1.AnnotationOperator]}, nil
+	}
+	record, err := resources.DecodeBirth(text)
+	if err != nil {
+		return plan.Birth{}, errorAbout(resources.KindService, service.Name, err)
+	}
+	return plan.Birth{
+		Exists:      true,
+		Operator:    service.Annotations[v1alpha1.AnnotationOperator],
+		Incarnation: record.Incarnation,
+		Counter:     record.Counter,
+		Token:       record.Token,
+		Names:       record.Names,
+		ClusterID:   record.ClusterID,
+		Void:        record.Void,
+	}, nil
+}

@@ -1,0 +1,99 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// SecretReader reads Secrets by name. What it returns must not be changed.
+type SecretReader interface {
+	Get(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error)
+}
+
+// gathered is what Kubernetes holds of one cluster and of its name.
+type gathered struct {
+	pods          []corev1.Pod                   // ours, under members' names
+	volumes       []corev1.PersistentVolumeClaim // ours, under members' names
+	peerService   *corev1.Service                // nil: absent; like the following it may be somebody else's
+	clientService *corev1.Service
+	budget        *policyv1.PodDisruptionBudget
+
+	otherPods    []corev1.Pod                   // under this cluster's label and not ours
+	otherVolumes []corev1.PersistentVolumeClaim // the same
+}
+
+// gather reads everything but the Secrets, whose names depend on it.
+func (o *Observer) gather(ctx context.Context, cluster *v1alpha1.EtcdCluster) (gathered, error) {
+	var (
+		g       gathered
+		pods    corev1.PodList
+		volumes corev1.PersistentVolumeClaimList
+		scope   = []client.ListOption{client.InNamespace(cluster.Namespace), client.MatchingLabels{
+			v1alpha1.LabelInstance: cluster.Name, v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue,
+		}}
+	)
+	if err := o.Reader.List(ctx, &pods, scope...); err != nil {
+		return g, fmt.Errorf("listing the Pods of %s/%s: %w", cluster.Namespace, cluster.Name, err)
+	}
+	if err := o.Reader.List(ctx, &volumes, scope...); err != nil {
+		return g, fmt.Errorf("listing the volumes of %s/%s: %w", cluster.Namespace, cluster.Name, err)
+	}
+	g.sort(ownershipOf(cluster), pods.Items, volumes.Items)
+
+	var err error
+	if g.peerService, err = find[corev1.Service](ctx, o.Reader, cluster, resources.PeerService(cluster.Name)); err != nil {
+		return g, err
+	}
+	if g.clientService, err = find[corev1.Service](ctx, o.Reader, cluster, resources.ClientService(cluster.Name)); err != nil {
+		return g, err
+	}
+	g.budget, err = find[policyv1.PodDisruptionBudget](ctx, o.Reader, cluster, resources.Budget(cluster.Name))
+	return g, err
+}
+
+// sort parts what is ours from what is not. What is under a name that no member can have is not the operator's making.
+func (g *gathered) sort(ours ownership, pods []corev1.Pod, volumes []corev1.PersistentVolumeClaim) {
+	for _, pod := range pods {
+		switch {
+		case !ours.isMember(pod.Name):
+		case resources.IsControlledBy(&pod, ours.uid):
+			g.pods = append(g.pods, pod)
+		default:
+			g.otherPods = append(g.otherPods, pod)
+		}
+	}
+	for _, volume := range volumes {
+		switch {
+		case !ours.isMember(volume.Name):
+		case resources.IsDataOf(&volume, ours.uid):
+			g.volumes = append(g.volumes, volume)
+		default:
+			g.otherVolumes = append(g.otherVolumes, volume)
+		}
+	}
+}
+
+// find reads one object of the cluster's namespace; nil when there is none.
+func find[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, reader client.Reader, cluster *v1alpha1.EtcdCluster, name string) (P, error) {
+	object := P(new(T))
+	err := reader.Get(ctx, types.NamespacedName{Namespace: cluster.Namespace, Name: name}, object)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading %T %s/%s: %w", object, cluster.Namespace, name, err)
+	}
+	return object, nil
+}

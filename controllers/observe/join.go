@@ -1,0 +1,166 @@
+package observe
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// replicas is the one join of members, Pods and volumes, by name. Nothing is ever joined by position.
+type replicas struct {
+	ours   ownership
+	byName map[string]*plan.Replica
+}
+
+func newReplicas(ours ownership) replicas {
+	return replicas{ours: ours, byName: map[string]*plan.Replica{}}
+}
+
+// of returns the replica of a name, which is there from now on.
+func (r replicas) of(name string) *plan.Replica {
+	replica, ok := r.byName[name]
+	if !ok {
+		ordinal, _ := etcdutil.Ordinal(r.ours.cluster, name)
+		replica = &plan.Replica{Name: name, Ordinal: ordinal}
+		r.byName[name] = replica
+	}
+	return replica
+}
+
+// add joins what Kubernetes holds.
+func (r replicas) add(cluster *v1alpha1.EtcdCluster, birth plan.Birth, g gathered) error {
+	r.addBirth(birth.Names)
+	if err := r.addVolumes(g.volumes); err != nil {
+		return err
+	}
+	return r.addPods(cluster, g.pods)
+}
+
+func (r replicas) addBirth(names []string) {
+	for _, name := range names {
+		if r.ours.isMember(name) {
+			r.of(name)
+		}
+	}
+}
+
+func (r replicas) addVolumes(claims []corev1.PersistentVolumeClaim) error {
+	for _, claim := range claims {
+		volume, err := volumeOf(&claim)
+		if err != nil {
+			return err
+		}
+		r.of(claim.Name).Volume = volume
+	}
+	return nil
+}
+
+func (r replicas) addPods(cluster *v1alpha1.EtcdCluster, pods []corev1.Pod) error {
+	for _, pod := range pods {
+		p, err := podOf(cluster, &pod)
+		if err != nil {
+			return err
+		}
+		r.of(pod.Name).Pod = p
+	}
+	return nil
+}
+
+// addMembers joins entries of the member list by the peer URL that the operator chose for them. Of two entries under one
+// name neither may be taken for it: the second is left to the strangers.
+func (r replicas) addMembers(membership *plan.Membership) {
+	for _, member := range membership.Members {
+		name, ok := r.ours.memberOf(member)
+		if !ok {
+			continue
+		}
+		if replica := r.of(name); replica.Member == nil {
+			replica.Member = &member
+		} else {
+			membership.Strangers = append(membership.Strangers, member)
+		}
+	}
+}
+
+func (r replicas) addAnswers(s survey) {
+	for name := range s.answers {
+		r.of(name).Answer = s.answerOf(name)
+	}
+}
+
+// addSecrets looks for the Secret of each name, and of the next one: with data in the Pod itself, a member that is about to
+// be added has left no other trace yet. Secrets cannot be listed.
+func (r replicas) addSecrets(ctx context.Context, keys *keyring) error {
+	if !keys.cluster.Spec.IsTLS() {
+		return nil
+	}
+	for _, name := range r.names() {
+		secret, err := keys.member(ctx, name)
+		if err != nil {
+			return err
+		}
+		r.of(name).Secret = secret
+	}
+	if !keys.cluster.Spec.IsEphemeral() || len(r.byName) == 0 {
+		return nil
+	}
+	next := r.next()
+	secret, err := keys.member(ctx, next)
+	if err != nil {
+		return err
+	}
+	if secret.State != plan.ObjectAbsent {
+		r.of(next).Secret = secret
+	}
+	return nil
+}
+
+// names are the names seen so far, by ordinal.
+func (r replicas) names() []string {
+	names := slices.Collect(maps.Keys(r.byName))
+	etcdutil.SortNames(r.ours.cluster, names)
+	return names
+}
+
+// next is the name one above the highest that was seen.
+func (r replicas) next() string {
+	highest := -1
+	for _, replica := range r.byName {
+		highest = max(highest, replica.Ordinal)
+	}
+	return etcdutil.MemberName(r.ours.cluster, highest+1)
+}
+
+func (r replicas) list() []plan.Replica {
+	list := make([]plan.Replica, 0, len(r.byName))
+	for _, name := range r.names() {
+		list = append(list, *r.byName[name])
+	}
+	return list
+}
+
+// podOf reads a Pod of ours.
+func podOf(cluster *v1alpha1.EtcdCluster, pod *corev1.Pod) (*plan.Pod, error) {
+	record, err := recordOf(pod)
+	if err != nil {
+		return nil, errorAbout(resources.KindPod, pod.Name, err)
+	}
+	p := &plan.Pod{
+		UID:         string(pod.UID),
+		Created:     pod.CreationTimestamp.Time,
+		Flags:       plan.Flags(resources.FlagsOf(cluster, pod.Name, pod.Annotations)),
+		Role:        pod.Labels[v1alpha1.LabelRole],
+		Incarnation: pod.Labels[v1alpha1.LabelIncarnation],
+		Choices:     choicesOf(pod),
+		Record:      record,
+	}
+	fillProcess(p, pod)
+	return p, nil
+}

@@ -1,0 +1,166 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+)
+
+// listPatience bounds one linearizable list. A leader with a quorum answers in milliseconds; without one the call would
+// hang for etcd's own 7 s.
+const listPatience = 1500 * time.Millisecond
+
+// alarmNames are the alarms that etcd can raise, as Status words them (etcd-io/etcd:api/etcdserverpb/rpc.proto AlarmType).
+var alarmNames = []string{"NOSPACE", "CORRUPT"}
+
+func alarms(errs []string) []string {
+	var found []string
+	for _, name := range alarmNames {
+		if slices.ContainsFunc(errs, func(text string) bool { return strings.Contains(text, name) }) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// membership asks for etcd's own list. It is known only when a quorum agreed on it and every member that answers is of
+// that same cluster: two clusters among our Pods mean that some list is not ours.
+func (s survey) membership(ctx context.Context, ours ownership) plan.Membership {
+	if conflict := s.conflict(ours); conflict != "" {
+		return plan.Membership{Conflict: conflict, Why: conflict, LastKnown: s.remembered(ctx)}
+	}
+	why := s.silence(ours)
+	for _, name := range s.informed(ours) {
+		list, err := listMembers(ctx, s.clients[name])
+		if err == nil && list.ClusterID != s.answers[name].ClusterID {
+			err = fmt.Errorf("member %s answers as cluster %s and lists cluster %s", name, s.answers[name].ClusterID, list.ClusterID)
+		}
+		if err != nil {
+			why = cmp.Or(why, fmt.Sprintf("%s: %v", name, err))
+			continue
+		}
+		return plan.Membership{
+			Known: true, ClusterID: list.ClusterID, Leader: s.leader(), Members: list.Members,
+			Strangers: ours.strangers(list.Members),
+		}
+	}
+	return plan.Membership{Why: why, LastKnown: s.remembered(ctx)}
+}
+
+func listMembers(ctx context.Context, c etcd.Client) (etcd.MemberList, error) {
+	ctx, cancel := context.WithTimeout(ctx, listPatience)
+	defer cancel()
+	return c.MemberList(ctx)
+}
+
+// informed are the voters that know a leader, the leader itself first, then those with the most of the log. A voter that
+// knows none cannot read linearizably, and a learner refuses to.
+func (s survey) informed(ours ownership) []string {
+	var names []string
+	for name, status := range s.answers {
+		if !status.Learner && status.Leader != 0 {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		first, second := s.answers[a], s.answers[b]
+		return cmp.Or(
+			compareBool(second.Leader == second.MemberID, first.Leader == first.MemberID),
+			cmp.Compare(second.RaftAppliedIndex, first.RaftAppliedIndex),
+			etcdutil.CompareNames(ours.cluster, a, b),
+		)
+	})
+	return names
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// leader is the member that calls itself the leader, or else the one that the others call so. Of two that claim it, the
+// one of the later term is right.
+func (s survey) leader() etcdutil.ID {
+	var leader etcdutil.ID
+	var term uint64
+	for _, status := range s.answers {
+		own := status.Leader == status.MemberID
+		if status.Leader != 0 && (status.RaftTerm > term || status.RaftTerm == term && (own || leader == 0)) {
+			leader, term = status.Leader, status.RaftTerm
+		}
+	}
+	return leader
+}
+
+// conflict says which members answer as which clusters, when it is more than one.
+func (s survey) conflict(ours ownership) string {
+	clusters := map[etcdutil.ID]bool{}
+	var claims []string
+	for _, name := range s.answering(ours) {
+		clusters[s.answers[name].ClusterID] = true
+		claims = append(claims, fmt.Sprintf("%s as %s", name, s.answers[name].ClusterID))
+	}
+	if len(clusters) < 2 {
+		return ""
+	}
+	return "members answer as different clusters: " + strings.Join(claims, ", ")
+}
+
+// silence says why no list can be asked for; empty when one can.
+func (s survey) silence(ours ownership) string {
+	switch {
+	case s.dialErr != nil:
+		return s.dialErr.Error()
+	case len(s.answers) > 0 && len(s.informed(ours)) == 0:
+		return "the members that answer know no leader: " + strings.Join(s.answering(ours), ", ")
+	case len(s.answers) > 0:
+		return ""
+	case len(s.errs) == 0:
+		return "no member runs"
+	}
+	names := slices.Collect(maps.Keys(s.errs))
+	etcdutil.SortNames(ours.cluster, names)
+	return fmt.Sprintf("%s: %v", names[0], s.errs[names[0]])
+}
+
+func (s survey) answering(ours ownership) []string {
+	names := slices.Collect(maps.Keys(s.answers))
+	etcdutil.SortNames(ours.cluster, names)
+	return names
+}
+
+// remembered is the list as the surviving voter with the most of the log has it, which nobody confirmed.
+func (s survey) remembered(ctx context.Context) []etcdutil.Member {
+	var survivor string
+	for name, status := range s.answers {
+		if status.Learner {
+			continue
+		}
+		if survivor == "" || status.RaftAppliedIndex > s.answers[survivor].RaftAppliedIndex {
+			survivor = name
+		}
+	}
+	if survivor == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, shortPatience)
+	defer cancel()
+	list, err := s.clients[survivor].MemberListSerializable(ctx)
+	if err != nil {
+		return nil // evidence for people only; a survivor that stopped meanwhile remembers nothing
+	}
+	return list.Members
+}

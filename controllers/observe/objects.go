@@ -1,0 +1,95 @@
+package observe
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// judge says how an object that goes with the cluster stands; drift is asked only of one that is ours.
+func (o ownership) judge(kind, name string, object metav1.Object, isAbsent bool, drift func() string) plan.Object {
+	judged := plan.Object{Kind: kind, Name: name}
+	if isAbsent {
+		judged.State = plan.ObjectAbsent
+		return judged
+	}
+	if judged.State, judged.Detail = o.standing(object); judged.State != "" {
+		return judged
+	}
+	if judged.Detail = drift(); judged.Detail != "" {
+		judged.State = plan.ObjectDrifted
+		return judged
+	}
+	judged.State = plan.ObjectCurrent
+	return judged
+}
+
+// services are the peer Service and the client Service. The peer Service is created by a birth alone; here it is put
+// right, or found to be taken.
+func (g gathered) services(cluster *v1alpha1.EtcdCluster, ours ownership) []plan.Object {
+	return []plan.Object{
+		ours.judge(resources.KindService, resources.PeerService(cluster.Name), g.peerService, g.peerService == nil, func() string {
+			return resources.ServiceDrift(g.peerService, resources.PeerServiceShape(cluster))
+		}),
+		ours.judge(resources.KindService, resources.ClientService(cluster.Name), g.clientService, g.clientService == nil, func() string {
+			return resources.ServiceDrift(g.clientService, resources.BuildClientService(cluster))
+		}),
+	}
+}
+
+// birth reads the record from the peer Service, if that is ours.
+func (g gathered) birth(ours ownership) (plan.Birth, error) {
+	if g.peerService == nil || !resources.IsControlledBy(g.peerService, ours.uid) {
+		return plan.Birth{}, nil
+	}
+	return birthOf(g.peerService)
+}
+
+// disruptionBudget is the PodDisruptionBudget with its bound. A bound that is no number is drift, and counts as none.
+func (g gathered) disruptionBudget(cluster *v1alpha1.EtcdCluster, ours ownership) plan.Budget {
+	name := resources.Budget(cluster.Name)
+	budget := plan.Budget{Object: ours.judge(resources.KindBudget, name, g.budget, g.budget == nil, func() string {
+		return budgetDrift(cluster, g.budget)
+	})}
+	if budget.State == plan.ObjectCurrent || budget.State == plan.ObjectDrifted {
+		budget.MinAvailable = max(resources.BudgetBound(g.budget), 0)
+	}
+	return budget
+}
+
+func budgetDrift(cluster *v1alpha1.EtcdCluster, budget *policyv1.PodDisruptionBudget) string {
+	bound := resources.BudgetBound(budget)
+	if bound < 0 {
+		return "minAvailable is not a number"
+	}
+	return resources.BudgetDrift(budget, resources.BuildBudget(cluster, bound))
+}
+
+// others are Pods and volumes under members' names that are not ours. What the garbage collector takes is waited for;
+// what an earlier cluster left is for somebody to decide about; anything else has taken a name.
+func (g gathered) others(ours ownership) (objects []plan.Object, left []string) {
+	for _, pod := range g.otherPods {
+		state, detail := ours.standing(&pod)
+		objects = append(objects, plan.Object{Kind: resources.KindPod, Name: pod.Name, State: state, Detail: detail})
+	}
+	for _, volume := range g.otherVolumes {
+		if ours.goesWithAnother(&volume) {
+			objects = append(objects, plan.Object{
+				Kind: resources.KindVolume, Name: volume.Name, State: plan.ObjectTerminating, Detail: "it goes with an earlier cluster of this name",
+			})
+			continue
+		}
+		left = append(left, retained(resources.KindVolume, volume.Name))
+	}
+	return objects, left
+}
+
+// isRetainedAuthority says that a Secret is an authority that an earlier cluster of this name left.
+func isRetainedAuthority(cluster *v1alpha1.EtcdCluster, secret *corev1.Secret) bool {
+	return secret.Labels[v1alpha1.LabelManagedBy] == v1alpha1.ManagedByValue &&
+		secret.Labels[v1alpha1.LabelInstance] == cluster.Name && secret.Labels[v1alpha1.LabelClusterUID] != ""
+}

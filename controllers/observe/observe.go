@@ -1,0 +1,90 @@
+// Package observe is the only reader: it looks at Kubernetes and at the members themselves, and joins what it finds by
+// name into one plan.Observation. It changes nothing, and works the same on a cached reader and on a live one.
+//
+// What could not be asked is said to be unknown, never to be absent: a failed read of Kubernetes is an error and ends the
+// pass, an etcd that does not answer is part of what was seen.
+package observe
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+)
+
+// lookPatience bounds everything that is asked of etcd in one look.
+const lookPatience = 5 * time.Second
+
+// Observer looks at clusters. It keeps nothing between two looks.
+type Observer struct {
+	Reader   client.Reader // of Pods, volumes, Services and budgets: cached or live
+	Secrets  SecretReader
+	Dial     MemberDialer
+	Now      func() time.Time
+	Operator string // namespace/name of this install
+}
+
+// View is one look: what the planner may know, and the clients that it was learned by, by the name of the member.
+type View struct {
+	plan.Observation
+	Clients map[string]etcd.Client
+}
+
+// Observe looks at one cluster. Fault says why its spec is refused, empty when it is not. An error means that Kubernetes
+// could not be read, or holds a record that cannot be.
+func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, fault string) (View, error) {
+	ours := ownershipOf(cluster)
+	g, err := o.gather(ctx, cluster)
+	if err != nil {
+		return View{}, err
+	}
+	birth, err := g.birth(ours)
+	if err != nil {
+		return View{}, err
+	}
+	keys := o.keyringOf(cluster)
+	secrets, err := keys.objects(ctx)
+	if err != nil {
+		return View{}, err
+	}
+	s, membership := o.askMembers(ctx, cluster, g)
+
+	joined := newReplicas(ours)
+	if err := joined.add(cluster, birth, g); err != nil {
+		return View{}, err
+	}
+	joined.addMembers(&membership)
+	joined.addAnswers(s)
+	if err := joined.addSecrets(ctx, keys); err != nil {
+		return View{}, err
+	}
+	others, left := g.others(ours)
+	desired := desiredOf(cluster, fault)
+	desired.ReleasePending = isReleasePending(cluster, g.volumes, keys.authorities)
+	return View{Clients: s.clients, Observation: plan.Observation{
+		Now:        o.Now(),
+		Cluster:    plan.Identity{Namespace: cluster.Namespace, Name: cluster.Name, UID: string(cluster.UID), Operator: o.Operator},
+		Desired:    desired,
+		Birth:      birth,
+		Objects:    append(append(secrets, g.services(cluster, ours)...), others...),
+		Budget:     g.disruptionBudget(cluster, ours),
+		Membership: membership,
+		Replicas:   joined.list(),
+		Retained:   append(left, keys.retained...),
+	}}, nil
+}
+
+// askMembers asks each member alone, and then one of them for the list.
+func (o *Observer) askMembers(ctx context.Context, cluster *v1alpha1.EtcdCluster, g gathered) (survey, plan.Membership) {
+	ctx, cancel := context.WithTimeout(ctx, lookPatience)
+	defer cancel()
+	s := o.ask(ctx, cluster, g.pods)
+	return s, s.membership(ctx, ownershipOf(cluster))
+}
+
+func errorAbout(kind, name string, err error) error { return fmt.Errorf("%s %s: %w", kind, name, err) }

@@ -1,0 +1,99 @@
+package observe
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// fillProcess says how the Pod and its etcd container stand.
+func fillProcess(p *plan.Pod, pod *corev1.Pod) {
+	p.Phase = podPhase(pod.Status.Phase)
+	p.Terminating = pod.DeletionTimestamp != nil
+	p.Node = pod.Spec.NodeName
+	p.Scheduled = pod.Spec.NodeName != ""
+	p.ReadySince, p.Ready = readiness(pod)
+	p.Message = pod.Status.Message
+	p.Waiting = pod.Status.Reason // of a Pod that ended: Evicted, OutOfcpu, Terminated …
+	fillScheduling(p, pod)
+	if container := etcdContainer(pod); container != nil {
+		fillContainer(p, container)
+	}
+}
+
+func podPhase(phase corev1.PodPhase) plan.Phase {
+	switch phase {
+	case corev1.PodRunning:
+		return plan.PodRunning
+	case corev1.PodSucceeded:
+		return plan.PodSucceeded
+	case corev1.PodFailed:
+		return plan.PodFailed
+	case corev1.PodPending, corev1.PodUnknown: // Unknown is no longer set by Kubernetes
+		return plan.PodPending
+	}
+	return plan.PodPending
+}
+
+// readiness returns whether the kubelet calls the Pod ready and since when it has said so.
+func readiness(pod *corev1.Pod) (since time.Time, ready bool) {
+	if c := podCondition(pod, corev1.PodReady); c != nil {
+		return c.LastTransitionTime.Time, c.Status == corev1.ConditionTrue
+	}
+	return time.Time{}, false
+}
+
+func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
+	for i := range pod.Status.Conditions {
+		if pod.Status.Conditions[i].Type == kind {
+			return &pod.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+func fillScheduling(p *plan.Pod, pod *corev1.Pod) {
+	c := podCondition(pod, corev1.PodScheduled)
+	if c != nil && c.Status == corev1.ConditionFalse {
+		p.Waiting, p.Message = c.Reason, c.Message
+	}
+}
+
+func etcdContainer(pod *corev1.Pod) *corev1.ContainerStatus {
+	for i := range pod.Status.ContainerStatuses {
+		if pod.Status.ContainerStatuses[i].Name == resources.Container {
+			return &pod.Status.ContainerStatuses[i]
+		}
+	}
+	return nil
+}
+
+func fillContainer(p *plan.Pod, c *corev1.ContainerStatus) {
+	p.Running = c.State.Running != nil
+	ended := c.State.Terminated
+	if ended == nil {
+		ended = c.LastTerminationState.Terminated
+	}
+	p.Started = p.Running || c.RestartCount > 0 || ended != nil
+	p.Exit = exit(ended)
+	if w := c.State.Waiting; w != nil {
+		p.Waiting, p.Message = w.Reason, w.Message
+	}
+}
+
+// exit reads how the container ended: with FallbackToLogsOnError the message is the end of what etcd printed.
+func exit(t *corev1.ContainerStateTerminated) *plan.Exit {
+	if t == nil {
+		return nil
+	}
+	return &plan.Exit{
+		Reason:  etcdutil.Classify(int(t.ExitCode), t.Message),
+		Code:    int(t.ExitCode),
+		Message: t.Message,
+		At:      t.FinishedAt.Time,
+	}
+}

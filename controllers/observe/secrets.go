@@ -1,0 +1,147 @@
+package observe
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/pki"
+)
+
+// keyring reads and judges the Secrets of one cluster. Without TLS there are none.
+type keyring struct {
+	reader  SecretReader
+	cluster *v1alpha1.EtcdCluster
+	ours    ownership
+	now     time.Time
+
+	authorities []*corev1.Secret  // ours
+	trusted     map[string][]byte // certificates of our authorities, by the name of their Secret
+	retained    []string          // authorities that an earlier cluster left
+}
+
+func (o *Observer) keyringOf(cluster *v1alpha1.EtcdCluster) *keyring {
+	return &keyring{reader: o.Secrets, cluster: cluster, ours: ownershipOf(cluster), now: o.Now(), trusted: map[string][]byte{}}
+}
+
+// secret reads one Secret; nil when there is none.
+func (k *keyring) secret(ctx context.Context, name string) (*corev1.Secret, error) {
+	secret, err := k.reader.Get(ctx, types.NamespacedName{Namespace: k.cluster.Namespace, Name: name})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading Secret %s/%s: %w", k.cluster.Namespace, name, err)
+	}
+	return secret, nil
+}
+
+// objects judges the cluster's own Secrets, the authorities first: the others are held against them.
+func (k *keyring) objects(ctx context.Context) ([]plan.Object, error) {
+	var objects []plan.Object
+	for _, needed := range resources.ClusterObjects(k.cluster) {
+		if needed.Kind != resources.KindSecret {
+			continue
+		}
+		judge := k.leaf
+		if resources.IsAuthority(k.cluster, needed.Name) {
+			judge = k.authority
+		}
+		object, err := judge(ctx, needed.Name)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, object)
+	}
+	return objects, nil
+}
+
+// authority judges an authority. It belongs to the cluster that its label names, whether it has an owner or not.
+func (k *keyring) authority(ctx context.Context, name string) (plan.Object, error) {
+	object := plan.Object{Kind: resources.KindSecret, Name: name, Authority: true}
+	secret, err := k.secret(ctx, name)
+	switch {
+	case err != nil:
+		return object, err
+	case secret == nil:
+		object.State = plan.ObjectAbsent
+	case resources.IsDataOf(secret, k.ours.uid):
+		object.State = plan.ObjectCurrent
+		k.authorities = append(k.authorities, secret)
+		k.trusted[name] = secret.Data[resources.KeyCert]
+		object.NotAfter = endOf(secret.Data, resources.KeyCert)
+	case k.ours.goesWithAnother(secret):
+		object.State, object.Detail = plan.ObjectTerminating, "it goes with an earlier cluster of this name"
+	case isRetainedAuthority(k.cluster, secret):
+		object.State, object.Detail = plan.ObjectForeign, "an earlier cluster of this name left it"
+		k.retained = append(k.retained, retained(resources.KindSecret, name))
+	default:
+		object.State, object.Detail = plan.ObjectForeign, "the operator did not make it"
+	}
+	return object, nil
+}
+
+func (k *keyring) leaf(ctx context.Context, name string) (plan.Object, error) {
+	return k.judge(ctx, name, resources.Certificates(k.cluster, name))
+}
+
+// member judges the Secret of a member.
+func (k *keyring) member(ctx context.Context, member string) (plan.Object, error) {
+	return k.judge(ctx, resources.MemberSecret(member), resources.MemberCertificates(k.cluster, member))
+}
+
+func (k *keyring) judge(ctx context.Context, name string, certificates []resources.Certificate) (plan.Object, error) {
+	secret, err := k.secret(ctx, name)
+	if err != nil {
+		return plan.Object{}, err
+	}
+	object := k.ours.judge(resources.KindSecret, name, secret, secret == nil, func() string {
+		return k.drift(secret.Data, certificates)
+	})
+	if object.State == plan.ObjectCurrent || object.State == plan.ObjectDrifted {
+		for _, c := range certificates {
+			if end := endOf(secret.Data, c.CertKey); object.NotAfter.IsZero() || end.Before(object.NotAfter) {
+				object.NotAfter = end
+			}
+		}
+	}
+	return object, nil
+}
+
+// endOf is when a certificate ends; zero when it cannot be read.
+func endOf(data map[string][]byte, key string) time.Time {
+	info, err := pki.Inspect(data[key])
+	if err != nil {
+		return time.Time{}
+	}
+	return info.NotAfter
+}
+
+// drift says why certificates have to be issued anew; empty when they need not be. While an authority cannot be read no
+// certificate is worse than another, and nothing could be issued.
+func (k *keyring) drift(data map[string][]byte, certificates []resources.Certificate) string {
+	if !resources.HasEveryKey(data, certificates) {
+		return "a key is missing"
+	}
+	for _, c := range certificates {
+		authority, ok := k.trusted[c.Authority]
+		if !ok {
+			continue
+		}
+		if reason, renew := pki.NeedsRenewal(data[c.CertKey], authority, pki.Leaf(c.Leaf), k.now); renew {
+			return c.CertKey + " is " + reason
+		}
+		if !bytes.Equal(bytes.TrimSpace(data[c.CAKey]), bytes.TrimSpace(authority)) {
+			return c.CAKey + " is not the certificate of the authority"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,119 @@
+package observe
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+)
+
+// MemberDialer gives clients for members' Pods. Connections outlive a pass; the dialler closes those of Pods that are
+// not asked for any more.
+type MemberDialer interface {
+	// Dial returns one client for each Pod, by name. It must not block on a member.
+	Dial(ctx context.Context, cluster *v1alpha1.EtcdCluster, pods []corev1.Pod) (map[string]etcd.Client, error)
+	// Distrust says that a member refused our certificates, or we its: they are read again before the next pass.
+	Distrust(cluster *v1alpha1.EtcdCluster)
+}
+
+// How long a member may take to say its status. A Pod that has just begun, or that the kubelet calls not ready, most
+// likely does not answer yet, and must not make every pass of a birth last as long as a dead member does.
+const (
+	patience      = 2 * time.Second
+	shortPatience = time.Second
+	youngPod      = 30 * time.Second
+)
+
+// survey is what the members said when each was asked alone.
+type survey struct {
+	clients map[string]etcd.Client // by the Pod's name
+	answers map[string]etcd.Status // of those that answered
+	errs    map[string]error       // of those that did not
+	dialErr error                  // nobody could be asked: our own certificates are missing
+}
+
+// ask asks every Pod that may answer, all at once.
+func (o *Observer) ask(ctx context.Context, cluster *v1alpha1.EtcdCluster, pods []corev1.Pod) survey {
+	s := survey{answers: map[string]etcd.Status{}, errs: map[string]error{}}
+	reachable := make([]corev1.Pod, 0, len(pods))
+	for _, pod := range pods {
+		if isReachable(&pod) {
+			reachable = append(reachable, pod)
+		}
+	}
+	s.clients, s.dialErr = o.Dial.Dial(ctx, cluster, reachable)
+	var (
+		mu    sync.Mutex
+		group sync.WaitGroup
+	)
+	for _, pod := range reachable {
+		c, ok := s.clients[pod.Name]
+		if !ok {
+			continue
+		}
+		group.Go(func() {
+			status, err := askOne(ctx, c, o.patienceWith(&pod))
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				s.errs[pod.Name] = err
+				return
+			}
+			s.answers[pod.Name] = status
+		})
+	}
+	group.Wait()
+	for _, err := range s.errs {
+		if etcd.IsTLS(err) {
+			o.Dial.Distrust(cluster)
+			break
+		}
+	}
+	return s
+}
+
+func askOne(ctx context.Context, c etcd.Client, limit time.Duration) (etcd.Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return c.Status(ctx)
+}
+
+// isReachable says that an etcd may listen: its container runs and the Pod has an address.
+func isReachable(pod *corev1.Pod) bool {
+	container := etcdContainer(pod)
+	return pod.Status.PodIP != "" && container != nil && container.State.Running != nil
+}
+
+func (o *Observer) patienceWith(pod *corev1.Pod) time.Duration {
+	if _, ready := readiness(pod); !ready || o.Now().Sub(pod.CreationTimestamp.Time) < youngPod {
+		return shortPatience
+	}
+	return patience
+}
+
+// answerOf is what a member said of itself; nil when it did not answer.
+func (s survey) answerOf(pod string) *plan.Answer {
+	status, ok := s.answers[pod]
+	if !ok {
+		return nil
+	}
+	version, err := etcdutil.ParseVersion(status.Version)
+	if err != nil { // a build that is no release: it answers, and what it runs is not known
+		version = etcdutil.Version{}
+	}
+	return &plan.Answer{
+		ID: status.MemberID, ClusterID: status.ClusterID, Leader: status.Leader,
+		Version:  version,
+		Revision: status.Revision,
+		Applied:  status.RaftAppliedIndex,
+		Learner:  status.Learner,
+		DBSize:   status.DBSize, DBSizeInUse: status.DBSizeInUse,
+		Alarms: alarms(status.Errors),
+	}
+}
