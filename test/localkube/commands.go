@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/cache"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/cluster"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/host"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
+)
+
+// command is one word after localkube. It gets exactly as many arguments as it names, or any number if the last name
+// ends in dots.
+type command struct {
+	name string
+	args []string
+	help string
+	run  func(context.Context, *cluster.Cluster, []string) error
+}
+
+func commands() []command {
+	return []command{
+		{"up", []string{"[--nodes 3] [--yes]..."}, "start it, from whatever state; 30 s once everything is built", up},
+		{"down", nil, "stop it and remove every trace", down},
+		{"build", []string{"[--yes]..."}, "only build what `up` needs, into the cache", build},
+		{"status", nil, "one line for each host; fails if something has ended", status},
+		{"load", []string{"<docker-archive.tar>..."}, "make images known to every node", load},
+		{"kubectl", []string{"<args>..."}, "kubectl of the server's version, as the administrator", kubectl},
+		{"cut", []string{"<node>"}, "pull its network plug", onNode((*cluster.Cluster).Cut)},
+		{"heal", []string{"<node>"}, "put the plug back", onNode((*cluster.Cluster).Heal)},
+		{"kill-node", []string{"<node>"}, "end all that runs on it at once, as a loss of power does", killNode},
+		{"start-node", []string{"<node>"}, "start it again; volumes are as they were", startNode},
+		{"kubeconfig", nil, "print the path of the administrator's kubeconfig", show(layout.Paths.Kubeconfig)},
+		{"audit-log", nil, "print the path of the API server's audit log", show(layout.Paths.AuditLog)},
+		{"logs", nil, "print the directory with the logs of all daemons", show(layout.Paths.Logs)},
+		{"volumes", []string{"<node>"}, "print the directory that holds its local-path volumes", volumes},
+		{"pid", []string{"<namespace>", "<pod>", "<container>"}, "print the process ID, on this machine, of a container", pid},
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 || args[0] == "help" || args[0] == "--help" || args[0] == "-h" {
+		_, _ = fmt.Fprint(os.Stdout, usage())
+		return nil
+	}
+	for _, c := range commands() {
+		if c.name != args[0] {
+			continue
+		}
+		if err := c.check(args[1:]); err != nil {
+			return err
+		}
+		images, err := cache.Open(os.Stdout)
+		if err != nil {
+			return err
+		}
+		target := &cluster.Cluster{Paths: layout.Default(), Cache: images, Progress: os.Stdout, Began: time.Now()}
+		return c.run(ctx, target, args[1:])
+	}
+	return fmt.Errorf("no command %q\n%s", args[0], usage())
+}
+
+func usage() string {
+	var text strings.Builder
+	text.WriteString("localkube: a real Kubernetes on this machine\n\n")
+	for _, c := range commands() {
+		_, _ = fmt.Fprintf(&text, "  %-42s %s\n", strings.Join(append([]string{c.name}, c.args...), " "), c.help)
+	}
+	return text.String()
+}
+
+func (c command) check(args []string) error {
+	wanted := len(c.args)
+	if wanted > 0 && strings.HasSuffix(c.args[wanted-1], "...") {
+		return nil
+	}
+	if len(args) != wanted {
+		return fmt.Errorf("usage: localkube %s", strings.Join(append([]string{c.name}, c.args...), " "))
+	}
+	return nil
+}
+
+func up(ctx context.Context, c *cluster.Cluster, args []string) error {
+	flags := flag.NewFlagSet("up", flag.ContinueOnError)
+	nodes := flags.Int("nodes", 3, "how many nodes")
+	yes := flags.Bool("yes", false, "install missing Debian packages without asking")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	return locked(c, func() error {
+		if err := prepare(ctx, c, *yes); err != nil {
+			return err
+		}
+		c.Began = time.Now()
+		if err := c.Up(ctx, *nodes); err != nil {
+			return err
+		}
+		_, err := fmt.Printf("localkube is up: export KUBECONFIG=%s\n", c.Paths.Kubeconfig())
+		return err
+	})
+}
+
+func build(ctx context.Context, c *cluster.Cluster, args []string) error {
+	flags := flag.NewFlagSet("build", flag.ContinueOnError)
+	yes := flags.Bool("yes", false, "install missing Debian packages without asking")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	return locked(c, func() error { return prepare(ctx, c, *yes) })
+}
+
+// prepare brings this machine and the cache to where `up` takes seconds.
+func prepare(ctx context.Context, c *cluster.Cluster, yes bool) error {
+	if err := host.Check(); err != nil {
+		return err
+	}
+	if err := host.Install(os.Stdout, yes); err != nil {
+		return err
+	}
+	return c.Cache.Fill(ctx)
+}
+
+func down(_ context.Context, c *cluster.Cluster, _ []string) error { return locked(c, c.Down) }
+
+func status(ctx context.Context, c *cluster.Cluster, _ []string) error {
+	return c.Status(ctx, os.Stdout)
+}
+
+func load(ctx context.Context, c *cluster.Cluster, args []string) error {
+	if len(args) == 0 {
+		return errors.New("usage: localkube load <docker-archive.tar>...")
+	}
+	return locked(c, func() error {
+		for _, archive := range args {
+			if err := c.Load(ctx, archive); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// kubectl replaces this process, so that signals, terminal and exit code are kubectl's own.
+func kubectl(ctx context.Context, c *cluster.Cluster, args []string) error {
+	cmd := c.Kubectl(ctx, args...)
+	if err := syscall.Exec(cmd.Path, cmd.Args, os.Environ()); err != nil {
+		return fmt.Errorf("running %s: %w", cmd.Path, err)
+	}
+	return nil
+}
+
+func onNode(do func(*cluster.Cluster, string) error) func(context.Context, *cluster.Cluster, []string) error {
+	return func(_ context.Context, c *cluster.Cluster, args []string) error { return do(c, args[0]) }
+}
+
+func killNode(_ context.Context, c *cluster.Cluster, args []string) error {
+	return locked(c, func() error { return c.KillNode(args[0]) })
+}
+
+func startNode(ctx context.Context, c *cluster.Cluster, args []string) error {
+	return locked(c, func() error { return c.StartNode(ctx, args[0]) })
+}
+
+func show(path func(layout.Paths) string) func(context.Context, *cluster.Cluster, []string) error {
+	return func(_ context.Context, c *cluster.Cluster, _ []string) error {
+		_, err := fmt.Println(path(c.Paths))
+		return err
+	}
+}
+
+func volumes(_ context.Context, c *cluster.Cluster, args []string) error {
+	dir, err := c.Volumes(args[0])
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Println(dir)
+	return err
+}
+
+func pid(ctx context.Context, c *cluster.Cluster, args []string) error {
+	found, err := c.ContainerPID(ctx, args[0], args[1], args[2])
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Println(found)
+	return err
+}
+
+// locked keeps others from building, starting or stopping meanwhile.
+func locked(c *cluster.Cluster, do func() error) error {
+	unlock, err := c.Cache.Lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return do()
+}

@@ -1,0 +1,98 @@
+package cache
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/images"
+)
+
+const (
+	// PauseImage holds the namespaces of a Pod.
+	PauseImage = "registry.k8s.io/pause:3.10"
+	// BusyboxImage is what the provisioner makes and removes volumes with; tests may use it too.
+	BusyboxImage = "docker.io/library/busybox:1.35.0"
+)
+
+const standardPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// EtcdImage is the name under which etcd publishes a version.
+func EtcdImage(version string) string { return "gcr.io/etcd-development/etcd:v" + version }
+
+// imageList returns every image that each node has from the start. busybox is the static one of this machine.
+func (c *Cache) imageList() ([]images.Image, error) {
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		return nil, fmt.Errorf("finding busybox: %w", err)
+	}
+	applets, err := appletLinks(busybox)
+	if err != nil {
+		return nil, err
+	}
+	list := []images.Image{
+		{
+			// It does what pause does, which is nothing. Nobody reaps zombies: Pods that share a process namespace
+			// are not what this is for.
+			Reference: PauseImage, Files: map[string]string{"bin/busybox": busybox},
+			Entrypoint: []string{"/bin/busybox", "sleep", "2147483647"},
+		},
+		{
+			Reference: BusyboxImage, Files: map[string]string{"bin/busybox": busybox}, Links: applets,
+			Cmd: []string{"sh"}, Env: []string{standardPath},
+		},
+	}
+	for _, v := range etcdVersions {
+		list = append(list, c.etcdImage(v))
+	}
+	return list, nil
+}
+
+// etcdImage is laid out as etcd-io/etcd:Dockerfile lays it out, without a shell.
+func (c *Cache) etcdImage(version string) images.Image {
+	dir := c.targetDir(etcdTarget(version))
+	files := map[string]string{}
+	for _, program := range []string{"etcd", "etcdctl", "etcdutl"} {
+		files["usr/local/bin/"+program] = filepath.Join(dir, program)
+	}
+	return images.Image{
+		Reference: EtcdImage(version), Files: files, Directories: []string{"var/etcd", "var/lib/etcd"},
+		Cmd: []string{"/usr/local/bin/etcd"}, Env: []string{standardPath}, WorkingDir: "/var/lib/etcd",
+	}
+}
+
+func appletLinks(busybox string) (map[string]string, error) {
+	out, err := exec.Command(busybox, "--list").Output()
+	if err != nil {
+		return nil, fmt.Errorf("asking busybox for its applets: %w", err)
+	}
+	links := map[string]string{}
+	for _, applet := range bytes.Fields(out) {
+		if string(applet) != "busybox" {
+			links["bin/"+string(applet)] = "busybox"
+		}
+	}
+	return links, nil
+}
+
+// writeImages writes all images into a directory and returns the files.
+func (c *Cache) writeImages(ctx context.Context, dir string) ([]string, error) {
+	list, err := c.imageList()
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for i, image := range list {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		file := filepath.Join(dir, fmt.Sprintf("%d.tar", i))
+		if err := images.Write(file, image); err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}

@@ -1,0 +1,90 @@
+// Package cache builds, once for each version, everything that does not depend on a running localkube: binaries from Go
+// modules, images from binaries, and a containerd root that has the images already.
+package cache
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+)
+
+// modules holds for each target a go.mod that requires it as a tool, and its go.sum, so that a build is the same on
+// every machine. They cannot be named go.mod here: a directory with a go.mod is not embedded.
+//
+//go:embed modules/*.mod modules/*.sum
+var modules embed.FS
+
+// KubernetesVersion is what `kubectl version` says of server and client.
+const KubernetesVersion = "1.36.3"
+
+const (
+	coreDNSVersion     = "1.14.6"
+	provisionerVersion = "0.0.30"
+	controlPlaneEtcd   = "3.6.16"
+)
+
+// etcdVersions are the versions for which every node has an image.
+var etcdVersions = []string{"3.5.21", "3.5.35", "3.6.16", "3.7.3"}
+
+// Target is what one Go module is built for.
+type Target struct {
+	// Module names the files under modules/.
+	Module string
+	// Directory, under bin/, carries the version.
+	Directory string
+	Packages  []string
+	LDFlags   string
+	// Rename gives the binary that go names by the first its proper name, the second.
+	Rename [2]string
+}
+
+func targets() []Target {
+	all := []Target{kubernetesTarget()}
+	for _, v := range etcdVersions {
+		all = append(all, etcdTarget(v))
+	}
+	return append(all,
+		Target{
+			Module: "coredns", Directory: "coredns-" + coreDNSVersion,
+			Packages: []string{"github.com/coredns/coredns"},
+		},
+		Target{
+			Module: "local-path-provisioner", Directory: "local-path-provisioner-" + provisionerVersion,
+			Packages: []string{"github.com/rancher/local-path-provisioner"},
+		})
+}
+
+func kubernetesTarget() Target {
+	var packages []string
+	for _, c := range []string{
+		"kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubectl", "kubelet",
+	} {
+		packages = append(packages, "k8s.io/kubernetes/cmd/"+c)
+	}
+	return Target{
+		Module: "kubernetes", Directory: "kubernetes-" + KubernetesVersion,
+		Packages: packages, LDFlags: versionFlags(KubernetesVersion),
+	}
+}
+
+// versionFlags stamp the version as kubernetes/kubernetes:hack/lib/version.sh does; without them a server calls itself v0.0.0.
+func versionFlags(version string) string {
+	parts := strings.Split(version, ".")
+	var flags []string
+	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
+		flags = append(flags,
+			fmt.Sprintf("-X %s.gitVersion=v%s", pkg, version),
+			fmt.Sprintf("-X %s.gitMajor=%s", pkg, parts[0]),
+			fmt.Sprintf("-X %s.gitMinor=%s", pkg, parts[1]),
+			fmt.Sprintf("-X %s.gitTreeState=clean", pkg))
+	}
+	return strings.Join(flags, " ")
+}
+
+func etcdTarget(version string) Target {
+	return Target{
+		Module: "etcd-" + version, Directory: "etcd-" + version,
+		Packages: []string{"go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/etcdctl/v3", "go.etcd.io/etcd/etcdutl/v3"},
+		Rename:   [2]string{"server", "etcd"},
+	}
+}

@@ -1,0 +1,86 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/network"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/proc"
+)
+
+// Cut pulls the network plug of a host, a node or the control plane.
+func (c *Cluster) Cut(name string) error {
+	if err := c.checkHost(name); err != nil {
+		return err
+	}
+	return network.Cut(name)
+}
+
+// Heal puts the plug back.
+func (c *Cluster) Heal(name string) error {
+	if err := c.checkHost(name); err != nil {
+		return err
+	}
+	return network.Heal(name)
+}
+
+func (c *Cluster) checkHost(name string) error {
+	if name == layout.ControlPlane {
+		_, err := c.readState()
+		return err
+	}
+	_, err := c.node(name)
+	return err
+}
+
+// KillNode ends all that runs on a node at once, as a loss of power does. Its disk stays.
+func (c *Cluster) KillNode(name string) error {
+	n, err := c.node(name)
+	if err != nil {
+		return err
+	}
+	return c.runner().Kill(n.Name)
+}
+
+// StartNode starts a node again that was killed, or of which a daemon has ended. What still runs on it ends first.
+func (c *Cluster) StartNode(ctx context.Context, name string) error {
+	n, err := c.node(name)
+	if err != nil {
+		return err
+	}
+	if err := c.runner().Kill(n.Name); err != nil {
+		return err
+	}
+	if err := c.runner().Boot(ctx, n); err != nil {
+		return err
+	}
+	return c.runner().Join(n)
+}
+
+var (
+	planeDaemons = []string{
+		"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "coredns", "local-path-provisioner",
+	}
+	nodeDaemons = []string{"containerd", "kubelet", "kube-proxy"}
+)
+
+// checkDaemons returns an error that names each daemon that should run and does not.
+func (c *Cluster) checkDaemons(nodes []layout.Node) error {
+	errs := c.ended(layout.ControlPlane, planeDaemons)
+	for _, n := range nodes {
+		errs = append(errs, c.ended(n.Name, nodeDaemons)...)
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Cluster) ended(host string, daemons []string) []error {
+	var errs []error
+	for _, d := range daemons {
+		if proc.PID(c.Paths, host, d) == 0 {
+			errs = append(errs, fmt.Errorf("%s on %s does not run, see %s", d, host, c.Paths.Log(host, d)))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,134 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/controlplane"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/host"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/network"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/node"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/pki"
+)
+
+// Up starts a localkube of so many nodes from a full cache. Whatever another run left is removed first.
+func (c *Cluster) Up(ctx context.Context, count int) error {
+	if count < 1 || count > layout.MaxNodes {
+		return fmt.Errorf("a localkube has 1 to %d nodes, not %d", layout.MaxNodes, count)
+	}
+	if c.isLeftOver() {
+		c.say("removing what an earlier run left")
+		if err := c.Down(); err != nil {
+			return err
+		}
+	}
+	state, err := c.begin(count)
+	if err != nil {
+		return err
+	}
+	nodes := layout.Nodes(count)
+	plane, err := c.startHosts(nodes)
+	if err != nil {
+		return err
+	}
+	// Nodes boot while the API server starts: neither needs the other yet, and both wait most of the time.
+	if err := errors.Join(c.boot(ctx, nodes, func() error { return c.startAPI(ctx, plane) })...); err != nil {
+		return err
+	}
+	if err := c.startRest(ctx, plane); err != nil {
+		return err
+	}
+	state.Ready = true
+	return c.writeState(state)
+}
+
+// begin notes all that has to be undone before it is done.
+func (c *Cluster) begin(count int) (State, error) {
+	state := State{Nodes: count, KernelSettings: host.ReadSettings()}
+	for _, d := range node.Directories {
+		if !isThere(d) {
+			state.MadeDirectories = append(state.MadeDirectories, d)
+		}
+	}
+	if err := c.writeState(state); err != nil {
+		return state, err
+	}
+	return state, host.MakeDirs(state.MadeDirectories)
+}
+
+func (c *Cluster) startHosts(nodes []layout.Node) (controlplane.ControlPlane, error) {
+	plane := controlplane.ControlPlane{Paths: c.Paths, Cache: c.Cache, Nodes: nodes}
+	if err := network.Up(nodes); err != nil {
+		return plane, err
+	}
+	c.say("network of %d hosts", len(nodes)+1)
+	authority, err := pki.NewAuthority(c.Paths.PKI())
+	if err != nil {
+		return plane, err
+	}
+	if err := plane.Configure(authority); err != nil {
+		return plane, err
+	}
+	if err := plane.StartAPI(); err != nil {
+		return plane, err
+	}
+	for _, n := range nodes {
+		if err := c.runner().Create(authority, n); err != nil {
+			return plane, err
+		}
+	}
+	c.say("credentials, configuration and images")
+	return plane, nil
+}
+
+// boot boots all nodes and does one more thing, all at once.
+func (c *Cluster) boot(ctx context.Context, nodes []layout.Node, also func() error) []error {
+	errs := make([]error, len(nodes)+1)
+	var wg sync.WaitGroup
+	wg.Go(func() { errs[len(nodes)] = also() })
+	for i, n := range nodes {
+		wg.Go(func() { errs[i] = c.runner().Boot(ctx, n) })
+	}
+	wg.Wait()
+	return errs
+}
+
+func (c *Cluster) startAPI(ctx context.Context, plane controlplane.ControlPlane) error {
+	api, err := newAPI(plane.Paths)
+	if err != nil {
+		return err
+	}
+	if err := api.waitReady(ctx, c.Paths); err != nil {
+		return fmt.Errorf("%w, see %s", err, c.Paths.Log(layout.ControlPlane, "kube-apiserver"))
+	}
+	c.say("API server serves")
+	return plane.StartControllers()
+}
+
+func (c *Cluster) startRest(ctx context.Context, plane controlplane.ControlPlane) error {
+	for _, n := range plane.Nodes {
+		if err := c.runner().Join(n); err != nil {
+			return err
+		}
+	}
+	if err := c.addAddons(ctx, plane); err != nil {
+		return err
+	}
+	c.say("DNS and volumes are set up")
+	api, err := newAPI(plane.Paths)
+	if err != nil {
+		return err
+	}
+	if err := api.waitNodes(ctx, len(plane.Nodes)); err != nil {
+		return fmt.Errorf("%w, see %s", err, c.Paths.Log("node-*", "kubelet"))
+	}
+	c.say("%d nodes are Ready", len(plane.Nodes))
+	if err := waitDNS(ctx); err != nil {
+		return fmt.Errorf("%w, see %s", err, c.Paths.Log(layout.ControlPlane, "coredns"))
+	}
+	c.say("DNS answers")
+	return c.checkDaemons(plane.Nodes)
+}

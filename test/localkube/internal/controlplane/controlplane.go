@@ -1,0 +1,151 @@
+// Package controlplane runs the one host that is no node: etcd, the API server, its controllers, DNS and the volume
+// provisioner, all as processes, so that they are there before the first Pod and need none.
+package controlplane
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/template"
+
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/cache"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/node"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/pki"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/proc"
+)
+
+//go:embed config/*
+var configFiles embed.FS
+
+var configs = template.Must(template.ParseFS(configFiles, "config/*"))
+
+// Users are the components that talk to the API server, and who they are there. Kubernetes has roles for most of them;
+// the others get theirs with the addons.
+var Users = map[string]pki.Subject{
+	"admin":                   {User: "kubernetes-admin", Groups: []string{"system:masters"}},
+	"kube-apiserver-kubelet":  {User: "kube-apiserver-kubelet-client", Groups: []string{"system:masters"}},
+	"kube-controller-manager": {User: "system:kube-controller-manager"},
+	"kube-scheduler":          {User: "system:kube-scheduler"},
+	"kube-proxy":              {User: "system:kube-proxy"},
+	"coredns":                 {User: "system:coredns"},
+	"local-path-provisioner":  {User: "system:local-path-provisioner"},
+}
+
+// ControlPlane starts the control plane.
+type ControlPlane struct {
+	Paths layout.Paths
+	Cache *cache.Cache
+	Nodes []layout.Node
+}
+
+// Configure writes credentials and configuration files.
+func (c ControlPlane) Configure(authority *pki.Authority) error {
+	for name, subject := range Users {
+		if err := authority.Kubeconfig(name, subject, layout.APIServerURL); err != nil {
+			return err
+		}
+	}
+	if err := authority.Issue("service-accounts", pki.Subject{User: "service-accounts"}); err != nil {
+		return err
+	}
+	serving := pki.Subject{User: "kube-apiserver"}
+	err := authority.Issue("kube-apiserver", serving, layout.ControlPlaneIP, layout.APIServiceIP, "127.0.0.1",
+		"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
+	if err != nil {
+		return err
+	}
+	for name, data := range map[string]any{
+		"audit-policy.yaml": nil,
+		"Corefile": map[string]string{
+			"ControlPlaneIP": layout.ControlPlaneIP, "Kubeconfig": authority.File("coredns", "kubeconfig"),
+		},
+	} {
+		if err := c.render(name, data); err != nil {
+			return err
+		}
+	}
+	return c.exportAdmin(authority)
+}
+
+// exportAdmin puts the administrator's kubeconfig where people look for it.
+func (c ControlPlane) exportAdmin(authority *pki.Authority) error {
+	data, err := os.ReadFile(authority.File("admin", "kubeconfig"))
+	if err != nil {
+		return fmt.Errorf("reading the administrator's kubeconfig: %w", err)
+	}
+	if err := os.WriteFile(c.Paths.Kubeconfig(), data, 0o600); err != nil {
+		return fmt.Errorf("writing the administrator's kubeconfig: %w", err)
+	}
+	return nil
+}
+
+func (c ControlPlane) render(name string, data any) error {
+	var out bytes.Buffer
+	if err := configs.ExecuteTemplate(&out, name, data); err != nil {
+		return fmt.Errorf("rendering %s: %w", name, err)
+	}
+	return c.WriteFile(name, out.Bytes())
+}
+
+// WriteFile writes a configuration file of the control plane.
+func (c ControlPlane) WriteFile(name string, data []byte) error {
+	if err := os.MkdirAll(c.Paths.ControlPlane(), 0o755); err != nil {
+		return fmt.Errorf("making the control plane's directory: %w", err)
+	}
+	if err := os.WriteFile(c.File(name), data, 0o644); err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	return nil
+}
+
+// File is the path of a file of the control plane.
+func (c ControlPlane) File(name string) string { return filepath.Join(c.Paths.ControlPlane(), name) }
+
+func (c ControlPlane) credential(name, extension string) string {
+	return filepath.Join(c.Paths.PKI(), name+"."+extension)
+}
+
+// StartAPI starts etcd and the API server, which waits for etcd by itself.
+func (c ControlPlane) StartAPI() error {
+	if err := c.start("etcd", c.Cache.Etcd(), c.etcdArgs()...); err != nil {
+		return err
+	}
+	return c.start("kube-apiserver", c.Cache.Binary("kube-apiserver"), c.apiServerArgs()...)
+}
+
+// StartControllers starts all that needs a serving API.
+func (c ControlPlane) StartControllers() error {
+	for _, component := range []string{"kube-controller-manager", "kube-scheduler"} {
+		args := c.controllerManagerArgs()
+		if component == "kube-scheduler" {
+			args = c.schedulerArgs()
+		}
+		if err := c.start(component, c.Cache.Binary(component), args...); err != nil {
+			return err
+		}
+	}
+	if err := c.start("coredns", c.Cache.CoreDNS(), "-conf", c.File("Corefile")); err != nil {
+		return err
+	}
+	// kube-proxy insists on a node to be on, and webhooks are reached from here as from any other.
+	return node.StartProxy(c.Paths, c.Cache, layout.ControlPlane, c.Nodes[0].Name, 0)
+}
+
+// StartProvisioner starts the provisioner, which reads its configuration when it starts.
+func (c ControlPlane) StartProvisioner(config, helperPod string) error {
+	return c.start("local-path-provisioner", c.Cache.Provisioner(), "start",
+		"--kubeconfig="+c.credential("local-path-provisioner", "kubeconfig"),
+		"--config="+config, "--helper-pod-file="+helperPod, "--helper-image="+cache.BusyboxImage,
+		"--namespace=local-path-storage", "--configmap-name=local-path-config", "--service-account-name=default",
+		"--worker-threads=16")
+}
+
+func (c ControlPlane) start(name, binary string, args ...string) error {
+	_, err := proc.Start(c.Paths, proc.Daemon{
+		Host: layout.ControlPlane, Name: name, Args: append([]string{binary}, args...),
+	})
+	return err
+}

@@ -1,0 +1,52 @@
+package images
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// namespace is the one of containerd's namespaces that the kubelet uses.
+const namespace = "k8s.io"
+
+// Import makes the images of a docker-archive known to the containerd behind a socket.
+func Import(ctx context.Context, socket, archive string) error {
+	_, err := Ctr(ctx, socket, "image", "import", archive)
+	if err != nil {
+		return fmt.Errorf("importing %s: %w", archive, err)
+	}
+	return nil
+}
+
+// WaitReady waits until the containerd behind a socket serves.
+func WaitReady(ctx context.Context, socket string, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	const pause = 50 * time.Millisecond
+	for {
+		_, err := Ctr(ctx, socket, "namespaces", "list", "-q")
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for containerd: %w", err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Ctr runs containerd's own client against a socket, in the kubelet's namespace, and returns its output.
+func Ctr(ctx context.Context, socket string, args ...string) (string, error) {
+	args = append([]string{"--address", socket, "--namespace", namespace}, args...)
+	cmd := exec.CommandContext(ctx, "ctr", args...)
+	var errors strings.Builder
+	cmd.Stderr = &errors
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("ctr: %w: %s", err, strings.TrimSpace(errors.String()))
+	}
+	return string(out), nil
+}

@@ -1,0 +1,84 @@
+// Package node runs the nodes: each is a containerd, a kubelet and a kube-proxy on a host of its own, with mounts and
+// cgroups of its own, so that everything a node started is gone when its processes are.
+package node
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/template"
+
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/cache"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/host"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/pki"
+)
+
+//go:embed config/*
+var configFiles embed.FS
+
+var configs = template.Must(template.ParseFS(configFiles, "config/*"))
+
+// values are what the templates under config/ may use.
+type values struct {
+	layout.Node
+
+	Dirs         layout.NodePaths
+	PauseImage   string
+	CNIPlugins   string
+	DNSServiceIP string
+	PodsCIDR     string
+	CA           string
+	Certificate  string
+	Key          string
+	Kubeconfig   string
+}
+
+// configure writes the configuration files of a node and its credentials.
+func configure(paths layout.Paths, authority *pki.Authority, n layout.Node) error {
+	dirs := paths.Node(n.Name)
+	for _, d := range []string{dirs.Config("cni"), dirs.Run(), dirs.Kubelet(), dirs.Volumes(), dirs.PodLogs(), dirs.Containerd()} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			return fmt.Errorf("making the directories of %s: %w", n.Name, err)
+		}
+	}
+	subject := pki.Subject{User: "system:node:" + n.Name, Groups: []string{"system:nodes"}}
+	if err := authority.Kubeconfig("kubelet-"+n.Name, subject, layout.APIServerURL); err != nil {
+		return err
+	}
+	if err := authority.Issue("serving-"+n.Name, subject, n.Name, n.IP); err != nil {
+		return err
+	}
+	v := values{
+		Node: n, Dirs: dirs, PauseImage: cache.PauseImage, CNIPlugins: host.CNIPlugins,
+		DNSServiceIP: layout.DNSServiceIP, PodsCIDR: layout.PodsCIDR,
+		CA:          authority.File("ca", "crt"),
+		Certificate: authority.File("serving-"+n.Name, "crt"), Key: authority.File("serving-"+n.Name, "key"),
+	}
+	for _, file := range []string{"containerd.toml", "kubelet.yaml", "cni.conflist", "resolv.conf"} {
+		if err := render(file, destination(dirs, file), v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func destination(dirs layout.NodePaths, file string) string {
+	if file == "cni.conflist" {
+		return dirs.Config(filepath.Join("cni", file))
+	}
+	return dirs.Config(file)
+}
+
+func render(file, to string, v values) error {
+	var out bytes.Buffer
+	if err := configs.ExecuteTemplate(&out, file, v); err != nil {
+		return fmt.Errorf("rendering %s: %w", file, err)
+	}
+	if err := os.WriteFile(to, out.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("writing %s: %w", file, err)
+	}
+	return nil
+}
