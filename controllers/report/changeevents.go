@@ -24,21 +24,21 @@ func changeEvents(in Input) []Event {
 	case plan.RecordBirth:
 		return born(in, c)
 	case plan.AddLearner:
-		return done(in, EventAdded, c.Name, fmt.Sprintf("Added %s as a learner. %s", c.Name, why))
+		return done(in, EventAdded, c.Name, why)
 	case plan.Promote:
 		return done(in, EventPromoted, c.Name, fmt.Sprintf("%s has caught up with the leader and is a voter now.", c.Name))
 	case plan.MoveLeader:
-		return done(in, EventLeaderMoved, c.To, fmt.Sprintf("Moved leadership from %s to %s. %s", c.From, c.To, why))
+		return done(in, EventLeaderMoved, c.To, why)
 	case plan.RemoveMember:
-		return done(in, EventRemoved, c.Name, fmt.Sprintf("Removed %s from the member list. %s", c.Name, why))
+		return done(in, EventRemoved, c.Name, why)
 	case plan.FollowPolicy:
 		return done(in, EventPolicyApplied, "", policyApplied(c))
 	case plan.StartPods:
 		return started(in, c)
 	case plan.DeletePods:
-		return deleted(in, c)
+		return done(in, EventPodDeleted, only(c.Pods), why)
 	case plan.DeleteVolumes:
-		return done(in, EventVolumeDeleted, "", fmt.Sprintf("Deleted volume %s. %s", volumeNames(c.Volumes), why))
+		return done(in, EventVolumeDeleted, "", why)
 	case plan.Bootstrap, plan.RecordMembers, plan.SealPods, plan.LabelRole, plan.ApplyObjects, plan.SetBudget,
 		plan.SetChoices, plan.DeleteSecret, plan.PrepareMember:
 	}
@@ -89,18 +89,10 @@ func started(in Input, c plan.StartPods) []Event {
 	return events
 }
 
-func deleted(in Input, c plan.DeletePods) []Event {
-	var events []Event
-	for _, pod := range c.Pods {
-		events = append(events, done(in, EventPodDeleted, pod.Name, fmt.Sprintf("Deleted Pod %s. %s", pod.Name, in.Decision.Message))...)
+// only is the name of the Pod, when it is a single one.
+func only(pods []plan.PodRef) string {
+	if len(pods) != 1 {
+		return ""
 	}
-	return events
-}
-
-func volumeNames(refs []plan.VolumeRef) string {
-	names := make([]string, 0, len(refs))
-	for _, v := range refs {
-		names = append(names, v.Name)
-	}
-	return strings.Join(names, ", ")
+	return pods[0].Name
 }

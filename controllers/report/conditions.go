@@ -65,8 +65,10 @@ func isComplete(o plan.Observation) bool {
 			return false
 		}
 	}
-	return len(o.Voters()) == o.Desired.Size && len(o.HealthyVoters()) == o.Desired.Size && len(outdated(o)) == 0
+	return len(o.Voters()) == o.Desired.Size && len(o.HealthyVoters()) == o.Desired.Size && len(outdatedMembers(o)) == 0
 }
+
+const creating = "The cluster is being created."
 
 // available is True only with a linearizable read in this very pass: the member list is asked for in no other way.
 func (in Input) available() metav1.Condition {
@@ -74,10 +76,10 @@ func (in Input) available() metav1.Condition {
 	switch {
 	case o.Membership.Known:
 		return is(v1alpha1.ConditionAvailable, metav1.ConditionTrue, ReasonReadSucceeded,
-			"A quorum of the members answers reads and takes writes.")
+			"A quorum of the members answers.")
 	case !o.IsBorn():
 		return is(v1alpha1.ConditionAvailable, metav1.ConditionFalse, ReasonCreating,
-			"The cluster is being created; it has not answered yet.")
+			creating)
 	}
 	message := "No quorum of the members answers"
 	if o.Membership.Why != "" {
@@ -95,21 +97,27 @@ func (in Input) keepFirst(c metav1.Condition) metav1.Condition {
 	return c
 }
 
-// upToDate is True when every member runs with the settings of this spec.
+// upToDate is True when every member runs with the settings of this spec. It is Unknown while nobody can say who is a member.
 func (in Input) upToDate() metav1.Condition {
 	o := in.Observation
-	late := outdated(o)
 	warning := strings.Join(in.Warnings, " ")
+	stopped, other := stoppedMembers(o), outdatedMembers(o)
+	status, reason, message := metav1.ConditionTrue, ReasonCurrent, "Every member runs with the settings of this spec."
 	switch {
-	case len(running(o)) == 0:
-		return is(v1alpha1.ConditionUpToDate, metav1.ConditionFalse, ReasonCreating, join("No member runs yet.", warning))
-	case len(late) > 0:
-		return is(v1alpha1.ConditionUpToDate, metav1.ConditionFalse, ReasonOutdated,
-			join(fmt.Sprintf("Not running with the settings of this spec: %s.", strings.Join(late, ", ")), warning))
+	case !o.IsBorn():
+		status, reason, message = metav1.ConditionFalse, ReasonCreating, creating
+	case len(other) > 0:
+		status, reason = metav1.ConditionFalse, ReasonOutdated
+		message = fmt.Sprintf("Made with other settings than those of this spec: %s.", strings.Join(other, ", "))
+	case !o.Membership.Known:
+		status, reason, message = metav1.ConditionUnknown, ReasonReadFailed, "Nobody can say which members there are."
+	case len(stopped) > 0:
+		status, reason = metav1.ConditionFalse, ReasonNotRunning
+		message = fmt.Sprintf("Not running: %s.", strings.Join(stopped, ", "))
 	case warning != "":
-		return is(v1alpha1.ConditionUpToDate, metav1.ConditionTrue, ReasonCurrentWarned, warning)
+		reason = ReasonCurrentWarned
 	}
-	return is(v1alpha1.ConditionUpToDate, metav1.ConditionTrue, ReasonCurrent, "Every member runs with the settings of this spec.")
+	return is(v1alpha1.ConditionUpToDate, status, reason, join(message, warning))
 }
 
 func is(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {

@@ -19,19 +19,19 @@ func (in Input) degraded(s step) metav1.Condition {
 	case s.late != nil:
 		return is(v1alpha1.ConditionDegraded, metav1.ConditionTrue, s.late.Reason, s.late.Message)
 	case !o.IsBorn():
-		return is(v1alpha1.ConditionDegraded, metav1.ConditionFalse, ReasonCreating, "The cluster is being created.")
+		return is(v1alpha1.ConditionDegraded, metav1.ConditionFalse, ReasonCreating, creating)
 	case !o.Membership.Known:
 		return is(v1alpha1.ConditionDegraded, metav1.ConditionTrue, ReasonReadFailed,
 			"No member is known to be healthy, because no quorum of them answers.")
 	case len(sick) > 0 && len(o.HealthyVoters()) < size:
 		return is(v1alpha1.ConditionDegraded, metav1.ConditionTrue, ReasonUnhealthy,
-			fmt.Sprintf("%d of %d voters are healthy. Not healthy: %s.", len(o.HealthyVoters()), len(voters), strings.Join(sick, ", ")))
+			fmt.Sprintf("%d of %d members are healthy. Not healthy: %s.", len(o.HealthyVoters()), len(voters), strings.Join(sick, ", ")))
 	case len(voters) < size && in.hadReached(size):
 		return is(v1alpha1.ConditionDegraded, metav1.ConditionTrue, ReasonMissing,
-			fmt.Sprintf("The cluster has %d of %d voters.", len(voters), size))
+			fmt.Sprintf("The cluster has %d of %d voting members.", len(voters), size))
 	case len(o.HealthyVoters()) < size:
 		return is(v1alpha1.ConditionDegraded, metav1.ConditionFalse, ReasonNotReached,
-			fmt.Sprintf("%d of %d voters serve; the others have not served yet.", len(o.HealthyVoters()), size))
+			fmt.Sprintf("%d of %d voting members serve; the others have not served yet.", len(o.HealthyVoters()), size))
 	}
 	return is(v1alpha1.ConditionDegraded, metav1.ConditionFalse, ReasonAllHealthy, allHealthy(o))
 }

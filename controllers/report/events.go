@@ -36,12 +36,10 @@ func Events(in Input, old v1alpha1.EtcdClusterStatus) []Event {
 	in.Cluster = &before
 	t := transition{in: in, old: old, now: Status(in)}
 
-	var events []Event
+	events := append(t.availability(), t.health()...)
 	if in.Outcome.Applied {
 		events = append(events, changeEvents(in)...)
 	}
-	events = append(events, t.availability()...)
-	events = append(events, t.health()...)
 	events = append(events, t.progress()...)
 	events = append(events, t.warnings()...)
 	for i := range events {

@@ -12,6 +12,8 @@ type Input struct {
 	Decision    plan.Decision
 	Outcome     Outcome  // zero when nothing was to be done, or (DryRun) nothing was done
 	Warnings    []string // sentences about a spec that is accepted all the same, such as a version with known defects
+
+	fresh bool // numbers are shown as they are, instead of being held at what was written before
 }
 
 // Outcome is what came of applying the decision's change. The zero value means that nothing was tried.

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"cmp"
+
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -8,21 +10,38 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// members are the replicas that a person would call members: in the list, or with a Pod or a volume.
+// members are the replicas that a person would call members: in the list, or with a Pod or a volume, or, while the list is
+// not known, remembered by a survivor.
 func (in Input) members() []v1alpha1.MemberStatus {
 	var out []v1alpha1.MemberStatus
+	remembered := in.remembered()
 	for _, r := range in.Observation.Replicas {
-		if r.Member != nil || r.Pod != nil || r.Volume != nil {
-			out = append(out, in.member(r, in.oldMember(r.Name)))
+		id, isRemembered := remembered[r.Name]
+		if r.Member != nil || r.Pod != nil || r.Volume != nil || isRemembered {
+			out = append(out, in.member(r, id, in.oldMember(r.Name)))
 		}
 	}
 	return out
 }
 
-func (in Input) member(r plan.Replica, old v1alpha1.MemberStatus) v1alpha1.MemberStatus {
+// remembered are the members, with their IDs, that a survivor without quorum still has in its own list.
+func (in Input) remembered() map[string]etcdutil.ID {
+	o := in.Observation
+	out := map[string]etcdutil.ID{}
+	for _, m := range o.Membership.LastKnown {
+		for _, url := range m.PeerURLs {
+			if name, ok := etcdutil.MemberFromPeerURL(url, o.Cluster.Name, o.Cluster.Namespace); ok {
+				out[name] = m.ID
+			}
+		}
+	}
+	return out
+}
+
+func (in Input) member(r plan.Replica, remembered etcdutil.ID, old v1alpha1.MemberStatus) v1alpha1.MemberStatus {
 	o := in.Observation
 	m := v1alpha1.MemberStatus{
-		Name: r.Name, ID: memberID(r), Role: memberRole(r), Healthy: r.IsHealthy(o.Membership), Reason: memberReason(o, r),
+		Name: r.Name, ID: memberID(r, remembered), Role: memberRole(r), Healthy: r.IsHealthy(o.Membership), Reason: memberReason(o, r),
 		CertificateExpiry: certificateExpiry(r, old.CertificateExpiry),
 	}
 	if v := runningVersion(r); !v.IsZero() {
@@ -32,9 +51,8 @@ func (in Input) member(r plan.Replica, old v1alpha1.MemberStatus) v1alpha1.Membe
 		m.PodName, m.NodeName = r.Name, r.Pod.Node
 	}
 	if r.Answer != nil {
-		step := in.quota() / 10
-		m.DBSize = hold(old.DBSize, r.Answer.DBSize, step)
-		m.DBSizeInUse = hold(old.DBSizeInUse, r.Answer.DBSizeInUse, step)
+		m.DBSize = in.hold(old.DBSize, r.Answer.DBSize)
+		m.DBSizeInUse = in.hold(old.DBSizeInUse, r.Answer.DBSizeInUse)
 	}
 	return m
 }
@@ -48,9 +66,10 @@ func (in Input) oldMember(name string) v1alpha1.MemberStatus {
 	return v1alpha1.MemberStatus{}
 }
 
-// memberID is what the list says, else what the member says, else what is recorded beside its data.
-func memberID(r plan.Replica) string {
-	id := r.Record().MemberID
+// memberID is what the list says, else what the member says, else what is recorded beside its data, else what a survivor
+// remembers.
+func memberID(r plan.Replica, remembered etcdutil.ID) string {
+	id := cmp.Or(r.Record().MemberID, remembered)
 	switch {
 	case r.Member != nil:
 		id = r.Member.ID
@@ -96,27 +115,34 @@ func lowestVersion(o plan.Observation) etcdutil.Version {
 	return lowest
 }
 
-// running are the replicas that have a Pod and, where the list is known, are in it.
-func running(o plan.Observation) []plan.Replica {
-	var out []plan.Replica
-	for _, r := range o.Replicas {
-		if r.Pod != nil && (r.Member != nil || !o.Membership.Known) {
-			out = append(out, r)
-		}
-	}
-	return out
+// stoppedMembers names the members whose container does not run.
+func stoppedMembers(o plan.Observation) []string {
+	return namesOf(o, func(r plan.Replica) bool { return r.Member != nil && (r.Pod == nil || !r.Pod.Running) })
 }
 
-// outdated names the members that run with other settings than those of this spec, or do not run.
-func outdated(o plan.Observation) []string {
+// outdatedMembers names the members that are made with other settings than those of this spec; while the list is not known,
+// every replica that has a Pod counts as one.
+func outdatedMembers(o plan.Observation) []string {
+	return namesOf(o, func(r plan.Replica) bool {
+		return (r.Member != nil || !o.Membership.Known && r.Pod != nil) && r.Choices() != o.Desired.Choices
+	})
+}
+
+func namesOf(o plan.Observation, is func(plan.Replica) bool) []string {
 	var names []string
 	for _, r := range o.Replicas {
-		isMember := r.Member != nil || !o.Membership.Known && (r.Pod != nil || r.IsRecorded())
-		if isMember && (r.Pod == nil || r.Pod.Choices != o.Desired.Choices) {
+		if is(r) {
 			names = append(names, r.Name)
 		}
 	}
 	return names
+}
+
+// updatedMembers counts the members that run with the settings of this spec.
+func updatedMembers(o plan.Observation) int32 {
+	return int32(len(namesOf(o, func(r plan.Replica) bool {
+		return (r.Member != nil || !o.Membership.Known) && r.Pod != nil && r.Pod.Running && r.Pod.Choices == o.Desired.Choices
+	})))
 }
 
 // certificateExpiry is the old value itself while it is the same, so that two statuses compare as deeply equal.
@@ -143,10 +169,15 @@ func (in Input) quota() int64 {
 
 const mebi = 1 << 20
 
-// hold is the size in whole Mi, rounded up. It stays at what was written before until it has moved by a step.
-func hold(old *resource.Quantity, bytes, step int64) *resource.Quantity {
-	if old != nil && max(bytes-old.Value(), old.Value()-bytes) < max(step, mebi) {
-		return old
+// hold is the size in whole Mi, rounded up. It stays at what was written before until it has moved by a tenth of the quota,
+// or until the status is to be written anyway.
+func (in Input) hold(old *resource.Quantity, bytes int64) *resource.Quantity {
+	rounded := (bytes + mebi - 1) / mebi * mebi
+	if old != nil {
+		moved := max(bytes-old.Value(), old.Value()-bytes)
+		if old.Value() == rounded || !in.fresh && moved < max(in.quota()/10, mebi) {
+			return old
+		}
 	}
-	return resource.NewQuantity((bytes+mebi-1)/mebi*mebi, resource.BinarySI)
+	return resource.NewQuantity(rounded, resource.BinarySI)
 }

@@ -12,7 +12,8 @@ const (
 	ReasonNotReached    = "SizeNotReached"     // the wanted size was never reached; nothing is wrong with the voters there are
 	ReasonCurrent       = "MembersCurrent"     // every member runs with the settings of the spec
 	ReasonCurrentWarned = "MembersCurrentWarn" // so it is, but the spec itself calls for a warning
-	ReasonOutdated      = "MembersOutdated"    // members run with other settings, or do not run
+	ReasonOutdated      = "MembersOutdated"    // members are made with other settings
+	ReasonNotRunning    = "MembersNotRunning"  // members do not run at all
 	ReasonDryRun        = "DryRun"             // the next step is published and not taken
 	ReasonApplyFailed   = "ApplyFailed"        // a call of the operator failed
 )

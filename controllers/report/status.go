@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"reflect"
 	"strings"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -10,15 +11,24 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Status is the complete new status. It equals the old one when nothing happened.
+// Status is the complete new status. It equals the old one, also by reflect.DeepEqual, when nothing happened.
 func Status(in Input) v1alpha1.EtcdClusterStatus {
+	status := in.status()
+	if reflect.DeepEqual(status, in.old()) {
+		return status
+	}
+	in.fresh = true
+	return in.status()
+}
+
+func (in Input) status() v1alpha1.EtcdClusterStatus {
 	o := in.Observation
 	s := in.step()
 	status := v1alpha1.EtcdClusterStatus{
 		ObservedGeneration: in.Cluster.Generation,
 		Conditions:         in.conditions(s),
 		NextStep:           in.nextStep(s),
-		Size:               int32(len(o.Voters())),
+		Size:               int32(in.voters()),
 		ReadyMembers:       int32(len(o.HealthyVoters())),
 		UpdatedMembers:     updatedMembers(o),
 		Selector:           selector(in.Cluster.Name),
@@ -43,14 +53,22 @@ func Status(in Input) v1alpha1.EtcdClusterStatus {
 	return status
 }
 
-func updatedMembers(o plan.Observation) int32 {
-	var n int32
-	for _, r := range running(o) {
-		if r.Pod.Choices == o.Desired.Choices {
+// voters is the number of voting members; while the list is not known, as many as a survivor remembers or as are recorded.
+func (in Input) voters() int {
+	o := in.Observation
+	if o.Membership.Known {
+		return len(o.Voters())
+	}
+	n := 0
+	for _, m := range o.Membership.LastKnown {
+		if !m.Learner {
 			n++
 		}
 	}
-	return n
+	if n > 0 {
+		return n
+	}
+	return len(namesOf(o, plan.Replica.IsRecorded))
 }
 
 func selector(cluster string) string {

@@ -16,7 +16,7 @@ type step struct {
 	verdict               plan.Verdict
 	needsHuman            bool
 	late                  *plan.Note // the wait that is past its deadline; nil when none is
-	also                  string     // what other rules wait for meanwhile
+	also                  string     // what other rules need a person for, or have waited for too long
 }
 
 // step joins decision and outcome. A change that could not be made is a wait, whatever the planner wanted.
@@ -30,7 +30,7 @@ func (in Input) step() step {
 		if note.Overdue && s.late == nil {
 			s.late = &note
 		}
-		if note.Rule != d.Rule {
+		if note.Rule != d.Rule && (note.Overdue || note.NeedsHuman) {
 			s.also += " " + note.Message
 		}
 	}

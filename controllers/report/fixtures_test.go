@@ -1,0 +1,237 @@
+package report
+
+import (
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+var wanted = plan.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "{}"}
+
+const (
+	clusterID   = etcdutil.ID(0xcdf818194e3a8c32)
+	incarnation = "7f3a9c21"
+	mebibyte    = 1 << 20
+)
+
+func ids(ordinal int) etcdutil.ID {
+	return 0x8211f1d0f64f3269 + etcdutil.ID(ordinal)*0x0919a3b0c0ffee11
+}
+
+// world is an observation that is written down as a phrase: demo(3).settled().without("demo-1").
+type world struct {
+	cluster *v1alpha1.EtcdCluster
+	o       plan.Observation
+	warn    []string
+}
+
+// demo is the smallest sample, just applied: nothing of it exists yet.
+func demo(size int, at time.Time) *world {
+	w := &world{
+		cluster: &v1alpha1.EtcdCluster{
+			TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdCluster"},
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "default", Name: "demo", UID: types.UID("3f1c"), Generation: 1, CreationTimestamp: seconds(at),
+			},
+			Spec:   v1alpha1.EtcdClusterSpec{Size: int32(size), Version: "3.6.16"},
+			Status: v1alpha1.EtcdClusterStatus{ObservedGeneration: -1},
+		},
+		o: plan.Observation{
+			Now:     at,
+			Cluster: plan.Identity{Namespace: "default", Name: "demo", UID: "3f1c", Operator: "etcd-steward-system/etcd-steward"},
+			Desired: plan.Desired{Size: size, Choices: wanted, StorageBytes: 8 << 30, TLS: true, Retain: true, HasBudget: true},
+			Budget:  plan.Budget{Object: plan.Object{Kind: "PodDisruptionBudget", Name: "demo", State: plan.ObjectAbsent}},
+			Membership: plan.Membership{
+				Why: "no member runs",
+			},
+		},
+	}
+	return w.objects(plan.ObjectAbsent)
+}
+
+func (w *world) objects(state plan.ObjectState) *world {
+	w.o.Objects = nil
+	for _, name := range []string{"demo-ca", "demo-ca-peer", "demo-client-tls", "demo-operator-tls"} {
+		w.o.Objects = append(w.o.Objects, plan.Object{Kind: "Secret", Name: name, State: state, Authority: name == "demo-ca" || name == "demo-ca-peer"})
+	}
+	w.o.Objects = append(w.o.Objects, plan.Object{Kind: "Service", Name: "demo", State: state})
+	return w
+}
+
+// recorded is a birth that is written down, with nothing made of it yet.
+func (w *world) recorded() *world {
+	w.o.Birth = plan.Birth{Exists: true, Operator: w.o.Cluster.Operator, Incarnation: incarnation, Token: "3f1c-" + incarnation}
+	for i := range w.o.Desired.Size {
+		w.o.Birth.Names = append(w.o.Birth.Names, etcdutil.MemberName("demo", i))
+	}
+	return w
+}
+
+// starting has everything made, and no container that has run yet.
+func (w *world) starting() *world {
+	w.recorded().objects(plan.ObjectCurrent)
+	w.o.Replicas = nil
+	for i := range w.o.Desired.Size {
+		w.o.Replicas = append(w.o.Replicas, plan.Replica{
+			Name: etcdutil.MemberName("demo", i), Ordinal: i, Pod: w.pod(i), Volume: w.volume(i), Secret: w.secret(i),
+		})
+	}
+	return w
+}
+
+func (w *world) pod(i int) *plan.Pod {
+	return &plan.Pod{
+		UID: "pod-" + etcdutil.MemberName("", i), Created: w.o.Now, Phase: plan.PodPending, Scheduled: true,
+		Node: []string{"node-a", "node-b", "node-c"}[i%3], Flags: plan.FlagsBirth, Incarnation: incarnation, Choices: wanted,
+		Waiting: "ContainerCreating",
+	}
+}
+
+func (w *world) volume(i int) *plan.Volume {
+	return &plan.Volume{
+		UID: "volume-" + etcdutil.MemberName("", i), Created: w.o.Now, Phase: plan.VolumeBound, Incarnation: incarnation, Choices: wanted, Bytes: 8 << 30,
+	}
+}
+
+func (w *world) secret(i int) plan.Object {
+	return plan.Object{
+		Kind: "Secret", Name: etcdutil.MemberName("demo", i) + "-tls", State: plan.ObjectCurrent, NotAfter: w.cluster.CreationTimestamp.AddDate(0, 3, 0),
+	}
+}
+
+// answering has every member started and answering; nothing is written down of it yet.
+func (w *world) answering() *world {
+	w.o.Membership = plan.Membership{Known: true, ClusterID: clusterID, Leader: ids(0)}
+	for i := range w.o.Replicas {
+		w.serve(&w.o.Replicas[i], false)
+	}
+	return w
+}
+
+func (w *world) serve(r *plan.Replica, learner bool) {
+	r.Member = &etcdutil.Member{
+		ID: ids(r.Ordinal), Name: r.Name, Learner: learner, ClientURLs: []string{"https://" + r.Name + ".demo-peers.default.svc:2379"},
+		PeerURLs: []string{etcdutil.PeerURL("https", r.Name, "demo", "default")},
+	}
+	r.Answer = &plan.Answer{
+		ID: ids(r.Ordinal), ClusterID: clusterID, Leader: ids(0), Version: wanted.Version, Revision: 1, Applied: 100, Learner: learner,
+		DBSize: 20 << 10, DBSizeInUse: 16 << 10,
+	}
+	r.Pod.Phase, r.Pod.Started, r.Pod.Running, r.Pod.Ready, r.Pod.Waiting = plan.PodRunning, true, true, true, ""
+	r.Pod.ReadySince = w.o.Now
+	w.o.Membership.Members = append(w.o.Membership.Members, *r.Member)
+}
+
+// settled has everything written down and sealed, a budget, and some data.
+func (w *world) settled() *world {
+	w.starting().answering()
+	w.o.Birth.ClusterID = clusterID
+	w.o.Budget.State, w.o.Budget.MinAvailable = plan.ObjectCurrent, etcdutil.Quorum(w.o.Desired.Size)
+	if w.o.Desired.Size == 1 {
+		w.o.Budget = plan.Budget{Object: plan.Object{Kind: "PodDisruptionBudget", Name: "demo", State: plan.ObjectAbsent}}
+	}
+	for i := range w.o.Replicas {
+		w.write(&w.o.Replicas[i])
+		w.o.Replicas[i].Answer.DBSize, w.o.Replicas[i].Answer.DBSizeInUse = 25*mebibyte, 21*mebibyte
+	}
+	return w
+}
+
+// write records and seals a member, with the label of its role.
+func (w *world) write(r *plan.Replica) {
+	r.Volume.Record = plan.Record{ClusterID: clusterID, MemberID: r.Member.ID, Version: wanted.Version}
+	r.Pod.Flags, r.Pod.Role = plan.FlagsSealed, v1alpha1.RoleVoter
+	if r.Member.Learner {
+		r.Pod.Role = v1alpha1.RoleLearner
+	}
+}
+
+func (w *world) find(name string) *plan.Replica {
+	for i := range w.o.Replicas {
+		if w.o.Replicas[i].Name == name {
+			return &w.o.Replicas[i]
+		}
+	}
+	panic("no replica " + name)
+}
+
+// podGone takes the Pod of a member away, and with it the answer.
+func (w *world) podGone(name string) *world {
+	r := w.find(name)
+	r.Pod, r.Answer = nil, nil
+	return w
+}
+
+// dataGone takes Pod and volume of a member away.
+func (w *world) dataGone(name string) *world {
+	w.podGone(name).find(name).Volume = nil
+	return w
+}
+
+// silent makes a member run without answering.
+func (w *world) silent(name string) *world {
+	w.find(name).Answer = nil
+	return w
+}
+
+// without takes a member off the list, and its last traces with it.
+func (w *world) without(name string) *world {
+	var rest []plan.Replica
+	w.o.Membership.Members = nil
+	for _, r := range w.o.Replicas {
+		if r.Name != name {
+			rest = append(rest, r)
+			if r.Member != nil {
+				w.o.Membership.Members = append(w.o.Membership.Members, *r.Member)
+			}
+		}
+	}
+	w.o.Replicas = rest
+	return w
+}
+
+// promised has the volume of a member that is to be added.
+func (w *world) promised(ordinal int) *world {
+	w.o.Replicas = append(w.o.Replicas, plan.Replica{
+		Name: etcdutil.MemberName("demo", ordinal), Ordinal: ordinal, Volume: w.volume(ordinal), Secret: w.secret(ordinal),
+	})
+	return w
+}
+
+// learning has a learner of that ordinal whose Pod starts; it was promised before.
+func (w *world) learning(ordinal int) *world {
+	r := w.find(etcdutil.MemberName("demo", ordinal))
+	r.Pod = w.pod(ordinal)
+	r.Pod.Flags = plan.FlagsJoin
+	r.Member = &etcdutil.Member{
+		ID: ids(ordinal), Learner: true, PeerURLs: []string{etcdutil.PeerURL("https", r.Name, "demo", "default")},
+	}
+	w.o.Membership.Members = append(w.o.Membership.Members, *r.Member)
+	return w
+}
+
+// unreadable makes the member list unknown; those that still run answer without a leader.
+func (w *world) unreadable(why string) *world {
+	known := w.o.Membership.Members
+	w.o.Membership = plan.Membership{Why: why, LastKnown: known}
+	for i := range w.o.Replicas {
+		w.o.Replicas[i].Member = nil
+		if w.o.Replicas[i].Answer != nil {
+			w.o.Replicas[i].Answer.Leader = 0
+		}
+	}
+	return w
+}
+
+// input is the pass that sees this world, decided by the planner; a change that it wants is made.
+func (w *world) input() Input {
+	in := Input{Cluster: w.cluster, Observation: w.o, Decision: plan.Next(w.o), Warnings: w.warn}
+	if in.Decision.Change != nil && !w.cluster.Spec.IsDryRun() {
+		in.Outcome = Outcome{Change: in.Decision.Change, Applied: true}
+	}
+	return in
+}
