@@ -1,10 +1,134 @@
 package admission_test
 
-import "testing"
+import (
+	"testing"
 
-func TestTheSmallestClusterIsAdmitted(t *testing.T) {
+	"github.com/etcdsteward/etcd-steward/controllers/admission"
+)
+
+func TestWhatAUserMayWriteIsAdmitted(t *testing.T) {
 	g := newGate(t)
-	if errs := g.create(t, cluster(t)); len(errs) > 0 {
-		t.Errorf("the smallest cluster is refused: %v", errs.ToAggregate())
+	for _, row := range accepted {
+		t.Run(row.name, func(t *testing.T) {
+			object := cluster(t, row.change)
+			if errs := g.create(t, object); len(errs) > 0 {
+				t.Errorf("the schema refuses it: %v", errs.ToAggregate())
+			}
+			if errs := admission.Validate(typed(t, object)); len(errs) > 0 {
+				t.Errorf("the operator refuses it: %v", errs.ToAggregate())
+			}
+		})
+	}
+}
+
+func TestWhatIsWrongIsRefusedWithASentence(t *testing.T) {
+	g := newGate(t)
+	for _, row := range refused {
+		t.Run(row.name, func(t *testing.T) {
+			object := cluster(t, row.change)
+			errs := g.create(t, object.DeepCopy())
+			if row.says == "" {
+				if len(errs) > 0 {
+					t.Errorf("the schema sees it, so the row should say what it says: %v", errs.ToAggregate())
+				}
+			} else {
+				saysOnce(t, "the schema", errs, row.schemaField(), row.says)
+			}
+			if row.inCode != unreadable {
+				saysOnce(t, "the operator", admission.Validate(typed(t, object)), row.field, row.codeSays())
+			}
+		})
+	}
+}
+
+func TestAWrongChangeIsRefusedAndPuttingTheOldValueBackRecovers(t *testing.T) {
+	g := newGate(t)
+	for _, row := range refused {
+		if row.field == "metadata.name" {
+			continue // a name never changes
+		}
+		t.Run(row.name, func(t *testing.T) {
+			good, bad := cluster(t), cluster(t, row.change)
+			errs := g.update(t, bad.DeepCopy(), good.DeepCopy())
+			if row.says != "" {
+				saysOnce(t, "the schema", errs, row.field, row.says)
+				return // it was never stored
+			}
+			if len(errs) > 0 {
+				t.Fatalf("the schema does not see it on creation and refuses it on a change: %v", errs.ToAggregate())
+			}
+			if errs := g.update(t, good.DeepCopy(), bad); len(errs) > 0 {
+				t.Errorf("the old value cannot be put back: %v", errs.ToAggregate())
+			}
+			if errs := admission.Validate(typed(t, good)); len(errs) > 0 {
+				t.Errorf("the operator refuses the old value: %v", errs.ToAggregate())
+			}
+		})
+	}
+}
+
+func TestAWrongValueThatIsStoredDoesNotStopOtherChanges(t *testing.T) {
+	g := newGate(t)
+	// Stored by a definition without the rule: the number of members is put right and the repository is not touched.
+	wrong := "spec: {image: {repository: 'registry.example.com/etcd:3.6'}, size: 1}"
+	errs := g.update(t, cluster(t, wrong, "spec: {size: 3}"), cluster(t, wrong))
+	if len(errs) > 0 {
+		t.Errorf("a value that is not touched is refused: %v", errs.ToAggregate())
+	}
+}
+
+func TestWhatMayNotChangeOnAnExistingCluster(t *testing.T) {
+	g := newGate(t)
+	for _, row := range changes {
+		t.Run(row.name, func(t *testing.T) {
+			errs := g.update(t, cluster(t, row.after), cluster(t, row.before))
+			if row.says == "" {
+				if len(errs) > 0 {
+					t.Errorf("the change is refused: %v", errs.ToAggregate())
+				}
+				return
+			}
+			saysOnce(t, "the schema", errs, row.field, row.says)
+		})
+	}
+}
+
+func TestTheStatusStartsBeforeTheFirstLook(t *testing.T) {
+	g := newGate(t)
+	object := cluster(t)
+	if errs := g.create(t, object); len(errs) > 0 {
+		t.Fatalf("creating the smallest cluster: %v", errs.ToAggregate())
+	}
+	if got := typed(t, object).Status.ObservedGeneration; got != -1 {
+		t.Errorf("observedGeneration is %d, want -1", got)
+	}
+}
+
+func TestEverySentenceOfTheOperatorEndsUpInTheMessage(t *testing.T) {
+	errs := admission.Validate(typed(t, cluster(t, `spec: {size: 2, version: "3.4.1"}`)))
+	const want = "spec.size is 2; it must be 1, 3, 5 or 7: an even number of members survives no more failures than one " +
+		"member less, and needs more of them to agree. etcd 3.4.1 is of a minor this operator does not know; it knows " +
+		"3.5, 3.6, 3.7. Use 3.5.35"
+	if got := admission.Message(errs); got != want {
+		t.Errorf("the message is %q\nwant %q", got, want)
+	}
+}
+
+func TestWhatIsAcceptedAndNotWiseIsWarnedOf(t *testing.T) {
+	for _, row := range []struct {
+		name, change string
+		want         int
+	}{
+		{"the newest patch needs no warning", "", 0},
+		{"a patch with known defects is warned of", `spec: {version: "3.6.10"}`, 1},
+		{"digests that lack the version are warned of", `spec: {image: {digests: {"3.6.15": "` + someDigest + `"}}}`, 1},
+		{"digests that have the version need no warning", `spec: {version: "v3.6.16", image: {digests: {"3.6.16": "` + someDigest + `"}}}`, 0},
+		{"what is no version is an error and no warning", `spec: {version: "latest"}`, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if got := admission.Warnings(typed(t, cluster(t, row.change))); len(got) != row.want {
+				t.Errorf("warnings: %q, want %d", got, row.want)
+			}
+		})
 	}
 }

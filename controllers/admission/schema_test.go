@@ -115,3 +115,29 @@ func (g *gate) admit(object *unstructured.Unstructured) {
 	defaulting.Default(object.Object, g.structural)
 	pruning.Prune(object.Object, g.structural, true)
 }
+
+// schemaOf is the schema of one field.
+func schemaOf(t testing.TB, path ...string) apiextensions.JSONSchemaProps {
+	t.Helper()
+	definition := readDefinition(t)
+	schema := definition.Spec.Validation
+	if schema == nil {
+		schema = definition.Spec.Versions[0].Schema
+	}
+	at := *schema.OpenAPIV3Schema
+	for _, name := range path {
+		next, ok := at.Properties[name]
+		if !ok {
+			t.Fatalf("the schema has no %v", path)
+		}
+		at = next
+	}
+	return at
+}
+
+func errsText(errs field.ErrorList) string {
+	if len(errs) == 0 {
+		return ""
+	}
+	return errs.ToAggregate().Error()
+}

@@ -1,0 +1,57 @@
+package admission_test
+
+// accepted are values that must pass: each field at its bounds and as users write it.
+var accepted = []struct{ name, change string }{
+	{"the smallest cluster", ""},
+	{"one member", "spec: {size: 1}"},
+	{"seven members", "spec: {size: 7}"},
+	{"a name of 40 characters", "metadata: {name: a123456789012345678901234567890123456789}"},
+	{"a name of one letter", "metadata: {name: e}"},
+	{"a version with a leading v", `spec: {version: "v3.5.35"}`},
+	{"a version with known defects", `spec: {version: "3.6.4"}`},
+	{"a patch that is newer than the operator", `spec: {version: "3.7.99"}`},
+	{"a repository with a port", "spec: {image: {repository: 'localhost:5000/mirror/etcd'}}"},
+	{"a repository behind an IPv6 address", "spec: {image: {repository: '[fd00::1]:5000/etcd'}}"},
+	{"a repository of a short name", "spec: {image: {repository: etcd}}"},
+	{"a digest and a pull secret", `spec: {image: {digests: {"3.6.16": "` + someDigest + `"}, pullPolicy: Always, pullSecrets: [{name: registry}]}}`},
+	{"a volume that is just large enough", "spec: {storage: {size: 5Gi, storageClassName: fast.ssd, accessMode: ReadWriteOncePod, deletionPolicy: Delete}}"},
+	{"a volume in plain bytes", "spec: {storage: {size: 5368709120}}"},
+	{"a small quota on a small volume", "spec: {storage: {size: 1056Mi}, etcd: {quotaBackendBytes: 16Mi}}"},
+	{"the largest quota", "spec: {storage: {size: 17Gi}, etcd: {quotaBackendBytes: 8Gi}}"},
+	{"no storage class at all", `spec: {storage: {storageClassName: ""}}`},
+	{"ephemeral data", "spec: {storage: {ephemeral: {}, deletionPolicy: Delete}}"},
+	{"ephemeral data with a large quota and no volume", "spec: {storage: {ephemeral: {medium: ''}}, etcd: {quotaBackendBytes: 8Gi}}"},
+	{"data in memory within the limit", "spec: {storage: {ephemeral: {medium: Memory}}, pod: {resources: {limits: {memory: 5Gi}}}}"},
+	{"data in memory without a limit", "spec: {storage: {ephemeral: {medium: Memory}}, pod: {resources: {requests: {memory: 1Gi}}}}"},
+	{"compaction by age", "spec: {etcd: {autoCompaction: {retention: 1h30m}}}"},
+	{"compaction by revision", `spec: {etcd: {autoCompaction: {mode: revision, retention: "10000"}}}`},
+	{"no compaction", `spec: {etcd: {autoCompaction: {mode: periodic, retention: "0"}}}`},
+	{"times for a slow network", "spec: {etcd: {heartbeatInterval: 1.5s, electionTimeout: 50s}}"},
+	{"the shortest times", "spec: {etcd: {heartbeatInterval: 10ms, electionTimeout: 50ms}}"},
+	{"a time as a Go client writes it", "spec: {etcd: {electionTimeout: 0m40.5s}}"},
+	{"the rest of etcd's settings", `spec: {etcd: {snapshotCount: 10000, corruptionChecks: false, extraArgs: {max-txn-ops: "256", max-request-bytes: "", log-level: debug}}}`},
+	{"a flag of an older version", `spec: {version: "3.5.35", etcd: {extraArgs: {experimental-watch-progress-notify-interval: 10s}}}`},
+	{"labels and annotations of one's own", "spec: {pod: {labels: {team: storage, app.kubernetes.io/part-of: shop, empty: ''}, annotations: {example.com/note: 'any text, any length'}}}"},
+	{"limits equal to requests", "spec: {pod: {resources: {requests: {cpu: 1, memory: 1Gi}, limits: {cpu: 1000m, memory: 1024Mi}}}}"},
+	{"a limit alone", "spec: {pod: {resources: {limits: {memory: 1Gi}}}}"},
+	{"scheduling", `
+spec:
+  pod:
+    nodeSelector: {pool: etcd}
+    priorityClassName: system-cluster-critical
+    terminationGracePeriodSeconds: 30
+    tolerations: [{operator: Exists}, {key: dedicated, value: etcd, effect: NoSchedule}, {key: slow, operator: Exists, effect: NoExecute, tolerationSeconds: 0}]
+    topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, minDomains: 3}]
+    affinity:
+      nodeAffinity:
+        requiredDuringSchedulingIgnoredDuringExecution:
+          nodeSelectorTerms: [{matchExpressions: [{key: disk, operator: In, values: [ssd]}, {key: old, operator: DoesNotExist}, {key: cores, operator: Gt, values: ["3"]}]}]
+        preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [{key: disk, operator: Exists}]}}]
+      podAntiAffinity:
+        requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app.kubernetes.io/name: etcd}}}]`},
+	{"a load balancer", "spec: {service: {type: LoadBalancer, loadBalancerClass: example.com/internal, annotations: {example.com/internal: 'true'}}}"},
+	{"a node port", "spec: {service: {type: NodePort}}"},
+	{"no TLS", "spec: {tls: {mode: Disabled}}"},
+	{"empty sections", "spec: {tls: {}, storage: {}, etcd: {}, pod: {}, service: {}, disruption: {}, image: {}}"},
+	{"no budget, paused, and a dry run", "spec: {disruption: {podDisruptionBudget: None}, paused: true, mode: DryRun}"},
+}

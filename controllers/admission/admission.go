@@ -1,0 +1,120 @@
+// Package admission says what is wrong with an EtcdCluster.
+//
+// Most of it is said by the schema already, at once and by the API server. It is said here again, in the same words,
+// because an object may be older than a rule, and a definition older than the operator; and what the schema cannot say is
+// said here alone: which versions may run, which flags a version knows, whether a selector can be read. The reconciler
+// asks at each pass; a webhook could ask too. Everything is pure: no clock, no reading, no change to the object.
+//
+// What may not change on an existing cluster is the schema's alone, since only the API server sees both sides.
+package admission
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+var clusterName = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$`)
+
+// Validate gives everything that is wrong with the cluster; empty when it can be built as it is. The detail of each error
+// is a whole sentence that names the field, the value and what is accepted, see Message.
+//
+// A refused version is an error here. A cluster that runs one already is to be kept alive all the same: the caller knows
+// what runs.
+func Validate(c *v1alpha1.EtcdCluster) field.ErrorList {
+	spec := field.NewPath("spec")
+	errs := validateName(c.Name)
+	errs = append(errs, validateSize(c.Spec.Size, spec.Child("size"))...)
+	errs = append(errs, validateVersion(c.Spec.Version, spec.Child("version"))...)
+	errs = append(errs, validateImage(c.Spec.Image, spec.Child("image"))...)
+	errs = append(errs, validateStorage(&c.Spec, spec)...)
+	errs = append(errs, validateEtcd(&c.Spec, spec.Child("etcd"))...)
+	errs = append(errs, validatePod(c.Spec.Pod, spec.Child("pod"))...)
+	errs = append(errs, validateService(c.Spec.Service, spec.Child("service"))...)
+	return append(errs, validateModes(&c.Spec, spec)...)
+}
+
+// Message joins what Validate found into one line for people.
+func Message(errs field.ErrorList) string {
+	sentences := make([]string, len(errs))
+	for i, err := range errs {
+		sentences[i] = err.Detail
+	}
+	return strings.Join(sentences, ". ")
+}
+
+// Warnings are sentences about what is accepted and yet not wise.
+func Warnings(c *v1alpha1.EtcdCluster) []string {
+	version, err := etcdutil.ParseVersion(c.Spec.Version)
+	if err != nil {
+		return nil
+	}
+	var warnings []string
+	if verdict := etcdutil.Judge(version); verdict.Tier == etcdutil.TierWarn {
+		warnings = append(warnings, verdict.Reason)
+	}
+	if image := c.Spec.Image; image != nil && len(image.Digests) > 0 && image.Digests[version.String()] == "" {
+		warnings = append(warnings, fmt.Sprintf("spec.image.digests has no digest for version %s; it runs from its tag v%s", version, version))
+	}
+	return warnings
+}
+
+func validateName(name string) field.ErrorList {
+	if clusterName.MatchString(name) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), name, fmt.Sprintf(`metadata.name is %q; it must be `+
+		`at most 40 characters, lower-case letters, digits and "-", starting with a letter and not ending in "-": `+
+		`host names of members are made from it`, name))}
+}
+
+func validateSize(size int32, at *field.Path) field.ErrorList {
+	switch {
+	case size >= 1 && size <= 7 && size%2 == 1:
+		return nil
+	case size%2 == 0:
+		return invalid(at, size, "it must be 1, 3, 5 or 7: an even number of members survives no more failures than one "+
+			"member less, and needs more of them to agree")
+	}
+	return invalid(at, size, "it must be 1, 3, 5 or 7")
+}
+
+func validateVersion(version string, at *field.Path) field.ErrorList {
+	v, err := etcdutil.ParseVersion(version)
+	if err != nil {
+		return invalid(at, version, "it must be a released version of etcd with three numbers, such as 3.6.16")
+	}
+	if verdict := etcdutil.Judge(v); verdict.Tier == etcdutil.TierRefuse {
+		return field.ErrorList{field.Invalid(at, version, strings.TrimSuffix(verdict.Reason, "."))}
+	}
+	return nil
+}
+
+// invalid says "<field> is <value>; <what>".
+func invalid(at *field.Path, value any, what string) field.ErrorList {
+	shown := fmt.Sprint(value)
+	if text, ok := value.(string); ok {
+		shown = `"` + text + `"`
+	}
+	return field.ErrorList{field.Invalid(at, value, at.String()+" is "+shown+"; "+what)}
+}
+
+// oneOf refuses a value that is neither absent nor in the list.
+func oneOf[T ~string](at *field.Path, value T, accepted ...T) field.ErrorList {
+	if value == "" {
+		return nil
+	}
+	names := make([]string, len(accepted))
+	for i, a := range accepted {
+		if value == a {
+			return nil
+		}
+		names[i] = string(a)
+	}
+	return invalid(at, string(value), "it must be one of "+strings.Join(names, ", "))
+}

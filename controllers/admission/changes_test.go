@@ -1,0 +1,57 @@
+package admission_test
+
+const (
+	noOtherTLS       = " on an existing cluster; create a new cluster with the mode that you want"
+	noOtherClass     = "spec.storage.storageClassName cannot be changed, added or removed on an existing cluster: volumes keep the class they were made with"
+	noOtherAccess    = " on an existing cluster: volumes keep the mode they were made with"
+	noOtherEphemeral = "spec.storage.ephemeral cannot be added or removed on an existing cluster; create a new cluster with the storage that you want"
+	noOtherMedium    = "spec.storage.ephemeral.medium cannot change on an existing cluster; create a new cluster with the medium that you want"
+	noOtherBalancer  = "spec.service.loadBalancerClass cannot be changed, added or removed while spec.service.type stays LoadBalancer: " +
+		"Kubernetes does not allow it; set another type first"
+)
+
+// changes are what may and what may not become of an existing cluster; says is empty when it may.
+var changes = []struct{ name, before, after, field, says string }{
+	{"TLS is turned off", "", "spec: {tls: {mode: Disabled}}", "spec.tls", "spec.tls.mode cannot change from Managed to Disabled" + noOtherTLS},
+	{"TLS is turned on", "spec: {tls: {mode: Disabled}}", "spec: {tls: {mode: Managed}}", "spec.tls", "spec.tls.mode cannot change from Disabled to Managed" + noOtherTLS},
+	{"TLS is turned on by removing the mode", "spec: {tls: {mode: Disabled}}", "spec: {tls: {}}", "spec.tls", "spec.tls.mode cannot change from Disabled to Managed" + noOtherTLS},
+	{"TLS is turned on by removing the section", "spec: {tls: {mode: Disabled}}", "", "spec.tls", "spec.tls.mode cannot change from Disabled to Managed" + noOtherTLS},
+	{"the default TLS mode is spelled out", "", "spec: {tls: {mode: Managed}}", "", ""},
+	{"the default TLS mode is no longer spelled out", "spec: {tls: {mode: Managed}}", "", "", ""},
+
+	{"the storage class changes", "spec: {storage: {storageClassName: a}}", "spec: {storage: {storageClassName: b}}", "spec.storage", noOtherClass},
+	{"a storage class is added", "", "spec: {storage: {storageClassName: a}}", "spec.storage", noOtherClass},
+	{"the empty storage class is added", "spec: {storage: {}}", `spec: {storage: {storageClassName: ""}}`, "spec.storage", noOtherClass},
+	{"the storage class is removed", "spec: {storage: {storageClassName: a}}", "spec: {storage: {}}", "spec.storage", noOtherClass},
+	{"the storage class is removed with its section", "spec: {storage: {storageClassName: a}}", "", "spec.storage", noOtherClass},
+
+	{"the access mode changes", "", "spec: {storage: {accessMode: ReadWriteOncePod}}", "spec.storage",
+		"spec.storage.accessMode cannot change from ReadWriteOnce to ReadWriteOncePod" + noOtherAccess},
+	{"the access mode is removed with its section", "spec: {storage: {accessMode: ReadWriteOncePod}}", "", "spec.storage",
+		"spec.storage.accessMode cannot change from ReadWriteOncePod to ReadWriteOnce" + noOtherAccess},
+	{"the default access mode is spelled out", "", "spec: {storage: {accessMode: ReadWriteOnce}}", "", ""},
+
+	{"volumes become ephemeral", "", "spec: {storage: {ephemeral: {}}}", "spec.storage", noOtherEphemeral},
+	{"ephemeral data becomes volumes", "spec: {storage: {ephemeral: {}}}", "spec: {storage: {}}", "spec.storage", noOtherEphemeral},
+	{"ephemeral data becomes volumes by removing the section", "spec: {storage: {ephemeral: {}}}", "", "spec.storage", noOtherEphemeral},
+	{"the medium changes", "spec: {storage: {ephemeral: {}}}", "spec: {storage: {ephemeral: {medium: Memory}}}", "spec.storage", noOtherMedium},
+	{"the medium is removed", "spec: {storage: {ephemeral: {medium: Memory}}}", "spec: {storage: {ephemeral: {}}}", "spec.storage", noOtherMedium},
+	{"the default medium is spelled out", "spec: {storage: {ephemeral: {}}}", `spec: {storage: {ephemeral: {medium: ""}}}`, "", ""},
+
+	{"the load balancer's class changes", "spec: {service: {type: LoadBalancer, loadBalancerClass: a}}",
+		"spec: {service: {type: LoadBalancer, loadBalancerClass: b}}", "spec.service.loadBalancerClass", noOtherBalancer},
+	{"a class is added to a load balancer", "spec: {service: {type: LoadBalancer}}",
+		"spec: {service: {type: LoadBalancer, loadBalancerClass: b}}", "spec.service.loadBalancerClass", noOtherBalancer},
+	{"a Service becomes a load balancer with a class", "spec: {service: {}}", "spec: {service: {type: LoadBalancer, loadBalancerClass: b}}", "", ""},
+	{"a load balancer with a class goes", "spec: {service: {type: LoadBalancer, loadBalancerClass: b}}", "", "", ""},
+
+	{"the size changes", "", "spec: {size: 5}", "", ""},
+	{"the version changes", "", `spec: {version: "3.7.3"}`, "", ""},
+	{"the image changes", "", "spec: {image: {repository: mirror/etcd}}", "", ""},
+	{"the volume grows", "", "spec: {storage: {size: 16Gi}}", "", ""},
+	{"the volume shrinks, which the operator reports", "spec: {storage: {size: 16Gi}}", "spec: {storage: {size: 8Gi}}", "", ""},
+	{"the deletion policy changes", "", "spec: {storage: {deletionPolicy: Delete}}", "", ""},
+	{"etcd's settings change", "", "spec: {etcd: {quotaBackendBytes: 1Gi}}", "", ""},
+	{"the Pod changes", "", "spec: {pod: {nodeSelector: {pool: etcd}}}", "", ""},
+	{"the cluster is paused", "", "spec: {paused: true, mode: DryRun}", "", ""},
+}

@@ -1,0 +1,94 @@
+package admission
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+// operatorLabels are those of the standard labels that the operator sets on each Pod and selects by.
+var operatorLabels = []string{v1alpha1.LabelName, v1alpha1.LabelInstance, v1alpha1.LabelManagedBy, v1alpha1.LabelComponent}
+
+func validatePod(pod *v1alpha1.PodSpec, at *field.Path) field.ErrorList {
+	if pod == nil {
+		return nil
+	}
+	errs := validatePodLabels(pod.Labels, at.Child("labels"))
+	errs = append(errs, validateAnnotations(pod.Annotations, at.Child("annotations"))...)
+	errs = append(errs, validateResources(pod.Resources, at.Child("resources"))...)
+	errs = append(errs, validateLabels(pod.NodeSelector, at.Child("nodeSelector"))...)
+	errs = append(errs, validateTolerations(pod.Tolerations, at.Child("tolerations"))...)
+	errs = append(errs, validateAffinity(pod.Affinity, at.Child("affinity"))...)
+	errs = append(errs, validateSpread(pod.TopologySpreadConstraints, at.Child("topologySpreadConstraints"))...)
+	if class := pod.PriorityClassName; class != "" && len(validation.IsDNS1123Subdomain(class)) > 0 {
+		errs = append(errs, invalid(at.Child("priorityClassName"), class, `it must be the name of a PriorityClass: lower-case letters, digits, "-" and "."`)...)
+	}
+	if grace := pod.TerminationGracePeriodSeconds; grace != nil && (*grace < 30 || *grace > 3600) {
+		errs = append(errs, invalid(at.Child("terminationGracePeriodSeconds"), *grace, "it must be from 30 to 3600")...)
+	}
+	return errs
+}
+
+func validatePodLabels(labels map[string]string, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if hasOperatorPrefix(key) || slices.Contains(operatorLabels, key) {
+			errs = append(errs, field.Invalid(at, key, "spec.pod.labels must not contain labels that the operator sets: the prefix "+
+				"etcdsteward.dev/, and app.kubernetes.io/name, instance, managed-by and component"))
+		}
+	}
+	return append(errs, validateLabels(labels, at)...)
+}
+
+// validateLabels refuses what Kubernetes would refuse when the Pod is made.
+func validateLabels(labels map[string]string, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		for _, why := range validation.IsQualifiedName(key) {
+			errs = append(errs, field.Invalid(at, key, fmt.Sprintf("%s has the key %q: %s", at, key, why)))
+		}
+		value := labels[key]
+		if len(value) > validation.LabelValueMaxLength {
+			errs = append(errs, field.Invalid(at, value, at.String()+" must have values of at most 63 characters"))
+			continue
+		}
+		for _, why := range validation.IsValidLabelValue(value) {
+			errs = append(errs, field.Invalid(at.Key(key), value, fmt.Sprintf("%s has the value %q: %s", at.Key(key), value, why)))
+		}
+	}
+	return errs
+}
+
+func validateResources(resources *corev1.ResourceRequirements, at *field.Path) field.ErrorList {
+	if resources == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	if len(resources.Claims) > 0 {
+		errs = append(errs, field.Forbidden(at.Child("claims"), "spec.pod.resources.claims is not supported; use limits and requests"))
+	}
+	for _, list := range []struct {
+		at     *field.Path
+		values corev1.ResourceList
+	}{{at.Child("requests"), resources.Requests}, {at.Child("limits"), resources.Limits}} {
+		for _, name := range slices.Sorted(maps.Keys(list.values)) {
+			if value := list.values[name]; value.Sign() < 0 {
+				errs = append(errs, invalid(list.at.Key(string(name)), value.String(), "it must not be negative")...)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(resources.Limits)) {
+		limit, request := resources.Limits[name], resources.Requests[name]
+		if request.Cmp(limit) > 0 {
+			errs = append(errs, field.Invalid(at.Child("requests").Key(string(name)), request.String(), fmt.Sprintf(
+				"spec.pod.resources.requests.%s is %s; it must be at most the limit, which is %s", name, request.String(), limit.String())))
+		}
+	}
+	return errs
+}

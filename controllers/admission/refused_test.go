@@ -1,0 +1,241 @@
+package admission_test
+
+import "strings"
+
+const (
+	someDigest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+	// unreadable marks a row that the types of the operator cannot hold, so that only the schema can speak of it.
+	unreadable = "-"
+
+	volumeFields = "spec.storage.ephemeral cannot be given together with size, storageClassName or accessMode: " +
+		"those describe a volume, and an ephemeral member has none"
+	operatorLabels = "spec.pod.labels must not contain labels that the operator sets: the prefix etcdsteward.dev/, and " +
+		"app.kubernetes.io/name, instance, managed-by and component"
+	evenSize = "; it must be 1, 3, 5 or 7: an even number of members survives no more failures than one member less, and " +
+		"needs more of them to agree"
+	nameSentence = `; it must be at most 40 characters, lower-case letters, digits and "-", starting with a letter and not ` +
+		`ending in "-": host names of members are made from it`
+	versionSentence = "; it must be a released version of etcd with three numbers, such as 3.6.16"
+	imageSentence   = "; it must be an image name without tag and digest, such as registry.example.com/etcd: the tag is " +
+		"v<version>, digests stand in spec.image.digests"
+)
+
+// refusal is one wrong value: what the schema says of it, and where that differs, what the operator's code says.
+type refusal struct {
+	name, change, field string
+	says                string // empty: the schema cannot see it
+	inCode              string // empty: the same as says
+}
+
+// schemaField is where the schema puts the error: a rule of the whole object has no field, so its sentence names it.
+func (r refusal) schemaField() string {
+	if strings.HasPrefix(r.field, "metadata.") {
+		return "<nil>"
+	}
+	return r.field
+}
+
+func (r refusal) codeSays() string {
+	if r.inCode != "" {
+		return r.inCode
+	}
+	return r.says
+}
+
+var refused = join(refusedNames, refusedStorage, refusedEtcd, refusedPods, refusedServices)
+
+func join(tables ...[]refusal) []refusal {
+	var all []refusal
+	for _, table := range tables {
+		all = append(all, table...)
+	}
+	return all
+}
+
+var refusedNames = []refusal{
+	{"a name of 41 characters", "metadata: {name: a1234567890123456789012345678901234567890}", "metadata.name",
+		`metadata.name is "a1234567890123456789012345678901234567890"` + nameSentence, ""},
+	{"a name that starts with a digit", "metadata: {name: 3etcd}", "metadata.name", `metadata.name is "3etcd"` + nameSentence, ""},
+	{"a name with a dot", "metadata: {name: etcd.prod}", "metadata.name", `metadata.name is "etcd.prod"` + nameSentence, ""},
+	{"a size of 2", "spec: {size: 2}", "spec.size", "spec.size is 2" + evenSize, ""},
+	{"a size of 0", "spec: {size: 0}", "spec.size", "spec.size is 0" + evenSize, ""},
+	{"a size of 8", "spec: {size: 8}", "spec.size", "spec.size is 8" + evenSize, ""},
+	{"a size of 9", "spec: {size: 9}", "spec.size", "spec.size is 9; it must be 1, 3, 5 or 7", ""},
+	{"a negative size", "spec: {size: -3}", "spec.size", "spec.size is -3; it must be 1, 3, 5 or 7", ""},
+	{"a size that is no number", "spec: {size: three}", "spec.size", "must be of type integer", unreadable},
+	{"no size", "spec: {size: null}", "spec.size", "Required value", "spec.size is 0" + evenSize},
+	{"a version in words", "spec: {version: latest}", "spec.version", `spec.version is "latest"` + versionSentence, ""},
+	{"a version of two numbers", `spec: {version: "3.6"}`, "spec.version", `spec.version is "3.6"` + versionSentence, ""},
+	{"a version before its release", `spec: {version: "3.7.0-rc.1"}`, "spec.version", `spec.version is "3.7.0-rc.1"` + versionSentence, ""},
+	{"a version with a leading zero", `spec: {version: "3.06.1"}`, "spec.version", `spec.version is "3.06.1"` + versionSentence, ""},
+	{"an empty version", `spec: {version: ""}`, "spec.version", `spec.version is ""` + versionSentence, ""},
+	{"a version that loses data", `spec: {version: "3.5.13"}`, "spec.version", "",
+		"etcd 3.5.13 is refused: its revision can go back after a crash during compaction (fixed in 3.5.14). Use 3.5.35"},
+	{"a version of a minor that nobody knows", `spec: {version: "3.9.0"}`, "spec.version", "",
+		"etcd 3.9.0 is of a minor this operator does not know; it knows 3.5, 3.6, 3.7. Use 3.7.3"},
+	{"an image with a tag", "spec: {image: {repository: 'registry.example.com:5000/etcd:v3.6.16'}}", "spec.image.repository",
+		`spec.image.repository is "registry.example.com:5000/etcd:v3.6.16"` + imageSentence, ""},
+	{"an image with a tag and no registry", "spec: {image: {repository: 'etcd:3'}}", "spec.image.repository",
+		`spec.image.repository is "etcd:3"` + imageSentence, ""},
+	{"an image with a digest", "spec: {image: {repository: 'registry.example.com/etcd@" + someDigest + "'}}", "spec.image.repository",
+		`spec.image.repository is "registry.example.com/etcd@` + someDigest + `"` + imageSentence, ""},
+	{"a digest that is too short", `spec: {image: {digests: {"3.6.16": "sha256:0123"}}}`, "spec.image.digests[3.6.16]",
+		`a value of spec.image.digests is "sha256:0123"; it must be of the form sha256:<64 hex digits>`, ""},
+	{"a digest of no version", `spec: {image: {digests: {latest: "` + someDigest + `"}}}`, "spec.image.digests",
+		"spec.image.digests must have versions without a leading v as keys, such as 3.6.16", ""},
+	{"a pull policy that does not exist", "spec: {image: {pullPolicy: Sometimes}}", "spec.image.pullPolicy",
+		`supported values: "Always", "IfNotPresent", "Never"`, `spec.image.pullPolicy is "Sometimes"; it must be one of Always, IfNotPresent, Never`},
+	{"a pull secret without a name", "spec: {image: {pullSecrets: [{}]}}", "spec.image.pullSecrets",
+		"spec.image.pullSecrets must each name a Secret of this namespace; a name is empty", ""},
+	{"a mode that does not exist", "spec: {mode: Later}", "spec.mode", `supported values: "Enforce", "DryRun"`,
+		`spec.mode is "Later"; it must be one of Enforce, DryRun`},
+	{"a budget policy that does not exist", "spec: {disruption: {podDisruptionBudget: Always}}", "spec.disruption.podDisruptionBudget",
+		`supported values: "Auto", "None"`, `spec.disruption.podDisruptionBudget is "Always"; it must be one of Auto, None`},
+	{"a TLS mode that does not exist", "spec: {tls: {mode: Optional}}", "spec.tls.mode", `supported values: "Managed", "Disabled"`,
+		`spec.tls.mode is "Optional"; it must be one of Managed, Disabled`},
+}
+
+var refusedStorage = []refusal{
+	{"a volume too small for the default quota", "spec: {storage: {size: 4Gi}}", "spec.storage.size", "spec.storage.size is 4Gi; it must " +
+		"be at least twice spec.etcd.quotaBackendBytes, which is 2Gi (the default), and 1Gi more, so that defragmentation and snapshots have room", ""},
+	{"a quota too large for the default volume", "spec: {etcd: {quotaBackendBytes: 4Gi}}", "spec.storage.size", "spec.storage.size is 8Gi " +
+		"(the default); it must be at least twice spec.etcd.quotaBackendBytes, which is 4Gi, and 1Gi more, so that defragmentation and snapshots have room", ""},
+	{"a quota too large for the volume by a byte", "spec: {storage: {size: 3Gi}, etcd: {quotaBackendBytes: 1073741825}}", "spec.storage.size",
+		"spec.storage.size is 3Gi; it must be at least twice spec.etcd.quotaBackendBytes, which is 1073741825, and 1Gi more", ""},
+	{"a negative volume", "spec: {storage: {size: -8Gi}}", "spec.storage.size", "spec.storage.size is -8Gi; it must be at least twice", ""},
+	{"a volume whose size is no quantity", "spec: {storage: {size: large}}", "spec.storage.size", "should match", unreadable},
+	{"a storage class that cannot be a name", "spec: {storage: {storageClassName: Fast_SSD}}", "spec.storage.storageClassName",
+		`spec.storage.storageClassName is "Fast_SSD"; it must be the name of a StorageClass: lower-case letters, digits, "-" and "."`, ""},
+	{"an access mode for many nodes", "spec: {storage: {accessMode: ReadWriteMany}}", "spec.storage.accessMode",
+		`supported values: "ReadWriteOnce", "ReadWriteOncePod"`,
+		`spec.storage.accessMode is "ReadWriteMany"; it must be one of ReadWriteOnce, ReadWriteOncePod`},
+	{"a deletion policy that does not exist", "spec: {storage: {deletionPolicy: Recycle}}", "spec.storage.deletionPolicy",
+		`supported values: "Retain", "Delete"`, `spec.storage.deletionPolicy is "Recycle"; it must be one of Retain, Delete`},
+	{"ephemeral data with the size of a volume", "spec: {storage: {ephemeral: {}, size: 8Gi}}", "spec.storage.ephemeral", volumeFields, ""},
+	{"ephemeral data with a storage class", "spec: {storage: {ephemeral: {}, storageClassName: fast}}", "spec.storage.ephemeral", volumeFields, ""},
+	{"ephemeral data with an access mode", "spec: {storage: {ephemeral: {}, accessMode: ReadWriteOnce}}", "spec.storage.ephemeral", volumeFields, ""},
+	{"a medium that does not exist", "spec: {storage: {ephemeral: {medium: HugePages}}}", "spec.storage.ephemeral.medium",
+		`supported values: "", "Memory"`, `spec.storage.ephemeral.medium is "HugePages"; it must be one of Memory`},
+	{"data in memory over the limit", "spec: {storage: {ephemeral: {medium: Memory}}, pod: {resources: {limits: {memory: 4Gi}}}}", "spec.pod.resources",
+		"spec.pod.resources.limits.memory is 4Gi; with spec.storage.ephemeral.medium Memory it must be at least twice " +
+			"spec.etcd.quotaBackendBytes, which is 2Gi (the default), and 1Gi more, because the data counts against it", ""},
+}
+
+var refusedEtcd = []refusal{
+	{"a quota over 8Gi", "spec: {storage: {size: 100Gi}, etcd: {quotaBackendBytes: 9Gi}}", "spec.etcd.quotaBackendBytes",
+		"spec.etcd.quotaBackendBytes is 9Gi; it must be from 16Mi to 8Gi", ""},
+	{"a quota of nothing", "spec: {etcd: {quotaBackendBytes: 0}}", "spec.etcd.quotaBackendBytes",
+		"spec.etcd.quotaBackendBytes is 0; it must be from 16Mi to 8Gi", ""},
+	{"a negative quota", "spec: {etcd: {quotaBackendBytes: -1Gi}}", "spec.etcd.quotaBackendBytes",
+		"spec.etcd.quotaBackendBytes is -1Gi; it must be from 16Mi to 8Gi", ""},
+	{"a quota that is no quantity", "spec: {etcd: {quotaBackendBytes: much}}", "spec.etcd.quotaBackendBytes", "should match", unreadable},
+	{"a compaction mode that does not exist", "spec: {etcd: {autoCompaction: {mode: never}}}", "spec.etcd.autoCompaction.mode",
+		`supported values: "periodic", "revision"`, `spec.etcd.autoCompaction.mode is "never"; it must be one of periodic, revision`},
+	{"an age where revisions are counted", "spec: {etcd: {autoCompaction: {mode: revision, retention: 1h}}}", "spec.etcd.autoCompaction.retention",
+		"spec.etcd.autoCompaction.retention is 1h; it must be a number of revisions when mode is revision, such as 10000", ""},
+	{"no number where revisions are counted", "spec: {etcd: {autoCompaction: {mode: revision}}}", "spec.etcd.autoCompaction.retention",
+		"spec.etcd.autoCompaction.retention is absent; it must be a number of revisions when mode is revision, such as 10000", ""},
+	{"a bare number as an age, which etcd takes for hours", `spec: {etcd: {autoCompaction: {retention: "1000"}}}`, "spec.etcd.autoCompaction.retention",
+		"spec.etcd.autoCompaction.retention is 1000; it must be an age when mode is periodic, such as 1h or 30m, or 0 for no compaction", ""},
+	{"an age in days", `spec: {etcd: {autoCompaction: {mode: periodic, retention: "1d"}}}`, "spec.etcd.autoCompaction.retention",
+		"spec.etcd.autoCompaction.retention is 1d; it must be an age when mode is periodic, such as 1h or 30m, or 0 for no compaction", ""},
+	{"a snapshot count of 0", "spec: {etcd: {snapshotCount: 0}}", "spec.etcd.snapshotCount", "should be greater than or equal to 1",
+		"spec.etcd.snapshotCount is 0; it must be from 1 to 10000000"},
+	{"a heartbeat that is no time", "spec: {etcd: {heartbeatInterval: often}}", "spec.etcd.heartbeatInterval",
+		`spec.etcd.heartbeatInterval is "often"; it must be a time in whole milliseconds from 10ms to 5s, such as 100ms`, unreadable},
+	{"a heartbeat that is too short", "spec: {etcd: {heartbeatInterval: 5ms}}", "spec.etcd.heartbeatInterval",
+		`spec.etcd.heartbeatInterval is "5ms"; it must be a time in whole milliseconds from 10ms to 5s, such as 100ms`, ""},
+	{"a heartbeat of half a millisecond more", "spec: {etcd: {heartbeatInterval: 100.5ms}}", "spec.etcd.heartbeatInterval",
+		`spec.etcd.heartbeatInterval is "100.5ms"; it must be a time in whole milliseconds from 10ms to 5s, such as 100ms`, ""},
+	{"an election timeout over etcd's 50s", "spec: {etcd: {electionTimeout: 51s}}", "spec.etcd.electionTimeout",
+		`spec.etcd.electionTimeout is "51s"; it must be a time in whole milliseconds from 50ms to 50s, such as 1s`, ""},
+	{"an election timeout of less than five heartbeats", "spec: {etcd: {heartbeatInterval: 300ms, electionTimeout: 1s}}", "spec.etcd.electionTimeout",
+		"spec.etcd.electionTimeout is 1s; it must be at least five times spec.etcd.heartbeatInterval, which is 300ms", ""},
+	{"a heartbeat too long for the default election timeout", "spec: {etcd: {heartbeatInterval: 300ms}}", "spec.etcd.electionTimeout",
+		"spec.etcd.electionTimeout is 1s (the default); it must be at least five times spec.etcd.heartbeatInterval, which is 300ms", ""},
+	{"an election timeout too short for the default heartbeat", "spec: {etcd: {electionTimeout: 400ms}}", "spec.etcd.electionTimeout",
+		"spec.etcd.electionTimeout is 400ms; it must be at least five times spec.etcd.heartbeatInterval, which is 100ms (the default)", ""},
+	{"an extra flag with dashes", `spec: {etcd: {extraArgs: {"--max-txn-ops": "256"}}}`, "spec.etcd.extraArgs",
+		"spec.etcd.extraArgs must have names of etcd flags without the leading dashes as keys, such as max-txn-ops", unreadable},
+	{"an extra flag that the operator sets", `spec: {etcd: {extraArgs: {data-dir: /tmp}}}`, "spec.etcd.extraArgs",
+		"spec.etcd.extraArgs must not contain data-dir: the operator sets it, or never lets it be set", unreadable},
+	{"an extra flag of a family that the operator sets", `spec: {etcd: {extraArgs: {initial-cluster-token: x}}}`, "spec.etcd.extraArgs",
+		"spec.etcd.extraArgs must not contain initial-cluster-token: the operator sets it, or never lets it be set", unreadable},
+	{"an extra flag that has a field", `spec: {etcd: {extraArgs: {snapshot-count: "5"}}}`, "spec.etcd.extraArgs",
+		"spec.etcd.extraArgs must not contain snapshot-count", unreadable},
+	{"an extra flag that makes a new cluster", `spec: {etcd: {extraArgs: {force-new-cluster: "true"}}}`, "spec.etcd.extraArgs",
+		"spec.etcd.extraArgs must not contain force-new-cluster", unreadable},
+	{"an extra flag of two lines", `spec: {etcd: {extraArgs: {max-txn-ops: "1\n2"}}}`, "spec.etcd.extraArgs[max-txn-ops]",
+		"spec.etcd.extraArgs must have values of one line", `spec.etcd.extraArgs: extra flag "max-txn-ops": its value must be one line`},
+	{"an extra flag that the version does not know", `spec: {etcd: {extraArgs: {max-txn-opps: "256"}}}`, "spec.etcd.extraArgs[max-txn-opps]", "",
+		`spec.etcd.extraArgs: extra flag "max-txn-opps": etcd 3.6 does not know it and would not start; remove it`},
+	{"an extra flag of an older version", `spec: {version: "3.7.3", etcd: {extraArgs: {experimental-watch-progress-notify-interval: 10s}}}`,
+		"spec.etcd.extraArgs[experimental-watch-progress-notify-interval]", "",
+		`spec.etcd.extraArgs: extra flag "experimental-watch-progress-notify-interval": etcd 3.7 does not know it and would not start; remove it`},
+}
+
+var refusedPods = []refusal{
+	{"a label of the operator", "spec: {pod: {labels: {etcdsteward.dev/role: voter}}}", "spec.pod.labels", operatorLabels, ""},
+	{"a label of a subdomain of the operator's", "spec: {pod: {labels: {x.etcdsteward.dev/role: voter}}}", "spec.pod.labels", operatorLabels, ""},
+	{"a standard label that the operator sets", "spec: {pod: {labels: {app.kubernetes.io/instance: other}}}", "spec.pod.labels", operatorLabels, ""},
+	{"a label value that is too long", "spec: {pod: {labels: {team: a123456789012345678901234567890123456789012345678901234567890123}}}", "spec.pod.labels",
+		"spec.pod.labels must have values of at most 63 characters", ""},
+	{"a label value with a space", "spec: {pod: {labels: {team: 'storage team'}}}", "spec.pod.labels[team]", "",
+		`spec.pod.labels[team] has the value "storage team": a valid label must be`},
+	{"a label key with a space", "spec: {pod: {labels: {'my team': storage}}}", "spec.pod.labels", "",
+		`spec.pod.labels has the key "my team": name part must consist of`},
+	{"an annotation of the operator", "spec: {pod: {annotations: {etcdsteward.dev/record: '{}'}}}", "spec.pod.annotations",
+		"spec.pod.annotations must not contain the prefix etcdsteward.dev/: the operator sets those", ""},
+	{"a node selector value that is too long", "spec: {pod: {nodeSelector: {pool: a123456789012345678901234567890123456789012345678901234567890123}}}",
+		"spec.pod.nodeSelector", "spec.pod.nodeSelector must have values of at most 63 characters", ""},
+	{"a claim of a device", "spec: {pod: {resources: {claims: [{name: gpu}]}}}", "spec.pod.resources.claims",
+		"spec.pod.resources.claims is not supported; use limits and requests", ""},
+	{"a request above its limit", "spec: {pod: {resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}}}", "spec.pod.resources.requests[memory]", "",
+		"spec.pod.resources.requests.memory is 2Gi; it must be at most the limit, which is 1Gi"},
+	{"a negative request", "spec: {pod: {resources: {requests: {cpu: -1}}}}", "spec.pod.resources.requests[cpu]", "",
+		`spec.pod.resources.requests[cpu] is "-1"; it must not be negative`},
+	{"a priority class that cannot be a name", "spec: {pod: {priorityClassName: Very High}}", "spec.pod.priorityClassName",
+		`spec.pod.priorityClassName is "Very High"; it must be the name of a PriorityClass: lower-case letters, digits, "-" and "."`, ""},
+	{"a grace period of no time", "spec: {pod: {terminationGracePeriodSeconds: 0}}", "spec.pod.terminationGracePeriodSeconds",
+		"should be greater than or equal to 30", "spec.pod.terminationGracePeriodSeconds is 0; it must be from 30 to 3600"},
+	{"a toleration of all taints that does not say so", "spec: {pod: {tolerations: [{effect: NoSchedule}]}}", "spec.pod.tolerations[0].operator", "",
+		"it must be Exists when there is no key"},
+	{"a toleration with a value for any value", "spec: {pod: {tolerations: [{key: a, operator: Exists, value: b}]}}", "spec.pod.tolerations[0].value", "",
+		`spec.pod.tolerations[0].value is "b"; there must be none when operator is Exists`},
+	{"a toleration of an effect that does not exist", "spec: {pod: {tolerations: [{key: a, operator: Exists, effect: Evict}]}}", "spec.pod.tolerations[0].effect", "",
+		`spec.pod.tolerations[0].effect is "Evict"; it must be one of NoSchedule, PreferNoSchedule, NoExecute`},
+	{"a toleration for a time of an effect without time", "spec: {pod: {tolerations: [{key: a, operator: Exists, effect: NoSchedule, tolerationSeconds: 5}]}}",
+		"spec.pod.tolerations[0].tolerationSeconds", "", "spec.pod.tolerations[0].tolerationSeconds is 5; it needs effect NoExecute"},
+	{"a node affinity with an unknown operator", "spec: {pod: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
+		"{nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: Is, values: [a]}]}]}}}}}",
+		"spec.pod.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].operator", "",
+		"it must be one of In, NotIn, Exists, DoesNotExist, Gt, Lt"},
+	{"a node affinity that lists no value", "spec: {pod: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
+		"{nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In}]}]}}}}}",
+		"spec.pod.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values", "",
+		"must have at least one value when operator is In"},
+	{"a preference with no weight", "spec: {pod: {affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: " +
+		"[{weight: 0, podAffinityTerm: {topologyKey: zone}}]}}}}",
+		"spec.pod.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight", "", "is 0; it must be from 1 to 100"},
+	{"an anti-affinity over no topology", "spec: {pod: {affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: ''}]}}}}",
+		"spec.pod.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey", "", "it must be the key of a label"},
+	{"a spread with a skew of 0", "spec: {pod: {topologySpreadConstraints: [{maxSkew: 0, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]}}",
+		"spec.pod.topologySpreadConstraints[0].maxSkew", "", "spec.pod.topologySpreadConstraints[0].maxSkew is 0; it must be at least 1"},
+	{"a spread that does something unknown", "spec: {pod: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: Panic}]}}",
+		"spec.pod.topologySpreadConstraints[0].whenUnsatisfiable", "", `is "Panic"; it must be one of DoNotSchedule, ScheduleAnyway`},
+	{"a spread with a selector that cannot be read", "spec: {pod: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, " +
+		"whenUnsatisfiable: DoNotSchedule, labelSelector: {matchExpressions: [{key: a, operator: Is}]}}]}}",
+		"spec.pod.topologySpreadConstraints[0].labelSelector.matchExpressions[0].operator", "", "not a valid selector operator"},
+}
+
+var refusedServices = []refusal{
+	{"a type of Service that has no members", "spec: {service: {type: ExternalName}}", "spec.service.type",
+		`supported values: "ClusterIP", "NodePort", "LoadBalancer"`, `spec.service.type is "ExternalName"; it must be one of ClusterIP, NodePort, LoadBalancer`},
+	{"a load balancer's class without a load balancer", "spec: {service: {loadBalancerClass: example.com/internal}}", "spec.service.loadBalancerClass",
+		`spec.service.loadBalancerClass is "example.com/internal" while spec.service.type is ClusterIP; it needs type LoadBalancer`, ""},
+	{"a load balancer's class that cannot be a name", "spec: {service: {type: LoadBalancer, loadBalancerClass: 'a b'}}", "spec.service.loadBalancerClass",
+		`spec.service.loadBalancerClass is "a b"; it must be a name with an optional domain before it, such as example.com/internal`, ""},
+	{"an annotation of the operator on the Service", "spec: {service: {annotations: {etcdsteward.dev/birth: '{}'}}}", "spec.service.annotations",
+		"spec.service.annotations must not contain the prefix etcdsteward.dev/: the operator sets those", ""},
+}

@@ -1,0 +1,66 @@
+package admission
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+func validateService(service *v1alpha1.ServiceSpec, at *field.Path) field.ErrorList {
+	if service == nil {
+		return nil
+	}
+	errs := oneOf(at.Child("type"), service.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer)
+	errs = append(errs, validateAnnotations(service.Annotations, at.Child("annotations"))...)
+	class := service.LoadBalancerClass
+	if class == nil {
+		return errs
+	}
+	if len(validation.IsQualifiedName(*class)) > 0 {
+		errs = append(errs, invalid(at.Child("loadBalancerClass"), *class, "it must be a name with an optional domain before it, such as example.com/internal")...)
+	}
+	if service.Type != corev1.ServiceTypeLoadBalancer {
+		errs = append(errs, field.Invalid(at.Child("loadBalancerClass"), *class, fmt.Sprintf(
+			`spec.service.loadBalancerClass is %q while spec.service.type is %s; it needs type LoadBalancer`,
+			*class, cmp.Or(service.Type, corev1.ServiceTypeClusterIP))))
+	}
+	return errs
+}
+
+// validateModes looks at the fields that hold one word.
+func validateModes(spec *v1alpha1.EtcdClusterSpec, at *field.Path) field.ErrorList {
+	errs := oneOf(at.Child("mode"), spec.Mode, v1alpha1.ModeEnforce, v1alpha1.ModeDryRun)
+	if spec.TLS != nil {
+		errs = append(errs, oneOf(at.Child("tls", "mode"), spec.TLS.Mode, v1alpha1.TLSManaged, v1alpha1.TLSDisabled)...)
+	}
+	if spec.Disruption != nil {
+		errs = append(errs, oneOf(at.Child("disruption", "podDisruptionBudget"), spec.Disruption.PodDisruptionBudget, v1alpha1.BudgetAuto, v1alpha1.BudgetNone)...)
+	}
+	return errs
+}
+
+// validateAnnotations refuses what Kubernetes would refuse on the object that is made, and the operator's own prefix.
+func validateAnnotations(annotations map[string]string, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		if hasOperatorPrefix(key) {
+			errs = append(errs, field.Invalid(at, key, at.String()+" must not contain the prefix etcdsteward.dev/: the operator sets those"))
+		}
+		for _, why := range validation.IsQualifiedName(strings.ToLower(key)) {
+			errs = append(errs, field.Invalid(at, key, fmt.Sprintf("%s has the key %q: %s", at, key, why)))
+		}
+	}
+	return errs
+}
+
+func hasOperatorPrefix(key string) bool {
+	return strings.HasPrefix(key, v1alpha1.Group+"/") || strings.Contains(key, "."+v1alpha1.Group+"/")
+}
