@@ -1,6 +1,8 @@
 package etcdutil
 
-import "strings"
+import (
+	"strings"
+)
 
 // ExitReason says why an etcd process stopped, as far as its last words tell. The set is closed.
 type ExitReason string
@@ -8,75 +10,102 @@ type ExitReason string
 const (
 	// ExitUnknown: nothing in the message is recognised. It never justifies giving data up.
 	ExitUnknown ExitReason = "Unknown"
-	// ExitDataEmpty: a sealed member found no data in its directory.
+	// ExitDataEmpty: no data in the directory, and no other peer answered. Under sealed flags there is no other peer to
+	// ask, so it says that the directory is empty. Under the flags of a joining learner the same words say only that no
+	// peer answered: which of the two it is, the caller knows from the flags.
 	ExitDataEmpty ExitReason = "DataEmpty"
-	// ExitDataForeign: the directory holds the data of another cluster.
-	ExitDataForeign ExitReason = "DataForeign"
 	// ExitDataCorrupt: the WAL, a snapshot or the database cannot be read, or differs from what the peers have.
 	ExitDataCorrupt ExitReason = "DataCorrupt"
-	// ExitRemoved: the member was removed from the cluster.
+	// ExitRemoved: the member was removed from the cluster. Often it ends without a word of it, with code 0 or 1:
+	// the member list is the authority, and this only a hint.
 	ExitRemoved ExitReason = "Removed"
-	// ExitAlreadyBootstrapped: an empty directory with --initial-cluster-state=new, while a peer says this member has started before.
+	// ExitAlreadyBootstrapped: no data, state new, and a peer says that this member has started before.
 	ExitAlreadyBootstrapped ExitReason = "AlreadyBootstrapped"
-	// ExitStaleFlags: --initial-cluster does not match the member list any more.
+	// ExitStaleFlags: --initial-cluster does not match the members, or does not name this one.
 	ExitStaleFlags ExitReason = "StaleFlags"
-	// ExitPeersUnreachable: a joining member could not ask any other peer about the cluster.
-	ExitPeersUnreachable ExitReason = "PeersUnreachable"
-	// ExitBadFlag: a flag, a gate or an environment variable is not understood.
+	// ExitBadFlag: a flag, a gate or an environment variable is not understood, or contradicts another.
 	ExitBadFlag ExitReason = "BadFlag"
-	// ExitVersionTooLow: the binary is older than the data or the cluster allows.
+	// ExitVersionTooLow: the binary is older than the data or the cluster allow.
 	ExitVersionTooLow ExitReason = "VersionTooLow"
-	// ExitVersionSkipped: a 3.7 met log entries that only older minors can decode.
+	// ExitVersionSkipped: a 3.7 met log entries that only older minors can decode. The data is whole: an older binary
+	// starts on it.
 	ExitVersionSkipped ExitReason = "VersionSkipped"
 	// ExitDiskFull: no space left on the volume.
 	ExitDiskFull ExitReason = "DiskFull"
-	// ExitPermission: the data directory cannot be read or written by the process.
+	// ExitPermission: the data directory may not be read or written.
 	ExitPermission ExitReason = "Permission"
-	// ExitTLS: a certificate, key or CA file is missing or not usable.
+	// ExitTLS: a certificate, a key or an authority's certificate is missing or cannot be used.
 	ExitTLS ExitReason = "TLS"
 	// ExitAddress: a listener could not be opened.
 	ExitAddress ExitReason = "Address"
-	// ExitRaftPanic: raft was asked to go on from a log that the disk does not hold: the member was started under its ID on an empty or older disk.
+	// ExitRaftPanic: raft was to go on from entries that this disk does not hold: the member was started under its ID on
+	// an emptied or an older directory.
 	ExitRaftPanic ExitReason = "RaftPanic"
 )
 
+// ExitReasons lists all of them.
+func ExitReasons() []ExitReason {
+	return []ExitReason{
+		ExitUnknown, ExitDataEmpty, ExitDataCorrupt, ExitRemoved, ExitAlreadyBootstrapped, ExitStaleFlags, ExitBadFlag,
+		ExitVersionTooLow, ExitVersionSkipped, ExitDiskFull, ExitPermission, ExitTLS, ExitAddress, ExitRaftPanic,
+	}
+}
+
+// CuredByReplacement says whether a fresh member in the place of the stopped one would live, by the stopped one's own
+// word: its data is gone, cannot be read, or is behind what it promised. Everything else is reported, and never answered
+// by giving data up.
+func (r ExitReason) CuredByReplacement() bool {
+	switch r {
+	case ExitDataEmpty, ExitDataCorrupt, ExitRaftPanic:
+		return true
+	case ExitUnknown, ExitRemoved, ExitAlreadyBootstrapped, ExitStaleFlags, ExitBadFlag, ExitVersionTooLow, ExitVersionSkipped,
+		ExitDiskFull, ExitPermission, ExitTLS, ExitAddress:
+	}
+	return false
+}
+
 // Classify reads the end of what etcd printed, as the kubelet's FallbackToLogsOnError puts it into a termination
-// message (at most 2048 bytes or 80 lines, JSON or console), and the exit code. The code alone decides nothing: a removed
-// member exits 0 or 1 at random.
-func Classify(_ int, message string) ExitReason {
+// message: at most 80 lines and 2048 bytes, JSON or console, cut anywhere. A code above 128 means that a signal ended
+// the process; what it printed before is then no last word.
+func Classify(exitCode int, message string) ExitReason {
+	if exitCode > 128 {
+		return ExitUnknown
+	}
+	if strings.Contains(message, removedSentence) {
+		return ExitRemoved
+	}
+	last := lastWords(message)
 	for _, s := range exitSentences {
-		if strings.Contains(message, s.contains) {
+		if strings.Contains(last, s.contains) {
 			return s.reason
 		}
 	}
 	return ExitUnknown
 }
 
-// CuredByReplacement says whether a fresh member in the place of the stopped one would live, by the stopped one's own
-// word: its data is empty, foreign or not readable. Everything else is reported and never answered by giving data up.
-func (r ExitReason) CuredByReplacement() bool {
-	switch r {
-	case ExitDataEmpty, ExitDataForeign, ExitDataCorrupt, ExitRaftPanic:
-		return true
+// lastWords cuts ordinary log lines from the front, so that a warning of a healthy time is not taken for the cause: it
+// begins with the line by which etcd says that it ends. Where that line itself was cut off, as in front of a long
+// stack, everything is kept.
+func lastWords(message string) string {
+	lines := strings.SplitAfter(message, "\n")
+	for i, line := range lines {
+		switch {
+		case strings.HasPrefix(line, "panic: ") && i > 0:
+			return strings.Join(lines[i-1:], "") // the line before it says the same with the error
+		case isFatal(line):
+			return strings.Join(lines[i:], "")
+		}
+	}
+	return message
+}
+
+// isFatal says that a line of the log is etcd's last but for stacks. Flags that contradict each other are a mere warning
+// to etcd (etcd-io/etcd:server/etcdmain/etcd.go).
+func isFatal(line string) bool {
+	for _, mark := range []string{`"level":"fatal"`, `"level":"panic"`, "\tfatal\t", "\tpanic\t", "failed to verify flags"} {
+		if strings.Contains(line, mark) {
+			return true
+		}
 	}
 	return false
-}
-
-// exitSentence ties a reason to the words of etcd that it is recognised by. Order matters: the first that is found wins.
-type exitSentence struct {
-	contains string
-	reason   ExitReason
-}
-
-var exitSentences = []exitSentence{
-	{"the member has been permanently removed from the cluster", ExitRemoved},
-	{"cannot fetch cluster info from peer urls", ExitDataEmpty},
-	{"could not retrieve cluster information from the given URLs", ExitDataEmpty},
-	{"has already been bootstrapped", ExitAlreadyBootstrapped},
-	{"member count is unequal", ExitStaleFlags},
-	{"couldn't find local name", ExitStaleFlags},
-	{"tocommit", ExitRaftPanic},
-	{"no space left on device", ExitDiskFull},
-	{"permission denied", ExitPermission},
-	{"flag provided but not defined", ExitBadFlag},
 }

@@ -24,6 +24,7 @@ var (
 	ErrNotEnoughStarted    error = rpctypes.ErrMemberNotEnoughStarted // membership: too few voters ever started
 	ErrNotLeader           error = rpctypes.ErrNotLeader              // MoveLeader: ask the leader
 	ErrBadLeaderTransferee error = rpctypes.ErrBadLeaderTransferee    // MoveLeader: not a voter, or unknown
+	ErrFutureRevision      error = rpctypes.ErrFutureRev              // HashKV: the member is not there yet
 	ErrNoLeader            error = rpctypes.ErrNoLeader
 	ErrLearnerRefuses      error = rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner) // a learner answers Status and little else
 )
@@ -43,6 +44,11 @@ func IsRetryLater(err error) bool {
 	}
 	// A proposal is dropped while leadership is being handed over; its code is Unknown (etcd-io/raft ErrProposalDropped).
 	return IsUnreachable(err) || err != nil && strings.Contains(err.Error(), "raft proposal dropped")
+}
+
+// IsAlreadyAdded says that AddLearner found the URL in the list: look again, it may be our own add that timed out.
+func IsAlreadyAdded(err error) bool {
+	return errors.Is(err, ErrPeerURLExist) || errors.Is(err, ErrMemberExist)
 }
 
 // IsAuth says that etcd knows us and does not let us, or does not know us.

@@ -28,7 +28,7 @@ func (p *Process) boot() *Exit {
 	case p.flags.InitialClusterState == etcdutil.StateExisting:
 		return p.bootExisting(listed)
 	}
-	return &Exit{2, fmt.Sprintf("invalid value %q for flag -initial-cluster-state", p.flags.InitialClusterState)}
+	return &Exit{2, fmt.Sprintf("invalid value %q for flag -initial-cluster-state: invalid value", p.flags.InitialClusterState)}
 }
 
 // bootWithData ends a process that any peer knows to be removed: each answers it 410.

@@ -50,6 +50,16 @@ func (c *conn) MemberList(ctx context.Context) (client.MemberList, error) {
 	})
 }
 
+// MemberListSerializable needs no quorum. A learner refuses it all the same (…/v3rpc/util.go isRPCSupportedForLearner).
+func (c *conn) MemberListSerializable(ctx context.Context) (client.MemberList, error) {
+	return answer(ctx, c, "MemberListSerializable", func(p *Process) (client.MemberList, error) {
+		if p.learner() {
+			return client.MemberList{}, client.ErrLearnerRefuses
+		}
+		return client.MemberList{ClusterID: p.cluster, Members: p.state().members}, nil
+	})
+}
+
 func (c *conn) ReadLinearizable(ctx context.Context) error {
 	return do(ctx, c, "ReadLinearizable", c.network.readable)
 }
@@ -260,6 +270,7 @@ func (n *Network) commit(p *Process, e entry) error {
 		return errTimeout()
 	}
 	n.append(g, e)
+	n.replicate(p.cluster) // while the leader still leads: the entry may be its own removal
 	n.settle()
 	return nil
 }

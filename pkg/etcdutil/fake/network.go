@@ -82,6 +82,9 @@ func (p *Process) Put() error {
 	if err := p.network.reachable(p); err != nil {
 		return err
 	}
+	if err := p.network.readable(p); err != nil {
+		return err
+	}
 	return p.network.commit(p, entry{kind: entryPut})
 }
 

@@ -1,0 +1,200 @@
+package contract
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// crash is one way in which a real etcd ends, and what its last words must be understood as.
+type crash struct {
+	name   string
+	reason etcdutil.ExitReason
+	// cause brings the end of member a, b or c about, and names it. An empty name: this version does not end so.
+	cause func(p *play, w *realWorld) string
+}
+
+var crashes = slices.Concat(identityCrashes, dataCrashes, flagCrashes, versionCrashes)
+
+var identityCrashes = []crash{
+	{"sealed over an empty directory, alone", etcdutil.ExitDataEmpty, func(p *play, _ *realWorld) string {
+		p.start(sealed("a"))
+		return "a"
+	}},
+	{"sealed over an empty directory, with two peers up", etcdutil.ExitDataEmpty, func(p *play, _ *realWorld) string {
+		p.birth("a", "b", "c")
+		p.stop("c")
+		p.wipe("c")
+		p.start(sealed("c"))
+		return "c"
+	}},
+	{"joining while no peer answers", etcdutil.ExitDataEmpty, func(p *play, _ *realWorld) string {
+		p.start(joining("b", "a", "b"))
+		return "b"
+	}},
+	{"removed while it runs", etcdutil.ExitRemoved, func(p *play, _ *realWorld) string {
+		p.birth("a", "b", "c")
+		gone := p.followers("a", "b", "c")[0]
+		p.accepted(p.removing(p.leader("a", "b", "c"), p.id(gone)))
+		return gone
+	}},
+	{"removed while it leads", etcdutil.ExitRemoved, func(p *play, _ *realWorld) string {
+		p.birth("a", "b", "c")
+		leader := p.leader("a", "b", "c")
+		p.accepted(p.removing(p.followers("a", "b", "c")[0], p.id(leader)))
+		return leader
+	}},
+	{"removed, and started again with its data", etcdutil.ExitRemoved, func(p *play, _ *realWorld) string {
+		p.birth("a", "b", "c")
+		gone := p.followers("a", "b", "c")[0]
+		id := p.id(gone)
+		p.stop(gone)
+		leader, _ := p.others(gone)
+		p.accepted(p.removing(leader, id))
+		p.start(sealed(gone))
+		return gone
+	}},
+	{"new over an empty directory, while a peer knows it", etcdutil.ExitAlreadyBootstrapped, func(p *play, _ *realWorld) string {
+		p.birth("a", "b", "c")
+		p.stop("c")
+		p.wipe("c")
+		p.start(newborn("c", "a", "b", "c"))
+		return "c"
+	}},
+	{"joining with a list that is too long", etcdutil.ExitStaleFlags, func(p *play, _ *realWorld) string {
+		p.birth("a")
+		p.start(joining("b", "a", "b"))
+		return "b"
+	}},
+	{"joining with the wrong URL in the list", etcdutil.ExitStaleFlags, func(p *play, _ *realWorld) string {
+		p.birth("a")
+		p.add("a", "c")
+		p.start(joining("b", "a", "b"))
+		return "b"
+	}},
+	{"not in its own list", etcdutil.ExitStaleFlags, func(p *play, _ *realWorld) string {
+		p.start(newborn("a", "b"))
+		return "a"
+	}},
+	{"joining over an emptied directory while its leader leads", etcdutil.ExitRaftPanic, func(p *play, _ *realWorld) string {
+		p.birth("a", "b", "c")
+		lost := p.followers("a", "b", "c")[0]
+		p.stop(lost)
+		p.wipe(lost)
+		p.start(joining(lost, "a", "b", "c"))
+		return lost
+	}},
+}
+
+var dataCrashes = []crash{
+	{"a damaged WAL", etcdutil.ExitDataCorrupt, func(p *play, w *realWorld) string {
+		p.grown("a")
+		damage(w, "a/member/wal/*.wal", flip)
+		p.start(sealed("a"))
+		return "a"
+	}},
+	{"a database that is none", etcdutil.ExitDataCorrupt, func(p *play, w *realWorld) string {
+		p.grown("a")
+		damage(w, "a/member/snap/db", func(b []byte) { copy(b, bytes.Repeat([]byte{0xaa}, len(b))) })
+		p.start(sealed("a"))
+		return "a"
+	}},
+	{"a database whose inner pages are damaged", etcdutil.ExitDataCorrupt, func(p *play, w *realWorld) string {
+		p.grown("a")
+		damage(w, "a/member/snap/db", func(b []byte) { copy(b[8192:], bytes.Repeat([]byte{0xaa}, len(b))) })
+		p.start(sealed("a"))
+		return "a"
+	}},
+	{"a truncated database", etcdutil.ExitDataCorrupt, func(p *play, w *realWorld) string {
+		p.grown("a")
+		if err := os.Truncate(filepath.Join(w.root, "a/member/snap/db"), 5000); err != nil {
+			p.Fatal(err)
+		}
+		p.start(sealed("a"))
+		return "a"
+	}},
+	{"a database without its WAL", etcdutil.ExitDataEmpty, func(p *play, _ *realWorld) string {
+		p.grown("a")
+		p.wipe("a/member/wal")
+		p.start(sealed("a"))
+		return "a"
+	}},
+	{"data that differ from those of the peers", etcdutil.ExitDataCorrupt, func(p *play, w *realWorld) string {
+		if w.release == "3.5.35" {
+			return "" // it asks the members of its last raft snapshot; a young cluster has none, and so it asks nobody
+		}
+		w.extra = etcdutil.CorruptionCheckArgs(w.version(), true)
+		p.birth("a", "b", "c")
+		p.accepted(p.writing("a"))
+		p.until("b has it", func() bool { return p.status("b").Revision == 2 })
+		p.stop("b")
+		damage(w, "b/member/snap/db", flip)
+		p.start(sealed("b"))
+		return "b"
+	}},
+	{"a directory of another user", etcdutil.ExitPermission, func(p *play, w *realWorld) string {
+		if os.Getuid() != 0 {
+			return ""
+		}
+		p.grown("a")
+		w.credential = &syscall.Credential{Uid: 65534, Gid: 65534}
+		p.start(sealed("a"))
+		return "a"
+	}},
+	{"a volume that may not be written", etcdutil.ExitPermission, func(p *play, w *realWorld) string {
+		if os.Getuid() != 0 {
+			return ""
+		}
+		for _, dir := range []string{w.root, filepath.Dir(w.root)} {
+			if err := os.Chmod(dir, 0o755); err != nil {
+				p.Fatal(err)
+			}
+		}
+		w.credential = &syscall.Credential{Uid: 65534, Gid: 65534}
+		p.start(newborn("a", "a"))
+		return "a"
+	}},
+}
+
+// grown is a member with data, stopped.
+func (p *play) grown(name string) {
+	p.Helper()
+	p.birth(name)
+	for range 20 {
+		p.accepted(p.writing(name))
+	}
+	p.stop(name)
+}
+
+// damage rewrites the files that match, below the world's root.
+func damage(w *realWorld, pattern string, how func(b []byte)) {
+	w.t.Helper()
+	files, err := filepath.Glob(filepath.Join(w.root, pattern))
+	if err != nil || len(files) == 0 {
+		w.t.Fatalf("nothing to damage at %s: %v", pattern, err)
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		before := bytes.Clone(b)
+		if how(b); bytes.Equal(b, before) {
+			w.t.Fatalf("%s was not damaged", file)
+		}
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// flip changes a byte of each value that was put, so that the file is well-formed and says something else.
+func flip(b []byte) {
+	for at := bytes.Index(b, []byte(realValue)); at >= 0; at = bytes.Index(b, []byte(realValue)) {
+		b[at] ^= 1
+	}
+}

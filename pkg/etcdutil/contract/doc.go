@@ -1,0 +1,4 @@
+// Package contract holds the fake etcd and the table of exit reasons to real etcd. It has tests only: one table of
+// membership scenarios runs against the fake and against the binaries below $ETCD_BINARIES, which are laid out as
+// <version>/{etcd,etcdctl,etcdutl}. Without that variable the real half is skipped, and says so.
+package contract

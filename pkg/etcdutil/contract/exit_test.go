@@ -1,0 +1,63 @@
+package contract
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// recorded is where the last words of real crashes are kept, so that the table of reasons is tested without etcd too.
+const recorded = "../testdata/exits"
+
+func TestTheLastWordsOfRealCrashesAreUnderstood(t *testing.T) {
+	for _, version := range realVersions {
+		t.Run(version, func(t *testing.T) {
+			binaries(t, version)
+			for _, c := range crashes {
+				t.Run(c.name, func(t *testing.T) {
+					t.Parallel()
+					w := newRealWorld(t, version)
+					ended := c.cause(&play{TB: t, world: w}, w)
+					if ended == "" {
+						t.Skip("etcd does not end so here")
+					}
+					last := w.exit(ended)
+					got := last.reason()
+					if c.reason == etcdutil.ExitRemoved && last.removed() {
+						c.reason = got
+					}
+					if *update {
+						record(t, version, c, w.scrub(last))
+					}
+					if got != c.reason {
+						t.Errorf("it is understood as %s, want %s; exit code %d and\n%s", got, c.reason, last.code, last.message)
+					}
+				})
+			}
+		})
+	}
+}
+
+// scrub takes this run's paths out of a message. What is left is what the kubelet would have kept, or a little less.
+func (w *realWorld) scrub(e exit) exit {
+	e.message = strings.ReplaceAll(e.message, w.root, "/var/lib/etcd")
+	e.message = strings.ReplaceAll(e.message, filepath.Dir(w.binary), "/usr/local/bin")
+	return e
+}
+
+// record writes the reason, the exit code and the message: the first two as a line.
+func record(t *testing.T, version string, c crash, e exit) {
+	t.Helper()
+	dir := filepath.Join(recorded, version)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("%s %d\n%s", c.reason, e.code, e.message)
+	if err := os.WriteFile(filepath.Join(dir, strings.ReplaceAll(c.name, " ", "-")+".txt"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,70 @@
+package contract
+
+import (
+	"testing"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/fake"
+)
+
+// fakeWorld plays scenarios on the fake. A moment is 200 ms of its own clock.
+type fakeWorld struct {
+	t         testing.TB
+	now       time.Time
+	network   *fake.Network
+	processes map[string]*fake.Process
+}
+
+func newFakeWorld(t testing.TB) *fakeWorld {
+	w := &fakeWorld{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), processes: map[string]*fake.Process{}}
+	w.network = fake.New(func() time.Time { return w.now })
+	return w
+}
+
+func (w *fakeWorld) start(l launch) {
+	w.processes[l.name] = w.network.Start(l.dir, fake.Flags{
+		Name:                l.name,
+		PeerURL:             w.peerURL(l.name),
+		ClientURL:           "http://" + w.address(l.name),
+		InitialCluster:      l.initialCluster(w),
+		InitialClusterState: l.state,
+		InitialClusterToken: l.token,
+		Address:             w.address(l.name),
+	})
+}
+
+func (w *fakeWorld) stop(name string) { w.processes[name].Stop() }
+
+func (w *fakeWorld) exit(name string) exit {
+	w.t.Helper()
+	ended := w.processes[name].Exited()
+	if ended == nil {
+		w.t.Fatalf("%s still runs", name)
+	}
+	return exit{code: ended.Code, message: ended.Message, log: ended.Message}
+}
+
+func (w *fakeWorld) wipe(dir string)            { w.network.WipeDir(dir) }
+func (w *fakeWorld) copy(from, to string)       { w.network.CopyDir(from, to) }
+func (w *fakeWorld) peerURL(name string) string { return "http://" + name + ":2380" }
+func (w *fakeWorld) address(name string) string { return name + ":2379" }
+func (w *fakeWorld) put(name string) error      { return w.processes[name].Put() }
+func (w *fakeWorld) pass()                      { w.now = w.now.Add(200 * time.Millisecond) }
+
+func (w *fakeWorld) dial(name string) client.Client {
+	c, err := w.network.Dialer().Dial(client.Endpoint{Address: w.address(name)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+func TestTheFakeKeepsTheContract(t *testing.T) {
+	for _, s := range scenarios {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			s.play(&play{TB: t, world: newFakeWorld(t)})
+		})
+	}
+}

@@ -1,0 +1,64 @@
+package etcdutil
+
+// removedSentence is what a removed member hears from each peer. Only a removed member prints it
+// (etcd-io/etcd:server/etcdserver/api/rafthttp/http.go, 410).
+const removedSentence = "the member has been permanently removed from the cluster"
+
+// exitSentence ties a reason to the words of etcd, or to a function in the stack of its panic where the words are cut off.
+type exitSentence struct {
+	contains string
+	reason   ExitReason
+}
+
+// exitSentences is read from the top, and the first that is found wins: a full or forbidden disk comes before the
+// database that could not be opened for it. Each was seen in a real crash of 3.5.35, 3.6.16 or 3.7.3, recorded in
+// testdata/exits, unless it says otherwise.
+var exitSentences = []exitSentence{
+	{"no space left on device", ExitDiskFull},
+	{"panic: failed to create WAL", ExitDiskFull}, // the error is cut off; a directory that may not be written ends etcd before
+	{"disk quota exceeded", ExitDiskFull},         // EDQUOT (not tried)
+
+	{": permission denied", ExitPermission},
+	{": read-only file system", ExitPermission}, // EROFS (not tried)
+
+	{"cannot fetch cluster info from peer urls", ExitDataEmpty}, // server/etcdserver/bootstrap.go
+	{"has already been bootstrapped", ExitAlreadyBootstrapped},
+	{"member count is unequal", ExitStaleFlags},
+	{"PeerURLs: no match found for existing member", ExitStaleFlags},
+	{"couldn't find local name", ExitStaleFlags},
+	{"error setting up initial cluster", ExitStaleFlags}, // server/embed/config.go PeerURLsMapAndToken (not tried)
+
+	{"invalid downgrade; server version is lower than determined cluster version", ExitVersionTooLow},
+	{"incompatible with current running cluster", ExitVersionTooLow},
+	{"\" is not supported\"", ExitVersionTooLow}, // version \"3.7.0\" is not supported: server/storage/schema
+	{"unmarshal should never fail", ExitVersionSkipped},
+	{"pbutil.MustUnmarshalMessage", ExitVersionSkipped},
+
+	{"is out of range [lastIndex(", ExitRaftPanic}, // raft: tocommit(8) is out of range [lastIndex(0)]
+
+	{"crc mismatch", ExitDataCorrupt},          // server/storage/wal
+	{"\"error\":\"wal: ", ExitDataCorrupt},     // the other errors of that package (not tried)
+	{"\"error\":\"proto: ", ExitDataCorrupt},   // an entry of the WAL that cannot be decoded
+	{"cannot use none as id", ExitDataCorrupt}, // a WAL without its first record
+	{"\"error\":\"invalid database\"", ExitDataCorrupt},
+	{"\"error\":\"file size too small", ExitDataCorrupt},
+	{"\"error\":\"checksum error\"", ExitDataCorrupt}, // bbolt errors.ErrChecksum (not tried)
+	{"go.etcd.io/bbolt.(*DB).loadFreelist", ExitDataCorrupt},
+	{"Page expected to be", ExitDataCorrupt}, // bbolt's pages contradict each other
+	{"found data inconsistency with peers", ExitDataCorrupt},
+
+	{"flag provided but not defined", ExitBadFlag},
+	{"for flag -", ExitBadFlag}, // invalid value "x" for flag -y
+	{"failed to verify flags", ExitBadFlag},
+	{"conflicting environment variable is shadowed", ExitBadFlag},
+	{"unexpected TLS cipher suite", ExitBadFlag},
+	{"panic: unrecognized level", ExitBadFlag},
+
+	{"bind: ", ExitAddress}, // listen tcp …: bind: cannot assign requested address
+
+	{"failed to find any PEM data", ExitTLS},
+	{"TLS key/cert (", ExitTLS},
+	{"tls: private key does not match", ExitTLS}, // crypto/tls (not tried)
+	{".crt: no such file or directory", ExitTLS},
+	{".key: no such file or directory", ExitTLS},
+}
