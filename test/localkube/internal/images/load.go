@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -42,6 +43,8 @@ func WaitReady(ctx context.Context, socket string, timeout time.Duration) error 
 func Ctr(ctx context.Context, socket string, args ...string) (string, error) {
 	args = append([]string{"--address", socket, "--namespace", namespace}, args...)
 	cmd := exec.CommandContext(ctx, "ctr", args...)
+	// It may wait for a socket for long; if this program is killed meanwhile, nothing of it stays.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	var errors strings.Builder
 	cmd.Stderr = &errors
 	out, err := cmd.Output()

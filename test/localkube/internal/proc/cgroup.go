@@ -19,7 +19,8 @@ const cgroupMount = "/sys/fs/cgroup"
 // cgroupOf is the cgroup of a host, in every hierarchy. Its daemons are in the child `daemons`.
 func cgroupOf(host string) string { return "/" + layout.CgroupName + "/" + host }
 
-// hierarchies returns the mount points of all cgroup hierarchies: one for version 2, one for each controller for version 1.
+// hierarchies returns the mount points of all cgroup hierarchies: one for version 2; for version 1 one for each
+// controller, and often `unified` beside them, a version 2 without controllers in which runc makes groups too.
 func hierarchies() []string {
 	if _, err := os.Stat(filepath.Join(cgroupMount, "cgroup.controllers")); err == nil {
 		return []string{cgroupMount}
@@ -39,13 +40,10 @@ func hierarchies() []string {
 }
 
 // joinFiles makes the cgroup of a host, or a child of that, and returns the files into which a process writes its ID to
-// join. The empty version 2 hierarchy beside version 1 is left alone.
+// join.
 func joinFiles(host, child string) ([]string, error) {
 	var files []string
 	for _, h := range hierarchies() {
-		if filepath.Base(h) == "unified" {
-			continue
-		}
 		dir := h
 		for _, part := range strings.Split(filepath.Join(layout.CgroupName, host, child), "/") {
 			dir = filepath.Join(dir, part)
@@ -88,9 +86,6 @@ func makeCgroup(dir string) error {
 func privateCgroups() string {
 	var script strings.Builder
 	for _, h := range hierarchies() {
-		if filepath.Base(h) == "unified" {
-			continue
-		}
 		_, _ = fmt.Fprintf(&script, "umount %[1]s\nmount -t %[2]s %[1]s\n", h, cgroupMountOptions(h))
 		_, _ = fmt.Fprintf(&script, "mkdir -p %[1]s/daemons\n", h)
 		if filepath.Base(h) == "cpuset" {
@@ -105,7 +100,7 @@ func privateCgroups() string {
 // cgroupMountOptions are what mount needs after -t to mount that hierarchy again.
 func cgroupMountOptions(hierarchy string) string {
 	switch name := filepath.Base(hierarchy); {
-	case hierarchy == cgroupMount:
+	case hierarchy == cgroupMount, name == "unified":
 		return "cgroup2 cgroup2"
 	case name == "systemd":
 		return "cgroup -o none,name=systemd cgroup"
