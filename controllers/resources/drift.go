@@ -24,7 +24,7 @@ func ServiceDrift(have, want *corev1.Service) string {
 		return fmt.Sprintf("its type is %s instead of %s", have.Spec.Type, want.Spec.Type)
 	case want.Spec.LoadBalancerClass != nil && !equality.Semantic.DeepEqual(have.Spec.LoadBalancerClass, want.Spec.LoadBalancerClass):
 		return "its load balancer class is another"
-	case !slices.Equal(ownedPorts(have), ownedPorts(want)):
+	case !hasPorts(have, want):
 		return "its ports were changed"
 	}
 	return metadataDrift(have.Labels, want.Labels, have.Annotations, want.Annotations)
@@ -83,7 +83,18 @@ type ownedPort struct {
 	protocol     corev1.Protocol
 }
 
-// ownedPorts leaves out what the API server fills in: node ports and application protocols.
+// hasPorts looks for each wanted port. What the API server fills in (node ports, application protocols) and further ports
+// of somebody else's are not ours.
+func hasPorts(have, want *corev1.Service) bool {
+	there := ownedPorts(have)
+	for _, port := range ownedPorts(want) {
+		if !slices.Contains(there, port) {
+			return false
+		}
+	}
+	return true
+}
+
 func ownedPorts(service *corev1.Service) []ownedPort {
 	var ports []ownedPort
 	for _, p := range service.Spec.Ports {

@@ -1,0 +1,123 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+)
+
+// kubeAnswers sort what the API server says. The first that fits wins: the namespace that is being deleted is a 403 too,
+// and a webhook's word may come with any code.
+var kubeAnswers = []struct {
+	fits func(error) bool
+	as   func(message string) error
+}{
+	{isNamespaceTerminating, later(LaterTerminating)},
+	{says("exceeded quota"), rejected(RejectedQuota)},
+	{says("violates PodSecurity"), rejected(RejectedPodSecurity)},
+	{says("admission webhook", "failed calling webhook", "ValidatingAdmissionPolicy"), rejected(RejectedWebhook)},
+	{apierrors.IsConflict, later(LaterConflict)},
+	{isBusy, later(LaterBusy)},
+	{apierrors.IsForbidden, rejected(RejectedForbidden)},
+	{apierrors.IsInvalid, rejected(RejectedInvalid)},
+	{apierrors.IsBadRequest, rejected(RejectedInvalid)},
+	{apierrors.IsNotFound, later(LaterMissing)},
+}
+
+// kubeError gives what the API server answered the type by which it is treated; doing says what was being done to what.
+func kubeError(err error, doing string) error {
+	if err == nil {
+		return nil
+	}
+	for _, answer := range kubeAnswers {
+		if answer.fits(err) {
+			return answer.as(doing + ": " + firstSentence(err.Error()))
+		}
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+func later(reason string) func(string) error {
+	return func(message string) error { return Later{Reason: reason, Message: message} }
+}
+
+func rejected(reason string) func(string) error {
+	return func(message string) error { return Rejected{Reason: reason, Message: message} }
+}
+
+// says looks into the text of an answer of the API server, where causes are not told apart by code.
+func says(signs ...string) func(error) bool {
+	return func(err error) bool {
+		var status apierrors.APIStatus
+		if !errors.As(err, &status) {
+			return false
+		}
+		for _, sign := range signs {
+			if strings.Contains(err.Error(), sign) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func isNamespaceTerminating(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+func isBusy(err error) bool {
+	return apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
+		apierrors.IsServiceUnavailable(err)
+}
+
+// etcdAnswers sort what etcd says when it does not do what it was asked.
+var etcdAnswers = []struct {
+	err    error
+	reason string
+}{
+	{client.ErrUnhealthy, LaterNotReady},
+	{client.ErrLearnerNotReady, LaterNotReady},
+	{client.ErrNotEnoughStarted, LaterNotReady},
+	{client.ErrTooManyLearners, LaterNotReady},
+	{client.ErrNoLeader, LaterNoLeader},
+}
+
+// etcdError is kubeError for etcd. What it does not know is an error of our call.
+func etcdError(err error, doing string) error {
+	if err == nil {
+		return nil
+	}
+	message := doing + ": " + firstSentence(err.Error())
+	for _, answer := range etcdAnswers {
+		if errors.Is(err, answer.err) {
+			return Later{Reason: answer.reason, Message: message}
+		}
+	}
+	switch {
+	case client.IsAuth(err):
+		return Rejected{Reason: RejectedEtcd, Message: message}
+	case client.IsRetryLater(err): // timeouts among them: whether it was done, the next look shows
+		return Later{Reason: LaterUnknown, Message: message}
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// sentenceLimit is how much of a foreign message is shown, in bytes.
+const sentenceLimit = 400
+
+// firstSentence cuts what others say to what a condition can show.
+func firstSentence(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	if head, _, found := strings.Cut(text, ". "); found {
+		text = head
+	}
+	if len(text) > sentenceLimit {
+		text = strings.ToValidUTF8(text[:sentenceLimit], "") + "…"
+	}
+	return text
+}

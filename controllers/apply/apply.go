@@ -1,0 +1,144 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+)
+
+// fieldOwner is the name by which the API server knows our fields.
+const fieldOwner = ctrlclient.FieldOwner("etcd-steward")
+
+// View is what was seen: the planner's observation, and the clients of the members that answered, by replica name.
+type View struct {
+	plan.Observation
+	Clients map[string]client.Client
+}
+
+// Look observes with the live reader.
+type Look func(ctx context.Context) (View, error)
+
+// Applier carries changes out.
+type Applier struct {
+	Client   ctrlclient.Client // writes only, so that no cache is asked for a kind that it does not hold
+	Live     ctrlclient.Reader // reads past the cache
+	Now      func() time.Time
+	Operator string // namespace/name of this install
+}
+
+// Apply carries out one change. A change that can hurt is decided again on a live look, and carried out only if that still
+// asks for it; otherwise the error is ErrStale. Carrying out what is already so succeeds.
+func (a *Applier) Apply(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen View, change plan.Change, look Look) error {
+	if plan.MustConfirm(change) {
+		live, err := look(ctx)
+		if err != nil {
+			return fmt.Errorf("looking again before %s: %w", change.Kind(), err)
+		}
+		if !plan.Confirm(live.Observation, change) {
+			return ErrStale
+		}
+		seen = live
+	}
+	return step{Applier: a, cluster: cluster, view: seen}.carryOut(ctx, change)
+}
+
+// step is one change of one cluster in the making.
+type step struct {
+	*Applier
+	cluster *v1alpha1.EtcdCluster
+	view    View
+}
+
+func (s step) carryOut(ctx context.Context, change plan.Change) error {
+	switch c := change.(type) {
+	case plan.BeginBirth, plan.VoidBirth, plan.NextBirth, plan.RecordBirth, plan.Bootstrap:
+		return s.birth(ctx, c)
+	case plan.FollowPolicy, plan.ApplyObjects, plan.SetBudget, plan.DeleteSecret:
+		return s.objects(ctx, c)
+	case plan.PrepareMember, plan.SetChoices, plan.RecordMembers, plan.DeleteVolumes:
+		return s.volumes(ctx, c)
+	case plan.StartPods, plan.SealPods, plan.LabelRole, plan.DeletePods:
+		return s.pods(ctx, c)
+	case plan.AddLearner, plan.Promote, plan.MoveLeader, plan.RemoveMember:
+		return s.membership(ctx, c)
+	}
+	return fmt.Errorf("carrying out %s: no such change", change.Kind())
+}
+
+func (s step) birth(ctx context.Context, change plan.Change) error {
+	switch c := change.(type) {
+	case plan.BeginBirth:
+		return s.beginBirth(ctx, c)
+	case plan.VoidBirth:
+		return s.voidBirth(ctx, c)
+	case plan.NextBirth:
+		return s.nextBirth(ctx, c)
+	case plan.RecordBirth:
+		return s.recordBirth(ctx, c)
+	case plan.Bootstrap:
+		return s.bootstrap(ctx, c)
+	}
+	return nil
+}
+
+func (s step) objects(ctx context.Context, change plan.Change) error {
+	switch c := change.(type) {
+	case plan.FollowPolicy:
+		return s.followPolicy(ctx, c)
+	case plan.ApplyObjects:
+		return s.applyObjects(ctx, c)
+	case plan.SetBudget:
+		return s.setBudget(ctx, c)
+	case plan.DeleteSecret:
+		return s.deleteSecret(ctx, c)
+	}
+	return nil
+}
+
+func (s step) volumes(ctx context.Context, change plan.Change) error {
+	switch c := change.(type) {
+	case plan.PrepareMember:
+		return s.prepareMember(ctx, c)
+	case plan.SetChoices:
+		return s.setChoices(ctx, c)
+	case plan.RecordMembers:
+		return s.recordMembers(ctx, c)
+	case plan.DeleteVolumes:
+		return s.deleteVolumes(ctx, c)
+	}
+	return nil
+}
+
+func (s step) pods(ctx context.Context, change plan.Change) error {
+	switch c := change.(type) {
+	case plan.StartPods:
+		return s.startPods(ctx, c)
+	case plan.SealPods:
+		return s.sealPods(ctx, c)
+	case plan.LabelRole:
+		return s.labelRole(ctx, c)
+	case plan.DeletePods:
+		return s.deletePods(ctx, c)
+	}
+	return nil
+}
+
+func (s step) membership(ctx context.Context, change plan.Change) error {
+	switch c := change.(type) {
+	case plan.AddLearner:
+		return s.addLearner(ctx, c)
+	case plan.Promote:
+		return s.promote(ctx, c)
+	case plan.MoveLeader:
+		return s.moveLeader(ctx, c)
+	case plan.RemoveMember:
+		return s.removeMember(ctx, c)
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package apply
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/pki"
+)
+
+// ensureNamed makes or renews the Secret of clients or of the operator.
+func (i *issuer) ensureNamed(ctx context.Context, name string) error {
+	certificates := resources.Certificates(i.cluster, name)
+	if len(certificates) == 0 {
+		return fmt.Errorf("applying Secret %s: this cluster has no such Secret", name)
+	}
+	return i.ensure(ctx, resources.BuildLeafSecret(i.cluster, name, nil), certificates)
+}
+
+// ensureMember makes or renews a member's Secret.
+func (i *issuer) ensureMember(ctx context.Context, member string) error {
+	return i.ensure(ctx, resources.BuildMemberSecret(i.cluster, member, nil), resources.MemberCertificates(i.cluster, member))
+}
+
+// ensure brings a Secret to what its certificates have to be; a second time it finds nothing to do.
+func (i *issuer) ensure(ctx context.Context, want *corev1.Secret, certificates []resources.Certificate) error {
+	found, err := i.find(ctx, resources.KindSecret, want)
+	if err != nil {
+		return err
+	}
+	if found == nil {
+		if want.Data, err = i.issue(ctx, nil, certificates); err != nil {
+			return err
+		}
+		_, err = i.create(ctx, resources.KindSecret, want)
+		return err
+	}
+	have := found.(*corev1.Secret)
+	renewed, err := i.issue(ctx, have.Data, certificates)
+	if err != nil || len(renewed) == 0 && resources.LabelDrift(have.Labels, want.Labels) == "" {
+		return err
+	}
+	return i.update(ctx, resources.KindSecret, have, func() {
+		have.Data = mergedData(have.Data, renewed)
+		have.Labels = mergedLabels(have.Labels, want.Labels)
+	})
+}
+
+// issue returns what has to change in a Secret's data, by key.
+func (i *issuer) issue(ctx context.Context, have map[string][]byte, certificates []resources.Certificate) (map[string][]byte, error) {
+	changed := map[string][]byte{}
+	for _, certificate := range certificates {
+		authority, err := i.authority(ctx, certificate.Authority)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(have[certificate.CAKey], authority.CertPEM()) {
+			changed[certificate.CAKey] = authority.CertPEM()
+		}
+		if i.isGood(have, certificate, authority) {
+			continue
+		}
+		pair, err := authority.Issue(pki.Leaf(certificate.Leaf), i.Now())
+		if err != nil {
+			return nil, Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("authority %s: %v", certificate.Authority, err)}
+		}
+		changed[certificate.CertKey], changed[certificate.KeyKey] = pair.Cert, pair.Key
+	}
+	return changed, nil
+}
+
+// isGood reports whether a certificate can stay: it says what it has to, is of this authority, and has its key beside it.
+func (i *issuer) isGood(have map[string][]byte, certificate resources.Certificate, authority pki.Authority) bool {
+	cert, key := have[certificate.CertKey], have[certificate.KeyKey]
+	if _, err := tls.X509KeyPair(cert, key); err != nil {
+		return false
+	}
+	_, renew := pki.NeedsRenewal(cert, authority.CertPEM(), pki.Leaf(certificate.Leaf), i.Now())
+	return !renew
+}
+
+func mergedData(base, over map[string][]byte) map[string][]byte {
+	out := maps.Clone(base)
+	if out == nil {
+		out = map[string][]byte{}
+	}
+	maps.Copy(out, over)
+	return out
+}
+
+func mergedLabels(base, over map[string]string) map[string]string {
+	out := maps.Clone(base)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, over)
+	return out
+}

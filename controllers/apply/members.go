@@ -1,0 +1,77 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+)
+
+// addLearner adds a learner to the list. Whether an unanswered call took effect, the next look shows by the peer URL.
+func (s step) addLearner(ctx context.Context, c plan.AddLearner) error {
+	leader, err := s.leader()
+	if err != nil {
+		return err
+	}
+	_, err = leader.AddLearner(ctx, resources.PeerURL(s.cluster, c.Name))
+	if errors.Is(err, client.ErrPeerURLExist) || errors.Is(err, client.ErrMemberExist) {
+		return nil
+	}
+	return etcdError(err, "adding learner "+c.Name)
+}
+
+// promote makes a learner a voter.
+func (s step) promote(ctx context.Context, c plan.Promote) error {
+	leader, err := s.leader()
+	if err != nil {
+		return err
+	}
+	err = leader.Promote(ctx, c.ID)
+	switch {
+	case errors.Is(err, client.ErrMemberNotLearner):
+		return nil
+	case errors.Is(err, client.ErrMemberNotFound):
+		return ErrStale
+	}
+	return etcdError(err, "promoting learner "+c.Name)
+}
+
+// moveLeader asks the leader itself: nobody else can hand it over.
+func (s step) moveLeader(ctx context.Context, c plan.MoveLeader) error {
+	from, ok := s.view.Clients[c.From]
+	if !ok {
+		return Later{Reason: LaterNoLeader, Message: fmt.Sprintf("the leader %s did not answer", c.From)}
+	}
+	err := from.MoveLeader(ctx, c.ToID)
+	if errors.Is(err, client.ErrNotLeader) || errors.Is(err, client.ErrBadLeaderTransferee) {
+		return ErrStale
+	}
+	return etcdError(err, fmt.Sprintf("moving leadership from %s to %s", c.From, c.To))
+}
+
+// removeMember takes a member out of the list, for good: its ID never comes back.
+func (s step) removeMember(ctx context.Context, c plan.RemoveMember) error {
+	leader, err := s.leader()
+	if err != nil {
+		return err
+	}
+	err = leader.Remove(ctx, c.ID)
+	if errors.Is(err, client.ErrMemberNotFound) {
+		return nil
+	}
+	return etcdError(err, "removing member "+c.Name)
+}
+
+// leader is the client of the leader. What etcd allows depends on whom it is asked: the leader sees best who is connected.
+func (s step) leader() (client.Client, error) {
+	for _, replica := range s.view.Replicas {
+		isLeader := replica.Member != nil && replica.Member.ID == s.view.Membership.Leader
+		if leader, ok := s.view.Clients[replica.Name]; ok && isLeader {
+			return leader, nil
+		}
+	}
+	return nil, Later{Reason: LaterNoLeader, Message: "no leader answered"}
+}

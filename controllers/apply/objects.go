@@ -1,0 +1,83 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// applyObjects makes or puts right what the cluster needs beside Pods and volumes: authorities first, since everything
+// else that holds a certificate is issued from them as they are read back.
+func (s step) applyObjects(ctx context.Context, c plan.ApplyObjects) error {
+	var authorities, others []plan.Object
+	for _, object := range c.Objects {
+		if object.Kind == resources.KindSecret && resources.IsAuthority(s.cluster, object.Name) {
+			authorities = append(authorities, object)
+		} else {
+			others = append(others, object)
+		}
+	}
+	if err := each(ctx, authorities, s.ensureAuthority); err != nil {
+		return err
+	}
+	issuer := &issuer{step: s}
+	err := each(ctx, others, func(ctx context.Context, object plan.Object) error { return s.applyObject(ctx, issuer, object) })
+	return errors.Join(err, each(ctx, c.Secrets, issuer.ensureMember))
+}
+
+func (s step) applyObject(ctx context.Context, issuer *issuer, object plan.Object) error {
+	switch {
+	case object.Kind == resources.KindSecret:
+		return issuer.ensureNamed(ctx, object.Name)
+	case object.Kind == resources.KindService && object.Name == resources.PeerService(s.cluster.Name):
+		return s.correctPeerService(ctx)
+	case object.Kind == resources.KindService && object.Name == resources.ClientService(s.cluster.Name):
+		return s.ensureClientService(ctx)
+	}
+	return fmt.Errorf("applying %s %s: this cluster has no such object", object.Kind, object.Name)
+}
+
+// correctPeerService never creates: without its birth record the Service would be worse than none.
+func (s step) correctPeerService(ctx context.Context) error {
+	want := resources.PeerServiceShape(s.cluster)
+	have, err := s.find(ctx, resources.KindService, want)
+	if err != nil {
+		return err
+	}
+	if have == nil {
+		return ErrStale
+	}
+	return s.correctService(ctx, have.(*corev1.Service), want)
+}
+
+func (s step) ensureClientService(ctx context.Context) error {
+	want := resources.BuildClientService(s.cluster)
+	have, err := s.find(ctx, resources.KindService, want)
+	switch {
+	case err != nil:
+		return err
+	case have == nil:
+		_, err = s.create(ctx, resources.KindService, want)
+		return err
+	}
+	return s.correctService(ctx, have.(*corev1.Service), want)
+}
+
+func (s step) correctService(ctx context.Context, have, want *corev1.Service) error {
+	if resources.ServiceDrift(have, want) == "" {
+		return nil
+	}
+	return s.serverSideApply(ctx, have, want, serviceFields)
+}
+
+// deleteSecret deletes the certificates of a member that is gone.
+func (s step) deleteSecret(ctx context.Context, c plan.DeleteSecret) error {
+	name := resources.MemberSecret(c.Name)
+	return s.delete(ctx, resources.KindSecret, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, "")
+}

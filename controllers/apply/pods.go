@@ -1,0 +1,106 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// startPods creates members' Pods on the data they have, or a learner's first. Without the Secret that it mounts a Pod
+// would hang, so that one must be there.
+func (s step) startPods(ctx context.Context, c plan.StartPods) error {
+	return each(ctx, c.Pods, func(ctx context.Context, start plan.Start) error {
+		if err := s.needSecret(ctx, start.Name); err != nil {
+			return err
+		}
+		return s.startPod(ctx, start)
+	})
+}
+
+func (s step) needSecret(ctx context.Context, member string) error {
+	if !s.cluster.Spec.IsTLS() {
+		return nil
+	}
+	name := resources.MemberSecret(member)
+	found, err := s.find(ctx, resources.KindSecret, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	if err != nil {
+		return err
+	}
+	if found == nil || !resources.HasEveryKey(found.(*corev1.Secret).Data, resources.MemberCertificates(s.cluster, member)) {
+		return Later{Reason: LaterMissing, Message: fmt.Sprintf("Secret %s, which the Pod mounts, is not there or not complete", name)}
+	}
+	return nil
+}
+
+func (s step) startPod(ctx context.Context, start plan.Start) error {
+	if err := s.checkStart(start); err != nil {
+		return err
+	}
+	inputs, err := resources.DecodeInputs(start.Choices.Inputs)
+	if err != nil {
+		return Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("starting member %s: %v", start.Name, err)}
+	}
+	pod, err := resources.BuildPod(s.cluster, resources.PodStart{
+		Name: start.Name, Incarnation: s.incarnationOf(start.Name), Token: s.view.Birth.Token,
+		Flags: resources.StartFlags(start.Flags), Initial: start.Initial, Inputs: inputs, Role: start.Role,
+	})
+	if err != nil {
+		return err
+	}
+	_, err = s.create(ctx, resources.KindPod, pod)
+	return err
+}
+
+// checkStart refuses the unthinkable, whoever decided it: a birth of a cluster that lives or was given up, and a list
+// that the member is not on.
+func (s step) checkStart(start plan.Start) error {
+	birth := s.view.Birth
+	if !birth.Exists || birth.Void {
+		return ErrStale
+	}
+	switch start.Flags {
+	case plan.FlagsSealed:
+		return nil
+	case plan.FlagsBirth:
+		if birth.ClusterID != 0 || !slices.Contains(birth.Names, start.Name) {
+			return ErrStale
+		}
+	case plan.FlagsJoin:
+		if len(start.Initial) < 2 {
+			return fmt.Errorf("starting member %s: there is nobody to join", start.Name)
+		}
+	default:
+		return fmt.Errorf("starting member %s: no Pod starts with flags %q", start.Name, start.Flags)
+	}
+	own := etcdutil.NamedURL{Name: start.Name, URL: resources.PeerURL(s.cluster, start.Name)}
+	if !slices.Contains(start.Initial, own) || start.Role != "" {
+		return fmt.Errorf("starting member %s: it is not on the list it starts with, or has a role before its seal", start.Name)
+	}
+	return nil
+}
+
+// incarnationOf is part of the path of a member's data: where a volume is, it knows best.
+func (s step) incarnationOf(name string) string {
+	for _, replica := range s.view.Replicas {
+		if replica.Name == name && replica.Volume != nil && replica.Volume.Incarnation != "" {
+			return replica.Volume.Incarnation
+		}
+	}
+	return s.view.Birth.Incarnation
+}
+
+// deletePods deletes Pods, each with the time it asks for.
+func (s step) deletePods(ctx context.Context, c plan.DeletePods) error {
+	return each(ctx, c.Pods, func(ctx context.Context, pod plan.PodRef) error {
+		return s.delete(ctx, resources.KindPod, podNamed(pod.Name), pod.UID)
+	})
+}
+
+func podNamed(name string) *corev1.Pod { return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}} }

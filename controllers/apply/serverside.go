@@ -1,0 +1,47 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// serverSideApply puts the fields that are ours back on an object that is there. The UID goes along, so that an object that
+// was deleted meanwhile gives a conflict and is not made anew. Applying blindly would merge into anybody's object.
+//
+// shape is given the wanted object as plain data, to take out what is not to be owned.
+func (s step) serverSideApply(ctx context.Context, have, want ctrlclient.Object, shape func(map[string]any)) error {
+	doing := fmt.Sprintf("correcting %s", want.GetName())
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	kind, err := apiutil.GVKForObject(want, scheme.Scheme)
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	delete(fields, "status")
+	shape(fields)
+	config := &unstructured.Unstructured{Object: fields}
+	config.SetGroupVersionKind(kind)
+	config.SetUID(have.GetUID())
+	config.SetResourceVersion(want.GetResourceVersion())
+	unstructured.RemoveNestedField(fields, "metadata", "creationTimestamp")
+	err = s.Client.Apply(ctx, ctrlclient.ApplyConfigurationFromUnstructured(config), fieldOwner, ctrlclient.ForceOwnership)
+	return kubeError(err, doing)
+}
+
+// serviceFields leaves the address families alone, which cannot be changed freely, and says "false" where leaving it out
+// would leave somebody's "true".
+func serviceFields(fields map[string]any) {
+	spec := fields["spec"].(map[string]any)
+	delete(spec, "ipFamilyPolicy")
+	if _, ok := spec["publishNotReadyAddresses"]; !ok {
+		spec["publishNotReadyAddresses"] = false
+	}
+}

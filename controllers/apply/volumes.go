@@ -1,0 +1,81 @@
+package apply
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// createVolume makes the volume of one member. One that is ours but of another incarnation is not this one.
+func (s step) createVolume(ctx context.Context, v plan.NewVolume) error {
+	incarnation := s.view.Birth.Incarnation
+	if incarnation == "" || s.view.Birth.Void {
+		return ErrStale
+	}
+	there, err := s.create(ctx, resources.KindVolume, resources.BuildVolume(s.cluster, resources.Volume{
+		Name: v.Name, Incarnation: incarnation, Bytes: v.Bytes, Inputs: v.Choices.Inputs,
+	}))
+	if err != nil {
+		return err
+	}
+	if there.GetLabels()[v1alpha1.LabelIncarnation] != incarnation {
+		return ErrStale
+	}
+	return nil
+}
+
+// prepareMember makes what a member to be added will live on. Its volume, the last thing made, promises its name.
+func (s step) prepareMember(ctx context.Context, c plan.PrepareMember) error {
+	if c.Secret {
+		issuer := &issuer{step: s}
+		if err := issuer.ensureMember(ctx, c.Volume.Name); err != nil {
+			return err
+		}
+	}
+	if s.cluster.Spec.IsEphemeral() {
+		return nil
+	}
+	return s.createVolume(ctx, c.Volume)
+}
+
+// setChoices writes on volumes what their members' next Pods are made from.
+func (s step) setChoices(ctx context.Context, c plan.SetChoices) error {
+	return each(ctx, c.Volumes, func(ctx context.Context, volume plan.VolumeRef) error {
+		return s.annotate(ctx, resources.KindVolume, volume.Name, volume.UID, v1alpha1.AnnotationInputs, c.Choices.Inputs)
+	})
+}
+
+// recordMembers writes down which members live where, beside their data: on the volume, or on the Pod whose emptyDir it is.
+func (s step) recordMembers(ctx context.Context, c plan.RecordMembers) error {
+	return each(ctx, c.Members, func(ctx context.Context, m plan.MemberRecord) error {
+		record := resources.EncodeMember(resources.MemberRecord(m.Record))
+		if m.VolumeUID != "" {
+			return s.annotate(ctx, resources.KindVolume, m.Name, m.VolumeUID, v1alpha1.AnnotationRecord, record)
+		}
+		return s.annotate(ctx, resources.KindPod, m.Name, m.PodUID, v1alpha1.AnnotationRecord, record)
+	})
+}
+
+func (s step) annotate(ctx context.Context, kind, name, uid, key, value string) error {
+	patch := metadataPatch{Annotations: map[string]*string{key: &value}}
+	if kind == resources.KindPod {
+		return s.patchMetadata(ctx, kind, podNamed(name), uid, patch)
+	}
+	return s.patchMetadata(ctx, kind, claimNamed(name), uid, patch)
+}
+
+// deleteVolumes deletes volumes on which no member lives.
+func (s step) deleteVolumes(ctx context.Context, c plan.DeleteVolumes) error {
+	return each(ctx, c.Volumes, func(ctx context.Context, volume plan.VolumeRef) error {
+		return s.delete(ctx, resources.KindVolume, claimNamed(volume.Name), volume.UID)
+	})
+}
+
+func claimNamed(name string) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
