@@ -42,9 +42,12 @@ func IsRetryLater(err error) bool {
 			return true
 		}
 	}
-	// A proposal is dropped while leadership is being handed over; its code is Unknown (etcd-io/raft ErrProposalDropped).
-	return IsUnreachable(err) || err != nil && strings.Contains(err.Error(), "raft proposal dropped")
+	return IsUnreachable(err) || saysOneOf(err, laterWords)
 }
+
+// laterWords are answers that have no code of their own: a proposal is dropped while leadership is being handed over
+// (etcd-io/raft ErrProposalDropped), and a handover can time out (etcd-io/etcd:server/etcdserver/errors/errors.go).
+var laterWords = []string{"raft proposal dropped", "etcdserver: request timed out"}
 
 // IsAlreadyAdded says that AddLearner found the URL in the list: look again, it may be our own add that timed out.
 func IsAlreadyAdded(err error) bool {
@@ -68,12 +71,11 @@ func IsAuth(err error) bool {
 // IsTLS says that the handshake failed: certificates may have been changed since they were read. gRPC keeps only the
 // text of the cause.
 func IsTLS(err error) bool {
-	if err == nil {
-		return false
-	}
-	text := err.Error()
-	return slices.ContainsFunc([]string{"authentication handshake failed", "tls: ", "x509: "},
-		func(sign string) bool { return strings.Contains(text, sign) })
+	return saysOneOf(err, []string{"authentication handshake failed", "tls: ", "x509: "})
+}
+
+func saysOneOf(err error, words []string) bool {
+	return err != nil && slices.ContainsFunc(words, func(word string) bool { return strings.Contains(err.Error(), word) })
 }
 
 // IsUnreachable says that no answer came: nothing listens, the address is dead, or the deadline passed.

@@ -45,17 +45,20 @@ var _ Dialer = EtcdDialer{}
 
 // Dial prepares a client; it connects at the first call.
 func (EtcdDialer) Dial(endpoint Endpoint) (Client, error) {
-	scheme, tlsConfig := etcdutil.SchemeHTTP, (*tls.Config)(nil)
+	scheme, tlsConfig, options := etcdutil.SchemeHTTP, (*tls.Config)(nil), dialOptions()
 	if endpoint.TLS != nil {
 		scheme, tlsConfig = etcdutil.SchemeHTTPS, endpoint.TLS.Clone()
 		tlsConfig.ServerName = endpoint.ServerName
+		// clientv3's resolver names each address after itself, and gRPC puts that name over the one of the TLS
+		// configuration; only the authority stands above both.
+		options = append(options, grpc.WithAuthority(endpoint.ServerName))
 	}
 	conn, err := clientv3.New(clientv3.Config{
 		Endpoints:       []string{scheme + "://" + endpoint.Address},
 		TLS:             tlsConfig,
 		Logger:          zap.NewNop(),
 		MaxUnaryRetries: 2,
-		DialOptions:     dialOptions(),
+		DialOptions:     options,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("preparing a client for etcd at %s: %w", endpoint.Address, err)

@@ -16,6 +16,7 @@ const recorded = "../testdata/exits"
 func TestTheLastWordsOfRealCrashesAreUnderstood(t *testing.T) {
 	for _, version := range realVersions {
 		t.Run(version, func(t *testing.T) {
+			t.Parallel()
 			binaries(t, version)
 			for _, c := range crashes {
 				t.Run(c.name, func(t *testing.T) {

@@ -36,6 +36,8 @@ func (w *fakeWorld) start(l launch) {
 
 func (w *fakeWorld) stop(name string) { w.processes[name].Stop() }
 
+func (w *fakeWorld) ended(name string) bool { return w.processes[name].Exited() != nil }
+
 func (w *fakeWorld) exit(name string) exit {
 	w.t.Helper()
 	ended := w.processes[name].Exited()

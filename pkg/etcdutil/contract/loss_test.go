@@ -64,7 +64,7 @@ var lossScenarios = []scenario{
 		p.stop(emptied)
 		p.wipe(emptied)
 		p.start(sealed(stale))
-		p.start(joining(emptied, "a", "b", "c"))
+		p.restarting(joining(emptied, "a", "b", "c"))
 		p.serving(stale, emptied)
 		if got := p.status(stale).Revision; got != 1 {
 			p.Errorf("the survivor is at revision %d, want 1: the five writes were acknowledged without it", got)

@@ -13,7 +13,7 @@ var update = flag.Bool("update", false, "rewrite the recorded messages under pkg
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f != nil {
-		_ = f.Value.Set("16")
+		_ = f.Value.Set("24")
 	}
 	os.Exit(m.Run())
 }

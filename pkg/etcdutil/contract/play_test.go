@@ -21,6 +21,19 @@ func (p *play) birth(names ...string) {
 	p.serving(names...)
 }
 
+// restarting starts a member as the kubelet does: again whenever it has ended, until it serves.
+func (p *play) restarting(l launch) {
+	p.Helper()
+	p.start(l)
+	p.until(l.name+" serves", func() bool {
+		if p.ended(l.name) {
+			p.start(l)
+		}
+		_, err := p.dial(l.name).Status(p.Context())
+		return err == nil
+	})
+}
+
 // serving waits until each member answers, knows a leader, and is listed as started.
 func (p *play) serving(names ...string) {
 	p.Helper()

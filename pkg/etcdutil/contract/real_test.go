@@ -160,6 +160,15 @@ func (w *realWorld) kill(name string) {
 	<-w.processes[name].done
 }
 
+func (w *realWorld) ended(name string) bool {
+	select {
+	case <-w.processes[name].done:
+		return true
+	default:
+		return false
+	}
+}
+
 func (w *realWorld) exit(name string) exit {
 	w.t.Helper()
 	p := w.processes[name]
@@ -238,6 +247,7 @@ func (w *realWorld) put(name string) error {
 func TestRealEtcdKeepsTheContract(t *testing.T) {
 	for _, version := range realVersions {
 		t.Run(version, func(t *testing.T) {
+			t.Parallel()
 			binaries(t, version)
 			for _, s := range scenarios {
 				t.Run(s.name, func(t *testing.T) {

@@ -17,6 +17,8 @@ type world interface {
 	stop(name string)
 	// exit waits until a member's process has ended by itself.
 	exit(name string) exit
+	// ended says that a member's process has ended by itself or was stopped.
+	ended(name string) bool
 	// wipe empties a directory.
 	wipe(dir string)
 	// copy makes one directory a copy of another; nothing may run over either.
