@@ -21,7 +21,7 @@ func seal(o Observation) *proposal {
 	if len(seals) == 0 {
 		return nil
 	}
-	return act(SealPods{Pods: seals}, ReasonSeal, "%s recorded: from now on no member starts from an empty directory.", countMembers(len(seals)))
+	return act(SealPods{Pods: seals}, ReasonSeal, "%s can from now on only start from the data it has.", sealNames(seals))
 }
 
 // roleOf is the role label that a Pod should carry: what the list says, else what it carries already.
@@ -57,9 +57,13 @@ func endedPod(o Observation) *proposal {
 	return act(DeletePods{Pods: pods}, ReasonPodEnded, "The Pod of %s ended and is made anew on its volume.", podNames(pods))
 }
 
-// otherChoices deletes a Pod that does not run and that was made from other choices than its volume says.
+// otherChoices deletes a Pod that does not run and that was made from other choices than its volume says, or that lost the
+// flags of its first start.
 func otherChoices(o Observation) *proposal {
 	for _, r := range o.Replicas {
+		if r.isStripped() {
+			return act(DeletePods{Pods: []PodRef{r.podRef()}}, ReasonNewChoices, "The Pod of %s lost the flags of its first start and is made anew.", r.Name)
+		}
 		if r.Volume == nil || r.Volume.Terminating || !r.isIdle() || r.Pod.Choices == r.Volume.Choices {
 			continue
 		}
@@ -89,6 +93,10 @@ func adoptChoices(o Observation) *proposal {
 func (r Replica) isIdle() bool {
 	return r.Pod != nil && !r.Pod.Running && !r.Pod.Terminating && !r.Pod.HasEnded()
 }
+
+// isStripped reports a Pod that can never start because its annotations are gone, that no seal can be put back on, and whose
+// volume outlives it.
+func (r Replica) isStripped() bool { return r.isIdle() && r.Pod.Flags == FlagsNone && !r.IsRecorded() && !r.isDoomed() }
 
 // cannotStart reports that Kubernetes, not etcd, keeps the container from starting.
 func (r Replica) cannotStart() bool { return startProblems[r.Pod.Waiting] != "" }

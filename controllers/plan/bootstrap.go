@@ -37,17 +37,38 @@ func birthRecord(o Observation) *proposal {
 	if o.Birth.Exists {
 		return nil
 	}
-	counter := knownCounter(o)
 	if o.isAlive() {
 		recorded := filter(o.Replicas, Replica.IsRecorded)
-		birth := newBirth(o, counter, names(recorded))
+		birth := newBirth(o, knownCounter(o), names(recorded))
 		birth.ClusterID = recorded[0].Record().ClusterID
 		return act(birth, ReasonBeginBirth, "The peer Service with the birth record is gone; it is written anew from the volumes.")
 	}
-	return act(newBirth(o, counter, firstNames(o)), ReasonBeginBirth, "A cluster of %d members begins.", o.Desired.Size)
+	if trace := o.trace(); trace != "" {
+		return refuse(ReasonRecordLost, "The peer Service with the birth record is gone, and no volume says which cluster this was, although %s shows that there was one. "+
+			"Nothing is born over it; delete the EtcdCluster and create it again to start with an empty cluster.", trace).byHuman()
+	}
+	return act(newBirth(o, 0, firstNames(o)), ReasonBeginBirth, "A cluster of %d members begins.", o.Desired.Size)
 }
 
-// knownCounter finds the counter of the incarnation that volumes or Pods speak of, when the record itself is gone.
+// trace names an object of this cluster that is only made once its birth was written down, or "".
+func (o Observation) trace() string {
+	for _, object := range append([]Object{o.Budget.Object}, o.Objects...) {
+		if object.State == ObjectCurrent || object.State == ObjectDrifted {
+			return object.Kind + " " + object.Name
+		}
+	}
+	for _, r := range o.Replicas {
+		switch {
+		case r.Volume != nil:
+			return "PersistentVolumeClaim " + r.Name
+		case r.Pod != nil:
+			return "Pod " + r.Name
+		}
+	}
+	return ""
+}
+
+// knownCounter finds the counter of the incarnation that the recorded volumes speak of, when the birth record itself is gone.
 func knownCounter(o Observation) int {
 	const voidedAtMost = 64
 	for counter := range voidedAtMost {
@@ -136,7 +157,8 @@ func needed(objects []Object) []Object {
 }
 
 // birthChoices makes Pods that never started anew when the choices changed: first the choices on the volumes, then the Pods.
-// A Pod of another version than members that did start is left alone. A Pod that ended is made anew in any case.
+// A Pod of another version than members that did start is left alone. A Pod that ended, or whose
+// flags were stripped, is made anew in any case.
 func birthChoices(o Observation) *proposal {
 	if o.isAlive() {
 		return nil
@@ -147,7 +169,7 @@ func birthChoices(o Observation) *proposal {
 		if r.Pod == nil || r.Pod.Terminating {
 			continue
 		}
-		if r.Pod.HasEnded() {
+		if r.Pod.HasEnded() || r.isStripped() {
 			pods = append(pods, r.podRef())
 			continue
 		}

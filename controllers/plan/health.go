@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // changeNotSupported refuses changes that need members to be restarted or volumes to be changed.
@@ -88,13 +90,14 @@ func startTrouble(o Observation, r Replica) *proposal {
 		return wait(ReasonPodLeaving, "The Pod of %s is terminating; it is started again when it is gone.", r.Name).due(o, pod.ReadySince, leavingDeadline)
 	case r.cannotStart():
 		return wait(startProblems[pod.Waiting], "The Pod of %s cannot start (%s): %s", r.Name, pod.Waiting, pod.Message).due(o, pod.Created, startDeadline)
-	case !pod.Running && pod.Exit != nil:
+	case !pod.Running && pod.Exit != nil && pod.Exit.Reason != etcdutil.ExitRemoved:
 		return wait(ReasonCrashing, "etcd of %s stopped (%s): %s", r.Name, pod.Exit.Reason, pod.Exit.Message).due(o, pod.Created, startDeadline)
 	}
 	return nil
 }
 
-// podChange is the last time that something is known to have happened to the Pod.
+// podChange is the last time that the Pod came, or its readiness changed. How often its container stops does not count: a
+// crash loop must not put a deadline off for ever.
 func podChange(p *Pod) time.Time {
 	if p == nil {
 		return time.Time{}
@@ -102,9 +105,6 @@ func podChange(p *Pod) time.Time {
 	last := p.Created
 	if p.ReadySince.After(last) {
 		last = p.ReadySince
-	}
-	if p.Exit != nil && p.Exit.At.After(last) {
-		last = p.Exit.At
 	}
 	return last
 }
@@ -119,25 +119,24 @@ func lastPodChange(o Observation) time.Time {
 	return last
 }
 
-func countMembers(n int) string {
-	if n == 1 {
-		return "1 member is"
-	}
-	return fmt.Sprintf("%d members are", n)
+func recordNames(records []MemberRecord) string {
+	return joinNames(records, func(r MemberRecord) string { return r.Name })
 }
 
-func podNames(pods []PodRef) string {
-	out := make([]string, 0, len(pods))
-	for _, p := range pods {
-		out = append(out, p.Name)
-	}
-	return strings.Join(out, ", ")
+func sealNames(seals []Seal) string {
+	return joinNames(seals, func(s Seal) string { return s.Pod.Name })
 }
+
+func podNames(pods []PodRef) string { return joinNames(pods, func(p PodRef) string { return p.Name }) }
 
 func startNames(starts []Start) string {
-	out := make([]string, 0, len(starts))
-	for _, s := range starts {
-		out = append(out, s.Name)
+	return joinNames(starts, func(s Start) string { return s.Name })
+}
+
+func joinNames[T any](items []T, name func(T) string) string {
+	out := make([]string, 0, len(items))
+	for _, item := range items {
+		out = append(out, name(item))
 	}
 	return strings.Join(out, ", ")
 }

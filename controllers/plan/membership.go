@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -49,7 +50,7 @@ func recordMembers(o Observation) *proposal {
 	if len(records) == 0 {
 		return nil
 	}
-	return act(RecordMembers{Members: records}, ReasonRecordMembers, "%s answered; who lives where is written down.", countMembers(len(records)))
+	return act(RecordMembers{Members: records}, ReasonRecordMembers, "%s answered; who lives where is written down.", recordNames(records))
 }
 
 // recordOf is what can be written about the replica's data in this very observation.
@@ -89,11 +90,14 @@ func abandonLearner(o Observation) *proposal {
 }
 
 func (o Observation) whyAbandon(r Replica) string {
-	if len(o.Voters()) >= o.Desired.Size && o.Desired.Fault == "" {
+	if len(o.lastingVoters()) >= o.Desired.Size && o.Desired.Fault == "" {
 		return "the size does not ask for it"
 	}
 	if why := o.isLost(r); why != "" {
 		return why
+	}
+	if r.isDoomed() {
+		return "its volume is being deleted"
 	}
 	if r.Pod == nil {
 		return ""
@@ -115,6 +119,12 @@ func (o Observation) whyAbandon(r Replica) string {
 func (o Observation) isLost(r Replica) string {
 	if o.Desired.Ephemeral && r.Pod == nil && r.IsLearner() && !r.Member.Started() {
 		return ""
+	}
+	if r.isDoomed() && !r.Member.Started() {
+		return "its volume is being deleted, and it never started"
+	}
+	if r.IsVoter() && r.Pod == nil && r.Volume != nil && !r.IsRecorded() && !slices.Contains(o.Birth.Names, r.Name) {
+		return "it was never recorded, and how it was to start is no longer known"
 	}
 	return r.lostData(o.Desired.Ephemeral)
 }

@@ -13,15 +13,16 @@ const (
 	ReasonNameTaken      = "NameTaken"      // an object of a needed name is somebody else's
 	ReasonOldObjects     = "OldObjectsLeaving"
 
-	ReasonBeginBirth    = "BeginBirth"    // the birth record is written
-	ReasonBootstrap     = "Bootstrap"     // objects, volumes and Pods of the first members are made
-	ReasonVoidBirth     = "VoidBirth"     // the birth is given up and begun anew
-	ReasonFirstQuorum   = "FirstQuorum"   // the first members start and find each other
-	ReasonRecordBirth   = "RecordBirth"   // the cluster's identity is written down
-	ReasonNewChoices    = "NewChoices"    // a Pod that does not run is made from other choices
-	ReasonScaffold      = "Scaffold"      // Services or Secrets are created or corrected
-	ReasonAuthorityLost = "AuthorityLost" // the Secret of an authority is gone while members live by it
-	ReasonBudget        = "Budget"        // the PodDisruptionBudget follows the voters
+	ReasonBeginBirth    = "BeginBirth"      // the birth record is written
+	ReasonRecordLost    = "BirthRecordLost" // the birth record is gone, and nothing else says which cluster this was
+	ReasonBootstrap     = "Bootstrap"       // objects, volumes and Pods of the first members are made
+	ReasonVoidBirth     = "VoidBirth"       // the birth is given up and begun anew
+	ReasonFirstQuorum   = "FirstQuorum"     // the first members start and find each other
+	ReasonRecordBirth   = "RecordBirth"     // the cluster's identity is written down
+	ReasonNewChoices    = "NewChoices"      // a Pod that does not run is made from other choices
+	ReasonScaffold      = "Scaffold"        // Services or Secrets are created or corrected
+	ReasonAuthorityLost = "AuthorityLost"   // the Secret of an authority is gone while members live by it
+	ReasonBudget        = "Budget"          // the PodDisruptionBudget follows the voters
 
 	ReasonPodEnded          = "PodEnded"          // a Pod ended and is made anew on its volume
 	ReasonPodMissing        = "PodMissing"        // a member's Pod is gone and is started on its volume

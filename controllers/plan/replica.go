@@ -67,8 +67,8 @@ func (r Replica) lostData(ephemeral bool) string {
 		return "its volume is gone"
 	case r.Volume.Phase == VolumeLost:
 		return "the volume behind its claim is gone"
-	case r.Volume.Terminating && r.Pod == nil:
-		return "its volume is being deleted"
+	case r.Volume.Terminating && (r.Pod == nil || r.Pod.HasEnded()):
+		return "its volume is being deleted, and no Pod can start on it again"
 	}
 	return r.lostByOwnWord()
 }

@@ -49,7 +49,7 @@ func victim(o Observation) string {
 	}
 	rank := func(r Replica) int {
 		switch {
-		case !r.IsHealthy(o.Membership):
+		case !r.IsHealthy(o.Membership) || r.isDoomed():
 			return 0
 		case r.Pod != nil && r.Pod.Role == "" && r.IsSealed():
 			return 1
@@ -75,7 +75,13 @@ func (o Observation) heir(leaving string) Replica {
 
 // wantsGrowth reports whether a member is to be added.
 func (o Observation) wantsGrowth() bool {
-	return o.Membership.Known && o.Desired.Fault == "" && len(o.Learners()) == 0 && len(o.Voters()) < o.Desired.Size
+	return o.Membership.Known && o.Desired.Fault == "" && len(o.Learners()) == 0 && len(o.lastingVoters()) < o.Desired.Size
+}
+
+// lastingVoters are the voters whose data outlives their Pods. A doomed one serves and counts for the quorum, but its
+// successor joins before it goes.
+func (o Observation) lastingVoters() []Replica {
+	return filter(o.Voters(), func(r Replica) bool { return !r.isDoomed() })
 }
 
 // promise is the name for which a volume (or, with ephemeral data, a Secret) was already made, or "".
@@ -105,7 +111,7 @@ func grow(o Observation) *proposal {
 	if !o.wantsGrowth() {
 		return nil
 	}
-	if sick := o.sickVoter(); sick != "" {
+	if sick := o.sickVoter(); sick != "" && len(o.HealthyVoters()) < etcdutil.Quorum(len(o.Voters())+1) {
 		return wait(ReasonNotReady, "A member is to be added once %s is healthy.", sick).yielding()
 	}
 	name := o.promise()
@@ -122,7 +128,7 @@ func grow(o Observation) *proposal {
 	return act(AddLearner{Name: name}, ReasonGrow, "%s is added as a learner: the spec asks for %d members, there are %d.", name, o.Desired.Size, len(o.Voters()))
 }
 
-// sickVoter names a voter that is not healthy, or "". etcd refuses additions while too few are.
+// sickVoter names a voter that is not healthy, or "". etcd refuses additions while fewer are than a quorum with the new one.
 func (o Observation) sickVoter() string {
 	for _, r := range o.Voters() {
 		if !r.IsHealthy(o.Membership) {

@@ -1,0 +1,199 @@
+package world
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// disk is one data directory. An empty one has no member.
+type disk struct {
+	cluster, member etcdutil.ID
+	applied         int // writes that reached it
+}
+
+func (d *disk) isEmpty() bool { return d.member == 0 }
+
+// process is a running etcd. It serves clients from the first quorum that it was part of until it stops.
+type process struct {
+	pod    string
+	disk   *disk
+	served bool
+}
+
+// cluster is what the members of one cluster ID agreed on.
+type cluster struct {
+	id      etcdutil.ID
+	members []etcdutil.Member
+	removed map[etcdutil.ID]bool
+	leader  etcdutil.ID
+	writes  int // acknowledged to clients, and never to be lost
+}
+
+func hash(parts ...any) etcdutil.ID {
+	h := fnv.New64a()
+	fmt.Fprint(h, parts...)
+	return etcdutil.ID(h.Sum64() | 1)
+}
+
+func (c *cluster) find(id etcdutil.ID) int {
+	return slices.IndexFunc(c.members, func(m etcdutil.Member) bool { return m.ID == id })
+}
+
+func (c *cluster) voters() []etcdutil.Member {
+	return slices.DeleteFunc(slices.Clone(c.members), func(m etcdutil.Member) bool { return m.Learner })
+}
+
+// running are the processes of the cluster's listed members.
+func (w *World) running(c *cluster) []*process {
+	var out []*process
+	for _, name := range sortedKeys(w.objects.pods) {
+		p := w.procs[w.objects.pods[name].UID]
+		if p != nil && p.disk.cluster == c.id && c.find(p.disk.member) >= 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// upVoters counts running voters.
+func (w *World) upVoters(c *cluster) int {
+	n := 0
+	for _, p := range w.running(c) {
+		if !c.members[c.find(p.disk.member)].Learner {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *World) hasQuorum(c *cluster) bool {
+	return w.upVoters(c) >= etcdutil.Quorum(len(c.voters()))
+}
+
+// start is what etcd does with a directory and its flags. It returns the reason for which it stops at once, or "".
+func (w *World) start(p pod, d *disk) etcdutil.ExitReason {
+	if !d.isEmpty() {
+		if c := w.clusters[d.cluster]; c.removed[d.member] {
+			return etcdutil.ExitRemoved
+		}
+		return ""
+	}
+	switch p.seen {
+	case plan.FlagsSealed:
+		return etcdutil.ExitDataEmpty
+	case plan.FlagsBirth:
+		return w.startNew(p, d)
+	case plan.FlagsJoin:
+		return w.startExisting(p, d)
+	}
+	return etcdutil.ExitBadFlag
+}
+
+// startNew is --initial-cluster-state=new in an empty directory: IDs follow from names and token.
+func (w *World) startNew(p pod, d *disk) etcdutil.ExitReason {
+	id := hash("cluster", p.Incarnation, p.initial)
+	c := w.clusters[id]
+	if c == nil {
+		c = &cluster{id: id, removed: map[etcdutil.ID]bool{}}
+		for _, m := range p.initial {
+			c.members = append(c.members, etcdutil.Member{ID: hash(id, m.Name), Name: m.Name, PeerURLs: []string{m.URL}})
+		}
+		w.clusters[id] = c
+	}
+	self := hash(id, w.nameOf(p))
+	if i := c.find(self); i >= 0 && c.members[i].Started() && len(w.running(c)) > 0 {
+		return etcdutil.ExitAlreadyBootstrapped
+	}
+	w.checkFreshStart(c, self)
+	*d = disk{cluster: id, member: self}
+	return ""
+}
+
+// startExisting is --initial-cluster-state=existing in an empty directory: the list must match in count and URLs.
+func (w *World) startExisting(p pod, d *disk) etcdutil.ExitReason {
+	c := w.clusters[w.objects.birth.ClusterID]
+	if c == nil || len(w.running(c)) == 0 {
+		return etcdutil.ExitDataEmpty // the same words as a sealed member on an empty disk
+	}
+	if len(c.members) != len(p.initial) {
+		return etcdutil.ExitStaleFlags
+	}
+	name := w.nameOf(p)
+	for _, m := range c.members {
+		if m.PeerURLs[0] == w.url(name) {
+			w.checkFreshStart(c, m.ID)
+			*d = disk{cluster: c.id, member: m.ID}
+			return ""
+		}
+	}
+	return etcdutil.ExitStaleFlags
+}
+
+// checkFreshStart is I4: an identity that was sealed, as far as the kubelet knows, starts from its own data or not at all.
+func (w *World) checkFreshStart(c *cluster, id etcdutil.ID) {
+	if w.sealed[id] {
+		w.violate("I4: member %s of %s starts on an empty disk", id, c.id)
+	}
+}
+
+// settleClusters lets running members elect, publish themselves and catch up.
+func (w *World) settleClusters() {
+	for _, id := range sortedIDs(w.clusters) {
+		c := w.clusters[id]
+		if !w.hasQuorum(c) {
+			c.leader = 0
+			continue
+		}
+		running := w.running(c)
+		newest := slices.MaxFunc(running, func(a, b *process) int { return a.disk.applied - b.disk.applied })
+		if newest.disk.applied < c.writes {
+			w.violate("acknowledged writes lost: %d of %d left in %s", newest.disk.applied, c.writes, c.id)
+			c.writes = newest.disk.applied
+		}
+		for _, p := range running {
+			i := c.find(p.disk.member)
+			c.members[i].Name = w.nameOf(w.objects.pods[p.pod])
+			c.members[i].ClientURLs = []string{"client"}
+			p.served, p.disk.applied = true, c.writes
+		}
+		w.elect(c, running)
+	}
+}
+
+func (w *World) elect(c *cluster, running []*process) {
+	for _, p := range running {
+		if p.disk.member == c.leader && !c.members[c.find(c.leader)].Learner {
+			return
+		}
+	}
+	for _, p := range running {
+		if !c.members[c.find(p.disk.member)].Learner {
+			c.leader = p.disk.member
+			return
+		}
+	}
+}
+
+// write is one client write through the client Service: it needs a labelled, running voter and a quorum.
+func (w *World) write() {
+	for _, id := range sortedIDs(w.clusters) {
+		c := w.clusters[id]
+		if !w.hasQuorum(c) || !w.isSelected(c) {
+			continue
+		}
+		c.writes++
+		for _, p := range w.running(c) {
+			p.disk.applied = c.writes
+		}
+	}
+}
+
+func (w *World) isSelected(c *cluster) bool {
+	return slices.ContainsFunc(w.running(c), func(p *process) bool {
+		return p.served && w.objects.pods[p.pod].Role == "voter"
+	})
+}

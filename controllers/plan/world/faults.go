@@ -1,0 +1,85 @@
+package world
+
+import (
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Faults are what people and machines do to a cluster. Each names what it hit.
+
+// DeletePod is somebody's kubectl delete pod.
+func (w *World) DeletePod(name string) {
+	if p, ok := w.objects.pods[name]; ok {
+		p.Terminating = true
+		w.objects.pods[name] = p
+		w.logf("fault: Pod %s deleted", name)
+	}
+}
+
+// DeleteVolume is somebody's kubectl delete pvc; the claim goes when no Pod uses it any more.
+func (w *World) DeleteVolume(name string) {
+	if v, ok := w.objects.volumes[name]; ok {
+		v.Terminating = true
+		w.objects.volumes[name] = v
+		w.logf("fault: volume %s deleted", name)
+	}
+}
+
+// KillContainer is a process killed inside its Pod: the kubelet starts it again.
+func (w *World) KillContainer(name string) {
+	p, ok := w.objects.pods[name]
+	if !ok || !p.Running {
+		return
+	}
+	w.stop(p)
+	p.Running, p.Exit = false, &plan.Exit{Reason: etcdutil.ExitUnknown, Code: 137, At: w.Now}
+	w.objects.pods[name] = p
+	w.logf("fault: container of %s killed", name)
+}
+
+// WipeDisk empties a directory under its process, which dies of it.
+func (w *World) WipeDisk(name string) {
+	p, ok := w.objects.pods[name]
+	if !ok || w.disks[p.disk] == nil {
+		return
+	}
+	w.KillContainer(name)
+	w.disks[p.disk] = &disk{}
+	w.logf("fault: directory of %s wiped", name)
+}
+
+// EndPod is a node shutdown or an eviction by the kubelet: the Pod ends and is never started again.
+func (w *World) EndPod(name string) {
+	p, ok := w.objects.pods[name]
+	if !ok || p.Terminating {
+		return
+	}
+	w.stop(p)
+	p.Running, p.Ready, p.Phase = false, false, plan.PodFailed
+	if p.disk == p.UID {
+		delete(w.disks, p.disk)
+	}
+	w.objects.pods[name] = p
+	w.logf("fault: Pod %s ended", name)
+}
+
+// StripSeal is somebody removing the operator's annotations from a Pod.
+func (w *World) StripSeal(name string) {
+	if p, ok := w.objects.pods[name]; ok && !p.Terminating {
+		p.Flags = plan.FlagsNone
+		w.objects.pods[name] = p
+		w.logf("fault: annotations of %s stripped", name)
+	}
+}
+
+// DeletePeerService takes the birth record with it.
+func (w *World) DeletePeerService() {
+	w.objects.birth, w.recordLost = plan.Birth{}, true
+	w.logf("fault: peer Service deleted")
+}
+
+// LoseObject is somebody deleting a Service.
+func (w *World) LoseObject(name string) {
+	delete(w.objects.made, name)
+	w.logf("fault: %s deleted", name)
+}

@@ -1,0 +1,108 @@
+package world
+
+import (
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// health is how many voters of the written-down cluster run, of how many.
+type health struct{ up, voters int }
+
+func (h health) hasQuorum() bool { return h.voters > 0 && h.up >= etcdutil.Quorum(h.voters) }
+
+func (w *World) health() health {
+	c := w.clusters[w.objects.birth.ClusterID]
+	if c == nil {
+		return health{}
+	}
+	return health{up: w.upVoters(c), voters: len(c.voters())}
+}
+
+// checkAction is I1: what the operator did took the cluster's quorum from nobody.
+func (w *World) checkAction(before health, c plan.Change) {
+	after := w.health()
+	if before.hasQuorum() && !after.hasQuorum() {
+		w.violate("I1: %s took the quorum: %+v -> %+v", c.Kind(), before, after)
+	}
+}
+
+// checkLists is I3: at most one learner.
+func (w *World) checkLists() {
+	for _, id := range sortedIDs(w.clusters) {
+		c := w.clusters[id]
+		if learners := len(c.members) - len(c.voters()); learners > 1 {
+			w.violate("I3: %d learners in %s", learners, c.id)
+		}
+	}
+}
+
+// checkBorn is I6: once written down, the cluster ID never changes.
+func (w *World) checkBorn(id etcdutil.ID) {
+	if w.born != 0 && w.born != id {
+		w.violate("I6: the cluster ID changed from %s to %s", w.born, id)
+	}
+	w.born = id
+}
+
+// checkRecord holds records to the truth on the disk.
+func (w *World) checkRecord(m plan.MemberRecord, diskUID string) {
+	if d := w.disks[diskUID]; d == nil || d.member != m.Record.MemberID {
+		w.logf("record of %s written a moment after its disk was emptied", m.Name)
+	}
+}
+
+// checkPodDeletion is I11 and I1: the operator alone stops no member that runs, and never the only copy of its data.
+func (w *World) checkPodDeletion(ref plan.PodRef) {
+	p, ok := w.objects.pods[ref.Name]
+	if !ok || p.UID != ref.UID || w.objects.birth.Void {
+		return
+	}
+	proc := w.procs[p.UID]
+	if proc == nil {
+		return
+	}
+	if c := w.clusters[proc.disk.cluster]; c.find(proc.disk.member) >= 0 {
+		w.violate("I11: the operator stopped the running member %s", ref.Name)
+	}
+}
+
+// checkVolumeDeletion is I5: a volume of a current member is never deleted.
+func (w *World) checkVolumeDeletion(ref plan.VolumeRef, d *disk) {
+	if d == nil || d.isEmpty() || w.objects.birth.Void {
+		return
+	}
+	if c := w.clusters[d.cluster]; c != nil && c.find(d.member) >= 0 {
+		w.violate("I5: the volume of the current member %s was deleted", ref.Name)
+	}
+}
+
+// Recoverable reports whether enough voters still have their data for the cluster to go on by itself.
+func (w *World) Recoverable() bool {
+	c := w.clusters[w.objects.birth.ClusterID]
+	if c == nil {
+		return w.born == 0
+	}
+	alive := 0
+	for _, name := range sortedKeys(w.objects.pods) {
+		alive += w.holds(c, w.objects.pods[name].UID)
+	}
+	for _, name := range sortedKeys(w.objects.volumes) {
+		v, p := w.objects.volumes[name], w.objects.pods[name]
+		if !v.Terminating || p.disk == v.UID && !p.HasEnded() {
+			alive += w.holds(c, v.UID)
+		}
+	}
+	return alive >= etcdutil.Quorum(len(c.voters()))
+}
+
+// holds is 1 when the disk holds the data of a voter.
+func (w *World) holds(c *cluster, diskUID string) int {
+	d := w.disks[diskUID]
+	if d == nil || d.cluster != c.id {
+		return 0
+	}
+	if i := c.find(d.member); i < 0 || c.members[i].Learner {
+		return 0
+	}
+	return 1
+}

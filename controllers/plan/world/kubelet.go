@@ -1,0 +1,126 @@
+package world
+
+import (
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Advance lets one thing happen that Kubernetes and etcd do by themselves, chosen by the seed. Time passes.
+func (w *World) Advance() {
+	w.Now = w.Now.Add(time.Duration(100+w.rng.IntN(2000)) * time.Millisecond)
+	w.remember()
+	names := sortedKeys(w.objects.pods)
+	if len(names) > 0 {
+		w.advancePod(names[w.rng.IntN(len(names))])
+	}
+	for _, name := range sortedKeys(w.objects.volumes) {
+		w.advanceVolume(name)
+	}
+	w.settleClusters()
+	if w.rng.IntN(2) == 0 {
+		w.write()
+	}
+	w.readiness()
+	w.checkLists()
+}
+
+// advancePod takes a Pod one step on: gone, scheduled, started, stopped, or the kubelet sees its annotations.
+func (w *World) advancePod(name string) {
+	p := w.objects.pods[name]
+	switch {
+	case p.Terminating:
+		w.stop(p)
+		delete(w.objects.pods, name)
+		if p.disk == p.UID {
+			delete(w.disks, p.disk)
+		}
+		return
+	case p.HasEnded():
+		return
+	case !p.Scheduled:
+		w.schedule(name, &p)
+	case w.Broken[p.Choices] && !p.Started:
+		p.Waiting, p.Message = "ImagePullBackOff", "image not found"
+	case !p.Running:
+		p.seen, p.Waiting = p.Flags, ""
+		w.run(name, &p)
+	default:
+		p.seen = p.Flags
+		if proc := w.procs[p.UID]; proc != nil && p.seen == plan.FlagsSealed {
+			w.sealed[proc.disk.member] = true
+		}
+	}
+	w.objects.pods[name] = p
+}
+
+// schedule binds the volume and finds a node, unless the claim is gone or going.
+func (w *World) schedule(name string, p *pod) {
+	if p.disk != p.UID {
+		v, ok := w.objects.volumes[name]
+		if !ok || v.Terminating || v.UID != p.disk {
+			if ok && !v.Terminating {
+				p.disk = v.UID
+			}
+			p.Waiting, p.Message = "Unschedulable", "the claim is gone or being deleted"
+			return
+		}
+		v.Phase = plan.VolumeBound
+		w.objects.volumes[name] = v
+	}
+	if w.disks[p.disk] == nil {
+		w.disks[p.disk] = &disk{}
+	}
+	p.Scheduled, p.Node, p.Waiting, p.Message = true, "node-1", "", ""
+}
+
+// run starts the container: etcd reads the directory, then its flags.
+func (w *World) run(name string, p *pod) {
+	p.Phase, p.Started = plan.PodRunning, true
+	d := w.disks[p.disk]
+	if reason := w.start(*p, d); reason != "" {
+		if p.Exit == nil || p.Exit.Reason != reason {
+			w.logf("kubelet: etcd of %s stops: %s", name, reason)
+		}
+		p.Exit = &plan.Exit{Reason: reason, Code: 1, Message: string(reason), At: w.Now}
+		return
+	}
+	p.Running = true
+	w.procs[p.UID] = &process{pod: name, disk: d}
+}
+
+// stop ends a Pod's process.
+func (w *World) stop(p pod) { delete(w.procs, p.UID) }
+
+// advanceVolume lets a claim go once no scheduled Pod refers to it.
+func (w *World) advanceVolume(name string) {
+	v := w.objects.volumes[name]
+	if !v.Terminating {
+		return
+	}
+	if p, ok := w.objects.pods[name]; ok && p.Scheduled && p.disk == v.UID {
+		return
+	}
+	delete(w.objects.volumes, name)
+	delete(w.disks, v.UID)
+}
+
+// readiness is what the probes say: a Pod is Ready while its member serves, with a quorum.
+func (w *World) readiness() {
+	for _, name := range sortedKeys(w.objects.pods) {
+		p := w.objects.pods[name]
+		proc := w.procs[p.UID]
+		ready := proc != nil && proc.served && w.hasQuorum(w.clusters[proc.disk.cluster])
+		if ready != p.Ready {
+			p.Ready, p.ReadySince = ready, w.Now
+			w.objects.pods[name] = p
+		}
+		if proc != nil && w.clusters[proc.disk.cluster].removed[proc.disk.member] {
+			p.Running, p.Ready = false, false
+			p.Exit = &plan.Exit{Reason: etcdutil.ExitRemoved, At: w.Now}
+			w.stop(p)
+			w.objects.pods[name] = p
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package world
+
+import (
+	"fmt"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+)
+
+// immortal is a life that no change outlasts.
+const immortal = 1 << 20
+
+// Pass is one pass of the operator on what it sees. It returns the decision.
+func (w *World) Pass() plan.Decision {
+	d := plan.Next(w.Observe())
+	w.take(d, immortal)
+	return d
+}
+
+// StalePass is a pass on a lagging cache, by an operator that may die in the middle of it.
+func (w *World) StalePass() plan.Decision {
+	d := plan.Next(w.ObserveStale())
+	life := immortal
+	if w.rng.IntN(3) == 0 {
+		life = w.rng.IntN(4)
+	}
+	w.take(d, life)
+	return d
+}
+
+func (w *World) take(d plan.Decision, life int) {
+	if d.Change == nil {
+		return
+	}
+	err := w.Apply(d.Change, life)
+	w.logf("%s %s: %s (err=%v)", d.Rule, d.Change.Kind(), d.Message, err)
+}
+
+// Settle lets time pass without faults until the operator has nothing to do, and returns the last decision and whether it
+// is a rest: settled, or refused for a reason that only a person can end. A cluster of which enough is left must settle.
+func (w *World) Settle(passes int) (plan.Decision, bool) {
+	var d plan.Decision
+	quiet := 0
+	for range passes {
+		w.Advance()
+		d = w.Pass()
+		if len(w.Violations) > 0 {
+			return d, false
+		}
+		if w.isRest(d) {
+			quiet++
+		} else {
+			quiet = 0
+		}
+		if quiet > 60 {
+			return d, true
+		}
+	}
+	return d, false
+}
+
+func (w *World) isRest(d plan.Decision) bool {
+	switch {
+	case d.Verdict == plan.Settled:
+		return true
+	case d.Verdict != plan.Refuse:
+		return false
+	case w.recordLost && d.Overdue, d.Reason == plan.ReasonRecordLost:
+		return true // the names of the first members went with the peer Service: a person must look
+	case w.Recoverable():
+		return d.Reason == plan.ReasonNotSupported
+	}
+	return d.NeedsHuman || d.Overdue
+}
+
+// Fault does one thing to the world that people and machines do, chosen by the seed.
+func (w *World) Fault() {
+	name := w.anyName()
+	switch w.rng.IntN(14) {
+	case 0, 1:
+		w.DeletePod(name)
+	case 2:
+		w.DeletePod(name)
+		w.DeleteVolume(name)
+	case 3:
+		w.DeleteVolume(name)
+	case 4, 5:
+		w.KillContainer(name)
+	case 6:
+		w.WipeDisk(name)
+	case 7:
+		w.EndPod(name)
+	case 8:
+		w.StripSeal(name)
+	case 9:
+		w.LoseObject("demo")
+	case 10:
+		w.DeletePeerService()
+	default:
+		w.changeSpec()
+	}
+}
+
+func (w *World) anyName() string {
+	names := sortedKeys(w.objects.pods)
+	if len(names) == 0 {
+		return ""
+	}
+	return names[w.rng.IntN(len(names))]
+}
+
+// changeSpec is a user who changes their mind.
+func (w *World) changeSpec() {
+	switch w.rng.IntN(4) {
+	case 0:
+		w.Spec.Paused = !w.Spec.Paused
+	case 1:
+		w.Spec.Choices.Inputs = []string{"a", "b", "broken"}[w.rng.IntN(3)]
+		c := w.Spec.Choices
+		w.Broken[c] = c.Inputs == "broken"
+	default:
+		w.Spec.Size = []int{1, 3, 5}[w.rng.IntN(3)]
+	}
+	w.logf("spec: size %d, inputs %s, paused %v", w.Spec.Size, w.Spec.Choices.Inputs, w.Spec.Paused)
+}
+
+// Play runs one story: a cluster is created, and for so many steps things happen to it while operators, up to two at once
+// and with lagging caches, look after it. With faults they are also made to happen.
+func Play(seed uint64, spec plan.Desired, steps int, faults bool) *World {
+	w := New(seed, spec)
+	rate := 4 + w.rng.IntN(60)
+	for range steps {
+		w.Advance()
+		if faults && w.rng.IntN(rate) == 0 {
+			w.Fault()
+		}
+		if w.rng.IntN(4) > 0 {
+			w.StalePass()
+		}
+		if len(w.Violations) > 0 {
+			break
+		}
+	}
+	return w
+}
+
+// Story prints what happened, for a failure to be read.
+func (w *World) Story(last int) string {
+	from := max(0, len(w.Log)-last)
+	out := ""
+	for i, line := range w.Log[from:] {
+		out += fmt.Sprintf("%4d %s\n", from+i, line)
+	}
+	return out
+}

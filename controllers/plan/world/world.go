@@ -1,0 +1,113 @@
+package world
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// World is the whole of it. Objects are what the API server holds; disks, processes and clusters are what is really there.
+type World struct {
+	Now     time.Time
+	Cluster plan.Identity
+	Spec    plan.Desired
+
+	// Broken names choices whose Pods cannot start, such as an image that does not exist.
+	Broken map[plan.Choices]bool
+	// Violations of invariants, with the step at which they were seen. Empty is the point of it all.
+	Violations []string
+	// Log is what happened, one line each, for a failure to be read.
+	Log []string
+
+	rng        *rand.Rand
+	serial     int
+	objects    objects
+	past       []objects // what a stale cache may still show
+	disks      map[string]*disk
+	procs      map[string]*process // by Pod UID
+	clusters   map[etcdutil.ID]*cluster
+	sealed     map[etcdutil.ID]bool // members whose kubelet knows the seal
+	recordLost bool                 // somebody deleted the peer Service at least once
+	born       etcdutil.ID          // the first cluster ID that was written down; it never changes
+}
+
+// objects is the API server's part: plain values, so that a copy is a snapshot.
+type objects struct {
+	birth   plan.Birth
+	made    map[string]bool // Services and Secrets that are not a member's
+	secrets map[string]bool // by member
+	budget  int
+	pods    map[string]pod
+	volumes map[string]volume
+}
+
+type pod struct {
+	plan.Pod
+	seen    plan.Flags // the flags as the kubelet last saw them
+	initial []etcdutil.NamedURL
+	disk    string // UID of what holds the data: the volume's, or the Pod's own
+}
+
+type volume struct{ plan.Volume }
+
+// New is an empty world in which somebody just created a cluster.
+func New(seed uint64, spec plan.Desired) *World {
+	return &World{
+		Now:     time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
+		Cluster: plan.Identity{Namespace: "default", Name: "demo", UID: "uid-1", Operator: "steward"},
+		Spec:    spec,
+		Broken:  map[plan.Choices]bool{},
+		rng:     rand.New(rand.NewPCG(seed, 1)),
+		objects: objects{
+			made: map[string]bool{}, secrets: map[string]bool{},
+			pods: map[string]pod{}, volumes: map[string]volume{},
+		},
+		disks:    map[string]*disk{},
+		procs:    map[string]*process{},
+		clusters: map[etcdutil.ID]*cluster{},
+		sealed:   map[etcdutil.ID]bool{},
+	}
+}
+
+// Spec3 is the usual wish: so many members of one version, with volumes and TLS.
+func Spec3(size int) plan.Desired {
+	return plan.Desired{
+		Size: size, StorageBytes: 8 << 30, TLS: true, Retain: true, HasBudget: true,
+		Choices: plan.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a"},
+	}
+}
+
+func (o objects) clone() objects {
+	o.birth.Names = append([]string(nil), o.birth.Names...)
+	o.made, o.secrets = maps.Clone(o.made), maps.Clone(o.secrets)
+	o.pods, o.volumes = maps.Clone(o.pods), maps.Clone(o.volumes)
+	return o
+}
+
+func (w *World) uid(kind string) string {
+	w.serial++
+	return fmt.Sprintf("%s-%d", kind, w.serial)
+}
+
+func (w *World) logf(format string, args ...any) {
+	w.Log = append(w.Log, fmt.Sprintf(format, args...))
+}
+
+func (w *World) violate(format string, args ...any) {
+	v := fmt.Sprintf(format, args...)
+	w.Violations = append(w.Violations, v)
+	w.logf("VIOLATION %s", v)
+}
+
+// remember keeps a few snapshots of the objects, for a cache to lag behind.
+func (w *World) remember() {
+	const kept = 6
+	w.past = append(w.past, w.objects.clone())
+	if len(w.past) > kept {
+		w.past = w.past[1:]
+	}
+}

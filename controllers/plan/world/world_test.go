@@ -1,0 +1,79 @@
+package world
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+)
+
+var (
+	stories = flag.Int("stories", 1500, "how many stories the simulator plays")
+	seed    = flag.Uint64("seed", 0, "play only the story of this seed, and print it")
+)
+
+func TestAClusterOfEachSizeIsBornAndSettles(t *testing.T) {
+	for _, size := range []int{1, 3, 5, 7} {
+		for _, ephemeral := range []bool{false, true} {
+			spec := Spec3(size)
+			spec.Ephemeral = ephemeral
+			w := New(1, spec)
+			d, rests := w.Settle(600)
+			if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 {
+				t.Fatalf("size %d, ephemeral %v: %+v %v\n%s", size, ephemeral, d, w.Violations, w.Story(80))
+			}
+			if got := len(w.Observe().HealthyVoters()); got != size {
+				t.Fatalf("size %d: %d healthy voters", size, got)
+			}
+		}
+	}
+}
+
+func TestASettledClusterGoesFromAnySizeToAnyOtherAndBack(t *testing.T) {
+	for _, from := range []int{1, 3, 5, 7} {
+		for _, to := range []int{1, 3, 5, 7} {
+			w := New(uint64(from*10+to), Spec3(from))
+			for _, size := range []int{from, to, from} {
+				w.Spec.Size = size
+				if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled || len(w.Observe().HealthyVoters()) != size {
+					t.Fatalf("%d to %d: %+v %v\n%s", from, to, d, w.Violations, w.Story(80))
+				}
+			}
+		}
+	}
+}
+
+func TestNoStoryViolatesAnInvariantAndEveryOneComesToRest(t *testing.T) {
+	if *seed != 0 {
+		w, d, rests := play(*seed)
+		t.Logf("rests=%v %+v\n%s", rests, d, w.Story(len(w.Log)))
+		t.Logf("violations %v", w.Violations)
+		return
+	}
+	outcomes := map[string]int{}
+	for s := uint64(1); s <= uint64(*stories); s++ {
+		w, d, rests := play(s)
+		if len(w.Violations) > 0 {
+			t.Fatalf("seed %d: %v\n%s", s, w.Violations, w.Story(120))
+		}
+		if !rests {
+			t.Fatalf("seed %d never comes to rest: %+v\n%s", s, d, w.Story(120))
+		}
+		outcomes[d.Reason]++
+	}
+	t.Logf("outcomes: %v", outcomes)
+	if outcomes[plan.ReasonSettled] < *stories/3 {
+		t.Fatalf("too few stories end settled for this to prove anything: %v", outcomes)
+	}
+}
+
+// play is one story with faults and its quiet end, in which the spec is put right.
+func play(s uint64) (*World, plan.Decision, bool) {
+	spec := Spec3([]int{1, 3, 3, 3, 5}[s%5])
+	spec.Ephemeral = s%7 == 0
+	spec.TLS = s%4 != 0
+	w := Play(s, spec, 250, true)
+	w.Spec.Paused, w.Spec.Choices.Inputs = false, "a"
+	d, rests := w.Settle(3000)
+	return w, d, rests
+}
