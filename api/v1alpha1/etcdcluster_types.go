@@ -117,9 +117,9 @@ type Mode string
 
 // The modes.
 const (
-	// ModeEnforce takes each step.
+	// Each step is taken.
 	ModeEnforce Mode = "Enforce"
-	// ModeDryRun publishes each step and does not take it.
+	// Each step is published and not taken.
 	ModeDryRun Mode = "DryRun"
 )
 
@@ -137,9 +137,9 @@ type TLSMode string
 
 // The TLS modes.
 const (
-	// TLSManaged takes certificates from the operator's own authorities.
+	// Certificates come from two authorities that the operator keeps for the cluster.
 	TLSManaged TLSMode = "Managed"
-	// TLSDisabled has no certificates: connections are neither encrypted nor authenticated.
+	// No certificates: connections are neither encrypted nor authenticated.
 	TLSDisabled TLSMode = "Disabled"
 )
 
@@ -157,8 +157,8 @@ type BudgetPolicy string
 
 // The budget policies.
 const (
-	// BudgetAuto keeps a budget of a quorum of the voters.
+	// The operator keeps a budget of a quorum of the voters.
 	BudgetAuto BudgetPolicy = "Auto"
-	// BudgetNone keeps none.
+	// The operator keeps no budget.
 	BudgetNone BudgetPolicy = "None"
 )

@@ -53,8 +53,8 @@ type DeletionPolicy string
 
 // The deletion policies.
 const (
-	// DeletionRetain keeps volumes and authorities.
+	// Volumes and authorities are kept.
 	DeletionRetain DeletionPolicy = "Retain"
-	// DeletionDelete removes them with the cluster.
+	// Volumes and authorities are removed with the cluster.
 	DeletionDelete DeletionPolicy = "Delete"
 )
