@@ -137,7 +137,7 @@ func (k *keyring) drift(data map[string][]byte, certificates []resources.Certifi
 			continue
 		}
 		if reason, renew := pki.NeedsRenewal(data[c.CertKey], authority, pki.Leaf(c.Leaf), k.now); renew {
-			return c.CertKey + " is " + reason
+			return c.CertKey + ": " + reason
 		}
 		if !bytes.Equal(bytes.TrimSpace(data[c.CAKey]), bytes.TrimSpace(authority)) {
 			return c.CAKey + " is not the certificate of the authority"

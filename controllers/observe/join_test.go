@@ -1,0 +1,104 @@
+package observe_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+func (w *world) names() []string {
+	var names []string
+	for _, r := range w.look().Replicas {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+func TestThereIsOneReplicaForEachNameSeen(t *testing.T) {
+	w := newBornWorld(t)
+	w.put(w.volume("demo-10"))
+	w.put(w.pod("demo-9", resources.StartJoin))
+	w.addLearner(w.peerURL("demo-3"))
+	if names := w.names(); !slices.Equal(names, []string{"demo-0", "demo-1", "demo-2", "demo-3", "demo-9", "demo-10"}) {
+		t.Errorf("%q", names)
+	}
+}
+
+func TestTheNamesOfABirthAreReplicasBeforeAnythingIsThere(t *testing.T) {
+	w := newWorld(t)
+	w.put(resources.BuildPeerService(w.cluster, birthRecord("demo-0", "demo-1", "demo-2"), "ops/etcd-steward"))
+	if names := w.names(); !slices.Equal(names, []string{"demo-0", "demo-1", "demo-2"}) {
+		t.Errorf("%q", names)
+	}
+}
+
+func TestWhatIsUnderNoMembersNameIsNoReplica(t *testing.T) {
+	w := newBornWorld(t)
+	for _, name := range []string{"demo-restore", "demo-01", "demo-0-x", "other-0"} {
+		w.put(w.volume(name))
+		w.put(w.pod(name, resources.StartSealed))
+	}
+	if names := w.names(); !slices.Equal(names, []string{"demo-0", "demo-1", "demo-2"}) {
+		t.Errorf("%q", names)
+	}
+}
+
+func TestAnEphemeralMemberThatIsAboutToBeAddedIsSeenByItsSecret(t *testing.T) {
+	w := newTLSWorld(t)
+	w.cluster.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}}
+	w.put(resources.BuildMemberSecret(w.cluster, "demo-1", w.issue(resources.MemberCertificates(w.cluster, "demo-1"))))
+	if names := w.names(); !slices.Equal(names, []string{"demo-0", "demo-1"}) {
+		t.Errorf("%q", names)
+	}
+	if s := w.replica("demo-1").Secret; s.State != plan.ObjectCurrent {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestBirthIsReadFromThePeerServiceThatIsOurs(t *testing.T) {
+	w := newBornWorld(t)
+	b := w.look().Birth
+	if !b.Exists || b.Operator != "ops/etcd-steward" || b.Incarnation != incarnation || b.Counter != 1 || b.Token != "token" ||
+		b.Void || b.ClusterID != 0 || !slices.Equal(b.Names, []string{"demo-0", "demo-1", "demo-2"}) {
+		t.Errorf("%+v", b)
+	}
+	w.objects["*v1.Service demo-peers"].GetOwnerReferences()[0].UID = "gone"
+	if b := w.look().Birth; b.Exists {
+		t.Errorf("the record of an earlier cluster was read: %+v", b)
+	}
+}
+
+func TestDesiredIsWhatTheSpecAsksFor(t *testing.T) {
+	w := newWorld(t)
+	d := w.look().Desired
+	want := plan.Desired{
+		Size: 3, Choices: d.Choices, StorageBytes: 8 << 30, Retain: true, HasBudget: true,
+	}
+	if d != want || d.Choices.Version.String() != "3.6.16" || d.Choices.Inputs != resources.Inputs(w.cluster).Canonical() {
+		t.Errorf("%+v", d)
+	}
+	w.cluster.Spec.Paused, w.cluster.Spec.TLS = true, nil
+	w.cluster.Spec.Disruption = &v1alpha1.DisruptionSpec{PodDisruptionBudget: v1alpha1.BudgetNone}
+	w.cluster.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}, DeletionPolicy: v1alpha1.DeletionDelete}
+	if d := w.look().Desired; !d.Paused || !d.TLS || d.HasBudget || !d.Ephemeral || d.Retain {
+		t.Errorf("%+v", d)
+	}
+	view, err := w.tryLook("the spec is refused")
+	if err != nil || view.Desired.Fault != "the spec is refused" {
+		t.Errorf("%v, %+v", err, view.Desired)
+	}
+}
+
+func TestReleaseIsPendingUntilOwnersFollowTheDeletionPolicy(t *testing.T) {
+	w := newBornWorld(t)
+	if w.look().Desired.ReleasePending {
+		t.Error("nothing owns the volumes, and Retain is wanted")
+	}
+	w.cluster.Spec.Storage = &v1alpha1.StorageSpec{DeletionPolicy: v1alpha1.DeletionDelete}
+	if !w.look().Desired.ReleasePending {
+		t.Error("nothing owns the volumes, and Delete is wanted")
+	}
+}

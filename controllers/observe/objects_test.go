@@ -1,0 +1,236 @@
+package observe_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/pki"
+)
+
+// newTLSWorld holds the authorities and every certificate of a cluster whose members are not there yet.
+func newTLSWorld(t *testing.T) *world {
+	w := newWorld(t)
+	w.cluster.Spec.TLS = nil
+	w.put(resources.BuildPeerService(w.cluster, birthRecord("demo-0"), "ops/etcd-steward"))
+	w.put(resources.BuildClientService(w.cluster))
+	for _, name := range []string{"demo-ca", "demo-ca-peer"} {
+		pair, err := pki.NewAuthority(name, w.now, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.put(resources.BuildAuthority(w.cluster, name, map[string][]byte{
+			resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key, resources.KeyCA: pair.Cert,
+		}))
+	}
+	for _, name := range []string{"demo-client-tls", "demo-operator-tls"} {
+		w.put(resources.BuildLeafSecret(w.cluster, name, w.issue(resources.Certificates(w.cluster, name))))
+	}
+	w.put(resources.BuildMemberSecret(w.cluster, "demo-0", w.issue(resources.MemberCertificates(w.cluster, "demo-0"))))
+	return w
+}
+
+func (w *world) secret(name string) *corev1.Secret {
+	return w.objects["*v1.Secret "+name].(*corev1.Secret)
+}
+
+func (w *world) issue(certificates []resources.Certificate) map[string][]byte {
+	w.t.Helper()
+	data := map[string][]byte{}
+	for _, c := range certificates {
+		secret := w.secret(c.Authority)
+		authority, err := pki.ParseAuthority(pki.Pair{Cert: secret.Data[resources.KeyCert], Key: secret.Data[resources.KeyKey]})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		pair, err := authority.Issue(pki.Leaf(c.Leaf), w.now)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		data[c.CertKey], data[c.KeyKey], data[c.CAKey] = pair.Cert, pair.Key, authority.CertPEM()
+	}
+	return data
+}
+
+func (w *world) object(kind, name string) plan.Object {
+	w.t.Helper()
+	for _, o := range w.look().Objects {
+		if o.Kind == kind && o.Name == name {
+			return o
+		}
+	}
+	w.t.Fatalf("no %s %s was judged", kind, name)
+	return plan.Object{}
+}
+
+func TestObjectsThatAreAsTheyShouldBeAreCurrent(t *testing.T) {
+	w := newTLSWorld(t)
+	view := w.look()
+	if len(view.Objects) != 6 {
+		t.Errorf("%d objects: %+v", len(view.Objects), view.Objects)
+	}
+	for _, o := range view.Objects {
+		isAuthority := o.Name == "demo-ca" || o.Name == "demo-ca-peer"
+		if o.State != plan.ObjectCurrent || o.Detail != "" || o.Authority != isAuthority || (o.Kind == "Secret") == o.NotAfter.IsZero() {
+			t.Errorf("%+v", o)
+		}
+	}
+	if s := view.Replicas[0].Secret; s.State != plan.ObjectCurrent || s.Name != "demo-0-tls" || !s.NotAfter.Equal(w.now.Add(pki.DefaultLeafValidity)) {
+		t.Errorf("the member's: %+v", s)
+	}
+}
+
+func TestObject(t *testing.T) {
+	another := []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "shop", UID: "x", Controller: new(true)}}
+	earlier := []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdCluster", Name: "demo", UID: "gone", Controller: new(true)}}
+	for _, row := range []struct {
+		name, kind, object string
+		given              func(*world)
+		state              plan.ObjectState
+		detail             string
+	}{
+		{"a Service that is not there is absent", "Service", "demo", func(w *world) { w.remove(resources.BuildClientService(w.cluster)) }, plan.ObjectAbsent, ""},
+		{"a Service that selects other Pods has drifted", "Service", "demo", func(w *world) {
+			w.objects["*v1.Service demo"].(*corev1.Service).Spec.Selector = map[string]string{"app": "x"}
+		}, plan.ObjectDrifted, "it selects other Pods"},
+		{"a Service of somebody else is foreign", "Service", "demo", func(w *world) {
+			w.objects["*v1.Service demo"].SetOwnerReferences(another)
+		}, plan.ObjectForeign, "it belongs to Deployment shop"},
+		{"a Service without an owner is foreign", "Service", "demo-peers", func(w *world) {
+			w.objects["*v1.Service demo-peers"].SetOwnerReferences(nil)
+		}, plan.ObjectForeign, "it has no owner"},
+		{"a Service of an earlier cluster goes with it", "Service", "demo-peers", func(w *world) {
+			w.objects["*v1.Service demo-peers"].SetOwnerReferences(earlier)
+		}, plan.ObjectTerminating, "it goes with an earlier cluster of this name"},
+		{"an authority that is not there is absent", "Secret", "demo-ca", func(w *world) { w.remove(w.secret("demo-ca")) }, plan.ObjectAbsent, ""},
+		{"an authority of an earlier cluster is not ours", "Secret", "demo-ca", func(w *world) {
+			w.secret("demo-ca").Labels[v1alpha1.LabelClusterUID] = "gone"
+		}, plan.ObjectForeign, "an earlier cluster of this name left it"},
+		{"an authority that an earlier cluster owns goes with it", "Secret", "demo-ca", func(w *world) {
+			w.secret("demo-ca").Labels[v1alpha1.LabelClusterUID] = "gone"
+			w.secret("demo-ca").OwnerReferences = earlier
+		}, plan.ObjectTerminating, "it goes with an earlier cluster of this name"},
+		{"a Secret of an authority's name that somebody made is foreign", "Secret", "demo-ca", func(w *world) {
+			w.secret("demo-ca").Labels = nil
+		}, plan.ObjectForeign, "the operator did not make it"},
+		{"a certificate of another authority is due", "Secret", "demo-client-tls", func(w *world) {
+			w.secret("demo-client-tls").Data[resources.KeyCert] = w.secret("demo-ca-peer").Data[resources.KeyCert]
+		}, plan.ObjectDrifted, "tls.crt: not signed by this authority"},
+		{"a certificate in the last third of its life is due", "Secret", "demo-operator-tls", func(w *world) {
+			w.now = w.now.Add(pki.DefaultLeafValidity - 100*24*time.Hour)
+		}, plan.ObjectDrifted, "tls.crt: in the last third of its life"},
+		{"a Secret without its key has drifted", "Secret", "demo-client-tls", func(w *world) {
+			delete(w.secret("demo-client-tls").Data, resources.KeyKey)
+		}, plan.ObjectDrifted, "a key is missing"},
+		{"a Secret that trusts another authority has drifted", "Secret", "demo-client-tls", func(w *world) {
+			w.secret("demo-client-tls").Data[resources.KeyCA] = w.secret("demo-ca-peer").Data[resources.KeyCert]
+		}, plan.ObjectDrifted, "ca.crt is not the certificate of the authority"},
+		{"a certificate is not judged while its authority is gone", "Secret", "demo-client-tls", func(w *world) {
+			w.remove(w.secret("demo-ca"))
+		}, plan.ObjectCurrent, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w := newTLSWorld(t)
+			row.given(w)
+			if o := w.object(row.kind, row.object); o.State != row.state || o.Detail != row.detail {
+				t.Errorf("%+v", o)
+			}
+		})
+	}
+}
+
+func TestAMembersCertificateIsDueWhenItLacksAName(t *testing.T) {
+	w := newTLSWorld(t)
+	w.secret("demo-0-tls").Data = w.issue(resources.MemberCertificates(w.cluster, "demo-1"))
+	if s := w.replica("demo-0").Secret; s.State != plan.ObjectDrifted || s.Detail != "tls.crt: has another subject than wanted" {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestASecretThatCannotBeReadEndsTheLook(t *testing.T) {
+	w := newTLSWorld(t)
+	w.readErr = errors.New("the API server is away")
+	if _, err := w.tryLook(""); !errors.Is(err, w.readErr) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestWithoutTLSNoSecretIsRead(t *testing.T) {
+	w := newBornWorld(t)
+	w.readErr = errors.New("read")
+	for _, o := range w.look().Objects {
+		if o.Kind == "Secret" {
+			t.Errorf("%+v", o)
+		}
+	}
+}
+
+func TestBudget(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		given func(*policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget
+		state plan.ObjectState
+		bound int
+	}{
+		{"as it should be", func(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget { return b }, plan.ObjectCurrent, 2},
+		{"with a percentage counts as none", func(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget {
+			b.Spec.MinAvailable = new(intstr.FromString("50%"))
+			return b
+		}, plan.ObjectDrifted, 0},
+		{"of somebody else has no bound of ours", func(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget {
+			b.OwnerReferences = nil
+			return b
+		}, plan.ObjectForeign, 0},
+		{"that is not there", func(*policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget { return nil }, plan.ObjectAbsent, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w := newBornWorld(t)
+			budget := w.objects["*v1.PodDisruptionBudget demo"].(*policyv1.PodDisruptionBudget)
+			if row.given(budget) == nil {
+				w.remove(budget)
+			}
+			if b := w.look().Budget; b.State != row.state || b.MinAvailable != row.bound {
+				t.Errorf("%+v", b)
+			}
+		})
+	}
+}
+
+func TestWhatAnEarlierClusterLeftIsNamed(t *testing.T) {
+	w := newTLSWorld(t)
+	volume := w.volume("demo-0")
+	volume.Labels[v1alpha1.LabelClusterUID] = "gone"
+	w.put(volume)
+	w.secret("demo-ca").Labels[v1alpha1.LabelClusterUID] = "gone"
+	want := []string{"PersistentVolumeClaim demo-0 (of a cluster that was deleted)", "Secret demo-ca (of a cluster that was deleted)"}
+	view := w.look()
+	if !slices.Equal(view.Retained, want) {
+		t.Errorf("retained: %q", view.Retained)
+	}
+	if view.Replicas[0].Volume != nil {
+		t.Error("the earlier cluster's volume was joined")
+	}
+}
+
+func TestAVolumeThatTheGarbageCollectorTakesIsWaitedFor(t *testing.T) {
+	w := newWorld(t)
+	volume := w.volume("demo-0")
+	volume.Labels[v1alpha1.LabelClusterUID] = "gone"
+	volume.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdCluster", Name: "demo", UID: "gone"}}
+	w.put(volume)
+	if o := w.object("PersistentVolumeClaim", "demo-0"); o.State != plan.ObjectTerminating {
+		t.Errorf("%+v", o)
+	}
+	if left := w.look().Retained; len(left) > 0 {
+		t.Errorf("retained: %q", left)
+	}
+}
