@@ -1,0 +1,126 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Report is the reckoning of a writer.
+type Report struct {
+	Acknowledged int
+	Failed       int            // not acknowledged 5 s after the first attempt
+	Retried      int            // attempts that were issued again
+	LongestGap   time.Duration  // between two acknowledgements
+	P99          time.Duration  // of a put, from its first attempt
+	Lost         []string       // keys that were acknowledged, and are not there or differ
+	Problems     map[string]int // what attempts were told
+}
+
+func (r Report) String() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "acknowledged %d, failed %d, retried %d, longest gap %s, p99 %s, lost %d",
+		r.Acknowledged, r.Failed, r.Retried, r.LongestGap.Round(time.Millisecond), r.P99.Round(time.Millisecond), len(r.Lost))
+	for problem, times := range r.Problems {
+		fmt.Fprintf(&text, "\n  %d × %s", times, problem)
+	}
+	return text.String()
+}
+
+// Stop ends the writing, and may be called more than once. The connection stays, for Finish to read by.
+func (w *Writer) Stop() {
+	w.stop()
+	<-w.ended
+}
+
+// Finish ends the writing, reads every acknowledged key back linearizably, and closes the connection.
+func (w *Writer) Finish(ctx context.Context) (Report, error) {
+	w.Stop()
+	defer w.etcd.Close()
+	r := w.Now()
+	lost, err := w.missing(ctx)
+	if err != nil {
+		return r, err
+	}
+	r.Lost = lost
+	return r, nil
+}
+
+// Abandon ends the writing where there is nothing left to read from.
+func (w *Writer) Abandon() {
+	w.Stop()
+	_ = w.etcd.Close()
+}
+
+// Now is the reckoning so far, with nothing read back.
+func (w *Writer) Now() Report {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := Report{Acknowledged: len(w.acks), Failed: w.failed, Retried: w.retried, Problems: map[string]int{}}
+	for problem, times := range w.problems {
+		r.Problems[problem] = times
+	}
+	latencies := make([]time.Duration, 0, len(w.acks))
+	for i, a := range w.acks {
+		latencies = append(latencies, a.latency)
+		if i > 0 {
+			r.LongestGap = max(r.LongestGap, a.at.Sub(w.acks[i-1].at))
+		}
+	}
+	slices.Sort(latencies)
+	if n := len(latencies); n > 0 {
+		r.P99 = latencies[min(n-1, n*99/100)]
+	}
+	return r
+}
+
+// page is how many keys are read at once.
+const page = 5000
+
+// missing lists what was acknowledged and cannot be read. Every page is a linearizable read.
+func (w *Writer) missing(ctx context.Context) ([]string, error) {
+	stored := map[string]string{}
+	from, end := w.prefix, clientv3.GetPrefixRangeEnd(w.prefix)
+	for {
+		answer, err := w.read(ctx, from, end)
+		if err != nil {
+			return nil, err
+		}
+		for _, kv := range answer.Kvs {
+			stored[string(kv.Key)] = string(kv.Value)
+			from = string(kv.Key) + "\x00"
+		}
+		if !answer.More {
+			break
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var lost []string
+	for _, a := range w.acks {
+		if stored[w.key(a.number)] != w.value(a.number) {
+			lost = append(lost, w.key(a.number))
+		}
+	}
+	return lost, nil
+}
+
+// read tries again while ctx lasts: the story may just have moved a leader.
+func (w *Writer) read(ctx context.Context, from, end string) (*clientv3.GetResponse, error) {
+	for {
+		attempt, cancel := context.WithTimeout(ctx, failedAfter)
+		answer, err := w.etcd.Get(attempt, from, clientv3.WithRange(end), clientv3.WithLimit(page))
+		cancel()
+		switch {
+		case err == nil:
+			return answer, nil
+		case ctx.Err() != nil || !isRetryable(err):
+			return nil, fmt.Errorf("reading back what was acknowledged, from %s: %w", from, err)
+		}
+		pause(ctx, retryPause)
+	}
+}

@@ -1,0 +1,192 @@
+// Package client is the client that writes through every story: unique keys, one put at a time, and a reckoning at the
+// end of everything it was told was stored.
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"golang.org/x/time/rate"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// What the client promises itself: one attempt is bounded, and a put that is not acknowledged this long after its first
+// attempt has failed.
+const (
+	attemptTimeout = time.Second
+	failedAfter    = 5 * time.Second
+	retryPause     = 20 * time.Millisecond
+)
+
+// Options say how a writer writes.
+type Options struct {
+	Endpoints []string    // at least one; SetEndpoints replaces them
+	TLS       *tls.Config // nil without TLS
+	Prefix    string      // of the keys, unique to this writer
+	PerSecond float64     // puts per second at most; default 20
+}
+
+// Writer puts unique keys one after the other until it is stopped. It is safe for concurrent use.
+type Writer struct {
+	etcd   *clientv3.Client
+	prefix string
+	limit  *rate.Limiter
+	stop   context.CancelFunc
+	ended  chan struct{}
+
+	mu       sync.Mutex
+	acks     []ack
+	failed   int
+	retried  int
+	problems map[string]int
+}
+
+// ack is one acknowledged put.
+type ack struct {
+	number  int
+	at      time.Time
+	latency time.Duration // from the first attempt
+}
+
+// Start dials and begins to write. The writer ends with ctx, or with Finish.
+func Start(ctx context.Context, o Options) (*Writer, error) {
+	etcd, err := Dial(o.Endpoints, o.TLS)
+	if err != nil {
+		return nil, err
+	}
+	if o.PerSecond == 0 {
+		o.PerSecond = 20
+	}
+	ctx, stop := context.WithCancel(ctx)
+	w := &Writer{
+		etcd: etcd, prefix: o.Prefix, limit: rate.NewLimiter(rate.Limit(o.PerSecond), 1), stop: stop,
+		ended: make(chan struct{}), problems: map[string]int{},
+	}
+	go w.run(ctx)
+	return w, nil
+}
+
+// Dial makes a clientv3 client that, like a well configured one, does not hold a member that was away against it for long.
+func Dial(endpoints []string, config *tls.Config) (*clientv3.Client, error) {
+	quick := backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}
+	etcd, err := clientv3.New(clientv3.Config{
+		Endpoints: endpoints, TLS: config, Logger: zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{Backoff: quick, MinConnectTimeout: attemptTimeout})},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("dialling etcd at %v: %w", endpoints, err)
+	}
+	return etcd, nil
+}
+
+// SetEndpoints tells the writer where members are now. No endpoints are no news: a resolver keeps what it knew.
+func (w *Writer) SetEndpoints(endpoints []string) {
+	if len(endpoints) > 0 {
+		w.etcd.SetEndpoints(endpoints...)
+	}
+}
+
+func (w *Writer) run(ctx context.Context) {
+	defer close(w.ended)
+	for number := 0; w.limit.Wait(ctx) == nil; number++ {
+		w.put(ctx, number)
+	}
+}
+
+func (w *Writer) key(number int) string   { return fmt.Sprintf("%s%09d", w.prefix, number) }
+func (w *Writer) value(number int) string { return fmt.Sprintf("value of %s", w.key(number)) }
+
+// put issues the same put until it is acknowledged or has failed. A put that the end of the story interrupts is neither.
+func (w *Writer) put(ctx context.Context, number int) {
+	began := time.Now()
+	for {
+		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
+		_, err := w.etcd.Put(attempt, w.key(number), w.value(number))
+		cancel()
+		switch {
+		case err == nil:
+			w.acknowledge(number, began)
+			return
+		case ctx.Err() != nil:
+			return
+		}
+		w.problem(err)
+		if !isRetryable(err) || time.Since(began) > failedAfter {
+			w.fail()
+			return
+		}
+		pause(ctx, retryPause)
+	}
+}
+
+// isRetryable reports an answer after which a client issues the same put again.
+func isRetryable(err error) bool {
+	switch status.Code(err) {
+	case codes.Unavailable, codes.DeadlineExceeded:
+		return true
+	}
+	var etcdError rpctypes.EtcdError
+	if errors.As(err, &etcdError) && (etcdError.Code() == codes.Unavailable || etcdError.Code() == codes.DeadlineExceeded) {
+		return true
+	}
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, rpctypes.ErrLeaderChanged) || errors.Is(err, rpctypes.ErrNoLeader)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+func (w *Writer) acknowledge(number int, began time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	w.acks = append(w.acks, ack{number: number, at: now, latency: now.Sub(began)})
+}
+
+func (w *Writer) fail() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failed++
+}
+
+func (w *Writer) problem(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.retried++
+	w.problems[err.Error()]++
+}
+
+// Acknowledged is how many puts etcd has said are stored.
+func (w *Writer) Acknowledged() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.acks)
+}
+
+// AcknowledgedBetween is how many puts were acknowledged in a span of time.
+func (w *Writer) AcknowledgedBetween(from, to time.Time) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, a := range w.acks {
+		if !a.at.Before(from) && a.at.Before(to) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,90 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const fenceName = "stories-with-own-operator"
+
+// Fence keeps the installed operator from writing to namespaces of stories that bring their own, so that those stories
+// can run beside all others. It is the API server that refuses; to the operator it is a namespace without rights. It
+// returns once a write of the operator was really refused, and Unfence takes it away.
+func (w *World) Fence(ctx context.Context) error {
+	for _, object := range []client.Object{fencePolicy(), fenceBinding()} {
+		if err := w.Client.Create(ctx, object); client.IgnoreAlreadyExists(err) != nil {
+			return fmt.Errorf("making the fence: %w", err)
+		}
+	}
+	operator := rest.CopyConfig(w.Config)
+	operator.Impersonate.UserName = operatorUser
+	c, err := client.New(operator, client.Options{Scheme: w.Client.Scheme()})
+	if err != nil {
+		return err
+	}
+	probe := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "fence-", Labels: map[string]string{LabelOwnOperator: "true"}}}
+	if err := w.Client.Create(ctx, probe); err != nil {
+		return fmt.Errorf("making a namespace to try the fence in: %w", err)
+	}
+	defer func() { _ = w.Client.Delete(context.WithoutCancel(ctx), probe) }()
+	gomega.Eventually(ctx, func() error {
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: probe.Name, Name: "probe"}, Spec: corev1.ServiceSpec{ClusterIP: "None"}}
+		return c.Create(ctx, service, client.DryRunAll)
+	}).WithTimeout(time.Minute).Should(gomega.MatchError(apierrors.IsInvalid, "refused by the fence"))
+	return nil
+}
+
+// Unfence takes the fence away.
+func (w *World) Unfence(ctx context.Context) error {
+	for _, object := range []client.Object{fenceBinding(), fencePolicy()} {
+		if err := client.IgnoreNotFound(w.Client.Delete(ctx, object)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const operatorUser = "system:serviceaccount:" + OperatorNamespace + ":" + OperatorName
+
+func fencePolicy() *admissionv1.ValidatingAdmissionPolicy {
+	fail, equivalent := admissionv1.Fail, admissionv1.Equivalent
+	return &admissionv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: fenceName},
+		Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			FailurePolicy: &fail,
+			MatchConstraints: &admissionv1.MatchResources{
+				MatchPolicy: &equivalent,
+				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+					Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update, admissionv1.Delete},
+					Rule:       admissionv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*/*"}},
+				}}},
+			},
+			Validations: []admissionv1.Validation{{
+				Expression: "request.userInfo.username != '" + operatorUser + "'",
+				Message:    "this story brings an operator of its own",
+			}},
+		},
+	}
+}
+
+func fenceBinding() *admissionv1.ValidatingAdmissionPolicyBinding {
+	return &admissionv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: fenceName},
+		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName:        fenceName,
+			ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+			MatchResources: &admissionv1.MatchResources{
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{LabelOwnOperator: "true"}},
+			},
+		},
+	}
+}

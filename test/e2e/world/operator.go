@@ -1,0 +1,151 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// NewStoryWithOwnOperator makes a namespace that the installed operator cannot write to (see Fence), for a story that
+// brings operators of its own: processes of this machine, with the installed operator's rights in this namespace alone.
+func (w *World) NewStoryWithOwnOperator(ctx context.Context) (*Story, error) {
+	s, err := w.newStory(ctx, map[string]string{LabelOwnOperator: "true"})
+	if err != nil {
+		return nil, err
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "operator"}}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "operator"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: ManagerRole},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: s.Namespace, Name: account.Name}},
+	}
+	if err := w.Client.Create(ctx, account); err != nil {
+		return nil, fmt.Errorf("making the operator's account: %w", err)
+	}
+	if err := w.Client.Create(ctx, binding); err != nil {
+		return nil, fmt.Errorf("giving the operator its rights: %w", err)
+	}
+	return s, nil
+}
+
+// Operator is an operator that runs as a process of this machine and looks after one story's namespace.
+type Operator struct {
+	story      *Story
+	kubeconfig string
+	log        *os.File
+
+	mu      sync.Mutex
+	process *exec.Cmd
+	kills   int
+}
+
+// StartOperator starts one. It is killed after the story at the latest; its log is printed when the story failed.
+func (s *Story) StartOperator(ctx context.Context) *Operator {
+	ginkgo.GinkgoHelper()
+	directory := ginkgo.GinkgoT().TempDir()
+	log, err := os.Create(filepath.Join(directory, "operator.log"))
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	o := &Operator{story: s, log: log, kubeconfig: filepath.Join(directory, "kubeconfig")}
+	gomega.Expect(s.writeKubeconfig(ctx, o.kubeconfig)).To(gomega.Succeed())
+	gomega.Expect(o.start()).To(gomega.Succeed())
+	ginkgo.DeferCleanup(func() {
+		o.Kill()
+		defer log.Close()
+		if ginkgo.CurrentSpecReport().Failed() {
+			text, _ := os.ReadFile(log.Name())
+			ginkgo.GinkgoWriter.Printf("\n---- operator of the story, killed %d times\n%s\n", o.kills, linesWith(string(text), "", 300))
+		}
+	})
+	return o
+}
+
+// writeKubeconfig lets a process be the story's operator: the account's token, and nothing else of this machine.
+func (s *Story) writeKubeconfig(ctx context.Context, path string) error {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "operator"}}
+	token := &authenticationv1.TokenRequest{}
+	if err := s.Client.SubResource("token").Create(ctx, account, token); err != nil {
+		return fmt.Errorf("asking for the operator's token: %w", err)
+	}
+	config := clientcmdapi.NewConfig()
+	config.Clusters["story"] = &clientcmdapi.Cluster{Server: s.Config.Host, CertificateAuthorityData: s.Config.CAData, CertificateAuthority: s.Config.CAFile}
+	config.AuthInfos["story"] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
+	config.Contexts["story"] = &clientcmdapi.Context{Cluster: "story", AuthInfo: "story"}
+	config.CurrentContext = "story"
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		return fmt.Errorf("writing the operator's kubeconfig: %w", err)
+	}
+	return nil
+}
+
+func (o *Operator) start() error {
+	process := exec.Command(o.story.Manager, "--leader-elect=false", "--namespace", o.story.Namespace,
+		"--metrics-bind-address=0", "--health-probe-bind-address=0")
+	process.Env = append(os.Environ(), "KUBECONFIG="+o.kubeconfig, "POD_NAMESPACE="+o.story.Namespace)
+	process.Stdout, process.Stderr = o.log, o.log
+	if err := process.Start(); err != nil {
+		return fmt.Errorf("starting %s: %w", o.story.Manager, err)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.process = process
+	return nil
+}
+
+// Kill ends the process as kill -9 does; ending one that is ended does nothing.
+func (o *Operator) Kill() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.process == nil {
+		return
+	}
+	_ = o.process.Process.Kill()
+	_ = o.process.Wait()
+	o.process = nil
+	o.kills++
+}
+
+// Start starts it again after a kill.
+func (o *Operator) Start() {
+	ginkgo.GinkgoHelper()
+	gomega.Expect(o.start()).To(gomega.Succeed())
+}
+
+// KillAtEachRule kills the operator whenever another rule is published for the cluster, and starts it again at once,
+// until the returned function is called. That one says after which rules it was killed.
+func (o *Operator) KillAtEachRule(c *Cluster) (stop func() []string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var after []string
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		defer ginkgo.GinkgoRecover()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-c.History.changed:
+			}
+			rules := c.History.Rules()
+			if last := rules[len(rules)-1]; len(after) == 0 || after[len(after)-1] != last {
+				o.Kill()
+				o.Start()
+				after = append(after, last)
+			}
+		}
+	})
+	stop = func() []string { cancel(); ended.Wait(); return after }
+	ginkgo.DeferCleanup(func() { stop() })
+	return stop
+}

@@ -1,0 +1,141 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/util/rand"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/test/e2e/client"
+)
+
+// Traffic is a client that writes through a story, and follows the cluster's Pods as a resolver would.
+type Traffic struct {
+	*client.Writer
+	cluster *Cluster
+	stop    context.CancelFunc
+	ended   sync.WaitGroup
+	done    bool
+}
+
+// flow is how many puts prove that writes go on, and minimum how many a second a fault may leave.
+const (
+	flow    = 20
+	minimum = 1.0
+)
+
+// Write starts a client and waits until it writes. It ends with the story at the latest.
+func (c *Cluster) Write(ctx context.Context) *Traffic {
+	ginkgo.GinkgoHelper()
+	config, err := c.ClientTLS(ctx)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	if config != nil {
+		config.ServerName = fmt.Sprintf("%s.%s.svc", c.Name, c.Namespace)
+	}
+	endpoints, err := c.endpoints(ctx)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	background, stop := context.WithCancel(context.Background())
+	writer, err := client.Start(background, client.Options{Endpoints: endpoints, TLS: config, Prefix: "/story/" + rand.String(6) + "/"})
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	t := &Traffic{Writer: writer, cluster: c, stop: stop}
+	t.ended.Go(func() { t.resolve(background) })
+	ginkgo.DeferCleanup(func() {
+		if !t.done {
+			ginkgo.GinkgoWriter.Printf("\n---- the client that writes\n%s\n", t.Now())
+			t.end()
+			t.Abandon()
+		}
+	})
+	t.Flow(ctx)
+	return t
+}
+
+func (c *Cluster) endpoints(ctx context.Context) ([]string, error) {
+	pods, err := c.Pods(ctx)
+	if err != nil {
+		return nil, err
+	}
+	scheme := "https"
+	if object, err := c.Get(ctx); err != nil || !object.Spec.IsTLS() {
+		scheme = "http"
+	}
+	var endpoints []string
+	for i := range pods {
+		if pods[i].Status.PodIP != "" {
+			endpoints = append(endpoints, scheme+"://"+clientAddress(&pods[i]))
+		}
+	}
+	return endpoints, nil
+}
+
+// resolve tells the client where members are, whenever a Pod changes.
+func (t *Traffic) resolve(ctx context.Context) {
+	c := t.cluster
+	for ctx.Err() == nil {
+		events, err := c.Client.Watch(ctx, &corev1.PodList{}, ctrlclient.InNamespace(c.Namespace), ctrlclient.MatchingLabels(resources.MemberSelector(c.Name)))
+		if err != nil {
+			continue
+		}
+		for range events.ResultChan() {
+			if endpoints, err := c.endpoints(ctx); err == nil {
+				t.SetEndpoints(endpoints)
+			}
+		}
+	}
+}
+
+// Flow waits until writes go on now.
+func (t *Traffic) Flow(ctx context.Context) {
+	ginkgo.GinkgoHelper()
+	before := t.Acknowledged()
+	gomega.Eventually(ctx, t.Acknowledged).WithTimeout(Patience).WithPolling(50*time.Millisecond).
+		Should(gomega.BeNumerically(">=", before+flow), "writes do not go on")
+}
+
+// During does what the story is about between two proofs that writes go on, and expects that they went on all the while.
+func (t *Traffic) During(ctx context.Context, fault func()) {
+	ginkgo.GinkgoHelper()
+	t.Flow(ctx)
+	began := time.Now()
+	fault()
+	ended := time.Now()
+	t.Flow(ctx)
+	written := float64(t.AcknowledgedBetween(began, ended))
+	gomega.Expect(written/ended.Sub(began).Seconds()).To(gomega.BeNumerically(">=", minimum), "writes per second during the fault")
+}
+
+// Finish expects that nothing failed, and that everything acknowledged is there on all members.
+func (t *Traffic) Finish(ctx context.Context) client.Report {
+	ginkgo.GinkgoHelper()
+	r := t.FinishAfterOutage(ctx)
+	gomega.Expect(r.Failed).To(gomega.BeZero(), "puts that were not acknowledged within 5 s: %s", r)
+	return r
+}
+
+// FinishAfterOutage is Finish where the story took the quorum away for a while: puts may have failed, and none is lost.
+func (t *Traffic) FinishAfterOutage(ctx context.Context) client.Report {
+	ginkgo.GinkgoHelper()
+	t.end()
+	r, err := t.Writer.Finish(ctx)
+	ginkgo.AddReportEntry("the client that writes", r.String())
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	gomega.Expect(r.Lost).To(gomega.BeEmpty(), "acknowledged and lost")
+	gomega.Expect(r.Acknowledged).To(gomega.BeNumerically(">=", flow))
+	t.cluster.AwaitEqualHashes(ctx)
+	return r
+}
+
+func (t *Traffic) end() {
+	t.done = true
+	t.Stop()
+	t.stop()
+	t.ended.Wait()
+}
