@@ -1,0 +1,158 @@
+// Command manager runs the operator.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers"
+)
+
+// version is set when the program is linked.
+var version = "dev"
+
+// leaseName is what the replicas of one install elect their leader by.
+const leaseName = "manager.etcdsteward.dev"
+
+// An API server that is away for 70 s costs no leadership; a leader that crashed is replaced within 95 s, one that
+// stopped orderly within 5 s.
+var (
+	leaseDuration = 90 * time.Second
+	renewDeadline = 75 * time.Second
+	retryPeriod   = 5 * time.Second
+	// shutdownGrace outlasts a pass, which ends with its context, and stays below the Pod's own grace period.
+	shutdownGrace = 30 * time.Second
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "manager:", err)
+		os.Exit(1)
+	}
+}
+
+// run returns right after the manager stopped: with the lease released, nothing may be done any more.
+func run(args []string) error {
+	o, err := parseOptions(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return nil
+	case err != nil:
+		return err
+	case o.version:
+		fmt.Println(version)
+		return nil
+	}
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.log)))
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("finding the API server: %w", err)
+	}
+	config.UserAgent = "etcd-steward/" + version
+	mgr, err := ctrl.NewManager(config, managerOptions(o))
+	if err != nil {
+		return fmt.Errorf("making the manager: %w", err)
+	}
+	if err := addProbes(mgr); err != nil {
+		return err
+	}
+	if err := controllers.Add(mgr, identity()); err != nil {
+		return err
+	}
+	return mgr.Start(ctrl.SetupSignalHandler())
+}
+
+func managerOptions(o options) ctrl.Options {
+	return ctrl.Options{
+		Scheme:                        newScheme(),
+		Cache:                         cacheOptions(o.namespace),
+		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
+		LeaderElection:                o.leaderElect,
+		LeaderElectionID:              leaseName,
+		LeaderElectionNamespace:       os.Getenv("POD_NAMESPACE"), // empty in a Pod: its own
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &leaseDuration,
+		RenewDeadline:                 &renewDeadline,
+		RetryPeriod:                   &retryPeriod,
+		GracefulShutdownTimeout:       &shutdownGrace,
+		HealthProbeBindAddress:        o.probeAddress,
+		Metrics:                       metricsOptions(o),
+	}
+}
+
+// newScheme knows the kinds that the operator handles and no others, which would only take memory.
+func newScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(corev1.AddToScheme(scheme))
+	utilruntime.Must(policyv1.AddToScheme(scheme))
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	return scheme
+}
+
+// cacheOptions keep of the kinds that others use as well only what the operator made. A kind that nobody watches is an
+// error to read, and not a reason to begin watching it everywhere.
+func cacheOptions(namespace string) cache.Options {
+	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue})}
+	options := cache.Options{
+		ReaderFailOnMissingInformer: true,
+		DefaultTransform:            cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Pod{}:                   ours,
+			&corev1.PersistentVolumeClaim{}: ours,
+			&corev1.Service{}:               ours,
+			&policyv1.PodDisruptionBudget{}: ours,
+		},
+	}
+	if namespace != "" {
+		options.DefaultNamespaces = map[string]cache.Config{namespace: {}}
+	}
+	return options
+}
+
+func metricsOptions(o options) server.Options {
+	options := server.Options{BindAddress: o.metricsAddress, SecureServing: o.metricsSecure}
+	if o.metricsSecure {
+		options.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
+	return options
+}
+
+// addProbes says "alive" while the process serves, and "ready" once it sees the cluster. Neither depends on being the
+// leader, on the API server or on any etcd.
+func addProbes(mgr manager.Manager) error {
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("adding the liveness probe: %w", err)
+	}
+	synced := func(request *http.Request) error {
+		ctx, cancel := context.WithTimeout(request.Context(), 500*time.Millisecond)
+		defer cancel()
+		if !mgr.GetCache().WaitForCacheSync(ctx) {
+			return errors.New("the caches are not filled yet")
+		}
+		return nil
+	}
+	if err := mgr.AddReadyzCheck("caches", synced); err != nil {
+		return fmt.Errorf("adding the readiness probe: %w", err)
+	}
+	return nil
+}

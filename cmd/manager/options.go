@@ -1,0 +1,54 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"os"
+
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// options are the flags of the manager.
+type options struct {
+	leaderElect    bool
+	metricsAddress string
+	metricsSecure  bool
+	probeAddress   string
+	namespace      string
+	version        bool
+	log            zap.Options
+}
+
+func parseOptions(args []string) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("manager", flag.ContinueOnError)
+	flags.BoolVar(&o.leaderElect, "leader-elect", true,
+		"Act only while holding the Lease. Without it, run one manager only.")
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8443",
+		"Where /metrics is served; 0 turns it off.")
+	flags.BoolVar(&o.metricsSecure, "metrics-secure", true,
+		"Serve /metrics over HTTPS, to callers that Kubernetes authenticates and allows only.")
+	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081",
+		"Where /healthz and /readyz are served; 0 turns them off.")
+	flags.StringVar(&o.namespace, "namespace", "",
+		"Look after the clusters of this namespace only; empty: of all.")
+	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
+	o.log.BindFlags(flags)
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, errors.New("unexpected argument " + flags.Arg(0))
+	}
+	return o, nil
+}
+
+// identity names this install: namespace/name. Two installs that see one cluster tell each other apart by it. The name
+// does not hold the Pod's, because the replicas of one install are one operator.
+func identity() string {
+	namespace := os.Getenv("POD_NAMESPACE")
+	if namespace == "" {
+		namespace = "local" // started by hand
+	}
+	return namespace + "/etcd-steward"
+}

@@ -1,0 +1,147 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/admission"
+	"github.com/etcdsteward/etcd-steward/controllers/apply"
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/report"
+)
+
+// EtcdClusterReconciler makes passes: it looks, decides on one change, makes it and reports. Nothing is remembered between
+// passes that decides anything.
+type EtcdClusterReconciler struct {
+	Client   client.Client     // reads from the cache, writes to the API server
+	Observer *observe.Observer // reads from the cache
+	Live     *observe.Observer // reads from the API server
+	Applier  *apply.Applier
+	Dialer   *MemberDialer
+	Secrets  *SecretCache
+	Recorder events.EventRecorder
+	Metrics  *Metrics
+
+	unseen  *unseenWrites
+	lagging laggards // clusters whose cache was found behind: their next pass reads live
+}
+
+// +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdclusters/status,verbs=get;patch
+// +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdclusters/finalizers,verbs=update
+// +kubebuilder:rbac:groups="",resources=pods;persistentvolumeclaims,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch;delete
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconcile is one pass over one cluster.
+func (r *EtcdClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	if r.unseen.isBehind(ctx, r.Client, request.NamespacedName) {
+		return ctrl.Result{RequeueAfter: afterChange}, nil
+	}
+	observer := r.observer(request.NamespacedName)
+	cluster := &v1alpha1.EtcdCluster{}
+	if err := observer.Reader.Get(ctx, request.NamespacedName, cluster); err != nil {
+		return ctrl.Result{}, r.lost(request.NamespacedName, err)
+	}
+	view, err := observer.Observe(ctx, cluster, faultOf(cluster))
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("looking at %s: %w", request, err)
+	}
+	decision := plan.Next(view.Observation)
+	attempt := r.act(ctx, cluster, view, decision)
+	logPass(ctx, decision, attempt)
+	if attempt.stale {
+		r.lagging.add(request.NamespacedName)
+		return ctrl.Result{RequeueAfter: attempt.recheck}, nil
+	}
+	err = r.publish(ctx, report.Input{
+		Cluster: cluster, Observation: view.Observation, Decision: decision, Outcome: attempt.Outcome, Warnings: admission.Warnings(cluster),
+	})
+	switch {
+	case attempt.Err != nil || err != nil:
+		return ctrl.Result{}, errors.Join(attempt.Err, err)
+	case attempt.recheck == 0:
+		return ctrl.Result{RequeueAfter: afterAny}, nil
+	}
+	return ctrl.Result{RequeueAfter: attempt.recheck}, nil
+}
+
+// observer reads from the cache, unless the last decision proved that the cache is behind, or shows less than there is:
+// of a name that somebody else took, for one, it shows nothing.
+func (r *EtcdClusterReconciler) observer(key types.NamespacedName) *observe.Observer {
+	if r.lagging.take(key) {
+		return r.Live
+	}
+	return r.Observer
+}
+
+// lost ends what is kept of a cluster that is gone.
+func (r *EtcdClusterReconciler) lost(key types.NamespacedName, err error) error {
+	if !apierrors.IsNotFound(err) {
+		return fmt.Errorf("reading %s: %w", key, err)
+	}
+	r.unseen.forget(key)
+	r.Metrics.Forget(key)
+	r.Secrets.ForgetCluster(key)
+	return r.Dialer.Forget(key)
+}
+
+// act carries out the change of a decision, unless the user only wants to see it.
+func (r *EtcdClusterReconciler) act(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen observe.View, decision plan.Decision) attempt {
+	if decision.Verdict != plan.Act || cluster.Spec.IsDryRun() {
+		return attempt{recheck: decision.Recheck}
+	}
+	return attemptOf(decision.Change, r.Applier.Apply(ctx, cluster, apply.View(seen), decision.Change, r.look(cluster)))
+}
+
+// look reads the whole world live, for the proof that a change is still right.
+func (r *EtcdClusterReconciler) look(seen *v1alpha1.EtcdCluster) apply.Look {
+	return func(ctx context.Context) (apply.View, error) {
+		cluster := &v1alpha1.EtcdCluster{}
+		err := r.Live.Reader.Get(ctx, client.ObjectKeyFromObject(seen), cluster)
+		switch {
+		case apierrors.IsNotFound(err), err == nil && cluster.UID != seen.UID:
+			return apply.View{}, apply.ErrStale
+		case err != nil:
+			return apply.View{}, fmt.Errorf("reading %s live: %w", client.ObjectKeyFromObject(seen), err)
+		}
+		view, err := r.Live.Observe(ctx, cluster, faultOf(cluster))
+		return apply.View(view), err
+	}
+}
+
+// publish writes the status if it differs, and only then says what happened, so that a repeated pass does not say it again.
+func (r *EtcdClusterReconciler) publish(ctx context.Context, in report.Input) error {
+	status := report.Status(in)
+	if !equality.Semantic.DeepEqual(in.Cluster.Status, status) {
+		updated := in.Cluster.DeepCopy()
+		updated.Status = status
+		lock := client.MergeFromWithOptions(in.Cluster, client.MergeFromWithOptimisticLock{})
+		err := r.Client.Status().Patch(ctx, updated, lock, fieldOwner)
+		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+			return nil // the cluster moved on, and its next pass says what is true then
+		}
+		if err != nil {
+			return fmt.Errorf("writing the status of %s: %w", client.ObjectKeyFromObject(in.Cluster), err)
+		}
+		r.unseen.wrote(keyOf(updated), updated)
+	}
+	for _, event := range report.Events(in, in.Cluster.Status) {
+		r.Recorder.Eventf(in.Cluster, nil, event.Type, event.Reason, event.Action, "%s", event.Note)
+	}
+	r.Metrics.Observe(report.Metrics(in))
+	return nil
+}
