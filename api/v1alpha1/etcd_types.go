@@ -26,16 +26,16 @@ type EtcdSpec struct {
 	// +kubebuilder:validation:Maximum=10000000
 	SnapshotCount *int64 `json:"snapshotCount,omitempty"`
 
-	// HeartbeatInterval is the time between two heartbeats of the leader, in whole milliseconds. Default 100ms, from 10ms
-	// to 5s.
+	// HeartbeatInterval is the time between two heartbeats of the leader, in whole
+	// milliseconds. Default 100ms, from 10ms to 5s.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self != '' && self.matches('^([0-9]{1,4}m)?([0-9]{1,6}([.][0-9]{1,3})?s)?([0-9]{1,7}ms)?$') && duration(self) >= duration('10ms') && duration(self) <= duration('5s')",message="spec.etcd.heartbeatInterval must be a time in whole milliseconds from 10ms to 5s, such as 100ms",messageExpression="'spec.etcd.heartbeatInterval is \"' + self + '\"; it must be a time in whole milliseconds from 10ms to 5s, such as 100ms'"
 	HeartbeatInterval *metav1.Duration `json:"heartbeatInterval,omitempty"`
 
-	// ElectionTimeout is the silence after which a follower stands for election, in whole milliseconds. Default 1s, at
-	// least five heartbeats, at most 50s.
+	// ElectionTimeout is the silence after which a follower stands for election,
+	// in whole milliseconds. Default 1s, at least five heartbeats, at most 50s.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -46,8 +46,9 @@ type EtcdSpec struct {
 	// +optional
 	CorruptionChecks *bool `json:"corruptionChecks,omitempty"`
 
-	// ExtraArgs are further flags of etcd, without the leading dashes: {"max-txn-ops": "256"}. Flags that the operator owns
-	// and flags that the version does not know are refused.
+	// ExtraArgs are further flags of etcd, without the leading dashes:
+	// {"max-txn-ops": "256"}. Flags that the operator owns and flags that the
+	// version does not know are refused.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=64
@@ -72,8 +73,10 @@ type AutoCompactionSpec struct {
 	// +kubebuilder:validation:Enum=periodic;revision
 	Mode string `json:"mode,omitempty"`
 
-	// Retention is an age such as "1h" (default) or "30m" when mode is periodic, or a number of revisions such as "10000"
-	// when mode is revision. "0" turns compaction off, and with it the comparison of members' data at each compaction.
+	// Retention is an age such as "1h" (default) or "30m" when mode is periodic,
+	// or a number of revisions such as "10000" when mode is revision. "0" turns
+	// compaction off, and with it the comparison of members' data at each
+	// compaction.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Retention string `json:"retention,omitempty"`

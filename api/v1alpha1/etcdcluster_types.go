@@ -57,17 +57,19 @@ type EtcdClusterList struct {
 // +kubebuilder:validation:XValidation:rule="(has(self.storage) && has(self.storage.ephemeral)) == (has(oldSelf.storage) && has(oldSelf.storage.ephemeral))",message="spec.storage.ephemeral cannot be added or removed on an existing cluster; create a new cluster with the storage that you want",reason=FieldValueForbidden,fieldPath=".storage"
 // +kubebuilder:validation:XValidation:rule="!(has(self.storage) && has(self.storage.ephemeral)) || !(has(oldSelf.storage) && has(oldSelf.storage.ephemeral)) || ((has(self.storage) && has(self.storage.ephemeral) && has(self.storage.ephemeral.medium) ? self.storage.ephemeral.medium : 'Disk') == 'Memory') == ((has(oldSelf.storage) && has(oldSelf.storage.ephemeral) && has(oldSelf.storage.ephemeral.medium) ? oldSelf.storage.ephemeral.medium : 'Disk') == 'Memory')",message="spec.storage.ephemeral.medium cannot change on an existing cluster; create a new cluster with the medium that you want",reason=FieldValueForbidden,fieldPath=".storage"
 type EtcdClusterSpec struct {
-	// Size is the number of voting members: 1, 3, 5 or 7. A cluster of 3 survives the loss of one member, 5 of two, 7 of
-	// three; 1 survives none. Even numbers are refused: they survive no more failures than one member less, and need more
-	// members to agree.
+	// Size is the number of voting members: 1, 3, 5 or 7. A cluster of 3 survives
+	// the loss of one member, 5 of two, 7 of three; 1 survives none. Even numbers
+	// are refused: they survive no more failures than one member less, and need
+	// more members to agree.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=7
 	// +kubebuilder:validation:XValidation:rule="self in [1, 3, 5, 7]",message="spec.size must be 1, 3, 5 or 7",messageExpression="'spec.size is ' + string(dyn(self)) + '; it must be 1, 3, 5 or 7' + (self % 2 == 0 ? ': an even number of members survives no more failures than one member less, and needs more of them to agree' : '')"
 	Size int32 `json:"size"`
 
-	// Version is the etcd version to run, such as "3.6.16"; a leading "v" is accepted. Versions that lose data, and minors
-	// that the operator does not know, are refused with the reason.
+	// Version is the etcd version to run, such as "3.6.16"; a leading "v" is
+	// accepted. Versions that lose data, and minors that the operator does not
+	// know, are refused with the reason.
 	// +required
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^v?(0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})$')",message="spec.version must be a released version of etcd with three numbers, such as 3.6.16",messageExpression="'spec.version is \"' + self + '\"; it must be a released version of etcd with three numbers, such as 3.6.16'"
@@ -101,8 +103,10 @@ type EtcdClusterSpec struct {
 	// +optional
 	Disruption *DisruptionSpec `json:"disruption,omitempty"`
 
-	// Paused stops the operator from touching the cluster. It goes on looking and reporting. Volumes and authorities that
-	// deletionPolicy says must be kept are still released, so that deleting a paused cluster loses nothing. Default false.
+	// Paused stops the operator from touching the cluster. It goes on looking and
+	// reporting. Volumes and authorities that deletionPolicy says must be kept are
+	// still released, so that deleting a paused cluster loses nothing. Default
+	// false.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 
@@ -125,8 +129,9 @@ const (
 
 // TLSSpec says how connections are protected.
 type TLSSpec struct {
-	// Mode is Managed (default: certificates from two authorities that the operator keeps for this cluster) or Disabled
-	// (no encryption and no authentication). It cannot change on an existing cluster.
+	// Mode is Managed (default: certificates from two authorities that the
+	// operator keeps for this cluster) or Disabled (no encryption and no
+	// authentication). It cannot change on an existing cluster.
 	// +optional
 	// +kubebuilder:validation:Enum=Managed;Disabled
 	Mode TLSMode `json:"mode,omitempty"`
@@ -145,8 +150,9 @@ const (
 
 // DisruptionSpec says how the cluster is protected from drains and evictions.
 type DisruptionSpec struct {
-	// PodDisruptionBudget is Auto (default: a budget that keeps a quorum of the voters; none for a single voter, so that
-	// its node can be drained) or None (the operator keeps no budget).
+	// PodDisruptionBudget is Auto (default: a budget that keeps a quorum of the
+	// voters; none for a single voter, so that its node can be drained) or None
+	// (the operator keeps no budget).
 	// +optional
 	// +kubebuilder:validation:Enum=Auto;None
 	PodDisruptionBudget BudgetPolicy `json:"podDisruptionBudget,omitempty"`

@@ -6,8 +6,9 @@ import (
 
 // PodSpec holds the settings of members' Pods.
 type PodSpec struct {
-	// Labels are added to members' Pods. Not with the operator's prefix etcdsteward.dev/, and not those of
-	// app.kubernetes.io/ that the operator sets: name, instance, managed-by and component.
+	// Labels are added to members' Pods. Not with the operator's prefix
+	// etcdsteward.dev/, and not those of app.kubernetes.io/ that the operator
+	// sets: name, instance, managed-by and component.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('etcdsteward.dev/') && !k.contains('.etcdsteward.dev/') && !(k in ['app.kubernetes.io/name', 'app.kubernetes.io/instance', 'app.kubernetes.io/managed-by', 'app.kubernetes.io/component']))",message="spec.pod.labels must not contain labels that the operator sets: the prefix etcdsteward.dev/, and app.kubernetes.io/name, instance, managed-by and component"
@@ -32,8 +33,9 @@ type PodSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(self[k]) <= 63)",message="spec.pod.nodeSelector must have values of at most 63 characters"
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
-	// Tolerations of members' Pods, added to the operator's own: not-ready and unreachable without a time limit, so that a
-	// node that comes back finds its member.
+	// Tolerations of members' Pods, added to the operator's own: not-ready and
+	// unreachable without a time limit, so that a node that comes back finds its
+	// member.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -43,8 +45,9 @@ type PodSpec struct {
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 
-	// TopologySpreadConstraints of members' Pods. Default: preferably spread over zones and over nodes. A constraint
-	// without a labelSelector gets one that selects this cluster's members.
+	// TopologySpreadConstraints of members' Pods. Default: preferably spread over
+	// zones and over nodes. A constraint without a labelSelector gets one that
+	// selects this cluster's members.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -56,8 +59,8 @@ type PodSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="spec.pod.priorityClassName must be the name of a PriorityClass",messageExpression="'spec.pod.priorityClassName is \"' + self + '\"; it must be the name of a PriorityClass: lower-case letters, digits, \"-\" and \".\"'"
 	PriorityClassName string `json:"priorityClassName,omitempty"`
 
-	// TerminationGracePeriodSeconds is the time in seconds that a member has to hand over leadership and stop. Default 60,
-	// from 30 to 3600.
+	// TerminationGracePeriodSeconds is the time in seconds that a member has to
+	// hand over leadership and stop. Default 60, from 30 to 3600.
 	// +optional
 	// +kubebuilder:validation:Minimum=30
 	// +kubebuilder:validation:Maximum=3600

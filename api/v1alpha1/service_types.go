@@ -20,8 +20,8 @@ type ServiceSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('etcdsteward.dev/') && !k.contains('.etcdsteward.dev/'))",message="spec.service.annotations must not contain the prefix etcdsteward.dev/: the operator sets those"
 	Annotations map[string]string `json:"annotations,omitempty"`
 
-	// LoadBalancerClass of the client Service, such as "example.com/internal"; only with type LoadBalancer. Default: the
-	// platform's own load balancer.
+	// LoadBalancerClass of the client Service, such as "example.com/internal";
+	// only with type LoadBalancer. Default: the platform's own load balancer.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$')",message="spec.service.loadBalancerClass must be a name with an optional domain before it, such as example.com/internal",messageExpression="'spec.service.loadBalancerClass is \"' + self + '\"; it must be a name with an optional domain before it, such as example.com/internal'"

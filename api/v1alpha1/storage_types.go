@@ -9,31 +9,35 @@ import (
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.ephemeral) || !has(self.size) && !has(self.storageClassName) && !has(self.accessMode)",message="spec.storage.ephemeral cannot be given together with size, storageClassName or accessMode: those describe a volume, and an ephemeral member has none",reason=FieldValueForbidden,fieldPath=".ephemeral"
 type StorageSpec struct {
-	// Size is the size of each member's volume. Default 8Gi. At least twice the database quota and 1Gi more, so that
-	// defragmentation and snapshots have room.
+	// Size is the size of each member's volume. Default 8Gi. At least twice the
+	// database quota and 1Gi more, so that defragmentation and snapshots have
+	// room.
 	// +optional
 	Size *resource.Quantity `json:"size,omitempty"`
 
-	// StorageClassName is the class of the volumes. Default: the cluster's default class. "" asks for volumes without a
-	// class, which somebody has made beforehand. It cannot change on an existing cluster.
+	// StorageClassName is the class of the volumes. Default: the cluster's default
+	// class. "" asks for volumes without a class, which somebody has made
+	// beforehand. It cannot change on an existing cluster.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="spec.storage.storageClassName must be the name of a StorageClass",messageExpression="'spec.storage.storageClassName is \"' + self + '\"; it must be the name of a StorageClass: lower-case letters, digits, \"-\" and \".\"'"
 	StorageClassName *string `json:"storageClassName,omitempty"`
 
-	// AccessMode is ReadWriteOnce (default) or ReadWriteOncePod, where the CSI driver has it. It cannot change on an
-	// existing cluster.
+	// AccessMode is ReadWriteOnce (default) or ReadWriteOncePod, where the CSI
+	// driver has it. It cannot change on an existing cluster.
 	// +optional
 	// +kubebuilder:validation:Enum=ReadWriteOnce;ReadWriteOncePod
 	AccessMode corev1.PersistentVolumeAccessMode `json:"accessMode,omitempty"`
 
-	// Ephemeral keeps data in an emptyDir instead of a volume: a member whose Pod is gone has lost its data and is replaced.
-	// Draining a node then needs --delete-emptydir-data. It cannot be added or removed on an existing cluster.
+	// Ephemeral keeps data in an emptyDir instead of a volume: a member whose Pod
+	// is gone has lost its data and is replaced. Draining a node then needs
+	// --delete-emptydir-data. It cannot be added or removed on an existing
+	// cluster.
 	// +optional
 	Ephemeral *EphemeralSpec `json:"ephemeral,omitempty"`
 
-	// DeletionPolicy says what becomes of volumes and authorities when the cluster is deleted: Retain (default) keeps them,
-	// Delete removes them.
+	// DeletionPolicy says what becomes of volumes and authorities when the cluster
+	// is deleted: Retain (default) keeps them, Delete removes them.
 	// +optional
 	// +kubebuilder:validation:Enum=Retain;Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
@@ -41,8 +45,8 @@ type StorageSpec struct {
 
 // EphemeralSpec describes the emptyDir of a member without a volume.
 type EphemeralSpec struct {
-	// Medium is "" (the node's disk, default) or Memory, which counts against the container's memory. It cannot change on
-	// an existing cluster.
+	// Medium is "" (the node's disk, default) or Memory, which counts against the
+	// container's memory. It cannot change on an existing cluster.
 	// +optional
 	// +kubebuilder:validation:Enum="";Memory
 	Medium corev1.StorageMedium `json:"medium,omitempty"`
