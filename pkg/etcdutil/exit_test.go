@@ -47,3 +47,91 @@ func TestRecordedCrashesAreUnderstood(t *testing.T) {
 		})
 	}
 }
+
+func TestOrdinaryLogLinesAreNotTakenForTheCause(t *testing.T) {
+	const healthy = `{"level":"warn","msg":"rejected connection","error":"tls: failed to find any PEM data"}
+{"level":"warn","msg":"failed to write","error":"no space left on device"}
+`
+	const fatal = `{"level":"fatal","caller":"etcdmain/etcd.go:183","msg":"discovery failed","error":"member count is unequal"}
+`
+	if got := Classify(1, healthy+fatal); got != ExitStaleFlags {
+		t.Errorf("understood as %s, want %s", got, ExitStaleFlags)
+	}
+}
+
+func TestTheLineBeforeAPanicTellsItsCause(t *testing.T) {
+	const cut = `ckend.go:205","msg":"failed to open database","path":"/db","error":"file size too small 5000","stacktrace":"x"}
+panic: failed to open database
+
+goroutine 119 [running]:
+`
+	if got := Classify(2, cut); got != ExitDataCorrupt {
+		t.Errorf("understood as %s, want %s", got, ExitDataCorrupt)
+	}
+}
+
+func TestWhatASignalEndedSaidNothing(t *testing.T) {
+	for _, e := range recordedExits(t) {
+		for _, code := range []int{137, 139, 143} {
+			if got := Classify(code, e.message); got != ExitUnknown {
+				t.Errorf("%s with code %d is understood as %s", e.name, code, got)
+			}
+		}
+	}
+}
+
+func TestNothingSaidIsNothingKnown(t *testing.T) {
+	for _, message := range []string{"", "\n", "Error", `{"level":"info","msg":"closing etcd server"}`, "panic: runtime error: index out of range"} {
+		if got := Classify(1, message); got != ExitUnknown || got.CuredByReplacement() {
+			t.Errorf("%q is understood as %s", message, got)
+		}
+	}
+}
+
+func TestOnlyLostOrBrokenDataIsCuredByReplacement(t *testing.T) {
+	cured := map[ExitReason]bool{ExitDataEmpty: true, ExitDataCorrupt: true, ExitRaftPanic: true}
+	for _, reason := range ExitReasons() {
+		if got := reason.CuredByReplacement(); got != cured[reason] {
+			t.Errorf("%s: %v", reason, got)
+		}
+	}
+}
+
+// A termination message is cut in front, wherever 2048 bytes end. A shorter one may be understood less, never otherwise.
+func TestACutMessageIsNeverMisunderstood(t *testing.T) {
+	for _, e := range recordedExits(t) {
+		for from := range len(e.message) {
+			if got := Classify(e.code, e.message[from:]); got != e.reason && got.CuredByReplacement() && !e.reason.CuredByReplacement() {
+				t.Errorf("%s, cut by %d bytes, is understood as %s", e.name, from, got)
+				break
+			}
+		}
+	}
+}
+
+func TestEveryReasonWasSeenInARealCrash(t *testing.T) {
+	seen := map[ExitReason]bool{ExitRemoved: true} // etcd seldom says it within the last 2048 bytes; the contract looks at the whole log
+	for _, e := range recordedExits(t) {
+		seen[e.reason] = true
+	}
+	for _, reason := range ExitReasons() {
+		if !seen[reason] {
+			t.Errorf("%s has no recorded crash", reason)
+		}
+	}
+}
+
+func FuzzClassifyStaysInTheClosedSet(f *testing.F) {
+	for _, e := range recordedExits(f) {
+		f.Add(e.code, e.message)
+	}
+	known := map[ExitReason]bool{}
+	for _, reason := range ExitReasons() {
+		known[reason] = true
+	}
+	f.Fuzz(func(t *testing.T, code int, message string) {
+		if got := Classify(code, message); !known[got] {
+			t.Errorf("%q is not in the set", got)
+		}
+	})
+}
