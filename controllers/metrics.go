@@ -56,7 +56,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		clusters: map[types.NamespacedName]report.Values{},
 		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: metricPrefix + "changes_total",
-			Help: "Changes that the operator tried, by kind and by what came of it: applied, deferred or failed.",
+			Help: "Changes that the operator tried, by kind and by what came of it: applied, deferred, rejected or failed.",
 		}, []string{"kind", "result"}),
 	}
 	for _, c := range []prometheus.Collector{m, m.changes} {

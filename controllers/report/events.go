@@ -99,12 +99,12 @@ func (t transition) progress() []Event {
 	if wasPaused && !t.in.Observation.Desired.Paused {
 		events = normal(EventResumed, actionDecide, "The operator looks after the cluster again.")
 	}
-	deferred := t.in.Outcome.Result() == ResultDeferred && t.in.Outcome.Reason != ""
+	result := t.in.Outcome.Result()
 	switch {
 	case now.Reason == plan.ReasonDeleting:
 	case now.Reason == plan.ReasonPaused:
 		events = append(events, normal(plan.ReasonPaused, actionDecide, now.Message)...)
-	case now.Verdict == string(plan.Refuse), deferred, t.in.Outcome.Err != nil:
+	case now.Verdict == string(plan.Refuse), result == ResultRejected, result == ResultFailed:
 		events = append(events, warning(now.Reason, actionDecide, now.Message)...)
 	}
 	return events

@@ -18,17 +18,19 @@ type Input struct {
 
 // Outcome is what came of applying the decision's change. The zero value means that nothing was tried.
 type Outcome struct {
-	Change  plan.Change // what was tried; nil when nothing was
-	Applied bool        // the world is now as the change wants it
-	Reason  string      // why it was not applied, for machines: the world moved, the platform refused, a name is taken
-	Message string      // the same as a sentence
-	Err     error       // our call failed
+	Change   plan.Change // what was tried; nil when nothing was
+	Applied  bool        // the world is now as the change wants it
+	Rejected bool        // Kubernetes or etcd refuses, and time alone does not change it: a quota, Pod Security, a taken name
+	Reason   string      // why it was not applied, for machines; empty when the world moved and is simply looked at again
+	Message  string      // the same as a sentence
+	Err      error       // our call failed
 }
 
 // Results of a change, for the metric. The set is closed.
 const (
 	ResultApplied  = "applied"  // the world is now as the change wants it
-	ResultDeferred = "deferred" // not now: the world moved, or the platform refused; the next pass decides anew
+	ResultDeferred = "deferred" // not now: the world moved, or something is not ready; the next pass decides anew
+	ResultRejected = "rejected" // Kubernetes or etcd refuses it
 	ResultFailed   = "failed"   // our call failed
 )
 
@@ -41,6 +43,8 @@ func (o Outcome) Result() string {
 		return ResultFailed
 	case o.Applied:
 		return ResultApplied
+	case o.Rejected:
+		return ResultRejected
 	}
 	return ResultDeferred
 }

@@ -124,7 +124,8 @@ func stoppedMembers(o plan.Observation) []string {
 // every replica that has a Pod counts as one.
 func outdatedMembers(o plan.Observation) []string {
 	return namesOf(o, func(r plan.Replica) bool {
-		return (r.Member != nil || !o.Membership.Known && r.Pod != nil) && r.Choices() != o.Desired.Choices
+		isMember := r.Member != nil || !o.Membership.Known && r.Pod != nil
+		return isMember && !r.Choices().IsZero() && r.Choices() != o.Desired.Choices
 	})
 }
 

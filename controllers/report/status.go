@@ -45,7 +45,7 @@ func (in Input) status() v1alpha1.EtcdClusterStatus {
 	if v := lowestVersion(o); !v.IsZero() {
 		status.Version = v.String()
 	}
-	status.DBSize = largest(status.Members)
+	status.DBSize = largest(status.Members, in.old().DBSize)
 	if o.IsBorn() {
 		status.Endpoints = []string{in.endpoint()}
 		status.ClientSecretRef = in.clientSecret()
@@ -113,12 +113,16 @@ func quorum(o plan.Observation) *v1alpha1.QuorumStatus {
 	return &v1alpha1.QuorumStatus{Margin: int32(o.Margin())}
 }
 
-func largest(members []v1alpha1.MemberStatus) *resource.Quantity {
+// largest is the size of the largest member; the old value itself while it is the same.
+func largest(members []v1alpha1.MemberStatus, old *resource.Quantity) *resource.Quantity {
 	var size *resource.Quantity
 	for _, m := range members {
 		if m.DBSize != nil && (size == nil || m.DBSize.Cmp(*size) > 0) {
 			size = m.DBSize
 		}
+	}
+	if size != nil && old != nil && size.Cmp(*old) == 0 {
+		return old
 	}
 	return size
 }

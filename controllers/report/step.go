@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"strings"
 	"time"
 
@@ -22,11 +21,12 @@ type step struct {
 // step joins decision and outcome. A change that could not be made is a wait, whatever the planner wanted.
 func (in Input) step() step {
 	d := in.Decision
-	s := step{rule: d.Rule, reason: d.Reason, message: d.Message, verdict: d.Verdict, needsHuman: d.NeedsHuman}
+	s := step{rule: d.Rule, reason: d.Reason, message: sentence(d.Message), verdict: d.Verdict, needsHuman: d.NeedsHuman}
 	if d.Overdue {
-		s.late = &plan.Note{Rule: d.Rule, Reason: d.Reason, Message: d.Message}
+		s.late = &plan.Note{Rule: d.Rule, Reason: d.Reason, Message: s.message}
 	}
 	for _, note := range d.Yielded {
+		note.Message = sentence(note.Message)
 		if note.Overdue && s.late == nil {
 			s.late = &note
 		}
@@ -40,20 +40,24 @@ func (in Input) step() step {
 	case in.Outcome.Err != nil:
 		s.verdict, s.reason = plan.Wait, ReasonApplyFailed
 		s.message = in.firstError(s)
-	case in.Outcome.Result() == ResultDeferred && in.Outcome.Reason != "":
+	case in.Outcome.Reason != "":
 		s.verdict, s.reason = plan.Wait, in.Outcome.Reason
-		s.message = in.Outcome.Message
+		s.message = in.firstError(s)
 	}
 	return s
 }
 
-// firstError keeps the text of the first error while the same step keeps failing: later texts differ by addresses and
-// times only, and each would be a write.
+// firstError keeps the text of the first error while the same step keeps failing: later texts differ by addresses, times and
+// counts only, and each would be a write.
 func (in Input) firstError(s step) string {
 	if old := in.old().NextStep; old != nil && s.isSameAs(old) {
 		return old.Message
 	}
-	return sentence(cmp.Or(in.Outcome.Message, in.Outcome.Err.Error()))
+	text := in.Outcome.Message
+	if text == "" && in.Outcome.Err != nil {
+		text = in.Outcome.Err.Error()
+	}
+	return sentence(text)
 }
 
 func (s step) isSameAs(old *v1alpha1.NextStep) bool {

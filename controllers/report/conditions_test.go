@@ -1,0 +1,172 @@
+package report
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+)
+
+// brief is a status' conditions in one line: "Ready=False/PodMissing Available=True/ReadSucceeded …".
+func brief(s v1alpha1.EtcdClusterStatus) string {
+	var words []string
+	for _, c := range s.Conditions {
+		words = append(words, c.Type+"="+string(c.Status)+"/"+c.Reason)
+	}
+	return strings.Join(words, " ")
+}
+
+func TestConditionsOfEachKindOfWorld(t *testing.T) {
+	worlds := everyWorld()
+	for name, want := range map[string]string{
+		"just applied": "Ready=False/BeginBirth Available=False/Creating Degraded=False/Creating UpToDate=False/Creating Reconciling=True/BeginBirth",
+		"starting":     "Ready=False/FirstQuorum Available=False/Creating Degraded=False/Creating UpToDate=False/Creating Reconciling=True/FirstQuorum",
+		"first answers": "Ready=False/RecordBirth Available=True/ReadSucceeded Degraded=False/Creating UpToDate=False/Creating " +
+			"Reconciling=True/RecordBirth",
+		"settled":    "Ready=True/Settled Available=True/ReadSucceeded Degraded=False/AllMembersHealthy UpToDate=True/MembersCurrent",
+		"a Pod gone": "Ready=False/PodMissing Available=True/ReadSucceeded Degraded=True/MembersUnhealthy UpToDate=False/MembersNotRunning Reconciling=True/PodMissing",
+		"data gone":  "Ready=False/DataLost Available=True/ReadSucceeded Degraded=True/MembersUnhealthy UpToDate=False/MembersNotRunning Reconciling=True/DataLost",
+		"a member removed": "Ready=False/Grow Available=True/ReadSucceeded Degraded=True/MembersMissing UpToDate=True/MembersCurrent " +
+			"Reconciling=True/Grow",
+		"nothing answers": "Ready=False/MembershipUnknown Available=False/ReadFailed Degraded=True/ReadFailed UpToDate=Unknown/ReadFailed " +
+			"Reconciling=True/MembershipUnknown",
+		"quorum lost":  "Ready=False/QuorumLost Available=False/ReadFailed Degraded=True/ReadFailed UpToDate=Unknown/ReadFailed Stalled=True/QuorumLost",
+		"paused":       "Ready=True/Paused Available=True/ReadSucceeded Degraded=False/AllMembersHealthy UpToDate=True/MembersCurrent",
+		"deleting":     "Ready=False/Deleting Available=True/ReadSucceeded Degraded=False/AllMembersHealthy UpToDate=True/MembersCurrent",
+		"dry run":      "Ready=False/DryRun Available=True/ReadSucceeded Degraded=True/MembersUnhealthy UpToDate=False/MembersNotRunning",
+		"spec refused": "Ready=False/SpecRefused Available=False/Creating Degraded=False/Creating UpToDate=False/Creating Stalled=True/SpecRefused",
+		"warned":       "Ready=True/Settled Available=True/ReadSucceeded Degraded=False/AllMembersHealthy UpToDate=True/MembersCurrentWarn",
+		"overdue": "Ready=False/Unschedulable Available=False/Creating Degraded=True/Unschedulable UpToDate=False/Creating " +
+			"Reconciling=True/Unschedulable",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := brief(Status(worlds[name].input())); got != want {
+				t.Errorf("\ngot  %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+func TestConditionsAreAlwaysWhatTheAPIServerTakes(t *testing.T) {
+	reason := regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
+	for name, w := range everyWorld() {
+		for _, c := range Status(w.input()).Conditions {
+			if !reason.MatchString(c.Reason) || c.Message == "" || !strings.HasSuffix(c.Message, ".") || c.LastTransitionTime.IsZero() {
+				t.Errorf("%s: %+v", name, c)
+			}
+		}
+	}
+}
+
+func TestReconcilingAndStalledAreNeverBothThereAndNeverBesideReady(t *testing.T) {
+	for name, w := range everyWorld() {
+		present := 0
+		for _, c := range Status(w.input()).Conditions {
+			if c.Type == v1alpha1.ConditionReconciling || c.Type == v1alpha1.ConditionStalled || c.Type == v1alpha1.ConditionReady && c.Status == metav1.ConditionTrue {
+				present++
+			}
+		}
+		if present > 1 {
+			t.Errorf("%s: %s", name, brief(Status(w.input())))
+		}
+	}
+}
+
+func TestATransitionTimeMovesWithTheStatusOnly(t *testing.T) {
+	w := demo(3, begin).starting().written(t)
+	first := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionReady).LastTransitionTime
+	w.later(time.Minute).answering().written(t)
+	if got := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionReady); got.Reason != plan.ReasonRecordBirth || !got.LastTransitionTime.Equal(&first) {
+		t.Errorf("Ready stayed False and moved: %+v", got)
+	}
+	w.later(time.Minute).settled().written(t)
+	if got := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionReady).LastTransitionTime; !got.Time.Equal(w.o.Now) {
+		t.Errorf("Ready became True at %s, and says %s", w.o.Now, got)
+	}
+}
+
+func TestEveryConditionSpeaksOfTheGenerationThatWasSeen(t *testing.T) {
+	w := demo(3, begin).settled()
+	w.cluster.Generation = 7
+	s := Status(w.input())
+	for _, c := range s.Conditions {
+		if c.ObservedGeneration != 7 || s.ObservedGeneration != 7 {
+			t.Errorf("%s speaks of generation %d, the status of %d", c.Type, c.ObservedGeneration, s.ObservedGeneration)
+		}
+	}
+}
+
+func TestAPausedClusterIsReadyOnlyWhenAllIsAsTheSpecAsks(t *testing.T) {
+	for name, change := range map[string]func(*world){
+		"a Pod is gone":         func(w *world) { w.podGone("demo-1") },
+		"a Service is gone":     func(w *world) { w.objects(plan.ObjectAbsent) },
+		"another size is asked": func(w *world) { w.o.Desired.Size = 5 },
+		"other settings":        func(w *world) { w.o.Desired.Choices.Inputs = `{"quota":1}` },
+		"a spec that is refused": func(w *world) {
+			w.o.Desired.Fault = "no."
+		},
+		"nobody answers": func(w *world) { w.unreadable("no answer") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := demo(3, begin).settled()
+			w.o.Desired.Paused = true
+			change(w)
+			ready := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionReady)
+			if ready.Status != metav1.ConditionFalse || ready.Reason != plan.ReasonPaused {
+				t.Errorf("Ready is %+v", ready)
+			}
+		})
+	}
+}
+
+func TestAGrowingClusterIsNotDegradedAndAShrunkenOneIs(t *testing.T) {
+	degraded := func(w *world) *metav1.Condition {
+		return meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionDegraded)
+	}
+	grown := demo(1, begin).settled().written(t)
+	grown.o.Desired.Size, grown.cluster.Generation = 3, 2
+	if got := degraded(grown.written(t)); got.Reason != ReasonNotReached {
+		t.Errorf("growing from 1 to 3 reads %+v", got)
+	}
+
+	three := demo(3, begin).settled()
+	three.o.Birth.Names = []string{"demo-0"} // as if grown from one: nothing but the old status says that it had three
+	three.written(t)
+	if got := degraded(three.dataGone("demo-1").written(t)); got.Reason != ReasonUnhealthy {
+		t.Errorf("a lost member reads %+v", got)
+	}
+	three.without("demo-1")
+	if got := degraded(three.written(t)); got.Reason != ReasonMissing {
+		t.Errorf("a member that was removed and is not replaced yet reads %+v", got)
+	}
+	if got := degraded(three.promised(3).learning(3).written(t)); got.Reason != ReasonMissing {
+		t.Errorf("while its successor learns it reads %+v", got)
+	}
+}
+
+func TestAFirstMemberThatNeverServedDoesNotMakeTheClusterDegraded(t *testing.T) {
+	w := demo(3, begin).settled()
+	late := w.find("demo-2")
+	late.Answer, late.Member.ClientURLs, late.Volume.Record, late.Pod = nil, nil, plan.Record{}, w.pod(2)
+	if got := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionDegraded); got.Reason != ReasonNotReached {
+		t.Errorf("Degraded is %+v", got)
+	}
+}
+
+func TestTheFirstErrorOfAnUnreadableListIsKept(t *testing.T) {
+	w := demo(3, begin).settled().unreadable("demo-0: connection refused").written(t)
+	first := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionAvailable).Message
+	if first != "No quorum of the members answers: demo-0: connection refused." {
+		t.Errorf("Available says %q", first)
+	}
+	w.o.Membership.Why = "demo-1: context deadline exceeded"
+	if got := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionAvailable).Message; got != first {
+		t.Errorf("the next error moved the message to %q", got)
+	}
+}

@@ -1,0 +1,236 @@
+package report
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// heard are the events of the pass, as "Warning Degraded", and stores the pass' status.
+func (w *world) heard(t *testing.T) []string {
+	t.Helper()
+	return hear(t, w, w.input())
+}
+
+func hear(t *testing.T, w *world, in Input) []string {
+	t.Helper()
+	old := w.cluster.Status
+	w.cluster.Status = stored(t, Status(in))
+	heard := []string{}
+	for _, e := range Events(in, old) {
+		heard = append(heard, e.Type+" "+e.Reason)
+		if e.Action == "" || e.Note == "" || len(e.Note) > noteLimit {
+			t.Errorf("the API server would not take %+v", e)
+		}
+	}
+	return heard
+}
+
+func TestWhatBecameDifferentIsTold(t *testing.T) {
+	pause := func(w *world, paused bool) { w.o.Desired.Paused = paused }
+	for _, row := range []struct {
+		name   string
+		change func(*world)
+		want   []string
+	}{
+		{"nothing", func(*world) {}, []string{}},
+		{"a Pod is gone", func(w *world) { w.podGone("demo-1") }, []string{"Warning Degraded", "Normal PodStarted"}},
+		{"data is gone", func(w *world) { w.dataGone("demo-1") }, []string{"Warning Degraded", "Normal MemberRemoved"}},
+		{"a member is silent", func(w *world) { w.silent("demo-1") }, []string{"Warning Degraded"}},
+		{"nobody answers", func(w *world) { w.unreadable("no answer") }, []string{"Warning Unavailable"}},
+		{
+			"the data of most is gone", func(w *world) { w.dataGone("demo-1").dataGone("demo-2").unreadable("no leader") },
+			[]string{"Warning Unavailable", "Warning QuorumLost"},
+		},
+		{"it is paused", func(w *world) { pause(w, true) }, []string{"Normal Paused"}},
+		{
+			"a version that cannot be had", func(w *world) { w.o.Desired.Choices.Version.Minor = 7 },
+			[]string{"Warning ChangeNotSupported"},
+		},
+		{"a warning", func(w *world) { w.warn = []string{"etcd 3.6.10 has known defects."} }, []string{"Warning SpecWarning"}},
+		{"a member is off the list", func(w *world) { w.without("demo-2").promised(3) }, []string{"Warning Degraded", "Normal MemberAdded"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w := demo(3, begin).settled()
+			w.heard(t)
+			w.later(time.Second)
+			row.change(w)
+			if got := w.heard(t); !reflect.DeepEqual(got, row.want) {
+				t.Errorf("heard %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+func TestWhatStaysAsItIsIsToldOnce(t *testing.T) {
+	for name, w := range everyWorld() {
+		t.Run(name, func(t *testing.T) {
+			in := w.input()
+			hear(t, w, in)
+			again := w.later(time.Minute).input()
+			again.Outcome = Outcome{} // nothing more was done
+			if got := hear(t, w, again); len(got) > 0 {
+				t.Errorf("the second pass tells again: %q", got)
+			}
+		})
+	}
+}
+
+func TestTheEndOfTroubleIsTold(t *testing.T) {
+	w := demo(3, begin).settled()
+	w.heard(t)
+	w.o.Desired.Paused = true
+	w.heard(t)
+	w.o.Desired.Paused = false
+	if got := w.heard(t); !reflect.DeepEqual(got, []string{"Normal Resumed"}) {
+		t.Errorf("after a pause heard %q", got)
+	}
+	known := w.o.Membership
+	w.unreadable("no answer").heard(t)
+	w.settled()
+	w.o.Membership = known
+	if got := w.heard(t); !reflect.DeepEqual(got, []string{"Normal AvailableAgain", "Normal Ready"}) {
+		t.Errorf("after an outage heard %q", got)
+	}
+}
+
+func TestABirthTellsThreeThings(t *testing.T) {
+	w := demo(3, begin)
+	var heard []string
+	for _, next := range []func() *world{w.recorded, w.starting, w.answering, w.settled, func() *world { return w }} {
+		heard = append(heard, w.heard(t)...)
+		next()
+	}
+	if want := []string{"Normal CreatingCluster", "Normal ClusterCreated", "Normal Ready"}; !reflect.DeepEqual(heard, want) {
+		t.Errorf("a birth tells %q, want %q", heard, want)
+	}
+}
+
+func TestWhatWasDoneIsToldOnlyWhenItWasDone(t *testing.T) {
+	for name, row := range map[string]struct {
+		outcome Outcome
+		want    []string
+	}{
+		"applied":      {Outcome{Applied: true}, []string{"Warning Degraded", "Normal PodStarted"}},
+		"failed":       {Outcome{Err: errors.New("connection refused")}, []string{"Warning Degraded", "Warning ApplyFailed"}},
+		"deferred":     {Outcome{Reason: "Busy", Message: "too many requests"}, []string{"Warning Degraded"}},
+		"simply stale": {Outcome{}, []string{"Warning Degraded"}},
+		"refused":      {Outcome{Rejected: true, Reason: "PodSecurity", Message: "violates PodSecurity"}, []string{"Warning Degraded", "Warning PodSecurity"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := demo(3, begin).settled()
+			w.heard(t)
+			in := w.podGone("demo-1").input()
+			row.outcome.Change = in.Decision.Change
+			in.Outcome = row.outcome
+			if got := hear(t, w, in); !reflect.DeepEqual(got, row.want) {
+				t.Errorf("heard %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+func TestEveryChangeIsToldOrKeptQuietOnPurpose(t *testing.T) {
+	pods := []plan.PodRef{{Name: "demo-1", UID: "1"}}
+	for _, row := range []struct {
+		change plan.Change
+		want   string // reason and member; empty when it is bookkeeping
+	}{
+		{plan.BeginBirth{Names: []string{"demo-0"}}, "CreatingCluster "},
+		{plan.BeginBirth{Names: []string{"demo-0"}, ClusterID: clusterID}, ""},
+		{plan.NextBirth{BeginBirth: plan.BeginBirth{Names: []string{"demo-0"}}}, "CreatingCluster "},
+		{plan.VoidBirth{}, "BirthVoided "},
+		{plan.RecordBirth{ClusterID: clusterID}, "ClusterCreated "},
+		{plan.AddLearner{Name: "demo-3"}, "MemberAdded demo-3"},
+		{plan.Promote{Name: "demo-3"}, "MemberPromoted demo-3"},
+		{plan.MoveLeader{From: "demo-2", To: "demo-0"}, "LeaderMoved demo-0"},
+		{plan.RemoveMember{Name: "demo-2"}, "MemberRemoved demo-2"},
+		{plan.FollowPolicy{Retain: true}, "DeletionPolicyApplied "},
+		{plan.StartPods{Pods: []plan.Start{{Name: "demo-1", Flags: plan.FlagsSealed}}}, "PodStarted demo-1"},
+		{plan.StartPods{Pods: []plan.Start{{Name: "demo-3", Flags: plan.FlagsJoin}}}, ""},
+		{plan.DeletePods{Pods: pods}, "PodDeleted demo-1"},
+		{plan.DeletePods{Pods: append(pods, pods...)}, "PodDeleted "},
+		{plan.DeleteVolumes{}, "VolumeDeleted "},
+		{plan.Bootstrap{}, ""}, {plan.RecordMembers{}, ""}, {plan.SealPods{}, ""}, {plan.LabelRole{}, ""},
+		{plan.ApplyObjects{}, ""}, {plan.SetBudget{}, ""}, {plan.SetChoices{}, ""}, {plan.DeleteSecret{}, ""}, {plan.PrepareMember{}, ""},
+	} {
+		in := demo(3, begin).settled().input()
+		in.Decision.Message = "That is why."
+		in.Outcome = Outcome{Change: row.change, Applied: true}
+		var got string
+		for _, e := range changeEvents(in) {
+			got += e.Reason + " " + e.Member
+			if e.Action != row.change.Kind() {
+				t.Errorf("%s has the action %s", row.change.Kind(), e.Action)
+			}
+		}
+		if got != row.want {
+			t.Errorf("%s tells %q, want %q", row.change.Kind(), got, row.want)
+		}
+	}
+}
+
+func TestAnIdentityThatIsPutBackIsNoNewCluster(t *testing.T) {
+	in := demo(3, begin).settled().unreadable("no leader").input()
+	in.Outcome = Outcome{Change: plan.RecordBirth{ClusterID: clusterID}, Applied: true}
+	if got := changeEvents(in); len(got) > 0 {
+		t.Errorf("told %+v", got)
+	}
+}
+
+func TestALongNoteIsCutBetweenCharacters(t *testing.T) {
+	in := demo(3, begin).input()
+	in.Decision = plan.Decision{Verdict: plan.Refuse, Rule: "spec-refused", Reason: "SpecRefused", Message: strings.Repeat("–", 1000)}
+	in.Outcome = Outcome{}
+	for _, e := range Events(in, v1alpha1.EtcdClusterStatus{}) {
+		if len(e.Note) > noteLimit || !strings.HasSuffix(e.Note, "–…") {
+			t.Errorf("the note has %d bytes and ends with %q", len(e.Note), e.Note[len(e.Note)-8:])
+		}
+	}
+}
+
+func TestTheReasonOfAMemberSaysWhatIsWrongWithIt(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		change func(*world, *plan.Replica)
+		want   string
+	}{
+		{"nothing", func(*world, *plan.Replica) {}, ""},
+		{"no Pod", func(w *world, _ *plan.Replica) { w.podGone("demo-1") }, MemberNoPod},
+		{"no volume", func(w *world, _ *plan.Replica) { w.dataGone("demo-1") }, MemberNoVolume},
+		{"no Pod of an ephemeral member", func(w *world, _ *plan.Replica) { w.o.Desired.Ephemeral = true; w.dataGone("demo-1") }, MemberNoPod},
+		{"the volume is lost", func(w *world, r *plan.Replica) { w.podGone("demo-1"); r.Volume.Phase = plan.VolumeLost }, MemberVolumeLost},
+		{"the volume leaves with the Pod", func(_ *world, r *plan.Replica) { r.Volume.Terminating = true }, MemberVolumeTerminating},
+		{"the Pod terminates", func(_ *world, r *plan.Replica) { r.Answer, r.Pod.Terminating = nil, true }, MemberPodTerminating},
+		{"the Pod failed", func(_ *world, r *plan.Replica) { r.Answer, r.Pod.Running, r.Pod.Phase = nil, false, plan.PodFailed }, MemberPodEnded},
+		{"Kubernetes waits", func(_ *world, r *plan.Replica) {
+			r.Answer, r.Pod.Running, r.Pod.Waiting = nil, false, "ImagePullBackOff"
+		}, "ImagePullBackOff"},
+		{"etcd said why", func(_ *world, r *plan.Replica) {
+			r.Answer, r.Pod.Running, r.Pod.Waiting, r.Pod.Exit = nil, false, "CrashLoopBackOff", &plan.Exit{Reason: etcdutil.ExitDiskFull}
+		}, "DiskFull"},
+		{"etcd stopped and nobody knows why", func(_ *world, r *plan.Replica) {
+			r.Answer, r.Pod.Running, r.Pod.Exit = nil, false, &plan.Exit{Reason: etcdutil.ExitUnknown}
+		}, MemberStopped},
+		{"no container yet", func(_ *world, r *plan.Replica) { r.Answer, r.Pod.Running, r.Pod.Started = nil, false, false }, MemberStarting},
+		{"silence", func(_ *world, r *plan.Replica) { r.Answer = nil }, MemberNotAnswering},
+		{"another ID", func(_ *world, r *plan.Replica) { r.Answer.ID++ }, MemberOtherIdentity},
+		{"another cluster", func(_ *world, r *plan.Replica) { r.Answer.ClusterID++ }, MemberOtherIdentity},
+		{"no leader", func(_ *world, r *plan.Replica) { r.Answer.Leader = 0 }, MemberNoLeader},
+		{"corrupt", func(_ *world, r *plan.Replica) { r.Answer.Alarms = []string{"CORRUPT"} }, MemberCorrupt},
+		{"not listed", func(_ *world, r *plan.Replica) { r.Member = nil }, MemberNotListed},
+		{"no list", func(w *world, r *plan.Replica) { r.Member, w.o.Membership = nil, plan.Membership{} }, MemberListUnknown},
+	} {
+		w := demo(3, begin).settled()
+		row.change(w, w.find("demo-1"))
+		if got := memberReason(w.o, *w.find("demo-1")); got != row.want {
+			t.Errorf("%s: the reason is %q, want %q", row.name, got, row.want)
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package report
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// written is the world with the status that its first pass stores.
+func (w *world) written(t *testing.T) *world {
+	t.Helper()
+	w.cluster.Status = stored(t, Status(w.input()))
+	return w
+}
+
+// later is the same world some time later.
+func (w *world) later(d time.Duration) *world {
+	w.o.Now = w.o.Now.Add(d)
+	return w
+}
+
+// everyWorld is one of each kind, for what must hold in all of them.
+func everyWorld() map[string]*world {
+	paused := demo(3, begin).settled()
+	paused.o.Desired.Paused, paused.cluster.Spec.Paused = true, true
+	deleting := demo(3, begin).settled()
+	deleting.o.Desired.Deleting = true
+	dryRun := demo(3, begin).settled().podGone("demo-1")
+	dryRun.cluster.Spec.Mode = v1alpha1.ModeDryRun
+	refused := demo(3, begin)
+	refused.o.Desired.Fault = "etcd 3.4.1 is of a minor this operator does not know."
+	warned := demo(1, begin).settled()
+	warned.warn = []string{"etcd 3.6.10 has known defects."}
+	overdue := demo(3, begin).starting()
+	overdue.find("demo-2").Pod.Waiting, overdue.find("demo-2").Pod.Message = "Unschedulable", "0/3 nodes are available: 3 Insufficient memory"
+	return map[string]*world{
+		"just applied":     demo(3, begin),
+		"recorded":         demo(3, begin).recorded(),
+		"starting":         demo(3, begin).starting(),
+		"first answers":    demo(3, begin).starting().answering(),
+		"settled":          demo(3, begin).settled(),
+		"a single member":  demo(1, begin).settled(),
+		"a Pod gone":       demo(3, begin).settled().podGone("demo-1"),
+		"data gone":        demo(3, begin).settled().dataGone("demo-1"),
+		"a member removed": demo(3, begin).settled().without("demo-1"),
+		"a learner":        demo(3, begin).settled().without("demo-1").promised(3).learning(3),
+		"nothing answers":  demo(3, begin).settled().silent("demo-0").silent("demo-1").silent("demo-2").unreadable("no answer"),
+		"quorum lost":      demo(3, begin).settled().dataGone("demo-1").dataGone("demo-2").unreadable("no leader"),
+		"paused":           paused, "deleting": deleting, "dry run": dryRun, "spec refused": refused, "warned": warned,
+		"overdue": overdue.later(time.Hour),
+	}
+}
+
+func TestAStatusThatWasStoredIsNotWrittenAgain(t *testing.T) {
+	for name, w := range everyWorld() {
+		t.Run(name, func(t *testing.T) {
+			w.written(t).later(7 * time.Second)
+			if again := Status(w.input()); !reflect.DeepEqual(again, w.cluster.Status) {
+				t.Errorf("the second pass writes again\nfirst:  %+v\nsecond: %+v", w.cluster.Status, again)
+			}
+		})
+	}
+}
+
+func TestLoadAloneWritesNothing(t *testing.T) {
+	w := demo(3, begin).settled().written(t)
+	for range 100 {
+		w.later(10 * time.Second)
+		for i := range w.o.Replicas {
+			a := w.o.Replicas[i].Answer
+			a.Revision, a.Applied, a.DBSize, a.DBSizeInUse = a.Revision+5000, a.Applied+5000, a.DBSize+mebibyte, a.DBSizeInUse+mebibyte/2
+		}
+		if again := Status(w.input()); !reflect.DeepEqual(again, w.cluster.Status) {
+			t.Fatalf("after %d Mi more the status was written again", (w.o.Replicas[0].Answer.DBSize-25*mebibyte)/mebibyte)
+		}
+	}
+}
+
+func TestTheSizeOfTheDatabaseMovesWithATenthOfTheQuota(t *testing.T) {
+	w := demo(3, begin).settled()
+	quota := resource.MustParse("1Gi")
+	w.cluster.Spec.Etcd = &v1alpha1.EtcdSpec{QuotaBackendBytes: &quota}
+	w.written(t)
+	for _, step := range []struct {
+		bytes int64
+		want  string
+	}{
+		{25*mebibyte + 102*mebibyte, "25Mi"},
+		{25*mebibyte + 103*mebibyte, "128Mi"},
+		{25*mebibyte + 20*mebibyte, "128Mi"},
+		{25*mebibyte + 1, "26Mi"},
+	} {
+		w.find("demo-2").Answer.DBSize = step.bytes
+		w.written(t)
+		if got := w.cluster.Status.Members[2].DBSize.String(); got != step.want {
+			t.Errorf("at %d bytes the member's size reads %s, want %s", step.bytes, got, step.want)
+		}
+	}
+}
+
+func TestTheSizeOfTheClusterIsThatOfTheLargestMember(t *testing.T) {
+	w := demo(3, begin).settled()
+	w.find("demo-1").Answer.DBSize = 100 * mebibyte
+	if got := Status(w.input()).DBSize.String(); got != "100Mi" {
+		t.Errorf("the size reads %s, want 100Mi", got)
+	}
+}
+
+func TestSinceMovesWithRuleVerdictAndReasonOnly(t *testing.T) {
+	w := demo(3, begin).starting().written(t)
+	since := w.cluster.Status.NextStep.Since
+
+	w.find("demo-0").Pod.Started = true
+	w.later(time.Second).written(t)
+	if got := w.cluster.Status.NextStep; got.Message != plan.Next(w.o).Message || !got.Since.Equal(&since) {
+		t.Errorf("a new message must be shown and move nothing else: %+v, since was %s", got, since)
+	}
+	w.later(time.Second).answering().written(t)
+	if got := w.cluster.Status.NextStep.Since; !got.Time.Equal(w.o.Now) {
+		t.Errorf("another rule spoke at %s, and since is %s", w.o.Now, got)
+	}
+}
+
+func TestWhatCannotBeAskedIsAbsent(t *testing.T) {
+	w := demo(3, begin).settled().written(t)
+	w.silent("demo-1").silent("demo-2").unreadable("no leader")
+	s := Status(w.input())
+	if s.Leader != "" || s.Quorum != nil || s.ReadyMembers != 0 {
+		t.Errorf("leader %q, quorum %v, ready %d: want none of them", s.Leader, s.Quorum, s.ReadyMembers)
+	}
+	for _, m := range s.Members {
+		if m.Role != "" || m.Healthy {
+			t.Errorf("%s is said to be %q, healthy %v", m.Name, m.Role, m.Healthy)
+		}
+	}
+	if s.Members[1].DBSize != nil {
+		t.Errorf("a silent member still has a size: %s", s.Members[1].DBSize)
+	}
+	if s.ClusterID != clusterID.String() || s.Members[1].ID != ids(1).String() {
+		t.Errorf("what is written down was forgotten: cluster %q, member %q", s.ClusterID, s.Members[1].ID)
+	}
+}
+
+func TestEndpointsAppearWhenTheClusterIsThere(t *testing.T) {
+	if s := Status(demo(3, begin).starting().input()); s.Endpoints != nil || s.ClientSecretRef != nil {
+		t.Errorf("a cluster that is not there yet can be connected to: %v %v", s.Endpoints, s.ClientSecretRef)
+	}
+	w := demo(3, begin).settled()
+	s := Status(w.input())
+	if !reflect.DeepEqual(s.Endpoints, []string{"https://demo.default.svc:2379"}) || s.ClientSecretRef.Name != "demo-client-tls" {
+		t.Errorf("endpoints %v, secret %v", s.Endpoints, s.ClientSecretRef)
+	}
+	w.o.Desired.TLS = false
+	s = Status(w.input())
+	if !reflect.DeepEqual(s.Endpoints, []string{"http://demo.default.svc:2379"}) || s.ClientSecretRef != nil {
+		t.Errorf("without TLS: endpoints %v, secret %v", s.Endpoints, s.ClientSecretRef)
+	}
+}
+
+func TestTheDeletionPolicyShownIsTheOneThatVolumesFollow(t *testing.T) {
+	for _, row := range []struct {
+		retain, pending bool
+		want            v1alpha1.DeletionPolicy
+	}{
+		{true, false, v1alpha1.DeletionRetain},
+		{true, true, v1alpha1.DeletionDelete},
+		{false, false, v1alpha1.DeletionDelete},
+		{false, true, v1alpha1.DeletionRetain},
+	} {
+		w := demo(3, begin).settled()
+		w.o.Desired.Retain, w.o.Desired.ReleasePending = row.retain, row.pending
+		if got := Status(w.input()).DeletionPolicy; got != row.want {
+			t.Errorf("retain %v, not followed yet %v: shown %s, want %s", row.retain, row.pending, got, row.want)
+		}
+	}
+}
+
+func TestTheVersionShownIsTheLowestThatRuns(t *testing.T) {
+	w := demo(3, begin).settled()
+	w.find("demo-1").Answer.Version = etcdutil.Version{Major: 3, Minor: 5, Patch: 35}
+	if got := Status(w.input()).Version; got != "3.5.35" {
+		t.Errorf("the version reads %q, want 3.5.35", got)
+	}
+	if got := Status(demo(3, begin).starting().input()).Version; got != "" {
+		t.Errorf("nothing runs, and the version reads %q", got)
+	}
+}
+
+func TestAnErrorOfACallIsShownOnceAndKept(t *testing.T) {
+	w := demo(3, begin).settled().podGone("demo-1")
+	fail := func(err error) {
+		in := w.input()
+		in.Outcome = Outcome{Change: in.Decision.Change, Err: err}
+		w.cluster.Status = stored(t, Status(in))
+	}
+	fail(errors.New("creating Pod demo-1: dial tcp 10.0.0.1:443: connect: connection refused"))
+	first := *w.cluster.Status.NextStep
+	if first.Reason != ReasonApplyFailed || first.Verdict != string(plan.Wait) {
+		t.Errorf("a failed call reads %+v", first)
+	}
+	w.later(time.Second)
+	fail(errors.New("creating Pod demo-1: dial tcp 10.0.0.1:443: i/o timeout"))
+	if again := *w.cluster.Status.NextStep; !reflect.DeepEqual(again, first) {
+		t.Errorf("the next error moved the status\nfirst:  %+v\nsecond: %+v", first, again)
+	}
+}
+
+func TestWhatKubernetesRefusesIsTheReason(t *testing.T) {
+	w := demo(3, begin).settled().podGone("demo-1")
+	in := w.input()
+	in.Outcome = Outcome{Change: in.Decision.Change, Rejected: true, Reason: "QuotaExceeded", Message: "creating Pod demo-1: exceeded quota: pods"}
+	next := Status(in).NextStep
+	if next.Rule != in.Decision.Rule || next.Reason != "QuotaExceeded" || next.Message != "creating Pod demo-1: exceeded quota: pods." {
+		t.Errorf("a refused change reads %+v", next)
+	}
+}

@@ -1,0 +1,76 @@
+package report
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+)
+
+func TestValuesOfASettledCluster(t *testing.T) {
+	w := demo(3, begin).settled()
+	margin := 1
+	want := Values{
+		Namespace: "default", Name: "demo", Version: "3.6.16", TLS: "Managed", Storage: "Volume",
+		Desired: 3, Members: &Members{Voters: 3}, Margin: &margin, Ready: true,
+		Conditions:        map[string]string{"Ready": "True", "Available": "True", "Degraded": "False", "UpToDate": "True"},
+		CertificateExpiry: begin.AddDate(0, 3, 0),
+	}
+	if got := Metrics(w.input()); !reflect.DeepEqual(got, want) {
+		t.Errorf("\ngot  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestMembersAreCountedByState(t *testing.T) {
+	for name, row := range map[string]struct {
+		world *world
+		want  *Members
+	}{
+		"a silent voter":           {demo(3, begin).settled().silent("demo-1"), &Members{Voters: 3, Unhealthy: 1}},
+		"a learner without a Pod":  {demo(3, begin).settled().without("demo-1").promised(3).learning(3), &Members{Voters: 2, Learners: 1, Unstarted: 1}},
+		"a promised volume alone":  {demo(3, begin).settled().without("demo-1").promised(3), &Members{Voters: 2}},
+		"a list that is not known": {demo(3, begin).settled().unreadable("no answer"), nil},
+	} {
+		if got := Metrics(row.world.input()).Members; !reflect.DeepEqual(got, row.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, row.want)
+		}
+	}
+}
+
+func TestTheWaitCountsFromWhenTheStepWasFirstWanted(t *testing.T) {
+	w := demo(3, begin).starting().written(t).later(time.Minute)
+	if got := Metrics(w.input()); got.Rule != "first-quorum" || !got.Since.Equal(begin) {
+		t.Errorf("rule %q since %s, want first-quorum since %s", got.Rule, got.Since, begin)
+	}
+	if got := Metrics(w.settled().input()); got.Rule != "" {
+		t.Errorf("a settled cluster waits for %q", got.Rule)
+	}
+}
+
+func TestAlarmsAreCountedOnce(t *testing.T) {
+	w := demo(3, begin).settled()
+	w.find("demo-0").Answer.Alarms = []string{"NOSPACE", "CORRUPT"}
+	w.find("demo-1").Answer.Alarms = []string{"NOSPACE"}
+	if got := Metrics(w.input()).Alarms; !reflect.DeepEqual(got, []string{"CORRUPT", "NOSPACE"}) {
+		t.Errorf("alarms %q", got)
+	}
+}
+
+func TestEachOutcomeHasItsResult(t *testing.T) {
+	change := plan.AddLearner{Name: "demo-3"}
+	for want, outcome := range map[string]Outcome{
+		"":             {},
+		ResultApplied:  {Change: change, Applied: true},
+		ResultDeferred: {Change: change, Reason: "EtcdNotReady"},
+		ResultRejected: {Change: change, Rejected: true, Reason: "QuotaExceeded"},
+		ResultFailed:   {Change: change, Err: errors.New("connection refused")},
+	} {
+		in := demo(3, begin).settled().input()
+		in.Outcome = outcome
+		if got := Metrics(in); got.Result != want || (got.Change != "") != (want != "") {
+			t.Errorf("%+v gives change %q, result %q, want %q", outcome, got.Change, got.Result, want)
+		}
+	}
+}
