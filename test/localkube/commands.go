@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -16,8 +15,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
 )
 
-// command is one word after localkube. It gets exactly as many arguments as it names, or any number if the last name
-// ends in dots.
+// command is one word after localkube. It gets exactly the arguments that it names; after those there may be more, where
+// there are square brackets or three dots.
 type command struct {
 	name string
 	args []string
@@ -27,12 +26,12 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"up", []string{"[--nodes 3] [--yes]..."}, "start it, from whatever state; 30 s once everything is built", up},
+		{"up", []string{"[--nodes 3]", "[--fresh]", "[--yes]"}, "start it; what already runs and is whole stays, unless --fresh", up},
 		{"down", nil, "stop it and remove every trace", down},
-		{"build", []string{"[--yes]..."}, "only build what `up` needs, into the cache", build},
+		{"build", []string{"[--yes]"}, "only build what `up` needs, into the cache", build},
 		{"status", nil, "one line for each host; fails if something has ended", status},
-		{"load", []string{"<docker-archive.tar>..."}, "make images known to every node", load},
-		{"kubectl", []string{"<args>..."}, "kubectl of the server's version, as the administrator", kubectl},
+		{"load", []string{"<docker-archive.tar>", "..."}, "make images known to every node", load},
+		{"kubectl", []string{"..."}, "kubectl of the server's version, as the administrator", kubectl},
 		{"cut", []string{"<node>"}, "pull its network plug", onNode((*cluster.Cluster).Cut)},
 		{"heal", []string{"<node>"}, "put the plug back", onNode((*cluster.Cluster).Heal)},
 		{"kill-node", []string{"<node>"}, "end all that runs on it at once, as a loss of power does", killNode},
@@ -71,25 +70,33 @@ func usage() string {
 	var text strings.Builder
 	text.WriteString("localkube: a real Kubernetes on this machine\n\n")
 	for _, c := range commands() {
-		_, _ = fmt.Fprintf(&text, "  %-42s %s\n", strings.Join(append([]string{c.name}, c.args...), " "), c.help)
+		_, _ = fmt.Fprintf(&text, "  %-42s %s\n", c.line(), c.help)
 	}
 	return text.String()
 }
 
 func (c command) check(args []string) error {
-	wanted := len(c.args)
-	if wanted > 0 && strings.HasSuffix(c.args[wanted-1], "...") {
-		return nil
+	needed, more := 0, false
+	for _, a := range c.args {
+		switch {
+		case a == "...", strings.HasPrefix(a, "["):
+			more = true
+		default:
+			needed++
+		}
 	}
-	if len(args) != wanted {
-		return fmt.Errorf("usage: localkube %s", strings.Join(append([]string{c.name}, c.args...), " "))
+	if len(args) < needed || len(args) > needed && !more {
+		return fmt.Errorf("usage: localkube %s", c.line())
 	}
 	return nil
 }
 
+func (c command) line() string { return strings.Join(append([]string{c.name}, c.args...), " ") }
+
 func up(ctx context.Context, c *cluster.Cluster, args []string) error {
 	flags := flag.NewFlagSet("up", flag.ContinueOnError)
 	nodes := flags.Int("nodes", 3, "how many nodes")
+	fresh := flags.Bool("fresh", false, "start anew even if it is up already")
 	yes := flags.Bool("yes", false, "install missing Debian packages without asking")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -99,7 +106,7 @@ func up(ctx context.Context, c *cluster.Cluster, args []string) error {
 			return err
 		}
 		c.Began = time.Now()
-		if err := c.Up(ctx, *nodes); err != nil {
+		if err := c.Up(ctx, *nodes, *fresh); err != nil {
 			return err
 		}
 		_, err := fmt.Printf("localkube is up: export KUBECONFIG=%s\n", c.Paths.Kubeconfig())
@@ -134,9 +141,6 @@ func status(ctx context.Context, c *cluster.Cluster, _ []string) error {
 }
 
 func load(ctx context.Context, c *cluster.Cluster, args []string) error {
-	if len(args) == 0 {
-		return errors.New("usage: localkube load <docker-archive.tar>...")
-	}
 	return locked(c, func() error {
 		for _, archive := range args {
 			if err := c.Load(ctx, archive); err != nil {

@@ -93,6 +93,10 @@ func (c *Cache) CopyTemplate(to string) error {
 	if err != nil {
 		return err
 	}
+	return copyTree(from, to)
+}
+
+func copyTree(from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return fmt.Errorf("copying the images: %w", err)

@@ -29,11 +29,11 @@ func (c *Cluster) Status(ctx context.Context, out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "HOST\tADDRESS\tPODS\tNETWORK\tDAEMONS\tREADY")
 	missing := c.ended(layout.ControlPlane, planeDaemons)
-	c.statusLine(w, layout.ControlPlane, layout.ControlPlaneIP, "-", missing, "-")
+	writeStatus(w, layout.Node{Name: layout.ControlPlane, IP: layout.ControlPlaneIP, PodCIDR: "-"}, missing, "-")
 	for _, n := range nodes {
 		ended := c.ended(n.Name, nodeDaemons)
 		missing = append(missing, ended...)
-		c.statusLine(w, n.Name, n.IP, n.PodCIDR, ended, strconv.FormatBool(ready[n.Name]))
+		writeStatus(w, n, ended, strconv.FormatBool(ready[n.Name]))
 	}
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("writing the status: %w", err)
@@ -41,15 +41,15 @@ func (c *Cluster) Status(ctx context.Context, out io.Writer) error {
 	return errors.Join(missing...)
 }
 
-func (c *Cluster) statusLine(w io.Writer, host, address, pods string, ended []error, ready string) {
+func writeStatus(w io.Writer, host layout.Node, ended []error, ready string) {
 	link, daemons := "connected", "running"
-	if network.IsCut(host) {
+	if network.IsCut(host.Name) {
 		link = "cut"
 	}
 	if len(ended) > 0 {
 		daemons = fmt.Sprintf("%d ended", len(ended))
 	}
-	_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", host, address, pods, link, daemons, ready)
+	_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", host.Name, host.IP, host.PodCIDR, link, daemons, ready)
 }
 
 // ContainerPID returns the process, as this machine numbers it, that is the first in a running container of a Pod.

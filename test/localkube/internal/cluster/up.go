@@ -14,10 +14,18 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/pki"
 )
 
-// Up starts a localkube of so many nodes from a full cache. Whatever another run left is removed first.
-func (c *Cluster) Up(ctx context.Context, count int) error {
+// Up starts a localkube of so many nodes from a full cache. One that is up and whole is left as it is, unless a fresh
+// one is asked for; whatever else an earlier run left is removed first.
+func (c *Cluster) Up(ctx context.Context, count int, fresh bool) error {
 	if count < 1 || count > layout.MaxNodes {
 		return fmt.Errorf("a localkube has 1 to %d nodes, not %d", layout.MaxNodes, count)
+	}
+	if running := c.runningNodes(ctx); running > 0 && !fresh {
+		if running != count {
+			return fmt.Errorf("it is up with %d nodes: `localkube down` first, or `up --fresh`", running)
+		}
+		c.say("it is up already")
+		return nil
 	}
 	if c.isLeftOver() {
 		c.say("removing what an earlier run left")
@@ -25,6 +33,27 @@ func (c *Cluster) Up(ctx context.Context, count int) error {
 			return err
 		}
 	}
+	return c.start(ctx, count)
+}
+
+// runningNodes returns how many nodes the localkube has that is up and whole, or 0.
+func (c *Cluster) runningNodes(ctx context.Context) int {
+	state, err := c.readState()
+	if err != nil || !state.Ready || c.checkDaemons(layout.Nodes(state.Nodes)) != nil {
+		return 0
+	}
+	api, err := newAPI(c.Paths)
+	if err != nil {
+		return 0
+	}
+	ready, err := api.readyNodes(ctx)
+	if err != nil || len(ready) < state.Nodes {
+		return 0
+	}
+	return state.Nodes
+}
+
+func (c *Cluster) start(ctx context.Context, count int) error {
 	state, err := c.begin(count)
 	if err != nil {
 		return err

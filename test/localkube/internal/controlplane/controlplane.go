@@ -51,6 +51,9 @@ func (c ControlPlane) Configure(authority *pki.Authority) error {
 	if err := authority.Issue("service-accounts", pki.Subject{User: "service-accounts"}); err != nil {
 		return err
 	}
+	if err := authority.Issue("front-proxy-client", pki.Subject{User: "front-proxy-client"}); err != nil {
+		return err
+	}
 	serving := pki.Subject{User: "kube-apiserver"}
 	err := authority.Issue("kube-apiserver", serving, layout.ControlPlaneIP, layout.APIServiceIP, "127.0.0.1",
 		"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")

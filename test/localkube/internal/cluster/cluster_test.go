@@ -1,0 +1,111 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
+)
+
+func newCluster(t *testing.T) *Cluster {
+	t.Helper()
+	return &Cluster{Paths: layout.Paths{Root: t.TempDir()}, Progress: io.Discard}
+}
+
+func TestStateSurvivesAndItsAbsenceIsNamed(t *testing.T) {
+	c := newCluster(t)
+	if _, err := c.readState(); !errors.Is(err, ErrNotUp) {
+		t.Errorf("no state is %v, want ErrNotUp", err)
+	}
+	want := State{Nodes: 3, Ready: true, KernelSettings: map[string]string{"kernel/panic": "1"}}
+	if err := c.writeState(want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.readState()
+	if err != nil || got.Nodes != 3 || !got.Ready || got.KernelSettings["kernel/panic"] != "1" {
+		t.Errorf("read %+v, %v", got, err)
+	}
+}
+
+func TestAStateThatIsCutShortIsNotTakenForNone(t *testing.T) {
+	c := newCluster(t)
+	if err := os.WriteFile(c.Paths.State(), []byte(`{"nodes": 3`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.readState(); err == nil || errors.Is(err, ErrNotUp) {
+		t.Errorf("a broken state reads as %v", err)
+	}
+}
+
+func TestANodeThatDoesNotExistIsRefusedWithTheOnesThatDo(t *testing.T) {
+	c := newCluster(t)
+	if err := c.writeState(State{Nodes: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.node("node-2"); err != nil || n.IP != layout.NodeIP(2) {
+		t.Errorf("node-2 is %+v, %v", n, err)
+	}
+	if _, err := c.node("node-3"); err == nil {
+		t.Error("a third of two nodes is found")
+	}
+}
+
+func TestAnArchiveLoadedAgainReplacesTheOldOneAndIsImportedAnew(t *testing.T) {
+	c := newCluster(t)
+	source := filepath.Join(t.TempDir(), "operator.tar")
+	first := keep(t, c, source, "one")
+	marker := filepath.Join(c.Paths.Node("node-1").Imported(), filepath.Base(first))
+	if err := os.MkdirAll(filepath.Dir(marker), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(marker, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	second := keep(t, c, source, "two")
+	if first == second || isThere(first) || isThere(marker) {
+		t.Errorf("the old archive or its mark stayed: %s, %s", first, second)
+	}
+	if third := keep(t, c, source, "one"); third != first || isThere(second) {
+		t.Errorf("kept %s, want %s alone", third, first)
+	}
+}
+
+func keep(t *testing.T, c *Cluster, source, content string) string {
+	t.Helper()
+	if err := os.WriteFile(source, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := c.keep(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kept
+}
+
+func TestANodeCountsOnceItIsReadyAndFreeOfTaints(t *testing.T) {
+	const list = `{"items": [
+	 {"metadata": {"name": "good"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}},
+	 {"metadata": {"name": "tainted"}, "spec": {"taints": [{"key": "k"}]}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}},
+	 {"metadata": {"name": "unknown"}, "status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}},
+	 {"metadata": {"name": "pressed"}, "status": {"conditions": [{"type": "MemoryPressure", "status": "True"}]}}]}`
+	var nodes nodeList
+	if err := json.Unmarshal([]byte(list), &nodes); err != nil {
+		t.Fatal(err)
+	}
+	if ready := nodes.ready(); len(ready) != 1 || !ready["good"] {
+		t.Errorf("ready are %v", ready)
+	}
+}
+
+func TestManifestsAreRenderedWhole(t *testing.T) {
+	for _, name := range []string{"base.yaml", "helper-pod.yaml"} {
+		data, err := renderManifest(name)
+		if err != nil || len(data) == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
