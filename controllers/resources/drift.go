@@ -8,8 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-
-	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
 // ServiceDrift says how a Service differs from the one that is wanted, as far as the operator owns its fields; empty when
@@ -101,13 +99,4 @@ func ownedPorts(service *corev1.Service) []ownedPort {
 		ports = append(ports, ownedPort{name: p.Name, target: p.TargetPort.String(), port: p.Port, protocol: p.Protocol})
 	}
 	return ports
-}
-
-// PodLabels are all labels of a member's Pod but its role: the user's, and ours over them.
-func PodLabels(c *v1alpha1.EtcdCluster, member, incarnation string) map[string]string {
-	var user map[string]string
-	if c.Spec.Pod != nil {
-		user = c.Spec.Pod.Labels
-	}
-	return merged(user, MemberLabels(c, member, incarnation))
 }

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"maps"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +26,21 @@ func MemberLabels(c *v1alpha1.EtcdCluster, member, incarnation string) map[strin
 		labels[v1alpha1.LabelIncarnation] = incarnation
 	}
 	return labels
+}
+
+// PodLabels are all labels of a member's Pod but its role: the user's, and ours over them.
+func PodLabels(c *v1alpha1.EtcdCluster, member, incarnation string) map[string]string {
+	if c.Spec.Pod == nil {
+		return MemberLabels(c, member, incarnation)
+	}
+	return merged(foreign(c.Spec.Pod.Labels), MemberLabels(c, member, incarnation))
+}
+
+// foreign leaves out keys of the operator's own prefix: on our objects nobody else says what is recorded, sealed or ready.
+func foreign(user map[string]string) map[string]string {
+	kept := maps.Clone(user)
+	maps.DeleteFunc(kept, func(key, _ string) bool { return strings.HasPrefix(key, v1alpha1.Group+"/") })
+	return kept
 }
 
 // MemberSelector selects members' Pods: learners, and Pods that are not sealed yet, too.

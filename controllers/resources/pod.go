@@ -70,7 +70,7 @@ func BuildPod(c *v1alpha1.EtcdCluster, s PodStart) (*corev1.Pod, error) {
 func podAnnotations(c *v1alpha1.EtcdCluster, s PodStart) map[string]string {
 	annotations := map[string]string{}
 	if c.Spec.Pod != nil {
-		maps.Copy(annotations, c.Spec.Pod.Annotations)
+		maps.Copy(annotations, foreign(c.Spec.Pod.Annotations))
 	}
 	annotations[v1alpha1.AnnotationInputs] = s.Inputs.Canonical()
 	annotations[v1alpha1.AnnotationRenderer] = strconv.Itoa(Renderer)

@@ -52,7 +52,7 @@ func BuildClientService(c *v1alpha1.EtcdCluster) *corev1.Service {
 			service.Spec.Type = user.Type
 		}
 		service.Spec.LoadBalancerClass = user.LoadBalancerClass
-		service.Annotations = merged(user.Annotations)
+		service.Annotations = foreign(user.Annotations)
 	}
 	return service
 }

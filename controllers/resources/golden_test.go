@@ -1,0 +1,82 @@
+package resources
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+func TestPodsAreBuiltAsTheyWereReviewed(t *testing.T) {
+	starts := map[string]func(*v1alpha1.EtcdCluster) PodStart{"birth": atBirth, "join": joining, "sealed": sealed}
+	shapes := map[string][]func(*v1alpha1.EtcdCluster){
+		"tls":       {},
+		"plain":     {withoutTLS},
+		"ephemeral": {ephemeral},
+		"full":      {full},
+	}
+	for _, v := range []string{"3.5.35", "3.6.16", "3.7.3"} {
+		for shape, options := range shapes {
+			for start, of := range starts {
+				if start != "birth" && v != "3.6.16" {
+					continue // what differs by minor does not differ by start
+				}
+				name := "pod-" + start + "-" + shape + "-" + v[:3]
+				t.Run(name, func(t *testing.T) {
+					c := cluster(append(options, version(v))...)
+					golden(t, name, mustPod(t, c, of(c)))
+				})
+			}
+		}
+	}
+}
+
+func TestObjectsAreBuiltAsTheyWereReviewed(t *testing.T) {
+	c := cluster()
+	birth := BirthRecord{Incarnation: incarnation, Token: "token", Names: []string{"demo-0", "demo-1", "demo-2"}, Origin: OriginFresh}
+	volume := Volume{Name: "demo-0", Incarnation: incarnation, Bytes: StorageBytes(c), Inputs: Inputs(c).Canonical()}
+	data := map[string][]byte{KeyCert: []byte("cert"), KeyKey: []byte("key"), KeyCA: []byte("ca")}
+	for name, object := range map[string]any{
+		"service-peers":       BuildPeerService(c, birth, "etcd-steward-system/etcd-steward"),
+		"service-peers-shape": PeerServiceShape(c),
+		"service-client":      BuildClientService(c),
+		"service-client-full": BuildClientService(cluster(full)),
+		"budget":              BuildBudget(c, 2),
+		"volume":              BuildVolume(c, volume),
+		"volume-delete":       BuildVolume(cluster(deletedWithCluster), volume),
+		"secret-authority":    BuildAuthority(c, CASecret(c.Name), data),
+		"secret-client":       BuildLeafSecret(c, ClientSecret(c.Name), data),
+		"secret-member":       BuildMemberSecret(c, "demo-0", data),
+		"certificates-client": Certificates(c, ClientSecret(c.Name)),
+		"certificates-member": MemberCertificates(c, "demo-0"),
+	} {
+		t.Run(name, func(t *testing.T) { golden(t, name, object) })
+	}
+}
+
+func TestNothingThatMustBeKeptHasAnOwner(t *testing.T) {
+	for _, c := range []*v1alpha1.EtcdCluster{cluster(), cluster(deletedWithCluster)} {
+		isOwned := c.Spec.DeletionPolicyOrDefault() == v1alpha1.DeletionDelete
+		volume := BuildVolume(c, Volume{Name: "demo-0", Incarnation: incarnation})
+		authority := BuildAuthority(c, CASecret(c.Name), nil)
+		if got := len(volume.OwnerReferences) > 0; got != isOwned {
+			t.Errorf("volume under %s: owned %v", c.Spec.DeletionPolicyOrDefault(), got)
+		}
+		if got := len(authority.OwnerReferences) > 0; got != isOwned {
+			t.Errorf("authority under %s: owned %v", c.Spec.DeletionPolicyOrDefault(), got)
+		}
+		if !FollowsPolicy(volume, c.UID, !isOwned) || FollowsPolicy(volume, c.UID, isOwned) {
+			t.Errorf("a new volume does not follow %s", c.Spec.DeletionPolicyOrDefault())
+		}
+	}
+}
+
+func mustPod(t *testing.T, c *v1alpha1.EtcdCluster, s PodStart) *corev1.Pod {
+	t.Helper()
+	pod, err := BuildPod(c, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pod
+}

@@ -1,0 +1,156 @@
+package resources
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+func TestWhatSaysNoMoreThanItsAbsenceIsNotWrittenDown(t *testing.T) {
+	spelled := cluster(version("v3.6.16"), func(c *v1alpha1.EtcdCluster) {
+		c.Spec.TLS = &v1alpha1.TLSSpec{Mode: v1alpha1.TLSManaged}
+		c.Spec.Image = &v1alpha1.ImageSpec{Repository: DefaultRepository, PullPolicy: corev1.PullIfNotPresent}
+		c.Spec.Storage = &v1alpha1.StorageSpec{Size: new(resource.MustParse("20Gi"))}
+		c.Spec.Etcd = &v1alpha1.EtcdSpec{
+			QuotaBackendBytes: new(resource.MustParse("2048Mi")),
+			AutoCompaction:    &v1alpha1.AutoCompactionSpec{Mode: "periodic", Retention: "1h"},
+			HeartbeatInterval: &metav1.Duration{Duration: 100 * time.Millisecond},
+			ElectionTimeout:   &metav1.Duration{Duration: time.Second},
+			CorruptionChecks:  new(true),
+			ExtraArgs:         map[string]v1alpha1.ArgValue{},
+		}
+		c.Spec.Pod = &v1alpha1.PodSpec{
+			Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"c": "d"},
+			Resources: &corev1.ResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceCPU: resource.MustParse("0.1"), corev1.ResourceMemory: resource.MustParse("536870912"),
+			}},
+			Affinity: &corev1.Affinity{}, Tolerations: []corev1.Toleration{}, TerminationGracePeriodSeconds: new(int64(60)),
+		}
+		c.Spec.Service = &v1alpha1.ServiceSpec{Type: corev1.ServiceTypeNodePort}
+	})
+	if got := Inputs(spelled).Canonical(); got != `{"version":"3.6.16"}` {
+		t.Errorf("written down: %s", got)
+	}
+}
+
+func TestEveryChoiceThatNeedsARestartIsWrittenDown(t *testing.T) {
+	base := Inputs(cluster()).Canonical()
+	changes := map[string]func(*v1alpha1.EtcdCluster){
+		"version":    version("3.6.15"),
+		"repository": func(c *v1alpha1.EtcdCluster) { c.Spec.Image = &v1alpha1.ImageSpec{Repository: "example/etcd"} },
+		"digest": func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Image = &v1alpha1.ImageSpec{Digests: map[string]v1alpha1.Digest{"3.6.16": "sha256:00"}}
+		},
+		"corruption checks off": func(c *v1alpha1.EtcdCluster) { c.Spec.Etcd = &v1alpha1.EtcdSpec{CorruptionChecks: new(false)} },
+		"snapshot count":        func(c *v1alpha1.EtcdCluster) { c.Spec.Etcd = &v1alpha1.EtcdSpec{SnapshotCount: new(int64(5))} },
+		"retention": func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Etcd = &v1alpha1.EtcdSpec{AutoCompaction: &v1alpha1.AutoCompactionSpec{Retention: "0"}}
+		},
+		"priority":        func(c *v1alpha1.EtcdCluster) { c.Spec.Pod = &v1alpha1.PodSpec{PriorityClassName: "high"} },
+		"no TLS":          withoutTLS,
+		"data in the Pod": ephemeral,
+		"data in memory": func(c *v1alpha1.EtcdCluster) {
+			ephemeral(c)
+			c.Spec.Storage.Ephemeral.Medium = corev1.StorageMediumMemory
+		},
+		"everything else": full,
+	}
+	seen := map[string]string{base: "nothing"}
+	for name, change := range changes {
+		got := Inputs(cluster(change)).Canonical()
+		if other, ok := seen[got]; ok {
+			t.Errorf("%s is written down like %s: %s", name, other, got)
+		}
+		seen[got] = name
+	}
+}
+
+func TestADigestOfAnotherVersionChangesNothing(t *testing.T) {
+	other := cluster(func(c *v1alpha1.EtcdCluster) {
+		c.Spec.Image = &v1alpha1.ImageSpec{Digests: map[string]v1alpha1.Digest{"3.6.17": "sha256:00"}}
+	})
+	if got, want := Inputs(other).Canonical(), Inputs(cluster()).Canonical(); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestEqualQuantitiesAreWrittenEqually(t *testing.T) {
+	with := func(cpu, memory string) string {
+		return Inputs(cluster(func(c *v1alpha1.EtcdCluster) {
+			cpu, memory := resource.MustParse(cpu), resource.MustParse(memory)
+			_, _ = cpu.String(), memory.String() // a quantity that was printed remembers how
+			c.Spec.Pod = &v1alpha1.PodSpec{Resources: &corev1.ResourceRequirements{
+				Limits: corev1.ResourceList{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory},
+			}}
+		})).Canonical()
+	}
+	want := with("1500m", "1Gi")
+	for _, pair := range [][2]string{{"1.5", "1024Mi"}, {"1500000u", "1073741824"}, {"15e-1", "1048576Ki"}} {
+		if got := with(pair[0], pair[1]); got != want {
+			t.Errorf("%v is written %s, want %s", pair, got, want)
+		}
+	}
+	if with("1501m", "1Gi") == want {
+		t.Error("a little more CPU is written like none")
+	}
+}
+
+func TestReadingWhatWasWrittenGivesTheSameAgain(t *testing.T) {
+	for _, c := range []*v1alpha1.EtcdCluster{cluster(), cluster(full), cluster(full, ephemeral), cluster(withoutTLS)} {
+		written := Inputs(c).Canonical()
+		again, v, err := NormalizeInputs(written)
+		if err != nil || again != written || v.String() != "3.6.16" {
+			t.Errorf("%s came back as %s, %s, %v", written, again, v, err)
+		}
+	}
+}
+
+func TestWhatAnotherOperatorWroteIsReadTolerantly(t *testing.T) {
+	for name, annotation := range map[string]string{
+		"fields of the future":   `{"version":"3.6.16","future":{"x":1},"etcd":{"futureFlag":true}}`,
+		"a default written down": `{"version":"3.6.16","image":{"repository":"gcr.io/etcd-development/etcd"},"etcd":{"corruptionChecks":true},"tls":"Managed"}`,
+		"empty sections":         `{"version":"3.6.16","image":{},"pod":{"tolerations":[]}}`,
+	} {
+		got, _, err := NormalizeInputs(annotation)
+		if err != nil || got != `{"version":"3.6.16"}` {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+	for _, broken := range []string{"", "{}", "[]", "null", `{"version":""}`, `{"version":"latest"}`, `{"version":"3.6.16"`, `{"version":"3.6.16","etcd":1}`} {
+		if got, v, err := NormalizeInputs(broken); err == nil {
+			t.Errorf("%q was read as %s of %s", broken, got, v)
+		}
+	}
+}
+
+func TestDefaultsThatAreWrittenNowhereAreNotInTheSchemaEither(t *testing.T) {
+	text, err := json.Marshal(cluster().Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(text) != `{"size":3,"version":"3.6.16"}` {
+		t.Errorf("the smallest spec is stored as %s", text)
+	}
+}
+
+func FuzzNormalizeInputsIsStable(f *testing.F) {
+	f.Add(Inputs(cluster(full)).Canonical())
+	f.Add(`{"version":"3.6.16","pod":{"resources":{"limits":{"cpu":"1e3","memory":"0.5Gi"}}}}`)
+	f.Fuzz(func(t *testing.T, annotation string) {
+		once, v, err := NormalizeInputs(annotation)
+		if err != nil {
+			return
+		}
+		twice, w, err := NormalizeInputs(once)
+		if err != nil || twice != once || v != w || v == (etcdutil.Version{}) {
+			t.Errorf("%q: %q then %q, %v", annotation, once, twice, err)
+		}
+	})
+}
