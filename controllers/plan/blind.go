@@ -96,7 +96,9 @@ func (r Replica) isIdle() bool {
 
 // isStripped reports a Pod that can never start because its annotations are gone, that no seal can be put back on, and whose
 // volume outlives it.
-func (r Replica) isStripped() bool { return r.isIdle() && r.Pod.Flags == FlagsNone && !r.IsRecorded() && !r.isDoomed() }
+func (r Replica) isStripped() bool {
+	return r.isIdle() && r.Pod.Flags == FlagsNone && !r.IsRecorded() && !r.isDoomed()
+}
 
 // cannotStart reports that Kubernetes, not etcd, keeps the container from starting.
 func (r Replica) cannotStart() bool { return startProblems[r.Pod.Waiting] != "" }

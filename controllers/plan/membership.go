@@ -120,8 +120,8 @@ func (o Observation) isLost(r Replica) string {
 	if o.Desired.Ephemeral && r.Pod == nil && r.IsLearner() && !r.Member.Started() {
 		return ""
 	}
-	if r.isDoomed() && !r.Member.Started() {
-		return "its volume is being deleted, and it never started"
+	if r.isDoomed() && !r.IsRecorded() && (!r.Member.Started() || r.isIdle() && r.Pod.Flags == FlagsNone) {
+		return "its volume is being deleted, and it cannot start on it"
 	}
 	if r.IsVoter() && r.Pod == nil && r.Volume != nil && !r.IsRecorded() && !slices.Contains(o.Birth.Names, r.Name) {
 		return "it was never recorded, and how it was to start is no longer known"

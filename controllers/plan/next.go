@@ -196,7 +196,7 @@ const (
 	startDeadline   = 2 * time.Minute  // a Pod to serve, from its creation or its last change
 	listDeadline    = 2 * time.Minute  // a member list, from the last change of any Pod
 	joinDeadline    = 10 * time.Minute // a learner to start and catch up, from the creation of its Pod
-	leavingDeadline = 3 * time.Minute  // a Pod to terminate; longer than the default grace
+	leavingDeadline = 30 * time.Second // a Pod to be gone, after its grace period ended
 )
 
 func act(c Change, reason, format string, args ...any) *proposal {

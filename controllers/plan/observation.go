@@ -151,6 +151,7 @@ type Pod struct {
 	Created     time.Time
 	Phase       Phase
 	Terminating bool
+	GoneBy      time.Time // when a terminating Pod should be gone, its grace period included; zero otherwise
 	Node        string
 	Scheduled   bool
 	Started     bool // the etcd container has run in this Pod at least once

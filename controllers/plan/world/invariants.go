@@ -82,17 +82,31 @@ func (w *World) Recoverable() bool {
 	if c == nil {
 		return w.born == 0
 	}
-	alive := 0
+	alive, quorum := 0, etcdutil.Quorum(len(c.voters()))
 	for _, name := range sortedKeys(w.objects.pods) {
 		alive += w.holds(c, w.objects.pods[name].UID)
 	}
 	for _, name := range sortedKeys(w.objects.volumes) {
 		v, p := w.objects.volumes[name], w.objects.pods[name]
+		if v.Record.IsZero() && w.procs[p.UID] == nil && w.recorded() >= quorum {
+			continue // who lives there was never written down, and enough others were: it is not started blindly
+		}
 		if !v.Terminating || p.disk == v.UID && !p.HasEnded() {
 			alive += w.holds(c, v.UID)
 		}
 	}
-	return alive >= etcdutil.Quorum(len(c.voters()))
+	return alive >= quorum
+}
+
+// recorded counts the volumes on which a member is written down.
+func (w *World) recorded() int {
+	n := 0
+	for _, name := range sortedKeys(w.objects.volumes) {
+		if !w.objects.volumes[name].Record.IsZero() {
+			n++
+		}
+	}
+	return n
 }
 
 // holds is 1 when the disk holds the data of a voter.

@@ -1,0 +1,34 @@
+// Package plan decides. Next is a pure function from what was observed to the one safe change to make now; nothing is
+// remembered between two calls, so that a crash between any two effects is just another observation.
+//
+// # Words
+//
+// A member is an entry in etcd's list, a Pod its process, a volume what holds its data; a replica joins the three under
+// one name. A record is what a volume's annotations say of the member that lives on it. A change is one effect on the
+// world, a decision what to do now and why; a rule proposes decisions, the guard may veto a change.
+//
+// # The order of rules is the safety argument
+//
+//  1. Whose it is: other-operator, deletion-policy, deleting, paused. What must be kept is un-owned whatever else holds.
+//  2. Birth: spec-refused, retained-data, name-taken, birth-record, void-birth, bootstrap, birth-choices, first-quorum.
+//     Nothing is born over data, and nothing else happens before the cluster's identity is written down.
+//  3. Scaffold: scaffold, raise-budget.
+//  4. Safe while blind: seal, ended-pod, other-choices, adopt-choices, missing-pod. The cluster may be silent exactly
+//     because one of these was not done.
+//  5. Blind: members-disagree, quorum-lost, membership-unknown, strange-member. Unknown is not empty: nobody is removed.
+//  6. Finish what was begun: record-members, leftover-pod, abandon-learner, unstarted-pod, promote, label-role, leftover.
+//  7. repair, then size: shrink, grow, lower-budget.
+//  8. change-not-supported, member-health, settled.
+//
+// A rule that waits for the outside yields: it is reported, and later rules may still act. Every wait has a deadline,
+// counted from a time on an object; past it the verdict is Refuse with the same rule, and later passes look all the same.
+//
+// # Invariants
+//
+// I1 own actions never take healthy voters below quorum. I2 at most one voluntary disruption at a time. I3 at most one
+// membership change in flight, at most one learner. I4 a member ID never starts on an empty or foreign disk, once sealed.
+// I5 a volume of a current member is never deleted. I6 the cluster ID never changes. I7 nothing outside the object's
+// namespace and ownership is touched. I8 no change when observed equals desired. I11 the operator alone restarts nothing.
+//
+// Package world plays the changes in a toy world and checks these after every step.
+package plan

@@ -1,0 +1,236 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// state is what one ordinal can be, and what the oracle needs to know of it: nothing here uses the planner's own counting.
+type state struct {
+	name    string
+	build   func(int) Replica
+	voter   bool // has a vote
+	healthy bool // its process serves
+	member  bool
+}
+
+var states = []state{
+	{"healthy", voter, true, true, true},
+	{"silent", edited(voter, silent), true, false, true},
+	{"no data", edited(voter, noData), true, false, true},
+	{"wiped", edited(voter, wiped), true, false, true},
+	{"doomed", edited(voter, doomed), true, true, true},
+	{"ended", edited(voter, ended), true, false, true},
+	{"leaving", edited(voter, leaving), true, false, true},
+	{"learner", learner, false, true, true},
+	{"added", added, false, false, true},
+	{"removed", edited(voter, removed), false, false, false},
+	{"nothing", nil, false, false, false},
+}
+
+func edited(build func(int) Replica, change func(*Replica)) func(int) Replica {
+	return func(i int) Replica {
+		r := build(i)
+		change(&r)
+		return r
+	}
+}
+
+// everyWorld calls visit with each world of so many ordinals in which at most one learner is on its way. Whether etcd has a
+// quorum decides whether its list is known.
+func everyWorld(ordinals int, visit func(Observation, []state)) {
+	picked := make([]state, 0, ordinals)
+	var walk func(int)
+	walk = func(left int) {
+		if left == 0 {
+			visit(build(picked), picked)
+			return
+		}
+		for _, s := range states {
+			picked = append(picked, s)
+			if learners(picked) <= 1 {
+				walk(left - 1)
+			}
+			picked = picked[:len(picked)-1]
+		}
+	}
+	walk(ordinals)
+}
+
+func learners(picked []state) int {
+	n := 0
+	for _, s := range picked {
+		if s.member && !s.voter {
+			n++
+		}
+	}
+	return n
+}
+
+func build(picked []state) Observation {
+	o := settledWorld(0)
+	o.Birth.Names = []string{"demo-0", "demo-1", "demo-2"}
+	o.Membership.Leader = 0
+	for i, s := range picked {
+		if s.build == nil {
+			continue
+		}
+		r := s.build(i)
+		o.Replicas = append(o.Replicas, r)
+		if s.voter && s.healthy && o.Membership.Leader == 0 {
+			o.Membership.Leader = r.Member.ID
+		}
+	}
+	o = o.joined()
+	if up, all := count(picked); 2*up <= all {
+		return o.blind()
+	}
+	for i := range o.Replicas {
+		if o.Replicas[i].Answer != nil {
+			o.Replicas[i].Answer.Leader = o.Membership.Leader
+		}
+	}
+	return o
+}
+
+// count is the oracle's: voters that serve, and all of them.
+func count(picked []state) (up, all int) {
+	for _, s := range picked {
+		if s.voter {
+			all++
+		}
+		if s.voter && s.healthy {
+			up++
+		}
+	}
+	return up, all
+}
+
+// harm is the oracle: what the change does to the votes, by counting on fingers.
+func harm(picked []state, c Change) string {
+	up, all := count(picked)
+	at := func(name string) state {
+		i, _ := etcdutil.Ordinal("demo", name)
+		return picked[i]
+	}
+	switch c := c.(type) {
+	case RemoveMember:
+		s := at(c.Name)
+		if !s.voter {
+			return ""
+		}
+		all--
+		if s.healthy {
+			up--
+		}
+	case Promote:
+		all++
+		if at(c.Name).healthy {
+			up++
+		}
+	case DeletePods:
+		for _, p := range c.Pods {
+			if s := at(p.Name); s.member && s.healthy {
+				return "a member that serves is stopped"
+			}
+		}
+		return ""
+	case DeleteVolumes:
+		for _, v := range c.Volumes {
+			if at(v.Name).member {
+				return "the volume of a member is deleted"
+			}
+		}
+		return ""
+	default:
+		return ""
+	}
+	if all == 0 || 2*up <= all {
+		return fmt.Sprintf("%d of %d voters would be left", up, all)
+	}
+	return ""
+}
+
+// everyChange is each change that could hurt in this world, whether or not a rule would propose it.
+func everyChange(o Observation) []Change {
+	var out []Change
+	for _, r := range o.Replicas {
+		id := etcdutil.ID(r.Ordinal + 1)
+		out = append(out, RemoveMember{Name: r.Name, ID: id}, Promote{Name: r.Name, ID: id})
+		if r.Pod != nil {
+			out = append(out, DeletePods{Pods: []PodRef{r.podRef()}})
+		}
+		if r.Volume != nil {
+			out = append(out, DeleteVolumes{Volumes: []VolumeRef{r.volumeRef()}})
+		}
+	}
+	return out
+}
+
+func TestTheGuardAgreesWithAnIndependentOracleInEverySmallWorld(t *testing.T) {
+	ordinals := 5
+	if testing.Short() {
+		ordinals = 4
+	}
+	worlds, vetoed, passed := 0, 0, 0
+	everyWorld(ordinals, func(o Observation, picked []state) {
+		worlds++
+		for _, c := range everyChange(o) {
+			if Guard(o, c) != "" {
+				vetoed++
+				continue
+			}
+			passed++
+			if why := harm(picked, c); why != "" {
+				t.Fatalf("%s lets %T pass in %s: %s", "the guard", c, describe(picked), why)
+			}
+		}
+	})
+	t.Logf("%d worlds, %d changes vetoed, %d passed", worlds, vetoed, passed)
+	if passed == 0 || vetoed == 0 {
+		t.Fatal("an oracle that was never asked proves nothing")
+	}
+}
+
+func TestNextIsHarmlessAndNeverMuteInEverySmallWorld(t *testing.T) {
+	ordinals := 5
+	if testing.Short() {
+		ordinals = 4
+	}
+	verdicts := map[Verdict]int{}
+	everyWorld(ordinals, func(o Observation, picked []state) {
+		for _, size := range []int{1, 3, 5} {
+			o.Desired.Size = size
+			d := Next(o)
+			verdicts[d.Verdict]++
+			if d.Change != nil {
+				if why := harm(picked, d.Change); why != "" {
+					t.Fatalf("size %d, %s: %s by %s: %s", size, describe(picked), d.Change.Kind(), d.Rule, why)
+				}
+			}
+			if d.Verdict == Settled && (len(o.HealthyVoters()) != size || len(o.Replicas) != size) {
+				t.Fatalf("size %d, %s is called settled", size, describe(picked))
+			}
+			if d.Message == "" || d.Rule == "" {
+				t.Fatalf("size %d, %s: no word", size, describe(picked))
+			}
+		}
+	})
+	t.Logf("%v", verdicts)
+	for _, v := range []Verdict{Act, Wait, Refuse, Settled} {
+		if verdicts[v] == 0 {
+			t.Fatalf("no world leads to %s", v)
+		}
+	}
+}
+
+func describe(picked []state) string {
+	out := make([]string, 0, len(picked))
+	for _, s := range picked {
+		out = append(out, s.name)
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,188 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Test data reads as a phrase: world(3).with(member(0).wiped()).
+
+var (
+	now     = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+	choices = Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a"}
+	other   = Choices{Version: choices.Version, Inputs: "b"}
+	newer   = Choices{Version: etcdutil.Version{Major: 3, Minor: 7, Patch: 3}, Inputs: "c"}
+)
+
+const clusterID = etcdutil.ID(0xc1)
+
+// settledWorld is a healthy cluster of so many voters, with nothing left to do. The first one leads.
+func settledWorld(size int) Observation {
+	o := Observation{
+		Now:     now,
+		Cluster: Identity{Namespace: "default", Name: "demo", UID: "u1", Operator: "ns/op"},
+		Desired: Desired{Size: size, Choices: choices, StorageBytes: 8 << 30, TLS: true, Retain: true, HasBudget: true},
+		Objects: []Object{
+			{Kind: "Secret", Name: "demo-ca", State: ObjectCurrent, Authority: true},
+			{Kind: "Service", Name: "demo", State: ObjectCurrent},
+		},
+		Membership: Membership{Known: true, ClusterID: clusterID, Leader: 1},
+	}
+	o.Birth = Birth{Exists: true, Operator: "ns/op", Incarnation: Incarnation("u1", 0), Token: token("u1", Incarnation("u1", 0)),
+		Names: firstNames(o), ClusterID: clusterID}
+	o.Budget = Budget{Object: Object{Kind: "PodDisruptionBudget", Name: "demo", State: ObjectCurrent}, MinAvailable: budgetFor(o, size)}
+	for i := range size {
+		o.Replicas = append(o.Replicas, voter(i))
+	}
+	return o.joined()
+}
+
+// bornWorld is an observation before anything exists.
+func unborn(size int) Observation {
+	o := settledWorld(size)
+	o.Birth, o.Replicas, o.Membership = Birth{}, nil, Membership{Why: "nobody there"}
+	o.Budget = Budget{Object: Object{Kind: "PodDisruptionBudget", Name: "demo", State: ObjectAbsent}}
+	for i := range o.Objects {
+		o.Objects[i].State = ObjectAbsent
+	}
+	return o
+}
+
+// atBirth is an observation with the record and the objects of the birth, and Pods that have not yet found each other.
+func atBirth(size int) Observation {
+	o := settledWorld(size)
+	o.Birth.ClusterID, o.Membership = 0, Membership{Why: "no quorum yet"}
+	o.Budget = Budget{Object: Object{State: ObjectAbsent}}
+	for i := range o.Replicas {
+		r := &o.Replicas[i]
+		r.Member, r.Answer, r.Volume.Record = nil, nil, Record{}
+		r.Pod.Flags, r.Pod.Role, r.Pod.Ready = FlagsBirth, "", false
+		r.Pod.Created, r.Pod.ReadySince = now.Add(-time.Second), time.Time{}
+	}
+	return o
+}
+
+// joined fills the member list from the replicas.
+func (o Observation) joined() Observation {
+	o.Membership.Members = nil
+	for _, r := range o.Replicas {
+		if r.Member != nil {
+			o.Membership.Members = append(o.Membership.Members, *r.Member)
+		}
+	}
+	return o
+}
+
+// edit changes the replica of an ordinal.
+func (o Observation) edit(ordinal int, change func(*Replica)) Observation {
+	replicas := make([]Replica, len(o.Replicas))
+	for i, r := range o.Replicas {
+		replicas[i] = r.copied()
+		if r.Ordinal == ordinal {
+			change(&replicas[i])
+		}
+	}
+	o.Replicas = replicas
+	return o.joined()
+}
+
+// with adds a replica.
+func (o Observation) with(r Replica) Observation {
+	o.Replicas = append(append([]Replica(nil), o.Replicas...), r)
+	return o.joined()
+}
+
+// blind is the same world with no answer from etcd.
+func (o Observation) blind() Observation {
+	o.Membership = Membership{Why: "no member answers"}
+	replicas := make([]Replica, len(o.Replicas))
+	for i, r := range o.Replicas {
+		r.Member, r.Answer = nil, nil
+		replicas[i] = r
+	}
+	o.Replicas = replicas
+	return o
+}
+
+func (r Replica) copied() Replica {
+	if r.Member != nil {
+		m := *r.Member
+		r.Member = &m
+	}
+	if r.Answer != nil {
+		a := *r.Answer
+		r.Answer = &a
+	}
+	if r.Pod != nil {
+		p := *r.Pod
+		r.Pod = &p
+	}
+	if r.Volume != nil {
+		v := *r.Volume
+		r.Volume = &v
+	}
+	return r
+}
+
+func voter(ordinal int) Replica {
+	name, id := etcdutil.MemberName("demo", ordinal), etcdutil.ID(ordinal+1)
+	incarnation := Incarnation("u1", 0)
+	record := Record{ClusterID: clusterID, MemberID: id, Version: choices.Version}
+	return Replica{
+		Name: name, Ordinal: ordinal,
+		Member: &etcdutil.Member{ID: id, Name: name, PeerURLs: []string{etcdutil.PeerURL("https", name, "demo", "default")}, ClientURLs: []string{"c"}},
+		Answer: &Answer{ID: id, ClusterID: clusterID, Leader: 1, Version: choices.Version, Revision: 10, Applied: 5000},
+		Pod: &Pod{UID: "pod-" + name, Created: now.Add(-time.Hour), Phase: PodRunning, Scheduled: true, Started: true, Running: true,
+			Ready: true, ReadySince: now.Add(-time.Hour), Flags: FlagsSealed, Role: roleVoter, Incarnation: incarnation, Choices: choices},
+		Volume: &Volume{UID: "volume-" + name, Phase: VolumeBound, Incarnation: incarnation, Choices: choices, Bytes: 8 << 30, Record: record},
+		Secret: Object{Kind: "Secret", Name: name + "-tls", State: ObjectCurrent},
+	}
+}
+
+func learner(ordinal int) Replica {
+	r := voter(ordinal)
+	r.Member.Learner, r.Answer.Learner, r.Pod.Role = true, true, roleLearner
+	return r
+}
+
+func added(ordinal int) Replica {
+	r := learner(ordinal)
+	r.Member.Name, r.Member.ClientURLs, r.Answer, r.Pod = "", nil, nil, nil
+	r.Volume.Record, r.Volume.Phase = Record{}, VolumePending
+	return r
+}
+
+// promised is a volume made for a member that is not yet added.
+func promised(ordinal int) Replica {
+	r := added(ordinal)
+	r.Member = nil
+	return r
+}
+
+// Edits, for (Observation).edit.
+
+func noPod(r *Replica)  { r.Pod, r.Answer = nil, nil }
+func noData(r *Replica) { r.Pod, r.Answer, r.Volume = nil, nil, nil }
+func silent(r *Replica) { r.Answer, r.Pod.Ready = nil, false }
+func wiped(r *Replica) {
+	r.Answer, r.Pod.Ready, r.Pod.Running = nil, false, false
+	r.Pod.Exit = &Exit{Reason: etcdutil.ExitDataEmpty, Code: 1, Message: "empty"}
+}
+func doomed(r *Replica) { r.Volume.Terminating = true }
+func ended(r *Replica) {
+	r.Answer, r.Pod.Phase, r.Pod.Running, r.Pod.Ready = nil, PodFailed, false, false
+}
+func leaving(r *Replica) {
+	r.Answer, r.Pod.Terminating, r.Pod.Ready, r.Pod.GoneBy = nil, true, false, now.Add(time.Minute)
+}
+func removed(r *Replica)    { r.Member = nil }
+func unlabelled(r *Replica) { r.Pod.Role = "" }
+func stripped(r *Replica)   { r.Pod.Flags = FlagsNone }
+func unrecorded(r *Replica) {
+	r.Volume.Record, r.Pod.Flags, r.Pod.Role = Record{}, FlagsBirth, ""
+}
+func unpullable(r *Replica) {
+	r.Answer, r.Pod.Running, r.Pod.Started, r.Pod.Ready = nil, false, false, false
+	r.Pod.Phase, r.Pod.Waiting, r.Pod.Message = PodPending, "ImagePullBackOff", "not found"
+}

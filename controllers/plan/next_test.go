@@ -1,0 +1,220 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+type row struct {
+	name    string
+	world   Observation
+	verdict Verdict
+	rule    string
+	reason  string
+	change  string // Kind, or empty
+	says    string // part of the message
+}
+
+func (r row) check(t *testing.T) {
+	t.Helper()
+	d := Next(r.world)
+	kind := ""
+	if d.Change != nil {
+		kind = d.Change.Kind()
+	}
+	if d.Verdict != r.verdict || d.Rule != r.rule || d.Reason != r.reason || kind != r.change || !strings.Contains(d.Message, r.says) {
+		t.Errorf("got %s by %s (%s) change %q: %s\nwant %s by %s (%s) change %q: …%s…",
+			d.Verdict, d.Rule, d.Reason, kind, d.Message, r.verdict, r.rule, r.reason, r.change, r.says)
+	}
+}
+
+func desire(o Observation, change func(*Desired)) Observation {
+	change(&o.Desired)
+	return o
+}
+
+func rows() []row {
+	return []row{
+		{"a settled cluster is left alone", settledWorld(3), Settled, RuleSettled, ReasonSettled, "", "All 3 members"},
+		{"one healthy member is settled", settledWorld(1), Settled, RuleSettled, ReasonSettled, "", "one member"},
+
+		{"another install's cluster is left alone", func() Observation { o := settledWorld(3); o.Birth.Operator = "other/op"; return o }(),
+			Refuse, "other-operator", ReasonOtherOperator, "", "other/op"},
+		{"what must be kept is un-owned even while paused", desire(settledWorld(3), func(d *Desired) { d.Paused, d.ReleasePending = true, true }),
+			Act, "deletion-policy", ReasonDeletionPolicy, "FollowPolicy", "kept"},
+		{"ownership is not taken while paused", desire(settledWorld(3), func(d *Desired) { d.Paused, d.ReleasePending, d.Retain = true, true, false }),
+			Wait, "paused", ReasonPaused, "", "paused"},
+		{"a paused cluster is not healed", desire(settledWorld(3).edit(1, noPod), func(d *Desired) { d.Paused = true }),
+			Wait, "paused", ReasonPaused, "", ""},
+		{"a cluster being deleted is left to the garbage collector", desire(settledWorld(3).edit(1, noPod), func(d *Desired) { d.Deleting = true }),
+			Wait, "deleting", ReasonDeleting, "", ""},
+		{"a refused spec stops a birth", desire(unborn(3), func(d *Desired) { d.Fault = "no such version" }),
+			Refuse, "spec-refused", ReasonSpecRefused, "", "no such version"},
+		{"a refused spec does not stop healing", desire(settledWorld(3).edit(1, noPod), func(d *Desired) { d.Fault = "no such version" }),
+			Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-1"},
+		{"over retained volumes nothing is born", func() Observation { o := unborn(3); o.Retained = []string{"PersistentVolumeClaim demo-0"}; return o }(),
+			Refuse, "retained-data", ReasonRetainedData, "", "PersistentVolumeClaim demo-0"},
+		{"somebody else's Service is never adopted", func() Observation { o := unborn(3); o.Objects[1].State = ObjectForeign; return o }(),
+			Refuse, "name-taken", ReasonNameTaken, "", "Service demo"},
+
+		{"a birth begins with its record", unborn(3), Act, "birth-record", ReasonBeginBirth, "BeginBirth", "3 members"},
+		{"a lost record is written anew from the volumes", func() Observation { o := settledWorld(3); o.Birth = Birth{}; return o }(),
+			Act, "birth-record", ReasonBeginBirth, "BeginBirth", "anew"},
+		{"nothing is born when the record and all volumes are gone", func() Observation { o := unborn(1); o.Objects[0].State = ObjectCurrent; return o }(),
+			Refuse, "birth-record", ReasonRecordLost, "", "Secret demo-ca"},
+		{"the first members are created in one step", func() Observation { o := atBirth(3); o.Replicas = nil; return o }(),
+			Act, "bootstrap", ReasonBootstrap, "Bootstrap", "3 members"},
+		{"first members that look for each other are waited for", atBirth(3), Wait, "first-quorum", ReasonFirstQuorum, "", "3 of 3"},
+		{"an image that cannot be pulled at birth is named", atBirth(3).edit(0, unpullable), Wait, "first-quorum", ReasonImagePull, "", "not found"},
+		{"a birth whose volume is lost is voided", atBirth(3).edit(1, func(r *Replica) { r.Volume = nil }), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "volume of demo-1"},
+		{"a birth of other size is voided while too few have started", desire(atBirth(3).edit(0, unpullable).edit(1, unpullable), func(d *Desired) { d.Size = 5 }),
+			Act, "void-birth", ReasonVoidBirth, "VoidBirth", "other first members"},
+		{"a birth goes on when a quorum has started", desire(atBirth(3), func(d *Desired) { d.Size = 5 }), Wait, "first-quorum", ReasonFirstQuorum, "", ""},
+		{"a birth with writes is never voided", atBirth(3).edit(0, func(r *Replica) { r.Answer = voter(0).Answer }).edit(1, func(r *Replica) { r.Volume = nil }),
+			Wait, "first-quorum", ReasonFirstQuorum, "", ""},
+		{"a first Pod that never started takes the new settings", desire(atBirth(3).edit(0, unpullable), func(d *Desired) { d.Choices = other }),
+			Act, "birth-choices", ReasonNewChoices, "SetChoices", ""},
+
+		{"a Pod that is gone is started on its volume", settledWorld(3).edit(2, noPod), Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-2"},
+		{"all Pods gone are started at once, without an answer from etcd", settledWorld(3).blind().edit(0, noPod).edit(1, noPod).edit(2, noPod),
+			Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-0, demo-1, demo-2"},
+		{"a Pod on a volume that is being deleted is not started", settledWorld(3).edit(2, noPod).edit(2, doomed), Act, "repair", ReasonRepair, "RemoveMember", "demo-2"},
+		{"a Pod that ended is made anew", settledWorld(3).edit(1, ended), Act, "ended-pod", ReasonPodEnded, "DeletePods", "demo-1"},
+		{"a stripped seal is put back", settledWorld(3).edit(1, stripped), Act, "seal", ReasonSeal, "SealPods", "demo-1"},
+		{"a terminating Pod is waited for", settledWorld(3).edit(1, leaving), Wait, "member-health", ReasonPodLeaving, "", "demo-1"},
+
+		{"a Pod that should long be gone is called overdue", settledWorld(3).edit(1, leaving).edit(1, func(r *Replica) { r.Pod.GoneBy = now.Add(-time.Minute) }),
+			Refuse, "member-health", ReasonPodLeaving, "", "demo-1"},
+		{"a lost Secret is made anew", settledWorld(3).edit(1, func(r *Replica) { r.Secret.State = ObjectAbsent }), Act, "scaffold", ReasonScaffold, "ApplyObjects", ""},
+		{"a lost authority is not made anew under members that trust it", func() Observation { o := settledWorld(3); o.Objects[0].State = ObjectAbsent; return o }(),
+			Refuse, "scaffold", ReasonAuthorityLost, "", "demo-ca"},
+		{"a deleted budget is put back", func() Observation { o := settledWorld(3); o.Budget = Budget{}; return o }(),
+			Act, "raise-budget", ReasonBudget, "SetBudget", "2 of 3"},
+		{"a Pod made from other settings than its volume says is made anew when it does not run", settledWorld(3).edit(1, unpullable).edit(1, func(r *Replica) { r.Pod.Choices = other }),
+			Act, "other-choices", ReasonNewChoices, "DeletePods", "demo-1"},
+		{"a member added by hand stops every change of the list", func() Observation {
+			o := desire(settledWorld(3), func(d *Desired) { d.Size = 5 })
+			o.Membership.Strangers = []etcdutil.Member{{ID: 99}}
+			return o
+		}(), Refuse, "strange-member", ReasonStranger, "", "63"},
+		{"a volume with somebody else's data stops everything", settledWorld(3).edit(1, func(r *Replica) { r.Answer.ID = 77 }),
+			Refuse, "strange-member", ReasonForeignData, "", "demo-1"},
+		{"a promoted learner gets its label", settledWorld(3).edit(1, func(r *Replica) { r.Pod.Role = roleLearner }), Act, "label-role", ReasonLabelRole, "LabelRole", "voter"},
+
+		{"at size 1 an emptied directory is lost quorum, not a new cluster", settledWorld(1).edit(0, wiped).blind(), Refuse, "quorum-lost", ReasonQuorumLost, "", "nothing is rebuilt"},
+		{"two of three emptied are lost quorum", settledWorld(3).blind().edit(0, wiped).edit(1, wiped), Refuse, "quorum-lost", ReasonQuorumLost, "", "2 of 3"},
+		{"with every volume gone quorum is lost", settledWorld(3).blind().edit(0, noData).edit(1, noData).edit(2, noData), Refuse, "quorum-lost", ReasonQuorumLost, "", "3 of 3"},
+		{"without an answer nothing is removed", settledWorld(3).blind(), Refuse, "membership-unknown", ReasonMembershipUnknown, "", "Nothing is added or removed"},
+		{"members that disagree stop everything", func() Observation { o := settledWorld(3).blind(); o.Membership.Conflict = "a, b"; return o }(),
+			Refuse, "members-disagree", ReasonMembersDisagree, "", "a, b"},
+
+		{"a member that answered is recorded", settledWorld(3).edit(1, unrecorded), Act, "record-members", ReasonRecordMembers, "RecordMembers", "demo-1"},
+		{"a wiped member is removed at once", settledWorld(3).edit(2, wiped), Act, "repair", ReasonRepair, "RemoveMember", "demo-2"},
+		{"a member without volume is removed at once", settledWorld(3).edit(2, noData), Act, "repair", ReasonRepair, "RemoveMember", "demo-2"},
+		{"a silent member alone is not removed", settledWorld(3).edit(2, silent), Refuse, "member-health", ReasonNotReady, "", "demo-2"},
+		{"the Pod of a removed member is deleted", settledWorld(3).with(voter(3)).edit(3, removed), Act, "leftover-pod", ReasonLeftover, "DeletePods", "demo-3"},
+		{"then its volume", settledWorld(3).with(voter(3)).edit(3, removed).edit(3, noPod), Act, "leftover", ReasonLeftover, "DeleteVolumes", "demo-3"},
+		{"then its certificates", settledWorld(3).with(voter(3)).edit(3, removed).edit(3, noData), Act, "leftover", ReasonLeftover, "DeleteSecret", "demo-3"},
+
+		{"growth makes the volume first", desire(settledWorld(1), func(d *Desired) { d.Size = 3 }), Act, "grow", ReasonGrow, "PrepareMember", "demo-1"},
+		{"then adds the learner it was promised to", desire(settledWorld(1).with(promised(1)), func(d *Desired) { d.Size = 3 }), Act, "grow", ReasonGrow, "AddLearner", "demo-1"},
+		{"then starts its Pod", desire(settledWorld(1).with(added(1)), func(d *Desired) { d.Size = 3 }), Act, "unstarted-pod", ReasonJoin, "StartPods", "demo-1"},
+		{"the budget is raised before a promotion", desire(settledWorld(1).with(learner(1)), func(d *Desired) { d.Size = 3 }), Act, "promote", ReasonBudget, "SetBudget", "demo-1"},
+		{"a caught-up learner is promoted", func() Observation {
+			o := desire(settledWorld(1).with(learner(1)), func(d *Desired) { d.Size = 3 })
+			o.Budget.MinAvailable = 2
+			return o
+		}(), Act, "promote", ReasonPromote, "Promote", "demo-1"},
+		{"a learner far behind is not promoted", desire(settledWorld(1).with(learner(1)).edit(1, func(r *Replica) { r.Answer.Applied = 10 }), func(d *Desired) { d.Size = 3 }),
+			Refuse, "promote", ReasonCatchUp, "", "demo-1"},
+		{"a learner that the size no longer asks for is removed", settledWorld(3).with(learner(3)), Act, "abandon-learner", ReasonAbandon, "RemoveMember", "demo-3"},
+		{"a promise that is no longer wanted is cleaned up", settledWorld(3).with(promised(3)), Act, "leftover", ReasonLeftover, "DeleteVolumes", "demo-3"},
+		{"a new name is above every trace", desire(settledWorld(3).with(voter(7)).edit(7, removed).edit(7, noData), func(d *Desired) { d.Size = 5 }),
+			Act, "leftover", ReasonLeftover, "DeleteSecret", "demo-7"},
+
+		{"shrinking takes the label from the highest ordinal first", desire(settledWorld(3), func(d *Desired) { d.Size = 1 }), Act, "shrink", ReasonShrink, "LabelRole", "demo-2"},
+		{"then its vote", desire(settledWorld(3).edit(2, unlabelled), func(d *Desired) { d.Size = 1 }), Act, "shrink", ReasonShrink, "RemoveMember", "demo-2"},
+		{"a leader hands over before it is removed", func() Observation {
+			o := desire(settledWorld(3), func(d *Desired) { d.Size = 1 })
+			o.Membership.Leader = 3
+			return o
+		}(), Act, "shrink", ReasonMoveLeader, "MoveLeader", "demo-2"},
+		{"an unhealthy member goes before a healthy one", desire(settledWorld(5).edit(1, silent), func(d *Desired) { d.Size = 3 }), Act, "shrink", ReasonShrink, "LabelRole", "demo-1"},
+		{"of two the last healthy one is not removed", desire(settledWorld(3).edit(1, silent).edit(2, unlabelled).edit(2, silent), func(d *Desired) { d.Size = 1 }),
+			Refuse, "shrink", ReasonGuard, "", "no quorum"},
+		{"a doomed member's successor joins first", settledWorld(3).edit(1, doomed), Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
+		{"the budget follows the voters down", func() Observation { o := settledWorld(1); o.Budget.MinAvailable = 2; return o }(),
+			Act, "lower-budget", ReasonBudget, "SetBudget", "1 voters down to 0"},
+
+		{"another version of a running cluster is not begun", desire(settledWorld(3), func(d *Desired) { d.Choices = newer }),
+			Refuse, "change-not-supported", ReasonNotSupported, "", "put spec.version back to 3.6.16"},
+		{"other settings of a running cluster are not begun", desire(settledWorld(3), func(d *Desired) { d.Choices = other }),
+			Refuse, "change-not-supported", ReasonNotSupported, "", "put the settings back"},
+		{"another volume size is not begun", desire(settledWorld(3), func(d *Desired) { d.StorageBytes = 4 << 30 }),
+			Refuse, "change-not-supported", ReasonNotSupported, "", "8Gi"},
+		{"while a change is refused a lost Pod is started as it was", desire(settledWorld(3).edit(1, noPod), func(d *Desired) { d.Choices = newer }),
+			Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-1"},
+		{"a Pod that cannot start takes a corrected setting", desire(settledWorld(3).edit(1, unpullable), func(d *Desired) { d.Choices = other }),
+			Act, "adopt-choices", ReasonNewChoices, "SetChoices", "demo-1"},
+		{"but never another version", desire(settledWorld(3).edit(1, unpullable), func(d *Desired) { d.Choices = newer }),
+			Refuse, "change-not-supported", ReasonNotSupported, "", ""},
+	}
+}
+
+func TestNextOneSentencePerRule(t *testing.T) {
+	for _, r := range rows() {
+		t.Run(r.name, r.check)
+	}
+}
+
+func TestEveryRuleHasARowThatMakesItSpeak(t *testing.T) {
+	spoken := map[string]bool{}
+	for _, r := range rows() {
+		d := Next(r.world)
+		spoken[d.Rule] = true
+		for _, n := range d.Yielded {
+			spoken[n.Rule] = true
+		}
+	}
+	for _, name := range RuleNames() {
+		if !spoken[name] {
+			t.Errorf("no row makes %s speak", name)
+		}
+	}
+}
+
+func TestNextIsPureAndTotal(t *testing.T) {
+	for _, r := range rows() {
+		before := len(r.world.Replicas)
+		a, b := Next(r.world), Next(r.world)
+		if a.Message != b.Message || a.Verdict != b.Verdict || len(r.world.Replicas) != before {
+			t.Errorf("%s: two looks at one world differ", r.name)
+		}
+		if a.Verdict == "" || a.Reason == "" || a.Message == "" || a.Rule == "" {
+			t.Errorf("%s: a decision without words: %+v", r.name, a)
+		}
+		if (a.Verdict == Act) != (a.Change != nil) {
+			t.Errorf("%s: %s with change %v", r.name, a.Verdict, a.Change)
+		}
+		if a.Verdict != Act && a.Recheck == 0 {
+			t.Errorf("%s: nobody looks again", r.name)
+		}
+	}
+}
+
+func TestConfirmRefusesWhenTheWorldMoved(t *testing.T) {
+	o := settledWorld(3).edit(2, noData)
+	c := Next(o).Change
+	if !Confirm(o, c) {
+		t.Fatal("the same world does not confirm its own change")
+	}
+	if Confirm(settledWorld(3), c) {
+		t.Fatal("a removal is confirmed in a world where the member is healthy")
+	}
+	if Confirm(o.edit(1, silent), c) {
+		t.Fatal("a removal is confirmed although it takes the quorum now")
+	}
+}
