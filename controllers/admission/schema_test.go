@@ -37,32 +37,29 @@ type gate struct {
 // compile, or whose estimated cost is over the budget.
 func newGate(t testing.TB) *gate {
 	t.Helper()
-	definition := readDefinition(t)
+	return gateOf(t, readDefinition(t))
+}
+
+func gateOf(t testing.TB, definition *apiextensions.CustomResourceDefinition) *gate {
+	t.Helper()
 	if errs := apiextensionsvalidation.ValidateCustomResourceDefinition(t.Context(), definition); len(errs) > 0 {
 		t.Fatalf("an API server refuses the definition: %v", errs.ToAggregate())
 	}
-	version := definition.Spec.Versions[0]
-	schema := version.Schema
-	if schema == nil {
-		schema = definition.Spec.Validation
-	}
-	structural, err := structuralschema.NewStructural(schema.OpenAPIV3Schema)
+	schema := schemaIn(definition)
+	structural, err := structuralschema.NewStructural(schema)
 	if err != nil {
 		t.Fatalf("reading the schema: %v", err)
 	}
-	whole, _, err := schemavalidation.NewSchemaValidator(schema.OpenAPIV3Schema)
+	whole, _, err := schemavalidation.NewSchemaValidator(schema)
 	if err != nil {
 		t.Fatalf("building the validator of the schema: %v", err)
 	}
-	status := schema.OpenAPIV3Schema.Properties["status"]
+	status := schema.Properties["status"]
 	ofStatus, _, err := schemavalidation.NewSchemaValidator(&status)
 	if err != nil {
 		t.Fatalf("building the validator of the status: %v", err)
 	}
-	subresources := version.Subresources
-	if subresources == nil {
-		subresources = definition.Spec.Subresources
-	}
+	subresources := definition.Spec.Subresources
 	return &gate{structural: structural, strategy: customresource.NewStrategy(nil, true,
 		v1alpha1.GroupVersion.WithKind("EtcdCluster"), whole, ofStatus, structural, subresources.Status, subresources.Scale, nil)}
 }
@@ -116,15 +113,15 @@ func (g *gate) admit(object *unstructured.Unstructured) {
 	pruning.Prune(object.Object, g.structural, true)
 }
 
+// schemaIn is the schema of the only version: where versions do not differ, a server holds it in one place for all.
+func schemaIn(definition *apiextensions.CustomResourceDefinition) *apiextensions.JSONSchemaProps {
+	return definition.Spec.Validation.OpenAPIV3Schema
+}
+
 // schemaOf is the schema of one field.
 func schemaOf(t testing.TB, path ...string) apiextensions.JSONSchemaProps {
 	t.Helper()
-	definition := readDefinition(t)
-	schema := definition.Spec.Validation
-	if schema == nil {
-		schema = definition.Spec.Versions[0].Schema
-	}
-	at := *schema.OpenAPIV3Schema
+	at := *schemaIn(readDefinition(t))
 	for _, name := range path {
 		next, ok := at.Properties[name]
 		if !ok {
