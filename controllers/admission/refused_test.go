@@ -215,6 +215,25 @@ var refusedPods = []refusal{
 		"{nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In}]}]}}}}}",
 		"spec.pod.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values", "",
 		"must have at least one value when operator is In"},
+	{"a node affinity with values for mere existence", "spec: {pod: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
+		"{nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: Exists, values: [a]}]}]}}}}}",
+		"spec.pod.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values", "",
+		"must be empty when operator is Exists"},
+	{"a node affinity that compares with two numbers", "spec: {pod: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
+		"{nodeSelectorTerms: [{matchExpressions: [{key: cores, operator: Gt, values: ['1', '2']}]}]}}}}}",
+		"spec.pod.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values", "",
+		"must be one number when operator is Gt"},
+	{"a node affinity that requires nothing", "spec: {pod: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
+		"{nodeSelectorTerms: []}}}}}",
+		"spec.pod.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms", "",
+		"must have at least one term"},
+	{"an affinity to Pods over no topology", "spec: {pod: {affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: ''}]}}}}",
+		"spec.pod.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey", "", "it must be the key of a label"},
+	{"a spread that wants domains and does not insist", "spec: {pod: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, " +
+		"whenUnsatisfiable: ScheduleAnyway, minDomains: 3}]}}", "spec.pod.topologySpreadConstraints[0].minDomains", "",
+		"spec.pod.topologySpreadConstraints[0].minDomains is 3; it must be at least 1, and needs whenUnsatisfiable DoNotSchedule"},
+	{"an annotation key with a space", "spec: {pod: {annotations: {'my note': x}}}", "spec.pod.annotations", "",
+		`spec.pod.annotations has the key "my note": name part must consist of`},
 	{"a preference with no weight", "spec: {pod: {affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: " +
 		"[{weight: 0, podAffinityTerm: {topologyKey: zone}}]}}}}",
 		"spec.pod.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight", "", "is 0; it must be from 1 to 100"},
