@@ -3,6 +3,7 @@ package admission_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
@@ -69,11 +71,7 @@ func TestARealServerKeepsWhatMayNotChange(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			// Paused, so that an operator on that cluster makes nothing of it.
 			stored := server.store(t, cluster(t, "spec: {paused: true}", row.before))
-			after := cluster(t, "spec: {paused: true}", row.after)
-			after.SetName(stored.GetName())
-			after.SetNamespace(server.namespace)
-			after.SetResourceVersion(stored.GetResourceVersion())
-			_, err := server.clusters().Update(t.Context(), after, metav1.UpdateOptions{DryRun: dryRun, FieldValidation: "Strict"})
+			err := server.change(t, stored.GetName(), cluster(t, "spec: {paused: true}", row.after))
 			if row.says != "" {
 				server.says(t, row.name, err, row.field, row.says)
 			} else if err != nil {
@@ -86,6 +84,7 @@ func TestARealServerKeepsWhatMayNotChange(t *testing.T) {
 func TestARealServerScalesToOddSizesOnly(t *testing.T) {
 	server := newServer(t)
 	stored := server.store(t, cluster(t, "spec: {paused: true}"))
+	// As the server answered the creation, before anybody looked.
 	if got, _, _ := unstructured.NestedInt64(stored.Object, "status", "observedGeneration"); got != -1 {
 		t.Errorf("status.observedGeneration starts at %d, want -1", got)
 	}
@@ -200,6 +199,22 @@ func (s *server) store(t *testing.T, object *unstructured.Unstructured) *unstruc
 		t.Fatalf("storing the object: %v", err)
 	}
 	return stored
+}
+
+// change asks what becomes of the stored object, and stores nothing. An operator may be writing its status meanwhile.
+func (s *server) change(t *testing.T, name string, after *unstructured.Unstructured) error {
+	t.Helper()
+	after.SetName(name)
+	after.SetNamespace(s.namespace)
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		stored, err := s.clusters().Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("reading %s again: %w", name, err)
+		}
+		after.SetResourceVersion(stored.GetResourceVersion())
+		_, err = s.clusters().Update(t.Context(), after, metav1.UpdateOptions{DryRun: dryRun, FieldValidation: "Strict"})
+		return err
+	})
 }
 
 func (s *server) says(t *testing.T, row string, err error, at, sentence string) {
