@@ -3,10 +3,8 @@ package controllers
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -77,26 +75,15 @@ func faultOf(cluster *v1alpha1.EtcdCluster) string {
 	return admission.Message(admission.Validate(cluster))
 }
 
-// laggards are clusters whose cache was found behind. It costs a pass some reads to be among them, and nothing else.
-type laggards struct {
-	mu       sync.Mutex
-	clusters map[types.NamespacedName]bool
-}
-
-func (l *laggards) add(key types.NamespacedName) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.clusters == nil {
-		l.clusters = map[types.NamespacedName]bool{}
+// sooner is the earlier of two times to look again; zero means that nothing asks for it.
+func sooner(a, b time.Duration) time.Duration {
+	switch {
+	case a == 0 && b == 0:
+		return afterAny
+	case a == 0:
+		return b
+	case b == 0:
+		return a
 	}
-	l.clusters[key] = true
-}
-
-// take reports whether the cluster is among them, and takes it out.
-func (l *laggards) take(key types.NamespacedName) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	found := l.clusters[key]
-	delete(l.clusters, key)
-	return found
+	return min(a, b)
 }

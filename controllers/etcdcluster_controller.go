@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -32,7 +32,10 @@ type EtcdClusterReconciler struct {
 	Recorder events.EventRecorder
 	Metrics  *Metrics
 
+	Now func() time.Time
+
 	unseen  *unseenWrites
+	written pace     // when each status was last written
 	lagging laggards // clusters whose cache was found behind: their next pass reads live
 }
 
@@ -67,16 +70,16 @@ func (r *EtcdClusterReconciler) Reconcile(ctx context.Context, request ctrl.Requ
 		r.lagging.add(request.NamespacedName)
 		return ctrl.Result{RequeueAfter: attempt.recheck}, nil
 	}
-	err = r.publish(ctx, report.Input{
+	if decision.Reason == plan.ReasonOtherOperator { // its status is the other operator's to write
+		return ctrl.Result{RequeueAfter: attempt.recheck}, nil
+	}
+	later, err := r.publish(ctx, report.Input{
 		Cluster: cluster, Observation: view.Observation, Decision: decision, Outcome: attempt.Outcome, Warnings: admission.Warnings(cluster),
 	})
-	switch {
-	case attempt.Err != nil || err != nil:
+	if attempt.Err != nil || err != nil {
 		return ctrl.Result{}, errors.Join(attempt.Err, err)
-	case attempt.recheck == 0:
-		return ctrl.Result{RequeueAfter: afterAny}, nil
 	}
-	return ctrl.Result{RequeueAfter: attempt.recheck}, nil
+	return ctrl.Result{RequeueAfter: sooner(attempt.recheck, later)}, nil
 }
 
 // observer reads from the cache, unless the last decision proved that the cache is behind, or shows less than there is:
@@ -94,6 +97,7 @@ func (r *EtcdClusterReconciler) lost(key types.NamespacedName, err error) error 
 		return fmt.Errorf("reading %s: %w", key, err)
 	}
 	r.unseen.forget(key)
+	r.written.forget(key)
 	r.Metrics.Forget(key)
 	r.Secrets.ForgetCluster(key)
 	return r.Dialer.Forget(key)
@@ -121,27 +125,4 @@ func (r *EtcdClusterReconciler) look(seen *v1alpha1.EtcdCluster) apply.Look {
 		view, err := r.Live.Observe(ctx, cluster, faultOf(cluster))
 		return apply.View(view), err
 	}
-}
-
-// publish writes the status if it differs, and only then says what happened, so that a repeated pass does not say it again.
-func (r *EtcdClusterReconciler) publish(ctx context.Context, in report.Input) error {
-	status := report.Status(in)
-	if !equality.Semantic.DeepEqual(in.Cluster.Status, status) {
-		updated := in.Cluster.DeepCopy()
-		updated.Status = status
-		lock := client.MergeFromWithOptions(in.Cluster, client.MergeFromWithOptimisticLock{})
-		err := r.Client.Status().Patch(ctx, updated, lock, fieldOwner)
-		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-			return nil // the cluster moved on, and its next pass says what is true then
-		}
-		if err != nil {
-			return fmt.Errorf("writing the status of %s: %w", client.ObjectKeyFromObject(in.Cluster), err)
-		}
-		r.unseen.wrote(keyOf(updated), updated)
-	}
-	for _, event := range report.Events(in, in.Cluster.Status) {
-		r.Recorder.Eventf(in.Cluster, nil, event.Type, event.Reason, event.Action, "%s", event.Note)
-	}
-	r.Metrics.Observe(report.Metrics(in))
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -60,6 +61,7 @@ func Add(mgr ctrl.Manager, operator string) error {
 		Secrets:  secrets,
 		Recorder: mgr.GetEventRecorder(v1alpha1.Group + "/controller"),
 		Metrics:  registered,
+		Now:      time.Now,
 		unseen:   unseen,
 	}
 	return r.setup(mgr)
@@ -77,6 +79,7 @@ func (r *EtcdClusterReconciler) setup(mgr ctrl.Manager) error {
 			MaxConcurrentReconciles: parallelPasses,
 			ReconciliationTimeout:   passTimeout,
 			RecoverPanic:            new(true),
+			LogConstructor:          loggerOf(mgr.GetLogger()),
 			EnableWarmup:            new(true), // a standby has its caches filled when it takes over
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, longestBackoff),
 		}).
@@ -85,6 +88,16 @@ func (r *EtcdClusterReconciler) setup(mgr ctrl.Manager) error {
 		return fmt.Errorf("setting up the controller of clusters: %w", err)
 	}
 	return nil
+}
+
+// loggerOf names the cluster in each line, and nothing that is the same in all of them.
+func loggerOf(logger logr.Logger) func(*reconcile.Request) logr.Logger {
+	return func(request *reconcile.Request) logr.Logger {
+		if request == nil {
+			return logger
+		}
+		return logger.WithValues("namespace", request.Namespace, "cluster", request.Name)
+	}
 }
 
 // clusterChanged lets through what changes the spec or asks for something by annotation, deletion included. Our own writes
