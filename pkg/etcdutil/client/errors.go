@@ -68,10 +68,17 @@ func IsAuth(err error) bool {
 	return code == codes.PermissionDenied || code == codes.Unauthenticated
 }
 
-// IsTLS says that the handshake failed: certificates may have been changed since they were read. gRPC keeps only the
-// text of the cause.
+// errHungUp marks a TLS connection that the member closed under our call. With TLS 1.3 the member judges our certificate
+// after our side of the handshake is done, and whether its reason arrives before the end of the connection is chance.
+var errHungUp = errors.New("the member closed the connection; it may have refused our certificate")
+
+// hangUps are the texts of gRPC for a connection that ended without a reason.
+var hangUps = []string{"broken pipe", "connection reset by peer", "EOF"}
+
+// IsTLS says that the handshake failed, or may have: certificates may have been changed since they were read. gRPC
+// keeps only the text of the cause.
 func IsTLS(err error) bool {
-	return saysOneOf(err, []string{"authentication handshake failed", "tls: ", "x509: "})
+	return errors.Is(err, errHungUp) || saysOneOf(err, []string{"authentication handshake failed", "tls: ", "x509: "})
 }
 
 func saysOneOf(err error, words []string) bool {

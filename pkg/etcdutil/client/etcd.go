@@ -67,6 +67,7 @@ func (EtcdDialer) Dial(endpoint Endpoint) (Client, error) {
 	return &etcdClient{
 		conn:        conn,
 		grpc:        grpcConn,
+		tls:         tlsConfig != nil,
 		kv:          pb.NewKVClient(grpcConn),
 		cluster:     pb.NewClusterClient(grpcConn),
 		maintenance: pb.NewMaintenanceClient(grpcConn),
@@ -90,6 +91,7 @@ func dialOptions() []grpc.DialOption {
 type etcdClient struct {
 	conn        *clientv3.Client
 	grpc        *grpc.ClientConn
+	tls         bool
 	kv          pb.KVClient
 	cluster     pb.ClusterClient
 	maintenance pb.MaintenanceClient
@@ -211,10 +213,13 @@ func call[Request, Response any](ctx context.Context, c *etcdClient, deadline ti
 	defer cancel()
 	c.hastenReconnect(ctx)
 	response, err := method(ctx, request)
-	if err != nil {
-		return nil, rpctypes.Error(err)
+	if err == nil {
+		return response, nil
 	}
-	return response, nil
+	if c.tls && saysOneOf(err, hangUps) {
+		return nil, fmt.Errorf("%w: %w", errHungUp, err)
+	}
+	return nil, rpctypes.Error(err)
 }
 
 // hastenReconnect gives an address that failed before a moment to be back: a Pod that has just begun to listen should
