@@ -173,7 +173,13 @@ func birthChoices(o Observation) *proposal {
 			pods = append(pods, r.podRef())
 			continue
 		}
-		if r.Pod.Started || !mayTake(o, o.Desired.Choices) {
+		if r.Pod.Started {
+			if p := keepChoices(r); p != nil {
+				return p
+			}
+			continue
+		}
+		if !mayTake(o, o.Desired.Choices) {
 			continue
 		}
 		if r.Volume != nil && r.Volume.Choices != o.Desired.Choices {
@@ -190,6 +196,15 @@ func birthChoices(o Observation) *proposal {
 		return act(DeletePods{Pods: pods}, ReasonNewChoices, "%d first Pods never started, or ended, and are made anew.", len(pods))
 	}
 	return nil
+}
+
+// keepChoices writes back what a first member was made from, when it started before it could be made anew.
+func keepChoices(r Replica) *proposal {
+	if r.Volume == nil || r.Volume.Choices == r.Pod.Choices {
+		return nil
+	}
+	return act(SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: r.Pod.Choices}, ReasonNewChoices,
+		"%s started before the spec changed; its volume says again what it was made from.", r.Name)
 }
 
 // mayTake reports whether unstarted first members may take these choices: no member of another version has started.

@@ -26,6 +26,7 @@ var states = []state{
 	{"ended", edited(voter, ended), true, false, true},
 	{"leaving", edited(voter, leaving), true, false, true},
 	{"learner", learner, false, true, true},
+	{"dead learner", edited(learner, silent), false, false, true},
 	{"added", added, false, false, true},
 	{"removed", edited(voter, removed), false, false, false},
 	{"nothing", nil, false, false, false},

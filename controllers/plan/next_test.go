@@ -78,6 +78,9 @@ func rows() []row {
 		{"a first Pod that never started takes the new settings", desire(atBirth(3).edit(0, unpullable), func(d *Desired) { d.Choices = other }),
 			Act, "birth-choices", ReasonNewChoices, "SetChoices", ""},
 
+		{"a first member that started before the spec changed keeps what it was made from", desire(atBirth(3).edit(0, func(r *Replica) { r.Volume.Choices = other }), func(d *Desired) { d.Choices = other }),
+			Act, "birth-choices", ReasonNewChoices, "SetChoices", "demo-0"},
+
 		{"a Pod that is gone is started on its volume", settledWorld(3).edit(2, noPod), Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-2"},
 		{"all Pods gone are started at once, without an answer from etcd", settledWorld(3).blind().edit(0, noPod).edit(1, noPod).edit(2, noPod),
 			Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-0, demo-1, demo-2"},

@@ -91,7 +91,7 @@ func (w *World) Recoverable() bool {
 		if v.Record.IsZero() && w.procs[p.UID] == nil && w.recorded() >= quorum {
 			continue // who lives there was never written down, and enough others were: it is not started blindly
 		}
-		if !v.Terminating || p.disk == v.UID && !p.HasEnded() {
+		if !v.Terminating || p.disk == v.UID && !p.HasEnded() && (p.Started || !w.Broken[p.Choices]) {
 			alive += w.holds(c, v.UID)
 		}
 	}

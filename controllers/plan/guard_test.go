@@ -1,0 +1,86 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestARecordIsRefusedUnlessThatVeryMemberSaidIt(t *testing.T) {
+	o := settledWorld(3).edit(1, unrecorded)
+	good := Next(o).Change.(RecordMembers)
+	if why := Guard(o, good); why != "" {
+		t.Fatalf("the record of a member that answered is refused: %s", why)
+	}
+	impostor := o.edit(1, func(r *Replica) { r.Answer.ID = 77 })
+	if Guard(impostor, good) == "" {
+		t.Error("a record of what the list says is written although another member answered")
+	}
+	lie := RecordMembers{Members: []MemberRecord{{Name: "demo-1", VolumeUID: "volume-demo-1", Record: Record{ClusterID: clusterID, MemberID: 77, Version: choices.Version}}}}
+	if Guard(impostor, lie) == "" {
+		t.Error("an identity that is not in the list is recorded")
+	}
+}
+
+func TestANewNameIsAboveEveryTraceOfAnOldOne(t *testing.T) {
+	for name, o := range map[string]Observation{
+		"a member":         settledWorld(3).with(voter(7)),
+		"a first member":   settledWorld(3),
+		"a leaving volume": settledWorld(3).with(voter(7)).edit(7, removed).edit(7, noPod).edit(7, doomed),
+	} {
+		o.Desired.Size, o.Desired.HasBudget, o.Budget.MinAvailable = 7, false, 0
+		change, ok := Next(o).Change.(PrepareMember)
+		if !ok {
+			t.Fatalf("%s: %+v", name, Next(o))
+		}
+		want := "demo-8"
+		if name == "a first member" {
+			o.Replicas = o.Replicas[:2] // the third was removed, without a trace but in the birth record
+			change, want = Next(o.joined()).Change.(PrepareMember), "demo-3"
+		}
+		if change.Volume.Name != want {
+			t.Errorf("%s: the next member is called %s", name, change.Volume.Name)
+		}
+	}
+}
+
+func TestThePodThatHoldsTheOnlyDataOfAMemberIsNeverDeleted(t *testing.T) {
+	o := settledWorld(3).edit(1, func(r *Replica) {
+		silent(r)
+		r.Pod.Record, r.Volume, r.Pod.Running = r.Volume.Record, nil, false
+	})
+	if why := Guard(o, DeletePods{Pods: []PodRef{{Name: "demo-1", UID: "pod-demo-1"}}}); !strings.Contains(why, "holds the data") {
+		t.Errorf("an ephemeral member's Pod may be deleted: %q", why)
+	}
+	if why := Guard(settledWorld(3).edit(1, silent).edit(1, doomed).edit(1, func(r *Replica) { r.Pod.Running = false }),
+		DeletePods{Pods: []PodRef{{Name: "demo-1", UID: "pod-demo-1"}}}); !strings.Contains(why, "lives only as long as its Pod") {
+		t.Errorf("a doomed member's Pod may be deleted: %q", why)
+	}
+}
+
+func TestAMemberStartsOnlyFromItsOwnData(t *testing.T) {
+	sealed := StartPods{Pods: []Start{{Name: "demo-1", Flags: FlagsSealed}}}
+	birth := StartPods{Pods: []Start{{Name: "demo-1", Flags: FlagsBirth}}}
+	join := StartPods{Pods: []Start{{Name: "demo-1", Flags: FlagsJoin}}}
+	for _, row := range []struct {
+		name    string
+		world   Observation
+		change  Change
+		allowed bool
+	}{
+		{"a recorded member starts sealed", settledWorld(3).edit(1, noPod), sealed, true},
+		{"a recorded member never starts as at birth", settledWorld(3).edit(1, noPod), birth, false},
+		{"a recorded member never joins again", settledWorld(3).edit(1, noPod), join, false},
+		{"a member without a volume does not start", settledWorld(3).edit(1, noData), sealed, false},
+		{"a member on a volume of another life does not start", settledWorld(3).edit(1, noPod).edit(1, func(r *Replica) { r.Volume.Incarnation = "old" }), sealed, false},
+		{"a member recorded under another ID does not start", settledWorld(3).edit(1, noPod).edit(1, func(r *Replica) { r.Volume.Record.MemberID = 77 }), sealed, false},
+		{"an unrecorded first member starts as it was born", settledWorld(3).edit(1, unrecorded).edit(1, noPod), birth, true},
+		{"a voter never joins", settledWorld(3).edit(1, unrecorded).edit(1, noPod), join, false},
+		{"an added learner joins", settledWorld(1).with(added(1)), join, true},
+		{"a name that is not in the list does not start", settledWorld(1).with(promised(1)), join, false},
+		{"an unrecorded first member does not start blindly while enough are recorded", settledWorld(3).edit(1, unrecorded).edit(1, noPod).blind(), birth, false},
+	} {
+		if why := Guard(row.world, row.change); (why == "") != row.allowed {
+			t.Errorf("%s: %q", row.name, why)
+		}
+	}
+}
