@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/host"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/network"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/proc"
@@ -26,7 +28,7 @@ func (c *Cluster) Down() error {
 	if err := network.Down(); err != nil {
 		return err
 	}
-	if err := host.Unmount(c.Paths.Root); err != nil {
+	if err := host.UnmountBelow(c.Paths.Root); err != nil {
 		return err
 	}
 	if err := host.RestoreSettings(state.KernelSettings); err != nil {
@@ -54,7 +56,12 @@ func (c *Cluster) removeFiles() error {
 			return fmt.Errorf("removing %s: %w", path, err)
 		}
 	}
-	if err := os.RemoveAll(c.Paths.Root); err != nil {
+	err = os.RemoveAll(c.Paths.Root)
+	if errors.Is(err, unix.EBUSY) {
+		// It is a mount of its own, which is not for us to undo. It is empty.
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("removing the state directory: %w", err)
 	}
 	return nil
@@ -63,7 +70,8 @@ func (c *Cluster) removeFiles() error {
 // isLeftOver says whether anything of an earlier run is there.
 func (c *Cluster) isLeftOver() bool {
 	namespaces, err := network.Left()
-	return err != nil || len(namespaces) > 0 || isThere(c.Paths.Root) || proc.AnyLeft()
+	files, _ := os.ReadDir(c.Paths.Root)
+	return err != nil || len(namespaces) > 0 || len(files) > 0 || proc.AnyLeft()
 }
 
 func isThere(path string) bool {

@@ -35,25 +35,33 @@ func (c *Cluster) checkHost(name string) error {
 	return err
 }
 
-// KillNode ends all that runs on a node at once, as a loss of power does. Its disk stays.
+// KillNode is a loss of power: all that runs on a node ends at once, its disk stays. The plug is pulled first, or the
+// kernel would say goodbye on every connection, which a machine without power does not.
 func (c *Cluster) KillNode(name string) error {
 	n, err := c.node(name)
 	if err != nil {
 		return err
 	}
+	if err := network.Cut(n.Name); err != nil {
+		return err
+	}
 	return c.runner().Kill(n.Name)
 }
 
-// StartNode starts a node again that was killed, or of which a daemon has ended. What still runs on it ends first.
+// StartNode starts a node again that was killed, or of which a daemon has ended, and plugs it in. What still runs on it
+// ends first.
 func (c *Cluster) StartNode(ctx context.Context, name string) error {
 	n, err := c.node(name)
 	if err != nil {
 		return err
 	}
-	if err := c.runner().Kill(n.Name); err != nil {
+	if err := c.KillNode(n.Name); err != nil {
 		return err
 	}
 	if err := c.runner().Boot(ctx, n); err != nil {
+		return err
+	}
+	if err := network.Heal(n.Name); err != nil {
 		return err
 	}
 	return c.runner().Join(n)

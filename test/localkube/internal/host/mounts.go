@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Unmount takes down every mount of this mount namespace at or below a directory, the deepest first.
-func Unmount(dir string) error {
+// UnmountBelow takes down every mount of this mount namespace below a directory, the deepest first. The directory itself
+// may be a mount of whoever runs this machine.
+func UnmountBelow(dir string) error {
 	data, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return fmt.Errorf("listing mounts: %w", err)
@@ -34,7 +35,7 @@ func mountsBelow(mountinfo, dir string) []string {
 			continue
 		}
 		point := unescape.Replace(fields[pointField])
-		if point == dir || strings.HasPrefix(point, dir+"/") {
+		if strings.HasPrefix(point, dir+"/") {
 			points = append(points, point)
 		}
 	}
