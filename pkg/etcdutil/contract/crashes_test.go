@@ -141,7 +141,7 @@ var dataCrashes = []crash{
 			return ""
 		}
 		p.grown("a")
-		w.credential = &syscall.Credential{Uid: 65534, Gid: 65534}
+		w.asNobody()
 		p.start(sealed("a"))
 		return "a"
 	}},
@@ -149,15 +149,29 @@ var dataCrashes = []crash{
 		if os.Getuid() != 0 {
 			return ""
 		}
-		for _, dir := range []string{w.root, filepath.Dir(w.root)} {
-			if err := os.Chmod(dir, 0o755); err != nil {
-				p.Fatal(err)
-			}
-		}
-		w.credential = &syscall.Credential{Uid: 65534, Gid: 65534}
+		w.asNobody()
 		p.start(newborn("a", "a"))
 		return "a"
 	}},
+}
+
+// asNobody makes the next processes run as a user without rights, who may reach the root of this world and the binary.
+func (w *realWorld) asNobody() {
+	w.t.Helper()
+	program, err := os.ReadFile(w.binary)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	own := filepath.Join(w.root, "etcd")
+	if err := os.WriteFile(own, program, 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, path := range []string{filepath.Dir(w.root), w.root, own} {
+		if err := os.Chmod(path, 0o755); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.binary, w.credential = own, &syscall.Credential{Uid: 65534, Gid: 65534}
 }
 
 // grown is a member with data, stopped.
