@@ -13,16 +13,8 @@ import (
 func changeEvents(in Input) []Event {
 	why := in.Decision.Message
 	switch c := in.Outcome.Change.(type) {
-	case plan.BeginBirth:
-		return begun(in, c)
-	case plan.NextBirth:
-		return begun(in, c.BeginBirth)
-	case plan.VoidBirth:
-		events := done(in, EventBirthVoided, "", why)
-		events[0].Type = corev1.EventTypeWarning
-		return events
-	case plan.RecordBirth:
-		return born(in, c)
+	case plan.BeginBirth, plan.NextBirth, plan.RecordBirth, plan.VoidBirth:
+		return birthEvents(in)
 	case plan.AddLearner:
 		return done(in, EventAdded, c.Name, why)
 	case plan.Promote:
@@ -49,6 +41,21 @@ func done(in Input, reason, member, note string) []Event {
 	return []Event{{
 		Type: corev1.EventTypeNormal, Reason: reason, Action: in.Outcome.Change.Kind(), Note: strings.TrimSpace(note), Member: member,
 	}}
+}
+
+func birthEvents(in Input) []Event {
+	if c, ok := in.Outcome.Change.(plan.BeginBirth); ok {
+		return begun(in, c)
+	}
+	if c, ok := in.Outcome.Change.(plan.NextBirth); ok {
+		return begun(in, c.BeginBirth)
+	}
+	if c, ok := in.Outcome.Change.(plan.RecordBirth); ok {
+		return born(in, c)
+	}
+	voided := done(in, EventBirthVoided, "", in.Decision.Message)
+	voided[0].Type = corev1.EventTypeWarning
+	return voided
 }
 
 // begun tells of a birth; the lost record of a living cluster that is written anew is none.

@@ -125,6 +125,23 @@ func TestAPausedClusterIsReadyOnlyWhenAllIsAsTheSpecAsks(t *testing.T) {
 	}
 }
 
+func TestNothingIsReadyThatWasNotSeen(t *testing.T) {
+	in := demo(3, begin).settled().unreadable("no answer").input()
+	in.Decision = plan.Decision{Verdict: plan.Settled, Rule: plan.RuleSettled, Reason: plan.ReasonSettled, Message: "All is well."}
+	if meta.IsStatusConditionTrue(Status(in).Conditions, v1alpha1.ConditionReady) {
+		t.Error("a cluster whose members could not be asked is called ready")
+	}
+}
+
+func TestAMemberThatSomebodyElseRemovedMakesTheClusterDegraded(t *testing.T) {
+	w := demo(3, begin).settled()
+	w.o.Birth.Names = []string{"demo-0"} // as if grown from one
+	w.written(t).without("demo-2").written(t)
+	if got := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionDegraded); got.Reason != ReasonMissing {
+		t.Errorf("Degraded is %+v", got)
+	}
+}
+
 func TestAGrowingClusterIsNotDegradedAndAShrunkenOneIs(t *testing.T) {
 	degraded := func(w *world) *metav1.Condition {
 		return meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionDegraded)

@@ -100,6 +100,16 @@ func TestTheEndOfTroubleIsTold(t *testing.T) {
 	}
 }
 
+func TestAPausedClusterThatRecoversByItselfIsNotToldAsReady(t *testing.T) {
+	w := demo(3, begin).settled().podGone("demo-1")
+	w.o.Desired.Paused = true
+	w.heard(t)
+	w.settled()
+	if got := w.heard(t); len(got) > 0 {
+		t.Errorf("heard %q", got)
+	}
+}
+
 func TestABirthTellsThreeThings(t *testing.T) {
 	w := demo(3, begin)
 	var heard []string
