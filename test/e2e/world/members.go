@@ -215,3 +215,40 @@ func (c *Cluster) hash(ctx context.Context, pod *corev1.Pod, revision int64) (et
 	}
 	return hash, nil
 }
+
+// MoveLeader makes a member lead, as a person does with etcdctl.
+func (c *Cluster) MoveLeader(ctx context.Context, to string) {
+	ginkgo.GinkgoHelper()
+	gomega.Eventually(ctx, func() error {
+		view, err := c.anyView(ctx)
+		if err != nil {
+			return err
+		}
+		var leader string
+		var target etcdutil.ID
+		for _, m := range view.List.Members {
+			if m.ID == view.Status.Leader {
+				leader = m.Name
+			}
+			if m.Name == to {
+				target = m.ID
+			}
+		}
+		if leader == to {
+			return nil
+		}
+		pod, err := c.Pod(ctx, leader)
+		if err != nil {
+			return err
+		}
+		member, err := c.Dial(ctx, pod)
+		if err != nil {
+			return err
+		}
+		defer member.Close()
+		if err := member.MoveLeader(ctx, target); err != nil {
+			return err
+		}
+		return fmt.Errorf("%s was asked to hand over to %s", leader, to)
+	}).WithTimeout(Patience).Should(gomega.Succeed())
+}

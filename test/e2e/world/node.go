@@ -44,10 +44,7 @@ func (c *Cluster) KillEtcd(ctx context.Context, member string) {
 	pod, err := c.Pod(ctx, member)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	before := etcdContainer(pod).ContainerID
-	text, err := c.localkube(ctx, "pid", c.Namespace, member, "etcd")
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	pid, err := strconv.Atoi(text)
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	pid := c.pid(ctx, member)
 	gomega.Expect(syscall.Kill(pid, syscall.SIGKILL)).To(gomega.Succeed())
 	gomega.Eventually(ctx, func() (string, error) {
 		pod, err := c.Pod(ctx, member)
@@ -56,6 +53,23 @@ func (c *Cluster) KillEtcd(ctx context.Context, member string) {
 		}
 		return runningID(pod), nil
 	}).WithTimeout(time.Minute).WithPolling(100*time.Millisecond).ShouldNot(gomega.Equal(before), "the container of %s was killed and runs on", member)
+}
+
+// Freeze stops a member's process as a hung disk does: it is there, and does nothing.
+func (c *Cluster) Freeze(ctx context.Context, member string) {
+	ginkgo.GinkgoHelper()
+	gomega.Expect(syscall.Kill(c.pid(ctx, member), syscall.SIGSTOP)).To(gomega.Succeed())
+}
+
+// pid is the member's process, on this machine.
+func (c *Cluster) pid(ctx context.Context, member string) int {
+	ginkgo.GinkgoHelper()
+	text, err := c.localkube(ctx, "pid", c.Namespace, member, "etcd")
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	pid, err := strconv.Atoi(text)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	gomega.Expect(pid).To(gomega.BeNumerically(">", 1))
+	return pid
 }
 
 // etcdContainer is the state of the container called etcd; the zero value while there is none.

@@ -26,19 +26,24 @@ func (w *World) NewStoryWithOwnOperator(ctx context.Context) (*Story, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s, s.GrantOperator(ctx)
+}
+
+// GrantOperator makes the account that operators of this story run as.
+func (s *Story) GrantOperator(ctx context.Context) error {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "operator"}}
 	binding := &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "operator"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: ManagerRole},
 		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: s.Namespace, Name: account.Name}},
 	}
-	if err := w.Client.Create(ctx, account); err != nil {
-		return nil, fmt.Errorf("making the operator's account: %w", err)
+	if err := s.Client.Create(ctx, account); err != nil {
+		return fmt.Errorf("making the operator's account: %w", err)
 	}
-	if err := w.Client.Create(ctx, binding); err != nil {
-		return nil, fmt.Errorf("giving the operator its rights: %w", err)
+	if err := s.Client.Create(ctx, binding); err != nil {
+		return fmt.Errorf("giving the operator its rights: %w", err)
 	}
-	return s, nil
+	return nil
 }
 
 // Operator is an operator that runs as a process of this machine and looks after one story's namespace.
@@ -47,6 +52,7 @@ type Operator struct {
 	kubeconfig string
 	log        *os.File
 
+	turn    sync.Mutex // held through a restart
 	mu      sync.Mutex
 	process *exec.Cmd
 	kills   int
@@ -123,6 +129,15 @@ func (o *Operator) Start() {
 	gomega.Expect(o.start()).To(gomega.Succeed())
 }
 
+// Restart kills it and starts it again. Those who restart it at the same time take turns.
+func (o *Operator) Restart() {
+	ginkgo.GinkgoHelper()
+	o.turn.Lock()
+	defer o.turn.Unlock()
+	o.Kill()
+	o.Start()
+}
+
 // KillAtEachRule kills the operator whenever another rule is published for the cluster, and starts it again at once,
 // until the returned function is called. That one says after which rules it was killed.
 func (o *Operator) KillAtEachRule(c *Cluster) (stop func() []string) {
@@ -139,8 +154,7 @@ func (o *Operator) KillAtEachRule(c *Cluster) (stop func() []string) {
 			}
 			rules := c.History.Rules()
 			if last := rules[len(rules)-1]; len(after) == 0 || after[len(after)-1] != last {
-				o.Kill()
-				o.Start()
+				o.Restart()
 				after = append(after, last)
 			}
 		}

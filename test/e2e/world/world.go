@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	goruntime "runtime"
 
 	"github.com/onsi/ginkgo/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -37,7 +39,7 @@ type World struct {
 	Config     *rest.Config
 	Kubeconfig string // path
 	Localkube  string // path of the program; empty on any other cluster
-	Manager    string // path of a manager to run on this machine; empty when none was built
+	Manager    string // path of the manager that is in the image, for stories that run it on this machine
 }
 
 // Connect finds the cluster that E2E_KUBECONFIG names, and never one that KUBECONFIG happens to.
@@ -45,6 +47,10 @@ func Connect() (*World, error) {
 	w := &World{Kubeconfig: os.Getenv("E2E_KUBECONFIG"), Localkube: os.Getenv("LOCALKUBE")}
 	if w.Kubeconfig == "" {
 		return nil, errors.New("E2E_KUBECONFIG names no kubeconfig; `make test-all` brings a localkube up and sets it")
+	}
+	w.Manager = filepath.Join("..", "..", "bin", "image", goruntime.GOARCH, "manager")
+	if _, err := os.Stat(w.Manager); err != nil {
+		return nil, fmt.Errorf("finding the manager that `make image` builds: %w", err)
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", w.Kubeconfig)
 	if err != nil {

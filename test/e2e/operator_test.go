@@ -1,0 +1,171 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+)
+
+var _ = Describe("An operator that is killed", Label("operator"), func() {
+	var operator *world.Operator
+	BeforeEach(func(ctx context.Context) {
+		kube.NeedLocalkube()
+		var err error
+		story, err = kube.NewStoryWithOwnOperator(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		operator = story.StartOperator(ctx)
+	})
+
+	It("at each rule of a birth, and once at random, still brings three members up", Label("core"), perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "born", 3)
+		stop := operator.KillAtEachRule(cluster)
+		killAtRandom(operator)
+		cluster.AwaitReady(ctx, 3)
+		Expect(len(stop())).To(BeNumerically(">=", 3), "it was killed at the rules of a birth")
+		expectNoLearnerEver(cluster)
+		cluster.Write(ctx).Finish(ctx)
+	})
+
+	It("at each rule of growing and shrinking still reaches each size", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "sized", 1, world.Ephemeral)
+		cluster.AwaitReady(ctx, 1)
+		traffic := cluster.Write(ctx)
+		stop := operator.KillAtEachRule(cluster)
+		for _, size := range []int32{3, 1} {
+			traffic.During(ctx, func() {
+				killAtRandom(operator)
+				cluster.Resize(ctx, size)
+				cluster.AwaitReady(ctx, int(size))
+			})
+		}
+		Expect(stop()).To(ContainElements("grow", "promote", "shrink"))
+		traffic.Finish(ctx)
+	})
+
+	It("at each rule of replacing a lost member still replaces it, and no other", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "lost", 3)
+		cluster.AwaitReady(ctx, 3)
+		before, victim := cluster.Identities(ctx), cluster.Leader(ctx)
+		traffic := cluster.Write(ctx)
+		stop := operator.KillAtEachRule(cluster)
+		traffic.During(ctx, func() {
+			killAtRandom(operator)
+			loseVolume(ctx, cluster, victim)
+			cluster.AwaitReady(ctx, 3)
+		})
+		Expect(stop()).To(ContainElements("repair", "grow", "promote"))
+		expectReplaced(ctx, cluster, before, victim)
+		traffic.Finish(ctx)
+	})
+
+	It("and stays away costs the cluster nothing", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "orphan", 3, world.Ephemeral)
+		cluster.AwaitReady(ctx, 3)
+		pods, err := cluster.Pods(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			operator.Kill()
+			Consistently(ctx, func() error { return cluster.CheckServing(ctx, 3) }).WithTimeout(watching).Should(Succeed())
+			operator.Start()
+			Consistently(ctx, func() error { return cluster.CheckServing(ctx, 3) }).WithTimeout(watching).Should(Succeed())
+		})
+		for i := range pods {
+			pod, err := cluster.Pod(ctx, pods[i].Name)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(pod.UID).To(Equal(pods[i].UID), "an operator that starts restarts nothing")
+		}
+		traffic.Finish(ctx)
+	})
+})
+
+var _ = Describe("Two operators", Label("operator"), func() {
+	It("of one install that act at once still make one cluster, and replace one lost member", Label("core"), perStory, func(ctx context.Context) {
+		kube.NeedLocalkube()
+		var err error
+		story, err = kube.NewStoryWithOwnOperator(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		story.StartOperator(ctx)
+		story.StartOperator(ctx)
+		cluster := story.Create(ctx, "both", 3)
+		cluster.AwaitReady(ctx, 3)
+		before, victim := cluster.Identities(ctx), cluster.Member(1)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			loseVolume(ctx, cluster, victim)
+			cluster.AwaitReady(ctx, 3)
+		})
+		expectReplaced(ctx, cluster, before, victim)
+		traffic.Finish(ctx)
+	})
+
+	It("of two installs leave each other's clusters alone", perStory, func(ctx context.Context) {
+		kube.NeedLocalkube()
+		var err error
+		story, err = kube.NewStory(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		cluster := story.Create(ctx, "claimed", 1, world.Ephemeral)
+		cluster.AwaitReady(ctx, 1)
+		before := cluster.Identities(ctx)
+		Expect(story.GrantOperator(ctx)).To(Succeed())
+		story.StartOperator(ctx)
+		Eventually(ctx, func() bool { return cluster.History.HasReason("OtherOperator") }).Should(BeTrue())
+		Expect(cluster.Identities(ctx)).To(Equal(before))
+	})
+})
+
+var _ = Describe("A status that is wiped", Label("operator"), func() {
+	ownNamespace()
+
+	It("is written again and changes nothing, in the middle of growing too", Label("core"), perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "wiped", 1, world.Ephemeral)
+		cluster.AwaitReady(ctx, 1)
+		before := cluster.Identities(ctx)
+		traffic := cluster.Write(ctx)
+		wipeStatus(ctx, cluster)
+		cluster.AwaitReady(ctx, 1)
+		Expect(cluster.Identities(ctx)).To(Equal(before))
+		traffic.During(ctx, func() {
+			cluster.Resize(ctx, 3)
+			Eventually(ctx, func() ([]string, error) { return learners(ctx, cluster) }).WithPolling(50 * time.Millisecond).ShouldNot(BeEmpty())
+			wipeStatus(ctx, cluster)
+			cluster.AwaitReady(ctx, 3)
+		})
+		Expect(cluster.Identities(ctx)).To(HaveKeyWithValue(cluster.Member(0), before[cluster.Member(0)]))
+		traffic.Finish(ctx)
+	})
+})
+
+// killAtRandom kills and starts the operator once, some time in the next seconds.
+func killAtRandom(operator *world.Operator) {
+	timer := time.AfterFunc(rand.N(4*time.Second), func() {
+		defer GinkgoRecover()
+		operator.Restart()
+	})
+	DeferCleanup(func() { timer.Stop() })
+}
+
+func wipeStatus(ctx context.Context, c *world.Cluster) {
+	GinkgoHelper()
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"status":null}`))
+	Expect(kube.Client.Status().Patch(ctx, &v1alpha1.EtcdCluster{ObjectMeta: meta(c.Namespace, c.Name)}, patch)).To(Succeed())
+}
+
+// recordedIncarnation reads a birth record as it is written.
+func recordedIncarnation(record string) string {
+	GinkgoHelper()
+	var birth struct {
+		Incarnation string `json:"incarnation"`
+	}
+	Expect(json.Unmarshal([]byte(record), &birth)).To(Succeed())
+	Expect(birth.Incarnation).NotTo(BeEmpty())
+	return birth.Incarnation
+}
