@@ -82,8 +82,7 @@ test: ## What CI runs: check, unit tests, and the stories labelled core on local
 	@$(call phase,tools,$(MAKE) tools)
 	@$(call phase,check,$(MAKE) check)
 	@$(call phase,localkube binaries,$(MAKE) localkube-build)
-	@$(call phase,unit tests,$(MAKE) test-unit)
-	@$(call phase,core stories,$(MAKE) test-stories GROUP=core)
+	@$(call on-cluster,$(call phase,unit tests,$(MAKE) test-unit); $(call phase,core stories,$(MAKE) test-stories GROUP=core))
 
 .PHONY: test-all
 test-all: ## Every story, or those of a label query: make test-all GROUP=growth.
@@ -98,11 +97,11 @@ mutants: ## Seed known bugs one at a time; prints killed / total.
 	@go run ./test/mutants
 
 .PHONY: bench
-bench: $(LOCALKUBE) image dist/install.yaml ## Speed and cost against their floors, as JSON and a table.
-	@$(call on-cluster,go run ./test/bench)
+bench: $(LOCALKUBE) ## Speed and cost against their floors, as JSON and a table.
+	@$(call on-operator,go run ./test/bench)
 
 .PHONY: demo
-demo: $(LOCALKUBE) image ## From nothing to a healing etcd cluster on this machine.
+demo: $(LOCALKUBE) image dist/install.yaml ## From nothing to a healing etcd cluster on this machine.
 	@go run ./test/demo
 
 ##@ Operator
@@ -153,6 +152,12 @@ localkube-build: $(LOCALKUBE) ## Only build what it needs into the cache; up to 
 localkube-down: $(LOCALKUBE) ## Stop it and leave nothing behind.
 	@$(LOCALKUBE) down
 
+.PHONY: localkube-deploy
+localkube-deploy: $(LOCALKUBE) image dist/install.yaml ## Build the operator and put it on localkube.
+	@was=$$($(LOCALKUBE) kubectl -n etcd-steward-system get deployment -o name --ignore-not-found); \
+	$(LOCALKUBE) load $(IMAGE_TAR); \
+	$(MAKE) deploy KUBECTL='$(LOCALKUBE) kubectl' RESTART="$$was"
+
 # ---- parts of the above ----
 
 .PHONY: gofmt
@@ -201,24 +206,25 @@ dist/images.txt: dist/install.yaml
 	@{ awk '$$1 == "image:" && $$2 ~ "/" {print $$2}' $<; \
 	   awk '$$1 == "version:" {gsub(/["v]/, "", $$2); print "gcr.io/etcd-development/etcd:v" $$2}' config/samples/etcd*.yaml; } | sort -u >$@
 
-# Runs a command with E2E_KUBECONFIG set and the operator as it is in this tree installed. Without E2E_KUBECONFIG that is localkube, which is
-# brought up if it is not, and then taken down again however the command ends; on a cluster of yours, install the operator first.
+# Runs commands with E2E_KUBECONFIG set. If it is not, that is localkube, which is brought up if it is not, and then taken
+# down again however the commands end. LOCALKUBE in the environment says that it is localkube.
 define on-cluster
 if [ -z "$${E2E_KUBECONFIG:-}" ]; then \
-	if $(LOCALKUBE) status >/dev/null 2>&1; then restart=1; else \
-		restart=; trap 'code=$$?; $(LOCALKUBE) down || true; exit $$code' EXIT; trap 'exit 130' INT; trap 'exit 143' TERM; \
-		$(LOCALKUBE) up --nodes $(NODES); \
+	if ! $(LOCALKUBE) status >/dev/null 2>&1; then \
+		trap 'code=$$?; $(LOCALKUBE) down || true; exit $$code' EXIT; trap 'exit 130' INT; trap 'exit 143' TERM; \
+		$(call phase,localkube up,$(LOCALKUBE) up --nodes $(NODES)); \
 	fi; \
-	$(LOCALKUBE) load $(IMAGE_TAR); \
-	$(MAKE) deploy KUBECTL='$(LOCALKUBE) kubectl' RESTART=$$restart; \
 	export E2E_KUBECONFIG="$$($(LOCALKUBE) kubeconfig)" LOCALKUBE=$(LOCALKUBE); \
 fi; \
 $(1)
 endef
 
+# The operator of this tree on localkube; on a cluster of yours, install it before.
+on-operator = $(call on-cluster,[ -z "$${LOCALKUBE:-}" ] || $(MAKE) localkube-deploy; $(1))
+
 .PHONY: test-stories
-test-stories: $(LOCALKUBE) image dist/install.yaml
-	@$(call on-cluster,$(GINKGO) --label-filter='$(GROUP)' ./test/e2e)
+test-stories: $(LOCALKUBE)
+	@$(call on-operator,$(GINKGO) --label-filter='$(GROUP)' ./test/e2e)
 GINKGO = go run github.com/onsi/ginkgo/v2/ginkgo --procs=$(PROCS) --timeout=60m --poll-progress-after=120s --output-dir=test/reports --json-report=stories.json
 
 $(LOCALKUBE): FORCE
