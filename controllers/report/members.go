@@ -158,16 +158,6 @@ func certificateExpiry(r plan.Replica, old *metav1.Time) *metav1.Time {
 	return &expiry
 }
 
-// defaultQuota is the operator's own default of spec.etcd.quotaBackendBytes.
-const defaultQuota = 2 << 30
-
-func (in Input) quota() int64 {
-	if etcd := in.Cluster.Spec.Etcd; etcd != nil && etcd.QuotaBackendBytes != nil {
-		return etcd.QuotaBackendBytes.Value()
-	}
-	return defaultQuota
-}
-
 const mebi = 1 << 20
 
 // hold is the size in whole Mi, rounded up. It stays at what was written before until it has moved by a tenth of the quota,
@@ -175,8 +165,9 @@ const mebi = 1 << 20
 func (in Input) hold(old *resource.Quantity, bytes int64) *resource.Quantity {
 	rounded := (bytes + mebi - 1) / mebi * mebi
 	if old != nil {
+		quota := in.Cluster.Spec.QuotaOrDefault()
 		moved := max(bytes-old.Value(), old.Value()-bytes)
-		if old.Value() == rounded || !in.fresh && moved < max(in.quota()/10, mebi) {
+		if old.Value() == rounded || !in.fresh && moved < max(quota.Value()/10, mebi) {
 			return old
 		}
 	}

@@ -3,19 +3,19 @@ package report
 // Reasons of conditions that no rule of the planner speaks: what report itself sees in an observation. Each has a sentence
 // in docs/conditions.md, as have those of the planner.
 const (
-	ReasonCreating      = "Creating"           // the cluster has no identity yet
-	ReasonReadSucceeded = "ReadSucceeded"      // a linearizable read succeeded in this pass
-	ReasonReadFailed    = "ReadFailed"         // no member could read linearizably in this pass
-	ReasonAllHealthy    = "AllMembersHealthy"  // as many voters as asked for are healthy
-	ReasonUnhealthy     = "MembersUnhealthy"   // voters that have served before are not healthy
-	ReasonMissing       = "MembersMissing"     // fewer voters than there have been
-	ReasonNotReached    = "SizeNotReached"     // the wanted size was never reached; nothing is wrong with the voters there are
-	ReasonCurrent       = "MembersCurrent"     // every member runs with the settings of the spec
-	ReasonCurrentWarned = "MembersCurrentWarn" // so it is, but the spec itself calls for a warning
-	ReasonOutdated      = "MembersOutdated"    // members are made with other settings
-	ReasonNotRunning    = "MembersNotRunning"  // members do not run at all
-	ReasonDryRun        = "DryRun"             // the next step is published and not taken
-	ReasonApplyFailed   = "ApplyFailed"        // a call of the operator failed
+	ReasonCreating      = "Creating"          // the cluster has no identity yet
+	ReasonReadSucceeded = "ReadSucceeded"     // a linearizable read succeeded in this pass
+	ReasonReadFailed    = "ReadFailed"        // no member could read linearizably in this pass
+	ReasonAllHealthy    = "AllMembersHealthy" // as many voters as asked for are healthy
+	ReasonUnhealthy     = "MembersUnhealthy"  // voters that have served before are not healthy
+	ReasonMissing       = "MembersMissing"    // fewer voters than there have been
+	ReasonNotReached    = "SizeNotReached"    // the wanted size was never reached; nothing is wrong with the voters there are
+	ReasonCurrent       = "MembersCurrent"    // every member runs with the settings of the spec
+	ReasonCurrentWarned = "SpecWarning"       // so it is, but the spec itself calls for a warning
+	ReasonOutdated      = "MembersOutdated"   // members are made with other settings
+	ReasonNotRunning    = "MembersNotRunning" // members do not run at all
+	ReasonDryRun        = "DryRun"            // the next step is published and not taken
+	ReasonApplyFailed   = "ApplyFailed"       // a call of the operator failed
 )
 
 // Reasons of events that no condition has.

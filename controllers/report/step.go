@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -22,9 +23,6 @@ type step struct {
 func (in Input) step() step {
 	d := in.Decision
 	s := step{rule: d.Rule, reason: d.Reason, message: sentence(d.Message), verdict: d.Verdict, needsHuman: d.NeedsHuman}
-	if d.Overdue {
-		s.late = &plan.Note{Rule: d.Rule, Reason: d.Reason, Message: s.message}
-	}
 	for _, note := range d.Yielded {
 		note.Message = sentence(note.Message)
 		if note.Overdue && s.late == nil {
@@ -39,23 +37,24 @@ func (in Input) step() step {
 		s.message = "Not done, because spec.mode is DryRun: " + s.message
 	case in.Outcome.Err != nil:
 		s.verdict, s.reason = plan.Wait, ReasonApplyFailed
-		s.message = in.firstError(s)
+		s.message = in.firstError(s, cmp.Or(in.Outcome.Message, in.Outcome.Err.Error()))
 	case in.Outcome.Reason != "":
 		s.verdict, s.reason = plan.Wait, in.Outcome.Reason
-		s.message = in.firstError(s)
+		s.message = in.firstError(s, in.Outcome.Message)
+	case s.reason == plan.ReasonMembershipUnknown:
+		s.message = in.firstError(s, s.message)
+	}
+	if d.Overdue {
+		s.late = &plan.Note{Rule: s.rule, Reason: s.reason, Message: s.message}
 	}
 	return s
 }
 
 // firstError keeps the text of the first error while the same step keeps failing: later texts differ by addresses, times and
 // counts only, and each would be a write.
-func (in Input) firstError(s step) string {
+func (in Input) firstError(s step, text string) string {
 	if old := in.old().NextStep; old != nil && s.isSameAs(old) {
 		return old.Message
-	}
-	text := in.Outcome.Message
-	if text == "" && in.Outcome.Err != nil {
-		text = in.Outcome.Err.Error()
 	}
 	return sentence(text)
 }
