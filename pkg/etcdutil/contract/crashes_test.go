@@ -3,6 +3,7 @@ package contract
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -158,13 +159,11 @@ var dataCrashes = []crash{
 // asNobody makes the next processes run as a user without rights, who may reach the root of this world and the binary.
 func (w *realWorld) asNobody() {
 	w.t.Helper()
-	program, err := os.ReadFile(w.binary)
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	own := filepath.Join(w.root, "etcd")
-	if err := os.WriteFile(own, program, 0o755); err != nil {
-		w.t.Fatal(err)
+	// Written by another process: a file that this one wrote may be busy for as long as a child that was forked
+	// meanwhile holds it open.
+	if out, err := exec.Command("cp", w.binary, own).CombinedOutput(); err != nil {
+		w.t.Fatalf("copying %s: %v: %s", w.binary, err, out)
 	}
 	for _, path := range []string{filepath.Dir(w.root), w.root, own} {
 		if err := os.Chmod(path, 0o755); err != nil {
