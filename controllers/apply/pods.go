@@ -58,8 +58,9 @@ func (s step) startPod(ctx context.Context, start plan.Start) error {
 	return err
 }
 
-// checkStart refuses the unthinkable, whoever decided it: a birth of a cluster that lives or was given up, and a list
-// that the member is not on.
+// checkStart refuses the unthinkable, whoever decided it: a birth that was given up, or of somebody who is not a first member,
+// and a list that the member is not on. A first member may still be born when the cluster lives already: the others found
+// each other without it.
 func (s step) checkStart(start plan.Start) error {
 	birth := s.view.Birth
 	if !birth.Exists || birth.Void {
@@ -69,7 +70,7 @@ func (s step) checkStart(start plan.Start) error {
 	case plan.FlagsSealed:
 		return nil
 	case plan.FlagsBirth:
-		if birth.ClusterID != 0 || !slices.Contains(birth.Names, start.Name) {
+		if !slices.Contains(birth.Names, start.Name) {
 			return ErrStale
 		}
 	case plan.FlagsJoin:

@@ -14,6 +14,9 @@ import (
 func fillProcess(p *plan.Pod, pod *corev1.Pod) {
 	p.Phase = podPhase(pod.Status.Phase)
 	p.Terminating = pod.DeletionTimestamp != nil
+	if p.Terminating {
+		p.GoneBy = pod.DeletionTimestamp.Time
+	}
 	p.Node = pod.Spec.NodeName
 	p.Scheduled = pod.Spec.NodeName != ""
 	p.ReadySince, p.Ready = readiness(pod)
@@ -93,7 +96,7 @@ func exit(t *corev1.ContainerStateTerminated) *plan.Exit {
 	return &plan.Exit{
 		Reason:  etcdutil.Classify(int(t.ExitCode), t.Message),
 		Code:    int(t.ExitCode),
-		Message: t.Message,
+		Message: etcdutil.LastWords(t.Message),
 		At:      t.FinishedAt.Time,
 	}
 }

@@ -34,7 +34,7 @@ func TestPod(t *testing.T) {
 			status.LastTerminationState = corev1.ContainerState{Terminated: terminated}
 		}, func(p *plan.Pod) bool {
 			return p.Started && !p.Running && p.Waiting == "CrashLoopBackOff" && p.Exit != nil &&
-				p.Exit.Reason == etcdutil.ExitDataEmpty && p.Exit.Code == 1 && p.Exit.Message == refusal && p.Exit.At.Equal(ended.Time)
+				p.Exit.Reason == etcdutil.ExitDataEmpty && p.Exit.Code == 1 && p.Exit.Message == etcdutil.LastWords(refusal) && p.Exit.At.Equal(ended.Time)
 		}},
 		{"whose container just ended says how, from its state", func(pod *corev1.Pod) {
 			pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: terminated}

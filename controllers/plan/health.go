@@ -84,10 +84,12 @@ var startProblems = map[string]string{
 func startTrouble(o Observation, r Replica) *proposal {
 	pod := r.Pod
 	switch {
-	case pod == nil || pod.HasEnded():
+	case pod == nil:
 		return nil
 	case pod.Terminating:
 		return wait(ReasonPodLeaving, "The Pod of %s is terminating; it is started again when it is gone.", r.Name).due(o, pod.GoneBy, leavingDeadline)
+	case pod.HasEnded():
+		return nil
 	case r.cannotStart():
 		return wait(startProblems[pod.Waiting], "The Pod of %s cannot start (%s): %s", r.Name, pod.Waiting, pod.Message).due(o, pod.Created, startDeadline)
 	case !pod.Running && pod.Exit != nil && pod.Exit.Reason != etcdutil.ExitRemoved:
