@@ -29,6 +29,7 @@ var exitSentences = []exitSentence{
 	{"error setting up initial cluster", ExitStaleFlags}, // server/embed/config.go PeerURLsMapAndToken (not tried)
 
 	{"invalid downgrade; server version is lower than determined cluster version", ExitVersionTooLow},
+	{"version.MustDetectDowngrade", ExitVersionTooLow}, // the same as a panic: the words are cut off
 	{"incompatible with current running cluster", ExitVersionTooLow},
 	{"\" is not supported\"", ExitVersionTooLow}, // version \"3.7.0\" is not supported: server/storage/schema
 	{"unmarshal should never fail", ExitVersionSkipped},

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"path/filepath"
+	"strings"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -9,16 +10,21 @@ import (
 // versionCrashes start the version under test over the data, or beside the members, of another.
 var versionCrashes = []crash{
 	{"older than its data", etcdutil.ExitVersionTooLow, func(p *play, w *realWorld) string {
-		own := w.binary
-		newer := map[string]string{"3.5.35": "3.6.16", "3.6.16": "3.7.3"}[w.release]
+		newer := w.bornNewer(p)
 		if newer == "" {
 			return ""
 		}
-		w.binary = filepath.Join(binaries(w.t, newer), "etcd")
-		p.birth("a")
-		p.until("the storage has the newer version", func() bool { return p.status("a").StorageVersion != "" })
+		minor := newer[:strings.LastIndex(newer, ".")]
+		p.until("the storage has the newer version", func() bool { return p.status("a").StorageVersion == minor+".0" })
 		p.stop("a")
-		w.binary = own
+		p.start(sealed("a"))
+		return "a"
+	}},
+	{"older than its cluster, before the storage followed", etcdutil.ExitVersionTooLow, func(p *play, w *realWorld) string {
+		if w.bornNewer(p) == "" {
+			return ""
+		}
+		p.stop("a")
 		p.start(sealed("a"))
 		return "a"
 	}},
@@ -34,15 +40,10 @@ var versionCrashes = []crash{
 		return "a"
 	}},
 	{"joining members that are newer", etcdutil.ExitVersionTooLow, func(p *play, w *realWorld) string {
-		own := w.binary
-		newer := map[string]string{"3.5.35": "3.6.16", "3.6.16": "3.7.3"}[w.release]
-		if newer == "" {
+		if w.bornNewer(p) == "" {
 			return ""
 		}
-		w.binary = filepath.Join(binaries(w.t, newer), "etcd")
-		p.birth("a")
 		p.add("a", "b")
-		w.binary = own
 		p.start(joining("b", "a", "b"))
 		return "b"
 	}},
@@ -57,6 +58,18 @@ var versionCrashes = []crash{
 		p.start(sealed("a"))
 		return "a"
 	}},
+}
+
+// bornNewer has a member serve in the next minor, with the version under test to follow. It is empty for the newest.
+func (w *realWorld) bornNewer(p *play) string {
+	newer := map[string]string{"3.5.35": "3.6.16", "3.6.16": "3.7.3"}[w.release]
+	if newer != "" {
+		own := w.binary
+		w.binary = filepath.Join(binaries(w.t, newer), "etcd")
+		p.birth("a")
+		w.binary = own
+	}
+	return newer
 }
 
 func (w *realWorld) version() etcdutil.Version {
