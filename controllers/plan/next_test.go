@@ -149,6 +149,8 @@ func rows() []row {
 		{"of two the last healthy one is not removed", desire(settledWorld(3).edit(1, silent).edit(2, unlabelled).edit(2, silent), func(d *Desired) { d.Size = 1 }),
 			Refuse, "shrink", ReasonGuard, "", "no quorum"},
 		{"a doomed member's successor joins first", settledWorld(3).edit(1, doomed), Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
+		{"of doomed members nobody goes before a successor is there", desire(settledWorld(3).edit(0, doomed).edit(1, doomed).edit(2, doomed), func(d *Desired) { d.Size = 1 }),
+			Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
 		{"the budget follows the voters down", func() Observation { o := settledWorld(1); o.Budget.MinAvailable = 2; return o }(),
 			Act, "lower-budget", ReasonBudget, "SetBudget", "1 voters down to 0"},
 

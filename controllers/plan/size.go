@@ -40,11 +40,11 @@ func shrink(o Observation) *proposal {
 		name, o.Desired.Size, len(o.Voters()))
 }
 
-// victim is the voter that goes next when there are more than the size asks for, or "": an unhealthy one first, then one
-// that already lost its label, then the highest ordinal.
+// victim is the voter that goes next when there are more than the size asks for, or "": an unhealthy or doomed one first,
+// then one that already lost its label, then the highest ordinal. Nobody goes before so many are there that will last.
 func victim(o Observation) string {
 	voters := o.Voters()
-	if !o.Membership.Known || o.Desired.Fault != "" || len(voters) <= o.Desired.Size {
+	if !o.Membership.Known || o.Desired.Fault != "" || len(voters) <= o.Desired.Size || len(o.lastingVoters()) < o.Desired.Size {
 		return ""
 	}
 	rank := func(r Replica) int {
