@@ -46,9 +46,9 @@ func attemptOf(change plan.Change, err error) attempt {
 	case errors.As(err, &later):
 		a.Reason, a.Message, a.recheck = later.Reason, later.Message, afterLater
 	case errors.As(err, &rejected):
-		a.Reason, a.Message, a.recheck = rejected.Reason, rejected.Message, afterRejected
+		a.Rejected, a.Reason, a.Message, a.recheck = true, rejected.Reason, rejected.Message, afterRejected
 	case errors.As(err, &taken):
-		a.Reason, a.Message, a.recheck = plan.ReasonNameTaken, taken.Error(), afterRejected
+		a.Rejected, a.Reason, a.Message, a.recheck = true, plan.ReasonNameTaken, taken.Error(), afterRejected
 	default:
 		a.Err = err
 	}

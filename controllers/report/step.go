@@ -19,10 +19,13 @@ type step struct {
 	also                  string     // what other rules need a person for, or have waited for too long
 }
 
-// step joins decision and outcome. A change that could not be made is a wait, whatever the planner wanted.
+// step joins decision and outcome.
 func (in Input) step() step {
 	d := in.Decision
-	s := step{rule: d.Rule, reason: d.Reason, message: sentence(d.Message), verdict: d.Verdict, needsHuman: d.NeedsHuman}
+	s := in.tried(step{rule: d.Rule, reason: d.Reason, message: sentence(d.Message), verdict: d.Verdict, needsHuman: d.NeedsHuman})
+	if d.Overdue {
+		s.late = &plan.Note{Rule: s.rule, Reason: s.reason, Message: s.message}
+	}
 	for _, note := range d.Yielded {
 		note.Message = sentence(note.Message)
 		if note.Overdue && s.late == nil {
@@ -32,6 +35,11 @@ func (in Input) step() step {
 			s.also += " " + note.Message
 		}
 	}
+	return s
+}
+
+// tried is the step with what came of it. A change that could not be made is a wait, whatever the planner wanted.
+func (in Input) tried(s step) step {
 	switch {
 	case in.isDryRun():
 		s.message = "Not done, because spec.mode is DryRun: " + s.message
@@ -43,9 +51,6 @@ func (in Input) step() step {
 		s.message = in.firstError(s, in.Outcome.Message)
 	case s.reason == plan.ReasonMembershipUnknown:
 		s.message = in.firstError(s, s.message)
-	}
-	if d.Overdue {
-		s.late = &plan.Note{Rule: s.rule, Reason: s.reason, Message: s.message}
 	}
 	return s
 }
