@@ -18,6 +18,7 @@ var kubeAnswers = []struct {
 	as   func(message string) error
 }{
 	{isNamespaceTerminating, later(LaterTerminating)},
+	{says("status unknown for quota"), later(LaterBusy)},
 	{says("exceeded quota"), rejected(RejectedQuota)},
 	{says("violates PodSecurity"), rejected(RejectedPodSecurity)},
 	{says("admission webhook", "failed calling webhook", "ValidatingAdmissionPolicy"), rejected(RejectedWebhook)},

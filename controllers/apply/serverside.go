@@ -4,15 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
 // serverSideApply puts the fields that are ours back on an object that is there. The UID goes along, so that an object that
-// was deleted meanwhile gives a conflict and is not made anew. Applying blindly would merge into anybody's object.
+// was deleted meanwhile gives a conflict and is not made anew, and another of its name is not changed. Applying blindly would merge into anybody's object.
 //
 // shape is given the wanted object as plain data, to take out what is not to be owned.
 func (s step) serverSideApply(ctx context.Context, have, want ctrlclient.Object, shape func(map[string]any)) error {
@@ -21,7 +20,7 @@ func (s step) serverSideApply(ctx context.Context, have, want ctrlclient.Object,
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	kind, err := apiutil.GVKForObject(want, scheme.Scheme)
+	kind, err := s.Client.GroupVersionKindFor(want)
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
@@ -33,6 +32,9 @@ func (s step) serverSideApply(ctx context.Context, have, want ctrlclient.Object,
 	config.SetResourceVersion(want.GetResourceVersion())
 	unstructured.RemoveNestedField(fields, "metadata", "creationTimestamp")
 	err = s.Client.Apply(ctx, ctrlclient.ApplyConfigurationFromUnstructured(config), fieldOwner, ctrlclient.ForceOwnership)
+	if apierrors.IsInvalid(err) && s.isAnother(ctx, want, want.GetName(), string(have.GetUID())) {
+		return ErrStale
+	}
 	return kubeError(err, doing)
 }
 

@@ -1,0 +1,112 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+)
+
+var pods = schema.GroupResource{Resource: "pods"}
+
+func forbidden(text string) error { return apierrors.NewForbidden(pods, "demo-0", errors.New(text)) }
+
+func status(code int32, text string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Message: text}}
+}
+
+func terminating() error {
+	err := apierrors.NewForbidden(pods, "demo-0", errors.New("unable to create new content in namespace prod because it is being terminated"))
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	return err
+}
+
+func TestWhatTheAPIServerAnswersIsToldApart(t *testing.T) {
+	for _, row := range []struct {
+		err    error
+		reason string
+		later  bool
+	}{
+		{forbidden("exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3"), RejectedQuota, false},
+		{forbidden("status unknown for quota: small, resources: pods"), LaterBusy, true},
+		{forbidden(`violates PodSecurity "restricted:latest": host namespaces (hostNetwork=true)`), RejectedPodSecurity, false},
+		{forbidden(`admission webhook "policy.example.com" denied the request: no`), RejectedWebhook, false},
+		{status(http.StatusInternalServerError, `Internal error occurred: failed calling webhook "x": connection refused`), RejectedWebhook, false},
+		{forbidden(`User "steward" cannot create resource "pods"`), RejectedForbidden, false},
+		{terminating(), LaterTerminating, true},
+		{apierrors.NewConflict(pods, "demo-0", errors.New("the object has been modified")), LaterConflict, true},
+		{apierrors.NewTooManyRequests("slow down", 1), LaterBusy, true},
+		{apierrors.NewServiceUnavailable("not now"), LaterBusy, true},
+		{apierrors.NewServerTimeout(pods, "create", 1), LaterBusy, true},
+		{apierrors.NewTimeoutError("too long", 1), LaterBusy, true},
+		{apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "demo-0", nil), RejectedInvalid, false},
+		{apierrors.NewBadRequest("no"), RejectedInvalid, false},
+		{apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "prod"), LaterMissing, true},
+	} {
+		err := kubeError(fmt.Errorf("wrapped: %w", row.err), "creating Pod demo-0")
+		if row.later && !isLater(err, row.reason) || !row.later && !isRejected(err, row.reason) {
+			t.Errorf("%v became %T %+v, want %s", row.err, err, err, row.reason)
+		}
+		if !strings.Contains(err.Error(), "creating Pod demo-0") {
+			t.Errorf("%v does not say what was being done", err)
+		}
+	}
+}
+
+func TestACallThatFailedStaysAnErrorOfItsOwn(t *testing.T) {
+	for _, cause := range []error{errors.New("dial tcp: connection refused"), context.Canceled} {
+		for _, err := range []error{kubeError(cause, "creating"), etcdError(cause, "adding")} {
+			if !errors.Is(err, cause) || errors.As(err, new(Later)) || errors.As(err, new(Rejected)) {
+				t.Errorf("%v became %T %v", cause, err, err)
+			}
+		}
+	}
+	if kubeError(nil, "x") != nil || etcdError(nil, "x") != nil {
+		t.Error("success became an error")
+	}
+}
+
+func TestWhatEtcdAnswersIsToldApart(t *testing.T) {
+	for _, row := range []struct {
+		err    error
+		reason string
+	}{
+		{client.ErrUnhealthy, LaterNotReady}, {client.ErrLearnerNotReady, LaterNotReady}, {client.ErrTooManyLearners, LaterNotReady},
+		{client.ErrNotEnoughStarted, LaterNotReady}, {client.ErrNoLeader, LaterNoLeader},
+		{rpctypes.ErrTimeout, LaterUnknown}, {rpctypes.ErrLeaderChanged, LaterUnknown}, {context.DeadlineExceeded, LaterUnknown},
+	} {
+		if err := etcdError(fmt.Errorf("wrapped: %w", row.err), "x"); !isLater(err, row.reason) {
+			t.Errorf("%v became %T %+v, want %s", row.err, err, err, row.reason)
+		}
+	}
+	if err := etcdError(rpctypes.ErrPermissionDenied, "x"); !isRejected(err, RejectedEtcd) {
+		t.Errorf("no permission became %T %v", err, err)
+	}
+}
+
+func TestOnlyTheFirstSentenceOfOthersIsShown(t *testing.T) {
+	for text, want := range map[string]string{
+		"One. Two.":      "One",
+		"One\nTwo":       "One",
+		"v3.6.16 is one": "v3.6.16 is one",
+		"":               "",
+	} {
+		if got := firstSentence(text); got != want {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+	if got := firstSentence(strings.Repeat("é", 1000)); len(got) > sentenceLimit+len("…") || !strings.HasSuffix(got, "é…") {
+		t.Errorf("a long one became %d bytes", len(got))
+	}
+}

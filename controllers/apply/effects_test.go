@@ -1,0 +1,274 @@
+package apply
+
+import (
+	"bytes"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/pki"
+)
+
+// wholeCluster is everything that a birth makes.
+func wholeCluster(t *testing.T, w *world) {
+	t.Helper()
+	w.mustDo(t, born(), begin())
+	w.mustDo(t, born(), bootstrap(w.cluster))
+	w.writes = 0
+}
+
+func (w *world) isGone(t *testing.T, object ctrlclient.Object, name string) {
+	t.Helper()
+	err := w.inner.Get(t.Context(), ctrlclient.ObjectKey{Namespace: "prod", Name: name}, object)
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("%T %s is still there: %v", object, name, err)
+	}
+}
+
+func (w *world) edit(t *testing.T, object ctrlclient.Object, edit func()) {
+	t.Helper()
+	edit()
+	if err := w.inner.Update(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func holdsCertificates(t *testing.T, w *world, secret string, certificates []resources.Certificate) {
+	t.Helper()
+	data := w.secret(t, secret).Data
+	for _, certificate := range certificates {
+		authority := w.secret(t, certificate.Authority).Data[resources.KeyCert]
+		if !bytes.Equal(data[certificate.CAKey], authority) {
+			t.Errorf("%s: %s is not the authority", secret, certificate.CAKey)
+		}
+		if reason, renew := pki.NeedsRenewal(data[certificate.CertKey], authority, pki.Leaf(certificate.Leaf), now); renew {
+			t.Errorf("%s: %s is %s", secret, certificate.CertKey, reason)
+		}
+	}
+}
+
+func objectEffects() []effect {
+	drifted := plan.ApplyObjects{
+		Objects: []plan.Object{{Kind: "Service", Name: "demo"}, {Kind: "Service", Name: "demo-peers"}, {Kind: "Secret", Name: "demo-client-tls"}},
+		Secrets: []string{"demo-1"},
+	}
+	return []effect{
+		{
+			name: "put drifted objects right",
+			world: func(t *testing.T, w *world) {
+				wholeCluster(t, w)
+				client, peers := w.service(t, "demo"), w.service(t, "demo-peers")
+				w.edit(t, client, func() { delete(client.Spec.Selector, v1alpha1.LabelRole); client.Spec.Ports = nil })
+				w.edit(t, peers, func() { peers.Labels = nil; peers.Spec.Ports = nil })
+				users, member := w.secret(t, "demo-client-tls"), w.secret(t, "demo-1-tls")
+				w.edit(t, users, func() { users.Data[resources.KeyCert] = []byte("x") })
+				w.edit(t, member, func() { delete(member.Data, resources.KeyPeerKey) })
+			},
+			change: func(*testing.T, *world) plan.Change { return drifted },
+			holds: func(t *testing.T, w *world) {
+				holdsBootstrap(t, w)
+				if drift := resources.ServiceDrift(w.service(t, "demo"), resources.BuildClientService(w.cluster)); drift != "" {
+					t.Errorf("client Service: %s", drift)
+				}
+				peers := w.service(t, "demo-peers")
+				if drift := resources.ServiceDrift(peers, resources.PeerServiceShape(w.cluster)); drift != "" || peers.Annotations[v1alpha1.AnnotationBirth] == "" {
+					t.Errorf("peer Service: %s, %v", drift, peers.Annotations)
+				}
+			},
+		},
+		{
+			name:   "create the budget",
+			change: func(*testing.T, *world) plan.Change { return plan.SetBudget{MinAvailable: 2} },
+			holds:  holdsBudget(2),
+		},
+		{
+			name:   "lower the budget",
+			world:  func(t *testing.T, w *world) { w.put(t, resources.BuildBudget(w.cluster, 3)) },
+			change: func(*testing.T, *world) plan.Change { return plan.SetBudget{MinAvailable: 2} },
+			holds:  holdsBudget(2),
+		},
+		{
+			name: "make a budget of another kind anew",
+			world: func(t *testing.T, w *world) {
+				budget := resources.BuildBudget(w.cluster, 2)
+				budget.Spec.MinAvailable, budget.Spec.MaxUnavailable = nil, new(intstr.FromInt32(2))
+				w.put(t, budget)
+			},
+			change: func(*testing.T, *world) plan.Change { return plan.SetBudget{MinAvailable: 2} },
+			holds:  holdsBudget(2),
+		},
+		{
+			name:   "delete the budget",
+			world:  func(t *testing.T, w *world) { w.put(t, resources.BuildBudget(w.cluster, 2)) },
+			change: func(*testing.T, *world) plan.Change { return plan.SetBudget{} },
+			holds:  func(t *testing.T, w *world) { w.isGone(t, resources.BuildBudget(w.cluster, 2), "demo") },
+		},
+		{
+			name: "delete a Secret", world: wholeCluster,
+			change: func(*testing.T, *world) plan.Change { return plan.DeleteSecret{Name: "demo-2"} },
+			holds:  func(t *testing.T, w *world) { w.isGone(t, &corev1.Secret{}, "demo-2-tls") },
+		},
+		{
+			name: "own data", world: wholeCluster,
+			change: func(*testing.T, *world) plan.Change { return plan.FollowPolicy{Retain: false} },
+			holds:  holdsOwnership(true),
+		},
+		{
+			name: "release data",
+			world: func(t *testing.T, w *world) {
+				wholeCluster(t, w)
+				w.mustDo(t, born(), plan.FollowPolicy{Retain: false})
+				other := w.volume(t, "demo-0")
+				w.edit(t, other, func() {
+					other.OwnerReferences = append(other.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"})
+				})
+			},
+			change: func(*testing.T, *world) plan.Change { return plan.FollowPolicy{Retain: true} },
+			holds:  holdsOwnership(false),
+		},
+	}
+}
+
+func holdsBudget(bound int) func(*testing.T, *world) {
+	return func(t *testing.T, w *world) {
+		t.Helper()
+		budget := w.budget(t)
+		if got := resources.BudgetBound(budget); got != bound || budget.Spec.MaxUnavailable != nil {
+			t.Errorf("the bound is %d", got)
+		}
+	}
+}
+
+func holdsOwnership(isOwned bool) func(*testing.T, *world) {
+	return func(t *testing.T, w *world) {
+		t.Helper()
+		for _, object := range []ctrlclient.Object{
+			w.volume(t, "demo-0"), w.volume(t, "demo-1"), w.volume(t, "demo-2"), w.secret(t, "demo-ca"), w.secret(t, "demo-ca-peer"),
+		} {
+			if !resources.FollowsPolicy(object, w.cluster.UID, !isOwned) {
+				t.Errorf("%s has owners %v", object.GetName(), object.GetOwnerReferences())
+			}
+		}
+		if refs := w.volume(t, "demo-0").OwnerReferences; !isOwned && len(refs) != 1 {
+			t.Errorf("another's owner reference was taken off: %v", refs)
+		}
+	}
+}
+
+func memberEffects() []effect {
+	return []effect{
+		{
+			name: "prepare a member", world: wholeCluster, again: 1,
+			change: func(_ *testing.T, w *world) plan.Change {
+				return plan.PrepareMember{Volume: plan.NewVolume{Name: "demo-3", Bytes: 1 << 30, Choices: choices(w.cluster)}, Secret: true}
+			},
+			holds: func(t *testing.T, w *world) {
+				holdsCertificates(t, w, "demo-3-tls", resources.MemberCertificates(w.cluster, "demo-3"))
+				if v := w.volume(t, "demo-3"); v.Annotations[v1alpha1.AnnotationRecord] != "" {
+					t.Errorf("a promise is recorded: %v", v.Annotations)
+				}
+			},
+		},
+		{
+			name: "record members", world: wholeCluster, again: 2,
+			change: func(t *testing.T, w *world) plan.Change {
+				return plan.RecordMembers{Members: []plan.MemberRecord{
+					{Name: "demo-0", VolumeUID: string(w.volume(t, "demo-0").UID), Record: record()},
+					{Name: "demo-1", PodUID: string(w.pod(t, "demo-1").UID), Record: record()},
+				}}
+			},
+			holds: func(t *testing.T, w *world) {
+				for _, annotations := range []map[string]string{w.volume(t, "demo-0").Annotations, w.pod(t, "demo-1").Annotations} {
+					if got, err := resources.DecodeMember(annotations[v1alpha1.AnnotationRecord]); err != nil || plan.Record(got) != record() {
+						t.Errorf("recorded is %+v, %v", got, err)
+					}
+				}
+			},
+		},
+		{
+			name: "seal Pods", world: wholeCluster, again: 2,
+			change: func(t *testing.T, w *world) plan.Change {
+				return plan.SealPods{Pods: []plan.Seal{
+					{Pod: ref(w.pod(t, "demo-0")), Role: v1alpha1.RoleVoter}, {Pod: ref(w.pod(t, "demo-1")), Role: v1alpha1.RoleLearner},
+				}}
+			},
+			holds: func(t *testing.T, w *world) {
+				for name, role := range map[string]string{"demo-0": v1alpha1.RoleVoter, "demo-1": v1alpha1.RoleLearner} {
+					pod := w.pod(t, name)
+					if resources.FlagsOf(w.cluster, name, pod.Annotations) != resources.StartSealed || pod.Labels[v1alpha1.LabelRole] != role {
+						t.Errorf("%s: %v, %v", name, pod.Annotations, pod.Labels)
+					}
+				}
+			},
+		},
+		{
+			name: "take a role away", again: 1,
+			world: func(t *testing.T, w *world) {
+				wholeCluster(t, w)
+				w.mustDo(t, born(), plan.LabelRole{Pod: ref(w.pod(t, "demo-0")), Role: v1alpha1.RoleVoter})
+			},
+			change: func(t *testing.T, w *world) plan.Change { return plan.LabelRole{Pod: ref(w.pod(t, "demo-0"))} },
+			holds: func(t *testing.T, w *world) {
+				if role, ok := w.pod(t, "demo-0").Labels[v1alpha1.LabelRole]; ok {
+					t.Errorf("the role is %q", role)
+				}
+			},
+		},
+		{
+			name: "set choices", world: wholeCluster, again: 1,
+			change: func(t *testing.T, w *world) plan.Change {
+				return plan.SetChoices{Volumes: []plan.VolumeRef{{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}}, Choices: plan.Choices{Inputs: `{"version":"3.7.3"}`}}
+			},
+			holds: func(t *testing.T, w *world) {
+				if got := w.volume(t, "demo-0").Annotations[v1alpha1.AnnotationInputs]; got != `{"version":"3.7.3"}` {
+					t.Errorf("choices are %s", got)
+				}
+			},
+		},
+		{
+			name: "delete Pods and leave what came after them", world: wholeCluster,
+			change: func(t *testing.T, w *world) plan.Change {
+				return plan.DeletePods{Pods: []plan.PodRef{ref(w.pod(t, "demo-0")), {Name: "demo-1", UID: "an earlier one"}}}
+			},
+			holds: func(t *testing.T, w *world) {
+				w.isGone(t, &corev1.Pod{}, "demo-0")
+				w.pod(t, "demo-1")
+			},
+		},
+		{
+			name: "delete volumes", world: wholeCluster,
+			change: func(t *testing.T, w *world) plan.Change {
+				return plan.DeleteVolumes{Volumes: []plan.VolumeRef{{Name: "demo-2", UID: string(w.volume(t, "demo-2").UID)}}}
+			},
+			holds: func(t *testing.T, w *world) { w.isGone(t, &corev1.PersistentVolumeClaim{}, "demo-2") },
+		},
+		{
+			name: "start a sealed Pod on its volume", again: 1,
+			world: func(t *testing.T, w *world) {
+				wholeCluster(t, w)
+				w.mustDo(t, born(), plan.DeletePods{Pods: []plan.PodRef{ref(w.pod(t, "demo-0"))}})
+			},
+			change: func(_ *testing.T, w *world) plan.Change {
+				return plan.StartPods{Pods: []plan.Start{{Name: "demo-0", Flags: plan.FlagsSealed, Choices: choices(w.cluster), Role: v1alpha1.RoleVoter}}}
+			},
+			holds: func(t *testing.T, w *world) {
+				pod := w.pod(t, "demo-0")
+				if resources.FlagsOf(w.cluster, "demo-0", pod.Annotations) != resources.StartSealed || pod.Labels[v1alpha1.LabelRole] != v1alpha1.RoleVoter {
+					t.Errorf("%v, %v", pod.Annotations, pod.Labels)
+				}
+			},
+		},
+	}
+}
+
+func ref(pod *corev1.Pod) plan.PodRef {
+	return plan.PodRef{Name: pod.Name, UID: string(types.UID(pod.UID))}
+}

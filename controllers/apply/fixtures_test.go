@@ -1,0 +1,105 @@
+package apply
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+const (
+	operator    = "etcd-steward-system/etcd-steward"
+	incarnation = "1a2b3c4d"
+)
+
+var now = time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+
+// demo is the cluster that everything is done to.
+func demo() *v1alpha1.EtcdCluster {
+	return &v1alpha1.EtcdCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "demo", UID: "uid-of-demo"},
+		Spec:       v1alpha1.EtcdClusterSpec{Size: 3, Version: "3.6.16"},
+	}
+}
+
+func choices(c *v1alpha1.EtcdCluster) plan.Choices {
+	return plan.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: resources.Inputs(c).Canonical()}
+}
+
+func begin() plan.BeginBirth {
+	return plan.BeginBirth{Incarnation: incarnation, Token: "token-" + incarnation, Names: []string{"demo-0", "demo-1", "demo-2"}}
+}
+
+// born is what is seen once the birth record is written.
+func born() View {
+	b := begin()
+	return View{Observation: plan.Observation{
+		Now:     now,
+		Cluster: plan.Identity{Namespace: "prod", Name: "demo", UID: "uid-of-demo", Operator: operator},
+		Birth: plan.Birth{
+			Exists: true, Operator: operator, Incarnation: b.Incarnation, Token: b.Token, Names: b.Names,
+		},
+	}}
+}
+
+func initial(c *v1alpha1.EtcdCluster, members ...string) []etcdutil.NamedURL {
+	var list []etcdutil.NamedURL
+	for _, member := range members {
+		list = append(list, etcdutil.NamedURL{Name: member, URL: resources.PeerURL(c, member)})
+	}
+	return list
+}
+
+// bootstrap is the whole of a birth of three.
+func bootstrap(c *v1alpha1.EtcdCluster) plan.Bootstrap {
+	change := plan.Bootstrap{}
+	for _, object := range resources.ClusterObjects(c) {
+		change.Objects = append(change.Objects, plan.Object{Kind: object.Kind, Name: object.Name, State: plan.ObjectAbsent})
+	}
+	for _, name := range begin().Names {
+		change.Secrets = append(change.Secrets, name)
+		change.Volumes = append(change.Volumes, plan.NewVolume{Name: name, Bytes: 8 << 30, Choices: choices(c)})
+		change.Pods = append(change.Pods, plan.Start{Name: name, Flags: plan.FlagsBirth, Initial: initial(c, begin().Names...), Choices: choices(c)})
+	}
+	return change
+}
+
+func record() plan.Record {
+	return plan.Record{ClusterID: 0xc, MemberID: 0xa, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}}
+}
+
+func (w *world) pod(t *testing.T, name string) *corev1.Pod {
+	return read(t, w, name, &corev1.Pod{})
+}
+
+func (w *world) volume(t *testing.T, name string) *corev1.PersistentVolumeClaim {
+	return read(t, w, name, &corev1.PersistentVolumeClaim{})
+}
+
+func (w *world) secret(t *testing.T, name string) *corev1.Secret {
+	return read(t, w, name, &corev1.Secret{})
+}
+
+func (w *world) service(t *testing.T, name string) *corev1.Service {
+	return read(t, w, name, &corev1.Service{})
+}
+
+func (w *world) budget(t *testing.T) *policyv1.PodDisruptionBudget {
+	return read(t, w, "demo", &policyv1.PodDisruptionBudget{})
+}
+
+func read[T ctrlclient.Object](t *testing.T, w *world, name string, into T) T {
+	t.Helper()
+	if err := w.inner.Get(t.Context(), ctrlclient.ObjectKey{Namespace: "prod", Name: name}, into); err != nil {
+		t.Fatal(err)
+	}
+	return into
+}

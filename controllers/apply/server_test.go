@@ -1,0 +1,253 @@
+package apply
+
+import (
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/clientcmd"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// server is a real API server, named by E2E_KUBECONFIG, with a namespace and a cluster of its own. The definition of
+// EtcdCluster is not needed: what refers to a cluster does so by UID.
+type server struct {
+	client  ctrlclient.Client
+	cluster *v1alpha1.EtcdCluster
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	path := os.Getenv("E2E_KUBECONFIG")
+	if path == "" {
+		t.Skip("E2E_KUBECONFIG is not set: nothing is tried on a real API server")
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	client, err := ctrlclient.New(config, ctrlclient.Options{Scheme: testScheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		GenerateName: "apply-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
+	}}
+	if err := client.Create(t.Context(), namespace); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Delete(t.Context(), namespace) })
+	s := &server{client: client, cluster: demo()}
+	s.cluster.Namespace = namespace.Name
+	return s
+}
+
+func (s *server) do(t *testing.T, change plan.Change) error {
+	t.Helper()
+	applier := &Applier{Client: s.client, Live: s.client, Now: time.Now, Operator: operator}
+	return step{Applier: applier, cluster: s.cluster, view: born()}.carryOut(t.Context(), change)
+}
+
+func (s *server) mustDo(t *testing.T, change plan.Change) {
+	t.Helper()
+	if err := s.do(t, change); err != nil {
+		t.Fatalf("%s: %v", change.Kind(), err)
+	}
+}
+
+func get[T ctrlclient.Object](t *testing.T, s *server, name string, into T) T {
+	t.Helper()
+	if err := s.client.Get(t.Context(), ctrlclient.ObjectKey{Namespace: s.cluster.Namespace, Name: name}, into); err != nil {
+		t.Fatal(err)
+	}
+	return into
+}
+
+func (s *server) born(t *testing.T) *server {
+	t.Helper()
+	s.mustDo(t, begin())
+	s.mustDo(t, bootstrap(s.cluster))
+	return s
+}
+
+func TestARealServerTakesABirthUnderRestrictedTwice(t *testing.T) {
+	s := newServer(t).born(t)
+	before := get(t, s, "demo-0", &corev1.Pod{})
+	s.born(t)
+	after := get(t, s, "demo-0", &corev1.Pod{})
+	if before.UID != after.UID || before.ResourceVersion != after.ResourceVersion {
+		t.Errorf("the second birth changed a Pod: %s to %s", before.ResourceVersion, after.ResourceVersion)
+	}
+	if drift := resources.ServiceDrift(get(t, s, "demo", &corev1.Service{}), resources.BuildClientService(s.cluster)); drift != "" {
+		t.Errorf("a new client Service is not as wanted: %s", drift)
+	}
+	if drift := resources.ServiceDrift(get(t, s, "demo-peers", &corev1.Service{}), resources.PeerServiceShape(s.cluster)); drift != "" {
+		t.Errorf("a new peer Service is not as wanted: %s", drift)
+	}
+}
+
+func TestARealServerRefusesToPatchAnotherOfTheSameName(t *testing.T) {
+	s := newServer(t).born(t)
+	pod, volume := get(t, s, "demo-0", &corev1.Pod{}), get(t, s, "demo-0", &corev1.PersistentVolumeClaim{})
+	seal := plan.SealPods{Pods: []plan.Seal{{Pod: plan.PodRef{Name: "demo-0", UID: "an-earlier-one"}, Role: v1alpha1.RoleVoter}}}
+	if err := s.do(t, seal); !errors.Is(err, ErrStale) {
+		t.Errorf("sealing another Pod: %v", err)
+	}
+	records := plan.RecordMembers{Members: []plan.MemberRecord{{Name: "demo-0", VolumeUID: "an-earlier-one", Record: record()}}}
+	if err := s.do(t, records); !errors.Is(err, ErrStale) {
+		t.Errorf("recording on another volume: %v", err)
+	}
+	gone := plan.SealPods{Pods: []plan.Seal{{Pod: plan.PodRef{Name: "demo-9", UID: "x"}}}}
+	if err := s.do(t, gone); !errors.Is(err, ErrStale) {
+		t.Errorf("sealing a Pod that is gone: %v", err)
+	}
+	if after := get(t, s, "demo-0", &corev1.Pod{}); after.ResourceVersion != pod.ResourceVersion {
+		t.Error("the Pod was changed")
+	}
+	if after := get(t, s, "demo-0", &corev1.PersistentVolumeClaim{}); after.ResourceVersion != volume.ResourceVersion {
+		t.Error("the volume was changed")
+	}
+	seal.Pods[0].Pod.UID = string(pod.UID)
+	records.Members[0].VolumeUID = string(volume.UID)
+	s.mustDo(t, seal)
+	s.mustDo(t, records)
+	sealed := get(t, s, "demo-0", &corev1.Pod{})
+	if resources.FlagsOf(s.cluster, "demo-0", sealed.Annotations) != resources.StartSealed || sealed.Labels[v1alpha1.LabelRole] != v1alpha1.RoleVoter {
+		t.Errorf("sealed: %v, %v", sealed.Annotations, sealed.Labels)
+	}
+}
+
+func TestARealServerPutsDriftRightAndLeavesWhatIsNotOurs(t *testing.T) {
+	s := newServer(t).born(t)
+	client, peers := get(t, s, "demo", &corev1.Service{}), get(t, s, "demo-peers", &corev1.Service{})
+	for _, service := range []*corev1.Service{client, peers} {
+		before := service.DeepCopy()
+		service.Labels = map[string]string{"team": "storage"}
+		service.Annotations = mergedLabels(service.Annotations, map[string]string{"example.com/note": "kept"})
+		service.Spec.Selector = map[string]string{"app": "other"}
+		service.Spec.PublishNotReadyAddresses = !service.Spec.PublishNotReadyAddresses
+		service.Spec.Ports[0].TargetPort.StrVal = "other"
+		if err := s.client.Patch(t.Context(), service, ctrlclient.MergeFrom(before)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.mustDo(t, plan.ApplyObjects{Objects: []plan.Object{{Kind: "Service", Name: "demo"}, {Kind: "Service", Name: "demo-peers"}}})
+	client, peers = get(t, s, "demo", &corev1.Service{}), get(t, s, "demo-peers", &corev1.Service{})
+	if drift := resources.ServiceDrift(client, resources.BuildClientService(s.cluster)); drift != "" {
+		t.Errorf("client Service: %s", drift)
+	}
+	if drift := resources.ServiceDrift(peers, resources.PeerServiceShape(s.cluster)); drift != "" {
+		t.Errorf("peer Service: %s", drift)
+	}
+	if client.Labels["team"] != "storage" || client.Annotations["example.com/note"] != "kept" || peers.Annotations[v1alpha1.AnnotationBirth] == "" {
+		t.Errorf("what is not ours was taken away: %v, %v, %v", client.Labels, client.Annotations, peers.Annotations)
+	}
+	before := client.ResourceVersion
+	s.mustDo(t, plan.ApplyObjects{Objects: []plan.Object{{Kind: "Service", Name: "demo"}}})
+	if get(t, s, "demo", &corev1.Service{}).ResourceVersion != before {
+		t.Error("a Service as wanted was written")
+	}
+}
+
+func TestARealServerChangesABudgetOnlyFromWhatWasSeen(t *testing.T) {
+	s := newServer(t)
+	for _, bound := range []int{2, 2, 3, 1, 0, 0} {
+		s.mustDo(t, plan.SetBudget{MinAvailable: bound})
+	}
+	s.mustDo(t, plan.SetBudget{MinAvailable: 2})
+	budget := get(t, s, "demo", resources.BuildBudget(s.cluster, 0))
+	if resources.BudgetBound(budget) != 2 {
+		t.Errorf("the bound is %v", budget.Spec.MinAvailable)
+	}
+	want := resources.BuildBudget(s.cluster, 1)
+	want.ResourceVersion = "1"
+	applier := &Applier{Client: s.client, Live: s.client}
+	err := step{Applier: applier, cluster: s.cluster}.serverSideApply(t.Context(), budget, want, func(map[string]any) {})
+	if !isLater(err, LaterConflict) {
+		t.Errorf("lowered from another bound: %v", err)
+	}
+	want.ResourceVersion = ""
+	budget.UID = "an-earlier-one"
+	err = step{Applier: applier, cluster: s.cluster}.serverSideApply(t.Context(), budget, want, func(map[string]any) {})
+	if !errors.Is(err, ErrStale) {
+		t.Errorf("applied over another of that name: %v", err)
+	}
+}
+
+func TestARealServerDeletesNoOtherOfTheSameName(t *testing.T) {
+	s := newServer(t).born(t)
+	pod := get(t, s, "demo-0", &corev1.Pod{})
+	s.mustDo(t, plan.DeletePods{Pods: []plan.PodRef{{Name: "demo-0", UID: "an-earlier-one"}}})
+	if get(t, s, "demo-0", &corev1.Pod{}).DeletionTimestamp != nil {
+		t.Error("another Pod is being deleted")
+	}
+	for _, precondition := range []ctrlclient.Preconditions{
+		{UID: new(types.UID("an-earlier-one")), ResourceVersion: &pod.ResourceVersion}, {UID: &pod.UID, ResourceVersion: new("1")},
+	} {
+		if err := s.client.Delete(t.Context(), pod.DeepCopy(), precondition); !apierrors.IsConflict(err) {
+			t.Errorf("the server deletes in spite of a precondition: %v", err)
+		}
+	}
+	s.mustDo(t, plan.DeletePods{Pods: []plan.PodRef{ref(pod)}})
+	err := s.client.Get(t.Context(), ctrlclient.ObjectKeyFromObject(pod), pod)
+	if err == nil && pod.DeletionTimestamp == nil {
+		t.Error("the Pod is still there, and not on its way")
+	}
+	s.mustDo(t, plan.DeleteSecret{Name: "demo-1"})
+	s.mustDo(t, plan.DeleteVolumes{Volumes: []plan.VolumeRef{{Name: "demo-2", UID: string(get(t, s, "demo-2", &corev1.PersistentVolumeClaim{}).UID)}}})
+}
+
+func TestARealServerPutsOwnershipOnAndOff(t *testing.T) {
+	s := newServer(t).born(t)
+	for _, retain := range []bool{false, true, true} {
+		s.mustDo(t, plan.FollowPolicy{Retain: retain})
+		for _, object := range []ctrlclient.Object{
+			get(t, s, "demo-0", &corev1.PersistentVolumeClaim{}), get(t, s, "demo-ca", &corev1.Secret{}), get(t, s, "demo-ca-peer", &corev1.Secret{}),
+		} {
+			if !resources.FollowsPolicy(object, s.cluster.UID, retain) {
+				t.Errorf("retain %v: %s is owned by %v", retain, object.GetName(), object.GetOwnerReferences())
+			}
+		}
+	}
+}
+
+func TestARealServersRefusalsAreToldApart(t *testing.T) {
+	s := newServer(t)
+	pod, err := resources.BuildPod(s.cluster, resources.PodStart{Name: "demo-0", Flags: resources.StartSealed, Inputs: resources.Inputs(s.cluster)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod.Spec.HostNetwork = true
+	_, err = step{Applier: &Applier{Client: s.client, Live: s.client}, cluster: s.cluster}.create(t.Context(), resources.KindPod, pod)
+	if !isRejected(err, RejectedPodSecurity) {
+		t.Errorf("against Pod Security: %v", err)
+	}
+	bad := plan.NewVolume{Name: "Not_A_Name", Bytes: 1, Choices: choices(s.cluster)}
+	if err := s.do(t, plan.PrepareMember{Volume: bad}); !isRejected(err, RejectedInvalid) {
+		t.Errorf("with a bad name: %v", err)
+	}
+	s.cluster.Namespace = "no-such-namespace"
+	if err := s.do(t, begin()); !isLater(err, LaterMissing) {
+		t.Errorf("without a namespace: %v", err)
+	}
+}
+
+func isRejected(err error, reason string) bool {
+	var rejection Rejected
+	return errors.As(err, &rejection) && rejection.Reason == reason
+}
+
+func isLater(err error, reason string) bool {
+	var later Later
+	return errors.As(err, &later) && later.Reason == reason
+}
