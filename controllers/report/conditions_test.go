@@ -104,15 +104,15 @@ func TestEveryConditionSpeaksOfTheGenerationThatWasSeen(t *testing.T) {
 }
 
 func TestAPausedClusterIsReadyOnlyWhenAllIsAsTheSpecAsks(t *testing.T) {
-	for name, change := range map[string]func(*world){
-		"a Pod is gone":         func(w *world) { w.podGone("demo-1") },
-		"a Service is gone":     func(w *world) { w.objects(plan.ObjectAbsent) },
-		"another size is asked": func(w *world) { w.o.Desired.Size = 5 },
-		"other settings":        func(w *world) { w.o.Desired.Choices.Inputs = `{"quota":1}` },
-		"a spec that is refused": func(w *world) {
+	for name, change := range map[string]func(*scene){
+		"a Pod is gone":         func(w *scene) { w.podGone("demo-1") },
+		"a Service is gone":     func(w *scene) { w.objects(plan.ObjectAbsent) },
+		"another size is asked": func(w *scene) { w.o.Desired.Size = 5 },
+		"other settings":        func(w *scene) { w.o.Desired.Choices.Inputs = `{"quota":1}` },
+		"a spec that is refused": func(w *scene) {
 			w.o.Desired.Fault = "no."
 		},
-		"nobody answers": func(w *world) { w.unreadable("no answer") },
+		"nobody answers": func(w *scene) { w.unreadable("no answer") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := demo(3, begin).settled()
@@ -144,7 +144,7 @@ func TestAMemberThatSomebodyElseRemovedMakesTheClusterDegraded(t *testing.T) {
 }
 
 func TestAGrowingClusterIsNotDegradedAndAShrunkenOneIs(t *testing.T) {
-	degraded := func(w *world) *metav1.Condition {
+	degraded := func(w *scene) *metav1.Condition {
 		return meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionDegraded)
 	}
 	grown := demo(1, begin).settled().written(t)

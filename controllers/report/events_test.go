@@ -13,12 +13,12 @@ import (
 )
 
 // heard are the events of the pass, as "Warning Degraded", and stores the pass' status.
-func (w *world) heard(t *testing.T) []string {
+func (w *scene) heard(t *testing.T) []string {
 	t.Helper()
 	return hear(t, w, w.input())
 }
 
-func hear(t *testing.T, w *world, in Input) []string {
+func hear(t *testing.T, w *scene, in Input) []string {
 	t.Helper()
 	old := w.cluster.Status
 	w.cluster.Status = stored(t, Status(in))
@@ -33,28 +33,28 @@ func hear(t *testing.T, w *world, in Input) []string {
 }
 
 func TestWhatBecameDifferentIsTold(t *testing.T) {
-	pause := func(w *world, paused bool) { w.o.Desired.Paused = paused }
+	pause := func(w *scene, paused bool) { w.o.Desired.Paused = paused }
 	for _, row := range []struct {
 		name   string
-		change func(*world)
+		change func(*scene)
 		want   []string
 	}{
-		{"nothing", func(*world) {}, []string{}},
-		{"a Pod is gone", func(w *world) { w.podGone("demo-1") }, []string{"Warning Degraded", "Normal PodStarted"}},
-		{"data is gone", func(w *world) { w.dataGone("demo-1") }, []string{"Warning Degraded", "Normal MemberRemoved"}},
-		{"a member is silent", func(w *world) { w.silent("demo-1") }, []string{"Warning Degraded"}},
-		{"nobody answers", func(w *world) { w.unreadable("no answer") }, []string{"Warning Unavailable"}},
+		{"nothing", func(*scene) {}, []string{}},
+		{"a Pod is gone", func(w *scene) { w.podGone("demo-1") }, []string{"Warning Degraded", "Normal PodStarted"}},
+		{"data is gone", func(w *scene) { w.dataGone("demo-1") }, []string{"Warning Degraded", "Normal MemberRemoved"}},
+		{"a member is silent", func(w *scene) { w.silent("demo-1") }, []string{"Warning Degraded"}},
+		{"nobody answers", func(w *scene) { w.unreadable("no answer") }, []string{"Warning Unavailable"}},
 		{
-			"the data of most is gone", func(w *world) { w.dataGone("demo-1").dataGone("demo-2").unreadable("no leader") },
+			"the data of most is gone", func(w *scene) { w.dataGone("demo-1").dataGone("demo-2").unreadable("no leader") },
 			[]string{"Warning Unavailable", "Warning QuorumLost"},
 		},
-		{"it is paused", func(w *world) { pause(w, true) }, []string{"Normal Paused"}},
+		{"it is paused", func(w *scene) { pause(w, true) }, []string{"Normal Paused"}},
 		{
-			"a version that cannot be had", func(w *world) { w.o.Desired.Choices.Version.Minor = 7 },
+			"a version that cannot be had", func(w *scene) { w.o.Desired.Choices.Version.Minor = 7 },
 			[]string{"Warning ChangeNotSupported"},
 		},
-		{"a warning", func(w *world) { w.warn = []string{"etcd 3.6.10 has known defects."} }, []string{"Warning SpecWarning"}},
-		{"a member is off the list", func(w *world) { w.without("demo-2").promised(3) }, []string{"Warning Degraded", "Normal MemberAdded"}},
+		{"a warning", func(w *scene) { w.warn = []string{"etcd 3.6.10 has known defects."} }, []string{"Warning SpecWarning"}},
+		{"a member is off the list", func(w *scene) { w.without("demo-2").promised(3) }, []string{"Warning Degraded", "Normal MemberAdded"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := demo(3, begin).settled()
@@ -113,7 +113,7 @@ func TestAPausedClusterThatRecoversByItselfIsNotToldAsReady(t *testing.T) {
 func TestABirthTellsThreeThings(t *testing.T) {
 	w := demo(3, begin)
 	var heard []string
-	for _, next := range []func() *world{w.recorded, w.starting, w.answering, w.settled, func() *world { return w }} {
+	for _, next := range []func() *scene{w.recorded, w.starting, w.answering, w.settled, func() *scene { return w }} {
 		heard = append(heard, w.heard(t)...)
 		next()
 	}
@@ -208,34 +208,34 @@ func TestALongNoteIsCutBetweenCharacters(t *testing.T) {
 func TestTheReasonOfAMemberSaysWhatIsWrongWithIt(t *testing.T) {
 	for _, row := range []struct {
 		name   string
-		change func(*world, *plan.Replica)
+		change func(*scene, *plan.Replica)
 		want   string
 	}{
-		{"nothing", func(*world, *plan.Replica) {}, ""},
-		{"no Pod", func(w *world, _ *plan.Replica) { w.podGone("demo-1") }, MemberNoPod},
-		{"no volume", func(w *world, _ *plan.Replica) { w.dataGone("demo-1") }, MemberNoVolume},
-		{"no Pod of an ephemeral member", func(w *world, _ *plan.Replica) { w.o.Desired.Ephemeral = true; w.dataGone("demo-1") }, MemberNoPod},
-		{"the volume is lost", func(w *world, r *plan.Replica) { w.podGone("demo-1"); r.Volume.Phase = plan.VolumeLost }, MemberVolumeLost},
-		{"the volume leaves with the Pod", func(_ *world, r *plan.Replica) { r.Volume.Terminating = true }, MemberVolumeTerminating},
-		{"the Pod terminates", func(_ *world, r *plan.Replica) { r.Answer, r.Pod.Terminating = nil, true }, MemberPodTerminating},
-		{"the Pod failed", func(_ *world, r *plan.Replica) { r.Answer, r.Pod.Running, r.Pod.Phase = nil, false, plan.PodFailed }, MemberPodEnded},
-		{"Kubernetes waits", func(_ *world, r *plan.Replica) {
+		{"nothing", func(*scene, *plan.Replica) {}, ""},
+		{"no Pod", func(w *scene, _ *plan.Replica) { w.podGone("demo-1") }, MemberNoPod},
+		{"no volume", func(w *scene, _ *plan.Replica) { w.dataGone("demo-1") }, MemberNoVolume},
+		{"no Pod of an ephemeral member", func(w *scene, _ *plan.Replica) { w.o.Desired.Ephemeral = true; w.dataGone("demo-1") }, MemberNoPod},
+		{"the volume is lost", func(w *scene, r *plan.Replica) { w.podGone("demo-1"); r.Volume.Phase = plan.VolumeLost }, MemberVolumeLost},
+		{"the volume leaves with the Pod", func(_ *scene, r *plan.Replica) { r.Volume.Terminating = true }, MemberVolumeTerminating},
+		{"the Pod terminates", func(_ *scene, r *plan.Replica) { r.Answer, r.Pod.Terminating = nil, true }, MemberPodTerminating},
+		{"the Pod failed", func(_ *scene, r *plan.Replica) { r.Answer, r.Pod.Running, r.Pod.Phase = nil, false, plan.PodFailed }, MemberPodEnded},
+		{"Kubernetes waits", func(_ *scene, r *plan.Replica) {
 			r.Answer, r.Pod.Running, r.Pod.Waiting = nil, false, "ImagePullBackOff"
 		}, "ImagePullBackOff"},
-		{"etcd said why", func(_ *world, r *plan.Replica) {
+		{"etcd said why", func(_ *scene, r *plan.Replica) {
 			r.Answer, r.Pod.Running, r.Pod.Waiting, r.Pod.Exit = nil, false, "CrashLoopBackOff", &plan.Exit{Reason: etcdutil.ExitDiskFull}
 		}, "DiskFull"},
-		{"etcd stopped and nobody knows why", func(_ *world, r *plan.Replica) {
+		{"etcd stopped and nobody knows why", func(_ *scene, r *plan.Replica) {
 			r.Answer, r.Pod.Running, r.Pod.Exit = nil, false, &plan.Exit{Reason: etcdutil.ExitUnknown}
 		}, MemberStopped},
-		{"no container yet", func(_ *world, r *plan.Replica) { r.Answer, r.Pod.Running, r.Pod.Started = nil, false, false }, MemberStarting},
-		{"silence", func(_ *world, r *plan.Replica) { r.Answer = nil }, MemberNotAnswering},
-		{"another ID", func(_ *world, r *plan.Replica) { r.Answer.ID++ }, MemberOtherIdentity},
-		{"another cluster", func(_ *world, r *plan.Replica) { r.Answer.ClusterID++ }, MemberOtherIdentity},
-		{"no leader", func(_ *world, r *plan.Replica) { r.Answer.Leader = 0 }, MemberNoLeader},
-		{"corrupt", func(_ *world, r *plan.Replica) { r.Answer.Alarms = []string{"CORRUPT"} }, MemberCorrupt},
-		{"not listed", func(_ *world, r *plan.Replica) { r.Member = nil }, MemberNotListed},
-		{"no list", func(w *world, r *plan.Replica) { r.Member, w.o.Membership = nil, plan.Membership{} }, MemberListUnknown},
+		{"no container yet", func(_ *scene, r *plan.Replica) { r.Answer, r.Pod.Running, r.Pod.Started = nil, false, false }, MemberStarting},
+		{"silence", func(_ *scene, r *plan.Replica) { r.Answer = nil }, MemberNotAnswering},
+		{"another ID", func(_ *scene, r *plan.Replica) { r.Answer.ID++ }, MemberOtherIdentity},
+		{"another cluster", func(_ *scene, r *plan.Replica) { r.Answer.ClusterID++ }, MemberOtherIdentity},
+		{"no leader", func(_ *scene, r *plan.Replica) { r.Answer.Leader = 0 }, MemberNoLeader},
+		{"corrupt", func(_ *scene, r *plan.Replica) { r.Answer.Alarms = []string{"CORRUPT"} }, MemberCorrupt},
+		{"not listed", func(_ *scene, r *plan.Replica) { r.Member = nil }, MemberNotListed},
+		{"no list", func(w *scene, r *plan.Replica) { r.Member, w.o.Membership = nil, plan.Membership{} }, MemberListUnknown},
 	} {
 		w := demo(3, begin).settled()
 		row.change(w, w.find("demo-1"))

@@ -22,16 +22,16 @@ func ids(ordinal int) etcdutil.ID {
 	return 0x8211f1d0f64f3269 + etcdutil.ID(ordinal)*0x0919a3b0c0ffee11
 }
 
-// world is an observation that is written down as a phrase: demo(3).settled().without("demo-1").
-type world struct {
+// scene is an observation that is written down as a phrase: demo(3).settled().without("demo-1").
+type scene struct {
 	cluster *v1alpha1.EtcdCluster
 	o       plan.Observation
 	warn    []string
 }
 
 // demo is the smallest sample, just applied: nothing of it exists yet.
-func demo(size int, at time.Time) *world {
-	w := &world{
+func demo(size int, at time.Time) *scene {
+	w := &scene{
 		cluster: &v1alpha1.EtcdCluster{
 			TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdCluster"},
 			ObjectMeta: metav1.ObjectMeta{
@@ -53,7 +53,7 @@ func demo(size int, at time.Time) *world {
 	return w.objects(plan.ObjectAbsent)
 }
 
-func (w *world) objects(state plan.ObjectState) *world {
+func (w *scene) objects(state plan.ObjectState) *scene {
 	w.o.Objects = nil
 	for _, name := range []string{"demo-ca", "demo-ca-peer", "demo-client-tls", "demo-operator-tls"} {
 		w.o.Objects = append(w.o.Objects, plan.Object{Kind: "Secret", Name: name, State: state, Authority: name == "demo-ca" || name == "demo-ca-peer"})
@@ -63,7 +63,7 @@ func (w *world) objects(state plan.ObjectState) *world {
 }
 
 // recorded is a birth that is written down, with nothing made of it yet.
-func (w *world) recorded() *world {
+func (w *scene) recorded() *scene {
 	w.o.Birth = plan.Birth{Exists: true, Operator: w.o.Cluster.Operator, Incarnation: incarnation, Token: "3f1c-" + incarnation}
 	for i := range w.o.Desired.Size {
 		w.o.Birth.Names = append(w.o.Birth.Names, etcdutil.MemberName("demo", i))
@@ -72,7 +72,7 @@ func (w *world) recorded() *world {
 }
 
 // starting has everything made, and no container that has run yet.
-func (w *world) starting() *world {
+func (w *scene) starting() *scene {
 	w.recorded().objects(plan.ObjectCurrent)
 	w.o.Replicas = nil
 	for i := range w.o.Desired.Size {
@@ -83,7 +83,7 @@ func (w *world) starting() *world {
 	return w
 }
 
-func (w *world) pod(i int) *plan.Pod {
+func (w *scene) pod(i int) *plan.Pod {
 	return &plan.Pod{
 		UID: "pod-" + etcdutil.MemberName("", i), Created: w.o.Now, Phase: plan.PodPending, Scheduled: true,
 		Node: []string{"node-a", "node-b", "node-c"}[i%3], Flags: plan.FlagsBirth, Incarnation: incarnation, Choices: wanted,
@@ -91,20 +91,20 @@ func (w *world) pod(i int) *plan.Pod {
 	}
 }
 
-func (w *world) volume(i int) *plan.Volume {
+func (w *scene) volume(i int) *plan.Volume {
 	return &plan.Volume{
 		UID: "volume-" + etcdutil.MemberName("", i), Created: w.o.Now, Phase: plan.VolumeBound, Incarnation: incarnation, Choices: wanted, Bytes: 8 << 30,
 	}
 }
 
-func (w *world) secret(i int) plan.Object {
+func (w *scene) secret(i int) plan.Object {
 	return plan.Object{
 		Kind: "Secret", Name: etcdutil.MemberName("demo", i) + "-tls", State: plan.ObjectCurrent, NotAfter: w.cluster.CreationTimestamp.AddDate(0, 3, 0),
 	}
 }
 
 // answering has every member started and answering; nothing is written down of it yet.
-func (w *world) answering() *world {
+func (w *scene) answering() *scene {
 	w.o.Membership = plan.Membership{Known: true, ClusterID: clusterID, Leader: ids(0)}
 	for i := range w.o.Replicas {
 		w.serve(&w.o.Replicas[i], false)
@@ -112,7 +112,7 @@ func (w *world) answering() *world {
 	return w
 }
 
-func (w *world) serve(r *plan.Replica, learner bool) {
+func (w *scene) serve(r *plan.Replica, learner bool) {
 	r.Member = &etcdutil.Member{
 		ID: ids(r.Ordinal), Name: r.Name, Learner: learner, ClientURLs: []string{"https://" + r.Name + ".demo-peers.default.svc:2379"},
 		PeerURLs: []string{etcdutil.PeerURL("https", r.Name, "demo", "default")},
@@ -127,7 +127,7 @@ func (w *world) serve(r *plan.Replica, learner bool) {
 }
 
 // settled has everything written down and sealed, a budget, and some data.
-func (w *world) settled() *world {
+func (w *scene) settled() *scene {
 	w.starting().answering()
 	w.o.Birth.ClusterID = clusterID
 	w.o.Budget.State, w.o.Budget.MinAvailable = plan.ObjectCurrent, etcdutil.Quorum(w.o.Desired.Size)
@@ -142,7 +142,7 @@ func (w *world) settled() *world {
 }
 
 // write records and seals a member, with the label of its role.
-func (w *world) write(r *plan.Replica) {
+func (w *scene) write(r *plan.Replica) {
 	r.Volume.Record = plan.Record{ClusterID: clusterID, MemberID: r.Member.ID, Version: wanted.Version}
 	r.Pod.Flags, r.Pod.Role = plan.FlagsSealed, v1alpha1.RoleVoter
 	if r.Member.Learner {
@@ -150,7 +150,7 @@ func (w *world) write(r *plan.Replica) {
 	}
 }
 
-func (w *world) find(name string) *plan.Replica {
+func (w *scene) find(name string) *plan.Replica {
 	for i := range w.o.Replicas {
 		if w.o.Replicas[i].Name == name {
 			return &w.o.Replicas[i]
@@ -160,26 +160,26 @@ func (w *world) find(name string) *plan.Replica {
 }
 
 // podGone takes the Pod of a member away, and with it the answer.
-func (w *world) podGone(name string) *world {
+func (w *scene) podGone(name string) *scene {
 	r := w.find(name)
 	r.Pod, r.Answer = nil, nil
 	return w
 }
 
 // dataGone takes Pod and volume of a member away.
-func (w *world) dataGone(name string) *world {
+func (w *scene) dataGone(name string) *scene {
 	w.podGone(name).find(name).Volume = nil
 	return w
 }
 
 // silent makes a member run without answering.
-func (w *world) silent(name string) *world {
+func (w *scene) silent(name string) *scene {
 	w.find(name).Answer = nil
 	return w
 }
 
 // without takes a member off the list, and its last traces with it.
-func (w *world) without(name string) *world {
+func (w *scene) without(name string) *scene {
 	var rest []plan.Replica
 	w.o.Membership.Members = nil
 	for _, r := range w.o.Replicas {
@@ -195,7 +195,7 @@ func (w *world) without(name string) *world {
 }
 
 // promised has the volume of a member that is to be added.
-func (w *world) promised(ordinal int) *world {
+func (w *scene) promised(ordinal int) *scene {
 	w.o.Replicas = append(w.o.Replicas, plan.Replica{
 		Name: etcdutil.MemberName("demo", ordinal), Ordinal: ordinal, Volume: w.volume(ordinal), Secret: w.secret(ordinal),
 	})
@@ -203,7 +203,7 @@ func (w *world) promised(ordinal int) *world {
 }
 
 // learning has a learner of that ordinal whose Pod starts; it was promised before.
-func (w *world) learning(ordinal int) *world {
+func (w *scene) learning(ordinal int) *scene {
 	r := w.find(etcdutil.MemberName("demo", ordinal))
 	r.Pod = w.pod(ordinal)
 	r.Pod.Flags = plan.FlagsJoin
@@ -215,7 +215,7 @@ func (w *world) learning(ordinal int) *world {
 }
 
 // unreadable makes the member list unknown; those that still run answer without a leader.
-func (w *world) unreadable(why string) *world {
+func (w *scene) unreadable(why string) *scene {
 	known := w.o.Membership.Members
 	w.o.Membership = plan.Membership{Why: why, LastKnown: known}
 	for i := range w.o.Replicas {
@@ -228,7 +228,7 @@ func (w *world) unreadable(why string) *world {
 }
 
 // input is the pass that sees this world, decided by the planner; a change that it wants is made.
-func (w *world) input() Input {
+func (w *scene) input() Input {
 	in := Input{Cluster: w.cluster, Observation: w.o, Decision: plan.Next(w.o), Warnings: w.warn}
 	if in.Decision.Change != nil && !w.cluster.Spec.IsDryRun() {
 		in.Outcome = Outcome{Change: in.Decision.Change, Applied: true}

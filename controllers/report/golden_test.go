@@ -25,7 +25,7 @@ var begin = time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
 // story plays passes over worlds, one after the other, on a clock that stands still between them.
 type story struct {
 	t *testing.T
-	*world
+	*scene
 	events []corev1.Event
 }
 
@@ -33,7 +33,7 @@ type story struct {
 func tell(t *testing.T, play func(*story)) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(begin))
-		play(&story{t: t, world: demo(3, begin)})
+		play(&story{t: t, scene: demo(3, begin)})
 	})
 }
 

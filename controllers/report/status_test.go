@@ -14,20 +14,20 @@ import (
 )
 
 // written is the world with the status that its first pass stores.
-func (w *world) written(t *testing.T) *world {
+func (w *scene) written(t *testing.T) *scene {
 	t.Helper()
 	w.cluster.Status = stored(t, Status(w.input()))
 	return w
 }
 
 // later is the same world some time later.
-func (w *world) later(d time.Duration) *world {
+func (w *scene) later(d time.Duration) *scene {
 	w.o.Now = w.o.Now.Add(d)
 	return w
 }
 
 // everyWorld is one of each kind, for what must hold in all of them.
-func everyWorld() map[string]*world {
+func everyWorld() map[string]*scene {
 	paused := demo(3, begin).settled()
 	paused.o.Desired.Paused, paused.cluster.Spec.Paused = true, true
 	deleting := demo(3, begin).settled()
@@ -40,7 +40,7 @@ func everyWorld() map[string]*world {
 	warned.warn = []string{"etcd 3.6.10 has known defects."}
 	overdue := demo(3, begin).starting()
 	overdue.find("demo-2").Pod.Waiting, overdue.find("demo-2").Pod.Message = "Unschedulable", "0/3 nodes are available: 3 Insufficient memory"
-	return map[string]*world{
+	return map[string]*scene{
 		"just applied":     demo(3, begin),
 		"recorded":         demo(3, begin).recorded(),
 		"starting":         demo(3, begin).starting(),

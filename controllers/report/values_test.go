@@ -25,7 +25,7 @@ func TestValuesOfASettledCluster(t *testing.T) {
 
 func TestMembersAreCountedByState(t *testing.T) {
 	for name, row := range map[string]struct {
-		world *world
+		scene *scene
 		want  *Members
 	}{
 		"a silent voter":           {demo(3, begin).settled().silent("demo-1"), &Members{Voters: 3, Unhealthy: 1}},
@@ -33,7 +33,7 @@ func TestMembersAreCountedByState(t *testing.T) {
 		"a promised volume alone":  {demo(3, begin).settled().without("demo-1").promised(3), &Members{Voters: 2}},
 		"a list that is not known": {demo(3, begin).settled().unreadable("no answer"), nil},
 	} {
-		if got := Metrics(row.world.input()).Members; !reflect.DeepEqual(got, row.want) {
+		if got := Metrics(row.scene.input()).Members; !reflect.DeepEqual(got, row.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, row.want)
 		}
 	}
