@@ -101,8 +101,10 @@ bench: $(LOCALKUBE) ## Speed and cost against their floors, as JSON and a table.
 	@$(call on-operator,go run ./test/bench)
 
 .PHONY: demo
-demo: $(LOCALKUBE) image dist/install.yaml ## From nothing to a healing etcd cluster on this machine.
-	@go run ./test/demo
+demo: $(LOCALKUBE) ## From nothing to a healing etcd cluster on this machine (Linux, root).
+	@$(LOCALKUBE) status >/dev/null 2>&1 || $(LOCALKUBE) up --nodes $(NODES)
+	@$(MAKE) localkube-deploy
+	@go run ./test/demo -kubectl 'bin/localkube kubectl' -sample config/samples/etcdcluster.yaml
 
 ##@ Operator
 
