@@ -19,6 +19,8 @@ LOCALKUBE := $(CURDIR)/bin/localkube
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/etcd-steward
 # kubectl of this machine with its current context, or localkube's own where there is none.
 KUBECTL ?= $(or $(shell command -v kubectl),$(LOCALKUBE) kubectl)
+# By another name, so that `make -n` of a target that starts others does not run it.
+SUBMAKE = $(MAKE)
 BIN := $(CURDIR)/bin
 IMAGE_TAR := bin/etcd-steward-image.tar
 GO_BUILD = CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$(VERSION)"
@@ -79,14 +81,14 @@ test-unit: bin/etcd ## Everything that needs no cluster, with real etcd processe
 
 .PHONY: test
 test: ## What CI runs: check, unit tests, and the stories labelled core on localkube.
-	@$(call phase,tools,$(MAKE) tools)
-	@$(call phase,check,$(MAKE) check)
-	@$(call phase,localkube binaries,$(MAKE) localkube-build)
-	@$(call on-cluster,$(call phase,unit tests,$(MAKE) test-unit); $(call phase,core stories,$(MAKE) test-stories GROUP=core))
+	@$(call phase,tools,$(SUBMAKE) tools)
+	@$(call phase,check,$(SUBMAKE) check)
+	@$(call phase,localkube binaries,$(SUBMAKE) localkube-build)
+	@$(call on-cluster,$(call phase,unit tests,$(SUBMAKE) test-unit); $(call phase,core stories,$(SUBMAKE) test-stories GROUP=core))
 
 .PHONY: test-all
 test-all: ## Every story, or those of a label query: make test-all GROUP=growth.
-	@$(MAKE) test-stories GROUP='$(GROUP)'
+	@$(SUBMAKE) test-stories GROUP='$(GROUP)'
 
 .PHONY: stories
 stories: ## The table of stories: group, what is proven, last duration.
@@ -103,7 +105,7 @@ bench: $(LOCALKUBE) ## Speed and cost against their floors, as JSON and a table.
 .PHONY: demo
 demo: $(LOCALKUBE) ## From nothing to a healing etcd cluster on this machine (Linux, root).
 	@$(LOCALKUBE) status >/dev/null 2>&1 || $(LOCALKUBE) up --nodes $(NODES)
-	@$(MAKE) localkube-deploy
+	@$(SUBMAKE) localkube-deploy
 	@go run ./test/demo -kubectl 'bin/localkube kubectl' -sample config/samples/etcdcluster.yaml
 
 ##@ Operator
@@ -158,7 +160,7 @@ localkube-down: $(LOCALKUBE) ## Stop it and leave nothing behind.
 localkube-deploy: $(LOCALKUBE) image dist/install.yaml ## Build the operator and put it on localkube.
 	@was=$$($(LOCALKUBE) kubectl -n etcd-steward-system get deployment -o name --ignore-not-found); \
 	$(LOCALKUBE) load $(IMAGE_TAR); \
-	$(MAKE) deploy KUBECTL='$(LOCALKUBE) kubectl' RESTART="$$was"
+	$(SUBMAKE) deploy KUBECTL='$(LOCALKUBE) kubectl' RESTART="$$was"
 
 # ---- parts of the above ----
 
@@ -222,7 +224,7 @@ $(1)
 endef
 
 # The operator of this tree on localkube; on a cluster of yours, install it before.
-on-operator = $(call on-cluster,[ -z "$${LOCALKUBE:-}" ] || $(MAKE) localkube-deploy; $(1))
+on-operator = $(call on-cluster,[ -z "$${LOCALKUBE:-}" ] || $(SUBMAKE) localkube-deploy; $(1))
 
 .PHONY: test-stories
 test-stories: $(LOCALKUBE)
