@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -30,11 +31,15 @@ const (
 
 // Options say how a writer writes.
 type Options struct {
-	Endpoints []string    // at least one; SetEndpoints replaces them
+	Endpoints []string    // URLs, at least one; SetEndpoints replaces them
 	TLS       *tls.Config // nil without TLS
+	Connect   Connect     // nil: by the machine's own DNS
 	Prefix    string      // of the keys, unique to this writer
 	PerSecond float64     // puts per second at most; default 20
 }
+
+// Connect reaches the host and port of an endpoint, for a client that does not have the members' DNS.
+type Connect func(ctx context.Context, address string) (net.Conn, error)
 
 // Writer puts unique keys one after the other until it is stopped. It is safe for concurrent use.
 type Writer struct {
@@ -60,7 +65,7 @@ type ack struct {
 
 // Start dials and begins to write. The writer ends with ctx, or with Finish.
 func Start(ctx context.Context, o Options) (*Writer, error) {
-	etcd, err := Dial(o.Endpoints, o.TLS)
+	etcd, err := Dial(o)
 	if err != nil {
 		return nil, err
 	}
@@ -77,14 +82,16 @@ func Start(ctx context.Context, o Options) (*Writer, error) {
 }
 
 // Dial makes a clientv3 client that, like a well configured one, does not hold a member that was away against it for long.
-func Dial(endpoints []string, config *tls.Config) (*clientv3.Client, error) {
+// gRPC verifies each member's certificate for the host of its endpoint.
+func Dial(o Options) (*clientv3.Client, error) {
 	quick := backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}
-	etcd, err := clientv3.New(clientv3.Config{
-		Endpoints: endpoints, TLS: config, Logger: zap.NewNop(),
-		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{Backoff: quick, MinConnectTimeout: attemptTimeout})},
-	})
+	options := []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{Backoff: quick, MinConnectTimeout: attemptTimeout})}
+	if o.Connect != nil {
+		options = append(options, grpc.WithContextDialer(o.Connect))
+	}
+	etcd, err := clientv3.New(clientv3.Config{Endpoints: o.Endpoints, TLS: o.TLS, Logger: zap.NewNop(), DialOptions: options})
 	if err != nil {
-		return nil, fmt.Errorf("dialling etcd at %v: %w", endpoints, err)
+		return nil, fmt.Errorf("dialling etcd at %v: %w", o.Endpoints, err)
 	}
 	return etcd, nil
 }

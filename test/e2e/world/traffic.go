@@ -3,6 +3,8 @@ package world
 import (
 	"context"
 	"fmt"
+	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/test/e2e/client"
 )
 
@@ -21,6 +24,7 @@ import (
 type Traffic struct {
 	*client.Writer
 	cluster *Cluster
+	names   *names
 	stop    context.CancelFunc
 	ended   sync.WaitGroup
 	done    bool
@@ -37,15 +41,15 @@ func (c *Cluster) Write(ctx context.Context) *Traffic {
 	ginkgo.GinkgoHelper()
 	config, err := c.ClientTLS(ctx)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	if config != nil {
-		config.ServerName = fmt.Sprintf("%s.%s.svc", c.Name, c.Namespace)
-	}
-	endpoints, err := c.endpoints(ctx)
+	names := &names{}
+	endpoints, err := c.endpoints(ctx, names)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	background, stop := context.WithCancel(context.Background())
-	writer, err := client.Start(background, client.Options{Endpoints: endpoints, TLS: config, Prefix: "/story/" + rand.String(6) + "/"})
+	writer, err := client.Start(background, client.Options{
+		Endpoints: endpoints, TLS: config, Connect: names.connect, Prefix: "/story/" + rand.String(6) + "/",
+	})
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	t := &Traffic{Writer: writer, cluster: c, stop: stop}
+	t := &Traffic{Writer: writer, cluster: c, names: names, stop: stop}
 	t.ended.Go(func() { t.resolve(background) })
 	ginkgo.DeferCleanup(func() {
 		if !t.done {
@@ -58,20 +62,35 @@ func (c *Cluster) Write(ctx context.Context) *Traffic {
 	return t
 }
 
-func (c *Cluster) endpoints(ctx context.Context) ([]string, error) {
+// names is the DNS of a client that runs beside the cluster's network and not in it: where each member's Pod is now.
+type names struct{ addresses sync.Map }
+
+func (n *names) connect(ctx context.Context, hostPort string) (net.Conn, error) {
+	address, ok := n.addresses.Load(hostPort)
+	if !ok {
+		return nil, fmt.Errorf("no Pod of the name %s", hostPort)
+	}
+	return (&net.Dialer{}).DialContext(ctx, "tcp", address.(string))
+}
+
+// endpoints are the members' client URLs, by the names in their certificates.
+func (c *Cluster) endpoints(ctx context.Context, names *names) ([]string, error) {
 	pods, err := c.Pods(ctx)
 	if err != nil {
 		return nil, err
 	}
-	scheme := "https"
+	scheme := etcdutil.SchemeHTTPS
 	if object, err := c.Get(ctx); err != nil || !object.Spec.IsTLS() {
-		scheme = "http"
+		scheme = etcdutil.SchemeHTTP
 	}
 	var endpoints []string
 	for i := range pods {
-		if pods[i].Status.PodIP != "" {
-			endpoints = append(endpoints, scheme+"://"+clientAddress(&pods[i]))
+		if pods[i].Status.PodIP == "" {
+			continue
 		}
+		url := etcdutil.ClientURL(scheme, pods[i].Name, c.Name, c.Namespace)
+		names.addresses.Store(strings.TrimPrefix(url, scheme+"://"), clientAddress(&pods[i]))
+		endpoints = append(endpoints, url)
 	}
 	return endpoints, nil
 }
@@ -85,7 +104,7 @@ func (t *Traffic) resolve(ctx context.Context) {
 			continue
 		}
 		for range events.ResultChan() {
-			if endpoints, err := c.endpoints(ctx); err == nil {
+			if endpoints, err := c.endpoints(ctx, t.names); err == nil {
 				t.SetEndpoints(endpoints)
 			}
 		}
