@@ -1,0 +1,127 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// unborn is a cluster of which nothing is there; the planner then asks for a birth record.
+func unborn() View {
+	return View{Observation: plan.Observation{
+		Now:     now,
+		Cluster: plan.Identity{Namespace: "prod", Name: "demo", UID: "uid-of-demo", Operator: operator},
+		Desired: plan.Desired{Size: 3, Choices: choices(demo()), StorageBytes: 8 << 30, TLS: true, Retain: true, HasBudget: true},
+	}}
+}
+
+func looking(views ...View) (Look, *int) {
+	looks := 0
+	return func(context.Context) (View, error) {
+		view := views[min(looks, len(views)-1)]
+		looks++
+		return view, nil
+	}, &looks
+}
+
+func TestWhatCanHurtIsDecidedAgainOnALiveLook(t *testing.T) {
+	decided := plan.Next(unborn().Observation)
+	if decided.Change == nil || !plan.MustConfirm(decided.Change) {
+		t.Fatalf("%+v needs no second look", decided)
+	}
+	moved := unborn()
+	moved.Desired.Paused = true
+	for name, row := range map[string]struct {
+		live View
+		want error
+	}{"unchanged": {unborn(), nil}, "paused meanwhile": {moved, ErrStale}} {
+		w := newWorld(t, demo())
+		look, looks := looking(row.live)
+		err := w.applier().Apply(t.Context(), w.cluster, unborn(), decided.Change, look)
+		if !errors.Is(err, row.want) || *looks != 1 {
+			t.Errorf("%s: %v after %d looks", name, err, *looks)
+		}
+		if (w.writes == 0) != (row.want != nil) {
+			t.Errorf("%s: %d writes", name, w.writes)
+		}
+	}
+}
+
+func TestALookThatFailedStopsTheChange(t *testing.T) {
+	w := newWorld(t, demo())
+	cause := errors.New("no connection")
+	err := w.applier().Apply(t.Context(), w.cluster, unborn(), plan.Next(unborn().Observation).Change, func(context.Context) (View, error) {
+		return View{}, cause
+	})
+	if !errors.Is(err, cause) || w.writes != 0 {
+		t.Errorf("%v, %d writes", err, w.writes)
+	}
+}
+
+func TestWhatCannotHurtNeedsNoSecondLook(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	look, looks := looking(born())
+	seal := plan.SealPods{Pods: []plan.Seal{{Pod: ref(w.pod(t, "demo-0"))}}}
+	if err := w.applier().Apply(t.Context(), w.cluster, born(), seal, look); err != nil || *looks != 0 {
+		t.Errorf("%v after %d looks", err, *looks)
+	}
+}
+
+// TestEveryChangeOfThePlannerIsCarriedOut hands each kind over with nothing in it: it may fail, but it must be known.
+func TestEveryChangeOfThePlannerIsCarriedOut(t *testing.T) {
+	w := newWorld(t, demo())
+	for _, change := range []plan.Change{
+		plan.FollowPolicy{}, plan.Bootstrap{}, plan.VoidBirth{}, plan.NextBirth{}, plan.RecordBirth{}, plan.RecordMembers{},
+		plan.SealPods{}, plan.ApplyObjects{}, plan.SetBudget{}, plan.StartPods{}, plan.SetChoices{}, plan.DeletePods{},
+		plan.DeleteVolumes{}, plan.DeleteSecret{}, plan.AddLearner{}, plan.Promote{}, plan.MoveLeader{}, plan.RemoveMember{},
+	} {
+		err := w.do(t, born(), change)
+		if err != nil && !errors.Is(err, ErrStale) && !errors.As(err, new(Later)) {
+			t.Errorf("%s: %v", change.Kind(), err)
+		}
+	}
+}
+
+func TestAPatchOfAPodThatIsAnotherNowIsStale(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	for _, change := range []plan.Change{
+		plan.SealPods{Pods: []plan.Seal{{Pod: plan.PodRef{Name: "demo-0", UID: "an earlier one"}, Role: "voter"}}},
+		plan.SealPods{Pods: []plan.Seal{{Pod: plan.PodRef{Name: "demo-9", UID: "gone"}, Role: "voter"}}},
+		plan.LabelRole{Pod: plan.PodRef{Name: "demo-0", UID: "an earlier one"}, Role: "voter"},
+		plan.SetChoices{Volumes: []plan.VolumeRef{{Name: "demo-0", UID: "an earlier one"}}},
+		plan.RecordMembers{Members: []plan.MemberRecord{{Name: "demo-0", PodUID: "an earlier one", Record: record()}}},
+	} {
+		if err := w.do(t, born(), change); !errors.Is(err, ErrStale) {
+			t.Errorf("%s: %v", change.Kind(), err)
+		}
+	}
+	if pod := w.pod(t, "demo-0"); resources.FlagsOf(w.cluster, "demo-0", pod.Annotations) != resources.StartBirth || pod.Labels["etcdsteward.dev/role"] != "" {
+		t.Errorf("another Pod was changed: %v, %v", pod.Annotations, pod.Labels)
+	}
+}
+
+func TestOneThatFailsKeepsNoOtherFromBeingTried(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	pods := []plan.PodRef{ref(w.pod(t, "demo-0")), ref(w.pod(t, "demo-1"))}
+	w.failing(1, false)
+	if err := w.do(t, born(), plan.DeletePods{Pods: pods}); !errors.Is(err, errLost) {
+		t.Errorf("%v", err)
+	}
+	left := 0
+	for _, pod := range pods {
+		if err := w.inner.Get(t.Context(), keyOf(pod.Name), &corev1.Pod{}); err == nil {
+			left++
+		}
+	}
+	if left != 1 {
+		t.Errorf("%d Pods are left", left)
+	}
+}

@@ -1,0 +1,175 @@
+package apply
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+func (w *world) birth(t *testing.T) resources.BirthRecord {
+	t.Helper()
+	r, err := resources.DecodeBirth(w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBirth])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestOfTwoBirthsOneWinsAndTheOtherReadsIt(t *testing.T) {
+	w := newWorld(t, demo())
+	w.mustDo(t, born(), begin())
+	second := begin()
+	second.Incarnation, second.Token, second.Names = "other", "other", []string{"demo-0"}
+	w.mustDo(t, born(), second)
+	if got := w.birth(t); got.Incarnation != incarnation || len(got.Names) != 3 {
+		t.Errorf("the second overwrote the first: %+v", got)
+	}
+}
+
+func TestTheBirthRecordMovesInOneDirectionOnly(t *testing.T) {
+	next := plan.NextBirth{Voided: incarnation, BeginBirth: plan.BeginBirth{Incarnation: "next", Counter: 1, Token: "t", Names: []string{"demo-0"}}}
+	for name, row := range map[string]struct{ before, change plan.Change }{
+		"voiding another incarnation":              {nil, plan.VoidBirth{Incarnation: "other"}},
+		"voiding a birth that a cluster came of":   {plan.RecordBirth{ClusterID: 0xc}, plan.VoidBirth{Incarnation: incarnation}},
+		"a cluster coming of a voided birth":       {plan.VoidBirth{Incarnation: incarnation}, plan.RecordBirth{ClusterID: 0xc}},
+		"another cluster coming of the same birth": {plan.RecordBirth{ClusterID: 0xc}, plan.RecordBirth{ClusterID: 0xd}},
+		"the next birth before this one is voided": {nil, next},
+	} {
+		w := newWorld(t, demo())
+		w.mustDo(t, born(), begin())
+		if row.before != nil {
+			w.mustDo(t, born(), row.before)
+		}
+		before := w.birth(t)
+		if err := w.do(t, born(), row.change); !errors.Is(err, ErrStale) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if after := w.birth(t); resources.EncodeBirth(after) != resources.EncodeBirth(before) {
+			t.Errorf("%s: %+v became %+v", name, before, after)
+		}
+	}
+}
+
+func TestABirthRecordThatCannotBeReadIsNotWrittenOver(t *testing.T) {
+	w := newWorld(t, demo())
+	w.mustDo(t, born(), begin())
+	service := w.service(t, "demo-peers")
+	w.edit(t, service, func() { service.Annotations[v1alpha1.AnnotationBirth] = "{" })
+	for _, change := range []plan.Change{plan.RecordBirth{ClusterID: 1}, plan.VoidBirth{Incarnation: incarnation}} {
+		if err := w.do(t, born(), change); !isRejected(err, RejectedUnreadable) {
+			t.Errorf("%s: %v", change.Kind(), err)
+		}
+	}
+	w.mustDo(t, born(), begin())
+	if got := w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBirth]; got != "{" {
+		t.Errorf("it became %s", got)
+	}
+}
+
+func TestNoPodOfABirthIsMadeBeforeEveryVolumeIsThere(t *testing.T) {
+	w := newWorld(t, demo())
+	w.mustDo(t, born(), begin())
+	w.failing(0, false)
+	w.mustDo(t, born(), bootstrap(w.cluster))
+	at := 0
+	for i, call := range w.calls {
+		if strings.HasPrefix(call, "create *v1.PersistentVolumeClaim") {
+			at = i + 1
+		}
+	}
+	again := newWorld(t, demo())
+	again.mustDo(t, born(), begin())
+	again.failing(at, false)
+	if err := again.do(t, born(), bootstrap(again.cluster)); err == nil {
+		t.Error("a birth without a volume succeeded")
+	}
+	for _, name := range begin().Names {
+		again.isGone(t, &corev1.Pod{}, name)
+	}
+}
+
+// TestABirthStaysWithinItsWrites counts what the objects of three members cost; recording, sealing and the status come on
+// top, within 36 in all.
+func TestABirthStaysWithinItsWrites(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	w.writes = 0
+	again := newWorld(t, demo())
+	again.mustDo(t, born(), begin())
+	again.mustDo(t, born(), bootstrap(again.cluster))
+	again.mustDo(t, born(), plan.SetBudget{MinAvailable: 2})
+	if again.writes != 1+1+4+3+3+3+1 {
+		t.Errorf("%d writes: %q", again.writes, again.calls)
+	}
+}
+
+func TestNoPodIsBornIntoABirthThatIsNotItsOwn(t *testing.T) {
+	start := bootstrap(demo()).Pods[0]
+	for name, edit := range map[string]func(*View){
+		"it was given up":        func(v *View) { v.Birth.Void = true },
+		"it is not written down": func(v *View) { v.Birth = plan.Birth{} },
+		"it has other members":   func(v *View) { v.Birth.Names = []string{"demo-1"} },
+	} {
+		w := newWorld(t, demo())
+		view := born()
+		edit(&view)
+		if err := w.do(t, view, plan.Bootstrap{Pods: []plan.Start{start}}); !errors.Is(err, ErrStale) || w.writes != 0 {
+			t.Errorf("%s: %v, %d writes", name, err, w.writes)
+		}
+	}
+}
+
+func TestAPodIsNotMadeFromFlagsThatCouldHurt(t *testing.T) {
+	c := demo()
+	c.Spec.TLS = &v1alpha1.TLSSpec{Mode: v1alpha1.TLSDisabled}
+	for name, start := range map[string]plan.Start{
+		"no flags":               {Name: "demo-0", Flags: plan.FlagsNone},
+		"a join with nobody":     {Name: "demo-3", Flags: plan.FlagsJoin, Initial: initial(c, "demo-3")},
+		"a join without itself":  {Name: "demo-3", Flags: plan.FlagsJoin, Initial: initial(c, "demo-0", "demo-1")},
+		"a birth without itself": {Name: "demo-0", Flags: plan.FlagsBirth, Initial: initial(c, "demo-1")},
+		"a role before the seal": {Name: "demo-3", Flags: plan.FlagsJoin, Initial: initial(c, "demo-0", "demo-3"), Role: v1alpha1.RoleVoter},
+		"no choices":             {Name: "demo-0", Flags: plan.FlagsSealed, Choices: plan.Choices{Inputs: "{}"}},
+	} {
+		w := newWorld(t, c)
+		if start.Choices.IsZero() {
+			start.Choices = choices(c)
+		}
+		if err := w.do(t, born(), plan.StartPods{Pods: []plan.Start{start}}); err == nil || w.writes != 0 {
+			t.Errorf("%s: %v, %d writes", name, err, w.writes)
+		}
+	}
+}
+
+func TestAPodWaitsForTheSecretThatItMounts(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	start := plan.StartPods{Pods: []plan.Start{{Name: "demo-3", Flags: plan.FlagsSealed, Choices: choices(w.cluster)}}}
+	if err := w.do(t, born(), start); !isLater(err, LaterMissing) || w.writes != 0 {
+		t.Errorf("%v, %d writes", err, w.writes)
+	}
+	half := w.secret(t, "demo-0-tls")
+	w.edit(t, half, func() { delete(half.Data, resources.KeyPeerCA) })
+	start.Pods[0].Name = "demo-0"
+	if err := w.do(t, born(), start); !isLater(err, LaterMissing) {
+		t.Errorf("half a Secret: %v", err)
+	}
+}
+
+func TestAPodIsMadeOnTheIncarnationOfItsVolume(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	w.mustDo(t, born(), plan.DeletePods{Pods: []plan.PodRef{ref(w.pod(t, "demo-0"))}})
+	view := born()
+	view.Replicas = []plan.Replica{{Name: "demo-0", Volume: &plan.Volume{Incarnation: "restored"}}}
+	w.mustDo(t, view, plan.StartPods{Pods: []plan.Start{{Name: "demo-0", Flags: plan.FlagsSealed, Choices: choices(w.cluster)}}})
+	args := strings.Join(w.pod(t, "demo-0").Spec.Containers[0].Args, " ")
+	if !strings.Contains(args, "--data-dir=/var/lib/etcd/restored/demo-0 ") {
+		t.Errorf("it starts with %s", args)
+	}
+}

@@ -1,0 +1,96 @@
+package apply
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/pki"
+)
+
+func keyOf(name string) ctrlclient.ObjectKey {
+	return ctrlclient.ObjectKey{Namespace: "prod", Name: name}
+}
+
+func TestAnAuthorityThatIsThereIsNeverMadeAnew(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	before := w.secret(t, "demo-ca")
+	w.edit(t, before, func() { before.Data[resources.KeyKey] = []byte("damaged") })
+	w.mustDo(t, born(), plan.ApplyObjects{Objects: []plan.Object{{Kind: "Secret", Name: "demo-ca"}}})
+	if after := w.secret(t, "demo-ca"); !bytes.Equal(after.Data[resources.KeyKey], []byte("damaged")) || w.writes != 0 {
+		t.Errorf("%d writes", w.writes)
+	}
+	drifted := w.secret(t, "demo-0-tls")
+	w.edit(t, drifted, func() { delete(drifted.Data, resources.KeyCert) })
+	if err := w.do(t, born(), plan.ApplyObjects{Secrets: []string{"demo-0"}}); !isRejected(err, RejectedUnreadable) {
+		t.Errorf("a certificate of an authority that cannot be read: %v", err)
+	}
+}
+
+// TestCertificatesAreOfTheAuthorityAsReadBack lets somebody else's authority be the one that is there.
+func TestCertificatesAreOfTheAuthorityAsReadBack(t *testing.T) {
+	w := newWorld(t, demo())
+	w.mustDo(t, born(), begin())
+	other, err := pki.NewAuthority("of the one who was first", now, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.put(t, resources.BuildAuthority(w.cluster, "demo-ca", map[string][]byte{
+		resources.KeyCert: other.Cert, resources.KeyKey: other.Key, resources.KeyCA: other.Cert,
+	}))
+	w.mustDo(t, born(), bootstrap(w.cluster))
+	holdsBootstrap(t, w)
+	if data := w.secret(t, "demo-0-tls").Data; !bytes.Equal(data[resources.KeyCA], other.Cert) {
+		t.Error("the members trust an authority that is not there")
+	}
+}
+
+func TestRenewingOneCertificateLeavesTheOtherAsItIs(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	before := w.secret(t, "demo-0-tls")
+	w.edit(t, before, func() { before.Data[resources.KeyCert] = before.Data[resources.KeyPeerCert] })
+	w.mustDo(t, born(), plan.ApplyObjects{Secrets: []string{"demo-0"}})
+	after := w.secret(t, "demo-0-tls")
+	holdsCertificates(t, w, "demo-0-tls", resources.MemberCertificates(w.cluster, "demo-0"))
+	if !bytes.Equal(after.Data[resources.KeyPeerCert], before.Data[resources.KeyPeerCert]) {
+		t.Error("the good certificate was made anew as well")
+	}
+}
+
+func TestACertificateIsRenewedInTheLastThirdOfItsLife(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	applier := w.applier()
+	for after, renewals := range map[time.Duration]int{200 * 24 * time.Hour: 0, 300 * 24 * time.Hour: 1} {
+		applier.Now = func() time.Time { return now.Add(after) }
+		w.writes = 0
+		s := step{Applier: applier, cluster: w.cluster, view: born()}
+		if err := s.carryOut(t.Context(), plan.ApplyObjects{Secrets: []string{"demo-0"}}); err != nil || w.writes != renewals {
+			t.Errorf("after %v: %d writes, %v", after, w.writes, err)
+		}
+	}
+}
+
+func TestNoKeyIsEverInAnError(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	authority := w.secret(t, "demo-ca")
+	key := string(authority.Data[resources.KeyKey])
+	w.edit(t, authority, func() { authority.Data[resources.KeyCert] = []byte(key) })
+	broken := &corev1.Secret{}
+	if err := w.inner.Get(t.Context(), keyOf("demo-1-tls"), broken); err != nil {
+		t.Fatal(err)
+	}
+	w.edit(t, broken, func() { broken.Data = nil })
+	err := w.do(t, born(), plan.ApplyObjects{Secrets: []string{"demo-1"}})
+	if err == nil || bytes.Contains([]byte(err.Error()), []byte(key[40:80])) {
+		t.Errorf("%v", err)
+	}
+}

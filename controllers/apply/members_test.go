@@ -1,0 +1,209 @@
+package apply
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/fake"
+)
+
+// running is an etcd of three that serves, in memory, and what is seen of it.
+type running struct {
+	*world
+	network *fake.Network
+	now     time.Time
+}
+
+func newRunning(t *testing.T) *running {
+	t.Helper()
+	r := &running{world: newWorld(t, demo()), now: now}
+	r.network = fake.New(func() time.Time { return r.now })
+	for _, name := range begin().Names {
+		r.start(name, etcdutil.StateNew, initial(r.cluster, begin().Names...))
+	}
+	r.now = r.now.Add(10 * time.Second) // members have been connected for long enough to change the membership
+	return r
+}
+
+func (r *running) start(name, state string, list []etcdutil.NamedURL) *fake.Process {
+	return r.network.Start(name, fake.Flags{
+		Name: name, PeerURL: resources.PeerURL(r.cluster, name), ClientURL: resources.ClientURL(r.cluster, name),
+		InitialCluster: etcdutil.InitialCluster(list), InitialClusterState: state, InitialClusterToken: begin().Token, Address: name,
+	})
+}
+
+// look sees the member list and who answers, as the observer would.
+func (r *running) look(t *testing.T) View {
+	t.Helper()
+	view := born()
+	view.Clients = map[string]client.Client{}
+	for _, name := range []string{"demo-0", "demo-1", "demo-2", "demo-3"} {
+		c, err := r.network.Dialer().Dial(client.Endpoint{Address: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, err := c.Status(t.Context()); err == nil {
+			view.Clients[name], view.Membership.Leader = c, status.Leader
+		}
+	}
+	for _, c := range view.Clients {
+		if list, err := c.MemberList(t.Context()); err == nil {
+			view.Membership.Members = list.Members
+		}
+	}
+	for _, m := range view.Membership.Members {
+		if name, ok := etcdutil.MemberFromPeerURL(m.PeerURLs[0], "demo", "prod"); ok {
+			view.Replicas = append(view.Replicas, plan.Replica{Name: name, Member: &m})
+		}
+	}
+	return view
+}
+
+func (r *running) member(t *testing.T, name string) *etcdutil.Member {
+	t.Helper()
+	for _, replica := range r.look(t).Replicas {
+		if replica.Name == name {
+			return replica.Member
+		}
+	}
+	return nil
+}
+
+func (r *running) leaderName(t *testing.T) string {
+	t.Helper()
+	view := r.look(t)
+	for _, replica := range view.Replicas {
+		if replica.Member.ID == view.Membership.Leader {
+			return replica.Name
+		}
+	}
+	return ""
+}
+
+// grown has a learner demo-3 that serves and has caught up.
+func (r *running) grown(t *testing.T) etcdutil.ID {
+	t.Helper()
+	r.mustDo(t, r.look(t), plan.AddLearner{Name: "demo-3"})
+	r.start("demo-3", etcdutil.StateExisting, initial(r.cluster, "demo-0", "demo-1", "demo-2", "demo-3"))
+	return r.member(t, "demo-3").ID
+}
+
+func TestALearnerIsAddedOnceHoweverOftenItIsAsked(t *testing.T) {
+	r := newRunning(t)
+	for range 2 {
+		r.mustDo(t, r.look(t), plan.AddLearner{Name: "demo-3"})
+	}
+	m := r.member(t, "demo-3")
+	if m == nil || !m.Learner || !slices.Equal(m.PeerURLs, []string{"https://demo-3.demo-peers.prod.svc:2380"}) || len(r.look(t).Membership.Members) != 4 {
+		t.Errorf("%+v", r.look(t).Membership.Members)
+	}
+}
+
+func TestALearnerIsPromotedOnceHoweverOftenItIsAsked(t *testing.T) {
+	r := newRunning(t)
+	id := r.grown(t)
+	for range 2 {
+		r.mustDo(t, r.look(t), plan.Promote{Name: "demo-3", ID: id})
+	}
+	if m := r.member(t, "demo-3"); m == nil || m.Learner {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestAMemberIsRemovedOnceHoweverOftenItIsAsked(t *testing.T) {
+	r := newRunning(t)
+	victim := "demo-0"
+	if r.leaderName(t) == victim {
+		victim = "demo-1"
+	}
+	id := r.member(t, victim).ID
+	for range 2 {
+		r.mustDo(t, r.look(t), plan.RemoveMember{Name: victim, ID: id})
+	}
+	if m := r.member(t, victim); m != nil || len(r.look(t).Membership.Members) != 2 {
+		t.Errorf("%+v", r.look(t).Membership.Members)
+	}
+}
+
+func TestLeadershipIsMovedByTheLeaderItself(t *testing.T) {
+	r := newRunning(t)
+	from, to := r.leaderName(t), "demo-2"
+	if from == to {
+		to = "demo-1"
+	}
+	change := plan.MoveLeader{From: from, To: to, FromID: r.member(t, from).ID, ToID: r.member(t, to).ID}
+	view := r.look(t)
+	r.mustDo(t, view, change)
+	if got := r.leaderName(t); got != to {
+		t.Errorf("%s leads", got)
+	}
+	if err := r.do(t, r.look(t), change); !errors.Is(err, ErrStale) {
+		t.Errorf("who leads no more was asked again: %v", err)
+	}
+	calls := r.network.Calls()
+	for _, call := range calls {
+		if call.Method == "MoveLeader" && call.Address != from {
+			t.Errorf("%s was asked", call.Address)
+		}
+	}
+}
+
+func TestChangesOfTheMembershipAreAskedOfTheLeader(t *testing.T) {
+	r := newRunning(t)
+	leader := r.leaderName(t)
+	r.grown(t)
+	for _, call := range r.network.Calls() {
+		if call.Method == "AddLearner" && call.Address != leader {
+			t.Errorf("%s was asked, and %s leads", call.Address, leader)
+		}
+	}
+	view := r.look(t)
+	delete(view.Clients, leader)
+	for _, change := range []plan.Change{plan.AddLearner{Name: "demo-4"}, plan.Promote{Name: "demo-3"}, plan.RemoveMember{Name: "demo-3"}} {
+		if err := r.do(t, view, change); !isLater(err, LaterNoLeader) {
+			t.Errorf("%s with nobody to ask: %v", change.Kind(), err)
+		}
+	}
+	if err := r.do(t, view, plan.MoveLeader{From: leader}); !isLater(err, LaterNoLeader) {
+		t.Errorf("MoveLeader with nobody to ask: %v", err)
+	}
+}
+
+func TestWhatEtcdRefusesForNowIsTriedLater(t *testing.T) {
+	r := newRunning(t)
+	r.grown(t)
+	if err := r.do(t, r.look(t), plan.AddLearner{Name: "demo-4"}); !isLater(err, LaterNotReady) {
+		t.Errorf("a second learner: %v", err)
+	}
+	id := r.member(t, "demo-3").ID
+	if err := r.do(t, r.look(t), plan.Promote{Name: "demo-3", ID: id + 1}); !errors.Is(err, ErrStale) {
+		t.Errorf("promoting who is not there: %v", err)
+	}
+}
+
+// TestAnUnansweredCallIsUnknownAndMendedByLookingAgain loses the answer of each membership call, with and without effect.
+func TestAnUnansweredCallIsUnknownAndMendedByLookingAgain(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		for method, change := range map[string]func(*testing.T, *running) plan.Change{
+			"AddLearner": func(*testing.T, *running) plan.Change { return plan.AddLearner{Name: "demo-3"} },
+			"Promote":    func(t *testing.T, r *running) plan.Change { return plan.Promote{Name: "demo-3", ID: r.grown(t)} },
+			"Remove":     func(t *testing.T, r *running) plan.Change { return plan.RemoveMember{Name: "demo-3", ID: r.grown(t)} },
+		} {
+			r := newRunning(t)
+			change := change(t, r)
+			r.network.Inject(fake.Fault{Method: method, Nth: 1, After: after})
+			if err := r.do(t, r.look(t), change); !isLater(err, LaterUnknown) {
+				t.Errorf("%s, after %v: %v", method, after, err)
+			}
+			if err := r.do(t, r.look(t), change); err != nil {
+				t.Errorf("%s again, after %v: %v", method, after, err)
+			}
+		}
+	}
+}

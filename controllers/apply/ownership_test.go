@@ -1,0 +1,118 @@
+package apply
+
+import (
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// strangers are objects of somebody else under our names, and the changes that meet them.
+func strangers(c *v1alpha1.EtcdCluster) map[ctrlclient.Object]plan.Change {
+	meta := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: "prod", Name: name, Labels: map[string]string{v1alpha1.LabelInstance: "demo", v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}}
+	}
+	start := plan.Start{Name: "demo-0", Flags: plan.FlagsSealed, Choices: choices(c)}
+	volume := plan.NewVolume{Name: "demo-0", Bytes: 1, Choices: choices(c)}
+	applied := func(kind, name string) plan.Change {
+		return plan.ApplyObjects{Objects: []plan.Object{{Kind: kind, Name: name}}}
+	}
+	return map[ctrlclient.Object]plan.Change{
+		&corev1.Service{ObjectMeta: meta("demo-peers")}:           begin(),
+		&corev1.Service{ObjectMeta: meta("demo")}:                 applied("Service", "demo"),
+		&corev1.Secret{ObjectMeta: meta("demo-ca")}:               applied("Secret", "demo-ca"),
+		&corev1.Secret{ObjectMeta: meta("demo-operator-tls")}:     applied("Secret", "demo-operator-tls"),
+		&corev1.Secret{ObjectMeta: meta("demo-0-tls")}:            plan.DeleteSecret{Name: "demo-0"},
+		&corev1.PersistentVolumeClaim{ObjectMeta: meta("demo-0")}: plan.PrepareMember{Volume: volume},
+		&policyv1.PodDisruptionBudget{ObjectMeta: meta("demo")}:   plan.SetBudget{MinAvailable: 2},
+		&corev1.Pod{ObjectMeta: meta("demo-0")}:                   plan.Bootstrap{Pods: []plan.Start{start}},
+	}
+}
+
+func TestAnObjectOfSomebodyElseIsNeverTouched(t *testing.T) {
+	for object, change := range strangers(demo()) {
+		w := newWorld(t, demo())
+		w.put(t, object)
+		err := w.do(t, born(), change)
+		var taken NameTaken
+		if !errors.As(err, &taken) || taken.Name != object.GetName() || taken.Kind == "" {
+			t.Errorf("%s over a foreign %T %s: %v", change.Kind(), object, object.GetName(), err)
+		}
+		there := read(t, w, object.GetName(), object.DeepCopyObject().(ctrlclient.Object))
+		if there.GetResourceVersion() != object.GetResourceVersion() {
+			t.Errorf("a foreign %T %s was changed", object, object.GetName())
+		}
+	}
+}
+
+func TestWhoAnObjectBelongsToIsSaid(t *testing.T) {
+	w := newWorld(t, demo())
+	w.put(t, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "demo", OwnerReferences: []metav1.OwnerReference{
+		{APIVersion: "apps/v1", Kind: "Deployment", Name: "shop", UID: "x", Controller: new(true)},
+	}}})
+	err := w.do(t, born(), plan.ApplyObjects{Objects: []plan.Object{{Kind: "Service", Name: "demo"}}})
+	if got := (NameTaken{Kind: "Service", Name: "demo", Owner: "Deployment shop"}); !errors.Is(err, got) {
+		t.Errorf("%v, want %v", err, got)
+	}
+}
+
+func TestWhatAnEarlierClusterOfThisNameLeftIsWaitedFor(t *testing.T) {
+	w := newWorld(t, demo())
+	earlier := demo()
+	earlier.UID = "uid-of-an-earlier-one"
+	w.put(t, resources.BuildClientService(earlier))
+	if err := w.do(t, born(), plan.ApplyObjects{Objects: []plan.Object{{Kind: "Service", Name: "demo"}}}); !isLater(err, LaterTerminating) {
+		t.Errorf("a Service that the garbage collector removes: %v", err)
+	}
+	w.put(t, resources.BuildVolume(earlier, resources.Volume{Name: "demo-0", Incarnation: incarnation, Bytes: 1}))
+	err := w.do(t, born(), plan.PrepareMember{Volume: plan.NewVolume{Name: "demo-0", Bytes: 1, Choices: choices(w.cluster)}})
+	if !errors.As(err, new(NameTaken)) {
+		t.Errorf("a volume that nobody removes: %v", err)
+	}
+}
+
+func TestAnObjectOnItsWayOutIsWaitedFor(t *testing.T) {
+	w := newWorld(t, demo())
+	volume := resources.BuildVolume(w.cluster, resources.Volume{Name: "demo-0", Incarnation: incarnation, Bytes: 1})
+	volume.Finalizers = []string{"kubernetes.io/pvc-protection"}
+	w.put(t, volume)
+	if err := w.inner.Delete(t.Context(), volume); err != nil {
+		t.Fatal(err)
+	}
+	change := plan.PrepareMember{Volume: plan.NewVolume{Name: "demo-0", Bytes: 1, Choices: choices(w.cluster)}}
+	if err := w.do(t, born(), change); !isLater(err, LaterTerminating) {
+		t.Errorf("a volume that is being deleted was taken: %v", err)
+	}
+}
+
+func TestAVolumeOfAnotherIncarnationIsNotTheOneToBeMade(t *testing.T) {
+	w := newWorld(t, demo())
+	w.put(t, resources.BuildVolume(w.cluster, resources.Volume{Name: "demo-0", Incarnation: "earlier", Bytes: 1}))
+	if err := w.do(t, born(), bootstrap(w.cluster)); !errors.Is(err, ErrStale) {
+		t.Errorf("a birth over a volume of another incarnation: %v", err)
+	}
+	w.isGone(t, &corev1.Pod{}, "demo-0")
+	w.isGone(t, &corev1.Pod{}, "demo-1")
+}
+
+func TestAForeignAuthorityKeepsNoVolumeFromBeingReleased(t *testing.T) {
+	w := newWorld(t, demo())
+	w.put(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "demo-ca"}})
+	owned := demo()
+	owned.Spec.Storage = &v1alpha1.StorageSpec{DeletionPolicy: v1alpha1.DeletionDelete}
+	w.put(t, resources.BuildVolume(owned, resources.Volume{Name: "demo-0", Incarnation: incarnation, Bytes: 1}))
+	w.mustDo(t, born(), plan.FollowPolicy{Retain: true})
+	if refs := w.volume(t, "demo-0").OwnerReferences; len(refs) != 0 {
+		t.Errorf("the volume is still owned by %v", refs)
+	}
+	if w.writes != 1 {
+		t.Errorf("%d writes", w.writes)
+	}
+}
