@@ -1,0 +1,106 @@
+// Bench measures how fast the operator is and what it costs, each figure against its floor in the same run: the same work
+// done by a hand-written StatefulSet on the same nodes, judged by the same criterion, the two taking turns. `make bench`
+// brings up what it needs and runs it.
+//
+//	E2E_KUBECONFIG=$(bin/localkube kubeconfig) LOCALKUBE=bin/localkube go run ./test/bench -figures volumes -runs 5
+//
+// It ends with a table, and writes the same with every single sample as JSON. A figure that misses its target is shown,
+// and is not an error: only what could not be measured is.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// options are what the command line asks for.
+type options struct {
+	runs    int
+	settle  time.Duration // how long the settled cluster is watched
+	timeout time.Duration
+	json    string
+	groups  []string
+	verbose bool
+}
+
+// group is a set of figures that are measured together.
+type group struct {
+	name    string
+	measure func(context.Context, *bench) error
+}
+
+// groups of figures that share clusters, in the order in which they are measured.
+var groups = []group{
+	{"volumes", measureVolumes},
+	{"ephemeral", measureEphemeral},
+	{"settled", measureSettled},
+}
+
+func main() {
+	o, err := parse(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "bench: failed:", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	var figures string
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.IntVar(&o.runs, "runs", 5, "how often each side is measured")
+	flags.DurationVar(&o.settle, "settle", 10*time.Minute, "how long the settled cluster is watched under load")
+	flags.DurationVar(&o.timeout, "timeout", time.Hour, "how long all of it may take")
+	flags.StringVar(&o.json, "json", "bin/bench.json", "the file to write the result to")
+	flags.StringVar(&figures, "figures", "volumes,ephemeral,settled", "what to measure")
+	flags.BoolVar(&o.verbose, "v", false, "show when each Pod got how far in every sample")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	o.groups = strings.Split(figures, ",")
+	for _, name := range o.groups {
+		if !slices.ContainsFunc(groups, func(g group) bool { return g.name == name }) {
+			return o, fmt.Errorf("there is no figure %q", name)
+		}
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, o options) error {
+	cluster, err := connect(ctx)
+	if err != nil {
+		return err
+	}
+	b := &bench{options: o, kube: cluster, began: time.Now(), loadBefore: loadAverage()}
+	if err := cluster.sweep(ctx); err != nil {
+		return err
+	}
+	defer func() { _ = cluster.sweep(context.WithoutCancel(ctx)) }()
+	var failed error
+	for _, g := range groups {
+		if slices.Contains(o.groups, g.name) && failed == nil {
+			failed = g.measure(ctx, b)
+		}
+	}
+	result := b.result()
+	if err := result.write(o.json); err != nil {
+		return err
+	}
+	result.print(os.Stdout)
+	return failed
+}

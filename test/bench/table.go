@@ -1,0 +1,107 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"text/tabwriter"
+	"time"
+)
+
+// result is everything a run found, as it is written down.
+type result struct {
+	Began       time.Time  `json:"began"`
+	Seconds     float64    `json:"seconds"`
+	Processors  int        `json:"processors"`
+	LoadBefore  string     `json:"loadBefore,omitempty"`
+	LoadAfter   string     `json:"loadAfter,omitempty"`
+	Kubernetes  string     `json:"kubernetes"`
+	EtcdVersion string     `json:"etcdVersion"`
+	Figures     []judgment `json:"figures"`
+}
+
+// judgment is a figure with what follows from it.
+type judgment struct {
+	*figure
+	Value       *float64 `json:"value"` // null while a side lacks
+	Hit         bool     `json:"hit"`
+	OursSpread  *spread  `json:"oursSpread,omitempty"`
+	FloorSpread *spread  `json:"floorSpread,omitempty"`
+}
+
+func (b *bench) result() result {
+	r := result{
+		Began: b.began.UTC(), Seconds: time.Since(b.began).Seconds(), Processors: runtime.NumCPU(),
+		LoadBefore: b.loadBefore, LoadAfter: loadAverage(), Kubernetes: b.kube.version, EtcdVersion: etcdVersion,
+	}
+	for _, f := range b.figures {
+		r.Figures = append(r.Figures, judge(f))
+	}
+	return r
+}
+
+// judge leaves out what is not a number: JSON has none of these.
+func judge(f *figure) judgment {
+	j := judgment{figure: f, Hit: f.isHit()}
+	if len(f.Ours) > 0 {
+		j.OursSpread = new(spreadOf(f.Ours))
+	}
+	if len(f.Floor) > 0 {
+		j.FloorSpread = new(spreadOf(f.Floor))
+	}
+	if len(f.Ours) > 0 && (!f.Ratio || len(f.Floor) > 0) {
+		j.Value = new(f.value())
+	}
+	return j
+}
+
+// write replaces the file.
+func (r result) write(path string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("writing the result: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("writing the result: %w", err)
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}
+
+// print shows one line for each figure.
+func (r result) print(to io.Writer) {
+	fmt.Fprintf(to, "\nKubernetes %s, etcd %s, %d processors, load before %s, after %s, %.0f s\n\n",
+		r.Kubernetes, r.EtcdVersion, r.Processors, r.LoadBefore, r.LoadAfter, r.Seconds)
+	table := tabwriter.NewWriter(to, 0, 4, 3, ' ', 0)
+	fmt.Fprintln(table, "FIGURE\tOURS\tFLOOR\tVALUE\tTARGET\t")
+	for _, j := range r.Figures {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t≤ %s\t%s\n", j.Name, j.showSide(j.Ours), j.showSide(j.Floor),
+			j.showJudged(j.value()), j.showJudged(j.Target), verdict(j.Hit))
+	}
+	_ = table.Flush()
+}
+
+// showSide is the median of a side and its spread.
+func (j judgment) showSide(samples []sample) string {
+	if len(samples) == 0 {
+		return "-"
+	}
+	s := spreadOf(samples)
+	return fmt.Sprintf("%s [%.4g..%.4g] n=%d", j.show(s.Median), s.Min, s.Max, len(samples))
+}
+
+func (j judgment) showJudged(value float64) string {
+	if j.Ratio {
+		return fmt.Sprintf("%.2f ×", value)
+	}
+	return j.show(value)
+}
+
+func verdict(hit bool) string {
+	if hit {
+		return "hit"
+	}
+	return "MISS"
+}

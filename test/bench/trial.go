@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+)
+
+// trial is one cluster of one side, in a namespace of its own.
+type trial struct {
+	*bench
+	side      side
+	ephemeral bool
+	namespace string
+	watched   *watched
+	mark      world.AuditMark // where the audit log was before the cluster was made
+	stop      context.CancelFunc
+}
+
+const (
+	clusterName = "bench"
+	etcdVersion = "3.6.16"
+)
+
+// begin makes the namespace and listens; nothing of the cluster is there yet.
+func (b *bench) begin(ctx context.Context, s side, ephemeral bool) (*trial, error) {
+	namespace, err := b.kube.makeSpace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := &trial{bench: b, side: s, ephemeral: ephemeral, namespace: namespace}
+	if t.mark, err = b.kube.world.Mark(ctx); err != nil {
+		return nil, err
+	}
+	ctx, t.stop = context.WithCancel(ctx)
+	if t.watched, err = b.kube.watch(ctx, namespace); err != nil {
+		t.stop()
+		return nil, err
+	}
+	return t, nil
+}
+
+// end removes the cluster and waits until the machine is rid of it, also when the run was interrupted.
+func (t *trial) end(ctx context.Context) error {
+	t.stop()
+	return t.kube.clear(context.WithoutCancel(ctx), t.namespace)
+}
+
+// create makes the cluster. The clock starts just before the first request.
+func (t *trial) create(ctx context.Context) (sample, error) {
+	began := time.Now()
+	var err error
+	if t.side == floor {
+		err = t.createFloor(ctx)
+	} else {
+		err = t.createOurs(ctx)
+	}
+	if err != nil {
+		return sample{}, err
+	}
+	healthy, err := t.untilHealthy(ctx, without{})
+	return t.taken(began, healthy, ""), err
+}
+
+// taken is a sample of the time between two moments.
+func (t *trial) taken(from, to time.Time, note string) sample {
+	return sample{Value: to.Sub(from).Seconds(), Note: note, Timeline: t.watched.timeline(from)}
+}
+
+// settle waits until nobody is busy with the cluster any more: the floor never is.
+func (t *trial) settle(ctx context.Context) error {
+	if t.side == floor {
+		return nil
+	}
+	_, err := t.untilQuiet(ctx)
+	return err
+}
+
+// pod finds a member's Pod.
+func (t *trial) pod(name string) (*corev1.Pod, error) {
+	pods := t.watched.members()
+	i := slices.IndexFunc(pods, func(p *corev1.Pod) bool { return p.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("there is no Pod %s in %s", name, t.namespace)
+	}
+	return pods[i], nil
+}
+
+// victim is the leader, or the first who is not.
+func (t *trial) victim(ctx context.Context, isLeader bool) (*corev1.Pod, error) {
+	leader, err := t.leader(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("finding the leader: %w", err)
+	}
+	for _, pod := range t.watched.members() {
+		if (pod.Name == leader) == isLeader {
+			return t.pod(pod.Name)
+		}
+	}
+	return nil, fmt.Errorf("no Pod is the leader %s", leader)
+}
+
+// roleOf is how samples are told apart.
+func roleOf(isLeader bool) string {
+	if isLeader {
+		return "leader"
+	}
+	return "follower"
+}

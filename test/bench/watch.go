@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+)
+
+// watched is what happens to Pods and claims in one namespace, as it is heard of, with the time of hearing: timestamps on
+// objects are whole seconds.
+type watched struct {
+	changed chan struct{} // has a token when something changed since it was last taken
+
+	mu     sync.Mutex
+	pods   map[types.UID]*corev1.Pod
+	claims map[types.UID]*corev1.PersistentVolumeClaim
+	marks  []mark
+	seen   map[string]bool
+}
+
+// mark is the first time that something was so.
+type mark struct {
+	at   time.Time
+	what string
+}
+
+// watch begins to listen in a namespace, and ends with ctx.
+func (k *kube) watch(ctx context.Context, namespace string) (*watched, error) {
+	w := &watched{
+		changed: make(chan struct{}, 1), seen: map[string]bool{},
+		pods: map[types.UID]*corev1.Pod{}, claims: map[types.UID]*corev1.PersistentVolumeClaim{},
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(k.clientset, 0, informers.WithNamespace(namespace))
+	for _, informer := range []cache.SharedIndexInformer{
+		factory.Core().V1().Pods().Informer(), factory.Core().V1().PersistentVolumeClaims().Informer(),
+	} {
+		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc: w.heard, UpdateFunc: func(_, object any) { w.heard(object) }, DeleteFunc: w.gone,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("watching %s: %w", namespace, err)
+		}
+	}
+	factory.Start(ctx.Done())
+	for kind, ok := range factory.WaitForCacheSync(ctx.Done()) {
+		if !ok {
+			return nil, fmt.Errorf("watching %s in %s: %w", kind, namespace, ctx.Err())
+		}
+	}
+	return w, nil
+}
+
+func (w *watched) heard(object any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch o := object.(type) {
+	case *corev1.Pod:
+		w.pods[o.UID] = o
+		for _, what := range milestones(o) {
+			w.note(o.Name, string(o.UID), what)
+		}
+	case *corev1.PersistentVolumeClaim:
+		w.claims[o.UID] = o
+		w.note("claim "+o.Name, string(o.UID), "created")
+		if o.Status.Phase == corev1.ClaimBound {
+			w.note("claim "+o.Name, string(o.UID), "bound")
+		}
+	}
+	w.tell()
+}
+
+func (w *watched) gone(object any) {
+	if last, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = last.Obj
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch o := object.(type) {
+	case *corev1.Pod:
+		delete(w.pods, o.UID)
+		w.note(o.Name, string(o.UID), "gone")
+	case *corev1.PersistentVolumeClaim:
+		delete(w.claims, o.UID)
+		w.note("claim "+o.Name, string(o.UID), "gone")
+	}
+	w.tell()
+}
+
+func (w *watched) tell() {
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+}
+
+// note writes down the first time that something was so of an object.
+func (w *watched) note(name, uid, what string) {
+	if key := uid + what; !w.seen[key] {
+		w.seen[key] = true
+		w.marks = append(w.marks, mark{time.Now(), name + " " + what})
+	}
+}
+
+// milestones are how far a Pod has come.
+func milestones(pod *corev1.Pod) []string {
+	reached := []string{"created"}
+	if pod.Spec.NodeName != "" {
+		reached = append(reached, "scheduled")
+	}
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.State.Running != nil {
+			reached = append(reached, "running")
+		}
+		if c.Started != nil && *c.Started {
+			reached = append(reached, "started")
+		}
+		if c.RestartCount > 0 {
+			reached = append(reached, fmt.Sprintf("restarted %d", c.RestartCount))
+		}
+	}
+	if isReady(pod) {
+		reached = append(reached, "ready")
+	}
+	if pod.DeletionTimestamp != nil {
+		reached = append(reached, "terminating")
+		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			reached = append(reached, "ended")
+		}
+	}
+	return reached
+}
+
+// timeline tells what happened since, one line each.
+func (w *watched) timeline(since time.Time) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var lines []string
+	for _, m := range w.marks {
+		if !m.at.Before(since) {
+			lines = append(lines, fmt.Sprintf("%6.3f %s", m.at.Sub(since).Seconds(), m.what))
+		}
+	}
+	return lines
+}
+
+// members are the Pods that there are, by name.
+func (w *watched) members() []*corev1.Pod {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	pods := make([]*corev1.Pod, 0, len(w.pods))
+	for _, pod := range w.pods {
+		pods = append(pods, pod)
+	}
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	return pods
+}
+
+// hasClaim reports whether a claim is still there.
+func (w *watched) hasClaim(uid types.UID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.claims[uid] != nil
+}
+
+func isReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
