@@ -55,82 +55,43 @@ type step struct {
 	view    View
 }
 
-func (s step) carryOut(ctx context.Context, change plan.Change) error {
+// carryOut has one case per change, in the order of the planner's list.
+func (s step) carryOut(ctx context.Context, change plan.Change) error { //nolint:gocyclo // one flat list that the linter holds complete
 	switch c := change.(type) {
-	case plan.BeginBirth, plan.VoidBirth, plan.NextBirth, plan.RecordBirth, plan.Bootstrap:
-		return s.birth(ctx, c)
-	case plan.FollowPolicy, plan.ApplyObjects, plan.SetBudget, plan.DeleteSecret:
-		return s.objects(ctx, c)
-	case plan.PrepareMember, plan.SetChoices, plan.RecordMembers, plan.DeleteVolumes:
-		return s.volumes(ctx, c)
-	case plan.StartPods, plan.SealPods, plan.LabelRole, plan.DeletePods:
-		return s.pods(ctx, c)
-	case plan.AddLearner, plan.Promote, plan.MoveLeader, plan.RemoveMember:
-		return s.membership(ctx, c)
-	}
-	return fmt.Errorf("carrying out %s: no such change", change.Kind())
-}
-
-func (s step) birth(ctx context.Context, change plan.Change) error {
-	switch c := change.(type) {
+	case plan.FollowPolicy:
+		return s.followPolicy(ctx, c)
 	case plan.BeginBirth:
 		return s.beginBirth(ctx, c)
+	case plan.Bootstrap:
+		return s.bootstrap(ctx, c)
 	case plan.VoidBirth:
 		return s.voidBirth(ctx, c)
 	case plan.NextBirth:
 		return s.nextBirth(ctx, c)
 	case plan.RecordBirth:
 		return s.recordBirth(ctx, c)
-	case plan.Bootstrap:
-		return s.bootstrap(ctx, c)
-	}
-	return nil
-}
-
-func (s step) objects(ctx context.Context, change plan.Change) error {
-	switch c := change.(type) {
-	case plan.FollowPolicy:
-		return s.followPolicy(ctx, c)
-	case plan.ApplyObjects:
-		return s.applyObjects(ctx, c)
-	case plan.SetBudget:
-		return s.setBudget(ctx, c)
-	case plan.DeleteSecret:
-		return s.deleteSecret(ctx, c)
-	}
-	return nil
-}
-
-func (s step) volumes(ctx context.Context, change plan.Change) error {
-	switch c := change.(type) {
-	case plan.PrepareMember:
-		return s.prepareMember(ctx, c)
-	case plan.SetChoices:
-		return s.setChoices(ctx, c)
 	case plan.RecordMembers:
 		return s.recordMembers(ctx, c)
-	case plan.DeleteVolumes:
-		return s.deleteVolumes(ctx, c)
-	}
-	return nil
-}
-
-func (s step) pods(ctx context.Context, change plan.Change) error {
-	switch c := change.(type) {
-	case plan.StartPods:
-		return s.startPods(ctx, c)
 	case plan.SealPods:
 		return s.sealPods(ctx, c)
 	case plan.LabelRole:
 		return s.labelRole(ctx, c)
+	case plan.ApplyObjects:
+		return s.applyObjects(ctx, c)
+	case plan.SetBudget:
+		return s.setBudget(ctx, c)
+	case plan.StartPods:
+		return s.startPods(ctx, c)
+	case plan.SetChoices:
+		return s.setChoices(ctx, c)
 	case plan.DeletePods:
 		return s.deletePods(ctx, c)
-	}
-	return nil
-}
-
-func (s step) membership(ctx context.Context, change plan.Change) error {
-	switch c := change.(type) {
+	case plan.DeleteVolumes:
+		return s.deleteVolumes(ctx, c)
+	case plan.DeleteSecret:
+		return s.deleteSecret(ctx, c)
+	case plan.PrepareMember:
+		return s.prepareMember(ctx, c)
 	case plan.AddLearner:
 		return s.addLearner(ctx, c)
 	case plan.Promote:
@@ -140,5 +101,5 @@ func (s step) membership(ctx context.Context, change plan.Change) error {
 	case plan.RemoveMember:
 		return s.removeMember(ctx, c)
 	}
-	return nil
+	return fmt.Errorf("carrying out %s: no such change", change.Kind())
 }

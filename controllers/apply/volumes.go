@@ -45,8 +45,9 @@ func (s step) prepareMember(ctx context.Context, c plan.PrepareMember) error {
 
 // setChoices writes on volumes what their members' next Pods are made from.
 func (s step) setChoices(ctx context.Context, c plan.SetChoices) error {
+	patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationInputs: &c.Choices.Inputs}}
 	return each(ctx, c.Volumes, func(ctx context.Context, volume plan.VolumeRef) error {
-		return s.annotate(ctx, resources.KindVolume, volume.Name, volume.UID, v1alpha1.AnnotationInputs, c.Choices.Inputs)
+		return s.patchMetadata(ctx, resources.KindVolume, claimNamed(volume.Name), volume.UID, patch)
 	})
 }
 
@@ -54,19 +55,12 @@ func (s step) setChoices(ctx context.Context, c plan.SetChoices) error {
 func (s step) recordMembers(ctx context.Context, c plan.RecordMembers) error {
 	return each(ctx, c.Members, func(ctx context.Context, m plan.MemberRecord) error {
 		record := resources.EncodeMember(resources.MemberRecord(m.Record))
+		patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationRecord: &record}}
 		if m.VolumeUID != "" {
-			return s.annotate(ctx, resources.KindVolume, m.Name, m.VolumeUID, v1alpha1.AnnotationRecord, record)
+			return s.patchMetadata(ctx, resources.KindVolume, claimNamed(m.Name), m.VolumeUID, patch)
 		}
-		return s.annotate(ctx, resources.KindPod, m.Name, m.PodUID, v1alpha1.AnnotationRecord, record)
+		return s.patchMetadata(ctx, resources.KindPod, podNamed(m.Name), m.PodUID, patch)
 	})
-}
-
-func (s step) annotate(ctx context.Context, kind, name, uid, key, value string) error {
-	patch := metadataPatch{Annotations: map[string]*string{key: &value}}
-	if kind == resources.KindPod {
-		return s.patchMetadata(ctx, kind, podNamed(name), uid, patch)
-	}
-	return s.patchMetadata(ctx, kind, claimNamed(name), uid, patch)
 }
 
 // deleteVolumes deletes volumes on which no member lives.

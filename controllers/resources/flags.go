@@ -32,10 +32,10 @@ func ClientURL(c *v1alpha1.EtcdCluster, member string) string {
 // container. For StartSealed the list given is not used: a sealed member knows only itself.
 func InitialAnnotations(c *v1alpha1.EtcdCluster, member string, flags StartFlags, initial []etcdutil.NamedURL) map[string]string {
 	state, list := etcdutil.StateExisting, etcdutil.InitialCluster(initial)
-	switch flags {
-	case StartBirth:
+	if flags == StartBirth {
 		state = etcdutil.StateNew
-	case StartSealed:
+	}
+	if flags == StartSealed {
 		list = etcdutil.SealedInitialCluster(member, PeerURL(c, member))
 	}
 	return map[string]string{v1alpha1.AnnotationInitialState: state, v1alpha1.AnnotationInitialCluster: list}
