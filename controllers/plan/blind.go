@@ -169,8 +169,8 @@ func quorumLost(o Observation) *proposal {
 	if len(lost) == 0 || len(voters)-len(lost) >= etcdutil.Quorum(len(voters)) {
 		return nil
 	}
-	return refuse(ReasonQuorumLost, "%d of %d members have lost their data: %s. The rest is no quorum, and nothing is rebuilt by itself. "+
-		"If the data comes back where it was, the cluster goes on; what is left is not touched.",
+	return refuse(ReasonQuorumLost, "The data of %d of %d members is lost: %s. What is left is no quorum, so etcd serves nothing, and nothing is "+
+		"rebuilt by itself. What is left is not touched; if the lost data comes back where it was, the cluster goes on.",
 		len(lost), len(voters), strings.Join(lost, "; ")).byHuman()
 }
 

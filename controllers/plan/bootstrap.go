@@ -169,23 +169,14 @@ func birthChoices(o Observation) *proposal {
 		if r.Pod == nil || r.Pod.Terminating {
 			continue
 		}
-		if r.Pod.HasEnded() || r.isStripped() {
-			pods = append(pods, r.podRef())
-			continue
+		if p := keepChoices(r); p != nil {
+			return p
 		}
-		if r.Pod.Started {
-			if p := keepChoices(r); p != nil {
-				return p
-			}
-			continue
-		}
-		if !mayTake(o, o.Desired.Choices) {
-			continue
-		}
-		if r.Volume != nil && r.Volume.Choices != o.Desired.Choices {
+		isStale, isUseless := o.judgeFirst(r)
+		if isStale {
 			stale = append(stale, r.volumeRef())
 		}
-		if r.Pod.Choices != o.Desired.Choices {
+		if isUseless {
 			pods = append(pods, r.podRef())
 		}
 	}
@@ -198,9 +189,17 @@ func birthChoices(o Observation) *proposal {
 	return nil
 }
 
+// judgeFirst says of a first member whether its volume asks for settings of the past, and whether its Pod is of no use.
+func (o Observation) judgeFirst(r Replica) (isStale, isUseless bool) {
+	takes := !r.Pod.Started && mayTake(o, o.Desired.Choices)
+	isStale = takes && r.Volume != nil && r.Volume.Choices != o.Desired.Choices
+	isUseless = r.Pod.HasEnded() || r.isStripped() || takes && r.Pod.Choices != o.Desired.Choices
+	return isStale, isUseless
+}
+
 // keepChoices writes back what a first member was made from, when it started before it could be made anew.
 func keepChoices(r Replica) *proposal {
-	if r.Volume == nil || r.Volume.Choices == r.Pod.Choices {
+	if !r.Pod.Started || r.Volume == nil || r.Volume.Choices == r.Pod.Choices {
 		return nil
 	}
 	return act(SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: r.Pod.Choices}, ReasonNewChoices,
@@ -240,8 +239,8 @@ func firstQuorum(o Observation) *proposal {
 			return p
 		}
 	}
-	p := wait(ReasonFirstQuorum, "%d of %d first members have started; they serve once a quorum has found each other.",
-		len(filter(o.birthReplicas(), func(r Replica) bool { return r.Pod != nil && r.Pod.Started })), len(o.Birth.Names))
+	p := wait(ReasonFirstQuorum, "%d of %d members have started; the cluster serves once %d have found each other.",
+		len(started(o)), len(o.Birth.Names), etcdutil.Quorum(len(o.Birth.Names)))
 	return p.due(o, lastPodChange(o), startDeadline)
 }
 

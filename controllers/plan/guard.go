@@ -11,6 +11,22 @@ import (
 // out of Next, and again of the live look before a change is carried out, passes here.
 func Guard(o Observation, c Change) string {
 	switch c := c.(type) {
+	case RemoveMember, Promote, AddLearner, MoveLeader:
+		return guardMembership(o, c)
+	case DeletePods, DeleteVolumes, StartPods, RecordMembers:
+		return guardData(o, c)
+	case BeginBirth, Bootstrap, VoidBirth, NextBirth:
+		return guardBirth(o, c)
+	case SetBudget:
+		return guardBudget(o, c)
+	case FollowPolicy, RecordBirth, SealPods, LabelRole, ApplyObjects, SetChoices, DeleteSecret, PrepareMember:
+		return "" // nothing stops, nothing is deleted that data or votes depend on
+	}
+	return fmt.Sprintf("%T is not a change that the guard knows.", c)
+}
+
+func guardMembership(o Observation, c Change) string {
+	switch c := c.(type) {
 	case RemoveMember:
 		return guardRemove(o, c)
 	case Promote:
@@ -19,26 +35,37 @@ func Guard(o Observation, c Change) string {
 		return guardAdd(o, c)
 	case MoveLeader:
 		return guardMove(o, c)
+	default:
+		return fmt.Sprintf("%T does not change the membership.", c)
+	}
+}
+
+func guardData(o Observation, c Change) string {
+	switch c := c.(type) {
 	case DeletePods:
 		return first(c.Pods, func(ref PodRef) string { return guardDeletePod(o, ref) })
 	case DeleteVolumes:
 		return first(c.Volumes, func(ref VolumeRef) string { return guardDeleteVolume(o, ref) })
 	case StartPods:
 		return first(c.Pods, func(s Start) string { return guardStart(o, s) })
+	case RecordMembers:
+		return first(c.Members, func(r MemberRecord) string { return guardRecord(o, r) })
+	default:
+		return fmt.Sprintf("%T does not touch data.", c)
+	}
+}
+
+func guardBirth(o Observation, c Change) string {
+	switch c := c.(type) {
+	case BeginBirth:
+		return guardBegin(o, c)
 	case Bootstrap:
 		return guardBootstrap(o, c)
 	case VoidBirth, NextBirth:
 		return guardVoid(o)
-	case BeginBirth:
-		return guardBegin(o, c)
-	case SetBudget:
-		return guardBudget(o, c)
-	case RecordMembers:
-		return first(c.Members, func(r MemberRecord) string { return guardRecord(o, r) })
-	case FollowPolicy, RecordBirth, SealPods, LabelRole, ApplyObjects, SetChoices, DeleteSecret, PrepareMember:
-		return "" // nothing stops, nothing is deleted that data or votes depend on
+	default:
+		return fmt.Sprintf("%T is no part of a birth.", c)
 	}
-	return fmt.Sprintf("%T is not a change that the guard knows.", c)
 }
 
 func first[T any](items []T, veto func(T) string) string {
@@ -122,10 +149,7 @@ func guardDeletePod(o Observation, ref PodRef) string {
 	if r.Pod == nil || r.Pod.UID != ref.UID {
 		return fmt.Sprintf("the Pod %s is another one by now.", ref.Name)
 	}
-	if o.Birth.Void && !o.isAlive() && r.Pod.Incarnation == o.Birth.Incarnation {
-		return ""
-	}
-	if o.Membership.Known && r.Member == nil {
+	if o.isVoided(r.Pod.Incarnation) || o.Membership.Known && r.Member == nil {
 		return ""
 	}
 	switch {
@@ -139,6 +163,11 @@ func guardDeletePod(o Observation, ref PodRef) string {
 	return ""
 }
 
+// isVoided reports whether this incarnation was given up, with nothing ever recorded of it.
+func (o Observation) isVoided(incarnation string) bool {
+	return o.Birth.Void && !o.isAlive() && incarnation == o.Birth.Incarnation
+}
+
 // guardDeleteVolume never lets go of a volume that a current member, or an unknown one, may live on.
 func guardDeleteVolume(o Observation, ref VolumeRef) string {
 	r := o.Find(ref.Name)
@@ -148,7 +177,7 @@ func guardDeleteVolume(o Observation, ref VolumeRef) string {
 	if r.Pod != nil {
 		return fmt.Sprintf("a Pod still uses the volume %s.", ref.Name)
 	}
-	if o.Birth.Void && !o.isAlive() && r.Volume.Incarnation == o.Birth.Incarnation {
+	if o.isVoided(r.Volume.Incarnation) {
 		return ""
 	}
 	if !o.Membership.Known || r.Member != nil {
@@ -160,25 +189,32 @@ func guardDeleteVolume(o Observation, ref VolumeRef) string {
 // guardStart keeps a member ID from ever starting on an empty or foreign disk.
 func guardStart(o Observation, s Start) string {
 	r := o.Find(s.Name)
-	if s.Flags == FlagsSealed {
+	switch s.Flags {
+	case FlagsSealed:
 		if !o.mayRestart(r) {
 			return fmt.Sprintf("%s has no recorded data of this cluster to start from.", s.Name)
 		}
-		return ""
-	}
-	if r.IsRecorded() {
-		return fmt.Sprintf("%s is recorded and may only start from its own data.", s.Name)
-	}
-	if s.Flags == FlagsBirth && o.mayRebirth(r) {
-		return ""
-	}
-	if !o.Membership.Known || r.Member == nil {
-		return fmt.Sprintf("%s is not in a member list that is known.", s.Name)
-	}
-	if s.Flags == FlagsBirth && !slices.Contains(o.Birth.Names, s.Name) || s.Flags == FlagsJoin && !r.IsLearner() {
-		return fmt.Sprintf("%s cannot start with the flags %s.", s.Name, s.Flags)
+	case FlagsBirth:
+		if !o.mayBeBorn(r) {
+			return fmt.Sprintf("%s is not a first member that has yet to start.", s.Name)
+		}
+	case FlagsJoin:
+		if r.IsRecorded() || !o.Membership.Known || !r.IsLearner() {
+			return fmt.Sprintf("%s is not a learner that has yet to start.", s.Name)
+		}
+	case FlagsNone:
+		return fmt.Sprintf("%s has no flags to start with.", s.Name)
 	}
 	return ""
+}
+
+// mayBeBorn reports whether a cluster that lives still expects this first member: it is listed, or was interrupted.
+func (o Observation) mayBeBorn(r Replica) bool {
+	if r.IsRecorded() {
+		return false
+	}
+	isListed := o.Membership.Known && r.Member != nil && slices.Contains(o.Birth.Names, r.Name)
+	return isListed || o.mayRebirth(r)
 }
 
 func guardBootstrap(o Observation, c Bootstrap) string {

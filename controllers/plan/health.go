@@ -31,7 +31,7 @@ func changeNotSupported(o Observation) *proposal {
 		}
 	}
 	if len(others) > 0 {
-		return notSupported("%s run with other settings (image, etcd or pod) than the spec asks for. This release cannot change running members; put the settings back.",
+		return notSupported("The spec asks for other settings (image, etcd or pod) than these members run with: %s. This release cannot change running members; put the settings back.",
 			strings.Join(others, ", "))
 	}
 	return nil

@@ -55,17 +55,24 @@ func recordMembers(o Observation) *proposal {
 
 // recordOf is what can be written about the replica's data in this very observation.
 func (o Observation) recordOf(r Replica) (Record, bool) {
+	if !o.isAnsweringFor(r) || !o.isDataOfThisLife(r) {
+		return Record{}, false
+	}
+	return Record{ClusterID: r.Answer.ClusterID, MemberID: r.Answer.ID, Version: r.Answer.Version}, true
+}
+
+// isAnsweringFor reports whether the very member that the list has under this name answered.
+func (o Observation) isAnsweringFor(r Replica) bool {
 	a := r.Answer
-	if r.Member == nil || a == nil || a.ID != r.Member.ID || a.ClusterID != o.Membership.ClusterID || a.Version.IsZero() {
-		return Record{}, false
-	}
+	return r.Member != nil && a != nil && a.ID == r.Member.ID && a.ClusterID == o.Membership.ClusterID && !a.Version.IsZero()
+}
+
+// isDataOfThisLife reports whether the replica's data is of this incarnation and will stay.
+func (o Observation) isDataOfThisLife(r Replica) bool {
 	if r.Pod == nil || r.Pod.Terminating || r.incarnation() != o.Birth.Incarnation {
-		return Record{}, false
+		return false
 	}
-	if !o.Desired.Ephemeral && (r.Volume == nil || r.Volume.Terminating) {
-		return Record{}, false
-	}
-	return Record{ClusterID: a.ClusterID, MemberID: a.ID, Version: a.Version}, true
+	return o.Desired.Ephemeral || r.Volume != nil && !r.Volume.Terminating
 }
 
 func leftoverPod(o Observation) *proposal {
@@ -90,43 +97,63 @@ func abandonLearner(o Observation) *proposal {
 }
 
 func (o Observation) whyAbandon(r Replica) string {
-	if len(o.lastingVoters()) >= o.Desired.Size && o.Desired.Fault == "" {
+	why := o.isLost(r)
+	switch {
+	case len(o.lastingVoters()) >= o.Desired.Size && o.Desired.Fault == "":
 		return "the size does not ask for it"
-	}
-	if why := o.isLost(r); why != "" {
+	case why != "":
 		return why
-	}
-	if r.isDoomed() {
+	case r.isDoomed():
 		return "its volume is being deleted"
-	}
-	if r.Pod == nil {
+	case r.Pod == nil:
 		return ""
-	}
-	if !r.Pod.Running && r.Pod.Exit != nil && r.Pod.Exit.Reason == etcdutil.ExitStaleFlags {
+	case r.hasStaleFlags():
 		return "the member list changed before it started"
-	}
-	if o.Desired.Ephemeral && !r.Pod.Started && r.cannotStart() && r.Pod.Choices != o.Desired.Choices {
+	case o.Desired.Ephemeral && o.mayStartOtherwise(r):
 		return "its Pod cannot start, and the settings changed"
-	}
-	if r.Pod.Started && o.Now.Sub(r.Pod.Created) > joinDeadline && !r.IsHealthy(o.Membership) {
+	case r.Pod.Started && o.isLate(r):
 		return fmt.Sprintf("it did not join within %s", joinDeadline)
 	}
 	return ""
 }
 
+// mayStartOtherwise reports a Pod that cannot start as it was made, while the spec asks for something else by now.
+func (o Observation) mayStartOtherwise(r Replica) bool {
+	return r.cannotStart() && r.Pod.Choices != o.Desired.Choices
+}
+
+// isLate reports whether a learner's Pod is older than it takes to join, and the learner does not answer.
+func (o Observation) isLate(r Replica) bool {
+	return o.Now.Sub(r.Pod.Created) > joinDeadline && !r.IsHealthy(o.Membership)
+}
+
+// hasStaleFlags reports whether a joining etcd stopped because the list it was given is not the list any more.
+func (r Replica) hasStaleFlags() bool {
+	return !r.Pod.Running && r.Pod.Exit != nil && r.Pod.Exit.Reason == etcdutil.ExitStaleFlags
+}
+
 // isLost says why the listed member's data is certainly lost, or "". A learner that never started has nothing to lose yet
 // when its data is to be ephemeral: its Pod is yet to come.
 func (o Observation) isLost(r Replica) string {
-	if o.Desired.Ephemeral && r.Pod == nil && r.IsLearner() && !r.Member.Started() {
+	switch {
+	case o.Desired.Ephemeral && r.Pod == nil && r.IsLearner() && !r.Member.Started():
 		return ""
-	}
-	if r.isDoomed() && !r.IsRecorded() && (!r.Member.Started() || r.isIdle() && r.Pod.Flags == FlagsNone) {
+	case r.isDoomed() && !r.IsRecorded() && !r.canStillStart():
 		return "its volume is being deleted, and it cannot start on it"
-	}
-	if r.IsVoter() && r.Pod == nil && r.Volume != nil && !r.IsRecorded() && !slices.Contains(o.Birth.Names, r.Name) {
+	case r.IsVoter() && r.Pod == nil && o.isForgotten(r):
 		return "it was never recorded, and how it was to start is no longer known"
 	}
 	return r.lostData(o.Desired.Ephemeral)
+}
+
+// isForgotten reports a volume of which neither its own record nor the birth record says how to start on it.
+func (o Observation) isForgotten(r Replica) bool {
+	return r.Volume != nil && !r.IsRecorded() && !slices.Contains(o.Birth.Names, r.Name)
+}
+
+// canStillStart reports whether a member that nobody recorded started once, and its Pod has the flags to do it again.
+func (r Replica) canStillStart() bool {
+	return r.Member.Started() && !(r.isIdle() && r.Pod.Flags == FlagsNone)
 }
 
 // unstartedPod starts the first Pod of a member that is listed and not recorded, with the flags that its first start needs.
@@ -162,30 +189,36 @@ func (o Observation) liveList() []etcdutil.NamedURL {
 	return out
 }
 
-// promote raises the budget, then gives the learner its vote.
+// promote raises the budget, then gives the learner its vote. There is never more than one.
 func promote(o Observation) *proposal {
-	for _, r := range o.Learners() {
-		if !r.IsSealed() || !r.Pod.Ready || !o.isCaughtUp(r) {
-			return o.learnerTrouble(r)
-		}
-		if want := budgetFor(o, len(o.Voters())+1); want > o.Budget.MinAvailable && o.Budget.State != ObjectForeign {
-			return act(SetBudget{MinAvailable: want}, ReasonBudget, "The disruption budget is raised to %d before %s gets its vote.", want, r.Name)
-		}
-		return act(Promote{Name: r.Name, ID: r.Member.ID}, ReasonPromote, "%s has caught up and becomes a voter.", r.Name)
+	learners := o.Learners()
+	if len(learners) == 0 {
+		return nil
 	}
-	return nil
+	r := learners[0]
+	if !r.IsSealed() || !r.Pod.Ready || !o.isCaughtUp(r) {
+		return o.learnerTrouble(r)
+	}
+	if want := budgetFor(o, len(o.Voters())+1); want > o.Budget.MinAvailable && o.Budget.State != ObjectForeign {
+		return act(SetBudget{MinAvailable: want}, ReasonBudget, "The disruption budget is raised to %d before %s gets its vote.", want, r.Name)
+	}
+	return act(Promote{Name: r.Name, ID: r.Member.ID}, ReasonPromote, "%s has caught up and becomes a voter.", r.Name)
 }
 
 // learnerTrouble reports what a learner waits for, and lets later rules act: a repair must not wait for it.
 func (o Observation) learnerTrouble(r Replica) *proposal {
 	p := startTrouble(o, r)
 	if p == nil {
-		p = wait(ReasonCatchUp, "The learner %s is catching up.", r.Name)
-		if r.Pod != nil {
-			p = p.due(o, r.Pod.Created, joinDeadline)
-		}
+		p = o.joining(r)
 	}
 	return p.yielding()
+}
+
+func (o Observation) joining(r Replica) *proposal {
+	if r.Pod == nil || !r.Pod.Running {
+		return wait(ReasonStarting, "The new member %s is starting.", r.Name).due(o, podChange(r.Pod), joinDeadline)
+	}
+	return wait(ReasonCatchUp, "%s is copying the data; it votes once it has caught up.", r.Name).due(o, r.Pod.Created, joinDeadline)
 }
 
 // caughtUpWithin is how many raft entries a learner may be behind the leader when it gets its vote.

@@ -180,8 +180,9 @@ func MustConfirm(c Change) bool {
 			}
 		}
 		return false
+	default:
+		return true
 	}
-	return true
 }
 
 // How long until the next look when nothing is heard.

@@ -107,9 +107,9 @@ func rows() []row {
 			Refuse, "strange-member", ReasonForeignData, "", "demo-1"},
 		{"a promoted learner gets its label", settledWorld(3).edit(1, func(r *Replica) { r.Pod.Role = roleLearner }), Act, "label-role", ReasonLabelRole, "LabelRole", "voter"},
 
-		{"at size 1 an emptied directory is lost quorum, not a new cluster", settledWorld(1).edit(0, wiped).blind(), Refuse, "quorum-lost", ReasonQuorumLost, "", "nothing is rebuilt"},
-		{"two of three emptied are lost quorum", settledWorld(3).blind().edit(0, wiped).edit(1, wiped), Refuse, "quorum-lost", ReasonQuorumLost, "", "2 of 3"},
-		{"with every volume gone quorum is lost", settledWorld(3).blind().edit(0, noData).edit(1, noData).edit(2, noData), Refuse, "quorum-lost", ReasonQuorumLost, "", "3 of 3"},
+		{"at size 1 an emptied directory is lost quorum, not a new cluster", settledWorld(1).edit(0, wiped).blind(), Refuse, "quorum-lost", ReasonQuorumLost, "", "nothing is rebuilt by itself"},
+		{"two of three emptied are lost quorum", settledWorld(3).blind().edit(0, wiped).edit(1, wiped), Refuse, "quorum-lost", ReasonQuorumLost, "", "data of 2 of 3"},
+		{"with every volume gone quorum is lost", settledWorld(3).blind().edit(0, noData).edit(1, noData).edit(2, noData), Refuse, "quorum-lost", ReasonQuorumLost, "", "data of 3 of 3"},
 		{"without an answer nothing is removed", settledWorld(3).blind(), Refuse, "membership-unknown", ReasonMembershipUnknown, "", "Nothing is added or removed"},
 		{"members that disagree stop everything", func() Observation { o := settledWorld(3).blind(); o.Membership.Conflict = "a, b"; return o }(),
 			Refuse, "members-disagree", ReasonMembersDisagree, "", "a, b"},

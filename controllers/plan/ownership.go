@@ -36,7 +36,7 @@ func paused(o Observation) *proposal {
 	if !o.Desired.Paused {
 		return nil
 	}
-	p := wait(ReasonPaused, "spec.paused is true: the operator looks and touches nothing.")
+	p := wait(ReasonPaused, "spec.paused is true: the operator looks and reports, and changes nothing.")
 	p.Recheck = recheckSettled
 	return p
 }
@@ -83,6 +83,7 @@ func takenBy(object Object) *proposal {
 			object.Kind, object.Name, object.Detail).byHuman()
 	case ObjectTerminating:
 		return wait(ReasonOldObjects, "%s %s is being deleted; its name is free after that.", object.Kind, object.Name)
+	case ObjectCurrent, ObjectAbsent, ObjectDrifted:
 	}
 	return nil
 }

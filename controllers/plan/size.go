@@ -90,21 +90,23 @@ func (o Observation) promise() string {
 		return ""
 	}
 	for _, r := range o.Replicas {
-		if r.Member != nil || r.Pod != nil || r.IsRecorded() || !o.isOwnName(r.Name) {
-			continue
-		}
-		if o.Desired.Ephemeral && r.Secret.State == ObjectCurrent {
-			return r.Name
-		}
-		if r.Volume != nil && !r.Volume.Terminating && r.Volume.Phase != VolumeLost && r.Volume.Incarnation == o.Birth.Incarnation {
+		// The names of first members were never promised: what bears them is a trace.
+		isTaken := r.Member != nil || r.Pod != nil || r.IsRecorded() || slices.Contains(o.Birth.Names, r.Name)
+		if !isTaken && o.isPrepared(r) {
 			return r.Name
 		}
 	}
 	return ""
 }
 
-// isOwnName reports whether the name cannot be the trace of a first member: those were never promised.
-func (o Observation) isOwnName(name string) bool { return !slices.Contains(o.Birth.Names, name) }
+// isPrepared reports whether PrepareMember came to its end for the name.
+func (o Observation) isPrepared(r Replica) bool {
+	if o.Desired.Ephemeral {
+		return r.Secret.State == ObjectCurrent
+	}
+	v := r.Volume
+	return v != nil && !v.Terminating && v.Phase != VolumeLost && v.Incarnation == o.Birth.Incarnation
+}
 
 // grow makes the volume that promises the name, then adds the learner. Its Pod is the next pass's business.
 func grow(o Observation) *proposal {

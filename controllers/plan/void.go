@@ -98,24 +98,30 @@ func started(o Observation) []Replica {
 // Pod has bound, a missing one is a lost one; an ephemeral Pod is missing for good once another one has run.
 func birthVolumeLost(o Observation) string {
 	all := o.birthReplicas()
+	hasRun, hadPods := len(started(o)) > 0, slices.ContainsFunc(all, hadPod)
 	for _, r := range all {
 		if why := r.lostByOwnWord(); why != "" {
 			return r.Name + " cannot go on: " + why
 		}
 		if o.Desired.Ephemeral {
-			if len(started(o)) > 0 && (r.Pod == nil || r.Pod.HasEnded()) {
+			if hasRun && (r.Pod == nil || r.Pod.HasEnded()) {
 				return "the Pod of " + r.Name + ", which held its data, is gone"
 			}
 			continue
 		}
-		if r.Volume != nil && r.Volume.Phase != VolumeLost && !r.Volume.Terminating {
-			continue
-		}
-		if r.Volume != nil || r.Pod != nil || slices.ContainsFunc(all, hadPod) {
+		if r.hasLostVolume(hadPods) {
 			return "the volume of " + r.Name + " is gone"
 		}
 	}
 	return ""
+}
+
+// hasLostVolume reports whether the volume is gone or going; one that is missing counts as gone once there were Pods.
+func (r Replica) hasLostVolume(hadPods bool) bool {
+	if r.Volume == nil {
+		return hadPods
+	}
+	return r.Volume.Phase == VolumeLost || r.Volume.Terminating
 }
 
 // hadPod reports whether a Pod was there, or has been.

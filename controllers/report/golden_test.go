@@ -141,7 +141,7 @@ func TestAHealingClusterReadsWell(t *testing.T) {
 		s.promised(3)
 		s.pass()
 		s.learning(3)
-		s.after(2*time.Second).pass().decides(plan.Wait, plan.ReasonCatchUp).after(time.Second).shows("healing")
+		s.after(2*time.Second).pass().decides(plan.Wait, plan.ReasonStarting).after(time.Second).shows("healing")
 	})
 }
 

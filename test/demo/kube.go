@@ -60,14 +60,14 @@ type seen struct {
 	} `json:"status"`
 }
 
-func (k kube) cluster(ctx context.Context, name string) (seen, error) {
-	out, err := k.output(ctx, "get", "etcdclusters.etcdsteward.dev", name, "-o", "json")
+func (k kube) cluster(ctx context.Context) (seen, error) {
+	out, err := k.output(ctx, "get", "etcdclusters.etcdsteward.dev", cluster, "-o", "json")
 	if err != nil {
 		return seen{}, err
 	}
 	var s seen
 	if err := json.Unmarshal([]byte(out), &s); err != nil {
-		return seen{}, fmt.Errorf("reading the cluster %s: %w", name, err)
+		return seen{}, fmt.Errorf("reading the cluster %s: %w", cluster, err)
 	}
 	return s, nil
 }

@@ -64,7 +64,7 @@ func (d demo) run(ctx context.Context) error {
 
 // loseAPod deletes the leader's Pod, and waits for the same member to be back in a new one.
 func (d demo) loseAPod(ctx context.Context) error {
-	seen, err := d.kube.cluster(ctx, cluster)
+	seen, err := d.kube.cluster(ctx)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (d demo) finish(ctx context.Context, value string) error {
 	if strings.TrimSpace(out) != value {
 		return fmt.Errorf("the key reads %q, and %q was written", strings.TrimSpace(out), value)
 	}
-	seen, err := d.kube.cluster(ctx, cluster)
+	seen, err := d.kube.cluster(ctx)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func (d demo) untilReady(ctx context.Context, also func() bool) error {
 	defer cancel()
 	begin, last := time.Now(), ""
 	for tick := time.NewTicker(look); ; {
-		seen, err := d.kube.cluster(ctx, cluster)
+		seen, err := d.kube.cluster(ctx)
 		if ctx.Err() != nil {
 			return fmt.Errorf("not ready within %s; last step: %s (see `kubectl describe etcd %s`)", d.patience, last, cluster)
 		}
@@ -40,7 +40,7 @@ func (d demo) untilReady(ctx context.Context, also func() bool) error {
 }
 
 func (d demo) printMembers(ctx context.Context) error {
-	seen, err := d.kube.cluster(ctx, cluster)
+	seen, err := d.kube.cluster(ctx)
 	if err != nil {
 		return err
 	}

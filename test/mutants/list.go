@@ -38,8 +38,8 @@ var mutants = []mutant{
 	{
 		Name: "who lives on a volume is recorded before that very member said so", Peer: "",
 		File:    "controllers/plan/membership.go",
-		From:    "if r.Member == nil || a == nil || a.ID != r.Member.ID || a.ClusterID",
-		To:      "if r.Member == nil || a == nil || a.ClusterID",
+		From:    "return r.Member != nil && a != nil && a.ID == r.Member.ID && a.ClusterID",
+		To:      "return r.Member != nil && a != nil && a.ClusterID",
 		Package: planPackage, Test: "TestARecordIsRefusedUnlessThatVeryMemberSaidIt",
 	},
 	{

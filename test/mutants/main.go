@@ -85,7 +85,7 @@ func (m mutant) overlay() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("making room for the mutant: %w", err)
 	}
-	real, err := filepath.Abs(m.File)
+	original, err := filepath.Abs(m.File)
 	if err != nil {
 		return "", fmt.Errorf("finding %s: %w", m.File, err)
 	}
@@ -93,7 +93,7 @@ func (m mutant) overlay() (string, error) {
 	if err := os.WriteFile(mutated, []byte(strings.Replace(string(source), m.From, m.To, 1)), 0o600); err != nil {
 		return "", fmt.Errorf("writing the mutant: %w", err)
 	}
-	replace, err := json.Marshal(map[string]map[string]string{"Replace": {real: mutated}})
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {original: mutated}})
 	if err != nil {
 		return "", fmt.Errorf("writing the overlay: %w", err)
 	}

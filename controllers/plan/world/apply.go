@@ -2,6 +2,7 @@ package world
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
@@ -62,12 +63,28 @@ func (w *World) carryOutMember(c plan.Change, life *budgetOfEffects) error {
 	switch c := c.(type) {
 	case plan.RecordMembers:
 		w.record(c, life)
+	case plan.SetChoices:
+		w.setChoices(c, life)
+	case plan.DeleteVolumes:
+		w.deleteVolumes(c, life)
+	case plan.DeleteSecret:
+		delete(w.objects.secrets, c.Name)
+	case plan.PrepareMember:
+		w.prepare(c, life)
+	case plan.SealPods, plan.LabelRole, plan.StartPods, plan.DeletePods:
+		w.carryOutPods(c, life)
+	default:
+		return w.carryOutEtcd(c)
+	}
+	return nil
+}
+
+func (w *World) carryOutPods(c plan.Change, life *budgetOfEffects) {
+	switch c := c.(type) {
 	case plan.SealPods:
 		w.seal(c, life)
 	case plan.LabelRole:
 		w.editPod(c.Pod, func(p *pod) { p.Role = c.Role })
-	case plan.SetChoices:
-		w.setChoices(c, life)
 	case plan.StartPods:
 		for _, s := range c.Pods {
 			if life.spend() {
@@ -76,16 +93,8 @@ func (w *World) carryOutMember(c plan.Change, life *budgetOfEffects) error {
 		}
 	case plan.DeletePods:
 		w.deletePods(c, life)
-	case plan.DeleteVolumes:
-		w.deleteVolumes(c, life)
-	case plan.DeleteSecret:
-		delete(w.objects.secrets, c.Name)
-	case plan.PrepareMember:
-		w.prepare(c, life)
 	default:
-		return w.carryOutEtcd(c)
 	}
-	return nil
 }
 
 func (w *World) carryOutEtcd(c plan.Change) error {
@@ -106,6 +115,8 @@ func (w *World) carryOutEtcd(c plan.Change) error {
 		}
 	case plan.MoveLeader:
 		cl.leader = c.ToID
+	default:
+		return fmt.Errorf("%T is not a change that the world knows", c)
 	}
 	return nil
 }

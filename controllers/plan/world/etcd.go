@@ -89,6 +89,7 @@ func (w *World) start(p pod, d *disk) etcdutil.ExitReason {
 		return w.startNew(p, d)
 	case plan.FlagsJoin:
 		return w.startExisting(p, d)
+	case plan.FlagsNone:
 	}
 	return etcdutil.ExitBadFlag
 }

@@ -87,15 +87,21 @@ func (w *World) Recoverable() bool {
 		alive += w.holds(c, w.objects.pods[name].UID)
 	}
 	for _, name := range sortedKeys(w.objects.volumes) {
-		v, p := w.objects.volumes[name], w.objects.pods[name]
-		if v.Record.IsZero() && w.procs[p.UID] == nil && w.recorded() >= quorum {
-			continue // who lives there was never written down, and enough others were: it is not started blindly
-		}
-		if !v.Terminating || p.disk == v.UID && !p.HasEnded() && (p.Started || !w.Broken[p.Choices]) {
-			alive += w.holds(c, v.UID)
+		if w.isUsable(name, quorum) {
+			alive += w.holds(c, w.objects.volumes[name].UID)
 		}
 	}
 	return alive >= quorum
+}
+
+// isUsable reports whether a member may start on the volume again. It may not when nobody wrote down who lives there while
+// enough others were: it is not started blindly then. Nor on a volume that is going, unless a Pod holds it.
+func (w *World) isUsable(name string, quorum int) bool {
+	v, p := w.objects.volumes[name], w.objects.pods[name]
+	if v.Record.IsZero() && w.procs[p.UID] == nil && w.recorded() >= quorum {
+		return false
+	}
+	return !v.Terminating || p.disk == v.UID && !p.HasEnded() && (p.Started || !w.Broken[p.Choices])
 }
 
 // recorded counts the volumes on which a member is written down.
