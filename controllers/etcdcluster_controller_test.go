@@ -1,0 +1,236 @@
+package controllers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// writesOfCreation is how many requests may change something until three members serve; events and the Lease aside.
+const writesOfCreation = 36
+
+func TestAClusterOfThreeIsCreatedWithinItsBudgetOfWrites(t *testing.T) {
+	w := newWorld(t, demo(3))
+	w.settle()
+	status := w.status()
+	if status.Size != 3 || status.ReadyMembers != 3 || !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady) {
+		t.Errorf("the status is %+v", status)
+	}
+	for _, pod := range w.pods() {
+		if resources.FlagsOf(demo(3), pod.Name, pod.Annotations) != resources.StartSealed || pod.Labels[v1alpha1.LabelRole] != v1alpha1.RoleVoter {
+			t.Errorf("%s is not a sealed voter: %v %v", pod.Name, pod.Annotations, pod.Labels)
+		}
+	}
+	if len(w.writes) > writesOfCreation {
+		t.Errorf("%d writes:\n%s", len(w.writes), strings.Join(w.writes, "\n"))
+	}
+}
+
+func TestASettledClusterIsNotWrittenTo(t *testing.T) {
+	w := newWorld(t, demo(3))
+	w.settle()
+	before := len(w.writes)
+	for range 20 {
+		if _, err := w.pass(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if more := w.writes[before:]; len(more) > 0 {
+		t.Errorf("it was written to: %q", more)
+	}
+}
+
+// lives are what happens to a cluster of some size, and what must have come of it when it is settled again.
+var lives = []struct {
+	name    string
+	size    int32
+	happens func(*world)
+	members []string
+}{
+	{"one member is created", 1, nil, []string{"demo-0"}},
+	{"three members are created", 3, nil, []string{"demo-0", "demo-1", "demo-2"}},
+	{"a Pod is deleted", 3, func(w *world) { w.delete(&corev1.Pod{}, "demo-1") }, []string{"demo-0", "demo-1", "demo-2"}},
+	{"all Pods are deleted", 3, func(w *world) {
+		for _, pod := range w.pods() {
+			w.delete(&corev1.Pod{}, pod.Name)
+		}
+	}, []string{"demo-0", "demo-1", "demo-2"}},
+	{"the data of a member is lost", 3, func(w *world) { w.loseData("demo-1") }, []string{"demo-0", "demo-2", "demo-3"}},
+	{"one member becomes three", 1, func(w *world) { w.resize(3) }, []string{"demo-0", "demo-1", "demo-2"}},
+	{"three members become one", 3, func(w *world) { w.resize(1) }, nil},
+}
+
+func TestAnOperatorKilledAfterAnyWriteLeavesAClusterThatTheNextOneFinishes(t *testing.T) {
+	for _, life := range lives {
+		whole := newWorld(t, demo(life.size))
+		begin := whole.live(life.happens)
+		for n := begin; n <= len(whole.writes); n++ {
+			t.Run(fmt.Sprintf("%s, %s", life.name, whole.writes[n-1]), func(t *testing.T) {
+				w := newWorld(t, demo(life.size))
+				w.crashAt = n
+				w.live(life.happens)
+				if w.crashAt != 0 {
+					t.Fatal("the operator was never killed")
+				}
+				w.check(life.members)
+			})
+		}
+		whole.check(life.members)
+	}
+}
+
+// live settles the cluster, lets something happen and settles it again. It returns the number of the first write that is
+// about that.
+func (w *world) live(happens func(*world)) int {
+	w.t.Helper()
+	w.settle()
+	if happens == nil {
+		return 1
+	}
+	begin := len(w.writes) + 1
+	happens(w)
+	w.kubelet()
+	w.settle()
+	return begin
+}
+
+// check says what must hold of every settled cluster. Without names any members will do.
+func (w *world) check(members []string) {
+	w.t.Helper()
+	status := w.status()
+	var names []string
+	for _, m := range status.Members {
+		names = append(names, m.Name)
+		if !m.Healthy || m.Role != v1alpha1.RoleVoter {
+			w.t.Errorf("member %+v", m)
+		}
+	}
+	if members != nil && !slices.Equal(names, members) {
+		w.t.Errorf("the members are %q", names)
+	}
+	if len(w.pods()) != len(names) || len(w.claims()) != len(names) {
+		w.t.Errorf("%d Pods and %d volumes of %d members", len(w.pods()), len(w.claims()), len(names))
+	}
+	if ids := w.clusterIDs(); len(ids) != 1 {
+		w.t.Errorf("the members are of %d clusters: %v", len(ids), ids)
+	}
+}
+
+func (w *world) clusterIDs() []string {
+	var ids []string
+	for _, process := range w.processes {
+		ids = append(ids, process.ClusterID().String())
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+func TestADryRunPublishesTheNextStepAndWritesNothingElse(t *testing.T) {
+	cluster := demo(3)
+	cluster.Spec.Mode = v1alpha1.ModeDryRun
+	w := newWorld(t, cluster)
+	for range 3 {
+		if _, err := w.pass(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(w.writes) != 1 || !strings.HasPrefix(w.writes[0], "patch status") {
+		t.Errorf("it wrote %q", w.writes)
+	}
+	if next := w.status().NextStep; next == nil || next.Rule != "birth-record" {
+		t.Errorf("the next step is %+v", next)
+	}
+}
+
+func TestTheClusterOfAnotherInstallIsLeftAlone(t *testing.T) {
+	w := newWorld(t, demo(1))
+	service := resources.BuildPeerService(demo(1), resources.BirthRecord{
+		Incarnation: "a", Counter: 1, Token: "t", Names: []string{"demo-0"}, Origin: resources.OriginFresh,
+	}, "other/etcd-steward")
+	if err := w.kube.Create(t.Context(), service); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := w.pass(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(w.writes) > 0 {
+		t.Errorf("it wrote %q", w.writes)
+	}
+}
+
+func TestWhatThePlatformRefusesIsReportedAndTriedAgain(t *testing.T) {
+	w := newWorld(t, demo(1))
+	w.onWrite = func(what string) error {
+		if strings.HasPrefix(what, "create *v1.Pod ") {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "demo-0", fmt.Errorf("exceeded quota: small"))
+		}
+		return nil
+	}
+	for range 10 {
+		if _, err := w.pass(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := w.status().NextStep
+	if next == nil || next.Reason != "QuotaExceeded" || !strings.Contains(next.Message, "exceeded quota: small") {
+		t.Errorf("the next step is %+v", next)
+	}
+	w.onWrite = nil
+	w.settle()
+}
+
+func TestANameThatSomebodyTookIsReportedAndNotAdopted(t *testing.T) {
+	w := newWorld(t, demo(1))
+	taken := &corev1.Service{}
+	taken.Namespace, taken.Name = "shop", "demo"
+	if err := w.kube.Create(t.Context(), taken); err != nil {
+		t.Fatal(err)
+	}
+	result, err := w.pass()
+	for range 3 {
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err = w.pass()
+	}
+	if next := w.status().NextStep; next.Reason != plan.ReasonNameTaken || result.RequeueAfter < 5*time.Second {
+		t.Errorf("the next step is %+v, again in %s", next, result.RequeueAfter)
+	}
+}
+
+func TestAnUnexpectedErrorIsReturned(t *testing.T) {
+	w := newWorld(t, demo(1))
+	w.onWrite = func(string) error { return apierrors.NewInternalError(fmt.Errorf("broken")) }
+	if _, err := w.pass(); err == nil {
+		t.Error("the pass succeeded")
+	}
+}
+
+func TestAClusterThatIsGoneLeavesNothingBehindInMemory(t *testing.T) {
+	w := newWorld(t, demo(1))
+	w.settle()
+	cluster := demo(1)
+	if err := w.kube.Delete(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.pass(); err != nil {
+		t.Fatal(err)
+	}
+	o := w.operator
+	if len(o.Secrets.entries)+len(o.unseen.clusters)+len(o.written.last)+len(o.lagging.clusters)+len(o.Metrics.clusters) > 0 {
+		t.Errorf("it remembers %v %v %v %v %v", o.Secrets.entries, o.unseen.clusters, o.written.last, o.lagging.clusters, o.Metrics.clusters)
+	}
+}
