@@ -1,0 +1,133 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// countingReader holds Secrets, and counts how often it is asked.
+type countingReader struct {
+	client.Reader
+	secrets map[types.NamespacedName]string
+	reads   int
+}
+
+func (r *countingReader) Get(_ context.Context, key types.NamespacedName, object client.Object, _ ...client.GetOption) error {
+	r.reads++
+	value, ok := r.secrets[key]
+	if !ok {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, key.Name)
+	}
+	secret := object.(*corev1.Secret)
+	secret.ObjectMeta = metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "x"}}}
+	secret.Data = map[string][]byte{"value": []byte(value)}
+	return nil
+}
+
+func TestSecretCache(t *testing.T) {
+	key := types.NamespacedName{Namespace: "shop", Name: "demo-ca"}
+	for _, row := range []struct {
+		name    string
+		between func(*SecretCache, *time.Time)
+		fresh   bool
+	}{
+		{"believes what it read a moment ago", func(*SecretCache, *time.Time) {}, false},
+		{"believes it to the end of its life", func(_ *SecretCache, now *time.Time) { *now = now.Add(secretLifetime) }, false},
+		{"reads anew after that", func(_ *SecretCache, now *time.Time) { *now = now.Add(secretLifetime + time.Second) }, true},
+		{"reads anew what it was told to forget", func(c *SecretCache, _ *time.Time) { c.Forget(key) }, true},
+		{"reads anew what is of a cluster that it was told to forget", func(c *SecretCache, _ *time.Time) {
+			c.ForgetCluster(types.NamespacedName{Namespace: "shop", Name: "demo"})
+		}, true},
+		{"forgets nothing of a cluster of the same name elsewhere", func(c *SecretCache, _ *time.Time) {
+			c.ForgetCluster(types.NamespacedName{Namespace: "other", Name: "demo"})
+		}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+			reader := &countingReader{secrets: map[types.NamespacedName]string{key: "old"}}
+			cache := NewSecretCache(reader, func() time.Time { return now })
+			if _, err := cache.Get(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+			reader.secrets[key] = "new"
+			row.between(cache, &now)
+			secret, err := cache.Get(t.Context(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := map[bool]string{true: "new", false: "old"}[row.fresh]; string(secret.Data["value"]) != want {
+				t.Errorf("got the %s one", secret.Data["value"])
+			}
+			if secret.ManagedFields != nil {
+				t.Error("it keeps what nobody reads")
+			}
+		})
+	}
+}
+
+func TestThatASecretIsAbsentIsNeverRemembered(t *testing.T) {
+	key := types.NamespacedName{Namespace: "shop", Name: "demo-ca"}
+	reader := &countingReader{secrets: map[types.NamespacedName]string{}}
+	cache := NewSecretCache(reader, time.Now)
+	if _, err := cache.Get(t.Context(), key); !apierrors.IsNotFound(err) {
+		t.Fatalf("the error is %v", err)
+	}
+	reader.secrets[key] = "there"
+	if _, err := cache.Get(t.Context(), key); err != nil {
+		t.Errorf("it is there now: %v", err)
+	}
+}
+
+// fixedWriter takes every write, or fails each with one error.
+type fixedWriter struct {
+	client.Client
+	err error
+}
+
+func (w fixedWriter) Create(_ context.Context, object client.Object, _ ...client.CreateOption) error {
+	object.SetResourceVersion("7")
+	return w.err
+}
+
+func (w fixedWriter) Delete(context.Context, client.Object, ...client.DeleteOption) error {
+	return w.err
+}
+
+func (w fixedWriter) Patch(_ context.Context, object client.Object, _ client.Patch, _ ...client.PatchOption) error {
+	object.SetResourceVersion("7")
+	return w.err
+}
+
+func TestASecretThatWasWrittenIsReadAnewEvenIfTheWriteFailed(t *testing.T) {
+	key := types.NamespacedName{Namespace: "shop", Name: "demo-ca"}
+	for _, err := range []error{nil, errors.New("lost")} {
+		for verb, write := range map[string]func(client.Client, *corev1.Secret) error{
+			"create": func(c client.Client, s *corev1.Secret) error { return c.Create(t.Context(), s) },
+			"delete": func(c client.Client, s *corev1.Secret) error { return c.Delete(t.Context(), s) },
+			"patch":  func(c client.Client, s *corev1.Secret) error { return c.Patch(t.Context(), s, client.MergeFrom(s)) },
+		} {
+			reader := &countingReader{secrets: map[types.NamespacedName]string{key: "old"}}
+			cache := NewSecretCache(reader, time.Now)
+			writer := notingClient{Client: fixedWriter{err: err}, secrets: cache, unseen: newUnseenWrites(time.Now)}
+			secret, getErr := cache.Get(t.Context(), key)
+			if getErr != nil {
+				t.Fatal(getErr)
+			}
+			if got := write(writer, secret.DeepCopy()); !errors.Is(got, err) {
+				t.Errorf("%s: the error is %v", verb, got)
+			}
+			if _, err := cache.Get(t.Context(), key); err != nil || reader.reads != 2 {
+				t.Errorf("%s: read %d times, %v", verb, reader.reads, err)
+			}
+		}
+	}
+}
