@@ -23,6 +23,24 @@ var removalScenarios = []scenario{
 			p.Errorf("started again it ends as %s: %s", e.reason(), e.message)
 		}
 	}},
+	{"a removed member ends when started with its data, also when no quorum is left", func(p *play) {
+		p.birth("a", "b", "c")
+		gone := p.followers("a", "b", "c")[0]
+		leader, other := p.others(gone)
+		p.accepted(p.removing(leader, p.id(gone)))
+		p.exit(gone)
+		p.stop(other)
+		p.start(sealed(gone))
+		if e := p.exit(gone); !e.removed() {
+			p.Errorf("it ends as %s: %s", e.reason(), e.message)
+		}
+	}},
+	{"a live voter is not removed while a newborn is missing", func(p *play) {
+		p.start(newborn("a", "a", "b", "c"))
+		p.start(newborn("b", "a", "b", "c"))
+		p.serving("a", "b")
+		p.stays(client.ErrUnhealthy, p.removing("a", p.id("b")))
+	}},
 	{"a stranger is not found", func(p *play) {
 		p.birth("a", "b", "c")
 		p.refused(client.ErrMemberNotFound, p.removing("a", 42))

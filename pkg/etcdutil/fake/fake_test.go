@@ -183,6 +183,31 @@ func TestClosedClientsAndEndedContextsAnswerNothing(t *testing.T) {
 	}
 }
 
+func TestConnectionsCountAfterFiveSecondsAndNotBefore(t *testing.T) {
+	c := birth(t, "a", "b", "c")
+	leader := c.dial(c.Leader(c.members["a"].ClusterID()).flags.Name)
+	for _, row := range []struct {
+		after time.Duration
+		want  error
+	}{{0, client.ErrUnhealthy}, {4900 * time.Millisecond, client.ErrUnhealthy}, {200 * time.Millisecond, nil}} {
+		c.now = c.now.Add(row.after)
+		if _, err := leader.AddLearner(t.Context(), "http://d:2380"); !errors.Is(err, row.want) {
+			t.Errorf("after another %s the call answered %v, want %v", row.after, err, row.want)
+		}
+	}
+}
+
+// A process of the same name and peer URL elsewhere, such as a Pod that is still going, is nobody to ask.
+func TestASealedMemberAsksNobodyOfItsOwnName(t *testing.T) {
+	c := birth(t, "a")
+	flags := c.flags("a", etcdutil.StateExisting, "a=http://a:2380")
+	flags.Address = "elsewhere:2379"
+	second := c.Start("empty", flags)
+	if e := second.Exited(); e == nil || etcdutil.Classify(e.Code, e.Message) != etcdutil.ExitDataEmpty {
+		t.Errorf("it ends with %+v", e)
+	}
+}
+
 // The patches before 3.5.30 and 3.6.11 asked for every voter. They are in no contract, because no such binary is built.
 func TestOlderPatchesAskForEveryVoterBeforeAnAdd(t *testing.T) {
 	for text, taken := range map[string]bool{"3.5.29": false, "3.5.30": true, "3.6.10": false, "3.6.11": true, "3.7.0": true} {
