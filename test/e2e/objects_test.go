@@ -80,3 +80,10 @@ func readyAddresses(ctx context.Context, service string) []string {
 	}
 	return addresses
 }
+
+func conditionStatus(is bool) metav1.ConditionStatus {
+	if is {
+		return metav1.ConditionTrue
+	}
+	return metav1.ConditionFalse
+}

@@ -110,17 +110,27 @@ var _ = Describe("A directory wiped on the node while no operator runs", Label("
 		traffic.Finish(ctx)
 	})
 
-	It("before the members are sealed voids the birth, which held nothing, and a new one succeeds", Label("core"), perStory, func(ctx context.Context) {
+	It("under most members before they are sealed voids the birth, which held nothing, and a new one succeeds", Label("core"), perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "early", 3)
-		// The operator goes as soon as the first Pod is there: what makes the others is the next one.
-		awaitUnsealedStart(ctx, cluster, operator)
+		startUnsealed(ctx, cluster, operator)
 		first := incarnation(ctx, cluster)
-		wipeUnder(ctx, cluster, cluster.Member(1))
-		awaitCrash(ctx, cluster, cluster.Member(1))
+		for _, ordinal := range []int{0, 1} {
+			wipeUnder(ctx, cluster, cluster.Member(ordinal))
+		}
 		operator.Start()
 		cluster.AwaitReady(ctx, 3)
 		Expect(cluster.History.Rules()).To(ContainElement("void-birth"), "decisions:\n%s", cluster.History)
 		Expect(incarnation(ctx, cluster)).NotTo(Equal(first))
+		cluster.Write(ctx).Finish(ctx)
+	})
+
+	It("under one of three before they are sealed ends with three good members all the same", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "early", 3)
+		startUnsealed(ctx, cluster, operator)
+		wipeUnder(ctx, cluster, cluster.Member(1))
+		operator.Start()
+		cluster.AwaitReady(ctx, 3)
+		Expect(cluster.History.Rules()).To(ContainElement(BeElementOf("void-birth", "repair")), "decisions:\n%s", cluster.History)
 		cluster.Write(ctx).Finish(ctx)
 	})
 })
@@ -151,8 +161,8 @@ func wipeAndReplace(ctx context.Context, c *world.Cluster, victim string) {
 	traffic.Finish(ctx)
 }
 
-// awaitUnsealedStart kills the operator once all first Pods exist, and waits until every etcd runs with nobody sealed.
-func awaitUnsealedStart(ctx context.Context, c *world.Cluster, operator *world.Operator) {
+// startUnsealed kills the operator once all first Pods exist, and waits until every etcd runs with nobody sealed.
+func startUnsealed(ctx context.Context, c *world.Cluster, operator *world.Operator) {
 	GinkgoHelper()
 	Eventually(ctx, func() (int, error) { pods, err := c.Pods(ctx); return len(pods), err }).
 		WithPolling(20 * time.Millisecond).Should(Equal(3))

@@ -1,0 +1,159 @@
+package e2e
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+)
+
+var _ = Describe("A cluster that is paused", Label("lifecycle"), func() {
+	ownNamespace()
+
+	It("is looked at and not touched, and goes on when it is not", Label("core"), perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "paused", 3)
+		cluster.AwaitReady(ctx, 3)
+		traffic := cluster.Write(ctx)
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Paused = true })
+		cluster.AwaitStep(ctx, "Paused")
+		traffic.During(ctx, func() {
+			deletePod(ctx, cluster, cluster.Member(1))
+			cluster.AwaitCondition(ctx, v1alpha1.ConditionDegraded, "True", "MembersUnhealthy")
+			Consistently(ctx, cluster.Pods).WithTimeout(watching).Should(HaveLen(2))
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Paused = false })
+			cluster.AwaitReady(ctx, 3)
+		})
+		traffic.Finish(ctx)
+	})
+
+	It("before it is born is not born", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "unborn", 1, world.Ephemeral, func(c *v1alpha1.EtcdCluster) { c.Spec.Paused = true })
+		cluster.AwaitStep(ctx, "Paused")
+		Consistently(ctx, func() types.UID { return uidOf(ctx, &corev1.Service{}, key("unborn-peers")) }).WithTimeout(watching / 3).Should(BeEmpty())
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Paused = false })
+		cluster.AwaitReady(ctx, 1)
+	})
+})
+
+var _ = Describe("A cluster in mode DryRun", Label("lifecycle"), func() {
+	ownNamespace()
+
+	It("publishes the next step and does not take it", Label("core"), perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "dry", 1, world.Ephemeral, func(c *v1alpha1.EtcdCluster) { c.Spec.Mode = v1alpha1.ModeDryRun })
+		expectStep(ctx, cluster, "birth-record", "BeginBirth")
+		Consistently(ctx, func() types.UID { return uidOf(ctx, &corev1.Service{}, key("dry-peers")) }).WithTimeout(watching / 3).Should(BeEmpty())
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Mode = v1alpha1.ModeEnforce })
+		cluster.AwaitReady(ctx, 1)
+
+		traffic := cluster.Write(ctx)
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Mode, s.Size = v1alpha1.ModeDryRun, 3 })
+		expectStep(ctx, cluster, "grow", "Grow")
+		Consistently(ctx, func() int { return len(cluster.Identities(ctx)) }).WithTimeout(watching / 3).Should(Equal(1))
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Mode = v1alpha1.ModeEnforce })
+		cluster.AwaitReady(ctx, 3)
+		traffic.Finish(ctx)
+	})
+})
+
+var _ = Describe("A cluster that is deleted", Label("lifecycle"), func() {
+	ownNamespace()
+
+	It("with Retain leaves its volumes and authorities, over which nothing is ever born", Label("core"), perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "kept", 3)
+		cluster.AwaitReady(ctx, 3)
+		cluster.Write(ctx).Finish(ctx)
+		data := volumes(ctx, cluster)
+		deleteCluster(ctx, cluster)
+		Expect(volumes(ctx, cluster)).To(Equal(data))
+		for _, name := range []string{"kept-ca", "kept-ca-peer"} {
+			Expect(uidOf(ctx, &corev1.Secret{}, key(name))).NotTo(BeEmpty(), name)
+		}
+		Expect(uidOf(ctx, &corev1.Service{}, key("kept"))).To(BeEmpty())
+
+		again := story.Create(ctx, "kept", 3)
+		again.AwaitStalled(ctx, "RetainedData")
+		Consistently(ctx, func() any { return volumes(ctx, again) }).WithTimeout(watching / 3).Should(Equal(data))
+		Expect(again.Pods(ctx)).To(BeEmpty())
+	})
+
+	It("with Delete takes its volumes and authorities along, and can be created again", Label("core"), perStory, func(ctx context.Context) {
+		remove := func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Storage = &v1alpha1.StorageSpec{DeletionPolicy: v1alpha1.DeletionDelete}
+		}
+		cluster := story.Create(ctx, "gone", 1, remove)
+		cluster.AwaitReady(ctx, 1)
+		first := cluster.ClusterID
+		deleteCluster(ctx, cluster)
+		Eventually(ctx, func() any { return volumes(ctx, cluster) }).Should(BeEmpty())
+		Eventually(ctx, func() types.UID { return uidOf(ctx, &corev1.Secret{}, key("gone-ca")) }).Should(BeEmpty())
+
+		again := story.Create(ctx, "gone", 1, remove)
+		again.AwaitReady(ctx, 1)
+		Expect(again.ClusterID).NotTo(Equal(first))
+		again.Write(ctx).Finish(ctx)
+	})
+
+	It("follows the policy as it was changed last, also when it was paused", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "turned", 1, func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Storage = &v1alpha1.StorageSpec{DeletionPolicy: v1alpha1.DeletionDelete}
+		})
+		cluster.AwaitReady(ctx, 1)
+		data := volumes(ctx, cluster)
+		Expect(ownersOf(ctx, cluster)).To(HaveLen(1), "the volume goes with the cluster")
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
+			s.Paused, s.Storage.DeletionPolicy = true, v1alpha1.DeletionRetain
+		})
+		Eventually(ctx, func() any { return ownersOf(ctx, cluster) }).Should(BeEmpty())
+		deleteCluster(ctx, cluster)
+		Consistently(ctx, func() any { return volumes(ctx, cluster) }).WithTimeout(watching / 3).Should(Equal(data))
+	})
+})
+
+// deleteCluster deletes as `kubectl delete etcd` does, and waits until the object and its Pods are gone.
+func deleteCluster(ctx context.Context, c *world.Cluster) {
+	GinkgoHelper()
+	object, err := c.Get(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(object.Finalizers).To(BeEmpty(), "nothing hangs when the operator is gone")
+	Expect(kube.Client.Delete(ctx, object, client.PropagationPolicy("Background"))).To(Succeed())
+	Eventually(ctx, func() types.UID { return uidOf(ctx, &v1alpha1.EtcdCluster{}, key(c.Name)) }).Should(BeEmpty())
+	Eventually(ctx, func() types.UID { return uidOf(ctx, &corev1.Service{}, key(c.Name+"-peers")) }).Should(BeEmpty())
+	Eventually(ctx, func() (int, error) {
+		pods := &corev1.PodList{}
+		err := kube.Client.List(ctx, pods, client.InNamespace(c.Namespace))
+		return len(pods.Items), err
+	}).WithPolling(time.Second).Should(BeZero())
+}
+
+// ownersOf are the owners of the members' volumes.
+func ownersOf(ctx context.Context, c *world.Cluster) []string {
+	GinkgoHelper()
+	var owners []string
+	for name := range volumes(ctx, c) {
+		claim := pvc()
+		Expect(kube.Client.Get(ctx, key(name), claim)).To(Succeed())
+		for _, owner := range claim.OwnerReferences {
+			owners = append(owners, owner.Kind+"/"+owner.Name)
+		}
+	}
+	return owners
+}
+
+// expectStep waits until this rule speaks for this reason, whatever the verdict, while nothing is done.
+func expectStep(ctx context.Context, c *world.Cluster, rule, reason string) {
+	GinkgoHelper()
+	Eventually(ctx, func() (string, error) {
+		object, err := c.Get(ctx)
+		if err != nil || object.Status.NextStep == nil || object.Status.ObservedGeneration != object.Generation {
+			return "", err
+		}
+		return object.Status.NextStep.Rule + " " + object.Status.NextStep.Reason, nil
+	}).Should(Equal(rule + " " + reason))
+}

@@ -1,0 +1,199 @@
+package e2e
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+)
+
+var _ = Describe("An image that does not exist", Label("refusals"), func() {
+	ownNamespace()
+
+	for _, size := range []int32{1, 3} {
+		labels := Labels{}
+		if size == 1 {
+			labels = Label("core")
+		}
+		It("is reported at the birth of "+members(size)+", and recovers by being put right", labels, perStory, func(ctx context.Context) {
+			cluster := story.Create(ctx, "image", size, func(c *v1alpha1.EtcdCluster) {
+				c.Spec.Image = &v1alpha1.ImageSpec{Repository: "registry.invalid/no/etcd", PullPolicy: corev1.PullNever}
+			})
+			cluster.AwaitStep(ctx, "ImagePullFailed")
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Image = nil })
+			cluster.AwaitReady(ctx, int(size))
+			cluster.Write(ctx).Finish(ctx)
+		})
+	}
+
+	It("asked for by a running cluster of one is not begun, and recovers by being put right", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "image", 1)
+		cluster.AwaitReady(ctx, 1)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
+				s.Image = &v1alpha1.ImageSpec{Repository: "registry.invalid/no/etcd"}
+			})
+			cluster.AwaitStalled(ctx, "ChangeNotSupported")
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Image = nil })
+			cluster.AwaitReady(ctx, 1)
+		})
+		traffic.Finish(ctx)
+	})
+})
+
+var _ = Describe("A spec that is changed in the middle of a birth", Label("refusals"), func() {
+	ownNamespace()
+
+	It("is what the cluster becomes, when first members could never be scheduled", Label("core"), perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "stuck", 3, func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Pod.NodeSelector = map[string]string{"e2e.etcdsteward.dev/no-such": "node"}
+		})
+		cluster.AwaitStep(ctx, "Unschedulable")
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Pod.NodeSelector = nil })
+		cluster.AwaitReady(ctx, 3)
+		cluster.Write(ctx).Finish(ctx)
+	})
+
+	It("to another size and version is what the cluster becomes, while nobody has started", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "changed", 3, world.Version("3.5.35"), func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Pod.NodeSelector = map[string]string{"e2e.etcdsteward.dev/no-such": "node"}
+		})
+		cluster.AwaitStep(ctx, "Unschedulable")
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
+			s.Size, s.Version, s.Pod.NodeSelector = 1, world.DefaultVersion, nil
+		})
+		cluster.AwaitReady(ctx, 1)
+		Expect(cluster.Identities(ctx)).To(HaveLen(1))
+		Eventually(ctx, func() any { return volumes(ctx, cluster) }).Should(HaveLen(1))
+		cluster.Write(ctx).Finish(ctx)
+	})
+
+	It("to a larger size as soon as it begins ends with the larger size", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "larger", 1, world.Ephemeral)
+		Eventually(ctx, cluster.History.Rules).Should(Not(BeEmpty()))
+		cluster.Resize(ctx, 3)
+		cluster.AwaitReady(ctx, 3)
+		cluster.Write(ctx).Finish(ctx)
+	})
+})
+
+var _ = Describe("An object of somebody else", Label("refusals"), func() {
+	ownNamespace()
+
+	foreign := map[string]func() client.Object{
+		"the client Service": func() client.Object {
+			return &corev1.Service{ObjectMeta: meta(story.Namespace, "mine"), Spec: corev1.ServiceSpec{ClusterIP: "None"}}
+		},
+		"the peer Service": func() client.Object {
+			return &corev1.Service{ObjectMeta: meta(story.Namespace, "mine-peers"), Spec: corev1.ServiceSpec{ClusterIP: "None"}}
+		},
+		"the authority": func() client.Object {
+			return &corev1.Secret{ObjectMeta: meta(story.Namespace, "mine-ca")}
+		},
+		"a member's certificates": func() client.Object {
+			return &corev1.Secret{ObjectMeta: meta(story.Namespace, "mine-0-tls")}
+		},
+		"the disruption budget": func() client.Object {
+			one := intstr.FromInt32(1)
+			return &policyv1.PodDisruptionBudget{ObjectMeta: meta(story.Namespace, "mine"), Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &one}}
+		},
+		"a member's volume": func() client.Object {
+			return &corev1.PersistentVolumeClaim{ObjectMeta: meta(story.Namespace, "mine-0"), Spec: corev1.PersistentVolumeClaimSpec{
+				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+				Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+			}}
+		},
+		"a member's Pod": func() client.Object {
+			return &corev1.Pod{ObjectMeta: meta(story.Namespace, "mine-0"), Spec: corev1.PodSpec{
+				NodeName:        "no-such-node",
+				SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: yes(), RunAsUser: user(65532), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+				Containers: []corev1.Container{{Name: "other", Image: "registry.invalid/other", SecurityContext: &corev1.SecurityContext{
+					AllowPrivilegeEscalation: no(), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+				}}},
+			}}
+		},
+	}
+	for what, make := range foreign {
+		labels := Labels{}
+		if what == "the client Service" {
+			labels = Label("core")
+		}
+		It("with the name of "+what+" is never adopted, and the cluster goes on once it is gone", labels, perStory, func(ctx context.Context) {
+			theirs := make()
+			Expect(kube.Client.Create(ctx, theirs)).To(Succeed())
+			before := theirs.GetResourceVersion()
+			cluster := story.Create(ctx, "mine", 1)
+			cluster.AwaitStalled(ctx, "NameTaken")
+			Expect(kube.Client.Get(ctx, client.ObjectKeyFromObject(theirs), theirs)).To(Succeed())
+			Expect(theirs.GetOwnerReferences()).To(BeEmpty())
+			Expect(theirs.GetLabels()).To(BeEmpty())
+			if _, isSettled := theirs.(*corev1.Secret); isSettled {
+				Expect(theirs.GetResourceVersion()).To(Equal(before), "nothing was written to it")
+			}
+			Expect(kube.Client.Delete(ctx, theirs, client.GracePeriodSeconds(0))).To(Succeed())
+			cluster.AwaitReady(ctx, 1)
+			cluster.Write(ctx).Finish(ctx)
+		})
+	}
+})
+
+var _ = Describe("A change of a running cluster that this release cannot make", Label("refusals"), func() {
+	ownNamespace()
+
+	changes := map[string]func(*v1alpha1.EtcdClusterSpec){
+		"the version": func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.7.3" },
+		"the size of volumes": func(s *v1alpha1.EtcdClusterSpec) {
+			s.Storage = &v1alpha1.StorageSpec{Size: quantity("9Gi")}
+		},
+		"a setting of the Pod": func(s *v1alpha1.EtcdClusterSpec) { s.Pod.PriorityClassName = "system-cluster-critical" },
+		"a setting of etcd":    func(s *v1alpha1.EtcdClusterSpec) { s.Etcd = &v1alpha1.EtcdSpec{QuotaBackendBytes: quantity("1Gi")} },
+	}
+	for what, change := range changes {
+		labels := Labels{}
+		if what == "the version" {
+			labels = Label("core")
+		}
+		It("is not begun: "+what+". Members are kept alive meanwhile, and putting it back is enough", labels, perStory, func(ctx context.Context) {
+			cluster := story.Create(ctx, "fixed", 3)
+			cluster.AwaitReady(ctx, 3)
+			before, err := cluster.Get(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			traffic := cluster.Write(ctx)
+			traffic.During(ctx, func() {
+				cluster.Change(ctx, change)
+				cluster.AwaitStalled(ctx, "ChangeNotSupported")
+				deletePod(ctx, cluster, cluster.Member(0))
+				Eventually(ctx, func() error { return cluster.CheckServing(ctx, 3) }).Should(Succeed(), "its Pod is started on its volume")
+				cluster.AwaitStalled(ctx, "ChangeNotSupported")
+				cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { *s = before.Spec })
+				cluster.AwaitReady(ctx, 3)
+			})
+			traffic.Finish(ctx)
+		})
+	}
+})
+
+func members(size int32) string {
+	if size == 1 {
+		return "a cluster of one"
+	}
+	return "a cluster of three"
+}
+
+func quantity(text string) *resource.Quantity {
+	q := resource.MustParse(text)
+	return &q
+}
+
+func yes() *bool           { b := true; return &b }
+func no() *bool            { b := false; return &b }
+func user(id int64) *int64 { return &id }

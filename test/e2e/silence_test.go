@@ -1,0 +1,66 @@
+package e2e
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+)
+
+var _ = Describe("A settled cluster under load", Label("silence"), func() {
+	ownNamespace()
+
+	// The operator looks at a settled cluster every 20 s; both spans hold looks, and the count of passes proves it.
+	for _, span := range []time.Duration{45 * time.Second, 4 * time.Minute} {
+		labels := Labels{}
+		if span < time.Minute {
+			labels = Label("core")
+		}
+		It("makes the operator write nothing at all for "+span.String(), labels, perStory, func(ctx context.Context) {
+			kube.NeedLocalkube()
+			cluster := story.Create(ctx, "silent", 3)
+			begin, err := kube.Mark(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			cluster.AwaitReady(ctx, 3)
+			traffic := cluster.Write(ctx)
+			scraper, err := story.ScraperToken(ctx, "scraper", true)
+			Expect(err).NotTo(HaveOccurred())
+			passes := func() float64 {
+				_, metrics, err := kube.Scrape(ctx, scraper)
+				Expect(err).NotTo(HaveOccurred())
+				value, found := world.Value(metrics, "controller_runtime_reconcile_total", map[string]string{"result": "requeue_after"})
+				Expect(found).To(BeTrue())
+				return value
+			}
+			// What the client's first puts changed, such as the rounded size of the database, is written within a look.
+			awaitQuiet(ctx, begin, 22*time.Second)
+
+			quiet, err := kube.Mark(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			before := passes()
+			traffic.During(ctx, func() {
+				Consistently(ctx, func() ([]world.Request, error) { return kube.OperatorWrites(ctx, quiet, story.Namespace) }).
+					WithTimeout(span).WithPolling(2 * time.Second).Should(BeEmpty())
+			})
+			Expect(passes()).To(BeNumerically(">", before), "it looked meanwhile")
+			traffic.Finish(ctx)
+			all, err := kube.OperatorWrites(ctx, begin, story.Namespace)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(all).NotTo(BeEmpty(), "the log shows the operator's writes")
+		})
+	}
+})
+
+// awaitQuiet waits until the operator has written nothing in the story's namespace for this long.
+func awaitQuiet(ctx context.Context, since world.AuditMark, calm time.Duration) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		writes, err := kube.OperatorWrites(ctx, since, story.Namespace)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(writes).NotTo(BeEmpty())
+		g.Expect(time.Since(writes[len(writes)-1].Received)).To(BeNumerically(">", calm))
+	}).WithPolling(time.Second).Should(Succeed())
+}
