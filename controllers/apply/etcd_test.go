@@ -1,0 +1,199 @@
+package apply
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// node runs the container of a Pod as the kubelet would, but for paths and ports, which are this test's own.
+type node struct {
+	binaries string
+	replace  *strings.Replacer
+	metrics  string
+	data     string
+}
+
+// TestEtcdRunsAsThePodSays starts real etcd of each minor by the arguments and the environment of the Pods that are made.
+func TestEtcdRunsAsThePodSays(t *testing.T) {
+	root := os.Getenv("ETCD_BINARIES")
+	if root == "" {
+		t.Skip("ETCD_BINARIES is not set: nothing is tried on real etcd")
+	}
+	for _, version := range []string{"3.5.35", "3.6.16", "3.7.3"} {
+		for _, mode := range []v1alpha1.TLSMode{v1alpha1.TLSManaged, v1alpha1.TLSDisabled} {
+			t.Run(version+" "+string(mode), func(t *testing.T) {
+				c := demo()
+				c.Spec = v1alpha1.EtcdClusterSpec{Size: 1, Version: version, TLS: &v1alpha1.TLSSpec{Mode: mode}}
+				liveAndSeal(t, c, filepath.Join(root, version))
+			})
+		}
+	}
+}
+
+// liveAndSeal gives birth, uses etcdctl as in the Pod, and then starts again: stripped, sealed with data, sealed without.
+func liveAndSeal(t *testing.T, c *v1alpha1.EtcdCluster, binaries string) {
+	w := newWorld(t, c)
+	w.mustDo(t, oneBorn(), plan.BeginBirth{Incarnation: incarnation, Token: "t", Names: []string{"demo-0"}})
+	change := plan.Bootstrap{Pods: []plan.Start{{Name: "demo-0", Flags: plan.FlagsBirth, Initial: initial(c, "demo-0"), Choices: choices(c)}}}
+	if c.Spec.IsTLS() {
+		change.Objects, change.Secrets = bootstrap(c).Objects, []string{"demo-0"}
+	}
+	w.mustDo(t, oneBorn(), change)
+	n := newNode(t, w, binaries)
+
+	pod := w.pod(t, "demo-0")
+	stop := n.serve(t, pod)
+	out, err := n.command(pod, "etcdctl", "endpoint", "health").CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("is healthy")) || bytes.Contains(out, []byte("warn")) || bytes.Contains(out, []byte("unrecognized")) {
+		t.Errorf("etcdctl with no flags: %v\n%s", err, out)
+	}
+	if log := stop(); strings.Contains(log, "unrecognized environment variable") || strings.Contains(log, "deprecated") && strings.Contains(log, "flag") {
+		t.Errorf("etcd minds how it was started:\n%s", log)
+	}
+
+	stripped := pod.DeepCopy()
+	stripped.Annotations = nil
+	if log := n.end(t, stripped); !strings.Contains(log, "initial-cluster-state") {
+		t.Errorf("with its annotations stripped etcd ended by:\n%s", log)
+	}
+	w.mustDo(t, oneBorn(), plan.SealPods{Pods: []plan.Seal{{Pod: ref(pod), Role: v1alpha1.RoleVoter}}})
+	sealed := w.pod(t, "demo-0")
+	n.serve(t, sealed)()
+	if err := os.RemoveAll(n.data); err != nil {
+		t.Fatal(err)
+	}
+	if log := n.end(t, sealed); etcdutil.Classify(1, log) != etcdutil.ExitDataEmpty {
+		t.Errorf("sealed and with no data etcd ended by:\n%s", log)
+	}
+}
+
+func oneBorn() View {
+	v := born()
+	v.Birth.Names = []string{"demo-0"}
+	return v
+}
+
+func newNode(t *testing.T, w *world, binaries string) *node {
+	t.Helper()
+	dir := t.TempDir()
+	n := &node{binaries: binaries, data: filepath.Join(dir, "data"), metrics: freePort(t)}
+	tls := filepath.Join(dir, "tls")
+	if err := os.Mkdir(tls, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if w.cluster.Spec.IsTLS() {
+		for key, value := range w.secret(t, "demo-0-tls").Data {
+			if err := os.WriteFile(filepath.Join(tls, key), value, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	n.replace = strings.NewReplacer("/var/lib/etcd", n.data, "/etc/etcd/tls", tls, ":2379", ":"+freePort(t), ":2380", ":"+freePort(t), ":2381", ":"+n.metrics)
+	return n
+}
+
+// command is a command in the Pod's container, with what the kubelet makes of its variables.
+func (n *node) command(pod *corev1.Pod, name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(n.binaries, name), args...)
+	cmd.Env = []string{}
+	for variable, value := range n.variables(pod) {
+		cmd.Env = append(cmd.Env, variable+"="+value)
+	}
+	return cmd
+}
+
+func (n *node) variables(pod *corev1.Pod) map[string]string {
+	variables := map[string]string{}
+	for _, variable := range pod.Spec.Containers[0].Env {
+		value := variable.Value
+		if variable.ValueFrom != nil {
+			key := strings.TrimSuffix(strings.TrimPrefix(variable.ValueFrom.FieldRef.FieldPath, "metadata.annotations['"), "']")
+			value = pod.Annotations[key]
+		}
+		variables[variable.Name] = n.replace.Replace(value)
+	}
+	return variables
+}
+
+func (n *node) etcd(pod *corev1.Pod) *exec.Cmd {
+	var args []string
+	for _, arg := range pod.Spec.Containers[0].Args {
+		arg = n.replace.Replace(arg)
+		for variable, value := range n.variables(pod) {
+			arg = strings.ReplaceAll(arg, "$("+variable+")", value)
+		}
+		args = append(args, arg)
+	}
+	return n.command(pod, pod.Spec.Containers[0].Command[0], args...)
+}
+
+// serve starts etcd and waits until the Pod's own probes would pass; the result stops it and gives its log.
+func (n *node) serve(t *testing.T, pod *corev1.Pod) func() string {
+	t.Helper()
+	cmd, log := n.etcd(pod), &bytes.Buffer{}
+	cmd.Stderr = log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	container := pod.Spec.Containers[0]
+	for _, probe := range []*corev1.Probe{container.StartupProbe, container.LivenessProbe, container.ReadinessProbe} {
+		err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
+			response, err := http.Get("http://localhost:" + n.metrics + probe.HTTPGet.Path)
+			if err != nil {
+				return false, nil //nolint:nilerr // not listening yet
+			}
+			return response.StatusCode == http.StatusOK, response.Body.Close()
+		})
+		if err != nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			t.Fatalf("%s never passed: %v\n%s", probe.HTTPGet.Path, err, log)
+		}
+	}
+	return func() string {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait() // it dies by the signal
+		return log.String()
+	}
+}
+
+// end runs etcd until it ends by itself, which must be with an error.
+func (n *node) end(t *testing.T, pod *corev1.Pod) string {
+	t.Helper()
+	cmd := n.etcd(pod)
+	timer := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	out, err := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); err == nil || code < 1 {
+		t.Errorf("etcd ended with %d, %v", code, err)
+	}
+	return string(out)
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)
+}
