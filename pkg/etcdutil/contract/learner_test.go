@@ -57,6 +57,14 @@ var learnerScenarios = []scenario{
 		p.stays(client.ErrLearnerNotReady, p.promoting("a", id))
 		p.accepted(p.removing("a", id))
 	}},
+	{"a running learner is removed although a voter is down", func(p *play) {
+		p.birth("a", "b", "c")
+		id := p.grow(p.leader("a", "b", "c"), "d", "a", "b", "c")
+		dead := p.followers("a", "b", "c")[0]
+		p.stop(dead)
+		leader, _ := p.others(dead)
+		p.refusedNever(client.ErrUnhealthy, p.removing(leader, id))
+	}},
 	{"promoting a voter or a stranger is refused by name", func(p *play) {
 		p.birth("a")
 		p.refused(client.ErrMemberNotLearner, p.promoting("a", p.id("a")))

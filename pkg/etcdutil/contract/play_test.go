@@ -85,6 +85,18 @@ func (p *play) eventually(want error, call func() error) {
 	p.Fatalf("the call answered %v, want %v", err, want)
 }
 
+// refusedNever wants a call accepted, and on the way there never this refusal, though time alone might end it.
+func (p *play) refusedNever(unwanted error, call func() error) {
+	p.Helper()
+	p.accepted(func() error {
+		err := call()
+		if errors.Is(err, unwanted) {
+			p.Fatalf("the call answered %v", err)
+		}
+		return err
+	})
+}
+
 // stays wants a call refused with the error for longer than the five seconds that connections need to count.
 func (p *play) stays(want error, call func() error) {
 	p.Helper()
