@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -25,7 +27,7 @@ var _ = Describe("An image that does not exist", Label("refusals"), func() {
 		}
 		It("is reported at the birth of "+members(size)+", and recovers by being put right", labels, perStory, func(ctx context.Context) {
 			cluster := story.Create(ctx, "image", size, func(c *v1alpha1.EtcdCluster) {
-				c.Spec.Image = &v1alpha1.ImageSpec{Repository: "registry.invalid/no/etcd", PullPolicy: corev1.PullNever}
+				c.Spec.Image = &v1alpha1.ImageSpec{Repository: "registry.invalid/no/etcd"}
 			})
 			cluster.AwaitStep(ctx, "ImagePullFailed")
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Image = nil })
@@ -122,13 +124,13 @@ var _ = Describe("An object of somebody else", Label("refusals"), func() {
 			}}
 		},
 	}
-	for what, make := range foreign {
+	for _, what := range slices.Sorted(maps.Keys(foreign)) { // every process must see them in one order
 		labels := Labels{}
 		if what == "the client Service" {
 			labels = Label("core")
 		}
 		It("with the name of "+what+" is never adopted, and the cluster goes on once it is gone", labels, perStory, func(ctx context.Context) {
-			theirs := make()
+			theirs := foreign[what]()
 			Expect(kube.Client.Create(ctx, theirs)).To(Succeed())
 			before := theirs.GetResourceVersion()
 			cluster := story.Create(ctx, "mine", 1)
@@ -157,7 +159,7 @@ var _ = Describe("A change of a running cluster that this release cannot make", 
 		"a setting of the Pod": func(s *v1alpha1.EtcdClusterSpec) { s.Pod.PriorityClassName = "system-cluster-critical" },
 		"a setting of etcd":    func(s *v1alpha1.EtcdClusterSpec) { s.Etcd = &v1alpha1.EtcdSpec{QuotaBackendBytes: quantity("1Gi")} },
 	}
-	for what, change := range changes {
+	for _, what := range slices.Sorted(maps.Keys(changes)) { // every process must see them in one order
 		labels := Labels{}
 		if what == "the version" {
 			labels = Label("core")
@@ -169,7 +171,7 @@ var _ = Describe("A change of a running cluster that this release cannot make", 
 			Expect(err).NotTo(HaveOccurred())
 			traffic := cluster.Write(ctx)
 			traffic.During(ctx, func() {
-				cluster.Change(ctx, change)
+				cluster.Change(ctx, changes[what])
 				cluster.AwaitStalled(ctx, "ChangeNotSupported")
 				deletePod(ctx, cluster, cluster.Member(0))
 				Eventually(ctx, func() error { return cluster.CheckServing(ctx, 3) }).Should(Succeed(), "its Pod is started on its volume")
