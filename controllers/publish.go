@@ -19,7 +19,7 @@ import (
 
 // detailInterval is how often details of a status are written. Members that start, and steps that follow one another
 // within moments, would each be a write that nobody reads.
-const detailInterval = time.Second
+const detailInterval = 2 * time.Second
 
 // publish writes the status if it differs, and only then says what happened, so that a repeated pass does not say it
 // again. A result above zero means that details wait to be written until then.

@@ -17,7 +17,7 @@ func (w *world) waiting(message string) report.Input {
 	}}
 }
 
-func TestDetailsOfAStatusAreWrittenAtMostOnceASecond(t *testing.T) {
+func TestDetailsOfAStatusAreWrittenAtMostOnceInTwoSeconds(t *testing.T) {
 	w := newWorld(t, demo(3))
 	publish := func(message string) time.Duration {
 		t.Helper()
@@ -29,10 +29,10 @@ func TestDetailsOfAStatusAreWrittenAtMostOnceASecond(t *testing.T) {
 	}
 	publish("one")
 	w.now = w.now.Add(300 * time.Millisecond)
-	if later := publish("two"); later != 700*time.Millisecond || len(w.writes) != 1 {
+	if later := publish("two"); later != 1700*time.Millisecond || len(w.writes) != 1 {
 		t.Errorf("it waits %s after %d writes", later, len(w.writes))
 	}
-	w.now = w.now.Add(700 * time.Millisecond)
+	w.now = w.now.Add(1700 * time.Millisecond)
 	if later := publish("three."); later != 0 || len(w.writes) != 2 || w.status().NextStep.Message != "three." {
 		t.Errorf("it waits %s after %d writes; %+v", later, len(w.writes), w.status().NextStep)
 	}
