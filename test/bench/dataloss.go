@@ -16,7 +16,7 @@ var dataLost = figure{Name: "data of one member lost → 3 voters", Unit: unitSe
 // measureDataLoss deletes a member's claim and its Pod. The clock starts when the claim is gone: from then on the loss is
 // certain.
 func (t *trial) measureDataLoss(ctx context.Context, isLeader bool) error {
-	if err := t.settle(ctx); err != nil {
+	if err := t.calm(ctx); err != nil {
 		return err
 	}
 	pod, err := t.victim(ctx, isLeader)

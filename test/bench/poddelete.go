@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -23,7 +22,7 @@ func (t *trial) measurePodDeletions(ctx context.Context) error {
 }
 
 func (t *trial) measurePodDeletion(ctx context.Context, isLeader bool) error {
-	if err := t.settle(ctx); err != nil {
+	if err := t.calm(ctx); err != nil {
 		return err
 	}
 	pod, err := t.victim(ctx, isLeader)
@@ -36,11 +35,13 @@ func (t *trial) measurePodDeletion(ctx context.Context, isLeader bool) error {
 	}
 	began := time.Now()
 	if err := t.kube.client.Delete(ctx, pod); err != nil {
-		return errors.Join(fmt.Errorf("deleting the Pod %s: %w", pod.Name, err), traffic.abandon())
+		traffic.abandon()
+		return fmt.Errorf("deleting the Pod %s: %w", pod.Name, err)
 	}
 	healthy, err := t.untilHealthy(ctx, without{pod: pod.UID})
 	if err != nil {
-		return errors.Join(err, traffic.abandon())
+		traffic.abandon()
+		return err
 	}
 	role := roleOf(isLeader)
 	t.add(t.figure(podDeleted), t.side, t.taken(began, healthy, role))

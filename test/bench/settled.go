@@ -36,7 +36,7 @@ func (t *trial) measureSettled(ctx context.Context) error {
 	if _, err := t.create(ctx); err != nil {
 		return err
 	}
-	if err := t.settle(ctx); err != nil {
+	if err := t.calm(ctx); err != nil {
 		return err
 	}
 	traffic, err := t.write(ctx, loadWriters, loadEach)
@@ -45,17 +45,20 @@ func (t *trial) measureSettled(ctx context.Context) error {
 	}
 	mark, err := t.kube.world.Mark(ctx)
 	if err != nil {
-		return errors.Join(err, traffic.abandon())
+		traffic.abandon()
+		return err
 	}
-	t.say("watching a settled cluster for %s", t.bench.settle)
+	t.say("watching a settled cluster for %s", t.settle)
 	select {
 	case <-ctx.Done():
-		return errors.Join(ctx.Err(), traffic.abandon())
-	case <-time.After(t.bench.settle):
+		traffic.abandon()
+		return ctx.Err()
+	case <-time.After(t.settle):
 	}
 	writes, err := t.kube.world.OperatorWrites(ctx, mark, t.namespace)
 	if err != nil {
-		return errors.Join(err, traffic.abandon())
+		traffic.abandon()
+		return err
 	}
 	sum, err := traffic.finish(ctx)
 	if err != nil {
@@ -65,7 +68,7 @@ func (t *trial) measureSettled(ctx context.Context) error {
 }
 
 func (t *trial) noteSettled(writes []world.Request, sum wrote) error {
-	note := fmt.Sprintf("%s at %.0f puts/s, longest gap %d ms, p99 %d ms", t.bench.settle, sum.perSecond, sum.gap.Milliseconds(), sum.p99.Milliseconds())
+	note := fmt.Sprintf("%s at %.0f puts/s, longest gap %d ms, p99 %d ms", t.settle, sum.perSecond, sum.gap.Milliseconds(), sum.p99.Milliseconds())
 	if kinds := breakdown(writes); len(kinds) > 0 {
 		note += "; " + strings.Join(kinds, ", ")
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"sync"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,16 +20,19 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/e2e/client"
 )
 
-// gapRate is how many puts a second tell how long writes stood still.
-const gapRate = 100
+const (
+	// gapRate is how many puts a second tell how long writes stood still.
+	gapRate = 100
+	// writingWithin is how long a client may take to begin on a healthy cluster.
+	writingWithin = 30 * time.Second
+)
 
-// traffic is one or more clients that write through a measurement and follow the Pods as a resolver would.
+// traffic is one or more clients that write through a measurement.
 type traffic struct {
 	trial   *trial
 	writers []*client.Writer
 	began   time.Time
 	stop    context.CancelFunc
-	ended   sync.WaitGroup
 }
 
 // wrote is the reckoning of all writers together.
@@ -49,15 +52,16 @@ func (t *trial) write(ctx context.Context, writers int, perSecond float64) (*tra
 	f := &traffic{trial: t, stop: stop}
 	for i := range writers {
 		w, err := client.Start(background, client.Options{
-			Endpoints: t.endpoints(), TLS: config, Prefix: fmt.Sprintf("/bench/%d/%d/", time.Now().UnixNano(), i), PerSecond: perSecond,
+			Endpoints: t.endpoints(), TLS: config, Connect: t.connect, PerSecond: perSecond,
+			Prefix: fmt.Sprintf("/bench/%d/%d/", time.Now().UnixNano(), i),
 		})
 		if err != nil {
-			return nil, errors.Join(err, f.abandon())
+			f.abandon()
+			return nil, err
 		}
 		f.writers = append(f.writers, w)
 	}
-	f.ended.Go(func() { f.resolve(background) })
-	err = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, writingWithin, true, func(context.Context) (bool, error) {
 		for _, w := range f.writers {
 			if w.Acknowledged() < 20 {
 				return false, nil
@@ -66,7 +70,8 @@ func (t *trial) write(ctx context.Context, writers int, perSecond float64) (*tra
 		return true, nil
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("nothing can be written to %s in %s: %w", t.side, t.namespace, err), f.abandon())
+		f.abandon()
+		return nil, fmt.Errorf("nothing can be written to %s in %s: %w: %s", t.side, t.namespace, err, f.writers[0].Now())
 	}
 	f.began = time.Now()
 	return f, nil
@@ -83,47 +88,30 @@ func (t *trial) clientTLS(ctx context.Context) (*tls.Config, error) {
 		return nil, fmt.Errorf("reading the clients' bundle: %w", err)
 	}
 	pair := pki.Pair{Cert: secret.Data[corev1.TLSCertKey], Key: secret.Data[corev1.TLSPrivateKeyKey]}
-	config, err := pki.ClientTLS(secret.Data[resources.KeyCA], pair)
-	if err != nil {
-		return nil, fmt.Errorf("reading the clients' bundle: %w", err)
-	}
-	config.ServerName = fmt.Sprintf("%s.%s.svc", clusterName, t.namespace)
-	return config, nil
+	return pki.ClientTLS(secret.Data[resources.KeyCA], pair)
 }
 
+// endpoints are the members' client URLs, by the names in their certificates.
 func (t *trial) endpoints() []string {
-	scheme := "https"
+	scheme := etcdutil.SchemeHTTPS
 	if t.side == floor {
-		scheme = "http"
+		scheme = etcdutil.SchemeHTTP
 	}
-	var endpoints []string
-	for _, pod := range t.watched.members() {
-		if pod.Status.PodIP != "" && pod.DeletionTimestamp == nil {
-			endpoints = append(endpoints, scheme+"://"+net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(etcdutil.ClientPort)))
-		}
+	endpoints := make([]string, members)
+	for i := range endpoints {
+		endpoints[i] = etcdutil.ClientURL(scheme, etcdutil.MemberName(clusterName, i), clusterName, t.namespace)
 	}
 	return endpoints
 }
 
-// resolve tells the writers where members are now.
-func (f *traffic) resolve(ctx context.Context) {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	known := ""
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		endpoints := f.trial.endpoints()
-		if now := fmt.Sprint(endpoints); now != known {
-			known = now
-			for _, w := range f.writers {
-				w.SetEndpoints(endpoints)
-			}
-		}
+// connect is the DNS of a client that runs beside the cluster's network and not in it: where the Pod of that name is now.
+func (t *trial) connect(ctx context.Context, address string) (net.Conn, error) {
+	name, _, _ := strings.Cut(address, ".")
+	pod, err := t.pod(name)
+	if err != nil {
+		return nil, err
 	}
+	return (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(etcdutil.ClientPort)))
 }
 
 // finish ends the writing and reads everything acknowledged back: a measurement that lost something measured nothing.
@@ -134,7 +122,6 @@ func (f *traffic) finish(ctx context.Context) (wrote, error) {
 		w.Stop()
 	}
 	f.stop()
-	f.ended.Wait()
 	var errs []error
 	for _, w := range f.writers {
 		r, err := w.Finish(ctx)
@@ -150,11 +137,9 @@ func (f *traffic) finish(ctx context.Context) (wrote, error) {
 }
 
 // abandon ends the writing where something else failed already.
-func (f *traffic) abandon() error {
+func (f *traffic) abandon() {
 	f.stop()
-	f.ended.Wait()
 	for _, w := range f.writers {
 		w.Abandon()
 	}
-	return nil
 }

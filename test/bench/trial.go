@@ -72,8 +72,8 @@ func (t *trial) taken(from, to time.Time, note string) sample {
 	return sample{Value: to.Sub(from).Seconds(), Note: note, Timeline: t.watched.timeline(from)}
 }
 
-// settle waits until nobody is busy with the cluster any more: the floor never is.
-func (t *trial) settle(ctx context.Context) error {
+// calm waits until nobody is busy with the cluster any more: the floor never is.
+func (t *trial) calm(ctx context.Context) error {
 	if t.side == floor {
 		return nil
 	}
