@@ -34,11 +34,9 @@ const (
 // DefaultStorageSize is the size of a volume.
 func DefaultStorageSize() resource.Quantity { return resource.MustParse("8Gi") }
 
-// defaultResources has no limit of CPU: a throttled member misses heartbeats.
-func defaultResources() corev1.ResourceRequirements {
-	return corev1.ResourceRequirements{Requests: corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("512Mi"),
-	}}
+// defaultResources have no limit of CPU: a throttled member misses heartbeats.
+func defaultResources() ResourceInputs {
+	return ResourceInputs{Requests: map[corev1.ResourceName]string{corev1.ResourceCPU: "100m", corev1.ResourceMemory: "512Mi"}}
 }
 
 // StorageBytes is the size of a new volume, in bytes.
@@ -84,8 +82,8 @@ func (in EtcdInputs) withoutDefaults() EtcdInputs {
 }
 
 func (in PodInputs) withoutDefaults() PodInputs {
-	in.Resources = present(in.Resources, canonicalResources)
-	if in.Resources != nil && equality.Semantic.DeepEqual(*in.Resources, canonicalResources(defaultResources())) {
+	in.Resources = present(in.Resources, ResourceInputs.canonical)
+	if in.Resources != nil && encode(*in.Resources) == encode(defaultResources()) {
 		in.Resources = nil
 	}
 	if len(in.NodeSelector) == 0 {
@@ -132,30 +130,6 @@ func orNil[T any](list []T) []T {
 		return nil
 	}
 	return list
-}
-
-// canonicalResources writes equal quantities equally: "1" and "1000m", "1Gi" and "1073741824".
-func canonicalResources(r corev1.ResourceRequirements) corev1.ResourceRequirements {
-	return corev1.ResourceRequirements{
-		Limits: canonicalList(r.Limits), Requests: canonicalList(r.Requests), Claims: orNil(r.Claims),
-	}
-}
-
-func canonicalList(list corev1.ResourceList) corev1.ResourceList {
-	if len(list) == 0 {
-		return nil
-	}
-	out := corev1.ResourceList{}
-	for name, quantity := range list {
-		format := resource.BinarySI
-		if name == corev1.ResourceCPU {
-			format = resource.DecimalSI
-		}
-		quantity.Format = format
-		number, suffix := quantity.CanonicalizeBytes(make([]byte, 0, 32)) // String would give what was once read
-		out[name] = resource.MustParse(string(number) + string(suffix))
-	}
-	return out
 }
 
 func milliseconds(d *metav1.Duration) *int64 {

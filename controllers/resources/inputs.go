@@ -2,6 +2,7 @@ package resources
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -48,7 +49,7 @@ type EtcdInputs struct {
 
 // PodInputs are the choices about the Pod.
 type PodInputs struct {
-	Resources                     *corev1.ResourceRequirements      `json:"resources,omitempty"`
+	Resources                     *ResourceInputs                   `json:"resources,omitempty"`
 	NodeSelector                  map[string]string                 `json:"nodeSelector,omitempty"`
 	Tolerations                   []corev1.Toleration               `json:"tolerations,omitempty"`
 	Affinity                      *corev1.Affinity                  `json:"affinity,omitempty"`
@@ -90,7 +91,11 @@ func DecodeInputs(text string) (RollInputs, error) {
 	if err := json.Unmarshal([]byte(text), &in); err != nil {
 		return RollInputs{}, fmt.Errorf("reading what a member's Pod is made from: %w", err)
 	}
-	if _, err := etcdutil.ParseVersion(in.Version); err != nil {
+	version, err := etcdutil.ParseVersion(in.Version)
+	if err == nil && version.IsZero() {
+		err = errors.New("there is no version 0.0.0")
+	}
+	if err != nil {
 		return RollInputs{}, fmt.Errorf("reading what a member's Pod is made from: %w", err)
 	}
 	return in.withoutDefaults(), nil
@@ -154,7 +159,7 @@ func podInputs(pod *v1alpha1.PodSpec) *PodInputs {
 		return nil
 	}
 	return &PodInputs{
-		Resources:                     pod.Resources.DeepCopy(),
+		Resources:                     resourceInputs(pod.Resources),
 		NodeSelector:                  pod.NodeSelector,
 		Tolerations:                   pod.Tolerations,
 		Affinity:                      pod.Affinity,

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,6 +138,24 @@ func TestDefaultsThatAreWrittenNowhereAreNotInTheSchemaEither(t *testing.T) {
 	}
 	if string(text) != `{"size":3,"version":"3.6.16"}` {
 		t.Errorf("the smallest spec is stored as %s", text)
+	}
+}
+
+// An absurd quantity takes Kubernetes' own code minutes to read, and one annotation must not keep other clusters waiting.
+func TestAnAbsurdQuantityIsNotCalculatedWith(t *testing.T) {
+	for _, absurd := range []string{"1e2000000000", "-1e2000000000", "1e-2000000000", "1e-2000000000m", strings.Repeat("9", 1000), "", "x"} {
+		annotation := `{"version":"3.6.16","pod":{"resources":{"limits":{"cpu":"` + absurd + `","memory":"` + absurd + `"}}}}`
+		once, _, err := NormalizeInputs(annotation)
+		if err != nil || once != annotation {
+			t.Errorf("%.20s: %s, %v", absurd, once, err)
+		}
+		start := atBirth(cluster())
+		if start.Inputs, err = DecodeInputs(annotation); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := BuildPod(cluster(), start); err == nil {
+			t.Errorf("a Pod was built with %.20s", absurd)
+		}
 	}
 }
 

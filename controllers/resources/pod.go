@@ -38,9 +38,13 @@ type PodStart struct {
 }
 
 // BuildPod builds a member's Pod from choices that were made, maybe long ago, and from the cluster's labels and annotations
-// of today. It fails when the choices name no version.
+// of today. It fails when the choices name no version, or resources that are none.
 func BuildPod(c *v1alpha1.EtcdCluster, s PodStart) (*corev1.Pod, error) {
 	version, err := etcdutil.ParseVersion(s.Inputs.Version)
+	if err != nil {
+		return nil, fmt.Errorf("building the Pod of member %s: %w", s.Name, err)
+	}
+	resources, err := resourcesOf(s.Inputs).requirements()
 	if err != nil {
 		return nil, fmt.Errorf("building the Pod of member %s: %w", s.Name, err)
 	}
@@ -60,6 +64,7 @@ func BuildPod(c *v1alpha1.EtcdCluster, s PodStart) (*corev1.Pod, error) {
 		Containers:                   []corev1.Container{buildContainer(c, s, version)},
 		Volumes:                      buildVolumes(s),
 	}
+	pod.Spec.Containers[0].Resources = resources
 	schedule(&pod.Spec, c, s.Inputs.Pod)
 	for _, name := range image(s.Inputs).PullSecrets {
 		pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
@@ -91,7 +96,6 @@ func buildContainer(c *v1alpha1.EtcdCluster, s PodStart, version etcdutil.Versio
 			containerPort(peerPortName, etcdutil.PeerPort),
 			containerPort(metricsPortName, etcdutil.MetricsPort),
 		},
-		Resources:                defaultResources(),
 		VolumeMounts:             []corev1.VolumeMount{{Name: dataVolume, MountPath: dataMount}},
 		StartupProbe:             startupProbe(),
 		LivenessProbe:            livenessProbe(),
@@ -103,13 +107,17 @@ func buildContainer(c *v1alpha1.EtcdCluster, s PodStart, version etcdutil.Versio
 	if policy := image(s.Inputs).PullPolicy; policy != "" {
 		container.ImagePullPolicy = policy
 	}
-	if pod := s.Inputs.Pod; pod != nil && pod.Resources != nil {
-		container.Resources = *pod.Resources.DeepCopy()
-	}
 	if s.Inputs.TLS == "" {
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: tlsVolume, MountPath: tlsMount, ReadOnly: true})
 	}
 	return container
+}
+
+func resourcesOf(in RollInputs) ResourceInputs {
+	if in.Pod == nil || in.Pod.Resources == nil {
+		return defaultResources()
+	}
+	return *in.Pod.Resources
 }
 
 func image(in RollInputs) ImageInputs {

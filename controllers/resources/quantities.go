@@ -1,0 +1,99 @@
+package resources
+
+import (
+	"fmt"
+	"regexp"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// ResourceInputs are the choices about CPU and memory, as text.
+type ResourceInputs struct {
+	Limits   map[corev1.ResourceName]string `json:"limits,omitempty"`
+	Requests map[corev1.ResourceName]string `json:"requests,omitempty"`
+	Claims   []corev1.ResourceClaim         `json:"claims,omitempty"`
+}
+
+// earthly is a quantity that can be calculated with. Kubernetes accepts 1e-2000000000 too, and takes minutes to read it.
+var earthly = regexp.MustCompile(`^[+-]?[0-9.]{1,32}([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$`)
+
+func parseQuantity(text string) (resource.Quantity, error) {
+	if !earthly.MatchString(text) {
+		return resource.Quantity{}, fmt.Errorf("%.40q is not a quantity of anything that a Pod may have", text)
+	}
+	return resource.ParseQuantity(text)
+}
+
+func resourceInputs(r *corev1.ResourceRequirements) *ResourceInputs {
+	if r == nil {
+		return nil
+	}
+	return &ResourceInputs{Limits: texts(r.Limits), Requests: texts(r.Requests), Claims: r.Claims}
+}
+
+func texts(list corev1.ResourceList) map[corev1.ResourceName]string {
+	out := map[corev1.ResourceName]string{}
+	for name, quantity := range list {
+		out[name] = quantity.String()
+	}
+	return out
+}
+
+// canonical writes equal quantities equally: "1" and "1000m", "1Gi" and "1073741824". What is no quantity stays as it is,
+// for BuildPod to refuse.
+func (in ResourceInputs) canonical() ResourceInputs {
+	return ResourceInputs{Limits: canonicalList(in.Limits), Requests: canonicalList(in.Requests), Claims: orNil(in.Claims)}
+}
+
+func canonicalList(list map[corev1.ResourceName]string) map[corev1.ResourceName]string {
+	if len(list) == 0 {
+		return nil
+	}
+	out := map[corev1.ResourceName]string{}
+	for name, text := range list {
+		out[name] = canonicalQuantity(name, text)
+	}
+	return out
+}
+
+func canonicalQuantity(name corev1.ResourceName, text string) string {
+	quantity, err := parseQuantity(text)
+	if err != nil {
+		return text
+	}
+	quantity.Format = resource.BinarySI
+	if name == corev1.ResourceCPU {
+		quantity.Format = resource.DecimalSI
+	}
+	number, suffix := quantity.CanonicalizeBytes(make([]byte, 0, 32)) // String would give what was once read
+	return string(number) + string(suffix)
+}
+
+// requirements are the resources of a container.
+func (in ResourceInputs) requirements() (corev1.ResourceRequirements, error) {
+	limits, err := quantities(in.Limits)
+	if err != nil {
+		return corev1.ResourceRequirements{}, fmt.Errorf("limits: %w", err)
+	}
+	requests, err := quantities(in.Requests)
+	if err != nil {
+		return corev1.ResourceRequirements{}, fmt.Errorf("requests: %w", err)
+	}
+	return corev1.ResourceRequirements{Limits: limits, Requests: requests, Claims: in.Claims}, nil
+}
+
+func quantities(list map[corev1.ResourceName]string) (corev1.ResourceList, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	out := corev1.ResourceList{}
+	for name, text := range list {
+		quantity, err := parseQuantity(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		out[name] = quantity
+	}
+	return out, nil
+}
