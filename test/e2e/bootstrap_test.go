@@ -48,7 +48,7 @@ var _ = Describe("A new cluster", Label("bootstrap"), func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(object.Status.ClientSecretRef).To(HaveField("Name", "served-client-tls"))
 		Expect(object.Status.Endpoints).To(ContainElement(ContainSubstring("served." + story.Namespace + ".svc")))
-		Expect(readyAddresses(ctx, "served")).To(HaveLen(3))
+		Eventually(ctx, func() any { return readyAddresses(ctx, "served") }).Should(HaveLen(3))
 		out, err := story.Kubectl(ctx, "-n", story.Namespace, "exec", cluster.Member(0), "-c", "etcd", "--", "etcdctl", "endpoint", "health", "--cluster")
 		Expect(err).NotTo(HaveOccurred(), out)
 		Expect(out).To(ContainSubstring("is healthy"))

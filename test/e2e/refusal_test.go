@@ -116,7 +116,7 @@ var _ = Describe("An object of somebody else", Label("refusals"), func() {
 		},
 		"a member's Pod": func() client.Object {
 			return &corev1.Pod{ObjectMeta: meta(story.Namespace, "mine-0"), Spec: corev1.PodSpec{
-				NodeName:        "no-such-node",
+				NodeSelector:    map[string]string{"e2e.etcdsteward.dev/no-such": "node"},
 				SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: yes(), RunAsUser: user(65532), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 				Containers: []corev1.Container{{Name: "other", Image: "registry.invalid/other", SecurityContext: &corev1.SecurityContext{
 					AllowPrivilegeEscalation: no(), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -136,8 +137,12 @@ func (w *Writer) put(ctx context.Context, number int) {
 	}
 }
 
-// isRetryable reports an answer after which a client issues the same put again.
+// isRetryable reports an answer after which a client issues the same put again: unavailable, too late, or another leader.
+// What raft says of a member that stops, or of a leader that is just handing over, etcd passes on without a code.
 func isRetryable(err error) bool {
+	if text := err.Error(); strings.Contains(text, "raft: stopped") || strings.Contains(text, "raft proposal dropped") {
+		return true
+	}
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded:
 		return true

@@ -49,6 +49,7 @@ func (s *Story) GrantOperator(ctx context.Context) error {
 // Operator is an operator that runs as a process of this machine and looks after one story's namespace.
 type Operator struct {
 	story      *Story
+	install    string // the namespace that it believes to be installed in
 	kubeconfig string
 	log        *os.File
 
@@ -61,18 +62,23 @@ type Operator struct {
 // StartOperator starts one. It is killed after the story at the latest; its log is printed when the story failed.
 func (s *Story) StartOperator(ctx context.Context) *Operator {
 	ginkgo.GinkgoHelper()
+	return s.StartOperatorOf(ctx, s.Namespace)
+}
+
+// StartOperatorOf starts one of another install: as if it was installed in that namespace.
+func (s *Story) StartOperatorOf(ctx context.Context, install string) *Operator {
+	ginkgo.GinkgoHelper()
 	directory := ginkgo.GinkgoT().TempDir()
 	log, err := os.Create(filepath.Join(directory, "operator.log"))
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	o := &Operator{story: s, log: log, kubeconfig: filepath.Join(directory, "kubeconfig")}
+	o := &Operator{story: s, install: install, log: log, kubeconfig: filepath.Join(directory, "kubeconfig")}
 	gomega.Expect(s.writeKubeconfig(ctx, o.kubeconfig)).To(gomega.Succeed())
 	gomega.Expect(o.start()).To(gomega.Succeed())
 	ginkgo.DeferCleanup(func() {
 		o.Kill()
 		defer log.Close()
 		if ginkgo.CurrentSpecReport().Failed() {
-			text, _ := os.ReadFile(log.Name())
-			ginkgo.GinkgoWriter.Printf("\n---- operator of the story, killed %d times\n%s\n", o.kills, linesWith(string(text), "", 300))
+			ginkgo.GinkgoWriter.Printf("\n---- operator of the story, killed %d times\n%s\n", o.kills, linesWith(o.Log(), "", 300))
 		}
 	})
 	return o
@@ -99,7 +105,7 @@ func (s *Story) writeKubeconfig(ctx context.Context, path string) error {
 func (o *Operator) start() error {
 	process := exec.Command(o.story.Manager, "--leader-elect=false", "--namespace", o.story.Namespace,
 		"--metrics-bind-address=0", "--health-probe-bind-address=0")
-	process.Env = append(os.Environ(), "KUBECONFIG="+o.kubeconfig, "POD_NAMESPACE="+o.story.Namespace)
+	process.Env = append(os.Environ(), "KUBECONFIG="+o.kubeconfig, "POD_NAMESPACE="+o.install)
 	process.Stdout, process.Stderr = o.log, o.log
 	if err := process.Start(); err != nil {
 		return fmt.Errorf("starting %s: %w", o.story.Manager, err)
@@ -108,6 +114,12 @@ func (o *Operator) start() error {
 	defer o.mu.Unlock()
 	o.process = process
 	return nil
+}
+
+// Log is all that the operator has logged, through its restarts.
+func (o *Operator) Log() string {
+	text, _ := os.ReadFile(o.log.Name())
+	return string(text)
 }
 
 // Kill ends the process as kill -9 does; ending one that is ended does nothing.

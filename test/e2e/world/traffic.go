@@ -15,6 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/test/e2e/client"
@@ -44,6 +45,7 @@ func (c *Cluster) Write(ctx context.Context) *Traffic {
 	names := &names{}
 	endpoints, err := c.endpoints(ctx, names)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	gomega.Expect(endpoints).NotTo(gomega.BeEmpty(), "voters to write to")
 	background, stop := context.WithCancel(context.Background())
 	writer, err := client.Start(background, client.Options{
 		Endpoints: endpoints, TLS: config, Connect: names.connect, Prefix: "/story/" + rand.String(6) + "/",
@@ -73,7 +75,8 @@ func (n *names) connect(ctx context.Context, hostPort string) (net.Conn, error) 
 	return (&net.Dialer{}).DialContext(ctx, "tcp", address.(string))
 }
 
-// endpoints are the members' client URLs, by the names in their certificates.
+// endpoints are the client URLs of the members that the client Service would lead to, by the names in their certificates.
+// A Service leads to Pods that are Ready; a client that knows all voters does not wait for that.
 func (c *Cluster) endpoints(ctx context.Context, names *names) ([]string, error) {
 	pods, err := c.Pods(ctx)
 	if err != nil {
@@ -85,7 +88,7 @@ func (c *Cluster) endpoints(ctx context.Context, names *names) ([]string, error)
 	}
 	var endpoints []string
 	for i := range pods {
-		if pods[i].Status.PodIP == "" {
+		if pods[i].Status.PodIP == "" || pods[i].Labels[v1alpha1.LabelRole] != v1alpha1.RoleVoter {
 			continue
 		}
 		url := etcdutil.ClientURL(scheme, pods[i].Name, c.Name, c.Namespace)
