@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -75,7 +76,7 @@ func (r result) print(to io.Writer) {
 	fmt.Fprintf(to, "\nKubernetes %s, etcd %s, %d processors, load before %s, after %s, %.0f s\n\n",
 		r.Kubernetes, r.EtcdVersion, r.Processors, r.LoadBefore, r.LoadAfter, r.Seconds)
 	table := tabwriter.NewWriter(to, 0, 4, 3, ' ', 0)
-	fmt.Fprintln(table, "FIGURE\tOURS\tFLOOR\tVALUE\tTARGET\t")
+	fmt.Fprintln(table, "FIGURE\tOURS\tFLOOR\tVALUE\tTARGET\tVERDICT")
 	for _, j := range r.Figures {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t≤ %s\t%s\n", j.Name, j.showSide(j.Ours), j.showSide(j.Floor),
 			j.showJudged(j.value()), j.showJudged(j.Target), verdict(j.Hit))
@@ -93,7 +94,7 @@ func (j judgment) showSide(samples []sample) string {
 }
 
 func (j judgment) showJudged(value float64) string {
-	if j.Ratio {
+	if j.Ratio && !math.IsNaN(value) {
 		return fmt.Sprintf("%.2f ×", value)
 	}
 	return j.show(value)
