@@ -63,9 +63,7 @@ func (r *EtcdClusterReconciler) Reconcile(ctx context.Context, request ctrl.Requ
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("looking at %s: %w", request, err)
 	}
-	decision := plan.Next(view.Observation)
-	attempt := r.act(ctx, cluster, view, decision)
-	logPass(ctx, decision, attempt)
+	decision, attempt := r.decide(ctx, cluster, &view)
 	if attempt.stale {
 		r.lagging.add(request.NamespacedName)
 		return ctrl.Result{RequeueAfter: attempt.recheck}, nil
@@ -103,16 +101,47 @@ func (r *EtcdClusterReconciler) lost(key types.NamespacedName, err error) error 
 	return r.Dialer.Forget(key)
 }
 
+// decide takes the first change that is not refused: a rule whose change Kubernetes or etcd refuses gives way to later
+// ones, if it may. The view is told what was refused.
+func (r *EtcdClusterReconciler) decide(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen *observe.View) (plan.Decision, attempt) {
+	var refused attempt
+	for {
+		decision := plan.Next(seen.Observation)
+		tried := r.act(ctx, cluster, *seen, decision)
+		logPass(ctx, decision, tried)
+		switch {
+		case tried.Change == nil && refused.Change != nil:
+			return decision, refused
+		case !tried.Rejected || !plan.MayYield(decision.Rule):
+			return decision, tried
+		}
+		refused = tried
+		seen.Refused = append(seen.Refused, plan.Note{Rule: decision.Rule, Reason: tried.Reason, Message: tried.Message})
+	}
+}
+
 // act carries out the change of a decision, unless the user only wants to see it.
 func (r *EtcdClusterReconciler) act(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen observe.View, decision plan.Decision) attempt {
 	if decision.Verdict != plan.Act || cluster.Spec.IsDryRun() {
 		return attempt{recheck: decision.Recheck}
 	}
-	return attemptOf(decision.Change, r.Applier.Apply(ctx, cluster, apply.View(seen), decision.Change, r.look(cluster)))
+	if concernsSecrets(decision.Change) { // which may be remembered as they were before somebody else changed them
+		r.Secrets.ForgetCluster(keyOf(cluster))
+	}
+	look := r.look(cluster, seen.Refused)
+	return attemptOf(decision.Change, r.Applier.Apply(ctx, cluster, apply.View(seen), decision.Change, look))
 }
 
-// look reads the whole world live, for the proof that a change is still right.
-func (r *EtcdClusterReconciler) look(seen *v1alpha1.EtcdCluster) apply.Look {
+func concernsSecrets(change plan.Change) bool {
+	switch change.(type) {
+	case plan.Bootstrap, plan.ApplyObjects, plan.PrepareMember, plan.DeleteSecret, plan.FollowPolicy:
+		return true
+	}
+	return false
+}
+
+// look reads the whole world live, for the proof that a change is still right. What was refused in this pass still is.
+func (r *EtcdClusterReconciler) look(seen *v1alpha1.EtcdCluster, refused []plan.Note) apply.Look {
 	return func(ctx context.Context) (apply.View, error) {
 		cluster := &v1alpha1.EtcdCluster{}
 		err := r.Live.Reader.Get(ctx, client.ObjectKeyFromObject(seen), cluster)
@@ -123,6 +152,7 @@ func (r *EtcdClusterReconciler) look(seen *v1alpha1.EtcdCluster) apply.Look {
 			return apply.View{}, fmt.Errorf("reading %s live: %w", client.ObjectKeyFromObject(seen), err)
 		}
 		view, err := r.Live.Observe(ctx, cluster, faultOf(cluster))
+		view.Refused = refused
 		return apply.View(view), err
 	}
 }

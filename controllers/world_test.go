@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,8 +14,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -46,6 +49,7 @@ type world struct {
 	operator *EtcdClusterReconciler
 	events   *events.FakeRecorder
 	passes   int
+	hardship func(*world) // comes over the operator before each pass; nil: none
 
 	mu      sync.Mutex // of what follows: one change may write in parallel
 	uids    int
@@ -91,10 +95,12 @@ func (w *world) restart() {
 	unseen := newUnseenWrites(now)
 	dialer := NewMemberDialer(w.network.Dialer(), secrets)
 	writer := notingClient{Client: w.writing(), secrets: secrets, unseen: unseen}
-	observer := &observe.Observer{Reader: w.kube, Secrets: secrets, Dial: dialer, Now: now, Operator: "ops/etcd-steward"}
+	observer := func() *observe.Observer {
+		return &observe.Observer{Reader: w.kube, Secrets: secrets, Dial: dialer, Now: now, Operator: "ops/etcd-steward"}
+	}
 	w.events = events.NewFakeRecorder(1000)
 	w.operator = &EtcdClusterReconciler{
-		Client: writer, Observer: observer, Live: observer, Dialer: dialer, Secrets: secrets, Recorder: w.events, Metrics: metrics,
+		Client: writer, Observer: observer(), Live: observer(), Dialer: dialer, Secrets: secrets, Recorder: w.events, Metrics: metrics,
 		Applier: &apply.Applier{Client: writer, Live: w.kube, Now: now, Operator: "ops/etcd-steward"},
 		Now:     now, unseen: unseen,
 	}
@@ -112,15 +118,45 @@ func (w *world) writing() client.Client {
 			})
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			options := (&client.DeleteOptions{}).ApplyOptions(opts)
+			if p := options.Preconditions; p != nil && p.UID != nil && w.isAnother(o, *p.UID) {
+				return apierrors.NewConflict(schema.GroupResource{}, o.GetName(), errors.New("the UID is another"))
+			}
 			return w.write("delete", o, func() error { return c.Delete(ctx, o, opts...) })
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			if uid := uidIn(o, p); uid != "" && w.isAnother(o, uid) {
+				return apierrors.NewInvalid(schema.GroupKind{}, o.GetName(), nil)
+			}
 			return w.write("patch", o, func() error { return c.Patch(ctx, o, p, opts...) })
 		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
 			return w.write("patch "+sub, o, func() error { return c.SubResource(sub).Patch(ctx, o, p, opts...) })
 		},
 	})
+}
+
+// uidIn is the UID that a patch names; the API server refuses it for an object of another one, which the fake does not.
+func uidIn(object client.Object, patch client.Patch) types.UID {
+	body, err := patch.Data(object)
+	if err != nil {
+		return ""
+	}
+	var named struct {
+		Metadata struct {
+			UID types.UID `json:"uid"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(body, &named); err != nil {
+		return ""
+	}
+	return named.Metadata.UID
+}
+
+// isAnother reports whether the object of that name is there and has another UID.
+func (w *world) isAnother(like client.Object, uid types.UID) bool {
+	live := like.DeepCopyObject().(client.Object)
+	return w.kube.Get(w.t.Context(), client.ObjectKeyFromObject(like), live) == nil && live.GetUID() != uid
 }
 
 func (w *world) write(verb string, object client.Object, do func() error) error {
@@ -147,6 +183,9 @@ func (w *world) write(verb string, object client.Object, do func() error) error 
 
 // pass lets the operator look once, and then the rest of the world go on.
 func (w *world) pass() (ctrl.Result, error) {
+	if w.hardship != nil {
+		w.hardship(w)
+	}
 	result, err := w.operator.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: w.key})
 	w.passes++
 	w.now = w.now.Add(max(result.RequeueAfter, 50*time.Millisecond))
@@ -174,10 +213,26 @@ func (w *world) settle() {
 	w.t.Fatalf("not settled after %d passes: %+v", w.passes, w.status().NextStep)
 }
 
+// freeze gives the operator a cache that shows the world of now, and goes on showing it.
+func (w *world) freeze() {
+	w.t.Helper()
+	builder := kubefake.NewClientBuilder().WithScheme(w.kube.Scheme())
+	for _, list := range []client.ObjectList{
+		&v1alpha1.EtcdClusterList{}, &corev1.PodList{}, &corev1.PersistentVolumeClaimList{}, &corev1.ServiceList{},
+		&policyv1.PodDisruptionBudgetList{},
+	} {
+		if err := w.kube.List(w.t.Context(), list); err != nil {
+			w.t.Fatal(err)
+		}
+		builder.WithLists(list)
+	}
+	w.operator.Observer.Reader = builder.Build()
+}
+
 // isSettled looks for itself: a status may be from before the operator was killed.
 func (w *world) isSettled() bool {
 	w.t.Helper()
-	view, err := w.operator.Observer.Observe(w.t.Context(), w.cluster(), "")
+	view, err := w.operator.Live.Observe(w.t.Context(), w.cluster(), "")
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -28,5 +28,9 @@ func birthOf(service *corev1.Service) (plan.Birth, error) {
 		Names:       record.Names,
 		ClusterID:   record.ClusterID,
 		Void:        record.Void,
+		Begun:       record.Begun,
+		Volumes:     record.Volumes,
+		Promised:    record.Promised,
+		Next:        record.Next,
 	}, nil
 }

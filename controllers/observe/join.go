@@ -15,12 +15,13 @@ import (
 
 // replicas is the one join of members, Pods and volumes, by name. Nothing is ever joined by position.
 type replicas struct {
-	ours   ownership
-	byName map[string]*plan.Replica
+	ours      ownership
+	ephemeral bool // members' data is in their Pods
+	byName    map[string]*plan.Replica
 }
 
-func newReplicas(ours ownership) replicas {
-	return replicas{ours: ours, byName: map[string]*plan.Replica{}}
+func newReplicas(cluster *v1alpha1.EtcdCluster) replicas {
+	return replicas{ours: ownershipOf(cluster), ephemeral: cluster.Spec.IsEphemeral(), byName: map[string]*plan.Replica{}}
 }
 
 // of returns the replica of a name, which is there from now on.
@@ -28,7 +29,7 @@ func (r replicas) of(name string) *plan.Replica {
 	replica, ok := r.byName[name]
 	if !ok {
 		ordinal, _ := etcdutil.Ordinal(r.ours.cluster, name)
-		replica = &plan.Replica{Name: name, Ordinal: ordinal}
+		replica = &plan.Replica{Name: name, Ordinal: ordinal, Ephemeral: r.ephemeral}
 		r.byName[name] = replica
 	}
 	return replica
@@ -36,7 +37,7 @@ func (r replicas) of(name string) *plan.Replica {
 
 // add joins what Kubernetes holds.
 func (r replicas) add(cluster *v1alpha1.EtcdCluster, birth plan.Birth, g gathered) error {
-	r.addBirth(birth.Names)
+	r.addBirth(append([]string{birth.Promised}, birth.Names...))
 	if err := r.addVolumes(g.volumes); err != nil {
 		return err
 	}
@@ -95,8 +96,7 @@ func (r replicas) addAnswers(s survey) {
 	}
 }
 
-// addSecrets looks for the Secret of each name, and of the next one: with data in the Pod itself, a member that is about to
-// be added has left no other trace yet. Secrets cannot be listed.
+// addSecrets looks for the Secret of each name that was seen, the promised one among them. Secrets cannot be listed.
 func (r replicas) addSecrets(ctx context.Context, keys *keyring) error {
 	if !keys.cluster.Spec.IsTLS() {
 		return nil
@@ -108,17 +108,6 @@ func (r replicas) addSecrets(ctx context.Context, keys *keyring) error {
 		}
 		r.of(name).Secret = secret
 	}
-	if !keys.cluster.Spec.IsEphemeral() || len(r.byName) == 0 {
-		return nil
-	}
-	next := r.next()
-	secret, err := keys.member(ctx, next)
-	if err != nil {
-		return err
-	}
-	if secret.State != plan.ObjectAbsent {
-		r.of(next).Secret = secret
-	}
 	return nil
 }
 
@@ -127,15 +116,6 @@ func (r replicas) names() []string {
 	names := slices.Collect(maps.Keys(r.byName))
 	etcdutil.SortNames(r.ours.cluster, names)
 	return names
-}
-
-// next is the name one above the highest that was seen.
-func (r replicas) next() string {
-	highest := -1
-	for _, replica := range r.byName {
-		highest = max(highest, replica.Ordinal)
-	}
-	return etcdutil.MemberName(r.ours.cluster, highest+1)
 }
 
 func (r replicas) list() []plan.Replica {

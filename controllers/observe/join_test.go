@@ -46,9 +46,12 @@ func TestWhatIsUnderNoMembersNameIsNoReplica(t *testing.T) {
 	}
 }
 
-func TestAnEphemeralMemberThatIsAboutToBeAddedIsSeenByItsSecret(t *testing.T) {
+func TestAMemberThatWasPromisedAndNotAddedYetIsAReplica(t *testing.T) {
 	w := newTLSWorld(t)
 	w.cluster.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}}
+	birth := birthRecord("demo-0")
+	birth.Begun, birth.Next, birth.Promised = true, 2, "demo-1"
+	w.put(resources.BuildPeerService(w.cluster, birth, "ops/etcd-steward"))
 	w.put(resources.BuildMemberSecret(w.cluster, "demo-1", w.issue(resources.MemberCertificates(w.cluster, "demo-1"))))
 	if names := w.names(); !slices.Equal(names, []string{"demo-0", "demo-1"}) {
 		t.Errorf("%q", names)

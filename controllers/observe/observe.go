@@ -54,7 +54,7 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, f
 	}
 	s, membership := o.askMembers(ctx, cluster, g)
 
-	joined := newReplicas(ours)
+	joined := newReplicas(cluster)
 	if err := joined.add(cluster, birth, g); err != nil {
 		return View{}, err
 	}
