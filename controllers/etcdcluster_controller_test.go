@@ -252,6 +252,39 @@ func TestWhatThePlatformRefusesIsReportedAndTriedAgain(t *testing.T) {
 	w.settle()
 }
 
+func TestAPodThatThePlatformRefusesKeepsNoOtherMemberFromBeingReplaced(t *testing.T) {
+	w := newWorld(t, demo(5))
+	w.settle()
+	w.onWrite = func(what string) error {
+		if what == "create *v1.Pod demo-1" {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "demo-1", fmt.Errorf("exceeded quota: small"))
+		}
+		return nil
+	}
+	w.delete(&corev1.Pod{}, "demo-1")
+	w.loseData("demo-2")
+	for range 60 {
+		if _, err := w.pass(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status := w.status()
+	var healthy []string
+	for _, m := range status.Members {
+		if m.Healthy && m.Role == v1alpha1.RoleVoter {
+			healthy = append(healthy, m.Name)
+		}
+	}
+	if !slices.Equal(healthy, []string{"demo-0", "demo-3", "demo-4", "demo-5"}) {
+		t.Errorf("the healthy voters are %q of %+v", healthy, status.Members)
+	}
+	if status.NextStep.Rule != "missing-pod" || status.NextStep.Reason != "QuotaExceeded" {
+		t.Errorf("the next step is %+v", status.NextStep)
+	}
+	w.onWrite = nil
+	w.settle()
+}
+
 func TestANameThatSomebodyTookIsReportedAndNotAdopted(t *testing.T) {
 	w := newWorld(t, demo(1))
 	taken := &corev1.Service{}
