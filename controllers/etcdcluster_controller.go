@@ -136,6 +136,9 @@ func concernsSecrets(change plan.Change) bool {
 	switch change.(type) {
 	case plan.Bootstrap, plan.ApplyObjects, plan.PrepareMember, plan.DeleteSecret, plan.FollowPolicy:
 		return true
+	case plan.BeginBirth, plan.VoidBirth, plan.NextBirth, plan.RecordBirth, plan.RecordMembers, plan.SealPods, plan.LabelRole,
+		plan.SetBudget, plan.StartPods, plan.SetChoices, plan.DeletePods, plan.DeleteVolumes, plan.AddLearner, plan.Promote,
+		plan.MoveLeader, plan.RemoveMember:
 	}
 	return false
 }
