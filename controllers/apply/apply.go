@@ -15,6 +15,10 @@ import (
 // fieldOwner is the name by which the API server knows our fields.
 const fieldOwner = ctrlclient.FieldOwner("etcd-steward")
 
+// lookLasts is how long a live look is believed. etcd's calls carry no precondition: a process that was held up between its
+// look and its call must look again.
+const lookLasts = 3 * time.Second
+
 // View is what was seen: the planner's observation, and the clients of the members that answered, by replica name.
 type View struct {
 	plan.Observation
@@ -40,7 +44,7 @@ func (a *Applier) Apply(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen
 		if err != nil {
 			return fmt.Errorf("looking again before %s: %w", change.Kind(), err)
 		}
-		if !plan.Confirm(live.Observation, change) {
+		if !plan.Confirm(live.Observation, change) || a.Now().Sub(live.Now) > lookLasts {
 			return ErrStale
 		}
 		seen = live

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,7 +105,7 @@ func TestABirthStaysWithinItsWrites(t *testing.T) {
 	again.mustDo(t, born(), begin())
 	again.mustDo(t, born(), bootstrap(again.cluster))
 	again.mustDo(t, born(), plan.SetBudget{MinAvailable: 2})
-	if again.writes != 1+1+4+3+3+3+1 {
+	if again.writes != 1+1+4+3+3+1+3+1 {
 		t.Errorf("%d writes: %q", again.writes, again.calls)
 	}
 }
@@ -171,5 +172,39 @@ func TestAPodIsMadeOnTheIncarnationOfItsVolume(t *testing.T) {
 	args := strings.Join(w.pod(t, "demo-0").Spec.Containers[0].Args, " ")
 	if !strings.Contains(args, "--data-dir=/var/lib/etcd/restored/demo-0 ") {
 		t.Errorf("it starts with %s", args)
+	}
+}
+
+func TestTheBirthRecordSaysOnWhichVolumesTheFirstMembersAreBornBeforeTheirPodsAre(t *testing.T) {
+	w := newWorld(t, demo())
+	w.mustDo(t, born(), begin())
+	w.mustDo(t, born(), bootstrap(w.cluster))
+	record := w.birth(t)
+	if !record.Begun || record.Next != len(record.Names) {
+		t.Fatalf("the birth is not said to have begun: %+v", record)
+	}
+	for _, name := range record.Names {
+		if claim := read(t, w, name, &corev1.PersistentVolumeClaim{}); record.Volumes[name] != string(claim.GetUID()) {
+			t.Errorf("%s is born on %q, the record says %q", name, claim.GetUID(), record.Volumes[name])
+		}
+	}
+	if slices.Index(w.calls, "patch *v1.Service demo-peers") > slices.IndexFunc(w.calls, func(call string) bool { return strings.HasPrefix(call, "create *v1.Pod") }) {
+		t.Errorf("a Pod came first: %q", w.calls)
+	}
+}
+
+func TestANameIsPromisedOnceAndItsPromiseEndsWithTheMember(t *testing.T) {
+	w := newWorld(t, demo())
+	w.mustDo(t, born(), begin())
+	w.mustDo(t, born(), bootstrap(w.cluster))
+	prepare := plan.PrepareMember{Volume: plan.NewVolume{Name: "demo-3", Bytes: 1 << 30, Choices: choices(w.cluster)}, Secret: true}
+	w.mustDo(t, begun(), prepare)
+	w.mustDo(t, begun(), prepare)
+	if record := w.birth(t); record.Promised != "demo-3" || record.Next != 4 {
+		t.Fatalf("after the promise: %+v", record)
+	}
+	prepare.Volume.Name = "demo-2"
+	if err := w.do(t, begun(), prepare); !errors.Is(err, ErrStale) {
+		t.Errorf("a name of the past was promised: %v", err)
 	}
 }

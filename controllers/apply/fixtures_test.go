@@ -103,3 +103,10 @@ func read[T ctrlclient.Object](t *testing.T, w *world, name string, into T) T {
 	}
 	return into
 }
+
+// begun is a birth whose record says that Pods may be there.
+func begun() View {
+	v := born()
+	v.Birth.Begun = true
+	return v
+}

@@ -58,6 +58,9 @@ func (s step) removeMember(ctx context.Context, c plan.RemoveMember) error {
 	if err != nil {
 		return err
 	}
+	if err := s.breakPromise(ctx, c.Name); err != nil {
+		return err
+	}
 	err = leader.Remove(ctx, c.ID)
 	if errors.Is(err, client.ErrMemberNotFound) {
 		return nil

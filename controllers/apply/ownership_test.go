@@ -30,7 +30,7 @@ func strangers(c *v1alpha1.EtcdCluster) map[ctrlclient.Object]plan.Change {
 		&corev1.Secret{ObjectMeta: meta("demo-ca")}:               applied("Secret", "demo-ca"),
 		&corev1.Secret{ObjectMeta: meta("demo-operator-tls")}:     applied("Secret", "demo-operator-tls"),
 		&corev1.Secret{ObjectMeta: meta("demo-0-tls")}:            plan.DeleteSecret{Name: "demo-0"},
-		&corev1.PersistentVolumeClaim{ObjectMeta: meta("demo-0")}: plan.PrepareMember{Volume: volume},
+		&corev1.PersistentVolumeClaim{ObjectMeta: meta("demo-0")}: plan.Bootstrap{Volumes: []plan.NewVolume{volume}},
 		&policyv1.PodDisruptionBudget{ObjectMeta: meta("demo")}:   plan.SetBudget{MinAvailable: 2},
 		&corev1.Pod{ObjectMeta: meta("demo-0")}:                   plan.Bootstrap{Pods: []plan.Start{start}},
 	}
@@ -40,7 +40,7 @@ func TestAnObjectOfSomebodyElseIsNeverTouched(t *testing.T) {
 	for object, change := range strangers(demo()) {
 		w := newWorld(t, demo())
 		w.put(t, object)
-		err := w.do(t, born(), change)
+		err := w.do(t, begun(), change)
 		var taken NameTaken
 		if !errors.As(err, &taken) || taken.Name != object.GetName() || taken.Kind == "" {
 			t.Errorf("%s over a foreign %T %s: %v", change.Kind(), object, object.GetName(), err)
@@ -72,7 +72,7 @@ func TestWhatAnEarlierClusterOfThisNameLeftIsWaitedFor(t *testing.T) {
 		t.Errorf("a Service that the garbage collector removes: %v", err)
 	}
 	w.put(t, resources.BuildVolume(earlier, resources.Volume{Name: "demo-0", Incarnation: incarnation, Bytes: 1}))
-	err := w.do(t, born(), plan.PrepareMember{Volume: plan.NewVolume{Name: "demo-0", Bytes: 1, Choices: choices(w.cluster)}})
+	err := w.do(t, born(), plan.Bootstrap{Volumes: []plan.NewVolume{{Name: "demo-0", Bytes: 1, Choices: choices(w.cluster)}}})
 	if !errors.As(err, new(NameTaken)) {
 		t.Errorf("a volume that nobody removes: %v", err)
 	}
@@ -86,7 +86,7 @@ func TestAnObjectOnItsWayOutIsWaitedFor(t *testing.T) {
 	if err := w.inner.Delete(t.Context(), volume); err != nil {
 		t.Fatal(err)
 	}
-	change := plan.PrepareMember{Volume: plan.NewVolume{Name: "demo-0", Bytes: 1, Choices: choices(w.cluster)}}
+	change := plan.Bootstrap{Volumes: []plan.NewVolume{{Name: "demo-0", Bytes: 1, Choices: choices(w.cluster)}}}
 	if err := w.do(t, born(), change); !isLater(err, LaterTerminating) {
 		t.Errorf("a volume that is being deleted was taken: %v", err)
 	}

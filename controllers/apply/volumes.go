@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,6 +10,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // createVolume makes the volume of one member. One that is ours but of another incarnation is not this one.
@@ -29,8 +31,12 @@ func (s step) createVolume(ctx context.Context, v plan.NewVolume) error {
 	return nil
 }
 
-// prepareMember makes what a member to be added will live on. Its volume, the last thing made, promises its name.
+// prepareMember promises a name in the birth record, and makes what the member will live on. A name that was given before is
+// never given again: whoever asks for one was behind.
 func (s step) prepareMember(ctx context.Context, c plan.PrepareMember) error {
+	if err := s.promise(ctx, c.Volume.Name); err != nil {
+		return err
+	}
 	if c.Secret {
 		issuer := &issuer{step: s}
 		if err := issuer.ensureMember(ctx, c.Volume.Name); err != nil {
@@ -41,6 +47,36 @@ func (s step) prepareMember(ctx context.Context, c plan.PrepareMember) error {
 		return nil
 	}
 	return s.createVolume(ctx, c.Volume)
+}
+
+func (s step) promise(ctx context.Context, name string) error {
+	ordinal, ok := etcdutil.Ordinal(s.cluster.Name, name)
+	if !ok {
+		return fmt.Errorf("promising %s: not a name of this cluster", name)
+	}
+	return s.editBirth(ctx, func(r *resources.BirthRecord) error {
+		switch {
+		case r.Promised == name:
+			return nil
+		case ordinal < r.Next || r.Void || r.Incarnation != s.view.Birth.Incarnation:
+			return ErrStale
+		}
+		r.Promised, r.Next = name, ordinal+1
+		return nil
+	})
+}
+
+// breakPromise ends a promise before the member is removed, so that its name and what is left of it are not used again.
+func (s step) breakPromise(ctx context.Context, name string) error {
+	if s.view.Birth.Promised != name {
+		return nil
+	}
+	return s.editBirth(ctx, func(r *resources.BirthRecord) error {
+		if r.Promised == name {
+			r.Promised = ""
+		}
+		return nil
+	})
 }
 
 // setChoices writes on volumes what their members' next Pods are made from.

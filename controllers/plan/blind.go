@@ -13,7 +13,7 @@ import (
 func seal(o Observation) *proposal {
 	var seals []Seal
 	for _, r := range o.Replicas {
-		if !r.IsRecorded() || r.Pod == nil || r.Pod.Flags == FlagsSealed || r.Pod.Terminating || r.Pod.HasEnded() {
+		if o.Birth.ClusterID == 0 || !r.IsRecorded() || r.Pod == nil || r.Pod.Flags == FlagsSealed || r.Pod.Terminating || r.Pod.HasEnded() {
 			continue
 		}
 		seals = append(seals, Seal{Pod: r.podRef(), Role: roleOf(o, r)})
@@ -64,7 +64,7 @@ func otherChoices(o Observation) *proposal {
 		if r.isStripped() {
 			return act(DeletePods{Pods: []PodRef{r.podRef()}}, ReasonNewChoices, "The Pod of %s lost the flags of its first start and is made anew.", r.Name)
 		}
-		if r.Volume == nil || r.Volume.Terminating || !r.isIdle() || r.Pod.Choices == r.Volume.Choices {
+		if r.Volume == nil || r.Volume.Terminating || !r.isIdle() || r.Pod.Choices == r.Choices() {
 			continue
 		}
 		return act(DeletePods{Pods: []PodRef{r.podRef()}}, ReasonNewChoices, "The Pod of %s does not run and is made anew with the settings written on its volume.", r.Name)
@@ -72,22 +72,31 @@ func otherChoices(o Observation) *proposal {
 	return nil
 }
 
-// adoptChoices gives a member whose Pod cannot start the settings of the spec, as long as the version stays what it is:
-// putting a spec right must always recover.
+// adoptChoices gives a member that cannot start, or stops again and again, the settings of the spec, as long as the version
+// stays what it is: putting a spec right must always recover. Settings that were stripped from a volume are written back.
 func adoptChoices(o Observation) *proposal {
 	for _, r := range o.Replicas {
-		if r.Volume == nil || r.Volume.Terminating || !r.isIdle() || !r.cannotStart() {
+		if r.Volume == nil || r.Volume.Terminating || r.Pod == nil {
 			continue
 		}
-		c := r.Volume.Choices
-		if o.Desired.Fault != "" || c == o.Desired.Choices || c.Version != o.Desired.Choices.Version {
-			continue
+		if r.Volume.Choices.IsZero() && !r.Pod.Choices.IsZero() {
+			return act(SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: r.Pod.Choices}, ReasonNewChoices,
+				"The volume of %s no longer says what its Pod is made from; it is written back.", r.Name)
 		}
-		return act(SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: o.Desired.Choices}, ReasonNewChoices,
-			"The Pod of %s cannot start (%s); it takes the settings of the spec.", r.Name, r.Pod.Waiting)
+		if r.isIdle() && r.isHopeless() && o.mayAdopt(r.Choices()) {
+			return act(SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: o.Desired.Choices}, ReasonNewChoices,
+				"%s cannot run with the settings it has (%s); it takes those of the spec.", r.Name, r.Pod.Waiting)
+		}
 	}
 	return nil
 }
+
+func (o Observation) mayAdopt(current Choices) bool {
+	return o.Desired.Fault == "" && current != o.Desired.Choices && current.Version == o.Desired.Choices.Version
+}
+
+// isHopeless reports a container that Kubernetes cannot start, or that stops again and again.
+func (r Replica) isHopeless() bool { return r.cannotStart() || r.Pod.Waiting == "CrashLoopBackOff" }
 
 // isIdle reports a Pod whose container does not run and that nothing is happening to.
 func (r Replica) isIdle() bool {
@@ -111,7 +120,7 @@ func missingPod(o Observation) *proposal {
 		switch {
 		case r.Pod != nil:
 		case o.mayRestart(r):
-			starts = append(starts, Start{Name: r.Name, Flags: FlagsSealed, Choices: r.Volume.Choices, Role: roleOf(o, r)})
+			starts = append(starts, Start{Name: r.Name, Flags: FlagsSealed, Choices: o.startChoices(r), Role: roleOf(o, r)})
 		case o.mayRebirth(r):
 			starts = append(starts, birthStart(o, r))
 		}
@@ -127,26 +136,26 @@ func (o Observation) mayRestart(r Replica) bool {
 	if r.Volume == nil || !r.IsRecorded() || r.Volume.Terminating || r.Volume.Phase == VolumeLost {
 		return false
 	}
-	if r.Volume.Incarnation != o.Birth.Incarnation || r.Volume.Record.ClusterID != o.Birth.ClusterID {
+	if r.Volume.Incarnation != o.Birth.Incarnation || o.Birth.ClusterID != 0 && r.Volume.Record.ClusterID != o.Birth.ClusterID {
 		return false
 	}
 	return !o.Membership.Known || r.Member != nil && r.Member.ID == r.Volume.Record.MemberID
 }
 
-// mayRebirth reports whether the replica is a first member that was interrupted, with its volume still there, in the moment
-// between the cluster's identity being written down and its members'. So few are recorded that without it no quorum could
-// ever answer, and so few are sealed that no client was ever led here.
+// mayRebirth reports whether the replica is a first member that was interrupted, with the volume it was born on, before a
+// quorum of first members was recorded. Until then none was sealed, and no client was ever led to one.
 func (o Observation) mayRebirth(r Replica) bool {
-	if o.Membership.Known || o.Birth.ClusterID == 0 || !slices.Contains(o.Birth.Names, r.Name) {
+	if o.Membership.Known || o.Birth.ClusterID != 0 || r.IsRecorded() || !slices.Contains(o.Birth.Names, r.Name) {
 		return false
 	}
-	if r.Volume == nil || r.IsRecorded() || r.Volume.Terminating || r.Volume.Phase == VolumeLost || r.Volume.Incarnation != o.Birth.Incarnation {
-		return false
-	}
-	return len(filter(o.Replicas, Replica.IsRecorded)) < etcdutil.Quorum(len(o.Birth.Names))
+	return r.Ephemeral || r.Volume != nil && !o.hasLostVolume(r)
 }
 
 func membersDisagree(o Observation) *proposal {
+	if o.Membership.Known && o.Birth.ClusterID != 0 && o.Membership.ClusterID != o.Birth.ClusterID {
+		return refuse(ReasonMembersDisagree, "The members answer as cluster %s; this cluster was born as %s. Nothing is changed.",
+			o.Membership.ClusterID, o.Birth.ClusterID).byHuman()
+	}
 	if o.Membership.Conflict == "" {
 		return nil
 	}
@@ -162,7 +171,7 @@ func quorumLost(o Observation) *proposal {
 	voters := o.lastKnownVoters()
 	var lost []string
 	for _, r := range voters {
-		if why := r.lostData(o.Desired.Ephemeral); why != "" {
+		if why := r.lostData(); why != "" {
 			lost = append(lost, r.Name+" ("+why+")")
 		}
 	}

@@ -81,8 +81,8 @@ type (
 		ClusterID   etcdutil.ID // non-zero when the lost record of a living cluster is written anew
 	}
 
-	// Bootstrap creates what is missing of a birth, in this order: objects, members' Secrets, volumes, Pods. A Pod is
-	// created only when every volume of the birth is there.
+	// Bootstrap creates what is missing of a birth, in this order: objects, members' Secrets, volumes; then it writes into the
+	// birth record which volumes these are; then Pods. So beside a Pod a missing volume is a lost one.
 	Bootstrap struct {
 		Objects []Object
 		Secrets []string // names of members
@@ -141,7 +141,8 @@ type (
 	// DeleteSecret deletes the certificates of a member that is gone.
 	DeleteSecret struct{ Name string } // of the member
 
-	// PrepareMember creates the Secret and the volume of a member to be added. The volume is the promise of its name.
+	// PrepareMember promises a name in the birth record, which never gives it again, and creates the Secret and the volume of
+	// the member to be added.
 	PrepareMember struct {
 		Volume NewVolume
 		Secret bool
@@ -162,7 +163,7 @@ type (
 		FromID, ToID etcdutil.ID
 	}
 
-	// RemoveMember takes a member out of the list.
+	// RemoveMember takes a member out of the list. A promise of its name ends before that.
 	RemoveMember struct {
 		Name string
 		ID   etcdutil.ID

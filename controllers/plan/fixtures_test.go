@@ -30,7 +30,10 @@ func settledWorld(size int) Observation {
 		Membership: Membership{Known: true, ClusterID: clusterID, Leader: 1},
 	}
 	o.Birth = Birth{Exists: true, Operator: "ns/op", Incarnation: Incarnation("u1", 0), Token: token("u1", Incarnation("u1", 0)),
-		Names: firstNames(o), ClusterID: clusterID}
+		Names: firstNames(o), ClusterID: clusterID, Begun: true, Volumes: map[string]string{}, Next: size}
+	for _, name := range o.Birth.Names {
+		o.Birth.Volumes[name] = "volume-" + name
+	}
 	o.Budget = Budget{Object: Object{Kind: "PodDisruptionBudget", Name: "demo", State: ObjectCurrent}, MinAvailable: budgetFor(o, size)}
 	for i := range size {
 		o.Replicas = append(o.Replicas, voter(i))
@@ -58,8 +61,14 @@ func atBirth(size int) Observation {
 		r := &o.Replicas[i]
 		r.Member, r.Answer, r.Volume.Record = nil, nil, Record{}
 		r.Pod.Flags, r.Pod.Role, r.Pod.Ready = FlagsBirth, "", false
-		r.Pod.Created, r.Pod.ReadySince = now.Add(-time.Second), time.Time{}
+		r.Pod.Created, r.Pod.ReadySince, r.Volume.Created = now.Add(-time.Second), time.Time{}, now.Add(-2*time.Second)
 	}
+	return o
+}
+
+// promising says in the birth record that the member of an ordinal was prepared.
+func (o Observation) promising(ordinal int) Observation {
+	o.Birth.Promised, o.Birth.Next = etcdutil.MemberName("demo", ordinal), ordinal+1
 	return o
 }
 
@@ -135,7 +144,7 @@ func voter(ordinal int) Replica {
 		Answer: &Answer{ID: id, ClusterID: clusterID, Leader: 1, Version: choices.Version, Revision: 10, Applied: 5000},
 		Pod: &Pod{UID: "pod-" + name, Created: now.Add(-time.Hour), Phase: PodRunning, Scheduled: true, Started: true, Running: true,
 			Ready: true, ReadySince: now.Add(-time.Hour), Flags: FlagsSealed, Role: roleVoter, Incarnation: incarnation, Choices: choices},
-		Volume: &Volume{UID: "volume-" + name, Phase: VolumeBound, Incarnation: incarnation, Choices: choices, Bytes: 8 << 30, Record: record},
+		Volume: &Volume{UID: "volume-" + name, Created: now.Add(-time.Hour), Phase: VolumeBound, Incarnation: incarnation, Choices: choices, Bytes: 8 << 30, Record: record},
 		Secret: Object{Kind: "Secret", Name: name + "-tls", State: ObjectCurrent},
 	}
 }
@@ -162,8 +171,13 @@ func promised(ordinal int) Replica {
 
 // Edits, for (Observation).edit.
 
-func noPod(r *Replica)  { r.Pod, r.Answer = nil, nil }
-func noData(r *Replica) { r.Pod, r.Answer, r.Volume = nil, nil, nil }
+func noPod(r *Replica)    { r.Pod, r.Answer = nil, nil }
+func noData(r *Replica)   { r.Pod, r.Answer, r.Volume = nil, nil, nil }
+func noSecret(r *Replica) { r.Secret.State = ObjectAbsent }
+func crashing(r *Replica) {
+	r.Answer, r.Pod.Ready, r.Pod.Running, r.Pod.Waiting = nil, false, false, "CrashLoopBackOff"
+	r.Pod.Exit = &Exit{Reason: etcdutil.ExitBadFlag, Code: 2, Message: "flag"}
+}
 func silent(r *Replica) { r.Answer, r.Pod.Ready = nil, false }
 func wiped(r *Replica) {
 	r.Answer, r.Pod.Ready, r.Pod.Running = nil, false, false

@@ -19,7 +19,9 @@ func Guard(o Observation, c Change) string {
 		return guardBirth(o, c)
 	case SetBudget:
 		return guardBudget(o, c)
-	case FollowPolicy, RecordBirth, SealPods, LabelRole, ApplyObjects, SetChoices, DeleteSecret, PrepareMember:
+	case RecordBirth:
+		return guardRecordBirth(o, c)
+	case FollowPolicy, SealPods, LabelRole, ApplyObjects, SetChoices, DeleteSecret, PrepareMember:
 		return "" // nothing stops, nothing is deleted that data or votes depend on
 	}
 	return fmt.Sprintf("%T is not a change that the guard knows.", c)
@@ -149,13 +151,13 @@ func guardDeletePod(o Observation, ref PodRef) string {
 	if r.Pod == nil || r.Pod.UID != ref.UID {
 		return fmt.Sprintf("the Pod %s is another one by now.", ref.Name)
 	}
-	if o.isVoided(r.Pod.Incarnation) || o.Membership.Known && r.Member == nil {
+	if o.isVoided(r.Pod.Incarnation) || o.isOtherLife(r.Pod.Incarnation) || o.Membership.Known && r.Member == nil {
 		return ""
 	}
 	switch {
 	case r.Pod.Running:
 		return fmt.Sprintf("etcd of %s runs.", ref.Name)
-	case r.Volume == nil && r.IsRecorded():
+	case r.Ephemeral && r.IsRecorded():
 		return fmt.Sprintf("the Pod %s holds the data of a member.", ref.Name)
 	case r.isDoomed():
 		return fmt.Sprintf("the volume of %s is being deleted and lives only as long as its Pod.", ref.Name)
@@ -168,6 +170,11 @@ func (o Observation) isVoided(incarnation string) bool {
 	return o.Birth.Void && !o.isAlive() && incarnation == o.Birth.Incarnation
 }
 
+// isOtherLife reports whether something is left of a birth that was given up, while the next one is under way.
+func (o Observation) isOtherLife(incarnation string) bool {
+	return o.Birth.Exists && !o.isAlive() && incarnation != o.Birth.Incarnation
+}
+
 // guardDeleteVolume never lets go of a volume that a current member, or an unknown one, may live on.
 func guardDeleteVolume(o Observation, ref VolumeRef) string {
 	r := o.Find(ref.Name)
@@ -177,7 +184,7 @@ func guardDeleteVolume(o Observation, ref VolumeRef) string {
 	if r.Pod != nil {
 		return fmt.Sprintf("a Pod still uses the volume %s.", ref.Name)
 	}
-	if o.isVoided(r.Volume.Incarnation) {
+	if o.isVoided(r.Volume.Incarnation) || o.isOtherLife(r.Volume.Incarnation) && !r.IsRecorded() {
 		return ""
 	}
 	if !o.Membership.Known || r.Member != nil {
@@ -213,7 +220,7 @@ func (o Observation) mayBeBorn(r Replica) bool {
 	if r.IsRecorded() {
 		return false
 	}
-	isListed := o.Membership.Known && r.Member != nil && slices.Contains(o.Birth.Names, r.Name)
+	isListed := o.Membership.Known && r.Member != nil && slices.Contains(o.Birth.Names, r.Name) && !o.hasLostVolume(r)
 	return isListed || o.mayRebirth(r)
 }
 
@@ -259,6 +266,15 @@ func guardRecord(o Observation, m MemberRecord) string {
 	want, ok := o.recordOf(o.Find(m.Name))
 	if !ok || want != m.Record || o.Birth.ClusterID != 0 && want.ClusterID != o.Birth.ClusterID {
 		return fmt.Sprintf("%s did not answer as member %s of this cluster.", m.Name, m.Record.MemberID)
+	}
+	return ""
+}
+
+// guardRecordBirth writes the cluster's identity down only once a quorum of first members bears it on their data.
+func guardRecordBirth(o Observation, c RecordBirth) string {
+	bearers := filter(o.Replicas, func(r Replica) bool { return r.Record().ClusterID == c.ClusterID })
+	if o.Birth.ClusterID != 0 || len(bearers) < etcdutil.Quorum(len(o.Birth.Names)) {
+		return "too few members are recorded, or another identity is written down already."
 	}
 	return ""
 }

@@ -25,9 +25,9 @@ func TestANewNameIsAboveEveryTraceOfAnOldOne(t *testing.T) {
 	for name, o := range map[string]Observation{
 		"a member":         settledWorld(3).with(voter(7)),
 		"a first member":   settledWorld(3),
-		"a leaving volume": settledWorld(3).with(voter(7)).edit(7, removed).edit(7, noPod).edit(7, doomed),
+		"a leaving volume": settledWorld(3).with(voter(7)).edit(7, removed).edit(7, noPod).edit(7, noSecret).edit(7, func(r *Replica) { r.Volume.Terminating = true }),
 	} {
-		o.Desired.Size, o.Desired.HasBudget, o.Budget.MinAvailable = 7, false, 0
+		o.Desired.Size, o.Desired.HasBudget, o.Budget.MinAvailable, o.Birth.Next = 7, false, 0, 0
 		change, ok := Next(o).Change.(PrepareMember)
 		if !ok {
 			t.Fatalf("%s: %+v", name, Next(o))
@@ -46,7 +46,7 @@ func TestANewNameIsAboveEveryTraceOfAnOldOne(t *testing.T) {
 func TestThePodThatHoldsTheOnlyDataOfAMemberIsNeverDeleted(t *testing.T) {
 	o := settledWorld(3).edit(1, func(r *Replica) {
 		silent(r)
-		r.Pod.Record, r.Volume, r.Pod.Running = r.Volume.Record, nil, false
+		r.Pod.Record, r.Volume, r.Pod.Running, r.Ephemeral = r.Volume.Record, nil, false, true
 	})
 	if why := Guard(o, DeletePods{Pods: []PodRef{{Name: "demo-1", UID: "pod-demo-1"}}}); !strings.Contains(why, "holds the data") {
 		t.Errorf("an ephemeral member's Pod may be deleted: %q", why)

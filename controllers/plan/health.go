@@ -18,7 +18,9 @@ func changeNotSupported(o Observation) *proposal {
 		if r.Member == nil || !r.IsRecorded() {
 			continue
 		}
-		if c := r.Choices(); c.Version != o.Desired.Choices.Version {
+		if c := r.Choices(); c.IsZero() {
+			continue
+		} else if c.Version != o.Desired.Choices.Version {
 			return notSupported("Members run %s and the spec asks for %s. This release cannot change the version of a running cluster; put spec.version back to %s.",
 				c.Version, o.Desired.Choices.Version, c.Version)
 		}
@@ -41,25 +43,35 @@ func notSupported(format string, args ...any) *proposal {
 	return refuse(ReasonNotSupported, format, args...).byHuman().yielding()
 }
 
-// memberHealth keeps the cluster from being called settled while a member is not.
+// memberHealth keeps the cluster from being called settled while a member is not well.
 func memberHealth(o Observation) *proposal {
 	for _, r := range o.Replicas {
-		if r.isDoomed() && r.Member != nil {
-			return wait(ReasonNotReady, "The volume of %s is being deleted while the member uses it: any stop of its Pod loses its data.", r.Name).yielding()
-		}
 		if r.Member == nil && r.isLeaving() {
 			return wait(ReasonPodLeaving, "%s is no member any more; its remains are being deleted.", r.Name).yielding()
 		}
 		if r.Member == nil {
 			continue
 		}
-		if p := startTrouble(o, r); p != nil {
+		if p := o.ailment(r); p != nil {
 			return p.yielding()
 		}
-		if !r.IsHealthy(o.Membership) || r.Pod == nil || !r.Pod.Ready {
-			p := wait(ReasonNotReady, "%s is not ready.", r.Name)
-			return p.due(o, podChange(r.Pod), startDeadline).yielding()
-		}
+	}
+	return nil
+}
+
+// ailment says what a member lacks to be well: a volume that stays, a process that serves, and a name that is written down.
+func (o Observation) ailment(r Replica) *proposal {
+	if r.isDoomed() {
+		return wait(ReasonDoomed, "The volume of %s is being deleted, or its claim is gone, while the member uses it: any stop of its Pod loses its data. A successor joins first.", r.Name)
+	}
+	if p := startTrouble(o, r); p != nil {
+		return p
+	}
+	if !r.IsHealthy(o.Membership) || r.Pod == nil || !r.Pod.Ready {
+		return wait(ReasonNotReady, "%s is not ready.", r.Name).due(o, podChange(r.Pod), startDeadline)
+	}
+	if !r.IsSealed() {
+		return wait(ReasonNotRecorded, "%s serves, but who lives on its data could not be written down; clients are not led to it.", r.Name).due(o, podChange(r.Pod), startDeadline)
 	}
 	return nil
 }
@@ -111,11 +123,15 @@ func podChange(p *Pod) time.Time {
 	return last
 }
 
+// lastPodChange is the last time that something is known to have happened to any Pod, or that a volume was made.
 func lastPodChange(o Observation) time.Time {
 	var last time.Time
 	for _, r := range o.Replicas {
 		if at := podChange(r.Pod); at.After(last) {
 			last = at
+		}
+		if r.Volume != nil && r.Volume.Created.After(last) {
+			last = r.Volume.Created
 		}
 	}
 	return last

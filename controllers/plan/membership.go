@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -58,13 +59,17 @@ func (o Observation) recordOf(r Replica) (Record, bool) {
 	if !o.isAnsweringFor(r) || !o.isDataOfThisLife(r) {
 		return Record{}, false
 	}
-	return Record{ClusterID: r.Answer.ClusterID, MemberID: r.Answer.ID, Version: r.Answer.Version}, true
+	version := r.Answer.Version
+	if version.IsZero() { // a build that is no release: what it was made from must do
+		version = r.Choices().Version
+	}
+	return Record{ClusterID: r.Answer.ClusterID, MemberID: r.Answer.ID, Version: version}, !version.IsZero()
 }
 
 // isAnsweringFor reports whether the very member that the list has under this name answered.
 func (o Observation) isAnsweringFor(r Replica) bool {
 	a := r.Answer
-	return r.Member != nil && a != nil && a.ID == r.Member.ID && a.ClusterID == o.Membership.ClusterID && !a.Version.IsZero()
+	return r.Member != nil && a != nil && a.ID == r.Member.ID && a.ClusterID == o.Membership.ClusterID
 }
 
 // isDataOfThisLife reports whether the replica's data is of this incarnation and will stay.
@@ -75,14 +80,25 @@ func (o Observation) isDataOfThisLife(r Replica) bool {
 	return o.Desired.Ephemeral || r.Volume != nil && !r.Volume.Terminating
 }
 
+// leftoverPod deletes the Pod of a removed member; first its certificates, because nobody would look for them later.
 func leftoverPod(o Observation) *proposal {
 	for _, r := range o.Replicas {
 		if r.Member != nil || r.Pod == nil || r.Pod.Terminating {
 			continue
 		}
+		if p := leftoverSecret(r); p != nil {
+			return p
+		}
 		return act(DeletePods{Pods: []PodRef{r.podRef()}}, ReasonLeftover, "%s is no member any more; its Pod is deleted.", r.Name)
 	}
 	return nil
+}
+
+func leftoverSecret(r Replica) *proposal {
+	if r.Secret.State != ObjectCurrent && r.Secret.State != ObjectDrifted {
+		return nil
+	}
+	return act(DeleteSecret{Name: r.Name}, ReasonLeftover, "%s is no member any more; its certificates are deleted.", r.Name)
 }
 
 // abandonLearner removes a learner that is not wanted, or that cannot live. A learner has no vote: removing it risks nothing.
@@ -112,7 +128,7 @@ func (o Observation) whyAbandon(r Replica) string {
 	case o.Desired.Ephemeral && o.mayStartOtherwise(r):
 		return "its Pod cannot start, and the settings changed"
 	case r.Pod.Started && o.isLate(r):
-		return fmt.Sprintf("it did not join within %s", joinDeadline)
+		return fmt.Sprintf("it did not join within %s", o.joinDeadline())
 	}
 	return ""
 }
@@ -124,7 +140,19 @@ func (o Observation) mayStartOtherwise(r Replica) bool {
 
 // isLate reports whether a learner's Pod is older than it takes to join, and the learner does not answer.
 func (o Observation) isLate(r Replica) bool {
-	return o.Now.Sub(r.Pod.Created) > joinDeadline && !r.IsHealthy(o.Membership)
+	return o.Now.Sub(r.Pod.Created) > o.joinDeadline() && !r.IsHealthy(o.Membership)
+}
+
+// joinDeadline is how long a learner may take: it has to copy the database first.
+func (o Observation) joinDeadline() time.Duration {
+	const slowest = 2 << 20 // bytes per second
+	var largest int64
+	for _, r := range o.Replicas {
+		if r.Answer != nil {
+			largest = max(largest, r.Answer.DBSize)
+		}
+	}
+	return joinDeadline + time.Duration(largest/slowest)*time.Second
 }
 
 // hasStaleFlags reports whether a joining etcd stopped because the list it was given is not the list any more.
@@ -136,14 +164,14 @@ func (r Replica) hasStaleFlags() bool {
 // when its data is to be ephemeral: its Pod is yet to come.
 func (o Observation) isLost(r Replica) string {
 	switch {
-	case o.Desired.Ephemeral && r.Pod == nil && r.IsLearner() && !r.Member.Started():
+	case r.Ephemeral && r.isYetToStart():
 		return ""
-	case r.isDoomed() && !r.IsRecorded() && !r.canStillStart():
+	case r.isDoomed() && r.Volume != nil && !r.canStillStart():
 		return "its volume is being deleted, and it cannot start on it"
 	case r.IsVoter() && r.Pod == nil && o.isForgotten(r):
 		return "it was never recorded, and how it was to start is no longer known"
 	}
-	return r.lostData(o.Desired.Ephemeral)
+	return r.lostData()
 }
 
 // isForgotten reports a volume of which neither its own record nor the birth record says how to start on it.
@@ -151,9 +179,12 @@ func (o Observation) isForgotten(r Replica) bool {
 	return r.Volume != nil && !r.IsRecorded() && !slices.Contains(o.Birth.Names, r.Name)
 }
 
-// canStillStart reports whether a member that nobody recorded started once, and its Pod has the flags to do it again.
+// isYetToStart reports a learner that never ran.
+func (r Replica) isYetToStart() bool { return r.Pod == nil && r.IsLearner() && !r.Member.Started() }
+
+// canStillStart reports whether a member was recorded, or started once and has the flags to do it again.
 func (r Replica) canStillStart() bool {
-	return r.Member.Started() && !(r.isIdle() && r.Pod.Flags == FlagsNone)
+	return r.IsRecorded() || r.Member.Started() && !(r.isIdle() && r.Pod.Flags == FlagsNone)
 }
 
 // unstartedPod starts the first Pod of a member that is listed and not recorded, with the flags that its first start needs.
@@ -172,8 +203,8 @@ func unstartedPod(o Observation) *proposal {
 }
 
 func (o Observation) startChoices(r Replica) Choices {
-	if r.Volume != nil {
-		return r.Volume.Choices
+	if c := r.Choices(); !c.IsZero() {
+		return c
 	}
 	return o.memberChoices()
 }
@@ -216,9 +247,9 @@ func (o Observation) learnerTrouble(r Replica) *proposal {
 
 func (o Observation) joining(r Replica) *proposal {
 	if r.Pod == nil || !r.Pod.Running {
-		return wait(ReasonStarting, "The new member %s is starting.", r.Name).due(o, podChange(r.Pod), joinDeadline)
+		return wait(ReasonStarting, "The new member %s is starting.", r.Name).due(o, podChange(r.Pod), o.joinDeadline())
 	}
-	return wait(ReasonCatchUp, "%s is copying the data; it votes once it has caught up.", r.Name).due(o, r.Pod.Created, joinDeadline)
+	return wait(ReasonCatchUp, "%s is copying the data; it votes once it has caught up.", r.Name).due(o, r.Pod.Created, o.joinDeadline())
 }
 
 // caughtUpWithin is how many raft entries a learner may be behind the leader when it gets its vote.
@@ -227,8 +258,8 @@ const caughtUpWithin = 1000
 // isCaughtUp reports whether the replica answered in this very observation, close to the leader. etcd's own test would
 // promote a learner whose process is dead.
 func (o Observation) isCaughtUp(r Replica) bool {
-	if !r.IsHealthy(o.Membership) {
-		return false
+	if !r.IsHealthy(o.Membership) || r.Answer.Leader != o.Membership.Leader {
+		return false // a learner that is cut off goes on calling the leader of the past its leader
 	}
 	for _, other := range o.Replicas {
 		if other.Answer != nil && other.Answer.ID == o.Membership.Leader {
@@ -252,22 +283,22 @@ func labelRole(o Observation) *proposal {
 	return nil
 }
 
-// leftover deletes what a removed member leaves: the volume, then the Secret. A volume that nobody is recorded on is the
-// promise of a name while growth is wanted, and a leftover otherwise.
+// leftover deletes what a removed member leaves: the certificates, then the volume. A volume that nobody is recorded on is
+// the promise of a name while growth is wanted, and a leftover otherwise.
 func leftover(o Observation) *proposal {
 	promised := o.promise()
 	for _, r := range o.Replicas {
 		if r.Member != nil || r.Pod != nil || r.Name == promised {
 			continue
 		}
-		if r.Volume != nil {
-			if p := o.leftoverVolume(r); p != nil {
-				return p
-			}
+		if p := leftoverSecret(r); p != nil {
+			return p
+		}
+		if r.Volume == nil {
 			continue
 		}
-		if r.Secret.State == ObjectCurrent || r.Secret.State == ObjectDrifted {
-			return act(DeleteSecret{Name: r.Name}, ReasonLeftover, "%s is no member any more; its certificates are deleted.", r.Name)
+		if p := o.leftoverVolume(r); p != nil {
+			return p
 		}
 	}
 	return nil

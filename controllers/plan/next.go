@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 )
 
@@ -11,6 +12,8 @@ type rule struct {
 	name string
 	says string // one sentence, for docs/rules.md
 	ask  func(Observation) *proposal
+	// gives way: when its change is refused by Kubernetes or etcd, later rules may act in the same pass
+	yields bool
 }
 
 // proposal is what a rule says. One that yields is reported and lets later rules act.
@@ -21,42 +24,43 @@ type proposal struct {
 
 // rules in the order of their priority, which is the safety argument: see doc.go.
 var rules = []rule{
-	{"other-operator", "A cluster that another install looks after is left alone.", otherOperator},
-	{"deletion-policy", "Volumes and authorities that must be kept are un-owned at once, even while paused.", deletionPolicy},
-	{"deleting", "A cluster that is being deleted is left to the garbage collector.", deleting},
-	{"paused", "A paused cluster is looked at and reported, and not touched.", paused},
-	{"spec-refused", "A spec that is refused changes nothing; members that are there are kept alive.", specRefused},
-	{"retained-data", "Over the volumes of an earlier cluster nothing is ever born.", retainedData},
-	{"name-taken", "An object of somebody else is never adopted or changed.", nameTaken},
-	{"birth-record", "The birth is written down before anything else is made.", birthRecord},
-	{"void-birth", "A birth that cannot succeed, and at which nothing can be lost, is begun anew.", voidBirth},
-	{"bootstrap", "Objects, volumes and then Pods of the first members are made, in parallel.", bootstrap},
-	{"birth-choices", "A first Pod that never started is made anew when the choices changed.", birthChoices},
-	{"first-quorum", "The cluster is alive once its members agree on one list.", firstQuorum},
-	{"scaffold", "Services and Secrets that are missing or drifted are put right.", scaffold},
-	{"raise-budget", "The disruption budget never allows less than the voters need.", raiseBudget},
-	{"seal", "A recorded member can no longer start from an empty directory.", seal},
-	{"ended-pod", "A Pod that ended is deleted, to be started on its volume.", endedPod},
-	{"other-choices", "A Pod that does not run and was made from other choices than its volume says is deleted.", otherChoices},
-	{"adopt-choices", "A member whose Pod cannot start takes the choices of the spec, when the version stays.", adoptChoices},
-	{"missing-pod", "The missing Pod of a recorded member is started on its own volume.", missingPod},
-	{"members-disagree", "When members answer with different cluster IDs, nothing is done.", membersDisagree},
-	{"quorum-lost", "When too many members have certainly lost their data, nothing is rebuilt without a person.", quorumLost},
-	{"membership-unknown", "Without an answer from etcd no member is added or removed.", membershipUnknown},
-	{"strange-member", "A member that the operator did not add stops every change of the membership.", strangeMember},
-	{"record-members", "A member that answered is written down beside its data.", recordMembers},
-	{"leftover-pod", "The Pod of a removed member is deleted.", leftoverPod},
-	{"abandon-learner", "A learner that is not wanted, or cannot live, is removed.", abandonLearner},
-	{"unstarted-pod", "The missing first Pod of a listed member is started.", unstartedPod},
-	{"promote", "A sealed learner that has caught up becomes a voter.", promote},
-	{"label-role", "The client Service selects sealed voters only.", labelRole},
-	{"leftover", "Volume and Secret of a removed member are deleted, once it is certainly removed.", leftover},
-	{"repair", "A member that certainly lost its data is removed.", repair},
-	{"shrink", "Unhealthy members first; the leader hands over before it goes.", shrink},
-	{"grow", "One learner at a time, under a name that was never used.", grow},
-	{"lower-budget", "The disruption budget follows the voters down.", lowerBudget},
-	{"change-not-supported", "A change that this release cannot make to running members is not begun.", changeNotSupported},
-	{"member-health", "The cluster is settled only when every member is healthy.", memberHealth},
+	{"other-operator", "A cluster that another install looks after is left alone.", otherOperator, false},
+	{"deletion-policy", "Volumes and authorities that must be kept are un-owned at once, even while paused.", deletionPolicy, true},
+	{"deleting", "A cluster that is being deleted is left to the garbage collector.", deleting, false},
+	{"paused", "A paused cluster is looked at and reported, and not touched.", paused, false},
+	{"spec-refused", "A spec that is refused changes nothing; members that are there are kept alive.", specRefused, false},
+	{"retained-data", "Over the volumes of an earlier cluster nothing is ever born.", retainedData, false},
+	{"name-taken", "An object of somebody else is never adopted or changed.", nameTaken, false},
+	{"birth-record", "The birth is written down before anything else is made.", birthRecord, false},
+	{"void-birth", "A birth that cannot succeed, and at which nothing can be lost, is begun anew.", voidBirth, false},
+	{"other-life", "What an earlier birth left under the first members' names is deleted.", otherLife, false},
+	{"bootstrap", "Objects, volumes and then Pods of the first members are made, in parallel.", bootstrap, false},
+	{"birth-choices", "A first Pod that never started is made anew when the choices changed.", birthChoices, false},
+	{"first-quorum", "The cluster is alive once its members agree on one list.", firstQuorum, false},
+	{"scaffold", "Services and Secrets that are missing or drifted are put right.", scaffold, true},
+	{"raise-budget", "The disruption budget never allows less than the voters need.", raiseBudget, true},
+	{"seal", "A recorded member can no longer start from an empty directory.", seal, true},
+	{"ended-pod", "A Pod that ended is deleted, to be started on its volume.", endedPod, true},
+	{"other-choices", "A Pod that does not run and was made from other choices than its volume says is deleted.", otherChoices, true},
+	{"adopt-choices", "A member whose Pod cannot start takes the choices of the spec, when the version stays.", adoptChoices, true},
+	{"missing-pod", "The missing Pod of a recorded member is started on its own volume.", missingPod, true},
+	{"members-disagree", "When members answer with different cluster IDs, nothing is done.", membersDisagree, false},
+	{"quorum-lost", "When too many members have certainly lost their data, nothing is rebuilt without a person.", quorumLost, false},
+	{"membership-unknown", "Without an answer from etcd no member is added or removed.", membershipUnknown, false},
+	{"strange-member", "A member that the operator did not add stops every change of the membership.", strangeMember, false},
+	{"record-members", "A member that answered is written down beside its data.", recordMembers, false},
+	{"leftover-pod", "The Pod of a removed member is deleted.", leftoverPod, true},
+	{"abandon-learner", "A learner that is not wanted, or cannot live, is removed.", abandonLearner, false},
+	{"unstarted-pod", "The missing first Pod of a listed member is started.", unstartedPod, true},
+	{"promote", "A sealed learner that has caught up becomes a voter.", promote, false},
+	{"label-role", "The client Service selects sealed voters only.", labelRole, true},
+	{"leftover", "Volume and Secret of a removed member are deleted, once it is certainly removed.", leftover, true},
+	{"repair", "A member that certainly lost its data is removed.", repair, false},
+	{"shrink", "Unhealthy members first; the leader hands over before it goes.", shrink, false},
+	{"grow", "One learner at a time, under a name that was never used.", grow, true},
+	{"lower-budget", "The disruption budget follows the voters down.", lowerBudget, true},
+	{"change-not-supported", "A change that this release cannot make to running members is not begun.", changeNotSupported, false},
+	{"member-health", "The cluster is settled only when every member is healthy.", memberHealth, false},
 }
 
 // RuleSettled speaks when no other rule does; RuleGuard when a change was vetoed.
@@ -88,6 +92,10 @@ func RuleSays(name string) string {
 func Next(o Observation) Decision {
 	var notes []Note
 	for _, r := range rules {
+		if note, refused := o.refusalOf(r); refused {
+			notes = append(notes, note)
+			continue
+		}
 		p := r.ask(o)
 		if p == nil {
 			continue
@@ -103,6 +111,21 @@ func Next(o Observation) Decision {
 		return d
 	}
 	return settled(o, notes)
+}
+
+// refusalOf is what was answered to the rule's change in this pass, if the rule may give way to later ones.
+func (o Observation) refusalOf(r rule) (Note, bool) {
+	for _, note := range o.Refused {
+		if note.Rule == r.name && r.yields {
+			return note, true
+		}
+	}
+	return Note{}, false
+}
+
+// MayYield reports whether later rules may act in the pass in which the rule's change was refused.
+func MayYield(name string) bool {
+	return slices.ContainsFunc(rules, func(r rule) bool { return r.name == name && r.yields })
 }
 
 // guarded lets a decision pass, or turns it into a refusal when the guard vetoes its change.

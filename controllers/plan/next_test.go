@@ -65,13 +65,32 @@ func rows() []row {
 			Act, "birth-record", ReasonBeginBirth, "BeginBirth", "anew"},
 		{"nothing is born when the record and all volumes are gone", func() Observation { o := unborn(1); o.Objects[0].State = ObjectCurrent; return o }(),
 			Refuse, "birth-record", ReasonRecordLost, "", "Secret demo-ca"},
-		{"the first members are created in one step", func() Observation { o := atBirth(3); o.Replicas = nil; return o }(),
+		{"the first members are created in one step", func() Observation {
+			o := atBirth(3)
+			o.Replicas, o.Birth.Begun, o.Birth.Volumes = nil, false, nil
+			return o
+		}(),
 			Act, "bootstrap", ReasonBootstrap, "Bootstrap", "3 members"},
 		{"first members that look for each other are waited for", atBirth(3), Wait, "first-quorum", ReasonFirstQuorum, "", "3 of 3"},
 		{"an image that cannot be pulled at birth is named", atBirth(3).edit(0, unpullable), Wait, "first-quorum", ReasonImagePull, "", "not found"},
 		{"a birth whose volume is lost is voided", atBirth(3).edit(1, func(r *Replica) { r.Volume = nil }), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "volume of demo-1"},
 		{"a birth of other size is voided while too few have started", desire(atBirth(3).edit(0, unpullable).edit(1, unpullable), func(d *Desired) { d.Size = 5 }),
 			Act, "void-birth", ReasonVoidBirth, "VoidBirth", "other first members"},
+		{"a birth whose volume is another one is voided", atBirth(3).edit(1, func(r *Replica) { r.Volume.UID = "another" }), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "volume of demo-1"},
+		{"a volume that was never made is made, not missed", func() Observation {
+			o := atBirth(3).edit(1, noData)
+			o.Birth.Begun, o.Birth.Volumes = false, nil
+			return o
+		}(), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
+		{"what another life left under a first member's name is deleted", atBirth(3).edit(1, func(r *Replica) { r.Pod.Incarnation = "old" }),
+			Act, "other-life", ReasonVoidBirth, "DeletePods", "demo-1"},
+		{"a birth that another cluster answers for is not recorded", func() Observation {
+			o := atBirth(1)
+			o.Membership = Membership{Known: true, ClusterID: 9, Members: []etcdutil.Member{{ID: 9, PeerURLs: []string{"https://demo-0.demo-peers.elsewhere.svc:2380"}}}}
+			return o
+		}(), Refuse, "first-quorum", ReasonForeignData, "", "no member of this birth"},
+		{"a first member that stops again and again takes a corrected setting", desire(atBirth(3).edit(0, crashing), func(d *Desired) { d.Choices = other }),
+			Act, "birth-choices", ReasonNewChoices, "SetChoices", ""},
 		{"a birth goes on when a quorum has started", desire(atBirth(3), func(d *Desired) { d.Size = 5 }), Wait, "first-quorum", ReasonFirstQuorum, "", ""},
 		{"a birth with writes is never voided", atBirth(3).edit(0, func(r *Replica) { r.Answer = voter(0).Answer }).edit(1, func(r *Replica) { r.Volume = nil }),
 			Wait, "first-quorum", ReasonFirstQuorum, "", ""},
@@ -107,6 +126,36 @@ func rows() []row {
 			Refuse, "strange-member", ReasonForeignData, "", "demo-1"},
 		{"a promoted learner gets its label", settledWorld(3).edit(1, func(r *Replica) { r.Pod.Role = roleLearner }), Act, "label-role", ReasonLabelRole, "LabelRole", "voter"},
 
+		{"a volume that somebody made anew under the old name is not started as at birth", settledWorld(1).blind().edit(0, noPod).edit(0, func(r *Replica) {
+			r.Volume.Record, r.Volume.UID = Record{}, "another"
+		}), Refuse, "membership-unknown", ReasonMembershipUnknown, "", ""},
+		{"a claim that is gone under a serving member dooms it: the successor comes first", settledWorld(3).edit(1, func(r *Replica) { r.Volume = nil }),
+			Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
+		{"a member that cannot be recorded keeps the cluster from being called settled", settledWorld(3).edit(1, func(r *Replica) {
+			unrecorded(r)
+			r.Volume.Incarnation = "old"
+		}), Refuse, "member-health", ReasonNotRecorded, "", "demo-1"},
+		{"certificates wait while their authority is gone, and the words are about it", func() Observation {
+			o := settledWorld(3).edit(1, noSecret)
+			o.Objects[0].State = ObjectAbsent
+			return o
+		}(), Refuse, "scaffold", ReasonAuthorityLost, "", "demo-ca"},
+		{"a refused scaffold does not keep a lost Pod from being started", func() Observation {
+			o := settledWorld(3).edit(1, noPod)
+			o.Objects[1].State = ObjectDrifted
+			o.Refused = []Note{{Rule: "scaffold", Reason: "QuotaExceeded", Message: "no"}}
+			return o
+		}(), Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-1"},
+		{"a refused birth record holds everything back", func() Observation {
+			o := unborn(3)
+			o.Refused = []Note{{Rule: "birth-record", Reason: "QuotaExceeded", Message: "no"}}
+			return o
+		}(), Act, "birth-record", ReasonBeginBirth, "BeginBirth", ""},
+		{"another cluster's answer stops everything", func() Observation { o := settledWorld(3); o.Birth.ClusterID = 9; return o }(),
+			Refuse, "members-disagree", ReasonMembersDisagree, "", "born as 9"},
+		{"a learner that follows the leader of the past is not promoted", desire(settledWorld(1).with(learner(1)).edit(1, func(r *Replica) { r.Answer.Leader = 77 }), func(d *Desired) { d.Size = 3 }),
+			Refuse, "promote", ReasonCatchUp, "", "demo-1"},
+
 		{"at size 1 an emptied directory is lost quorum, not a new cluster", settledWorld(1).edit(0, wiped).blind(), Refuse, "quorum-lost", ReasonQuorumLost, "", "nothing is rebuilt by itself"},
 		{"two of three emptied are lost quorum", settledWorld(3).blind().edit(0, wiped).edit(1, wiped), Refuse, "quorum-lost", ReasonQuorumLost, "", "data of 2 of 3"},
 		{"with every volume gone quorum is lost", settledWorld(3).blind().edit(0, noData).edit(1, noData).edit(2, noData), Refuse, "quorum-lost", ReasonQuorumLost, "", "data of 3 of 3"},
@@ -118,12 +167,12 @@ func rows() []row {
 		{"a wiped member is removed at once", settledWorld(3).edit(2, wiped), Act, "repair", ReasonRepair, "RemoveMember", "demo-2"},
 		{"a member without volume is removed at once", settledWorld(3).edit(2, noData), Act, "repair", ReasonRepair, "RemoveMember", "demo-2"},
 		{"a silent member alone is not removed", settledWorld(3).edit(2, silent), Refuse, "member-health", ReasonNotReady, "", "demo-2"},
-		{"the Pod of a removed member is deleted", settledWorld(3).with(voter(3)).edit(3, removed), Act, "leftover-pod", ReasonLeftover, "DeletePods", "demo-3"},
-		{"then its volume", settledWorld(3).with(voter(3)).edit(3, removed).edit(3, noPod), Act, "leftover", ReasonLeftover, "DeleteVolumes", "demo-3"},
-		{"then its certificates", settledWorld(3).with(voter(3)).edit(3, removed).edit(3, noData), Act, "leftover", ReasonLeftover, "DeleteSecret", "demo-3"},
+		{"the certificates of a removed member are deleted first", settledWorld(3).with(voter(3)).edit(3, removed), Act, "leftover-pod", ReasonLeftover, "DeleteSecret", "demo-3"},
+		{"then its Pod", settledWorld(3).with(voter(3)).edit(3, removed).edit(3, noSecret), Act, "leftover-pod", ReasonLeftover, "DeletePods", "demo-3"},
+		{"then its volume", settledWorld(3).with(voter(3)).edit(3, removed).edit(3, noPod).edit(3, noSecret), Act, "leftover", ReasonLeftover, "DeleteVolumes", "demo-3"},
 
 		{"growth makes the volume first", desire(settledWorld(1), func(d *Desired) { d.Size = 3 }), Act, "grow", ReasonGrow, "PrepareMember", "demo-1"},
-		{"then adds the learner it was promised to", desire(settledWorld(1).with(promised(1)), func(d *Desired) { d.Size = 3 }), Act, "grow", ReasonGrow, "AddLearner", "demo-1"},
+		{"then adds the learner it was promised to", desire(settledWorld(1).with(promised(1)).promising(1), func(d *Desired) { d.Size = 3 }), Act, "grow", ReasonGrow, "AddLearner", "demo-1"},
 		{"then starts its Pod", desire(settledWorld(1).with(added(1)), func(d *Desired) { d.Size = 3 }), Act, "unstarted-pod", ReasonJoin, "StartPods", "demo-1"},
 		{"the budget is raised before a promotion", desire(settledWorld(1).with(learner(1)), func(d *Desired) { d.Size = 3 }), Act, "promote", ReasonBudget, "SetBudget", "demo-1"},
 		{"a caught-up learner is promoted", func() Observation {
@@ -134,9 +183,16 @@ func rows() []row {
 		{"a learner far behind is not promoted", desire(settledWorld(1).with(learner(1)).edit(1, func(r *Replica) { r.Answer.Applied = 10 }), func(d *Desired) { d.Size = 3 }),
 			Refuse, "promote", ReasonCatchUp, "", "demo-1"},
 		{"a learner that the size no longer asks for is removed", settledWorld(3).with(learner(3)), Act, "abandon-learner", ReasonAbandon, "RemoveMember", "demo-3"},
-		{"a promise that is no longer wanted is cleaned up", settledWorld(3).with(promised(3)), Act, "leftover", ReasonLeftover, "DeleteVolumes", "demo-3"},
+		{"a promise that is no longer wanted is cleaned up", settledWorld(3).with(promised(3)).promising(3).edit(3, noSecret), Act, "leftover", ReasonLeftover, "DeleteVolumes", "demo-3"},
+		{"a volume that was not promised is a leftover even while growth is wanted", desire(settledWorld(1).with(promised(1)).edit(1, noSecret), func(d *Desired) { d.Size = 3 }),
+			Act, "leftover", ReasonLeftover, "DeleteVolumes", "demo-1"},
 		{"a new name is above every trace", desire(settledWorld(3).with(voter(7)).edit(7, removed).edit(7, noData), func(d *Desired) { d.Size = 5 }),
 			Act, "leftover", ReasonLeftover, "DeleteSecret", "demo-7"},
+		{"a name that was promised once is not promised again", func() Observation {
+			o := desire(settledWorld(3), func(d *Desired) { d.Size = 5 })
+			o.Birth.Next = 9
+			return o
+		}(), Act, "grow", ReasonGrow, "PrepareMember", "demo-9"},
 
 		{"shrinking takes the label from the highest ordinal first", desire(settledWorld(3), func(d *Desired) { d.Size = 1 }), Act, "shrink", ReasonShrink, "LabelRole", "demo-2"},
 		{"then its vote", desire(settledWorld(3).edit(2, unlabelled), func(d *Desired) { d.Size = 1 }), Act, "shrink", ReasonShrink, "RemoveMember", "demo-2"},
@@ -163,6 +219,10 @@ func rows() []row {
 		{"while a change is refused a lost Pod is started as it was", desire(settledWorld(3).edit(1, noPod), func(d *Desired) { d.Choices = newer }),
 			Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-1"},
 		{"a Pod that cannot start takes a corrected setting", desire(settledWorld(3).edit(1, unpullable), func(d *Desired) { d.Choices = other }),
+			Act, "adopt-choices", ReasonNewChoices, "SetChoices", "demo-1"},
+		{"a member that stops again and again takes a corrected setting", desire(settledWorld(3).edit(1, crashing), func(d *Desired) { d.Choices = other }),
+			Act, "adopt-choices", ReasonNewChoices, "SetChoices", "demo-1"},
+		{"settings that were stripped from a volume are written back", settledWorld(3).edit(1, func(r *Replica) { r.Volume.Choices = Choices{} }),
 			Act, "adopt-choices", ReasonNewChoices, "SetChoices", "demo-1"},
 		{"but never another version", desire(settledWorld(3).edit(1, unpullable), func(d *Desired) { d.Choices = newer }),
 			Refuse, "change-not-supported", ReasonNotSupported, "", ""},

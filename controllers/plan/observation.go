@@ -17,6 +17,7 @@ type Observation struct {
 	Membership Membership
 	Replicas   []Replica // sorted by ordinal; one per name seen as member, Pod, volume or Secret
 	Retained   []string  // "PersistentVolumeClaim demo-0": what an earlier cluster of this name left behind
+	Refused    []Note    // rules whose change Kubernetes or etcd refused in this very pass: they yield, if they may
 }
 
 // Identity names the object that is looked after.
@@ -58,8 +59,13 @@ type Birth struct {
 	Counter     int
 	Token       string
 	Names       []string    // the first members
-	ClusterID   etcdutil.ID // zero until the cluster answered
+	ClusterID   etcdutil.ID // zero until the cluster answered and a quorum of its members is recorded
 	Void        bool        // given up: Pods and volumes go, then the next incarnation begins
+
+	Begun    bool              // every volume of the birth was there, and Pods may be
+	Volumes  map[string]string // the UIDs of the first members' volumes, by name; known from when Begun is set
+	Promised string            // the name of the member that was last prepared
+	Next     int               // the lowest ordinal that was never promised
 }
 
 // ObjectState says how an object that the cluster needs stands.
@@ -103,13 +109,14 @@ type Membership struct {
 
 // Replica joins the member, the Pod and the volume of one name.
 type Replica struct {
-	Name    string
-	Ordinal int
-	Member  *etcdutil.Member // nil when it is not in the list, or the list is not known
-	Answer  *Answer          // nil when the member did not answer just now
-	Pod     *Pod
-	Volume  *Volume // nil as well when data is ephemeral
-	Secret  Object  // the member's certificates
+	Name      string
+	Ordinal   int
+	Ephemeral bool             // its data is in the Pod
+	Member    *etcdutil.Member // nil when it is not in the list, or the list is not known
+	Answer    *Answer          // nil when the member did not answer just now
+	Pod       *Pod
+	Volume    *Volume // nil as well when data is ephemeral
+	Secret    Object  // the member's certificates
 }
 
 // Answer is what a member said of itself in this pass.

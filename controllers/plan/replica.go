@@ -36,7 +36,7 @@ func (r Replica) IsRecorded() bool { return !r.Record().IsZero() }
 // Choices are what the member's Pod is, or is to be, made from.
 func (r Replica) Choices() Choices {
 	switch {
-	case r.Volume != nil:
+	case r.Volume != nil && !r.Volume.Choices.IsZero():
 		return r.Volume.Choices
 	case r.Pod != nil:
 		return r.Pod.Choices
@@ -55,22 +55,28 @@ func (p *Pod) HasEnded() bool {
 }
 
 // lostData says why the data of the replica is certainly lost, or "". It does not depend on what the member list says.
-func (r Replica) lostData(ephemeral bool) string {
-	if ephemeral {
-		if r.Pod == nil || r.Pod.HasEnded() {
-			return "the Pod that held its data is gone"
-		}
-		return r.lostByOwnWord()
-	}
+func (r Replica) lostData() string {
 	switch {
+	case r.Ephemeral && (r.Pod == nil || r.Pod.HasEnded()):
+		return "the Pod that held its data is gone"
+	case r.Ephemeral:
+		return r.lostByOwnWord()
 	case r.Volume == nil:
-		return "its volume is gone"
+		return r.lostWithClaim()
 	case r.Volume.Phase == VolumeLost:
 		return "the volume behind its claim is gone"
 	case r.Volume.Terminating && (r.Pod == nil || r.Pod.HasEnded()):
 		return "its volume is being deleted, and no Pod can start on it again"
 	}
 	return r.lostByOwnWord()
+}
+
+// lostWithClaim judges a member whose claim is gone: one that still runs is doomed, and serves until it stops.
+func (r Replica) lostWithClaim() string {
+	if r.Pod != nil && r.Pod.Running {
+		return ""
+	}
+	return "its volume is gone"
 }
 
 // lostByOwnWord takes the member's own last words: it stopped because its directory is empty, foreign or damaged. "Empty" is
@@ -91,12 +97,19 @@ func (r Replica) lostByOwnWord() string {
 	return ""
 }
 
-// isDoomed reports whether any stop of the Pod destroys the member's data: its volume is being deleted under it.
-func (r Replica) isDoomed() bool { return r.Volume != nil && r.Volume.Terminating && r.Pod != nil }
+// isDoomed reports whether any stop of the Pod destroys the member's data: its volume is being deleted under it, or its
+// claim is gone already.
+func (r Replica) isDoomed() bool {
+	if r.Pod == nil || r.Ephemeral {
+		return false
+	}
+	return r.Volume == nil || r.Volume.Terminating
+}
 
-// isAlive reports whether the cluster was born: its identity is on the birth record or on any volume.
+// isAlive reports whether the cluster was born: its identity is on the birth record or on any volume. What a lagging operator
+// recorded of a birth after that was given up does not count: nobody was sealed, and no client was led there.
 func (o Observation) isAlive() bool {
-	return o.Birth.ClusterID != 0 || slices.ContainsFunc(o.Replicas, Replica.IsRecorded)
+	return o.Birth.ClusterID != 0 || !o.Birth.Void && slices.ContainsFunc(o.Replicas, Replica.IsRecorded)
 }
 
 // IsBorn reports whether the cluster's identity is written down.

@@ -1,26 +1,37 @@
 package plan
 
-import "github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+import (
+	"slices"
 
-// scaffold puts Services and Secrets right. An authority that is gone is not made anew under members that trust the old one.
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// scaffold puts Services and Secrets right. An authority that is gone is not made anew under members that trust the old one,
+// and without it no certificate can be.
 func scaffold(o Observation) *proposal {
-	c := ApplyObjects{Secrets: neededSecrets(o)}
-	var lost *Object
-	for _, object := range needed(o.Objects) {
-		if object.Authority && object.State == ObjectAbsent {
-			lost = &object
-			continue
-		}
-		c.Objects = append(c.Objects, object)
+	c := ApplyObjects{Objects: needed(o.Objects), Secrets: neededSecrets(o)}
+	lost := slices.IndexFunc(c.Objects, func(object Object) bool { return object.Authority && object.State == ObjectAbsent })
+	if lost < 0 {
+		return putRight(c)
 	}
-	if len(c.Objects) > 0 || (lost == nil && len(c.Secrets) > 0) {
-		return act(c, ReasonScaffold, "%d Services or Secrets are missing or differ from what the cluster needs; they are put right.", len(c.Objects)+len(c.Secrets))
+	name := c.Objects[lost].Name
+	c.Objects = slices.DeleteFunc(c.Objects, func(object Object) bool { return object.Kind == kindSecret })
+	c.Secrets = nil
+	if p := putRight(c); p != nil {
+		return p
 	}
-	if lost != nil {
-		return refuse(ReasonAuthorityLost, "Secret %s, which holds the authority of this cluster, is gone. Members serve on with the certificates they have; put the Secret back from a copy.",
-			lost.Name).byHuman().yielding()
+	return refuse(ReasonAuthorityLost, "Secret %s, which holds the authority of this cluster, is gone. Members serve on with the certificates they have; put the Secret back from a copy.",
+		name).byHuman().yielding()
+}
+
+const kindSecret = "Secret"
+
+func putRight(c ApplyObjects) *proposal {
+	n := len(c.Objects) + len(c.Secrets)
+	if n == 0 {
+		return nil
 	}
-	return nil
+	return act(c, ReasonScaffold, "%d Services or Secrets are missing or differ from what the cluster needs; they are put right.", n)
 }
 
 // neededSecrets are the members whose certificates are missing or due: those in the list, and those with data.

@@ -28,7 +28,7 @@ func shrink(o Observation) *proposal {
 	if r.Member.ID == o.Membership.Leader {
 		heir := o.heir(name)
 		if heir.Member == nil {
-			return wait(ReasonMoveLeader, "%s leads and is to be removed; no other voter is healthy enough to take over.", name)
+			return wait(ReasonMoveLeader, "%s leads and is to be removed; no other voter is healthy enough to take over.", name).due(o, lastPodChange(o), startDeadline)
 		}
 		return act(MoveLeader{From: name, To: heir.Name, FromID: r.Member.ID, ToID: heir.Member.ID}, ReasonMoveLeader,
 			"%s leads and is to be removed; %s takes over first.", name, heir.Name)
@@ -78,33 +78,27 @@ func (o Observation) wantsGrowth() bool {
 	return o.Membership.Known && o.Desired.Fault == "" && len(o.Learners()) == 0 && len(o.lastingVoters()) < o.Desired.Size
 }
 
-// lastingVoters are the voters whose data outlives their Pods. A doomed one serves and counts for the quorum, but its
-// successor joins before it goes.
+// lastingVoters are the voters with data that outlives their Pods. A doomed one serves and counts for the quorum, but its
+// successor joins before it goes; one that lost its data is as good as gone.
 func (o Observation) lastingVoters() []Replica {
-	return filter(o.Voters(), func(r Replica) bool { return !r.isDoomed() })
+	return filter(o.Voters(), func(r Replica) bool { return !r.isDoomed() && o.isLost(r) == "" })
 }
 
-// promise is the name for which a volume (or, with ephemeral data, a Secret) was already made, or "".
+// promise is the name that was prepared for the member to be added, or "". The birth record names it, so that a volume of
+// any other name that nobody is recorded on is a leftover.
 func (o Observation) promise() string {
-	if !o.wantsGrowth() {
+	r := o.Find(o.Birth.Promised)
+	if o.Birth.Promised == "" || !o.wantsGrowth() || r.Member != nil || r.Pod != nil || r.IsRecorded() {
 		return ""
 	}
-	for _, r := range o.Replicas {
-		// The names of first members were never promised: what bears them is a trace.
-		isTaken := r.Member != nil || r.Pod != nil || r.IsRecorded() || slices.Contains(o.Birth.Names, r.Name)
-		if !isTaken && o.isPrepared(r) {
-			return r.Name
-		}
+	if o.Desired.Ephemeral || o.isPrepared(r.Volume) {
+		return o.Birth.Promised
 	}
 	return ""
 }
 
-// isPrepared reports whether PrepareMember came to its end for the name.
-func (o Observation) isPrepared(r Replica) bool {
-	if o.Desired.Ephemeral {
-		return r.Secret.State == ObjectCurrent
-	}
-	v := r.Volume
+// isPrepared reports whether a member can be promised to the volume.
+func (o Observation) isPrepared(v *Volume) bool {
 	return v != nil && !v.Terminating && v.Phase != VolumeLost && v.Incarnation == o.Birth.Incarnation
 }
 
@@ -116,18 +110,14 @@ func grow(o Observation) *proposal {
 	if sick := o.sickVoter(); sick != "" && len(o.HealthyVoters()) < etcdutil.Quorum(len(o.Voters())+1) {
 		return wait(ReasonNotReady, "A member is to be added once %s is healthy.", sick).yielding()
 	}
-	name := o.promise()
-	if name == "" && (!o.Desired.Ephemeral || o.Desired.TLS) {
-		volume := NewVolume{Name: o.nextName()}
-		if !o.Desired.Ephemeral {
-			volume.Bytes, volume.Choices = o.memberBytes(), o.memberChoices()
-		}
-		return act(PrepareMember{Volume: volume, Secret: o.Desired.TLS}, ReasonGrow, "A member %s is to be added; its volume is made.", volume.Name)
+	if name := o.promise(); name != "" {
+		return act(AddLearner{Name: name}, ReasonGrow, "%s is added as a learner: the spec asks for %d members, there are %d.", name, o.Desired.Size, len(o.Voters()))
 	}
-	if name == "" {
-		name = o.nextName()
+	volume := NewVolume{Name: o.nextName()}
+	if !o.Desired.Ephemeral {
+		volume.Bytes, volume.Choices = o.memberBytes(), o.memberChoices()
 	}
-	return act(AddLearner{Name: name}, ReasonGrow, "%s is added as a learner: the spec asks for %d members, there are %d.", name, o.Desired.Size, len(o.Voters()))
+	return act(PrepareMember{Volume: volume, Secret: o.Desired.TLS}, ReasonGrow, "A member %s is to be added; what it needs is made.", volume.Name)
 }
 
 // sickVoter names a voter that is not healthy, or "". etcd refuses additions while fewer are than a quorum with the new one.
@@ -140,9 +130,9 @@ func (o Observation) sickVoter() string {
 	return ""
 }
 
-// nextName is one above the highest ordinal of which any trace is left.
+// nextName is one above the highest ordinal that was ever promised, or of which any trace is left.
 func (o Observation) nextName() string {
-	highest := -1
+	highest := o.Birth.Next - 1
 	for _, r := range o.Replicas {
 		highest = max(highest, r.Ordinal)
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -40,7 +41,7 @@ func voidPods(o Observation) *proposal {
 		return act(DeletePods{Pods: pods}, ReasonVoidBirth, "%d Pods of the birth that was given up are deleted.", len(pods))
 	}
 	if leaving {
-		return wait(ReasonVoidBirth, "Pods of the birth that was given up are terminating.")
+		return wait(ReasonVoidBirth, "Pods of the birth that was given up are terminating.").due(o, lastGoneBy(o), leavingDeadline)
 	}
 	return nil
 }
@@ -89,42 +90,40 @@ func voidable(o Observation) string {
 
 func hasWrites(r Replica) bool { return r.Answer != nil && r.Answer.Revision > 1 }
 
+// lastGoneBy is when the last terminating Pod should be gone.
+func lastGoneBy(o Observation) time.Time {
+	var last time.Time
+	for _, r := range o.Replicas {
+		if r.Pod != nil && r.Pod.GoneBy.After(last) {
+			last = r.Pod.GoneBy
+		}
+	}
+	return last
+}
+
 // started are the first members whose container has run.
 func started(o Observation) []Replica {
 	return filter(o.birthReplicas(), func(r Replica) bool { return r.Pod != nil && r.Pod.Started })
 }
 
-// birthVolumeLost says whose data is gone. A volume is created before any Pod, so beside a Pod, or beside a volume that a
-// Pod has bound, a missing one is a lost one; an ephemeral Pod is missing for good once another one has run.
+// birthVolumeLost says whose data is gone. Before the first Pod is made every volume is there, and the birth record says
+// which: from then on a volume that is missing, or is another one, is a lost one. A first member whose data was in its Pod
+// is simply started again: nothing but its own word says that it had data.
 func birthVolumeLost(o Observation) string {
-	all := o.birthReplicas()
-	hasRun, hadPods := len(started(o)) > 0, slices.ContainsFunc(all, hadPod)
-	for _, r := range all {
+	for _, r := range o.birthReplicas() {
 		if why := r.lostByOwnWord(); why != "" {
 			return r.Name + " cannot go on: " + why
 		}
-		if o.Desired.Ephemeral {
-			if hasRun && (r.Pod == nil || r.Pod.HasEnded()) {
-				return "the Pod of " + r.Name + ", which held its data, is gone"
-			}
-			continue
-		}
-		if r.hasLostVolume(hadPods) {
+		if o.hasLostVolume(r) {
 			return "the volume of " + r.Name + " is gone"
 		}
 	}
 	return ""
 }
 
-// hasLostVolume reports whether the volume is gone or going; one that is missing counts as gone once there were Pods.
-func (r Replica) hasLostVolume(hadPods bool) bool {
-	if r.Volume == nil {
-		return hadPods
+func (o Observation) hasLostVolume(r Replica) bool {
+	if o.Desired.Ephemeral || !o.Birth.Begun {
+		return false
 	}
-	return r.Volume.Phase == VolumeLost || r.Volume.Terminating
-}
-
-// hadPod reports whether a Pod was there, or has been.
-func hadPod(r Replica) bool {
-	return r.Pod != nil || r.Volume != nil && r.Volume.Phase == VolumeBound
+	return r.Volume == nil || r.Volume.Phase == VolumeLost || r.Volume.Terminating || o.Birth.Volumes[r.Name] != r.Volume.UID
 }

@@ -28,8 +28,8 @@ func TestConditionsOfEachKindOfWorld(t *testing.T) {
 	for name, want := range map[string]string{
 		"just applied": "Ready=False/BeginBirth Available=False/Creating Degraded=False/Creating UpToDate=False/Creating Reconciling=True/BeginBirth",
 		"starting":     "Ready=False/FirstQuorum Available=False/Creating Degraded=False/Creating UpToDate=False/Creating Reconciling=True/FirstQuorum",
-		"first answers": "Ready=False/RecordBirth Available=True/ReadSucceeded Degraded=False/Creating UpToDate=False/Creating " +
-			"Reconciling=True/RecordBirth",
+		"first answers": "Ready=False/RecordMembers Available=True/ReadSucceeded Degraded=False/Creating UpToDate=False/Creating " +
+			"Reconciling=True/RecordMembers",
 		"settled":    "Ready=True/Settled Available=True/ReadSucceeded Degraded=False/AllMembersHealthy UpToDate=True/MembersCurrent",
 		"a Pod gone": "Ready=False/PodMissing Available=True/ReadSucceeded Degraded=True/MembersUnhealthy UpToDate=False/MembersNotRunning Reconciling=True/PodMissing",
 		"data gone":  "Ready=False/DataLost Available=True/ReadSucceeded Degraded=True/MembersUnhealthy UpToDate=False/MembersNotRunning Reconciling=True/DataLost",
@@ -83,7 +83,7 @@ func TestATransitionTimeMovesWithTheStatusOnly(t *testing.T) {
 	w := demo(3, begin).starting().written(t)
 	first := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionReady).LastTransitionTime
 	w.later(time.Minute).answering().written(t)
-	if got := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionReady); got.Reason != plan.ReasonRecordBirth || !got.LastTransitionTime.Equal(&first) {
+	if got := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionReady); got.Reason != plan.ReasonRecordMembers || !got.LastTransitionTime.Equal(&first) {
 		t.Errorf("Ready stayed False and moved: %+v", got)
 	}
 	w.later(time.Minute).settled().written(t)

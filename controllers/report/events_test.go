@@ -113,7 +113,7 @@ func TestAPausedClusterThatRecoversByItselfIsNotToldAsReady(t *testing.T) {
 func TestABirthTellsThreeThings(t *testing.T) {
 	w := demo(3, begin)
 	var heard []string
-	for _, next := range []func() *scene{w.recorded, w.starting, w.answering, w.settled, func() *scene { return w }} {
+	for _, next := range []func() *scene{w.recorded, w.starting, w.answering, w.identified, w.settled, func() *scene { return w }} {
 		heard = append(heard, w.heard(t)...)
 		next()
 	}

@@ -68,12 +68,17 @@ func (w *scene) recorded() *scene {
 	for i := range w.o.Desired.Size {
 		w.o.Birth.Names = append(w.o.Birth.Names, etcdutil.MemberName("demo", i))
 	}
+	w.o.Birth.Next = w.o.Desired.Size
 	return w
 }
 
 // starting has everything made, and no container that has run yet.
 func (w *scene) starting() *scene {
 	w.recorded().objects(plan.ObjectCurrent)
+	w.o.Birth.Begun, w.o.Birth.Volumes = true, map[string]string{}
+	for i, name := range w.o.Birth.Names {
+		w.o.Birth.Volumes[name] = w.volume(i).UID
+	}
 	w.o.Replicas = nil
 	for i := range w.o.Desired.Size {
 		w.o.Replicas = append(w.o.Replicas, plan.Replica{
@@ -124,6 +129,16 @@ func (w *scene) serve(r *plan.Replica, learner bool) {
 	r.Pod.Phase, r.Pod.Started, r.Pod.Running, r.Pod.Ready, r.Pod.Waiting = plan.PodRunning, true, true, true, ""
 	r.Pod.ReadySince = w.o.Now
 	w.o.Membership.Members = append(w.o.Membership.Members, *r.Member)
+}
+
+// identified has answers, and the members' identities written on their volumes.
+func (w *scene) identified() *scene {
+	w.answering()
+	for i := range w.o.Replicas {
+		r := &w.o.Replicas[i]
+		r.Volume.Record = plan.Record{ClusterID: clusterID, MemberID: r.Member.ID, Version: wanted.Version}
+	}
+	return w
 }
 
 // settled has everything written down and sealed, a budget, and some data.
@@ -196,6 +211,7 @@ func (w *scene) without(name string) *scene {
 
 // promised has the volume of a member that is to be added.
 func (w *scene) promised(ordinal int) *scene {
+	w.o.Birth.Promised, w.o.Birth.Next = etcdutil.MemberName("demo", ordinal), ordinal+1
 	w.o.Replicas = append(w.o.Replicas, plan.Replica{
 		Name: etcdutil.MemberName("demo", ordinal), Ordinal: ordinal, Volume: w.volume(ordinal), Secret: w.secret(ordinal),
 	})

@@ -86,6 +86,8 @@ func (s *story) lives() *story {
 	s.begins().after(4 * time.Second)
 	s.answering()
 	s.pass()
+	s.identified()
+	s.pass()
 	s.settled()
 	return s.after(time.Second).pass().after(15 * time.Minute).pass()
 }

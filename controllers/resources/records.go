@@ -20,6 +20,11 @@ type BirthRecord struct {
 	ClusterID   etcdutil.ID // zero until the cluster answered
 	Void        bool        // given up before anything could be stored in it
 	Origin      string      // what its data came from: OriginFresh
+
+	Begun    bool              // Pods may have been made; every volume was there before
+	Volumes  map[string]string // the UIDs of the first members' volumes, by member; empty when data is ephemeral
+	Promised string            // the member that was last prepared to be added
+	Next     int               // the lowest ordinal that was never given to a member
 }
 
 // MemberRecord says which member lives on a volume.
@@ -38,6 +43,11 @@ type birthJSON struct {
 	ClusterID   string   `json:"clusterID,omitempty"`
 	Void        bool     `json:"void,omitempty"`
 	Origin      string   `json:"origin"`
+
+	Begun    bool              `json:"begun,omitempty"`
+	Volumes  map[string]string `json:"volumes,omitempty"`
+	Promised string            `json:"promised,omitempty"`
+	Next     int               `json:"next,omitempty"`
 }
 
 type memberJSON struct {
@@ -50,6 +60,7 @@ type memberJSON struct {
 func EncodeBirth(r BirthRecord) string {
 	out := birthJSON{
 		Incarnation: r.Incarnation, Counter: r.Counter, Token: r.Token, Names: r.Names, Void: r.Void, Origin: r.Origin,
+		Begun: r.Begun, Volumes: r.Volumes, Promised: r.Promised, Next: r.Next,
 	}
 	if r.ClusterID != 0 {
 		out.ClusterID = r.ClusterID.String()
@@ -65,13 +76,14 @@ func DecodeBirth(text string) (BirthRecord, error) {
 		return BirthRecord{}, fmt.Errorf("reading the birth record: %w", err)
 	}
 	switch {
-	case in.Incarnation == "" || in.Token == "" || in.Origin == "" || in.Counter < 0:
+	case in.Incarnation == "" || in.Token == "" || in.Origin == "" || in.Counter < 0 || in.Next < 0:
 		return BirthRecord{}, errors.New("reading the birth record: incarnation, counter, token or origin is missing")
 	case len(in.Names) == 0:
 		return BirthRecord{}, errors.New("reading the birth record: it names no member")
 	}
 	r := BirthRecord{
 		Incarnation: in.Incarnation, Counter: in.Counter, Token: in.Token, Names: in.Names, Void: in.Void, Origin: in.Origin,
+		Begun: in.Begun, Volumes: in.Volumes, Promised: in.Promised, Next: in.Next,
 	}
 	if in.ClusterID == "" {
 		return r, nil

@@ -109,6 +109,9 @@ func (w *World) carryOutEtcd(c plan.Change) error {
 	case plan.Promote:
 		cl.members[cl.find(c.ID)].Learner = false
 	case plan.RemoveMember:
+		if w.objects.birth.Promised == c.Name {
+			w.objects.birth.Promised = ""
+		}
 		if i := cl.find(c.ID); i >= 0 {
 			cl.members = slices.Delete(cl.members, i, i+1)
 			cl.removed[c.ID] = true
@@ -155,12 +158,32 @@ func (w *World) bootstrap(c plan.Bootstrap, life *budgetOfEffects) {
 		}
 		w.createVolume(v)
 	}
+	if !w.objects.birth.Begun && !w.begin(life) {
+		return
+	}
 	for _, s := range c.Pods {
 		if !life.spend() {
 			return
 		}
 		w.createPod(s)
 	}
+}
+
+// begin writes down which volumes the first members are born on, once all of them are there.
+func (w *World) begin(life *budgetOfEffects) bool {
+	volumes := map[string]string{}
+	for _, name := range w.objects.birth.Names {
+		v, ok := w.objects.volumes[name]
+		if !ok && !w.Spec.Ephemeral {
+			return false
+		}
+		volumes[name] = v.UID
+	}
+	if !life.spend() {
+		return false
+	}
+	w.objects.birth.Begun, w.objects.birth.Volumes, w.objects.birth.Next = true, volumes, len(volumes)
+	return true
 }
 
 func (w *World) createVolume(v plan.NewVolume) {
@@ -187,6 +210,13 @@ func (w *World) createPod(s plan.Start) {
 }
 
 func (w *World) prepare(c plan.PrepareMember, life *budgetOfEffects) {
+	ordinal, _ := etcdutil.Ordinal(w.Cluster.Name, c.Volume.Name)
+	if w.objects.birth.Promised != c.Volume.Name {
+		if ordinal < w.objects.birth.Next || !life.spend() {
+			return // promised before: whoever decided this was behind
+		}
+		w.objects.birth.Promised, w.objects.birth.Next = c.Volume.Name, ordinal+1
+	}
 	if c.Secret && life.spend() {
 		w.objects.secrets[c.Volume.Name] = true
 	}

@@ -151,7 +151,7 @@ func (w *World) settleClusters() {
 		}
 		running := w.running(c)
 		newest := slices.MaxFunc(running, func(a, b *process) int { return a.disk.applied - b.disk.applied })
-		if newest.disk.applied < c.writes {
+		if newest.disk.applied < c.writes && !w.unsealedLoss {
 			w.violate("acknowledged writes lost: %d of %d left in %s", newest.disk.applied, c.writes, c.id)
 			c.writes = newest.disk.applied
 		}

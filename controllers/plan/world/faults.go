@@ -44,6 +44,9 @@ func (w *World) WipeDisk(name string) {
 		return
 	}
 	w.KillContainer(name)
+	if !w.sealed[w.disks[p.disk].member] {
+		w.unsealedLoss = true
+	}
 	w.disks[p.disk] = &disk{}
 	w.logf("fault: directory of %s wiped", name)
 }

@@ -78,7 +78,7 @@ func (w *World) checkVolumeDeletion(ref plan.VolumeRef, d *disk) {
 
 // Recoverable reports whether enough voters still have their data for the cluster to go on by itself.
 func (w *World) Recoverable() bool {
-	c := w.clusters[w.objects.birth.ClusterID]
+	c := w.written()
 	if c == nil {
 		return w.born == 0
 	}
@@ -87,32 +87,34 @@ func (w *World) Recoverable() bool {
 		alive += w.holds(c, w.objects.pods[name].UID)
 	}
 	for _, name := range sortedKeys(w.objects.volumes) {
-		if w.isUsable(name, quorum) {
+		if w.isUsable(name) {
 			alive += w.holds(c, w.objects.volumes[name].UID)
 		}
 	}
 	return alive >= quorum
 }
 
-// isUsable reports whether a member may start on the volume again. It may not when nobody wrote down who lives there while
-// enough others were: it is not started blindly then. Nor on a volume that is going, unless a Pod holds it.
-func (w *World) isUsable(name string, quorum int) bool {
+// written is the cluster that the birth record or a volume names, or nil.
+func (w *World) written() *cluster {
+	if c := w.clusters[w.objects.birth.ClusterID]; c != nil || w.objects.birth.Void {
+		return c
+	}
+	for _, r := range w.Observe().Replicas {
+		if c := w.clusters[r.Record().ClusterID]; c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// isUsable reports whether a member may start on the volume again. It may not when nobody wrote down who lives there before
+// the cluster's identity was: it is not started blindly then. Nor on a volume that is going, unless a Pod holds it.
+func (w *World) isUsable(name string) bool {
 	v, p := w.objects.volumes[name], w.objects.pods[name]
-	if v.Record.IsZero() && w.procs[p.UID] == nil && w.recorded() >= quorum {
+	if v.Record.IsZero() && w.procs[p.UID] == nil && w.objects.birth.ClusterID != 0 {
 		return false
 	}
 	return !v.Terminating || p.disk == v.UID && !p.HasEnded() && (p.Started || !w.Broken[p.Choices])
-}
-
-// recorded counts the volumes on which a member is written down.
-func (w *World) recorded() int {
-	n := 0
-	for _, name := range sortedKeys(w.objects.volumes) {
-		if !w.objects.volumes[name].Record.IsZero() {
-			n++
-		}
-	}
-	return n
 }
 
 // holds is 1 when the disk holds the data of a voter.

@@ -54,7 +54,7 @@ func state(there bool) plan.ObjectState {
 
 func (w *World) replica(from objects, m plan.Membership, answers map[string]*plan.Answer, name string) plan.Replica {
 	ordinal, _ := etcdutil.Ordinal(w.Cluster.Name, name)
-	r := plan.Replica{Name: name, Ordinal: ordinal, Answer: answers[name], Secret: plan.Object{State: state(from.secrets[name])}}
+	r := plan.Replica{Name: name, Ordinal: ordinal, Ephemeral: w.Spec.Ephemeral, Answer: answers[name], Secret: plan.Object{State: state(from.secrets[name])}}
 	if p, ok := from.pods[name]; ok {
 		copied := p.Pod
 		r.Pod = &copied

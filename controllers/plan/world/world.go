@@ -23,16 +23,17 @@ type World struct {
 	// Log is what happened, one line each, for a failure to be read.
 	Log []string
 
-	rng        *rand.Rand
-	serial     int
-	objects    objects
-	past       []objects // what a stale cache may still show
-	disks      map[string]*disk
-	procs      map[string]*process // by Pod UID
-	clusters   map[etcdutil.ID]*cluster
-	sealed     map[etcdutil.ID]bool // members whose kubelet knows the seal
-	recordLost bool                 // somebody deleted the peer Service at least once
-	born       etcdutil.ID          // the first cluster ID that was written down; it never changes
+	rng          *rand.Rand
+	serial       int
+	objects      objects
+	past         []objects // what a stale cache may still show
+	disks        map[string]*disk
+	procs        map[string]*process // by Pod UID
+	clusters     map[etcdutil.ID]*cluster
+	sealed       map[etcdutil.ID]bool // members whose kubelet knows the seal
+	recordLost   bool                 // somebody deleted the peer Service at least once
+	unsealedLoss bool                 // a directory was emptied before its kubelet knew the seal: the one window that is left
+	born         etcdutil.ID          // the first cluster ID that was written down; it never changes
 }
 
 // objects is the API server's part: plain values, so that a copy is a snapshot.
@@ -83,6 +84,7 @@ func Spec3(size int) plan.Desired {
 
 func (o objects) clone() objects {
 	o.birth.Names = append([]string(nil), o.birth.Names...)
+	o.birth.Volumes = maps.Clone(o.birth.Volumes)
 	o.made, o.secrets = maps.Clone(o.made), maps.Clone(o.secrets)
 	o.pods, o.volumes = maps.Clone(o.pods), maps.Clone(o.volumes)
 	return o
