@@ -42,7 +42,7 @@ func buildArgs(c *v1alpha1.EtcdCluster, s PodStart, version etcdutil.Version) []
 		"--listen-metrics-urls=" + anyAddress(etcdutil.SchemeHTTP, etcdutil.MetricsPort),
 	}
 	if isTLS {
-		args = append(args, tlsArgs()...)
+		args = append(args, tlsArgs(version)...)
 	}
 	args = append(args, settingArgs(s.Inputs.Etcd)...)
 	return append(args, optionArgs(version, s.Inputs.Etcd)...)
@@ -52,7 +52,10 @@ func anyAddress(scheme string, port int) string { return fmt.Sprintf("%s://[::]:
 
 // tlsArgs name files below the mounted Secret. etcd reads certificates and keys again at each handshake, and the kubelet
 // renews what is mounted as a directory.
-func tlsArgs() []string {
+//
+// Peers ask for a certificate of the peers' authority, which signs members of this cluster only, and do not ask DNS for
+// the address it comes from: a learner's name is published after it dialled, and etcd asks its peers only once.
+func tlsArgs(version etcdutil.Version) []string {
 	file := func(key string) string { return path.Join(tlsMount, key) }
 	return []string{
 		"--cert-file=" + file(KeyCert),
@@ -63,7 +66,17 @@ func tlsArgs() []string {
 		"--peer-key-file=" + file(KeyPeerKey),
 		"--peer-trusted-ca-file=" + file(KeyPeerCA),
 		"--peer-client-cert-auth=true",
+		"--" + skipPeerSAN(version) + "=true",
 	}
+}
+
+// skipPeerSAN is the flag by its name in that minor: 3.5 knows it as an experiment, 3.7 no longer does.
+func skipPeerSAN(version etcdutil.Version) string {
+	const name = "peer-skip-client-san-verification"
+	if !etcdutil.KnownFlag(version, name) {
+		return "experimental-" + name
+	}
+	return name
 }
 
 // settingArgs are the settings that have a field of their own. What has no default of ours is left to etcd when absent.
