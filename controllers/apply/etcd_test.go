@@ -85,7 +85,7 @@ func liveAndSeal(t *testing.T, c *v1alpha1.EtcdCluster, binaries string) {
 }
 
 func oneBorn() View {
-	v := born()
+	v := begun()
 	v.Birth.Names = []string{"demo-0"}
 	return v
 }
