@@ -9,14 +9,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
 // secretLifetime is how long a Secret that was read is believed. Secrets are neither listed nor watched, so that the
 // operator needs no such right; what changed is seen this much later, or at once after a failed handshake.
 const secretLifetime = 5 * time.Minute
 
-// SecretCache reads Secrets by name and keeps what it read for a few minutes. That a Secret is absent is never kept.
-// It is safe for concurrent use.
+// SecretCache reads Secrets by name and keeps what it read for a few minutes. That a Secret is absent is never kept, nor is
+// one that is in the way: a user who takes it away must not wait for the cache. It is safe for concurrent use.
 type SecretCache struct {
 	reader client.Reader // live
 	now    func() time.Time
@@ -45,10 +47,18 @@ func (c *SecretCache) Get(ctx context.Context, key types.NamespacedName) (*corev
 		return nil, err
 	}
 	secret.ManagedFields = nil
+	if !mayKeep(secret) {
+		return secret, nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.entries[key] = cachedSecret{secret: secret, until: c.now().Add(secretLifetime)}
 	return secret, nil
+}
+
+// mayKeep is false of a Secret that is somebody else's, or on its way out.
+func mayKeep(secret *corev1.Secret) bool {
+	return secret.DeletionTimestamp == nil && secret.Labels[v1alpha1.LabelManagedBy] == v1alpha1.ManagedByValue
 }
 
 func (c *SecretCache) find(key types.NamespacedName) *corev1.Secret {

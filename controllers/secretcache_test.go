@@ -12,12 +12,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
 // countingReader holds Secrets, and counts how often it is asked.
 type countingReader struct {
 	client.Reader
 	secrets map[types.NamespacedName]string
+	foreign bool // they are somebody else's
+	leaving bool // they are being deleted
 	reads   int
 }
 
@@ -29,6 +33,12 @@ func (r *countingReader) Get(_ context.Context, key types.NamespacedName, object
 	}
 	secret := object.(*corev1.Secret)
 	secret.ObjectMeta = metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "x"}}}
+	if !r.foreign {
+		secret.Labels = map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}
+	}
+	if r.leaving {
+		secret.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	}
 	secret.Data = map[string][]byte{"value": []byte(value)}
 	return nil
 }
@@ -84,6 +94,24 @@ func TestThatASecretIsAbsentIsNeverRemembered(t *testing.T) {
 	reader.secrets[key] = "there"
 	if _, err := cache.Get(t.Context(), key); err != nil {
 		t.Errorf("it is there now: %v", err)
+	}
+}
+
+func TestASecretThatIsInTheWayIsNeverRemembered(t *testing.T) {
+	key := types.NamespacedName{Namespace: "shop", Name: "demo-ca"}
+	for name, reader := range map[string]*countingReader{
+		"somebody else's": {foreign: true},
+		"being deleted":   {leaving: true},
+	} {
+		reader.secrets = map[types.NamespacedName]string{key: "in the way"}
+		cache := NewSecretCache(reader, time.Now)
+		if _, err := cache.Get(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		delete(reader.secrets, key)
+		if _, err := cache.Get(t.Context(), key); !apierrors.IsNotFound(err) {
+			t.Errorf("%s: it is gone, and the answer is %v", name, err)
+		}
 	}
 }
 
