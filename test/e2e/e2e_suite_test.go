@@ -3,7 +3,11 @@
 //
 // The operator of most stories is the one that is installed in etcd-steward-system from the image, as users install it.
 // Stories that kill operators, or run two, bring their own, as processes of this machine with the installed operator's
-// rights; a fence at the API server keeps the installed one from writing to their namespaces (world.Fence).
+// rights (`make image` builds the manager); a fence at the API server keeps the installed one from writing to their
+// namespaces (world.Fence).
+//
+// The client that writes runs in the test process and dials Pods by their addresses, which have to be reachable from
+// here. On a localkube they are.
 package e2e
 
 import (

@@ -88,6 +88,29 @@ var _ = Describe("An operator that is killed", Label("operator"), func() {
 	})
 })
 
+var _ = Describe("The installed operator", Label("operator"), Serial, func() {
+	ownNamespace()
+
+	It("goes on in its other replica when the one that leads is deleted", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "handed", 3, world.Ephemeral)
+		cluster.AwaitReady(ctx, 3)
+		before, victim := cluster.Identities(ctx), cluster.Member(1)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			leader, err := kube.OperatorLeader(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(kube.Client.Delete(ctx, leader)).To(Succeed())
+			deletePod(ctx, cluster, victim)
+			cluster.AwaitReady(ctx, 3)
+			next, err := kube.OperatorLeader(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(next.Name).NotTo(Equal(leader.Name))
+		})
+		expectReplaced(ctx, cluster, before, victim)
+		traffic.Finish(ctx)
+	})
+})
+
 var _ = Describe("Two operators", Label("operator"), func() {
 	It("of one install that act at once still make one cluster, and replace one lost member", Label("core"), perStory, func(ctx context.Context) {
 		kube.NeedLocalkube()

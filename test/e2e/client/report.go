@@ -18,6 +18,8 @@ type Report struct {
 	LongestGap   time.Duration  // between two acknowledgements
 	P99          time.Duration  // of a put, from its first attempt
 	Lost         []string       // keys that were acknowledged, and are not there or differ
+	Backward     []string       // acknowledgements whose revision was not above the one before
+	Clusters     int            // etcd clusters that acknowledged; more than one is a cluster that was silently begun anew
 	Problems     map[string]int // what attempts were told
 }
 
@@ -61,6 +63,7 @@ func (w *Writer) Now() Report {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r := Report{Acknowledged: len(w.acks), Failed: w.failed, Retried: w.retried, Problems: map[string]int{}}
+	r.Backward, r.Clusters = slices.Clone(w.backward), len(w.clusters)
 	for problem, times := range w.problems {
 		r.Problems[problem] = times
 	}

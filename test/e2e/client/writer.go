@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -52,6 +53,8 @@ type Writer struct {
 
 	mu       sync.Mutex
 	acks     []ack
+	clusters map[uint64]bool // by which etcd cluster puts were acknowledged
+	backward []string        // acknowledgements whose revision was not above the one before
 	failed   int
 	retried  int
 	problems map[string]int
@@ -59,9 +62,10 @@ type Writer struct {
 
 // ack is one acknowledged put.
 type ack struct {
-	number  int
-	at      time.Time
-	latency time.Duration // from the first attempt
+	number   int
+	revision int64
+	at       time.Time
+	latency  time.Duration // from the first attempt
 }
 
 // Start dials and begins to write. The writer ends with ctx, or with Finish.
@@ -76,7 +80,7 @@ func Start(ctx context.Context, o Options) (*Writer, error) {
 	ctx, stop := context.WithCancel(ctx)
 	w := &Writer{
 		etcd: etcd, prefix: o.Prefix, limit: rate.NewLimiter(rate.Limit(o.PerSecond), 1), stop: stop,
-		ended: make(chan struct{}), problems: map[string]int{},
+		ended: make(chan struct{}), problems: map[string]int{}, clusters: map[uint64]bool{},
 	}
 	go w.run(ctx)
 	return w, nil
@@ -119,11 +123,11 @@ func (w *Writer) put(ctx context.Context, number int) {
 	began := time.Now()
 	for {
 		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
-		_, err := w.etcd.Put(attempt, w.key(number), w.value(number))
+		answer, err := w.etcd.Put(attempt, w.key(number), w.value(number))
 		cancel()
 		switch {
 		case err == nil:
-			w.acknowledge(number, began)
+			w.acknowledge(number, began, answer.Header)
 			return
 		case ctx.Err() != nil:
 			return
@@ -163,11 +167,17 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-func (w *Writer) acknowledge(number int, began time.Time) {
+// acknowledge writes down what etcd promised. Puts come one after the other, so each has a higher revision than the last:
+// one that has not comes from a cluster that forgot.
+func (w *Writer) acknowledge(number int, began time.Time, header *pb.ResponseHeader) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
-	w.acks = append(w.acks, ack{number: number, at: now, latency: now.Sub(began)})
+	if n := len(w.acks); n > 0 && header.Revision <= w.acks[n-1].revision {
+		w.backward = append(w.backward, fmt.Sprintf("%s at revision %d, after %d", w.key(number), header.Revision, w.acks[n-1].revision))
+	}
+	w.clusters[header.ClusterId] = true
+	w.acks = append(w.acks, ack{number: number, revision: header.Revision, at: now, latency: now.Sub(began)})
 }
 
 func (w *Writer) fail() {

@@ -150,6 +150,8 @@ func (t *Traffic) FinishAfterOutage(ctx context.Context) client.Report {
 	ginkgo.AddReportEntry("the client that writes", r.String())
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	gomega.Expect(r.Lost).To(gomega.BeEmpty(), "acknowledged and lost")
+	gomega.Expect(r.Backward).To(gomega.BeEmpty(), "acknowledged by a cluster that had forgotten")
+	gomega.Expect(r.Clusters).To(gomega.Equal(1), "etcd clusters that acknowledged")
 	gomega.Expect(r.Acknowledged).To(gomega.BeNumerically(">=", flow))
 	t.cluster.AwaitEqualHashes(ctx)
 	return r
