@@ -129,6 +129,10 @@ func rows() []row {
 		{"a volume that somebody made anew under the old name is not started as at birth", settledWorld(1).blind().edit(0, noPod).edit(0, func(r *Replica) {
 			r.Volume.Record, r.Volume.UID = Record{}, "another"
 		}), Refuse, "membership-unknown", ReasonMembershipUnknown, "", ""},
+		{"a volume whose record was stripped is not started as at birth", settledWorld(1).blind().edit(0, noPod).edit(0, func(r *Replica) { r.Volume.Record = Record{} }),
+			Refuse, "membership-unknown", ReasonMembershipUnknown, "", ""},
+		{"a member that is silent for a moment is not removed because its claim is gone", settledWorld(3).edit(1, silent).edit(1, func(r *Replica) { r.Volume = nil }),
+			Wait, "grow", ReasonNotReady, "", "demo-1"},
 		{"a claim that is gone under a serving member dooms it: the successor comes first", settledWorld(3).edit(1, func(r *Replica) { r.Volume = nil }),
 			Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
 		{"a member that cannot be recorded keeps the cluster from being called settled", settledWorld(3).edit(1, func(r *Replica) {

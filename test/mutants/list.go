@@ -2,7 +2,7 @@ package main
 
 const (
 	planPackage  = "./controllers/plan"
-	worldPackage = "./controllers/plan/world"
+	applyPackage = "./controllers/apply"
 )
 
 // mutants are bugs that were shipped by others, or that would be easy to make here.
@@ -45,8 +45,8 @@ var mutants = []mutant{
 	{
 		Name: "rules are swapped: what is left over goes before what was begun is recorded", Peer: "",
 		File:    "controllers/plan/next.go",
-		From:    "\t{\"record-members\", \"A member that answered is written down beside its data.\", recordMembers},\n\t{\"leftover-pod\", \"The Pod of a removed member is deleted.\", leftoverPod},",
-		To:      "\t{\"leftover-pod\", \"The Pod of a removed member is deleted.\", leftoverPod},\n\t{\"record-members\", \"A member that answered is written down beside its data.\", recordMembers},",
+		From:    "\t{\"record-members\", \"A member that answered is written down beside its data.\", recordMembers, false},\n\t{\"leftover-pod\", \"The Pod of a removed member is deleted.\", leftoverPod, true},",
+		To:      "\t{\"leftover-pod\", \"The Pod of a removed member is deleted.\", leftoverPod, true},\n\t{\"record-members\", \"A member that answered is written down beside its data.\", recordMembers, false},",
 		Package: planPackage, Test: "TestTheRulesAreInTheirOrderInDocGoAndInTheUsersDocs",
 	},
 	{
@@ -108,8 +108,64 @@ var mutants = []mutant{
 	{
 		Name: "the only copy of an ephemeral member's data is deleted", Peer: "",
 		File:    "controllers/plan/guard.go",
-		From:    "case r.Volume == nil && r.IsRecorded():",
-		To:      "case r.Volume == nil && r.IsRecorded() && r.Pod == nil:",
+		From:    "case r.Ephemeral && r.IsRecorded():",
+		To:      "case r.Ephemeral && r.IsRecorded() && r.Pod == nil:",
 		Package: planPackage, Test: "TestThePodThatHoldsTheOnlyDataOfAMemberIsNeverDeleted",
+	},
+	{
+		Name: "a volume made anew under an old name is started as at birth", Peer: "cozystack/etcd-operator#355",
+		File:    "controllers/plan/blind.go",
+		From:    "if o.Membership.Known || o.Birth.ClusterID != 0 || r.IsRecorded()",
+		To:      "if o.Membership.Known || r.IsRecorded()",
+		Package: planPackage, Test: "TestNextOneSentencePerRule/a_volume_whose_record_was_stripped_is_not_started_as_at_birth",
+	},
+	{
+		Name: "a healthy member is removed because its claim was not seen", Peer: "etcd-io/etcd-operator#193",
+		File:    "controllers/plan/replica.go",
+		From:    "if r.Pod != nil && r.Pod.Running {\n\t\treturn \"\"",
+		To:      "if r.Pod == nil && r.Volume != nil {\n\t\treturn \"\"",
+		Package: planPackage, Test: "TestNextOneSentencePerRule/a_member_that_is_silent_for_a_moment_is_not_removed_because_its_claim_is_gone",
+	},
+	{
+		Name: "apply does not look again before what can hurt", Peer: "opensearch-project/opensearch-k8s-operator#1471",
+		File:    "controllers/apply/apply.go",
+		From:    "if plan.MustConfirm(change) {",
+		To:      "if plan.MustConfirm(change) && change == nil {",
+		Package: applyPackage, Test: "TestWhatCanHurtIsDecidedAgainOnALiveLook",
+	},
+	{
+		Name: "apply adopts an object of somebody else", Peer: "",
+		File:    "controllers/apply/create.go",
+		From:    "\treturn existing, s.checkOurs(kind, existing)",
+		To:      "\treturn existing, nil",
+		Package: applyPackage, Test: "TestAnObjectOfSomebodyElseIsNeverTouched",
+	},
+	{
+		Name: "a first Pod is made before the birth record says on which volume", Peer: "",
+		File:    "controllers/apply/bootstrap.go",
+		From:    "\tif s.view.Birth.Begun {",
+		To:      "\tif s.view.Birth.Exists {",
+		Package: applyPackage, Test: "TestTheBirthRecordSaysOnWhichVolumesTheFirstMembersAreBornBeforeTheirPodsAre",
+	},
+	{
+		Name: "a name that was given is given again", Peer: "cozystack/etcd-operator#336",
+		File:    "controllers/apply/volumes.go",
+		From:    "case ordinal < r.Next ||",
+		To:      "case",
+		Package: applyPackage, Test: "TestANameIsPromisedOnceAndItsPromiseEndsWithTheMember",
+	},
+	{
+		Name: "the seal leaves the list of members on the Pod", Peer: "rancher/k3k#836",
+		File:    "controllers/apply/seal.go",
+		From:    "\t\t\tpatch.Annotations[key] = &value\n",
+		To:      "\t\t\tif key == v1alpha1.AnnotationInitialState {\n\t\t\t\tpatch.Annotations[key] = &value\n\t\t\t}\n",
+		Package: applyPackage, Test: "TestEachEffectTriedTwiceSucceedsTwice",
+	},
+	{
+		Name: "a patch hits another Pod of the same name", Peer: "",
+		File:    "controllers/apply/change.go",
+		From:    "metadata := map[string]any{\"uid\": uid}",
+		To:      "metadata := map[string]any{}",
+		Package: applyPackage, Test: "TestAPatchOfAPodThatIsAnotherNowIsStale",
 	},
 }
