@@ -15,7 +15,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// create makes an object. One of that name that is ours, and stays, counts as made; it is returned instead.
+// create makes an object. One of that name that is ours, and stays, counts as made; it is returned instead. Whoever asked for
+// it did not see it: labels that it lost are put back, or it would be asked for again and again.
 func (s step) create(ctx context.Context, kind string, object ctrlclient.Object) (ctrlclient.Object, error) {
 	err := s.Client.Create(ctx, object, fieldOwner)
 	if !apierrors.IsAlreadyExists(err) {
@@ -30,7 +31,7 @@ func (s step) create(ctx context.Context, kind string, object ctrlclient.Object)
 	case existing.GetDeletionTimestamp() != nil:
 		return nil, Later{Reason: LaterTerminating, Message: fmt.Sprintf("%s %s of that name is still being deleted", kind, object.GetName())}
 	}
-	return existing, nil
+	return existing, s.putLabelsBack(ctx, kind, existing)
 }
 
 // find reads what is there under an object's name; nil when nothing is. What is not ours is an error.

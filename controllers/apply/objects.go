@@ -12,7 +12,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// applyObjects makes or puts right what the cluster needs beside Pods and volumes: authorities first, since everything
+// applyObjects makes or puts right what the cluster needs beside Pods and volumes, and the labels of these: authorities first, since everything
 // else that holds a certificate is issued from them as they are read back.
 func (s step) applyObjects(ctx context.Context, c plan.ApplyObjects) error {
 	var authorities, others []plan.Object
@@ -39,6 +39,10 @@ func (s step) applyObject(ctx context.Context, issuer *issuer, object plan.Objec
 		return s.correctPeerService(ctx)
 	case object.Kind == resources.KindService && object.Name == resources.ClientService(s.cluster.Name):
 		return s.ensureClientService(ctx)
+	case object.Kind == resources.KindPod:
+		return s.relabelPod(ctx, object.Name)
+	case object.Kind == resources.KindVolume:
+		return s.relabelVolume(ctx, object.Name)
 	}
 	return fmt.Errorf("applying %s %s: this cluster has no such object", object.Kind, object.Name)
 }

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"os"
@@ -48,7 +49,7 @@ func newServer(t *testing.T) *server {
 	if err := client.Create(t.Context(), namespace); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = client.Delete(t.Context(), namespace) })
+	t.Cleanup(func() { _ = client.Delete(context.Background(), namespace) }) // the context of the test is over by then
 	s := &server{client: client, cluster: demo()}
 	s.cluster.Namespace, s.cluster.UID = namespace.Name, ""
 	s.cluster.Spec.Mode = v1alpha1.ModeDryRun

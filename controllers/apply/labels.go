@@ -1,0 +1,92 @@
+package apply
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// putLabelsBack gives an object of ours the labels that it lost. Without them the cache does not show it.
+func (s step) putLabelsBack(ctx context.Context, kind string, object ctrlclient.Object) error {
+	lost := s.lostLabels(object)
+	if len(lost) == 0 {
+		return nil
+	}
+	labels := map[string]*string{}
+	for key, value := range lost {
+		labels[key] = &value
+	}
+	return s.patchMetadata(ctx, kind, object, string(object.GetUID()), metadataPatch{Labels: labels})
+}
+
+func (s step) lostLabels(object ctrlclient.Object) map[string]string {
+	switch o := object.(type) {
+	case *corev1.Pod:
+		return resources.LostPodLabels(s.cluster, o)
+	case *corev1.PersistentVolumeClaim:
+		return resources.LostVolumeLabels(s.cluster, o, s.birthRecord())
+	}
+	lost := map[string]string{}
+	for key, value := range resources.Labels(s.cluster) {
+		if object.GetLabels()[key] != value {
+			lost[key] = value
+		}
+	}
+	return lost
+}
+
+// birthRecord is what was seen of the birth record, as far as it tells whose a volume is.
+func (s step) birthRecord() resources.BirthRecord {
+	birth := s.view.Birth
+	return resources.BirthRecord{Incarnation: birth.Incarnation, Volumes: birth.Volumes, ClusterID: birth.ClusterID}
+}
+
+// relabelPod gives a Pod that is there its labels back.
+func (s step) relabelPod(ctx context.Context, name string) error {
+	pod, err := s.find(ctx, resources.KindPod, podNamed(name))
+	if err != nil {
+		return err
+	}
+	if pod == nil {
+		return ErrStale
+	}
+	return s.putLabelsBack(ctx, resources.KindPod, pod)
+}
+
+// relabelVolume does the same for a volume. One that does not even say whose it is has to be proven ours, by what is there
+// now.
+func (s step) relabelVolume(ctx context.Context, name string) error {
+	found, err := s.find(ctx, resources.KindVolume, claimNamed(name))
+	if errors.As(err, new(NameTaken)) {
+		claim, proofErr := s.prove(ctx, found)
+		if proofErr != nil || claim == nil {
+			return errors.Join(err, proofErr)
+		}
+		return s.putLabelsBack(ctx, resources.KindVolume, claim)
+	}
+	if err != nil {
+		return err
+	}
+	if found == nil {
+		return ErrStale
+	}
+	return s.putLabelsBack(ctx, resources.KindVolume, found)
+}
+
+// prove returns a claim if it is ours although it does not say so, nil otherwise.
+func (s step) prove(ctx context.Context, found ctrlclient.Object) (*corev1.PersistentVolumeClaim, error) {
+	claim := found.(*corev1.PersistentVolumeClaim)
+	there, err := s.find(ctx, resources.KindPod, podNamed(claim.Name))
+	if err != nil && !errors.As(err, new(NameTaken)) {
+		return nil, err
+	}
+	pod, _ := there.(*corev1.Pod)
+	if !resources.IsProvenVolume(s.cluster, claim, s.birthRecord(), pod) {
+		return nil, nil
+	}
+	return claim, nil
+}

@@ -1,0 +1,122 @@
+package apply
+
+import (
+	"errors"
+	"maps"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// strip takes labels of an object away, behind the operator's back.
+func (w *world) strip(t *testing.T, object ctrlclient.Object, keys ...string) {
+	t.Helper()
+	labels := object.GetLabels()
+	for _, key := range keys {
+		delete(labels, key)
+	}
+	object.SetLabels(labels)
+	if err := w.inner.Update(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var selected = []string{v1alpha1.LabelManagedBy, v1alpha1.LabelInstance, v1alpha1.LabelComponent}
+
+// bornWorld holds what a bootstrap makes.
+func bornWorld(t *testing.T) *world {
+	w := newWorld(t, demo())
+	w.mustDo(t, born(), begin())
+	w.mustDo(t, born(), bootstrap(w.cluster))
+	return w
+}
+
+func TestWhatIsFoundWithoutItsLabelsGetsThemBackInsteadOfBeingMade(t *testing.T) {
+	w := bornWorld(t)
+	pod, volume := w.pod(t, "demo-0"), w.volume(t, "demo-1")
+	wantPod, wantVolume := maps.Clone(pod.Labels), maps.Clone(volume.Labels)
+	w.strip(t, pod, append(selected, v1alpha1.LabelIncarnation, v1alpha1.LabelMember)...)
+	w.strip(t, volume, selected...)
+	before := w.writes
+	change := bootstrap(w.cluster)
+	change.Objects, change.Secrets = nil, nil
+	w.mustDo(t, begun(), change)
+	if got := w.pod(t, "demo-0"); !maps.Equal(got.Labels, wantPod) || got.UID != pod.UID {
+		t.Errorf("the Pod has %v", got.Labels)
+	}
+	if got := w.volume(t, "demo-1"); !maps.Equal(got.Labels, wantVolume) || got.UID != volume.UID {
+		t.Errorf("the volume has %v", got.Labels)
+	}
+	if got := w.writes - before; got != 8 { // six that are there already, and two patches
+		t.Errorf("%d writes: %q", got, w.calls)
+	}
+}
+
+func TestStrippedLabelsArePutBack(t *testing.T) {
+	w := bornWorld(t)
+	pod, volume := w.pod(t, "demo-0"), w.volume(t, "demo-0")
+	wantPod, wantVolume := maps.Clone(pod.Labels), maps.Clone(volume.Labels)
+	w.strip(t, pod, append(selected, v1alpha1.LabelIncarnation)...)
+	w.strip(t, volume, append(selected, v1alpha1.LabelClusterUID, v1alpha1.LabelIncarnation)...)
+	v := begun()
+	v.Birth.Volumes = map[string]string{"demo-0": string(volume.UID)}
+	change := plan.ApplyObjects{Objects: []plan.Object{{Kind: "Pod", Name: "demo-0"}, {Kind: "PersistentVolumeClaim", Name: "demo-0"}}}
+	for range 2 {
+		w.mustDo(t, v, change)
+		if got := w.pod(t, "demo-0"); !maps.Equal(got.Labels, wantPod) {
+			t.Errorf("the Pod has %v", got.Labels)
+		}
+		if got := w.volume(t, "demo-0"); !maps.Equal(got.Labels, wantVolume) {
+			t.Errorf("the volume has %v", got.Labels)
+		}
+	}
+}
+
+func TestAVolumeThatNothingProvesOursIsNotGivenOurLabels(t *testing.T) {
+	w := bornWorld(t)
+	volume := w.volume(t, "demo-0")
+	w.strip(t, volume, v1alpha1.LabelClusterUID)
+	change := plan.ApplyObjects{Objects: []plan.Object{{Kind: "PersistentVolumeClaim", Name: "demo-0"}}}
+	if err := w.do(t, begun(), change); !errors.As(err, new(NameTaken)) {
+		t.Errorf("%v", err)
+	}
+	if _, ok := w.volume(t, "demo-0").Labels[v1alpha1.LabelClusterUID]; ok {
+		t.Error("a volume of unknown origin was adopted")
+	}
+}
+
+func TestAVolumeIsProvenByTheYoungerPodOnIt(t *testing.T) {
+	w := newWorld(t, demo())
+	volume := resources.BuildVolume(w.cluster, resources.Volume{Name: "demo-3", Incarnation: incarnation, Bytes: 1})
+	delete(volume.Labels, v1alpha1.LabelClusterUID)
+	volume.CreationTimestamp = metav1.NewTime(now.Add(-time.Hour))
+	pod, err := resources.BuildPod(w.cluster, resources.PodStart{Name: "demo-3", Incarnation: incarnation, Flags: resources.StartSealed, Inputs: resources.Inputs(w.cluster)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod.CreationTimestamp = metav1.NewTime(now)
+	w.put(t, volume)
+	w.put(t, pod)
+	w.mustDo(t, begun(), plan.ApplyObjects{Objects: []plan.Object{{Kind: "PersistentVolumeClaim", Name: "demo-3"}}})
+	if got := w.volume(t, "demo-3").Labels[v1alpha1.LabelClusterUID]; got != string(w.cluster.UID) {
+		t.Errorf("its cluster is %q", got)
+	}
+}
+
+func TestAnObjectThatIsGoneIsNotMadeByPuttingItsLabelsBack(t *testing.T) {
+	w := newWorld(t, demo())
+	for _, kind := range []string{"Pod", "PersistentVolumeClaim"} {
+		if err := w.do(t, begun(), plan.ApplyObjects{Objects: []plan.Object{{Kind: kind, Name: "demo-0"}}}); !errors.Is(err, ErrStale) {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+	if w.writes != 0 {
+		t.Errorf("%d writes", w.writes)
+	}
+}
