@@ -16,7 +16,7 @@ var mutants = []mutant{
 	},
 	{
 		Name: "a learner is promoted blindly", Peer: "kubernetes/kubeadm#2997",
-		File:    "controllers/plan/membership.go",
+		File:    "controllers/plan/learner.go",
 		From:    "return r.Answer.Applied+caughtUpWithin >= other.Answer.Applied",
 		To:      "return true",
 		Package: planPackage, Test: "TestNextOneSentencePerRule/a_learner_far_behind_is_not_promoted",
