@@ -35,10 +35,10 @@ func (b *bench) add(f *figure, s side, taken sample) {
 		f.Ours = append(f.Ours, taken)
 	}
 	note := taken.Note
-	if note != "" {
-		note = "  (" + note + ")"
+	if taken.Busy > 0 {
+		note = fmt.Sprintf("machine %.0f %% busy  %s", taken.Busy*100, note)
 	}
-	b.say("%-5s %-34s %s%s", s, f.Name, f.show(taken.Value), note)
+	b.say("%-5s %-34s %-10s %s", s, f.Name, f.show(taken.Value), note)
 	if b.verbose {
 		for _, line := range taken.Timeline {
 			b.say("        %s", line)

@@ -15,8 +15,9 @@ const (
 	members       = 3
 	etcdContainer = "etcd"
 
-	// again is how soon etcdctl is asked again where it was not content; what Kubernetes says is heard as it happens.
-	again = 50 * time.Millisecond
+	// again is how soon etcdctl is asked again where it was not content: often enough for the figures, and seldom enough not
+	// to be a load of its own. What Kubernetes says is heard as it happens.
+	again = 200 * time.Millisecond
 	// patience bounds one sample.
 	patience = 3 * time.Minute
 )

@@ -37,31 +37,31 @@ func (t *trial) measureDataLoss(ctx context.Context, isLeader bool) error {
 			return fmt.Errorf("deleting Pod and claim of %s: %w", pod.Name, err)
 		}
 	}
-	certain, err := t.untilGone(ctx, claim)
-	if err != nil {
+	if err := t.untilGone(ctx, claim); err != nil {
 		return err
 	}
+	certain := t.start()
 	healthy, err := t.untilHealthy(ctx, without{pod: pod.UID, member: lost})
 	if err != nil {
 		return err
 	}
-	note := fmt.Sprintf("%s; the claim was gone %.1f s after it was deleted", roleOf(isLeader), certain.Sub(deleted).Seconds())
+	note := fmt.Sprintf("%s; the claim was gone %.1f s after it was deleted", roleOf(isLeader), certain.at.Sub(deleted).Seconds())
 	t.add(t.figure(dataLost), t.side, t.taken(certain, healthy, note))
 	return nil
 }
 
 // untilGone waits until there is no such claim any more.
-func (t *trial) untilGone(ctx context.Context, claim *corev1.PersistentVolumeClaim) (time.Time, error) {
+func (t *trial) untilGone(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for t.watched.hasClaim(claim.UID) {
 		select {
 		case <-ctx.Done():
-			return time.Time{}, fmt.Errorf("waiting until the claim %s is gone: %w", claim.Name, ctx.Err())
+			return fmt.Errorf("waiting until the claim %s is gone: %w", claim.Name, ctx.Err())
 		case <-t.watched.changed:
 		}
 	}
-	return time.Now(), nil
+	return nil
 }
 
 func (t *trial) memberID(ctx context.Context, name string) (uint64, error) {

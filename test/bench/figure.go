@@ -20,6 +20,7 @@ var sides = []side{floor, ours}
 type sample struct {
 	Value    float64  `json:"value"`
 	Note     string   `json:"note,omitempty"`
+	Busy     float64  `json:"busy,omitempty"`     // share of the machine's processors, by everybody on it
 	Timeline []string `json:"timeline,omitempty"` // what happened when, in seconds of this sample
 }
 

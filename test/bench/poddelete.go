@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
 var (
@@ -33,7 +32,7 @@ func (t *trial) measurePodDeletion(ctx context.Context, isLeader bool) error {
 	if err != nil {
 		return err
 	}
-	began := time.Now()
+	began := t.start()
 	if err := t.kube.client.Delete(ctx, pod); err != nil {
 		traffic.abandon()
 		return fmt.Errorf("deleting the Pod %s: %w", pod.Name, err)

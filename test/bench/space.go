@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
 // labelBench marks the namespaces of this program, so that none outlives it, not even one of a run that was killed.
@@ -38,8 +41,26 @@ func (k *kube) makeSpace(ctx context.Context) (string, error) {
 	return namespace.Name, nil
 }
 
-// clear deletes a namespace and waits until nothing of it is left to disturb the next sample.
+// clear deletes a namespace and waits until nothing of it is left to disturb the next sample. What runs in it goes first:
+// the namespace controller would look again only after half of the Pods' grace period.
 func (k *kube) clear(ctx context.Context, name string) error {
+	for _, owner := range []client.Object{&v1alpha1.EtcdCluster{}, &appsv1.StatefulSet{}} {
+		if err := k.client.DeleteAllOf(ctx, owner, client.InNamespace(name), client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+			return fmt.Errorf("deleting the cluster in %s: %w", name, err)
+		}
+	}
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, sweepTimeout, true, func(ctx context.Context) (bool, error) {
+		pods := &corev1.PodList{}
+		err := k.client.List(ctx, pods, client.InNamespace(name))
+		return len(pods.Items) == 0, err
+	})
+	if err != nil {
+		return fmt.Errorf("waiting until no Pod runs in %s: %w", name, err)
+	}
+	return k.clearSpace(ctx, name)
+}
+
+func (k *kube) clearSpace(ctx context.Context, name string) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if err := client.IgnoreNotFound(k.client.Delete(ctx, namespace)); err != nil {
 		return fmt.Errorf("deleting %s: %w", name, err)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -53,8 +54,11 @@ func (t *trial) end(ctx context.Context) error {
 
 // create makes the cluster. The clock starts just before the first request.
 func (t *trial) create(ctx context.Context) (sample, error) {
-	began := time.Now()
-	var err error
+	err := t.untilIdle(ctx)
+	if err != nil {
+		return sample{}, err
+	}
+	began := t.start()
 	if t.side == floor {
 		err = t.createFloor(ctx)
 	} else {
@@ -67,18 +71,39 @@ func (t *trial) create(ctx context.Context) (sample, error) {
 	return t.taken(began, healthy, ""), err
 }
 
-// taken is a sample of the time between two moments.
-func (t *trial) taken(from, to time.Time, note string) sample {
-	return sample{Value: to.Sub(from).Seconds(), Note: note, Timeline: t.watched.timeline(from)}
+// start is the moment from which a sample counts.
+func (t *trial) start() moment { return moment{time.Now(), readTicks()} }
+
+// moment is a time, and what the machine had done until then.
+type moment struct {
+	at    time.Time
+	ticks ticks
 }
 
-// calm waits until nobody is busy with the cluster any more: the floor never is.
-func (t *trial) calm(ctx context.Context) error {
-	if t.side == floor {
-		return nil
+// taken is a sample of the time from a moment until another.
+func (t *trial) taken(from moment, to time.Time, note string) sample {
+	return sample{
+		Value: to.Sub(from.at).Seconds(), Note: note, Busy: math.Round(100*readTicks().share(from.ticks)) / 100, Timeline: t.watched.timeline(from.at),
 	}
-	_, err := t.untilQuiet(ctx)
-	return err
+}
+
+// calmFor is how long a cluster is left alone before something befalls it: a member that has only just started stops
+// more slowly, and neither side is to be measured in the wake of its own start.
+const calmFor = 5 * time.Second
+
+// calm waits until nobody is busy with the cluster any more, and then for a while.
+func (t *trial) calm(ctx context.Context) error {
+	if t.side == ours {
+		if _, err := t.untilQuiet(ctx); err != nil {
+			return err
+		}
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(calmFor):
+		return t.untilIdle(ctx)
+	}
 }
 
 // pod finds a member's Pod.
