@@ -50,7 +50,7 @@ func Add(mgr ctrl.Manager, operator string) error {
 	unseen := newUnseenWrites(time.Now)
 	writer := notingClient{Client: mgr.GetClient(), secrets: secrets, unseen: unseen}
 	observer := func(reader client.Reader) *observe.Observer {
-		return &observe.Observer{Reader: reader, Secrets: secrets, Dial: dialer, Now: time.Now, Operator: operator}
+		return &observe.Observer{Reader: reader, Live: mgr.GetAPIReader(), Secrets: secrets, Dial: dialer, Now: time.Now, Operator: operator}
 	}
 	r := &EtcdClusterReconciler{
 		Client:   writer,

@@ -50,7 +50,7 @@ func (o *Observer) gather(ctx context.Context, cluster *v1alpha1.EtcdCluster) (g
 	g.sort(ownershipOf(cluster), pods.Items, volumes.Items)
 
 	var err error
-	if g.peerService, err = find[corev1.Service](ctx, o.Reader, cluster, resources.PeerService(cluster.Name)); err != nil {
+	if g.peerService, err = o.peerService(ctx, cluster); err != nil {
 		return g, err
 	}
 	if g.clientService, err = find[corev1.Service](ctx, o.Reader, cluster, resources.ClientService(cluster.Name)); err != nil {
@@ -58,6 +58,17 @@ func (o *Observer) gather(ctx context.Context, cluster *v1alpha1.EtcdCluster) (g
 	}
 	g.budget, err = find[policyv1.PodDisruptionBudget](ctx, o.Reader, cluster, resources.Budget(cluster.Name))
 	return g, err
+}
+
+// peerService reads the Service with the birth record. That it is absent is believed of the API server alone: on a cache
+// that is behind, or that does not hold what has lost its labels, a cluster would seem not to be born.
+func (o *Observer) peerService(ctx context.Context, cluster *v1alpha1.EtcdCluster) (*corev1.Service, error) {
+	name := resources.PeerService(cluster.Name)
+	service, err := find[corev1.Service](ctx, o.Reader, cluster, name)
+	if service != nil || err != nil || o.Live == nil {
+		return service, err
+	}
+	return find[corev1.Service](ctx, o.Live, cluster, name)
 }
 
 // sort parts what is ours from what is not. What is under a name that no member can have is not the operator's making.

@@ -83,6 +83,12 @@ func (g gathered) others(ours ownership) (objects []plan.Object, left []string) 
 			})
 			continue
 		}
+		if volume.Labels[v1alpha1.LabelClusterUID] == "" {
+			objects = append(objects, plan.Object{
+				Kind: resources.KindVolume, Name: volume.Name, State: plan.ObjectForeign, Detail: "it does not say to which cluster it belongs",
+			})
+			continue
+		}
 		left = append(left, retained(resources.KindVolume, volume.Name))
 	}
 	return objects, left

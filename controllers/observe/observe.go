@@ -23,6 +23,7 @@ const lookPatience = 5 * time.Second
 // Observer looks at clusters. It keeps nothing between two looks.
 type Observer struct {
 	Reader   client.Reader // of Pods, volumes, Services and budgets: cached or live
+	Live     client.Reader // asked before something is called absent that should be there; nil is Reader
 	Secrets  SecretReader
 	Dial     MemberDialer
 	Now      func() time.Time
@@ -52,7 +53,12 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, f
 	if err != nil {
 		return View{}, err
 	}
-	s, membership := o.askMembers(ctx, cluster, g)
+	look := search{observer: o, cluster: cluster, birth: birth, gathered: &g, asked: map[string]bool{}}
+	s, membership, err := look.askMembers(ctx)
+	if err != nil {
+		return View{}, err
+	}
+	stripped := look.relabel()
 
 	joined := newReplicas(cluster)
 	if err := joined.add(cluster, birth, g); err != nil {
@@ -64,6 +70,7 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, f
 		return View{}, err
 	}
 	others, left := g.others(ours)
+	others = append(others, stripped...)
 	desired := desiredOf(cluster, fault)
 	desired.ReleasePending = isReleasePending(cluster, g.volumes, keys.authorities)
 	return View{Clients: s.clients, Observation: plan.Observation{

@@ -1,0 +1,190 @@
+package observe
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// search looks by name for Pods and volumes that should be there and that no list shows. Lists go by labels, which anybody
+// can take away, and may come from a cache. A settled cluster lacks nothing, so nothing is looked for.
+type search struct {
+	observer *Observer
+	cluster  *v1alpha1.EtcdCluster
+	birth    plan.Birth
+	gathered *gathered
+	asked    map[string]bool // by kind and name, so that nothing is read twice in a look
+}
+
+// askMembers asks the members that are there, and once more when their list names one whose Pod only now is found.
+func (s search) askMembers(ctx context.Context) (survey, plan.Membership, error) {
+	if _, err := s.find(ctx, s.halves()); err != nil {
+		return survey{}, plan.Membership{}, err
+	}
+	answers, membership := s.observer.askMembers(ctx, s.cluster, *s.gathered)
+	found, err := s.find(ctx, s.members(membership))
+	if err == nil && found {
+		answers, membership = s.observer.askMembers(ctx, s.cluster, *s.gathered)
+	}
+	return answers, membership, err
+}
+
+// halves are names that were seen as Pod or as volume. While the cluster is not alive, those of its birth have neither.
+func (s search) halves() []string {
+	names := map[string]bool{}
+	for _, pod := range s.gathered.pods {
+		names[pod.Name] = true
+	}
+	for _, volume := range s.gathered.volumes {
+		names[volume.Name] = true
+	}
+	if s.birth.Exists && s.birth.ClusterID == 0 || len(names) == 0 {
+		for _, name := range s.birth.Names {
+			names[name] = true
+		}
+	}
+	return slices.Collect(maps.Keys(names))
+}
+
+// members are the names in etcd's own list; while nobody tells it, those of whoever remembers.
+func (s search) members(membership plan.Membership) []string {
+	ours := ownershipOf(s.cluster)
+	var names []string
+	for _, member := range append(slices.Clone(membership.Members), membership.LastKnown...) {
+		if name, ok := ours.memberOf(member); ok {
+			names = append(names, name)
+		}
+	}
+	if !membership.Known {
+		names = append(names, s.birth.Names...)
+	}
+	return names
+}
+
+// find reads what of the names was not seen, and reports whether a Pod of ours was found.
+func (s search) find(ctx context.Context, names []string) (bool, error) {
+	var (
+		mu      sync.Mutex
+		group   errgroup.Group
+		pods    []corev1.Pod
+		volumes []corev1.PersistentVolumeClaim
+	)
+	ours := ownershipOf(s.cluster)
+	for _, name := range names {
+		if !ours.isMember(name) {
+			continue
+		}
+		if s.lacks(resources.KindPod, name) {
+			group.Go(func() error { return seek(ctx, s, name, &mu, &pods) })
+		}
+		if !s.cluster.Spec.IsEphemeral() && s.lacks(resources.KindVolume, name) {
+			group.Go(func() error { return seek(ctx, s, name, &mu, &volumes) })
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return false, err
+	}
+	before := len(s.gathered.pods)
+	s.gathered.sort(ours, pods, volumes)
+	s.claimProven()
+	return len(s.gathered.pods) > before, nil
+}
+
+// lacks reports whether nothing of that kind and name was seen or asked for yet, and notes that it is asked for now.
+func (s search) lacks(kind, name string) bool {
+	id := kind + " " + name
+	if s.asked[id] || s.gathered.has(kind, name) {
+		return false
+	}
+	s.asked[id] = true
+	return true
+}
+
+func (g *gathered) has(kind, name string) bool {
+	if kind == resources.KindPod {
+		isNamed := func(pod corev1.Pod) bool { return pod.Name == name }
+		return slices.ContainsFunc(g.pods, isNamed) || slices.ContainsFunc(g.otherPods, isNamed)
+	}
+	isNamed := func(volume corev1.PersistentVolumeClaim) bool { return volume.Name == name }
+	return slices.ContainsFunc(g.volumes, isNamed) || slices.ContainsFunc(g.otherVolumes, isNamed)
+}
+
+// seek reads one object past the cache.
+func seek[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, s search, name string, mu *sync.Mutex, into *[]T) error {
+	reader := s.observer.Live
+	if reader == nil {
+		reader = s.observer.Reader
+	}
+	object, err := find[T, P](ctx, reader, s.cluster, name)
+	if object == nil || err != nil {
+		return err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	*into = append(*into, *object)
+	return nil
+}
+
+// claimProven counts as ours the volumes that do not say so and can be nothing else.
+func (s search) claimProven() {
+	g := s.gathered
+	g.otherVolumes = slices.DeleteFunc(g.otherVolumes, func(volume corev1.PersistentVolumeClaim) bool {
+		var pod *corev1.Pod
+		if i := slices.IndexFunc(g.pods, func(pod corev1.Pod) bool { return pod.Name == volume.Name }); i >= 0 {
+			pod = &g.pods[i]
+		}
+		if !resources.IsProvenVolume(s.cluster, &volume, s.record(), pod) {
+			return false
+		}
+		g.volumes = append(g.volumes, volume)
+		return true
+	})
+}
+
+func (s search) record() resources.BirthRecord {
+	return resources.BirthRecord{Incarnation: s.birth.Incarnation, Volumes: s.birth.Volumes, ClusterID: s.birth.ClusterID}
+}
+
+const detailStripped = "its labels were stripped"
+
+// relabel returns the Pods and volumes that lack labels of ours, and shows them as they will be with these put back.
+func (s search) relabel() []plan.Object {
+	var objects []plan.Object
+	for i := range s.gathered.pods {
+		pod := &s.gathered.pods[i]
+		if lost := resources.LostPodLabels(s.cluster, pod); len(lost) > 0 && pod.DeletionTimestamp == nil {
+			pod.Labels = with(pod.Labels, lost)
+			objects = append(objects, plan.Object{Kind: resources.KindPod, Name: pod.Name, State: plan.ObjectDrifted, Detail: detailStripped})
+		}
+	}
+	for i := range s.gathered.volumes {
+		volume := &s.gathered.volumes[i]
+		if lost := resources.LostVolumeLabels(s.cluster, volume, s.record()); len(lost) > 0 && volume.DeletionTimestamp == nil {
+			volume.Labels = with(volume.Labels, lost)
+			objects = append(objects, plan.Object{Kind: resources.KindVolume, Name: volume.Name, State: plan.ObjectDrifted, Detail: detailStripped})
+		}
+	}
+	return objects
+}
+
+// with returns a new map: what a cache returned must not be changed.
+func with(labels, lost map[string]string) map[string]string {
+	all := maps.Clone(labels)
+	if all == nil {
+		return lost
+	}
+	maps.Copy(all, lost)
+	return all
+}
