@@ -17,7 +17,8 @@ func birthOf(service *corev1.Service) (plan.Birth, error) {
 	}
 	record, err := resources.DecodeBirth(text)
 	if err != nil {
-		return plan.Birth{}, errorAbout(resources.KindService, service.Name, err)
+		return plan.Birth{Operator: service.Annotations[v1alpha1.AnnotationOperator]},
+			Unreadable{Kind: resources.KindService, Name: service.Name, Annotation: v1alpha1.AnnotationBirth, Err: err}
 	}
 	return plan.Birth{
 		Exists:      true,

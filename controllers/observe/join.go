@@ -130,7 +130,7 @@ func (r replicas) list() []plan.Replica {
 func podOf(cluster *v1alpha1.EtcdCluster, pod *corev1.Pod) (*plan.Pod, error) {
 	record, err := recordOf(pod)
 	if err != nil {
-		return nil, errorAbout(resources.KindPod, pod.Name, err)
+		return nil, Unreadable{Kind: resources.KindPod, Name: pod.Name, Annotation: v1alpha1.AnnotationRecord, Err: err}
 	}
 	p := &plan.Pod{
 		UID:         string(pod.UID),

@@ -7,7 +7,6 @@ package observe
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,7 +36,7 @@ type View struct {
 }
 
 // Observe looks at one cluster. Fault says why its spec is refused, empty when it is not. An error means that Kubernetes
-// could not be read, or holds a record that cannot be.
+// could not be read, or holds a record that cannot be (Unreadable); then the view tells no more than whose cluster it is.
 func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, fault string) (View, error) {
 	ours := ownershipOf(cluster)
 	g, err := o.gather(ctx, cluster)
@@ -46,7 +45,7 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, f
 	}
 	birth, err := g.birth(ours)
 	if err != nil {
-		return View{}, err
+		return o.blind(cluster, birth), err
 	}
 	keys := o.keyringOf(cluster)
 	secrets, err := keys.objects(ctx)
@@ -62,7 +61,7 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, f
 
 	joined := newReplicas(cluster)
 	if err := joined.add(cluster, birth, g); err != nil {
-		return View{}, err
+		return o.blind(cluster, birth), err
 	}
 	joined.addMembers(&membership)
 	joined.addAnswers(s)
@@ -86,6 +85,16 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, f
 	}}, nil
 }
 
+// blind is the view of a cluster of which something cannot be read.
+func (o *Observer) blind(cluster *v1alpha1.EtcdCluster, birth plan.Birth) View {
+	return View{Observation: plan.Observation{
+		Now:     o.Now(),
+		Cluster: plan.Identity{Namespace: cluster.Namespace, Name: cluster.Name, UID: string(cluster.UID), Operator: o.Operator},
+		Desired: desiredOf(cluster, ""),
+		Birth:   birth,
+	}}
+}
+
 // askMembers asks each member alone, and then one of them for the list.
 func (o *Observer) askMembers(ctx context.Context, cluster *v1alpha1.EtcdCluster, g gathered) (survey, plan.Membership) {
 	ctx, cancel := context.WithTimeout(ctx, lookPatience)
@@ -94,4 +103,3 @@ func (o *Observer) askMembers(ctx context.Context, cluster *v1alpha1.EtcdCluster
 	return s, s.membership(ctx, ownershipOf(cluster))
 }
 
-func errorAbout(kind, name string, err error) error { return fmt.Errorf("%s %s: %w", kind, name, err) }

@@ -15,7 +15,7 @@ import (
 func volumeOf(claim *corev1.PersistentVolumeClaim) (*plan.Volume, error) {
 	record, err := recordOf(claim)
 	if err != nil {
-		return nil, errorAbout(resources.KindVolume, claim.Name, err)
+		return nil, Unreadable{Kind: resources.KindVolume, Name: claim.Name, Annotation: v1alpha1.AnnotationRecord, Err: err}
 	}
 	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	return &plan.Volume{

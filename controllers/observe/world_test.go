@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	kubefake "sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -40,6 +43,8 @@ type world struct {
 	dialErr   error
 	distrust  int
 	readErr   error
+	liveMu    sync.Mutex
+	live      []string // what was read past the cache in the last look
 }
 
 // newWorld holds a cluster "demo" of three members without TLS, of which nothing is there yet.
@@ -171,11 +176,20 @@ func (w *world) tryLook(fault string) (observe.View, error) {
 		builder.WithObjects(object.DeepCopyObject().(client.Object))
 	}
 	kube := builder.Build()
+	w.live = nil
 	observer := &observe.Observer{
-		Reader: kube, Secrets: secretReader{kube, w}, Dial: (*dialer)(w), Now: func() time.Time { return w.now }, Operator: "ops/etcd-steward",
+		Reader: cachedReader{kube}, Live: liveReader{kube, w}, Secrets: secretReader{kube, w}, Dial: (*dialer)(w), Now: func() time.Time { return w.now }, Operator: "ops/etcd-steward",
 	}
 	return observer.Observe(w.t.Context(), w.cluster, fault)
 }
+
+func (w *world) noteLive(what string) {
+	w.liveMu.Lock()
+	defer w.liveMu.Unlock()
+	w.live = append(w.live, what)
+}
+
+func errAbsent(name string) error { return apierrors.NewNotFound(schema.GroupResource{}, name) }
 
 // replica finds one replica of a look.
 func (w *world) replica(name string) plan.Replica {
