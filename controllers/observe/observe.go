@@ -102,4 +102,3 @@ func (o *Observer) askMembers(ctx context.Context, cluster *v1alpha1.EtcdCluster
 	s := o.ask(ctx, cluster, g.pods)
 	return s, s.membership(ctx, ownershipOf(cluster))
 }
-
