@@ -48,7 +48,8 @@ func attemptOf(change plan.Change, err error) attempt {
 	case errors.As(err, &rejected):
 		a.Rejected, a.Reason, a.Message, a.recheck = true, rejected.Reason, rejected.Message, afterRejected
 	case errors.As(err, &taken):
-		a.Rejected, a.Reason, a.Message, a.recheck = true, plan.ReasonNameTaken, taken.Error(), afterRejected
+		a.Rejected, a.NeedsHuman, a.Reason, a.recheck = true, true, plan.ReasonNameTaken, afterRejected
+		a.Message = taken.Error() + ". Delete or rename it, or choose another name for the cluster."
 	default:
 		a.Err = err
 	}

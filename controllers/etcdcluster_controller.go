@@ -36,6 +36,7 @@ type EtcdClusterReconciler struct {
 
 	unseen  *unseenWrites
 	written pace     // when each status was last written
+	brake   brake    // changes that are applied again and again
 	lagging laggards // clusters whose cache was found behind: their next pass reads live
 }
 
@@ -61,7 +62,7 @@ func (r *EtcdClusterReconciler) Reconcile(ctx context.Context, request ctrl.Requ
 	}
 	view, err := observer.Observe(ctx, cluster, faultOf(cluster))
 	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("looking at %s: %w", request, err)
+		return ctrl.Result{}, errors.Join(fmt.Errorf("looking at %s: %w", request, err), r.publishUnreadable(ctx, cluster, view, err))
 	}
 	decision, attempt := r.decide(ctx, cluster, &view)
 	if attempt.stale {
@@ -96,6 +97,7 @@ func (r *EtcdClusterReconciler) lost(key types.NamespacedName, err error) error 
 	}
 	r.unseen.forget(key)
 	r.written.forget(key)
+	r.brake.forget(key)
 	r.Metrics.Forget(key)
 	r.Secrets.ForgetCluster(key)
 	return r.Dialer.Forget(key)
@@ -115,21 +117,34 @@ func (r *EtcdClusterReconciler) decide(ctx context.Context, cluster *v1alpha1.Et
 		case !tried.Rejected || !plan.MayYield(decision.Rule):
 			return decision, tried
 		}
-		refused = tried
-		seen.Refused = append(seen.Refused, plan.Note{Rule: decision.Rule, Reason: tried.Reason, Message: tried.Message})
+		if refused.Change == nil || tried.NeedsHuman && !refused.NeedsHuman {
+			refused = tried
+			refused.Rule = decision.Rule
+		}
+		seen.Refused = append(seen.Refused, plan.Note{
+			Rule: decision.Rule, Reason: tried.Reason, Message: tried.Message, NeedsHuman: tried.NeedsHuman,
+		})
 	}
 }
 
 // act carries out the change of a decision, unless the user only wants to see it.
 func (r *EtcdClusterReconciler) act(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen observe.View, decision plan.Decision) attempt {
+	rest := r.brake.rest(keyOf(cluster), decision.Change, r.Now())
 	if decision.Verdict != plan.Act || cluster.Spec.IsDryRun() {
 		return attempt{recheck: decision.Recheck}
+	}
+	if rest > 0 {
+		return attempt{recheck: rest}
 	}
 	if concernsSecrets(decision.Change) { // which may be remembered as they were before somebody else changed them
 		r.Secrets.ForgetCluster(keyOf(cluster))
 	}
 	look := r.look(cluster, seen.Refused)
-	return attemptOf(decision.Change, r.Applier.Apply(ctx, cluster, apply.View(seen), decision.Change, look))
+	made := attemptOf(decision.Change, r.Applier.Apply(ctx, cluster, apply.View(seen), decision.Change, look))
+	if made.Applied {
+		made.recheck = max(made.recheck, r.brake.applied(keyOf(cluster), decision.Change, r.Now()))
+	}
+	return made
 }
 
 func concernsSecrets(change plan.Change) bool {

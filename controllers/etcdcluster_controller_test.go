@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
@@ -304,6 +306,65 @@ func TestANameThatSomebodyTookIsReportedAndNotAdopted(t *testing.T) {
 	}
 }
 
+func TestAnObjectOfSomebodyElseThatOnlyTheWriteFindsStallsTheCluster(t *testing.T) {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x"}}}}
+	for _, row := range []struct {
+		name, kind, taken string
+		object            client.Object
+		grows             bool
+	}{
+		{"a volume at birth", resources.KindVolume, "demo-0", &corev1.PersistentVolumeClaim{}, false},
+		{"a Pod at birth", resources.KindPod, "demo-0", pod, false},
+		{"a Secret at birth", resources.KindSecret, resources.MemberSecret("demo-0"), &corev1.Secret{}, false},
+		{"a Pod at growth", resources.KindPod, "demo-1", pod, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w := newWorld(t, demo(1))
+			if row.grows {
+				w.settle()
+			}
+			foreign := row.object.DeepCopyObject().(client.Object)
+			foreign.SetNamespace("shop")
+			foreign.SetName(row.taken)
+			if err := w.kube.Create(t.Context(), foreign); err != nil {
+				t.Fatal(err)
+			}
+			if row.grows {
+				w.resize(3)
+			}
+			for range 15 {
+				if _, err := w.operator.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key}); err != nil {
+					t.Fatal(err)
+				}
+				w.now = w.now.Add(time.Second)
+				w.bind()
+			}
+			w.checkTaken(row.kind, row.taken)
+			if err := w.kube.Delete(t.Context(), foreign); err != nil {
+				t.Fatal(err)
+			}
+			w.settle()
+		})
+	}
+}
+
+func (w *world) checkTaken(kind, name string) {
+	w.t.Helper()
+	status := w.status()
+	stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
+	if stalled == nil || stalled.Reason != plan.ReasonNameTaken || status.NextStep.Verdict != string(plan.Refuse) {
+		w.t.Fatalf("%+v; %+v", status.NextStep, stalled)
+	}
+	for _, part := range []string{kind, name, "Delete or rename it"} {
+		if !strings.Contains(stalled.Message, part) {
+			w.t.Errorf("%q does not say %q", stalled.Message, part)
+		}
+	}
+	if meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReconciling) {
+		w.t.Error("it is Reconciling as well")
+	}
+}
+
 func TestAnUnexpectedErrorIsReturned(t *testing.T) {
 	w := newWorld(t, demo(1))
 	w.onWrite = func(string) error { return apierrors.NewInternalError(fmt.Errorf("broken")) }
@@ -323,7 +384,7 @@ func TestAClusterThatIsGoneLeavesNothingBehindInMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := w.operator
-	if len(o.Secrets.entries)+len(o.unseen.clusters)+len(o.written.last)+len(o.lagging.clusters)+len(o.Metrics.clusters) > 0 {
+	if len(o.Secrets.entries)+len(o.unseen.clusters)+len(o.written.last)+len(o.lagging.clusters)+len(o.brake.clusters)+len(o.Metrics.clusters) > 0 {
 		t.Errorf("it remembers %v %v %v %v %v", o.Secrets.entries, o.unseen.clusters, o.written.last, o.lagging.clusters, o.Metrics.clusters)
 	}
 }

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -14,6 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/apply"
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/report"
 )
 
@@ -21,8 +25,8 @@ import (
 // within moments, would each be a write that nobody reads.
 const detailInterval = 2 * time.Second
 
-// publish writes the status if it differs, and only then says what happened, so that a repeated pass does not say it
-// again. A result above zero means that details wait to be written until then.
+// publish writes the status if it differs, and only when it is stored says what became different, so that a repeated pass
+// does not say it again. What was done is said in any case: no later pass would say it. A result above zero means that details wait to be written until then.
 func (r *EtcdClusterReconciler) publish(ctx context.Context, in report.Input) (later time.Duration, err error) {
 	r.Metrics.Observe(report.Metrics(in))
 	old, status := in.Cluster.Status, report.Status(in)
@@ -32,14 +36,36 @@ func (r *EtcdClusterReconciler) publish(ctx context.Context, in report.Input) (l
 		if later > 0 && len(events) == 0 && !isUrgent(old, status) {
 			return later, nil
 		}
-		if err := r.writeStatus(ctx, in.Cluster, status); err != nil {
+		stored, err := r.writeStatus(ctx, in.Cluster, status)
+		if !stored {
+			r.tell(in.Cluster, report.Done(in))
 			return 0, err
 		}
 	}
-	for _, event := range events {
-		r.Recorder.Eventf(in.Cluster, podOf(in.Cluster, event.Member), event.Type, event.Reason, event.Action, "%s", event.Note)
-	}
+	r.tell(in.Cluster, events)
 	return 0, nil
+}
+
+func (r *EtcdClusterReconciler) tell(cluster *v1alpha1.EtcdCluster, events []report.Event) {
+	for _, event := range events {
+		r.Recorder.Eventf(cluster, podOf(cluster, event.Member), event.Type, event.Reason, event.Action, "%s", event.Note)
+	}
+}
+
+// publishUnreadable tells people of a record that only they can put right. Of other errors it tells nothing: they pass.
+func (r *EtcdClusterReconciler) publishUnreadable(ctx context.Context, cluster *v1alpha1.EtcdCluster, view observe.View, err error) error {
+	var record observe.Unreadable
+	o := view.Observation
+	isAnothers := o.Birth.Operator != "" && o.Birth.Operator != o.Cluster.Operator
+	if !errors.As(err, &record) || isAnothers {
+		return nil
+	}
+	_, err = r.publish(ctx, report.Input{Cluster: cluster, Observation: o, IsBlind: true, Decision: plan.Decision{
+		Verdict: plan.Refuse, Rule: report.RuleObserve, Reason: apply.RejectedUnreadable, NeedsHuman: true,
+		Message: fmt.Sprintf("The annotation %s of %s %s cannot be read (%v), so nothing of this cluster is touched. Put it back as it was, "+
+			"from a backup of the %s for one.", record.Annotation, record.Kind, record.Name, record.Err, record.Kind),
+	}})
+	return err
 }
 
 // isUrgent says that somebody may be waiting for it: a condition turned, or the spec's generation was taken up.
@@ -55,20 +81,23 @@ func turns(conditions []metav1.Condition) map[string]metav1.ConditionStatus {
 	return turns
 }
 
-func (r *EtcdClusterReconciler) writeStatus(ctx context.Context, cluster *v1alpha1.EtcdCluster, status v1alpha1.EtcdClusterStatus) error {
+// writeStatus reports whether the status is stored.
+func (r *EtcdClusterReconciler) writeStatus(
+	ctx context.Context, cluster *v1alpha1.EtcdCluster, status v1alpha1.EtcdClusterStatus,
+) (stored bool, err error) {
 	updated := cluster.DeepCopy()
 	updated.Status = status
 	lock := client.MergeFromWithOptions(cluster, client.MergeFromWithOptimisticLock{})
-	err := r.Client.Status().Patch(ctx, updated, lock, fieldOwner)
+	err = r.Client.Status().Patch(ctx, updated, lock, fieldOwner)
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		return nil // the cluster moved on, and its next pass says what is true then
+		return false, nil // the cluster moved on, and its next pass says what is true then
 	case err != nil:
-		return fmt.Errorf("writing the status of %s: %w", keyOf(cluster), err)
+		return false, fmt.Errorf("writing the status of %s: %w", keyOf(cluster), err)
 	}
 	r.written.mark(keyOf(cluster), r.Now())
 	r.unseen.wrote(keyOf(updated), updated)
-	return nil
+	return true, nil
 }
 
 // podOf is the Pod that an event is about as well. The API server tells series of events apart by it, and would drop what

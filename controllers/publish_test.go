@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +61,42 @@ func TestAStatusOfAnOlderStateOfTheClusterIsNotWritten(t *testing.T) {
 	if next := w.status().NextStep; next != nil {
 		t.Errorf("it was written: %+v", next)
 	}
+}
+
+func TestWhatBecameDifferentIsToldOnlyOnceTheStatusIsStored(t *testing.T) {
+	w := newWorld(t, demo(3))
+	stalled := func() report.Input {
+		in := w.waiting("somebody else's")
+		in.Decision.Verdict, in.Decision.Reason, in.Decision.NeedsHuman = plan.Refuse, plan.ReasonNameTaken, true
+		return in
+	}
+	publish := func(in report.Input) {
+		t.Helper()
+		if _, err := w.operator.publish(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stale := stalled()
+	stale.Outcome = report.Outcome{Change: plan.AddLearner{Name: "demo-1"}, Applied: true}
+	w.resize(5)
+	publish(stale)
+	if told := w.told(); len(told) != 1 || !strings.Contains(told[0], report.EventAdded) {
+		t.Errorf("with a status that could not be written it told %q", told)
+	}
+	publish(stalled())
+	publish(stalled())
+	if told := w.told(); len(told) != 1 || !strings.Contains(told[0], plan.ReasonNameTaken) {
+		t.Errorf("with the status written it told %q", told)
+	}
+}
+
+// told takes the events that were sent.
+func (w *world) told() []string {
+	var told []string
+	for len(w.events.Events) > 0 {
+		told = append(told, <-w.events.Events)
+	}
+	return told
 }
 
 func TestAStatusThatWasWipedIsWrittenAgain(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // conditions are all conditions, always in the same order. Reconciling and Stalled are present only while True, and never
 // both: that is how kstatus reads them.
 func (in Input) conditions(s step) []metav1.Condition {
-	all := []metav1.Condition{in.ready(s), in.available(), in.degraded(s), in.upToDate()}
+	all := append([]metav1.Condition{in.ready(s)}, in.health(s)...)
 	switch {
 	case in.isAtRest(s):
 	case s.verdict == plan.Refuse && s.needsHuman:
@@ -29,6 +29,14 @@ func (in Input) conditions(s step) []metav1.Condition {
 		}
 	}
 	return all
+}
+
+// health are the conditions that tell how the cluster is.
+func (in Input) health(s step) []metav1.Condition {
+	if in.IsBlind {
+		return unknown(s)
+	}
+	return []metav1.Condition{in.available(), in.degraded(s), in.upToDate()}
 }
 
 // isAtRest reports that nothing is under way and nothing is stuck: all is done, or the user asked for nothing to be done.

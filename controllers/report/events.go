@@ -7,6 +7,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Event is one thing that happened, told to people.
@@ -37,11 +38,21 @@ func Events(in Input, old v1alpha1.EtcdClusterStatus) []Event {
 	t := transition{in: in, old: old, now: Status(in)}
 
 	events := append(t.availability(), t.health()...)
-	if in.Outcome.Applied {
-		events = append(events, changeEvents(in)...)
-	}
+	events = append(events, Done(in)...)
 	events = append(events, t.progress()...)
 	events = append(events, t.warnings()...)
+	for i := range events {
+		events[i].Note = shorten(events[i].Note)
+	}
+	return events
+}
+
+// Done are those of the events that tell what this pass did. No later pass tells it, whether the status was stored or not.
+func Done(in Input) []Event {
+	if !in.Outcome.Applied {
+		return nil
+	}
+	events := changeEvents(in)
 	for i := range events {
 		events[i].Note = shorten(events[i].Note)
 	}
@@ -66,7 +77,7 @@ func (t transition) availability() []Event {
 	was := meta.FindStatusCondition(t.old.Conditions, v1alpha1.ConditionAvailable)
 	is := meta.FindStatusCondition(t.now.Conditions, v1alpha1.ConditionAvailable)
 	switch {
-	case was == nil || was.Status == is.Status:
+	case was == nil || was.Status == is.Status || is.Status == metav1.ConditionUnknown:
 		return nil
 	case was.Reason == ReasonReadFailed:
 		return normal(EventAvailable, actionObserve, is.Message)

@@ -13,17 +13,22 @@ type Input struct {
 	Outcome     Outcome  // zero when nothing was to be done, or (DryRun) nothing was done
 	Warnings    []string // sentences about a spec that is accepted all the same, such as a version with known defects
 
+	// IsBlind: a record of the cluster is there and cannot be read, so nothing is known of how the cluster is.
+	IsBlind bool
+
 	fresh bool // numbers are shown as they are, instead of being held at what was written before
 }
 
 // Outcome is what came of applying the decision's change. The zero value means that nothing was tried.
 type Outcome struct {
-	Change   plan.Change // what was tried; nil when nothing was
-	Applied  bool        // the world is now as the change wants it
-	Rejected bool        // Kubernetes or etcd refuses, and time alone does not change it: a quota, Pod Security, a taken name
-	Reason   string      // why it was not applied, for machines; empty when the world moved and is simply looked at again
-	Message  string      // the same as a sentence
-	Err      error       // our call failed
+	Change     plan.Change // what was tried; nil when nothing was
+	Rule       string      // the rule that wanted it, when a rejected change gave way to another rule; empty: the decision's
+	Applied    bool        // the world is now as the change wants it
+	Rejected   bool        // Kubernetes or etcd refuses, and time alone does not change it: a quota, Pod Security, a taken name
+	NeedsHuman bool        // and nothing but a person can end it: an object of somebody else is in the way
+	Reason     string      // why it was not applied, for machines; empty when the world moved and is simply looked at again
+	Message    string      // the same as a sentence
+	Err        error       // our call failed
 }
 
 // Results of a change, for the metric. The set is closed.

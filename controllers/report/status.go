@@ -22,6 +22,9 @@ func Status(in Input) v1alpha1.EtcdClusterStatus {
 }
 
 func (in Input) status() v1alpha1.EtcdClusterStatus {
+	if in.IsBlind {
+		return in.blind()
+	}
 	o := in.Observation
 	s := in.step()
 	status := v1alpha1.EtcdClusterStatus{

@@ -2,6 +2,7 @@ package report
 
 import (
 	"errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"reflect"
 	"testing"
 	"time"
@@ -219,5 +220,34 @@ func TestWhatKubernetesRefusesIsTheReason(t *testing.T) {
 	next := Status(in).NextStep
 	if next.Rule != in.Decision.Rule || next.Reason != "QuotaExceeded" || next.Message != "creating Pod demo-1: exceeded quota: pods." {
 		t.Errorf("a refused change reads %+v", next)
+	}
+	if next.Verdict != string(plan.Refuse) || meta.IsStatusConditionTrue(Status(in).Conditions, v1alpha1.ConditionStalled) {
+		t.Errorf("a quota may be raised, and the step reads %+v", next)
+	}
+}
+
+func TestARejectionThatOnlyAPersonCanEndStallsTheCluster(t *testing.T) {
+	w := demo(3, begin).settled().podGone("demo-1")
+	in := w.input()
+	in.Outcome = Outcome{Change: in.Decision.Change, Rejected: true, NeedsHuman: true, Reason: plan.ReasonNameTaken, Message: "Pod demo-1 is somebody else's"}
+	status := Status(in)
+	if !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionStalled) || status.NextStep.Verdict != string(plan.Refuse) {
+		t.Errorf("the conditions are %+v", status.Conditions)
+	}
+}
+
+func TestOfARejectedChangeAndAStepThatNeedsAPersonTheLatterIsShownFirst(t *testing.T) {
+	w := demo(3, begin).settled()
+	in := w.input()
+	in.Decision = plan.Decision{Verdict: plan.Refuse, Rule: "name-taken", Reason: plan.ReasonNameTaken, Message: "Taken.", NeedsHuman: true}
+	in.Outcome = Outcome{Change: plan.StartPods{}, Rule: "missing-pod", Rejected: true, Reason: "QuotaExceeded", Message: "exceeded quota"}
+	status := Status(in)
+	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+	if status.NextStep.Rule != "name-taken" || status.NextStep.Reason != plan.ReasonNameTaken || ready.Message != "Taken. exceeded quota." {
+		t.Errorf("%+v; %+v", status.NextStep, ready)
+	}
+	in.Decision.NeedsHuman = false
+	if next := Status(in).NextStep; next.Rule != "missing-pod" || next.Reason != "QuotaExceeded" {
+		t.Errorf("%+v", next)
 	}
 }

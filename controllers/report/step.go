@@ -31,14 +31,15 @@ func (in Input) step() step {
 		if note.Overdue && s.late == nil {
 			s.late = &note
 		}
-		if note.Rule != d.Rule && (note.Overdue || note.NeedsHuman) {
+		if note.Rule != s.rule && (note.Overdue || note.NeedsHuman) {
 			s.also += " " + note.Message
 		}
 	}
 	return s
 }
 
-// tried is the step with what came of it. A change that could not be made is a wait, whatever the planner wanted.
+// tried is the step with what came of it. A change that could not be made is a wait, and one that was rejected a refusal,
+// whatever the planner wanted.
 func (in Input) tried(s step) step {
 	switch {
 	case in.isDryRun():
@@ -46,6 +47,12 @@ func (in Input) tried(s step) step {
 	case in.Outcome.Err != nil:
 		s.verdict, s.reason = plan.Wait, ReasonApplyFailed
 		s.message = in.firstError(s, cmp.Or(in.Outcome.Message, in.Outcome.Err.Error()))
+	case in.Outcome.Rejected && s.needsHuman && !in.Outcome.NeedsHuman: // graver than what was rejected
+		s.also = " " + sentence(in.Outcome.Message)
+	case in.Outcome.Rejected:
+		s.verdict, s.reason, s.needsHuman = plan.Refuse, in.Outcome.Reason, in.Outcome.NeedsHuman
+		s.rule = cmp.Or(in.Outcome.Rule, s.rule)
+		s.message = in.firstError(s, in.Outcome.Message)
 	case in.Outcome.Reason != "":
 		s.verdict, s.reason = plan.Wait, in.Outcome.Reason
 		s.message = in.firstError(s, in.Outcome.Message)
