@@ -13,7 +13,10 @@ import (
 type EtcdSpec struct {
 	// QuotaBackendBytes is the size of the database at which etcd stops accepting writes. Default 2Gi, from 16Mi to 8Gi.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || quantity(string(self)).compareTo(quantity('16Mi')) >= 0 && quantity(string(self)).compareTo(quantity('8Gi')) <= 0",message="spec.etcd.quotaBackendBytes must be from 16Mi to 8Gi",messageExpression="'spec.etcd.quotaBackendBytes is ' + string(self) + '; it must be from 16Mi to 8Gi'"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^(.*[eE][+-]?[0-9]{1,2}|.*[^0-9.]|[^eE]*)$`
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('^[+-]?([0-9]{1,20}([.][0-9]{0,20})?|[.][0-9]{1,20})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') || quantity(string(self)).compareTo(quantity('16Mi')) >= 0 && quantity(string(self)).compareTo(quantity('8Gi')) <= 0",message="spec.etcd.quotaBackendBytes must be from 16Mi to 8Gi",messageExpression="'spec.etcd.quotaBackendBytes is ' + string(self) + '; it must be from 16Mi to 8Gi'"
 	QuotaBackendBytes *resource.Quantity `json:"quotaBackendBytes,omitempty"`
 
 	// AutoCompaction says how old revisions are dropped. Default: mode periodic, retention 1h.

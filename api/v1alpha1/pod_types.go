@@ -24,7 +24,7 @@ type PodSpec struct {
 	// Resources of the etcd container. Default: requests of 100m CPU and 512Mi memory, no limits.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.claims)",message="spec.pod.resources.claims is not supported; use limits and requests",reason=FieldValueForbidden,fieldPath=".claims"
-	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
+	Resources *ResourceRequirements `json:"resources,omitempty"`
 
 	// NodeSelector restricts the nodes that members run on, by their labels.
 	// +optional
@@ -66,3 +66,32 @@ type PodSpec struct {
 	// +kubebuilder:validation:Maximum=3600
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
 }
+
+// ResourceRequirements are resources of a container, in the form that Pods have them.
+type ResourceRequirements struct {
+	// Limits are what the container may use at most.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=16
+	Limits map[corev1.ResourceName]Amount `json:"limits,omitempty"`
+
+	// Requests are what a node must have free for the container. Default: the limits.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=16
+	Requests map[corev1.ResourceName]Amount `json:"requests,omitempty"`
+
+	// Claims are not supported.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Claims []corev1.ResourceClaim `json:"claims,omitempty"`
+}
+
+// Amount is a quantity as text, such as 500m or 1Gi. Kubernetes' own type reads 1e-2000000000 too, which takes minutes;
+// here such text is refused before anything calculates with it.
+//
+// +kubebuilder:validation:Type=""
+// +kubebuilder:validation:XIntOrString
+// +kubebuilder:validation:MaxLength=32
+// +kubebuilder:validation:Pattern=`^[+-]?([0-9]{1,20}([.][0-9]{0,20})?|[.][0-9]{1,20})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$`
+type Amount string

@@ -13,6 +13,9 @@ type StorageSpec struct {
 	// database quota and 1Gi more, so that defragmentation and snapshots have
 	// room.
 	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^(.*[eE][+-]?[0-9]{1,2}|.*[^0-9.]|[^eE]*)$`
 	Size *resource.Quantity `json:"size,omitempty"`
 
 	// StorageClassName is the class of the volumes. Default: the cluster's default

@@ -65,7 +65,7 @@ func validateLabels(labels map[string]string, at *field.Path) field.ErrorList {
 	return errs
 }
 
-func validateResources(resources *corev1.ResourceRequirements, at *field.Path) field.ErrorList {
+func validateResources(resources *v1alpha1.ResourceRequirements, at *field.Path) field.ErrorList {
 	if resources == nil {
 		return nil
 	}
@@ -73,22 +73,34 @@ func validateResources(resources *corev1.ResourceRequirements, at *field.Path) f
 	if len(resources.Claims) > 0 {
 		errs = append(errs, field.Forbidden(at.Child("claims"), "spec.pod.resources.claims is not supported; use limits and requests"))
 	}
-	for _, list := range []struct {
-		at     *field.Path
-		values corev1.ResourceList
-	}{{at.Child("requests"), resources.Requests}, {at.Child("limits"), resources.Limits}} {
-		for _, name := range slices.Sorted(maps.Keys(list.values)) {
-			if value := list.values[name]; value.Sign() < 0 {
-				errs = append(errs, invalid(list.at.Key(string(name)), value.String(), "it must not be negative")...)
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(resources.Limits)) {
-		limit, request := resources.Limits[name], resources.Requests[name]
+	requests, wrong := validateAmounts(resources.Requests, at.Child("requests"))
+	errs = append(errs, wrong...)
+	limits, wrong := validateAmounts(resources.Limits, at.Child("limits"))
+	errs = append(errs, wrong...)
+	for _, name := range slices.Sorted(maps.Keys(limits)) {
+		limit, request := limits[name], requests[name]
 		if request.Cmp(limit) > 0 {
 			errs = append(errs, field.Invalid(at.Child("requests").Key(string(name)), request.String(), fmt.Sprintf(
 				"spec.pod.resources.requests.%s is %s; it must be at most the limit, which is %s", name, request.String(), limit.String())))
 		}
 	}
 	return errs
+}
+
+// validateAmounts reads the amounts, and leaves out those that cannot be read.
+func validateAmounts(amounts map[corev1.ResourceName]v1alpha1.Amount, at *field.Path) (corev1.ResourceList, field.ErrorList) {
+	var errs field.ErrorList
+	read := corev1.ResourceList{}
+	for _, name := range slices.Sorted(maps.Keys(amounts)) {
+		value, err := amounts[name].Quantity()
+		switch {
+		case err != nil:
+			errs = append(errs, invalid(at.Key(string(name)), string(amounts[name]), "it must be a quantity, such as 500m or 1Gi")...)
+			continue
+		case value.Sign() < 0:
+			errs = append(errs, invalid(at.Key(string(name)), value.String(), "it must not be negative")...)
+		}
+		read[name] = value
+	}
+	return read, errs
 }

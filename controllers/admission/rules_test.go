@@ -1,7 +1,10 @@
 package admission_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/admission"
 )
@@ -38,6 +41,26 @@ func TestWhatIsWrongIsRefusedWithASentence(t *testing.T) {
 				saysOnce(t, "the operator", admission.Validate(typed(t, object)), row.field, row.codeSays())
 			}
 		})
+	}
+}
+
+// Kubernetes' own code takes minutes to read such a quantity, and would do so in the API server.
+func TestAnAbsurdQuantityIsRefusedBeforeAnythingReadsIt(t *testing.T) {
+	g := newGate(t)
+	for _, absurd := range []string{
+		"1e-2000000000", "-1e-2000000000", "1e2000000000", "1E-200000000", "1e-999999999.", "1e-2000000000m", strings.Repeat("9", 100000),
+	} {
+		for _, at := range []string{
+			"spec: {storage: {size: '%s'}}", "spec: {etcd: {quotaBackendBytes: '%s'}}", "spec: {pod: {resources: {requests: {cpu: '%s'}}}}",
+			"spec: {storage: {ephemeral: {medium: Memory}}, pod: {resources: {limits: {memory: '%s'}}}}",
+		} {
+			object := cluster(t, fmt.Sprintf(at, absurd))
+			begin := time.Now()
+			errs := g.create(t, object)
+			if took := time.Since(begin); len(errs) == 0 || took > time.Second {
+				t.Errorf("%s with %.20s: after %s the errors are %v", at, absurd, took, errs)
+			}
+		}
 	}
 }
 

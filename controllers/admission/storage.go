@@ -59,8 +59,8 @@ func validateMemory(spec *v1alpha1.EtcdClusterSpec, at *field.Path) field.ErrorL
 	if spec.Storage.Ephemeral.Medium != corev1.StorageMediumMemory || spec.Pod == nil || spec.Pod.Resources == nil {
 		return nil
 	}
-	limit, ok := spec.Pod.Resources.Limits[corev1.ResourceMemory]
-	if !ok || limit.Cmp(room(spec)) >= 0 {
+	limit, err := spec.Pod.Resources.Limits[corev1.ResourceMemory].Quantity()
+	if err != nil || limit.Cmp(room(spec)) >= 0 { // there is none, or it is refused as such
 		return nil
 	}
 	return field.ErrorList{field.Invalid(at.Child("pod", "resources"), limit.String(), fmt.Sprintf(

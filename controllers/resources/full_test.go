@@ -31,9 +31,9 @@ func full(c *v1alpha1.EtcdCluster) {
 	c.Spec.Pod = &v1alpha1.PodSpec{
 		Labels:      map[string]string{"team": "storage"},
 		Annotations: map[string]string{"example.com/note": "hello"},
-		Resources: &corev1.ResourceRequirements{
-			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1500m"), corev1.ResourceMemory: resource.MustParse("1024Mi")},
-			Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2147483648")},
+		Resources: &v1alpha1.ResourceRequirements{
+			Requests: map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceCPU: "1500m", corev1.ResourceMemory: "1024Mi"},
+			Limits:   map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceMemory: "2147483648"},
 		},
 		NodeSelector:                  map[string]string{"disk": "ssd"},
 		Tolerations:                   []corev1.Toleration{{Key: "dedicated", Value: "etcd", Effect: corev1.TaintEffectNoSchedule}},

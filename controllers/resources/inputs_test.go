@@ -29,8 +29,8 @@ func TestWhatSaysNoMoreThanItsAbsenceIsNotWrittenDown(t *testing.T) {
 		}
 		c.Spec.Pod = &v1alpha1.PodSpec{
 			Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"c": "d"},
-			Resources: &corev1.ResourceRequirements{Requests: corev1.ResourceList{
-				corev1.ResourceCPU: resource.MustParse("0.1"), corev1.ResourceMemory: resource.MustParse("536870912"),
+			Resources: &v1alpha1.ResourceRequirements{Requests: map[corev1.ResourceName]v1alpha1.Amount{
+				corev1.ResourceCPU: "0.1", corev1.ResourceMemory: "536870912",
 			}},
 			Affinity: &corev1.Affinity{}, Tolerations: []corev1.Toleration{}, TerminationGracePeriodSeconds: new(int64(60)),
 		}
@@ -85,10 +85,8 @@ func TestADigestOfAnotherVersionChangesNothing(t *testing.T) {
 func TestEqualQuantitiesAreWrittenEqually(t *testing.T) {
 	with := func(cpu, memory string) string {
 		return Inputs(cluster(func(c *v1alpha1.EtcdCluster) {
-			cpu, memory := resource.MustParse(cpu), resource.MustParse(memory)
-			_, _ = cpu.String(), memory.String() // a quantity that was printed remembers how
-			c.Spec.Pod = &v1alpha1.PodSpec{Resources: &corev1.ResourceRequirements{
-				Limits: corev1.ResourceList{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory},
+			c.Spec.Pod = &v1alpha1.PodSpec{Resources: &v1alpha1.ResourceRequirements{
+				Limits: map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceCPU: v1alpha1.Amount(cpu), corev1.ResourceMemory: v1alpha1.Amount(memory)},
 			}}
 		})).Canonical()
 	}

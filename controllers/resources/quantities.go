@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
 // ResourceInputs are the choices about CPU and memory, as text.
@@ -25,17 +27,17 @@ func parseQuantity(text string) (resource.Quantity, error) {
 	return resource.ParseQuantity(text)
 }
 
-func resourceInputs(r *corev1.ResourceRequirements) *ResourceInputs {
+func resourceInputs(r *v1alpha1.ResourceRequirements) *ResourceInputs {
 	if r == nil {
 		return nil
 	}
 	return &ResourceInputs{Limits: texts(r.Limits), Requests: texts(r.Requests), Claims: r.Claims}
 }
 
-func texts(list corev1.ResourceList) map[corev1.ResourceName]string {
+func texts(list map[corev1.ResourceName]v1alpha1.Amount) map[corev1.ResourceName]string {
 	out := map[corev1.ResourceName]string{}
-	for name, quantity := range list {
-		out[name] = quantity.String()
+	for name, amount := range list {
+		out[name] = string(amount)
 	}
 	return out
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -53,8 +52,8 @@ func (s *Story) Manifest(name string, size int32, options ...Option) *v1alpha1.E
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name},
 		Spec: v1alpha1.EtcdClusterSpec{
 			Size: size, Version: DefaultVersion,
-			Pod: &v1alpha1.PodSpec{Resources: &corev1.ResourceRequirements{Requests: corev1.ResourceList{
-				corev1.ResourceCPU: resource.MustParse("20m"), corev1.ResourceMemory: resource.MustParse("64Mi"),
+			Pod: &v1alpha1.PodSpec{Resources: &v1alpha1.ResourceRequirements{Requests: map[corev1.ResourceName]v1alpha1.Amount{
+				corev1.ResourceCPU: "20m", corev1.ResourceMemory: "64Mi",
 			}}},
 		},
 	}
