@@ -18,9 +18,8 @@ import (
 
 // History is the sequence of decisions that the operator published for a cluster.
 type History struct {
-	mu      sync.Mutex
-	steps   []Step
-	changed chan struct{} // has a token when a step was added since it was last taken
+	mu    sync.Mutex
+	steps []Step
 }
 
 // Step is one decision as it was published.
@@ -31,7 +30,7 @@ type Step struct {
 
 // follow writes a cluster's history until the story is over, and prints it when the story failed.
 func (s *Story) follow(name string) *History {
-	h := &History{changed: make(chan struct{}, 1)}
+	h := &History{}
 	ctx, cancel := context.WithCancel(context.Background())
 	var ended sync.WaitGroup
 	ended.Go(func() { s.watchSteps(ctx, name, h) })
@@ -74,10 +73,6 @@ func (h *History) take(event watch.Event) {
 		}
 	}
 	h.steps = append(h.steps, Step{At: time.Now(), NextStep: step})
-	select {
-	case h.changed <- struct{}{}:
-	default:
-	}
 }
 
 // Steps are the decisions so far.

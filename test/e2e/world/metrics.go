@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +21,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // LeaseName is what the replicas of the installed operator elect their leader by.
@@ -90,9 +94,32 @@ func (w *World) Scrape(ctx context.Context, token string) (status int, families 
 	if answer.StatusCode != http.StatusOK {
 		return answer.StatusCode, nil, nil
 	}
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err = parser.TextToMetricFamilies(answer.Body)
+	families, err = read(answer.Body)
 	return answer.StatusCode, families, err
+}
+
+// MemberMetrics reads etcd's own metrics of a member, on the port that has nothing else.
+func (c *Cluster) MemberMetrics(ctx context.Context, member string) (map[string]*dto.MetricFamily, error) {
+	pod, err := c.Pod(ctx, member)
+	if err != nil {
+		return nil, err
+	}
+	address := net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(etcdutil.MetricsPort))
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("scraping %s: %w", member, err)
+	}
+	defer answer.Body.Close()
+	return read(answer.Body)
+}
+
+func read(text io.Reader) (map[string]*dto.MetricFamily, error) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	return parser.TextToMetricFamilies(text)
 }
 
 // Value finds the series of a family that has all these labels.

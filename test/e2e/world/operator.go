@@ -2,11 +2,15 @@ package world
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
@@ -150,28 +154,44 @@ func (o *Operator) Restart() {
 	o.Start()
 }
 
-// KillAtEachRule kills the operator whenever another rule is published for the cluster, and starts it again at once,
-// until the returned function is called. That one says after which rules it was killed.
+// KillAtEachRule kills the operator whenever another rule has spoken for the cluster, and starts it again at once, until
+// the returned function is called. That one says after which rules it was killed. The operator's log is followed and not
+// the status, which is not written for every step of a quick row of them.
 func (o *Operator) KillAtEachRule(c *Cluster) (stop func() []string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var after []string
 	var ended sync.WaitGroup
 	ended.Go(func() {
 		defer ginkgo.GinkgoRecover()
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
-			case <-c.History.changed:
+			case <-tick.C:
 			}
-			rules := c.History.Rules()
-			if last := rules[len(rules)-1]; len(after) == 0 || after[len(after)-1] != last {
+			if rule := o.lastRule(c.Name); rule != "" && (len(after) == 0 || after[len(after)-1] != rule) {
 				o.Restart()
-				after = append(after, last)
+				after = append(after, rule)
 			}
 		}
 	})
 	stop = func() []string { cancel(); ended.Wait(); return after }
 	ginkgo.DeferCleanup(func() { stop() })
 	return stop
+}
+
+// lastRule is the rule that spoke last for a cluster, by the one line that the operator logs for each pass.
+func (o *Operator) lastRule(cluster string) string {
+	lines := strings.Split(o.Log(), "\n")
+	for _, line := range slices.Backward(lines[:len(lines)-1]) { // the last one may be half written
+		var pass struct {
+			Msg, Cluster, Rule string
+		}
+		if json.Unmarshal([]byte(line), &pass) == nil && pass.Msg == "pass" && pass.Cluster == cluster {
+			return pass.Rule
+		}
+	}
+	return ""
 }
