@@ -75,7 +75,7 @@ check: gofmt vet verify-generated verify-kustomize arrows lint ## Formatting, ve
 test-unit: bin/etcd ## Everything that needs no cluster, with real etcd processes.
 	@[ -n "$$(ls bin/etcd)" ] || echo "nothing is tried on real etcd: build it first (make localkube-build)"
 	@[ -z "$$(ls bin/etcd)" ] || export ETCD_BINARIES=$(BIN)/etcd; \
-	go test $$(go list ./... | grep -vE '/test/(e2e|bench|demo|mutants)(/|$$)')
+	go test $$(go list ./... | grep -vE '/test/(e2e|demo|mutants)(/|$$)')
 	@go test -C test/tools -count=1 ./... # reads files beside its module
 	@go test -C test/localkube ./...
 

@@ -101,6 +101,13 @@ func (r replicas) addSecrets(ctx context.Context, keys *keyring) error {
 	if !keys.cluster.Spec.IsTLS() {
 		return nil
 	}
+	secrets := make([]string, 0, len(r.byName))
+	for _, name := range r.names() {
+		secrets = append(secrets, resources.MemberSecret(name))
+	}
+	if err := keys.readAll(ctx, secrets); err != nil {
+		return err
+	}
 	for _, name := range r.names() {
 		secret, err := keys.member(ctx, name)
 		if err != nil {

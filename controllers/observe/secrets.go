@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,17 +26,48 @@ type keyring struct {
 	ours    ownership
 	now     time.Time
 
-	authorities []*corev1.Secret  // ours
-	trusted     map[string][]byte // certificates of our authorities, by the name of their Secret
-	retained    []string          // authorities that an earlier cluster left
+	read        map[string]*corev1.Secret // what was read in this look, by name; nil for one that is not there
+	authorities []*corev1.Secret          // ours
+	trusted     map[string][]byte         // certificates of our authorities, by the name of their Secret
+	retained    []string                  // authorities that an earlier cluster left
 }
 
 func (o *Observer) keyringOf(cluster *v1alpha1.EtcdCluster) *keyring {
-	return &keyring{reader: o.Secrets, cluster: cluster, ours: ownershipOf(cluster), now: o.Now(), trusted: map[string][]byte{}}
+	return &keyring{reader: o.Secrets, cluster: cluster, ours: ownershipOf(cluster), now: o.Now(),
+		read: map[string]*corev1.Secret{}, trusted: map[string][]byte{}}
 }
 
-// secret reads one Secret; nil when there is none.
+// parallelReads bounds how many Secrets are read at a time. A birth waits for these reads, and no cache has them yet.
+const parallelReads = 8
+
+// readAll reads Secrets by name, several at a time, for the judgements that follow.
+func (k *keyring) readAll(ctx context.Context, names []string) error {
+	var (
+		mu    sync.Mutex
+		group errgroup.Group
+	)
+	group.SetLimit(parallelReads)
+	for _, name := range names {
+		group.Go(func() error {
+			secret, err := k.get(ctx, name)
+			mu.Lock()
+			defer mu.Unlock()
+			k.read[name] = secret
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// secret is one Secret as it was read in this look; nil when there is none.
 func (k *keyring) secret(ctx context.Context, name string) (*corev1.Secret, error) {
+	if secret, ok := k.read[name]; ok {
+		return secret, nil
+	}
+	return k.get(ctx, name)
+}
+
+func (k *keyring) get(ctx context.Context, name string) (*corev1.Secret, error) {
 	secret, err := k.reader.Get(ctx, types.NamespacedName{Namespace: k.cluster.Namespace, Name: name})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -46,16 +80,22 @@ func (k *keyring) secret(ctx context.Context, name string) (*corev1.Secret, erro
 
 // objects judges the cluster's own Secrets, the authorities first: the others are held against them.
 func (k *keyring) objects(ctx context.Context) ([]plan.Object, error) {
-	var objects []plan.Object
+	var names []string
 	for _, needed := range resources.ClusterObjects(k.cluster) {
-		if needed.Kind != resources.KindSecret {
-			continue
+		if needed.Kind == resources.KindSecret {
+			names = append(names, needed.Name)
 		}
+	}
+	if err := k.readAll(ctx, names); err != nil {
+		return nil, err
+	}
+	objects := make([]plan.Object, 0, len(names))
+	for _, name := range names {
 		judge := k.leaf
-		if resources.IsAuthority(k.cluster, needed.Name) {
+		if resources.IsAuthority(k.cluster, name) {
 			judge = k.authority
 		}
-		object, err := judge(ctx, needed.Name)
+		object, err := judge(ctx, name)
 		if err != nil {
 			return nil, err
 		}
