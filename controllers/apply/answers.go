@@ -19,6 +19,7 @@ var kubeAnswers = []struct {
 }{
 	{isNamespaceTerminating, later(LaterTerminating)},
 	{says("status unknown for quota"), later(LaterBusy)},
+	{says("error looking up service account"), later(LaterMissing)}, // of a namespace that is a moment old
 	{says("exceeded quota"), rejected(RejectedQuota)},
 	{says("violates PodSecurity"), rejected(RejectedPodSecurity)},
 	{says("admission webhook", "failed calling webhook", "ValidatingAdmissionPolicy"), rejected(RejectedWebhook)},

@@ -44,6 +44,7 @@ func TestWhatTheAPIServerAnswersIsToldApart(t *testing.T) {
 		{forbidden(`admission webhook "policy.example.com" denied the request: no`), RejectedWebhook, false},
 		{status(http.StatusInternalServerError, `Internal error occurred: failed calling webhook "x": connection refused`), RejectedWebhook, false},
 		{forbidden(`User "steward" cannot create resource "pods"`), RejectedForbidden, false},
+		{forbidden(`error looking up service account prod/default: serviceaccount "default" not found`), LaterMissing, true},
 		{terminating(), LaterTerminating, true},
 		{apierrors.NewConflict(pods, "demo-0", errors.New("the object has been modified")), LaterConflict, true},
 		{apierrors.NewTooManyRequests("slow down", 1), LaterBusy, true},

@@ -50,6 +50,11 @@ func newServer(t *testing.T) *server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Delete(context.Background(), namespace) }) // the context of the test is over by then
+	// Pods are admitted once the namespace has its service account; whoever makes it first, it is there.
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "default"}}
+	if err := client.Create(t.Context(), account); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
 	s := &server{client: client, cluster: demo()}
 	s.cluster.Namespace, s.cluster.UID = namespace.Name, ""
 	s.cluster.Spec.Mode = v1alpha1.ModeDryRun
@@ -253,7 +258,7 @@ func TestARealServersRefusalsAreToldApart(t *testing.T) {
 		t.Errorf("against Pod Security: %v", err)
 	}
 	bad := plan.NewVolume{Name: "Not_A_Name", Bytes: 1, Choices: choices(s.cluster)}
-	if err := s.do(t, plan.PrepareMember{Volume: bad}); !isRejected(err, RejectedInvalid) {
+	if err := s.do(t, plan.Bootstrap{Volumes: []plan.NewVolume{bad}}); !isRejected(err, RejectedInvalid) {
 		t.Errorf("with a bad name: %v", err)
 	}
 	s.cluster.Namespace = "no-such-namespace"
