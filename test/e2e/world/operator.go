@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -160,6 +159,7 @@ func (o *Operator) Restart() {
 func (o *Operator) KillAtEachRule(c *Cluster) (stop func() []string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var after []string
+	log := passLog{read: len(o.Log())}
 	var ended sync.WaitGroup
 	ended.Go(func() {
 		defer ginkgo.GinkgoRecover()
@@ -171,9 +171,10 @@ func (o *Operator) KillAtEachRule(c *Cluster) (stop func() []string) {
 				return
 			case <-tick.C:
 			}
-			if rule := o.lastRule(c.Name); rule != "" && (len(after) == 0 || after[len(after)-1] != rule) {
+			if rule := log.nextRule(o.Log(), c.Name); rule != "" {
 				o.Restart()
 				after = append(after, rule)
+				log.read = len(o.Log()) // what it still said before it died is of the same moment
 			}
 		}
 	})
@@ -182,16 +183,28 @@ func (o *Operator) KillAtEachRule(c *Cluster) (stop func() []string) {
 	return stop
 }
 
-// lastRule is the rule that spoke last for a cluster, by the one line that the operator logs for each pass.
-func (o *Operator) lastRule(cluster string) string {
-	lines := strings.Split(o.Log(), "\n")
-	for _, line := range slices.Backward(lines[:len(lines)-1]) { // the last one may be half written
+// passLog follows the one line that the operator logs for each pass, so that no rule is missed however quick the next one.
+type passLog struct {
+	read int // bytes
+	last string
+}
+
+// nextRule is the first rule for the cluster, in what was not read yet, that is another than the last; empty when none is.
+func (l *passLog) nextRule(log, cluster string) string {
+	for l.read < len(log) {
+		line, _, whole := strings.Cut(log[l.read:], "\n")
+		if !whole {
+			return "" // half written
+		}
+		l.read += len(line) + 1
 		var pass struct {
 			Msg, Cluster, Rule string
 		}
-		if json.Unmarshal([]byte(line), &pass) == nil && pass.Msg == "pass" && pass.Cluster == cluster {
-			return pass.Rule
+		if json.Unmarshal([]byte(line), &pass) != nil || pass.Msg != "pass" || pass.Cluster != cluster || pass.Rule == l.last {
+			continue
 		}
+		l.last = pass.Rule
+		return pass.Rule
 	}
 	return ""
 }
