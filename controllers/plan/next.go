@@ -12,7 +12,7 @@ type rule struct {
 	name string
 	says string // one sentence, for docs/rules.md
 	ask  func(Observation) *proposal
-	// gives way: when its change is refused by Kubernetes or etcd, later rules may act in the same pass
+	// yields: when its change is refused by Kubernetes or etcd, later rules may act in the same pass
 	yields bool
 }
 

@@ -53,7 +53,6 @@ const (
 	ReasonImagePull     = "ImagePullFailed"
 	ReasonContainer     = "ContainerNotStarting" // the container cannot be created
 	ReasonCrashing      = "MemberCrashing"
-	ReasonNotAnswering  = "MemberNotAnswering"
 	ReasonNotRecorded   = "MemberNotRecorded"  // a member serves that could not be recorded and sealed
 	ReasonDoomed        = "VolumeBeingDeleted" // a member's volume is being deleted under it
 	ReasonNotReady      = "MemberNotReady"
