@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/yaml"
 )
 
@@ -21,14 +20,22 @@ type object struct {
 		Namespace string            `json:"namespace"`
 		Labels    map[string]string `json:"labels"`
 	} `json:"metadata"`
-	Rules []rule `json:"rules"`
-	Spec  struct {
+	Rules    []rule    `json:"rules"`
+	RoleRef  subject   `json:"roleRef"`
+	Subjects []subject `json:"subjects"`
+	Spec     struct {
 		Replicas int `json:"replicas"`
 		Template struct {
 			Spec pod `json:"spec"`
 		} `json:"template"`
 	} `json:"spec"`
 	size int
+}
+
+type subject struct {
+	Kind      string `json:"kind"`
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
 }
 
 type rule struct {
@@ -59,7 +66,7 @@ type pod struct {
 
 func TestTheOperatorHoldsNoRightThatSecurityMdDenies(t *testing.T) {
 	checked := 0
-	for _, o := range installed(t) {
+	for _, o := range append(installed(t), built(t, "config/namespaced")...) {
 		if o.Kind != "ClusterRole" && o.Kind != "Role" {
 			continue
 		}
@@ -175,12 +182,13 @@ func only(t *testing.T, kind string) object {
 
 func installed(t *testing.T) []object {
 	t.Helper()
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "../../../config/default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	return built(t, "config/default")
+}
+
+func objectsOf(t *testing.T, made resmap.ResMap) []object {
+	t.Helper()
 	var objects []object
-	for _, res := range built.Resources() {
+	for _, res := range made.Resources() {
 		text, err := res.AsYAML()
 		if err != nil {
 			t.Fatal(err)
