@@ -82,6 +82,25 @@ var _ = Describe("A change of size", Label("growth"), func() {
 		traffic.Finish(ctx)
 	})
 
+	It("whose learner is slow to catch up promotes it when etcd allows that, however often it is refused", perStory, func(ctx context.Context) {
+		kube.NeedLocalkube()
+		cluster := story.Create(ctx, "slow", 1, world.Ephemeral)
+		cluster.AwaitReady(ctx, 1)
+		traffic := cluster.Write(ctx)
+		leader := cluster.Member(0)
+		cluster.Fill(ctx, 600, 40<<10)
+		heal := cluster.SlowPeers(ctx, leader, 1024)
+		traffic.During(ctx, func() {
+			cluster.Resize(ctx, 3)
+			Eventually(ctx, func() (float64, error) { return refusedPromotions(ctx, cluster, leader) }).Should(BeNumerically(">=", 2), "promotions that etcd refused")
+			Expect(learners(ctx, cluster)).NotTo(BeEmpty(), "it was kept")
+			heal(ctx)
+			cluster.AwaitReady(ctx, 3)
+		})
+		Expect(cluster.Identities(ctx)).To(HaveKey(cluster.Member(2)), "nobody was given up on the way")
+		traffic.Finish(ctx)
+	})
+
 	It("that is taken back midway gives the learner up", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "midway", 1, unschedulableLearners)
 		cluster.AwaitReady(ctx, 1)
@@ -105,6 +124,18 @@ func count(words []string, word string) int {
 		}
 	}
 	return n
+}
+
+// refusedPromotions is how often the leader refused to promote a learner because it was behind.
+func refusedPromotions(ctx context.Context, c *world.Cluster, leader string) (float64, error) {
+	families, err := c.MemberMetrics(ctx, leader)
+	if err != nil {
+		return 0, err
+	}
+	n, _ := world.Value(families, "etcd_server_learner_promote_failures", map[string]string{
+		"Reason": "etcdserver: can only promote a learner member which is in sync with leader",
+	})
+	return n, nil
 }
 
 // learners are the members that the first Pod lists as learners.

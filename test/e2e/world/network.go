@@ -1,0 +1,68 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/test/e2e/client"
+)
+
+// slowTable is the packet filter's table that makes a member slow, in the network of its Pod and gone with it.
+const slowTable = "inet steward_slow"
+
+// SlowPeers lets a member send its peers no more than so many KiB a second. Small packets pass, so that heartbeats and
+// probes go on, as where a link is thin and its queue is fair. What it returns makes the link fast again; the end of the
+// story does so as well.
+func (c *Cluster) SlowPeers(ctx context.Context, member string, kib int) (heal func(context.Context)) {
+	ginkgo.GinkgoHelper()
+	pid := c.pid(ctx, member)
+	limit := fmt.Sprintf("meta length > 500 limit rate over %d kbytes/second burst 64 kbytes drop", kib)
+	c.filter(ctx, pid, fmt.Sprintf(`add table %[1]s
+add chain %[1]s out { type filter hook output priority 0; }
+add rule %[1]s out tcp sport %[2]d %[3]s
+add rule %[1]s out tcp dport %[2]d %[3]s
+`, slowTable, etcdutil.PeerPort, limit))
+	healed := false
+	heal = func(ctx context.Context) {
+		if !healed {
+			c.filter(ctx, pid, "delete table "+slowTable+"\n")
+		}
+		healed = true
+	}
+	ginkgo.DeferCleanup(heal)
+	return heal
+}
+
+// filter gives nft these commands in the network of a process.
+func (c *Cluster) filter(ctx context.Context, pid int, commands string) {
+	ginkgo.GinkgoHelper()
+	nft := exec.CommandContext(ctx, "nsenter", "--net=/proc/"+strconv.Itoa(pid)+"/ns/net", "nft", "-f", "-")
+	nft.Stdin = strings.NewReader(commands)
+	said, err := nft.CombinedOutput()
+	gomega.Expect(err).NotTo(gomega.HaveOccurred(), "nft: %s", said)
+}
+
+// Fill puts so many keys of so many bytes each, one after the other.
+func (c *Cluster) Fill(ctx context.Context, keys, bytes int) {
+	ginkgo.GinkgoHelper()
+	config, err := c.ClientTLS(ctx)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	names := &names{}
+	endpoints, err := c.endpoints(ctx, names)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	etcd, err := client.Dial(client.Options{Endpoints: endpoints, TLS: config, Connect: names.connect})
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	defer etcd.Close()
+	value := strings.Repeat("x", bytes)
+	for i := range keys {
+		_, err := etcd.Put(ctx, fmt.Sprintf("/filled/%06d", i), value)
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	}
+}
