@@ -122,7 +122,7 @@ func (r *EtcdClusterReconciler) decide(ctx context.Context, cluster *v1alpha1.Et
 			refused.Rule = decision.Rule
 		}
 		seen.Refused = append(seen.Refused, plan.Note{
-			Rule: decision.Rule, Reason: tried.Reason, Message: tried.Message, NeedsHuman: tried.NeedsHuman,
+			Rule: decision.Rule, Reason: tried.Reason, Message: tried.Message, NeedsHuman: tried.NeedsHuman, Rejected: tried.Rejected,
 		})
 	}
 }
@@ -152,7 +152,7 @@ func concernsSecrets(change plan.Change) bool {
 	case plan.Bootstrap, plan.ApplyObjects, plan.PrepareMember, plan.DeleteSecret, plan.FollowPolicy:
 		return true
 	case plan.BeginBirth, plan.VoidBirth, plan.NextBirth, plan.RecordBirth, plan.RecordMembers, plan.SealPods, plan.LabelRole,
-		plan.SetBudget, plan.StartPods, plan.SetChoices, plan.DeletePods, plan.DeleteVolumes, plan.AddLearner, plan.Promote,
+		plan.SetBudget, plan.StartPods, plan.SetChoices, plan.DressPods, plan.EvictPod, plan.DeletePods, plan.DeleteVolumes, plan.AddLearner, plan.Promote,
 		plan.MoveLeader, plan.RemoveMember:
 	}
 	return false

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
@@ -18,9 +19,11 @@ var kubeAnswers = []struct {
 	as   func(message string) error
 }{
 	{isNamespaceTerminating, later(LaterTerminating)},
+	{isBudget, later(LaterBudget)},
+	{says("more than one PodDisruptionBudget"), rejected(RejectedBudgets)},
 	{says("status unknown for quota"), later(LaterBusy)},
 	{says("error looking up service account"), later(LaterMissing)}, // of a namespace that is a moment old
-	{says("exceeded quota"), rejected(RejectedQuota)},
+	{says("exceeded quota", "failed quota", "insufficient quota"), rejected(RejectedQuota)},
 	{says("violates PodSecurity"), rejected(RejectedPodSecurity)},
 	{says("admission webhook", "failed calling webhook", "ValidatingAdmissionPolicy"), rejected(RejectedWebhook)},
 	{apierrors.IsConflict, later(LaterConflict)},
@@ -38,7 +41,7 @@ func kubeError(err error, doing string) error {
 	}
 	for _, answer := range kubeAnswers {
 		if answer.fits(err) {
-			return answer.as(doing + ": " + firstSentence(err.Error()))
+			return answer.as(doing + ": " + said(err))
 		}
 	}
 	return fmt.Errorf("%s: %w", doing, err)
@@ -66,6 +69,21 @@ func says(signs ...string) func(error) bool {
 		}
 		return false
 	}
+}
+
+// said is what the API server said, as far as a condition can show it. Which budget forbids an eviction, only the cause of
+// the refusal tells.
+func said(err error) string {
+	sentence := firstSentence(err.Error())
+	if cause, ok := apierrors.StatusCause(err, policyv1.DisruptionBudgetCause); ok && cause.Message != "" {
+		return strings.TrimSuffix(sentence, ".") + ": " + firstSentence(cause.Message)
+	}
+	return sentence
+}
+
+// isBudget tells the budget's 429 from that of an API server under load.
+func isBudget(err error) bool {
+	return apierrors.IsTooManyRequests(err) && apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause)
 }
 
 func isNamespaceTerminating(err error) bool {

@@ -37,8 +37,12 @@ type Applier struct {
 }
 
 // Apply carries out one change. A change that can hurt is decided again on a live look, and carried out only if that still
-// asks for it; otherwise the error is ErrStale. Carrying out what is already so succeeds.
+// asks for it; otherwise the error is ErrStale. Carrying out what is already so succeeds. A change that stops members for
+// others is rehearsed before that look, since webhooks may take their time.
 func (a *Applier) Apply(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen View, change plan.Change, look Look) error {
+	if err := (step{Applier: a, cluster: cluster, view: seen}).rehearse(ctx, change); err != nil {
+		return err
+	}
 	if plan.MustConfirm(change) {
 		live, err := look(ctx)
 		if err != nil {
@@ -88,6 +92,8 @@ func (s step) carryOut(ctx context.Context, change plan.Change) error { //nolint
 		return s.startPods(ctx, c)
 	case plan.SetChoices:
 		return s.setChoices(ctx, c)
+	case plan.EvictPod:
+		return s.evictPod(ctx, c)
 	case plan.DeletePods:
 		return s.deletePods(ctx, c)
 	case plan.DeleteVolumes:

@@ -18,13 +18,14 @@ func (e Later) Error() string { return e.Message }
 
 // Reasons of Later.
 const (
-	LaterConflict    = "Conflict"       // the object changed under us
-	LaterBusy        = "Busy"           // the API server asks for patience
-	LaterTerminating = "Terminating"    // the namespace, or an old object of that name, is being deleted
-	LaterMissing     = "Missing"        // something that this builds on is not there yet
-	LaterUnknown     = "OutcomeUnknown" // etcd did not answer in time: it may have been done
-	LaterNotReady    = "EtcdNotReady"   // etcd refuses until members are connected, started or caught up
-	LaterNoLeader    = "NoLeader"       // nobody answers who could decide
+	LaterConflict    = "Conflict"         // the object changed under us
+	LaterBusy        = "Busy"             // the API server asks for patience
+	LaterTerminating = "Terminating"      // the namespace, or an old object of that name, is being deleted
+	LaterMissing     = "Missing"          // something that this builds on is not there yet
+	LaterUnknown     = "OutcomeUnknown"   // etcd did not answer in time: it may have been done
+	LaterNotReady    = "EtcdNotReady"     // etcd refuses until members are connected, started or caught up
+	LaterNoLeader    = "NoLeader"         // nobody answers who could decide
+	LaterBudget      = "DisruptionBudget" // the disruption budget lets no Pod be evicted now
 )
 
 // Rejected says that Kubernetes or etcd refuses, and that time alone does not change it.
@@ -43,7 +44,8 @@ const (
 	RejectedForbidden   = "Forbidden"
 	RejectedInvalid     = "Invalid"
 	RejectedEtcd        = "EtcdRefused"
-	RejectedUnreadable  = "Unreadable" // something of ours is there and cannot be read
+	RejectedBudgets     = "SeveralBudgets" // more than one disruption budget covers the Pod, and so it cannot be evicted
+	RejectedUnreadable  = "Unreadable"     // something of ours is there and cannot be read
 )
 
 // NameTaken says that an object of that name exists and is not ours. It is never adopted.

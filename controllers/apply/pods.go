@@ -40,22 +40,27 @@ func (s step) needSecret(ctx context.Context, member string) error {
 }
 
 func (s step) startPod(ctx context.Context, start plan.Start) error {
-	if err := s.checkStart(start); err != nil {
-		return err
-	}
-	inputs, err := resources.DecodeInputs(start.Choices.Inputs)
-	if err != nil {
-		return Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("starting member %s: %v", start.Name, err)}
-	}
-	pod, err := resources.BuildPod(s.cluster, resources.PodStart{
-		Name: start.Name, Incarnation: s.incarnationOf(start.Name), Token: s.view.Birth.Token,
-		Flags: resources.StartFlags(start.Flags), Initial: start.Initial, Inputs: inputs, Role: start.Role,
-	})
+	pod, err := s.buildPod(start)
 	if err != nil {
 		return err
 	}
 	_, err = s.create(ctx, resources.KindPod, pod)
 	return err
+}
+
+// buildPod builds a member's Pod, once nothing speaks against its start.
+func (s step) buildPod(start plan.Start) (*corev1.Pod, error) {
+	if err := s.checkStart(start); err != nil {
+		return nil, err
+	}
+	inputs, err := resources.DecodeInputs(start.Choices.Inputs)
+	if err != nil {
+		return nil, Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("starting member %s: %v", start.Name, err)}
+	}
+	return resources.BuildPod(s.cluster, resources.PodStart{
+		Name: start.Name, Incarnation: s.incarnationOf(start.Name), Token: s.view.Birth.Token,
+		Flags: resources.StartFlags(start.Flags), Initial: start.Initial, Inputs: inputs, Role: start.Role,
+	})
 }
 
 // checkStart refuses the unthinkable, whoever decided it: a birth that was given up, or of somebody who is not a first member,

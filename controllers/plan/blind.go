@@ -72,11 +72,19 @@ func otherChoices(o Observation) *proposal {
 	return nil
 }
 
-// adoptChoices gives a member that cannot start, or stops again and again, the settings of the spec, as long as the version
-// stays what it is: putting a spec right must always recover. Settings that were stripped from a volume are written back.
+// adoptChoices gives a member that cannot start, that stops again and again, or whose Pod Kubernetes refuses, the settings of
+// the spec, as long as the minor version stays what it is: putting a spec right must always recover. Settings that were
+// stripped from a volume are written back.
 func adoptChoices(o Observation) *proposal {
 	for _, r := range o.Replicas {
-		if r.Volume == nil || r.Volume.Terminating || r.Pod == nil {
+		if r.Volume == nil || r.Volume.Terminating {
+			continue
+		}
+		if r.Pod == nil {
+			if o.isRejected("missing-pod") && o.mayRestart(r) && o.mayAdopt(r.Choices()) {
+				return act(SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: o.Desired.Choices}, ReasonNewChoices,
+					"Kubernetes refuses a Pod of %s with the settings it has; it takes those of the spec.", r.Name)
+			}
 			continue
 		}
 		if r.Volume.Choices.IsZero() && !r.Pod.Choices.IsZero() {
@@ -92,7 +100,12 @@ func adoptChoices(o Observation) *proposal {
 }
 
 func (o Observation) mayAdopt(current Choices) bool {
-	return o.Desired.Fault == "" && current != o.Desired.Choices && current.Version == o.Desired.Choices.Version
+	return o.Desired.Fault == "" && current != o.Desired.Choices && current.Version.SameMinor(o.Desired.Choices.Version)
+}
+
+// isRejected reports whether Kubernetes refused the rule's change in this pass, and will do so again.
+func (o Observation) isRejected(rule string) bool {
+	return slices.ContainsFunc(o.Refused, func(n Note) bool { return n.Rule == rule && n.Rejected })
 }
 
 // isHopeless reports a container that Kubernetes cannot start, or that stops again and again.
@@ -133,7 +146,7 @@ func missingPod(o Observation) *proposal {
 
 // mayRestart reports whether the replica's volume holds a member of this incarnation that is not known to be removed.
 func (o Observation) mayRestart(r Replica) bool {
-	if r.Volume == nil || !r.IsRecorded() || r.Volume.Terminating || r.Volume.Phase == VolumeLost {
+	if r.Volume == nil || !r.IsRecorded() || r.Volume.Terminating || r.Volume.Phase == VolumeLost || r.Volume.Stranded != "" {
 		return false
 	}
 	if r.Volume.Incarnation != o.Birth.Incarnation || o.Birth.ClusterID != 0 && r.Volume.Record.ClusterID != o.Birth.ClusterID {

@@ -35,6 +35,7 @@ type Decision struct {
 type Note struct {
 	Rule, Reason, Message string
 	NeedsHuman, Overdue   bool
+	Rejected              bool // by Kubernetes, which will do so again until something changes
 }
 
 // Change is one effect on one system, or one idempotent set of effects that cannot hurt. The set of changes is closed.
@@ -128,8 +129,18 @@ type (
 
 	// SetChoices writes on volumes what their members' Pods are to be made from.
 	SetChoices struct {
-		Volumes []VolumeRef
-		Choices Choices
+		Volumes  []VolumeRef
+		Choices  Choices
+		Rehearse bool // the members run: first make sure that Kubernetes would admit Pods made from these
+	}
+
+	// DressPods puts the labels and annotations that the spec asks for on Pods, in place.
+	DressPods struct{ Pods []PodRef }
+
+	// EvictPod stops a member on purpose, within the disruption budget, once Kubernetes would admit its successor.
+	EvictPod struct {
+		Pod       PodRef
+		Successor Start
 	}
 
 	// DeletePods deletes Pods that ended, never started, or belong to no member.
@@ -197,6 +208,8 @@ func (ApplyObjects) Kind() string  { return "ApplyObjects" }
 func (SetBudget) Kind() string     { return "SetBudget" }
 func (StartPods) Kind() string     { return "StartPods" }
 func (SetChoices) Kind() string    { return "SetChoices" }
+func (DressPods) Kind() string     { return "DressPods" }
+func (EvictPod) Kind() string      { return "EvictPod" }
 func (DeletePods) Kind() string    { return "DeletePods" }
 func (DeleteVolumes) Kind() string { return "DeleteVolumes" }
 func (DeleteSecret) Kind() string  { return "DeleteSecret" }
@@ -219,6 +232,8 @@ func (ApplyObjects) isChange()  {}
 func (SetBudget) isChange()     {}
 func (StartPods) isChange()     {}
 func (SetChoices) isChange()    {}
+func (DressPods) isChange()     {}
+func (EvictPod) isChange()      {}
 func (DeletePods) isChange()    {}
 func (DeleteVolumes) isChange() {}
 func (DeleteSecret) isChange()  {}

@@ -17,8 +17,9 @@
 //     because one of these was not done.
 //  5. Blind: members-disagree, quorum-lost, membership-unknown, strange-member. Unknown is not empty: nobody is removed.
 //  6. Finish what was begun: record-members, leftover-pod, abandon-learner, unstarted-pod, promote, label-role, leftover.
-//  7. repair, then size: shrink, grow, lower-budget.
-//  8. change-not-supported, member-health, settled.
+//  7. repair and replace-dead, then size: shrink, grow, lower-budget.
+//  8. What the spec asks of members that run: pod-metadata, change-not-supported, roll.
+//  9. member-health, settled.
 //
 // A rule that waits for the outside yields: it is reported, and later rules may still act. Every wait has a deadline,
 // counted from a time on an object; past it the verdict is Refuse with the same rule, and later passes look all the same.

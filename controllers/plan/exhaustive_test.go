@@ -23,6 +23,7 @@ var states = []state{
 	{"no data", edited(voter, noData), true, false, true},
 	{"wiped", edited(voter, wiped), true, false, true},
 	{"doomed", edited(voter, doomed), true, true, true},
+	{"outdated", edited(voter, adopted), true, true, true},
 	{"ended", edited(voter, ended), true, false, true},
 	{"leaving", edited(voter, leaving), true, false, true},
 	{"learner", learner, false, true, true},
@@ -139,6 +140,17 @@ func harm(picked []state, c Change) string {
 			}
 		}
 		return ""
+	case EvictPod:
+		s := at(c.Pod.Name)
+		if s.name == "doomed" {
+			return "the only copy of a member's data is stopped"
+		}
+		if s.healthy && s.voter {
+			up--
+		}
+		if !s.voter || all == 1 {
+			return "" // a learner, or the only member, which is back on its volume
+		}
 	case DeleteVolumes:
 		for _, v := range c.Volumes {
 			if at(v.Name).member {
@@ -162,7 +174,7 @@ func everyChange(o Observation) []Change {
 		id := etcdutil.ID(r.Ordinal + 1)
 		out = append(out, RemoveMember{Name: r.Name, ID: id}, Promote{Name: r.Name, ID: id})
 		if r.Pod != nil {
-			out = append(out, DeletePods{Pods: []PodRef{r.podRef()}})
+			out = append(out, DeletePods{Pods: []PodRef{r.podRef()}}, EvictPod{Pod: r.podRef()})
 		}
 		if r.Volume != nil {
 			out = append(out, DeleteVolumes{Volumes: []VolumeRef{r.volumeRef()}})
@@ -213,6 +225,9 @@ func TestNextIsHarmlessAndNeverMuteInEverySmallWorld(t *testing.T) {
 				}
 			}
 			if d.Verdict == Settled && (len(o.HealthyVoters()) != size || len(o.Replicas) != size) {
+				t.Fatalf("size %d, %s is called settled", size, describe(picked))
+			}
+			if d.Verdict == Settled && strings.Contains(describe(picked), "outdated") {
 				t.Fatalf("size %d, %s is called settled", size, describe(picked))
 			}
 			if d.Message == "" || d.Rule == "" {

@@ -12,6 +12,7 @@ var (
 	now     = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 	choices = Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a"}
 	other   = Choices{Version: choices.Version, Inputs: "b"}
+	patched = Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 17}, Inputs: "d"}
 	newer   = Choices{Version: etcdutil.Version{Major: 3, Minor: 7, Patch: 3}, Inputs: "c"}
 )
 
@@ -199,4 +200,75 @@ func unrecorded(r *Replica) {
 func unpullable(r *Replica) {
 	r.Answer, r.Pod.Running, r.Pod.Started, r.Pod.Ready = nil, false, false, false
 	r.Pod.Phase, r.Pod.Waiting, r.Pod.Message = PodPending, "ImagePullBackOff", "not found"
+}
+
+// Edits and worlds of rolls.
+
+func adopted(r *Replica)   { r.Volume.Choices = other }
+func rolled(r *Replica)    { r.Volume.Choices, r.Pod.Choices = other, other }
+func unspoken(r *Replica)  { r.Pod.Choices = Choices{} }
+func undressed(r *Replica) { r.Pod.Undressed = true }
+func behind(r *Replica)    { r.Answer.Applied, r.Pod.Ready = 1, false }
+
+func wanting(o Observation, c Choices) Observation {
+	return desire(o, func(d *Desired) { d.Choices = c })
+}
+
+// inMemory is the same world with data in the Pods.
+func inMemory(o Observation) Observation {
+	o.Desired.Ephemeral = true
+	for _, r := range o.Replicas {
+		o = o.edit(r.Ordinal, func(r *Replica) {
+			r.Ephemeral, r.Pod.Record, r.Volume = true, r.Volume.Record, nil
+		})
+	}
+	return o
+}
+
+// newcomer is a voter with the new settings.
+func newcomer(ordinal int) Replica {
+	r := voter(ordinal)
+	rolled(&r)
+	return r
+}
+
+func rejecting(o Observation, rule string) Observation {
+	o.Refused = []Note{{Rule: rule, Reason: "QuotaExceeded", Message: "no room", Rejected: true}}
+	return o
+}
+
+func (o Observation) budgeting(minAvailable int) Observation {
+	o.Budget.MinAvailable = minAvailable
+	return o
+}
+
+// Edits and worlds of dead members.
+
+func patient(o Observation) Observation {
+	return desire(o, func(d *Desired) { d.ReplaceAfter = 5 * time.Minute })
+}
+
+func deadFor(d time.Duration) func(*Replica) {
+	return func(r *Replica) { r.Answer, r.Pod.Ready, r.Pod.ReadySince = nil, false, now.Add(-d) }
+}
+
+func unanswered(r *Replica) { r.Answer = nil }
+func leaderless(r *Replica) {
+	r.Answer.Leader, r.Pod.Ready, r.Pod.ReadySince = 0, false, now.Add(-time.Hour)
+}
+func betweenCrashes(r *Replica) {
+	r.Pod.Running, r.Pod.Waiting, r.Pod.Exit = true, "", &Exit{Reason: etcdutil.ExitBadFlag, Code: 2, At: now.Add(-time.Minute)}
+}
+func stuck(r *Replica) {
+	leaving(r)
+	r.Pod.GoneBy = now.Add(-6 * time.Minute)
+}
+func tied(message string) func(*Replica) {
+	return func(r *Replica) {
+		r.Answer, r.Pod.Running, r.Pod.Ready, r.Pod.Phase = nil, false, false, PodPending
+		r.Pod.Waiting, r.Pod.Message = "Unschedulable", message
+	}
+}
+func stranded(r *Replica) {
+	r.Answer, r.Pod, r.Volume.Stranded = nil, nil, "node-2 was deleted"
 }

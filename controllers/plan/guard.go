@@ -13,7 +13,7 @@ func Guard(o Observation, c Change) string {
 	switch c := c.(type) {
 	case RemoveMember, Promote, AddLearner, MoveLeader:
 		return guardMembership(o, c)
-	case DeletePods, DeleteVolumes, StartPods, RecordMembers:
+	case DeletePods, EvictPod, DeleteVolumes, StartPods, RecordMembers:
 		return guardData(o, c)
 	case BeginBirth, Bootstrap, VoidBirth, NextBirth:
 		return guardBirth(o, c)
@@ -21,7 +21,7 @@ func Guard(o Observation, c Change) string {
 		return guardBudget(o, c)
 	case RecordBirth:
 		return guardRecordBirth(o, c)
-	case FollowPolicy, SealPods, LabelRole, ApplyObjects, SetChoices, DeleteSecret, PrepareMember:
+	case FollowPolicy, SealPods, LabelRole, DressPods, ApplyObjects, SetChoices, DeleteSecret, PrepareMember:
 		return "" // nothing stops, nothing is deleted that data or votes depend on
 	}
 	return fmt.Sprintf("%T is not a change that the guard knows.", c)
@@ -46,6 +46,8 @@ func guardData(o Observation, c Change) string {
 	switch c := c.(type) {
 	case DeletePods:
 		return first(c.Pods, func(ref PodRef) string { return guardDeletePod(o, ref) })
+	case EvictPod:
+		return guardEvict(o, c)
 	case DeleteVolumes:
 		return first(c.Volumes, func(ref VolumeRef) string { return guardDeleteVolume(o, ref) })
 	case StartPods:
@@ -161,6 +163,30 @@ func guardDeletePod(o Observation, ref PodRef) string {
 		return fmt.Sprintf("the Pod %s holds the data of a member.", ref.Name)
 	case r.isDoomed():
 		return fmt.Sprintf("the volume of %s is being deleted and lives only as long as its Pod.", ref.Name)
+	}
+	return ""
+}
+
+// guardEvict lets a member be stopped on purpose only on data that outlives its Pod, and only while the others are a quorum:
+// all but the only voter of a cluster of one, which is down for as long as it takes whatever is done.
+func guardEvict(o Observation, c EvictPod) string {
+	r := o.Find(c.Pod.Name)
+	switch {
+	case r.Pod == nil || r.Pod.UID != c.Pod.UID:
+		return fmt.Sprintf("the Pod %s is another one by now.", c.Pod.Name)
+	case r.Ephemeral || r.isDoomed():
+		return fmt.Sprintf("the data of %s would be lost with its Pod.", r.Name)
+	case !r.IsSealed() || !o.mayRestart(r):
+		return fmt.Sprintf("%s has no recorded data of this cluster to start from.", r.Name)
+	case !o.Membership.Known:
+		return "the member list is not known."
+	case r.Member.ID == o.Membership.Leader && len(o.Voters()) > 1:
+		return fmt.Sprintf("%s leads; it must hand over first.", r.Name)
+	}
+	voters := o.Voters()
+	others := filter(o.HealthyVoters(), func(other Replica) bool { return other.Name != r.Name })
+	if r.IsVoter() && len(voters) > 1 && len(others) < etcdutil.Quorum(len(voters)) {
+		return fmt.Sprintf("without %s only %d healthy of %d voters would serve, which is no quorum.", r.Name, len(others), len(voters))
 	}
 	return ""
 }

@@ -13,28 +13,20 @@ func changeNotSupported(o Observation) *proposal {
 	if o.Desired.Fault != "" {
 		return nil
 	}
-	var others []string
 	for _, r := range o.Replicas {
 		if r.Member == nil || !r.IsRecorded() {
 			continue
 		}
 		if c := r.Choices(); c.IsZero() {
 			continue
-		} else if c.Version != o.Desired.Choices.Version {
-			return notSupported("Members run %s and the spec asks for %s. This release cannot change the version of a running cluster; put spec.version back to %s.",
-				c.Version, o.Desired.Choices.Version, c.Version)
-		}
-		if r.Choices() != o.Desired.Choices {
-			others = append(others, r.Name)
+		} else if !c.Version.SameMinor(o.Desired.Choices.Version) {
+			return notSupported("Members run %s and the spec asks for %s. This release cannot change the minor version of a running cluster; put spec.version back to a %d.%d.",
+				c.Version, o.Desired.Choices.Version, c.Version.Major, c.Version.Minor)
 		}
 		if r.Volume != nil && r.Volume.Bytes != o.Desired.StorageBytes {
 			return notSupported("The volume of %s has %s and the spec asks for %s. This release cannot change the size of volumes; put spec.storage.size back.",
 				r.Name, formatBytes(r.Volume.Bytes), formatBytes(o.Desired.StorageBytes))
 		}
-	}
-	if len(others) > 0 {
-		return notSupported("The spec asks for other settings (image, etcd or pod) than these members run with: %s. This release cannot change running members; put the settings back.",
-			strings.Join(others, ", "))
 	}
 	return nil
 }

@@ -41,9 +41,9 @@ func (o Observation) whyAbandon(r Replica) string {
 	return ""
 }
 
-// mayStartOtherwise reports a Pod that cannot start as it was made, while the spec asks for something else by now.
+// mayStartOtherwise reports a Pod that cannot start as it was made, while a new member would be made from something else.
 func (o Observation) mayStartOtherwise(r Replica) bool {
-	return r.cannotStart() && r.Pod.Choices != o.Desired.Choices
+	return r.cannotStart() && r.Pod.Choices != o.memberChoices()
 }
 
 // isLate reports whether a learner's Pod is older than it takes to join, and the learner does not answer.
@@ -54,13 +54,18 @@ func (o Observation) isLate(r Replica) bool {
 // joinDeadline is how long a learner may take: it has to copy the database first.
 func (o Observation) joinDeadline() time.Duration {
 	const slowest = 2 << 20 // bytes per second
+	return joinDeadline + time.Duration(o.largestDatabase()/slowest)*time.Second
+}
+
+// largestDatabase is in bytes.
+func (o Observation) largestDatabase() int64 {
 	var largest int64
 	for _, r := range o.Replicas {
 		if r.Answer != nil {
 			largest = max(largest, r.Answer.DBSize)
 		}
 	}
-	return joinDeadline + time.Duration(largest/slowest)*time.Second
+	return largest
 }
 
 // hasStaleFlags reports whether a joining etcd stopped because the list it was given is not the list any more.

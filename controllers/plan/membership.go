@@ -103,6 +103,8 @@ func (o Observation) isLost(r Replica) string {
 		return ""
 	case r.isDoomed() && r.Volume != nil && !r.canStillStart():
 		return "its volume is being deleted, and it cannot start on it"
+	case r.isDoomed() && r.cannotStart() && r.Pod.Choices != o.Desired.Choices:
+		return "its volume is being deleted, and its Pod cannot start on it with the settings it has"
 	case r.IsVoter() && r.Pod == nil && o.isForgotten(r):
 		return "it was never recorded, and how it was to start is no longer known"
 	}

@@ -42,7 +42,7 @@ var rules = []rule{
 	{"seal", "A recorded member can no longer start from an empty directory.", seal, true},
 	{"ended-pod", "A Pod that ended is deleted, to be started on its volume.", endedPod, true},
 	{"other-choices", "A Pod that does not run and was made from other choices than its volume says is deleted.", otherChoices, true},
-	{"adopt-choices", "A member whose Pod cannot start takes the choices of the spec, when the version stays.", adoptChoices, true},
+	{"adopt-choices", "A member whose Pod cannot start takes the choices of the spec, when the minor version stays.", adoptChoices, true},
 	{"missing-pod", "The missing Pod of a recorded member is started on its own volume.", missingPod, true},
 	{"members-disagree", "When members answer with different cluster IDs, nothing is done.", membersDisagree, false},
 	{"quorum-lost", "When too many members have certainly lost their data, nothing is rebuilt without a person.", quorumLost, false},
@@ -56,10 +56,13 @@ var rules = []rule{
 	{"label-role", "The client Service selects sealed voters only.", labelRole, true},
 	{"leftover", "Volume and Secret of a removed member are deleted, once it is certainly removed.", leftover, true},
 	{"repair", "A member that certainly lost its data is removed.", repair, false},
+	{"replace-dead", "A member that two witnesses called dead for repair.replaceAfter is removed.", replaceDead, false},
 	{"shrink", "Unhealthy members first; the leader hands over before it goes.", shrink, false},
 	{"grow", "One learner at a time, under a name that was never used.", grow, true},
 	{"lower-budget", "The disruption budget follows the voters down.", lowerBudget, true},
+	{"pod-metadata", "Labels and annotations of the spec follow on running Pods, in place.", podMetadata, true},
 	{"change-not-supported", "A change that this release cannot make to running members is not begun.", changeNotSupported, false},
+	{"roll", "One member at a time is restarted with the choices of the spec, the leader last.", roll, true},
 	{"member-health", "The cluster is settled only when every member is healthy.", memberHealth, false},
 }
 
@@ -194,7 +197,7 @@ func Confirm(live Observation, c Change) bool {
 // changes the membership, lowers a bound, or lets etcd start from an empty directory.
 func MustConfirm(c Change) bool {
 	switch c := c.(type) {
-	case RecordMembers, SealPods, LabelRole, ApplyObjects, PrepareMember, FollowPolicy:
+	case RecordMembers, SealPods, LabelRole, DressPods, ApplyObjects, PrepareMember, FollowPolicy:
 		return false
 	case StartPods:
 		for _, s := range c.Pods {

@@ -215,9 +215,7 @@ func rows() []row {
 			Act, "lower-budget", ReasonBudget, "SetBudget", "1 voters down to 0"},
 
 		{"another version of a running cluster is not begun", desire(settledWorld(3), func(d *Desired) { d.Choices = newer }),
-			Refuse, "change-not-supported", ReasonNotSupported, "", "put spec.version back to 3.6.16"},
-		{"other settings of a running cluster are not begun", desire(settledWorld(3), func(d *Desired) { d.Choices = other }),
-			Refuse, "change-not-supported", ReasonNotSupported, "", "put the settings back"},
+			Refuse, "change-not-supported", ReasonNotSupported, "", "put spec.version back to a 3.6"},
 		{"another volume size is not begun", desire(settledWorld(3), func(d *Desired) { d.StorageBytes = 4 << 30 }),
 			Refuse, "change-not-supported", ReasonNotSupported, "", "8Gi"},
 		{"while a change is refused a lost Pod is started as it was", desire(settledWorld(3).edit(1, noPod), func(d *Desired) { d.Choices = newer }),
@@ -228,20 +226,71 @@ func rows() []row {
 			Act, "adopt-choices", ReasonNewChoices, "SetChoices", "demo-1"},
 		{"settings that were stripped from a volume are written back", settledWorld(3).edit(1, func(r *Replica) { r.Volume.Choices = Choices{} }),
 			Act, "adopt-choices", ReasonNewChoices, "SetChoices", "demo-1"},
-		{"but never another version", desire(settledWorld(3).edit(1, unpullable), func(d *Desired) { d.Choices = newer }),
+		{"but never another minor version", desire(settledWorld(3).edit(1, unpullable), func(d *Desired) { d.Choices = newer }),
 			Refuse, "change-not-supported", ReasonNotSupported, "", ""},
 	}
 }
 
+// rolls are worlds in which the spec asks for other settings than members run with.
+func rolls() []row {
+	return []row{
+		{"new settings are written on a follower's volume first", wanting(settledWorld(3), other), Act, "roll", ReasonRoll, "SetChoices", "demo-2"},
+		{"then its Pod is evicted", wanting(settledWorld(3).edit(2, adopted), other), Act, "roll", ReasonRoll, "EvictPod", "demo-2"},
+		{"another patch is rolled", wanting(settledWorld(3), patched), Act, "roll", ReasonRoll, "SetChoices", "etcd 3.6.17"},
+		{"one member after the other", wanting(settledWorld(3).edit(2, rolled), other), Act, "roll", ReasonRoll, "SetChoices", "demo-1"},
+		{"the leader hands over to a member that is done before it is restarted", wanting(settledWorld(3).edit(1, rolled).edit(2, rolled), other),
+			Act, "roll", ReasonMoveLeader, "MoveLeader", "demo-0"},
+		{"a sick member is restarted before healthy ones", wanting(settledWorld(3).edit(1, silent), other), Act, "roll", ReasonRoll, "SetChoices", "demo-1"},
+		{"nobody is restarted while another one is not well", wanting(settledWorld(3).edit(2, rolled).edit(2, crashing), other),
+			Refuse, "member-health", ReasonCrashing, "", "demo-2"},
+		{"nobody is restarted while another one is far behind", wanting(settledWorld(3).edit(2, rolled).edit(2, behind), other),
+			Refuse, "member-health", ReasonNotReady, "", "demo-2"},
+		{"nobody is restarted while another one lives on a volume that is going", wanting(settledWorld(3).edit(2, doomed), other), Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
+		{"what was begun is taken back when the spec is", wanting(settledWorld(3).edit(2, rolled), choices), Act, "roll", ReasonRoll, "SetChoices", "demo-2"},
+		{"a Pod that does not say what it was made from is not restarted for that", wanting(settledWorld(3).edit(1, unspoken), choices),
+			Settled, RuleSettled, ReasonSettled, "", ""},
+		{"the only member is restarted on its volume", wanting(settledWorld(1).edit(0, adopted), other), Act, "roll", ReasonRoll, "EvictPod", "demo-0"},
+		{"an ephemeral member is never restarted: a successor joins first", wanting(inMemory(settledWorld(3)), other), Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
+		{"once the successor votes the old member goes", wanting(inMemory(settledWorld(3).with(newcomer(3)).budgeting(3)), other), Act, "shrink", ReasonShrink, "LabelRole", "demo-2"},
+		{"no successor joins while a member is not well", wanting(inMemory(settledWorld(3).edit(1, silent)), other), Refuse, "member-health", ReasonNotReady, "", "demo-1"},
+		{"labels follow in place", settledWorld(3).edit(1, undressed), Act, "pod-metadata", ReasonPodMetadata, "DressPods", "demo-1"},
+		{"a Pod that Kubernetes refuses takes a corrected setting", rejecting(wanting(settledWorld(3).edit(1, noPod), other), "missing-pod"),
+			Act, "adopt-choices", ReasonNewChoices, "SetChoices", "demo-1"},
+		{"a Pod that was refused for a moment only is made as it was", wanting(settledWorld(3).edit(1, noPod), other), Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-1"},
+	}
+}
+
+// deaths are worlds with a member that nothing is heard of.
+func deaths() []row {
+	return []row{
+		{"a member that is dead for longer than allowed is removed", patient(settledWorld(3).edit(1, deadFor(6*time.Minute))), Act, "replace-dead", ReasonReplaceDead, "RemoveMember", "demo-1"},
+		{"not a moment before", patient(settledWorld(3).edit(1, deadFor(4*time.Minute))), Refuse, "member-health", ReasonNotReady, "", "demo-1"},
+		{"never where the user says never", settledWorld(3).edit(1, deadFor(time.Hour)), Refuse, "member-health", ReasonNotReady, "", "demo-1"},
+		{"not while the kubelet calls it ready: the operator is the one that is cut off", patient(settledWorld(3).edit(1, unanswered)), Refuse, "member-health", ReasonNotReady, "", "demo-1"},
+		{"not while it answers: its peers are the ones that are cut off", patient(settledWorld(3).edit(1, leaderless)), Refuse, "member-health", ReasonNotReady, "", "demo-1"},
+		{"not for what a new member would meet as well", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(1, crashing)), Refuse, "member-health", ReasonCrashing, "", "demo-1"},
+		{"not between two crashes of one that stops again and again", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(1, betweenCrashes)),
+			Refuse, "member-health", ReasonNotReady, "", "demo-1"},
+		{"not when that would leave no quorum", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(2, silent)), Refuse, "replace-dead", ReasonGuard, "", "no quorum"},
+		{"a Pod that should long be gone is on a dead node", patient(settledWorld(3).edit(1, stuck)), Act, "replace-dead", ReasonReplaceDead, "RemoveMember", "demo-1"},
+		{"a Pod that only its lost node could take is replaced", patient(settledWorld(3).edit(1, tied("1 node(s) had volume node affinity conflict"))),
+			Act, "replace-dead", ReasonReplaceDead, "RemoveMember", "demo-1"},
+		{"a Pod that no node takes for its own demands is not", patient(settledWorld(3).edit(1, tied("3 Insufficient memory"))), Refuse, "member-health", ReasonUnschedulable, "", "demo-1"},
+		{"a member whose volume's node was deleted is removed at once", settledWorld(3).edit(1, stranded), Act, "repair", ReasonRepair, "RemoveMember", "node-2 was deleted"},
+	}
+}
+
+func allRows() []row { return append(append(rows(), rolls()...), deaths()...) }
+
 func TestNextOneSentencePerRule(t *testing.T) {
-	for _, r := range rows() {
+	for _, r := range allRows() {
 		t.Run(r.name, r.check)
 	}
 }
 
 func TestEveryRuleHasARowThatMakesItSpeak(t *testing.T) {
 	spoken := map[string]bool{}
-	for _, r := range rows() {
+	for _, r := range allRows() {
 		d := Next(r.world)
 		spoken[d.Rule] = true
 		for _, n := range d.Yielded {
@@ -256,7 +305,7 @@ func TestEveryRuleHasARowThatMakesItSpeak(t *testing.T) {
 }
 
 func TestNextIsPureAndTotal(t *testing.T) {
-	for _, r := range rows() {
+	for _, r := range allRows() {
 		before := len(r.world.Replicas)
 		a, b := Next(r.world), Next(r.world)
 		if a.Message != b.Message || a.Verdict != b.Verdict || len(r.world.Replicas) != before {

@@ -32,13 +32,14 @@ type Desired struct {
 	Choices        Choices
 	StorageBytes   int64 // size of a new volume
 	TLS            bool
-	Ephemeral      bool   // data in the Pod's emptyDir
-	Retain         bool   // deletionPolicy
-	HasBudget      bool   // a PodDisruptionBudget is wanted
-	Paused         bool   //
-	Deleting       bool   //
-	Fault          string // a sentence, when the spec itself is refused; empty otherwise
-	ReleasePending bool   // ownership of volumes or authorities does not follow deletionPolicy
+	Ephemeral      bool          // data in the Pod's emptyDir
+	Retain         bool          // deletionPolicy
+	HasBudget      bool          // a PodDisruptionBudget is wanted
+	Paused         bool          //
+	Deleting       bool          //
+	ReplaceAfter   time.Duration // how long a member must be dead before it is replaced; 0 never
+	Fault          string        // a sentence, when the spec itself is refused; empty otherwise
+	ReleasePending bool          // ownership of volumes or authorities does not follow deletionPolicy
 }
 
 // Choices are what a member's Pod is made from: the etcd version and everything else of the user's that needs a restart.
@@ -173,6 +174,7 @@ type Pod struct {
 	Incarnation string
 	Choices     Choices
 	Record      Record // of data in the Pod's emptyDir
+	Undressed   bool   // labels or annotations of the spec are missing, or were taken back
 }
 
 // Exit is how a container ended.
@@ -203,6 +205,7 @@ type Volume struct {
 	Choices     Choices // what the member's Pod is made from
 	Bytes       int64   // requested size
 	Record      Record
+	Stranded    string // why the only node that can use it will not come back: "node-2 was deleted"; empty otherwise
 }
 
 // Record is what a volume's annotations say of the member that lives on it. It is written once that very member answered.

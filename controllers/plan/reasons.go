@@ -41,10 +41,13 @@ const (
 	ReasonAbandon       = "AbandonLearner"
 	ReasonPromote       = "Promote"
 	ReasonCatchUp       = "LearnerCatchingUp"
-	ReasonRepair        = "DataLost" // a member that lost its data is removed, to be replaced
+	ReasonRepair        = "DataLost"   // a member that lost its data is removed, to be replaced
+	ReasonReplaceDead   = "MemberDead" // a member that was dead for repair.replaceAfter is removed, to be replaced
 	ReasonGrow          = "Grow"
 	ReasonShrink        = "Shrink"
 	ReasonMoveLeader    = "MoveLeader"
+	ReasonRoll          = "Roll"               // a running member is brought to the settings of the spec
+	ReasonPodMetadata   = "PodMetadata"        // labels and annotations of the spec follow in place
 	ReasonNotSupported  = "ChangeNotSupported" // a change of a running cluster that this release cannot make
 	ReasonGuard         = "QuorumAtRisk"       // the guard vetoed a change
 

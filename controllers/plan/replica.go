@@ -65,6 +65,8 @@ func (r Replica) lostData() string {
 		return r.lostWithClaim()
 	case r.Volume.Phase == VolumeLost:
 		return "the volume behind its claim is gone"
+	case r.Volume.Stranded != "" && r.Answer == nil:
+		return r.Volume.Stranded + ", and its volume was there"
 	case r.Volume.Terminating && (r.Pod == nil || r.Pod.HasEnded()):
 		return "its volume is being deleted, and no Pod can start on it again"
 	}

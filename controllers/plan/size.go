@@ -26,12 +26,7 @@ func shrink(o Observation) *proposal {
 	}
 	r := o.Find(name)
 	if r.Member.ID == o.Membership.Leader {
-		heir := o.heir(name)
-		if heir.Member == nil {
-			return wait(ReasonMoveLeader, "%s leads and is to be removed; no other voter is healthy enough to take over.", name).due(o, lastPodChange(o), startDeadline)
-		}
-		return act(MoveLeader{From: name, To: heir.Name, FromID: r.Member.ID, ToID: heir.Member.ID}, ReasonMoveLeader,
-			"%s leads and is to be removed; %s takes over first.", name, heir.Name)
+		return o.handOver(r, ReasonMoveLeader, "is to be removed")
 	}
 	if r.Pod != nil && r.Pod.Role != "" && !r.Pod.Terminating {
 		return act(LabelRole{Pod: r.podRef()}, ReasonShrink, "%s is to be removed; clients are led elsewhere first.", name)
@@ -40,21 +35,35 @@ func shrink(o Observation) *proposal {
 		name, o.Desired.Size, len(o.Voters()))
 }
 
+// handOver moves leadership away from a member that is about to stop.
+func (o Observation) handOver(r Replica, reason, why string) *proposal {
+	heir := o.heir(r.Name)
+	if heir.Member == nil {
+		return wait(reason, "%s leads and %s; no other voter is healthy enough to take over.", r.Name, why).due(o, lastPodChange(o), startDeadline)
+	}
+	return act(MoveLeader{From: r.Name, To: heir.Name, FromID: r.Member.ID, ToID: heir.Member.ID}, ReasonMoveLeader,
+		"%s leads and %s; %s takes over first.", r.Name, why, heir.Name)
+}
+
 // victim is the voter that goes next when there are more than the size asks for, or "": an unhealthy or doomed one first,
-// then one that already lost its label, then the highest ordinal. Nobody goes before so many are there that will last.
+// then one that already lost its label, then one that was succeeded, then the highest ordinal. Nobody goes before so many
+// are there that will last.
 func victim(o Observation) string {
 	voters := o.Voters()
 	if !o.Membership.Known || o.Desired.Fault != "" || len(voters) <= o.Desired.Size || len(o.lastingVoters()) < o.Desired.Size {
 		return ""
 	}
+	succeeded := o.succeeded().Name
 	rank := func(r Replica) int {
 		switch {
 		case !r.IsHealthy(o.Membership) || r.isDoomed():
 			return 0
 		case r.Pod != nil && r.Pod.Role == "" && r.IsSealed():
 			return 1
+		case r.Name == succeeded:
+			return 2
 		}
-		return 2
+		return 3
 	}
 	first := slices.MinFunc(voters, func(a, b Replica) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Ordinal, a.Ordinal))
@@ -62,15 +71,23 @@ func victim(o Observation) string {
 	return first.Name
 }
 
-// heir is the healthy voter with the most applied, other than the one that goes.
+// heir is the healthy voter with the most applied, other than the one that goes; rather one that need not be restarted soon.
 func (o Observation) heir(leaving string) Replica {
-	candidates := filter(o.HealthyVoters(), func(r Replica) bool { return r.Name != leaving && !r.isDoomed() })
+	succeeded := o.succeeded().Name
+	candidates := filter(o.HealthyVoters(), func(r Replica) bool { return r.Name != leaving && r.Name != succeeded && !r.isDoomed() })
 	if len(candidates) == 0 {
 		return Replica{}
 	}
 	return slices.MinFunc(candidates, func(a, b Replica) int {
-		return cmp.Or(cmp.Compare(b.Answer.Applied, a.Answer.Applied), cmp.Compare(a.Ordinal, b.Ordinal))
+		return cmp.Or(cmp.Compare(o.staleness(a), o.staleness(b)), cmp.Compare(b.Answer.Applied, a.Answer.Applied), cmp.Compare(a.Ordinal, b.Ordinal))
 	})
+}
+
+func (o Observation) staleness(r Replica) int {
+	if r.Choices() != o.Desired.Choices {
+		return 1
+	}
+	return 0
 }
 
 // wantsGrowth reports whether a member is to be added.
@@ -78,10 +95,11 @@ func (o Observation) wantsGrowth() bool {
 	return o.Membership.Known && o.Desired.Fault == "" && len(o.Learners()) == 0 && len(o.lastingVoters()) < o.Desired.Size
 }
 
-// lastingVoters are the voters with data that outlives their Pods. A doomed one serves and counts for the quorum, but its
-// successor joins before it goes; one that lost its data is as good as gone.
+// lastingVoters are the voters that are to stay. A doomed one, and one that is to be succeeded, serves and counts for the
+// quorum, but its successor joins before it goes; one that lost its data is as good as gone.
 func (o Observation) lastingVoters() []Replica {
-	return filter(o.Voters(), func(r Replica) bool { return !r.isDoomed() && o.isLost(r) == "" })
+	succeeded := o.succeeded().Name
+	return filter(o.Voters(), func(r Replica) bool { return !r.isDoomed() && o.isLost(r) == "" && r.Name != succeeded })
 }
 
 // promise is the name that was prepared for the member to be added, or "". The birth record names it, so that a volume of
@@ -144,15 +162,24 @@ func (o Observation) nextName() string {
 	return etcdutil.MemberName(o.Cluster.Name, highest+1)
 }
 
-// memberChoices are the choices that members run with: a new one is made like them, so that a change which cannot be made
-// everywhere is not made halfway.
+// memberChoices are the choices that a new member is made from: those of the spec once a member serves with them, and those
+// of the members that there are until then, so that a change which does not work keeps nobody from being replaced. A
+// successor of an ephemeral member is the first to try the new ones.
 func (o Observation) memberChoices() Choices {
+	var current Choices
 	for _, r := range o.Voters() {
-		if r.IsRecorded() && !r.Choices().IsZero() {
-			return r.Choices()
+		switch {
+		case !r.IsRecorded() || r.Choices().IsZero():
+		case r.Choices() == o.Desired.Choices && o.isWell(r):
+			return o.Desired.Choices
+		case current.IsZero():
+			current = r.Choices()
 		}
 	}
-	return o.Desired.Choices
+	if current.IsZero() || len(o.Voters()) >= o.Desired.Size && o.succeeded().Member != nil {
+		return o.Desired.Choices
+	}
+	return current
 }
 
 // memberBytes is the size of members' volumes: the largest that there is.

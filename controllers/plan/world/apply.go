@@ -71,8 +71,10 @@ func (w *World) carryOutMember(c plan.Change, life *budgetOfEffects) error {
 		delete(w.objects.secrets, c.Name)
 	case plan.PrepareMember:
 		w.prepare(c, life)
-	case plan.SealPods, plan.LabelRole, plan.StartPods, plan.DeletePods:
+	case plan.SealPods, plan.LabelRole, plan.DressPods, plan.StartPods, plan.DeletePods:
 		w.carryOutPods(c, life)
+	case plan.EvictPod:
+		return w.evict(c)
 	default:
 		return w.carryOutEtcd(c)
 	}
@@ -85,6 +87,10 @@ func (w *World) carryOutPods(c plan.Change, life *budgetOfEffects) {
 		w.seal(c, life)
 	case plan.LabelRole:
 		w.editPod(c.Pod, func(p *pod) { p.Role = c.Role })
+	case plan.DressPods:
+		for _, ref := range c.Pods {
+			w.editPod(ref, func(p *pod) { p.Undressed = false })
+		}
 	case plan.StartPods:
 		for _, s := range c.Pods {
 			if life.spend() {
@@ -274,6 +280,25 @@ func (w *World) deletePods(c plan.DeletePods, life *budgetOfEffects) {
 			w.editPod(ref, func(p *pod) { p.Terminating = true })
 		}
 	}
+}
+
+// evict stops a Pod if the disruption budget allows it: as many voters' Pods as it asks for stay ready.
+func (w *World) evict(c plan.EvictPod) error {
+	if p, ok := w.objects.pods[c.Pod.Name]; !ok || p.UID != c.Pod.UID {
+		return nil
+	}
+	ready := 0
+	for name, p := range w.objects.pods {
+		if name != c.Pod.Name && p.Ready && !p.Terminating && p.Role == "voter" {
+			ready++
+		}
+	}
+	if ready < w.objects.budget {
+		return errors.New("the disruption budget does not allow it")
+	}
+	w.checkEviction(c.Pod)
+	w.editPod(c.Pod, func(p *pod) { p.Terminating = true })
+	return nil
 }
 
 func (w *World) deleteVolumes(c plan.DeleteVolumes, life *budgetOfEffects) {

@@ -22,6 +22,7 @@ type process struct {
 	pod    string
 	disk   *disk
 	served bool
+	frozen bool // it is there and does nothing: a disk that hangs, a node that fell silent
 }
 
 // cluster is what the members of one cluster ID agreed on.
@@ -52,7 +53,7 @@ func (w *World) running(c *cluster) []*process {
 	var out []*process
 	for _, name := range sortedKeys(w.objects.pods) {
 		p := w.procs[w.objects.pods[name].UID]
-		if p != nil && p.disk.cluster == c.id && c.find(p.disk.member) >= 0 {
+		if p != nil && !p.frozen && p.disk.cluster == c.id && c.find(p.disk.member) >= 0 {
 			out = append(out, p)
 		}
 	}

@@ -51,6 +51,29 @@ func (w *World) WipeDisk(name string) {
 	w.logf("fault: directory of %s wiped", name)
 }
 
+// Freeze is a disk that hangs or a node that falls silent: the process is there and does nothing.
+func (w *World) Freeze(name string) {
+	if proc := w.procs[w.objects.pods[name].UID]; proc != nil {
+		proc.frozen = true
+		w.logf("fault: etcd of %s frozen", name)
+	}
+}
+
+// Thaw lets every process go on.
+func (w *World) Thaw() {
+	for _, proc := range w.procs {
+		proc.frozen = false
+	}
+}
+
+// Undress is somebody removing the user's labels from a Pod, or asking for others.
+func (w *World) Undress(name string) {
+	if p, ok := w.objects.pods[name]; ok {
+		p.Undressed = true
+		w.objects.pods[name] = p
+	}
+}
+
 // EndPod is a node shutdown or an eviction by the kubelet: the Pod ends and is never started again.
 func (w *World) EndPod(name string) {
 	p, ok := w.objects.pods[name]

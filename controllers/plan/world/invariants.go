@@ -66,6 +66,39 @@ func (w *World) checkPodDeletion(ref plan.PodRef) {
 	}
 }
 
+// checkEviction is I1, I2 and I11 for a member that is stopped on purpose: the others are a quorum, nobody else is away, its
+// data outlives it, and it was made from other choices than those that are wanted.
+func (w *World) checkEviction(ref plan.PodRef) {
+	p := w.objects.pods[ref.Name]
+	proc := w.procs[p.UID]
+	if proc == nil || w.clusters[proc.disk.cluster].find(proc.disk.member) < 0 {
+		return
+	}
+	c := w.clusters[proc.disk.cluster]
+	up := w.upVoters(c)
+	if !proc.frozen {
+		up--
+	}
+	if n := len(c.voters()); n > 1 && up < etcdutil.Quorum(n) {
+		w.violate("I1: %s was evicted, and %d of %d voters are left", ref.Name, up, n)
+	}
+	if p.disk == p.UID {
+		w.violate("I4: %s was evicted, and its data with it", ref.Name)
+	}
+	if p.Choices == w.objects.volumes[ref.Name].Choices {
+		w.violate("I11: %s was evicted, and runs with what is wanted of it", ref.Name)
+	}
+}
+
+// checkRolled says of a settled cluster that every member runs with the choices of the spec.
+func (w *World) checkRolled() {
+	for _, r := range w.Observe().Voters() {
+		if r.Choices() != w.Spec.Choices || r.Pod.Choices != w.Spec.Choices {
+			w.violate("settled, and %s runs with %v", r.Name, r.Pod.Choices)
+		}
+	}
+}
+
 // checkVolumeDeletion is I5: a volume of a current member is never deleted.
 func (w *World) checkVolumeDeletion(ref plan.VolumeRef, d *disk) {
 	if d == nil || d.isEmpty() || w.objects.birth.Void {
@@ -117,14 +150,23 @@ func (w *World) isUsable(name string) bool {
 	return !v.Terminating || p.disk == v.UID && !p.HasEnded() && (p.Started || !w.Broken[p.Choices])
 }
 
-// holds is 1 when the disk holds the data of a voter.
+// holds is 1 when the disk holds the data of a voter, and no process hangs on it.
 func (w *World) holds(c *cluster, diskUID string) int {
 	d := w.disks[diskUID]
-	if d == nil || d.cluster != c.id {
+	if d == nil || d.cluster != c.id || w.isFrozen(d) {
 		return 0
 	}
 	if i := c.find(d.member); i < 0 || c.members[i].Learner {
 		return 0
 	}
 	return 1
+}
+
+func (w *World) isFrozen(d *disk) bool {
+	for _, p := range w.procs {
+		if p.disk == d && p.frozen {
+			return true
+		}
+	}
+	return false
 }

@@ -111,7 +111,7 @@ func (w *World) readiness() {
 	for _, name := range sortedKeys(w.objects.pods) {
 		p := w.objects.pods[name]
 		proc := w.procs[p.UID]
-		ready := proc != nil && proc.served && w.hasQuorum(w.clusters[proc.disk.cluster])
+		ready := proc != nil && proc.served && !proc.frozen && w.hasQuorum(w.clusters[proc.disk.cluster])
 		if ready != p.Ready {
 			p.Ready, p.ReadySince = ready, w.Now
 			w.objects.pods[name] = p

@@ -77,7 +77,7 @@ func (w *World) answers(from objects) map[string]*plan.Answer {
 	out := map[string]*plan.Answer{}
 	for _, name := range sortedKeys(from.pods) {
 		p := w.procs[from.pods[name].UID]
-		if p == nil || !p.served {
+		if p == nil || !p.served || p.frozen {
 			continue
 		}
 		c := w.clusters[p.disk.cluster]

@@ -52,6 +52,9 @@ func (w *World) Settle(passes int) (plan.Decision, bool) {
 			quiet = 0
 		}
 		if quiet > 60 {
+			if d.Verdict == plan.Settled {
+				w.checkRolled()
+			}
 			return d, true
 		}
 	}
@@ -75,7 +78,7 @@ func (w *World) isRest(d plan.Decision) bool {
 // Fault does one thing to the world that people and machines do, chosen by the seed.
 func (w *World) Fault() {
 	name := w.anyName()
-	switch w.rng.IntN(14) {
+	switch w.rng.IntN(18) {
 	case 0, 1:
 		w.DeletePod(name)
 	case 2:
@@ -95,6 +98,12 @@ func (w *World) Fault() {
 		w.LoseObject("demo")
 	case 10:
 		w.DeletePeerService()
+	case 11:
+		w.Freeze(name)
+	case 12:
+		w.Thaw()
+	case 13:
+		w.Undress(name)
 	default:
 		w.changeSpec()
 	}
@@ -110,17 +119,19 @@ func (w *World) anyName() string {
 
 // changeSpec is a user who changes their mind.
 func (w *World) changeSpec() {
-	switch w.rng.IntN(4) {
+	switch w.rng.IntN(5) {
 	case 0:
 		w.Spec.Paused = !w.Spec.Paused
 	case 1:
+		w.Spec.Choices.Version.Patch = []int{15, 16, 17}[w.rng.IntN(3)]
+	case 2:
 		w.Spec.Choices.Inputs = []string{"a", "b", "broken"}[w.rng.IntN(3)]
 		c := w.Spec.Choices
 		w.Broken[c] = c.Inputs == "broken"
 	default:
 		w.Spec.Size = []int{1, 3, 5}[w.rng.IntN(3)]
 	}
-	w.logf("spec: size %d, inputs %s, paused %v", w.Spec.Size, w.Spec.Choices.Inputs, w.Spec.Paused)
+	w.logf("spec: size %d, version %s, inputs %s, paused %v", w.Spec.Size, w.Spec.Choices.Version, w.Spec.Choices.Inputs, w.Spec.Paused)
 }
 
 // Play runs one story: a cluster is created, and for so many steps things happen to it while operators, up to two at once

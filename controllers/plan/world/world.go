@@ -77,7 +77,7 @@ func New(seed uint64, spec plan.Desired) *World {
 // Spec3 is the usual wish: so many members of one version, with volumes and TLS.
 func Spec3(size int) plan.Desired {
 	return plan.Desired{
-		Size: size, StorageBytes: 8 << 30, TLS: true, Retain: true, HasBudget: true,
+		Size: size, StorageBytes: 8 << 30, TLS: true, Retain: true, HasBudget: true, ReplaceAfter: 5 * time.Minute,
 		Choices: plan.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a"},
 	}
 }

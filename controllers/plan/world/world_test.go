@@ -2,6 +2,7 @@ package world
 
 import (
 	"flag"
+	"strings"
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
@@ -43,6 +44,60 @@ func TestASettledClusterGoesFromAnySizeToAnyOtherAndBack(t *testing.T) {
 	}
 }
 
+func TestASettledClusterRollsToOtherChoicesAndBackWithOneMoveOfTheLeaderAtMost(t *testing.T) {
+	for _, size := range []int{1, 3, 5} {
+		for _, ephemeral := range []bool{false, true} {
+			spec := Spec3(size)
+			spec.Ephemeral = ephemeral
+			w := New(uint64(size), spec)
+			w.Settle(600)
+			for _, inputs := range []string{"b", "a"} {
+				before := len(w.Log)
+				w.Spec.Choices.Inputs = inputs
+				d, rests := w.Settle(1500)
+				if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || len(w.Observe().HealthyVoters()) != size {
+					t.Fatalf("size %d, ephemeral %v: %+v %v\n%s", size, ephemeral, d, w.Violations, w.Story(120))
+				}
+				if moves := count(w.Log[before:], "MoveLeader"); moves > 1 {
+					t.Fatalf("size %d, ephemeral %v: leadership moved %d times\n%s", size, ephemeral, moves, w.Story(120))
+				}
+			}
+		}
+	}
+}
+
+func count(lines []string, word string) int {
+	n := 0
+	for _, line := range lines {
+		if strings.Contains(line, word) && strings.Contains(line, "err=<nil>") {
+			n++
+		}
+	}
+	return n
+}
+
+func TestARollThatDoesNotWorkStopsAtTheFirstMemberAndIsTakenBack(t *testing.T) {
+	for _, ephemeral := range []bool{false, true} {
+		spec := Spec3(3)
+		spec.Ephemeral = ephemeral
+		w := New(7, spec)
+		w.Settle(600)
+		w.Spec.Choices.Inputs = "broken"
+		w.Broken[w.Spec.Choices] = true
+		for range 300 {
+			w.Advance()
+			w.Pass()
+		}
+		if up := w.health(); up.up < 2 || len(w.Violations) > 0 {
+			t.Fatalf("ephemeral %v: %+v %v\n%s", ephemeral, up, w.Violations, w.Story(120))
+		}
+		w.Spec.Choices = spec.Choices
+		if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled {
+			t.Fatalf("ephemeral %v: %+v\n%s", ephemeral, d, w.Story(120))
+		}
+	}
+}
+
 func TestNoStoryViolatesAnInvariantAndEveryOneComesToRest(t *testing.T) {
 	if *seed != 0 {
 		w, d, rests := play(*seed)
@@ -50,7 +105,7 @@ func TestNoStoryViolatesAnInvariantAndEveryOneComesToRest(t *testing.T) {
 		t.Logf("violations %v", w.Violations)
 		return
 	}
-	outcomes := map[string]int{}
+	outcomes, done := map[string]int{}, map[string]int{}
 	for s := uint64(1); s <= uint64(*stories); s++ {
 		w, d, rests := play(s)
 		if len(w.Violations) > 0 {
@@ -60,8 +115,16 @@ func TestNoStoryViolatesAnInvariantAndEveryOneComesToRest(t *testing.T) {
 			t.Fatalf("seed %d never comes to rest: %+v\n%s", s, d, w.Story(120))
 		}
 		outcomes[d.Reason]++
+		for _, rule := range []string{"roll EvictPod", "replace-dead RemoveMember", "repair RemoveMember", "pod-metadata DressPods", "void-birth VoidBirth"} {
+			done[rule] += count(w.Log, rule)
+		}
 	}
-	t.Logf("outcomes: %v", outcomes)
+	t.Logf("outcomes: %v, done: %v", outcomes, done)
+	for rule, n := range done {
+		if n < *stories/100 {
+			t.Errorf("%s happened %d times only, which proves nothing", rule, n)
+		}
+	}
 	if outcomes[plan.ReasonSettled] < *stories/3 {
 		t.Fatalf("too few stories end settled for this to prove anything: %v", outcomes)
 	}
@@ -73,7 +136,10 @@ func play(s uint64) (*World, plan.Decision, bool) {
 	spec.Ephemeral = s%7 == 0
 	spec.TLS = s%4 != 0
 	w := Play(s, spec, 250, true)
-	w.Spec.Paused, w.Spec.Choices.Inputs = false, "a"
+	w.Spec.Paused, w.Spec.Choices = false, spec.Choices
+	if s%3 == 0 {
+		w.Thaw()
+	}
 	d, rests := w.Settle(3000)
 	return w, d, rests
 }

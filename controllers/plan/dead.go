@@ -1,0 +1,55 @@
+package plan
+
+import (
+	"strings"
+	"time"
+)
+
+// replaceDead removes a voter of which nothing says that its data is lost, but that two witnesses have called dead for as
+// long as the user allows: the operator, which cannot reach it, and the kubelet or its absence. Growth gives it a successor.
+func replaceDead(o Observation) *proposal {
+	for _, r := range o.Voters() {
+		since := o.deadSince(r)
+		if since.IsZero() || o.Desired.ReplaceAfter == 0 || o.Now.Sub(since) < o.deadline() {
+			continue
+		}
+		return act(RemoveMember{Name: r.Name, ID: r.Member.ID}, ReasonReplaceDead, "%s was not reached for %s, and its Pod is not ready. It is removed, and a new member takes its place.",
+			r.Name, o.Now.Sub(since).Round(time.Second))
+	}
+	return nil
+}
+
+// deadSince is since when two witnesses call a member dead, for a cause that a member on another volume would not have; zero
+// while they do not. What a new member would meet as well (a bad flag, too little memory, a full disk, an image that does not
+// exist) is reported, and nothing is given up for it.
+func (o Observation) deadSince(r Replica) time.Time {
+	pod := r.Pod
+	switch {
+	case r.Answer != nil || pod == nil || pod.Ready || pod.HasEnded():
+		return time.Time{}
+	case pod.Terminating:
+		return pod.GoneBy // the kubelet does not answer: it should have been gone by then
+	case r.isTiedToNode():
+		return podChange(pod)
+	case r.cannotStart() || r.isCrashing():
+		return time.Time{}
+	}
+	return podChange(pod)
+}
+
+// isTiedToNode reports a Pod that no node can take but one that is not there: its volume is on it.
+func (r Replica) isTiedToNode() bool {
+	return r.Pod.Waiting == "Unschedulable" && strings.Contains(r.Pod.Message, "volume node affinity conflict")
+}
+
+// isCrashing reports a container that ended since its Pod stopped being ready, whether it runs again at this moment or not.
+func (r Replica) isCrashing() bool {
+	exit := r.Pod.Exit
+	return exit != nil && (!r.Pod.Running || !exit.At.Before(r.Pod.ReadySince))
+}
+
+// deadline is how long a member may be dead, and what a process may need to read its database before it can answer.
+func (o Observation) deadline() time.Duration {
+	const slowest = 32 << 20 // bytes per second
+	return o.Desired.ReplaceAfter + time.Duration(o.largestDatabase()/slowest)*time.Second
+}

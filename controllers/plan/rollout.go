@@ -1,0 +1,117 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Rules that bring members that run to what the spec asks for, one at a time.
+
+// podMetadata lets labels and annotations follow the spec in place: no process is stopped for them.
+func podMetadata(o Observation) *proposal {
+	var pods []PodRef
+	for _, r := range o.Replicas {
+		if r.Pod != nil && r.Pod.Undressed && !r.Pod.Terminating && !r.Pod.HasEnded() {
+			pods = append(pods, r.podRef())
+		}
+	}
+	if len(pods) == 0 || o.Desired.Fault != "" {
+		return nil
+	}
+	return act(DressPods{Pods: pods}, ReasonPodMetadata, "The labels and annotations of the spec are put on the Pod of %s, in place.", podNames(pods))
+}
+
+// roll restarts one member with the choices of the spec: a sick one first, then followers, the leader last, once it has
+// handed over. It goes on only while every other voter is well, so a change that does not work stops at the first member.
+func roll(o Observation) *proposal {
+	r := o.rollTarget()
+	if r.Member == nil || o.Desired.Ephemeral {
+		return nil // ephemeral members are succeeded, not restarted: see wantsGrowth
+	}
+	if r.Member.ID == o.Membership.Leader && len(o.Voters()) > 1 {
+		return o.handOver(r, ReasonRoll, "is to be restarted with new settings")
+	}
+	if r.Choices() != o.Desired.Choices {
+		return act(SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: o.Desired.Choices, Rehearse: true}, ReasonRoll,
+			"%s is to run %s; that is written on its volume.", r.Name, o.Desired.Choices.difference(r.Choices()))
+	}
+	successor := Start{Name: r.Name, Flags: FlagsSealed, Choices: r.Choices(), Role: r.Pod.Role}
+	return act(EvictPod{Pod: r.podRef(), Successor: successor}, ReasonRoll, "%s is restarted with the settings on its volume.", r.Name)
+}
+
+// difference says in a word what changed between two choices.
+func (c Choices) difference(from Choices) string {
+	if c.Version != from.Version {
+		return "etcd " + c.Version.String()
+	}
+	return "with new settings"
+}
+
+// rollTarget is the voter that is to be brought to the choices of the spec next, or an empty replica: none is outdated, the
+// change is not supported, or somebody else is not well.
+func (o Observation) rollTarget() Replica {
+	if !o.Membership.Known || o.Desired.Fault != "" || len(o.Membership.Strangers) > 0 || changeNotSupported(o) != nil {
+		return Replica{}
+	}
+	outdated := filter(o.Voters(), o.isOutdated)
+	if len(outdated) == 0 {
+		return Replica{}
+	}
+	r := slices.MinFunc(outdated, func(a, b Replica) int {
+		return cmp.Or(cmp.Compare(o.rollRank(a), o.rollRank(b)), cmp.Compare(b.Ordinal, a.Ordinal))
+	})
+	for _, other := range o.Voters() {
+		if other.Name != r.Name && !o.isWell(other) && !o.isSucceeding() {
+			return Replica{}
+		}
+	}
+	return r
+}
+
+// rollRank is the order in which outdated members are restarted.
+func (o Observation) rollRank(r Replica) int {
+	switch {
+	case !r.IsHealthy(o.Membership):
+		return 0
+	case r.Member.ID == o.Membership.Leader:
+		return 3
+	case r.isBehindVolume():
+		return 1 // begun already
+	}
+	return 2
+}
+
+// isOutdated reports whether a recorded member runs, or will run, with other choices than the spec asks for. A stop of a
+// doomed one would be its end.
+func (o Observation) isOutdated(r Replica) bool {
+	if r.Pod == nil || !r.Pod.Running || r.Pod.Terminating || !r.IsSealed() || r.isDoomed() {
+		return false
+	}
+	return r.Choices() != o.Desired.Choices || r.isBehindVolume()
+}
+
+// isBehindVolume reports a Pod that was made from other choices than its volume says by now. One that no longer says what it
+// was made from is not restarted for that.
+func (r Replica) isBehindVolume() bool {
+	return !r.Pod.Choices.IsZero() && r.Pod.Choices != r.Choices()
+}
+
+// isWell reports whether a voter can be relied on while another one is away: it serves, has all that was committed, and can
+// only start from its data.
+func (o Observation) isWell(r Replica) bool {
+	return r.IsSealed() && r.Pod.Ready && !r.Pod.Terminating && !r.isDoomed() && o.isCaughtUp(r)
+}
+
+// succeeded is the ephemeral voter that a successor with the choices of the spec is to follow, or an empty replica. Its data
+// goes with its Pod, so it stays until the successor votes.
+func (o Observation) succeeded() Replica {
+	if !o.Desired.Ephemeral {
+		return Replica{}
+	}
+	return o.rollTarget()
+}
+
+// isSucceeding reports whether a successor is on its way or there: what was begun is gone on with.
+func (o Observation) isSucceeding() bool {
+	return o.Desired.Ephemeral && (len(o.Learners()) > 0 || len(o.Voters()) > o.Desired.Size)
+}
