@@ -78,7 +78,7 @@ func TestEveryChangeOfThePlannerIsCarriedOut(t *testing.T) {
 	w := newWorld(t, demo())
 	for _, change := range []plan.Change{
 		plan.FollowPolicy{}, plan.Bootstrap{}, plan.VoidBirth{}, plan.NextBirth{}, plan.RecordBirth{}, plan.RecordMembers{},
-		plan.SealPods{}, plan.ApplyObjects{}, plan.SetBudget{}, plan.StartPods{}, plan.SetChoices{}, plan.DeletePods{},
+		plan.SealPods{}, plan.ApplyObjects{}, plan.SetBudget{}, plan.StartPods{}, plan.SetChoices{}, plan.EvictPod{}, plan.DeletePods{},
 		plan.DeleteVolumes{}, plan.DeleteSecret{}, plan.AddLearner{}, plan.Promote{}, plan.MoveLeader{}, plan.RemoveMember{},
 	} {
 		err := w.do(t, born(), change)

@@ -234,6 +234,14 @@ func memberEffects() []effect {
 			},
 		},
 		{
+			name: "evict a Pod", world: wholeCluster,
+			change: func(t *testing.T, w *world) plan.Change { return plan.EvictPod{Pod: ref(w.pod(t, "demo-0"))} },
+			holds: func(t *testing.T, w *world) {
+				w.isGone(t, &corev1.Pod{}, "demo-0")
+				w.pod(t, "demo-1")
+			},
+		},
+		{
 			name: "delete Pods and leave what came after them", world: wholeCluster,
 			change: func(t *testing.T, w *world) plan.Change {
 				return plan.DeletePods{Pods: []plan.PodRef{ref(w.pod(t, "demo-0")), {Name: "demo-1", UID: "an earlier one"}}}

@@ -37,6 +37,9 @@ type world struct {
 	failAt int      // this call from now on fails; 0 is none
 	after  bool     // it takes effect, and its answer is lost
 	uids   int
+
+	admission func(*corev1.Pod) error     // what a rehearsal is answered; nil admits all
+	eviction  func(context.Context) error // the same of an eviction
 }
 
 var errLost = errors.New("connection lost")
@@ -55,6 +58,7 @@ func newWorld(t *testing.T, c *v1alpha1.EtcdCluster) *world {
 	w := &world{cluster: c, inner: fake.NewClientBuilder().WithScheme(testScheme()).Build()}
 	w.client = interceptor.NewClient(w.inner, interceptor.Funcs{
 		Get: w.get, List: w.list, Create: w.create, Patch: w.patch, Apply: w.apply, Delete: w.delete, Update: w.update,
+		SubResourceCreate: w.evict,
 	})
 	t.Cleanup(func() {
 		for _, wrong := range w.broken {
@@ -143,6 +147,9 @@ func (w *world) list(ctx context.Context, c ctrlclient.WithWatch, list ctrlclien
 func (w *world) create(ctx context.Context, c ctrlclient.WithWatch, object ctrlclient.Object, opts ...ctrlclient.CreateOption) error {
 	if object.GetNamespace() != w.cluster.Namespace {
 		w.wrong("creating %s in another namespace", object.GetName())
+	}
+	if len((&ctrlclient.CreateOptions{}).ApplyOptions(opts).DryRun) > 0 {
+		return w.rehearse(ctx, object.(*corev1.Pod))
 	}
 	w.identify(object)
 	return w.call(true, fmt.Sprintf("create %T %s", object, object.GetName()), func() error { return c.Create(ctx, object, opts...) })

@@ -1,0 +1,226 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// rehearse answers the creation of a Pod that is not to be stored: admission first, the clash of names last.
+func (w *world) rehearse(ctx context.Context, pod *corev1.Pod) error {
+	return w.call(false, "rehearse "+pod.Name, func() error {
+		if w.admission != nil {
+			if err := w.admission(pod); err != nil {
+				return err
+			}
+		}
+		if err := w.inner.Get(ctx, ctrlclient.ObjectKeyFromObject(pod), &corev1.Pod{}); err == nil {
+			return apierrors.NewAlreadyExists(pods, pod.Name)
+		}
+		return nil
+	})
+}
+
+func successor(c *v1alpha1.EtcdCluster) plan.Start {
+	return plan.Start{Name: "demo-0", Flags: plan.FlagsSealed, Choices: choices(c), Role: v1alpha1.RoleVoter}
+}
+
+// stopping are the changes that lead to a Pod of demo-0 being replaced by one of these choices.
+func stopping(t *testing.T, w *world, c *v1alpha1.EtcdCluster) []plan.Change {
+	return []plan.Change{
+		plan.EvictPod{Pod: ref(w.pod(t, "demo-0")), Successor: successor(c)},
+		plan.SetChoices{Volumes: []plan.VolumeRef{{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}}, Choices: choices(c), Rehearse: true},
+	}
+}
+
+func TestNothingIsStoppedForAPodThatWouldNotBeAdmitted(t *testing.T) {
+	const full = "exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3"
+	unsupported := apierrors.NewBadRequest(`admission webhook "policy.example.com" does not support dry run`)
+	for name, row := range map[string]struct {
+		answer error
+		reason string // empty: it would be admitted, or nobody can tell
+	}{
+		"all is well":                        {nil, ""},
+		"a webhook cannot be rehearsed with": {unsupported, ""},
+		"a quota counts the old Pod too":     {forbidden(full), ""},
+		"a quota was lowered":                {forbidden("exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=2"), RejectedQuota},
+		"a quota wants limits":               {forbidden("failed quota: small: must specify limits.memory for: etcd"), RejectedQuota},
+		"Pod Security was tightened":         {forbidden(`violates PodSecurity "restricted:latest"`), RejectedPodSecurity},
+		"a webhook denies it":                {forbidden(`admission webhook "policy.example.com" denied the request: no`), RejectedWebhook},
+		"a webhook is down":                  {status(http.StatusInternalServerError, `failed calling webhook "x"`), RejectedWebhook},
+		"a LimitRange forbids it":            {forbidden("maximum memory usage per Container is 100Mi, but limit is 1Gi"), RejectedForbidden},
+		"the Pod is invalid":                 {apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "demo-0", nil), RejectedInvalid},
+	} {
+		for i := range 2 {
+			w := newWorld(t, demo())
+			wholeCluster(t, w)
+			w.admission = func(*corev1.Pod) error { return row.answer }
+			change := stopping(t, w, w.cluster)[i]
+			look, looks := looking(born())
+			err := w.applier().Apply(t.Context(), w.cluster, born(), change, look)
+			switch {
+			case row.reason == "" && (!errors.Is(err, ErrStale) || *looks != 1): // the planner of that look does not ask for it
+				t.Errorf("%s, %s: %v after %d looks", name, change.Kind(), err, *looks)
+			case row.reason != "" && (!isRejected(err, row.reason) || *looks != 0):
+				t.Errorf("%s, %s: %v after %d looks", name, change.Kind(), err, *looks)
+			}
+			if w.writes != 0 || !slices.Contains(w.calls, "rehearse demo-0") {
+				t.Errorf("%s, %s: %d writes in %q", name, change.Kind(), w.writes, w.calls)
+			}
+		}
+	}
+}
+
+func TestWhatIsRehearsedIsThePodThatIsMadeLater(t *testing.T) {
+	changed := demo()
+	changed.Spec.Version = "3.6.15"
+	w := newWorld(t, changed)
+	wholeCluster(t, w)
+	w.mustDo(t, born(), plan.LabelRole{Pod: ref(w.pod(t, "demo-0")), Role: v1alpha1.RoleVoter})
+	var (
+		mu        sync.Mutex
+		rehearsed []*corev1.Pod
+	)
+	w.admission = func(pod *corev1.Pod) error {
+		mu.Lock()
+		defer mu.Unlock()
+		rehearsed = append(rehearsed, pod.DeepCopy())
+		return nil
+	}
+	look, _ := looking(born())
+	for _, change := range stopping(t, w, changed) {
+		if err := w.applier().Apply(t.Context(), w.cluster, born(), change, look); !errors.Is(err, ErrStale) {
+			t.Errorf("%s: %v", change.Kind(), err)
+		}
+	}
+	w.mustDo(t, born(), plan.DeletePods{Pods: []plan.PodRef{ref(w.pod(t, "demo-0"))}})
+	w.mustDo(t, born(), plan.StartPods{Pods: []plan.Start{successor(changed)}})
+	made := w.pod(t, "demo-0")
+	if len(rehearsed) != 2 {
+		t.Fatalf("%d rehearsals", len(rehearsed))
+	}
+	for _, pod := range rehearsed {
+		pod.ResourceVersion, pod.UID = made.ResourceVersion, made.UID
+		if got, want := encoded(t, pod), encoded(t, made); got != want {
+			t.Errorf("rehearsed was\n%s\nmade is\n%s", got, want)
+		}
+	}
+	if resources.FlagsOf(w.cluster, "demo-0", made.Annotations) != resources.StartSealed || made.Labels[v1alpha1.LabelRole] != v1alpha1.RoleVoter {
+		t.Errorf("%v, %v", made.Annotations, made.Labels)
+	}
+}
+
+func TestNoMemberIsStoppedWhoseSecretIsGone(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	w.mustDo(t, born(), plan.DeleteSecret{Name: "demo-0"})
+	look, looks := looking(born())
+	for _, change := range stopping(t, w, w.cluster) {
+		if err := w.applier().Apply(t.Context(), w.cluster, born(), change, look); !isLater(err, LaterMissing) || *looks != 0 {
+			t.Errorf("%s: %v after %d looks", change.Kind(), err, *looks)
+		}
+	}
+}
+
+func TestChoicesOfAMemberThatDoesNotRunAreNotRehearsed(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	w.failing(0, false)
+	change := stopping(t, w, w.cluster)[1].(plan.SetChoices)
+	change.Rehearse = false
+	look, _ := looking(born())
+	if err := w.applier().Apply(t.Context(), w.cluster, born(), change, look); !errors.Is(err, ErrStale) || len(w.calls) != 0 {
+		t.Errorf("%v after %q", err, w.calls)
+	}
+}
+
+func TestAQuotaThatCountsTheOldPodTooIsNoObstacleByItsOwnFigures(t *testing.T) {
+	for _, row := range []struct {
+		figures string
+		fits    bool
+	}{
+		{"requested: pods=1, used: pods=3, limited: pods=3", true},
+		{"requested: pods=1, used: pods=4, limited: pods=3", false},
+		{"requested: count/pods=1, used: count/pods=3, limited: count/pods=3", true},
+		{"requested: cpu=100m, used: cpu=300m, limited: cpu=300m", true},
+		{"requested: requests.cpu=200m, used: requests.cpu=300m, limited: requests.cpu=300m", false},
+		{"requested: requests.cpu=200m, used: requests.cpu=300m, limited: requests.cpu=400m", true},
+		{"requested: memory=512Mi,pods=1, used: memory=1536Mi,pods=3, limited: memory=1536Mi,pods=3", true},
+		{"requested: memory=513Mi,pods=1, used: memory=1536Mi,pods=3, limited: memory=1536Mi,pods=3", false},
+		{"requested: limits.memory=1Gi, used: limits.memory=3Gi, limited: limits.memory=3Gi", true},
+		{"requested: limits.cpu=1, used: limits.cpu=3, limited: limits.cpu=3", false}, // the old Pod has none
+		{"requested: requests.ephemeral-storage=1Gi, used: requests.ephemeral-storage=0, limited: requests.ephemeral-storage=1Mi", false},
+		{"requested: pods=many, used: pods=3, limited: pods=3", false},
+		{"requested: cpu=1, used: pods=3, limited: pods=3", false},
+		{"requested: pods=1, used: pods=3", false},
+	} {
+		if got := fitsWithout(oldPod(t), `pods "demo-0" is forbidden: exceeded quota: small, `+row.figures); got != row.fits {
+			t.Errorf("%s: fits %v", row.figures, got)
+		}
+	}
+	if fitsWithout(oldPod(t), "violates PodSecurity") {
+		t.Error("a refusal without figures fits")
+	}
+	ended := oldPod(t)
+	ended.Status.Phase = corev1.PodFailed
+	if fitsWithout(ended, "exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3") {
+		t.Error("a Pod that ended is counted")
+	}
+}
+
+func TestAQuotaOfAPriorityClassCountsNoPodOfAnother(t *testing.T) {
+	important := demo()
+	important.Spec.Pod = &v1alpha1.PodSpec{PriorityClassName: "important"}
+	for _, row := range []struct {
+		after  *v1alpha1.EtcdCluster
+		reason string
+	}{{demo(), ""}, {important, RejectedQuota}} {
+		w := newWorld(t, demo())
+		wholeCluster(t, w)
+		w.admission = func(*corev1.Pod) error {
+			return forbidden("exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3")
+		}
+		look, _ := looking(born())
+		err := w.applier().Apply(t.Context(), row.after, born(), stopping(t, w, row.after)[0], look)
+		if row.reason == "" && !errors.Is(err, ErrStale) || row.reason != "" && !isRejected(err, row.reason) {
+			t.Errorf("%s: %v", choices(row.after).Inputs, err)
+		}
+	}
+}
+
+// oldPod requests 100m and 512Mi, and is limited to 1Gi.
+func oldPod(t *testing.T) *corev1.Pod {
+	t.Helper()
+	c := demo()
+	c.Spec.Pod = &v1alpha1.PodSpec{Resources: &v1alpha1.ResourceRequirements{
+		Requests: map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceCPU: "100m", corev1.ResourceMemory: "512Mi"},
+		Limits:   map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceMemory: "1Gi"},
+	}}
+	pod, err := resources.BuildPod(c, resources.PodStart{Name: "demo-0", Flags: resources.StartSealed, Inputs: resources.Inputs(c)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pod
+}
+
+func encoded(t *testing.T, pod *corev1.Pod) string {
+	t.Helper()
+	text, err := yaml.Marshal(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
