@@ -39,6 +39,8 @@ const (
 	AnnotationInputs = Group + "/inputs"
 	// AnnotationRenderer is the number of the renderer that made a Pod.
 	AnnotationRenderer = Group + "/renderer"
+	// AnnotationDressed is the canonical JSON of the keys of labels and annotations that a Pod has from the spec.
+	AnnotationDressed = Group + "/dressed"
 	// AnnotationInitialState feeds --initial-cluster-state of a member's next start.
 	AnnotationInitialState = Group + "/initial-cluster-state"
 	// AnnotationInitialCluster feeds --initial-cluster of a member's next start.

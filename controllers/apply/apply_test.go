@@ -78,7 +78,7 @@ func TestEveryChangeOfThePlannerIsCarriedOut(t *testing.T) {
 	w := newWorld(t, demo())
 	for _, change := range []plan.Change{
 		plan.FollowPolicy{}, plan.Bootstrap{}, plan.VoidBirth{}, plan.NextBirth{}, plan.RecordBirth{}, plan.RecordMembers{},
-		plan.SealPods{}, plan.ApplyObjects{}, plan.SetBudget{}, plan.StartPods{}, plan.SetChoices{}, plan.EvictPod{}, plan.DeletePods{},
+		plan.SealPods{}, plan.ApplyObjects{}, plan.SetBudget{}, plan.StartPods{}, plan.SetChoices{}, plan.DressPods{}, plan.EvictPod{}, plan.DeletePods{},
 		plan.DeleteVolumes{}, plan.DeleteSecret{}, plan.AddLearner{}, plan.Promote{}, plan.MoveLeader{}, plan.RemoveMember{},
 	} {
 		err := w.do(t, born(), change)
@@ -95,6 +95,8 @@ func TestAPatchOfAPodThatIsAnotherNowIsStale(t *testing.T) {
 		plan.SealPods{Pods: []plan.Seal{{Pod: plan.PodRef{Name: "demo-0", UID: "an earlier one"}, Role: "voter"}}},
 		plan.SealPods{Pods: []plan.Seal{{Pod: plan.PodRef{Name: "demo-9", UID: "gone"}, Role: "voter"}}},
 		plan.LabelRole{Pod: plan.PodRef{Name: "demo-0", UID: "an earlier one"}, Role: "voter"},
+		plan.DressPods{Pods: []plan.PodRef{{Name: "demo-0", UID: "an earlier one"}}},
+		plan.DressPods{Pods: []plan.PodRef{{Name: "demo-9", UID: "gone"}}},
 		plan.SetChoices{Volumes: []plan.VolumeRef{{Name: "demo-0", UID: "an earlier one"}}},
 		plan.RecordMembers{Members: []plan.MemberRecord{{Name: "demo-0", PodUID: "an earlier one", Record: record()}}},
 	} {

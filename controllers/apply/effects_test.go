@@ -234,6 +234,24 @@ func memberEffects() []effect {
 			},
 		},
 		{
+			name: "dress Pods",
+			world: func(t *testing.T, w *world) {
+				w.cluster.Spec.Pod = &v1alpha1.PodSpec{Labels: map[string]string{"team": "storage"}, Annotations: map[string]string{"example.com/note": "x"}}
+				wholeCluster(t, w)
+				w.cluster.Spec.Pod = &v1alpha1.PodSpec{Labels: map[string]string{"tier": "gold"}}
+			},
+			change: func(t *testing.T, w *world) plan.Change {
+				return plan.DressPods{Pods: []plan.PodRef{ref(w.pod(t, "demo-0")), ref(w.pod(t, "demo-2"))}}
+			},
+			holds: func(t *testing.T, w *world) {
+				for name, isDressed := range map[string]bool{"demo-0": true, "demo-1": false, "demo-2": true} {
+					if pod := w.pod(t, name); resources.DressingOf(w.cluster, pod).IsZero() != isDressed || (pod.Labels["team"] == "") != isDressed {
+						t.Errorf("%s: %v, %v", name, pod.Labels, pod.Annotations)
+					}
+				}
+			},
+		},
+		{
 			name: "evict a Pod", world: wholeCluster,
 			change: func(t *testing.T, w *world) plan.Change { return plan.EvictPod{Pod: ref(w.pod(t, "demo-0"))} },
 			holds: func(t *testing.T, w *world) {

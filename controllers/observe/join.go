@@ -148,6 +148,7 @@ func podOf(cluster *v1alpha1.EtcdCluster, pod *corev1.Pod) (*plan.Pod, error) {
 		Choices:     choicesOf(pod),
 		Record:      record,
 	}
+	p.Undressed = !resources.DressingOf(cluster, pod).IsZero()
 	fillProcess(p, pod)
 	return p, nil
 }

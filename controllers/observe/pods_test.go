@@ -25,7 +25,7 @@ func TestPod(t *testing.T) {
 	}{
 		{"that serves is running, ready and sealed", func(*corev1.Pod) {}, func(p *plan.Pod) bool {
 			return p.Phase == plan.PodRunning && p.Scheduled && p.Started && p.Running && p.Ready && p.Exit == nil &&
-				p.Waiting == "" && p.Flags == plan.FlagsSealed && p.Incarnation == incarnation && p.Node == "node-of-demo-0" &&
+				p.Waiting == "" && !p.Undressed && p.Flags == plan.FlagsSealed && p.Incarnation == incarnation && p.Node == "node-of-demo-0" &&
 				p.Choices.Version.String() == "3.6.16" && p.ReadySince.Equal(time.Date(2026, 3, 1, 11, 59, 0, 0, time.UTC))
 		}},
 		{"whose container crashed says how, from its last state", func(pod *corev1.Pod) {
@@ -67,12 +67,23 @@ func TestPod(t *testing.T) {
 		{"whose seal was stripped starts from nothing", func(pod *corev1.Pod) { delete(pod.Annotations, v1alpha1.AnnotationInitialState) }, func(p *plan.Pod) bool {
 			return p.Flags == plan.FlagsNone
 		}},
+		{"without the labels of the spec is undressed", func(pod *corev1.Pod) { delete(pod.Labels, "team") }, func(p *plan.Pod) bool {
+			return p.Undressed
+		}},
+		{"with a label that left the spec is undressed", func(pod *corev1.Pod) {
+			pod.Labels["tier"] = "gold"
+			pod.Annotations[v1alpha1.AnnotationDressed] = `{"labels":["team","tier"]}`
+		}, func(p *plan.Pod) bool { return p.Undressed }},
+		{"with labels of somebody else is not undressed", func(pod *corev1.Pod) { pod.Labels["tier"] = "gold" }, func(p *plan.Pod) bool {
+			return !p.Undressed
+		}},
 		{"whose choices cannot be read has none", func(pod *corev1.Pod) { pod.Annotations[v1alpha1.AnnotationInputs] = "{" }, func(p *plan.Pod) bool {
 			return p.Choices.IsZero()
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := newBornWorld(t)
+			w.cluster.Spec.Pod = &v1alpha1.PodSpec{Labels: map[string]string{"team": "storage"}}
 			pod := w.pod("demo-0", resources.StartSealed)
 			row.given(pod)
 			w.put(pod)

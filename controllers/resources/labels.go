@@ -2,7 +2,6 @@ package resources
 
 import (
 	"maps"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,16 +29,13 @@ func MemberLabels(c *v1alpha1.EtcdCluster, member, incarnation string) map[strin
 
 // PodLabels are all labels of a member's Pod but its role: the user's, and ours over them.
 func PodLabels(c *v1alpha1.EtcdCluster, member, incarnation string) map[string]string {
-	if c.Spec.Pod == nil {
-		return MemberLabels(c, member, incarnation)
-	}
-	return merged(foreign(c.Spec.Pod.Labels), MemberLabels(c, member, incarnation))
+	return merged(userLabels(c), MemberLabels(c, member, incarnation))
 }
 
 // foreign leaves out keys of the operator's own prefix: on our objects nobody else says what is recorded, sealed or ready.
 func foreign(user map[string]string) map[string]string {
 	kept := maps.Clone(user)
-	maps.DeleteFunc(kept, func(key, _ string) bool { return strings.HasPrefix(key, v1alpha1.Group+"/") })
+	maps.DeleteFunc(kept, func(key, _ string) bool { return isOurKey(key) })
 	return kept
 }
 

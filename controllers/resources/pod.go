@@ -73,9 +73,9 @@ func BuildPod(c *v1alpha1.EtcdCluster, s PodStart) (*corev1.Pod, error) {
 }
 
 func podAnnotations(c *v1alpha1.EtcdCluster, s PodStart) map[string]string {
-	annotations := map[string]string{}
-	if c.Spec.Pod != nil {
-		maps.Copy(annotations, foreign(c.Spec.Pod.Annotations))
+	annotations := merged(userAnnotations(c))
+	if record := dressedIn(userLabels(c), userAnnotations(c)); !record.isZero() {
+		annotations[v1alpha1.AnnotationDressed] = encode(record)
 	}
 	annotations[v1alpha1.AnnotationInputs] = s.Inputs.Canonical()
 	annotations[v1alpha1.AnnotationRenderer] = strconv.Itoa(Renderer)

@@ -1,0 +1,30 @@
+package apply
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// dressPods puts the labels and annotations of the spec on Pods that run, and takes off those that left the spec. What that
+// is, each Pod says as it is now.
+func (s step) dressPods(ctx context.Context, c plan.DressPods) error {
+	return each(ctx, c.Pods, func(ctx context.Context, ref plan.PodRef) error {
+		found, err := s.find(ctx, resources.KindPod, podNamed(ref.Name))
+		if err != nil {
+			return err
+		}
+		if found == nil || found.GetUID() != types.UID(ref.UID) {
+			return ErrStale
+		}
+		dressing := resources.DressingOf(s.cluster, found.(*corev1.Pod))
+		if dressing.IsZero() {
+			return nil
+		}
+		return s.patchMetadata(ctx, resources.KindPod, podNamed(ref.Name), ref.UID, metadataPatch(dressing))
+	})
+}

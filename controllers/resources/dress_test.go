@@ -1,0 +1,121 @@
+package resources
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+// dressedFor is a cluster whose spec has these labels and annotations.
+func dressedFor(labels, annotations map[string]string) *v1alpha1.EtcdCluster {
+	return cluster(func(c *v1alpha1.EtcdCluster) {
+		c.Spec.Pod = &v1alpha1.PodSpec{Labels: labels, Annotations: annotations}
+	})
+}
+
+// put does to a Pod what a merge patch does.
+func (d Dressing) put(pod *corev1.Pod) {
+	for have, changes := range map[*map[string]string]map[string]*string{&pod.Labels: d.Labels, &pod.Annotations: d.Annotations} {
+		for key, value := range changes {
+			if value == nil {
+				delete(*have, key)
+			} else {
+				(*have)[key] = *value
+			}
+		}
+	}
+}
+
+func TestDressing(t *testing.T) {
+	before := dressedFor(map[string]string{"team": "storage", "tier": "gold"}, map[string]string{"example.com/note": "hello"})
+	for _, row := range []struct {
+		name   string
+		after  *v1alpha1.EtcdCluster
+		given  func(*corev1.Pod)
+		writes bool
+		holds  func(*corev1.Pod) bool
+	}{
+		{"a Pod as it was made needs nothing", before, func(*corev1.Pod) {}, false, nil},
+		{"a value follows the spec", dressedFor(map[string]string{"team": "data", "tier": "gold"}, map[string]string{"example.com/note": "hello"}), func(*corev1.Pod) {}, true,
+			func(p *corev1.Pod) bool { return p.Labels["team"] == "data" }},
+		{"new keys come", dressedFor(map[string]string{"team": "storage", "tier": "gold", "new": ""}, map[string]string{"example.com/note": "hello", "example.com/more": "x"}),
+			func(*corev1.Pod) {}, true, func(p *corev1.Pod) bool {
+				value, ok := p.Labels["new"]
+				return ok && value == "" && p.Annotations["example.com/more"] == "x"
+			}},
+		{"keys that left the spec go, and only those", dressedFor(map[string]string{"team": "storage"}, nil), func(p *corev1.Pod) { p.Labels["of-a-webhook"] = "x" }, true,
+			func(p *corev1.Pod) bool {
+				_, label := p.Labels["tier"]
+				_, annotation := p.Annotations["example.com/note"]
+				return !label && !annotation && p.Labels["of-a-webhook"] == "x" && p.Labels["team"] == "storage"
+			}},
+		{"the last key takes the record with it", cluster(), func(*corev1.Pod) {}, true, func(p *corev1.Pod) bool {
+			_, ok := p.Annotations[v1alpha1.AnnotationDressed]
+			return !ok && p.Labels["team"] == "" && p.Labels["tier"] == ""
+		}},
+		{"what somebody took off comes back", before, func(p *corev1.Pod) { delete(p.Labels, "team"); p.Annotations["example.com/note"] = "other" }, true,
+			func(p *corev1.Pod) bool {
+				return p.Labels["team"] == "storage" && p.Annotations["example.com/note"] == "hello"
+			}},
+		{"a Pod that was made before keys were written down needs nothing", before, func(p *corev1.Pod) { delete(p.Annotations, v1alpha1.AnnotationDressed) }, false, nil},
+		{"a Pod that was made before keys were written down gets what it lacks", before, func(p *corev1.Pod) {
+			delete(p.Annotations, v1alpha1.AnnotationDressed)
+			delete(p.Labels, "tier")
+		}, true, func(p *corev1.Pod) bool {
+			return p.Labels["tier"] == "gold" && p.Annotations[v1alpha1.AnnotationDressed] != ""
+		}},
+		{"a record that cannot be read is written anew, and takes nothing away", dressedFor(map[string]string{"team": "storage"}, nil), func(p *corev1.Pod) {
+			p.Annotations[v1alpha1.AnnotationDressed] = "{"
+		}, true, func(p *corev1.Pod) bool {
+			return p.Labels["tier"] == "gold" && p.Annotations["example.com/note"] == "hello"
+		}},
+		{"a record that names keys of ours takes none of them away", dressedFor(map[string]string{"team": "storage"}, nil), func(p *corev1.Pod) {
+			p.Annotations[v1alpha1.AnnotationDressed] = `{"labels":["etcdsteward.dev/role","app.kubernetes.io/instance"],"annotations":["etcdsteward.dev/initial-cluster","x.etcdsteward.dev/y"]}`
+			p.Annotations["x.etcdsteward.dev/y"] = "z"
+		}, true, func(p *corev1.Pod) bool {
+			return p.Labels[v1alpha1.LabelRole] == "voter" && p.Labels[v1alpha1.LabelInstance] == "demo" &&
+				p.Annotations[v1alpha1.AnnotationInitialCluster] != "" && p.Annotations["x.etcdsteward.dev/y"] == "z"
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			pod := mustPod(t, before, sealed(before))
+			row.given(pod)
+			d := DressingOf(row.after, pod)
+			if d.IsZero() == row.writes {
+				t.Fatalf("the Pod is to be given %v, %v", d.Labels, d.Annotations)
+			}
+			d.put(pod)
+			if again := DressingOf(row.after, pod); !again.IsZero() {
+				t.Errorf("it needs still more: %v, %v", again.Labels, again.Annotations)
+			}
+			if row.holds != nil && !row.holds(pod) {
+				t.Errorf("it has %v and %v", pod.Labels, pod.Annotations)
+			}
+		})
+	}
+}
+
+func TestAPodDressedInPlaceLooksLikeOneThatWasMadeSo(t *testing.T) {
+	before, after := dressedFor(map[string]string{"a": "1", "b": "2"}, nil), dressedFor(map[string]string{"b": "3"}, map[string]string{"c": "4"})
+	pod, want := mustPod(t, before, sealed(before)), mustPod(t, after, sealed(after))
+	DressingOf(after, pod).put(pod)
+	if !maps.Equal(pod.Labels, want.Labels) || !maps.Equal(pod.Annotations, want.Annotations) {
+		t.Errorf("%v, %v\nwant %v, %v", pod.Labels, pod.Annotations, want.Labels, want.Annotations)
+	}
+}
+
+// The spec is refused for such keys; a member whose Pod is lost meanwhile must come back all the same.
+func TestALabelThatKubernetesRefusesDoesNotKeepAMemberFromStarting(t *testing.T) {
+	c := dressedFor(map[string]string{"team": "storage team", "my team": "storage", "tier": "gold"}, map[string]string{"my note": "x", "Example.com/Note": "y"})
+	pod := mustPod(t, c, sealed(c))
+	_, hasValue := pod.Labels["team"]
+	_, hasKey := pod.Labels["my team"]
+	_, hasNote := pod.Annotations["my note"]
+	if hasValue || hasKey || hasNote || pod.Labels["tier"] != "gold" || pod.Annotations["Example.com/Note"] != "y" {
+		t.Errorf("labels %v, annotations %v", pod.Labels, slices.Sorted(maps.Keys(pod.Annotations)))
+	}
+}
