@@ -17,6 +17,10 @@ const (
 	DefaultHeartbeatInterval = 100 * time.Millisecond
 	// DefaultElectionTimeout is etcd's own.
 	DefaultElectionTimeout = time.Second
+	// DefaultReplaceAfter is how long a member must be dead before it is replaced.
+	DefaultReplaceAfter = 5 * time.Minute
+	// ShortestReplaceAfter is long enough for a Pod to be restarted and to replay its log.
+	ShortestReplaceAfter = 30 * time.Second
 )
 
 // StorageSizeOrDefault is the size of a member's volume.
@@ -57,6 +61,18 @@ func (s *EtcdClusterSpec) DeletionPolicyOrDefault() DeletionPolicy {
 	}
 	return s.Storage.DeletionPolicy
 }
+
+// ReplaceAfterOrDefault is how long a member must be dead before it is replaced; 0 is never. What is refused is not followed:
+// a member must not be given up for a slip of the pen.
+func (s *EtcdClusterSpec) ReplaceAfterOrDefault() time.Duration {
+	if s.Repair == nil || s.Repair.ReplaceAfter == nil || !IsReplaceAfter(s.Repair.ReplaceAfter.Duration) {
+		return DefaultReplaceAfter
+	}
+	return s.Repair.ReplaceAfter.Duration
+}
+
+// IsReplaceAfter reports whether a time is one to wait for before a member is replaced.
+func IsReplaceAfter(d time.Duration) bool { return d == 0 || d >= ShortestReplaceAfter }
 
 // HasBudget reports whether the operator keeps a PodDisruptionBudget.
 func (s *EtcdClusterSpec) HasBudget() bool {

@@ -103,6 +103,10 @@ type EtcdClusterSpec struct {
 	// +optional
 	Disruption *DisruptionSpec `json:"disruption,omitempty"`
 
+	// Repair says when a member is given up and replaced.
+	// +optional
+	Repair *RepairSpec `json:"repair,omitempty"`
+
 	// Paused stops the operator from touching the cluster. It goes on looking and
 	// reporting. Volumes and authorities that deletionPolicy says must be kept are
 	// still released, so that deleting a paused cluster loses nothing. Default
@@ -156,6 +160,20 @@ type DisruptionSpec struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Auto;None
 	PodDisruptionBudget BudgetPolicy `json:"podDisruptionBudget,omitempty"`
+}
+
+// RepairSpec says when a member is given up and replaced.
+type RepairSpec struct {
+	// ReplaceAfter is how long a member must be dead before another takes its
+	// place: the operator cannot reach it, and its Pod is not ready, for all that
+	// time. A time such as 10m or 1h30m, at least 30s; 0 means never. Default 5m.
+	// A member whose data is certainly lost is replaced at once, whatever this
+	// says. A time that is refused counts as the default.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(0|([0-9]{1,5}([.][0-9]{1,3})?(h|m|s|ms))+)$') && (duration(self) == duration('0s') || duration(self) >= duration('30s'))",message="spec.repair.replaceAfter must be a time of at least 30s, such as 5m, or 0 for never",messageExpression="'spec.repair.replaceAfter is \"' + self + '\"; it must be a time of at least 30s, such as 5m, or 0 for never'"
+	ReplaceAfter *metav1.Duration `json:"replaceAfter,omitempty"`
 }
 
 // BudgetPolicy says whether the operator keeps a PodDisruptionBudget.

@@ -52,6 +52,11 @@ spec:
 	{"a load balancer", "spec: {service: {type: LoadBalancer, loadBalancerClass: example.com/internal, annotations: {example.com/internal: 'true'}}}"},
 	{"a node port", "spec: {service: {type: NodePort}}"},
 	{"no TLS", "spec: {tls: {mode: Disabled}}"},
-	{"empty sections", "spec: {tls: {}, storage: {}, etcd: {}, pod: {}, service: {}, disruption: {}, image: {}}"},
+	{"empty sections", "spec: {tls: {}, storage: {}, etcd: {}, pod: {}, service: {}, disruption: {}, image: {}, repair: {}}"},
+	{"no replacement of dead members", "spec: {repair: {replaceAfter: '0'}}"},
+	{"no replacement, as a Go client writes it", "spec: {repair: {replaceAfter: 0s}}"},
+	{"the shortest time until a replacement", "spec: {repair: {replaceAfter: 30s}}"},
+	{"a replacement after hours", "spec: {repair: {replaceAfter: 1.5h}}"},
+	{"a replacement after a time of several units", "spec: {repair: {replaceAfter: 1h30m0.5s}}"},
 	{"no budget, paused, and a dry run", "spec: {disruption: {podDisruptionBudget: None}, paused: true, mode: DryRun}"},
 }

@@ -53,5 +53,7 @@ var changes = []struct{ name, before, after, field, says string }{
 	{"the deletion policy changes", "", "spec: {storage: {deletionPolicy: Delete}}", "", ""},
 	{"etcd's settings change", "", "spec: {etcd: {quotaBackendBytes: 1Gi}}", "", ""},
 	{"the Pod changes", "", "spec: {pod: {nodeSelector: {pool: etcd}}}", "", ""},
+	{"the time until a replacement changes", "", "spec: {repair: {replaceAfter: 10m}}", "", ""},
+	{"the time until a replacement is taken back", "spec: {repair: {replaceAfter: 10m}}", "", "", ""},
 	{"the cluster is paused", "", "spec: {paused: true, mode: DryRun}", "", ""},
 }

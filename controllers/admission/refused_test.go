@@ -43,7 +43,7 @@ func (r refusal) codeSays() string {
 	return r.says
 }
 
-var refused = join(refusedNames, refusedStorage, refusedEtcd, refusedPods, refusedServices)
+var refused = join(refusedNames, refusedStorage, refusedEtcd, refusedPods, refusedServices, refusedRepairs)
 
 func join(tables ...[]refusal) []refusal {
 	var all []refusal
@@ -251,6 +251,21 @@ var refusedPods = []refusal{
 	{"a spread with a selector that cannot be read", "spec: {pod: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, " +
 		"whenUnsatisfiable: DoNotSchedule, labelSelector: {matchExpressions: [{key: a, operator: Is}]}}]}}",
 		"spec.pod.topologySpreadConstraints[0].labelSelector.matchExpressions[0].operator", "", "not a valid selector operator"},
+}
+
+const replaceSentence = "; it must be a time of at least 30s, such as 5m, or 0 for never"
+
+var refusedRepairs = []refusal{
+	{"a replacement too soon", "spec: {repair: {replaceAfter: 29.999s}}", "spec.repair.replaceAfter", `spec.repair.replaceAfter is "29.999s"` + replaceSentence, ""},
+	{"a replacement in the past", "spec: {repair: {replaceAfter: -5m}}", "spec.repair.replaceAfter", `spec.repair.replaceAfter is "-5m"` + replaceSentence,
+		`spec.repair.replaceAfter is "-5m0s"` + replaceSentence},
+	{"a time until the replacement without a unit", "spec: {repair: {replaceAfter: '300'}}", "spec.repair.replaceAfter",
+		`spec.repair.replaceAfter is "300"` + replaceSentence, unreadable},
+	{"a time until the replacement in days", "spec: {repair: {replaceAfter: 1d}}", "spec.repair.replaceAfter", `spec.repair.replaceAfter is "1d"` + replaceSentence, unreadable},
+	{"a time until the replacement in words", "spec: {repair: {replaceAfter: never}}", "spec.repair.replaceAfter",
+		`spec.repair.replaceAfter is "never"` + replaceSentence, unreadable},
+	{"an empty time until the replacement", "spec: {repair: {replaceAfter: ''}}", "spec.repair.replaceAfter", `spec.repair.replaceAfter is ""` + replaceSentence, unreadable},
+	{"a replacement of which the time is a number", "spec: {repair: {replaceAfter: 300}}", "spec.repair.replaceAfter", "must be of type string", unreadable},
 }
 
 var refusedServices = []refusal{

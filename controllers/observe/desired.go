@@ -24,6 +24,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string) plan.Desired {
 		Ephemeral:    cluster.Spec.IsEphemeral(),
 		Retain:       retains(cluster),
 		HasBudget:    cluster.Spec.HasBudget(),
+		ReplaceAfter: cluster.Spec.ReplaceAfterOrDefault(),
 		Paused:       cluster.Spec.Paused,
 		Deleting:     cluster.DeletionTimestamp != nil,
 		Fault:        fault,

@@ -3,6 +3,9 @@ package observe_test
 import (
 	"slices"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
@@ -78,15 +81,16 @@ func TestDesiredIsWhatTheSpecAsksFor(t *testing.T) {
 	w := newWorld(t)
 	d := w.look().Desired
 	want := plan.Desired{
-		Size: 3, Choices: d.Choices, StorageBytes: 8 << 30, Retain: true, HasBudget: true,
+		Size: 3, Choices: d.Choices, StorageBytes: 8 << 30, Retain: true, HasBudget: true, ReplaceAfter: 5 * time.Minute,
 	}
 	if d != want || d.Choices.Version.String() != "3.6.16" || d.Choices.Inputs != resources.Inputs(w.cluster).Canonical() {
 		t.Errorf("%+v", d)
 	}
 	w.cluster.Spec.Paused, w.cluster.Spec.TLS = true, nil
+	w.cluster.Spec.Repair = &v1alpha1.RepairSpec{ReplaceAfter: &metav1.Duration{Duration: 0}}
 	w.cluster.Spec.Disruption = &v1alpha1.DisruptionSpec{PodDisruptionBudget: v1alpha1.BudgetNone}
 	w.cluster.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}, DeletionPolicy: v1alpha1.DeletionDelete}
-	if d := w.look().Desired; !d.Paused || !d.TLS || d.HasBudget || !d.Ephemeral || d.Retain {
+	if d := w.look().Desired; !d.Paused || !d.TLS || d.HasBudget || !d.Ephemeral || d.Retain || d.ReplaceAfter != 0 {
 		t.Errorf("%+v", d)
 	}
 	view, err := w.tryLook("the spec is refused")
