@@ -15,8 +15,12 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
 
-var _ = Describe("An operator that is killed", Label("operator"), func() {
-	var operator *world.Operator
+// operator is the story's own, in containers that begin with ownOperator.
+var operator *world.Operator
+
+// ownOperator gives each story of a container a namespace, and an operator of its own that can be killed.
+func ownOperator() {
+	GinkgoHelper()
 	BeforeEach(func(ctx context.Context) {
 		kube.NeedLocalkube()
 		var err error
@@ -24,6 +28,10 @@ var _ = Describe("An operator that is killed", Label("operator"), func() {
 		Expect(err).NotTo(HaveOccurred())
 		operator = story.StartOperator(ctx)
 	})
+}
+
+var _ = Describe("An operator that is killed", Label("operator"), func() {
+	ownOperator()
 
 	It("at each rule of a birth, and once at random, still brings three members up", Label("core"), perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "born", 3)
@@ -112,12 +120,9 @@ var _ = Describe("The installed operator", Label("operator"), Serial, func() {
 })
 
 var _ = Describe("Two operators", Label("operator"), func() {
+	ownOperator()
+
 	It("of one install that act at once still make one cluster, and replace one lost member", Label("core"), perStory, func(ctx context.Context) {
-		kube.NeedLocalkube()
-		var err error
-		story, err = kube.NewStoryWithOwnOperator(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		story.StartOperator(ctx)
 		story.StartOperator(ctx)
 		cluster := story.Create(ctx, "both", 3)
 		cluster.AwaitReady(ctx, 3)
@@ -132,15 +137,10 @@ var _ = Describe("Two operators", Label("operator"), func() {
 	})
 
 	It("of two installs leave each other's clusters alone", perStory, func(ctx context.Context) {
-		kube.NeedLocalkube()
-		var err error
-		story, err = kube.NewStoryWithOwnOperator(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		owner := story.StartOperator(ctx)
 		cluster := story.Create(ctx, "claimed", 1, world.Ephemeral)
 		cluster.AwaitReady(ctx, 1)
 		traffic := cluster.Write(ctx)
-		owner.Kill()
+		operator.Kill()
 		begin, err := kube.Mark(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		other := story.StartOperatorOf(ctx, "another-install")
@@ -148,7 +148,7 @@ var _ = Describe("Two operators", Label("operator"), func() {
 		Eventually(other.Log).Should(ContainSubstring("OtherOperator"), "it saw the cluster")
 		Consistently(ctx, func() ([]world.Request, error) { return kube.OperatorWrites(ctx, begin, story.Namespace) }).WithTimeout(watching).Should(BeEmpty())
 		Expect(cluster.Identities(ctx)).To(HaveLen(1))
-		owner.Start()
+		operator.Start()
 		cluster.AwaitReady(ctx, 3)
 		traffic.Finish(ctx)
 	})

@@ -70,14 +70,7 @@ var _ = Describe("A directory wiped on the node", Label("seal"), func() {
 })
 
 var _ = Describe("A directory wiped on the node while no operator runs", Label("seal"), func() {
-	var operator *world.Operator
-	BeforeEach(func(ctx context.Context) {
-		kube.NeedLocalkube()
-		var err error
-		story, err = kube.NewStoryWithOwnOperator(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		operator = story.StartOperator(ctx)
-	})
+	ownOperator()
 
 	It("under the only member never begins a new cluster, by then or after", Label("core"), perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "alone", 1)
@@ -112,7 +105,7 @@ var _ = Describe("A directory wiped on the node while no operator runs", Label("
 
 	It("under most members before they are sealed voids the birth, which held nothing, and a new one succeeds", Label("core"), perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "early", 3)
-		startUnsealed(ctx, cluster, operator)
+		startUnsealed(ctx, cluster)
 		first := incarnation(ctx, cluster)
 		for _, ordinal := range []int{0, 1} {
 			wipeUnder(ctx, cluster, cluster.Member(ordinal))
@@ -126,7 +119,7 @@ var _ = Describe("A directory wiped on the node while no operator runs", Label("
 
 	It("under one of three before they are sealed ends with three good members all the same", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "early", 3)
-		startUnsealed(ctx, cluster, operator)
+		startUnsealed(ctx, cluster)
 		wipeUnder(ctx, cluster, cluster.Member(1))
 		operator.Start()
 		cluster.AwaitReady(ctx, 3)
@@ -162,7 +155,7 @@ func wipeAndReplace(ctx context.Context, c *world.Cluster, victim string) {
 }
 
 // startUnsealed kills the operator once all first Pods exist, and waits until every etcd runs with nobody sealed.
-func startUnsealed(ctx context.Context, c *world.Cluster, operator *world.Operator) {
+func startUnsealed(ctx context.Context, c *world.Cluster) {
 	GinkgoHelper()
 	Eventually(ctx, func() (int, error) { pods, err := c.Pods(ctx); return len(pods), err }).
 		WithPolling(20 * time.Millisecond).Should(Equal(3))
