@@ -2,11 +2,16 @@ package e2e
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
@@ -56,6 +61,127 @@ var _ = Describe("A member's data that is lost", Label("data"), func() {
 		expectNobodyServes(ctx, cluster)
 	})
 })
+
+var _ = Describe("A member's data that is damaged", Label("data"), func() {
+	BeforeEach(func() { kube.NeedLocalkube() })
+	ownNamespace()
+
+	damages := map[string]func(context.Context, *world.Cluster, string){
+		"in its log":      func(ctx context.Context, c *world.Cluster, member string) { c.DamageWAL(ctx, member) },
+		"in its database": func(ctx context.Context, c *world.Cluster, member string) { c.DamageDatabase(ctx, member) },
+	}
+	for _, where := range slices.Sorted(maps.Keys(damages)) { // every process must see them in one order
+		for _, version := range []string{world.DefaultVersion, "3.5.35", "3.7.3"} {
+			labels := Labels{}
+			if version == world.DefaultVersion && where == "in its log" {
+				labels = Label("core")
+			}
+			It(where+" is told by etcd's own words, and the member is replaced, with etcd "+version, labels, perStory, func(ctx context.Context) {
+				cluster := story.Create(ctx, "damaged", 3, world.Version(version))
+				cluster.AwaitReady(ctx, 3)
+				before, victim := cluster.Identities(ctx), follower(ctx, cluster)
+				traffic := cluster.Write(ctx)
+				traffic.During(ctx, func() {
+					damages[where](ctx, cluster, victim)
+					expectSaid(ctx, cluster, "repair", "DataCorrupt")
+					cluster.AwaitReady(ctx, 3)
+				})
+				expectReplaced(ctx, cluster, before, victim)
+				traffic.Finish(ctx)
+			})
+		}
+	}
+
+	It("in the log of the only one is lost quorum, said so, and never made up for by an empty cluster", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "alone", 1)
+		cluster.AwaitReady(ctx, 1)
+		cluster.Write(ctx).Finish(ctx)
+		cluster.DamageWAL(ctx, cluster.Member(0))
+		cluster.AwaitStalled(ctx, "QuorumLost")
+		expectNobodyServes(ctx, cluster)
+	})
+})
+
+var _ = Describe("Another cluster's data where a member has its own", Label("data"), func() {
+	BeforeEach(func() { kube.NeedLocalkube() })
+	ownNamespace()
+
+	It("is never taken for the member's, costs nobody else anything, and is replaced", perStory, func(ctx context.Context) {
+		cluster, other := story.Create(ctx, "own", 3), story.Create(ctx, "other", 3)
+		cluster.AwaitReady(ctx, 3)
+		other.AwaitReady(ctx, 3)
+		before, victim := cluster.Identities(ctx), follower(ctx, cluster)
+		traffic, theirs := cluster.Write(ctx), other.Write(ctx)
+		theirs.During(ctx, func() {
+			traffic.During(ctx, func() {
+				cluster.PutForeignData(ctx, victim, other, follower(ctx, other))
+				cluster.AwaitReady(ctx, 3)
+			})
+		})
+		expectReplaced(ctx, cluster, before, victim)
+		traffic.Finish(ctx)
+		theirs.Finish(ctx)
+	})
+})
+
+var _ = Describe("A PersistentVolume that is lost under a member that serves", Label("data"), func() {
+	BeforeEach(func() { kube.NeedLocalkube() })
+	ownNamespace()
+
+	for _, size := range []int32{3, 1} {
+		It("costs that member, and not before another has taken its place, in "+members(size), perStory, func(ctx context.Context) {
+			cluster := story.Create(ctx, "pv", size)
+			cluster.AwaitReady(ctx, int(size))
+			before, victim := cluster.Identities(ctx), cluster.Member(0)
+			traffic := cluster.Write(ctx)
+			traffic.During(ctx, func() {
+				cluster.LosePersistentVolume(ctx, victim)
+				Eventually(ctx, func() map[string]etcdutil.ID { return cluster.Identities(ctx) }).Should(HaveLen(len(before)+1), "one joins first")
+				Eventually(ctx, func() map[string]etcdutil.ID { return cluster.Identities(ctx) }).ShouldNot(HaveKey(victim))
+				cluster.AwaitReady(ctx, int(size))
+			})
+			expectReplaced(ctx, cluster, before, victim)
+			traffic.Finish(ctx)
+		})
+	}
+})
+
+var _ = Describe("A disk that is full", Label("data"), func() {
+	BeforeEach(func() { kube.NeedLocalkube() })
+	ownNamespace()
+
+	It("is told by etcd's own words and costs no member, which goes on once there is room again", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "full", 3, replacedWithin(30*time.Second))
+		cluster.AwaitReady(ctx, 3)
+		ids, data, victim := cluster.Identities(ctx), volumes(ctx, cluster), follower(ctx, cluster)
+		disk := cluster.MoveToDisk(ctx, victim, 256)
+		cluster.AwaitReady(ctx, 3)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			disk.Fill()
+			expectSaid(ctx, cluster, "member-health", "no space left on device")
+			Consistently(ctx, func() any { return cluster.Identities(ctx) }).WithTimeout(time.Minute).Should(Equal(ids), "a new member would meet the same")
+			disk.Free()
+			cluster.AwaitReady(ctx, 3)
+		})
+		Expect(cluster.Identities(ctx)).To(Equal(ids))
+		Expect(volumes(ctx, cluster)).To(Equal(data))
+		traffic.Finish(ctx)
+	})
+})
+
+// replacedWithin has members replaced that are dead for so long, for causes that replacement cures.
+func replacedWithin(after time.Duration) world.Option {
+	return func(c *v1alpha1.EtcdCluster) {
+		c.Spec.Repair = &v1alpha1.RepairSpec{ReplaceAfter: &metav1.Duration{Duration: after}}
+	}
+}
+
+// expectSaid waits until a rule has spoken with these words in its message.
+func expectSaid(ctx context.Context, c *world.Cluster, rule, words string) {
+	GinkgoHelper()
+	Eventually(ctx, c.History.Steps).Should(ContainElement(And(HaveField("Rule", rule), HaveField("Message", ContainSubstring(words)))), "the decisions are\n%s", c.History)
+}
 
 // loseVolume deletes a member's claim and its Pod, and waits until the claim is really gone.
 func loseVolume(ctx context.Context, c *world.Cluster, member string) {

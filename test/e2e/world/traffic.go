@@ -31,6 +31,9 @@ type Traffic struct {
 	done    bool
 }
 
+// keyPrefix begins every key that a story writes.
+const keyPrefix = "/story/"
+
 // flow is how many puts prove that writes go on, and minimum how many a second a fault may leave.
 const (
 	flow    = 20
@@ -48,7 +51,7 @@ func (c *Cluster) Write(ctx context.Context) *Traffic {
 	gomega.Expect(endpoints).NotTo(gomega.BeEmpty(), "voters to write to")
 	background, stop := context.WithCancel(context.Background())
 	writer, err := client.Start(background, client.Options{
-		Endpoints: endpoints, TLS: config, Connect: names.connect, Prefix: "/story/" + rand.String(6) + "/",
+		Endpoints: endpoints, TLS: config, Connect: names.connect, Prefix: keyPrefix + rand.String(6) + "/",
 	})
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	t := &Traffic{Writer: writer, cluster: c, names: names, stop: stop}

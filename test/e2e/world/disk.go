@@ -1,0 +1,92 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+)
+
+// Disk is a small disk of its own that holds one member's data.
+type Disk struct {
+	directory string   // where it is mounted, on the node
+	root      string   // the node's files, as this machine sees them
+	mounts    *os.File // the node's mounts
+}
+
+// MoveToDisk puts a member's data on a disk of so many MiB and kills the member, which starts again there with all that it
+// had. The disk is a tmpfs over the member's directory in its node's mounts; it goes with the story.
+func (c *Cluster) MoveToDisk(ctx context.Context, member string, mebibytes int) *Disk {
+	ginkgo.GinkgoHelper()
+	shim := parent(c.pid(ctx, member)) // it lives as long as the Pod, among the node's mounts
+	mounts, err := os.Open(fmt.Sprintf("/proc/%d/ns/mnt", shim))
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	d := &Disk{directory: c.directory(ctx, member), root: fmt.Sprintf("/proc/%d/root", shim), mounts: mounts}
+	staging := d.directory + ".disk"
+	gomega.Expect(os.Mkdir(staging, 0o777)).To(gomega.Succeed())
+	ginkgo.DeferCleanup(func(ctx context.Context) {
+		defer mounts.Close()
+		run(ctx, d.onNode(ctx, "umount", "--lazy", d.directory))
+		gomega.Expect(os.Remove(staging)).To(gomega.Succeed())
+	})
+	c.Freeze(ctx, member)
+	run(ctx, d.onNode(ctx, "mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm,mode=0777", mebibytes), "tmpfs", staging))
+	run(ctx, d.onNode(ctx, "cp", "--archive", "--sparse=never", d.directory+"/.", staging))
+	run(ctx, d.onNode(ctx, "mount", "--move", staging, d.directory))
+	c.KillEtcd(ctx, member)
+	return d
+}
+
+func (d *Disk) onNode(ctx context.Context, program string, args ...string) *exec.Cmd {
+	mounts := fmt.Sprintf("--mount=/proc/%d/fd/%d", os.Getpid(), d.mounts.Fd())
+	return exec.CommandContext(ctx, "nsenter", append([]string{mounts, "--", program}, args...)...)
+}
+
+// filler is the file that takes all the room that is left.
+func (d *Disk) filler() string { return filepath.Join(d.root, d.directory, "filler") }
+
+// Fill leaves not a single block.
+func (d *Disk) Fill() {
+	ginkgo.GinkgoHelper()
+	file, err := os.Create(d.filler())
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	defer file.Close()
+	written := 0
+	for _, block := range [][]byte{make([]byte, 1<<20), make([]byte, 4<<10)} {
+		for err = nil; err == nil; {
+			var n int
+			n, err = file.Write(block)
+			written += n
+		}
+		gomega.Expect(errors.Is(err, syscall.ENOSPC)).To(gomega.BeTrue(), "filling the disk: %v", err)
+	}
+	gomega.Expect(written).To(gomega.BeNumerically(">", 0), "it was full already")
+}
+
+// Free gives the room back.
+func (d *Disk) Free() {
+	ginkgo.GinkgoHelper()
+	gomega.Expect(os.Remove(d.filler())).To(gomega.Succeed())
+}
+
+// parent is the process that started another one.
+func parent(pid int) int {
+	ginkgo.GinkgoHelper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	_, after, _ := strings.Cut(string(text), ") ") // behind the name, which may hold anything
+	fields := strings.Fields(after)
+	gomega.Expect(len(fields)).To(gomega.BeNumerically(">", 2))
+	found, err := strconv.Atoi(fields[1])
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	gomega.Expect(found).To(gomega.BeNumerically(">", 1))
+	return found
+}
