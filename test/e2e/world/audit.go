@@ -17,7 +17,10 @@ type Request struct {
 	Verb      string    `json:"verb"`
 	UserAgent string    `json:"userAgent"`
 	Received  time.Time `json:"requestReceivedTimestamp"`
-	Object    struct {
+	User      struct {
+		Name string `json:"username"`
+	} `json:"user"`
+	Object struct {
 		Resource    string `json:"resource"`
 		Subresource string `json:"subresource"`
 		Namespace   string `json:"namespace"`

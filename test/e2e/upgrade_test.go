@@ -1,0 +1,169 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+)
+
+var _ = Describe("An operator that is exchanged for another release", Label("operator"), Serial, func() {
+	BeforeEach(func() { kube.NeedLocalkube() })
+	ownNamespace()
+
+	It("restarts no member and writes nothing to a settled cluster, from the release before to this one and back", NodeTimeout(15*time.Minute), func(ctx context.Context) {
+		before, now := kube.BuildCommit(ctx, world.PreviousCommit), kube.Installed()
+		DeferCleanup(func(ctx context.Context) { now.Deploy(ctx) })
+		before.Deploy(ctx)
+		begin, err := kube.Mark(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		clusters := []*world.Cluster{
+			story.Create(ctx, "volumes", 3),
+			story.Create(ctx, "single", 1, world.Version("3.5.35")),
+			story.Create(ctx, "plain", 3, world.Ephemeral, world.Version("3.7.3"), withoutTLS),
+		}
+		sizes := []int{3, 1, 3}
+		traffic := map[*world.Cluster]*world.Traffic{}
+		for i, cluster := range clusters {
+			cluster.AwaitReady(ctx, sizes[i])
+			traffic[cluster] = cluster.Write(ctx)
+		}
+		for _, next := range []*world.Install{now, before, now} {
+			awaitQuiet(ctx, begin, 22*time.Second)
+			began, processes := mark(ctx), processesOf(ctx, clusters)
+			next.Deploy(ctx)
+			awaitLooks(ctx, clusters...)
+			Expect(kube.OperatorWrites(ctx, began, story.Namespace)).To(BeEmpty())
+			Expect(processesOf(ctx, clusters)).To(Equal(processes), "no member is restarted")
+			for i, cluster := range clusters {
+				cluster.AwaitReady(ctx, sizes[i])
+			}
+		}
+		for _, cluster := range clusters {
+			traffic[cluster].Finish(ctx)
+		}
+	})
+})
+
+var _ = Describe("An operator that is deleted", Label("operator"), Serial, func() {
+	BeforeEach(func() { kube.NeedLocalkube() })
+	ownNamespace()
+
+	ways := map[string]func(context.Context){
+		"alone":                    func(ctx context.Context) { kube.DeleteDeployment(ctx) },
+		"with its whole namespace": func(ctx context.Context) { kube.DeleteOperatorNamespace(ctx) },
+	}
+	for _, how := range slices.Sorted(maps.Keys(ways)) { // every process must see them in one order
+		It(how+" leaves etcd serving; installed again, it takes over and writes nothing", perStory, func(ctx context.Context) {
+			cluster := story.Create(ctx, "left", 3)
+			begin := mark(ctx)
+			cluster.AwaitReady(ctx, 3)
+			traffic := cluster.Write(ctx)
+			awaitQuiet(ctx, begin, 22*time.Second)
+			gone, processes := mark(ctx), processesOf(ctx, []*world.Cluster{cluster})
+			DeferCleanup(func(ctx context.Context) { kube.Installed().Deploy(ctx) })
+			traffic.During(ctx, func() {
+				ways[how](ctx)
+				Consistently(ctx, func() error { return cluster.CheckServing(ctx, 3) }).WithTimeout(watching).Should(Succeed())
+				kube.Installed().Deploy(ctx)
+				awaitLooks(ctx, cluster)
+			})
+			Expect(kube.OperatorWrites(ctx, gone, story.Namespace)).To(BeEmpty())
+			Expect(processesOf(ctx, []*world.Cluster{cluster})).To(Equal(processes), "no member is restarted")
+			deletePod(ctx, cluster, cluster.Member(1))
+			cluster.AwaitReady(ctx, 3)
+			traffic.Finish(ctx)
+		})
+	}
+})
+
+var _ = Describe("An operator with a Role only", Label("operator"), func() {
+	It("heals a deleted Pod, grows, and replaces a member whose data is lost", perStory, func(ctx context.Context) {
+		kube.NeedLocalkube()
+		var err error
+		story, err = kube.NewFencedStory(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		story.InstallNamespaced(ctx)
+		cluster := story.Create(ctx, "alone", 1)
+		cluster.AwaitReady(ctx, 1)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			cluster.Resize(ctx, 3)
+			cluster.AwaitReady(ctx, 3)
+		})
+		ids := cluster.Identities(ctx)
+		traffic.During(ctx, func() {
+			deletePod(ctx, cluster, cluster.Leader(ctx))
+			cluster.AwaitReady(ctx, 3)
+		})
+		Expect(cluster.Identities(ctx)).To(Equal(ids))
+		victim := cluster.Member(1)
+		traffic.During(ctx, func() {
+			loseVolume(ctx, cluster, victim)
+			cluster.AwaitReady(ctx, 3)
+		})
+		expectReplaced(ctx, cluster, ids, victim)
+		traffic.Finish(ctx)
+	})
+
+	It("leaves a cluster alone that the operator of all namespaces looks after, and says so", perStory, func(ctx context.Context) {
+		kube.NeedLocalkube()
+		var err error
+		story, err = kube.NewStory(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		cluster := story.Create(ctx, "claimed", 1)
+		cluster.AwaitReady(ctx, 1)
+		traffic := cluster.Write(ctx)
+		second := story.InstallNamespaced(ctx)
+		begin := mark(ctx)
+		traffic.During(ctx, func() {
+			cluster.Resize(ctx, 3)
+			cluster.AwaitReady(ctx, 3)
+			Eventually(ctx, func() string { return second.Log(ctx) }).Should(ContainSubstring("OtherOperator"), "it saw the cluster")
+		})
+		writes, err := kube.OperatorWrites(ctx, begin, story.Namespace)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(writes).NotTo(BeEmpty(), "the first one goes on")
+		Expect(writes).NotTo(ContainElement(HaveField("User.Name", second.User())))
+		traffic.Finish(ctx)
+	})
+})
+
+func mark(ctx context.Context) world.AuditMark {
+	GinkgoHelper()
+	at, err := kube.Mark(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	return at
+}
+
+// awaitLooks waits until the operator that runs now has looked at each cluster, and again.
+func awaitLooks(ctx context.Context, clusters ...*world.Cluster) {
+	GinkgoHelper()
+	for _, cluster := range clusters {
+		before := asked(ctx, cluster)
+		Eventually(ctx, func() float64 { return asked(ctx, cluster) }).Should(BeNumerically(">=", before+2))
+	}
+}
+
+// processesOf tells the members' processes apart from any that started later.
+func processesOf(ctx context.Context, clusters []*world.Cluster) []string {
+	GinkgoHelper()
+	var processes []string
+	for _, cluster := range clusters {
+		pods, err := cluster.Pods(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		for i := range pods {
+			for _, container := range pods[i].Status.ContainerStatuses {
+				processes = append(processes, fmt.Sprintf("%s %s %s %d", pods[i].Name, pods[i].UID, container.ContainerID, container.RestartCount))
+			}
+		}
+	}
+	Expect(processes).NotTo(BeEmpty())
+	return processes
+}
