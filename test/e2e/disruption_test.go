@@ -2,6 +2,11 @@ package e2e
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -36,6 +41,160 @@ var _ = Describe("A drain", Label("disruption"), func() {
 		})
 		Expect(cluster.Identities(ctx)).To(Equal(ids))
 		traffic.Finish(ctx)
+	})
+})
+
+var _ = Describe("An eviction", Label("disruption"), func() {
+	ownNamespace()
+
+	It("is bounded by a quorum of the voters, whatever their number, and lets an only member go", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "bounded", 3)
+		cluster.AwaitReady(ctx, 3)
+		expectBudget(ctx, "bounded", 2)
+		bounds := followBudget("bounded")
+		traffic := cluster.Write(ctx)
+		for _, step := range []struct{ size, bound int32 }{{5, 3}, {3, 2}} {
+			traffic.During(ctx, func() {
+				cluster.Resize(ctx, step.size)
+				cluster.AwaitReady(ctx, int(step.size))
+				expectBudget(ctx, "bounded", step.bound)
+			})
+		}
+		Expect(bounds()).To(HaveEach(BeElementOf(int32(2), int32(3))), "never less than a quorum of three")
+		traffic.During(ctx, func() {
+			cluster.Resize(ctx, 1)
+			cluster.AwaitReady(ctx, 1)
+		})
+		Eventually(ctx, func() types.UID { return uidOf(ctx, &policyv1.PodDisruptionBudget{}, key("bounded")) }).Should(BeEmpty())
+		only, err := cluster.Pods(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(evict(ctx, &only[0])).To(Succeed())
+		awaitPodGone(ctx, cluster, &only[0])
+		cluster.AwaitReady(ctx, 1)
+		traffic.FinishAfterOutage(ctx)
+	})
+
+	for _, step := range []struct{ from, to int32 }{{3, 5}, {5, 3}} {
+		rule := "grow"
+		if step.to < step.from {
+			rule = "shrink"
+		}
+		It(fmt.Sprintf("in the middle of a change of size from %d to %d costs no quorum, and both come to their end", step.from, step.to), perStory, func(ctx context.Context) {
+			cluster := story.Create(ctx, "racing", step.from)
+			cluster.AwaitReady(ctx, int(step.from))
+			before, victim := cluster.Identities(ctx), cluster.Member(0)
+			cluster.MoveLeader(ctx, victim)
+			traffic := cluster.Write(ctx)
+			traffic.During(ctx, func() {
+				cluster.Resize(ctx, step.to)
+				Eventually(ctx, cluster.History.Rules).WithPolling(20 * time.Millisecond).Should(ContainElement(rule))
+				pod, err := cluster.Pod(ctx, victim)
+				Expect(err).NotTo(HaveOccurred())
+				Eventually(ctx, func() error { return evict(ctx, pod) }).WithPolling(100 * time.Millisecond).Should(Succeed())
+				Expect(cluster.Identities(ctx)).NotTo(HaveLen(int(step.to)), "the change of size was over before the eviction")
+				awaitPodGone(ctx, cluster, pod)
+				cluster.AwaitReady(ctx, int(step.to))
+			})
+			// Going down, the one that was evicted may be the one that is not needed. Nobody is ever replaced.
+			larger, smaller := before, cluster.Identities(ctx)
+			if step.to > step.from {
+				larger, smaller = smaller, larger
+			}
+			for name, id := range smaller {
+				Expect(larger).To(HaveKeyWithValue(name, id))
+			}
+			traffic.Finish(ctx)
+		})
+	}
+})
+
+var _ = Describe("A node that is drained", Label("disruption"), Serial, func() {
+	BeforeEach(func() { kube.NeedLocalkube() })
+	ownNamespace()
+
+	It("as each is in turn, takes one member away that comes back with it, under load, and never a quorum", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "turns", 3)
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		byNode := membersByNode(ctx, cluster)
+		Expect(byNode).To(HaveLen(3), "members are spread over the nodes")
+		traffic := cluster.Write(ctx)
+		for _, node := range slices.Sorted(maps.Keys(byNode)) {
+			By("draining " + node)
+			awaitAllowed(ctx, "turns", 1)
+			traffic.During(ctx, func() {
+				out, err := kube.Drain(ctx, node)
+				Expect(err).NotTo(HaveOccurred(), out)
+				Expect(podsOf(ctx, cluster)).NotTo(HaveKeyWithValue(byNode[node][0], was.pods[byNode[node][0]]), "it was drained:\n%s", out)
+				Expect(cluster.CheckServing(ctx, 3)).NotTo(Succeed(), "its volume is on the drained node")
+				kube.Uncordon(ctx, node)
+				cluster.AwaitReady(ctx, 3)
+			})
+		}
+		for name, uid := range podsOf(ctx, cluster) {
+			Expect(uid).NotTo(Equal(was.pods[name]), "%s was never drained", name)
+		}
+		expectSame(ctx, cluster, was)
+		traffic.Finish(ctx)
+	})
+
+	It("needs --delete-emptydir-data only where data is ephemeral; then the member is replaced on another node", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "emptydir", 3, world.Ephemeral)
+		cluster.AwaitReady(ctx, 3)
+		before, victim := cluster.Identities(ctx), follower(ctx, cluster)
+		node := cluster.NodeOf(ctx, victim)
+		awaitAllowed(ctx, "emptydir", 1)
+		pods := podsOf(ctx, cluster)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			out, err := kube.Drain(ctx, node)
+			Expect(err).To(HaveOccurred())
+			Expect(out).To(ContainSubstring("--delete-emptydir-data"))
+			Expect(podsOf(ctx, cluster)).To(Equal(pods))
+			out, err = kube.Drain(ctx, node, "--delete-emptydir-data")
+			Expect(err).NotTo(HaveOccurred(), out)
+			cluster.AwaitReady(ctx, 3)
+		})
+		expectReplacedElsewhere(ctx, cluster, before, victim, node)
+		traffic.Finish(ctx)
+	})
+
+	It("in the middle of a roll is drained, and the roll goes on when the node is back", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "both", 3)
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		byNode := membersByNode(ctx, cluster)
+		node := cluster.NodeOf(ctx, cluster.Leader(ctx))
+		Expect(byNode[node]).To(HaveLen(1), "members are spread over the nodes")
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			cluster.Change(ctx, otherSettings)
+			Eventually(ctx, cluster.History.Rules).WithPolling(20 * time.Millisecond).Should(ContainElement("roll"))
+			out, err := kube.Drain(ctx, node)
+			Expect(err).NotTo(HaveOccurred(), out)
+			Expect(cluster.CheckReady(ctx, 3)).NotTo(Succeed(), "one member cannot come back yet")
+			kube.Uncordon(ctx, node)
+			cluster.AwaitReady(ctx, 3)
+		})
+		expectOtherSettings(ctx, cluster)
+		expectSame(ctx, cluster, was)
+		traffic.Finish(ctx)
+	})
+})
+
+var _ = Describe("Members", Label("disruption"), func() {
+	ownNamespace()
+
+	It("are spread over the nodes by default", perStory, func(ctx context.Context) {
+		nodes, err := kube.Nodes(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		if len(nodes) < 3 {
+			Skip("fewer nodes than members")
+		}
+		cluster := story.Create(ctx, "spread", 3)
+		cluster.AwaitReady(ctx, 3)
+		Expect(membersByNode(ctx, cluster)).To(HaveLen(3))
+		cluster.Write(ctx).Finish(ctx)
 	})
 })
 
@@ -130,4 +289,46 @@ func awaitAllowed(ctx context.Context, budget string, disruptions int32) {
 		err := kube.Client.Get(ctx, key(budget), is)
 		return is.Status.DisruptionsAllowed, err
 	}).Should(Equal(disruptions))
+}
+
+// expectBudget waits until the budget asks for so many members.
+func expectBudget(ctx context.Context, name string, minAvailable int32) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		budget := &policyv1.PodDisruptionBudget{}
+		g.Expect(kube.Client.Get(ctx, key(name), budget)).To(Succeed())
+		g.Expect(budget.Spec.MinAvailable.IntVal).To(Equal(minAvailable))
+	}).Should(Succeed())
+}
+
+// followBudget writes down every minAvailable that a budget has from now on, until the returned function is called.
+func followBudget(name string) (bounds func() []int32) {
+	GinkgoHelper()
+	ctx, cancel := context.WithCancel(context.Background())
+	events, err := kube.Client.Watch(ctx, &policyv1.PodDisruptionBudgetList{}, client.InNamespace(story.Namespace))
+	Expect(err).NotTo(HaveOccurred())
+	var seen []int32
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		for event := range events.ResultChan() {
+			if budget, ok := event.Object.(*policyv1.PodDisruptionBudget); ok && budget.Name == name {
+				seen = append(seen, budget.Spec.MinAvailable.IntVal)
+			}
+		}
+	})
+	bounds = func() []int32 { cancel(); ended.Wait(); return slices.Compact(seen) }
+	DeferCleanup(func() { bounds() })
+	return bounds
+}
+
+// membersByNode are the names of the members on each node.
+func membersByNode(ctx context.Context, c *world.Cluster) map[string][]string {
+	GinkgoHelper()
+	pods, err := c.Pods(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	members := map[string][]string{}
+	for i := range pods {
+		members[pods[i].Spec.NodeName] = append(members[pods[i].Spec.NodeName], pods[i].Name)
+	}
+	return members
 }

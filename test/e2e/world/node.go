@@ -146,28 +146,3 @@ func (c *Cluster) LastWords(ctx context.Context, member string) (string, error) 
 	}
 	return "", nil
 }
-
-// KillNode ends all that runs on a node at once. It is started again after the story at the latest.
-func (w *World) KillNode(ctx context.Context, node string) {
-	ginkgo.GinkgoHelper()
-	_, err := w.localkube(ctx, "kill-node", node)
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	ginkgo.DeferCleanup(func(ctx context.Context) { w.StartNode(ctx, node) })
-}
-
-// StartNode starts a node again and waits until it is Ready. One that runs stays as it is.
-func (w *World) StartNode(ctx context.Context, node string) {
-	ginkgo.GinkgoHelper()
-	_, err := w.localkube(ctx, "start-node", node)
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	gomega.Eventually(ctx, func() (corev1.ConditionStatus, error) {
-		is := &corev1.Node{}
-		err := w.Client.Get(ctx, client.ObjectKey{Name: node}, is)
-		for _, condition := range is.Status.Conditions {
-			if condition.Type == corev1.NodeReady {
-				return condition.Status, err
-			}
-		}
-		return "", err
-	}).WithTimeout(Patience).Should(gomega.Equal(corev1.ConditionTrue))
-}

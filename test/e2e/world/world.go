@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	goruntime "runtime"
+	"sync"
 
 	"github.com/onsi/ginkgo/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -40,6 +41,8 @@ type World struct {
 	Kubeconfig string // path
 	Localkube  string // path of the program; empty on any other cluster
 	Manager    string // path of the manager that is in the image, for stories that run it on this machine
+
+	broken sync.Map // nodes and cuts that a story has still to put right, by name
 }
 
 // Connect finds the cluster that E2E_KUBECONFIG names, and never one that KUBECONFIG happens to.
