@@ -74,6 +74,26 @@ var _ = Describe("An eviction", Label("disruption"), func() {
 		traffic.FinishAfterOutage(ctx)
 	})
 
+	It("in the middle of a roll costs no quorum, and both come to their end", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "rolling", 3)
+		cluster.AwaitReady(ctx, 3)
+		was, leader := identityOf(ctx, cluster), cluster.Leader(ctx)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			cluster.Change(ctx, otherSettings)
+			Eventually(ctx, func() any { return podsOf(ctx, cluster) }).WithPolling(20 * time.Millisecond).ShouldNot(Equal(was.pods))
+			pod, err := cluster.Pod(ctx, leader) // it is the last to be rolled
+			Expect(err).NotTo(HaveOccurred())
+			Expect(pod.UID).To(Equal(was.pods[leader]), "the roll was over before the eviction")
+			Eventually(ctx, func() error { return evict(ctx, pod) }).WithPolling(100 * time.Millisecond).Should(Or(Succeed(), MatchError(apierrors.IsNotFound, "rolled meanwhile")))
+			awaitPodGone(ctx, cluster, pod)
+			cluster.AwaitReady(ctx, 3)
+		})
+		expectOtherSettings(ctx, cluster)
+		expectSame(ctx, cluster, was)
+		traffic.Finish(ctx)
+	})
+
 	for _, step := range []struct{ from, to int32 }{{3, 5}, {5, 3}} {
 		rule := "grow"
 		if step.to < step.from {

@@ -193,6 +193,24 @@ var _ = Describe("A node", Label("nodes"), Serial, func() {
 		traffic.Finish(ctx)
 	})
 
+	It("that dies in the middle of a roll halts it, and it goes on when the member was replaced", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "rolling", 3, world.ReplaceAfter(soon))
+		cluster.AwaitReady(ctx, 3)
+		before, victim := cluster.Identities(ctx), cluster.AwayFromOperator(ctx)
+		node := cluster.NodeOf(ctx, victim)
+		cluster.MoveLeader(ctx, victim) // it would be the last to be rolled
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			cluster.Change(ctx, otherSettings)
+			Eventually(ctx, cluster.History.Rules).WithPolling(20 * time.Millisecond).Should(ContainElement("roll"))
+			kube.KillNode(ctx, node)
+			cluster.AwaitReady(ctx, 3)
+		})
+		expectOtherSettings(ctx, cluster)
+		expectReplacedElsewhere(ctx, cluster, before, victim, node)
+		traffic.Finish(ctx)
+	})
+
 	It("that is deleted with the volume on it costs its member at once, whatever repair.replaceAfter says", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "deleted", 3, world.ReplaceAfter(never))
 		cluster.AwaitReady(ctx, 3)

@@ -45,8 +45,8 @@ func (c *Cluster) WriteEnding(ctx context.Context, pod *corev1.Pod, e Ending) {
 		})
 	}
 	for i := range pod.Status.Conditions {
-		switch condition := &pod.Status.Conditions[i]; condition.Type {
-		case corev1.PodReady, corev1.ContainersReady:
+		condition := &pod.Status.Conditions[i]
+		if condition.Type == corev1.PodReady || condition.Type == corev1.ContainersReady {
 			condition.Status, condition.LastTransitionTime = corev1.ConditionFalse, now
 		}
 	}
