@@ -72,7 +72,7 @@ clean: ## Remove what was built; the caches outside the tree stay.
 check: gofmt vet verify-generated verify-kustomize arrows lint ## Formatting, vet, lint, generated files, arrows: seconds when warm.
 
 .PHONY: test-unit
-test-unit: bin/etcd ## Everything that needs no cluster, with real etcd processes.
+test-unit: bin/etcd bin/promtool ## Everything that needs no cluster, with real etcd processes.
 	@[ -n "$$(ls bin/etcd)" ] || echo "nothing is tried on real etcd: build it first (make localkube-build)"
 	@[ -z "$$(ls bin/etcd)" ] || export ETCD_BINARIES=$(BIN)/etcd; \
 	go test $$(go list ./... | grep -vE '/test/(e2e|demo|mutants)(/|$$)')
@@ -197,7 +197,7 @@ verify-generated: bin/controller-gen bin/crd-ref-docs
 
 .PHONY: verify-kustomize
 verify-kustomize: bin/kustomize
-	@bin/kustomize build config/default >/dev/null
+	@for dir in default monitoring; do bin/kustomize build config/$$dir >/dev/null; done
 
 dist/install.yaml: bin/kustomize FORCE
 	@mkdir -p dist/overlay
@@ -242,16 +242,16 @@ bin/etcd:
 	done
 
 .PHONY: tools
-tools: bin/controller-gen bin/crd-ref-docs bin/kustomize bin/golangci-lint $(LOCALKUBE)
+tools: bin/controller-gen bin/crd-ref-docs bin/kustomize bin/golangci-lint bin/promtool $(LOCALKUBE)
 
-# $(call tool,name,package,module,directory of its go.mod)
+# $(call tool,name,package,module,directory of its go.mod,build tags)
 define tool
 bin/$(1): $(4)/go.mod
 	@version=$$$$(awk '$$$$1 == "$(3)" && $$$$2 ~ /^v/ {print $$$$2}' $(4)/go.mod); cached="$(CACHE)/tools/$(1)-$$$$version-$$$$(go env GOVERSION)"; \
 	mkdir -p bin "$(CACHE)/tools"; \
 	if [ ! -x "$$$$cached" ]; then \
 		echo "building $(1) $$$$version (once)"; \
-		CGO_ENABLED=0 go build -C $(4) -trimpath -ldflags "-s -w" -o "$$$$cached.$$$$$$$$" $(2); mv "$$$$cached.$$$$$$$$" "$$$$cached"; \
+		CGO_ENABLED=0 go build -C $(4) -tags '$(5)' -trimpath -ldflags "-s -w" -o "$$$$cached.$$$$$$$$" $(2); mv "$$$$cached.$$$$$$$$" "$$$$cached"; \
 	fi; \
 	touch "$$$$cached"; ln -sf "$$$$cached" $$@
 endef
@@ -259,6 +259,8 @@ $(eval $(call tool,controller-gen,sigs.k8s.io/controller-tools/cmd/controller-ge
 $(eval $(call tool,crd-ref-docs,github.com/elastic/crd-ref-docs,github.com/elastic/crd-ref-docs,test/tools))
 $(eval $(call tool,kustomize,sigs.k8s.io/kustomize/kustomize/v5,sigs.k8s.io/kustomize/kustomize/v5,test/tools))
 $(eval $(call tool,golangci-lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,github.com/golangci/golangci-lint/v2,test/tools/lint))
+# Without the clients of every cloud in which Prometheus can look for targets.
+$(eval $(call tool,promtool,github.com/prometheus/prometheus/cmd/promtool,github.com/prometheus/prometheus,test/tools/promtool,remove_all_sd))
 
 .PHONY: FORCE
 FORCE:

@@ -1,0 +1,112 @@
+package alerts
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"sigs.k8s.io/yaml"
+)
+
+const runbook = "https://github.com/etcdsteward/etcd-steward/blob/main/docs/alerts.md#"
+
+func TestEachAlertSaysWhatWhereAndWhatToDo(t *testing.T) {
+	for _, alert := range alerts(t) {
+		if !slices.Contains([]string{"critical", "warning", "info"}, alert.Labels["severity"]) {
+			t.Errorf("%s: severity is %q", alert.Alert, alert.Labels["severity"])
+		}
+		if summary := alert.Annotations["summary"]; !strings.HasSuffix(summary, ".") || strings.Contains(summary, "{{") {
+			t.Errorf("%s: the summary is no sentence that is always the same: %q", alert.Alert, summary)
+		}
+		if got, want := alert.Annotations["runbook_url"], runbook+strings.ToLower(alert.Alert); got != want {
+			t.Errorf("%s: the runbook is at %q, want %q", alert.Alert, got, want)
+		}
+		for _, label := range []string{"{{ $labels.namespace }}", "{{ $labels.name }}"} {
+			ofCluster := !strings.HasPrefix(alert.Expr.String(), "absent(")
+			if strings.Contains(alert.Annotations["description"], label) != ofCluster {
+				t.Errorf("%s: the description does not name %s, or names it and is about no cluster", alert.Alert, label)
+			}
+		}
+	}
+}
+
+func TestEachAlertIsOnThePageWithItsSeverityAndEachOnThePageExists(t *testing.T) {
+	page := text(t, "../../../docs/alerts.md")
+	var rows []string
+	for _, row := range regexp.MustCompile("(?m)^\\| \\[`(\\w+)`\\]\\(#(\\w+)\\) \\| (\\w+) \\|").FindAllStringSubmatch(page, -1) {
+		rows = append(rows, row[1]+" "+row[3])
+		if row[2] != strings.ToLower(row[1]) || !strings.Contains(page, "\n## "+row[1]+"\n") {
+			t.Errorf("the row of %s leads to no section", row[1])
+		}
+	}
+	var want []string
+	for _, alert := range alerts(t) {
+		want = append(want, alert.Alert+" "+alert.Labels["severity"])
+	}
+	if !slices.Equal(rows, want) {
+		t.Errorf("the page has %q, the rules %q", rows, want)
+	}
+}
+
+// The rules of a birth tell a cluster that never served from one that stopped: the list in the alert must be all of them.
+func TestQuorumLostKnowsEveryRuleOfABirth(t *testing.T) {
+	var birth []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|").FindAllStringSubmatch(text(t, "../../../docs/rules.md"), -1) {
+		if len(birth) > 0 || row[1] == "birth-record" {
+			birth = append(birth, row[1])
+		}
+		if row[1] == "first-quorum" {
+			break
+		}
+	}
+	want := `rule=~"` + strings.Join(birth, "|") + `"`
+	for _, alert := range alerts(t) {
+		if alert.Alert == "QuorumLost" && !strings.Contains(alert.Expr.String(), want) {
+			t.Errorf("QuorumLost lacks %s", want)
+		}
+	}
+}
+
+func alerts(t *testing.T) []monitoringv1.Rule {
+	t.Helper()
+	var all []monitoringv1.Rule
+	for _, group := range rulesOf(t).Spec.Groups {
+		for _, rule := range group.Rules {
+			if rule.Alert == "" {
+				t.Errorf("a rule of %s is no alert", group.Name)
+			}
+			all = append(all, rule)
+		}
+	}
+	if len(all) == 0 {
+		t.Fatal("no alerts")
+	}
+	return all
+}
+
+func rulesOf(t *testing.T) monitoringv1.PrometheusRule {
+	t.Helper()
+	return one[monitoringv1.PrometheusRule](t, "../../../config/monitoring", "PrometheusRule", "")
+}
+
+func text(t *testing.T, path string) string {
+	t.Helper()
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
+}
+
+// strict reads an object as its API knows it: a field that does not exist would be dropped in silence by the API server.
+func strict[T any](t *testing.T, asYAML []byte) T {
+	t.Helper()
+	var value T
+	if err := yaml.UnmarshalStrict(asYAML, &value); err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
