@@ -70,7 +70,7 @@ func (c *Cluster) PutForeignData(ctx context.Context, member string, other *Clus
 	own := c.data(ctx, member)
 	other.Freeze(ctx, from)
 	theirs := other.data(ctx, from)
-	run(ctx, exec.CommandContext(ctx, "cp", "--archive", theirs, own+".foreign"))
+	run(ctx, "cp", "--archive", theirs, own+".foreign")
 	other.Thaw(ctx, from)
 	c.Freeze(ctx, member)
 	gomega.Expect(os.RemoveAll(own)).To(gomega.Succeed())
@@ -100,8 +100,8 @@ func (c *Cluster) LosePersistentVolume(ctx context.Context, member string) {
 }
 
 // run runs a program that has to succeed.
-func run(ctx context.Context, command *exec.Cmd) {
+func run(ctx context.Context, program string, args ...string) {
 	ginkgo.GinkgoHelper()
-	said, err := command.CombinedOutput()
-	gomega.Expect(err).NotTo(gomega.HaveOccurred(), "%v: %s", command.Args, said)
+	said, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
+	gomega.Expect(err).NotTo(gomega.HaveOccurred(), "%s %v: %s", program, args, said)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -34,20 +33,22 @@ func (c *Cluster) MoveToDisk(ctx context.Context, member string, mebibytes int) 
 	gomega.Expect(os.Mkdir(staging, 0o777)).To(gomega.Succeed())
 	ginkgo.DeferCleanup(func(ctx context.Context) {
 		defer mounts.Close()
-		run(ctx, d.onNode(ctx, "umount", "--lazy", d.directory))
+		d.onNode(ctx, "umount", "--lazy", d.directory)
 		gomega.Expect(os.Remove(staging)).To(gomega.Succeed())
 	})
 	c.Freeze(ctx, member)
-	run(ctx, d.onNode(ctx, "mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm,mode=0777", mebibytes), "tmpfs", staging))
-	run(ctx, d.onNode(ctx, "cp", "--archive", "--sparse=never", d.directory+"/.", staging))
-	run(ctx, d.onNode(ctx, "mount", "--move", staging, d.directory))
+	d.onNode(ctx, "mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm,mode=0777", mebibytes), "tmpfs", staging)
+	d.onNode(ctx, "cp", "--archive", "--sparse=never", d.directory+"/.", staging)
+	d.onNode(ctx, "mount", "--move", staging, d.directory)
 	c.KillEtcd(ctx, member)
 	return d
 }
 
-func (d *Disk) onNode(ctx context.Context, program string, args ...string) *exec.Cmd {
+// onNode runs a program that sees the node's files as they are mounted there.
+func (d *Disk) onNode(ctx context.Context, command ...string) {
+	ginkgo.GinkgoHelper()
 	mounts := fmt.Sprintf("--mount=/proc/%d/fd/%d", os.Getpid(), d.mounts.Fd())
-	return exec.CommandContext(ctx, "nsenter", append([]string{mounts, "--", program}, args...)...)
+	run(ctx, "nsenter", append([]string{mounts, "--"}, command...)...)
 }
 
 // filler is the file that takes all the room that is left.

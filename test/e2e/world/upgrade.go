@@ -2,10 +2,8 @@ package world
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
@@ -22,18 +20,11 @@ func (w *World) BuildCommit(ctx context.Context, commit string) *Install {
 		ginkgo.Skip("this clone does not have the commit " + commit + ": git fetch --unshallow")
 	}
 	tree := filepath.Join(ginkgo.GinkgoT().TempDir(), "tree")
-	run(ctx, exec.CommandContext(ctx, "git", "-C", project, "worktree", "add", "--detach", tree, commit))
-	ginkgo.DeferCleanup(func(ctx context.Context) {
-		run(ctx, exec.CommandContext(ctx, "git", "-C", project, "worktree", "remove", "--force", tree))
-	})
-	make := exec.CommandContext(ctx, "make", "image", "dist/install.yaml", "IMG=ghcr.io/etcdsteward/etcd-steward:"+commit)
-	make.Dir = tree
-	for _, variable := range os.Environ() {
-		if !strings.HasPrefix(variable, "MAKE") && !strings.HasPrefix(variable, "MFLAGS") { // of the make that runs the stories
-			make.Env = append(make.Env, variable)
-		}
-	}
-	run(ctx, make)
+	run(ctx, "git", "-C", project, "worktree", "add", "--detach", tree, commit)
+	ginkgo.DeferCleanup(func(ctx context.Context) { run(ctx, "git", "-C", project, "worktree", "remove", "--force", tree) })
+	// It is no part of the make that runs the stories.
+	run(ctx, "env", "--unset=MAKEFLAGS", "--unset=MFLAGS", "--unset=MAKELEVEL",
+		"make", "-C", tree, "image", "dist/install.yaml", "IMG=ghcr.io/etcdsteward/etcd-steward:"+commit)
 	_, err := w.localkube(ctx, "load", filepath.Join(tree, "bin", "etcd-steward-image.tar"))
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	return &Install{world: w, manifest: filepath.Join(tree, "dist", "install.yaml")}
