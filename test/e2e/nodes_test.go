@@ -193,6 +193,28 @@ var _ = Describe("A node", Label("nodes"), Serial, func() {
 		traffic.Finish(ctx)
 	})
 
+	It("that is drained and stays away for longer than repair.replaceAfter costs its member as well", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "away", 3, world.ReplaceAfter(soon))
+		cluster.AwaitReady(ctx, 3)
+		before, victim := cluster.Identities(ctx), follower(ctx, cluster)
+		node := cluster.NodeOf(ctx, victim)
+		awaitAllowed(ctx, "away", 1)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			out, err := kube.Drain(ctx, node)
+			Expect(err).NotTo(HaveOccurred(), out)
+			awaitUnscheduled(ctx, cluster, victim)
+			cluster.AwaitReady(ctx, 3)
+		})
+		Expect(cluster.History.HasReason("MemberDead")).To(BeTrue(), "decisions:\n%s", cluster.History)
+		expectReplacedElsewhere(ctx, cluster, before, victim, node)
+		traffic.During(ctx, func() {
+			kube.Uncordon(ctx, node)
+			expectNothingLeft(ctx, cluster, victim)
+		})
+		traffic.Finish(ctx)
+	})
+
 	It("that dies in the middle of a roll halts it, and it goes on when the member was replaced", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "rolling", 3, world.ReplaceAfter(soon))
 		cluster.AwaitReady(ctx, 3)
