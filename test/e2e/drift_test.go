@@ -43,7 +43,7 @@ var _ = Describe("Something that somebody edits", Label("operator"), func() {
 	})
 
 	It("is dressed again: labels and annotations stripped from Pods and volumes, with no member restarted", Label("core"), perStory, func(ctx context.Context) {
-		cluster := story.Create(ctx, "bare", 3)
+		cluster := story.Create(ctx, "bare", 3, dressed)
 		cluster.AwaitReady(ctx, 3)
 		ids, processes := cluster.Identities(ctx), processesOf(ctx, []*world.Cluster{cluster})
 		traffic := cluster.Write(ctx)
@@ -56,8 +56,13 @@ var _ = Describe("Something that somebody edits", Label("operator"), func() {
 		})
 		Expect(processesOf(ctx, []*world.Cluster{cluster})).To(Equal(processes))
 		Expect(cluster.Identities(ctx)).To(Equal(ids))
-		deletePod(ctx, cluster, cluster.Member(0))
-		cluster.AwaitReady(ctx, 3)
+		traffic.During(ctx, func() {
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Etcd = &v1alpha1.EtcdSpec{QuotaBackendBytes: quantity("1Gi")} })
+			cluster.AwaitReady(ctx, 3)
+		})
+		for _, process := range processesOf(ctx, []*world.Cluster{cluster}) {
+			Expect(processes).NotTo(ContainElement(process), "it was not forgotten when settings changed")
+		}
 		Expect(cluster.Identities(ctx)).To(Equal(ids), "what was written down is right")
 		traffic.Finish(ctx)
 	})
@@ -108,6 +113,12 @@ var _ = Describe("A cluster that is deleted in the foreground", Label("operator"
 		Expect(kube.OperatorWrites(ctx, begin, story.Namespace)).NotTo(ContainElement(HaveField("Verb", "create")))
 	})
 })
+
+// dressed has labels and annotations of its own.
+func dressed(c *v1alpha1.EtcdCluster) {
+	c.Spec.Pod.Labels = map[string]string{"example.com/team": "stories"}
+	c.Spec.Pod.Annotations = map[string]string{"example.com/owner": "nobody in particular"}
+}
 
 // edit changes an object and waits until what was changed is as before.
 func edit[T client.Object](ctx context.Context, object T, change func(T), look func(T) any) {

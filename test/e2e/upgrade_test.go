@@ -24,7 +24,7 @@ var _ = Describe("An operator that is exchanged for another release", Label("ope
 		begin, err := kube.Mark(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		clusters := []*world.Cluster{
-			story.Create(ctx, "volumes", 3),
+			story.Create(ctx, "volumes", 3, dressed),
 			story.Create(ctx, "single", 1, world.Version("3.5.35")),
 			story.Create(ctx, "plain", 3, world.Ephemeral, world.Version("3.7.3"), withoutTLS),
 		}
