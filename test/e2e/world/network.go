@@ -49,8 +49,11 @@ func (c *Cluster) filter(ctx context.Context, pid int, commands string) {
 	gomega.Expect(err).NotTo(gomega.HaveOccurred(), "nft: %s", said)
 }
 
-// Fill puts so many keys of so many bytes each, one after the other.
-func (c *Cluster) Fill(ctx context.Context, keys, bytes int) {
+// fillSize is how many bytes each of those keys has.
+const fillSize = 40 << 10
+
+// Fill puts so many large keys under a prefix, one after the other.
+func (c *Cluster) Fill(ctx context.Context, prefix string, keys int) {
 	ginkgo.GinkgoHelper()
 	config, err := c.ClientTLS(ctx)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
@@ -60,9 +63,9 @@ func (c *Cluster) Fill(ctx context.Context, keys, bytes int) {
 	etcd, err := client.Dial(client.Options{Endpoints: endpoints, TLS: config, Connect: names.connect})
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	defer etcd.Close()
-	value := strings.Repeat("x", bytes)
+	value := strings.Repeat("x", fillSize)
 	for i := range keys {
-		_, err := etcd.Put(ctx, fmt.Sprintf("/filled/%06d", i), value)
+		_, err := etcd.Put(ctx, fmt.Sprintf("/filled/%s/%06d", prefix, i), value)
 		gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	}
 }
