@@ -19,7 +19,7 @@ import (
 // lookPatience bounds everything that is asked of etcd in one look.
 const lookPatience = 5 * time.Second
 
-// Observer looks at clusters. It keeps nothing between two looks.
+// Observer looks at clusters. It keeps nothing between two looks but that it may not read nodes.
 type Observer struct {
 	Reader   client.Reader // of Pods, volumes, Services and budgets: cached or live
 	Live     client.Reader // asked before something is called absent that should be there; nil is Reader
@@ -27,6 +27,8 @@ type Observer struct {
 	Dial     MemberDialer
 	Now      func() time.Time
 	Operator string // namespace/name of this install
+
+	denied denials
 }
 
 // View is one look: what the planner may know, and the clients that it was learned by, by the name of the member.
@@ -65,6 +67,9 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, f
 	}
 	joined.addMembers(&membership)
 	joined.addAnswers(s)
+	if err := o.addNodes(ctx, birth, g, joined); err != nil {
+		return View{}, err
+	}
 	if err := joined.addSecrets(ctx, keys); err != nil {
 		return View{}, err
 	}

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -24,6 +26,12 @@ type liveReader struct {
 
 func (r liveReader) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
 	r.world.noteLive(fmt.Sprintf("%T %s", object, key.Name))
+	if r.world.denied && key.Namespace == "" {
+		return apierrors.NewForbidden(schema.GroupResource{}, key.Name, nil)
+	}
+	if _, isNode := object.(*corev1.Node); isNode && r.world.nodeErr != nil {
+		return r.world.nodeErr
+	}
 	return r.Reader.Get(ctx, key, object, opts...)
 }
 

@@ -45,6 +45,8 @@ type world struct {
 	readErr   error
 	liveMu    sync.Mutex
 	live      []string // what was read past the cache in the last look
+	denied    bool     // the operator may read nothing that lies in no namespace
+	nodeErr   error    // reading a node fails
 }
 
 // newWorld holds a cluster "demo" of three members without TLS, of which nothing is there yet.
@@ -165,6 +167,11 @@ func (w *world) look() observe.View {
 }
 
 func (w *world) tryLook(fault string) (observe.View, error) {
+	w.live = nil
+	return w.observer().Observe(w.t.Context(), w.cluster, fault)
+}
+
+func (w *world) observer() *observe.Observer {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, policyv1.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -176,11 +183,9 @@ func (w *world) tryLook(fault string) (observe.View, error) {
 		builder.WithObjects(object.DeepCopyObject().(client.Object))
 	}
 	kube := builder.Build()
-	w.live = nil
-	observer := &observe.Observer{
+	return &observe.Observer{
 		Reader: cachedReader{kube}, Live: liveReader{kube, w}, Secrets: secretReader{kube, w}, Dial: (*dialer)(w), Now: func() time.Time { return w.now }, Operator: "ops/etcd-steward",
 	}
-	return observer.Observe(w.t.Context(), w.cluster, fault)
 }
 
 func (w *world) noteLive(what string) {

@@ -161,6 +161,7 @@ type Pod struct {
 	Terminating bool
 	GoneBy      time.Time // when a terminating Pod should be gone, its grace period included; zero otherwise
 	Node        string
+	NodeGone    string // why its node will not come back: "node worker-2 was deleted"; empty otherwise, and when nobody may look
 	Scheduled   bool
 	Started     bool // the etcd container has run in this Pod at least once
 	Running     bool // it runs now
@@ -205,7 +206,7 @@ type Volume struct {
 	Choices     Choices // what the member's Pod is made from
 	Bytes       int64   // requested size
 	Record      Record
-	Stranded    string // why the only node that can use it will not come back: "node-2 was deleted"; empty otherwise
+	Stranded    string // why the only node that can use it will not come back: "node worker-2 was deleted"; empty otherwise
 }
 
 // Record is what a volume's annotations say of the member that lives on it. It is written once that very member answered.

@@ -1,0 +1,149 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+)
+
+// +kubebuilder:rbac:groups="",resources=nodes;persistentvolumes,verbs=get,roleName=node-reader-role
+
+// nodeSearch finds out what became of the nodes of members that are silent. Nodes are read one by one and past the cache: a
+// watch on all nodes of Kubernetes would cost every cluster something, and a few reads cost only one in trouble.
+//
+// Where the operator may not read nodes or volumes, nothing is known of them, and the evidence of Pods alone decides.
+type nodeSearch struct {
+	observer *Observer
+	reader   client.Reader
+
+	mu   sync.Mutex
+	seen map[string]nodeAnswer // each node is read once in a look
+}
+
+// nodeAnswer is one node as it was read; nil when there is no such node.
+type nodeAnswer struct {
+	node    *corev1.Node
+	isKnown bool
+}
+
+// addNodes says of each silent member whether its node, or the only one that can use its volume, is gone for good.
+func (o *Observer) addNodes(ctx context.Context, birth plan.Birth, g gathered, joined replicas) error {
+	if birth.ClusterID == 0 {
+		return nil // a birth waits for its Pods, and so must not wait for this
+	}
+	look := &nodeSearch{observer: o, reader: o.Live, seen: map[string]nodeAnswer{}}
+	if look.reader == nil {
+		look.reader = o.Reader
+	}
+	var group errgroup.Group
+	group.SetLimit(parallelReads)
+	for _, replica := range joined.byName {
+		if isSilent(replica) {
+			group.Go(func() error { return look.add(ctx, g, replica) })
+		}
+	}
+	return group.Wait()
+}
+
+// isSilent reports that neither the member nor its kubelet says that it is well.
+func isSilent(r *plan.Replica) bool {
+	return r.Answer == nil && (r.Pod == nil || !r.Pod.Ready)
+}
+
+func (s *nodeSearch) add(ctx context.Context, g gathered, replica *plan.Replica) error {
+	var err error
+	if replica.Pod != nil && replica.Pod.Scheduled {
+		if replica.Pod.NodeGone, err = s.fateOf(ctx, replica.Pod.Node); err != nil {
+			return err
+		}
+	}
+	i := slices.IndexFunc(g.volumes, func(claim corev1.PersistentVolumeClaim) bool { return claim.Name == replica.Name })
+	if i < 0 || replica.Volume == nil || replica.Volume.Phase != plan.VolumeBound {
+		return nil
+	}
+	replica.Volume.Stranded, err = s.stranded(ctx, &g.volumes[i], replica.Pod)
+	return err
+}
+
+// fateOf says why a node will not come back; empty when it may.
+func (s *nodeSearch) fateOf(ctx context.Context, name string) (string, error) {
+	answer, err := s.node(ctx, name)
+	if err != nil || !answer.isKnown {
+		return "", err
+	}
+	return fate(name, answer.node), nil
+}
+
+// fate believes in an out-of-service taint only of a node that is down: whoever sets it says that the node is shut down,
+// and forgets it there when the node is back (https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown).
+func fate(name string, node *corev1.Node) string {
+	switch {
+	case node == nil:
+		return fmt.Sprintf("node %s was deleted", name)
+	case !isNodeReady(node) && isOutOfService(node):
+		return fmt.Sprintf("node %s is out of service", name)
+	}
+	return ""
+}
+
+func isNodeReady(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+func isOutOfService(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+		return taint.Key == corev1.TaintNodeOutOfService
+	})
+}
+
+func (s *nodeSearch) node(ctx context.Context, name string) (nodeAnswer, error) {
+	s.mu.Lock()
+	answer, ok := s.seen[name]
+	s.mu.Unlock()
+	if ok {
+		return answer, nil
+	}
+	var err error
+	if answer.node, answer.isKnown, err = readOutside[corev1.Node](ctx, s, name); err != nil {
+		return nodeAnswer{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen[name] = answer
+	return answer, nil
+}
+
+// readOutside reads an object that lies in no namespace; nil when there is none. It is not known when the operator may not
+// read such objects.
+func readOutside[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, s *nodeSearch, name string) (found P, isKnown bool, err error) {
+	object := P(new(T))
+	kind := fmt.Sprintf("%T", object)
+	if s.observer.denied.isDenied(kind, s.observer.Now()) {
+		return nil, false, nil
+	}
+	err = s.reader.Get(ctx, types.NamespacedName{Name: name}, object)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, true, nil
+	case apierrors.IsForbidden(err):
+		s.observer.denied.add(kind, s.observer.Now())
+		return nil, false, nil
+	case err != nil:
+		return nil, false, fmt.Errorf("reading %s %s: %w", kind, name, err)
+	}
+	return object, true, nil
+}
