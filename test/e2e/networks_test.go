@@ -87,7 +87,7 @@ var _ = Describe("A member that its kubelet cannot reach", Label("networks"), fu
 		traffic := cluster.Write(ctx)
 		traffic.During(ctx, func() {
 			partition := cluster.CutProbes(ctx, member)
-			awaitUnready(ctx, cluster, member)
+			unreadySince(ctx, cluster, member)
 			Consistently(ctx, func() any { return cluster.Identities(ctx) }).WithTimeout(outlasting).Should(Equal(was.ids))
 			Expect(partition.Dropped(ctx)).To(BeNumerically(">", 0))
 			partition.Heal(ctx)
@@ -113,7 +113,7 @@ var _ = Describe("A network that carries packets in one direction only", Label("
 			traffic := cluster.Write(ctx)
 			traffic.During(ctx, func() {
 				partition := cluster.CutOneWay(ctx, from, to)
-				awaitUnready(ctx, cluster, other)
+				unreadySince(ctx, cluster, other)
 				Consistently(ctx, func() any { return cluster.Identities(ctx) }).WithTimeout(outlasting).Should(Equal(was.ids))
 				Expect(partition.Dropped(ctx)).To(BeNumerically(">", 0))
 				partition.Heal(ctx)
@@ -200,13 +200,18 @@ func createMortal(ctx context.Context, name string) *world.Cluster {
 	return cluster
 }
 
-// awaitUnready waits until Kubernetes calls a member's Pod not ready.
-func awaitUnready(ctx context.Context, c *world.Cluster, member string) {
+// unreadySince waits until Kubernetes calls a member's Pod not ready, and says since when.
+func unreadySince(ctx context.Context, c *world.Cluster, member string) time.Time {
 	GinkgoHelper()
-	Eventually(ctx, func() (bool, error) {
+	var since time.Time
+	Eventually(ctx, func() (time.Time, error) {
 		pod, err := c.Pod(ctx, member)
-		return err == nil && !c.UnreadySince(pod).IsZero(), err
-	}).Should(BeTrue(), "%s is not ready", member)
+		if err == nil {
+			since = world.UnreadySince(pod)
+		}
+		return since, err
+	}).ShouldNot(BeZero(), "%s is not ready", member)
+	return since
 }
 
 func names(i identity) []string {

@@ -114,13 +114,7 @@ var _ = Describe("A process that is there and does not answer", Label("nodes"), 
 		var since time.Time
 		traffic.During(ctx, func() {
 			cluster.Freeze(ctx, victim)
-			Eventually(ctx, func() (bool, error) {
-				pod, err := cluster.Pod(ctx, victim)
-				if err == nil {
-					since = cluster.UnreadySince(pod)
-				}
-				return since.IsZero(), err
-			}).Should(BeFalse(), "the kubelet calls it not ready")
+			since = unreadySince(ctx, cluster, victim)
 			cluster.AwaitReady(ctx, 3)
 		})
 		expectReplaced(ctx, cluster, before, victim)
@@ -296,6 +290,34 @@ var _ = Describe("A node", Label("nodes"), Serial, func() {
 		}
 		expectUntouched(ctx, cluster, was)
 		traffic.FinishAfterOutage(ctx)
+	})
+})
+
+var _ = Describe("A member that has only just started again", Label("nodes"), Serial, func() {
+	ownOperator()
+
+	It("has all of repair.replaceAfter to answer, however long it was away while no operator looked", perStory, func(ctx context.Context) {
+		cluster := createMortal(ctx, "late")
+		was, victim := identityOf(ctx, cluster), follower(ctx, cluster)
+		node := cluster.NodeOf(ctx, victim)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			operator.Kill()
+			kube.KillNode(ctx, node)
+			kube.AwaitNodeSilent(ctx, node)
+			away := unreadySince(ctx, cluster, victim)
+			Eventually(ctx, func() time.Duration { return time.Since(away) }).Should(BeNumerically(">", soon))
+			frozen := cluster.FreezeAtStart(ctx, victim)
+			kube.StartNode(ctx, node)
+			frozen()
+			Expect(unreadySince(ctx, cluster, victim)).To(Equal(away), "it was ready before it was frozen")
+			operator.Start()
+			Consistently(ctx, func() any { return cluster.Identities(ctx) }).WithTimeout(watching).Should(Equal(was.ids))
+			cluster.Thaw(ctx, victim)
+			cluster.AwaitReady(ctx, 3)
+		})
+		expectUntouched(ctx, cluster, was)
+		traffic.Finish(ctx)
 	})
 })
 

@@ -107,7 +107,7 @@ func (c *Cluster) WhyEnded(ctx context.Context, member string) (string, error) {
 }
 
 // UnreadySince is since when Kubernetes calls a Pod not ready; zero while it is ready, or never was.
-func (c *Cluster) UnreadySince(pod *corev1.Pod) time.Time {
+func UnreadySince(pod *corev1.Pod) time.Time {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodReady && condition.Status != corev1.ConditionTrue {
 			return condition.LastTransitionTime.Time

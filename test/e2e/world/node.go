@@ -61,6 +61,27 @@ func (c *Cluster) Freeze(ctx context.Context, member string) {
 	gomega.Expect(syscall.Kill(c.pid(ctx, member), syscall.SIGSTOP)).To(gomega.Succeed())
 }
 
+// FreezeAtStart freezes a member's process as soon as there is one again. The returned function waits until that is done.
+func (c *Cluster) FreezeAtStart(ctx context.Context, member string) (frozen func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer ginkgo.GinkgoRecover()
+		gomega.Eventually(ctx, func() error {
+			text, err := c.localkube(ctx, "pid", c.Namespace, member, "etcd")
+			if err != nil {
+				return err
+			}
+			pid, err := strconv.Atoi(text)
+			if err != nil {
+				return err
+			}
+			return syscall.Kill(pid, syscall.SIGSTOP)
+		}).WithTimeout(Patience).WithPolling(20 * time.Millisecond).Should(gomega.Succeed())
+	}()
+	return func() { <-done }
+}
+
 // pid is the member's process, on this machine.
 func (c *Cluster) pid(ctx context.Context, member string) int {
 	ginkgo.GinkgoHelper()
