@@ -293,6 +293,30 @@ var _ = Describe("A node", Label("nodes"), Serial, func() {
 	})
 })
 
+var _ = Describe("An operator with a Role only, which may not read nodes,", Label("nodes"), Serial, func() {
+	ownOperator()
+
+	It("replaces the member of a node that was deleted by the evidence of Pods alone, after repair.replaceAfter", perStory, func(ctx context.Context) {
+		cluster := createMortal(ctx, "narrow")
+		before, victim := cluster.Identities(ctx), follower(ctx, cluster)
+		node := cluster.NodeOf(ctx, victim)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			kube.KillNode(ctx, node)
+			kube.DeleteNode(ctx, node)
+			cluster.AwaitReady(ctx, 3)
+		})
+		Expect(cluster.History.HasReason("MemberDead")).To(BeTrue(), "decisions:\n%s", cluster.History)
+		Expect(cluster.History.HasReason("DataLost")).To(BeFalse(), "decisions:\n%s", cluster.History)
+		expectReplacedElsewhere(ctx, cluster, before, victim, node)
+		traffic.During(ctx, func() {
+			kube.StartNode(ctx, node)
+			expectNothingLeft(ctx, cluster, victim)
+		})
+		traffic.Finish(ctx)
+	})
+})
+
 var _ = Describe("A member that has only just started again", Label("nodes"), Serial, func() {
 	ownOperator()
 
