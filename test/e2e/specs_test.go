@@ -61,8 +61,8 @@ var _ = Describe("A spec that no member can run with", Label("specs"), func() {
 			s.Pod.Resources.Requests[corev1.ResourceMemory] = "500Gi"
 		}, []string{"Unschedulable"}},
 		"too little memory to start with": {func(s *v1alpha1.EtcdClusterSpec) {
-			s.Pod.Resources.Requests[corev1.ResourceMemory] = "10Mi"
-			s.Pod.Resources.Limits = map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceMemory: "10Mi"}
+			s.Pod.Resources.Requests[corev1.ResourceMemory] = "6Mi"
+			s.Pod.Resources.Limits = map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceMemory: "6Mi"}
 		}, []string{"MemberCrashing", "ContainerNotStarting"}},
 		"a flag that etcd does not accept": {func(s *v1alpha1.EtcdClusterSpec) {
 			s.Etcd = &v1alpha1.EtcdSpec{ExtraArgs: map[string]v1alpha1.ArgValue{"max-txn-ops": "many"}}
@@ -223,8 +223,8 @@ var _ = Describe("A LimitRange", Label("specs"), func() {
 		cluster.AwaitReady(ctx, 3)
 		was, before := identityOf(ctx, cluster), specOf(ctx, cluster)
 		limits := limitContainers(ctx, corev1.LimitRangeItem{
-			Default:        corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("10Mi")},
-			DefaultRequest: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("10Mi")},
+			Default:        corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("6Mi")},
+			DefaultRequest: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("6Mi")},
 		})
 		traffic := cluster.Write(ctx)
 		traffic.During(ctx, func() {
