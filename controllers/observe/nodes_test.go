@@ -162,6 +162,18 @@ func TestAnEphemeralMemberIsToldThatItsNodeIsGone(t *testing.T) {
 	}
 }
 
+func TestAMemberThatAnswersIsNotSilentWhateverItsKubeletSays(t *testing.T) {
+	p := newPlace(t)
+	p.deleteNode()
+	pod := p.world.pod("demo-1", resources.StartSealed)
+	pod.Spec.NodeName = "worker-0"
+	pod.Status.Conditions[0].Status = corev1.ConditionFalse
+	p.world.put(pod)
+	if r := p.world.replica("demo-1"); r.Answer == nil || r.Pod.Ready || r.Pod.NodeGone != "" {
+		t.Errorf("answer %v, node %q", r.Answer, r.Pod.NodeGone)
+	}
+}
+
 func TestOnlySilentMembersCostAReadOfTheirNodes(t *testing.T) {
 	p := newPlace(t)
 	p.world.look()
