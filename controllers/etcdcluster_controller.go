@@ -149,7 +149,7 @@ func (r *EtcdClusterReconciler) act(ctx context.Context, cluster *v1alpha1.EtcdC
 
 func concernsSecrets(change plan.Change) bool {
 	switch change.(type) {
-	case plan.Bootstrap, plan.ApplyObjects, plan.PrepareMember, plan.DeleteSecret, plan.FollowPolicy:
+	case plan.Bootstrap, plan.ApplyObjects, plan.PrepareMember, plan.DeleteSecret, plan.FollowPolicy, plan.AdoptData:
 		return true
 	case plan.BeginBirth, plan.VoidBirth, plan.NextBirth, plan.RecordBirth, plan.RecordMembers, plan.SealPods, plan.LabelRole,
 		plan.SetBudget, plan.StartPods, plan.SetChoices, plan.DressPods, plan.EvictPod, plan.DeletePods, plan.DeleteVolumes, plan.AddLearner, plan.Promote,

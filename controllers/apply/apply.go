@@ -68,6 +68,8 @@ func (s step) carryOut(ctx context.Context, change plan.Change) error { //nolint
 	switch c := change.(type) {
 	case plan.FollowPolicy:
 		return s.followPolicy(ctx, c)
+	case plan.AdoptData:
+		return s.adoptData(ctx, c)
 	case plan.BeginBirth:
 		return s.beginBirth(ctx, c)
 	case plan.Bootstrap:

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -71,7 +70,7 @@ func budgetDrift(cluster *v1alpha1.EtcdCluster, budget *policyv1.PodDisruptionBu
 
 // others are Pods and volumes under members' names that are not ours. What the garbage collector takes is waited for;
 // what an earlier cluster left is for somebody to decide about; anything else has taken a name.
-func (g gathered) others(ours ownership) (objects []plan.Object, left []string) {
+func (g gathered) others(ours ownership) (objects []plan.Object, left []plan.Retained) {
 	for _, pod := range g.otherPods {
 		state, detail := ours.standing(&pod)
 		objects = append(objects, plan.Object{Kind: resources.KindPod, Name: pod.Name, State: state, Detail: detail})
@@ -83,19 +82,13 @@ func (g gathered) others(ours ownership) (objects []plan.Object, left []string) 
 			})
 			continue
 		}
-		if volume.Labels[v1alpha1.LabelClusterUID] == "" {
+		if !ours.isRetained(&volume) {
 			objects = append(objects, plan.Object{
 				Kind: resources.KindVolume, Name: volume.Name, State: plan.ObjectForeign, Detail: "it does not say to which cluster it belongs",
 			})
 			continue
 		}
-		left = append(left, retained(resources.KindVolume, volume.Name))
+		left = append(left, retainedVolume(&volume))
 	}
 	return objects, left
-}
-
-// isRetainedAuthority says that a Secret is an authority that an earlier cluster of this name left.
-func isRetainedAuthority(cluster *v1alpha1.EtcdCluster, secret *corev1.Secret) bool {
-	return secret.Labels[v1alpha1.LabelManagedBy] == v1alpha1.ManagedByValue &&
-		secret.Labels[v1alpha1.LabelInstance] == cluster.Name && secret.Labels[v1alpha1.LabelClusterUID] != ""
 }

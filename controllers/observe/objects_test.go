@@ -2,7 +2,6 @@ package observe_test
 
 import (
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -211,10 +210,17 @@ func TestWhatAnEarlierClusterLeftIsNamed(t *testing.T) {
 	volume.Labels[v1alpha1.LabelClusterUID] = "gone"
 	w.put(volume)
 	w.secret("demo-ca").Labels[v1alpha1.LabelClusterUID] = "gone"
-	want := []string{"PersistentVolumeClaim demo-0 (of a cluster that was deleted)", "Secret demo-ca (of a cluster that was deleted)"}
 	view := w.look()
-	if !slices.Equal(view.Retained, want) {
-		t.Errorf("retained: %q", view.Retained)
+	if len(view.Retained) != 2 {
+		t.Fatalf("retained: %+v", view.Retained)
+	}
+	left, authority := view.Retained[0], view.Retained[1]
+	if left.String() != "PersistentVolumeClaim demo-0" || left.Owner != "gone" || left.UID != string(volume.UID) || !left.TLS ||
+		left.Incarnation != volume.Labels[v1alpha1.LabelIncarnation] || left.Record.IsZero() {
+		t.Errorf("%+v", left)
+	}
+	if authority.String() != "Secret demo-ca" || authority.Owner != "gone" {
+		t.Errorf("%+v", authority)
 	}
 	if view.Replicas[0].Volume != nil {
 		t.Error("the earlier cluster's volume was joined")
@@ -231,6 +237,6 @@ func TestAVolumeThatTheGarbageCollectorTakesIsWaitedFor(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	if left := w.look().Retained; len(left) > 0 {
-		t.Errorf("retained: %q", left)
+		t.Errorf("retained: %+v", left)
 	}
 }

@@ -29,7 +29,7 @@ type keyring struct {
 	read        map[string]*corev1.Secret // what was read in this look, by name; nil for one that is not there
 	authorities []*corev1.Secret          // ours
 	trusted     map[string][]byte         // certificates of our authorities, by the name of their Secret
-	retained    []string                  // authorities that an earlier cluster left
+	retained    []plan.Retained           // authorities that an earlier cluster left
 }
 
 func (o *Observer) keyringOf(cluster *v1alpha1.EtcdCluster) *keyring {
@@ -120,9 +120,9 @@ func (k *keyring) authority(ctx context.Context, name string) (plan.Object, erro
 		object.NotAfter = endOf(secret.Data, resources.KeyCert)
 	case k.ours.goesWithAnother(secret):
 		object.State, object.Detail = plan.ObjectTerminating, "it goes with an earlier cluster of this name"
-	case isRetainedAuthority(k.cluster, secret):
+	case k.ours.isRetained(secret):
 		object.State, object.Detail = plan.ObjectForeign, "an earlier cluster of this name left it"
-		k.retained = append(k.retained, retained(resources.KindSecret, name))
+		k.retained = append(k.retained, retained(resources.KindSecret, secret))
 	default:
 		object.State, object.Detail = plan.ObjectForeign, "the operator did not make it"
 	}

@@ -1,8 +1,6 @@
 package observe
 
 import (
-	"fmt"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -58,9 +56,4 @@ func choicesOf(object metav1.Object) plan.Choices {
 		return plan.Choices{}
 	}
 	return plan.Choices{Version: version, Inputs: inputs}
-}
-
-// retained names what an earlier cluster of this name left for somebody to decide about.
-func retained(kind, name string) string {
-	return fmt.Sprintf("%s %s (of a cluster that was deleted)", kind, name)
 }

@@ -41,6 +41,7 @@ func birthRecord(o Observation) *proposal {
 		recorded := filter(o.Replicas, Replica.IsRecorded)
 		birth := newBirth(o, knownCounter(o), names(recorded))
 		birth.ClusterID = recorded[0].Record().ClusterID
+		birth.Incarnation = o.lifeOf(recorded)
 		return act(birth, ReasonBeginBirth, "The peer Service with the birth record is gone; it is written anew from the volumes.")
 	}
 	if trace := o.trace(); trace != "" {
@@ -70,14 +71,22 @@ func (o Observation) trace() string {
 
 // knownCounter finds the counter of the incarnation that the recorded volumes speak of, when the birth record itself is gone.
 func knownCounter(o Observation) int {
-	const voidedAtMost = 64
-	for counter := range voidedAtMost {
-		incarnation := Incarnation(o.Cluster.UID, counter)
+	for counter, incarnation := range o.ownIncarnations() {
 		if slices.ContainsFunc(o.Replicas, func(r Replica) bool { return r.incarnation() == incarnation }) {
 			return counter
 		}
 	}
 	return 0
+}
+
+// ownIncarnations are the lives that this object may have begun, by their counters.
+func (o Observation) ownIncarnations() []string {
+	const voidedAtMost = 64
+	out := make([]string, voidedAtMost)
+	for counter := range out {
+		out[counter] = Incarnation(o.Cluster.UID, counter)
+	}
+	return out
 }
 
 func (r Replica) incarnation() string {

@@ -73,6 +73,9 @@ type (
 	// FollowPolicy puts ownership of volumes and authorities as deletionPolicy says.
 	FollowPolicy struct{ Retain bool }
 
+	// AdoptData writes this cluster's UID on what an earlier cluster of this name left.
+	AdoptData struct{ Items []Retained }
+
 	// BeginBirth creates the peer Service with the birth record. It is created, never applied over.
 	BeginBirth struct {
 		Incarnation string
@@ -196,6 +199,7 @@ type Seal struct {
 }
 
 func (FollowPolicy) Kind() string  { return "FollowPolicy" }
+func (AdoptData) Kind() string     { return "AdoptData" }
 func (BeginBirth) Kind() string    { return "BeginBirth" }
 func (Bootstrap) Kind() string     { return "Bootstrap" }
 func (VoidBirth) Kind() string     { return "VoidBirth" }
@@ -220,6 +224,7 @@ func (MoveLeader) Kind() string    { return "MoveLeader" }
 func (RemoveMember) Kind() string  { return "RemoveMember" }
 
 func (FollowPolicy) isChange()  {}
+func (AdoptData) isChange()     {}
 func (BeginBirth) isChange()    {}
 func (Bootstrap) isChange()     {}
 func (VoidBirth) isChange()     {}

@@ -10,7 +10,7 @@
 // # The order of rules is the safety argument
 //
 //  1. Whose it is: other-operator, deletion-policy, deleting, paused. What must be kept is un-owned whatever else holds.
-//  2. Birth: spec-refused, retained-data, name-taken, birth-record, void-birth, other-life, bootstrap, birth-choices, first-quorum.
+//  2. Birth: spec-refused, resume, retained-data, name-taken, birth-record, void-birth, other-life, bootstrap, birth-choices, first-quorum.
 //     Nothing is born over data, and nothing else happens before the cluster's identity is written down.
 //  3. Scaffold: scaffold, raise-budget.
 //  4. Safe while blind: seal, ended-pod, other-choices, adopt-choices, missing-pod. The cluster may be silent exactly

@@ -272,3 +272,41 @@ func tied(message string) func(*Replica) {
 func stranded(r *Replica) {
 	r.Answer, r.Pod, r.Volume.Stranded = nil, nil, "node-2 was deleted"
 }
+
+// Worlds with data of an earlier cluster.
+
+// retaining adds the volumes of three members that an earlier object left; edits are of the last one, and
+// where it loses its record the others go.
+func retaining(o Observation, edits ...func(*Retained)) Observation {
+	for i := range 3 {
+		r := Retained{Kind: "PersistentVolumeClaim", Name: etcdutil.MemberName("demo", i), UID: "old", Owner: "u0", Incarnation: Incarnation("u0", 0), TLS: true,
+			Record: Record{ClusterID: clusterID, MemberID: etcdutil.ID(i + 1), Version: choices.Version}}
+		o.Retained = append(o.Retained, r)
+	}
+	for _, edit := range edits {
+		edit(&o.Retained[2])
+	}
+	if o.Retained[2].Record.IsZero() {
+		o.Retained = o.Retained[2:]
+	}
+	return o
+}
+
+// anonymous leaves one volume of which nobody says who lived there.
+func anonymous(r *Retained) {
+	*r = Retained{Kind: r.Kind, Name: "demo-0", Owner: "u0", Incarnation: r.Incarnation, TLS: true}
+}
+
+// bereft is a volume of an earlier life that was taken over, with nothing else left.
+func bereft(r *Replica) {
+	r.Member, r.Answer, r.Pod, r.Secret.State, r.Volume.Incarnation = nil, nil, nil, ObjectAbsent, Incarnation("u0", 0)
+}
+func gone(r *Replica) {
+	r.Member, r.Answer, r.Pod, r.Volume, r.Secret.State = nil, nil, nil, nil, ObjectAbsent
+}
+
+// unwritten has no birth record, and no answer from etcd.
+func (o Observation) unwritten() Observation {
+	o.Birth, o.Membership = Birth{}, Membership{Why: "nobody answers"}
+	return o
+}

@@ -15,7 +15,7 @@ func Guard(o Observation, c Change) string {
 		return guardMembership(o, c)
 	case DeletePods, EvictPod, DeleteVolumes, StartPods, RecordMembers:
 		return guardData(o, c)
-	case BeginBirth, Bootstrap, VoidBirth, NextBirth:
+	case AdoptData, BeginBirth, Bootstrap, VoidBirth, NextBirth:
 		return guardBirth(o, c)
 	case SetBudget:
 		return guardBudget(o, c)
@@ -61,6 +61,8 @@ func guardData(o Observation, c Change) string {
 
 func guardBirth(o Observation, c Change) string {
 	switch c := c.(type) {
+	case AdoptData:
+		return guardAdopt(o, c)
 	case BeginBirth:
 		return guardBegin(o, c)
 	case Bootstrap:
@@ -274,7 +276,7 @@ func guardBegin(o Observation, c BeginBirth) string {
 	if o.Birth.Exists {
 		return "a birth is already written down."
 	}
-	if c.ClusterID == 0 && (o.isAlive() || len(o.Retained) > 0) {
+	if o.isOverRetained() || c.ClusterID == 0 && o.isAlive() {
 		return "there is data of a cluster already."
 	}
 	return ""

@@ -29,6 +29,7 @@ var rules = []rule{
 	{"deleting", "A cluster that is being deleted is left to the garbage collector.", deleting, false},
 	{"paused", "A paused cluster is looked at and reported, and not touched.", paused, false},
 	{"spec-refused", "A spec that is refused changes nothing; members that are there are kept alive.", specRefused, false},
+	{"resume", "The data of an earlier cluster of this name is taken over, when all of it is of one.", resume, false},
 	{"retained-data", "Over the volumes of an earlier cluster nothing is ever born.", retainedData, false},
 	{"name-taken", "An object of somebody else is never adopted or changed.", nameTaken, false},
 	{"birth-record", "The birth is written down before anything else is made.", birthRecord, false},

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,8 +56,7 @@ func rows() []row {
 			Refuse, "spec-refused", ReasonSpecRefused, "", "no such version"},
 		{"a refused spec does not stop healing", desire(settledWorld(3).edit(1, noPod), func(d *Desired) { d.Fault = "no such version" }),
 			Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-1"},
-		{"over retained volumes nothing is born", func() Observation { o := unborn(3); o.Retained = []string{"PersistentVolumeClaim demo-0"}; return o }(),
-			Refuse, "retained-data", ReasonRetainedData, "", "PersistentVolumeClaim demo-0"},
+		{"over retained volumes nothing is born", retaining(unborn(3), anonymous), Refuse, "retained-data", ReasonRetainedData, "", "PersistentVolumeClaim demo-0"},
 		{"somebody else's Service is never adopted", func() Observation { o := unborn(3); o.Objects[1].State = ObjectForeign; return o }(),
 			Refuse, "name-taken", ReasonNameTaken, "", "Service demo"},
 
@@ -260,6 +260,28 @@ func rolls() []row {
 	}
 }
 
+// returns are worlds in which a cluster is created where an earlier one of its name left data.
+func returns() []row {
+	return []row{
+		{"what an earlier cluster left is taken over", retaining(unborn(3)), Act, "resume", ReasonResume, "AdoptData", "demo-0"},
+		{"and the rest of it, where the operator died in between", retaining(settledWorld(3).edit(0, bereft).edit(1, bereft).edit(2, gone).unwritten()), Act, "resume", ReasonResume, "AdoptData", ""},
+		{"then the birth record is written from it", settledWorld(3).edit(0, bereft).edit(1, bereft).edit(2, bereft).unwritten(), Act, "birth-record", ReasonBeginBirth, "BeginBirth", "from the volumes"},
+		{"not while Pods of the earlier cluster are leaving", func() Observation {
+			o := retaining(unborn(3))
+			o.Objects = append(o.Objects, Object{Kind: "Pod", Name: "demo-0", State: ObjectTerminating})
+			return o
+		}(), Wait, "resume", ReasonOldObjects, "", "Pod demo-0"},
+		{"not when it is of two clusters", retaining(unborn(3), func(r *Retained) { r.Record.ClusterID++ }), Refuse, "retained-data", ReasonRetainedData, "", "different etcd clusters"},
+		{"not when it was left by two objects", retaining(unborn(3), func(r *Retained) { r.Owner = "u-other" }), Refuse, "retained-data", ReasonRetainedData, "", "more than one"},
+		{"not when it is of two lives", retaining(unborn(3), func(r *Retained) { r.Incarnation = "other" }), Refuse, "retained-data", ReasonRetainedData, "", "different lives"},
+		{"not under another TLS mode", retaining(desire(unborn(3), func(d *Desired) { d.TLS = false })), Refuse, "retained-data", ReasonRetainedData, "", "put the mode back"},
+		{"not for data in Pods", retaining(desire(unborn(3), func(d *Desired) { d.Ephemeral = true })), Refuse, "retained-data", ReasonRetainedData, "", "ephemeral"},
+		{"what lies beside a living cluster is nothing to it", retaining(settledWorld(3)), Settled, RuleSettled, ReasonSettled, "", ""},
+		{"not even when its birth record is lost", func() Observation { o := retaining(settledWorld(3)); o.Birth = Birth{}; return o }(),
+			Act, "birth-record", ReasonBeginBirth, "BeginBirth", "from the volumes"},
+	}
+}
+
 // deaths are worlds with a member that nothing is heard of.
 func deaths() []row {
 	return []row{
@@ -280,7 +302,7 @@ func deaths() []row {
 	}
 }
 
-func allRows() []row { return append(append(rows(), rolls()...), deaths()...) }
+func allRows() []row { return slices.Concat(rows(), returns(), rolls(), deaths()) }
 
 func TestNextOneSentencePerRule(t *testing.T) {
 	for _, r := range allRows() {

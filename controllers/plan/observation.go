@@ -15,9 +15,9 @@ type Observation struct {
 	Objects    []Object // Services, authorities' and clients' Secrets: what the cluster needs beside its members
 	Budget     Budget
 	Membership Membership
-	Replicas   []Replica // sorted by ordinal; one per name seen as member, Pod, volume or Secret
-	Retained   []string  // "PersistentVolumeClaim demo-0": what an earlier cluster of this name left behind
-	Refused    []Note    // rules whose change Kubernetes or etcd refused in this very pass: they yield, if they may
+	Replicas   []Replica  // sorted by ordinal; one per name seen as member, Pod, volume or Secret
+	Retained   []Retained // what an earlier cluster of this name left behind, volumes first, each by name
+	Refused    []Note     // rules whose change Kubernetes or etcd refused in this very pass: they yield, if they may
 }
 
 // Identity names the object that is looked after.

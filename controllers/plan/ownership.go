@@ -1,7 +1,5 @@
 package plan
 
-import "strings"
-
 func otherOperator(o Observation) *proposal {
 	if !o.Birth.Exists || o.Birth.Operator == "" || o.Birth.Operator == o.Cluster.Operator {
 		return nil
@@ -51,17 +49,6 @@ func specRefused(o Observation) *proposal {
 		return p.yielding()
 	}
 	return p
-}
-
-// retainedData never gives a birth the names of volumes that hold another cluster's data.
-func retainedData(o Observation) *proposal {
-	if o.isAlive() || o.Birth.Exists || len(o.Retained) == 0 {
-		return nil
-	}
-	return refuse(ReasonRetainedData,
-		"An earlier cluster of this name left data behind: %s. Nothing is created over it. "+
-			"To start with an empty cluster, delete what is listed; to keep it, create the cluster under another name.",
-		strings.Join(o.Retained, ", ")).byHuman()
 }
 
 func nameTaken(o Observation) *proposal {

@@ -9,6 +9,7 @@ const (
 	ReasonDeleting       = "Deleting"       // the cluster is being deleted
 	ReasonPaused         = "Paused"         // spec.paused
 	ReasonSpecRefused    = "SpecRefused"    // the spec itself is refused
+	ReasonResume         = "Resume"         // what an earlier cluster of this name left is taken over
 	ReasonRetainedData   = "RetainedData"   // volumes or authorities of an earlier cluster of this name exist
 	ReasonNameTaken      = "NameTaken"      // an object of a needed name is somebody else's
 	ReasonOldObjects     = "OldObjectsLeaving"

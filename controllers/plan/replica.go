@@ -143,11 +143,11 @@ func (o Observation) Margin() int {
 	return len(o.HealthyVoters()) - etcdutil.Quorum(len(o.Voters()))
 }
 
-func filter(rs []Replica, keep func(Replica) bool) []Replica {
-	var out []Replica
-	for _, r := range rs {
-		if keep(r) {
-			out = append(out, r)
+func filter[T any](items []T, keep func(T) bool) []T {
+	var out []T
+	for _, item := range items {
+		if keep(item) {
+			out = append(out, item)
 		}
 	}
 	return out

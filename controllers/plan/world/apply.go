@@ -36,6 +36,8 @@ func (b *budgetOfEffects) spend() bool {
 
 func (w *World) carryOut(c plan.Change, life *budgetOfEffects) error {
 	switch c := c.(type) {
+	case plan.AdoptData:
+		w.adopt(c, life)
 	case plan.BeginBirth:
 		w.beginBirth(c)
 	case plan.VoidBirth:
@@ -135,17 +137,43 @@ func birthOf(c plan.BeginBirth, operator string) plan.Birth {
 		Names: slices.Clone(c.Names), ClusterID: c.ClusterID}
 }
 
+// adopt writes this object's UID on what an earlier one left, one after the other.
+func (w *World) adopt(c plan.AdoptData, life *budgetOfEffects) {
+	for _, item := range c.Items {
+		if !life.spend() {
+			return
+		}
+		if item.Kind == kindSecret {
+			w.objects.caOwner = w.Cluster.UID
+			continue
+		}
+		if v, ok := w.objects.volumes[item.Name]; ok && v.UID == item.UID {
+			v.owner = w.Cluster.UID
+			w.objects.volumes[item.Name] = v
+		}
+	}
+}
+
+const kindSecret = "Secret"
+
 // beginBirth creates and never overwrites: of two operators one wins.
 func (w *World) beginBirth(c plan.BeginBirth) {
 	if !w.objects.birth.Exists {
 		w.objects.birth = birthOf(c, w.Cluster.Operator)
+		if c.ClusterID != 0 {
+			w.checkBorn(c.ClusterID)
+		}
 	}
 }
 
 func (w *World) makeObjects(list []plan.Object, secrets []string, life *budgetOfEffects) {
 	for _, object := range list {
-		if life.spend() {
-			w.objects.made[object.Name] = true
+		if !life.spend() {
+			continue
+		}
+		w.objects.made[object.Name] = true
+		if object.Authority && w.objects.caOwner == "" {
+			w.objects.caOwner = w.Cluster.UID
 		}
 	}
 	for _, name := range secrets {
@@ -198,7 +226,7 @@ func (w *World) createVolume(v plan.NewVolume) {
 	}
 	uid := w.uid("volume")
 	w.disks[uid] = &disk{}
-	w.objects.volumes[v.Name] = volume{plan.Volume{UID: uid, Created: w.Now, Phase: plan.VolumePending,
+	w.objects.volumes[v.Name] = volume{owner: w.Cluster.UID, Volume: plan.Volume{UID: uid, Created: w.Now, Phase: plan.VolumePending,
 		Incarnation: w.objects.birth.Incarnation, Choices: v.Choices, Bytes: v.Bytes}}
 }
 

@@ -1,6 +1,8 @@
 package world
 
 import (
+	"fmt"
+
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -102,6 +104,25 @@ func (w *World) StripSeal(name string) {
 func (w *World) DeletePeerService() {
 	w.objects.birth, w.recordLost = plan.Birth{}, true
 	w.logf("fault: peer Service deleted")
+}
+
+// Recreate is somebody deleting the cluster and creating it again: the garbage collector takes all but the volumes and the
+// authority, and the new object has another UID.
+func (w *World) Recreate() {
+	if w.Spec.Ephemeral || w.objects.birth.ClusterID == 0 {
+		return
+	}
+	w.serial++
+	w.Cluster.UID = fmt.Sprintf("uid-%d", w.serial)
+	for name, p := range w.objects.pods {
+		w.stop(p)
+		delete(w.objects.pods, name)
+	}
+	w.objects.birth, w.objects.budget = plan.Birth{}, 0
+	w.objects.secrets = map[string]bool{}
+	w.objects.made = map[string]bool{"demo-ca": w.objects.made["demo-ca"]}
+	w.past = nil
+	w.logf("fault: cluster deleted and created again as %s", w.Cluster.UID)
 }
 
 // LoseObject is somebody deleting a Service.

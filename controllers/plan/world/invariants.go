@@ -113,7 +113,7 @@ func (w *World) checkVolumeDeletion(ref plan.VolumeRef, d *disk) {
 func (w *World) Recoverable() bool {
 	c := w.written()
 	if c == nil {
-		return w.born == 0
+		return w.born == 0 && !w.hasFrozen()
 	}
 	alive, quorum := 0, etcdutil.Quorum(len(c.voters()))
 	for _, name := range sortedKeys(w.objects.pods) {
@@ -160,6 +160,15 @@ func (w *World) holds(c *cluster, diskUID string) int {
 		return 0
 	}
 	return 1
+}
+
+func (w *World) hasFrozen() bool {
+	for _, p := range w.procs {
+		if p.frozen {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *World) isFrozen(d *disk) bool {

@@ -29,8 +29,9 @@ func (w *World) observe(from objects) plan.Observation {
 			{Kind: "Service", Name: "demo", State: state(from.made["demo"])},
 		},
 	}
+	w.observeRetained(from, &o)
 	names := map[string]bool{}
-	for _, set := range []map[string]bool{keys(from.pods), keys(from.volumes), from.secrets} {
+	for _, set := range []map[string]bool{keys(from.pods), w.ownVolumes(from), from.secrets} {
 		maps.Copy(names, set)
 	}
 	answers := w.answers(from)
@@ -43,6 +44,30 @@ func (w *World) observe(from objects) plan.Observation {
 	}
 	slices.SortFunc(o.Replicas, func(a, b plan.Replica) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	return o
+}
+
+// observeRetained tells what an earlier object left from what is ours.
+func (w *World) observeRetained(from objects, o *plan.Observation) {
+	for _, name := range sortedKeys(from.volumes) {
+		if v := from.volumes[name]; v.owner != w.Cluster.UID && !v.Terminating {
+			o.Retained = append(o.Retained, plan.Retained{Kind: "PersistentVolumeClaim", Name: name, UID: v.UID, Owner: v.owner,
+				Incarnation: v.Incarnation, Record: v.Record, TLS: w.Spec.TLS})
+		}
+	}
+	if from.made["demo-ca"] && from.caOwner != w.Cluster.UID {
+		o.Retained = append(o.Retained, plan.Retained{Kind: kindSecret, Name: "demo-ca", UID: "ca", Owner: from.caOwner})
+		o.Objects[0].State = plan.ObjectForeign
+	}
+}
+
+func (w *World) ownVolumes(from objects) map[string]bool {
+	out := map[string]bool{}
+	for name, v := range from.volumes {
+		if v.owner == w.Cluster.UID {
+			out[name] = true
+		}
+	}
+	return out
 }
 
 func state(there bool) plan.ObjectState {
@@ -59,7 +84,7 @@ func (w *World) replica(from objects, m plan.Membership, answers map[string]*pla
 		copied := p.Pod
 		r.Pod = &copied
 	}
-	if v, ok := from.volumes[name]; ok {
+	if v, ok := from.volumes[name]; ok && v.owner == w.Cluster.UID {
 		copied := v.Volume
 		r.Volume = &copied
 	}

@@ -78,7 +78,7 @@ func (w *World) isRest(d plan.Decision) bool {
 // Fault does one thing to the world that people and machines do, chosen by the seed.
 func (w *World) Fault() {
 	name := w.anyName()
-	switch w.rng.IntN(18) {
+	switch w.rng.IntN(19) {
 	case 0, 1:
 		w.DeletePod(name)
 	case 2:
@@ -104,6 +104,8 @@ func (w *World) Fault() {
 		w.Thaw()
 	case 13:
 		w.Undress(name)
+	case 14:
+		w.Recreate()
 	default:
 		w.changeSpec()
 	}

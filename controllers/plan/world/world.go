@@ -40,6 +40,7 @@ type World struct {
 type objects struct {
 	birth   plan.Birth
 	made    map[string]bool // Services and Secrets that are not a member's
+	caOwner string          // UID of the object that the authority says it belongs to
 	secrets map[string]bool // by member
 	budget  int
 	pods    map[string]pod
@@ -53,7 +54,10 @@ type pod struct {
 	disk    string // UID of what holds the data: the volume's, or the Pod's own
 }
 
-type volume struct{ plan.Volume }
+type volume struct {
+	plan.Volume
+	owner string // UID of the object that it says it belongs to
+}
 
 // New is an empty world in which somebody just created a cluster.
 func New(seed uint64, spec plan.Desired) *World {

@@ -115,7 +115,7 @@ func TestNoStoryViolatesAnInvariantAndEveryOneComesToRest(t *testing.T) {
 			t.Fatalf("seed %d never comes to rest: %+v\n%s", s, d, w.Story(120))
 		}
 		outcomes[d.Reason]++
-		for _, rule := range []string{"roll EvictPod", "replace-dead RemoveMember", "repair RemoveMember", "pod-metadata DressPods", "void-birth VoidBirth"} {
+		for _, rule := range []string{"roll EvictPod", "replace-dead RemoveMember", "repair RemoveMember", "pod-metadata DressPods", "void-birth VoidBirth", "resume AdoptData"} {
 			done[rule] += count(w.Log, rule)
 		}
 	}
