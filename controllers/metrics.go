@@ -17,6 +17,7 @@ type Metrics struct {
 
 	mu       sync.Mutex
 	clusters map[types.NamespacedName]report.Values
+	replaced map[types.NamespacedName]map[string]time.Time // when a member was last given up, by reason
 
 	changes *prometheus.CounterVec
 }
@@ -47,6 +48,8 @@ var (
 		"When the member's certificate that ends first will end, in seconds since 1970.")
 	waitDesc = clusterMetric("next_step_wait_seconds",
 		"For how long the operator has wanted or waited for the same next step; absent when nothing is to be done.", "rule")
+	replacedDesc = clusterMetric("member_replaced_timestamp_seconds",
+		"When this process last gave up a member because of DataLost or MemberDead, in seconds since 1970; absent when it never did.", "reason")
 )
 
 // NewMetrics makes the metrics and registers them. It fails when they are registered already.
@@ -54,6 +57,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		now:      time.Now,
 		clusters: map[types.NamespacedName]report.Values{},
+		replaced: map[types.NamespacedName]map[string]time.Time{},
 		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: metricPrefix + "changes_total",
 			Help: "Changes that the operator tried, by kind and by what came of it: applied, deferred, rejected or failed.",
@@ -74,7 +78,15 @@ func (m *Metrics) Observe(v report.Values) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.clusters[types.NamespacedName{Namespace: v.Namespace, Name: v.Name}] = v
+	cluster := types.NamespacedName{Namespace: v.Namespace, Name: v.Name}
+	m.clusters[cluster] = v
+	if v.Replaced == "" {
+		return
+	}
+	if m.replaced[cluster] == nil {
+		m.replaced[cluster] = map[string]time.Time{}
+	}
+	m.replaced[cluster][v.Replaced] = m.now()
 }
 
 // Forget drops the series of a cluster that is gone.
@@ -82,12 +94,13 @@ func (m *Metrics) Forget(cluster types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.clusters, cluster)
+	delete(m.replaced, cluster)
 }
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		infoDesc, desiredDesc, membersDesc, marginDesc, readyDesc, pausedDesc, conditionDesc, alarmDesc, expiryDesc, waitDesc,
+		infoDesc, desiredDesc, membersDesc, marginDesc, readyDesc, pausedDesc, conditionDesc, alarmDesc, expiryDesc, waitDesc, replacedDesc,
 	} {
 		descs <- d
 	}
@@ -97,12 +110,15 @@ func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
 func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, v := range m.clusters {
+	for cluster, v := range m.clusters {
 		s := series{out: metrics, values: v}
 		s.collectState()
 		s.collectMembers()
 		if v.Rule != "" {
 			s.gauge(waitDesc, max(0, m.now().Sub(v.Since).Seconds()), v.Rule)
+		}
+		for reason, at := range m.replaced[cluster] {
+			s.gauge(replacedDesc, float64(at.Unix()), reason)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func everySeries(name string) report.Values {
 			"Ready": "False", "Available": "True", "Degraded": "True", "UpToDate": "Unknown", "Reconciling": "True",
 		},
 		Alarms: []string{"CORRUPT", "NOSPACE"}, Rule: "repair", Since: passAt.Add(-90 * time.Second),
-		CertificateExpiry: passAt.Add(time.Hour), Change: "AddLearner", Result: report.ResultApplied,
+		CertificateExpiry: passAt.Add(time.Hour), Change: "AddLearner", Result: report.ResultApplied, Replaced: "DataLost",
 	}
 }
 
@@ -90,6 +90,7 @@ func TestValuesOfAPassBecomeSeries(t *testing.T) {
 		`etcdsteward_cluster_alarm{name="demo",namespace="team",type="NOSPACE"}`:                                 1,
 		`etcdsteward_next_step_wait_seconds{name="demo",namespace="team",rule="repair"}`:                         90,
 		`etcdsteward_changes_total{kind="AddLearner",result="applied"}`:                                          1,
+		`etcdsteward_member_replaced_timestamp_seconds{name="demo",namespace="team",reason="DataLost"}`:          float64(passAt.Unix()),
 	} {
 		if got, ok := samples[sample]; !ok || got != want {
 			t.Errorf("%s = %v (present: %v), want %v", sample, got, ok, want)
@@ -116,6 +117,24 @@ func TestASecondPassReplacesTheSeriesOfTheFirst(t *testing.T) {
 			if strings.Contains(name, gone) {
 				t.Errorf("%s is still there", name)
 			}
+		}
+	}
+}
+
+func TestWhenAMemberWasReplacedIsToldOnByLaterPasses(t *testing.T) {
+	m, registry := newTestMetrics(t)
+	first := everySeries("demo")
+	m.Observe(first)
+	m.now = func() time.Time { return passAt.Add(time.Hour) }
+	first.Replaced = "MemberDead"
+	m.Observe(first)
+	first.Replaced = ""
+	m.Observe(first)
+	samples := gather(t, registry)
+	for reason, want := range map[string]time.Time{"DataLost": passAt, "MemberDead": passAt.Add(time.Hour)} {
+		sample := `etcdsteward_member_replaced_timestamp_seconds{name="demo",namespace="team",reason="` + reason + `"}`
+		if got := samples[sample]; got != float64(want.Unix()) {
+			t.Errorf("%s = %v, want %v", sample, got, want.Unix())
 		}
 	}
 }

@@ -17,7 +17,9 @@ import (
 
 // evictPod stops a member on purpose, by an eviction and never by a delete: the API server takes the slot of the disruption
 // budget in one step with all others who evict, so that a drain and the operator never stop a member each
-// (kubernetes/kubernetes:pkg/registry/core/pod/storage/eviction.go). It is the Pod as it was read just now that goes, or none.
+// (kubernetes/kubernetes:pkg/registry/core/pod/storage/eviction.go). It goes by its UID alone: the slot is taken before
+// preconditions are looked at, and one that fails on a resource version, which moves with each word of the kubelet, would hold
+// its slot against everybody for two minutes.
 func (s step) evictPod(ctx context.Context, c plan.EvictPod) error {
 	live, err := s.find(ctx, resources.KindPod, podNamed(c.Pod.Name))
 	switch {
@@ -31,7 +33,7 @@ func (s step) evictPod(ctx context.Context, c plan.EvictPod) error {
 		return nil
 	}
 	eviction := &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{
-		UID: new(live.GetUID()), ResourceVersion: new(live.GetResourceVersion()),
+		UID: new(live.GetUID()),
 	}}}
 	// While a budget is being worked out, the client would wait and ask again by itself, long after the look that this was
 	// confirmed on.

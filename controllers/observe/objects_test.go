@@ -13,6 +13,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
 
@@ -208,6 +209,9 @@ func TestWhatAnEarlierClusterLeftIsNamed(t *testing.T) {
 	w := newTLSWorld(t)
 	volume := w.volume("demo-0")
 	volume.Labels[v1alpha1.LabelClusterUID] = "gone"
+	volume.Annotations[v1alpha1.AnnotationRecord] = resources.EncodeMember(resources.MemberRecord{
+		ClusterID: 1, MemberID: 2, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16},
+	})
 	w.put(volume)
 	w.secret("demo-ca").Labels[v1alpha1.LabelClusterUID] = "gone"
 	view := w.look()

@@ -269,6 +269,7 @@ func tied(message string) func(*Replica) {
 		r.Pod.Waiting, r.Pod.Message = "Unschedulable", message
 	}
 }
+func strandedPod(r *Replica) { r.Pod.NodeGone = "node-2 was deleted" }
 func stranded(r *Replica) {
 	r.Answer, r.Pod, r.Volume.Stranded = nil, nil, "node-2 was deleted"
 }

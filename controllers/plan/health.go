@@ -20,7 +20,7 @@ func changeNotSupported(o Observation) *proposal {
 		if c := r.Choices(); c.IsZero() {
 			continue
 		} else if !c.Version.SameMinor(o.Desired.Choices.Version) {
-			return notSupported("Members run %s and the spec asks for %s. This release cannot change the minor version of a running cluster; put spec.version back to a %d.%d.",
+			return notSupported("Members run %s and the spec asks for %s. This release cannot change the minor version of a running cluster; put spec.version back to %d.%d.x.",
 				c.Version, o.Desired.Choices.Version, c.Version.Major, c.Version.Minor)
 		}
 		if r.Volume != nil && r.Volume.Bytes != o.Desired.StorageBytes {

@@ -215,7 +215,7 @@ func rows() []row {
 			Act, "lower-budget", ReasonBudget, "SetBudget", "1 voters down to 0"},
 
 		{"another version of a running cluster is not begun", desire(settledWorld(3), func(d *Desired) { d.Choices = newer }),
-			Refuse, "change-not-supported", ReasonNotSupported, "", "put spec.version back to a 3.6"},
+			Refuse, "change-not-supported", ReasonNotSupported, "", "put spec.version back to 3.6.x"},
 		{"another volume size is not begun", desire(settledWorld(3), func(d *Desired) { d.StorageBytes = 4 << 30 }),
 			Refuse, "change-not-supported", ReasonNotSupported, "", "8Gi"},
 		{"while a change is refused a lost Pod is started as it was", desire(settledWorld(3).edit(1, noPod), func(d *Desired) { d.Choices = newer }),
@@ -298,6 +298,7 @@ func deaths() []row {
 		{"a Pod that only its lost node could take is replaced", patient(settledWorld(3).edit(1, tied("1 node(s) had volume node affinity conflict"))),
 			Act, "replace-dead", ReasonReplaceDead, "RemoveMember", "demo-1"},
 		{"a Pod that no node takes for its own demands is not", patient(settledWorld(3).edit(1, tied("3 Insufficient memory"))), Refuse, "member-health", ReasonUnschedulable, "", "demo-1"},
+		{"data in a Pod whose node was deleted is lost with it", inMemory(settledWorld(3)).edit(1, deadFor(time.Minute)).edit(1, strandedPod), Act, "repair", ReasonRepair, "RemoveMember", "node-2 was deleted"},
 		{"a member whose volume's node was deleted is removed at once", settledWorld(3).edit(1, stranded), Act, "repair", ReasonRepair, "RemoveMember", "node-2 was deleted"},
 	}
 }

@@ -59,6 +59,8 @@ func (r Replica) lostData() string {
 	switch {
 	case r.Ephemeral && (r.Pod == nil || r.Pod.HasEnded()):
 		return "the Pod that held its data is gone"
+	case r.Ephemeral && r.Pod.NodeGone != "" && r.Answer == nil:
+		return r.Pod.NodeGone + ", and its data was there"
 	case r.Ephemeral:
 		return r.lostByOwnWord()
 	case r.Volume == nil:

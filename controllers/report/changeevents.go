@@ -27,12 +27,16 @@ func changeEvents(in Input) []Event {
 		return done(in, EventPolicyApplied, "", policyApplied(c))
 	case plan.StartPods:
 		return started(in, c)
+	case plan.EvictPod:
+		return done(in, EventPodEvicted, c.Pod.Name, why)
+	case plan.AdoptData:
+		return done(in, EventDataTaken, "", why)
 	case plan.DeletePods:
 		return done(in, EventPodDeleted, only(c.Pods), why)
 	case plan.DeleteVolumes:
 		return done(in, EventVolumeDeleted, "", why)
 	case plan.Bootstrap, plan.RecordMembers, plan.SealPods, plan.LabelRole, plan.ApplyObjects, plan.SetBudget,
-		plan.SetChoices, plan.DeleteSecret, plan.PrepareMember:
+		plan.SetChoices, plan.DressPods, plan.DeleteSecret, plan.PrepareMember:
 	}
 	return nil
 }

@@ -29,6 +29,8 @@ const (
 	EventAvailable     = "AvailableAgain"        // it answers again
 	EventResumed       = "Resumed"               // spec.paused was taken back
 	EventPodStarted    = "PodStarted"            // a member's Pod is started again on its own data
+	EventPodEvicted    = "PodEvicted"            // a member's Pod is stopped, to be restarted with other settings
+	EventDataTaken     = "DataTakenOver"         // what an earlier cluster of this name left is taken over
 	EventPodDeleted    = "PodDeleted"            // a member's Pod is deleted
 	EventVolumeDeleted = "VolumeDeleted"         // a volume is deleted
 	EventAdded         = "MemberAdded"           // a learner is in the member list

@@ -32,6 +32,7 @@ type Values struct {
 	CertificateExpiry time.Time // of the member's certificate that ends first; zero when not known
 
 	Change, Result string // kind of the change that was tried in this pass, and what came of it; empty when none was
+	Replaced       string // why a member was given up in this pass, DataLost or MemberDead; empty when none was
 }
 
 // Members counts members by state. Unhealthy and unstarted members are voters or learners as well; unstarted ones have
@@ -66,8 +67,19 @@ func Metrics(in Input) Values {
 	}
 	if in.Outcome.Change != nil {
 		v.Change, v.Result = in.Outcome.Change.Kind(), in.Outcome.Result()
+		v.Replaced = replaced(in)
 	}
 	return v
+}
+
+// replaced says why a member was just given up. One that the spec asks to remove, or that was succeeded before, is not.
+func replaced(in Input) string {
+	_, isRemoval := in.Outcome.Change.(plan.RemoveMember)
+	reason := in.Decision.Reason
+	if isRemoval && in.Outcome.Applied && (reason == plan.ReasonRepair || reason == plan.ReasonReplaceDead) {
+		return reason
+	}
+	return ""
 }
 
 func count(o plan.Observation) *Members {

@@ -74,3 +74,24 @@ func TestEachOutcomeHasItsResult(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyAMemberThatWasGivenUpIsReplaced(t *testing.T) {
+	removed := Outcome{Change: plan.RemoveMember{Name: "demo-1"}, Applied: true}
+	for name, row := range map[string]struct {
+		reason  string
+		outcome Outcome
+		want    string
+	}{
+		"its data was lost":             {plan.ReasonRepair, removed, plan.ReasonRepair},
+		"it was dead":                   {plan.ReasonReplaceDead, removed, plan.ReasonReplaceDead},
+		"the spec asks for fewer":       {plan.ReasonShrink, removed, ""},
+		"etcd did not remove it":        {plan.ReasonRepair, Outcome{Change: plan.RemoveMember{Name: "demo-1"}, Reason: "EtcdNotReady"}, ""},
+		"something else was done first": {plan.ReasonRepair, Outcome{Change: plan.MoveLeader{From: "demo-1"}, Applied: true}, ""},
+	} {
+		in := demo(3, begin).settled().input()
+		in.Decision.Reason, in.Outcome = row.reason, row.outcome
+		if got := Metrics(in).Replaced; got != row.want {
+			t.Errorf("%s: replaced because of %q, want %q", name, got, row.want)
+		}
+	}
+}

@@ -70,6 +70,23 @@ func TestQuorumLostKnowsEveryRuleOfABirth(t *testing.T) {
 	}
 }
 
+// The operator's own metrics are on the page, which a test of package controllers holds to what it exports; the Lease's is
+// controller-runtime's (kubernetes-sigs/controller-runtime:pkg/metrics/leaderelection.go).
+func TestEveryMetricInAnAlertIsExported(t *testing.T) {
+	page := text(t, "../../../docs/metrics.md")
+	for _, alert := range alerts(t) {
+		metrics := regexp.MustCompile(`\b(etcdsteward|leader_election)_[a-z_]+`).FindAllString(alert.Expr.String(), -1)
+		if len(metrics) == 0 {
+			t.Errorf("%s reads no metric", alert.Alert)
+		}
+		for _, metric := range metrics {
+			if metric != "leader_election_master_status" && !strings.Contains(page, "\n| `"+metric+"` |") {
+				t.Errorf("%s reads %s, which docs/metrics.md does not know", alert.Alert, metric)
+			}
+		}
+	}
+}
+
 func alerts(t *testing.T) []monitoringv1.Rule {
 	t.Helper()
 	var all []monitoringv1.Rule
