@@ -65,11 +65,12 @@ var _ = Describe("A cluster in mode DryRun", Label("lifecycle"), func() {
 var _ = Describe("A cluster that is deleted", Label("lifecycle"), func() {
 	ownNamespace()
 
-	It("with Retain leaves its volumes and authorities, over which nothing is ever born", Label("core"), perStory, func(ctx context.Context) {
-		cluster := story.Create(ctx, "kept", 3)
+	It("with Retain leaves its volumes and authorities, on which it goes on when it is created again", Label("core"), perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "kept", 3, world.Version("3.5.21"))
 		cluster.AwaitReady(ctx, 3)
 		cluster.Write(ctx).Finish(ctx)
-		data := volumes(ctx, cluster)
+		data, ids := volumes(ctx, cluster), cluster.Identities(ctx)
+		cluster.Fill(ctx, "kept", 3)
 		deleteCluster(ctx, cluster)
 		Expect(volumes(ctx, cluster)).To(Equal(data))
 		for _, name := range []string{"kept-ca", "kept-ca-peer"} {
@@ -77,9 +78,41 @@ var _ = Describe("A cluster that is deleted", Label("lifecycle"), func() {
 		}
 		Expect(uidOf(ctx, &corev1.Service{}, key("kept"))).To(BeEmpty())
 
-		again := story.Create(ctx, "kept", 3)
+		again := story.Create(ctx, "kept", 3, world.Version("3.5.35"))
+		again.ClusterID = cluster.ClusterID
+		again.AwaitReady(ctx, 3)
+		Expect(volumes(ctx, again)).To(Equal(data))
+		Expect(again.Identities(ctx)).To(Equal(ids))
+		Expect(again.Filled(ctx, "kept")).To(Equal(3), "keys that were there before")
+		expectVersion(ctx, again, "3.5.35")
+		again.Write(ctx).Finish(ctx)
+	})
+
+	It("and created again with another size resumes all its members first", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "resized", 3)
+		cluster.AwaitReady(ctx, 3)
+		cluster.Fill(ctx, "kept", 3)
+		deleteCluster(ctx, cluster)
+		again := story.Create(ctx, "resized", 1)
+		again.ClusterID = cluster.ClusterID
+		again.AwaitReady(ctx, 1)
+		Expect(again.Filled(ctx, "kept")).To(Equal(3), "keys that were there before")
+		Eventually(ctx, func() int { return len(volumes(ctx, again)) }).Should(Equal(1))
+		again.Write(ctx).Finish(ctx)
+	})
+
+	It("and created again over what is of two clusters, or under another TLS mode, is born over nothing and says why", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "mixed", 3)
+		cluster.AwaitReady(ctx, 3)
+		deleteCluster(ctx, cluster)
+		data := volumes(ctx, cluster)
+		again := story.Create(ctx, "mixed", 3, func(c *v1alpha1.EtcdCluster) { c.Spec.TLS = &v1alpha1.TLSSpec{Mode: v1alpha1.TLSDisabled} })
 		again.AwaitStalled(ctx, "RetainedData")
-		Consistently(ctx, func() any { return volumes(ctx, again) }).WithTimeout(watching / 3).Should(Equal(data))
+		deleteCluster(ctx, again)
+		relabel(ctx, "mixed-1", "11111111-1111-1111-1111-111111111111")
+		again = story.Create(ctx, "mixed", 3)
+		again.AwaitStalled(ctx, "RetainedData")
+		Expect(volumes(ctx, again)).To(Equal(data))
 		Expect(again.Pods(ctx)).To(BeEmpty())
 	})
 
@@ -130,6 +163,15 @@ func deleteCluster(ctx context.Context, c *world.Cluster) {
 		err := kube.Client.List(ctx, pods, client.InNamespace(c.Namespace))
 		return len(pods.Items), err
 	}).WithPolling(time.Second).Should(BeZero())
+}
+
+// relabel says of a volume that it belongs to the cluster of this UID.
+func relabel(ctx context.Context, volume, uid string) {
+	GinkgoHelper()
+	claim := pvc()
+	Expect(kube.Client.Get(ctx, key(volume), claim)).To(Succeed())
+	claim.Labels[v1alpha1.LabelClusterUID] = uid
+	Expect(kube.Client.Update(ctx, claim)).To(Succeed())
 }
 
 // ownersOf are the owners of the members' volumes.

@@ -96,6 +96,17 @@ func (h *History) Rules() []string {
 	return slices.Compact(rules)
 }
 
+// Restarted are the members that a roll stopped, in order.
+func (h *History) Restarted() []string {
+	var members []string
+	for _, s := range h.Steps() {
+		if member, _, isRestart := strings.Cut(s.Message, " is restarted with the settings"); isRestart && s.Rule == "roll" {
+			members = append(members, member)
+		}
+	}
+	return slices.Compact(members)
+}
+
 func (h *History) String() string {
 	var text strings.Builder
 	for _, s := range h.Steps() {

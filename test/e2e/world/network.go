@@ -9,6 +9,7 @@ import (
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/test/e2e/client"
@@ -55,6 +56,28 @@ const fillSize = 40 << 10
 // Fill puts so many large keys under a prefix, one after the other.
 func (c *Cluster) Fill(ctx context.Context, prefix string, keys int) {
 	ginkgo.GinkgoHelper()
+	etcd := c.connect(ctx)
+	defer etcd.Close()
+	value := strings.Repeat("x", fillSize)
+	for i := range keys {
+		_, err := etcd.Put(ctx, fmt.Sprintf("/filled/%s/%06d", prefix, i), value)
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	}
+}
+
+// Filled is how many keys there are under the prefix.
+func (c *Cluster) Filled(ctx context.Context, prefix string) int {
+	ginkgo.GinkgoHelper()
+	etcd := c.connect(ctx)
+	defer etcd.Close()
+	answer, err := etcd.Get(ctx, fmt.Sprintf("/filled/%s/", prefix), clientv3.WithPrefix(), clientv3.WithCountOnly())
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	return int(answer.Count)
+}
+
+// connect is a client of all voters.
+func (c *Cluster) connect(ctx context.Context) *clientv3.Client {
+	ginkgo.GinkgoHelper()
 	config, err := c.ClientTLS(ctx)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	names := &names{}
@@ -62,10 +85,5 @@ func (c *Cluster) Fill(ctx context.Context, prefix string, keys int) {
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	etcd, err := client.Dial(client.Options{Endpoints: endpoints, TLS: config, Connect: names.connect})
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	defer etcd.Close()
-	value := strings.Repeat("x", fillSize)
-	for i := range keys {
-		_, err := etcd.Put(ctx, fmt.Sprintf("/filled/%s/%06d", prefix, i), value)
-		gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	}
+	return etcd
 }

@@ -1,0 +1,216 @@
+package e2e
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+)
+
+// mayMove is how often leadership may move while so many members are restarted.
+const mayMove = 1
+
+var _ = Describe("A roll", Label("roll"), func() {
+	ownNamespace()
+
+	It("to another patch version restarts one member at a time on its volume, the leader last", Label("core"), perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "patched", 3, world.Version("3.5.21"))
+		cluster.AwaitReady(ctx, 3)
+		before, ids, data, leader := podsOf(ctx, cluster), cluster.Identities(ctx), volumes(ctx, cluster), cluster.Leader(ctx)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })
+			cluster.AwaitReady(ctx, 3)
+		})
+		expectVersion(ctx, cluster, "3.5.35")
+		after := podsOf(ctx, cluster)
+		for name := range before {
+			Expect(after[name]).NotTo(Equal(before[name]), "%s was restarted", name)
+		}
+		Expect(cluster.Identities(ctx)).To(Equal(ids))
+		Expect(volumes(ctx, cluster)).To(Equal(data))
+		Expect(cluster.History.Restarted()).To(HaveLen(3), "one restart each:\n%s", cluster.History)
+		Expect(cluster.History.Restarted()[2]).To(Equal(leader), "the one that led at first is the last:\n%s", cluster.History)
+		Expect(moves(cluster)).To(BeNumerically("<=", mayMove))
+		Expect(traffic.Finish(ctx).Failed).To(BeZero())
+	})
+
+	It("to other settings of Pods and etcd is taken back midway by putting the spec back", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "midway", 3)
+		cluster.AwaitReady(ctx, 3)
+		before, err := cluster.Get(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		ids := cluster.Identities(ctx)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
+				s.Etcd = &v1alpha1.EtcdSpec{QuotaBackendBytes: quantity("1Gi")}
+				s.Pod.PriorityClassName = "system-cluster-critical"
+			})
+			Eventually(func() []string { return cluster.History.Restarted() }).Should(HaveLen(1))
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { *s = before.Spec })
+			cluster.AwaitReady(ctx, 3)
+		})
+		for _, pod := range listPods(ctx, cluster) {
+			Expect(pod.Spec.PriorityClassName).To(BeEmpty(), pod.Name)
+		}
+		Expect(cluster.Identities(ctx)).To(Equal(ids))
+		Expect(len(cluster.History.Restarted())).To(BeNumerically("<=", 4), "nobody else was touched:\n%s", cluster.History)
+		traffic.Finish(ctx)
+	})
+
+	It("of a cluster of one restarts it on its volume, and what does not work is taken back", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "lonely", 1, world.Version("3.5.21"))
+		cluster.AwaitReady(ctx, 1)
+		ids := cluster.Identities(ctx)
+		traffic := cluster.Write(ctx)
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })
+		cluster.AwaitReady(ctx, 1)
+		expectVersion(ctx, cluster, "3.5.35")
+		traffic.Flow(ctx)
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
+			s.Image = &v1alpha1.ImageSpec{Repository: "registry.invalid/no/etcd"}
+		})
+		cluster.AwaitStep(ctx, "ImagePullFailed")
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Image = nil })
+		cluster.AwaitReady(ctx, 1)
+		traffic.Flow(ctx)
+		Expect(cluster.Identities(ctx)).To(Equal(ids))
+		traffic.FinishAfterOutage(ctx)
+	})
+
+	It("of ephemeral members lets a successor join before each goes", Label("core"), perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "fleeting", 3, world.Version("3.5.21"), world.Ephemeral)
+		cluster.AwaitReady(ctx, 3)
+		before := cluster.Identities(ctx)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })
+			cluster.AwaitReady(ctx, 3)
+		})
+		expectVersion(ctx, cluster, "3.5.35")
+		for name := range cluster.Identities(ctx) {
+			Expect(before).NotTo(HaveKey(name), "every member is a new one")
+		}
+		Expect(moves(cluster)).To(BeNumerically("<=", mayMove))
+		traffic.Finish(ctx)
+	})
+
+	It("of an ephemeral cluster of one goes by two members and back", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "alone", 1, world.Version("3.5.21"), world.Ephemeral)
+		cluster.AwaitReady(ctx, 1)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })
+			cluster.AwaitReady(ctx, 1)
+		})
+		expectVersion(ctx, cluster, "3.5.35")
+		traffic.Finish(ctx)
+	})
+
+	It("is not needed for labels and annotations: they follow in place, and go again", Label("core"), perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "dressed", 3, world.Ephemeral)
+		cluster.AwaitReady(ctx, 3)
+		before := podsOf(ctx, cluster)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
+				s.Pod.Labels, s.Pod.Annotations = map[string]string{"team": "blue"}, map[string]string{"example.com/note": "hello"}
+			})
+			Eventually(ctx, func() []string { return worn(ctx, cluster) }).Should(Equal([]string{"blue hello", "blue hello", "blue hello"}))
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Pod.Labels, s.Pod.Annotations = nil, nil })
+			Eventually(ctx, func() []string { return worn(ctx, cluster) }).Should(Equal([]string{" ", " ", " "}))
+			cluster.AwaitReady(ctx, 3)
+		})
+		Expect(podsOf(ctx, cluster)).To(Equal(before), "nobody was restarted")
+		traffic.Finish(ctx)
+	})
+
+	It("does not begin while a member is not well, and restarts the sick one first", perStory, func(ctx context.Context) {
+		kube.NeedLocalkube()
+		cluster := story.Create(ctx, "sick", 3)
+		cluster.AwaitReady(ctx, 3)
+		sick := cluster.Member(1)
+		cluster.MoveLeader(ctx, cluster.Member(0))
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			cluster.Freeze(ctx, sick)
+			Eventually(ctx, func() error { return cluster.CheckReady(ctx, 3) }).Should(Not(Succeed()), "the member is sick")
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Pod.PriorityClassName = "system-cluster-critical" })
+			cluster.AwaitReady(ctx, 3)
+		})
+		Expect(cluster.History.Restarted()).To(HaveLen(3))
+		Expect(cluster.History.Restarted()[0]).To(Equal(sick))
+		traffic.Finish(ctx)
+	})
+
+	It("waits for a disruption budget of somebody else, and says which", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "budgets", 3)
+		cluster.AwaitReady(ctx, 3)
+		before := podsOf(ctx, cluster)
+		other := &policyv1.PodDisruptionBudget{ObjectMeta: meta(story.Namespace, "of-somebody-else"), Spec: policyv1.PodDisruptionBudgetSpec{
+			MaxUnavailable: new(intstr.FromInt32(0)),
+			Selector:       &metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelInstance: cluster.Name}},
+		}}
+		Expect(kube.Client.Create(ctx, other)).To(Succeed())
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Pod.PriorityClassName = "system-cluster-critical" })
+			cluster.AwaitStep(ctx, "SeveralBudgets")
+			Expect(podsOf(ctx, cluster)).To(Equal(before), "nobody was stopped")
+			Expect(kube.Client.Delete(ctx, other)).To(Succeed())
+			cluster.AwaitReady(ctx, 3)
+		})
+		Expect(slices.Collect(maps.Values(podsOf(ctx, cluster)))).NotTo(ContainElement(BeElementOf(slices.Collect(maps.Values(before)))), "all were restarted then")
+		traffic.Finish(ctx)
+	})
+})
+
+func listPods(ctx context.Context, c *world.Cluster) []corev1.Pod {
+	GinkgoHelper()
+	pods, err := c.Pods(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	return pods
+}
+
+// worn is what each Pod wears of this story's label and annotation.
+func worn(ctx context.Context, c *world.Cluster) []string {
+	var out []string
+	for _, pod := range listPods(ctx, c) {
+		out = append(out, pod.Labels["team"]+" "+pod.Annotations["example.com/note"])
+	}
+	return out
+}
+
+// moves is how often the operator moved leadership.
+func moves(c *world.Cluster) int {
+	n := 0
+	for _, step := range c.History.Steps() {
+		if step.Reason == "MoveLeader" {
+			n++
+		}
+	}
+	return n
+}
+
+// expectVersion expects every member to answer with this version, and the status to say so.
+func expectVersion(ctx context.Context, c *world.Cluster, version string) {
+	GinkgoHelper()
+	object, err := c.Get(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(object.Status.Version).To(Equal(version))
+	for _, pod := range listPods(ctx, c) {
+		view, err := c.Look(ctx, &pod)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(view.Status.Version.String()).To(Equal(version), pod.Name)
+	}
+}
