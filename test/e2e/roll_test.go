@@ -211,6 +211,6 @@ func expectVersion(ctx context.Context, c *world.Cluster, version string) {
 	for _, pod := range listPods(ctx, c) {
 		view, err := c.Look(ctx, &pod)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(view.Status.Version.String()).To(Equal(version), pod.Name)
+		Expect(view.Status.Version).To(Equal(version), pod.Name)
 	}
 }
