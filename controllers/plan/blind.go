@@ -80,21 +80,27 @@ func adoptChoices(o Observation) *proposal {
 		if r.Volume == nil || r.Volume.Terminating {
 			continue
 		}
-		if r.Pod == nil {
-			if o.isRejected("missing-pod") && o.mayRestart(r) && o.mayAdopt(r.Choices()) {
-				return act(SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: o.Desired.Choices}, ReasonNewChoices,
-					"Kubernetes refuses a Pod of %s with the settings it has; it takes those of the spec.", r.Name)
-			}
-			continue
+		if p := o.adoption(r); p != nil {
+			return p
 		}
-		if r.Volume.Choices.IsZero() && !r.Pod.Choices.IsZero() {
-			return act(SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: r.Pod.Choices}, ReasonNewChoices,
-				"The volume of %s no longer says what its Pod is made from; it is written back.", r.Name)
-		}
-		if r.isIdle() && r.isHopeless() && o.mayAdopt(r.Choices()) {
-			return act(SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: o.Desired.Choices}, ReasonNewChoices,
-				"%s cannot run with the settings it has (%s); it takes those of the spec.", r.Name, r.Pod.Waiting)
-		}
+	}
+	return nil
+}
+
+// adoption is what is to be written on the volume of a member that does not run.
+func (o Observation) adoption(r Replica) *proposal {
+	write := func(c Choices, format string, args ...any) *proposal {
+		return act(SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: c}, ReasonNewChoices, format, args...)
+	}
+	switch {
+	case r.Pod == nil && o.isRejected("missing-pod") && o.mayRestart(r) && o.mayAdopt(r.Choices()):
+		return write(o.Desired.Choices, "Kubernetes refuses a Pod of %s with the settings it has; it takes those of the spec.", r.Name)
+	case r.Pod == nil:
+		return nil
+	case r.Volume.Choices.IsZero() && !r.Pod.Choices.IsZero():
+		return write(r.Pod.Choices, "The volume of %s no longer says what its Pod is made from; it is written back.", r.Name)
+	case r.isIdle() && r.isHopeless() && o.mayAdopt(r.Choices()):
+		return write(o.Desired.Choices, "%s cannot run with the settings it has (%s); it takes those of the spec.", r.Name, r.Pod.Waiting)
 	}
 	return nil
 }

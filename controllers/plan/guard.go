@@ -169,8 +169,7 @@ func guardDeletePod(o Observation, ref PodRef) string {
 	return ""
 }
 
-// guardEvict lets a member be stopped on purpose only on data that outlives its Pod, and only while the others are a quorum:
-// all but the only voter of a cluster of one, which is down for as long as it takes whatever is done.
+// guardEvict lets a member be stopped on purpose only on data that outlives its Pod, and only while the others are a quorum.
 func guardEvict(o Observation, c EvictPod) string {
 	r := o.Find(c.Pod.Name)
 	switch {
@@ -182,12 +181,22 @@ func guardEvict(o Observation, c EvictPod) string {
 		return fmt.Sprintf("%s has no recorded data of this cluster to start from.", r.Name)
 	case !o.Membership.Known:
 		return "the member list is not known."
-	case r.Member.ID == o.Membership.Leader && len(o.Voters()) > 1:
+	}
+	return guardVotes(o, r)
+}
+
+// guardVotes asks whether the cluster can do without a member for a while. The only one of a cluster of one is away for as
+// long as it takes, whatever is done.
+func guardVotes(o Observation, r Replica) string {
+	voters := o.Voters()
+	if len(voters) == 1 || !r.IsVoter() {
+		return ""
+	}
+	if r.Member.ID == o.Membership.Leader {
 		return fmt.Sprintf("%s leads; it must hand over first.", r.Name)
 	}
-	voters := o.Voters()
 	others := filter(o.HealthyVoters(), func(other Replica) bool { return other.Name != r.Name })
-	if r.IsVoter() && len(voters) > 1 && len(others) < etcdutil.Quorum(len(voters)) {
+	if len(others) < etcdutil.Quorum(len(voters)) {
 		return fmt.Sprintf("without %s only %d healthy of %d voters would serve, which is no quorum.", r.Name, len(others), len(voters))
 	}
 	return ""

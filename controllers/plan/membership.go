@@ -101,14 +101,18 @@ func (o Observation) isLost(r Replica) string {
 	switch {
 	case r.Ephemeral && r.isYetToStart():
 		return ""
-	case r.isDoomed() && r.Volume != nil && !r.canStillStart():
+	case r.isDoomed() && o.isStopped(r):
 		return "its volume is being deleted, and it cannot start on it"
-	case r.isDoomed() && r.cannotStart() && r.Pod.Choices != o.Desired.Choices:
-		return "its volume is being deleted, and its Pod cannot start on it with the settings it has"
 	case r.IsVoter() && r.Pod == nil && o.isForgotten(r):
 		return "it was never recorded, and how it was to start is no longer known"
 	}
 	return r.lostData()
+}
+
+// isStopped reports a doomed member that does not come up again: it has nothing to start with, or cannot start with what its
+// Pod was made from, and no other Pod can be made on a volume that is going.
+func (o Observation) isStopped(r Replica) bool {
+	return r.Volume != nil && !r.canStillStart() || r.cannotStart() && r.Pod.Choices != o.Desired.Choices
 }
 
 // isForgotten reports a volume of which neither its own record nor the birth record says how to start on it.

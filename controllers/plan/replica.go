@@ -57,12 +57,8 @@ func (p *Pod) HasEnded() bool {
 // lostData says why the data of the replica is certainly lost, or "". It does not depend on what the member list says.
 func (r Replica) lostData() string {
 	switch {
-	case r.Ephemeral && (r.Pod == nil || r.Pod.HasEnded()):
-		return "the Pod that held its data is gone"
-	case r.Ephemeral && r.Pod.NodeGone != "" && r.Answer == nil:
-		return r.Pod.NodeGone + ", and its data was there"
 	case r.Ephemeral:
-		return r.lostByOwnWord()
+		return r.lostWithPod()
 	case r.Volume == nil:
 		return r.lostWithClaim()
 	case r.Volume.Phase == VolumeLost:
@@ -71,6 +67,17 @@ func (r Replica) lostData() string {
 		return r.Volume.Stranded + ", and its volume was there"
 	case r.Volume.Terminating && (r.Pod == nil || r.Pod.HasEnded()):
 		return "its volume is being deleted, and no Pod can start on it again"
+	}
+	return r.lostByOwnWord()
+}
+
+// lostWithPod judges a member whose data is in its Pod.
+func (r Replica) lostWithPod() string {
+	switch {
+	case r.Pod == nil || r.Pod.HasEnded():
+		return "the Pod that held its data is gone"
+	case r.Pod.NodeGone != "" && r.Answer == nil:
+		return r.Pod.NodeGone + ", and its data was there"
 	}
 	return r.lostByOwnWord()
 }

@@ -15,6 +15,29 @@ func changeEvents(in Input) []Event {
 	switch c := in.Outcome.Change.(type) {
 	case plan.BeginBirth, plan.NextBirth, plan.RecordBirth, plan.VoidBirth:
 		return birthEvents(in)
+	case plan.AddLearner, plan.Promote, plan.MoveLeader, plan.RemoveMember:
+		return membershipEvents(in)
+	case plan.StartPods:
+		return started(in, c)
+	case plan.EvictPod:
+		return done(in, EventPodEvicted, c.Pod.Name, why)
+	case plan.DeletePods:
+		return done(in, EventPodDeleted, only(c.Pods), why)
+	case plan.DeleteVolumes:
+		return done(in, EventVolumeDeleted, "", why)
+	case plan.AdoptData:
+		return done(in, EventDataTaken, "", why)
+	case plan.FollowPolicy:
+		return done(in, EventPolicyApplied, "", policyApplied(c))
+	case plan.Bootstrap, plan.RecordMembers, plan.SealPods, plan.LabelRole, plan.ApplyObjects, plan.SetBudget,
+		plan.SetChoices, plan.DressPods, plan.DeleteSecret, plan.PrepareMember:
+	}
+	return nil
+}
+
+func membershipEvents(in Input) []Event {
+	why := in.Decision.Message
+	switch c := in.Outcome.Change.(type) {
 	case plan.AddLearner:
 		return done(in, EventAdded, c.Name, why)
 	case plan.Promote:
@@ -23,22 +46,9 @@ func changeEvents(in Input) []Event {
 		return done(in, EventLeaderMoved, c.To, why)
 	case plan.RemoveMember:
 		return done(in, EventRemoved, c.Name, why)
-	case plan.FollowPolicy:
-		return done(in, EventPolicyApplied, "", policyApplied(c))
-	case plan.StartPods:
-		return started(in, c)
-	case plan.EvictPod:
-		return done(in, EventPodEvicted, c.Pod.Name, why)
-	case plan.AdoptData:
-		return done(in, EventDataTaken, "", why)
-	case plan.DeletePods:
-		return done(in, EventPodDeleted, only(c.Pods), why)
-	case plan.DeleteVolumes:
-		return done(in, EventVolumeDeleted, "", why)
-	case plan.Bootstrap, plan.RecordMembers, plan.SealPods, plan.LabelRole, plan.ApplyObjects, plan.SetBudget,
-		plan.SetChoices, plan.DressPods, plan.DeleteSecret, plan.PrepareMember:
+	default:
+		return nil
 	}
-	return nil
 }
 
 func done(in Input, reason, member, note string) []Event {

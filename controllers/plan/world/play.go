@@ -77,38 +77,22 @@ func (w *World) isRest(d plan.Decision) bool {
 
 // Fault does one thing to the world that people and machines do, chosen by the seed.
 func (w *World) Fault() {
-	name := w.anyName()
-	switch w.rng.IntN(19) {
-	case 0, 1:
-		w.DeletePod(name)
-	case 2:
-		w.DeletePod(name)
-		w.DeleteVolume(name)
-	case 3:
-		w.DeleteVolume(name)
-	case 4, 5:
-		w.KillContainer(name)
-	case 6:
-		w.WipeDisk(name)
-	case 7:
-		w.EndPod(name)
-	case 8:
-		w.StripSeal(name)
-	case 9:
-		w.LoseObject("demo")
-	case 10:
-		w.DeletePeerService()
-	case 11:
-		w.Freeze(name)
-	case 12:
-		w.Thaw()
-	case 13:
-		w.Undress(name)
-	case 14:
-		w.Recreate()
-	default:
-		w.changeSpec()
+	faults := []func(string){
+		w.DeletePod, w.DeletePod, w.loseMember, w.DeleteVolume, w.KillContainer, w.KillContainer, w.WipeDisk, w.EndPod, w.StripSeal,
+		w.Freeze, w.Undress,
+		func(string) { w.LoseObject("demo") },
+		func(string) { w.DeletePeerService() },
+		func(string) { w.Thaw() },
+		func(string) { w.Recreate() },
+		func(string) { w.changeSpec() }, func(string) { w.changeSpec() }, func(string) { w.changeSpec() }, func(string) { w.changeSpec() },
 	}
+	faults[w.rng.IntN(len(faults))](w.anyName())
+}
+
+// loseMember deletes a member's Pod and its volume.
+func (w *World) loseMember(name string) {
+	w.DeletePod(name)
+	w.DeleteVolume(name)
 }
 
 func (w *World) anyName() string {
