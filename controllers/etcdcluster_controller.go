@@ -122,7 +122,7 @@ func (r *EtcdClusterReconciler) decide(ctx context.Context, cluster *v1alpha1.Et
 			refused.Rule = decision.Rule
 		}
 		seen.Refused = append(seen.Refused, plan.Note{
-			Rule: decision.Rule, Reason: tried.Reason, Message: tried.Message, NeedsHuman: tried.NeedsHuman, Rejected: tried.Rejected,
+			Rule: decision.Rule, Reason: tried.Reason, Message: tried.Message, NeedsHuman: tried.NeedsHuman,
 		})
 	}
 }

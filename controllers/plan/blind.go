@@ -111,7 +111,7 @@ func (o Observation) mayAdopt(current Choices) bool {
 
 // isRejected reports whether Kubernetes refused the rule's change in this pass, and will do so again.
 func (o Observation) isRejected(rule string) bool {
-	return slices.ContainsFunc(o.Refused, func(n Note) bool { return n.Rule == rule && n.Rejected })
+	return slices.ContainsFunc(o.Refused, func(n Note) bool { return n.Rule == rule })
 }
 
 // isHopeless reports a container that Kubernetes cannot start, or that stops again and again.

@@ -35,7 +35,6 @@ type Decision struct {
 type Note struct {
 	Rule, Reason, Message string
 	NeedsHuman, Overdue   bool
-	Rejected              bool // by Kubernetes, which will do so again until something changes
 }
 
 // Change is one effect on one system, or one idempotent set of effects that cannot hurt. The set of changes is closed.

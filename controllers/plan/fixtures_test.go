@@ -233,7 +233,7 @@ func newcomer(ordinal int) Replica {
 }
 
 func rejecting(o Observation, rule string) Observation {
-	o.Refused = []Note{{Rule: rule, Reason: "QuotaExceeded", Message: "no room", Rejected: true}}
+	o.Refused = []Note{{Rule: rule, Reason: "QuotaExceeded", Message: "no room"}}
 	return o
 }
 

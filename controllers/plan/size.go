@@ -125,8 +125,8 @@ func grow(o Observation) *proposal {
 	if !o.wantsGrowth() {
 		return nil
 	}
-	if sick := o.sickVoter(); sick != "" && len(o.HealthyVoters()) < etcdutil.Quorum(len(o.Voters())+1) {
-		return wait(ReasonNotReady, "A member is to be added once %s is healthy.", sick).yielding()
+	if sick := o.sickVoter(); sick.Member != nil && len(o.HealthyVoters()) < etcdutil.Quorum(len(o.Voters())+1) {
+		return wait(ReasonNotReady, "A member is to be added once %s is healthy.", sick.Name).due(o, podChange(sick.Pod), startDeadline).yielding()
 	}
 	if name := o.promise(); name != "" {
 		return act(AddLearner{Name: name}, ReasonGrow, "%s is added as a learner: the spec asks for %d members, there are %d.", name, o.Desired.Size, len(o.Voters()))
@@ -138,14 +138,15 @@ func grow(o Observation) *proposal {
 	return act(PrepareMember{Volume: volume, Secret: o.Desired.TLS}, ReasonGrow, "A member %s is to be added; what it needs is made.", volume.Name)
 }
 
-// sickVoter names a voter that is not healthy, or "". etcd refuses additions while fewer are than a quorum with the new one.
-func (o Observation) sickVoter() string {
+// sickVoter is a voter that is not healthy, or an empty replica. etcd refuses additions while fewer are than a quorum with the
+// new one.
+func (o Observation) sickVoter() Replica {
 	for _, r := range o.Voters() {
 		if !r.IsHealthy(o.Membership) {
-			return r.Name
+			return r
 		}
 	}
-	return ""
+	return Replica{}
 }
 
 // nextName is one above the highest ordinal that was ever promised, or of which any trace is left.

@@ -12,10 +12,18 @@ import (
 // errStale says that the world moved since the decision.
 var errStale = errors.New("stale")
 
+// errRefused says that Kubernetes admits no such Pod.
+var errRefused = errors.New("refused")
+
 // Apply carries a change out as the operator would: after a live look where the change must be confirmed, with
 // preconditions, and possibly not to its end, because the operator may die between any two effects.
-func (w *World) Apply(c plan.Change, diesAfter int) error {
-	if plan.MustConfirm(c) && !plan.Confirm(w.Observe(), c) {
+func (w *World) Apply(c plan.Change, refused []plan.Note, diesAfter int) error {
+	if w.refusing && needsAdmission(c) {
+		return errRefused
+	}
+	live := w.Observe()
+	live.Refused = refused
+	if plan.MustConfirm(c) && !plan.Confirm(live, c) {
 		return errStale
 	}
 	w.remember()
@@ -24,6 +32,18 @@ func (w *World) Apply(c plan.Change, diesAfter int) error {
 	w.settleClusters()
 	w.checkAction(before, c)
 	return err
+}
+
+// needsAdmission reports a change that makes Pods, or makes sure first that they could be made.
+func needsAdmission(c plan.Change) bool {
+	switch c := c.(type) {
+	case plan.StartPods, plan.EvictPod:
+		return true
+	case plan.SetChoices:
+		return c.Rehearse
+	default:
+		return false
+	}
 }
 
 // budgetOfEffects counts down to the operator's death. It dies of the effect that it cannot make any more.

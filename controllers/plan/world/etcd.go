@@ -22,8 +22,20 @@ type process struct {
 	pod    string
 	disk   *disk
 	served bool
-	frozen bool // it is there and does nothing: a disk that hangs, a node that fell silent
+	ill    illness
 }
+
+// illness is what a process suffers from.
+type illness string
+
+const (
+	frozen   illness = "frozen"   // it is there and does nothing: a disk that hangs, a node that fell silent
+	isolated illness = "isolated" // it answers the operator, and its peers are out of reach
+	hidden   illness = "hidden"   // it is well, and out of the operator's reach
+)
+
+// takesPart reports whether the process counts for its cluster.
+func (p *process) takesPart() bool { return p.ill == "" || p.ill == hidden }
 
 // cluster is what the members of one cluster ID agreed on.
 type cluster struct {
@@ -53,7 +65,7 @@ func (w *World) running(c *cluster) []*process {
 	var out []*process
 	for _, name := range sortedKeys(w.objects.pods) {
 		p := w.procs[w.objects.pods[name].UID]
-		if p != nil && !p.frozen && p.disk.cluster == c.id && c.find(p.disk.member) >= 0 {
+		if p != nil && p.takesPart() && p.disk.cluster == c.id && c.find(p.disk.member) >= 0 {
 			out = append(out, p)
 		}
 	}

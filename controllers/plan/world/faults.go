@@ -53,19 +53,59 @@ func (w *World) WipeDisk(name string) {
 	w.logf("fault: directory of %s wiped", name)
 }
 
-// Freeze is a disk that hangs or a node that falls silent: the process is there and does nothing.
-func (w *World) Freeze(name string) {
+// Freeze is a disk that hangs or a node that falls silent.
+func (w *World) Freeze(name string) { w.afflict(name, frozen) }
+
+// Isolate cuts a member off from its peers, and not from the operator.
+func (w *World) Isolate(name string) { w.afflict(name, isolated) }
+
+// Hide cuts a member off from the operator, and not from its peers.
+func (w *World) Hide(name string) { w.afflict(name, hidden) }
+
+func (w *World) afflict(name string, with illness) {
 	if proc := w.procs[w.objects.pods[name].UID]; proc != nil {
-		proc.frozen = true
-		w.logf("fault: etcd of %s frozen", name)
+		proc.ill = with
+		w.logf("fault: etcd of %s %s", name, with)
 	}
 }
 
-// Thaw lets every process go on.
-func (w *World) Thaw() {
+// Cure makes every process well.
+func (w *World) Cure() {
 	for _, proc := range w.procs {
-		proc.frozen = false
+		proc.ill = ""
 	}
+}
+
+// LoseNode is a node that is deleted while it is down: its Pods go, and the volumes on it can be used nowhere else.
+func (w *World) LoseNode(name string) {
+	p, ok := w.objects.pods[name]
+	if !ok {
+		return
+	}
+	w.stop(p)
+	delete(w.objects.pods, name)
+	if v, ok := w.objects.volumes[name]; ok && p.disk == v.UID {
+		v.Stranded = "node-1 was deleted"
+		w.objects.volumes[name] = v
+	}
+	if p.disk == p.UID {
+		delete(w.disks, p.disk)
+	}
+	w.logf("fault: the node of %s deleted", name)
+}
+
+// ReturnNodes brings the nodes back, with the volumes on them.
+func (w *World) ReturnNodes() {
+	for name, v := range w.objects.volumes {
+		v.Stranded = ""
+		w.objects.volumes[name] = v
+	}
+}
+
+// ToggleQuota is a quota or a Pod Security level that refuses every new Pod, or does not any more.
+func (w *World) ToggleQuota(refuses bool) {
+	w.refusing = refuses
+	w.logf("fault: new Pods are refused: %v", refuses)
 }
 
 // Undress is somebody removing the user's labels from a Pod, or asking for others.

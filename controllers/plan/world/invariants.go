@@ -1,6 +1,8 @@
 package world
 
 import (
+	"slices"
+
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -76,7 +78,7 @@ func (w *World) checkEviction(ref plan.PodRef) {
 	}
 	c := w.clusters[proc.disk.cluster]
 	up := w.upVoters(c)
-	if !proc.frozen {
+	if proc.takesPart() {
 		up--
 	}
 	if n := len(c.voters()); n > 1 && up < etcdutil.Quorum(n) {
@@ -113,7 +115,7 @@ func (w *World) checkVolumeDeletion(ref plan.VolumeRef, d *disk) {
 func (w *World) Recoverable() bool {
 	c := w.written()
 	if c == nil {
-		return w.born == 0 && !w.hasFrozen()
+		return w.born == 0 && !w.hasIll(frozen, isolated, hidden)
 	}
 	alive, quorum := 0, etcdutil.Quorum(len(c.voters()))
 	for _, name := range sortedKeys(w.objects.pods) {
@@ -147,13 +149,13 @@ func (w *World) isUsable(name string) bool {
 	if v.Record.IsZero() && w.procs[p.UID] == nil && w.objects.birth.ClusterID != 0 {
 		return false
 	}
-	return !v.Terminating || p.disk == v.UID && !p.HasEnded() && (p.Started || !w.Broken[p.Choices])
+	return v.Stranded == "" && !v.Terminating || v.Terminating && p.disk == v.UID && !p.HasEnded() && (p.Started || !w.Broken[p.Choices])
 }
 
-// holds is 1 when the disk holds the data of a voter, and no process hangs on it.
+// holds is 1 when the disk holds the data of a voter, and no process on it is ill.
 func (w *World) holds(c *cluster, diskUID string) int {
 	d := w.disks[diskUID]
-	if d == nil || d.cluster != c.id || w.isFrozen(d) {
+	if d == nil || d.cluster != c.id || w.isIll(d) {
 		return 0
 	}
 	if i := c.find(d.member); i < 0 || c.members[i].Learner {
@@ -162,18 +164,18 @@ func (w *World) holds(c *cluster, diskUID string) int {
 	return 1
 }
 
-func (w *World) hasFrozen() bool {
+func (w *World) hasIll(of ...illness) bool {
 	for _, p := range w.procs {
-		if p.frozen {
+		if slices.Contains(of, p.ill) {
 			return true
 		}
 	}
 	return false
 }
 
-func (w *World) isFrozen(d *disk) bool {
+func (w *World) isIll(d *disk) bool {
 	for _, p := range w.procs {
-		if p.disk == d && p.frozen {
+		if p.disk == d && p.ill != "" {
 			return true
 		}
 	}

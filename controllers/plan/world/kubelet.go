@@ -66,6 +66,10 @@ func (w *World) schedule(name string, p *pod) {
 			p.Waiting, p.Message = "Unschedulable", "the claim is gone or being deleted"
 			return
 		}
+		if v.Stranded != "" {
+			p.Waiting, p.Message = "Unschedulable", "1 node(s) had volume node affinity conflict"
+			return
+		}
 		v.Phase = plan.VolumeBound
 		w.objects.volumes[name] = v
 	}
@@ -111,7 +115,7 @@ func (w *World) readiness() {
 	for _, name := range sortedKeys(w.objects.pods) {
 		p := w.objects.pods[name]
 		proc := w.procs[p.UID]
-		ready := proc != nil && proc.served && !proc.frozen && w.hasQuorum(w.clusters[proc.disk.cluster])
+		ready := proc != nil && proc.served && proc.takesPart() && w.hasQuorum(w.clusters[proc.disk.cluster])
 		if ready != p.Ready {
 			p.Ready, p.ReadySince = ready, w.Now
 			w.objects.pods[name] = p

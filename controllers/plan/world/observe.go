@@ -102,7 +102,7 @@ func (w *World) answers(from objects) map[string]*plan.Answer {
 	out := map[string]*plan.Answer{}
 	for _, name := range sortedKeys(from.pods) {
 		p := w.procs[from.pods[name].UID]
-		if p == nil || !p.served || p.frozen {
+		if p == nil || !p.served || p.ill == frozen || p.ill == hidden {
 			continue
 		}
 		c := w.clusters[p.disk.cluster]
@@ -110,8 +110,12 @@ func (w *World) answers(from objects) map[string]*plan.Answer {
 		if i < 0 {
 			continue
 		}
+		leader := c.leader
+		if p.ill == isolated {
+			leader = 0
+		}
 		out[name] = &plan.Answer{
-			ID: p.disk.member, ClusterID: c.id, Leader: c.leader, Version: from.pods[name].Choices.Version,
+			ID: p.disk.member, ClusterID: c.id, Leader: leader, Version: from.pods[name].Choices.Version,
 			Revision: int64(p.disk.applied) + 1, Applied: uint64(p.disk.applied), Learner: c.members[i].Learner,
 		}
 	}
@@ -127,7 +131,7 @@ func (w *World) membership(answers map[string]*plan.Answer) plan.Membership {
 			return plan.Membership{Conflict: "two clusters", Why: "members disagree"}
 		}
 		m.ClusterID, m.LastKnown = c.id, slices.Clone(c.members)
-		if w.hasQuorum(c) && !a.Learner {
+		if w.hasQuorum(c) && !a.Learner && a.Leader != 0 {
 			m.Known, m.Leader, m.Members = true, c.leader, slices.Clone(c.members)
 		}
 	}

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
@@ -10,29 +11,31 @@ import (
 const immortal = 1 << 20
 
 // Pass is one pass of the operator on what it sees. It returns the decision.
-func (w *World) Pass() plan.Decision {
-	d := plan.Next(w.Observe())
-	w.take(d, immortal)
-	return d
-}
+func (w *World) Pass() plan.Decision { return w.take(w.Observe(), immortal) }
 
 // StalePass is a pass on a lagging cache, by an operator that may die in the middle of it.
 func (w *World) StalePass() plan.Decision {
-	d := plan.Next(w.ObserveStale())
 	life := immortal
 	if w.rng.IntN(3) == 0 {
 		life = w.rng.IntN(4)
 	}
-	w.take(d, life)
-	return d
+	return w.take(w.ObserveStale(), life)
 }
 
-func (w *World) take(d plan.Decision, life int) {
-	if d.Change == nil {
-		return
+// take carries out the first change that is not refused: a rule whose change is refused gives way, if it may.
+func (w *World) take(o plan.Observation, life int) plan.Decision {
+	for {
+		d := plan.Next(o)
+		if d.Change == nil {
+			return d
+		}
+		err := w.Apply(d.Change, o.Refused, life)
+		w.logf("%s %s: %s (err=%v)", d.Rule, d.Change.Kind(), d.Message, err)
+		if !errors.Is(err, errRefused) || !plan.MayYield(d.Rule) {
+			return d
+		}
+		o.Refused = append(o.Refused, plan.Note{Rule: d.Rule, Reason: "QuotaExceeded", Message: err.Error()})
 	}
-	err := w.Apply(d.Change, life)
-	w.logf("%s %s: %s (err=%v)", d.Rule, d.Change.Kind(), d.Message, err)
 }
 
 // Settle lets time pass without faults until the operator has nothing to do, and returns the last decision and whether it
@@ -69,6 +72,8 @@ func (w *World) isRest(d plan.Decision) bool {
 		return false
 	case w.recordLost && d.Overdue, d.Reason == plan.ReasonRecordLost:
 		return true // the names of the first members went with the peer Service: a person must look
+	case w.hasIll(hidden, isolated):
+		return true // nothing is taken from a member that somebody still reaches
 	case w.Recoverable():
 		return d.Reason == plan.ReasonNotSupported
 	}
@@ -79,10 +84,12 @@ func (w *World) isRest(d plan.Decision) bool {
 func (w *World) Fault() {
 	faults := []func(string){
 		w.DeletePod, w.DeletePod, w.loseMember, w.DeleteVolume, w.KillContainer, w.KillContainer, w.WipeDisk, w.EndPod, w.StripSeal,
-		w.Freeze, w.Undress,
+		w.Freeze, w.Isolate, w.Hide, w.LoseNode, w.Undress,
 		func(string) { w.LoseObject("demo") },
 		func(string) { w.DeletePeerService() },
-		func(string) { w.Thaw() },
+		func(string) { w.Cure() },
+		func(string) { w.ReturnNodes() },
+		func(string) { w.ToggleQuota(!w.refusing) },
 		func(string) { w.Recreate() },
 		func(string) { w.changeSpec() }, func(string) { w.changeSpec() }, func(string) { w.changeSpec() }, func(string) { w.changeSpec() },
 	}

@@ -23,6 +23,7 @@ type World struct {
 	// Log is what happened, one line each, for a failure to be read.
 	Log []string
 
+	refusing     bool // Kubernetes admits no new Pod
 	rng          *rand.Rand
 	serial       int
 	objects      objects

@@ -137,8 +137,10 @@ func play(s uint64) (*World, plan.Decision, bool) {
 	spec.TLS = s%4 != 0
 	w := Play(s, spec, 250, true)
 	w.Spec.Paused, w.Spec.Choices = false, spec.Choices
+	w.ToggleQuota(false)
 	if s%3 == 0 {
-		w.Thaw()
+		w.Cure()
+		w.ReturnNodes()
 	}
 	d, rests := w.Settle(3000)
 	return w, d, rests
