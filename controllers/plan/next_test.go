@@ -132,7 +132,7 @@ func rows() []row {
 		{"a volume whose record was stripped is not started as at birth", settledWorld(1).blind().edit(0, noPod).edit(0, func(r *Replica) { r.Volume.Record = Record{} }),
 			Refuse, "membership-unknown", ReasonMembershipUnknown, "", ""},
 		{"a member that is silent for a moment is not removed because its claim is gone", settledWorld(3).edit(1, silent).edit(1, func(r *Replica) { r.Volume = nil }),
-			Wait, "grow", ReasonNotReady, "", "demo-1"},
+			Refuse, "grow", ReasonNotReady, "", "demo-1"},
 		{"a claim that is gone under a serving member dooms it: the successor comes first", settledWorld(3).edit(1, func(r *Replica) { r.Volume = nil }),
 			Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
 		{"a member that cannot be recorded keeps the cluster from being called settled", settledWorld(3).edit(1, func(r *Replica) {
@@ -252,7 +252,7 @@ func rolls() []row {
 		{"the only member is restarted on its volume", wanting(settledWorld(1).edit(0, adopted), other), Act, "roll", ReasonRoll, "EvictPod", "demo-0"},
 		{"an ephemeral member is never restarted: a successor joins first", wanting(inMemory(settledWorld(3)), other), Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
 		{"once the successor votes the old member goes", wanting(inMemory(settledWorld(3).with(newcomer(3)).budgeting(3)), other), Act, "shrink", ReasonShrink, "LabelRole", "demo-2"},
-		{"no successor joins while a member is not well", wanting(inMemory(settledWorld(3).edit(1, silent)), other), Refuse, "member-health", ReasonNotReady, "", "demo-1"},
+		{"no successor joins while a member is not well", wanting(inMemory(settledWorld(3).edit(1, silent)), other), Refuse, "grow", ReasonNotReady, "", "once demo-1"},
 		{"labels follow in place", settledWorld(3).edit(1, undressed), Act, "pod-metadata", ReasonPodMetadata, "DressPods", "demo-1"},
 		{"a Pod that Kubernetes refuses takes a corrected setting", rejecting(wanting(settledWorld(3).edit(1, noPod), other), "missing-pod"),
 			Act, "adopt-choices", ReasonNewChoices, "SetChoices", "demo-1"},

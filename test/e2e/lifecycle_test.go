@@ -7,6 +7,9 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -116,6 +119,31 @@ var _ = Describe("A cluster that is deleted", Label("lifecycle"), func() {
 		Expect(again.Pods(ctx)).To(BeEmpty())
 	})
 
+	It("with --cascade=orphan serves on, and is not created again over what runs until that is deleted", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "orphaned", 3)
+		cluster.AwaitReady(ctx, 3)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			object, err := cluster.Get(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(kube.Client.Delete(ctx, object, client.PropagationPolicy("Orphan"))).To(Succeed())
+			Eventually(ctx, func() types.UID { return uidOf(ctx, &v1alpha1.EtcdCluster{}, key("orphaned")) }).Should(BeEmpty())
+			before := podsOf(ctx, cluster)
+			again := story.Create(ctx, "orphaned", 3)
+			again.AwaitStalled(ctx, "NameTaken")
+			Expect(podsOf(ctx, cluster)).To(Equal(before), "they run on")
+		})
+		traffic.FinishAfterOutage(ctx)
+		for _, list := range []client.ObjectList{&corev1.PodList{}, &corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{}} {
+			deleteAll(ctx, list, cluster)
+		}
+		for _, name := range []string{"orphaned-client-tls", "orphaned-operator-tls", "orphaned-0-tls", "orphaned-1-tls", "orphaned-2-tls"} {
+			Expect(kube.Client.Delete(ctx, &corev1.Secret{ObjectMeta: meta(story.Namespace, name)})).To(Succeed(), name)
+		}
+		cluster.AwaitReady(ctx, 3)
+		cluster.Write(ctx).Finish(ctx)
+	})
+
 	It("with Delete takes its volumes and authorities along, and can be created again", Label("core"), perStory, func(ctx context.Context) {
 		remove := func(c *v1alpha1.EtcdCluster) {
 			c.Spec.Storage = &v1alpha1.StorageSpec{DeletionPolicy: v1alpha1.DeletionDelete}
@@ -163,6 +191,15 @@ func deleteCluster(ctx context.Context, c *world.Cluster) {
 		err := kube.Client.List(ctx, pods, client.InNamespace(c.Namespace))
 		return len(pods.Items), err
 	}).WithPolling(time.Second).Should(BeZero())
+}
+
+// deleteAll deletes every object of a kind that was made for the cluster.
+func deleteAll(ctx context.Context, list client.ObjectList, c *world.Cluster) {
+	GinkgoHelper()
+	Expect(kube.Client.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels{v1alpha1.LabelInstance: c.Name})).To(Succeed())
+	Expect(apimeta.EachListItem(list, func(object runtime.Object) error {
+		return client.IgnoreNotFound(kube.Client.Delete(ctx, object.(client.Object)))
+	})).To(Succeed())
 }
 
 // relabel says of a volume that it belongs to the cluster of this UID.
