@@ -93,7 +93,7 @@ var _ = Describe("A change of size", Label("growth"), func() {
 		pause := func(paused bool) { cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Paused = paused }) }
 		traffic.During(ctx, func() {
 			// While it copies, the operator is paused, so that the learner is Ready and not promoted when it falls behind.
-			cluster.Fill(ctx, "before", 600)
+			cluster.Fill(ctx, "before", 400)
 			heal := cluster.SlowPeers(ctx, leader, 1024)
 			cluster.Resize(ctx, 3)
 			Eventually(ctx, func() ([]string, error) { return learners(ctx, cluster) }).Should(ConsistOf(learner))
@@ -102,7 +102,7 @@ var _ = Describe("A change of size", Label("growth"), func() {
 			heal(ctx)
 			Eventually(ctx, func() error { return answers(ctx, cluster, learner) }).Should(Succeed())
 			heal = cluster.SlowPeers(ctx, leader, 256)
-			cluster.Fill(ctx, "after", 600)
+			cluster.Fill(ctx, "after", 200) // quickly: a learner that cannot read through the leader is not Ready for long
 			pause(false)
 			Eventually(ctx, func() (float64, error) { return refusedPromotions(ctx, cluster, leader) }).WithTimeout(20*time.Second).
 				Should(BeNumerically(">=", 1), "promotions that etcd refused")
