@@ -96,6 +96,8 @@ func (s step) carryOut(ctx context.Context, change plan.Change) error { //nolint
 		return s.setChoices(ctx, c)
 	case plan.DressPods:
 		return s.dressPods(ctx, c)
+	case plan.RestoreInputs:
+		return s.restoreInputs(ctx, c)
 	case plan.EvictPod:
 		return s.evictPod(ctx, c)
 	case plan.DeletePods:

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
@@ -27,4 +28,10 @@ func (s step) dressPods(ctx context.Context, c plan.DressPods) error {
 		}
 		return s.patchMetadata(ctx, resources.KindPod, podNamed(ref.Name), ref.UID, metadataPatch(dressing))
 	})
+}
+
+// restoreInputs writes on a Pod again what it was made from.
+func (s step) restoreInputs(ctx context.Context, c plan.RestoreInputs) error {
+	patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationInputs: &c.Choices.Inputs}}
+	return s.patchMetadata(ctx, resources.KindPod, podNamed(c.Pod.Name), c.Pod.UID, patch)
 }

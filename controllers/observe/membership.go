@@ -32,8 +32,10 @@ func alarms(errs []string) []string {
 }
 
 // membership asks for etcd's own list. It is known only when a quorum agreed on it and every member that answers is of
-// that same cluster: two clusters among our Pods mean that some list is not ours.
-func (s survey) membership(ctx context.Context, ours ownership) plan.Membership {
+// that same cluster: two clusters among our Pods mean that some list is not ours. Once it is written down which cluster this
+// is, and a member answers as part of it, those that answer as others have foreign data, and are not asked.
+func (s survey) membership(ctx context.Context, ours ownership, born etcdutil.ID) plan.Membership {
+	s = s.of(born)
 	if conflict := s.conflict(ours); conflict != "" {
 		return plan.Membership{Conflict: conflict, Why: conflict, LastKnown: s.remembered(ctx)}
 	}
@@ -53,6 +55,18 @@ func (s survey) membership(ctx context.Context, ours ownership) plan.Membership 
 		}
 	}
 	return plan.Membership{Why: why, LastKnown: s.remembered(ctx)}
+}
+
+// of leaves out who answers as another cluster than the one that was born, if anybody answers as that.
+func (s survey) of(born etcdutil.ID) survey {
+	isBorn := func(status etcd.Status) bool { return status.ClusterID == born }
+	if born == 0 || !slices.ContainsFunc(slices.Collect(maps.Values(s.answers)), isBorn) {
+		return s
+	}
+	answers := maps.Clone(s.answers)
+	maps.DeleteFunc(answers, func(_ string, status etcd.Status) bool { return !isBorn(status) })
+	s.answers = answers
+	return s
 }
 
 func listMembers(ctx context.Context, c etcd.Client) (etcd.MemberList, error) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
@@ -101,9 +102,9 @@ func (o *Observer) blind(cluster *v1alpha1.EtcdCluster, birth plan.Birth) View {
 }
 
 // askMembers asks each member alone, and then one of them for the list.
-func (o *Observer) askMembers(ctx context.Context, cluster *v1alpha1.EtcdCluster, g gathered) (survey, plan.Membership) {
+func (o *Observer) askMembers(ctx context.Context, cluster *v1alpha1.EtcdCluster, g gathered, born etcdutil.ID) (survey, plan.Membership) {
 	ctx, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
 	s := o.ask(ctx, cluster, g.pods)
-	return s, s.membership(ctx, ownershipOf(cluster))
+	return s, s.membership(ctx, ownershipOf(cluster), born)
 }

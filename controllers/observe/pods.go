@@ -76,7 +76,9 @@ func etcdContainer(pod *corev1.Pod) *corev1.ContainerStatus {
 }
 
 func fillContainer(p *plan.Pod, c *corev1.ContainerStatus) {
-	p.Running = c.State.Running != nil
+	if running := c.State.Running; running != nil {
+		p.Running, p.RunningSince = true, running.StartedAt.Time
+	}
 	ended := c.State.Terminated
 	if ended == nil {
 		ended = c.LastTerminationState.Terminated

@@ -30,10 +30,10 @@ func (s search) askMembers(ctx context.Context) (survey, plan.Membership, error)
 	if _, err := s.find(ctx, s.halves()); err != nil {
 		return survey{}, plan.Membership{}, err
 	}
-	answers, membership := s.observer.askMembers(ctx, s.cluster, *s.gathered)
+	answers, membership := s.observer.askMembers(ctx, s.cluster, *s.gathered, s.birth.ClusterID)
 	found, err := s.find(ctx, s.members(membership))
 	if err == nil && found {
-		answers, membership = s.observer.askMembers(ctx, s.cluster, *s.gathered)
+		answers, membership = s.observer.askMembers(ctx, s.cluster, *s.gathered, s.birth.ClusterID)
 	}
 	return answers, membership, err
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,14 +34,20 @@ func (o Observation) deadSince(r Replica) time.Time {
 		return podChange(pod)
 	case r.cannotStart() || r.isCrashing():
 		return time.Time{}
+	case pod.RunningSince.After(podChange(pod)):
+		return pod.RunningSince // each start gets its time, however long nobody was there to look
 	}
 	return podChange(pod)
 }
 
 // isTiedToNode reports a Pod that no node can take but one that is not there: its volume is on it.
 func (r Replica) isTiedToNode() bool {
-	return r.Pod.Waiting == "Unschedulable" && strings.Contains(r.Pod.Message, "volume node affinity conflict")
+	return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, func(words string) bool { return strings.Contains(r.Pod.Message, words) })
 }
+
+// tiedToNode are the scheduler's words for it, of today and of Kubernetes before 1.36
+// (kubernetes/kubernetes:pkg/scheduler/framework/plugins/volumebinding/binder.go ErrReasonNodeConflict).
+var tiedToNode = []string{"didn't match PersistentVolume's node affinity", "volume node affinity conflict"}
 
 // isCrashing reports a container that ended since its Pod stopped being ready, whether it runs again at this moment or not.
 func (r Replica) isCrashing() bool {

@@ -139,6 +139,12 @@ type (
 	// DressPods puts the labels and annotations that the spec asks for on Pods, in place.
 	DressPods struct{ Pods []PodRef }
 
+	// RestoreInputs writes on a Pod again what it was made from, where somebody took that off.
+	RestoreInputs struct {
+		Pod     PodRef
+		Choices Choices
+	}
+
 	// EvictPod stops a member on purpose, within the disruption budget, once Kubernetes would admit its successor.
 	EvictPod struct {
 		Pod       PodRef
@@ -212,6 +218,7 @@ func (SetBudget) Kind() string     { return "SetBudget" }
 func (StartPods) Kind() string     { return "StartPods" }
 func (SetChoices) Kind() string    { return "SetChoices" }
 func (DressPods) Kind() string     { return "DressPods" }
+func (RestoreInputs) Kind() string { return "RestoreInputs" }
 func (EvictPod) Kind() string      { return "EvictPod" }
 func (DeletePods) Kind() string    { return "DeletePods" }
 func (DeleteVolumes) Kind() string { return "DeleteVolumes" }
@@ -237,6 +244,7 @@ func (SetBudget) isChange()     {}
 func (StartPods) isChange()     {}
 func (SetChoices) isChange()    {}
 func (DressPods) isChange()     {}
+func (RestoreInputs) isChange() {}
 func (EvictPod) isChange()      {}
 func (DeletePods) isChange()    {}
 func (DeleteVolumes) isChange() {}

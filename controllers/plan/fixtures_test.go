@@ -269,6 +269,9 @@ func tied(message string) func(*Replica) {
 		r.Pod.Waiting, r.Pod.Message = "Unschedulable", message
 	}
 }
+func justStarted(r *Replica) { r.Pod.RunningSince = now.Add(-time.Second) }
+func volumeLost(r *Replica)  { r.Volume.Phase = VolumeLost }
+func foreign(r *Replica)     { r.Answer.ClusterID, r.Answer.ID = clusterID+1, 99 }
 func strandedPod(r *Replica) { r.Pod.NodeGone = "node-2 was deleted" }
 func stranded(r *Replica) {
 	r.Answer, r.Pod, r.Volume.Stranded = nil, nil, "node-2 was deleted"

@@ -21,7 +21,7 @@ func Guard(o Observation, c Change) string {
 		return guardBudget(o, c)
 	case RecordBirth:
 		return guardRecordBirth(o, c)
-	case FollowPolicy, SealPods, LabelRole, DressPods, ApplyObjects, SetChoices, DeleteSecret, PrepareMember:
+	case FollowPolicy, SealPods, LabelRole, DressPods, RestoreInputs, ApplyObjects, SetChoices, DeleteSecret, PrepareMember:
 		return "" // nothing stops, nothing is deleted that data or votes depend on
 	}
 	return fmt.Sprintf("%T is not a change that the guard knows.", c)

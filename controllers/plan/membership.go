@@ -1,6 +1,10 @@
 package plan
 
-import "slices"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // Rules that finish what was begun.
 
@@ -19,7 +23,7 @@ func strangeMember(o Observation) *proposal {
 		if r.IsRecorded() && r.Record().MemberID != r.Member.ID {
 			return refuse(ReasonForeignData, "The data of %s is recorded as member %s, the list says %s.", r.Name, r.Record().MemberID, r.Member.ID).byHuman()
 		}
-		if r.Answer != nil && r.Answer.ID != r.Member.ID {
+		if r.Answer != nil && r.Answer.ID != r.Member.ID && !o.isForeign(r) {
 			return refuse(ReasonForeignData, "%s answers as member %s, the list says %s: its volume holds other data.", r.Name, r.Answer.ID, r.Member.ID).byHuman()
 		}
 	}
@@ -101,12 +105,20 @@ func (o Observation) isLost(r Replica) string {
 	switch {
 	case r.Ephemeral && r.isYetToStart():
 		return ""
+	case o.isForeign(r):
+		return fmt.Sprintf("its directory holds the data of cluster %s", r.Answer.ClusterID)
 	case r.isDoomed() && o.isStopped(r):
 		return "its volume is being deleted, and it cannot start on it"
 	case r.IsVoter() && r.Pod == nil && o.isForgotten(r):
 		return "it was never recorded, and how it was to start is no longer known"
 	}
 	return r.lostData()
+}
+
+// isForeign reports a process that answers as part of another cluster than the one that was written down, while members of that
+// one answer as well.
+func (o Observation) isForeign(r Replica) bool {
+	return o.Membership.Known && r.Answer != nil && o.Birth.ClusterID == o.Membership.ClusterID && r.Answer.ClusterID != o.Birth.ClusterID
 }
 
 // isStopped reports a doomed member that does not come up again: it has nothing to start with, or cannot start with what its
@@ -135,8 +147,12 @@ func labelRole(o Observation) *proposal {
 		if !r.IsSealed() || r.Member == nil || r.Pod.Terminating || (r.Name == leaving && r.Pod.Role == "") {
 			continue
 		}
-		if want := roleOf(o, r); want != r.Pod.Role {
-			return act(LabelRole{Pod: r.podRef(), Role: want}, ReasonLabelRole, "%s is a %s; clients are told.", r.Name, want)
+		want := roleOf(o, r)
+		if o.isForeign(r) {
+			want = ""
+		}
+		if want != r.Pod.Role {
+			return act(LabelRole{Pod: r.podRef(), Role: want}, ReasonLabelRole, "%s is a %s; clients are told.", r.Name, cmp.Or(want, "stranger"))
 		}
 	}
 	return nil

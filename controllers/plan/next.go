@@ -198,7 +198,7 @@ func Confirm(live Observation, c Change) bool {
 // changes the membership, lowers a bound, or lets etcd start from an empty directory.
 func MustConfirm(c Change) bool {
 	switch c := c.(type) {
-	case RecordMembers, SealPods, LabelRole, DressPods, ApplyObjects, PrepareMember, FollowPolicy:
+	case RecordMembers, SealPods, LabelRole, DressPods, RestoreInputs, ApplyObjects, PrepareMember, FollowPolicy:
 		return false
 	case StartPods:
 		for _, s := range c.Pods {

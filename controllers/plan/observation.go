@@ -155,27 +155,28 @@ const (
 
 // Pod is a member's process.
 type Pod struct {
-	UID         string
-	Created     time.Time
-	Phase       Phase
-	Terminating bool
-	GoneBy      time.Time // when a terminating Pod should be gone, its grace period included; zero otherwise
-	Node        string
-	NodeGone    string // why its node will not come back: "node worker-2 was deleted"; empty otherwise, and when nobody may look
-	Scheduled   bool
-	Started     bool // the etcd container has run in this Pod at least once
-	Running     bool // it runs now
-	Ready       bool
-	ReadySince  time.Time // when Ready last changed; zero when never
-	Waiting     string    // why a container or the scheduler waits: ImagePullBackOff, Unschedulable …
-	Message     string    // what Kubernetes says about it
-	Exit        *Exit     // how the container last ended; nil when it never did
-	Flags       Flags
-	Role        string // voter, learner or empty
-	Incarnation string
-	Choices     Choices
-	Record      Record // of data in the Pod's emptyDir
-	Undressed   bool   // labels or annotations of the spec are missing, or were taken back
+	UID          string
+	Created      time.Time
+	Phase        Phase
+	Terminating  bool
+	GoneBy       time.Time // when a terminating Pod should be gone, its grace period included; zero otherwise
+	Node         string
+	NodeGone     string // why its node will not come back: "node worker-2 was deleted"; empty otherwise, and when nobody may look
+	Scheduled    bool
+	Started      bool      // the etcd container has run in this Pod at least once
+	Running      bool      // it runs now
+	RunningSince time.Time // when it last began to; zero while it does not run
+	Ready        bool
+	ReadySince   time.Time // when Ready last changed; zero when never
+	Waiting      string    // why a container or the scheduler waits: ImagePullBackOff, Unschedulable …
+	Message      string    // what Kubernetes says about it
+	Exit         *Exit     // how the container last ended; nil when it never did
+	Flags        Flags
+	Role         string // voter, learner or empty
+	Incarnation  string
+	Choices      Choices
+	Record       Record // of data in the Pod's emptyDir
+	Undressed    bool   // labels or annotations of the spec are missing, or were taken back
 }
 
 // Exit is how a container ended.

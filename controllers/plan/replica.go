@@ -108,13 +108,13 @@ func (r Replica) lostByOwnWord() string {
 	return ""
 }
 
-// isDoomed reports whether any stop of the Pod destroys the member's data: its volume is being deleted under it, or its
-// claim is gone already.
+// isDoomed reports whether any stop of the Pod destroys the member's data: its volume is being deleted under it, its
+// claim is gone already, or what is behind the claim is.
 func (r Replica) isDoomed() bool {
 	if r.Pod == nil || r.Ephemeral {
 		return false
 	}
-	return r.Volume == nil || r.Volume.Terminating
+	return r.Volume == nil || r.Volume.Terminating || r.Volume.Phase == VolumeLost
 }
 
 // isAlive reports whether the cluster was born: its identity is on the birth record or on any volume. What a lagging operator

@@ -7,11 +7,18 @@ import (
 
 // Rules that bring members that run to what the spec asks for, one at a time.
 
-// podMetadata lets labels and annotations follow the spec in place: no process is stopped for them.
+// podMetadata lets labels and annotations follow the spec in place: no process is stopped for them. A Pod that no longer says
+// what it was made from gets that back first, while its volume still says it: a roll would never find it afterwards.
 func podMetadata(o Observation) *proposal {
 	var pods []PodRef
 	for _, r := range o.Replicas {
-		if r.Pod != nil && r.Pod.Undressed && !r.Pod.Terminating && !r.Pod.HasEnded() {
+		if r.Pod == nil || r.Member == nil || r.Pod.Terminating || r.Pod.HasEnded() {
+			continue
+		}
+		if r.IsSealed() && r.Pod.Choices.IsZero() {
+			return act(RestoreInputs{Pod: r.podRef(), Choices: o.likelyChoices(r)}, ReasonPodMetadata, "The Pod of %s no longer says what it was made from; it is written back.", r.Name)
+		}
+		if r.Pod.Undressed {
 			pods = append(pods, r.podRef())
 		}
 	}
@@ -19,6 +26,19 @@ func podMetadata(o Observation) *proposal {
 		return nil
 	}
 	return act(DressPods{Pods: pods}, ReasonPodMetadata, "The labels and annotations of the spec are put on the Pod of %s, in place.", podNames(pods))
+}
+
+// likelyChoices are what a Pod was made from that does not say so: what its volume says, or what other members run with.
+func (o Observation) likelyChoices(r Replica) Choices {
+	if c := r.Choices(); !c.IsZero() {
+		return c
+	}
+	for _, other := range o.Voters() {
+		if c := other.Choices(); !c.IsZero() {
+			return c
+		}
+	}
+	return o.Desired.Choices
 }
 
 // roll restarts one member with the choices of the spec: a sick one first, then followers, the leader last, once it has
@@ -82,19 +102,16 @@ func (o Observation) rollRank(r Replica) int {
 }
 
 // isOutdated reports whether a recorded member runs, or will run, with other choices than the spec asks for. A stop of a
-// doomed one would be its end.
+// doomed one would be its end, and one that does not say what it was made from is not restarted for that.
 func (o Observation) isOutdated(r Replica) bool {
-	if r.Pod == nil || !r.Pod.Running || r.Pod.Terminating || !r.IsSealed() || r.isDoomed() {
+	if r.Pod == nil || !r.Pod.Running || r.Pod.Terminating || !r.IsSealed() || r.isDoomed() || r.Pod.Choices.IsZero() {
 		return false
 	}
 	return r.Choices() != o.Desired.Choices || r.isBehindVolume()
 }
 
-// isBehindVolume reports a Pod that was made from other choices than its volume says by now. One that no longer says what it
-// was made from is not restarted for that.
-func (r Replica) isBehindVolume() bool {
-	return !r.Pod.Choices.IsZero() && r.Pod.Choices != r.Choices()
-}
+// isBehindVolume reports a Pod that was made from other choices than its volume says by now.
+func (r Replica) isBehindVolume() bool { return r.Pod.Choices != r.Choices() }
 
 // isWell reports whether a voter can be relied on while another one is away: it serves, has all that was committed, and can
 // only start from its data.

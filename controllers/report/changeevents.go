@@ -30,7 +30,7 @@ func changeEvents(in Input) []Event {
 	case plan.FollowPolicy:
 		return done(in, EventPolicyApplied, "", policyApplied(c))
 	case plan.Bootstrap, plan.RecordMembers, plan.SealPods, plan.LabelRole, plan.ApplyObjects, plan.SetBudget,
-		plan.SetChoices, plan.DressPods, plan.DeleteSecret, plan.PrepareMember:
+		plan.SetChoices, plan.DressPods, plan.RestoreInputs, plan.DeleteSecret, plan.PrepareMember:
 	}
 	return nil
 }

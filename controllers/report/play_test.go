@@ -40,7 +40,7 @@ func (p *player) pass() Input {
 	in.Decision = plan.Next(in.Observation)
 	if in.Decision.Change != nil {
 		in.Outcome = Outcome{Change: in.Decision.Change}
-		in.Outcome.Applied = p.sim.Apply(in.Decision.Change, 1<<20) == nil
+		in.Outcome.Applied = p.sim.Apply(in.Decision.Change, nil, 1<<20) == nil
 	}
 	old := p.cluster.Status
 	status := stored(p.t, Status(in))

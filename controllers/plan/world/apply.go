@@ -93,7 +93,7 @@ func (w *World) carryOutMember(c plan.Change, life *budgetOfEffects) error {
 		delete(w.objects.secrets, c.Name)
 	case plan.PrepareMember:
 		w.prepare(c, life)
-	case plan.SealPods, plan.LabelRole, plan.DressPods, plan.StartPods, plan.DeletePods:
+	case plan.SealPods, plan.LabelRole, plan.DressPods, plan.RestoreInputs, plan.StartPods, plan.DeletePods:
 		w.carryOutPods(c, life)
 	case plan.EvictPod:
 		return w.evict(c)
@@ -109,6 +109,8 @@ func (w *World) carryOutPods(c plan.Change, life *budgetOfEffects) {
 		w.seal(c, life)
 	case plan.LabelRole:
 		w.editPod(c.Pod, func(p *pod) { p.Role = c.Role })
+	case plan.RestoreInputs:
+		w.editPod(c.Pod, func(p *pod) { p.Choices = c.Choices })
 	case plan.DressPods:
 		for _, ref := range c.Pods {
 			w.editPod(ref, func(p *pod) { p.Undressed = false })

@@ -116,6 +116,15 @@ func (w *World) Undress(name string) {
 	}
 }
 
+// StripInputs is somebody removing what a Pod says it was made from.
+func (w *World) StripInputs(name string) {
+	if p, ok := w.objects.pods[name]; ok {
+		p.Choices = plan.Choices{}
+		w.objects.pods[name] = p
+		w.logf("fault: %s does not say any more what it was made from", name)
+	}
+}
+
 // EndPod is a node shutdown or an eviction by the kubelet: the Pod ends and is never started again.
 func (w *World) EndPod(name string) {
 	p, ok := w.objects.pods[name]

@@ -84,7 +84,7 @@ func (w *World) isRest(d plan.Decision) bool {
 func (w *World) Fault() {
 	faults := []func(string){
 		w.DeletePod, w.DeletePod, w.loseMember, w.DeleteVolume, w.KillContainer, w.KillContainer, w.WipeDisk, w.EndPod, w.StripSeal,
-		w.Freeze, w.Isolate, w.Hide, w.LoseNode, w.Undress,
+		w.Freeze, w.Isolate, w.Hide, w.LoseNode, w.Undress, w.StripInputs,
 		func(string) { w.LoseObject("demo") },
 		func(string) { w.DeletePeerService() },
 		func(string) { w.Cure() },
