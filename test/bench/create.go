@@ -7,14 +7,14 @@ import (
 )
 
 var (
-	createVolumes   = figure{Name: "create → 3 voters, volumes", Unit: unitSeconds, Target: 1.3, Ratio: true}
-	createEphemeral = figure{Name: "create → 3 voters, ephemeral", Unit: unitSeconds, Target: 1.5, Ratio: true}
+	createVolumes   = figure{Name: "create → 3 voters, volumes", Unit: unitSeconds, Times: 1.3}
+	createEphemeral = figure{Name: "create → 3 voters, ephemeral", Unit: unitSeconds, Times: 1.5}
 )
 
 // measureVolumes measures everything that clusters with volumes are needed for: each lives through creation, two lost
 // Pods and, where somebody replaces it, a lost volume.
 func measureVolumes(ctx context.Context, b *bench) error {
-	return b.takeTurns(ctx, false, func(ctx context.Context, t *trial, run int) error {
+	return b.takeTurns(ctx, threeOnVolumes, func(ctx context.Context, t *trial, run int) error {
 		if err := t.measureCreation(ctx, createVolumes); err != nil {
 			return err
 		}
@@ -29,29 +29,37 @@ func measureVolumes(ctx context.Context, b *bench) error {
 		if t.side == floor {
 			return nil
 		}
-		return t.measureDataLoss(ctx, run%2 == 1)
+		return t.measureDataLoss(ctx, dataLost, run%2 == 1)
 	})
 }
 
 func measureEphemeral(ctx context.Context, b *bench) error {
-	return b.takeTurns(ctx, true, func(ctx context.Context, t *trial, _ int) error {
+	return b.takeTurns(ctx, threeEphemeral, func(ctx context.Context, t *trial, _ int) error {
 		return t.measureCreation(ctx, createEphemeral)
 	})
 }
 
 // takeTurns gives each side its turn in every run, so that what the machine does meanwhile befalls both alike.
-func (b *bench) takeTurns(ctx context.Context, ephemeral bool, measure func(context.Context, *trial, int) error) error {
+func (b *bench) takeTurns(ctx context.Context, like shape, measure func(context.Context, *trial, int) error) error {
 	for run := range b.runs {
 		for _, s := range sides {
-			t, err := b.begin(ctx, s, ephemeral)
+			err := b.takeTurn(ctx, s, like, func(ctx context.Context, t *trial) error { return measure(ctx, t, run) })
 			if err != nil {
-				return err
-			}
-			err = measure(ctx, t, run)
-			if err := errors.Join(err, t.end(ctx)); err != nil {
-				return fmt.Errorf("run %d of %s: %w", run+1, s, err)
+				return fmt.Errorf("run %d: %w", run+1, err)
 			}
 		}
+	}
+	return nil
+}
+
+// takeTurn measures in a namespace of its own, and removes it.
+func (b *bench) takeTurn(ctx context.Context, s side, like shape, measure func(context.Context, *trial) error) error {
+	t, err := b.begin(ctx, s, like)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(measure(ctx, t), t.end(ctx)); err != nil {
+		return fmt.Errorf("measuring %s: %w", s, err)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,7 +13,6 @@ import (
 )
 
 const (
-	members       = 3
 	etcdContainer = "etcd"
 
 	// again is how soon etcdctl is asked again where it was not content: often enough for the figures, and seldom enough not
@@ -29,21 +29,21 @@ type member struct {
 	Learner bool   `json:"isLearner"`
 }
 
-// without says who may not count: the Pod that was deleted, the member whose data was lost.
+// without says who may not count: the Pods that were there before, the member whose data was lost.
 type without struct {
-	pod    types.UID
+	pods   []types.UID
 	member uint64
 }
 
-// untilHealthy waits for the criterion, the same for both sides, and says when it was met: three Pods, all Ready; three
-// started voters and nobody else in a linearizable member list; and etcdctl endpoint health --cluster passes.
+// untilHealthy waits for the criterion, the same for both sides, and says when it was met: as many Pods as the size, all
+// Ready; as many started voters and nobody else in a linearizable member list; and etcdctl endpoint health --cluster passes.
 func (t *trial) untilHealthy(ctx context.Context, not without) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	poll := time.NewTicker(again)
 	defer poll.Stop()
 	for {
-		err := checkPods(t.watched.members(), not)
+		err := checkPods(t.watched.members(), t.size, not)
 		if err == nil {
 			err = t.checkEtcd(ctx, not)
 		}
@@ -60,12 +60,12 @@ func (t *trial) untilHealthy(ctx context.Context, not without) (time.Time, error
 }
 
 // checkPods says what Kubernetes has against it.
-func checkPods(pods []*corev1.Pod, not without) error {
-	if len(pods) != members {
-		return fmt.Errorf("%d Pods, not %d", len(pods), members)
+func checkPods(pods []*corev1.Pod, size int, not without) error {
+	if len(pods) != size {
+		return fmt.Errorf("%d Pods, not %d", len(pods), size)
 	}
 	for _, pod := range pods {
-		if pod.UID == not.pod || pod.DeletionTimestamp != nil || !isReady(pod) {
+		if slices.Contains(not.pods, pod.UID) || pod.DeletionTimestamp != nil || !isReady(pod) {
 			return fmt.Errorf("the Pod %s is not Ready, or on its way out", pod.Name)
 		}
 	}
@@ -78,16 +78,16 @@ func (t *trial) checkEtcd(ctx context.Context, not without) error {
 	if err != nil {
 		return err
 	}
-	if err := checkMembers(list, not); err != nil {
+	if err := checkMembers(list, t.size, not); err != nil {
 		return err
 	}
 	_, err = t.etcdctl(ctx, "endpoint", "health", "--cluster")
 	return err
 }
 
-func checkMembers(list []member, not without) error {
-	if len(list) != members {
-		return fmt.Errorf("%d members, not %d", len(list), members)
+func checkMembers(list []member, size int, not without) error {
+	if len(list) != size {
+		return fmt.Errorf("%d members, not %d", len(list), size)
 	}
 	for _, m := range list {
 		if m.Learner || m.Name == "" || m.ID == not.member {
@@ -118,24 +118,41 @@ func (t *trial) leader(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := t.etcdctl(ctx, "endpoint", "status", "-w", "json")
+	status, err := t.status(ctx)
 	if err != nil {
 		return "", err
 	}
-	var answers []struct {
-		Status struct {
-			Leader uint64 `json:"leader"`
-		} `json:"Status"`
-	}
-	if err := json.Unmarshal([]byte(out), &answers); err != nil || len(answers) == 0 {
-		return "", fmt.Errorf("reading the status of a member: %w", err)
-	}
 	for _, m := range list {
-		if m.ID == answers[0].Status.Leader {
+		if m.ID == status.Leader {
 			return m.Name, nil
 		}
 	}
 	return "", errors.New("no member of the list leads")
+}
+
+// status is what a member says of itself and of the cluster.
+type status struct {
+	Leader uint64 `json:"leader"`
+	Term   uint64 `json:"raftTerm"`
+	DBSize int64  `json:"dbSize"` // bytes
+}
+
+// status asks the first member.
+func (t *trial) status(ctx context.Context) (status, error) {
+	out, err := t.etcdctl(ctx, "endpoint", "status", "-w", "json")
+	if err != nil {
+		return status{}, err
+	}
+	var answers []struct {
+		Status status `json:"Status"`
+	}
+	if err := json.Unmarshal([]byte(out), &answers); err != nil {
+		return status{}, fmt.Errorf("reading the status of a member: %w", err)
+	}
+	if len(answers) == 0 {
+		return status{}, errors.New("no member told its status")
+	}
+	return answers[0].Status, nil
 }
 
 // etcdctl runs it in the first Pod, with the environment that the Pod has for it.
@@ -144,7 +161,11 @@ func (t *trial) etcdctl(ctx context.Context, args ...string) (string, error) {
 	if len(pods) == 0 {
 		return "", errors.New("there is no Pod to run etcdctl in")
 	}
+	return t.etcdctlIn(ctx, pods[0].Name, args...)
+}
+
+func (t *trial) etcdctlIn(ctx context.Context, pod string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return t.kube.exec(ctx, t.namespace, pods[0].Name, append([]string{"etcdctl"}, args...)...)
+	return t.kube.exec(ctx, t.namespace, pod, append([]string{"etcdctl"}, args...)...)
 }

@@ -25,14 +25,14 @@ func TestPodsAreHealthyWhenThreeAreReadyAndNoneIsTheOneThatWasDeleted(t *testing
 		ok   bool
 	}{
 		"all":              {[]*corev1.Pod{a, b, c}, without{}, true},
-		"one was replaced": {[]*corev1.Pod{a, b, c}, without{pod: "x"}, true},
+		"one was replaced": {[]*corev1.Pod{a, b, c}, without{pods: []types.UID{"x"}}, true},
 		"one too few":      {[]*corev1.Pod{a, b}, without{}, false},
 		"one too many":     {[]*corev1.Pod{a, b, c, pod("d", corev1.ConditionTrue)}, without{}, false},
 		"one not Ready":    {[]*corev1.Pod{a, b, pod("c", corev1.ConditionFalse)}, without{}, false},
 		"one on its way":   {[]*corev1.Pod{a, b, leaving}, without{}, false},
-		"one still there":  {[]*corev1.Pod{a, b, c}, without{pod: "b"}, false},
+		"one still there":  {[]*corev1.Pod{a, b, c}, without{pods: []types.UID{"a2", "b"}}, false},
 	} {
-		if err := checkPods(row.pods, row.not); (err == nil) != row.ok {
+		if err := checkPods(row.pods, 3, row.not); (err == nil) != row.ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -53,7 +53,7 @@ func TestMembersAreHealthyWhenThreeVotersHaveStartedAndTheLostOneIsGone(t *testi
 		"a learner":       {[]member{a, b, {ID: 3, Name: "c", Learner: true}}, without{}, false},
 		"the lost is in":  {[]member{a, b, c}, without{member: 3}, false},
 	} {
-		if err := checkMembers(row.list, row.not); (err == nil) != row.ok {
+		if err := checkMembers(row.list, 3, row.not); (err == nil) != row.ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

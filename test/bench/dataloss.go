@@ -7,15 +7,16 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // There is no floor: a StatefulSet starts such a member on an empty volume under its old ID, which etcd refuses.
-var dataLost = figure{Name: "data of one member lost → 3 voters", Unit: unitSeconds, Target: 15}
+var dataLost = figure{Name: "data of one member lost → 3 voters", Unit: unitSeconds, Plus: 15}
 
 // measureDataLoss deletes a member's claim and its Pod. The clock starts when the claim is gone: from then on the loss is
 // certain.
-func (t *trial) measureDataLoss(ctx context.Context, isLeader bool) error {
+func (t *trial) measureDataLoss(ctx context.Context, wanted figure, isLeader bool) error {
 	if err := t.calm(ctx); err != nil {
 		return err
 	}
@@ -41,12 +42,12 @@ func (t *trial) measureDataLoss(ctx context.Context, isLeader bool) error {
 		return err
 	}
 	certain := t.start()
-	healthy, err := t.untilHealthy(ctx, without{pod: pod.UID, member: lost})
+	healthy, err := t.untilHealthy(ctx, without{pods: []types.UID{pod.UID}, member: lost})
 	if err != nil {
 		return err
 	}
 	note := fmt.Sprintf("%s; the claim was gone %.1f s after it was deleted", roleOf(isLeader), certain.at.Sub(deleted).Seconds())
-	t.add(t.figure(dataLost), t.side, t.taken(certain, healthy, note))
+	t.add(t.figure(wanted), t.side, t.taken(certain, healthy, note))
 	return nil
 }
 

@@ -24,29 +24,54 @@ type sample struct {
 	Timeline []string `json:"timeline,omitempty"` // what happened when, in seconds of this sample
 }
 
-// figure is something measured again and again, and what it should be.
+// figure is something measured again and again, and what it should be: at most so many times the floor's median, plus
+// something. With nothing on top it is the ratio that is shown; with no floor to hold it against, Plus is the target.
 type figure struct {
 	Name   string   `json:"name"`
 	Unit   string   `json:"unit"`
-	Target float64  `json:"target"` // at most; of the ratio to the floor if IsRatio, else of the median
-	Ratio  bool     `json:"ratio"`
+	Times  float64  `json:"times,omitempty"`
+	Plus   float64  `json:"plus"`            // in the unit
+	Worst  bool     `json:"worst,omitempty"` // the worst sample is held against it, and not the median
 	Ours   []sample `json:"ours"`
 	Floor  []sample `json:"floor,omitempty"`
 	Detail any      `json:"detail,omitempty"`
 }
 
-// value is what is held against the target: the ratio of the medians, or the median itself. It is NaN while a side lacks.
+// isRatio reports a figure that is a number of times its floor, and nothing else.
+func (f *figure) isRatio() bool { return f.Times > 0 && f.Plus == 0 }
+
+// value is what is held against the target, NaN while a side lacks.
 func (f *figure) value() float64 {
-	if f.Ratio {
-		return spreadOf(f.Ours).Median / spreadOf(f.Floor).Median
+	value := spreadOf(f.Ours).Median
+	if f.Worst {
+		value = spreadOf(f.Ours).Max
 	}
-	return spreadOf(f.Ours).Median
+	if f.isRatio() {
+		value /= spreadOf(f.Floor).Median
+	}
+	return value
 }
 
-// isHit is false for a figure that was not measured.
-func (f *figure) isHit() bool {
-	value := f.value()
-	return !math.IsNaN(value) && value <= f.Target
+// target is how high the value may be, NaN while it depends on a floor that was not measured.
+func (f *figure) target() float64 {
+	switch {
+	case f.isRatio():
+		return f.Times
+	case f.Times > 0:
+		return f.Times*spreadOf(f.Floor).Median + f.Plus
+	}
+	return f.Plus
+}
+
+// isHit is false for a figure of which a side was not measured: NaN is below nothing.
+func (f *figure) isHit() bool { return f.value() <= f.target() }
+
+// rule says where the target comes from, where that is more than one number.
+func (f *figure) rule() string {
+	if f.isRatio() || f.Times == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" = %g × floor + %g %s", f.Times, f.Plus, f.Unit)
 }
 
 // show is a value in the figure's unit.
@@ -54,7 +79,7 @@ func (f *figure) show(value float64) string {
 	switch {
 	case math.IsNaN(value):
 		return "-"
-	case f.Unit == unitCount:
+	case f.Unit == unitCount, f.Unit == unitChanges:
 		return fmt.Sprintf("%g", value)
 	}
 	return fmt.Sprintf("%.2f %s", value, f.Unit)
@@ -64,5 +89,6 @@ func (f *figure) show(value float64) string {
 const (
 	unitSeconds = "s"
 	unitCount   = "requests"
+	unitChanges = "changes"
 	unitMemory  = "MiB"
 )

@@ -14,13 +14,14 @@ import (
 
 func TestTheFloorDiffersFromOursOnlyInWhoMakesIt(t *testing.T) {
 	for _, ephemeral := range []bool{false, true} {
-		set, err := floorSet("bench-x", ephemeral)
+		like := shape{namespace: "bench-x", name: clusterName, size: 3, ephemeral: ephemeral}
+		set, err := floorSet(like)
 		if err != nil {
 			t.Fatal(err)
 		}
-		like := manifest("bench-x", ephemeral)
-		built, err := resources.BuildPod(like, resources.PodStart{
-			Name: etcdutil.MemberName(clusterName, 0), Flags: resources.StartBirth, Inputs: resources.Inputs(like),
+		cluster := manifest(like)
+		built, err := resources.BuildPod(cluster, resources.PodStart{
+			Name: etcdutil.MemberName(clusterName, 0), Flags: resources.StartBirth, Inputs: resources.Inputs(cluster),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +45,7 @@ func TestTheFloorDiffersFromOursOnlyInWhoMakesIt(t *testing.T) {
 }
 
 func TestTheFloorHasNoTLSAndNothingOfTheOperator(t *testing.T) {
-	set, err := floorSet("bench-x", true)
+	set, err := floorSet(shape{namespace: "bench-x", name: clusterName, size: 3, ephemeral: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,21 @@ type group struct {
 var groups = []group{
 	{"volumes", measureVolumes},
 	{"ephemeral", measureEphemeral},
+	{"roll", measureRoll},
+	{"eviction", measureEvictions},
+	{"growth", measureGrowth},
+	{"replacement", measureReplacement},
+	{"fleet", measureFleet},
 	{"settled", measureSettled},
+}
+
+// groupNames are what -figures may name.
+func groupNames() []string {
+	names := make([]string, len(groups))
+	for i, g := range groups {
+		names[i] = g.name
+	}
+	return names
 }
 
 func main() {
@@ -65,17 +79,17 @@ func parse(args []string) (options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.IntVar(&o.runs, "runs", 5, "how often each side is measured")
 	flags.DurationVar(&o.settle, "settle", 10*time.Minute, "how long the settled cluster is watched under load")
-	flags.DurationVar(&o.timeout, "timeout", time.Hour, "how long all of it may take")
+	flags.DurationVar(&o.timeout, "timeout", 2*time.Hour, "how long all of it may take")
 	flags.StringVar(&o.json, "json", "bin/bench.json", "the file to write the result to")
-	flags.StringVar(&figures, "figures", "volumes,ephemeral,settled", "what to measure")
+	flags.StringVar(&figures, "figures", strings.Join(groupNames(), ","), "what to measure")
 	flags.BoolVar(&o.verbose, "v", false, "show when each Pod got how far in every sample")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	o.groups = strings.Split(figures, ",")
 	for _, name := range o.groups {
-		if !slices.ContainsFunc(groups, func(g group) bool { return g.name == name }) {
-			return o, fmt.Errorf("there is no figure %q", name)
+		if !slices.Contains(groupNames(), name) {
+			return o, fmt.Errorf("there is no figure %q, but %s", name, strings.Join(groupNames(), ", "))
 		}
 	}
 	return o, nil

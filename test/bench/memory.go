@@ -17,8 +17,8 @@ import (
 )
 
 var (
-	memoryOfLeader  = figure{Name: "memory of the leading manager", Unit: unitMemory, Target: 48}
-	memoryOfStandby = figure{Name: "memory of the manager that stands by", Unit: unitMemory, Target: 48}
+	memoryOfLeader  = figure{Name: "memory of the leading manager", Unit: unitMemory, Plus: 48}
+	memoryOfStandby = figure{Name: "memory of the manager that stands by", Unit: unitMemory, Plus: 48}
 )
 
 // managerLease is by what managers agree on who leads.

@@ -12,29 +12,57 @@ import (
 )
 
 // createOurs applies the smallest manifest: TLS is on.
-func (t *trial) createOurs(ctx context.Context) error {
-	if err := t.kube.client.Create(ctx, manifest(t.namespace, t.ephemeral)); err != nil {
+func (t *trial) createOurs(ctx context.Context, like shape) error {
+	if err := t.kube.client.Create(ctx, manifest(like)); err != nil {
 		return fmt.Errorf("creating an EtcdCluster in %s: %w", t.namespace, err)
 	}
 	return nil
 }
 
-func manifest(namespace string, ephemeral bool) *v1alpha1.EtcdCluster {
+// noSuchImage is in no registry; the name is reserved for that.
+const noSuchImage = "registry.invalid/no/etcd"
+
+func manifest(like shape) *v1alpha1.EtcdCluster {
 	c := &v1alpha1.EtcdCluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: clusterName},
-		Spec:       v1alpha1.EtcdClusterSpec{Size: members, Version: etcdVersion},
+		ObjectMeta: metav1.ObjectMeta{Namespace: like.namespace, Name: like.name},
+		Spec:       v1alpha1.EtcdClusterSpec{Size: int32(like.size), Version: etcdVersion},
 	}
-	if ephemeral {
+	if like.ephemeral {
 		c.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}}
+	}
+	if like.dead {
+		c.Spec.Image = &v1alpha1.ImageSpec{Repository: noSuchImage}
 	}
 	return c
 }
 
+// change changes the spec, in one request.
+func (t *trial) change(ctx context.Context, change func(*v1alpha1.EtcdClusterSpec)) error {
+	c, err := t.get(ctx)
+	if err != nil {
+		return err
+	}
+	before := c.DeepCopy()
+	change(&c.Spec)
+	if err := t.kube.client.Patch(ctx, c, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("changing the EtcdCluster in %s: %w", t.namespace, err)
+	}
+	return nil
+}
+
+func (t *trial) get(ctx context.Context) (*v1alpha1.EtcdCluster, error) {
+	c := &v1alpha1.EtcdCluster{}
+	if err := t.kube.client.Get(ctx, client.ObjectKey{Namespace: t.namespace, Name: t.name}, c); err != nil {
+		return nil, fmt.Errorf("reading the EtcdCluster in %s: %w", t.namespace, err)
+	}
+	return c, nil
+}
+
 // isSettled reports whether the operator itself says that all is as it should be.
 func (t *trial) isSettled(ctx context.Context) (bool, error) {
-	c := &v1alpha1.EtcdCluster{}
-	if err := t.kube.client.Get(ctx, client.ObjectKey{Namespace: t.namespace, Name: clusterName}, c); err != nil {
-		return false, fmt.Errorf("reading the EtcdCluster in %s: %w", t.namespace, err)
+	c, err := t.get(ctx)
+	if err != nil {
+		return false, err
 	}
 	return c.Status.ObservedGeneration == c.Generation && meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionReady), nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
 
-var settledWrites = figure{Name: "API writes while settled under load", Unit: unitCount, Target: 0}
+var settledWrites = figure{Name: "API writes while settled under load", Unit: unitCount}
 
 // What the settled cluster is loaded with: a little more than the 100 puts a second that it must take.
 const (
@@ -21,7 +21,7 @@ const (
 
 // measureSettled watches one cluster that has nothing to do but serve, and then weighs the managers.
 func measureSettled(ctx context.Context, b *bench) error {
-	t, err := b.begin(ctx, ours, false)
+	t, err := b.begin(ctx, ours, threeOnVolumes)
 	if err != nil {
 		return err
 	}
@@ -75,6 +75,9 @@ func (t *trial) noteSettled(writes []world.Request, sum wrote) error {
 	f := t.figure(settledWrites)
 	f.Detail = note
 	t.add(f, ours, sample{Value: float64(len(writes)), Note: note})
+	if err := sum.complaint(); err != nil {
+		return err
+	}
 	if sum.perSecond < loadMinimum {
 		return fmt.Errorf("the load was %.0f puts/s, and %.0f are asked for", sum.perSecond, loadMinimum)
 	}

@@ -39,11 +39,14 @@ func TestAFigureIsHeldAgainstItsFloorOrAgainstANumber(t *testing.T) {
 		value  float64
 		hit    bool
 	}{
-		"a ratio below":       {figure{Ratio: true, Target: 1.3, Ours: samples(12), Floor: samples(10)}, 1.2, true},
-		"a ratio right at it": {figure{Ratio: true, Target: 1.5, Ours: samples(3), Floor: samples(2)}, 1.5, true},
-		"a ratio above":       {figure{Ratio: true, Target: 1.3, Ours: samples(14), Floor: samples(10)}, 1.4, false},
-		"a number below":      {figure{Target: 36, Ours: samples(31, 40, 30)}, 31, true},
-		"a number above":      {figure{Target: 0, Ours: samples(1)}, 1, false},
+		"a ratio below":             {figure{Times: 1.3, Ours: samples(12), Floor: samples(10)}, 1.2, true},
+		"a ratio right at it":       {figure{Times: 1.5, Ours: samples(3), Floor: samples(2)}, 1.5, true},
+		"a ratio above":             {figure{Times: 1.3, Ours: samples(14), Floor: samples(10)}, 1.4, false},
+		"a number below":            {figure{Plus: 36, Ours: samples(31, 40, 30)}, 31, true},
+		"a sum right at it":         {figure{Times: 2, Plus: 4, Ours: samples(12), Floor: samples(4)}, 12, true},
+		"a sum above":               {figure{Times: 2, Plus: 4, Ours: samples(13), Floor: samples(4)}, 13, false},
+		"the worst, not the median": {figure{Plus: 1, Worst: true, Ours: samples(0, 0, 2)}, 2, false},
+		"a number above":            {figure{Ours: samples(1)}, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := c.figure.value(); got != c.value {
@@ -58,9 +61,11 @@ func TestAFigureIsHeldAgainstItsFloorOrAgainstANumber(t *testing.T) {
 
 func TestAFigureWithOneSideIsNoHit(t *testing.T) {
 	for name, f := range map[string]figure{
-		"no floor": {Ratio: true, Target: 1.3, Ours: samples(1)},
-		"no ours":  {Ratio: true, Target: 1.3, Floor: samples(1)},
-		"nothing":  {Target: 15},
+		"no floor":           {Times: 1.3, Ours: samples(1)},
+		"no floor of a sum":  {Times: 2, Plus: 4, Ours: samples(1)},
+		"no ours":            {Times: 1.3, Floor: samples(1)},
+		"nothing":            {Plus: 15},
+		"nothing, the worst": {Plus: 1, Worst: true},
 	} {
 		if f.isHit() {
 			t.Errorf("%s: hit", name)

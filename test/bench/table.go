@@ -27,7 +27,8 @@ type result struct {
 // judgment is a figure with what follows from it.
 type judgment struct {
 	*figure
-	Value       *float64 `json:"value"` // null while a side lacks
+	Value       *float64 `json:"value"`  // null while a side lacks
+	Target      *float64 `json:"target"` // null while it depends on a floor that lacks
 	Hit         bool     `json:"hit"`
 	OursSpread  *spread  `json:"oursSpread,omitempty"`
 	FloorSpread *spread  `json:"floorSpread,omitempty"`
@@ -53,8 +54,11 @@ func judge(f *figure) judgment {
 	if len(f.Floor) > 0 {
 		j.FloorSpread = new(spreadOf(f.Floor))
 	}
-	if len(f.Ours) > 0 && (!f.Ratio || len(f.Floor) > 0) {
-		j.Value = new(f.value())
+	if value := f.value(); !math.IsNaN(value) {
+		j.Value = new(value)
+	}
+	if target := f.target(); !math.IsNaN(target) {
+		j.Target = new(target)
 	}
 	return j
 }
@@ -78,8 +82,8 @@ func (r result) print(to io.Writer) {
 	table := tabwriter.NewWriter(to, 0, 4, 3, ' ', 0)
 	fmt.Fprintln(table, "FIGURE\tOURS\tFLOOR\tVALUE\tTARGET\tVERDICT")
 	for _, j := range r.Figures {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t≤ %s\t%s\n", j.Name, j.showSide(j.Ours), j.showSide(j.Floor),
-			j.showJudged(j.value()), j.showJudged(j.Target), verdict(j.Hit))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t≤ %s%s\t%s\n", j.Name, j.showSide(j.Ours), j.showSide(j.Floor),
+			j.showJudged(j.value()), j.showJudged(j.target()), j.rule(), verdict(j.Hit))
 	}
 	_ = table.Flush()
 }
@@ -94,7 +98,7 @@ func (j judgment) showSide(samples []sample) string {
 }
 
 func (j judgment) showJudged(value float64) string {
-	if j.Ratio && !math.IsNaN(value) {
+	if j.isRatio() && !math.IsNaN(value) {
 		return fmt.Sprintf("%.2f ×", value)
 	}
 	return j.show(value)

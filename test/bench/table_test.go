@@ -11,9 +11,10 @@ import (
 func measured() result {
 	r := result{Kubernetes: "v1.36.3"}
 	for _, f := range []*figure{
-		{Name: "create", Unit: unitSeconds, Ratio: true, Target: 1.3, Ours: samples(7, 8, 6.5), Floor: samples(6, 7, 5)},
-		{Name: "writes", Unit: unitCount, Target: 36, Ours: samples(37)},
-		{Name: "half", Unit: unitSeconds, Ratio: true, Target: 1.2, Floor: samples(6)},
+		{Name: "create", Unit: unitSeconds, Times: 1.3, Ours: samples(7, 8, 6.5), Floor: samples(6, 7, 5)},
+		{Name: "writes", Unit: unitCount, Plus: 36, Ours: samples(37)},
+		{Name: "gap", Unit: unitSeconds, Times: 3, Plus: 6, Ours: samples(20), Floor: samples(4)},
+		{Name: "half", Unit: unitSeconds, Times: 1.2, Floor: samples(6)},
 	} {
 		r.Figures = append(r.Figures, judge(f))
 	}
@@ -32,6 +33,7 @@ func TestTheTableShowsBothSidesTheirSpreadAndTheVerdict(t *testing.T) {
 	for name, want := range map[string]string{
 		"create": "create 7.00 s [6.5..8] n=3 6.00 s [5..7] n=3 1.17 × ≤ 1.30 × hit",
 		"writes": "writes 37 [37..37] n=1 - 37 ≤ 36 MISS",
+		"gap":    "gap 20.00 s [20..20] n=1 4.00 s [4..4] n=1 20.00 s ≤ 18.00 s = 3 × floor + 6 s MISS",
 		"half":   "half - 6.00 s [6..6] n=1 - ≤ 1.20 × MISS",
 	} {
 		if rows[name] != want {
@@ -60,7 +62,7 @@ func TestTheFileHoldsEverySampleAndTheValue(t *testing.T) {
 	if err := json.Unmarshal(text, &read); err != nil {
 		t.Fatal(err)
 	}
-	create, half := read.Figures[0], read.Figures[2]
+	create, half := read.Figures[0], read.Figures[3]
 	if len(create.Ours) != 3 || create.Value == nil || *create.Value < 1.16 || *create.Value > 1.17 || !create.Hit {
 		t.Errorf("read back %+v", create)
 	}

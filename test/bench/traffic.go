@@ -38,6 +38,7 @@ type traffic struct {
 // wrote is the reckoning of all writers together.
 type wrote struct {
 	acknowledged int
+	failed       int // not acknowledged 5 s after the first attempt
 	perSecond    float64
 	gap, p99     time.Duration // the worst of any writer
 }
@@ -83,7 +84,7 @@ func (t *trial) clientTLS(ctx context.Context) (*tls.Config, error) {
 		return nil, nil
 	}
 	secret := &corev1.Secret{}
-	key := ctrlclient.ObjectKey{Namespace: t.namespace, Name: resources.ClientSecret(clusterName)}
+	key := ctrlclient.ObjectKey{Namespace: t.namespace, Name: resources.ClientSecret(t.name)}
 	if err := t.kube.client.Get(ctx, key, secret); err != nil {
 		return nil, fmt.Errorf("reading the clients' bundle: %w", err)
 	}
@@ -97,9 +98,9 @@ func (t *trial) endpoints() []string {
 	if t.side == floor {
 		scheme = etcdutil.SchemeHTTP
 	}
-	endpoints := make([]string, members)
+	endpoints := make([]string, t.size)
 	for i := range endpoints {
-		endpoints[i] = etcdutil.ClientURL(scheme, etcdutil.MemberName(clusterName, i), clusterName, t.namespace)
+		endpoints[i] = etcdutil.ClientURL(scheme, etcdutil.MemberName(t.name, i), t.name, t.namespace)
 	}
 	return endpoints
 }
@@ -125,15 +126,23 @@ func (f *traffic) finish(ctx context.Context) (wrote, error) {
 	var errs []error
 	for _, w := range f.writers {
 		r, err := w.Finish(ctx)
-		sum.acknowledged += r.Acknowledged
+		sum.acknowledged, sum.failed = sum.acknowledged+r.Acknowledged, sum.failed+r.Failed
 		sum.gap, sum.p99 = max(sum.gap, r.LongestGap), max(sum.p99, r.P99)
-		if err == nil && len(r.Lost)+r.Failed > 0 {
+		if err == nil && len(r.Lost) > 0 {
 			err = fmt.Errorf("the client that writes to %s: %s", f.trial.side, r)
 		}
 		errs = append(errs, err)
 	}
 	sum.perSecond = float64(sum.acknowledged) / seconds
 	return sum, errors.Join(errs...)
+}
+
+// complaint is an error for a measurement in which writing should have gone on.
+func (w wrote) complaint() error {
+	if w.failed > 0 {
+		return fmt.Errorf("%d puts were not acknowledged in time, of %d", w.failed, w.acknowledged+w.failed)
+	}
+	return nil
 }
 
 // abandon ends the writing where something else failed already.

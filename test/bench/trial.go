@@ -15,13 +15,27 @@ import (
 // trial is one cluster of one side, in a namespace of its own.
 type trial struct {
 	*bench
-	side      side
-	ephemeral bool
-	namespace string
-	watched   *watched
-	mark      world.AuditMark // where the audit log was before the cluster was made
-	stop      context.CancelFunc
+	shape
+	side    side
+	watched *watched
+	mark    world.AuditMark // where the audit log was before the cluster was made
+	stop    context.CancelFunc
 }
+
+// shape is what a cluster is like, on either side.
+type shape struct {
+	namespace, name string
+	size            int
+	ephemeral       bool
+	dead            bool // of an image that does not exist
+}
+
+// The shapes that most figures are about; begin adds the namespace.
+var (
+	threeOnVolumes = shape{name: clusterName, size: 3}
+	threeEphemeral = shape{name: clusterName, size: 3, ephemeral: true}
+	oneOnVolume    = shape{name: clusterName, size: 1}
+)
 
 const (
 	clusterName = "bench"
@@ -29,12 +43,13 @@ const (
 )
 
 // begin makes the namespace and listens; nothing of the cluster is there yet.
-func (b *bench) begin(ctx context.Context, s side, ephemeral bool) (*trial, error) {
+func (b *bench) begin(ctx context.Context, s side, like shape) (*trial, error) {
 	namespace, err := b.kube.makeSpace(ctx)
 	if err != nil {
 		return nil, err
 	}
-	t := &trial{bench: b, side: s, ephemeral: ephemeral, namespace: namespace}
+	like.namespace = namespace
+	t := &trial{bench: b, side: s, shape: like}
 	if t.mark, err = b.kube.world.Mark(ctx); err != nil {
 		return nil, err
 	}
@@ -59,16 +74,19 @@ func (t *trial) create(ctx context.Context) (sample, error) {
 		return sample{}, err
 	}
 	began := t.start()
-	if t.side == floor {
-		err = t.createFloor(ctx)
-	} else {
-		err = t.createOurs(ctx)
-	}
-	if err != nil {
+	if err := t.make(ctx, t.shape); err != nil {
 		return sample{}, err
 	}
 	healthy, err := t.untilHealthy(ctx, without{})
 	return t.taken(began, healthy, ""), err
+}
+
+// make makes a cluster in the way of this side.
+func (t *trial) make(ctx context.Context, like shape) error {
+	if t.side == floor {
+		return t.createFloor(ctx, like)
+	}
+	return t.createOurs(ctx, like)
 }
 
 // start is the moment from which a sample counts.

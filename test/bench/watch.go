@@ -26,10 +26,18 @@ type watched struct {
 	seen   map[string]bool
 }
 
-// mark is the first time that something was so.
+// What is noted of Pods and of claims.
+const (
+	created = "created"
+	gone    = "gone"
+	ready   = "ready"
+)
+
+// mark is the first time that something was so of an object.
 type mark struct {
-	at   time.Time
-	what string
+	at         time.Time
+	uid        string
+	name, what string
 }
 
 // watch begins to listen in a namespace, and ends with ctx.
@@ -43,7 +51,7 @@ func (k *kube) watch(ctx context.Context, namespace string) (*watched, error) {
 		factory.Core().V1().Pods().Informer(), factory.Core().V1().PersistentVolumeClaims().Informer(),
 	} {
 		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc: w.heard, UpdateFunc: func(_, object any) { w.heard(object) }, DeleteFunc: w.gone,
+			AddFunc: w.heard, UpdateFunc: func(_, object any) { w.heard(object) }, DeleteFunc: w.left,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("watching %s: %w", namespace, err)
@@ -69,7 +77,7 @@ func (w *watched) heard(object any) {
 		}
 	case *corev1.PersistentVolumeClaim:
 		w.claims[o.UID] = o
-		w.note("claim "+o.Name, string(o.UID), "created")
+		w.note("claim "+o.Name, string(o.UID), created)
 		if o.Status.Phase == corev1.ClaimBound {
 			w.note("claim "+o.Name, string(o.UID), "bound")
 		}
@@ -77,7 +85,7 @@ func (w *watched) heard(object any) {
 	w.tell()
 }
 
-func (w *watched) gone(object any) {
+func (w *watched) left(object any) {
 	if last, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = last.Obj
 	}
@@ -86,10 +94,10 @@ func (w *watched) gone(object any) {
 	switch o := object.(type) {
 	case *corev1.Pod:
 		delete(w.pods, o.UID)
-		w.note(o.Name, string(o.UID), "gone")
+		w.note(o.Name, string(o.UID), gone)
 	case *corev1.PersistentVolumeClaim:
 		delete(w.claims, o.UID)
-		w.note("claim "+o.Name, string(o.UID), "gone")
+		w.note("claim "+o.Name, string(o.UID), gone)
 	}
 	w.tell()
 }
@@ -105,13 +113,13 @@ func (w *watched) tell() {
 func (w *watched) note(name, uid, what string) {
 	if key := uid + what; !w.seen[key] {
 		w.seen[key] = true
-		w.marks = append(w.marks, mark{time.Now(), name + " " + what})
+		w.marks = append(w.marks, mark{time.Now(), uid, name, what})
 	}
 }
 
 // milestones are how far a Pod has come.
 func milestones(pod *corev1.Pod) []string {
-	reached := []string{"created"}
+	reached := []string{created}
 	if pod.Spec.NodeName != "" {
 		reached = append(reached, "scheduled")
 	}
@@ -127,7 +135,7 @@ func milestones(pod *corev1.Pod) []string {
 		}
 	}
 	if isReady(pod) {
-		reached = append(reached, "ready")
+		reached = append(reached, ready)
 	}
 	if pod.DeletionTimestamp != nil {
 		reached = append(reached, "terminating")
@@ -138,6 +146,30 @@ func milestones(pod *corev1.Pod) []string {
 	return reached
 }
 
+// when is the first time that something was so of a Pod; zero when it never was.
+func (w *watched) when(uid types.UID, what string) time.Time {
+	return w.first(func(m mark) bool { return m.uid == string(uid) && m.what == what })
+}
+
+// successor is when the next Pod of the same name was created; zero when there was none yet.
+func (w *watched) successor(of *corev1.Pod) time.Time {
+	gone := w.when(of.UID, gone)
+	if gone.IsZero() {
+		return gone
+	}
+	return w.first(func(m mark) bool { return m.name == of.Name && m.what == created && !m.at.Before(gone) })
+}
+
+// first is when the first thing happened that is like this; zero when none did.
+func (w *watched) first(like func(mark) bool) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if i := slices.IndexFunc(w.marks, like); i >= 0 {
+		return w.marks[i].at
+	}
+	return time.Time{}
+}
+
 // timeline tells what happened since, one line each.
 func (w *watched) timeline(since time.Time) []string {
 	w.mu.Lock()
@@ -145,7 +177,7 @@ func (w *watched) timeline(since time.Time) []string {
 	var lines []string
 	for _, m := range w.marks {
 		if !m.at.Before(since) {
-			lines = append(lines, fmt.Sprintf("%6.3f %s", m.at.Sub(since).Seconds(), m.what))
+			lines = append(lines, fmt.Sprintf("%6.3f %s %s", m.at.Sub(since).Seconds(), m.name, m.what))
 		}
 	}
 	return lines

@@ -16,7 +16,7 @@ import (
 // quiet is how long the operator has to be silent for what it was doing to count as done.
 const quiet = 3 * time.Second
 
-var writesOfCreation = figure{Name: "API writes to create three members", Unit: unitCount, Target: 36}
+var writesOfCreation = figure{Name: "API writes to create three members", Unit: unitCount, Plus: 36}
 
 // untilQuiet waits until the operator calls the cluster settled and then writes nothing for a while, and returns what it
 // wrote about this cluster since it began.

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// underLoad does something to the cluster with a client writing, and takes the time from its beginning until the cluster
+// is healthy without these Pods.
+func (t *trial) underLoad(ctx context.Context, note string, old []types.UID, do func(context.Context) error) (sample, wrote, error) {
+	traffic, err := t.write(ctx, 1, gapRate)
+	if err != nil {
+		return sample{}, wrote{}, err
+	}
+	began := t.start()
+	if err := do(ctx); err != nil {
+		traffic.abandon()
+		return sample{}, wrote{}, err
+	}
+	healthy, err := t.untilHealthy(ctx, without{pods: old})
+	if err != nil {
+		traffic.abandon()
+		return sample{}, wrote{}, err
+	}
+	taken := t.taken(began, healthy, note)
+	sum, err := traffic.finish(ctx)
+	return taken, sum, err
+}
+
+func (t *trial) deletePod(ctx context.Context, pod *corev1.Pod) error {
+	if err := t.kube.client.Delete(ctx, pod); err != nil {
+		return fmt.Errorf("deleting the Pod %s: %w", pod.Name, err)
+	}
+	return nil
+}
+
+// restartByHand is how a careful person restarts one member: leadership is handed over first, where the member has it,
+// and then its Pod is deleted. Somebody makes the next one; that is not the person's.
+func (t *trial) restartByHand(ctx context.Context, isLeader bool) (sample, wrote, error) {
+	if err := t.calm(ctx); err != nil {
+		return sample{}, wrote{}, err
+	}
+	pod, err := t.victim(ctx, isLeader)
+	if err != nil {
+		return sample{}, wrote{}, err
+	}
+	return t.underLoad(ctx, roleOf(isLeader)+", by hand", []types.UID{pod.UID}, func(ctx context.Context) error {
+		if isLeader {
+			if err := t.moveLeader(ctx, pod.Name); err != nil {
+				return err
+			}
+		}
+		return t.deletePod(ctx, pod)
+	})
+}
+
+// moveLeader hands leadership from a member to any other.
+func (t *trial) moveLeader(ctx context.Context, from string) error {
+	list, err := t.memberList(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list, func(m member) bool { return m.Name != from })
+	if i < 0 {
+		return errors.New("there is nobody to hand leadership to")
+	}
+	_, err = t.etcdctlIn(ctx, from, "move-leader", strconv.FormatUint(list[i].ID, 16))
+	return err
+}
