@@ -33,7 +33,7 @@ var Endings = []Ending{
 
 func (e Ending) String() string { return fmt.Sprintf("%s %s", e.Phase, e.Reason) }
 
-// WriteEnding writes into a Pod's status that it ended, as its kubelet would.
+// WriteEnding writes into a Pod's status that it ended, as its kubelet would: no container of it runs by then.
 func (c *Cluster) WriteEnding(ctx context.Context, pod *corev1.Pod, e Ending) {
 	ginkgo.GinkgoHelper()
 	before := pod.DeepCopy()
@@ -49,6 +49,13 @@ func (c *Cluster) WriteEnding(ctx context.Context, pod *corev1.Pod, e Ending) {
 		if condition.Type == corev1.PodReady || condition.Type == corev1.ContainersReady {
 			condition.Status, condition.LastTransitionTime = corev1.ConditionFalse, now
 		}
+	}
+	for i := range pod.Status.ContainerStatuses {
+		status := &pod.Status.ContainerStatuses[i]
+		status.Ready, status.Started = false, new(false)
+		status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			Reason: "Completed", StartedAt: *pod.Status.StartTime, FinishedAt: now, ContainerID: status.ContainerID,
+		}}
 	}
 	gomega.Expect(c.Client.Status().Patch(ctx, pod, client.StrategicMergeFrom(before))).To(gomega.Succeed())
 }
