@@ -208,6 +208,7 @@ func adopted(r *Replica)   { r.Volume.Choices = other }
 func rolled(r *Replica)    { r.Volume.Choices, r.Pod.Choices = other, other }
 func unspoken(r *Replica)  { r.Pod.Choices = Choices{} }
 func undressed(r *Replica) { r.Pod.Undressed = true }
+func unready(r *Replica)   { r.Pod.Ready = false }
 func behind(r *Replica)    { r.Answer.Applied, r.Pod.Ready = 1, false }
 
 func wanting(o Observation, c Choices) Observation {

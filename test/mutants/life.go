@@ -1,12 +1,15 @@
 package main
 
 const (
-	planPackage  = "./controllers/plan"
-	applyPackage = "./controllers/apply"
+	planPackage      = "./controllers/plan"
+	applyPackage     = "./controllers/apply"
+	observePackage   = "./controllers/observe"
+	resourcesPackage = "./controllers/resources"
 )
 
-// mutants are bugs that were shipped by others, or that would be easy to make here.
-var mutants = []mutant{
+// life are bugs of births, growth, shrinking and the repair of what is certainly lost. Like those beside it, each was shipped
+// by somebody, or would be easy to make here.
+var life = []mutant{
 	{
 		Name: "a removal does not ask what quorum is left", Peer: "openshift/cluster-etcd-operator#937",
 		File:    "controllers/plan/guard.go",
@@ -19,7 +22,7 @@ var mutants = []mutant{
 		File:    "controllers/plan/learner.go",
 		From:    "return r.Answer.Applied+caughtUpWithin >= other.Answer.Applied",
 		To:      "return true",
-		Package: planPackage, Test: "TestNextOneSentencePerRule/a_learner_far_behind_is_not_promoted",
+		Package: planPackage, Test: row("a learner far behind is not promoted"),
 	},
 	{
 		Name: "a dead learner counts for its own promotion", Peer: "etcd-io/etcd-operator#441",
@@ -33,7 +36,7 @@ var mutants = []mutant{
 		File:    "controllers/plan/blind.go",
 		From:    "if len(seals) == 0 {",
 		To:      "if len(seals) >= 0 {",
-		Package: planPackage, Test: "TestNextOneSentencePerRule/a_stripped_seal_is_put_back",
+		Package: planPackage, Test: row("a stripped seal is put back"),
 	},
 	{
 		Name: "who lives on a volume is recorded before that very member said so", Peer: "",
@@ -58,31 +61,31 @@ var mutants = []mutant{
 	},
 	{
 		Name: "a cluster is born over retained volumes", Peer: "cozystack/etcd-operator#355",
-		File:    "controllers/plan/ownership.go",
-		From:    "if o.isAlive() || o.Birth.Exists || len(o.Retained) == 0 {",
-		To:      "if o.isAlive() || o.Birth.Exists || len(o.Retained) >= 0 {",
-		Package: planPackage, Test: "TestNextOneSentencePerRule/over_retained_volumes_nothing_is_born",
+		File:    "controllers/plan/resume.go",
+		From:    "func retainedData(o Observation) *proposal {\n\tif !o.isOverRetained() {",
+		To:      "func retainedData(o Observation) *proposal {\n\tif o.isOverRetained() {",
+		Package: planPackage, Test: row("over retained volumes nothing is born"),
 	},
 	{
 		Name: "a birth with writes is voided", Peer: "",
 		File:    "controllers/plan/void.go",
 		From:    "if o.isAlive() || slices.ContainsFunc(o.Replicas, hasWrites) {\n\t\treturn \"\"",
 		To:      "if o.isAlive() {\n\t\treturn \"\"",
-		Package: planPackage, Test: "TestNextOneSentencePerRule/a_birth_with_writes_is_never_voided",
+		Package: planPackage, Test: row("a birth with writes is never voided"),
 	},
 	{
 		Name: "a lost record is a new birth: at size 1 an empty cluster, silently", Peer: "rancher/k3k#836",
 		File:    "controllers/plan/bootstrap.go",
 		From:    "if trace := o.trace(); trace != \"\" {",
 		To:      "if trace := o.trace(); trace == \"never\" {",
-		Package: planPackage, Test: "TestNextOneSentencePerRule/nothing_is_born_when_the_record_and_all_volumes_are_gone",
+		Package: planPackage, Test: row("nothing is born when the record and all volumes are gone"),
 	},
 	{
 		Name: "the leader is removed without handing over", Peer: "coreos/etcd-operator#1191",
 		File:    "controllers/plan/size.go",
 		From:    "if r.Member.ID == o.Membership.Leader {",
 		To:      "if r.Member.ID == 0 {",
-		Package: planPackage, Test: "TestNextOneSentencePerRule/a_leader_hands_over_before_it_is_removed",
+		Package: planPackage, Test: row("a leader hands over before it is removed"),
 	},
 	{
 		Name: "a name is used again", Peer: "cozystack/etcd-operator#98",
@@ -103,7 +106,7 @@ var mutants = []mutant{
 		File:    "controllers/plan/size.go",
 		From:    "if why := o.isLost(r); why != \"\" && !r.IsHealthy(o.Membership) {",
 		To:      "if why := o.isLost(r); !r.IsHealthy(o.Membership) {",
-		Package: planPackage, Test: "TestNextOneSentencePerRule/a_silent_member_alone_is_not_removed",
+		Package: planPackage, Test: row("a silent member alone is not removed"),
 	},
 	{
 		Name: "the only copy of an ephemeral member's data is deleted", Peer: "",
@@ -117,55 +120,13 @@ var mutants = []mutant{
 		File:    "controllers/plan/blind.go",
 		From:    "if o.Membership.Known || o.Birth.ClusterID != 0 || r.IsRecorded()",
 		To:      "if o.Membership.Known || r.IsRecorded()",
-		Package: planPackage, Test: "TestNextOneSentencePerRule/a_volume_whose_record_was_stripped_is_not_started_as_at_birth",
+		Package: planPackage, Test: row("a volume whose record was stripped is not started as at birth"),
 	},
 	{
 		Name: "a healthy member is removed because its claim was not seen", Peer: "etcd-io/etcd-operator#193",
 		File:    "controllers/plan/replica.go",
 		From:    "if r.Pod != nil && r.Pod.Running {\n\t\treturn \"\"",
 		To:      "if r.Pod == nil && r.Volume != nil {\n\t\treturn \"\"",
-		Package: planPackage, Test: "TestNextOneSentencePerRule/a_member_that_is_silent_for_a_moment_is_not_removed_because_its_claim_is_gone",
-	},
-	{
-		Name: "apply does not look again before what can hurt", Peer: "opensearch-project/opensearch-k8s-operator#1471",
-		File:    "controllers/apply/apply.go",
-		From:    "if plan.MustConfirm(change) {",
-		To:      "if plan.MustConfirm(change) && change == nil {",
-		Package: applyPackage, Test: "TestWhatCanHurtIsDecidedAgainOnALiveLook",
-	},
-	{
-		Name: "apply adopts an object of somebody else", Peer: "",
-		File:    "controllers/apply/create.go",
-		From:    "\treturn existing, s.checkOurs(kind, existing)",
-		To:      "\treturn existing, nil",
-		Package: applyPackage, Test: "TestAnObjectOfSomebodyElseIsNeverTouched",
-	},
-	{
-		Name: "a first Pod is made before the birth record says on which volume", Peer: "",
-		File:    "controllers/apply/bootstrap.go",
-		From:    "\tif s.view.Birth.Begun {",
-		To:      "\tif s.view.Birth.Exists {",
-		Package: applyPackage, Test: "TestTheBirthRecordSaysOnWhichVolumesTheFirstMembersAreBornBeforeTheirPodsAre",
-	},
-	{
-		Name: "a name that was given is given again", Peer: "cozystack/etcd-operator#336",
-		File:    "controllers/apply/volumes.go",
-		From:    "case ordinal < r.Next ||",
-		To:      "case",
-		Package: applyPackage, Test: "TestANameIsPromisedOnceAndItsPromiseEndsWithTheMember",
-	},
-	{
-		Name: "the seal leaves the list of members on the Pod", Peer: "rancher/k3k#836",
-		File:    "controllers/apply/seal.go",
-		From:    "\t\t\tpatch.Annotations[key] = &value\n",
-		To:      "\t\t\tif key == v1alpha1.AnnotationInitialState {\n\t\t\t\tpatch.Annotations[key] = &value\n\t\t\t}\n",
-		Package: applyPackage, Test: "TestEachEffectTriedTwiceSucceedsTwice",
-	},
-	{
-		Name: "a patch hits another Pod of the same name", Peer: "",
-		File:    "controllers/apply/change.go",
-		From:    "metadata := map[string]any{\"uid\": uid}",
-		To:      "metadata := map[string]any{}",
-		Package: applyPackage, Test: "TestAPatchOfAPodThatIsAnotherNowIsStale",
+		Package: planPackage, Test: row("a member that is silent for a moment is not removed because its claim is gone"),
 	},
 }

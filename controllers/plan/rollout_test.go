@@ -1,0 +1,80 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestARollAsksWhetherItsPodWouldBeAdmittedBeforeItWritesAnything(t *testing.T) {
+	c, ok := Next(wanting(settledWorld(3), other)).Change.(SetChoices)
+	if !ok || !c.Rehearse || c.Choices != other {
+		t.Errorf("a member that runs takes %+v", c)
+	}
+	c, ok = Next(wanting(settledWorld(3).edit(1, unpullable), other)).Change.(SetChoices)
+	if !ok || c.Rehearse {
+		t.Errorf("a member that does not run takes %+v", c)
+	}
+}
+
+func TestNobodyIsRestartedWhileAnotherOneIsReadyButFarBehind(t *testing.T) {
+	o := wanting(settledWorld(3).edit(2, rolled).edit(2, func(r *Replica) { r.Answer.Applied = 1 }), other)
+	if d := Next(o); d.Change != nil || d.Verdict == Settled {
+		t.Errorf("%s: %s", d.Verdict, d.Message)
+	}
+	if d := Next(o.edit(2, func(r *Replica) { r.Answer.Applied = 5000 })); d.Change == nil {
+		t.Errorf("once it has caught up: %s", d.Message)
+	}
+}
+
+func TestAMemberIsEvictedOnlyOnDataThatOutlivesItsPod(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		world Observation
+		says  string // empty: it may be evicted
+	}{
+		{"a follower on its volume", settledWorld(3), ""},
+		{"the only member", settledWorld(1).edit(0, func(r *Replica) { r.Name, r.Pod.UID = "demo-2", "pod-demo-2" }), ""},
+		{"one on a volume that is going", settledWorld(3).edit(2, doomed), "would be lost"},
+		{"one whose volume is lost", settledWorld(3).edit(2, volumeLost), "would be lost"},
+		{"one with its data in the Pod", inMemory(settledWorld(3)), "would be lost"},
+		{"one that could start from an empty directory", settledWorld(3).edit(2, stripped), "no recorded data"},
+		{"one on a volume of another life", settledWorld(3).edit(2, func(r *Replica) { r.Volume.Incarnation = "old" }), "no recorded data"},
+		{"another Pod of its name", settledWorld(3).edit(2, func(r *Replica) { r.Pod.UID = "younger" }), "another one"},
+		{"the leader", func() Observation { o := settledWorld(3); o.Membership.Leader = 3; return o }(), "hand over"},
+		{"one of two that serve", settledWorld(3).edit(1, silent), "no quorum"},
+	} {
+		why := Guard(row.world, EvictPod{Pod: PodRef{Name: "demo-2", UID: "pod-demo-2"}})
+		if row.says == "" && why != "" || !strings.Contains(why, row.says) {
+			t.Errorf("%s: %q", row.name, why)
+		}
+	}
+}
+
+func TestANewMemberIsMadeFromSettingsThatAMemberServesWith(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		world Observation
+		want  Choices
+	}{
+		{"those of the spec, when a member serves with them", settledWorld(3).edit(2, rolled).edit(1, noData).edit(1, removed), other},
+		{"those of the others, when the first that took them stopped", settledWorld(3).edit(2, rolled).edit(2, silent).with(voter(3)).edit(1, noData).edit(1, removed), choices},
+		{"those of the others, when nobody took them yet", settledWorld(3).edit(1, noData).edit(1, removed), choices},
+	} {
+		if got := wanting(row.world, other).memberChoices(); got != row.want {
+			t.Errorf("%s: %+v", row.name, got)
+		}
+	}
+}
+
+func TestAClusterThatIsResumedGoesOnWithTheLifeOfItsVolumes(t *testing.T) {
+	left := settledWorld(3).edit(0, bereft).edit(1, bereft).edit(2, bereft).unwritten()
+	birth, ok := Next(left).Change.(BeginBirth)
+	if !ok || birth.Incarnation != Incarnation("u0", 0) || birth.ClusterID != clusterID || len(birth.Names) != 3 {
+		t.Fatalf("%+v", Next(left))
+	}
+	ours := settledWorld(3)
+	ours.Birth = Birth{}
+	if birth, ok = Next(ours).Change.(BeginBirth); !ok || birth.Incarnation != Incarnation("u1", 0) {
+		t.Fatalf("%+v", Next(ours))
+	}
+}

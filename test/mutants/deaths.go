@@ -1,0 +1,103 @@
+package main
+
+// deaths are bugs of whoever decides that a member will not come back.
+var deaths = []mutant{
+	{
+		Name: "one witness is enough: the operator cannot reach the member", Peer: "coreos/etcd-operator#1968",
+		File:    "controllers/plan/dead.go",
+		From:    "case r.Answer != nil || pod == nil || pod.Ready || pod.HasEnded():",
+		To:      "case r.Answer != nil || pod == nil || pod.HasEnded():",
+		Package: planPackage, Test: row("not while the kubelet calls it ready: the operator is the one that is cut off"),
+	},
+	{
+		Name: "one witness is enough: the kubelet calls the Pod not ready", Peer: "gardener/etcd-druid#280",
+		File:    "controllers/plan/dead.go",
+		From:    "case r.Answer != nil || pod == nil || pod.Ready || pod.HasEnded():",
+		To:      "case pod == nil || pod.Ready || pod.HasEnded():",
+		Package: planPackage, Test: row("not while it answers: its peers are the ones that are cut off"),
+	},
+	{
+		Name: "crash loops are cured by replacing one member after the other", Peer: "cozystack/etcd-operator#336",
+		File:    "controllers/plan/dead.go",
+		From:    "case r.cannotStart() || r.isCrashing():",
+		To:      "case r.cannotStart():",
+		Package: planPackage, Test: row("not for what a new member would meet as well"),
+	},
+	{
+		Name: "between two crashes a member counts as dead", Peer: "cozystack/etcd-operator#336",
+		File:    "controllers/plan/dead.go",
+		From:    "(!r.Pod.Running || !exit.At.Before(r.Pod.ReadySince))",
+		To:      "!r.Pod.Running",
+		Package: planPackage, Test: row("not between two crashes of one that stops again and again"),
+	},
+	{
+		Name: "a Pod that no node takes is replaced by one that no node takes", Peer: "coreos/etcd-operator#1121",
+		File:    "controllers/plan/dead.go",
+		From:    "return r.Pod.Waiting == \"Unschedulable\" && slices",
+		To:      "return r.Pod.Waiting == \"Unschedulable\" || slices",
+		Package: planPackage, Test: row("a Pod that no node takes for its own demands is not"),
+	},
+	{
+		Name: "a member is given up at once", Peer: "coreos/etcd-operator#2110",
+		File:    "controllers/plan/dead.go",
+		From:    "o.Now.Sub(since) < o.deadline() {",
+		To:      "o.Now.Before(since) {",
+		Package: planPackage, Test: row("not a moment before"),
+	},
+	{
+		Name: "never is taken for at once", Peer: "",
+		File:    "controllers/plan/dead.go",
+		From:    "since.IsZero() || o.Desired.ReplaceAfter == 0 || ",
+		To:      "since.IsZero() || ",
+		Package: planPackage, Test: row("never where the user says never"),
+	},
+	{
+		Name: "a start gets no time when nobody was there to look", Peer: "",
+		File:    "controllers/plan/dead.go",
+		From:    "case pod.RunningSince.After(podChange(pod)):",
+		To:      "case pod.RunningSince.Before(podChange(pod)):",
+		Package: planPackage, Test: row("a member that has only just started again gets its time"),
+	},
+	{
+		Name: "the Pod of a dead node is waited for, for ever", Peer: "coreos/etcd-operator#1839",
+		File:    "controllers/plan/dead.go",
+		From:    "return pod.GoneBy // ",
+		To:      "return time.Time{} // ",
+		Package: planPackage, Test: row("a Pod that should long be gone is on a dead node"),
+	},
+	{
+		Name: "replacing a dead member does not pass the guard", Peer: "openshift/cluster-etcd-operator#937",
+		File:    "controllers/plan/next.go",
+		From:    "\tif d.Change == nil {\n\t\treturn d",
+		To:      "\tif d.Change == nil || d.Rule == \"replace-dead\" {\n\t\treturn d",
+		Package: planPackage, Test: row("not when that would leave no quorum"),
+	},
+	{
+		Name: "a Pod is made for a volume that no node can use", Peer: "bitnami/charts#5360",
+		File:    "controllers/plan/blind.go",
+		From:    " || r.Volume.Phase == VolumeLost || r.Volume.Stranded != \"\" {",
+		To:      " || r.Volume.Phase == VolumeLost {",
+		Package: planPackage, Test: row("a member whose volume's node was deleted is removed at once"),
+	},
+	{
+		Name: "a successor goes instead of the member whose volume is lost, for ever", Peer: "",
+		File:    "controllers/plan/replica.go",
+		From:    "return r.Volume == nil || r.Volume.Terminating || r.Volume.Phase == VolumeLost",
+		To:      "return r.Volume == nil || r.Volume.Terminating",
+		Package: planPackage, Test: row("and is the one that goes"),
+	},
+	{
+		Name: "a node that is up and tainted is taken for gone", Peer: "",
+		File:    "controllers/observe/nodes.go",
+		From:    "case !isNodeReady(node) && isOutOfService(node):",
+		To:      "case isOutOfService(node):",
+		Package: observePackage, Test: "TestNodes",
+	},
+	{
+		Name: "who may not read nodes takes them for deleted", Peer: "",
+		File:    "controllers/observe/nodes.go",
+		From:    "\t\ts.observer.denied.add(kind, s.observer.Now())\n\t\treturn nil, false, nil",
+		To:      "\t\ts.observer.denied.add(kind, s.observer.Now())\n\t\treturn nil, true, nil",
+		Package: observePackage, Test: "TestWhoMayNotReadNodesKnowsNothingAndDoesNotGoOnAsking",
+	},
+}

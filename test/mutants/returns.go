@@ -1,0 +1,54 @@
+package main
+
+// returns are bugs of whoever takes over what an earlier cluster left.
+var returns = []mutant{
+	{
+		Name: "data that two clusters left is made one", Peer: "cozystack/etcd-operator#347",
+		File:    "controllers/plan/resume.go",
+		From:    "return \"it is of more than one earlier cluster\"",
+		To:      "return \"\"",
+		Package: planPackage, Test: row("not when it was left by two objects"),
+	},
+	{
+		Name: "members of two cluster IDs are made one cluster", Peer: "gardener/etcd-druid#1022",
+		File:    "controllers/plan/resume.go",
+		From:    "return \"its volumes are of different etcd clusters\"",
+		To:      "return \"\"",
+		Package: planPackage, Test: row("not when it is of two clusters"),
+	},
+	{
+		Name: "members of two lives are made one cluster", Peer: "gardener/etcd-backup-restore#1037",
+		File:    "controllers/plan/resume.go",
+		From:    "return \"its volumes are of different lives of the cluster\"",
+		To:      "return \"\"",
+		Package: planPackage, Test: row("not when it is of two lives"),
+	},
+	{
+		Name: "data is taken over while Pods still run on it", Peer: "",
+		File:    "controllers/plan/resume.go",
+		From:    "if p := takenBy(object); p != nil && !isLeft {",
+		To:      "if p := takenBy(object); p != nil && isLeft {",
+		Package: planPackage, Test: row("not while Pods of the earlier cluster are leaving"),
+	},
+	{
+		Name: "a cluster with TLS is resumed without", Peer: "gardener/etcd-druid#420",
+		File:    "controllers/plan/resume.go",
+		From:    "return v.TLS != o.Desired.TLS })",
+		To:      "return v.TLS && false })",
+		Package: planPackage, Test: row("not under another TLS mode"),
+	},
+	{
+		Name: "a resumed cluster looks for its data where a new one would put it", Peer: "rancher/k3k#836",
+		File:    "controllers/plan/bootstrap.go",
+		From:    "\t\tbirth.Incarnation = o.lifeOf(recorded)\n",
+		To:      "",
+		Package: planPackage, Test: "TestAClusterThatIsResumedGoesOnWithTheLifeOfItsVolumes",
+	},
+	{
+		Name: "what lies beside a living cluster stops it when its record is lost", Peer: "",
+		File:    "controllers/plan/resume.go",
+		From:    "!o.Birth.Exists && !slices.ContainsFunc(o.Replicas, o.isBornHere)",
+		To:      "!o.Birth.Exists",
+		Package: planPackage, Test: row("not even when its birth record is lost"),
+	},
+}
