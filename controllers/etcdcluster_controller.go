@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +19,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/report"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // EtcdClusterReconciler makes passes: it looks, decides on one change, makes it and reports. Nothing is remembered between
@@ -64,6 +66,7 @@ func (r *EtcdClusterReconciler) Reconcile(ctx context.Context, request ctrl.Requ
 	if err != nil {
 		return ctrl.Result{}, errors.Join(fmt.Errorf("looking at %s: %w", request, err), r.publishUnreadable(ctx, cluster, view, err))
 	}
+	r.forgetSecretsInTheWay(request.Namespace, view.Observation)
 	decision, attempt := r.decide(ctx, cluster, &view)
 	if attempt.stale {
 		r.lagging.add(request.NamespacedName)
@@ -79,6 +82,19 @@ func (r *EtcdClusterReconciler) Reconcile(ctx context.Context, request ctrl.Requ
 		return ctrl.Result{}, errors.Join(attempt.Err, err)
 	}
 	return ctrl.Result{RequeueAfter: sooner(attempt.recheck, later)}, nil
+}
+
+// forgetSecretsInTheWay makes the next pass see at once that somebody took away a Secret that is not ours.
+func (r *EtcdClusterReconciler) forgetSecretsInTheWay(namespace string, o plan.Observation) {
+	secrets := slices.Clone(o.Objects)
+	for _, replica := range o.Replicas {
+		secrets = append(secrets, replica.Secret)
+	}
+	for _, object := range secrets {
+		if object.Kind == resources.KindSecret && (object.State == plan.ObjectForeign || object.State == plan.ObjectTerminating) {
+			r.Secrets.Forget(types.NamespacedName{Namespace: namespace, Name: object.Name})
+		}
+	}
 }
 
 // observer reads from the cache, unless the last decision proved that the cache is behind, or shows less than there is:

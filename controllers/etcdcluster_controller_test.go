@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -308,6 +309,7 @@ func TestANameThatSomebodyTookIsReportedAndNotAdopted(t *testing.T) {
 
 func TestAnObjectOfSomebodyElseThatOnlyTheWriteFindsStallsTheCluster(t *testing.T) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x"}}}}
+	orphan := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}}}
 	for _, row := range []struct {
 		name, kind, taken string
 		object            client.Object
@@ -316,6 +318,7 @@ func TestAnObjectOfSomebodyElseThatOnlyTheWriteFindsStallsTheCluster(t *testing.
 		{"a volume at birth", resources.KindVolume, "demo-0", &corev1.PersistentVolumeClaim{}, false},
 		{"a Pod at birth", resources.KindPod, "demo-0", pod, false},
 		{"a Secret at birth", resources.KindSecret, resources.MemberSecret("demo-0"), &corev1.Secret{}, false},
+		{"a Secret that an orphaned cluster left", resources.KindSecret, resources.ClientSecret("demo"), orphan, false},
 		{"a Pod at growth", resources.KindPod, "demo-1", pod, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -342,6 +345,13 @@ func TestAnObjectOfSomebodyElseThatOnlyTheWriteFindsStallsTheCluster(t *testing.
 			w.checkTaken(row.kind, row.taken)
 			if err := w.kube.Delete(t.Context(), foreign); err != nil {
 				t.Fatal(err)
+			}
+			taken := w.now
+			for w.status().NextStep.Reason == plan.ReasonNameTaken {
+				if _, err := w.operator.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key}); err != nil || w.now.Sub(taken) > 30*time.Second {
+					t.Fatalf("it is not seen that the name is free: %v", err)
+				}
+				w.now = w.now.Add(time.Second)
 			}
 			w.settle()
 		})

@@ -45,7 +45,10 @@ func (o Observation) likelyChoices(r Replica) Choices {
 // handed over. It goes on only while every other voter is well, so a change that does not work stops at the first member.
 func roll(o Observation) *proposal {
 	r := o.rollTarget()
-	if r.Member == nil || o.Desired.Ephemeral {
+	switch {
+	case r.Member == nil:
+		return o.catchingUp()
+	case o.Desired.Ephemeral:
 		return nil // ephemeral members are succeeded, not restarted: see wantsGrowth
 	}
 	if r.Member.ID == o.Membership.Leader && len(o.Voters()) > 1 {
@@ -57,6 +60,17 @@ func roll(o Observation) *proposal {
 	}
 	successor := Start{Name: r.Name, Flags: FlagsSealed, Choices: r.Choices(), Role: r.Pod.Role}
 	return act(EvictPod{Pod: r.podRef(), Successor: successor}, ReasonRoll, "%s is restarted with the settings on its volume.", r.Name)
+}
+
+// catchingUp waits for a voter that serves and is behind, which is all that is wrong with it, before others are restarted.
+func (o Observation) catchingUp() *proposal {
+	outdated := filter(o.Voters(), o.isOutdated)
+	for _, r := range o.Voters() {
+		if len(outdated) > 0 && r.IsHealthy(o.Membership) && !o.isCaughtUp(r) {
+			return wait(ReasonRoll, "%s is to be restarted with new settings, once %s has all that was committed.", outdated[0].Name, r.Name).yielding()
+		}
+	}
+	return nil
 }
 
 // difference says in a word what changed between two choices.
