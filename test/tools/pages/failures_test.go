@@ -1,12 +1,16 @@
-// Package pages holds docs/failures.md to the pages that explain its words.
+// Package pages holds docs/failures.md to the pages that explain its words, and to the stories that prove it.
 package pages
 
 import (
 	"os"
+	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
+
+const root = "../../../"
 
 func TestEachReasonOnThePageOfFailuresIsExplained(t *testing.T) {
 	explained := page(t, "conditions.md") + page(t, "alerts.md")
@@ -22,31 +26,84 @@ func TestEachReasonOnThePageOfFailuresIsExplained(t *testing.T) {
 }
 
 func TestEachFailureSaysWhatIsDoneWhatIsSeenAndWhatToDo(t *testing.T) {
-	rows := 0
+	for _, cells := range failures(t) {
+		if len(cells) != 5 {
+			t.Errorf("%d cells instead of 5: %s", len(cells), cells[0])
+			continue
+		}
+		for i, column := range []string{"failure", "what the operator does", "what you see", "what you must do", "story"} {
+			if cells[i] == "" {
+				t.Errorf("%s is empty: %s", column, cells[0])
+			}
+		}
+	}
+}
+
+// What no story proves yet is proven by a row of the planner's own table.
+func TestEachStoryThatAFailureNamesIsThere(t *testing.T) {
+	stories, planner := listStories(t), read(t, "controllers/plan/next_test.go")
+	for _, cells := range failures(t) {
+		for story := range strings.SplitSeq(cells[len(cells)-1], "<br>") {
+			row, isPlanner := strings.CutPrefix(story, "Planner: ")
+			if isPlanner && strings.Contains(planner, `{"`+row+`"`) || slices.Contains(stories, story) {
+				continue
+			}
+			t.Errorf("%s: no such story: %s", cells[0], story)
+		}
+	}
+}
+
+// listStories are the stories as make stories prints them.
+func listStories(t *testing.T) []string {
+	t.Helper()
+	command := exec.Command("go", "run", "./test/e2e/stories")
+	command.Dir = root
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("listing the stories: %v", err)
+	}
+	lines := strings.Split(string(out), "\n")
+	column := strings.Index(lines[0], "PROVEN")
+	var stories []string
+	for _, line := range lines[1:] {
+		if column > 0 && len(line) > column {
+			stories = append(stories, strings.TrimSpace(line[column:]))
+		}
+	}
+	if len(stories) < 100 {
+		t.Fatalf("only %d stories found", len(stories))
+	}
+	return stories
+}
+
+// failures are the rows of the page, cell by cell.
+func failures(t *testing.T) [][]string {
+	t.Helper()
+	var rows [][]string
 	for line := range strings.Lines(page(t, "failures.md")) {
 		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| Failure |") {
 			continue
 		}
-		rows++
 		cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "|"), "|"), "|")
-		if len(cells) != 5 {
-			t.Errorf("%d cells instead of 5: %s", len(cells), line)
-			continue
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
 		}
-		for i, column := range []string{"failure", "what the operator does", "what you see", "what you must do"} {
-			if strings.TrimSpace(cells[i]) == "" {
-				t.Errorf("%s is empty: %s", column, line)
-			}
-		}
+		rows = append(rows, cells)
 	}
-	if rows < 50 {
-		t.Fatalf("only %d rows found", rows)
+	if len(rows) < 50 {
+		t.Fatalf("only %d rows found", len(rows))
 	}
+	return rows
 }
 
 func page(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/" + name)
+	return read(t, "docs/"+name)
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(root + path)
 	if err != nil {
 		t.Fatal(err)
 	}
