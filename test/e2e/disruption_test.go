@@ -143,7 +143,7 @@ var _ = Describe("A node that is drained", Label("disruption"), Serial, func() {
 			By("draining " + node)
 			awaitAllowed(ctx, "turns", 1)
 			traffic.During(ctx, func() {
-				out, err := kube.Drain(ctx, node)
+				out, err := cluster.Drain(ctx, node)
 				Expect(err).NotTo(HaveOccurred(), out)
 				Expect(podsOf(ctx, cluster)).NotTo(HaveKeyWithValue(byNode[node][0], was.pods[byNode[node][0]]), "it was drained:\n%s", out)
 				Expect(cluster.CheckServing(ctx, 3)).NotTo(Succeed(), "its volume is on the drained node")
@@ -167,11 +167,11 @@ var _ = Describe("A node that is drained", Label("disruption"), Serial, func() {
 		pods := podsOf(ctx, cluster)
 		traffic := cluster.Write(ctx)
 		traffic.During(ctx, func() {
-			out, err := kube.Drain(ctx, node)
+			out, err := cluster.Drain(ctx, node)
 			Expect(err).To(HaveOccurred())
 			Expect(out).To(ContainSubstring("--delete-emptydir-data"))
 			Expect(podsOf(ctx, cluster)).To(Equal(pods))
-			out, err = kube.Drain(ctx, node, "--delete-emptydir-data")
+			out, err = cluster.Drain(ctx, node, "--delete-emptydir-data")
 			Expect(err).NotTo(HaveOccurred(), out)
 			cluster.AwaitReady(ctx, 3)
 		})
@@ -190,7 +190,7 @@ var _ = Describe("A node that is drained", Label("disruption"), Serial, func() {
 		traffic.During(ctx, func() {
 			cluster.Change(ctx, otherSettings)
 			Eventually(ctx, cluster.History.Rules).WithPolling(20 * time.Millisecond).Should(ContainElement("roll"))
-			out, err := kube.Drain(ctx, node)
+			out, err := cluster.Drain(ctx, node)
 			Expect(err).NotTo(HaveOccurred(), out)
 			Expect(cluster.CheckReady(ctx, 3)).NotTo(Succeed(), "one member cannot come back yet")
 			kube.Uncordon(ctx, node)

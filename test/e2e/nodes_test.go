@@ -195,7 +195,7 @@ var _ = Describe("A node", Label("nodes"), Serial, func() {
 		awaitAllowed(ctx, "away", 1)
 		traffic := cluster.Write(ctx)
 		traffic.During(ctx, func() {
-			out, err := kube.Drain(ctx, node)
+			out, err := cluster.Drain(ctx, node)
 			Expect(err).NotTo(HaveOccurred(), out)
 			awaitUnscheduled(ctx, cluster, victim)
 			cluster.AwaitReady(ctx, 3)
