@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/onsi/gomega"
@@ -43,8 +44,15 @@ func (w *World) Fence(ctx context.Context) error {
 	return nil
 }
 
-// Unfence takes the fence away.
+// Unfence takes the fence away, unless stories of somebody else still stand behind it.
 func (w *World) Unfence(ctx context.Context) error {
+	fenced := &corev1.NamespaceList{}
+	if err := w.Client.List(ctx, fenced, client.MatchingLabels{LabelOwnOperator: "true"}); err != nil {
+		return fmt.Errorf("looking for stories behind the fence: %w", err)
+	}
+	if slices.ContainsFunc(fenced.Items, func(n corev1.Namespace) bool { return n.DeletionTimestamp == nil }) {
+		return nil
+	}
 	for _, object := range []client.Object{fenceBinding(), fencePolicy()} {
 		if err := client.IgnoreNotFound(w.Client.Delete(ctx, object)); err != nil {
 			return err
