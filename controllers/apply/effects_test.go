@@ -252,6 +252,45 @@ func memberEffects() []effect {
 			},
 		},
 		{
+			name: "restore what a Pod was made from", again: 1,
+			world: func(t *testing.T, w *world) {
+				wholeCluster(t, w)
+				pod := w.pod(t, "demo-1")
+				w.edit(t, pod, func() { delete(pod.Annotations, v1alpha1.AnnotationInputs) })
+			},
+			change: func(t *testing.T, w *world) plan.Change {
+				return plan.RestoreInputs{Pod: ref(w.pod(t, "demo-1")), Choices: choices(w.cluster)}
+			},
+			holds: func(t *testing.T, w *world) {
+				if got := w.pod(t, "demo-1").Annotations[v1alpha1.AnnotationInputs]; got != choices(w.cluster).Inputs {
+					t.Errorf("it says that it was made from %q", got)
+				}
+			},
+		},
+		{
+			name: "adopt what an earlier cluster left",
+			world: func(t *testing.T, w *world) {
+				wholeCluster(t, w)
+				w.cluster.UID = "the-next-one"
+			},
+			change: func(t *testing.T, w *world) plan.Change {
+				c := plan.AdoptData{}
+				for _, name := range []string{"demo-0", "demo-1", "demo-2"} {
+					volume := w.volume(t, name)
+					c.Items = append(c.Items, plan.Retained{Kind: resources.KindVolume, Name: name, UID: string(volume.UID), Owner: earlierOwner(volume)})
+				}
+				authority := w.secret(t, "demo-ca")
+				return plan.AdoptData{Items: append(c.Items, plan.Retained{Kind: resources.KindSecret, Name: "demo-ca", UID: string(authority.UID), Owner: earlierOwner(authority)})}
+			},
+			holds: func(t *testing.T, w *world) {
+				for _, data := range []ctrlclient.Object{w.volume(t, "demo-0"), w.volume(t, "demo-1"), w.volume(t, "demo-2"), w.secret(t, "demo-ca")} {
+					if !resources.IsDataOf(data, w.cluster.UID) {
+						t.Errorf("%s is not ours: %v", data.GetName(), data.GetLabels())
+					}
+				}
+			},
+		},
+		{
 			name: "evict a Pod", world: wholeCluster,
 			change: func(t *testing.T, w *world) plan.Change { return plan.EvictPod{Pod: ref(w.pod(t, "demo-0"))} },
 			holds: func(t *testing.T, w *world) {
@@ -293,6 +332,14 @@ func memberEffects() []effect {
 			},
 		},
 	}
+}
+
+// earlierOwner is the UID that data says it belongs to; some of it may be ours by now.
+func earlierOwner(data ctrlclient.Object) string {
+	if owner := data.GetLabels()[v1alpha1.LabelClusterUID]; owner != "the-next-one" {
+		return owner
+	}
+	return "somebody"
 }
 
 func ref(pod *corev1.Pod) plan.PodRef {

@@ -57,6 +57,16 @@ func TestMembership(t *testing.T) {
 		}, func(m plan.Membership, _ *world) bool {
 			return !m.Known && m.Members == nil && strings.Contains(m.Conflict, "demo-2 as ") && strings.Contains(m.Conflict, "demo-0 as ")
 		}},
+		{"is that of the cluster that was written down, whoever else answers as another", func(w *world) {
+			record := birthRecord("demo-0", "demo-1", "demo-2")
+			record.ClusterID = w.processes["demo-0"].ClusterID()
+			w.put(resources.BuildPeerService(w.cluster, record, "ops/etcd-steward"))
+			w.stop("demo-2")
+			w.network.WipeDir("demo-2")
+			w.start("demo-2", etcdutil.StateNew, "demo-2")
+		}, func(m plan.Membership, w *world) bool {
+			return m.Known && len(m.Members) == 3 && m.ClusterID == w.processes["demo-0"].ClusterID() && m.Conflict == ""
+		}},
 		{"is asked of another voter when the leader does not give it", func(w *world) {
 			w.network.Inject(etcdfake.Fault{Method: "MemberList", Nth: 1})
 		}, func(m plan.Membership, _ *world) bool { return m.Known }},
