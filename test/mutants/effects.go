@@ -24,7 +24,7 @@ var effects = []mutant{
 		Package: applyPackage, Test: "TestTheBirthRecordSaysOnWhichVolumesTheFirstMembersAreBornBeforeTheirPodsAre",
 	},
 	{
-		Name: "a name that was given is given again", Peer: "cozystack/etcd-operator#336",
+		Name: "a name that was given is given again", Peer: "coreos/etcd-operator#743",
 		File:    "controllers/apply/volumes.go",
 		From:    "case ordinal < r.Next ||",
 		To:      "case",

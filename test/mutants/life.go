@@ -11,7 +11,7 @@ const (
 // by somebody, or would be easy to make here.
 var life = []mutant{
 	{
-		Name: "a removal does not ask what quorum is left", Peer: "openshift/cluster-etcd-operator#937",
+		Name: "a removal does not ask what quorum is left", Peer: "coreos/etcd-operator#1211",
 		File:    "controllers/plan/guard.go",
 		From:    "if voters < 1 || healthy < etcdutil.Quorum(voters) {\n\t\treturn fmt.Sprintf(\"without",
 		To:      "if voters < 1 {\n\t\treturn fmt.Sprintf(\"without",
@@ -25,7 +25,7 @@ var life = []mutant{
 		Package: planPackage, Test: row("a learner far behind is not promoted"),
 	},
 	{
-		Name: "a dead learner counts for its own promotion", Peer: "etcd-io/etcd-operator#441",
+		Name: "a dead learner counts for its own promotion", Peer: "",
 		File:    "controllers/plan/guard.go",
 		From:    "if o.isCaughtUp(r) {\n\t\thealthy++",
 		To:      "if r.IsLearner() {\n\t\thealthy++",

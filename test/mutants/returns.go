@@ -3,7 +3,7 @@ package main
 // returns are bugs of whoever takes over what an earlier cluster left.
 var returns = []mutant{
 	{
-		Name: "data that two clusters left is made one", Peer: "cozystack/etcd-operator#347",
+		Name: "data that two clusters left is made one", Peer: "",
 		File:    "controllers/plan/resume.go",
 		From:    "return \"it is of more than one earlier cluster\"",
 		To:      "return \"\"",
@@ -38,7 +38,7 @@ var returns = []mutant{
 		Package: planPackage, Test: row("not under another TLS mode"),
 	},
 	{
-		Name: "a resumed cluster looks for its data where a new one would put it", Peer: "rancher/k3k#836",
+		Name: "a resumed cluster looks for its data where a new one would put it", Peer: "coreos/etcd-operator#2110",
 		File:    "controllers/plan/bootstrap.go",
 		From:    "\t\tbirth.Incarnation = o.lifeOf(recorded)\n",
 		To:      "",

@@ -38,7 +38,7 @@ var rolls = []mutant{
 		Package: planPackage, Test: row("new settings are written on a follower's volume first"),
 	},
 	{
-		Name: "the leader is restarted without handing over", Peer: "gardener/etcd-druid#823",
+		Name: "the leader is restarted without handing over", Peer: "",
 		File:    "controllers/plan/rollout.go",
 		From:    "if r.Member.ID == o.Membership.Leader && len(o.Voters()) > 1 {",
 		To:      "if r.Member.ID == 0 && len(o.Voters()) > 1 {",
@@ -66,7 +66,7 @@ var rolls = []mutant{
 		Package: planPackage, Test: "TestAMemberIsEvictedOnlyOnDataThatOutlivesItsPod",
 	},
 	{
-		Name: "ephemeral members are restarted instead of succeeded", Peer: "coreos/etcd-operator#2110",
+		Name: "new settings never reach ephemeral members", Peer: "etcd-io/etcd-operator#327",
 		File:    "controllers/plan/rollout.go",
 		From:    "if !o.Desired.Ephemeral {\n\t\treturn Replica{}",
 		To:      "if o.Desired.Size > 0 {\n\t\treturn Replica{}",
