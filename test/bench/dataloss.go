@@ -32,7 +32,7 @@ func (t *trial) measureDataLoss(ctx context.Context, wanted figure, isLeader boo
 	if err := t.kube.client.Get(ctx, client.ObjectKey{Namespace: t.namespace, Name: pod.Name}, claim); err != nil {
 		return fmt.Errorf("finding the claim of %s: %w", pod.Name, err)
 	}
-	deleted := time.Now()
+	old, deleted := t.podUIDs(), time.Now()
 	for _, object := range []client.Object{claim, pod} {
 		if err := t.kube.client.Delete(ctx, object); err != nil {
 			return fmt.Errorf("deleting Pod and claim of %s: %w", pod.Name, err)
@@ -46,8 +46,13 @@ func (t *trial) measureDataLoss(ctx context.Context, wanted figure, isLeader boo
 	if err != nil {
 		return err
 	}
-	note := fmt.Sprintf("%s; the claim was gone %.1f s after it was deleted", roleOf(isLeader), certain.at.Sub(deleted).Seconds())
-	t.add(t.figure(wanted), t.side, t.taken(certain, healthy, note))
+	taken := t.taken(certain, healthy, "")
+	late, err := t.announcedLate(ctx, old)
+	if err != nil {
+		return err
+	}
+	taken.Note = fmt.Sprintf("%s; the claim was gone %.1f s after it was deleted; %s", roleOf(isLeader), certain.at.Sub(deleted).Seconds(), late)
+	t.add(t.figure(wanted), t.side, taken)
 	return nil
 }
 

@@ -33,6 +33,7 @@ func grow(ctx context.Context, t *trial) error {
 		return err
 	}
 	t.size = 5
+	old := t.podUIDs()
 	began := t.start()
 	if err := t.change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Size = 5 }); err != nil {
 		return err
@@ -41,6 +42,10 @@ func grow(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	t.add(t.figure(grown), ours, t.taken(began, healthy, ""))
+	taken := t.taken(began, healthy, "")
+	if taken.Note, err = t.announcedLate(ctx, old); err != nil {
+		return err
+	}
+	t.add(t.figure(grown), ours, taken)
 	return nil
 }

@@ -12,9 +12,8 @@ import (
 // A sample begins when the machine has little else to do, or when waiting for that has taken long enough: others may work
 // on it. How busy it was is noted with each sample.
 const (
-	idleBelow  = 0.4 // busy share of all processors
-	idleFor    = 2 * time.Second
-	idleWithin = 90 * time.Second
+	idleBelow = 0.4 // busy share of all processors
+	idleFor   = 2 * time.Second
 )
 
 // ticks is what the processors have done since the machine started.
@@ -61,8 +60,8 @@ func (t ticks) share(earlier ticks) float64 {
 
 // untilIdle waits until the machine is idle, but not for ever.
 func (b *bench) untilIdle(ctx context.Context) error {
-	deadline, told := time.Now().Add(idleWithin), false
-	for {
+	deadline, told := time.Now().Add(b.idle), false
+	for b.idle > 0 {
 		before := readTicks()
 		select {
 		case <-ctx.Done():
@@ -78,4 +77,5 @@ func (b *bench) untilIdle(ctx context.Context) error {
 			told = true
 		}
 	}
+	return ctx.Err()
 }

@@ -25,6 +25,7 @@ type options struct {
 	runs    int
 	settle  time.Duration // how long the settled cluster is watched
 	timeout time.Duration
+	idle    time.Duration // how long each sample waits for an idle machine
 	json    string
 	groups  []string
 	verbose bool
@@ -80,6 +81,7 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.runs, "runs", 5, "how often each side is measured")
 	flags.DurationVar(&o.settle, "settle", 10*time.Minute, "how long the settled cluster is watched under load")
 	flags.DurationVar(&o.timeout, "timeout", 2*time.Hour, "how long all of it may take")
+	flags.DurationVar(&o.idle, "idle", 90*time.Second, "how long each sample waits for the machine to be idle; 0 to see that it works at all")
 	flags.StringVar(&o.json, "json", "bin/bench.json", "the file to write the result to")
 	flags.StringVar(&figures, "figures", strings.Join(groupNames(), ","), "what to measure")
 	flags.BoolVar(&o.verbose, "v", false, "show when each Pod got how far in every sample")

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
@@ -36,10 +34,10 @@ func measureRoll(ctx context.Context, b *bench) error {
 	})
 }
 
-// measureRestarts takes the floor of one Pod's restart, of a follower and of the leader.
+// measureRestarts takes the floor of one Pod's restart. A leader that has handed over is a follower.
 func (t *trial) measureRestarts(ctx context.Context) error {
-	for _, isLeader := range []bool{false, true} {
-		taken, sum, err := t.restartByHand(ctx, isLeader)
+	for range 2 {
+		taken, sum, err := t.restartByHand(ctx, false)
 		if err != nil {
 			return err
 		}
@@ -58,11 +56,7 @@ func (t *trial) measureRoll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var old []types.UID
-	for _, pod := range t.watched.members() {
-		old = append(old, pod.UID)
-	}
-	taken, sum, err := t.underLoad(ctx, "", old, func(ctx context.Context) error {
+	taken, sum, err := t.underLoad(ctx, "", t.podUIDs(), func(ctx context.Context) error {
 		return t.change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
 			s.Pod = &v1alpha1.PodSpec{TerminationGracePeriodSeconds: new(int64(61))}
 		})
