@@ -37,9 +37,6 @@ type nodeAnswer struct {
 
 // addNodes says of each silent member whether its node, or the only one that can use its volume, is gone for good.
 func (o *Observer) addNodes(ctx context.Context, birth plan.Birth, g gathered, joined replicas) error {
-	if birth.ClusterID == 0 {
-		return nil // a birth waits for its Pods, and so must not wait for this
-	}
 	look := &nodeSearch{observer: o, reader: o.Live, seen: map[string]nodeAnswer{}}
 	if look.reader == nil {
 		look.reader = o.Reader
@@ -47,7 +44,8 @@ func (o *Observer) addNodes(ctx context.Context, birth plan.Birth, g gathered, j
 	var group errgroup.Group
 	group.SetLimit(parallelReads)
 	for _, replica := range joined.byName {
-		if isSilent(replica) {
+		// A birth waits for its Pods, and so must not wait for this, unless it waits in vain.
+		if isSilent(replica) && (birth.ClusterID != 0 || isUnschedulable(replica)) {
 			group.Go(func() error { return look.add(ctx, g, replica) })
 		}
 	}
@@ -57,6 +55,10 @@ func (o *Observer) addNodes(ctx context.Context, birth plan.Birth, g gathered, j
 // isSilent reports that neither the member nor its kubelet says that it is well.
 func isSilent(r *plan.Replica) bool {
 	return r.Answer == nil && (r.Pod == nil || !r.Pod.Ready)
+}
+
+func isUnschedulable(r *plan.Replica) bool {
+	return r.Pod != nil && r.Pod.Waiting == corev1.PodReasonUnschedulable
 }
 
 func (s *nodeSearch) add(ctx context.Context, g gathered, replica *plan.Replica) error {

@@ -125,5 +125,6 @@ func (o Observation) hasLostVolume(r Replica) bool {
 	if o.Desired.Ephemeral || !o.Birth.Begun {
 		return false
 	}
-	return r.Volume == nil || r.Volume.Phase == VolumeLost || r.Volume.Terminating || o.Birth.Volumes[r.Name] != r.Volume.UID
+	v := r.Volume
+	return v == nil || v.Phase == VolumeLost || v.Terminating || v.Stranded != "" || o.Birth.Volumes[r.Name] != v.UID
 }
