@@ -256,7 +256,7 @@ func (w *World) createPod(s plan.Start) {
 	if _, exists := w.objects.pods[s.Name]; exists {
 		return
 	}
-	p := pod{initial: s.Initial, seen: s.Flags, Pod: plan.Pod{UID: w.uid("pod"), Created: w.Now, Phase: plan.PodPending,
+	p := pod{initial: s.Initial, seen: s.Flags, made: s.Choices, Pod: plan.Pod{UID: w.uid("pod"), Created: w.Now, Phase: plan.PodPending,
 		Flags: s.Flags, Role: s.Role, Incarnation: w.objects.birth.Incarnation, Choices: s.Choices}}
 	p.disk = p.UID
 	if !w.Spec.Ephemeral {

@@ -149,7 +149,7 @@ func (w *World) isUsable(name string) bool {
 	if v.Record.IsZero() && w.procs[p.UID] == nil && w.objects.birth.ClusterID != 0 {
 		return false
 	}
-	return v.Stranded == "" && !v.Terminating || v.Terminating && p.disk == v.UID && !p.HasEnded() && (p.Started || !w.Broken[p.Choices])
+	return v.Stranded == "" && !v.Terminating || v.Terminating && p.disk == v.UID && !p.HasEnded() && (p.Started || !w.Broken[p.made])
 }
 
 // holds is 1 when the disk holds the data of a voter, and no process on it is ill.

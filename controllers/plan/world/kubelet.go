@@ -41,7 +41,7 @@ func (w *World) advancePod(name string) {
 		return
 	case !p.Scheduled:
 		w.schedule(name, &p)
-	case w.Broken[p.Choices] && !p.Started:
+	case w.Broken[p.made] && !p.Started:
 		p.Waiting, p.Message = "ImagePullBackOff", "image not found"
 	case !p.Running:
 		p.seen, p.Waiting = p.Flags, ""

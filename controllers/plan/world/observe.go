@@ -115,7 +115,7 @@ func (w *World) answers(from objects) map[string]*plan.Answer {
 			leader = 0
 		}
 		out[name] = &plan.Answer{
-			ID: p.disk.member, ClusterID: c.id, Leader: leader, Version: from.pods[name].Choices.Version,
+			ID: p.disk.member, ClusterID: c.id, Leader: leader, Version: from.pods[name].made.Version,
 			Revision: int64(p.disk.applied) + 1, Applied: uint64(p.disk.applied), Learner: c.members[i].Learner,
 		}
 	}

@@ -52,7 +52,8 @@ type pod struct {
 	plan.Pod
 	seen    plan.Flags // the flags as the kubelet last saw them
 	initial []etcdutil.NamedURL
-	disk    string // UID of what holds the data: the volume's, or the Pod's own
+	disk    string       // UID of what holds the data: the volume's, or the Pod's own
+	made    plan.Choices // what it was really made from, whatever its annotations say by now
 }
 
 type volume struct {
