@@ -106,8 +106,9 @@ var _ = Describe("Another cluster's data where a member has its own", Label("dat
 	BeforeEach(func() { kube.NeedLocalkube() })
 	ownNamespace()
 
+	// Without a quorum of the cluster that it comes from, such a process never answers anybody.
 	It("is never taken for the member's, costs nobody else anything, and is replaced", perStory, func(ctx context.Context) {
-		cluster, other := story.Create(ctx, "own", 3), story.Create(ctx, "other", 3)
+		cluster, other := story.Create(ctx, "own", 3, replacedWithin(30*time.Second)), story.Create(ctx, "other", 3)
 		cluster.AwaitReady(ctx, 3)
 		other.AwaitReady(ctx, 3)
 		before, victim := cluster.Identities(ctx), follower(ctx, cluster)
@@ -121,6 +122,23 @@ var _ = Describe("Another cluster's data where a member has its own", Label("dat
 		expectReplaced(ctx, cluster, before, victim)
 		traffic.Finish(ctx)
 		theirs.Finish(ctx)
+	})
+
+	// What the foreign process acknowledges before anybody can notice is lost with it, so nobody writes meanwhile.
+	It("is replaced at once where it serves by itself, and clients are led away from it first", perStory, func(ctx context.Context) {
+		cluster, other := story.Create(ctx, "own", 3), story.Create(ctx, "other", 1)
+		cluster.AwaitReady(ctx, 3)
+		other.AwaitReady(ctx, 1)
+		before, victim := cluster.Identities(ctx), follower(ctx, cluster)
+		cluster.Write(ctx).Finish(ctx)
+		cluster.PutForeignData(ctx, victim, other, other.Member(0))
+		expectSaid(ctx, cluster, "repair", "holds the data of cluster "+other.ClusterID.String())
+		cluster.AwaitReady(ctx, 3)
+		rules := cluster.History.Rules()
+		Expect(slices.Index(rules, "label-role")).To(BeNumerically("<", slices.Index(rules, "repair")), "decisions:\n%s", cluster.History)
+		Expect(rules).To(ContainElement("label-role"))
+		expectReplaced(ctx, cluster, before, victim)
+		cluster.Write(ctx).Finish(ctx)
 	})
 })
 
@@ -159,6 +177,7 @@ var _ = Describe("A disk that is full", Label("data"), func() {
 		traffic := cluster.Write(ctx)
 		traffic.During(ctx, func() {
 			disk.Fill()
+			cluster.Fill(ctx, "full", 600)
 			expectSaid(ctx, cluster, "member-health", "no space left on device")
 			Consistently(ctx, func() any { return cluster.Identities(ctx) }).WithTimeout(time.Minute).Should(Equal(ids), "a new member would meet the same")
 			disk.Free()

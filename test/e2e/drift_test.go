@@ -143,6 +143,7 @@ func stripped(ctx context.Context, objects ...client.Object) {
 	for i, object := range objects {
 		Expect(kube.Client.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
 		before[i] = dress{maps.Clone(object.GetLabels()), maps.Clone(object.GetAnnotations())}
+		delete(before[i].annotations, v1alpha1.AnnotationRenderer) // nobody else knows it, and nothing is decided by it
 	}
 	for _, object := range objects {
 		story.Strip(ctx, object)

@@ -33,13 +33,14 @@ func (c *Cluster) MoveToDisk(ctx context.Context, member string, mebibytes int) 
 	gomega.Expect(os.Mkdir(staging, 0o777)).To(gomega.Succeed())
 	ginkgo.DeferCleanup(func(ctx context.Context) {
 		defer mounts.Close()
-		d.onNode(ctx, "umount", "--lazy", d.directory)
+		d.onNode(ctx, "umount", "--lazy", d.directory) // a container may still use it
 		gomega.Expect(os.Remove(staging)).To(gomega.Succeed())
 	})
 	c.Freeze(ctx, member)
 	d.onNode(ctx, "mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm,mode=0777", mebibytes), "tmpfs", staging)
 	d.onNode(ctx, "cp", "--archive", "--sparse=never", d.directory+"/.", staging)
-	d.onNode(ctx, "mount", "--move", staging, d.directory)
+	d.onNode(ctx, "mount", "--bind", staging, d.directory)
+	d.onNode(ctx, "umount", staging)
 	c.KillEtcd(ctx, member)
 	return d
 }
@@ -54,7 +55,8 @@ func (d *Disk) onNode(ctx context.Context, command ...string) {
 // filler is the file that takes all the room that is left.
 func (d *Disk) filler() string { return filepath.Join(d.root, d.directory, "filler") }
 
-// Fill leaves not a single block.
+// Fill leaves not a single block. A member notices once its database outgrows the 16 MiB that it reserved at its start, or
+// its log the 64 MiB.
 func (d *Disk) Fill() {
 	ginkgo.GinkgoHelper()
 	file, err := os.Create(d.filler())

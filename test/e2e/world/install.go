@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -132,14 +133,16 @@ func (w *World) NewFencedStory(ctx context.Context) (*Story, error) {
 	return w.newStory(ctx, map[string]string{LabelOwnOperator: "true"})
 }
 
-// Strip takes away every label of an object, and its annotations of ours.
+// Strip takes away every label of an object but those that Kubernetes writes when it schedules, and its annotations of ours.
 func (s *Story) Strip(ctx context.Context, object client.Object) {
 	ginkgo.GinkgoHelper()
 	gomega.Eventually(ctx, func() error {
 		if err := s.Client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return err
 		}
-		object.SetLabels(nil)
+		labels := object.GetLabels()
+		maps.DeleteFunc(labels, func(name, _ string) bool { return !strings.HasPrefix(name, "topology.kubernetes.io/") })
+		object.SetLabels(labels)
 		annotations := object.GetAnnotations()
 		for name := range annotations {
 			if strings.HasPrefix(name, "etcdsteward.dev/") {
