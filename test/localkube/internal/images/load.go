@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // namespace is the one of containerd's namespaces that the kubelet uses.
@@ -19,24 +18,6 @@ func Import(ctx context.Context, socket, archive string) error {
 		return fmt.Errorf("importing %s: %w", archive, err)
 	}
 	return nil
-}
-
-// WaitReady waits until the containerd behind a socket serves.
-func WaitReady(ctx context.Context, socket string, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	const pause = 50 * time.Millisecond
-	for {
-		_, err := Ctr(ctx, socket, "namespaces", "list", "-q")
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for containerd: %w", err)
-		case <-time.After(pause):
-		}
-	}
 }
 
 // Ctr runs containerd's own client against a socket, in the kubelet's namespace, and returns its output.

@@ -56,7 +56,7 @@ func (r Runner) Boot(ctx context.Context, n layout.Node) error {
 	if err != nil {
 		return err
 	}
-	if err := images.WaitReady(ctx, dirs.ContainerdSocket(), containerdTimeout); err != nil {
+	if err := images.WaitRuntimeReady(ctx, dirs.ContainerdSocket(), containerdTimeout); err != nil {
 		return fmt.Errorf("on %s, see %s: %w", n.Name, r.Paths.Log(n.Name, "containerd"), err)
 	}
 	return r.importArchives(ctx, n.Name)
