@@ -176,7 +176,7 @@ var _ = Describe("A node", Label("nodes"), Serial, func() {
 		traffic := cluster.Write(ctx)
 		traffic.During(ctx, func() {
 			kube.KillNode(ctx, node)
-			cluster.AwaitReady(ctx, 3)
+			awaitServing(ctx, cluster)
 		})
 		Expect(cluster.History.HasReason("MemberDead")).To(BeTrue(), "decisions:\n%s", cluster.History)
 		expectReplacedElsewhere(ctx, cluster, before, victim, node)
@@ -220,10 +220,13 @@ var _ = Describe("A node", Label("nodes"), Serial, func() {
 			cluster.Change(ctx, otherSettings)
 			Eventually(ctx, cluster.History.Rules).WithPolling(20 * time.Millisecond).Should(ContainElement("roll"))
 			kube.KillNode(ctx, node)
-			cluster.AwaitReady(ctx, 3)
+			Eventually(ctx, func() bool { return cluster.History.HasReason("MemberDead") }).Should(BeTrue())
+			awaitServing(ctx, cluster)
 		})
-		expectOtherSettings(ctx, cluster)
 		expectReplacedElsewhere(ctx, cluster, before, victim, node)
+		kube.StartNode(ctx, node)
+		expectNothingLeft(ctx, cluster, victim)
+		expectOtherSettings(ctx, cluster)
 		// One member was stopped on purpose at that moment: for as long as it takes to start, there may be no quorum.
 		traffic.FinishAfterOutage(ctx)
 	})
@@ -399,6 +402,13 @@ func expectReplacedElsewhere(ctx context.Context, c *world.Cluster, before map[s
 	for i := range pods {
 		Expect(pods[i].Spec.NodeName).NotTo(Equal(node), pods[i].Name)
 	}
+}
+
+// awaitServing waits until three members serve, by their own word and by that of Kubernetes. While a node is gone, nothing ends
+// the Pod of the member that was on it.
+func awaitServing(ctx context.Context, c *world.Cluster) {
+	GinkgoHelper()
+	Eventually(ctx, func() error { return c.CheckServing(ctx, 3) }).Should(Succeed())
 }
 
 // expectNothingLeft expects the Pod and the volume of a replaced member to go once its node is back, and everybody else to
