@@ -105,8 +105,15 @@ func (o Observation) adoption(r Replica) *proposal {
 	return nil
 }
 
+// mayAdopt reports whether a member that does not run may take the settings of the spec: only within its minor version, and
+// not while another one shows that it cannot run with them either. What does not work is not spread.
 func (o Observation) mayAdopt(current Choices) bool {
-	return o.Desired.Fault == "" && current != o.Desired.Choices && current.Version.SameMinor(o.Desired.Choices.Version)
+	if o.Desired.Fault != "" || current == o.Desired.Choices || !current.Version.SameMinor(o.Desired.Choices.Version) {
+		return false
+	}
+	return !slices.ContainsFunc(o.Replicas, func(r Replica) bool {
+		return r.isIdle() && r.isHopeless() && r.Pod.Choices == o.Desired.Choices
+	})
 }
 
 // isRejected reports whether Kubernetes refused the rule's change in this pass, and will do so again.

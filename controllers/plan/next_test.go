@@ -262,6 +262,8 @@ func rolls() []row {
 		{"labels follow in place", settledWorld(3).edit(1, undressed), Act, "pod-metadata", ReasonPodMetadata, "DressPods", "demo-1"},
 		{"a Pod that Kubernetes refuses takes a corrected setting", rejecting(wanting(settledWorld(3).edit(1, noPod), other), "missing-pod"),
 			Act, "adopt-choices", ReasonNewChoices, "SetChoices", "demo-1"},
+		{"a setting with which another member cannot run is not spread", wanting(settledWorld(3).edit(2, rolled).edit(2, unpullable).edit(1, unpullable), other).blind(),
+			Refuse, "membership-unknown", ReasonImagePull, "", "demo-1"},
 		{"a Pod that was refused for a moment only is made as it was", wanting(settledWorld(3).edit(1, noPod), other), Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-1"},
 	}
 }

@@ -138,9 +138,17 @@ var rolls = []mutant{
 	{
 		Name: "a member that cannot start takes another minor version", Peer: "",
 		File:    "controllers/plan/blind.go",
-		From:    "current != o.Desired.Choices && current.Version.SameMinor(o.Desired.Choices.Version)",
-		To:      "current != o.Desired.Choices",
+		From:    " || !current.Version.SameMinor(o.Desired.Choices.Version) {",
+		To:      " {",
 		Package: planPackage, Test: row("but never another minor version"),
+	},
+	{
+		Name:    "settings with which one member cannot run are given to the next one that stops",
+		Peer:    "",
+		File:    "controllers/plan/blind.go",
+		From:    "return r.isIdle() && r.isHopeless() && r.Pod.Choices == o.Desired.Choices",
+		To:      "return r.Pod == nil && r.isHopeless()",
+		Package: planPackage, Test: row("a setting with which another member cannot run is not spread"),
 	},
 	{
 		Name: "a Pod that cannot start is never given the corrected settings", Peer: "coreos/etcd-operator#1301",
