@@ -38,7 +38,7 @@ func notSupported(format string, args ...any) *proposal {
 // memberHealth keeps the cluster from being called settled while a member is not well.
 func memberHealth(o Observation) *proposal {
 	for _, r := range o.Replicas {
-		if r.Member == nil && r.isLeaving() {
+		if r.Member == nil && r.isLeaving() && !o.isStuck(r) {
 			return wait(ReasonPodLeaving, "%s is no member any more; its remains are being deleted.", r.Name).yielding()
 		}
 		if r.Member == nil {
@@ -49,6 +49,12 @@ func memberHealth(o Observation) *proposal {
 		}
 	}
 	return nil
+}
+
+// isStuck reports remains of a member that was removed, on a node that does not answer: they go when it is back or deleted, and
+// nobody needs to wait for that.
+func (o Observation) isStuck(r Replica) bool {
+	return r.Pod != nil && r.Pod.Terminating && !r.Pod.GoneBy.IsZero() && o.Now.Sub(r.Pod.GoneBy) > leavingDeadline
 }
 
 // ailment says what a member lacks to be well: a volume that stays, a process that serves, and a name that is written down.

@@ -303,6 +303,8 @@ func deaths() []row {
 			Refuse, "member-health", ReasonNotReady, "", "demo-1"},
 		{"not when that would leave no quorum", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(2, silent)), Refuse, "replace-dead", ReasonGuard, "", "no quorum"},
 		{"a Pod that should long be gone is on a dead node", patient(settledWorld(3).edit(1, stuck)), Act, "replace-dead", ReasonReplaceDead, "RemoveMember", "demo-1"},
+		{"what is left of a removed member on a dead node keeps nobody waiting", settledWorld(3).with(voter(3)).edit(3, removed).edit(3, noSecret).edit(3, stuck),
+			Settled, RuleSettled, ReasonSettled, "", ""},
 		{"a Pod that only its lost node could take is replaced", patient(settledWorld(3).edit(1, tied("1 node(s) had volume node affinity conflict"))),
 			Act, "replace-dead", ReasonReplaceDead, "RemoveMember", "demo-1"},
 		{"a Pod that no node takes for its own demands is not", patient(settledWorld(3).edit(1, tied("3 Insufficient memory"))), Refuse, "member-health", ReasonUnschedulable, "", "demo-1"},

@@ -176,7 +176,7 @@ var _ = Describe("A node", Label("nodes"), Serial, func() {
 		traffic := cluster.Write(ctx)
 		traffic.During(ctx, func() {
 			kube.KillNode(ctx, node)
-			awaitServing(ctx, cluster)
+			cluster.AwaitReady(ctx, 3)
 		})
 		Expect(cluster.History.HasReason("MemberDead")).To(BeTrue(), "decisions:\n%s", cluster.History)
 		expectReplacedElsewhere(ctx, cluster, before, victim, node)
@@ -221,7 +221,7 @@ var _ = Describe("A node", Label("nodes"), Serial, func() {
 			Eventually(ctx, cluster.History.Rules).WithPolling(20 * time.Millisecond).Should(ContainElement("roll"))
 			kube.KillNode(ctx, node)
 			Eventually(ctx, func() bool { return cluster.History.HasReason("MemberDead") }).Should(BeTrue())
-			awaitServing(ctx, cluster)
+			cluster.AwaitReady(ctx, 3)
 		})
 		expectReplacedElsewhere(ctx, cluster, before, victim, node)
 		kube.StartNode(ctx, node)
@@ -402,13 +402,6 @@ func expectReplacedElsewhere(ctx context.Context, c *world.Cluster, before map[s
 	for i := range pods {
 		Expect(pods[i].Spec.NodeName).NotTo(Equal(node), pods[i].Name)
 	}
-}
-
-// awaitServing waits until three members serve, by their own word and by that of Kubernetes. While a node is gone, nothing ends
-// the Pod of the member that was on it.
-func awaitServing(ctx context.Context, c *world.Cluster) {
-	GinkgoHelper()
-	Eventually(ctx, func() error { return c.CheckServing(ctx, 3) }).Should(Succeed())
 }
 
 // expectNothingLeft expects the Pod and the volume of a replaced member to go once its node is back, and everybody else to
