@@ -93,27 +93,35 @@ func (o Observation) adoption(r Replica) *proposal {
 		return act(SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: c}, ReasonNewChoices, format, args...)
 	}
 	switch {
-	case r.Pod == nil && o.isRejected("missing-pod") && o.mayRestart(r) && o.mayAdopt(r.Choices()):
+	case r.Pod == nil && o.isRejected("missing-pod") && o.mayRestart(r) && o.mayAdopt(r):
 		return write(o.Desired.Choices, "Kubernetes refuses a Pod of %s with the settings it has; it takes those of the spec.", r.Name)
 	case r.Pod == nil:
 		return nil
 	case r.Volume.Choices.IsZero() && !r.Pod.Choices.IsZero():
 		return write(r.Pod.Choices, "The volume of %s no longer says what its Pod is made from; it is written back.", r.Name)
-	case r.isIdle() && r.isHopeless() && o.mayAdopt(r.Choices()):
+	case r.isIdle() && r.isHopeless() && o.mayAdopt(r):
 		return write(o.Desired.Choices, "%s cannot run with the settings it has (%s); it takes those of the spec.", r.Name, r.Pod.Waiting)
 	}
 	return nil
 }
 
 // mayAdopt reports whether a member that does not run may take the settings of the spec: only within its minor version, and
-// not while another one shows that it cannot run with them either. What does not work is not spread.
-func (o Observation) mayAdopt(current Choices) bool {
+// not where others serve with the ones it has while nobody does with those of the spec. What is not known to work is tried on
+// one member at a time, and what works is not given up for it.
+func (o Observation) mayAdopt(r Replica) bool {
+	current := r.Choices()
 	if o.Desired.Fault != "" || current == o.Desired.Choices || !current.Version.SameMinor(o.Desired.Choices.Version) {
 		return false
 	}
-	return !slices.ContainsFunc(o.Replicas, func(r Replica) bool {
-		return r.isIdle() && r.isHopeless() && r.Pod.Choices == o.Desired.Choices
+	isTried := slices.ContainsFunc(o.Replicas, func(other Replica) bool {
+		return other.Name != r.Name && other.IsRecorded() && other.Choices() == o.Desired.Choices
 	})
+	return !isTried || o.isServedWith(o.Desired.Choices) || !o.isServedWith(current)
+}
+
+// isServedWith reports whether a Pod that was made from these choices is ready.
+func (o Observation) isServedWith(c Choices) bool {
+	return slices.ContainsFunc(o.Replicas, func(r Replica) bool { return r.Pod != nil && r.Pod.Choices == c && r.Pod.Running && r.Pod.Ready })
 }
 
 // isRejected reports whether Kubernetes refused the rule's change in this pass, and will do so again.
@@ -146,7 +154,9 @@ func missingPod(o Observation) *proposal {
 		switch {
 		case r.Pod != nil:
 		case o.mayRestart(r):
-			starts = append(starts, Start{Name: r.Name, Flags: FlagsSealed, Choices: o.startChoices(r), Role: roleOf(o, r)})
+			if c := o.startChoices(r); c.Version.SameMinor(r.Record().Version) { // else nobody knows what wrote its data
+				starts = append(starts, Start{Name: r.Name, Flags: FlagsSealed, Choices: c, Role: roleOf(o, r)})
+			}
 		case o.mayRebirth(r):
 			starts = append(starts, birthStart(o, r))
 		}

@@ -40,10 +40,15 @@ func (o Observation) deadSince(r Replica) time.Time {
 	return podChange(pod)
 }
 
-// isTiedToNode reports a Pod that no node can take but one that is not there: its volume is on it.
+// isTiedToNode reports a Pod that no node can take but one that is not there: its volume is on it. Where a node is there and
+// full, or cordoned, that may be the one.
 func (r Replica) isTiedToNode() bool {
-	return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, func(words string) bool { return strings.Contains(r.Pod.Message, words) })
+	says := func(words string) bool { return strings.Contains(r.Pod.Message, words) }
+	return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, says) && !slices.ContainsFunc(nodeIsThere, says)
 }
+
+// nodeIsThere are the scheduler's words for nodes that refuse the Pod for other reasons than its volume.
+var nodeIsThere = []string{"Insufficient", "were unschedulable", "didn't match Pod's node affinity/selector", "anti-affinity", "topology spread", "untolerated taint"}
 
 // tiedToNode are the scheduler's words for it, of today and of Kubernetes before 1.36
 // (kubernetes/kubernetes:pkg/scheduler/framework/plugins/volumebinding/binder.go ErrReasonNodeConflict).

@@ -204,6 +204,10 @@ func unpullable(r *Replica) {
 
 // Edits and worlds of rolls.
 
+func mistaken(r *Replica) {
+	unpullable(r)
+	r.Volume.Choices, r.Pod.Choices = patched, patched
+}
 func adopted(r *Replica)   { r.Volume.Choices = other }
 func rolled(r *Replica)    { r.Volume.Choices, r.Pod.Choices = other, other }
 func unspoken(r *Replica)  { r.Pod.Choices = Choices{} }

@@ -238,6 +238,9 @@ func guardStart(o Observation, s Start) string {
 		if !o.mayRestart(r) {
 			return fmt.Sprintf("%s has no recorded data of this cluster to start from.", s.Name)
 		}
+		if wrote := r.Record().Version; !wrote.SameMinor(s.Choices.Version) {
+			return fmt.Sprintf("etcd %s wrote the data of %s, and nothing says that %s may start on it.", wrote, s.Name, s.Choices.Version)
+		}
 	case FlagsBirth:
 		if !o.mayBeBorn(r) {
 			return fmt.Sprintf("%s is not a first member that has yet to start.", s.Name)

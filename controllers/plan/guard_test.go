@@ -58,7 +58,7 @@ func TestThePodThatHoldsTheOnlyDataOfAMemberIsNeverDeleted(t *testing.T) {
 }
 
 func TestAMemberStartsOnlyFromItsOwnData(t *testing.T) {
-	sealed := StartPods{Pods: []Start{{Name: "demo-1", Flags: FlagsSealed}}}
+	sealed := StartPods{Pods: []Start{{Name: "demo-1", Flags: FlagsSealed, Choices: choices}}}
 	birth := StartPods{Pods: []Start{{Name: "demo-1", Flags: FlagsBirth}}}
 	join := StartPods{Pods: []Start{{Name: "demo-1", Flags: FlagsJoin}}}
 	for _, row := range []struct {
@@ -68,6 +68,7 @@ func TestAMemberStartsOnlyFromItsOwnData(t *testing.T) {
 		allowed bool
 	}{
 		{"a recorded member starts sealed", settledWorld(3).edit(1, noPod), sealed, true},
+		{"a recorded member never starts with another minor version", settledWorld(3).edit(1, noPod), StartPods{Pods: []Start{{Name: "demo-1", Flags: FlagsSealed, Choices: newer}}}, false},
 		{"a recorded member never starts as at birth", settledWorld(3).edit(1, noPod), birth, false},
 		{"a recorded member never joins again", settledWorld(3).edit(1, noPod), join, false},
 		{"a member without a volume does not start", settledWorld(3).edit(1, noData), sealed, false},

@@ -43,7 +43,7 @@ func (o Observation) whyAbandon(r Replica) string {
 
 // mayStartOtherwise reports a Pod that cannot start as it was made, while a new member would be made from something else.
 func (o Observation) mayStartOtherwise(r Replica) bool {
-	return r.cannotStart() && r.Pod.Choices != o.memberChoices()
+	return r.isHopeless() && r.Pod.Choices != o.memberChoices()
 }
 
 // isLate reports whether a learner's Pod is older than it takes to join, and the learner does not answer.

@@ -54,21 +54,27 @@ func victim(o Observation) string {
 		return ""
 	}
 	succeeded := o.succeeded().Name
-	rank := func(r Replica) int {
-		switch {
-		case !r.IsHealthy(o.Membership) || r.isDoomed():
-			return 0
-		case r.Pod != nil && r.Pod.Role == "" && r.IsSealed():
-			return 1
-		case r.Name == succeeded:
-			return 2
-		}
-		return 3
-	}
 	first := slices.MinFunc(voters, func(a, b Replica) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Ordinal, a.Ordinal))
+		return cmp.Or(cmp.Compare(o.leavingRank(a, succeeded), o.leavingRank(b, succeeded)), cmp.Compare(b.Ordinal, a.Ordinal))
 	})
 	return first.Name
+}
+
+// isUnlabelled reports a member that clients are not led to, although they could be.
+func (r Replica) isUnlabelled() bool { return r.IsSealed() && r.Pod.Role == "" }
+
+// leavingRank is the order in which voters go. While one is being succeeded, a moment's silence of another is no reason, nor is
+// a label that was taken for it.
+func (o Observation) leavingRank(r Replica, succeeded string) int {
+	switch {
+	case r.isDoomed() || !r.IsHealthy(o.Membership) && (succeeded == "" || r.Pod == nil || !r.Pod.Ready):
+		return 0
+	case r.isUnlabelled() && (succeeded == "" || r.Name == succeeded):
+		return 1
+	case r.Name == succeeded:
+		return 2
+	}
+	return 3
 }
 
 // heir is the healthy voter with the most applied, other than the one that goes; rather one that need not be restarted soon.
@@ -167,20 +173,20 @@ func (o Observation) nextName() string {
 // of the members that there are until then, so that a change which does not work keeps nobody from being replaced. A
 // successor of an ephemeral member is the first to try the new ones.
 func (o Observation) memberChoices() Choices {
-	var current Choices
-	for _, r := range o.Voters() {
-		switch {
-		case !r.IsRecorded() || r.Choices().IsZero():
-		case r.Choices() == o.Desired.Choices && o.isWell(r):
-			return o.Desired.Choices
-		case current.IsZero():
-			current = r.Choices()
-		}
-	}
-	if current.IsZero() || len(o.Voters()) >= o.Desired.Size && o.succeeded().Member != nil {
+	if len(o.Voters()) >= o.Desired.Size && o.succeeded().Member != nil {
 		return o.Desired.Choices
 	}
-	return current
+	known := filter(o.Voters(), func(r Replica) bool { return r.IsRecorded() && !r.Choices().IsZero() })
+	serving := filter(known, func(r Replica) bool { return r.IsHealthy(o.Membership) })
+	for _, r := range serving {
+		if c := r.Choices(); c == o.Desired.Choices && o.isWell(r) {
+			return c
+		}
+	}
+	if all := append(serving, known...); len(all) > 0 { // where nobody serves, as well one's as another's
+		return all[0].Choices()
+	}
+	return o.Desired.Choices
 }
 
 // memberBytes is the size of members' volumes: the largest that there is.
