@@ -270,8 +270,6 @@ func rolls() []row {
 			Act, "adopt-choices", ReasonNewChoices, "SetChoices", "demo-2"},
 		{"where nobody serves with what it has, a member need not wait for another to try", wanting(settledWorld(3).edit(0, silent).edit(1, mistaken).edit(2, rolled).edit(2, silent), other).blind(),
 			Act, "adopt-choices", ReasonNewChoices, "SetChoices", "demo-1"},
-		{"a new member is made like those that serve", wanting(settledWorld(5).edit(0, rolled).edit(0, unpullable).edit(4, noData).edit(4, removed).edit(4, noSecret), other),
-			Act, "grow", ReasonGrow, "PrepareMember", "demo-5"},
 		{"no other minor version starts on data, whatever was lost that said so", wanting(settledWorld(1).edit(0, noPod).edit(0, func(r *Replica) { r.Volume.Choices = Choices{} }), newer).blind(),
 			Refuse, "membership-unknown", ReasonMembershipUnknown, "", ""},
 		{"a successor that is silent for a moment is not the one that goes", wanting(inMemory(settledWorld(3).with(newcomer(3)).budgeting(3).edit(3, unanswered)), other),

@@ -78,3 +78,11 @@ func TestAClusterThatIsResumedGoesOnWithTheLifeOfItsVolumes(t *testing.T) {
 		t.Fatalf("%+v", Next(ours))
 	}
 }
+
+func TestANewMemberIsMadeLikeThoseThatServe(t *testing.T) {
+	o := wanting(settledWorld(5).edit(0, rolled).edit(0, unpullable).edit(4, noData).edit(4, removed).edit(4, noSecret), other)
+	made, ok := Next(o).Change.(PrepareMember)
+	if !ok || made.Volume.Choices != choices {
+		t.Errorf("it is made from %+v", Next(o).Change)
+	}
+}

@@ -177,7 +177,7 @@ var _ = Describe("A disk that is full", Label("data"), func() {
 		traffic := cluster.Write(ctx)
 		traffic.During(ctx, func() {
 			disk.Fill()
-			cluster.Fill(ctx, "full", 600)
+			cluster.FillThrough(ctx, cluster.Leader(ctx), "full", 600)
 			expectSaid(ctx, cluster, "member-health", "no space left on device")
 			Consistently(ctx, func() any { return cluster.Identities(ctx) }).WithTimeout(time.Minute).Should(Equal(ids), "a new member would meet the same")
 			disk.Free()

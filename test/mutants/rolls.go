@@ -178,9 +178,9 @@ var rolls = []mutant{
 	{
 		Name: "a new member is made from settings with which nobody serves", Peer: "coreos/etcd-operator#1211",
 		File:    "controllers/plan/size.go",
-		From:    "if c := r.Choices(); c == o.Desired.Choices && o.isWell(r) {",
-		To:      "if c := r.Choices(); c == o.Desired.Choices {",
-		Package: planPackage, Test: "TestANewMemberIsMadeFromSettingsThatAMemberServesWith",
+		From:    "serving := filter(known, func(r Replica) bool { return r.IsHealthy(o.Membership) })",
+		To:      "serving := known",
+		Package: planPackage, Test: "TestANewMemberIsMadeLikeThoseThatServe",
 	},
 	{
 		Name: "labels and annotations that others put on a Pod are removed", Peer: "",
