@@ -30,7 +30,7 @@ func (o Observation) deadSince(r Replica) time.Time {
 		return time.Time{}
 	case pod.Terminating:
 		return pod.GoneBy // the kubelet does not answer: it should have been gone by then
-	case r.isTiedToNode():
+	case o.isTiedToNode(r):
 		return podChange(pod)
 	case r.cannotStart() || r.isCrashing():
 		return time.Time{}
@@ -40,15 +40,12 @@ func (o Observation) deadSince(r Replica) time.Time {
 	return podChange(pod)
 }
 
-// isTiedToNode reports a Pod that no node can take but one that is not there: its volume is on it. Where a node is there and
-// full, or cordoned, that may be the one.
-func (r Replica) isTiedToNode() bool {
+// isTiedToNode reports a Pod that only nodes which do not take it could use the volume of, while others serve with the settings
+// it was made from: a member on another volume would start. What the Pod asks too much, a new one would ask as well.
+func (o Observation) isTiedToNode(r Replica) bool {
 	says := func(words string) bool { return strings.Contains(r.Pod.Message, words) }
-	return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, says) && !slices.ContainsFunc(nodeIsThere, says)
+	return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, says) && o.isServedWith(r.Pod.Choices)
 }
-
-// nodeIsThere are the scheduler's words for nodes that refuse the Pod for other reasons than its volume.
-var nodeIsThere = []string{"Insufficient", "were unschedulable", "didn't match Pod's node affinity/selector", "anti-affinity", "topology spread", "untolerated taint"}
 
 // tiedToNode are the scheduler's words for it, of today and of Kubernetes before 1.36
 // (kubernetes/kubernetes:pkg/scheduler/framework/plugins/volumebinding/binder.go ErrReasonNodeConflict).

@@ -9,9 +9,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
@@ -108,7 +106,7 @@ var _ = Describe("Another cluster's data where a member has its own", Label("dat
 
 	// Without a quorum of the cluster that it comes from, such a process never answers anybody.
 	It("is never taken for the member's, costs nobody else anything, and is replaced", perStory, func(ctx context.Context) {
-		cluster, other := story.Create(ctx, "own", 3, replacedWithin(30*time.Second)), story.Create(ctx, "other", 3)
+		cluster, other := story.Create(ctx, "own", 3, world.ReplaceAfter(30*time.Second)), story.Create(ctx, "other", 3)
 		cluster.AwaitReady(ctx, 3)
 		other.AwaitReady(ctx, 3)
 		before, victim := cluster.Identities(ctx), follower(ctx, cluster)
@@ -169,7 +167,7 @@ var _ = Describe("A disk that is full", Label("data"), func() {
 	ownNamespace()
 
 	It("is told by etcd's own words and costs no member, which goes on once there is room again", perStory, func(ctx context.Context) {
-		cluster := story.Create(ctx, "full", 3, replacedWithin(30*time.Second))
+		cluster := story.Create(ctx, "full", 3, world.ReplaceAfter(30*time.Second))
 		cluster.AwaitReady(ctx, 3)
 		ids, data, victim := cluster.Identities(ctx), volumes(ctx, cluster), follower(ctx, cluster)
 		disk := cluster.MoveToDisk(ctx, victim, 256)
@@ -188,13 +186,6 @@ var _ = Describe("A disk that is full", Label("data"), func() {
 		traffic.Finish(ctx)
 	})
 })
-
-// replacedWithin has members replaced that are dead for so long, for causes that replacement cures.
-func replacedWithin(after time.Duration) world.Option {
-	return func(c *v1alpha1.EtcdCluster) {
-		c.Spec.Repair = &v1alpha1.RepairSpec{ReplaceAfter: &metav1.Duration{Duration: after}}
-	}
-}
 
 // expectSaid waits until a rule has spoken with these words in its message.
 func expectSaid(ctx context.Context, c *world.Cluster, rule, words string) {

@@ -163,10 +163,10 @@ var rolls = []mutant{
 		To:   "if wrote := r.Record().Version; wrote.IsZero() {", Package: planPackage, Test: "TestAMemberStartsOnlyFromItsOwnData",
 	},
 	{
-		Name: "a member whose node has no room is called lost with its node", Peer: "",
+		Name: "a member that asks too much is replaced by one that asks the same, for ever", Peer: "",
 		File: "controllers/plan/dead.go",
-		From: " && !slices.ContainsFunc(nodeIsThere, says)",
-		To:   "", Package: planPackage, Test: row("one that its own node has no room for is not"),
+		From: " && o.isServedWith(r.Pod.Choices)",
+		To:   "", Package: planPackage, Test: row("one whose new settings no node has room for is not"),
 	},
 	{
 		Name: "a Pod that cannot start is never given the corrected settings", Peer: "coreos/etcd-operator#1301",

@@ -100,17 +100,8 @@ func (c *Cluster) ReadWhole(ctx context.Context, member string) (stop func()) {
 
 // WhyEnded is what the kubelet says of how the member's container ended last: OOMKilled, Error …
 func (c *Cluster) WhyEnded(ctx context.Context, member string) (string, error) {
-	pod, err := c.Pod(ctx, member)
-	if err != nil {
-		return "", err
-	}
-	status := etcdContainer(pod)
-	for _, state := range []corev1.ContainerState{status.State, status.LastTerminationState} {
-		if state.Terminated != nil {
-			return state.Terminated.Reason, nil
-		}
-	}
-	return "", nil
+	end, err := c.lastEnd(ctx, member)
+	return end.Reason, err
 }
 
 // UnreadySince is since when Kubernetes calls a Pod not ready; zero while it is ready, or never was.

@@ -3,7 +3,6 @@ package world
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
@@ -16,13 +15,7 @@ import (
 // FillThrough is Fill with one member as the only endpoint, so that nobody waits for a member that is behind.
 func (c *Cluster) FillThrough(ctx context.Context, member, prefix string, keys int) {
 	ginkgo.GinkgoHelper()
-	etcd := c.dialOnly(ctx, member)
-	defer etcd.Close()
-	value := strings.Repeat("x", fillSize)
-	for i := range keys {
-		_, err := etcd.Put(ctx, fmt.Sprintf("/filled/%s/%06d", prefix, i), value)
-		gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	}
+	fill(ctx, c.dialOnly(ctx, member), prefix, keys)
 }
 
 // dialOnly connects a client to one member.

@@ -56,7 +56,11 @@ const fillSize = 40 << 10
 // Fill puts so many large keys under a prefix, one after the other.
 func (c *Cluster) Fill(ctx context.Context, prefix string, keys int) {
 	ginkgo.GinkgoHelper()
-	etcd := c.connect(ctx)
+	fill(ctx, c.connect(ctx), prefix, keys)
+}
+
+func fill(ctx context.Context, etcd *clientv3.Client, prefix string, keys int) {
+	ginkgo.GinkgoHelper()
 	defer etcd.Close()
 	value := strings.Repeat("x", fillSize)
 	for i := range keys {

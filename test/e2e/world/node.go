@@ -155,15 +155,21 @@ func (c *Cluster) Restarts(ctx context.Context, member string) (int, error) {
 
 // LastWords is what the member's etcd said when it ended last.
 func (c *Cluster) LastWords(ctx context.Context, member string) (string, error) {
+	end, err := c.lastEnd(ctx, member)
+	return end.Message, err
+}
+
+// lastEnd is how the member's container ended last; the zero value when it never did.
+func (c *Cluster) lastEnd(ctx context.Context, member string) (corev1.ContainerStateTerminated, error) {
 	pod, err := c.Pod(ctx, member)
 	if err != nil {
-		return "", err
+		return corev1.ContainerStateTerminated{}, err
 	}
 	status := etcdContainer(pod)
 	for _, state := range []corev1.ContainerState{status.State, status.LastTerminationState} {
 		if state.Terminated != nil {
-			return state.Terminated.Message, nil
+			return *state.Terminated, nil
 		}
 	}
-	return "", nil
+	return corev1.ContainerStateTerminated{}, nil
 }
