@@ -10,6 +10,7 @@ const (
 	NameValue       = "etcd"
 	ManagedByValue  = "etcd-steward"
 	ComponentMember = "member"
+	ComponentBackup = "backup"
 )
 
 // Labels of the operator.
@@ -22,6 +23,9 @@ const (
 	LabelClusterUID = Group + "/cluster-uid"
 	// LabelIncarnation is the life of the cluster that a volume or Pod was made for.
 	LabelIncarnation = Group + "/incarnation"
+
+	// LabelBackup is the name of the EtcdBackup that a Job and its Pods work for.
+	LabelBackup = Group + "/backup"
 
 	RoleVoter   = "voter"
 	RoleLearner = "learner"
@@ -45,4 +49,6 @@ const (
 	AnnotationInitialState = Group + "/initial-cluster-state"
 	// AnnotationInitialCluster feeds --initial-cluster of a member's next start.
 	AnnotationInitialCluster = Group + "/initial-cluster"
+	// AnnotationBackupRecord says, as JSON on an EtcdBackup, which Job was made for it and what came of it.
+	AnnotationBackupRecord = Group + "/backup-record"
 )

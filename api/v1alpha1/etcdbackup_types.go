@@ -1,0 +1,84 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// EtcdBackup is one backup of one cluster: a snapshot in a store, and the proof that it can be restored. It runs once; its
+// spec never changes, and another backup is another EtcdBackup. Deleting it stops a backup that runs, and leaves what is
+// in the store.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=etcdbackups,scope=Namespaced,categories={etcd}
+// +kubebuilder:storageversion
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="Cluster that is backed up"
+// +kubebuilder:printcolumn:name="Stage",type=string,JSONPath=`.status.stage`,description="What is being done, or Complete or Failed"
+// +kubebuilder:printcolumn:name="Verified",type=string,JSONPath=`.status.conditions[?(@.type=="Verified")].status`,description="Whether the backup was restored and compared"
+// +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.revision`,description="Revision of the snapshot"
+// +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.status.sizeBytes`,description="Size of the snapshot in bytes"
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Complete")].reason`,description="Why it is so, in one word"
+// +kubebuilder:printcolumn:name="Key",type=string,priority=1,JSONPath=`.status.key`,description="Where the snapshot lies in the store"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="metadata.name must be at most 63 characters, lower-case letters, digits and '-', not starting or ending in '-': it is written in labels",messageExpression="'metadata.name is \"' + self.metadata.name + '\"; it must be at most 63 characters, lower-case letters, digits and \"-\", not starting or ending in \"-\": it is written in labels'"
+type EtcdBackup struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Spec is what is to be backed up, and where to. It cannot change.
+	// +required
+	Spec EtcdBackupSpec `json:"spec"`
+
+	// Status is how the backup goes and what came of it. Nothing is ever decided from it.
+	// +optional
+	Status EtcdBackupStatus `json:"status,omitempty"`
+}
+
+// EtcdBackupList is a list of backups.
+//
+// +kubebuilder:object:root=true
+type EtcdBackupList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []EtcdBackup `json:"items"`
+}
+
+// EtcdBackupSpec is what is to be backed up, and where to.
+//
+// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec cannot change: an EtcdBackup is one backup and runs once; create another one",reason=FieldValueForbidden
+type EtcdBackupSpec struct {
+	// ClusterRef names the EtcdCluster to back up, in the same namespace. A backup
+	// waits for a cluster that does not exist or does not serve yet, until its
+	// deadline.
+	// +required
+	ClusterRef ClusterReference `json:"clusterRef"`
+
+	// Store is where the backup is written to.
+	// +required
+	Store BackupStore `json:"store"`
+
+	// Verify says whether the backup is proven before it is called complete: read
+	// back from the store, restored in a scratch directory with the cluster's own
+	// etcd, and compared with what the members hold. It needs room for twice the
+	// database on the node. Default true.
+	// +optional
+	Verify *bool `json:"verify,omitempty"`
+
+	// Deadline is how long the backup may take from its creation until it is
+	// complete, whatever it waits for: a time such as 90m, from 1m to 168h. Past
+	// it the backup has failed. Default 1h.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s))+$') && duration(self) >= duration('1m') && duration(self) <= duration('168h')",message="spec.deadline must be a time from 1m to 168h, such as 90m",messageExpression="'spec.deadline is \"' + self + '\"; it must be a time from 1m to 168h, such as 90m'"
+	Deadline *metav1.Duration `json:"deadline,omitempty"`
+}
+
+// ClusterReference names an EtcdCluster of the same namespace.
+type ClusterReference struct {
+	// Name of the EtcdCluster.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$')",message="spec.clusterRef.name must be the name of an EtcdCluster",messageExpression="'spec.clusterRef.name is \"' + self + '\"; it must be the name of an EtcdCluster: at most 40 characters, lower-case letters, digits and \"-\", starting with a letter and not ending in \"-\"'"
+	Name string `json:"name"`
+}

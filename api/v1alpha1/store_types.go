@@ -1,0 +1,91 @@
+package v1alpha1
+
+// BackupStore is where backups are kept: exactly one of its fields is given. The names of the objects in it are made by
+// the operator, under <prefix>/<namespace>/<cluster>/<UID of the cluster>/; nothing there is ever overwritten.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.s3) ? 1 : 0) + (has(self.volume) ? 1 : 0) == 1",message="spec.store must have exactly one of s3 and volume"
+type BackupStore struct {
+	// S3 is a bucket of S3, or of a server that speaks its protocol.
+	// +optional
+	S3 *S3Store `json:"s3,omitempty"`
+
+	// Volume is a directory of a PersistentVolumeClaim of this namespace.
+	// +optional
+	Volume *VolumeStore `json:"volume,omitempty"`
+}
+
+// S3Store is a bucket of S3, or of a server that speaks its protocol.
+type S3Store struct {
+	// Bucket is the name of the bucket. It must exist.
+	// +required
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$') && !self.contains('..')",message="spec.store.s3.bucket must be the name of a bucket",messageExpression="'spec.store.s3.bucket is \"' + self + '\"; it must be the name of a bucket: 3 to 63 lower-case letters, digits, \".\" and \"-\", starting and ending with a letter or digit'"
+	Bucket string `json:"bucket"`
+
+	// Prefix is put before the name of each object, such as "etcd/prod". Default none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9!_.*()-]+(/[a-zA-Z0-9!_.*()-]+)*)?$') && !('/' + self + '/').contains('/../') && !('/' + self + '/').contains('/./')",message="spec.store.s3.prefix must be a path such as etcd/prod",messageExpression="'spec.store.s3.prefix is \"' + self + '\"; it must be a path such as etcd/prod: letters, digits and !_.*()- between single slashes, not starting or ending with a slash, and no part of it \".\" or \"..\"'"
+	Prefix string `json:"prefix,omitempty"`
+
+	// Endpoint is the URL of the server, such as "https://minio.storage.svc:9000".
+	// Default: Amazon's endpoint of the region.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?|[[][0-9a-fA-F:.]+[]])(:[0-9]{1,5})?/?$')",message="spec.store.s3.endpoint must be an http or https URL of a host, such as https://minio.storage.svc:9000",messageExpression="'spec.store.s3.endpoint is \"' + self + '\"; it must be an http or https URL of a host, such as https://minio.storage.svc:9000: without user, path and query'"
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// Region is the region of the bucket. Default us-east-1, which servers other than Amazon's mostly expect.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9-]{0,64}$')",message="spec.store.s3.region must be a region such as eu-central-1",messageExpression="'spec.store.s3.region is \"' + self + '\"; it must be a region such as eu-central-1'"
+	Region string `json:"region,omitempty"`
+
+	// ForcePathStyle puts the bucket into the path of URLs and not into the host
+	// name, which most servers other than Amazon's need. Default false.
+	// +optional
+	ForcePathStyle bool `json:"forcePathStyle,omitempty"`
+
+	// CredentialsSecretRef names a Secret of this namespace with the keys
+	// access-key-id and secret-access-key, and session-token where there is one.
+	// The kubelet mounts it into the backup's Pod; the operator never reads it.
+	// Default: the identity that the Pod has by itself.
+	// +optional
+	CredentialsSecretRef *StoreSecretReference `json:"credentialsSecretRef,omitempty"`
+
+	// CASecretRef names a Secret of this namespace with the key ca.crt: the
+	// authorities that the server's certificate is checked against. Default: the
+	// public ones.
+	// +optional
+	CASecretRef *StoreSecretReference `json:"caSecretRef,omitempty"`
+
+	// ServerSideEncryption asks the server to encrypt what it stores: AES256 or aws:kms. Default: as the bucket has it.
+	// +optional
+	// +kubebuilder:validation:Enum=AES256;"aws:kms"
+	ServerSideEncryption string `json:"serverSideEncryption,omitempty"`
+}
+
+// VolumeStore is a directory of a PersistentVolumeClaim.
+type VolumeStore struct {
+	// ClaimName names a PersistentVolumeClaim of this namespace. Use one that holds
+	// nothing but backups: its files are given to the group that backups run with.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="spec.store.volume.claimName must be the name of a PersistentVolumeClaim",messageExpression="'spec.store.volume.claimName is \"' + self + '\"; it must be the name of a PersistentVolumeClaim of this namespace'"
+	ClaimName string `json:"claimName"`
+
+	// Path is a directory in the volume, such as "etcd/prod". It is made when it is not there. Default: the volume's root.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9!_.*()-]+(/[a-zA-Z0-9!_.*()-]+)*)?$') && !('/' + self + '/').contains('/../') && !('/' + self + '/').contains('/./')",message="spec.store.volume.path must be a path such as etcd/prod",messageExpression="'spec.store.volume.path is \"' + self + '\"; it must be a path such as etcd/prod: letters, digits and !_.*()- between single slashes, not starting or ending with a slash, and no part of it \".\" or \"..\"'"
+	Path string `json:"path,omitempty"`
+}
+
+// StoreSecretReference names a Secret of the same namespace.
+type StoreSecretReference struct {
+	// Name of the Secret.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="a Secret of spec.store must be given by its name",messageExpression="'a Secret of spec.store is called \"' + self + '\"; it must be the name of a Secret of this namespace'"
+	Name string `json:"name"`
+}
