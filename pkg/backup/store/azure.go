@@ -1,0 +1,67 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/azureblob"
+)
+
+func openAzure(c *Azure, o Options) (*blob.Bucket, error) {
+	httpClient, err := newHTTPClient(o.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	options := &container.ClientOptions{ClientOptions: azcore.ClientOptions{
+		Transport: httpClient,
+		Retry:     policy.RetryOptions{MaxRetries: requestAttempts - 1},
+	}}
+	client, err := azureClient(c, o.CredentialsDir, options)
+	if err != nil {
+		return nil, err
+	}
+	// Nothing is asked here, so there is nothing to wait for.
+	return azureblob.OpenBucket(context.Background(), client, nil)
+}
+
+func azureClient(c *Azure, dir string, options *container.ClientOptions) (*container.Client, error) {
+	if dir == "" {
+		if c.Endpoint == "" {
+			return nil, errors.New("neither an endpoint nor a Secret says which account of Azure it is")
+		}
+		identity, err := azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{ClientOptions: options.ClientOptions})
+		if err != nil {
+			return nil, fmt.Errorf("find the credentials of the environment: %w", err)
+		}
+		return container.NewClient(azureURL(c, ""), identity, options)
+	}
+	account, err := readCredential(dir, fileAccountName)
+	if err != nil {
+		return nil, err
+	}
+	key, err := readCredential(dir, fileAccountKey)
+	if err != nil {
+		return nil, err
+	}
+	credential, err := container.NewSharedKeyCredential(account, key)
+	if err != nil {
+		return nil, fmt.Errorf("read the credentials: %s is not base64", fileAccountKey)
+	}
+	return container.NewClientWithSharedKeyCredential(azureURL(c, account), credential, options)
+}
+
+// azureURL is a container's address; an endpoint of the user's ends where the containers' names begin.
+func azureURL(c *Azure, account string) string {
+	endpoint := c.Endpoint
+	if endpoint == "" {
+		endpoint = "https://" + account + ".blob.core.windows.net"
+	}
+	return strings.TrimSuffix(endpoint, "/") + "/" + c.Container
+}

@@ -1,0 +1,206 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+)
+
+// An upload keeps at most (uploadConcurrency+1) parts in memory: 25 MiB. S3 takes 10,000 parts, so the largest object is
+// 48 GiB, several times what etcd is made for.
+const (
+	partSize          = 5 << 20
+	uploadConcurrency = 4
+)
+
+// callDeadline bounds a call that carries no data.
+const callDeadline = 60 * time.Second
+
+// Options is what a Config needs to be used, all of it files that the kubelet mounts.
+type Options struct {
+	CredentialsDir string // empty: what the environment offers, such as a workload identity
+	CAFile         string // PEM; the only authorities trusted for the store's certificate; empty: the system's
+	VolumeRoot     string // where the volume of a Volume store is mounted
+}
+
+// Bucket is one store, confined to the prefix of its Config. Keys are whole: they begin with that prefix. Its errors
+// match the sentinels of this package. It is safe for concurrent use.
+type Bucket struct {
+	blob   *blob.Bucket
+	prefix string
+	root   string // of a volume; otherwise empty
+}
+
+// Object is one stored object.
+type Object struct {
+	Key     string
+	Size    int64 // bytes
+	ModTime time.Time
+}
+
+// Open prepares a store for use. Most stores are asked for nothing yet: a wrong bucket or credential shows at the first
+// call.
+func Open(ctx context.Context, config Config, options Options) (*Bucket, error) {
+	if err := config.validate(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	b := &Bucket{prefix: config.Prefix()}
+	var err error
+	switch {
+	case config.S3 != nil:
+		b.blob, err = openS3(ctx, config.S3, options)
+	case config.GCS != nil:
+		b.blob, err = openGCS(ctx, config.GCS, options)
+	case config.Azure != nil:
+		b.blob, err = openAzure(config.Azure, options)
+	default:
+		b.root = options.VolumeRoot
+		b.blob, err = openVolume(options.VolumeRoot)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the store: %w", classify(err, ErrConfig))
+	}
+	return b, nil
+}
+
+// Close gives back what the store's client holds.
+func (b *Bucket) Close() error { return b.blob.Close() }
+
+// Prefix is what every key begins with; empty for none.
+func (b *Bucket) Prefix() string { return b.prefix }
+
+// Key joins segments below the prefix.
+func (b *Bucket) Key(segments ...string) string {
+	if b.prefix != "" {
+		segments = append([]string{b.prefix}, segments...)
+	}
+	return strings.Join(segments, "/")
+}
+
+// check refuses a key outside the prefix, or one that a file system or a URL would read as another.
+func (b *Bucket) check(key string) error {
+	rest := key
+	if b.prefix != "" {
+		var inside bool
+		if rest, inside = strings.CutPrefix(key, b.prefix+"/"); !inside {
+			return fmt.Errorf("%w: %q", ErrOutside, key)
+		}
+	}
+	if rest == "" || len(key) > 1024 || checkPrefix(rest) != nil {
+		return fmt.Errorf("%w: %q", ErrOutside, key)
+	}
+	return nil
+}
+
+// Stat looks at an object; ErrNotFound when there is none.
+func (b *Bucket) Stat(ctx context.Context, key string) (Object, error) {
+	if err := b.check(key); err != nil {
+		return Object{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callDeadline)
+	defer cancel()
+	attributes, err := b.blob.Attributes(ctx, key)
+	if err != nil {
+		return Object{}, fmt.Errorf("look at %s in the store: %w", key, classify(err, ErrStore))
+	}
+	return Object{Key: key, Size: attributes.Size, ModTime: attributes.ModTime}, nil
+}
+
+// Open reads an object from its beginning and says how large the store calls it. The context ends the reading too.
+func (b *Bucket) Open(ctx context.Context, key string) (io.ReadCloser, int64, error) {
+	if err := b.check(key); err != nil {
+		return nil, 0, err
+	}
+	reader, err := b.blob.NewReader(ctx, key, nil)
+	if err != nil {
+		return nil, 0, fmt.Errorf("open %s in the store: %w", key, classify(err, ErrStore))
+	}
+	return classified{reader}, reader.Size(), nil
+}
+
+// classified names the errors of a reader.
+type classified struct{ io.ReadCloser }
+
+func (r classified) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = classify(err, ErrStore)
+	}
+	return n, err
+}
+
+// ReadSmall reads a whole object of at most limit bytes; a larger one is ErrTooLarge.
+func (b *Bucket) ReadSmall(ctx context.Context, key string, limit int64) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, callDeadline)
+	defer cancel()
+	reader, _, err := b.Open(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	content, err := io.ReadAll(io.LimitReader(reader, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s from the store: %w", key, err)
+	}
+	if int64(len(content)) > limit {
+		return nil, fmt.Errorf("read %s from the store: %w: more than %d bytes", key, ErrTooLarge, limit)
+	}
+	return content, nil
+}
+
+// List calls visit for every object whose key begins with below, which is inside the prefix, until visit fails.
+func (b *Bucket) List(ctx context.Context, below string, visit func(Object) error) error {
+	if err := b.check(strings.TrimSuffix(below, "/")); err != nil {
+		return err
+	}
+	objects := b.blob.List(&blob.ListOptions{Prefix: strings.TrimSuffix(below, "/") + "/"})
+	for {
+		object, err := b.next(ctx, objects)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("list %s in the store: %w", below, classify(err, ErrStore))
+		}
+		if object.IsDir || b.check(object.Key) != nil {
+			continue
+		}
+		if err := visit(Object{Key: object.Key, Size: object.Size, ModTime: object.ModTime}); err != nil {
+			return err
+		}
+	}
+}
+
+func (b *Bucket) next(ctx context.Context, objects *blob.ListIterator) (*blob.ListObject, error) {
+	ctx, cancel := context.WithTimeout(ctx, callDeadline)
+	defer cancel()
+	return objects.Next(ctx)
+}
+
+// Delete removes an object; one that is not there is no error.
+func (b *Bucket) Delete(ctx context.Context, key string) error {
+	if err := b.check(key); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callDeadline)
+	defer cancel()
+	if err := b.blob.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+		return fmt.Errorf("delete %s from the store: %w", key, classify(err, ErrStore))
+	}
+	return nil
+}
+
+// syncBeforeRename makes a volume's file durable before it gets its name.
+func syncBeforeRename(file *os.File) error {
+	if file == nil {
+		return nil
+	}
+	return file.Sync()
+}

@@ -1,0 +1,173 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// Config says where backups are kept: exactly one of its fields is set.
+type Config struct {
+	S3     *S3     `json:"s3,omitempty"`
+	GCS    *GCS    `json:"gcs,omitempty"`
+	Azure  *Azure  `json:"azure,omitempty"`
+	Volume *Volume `json:"volume,omitempty"`
+}
+
+// S3 is a bucket of AWS or of anything that speaks its protocol.
+type S3 struct {
+	Bucket         string `json:"bucket"`
+	Prefix         string `json:"prefix,omitempty"`
+	Endpoint       string `json:"endpoint,omitempty"` // http or https URL; empty: AWS
+	Region         string `json:"region,omitempty"`   // empty: the environment's, or us-east-1
+	ForcePathStyle bool   `json:"forcePathStyle,omitempty"`
+	// ServerSideEncryption is AES256, aws:kms or aws:kms:dsse; empty: the bucket's default.
+	ServerSideEncryption string `json:"serverSideEncryption,omitempty"`
+}
+
+// GCS is a bucket of Google Cloud Storage.
+type GCS struct {
+	Bucket   string `json:"bucket"`
+	Prefix   string `json:"prefix,omitempty"`
+	Endpoint string `json:"endpoint,omitempty"`
+}
+
+// Azure is a container of Azure Blob Storage. Without an endpoint the address follows from the account's name.
+type Azure struct {
+	Container string `json:"container"`
+	Prefix    string `json:"prefix,omitempty"`
+	Endpoint  string `json:"endpoint,omitempty"`
+}
+
+// Volume is a directory below the place where a volume is mounted.
+type Volume struct {
+	Path string `json:"path,omitempty"`
+}
+
+// Bounds of the user's strings. They are the API's own, checked again here because this is where they turn into names.
+var (
+	bucketName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{1,221}$`)
+	prefixText = regexp.MustCompile(`^[a-zA-Z0-9!_.*'()/-]{0,512}$`)
+	regionText = regexp.MustCompile(`^[a-zA-Z0-9-]{0,64}$`)
+)
+
+// ParseConfig reads the JSON of a Config. Unknown fields and anything after the object are refused.
+func ParseConfig(text []byte) (Config, error) {
+	var config Config
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&config); err != nil {
+		return Config{}, fmt.Errorf("read the store's configuration: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return Config{}, errors.New("read the store's configuration: something follows the object")
+	}
+	if err := config.validate(); err != nil {
+		return Config{}, fmt.Errorf("read the store's configuration: %w", err)
+	}
+	return config, nil
+}
+
+func (c Config) validate() error {
+	set := 0
+	for _, chosen := range []bool{c.S3 != nil, c.GCS != nil, c.Azure != nil, c.Volume != nil} {
+		if chosen {
+			set++
+		}
+	}
+	if set != 1 {
+		return fmt.Errorf("%d kinds of store are set, want exactly one of s3, gcs, azure, volume", set)
+	}
+	if c.S3 != nil {
+		if err := c.S3.validate(); err != nil {
+			return err
+		}
+	}
+	name, endpoint := c.place()
+	if c.Volume == nil && !bucketName.MatchString(name) {
+		return fmt.Errorf("%q is not a bucket's name", name)
+	}
+	if err := checkEndpoint(endpoint); err != nil {
+		return err
+	}
+	return checkPrefix(c.Prefix())
+}
+
+func (s *S3) validate() error {
+	if !regionText.MatchString(s.Region) {
+		return fmt.Errorf("%q is not a region", s.Region)
+	}
+	switch s.ServerSideEncryption {
+	case "", "AES256", "aws:kms", "aws:kms:dsse":
+		return nil
+	}
+	return fmt.Errorf("serverSideEncryption %q: want AES256, aws:kms or aws:kms:dsse", s.ServerSideEncryption)
+}
+
+// place is the bucket's name and its endpoint; a volume has neither.
+func (c Config) place() (name, endpoint string) {
+	switch {
+	case c.S3 != nil:
+		return c.S3.Bucket, c.S3.Endpoint
+	case c.GCS != nil:
+		return c.GCS.Bucket, c.GCS.Endpoint
+	case c.Azure != nil:
+		return c.Azure.Container, c.Azure.Endpoint
+	}
+	return "", ""
+}
+
+// Prefix is what every key begins with, without slashes around it; empty for none.
+func (c Config) Prefix() string {
+	switch {
+	case c.S3 != nil:
+		return strings.Trim(c.S3.Prefix, "/")
+	case c.GCS != nil:
+		return strings.Trim(c.GCS.Prefix, "/")
+	case c.Azure != nil:
+		return strings.Trim(c.Azure.Prefix, "/")
+	case c.Volume != nil:
+		return strings.Trim(c.Volume.Path, "/")
+	}
+	return ""
+}
+
+// checkPrefix refuses what could leave the prefix, or would be another name once a file system has read it.
+func checkPrefix(prefix string) error {
+	if !prefixText.MatchString(prefix) {
+		return fmt.Errorf("the prefix %q has characters other than letters, digits and !_.*'()/-, or is longer than 512", prefix)
+	}
+	if prefix == "" {
+		return nil
+	}
+	for segment := range strings.SplitSeq(prefix, "/") {
+		if segment == "" || segment == "." || segment == ".." {
+			return fmt.Errorf("the prefix %q has an empty segment, . or ..", prefix)
+		}
+	}
+	return nil
+}
+
+// checkEndpoint accepts scheme, host and path. Credentials in a URL would show in errors and logs.
+func checkEndpoint(endpoint string) error {
+	if endpoint == "" {
+		return nil
+	}
+	parsed, err := url.Parse(endpoint)
+	switch {
+	case err != nil:
+		return errors.New("the endpoint is not a URL")
+	case parsed.User != nil:
+		return errors.New("the endpoint carries credentials: give them as a Secret")
+	case parsed.Scheme != "http" && parsed.Scheme != "https", parsed.Host == "":
+		return fmt.Errorf("the endpoint %q: want http:// or https:// and a host", parsed.Redacted())
+	case parsed.RawQuery != "", parsed.Fragment != "":
+		return errors.New("the endpoint has a query or a fragment")
+	}
+	return nil
+}

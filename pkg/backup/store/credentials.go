@@ -1,0 +1,84 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Files of a mounted Secret, by the kind of store that reads them.
+const (
+	fileAccessKeyID     = "access-key-id"
+	fileSecretAccessKey = "secret-access-key"
+	fileSessionToken    = "session-token" // optional
+	fileServiceAccount  = "service-account.json"
+	fileAccountName     = "account-name"
+	fileAccountKey      = "account-key"
+)
+
+// maxCredential bounds what is read of one file: a Secret is at most 1 MiB, and no credential comes near.
+const maxCredential = 64 << 10
+
+// readCredential reads one file, without the line's end an editor leaves behind.
+func readCredential(dir, name string) (string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", fmt.Errorf("read the credentials: %w", err)
+	}
+	defer root.Close()
+	info, err := root.Stat(name)
+	if err != nil {
+		return "", fmt.Errorf("read the credentials: %w", err)
+	}
+	if info.Size() > maxCredential {
+		return "", fmt.Errorf("read the credentials: %s is larger than %d bytes", name, maxCredential)
+	}
+	text, err := root.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("read the credentials: %w", err)
+	}
+	value := strings.TrimSpace(string(text))
+	if value == "" {
+		return "", fmt.Errorf("read the credentials: %s is empty", name)
+	}
+	return value, nil
+}
+
+// readOptional is readCredential for a file that need not exist.
+func readOptional(dir, name string) (string, error) {
+	value, err := readCredential(dir, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return value, err
+}
+
+// minSecret is the length from which a value is worth hiding: shorter ones would hide half of every sentence.
+const minSecret = 6
+
+// Redact takes every credential in dir out of a text that is about to be shown. Errors of the libraries below show none
+// that we know of; this is for those we do not.
+func Redact(dir, text string) string {
+	if dir == "" {
+		return text
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return text
+	}
+	for _, entry := range entries {
+		raw, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			continue // the links and directories by which the kubelet swaps a Secret's files
+		}
+		for line := range strings.SplitSeq(string(raw), "\n") {
+			if secret := strings.TrimSpace(line); len(secret) >= minSecret {
+				text = strings.ReplaceAll(text, secret, "[redacted]")
+			}
+		}
+	}
+	return text
+}

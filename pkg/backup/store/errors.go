@@ -1,0 +1,92 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/aws/smithy-go"
+	"gocloud.dev/gcerrors"
+)
+
+// What went wrong, as far as it changes what a user does about it. Test with errors.Is.
+var (
+	ErrConfig      = errors.New("the store's configuration is wrong")
+	ErrOutside     = errors.New("the key is not one below the store's prefix")
+	ErrNotFound    = errors.New("the store has no such bucket or object")
+	ErrExists      = errors.New("the object exists already")
+	ErrDenied      = errors.New("the store refuses the credentials")
+	ErrThrottled   = errors.New("the store asks to slow down")
+	ErrUnreachable = errors.New("the store cannot be reached")
+	ErrRedirected  = errRedirected
+	ErrFull        = errors.New("the store is full")
+	ErrTooLarge    = errors.New("the object is too large")
+	ErrStore       = errors.New("the store failed")
+)
+
+// classify puts a sentinel in front of an error of the libraries; other is for those that say nothing known. Errors
+// that are ours already, and ends of contexts, pass.
+func classify(err, other error) error {
+	for _, known := range []error{
+		ErrConfig, ErrOutside, ErrNotFound, ErrExists, ErrDenied, ErrThrottled, ErrUnreachable, ErrRedirected, ErrFull,
+		ErrTooLarge, ErrStore, context.Canceled, context.DeadlineExceeded,
+	} {
+		if errors.Is(err, known) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", kindOf(err, other), err)
+}
+
+func kindOf(err, other error) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return ErrFull
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EROFS):
+		return ErrDenied
+	}
+	if kind := kindOfCode(err); kind != nil {
+		return kind
+	}
+	switch gcerrors.Code(err) {
+	case gcerrors.NotFound:
+		return ErrNotFound
+	case gcerrors.FailedPrecondition, gcerrors.AlreadyExists:
+		return ErrExists
+	case gcerrors.PermissionDenied:
+		return ErrDenied
+	case gcerrors.ResourceExhausted:
+		return ErrThrottled
+	}
+	var network net.Error
+	if errors.As(err, &network) {
+		return ErrUnreachable
+	}
+	return other
+}
+
+// codes are the answers of S3 and of servers like it that gocloud.dev has no word for.
+var codes = map[string]error{
+	"InvalidAccessKeyId": ErrDenied, "SignatureDoesNotMatch": ErrDenied, "AccessDenied": ErrDenied, "Forbidden": ErrDenied,
+	"ExpiredToken": ErrDenied, "InvalidToken": ErrDenied, "TokenRefreshRequired": ErrDenied, "AccountProblem": ErrDenied,
+	"NoSuchBucket": ErrNotFound, "NoSuchKey": ErrNotFound, "NotFound": ErrNotFound,
+	"PreconditionFailed": ErrExists, "ConditionalRequestConflict": ErrExists,
+	"SlowDown": ErrThrottled, "Throttling": ErrThrottled, "ThrottlingException": ErrThrottled, "TooManyRequests": ErrThrottled,
+	"RequestLimitExceeded": ErrThrottled, "QuotaExceeded": ErrFull, "XMinioStorageFull": ErrFull,
+}
+
+func kindOfCode(err error) error {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		if kind := codes[api.ErrorCode()]; kind != nil {
+			return kind
+		}
+	}
+	if errors.Is(err, errRedirected) || strings.Contains(err.Error(), errRedirected.Error()) {
+		return ErrRedirected
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/gcsblob"
+	"gocloud.dev/gcp"
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/google"
+	"google.golang.org/api/option"
+)
+
+// gcsScope is the least that reads, writes and deletes objects.
+const gcsScope = "https://www.googleapis.com/auth/devstorage.read_write"
+
+func openGCS(ctx context.Context, c *GCS, o Options) (*blob.Bucket, error) {
+	httpClient, err := newHTTPClient(o.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	// The source outlives this call, and fetches its tokens as the objects are fetched.
+	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, httpClient)
+	tokens, err := gcsTokens(ctx, o.CredentialsDir)
+	if err != nil {
+		return nil, err
+	}
+	client := &gcp.HTTPClient{Client: http.Client{
+		Transport:     &oauth2.Transport{Base: httpClient.Transport, Source: tokens},
+		CheckRedirect: stayOnHost,
+	}}
+	options := &gcsblob.Options{}
+	if c.Endpoint != "" {
+		options.ClientOptions = append(options.ClientOptions, option.WithEndpoint(strings.TrimSuffix(c.Endpoint, "/")+"/storage/v1/"))
+	}
+	return gcsblob.OpenBucket(ctx, client, c.Bucket, options)
+}
+
+func gcsTokens(ctx context.Context, dir string) (oauth2.TokenSource, error) {
+	if dir == "" {
+		ambient, err := google.FindDefaultCredentials(ctx, gcsScope)
+		if err != nil {
+			return nil, fmt.Errorf("find the credentials of the environment: %w", err)
+		}
+		return ambient.TokenSource, nil
+	}
+	text, err := readCredential(dir, fileServiceAccount)
+	if err != nil {
+		return nil, err
+	}
+	// Only a service account's key is taken: the other kinds of credential files name programs to run and hosts to ask.
+	config, err := google.JWTConfigFromJSON([]byte(text), gcsScope)
+	if err != nil {
+		return nil, fmt.Errorf("read the credentials: %s is not a service account's key", fileServiceAccount)
+	}
+	return config.TokenSource(ctx), nil
+}

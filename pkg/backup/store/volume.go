@@ -1,0 +1,47 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+)
+
+// openVolume keeps objects as plain files without companions, written under another name in the same directory and
+// renamed when complete.
+func openVolume(root string) (*blob.Bucket, error) {
+	if root == "" {
+		return nil, errors.New("no place where the volume is mounted was given")
+	}
+	bucket, err := fileblob.OpenBucket(root, &fileblob.Options{
+		NoTempDir: true, Metadata: fileblob.MetadataDontWrite, DirFileMode: 0o700,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open the volume: %w", err)
+	}
+	return bucket, nil
+}
+
+// settle makes a new file's name survive a power failure: its directory and those above it, up to the root.
+func settle(root, key string) error {
+	for dir := filepath.Dir(filepath.Join(root, filepath.FromSlash(key))); ; dir = filepath.Dir(dir) {
+		if err := syncDirectory(dir); err != nil {
+			return fmt.Errorf("write the directory through: %w", err)
+		}
+		if dir == filepath.Clean(root) || len(dir) <= len(root) {
+			return nil
+		}
+	}
+}
+
+func syncDirectory(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}

@@ -1,0 +1,116 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"gocloud.dev/blob"
+)
+
+// Writer writes one new object. It ends with Commit or Abort; only after a Commit without an error is there an object.
+type Writer struct {
+	key    string
+	bucket *Bucket
+	blob   *blob.Writer
+	file   *os.File // of a volume
+	cancel context.CancelFunc
+	done   bool
+}
+
+// Create begins an object that must not exist: ErrExists if it does, here or at Commit. Nothing is ever overwritten.
+// When the context ends before Commit has returned, there is no object.
+func (b *Bucket) Create(ctx context.Context, key string) (*Writer, error) {
+	if err := b.check(key); err != nil {
+		return nil, err
+	}
+	// Not every store knows conditional writes, so we look as well; keys have a random part, so this is a second line.
+	if _, err := b.Stat(ctx, key); err == nil {
+		return nil, fmt.Errorf("create %s in the store: %w", key, ErrExists)
+	} else if !errors.Is(err, ErrNotFound) {
+		return nil, fmt.Errorf("create %s in the store: %w", key, err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	w := &Writer{key: key, bucket: b, cancel: cancel}
+	writer, err := b.blob.NewWriter(ctx, key, &blob.WriterOptions{
+		BufferSize:     partSize,
+		MaxConcurrency: uploadConcurrency,
+		ContentType:    "application/octet-stream",
+		IfNotExist:     true,
+		BeforeWrite: func(as func(any) bool) error {
+			as(&w.file)
+			tameS3(b.blob, as)
+			return nil
+		},
+	})
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("create %s in the store: %w", key, classify(err, ErrStore))
+	}
+	w.blob = writer
+	return w, nil
+}
+
+// Write sends the next bytes. It may return before they have left, and blocks while too many are under way.
+func (w *Writer) Write(p []byte) (int, error) {
+	n, err := w.blob.Write(p)
+	if err != nil {
+		return n, fmt.Errorf("write %s to the store: %w", w.key, classify(err, ErrStore))
+	}
+	return n, nil
+}
+
+// Commit ends the object and makes it visible. After an error there is none of ours.
+func (w *Writer) Commit() error {
+	if w.done {
+		return errors.New("the object is already ended")
+	}
+	if err := w.commit(); err != nil {
+		return fmt.Errorf("complete %s in the store: %w", w.key, classify(err, ErrStore))
+	}
+	return nil
+}
+
+func (w *Writer) commit() error {
+	if err := syncBeforeRename(w.file); err != nil {
+		w.Abort()
+		return err
+	}
+	w.done = true
+	defer w.cancel()
+	if err := w.blob.Close(); err != nil {
+		return err
+	}
+	if w.bucket.root == "" {
+		return nil
+	}
+	return settle(w.bucket.root, w.key)
+}
+
+// Abort gives the object up: nothing of it becomes visible, and the store is told to forget its parts. After Commit it
+// does nothing, so that it can be deferred.
+func (w *Writer) Abort() {
+	if w.done {
+		return
+	}
+	w.done = true
+	// Closing a writer whose context has ended is how gocloud.dev abandons one.
+	w.cancel()
+	_ = w.blob.Close()
+}
+
+// WriteSmall creates an object from bytes at hand.
+func (b *Bucket) WriteSmall(ctx context.Context, key string, content []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, callDeadline)
+	defer cancel()
+	w, err := b.Create(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	if _, err := w.Write(content); err != nil {
+		return err
+	}
+	return w.Commit()
+}
