@@ -45,7 +45,10 @@ func (c *Cluster) KillNode(name string) error {
 	if err := network.Cut(n.Name); err != nil {
 		return err
 	}
-	return c.runner().Kill(n.Name)
+	if err := c.runner().Kill(n.Name); err != nil {
+		return err
+	}
+	return network.DropPods(n.Name)
 }
 
 // StartNode starts a node again that was killed, or of which a daemon has ended, and plugs it in. What still runs on it

@@ -132,6 +132,45 @@ func setPort(host, state string) error {
 	return nil
 }
 
+// DropPods takes away the links of a dead host's Pods, and their routes with them. Left to itself the kernel does so minutes
+// later, once it has given up on the last connection of processes that are gone; by then a new Pod may have the address, and
+// would lose its route.
+func DropPods(host string) error {
+	links, err := podLinks(host)
+	if err != nil {
+		return err
+	}
+	for _, link := range links {
+		_ = ip("-n", netns(host), "link", "del", link) // the kernel may be faster
+	}
+	if links, err = podLinks(host); err != nil {
+		return err
+	}
+	if len(links) > 0 {
+		return fmt.Errorf("links of Pods that cannot be removed from %s: %s", host, strings.Join(links, ", "))
+	}
+	return nil
+}
+
+// podLinks are the host's ends of its Pods' links.
+func podLinks(host string) ([]string, error) {
+	out, err := exec.Command("ip", "-n", netns(host), "-o", "link", "show", "type", "veth").Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing the links of %s: %w", host, err)
+	}
+	var links []string
+	for line := range strings.Lines(string(out)) { // 7: veth1a2b@if2: <BROADCAST…
+		fields := strings.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		if name, _, _ := strings.Cut(strings.TrimSuffix(fields[1], ":"), "@"); name != hostLink {
+			links = append(links, name)
+		}
+	}
+	return links, nil
+}
+
 // IsCut says whether the plug of a host is pulled.
 func IsCut(host string) bool {
 	out, err := exec.Command("ip", "-n", netns(switchHost), "-o", "link", "show", host).Output()
