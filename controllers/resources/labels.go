@@ -32,6 +32,14 @@ func PodLabels(c *v1alpha1.EtcdCluster, member, incarnation string) map[string]s
 	return merged(userLabels(c), MemberLabels(c, member, incarnation))
 }
 
+// BackupLabels are on a backup's Job and on its Pods. No selector of the cluster's Services and budget fits them.
+func BackupLabels(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster) map[string]string {
+	labels := Labels(c)
+	labels[v1alpha1.LabelComponent] = v1alpha1.ComponentBackup
+	labels[v1alpha1.LabelBackup] = b.Name
+	return labels
+}
+
 // foreign leaves out keys of the operator's own prefix: on our objects nobody else says what is recorded, sealed or ready.
 func foreign(user map[string]string) map[string]string {
 	kept := maps.Clone(user)

@@ -1,6 +1,8 @@
 package resources
 
 import (
+	"strings"
+
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
@@ -12,6 +14,8 @@ const (
 	KindPod     = "Pod"
 	KindVolume  = "PersistentVolumeClaim"
 	KindCluster = "EtcdCluster"
+	KindBackup  = "EtcdBackup"
+	KindJob     = "Job"
 )
 
 // PeerService is the name of the headless Service that gives members their DNS names and carries the birth record. It
@@ -38,6 +42,13 @@ func OperatorSecret(cluster string) string { return cluster + "-operator-tls" }
 
 // MemberSecret is the name of the Secret with a member's certificates.
 func MemberSecret(member string) string { return member + "-tls" }
+
+// BackupJob is the name of a backup's Job: by the cluster, so that people see what it works on, and by the backup's UID,
+// so that a backup of the same name that was deleted has another one. Its Pods' names begin so and are no member's.
+func BackupJob(b *v1alpha1.EtcdBackup) string {
+	uid := strings.ReplaceAll(string(b.UID), "-", "")
+	return b.Spec.ClusterRef.Name + "-backup-" + uid[:min(len(uid), 8)]
+}
 
 // ClusterObjects lists what a cluster needs beside its members, by kind and name, in the order in which it is made: the
 // authorities first, since certificates are issued from them. The peer Service is not among them: it is made by the

@@ -1,0 +1,134 @@
+package resources
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Steps of a backup, by the names of their containers, in the order in which they run.
+const (
+	StepSnapshot = "snapshot"
+	StepFetch    = "fetch"
+	StepRestore  = "restore"
+	StepCompare  = "compare"
+)
+
+// ProgressPort is where a step says how far it is.
+const ProgressPort = 8099
+
+// BackupRetries is how many further Pods a backup may take; a Pod that was evicted or drained away is not counted.
+const BackupRetries = 2
+
+const (
+	scratchVolume     = "scratch"
+	credentialsVolume = "credentials"
+	storeCAVolume     = "store-ca"
+	backupsVolume     = "backups"
+
+	scratchMount     = "/scratch"
+	credentialsMount = "/etc/store/credentials"
+	storeCAMount     = "/etc/store/ca"
+	backupsMount     = "/backups"
+)
+
+// BackupStart is what a backup's Job is made from beside the EtcdBackup and its cluster.
+type BackupStart struct {
+	AgentImage  string
+	EtcdImage   string // that the members run: its etcdutl restores what they wrote
+	EtcdVersion string
+	PullPolicy  corev1.PullPolicy
+	PullSecrets []corev1.LocalObjectReference
+	ClusterID   etcdutil.ID // that the members must have
+	Incarnation int
+	Members     []string      // names of members to choose from
+	Deadline    time.Duration // what is left of it
+}
+
+// BuildBackupJob builds the Job that makes a backup: snapshot and, to prove it, fetch, restore and compare, one after the
+// other in one Pod. Where nothing is to be proven, snapshot is all there is.
+func BuildBackupJob(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupStart) *batchv1.Job {
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: b.Namespace, Name: BackupJob(b), Labels: BackupLabels(b, c),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(b, v1alpha1.GroupVersion.WithKind(KindBackup))},
+		},
+		Spec: batchv1.JobSpec{
+			BackoffLimit:          new(int32(BackupRetries)),
+			ActiveDeadlineSeconds: new(wholeSeconds(s.Deadline)),
+			PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
+				Action:          batchv1.PodFailurePolicyActionIgnore,
+				OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
+			}}},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: BackupLabels(b, c)},
+				Spec:       backupPod(b, c, s),
+			},
+		},
+	}
+}
+
+func backupPod(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupStart) corev1.PodSpec {
+	steps := []corev1.Container{snapshotStep(b, c, s)}
+	if b.Spec.IsVerified() {
+		steps = append(steps, fetchStep(b, s), restoreStep(s), compareStep(s))
+	}
+	last := len(steps) - 1
+	return corev1.PodSpec{
+		RestartPolicy:                 corev1.RestartPolicyNever,
+		AutomountServiceAccountToken:  new(false),
+		EnableServiceLinks:            new(false),
+		SecurityContext:               podSecurity(),
+		TerminationGracePeriodSeconds: new(int64(30)), // an upload is called off in it
+		ImagePullSecrets:              s.PullSecrets,
+		InitContainers:                steps[:last:last],
+		Containers:                    steps[last:],
+		Volumes:                       backupVolumes(b, c),
+	}
+}
+
+// wholeSeconds rounds up, and is never zero: Kubernetes takes no such deadline.
+func wholeSeconds(d time.Duration) int64 {
+	return max(1, int64((d+time.Second-1)/time.Second))
+}
+
+func backupVolumes(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster) []corev1.Volume {
+	volumes := []corev1.Volume{{Name: scratchVolume, VolumeSource: corev1.VolumeSource{
+		EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: scratchLimit(c)},
+	}}}
+	if c.Spec.IsTLS() {
+		volumes = append(volumes, mountedSecret(tlsVolume, OperatorSecret(c.Name)))
+	}
+	credentials, authorities := storeSecrets(b.Spec.Store)
+	if credentials != "" {
+		volumes = append(volumes, mountedSecret(credentialsVolume, credentials))
+	}
+	if authorities != "" {
+		volumes = append(volumes, mountedSecret(storeCAVolume, authorities))
+	}
+	if v := b.Spec.Store.Volume; v != nil {
+		volumes = append(volumes, corev1.Volume{Name: backupsVolume, VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: v.ClaimName},
+		}})
+	}
+	return volumes
+}
+
+// scratchLimit ends a backup before it fills its node's disk, which members may share: what it needs is the snapshot and
+// the restored copy, and neither is much larger than the quota.
+func scratchLimit(c *v1alpha1.EtcdCluster) *resource.Quantity {
+	quota := c.Spec.QuotaOrDefault()
+	return resource.NewQuantity(3*quota.Value()+1<<30, resource.BinarySI)
+}
+
+func mountedSecret(volume, secret string) corev1.Volume {
+	return corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{
+		Secret: &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: new(int32(0o440))},
+	}}
+}

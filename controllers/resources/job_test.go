@@ -1,0 +1,147 @@
+package resources
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+// toVolume is the smallest backup that a user writes; options add to it.
+func toVolume(options ...func(*v1alpha1.EtcdBackup)) *v1alpha1.EtcdBackup {
+	b := &v1alpha1.EtcdBackup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "nightly", UID: "0b4c2d1e-0000-4000-8000-000000000002"},
+		Spec: v1alpha1.EtcdBackupSpec{
+			ClusterRef: v1alpha1.ClusterReference{Name: "demo"},
+			Store:      v1alpha1.BackupStore{Volume: &v1alpha1.VolumeStore{ClaimName: "backups", Path: "etcd"}},
+		},
+	}
+	for _, option := range options {
+		option(b)
+	}
+	return b
+}
+
+func toS3(b *v1alpha1.EtcdBackup) {
+	b.Spec.Store = v1alpha1.BackupStore{S3: &v1alpha1.S3Store{
+		Bucket: "etcd-backups", Prefix: "prod/etcd", Endpoint: "https://minio.storage.svc:9000", Region: "eu-central-1", ForcePathStyle: true,
+		CredentialsSecretRef: &v1alpha1.StoreSecretReference{Name: "s3-credentials"}, CASecretRef: &v1alpha1.StoreSecretReference{Name: "s3-ca"},
+		ServerSideEncryption: "AES256",
+	}}
+}
+
+func toBareS3(b *v1alpha1.EtcdBackup) {
+	b.Spec.Store = v1alpha1.BackupStore{S3: &v1alpha1.S3Store{Bucket: "etcd-backups"}}
+}
+
+func unverified(b *v1alpha1.EtcdBackup) { b.Spec.Verify = new(false) }
+
+func backupStart() BackupStart {
+	return BackupStart{
+		AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1", EtcdImage: "gcr.io/etcd-development/etcd:v3.6.16", EtcdVersion: "3.6.16",
+		PullPolicy: corev1.PullIfNotPresent, PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}},
+		ClusterID: 0xcdf818194e3a8c32, Incarnation: 2, Members: []string{"demo-0", "demo-1", "demo-2"}, Deadline: 59*time.Minute + time.Millisecond,
+	}
+}
+
+func TestJobsOfBackupsAreBuiltAsTheyWereReviewed(t *testing.T) {
+	for name, job := range map[string]struct {
+		backup  *v1alpha1.EtcdBackup
+		cluster *v1alpha1.EtcdCluster
+	}{
+		"job-volume-tls":              {toVolume(), cluster()},
+		"job-volume-plain":            {toVolume(), cluster(withoutTLS)},
+		"job-volume-tls-unverified":   {toVolume(unverified), cluster()},
+		"job-s3-tls":                  {toVolume(toS3), cluster()},
+		"job-s3-plain-unverified":     {toVolume(toS3, unverified), cluster(withoutTLS)},
+		"job-s3-of-the-pods-identity": {toVolume(toBareS3), cluster()},
+	} {
+		t.Run(name, func(t *testing.T) { golden(t, name, BuildBackupJob(job.backup, job.cluster, backupStart())) })
+	}
+}
+
+func TestThePodOfABackupPassesPodSecurityRestrictedAndIsNobodysMember(t *testing.T) {
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restricted := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
+	for _, option := range []func(*v1alpha1.EtcdBackup){func(*v1alpha1.EtcdBackup) {}, toS3, toBareS3, unverified} {
+		c := cluster()
+		template := BuildBackupJob(toVolume(option), c, backupStart()).Spec.Template
+		for _, result := range evaluator.EvaluatePod(restricted, &template.ObjectMeta, &template.Spec) {
+			if !result.Allowed {
+				t.Errorf("%s: %s", result.ForbiddenReason, result.ForbiddenDetail)
+			}
+		}
+		if labels.SelectorFromSet(MemberSelector(c.Name)).Matches(labels.Set(template.Labels)) {
+			t.Errorf("the cluster's Services and budget take it for a member: %v", template.Labels)
+		}
+		if *template.Spec.AutomountServiceAccountToken || *template.Spec.EnableServiceLinks || template.Spec.ServiceAccountName != "" {
+			t.Error("it has a token, service links or an account")
+		}
+	}
+}
+
+func TestOnlyTheStepsThatNeedTheStoreReachItAndOnlyTheFirstReachesTheMembers(t *testing.T) {
+	spec := BuildBackupJob(toVolume(toS3), cluster(), backupStart()).Spec.Template.Spec
+	wants := map[string]string{
+		StepSnapshot: "scratch credentials store-ca tls", StepFetch: "scratch credentials store-ca", StepRestore: "scratch", StepCompare: "scratch",
+	}
+	for _, step := range append(spec.InitContainers, spec.Containers...) {
+		var mounted []string
+		for _, mount := range step.VolumeMounts {
+			mounted = append(mounted, mount.Name)
+			if !mount.ReadOnly && mount.Name != scratchVolume {
+				t.Errorf("%s may write to %s", step.Name, mount.Name)
+			}
+		}
+		if got := strings.Join(mounted, " "); got != wants[step.Name] {
+			t.Errorf("%s mounts %s, want %s", step.Name, got, wants[step.Name])
+		}
+		delete(wants, step.Name)
+	}
+	if len(wants) > 0 {
+		t.Errorf("steps that are missing: %v", wants)
+	}
+}
+
+func TestNamesAndLabelsOfABackupAreValidHoweverLongItsNameIs(t *testing.T) {
+	b, c := toVolume(), cluster()
+	b.Name = strings.Repeat("b", 63)
+	b.Spec.ClusterRef.Name = strings.Repeat("c", 40)
+	c.Name = b.Spec.ClusterRef.Name
+	job := BuildBackupJob(b, c, backupStart())
+	if errs := validation.IsDNS1035Label(job.Name); len(errs) > 0 {
+		t.Errorf("%s: %v", job.Name, errs)
+	}
+	for key, value := range job.Labels {
+		if errs := validation.IsValidLabelValue(value); len(errs) > 0 {
+			t.Errorf("%s=%s: %v", key, value, errs)
+		}
+	}
+	other := toVolume()
+	other.UID = "1b4c2d1e-0000-4000-8000-000000000002"
+	if BackupJob(other) == BackupJob(toVolume()) {
+		t.Error("two backups of one name, one after the other, would share a Job")
+	}
+}
+
+func TestAStringOfAStoreIsNeverReadAsAnything(t *testing.T) {
+	b := toVolume()
+	b.Spec.Store.Volume.Path = `$(HOME) "}; rm -rf / --credentials-dir=/` // which the schema refuses
+	spec := BuildBackupJob(b, cluster(), backupStart()).Spec.Template.Spec
+	want := `--store={"volume":{"path":"$$(HOME) \"}; rm -rf / --credentials-dir=/"}}`
+	if got := spec.InitContainers[0].Args[1]; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

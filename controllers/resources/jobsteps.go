@@ -1,0 +1,164 @@
+package resources
+
+import (
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+// agentProgram is where the image of the operator has the agent.
+const agentProgram = "/agent"
+
+func snapshotStep(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupStart) corev1.Container {
+	args := append([]string{"snapshot"}, storeArgs(b.Spec.Store)...)
+	args = append(args,
+		"--endpoints="+backupEndpoints(c, s.Members),
+		"--cluster-namespace="+c.Namespace,
+		"--cluster-name="+c.Name,
+		"--cluster-uid="+string(c.UID),
+		"--cluster-id="+s.ClusterID.String(),
+		"--incarnation="+strconv.Itoa(s.Incarnation),
+		"--backup-uid="+string(b.UID),
+		"--etcd-version="+s.EtcdVersion,
+	)
+	if c.Spec.IsTLS() {
+		args = append(args, "--tls-dir="+tlsMount)
+	}
+	step := agentStep(StepSnapshot, s, args)
+	step.VolumeMounts = append(step.VolumeMounts, storeMounts(b.Spec.Store, false)...)
+	if c.Spec.IsTLS() {
+		step.VolumeMounts = append(step.VolumeMounts, corev1.VolumeMount{Name: tlsVolume, MountPath: tlsMount, ReadOnly: true})
+	}
+	return step
+}
+
+func fetchStep(b *v1alpha1.EtcdBackup, s BackupStart) corev1.Container {
+	step := agentStep(StepFetch, s, append([]string{"fetch"}, storeArgs(b.Spec.Store)...))
+	step.VolumeMounts = append(step.VolumeMounts, storeMounts(b.Spec.Store, true)...)
+	return step
+}
+
+// restoreStep is what a person would run to restore the backup, with the cluster's own etcd.
+func restoreStep(s BackupStart) corev1.Container {
+	return backupStep(StepRestore, s.EtcdImage, s, []string{"etcdutl"}, []string{
+		"snapshot", "restore", scratchMount + "/fetched.db", "--data-dir=" + scratchMount + "/restored",
+	})
+}
+
+func compareStep(s BackupStart) corev1.Container {
+	return agentStep(StepCompare, s, []string{"compare"})
+}
+
+// agentStep is a step of the agent, which says on a port how far it is.
+func agentStep(name string, s BackupStart, args []string) corev1.Container {
+	step := backupStep(name, s.AgentImage, s, []string{agentProgram}, append(args, "--scratch="+scratchMount))
+	step.Env = []corev1.EnvVar{{Name: "TMPDIR", Value: scratchMount}} // there is no other place to write to
+	step.Ports = []corev1.ContainerPort{containerPort("progress", ProgressPort)}
+	return step
+}
+
+func backupStep(name, image string, s BackupStart, command, args []string) corev1.Container {
+	for i := range args {
+		args[i] = literal(args[i])
+	}
+	return corev1.Container{
+		Name:            name,
+		Image:           image,
+		ImagePullPolicy: s.PullPolicy,
+		Command:         command,
+		Args:            args,
+		VolumeMounts:    []corev1.VolumeMount{{Name: scratchVolume, MountPath: scratchMount}},
+		SecurityContext: containerSecurity(),
+		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("128Mi"),
+		}},
+		TerminationMessagePath:   corev1.TerminationMessagePathDefault,
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
+}
+
+// backupEndpoints name members by what their certificates say.
+func backupEndpoints(c *v1alpha1.EtcdCluster, members []string) string {
+	endpoints := make([]string, len(members))
+	for i, member := range members {
+		endpoints[i] = member + "=" + ClientURL(c, member)
+	}
+	return strings.Join(endpoints, ",")
+}
+
+// storeJSON is a store as the agent reads it. Secrets and claims are not in it: they are mounted.
+type storeJSON struct {
+	S3     *s3JSON     `json:"s3,omitempty"`
+	Volume *volumeJSON `json:"volume,omitempty"`
+}
+
+type s3JSON struct {
+	Bucket               string `json:"bucket"`
+	Prefix               string `json:"prefix,omitempty"`
+	Endpoint             string `json:"endpoint,omitempty"`
+	Region               string `json:"region,omitempty"`
+	ForcePathStyle       bool   `json:"forcePathStyle,omitempty"`
+	ServerSideEncryption string `json:"serverSideEncryption,omitempty"`
+}
+
+type volumeJSON struct {
+	Path string `json:"path,omitempty"`
+}
+
+func storeArgs(store v1alpha1.BackupStore) []string {
+	var out storeJSON
+	if s3 := store.S3; s3 != nil {
+		out.S3 = &s3JSON{
+			Bucket: s3.Bucket, Prefix: s3.Prefix, Endpoint: s3.Endpoint, Region: s3.Region,
+			ForcePathStyle: s3.ForcePathStyle, ServerSideEncryption: s3.ServerSideEncryption,
+		}
+	}
+	if volume := store.Volume; volume != nil {
+		out.Volume = &volumeJSON{Path: volume.Path}
+	}
+	args := []string{"--store=" + encode(out)}
+	credentials, authorities := storeSecrets(store)
+	if credentials != "" {
+		args = append(args, "--credentials-dir="+credentialsMount)
+	}
+	if authorities != "" {
+		args = append(args, "--store-ca="+storeCAMount+"/"+KeyCA)
+	}
+	if store.Volume != nil {
+		args = append(args, "--volume-root="+backupsMount)
+	}
+	return args
+}
+
+// storeSecrets are the names of the Secrets that a store is reached with; empty for none.
+func storeSecrets(store v1alpha1.BackupStore) (credentials, authorities string) {
+	if store.S3 == nil {
+		return "", ""
+	}
+	if ref := store.S3.CredentialsSecretRef; ref != nil {
+		credentials = ref.Name
+	}
+	if ref := store.S3.CASecretRef; ref != nil {
+		authorities = ref.Name
+	}
+	return credentials, authorities
+}
+
+func storeMounts(store v1alpha1.BackupStore, readOnly bool) []corev1.VolumeMount {
+	var mounts []corev1.VolumeMount
+	credentials, authorities := storeSecrets(store)
+	if credentials != "" {
+		mounts = append(mounts, corev1.VolumeMount{Name: credentialsVolume, MountPath: credentialsMount, ReadOnly: true})
+	}
+	if authorities != "" {
+		mounts = append(mounts, corev1.VolumeMount{Name: storeCAVolume, MountPath: storeCAMount, ReadOnly: true})
+	}
+	if store.Volume != nil {
+		mounts = append(mounts, corev1.VolumeMount{Name: backupsVolume, MountPath: backupsMount, ReadOnly: readOnly})
+	}
+	return mounts
+}
