@@ -22,6 +22,8 @@ KUBECTL ?= $(or $(shell command -v kubectl),$(LOCALKUBE) kubectl)
 # By another name, so that `make -n` of a target that starts others does not run it.
 SUBMAKE = $(MAKE)
 BIN := $(CURDIR)/bin
+# Two S3 servers that have nothing in common; tests start them from $S3_BINARIES.
+S3_SERVERS := bin/s3/versitygw bin/s3/rclone
 IMAGE_TAR := bin/etcd-steward-image.tar
 GO_BUILD = CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$(VERSION)"
 
@@ -72,9 +74,9 @@ clean: ## Remove what was built; the caches outside the tree stay.
 check: gofmt vet verify-generated verify-kustomize arrows lint ## Formatting, vet, lint, generated files, arrows: seconds when warm.
 
 .PHONY: test-unit
-test-unit: bin/etcd bin/promtool ## Everything that needs no cluster, with real etcd processes.
+test-unit: bin/etcd bin/promtool $(S3_SERVERS) ## Everything that needs no cluster, with real etcd and S3 processes.
 	@[ -n "$$(ls bin/etcd)" ] || echo "nothing is tried on real etcd: build it first (make localkube-build)"
-	@[ -z "$$(ls bin/etcd)" ] || export ETCD_BINARIES=$(BIN)/etcd; \
+	@[ -z "$$(ls bin/etcd)" ] || export ETCD_BINARIES=$(BIN)/etcd; export S3_BINARIES=$(BIN)/s3; \
 	go test $$(go list ./... | grep -vE '/test/(e2e|demo|mutants)(/|$$)')
 	@go test -C test/tools -count=1 ./... # reads files beside its module
 	@go test -C test/localkube ./...
@@ -242,13 +244,13 @@ bin/etcd:
 	done
 
 .PHONY: tools
-tools: bin/controller-gen bin/crd-ref-docs bin/kustomize bin/golangci-lint bin/promtool $(LOCALKUBE)
+tools: bin/controller-gen bin/crd-ref-docs bin/kustomize bin/golangci-lint bin/promtool $(S3_SERVERS) $(LOCALKUBE)
 
-# $(call tool,name,package,module,directory of its go.mod,build tags)
+# $(call tool,name,package,module,directory of its go.mod,build tags,a main.go of our own)
 define tool
-bin/$(1): $(4)/go.mod
-	@version=$$$$(awk '$$$$1 == "$(3)" && $$$$2 ~ /^v/ {print $$$$2}' $(4)/go.mod); cached="$(CACHE)/tools/$(1)-$$$$version-$$$$(go env GOVERSION)"; \
-	mkdir -p bin "$(CACHE)/tools"; \
+bin/$(1): $(4)/go.mod $(6)
+	@version=$$$$(awk '{sub(/^require /, "")} $$$$1 == "$(3)" && $$$$2 ~ /^v/ {print $$$$2}' $(4)/go.mod)$(if $(6),-$$$$(sha256sum <$(6) | cut -c1-8)); \
+	cached="$(CACHE)/tools/$(notdir $(1))-$$$$version-$$$$(go env GOVERSION)"; mkdir -p $$(@D) "$(CACHE)/tools"; \
 	if [ ! -x "$$$$cached" ]; then \
 		echo "building $(1) $$$$version (once)"; \
 		CGO_ENABLED=0 go build -C $(4) -tags '$(5)' -trimpath -ldflags "-s -w" -o "$$$$cached.$$$$$$$$" $(2); mv "$$$$cached.$$$$$$$$" "$$$$cached"; \
@@ -261,6 +263,9 @@ $(eval $(call tool,kustomize,sigs.k8s.io/kustomize/kustomize/v5,sigs.k8s.io/kust
 $(eval $(call tool,golangci-lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,github.com/golangci/golangci-lint/v2,test/tools/lint))
 # Without the clients of every cloud in which Prometheus can look for targets.
 $(eval $(call tool,promtool,github.com/prometheus/prometheus/cmd/promtool,github.com/prometheus/prometheus,test/tools/promtool,remove_all_sd))
+$(eval $(call tool,s3/versitygw,github.com/versity/versitygw/cmd/versitygw,github.com/versity/versitygw,test/tools/s3/versitygw))
+# Its own main links every kind of storage there is.
+$(eval $(call tool,s3/rclone,.,github.com/rclone/rclone,test/tools/s3/rclone,,test/tools/s3/rclone/main.go))
 
 .PHONY: FORCE
 FORCE:
