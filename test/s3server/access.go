@@ -1,0 +1,94 @@
+package s3server
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/etcdsteward/etcd-steward/pkg/pki"
+)
+
+// Access is what a client has to know of a server, or of a proxy before it.
+type Access struct {
+	// Endpoint is a URL without a path. Buckets are the first part of a path, never of the host's name.
+	Endpoint, Region, Bucket     string
+	AccessKeyID, SecretAccessKey string
+	// CA is the authority of its certificate, PEM; nil without TLS.
+	CA []byte
+}
+
+// Client is one that never tries again and follows no redirect, so that a test sees what the server says.
+func (a Access) Client() *s3.Client {
+	transport := &http.Transport{}
+	if a.CA != nil {
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(a.CA)
+		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	}
+	return s3.New(s3.Options{
+		BaseEndpoint: &a.Endpoint,
+		Region:       a.Region,
+		UsePathStyle: true,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: a.AccessKeyID, SecretAccessKey: a.SecretAccessKey}, nil
+		}),
+		Retryer: aws.NopRetryer{},
+		HTTPClient: &http.Client{
+			Transport:     transport,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		// What servers older than S3's newer checksums understand.
+		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
+		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenRequired,
+	})
+}
+
+func (s *Server) makeBucket(ctx context.Context) error {
+	_, err := s.Client().CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &s.Bucket})
+	var already *types.BucketAlreadyOwnedByYou
+	if errors.As(err, &already) {
+		return nil
+	}
+	return err
+}
+
+// keyPair is a server's certificate and key, for itself and for the proxies before it.
+type keyPair struct {
+	certFile, keyFile string
+	tls.Certificate
+}
+
+// issue makes an authority and a certificate for the server's address.
+func (s *Server) issue(host string) error {
+	now := time.Now()
+	root, err := pki.NewAuthority("s3server", now, 24*time.Hour)
+	if err != nil {
+		return fmt.Errorf("making the authority of an S3 server: %w", err)
+	}
+	authority, err := pki.ParseAuthority(root)
+	if err != nil {
+		return fmt.Errorf("reading the authority of an S3 server: %w", err)
+	}
+	leaf := pki.Leaf{CommonName: "s3server", DNSNames: []string{"localhost"}, IPs: []net.IP{net.ParseIP(host)}, Server: true, Validity: 24 * time.Hour}
+	issued, err := authority.Issue(leaf, now)
+	if err != nil {
+		return fmt.Errorf("making the certificate of an S3 server: %w", err)
+	}
+	p := &keyPair{certFile: filepath.Join(s.dir, "tls", "tls.crt"), keyFile: filepath.Join(s.dir, "tls", "tls.key")}
+	if p.Certificate, err = tls.X509KeyPair(issued.Cert, issued.Key); err != nil {
+		return fmt.Errorf("reading the certificate of an S3 server: %w", err)
+	}
+	s.pair, s.CA = p, root.Cert
+	return errors.Join(os.WriteFile(p.certFile, issued.Cert, 0o600), os.WriteFile(p.keyFile, issued.Key, 0o600))
+}
