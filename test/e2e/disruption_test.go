@@ -32,9 +32,9 @@ var _ = Describe("A drain", Label("disruption"), func() {
 		traffic.During(ctx, func() {
 			pod, err := cluster.Pod(ctx, cluster.Member(0))
 			Expect(err).NotTo(HaveOccurred())
-			Expect(evict(ctx, pod)).To(Succeed())
 			second, err := cluster.Pod(ctx, cluster.Member(1))
 			Expect(err).NotTo(HaveOccurred())
+			Expect(evict(ctx, pod)).To(Succeed())
 			Expect(evict(ctx, second)).To(MatchError(apierrors.IsTooManyRequests, "the budget refuses"))
 			awaitPodGone(ctx, cluster, pod)
 			cluster.AwaitReady(ctx, 3)

@@ -124,11 +124,14 @@ func dressed(c *v1alpha1.EtcdCluster) {
 func edit[T client.Object](ctx context.Context, object T, change func(T), look func(T) any) {
 	GinkgoHelper()
 	name := client.ObjectKeyFromObject(object)
-	Expect(kube.Client.Get(ctx, name, object)).To(Succeed())
-	before := look(object.DeepCopyObject().(T))
-	change(object)
-	Expect(look(object)).NotTo(Equal(before), "it is another")
-	Expect(kube.Client.Update(ctx, object)).To(Succeed())
+	var before any
+	Eventually(ctx, func(g Gomega) { // Kubernetes writes the status of some of them
+		g.Expect(kube.Client.Get(ctx, name, object)).To(Succeed())
+		before = look(object.DeepCopyObject().(T))
+		change(object)
+		g.Expect(look(object)).NotTo(Equal(before), "it is another")
+		g.Expect(kube.Client.Update(ctx, object)).To(Succeed())
+	}).Should(Succeed())
 	Eventually(ctx, func() (any, error) {
 		err := kube.Client.Get(ctx, name, object)
 		return look(object), err

@@ -207,8 +207,9 @@ func relabel(ctx context.Context, volume, uid string) {
 	GinkgoHelper()
 	claim := pvc()
 	Expect(kube.Client.Get(ctx, key(volume), claim)).To(Succeed())
+	before := claim.DeepCopy()
 	claim.Labels[v1alpha1.LabelClusterUID] = uid
-	Expect(kube.Client.Update(ctx, claim)).To(Succeed())
+	Expect(kube.Client.Patch(ctx, claim, client.MergeFrom(before))).To(Succeed())
 }
 
 // ownersOf are the owners of the members' volumes.

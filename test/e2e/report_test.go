@@ -23,9 +23,11 @@ var _ = Describe("The install", Label("report"), func() {
 		namespace := &corev1.Namespace{}
 		Expect(kube.Client.Get(ctx, client.ObjectKey{Name: world.OperatorNamespace}, namespace)).To(Succeed())
 		Expect(namespace.Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
-		operator := &appsv1.Deployment{}
-		Expect(kube.Client.Get(ctx, operatorKey(world.OperatorName), operator)).To(Succeed())
-		Expect(operator.Status.ReadyReplicas).To(BeEquivalentTo(2))
+		Eventually(ctx, func() (int32, error) {
+			operator := &appsv1.Deployment{}
+			err := kube.Client.Get(ctx, operatorKey(world.OperatorName), operator)
+			return operator.Status.ReadyReplicas, err
+		}).Should(BeEquivalentTo(2))
 		budget := &policyv1.PodDisruptionBudget{}
 		Expect(kube.Client.Get(ctx, operatorKey(world.OperatorName), budget)).To(Succeed())
 		lease := &coordinationv1.Lease{}
@@ -51,16 +53,18 @@ var _ = Describe("What a user is told", Label("report"), func() {
 	It("is in conditions, columns and events, from the birth to a repair", Label("core"), perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "told", 3, world.Ephemeral)
 		cluster.AwaitReady(ctx, 3)
-		for condition, status := range map[string]bool{
-			v1alpha1.ConditionReady: true, v1alpha1.ConditionAvailable: true, v1alpha1.ConditionUpToDate: true, v1alpha1.ConditionDegraded: false,
-		} {
+		Eventually(ctx, func(g Gomega) { // a probe that came late is told as well
 			object, err := cluster.Get(ctx)
-			Expect(err).NotTo(HaveOccurred())
-			Expect(apimeta.IsStatusConditionPresentAndEqual(object.Status.Conditions, condition, conditionStatus(status))).To(BeTrue(), condition)
-		}
-		out, err := story.Kubectl(ctx, "-n", story.Namespace, "get", "etcd", "told")
-		Expect(err).NotTo(HaveOccurred())
-		Expect(out).To(MatchRegexp(`told\s+3\s+3\s+3\.6\.16\s+True\s+Settled`))
+			g.Expect(err).NotTo(HaveOccurred())
+			for condition, status := range map[string]bool{
+				v1alpha1.ConditionReady: true, v1alpha1.ConditionAvailable: true, v1alpha1.ConditionUpToDate: true, v1alpha1.ConditionDegraded: false,
+			} {
+				g.Expect(apimeta.IsStatusConditionPresentAndEqual(object.Status.Conditions, condition, conditionStatus(status))).To(BeTrue(), condition)
+			}
+			out, err := story.Kubectl(ctx, "-n", story.Namespace, "get", "etcd", "told")
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(out).To(MatchRegexp(`told\s+3\s+3\s+3\.6\.16\s+True\s+Settled`))
+		}).Should(Succeed())
 
 		victim := follower(ctx, cluster)
 		deletePod(ctx, cluster, victim)
@@ -88,9 +92,10 @@ var _ = Describe("What a user is told", Label("report"), func() {
 		nobody, err := story.ScraperToken(ctx, "nobody", false)
 		Expect(err).NotTo(HaveOccurred())
 		for _, token := range []string{"", nobody} {
-			status, _, err := kube.Scrape(ctx, token)
-			Expect(err).NotTo(HaveOccurred())
-			Expect(status).To(BeElementOf(http.StatusUnauthorized, http.StatusForbidden))
+			Eventually(ctx, func() (int, error) {
+				status, _, err := kube.Scrape(ctx, token)
+				return status, err
+			}).Should(BeElementOf(http.StatusUnauthorized, http.StatusForbidden))
 		}
 		scraper, err := story.ScraperToken(ctx, "scraper", true)
 		Expect(err).NotTo(HaveOccurred())

@@ -89,7 +89,7 @@ func (c *Cluster) Change(ctx context.Context, change func(*v1alpha1.EtcdClusterS
 		}
 		change(&object.Spec)
 		return c.Client.Update(ctx, object)
-	}).WithTimeout(10 * time.Second).Should(gomega.Succeed())
+	}).WithTimeout(Patience).Should(gomega.Succeed())
 }
 
 // Resize asks for another number of members.

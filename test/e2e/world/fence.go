@@ -26,9 +26,7 @@ func (w *World) Fence(ctx context.Context) error {
 			return fmt.Errorf("making the fence: %w", err)
 		}
 	}
-	operator := rest.CopyConfig(w.Config)
-	operator.Impersonate.UserName = operatorUser
-	c, err := client.New(operator, client.Options{Scheme: w.Client.Scheme()})
+	c, err := w.as(operatorUser)
 	if err != nil {
 		return err
 	}
@@ -63,36 +61,54 @@ func (w *World) Unfence(ctx context.Context) error {
 
 const operatorUser = "system:serviceaccount:" + OperatorNamespace + ":" + OperatorName
 
+// as is a client that the API server takes for somebody else's.
+func (w *World) as(user string) (client.Client, error) {
+	config := rest.CopyConfig(w.Config)
+	config.Impersonate.UserName = user
+	c, err := client.New(config, client.Options{Scheme: w.Client.Scheme()})
+	if err != nil {
+		return nil, fmt.Errorf("connecting as %s: %w", user, err)
+	}
+	return c, nil
+}
+
 func fencePolicy() *admissionv1.ValidatingAdmissionPolicy {
+	return refusal(fenceName, admissionv1.RuleWithOperations{
+		Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update, admissionv1.Delete},
+		Rule:       admissionv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*/*"}},
+	}, admissionv1.Validation{
+		Expression: "request.userInfo.username != '" + operatorUser + "'",
+		Message:    "this story brings an operator of its own",
+	})
+}
+
+func fenceBinding() *admissionv1.ValidatingAdmissionPolicyBinding {
+	return refusalIn(fenceName, map[string]string{LabelOwnOperator: "true"})
+}
+
+// refusal lets the API server refuse what does not pass, in namespaces that refusalIn chooses.
+func refusal(name string, what admissionv1.RuleWithOperations, passes admissionv1.Validation) *admissionv1.ValidatingAdmissionPolicy {
 	fail, equivalent := admissionv1.Fail, admissionv1.Equivalent
 	return &admissionv1.ValidatingAdmissionPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: fenceName},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: admissionv1.ValidatingAdmissionPolicySpec{
 			FailurePolicy: &fail,
 			MatchConstraints: &admissionv1.MatchResources{
-				MatchPolicy: &equivalent,
-				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
-					Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update, admissionv1.Delete},
-					Rule:       admissionv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*/*"}},
-				}}},
+				MatchPolicy:   &equivalent,
+				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: what}},
 			},
-			Validations: []admissionv1.Validation{{
-				Expression: "request.userInfo.username != '" + operatorUser + "'",
-				Message:    "this story brings an operator of its own",
-			}},
+			Validations: []admissionv1.Validation{passes},
 		},
 	}
 }
 
-func fenceBinding() *admissionv1.ValidatingAdmissionPolicyBinding {
+func refusalIn(name string, namespaces map[string]string) *admissionv1.ValidatingAdmissionPolicyBinding {
 	return &admissionv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: fenceName},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName:        fenceName,
+			PolicyName:        name,
 			ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
-			MatchResources: &admissionv1.MatchResources{
-				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{LabelOwnOperator: "true"}},
-			},
+			MatchResources:    &admissionv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{MatchLabels: namespaces}},
 		},
 	}
 }

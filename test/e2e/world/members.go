@@ -161,6 +161,18 @@ func (c *Cluster) Leader(ctx context.Context) string {
 	return leader
 }
 
+// Term counts elections: it is one more after each, whoever asked for it.
+func (c *Cluster) Term(ctx context.Context) uint64 {
+	ginkgo.GinkgoHelper()
+	var term uint64
+	gomega.Eventually(ctx, func() error {
+		view, err := c.anyView(ctx)
+		term = view.Status.RaftTerm
+		return err
+	}).WithTimeout(Patience).Should(gomega.Succeed())
+	return term
+}
+
 func (c *Cluster) anyView(ctx context.Context) (View, error) {
 	pods, err := c.Pods(ctx)
 	if err != nil {
