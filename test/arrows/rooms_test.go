@@ -74,6 +74,14 @@ var rooms = []room{
 		never:   kubernetes,
 	},
 	{path: "pkg/etcdutil", never: impure},
+	{path: "cmd/agent", enters: []string{"pkg/backup", "pkg/backup/store", "pkg/etcdutil"}, never: kubernetes},
+	{
+		path:    "pkg/backup",
+		enters:  []string{"pkg/backup/store", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki"},
+		foreign: []string{"go.etcd.io/", "google.golang.org/grpc", "google.golang.org/protobuf/", "go.uber.org/zap"},
+		never:   kubernetes,
+	},
+	{path: "pkg/backup/store", foreign: []string{"*"}, never: kubernetes},
 	{
 		path: "test",
 		enters: []string{

@@ -1,0 +1,132 @@
+// Command agent runs the steps of a backup inside the Pod of its Job: snapshot, fetch, compare. Each step ends with one
+// line of JSON in the termination message: what it found, or {"reason","message"} and exit code 1.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/backup"
+	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
+)
+
+// version is set when the program is linked.
+var version = "dev"
+
+// memoryTarget makes the collector work harder instead of taking more: an upload's parts are 25 MiB of it.
+const memoryTarget = 64 << 20
+
+// stopGrace is how long a step that was told to stop may take to tidy up. What hangs in the kernel, such as a write to a
+// volume whose server is away, does not hear of it at all.
+const stopGrace = 20 * time.Second
+
+func main() {
+	debug.SetMemoryLimit(memoryTarget)
+	syscall.Umask(0o077) // what is written here is everything the cluster holds
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout))
+}
+
+// steps are the subcommands. What they return is the termination message.
+var steps = map[string]func(ctx context.Context, o *options, progress *backup.Progress) (any, error){
+	"snapshot": snapshot,
+	"fetch":    fetch,
+	"compare":  compare,
+}
+
+// Exit codes: a step that failed may succeed when it is run again; one that was called wrongly will not.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+func run(ctx context.Context, args []string, stdout io.Writer) int {
+	if len(args) == 1 && args[0] == "--version" {
+		fmt.Fprintln(stdout, version)
+		return 0
+	}
+	o, err := parseOptions(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err != nil {
+		report(stdout, o, failed{Reason: reasonUsage, Message: err.Error()})
+		return exitUsage
+	}
+	progress := &backup.Progress{}
+	stopServing, err := serveProgress(o.progressAddress, progress)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "agent:", err) // a backup without a visible progress is a backup
+	} else {
+		defer stopServing()
+	}
+	result, err := within(ctx, func() (any, error) { return steps[o.step](ctx, o, progress) })
+	if err != nil {
+		report(stdout, o, failure(ctx, err))
+		return exitFailed
+	}
+	report(stdout, o, result)
+	return 0
+}
+
+// within waits for a step, and after the context has ended no longer than stopGrace.
+func within(ctx context.Context, step func() (any, error)) (any, error) {
+	type outcome struct {
+		result any
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		result, err := step()
+		done <- outcome{result, err}
+	}()
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-ctx.Done():
+	}
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-time.After(stopGrace):
+		return nil, fmt.Errorf("stop: %w", context.Cause(ctx))
+	}
+}
+
+func snapshot(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
+	tlsConfig, err := backup.ReadTLS(o.tlsDir)
+	if err != nil {
+		return nil, err
+	}
+	bucket, err := store.Open(ctx, o.store, o.storeOptions)
+	if err != nil {
+		return nil, err
+	}
+	defer bucket.Close()
+	return backup.Take(ctx, backup.TakeOptions{
+		Identity: o.identity, Endpoints: o.endpoints, TLS: tlsConfig,
+		Bucket: bucket, Scratch: o.scratch, Stall: o.stall, Progress: progress,
+	})
+}
+
+func fetch(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
+	bucket, err := store.Open(ctx, o.store, o.storeOptions)
+	if err != nil {
+		return nil, err
+	}
+	defer bucket.Close()
+	return backup.Fetch(ctx, backup.FetchOptions{Bucket: bucket, Scratch: o.scratch, Stall: o.stall, Progress: progress})
+}
+
+func compare(_ context.Context, o *options, progress *backup.Progress) (any, error) {
+	return backup.Compare(o.scratch, progress)
+}

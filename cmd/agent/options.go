@@ -1,0 +1,129 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/backup"
+	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// options are the flags of a step.
+type options struct {
+	step            string
+	scratch         string
+	terminationLog  string
+	progressAddress string
+	stall           time.Duration
+
+	store        store.Config
+	storeOptions store.Options
+
+	tlsDir      string
+	endpoints   []backup.Endpoint
+	identity    backup.Identity
+	etcdVersion string
+}
+
+const usage = "usage: agent snapshot|fetch|compare --flag=value…"
+
+// raw are flags that need more than their type to be read.
+type raw struct{ store, endpoints, clusterID string }
+
+func parseOptions(args []string) (*options, error) {
+	o := &options{terminationLog: defaultTerminationLog}
+	if len(args) == 0 {
+		return o, errors.New(usage)
+	}
+	o.step = args[0]
+	if steps[o.step] == nil {
+		return o, fmt.Errorf("%q is not a step; %s", o.step, usage)
+	}
+	var r raw
+	flags := o.flags(&r)
+	if err := flags.Parse(args[1:]); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if o.stall < time.Second {
+		return o, fmt.Errorf("--stall=%s: want 1s or more", o.stall)
+	}
+	return o, o.read(r)
+}
+
+func (o *options) flags(r *raw) *flag.FlagSet {
+	flags := flag.NewFlagSet("agent "+o.step, flag.ContinueOnError)
+	flags.StringVar(&o.scratch, "scratch", "/scratch", "Directory that the steps share.")
+	flags.StringVar(&o.terminationLog, "termination-log", defaultTerminationLog, "File for the result; empty: none.")
+	flags.StringVar(&o.progressAddress, "progress-address", ":8099", "Where GET /progress is served; empty: nowhere.")
+	flags.DurationVar(&o.stall, "stall", 30*time.Second, "How long bytes may stand still.")
+	if o.step == "compare" {
+		return flags
+	}
+	flags.StringVar(&r.store, "store", "", "The store as JSON.")
+	flags.StringVar(&o.storeOptions.CredentialsDir, "credentials-dir", "", "Directory of the store's credentials; empty: the environment's.")
+	flags.StringVar(&o.storeOptions.CAFile, "store-ca", "", "PEM file of the authorities of the store's certificate; empty: the system's.")
+	flags.StringVar(&o.storeOptions.VolumeRoot, "volume-root", "/backups", "Where the volume of a volume store is mounted.")
+	if o.step == "fetch" {
+		return flags
+	}
+	flags.StringVar(&r.endpoints, "endpoints", "", "All members: name=url,name=url.")
+	flags.StringVar(&o.tlsDir, "tls-dir", "", "Directory of ca.crt, tls.crt and tls.key for etcd; empty: plain HTTP.")
+	flags.StringVar(&r.clusterID, "cluster-id", "", "etcd's ID of the cluster, hexadecimal; empty: not known.")
+	flags.StringVar(&o.identity.ClusterNamespace, "cluster-namespace", "", "Namespace of the cluster.")
+	flags.StringVar(&o.identity.ClusterName, "cluster-name", "", "Name of the cluster.")
+	flags.StringVar(&o.identity.ClusterUID, "cluster-uid", "", "UID of the cluster's object.")
+	flags.Int64Var(&o.identity.Incarnation, "incarnation", 0, "Incarnation of the cluster.")
+	flags.StringVar(&o.identity.BackupUID, "backup-uid", "", "UID of the backup's object.")
+	flags.StringVar(&o.etcdVersion, "etcd-version", "", "Version that the cluster should run.")
+	return flags
+}
+
+// nameText is what a part of an object's key may be.
+var nameText = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?$`)
+
+func (o *options) read(r raw) error {
+	if o.step == "compare" {
+		return nil
+	}
+	var err error
+	if o.store, err = store.ParseConfig([]byte(r.store)); err != nil {
+		return err
+	}
+	if o.step == "fetch" {
+		return nil
+	}
+	if o.endpoints, err = backup.ParseEndpoints(r.endpoints); err != nil {
+		return err
+	}
+	if r.clusterID != "" {
+		if o.identity.ClusterID, err = etcdutil.ParseID(r.clusterID); err != nil {
+			return err
+		}
+	}
+	for flagName, value := range map[string]string{
+		"cluster-namespace": o.identity.ClusterNamespace,
+		"cluster-name":      o.identity.ClusterName,
+		"cluster-uid":       o.identity.ClusterUID,
+		"backup-uid":        o.identity.BackupUID,
+	} {
+		if !nameText.MatchString(value) {
+			return fmt.Errorf("--%s=%q is not a name", flagName, value)
+		}
+	}
+	return o.readVersion()
+}
+
+func (o *options) readVersion() error {
+	if o.etcdVersion == "" {
+		return nil
+	}
+	_, err := etcdutil.ParseVersion(o.etcdVersion)
+	return err
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/etcdsteward/etcd-steward/pkg/backup"
+	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
+)
+
+// defaultTerminationLog is where the kubelet looks for a container's last words.
+const defaultTerminationLog = "/dev/termination-log"
+
+// maxTermination is what the kubelet keeps of them (kubernetes/kubernetes:pkg/kubelet/container/runtime.go
+// MaxContainerTerminationMessageLength).
+const maxTermination = 4096
+
+// maxMessage leaves room for what JSON makes of quotes and line ends.
+const maxMessage = 1500
+
+const reasonUsage backup.Reason = "BadArguments"
+
+// failed is the termination message of a step that failed.
+type failed struct {
+	Reason  backup.Reason `json:"reason"`
+	Message string        `json:"message"`
+}
+
+func failure(ctx context.Context, err error) failed {
+	reason := backup.ReasonOf(err)
+	if ctx.Err() != nil {
+		reason = backup.ReasonInterrupted // whatever it broke on its way
+	}
+	return failed{Reason: reason, Message: err.Error()}
+}
+
+// report writes the result as one line, to the termination log and to the log. The store's credentials are taken out of
+// whatever it is.
+func report(stdout io.Writer, o *options, result any) {
+	if f, ok := result.(failed); ok {
+		f.Message = shorten(strings.ReplaceAll(store.Redact(o.storeOptions.CredentialsDir, f.Message), "\n", "; "))
+		result = f
+	}
+	line, err := json.Marshal(result)
+	if err == nil && len(line) > maxTermination {
+		err = fmt.Errorf("it has %d bytes", len(line))
+	}
+	if err != nil {
+		line = []byte(`{"reason":"Failed","message":"the result cannot be shown"}`)
+	}
+	fmt.Fprintln(stdout, string(line))
+	if o.terminationLog == "" {
+		return
+	}
+	if err := os.WriteFile(o.terminationLog, line, 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, "agent:", err)
+	}
+}
+
+// shorten keeps beginning and end: what was done, and why it failed.
+func shorten(text string) string {
+	text = strings.ToValidUTF8(text, "?")
+	if len(text) <= maxMessage {
+		return text
+	}
+	head, tail := text[:maxMessage/2], text[len(text)-maxMessage/2:]
+	for !utf8.ValidString(head) {
+		head = head[:len(head)-1]
+	}
+	for !utf8.ValidString(tail) {
+		tail = tail[1:]
+	}
+	return head + " … " + tail
+}

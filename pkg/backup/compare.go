@@ -1,0 +1,64 @@
+package backup
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Compared is what a restored copy was found to hold, all of it equal to the manifest.
+type Compared struct {
+	Revision        int64  `json:"revision"`
+	CompactRevision int64  `json:"compactRevision"`
+	TotalKeys       int64  `json:"totalKeys"`
+	KeysHash        uint32 `json:"keysHash"`
+}
+
+// Compare proves the copy that etcdutl restored in the scratch directory: the hash of its keys is the one that a member
+// of the running cluster gave, at the same revision.
+func Compare(scratch string, progress *Progress) (Compared, error) {
+	m, _, err := readScratchManifest(scratch)
+	if err != nil {
+		return Compared{}, err
+	}
+	path := filepath.Join(scratch, restoredDatabase)
+	info, err := os.Stat(path)
+	if err != nil {
+		return Compared{}, scratchFailure("find the restored database", err)
+	}
+	if progress != nil {
+		progress.enter(StageComparing, info.Size())
+	}
+	facts, err := Inspect(path)
+	if err != nil {
+		return Compared{}, fail(ReasonRestoreDiffers, "read the restored database: %w", err)
+	}
+	if err := m.agrees(facts); err != nil {
+		return Compared{}, err
+	}
+	sum, err := HashKeys(path, m.KeysHash.Revision, m.KeysHash.CompactRevision)
+	if err != nil {
+		return Compared{}, fail(ReasonRestoreDiffers, "hash the restored database: %w", err)
+	}
+	if sum != m.KeysHash.Hash {
+		return Compared{}, fail(ReasonRestoreDiffers, "the restored keys hash to %d at revision %d, and those of the cluster to %d",
+			sum, m.KeysHash.Revision, m.KeysHash.Hash)
+	}
+	return Compared{Revision: facts.Revision, CompactRevision: facts.CompactRevision, TotalKeys: facts.TotalKeys, KeysHash: sum}, nil
+}
+
+// agrees says whether a database is what the manifest describes.
+func (m Manifest) agrees(facts Facts) error {
+	switch {
+	case facts.Revision != m.Revision, facts.CompactRevision != m.CompactRevision:
+		return fail(ReasonRestoreDiffers, "the database has the revisions %d to %d, and the manifest says %d to %d",
+			facts.CompactRevision, facts.Revision, m.CompactRevision, m.Revision)
+	case facts.TotalKeys != m.TotalKeys:
+		return fail(ReasonRestoreDiffers, "the database has %d keys, and the manifest says %d", facts.TotalKeys, m.TotalKeys)
+	case facts.AuthEnabled != m.AuthEnabled:
+		return fail(ReasonRestoreDiffers, "authentication is on in one of database and manifest only")
+	case !slices.Equal(facts.Alarms, m.Alarms):
+		return fail(ReasonRestoreDiffers, "the database has the alarms %v, and the manifest says %v", facts.Alarms, m.Alarms)
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
+)
+
+// FetchOptions are for reading one backup back.
+type FetchOptions struct {
+	Bucket   *store.Bucket
+	Scratch  string        // where Take left its manifest, with room for the database
+	Stall    time.Duration // how long bytes may stand still; 30 s by default
+	Progress *Progress     // may be nil
+}
+
+// Fetched is what was read back.
+type Fetched struct {
+	Key       string `json:"key"`
+	SizeBytes int64  `json:"sizeBytes"`
+	SHA256    string `json:"sha256"`
+}
+
+// Fetch reads the backup that Take made back from the store into the scratch directory, and requires of both objects
+// that they are what was written.
+func Fetch(ctx context.Context, o FetchOptions) (Fetched, error) {
+	if err := removeScratch(o.Scratch, scratchSource, scratchFetched, scratchRestored); err != nil {
+		return Fetched{}, err
+	}
+	written, text, err := readScratchManifest(o.Scratch)
+	if err != nil {
+		return Fetched{}, err
+	}
+	key := ManifestKey(written.Key)
+	stored, err := o.Bucket.ReadSmall(ctx, key, maxManifest)
+	if err != nil {
+		return Fetched{}, fmt.Errorf("read the manifest back: %w", err)
+	}
+	if _, err := ParseManifest(stored, key); err != nil {
+		return Fetched{}, err
+	}
+	if !bytes.Equal(stored, text) {
+		return Fetched{}, fail(ReasonManifestForeign, "the manifest %s is not the one that was written", key)
+	}
+	if err := Download(ctx, written, scratchFetched, o); err != nil {
+		return Fetched{}, err
+	}
+	return Fetched{Key: written.Key, SizeBytes: written.SizeBytes, SHA256: written.SHA256}, nil
+}
+
+// Download reads a manifest's snapshot from the store into a new file of the scratch directory. What is not of exactly
+// the manifest's size and hash is refused, and the file removed.
+func Download(ctx context.Context, m Manifest, name string, o FetchOptions) error {
+	if o.Progress == nil {
+		o.Progress = &Progress{}
+	}
+	if o.Stall <= 0 {
+		o.Stall = defaultStall
+	}
+	if err := checkRoom(o.Scratch, m.SizeBytes); err != nil {
+		return err
+	}
+	file, err := createScratch(o.Scratch, name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	o.Progress.enter(StageFetching, m.SizeBytes)
+	ctx, p := startPulse(ctx, o.Stall, o.Progress)
+	defer p.stop()
+	p.expect(waitsForStore)
+	err = p.blame(ctx, download(ctx, m, o.Bucket, &tally{file: file, sum: sha256.New(), pulse: p}))
+	if err == nil {
+		if err = file.Sync(); err == nil {
+			return nil
+		}
+		err = scratchFailure("write the snapshot", err)
+	}
+	_ = os.Remove(file.Name())
+	return err
+}
+
+func download(ctx context.Context, m Manifest, bucket *store.Bucket, to *tally) error {
+	reader, size, err := bucket.Open(ctx, m.Key)
+	if err != nil {
+		return fmt.Errorf("read the snapshot back: %w", err)
+	}
+	defer reader.Close()
+	if size >= 0 && size != m.SizeBytes {
+		return fail(ReasonObjectDamaged, "%s has %d bytes in the store, and its manifest says %d", m.Key, size, m.SizeBytes)
+	}
+	// One byte more than there should be is enough to know.
+	n, err := io.CopyBuffer(to, io.LimitReader(reader, m.SizeBytes+1), make([]byte, 256<<10))
+	if to.failed != nil {
+		return scratchFailure("write the snapshot", to.failed)
+	}
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("read the snapshot back: %w", err)
+	}
+	if n != m.SizeBytes || err != nil {
+		return fail(ReasonObjectDamaged, "%s gave %d bytes, and its manifest says %d", m.Key, n, m.SizeBytes)
+	}
+	if got := hex.EncodeToString(to.sum.Sum(nil)); got != m.SHA256 {
+		return fail(ReasonObjectDamaged, "%s came back with the SHA-256 %s, and its manifest says %s", m.Key, got, m.SHA256)
+	}
+	return nil
+}
+
+// tally writes, hashes and counts.
+type tally struct {
+	file   io.Writer
+	sum    hash.Hash
+	pulse  *pulse
+	failed error // of the file
+}
+
+func (t *tally) Write(p []byte) (int, error) {
+	t.sum.Write(p)
+	n, err := t.file.Write(p)
+	t.failed = err
+	t.pulse.beat(n)
+	return n, err
+}

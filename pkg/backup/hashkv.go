@@ -1,0 +1,58 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+)
+
+// hashRate is how fast, at worst, a member is thought to hash its keys: bytes per second of its database.
+const hashRate = 20 << 20
+
+// hashOnline asks for the hash of a member's keys at a revision: the member the snapshot is of, or another if it does
+// not answer. A hash that no member can give any more, because all have compacted past the revision, is
+// errCompactedPast: a newer snapshot can be hashed.
+func (s *sources) hashOnline(ctx context.Context, first *member, revision, size int64) (KeysHash, error) {
+	deadline := 30*time.Second + time.Duration(size/hashRate)*time.Second
+	order := []*member{first}
+	for _, m := range s.members {
+		if m != first && m.status != nil && s.admit(m) == nil {
+			order = append(order, m)
+		}
+	}
+	var last error
+	for _, m := range order {
+		hash, err := m.hash(ctx, revision, deadline)
+		if err == nil {
+			return hash, nil
+		}
+		if ctx.Err() != nil {
+			return KeysHash{}, err
+		}
+		// What one has compacted the others have or soon will.
+		if errors.Is(err, errCompactedPast) || ReasonOf(err) == ReasonAuthRequired {
+			return KeysHash{}, err
+		}
+		last = err
+	}
+	return KeysHash{}, fail(ReasonHashUnavailable, "no member hashed its keys at revision %d: %w", revision, last)
+}
+
+var errCompactedPast = errors.New("the cluster compacted past the snapshot's revision before it was hashed")
+
+func (m *member) hash(ctx context.Context, revision int64, deadline time.Duration) (KeysHash, error) {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	response, err := m.maintenance.HashKV(ctx, &pb.HashKVRequest{Revision: revision})
+	if errors.Is(rpctypes.Error(err), rpctypes.ErrCompacted) {
+		return KeysHash{}, fail(ReasonHashUnavailable, "hash the keys of member %s at revision %d: %w", m.Name, revision, errCompactedPast)
+	}
+	if err != nil {
+		return KeysHash{}, memberFailure(m, "hashing the keys", err)
+	}
+	// Never compacted is -1 to etcd and 0 to us; 3.5 does not repeat the revision it was asked for.
+	return KeysHash{Hash: response.GetHash(), Revision: revision, CompactRevision: max(0, response.GetCompactRevision())}, nil
+}

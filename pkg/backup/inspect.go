@@ -1,0 +1,141 @@
+package backup
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/protobuf/proto"
+)
+
+// Facts are what a database says of itself.
+type Facts struct {
+	Revision        int64
+	CompactRevision int64 // 0: never compacted
+	TotalKeys       int64 // that exist at Revision
+	StorageVersion  string
+	AuthEnabled     bool
+	Alarms          []string // "NOSPACE 8e9e05c52164694d"
+
+	settled bool
+}
+
+// maxAlarms bounds what is reported; a cluster has one per member and kind.
+const maxAlarms = 32
+
+// Inspect reads the facts of a database, with or without its trailer. The file is opened read-only and not changed.
+func Inspect(path string) (Facts, error) {
+	var facts Facts
+	err := withDatabase(path, func(tx *bolt.Tx) error {
+		var err error
+		if facts, err = readFacts(tx); err != nil {
+			return err
+		}
+		facts.TotalKeys, _, err = census(tx.Bucket(bucketKey), facts.span())
+		return err
+	})
+	return facts, err
+}
+
+func (f Facts) span() span { return span{revision: f.Revision, compact: f.CompactRevision, settled: f.settled} }
+
+// HashKeys is the hash that a member gives for its keys up to revision when it has compacted at compactRevision, computed
+// from a copy of its database. The copy may be compacted less far, and not further.
+func HashKeys(path string, revision, compactRevision int64) (uint32, error) {
+	var sum uint32
+	err := withDatabase(path, func(tx *bolt.Tx) error {
+		facts, err := readFacts(tx)
+		if err != nil {
+			return err
+		}
+		if compactRevision < facts.CompactRevision || compactRevision > revision || revision > facts.Revision {
+			return fmt.Errorf("the database has the revisions %d to %d: it cannot be hashed at %d compacted at %d",
+				facts.CompactRevision, facts.Revision, revision, compactRevision)
+		}
+		s := span{revision: revision, compact: compactRevision, settled: facts.settled && compactRevision == facts.CompactRevision}
+		sum, _, err = hashSpan(tx.Bucket(bucketKey), s)
+		return err
+	})
+	return sum, err
+}
+
+// errUnreadable marks a file that is not a sound database.
+var errUnreadable = errors.New("the database is not readable")
+
+// withDatabase opens a copy that nobody else writes. A damaged page makes bbolt panic, and one past the end faults; both
+// are errors here.
+func withDatabase(path string, do func(tx *bolt.Tx) error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", errUnreadable, p)
+		}
+	}()
+	db, err := bolt.Open(path, 0o400, &bolt.Options{ReadOnly: true, Timeout: 5 * time.Second})
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	defer db.Close()
+	return db.View(func(tx *bolt.Tx) error {
+		if tx.Bucket(bucketKey) == nil || tx.Bucket(bucketMeta) == nil {
+			return fmt.Errorf("%w: it is not etcd's", errUnreadable)
+		}
+		return do(tx)
+	})
+}
+
+func readFacts(tx *bolt.Tx) (Facts, error) {
+	meta := tx.Bucket(bucketMeta)
+	scheduled, finished := mainOf(meta.Get(keyScheduledCompact)), mainOf(meta.Get(keyFinishedCompact))
+	facts := Facts{
+		CompactRevision: max(scheduled, finished),
+		settled:         scheduled <= finished,
+		StorageVersion:  string(meta.Get(keyStorageVersion)),
+	}
+	if last, _ := tx.Bucket(bucketKey).Cursor().Last(); last != nil {
+		if len(last) < revisionLen {
+			return Facts{}, errEntry
+		}
+		facts.Revision = mainOf(last)
+	}
+	// All of the last revisions may be tombstones that were compacted away; an empty store is at revision 1
+	// (etcd-io/etcd:server/storage/mvcc/kvstore.go restore).
+	facts.Revision = max(facts.Revision, facts.CompactRevision, 1)
+	if auth := tx.Bucket(bucketAuth); auth != nil {
+		enabled := auth.Get(keyAuthEnabled)
+		facts.AuthEnabled = len(enabled) == 1 && enabled[0] == 1
+	}
+	var err error
+	facts.Alarms, err = readAlarms(tx.Bucket(bucketAlarm))
+	return facts, err
+}
+
+// mainOf is the main part of a revision; 0 for none.
+func mainOf(b []byte) int64 {
+	if len(b) < 8 {
+		return 0
+	}
+	return max(0, int64(binary.BigEndian.Uint64(b)))
+}
+
+func readAlarms(alarms *bolt.Bucket) ([]string, error) {
+	if alarms == nil {
+		return nil, nil
+	}
+	var names []string
+	err := alarms.ForEach(func(k, _ []byte) error {
+		var alarm pb.AlarmMember
+		if err := proto.Unmarshal(k, &alarm); err != nil {
+			return fmt.Errorf("%w: an alarm: %w", errUnreadable, err)
+		}
+		if len(names) < maxAlarms {
+			names = append(names, fmt.Sprintf("%s %x", alarm.GetAlarm(), alarm.GetMemberID()))
+		}
+		return nil
+	})
+	return names, err
+}

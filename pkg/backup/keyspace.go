@@ -1,0 +1,194 @@
+package backup
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"hash/maphash"
+
+	bolt "go.etcd.io/bbolt"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Buckets and keys of etcd's database (etcd-io/etcd:server/storage/schema/bucket.go).
+var (
+	bucketKey   = []byte("key")
+	bucketMeta  = []byte("meta")
+	bucketAuth  = []byte("auth")
+	bucketAlarm = []byte("alarm")
+
+	keyScheduledCompact = []byte("scheduledCompactRev")
+	keyFinishedCompact  = []byte("finishedCompactRev")
+	keyStorageVersion   = []byte("storageVersion")
+	keyAuthEnabled      = []byte("authEnabled")
+)
+
+// A revision as a key: eight bytes, '_', eight bytes, and 't' for a tombstone
+// (etcd-io/etcd:server/storage/mvcc/revision.go).
+const (
+	revisionLen  = 17
+	tombstoneLen = 18
+)
+
+var errEntry = errors.New("an entry of the database is not etcd's")
+
+// span is the part of the keys that is looked at: up to revision, as a store compacted at compact has it.
+type span struct {
+	revision, compact int64
+	// settled says that the compaction has removed all it is to remove. Otherwise entries are still there that etcd
+	// already takes for gone.
+	settled bool
+}
+
+// entry is one revision of one key.
+type entry struct {
+	main            int64
+	tombstone       bool
+	key             []byte
+	create, version int64
+}
+
+func parseEntry(k, v []byte) (entry, error) {
+	if len(k) != revisionLen && (len(k) != tombstoneLen || k[revisionLen] != 't') || k[8] != '_' {
+		return entry{}, errEntry
+	}
+	e := entry{main: int64(binary.BigEndian.Uint64(k)), tombstone: len(k) == tombstoneLen}
+	if e.main < 0 {
+		return entry{}, errEntry
+	}
+	return e, e.parseValue(v)
+}
+
+// parseValue reads what is needed of a mvccpb.KeyValue without copying the value.
+func (e *entry) parseValue(v []byte) error {
+	for len(v) > 0 {
+		number, kind, n := protowire.ConsumeTag(v)
+		if n < 0 {
+			return errEntry
+		}
+		v = v[n:]
+		switch {
+		case number == 1 && kind == protowire.BytesType:
+			e.key, n = protowire.ConsumeBytes(v)
+		case number == 2 && kind == protowire.VarintType:
+			e.create, n = consumeInt(v)
+		case number == 4 && kind == protowire.VarintType:
+			e.version, n = consumeInt(v)
+		default:
+			n = protowire.ConsumeFieldValue(number, kind, v)
+		}
+		if n < 0 {
+			return errEntry
+		}
+		v = v[n:]
+	}
+	return nil
+}
+
+func consumeInt(v []byte) (int64, int) {
+	value, n := protowire.ConsumeVarint(v)
+	return int64(value), n
+}
+
+// latest remembers, by a hash of the key, the newest revision that matters; negative for a tombstone. With 64 bits and a
+// seed of its own a collision is less likely than a broken disk, and would be seen as one: a hash that differs.
+type latest struct {
+	seed maphash.Seed
+	main map[uint64]int64
+}
+
+func (l latest) get(key []byte) (int64, bool) {
+	main, ok := l.main[maphash.Bytes(l.seed, key)]
+	return main, ok
+}
+
+func (l latest) set(e entry) {
+	main := e.main
+	if e.tombstone {
+		main = -main
+	}
+	l.main[maphash.Bytes(l.seed, e.key)] = main
+}
+
+// census counts the keys that exist at the span's revision, and finds which entries at or below the compaction were
+// superseded later. Memory is needed only for keys that were changed after the compaction and existed before it: an
+// entry after the compaction says by its version whether it makes, changes or ends a key.
+func census(keys *bolt.Bucket, s span) (live int64, newer latest, err error) {
+	newer = latest{seed: maphash.MakeSeed(), main: map[uint64]int64{}}
+	err = forEach(keys, s.revision, func(e entry, _, _ []byte) {
+		switch {
+		case e.main <= s.compact && s.settled:
+			if !e.tombstone {
+				live++
+			}
+			return
+		case e.main <= s.compact:
+			live += replaced(newer, e)
+		case e.tombstone:
+			live--
+		case e.version == 1:
+			live++
+		}
+		if s.compact > 0 && (e.main <= s.compact || e.tombstone || e.create <= s.compact) {
+			newer.set(e)
+		}
+	})
+	return live, newer, err
+}
+
+// replaced is how an entry below an unfinished compaction changes the number of keys.
+func replaced(newer latest, e entry) int64 {
+	before, known := newer.get(e.key)
+	switch existed := known && before > 0; {
+	case existed && e.tombstone:
+		return -1
+	case !existed && !e.tombstone:
+		return 1
+	}
+	return 0
+}
+
+// hashSpan is etcd's HashKV of the span: the CRC-32C of the bucket's name and of every entry, where those at or below the
+// compaction count only if they are their key's newest (etcd-io/etcd:server/storage/mvcc/hash.go). etcd keeps its whole
+// index in memory for it; this takes the file as it is, twice.
+func hashSpan(keys *bolt.Bucket, s span) (sum uint32, live int64, err error) {
+	live, newer, err := census(keys, s)
+	if err != nil {
+		return 0, 0, err
+	}
+	sum = crc32.Checksum(bucketKey, castagnoli)
+	err = forEach(keys, s.revision, func(e entry, k, v []byte) {
+		if e.main <= s.compact && live > 0 && !kept(newer, e) {
+			return
+		}
+		if e.main == s.compact && e.tombstone {
+			return // whether it is still there depends on the release
+		}
+		sum = crc32.Update(crc32.Update(sum, castagnoli, k), castagnoli, v)
+	})
+	return sum, live, err
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func kept(newer latest, e entry) bool {
+	main, superseded := newer.get(e.key)
+	return !e.tombstone && (!superseded || main == e.main)
+}
+
+// forEach visits the entries up to a revision in their order.
+func forEach(keys *bolt.Bucket, revision int64, visit func(e entry, k, v []byte)) error {
+	cursor := keys.Cursor()
+	for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
+		e, err := parseEntry(k, v)
+		if err != nil {
+			return fmt.Errorf("%w: key %x", err, k)
+		}
+		if e.main > revision {
+			return nil
+		}
+		visit(e, k, v)
+	}
+	return nil
+}

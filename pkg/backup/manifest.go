@@ -1,0 +1,156 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
+)
+
+// Names of a backup's two objects in its directory.
+const (
+	snapshotObject = "snapshot.db"
+	manifestObject = "manifest.json"
+)
+
+// formatVersion is of the manifest. A reader refuses all others: what it does not know it cannot check.
+const formatVersion = 1
+
+// maxManifest bounds what is read as a manifest.
+const maxManifest = 64 << 10
+
+// Manifest says what a snapshot is, and enough to prove it.
+type Manifest struct {
+	FormatVersion int    `json:"formatVersion"`
+	Key           string `json:"key"` // of the snapshot: a manifest found beside another object is not its own
+
+	ClusterNamespace string `json:"clusterNamespace"`
+	ClusterName      string `json:"clusterName"`
+	ClusterUID       string `json:"clusterUID"`
+	ClusterID        string `json:"clusterID"` // etcd's, hexadecimal
+	Incarnation      int64  `json:"incarnation"`
+	BackupUID        string `json:"backupUID"`
+
+	Member         string `json:"member"`                   // that the snapshot was taken from
+	EtcdVersion    string `json:"etcdVersion"`              // of that member
+	StorageVersion string `json:"storageVersion,omitempty"` // of the data; empty below 3.6
+
+	Revision        int64 `json:"revision"`
+	CompactRevision int64 `json:"compactRevision"` // 0: never compacted
+	TotalKeys       int64 `json:"totalKeys"`       // that exist at Revision
+	SizeBytes       int64 `json:"sizeBytes"`       // of the object, with the trailer
+
+	SHA256   string   `json:"sha256"` // of the whole object, hexadecimal
+	KeysHash KeysHash `json:"keysHash"`
+
+	AuthEnabled bool     `json:"authEnabled"`
+	Alarms      []string `json:"alarms,omitempty"` // "NOSPACE 8e9e05c52164694d"
+
+	StartedAt   time.Time `json:"startedAt"`
+	CompletedAt time.Time `json:"completedAt"`
+
+	// Digest is the SHA-256 of this manifest's canonical JSON with Digest empty.
+	Digest string `json:"digest"`
+}
+
+// KeysHash is etcd's hash of the keys (HashKV) as a member of the running cluster gave it.
+type KeysHash struct {
+	Hash            uint32 `json:"hash"`
+	Revision        int64  `json:"revision"`
+	CompactRevision int64  `json:"compactRevision"` // of the member when it hashed; at or above the snapshot's own
+}
+
+// sealed is the manifest with its digest.
+func (m Manifest) sealed() (Manifest, error) {
+	m.Digest = ""
+	text, err := json.Marshal(m)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("seal the manifest: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	m.Digest = hex.EncodeToString(sum[:])
+	return m, nil
+}
+
+// Encode is the manifest's canonical JSON, the only text that ParseManifest takes for it.
+func (m Manifest) Encode() ([]byte, error) {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode the manifest: %w", err)
+	}
+	return text, nil
+}
+
+// ParseManifest reads a manifest that was found at key, which is the manifest's own. It takes exactly what Encode makes:
+// an unknown or doubled field, a word in other letters, another order, anything behind the object are refused, and so is
+// a manifest whose digest is not its own or that belongs beside another object.
+func ParseManifest(text []byte, key string) (Manifest, error) {
+	m, err := parseUnplaced(text)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("read the manifest %s: %w", key, err)
+	}
+	if key != ManifestKey(m.Key) || path.Base(m.Key) != snapshotObject {
+		return Manifest{}, fail(ReasonManifestForeign, "read the manifest %s: it belongs to %q", key, m.Key)
+	}
+	return m, nil
+}
+
+// parseUnplaced is ParseManifest for a text whose place is not known.
+func parseUnplaced(text []byte) (Manifest, error) {
+	if len(text) > maxManifest {
+		return Manifest{}, fail(ReasonManifestInvalid, "it is larger than %d bytes", maxManifest)
+	}
+	var m Manifest
+	if err := json.Unmarshal(text, &m); err != nil {
+		return Manifest{}, fail(ReasonManifestInvalid, "it is damaged: %w", err)
+	}
+	if m.FormatVersion != formatVersion {
+		return Manifest{}, fail(ReasonManifestInvalid, "it has format %d, and this release reads %d", m.FormatVersion, formatVersion)
+	}
+	if canonical, err := m.Encode(); err != nil || !bytes.Equal(canonical, text) {
+		return Manifest{}, fail(ReasonManifestInvalid, "it is not as it was written")
+	}
+	if sealed, err := m.sealed(); err != nil || sealed.Digest != m.Digest {
+		return Manifest{}, fail(ReasonManifestInvalid, "its digest is not its own")
+	}
+	return m, m.plausible()
+}
+
+// plausible refuses numbers that no snapshot has, so that nobody has to think of them again.
+func (m Manifest) plausible() error {
+	switch {
+	case m.Revision < 1, m.CompactRevision < 0, m.CompactRevision > m.Revision, m.TotalKeys < 0:
+		return fail(ReasonManifestInvalid, "its revisions are impossible")
+	case m.SizeBytes%sectorSize != trailerSize:
+		return fail(ReasonManifestInvalid, "it names a size without a trailer")
+	case m.KeysHash.Revision != m.Revision, m.KeysHash.CompactRevision < m.CompactRevision, m.KeysHash.CompactRevision > m.Revision:
+		return fail(ReasonManifestInvalid, "it has a hash of another revision")
+	}
+	return nil
+}
+
+// ManifestKey is where the manifest of a snapshot is.
+func ManifestKey(snapshotKey string) string { return path.Join(path.Dir(snapshotKey), manifestObject) }
+
+// ReadManifest reads the manifest of the snapshot at key from the store and checks it.
+func ReadManifest(ctx context.Context, bucket *store.Bucket, snapshotKey string) (Manifest, error) {
+	key := ManifestKey(snapshotKey)
+	text, err := bucket.ReadSmall(ctx, key, maxManifest)
+	if err != nil {
+		return Manifest{}, err
+	}
+	m, err := ParseManifest(text, key)
+	if err != nil {
+		return Manifest{}, err
+	}
+	if m.Key != snapshotKey {
+		return Manifest{}, fail(ReasonManifestForeign, "the manifest %s belongs to %q", key, m.Key)
+	}
+	return m, nil
+}

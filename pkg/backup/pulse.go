@@ -1,0 +1,102 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+)
+
+// Stage is what a step is doing, for progress.
+type Stage string
+
+// Stages in the order of a backup. A verification in between is a step of the cluster's own etcdutl.
+const (
+	StageConnecting Stage = "Connecting"
+	StageStreaming  Stage = "Streaming"
+	StageHashing    Stage = "Hashing"
+	StageFetching   Stage = "Fetching"
+	StageComparing  Stage = "Comparing"
+)
+
+// Progress is how far a step is, to be read while it runs. The zero value is ready for use.
+type Progress struct {
+	stage        atomic.Value
+	bytes, total atomic.Int64
+}
+
+// Report is a moment of a Progress.
+type Report struct {
+	Stage Stage `json:"stage"`
+	Bytes int64 `json:"bytes"`
+	Total int64 `json:"total"` // 0 while unknown
+}
+
+// Now is the current state.
+func (p *Progress) Now() Report {
+	stage, _ := p.stage.Load().(Stage)
+	return Report{Stage: stage, Bytes: p.bytes.Load(), Total: p.total.Load()}
+}
+
+func (p *Progress) enter(stage Stage, total int64) {
+	p.bytes.Store(0)
+	p.total.Store(total)
+	p.stage.Store(stage)
+}
+
+// Whose turn it is while bytes move: who is to blame when they stop.
+const (
+	waitsForSource int32 = iota
+	waitsForStore
+)
+
+// errStalled is why a context ended under bytes that stopped moving.
+var errStalled = errors.New("no byte moved in time")
+
+// pulse ends a context when no byte has moved for a while. etcd's stream can go on sending empty messages for ever when
+// its reading side has ended early (etcd-io/etcd:server/etcdserver/api/v3rpc/maintenance.go Snapshot), so only bytes
+// count.
+type pulse struct {
+	limit    time.Duration
+	timer    *time.Timer
+	cancel   context.CancelCauseFunc
+	progress *Progress
+	turn     atomic.Int32
+}
+
+// startPulse gives the context to move bytes under. stop it when done.
+func startPulse(ctx context.Context, limit time.Duration, progress *Progress) (context.Context, *pulse) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	p := &pulse{limit: limit, cancel: cancel, progress: progress}
+	p.timer = time.AfterFunc(limit, func() { cancel(errStalled) })
+	return ctx, p
+}
+
+func (p *pulse) beat(n int) {
+	if n > 0 {
+		p.timer.Reset(p.limit)
+		p.progress.bytes.Add(int64(n))
+	}
+}
+
+// expect says who must move next, and gives it the whole time.
+func (p *pulse) expect(turn int32) { p.turn.Store(turn) }
+
+// allow gives one act, which moves no bytes of its own, another limit.
+func (p *pulse) allow(limit time.Duration) { p.timer.Reset(limit) }
+
+func (p *pulse) stop() {
+	p.timer.Stop()
+	p.cancel(nil)
+}
+
+// blame turns an error of what ran under the pulse's context into the stall that caused it, if one did.
+func (p *pulse) blame(ctx context.Context, err error) error {
+	if err == nil || !errors.Is(context.Cause(ctx), errStalled) {
+		return err
+	}
+	if p.turn.Load() == waitsForStore {
+		return fail(ReasonStoreStalled, "the store took no byte for %s after %d bytes", p.limit, p.progress.Now().Bytes)
+	}
+	return fail(ReasonStreamStalled, "no byte came for %s after %d of %d bytes", p.limit, p.progress.Now().Bytes, p.progress.Now().Total)
+}

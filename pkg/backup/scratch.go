@@ -1,0 +1,63 @@
+package backup
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Names in the scratch directory, which the steps of one backup share.
+const (
+	scratchSource   = "source.db"     // the stream as it came
+	scratchManifest = "manifest.json" // as it was written to the store
+	scratchFetched  = "fetched.db"    // as it came back from the store
+	scratchRestored = "restored"      // the data directory that etcdutl makes of it
+)
+
+// restoredDatabase is where a restored member keeps its keys.
+var restoredDatabase = filepath.Join(scratchRestored, "member", "snap", "db")
+
+// removeScratch removes what an earlier run of a step has left: steps may be run again in the same Pod.
+func removeScratch(dir string, names ...string) error {
+	for _, name := range names {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			return scratchFailure("remove "+name, err)
+		}
+	}
+	return nil
+}
+
+func createScratch(dir, name string) (*os.File, error) {
+	file, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, scratchFailure("create "+name, err)
+	}
+	return file, nil
+}
+
+// checkRoom fails early where a file of this size can never fit.
+func checkRoom(dir string, size int64) error {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(dir, &fs); err != nil {
+		return scratchFailure("look for room", err)
+	}
+	if free := int64(fs.Bavail) * fs.Bsize; free < size {
+		return fail(ReasonScratchFull, "the scratch directory has %d bytes free, and the snapshot has %d", free, size)
+	}
+	return nil
+}
+
+// readScratchManifest reads what the first step wrote.
+func readScratchManifest(dir string) (Manifest, []byte, error) {
+	text, err := os.ReadFile(filepath.Join(dir, scratchManifest))
+	if err != nil {
+		return Manifest{}, nil, scratchFailure("read the manifest", err)
+	}
+	// It names its own place here; fetching it from there proves the place.
+	m, err := parseUnplaced(text)
+	if err != nil {
+		return Manifest{}, nil, fmt.Errorf("read the manifest in the scratch directory: %w", err)
+	}
+	return m, text, nil
+}

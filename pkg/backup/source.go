@@ -1,0 +1,209 @@
+package backup
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+	"github.com/etcdsteward/etcd-steward/pkg/pki"
+)
+
+// Endpoint is one member and where it serves clients.
+type Endpoint struct{ Name, URL string }
+
+// ParseEndpoints reads "name=url,name=url".
+func ParseEndpoints(text string) ([]Endpoint, error) {
+	var endpoints []Endpoint
+	for pair := range strings.SplitSeq(text, ",") {
+		name, address, ok := strings.Cut(pair, "=")
+		parsed, err := url.Parse(address)
+		if !ok || name == "" || err != nil || parsed.Host == "" || parsed.User != nil ||
+			parsed.Scheme != etcdutil.SchemeHTTP && parsed.Scheme != etcdutil.SchemeHTTPS {
+			return nil, fmt.Errorf("endpoint %q: want name=http(s)://host:port", name)
+		}
+		endpoints = append(endpoints, Endpoint{Name: name, URL: parsed.Scheme + "://" + parsed.Host})
+	}
+	return endpoints, nil
+}
+
+// ReadTLS reads ca.crt, tls.crt and tls.key; an empty directory name means plain HTTP.
+func ReadTLS(dir string) (*tls.Config, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	files := map[string][]byte{"ca.crt": nil, "tls.crt": nil, "tls.key": nil}
+	for name := range files {
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return nil, fmt.Errorf("read the certificates for etcd: %w", err)
+		}
+		files[name] = content
+	}
+	return pki.ClientTLS(files["ca.crt"], pki.Pair{Cert: files["tls.crt"], Key: files["tls.key"]})
+}
+
+// A snapshot is taken of a member that has applied all but the last few entries: lagBound of them at most behind the
+// furthest. Several thousand are applied in a second.
+const lagBound = 500
+
+const statusDeadline = 3 * time.Second
+
+// member is a connection to one member, and what it last said of itself.
+type member struct {
+	Endpoint
+	conn        *clientv3.Client
+	maintenance pb.MaintenanceClient
+	status      *pb.StatusResponse
+}
+
+func dialMember(endpoint Endpoint, config *tls.Config) (*member, error) {
+	if strings.HasPrefix(endpoint.URL, etcdutil.SchemeHTTP+"://") {
+		config = nil
+	}
+	conn, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{endpoint.URL},
+		TLS:       config,
+		Logger:    zap.NewNop(),
+		DialOptions: []grpc.DialOption{
+			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
+		},
+	})
+	if err != nil {
+		return nil, fail(ReasonNoSource, "prepare a client for member %s: %w", endpoint.Name, err)
+	}
+	return &member{Endpoint: endpoint, conn: conn, maintenance: pb.NewMaintenanceClient(conn.ActiveConnection())}, nil
+}
+
+// sources are the members of a cluster while a snapshot is taken.
+type sources struct {
+	members   []*member
+	clusterID etcdutil.ID // that must answer; 0: any, but all the same
+}
+
+func connect(endpoints []Endpoint, config *tls.Config, clusterID etcdutil.ID) (*sources, error) {
+	s := &sources{clusterID: clusterID}
+	for _, endpoint := range endpoints {
+		m, err := dialMember(endpoint, config)
+		if err != nil {
+			s.close()
+			return nil, err
+		}
+		s.members = append(s.members, m)
+	}
+	return s, nil
+}
+
+func (s *sources) close() {
+	for _, m := range s.members {
+		_ = m.conn.Close()
+	}
+}
+
+// survey asks all members at once how they are, and returns those that may be taken a snapshot of, the best first:
+// voters of this cluster that have a leader, are caught up and not known to be corrupt; followers before the leader,
+// and followers in no order, so that a second try meets another one.
+func (s *sources) survey(ctx context.Context) ([]*member, error) {
+	errs := make([]error, len(s.members))
+	var group sync.WaitGroup
+	for i, m := range s.members {
+		group.Go(func() { errs[i] = m.ask(ctx) })
+	}
+	group.Wait()
+	var reached []*member
+	for i, m := range s.members {
+		if errs[i] == nil {
+			errs[i] = s.admit(m)
+		}
+		if errs[i] == nil {
+			reached = append(reached, m)
+		}
+	}
+	if furthest := furthestOf(reached); len(reached) > 0 {
+		reached = slices.DeleteFunc(reached, func(m *member) bool { return m.status.RaftAppliedIndex+lagBound < furthest })
+		rand.Shuffle(len(reached), func(i, j int) { reached[i], reached[j] = reached[j], reached[i] })
+		slices.SortStableFunc(reached, func(a, b *member) int { return rank(a) - rank(b) })
+		return reached, nil
+	}
+	return nil, noSource(errs)
+}
+
+func (m *member) ask(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, statusDeadline)
+	defer cancel()
+	status, err := m.maintenance.Status(ctx, &pb.StatusRequest{})
+	m.status = status
+	if err != nil {
+		return memberFailure(m, "asking for its status", err)
+	}
+	return nil
+}
+
+// admit says why a member that answered is not taken a snapshot of.
+func (s *sources) admit(m *member) error {
+	id := etcdutil.ID(m.status.GetHeader().GetClusterId())
+	switch {
+	case s.clusterID != 0 && id != s.clusterID:
+		return fail(ReasonForeignCluster, "member %s is of cluster %s, not of %s", m.Name, id, s.clusterID)
+	case m.status.GetIsLearner():
+		return fail(ReasonNoSource, "member %s is a learner", m.Name)
+	case m.status.GetLeader() == 0:
+		return fail(ReasonNoSource, "member %s has no leader", m.Name)
+	case slices.ContainsFunc(m.status.GetErrors(), func(e string) bool { return strings.Contains(e, "CORRUPT") }):
+		return fail(ReasonNoSource, "member %s has the alarm CORRUPT", m.Name)
+	}
+	return nil
+}
+
+func furthestOf(members []*member) uint64 {
+	var index uint64
+	for _, m := range members {
+		index = max(index, m.status.GetRaftAppliedIndex())
+	}
+	return index
+}
+
+func rank(m *member) int {
+	if m.status.GetLeader() == m.status.GetHeader().GetMemberId() {
+		return 1
+	}
+	return 0
+}
+
+// noSource puts the reasons of all members into one error; what all agree on is its reason.
+func noSource(errs []error) error {
+	reason := ReasonOf(errs[0])
+	for _, err := range errs {
+		if ReasonOf(err) != reason {
+			reason = ReasonNoSource
+		}
+	}
+	if reason == ReasonMemberFailed {
+		reason = ReasonNoSource
+	}
+	return fail(reason, "no member can be taken a snapshot of: %w", errors.Join(errs...))
+}
+
+// memberFailure names an error of a call to a member. What etcd itself says has no secret in it.
+func memberFailure(m *member, doing string, err error) error {
+	if client.IsAuth(err) {
+		return fail(ReasonAuthRequired, "%s of member %s: etcd's authentication is on and refuses us: %w", doing, m.Name, err)
+	}
+	return fail(ReasonMemberFailed, "%s of member %s: %w", doing, m.Name, err)
+}

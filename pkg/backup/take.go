@@ -1,0 +1,252 @@
+package backup
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Identity says whose backup it is. It becomes part of keys and of the manifest.
+type Identity struct {
+	ClusterNamespace, ClusterName, ClusterUID string
+	ClusterID                                 etcdutil.ID // 0: not known
+	Incarnation                               int64
+	BackupUID                                 string
+}
+
+// TakeOptions are for one backup.
+type TakeOptions struct {
+	Identity  Identity
+	Endpoints []Endpoint
+	TLS       *tls.Config // nil: plain HTTP
+	Bucket    *store.Bucket
+	Scratch   string        // a directory with room for the database
+	Stall     time.Duration // how long bytes may stand still; 30 s by default
+	Progress  *Progress     // may be nil
+}
+
+const (
+	defaultStall = 30 * time.Second
+	maxAttempts  = 3
+	// commitLimit is for a store that puts the parts of an object together, which moves no bytes of ours.
+	commitLimit  = 2 * time.Minute
+	cleanupLimit = 15 * time.Second
+)
+
+// Take streams a snapshot of the cluster into the store, checks it against a member, and writes its manifest last. When
+// it fails there is no manifest, and what it uploaded is removed as far as the store still answers. A member that fails
+// is followed by another; bytes that stop moving end it.
+func Take(ctx context.Context, o TakeOptions) (Manifest, error) {
+	o = o.withDefaults()
+	if err := removeScratch(o.Scratch, scratchSource, scratchManifest, scratchFetched, scratchRestored); err != nil {
+		return Manifest{}, err
+	}
+	o.Progress.enter(StageConnecting, 0)
+	cluster, err := connect(o.Endpoints, o.TLS, o.Identity.ClusterID)
+	if err != nil {
+		return Manifest{}, err
+	}
+	defer cluster.close()
+	candidates, err := cluster.survey(ctx)
+	if err != nil {
+		return Manifest{}, err
+	}
+	var failed error
+	for attempt := range maxAttempts {
+		t := &taking{TakeOptions: o, cluster: cluster, member: candidates[attempt%len(candidates)]}
+		manifest, err := t.run(ctx)
+		if err == nil || ctx.Err() != nil || !worthRepeating(err) {
+			return manifest, err
+		}
+		failed = err
+	}
+	return Manifest{}, fmt.Errorf("gave up after %d attempts: %w", maxAttempts, failed)
+}
+
+func (o TakeOptions) withDefaults() TakeOptions {
+	if o.Stall <= 0 {
+		o.Stall = defaultStall
+	}
+	if o.Progress == nil {
+		o.Progress = &Progress{}
+	}
+	return o
+}
+
+func worthRepeating(err error) bool {
+	return ReasonOf(err) == ReasonMemberFailed || errors.Is(err, errCompactedPast)
+}
+
+// taking is one attempt, of one member.
+type taking struct {
+	TakeOptions
+	cluster *sources
+	member  *member
+	started time.Time
+	key     string
+	stored  bool // the snapshot is in the store, and ours to remove
+}
+
+func (t *taking) run(ctx context.Context) (Manifest, error) {
+	t.started = time.Now().UTC().Truncate(time.Second)
+	key, err := t.newKey()
+	if err != nil {
+		return Manifest{}, err
+	}
+	t.key = key
+	manifest, err := t.store(ctx)
+	if err != nil && t.stored {
+		t.discard(ctx)
+	}
+	return manifest, err
+}
+
+func (t *taking) store(ctx context.Context) (Manifest, error) {
+	sent, err := t.upload(ctx)
+	if err != nil {
+		return Manifest{}, err
+	}
+	if err := t.checkStored(ctx, sent.size); err != nil {
+		return Manifest{}, err
+	}
+	manifest, err := t.prove(ctx, sent)
+	if err != nil {
+		return Manifest{}, err
+	}
+	return manifest, t.publish(ctx, manifest)
+}
+
+// newKey names a place nobody else has: two backups in one second, and two clusters in one bucket, differ.
+func (t *taking) newKey() (string, error) {
+	random := make([]byte, 4)
+	if _, err := rand.Read(random); err != nil {
+		return "", fmt.Errorf("make a random name: %w", err)
+	}
+	who := t.Identity
+	directory := t.started.Format("20060102T150405Z") + "-" + hex.EncodeToString(random)
+	return t.Bucket.Key(who.ClusterNamespace, who.ClusterName, who.ClusterUID, directory, snapshotObject), nil
+}
+
+// upload streams the member's snapshot to the scratch directory and the store at once.
+func (t *taking) upload(ctx context.Context) (streamed, error) {
+	if err := removeScratch(t.Scratch, scratchSource); err != nil {
+		return streamed{}, err
+	}
+	file, err := createScratch(t.Scratch, scratchSource)
+	if err != nil {
+		return streamed{}, err
+	}
+	defer file.Close()
+	ctx, p := startPulse(ctx, t.Stall, t.Progress)
+	defer p.stop()
+	p.expect(waitsForStore)
+	object, err := t.Bucket.Create(ctx, t.key)
+	if err != nil {
+		return streamed{}, p.blame(ctx, err)
+	}
+	defer object.Abort()
+	p.allow(t.Stall)
+	room := func(total int64) error { return checkRoom(t.Scratch, total) }
+	sent, err := t.member.stream(ctx, p, sinks{scratch: file, store: object, room: room})
+	if err != nil {
+		return streamed{}, p.blame(ctx, err)
+	}
+	if err := file.Close(); err != nil {
+		return streamed{}, scratchFailure("write the snapshot", err)
+	}
+	p.expect(waitsForStore)
+	p.allow(max(commitLimit, t.Stall))
+	if err := object.Commit(); err != nil {
+		return streamed{}, p.blame(ctx, err)
+	}
+	t.stored = true
+	return sent, nil
+}
+
+// checkStored looks whether the store agrees on the size: a store that lost the end without an error is found here at no
+// cost, and not at the restore.
+func (t *taking) checkStored(ctx context.Context, size int64) error {
+	stored, err := t.Bucket.Stat(ctx, t.key)
+	if err != nil {
+		return err
+	}
+	if stored.Size != size {
+		return fail(ReasonObjectDamaged, "the store says that %s has %d bytes, and %d were sent", t.key, stored.Size, size)
+	}
+	return nil
+}
+
+// prove compares the copy at hand with what a member says its keys hash to, and describes it.
+func (t *taking) prove(ctx context.Context, sent streamed) (Manifest, error) {
+	t.Progress.enter(StageHashing, sent.size)
+	path := filepath.Join(t.Scratch, scratchSource)
+	facts, err := Inspect(path)
+	if err != nil {
+		return Manifest{}, fail(ReasonStreamDamaged, "read the snapshot: %w", err)
+	}
+	online, err := t.cluster.hashOnline(ctx, t.member, facts.Revision, sent.size)
+	if err != nil {
+		return Manifest{}, err
+	}
+	// The member may have compacted since; hashing our copy as if it had been compacted there too saves taking all anew.
+	own, err := HashKeys(path, online.Revision, online.CompactRevision)
+	if err != nil {
+		return Manifest{}, fail(ReasonStreamDamaged, "hash the snapshot: %w", err)
+	}
+	if own != online.Hash {
+		return Manifest{}, fail(ReasonHashMismatch, "at revision %d, compacted at %d, member %s hashes its keys to %d and the snapshot to %d",
+			online.Revision, online.CompactRevision, t.member.Name, online.Hash, own)
+	}
+	return t.describe(sent, facts, online).sealed()
+}
+
+func (t *taking) describe(sent streamed, facts Facts, online KeysHash) Manifest {
+	who := t.Identity
+	return Manifest{
+		FormatVersion: formatVersion, Key: t.key,
+		ClusterNamespace: who.ClusterNamespace, ClusterName: who.ClusterName, ClusterUID: who.ClusterUID,
+		ClusterID:   etcdutil.ID(t.member.status.GetHeader().GetClusterId()).String(),
+		Incarnation: who.Incarnation, BackupUID: who.BackupUID,
+		Member: t.member.Name, EtcdVersion: t.member.status.GetVersion(), StorageVersion: facts.StorageVersion,
+		Revision: facts.Revision, CompactRevision: facts.CompactRevision, TotalKeys: facts.TotalKeys,
+		SizeBytes: sent.size, SHA256: sent.sha256, KeysHash: online,
+		AuthEnabled: facts.AuthEnabled, Alarms: facts.Alarms,
+		StartedAt: t.started, CompletedAt: time.Now().UTC().Truncate(time.Second),
+	}
+}
+
+// publish writes the manifest where the next steps find it, and then to the store: from then on there is a backup.
+func (t *taking) publish(ctx context.Context, manifest Manifest) error {
+	text, err := manifest.Encode()
+	if err != nil {
+		return err
+	}
+	if _, err := ParseManifest(text, ManifestKey(t.key)); err != nil {
+		return fmt.Errorf("check the manifest before it is written: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(t.Scratch, scratchManifest), text, 0o600); err != nil {
+		return scratchFailure("write the manifest", err)
+	}
+	if err := t.Bucket.WriteSmall(ctx, ManifestKey(t.key), text); err != nil {
+		return fmt.Errorf("write the manifest: %w", err)
+	}
+	return nil
+}
+
+// discard removes what this attempt stored; its name is random, so it is nobody else's. A manifest whose writing failed
+// may be there all the same, and goes first.
+func (t *taking) discard(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupLimit)
+	defer cancel()
+	_ = t.Bucket.Delete(ctx, ManifestKey(t.key))
+	_ = t.Bucket.Delete(ctx, t.key)
+}
