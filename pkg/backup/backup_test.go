@@ -1,0 +1,91 @@
+package backup
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+func TestABackupOfEveryReleaseComesBackEqual(t *testing.T) {
+	for _, version := range releases {
+		for _, secure := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, TLS %t", version, secure), func(t *testing.T) {
+				t.Parallel()
+				c := startCluster(t, version, 1, secure)
+				c.fill()
+				bucket, _ := volumeBucket(t)
+				o := c.options(bucket)
+				ctx := context.Background()
+				m, err := Take(ctx, o)
+				must(t, err)
+				if m.TotalKeys != c.keys() || m.CompactRevision == 0 || m.EtcdVersion != version || m.Member != "m0" {
+					t.Errorf("the manifest is %+v, and the cluster has %d keys", m, c.keys())
+				}
+				if stored, err := ReadManifest(ctx, bucket, m.Key); err != nil || stored.Digest != m.Digest {
+					t.Errorf("the stored manifest: %v, %+v", err, stored)
+				}
+				fetched, err := Fetch(ctx, FetchOptions{Bucket: bucket, Scratch: o.Scratch})
+				must(t, err)
+				if fetched.SHA256 != m.SHA256 {
+					t.Errorf("fetched %+v of %+v", fetched, m)
+				}
+				c.restore(o.Scratch)
+				compared, err := Compare(o.Scratch, nil)
+				must(t, err)
+				if compared.KeysHash != m.KeysHash.Hash || compared.TotalKeys != m.TotalKeys || compared.Revision != m.Revision {
+					t.Errorf("compared %+v of %+v", compared, m)
+				}
+			})
+		}
+	}
+}
+
+func TestACopyWithOneByteOfOneValueChangedIsNotCalledEqual(t *testing.T) {
+	c := startCluster(t, "3.7.3", 1, false)
+	c.fill()
+	bucket, _ := volumeBucket(t)
+	o := c.options(bucket)
+	_, err := Take(context.Background(), o)
+	must(t, err)
+	_, err = Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
+	must(t, err)
+	c.restore(o.Scratch)
+	_, err = Compare(o.Scratch, nil)
+	must(t, err)
+
+	db, err := bolt.Open(filepath.Join(o.Scratch, restoredDatabase), 0o600, nil)
+	must(t, err)
+	must(t, db.Update(func(tx *bolt.Tx) error {
+		keys := tx.Bucket(bucketKey)
+		k, v := keys.Cursor().Last()
+		changed := append([]byte(nil), v...)
+		changed[len(changed)-1] ^= 1
+		return keys.Put(append([]byte(nil), k...), changed)
+	}))
+	must(t, db.Close())
+	_, err = Compare(o.Scratch, nil)
+	wantReason(t, err, ReasonRestoreDiffers)
+}
+
+// etcdutl is the judge of our own hash, also where compaction went on after the snapshot, or had begun and not ended.
+func TestOurHashIsEtcdsOwn(t *testing.T) {
+	c := startCluster(t, "3.6.16", 1, false)
+	c.fill()
+	bucket, _ := volumeBucket(t)
+	o := c.options(bucket)
+	m, err := Take(context.Background(), o)
+	must(t, err)
+	path := filepath.Join(o.Scratch, scratchSource)
+	own, err := HashKeys(path, m.Revision, m.CompactRevision)
+	must(t, err)
+	if own != m.KeysHash.Hash {
+		t.Errorf("%d is not %d", own, m.KeysHash.Hash)
+	}
+	output, err := exec.Command(filepath.Join(c.programs, "etcdutl"), "hashkv", path, "-w", "fields").CombinedOutput()
+	must(t, err)
+	t.Logf("%s", output)
+}
