@@ -22,8 +22,9 @@ KUBECTL ?= $(or $(shell command -v kubectl),$(LOCALKUBE) kubectl)
 # By another name, so that `make -n` of a target that starts others does not run it.
 SUBMAKE = $(MAKE)
 BIN := $(CURDIR)/bin
-# Two S3 servers that have nothing in common; tests start them from $S3_BINARIES.
+# Two S3 servers that have nothing in common; tests start them.
 S3_SERVERS := bin/s3/versitygw bin/s3/rclone
+export S3_BINARIES ?= $(BIN)/s3
 IMAGE_TAR := bin/etcd-steward-image.tar
 GO_BUILD = CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$(VERSION)"
 
@@ -76,7 +77,7 @@ check: gofmt vet verify-generated verify-kustomize arrows lint ## Formatting, ve
 .PHONY: test-unit
 test-unit: bin/etcd bin/promtool $(S3_SERVERS) ## Everything that needs no cluster, with real etcd and S3 processes.
 	@[ -n "$$(ls bin/etcd)" ] || echo "nothing is tried on real etcd: build it first (make localkube-build)"
-	@[ -z "$$(ls bin/etcd)" ] || export ETCD_BINARIES=$(BIN)/etcd; export S3_BINARIES=$(BIN)/s3; \
+	@[ -z "$$(ls bin/etcd)" ] || export ETCD_BINARIES=$(BIN)/etcd; \
 	go test $$(go list ./... | grep -vE '/test/(e2e|demo|mutants)(/|$$)')
 	@go test -C test/tools -count=1 ./... # reads files beside its module
 	@go test -C test/localkube ./...
@@ -229,7 +230,7 @@ endef
 on-operator = $(call on-cluster,[ -z "$${LOCALKUBE:-}" ] || $(SUBMAKE) localkube-deploy; $(1))
 
 .PHONY: test-stories
-test-stories: $(LOCALKUBE)
+test-stories: $(LOCALKUBE) $(S3_SERVERS)
 	@$(call on-operator,$(GINKGO) --label-filter='$(GROUP)' ./test/e2e)
 GINKGO = go run github.com/onsi/ginkgo/v2/ginkgo --procs=$(PROCS) --timeout=60m --poll-progress-after=120s --output-dir=test/reports --json-report=stories.json
 

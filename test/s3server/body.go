@@ -1,8 +1,11 @@
 package s3server
 
-import "io"
+import (
+	"io"
+	"math"
+)
 
-// spoilt is a body of which only so many bytes come.
+// spoilt is a body of which so many bytes come, and the rest if what happens then is no error.
 type spoilt struct {
 	io.ReadCloser
 
@@ -12,7 +15,10 @@ type spoilt struct {
 
 func (s *spoilt) Read(buffer []byte) (int, error) {
 	if s.left <= 0 {
-		return 0, s.then()
+		if err := s.then(); err != nil {
+			return 0, err
+		}
+		s.left = math.MaxInt64
 	}
 	n, err := s.ReadCloser.Read(buffer[:min(int64(len(buffer)), s.left)])
 	s.left -= int64(n)

@@ -28,9 +28,10 @@ type Fault struct {
 
 // play is a fault that happens to one request.
 type play struct {
-	fault *Fault
-	ended <-chan struct{} // the test is over
-	gone  <-chan struct{} // the client gave up
+	fault    *Fault
+	released <-chan struct{}
+	ended    <-chan struct{} // the test is over
+	gone     <-chan struct{} // the client gave up
 }
 
 type playKey struct{}
@@ -62,13 +63,18 @@ func (p *play) prepare(r *http.Request) *http.Request {
 	return r
 }
 
-// wait holds a request until its client gives up or the test ends.
-func (p *play) wait() {
+// hold keeps a request until it is released; it fails if before that its client gives up or the test ends.
+func (p *play) hold() error {
 	select {
+	case <-p.released:
+		return nil
 	case <-p.ended:
 	case <-p.gone:
 	}
+	return errCut
 }
+
+func cut() error { return errCut }
 
 // Refuse answers with an error of S3's, such as (403, "AccessDenied"), (403, "InvalidAccessKeyId"), (404, "NoSuchBucket")
 // or (500, "InternalError").
@@ -124,11 +130,11 @@ func Swallow() Fault {
 	}}
 }
 
-// Hang takes a request and never answers.
+// Hang takes a request and does not answer.
 func Hang() Fault {
 	return Fault{name: "hang", instead: func(p *play, _ http.ResponseWriter, r *http.Request) {
 		drain(r)
-		p.wait()
+		_ = p.hold()
 		panic(http.ErrAbortHandler)
 	}}
 }
@@ -141,36 +147,31 @@ func Outage() Fault {
 // CutUpload closes the connection after so many bytes of an upload.
 func CutUpload(n int64) Fault {
 	return Fault{name: "cut upload", upload: func(p *play, body io.ReadCloser) io.ReadCloser {
-		return &spoilt{ReadCloser: body, left: n, then: func() error { return errCut }}
+		return &spoilt{ReadCloser: body, left: n, then: cut}
 	}}
 }
 
-// StallUpload takes so many bytes of an upload and no more.
+// StallUpload takes so many bytes of an upload, and the rest once it is released.
 func StallUpload(n int64) Fault {
 	return Fault{name: "stall upload", upload: func(p *play, body io.ReadCloser) io.ReadCloser {
-		return &spoilt{ReadCloser: body, left: n, then: p.stall}
+		return &spoilt{ReadCloser: body, left: n, then: p.hold}
 	}}
 }
 
 // CutAnswer closes the connection after so many bytes of an object, whose length was promised before.
 func CutAnswer(n int64) Fault {
 	return Fault{name: "cut answer", answer: func(_ *play, r *http.Response) error {
-		r.Body = &spoilt{ReadCloser: r.Body, left: n, then: func() error { return errCut }}
+		r.Body = &spoilt{ReadCloser: r.Body, left: n, then: cut}
 		return nil
 	}}
 }
 
-// StallAnswer gives so many bytes of an object and no more.
+// StallAnswer gives so many bytes of an object, and the rest once it is released.
 func StallAnswer(n int64) Fault {
 	return Fault{name: "stall answer", answer: func(p *play, r *http.Response) error {
-		r.Body = &spoilt{ReadCloser: r.Body, left: n, then: p.stall}
+		r.Body = &spoilt{ReadCloser: r.Body, left: n, then: p.hold}
 		return nil
 	}}
-}
-
-func (p *play) stall() error {
-	p.wait()
-	return errCut
 }
 
 // FlipBit changes one bit of an object that is read, at this offset; length and ETag stay.

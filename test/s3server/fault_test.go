@@ -106,6 +106,26 @@ func TestARequestHangsUntilItsClientGivesUp(t *testing.T) {
 	})
 }
 
+func TestWhatStalledGoesOnOnceReleased(t *testing.T) {
+	Each(t, Options{}, func(t *testing.T, s *Server) {
+		p, data := s.Proxy(t), strings.Repeat("x", 4<<20)
+		up, down := p.Inject(StallUpload(1<<20).On(PutObject)), p.Inject(StallAnswer(1<<20).On(GetObject))
+		go func() {
+			<-up.Reached()
+			if _, err := get(t, s.Access, "a"); codeOf(err) != "NoSuchKey" {
+				t.Errorf("half an upload: %v", err)
+			}
+			up.Release()
+			<-down.Reached()
+			down.Release()
+		}()
+		put(t, p.Access, "a", data)
+		if got := mustGet(t, p.Access, "a"); got != data {
+			t.Errorf("got %d bytes", len(got))
+		}
+	})
+}
+
 func TestAnUploadThatStallsOrIsCutLeavesNoObject(t *testing.T) {
 	Each(t, Options{}, func(t *testing.T, s *Server) {
 		p := s.Proxy(t)

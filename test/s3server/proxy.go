@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Proxy stands before a server, on loopback, with the server's credentials, bucket and certificate. It passes everything
+// Proxy stands before a server, with the server's credentials, bucket and certificate. It passes everything
 // on as it is until faults are injected.
 type Proxy struct {
 	Access
@@ -36,9 +36,12 @@ type Injected struct {
 	passed  int // matching requests that were let through before it
 	count   int
 	reached chan struct{}
+
+	release  sync.Once
+	released chan struct{}
 }
 
-// Proxy starts one, which ends with the test.
+// Proxy starts one on the server's host, which ends with the test.
 func (s *Server) Proxy(t testing.TB) *Proxy {
 	t.Helper()
 	p := &Proxy{Access: s.Access, closed: make(chan struct{})}
@@ -47,7 +50,7 @@ func (s *Server) Proxy(t testing.TB) *Proxy {
 		t.Fatal(err)
 	}
 	p.upstream = newUpstream(target, s.CA)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", net.JoinHostPort(target.Hostname(), "0"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,27 +101,27 @@ func newUpstream(target *url.URL, ca []byte) *httputil.ReverseProxy {
 
 // ServeHTTP answers one request: by the fault that is meant for it, or as the server does.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	fault := p.pick(parseRequest(r))
-	if fault == nil {
+	injected := p.pick(parseRequest(r))
+	if injected == nil {
 		p.upstream.ServeHTTP(w, r)
 		return
 	}
-	play := &play{fault: fault, ended: p.closed, gone: r.Context().Done()}
-	if fault.instead != nil {
-		fault.instead(play, w, r)
+	play := &play{fault: &injected.fault, released: injected.released, ended: p.closed, gone: r.Context().Done()}
+	if play.fault.instead != nil {
+		play.fault.instead(play, w, r)
 		return
 	}
 	p.upstream.ServeHTTP(w, play.prepare(r))
 }
 
 // pick writes a request down and finds the first fault for it.
-func (p *Proxy) pick(r Request) *Fault {
+func (p *Proxy) pick(r Request) *Injected {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seen = append(p.seen, r)
 	for _, i := range p.faults {
 		if i.takes(r) {
-			return &i.fault
+			return i
 		}
 	}
 	return nil
@@ -148,12 +151,12 @@ func (i *Injected) takes(r Request) bool {
 func (p *Proxy) Inject(f Fault) *Injected {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	i := &Injected{fault: f, proxy: p, reached: make(chan struct{})}
+	i := &Injected{fault: f, proxy: p, reached: make(chan struct{}), released: make(chan struct{})}
 	p.faults = append(p.faults, i)
 	return i
 }
 
-// Heal takes all faults away. Requests that hang go on hanging.
+// Heal takes all faults away. Requests that are held stay so until they are released.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,6 +179,9 @@ func (i *Injected) Count() int {
 
 // Reached is closed once it met one.
 func (i *Injected) Reached() <-chan struct{} { return i.reached }
+
+// Release lets go of the requests that stalled, and of all that would: they go on as if nothing had been.
+func (i *Injected) Release() { i.release.Do(func() { close(i.released) }) }
 
 // String names the fault.
 func (i *Injected) String() string { return fmt.Sprintf("%s, met %d times", i.fault.name, i.Count()) }
