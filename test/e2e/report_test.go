@@ -2,7 +2,10 @@ package e2e
 
 import (
 	"context"
+	"net"
 	"net/http"
+	"os"
+	"strconv"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -12,7 +15,9 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
@@ -71,6 +76,21 @@ var _ = Describe("What a user is told", Label("report"), func() {
 		cluster.AwaitReady(ctx, 3)
 		Eventually(ctx, func() ([]string, error) { return eventReasons(ctx, cluster) }).
 			Should(ContainElements("CreatingCluster", "ClusterCreated", "Ready", "MemberRemoved", "MemberAdded", "MemberPromoted"))
+	})
+
+	It("is in etcd's own metrics, which Prometheus finds and reads of every member with no certificate, with TLS on", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "watched", 3)
+		cluster.AwaitReady(ctx, 3)
+		traffic := cluster.Write(ctx)
+		addresses := monitored(ctx, cluster)
+		Expect(addresses).To(HaveLen(3))
+		for member, address := range addresses {
+			metrics, err := world.ReadMetrics(ctx, address)
+			Expect(err).NotTo(HaveOccurred(), member)
+			led, found := world.Value(metrics, "etcd_server_has_leader", nil)
+			Expect(found && led == 1).To(BeTrue(), member)
+		}
+		traffic.Finish(ctx)
 	})
 
 	It("is scaled by kubectl scale", perStory, func(ctx context.Context) {
@@ -139,6 +159,32 @@ var _ = Describe("What a user is told", Label("report"), func() {
 		}).Should(Succeed())
 	})
 })
+
+// monitored are the addresses of a cluster's members that config/monitoring lets Prometheus scrape, by member.
+func monitored(ctx context.Context, c *world.Cluster) map[string]string {
+	GinkgoHelper()
+	manifest, err := os.ReadFile("../../config/monitoring/members.yaml")
+	Expect(err).NotTo(HaveOccurred())
+	var monitor struct {
+		Spec struct {
+			Selector  metav1.LabelSelector
+			Endpoints []struct{ Port, Scheme string } `json:"podMetricsEndpoints"`
+		}
+	}
+	Expect(yaml.Unmarshal(manifest, &monitor)).To(Succeed())
+	Expect(monitor.Spec.Endpoints).To(HaveLen(1))
+	pods, endpoint := &corev1.PodList{}, monitor.Spec.Endpoints[0]
+	Expect(kube.Client.List(ctx, pods, client.InNamespace(c.Namespace), client.MatchingLabels(monitor.Spec.Selector.MatchLabels))).To(Succeed())
+	addresses := map[string]string{}
+	for _, pod := range pods.Items {
+		for _, port := range pod.Spec.Containers[0].Ports {
+			if port.Name == endpoint.Port {
+				addresses[pod.Name] = endpoint.Scheme + "://" + net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(port.ContainerPort))) + "/metrics"
+			}
+		}
+	}
+	return addresses
+}
 
 func operatorKey(name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: world.OperatorNamespace, Name: name}

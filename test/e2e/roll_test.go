@@ -46,6 +46,24 @@ var _ = Describe("A roll", Label("roll"), func() {
 		Expect(traffic.Finish(ctx).Failed).To(BeZero())
 	})
 
+	It("to other flags, resources, affinity, tolerations and labels at once restarts each member once", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "much", 3)
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			cluster.Change(ctx, muchElse)
+			cluster.AwaitReady(ctx, 3)
+		})
+		for _, pod := range listPods(ctx, cluster) {
+			expectMuchElse(&pod)
+			Expect(pod.UID).NotTo(Equal(was.pods[pod.Name]), "%s was restarted", pod.Name)
+		}
+		Expect(cluster.History.Restarted()).To(HaveLen(3), "one restart each:\n%s", cluster.History)
+		expectSame(ctx, cluster, was)
+		traffic.Finish(ctx)
+	})
+
 	It("to other settings of Pods and etcd is taken back midway by putting the spec back", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "midway", 3)
 		cluster.AwaitReady(ctx, 3)
@@ -176,6 +194,31 @@ var _ = Describe("A roll", Label("roll"), func() {
 		traffic.Finish(ctx)
 	})
 })
+
+// muchElse is a change of nearly all that members can be given.
+func muchElse(s *v1alpha1.EtcdClusterSpec) {
+	otherSettings(s)
+	s.Etcd.ExtraArgs = map[string]v1alpha1.ArgValue{"max-txn-ops": "256"}
+	s.Pod.Resources.Requests[corev1.ResourceMemory] = "96Mi"
+	s.Pod.Tolerations = []corev1.Toleration{{Key: "e2e.etcdsteward.dev/any", Operator: corev1.TolerationOpExists}}
+	s.Pod.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 1, Preference: corev1.NodeSelectorTerm{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "e2e.etcdsteward.dev/any", Operator: corev1.NodeSelectorOpExists}},
+		}}},
+	}}
+	s.Pod.Labels = map[string]string{"team": "blue"}
+}
+
+// expectMuchElse expects a Pod to be as muchElse asks for.
+func expectMuchElse(pod *corev1.Pod) {
+	GinkgoHelper()
+	etcd := pod.Spec.Containers[0]
+	Expect(etcd.Args).To(ContainElements("--snapshot-count=20000", "--max-txn-ops=256"), pod.Name)
+	Expect(etcd.Resources.Requests.Memory().String()).To(Equal("96Mi"), pod.Name)
+	Expect(pod.Spec.Tolerations).To(ContainElement(HaveField("Key", "e2e.etcdsteward.dev/any")), pod.Name)
+	Expect(pod.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution).To(HaveLen(1), pod.Name)
+	Expect(pod.Labels).To(HaveKeyWithValue("team", "blue"), pod.Name)
+}
 
 func listPods(ctx context.Context, c *world.Cluster) []corev1.Pod {
 	GinkgoHelper()

@@ -105,13 +105,22 @@ func (c *Cluster) MemberMetrics(ctx context.Context, member string) (map[string]
 		return nil, err
 	}
 	address := net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(etcdutil.MetricsPort))
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
+	families, err := ReadMetrics(ctx, "http://"+address+"/metrics")
+	if err != nil {
+		return nil, fmt.Errorf("scraping %s: %w", member, err)
+	}
+	return families, nil
+}
+
+// ReadMetrics reads metrics as anybody can.
+func ReadMetrics(ctx context.Context, url string) (map[string]*dto.MetricFamily, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("scraping %s: %w", member, err)
+		return nil, err
 	}
 	defer answer.Body.Close()
 	return read(answer.Body)
