@@ -12,10 +12,10 @@ import (
 // hashRate is how fast, at worst, a member is thought to hash its keys: bytes per second of its database.
 const hashRate = 20 << 20
 
-// hashOnline asks for the hash of a member's keys at a revision: the member the snapshot is of, or another if it does
-// not answer. A hash that no member can give any more, because all have compacted past the revision, is
-// errCompactedPast: a newer snapshot can be hashed.
-func (s *sources) hashOnline(ctx context.Context, first *member, revision, size int64) (KeysHash, error) {
+// hashOnline asks for the hash of a member's keys at the revision of the snapshot: the member the snapshot is of, or
+// another if it does not answer. A hash that no member can give any more, because all have compacted past the revision,
+// is errCompactedPast: a newer snapshot can be hashed.
+func (s *sources) hashOnline(ctx context.Context, first *member, facts Facts, size int64) (KeysHash, error) {
 	deadline := 30*time.Second + time.Duration(size/hashRate)*time.Second
 	order := []*member{first}
 	for _, m := range s.members {
@@ -25,7 +25,7 @@ func (s *sources) hashOnline(ctx context.Context, first *member, revision, size 
 	}
 	var last error
 	for _, m := range order {
-		hash, err := m.hash(ctx, revision, deadline)
+		hash, err := m.hash(ctx, facts, deadline)
 		if err == nil {
 			return hash, nil
 		}
@@ -38,14 +38,30 @@ func (s *sources) hashOnline(ctx context.Context, first *member, revision, size 
 		}
 		last = err
 	}
-	return KeysHash{}, fail(ReasonHashUnavailable, "no member hashed its keys at revision %d: %w", revision, last)
+	return KeysHash{}, fail(ReasonHashUnavailable, "no member hashed its keys at revision %d: %w", facts.Revision, last)
 }
 
 var errCompactedPast = errors.New("the cluster compacted past the snapshot's revision before it was hashed")
 
-func (m *member) hash(ctx context.Context, revision int64, deadline time.Duration) (KeysHash, error) {
+// hash asks one member. Of the revision at which it compacted last, a member remembers the hash from before the
+// compaction (etcd-io/etcd:server/storage/mvcc/hash.go HashByRev), which nobody can compute from a snapshot; where
+// nothing was written since, that revision is the current one too, and the current one is always hashed anew.
+func (m *member) hash(ctx context.Context, facts Facts, deadline time.Duration) (KeysHash, error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
+	hash, err := m.hashAt(ctx, facts.Revision)
+	if err != nil || hash.CompactRevision >= facts.CompactRevision {
+		return hash, err
+	}
+	hash, err = m.hashAt(ctx, 0)
+	if err == nil && hash.Revision != facts.Revision {
+		return KeysHash{}, fail(ReasonHashUnavailable, "hash the keys of member %s at revision %d: %w", m.Name, facts.Revision, errCompactedPast)
+	}
+	return hash, err
+}
+
+// hashAt makes the call; revision 0 is the current one.
+func (m *member) hashAt(ctx context.Context, revision int64) (KeysHash, error) {
 	response, err := m.maintenance.HashKV(ctx, &pb.HashKVRequest{Revision: revision})
 	if errors.Is(rpctypes.Error(err), rpctypes.ErrCompacted) {
 		return KeysHash{}, fail(ReasonHashUnavailable, "hash the keys of member %s at revision %d: %w", m.Name, revision, errCompactedPast)
@@ -53,6 +69,13 @@ func (m *member) hash(ctx context.Context, revision int64, deadline time.Duratio
 	if err != nil {
 		return KeysHash{}, memberFailure(m, "hashing the keys", err)
 	}
-	// Never compacted is -1 to etcd and 0 to us; 3.5 does not repeat the revision it was asked for.
+	if revision == 0 {
+		// 3.5 names the revision in the header only.
+		revision = response.GetHashRevision()
+		if revision == 0 {
+			revision = response.GetHeader().GetRevision()
+		}
+	}
+	// Never compacted is -1 to etcd and 0 to us.
 	return KeysHash{Hash: response.GetHash(), Revision: revision, CompactRevision: max(0, response.GetCompactRevision())}, nil
 }

@@ -41,7 +41,9 @@ func Inspect(path string) (Facts, error) {
 	return facts, err
 }
 
-func (f Facts) span() span { return span{revision: f.Revision, compact: f.CompactRevision, settled: f.settled} }
+func (f Facts) span() span {
+	return span{revision: f.Revision, compact: f.CompactRevision, settled: f.settled}
+}
 
 // HashKeys is the hash that a member gives for its keys up to revision when it has compacted at compactRevision, computed
 // from a copy of its database. The copy may be compacted less far, and not further.

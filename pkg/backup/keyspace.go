@@ -43,6 +43,7 @@ type span struct {
 
 // entry is one revision of one key.
 type entry struct {
+	place           int64 // among all entries, from 1: a transaction's entries share their main revision
 	main            int64
 	tombstone       bool
 	key             []byte
@@ -91,31 +92,31 @@ func consumeInt(v []byte) (int64, int) {
 	return int64(value), n
 }
 
-// latest remembers, by a hash of the key, the newest revision that matters; negative for a tombstone. With 64 bits and a
-// seed of its own a collision is less likely than a broken disk, and would be seen as one: a hash that differs.
+// latest remembers, by a hash of the key, the place of the newest entry that matters; negative for a tombstone. With 64
+// bits and a seed of its own a collision is less likely than a broken disk, and would be seen as one: a hash that differs.
 type latest struct {
-	seed maphash.Seed
-	main map[uint64]int64
+	seed   maphash.Seed
+	places map[uint64]int64
 }
 
 func (l latest) get(key []byte) (int64, bool) {
-	main, ok := l.main[maphash.Bytes(l.seed, key)]
-	return main, ok
+	place, ok := l.places[maphash.Bytes(l.seed, key)]
+	return place, ok
 }
 
 func (l latest) set(e entry) {
-	main := e.main
+	place := e.place
 	if e.tombstone {
-		main = -main
+		place = -place
 	}
-	l.main[maphash.Bytes(l.seed, e.key)] = main
+	l.places[maphash.Bytes(l.seed, e.key)] = place
 }
 
 // census counts the keys that exist at the span's revision, and finds which entries at or below the compaction were
 // superseded later. Memory is needed only for keys that were changed after the compaction and existed before it: an
 // entry after the compaction says by its version whether it makes, changes or ends a key.
 func census(keys *bolt.Bucket, s span) (live int64, newer latest, err error) {
-	newer = latest{seed: maphash.MakeSeed(), main: map[uint64]int64{}}
+	newer = latest{seed: maphash.MakeSeed(), places: map[uint64]int64{}}
 	err = forEach(keys, s.revision, func(e entry, _, _ []byte) {
 		switch {
 		case e.main <= s.compact && s.settled:
@@ -173,13 +174,13 @@ func hashSpan(keys *bolt.Bucket, s span) (sum uint32, live int64, err error) {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func kept(newer latest, e entry) bool {
-	main, superseded := newer.get(e.key)
-	return !e.tombstone && (!superseded || main == e.main)
+	place, known := newer.get(e.key)
+	return !e.tombstone && (!known || place == e.place)
 }
 
 // forEach visits the entries up to a revision in their order.
 func forEach(keys *bolt.Bucket, revision int64, visit func(e entry, k, v []byte)) error {
-	cursor := keys.Cursor()
+	cursor, place := keys.Cursor(), int64(0)
 	for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
 		e, err := parseEntry(k, v)
 		if err != nil {
@@ -188,6 +189,8 @@ func forEach(keys *bolt.Bucket, revision int64, visit func(e entry, k, v []byte)
 		if e.main > revision {
 			return nil
 		}
+		place++
+		e.place = place
 		visit(e, k, v)
 	}
 	return nil

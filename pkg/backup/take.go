@@ -193,7 +193,7 @@ func (t *taking) prove(ctx context.Context, sent streamed) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, fail(ReasonStreamDamaged, "read the snapshot: %w", err)
 	}
-	online, err := t.cluster.hashOnline(ctx, t.member, facts.Revision, sent.size)
+	online, err := t.cluster.hashOnline(ctx, t.member, facts, sent.size)
 	if err != nil {
 		return Manifest{}, err
 	}

@@ -14,7 +14,7 @@ import (
 	"gocloud.dev/blob/azureblob"
 )
 
-func openAzure(c *Azure, o Options) (*blob.Bucket, error) {
+func openAzure(ctx context.Context, c *Azure, o Options) (*blob.Bucket, error) {
 	httpClient, err := newHTTPClient(o.CAFile)
 	if err != nil {
 		return nil, err
@@ -27,8 +27,7 @@ func openAzure(c *Azure, o Options) (*blob.Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Nothing is asked here, so there is nothing to wait for.
-	return azureblob.OpenBucket(context.Background(), client, nil)
+	return azureblob.OpenBucket(ctx, client, nil)
 }
 
 func azureClient(c *Azure, dir string, options *container.ClientOptions) (*container.Client, error) {

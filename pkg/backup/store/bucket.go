@@ -59,7 +59,7 @@ func Open(ctx context.Context, config Config, options Options) (*Bucket, error) 
 	case config.GCS != nil:
 		b.blob, err = openGCS(ctx, config.GCS, options)
 	case config.Azure != nil:
-		b.blob, err = openAzure(config.Azure, options)
+		b.blob, err = openAzure(ctx, config.Azure, options)
 	default:
 		b.root = options.VolumeRoot
 		b.blob, err = openVolume(options.VolumeRoot)

@@ -147,7 +147,7 @@ func checkPrefix(prefix string) error {
 	}
 	for segment := range strings.SplitSeq(prefix, "/") {
 		if segment == "" || segment == "." || segment == ".." {
-			return fmt.Errorf("the prefix %q has an empty segment, . or ..", prefix)
+			return fmt.Errorf("the prefix %q has a segment that is empty or only dots", prefix)
 		}
 	}
 	return nil

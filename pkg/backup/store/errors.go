@@ -60,6 +60,7 @@ func kindOf(err, other error) error {
 		return ErrDenied
 	case gcerrors.ResourceExhausted:
 		return ErrThrottled
+	default:
 	}
 	var network net.Error
 	if errors.As(err, &network) {
