@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -76,6 +77,10 @@ func cachedKind(object client.Object) func() client.Object {
 		return func() client.Object { return &corev1.Service{} }
 	case *policyv1.PodDisruptionBudget:
 		return func() client.Object { return &policyv1.PodDisruptionBudget{} }
+	case *v1alpha1.EtcdBackup:
+		return func() client.Object { return &v1alpha1.EtcdBackup{} }
+	case *batchv1.Job:
+		return func() client.Object { return &batchv1.Job{} }
 	}
 	return nil
 }

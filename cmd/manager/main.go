@@ -10,10 +10,12 @@ import (
 	"os"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -79,6 +81,10 @@ func run(args []string) error {
 	if err := controllers.Add(mgr, identity()); err != nil {
 		return err
 	}
+	self := types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}
+	if err := controllers.AddBackups(mgr, identity(), controllers.AgentImage(o.agentImage, mgr.GetAPIReader(), self)); err != nil {
+		return err
+	}
 	return mgr.Start(ctrl.SetupSignalHandler())
 }
 
@@ -104,6 +110,7 @@ func managerOptions(o options) ctrl.Options {
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(corev1.AddToScheme(scheme))
+	utilruntime.Must(batchv1.AddToScheme(scheme))
 	utilruntime.Must(policyv1.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	return scheme
@@ -121,6 +128,7 @@ func cacheOptions(namespace string) cache.Options {
 			&corev1.PersistentVolumeClaim{}: ours,
 			&corev1.Service{}:               ours,
 			&policyv1.PodDisruptionBudget{}: ours,
+			&batchv1.Job{}:                  ours,
 		},
 	}
 	if namespace != "" {

@@ -15,6 +15,7 @@ type options struct {
 	metricsSecure  bool
 	probeAddress   string
 	namespace      string
+	agentImage     string
 	version        bool
 	log            zap.Options
 }
@@ -32,6 +33,8 @@ func parseOptions(args []string) (options, error) {
 		"Where /healthz and /readyz are served; 0 turns them off.")
 	flags.StringVar(&o.namespace, "namespace", "",
 		"Look after the clusters of this namespace only; empty: of all.")
+	flags.StringVar(&o.agentImage, "agent-image", "",
+		"Image that backups run from; empty: the operator's own, as its Pod has it.")
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
 	o.log.BindFlags(flags)
 	if err := flags.Parse(args); err != nil {

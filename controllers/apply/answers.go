@@ -47,6 +47,9 @@ func kubeError(err error, doing string) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
+// Answer is what the API server answered to a write, as Later, Rejected or, for what is neither, the error itself.
+func Answer(err error, doing string) error { return kubeError(err, doing) }
+
 func later(reason string) func(string) error {
 	return func(message string) error { return Later{Reason: reason, Message: message} }
 }

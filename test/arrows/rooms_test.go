@@ -30,7 +30,7 @@ var rooms = []room{
 		path: "controllers",
 		enters: []string{
 			"controllers/observe", "controllers/apply", "controllers/report", "controllers/plan", "controllers/resources",
-			"controllers/admission", "api", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki",
+			"controllers/backup", "controllers/admission", "api", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki",
 		},
 		foreign: []string{"*"},
 	},
@@ -48,6 +48,12 @@ var rooms = []room{
 		path:    "controllers/report",
 		enters:  []string{"controllers/plan", "api", "pkg/etcdutil"},
 		foreign: []string{"k8s.io/api/", "k8s.io/apimachinery/"},
+		never:   clients,
+	},
+	{
+		path:    "controllers/backup",
+		enters:  []string{"api", "pkg/etcdutil"},
+		foreign: []string{"k8s.io/apimachinery/"},
 		never:   clients,
 	},
 	{

@@ -1,0 +1,22 @@
+// Package backup decides what becomes of an EtcdBackup. Next is a pure function from what was observed to the one thing to
+// do now; Status, Events and ValuesOf are pure functions from that to what people see.
+//
+// # Words
+//
+// A backup is one EtcdBackup. Its Job makes Pods, one after the other, until one succeeds: each is an attempt. An attempt has
+// steps: snapshot, and to prove it fetch, restore and compare. The record is an annotation on the EtcdBackup: which Job was
+// made for it, and what came of it. Facts are what the snapshot's manifest says.
+//
+// # The order of rules
+//
+//  1. What is done stays done: deleting, record-unreadable, recorded. An outcome that is recorded is the outcome, whatever
+//     became of the Job and of the status: a backup never runs twice.
+//  2. Whose it is: other-operator, name-taken.
+//  3. The Job that there is: record-job, job-finished, job-running. Its Pods' last words are the outcome, and it is kept
+//     until they are recorded.
+//  4. The Job that is gone: job-deleted. It was recorded, so it ran; nobody knows what came of it.
+//  5. The Job that is not made yet: deadline, cluster, agent-image, create-job.
+//
+// Nothing is decided from the status, and nothing here touches a member: a backup reads, and the cluster's own passes do not
+// know of it.
+package backup

@@ -1,0 +1,162 @@
+package backup
+
+import (
+	"fmt"
+	"time"
+)
+
+// patience is how long a Pod may take to start before it is said why it does not.
+const patience = 5 * time.Second
+
+// jobFinished reads what came of it in the Pods' last words.
+func jobFinished(o Observation) *Decision {
+	switch {
+	case !o.Job.Exists || o.Job.End == JobRuns:
+		return nil
+	case o.Job.End == JobComplete:
+		return ends(o.completed())
+	}
+	return ends(o.gaveUp())
+}
+
+// completed believes the attempt that succeeded, and no Job that says so without it.
+func (o Observation) completed() Outcome {
+	for i := len(o.Attempts) - 1; i >= 0; i-- {
+		attempt := o.Attempts[i]
+		if !attempt.Good {
+			continue
+		}
+		facts, err := factsOf(attempt)
+		if err != nil {
+			return o.failed(ReasonResultLost, fmt.Sprintf("The backup's Job succeeded, and what it said of the backup cannot be read: %v.", err))
+		}
+		return o.good(attempt, facts)
+	}
+	return o.failed(ReasonResultLost, "The backup's Job succeeded, and its Pod is gone, and with it the word on where the backup lies. "+
+		"It stays in the store. Create another EtcdBackup.")
+}
+
+func (o Observation) good(attempt Attempt, facts Facts) Outcome {
+	outcome := Outcome{
+		Complete: true, Reason: ReasonStored, Facts: &facts, FinishedAt: attempt.step(stepSnapshot).FinishedAt,
+		Message: "The backup is in the store. It was not asked to be proven.",
+	}
+	if o.Backup.Verify {
+		compared := attempt.step(stepCompare)
+		outcome.Reason, outcome.VerifiedAt, outcome.FinishedAt = ReasonVerified, compared.FinishedAt, compared.FinishedAt
+		outcome.Message = "The backup is in the store, and what the store gives back was restored and holds the keys that the members held."
+	}
+	return outcome
+}
+
+// gaveUp keeps the facts of a snapshot that was stored and not proven, for a person to look at.
+func (o Observation) gaveUp() Outcome {
+	if o.Job.Reason == "DeadlineExceeded" {
+		return o.withFacts(o.failed(ReasonDeadlineExceeded, o.late()))
+	}
+	for i := len(o.Attempts) - 1; i >= 0; i-- {
+		if reason, message := failureOf(o.Attempts[i]); reason != "" {
+			return o.withFacts(o.failed(reason, fmt.Sprintf("%s (%s)", message, attempts(len(o.Attempts)))))
+		}
+	}
+	return o.failed(ReasonJobFailed, fmt.Sprintf("The backup's Job failed: %s: %s", o.Job.Reason, o.Job.Message))
+}
+
+func (o Observation) withFacts(outcome Outcome) Outcome {
+	if latest := o.latest(); latest != nil {
+		if facts, err := factsOf(*latest); err == nil {
+			outcome.Facts = &facts
+		}
+	}
+	return outcome
+}
+
+func attempts(n int) string {
+	if n == 1 {
+		return "1 attempt"
+	}
+	return fmt.Sprintf("%d attempts", n)
+}
+
+// failureOf says why an attempt failed; empty when it did not.
+func failureOf(a Attempt) (reason, message string) {
+	for _, step := range a.Steps {
+		if step.State == StepBroken {
+			return brokenBy(step, a.Lost)
+		}
+	}
+	if a.Lost != "" {
+		return ReasonPodLost, "The backup's Pod was ended: " + bounded(a.Lost)
+	}
+	return "", ""
+}
+
+// jobRunning shows how far it is, or why it does not get on.
+func jobRunning(o Observation) *Decision {
+	if !o.Job.Exists {
+		return nil
+	}
+	latest := o.latest()
+	if latest == nil {
+		return noPod(o)
+	}
+	d := &Decision{Attempt: latest, Recheck: whileRunning}
+	step, runs := latest.running()
+	switch {
+	case runs:
+		d.Stage, d.Reason, d.Message = stages[step.Name], ReasonRunning, doing[step.Name]
+	case latest.Trouble != nil && !latest.Ended && o.Now.Sub(latest.waitsSince()) >= patience:
+		d.Stage, d.Reason, d.Message, d.Trouble = stageOf(*latest), latest.Trouble.Reason, bounded(latest.Trouble.Message), true
+	case latest.Ended && !latest.Good:
+		d.Stage, d.Reason, d.Trouble = StageStarting, ReasonRetrying, true
+		_, why := failureOf(*latest)
+		d.Message = bounded(fmt.Sprintf("Attempt %d failed and another is made: %s", len(o.Attempts), why))
+	default:
+		d.Stage, d.Reason, d.Message = stageOf(*latest), ReasonStarting, "The next step of the backup is starting."
+	}
+	return d
+}
+
+// noPod is a Job whose Pod is refused, or not made yet.
+func noPod(o Observation) *Decision {
+	if t := o.Job.Trouble; t != nil && o.Now.Sub(o.Job.Created) >= patience {
+		return waits(StageStarting, t.Reason, t.Message).troubled()
+	}
+	return waits(StageStarting, ReasonStarting, "The backup's Job was created.")
+}
+
+// waitsSince is when the attempt began to wait for its next step.
+func (a Attempt) waitsSince() time.Time {
+	since := a.Created
+	for _, step := range a.Steps {
+		if step.FinishedAt.After(since) {
+			since = step.FinishedAt
+		}
+	}
+	return since
+}
+
+var (
+	stages = map[string]string{
+		stepSnapshot: StageSnapshot, stepFetch: StageFetch, stepRestore: StageRestore, stepCompare: StageCompare,
+	}
+	doing = map[string]string{
+		stepSnapshot: "A snapshot of a member is written to the store.",
+		stepFetch:    "The backup is read back from the store.",
+		stepRestore:  "What the store gave back is restored in a scratch directory.",
+		stepCompare:  "The restored copy is compared with what the members held.",
+	}
+)
+
+// stageOf is the step that comes next in an attempt of which none runs.
+func stageOf(a Attempt) string {
+	if !a.begun() {
+		return StageStarting
+	}
+	for _, step := range a.Steps {
+		if step.State == StepWaits {
+			return stages[step.Name]
+		}
+	}
+	return StageStarting
+}

@@ -1,0 +1,86 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/apply"
+	"github.com/etcdsteward/etcd-steward/controllers/backup"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// keepFinishedJobs is how long a Job, its Pods and their logs stay after the outcome was recorded.
+const keepFinishedJobs = 3600 // seconds
+
+// apply makes one change. What the platform refuses comes as apply.Rejected or apply.Later; apply.ErrStale asks to look again.
+func (r *EtcdBackupReconciler) apply(ctx context.Context, b *v1alpha1.EtcdBackup, seen backupView, change backup.Change) error {
+	switch change := change.(type) {
+	case backup.CreateJob:
+		start := seen.start
+		start.Deadline = change.Deadline
+		return r.createJob(ctx, b, resources.BuildBackupJob(b, seen.cluster, start))
+	case backup.RecordJob:
+		record := seen.Record
+		record.JobUID = change.UID
+		return r.writeRecord(ctx, b, record)
+	case backup.RecordOutcome:
+		record := seen.Record
+		record.Outcome = &change.Outcome
+		return r.writeRecord(ctx, b, record)
+	case backup.ReleaseJob:
+		return r.releaseJob(ctx, b, change.UID)
+	}
+	return fmt.Errorf("the change %T of the backup %s is unknown", change, client.ObjectKeyFromObject(b))
+}
+
+func (r *EtcdBackupReconciler) createJob(ctx context.Context, b *v1alpha1.EtcdBackup, job *batchv1.Job) error {
+	err := r.Client.Create(ctx, job, fieldOwner)
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return apply.ErrStale // ours and not seen yet, or somebody else's: the next look tells
+	case err != nil:
+		return apply.Answer(err, "creating the Job "+job.Name)
+	}
+	r.unseen.wrote(client.ObjectKeyFromObject(b), job)
+	return nil
+}
+
+// writeRecord changes the record only of the backup that was looked at, as it was then.
+func (r *EtcdBackupReconciler) writeRecord(ctx context.Context, b *v1alpha1.EtcdBackup, record backup.Record) error {
+	updated := b.DeepCopy()
+	if updated.Annotations == nil {
+		updated.Annotations = map[string]string{}
+	}
+	updated.Annotations[v1alpha1.AnnotationBackupRecord] = record.Encode()
+	err := r.Client.Patch(ctx, updated, client.MergeFromWithOptions(b, client.MergeFromWithOptimisticLock{}), fieldOwner)
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return apply.ErrStale
+	case err != nil:
+		return apply.Answer(err, "recording on the EtcdBackup "+b.Name)
+	}
+	r.unseen.wrote(client.ObjectKeyFromObject(b), updated)
+	return nil
+}
+
+// releaseJob lets Kubernetes delete the Job after a while.
+func (r *EtcdBackupReconciler) releaseJob(ctx context.Context, b *v1alpha1.EtcdBackup, uid string) error {
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: resources.BackupJob(b)}}
+	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"spec":{"ttlSecondsAfterFinished":%d}}`, uid, keepFinishedJobs)
+	err := r.Client.Patch(ctx, job, client.RawPatch(types.MergePatchType, patch), fieldOwner)
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err), apierrors.IsInvalid(err): // gone, or another one
+		return apply.ErrStale
+	case err != nil:
+		return apply.Answer(err, "giving the Job "+job.Name+" a time to live")
+	}
+	r.unseen.wrote(client.ObjectKeyFromObject(b), job)
+	return nil
+}

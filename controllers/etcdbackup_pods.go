@@ -1,0 +1,173 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/controllers/backup"
+)
+
+// attemptsOf are a Job's Pods as plain values, in the same order.
+func attemptsOf(pods []corev1.Pod) []backup.Attempt {
+	attempts := make([]backup.Attempt, 0, len(pods))
+	for i := range pods {
+		attempts = append(attempts, attemptOfPod(&pods[i]))
+	}
+	return attempts
+}
+
+func attemptOfPod(pod *corev1.Pod) backup.Attempt {
+	a := backup.Attempt{
+		Name: pod.Name, Created: pod.CreationTimestamp.Time, Good: pod.Status.Phase == corev1.PodSucceeded,
+		Ended: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+	}
+	if pod.Status.Phase == corev1.PodFailed && pod.Status.Reason != "" {
+		a.Lost = strings.TrimSuffix(pod.Status.Reason+": "+pod.Status.Message, ": ")
+	}
+	statuses := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		step := backup.Step{Name: container.Name, State: backup.StepWaits}
+		for _, status := range statuses {
+			if status.Name == container.Name {
+				fillStep(&step, status.State)
+			}
+		}
+		a.Steps = append(a.Steps, step)
+	}
+	if !a.Ended {
+		a.Trouble = troubleOf(pod, statuses)
+	}
+	return a
+}
+
+func fillStep(step *backup.Step, state corev1.ContainerState) {
+	switch {
+	case state.Running != nil:
+		step.State, step.StartedAt = backup.StepRuns, state.Running.StartedAt.Time
+	case state.Terminated != nil:
+		step.State = backup.StepDone
+		if state.Terminated.ExitCode != 0 {
+			step.State = backup.StepBroken
+		}
+		step.Message = state.Terminated.Message
+		if step.Message == "" && state.Terminated.ExitCode != 0 {
+			step.Message = fmt.Sprintf("%s, exit code %d", state.Terminated.Reason, state.Terminated.ExitCode)
+		}
+		step.StartedAt, step.FinishedAt = state.Terminated.StartedAt.Time, state.Terminated.FinishedAt.Time
+	}
+}
+
+// ordinary are words of the kubelet for a container that waits and has no trouble.
+var ordinary = []string{"", "PodInitializing", "ContainerCreating"}
+
+var imageTrouble = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable"}
+
+// troubleOf is what the Pod itself says of why it does not get on.
+func troubleOf(pod *corev1.Pod, statuses []corev1.ContainerStatus) *backup.Trouble {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Message != "" {
+			return &backup.Trouble{Reason: backup.ReasonUnschedulable, Message: c.Message}
+		}
+	}
+	for _, status := range statuses {
+		waiting := status.State.Waiting
+		if waiting == nil || slices.Contains(ordinary, waiting.Reason) {
+			continue
+		}
+		trouble := backup.Trouble{Reason: backup.ReasonContainerNotStarting, Message: waiting.Reason + ": " + waiting.Message}
+		if slices.Contains(imageTrouble, waiting.Reason) {
+			trouble.Reason = backup.ReasonImagePullFailed
+		}
+		return &trouble
+	}
+	return nil
+}
+
+// lookDeeper asks for what neither the Job nor its Pods have in their status: why a Pod is not created or its volumes are not
+// mounted, which Kubernetes tells in events only; and how far a step is, which it tells itself.
+func (r *EtcdBackupReconciler) lookDeeper(ctx context.Context, job *batchv1.Job, pods []corev1.Pod, seen *backupView) error {
+	if len(pods) == 0 {
+		said, err := r.warning(ctx, job.Namespace, job.UID)
+		if said != nil {
+			seen.Job.Trouble = &backup.Trouble{Reason: refusalOf(said.Message), Message: said.Message}
+		}
+		return err
+	}
+	pod, latest := &pods[len(pods)-1], &seen.Attempts[len(seen.Attempts)-1]
+	if isStuck(pod, latest) {
+		said, err := r.warning(ctx, pod.Namespace, pod.UID)
+		if said != nil {
+			latest.Trouble = &backup.Trouble{Reason: mountTrouble(said.Reason), Message: said.Message}
+		}
+		return err
+	}
+	for i, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		if latest.Steps[i].State == backup.StepRuns && len(container.Ports) > 0 {
+			latest.Progress = r.Progress(ctx, pod.Status.PodIP)
+		}
+	}
+	return nil
+}
+
+// isStuck reports that a Pod has its node, starts nothing, and does not say why.
+func isStuck(pod *corev1.Pod, a *backup.Attempt) bool {
+	return pod.Spec.NodeName != "" && !a.Ended && a.Trouble == nil &&
+		!slices.ContainsFunc(a.Steps, func(s backup.Step) bool { return s.State != backup.StepWaits })
+}
+
+// warning is the last warning that Kubernetes gave about an object; nil when it gave none.
+func (r *EtcdBackupReconciler) warning(ctx context.Context, namespace string, uid types.UID) (*corev1.Event, error) {
+	var list corev1.EventList
+	err := r.Live.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{"involvedObject.uid": string(uid)}, client.Limit(100))
+	if err != nil {
+		return nil, fmt.Errorf("listing the events of %s: %w", uid, err)
+	}
+	var last *corev1.Event
+	for i := range list.Items {
+		event := &list.Items[i]
+		if event.Type == corev1.EventTypeWarning && (last == nil || lastSeen(event).After(lastSeen(last))) {
+			last = event
+		}
+	}
+	return last, nil
+}
+
+// refusalOf says why no Pod may be made for a Job, from the words in which the job controller repeats the API server's.
+func refusalOf(message string) string {
+	switch {
+	case strings.Contains(message, "exceeded quota"), strings.Contains(message, "failed quota"):
+		return backup.ReasonQuotaExceeded
+	case strings.Contains(message, "violates PodSecurity"):
+		return backup.ReasonPodSecurity
+	}
+	return backup.ReasonPodRefused
+}
+
+func mountTrouble(reason string) string {
+	switch reason {
+	case "FailedMount", "FailedAttachVolume", "FailedMapVolume":
+		return backup.ReasonVolumeNotMounted
+	}
+	return backup.ReasonContainerNotStarting
+}
+
+// lastSeen is when an event last happened; whoever wrote it filled in one of several fields.
+func lastSeen(event *corev1.Event) time.Time {
+	switch {
+	case event.Series != nil:
+		return event.Series.LastObservedTime.Time
+	case !event.LastTimestamp.IsZero():
+		return event.LastTimestamp.Time
+	case !event.EventTime.IsZero():
+		return event.EventTime.Time
+	}
+	return event.CreationTimestamp.Time
+}

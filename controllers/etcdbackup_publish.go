@@ -1,0 +1,68 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/backup"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// progressInterval is how often the status shows how far a step is.
+const progressInterval = 5 * time.Second
+
+// publish writes the status if it differs, and only when it is stored says what became different. A result above zero means
+// that progress waits to be written until then.
+func (r *EtcdBackupReconciler) publish(
+	ctx context.Context, b *v1alpha1.EtcdBackup, o backup.Observation, d backup.Decision,
+) (later time.Duration, err error) {
+	key := client.ObjectKeyFromObject(b)
+	old, status := b.Status, backup.Status(o, d, resources.BackupJob(b), b.Status)
+	r.Metrics.Observe(key, b.Spec.ClusterRef.Name, status)
+	if equality.Semantic.DeepEqual(old, status) {
+		return 0, nil
+	}
+	if isProgressOnly(old, status) {
+		if later = r.written.rest(key, r.Now(), progressInterval); later > 0 {
+			return later, nil
+		}
+	}
+	updated := b.DeepCopy()
+	updated.Status = status
+	err = r.Client.Status().Patch(ctx, updated, client.MergeFromWithOptions(b, client.MergeFromWithOptimisticLock{}), fieldOwner)
+	switch {
+	case apierrors.IsNotFound(err):
+		return 0, nil
+	case apierrors.IsConflict(err): // it moved on, and its next pass says what is true then
+		return afterStale, nil
+	case err != nil:
+		return 0, fmt.Errorf("writing the status of the backup %s: %w", key, err)
+	}
+	r.written.mark(key, r.Now())
+	r.unseen.wrote(key, updated)
+	r.tell(b, backup.Events(d, old, status))
+	return 0, nil
+}
+
+func (r *EtcdBackupReconciler) tell(b *v1alpha1.EtcdBackup, events []backup.Event) {
+	for _, event := range events {
+		kind := corev1.EventTypeNormal
+		if event.Warning {
+			kind = corev1.EventTypeWarning
+		}
+		r.Recorder.Eventf(b, nil, kind, event.Reason, event.Action, "%s", event.Note)
+	}
+}
+
+// isProgressOnly reports that nothing differs but how far a step is.
+func isProgressOnly(old, status v1alpha1.EtcdBackupStatus) bool {
+	old.BytesTransferred, old.BytesTotal = status.BytesTransferred, status.BytesTotal
+	return equality.Semantic.DeepEqual(old, status)
+}
