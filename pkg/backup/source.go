@@ -15,6 +15,7 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -202,7 +203,7 @@ func noSource(errs []error) error {
 
 // memberFailure names an error of a call to a member. What etcd itself says has no secret in it.
 func memberFailure(m *member, doing string, err error) error {
-	if client.IsAuth(err) {
+	if err = rpctypes.Error(err); client.IsAuth(err) {
 		return fail(ReasonAuthRequired, "%s of member %s: etcd's authentication is on and refuses us: %w", doing, m.Name, err)
 	}
 	return fail(ReasonMemberFailed, "%s of member %s: %w", doing, m.Name, err)
