@@ -10,7 +10,7 @@ COPY controllers controllers
 COPY pkg pkg
 ARG TARGETOS TARGETARCH VERSION=dev
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$VERSION" -o /out/ ./cmd/manager
+    go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$VERSION" -o /out/ ./cmd/manager ./cmd/agent
 
 FROM gcr.io/distroless/static:nonroot
 LABEL org.opencontainers.image.title="etcd-steward" \
