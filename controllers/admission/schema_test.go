@@ -61,18 +61,23 @@ func gateOf(t testing.TB, definition *apiextensions.CustomResourceDefinition) *g
 	}
 	subresources := definition.Spec.Subresources
 	return &gate{structural: structural, strategy: customresource.NewStrategy(nil, true,
-		v1alpha1.GroupVersion.WithKind("EtcdCluster"), whole, ofStatus, structural, subresources.Status, subresources.Scale, nil)}
+		v1alpha1.GroupVersion.WithKind(definition.Spec.Names.Kind), whole, ofStatus, structural, subresources.Status, subresources.Scale, nil)}
 }
 
 func readDefinition(t testing.TB) *apiextensions.CustomResourceDefinition {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.FromSlash(definitionFile))
+	return readDefinitionFrom(t, definitionFile)
+}
+
+func readDefinitionFrom(t testing.TB, file string) *apiextensions.CustomResourceDefinition {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.FromSlash(file))
 	if err != nil {
 		t.Fatalf("reading the definition: %v", err)
 	}
 	versioned := &apiextensionsv1.CustomResourceDefinition{}
 	if err := yaml.UnmarshalStrict(raw, versioned); err != nil {
-		t.Fatalf("decoding %s: %v", definitionFile, err)
+		t.Fatalf("decoding %s: %v", file, err)
 	}
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{apiextensions.AddToScheme, apiextensionsv1.AddToScheme} {

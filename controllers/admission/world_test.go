@@ -23,7 +23,12 @@ spec: {size: 3, version: "3.6.16"}
 // cluster is the smallest cluster with the changes, each a merge patch in YAML, laid over it.
 func cluster(t testing.TB, changes ...string) *unstructured.Unstructured {
 	t.Helper()
-	document := toJSON(t, smallest)
+	return layered(t, smallest, changes...)
+}
+
+func layered(t testing.TB, text string, changes ...string) *unstructured.Unstructured {
+	t.Helper()
+	document := toJSON(t, text)
 	for _, change := range changes {
 		var err error
 		if document, err = jsonpatch.MergePatch(document, toJSON(t, change)); err != nil {
