@@ -8,7 +8,7 @@ import (
 
 // Rules between the first Pod and the moment when the cluster's identity is written down.
 
-// birthChoices makes Pods that do not run anew when the choices changed: first the choices on the volumes, then the Pods.
+// birthChoices makes Pods that do not run, or never answer, anew when the choices changed: first the choices on the volumes, then the Pods.
 // A Pod of another version than members that did start is left alone. A Pod that ended, or whose
 // flags were stripped, is made anew in any case.
 func birthChoices(o Observation) *proposal {
@@ -21,7 +21,7 @@ func birthChoices(o Observation) *proposal {
 		if r.Pod == nil || r.Pod.Terminating {
 			continue
 		}
-		if p := keepChoices(r); p != nil {
+		if p := o.keepChoices(r); p != nil {
 			return p
 		}
 		isStale, isUseless := o.judgeFirst(r)
@@ -43,15 +43,15 @@ func birthChoices(o Observation) *proposal {
 
 // judgeFirst says of a first member whether its volume asks for settings of the past, and whether its Pod is of no use.
 func (o Observation) judgeFirst(r Replica) (isStale, isUseless bool) {
-	takes := !r.Pod.Running && mayTake(o, o.Desired.Choices)
+	takes := !r.Pod.Running && mayTake(o, o.Desired.Choices) || o.isMuteFirst(r)
 	isStale = takes && r.Volume != nil && r.Volume.Choices != o.Desired.Choices
 	isUseless = r.Pod.HasEnded() || r.isStripped() || takes && r.Pod.Choices != o.Desired.Choices
 	return isStale, isUseless
 }
 
 // keepChoices writes back what a first member was made from, when it started before it could be made anew.
-func keepChoices(r Replica) *proposal {
-	if !r.Pod.Running || r.Volume == nil || r.Volume.Choices == r.Pod.Choices {
+func (o Observation) keepChoices(r Replica) *proposal {
+	if !r.Pod.Running || r.Volume == nil || r.Volume.Choices == r.Pod.Choices || o.isMuteFirst(r) {
 		return nil
 	}
 	return act(SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: r.Pod.Choices}, ReasonNewChoices,

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -57,14 +58,20 @@ func endedPod(o Observation) *proposal {
 	return act(DeletePods{Pods: pods}, ReasonPodEnded, "The Pod of %s ended and is made anew on its volume.", podNames(pods))
 }
 
-// otherChoices deletes a Pod that does not run and that was made from other choices than its volume says, or that lost the
-// flags of its first start.
+// otherChoices deletes a Pod that does not run, or never answers, and that was made from other choices than its volume says, or
+// that lost the flags of its first start.
 func otherChoices(o Observation) *proposal {
 	for _, r := range o.Replicas {
 		if r.isStripped() {
 			return act(DeletePods{Pods: []PodRef{r.podRef()}}, ReasonNewChoices, "The Pod of %s lost the flags of its first start and is made anew.", r.Name)
 		}
-		if r.Volume == nil || r.Volume.Terminating || !r.isIdle() || r.Pod.Choices == r.Choices() {
+		if r.Volume == nil || r.Volume.Terminating || r.Pod == nil || r.Pod.Choices == r.Choices() {
+			continue
+		}
+		if p := o.restartBlind(r); p != nil {
+			return p
+		}
+		if !r.isIdle() {
 			continue
 		}
 		return act(DeletePods{Pods: []PodRef{r.podRef()}}, ReasonNewChoices, "The Pod of %s does not run and is made anew with the settings written on its volume.", r.Name)
@@ -72,8 +79,22 @@ func otherChoices(o Observation) *proposal {
 	return nil
 }
 
-// adoptChoices gives a member that cannot start, that stops again and again, or whose Pod Kubernetes refuses, the settings of
-// the spec, as long as the minor version stays what it is: putting a spec right must always recover. Settings that were
+// restartBlind stops a silent member on whose volume the settings of the spec are written. What the kubelet calls ready is asked
+// to go, within the disruption budgets that there are.
+func (o Observation) restartBlind(r Replica) *proposal {
+	if r.Choices() != o.Desired.Choices || !o.mayStopBlind(r) {
+		return nil
+	}
+	const says = "%s runs and does not answer. It is started anew with the settings of the spec."
+	if !r.Pod.Ready {
+		return act(DeletePods{Pods: []PodRef{r.podRef()}}, ReasonNewChoices, says, r.Name)
+	}
+	successor := Start{Name: r.Name, Flags: FlagsSealed, Choices: r.Choices(), Role: r.Pod.Role}
+	return act(EvictPod{Pod: r.podRef(), Successor: successor}, ReasonNewChoices, says, r.Name)
+}
+
+// adoptChoices gives a member that cannot start, that stops again and again, that never answers, or whose Pod Kubernetes
+// refuses, the settings of the spec, as long as the minor version stays what it is: putting a spec right must always recover. Settings that were
 // stripped from a volume are written back.
 func adoptChoices(o Observation) *proposal {
 	for _, r := range o.Replicas {
@@ -87,22 +108,37 @@ func adoptChoices(o Observation) *proposal {
 	return nil
 }
 
-// adoption is what is to be written on the volume of a member that does not run.
+// adoption is what is to be written on the volume of a member that does not run, or never answers.
 func (o Observation) adoption(r Replica) *proposal {
-	write := func(c Choices, format string, args ...any) *proposal {
-		return act(SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: c}, ReasonNewChoices, format, args...)
-	}
+	c := SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: o.Desired.Choices}
 	switch {
-	case r.Pod == nil && o.isRejected("missing-pod") && o.mayRestart(r) && o.mayAdopt(r):
-		return write(o.Desired.Choices, "Kubernetes refuses a Pod of %s with the settings it has; it takes those of the spec.", r.Name)
 	case r.Pod == nil:
-		return nil
+		if !o.isRejected("missing-pod") || !o.mayRestart(r) || !o.mayAdopt(r) {
+			return nil
+		}
+		return act(c, ReasonNewChoices, "Kubernetes refuses a Pod of %s with the settings it has; it takes those of the spec.", r.Name)
 	case r.Volume.Choices.IsZero() && !r.Pod.Choices.IsZero():
-		return write(r.Pod.Choices, "The volume of %s no longer says what its Pod is made from; it is written back.", r.Name)
-	case r.isIdle() && r.isHopeless() && o.mayAdopt(r):
-		return write(o.Desired.Choices, "%s cannot run with the settings it has (%s); it takes those of the spec.", r.Name, r.Pod.Waiting)
+		c.Choices = r.Pod.Choices
+		return act(c, ReasonNewChoices, "The volume of %s no longer says what its Pod is made from; it is written back.", r.Name)
+	case r.isHopeless() && o.mayAdopt(r):
+		return act(c, ReasonNewChoices, "%s cannot run with the settings it has (%s); it takes those of the spec.", r.Name, r.Pod.Waiting)
+	case !o.Membership.Known:
+		return o.adoptionBlind(r)
 	}
 	return nil
+}
+
+// adoptionBlind is the same for a member that runs, while nobody knows the list. One that does not say any more what it runs with
+// is told first.
+func (o Observation) adoptionBlind(r Replica) *proposal {
+	if r.Pod.Choices.IsZero() && !r.Volume.Choices.IsZero() && r.IsSealed() && o.isSilent(r) {
+		return act(RestoreInputs{Pod: r.podRef(), Choices: r.Volume.Choices}, ReasonNewChoices, "The Pod of %s no longer says what it was made from; it is written back.", r.Name)
+	}
+	if r.Choices() == o.Desired.Choices || !o.mayStopBlind(r) {
+		return nil
+	}
+	return act(SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: o.Desired.Choices, Rehearse: true}, ReasonNewChoices,
+		"%s runs and does not answer with the settings it has; it takes those of the spec.", r.Name)
 }
 
 // mayAdopt reports whether a member that does not run may take the settings of the spec: only within its minor version, and
@@ -129,8 +165,10 @@ func (o Observation) isRejected(rule string) bool {
 	return slices.ContainsFunc(o.Refused, func(n Note) bool { return n.Rule == rule })
 }
 
-// isHopeless reports a container that Kubernetes cannot start, or that stops again and again.
-func (r Replica) isHopeless() bool { return r.cannotStart() || r.Pod.Waiting == "CrashLoopBackOff" }
+// isHopeless reports a container that does not run because Kubernetes cannot start it, or because it stops again and again.
+func (r Replica) isHopeless() bool {
+	return r.isIdle() && (r.cannotStart() || r.Pod.Waiting == "CrashLoopBackOff")
+}
 
 // isIdle reports a Pod whose container does not run and that nothing is happening to.
 func (r Replica) isIdle() bool {
@@ -254,6 +292,15 @@ func membershipUnknown(o Observation) *proposal {
 			return p
 		}
 	}
-	p := wait(ReasonMembershipUnknown, "No member could be asked for the member list (%s). Nothing is added or removed meanwhile.", o.Membership.Why)
+	p := wait(ReasonMembershipUnknown, "No member could be asked for the member list (%s). Nothing is added or removed meanwhile.%s", o.Membership.Why, o.helpFor())
 	return p.due(o, lastPodChange(o), listDeadline)
+}
+
+// helpFor says what a person can do for members that run with the settings of the spec and never answered.
+func (o Observation) helpFor() string {
+	mute := filter(o.Replicas, func(r Replica) bool { return o.isMute(r) && r.Pod.Choices == o.Desired.Choices })
+	if len(mute) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %s runs and has never answered. Put the spec right if its settings are why; it is then started anew with them.", strings.Join(names(mute), ", "))
 }

@@ -32,7 +32,7 @@ func (o Observation) deadSince(r Replica) time.Time {
 		return pod.GoneBy // the kubelet does not answer: it should have been gone by then
 	case o.isTiedToNode(r):
 		return podChange(pod)
-	case r.cannotStart() || r.isCrashing():
+	case r.cannotStart() || r.isCrashing() || o.isUnproven(r):
 		return time.Time{}
 	case pod.RunningSince.After(podChange(pod)):
 		return pod.RunningSince // each start gets its time, however long nobody was there to look

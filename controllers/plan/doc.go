@@ -14,7 +14,8 @@
 //     Nothing is born over data, and nothing else happens before the cluster's identity is written down.
 //  3. Scaffold: scaffold, raise-budget.
 //  4. Safe while blind: seal, ended-pod, other-choices, adopt-choices, missing-pod. The cluster may be silent exactly
-//     because one of these was not done.
+//     because one of these was not done. A process that runs is stopped here only if by the kubelet's word it never
+//     served, nobody else does, and those who are away do not need it as it is: see silence.go.
 //  5. Blind: members-disagree, quorum-lost, membership-unknown, strange-member. Unknown is not empty: nobody is removed.
 //  6. Finish what was begun: record-members, leftover-pod, abandon-learner, unstarted-pod, promote, label-role, leftover.
 //  7. repair and replace-dead, then size: shrink, grow, lower-budget.

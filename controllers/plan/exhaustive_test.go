@@ -24,6 +24,7 @@ var states = []state{
 	{"wiped", edited(voter, wiped), true, false, true},
 	{"doomed", edited(voter, doomed), true, true, true},
 	{"outdated", edited(voter, adopted), true, true, true},
+	{"mute", edited(voter, muteAndGiven), true, false, true},
 	{"ended", edited(voter, ended), true, false, true},
 	{"leaving", edited(voter, leaving), true, false, true},
 	{"learner", learner, false, true, true},
@@ -31,6 +32,12 @@ var states = []state{
 	{"added", added, false, false, true},
 	{"removed", edited(voter, removed), false, false, false},
 	{"nothing", nil, false, false, false},
+}
+
+// muteAndGiven is a process that never answered, and on whose volume the settings of the spec are written.
+func muteAndGiven(r *Replica) {
+	muteWithOther(r)
+	r.Volume.Choices = choices
 }
 
 func edited(build func(int) Replica, change func(*Replica)) func(int) Replica {
@@ -135,8 +142,8 @@ func harm(picked []state, c Change) string {
 		}
 	case DeletePods:
 		for _, p := range c.Pods {
-			if s := at(p.Name); s.member && s.healthy {
-				return "a member that serves is stopped"
+			if s := at(p.Name); s.member && (s.healthy || s.name == "mute" && 2*up > all) {
+				return "a member that serves, or that a roll restarts, is stopped"
 			}
 		}
 		return ""
@@ -148,8 +155,8 @@ func harm(picked []state, c Change) string {
 		if s.healthy && s.voter {
 			up--
 		}
-		if !s.voter || all == 1 {
-			return "" // a learner, or the only member, which is back on its volume
+		if !s.voter || all == 1 || s.name == "mute" && up == 0 {
+			return "" // a learner, or the only member, which is back on its volume, or one where nobody serves anyway
 		}
 	case DeleteVolumes:
 		for _, v := range c.Volumes {

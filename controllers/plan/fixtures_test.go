@@ -282,6 +282,27 @@ func stranded(r *Replica) {
 	r.Answer, r.Pod, r.Volume.Stranded = nil, nil, "node-2 was deleted"
 }
 
+// Edits of members that run and do not answer.
+
+// mute is a process of which nobody ever heard a word; unheard one that only its kubelet hears.
+func mute(r *Replica) {
+	r.Answer, r.Pod.Ready, r.Pod.ReadySince, r.Pod.RunningSince = nil, false, now.Add(-11*time.Minute), now.Add(-10*time.Minute)
+}
+func unheard(r *Replica)       { r.Answer, r.Pod.RunningSince = nil, now.Add(-10*time.Minute) }
+func muteWithOther(r *Replica) { rolled(r); mute(r) }
+
+// servedBefore is a process that was ready in this container, and lacks the others since.
+func servedBefore(r *Replica) { mute(r); r.Pod.ReadySince = now.Add(-5 * time.Minute) }
+
+// given is a Pod made from settings that were changed on its volume since.
+func given(c Choices) func(*Replica) { return func(r *Replica) { r.Volume.Choices = c } }
+
+func startedAgo(d time.Duration) func(*Replica) {
+	return func(r *Replica) {
+		r.Pod.Created, r.Pod.ReadySince, r.Pod.RunningSince = now.Add(-d), now.Add(-d), now.Add(-d)
+	}
+}
+
 // Worlds with data of an earlier cluster.
 
 // retaining adds the volumes of three members that an earlier object left; edits are of the last one, and

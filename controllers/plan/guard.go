@@ -155,11 +155,10 @@ func guardDeletePod(o Observation, ref PodRef) string {
 	if r.Pod == nil || r.Pod.UID != ref.UID {
 		return fmt.Sprintf("the Pod %s is another one by now.", ref.Name)
 	}
-	if o.isVoided(r.Pod.Incarnation) || o.isOtherLife(r.Pod.Incarnation) || o.Membership.Known && r.Member == nil {
-		return ""
-	}
 	switch {
-	case r.Pod.Running:
+	case o.isNobodys(r):
+		return ""
+	case r.Pod.Running && !o.isUseless(r):
 		return fmt.Sprintf("etcd of %s runs.", ref.Name)
 	case r.Ephemeral && r.IsRecorded():
 		return fmt.Sprintf("the Pod %s holds the data of a member.", ref.Name)
@@ -167,6 +166,11 @@ func guardDeletePod(o Observation, ref PodRef) string {
 		return fmt.Sprintf("the volume of %s is being deleted and lives only as long as its Pod.", ref.Name)
 	}
 	return ""
+}
+
+// isNobodys reports a Pod of a birth that was given up, or of a member that is none any more.
+func (o Observation) isNobodys(r Replica) bool {
+	return o.isVoided(r.Pod.Incarnation) || o.isOtherLife(r.Pod.Incarnation) || o.Membership.Known && r.Member == nil
 }
 
 // guardEvict lets a member be stopped on purpose only on data that outlives its Pod, and only while the others are a quorum.
@@ -179,7 +183,7 @@ func guardEvict(o Observation, c EvictPod) string {
 		return fmt.Sprintf("the data of %s would be lost with its Pod.", r.Name)
 	case !r.IsSealed() || !o.mayRestart(r):
 		return fmt.Sprintf("%s has no recorded data of this cluster to start from.", r.Name)
-	case !o.Membership.Known:
+	case !o.Membership.Known && !(o.isAlone(r) && o.mayStopBlind(r)):
 		return "the member list is not known."
 	}
 	return guardVotes(o, r)

@@ -3,6 +3,7 @@ package plan
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestARecordIsRefusedUnlessThatVeryMemberSaidIt(t *testing.T) {
@@ -54,6 +55,36 @@ func TestThePodThatHoldsTheOnlyDataOfAMemberIsNeverDeleted(t *testing.T) {
 	if why := Guard(settledWorld(3).edit(1, silent).edit(1, doomed).edit(1, func(r *Replica) { r.Pod.Running = false }),
 		DeletePods{Pods: []PodRef{{Name: "demo-1", UID: "pod-demo-1"}}}); !strings.Contains(why, "lives only as long as its Pod") {
 		t.Errorf("a doomed member's Pod may be deleted: %q", why)
+	}
+}
+
+func TestAMemberThatRunsIsDeletedOnlyWhenNobodyHasAnythingOfIt(t *testing.T) {
+	lone := settledWorld(1).edit(0, muteAndGiven)
+	three := settledWorld(3).edit(0, muteAndGiven).edit(1, servedBefore).edit(2, servedBefore)
+	for _, row := range []struct {
+		name    string
+		world   Observation
+		allowed bool
+	}{
+		{"the only one, mute with other settings", lone.blind(), true},
+		{"the list is known", three, false},
+		{"one that may still be starting", lone.edit(0, startedAgo(time.Minute)).blind(), false},
+		{"one with the settings of the spec", wanting(lone, other).blind(), false},
+		{"one with its data in its Pod", inMemory(lone).edit(0, func(r *Replica) { r.Pod.Choices = other }).blind(), false},
+		{"one that could start from an empty directory", lone.edit(0, stripped).blind(), false},
+		{"one on a volume of another life", lone.edit(0, func(r *Replica) { r.Volume.Incarnation = "old" }).blind(), false},
+		{"one whose volume is going", lone.edit(0, doomed).blind(), false},
+		{"while a refused spec says what is wanted", desire(lone, func(d *Desired) { d.Fault = "no" }).blind(), false},
+		{"a mute one of three, nobody ready", three.blind(), true},
+		{"a mute one of three, and one is ready", three.edit(1, func(r *Replica) { r.Pod.Ready = true }).blind(), false},
+		{"one of three that served before", three.edit(0, servedBefore).blind(), false},
+		{"while another one tries the settings of the spec", three.edit(1, startedAgo(time.Minute)).blind(), false},
+		{"while another one is on its way to them", three.edit(1, noPod).blind(), false},
+		{"what most members have, which are away", wanting(settledWorld(3).edit(0, mute).edit(0, given(other)).edit(1, servedBefore).edit(2, servedBefore), other).blind(), false},
+	} {
+		if why := Guard(row.world, DeletePods{Pods: []PodRef{{Name: "demo-0", UID: "pod-demo-0"}}}); (why == "") != row.allowed {
+			t.Errorf("%s: %q", row.name, why)
+		}
 	}
 }
 

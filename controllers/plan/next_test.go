@@ -334,7 +334,46 @@ func deaths() []row {
 	}
 }
 
-func allRows() []row { return slices.Concat(rows(), returns(), rolls(), deaths()) }
+// silences are worlds in which nobody answers, and members run all the same.
+func silences() []row {
+	one := settledWorld(1).edit(0, muteWithOther)
+	three := settledWorld(3).edit(0, muteWithOther).edit(1, servedBefore)
+	return []row{
+		{"the only member, which runs and never answers, takes a corrected setting", one.blind(), Act, "adopt-choices", ReasonNewChoices, "SetChoices", "demo-0"},
+		{"then it is started anew", one.edit(0, given(choices)).blind(), Act, "other-choices", ReasonNewChoices, "DeletePods", "demo-0"},
+		{"one that its kubelet hears, and no client, takes a corrected setting", settledWorld(1).edit(0, rolled).edit(0, unheard).blind(),
+			Act, "adopt-choices", ReasonNewChoices, "SetChoices", "demo-0"},
+		{"then it is evicted", settledWorld(1).edit(0, rolled).edit(0, unheard).edit(0, given(choices)).blind(), Act, "other-choices", ReasonNewChoices, "EvictPod", "demo-0"},
+		{"not while it may still be starting", one.edit(0, startedAgo(time.Minute)).blind(), Wait, "membership-unknown", ReasonMembershipUnknown, "", ""},
+		{"not when it runs with what the spec asks for", wanting(one, other).blind(), Refuse, "membership-unknown", ReasonMembershipUnknown, "", "Put the spec right"},
+		{"not while it answers", one.blind().edit(0, func(r *Replica) { r.Answer = &Answer{ID: 1, ClusterID: clusterID} }), Refuse, "membership-unknown", ReasonMembershipUnknown, "", ""},
+		{"not on a volume that is going", one.edit(0, doomed).blind(), Refuse, "membership-unknown", ReasonMembershipUnknown, "", ""},
+		{"not with its data in its Pod", inMemory(settledWorld(1)).edit(0, func(r *Replica) { r.Pod.Choices = other; mute(r) }).blind(),
+			Refuse, "membership-unknown", ReasonMembershipUnknown, "", ""},
+		{"not to another minor version", wanting(one, newer).blind(), Refuse, "membership-unknown", ReasonMembershipUnknown, "", ""},
+		{"without a quorum a member that never answered takes back what the others have", three.edit(2, stranded).blind(), Act, "adopt-choices", ReasonNewChoices, "SetChoices", "demo-0"},
+		{"nobody runs twice for one setting", wanting(three.edit(2, stranded), other).blind(), Refuse, "membership-unknown", ReasonMembershipUnknown, "", ""},
+		{"not while another one is ready: the operator is the one that is cut off", three.blind(), Refuse, "membership-unknown", ReasonMembershipUnknown, "", ""},
+		{"what others will serve with when they are back is not given up", wanting(settledWorld(3).edit(0, muteWithOther).edit(1, servedBefore).edit(2, mute), other).blind(),
+			Refuse, "membership-unknown", ReasonMembershipUnknown, "", ""},
+		{"unless a quorum runs with it and never answered", settledWorld(3).edit(0, muteWithOther).edit(1, muteWithOther).edit(2, muteWithOther).blind(),
+			Act, "adopt-choices", ReasonNewChoices, "SetChoices", "demo-0"},
+		{"one member at a time", settledWorld(3).edit(0, mute).edit(0, startedAgo(time.Minute)).edit(1, muteWithOther).edit(2, muteWithOther).blind(),
+			Wait, "membership-unknown", ReasonMembershipUnknown, "", ""},
+		{"the next one when the last had its time", settledWorld(3).edit(0, mute).edit(0, startedAgo(3*time.Minute)).edit(1, muteWithOther).edit(2, muteWithOther).blind(),
+			Act, "adopt-choices", ReasonNewChoices, "SetChoices", "demo-1"},
+		{"one that does not say any more what it runs with is told first", one.edit(0, unspoken).blind(), Act, "adopt-choices", ReasonNewChoices, "RestoreInputs", "demo-0"},
+		{"first members that never find each other take a corrected setting", wanting(atBirth(3).edit(0, mute).edit(1, mute).edit(2, mute), other),
+			Act, "birth-choices", ReasonNewChoices, "SetChoices", "3 first members"},
+		{"then they are started anew", wanting(atBirth(3).edit(0, mute).edit(0, given(other)).edit(1, mute).edit(1, given(other)).edit(2, mute).edit(2, given(other)), other),
+			Act, "birth-choices", ReasonNewChoices, "DeletePods", "3 first Pods"},
+		{"a member that never was ready with new settings is not replaced: the next one would take them too", patient(wanting(settledWorld(3).edit(2, muteWithOther), other)),
+			Refuse, "member-health", ReasonNotReady, "", "demo-2"},
+		{"and takes back the old ones", patient(settledWorld(3).edit(2, muteWithOther)), Act, "replace-dead", ReasonReplaceDead, "RemoveMember", "demo-2"},
+	}
+}
+
+func allRows() []row { return slices.Concat(rows(), returns(), rolls(), deaths(), silences()) }
 
 func TestNextOneSentencePerRule(t *testing.T) {
 	for _, r := range allRows() {

@@ -58,6 +58,7 @@ func TestANewMemberIsMadeFromSettingsThatAMemberServesWith(t *testing.T) {
 	}{
 		{"those of the spec, when a member serves with them", settledWorld(3).edit(2, rolled).edit(1, noData).edit(1, removed), other},
 		{"those of the others, when the first that took them stopped", settledWorld(3).edit(2, rolled).edit(2, silent).with(voter(3)).edit(1, noData).edit(1, removed), choices},
+		{"those that it runs with, when others are only written on its volume", settledWorld(1).edit(0, doomed).edit(0, adopted), choices},
 		{"those of the others, when nobody took them yet", settledWorld(3).edit(1, noData).edit(1, removed), choices},
 	} {
 		if got := wanting(row.world, other).memberChoices(); got != row.want {

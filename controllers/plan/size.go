@@ -176,15 +176,15 @@ func (o Observation) memberChoices() Choices {
 	if len(o.Voters()) >= o.Desired.Size && o.succeeded().Member != nil {
 		return o.Desired.Choices
 	}
-	known := filter(o.Voters(), func(r Replica) bool { return r.IsRecorded() && !r.Choices().IsZero() })
+	known := filter(o.Voters(), func(r Replica) bool { return r.IsRecorded() && !r.runsWith().IsZero() })
 	serving := filter(known, func(r Replica) bool { return r.IsHealthy(o.Membership) })
 	for _, r := range serving {
-		if c := r.Choices(); c == o.Desired.Choices && o.isWell(r) {
+		if c := r.runsWith(); c == o.Desired.Choices && o.isWell(r) {
 			return c
 		}
 	}
 	if all := append(serving, known...); len(all) > 0 { // where nobody serves, as well one's as another's
-		return all[0].Choices()
+		return all[0].runsWith()
 	}
 	return o.Desired.Choices
 }

@@ -171,8 +171,8 @@ var rolls = []mutant{
 	{
 		Name: "a Pod that cannot start is never given the corrected settings", Peer: "coreos/etcd-operator#1301",
 		File:    "controllers/plan/blind.go",
-		From:    "case r.isIdle() && r.isHopeless() && o.mayAdopt(r):",
-		To:      "case r.isIdle() && !r.isHopeless() && o.mayAdopt(r):",
+		From:    "case r.isHopeless() && o.mayAdopt(r):",
+		To:      "case !r.isHopeless() && o.mayAdopt(r):",
 		Package: planPackage, Test: row("a Pod that cannot start takes a corrected setting"),
 	},
 	{
@@ -202,5 +202,47 @@ var rolls = []mutant{
 		From:    "case !isWritten && d.IsZero(), isWritten && ",
 		To:      "case isWritten && ",
 		Package: resourcesPackage, Test: "TestDressing/a_Pod_that_was_made_before_keys_were_written_down_needs_nothing",
+	},
+	{
+		Name: "a member that runs and never answers is not given the corrected settings", Peer: "coreos/etcd-operator#1301",
+		File:    "controllers/plan/blind.go",
+		From:    "\tcase !o.Membership.Known:\n\t\treturn o.adoptionBlind(r)\n",
+		To:      "",
+		Package: planPackage, Test: row("the only member, which runs and never answers, takes a corrected setting"),
+	},
+	{
+		Name: "an operator that is cut off stops members that serve", Peer: "coreos/etcd-operator#1968",
+		File:    "controllers/plan/silence.go",
+		From:    "return o.isMute(r) && !o.isAnyReady() && o.isExpendable(r.runsWith())",
+		To:      "return o.isMute(r) && o.isExpendable(r.runsWith())",
+		Package: planPackage, Test: row("not while another one is ready: the operator is the one that is cut off"),
+	},
+	{
+		Name: "a member that waits for the others is given settings that nobody served with", Peer: "",
+		File:    "controllers/plan/silence.go",
+		From:    "return having < quorum || mute >= quorum",
+		To:      "return having < quorum || mute < quorum",
+		Package: planPackage, Test: row("what others will serve with when they are back is not given up"),
+	},
+	{
+		Name: "a member with a large database is restarted again and again", Peer: "coreos/etcd-operator#2109",
+		File:    "controllers/plan/silence.go",
+		From:    "c != o.Desired.Choices && c.Version.SameMinor",
+		To:      "c.Version.SameMinor",
+		Package: planPackage, Test: "TestAMemberThatRunsIsDeletedOnlyWhenNobodyHasAnythingOfIt",
+	},
+	{
+		Name: "new settings are tried on all members at once", Peer: "coreos/etcd-operator#1211",
+		File:    "controllers/plan/silence.go",
+		From:    " || !o.isOtherwiseMade(r) || o.isAnotherTrying(r) {",
+		To:      " || !o.isOtherwiseMade(r) {",
+		Package: planPackage, Test: row("one member at a time"),
+	},
+	{
+		Name: "members are replaced one after the other for settings that keep them silent", Peer: "coreos/etcd-operator#1211",
+		File:    "controllers/plan/dead.go",
+		From:    "r.isCrashing() || o.isUnproven(r):",
+		To:      "r.isCrashing():",
+		Package: planPackage, Test: row("a member that never was ready with new settings is not replaced: the next one would take them too"),
 	},
 }

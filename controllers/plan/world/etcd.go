@@ -22,6 +22,7 @@ type process struct {
 	pod    string
 	disk   *disk
 	served bool
+	mute   bool // it never serves, whoever is there
 	ill    illness
 }
 
@@ -35,7 +36,7 @@ const (
 )
 
 // takesPart reports whether the process counts for its cluster.
-func (p *process) takesPart() bool { return p.ill == "" || p.ill == hidden }
+func (p *process) takesPart() bool { return !p.mute && (p.ill == "" || p.ill == hidden) }
 
 // cluster is what the members of one cluster ID agreed on.
 type cluster struct {

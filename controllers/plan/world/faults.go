@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -34,7 +35,7 @@ func (w *World) KillContainer(name string) {
 		return
 	}
 	w.stop(p)
-	p.Running, p.Exit = false, &plan.Exit{Reason: etcdutil.ExitUnknown, Code: 137, At: w.Now}
+	p.Running, p.RunningSince, p.Exit = false, time.Time{}, &plan.Exit{Reason: etcdutil.ExitUnknown, Code: 137, At: w.Now}
 	w.objects.pods[name] = p
 	w.logf("fault: container of %s killed", name)
 }
@@ -132,7 +133,7 @@ func (w *World) EndPod(name string) {
 		return
 	}
 	w.stop(p)
-	p.Running, p.Ready, p.Phase = false, false, plan.PodFailed
+	p.Running, p.RunningSince, p.Ready, p.Phase = false, time.Time{}, false, plan.PodFailed
 	if p.disk == p.UID {
 		delete(w.disks, p.disk)
 	}

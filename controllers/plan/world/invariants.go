@@ -56,16 +56,50 @@ func (w *World) checkRecord(m plan.MemberRecord, diskUID string) {
 // checkPodDeletion is I11 and I1: the operator alone stops no member that runs, and never the only copy of its data.
 func (w *World) checkPodDeletion(ref plan.PodRef) {
 	p, ok := w.objects.pods[ref.Name]
-	if !ok || p.UID != ref.UID || w.objects.birth.Void {
+	if !ok || p.UID != ref.UID || w.objects.birth.Void || w.procs[p.UID] == nil {
 		return
 	}
-	proc := w.procs[p.UID]
-	if proc == nil {
-		return
+	if c := w.clusters[w.procs[p.UID].disk.cluster]; c.find(w.procs[p.UID].disk.member) >= 0 {
+		w.checkStop(c, ref.Name, p)
 	}
-	if c := w.clusters[proc.disk.cluster]; c.find(proc.disk.member) >= 0 {
-		w.violate("I11: the operator stopped the running member %s", ref.Name)
+}
+
+// checkStop lets a member be stopped that serves nobody, once for the choices of the spec, unless it would serve when others are
+// back.
+func (w *World) checkStop(c *cluster, name string, p pod) {
+	proc, isOutdated := w.procs[p.UID], p.Choices != w.Spec.Choices
+	if w.born == 0 && w.Unheard[p.made] && isOutdated {
+		return // nobody was ever led to it
 	}
+	if !isOutdated || proc.takesPart() && w.hasQuorum(c) {
+		w.violate("I11: the operator stopped the running member %s", name)
+	} else if !proc.mute && w.isNeeded(c, name) {
+		w.violate("I1: %s was needed as it was, for when others are back", name)
+	}
+}
+
+// isBad reports choices with which no member serves its clients.
+func (w *World) isBad(c plan.Choices) bool { return w.Broken[c] || w.Mute[c] || w.Unheard[c] }
+
+// isNeeded reports a member without which others that come back would be no quorum, if it were given the choices of the spec.
+func (w *World) isNeeded(c *cluster, name string) bool {
+	return w.isBad(w.Spec.Choices) && w.couldServe(c, "") && !w.couldServe(c, name)
+}
+
+// couldServe reports whether so many voters have their data, and choices to serve with, that they are a quorum without one.
+func (w *World) couldServe(c *cluster, without string) bool {
+	able := 0
+	for _, name := range sortedKeys(w.objects.volumes) {
+		v, p := w.objects.volumes[name], w.objects.pods[name]
+		choices := p.made
+		if choices.IsZero() {
+			choices = v.Choices
+		}
+		if name != without && w.isUsable(name) && !w.isBad(choices) {
+			able += w.holds(c, v.UID)
+		}
+	}
+	return able >= etcdutil.Quorum(len(c.voters()))
 }
 
 // checkEviction is I1, I2 and I11 for a member that is stopped on purpose: the others are a quorum, nobody else is away, its
@@ -149,7 +183,12 @@ func (w *World) isUsable(name string) bool {
 	if v.Record.IsZero() && w.procs[p.UID] == nil && w.objects.birth.ClusterID != 0 {
 		return false
 	}
-	return v.Stranded == "" && !v.Terminating || v.Terminating && p.disk == v.UID && !p.HasEnded() && (p.Started || !w.Broken[p.made])
+	return v.Stranded == "" && !v.Terminating || v.Terminating && p.disk == v.UID && w.goesOn(p)
+}
+
+// goesOn reports a Pod that does not need to be made anew to serve.
+func (w *World) goesOn(p pod) bool {
+	return !p.HasEnded() && (p.Started || !w.Broken[p.made]) && !w.Mute[p.made] && !w.Unheard[p.made]
 }
 
 // holds is 1 when the disk holds the data of a voter, and no process on it is ill.
@@ -167,6 +206,28 @@ func (w *World) holds(c *cluster, diskUID string) int {
 func (w *World) hasIll(of ...illness) bool {
 	for _, p := range w.procs {
 		if slices.Contains(of, p.ill) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasUnheard reports a process that its settings keep out of reach.
+func (w *World) hasUnheard() bool {
+	return slices.ContainsFunc(sortedKeys(w.objects.pods), func(name string) bool {
+		p := w.objects.pods[name]
+		return w.procs[p.UID] != nil && w.Unheard[p.made]
+	})
+}
+
+// hasUnproven reports a frozen process that is the only one with its settings, and never served with them.
+func (w *World) hasUnproven() bool {
+	for _, name := range sortedKeys(w.objects.pods) {
+		p := w.objects.pods[name]
+		isShared := slices.ContainsFunc(sortedKeys(w.objects.pods), func(other string) bool {
+			return w.objects.pods[other].Ready && w.objects.pods[other].Choices == p.Choices
+		})
+		if proc := w.procs[p.UID]; proc != nil && proc.ill == frozen && !isShared && !p.ReadySince.After(p.RunningSince) {
 			return true
 		}
 	}

@@ -90,8 +90,8 @@ func (w *World) run(name string, p *pod) {
 		p.Exit = &plan.Exit{Reason: reason, Code: 1, Message: string(reason), At: w.Now}
 		return
 	}
-	p.Running = true
-	w.procs[p.UID] = &process{pod: name, disk: d}
+	p.Running, p.RunningSince = true, w.Now
+	w.procs[p.UID] = &process{pod: name, disk: d, mute: w.Mute[p.made]}
 }
 
 // stop ends a Pod's process.
@@ -121,7 +121,7 @@ func (w *World) readiness() {
 			w.objects.pods[name] = p
 		}
 		if proc != nil && w.clusters[proc.disk.cluster].removed[proc.disk.member] {
-			p.Running, p.Ready = false, false
+			p.Running, p.RunningSince, p.Ready = false, time.Time{}, false
 			p.Exit = &plan.Exit{Reason: etcdutil.ExitRemoved, At: w.Now}
 			w.stop(p)
 			w.objects.pods[name] = p

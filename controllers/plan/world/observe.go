@@ -102,7 +102,7 @@ func (w *World) answers(from objects) map[string]*plan.Answer {
 	out := map[string]*plan.Answer{}
 	for _, name := range sortedKeys(from.pods) {
 		p := w.procs[from.pods[name].UID]
-		if p == nil || !p.served || p.ill == frozen || p.ill == hidden {
+		if p == nil || !p.served || p.ill == frozen || p.ill == hidden || w.Unheard[from.pods[name].made] {
 			continue
 		}
 		c := w.clusters[p.disk.cluster]

@@ -75,9 +75,16 @@ func (w *World) isRest(d plan.Decision) bool {
 	case w.hasIll(hidden, isolated):
 		return true // nothing is taken from a member that somebody still reaches
 	case w.Recoverable():
-		return d.Reason == plan.ReasonNotSupported
+		return d.Reason == plan.ReasonNotSupported || w.isForPeople(d)
 	}
 	return d.NeedsHuman || d.Overdue
+}
+
+// isForPeople reports a refusal while members are there whose settings may be what keeps them from answering: ones that serve by
+// their kubelets' word, from which nothing is taken, and ones that nobody else can speak for.
+func (w *World) isForPeople(d plan.Decision) bool {
+	isUnheard := w.hasUnheard() && (w.Spec.Ephemeral || len(w.objects.pods) > 1)
+	return isUnheard && d.Reason == plan.ReasonGuard || d.Overdue && (isUnheard || w.hasUnproven())
 }
 
 // Fault does one thing to the world that people and machines do, chosen by the seed.
@@ -118,9 +125,9 @@ func (w *World) changeSpec() {
 	case 1:
 		w.Spec.Choices.Version.Patch = []int{15, 16, 17}[w.rng.IntN(3)]
 	case 2:
-		w.Spec.Choices.Inputs = []string{"a", "b", "broken"}[w.rng.IntN(3)]
+		w.Spec.Choices.Inputs = []string{"a", "b", "broken", "mute", "unheard"}[w.rng.IntN(5)]
 		c := w.Spec.Choices
-		w.Broken[c] = c.Inputs == "broken"
+		w.Broken[c], w.Mute[c], w.Unheard[c] = c.Inputs == "broken", c.Inputs == "mute", c.Inputs == "unheard"
 	default:
 		w.Spec.Size = []int{1, 3, 5}[w.rng.IntN(3)]
 	}

@@ -18,6 +18,9 @@ type World struct {
 
 	// Broken names choices whose Pods cannot start, such as an image that does not exist.
 	Broken map[plan.Choices]bool
+	// Mute names choices with which a process runs and never serves; Unheard those with which it serves its peers, and neither
+	// the operator nor a client can connect. Whoever restarts an unheard one takes it from nobody.
+	Mute, Unheard map[plan.Choices]bool
 	// Violations of invariants, with the step at which they were seen. Empty is the point of it all.
 	Violations []string
 	// Log is what happened, one line each, for a failure to be read.
@@ -68,6 +71,8 @@ func New(seed uint64, spec plan.Desired) *World {
 		Cluster: plan.Identity{Namespace: "default", Name: "demo", UID: "uid-1", Operator: "steward"},
 		Spec:    spec,
 		Broken:  map[plan.Choices]bool{},
+		Mute:    map[plan.Choices]bool{},
+		Unheard: map[plan.Choices]bool{},
 		rng:     rand.New(rand.NewPCG(seed, 1)),
 		objects: objects{
 			made: map[string]bool{}, secrets: map[string]bool{},

@@ -77,23 +77,31 @@ func count(lines []string, word string) int {
 }
 
 func TestARollThatDoesNotWorkStopsAtTheFirstMemberAndIsTakenBack(t *testing.T) {
-	for _, ephemeral := range []bool{false, true} {
-		spec := Spec3(3)
-		spec.Ephemeral = ephemeral
-		w := New(7, spec)
-		w.Settle(600)
-		w.Spec.Choices.Inputs = "broken"
-		w.Broken[w.Spec.Choices] = true
-		for range 300 {
-			w.Advance()
-			w.Pass()
-		}
-		if up := w.health(); up.up < 2 || len(w.Violations) > 0 {
-			t.Fatalf("ephemeral %v: %+v %v\n%s", ephemeral, up, w.Violations, w.Story(120))
-		}
-		w.Spec.Choices = spec.Choices
-		if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled {
-			t.Fatalf("ephemeral %v: %+v\n%s", ephemeral, d, w.Story(120))
+	for _, size := range []int{1, 3} {
+		for _, ephemeral := range []bool{false, true} {
+			for kind, bad := range map[string]func(*World) map[plan.Choices]bool{
+				"cannot start":  func(w *World) map[plan.Choices]bool { return w.Broken },
+				"never serves":  func(w *World) map[plan.Choices]bool { return w.Mute },
+				"never answers": func(w *World) map[plan.Choices]bool { return w.Unheard },
+			} {
+				spec := Spec3(size)
+				spec.Ephemeral = ephemeral
+				w := New(7, spec)
+				w.Settle(600)
+				w.Spec.Choices.Inputs = "bad"
+				bad(w)[w.Spec.Choices] = true
+				for range 900 {
+					w.Advance()
+					w.Pass()
+				}
+				if up := w.health(); up.up < size-1 || len(w.Violations) > 0 || !ephemeral && count(w.Log, "RemoveMember") > 0 {
+					t.Fatalf("%s, size %d, ephemeral %v: %+v %v\n%s", kind, size, ephemeral, up, w.Violations, w.Story(120))
+				}
+				w.Spec.Choices = spec.Choices
+				if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled {
+					t.Fatalf("%s, size %d, ephemeral %v: %+v\n%s", kind, size, ephemeral, d, w.Story(120))
+				}
+			}
 		}
 	}
 }
@@ -115,7 +123,7 @@ func TestNoStoryViolatesAnInvariantAndEveryOneComesToRest(t *testing.T) {
 			t.Fatalf("seed %d never comes to rest: %+v\n%s", s, d, w.Story(120))
 		}
 		outcomes[d.Reason]++
-		for _, rule := range []string{"roll EvictPod", "replace-dead RemoveMember", "repair RemoveMember", "pod-metadata DressPods", "void-birth VoidBirth", "resume AdoptData"} {
+		for _, rule := range []string{"roll EvictPod", "replace-dead RemoveMember", "repair RemoveMember", "pod-metadata DressPods", "void-birth VoidBirth", "resume AdoptData", "does not answer. It is started anew"} {
 			done[rule] += count(w.Log, rule)
 		}
 	}
