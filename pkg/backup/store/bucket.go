@@ -155,12 +155,17 @@ func (b *Bucket) ReadSmall(ctx context.Context, key string, limit int64) ([]byte
 	return content, nil
 }
 
-// List calls visit for every object whose key begins with below, which is inside the prefix, until visit fails.
+// List calls visit for every object in the directory below, which is the prefix or inside it, and in the directories
+// there, until visit fails.
 func (b *Bucket) List(ctx context.Context, below string, visit func(Object) error) error {
-	if err := b.check(strings.TrimSuffix(below, "/")); err != nil {
+	directory := strings.TrimSuffix(below, "/") + "/"
+	if directory == "/" {
+		directory = ""
+	}
+	if err := b.check(directory + "any"); err != nil {
 		return err
 	}
-	objects := b.blob.List(&blob.ListOptions{Prefix: strings.TrimSuffix(below, "/") + "/"})
+	objects := b.blob.List(&blob.ListOptions{Prefix: directory})
 	for {
 		object, err := b.next(ctx, objects)
 		if errors.Is(err, io.EOF) {

@@ -31,7 +31,6 @@ func openS3(ctx context.Context, c *S3, o Options) (*blob.Bucket, error) {
 		return nil, err
 	}
 	loading := []func(*awsconfig.LoadOptions) error{
-		awsconfig.WithHTTPClient(httpClient),
 		awsconfig.WithRetryMaxAttempts(requestAttempts),
 		awsconfig.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
 		awsconfig.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
@@ -48,6 +47,7 @@ func openS3(ctx context.Context, c *S3, o Options) (*blob.Bucket, error) {
 		return nil, fmt.Errorf("prepare a client of S3: %w", err)
 	}
 	client := s3.NewFromConfig(config, func(options *s3.Options) {
+		options.HTTPClient = httpClient // of the store alone: who gives out identities has another certificate
 		options.UsePathStyle = c.ForcePathStyle
 		options.APIOptions = append(options.APIOptions, dropChecksums)
 		if c.Endpoint != "" {

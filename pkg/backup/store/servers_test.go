@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// servers start the real ones. They are found in the directory that BACKUP_SERVERS names; without it nothing is tried on
+// them.
+var servers = map[string]func(t *testing.T) (Config, Options){
+	"versitygw": func(t *testing.T) (Config, Options) {
+		root := t.TempDir()
+		return startServer(t, "versitygw", root, func(address string) []string {
+			return []string{"--access", "an-access-key", "--secret", secret, "--port", address, "posix", root}
+		})
+	},
+	"rclone": func(t *testing.T) (Config, Options) {
+		root := t.TempDir()
+		return startServer(t, "rclone", root, func(address string) []string {
+			return []string{"serve", "s3", "--addr", address, "--auth-key", "an-access-key," + secret, "--config", "/dev/null", root}
+		})
+	},
+}
+
+func startServer(t *testing.T, program, root string, args func(address string) []string) (Config, Options) {
+	t.Helper()
+	dir := os.Getenv("BACKUP_SERVERS")
+	if dir == "" {
+		t.Skip("BACKUP_SERVERS is not set: nothing is tried on a real server")
+	}
+	must(t, os.Mkdir(filepath.Join(root, fakeBucket), 0o700))
+	address := freeAddress(t)
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	must(t, err)
+	command := exec.Command(filepath.Join(dir, program), args(address)...)
+	command.Stdout, command.Stderr = log, log
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	must(t, command.Start())
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+		if t.Failed() {
+			text, _ := os.ReadFile(log.Name())
+			t.Logf("%s said:\n%s", program, text)
+		}
+	})
+	awaitPort(t, address)
+	return Config{S3: &S3{Bucket: fakeBucket, Prefix: "some/prefix", Endpoint: "http://" + address, ForcePathStyle: true}},
+		Options{CredentialsDir: credentials(t)}
+}
+
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func awaitPort(t testing.TB, address string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for ticker := time.NewTicker(50 * time.Millisecond); ; {
+		if conn, err := net.Dial("tcp", address); err == nil {
+			_ = conn.Close()
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatal(fmt.Errorf("nothing listens at %s: %w", address, ctx.Err()))
+		case <-ticker.C:
+		}
+	}
+}
