@@ -1,0 +1,372 @@
+package controllers
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	kubefake "sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/backup"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// whole lets a backup happen from its beginning to its end.
+func (w *backupWorld) whole() {
+	w.t.Helper()
+	w.passes(4)
+	w.succeed(w.pod("p1"))
+	w.passes(6)
+}
+
+func TestABackupGoesFromNothingToVerified(t *testing.T) {
+	w := newBackupWorld(t, nightly(), serving()...)
+	w.passes(3)
+	w.is("Complete", "False Starting")
+	pod := w.pod("p1")
+	w.report(pod, corev1.PodPending, runs())
+	w.passes(1)
+	w.is("Complete", "False Running")
+	if s := w.backup().Status; s.Stage != backup.StageSnapshot || s.JobName != w.job().Name {
+		t.Errorf("%+v", s)
+	}
+	w.succeed(pod)
+	w.passes(4)
+	w.is("Complete", "True Verified")
+	w.is("Verified", "True HashesAgree")
+	w.is("Failed", "")
+	if s := w.backup().Status; s.Revision != 42 || s.Key != "etcd/snapshot.db" || s.CompletedAt == nil || s.VerifiedAt == nil {
+		t.Errorf("%+v", s)
+	}
+	if ttl := w.job().Spec.TTLSecondsAfterFinished; ttl == nil || *ttl != keepFinishedJobs {
+		t.Errorf("the Job lives %v", ttl)
+	}
+	if told := strings.Join(w.told(), "\n"); strings.Count(told, "\n") != 1 || !strings.Contains(told, backup.EventStarted) || !strings.Contains(told, backup.EventComplete) {
+		t.Errorf("told:\n%s", told)
+	}
+	before := len(w.writes)
+	w.passes(10)
+	if more := w.writes[before:]; len(more) > 0 {
+		t.Errorf("a backup that is done is written to: %q", more)
+	}
+}
+
+func TestTheJobIsMadeFromWhatTheMembersRun(t *testing.T) {
+	w := newBackupWorld(t, nightly(), serving()...)
+	w.passes(1)
+	job := w.job()
+	args := strings.Join(job.Spec.Template.Spec.InitContainers[0].Args, " ")
+	for _, want := range []string{"--cluster-id=cdf8", "demo-2=https://demo-2.demo-peers.shop.svc:2379", "--etcd-version=3.6.16", "--cluster-uid=uid-demo"} {
+		if !strings.Contains(args, want) {
+			t.Errorf("no %s in %s", want, args)
+		}
+	}
+	if got := job.Spec.Template.Spec.InitContainers[2].Image; got != "gcr.io/etcd-development/etcd:v3.6.16" {
+		t.Errorf("restored with %s", got)
+	}
+	if !metav1.IsControlledBy(job, nightly()) || *job.Spec.ActiveDeadlineSeconds != 3600 {
+		t.Errorf("%+v", job)
+	}
+}
+
+func TestAnOperatorKilledAfterAnyWriteOfABackupMakesOneJobAndTellsTheSame(t *testing.T) {
+	all := newBackupWorld(t, nightly(), serving()...)
+	all.whole()
+	if len(all.writes) < 5 {
+		t.Fatalf("only %q", all.writes)
+	}
+	for n := range all.writes {
+		t.Run(fmt.Sprintf("%d %s", n+1, all.writes[n]), func(t *testing.T) {
+			w := newBackupWorld(t, nightly(), serving()...)
+			w.crashAt = n + 1
+			w.passes(5)
+			w.succeed(w.pod("p1"))
+			w.passes(8)
+			if w.crashAt != 0 {
+				t.Fatal("the operator was never killed")
+			}
+			w.is("Complete", "True Verified")
+			if creates := strings.Count(strings.Join(w.writes, "\n"), "create *v1.Job"); creates != 1 {
+				t.Errorf("%d Jobs were created: %q", creates, w.writes)
+			}
+		})
+	}
+}
+
+func TestABackupWhoseStatusIsWipedTellsTheSameAndNeverRunsAgain(t *testing.T) {
+	w := newBackupWorld(t, nightly(), serving()...)
+	w.whole()
+	want := w.backup().Status
+	for _, jobIsGone := range []bool{false, true} {
+		if jobIsGone {
+			if err := w.kube.Delete(t.Context(), w.job()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b := w.backup()
+		b.Status = v1alpha1.EtcdBackupStatus{}
+		if err := w.kube.Status().Update(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		w.restart()
+		w.passes(4)
+		got := w.backup().Status
+		if got.Key != want.Key || got.Stage != want.Stage || !got.VerifiedAt.Equal(want.VerifiedAt) || got.JobName != want.JobName {
+			t.Errorf("got  %+v\nwant %+v", got, want)
+		}
+		w.is("Verified", "True HashesAgree")
+		if jobIsGone && len(w.jobs()) != 0 {
+			t.Error("it runs again")
+		}
+	}
+}
+
+func TestABackupWhoseJobWasDeletedHasFailedAndNeverRunsAgain(t *testing.T) {
+	w := newBackupWorld(t, nightly(), serving()...)
+	w.passes(4)
+	if err := w.kube.Delete(t.Context(), w.job()); err != nil {
+		t.Fatal(err)
+	}
+	b := w.backup()
+	b.Status = v1alpha1.EtcdBackupStatus{}
+	if err := w.kube.Status().Update(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	w.restart()
+	w.passes(5)
+	w.is("Failed", "True JobDeleted")
+	w.is("Verified", "False NotProven")
+	if len(w.jobs()) != 0 {
+		t.Error("it runs again")
+	}
+}
+
+func TestACacheThatIsBehindMakesNoSecondJobAndLosesNone(t *testing.T) {
+	w := newBackupWorld(t, nightly(), serving()...)
+	w.passes(3) // created and recorded
+	w.restart() // with nothing remembered of what was written
+	behind := append(serving(), w.backup())
+	w.cached = kubefake.NewClientBuilder().WithScheme(w.kube.Scheme()).WithObjects(behind...).Build() // the record, and no Job
+	w.passes(3)
+	w.cached = nil
+	w.passes(1)
+	w.is("Failed", "")
+	w.succeed(w.pod("p1"))
+	w.passes(4)
+	w.is("Complete", "True Verified")
+}
+
+func TestAnAttemptThatFailsIsSaidAndTheNextOneCounts(t *testing.T) {
+	w := newBackupWorld(t, nightly(), serving()...)
+	w.passes(3)
+	w.report(w.pod("p1"), corev1.PodFailed, w.ended(1, `{"reason":"StreamStalled","message":"No byte came for 30s."}`))
+	w.passes(1)
+	w.is("Complete", "False Retrying")
+	w.says("No byte came for 30s.")
+	w.succeed(w.pod("p2"))
+	w.passes(4)
+	w.is("Complete", "True Verified")
+}
+
+func TestAJobThatGaveUpFailsWithTheLastWordOfItsPod(t *testing.T) {
+	w := newBackupWorld(t, nightly(), serving()...)
+	w.passes(3)
+	w.report(w.pod("p1"), corev1.PodFailed, w.ended(1, `{"reason":"StoreAccessDenied","message":"The store refuses the credentials."}`))
+	w.ends(batchv1.JobFailed, "BackoffLimitExceeded")
+	w.passes(4)
+	w.is("Failed", "True StoreAccessDenied")
+	w.is("Complete", "False StoreAccessDenied")
+	w.says("The store refuses the credentials.")
+	if told := strings.Join(w.told(), "\n"); !strings.Contains(told, "Warning "+backup.EventFailed) {
+		t.Errorf("told:\n%s", told)
+	}
+}
+
+func TestAClusterThatDoesNotExistIsWaitedForUntilTheDeadline(t *testing.T) {
+	w := newBackupWorld(t, nightly())
+	w.passes(2)
+	w.is("Complete", "False ClusterNotFound")
+	w.says("EtcdCluster demo does not exist")
+	for _, object := range serving() {
+		object.SetResourceVersion("")
+		if err := w.kube.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.passes(3)
+	w.is("Complete", "False Starting")
+
+	late := newBackupWorld(t, nightly())
+	late.passes(2)
+	late.now = late.now.Add(time.Hour)
+	late.passes(3)
+	late.is("Failed", "True DeadlineExceeded")
+	late.says("EtcdCluster demo does not exist")
+}
+
+func TestAClusterThatIsNotBornIsWaitedFor(t *testing.T) {
+	objects := serving()
+	service := objects[1].(*corev1.Service)
+	delete(service.Annotations, v1alpha1.AnnotationBirth)
+	w := newBackupWorld(t, nightly(), objects...)
+	w.passes(2)
+	w.is("Complete", "False ClusterNotBorn")
+	if len(w.jobs()) != 0 {
+		t.Error("it has a Job")
+	}
+}
+
+func TestABackupOfAnotherOperatorsClusterIsNotTouched(t *testing.T) {
+	objects := serving()
+	objects[1].(*corev1.Service).Annotations[v1alpha1.AnnotationOperator] = "other/etcd-steward"
+	w := newBackupWorld(t, nightly(), objects...)
+	w.passes(3)
+	if len(w.writes) != 0 {
+		t.Errorf("%q", w.writes)
+	}
+}
+
+func TestAJobOfSomebodyElseIsNotAdopted(t *testing.T) {
+	foreign := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: resources.BackupJob(nightly()), UID: "x"}}
+	w := newBackupWorld(t, nightly(), append(serving(), foreign)...)
+	w.passes(3)
+	w.is("Complete", "False NameTaken")
+	if strings.Contains(strings.Join(w.writes, " "), "Job") {
+		t.Errorf("%q", w.writes)
+	}
+}
+
+func TestAJobThatTheNamespaceRefusesIsSaidAndTriedAgain(t *testing.T) {
+	w := newBackupWorld(t, nightly(), serving()...)
+	w.onWrite = func(what string) error {
+		if what != "create *v1.Job" {
+			return nil
+		}
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "jobs"}, "demo", fmt.Errorf("exceeded quota: few, requested: count/jobs=1, used: 3, limited: 3"))
+	}
+	w.passes(3)
+	w.is("Complete", "False QuotaExceeded")
+	w.onWrite = nil
+	w.passes(3)
+	w.is("Complete", "False Starting")
+}
+
+// held are what keeps a backup's Pod from starting, as Kubernetes tells it.
+func TestWhatKeepsThePodFromStartingIsSaidWithinHalfAMinute(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		happens func(*backupWorld)
+		reason  string
+		says    string
+	}{
+		{"a Secret that does not exist", func(w *backupWorld) {
+			pod := w.pod("p1")
+			w.report(pod, corev1.PodPending, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}})
+			w.warn(pod, "FailedMount", `MountVolume.SetUp failed for volume "credentials" : secret "s3" not found`)
+		}, "VolumeNotMounted", `secret "s3" not found`},
+		{"a claim that does not exist", func(w *backupWorld) {
+			pod := w.pod("p1")
+			pod.Status.Phase = corev1.PodPending
+			pod.Status.Conditions = []corev1.PodCondition{{
+				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: `persistentvolumeclaim "backups" not found`,
+			}}
+			if err := w.kube.Status().Update(w.t.Context(), pod); err != nil {
+				w.t.Fatal(err)
+			}
+		}, "Unschedulable", `persistentvolumeclaim "backups" not found`},
+		{"an image that does not exist", func(w *backupWorld) {
+			w.report(w.pod("p1"), corev1.PodPending, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}})
+		}, "ImagePullFailed", "no such image"},
+		{"a container that cannot be created", func(w *backupWorld) {
+			w.report(w.pod("p1"), corev1.PodPending, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CreateContainerError", Message: "no agent"}})
+		}, "ContainerNotStarting", "no agent"},
+		{"a quota", func(w *backupWorld) {
+			w.warn(w.job(), "FailedCreate", `Error creating: pods "x" is forbidden: exceeded quota: few`)
+		}, "QuotaExceeded", "exceeded quota"},
+		{"Pod Security", func(w *backupWorld) {
+			w.warn(w.job(), "FailedCreate", `Error creating: pods "x" is forbidden: violates PodSecurity "restricted:latest"`)
+		}, "PodSecurity", "violates PodSecurity"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w := newBackupWorld(t, nightly(), serving()...)
+			w.passes(3)
+			begin := w.now
+			row.happens(w)
+			for w.now.Sub(begin) < 20*time.Second {
+				w.passes(1)
+			}
+			w.is("Complete", "False "+row.reason)
+			w.says(row.says)
+			if told := strings.Join(w.told(), "\n"); strings.Count(told, backup.EventHeldUp) != 1 {
+				t.Errorf("told:\n%s", told)
+			}
+		})
+	}
+}
+
+func TestProgressIsWrittenEveryFiveSecondsAtMost(t *testing.T) {
+	w := newBackupWorld(t, nightly(), serving()...)
+	w.passes(4)
+	w.report(w.pod("p1"), corev1.PodPending, runs())
+	w.passes(1)
+	before, begin := len(w.writes), w.now
+	for i := range 100 {
+		w.progress = &backup.Progress{Bytes: int64(i), Total: 1000}
+		if _, err := w.operator.Reconcile(t.Context(), requestOf(w.key)); err != nil {
+			t.Fatal(err)
+		}
+		w.now = w.now.Add(200 * time.Millisecond) // as if something about the Pod changed all the time
+	}
+	if got, most := len(w.writes)-before, int(w.now.Sub(begin)/progressInterval)+1; got > most || got < most-2 {
+		t.Errorf("%d writes in %s", got, w.now.Sub(begin))
+	}
+	if s := w.backup().Status; s.BytesTransferred == nil || *s.BytesTransferred < 50 || *s.BytesTotal != 1000 {
+		t.Errorf("%+v", s)
+	}
+	asked := w.asked
+	w.report(&w.pods()[0], corev1.PodPending, w.ended(0, backupManifest), w.ended(0, "{}"), runs())
+	w.passes(2)
+	if w.asked != asked {
+		t.Error("etcdutl, which tells no progress, is asked for it")
+	}
+}
+
+func (w *backupWorld) pods() []corev1.Pod {
+	w.t.Helper()
+	var pods corev1.PodList
+	if err := w.kube.List(w.t.Context(), &pods, client.MatchingLabels{v1alpha1.LabelBackup: w.key.Name}); err != nil {
+		w.t.Fatal(err)
+	}
+	return pods.Items
+}
+
+func TestABackupThatIsDeletedIsLeftAlone(t *testing.T) {
+	b := nightly(func(b *v1alpha1.EtcdBackup) {
+		b.DeletionTimestamp, b.Finalizers = new(metav1.Now()), []string{"foregroundDeletion"}
+	})
+	w := newBackupWorld(t, b, serving()...)
+	w.passes(3)
+	if len(w.jobs()) != 0 {
+		t.Error("it has a Job")
+	}
+	w.is("Complete", "False Deleting")
+}
+
+func TestARecordThatCannotBeReadStopsABackupAndIsSaid(t *testing.T) {
+	w := newBackupWorld(t, nightly(func(b *v1alpha1.EtcdBackup) {
+		b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: "{"}
+	}), serving()...)
+	w.passes(3)
+	w.is("Complete", "False RecordUnreadable")
+	if len(w.jobs()) != 0 {
+		t.Error("it has a Job")
+	}
+}
