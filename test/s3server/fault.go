@@ -158,6 +158,11 @@ func StallUpload(n int64) Fault {
 	}}
 }
 
+// LoseAnswer lets the server do what it was asked to, and closes the connection without saying so.
+func LoseAnswer() Fault {
+	return Fault{name: "lose answer", answer: func(*play, *http.Response) error { return errCut }}
+}
+
 // CutAnswer closes the connection after so many bytes of an object, whose length was promised before.
 func CutAnswer(n int64) Fault {
 	return Fault{name: "cut answer", answer: func(_ *play, r *http.Response) error {

@@ -207,6 +207,22 @@ func TestAServerMayStoreNothingAndSayItDid(t *testing.T) {
 	})
 }
 
+func TestAServerMayStoreAnObjectAndNotSaySo(t *testing.T) {
+	Each(t, Options{}, func(t *testing.T, s *Server) {
+		p := s.Proxy(t)
+		p.Inject(LoseAnswer().On(PutObject, CompleteMultipartUpload))
+		if _, err := tryPut(t, p.Access, "a", "hello"); err == nil || statusOf(err) != 0 {
+			t.Errorf("put: %v", err)
+		}
+		if _, err := p.Client().CompleteMultipartUpload(t.Context(), begin(t, p.Access, "b", []string{"only"})); err == nil || statusOf(err) != 0 {
+			t.Errorf("completing: %v", err)
+		}
+		if a, b := mustGet(t, s.Access, "a"), mustGet(t, s.Access, "b"); a != "hello" || b != "only" {
+			t.Errorf("got %q, %q", a, b)
+		}
+	})
+}
+
 func TestARedirectLeadsAwayOnlyThoseWhoFollow(t *testing.T) {
 	Each(t, Options{}, func(t *testing.T, s *Server) {
 		put(t, s.Access, "a", "hello")

@@ -10,8 +10,6 @@ func (s *Server) arguments(address string) []string {
 			"serve", "s3", data, "--addr", address, "--log-level", "INFO",
 			// Nobody's configuration of rclone is read.
 			"--config", "", "--cache-dir", filepath.Join(s.dir, "cache"),
-			// What a test does to a file behind its back is seen at once.
-			"--dir-cache-time", "0",
 		}
 		if s.pair != nil {
 			args = append(args, "--cert", s.pair.certFile, "--key", s.pair.keyFile)

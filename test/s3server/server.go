@@ -165,7 +165,8 @@ func (s *Server) waitReady(ctx context.Context) error {
 	}
 }
 
-// File is where the server keeps an object: a plain file with its bytes, to be compared or spoilt behind its back.
+// File is where the server keeps an object: a plain file with its bytes, to be compared or spoilt behind its back. Its
+// length should stay: rclone remembers that for a while, and which files there are. Put another object for such things.
 func (s *Server) File(key string) string {
 	return filepath.Join(s.dir, "data", s.Bucket, filepath.FromSlash(key))
 }

@@ -62,14 +62,14 @@ func TestAnObjectIsAPlainFileThatATestMaySpoil(t *testing.T) {
 func TestAnObjectOfSeveralPartsIsWholeOnlyOnceCompleted(t *testing.T) {
 	Each(t, Options{}, func(t *testing.T, s *Server) {
 		parts := []string{strings.Repeat("a", 5<<20), "b"}
-		upload := begin(t, s.Access, "parts", parts)
-		if _, err := get(t, s.Access, "parts"); codeOf(err) != "NoSuchKey" {
+		upload := begin(t, s.Access, "a/b/c/parts", parts)
+		if _, err := get(t, s.Access, "a/b/c/parts"); codeOf(err) != "NoSuchKey" {
 			t.Errorf("before it is complete: %v", err)
 		}
 		if _, err := s.Client().CompleteMultipartUpload(t.Context(), upload); err != nil {
 			t.Fatal(err)
 		}
-		if got := mustGet(t, s.Access, "parts"); got != strings.Join(parts, "") {
+		if got := mustGet(t, s.Access, "a/b/c/parts"); got != strings.Join(parts, "") {
 			t.Errorf("got %d bytes", len(got))
 		}
 	})
