@@ -4,11 +4,13 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
@@ -187,10 +189,17 @@ var _ = Describe("A disk that is full", Label("data"), func() {
 	})
 })
 
-// expectSaid waits until a rule has spoken with these words in its message.
+// expectSaid waits until a rule has spoken with these words, in the status or, where the status moved on before it could be
+// written, in the event of what was done.
 func expectSaid(ctx context.Context, c *world.Cluster, rule, words string) {
 	GinkgoHelper()
-	Eventually(ctx, c.History.Steps).Should(ContainElement(And(HaveField("Rule", rule), HaveField("Message", ContainSubstring(words)))), "the decisions are\n%s", c.History)
+	Eventually(ctx, func(g Gomega) {
+		events, err := eventsOf(ctx, c)
+		g.Expect(err).NotTo(HaveOccurred())
+		said := slices.ContainsFunc(c.History.Steps(), func(step world.Step) bool { return step.Rule == rule && strings.Contains(step.Message, words) })
+		done := slices.ContainsFunc(events, func(event eventsv1.Event) bool { return strings.Contains(event.Note, words) })
+		g.Expect(said || done).To(BeTrue(), "%s: %s", rule, words)
+	}).Should(Succeed(), "the decisions are\n%s", c.History)
 }
 
 // loseVolume deletes a member's claim and its Pod, and waits until the claim is really gone.

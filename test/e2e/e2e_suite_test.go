@@ -19,6 +19,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcdsteward/etcd-steward/test/e2e/stories/durations"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
@@ -31,6 +32,7 @@ var (
 
 func TestStories(t *testing.T) {
 	RegisterFailHandler(Fail)
+	log.SetLogger(GinkgoLogr)
 	SetDefaultEventuallyTimeout(world.Patience)
 	SetDefaultEventuallyPollingInterval(250 * time.Millisecond)
 	SetDefaultConsistentlyPollingInterval(500 * time.Millisecond)
@@ -76,4 +78,4 @@ func ownNamespace() {
 }
 
 // perStory bounds a story that hangs; it is no measure of speed.
-const perStory = NodeTimeout(8 * time.Minute)
+const perStory = NodeTimeout(10 * time.Minute)

@@ -61,7 +61,7 @@ var _ = Describe("A change of size", Label("growth"), func() {
 			cluster.Resize(ctx, 1)
 			cluster.AwaitReady(ctx, 1)
 		})
-		Expect(cluster.History.HasReason("MoveLeader")).To(BeTrue(), "decisions:\n%s", cluster.History)
+		Eventually(ctx, func() ([]string, error) { return eventReasons(ctx, cluster) }).Should(ContainElement("LeaderMoved"), "decisions:\n%s", cluster.History)
 		traffic.Finish(ctx)
 	})
 

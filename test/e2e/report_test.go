@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -190,17 +191,20 @@ func operatorKey(name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: world.OperatorNamespace, Name: name}
 }
 
-// eventReasons are the reasons of all events about the cluster.
-func eventReasons(ctx context.Context, c *world.Cluster) ([]string, error) {
+// eventsOf are all events about the cluster.
+func eventsOf(ctx context.Context, c *world.Cluster) ([]eventsv1.Event, error) {
 	events := &eventsv1.EventList{}
-	if err := kube.Client.List(ctx, events, client.InNamespace(c.Namespace)); err != nil {
-		return nil, err
-	}
+	err := kube.Client.List(ctx, events, client.InNamespace(c.Namespace))
+	return slices.DeleteFunc(events.Items, func(event eventsv1.Event) bool {
+		return event.Regarding.Kind != "EtcdCluster" || event.Regarding.Name != c.Name
+	}), err
+}
+
+func eventReasons(ctx context.Context, c *world.Cluster) ([]string, error) {
+	events, err := eventsOf(ctx, c)
 	var reasons []string
-	for _, event := range events.Items {
-		if event.Regarding.Kind == "EtcdCluster" && event.Regarding.Name == c.Name {
-			reasons = append(reasons, event.Reason)
-		}
+	for i := range events {
+		reasons = append(reasons, events[i].Reason)
 	}
-	return reasons, nil
+	return reasons, err
 }

@@ -112,7 +112,7 @@ var _ = Describe("A directory wiped on the node while no operator runs", Label("
 		}
 		operator.Start()
 		cluster.AwaitReady(ctx, 3)
-		Expect(cluster.History.Rules()).To(ContainElement("void-birth"), "decisions:\n%s", cluster.History)
+		Eventually(ctx, func() ([]string, error) { return eventReasons(ctx, cluster) }).Should(ContainElement("BirthVoided"), "decisions:\n%s", cluster.History)
 		Expect(incarnation(ctx, cluster)).NotTo(Equal(first))
 		cluster.Write(ctx).Finish(ctx)
 	})
@@ -147,7 +147,7 @@ func wipeAndReplace(ctx context.Context, c *world.Cluster, victim string) {
 	traffic := c.Write(ctx)
 	traffic.During(ctx, func() {
 		wipeUnder(ctx, c, victim)
-		Eventually(ctx, func() []string { return c.History.Rules() }).Should(ContainElement("repair"), "the member is found lost")
+		expectSaid(ctx, c, "repair", victim+" has lost its data")
 		c.AwaitReady(ctx, 3)
 	})
 	expectReplaced(ctx, c, before, victim)

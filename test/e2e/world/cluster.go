@@ -22,7 +22,7 @@ import (
 const DefaultVersion = "3.6.16"
 
 // Patience is how long stories wait for the world to become so. It is no measure of speed: that is test/bench's.
-const Patience = 3 * time.Minute
+const Patience = 4 * time.Minute
 
 // Cluster is one EtcdCluster of a story.
 type Cluster struct {
