@@ -14,6 +14,9 @@ func replaceDead(o Observation) *proposal {
 		if since.IsZero() || o.Desired.ReplaceAfter == 0 || o.Now.Sub(since) < o.deadline() {
 			continue
 		}
+		if p := o.learnerFirst(r, ReasonReplaceDead); p != nil {
+			return p
+		}
 		return act(RemoveMember{Name: r.Name, ID: r.Member.ID}, ReasonReplaceDead, "%s was not reached for %s, and its Pod is not ready. It is removed, and a new member takes its place.",
 			r.Name, o.Now.Sub(since).Round(time.Second))
 	}
@@ -34,10 +37,8 @@ func (o Observation) deadSince(r Replica) time.Time {
 		return podChange(pod)
 	case r.cannotStart() || r.isCrashing() || o.isUnproven(r):
 		return time.Time{}
-	case pod.RunningSince.After(podChange(pod)):
-		return pod.RunningSince // each start gets its time, however long nobody was there to look
 	}
-	return podChange(pod)
+	return lastStart(pod) // each start gets its time, however long nobody was there to look
 }
 
 // isTiedToNode reports a Pod that only nodes which do not take it could use the volume of, while others serve with the settings

@@ -163,6 +163,14 @@ func added(ordinal int) Replica {
 	return r
 }
 
+// starting is an added learner whose Pod was just made.
+func starting(ordinal int) Replica {
+	r, made := added(ordinal), voter(ordinal)
+	r.Pod = made.Pod
+	r.Pod.Created, r.Pod.Phase, r.Pod.Running, r.Pod.Started, r.Pod.Ready, r.Pod.Flags, r.Pod.Role = now.Add(-time.Second), PodPending, false, false, false, FlagsJoin, ""
+	return r
+}
+
 // promised is a volume made for a member that is not yet added.
 func promised(ordinal int) Replica {
 	r := added(ordinal)

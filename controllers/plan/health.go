@@ -121,6 +121,15 @@ func podChange(p *Pod) time.Time {
 	return last
 }
 
+// lastStart is the last time that the Pod came, its readiness changed or its process began.
+func lastStart(p *Pod) time.Time {
+	last := podChange(p)
+	if p != nil && p.RunningSince.After(last) {
+		last = p.RunningSince
+	}
+	return last
+}
+
 // lastPodChange is the last time that something is known to have happened to any Pod, or that a volume was made.
 func lastPodChange(o Observation) time.Time {
 	var last time.Time

@@ -51,6 +51,18 @@ func (o Observation) isLate(r Replica) bool {
 	return o.Now.Sub(r.Pod.Created) > o.joinDeadline() && !r.IsHealthy(o.Membership)
 }
 
+// learnerFirst lets a learner start before another member is removed: it was told the list as it is, and would find another one and
+// be given up with its name. Not for longer than a start takes, and not where no further voter may fail.
+func (o Observation) learnerFirst(leaving Replica, reason string) *proposal {
+	for _, r := range o.Learners() {
+		isOnItsWay := r.Pod != nil && !r.Pod.Terminating && !r.Member.Started() && !r.isHopeless() && !r.hasStaleFlags()
+		if isOnItsWay && o.Margin() > 0 && o.Now.Sub(r.Pod.Created) <= startDeadline {
+			return wait(reason, "%s is removed once the new member %s has started with the list as it is.", leaving.Name, r.Name)
+		}
+	}
+	return nil
+}
+
 // joinDeadline is how long a learner may take: it has to copy the database first.
 func (o Observation) joinDeadline() time.Duration {
 	const slowest = 2 << 20 // bytes per second

@@ -199,6 +199,14 @@ func rows() []row {
 		}(), Act, "grow", ReasonGrow, "PrepareMember", "demo-9"},
 
 		{"shrinking takes the label from the highest ordinal first", desire(settledWorld(3), func(d *Desired) { d.Size = 1 }), Act, "shrink", ReasonShrink, "LabelRole", "demo-2"},
+		{"a lost member of five is not removed under a learner that is starting", settledWorld(5).edit(4, noData).with(starting(5)),
+			Wait, "repair", ReasonRepair, "", "once the new member demo-5"},
+		{"nor a dead one", patient(settledWorld(5).edit(4, doomed).edit(3, deadFor(time.Hour)).with(starting(5))), Wait, "replace-dead", ReasonReplaceDead, "", "once the new member demo-5"},
+		{"not for longer than a start takes", settledWorld(5).edit(4, noData).with(starting(5)).edit(5, func(r *Replica) { r.Pod.Created = now.Add(-3 * time.Minute) }),
+			Act, "repair", ReasonRepair, "RemoveMember", "demo-4"},
+		{"nor for one that cannot start", settledWorld(5).edit(4, noData).with(starting(5)).edit(5, func(r *Replica) { r.Pod.Waiting = "ImagePullBackOff" }),
+			Act, "repair", ReasonRepair, "RemoveMember", "demo-4"},
+		{"nor where no further voter may fail", settledWorld(3).edit(2, noData).with(starting(3)), Act, "repair", ReasonRepair, "RemoveMember", "demo-2"},
 		{"then its vote", desire(settledWorld(3).edit(2, unlabelled), func(d *Desired) { d.Size = 1 }), Act, "shrink", ReasonShrink, "RemoveMember", "demo-2"},
 		{"a leader hands over before it is removed", func() Observation {
 			o := desire(settledWorld(3), func(d *Desired) { d.Size = 1 })
@@ -248,6 +256,8 @@ func rolls() []row {
 		{"nobody is restarted while the kubelet does not call the last one ready", wanting(settledWorld(3).edit(2, rolled).edit(2, unready), other),
 			Refuse, "member-health", ReasonNotReady, "", "demo-2"},
 		{"nor while it serves, and is far behind", wanting(settledWorld(3).edit(2, rolled).edit(2, func(r *Replica) { r.Answer.Applied = 1 }), other),
+			Refuse, "roll", ReasonRoll, "", "once demo-2"},
+		{"not at once after it started", wanting(settledWorld(3).edit(2, rolled).edit(2, func(r *Replica) { r.Answer.Applied = 1 }).edit(2, startedAgo(time.Minute)), other),
 			Wait, "roll", ReasonRoll, "", "once demo-2"},
 		{"nobody is restarted while another one lives on a volume that is going", wanting(settledWorld(3).edit(2, doomed), other), Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
 		{"what was begun is taken back when the spec is", wanting(settledWorld(3).edit(2, rolled), choices), Act, "roll", ReasonRoll, "SetChoices", "demo-2"},

@@ -66,8 +66,10 @@ func roll(o Observation) *proposal {
 func (o Observation) catchingUp() *proposal {
 	outdated := filter(o.Voters(), o.isOutdated)
 	for _, r := range o.Voters() {
-		if len(outdated) > 0 && r.IsHealthy(o.Membership) && !o.isCaughtUp(r) {
-			return wait(ReasonRoll, "%s is to be restarted with new settings, once %s has all that was committed.", outdated[0].Name, r.Name).yielding()
+		if len(outdated) > 0 && r.IsHealthy(o.Membership) && r.Pod != nil && r.Pod.Ready && !o.isCaughtUp(r) {
+			p := wait(ReasonRoll, "%s is to be restarted with new settings, once %s has all that was committed. If it does not catch up, its disk or its network is too slow for what is written.",
+				outdated[0].Name, r.Name)
+			return p.due(o, lastStart(r.Pod), o.joinDeadline()).yielding()
 		}
 	}
 	return nil

@@ -12,6 +12,9 @@ import (
 func repair(o Observation) *proposal {
 	for _, r := range o.Voters() {
 		if why := o.isLost(r); why != "" && !r.IsHealthy(o.Membership) {
+			if p := o.learnerFirst(r, ReasonRepair); p != nil {
+				return p
+			}
 			return act(RemoveMember{Name: r.Name, ID: r.Member.ID}, ReasonRepair, "%s has lost its data: %s. It is removed, and a new member takes its place.", r.Name, why)
 		}
 	}

@@ -19,8 +19,8 @@ var deaths = []mutant{
 	{
 		Name: "crash loops are cured by replacing one member after the other", Peer: "coreos/etcd-operator#1211",
 		File:    "controllers/plan/dead.go",
-		From:    "case r.cannotStart() || r.isCrashing():",
-		To:      "case r.cannotStart():",
+		From:    "case r.cannotStart() || r.isCrashing() || o.isUnproven(r):",
+		To:      "case r.cannotStart() || o.isUnproven(r):",
 		Package: planPackage, Test: row("not for what a new member would meet as well"),
 	},
 	{
@@ -54,8 +54,8 @@ var deaths = []mutant{
 	{
 		Name: "a start gets no time when nobody was there to look", Peer: "",
 		File:    "controllers/plan/dead.go",
-		From:    "case pod.RunningSince.After(podChange(pod)):",
-		To:      "case pod.RunningSince.Before(podChange(pod)):",
+		From:    "return lastStart(pod) // ",
+		To:      "return podChange(pod) // ",
 		Package: planPackage, Test: row("a member that has only just started again gets its time"),
 	},
 	{
@@ -99,5 +99,19 @@ var deaths = []mutant{
 		From:    "\t\ts.observer.denied.add(kind, s.observer.Now())\n\t\treturn nil, false, nil",
 		To:      "\t\ts.observer.denied.add(kind, s.observer.Now())\n\t\treturn nil, true, nil",
 		Package: observePackage, Test: "TestWhoMayNotReadNodesKnowsNothingAndDoesNotGoOnAsking",
+	},
+	{
+		Name: "a learner is given up because another member is removed under it", Peer: "cozystack/etcd-operator#352",
+		File:    "controllers/plan/learner.go",
+		From:    "if isOnItsWay && o.Margin() > 0 && ",
+		To:      "if isOnItsWay && o.Margin() > 9 && ",
+		Package: planPackage, Test: row("a lost member of five is not removed under a learner that is starting"),
+	},
+	{
+		Name: "a repair waits for a learner where no further voter may fail", Peer: "",
+		File:    "controllers/plan/learner.go",
+		From:    "if isOnItsWay && o.Margin() > 0 && ",
+		To:      "if isOnItsWay && ",
+		Package: planPackage, Test: row("nor where no further voter may fail"),
 	},
 }

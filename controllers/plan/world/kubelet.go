@@ -9,6 +9,7 @@ import (
 
 // Advance lets one thing happen that Kubernetes and etcd do by themselves, chosen by the seed. Time passes.
 func (w *World) Advance() {
+	w.Steps++
 	w.Now = w.Now.Add(time.Duration(100+w.rng.IntN(2000)) * time.Millisecond)
 	w.remember()
 	names := sortedKeys(w.objects.pods)

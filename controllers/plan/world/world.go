@@ -13,6 +13,7 @@ import (
 // World is the whole of it. Objects are what the API server holds; disks, processes and clusters are what is really there.
 type World struct {
 	Now     time.Time
+	Steps   int // how often something happened by itself, or was left to
 	Cluster plan.Identity
 	Spec    plan.Desired
 

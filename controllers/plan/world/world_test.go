@@ -9,6 +9,7 @@ import (
 )
 
 var (
+	first   = flag.Uint64("first", 1, "the seed of the first story")
 	stories = flag.Int("stories", 1500, "how many stories the simulator plays")
 	seed    = flag.Uint64("seed", 0, "play only the story of this seed, and print it")
 )
@@ -114,8 +115,10 @@ func TestNoStoryViolatesAnInvariantAndEveryOneComesToRest(t *testing.T) {
 		return
 	}
 	outcomes, done := map[string]int{}, map[string]int{}
-	for s := uint64(1); s <= uint64(*stories); s++ {
+	steps := 0
+	for s := *first; s < *first+uint64(*stories); s++ {
 		w, d, rests := play(s)
+		steps += w.Steps
 		if len(w.Violations) > 0 {
 			t.Fatalf("seed %d: %v\n%s", s, w.Violations, w.Story(120))
 		}
@@ -127,7 +130,7 @@ func TestNoStoryViolatesAnInvariantAndEveryOneComesToRest(t *testing.T) {
 			done[rule] += count(w.Log, rule)
 		}
 	}
-	t.Logf("outcomes: %v, done: %v", outcomes, done)
+	t.Logf("%d stories, %d steps, outcomes: %v, done: %v", *stories, steps, outcomes, done)
 	for rule, n := range done {
 		if n < *stories/100 {
 			t.Errorf("%s happened %d times only, which proves nothing", rule, n)
@@ -152,4 +155,23 @@ func play(s uint64) (*World, plan.Decision, bool) {
 	}
 	d, rests := w.Settle(3000)
 	return w, d, rests
+}
+
+func TestALearnerThatIsStartingIsNotGivenUpForTheRemovalOfAnother(t *testing.T) {
+	for seed := range uint64(20) {
+		w := New(seed+1, Spec3(5))
+		w.Settle(600)
+		w.DeleteVolume("demo-4") // doomed: its successor joins first
+		for count(w.Log, "unstarted-pod StartPods") == 0 {
+			w.Pass()
+		}
+		w.LoseNode("demo-4")
+		if d := w.Pass(); d.Rule != "repair" || d.Verdict != plan.Wait {
+			t.Fatalf("seed %d: %+v\n%s", seed, d, w.Story(40))
+		}
+		d, rests := w.Settle(1500)
+		if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || count(w.Log, "abandon-learner") > 0 || count(w.Log, "repair RemoveMember") != 1 {
+			t.Fatalf("seed %d: %+v %v\n%s", seed, d, w.Violations, w.Story(80))
+		}
+	}
 }
