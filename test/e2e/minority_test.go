@@ -25,7 +25,6 @@ var _ = Describe("Two nodes of three that die together", Label("nodes"), Serial,
 		}
 		cluster.AwaitStep(ctx, "MembershipUnknown")
 		cluster.AwaitCondition(ctx, v1alpha1.ConditionAvailable, "False", "ReadFailed")
-		cluster.AwaitCondition(ctx, v1alpha1.ConditionDegraded, "True", "ReadFailed")
 		since, stored := mark(ctx), traffic.Acknowledged()
 		for _, node := range down {
 			kube.AwaitNodeSilent(ctx, node)
