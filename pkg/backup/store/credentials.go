@@ -26,23 +26,23 @@ const maxCredential = 64 << 10
 func readCredential(dir, name string) (string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return "", fmt.Errorf("read the credentials: %w", err)
+		return "", fmt.Errorf("%w: read the credentials: %w", ErrConfig, err)
 	}
 	defer root.Close()
 	info, err := root.Stat(name)
 	if err != nil {
-		return "", fmt.Errorf("read the credentials: %w", err)
+		return "", fmt.Errorf("%w: read the credentials: %w", ErrConfig, err)
 	}
 	if info.Size() > maxCredential {
-		return "", fmt.Errorf("read the credentials: %s is larger than %d bytes", name, maxCredential)
+		return "", fmt.Errorf("%w: read the credentials: %s is larger than %d bytes", ErrConfig, name, maxCredential)
 	}
 	text, err := root.ReadFile(name)
 	if err != nil {
-		return "", fmt.Errorf("read the credentials: %w", err)
+		return "", fmt.Errorf("%w: read the credentials: %w", ErrConfig, err)
 	}
 	value := strings.TrimSpace(string(text))
 	if value == "" {
-		return "", fmt.Errorf("read the credentials: %s is empty", name)
+		return "", fmt.Errorf("%w: read the credentials: %s is empty", ErrConfig, name)
 	}
 	return value, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"strings"
 	"syscall"
@@ -63,7 +64,8 @@ func kindOf(err, other error) error {
 	default:
 	}
 	var network net.Error
-	if errors.As(err, &network) {
+	var path *fs.PathError // of a file: the errors of the kernel look like those of the network
+	if errors.As(err, &network) && !errors.As(err, &path) {
 		return ErrUnreachable
 	}
 	return other

@@ -104,7 +104,11 @@ func (f *fakeS3) multipart(w http.ResponseWriter, r *http.Request, key string, b
 	case r.Method == http.MethodPut:
 		n, _ := strconv.Atoi(r.URL.Query().Get("partNumber"))
 		if f.discard {
-			body = body[:0]
+			body = nil
+		}
+		if f.uploads[id] == nil {
+			refuse(w, http.StatusNotFound, "NoSuchUpload")
+			return
 		}
 		f.uploads[id][n] = body
 		w.Header().Set("ETag", fmt.Sprintf(`"%d"`, n))

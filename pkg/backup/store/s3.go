@@ -2,10 +2,13 @@ package store
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -20,7 +23,10 @@ import (
 const defaultRegion = "us-east-1"
 
 // requestAttempts is how often one request is tried: throttling is answered with waiting.
-const requestAttempts = 5
+const (
+	requestAttempts = 5
+	maxBackoff      = 5 * time.Second
+)
 
 // credentialLife is how long credentials are used before their files are read again.
 const credentialLife = time.Minute
@@ -31,7 +37,7 @@ func openS3(ctx context.Context, c *S3, o Options) (*blob.Bucket, error) {
 		return nil, err
 	}
 	loading := []func(*awsconfig.LoadOptions) error{
-		awsconfig.WithRetryMaxAttempts(requestAttempts),
+		awsconfig.WithRetryer(newRetryer),
 		awsconfig.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
 		awsconfig.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
 		awsconfig.WithDefaultRegion(defaultRegion),
@@ -58,6 +64,23 @@ func openS3(ctx context.Context, c *S3, o Options) (*blob.Bucket, error) {
 		EncryptionType:             types.ServerSideEncryption(c.ServerSideEncryption),
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
 	})
+}
+
+// newRetryer tries again what may pass, and at once gives up what will not: a redirect and a certificate.
+func newRetryer() aws.Retryer {
+	return retry.NewStandard(func(options *retry.StandardOptions) {
+		options.MaxAttempts = requestAttempts
+		options.MaxBackoff = maxBackoff
+		options.Retryables = append([]retry.IsErrorRetryable{retry.IsErrorRetryableFunc(isFinal)}, options.Retryables...)
+	})
+}
+
+func isFinal(err error) aws.Ternary {
+	var certificate *tls.CertificateVerificationError
+	if errors.Is(err, errRedirected) || errors.As(err, &certificate) {
+		return aws.FalseTernary
+	}
+	return aws.UnknownTernary
 }
 
 // s3Files reads the credentials from a mounted Secret, anew whenever credentialLife has passed.

@@ -1,0 +1,210 @@
+package store
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/pem"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// answering is a store whose server answers everything in one way.
+func answering(t *testing.T, answer http.HandlerFunc) *Bucket {
+	t.Helper()
+	f := startFakeS3(t)
+	f.before = func(w http.ResponseWriter, r *http.Request) bool {
+		answer(w, r)
+		return true
+	}
+	return open(t, f.config(), Options{CredentialsDir: credentials(t)})
+}
+
+func TestRefusalsOfTheStoreAreToldApart(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status int
+		code   string
+		want   error
+	}{
+		"an unknown key":      {http.StatusForbidden, "InvalidAccessKeyId", ErrDenied},
+		"a wrong secret":      {http.StatusForbidden, "SignatureDoesNotMatch", ErrDenied},
+		"no rights":           {http.StatusForbidden, "AccessDenied", ErrDenied},
+		"no bucket":           {http.StatusNotFound, "NoSuchBucket", ErrNotFound},
+		"throttling":          {http.StatusServiceUnavailable, "SlowDown", ErrThrottled},
+		"a server in trouble": {http.StatusInternalServerError, "InternalError", ErrStore},
+		"no S3 at all":        {http.StatusTeapot, "", ErrStore},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bucket := answering(t, func(w http.ResponseWriter, _ *http.Request) { refuse(w, tc.status, tc.code) })
+			_, err := bucket.ReadSmall(context.Background(), bucket.Key("x"), 100)
+			wantIs(t, err, tc.want)
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("the error shows the secret: %v", err)
+			}
+		})
+	}
+}
+
+func TestAStoreThatCannotBeReachedIsSaidToBe(t *testing.T) {
+	t.Parallel()
+	config := Config{S3: &S3{Bucket: fakeBucket, Endpoint: "http://" + freeAddress(t), ForcePathStyle: true}}
+	bucket := open(t, config, Options{CredentialsDir: credentials(t)})
+	_, err := bucket.Stat(context.Background(), "x")
+	wantIs(t, err, ErrUnreachable)
+}
+
+func TestNothingIsSentToAnotherHost(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		var reached atomic.Int32
+		other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
+		defer other.Close()
+		bucket := answering(t, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL+r.URL.Path, code)
+		})
+		_, _, err := bucket.Open(context.Background(), bucket.Key("x"))
+		wantIs(t, err, ErrRedirected)
+		wantIs(t, bucket.WriteSmall(context.Background(), bucket.Key("x"), []byte("content")), ErrRedirected)
+		if reached.Load() > 0 {
+			t.Errorf("with %d the other host was reached", code)
+		}
+	}
+}
+
+func TestAnUploadCarriesNoChecksumHeaders(t *testing.T) {
+	t.Parallel()
+	start := func(s *httptest.Server) { s.StartTLS() }
+	f := startFakeS3(t, start)
+	bucket := open(t, f.config(), Options{CredentialsDir: credentials(t), CAFile: caOf(t, f.Server)})
+	must(t, write(t, bucket, bucket.Key("small"), random(100)))
+	must(t, write(t, bucket, bucket.Key("large"), random(2*partSize+1)))
+	if len(f.headers) < 4 {
+		t.Fatalf("%d requests carried data", len(f.headers))
+	}
+	for _, headers := range f.headers {
+		for name := range headers {
+			if lower := strings.ToLower(name); strings.Contains(lower, "checksum") || strings.Contains(lower, "trailer") {
+				t.Errorf("%s: %v", name, headers[name])
+			}
+		}
+		if encoding := headers.Get("Content-Encoding"); encoding != "" {
+			t.Errorf("the content is encoded as %s", encoding)
+		}
+	}
+}
+
+func caOf(t testing.TB, server *httptest.Server) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ca.crt")
+	block := &pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}
+	must(t, os.WriteFile(path, pem.EncodeToMemory(block), 0o600))
+	return path
+}
+
+func TestOnlyTheGivenAuthorityIsTrusted(t *testing.T) {
+	t.Parallel()
+	quiet := func(s *httptest.Server) {
+		s.Config.ErrorLog = log.New(io.Discard, "", 0)
+		s.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+		s.StartTLS()
+	}
+	f := startFakeS3(t, quiet)
+	must(t, open(t, f.config(), Options{CredentialsDir: credentials(t), CAFile: caOf(t, f.Server)}).
+		WriteSmall(context.Background(), "some/prefix/x", []byte("content")))
+	_, err := open(t, f.config(), Options{CredentialsDir: credentials(t)}).Stat(context.Background(), "some/prefix/x")
+	wantIs(t, err, ErrUnreachable)
+	_, err = Open(context.Background(), f.config(), Options{CredentialsDir: credentials(t), CAFile: filepath.Join(t.TempDir(), "absent")})
+	wantIs(t, err, ErrConfig)
+}
+
+func TestCredentialsAreReadWhenTheyAreUsed(t *testing.T) {
+	t.Parallel()
+	f := startFakeS3(t)
+	dir := t.TempDir()
+	bucket := open(t, f.config(), Options{CredentialsDir: dir})
+	_, err := bucket.Stat(context.Background(), bucket.Key("x"))
+	wantIs(t, err, ErrConfig)
+	for name, value := range map[string]string{fileAccessKeyID: "id", fileSecretAccessKey: secret} {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(value), 0o600))
+	}
+	_, err = bucket.Stat(context.Background(), bucket.Key("x"))
+	wantIs(t, err, ErrNotFound)
+}
+
+func TestAnUploadThatIsGivenUpRemovesItsParts(t *testing.T) {
+	t.Parallel()
+	f := startFakeS3(t)
+	bucket := open(t, f.config(), Options{CredentialsDir: credentials(t)})
+	ctx, cancel := context.WithCancel(context.Background())
+	w, err := bucket.Create(ctx, bucket.Key("x"))
+	must(t, err)
+	_, err = w.Write(random(4 * partSize))
+	must(t, err)
+	cancel()
+	w.Abort()
+	if objects, uploads := f.left(); objects != 0 || uploads != 0 {
+		t.Errorf("the server holds %d objects and %d uploads", objects, uploads)
+	}
+}
+
+func TestAServerThatHangsIsLeftWhenTheContextEnds(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	f := startFakeS3(t)
+	t.Cleanup(func() { close(release) })
+	f.before = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPut {
+			return false
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-release
+		return true
+	}
+	bucket := open(t, f.config(), Options{CredentialsDir: credentials(t)})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	w, err := bucket.Create(ctx, bucket.Key("x"))
+	must(t, err)
+	defer w.Abort()
+	for err == nil {
+		_, err = w.Write(make([]byte, partSize))
+	}
+	wantIs(t, err, context.DeadlineExceeded)
+}
+
+// A database of any size goes through a few parts.
+func TestMemoryStaysBoundedWhateverTheSize(t *testing.T) {
+	const size = 400 << 20
+	f := startFakeS3(t)
+	f.discard = true
+	bucket := open(t, f.config(), Options{CredentialsDir: credentials(t)})
+	w, err := bucket.Create(context.Background(), bucket.Key("large"))
+	must(t, err)
+	defer w.Abort()
+	piece, most := make([]byte, 1<<20), uint64(0)
+	for i := range size / len(piece) {
+		_, err := w.Write(piece)
+		must(t, err)
+		if i%20 == 0 {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			most = max(most, m.HeapAlloc)
+		}
+	}
+	must(t, w.Commit())
+	// The server of the test reads whole parts too.
+	if limit := uint64(3 * (uploadConcurrency + 1) * partSize); most > limit {
+		t.Errorf("%d MiB were in use, more than %d", most>>20, limit>>20)
+	}
+	t.Logf("%d MiB at most", most>>20)
+}
