@@ -35,7 +35,7 @@ func (o Observation) deadSince(r Replica) time.Time {
 		return pod.GoneBy // the kubelet does not answer: it should have been gone by then
 	case o.isTiedToNode(r):
 		return podChange(pod)
-	case r.cannotStart() || r.isCrashing() || o.isUnproven(r):
+	case r.cannotStart() || o.isCrashing(r) || o.isUnproven(r):
 		return time.Time{}
 	}
 	return lastStart(pod) // each start gets its time, however long nobody was there to look
@@ -52,10 +52,11 @@ func (o Observation) isTiedToNode(r Replica) bool {
 // (kubernetes/kubernetes:pkg/scheduler/framework/plugins/volumebinding/binder.go ErrReasonNodeConflict).
 var tiedToNode = []string{"didn't match PersistentVolume's node affinity", "volume node affinity conflict"}
 
-// isCrashing reports a container that ended since its Pod stopped being ready, whether it runs again at this moment or not.
-func (r Replica) isCrashing() bool {
+// isCrashing reports a container that ended since its Pod stopped being ready, whether it runs again at this moment or not. One
+// that has been running for longer than a start takes does not crash any more, it hangs.
+func (o Observation) isCrashing(r Replica) bool {
 	exit := r.Pod.Exit
-	return exit != nil && (!r.Pod.Running || !exit.At.Before(r.Pod.ReadySince))
+	return exit != nil && (!r.Pod.Running || !exit.At.Before(r.Pod.ReadySince) && o.Now.Sub(r.Pod.RunningSince) <= startDeadline)
 }
 
 // deadline is how long a member may be dead, and what a process may need to read its database before it can answer.

@@ -139,6 +139,11 @@ func rows() []row {
 			unrecorded(r)
 			r.Volume.Incarnation = "old"
 		}), Refuse, "member-health", ReasonNotRecorded, "", "demo-1"},
+		{"no member is added while an authority is gone: nobody would trust it", func() Observation {
+			o := settledWorld(3)
+			o.Desired.Size, o.Objects[0].State = 5, ObjectAbsent
+			return o
+		}(), Refuse, "scaffold", ReasonAuthorityLost, "", "demo-ca"},
 		{"certificates wait while their authority is gone, and the words are about it", func() Observation {
 			o := settledWorld(3).edit(1, noSecret)
 			o.Objects[0].State = ObjectAbsent
@@ -260,6 +265,7 @@ func rolls() []row {
 		{"not at once after it started", wanting(settledWorld(3).edit(2, rolled).edit(2, func(r *Replica) { r.Answer.Applied = 1 }).edit(2, startedAgo(time.Minute)), other),
 			Wait, "roll", ReasonRoll, "", "once demo-2"},
 		{"nobody is restarted while another one lives on a volume that is going", wanting(settledWorld(3).edit(2, doomed), other), Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
+		{"but a sick one is cured beside it, for which no successor could join", settledWorld(3).edit(1, doomed).edit(2, muteWithOther), Act, "roll", ReasonRoll, "SetChoices", "demo-2"},
 		{"what was begun is taken back when the spec is", wanting(settledWorld(3).edit(2, rolled), choices), Act, "roll", ReasonRoll, "SetChoices", "demo-2"},
 		{"a Pod that does not say what it was made from is told", settledWorld(3).edit(1, unspoken), Act, "pod-metadata", ReasonPodMetadata, "RestoreInputs", "demo-1"},
 		{"before a roll would forget it", wanting(settledWorld(3).edit(1, unspoken), other), Act, "pod-metadata", ReasonPodMetadata, "RestoreInputs", "demo-1"},
@@ -321,6 +327,8 @@ func deaths() []row {
 		{"not for what a new member would meet as well", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(1, crashing)), Refuse, "member-health", ReasonCrashing, "", "demo-1"},
 		{"not between two crashes of one that stops again and again", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(1, betweenCrashes)),
 			Refuse, "member-health", ReasonNotReady, "", "demo-1"},
+		{"one that stopped once and hangs since is", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(1, betweenCrashes).edit(1, func(r *Replica) { r.Pod.RunningSince = now.Add(-6 * time.Minute) })),
+			Act, "replace-dead", ReasonReplaceDead, "RemoveMember", "demo-1"},
 		{"not when that would leave no quorum", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(2, silent)), Refuse, "replace-dead", ReasonGuard, "", "no quorum"},
 		{"a Pod that should long be gone is on a dead node", patient(settledWorld(3).edit(1, stuck)), Act, "replace-dead", ReasonReplaceDead, "RemoveMember", "demo-1"},
 		{"what is left of a removed member on a dead node keeps nobody waiting", settledWorld(3).with(voter(3)).edit(3, removed).edit(3, noSecret).edit(3, stuck),

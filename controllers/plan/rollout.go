@@ -97,11 +97,17 @@ func (o Observation) rollTarget() Replica {
 		return cmp.Or(cmp.Compare(o.rollRank(a), o.rollRank(b)), cmp.Compare(b.Ordinal, a.Ordinal))
 	})
 	for _, other := range o.Voters() {
-		if other.Name != r.Name && !o.isWell(other) && !o.isSucceeding() {
+		if other.Name != r.Name && !o.isWell(other) && !o.isSucceeding() && !o.isCuredBeside(r, other) {
 			return Replica{}
 		}
 	}
 	return r
+}
+
+// isCuredBeside lets a sick member be restarted beside one that serves on a volume that is going: its successor could not join, for
+// the sick one.
+func (o Observation) isCuredBeside(sick, other Replica) bool {
+	return !sick.IsHealthy(o.Membership) && other.isDoomed() && o.isServing(other)
 }
 
 // rollRank is the order in which outdated members are restarted.
@@ -129,10 +135,12 @@ func (o Observation) isOutdated(r Replica) bool {
 // isBehindVolume reports a Pod that was made from other choices than its volume says by now.
 func (r Replica) isBehindVolume() bool { return r.Pod.Choices != r.Choices() }
 
-// isWell reports whether a voter can be relied on while another one is away: it serves, has all that was committed, and can
-// only start from its data.
-func (o Observation) isWell(r Replica) bool {
-	return r.IsSealed() && r.Pod.Ready && !r.Pod.Terminating && !r.isDoomed() && o.isCaughtUp(r)
+// isWell reports whether a voter can be relied on while another one is away: it serves, on data that stays.
+func (o Observation) isWell(r Replica) bool { return !r.isDoomed() && o.isServing(r) }
+
+// isServing reports a voter that serves, has all that was committed, and can only start from its data.
+func (o Observation) isServing(r Replica) bool {
+	return r.IsSealed() && r.Pod.Ready && !r.Pod.Terminating && o.isCaughtUp(r)
 }
 
 // succeeded is the ephemeral voter that a successor with the choices of the spec is to follow, or an empty replica. Its data

@@ -10,11 +10,10 @@ import (
 // and without it no certificate can be.
 func scaffold(o Observation) *proposal {
 	c := ApplyObjects{Objects: needed(o.Objects), Secrets: neededSecrets(o)}
-	lost := slices.IndexFunc(c.Objects, func(object Object) bool { return object.Authority && object.State == ObjectAbsent })
-	if lost < 0 {
+	name := o.lostAuthority()
+	if name == "" {
 		return putRight(c)
 	}
-	name := c.Objects[lost].Name
 	c.Objects = slices.DeleteFunc(c.Objects, func(object Object) bool { return object.Kind == kindSecret })
 	c.Secrets = nil
 	if p := putRight(c); p != nil {
@@ -22,6 +21,16 @@ func scaffold(o Observation) *proposal {
 	}
 	return refuse(ReasonAuthorityLost, "Secret %s, which holds the authority of this cluster, is gone. Members serve on with the certificates they have; put the Secret back from a copy.",
 		name).byHuman().yielding()
+}
+
+// lostAuthority names the Secret of an authority that is gone, or "".
+func (o Observation) lostAuthority() string {
+	for _, object := range o.Objects {
+		if object.Authority && object.State == ObjectAbsent {
+			return object.Name
+		}
+	}
+	return ""
 }
 
 const kindSecret = "Secret"

@@ -140,6 +140,9 @@ func grow(o Observation) *proposal {
 	if name := o.promise(); name != "" {
 		return act(AddLearner{Name: name}, ReasonGrow, "%s is added as a learner: the spec asks for %d members, there are %d.", name, o.Desired.Size, len(o.Voters()))
 	}
+	if o.lostAuthority() != "" {
+		return nil // nobody new can be trusted: scaffold says so
+	}
 	volume := NewVolume{Name: o.nextName()}
 	if !o.Desired.Ephemeral {
 		volume.Bytes, volume.Choices = o.memberBytes(), o.memberChoices()

@@ -77,7 +77,7 @@ func (w *World) isRest(d plan.Decision) bool {
 	case w.Recoverable():
 		return d.Reason == plan.ReasonNotSupported || w.isForPeople(d)
 	}
-	return d.NeedsHuman || d.Overdue
+	return d.NeedsHuman || d.Overdue || w.isForPeople(d)
 }
 
 // isForPeople reports a refusal while members are there whose settings may be what keeps them from answering: ones that serve by
