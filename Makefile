@@ -232,7 +232,7 @@ on-operator = $(call on-cluster,[ -z "$${LOCALKUBE:-}" ] || $(SUBMAKE) localkube
 .PHONY: test-stories
 test-stories: $(LOCALKUBE) $(S3_SERVERS)
 	@$(call on-operator,$(GINKGO) --label-filter='$(GROUP)' ./test/e2e)
-GINKGO = go run github.com/onsi/ginkgo/v2/ginkgo --procs=$(PROCS) --timeout=60m --poll-progress-after=120s --output-dir=test/reports --json-report=stories.json
+GINKGO = go run github.com/onsi/ginkgo/v2/ginkgo --procs=$(PROCS) --timeout=120m --poll-progress-after=120s --output-dir=test/reports --json-report=stories.json
 
 $(LOCALKUBE): FORCE
 	@mkdir -p bin && go build -C test/localkube -o $@ .
