@@ -1,0 +1,227 @@
+package observe_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/pkg/pki"
+)
+
+// release writes what today's code makes as the files of a release that is about to be made. What was released is never written
+// anew: there are clusters that look like it.
+var release = flag.String("release", "", "write testdata/released of this release, such as v0.2")
+
+func TestANewOperatorPlansNothingForWhatAReleasedOneMade(t *testing.T) {
+	if *release != "" {
+		writeRelease(t, *release)
+	}
+	files, err := filepath.Glob(filepath.Join("testdata", "released", "*.yaml"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			view := readRelease(t, file).look()
+			if d := plan.Next(view.Observation); d.Verdict != plan.Settled || d.Change != nil || len(d.Yielded) > 0 {
+				t.Errorf("%+v", d)
+			}
+			for _, o := range view.Objects {
+				if o.State != plan.ObjectCurrent {
+					t.Errorf("%+v", o)
+				}
+			}
+			for _, r := range view.Replicas {
+				if r.Pod == nil || r.Volume == nil || r.Pod.Undressed || !r.IsSealed() || r.Pod.Choices != view.Desired.Choices || r.Volume.Choices != view.Desired.Choices {
+					t.Errorf("%s: %+v, %+v, wanted %+v", r.Name, r.Pod, r.Volume, view.Desired.Choices)
+				}
+			}
+			if got := len(view.HealthyVoters()); got != view.Desired.Size || got != len(view.Replicas) {
+				t.Errorf("%d members serve of %d", got, len(view.Replicas))
+			}
+		})
+	}
+}
+
+// TestAReleasedPodOfOtherChoicesIsNoticed keeps the test above from passing for a planner that sees nothing.
+func TestAReleasedPodOfOtherChoicesIsNoticed(t *testing.T) {
+	w := readRelease(t, filepath.Join("testdata", "released", "v0.1-three.yaml"))
+	w.cluster.Spec.Version = "3.6.15"
+	if d := plan.Next(w.look().Observation); d.Rule != "roll" {
+		t.Errorf("%+v", d)
+	}
+}
+
+// readRelease holds the objects of a file, with etcd processes as they say and certificates that were just issued.
+func readRelease(t *testing.T, file string) *world {
+	t.Helper()
+	w := newWorld(t)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decode := serializer.NewCodecFactory(releaseScheme(t)).UniversalDeserializer()
+	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	var names []string
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, _, err := decode.Decode(document, nil, nil)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, document)
+		}
+		if cluster, ok := object.(*v1alpha1.EtcdCluster); ok {
+			w.cluster = cluster
+			continue
+		}
+		if pod, ok := object.(*corev1.Pod); ok {
+			names = append(names, pod.Name)
+		}
+		w.put(object.(client.Object))
+	}
+	for _, name := range names {
+		w.start(name, etcdutil.StateNew, names...)
+	}
+	w.certify(names)
+	return w
+}
+
+func releaseScheme(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, policyv1.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return scheme
+}
+
+// certify puts keys and certificates into the Secrets, which are kept without any.
+func (w *world) certify(members []string) {
+	w.t.Helper()
+	for _, name := range []string{resources.CASecret(w.cluster.Name), resources.PeerCASecret(w.cluster.Name)} {
+		pair, err := pki.NewAuthority(name, w.now, 0)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.secret(name).Data = map[string][]byte{resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key, resources.KeyCA: pair.Cert}
+	}
+	for _, name := range []string{resources.ClientSecret(w.cluster.Name), resources.OperatorSecret(w.cluster.Name)} {
+		w.secret(name).Data = w.issue(resources.Certificates(w.cluster, name))
+	}
+	for _, member := range members {
+		w.secret(resources.MemberSecret(member)).Data = w.issue(resources.MemberCertificates(w.cluster, member))
+	}
+}
+
+// writeRelease writes a cluster of one with nothing but defaults, and one of three with settings of each kind.
+func writeRelease(t *testing.T, version string) {
+	t.Helper()
+	one, three := newWorld(t), newWorld(t)
+	one.cluster.Spec.Size, one.cluster.Spec.TLS = 1, nil
+	three.cluster.Spec = v1alpha1.EtcdClusterSpec{
+		Size: 3, Version: "3.6.16",
+		Etcd: &v1alpha1.EtcdSpec{ExtraArgs: map[string]v1alpha1.ArgValue{"max-request-bytes": "2097152"}},
+		Pod: &v1alpha1.PodSpec{
+			Labels: map[string]string{"team": "storage"}, Annotations: map[string]string{"example.com/owner": "storage"},
+			NodeSelector: map[string]string{"disk": "fast"}, PriorityClassName: "important",
+			Resources: &v1alpha1.ResourceRequirements{Requests: map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceMemory: "512Mi"}},
+		},
+	}
+	for shape, w := range map[string]*world{"one": one, "three": three} {
+		file := filepath.Join("testdata", "released", version+"-"+shape+".yaml")
+		if _, err := os.Stat(file); err == nil {
+			t.Fatalf("%s is there: what was released is not written anew", file)
+		}
+		w.makeAll()
+		w.write(file)
+	}
+}
+
+// makeAll makes all that a settled cluster has.
+func (w *world) makeAll() {
+	w.t.Helper()
+	names := []string{"demo-0", "demo-1", "demo-2"}[:w.cluster.Spec.Size]
+	birth := birthRecord(names...)
+	birth.Begun, birth.Next, birth.Volumes = true, len(names), map[string]string{}
+	for _, name := range names {
+		w.start(name, etcdutil.StateNew, names...)
+		birth.Volumes[name] = "uid-of-" + name
+	}
+	for _, name := range names {
+		process := w.processes[name]
+		birth.ClusterID = process.ClusterID()
+		volume, pod := w.volume(name), w.pod(name, resources.StartSealed)
+		volume.Annotations[v1alpha1.AnnotationRecord] = resources.EncodeMember(resources.MemberRecord{
+			ClusterID: process.ClusterID(), MemberID: process.ID(), Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16},
+		})
+		pod.Labels[v1alpha1.LabelRole] = v1alpha1.RoleVoter
+		w.put(volume)
+		w.put(pod)
+		w.put(resources.BuildMemberSecret(w.cluster, name, nil))
+	}
+	w.put(resources.BuildPeerService(w.cluster, birth, "ops/etcd-steward"))
+	w.put(resources.BuildClientService(w.cluster))
+	if len(names) > 1 {
+		w.put(resources.BuildBudget(w.cluster, len(names)/2+1))
+	}
+	w.put(resources.BuildAuthority(w.cluster, resources.CASecret(w.cluster.Name), nil))
+	w.put(resources.BuildAuthority(w.cluster, resources.PeerCASecret(w.cluster.Name), nil))
+	w.put(resources.BuildLeafSecret(w.cluster, resources.ClientSecret(w.cluster.Name), nil))
+	w.put(resources.BuildLeafSecret(w.cluster, resources.OperatorSecret(w.cluster.Name), nil))
+}
+
+func (w *world) write(file string) {
+	w.t.Helper()
+	objects := []client.Object{w.cluster}
+	for _, key := range slices.Sorted(maps.Keys(w.objects)) {
+		objects = append(objects, w.objects[key])
+	}
+	var text bytes.Buffer
+	for _, object := range objects {
+		kind, err := apiutil.GVKForObject(object, releaseScheme(w.t))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		object.GetObjectKind().SetGroupVersionKind(kind)
+		document, err := sigsyaml.Marshal(object)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		text.WriteString("---\n")
+		text.Write(document)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, text.Bytes(), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+}
