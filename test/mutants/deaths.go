@@ -19,14 +19,14 @@ var deaths = []mutant{
 	{
 		Name: "crash loops are cured by replacing one member after the other", Peer: "coreos/etcd-operator#1211",
 		File:    "controllers/plan/dead.go",
-		From:    "case r.cannotStart() || r.isCrashing() || o.isUnproven(r):",
+		From:    "case r.cannotStart() || o.isCrashing(r) || o.isUnproven(r):",
 		To:      "case r.cannotStart() || o.isUnproven(r):",
 		Package: planPackage, Test: row("not for what a new member would meet as well"),
 	},
 	{
 		Name: "between two crashes a member counts as dead", Peer: "",
 		File:    "controllers/plan/dead.go",
-		From:    "(!r.Pod.Running || !exit.At.Before(r.Pod.ReadySince))",
+		From:    "(!r.Pod.Running || !exit.At.Before(r.Pod.ReadySince) && o.Now.Sub(r.Pod.RunningSince) <= startDeadline)",
 		To:      "!r.Pod.Running",
 		Package: planPackage, Test: row("not between two crashes of one that stops again and again"),
 	},

@@ -5,8 +5,8 @@ var rolls = []mutant{
 	{
 		Name: "a roll goes on although the member before did not come back", Peer: "coreos/etcd-operator#1211",
 		File:    "controllers/plan/rollout.go",
-		From:    "if other.Name != r.Name && !o.isWell(other) && !o.isSucceeding() {",
-		To:      "if other.Name == r.Name && !o.isWell(other) && !o.isSucceeding() {",
+		From:    "if other.Name != r.Name && !o.isWell(other) && ",
+		To:      "if other.Name == r.Name && !o.isWell(other) && ",
 		Package: planPackage, Test: row("nobody is restarted while another one is not well"),
 	},
 	{
@@ -19,8 +19,8 @@ var rolls = []mutant{
 	{
 		Name: "a roll is blind to what the member before still lacks", Peer: "gardener/etcd-druid#588",
 		File:    "controllers/plan/rollout.go",
-		From:    "!r.isDoomed() && o.isCaughtUp(r)",
-		To:      "!r.isDoomed() && r.IsHealthy(o.Membership)",
+		From:    "!r.Pod.Terminating && o.isCaughtUp(r)",
+		To:      "!r.Pod.Terminating && r.IsHealthy(o.Membership)",
 		Package: planPackage, Test: "TestNobodyIsRestartedWhileAnotherOneIsReadyButFarBehind",
 	},
 	{
@@ -241,8 +241,8 @@ var rolls = []mutant{
 	{
 		Name: "members are replaced one after the other for settings that keep them silent", Peer: "coreos/etcd-operator#1211",
 		File:    "controllers/plan/dead.go",
-		From:    "r.isCrashing() || o.isUnproven(r):",
-		To:      "r.isCrashing():",
+		From:    "o.isCrashing(r) || o.isUnproven(r):",
+		To:      "o.isCrashing(r):",
 		Package: planPackage, Test: row("a member that never was ready with new settings is not replaced: the next one would take them too"),
 	},
 }
