@@ -111,6 +111,8 @@ func jobRunning(o Observation) *Decision {
 		d.Stage, d.Reason, d.Trouble = StageStarting, ReasonRetrying, true
 		_, why := failureOf(*latest)
 		d.Message = bounded(fmt.Sprintf("Attempt %d failed and another is made: %s", len(o.Attempts), why))
+	case latest.Good:
+		d.Stage, d.Reason, d.Message = stages[latest.Steps[len(latest.Steps)-1].Name], ReasonRunning, "All steps are done; the Job has still to say so."
 	default:
 		d.Stage, d.Reason, d.Message = stageOf(*latest), ReasonStarting, "The next step of the backup is starting."
 	}

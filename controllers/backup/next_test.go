@@ -160,6 +160,8 @@ func TestNext(t *testing.T) {
 		{"a comparison under way is shown", seen(recordedJob, with(attempt(StepDone, StepDone, StepDone, StepRuns))), StageCompare, ReasonRunning, nil, "", false},
 		{"between two steps the next one is shown", seen(recordedJob, with(attempt(StepDone, StepWaits, StepWaits, StepWaits))),
 			StageFetch, ReasonStarting, nil, "", false},
+		{"a Pod that is done is not said to be starting while its Job does not say so", seen(recordedJob, with(attempt(StepDone, StepDone, StepDone, StepDone).succeeded())),
+			StageCompare, ReasonRunning, nil, "", false},
 		{"a Pod that does not start says why", seen(recordedJob, with(attempt().troubled(ReasonVolumeNotMounted, `secret "s3" not found`))),
 			StageStarting, ReasonVolumeNotMounted, nil, `secret "s3" not found`, true},
 		{"a Pod that is a second old is given time", seen(recordedJob, with(attempt().troubled(ReasonUnschedulable, "no node").young())),

@@ -129,6 +129,7 @@ func (s *Story) explain(ctx context.Context) {
 	for _, args := range [][]string{
 		{"-n", s.Namespace, "get", "etcd,pods,pvc,services,secrets,pdb", "-o", "wide"},
 		{"-n", s.Namespace, "describe", "etcd"},
+		{"-n", s.Namespace, "describe", "etcdbackups,jobs"},
 		{"-n", s.Namespace, "get", "events", "--sort-by=.lastTimestamp"},
 		{"-n", s.Namespace, "describe", "pods"},
 		{"-n", s.Namespace, "logs", "-l", v1alpha1.LabelName + "=" + v1alpha1.NameValue, "--tail=40", "--prefix"},
