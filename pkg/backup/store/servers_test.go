@@ -2,8 +2,15 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,6 +34,38 @@ var servers = map[string]func(t *testing.T) (Config, Options){
 			return []string{"serve", "s3", "--addr", address, "--auth-key", "an-access-key," + secret, "--config", "/dev/null", root}
 		})
 	},
+	"fake-gcs-server": func(t *testing.T) (Config, Options) {
+		root := t.TempDir()
+		config, _ := startServer(t, "fake-gcs-server", root, func(address string) []string {
+			_, port, _ := net.SplitHostPort(address)
+			return []string{
+				"-scheme=http", "-host=127.0.0.1", "-port=" + port, "-backend=memory", "-data=" + root,
+				"-public-host=" + address, "-external-url=http://" + address,
+			}
+		})
+		return Config{GCS: &GCS{Bucket: fakeBucket, Prefix: config.S3.Prefix, Endpoint: config.S3.Endpoint}},
+			Options{CredentialsDir: serviceAccount(t)}
+	},
+}
+
+// serviceAccount is a mounted Secret with a key of Google's kind, and a server that gives tokens for it.
+func serviceAccount(t *testing.T) string {
+	t.Helper()
+	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"access_token":%q,"token_type":"Bearer","expires_in":3600}`, secret)
+	}))
+	t.Cleanup(tokens.Close)
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	must(t, err)
+	text, err := json.Marshal(map[string]string{
+		"type": "service_account", "client_email": "backup@example.com", "token_uri": tokens.URL,
+		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})),
+	})
+	must(t, err)
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, fileServiceAccount), text, 0o600))
+	return dir
 }
 
 func startServer(t *testing.T, program, root string, args func(address string) []string) (Config, Options) {
