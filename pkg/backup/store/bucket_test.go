@@ -60,7 +60,6 @@ func kinds(t *testing.T, promise func(t *testing.T, bucket *Bucket)) {
 	})
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			config, options := start(t)
 			promise(t, open(t, config, options))
 		})

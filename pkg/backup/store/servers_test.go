@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -45,6 +46,23 @@ var servers = map[string]func(t *testing.T) (Config, Options){
 		})
 		return Config{GCS: &GCS{Bucket: fakeBucket, Prefix: config.S3.Prefix, Endpoint: config.S3.Endpoint}},
 			Options{CredentialsDir: serviceAccount(t)}
+	},
+	"azurite-blob": func(t *testing.T) (Config, Options) {
+		root, dir := t.TempDir(), t.TempDir()
+		key := base64.StdEncoding.EncodeToString([]byte(secret))
+		must(t, os.WriteFile(filepath.Join(dir, fileAccountName), []byte("steward"), 0o600))
+		must(t, os.WriteFile(filepath.Join(dir, fileAccountKey), []byte(key), 0o600))
+		t.Setenv("AZURITE_ACCOUNTS", "steward:"+key)
+		config, _ := startServer(t, "azurite-blob", root, func(address string) []string {
+			_, port, _ := net.SplitHostPort(address)
+			return []string{"--blobHost", "127.0.0.1", "--blobPort", port, "--location", root, "--skipApiVersionCheck", "--disableTelemetry", "--silent"}
+		})
+		azure := &Azure{Container: fakeBucket, Prefix: config.S3.Prefix, Endpoint: config.S3.Endpoint + "/steward"}
+		client, err := azureClient(azure, dir, nil)
+		must(t, err)
+		_, err = client.Create(context.Background(), nil)
+		must(t, err)
+		return Config{Azure: azure}, Options{CredentialsDir: dir}
 	},
 }
 
