@@ -3,11 +3,19 @@ package v1alpha1
 // BackupStore is where backups are kept: exactly one of its fields is given. The names of the objects in it are made by
 // the operator, under <prefix>/<namespace>/<cluster>/<UID of the cluster>/; nothing there is ever overwritten.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.s3) ? 1 : 0) + (has(self.volume) ? 1 : 0) == 1",message="spec.store must have exactly one of s3 and volume"
+// +kubebuilder:validation:XValidation:rule="[has(self.s3), has(self.gcs), has(self.azure), has(self.volume)].filter(x, x).size() == 1",message="spec.store must have exactly one of s3, gcs, azure and volume"
 type BackupStore struct {
 	// S3 is a bucket of S3, or of a server that speaks its protocol.
 	// +optional
 	S3 *S3Store `json:"s3,omitempty"`
+
+	// GCS is a bucket of Google Cloud Storage.
+	// +optional
+	GCS *GCSStore `json:"gcs,omitempty"`
+
+	// Azure is a container of Azure Blob Storage.
+	// +optional
+	Azure *AzureStore `json:"azure,omitempty"`
 
 	// Volume is a directory of a PersistentVolumeClaim of this namespace.
 	// +optional
@@ -63,6 +71,78 @@ type S3Store struct {
 	// +optional
 	// +kubebuilder:validation:Enum=AES256;"aws:kms"
 	ServerSideEncryption string `json:"serverSideEncryption,omitempty"`
+}
+
+// GCSStore is a bucket of Google Cloud Storage.
+type GCSStore struct {
+	// Bucket is the name of the bucket. It must exist.
+	// +required
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$') && !self.contains('..')",message="spec.store.gcs.bucket must be the name of a bucket",messageExpression="'spec.store.gcs.bucket is \"' + self + '\"; it must be the name of a bucket: 3 to 222 lower-case letters, digits, \".\", \"_\" and \"-\", starting and ending with a letter or digit'"
+	Bucket string `json:"bucket"`
+
+	// Prefix is put before the name of each object, such as "etcd/prod". Default none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9!_.*()-]+(/[a-zA-Z0-9!_.*()-]+)*)?$') && !('/' + self + '/').contains('/../') && !('/' + self + '/').contains('/./')",message="spec.store.gcs.prefix must be a path such as etcd/prod",messageExpression="'spec.store.gcs.prefix is \"' + self + '\"; it must be a path such as etcd/prod: letters, digits and !_.*()- between single slashes, not starting or ending with a slash, and no part of it \".\" or \"..\"'"
+	Prefix string `json:"prefix,omitempty"`
+
+	// Endpoint is the URL of a server that speaks Google's protocol. Default: Google's own.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?|[[][0-9a-fA-F:.]+[]])(:[0-9]{1,5})?/?$')",message="spec.store.gcs.endpoint must be an http or https URL of a host",messageExpression="'spec.store.gcs.endpoint is \"' + self + '\"; it must be an http or https URL of a host: without user, path and query'"
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// CredentialsSecretRef names a Secret of this namespace with the key
+	// service-account.json: the key of a service account. The kubelet mounts it
+	// into the backup's Pod; the operator never reads it. Default: the identity
+	// that the Pod has by itself.
+	// +optional
+	CredentialsSecretRef *StoreSecretReference `json:"credentialsSecretRef,omitempty"`
+
+	// CASecretRef names a Secret of this namespace with the key ca.crt: the
+	// authorities that the server's certificate is checked against. Default: the
+	// public ones.
+	// +optional
+	CASecretRef *StoreSecretReference `json:"caSecretRef,omitempty"`
+}
+
+// AzureStore is a container of Azure Blob Storage.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.endpoint) || has(self.credentialsSecretRef)",message="spec.store.azure must have an endpoint or a credentialsSecretRef: otherwise nobody knows whose container it is"
+type AzureStore struct {
+	// Container is the name of the container. It must exist.
+	// +required
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$') && !self.contains('--')",message="spec.store.azure.container must be the name of a container",messageExpression="'spec.store.azure.container is \"' + self + '\"; it must be the name of a container: 3 to 63 lower-case letters, digits and single \"-\", starting and ending with a letter or digit'"
+	Container string `json:"container"`
+
+	// Prefix is put before the name of each object, such as "etcd/prod". Default none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9!_.*()-]+(/[a-zA-Z0-9!_.*()-]+)*)?$') && !('/' + self + '/').contains('/../') && !('/' + self + '/').contains('/./')",message="spec.store.azure.prefix must be a path such as etcd/prod",messageExpression="'spec.store.azure.prefix is \"' + self + '\"; it must be a path such as etcd/prod: letters, digits and !_.*()- between single slashes, not starting or ending with a slash, and no part of it \".\" or \"..\"'"
+	Prefix string `json:"prefix,omitempty"`
+
+	// Endpoint is the URL below which the account's containers are, such as
+	// "https://account.blob.core.windows.net". Default: the one of the account that
+	// the Secret names.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?|[[][0-9a-fA-F:.]+[]])(:[0-9]{1,5})?(/[a-zA-Z0-9._-]+)?/?$')",message="spec.store.azure.endpoint must be an http or https URL, such as https://account.blob.core.windows.net",messageExpression="'spec.store.azure.endpoint is \"' + self + '\"; it must be an http or https URL, such as https://account.blob.core.windows.net: without user and query'"
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// CredentialsSecretRef names a Secret of this namespace with the keys
+	// account-name and account-key. The kubelet mounts it into the backup's Pod;
+	// the operator never reads it. Default: the identity that the Pod has by
+	// itself.
+	// +optional
+	CredentialsSecretRef *StoreSecretReference `json:"credentialsSecretRef,omitempty"`
+
+	// CASecretRef names a Secret of this namespace with the key ca.crt: the
+	// authorities that the server's certificate is checked against. Default: the
+	// public ones.
+	// +optional
+	CASecretRef *StoreSecretReference `json:"caSecretRef,omitempty"`
 }
 
 // VolumeStore is a directory of a PersistentVolumeClaim.

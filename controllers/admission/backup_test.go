@@ -20,8 +20,10 @@ spec: {clusterRef: {name: demo}, store: {volume: {claimName: backups}}}
 `
 
 const (
-	// toS3 lays another store over the smallest backup.
-	toS3 = "spec: {store: {volume: null, s3: {bucket: etcd-backups}}}"
+	// toS3, toGCS and toAzure lay another store over the smallest backup.
+	toS3    = "spec: {store: {volume: null, s3: {bucket: etcd-backups}}}"
+	toGCS   = "spec: {store: {volume: null, gcs: {bucket: etcd-backups}}}"
+	toAzure = "spec: {store: {volume: null, azure: {container: etcd-backups, credentialsSecretRef: {name: azure}}}}"
 
 	pathSentence = "; it must be a path such as etcd/prod: letters, digits and !_.*()- between single slashes, not starting or ending " +
 		`with a slash, and no part of it "." or ".."`
@@ -47,6 +49,9 @@ func TestBackupsThatAUserMayAskForAreAdmitted(t *testing.T) {
 		"the smallest":                       {},
 		"a bucket of Amazon's":               {toS3},
 		"a bucket with all there is to say":  {toS3, "spec: {store: {s3: {prefix: 'etcd/prod_1/(a)!*', endpoint: 'https://minio.storage.svc:9000', region: eu-central-1, forcePathStyle: true, credentialsSecretRef: {name: s3.credentials}, caSecretRef: {name: ca}, serverSideEncryption: 'aws:kms'}}}"},
+		"a bucket of Google's":               {toGCS, "spec: {store: {gcs: {prefix: etcd, endpoint: 'https://storage.example.com', credentialsSecretRef: {name: gcs}}}}"},
+		"a container of Azure's":             {toAzure},
+		"a container by its account's URL":   {toAzure, "spec: {store: {azure: {credentialsSecretRef: null, endpoint: 'http://azurite:10000/devstoreaccount1'}}}"},
 		"a server by its address":            {toS3, s3("endpoint", "'http://10.0.0.7:9000'")},
 		"a server by its address of six":     {toS3, s3("endpoint", "'http://[fd00::7]:9000/'")},
 		"a prefix of dots that is no way up": {toS3, s3("prefix", "'...a/b..c'")},
@@ -83,6 +88,14 @@ var refusedBackups = []struct{ name, change, field, says string }{
 	{"a path with two slashes", "spec: {store: {volume: {path: a//b}}}", "spec.store.volume.path", `spec.store.volume.path is "a//b"` + pathSentence},
 	{"a path that ends in a slash", "spec: {store: {volume: {path: a/}}}", "spec.store.volume.path", `spec.store.volume.path is "a/"` + pathSentence},
 	{"a path for a shell", "spec: {store: {volume: {path: '$(reboot)'}}}", "spec.store.volume.path", `spec.store.volume.path is "$(reboot)"` + pathSentence},
+	{"two stores of the clouds", "spec: {store: {volume: null, gcs: {bucket: etcd-backups}, azure: {container: etcd-backups, endpoint: 'https://a'}}}", "spec.store", "exactly one of s3, gcs, azure and volume"},
+	{"a bucket of Google's with capitals", "spec: {store: {volume: null, gcs: {bucket: Backups}}}", "spec.store.gcs.bucket", `spec.store.gcs.bucket is "Backups"; it must be the name of a bucket: 3 to 222`},
+	{"a prefix at Google that leads out", "spec: {store: {volume: null, gcs: {bucket: backups, prefix: ../x}}}", "spec.store.gcs.prefix", `spec.store.gcs.prefix is "../x"` + pathSentence},
+	{"an endpoint for Google with a path", "spec: {store: {volume: null, gcs: {bucket: backups, endpoint: 'https://a/b'}}}", "spec.store.gcs.endpoint", `spec.store.gcs.endpoint is "https://a/b"; it must be an http or https URL of a host`},
+	{"a container of nobody", "spec: {store: {volume: null, azure: {container: backups}}}", "spec.store.azure", "spec.store.azure must have an endpoint or a credentialsSecretRef"},
+	{"a container with two dashes", "spec: {store: {volume: null, azure: {container: a--b, endpoint: 'https://a'}}}", "spec.store.azure.container", `spec.store.azure.container is "a--b"; it must be the name of a container`},
+	{"a prefix at Azure that leads out", "spec: {store: {volume: null, azure: {container: backups, endpoint: 'https://a', prefix: /x}}}", "spec.store.azure.prefix", `spec.store.azure.prefix is "/x"` + pathSentence},
+	{"an endpoint at Azure with a key", "spec: {store: {volume: null, azure: {container: backups, endpoint: 'https://a?sig=secret'}}}", "spec.store.azure.endpoint", `it must be an http or https URL, such as https://account.blob.core.windows.net`},
 	{"a deadline that is none", "spec: {deadline: soon}", "spec.deadline", `spec.deadline is "soon"; it must be a time from 1m to 168h, such as 90m`},
 	{"a deadline of a second", "spec: {deadline: 1s}", "spec.deadline", `spec.deadline is "1s"; it must be a time from 1m to 168h`},
 	{"a deadline of a year", "spec: {deadline: 8760h}", "spec.deadline", `spec.deadline is "8760h"; it must be a time from 1m to 168h`},
@@ -119,10 +132,27 @@ func TestBackupsThatAreWrongAreRefusedWithASentence(t *testing.T) {
 			saysOnce(t, "the schema", g.create(t, backup(t, toS3, s3(row.field, row.value))), "spec.store.s3."+row.field, row.says)
 		})
 	}
-	for _, field := range []string{"credentialsSecretRef", "caSecretRef"} {
-		object := backup(t, toS3, s3(field, "{name: other/secret}"))
-		saysOnce(t, "the schema", g.create(t, object), "spec.store.s3."+field+".name", `called "other/secret"; it must be the name of a Secret of this namespace`)
+	for _, row := range secretRows(t) {
+		saysOnce(t, "the schema", g.create(t, row.object), row.field, `called "other/secret"; it must be the name of a Secret of this namespace`)
 	}
+}
+
+type secretRow struct {
+	object *unstructured.Unstructured
+	field  string
+}
+
+// secretRows are backups that name a Secret of another namespace, in each place where one may be named.
+func secretRows(t *testing.T) []secretRow {
+	t.Helper()
+	var rows []secretRow
+	for store, change := range map[string]string{"s3": toS3, "gcs": toGCS, "azure": toAzure} {
+		for _, field := range []string{"credentialsSecretRef", "caSecretRef"} {
+			object := backup(t, change, "spec: {store: {"+store+": {"+field+": {name: other/secret}}}}")
+			rows = append(rows, secretRow{object, "spec.store." + store + "." + field + ".name"})
+		}
+	}
+	return rows
 }
 
 func TestNothingOfABackupCanChange(t *testing.T) {
@@ -170,8 +200,8 @@ func isBackupRuleNoticed(t *testing.T, g *gate) bool {
 			return true
 		}
 	}
-	for _, field := range []string{"credentialsSecretRef", "caSecretRef"} {
-		if !strings.Contains(errsText(g.create(t, backup(t, toS3, s3(field, "{name: other/secret}")))), "name of a Secret") {
+	for _, row := range secretRows(t) {
+		if errs := g.create(t, row.object); !strings.Contains(errsText(errs), row.field) {
 			return true
 		}
 	}

@@ -43,6 +43,19 @@ func toBareS3(b *v1alpha1.EtcdBackup) {
 	b.Spec.Store = v1alpha1.BackupStore{S3: &v1alpha1.S3Store{Bucket: "etcd-backups"}}
 }
 
+func toGCS(b *v1alpha1.EtcdBackup) {
+	b.Spec.Store = v1alpha1.BackupStore{GCS: &v1alpha1.GCSStore{
+		Bucket: "etcd-backups", Prefix: "prod", Endpoint: "https://storage.example.com", CredentialsSecretRef: &v1alpha1.StoreSecretReference{Name: "gcs"},
+	}}
+}
+
+func toAzure(b *v1alpha1.EtcdBackup) {
+	b.Spec.Store = v1alpha1.BackupStore{Azure: &v1alpha1.AzureStore{
+		Container: "etcd-backups", Prefix: "prod", Endpoint: "https://account.blob.core.windows.net",
+		CredentialsSecretRef: &v1alpha1.StoreSecretReference{Name: "azure"}, CASecretRef: &v1alpha1.StoreSecretReference{Name: "azure-ca"},
+	}}
+}
+
 func unverified(b *v1alpha1.EtcdBackup) { b.Spec.Verify = new(false) }
 
 func backupStart() BackupStart {
@@ -64,6 +77,8 @@ func TestJobsOfBackupsAreBuiltAsTheyWereReviewed(t *testing.T) {
 		"job-s3-tls":                  {toVolume(toS3), cluster()},
 		"job-s3-plain-unverified":     {toVolume(toS3, unverified), cluster(withoutTLS)},
 		"job-s3-of-the-pods-identity": {toVolume(toBareS3), cluster()},
+		"job-gcs-unverified":          {toVolume(toGCS, unverified), cluster()},
+		"job-azure-unverified":        {toVolume(toAzure, unverified), cluster()},
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, name, BuildBackupJob(job.backup, job.cluster, backupStart())) })
 	}
@@ -75,7 +90,7 @@ func TestThePodOfABackupPassesPodSecurityRestrictedAndIsNobodysMember(t *testing
 		t.Fatal(err)
 	}
 	restricted := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
-	for _, option := range []func(*v1alpha1.EtcdBackup){func(*v1alpha1.EtcdBackup) {}, toS3, toBareS3, unverified} {
+	for _, option := range []func(*v1alpha1.EtcdBackup){func(*v1alpha1.EtcdBackup) {}, toS3, toBareS3, toGCS, toAzure, unverified} {
 		c := cluster()
 		template := BuildBackupJob(toVolume(option), c, backupStart()).Spec.Template
 		for _, result := range evaluator.EvaluatePod(restricted, &template.ObjectMeta, &template.Spec) {

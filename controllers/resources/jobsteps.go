@@ -90,64 +90,6 @@ func backupEndpoints(c *v1alpha1.EtcdCluster, members []string) string {
 	return strings.Join(endpoints, ",")
 }
 
-// storeJSON is a store as the agent reads it. Secrets and claims are not in it: they are mounted.
-type storeJSON struct {
-	S3     *s3JSON     `json:"s3,omitempty"`
-	Volume *volumeJSON `json:"volume,omitempty"`
-}
-
-type s3JSON struct {
-	Bucket               string `json:"bucket"`
-	Prefix               string `json:"prefix,omitempty"`
-	Endpoint             string `json:"endpoint,omitempty"`
-	Region               string `json:"region,omitempty"`
-	ForcePathStyle       bool   `json:"forcePathStyle,omitempty"`
-	ServerSideEncryption string `json:"serverSideEncryption,omitempty"`
-}
-
-type volumeJSON struct {
-	Path string `json:"path,omitempty"`
-}
-
-func storeArgs(store v1alpha1.BackupStore) []string {
-	var out storeJSON
-	if s3 := store.S3; s3 != nil {
-		out.S3 = &s3JSON{
-			Bucket: s3.Bucket, Prefix: s3.Prefix, Endpoint: s3.Endpoint, Region: s3.Region,
-			ForcePathStyle: s3.ForcePathStyle, ServerSideEncryption: s3.ServerSideEncryption,
-		}
-	}
-	if volume := store.Volume; volume != nil {
-		out.Volume = &volumeJSON{Path: volume.Path}
-	}
-	args := []string{"--store=" + encode(out)}
-	credentials, authorities := storeSecrets(store)
-	if credentials != "" {
-		args = append(args, "--credentials-dir="+credentialsMount)
-	}
-	if authorities != "" {
-		args = append(args, "--store-ca="+storeCAMount+"/"+KeyCA)
-	}
-	if store.Volume != nil {
-		args = append(args, "--volume-root="+backupsMount)
-	}
-	return args
-}
-
-// storeSecrets are the names of the Secrets that a store is reached with; empty for none.
-func storeSecrets(store v1alpha1.BackupStore) (credentials, authorities string) {
-	if store.S3 == nil {
-		return "", ""
-	}
-	if ref := store.S3.CredentialsSecretRef; ref != nil {
-		credentials = ref.Name
-	}
-	if ref := store.S3.CASecretRef; ref != nil {
-		authorities = ref.Name
-	}
-	return credentials, authorities
-}
-
 func storeMounts(store v1alpha1.BackupStore, readOnly bool) []corev1.VolumeMount {
 	var mounts []corev1.VolumeMount
 	credentials, authorities := storeSecrets(store)
