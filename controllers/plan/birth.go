@@ -51,7 +51,7 @@ func (o Observation) judgeFirst(r Replica) (isStale, isUseless bool) {
 
 // keepChoices writes back what a first member was made from, when it started before it could be made anew.
 func (o Observation) keepChoices(r Replica) *proposal {
-	if !r.Pod.Running || r.Volume == nil || r.Volume.Choices == r.Pod.Choices || o.isMuteFirst(r) {
+	if !r.Pod.Running || r.Volume == nil || r.Pod.Choices.IsZero() || r.Volume.Choices == r.Pod.Choices || o.isMuteFirst(r) {
 		return nil
 	}
 	return act(SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: r.Pod.Choices}, ReasonNewChoices,

@@ -270,7 +270,7 @@ func leaderless(r *Replica) {
 	r.Answer.Leader, r.Pod.Ready, r.Pod.ReadySince = 0, false, now.Add(-time.Hour)
 }
 func betweenCrashes(r *Replica) {
-	r.Pod.Running, r.Pod.RunningSince, r.Pod.Waiting, r.Pod.Exit = true, now.Add(-time.Second), "", &Exit{Reason: etcdutil.ExitBadFlag, Code: 2, At: now.Add(-time.Minute)}
+	r.Pod.Running, r.Pod.RunningSince, r.Pod.Waiting, r.Pod.Exit = true, now.Add(-90*time.Second), "", &Exit{Reason: etcdutil.ExitBadFlag, Code: 2, At: now.Add(-time.Minute)}
 }
 func stuck(r *Replica) {
 	leaving(r)

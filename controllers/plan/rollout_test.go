@@ -87,3 +87,20 @@ func TestANewMemberIsMadeLikeThoseThatServe(t *testing.T) {
 		t.Errorf("it is made from %+v", Next(o).Change)
 	}
 }
+
+func TestAPodIsToldWhatItWasMadeFromAndNotWhatIsWanted(t *testing.T) {
+	stripped := func(r *Replica) { unspoken(r); r.Volume.Choices = Choices{} }
+	for _, row := range []struct {
+		name  string
+		world Observation
+		want  Choices
+	}{
+		{"its volume says it", wanting(settledWorld(3).edit(1, given(patched)).edit(1, unspoken), other), patched},
+		{"its volume does not either, and others do", wanting(settledWorld(3).edit(1, stripped), other), choices},
+		{"nothing is left that says it", wanting(settledWorld(1).edit(0, stripped), other), other},
+	} {
+		if c, ok := Next(row.world).Change.(RestoreInputs); !ok || c.Choices != row.want {
+			t.Errorf("%s: %+v", row.name, Next(row.world))
+		}
+	}
+}

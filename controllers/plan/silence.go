@@ -118,7 +118,7 @@ func (o Observation) isStarting(r Replica) bool {
 // isMuteFirst reports a first member that does not answer, before anything was written down of any: no client was ever led to it.
 // It starts again on its volume as it was born. Where its data is in its Pod, it goes only if nobody ever was ready.
 func (o Observation) isMuteFirst(r Replica) bool {
-	if o.isAlive() || o.Membership.Known || r.Pod == nil || !o.isOtherwiseMade(r) {
+	if o.isAlive() || o.Membership.Known || r.Pod == nil || !r.Pod.Choices.IsZero() && !o.isOtherwiseMade(r) {
 		return false
 	}
 	if r.Volume != nil {
