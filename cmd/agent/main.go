@@ -1,5 +1,6 @@
-// Command agent runs the steps of a backup inside the Pod of its Job: snapshot, fetch, compare. Each step ends with one
-// line of JSON in the termination message: what it found, or {"reason","message"} and exit code 1.
+// Command agent runs the steps of a backup inside the Pod of its Job: snapshot, fetch, compare; and those of a restore:
+// preflight, fetch-for-restore, activate. Each step ends with one line of JSON in the termination message: what it found,
+// or {"reason","message"} and exit code 1.
 package main
 
 import (
@@ -36,8 +37,11 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout))
 }
 
-// steps are the subcommands. What they return is the termination message.
-var steps = map[string]func(ctx context.Context, o *options, progress *backup.Progress) (any, error){
+// work is a subcommand. What it returns is the termination message.
+type work func(ctx context.Context, o *options, progress *backup.Progress) (any, error)
+
+// steps are those of a backup.
+var steps = map[string]work{
 	"snapshot": snapshot,
 	"fetch":    fetch,
 	"compare":  compare,
@@ -69,7 +73,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) int {
 	} else {
 		defer stopServing()
 	}
-	result, err := within(ctx, func() (any, error) { return steps[o.step](ctx, o, progress) })
+	result, err := within(ctx, func() (any, error) { return stepNamed(o.step)(ctx, o, progress) })
 	if err != nil {
 		report(stdout, o, failure(ctx, err))
 		return exitFailed

@@ -27,12 +27,14 @@ type options struct {
 	endpoints   []backup.Endpoint
 	identity    backup.Identity
 	etcdVersion string
+
+	restore restoreOptions
 }
 
-const usage = "usage: agent snapshot|fetch|compare --flag=value…"
+const usage = "usage: agent snapshot|fetch|compare|preflight|fetch-for-restore|activate --flag=value…"
 
 // raw are flags that need more than their type to be read.
-type raw struct{ store, endpoints, clusterID string }
+type raw struct{ store, endpoints, clusterID, latestOf string }
 
 func parseOptions(args []string) (*options, error) {
 	o := &options{terminationLog: defaultTerminationLog}
@@ -40,7 +42,7 @@ func parseOptions(args []string) (*options, error) {
 		return o, errors.New(usage)
 	}
 	o.step = args[0]
-	if steps[o.step] == nil {
+	if stepNamed(o.step) == nil {
 		return o, fmt.Errorf("%q is not a step; %s", o.step, usage)
 	}
 	var r raw
@@ -59,17 +61,18 @@ func parseOptions(args []string) (*options, error) {
 
 func (o *options) flags(r *raw) *flag.FlagSet {
 	flags := flag.NewFlagSet("agent "+o.step, flag.ContinueOnError)
-	flags.StringVar(&o.scratch, "scratch", "/scratch", "Directory that the steps share.")
 	flags.StringVar(&o.terminationLog, "termination-log", defaultTerminationLog, "File for the result; empty: none.")
 	flags.StringVar(&o.progressAddress, "progress-address", ":8099", "Where GET /progress is served; empty: nowhere.")
 	flags.DurationVar(&o.stall, "stall", 30*time.Second, "How long bytes may stand still.")
+	if restoreSteps[o.step] != nil {
+		o.restoreFlags(flags, r)
+		return flags
+	}
+	flags.StringVar(&o.scratch, "scratch", "/scratch", "Directory that the steps share.")
 	if o.step == "compare" {
 		return flags
 	}
-	flags.StringVar(&r.store, "store", "", "The store as JSON.")
-	flags.StringVar(&o.storeOptions.CredentialsDir, "credentials-dir", "", "Directory of the store's credentials; empty: the environment's.")
-	flags.StringVar(&o.storeOptions.CAFile, "store-ca", "", "PEM file of the authorities of the store's certificate; empty: the system's.")
-	flags.StringVar(&o.storeOptions.VolumeRoot, "volume-root", "/backups", "Where the volume of a volume store is mounted.")
+	o.storeFlags(flags, r)
 	if o.step == "fetch" {
 		return flags
 	}
@@ -85,10 +88,20 @@ func (o *options) flags(r *raw) *flag.FlagSet {
 	return flags
 }
 
+func (o *options) storeFlags(flags *flag.FlagSet, r *raw) {
+	flags.StringVar(&r.store, "store", "", "The store as JSON.")
+	flags.StringVar(&o.storeOptions.CredentialsDir, "credentials-dir", "", "Directory of the store's credentials; empty: the environment's.")
+	flags.StringVar(&o.storeOptions.CAFile, "store-ca", "", "PEM file of the authorities of the store's certificate; empty: the system's.")
+	flags.StringVar(&o.storeOptions.VolumeRoot, "volume-root", "/backups", "Where the volume of a volume store is mounted.")
+}
+
 // nameText is what a part of an object's key may be.
 var nameText = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?$`)
 
 func (o *options) read(r raw) error {
+	if restoreSteps[o.step] != nil {
+		return o.readRestore(r)
+	}
 	if o.step == "compare" {
 		return nil
 	}

@@ -1,0 +1,196 @@
+package backup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// ReasonRestoreIncomplete is of restored data that is not what was asked for.
+const ReasonRestoreIncomplete Reason = "RestoreIncomplete"
+
+// Activated is what a member will start from.
+type Activated struct {
+	Key      string `json:"key"`
+	SHA256   string `json:"sha256"`
+	Revision int64  `json:"revision"` // that the member begins at; 0: it was activated by an earlier run
+	// AlreadyRestored says that an earlier run has put the data in place.
+	AlreadyRestored bool `json:"alreadyRestored,omitempty"`
+}
+
+// Activate puts the data that etcdutl has restored where the member looks for it, whole or not at all: everything is
+// written through before the one rename that makes it the member's, and the rename after it. Killed anywhere, it leaves
+// the place empty, or the data in it; run again, it goes on, and once it has succeeded it only says so. Data of anybody
+// else is never touched.
+func Activate(place Place, origin Origin) (Activated, error) {
+	if err := errors.Join(place.Check(), origin.Check()); err != nil {
+		return Activated{}, err
+	}
+	volume, err := place.open()
+	if err != nil {
+		return Activated{}, volumeFailure("open the directory", err)
+	}
+	defer volume.Close()
+	a := &activation{Place: place, origin: origin, volume: volume}
+	for _, step := range a.steps() {
+		if err := step(); err != nil {
+			return Activated{}, err
+		}
+	}
+	return Activated{Key: origin.Key, SHA256: origin.SHA256, Revision: a.revision, AlreadyRestored: a.is == restored}, nil
+}
+
+type activation struct {
+	Place
+	origin   Origin
+	volume   *os.Root
+	is       standing // where the data belongs, when this run began
+	revision int64
+}
+
+// steps are in the order that makes a crash between any two harmless.
+func (a *activation) steps() []func() error {
+	return []func() error{a.look, a.inspect, a.writeThrough, a.note, a.clear, a.move, a.settle}
+}
+
+func (a *activation) look() error {
+	var err error
+	if a.is, err = a.stands(a.volume, a.origin); err != nil {
+		return err
+	}
+	if a.is == stranger {
+		return a.refuseStranger()
+	}
+	return nil
+}
+
+// inspect proves that etcdutl did all of its work: a log is there, and the revisions are those of the snapshot, raised,
+// with all of the past compacted. etcdutl counts from its newest entry, which compaction may have removed, so it may
+// begin below.
+func (a *activation) inspect() error {
+	if a.is == restored {
+		return nil
+	}
+	logs, err := fs.Glob(a.volume.FS(), a.staged(path.Join(stagedData, "member", "wal", "*.wal")))
+	if err != nil || len(logs) == 0 {
+		return fail(ReasonRestoreIncomplete, "the restored data of member %s has no log", a.Member)
+	}
+	var facts Facts
+	err = withDatabase(a.onDisk(a.staged(filepath.Join(stagedData, "member", "snap", "db"))), func(tx *bolt.Tx) error {
+		var err error
+		facts, err = readFacts(tx)
+		return err
+	})
+	if err != nil {
+		return fail(ReasonRestoreIncomplete, "read the restored data of member %s: %w", a.Member, err)
+	}
+	bump := a.origin.BumpRevision
+	if facts.Revision > a.origin.Revision+bump || facts.Revision < bump || bump > 0 && facts.CompactRevision != facts.Revision {
+		return fail(ReasonRestoreIncomplete, "the restored data of member %s has the revisions %d to %d, and a snapshot of revision %d was to be raised by %d",
+			a.Member, facts.CompactRevision, facts.Revision, a.origin.Revision, bump)
+	}
+	a.revision = facts.Revision
+	return nil
+}
+
+// writeThrough makes what etcdutl wrote survive a power failure: a database that was half written would be a member's.
+func (a *activation) writeThrough() error {
+	if a.is == restored {
+		return nil
+	}
+	err := fs.WalkDir(a.volume.FS(), a.staged(stagedData), func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if !entry.IsDir() && !entry.Type().IsRegular() {
+			return fmt.Errorf("%s is neither a file nor a directory", entry.Name())
+		}
+		return a.sync(name)
+	})
+	if err != nil {
+		return volumeFailure("write the restored data through", err)
+	}
+	return nil
+}
+
+// note records what is about to be moved, so that the next run knows it for its own.
+func (a *activation) note() error {
+	if a.is == restored {
+		return nil
+	}
+	info, err := a.volume.Lstat(a.staged(stagedData))
+	if err != nil {
+		return volumeFailure("look at the restored data", err)
+	}
+	text, err := a.recordOf(a.origin, inode(info))
+	if err != nil {
+		return fmt.Errorf("describe what was restored: %w", err)
+	}
+	if err := a.volume.WriteFile(a.staged(newRecord), text, 0o600); err != nil {
+		return volumeFailure("write down what was restored", err)
+	}
+	if err := a.sync(a.staged(newRecord)); err != nil {
+		return volumeFailure("write down what was restored", err)
+	}
+	if err := a.volume.Rename(a.staged(newRecord), a.staged(stagedRecord)); err != nil {
+		return volumeFailure("write down what was restored", err)
+	}
+	return a.syncAll(a.staging(), a.Incarnation+".restore", ".")
+}
+
+// clear gives the room of the snapshot to the member. What lies beside data that is in place already is the empty data
+// that an earlier step of this run made.
+func (a *activation) clear() error {
+	names := []string{stagedSnapshot}
+	if a.is == restored {
+		names = append(names, stagedData)
+	}
+	for _, name := range names {
+		if err := a.volume.RemoveAll(a.staged(name)); err != nil {
+			return volumeFailure("remove the snapshot", err)
+		}
+	}
+	return nil
+}
+
+// move makes the data the member's. A rename never replaces a directory that holds anything.
+func (a *activation) move() error {
+	if a.is == restored {
+		return nil
+	}
+	if err := a.volume.MkdirAll(a.Incarnation, 0o700); err != nil {
+		return volumeFailure("make a directory", err)
+	}
+	if err := a.volume.Rename(a.staged(stagedData), a.target()); err != nil {
+		return volumeFailure("put the restored data in its place", err)
+	}
+	return nil
+}
+
+// settle writes the rename through, also one of an earlier run that did not come so far.
+func (a *activation) settle() error {
+	return a.syncAll(a.Incarnation, a.staging(), ".")
+}
+
+func (a *activation) syncAll(directories ...string) error {
+	for _, name := range directories {
+		if err := a.sync(name); err != nil {
+			return volumeFailure("write a directory through", err)
+		}
+	}
+	return nil
+}
+
+func (a *activation) sync(name string) error {
+	file, err := a.volume.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return file.Sync()
+}

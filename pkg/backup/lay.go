@@ -1,0 +1,188 @@
+package backup
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"syscall"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
+)
+
+// logRoom is what etcdutl reserves for the new member's log: a segment, and one in advance
+// (etcd-io/etcd:server/storage/wal/wal.go SegmentSizeBytes).
+const logRoom = 2 * 64 << 20
+
+// roomToRestore is what a restore takes on a volume at its height: the snapshot, the database made of it, and a log.
+func roomToRestore(size int64) int64 { return 2*size + logRoom }
+
+// LayOptions are for bringing one backup to one member's volume.
+type LayOptions struct {
+	Bucket   *store.Bucket
+	Place    Place
+	Origin   Origin
+	Stall    time.Duration // how long bytes may stand still; 30 s by default
+	Progress *Progress     // may be nil
+}
+
+// Laid is what lies on the volume.
+type Laid struct {
+	Key       string `json:"key"`
+	SizeBytes int64  `json:"sizeBytes"`
+	SHA256    string `json:"sha256"`
+	// AlreadyRestored says that the member's data is in place from an earlier run, and that nothing was fetched.
+	AlreadyRestored bool `json:"alreadyRestored,omitempty"`
+}
+
+// Lay brings the snapshot to where etcdutl finds it, and requires of it the size and hash of the origin. Whatever an earlier
+// run has left half done is removed first. Where the member's data has been restored already, it stays, and etcdutl gets an
+// empty snapshot to restore, so that the steps after this one can be run again like any others; Activate throws it away.
+func Lay(ctx context.Context, o LayOptions) (Laid, error) {
+	if err := o.check(); err != nil {
+		return Laid{}, err
+	}
+	volume, err := o.Place.open()
+	if err != nil {
+		return Laid{}, volumeFailure("open the directory", err)
+	}
+	defer volume.Close()
+	laid := Laid{Key: o.Origin.Key, SizeBytes: o.Origin.SizeBytes, SHA256: o.Origin.SHA256}
+	is, err := o.Place.stands(volume, o.Origin)
+	if err != nil {
+		return Laid{}, err
+	}
+	switch is {
+	case stranger:
+		return Laid{}, o.Place.refuseStranger()
+	case restored:
+		laid.AlreadyRestored = true
+		return laid, o.layEmpty(volume)
+	default:
+		return laid, o.lay(ctx, volume)
+	}
+}
+
+func (o *LayOptions) check() error {
+	if o.Progress == nil {
+		o.Progress = &Progress{}
+	}
+	if o.Stall <= 0 {
+		o.Stall = defaultStall
+	}
+	if err := o.Place.Check(); err != nil {
+		return err
+	}
+	return o.Origin.Check()
+}
+
+// lay starts over, whatever is there.
+func (o *LayOptions) lay(ctx context.Context, volume *os.Root) error {
+	if err := volume.RemoveAll(o.Place.staging()); err != nil {
+		return volumeFailure("remove what an earlier run has left", err)
+	}
+	if err := o.checkRoom(); err != nil {
+		return err
+	}
+	if err := volume.MkdirAll(o.Place.staging(), 0o700); err != nil {
+		return volumeFailure("make a directory", err)
+	}
+	err := o.download(ctx, volume)
+	if err != nil {
+		_ = volume.Remove(o.Place.staged(stagedSnapshot)) // what is not whole is of no use, and takes room
+	}
+	return err
+}
+
+// checkRoom fails before the first byte where the restore could not end.
+func (o *LayOptions) checkRoom() error {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(o.Place.Volume, &fs); err != nil {
+		return volumeFailure("look for room", err)
+	}
+	need := roomToRestore(o.Origin.SizeBytes)
+	if free := int64(fs.Bavail) * fs.Bsize; free < need {
+		return fail(ReasonVolumeFull, "the volume of member %s has %d bytes free, and restoring a snapshot of %d takes %d",
+			o.Place.Member, free, o.Origin.SizeBytes, need)
+	}
+	return nil
+}
+
+func (o *LayOptions) download(ctx context.Context, volume *os.Root) error {
+	file, err := volume.OpenFile(o.Place.staged(stagedSnapshot), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return volumeFailure("create the snapshot", err)
+	}
+	defer file.Close()
+	o.Progress.enter(StageFetching, o.Origin.SizeBytes)
+	ctx, p := startPulse(ctx, o.Stall, o.Progress)
+	defer p.stop()
+	p.expect(waitsForStore)
+	to := &tally{file: file, sum: sha256.New(), pulse: p}
+	wanted := Manifest{Key: o.Origin.Key, SizeBytes: o.Origin.SizeBytes, SHA256: o.Origin.SHA256}
+	err = p.blame(ctx, download(ctx, wanted, o.Bucket, to))
+	if to.failed != nil {
+		return volumeFailure("write the snapshot", to.failed)
+	}
+	if err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return volumeFailure("write the snapshot", err)
+	}
+	return nil
+}
+
+// layEmpty gives etcdutl a snapshot of an etcd that never held anything.
+func (o *LayOptions) layEmpty(volume *os.Root) error {
+	for _, name := range []string{stagedSnapshot, stagedData} {
+		if err := volume.RemoveAll(o.Place.staged(name)); err != nil {
+			return volumeFailure("remove what an earlier run has left", err)
+		}
+	}
+	if err := writeEmptySnapshot(o.Place.onDisk(o.Place.staged(stagedSnapshot))); err != nil {
+		return volumeFailure("write an empty snapshot", err)
+	}
+	return nil
+}
+
+func writeEmptySnapshot(name string) error {
+	db, err := bolt.Open(name, 0o600, &bolt.Options{Timeout: time.Second})
+	if err != nil {
+		return fmt.Errorf("create %s: %w", path.Base(name), err)
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		for _, bucket := range [][]byte{bucketKey, bucketMeta} {
+			if _, err := tx.CreateBucketIfNotExists(bucket); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if closed := db.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return appendTrailer(name)
+}
+
+func appendTrailer(name string) error {
+	file, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return err
+	}
+	_, err = file.Write(sum.Sum(nil))
+	return err
+}

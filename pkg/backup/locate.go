@@ -1,0 +1,170 @@
+package backup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
+)
+
+// Reasons of a backup that cannot be chosen.
+const (
+	ReasonNoBackup  Reason = "NoBackup"        // there is none
+	ReasonAmbiguous Reason = "BackupAmbiguous" // backups of several clusters lie under one name
+)
+
+// Whose names the cluster whose backups are looked through. Two clusters may have had one name, one after the other or in
+// two Kubernetes clusters that share a bucket; their objects' UIDs differ.
+type Whose struct {
+	Namespace, Name string
+	UID             string // of the EtcdCluster; empty: whichever had the name, if it was one only
+}
+
+func (w Whose) String() string { return w.Namespace + "/" + w.Name }
+
+const (
+	// maxBackups bounds what is looked through for the newest: one an hour for over two years.
+	maxBackups = 20_000
+	// readers is how many manifests are read at once.
+	readers = 8
+	// maxNamed is how many keys a refusal names.
+	maxNamed = 3
+)
+
+// Latest finds the newest complete backup of a cluster by what the manifests say: no name is ever read as a number or a
+// time. It would rather not answer than answer with an older one: a manifest that cannot be trusted may be the newest's,
+// and of two clusters of one name nobody can say which is meant. Both refusals name the keys to choose from.
+func Latest(ctx context.Context, bucket *store.Bucket, whose Whose) (Manifest, error) {
+	keys, err := listBackups(ctx, bucket, whose)
+	if err != nil {
+		return Manifest{}, err
+	}
+	found, err := readManifests(ctx, bucket, keys)
+	if err != nil {
+		return Manifest{}, err
+	}
+	newest := map[string]Manifest{}
+	for _, m := range found.sound {
+		if best, known := newest[m.ClusterUID]; !known || newer(keptOf(m), keptOf(best)) < 0 {
+			newest[m.ClusterUID] = m
+		}
+	}
+	return choose(whose, newest, found)
+}
+
+func choose(whose Whose, newest map[string]Manifest, found manifests) (Manifest, error) {
+	ordered := slices.SortedFunc(maps.Values(newest), func(a, b Manifest) int { return b.CompletedAt.Compare(a.CompletedAt) })
+	switch {
+	case found.unsound > 0:
+		return Manifest{}, fail(ReasonManifestInvalid, "%d of the manifests of %s cannot be trusted, and one of them may be of the newest backup%s: %w",
+			found.unsound, whose, suggest(ordered), found.first)
+	case len(ordered) == 0:
+		return Manifest{}, fail(ReasonNoBackup, "the store has no complete backup of %s", whose)
+	case len(ordered) > 1:
+		return Manifest{}, fail(ReasonAmbiguous, "the store has backups of %d clusters called %s%s", len(ordered), whose, suggest(ordered))
+	}
+	return ordered[0], nil
+}
+
+// suggest names what can be restored by its key.
+func suggest(ordered []Manifest) string {
+	if len(ordered) == 0 {
+		return ""
+	}
+	var keys []string
+	for _, m := range ordered[:min(len(ordered), maxNamed)] {
+		keys = append(keys, m.Key)
+	}
+	return "; restore one by its key, such as " + strings.Join(keys, " or ")
+}
+
+func keptOf(m Manifest) Kept {
+	return Kept{Key: m.Key, Incarnation: m.Incarnation, Revision: m.Revision, Time: m.CompletedAt, Good: true}
+}
+
+// listBackups gives the keys of the snapshots that have a manifest.
+func listBackups(ctx context.Context, bucket *store.Bucket, whose Whose) ([]string, error) {
+	below := bucket.Key(whose.Namespace, whose.Name)
+	var keys []string
+	err := bucket.List(ctx, below, func(object store.Object) error {
+		// <UID>/<directory>/manifest.json, and nothing that somebody else has put there.
+		parts := strings.Split(strings.TrimPrefix(object.Key, below+"/"), "/")
+		if len(parts) != 3 || parts[2] != manifestObject || whose.UID != "" && parts[0] != whose.UID {
+			return nil
+		}
+		if len(keys) == maxBackups {
+			return fail(ReasonAmbiguous, "the store has more than %d backups of %s; restore one by its key", maxBackups, whose)
+		}
+		keys = append(keys, below+"/"+parts[0]+"/"+parts[1]+"/"+snapshotObject)
+		return nil
+	})
+	return keys, err
+}
+
+// manifests are what was read of a store.
+type manifests struct {
+	sound   []Manifest
+	unsound int
+	first   error // why one that is unsound is
+}
+
+// readManifests reads the manifests of snapshots. One that has gone since it was listed was removed on purpose.
+func readManifests(ctx context.Context, bucket *store.Bucket, keys []string) (manifests, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		found  manifests
+		failed error
+		lock   sync.Mutex
+		group  sync.WaitGroup
+		next   = make(chan string)
+	)
+	take := func(key string) {
+		m, err := readPlaced(ctx, bucket, key)
+		lock.Lock()
+		defer lock.Unlock()
+		switch reason := ReasonOf(err); {
+		case err == nil:
+			found.sound = append(found.sound, m)
+		case errors.Is(err, store.ErrNotFound):
+		case reason == ReasonManifestInvalid, reason == ReasonManifestForeign:
+			found.unsound++
+			found.first = cmp.Or(found.first, err)
+		case failed == nil:
+			failed = err
+			cancel()
+		}
+	}
+	for range min(readers, len(keys)) {
+		group.Go(func() {
+			for key := range next {
+				take(key)
+			}
+		})
+	}
+	for _, key := range keys {
+		next <- key
+	}
+	close(next)
+	group.Wait()
+	return found, failed
+}
+
+// readPlaced reads a manifest and requires that it speaks of the cluster under whose name it lies.
+func readPlaced(ctx context.Context, bucket *store.Bucket, key string) (Manifest, error) {
+	m, err := ReadManifest(ctx, bucket, key)
+	if err != nil {
+		return Manifest{}, err
+	}
+	place := bucket.Key(m.ClusterNamespace, m.ClusterName, m.ClusterUID) + "/"
+	if rest, inside := strings.CutPrefix(key, place); !inside || strings.Count(rest, "/") != 1 {
+		return Manifest{}, fail(ReasonManifestForeign, "read the manifest %s: it is of the cluster %s/%s with the UID %s",
+			ManifestKey(key), m.ClusterNamespace, m.ClusterName, m.ClusterUID)
+	}
+	return m, nil
+}
