@@ -1,12 +1,17 @@
 package apply
 
 import (
+	"context"
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	podresources "k8s.io/component-helpers/resource"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
@@ -14,7 +19,72 @@ import (
 
 // overQuota reads the figures of a refusal, each list like cpu=100m,pods=1
 // (kubernetes/kubernetes:staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go).
-var overQuota = regexp.MustCompile(`exceeded quota: \S+, requested: (\S+), used: (\S+), limited: (\S+)`)
+var overQuota = regexp.MustCompile(`exceeded quota: (\S+), requested: (\S+), used: (\S+), limited: (\S+)`)
+
+// +kubebuilder:rbac:groups="",resources=resourcequotas,verbs=list
+
+// rehearseQuotas judges a refusal for a quota: while the old Pod runs, a ResourceQuota counts both. Kubernetes names the first
+// quota that is exceeded and none after it, so all others are looked at here; who may not read them learns of one at a time.
+func (s step) rehearseQuotas(ctx context.Context, old, successor *corev1.Pod, refusal string) error {
+	named := overQuota.FindStringSubmatch(refusal)
+	exceeded, err := s.exceededBeside(ctx, named[1], old, successor)
+	if err != nil {
+		return err
+	}
+	if !isCountedAlike(old, successor) || !fitsWithout(old, refusal) {
+		exceeded = append([]string{named[0]}, exceeded...)
+	}
+	if len(exceeded) == 0 {
+		return nil
+	}
+	return Rejected{Reason: RejectedQuota, Message: firstSentence("rehearsing the start of Pod " + successor.Name + ": " + strings.Join(exceeded, "; "))}
+}
+
+// exceededBeside says of the other quotas of the namespace which ones the successor does not fit into once the old Pod is gone.
+// Those that are for some Pods only are left to Kubernetes, which knows for which.
+func (s step) exceededBeside(ctx context.Context, named string, old, successor *corev1.Pod) ([]string, error) {
+	var quotas corev1.ResourceQuotaList
+	err := s.Live.List(ctx, &quotas, ctrlclient.InNamespace(s.cluster.Namespace))
+	if apierrors.IsForbidden(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing the quotas of %s: %w", s.cluster.Namespace, err)
+	}
+	var exceeded []string
+	for _, q := range quotas.Items {
+		if q.Name == named || len(q.Spec.Scopes) > 0 || q.Spec.ScopeSelector != nil {
+			continue
+		}
+		if figures := overBy(q.Status, old, successor); figures != "" {
+			exceeded = append(exceeded, fmt.Sprintf("exceeded quota: %s, %s", q.Name, figures))
+		}
+	}
+	slices.Sort(exceeded)
+	return exceeded, nil
+}
+
+// overBy are the figures of what would be exceeded, as Kubernetes words them, or "".
+func overBy(q corev1.ResourceQuotaStatus, old, successor *corev1.Pod) string {
+	var requested, used, limited []string
+	for name, limit := range q.Hard {
+		wanted, before := heldBy(successor, name), q.Used[name]
+		after := before.DeepCopy()
+		after.Sub(heldBy(old, name))
+		after.Add(wanted)
+		if wanted.IsZero() || after.Cmp(limit) <= 0 {
+			continue
+		}
+		requested = append(requested, fmt.Sprintf("%s=%s", name, wanted.String()))
+		used = append(used, fmt.Sprintf("%s=%s", name, before.String()))
+		limited = append(limited, fmt.Sprintf("%s=%s", name, limit.String()))
+	}
+	if len(requested) == 0 {
+		return ""
+	}
+	list := func(amounts []string) string { return strings.Join(slices.Sorted(slices.Values(amounts)), ",") }
+	return fmt.Sprintf("requested: %s, used: %s, limited: %s", list(requested), list(used), list(limited))
+}
 
 // fitsWithout reports whether a Pod that a quota refuses fits once the old Pod is gone, by the figures of the refusal: while
 // it runs, a ResourceQuota counts both. Figures that cannot be read do not fit.
@@ -23,7 +93,7 @@ func fitsWithout(old *corev1.Pod, refusal string) bool {
 	if figures == nil {
 		return false
 	}
-	requested, used, limited := readAmounts(figures[1]), readAmounts(figures[2]), readAmounts(figures[3])
+	requested, used, limited := readAmounts(figures[2]), readAmounts(figures[3]), readAmounts(figures[4])
 	for name, limit := range limited {
 		before, isUsed := used[name]
 		wanted, isRequested := requested[name]

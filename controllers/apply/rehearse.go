@@ -53,8 +53,8 @@ func (s step) rehearseStart(ctx context.Context, start plan.Start) error {
 	switch {
 	case err == nil, apierrors.IsAlreadyExists(err), says("does not support dry run")(err):
 		return nil
-	case old != nil && isCountedAlike(old, successor) && fitsWithout(old, err.Error()):
-		return nil
+	case old != nil && overQuota.MatchString(err.Error()):
+		return s.rehearseQuotas(ctx, old, successor, err.Error())
 	}
 	return kubeError(err, "rehearsing the start of Pod "+start.Name)
 }

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -179,6 +182,78 @@ func TestAQuotaThatCountsTheOldPodTooIsNoObstacleByItsOwnFigures(t *testing.T) {
 	if fitsWithout(ended, "exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3") {
 		t.Error("a Pod that ended is counted")
 	}
+}
+
+func TestOfSeveralQuotasEachIsConsideredAndNamed(t *testing.T) {
+	const full = "exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3"
+	const over = "exceeded quota: small, requested: pods=1, used: pods=4, limited: pods=3"
+	large := demo()
+	large.Spec.Pod = &v1alpha1.PodSpec{Resources: &v1alpha1.ResourceRequirements{
+		Requests: map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceCPU: "2", corev1.ResourceMemory: "4Gi"},
+	}}
+	tight := corev1.ResourceList{"requests.cpu": resource.MustParse("1"), "requests.memory": resource.MustParse("1Gi"), "services": resource.MustParse("0")}
+	for _, row := range []struct {
+		name   string
+		quotas []*corev1.ResourceQuota
+		denied bool
+		answer string
+		says   []string // of the refusal; none when the Pod would be admitted
+	}{
+		{"one that is just full", nil, false, full, nil},
+		{"one that is just full, and nobody may look at others", []*corev1.ResourceQuota{quota("tight", tight)}, true, full, nil},
+		{"one that is just full, and one with room", []*corev1.ResourceQuota{quota("wide", corev1.ResourceList{"requests.cpu": resource.MustParse("20")})}, false, full, nil},
+		{"one that is just full, and one that is exceeded in two things", []*corev1.ResourceQuota{quota("tight", tight)}, false, full,
+			[]string{"exceeded quota: tight, requested: requests.cpu=2,requests.memory=4Gi, used: requests.cpu=0,requests.memory=0, limited: requests.cpu=1,requests.memory=1Gi"}},
+		{"two that are exceeded", []*corev1.ResourceQuota{quota("small", tight), quota("tight", tight)}, false, over, []string{"exceeded quota: small, requested: pods=1", "; exceeded quota: tight"}},
+		{"one for Pods of another kind is left to Kubernetes", []*corev1.ResourceQuota{scoped(quota("tight", tight))}, false, full, nil},
+	} {
+		w := newWorld(t, demo())
+		wholeCluster(t, w)
+		for _, q := range row.quotas {
+			w.put(t, q)
+		}
+		w.admission = func(*corev1.Pod) error { return forbidden(row.answer) }
+		applier := w.applier()
+		if row.denied {
+			applier.Live = blindToQuotas{w.client}
+		}
+		look, _ := looking(born())
+		err := applier.Apply(t.Context(), large, born(), stopping(t, w, large)[0], look)
+		if len(row.says) == 0 && !errors.Is(err, ErrStale) {
+			t.Errorf("%s: %v", row.name, err)
+		}
+		for _, part := range row.says {
+			if !isRejected(err, RejectedQuota) || !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %v, without %q", row.name, err, part)
+			}
+		}
+	}
+}
+
+func quota(name string, hard corev1.ResourceList) *corev1.ResourceQuota {
+	used := corev1.ResourceList{}
+	for resourceName := range hard {
+		used[resourceName] = resource.MustParse("0")
+	}
+	return &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: name},
+		Spec:       corev1.ResourceQuotaSpec{Hard: hard}, Status: corev1.ResourceQuotaStatus{Hard: hard, Used: used},
+	}
+}
+
+func scoped(q *corev1.ResourceQuota) *corev1.ResourceQuota {
+	q.Spec.Scopes = []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeBestEffort}
+	return q
+}
+
+// blindToQuotas is an install whose rights were given before it asked for quotas.
+type blindToQuotas struct{ ctrlclient.Reader }
+
+func (r blindToQuotas) List(ctx context.Context, list ctrlclient.ObjectList, opts ...ctrlclient.ListOption) error {
+	if _, ok := list.(*corev1.ResourceQuotaList); ok {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "resourcequotas"}, "", nil)
+	}
+	return r.Reader.List(ctx, list, opts...)
 }
 
 func TestAQuotaOfAPriorityClassCountsNoPodOfAnother(t *testing.T) {

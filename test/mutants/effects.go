@@ -86,4 +86,11 @@ var effects = []mutant{
 		To:      "if c := other.Choices(); c.IsZero() {",
 		Package: planPackage, Test: "TestAPodIsToldWhatItWasMadeFromAndNotWhatIsWanted",
 	},
+	{
+		Name: "a member is stopped for a Pod that fits into the first quota and not into the second", Peer: "",
+		File:    "controllers/apply/quota.go",
+		From:    "for _, q := range quotas.Items {",
+		To:      "for _, q := range quotas.Items[:0] {",
+		Package: applyPackage, Test: "TestOfSeveralQuotasEachIsConsideredAndNamed",
+	},
 }
