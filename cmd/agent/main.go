@@ -22,8 +22,8 @@ import (
 // version is set when the program is linked.
 var version = "dev"
 
-// memoryTarget makes the collector work harder instead of taking more: an upload's parts are 25 MiB of it.
-const memoryTarget = 64 << 20
+// memoryTarget makes the collector work harder instead of taking more: an upload's parts are 20 MiB of it.
+const memoryTarget = 48 << 20
 
 // stopGrace is how long a step that was told to stop may take to tidy up. What hangs in the kernel, such as a write to a
 // volume whose server is away, does not hear of it at all.

@@ -2,10 +2,7 @@ package backup
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"runtime/debug"
-	"time"
 
 	bolt "go.etcd.io/bbolt"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -35,7 +32,7 @@ func Inspect(path string) (Facts, error) {
 		if facts, err = readFacts(tx); err != nil {
 			return err
 		}
-		facts.TotalKeys, _, err = census(tx.Bucket(bucketKey), facts.span())
+		facts.TotalKeys, _, err = databaseOf(tx).census(facts.span())
 		return err
 	})
 	return facts, err
@@ -59,35 +56,10 @@ func HashKeys(path string, revision, compactRevision int64) (uint32, error) {
 				facts.CompactRevision, facts.Revision, revision, compactRevision)
 		}
 		s := span{revision: revision, compact: compactRevision, settled: facts.settled && compactRevision == facts.CompactRevision}
-		sum, _, err = hashSpan(tx.Bucket(bucketKey), s)
+		sum, _, err = databaseOf(tx).hashSpan(s)
 		return err
 	})
 	return sum, err
-}
-
-// errUnreadable marks a file that is not a sound database.
-var errUnreadable = errors.New("the database is not readable")
-
-// withDatabase opens a copy that nobody else writes. A damaged page makes bbolt panic, and one past the end faults; both
-// are errors here.
-func withDatabase(path string, do func(tx *bolt.Tx) error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", errUnreadable, p)
-		}
-	}()
-	db, err := bolt.Open(path, 0o400, &bolt.Options{ReadOnly: true, Timeout: 5 * time.Second})
-	if err != nil {
-		return fmt.Errorf("%w: %w", errUnreadable, err)
-	}
-	defer db.Close()
-	return db.View(func(tx *bolt.Tx) error {
-		if tx.Bucket(bucketKey) == nil || tx.Bucket(bucketMeta) == nil {
-			return fmt.Errorf("%w: it is not etcd's", errUnreadable)
-		}
-		return do(tx)
-	})
 }
 
 func readFacts(tx *bolt.Tx) (Facts, error) {

@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"hash/maphash"
 
-	bolt "go.etcd.io/bbolt"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -115,9 +114,9 @@ func (l latest) set(e entry) {
 // census counts the keys that exist at the span's revision, and finds which entries at or below the compaction were
 // superseded later. Memory is needed only for keys that were changed after the compaction and existed before it: an
 // entry after the compaction says by its version whether it makes, changes or ends a key.
-func census(keys *bolt.Bucket, s span) (live int64, newer latest, err error) {
+func (d *database) census(s span) (live int64, newer latest, err error) {
 	newer = latest{seed: maphash.MakeSeed(), places: map[uint64]int64{}}
-	err = forEach(keys, s.revision, func(e entry, _, _ []byte) {
+	err = d.forEach(s.revision, func(e entry, _, _ []byte) {
 		switch {
 		case e.main <= s.compact && s.settled:
 			if !e.tombstone {
@@ -153,13 +152,13 @@ func replaced(newer latest, e entry) int64 {
 // hashSpan is etcd's HashKV of the span: the CRC-32C of the bucket's name and of every entry, where those at or below the
 // compaction count only if they are their key's newest (etcd-io/etcd:server/storage/mvcc/hash.go). etcd keeps its whole
 // index in memory for it; this takes the file as it is, twice.
-func hashSpan(keys *bolt.Bucket, s span) (sum uint32, live int64, err error) {
-	live, newer, err := census(keys, s)
+func (d *database) hashSpan(s span) (sum uint32, live int64, err error) {
+	live, newer, err := d.census(s)
 	if err != nil {
 		return 0, 0, err
 	}
 	sum = crc32.Checksum(bucketKey, castagnoli)
-	err = forEach(keys, s.revision, func(e entry, k, v []byte) {
+	err = d.forEach(s.revision, func(e entry, k, v []byte) {
 		if e.main <= s.compact && live > 0 && !kept(newer, e) {
 			return
 		}
@@ -179,8 +178,8 @@ func kept(newer latest, e entry) bool {
 }
 
 // forEach visits the entries up to a revision in their order.
-func forEach(keys *bolt.Bucket, revision int64, visit func(e entry, k, v []byte)) error {
-	cursor, place := keys.Cursor(), int64(0)
+func (d *database) forEach(revision int64, visit func(e entry, k, v []byte)) error {
+	cursor, place := d.keys.Cursor(), int64(0)
 	for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
 		e, err := parseEntry(k, v)
 		if err != nil {
@@ -192,6 +191,7 @@ func forEach(keys *bolt.Bucket, revision int64, visit func(e entry, k, v []byte)
 		place++
 		e.place = place
 		visit(e, k, v)
+		d.passed(len(k) + len(v))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
@@ -118,6 +119,7 @@ func (t *taking) store(ctx context.Context) (Manifest, error) {
 	if err := t.checkStored(ctx, sent.size); err != nil {
 		return Manifest{}, err
 	}
+	debug.FreeOSMemory() // the parts of the upload: what follows maps the database
 	manifest, err := t.prove(ctx, sent)
 	if err != nil {
 		return Manifest{}, err

@@ -13,11 +13,11 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// An upload keeps at most (uploadConcurrency+1) parts in memory: 25 MiB. S3 takes 10,000 parts, so the largest object is
+// An upload keeps at most (uploadConcurrency+1) parts in memory: 20 MiB. S3 takes 10,000 parts, so the largest object is
 // 48 GiB, several times what etcd is made for.
 const (
 	partSize          = 5 << 20
-	uploadConcurrency = 4
+	uploadConcurrency = 3
 )
 
 // callDeadline bounds a call that carries no data.

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http"
 	"strings"
 	"syscall"
 
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"gocloud.dev/gcerrors"
 )
 
@@ -74,7 +76,8 @@ func kindOf(err, other error) error {
 // codes are the answers of S3 and of servers like it that gocloud.dev has no word for.
 var codes = map[string]error{
 	"InvalidAccessKeyId": ErrDenied, "SignatureDoesNotMatch": ErrDenied, "AccessDenied": ErrDenied, "Forbidden": ErrDenied,
-	"ExpiredToken": ErrDenied, "InvalidToken": ErrDenied, "TokenRefreshRequired": ErrDenied, "AccountProblem": ErrDenied,
+	"XAdminUserNotFound": ErrDenied, // versitygw, with the status 404
+	"ExpiredToken":       ErrDenied, "InvalidToken": ErrDenied, "TokenRefreshRequired": ErrDenied, "AccountProblem": ErrDenied,
 	"NoSuchBucket": ErrNotFound, "NoSuchKey": ErrNotFound, "NotFound": ErrNotFound,
 	"PreconditionFailed": ErrExists, "ConditionalRequestConflict": ErrExists,
 	"SlowDown": ErrThrottled, "Throttling": ErrThrottled, "ThrottlingException": ErrThrottled, "TooManyRequests": ErrThrottled,
@@ -82,6 +85,10 @@ var codes = map[string]error{
 }
 
 func kindOfCode(err error) error {
+	var answer *smithyhttp.ResponseError
+	if errors.As(err, &answer) && answer.HTTPStatusCode()/100 == 3 && answer.HTTPStatusCode() != http.StatusNotModified {
+		return ErrRedirected // of a body that cannot be sent twice; http.Client leaves these to us
+	}
 	var api smithy.APIError
 	if errors.As(err, &api) {
 		if kind := codes[api.ErrorCode()]; kind != nil {

@@ -74,6 +74,18 @@ func TestNothingIsSentToAnotherHost(t *testing.T) {
 		_, _, err := bucket.Open(context.Background(), bucket.Key("x"))
 		wantIs(t, err, ErrRedirected)
 		wantIs(t, bucket.WriteSmall(context.Background(), bucket.Key("x"), []byte("content")), ErrRedirected)
+		f := startFakeS3(t)
+		f.before = func(w http.ResponseWriter, r *http.Request) bool {
+			if r.Method != http.MethodPut {
+				return false
+			}
+			_, _ = io.Copy(io.Discard, r.Body)
+			http.Redirect(w, r, other.URL+r.URL.Path, code)
+			return true
+		}
+		bucket = open(t, f.config(), Options{CredentialsDir: credentials(t)})
+		wantIs(t, write(t, bucket, bucket.Key("small"), random(100)), ErrRedirected)
+		wantIs(t, write(t, bucket, bucket.Key("large"), random(2*partSize)), ErrRedirected)
 		if reached.Load() > 0 {
 			t.Errorf("with %d the other host was reached", code)
 		}
