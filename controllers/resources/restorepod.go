@@ -1,0 +1,229 @@
+package resources
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Further steps of a restore, by the names of their containers: StepFetch and StepRestore come before StepActivate.
+const (
+	StepPreflight = "preflight"
+	StepActivate  = "activate"
+)
+
+// BumpRevision is by how much a restore raises the revision, so that no client that watched the old cluster finds its
+// revision in the new one (etcd's own advice, op-guide/recovery.md).
+const BumpRevision = 1_000_000_000
+
+// PreflightPod is the name of the Pod that looks at a backup before anything is made of it.
+func PreflightPod(cluster string) string { return cluster + "-preflight" }
+
+// RestorePod is the name of the Pod that restores a member's volume. No member has such a name.
+func RestorePod(member string) string { return member + "-restore" }
+
+// RestoreLabels are on the Pods of a restore. No selector of the cluster's Services and budget fits them.
+func RestoreLabels(c *v1alpha1.EtcdCluster, component string) map[string]string {
+	labels := Labels(c)
+	labels[v1alpha1.LabelComponent] = component
+	return labels
+}
+
+// RestoreStart says which member's volume is to be restored, from which backup, and what its member is made from.
+type RestoreStart struct {
+	Member      string
+	Incarnation string
+	Token       string
+	Initial     []etcdutil.NamedURL // all first members of the incarnation, in the same order for each
+	Inputs      RollInputs          // of the member: where it will run, and with which etcd
+	AgentImage  string
+
+	Store     v1alpha1.BackupStore
+	Hash      string // of the source
+	Key       string // what follows is as the birth record has it
+	SHA256    string
+	SizeBytes int64
+	Revision  int64
+}
+
+// BuildRestorePod builds the Pod that lays a backup on one member's volume: fetch, etcd's own restore, activate, one after
+// the other, each at most once. It goes to where the member will run, and asks for what the member will ask for, since a
+// volume that is bound late is bound to the node that this Pod gets.
+func BuildRestorePod(c *v1alpha1.EtcdCluster, s RestoreStart) (*corev1.Pod, error) {
+	version, err := etcdutil.ParseVersion(s.Inputs.Version)
+	if err != nil {
+		return nil, fmt.Errorf("building the Pod that restores member %s: %w", s.Member, err)
+	}
+	requirements, err := resourcesOf(s.Inputs).requirements()
+	if err != nil {
+		return nil, fmt.Errorf("building the Pod that restores member %s: %w", s.Member, err)
+	}
+	steps := []corev1.Container{
+		s.fetchStep(),
+		s.step(StepRestore, imageReference(s.Inputs, version), []string{"etcdutl"}, s.restoreArgs(c)),
+		s.step(StepActivate, s.AgentImage, []string{agentProgram}, append([]string{"activate"}, s.originArgs()...)),
+	}
+	for i := range steps {
+		steps[i].Resources = *requirements.DeepCopy()
+	}
+	pod := &corev1.Pod{ObjectMeta: ownedMeta(c, RestorePod(s.Member))}
+	pod.Labels = PodLabels(c, s.Member, s.Incarnation) // the user's too: affinities may go by them
+	pod.Labels[v1alpha1.LabelComponent] = v1alpha1.ComponentRestore
+	pod.Annotations = merged(userAnnotations(c), map[string]string{
+		v1alpha1.AnnotationInputs: s.Inputs.Canonical(), v1alpha1.AnnotationRestoreHash: s.Hash,
+	})
+	pod.Spec = restorePodSpec(steps)
+	pod.Spec.Volumes = append([]corev1.Volume{claimed(dataVolume, s.Member)}, storeVolumes(s.Store)...)
+	schedule(&pod.Spec, c, s.Inputs.Pod)
+	pod.Spec.TerminationGracePeriodSeconds = new(restoreGraceSeconds)
+	besideMembers(&pod.Spec)
+	for _, name := range image(s.Inputs).PullSecrets {
+		pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
+	}
+	return pod, nil
+}
+
+// restoreGraceSeconds is enough: each step is killed at no loss.
+const restoreGraceSeconds int64 = 5
+
+// restorePodSpec is what all Pods of a restore have. They are never restarted in place: etcdutl refuses what it left half
+// done, and a new Pod begins with removing it.
+func restorePodSpec(steps []corev1.Container) corev1.PodSpec {
+	last := len(steps) - 1
+	return corev1.PodSpec{
+		RestartPolicy:                corev1.RestartPolicyNever,
+		AutomountServiceAccountToken: new(false),
+		EnableServiceLinks:           new(false),
+		SecurityContext:              podSecurity(),
+		InitContainers:               steps[:last:last],
+		Containers:                   steps[last:],
+	}
+}
+
+func (s RestoreStart) step(name, image string, command, args []string) corev1.Container {
+	step := corev1.Container{
+		Name:                     name,
+		Image:                    image,
+		ImagePullPolicy:          pullPolicy(s.Inputs),
+		Command:                  command,
+		Args:                     args,
+		VolumeMounts:             []corev1.VolumeMount{{Name: dataVolume, MountPath: dataMount}},
+		SecurityContext:          containerSecurity(),
+		TerminationMessagePath:   corev1.TerminationMessagePathDefault,
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
+	for i := range step.Args {
+		step.Args[i] = literal(step.Args[i])
+	}
+	return step
+}
+
+func (s RestoreStart) fetchStep() corev1.Container {
+	args := append([]string{"fetch-for-restore"}, storeArgs(s.Store)...)
+	step := s.step(StepFetch, s.AgentImage, []string{agentProgram}, append(args, s.originArgs()...))
+	step.VolumeMounts = append(step.VolumeMounts, storeMounts(s.Store, true)...)
+	step.Ports = []corev1.ContainerPort{containerPort("progress", ProgressPort)}
+	return step
+}
+
+// originArgs say what is restored where, in the words of the agent.
+func (s RestoreStart) originArgs() []string {
+	return []string{
+		"--volume=" + dataMount,
+		"--incarnation=" + s.Incarnation,
+		"--member=" + s.Member,
+		"--key=" + s.Key,
+		"--sha256=" + s.SHA256,
+		"--size-bytes=" + strconv.FormatInt(s.SizeBytes, 10),
+		"--revision=" + strconv.FormatInt(s.Revision, 10),
+		"--bump-revision=" + strconv.Itoa(BumpRevision),
+	}
+}
+
+// restoreArgs are etcdutl's. The list, the token and the URLs are those that the members start with, letter by letter: the
+// cluster's ID is made from them, and etcd asks DNS where two texts differ.
+func (s RestoreStart) restoreArgs(c *v1alpha1.EtcdCluster) []string {
+	staging := path.Join(dataMount, s.Incarnation+".restore", s.Member)
+	return []string{
+		"snapshot", "restore", path.Join(staging, "snapshot.db"),
+		"--data-dir=" + path.Join(staging, "data"),
+		"--name=" + s.Member,
+		"--initial-cluster=" + etcdutil.InitialCluster(s.Initial),
+		"--initial-cluster-token=" + s.Token,
+		"--initial-advertise-peer-urls=" + PeerURL(c, s.Member),
+		"--bump-revision=" + strconv.Itoa(BumpRevision),
+		"--mark-compacted",
+	}
+}
+
+func pullPolicy(in RollInputs) corev1.PullPolicy {
+	if policy := image(in).PullPolicy; policy != "" {
+		return policy
+	}
+	return DefaultPullPolicy
+}
+
+// besideMembers makes what says "apart from members" mean the Pods that restore members as well: where they land, their
+// volumes stay, and with them the members.
+func besideMembers(spec *corev1.PodSpec) {
+	for i := range spec.TopologySpreadConstraints {
+		countRestores(spec.TopologySpreadConstraints[i].LabelSelector)
+	}
+	if spec.Affinity == nil {
+		return
+	}
+	if together := spec.Affinity.PodAffinity; together != nil {
+		countRestoresIn(together.RequiredDuringSchedulingIgnoredDuringExecution, together.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if apart := spec.Affinity.PodAntiAffinity; apart != nil {
+		countRestoresIn(apart.RequiredDuringSchedulingIgnoredDuringExecution, apart.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+}
+
+func countRestoresIn(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) {
+	for i := range required {
+		countRestores(required[i].LabelSelector)
+	}
+	for i := range preferred {
+		countRestores(preferred[i].PodAffinityTerm.LabelSelector)
+	}
+}
+
+func countRestores(selector *metav1.LabelSelector) {
+	if selector == nil || selector.MatchLabels[v1alpha1.LabelComponent] != v1alpha1.ComponentMember {
+		return
+	}
+	delete(selector.MatchLabels, v1alpha1.LabelComponent)
+	selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{
+		Key: v1alpha1.LabelComponent, Operator: metav1.LabelSelectorOpIn,
+		Values: []string{v1alpha1.ComponentMember, v1alpha1.ComponentRestore},
+	})
+}
+
+// storeVolumes are what a store is reached with.
+func storeVolumes(store v1alpha1.BackupStore) []corev1.Volume {
+	var volumes []corev1.Volume
+	credentials, authorities := storeSecrets(store)
+	if credentials != "" {
+		volumes = append(volumes, mountedSecret(credentialsVolume, credentials))
+	}
+	if authorities != "" {
+		volumes = append(volumes, mountedSecret(storeCAVolume, authorities))
+	}
+	if store.Volume != nil {
+		volumes = append(volumes, claimed(backupsVolume, store.Volume.ClaimName))
+	}
+	return volumes
+}
+
+func claimed(volume, claim string) corev1.Volume {
+	return corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
+	}}
+}
