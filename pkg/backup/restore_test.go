@@ -291,3 +291,39 @@ func assertServes(t testing.TB, source *cluster, m restoredMember, manifest Mani
 		t.Errorf("restored\n%v\nof the snapshot\n%v", got, want)
 	}
 }
+
+func TestUsersAndAuthenticationComeBackWithTheKeys(t *testing.T) {
+	source := startCluster(t, "3.6.16", 1, true)
+	source.fill()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_, err := source.client.UserAdd(ctx, "root", "secret-of-root")
+	must(t, err)
+	_, err = source.client.UserGrantRole(ctx, "root", "root")
+	must(t, err)
+	_, err = source.client.AuthEnable(ctx)
+	must(t, err)
+	bucket, _ := volumeBucket(t)
+	m, err := Take(ctx, source.options(bucket))
+	must(t, err)
+	if !m.AuthEnabled {
+		t.Error("the manifest does not say that authentication is on")
+	}
+	members := newMembers(t, 1)
+	restoreAll(t, source.programs, bucket, members, originOf(m))
+	members[0].start(t, source.programs)
+	anybody := dialMembers(t, members...)
+	if _, err := contents(ctx, anybody); !errors.Is(err, rpctypes.ErrUserEmpty) {
+		t.Errorf("somebody without a name reads: %v", err)
+	}
+	root, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{members[0].clientURL()}, Username: "root", Password: "secret-of-root", Logger: zap.NewNop(),
+	})
+	must(t, err)
+	defer root.Close()
+	got, err := contents(ctx, root)
+	must(t, err)
+	if int64(len(got)) != m.TotalKeys {
+		t.Errorf("%d keys came back of %d", len(got), m.TotalKeys)
+	}
+}
