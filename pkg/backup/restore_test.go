@@ -327,3 +327,24 @@ func TestUsersAndAuthenticationComeBackWithTheKeys(t *testing.T) {
 		t.Errorf("%d keys came back of %d", len(got), m.TotalKeys)
 	}
 }
+
+// The room that is asked for before the first byte is enough to the last.
+func TestAVolumeWithJustTheRoomThatIsAskedForIsEnough(t *testing.T) {
+	for _, version := range releases {
+		t.Run(version, func(t *testing.T) {
+			source := startCluster(t, version, 1, false)
+			source.fill()
+			bucket, _ := volumeBucket(t)
+			m, err := Take(context.Background(), source.options(bucket))
+			must(t, err)
+			members := newMembers(t, 1)
+			pages := (roomToRestore(m.SizeBytes) + 4095) / 4096
+			members[0].Volume = tinyDisk(t, fmt.Sprint(pages*4096))
+			restoreAll(t, source.programs, bucket, members, originOf(m))
+			must(t, os.RemoveAll(members[0].onDisk(members[0].Incarnation)))
+			must(t, os.WriteFile(members[0].onDisk("foreign"), make([]byte, 8192), 0o600))
+			_, err = restoreMember(source.programs, bucket, members[0], members, originOf(m))
+			wantReason(t, err, ReasonVolumeFull)
+		})
+	}
+}
