@@ -9,7 +9,7 @@ import (
 // in the store.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=etcdbackups,scope=Namespaced,categories={etcd}
+// +kubebuilder:resource:path=etcdbackups,scope=Namespaced
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="Cluster that is backed up"
