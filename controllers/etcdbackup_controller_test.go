@@ -190,6 +190,27 @@ func TestAJobThatGaveUpFailsWithTheLastWordOfItsPod(t *testing.T) {
 	}
 }
 
+// A node that died keeps its Pod Terminating, and as it was last seen, for as long as it is away.
+func TestAPodThatIsBeingDeletedIsNotWaitedFor(t *testing.T) {
+	w := newBackupWorld(t, nightly(), serving()...)
+	w.passes(3)
+	pod := w.pod("p1")
+	pod.Finalizers = []string{"batch.kubernetes.io/job-tracking"}
+	if err := w.kube.Update(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	w.report(pod, corev1.PodRunning, runs())
+	if err := w.kube.Delete(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	w.passes(1)
+	w.is("Complete", "False Retrying")
+	w.now = w.now.Add(time.Second)
+	w.succeed(w.pod("p2"))
+	w.passes(4)
+	w.is("Complete", "True Verified")
+}
+
 func TestAClusterThatDoesNotExistIsWaitedForUntilTheDeadline(t *testing.T) {
 	w := newBackupWorld(t, nightly())
 	w.passes(2)

@@ -32,6 +32,9 @@ func attemptOfPod(pod *corev1.Pod) backup.Attempt {
 	if pod.Status.Phase == corev1.PodFailed && pod.Status.Reason != "" {
 		a.Lost = strings.TrimSuffix(pod.Status.Reason+": "+pod.Status.Message, ": ")
 	}
+	if pod.DeletionTimestamp != nil && !a.Ended { // it may take as long as its node is away; the Job does not wait for it
+		a.Ended, a.Lost = true, "Deleted: the Pod is being deleted"
+	}
 	statuses := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		step := backup.Step{Name: container.Name, State: backup.StepWaits}

@@ -103,14 +103,14 @@ func jobRunning(o Observation) *Decision {
 	d := &Decision{Attempt: latest, Recheck: whileRunning}
 	step, runs := latest.running()
 	switch {
-	case runs:
-		d.Stage, d.Reason, d.Message = stages[step.Name], ReasonRunning, doing[step.Name]
-	case latest.Trouble != nil && !latest.Ended && o.Now.Sub(latest.waitsSince()) >= patience:
-		d.Stage, d.Reason, d.Message, d.Trouble = stageOf(*latest), latest.Trouble.Reason, bounded(latest.Trouble.Message), true
 	case latest.Ended && !latest.Good:
 		d.Stage, d.Reason, d.Trouble = StageStarting, ReasonRetrying, true
 		_, why := failureOf(*latest)
 		d.Message = bounded(fmt.Sprintf("Attempt %d failed and another is made: %s", len(o.Attempts), why))
+	case runs:
+		d.Stage, d.Reason, d.Message = stages[step.Name], ReasonRunning, doing[step.Name]
+	case latest.Trouble != nil && o.Now.Sub(latest.waitsSince()) >= patience:
+		d.Stage, d.Reason, d.Message, d.Trouble = stageOf(*latest), latest.Trouble.Reason, bounded(latest.Trouble.Message), true
 	case latest.Good:
 		d.Stage, d.Reason, d.Message = stages[latest.Steps[len(latest.Steps)-1].Name], ReasonRunning, "All steps are done; the Job has still to say so."
 	default:

@@ -168,6 +168,8 @@ func TestNext(t *testing.T) {
 			StageStarting, ReasonStarting, nil, "", false},
 		{"an attempt that failed is said while another is made", seen(recordedJob, with(attempt(StepBroken).broken(refusedByStore))),
 			StageStarting, ReasonRetrying, nil, "Attempt 1 failed and another is made: The store refuses the credentials.", true},
+		{"a Pod that was lost is not said to be running, whatever its node said last", seen(recordedJob, with(attempt(StepRuns).lost("Deleted: by somebody"))),
+			StageStarting, ReasonRetrying, nil, "Deleted: by somebody", true},
 		{"the newest attempt counts", seen(recordedJob, with(attempt(StepBroken).broken(refusedByStore), attempt(StepRuns))),
 			StageSnapshot, ReasonRunning, nil, "", false},
 

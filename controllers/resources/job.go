@@ -23,8 +23,11 @@ const (
 // ProgressPort is where a step says how far it is.
 const ProgressPort = 8099
 
-// BackupRetries is how many further Pods a backup may take; a Pod that was evicted or drained away is not counted.
-const BackupRetries = 2
+// BackupRetries is how many further Pods a backup may take. One that is drained away counts as well.
+const BackupRetries = 3
+
+// deadNodeSeconds is how long a backup waits for a node that does not answer: it is cheaper to begin anew elsewhere.
+const deadNodeSeconds = 30
 
 const (
 	scratchVolume     = "scratch"
@@ -62,10 +65,9 @@ func BuildBackupJob(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupSta
 		Spec: batchv1.JobSpec{
 			BackoffLimit:          new(int32(BackupRetries)),
 			ActiveDeadlineSeconds: new(wholeSeconds(s.Deadline)),
-			PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
-				Action:          batchv1.PodFailurePolicyActionIgnore,
-				OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
-			}}},
+			// A Pod on a node that died stays Terminating for as long as the node is away; another need not wait for it, since
+			// no attempt writes what another one writes.
+			PodReplacementPolicy: new(batchv1.TerminatingOrFailed),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: BackupLabels(b, c)},
 				Spec:       backupPod(b, c, s),
@@ -86,11 +88,20 @@ func backupPod(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupStart) c
 		EnableServiceLinks:            new(false),
 		SecurityContext:               podSecurity(),
 		TerminationGracePeriodSeconds: new(int64(30)), // an upload is called off in it
+		Tolerations:                   backupTolerations(),
 		ImagePullSecrets:              s.PullSecrets,
 		InitContainers:                steps[:last:last],
 		Containers:                    steps[last:],
 		Volumes:                       backupVolumes(b, c),
 	}
+}
+
+func backupTolerations() []corev1.Toleration {
+	tolerations := defaultTolerations()
+	for i := range tolerations {
+		tolerations[i].TolerationSeconds = new(int64(deadNodeSeconds))
+	}
+	return tolerations
 }
 
 // wholeSeconds rounds up, and is never zero: Kubernetes takes no such deadline.
