@@ -180,7 +180,7 @@ func (w *World) written() *cluster {
 // the cluster's identity was: it is not started blindly then. Nor on a volume that is going, unless a Pod holds it.
 func (w *World) isUsable(name string) bool {
 	v, p := w.objects.volumes[name], w.objects.pods[name]
-	if v.Record.IsZero() && w.procs[p.UID] == nil && w.objects.birth.ClusterID != 0 {
+	if isAnonymous := v.Record.IsZero() && w.objects.birth.ClusterID != 0; isAnonymous && (w.procs[p.UID] == nil || !w.goesOn(p)) {
 		return false
 	}
 	return v.Stranded == "" && !v.Terminating || v.Terminating && p.disk == v.UID && w.goesOn(p)
