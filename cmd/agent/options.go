@@ -56,6 +56,7 @@ func parseOptions(args []string) (*options, error) {
 	if o.stall < time.Second {
 		return o, fmt.Errorf("--stall=%s: want 1s or more", o.stall)
 	}
+	o.storeOptions.Stall = o.stall
 	return o, o.read(r)
 }
 

@@ -76,6 +76,7 @@ var storeReasons = []struct {
 	{store.ErrDenied, ReasonStoreDenied},
 	{store.ErrNotFound, ReasonStoreNotFound},
 	{store.ErrRedirected, ReasonStoreRedirected},
+	{store.ErrStalled, ReasonStoreStalled},
 	{store.ErrThrottled, ReasonStoreThrottled},
 	{store.ErrFull, ReasonStoreFull},
 	{store.ErrExists, ReasonObjectExists},

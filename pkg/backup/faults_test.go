@@ -90,9 +90,16 @@ const (
 // newLiar has a database of a hundred or so changes.
 func newLiar(t testing.TB) *liar {
 	t.Helper()
+	return newLiarOf(t, func(l *library) {
+		l.change(rand.New(rand.NewPCG(7, 7)), 100)
+		l.compact(30)
+	})
+}
+
+func newLiarOf(t testing.TB, fill func(l *library)) *liar {
+	t.Helper()
 	library := openLibrary(t, filepath.Join(t.TempDir(), "db"))
-	library.change(rand.New(rand.NewPCG(7, 7)), 100)
-	library.compact(30)
+	fill(library)
 	path := library.copy()
 	library.close()
 	facts, err := Inspect(path)

@@ -40,7 +40,7 @@ const (
 	maxAttempts  = 3
 	// commitLimit is for a store that puts the parts of an object together, which moves no bytes of ours.
 	commitLimit  = 2 * time.Minute
-	cleanupLimit = 15 * time.Second
+	cleanupLimit = 5 * time.Second
 )
 
 // Take streams a snapshot of the cluster into the store, checks it against a member, and writes its manifest last. When
@@ -83,8 +83,11 @@ func (o TakeOptions) withDefaults() TakeOptions {
 	return o
 }
 
+// worthRepeating says that another attempt may do better. An object that exists, although nobody else knows its name, is
+// our own: the store's answer to the first request was lost, and the second was refused.
 func worthRepeating(err error) bool {
-	return ReasonOf(err) == ReasonMemberFailed || errors.Is(err, errCompactedPast)
+	reason := ReasonOf(err)
+	return reason == ReasonMemberFailed || reason == ReasonObjectExists || errors.Is(err, errCompactedPast)
 }
 
 // taking is one attempt, of one member.
@@ -94,7 +97,7 @@ type taking struct {
 	member  *member
 	started time.Time
 	key     string
-	stored  bool // the snapshot is in the store, and ours to remove
+	begun   bool // nobody else has objects in this attempt's directory: what is there is ours to remove
 }
 
 func (t *taking) run(ctx context.Context) (Manifest, error) {
@@ -105,7 +108,7 @@ func (t *taking) run(ctx context.Context) (Manifest, error) {
 	}
 	t.key = key
 	manifest, err := t.store(ctx)
-	if err != nil && t.stored {
+	if err != nil && t.begun {
 		t.discard(ctx)
 	}
 	return manifest, err
@@ -155,6 +158,7 @@ func (t *taking) upload(ctx context.Context) (streamed, error) {
 	if err != nil {
 		return streamed{}, p.blame(ctx, err)
 	}
+	t.begun = true // a commit that failed may have been done all the same
 	defer object.Abort()
 	p.allow(t.Stall)
 	room := func(total int64) error { return checkRoom(t.Scratch, total) }
@@ -170,7 +174,6 @@ func (t *taking) upload(ctx context.Context) (streamed, error) {
 	if err := object.Commit(); err != nil {
 		return streamed{}, p.blame(ctx, err)
 	}
-	t.stored = true
 	return sent, nil
 }
 
@@ -178,6 +181,9 @@ func (t *taking) upload(ctx context.Context) (streamed, error) {
 // cost, and not at the restore.
 func (t *taking) checkStored(ctx context.Context, size int64) error {
 	stored, err := t.Bucket.Stat(ctx, t.key)
+	if errors.Is(err, store.ErrNotFound) {
+		return fail(ReasonObjectDamaged, "the store said that it took %s, and does not have it", t.key)
+	}
 	if err != nil {
 		return err
 	}
@@ -241,7 +247,14 @@ func (t *taking) publish(ctx context.Context, manifest Manifest) error {
 	if err := t.Bucket.WriteSmall(ctx, ManifestKey(t.key), text); err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
-	return nil
+	stored, err := ReadManifest(ctx, t.Bucket, t.key)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return fail(ReasonObjectDamaged, "the store said that it took the manifest of %s, and does not have it", t.key)
+	case err == nil && stored.Digest != manifest.Digest:
+		return fail(ReasonManifestForeign, "the store has another manifest of %s than the one that was written", t.key)
+	}
+	return err
 }
 
 // discard removes what this attempt stored; its name is random, so it is nobody else's. A manifest whose writing failed

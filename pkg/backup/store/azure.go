@@ -15,7 +15,7 @@ import (
 )
 
 func openAzure(ctx context.Context, c *Azure, o Options) (*blob.Bucket, error) {
-	httpClient, err := newHTTPClient(o.CAFile)
+	httpClient, err := newHTTPClient(o)
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@ var (
 	ErrThrottled   = errors.New("the store asks to slow down")
 	ErrUnreachable = errors.New("the store cannot be reached")
 	ErrRedirected  = errRedirected
+	ErrStalled     = errors.New("the store stands still")
 	ErrFull        = errors.New("the store is full")
 	ErrTooLarge    = errors.New("the object is too large")
 	ErrStore       = errors.New("the store failed")
@@ -34,7 +35,7 @@ var (
 // that are ours already, and ends of contexts, pass.
 func classify(err, other error) error {
 	for _, known := range []error{
-		ErrConfig, ErrOutside, ErrNotFound, ErrExists, ErrDenied, ErrThrottled, ErrUnreachable, ErrRedirected, ErrFull,
+		ErrConfig, ErrOutside, ErrNotFound, ErrExists, ErrDenied, ErrThrottled, ErrUnreachable, ErrRedirected, ErrStalled, ErrFull,
 		ErrTooLarge, ErrStore, context.Canceled, context.DeadlineExceeded,
 	} {
 		if errors.Is(err, known) {
@@ -95,8 +96,11 @@ func kindOfCode(err error) error {
 			return kind
 		}
 	}
-	if errors.Is(err, errRedirected) || strings.Contains(err.Error(), errRedirected.Error()) {
-		return ErrRedirected
+	// Some clients keep only the text of a cause.
+	for _, kind := range []error{ErrRedirected, ErrStalled} {
+		if errors.Is(err, kind) || strings.Contains(err.Error(), kind.Error()) {
+			return kind
+		}
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 const gcsScope = "https://www.googleapis.com/auth/devstorage.read_write"
 
 func openGCS(ctx context.Context, c *GCS, o Options) (*blob.Bucket, error) {
-	httpClient, err := newHTTPClient(o.CAFile)
+	httpClient, err := newHTTPClient(o)
 	if err != nil {
 		return nil, err
 	}

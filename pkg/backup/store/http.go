@@ -15,18 +15,18 @@ import (
 var errRedirected = errors.New("the store redirects to another host")
 
 // newHTTPClient speaks to the store alone. With a CA file it trusts exactly that; redirects within the host are
-// followed, as S3 knows them, and others are refused. It has no overall deadline: big objects take long, and who calls
-// watches that bytes move.
-func newHTTPClient(caFile string) (*http.Client, error) {
+// followed, as S3 knows them, and others are refused. It has no overall deadline, since big objects take long: a request
+// ends when it stands still.
+func newHTTPClient(o Options) (*http.Client, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if caFile != "" {
-		pem, err := os.ReadFile(caFile)
+	if o.CAFile != "" {
+		pem, err := os.ReadFile(o.CAFile)
 		if err != nil {
 			return nil, fmt.Errorf("read the store's authority: %w", err)
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("read the store's authority: %s has no certificate", caFile)
+			return nil, fmt.Errorf("read the store's authority: %s has no certificate", o.CAFile)
 		}
 	}
 	transport := &http.Transport{
@@ -39,7 +39,11 @@ func newHTTPClient(caFile string) (*http.Client, error) {
 		IdleConnTimeout:       90 * time.Second,
 		ForceAttemptHTTP2:     true,
 	}
-	return &http.Client{Transport: transport, CheckRedirect: stayOnHost}, nil
+	stall := o.Stall
+	if stall <= 0 {
+		stall = defaultStall
+	}
+	return &http.Client{Transport: watched{next: transport, stall: stall}, CheckRedirect: stayOnHost}, nil
 }
 
 func stayOnHost(request *http.Request, via []*http.Request) error {

@@ -32,7 +32,7 @@ const (
 const credentialLife = time.Minute
 
 func openS3(ctx context.Context, c *S3, o Options) (*blob.Bucket, error) {
-	httpClient, err := newHTTPClient(o.CAFile)
+	httpClient, err := newHTTPClient(o)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func newRetryer() aws.Retryer {
 
 func isFinal(err error) aws.Ternary {
 	var certificate *tls.CertificateVerificationError
-	if errors.Is(err, errRedirected) || errors.As(err, &certificate) {
+	if errors.Is(err, errRedirected) || errors.Is(err, ErrStalled) || errors.As(err, &certificate) {
 		return aws.FalseTernary
 	}
 	return aws.UnknownTernary
@@ -125,7 +125,7 @@ func dropChecksums(stack *middleware.Stack) error {
 }
 
 // abortGrace is for telling the store to forget the parts of an upload that was given up.
-const abortGrace = 15 * time.Second
+const abortGrace = 5 * time.Second
 
 // tameS3 replaces the transfer manager that gocloud made: the parts of an aborted upload are removed although its
 // context has ended, and the first buffer is no larger than the others.

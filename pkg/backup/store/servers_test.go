@@ -18,33 +18,26 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
-// servers start the real ones. They are found in the directory that BACKUP_SERVERS names; without it nothing is tried on
-// them.
+// servers start the real ones. Those of S3 are found in the directory that S3_BINARIES names, the others in that of
+// BACKUP_SERVERS: fake-gcs-server of github.com/fsouza/fake-gcs-server, and azurite-blob of npm's azurite. Without it
+// nothing is tried on them.
 var servers = map[string]func(t *testing.T) (Config, Options){
-	"versitygw": func(t *testing.T) (Config, Options) {
-		root := t.TempDir()
-		return startServer(t, "versitygw", root, func(address string) []string {
-			return []string{"--access", "an-access-key", "--secret", secret, "--port", address, "posix", root}
-		})
-	},
-	"rclone": func(t *testing.T) (Config, Options) {
-		root := t.TempDir()
-		return startServer(t, "rclone", root, func(address string) []string {
-			return []string{"serve", "s3", "--addr", address, "--auth-key", "an-access-key," + secret, "--config", "/dev/null", root}
-		})
-	},
+	"versitygw": func(t *testing.T) (Config, Options) { return startS3(t, s3server.Versitygw) },
+	"rclone":    func(t *testing.T) (Config, Options) { return startS3(t, s3server.Rclone) },
 	"fake-gcs-server": func(t *testing.T) (Config, Options) {
 		root := t.TempDir()
-		config, _ := startServer(t, "fake-gcs-server", root, func(address string) []string {
+		endpoint := startServer(t, "fake-gcs-server", root, func(address string) []string {
 			_, port, _ := net.SplitHostPort(address)
 			return []string{
 				"-scheme=http", "-host=127.0.0.1", "-port=" + port, "-backend=memory", "-data=" + root,
 				"-public-host=" + address, "-external-url=http://" + address,
 			}
 		})
-		return Config{GCS: &GCS{Bucket: fakeBucket, Prefix: config.S3.Prefix, Endpoint: config.S3.Endpoint}},
+		return Config{GCS: &GCS{Bucket: fakeBucket, Prefix: "some/prefix", Endpoint: endpoint}},
 			Options{CredentialsDir: serviceAccount(t)}
 	},
 	"azurite-blob": func(t *testing.T) (Config, Options) {
@@ -53,17 +46,27 @@ var servers = map[string]func(t *testing.T) (Config, Options){
 		must(t, os.WriteFile(filepath.Join(dir, fileAccountName), []byte("steward"), 0o600))
 		must(t, os.WriteFile(filepath.Join(dir, fileAccountKey), []byte(key), 0o600))
 		t.Setenv("AZURITE_ACCOUNTS", "steward:"+key)
-		config, _ := startServer(t, "azurite-blob", root, func(address string) []string {
+		endpoint := startServer(t, "azurite-blob", root, func(address string) []string {
 			_, port, _ := net.SplitHostPort(address)
 			return []string{"--blobHost", "127.0.0.1", "--blobPort", port, "--location", root, "--skipApiVersionCheck", "--disableTelemetry", "--silent"}
 		})
-		azure := &Azure{Container: fakeBucket, Prefix: config.S3.Prefix, Endpoint: config.S3.Endpoint + "/steward"}
+		azure := &Azure{Container: fakeBucket, Prefix: "some/prefix", Endpoint: endpoint + "/steward"}
 		client, err := azureClient(azure, dir, nil)
 		must(t, err)
 		_, err = client.Create(context.Background(), nil)
 		must(t, err)
 		return Config{Azure: azure}, Options{CredentialsDir: dir}
 	},
+}
+
+func startS3(t *testing.T, kind s3server.Kind) (Config, Options) {
+	t.Helper()
+	s := s3server.Start(t, kind, s3server.Options{})
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, fileAccessKeyID), []byte(s.AccessKeyID), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, fileSecretAccessKey), []byte(s.SecretAccessKey), 0o600))
+	return Config{S3: &S3{Bucket: s.Bucket, Prefix: "some/prefix", Endpoint: s.Endpoint, Region: s.Region, ForcePathStyle: true}},
+		Options{CredentialsDir: dir}
 }
 
 // serviceAccount is a mounted Secret with a key of Google's kind, and a server that gives tokens for it.
@@ -86,11 +89,12 @@ func serviceAccount(t *testing.T) string {
 	return dir
 }
 
-func startServer(t *testing.T, program, root string, args func(address string) []string) (Config, Options) {
+// startServer starts one program that has the bucket as a directory, and returns its URL.
+func startServer(t *testing.T, program, root string, args func(address string) []string) (endpoint string) {
 	t.Helper()
 	dir := os.Getenv("BACKUP_SERVERS")
 	if dir == "" {
-		t.Skip("BACKUP_SERVERS is not set: nothing is tried on a real server")
+		t.Skip("BACKUP_SERVERS is not set: nothing is tried on a real server of this kind")
 	}
 	must(t, os.Mkdir(filepath.Join(root, fakeBucket), 0o700))
 	address := freeAddress(t)
@@ -109,8 +113,7 @@ func startServer(t *testing.T, program, root string, args func(address string) [
 		}
 	})
 	awaitPort(t, address)
-	return Config{S3: &S3{Bucket: fakeBucket, Prefix: "some/prefix", Endpoint: "http://" + address, ForcePathStyle: true}},
-		Options{CredentialsDir: credentials(t)}
+	return "http://" + address
 }
 
 func freeAddress(t testing.TB) string {

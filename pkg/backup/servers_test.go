@@ -1,0 +1,234 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/pkg/v3/traceutil"
+	"go.etcd.io/etcd/server/v3/lease"
+
+	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
+	"github.com/etcdsteward/etcd-steward/test/s3server"
+)
+
+// openS3 is the store of whoever has this access, as the agent opens it: from files.
+func openS3(t testing.TB, access s3server.Access) *store.Bucket {
+	t.Helper()
+	options := store.Options{CredentialsDir: t.TempDir(), Stall: 3 * time.Second}
+	must(t, os.WriteFile(filepath.Join(options.CredentialsDir, "access-key-id"), []byte(access.AccessKeyID), 0o600))
+	must(t, os.WriteFile(filepath.Join(options.CredentialsDir, "secret-access-key"), []byte(access.SecretAccessKey), 0o600))
+	if access.CA != nil {
+		options.CAFile = filepath.Join(t.TempDir(), "ca.crt")
+		must(t, os.WriteFile(options.CAFile, access.CA, 0o600))
+	}
+	bucket, err := store.Open(context.Background(), store.Config{S3: &store.S3{
+		Bucket: access.Bucket, Prefix: "some/prefix", Endpoint: access.Endpoint, Region: access.Region, ForcePathStyle: true,
+	}}, options)
+	must(t, err)
+	t.Cleanup(func() { _ = bucket.Close() })
+	return bucket
+}
+
+// newLargeLiar has a database of several parts.
+func newLargeLiar(t testing.TB) *liar {
+	t.Helper()
+	return newLiarOf(t, func(l *library) {
+		source := rand.NewChaCha8([32]byte{4})
+		value := make([]byte, 64<<10)
+		for n := range 200 {
+			_, _ = source.Read(value)
+			txn := l.store.Write(traceutil.TODO())
+			txn.Put([]byte{'k', byte(n)}, value, lease.NoLease)
+			txn.End()
+		}
+	})
+}
+
+func TestABackupToARealServerComesBack(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		s3server.Each(t, s3server.Options{TLS: secure}, func(t *testing.T, s *s3server.Server) {
+			for name, l := range map[string]*liar{"small": newLiar(t), "large": newLargeLiar(t)} {
+				bucket := openS3(t, s.Access)
+				o := liarOptions(t, bucket, l.serve(t, "m0"))
+				m, err := Take(context.Background(), o)
+				must(t, err)
+				_, err = Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
+				must(t, err)
+				fetched, err := os.ReadFile(filepath.Join(o.Scratch, scratchFetched))
+				must(t, err)
+				if !bytes.Equal(fetched, l.content) || m.SizeBytes != int64(len(l.content)) {
+					t.Errorf("%s: what came back is not what was sent", name)
+				}
+			}
+		})
+	}
+}
+
+// faults of a store while a backup is taken. Whatever happens, there is no manifest without a sound snapshot.
+func TestAStoreThatFailsIsNamedAndHoldsNoBackup(t *testing.T) {
+	const stall = 2 * time.Second
+	uploads := []s3server.Operation{s3server.PutObject, s3server.UploadPart}
+	for name, tc := range map[string]struct {
+		fault s3server.Fault
+		want  Reason
+	}{
+		"refuses the rights":          {s3server.Refuse(http.StatusForbidden, "AccessDenied").On(uploads...), ReasonStoreDenied},
+		"does not know the key":       {s3server.Refuse(http.StatusForbidden, "InvalidAccessKeyId"), ReasonStoreDenied},
+		"has no such bucket":          {s3server.Refuse(http.StatusNotFound, "NoSuchBucket").On(append(uploads, s3server.CreateMultipartUpload)...), ReasonStoreNotFound},
+		"hangs":                       {s3server.Hang().On(uploads...), ReasonStoreStalled},
+		"hangs in the middle":         {s3server.StallUpload(1000).On(uploads...), ReasonStoreStalled},
+		"never answers at all":        {s3server.Hang(), ReasonStoreStalled},
+		"says it stored, and did not": {s3server.Swallow().On(s3server.PutObject), ReasonObjectDamaged},
+		"ends each connection":        {s3server.Outage().On(uploads...), ReasonStoreUnreachable},
+	} {
+		for size, l := range map[string]*liar{"small": newLiar(t), "large": newLargeLiar(t)} {
+			t.Run(name+", "+size, func(t *testing.T) {
+				t.Parallel()
+				s := s3server.Start(t, s3server.Versitygw, s3server.Options{})
+				p := s.Proxy(t)
+				fault := p.Inject(tc.fault)
+				o := liarOptions(t, openS3(t, p.Access), l.serve(t, "m0"))
+				o.Stall = stall
+				began := time.Now()
+				_, err := Take(context.Background(), o)
+				wantReason(t, err, tc.want)
+				if took := time.Since(began); took > 45*time.Second {
+					t.Errorf("it took %s", took)
+				}
+				if fault.Count() == 0 {
+					t.Error("the fault was not met")
+				}
+				noBackup(t, openS3(t, s.Access))
+			})
+		}
+	}
+}
+
+func noBackup(t testing.TB, bucket *store.Bucket) {
+	t.Helper()
+	must(t, bucket.List(context.Background(), bucket.Prefix(), func(o store.Object) error {
+		if strings.HasSuffix(o.Key, manifestObject) {
+			t.Errorf("the store has %s", o.Key)
+		}
+		return nil
+	}))
+}
+
+func TestAStoreThatIsOutOfOrderForAMomentCostsNothing(t *testing.T) {
+	for name, fault := range map[string]s3server.Fault{
+		"it throttles":              s3server.Throttle().Times(2),
+		"it fails":                  s3server.Refuse(http.StatusInternalServerError, "InternalError").Times(2),
+		"it ends a connection":      s3server.CutUpload(1000).Times(1),
+		"an answer is lost":         s3server.LoseAnswer().On(s3server.PutObject, s3server.CompleteMultipartUpload).Times(1),
+		"a part's answer is lost":   s3server.LoseAnswer().On(s3server.UploadPart, s3server.PutObject).Times(1),
+		"an error comes with a 200": s3server.LateError().On(s3server.CompleteMultipartUpload).Times(1),
+	} {
+		for size, l := range map[string]*liar{"small": newLiar(t), "large": newLargeLiar(t)} {
+			t.Run(name+", "+size, func(t *testing.T) {
+				t.Parallel()
+				p := s3server.Start(t, s3server.Versitygw, s3server.Options{}).Proxy(t)
+				injected := p.Inject(fault)
+				bucket := openS3(t, p.Access)
+				o := liarOptions(t, bucket, l.serve(t, "m0"))
+				m, err := Take(context.Background(), o)
+				must(t, err)
+				if injected.Count() == 0 && (size == "large" || name != "an error comes with a 200") {
+					t.Error("the fault was not met")
+				}
+				_, err = Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
+				must(t, err)
+				onlyObjects(t, bucket, m.Key, ManifestKey(m.Key))
+			})
+		}
+	}
+}
+
+func onlyObjects(t testing.TB, bucket *store.Bucket, keys ...string) {
+	t.Helper()
+	must(t, bucket.List(context.Background(), bucket.Prefix(), func(o store.Object) error {
+		for _, key := range keys {
+			if o.Key == key {
+				return nil
+			}
+		}
+		t.Errorf("the store also has %s", o.Key)
+		return nil
+	}))
+}
+
+func TestAStoreThatSendsABackupElsewhereIsLeft(t *testing.T) {
+	stranger := s3server.NewStranger(t)
+	for _, operation := range []s3server.Operation{s3server.HeadObject, s3server.PutObject, s3server.UploadPart, s3server.CreateMultipartUpload} {
+		for size, l := range map[string]*liar{"small": newLiar(t), "large": newLargeLiar(t)} {
+			if (size == "small") == (operation == s3server.UploadPart || operation == s3server.CreateMultipartUpload) {
+				continue
+			}
+			p := s3server.Start(t, s3server.Versitygw, s3server.Options{}).Proxy(t)
+			p.Inject(s3server.Redirect(stranger.Endpoint).On(operation))
+			_, err := Take(context.Background(), liarOptions(t, openS3(t, p.Access), l.serve(t, "m0")))
+			wantReason(t, err, ReasonStoreRedirected)
+		}
+	}
+	if got := stranger.Requests(); len(got) > 0 {
+		t.Errorf("the other host was sent %v", got)
+	}
+}
+
+func TestAStoreThatGivesBackSomethingElseIsFoundOut(t *testing.T) {
+	const stall = 2 * time.Second
+	for name, tc := range map[string]struct {
+		fault s3server.Fault
+		want  Reason
+	}{
+		"another bit":      {s3server.FlipBit(8 * 5000).After(1), ReasonObjectDamaged},
+		"too little":       {s3server.CutAnswer(5000).After(1), ReasonObjectDamaged},
+		"nothing any more": {s3server.StallAnswer(5000).After(1), ReasonStoreStalled},
+		"no such object":   {s3server.Refuse(http.StatusNotFound, "NoSuchKey").After(1), ReasonStoreNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLiar(t)
+			p := s3server.Start(t, s3server.Rclone, s3server.Options{}).Proxy(t)
+			bucket := openS3(t, p.Access)
+			o := liarOptions(t, bucket, l.serve(t, "m0"))
+			_, err := Take(context.Background(), o)
+			must(t, err)
+			fault := p.Inject(tc.fault.On(s3server.GetObject)) // the first is the manifest
+			_, err = Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch, Stall: stall})
+			wantReason(t, err, tc.want)
+			if fault.Count() == 0 {
+				t.Error("the fault was not met")
+			}
+			if _, err := os.Stat(filepath.Join(o.Scratch, scratchFetched)); err == nil {
+				t.Error("the damaged copy is still there")
+			}
+		})
+	}
+}
+
+func TestWrongCredentialsAreSaidToBeWrong(t *testing.T) {
+	s3server.Each(t, s3server.Options{}, func(t *testing.T, s *s3server.Server) {
+		for name, spoil := range map[string]func(a *s3server.Access){
+			"the key":    func(a *s3server.Access) { a.AccessKeyID = "somebody-else" },
+			"the secret": func(a *s3server.Access) { a.SecretAccessKey = "something-else" },
+		} {
+			access := s.Access
+			spoil(&access)
+			_, err := Take(context.Background(), liarOptions(t, openS3(t, access), newLiar(t).serve(t, "m0")))
+			if ReasonOf(err) != ReasonStoreDenied {
+				t.Errorf("%s: %q, %v", name, ReasonOf(err), err)
+			}
+		}
+		access := s.Access
+		access.Bucket = "another"
+		_, err := Take(context.Background(), liarOptions(t, openS3(t, access), newLiar(t).serve(t, "m0")))
+		wantReason(t, err, ReasonStoreNotFound)
+	})
+}
