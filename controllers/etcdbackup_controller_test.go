@@ -255,6 +255,18 @@ func TestABackupOfAnotherOperatorsClusterIsNotTouched(t *testing.T) {
 	}
 }
 
+func TestAnotherOperatorsBackupIsNotTouchedWhileItRuns(t *testing.T) {
+	w := newBackupWorld(t, nightly(), serving()...)
+	w.passes(3)
+	w.operator.Operator = "other/etcd-steward"
+	before := len(w.writes)
+	w.succeed(w.pod("p1"))
+	w.passes(3)
+	if more := w.writes[before:]; len(more) != 0 {
+		t.Errorf("%q", more)
+	}
+}
+
 func TestAJobOfSomebodyElseIsNotAdopted(t *testing.T) {
 	foreign := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: resources.BackupJob(nightly()), UID: "x"}}
 	w := newBackupWorld(t, nightly(), append(serving(), foreign)...)

@@ -34,7 +34,7 @@ func (r *EtcdBackupReconciler) look(ctx context.Context, b *v1alpha1.EtcdBackup)
 	if err := r.lookAtJob(ctx, b, &seen); err != nil {
 		return seen, err
 	}
-	if seen.Job.Exists || seen.Record.Outcome != nil {
+	if seen.Record.Outcome != nil {
 		return seen, nil // the cluster has no say any more
 	}
 	return seen, r.lookAtCluster(ctx, b, &seen)
@@ -63,6 +63,9 @@ func (r *EtcdBackupReconciler) lookAtCluster(ctx context.Context, b *v1alpha1.Et
 	seen.Cluster = backup.Cluster{Exists: true, Deleting: cluster.DeletionTimestamp != nil}
 	if err := r.lookAtBirth(ctx, cluster, seen); err != nil {
 		return err
+	}
+	if seen.Job.Exists {
+		return nil // it is made from the cluster as it was
 	}
 	if seen.start.AgentImage, err = r.AgentImage(ctx); err != nil {
 		return err
