@@ -1,0 +1,90 @@
+package e2e
+
+import (
+	"context"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+	"github.com/etcdsteward/etcd-steward/test/s3server"
+)
+
+var _ = Describe("A backup to S3", Label("backup", "s3"), func() {
+	var cluster *world.Cluster
+	BeforeEach(func() { kube.NeedLocalkube() })
+	ownNamespace()
+	BeforeEach(func(ctx context.Context) {
+		cluster = story.Create(ctx, "saved", 3, world.Ephemeral)
+		cluster.AwaitReady(ctx, 3)
+	})
+
+	for _, kind := range s3server.Kinds {
+		It("is verified while a client writes, on "+string(kind), perStory, func(ctx context.Context) {
+			server := kube.S3Server(kind)
+			traffic := cluster.Write(ctx)
+			status := story.Backup(ctx, "first", cluster.Name, story.ToS3(ctx, server.Access)).Await(ctx, v1alpha1.BackupVerified)
+			Expect(status.Key).To(HavePrefix("stories/" + story.Namespace + "/" + story.Namespace + "/saved/"))
+			manifest := strings.TrimSuffix(status.Key, "snapshot.db") + "manifest.json"
+			Expect(objects(ctx, server)).To(ConsistOf(status.Key, manifest))
+			traffic.Finish(ctx)
+		})
+
+		It("says that the store refuses it, and keeps the secret, on "+string(kind), perStory, func(ctx context.Context) {
+			server := kube.S3Server(kind)
+			wrong := server.Access
+			wrong.SecretAccessKey = "a-secret-that-is-wrong"
+			backup := story.Backup(ctx, "refused", cluster.Name, story.ToS3(ctx, wrong))
+			backup.Await(ctx, v1alpha1.BackupFailed)
+			Expect(backup.Says(ctx)).To(HavePrefix("StoreAccessDenied: "))
+			Expect(backup.Says(ctx)).NotTo(ContainSubstring(wrong.SecretAccessKey))
+			Expect(objects(ctx, server)).To(BeEmpty())
+		})
+
+		It("says that the bucket does not exist, on "+string(kind), perStory, func(ctx context.Context) {
+			missing := kube.S3Server(kind).Access
+			missing.Bucket = "nobodys-bucket"
+			backup := story.Backup(ctx, "nowhere", cluster.Name, story.ToS3(ctx, missing))
+			backup.Await(ctx, v1alpha1.BackupFailed)
+			Expect(backup.Says(ctx)).To(HavePrefix("StoreNotFound: "))
+		})
+
+		It("that stands still is begun anew and verified when the store is well again, on "+string(kind), perStory, func(ctx context.Context) {
+			server := kube.S3Server(kind)
+			proxy := server.Proxy(GinkgoTB())
+			fault := proxy.Inject(s3server.StallUpload(1).On(s3server.PutObject, s3server.UploadPart))
+			backup := story.Backup(ctx, "stalled", cluster.Name, story.ToS3(ctx, proxy.Access))
+			Eventually(ctx, fault.Reached()).Should(BeClosed())
+			Eventually(ctx, func() string { return backup.Says(ctx) }).Should(HavePrefix("Retrying: "))
+			proxy.Heal()
+			status := backup.Await(ctx, v1alpha1.BackupVerified)
+			Expect(objects(ctx, server)).To(HaveLen(2), "of the attempt that stood still nothing is left: %s", status.Key)
+		})
+
+		It("whose bytes are not what was written is never called good, on "+string(kind), perStory, func(ctx context.Context) {
+			proxy := kube.S3Server(kind).Proxy(GinkgoTB())
+			fault := proxy.Inject(s3server.FlipBit(5000).On(s3server.GetObject))
+			backup := story.Backup(ctx, "flipped", cluster.Name, story.ToS3(ctx, proxy.Access))
+			status := backup.Await(ctx, v1alpha1.BackupFailed)
+			Expect(fault.Count()).To(BeNumerically(">", 0))
+			Expect(backup.Says(ctx)).To(HavePrefix("ObjectDamaged: "))
+			Expect(status.VerifiedAt).To(BeNil())
+		})
+	}
+})
+
+// objects are the keys in the server's bucket.
+func objects(ctx context.Context, server *s3server.Server) []string {
+	GinkgoHelper()
+	list, err := server.Client().ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &server.Bucket})
+	Expect(err).NotTo(HaveOccurred())
+	var keys []string
+	for _, object := range list.Contents {
+		keys = append(keys, *object.Key)
+	}
+	return keys
+}
