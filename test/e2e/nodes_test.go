@@ -34,8 +34,7 @@ var _ = Describe("A Pod that its kubelet ended for good", Label("nodes"), func()
 			traffic.During(ctx, func() {
 				pod, err := cluster.Pod(ctx, follower(ctx, cluster))
 				Expect(err).NotTo(HaveOccurred())
-				cluster.WriteEnding(ctx, pod, ending)
-				awaitPodGone(ctx, cluster, pod)
+				cluster.End(ctx, pod, ending)
 				cluster.AwaitReady(ctx, 3)
 			})
 		}

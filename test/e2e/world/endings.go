@@ -10,6 +10,7 @@ import (
 	"github.com/onsi/gomega"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -33,9 +34,28 @@ var Endings = []Ending{
 
 func (e Ending) String() string { return fmt.Sprintf("%s %s", e.Phase, e.Reason) }
 
-// WriteEnding writes into a Pod's status that it ended, as its kubelet would: no container of it runs by then.
-func (c *Cluster) WriteEnding(ctx context.Context, pod *corev1.Pod, e Ending) {
+// End writes into a Pod's status that it ended, as its kubelet would, and waits until it is gone. The kubelet knows nothing of
+// it, and writes back that the Pod runs as soon as it has anything to say: then it is written again.
+func (c *Cluster) End(ctx context.Context, pod *corev1.Pod, e Ending) {
 	ginkgo.GinkgoHelper()
+	gomega.Eventually(ctx, func() error {
+		now := &corev1.Pod{}
+		err := c.Client.Get(ctx, client.ObjectKeyFromObject(pod), now)
+		switch {
+		case apierrors.IsNotFound(err), err == nil && now.UID != pod.UID:
+			return nil
+		case err == nil && now.Status.Phase != e.Phase:
+			err = c.writeEnding(ctx, now, e)
+		}
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("the Pod %s ended and is there", pod.Name)
+	}).WithTimeout(Patience).Should(gomega.Succeed())
+}
+
+// writeEnding is one such write: no container of the Pod runs by then.
+func (c *Cluster) writeEnding(ctx context.Context, pod *corev1.Pod, e Ending) error {
 	before := pod.DeepCopy()
 	pod.Status.Phase, pod.Status.Reason, pod.Status.Message = e.Phase, e.Reason, e.Message
 	now := metav1.Now()
@@ -57,7 +77,7 @@ func (c *Cluster) WriteEnding(ctx context.Context, pod *corev1.Pod, e Ending) {
 			Reason: "Completed", StartedAt: *pod.Status.StartTime, FinishedAt: now, ContainerID: status.ContainerID,
 		}}
 	}
-	gomega.Expect(c.Client.Status().Patch(ctx, pod, client.StrategicMergeFrom(before))).To(gomega.Succeed())
+	return c.Client.Status().Patch(ctx, pod, client.StrategicMergeFrom(before))
 }
 
 // Expire lets the kubelet itself end a member's Pod for good: its time is up.
