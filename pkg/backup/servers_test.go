@@ -3,11 +3,14 @@ package backup
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,9 +74,13 @@ func TestABackupToARealServerComesBack(t *testing.T) {
 	}
 }
 
-// faults of a store while a backup is taken. Whatever happens, there is no manifest without a sound snapshot.
+func isManifest(key string) bool { return strings.HasSuffix(key, manifestObject) }
+
+// Whatever fails while a backup is taken, there is no manifest.
 func TestAStoreThatFailsIsNamedAndHoldsNoBackup(t *testing.T) {
 	const stall = 2 * time.Second
+	s := s3server.Start(t, s3server.Versitygw, s3server.Options{})
+	sizes := map[string]*liar{"small": newLiar(t), "large": newLargeLiar(t)}
 	uploads := []s3server.Operation{s3server.PutObject, s3server.UploadPart}
 	for name, tc := range map[string]struct {
 		fault s3server.Fault
@@ -88,13 +95,12 @@ func TestAStoreThatFailsIsNamedAndHoldsNoBackup(t *testing.T) {
 		"says it stored, and did not": {s3server.Swallow().On(s3server.PutObject), ReasonObjectDamaged},
 		"ends each connection":        {s3server.Outage().On(uploads...), ReasonStoreUnreachable},
 	} {
-		for size, l := range map[string]*liar{"small": newLiar(t), "large": newLargeLiar(t)} {
+		for size, l := range sizes {
 			t.Run(name+", "+size, func(t *testing.T) {
 				t.Parallel()
-				s := s3server.Start(t, s3server.Versitygw, s3server.Options{})
 				p := s.Proxy(t)
 				fault := p.Inject(tc.fault)
-				o := liarOptions(t, openS3(t, p.Access), l.serve(t, "m0"))
+				o := liarOptions(t, openS3(t, p.Access), l.serve(t, "m0")).ofAnotherCluster()
 				o.Stall = stall
 				began := time.Now()
 				_, err := Take(context.Background(), o)
@@ -105,23 +111,38 @@ func TestAStoreThatFailsIsNamedAndHoldsNoBackup(t *testing.T) {
 				if fault.Count() == 0 {
 					t.Error("the fault was not met")
 				}
-				noBackup(t, openS3(t, s.Access))
+				if left := objects(t, openS3(t, s.Access), o.Identity); slices.ContainsFunc(left, isManifest) {
+					t.Errorf("the store has %v", left)
+				}
 			})
 		}
 	}
 }
 
-func noBackup(t testing.TB, bucket *store.Bucket) {
+// clusters counts those that share a server, each with a directory of its own.
+var clusters atomic.Uint32
+
+func (o TakeOptions) ofAnotherCluster() TakeOptions {
+	o.Identity.ClusterUID = fmt.Sprintf("u-%d", clusters.Add(1))
+	return o
+}
+
+// objects are those of one cluster.
+func objects(t testing.TB, bucket *store.Bucket, who Identity) []string {
 	t.Helper()
-	must(t, bucket.List(context.Background(), bucket.Prefix(), func(o store.Object) error {
-		if strings.HasSuffix(o.Key, manifestObject) {
-			t.Errorf("the store has %s", o.Key)
-		}
+	var keys []string
+	below := bucket.Key(who.ClusterNamespace, who.ClusterName, who.ClusterUID)
+	must(t, bucket.List(context.Background(), below, func(o store.Object) error {
+		keys = append(keys, o.Key)
 		return nil
 	}))
+	slices.Sort(keys)
+	return keys
 }
 
 func TestAStoreThatIsOutOfOrderForAMomentCostsNothing(t *testing.T) {
+	s := s3server.Start(t, s3server.Versitygw, s3server.Options{})
+	sizes := map[string]*liar{"small": newLiar(t), "large": newLargeLiar(t)}
 	for name, fault := range map[string]s3server.Fault{
 		"it throttles":              s3server.Throttle().Times(2),
 		"it fails":                  s3server.Refuse(http.StatusInternalServerError, "InternalError").Times(2),
@@ -130,13 +151,13 @@ func TestAStoreThatIsOutOfOrderForAMomentCostsNothing(t *testing.T) {
 		"a part's answer is lost":   s3server.LoseAnswer().On(s3server.UploadPart, s3server.PutObject).Times(1),
 		"an error comes with a 200": s3server.LateError().On(s3server.CompleteMultipartUpload).Times(1),
 	} {
-		for size, l := range map[string]*liar{"small": newLiar(t), "large": newLargeLiar(t)} {
+		for size, l := range sizes {
 			t.Run(name+", "+size, func(t *testing.T) {
 				t.Parallel()
-				p := s3server.Start(t, s3server.Versitygw, s3server.Options{}).Proxy(t)
+				p := s.Proxy(t)
 				injected := p.Inject(fault)
 				bucket := openS3(t, p.Access)
-				o := liarOptions(t, bucket, l.serve(t, "m0"))
+				o := liarOptions(t, bucket, l.serve(t, "m0")).ofAnotherCluster()
 				m, err := Take(context.Background(), o)
 				must(t, err)
 				if injected.Count() == 0 && (size == "large" || name != "an error comes with a 200") {
@@ -144,33 +165,23 @@ func TestAStoreThatIsOutOfOrderForAMomentCostsNothing(t *testing.T) {
 				}
 				_, err = Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
 				must(t, err)
-				onlyObjects(t, bucket, m.Key, ManifestKey(m.Key))
+				if got, want := objects(t, bucket, o.Identity), []string{ManifestKey(m.Key), m.Key}; !slices.Equal(got, want) {
+					t.Errorf("the store has %v, want %v", got, want)
+				}
 			})
 		}
 	}
 }
 
-func onlyObjects(t testing.TB, bucket *store.Bucket, keys ...string) {
-	t.Helper()
-	must(t, bucket.List(context.Background(), bucket.Prefix(), func(o store.Object) error {
-		for _, key := range keys {
-			if o.Key == key {
-				return nil
-			}
-		}
-		t.Errorf("the store also has %s", o.Key)
-		return nil
-	}))
-}
-
 func TestAStoreThatSendsABackupElsewhereIsLeft(t *testing.T) {
-	stranger := s3server.NewStranger(t)
+	s, stranger := s3server.Start(t, s3server.Versitygw, s3server.Options{}), s3server.NewStranger(t)
+	sizes := map[string]*liar{"small": newLiar(t), "large": newLargeLiar(t)}
 	for _, operation := range []s3server.Operation{s3server.HeadObject, s3server.PutObject, s3server.UploadPart, s3server.CreateMultipartUpload} {
-		for size, l := range map[string]*liar{"small": newLiar(t), "large": newLargeLiar(t)} {
+		for size, l := range sizes {
 			if (size == "small") == (operation == s3server.UploadPart || operation == s3server.CreateMultipartUpload) {
 				continue
 			}
-			p := s3server.Start(t, s3server.Versitygw, s3server.Options{}).Proxy(t)
+			p := s.Proxy(t)
 			p.Inject(s3server.Redirect(stranger.Endpoint).On(operation))
 			_, err := Take(context.Background(), liarOptions(t, openS3(t, p.Access), l.serve(t, "m0")))
 			wantReason(t, err, ReasonStoreRedirected)
@@ -182,6 +193,7 @@ func TestAStoreThatSendsABackupElsewhereIsLeft(t *testing.T) {
 }
 
 func TestAStoreThatGivesBackSomethingElseIsFoundOut(t *testing.T) {
+	s := s3server.Start(t, s3server.Rclone, s3server.Options{})
 	const stall = 2 * time.Second
 	for name, tc := range map[string]struct {
 		fault s3server.Fault
@@ -194,10 +206,9 @@ func TestAStoreThatGivesBackSomethingElseIsFoundOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := newLiar(t)
-			p := s3server.Start(t, s3server.Rclone, s3server.Options{}).Proxy(t)
+			p := s.Proxy(t)
 			bucket := openS3(t, p.Access)
-			o := liarOptions(t, bucket, l.serve(t, "m0"))
+			o := liarOptions(t, bucket, newLiar(t).serve(t, "m0")).ofAnotherCluster()
 			_, err := Take(context.Background(), o)
 			must(t, err)
 			fault := p.Inject(tc.fault.On(s3server.GetObject)) // the first is the manifest
