@@ -214,3 +214,23 @@ func TestWhatAnEarlierRunHasLeftIsRemovedFirst(t *testing.T) {
 		t.Errorf("on the volume: %v", left)
 	}
 }
+
+func FuzzAPlaceIsTwoDirectoriesBelowItsVolume(f *testing.F) {
+	for _, names := range [][2]string{{"1a2b3c4d", "demo-0"}, {"..", "demo-0"}, {"1a2b3c4d", "a/../b"}, {"1a.restore", "x"}, {"", ""}, {"1a", "-x"}, {"1a\n", "x"}} {
+		f.Add(names[0], names[1])
+	}
+	f.Fuzz(func(t *testing.T, incarnation, member string) {
+		p := Place{Volume: "/volume", Incarnation: incarnation, Member: member}
+		if p.Check() != nil {
+			return
+		}
+		for _, name := range []string{p.target(), p.staging()} {
+			if !filepath.IsLocal(name) || filepath.Clean(name) != name || strings.Count(name, "/") != 1 || strings.HasPrefix(member, "-") {
+				t.Errorf("%q and %q give %q", incarnation, member, name)
+			}
+		}
+		if p.target() == p.staging() {
+			t.Errorf("%q is prepared where it belongs", p.target())
+		}
+	})
+}

@@ -222,6 +222,11 @@ func TestARestoreThatWasKilledAnywhereEndsWhenItIsRunAgain(t *testing.T) {
 				if err != nil {
 					t.Fatalf("killed at %d: %v", killed, err)
 				}
+				if last {
+					dieAt(t, 1, source.programs, bucket, members[0], origin)
+					done, err = restoreMember(source.programs, bucket, members[0], members, origin)
+					must(t, err)
+				}
 				if last && !done.AlreadyRestored {
 					t.Errorf("what was in place was made anew")
 				}
