@@ -94,6 +94,27 @@ var _ = Describe("A spec that no member can run with", Label("specs"), func() {
 	}
 })
 
+var _ = Describe("Settings with which the only member runs, and no client can connect to it,", Label("specs"), func() {
+	ownNamespace()
+
+	It("are said, and put right by putting the spec back", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "mute", 1)
+		cluster.AwaitReady(ctx, 1)
+		was, before := identityOf(ctx, cluster), specOf(ctx, cluster)
+		traffic := cluster.Write(ctx)
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { // its certificate's key is of another kind
+			s.Etcd = &v1alpha1.EtcdSpec{ExtraArgs: map[string]v1alpha1.ArgValue{
+				"cipher-suites": "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "tls-max-version": "TLS1.2",
+			}}
+		})
+		expectHeard(ctx, cluster, "MembershipUnknown")
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { *s = before })
+		cluster.AwaitReady(ctx, 1)
+		expectSame(ctx, cluster, was)
+		traffic.FinishAfterOutage(ctx)
+	})
+})
+
 var _ = Describe("A change that Kubernetes would not admit", Label("specs"), func() {
 	ownNamespace()
 
