@@ -2,10 +2,13 @@ package backup
 
 import (
 	"context"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 func (s specimen) lay(p Place, origin Origin) error {
@@ -120,9 +123,17 @@ func TestDataThatEtcdutlDidNotFinishIsNotActivated(t *testing.T) {
 			aLog(t, p)
 			must(t, os.Truncate(s.database(t, p), 8192))
 		},
+		"a past that is not compacted": func(t testing.TB, p Place) {
+			aLog(t, p)
+			aDatabase(t, p, origin.Revision+bump, origin.Revision)
+		},
 		"a revision that was not raised": func(t testing.TB, p Place) {
 			aLog(t, p)
-			s.database(t, p)
+			aDatabase(t, p, origin.Revision, origin.Revision)
+		},
+		"a revision of another snapshot": func(t testing.TB, p Place) {
+			aLog(t, p)
+			aDatabase(t, p, origin.Revision+bump+1, origin.Revision+bump+1)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -136,6 +147,46 @@ func TestDataThatEtcdutlDidNotFinishIsNotActivated(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestDataThatEtcdutlFinishedIsActivated(t *testing.T) {
+	s := takeSpecimen(t)
+	origin := originOf(s.manifest)
+	for _, revision := range []int64{origin.Revision + bump, bump} { // compaction may have removed the newest entries
+		p := aPlace(t)
+		must(t, s.lay(p, origin))
+		aLog(t, p)
+		aDatabase(t, p, revision, revision)
+		done, err := Activate(p, origin)
+		must(t, err)
+		if done.Revision != revision || done.AlreadyRestored {
+			t.Errorf("got %+v", done)
+		}
+		if _, err := os.Lstat(p.onDisk(p.target() + "/member/snap/db")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// aDatabase leaves a database as etcdutl raises it: one entry of that revision, and a compaction that is yet to be done.
+func aDatabase(t testing.TB, p Place, revision, compacted int64) {
+	t.Helper()
+	name := p.onDisk(p.staged(filepath.Join(stagedData, "member", "snap", "db")))
+	must(t, os.MkdirAll(filepath.Dir(name), 0o700))
+	db, err := bolt.Open(name, 0o600, nil)
+	must(t, err)
+	key := func(main int64) []byte {
+		return append(append(binary.BigEndian.AppendUint64(nil, uint64(main)), '_'), make([]byte, 8)...)
+	}
+	must(t, db.Update(func(tx *bolt.Tx) error {
+		keys, err := tx.CreateBucket(bucketKey)
+		must(t, err)
+		meta, err := tx.CreateBucket(bucketMeta)
+		must(t, err)
+		must(t, keys.Put(key(revision), nil))
+		return meta.Put(keyScheduledCompact, key(compacted))
+	}))
+	must(t, db.Close())
 }
 
 // database puts the specimen's own database where etcdutl leaves the restored one.
