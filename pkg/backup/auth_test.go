@@ -1,0 +1,96 @@
+package backup
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// enableAuth turns authentication on with a root user without a password: with TLS its certificate is enough.
+func (c *cluster) enableAuth() {
+	c.t.Helper()
+	ctx := context.Background()
+	_, err := c.client.UserAddWithOptions(ctx, "root", "", &clientv3.UserAddOptions{NoPassword: true})
+	must(c.t, err)
+	_, err = c.client.UserGrantRole(ctx, "root", "root")
+	must(c.t, err)
+	_, err = c.client.AuthEnable(ctx)
+	must(c.t, err)
+}
+
+func TestAClusterWithAuthenticationIsBackedUpByItsCertificateAndNotWithoutOne(t *testing.T) {
+	for _, version := range releases {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			bucket, _ := volumeBucket(t)
+			c := startCluster(t, version, 1, true)
+			c.fill()
+			c.enableAuth()
+			o := c.options(bucket)
+			m, err := Take(context.Background(), o)
+			must(t, err)
+			if !m.AuthEnabled {
+				t.Errorf("the manifest says that authentication is off: %+v", m)
+			}
+			_, err = Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
+			must(t, err)
+			c.restore(o.Scratch)
+			_, err = Compare(o.Scratch, nil)
+			must(t, err)
+
+			plain := startCluster(t, version, 1, false)
+			plain.enableAuth()
+			_, err = Take(context.Background(), plain.options(bucket))
+			wantReason(t, err, ReasonAuthRequired)
+		})
+	}
+}
+
+func TestAnAlarmIsWrittenIntoTheManifest(t *testing.T) {
+	for _, version := range releases {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			c := startCluster(t, version, 1, false, "--quota-backend-bytes=600000")
+			for {
+				_, err := c.client.Put(context.Background(), "key", strings.Repeat("v", 100_000))
+				if err != nil {
+					break
+				}
+			}
+			bucket, _ := volumeBucket(t)
+			o := c.options(bucket)
+			m, err := Take(context.Background(), o)
+			must(t, err)
+			if len(m.Alarms) != 1 || !strings.HasPrefix(m.Alarms[0], pb.AlarmType_NOSPACE.String()+" ") {
+				t.Errorf("the manifest has the alarms %q", m.Alarms)
+			}
+			_, err = Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
+			must(t, err)
+			c.restore(o.Scratch)
+			_, err = Compare(o.Scratch, nil)
+			must(t, err)
+		})
+	}
+}
+
+func TestABackupOfThreeMembersIsOfAFollower(t *testing.T) {
+	c := startCluster(t, "3.6.16", 3, true)
+	c.fill()
+	bucket, _ := volumeBucket(t)
+	m, err := Take(context.Background(), c.options(bucket))
+	must(t, err)
+	for _, endpoint := range c.endpoints {
+		status, err := c.client.Status(context.Background(), endpoint.URL)
+		must(t, err)
+		if endpoint.Name == m.Member && status.Leader == status.Header.MemberId {
+			t.Errorf("the snapshot is of %s, which leads", m.Member)
+		}
+	}
+	// And of any that is left, as long as there is a quorum.
+	must(t, c.commands[0].Process.Kill())
+	_, err = Take(context.Background(), c.options(bucket))
+	must(t, err)
+}
