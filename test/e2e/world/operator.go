@@ -13,11 +13,13 @@ import (
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -54,6 +56,7 @@ type Operator struct {
 	story      *Story
 	install    string // the namespace that it believes to be installed in
 	kubeconfig string
+	image      string // of the installed operator, which backups run from
 	log        *os.File
 
 	turn    sync.Mutex // held through a restart
@@ -76,6 +79,9 @@ func (s *Story) StartOperatorOf(ctx context.Context, install string) *Operator {
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	o := &Operator{story: s, install: install, log: log, kubeconfig: filepath.Join(directory, "kubeconfig")}
 	gomega.Expect(s.writeKubeconfig(ctx, o.kubeconfig)).To(gomega.Succeed())
+	installed := &appsv1.Deployment{}
+	gomega.Expect(s.Client.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: OperatorName}, installed)).To(gomega.Succeed())
+	o.image = installed.Spec.Template.Spec.Containers[0].Image
 	gomega.Expect(o.start()).To(gomega.Succeed())
 	ginkgo.DeferCleanup(func() {
 		o.Kill()
@@ -107,7 +113,7 @@ func (s *Story) writeKubeconfig(ctx context.Context, path string) error {
 
 func (o *Operator) start() error {
 	process := exec.Command(o.story.Manager, "--leader-elect=false", "--namespace", o.story.Namespace,
-		"--metrics-bind-address=0", "--health-probe-bind-address=0")
+		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--agent-image", o.image)
 	process.Env = append(os.Environ(), "KUBECONFIG="+o.kubeconfig, "POD_NAMESPACE="+o.install)
 	process.Stdout, process.Stderr = o.log, o.log
 	if err := process.Start(); err != nil {
