@@ -13,14 +13,14 @@ import (
 const root = "../../../"
 
 func TestEachReasonOnThePageOfFailuresIsExplained(t *testing.T) {
-	explained := page(t, "conditions.md") + page(t, "alerts.md")
+	explained := page(t, "conditions.md") + page(t, "alerts.md") + page(t, "backup.md")
 	reasons := regexp.MustCompile("`([A-Z][A-Za-z]+)`").FindAllStringSubmatch(page(t, "failures.md"), -1)
 	if len(reasons) < 50 {
 		t.Fatalf("only %d reasons found", len(reasons))
 	}
 	for _, reason := range reasons {
 		if !strings.Contains(explained, "`"+reason[1]+"`") {
-			t.Errorf("%s is explained neither in conditions.md nor in alerts.md", reason[1])
+			t.Errorf("%s is explained in none of conditions.md, alerts.md and backup.md", reason[1])
 		}
 	}
 }
