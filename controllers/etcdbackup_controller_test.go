@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -126,6 +127,48 @@ func TestABackupWhoseStatusIsWipedTellsTheSameAndNeverRunsAgain(t *testing.T) {
 		if jobIsGone && len(w.jobs()) != 0 {
 			t.Error("it runs again")
 		}
+	}
+}
+
+func TestARecordThatIsTakenAwayIsPutBackAndTheBackupNeverRunsAgain(t *testing.T) {
+	for name, end := range map[string]func(*backupWorld){
+		"complete": func(w *backupWorld) { w.succeed(w.pod("p1")) },
+		"failed":   func(w *backupWorld) { w.ends(batchv1.JobFailed, "BackoffLimitExceeded") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newBackupWorld(t, nightly(), serving()...)
+			w.passes(4)
+			end(w)
+			w.passes(6)
+			b := w.backup()
+			wantRecord, wantStatus := b.Annotations[v1alpha1.AnnotationBackupRecord], b.Status
+			if err := w.kube.Delete(t.Context(), w.job()); err != nil {
+				t.Fatal(err)
+			}
+			b.Annotations = nil
+			if err := w.kube.Update(t.Context(), b); err != nil {
+				t.Fatal(err)
+			}
+			w.restart()
+			w.passes(4)
+			outcome := func(text string) *backup.Outcome {
+				record, err := backup.DecodeRecord(text, "shop", "nightly")
+				if err != nil {
+					t.Fatal(err)
+				}
+				return record.Outcome
+			}
+			if diff := cmp.Diff(outcome(wantRecord), outcome(w.backup().Annotations[v1alpha1.AnnotationBackupRecord])); diff != "" && name == "complete" {
+				t.Errorf("the record (-was +is):\n%s", diff)
+			}
+			wantStatus.JobName = w.backup().Status.JobName // which is not known any more
+			if diff := cmp.Diff(wantStatus, w.backup().Status); diff != "" {
+				t.Errorf("the status (-was +is):\n%s", diff)
+			}
+			if len(w.jobs()) != 0 {
+				t.Error("it runs again")
+			}
+		})
 	}
 }
 

@@ -43,7 +43,7 @@ func (r *EtcdBackupReconciler) look(ctx context.Context, b *v1alpha1.EtcdBackup)
 func backupOf(b *v1alpha1.EtcdBackup) backup.Backup {
 	out := backup.Backup{
 		Cluster: b.Spec.ClusterRef.Name, Created: b.CreationTimestamp.Time, Deadline: b.Spec.DeadlineOrDefault(), Verify: b.Spec.IsVerified(),
-		Deleting: b.DeletionTimestamp != nil,
+		Deleting: b.DeletionTimestamp != nil, Ended: backup.OutcomeOf(b.Status),
 	}
 	for _, c := range b.Status.Conditions {
 		if c.Type == v1alpha1.BackupComplete {

@@ -14,7 +14,7 @@ const (
 
 // rules in the order of doc.go; the first that speaks wins.
 var rules = []func(Observation) *Decision{
-	deleting, recordUnreadable, recorded,
+	deleting, recordUnreadable, recorded, recordTakenAway,
 	otherOperator, nameTaken,
 	recordJob, jobFinished, jobRunning,
 	jobDeleted,
@@ -74,6 +74,14 @@ func recorded(o Observation) *Decision {
 		d.Change, d.Recheck = ReleaseJob{UID: o.Job.UID}, afterChange
 	}
 	return d
+}
+
+// recordTakenAway puts the record back from the status, rather than let a backup run twice.
+func recordTakenAway(o Observation) *Decision {
+	if o.Backup.Ended == nil {
+		return nil
+	}
+	return ends(*o.Backup.Ended)
 }
 
 func otherOperator(o Observation) *Decision {

@@ -204,6 +204,8 @@ func TestNext(t *testing.T) {
 			StageComplete, ReasonVerified, ReleaseJob{UID: "job-1"}, "", false},
 		{"what is recorded is the outcome when the Job is gone", seen(func(o *Observation) { o.Record.Outcome = &outcome }),
 			StageComplete, ReasonVerified, nil, "", false},
+		{"a record that was taken away is put back from the status, and the backup does not run again",
+			seen(func(o *Observation) { o.Backup.Ended = &outcome }), StageComplete, ReasonVerified, RecordOutcome{}, "", false},
 		{"what is recorded is the outcome when the cluster is gone and the deadline over",
 			seen(func(o *Observation) { o.Record.Outcome, o.Cluster, o.Now = &outcome, Cluster{}, now.Add(999*time.Hour) }), StageComplete, ReasonVerified, nil, "", false},
 	} {

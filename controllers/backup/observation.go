@@ -26,8 +26,9 @@ type Backup struct {
 	Deadline  time.Duration // from Created
 	Verify    bool
 	Deleting  bool
-	Said      string // what its condition said last: shown when nothing else is known, and never decided from
-	RecordErr string // why the record cannot be read; empty when it can, and when there is none
+	Said      string   // what its condition said last: shown when nothing else is known, and never decided from
+	RecordErr string   // why the record cannot be read; empty when it can, and when there is none
+	Ended     *Outcome // what its status says came of it: for a record that was taken away, and never decided from
 }
 
 // Cluster is the cluster to back up.

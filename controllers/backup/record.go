@@ -7,6 +7,10 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
 // Record says what became of a backup. It is written on the EtcdBackup, so that it outlives the Job and the status.
@@ -67,4 +71,40 @@ func DecodeRecord(text, namespace, name string) (Record, error) {
 
 func (o Outcome) isWhole() bool {
 	return word.MatchString(o.Reason) && !o.FinishedAt.IsZero() && (!o.Complete || o.Facts != nil)
+}
+
+// OutcomeOf is the outcome that a status tells of; nil when it tells of none. It puts back a record that somebody took away,
+// as `kubectl replace` does with annotations that its file does not have, and serves for nothing else.
+func OutcomeOf(status v1alpha1.EtcdBackupStatus) *Outcome {
+	var outcome *Outcome
+	for _, c := range status.Conditions {
+		if c.Status == metav1.ConditionTrue && (c.Type == v1alpha1.BackupComplete || c.Type == v1alpha1.BackupFailed) {
+			outcome = &Outcome{
+				Complete: c.Type == v1alpha1.BackupComplete, Reason: c.Reason, Message: c.Message, FinishedAt: c.LastTransitionTime.UTC(),
+			}
+		}
+	}
+	if outcome == nil {
+		return nil
+	}
+	if status.Key != "" {
+		outcome.Facts = &Facts{
+			Key: status.Key, ClusterID: status.ClusterID, Member: status.Member, EtcdVersion: status.EtcdVersion, Revision: status.Revision,
+			TotalKeys: status.TotalKeys, SizeBytes: status.SizeBytes, SHA256: status.SHA256, StartedAt: timeOf(status.StartedAt),
+		}
+	}
+	if outcome.Complete {
+		outcome.FinishedAt, outcome.VerifiedAt = timeOf(status.CompletedAt), timeOf(status.VerifiedAt)
+	}
+	if !outcome.isWhole() {
+		return nil
+	}
+	return outcome
+}
+
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.UTC()
 }
