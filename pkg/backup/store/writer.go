@@ -1,12 +1,19 @@
 package store
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 
 	"gocloud.dev/blob"
+)
+
+const (
+	writeSize     = 256 << 10
+	writeBackSize = 16 << 20
 )
 
 // Writer writes one new object. It ends with Commit or Abort; only after a Commit without an error is there an object.
@@ -14,9 +21,12 @@ type Writer struct {
 	key    string
 	bucket *Bucket
 	blob   *blob.Writer
-	file   *os.File // of a volume
-	cancel context.CancelFunc
-	done   bool
+	buffer *bufio.Writer // each write to most stores costs a switch to the goroutine that uploads
+	file   *os.File      // of a volume
+
+	written, flushed int64
+	cancel           context.CancelFunc
+	done             bool
 }
 
 // Create begins an object that must not exist: ErrExists if it does, here or at Commit. Nothing is ever overwritten.
@@ -48,17 +58,29 @@ func (b *Bucket) Create(ctx context.Context, key string) (*Writer, error) {
 		cancel()
 		return nil, fmt.Errorf("create %s in the store: %w", key, classify(err, ErrStore))
 	}
-	w.blob = writer
+	w.blob, w.buffer = writer, bufio.NewWriterSize(writer, writeSize)
 	return w, nil
 }
 
 // Write sends the next bytes. It may return before they have left, and blocks while too many are under way.
 func (w *Writer) Write(p []byte) (int, error) {
-	n, err := w.blob.Write(p)
+	n, err := w.buffer.Write(p)
 	if err != nil {
 		return n, fmt.Errorf("write %s to the store: %w", w.key, classify(err, ErrStore))
 	}
+	w.written += int64(n)
+	w.writeBack()
 	return n, nil
+}
+
+// writeBack has the disk of a volume begin with what it was given, so that Commit does not wait for all of it.
+func (w *Writer) writeBack() {
+	if w.file == nil || w.written-w.flushed < writeBackSize {
+		return
+	}
+	const begin = 2 // SYNC_FILE_RANGE_WRITE; a hint, so an error means no more than a longer Commit
+	_ = syscall.SyncFileRange(int(w.file.Fd()), w.flushed, w.written-w.flushed, begin)
+	w.flushed = w.written
 }
 
 // Commit ends the object and makes it visible. After an error there is none of ours.
@@ -73,7 +95,11 @@ func (w *Writer) Commit() error {
 }
 
 func (w *Writer) commit() error {
-	if err := syncBeforeRename(w.file); err != nil {
+	err := w.buffer.Flush()
+	if err == nil {
+		err = syncBeforeRename(w.file)
+	}
+	if err != nil {
 		w.Abort()
 		return err
 	}
