@@ -130,6 +130,9 @@ func (n NamespacedInstall) Log(ctx context.Context) string {
 
 // NewFencedStory makes a namespace that the installed operator cannot write to, for a story that installs another.
 func (w *World) NewFencedStory(ctx context.Context) (*Story, error) {
+	if err := w.Fence(ctx); err != nil { // another run of stories may have taken it away
+		return nil, err
+	}
 	return w.newStory(ctx, map[string]string{LabelOwnOperator: "true"})
 }
 

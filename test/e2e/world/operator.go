@@ -27,7 +27,7 @@ import (
 // NewStoryWithOwnOperator makes a namespace that the installed operator cannot write to (see Fence), for a story that
 // brings operators of its own: processes of this machine, with the installed operator's rights in this namespace alone.
 func (w *World) NewStoryWithOwnOperator(ctx context.Context) (*Story, error) {
-	s, err := w.newStory(ctx, map[string]string{LabelOwnOperator: "true"})
+	s, err := w.NewFencedStory(ctx)
 	if err != nil {
 		return nil, err
 	}
