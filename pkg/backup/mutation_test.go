@@ -125,20 +125,25 @@ func TestNoMutationOfAnArchiveIsTaken(t *testing.T) {
 		n := r.IntN(len(s.archive))
 		refuse(fmt.Sprintf("cut after %d", n), s.archive[:n])
 		refuse(fmt.Sprintf("%d bytes behind it", n+1), append(append([]byte(nil), s.archive...), s.archive[:n+1]...))
-		from, to := r.IntN(len(s.archive)-64), r.IntN(len(s.archive)-64)
-		moved := append([]byte(nil), s.archive...)
-		copy(moved[to:to+64], s.archive[from:from+64])
-		if !bytes.Equal(moved, s.archive) {
-			refuse(fmt.Sprintf("64 bytes of %d at %d", from, to), moved)
-		}
+		from, to, moved := move(r, s.archive)
+		refuse(fmt.Sprintf("64 bytes of %d at %d", from, to), moved)
 	}
 	refuse("another sound archive", sealed(withAnotherValue(t, s.archive)))
 	must(t, os.WriteFile(path, s.archive, 0o600))
 	must(t, Download(context.Background(), s.manifest, scratchFetched, o))
-	if tried < 2600 {
-		t.Errorf("only %d mutations were tried", tried)
-	}
 	t.Logf("%d mutations refused", tried)
+}
+
+// move puts a piece of an archive where another was. Much of a database is empty pages, among which nothing would change.
+func move(r *rand.Rand, archive []byte) (from, to int, moved []byte) {
+	for {
+		from, to = r.IntN(len(archive)-64), r.IntN(len(archive)-64)
+		moved = append([]byte(nil), archive...)
+		copy(moved[to:to+64], archive[from:from+64])
+		if !bytes.Equal(moved, archive) {
+			return from, to, moved
+		}
+	}
 }
 
 // etcd's own trailer alone finds every damage in transit.
