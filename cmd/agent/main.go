@@ -25,8 +25,8 @@ var version = "dev"
 // memoryTarget makes the collector work harder instead of taking more: an upload's parts are 20 MiB of it.
 const memoryTarget = 48 << 20
 
-// stopGrace is how long a step that was told to stop may take to tidy up. What hangs in the kernel, such as a write to a
-// volume whose server is away, does not hear of it at all.
+// stopGrace is how long a step that was told to stop, or that stands still, may take to tidy up. What hangs in the kernel,
+// such as a write to a volume whose server is away, does not hear of it at all.
 const stopGrace = 20 * time.Second
 
 func main() {
@@ -66,14 +66,20 @@ func run(ctx context.Context, args []string, stdout io.Writer) int {
 		report(stdout, o, failed{Reason: reasonUsage, Message: err.Error()})
 		return exitUsage
 	}
-	progress := &backup.Progress{}
+	stalled := make(chan error, 1)
+	progress := &backup.Progress{OnStall: func(err error) {
+		select {
+		case stalled <- err:
+		default:
+		}
+	}}
 	stopServing, err := serveProgress(o.progressAddress, progress)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "agent:", err) // a backup without a visible progress is a backup
 	} else {
 		defer stopServing()
 	}
-	result, err := within(ctx, func() (any, error) { return stepNamed(o.step)(ctx, o, progress) })
+	result, err := within(ctx, stalled, func() (any, error) { return stepNamed(o.step)(ctx, o, progress) })
 	if err != nil {
 		report(stdout, o, failure(ctx, err))
 		return exitFailed
@@ -82,8 +88,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) int {
 	return 0
 }
 
-// within waits for a step, and after the context has ended no longer than stopGrace.
-func within(ctx context.Context, step func() (any, error)) (any, error) {
+// within waits for a step, and after the context has ended or its bytes stood still no longer than stopGrace.
+func within(ctx context.Context, stalled <-chan error, step func() (any, error)) (any, error) {
 	type outcome struct {
 		result any
 		err    error
@@ -93,16 +99,19 @@ func within(ctx context.Context, step func() (any, error)) (any, error) {
 		result, err := step()
 		done <- outcome{result, err}
 	}()
+	var why error
 	select {
 	case o := <-done:
 		return o.result, o.err
+	case why = <-stalled:
 	case <-ctx.Done():
+		why = fmt.Errorf("stop: %w", context.Cause(ctx))
 	}
 	select {
 	case o := <-done:
 		return o.result, o.err
 	case <-time.After(stopGrace):
-		return nil, fmt.Errorf("stop: %w", context.Cause(ctx))
+		return nil, why
 	}
 }
 

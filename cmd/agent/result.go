@@ -46,13 +46,7 @@ func report(stdout io.Writer, o *options, result any) {
 		f.Message = shorten(strings.ReplaceAll(store.Redact(o.storeOptions.CredentialsDir, f.Message), "\n", "; "))
 		result = f
 	}
-	line, err := json.Marshal(result)
-	if err == nil && len(line) > maxTermination {
-		err = fmt.Errorf("it has %d bytes", len(line))
-	}
-	if err != nil {
-		line = []byte(`{"reason":"Failed","message":"the result cannot be shown"}`)
-	}
+	line := lineOf(result)
 	fmt.Fprintln(stdout, string(line))
 	if o.terminationLog == "" {
 		return
@@ -60,6 +54,21 @@ func report(stdout io.Writer, o *options, result any) {
 	if err := os.WriteFile(o.terminationLog, line, 0o600); err != nil {
 		fmt.Fprintln(os.Stderr, "agent:", err)
 	}
+}
+
+// lineOf is a result as one line of JSON that the kubelet keeps whole. Of a failure whose text is too long as JSON, such as
+// a page of control characters that some server calls an answer, the reason stays.
+func lineOf(result any) []byte {
+	line, err := json.Marshal(result)
+	if err == nil && len(line) <= maxTermination {
+		return line
+	}
+	unshown := failed{Reason: backup.ReasonInternal, Message: "the result cannot be shown"}
+	if f, ok := result.(failed); ok {
+		unshown = failed{Reason: f.Reason, Message: "what was said of it cannot be shown"}
+	}
+	line, _ = json.Marshal(unshown)
+	return line
 }
 
 // shorten keeps beginning and end: what was done, and why it failed.

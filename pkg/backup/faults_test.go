@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 )
@@ -31,10 +32,17 @@ type liar struct {
 	asked  int                                                         // snapshots begun
 	send   func(content []byte, s pb.Maintenance_SnapshotServer) error // nil: as etcd does
 	onHash func() error
+
+	onStatus func(s *pb.StatusResponse) // changes what it says of itself, each time it is asked
 }
 
 func (l *liar) Status(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) {
-	return &l.status, nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.onStatus != nil {
+		l.onStatus(&l.status)
+	}
+	return proto.CloneOf(&l.status), nil
 }
 
 func (l *liar) HashKV(context.Context, *pb.HashKVRequest) (*pb.HashKVResponse, error) {

@@ -21,6 +21,10 @@ const (
 
 // Progress is how far a step is, to be read while it runs. The zero value is ready for use.
 type Progress struct {
+	// OnStall is told why, when bytes stand still for too long. The step ends by itself then, except where it hangs in the
+	// kernel: a write to a volume whose server is away hears of no context. Nil: nobody is told.
+	OnStall func(error)
+
 	stage        atomic.Value
 	bytes, total atomic.Int64
 }
@@ -68,8 +72,15 @@ type pulse struct {
 func startPulse(ctx context.Context, limit time.Duration, progress *Progress) (context.Context, *pulse) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	p := &pulse{limit: limit, cancel: cancel, progress: progress}
-	p.timer = time.AfterFunc(limit, func() { cancel(errStalled) })
+	p.timer = time.AfterFunc(limit, p.stall)
 	return ctx, p
+}
+
+func (p *pulse) stall() {
+	p.cancel(errStalled)
+	if p.progress.OnStall != nil {
+		p.progress.OnStall(p.stalled())
+	}
 }
 
 func (p *pulse) beat(n int) {
@@ -95,6 +106,11 @@ func (p *pulse) blame(ctx context.Context, err error) error {
 	if err == nil || !errors.Is(context.Cause(ctx), errStalled) {
 		return err
 	}
+	return p.stalled()
+}
+
+// stalled says whose bytes stand still.
+func (p *pulse) stalled() error {
 	if p.turn.Load() == waitsForStore {
 		return fail(ReasonStoreStalled, "the store took no byte for %s after %d bytes", p.limit, p.progress.Now().Bytes)
 	}

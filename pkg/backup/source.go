@@ -64,7 +64,10 @@ func ReadTLS(dir string) (*tls.Config, error) {
 // furthest. Several thousand are applied in a second.
 const lagBound = 500
 
-const statusDeadline = 3 * time.Second
+const (
+	statusDeadline  = 3 * time.Second
+	catchUpInterval = 20 * time.Millisecond
+)
 
 // member is a connection to one member, and what it last said of itself.
 type member struct {
@@ -96,6 +99,9 @@ func dialMember(endpoint Endpoint, config *tls.Config) (*member, error) {
 type sources struct {
 	members   []*member
 	clusterID etcdutil.ID // that must answer; 0: any, but all the same
+
+	asked    time.Time // when the members were asked last
+	revision int64     // that one of them held then
 }
 
 func connect(endpoints []Endpoint, config *tls.Config, clusterID etcdutil.ID) (*sources, error) {
@@ -121,17 +127,9 @@ func (s *sources) close() {
 // voters of this cluster that have a leader, are caught up and not known to be corrupt; followers before the leader,
 // and followers in no order, so that a second try meets another one.
 func (s *sources) survey(ctx context.Context) ([]*member, error) {
-	errs := make([]error, len(s.members))
-	var group sync.WaitGroup
-	for i, m := range s.members {
-		group.Go(func() { errs[i] = m.ask(ctx) })
-	}
-	group.Wait()
+	errs := s.ask(ctx)
 	var reached []*member
 	for i, m := range s.members {
-		if errs[i] == nil {
-			errs[i] = s.admit(m)
-		}
 		if errs[i] == nil {
 			reached = append(reached, m)
 		}
@@ -145,13 +143,51 @@ func (s *sources) survey(ctx context.Context) ([]*member, error) {
 	return nil, noSource(errs)
 }
 
+// ask asks all members at once how they are, and says of each why it is not taken a snapshot of.
+func (s *sources) ask(ctx context.Context) []error {
+	s.asked = time.Now()
+	errs := make([]error, len(s.members))
+	var group sync.WaitGroup
+	for i, m := range s.members {
+		group.Go(func() { errs[i] = m.ask(ctx) })
+	}
+	group.Wait()
+	for i, m := range s.members {
+		if errs[i] == nil {
+			errs[i] = s.admit(m)
+		}
+		if errs[i] == nil {
+			s.revision = max(s.revision, m.status.GetHeader().GetRevision())
+		}
+	}
+	return errs
+}
+
 func (m *member) ask(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, statusDeadline)
 	defer cancel()
 	status, err := m.maintenance.Status(ctx, &pb.StatusRequest{})
-	m.status = status
 	if err != nil {
 		return memberFailure(m, "asking for its status", err)
+	}
+	m.status = status
+	return nil
+}
+
+// awaitCaughtUp waits until a member holds all that any member held when they were asked. A follower applies a write a
+// moment after the member that told its client that it was done, and what was done when a backup began is to be in it.
+func (s *sources) awaitCaughtUp(ctx context.Context, m *member) error {
+	ctx, cancel := context.WithTimeout(ctx, statusDeadline)
+	defer cancel()
+	for m.status.GetHeader().GetRevision() < s.revision {
+		select {
+		case <-ctx.Done():
+			return fail(ReasonMemberFailed, "member %s stays at revision %d, and others have %d", m.Name, m.status.GetHeader().GetRevision(), s.revision)
+		case <-time.After(catchUpInterval):
+		}
+		if err := m.ask(ctx); err != nil {
+			return err
+		}
 	}
 	return nil
 }

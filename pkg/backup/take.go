@@ -63,6 +63,9 @@ func Take(ctx context.Context, o TakeOptions) (Manifest, error) {
 	}
 	var failed error
 	for attempt := range maxAttempts {
+		if attempt > 0 {
+			cluster.ask(ctx) // time has passed, and more was written
+		}
 		t := &taking{TakeOptions: o, cluster: cluster, member: candidates[attempt%len(candidates)]}
 		manifest, err := t.run(ctx)
 		if err == nil || ctx.Err() != nil || !worthRepeating(err) {
@@ -101,12 +104,15 @@ type taking struct {
 }
 
 func (t *taking) run(ctx context.Context) (Manifest, error) {
-	t.started = time.Now().UTC().Truncate(time.Second)
+	t.started = t.cluster.asked.UTC().Truncate(time.Second)
 	key, err := t.newKey()
 	if err != nil {
 		return Manifest{}, err
 	}
 	t.key = key
+	if err := t.cluster.awaitCaughtUp(ctx, t.member); err != nil {
+		return Manifest{}, err
+	}
 	manifest, err := t.store(ctx)
 	if err != nil && t.begun {
 		t.discard(ctx)
@@ -258,10 +264,12 @@ func (t *taking) publish(ctx context.Context, manifest Manifest) error {
 }
 
 // discard removes what this attempt stored; its name is random, so it is nobody else's. A manifest whose writing failed
-// may be there all the same, and goes first.
+// may be there all the same, and goes first; while it may be there its snapshot stays, since a manifest without one would
+// be taken for the newest backup.
 func (t *taking) discard(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupLimit)
 	defer cancel()
-	_ = t.Bucket.Delete(ctx, ManifestKey(t.key))
-	_ = t.Bucket.Delete(ctx, t.key)
+	if err := t.Bucket.Delete(ctx, ManifestKey(t.key)); err == nil {
+		_ = t.Bucket.Delete(ctx, t.key)
+	}
 }
