@@ -234,3 +234,12 @@ func TestAVolumeHasThePlainFilesAndNothingElse(t *testing.T) {
 		t.Errorf("the volume has %v", entries)
 	}
 }
+
+func TestAPrefixWhosePartsEndInDotsIsAsGoodAsAnyOther(t *testing.T) {
+	bucket := open(t, Config{Volume: &Volume{Path: "some../prefix"}}, Options{VolumeRoot: t.TempDir()})
+	must(t, write(t, bucket, bucket.Key("a", "snapshot.db"), random(1000)))
+	content, err := bucket.ReadSmall(context.Background(), bucket.Key("a", "snapshot.db"), 1000)
+	if err != nil || len(content) != 1000 {
+		t.Errorf("%d bytes came back: %v", len(content), err)
+	}
+}

@@ -25,9 +25,10 @@ func openVolume(root string) (*blob.Bucket, error) {
 	return bucket, nil
 }
 
-// settle makes a new file's name survive a power failure: its directory and those above it, up to the root.
-func settle(root, key string) error {
-	for dir := filepath.Dir(filepath.Join(root, filepath.FromSlash(key))); ; dir = filepath.Dir(dir) {
+// settle makes the name of what was written into a file survive a power failure: its directory and those above it, up to
+// the root. It goes by the file and not by the key, parts of which fileblob writes otherwise.
+func settle(root string, file *os.File) error {
+	for dir := filepath.Dir(file.Name()); ; dir = filepath.Dir(dir) {
 		if err := syncDirectory(dir); err != nil {
 			return fmt.Errorf("write the directory through: %w", err)
 		}

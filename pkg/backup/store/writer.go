@@ -108,10 +108,10 @@ func (w *Writer) commit() error {
 	if err := w.blob.Close(); err != nil {
 		return err
 	}
-	if w.bucket.root == "" {
+	if w.file == nil {
 		return nil
 	}
-	return settle(w.bucket.root, w.key)
+	return settle(w.bucket.root, w.file)
 }
 
 // Abort gives the object up: nothing of it becomes visible, and the store is told to forget its parts. After Commit it
