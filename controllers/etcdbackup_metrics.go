@@ -3,6 +3,7 @@ package controllers
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
@@ -12,10 +13,16 @@ import (
 )
 
 // BackupMetrics tells Prometheus of each cluster how its backups are, as far as EtcdBackups are there. A cluster has at most
-// 8 series; namespace and name are the cluster's, as everywhere.
+// 9 series; namespace and name are the cluster's, as everywhere.
 type BackupMetrics struct {
-	mu      sync.Mutex
-	backups map[types.NamespacedName]backupValues
+	mu        sync.Mutex
+	backups   map[types.NamespacedName]backupValues
+	schedules map[types.NamespacedName]scheduleValues
+}
+
+type scheduleValues struct {
+	cluster    types.NamespacedName
+	expectedBy time.Time
 }
 
 type backupValues struct {
@@ -34,11 +41,13 @@ var (
 	backupRevisionDesc = clusterMetric("backup_last_revision", "Revision of etcd that the newest complete backup holds.")
 	backupDurationDesc = clusterMetric("backup_last_duration_seconds",
 		"How long the newest complete backup took from the beginning of its snapshot until it was complete, proof included.")
+	backupExpectedDesc = clusterMetric("backup_expected_by_timestamp_seconds",
+		"By when, as the cluster's EtcdBackupSchedules have it, the next complete backup has to be there, in seconds since 1970.")
 )
 
 // NewBackupMetrics makes the metrics and registers them. It fails when they are registered already.
 func NewBackupMetrics(registry prometheus.Registerer) (*BackupMetrics, error) {
-	m := &BackupMetrics{backups: map[types.NamespacedName]backupValues{}}
+	m := &BackupMetrics{backups: map[types.NamespacedName]backupValues{}, schedules: map[types.NamespacedName]scheduleValues{}}
 	if err := registry.Register(m); err != nil {
 		return nil, fmt.Errorf("registering the metrics of backups: %w", err)
 	}
@@ -59,9 +68,28 @@ func (m *BackupMetrics) Forget(key types.NamespacedName) {
 	delete(m.backups, key)
 }
 
+// ObserveSchedule takes by when a schedule expects the next complete backup; zero expects nothing.
+func (m *BackupMetrics) ObserveSchedule(key types.NamespacedName, cluster string, expectedBy time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.schedules, key)
+	if !expectedBy.IsZero() {
+		m.schedules[key] = scheduleValues{cluster: types.NamespacedName{Namespace: key.Namespace, Name: cluster}, expectedBy: expectedBy}
+	}
+}
+
+// ForgetSchedule drops a schedule that is gone.
+func (m *BackupMetrics) ForgetSchedule(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.schedules, key)
+}
+
 // Describe implements prometheus.Collector.
 func (m *BackupMetrics) Describe(descs chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{backupsDesc, backupCompleteDesc, backupVerifiedDesc, backupSizeDesc, backupRevisionDesc, backupDurationDesc} {
+	for _, d := range []*prometheus.Desc{
+		backupsDesc, backupCompleteDesc, backupVerifiedDesc, backupSizeDesc, backupRevisionDesc, backupDurationDesc, backupExpectedDesc,
+	} {
 		descs <- d
 	}
 }
@@ -74,6 +102,9 @@ type backupSummary struct {
 
 // Collect implements prometheus.Collector.
 func (m *BackupMetrics) Collect(metrics chan<- prometheus.Metric) {
+	for cluster, by := range m.expectations() {
+		metrics <- prometheus.MustNewConstMetric(backupExpectedDesc, prometheus.GaugeValue, float64(by.Unix()), cluster.Namespace, cluster.Name)
+	}
 	for cluster, s := range m.summaries() {
 		gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 			labels = append([]string{cluster.Namespace, cluster.Name}, labels...)
@@ -92,6 +123,19 @@ func (m *BackupMetrics) Collect(metrics chan<- prometheus.Metric) {
 			gauge(backupVerifiedDesc, float64(s.verified.StartedAt.Unix()))
 		}
 	}
+}
+
+// expectations are the earliest of each cluster's schedules: one that is kept does not hide one that is not.
+func (m *BackupMetrics) expectations() map[types.NamespacedName]time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := map[types.NamespacedName]time.Time{}
+	for _, s := range m.schedules {
+		if by, is := all[s.cluster]; !is || s.expectedBy.Before(by) {
+			all[s.cluster] = s.expectedBy
+		}
+	}
+	return all
 }
 
 func (m *BackupMetrics) summaries() map[types.NamespacedName]*backupSummary {

@@ -40,6 +40,7 @@ func everyBackupSeries(t *testing.T, registry prometheus.Registerer) *BackupMetr
 	} {
 		m.Observe(types.NamespacedName{Namespace: "team", Name: name}, "demo", status)
 	}
+	m.ObserveSchedule(types.NamespacedName{Namespace: "team", Name: "nightly"}, "demo", time.Unix(5000, 0))
 	return m
 }
 
@@ -56,6 +57,7 @@ func TestBackupsBecomeSeriesOfTheirCluster(t *testing.T) {
 		`backup_last_size_bytes{name="demo",namespace="team"}`:                 30,
 		`backup_last_revision{name="demo",namespace="team"}`:                   3,
 		`backup_last_duration_seconds{name="demo",namespace="team"}`:           60,
+		`backup_expected_by_timestamp_seconds{name="demo",namespace="team"}`:   5000,
 		`backup_objects{name="other",namespace="team",state="running"}`:        0,
 		`backup_objects{name="other",namespace="team",state="complete"}`:       0,
 		`backup_objects{name="other",namespace="team",state="failed"}`:         1,
@@ -77,6 +79,7 @@ func TestABackupThatIsGoneIsNotCounted(t *testing.T) {
 	for _, name := range []string{"oldest", "proven", "newest", "older", "failed", "runs", "waits", "seen first"} {
 		m.Forget(types.NamespacedName{Namespace: "team", Name: name})
 	}
+	m.ForgetSchedule(types.NamespacedName{Namespace: "team", Name: "nightly"})
 	for series := range gather(t, registry) {
 		if strings.Contains(series, "demo") {
 			t.Errorf("%s is still there", series)

@@ -26,7 +26,7 @@ import (
 // parallelBackups bounds the passes over backups; each may wait a second for a Pod to tell its progress.
 const parallelBackups = 8
 
-// AddBackups adds the controller of backups to a manager. Operator is the namespace/name by which this install claims
+// AddBackups adds the controllers of backups and of their schedules to a manager. Operator is the namespace/name by which this install claims
 // clusters, agentImage tells what backups run from.
 func AddBackups(mgr ctrl.Manager, operator string, agentImage func(context.Context) (string, error)) error {
 	registered, err := NewBackupMetrics(metrics.Registry)
@@ -44,7 +44,10 @@ func AddBackups(mgr ctrl.Manager, operator string, agentImage func(context.Conte
 		Now:        time.Now,
 		unseen:     newUnseenWrites(time.Now),
 	}
-	return r.setup(mgr)
+	if err := r.setup(mgr); err != nil {
+		return err
+	}
+	return addSchedules(mgr, operator, registered)
 }
 
 func (r *EtcdBackupReconciler) setup(mgr ctrl.Manager) error {

@@ -54,7 +54,7 @@ func newBackupWorld(t *testing.T, b *v1alpha1.EtcdBackup, others ...client.Objec
 		}
 	}
 	w.kube = kubefake.NewClientBuilder().WithScheme(scheme).WithObjects(b).WithObjects(others...).
-		WithStatusSubresource(b, &corev1.Pod{}, &batchv1.Job{}).
+		WithStatusSubresource(b, &v1alpha1.EtcdBackupSchedule{}, &corev1.Pod{}, &batchv1.Job{}).
 		WithIndex(&corev1.Event{}, "involvedObject.uid", func(o client.Object) []string {
 			return []string{string(o.(*corev1.Event).InvolvedObject.UID)}
 		}).Build()

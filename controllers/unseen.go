@@ -79,6 +79,8 @@ func cachedKind(object client.Object) func() client.Object {
 		return func() client.Object { return &policyv1.PodDisruptionBudget{} }
 	case *v1alpha1.EtcdBackup:
 		return func() client.Object { return &v1alpha1.EtcdBackup{} }
+	case *v1alpha1.EtcdBackupSchedule:
+		return func() client.Object { return &v1alpha1.EtcdBackupSchedule{} }
 	case *batchv1.Job:
 		return func() client.Object { return &batchv1.Job{} }
 	}

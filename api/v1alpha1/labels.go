@@ -26,6 +26,8 @@ const (
 
 	// LabelBackup is the name of the EtcdBackup that a Job and its Pods work for.
 	LabelBackup = Group + "/backup"
+	// LabelSchedule is the name of the EtcdBackupSchedule that an EtcdBackup was made by.
+	LabelSchedule = Group + "/schedule"
 
 	RoleVoter   = "voter"
 	RoleLearner = "learner"
@@ -51,4 +53,6 @@ const (
 	AnnotationInitialCluster = Group + "/initial-cluster"
 	// AnnotationBackupRecord says, as JSON on an EtcdBackup, which Job was made for it and what came of it.
 	AnnotationBackupRecord = Group + "/backup-record"
+	// AnnotationLastRun is, on an EtcdBackupSchedule, the time for which a run was last begun or left out, as RFC 3339 has it.
+	AnnotationLastRun = Group + "/last-run"
 )

@@ -210,7 +210,7 @@ func isBackupRuleNoticed(t *testing.T, g *gate) bool {
 
 func TestEachSampleOfABackupIsAdmitted(t *testing.T) {
 	g := newBackupGate(t)
-	files, err := filepath.Glob("../../config/samples/etcdbackup*.yaml")
+	files, err := filepath.Glob("../../config/samples/etcdbackup-*.yaml")
 	if err != nil || len(files) < 2 {
 		t.Fatalf("looking for the samples: found %d, error %v", len(files), err)
 	}

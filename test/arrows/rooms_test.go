@@ -30,7 +30,7 @@ var rooms = []room{
 		path: "controllers",
 		enters: []string{
 			"controllers/observe", "controllers/apply", "controllers/report", "controllers/plan", "controllers/resources",
-			"controllers/backup", "controllers/admission", "api", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki",
+			"controllers/backup", "controllers/schedule", "controllers/admission", "api", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki",
 		},
 		foreign: []string{"*"},
 	},
@@ -54,6 +54,12 @@ var rooms = []room{
 		path:    "controllers/backup",
 		enters:  []string{"api", "pkg/etcdutil"},
 		foreign: []string{"k8s.io/apimachinery/"},
+		never:   clients,
+	},
+	{
+		path:    "controllers/schedule",
+		enters:  []string{"api"},
+		foreign: []string{"k8s.io/apimachinery/", "github.com/robfig/cron/v3"},
 		never:   clients,
 	},
 	{

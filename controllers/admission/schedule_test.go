@@ -1,0 +1,108 @@
+package admission_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+const scheduleDefinitionFile = "../../config/crd/bases/etcdsteward.dev_etcdbackupschedules.yaml"
+
+// smallestSchedule is the smallest schedule that a user would write.
+const smallestSchedule = `
+apiVersion: etcdsteward.dev/v1alpha1
+kind: EtcdBackupSchedule
+metadata: {name: nightly, namespace: default}
+spec: {clusterRef: {name: demo}, schedule: "0 3 * * *", store: {volume: {claimName: backups}}}
+`
+
+func schedule(t testing.TB, changes ...string) *unstructured.Unstructured {
+	t.Helper()
+	return layered(t, smallestSchedule, changes...)
+}
+
+func newScheduleGate(t testing.TB) *gate {
+	t.Helper()
+	return gateOf(t, readDefinitionFrom(t, scheduleDefinitionFile))
+}
+
+func TestSchedulesThatAUserMayAskForAreAdmitted(t *testing.T) {
+	g := newScheduleGate(t)
+	for name, change := range map[string]string{
+		"the smallest":       "",
+		"lists and ranges":   "spec: {schedule: '*/15 1-5,22 1,15 JAN-MAR ?'}",
+		"a word":             "spec: {schedule: '@daily'}",
+		"every ninety":       "spec: {schedule: '@every 1h30m'}",
+		"a zone":             "spec: {timeZone: Europe/Berlin}",
+		"a zone of three":    "spec: {timeZone: America/Argentina/Buenos_Aires}",
+		"a zone with a plus": "spec: {timeZone: Etc/GMT+5}",
+		"suspended":          "spec: {suspend: true}",
+		"deadlines":          "spec: {startingDeadline: 30m, deadline: 2h}",
+		"not to be proven":   "spec: {verify: false}",
+		"the longest name":   "metadata: {name: " + strings.Repeat("n", 49) + "}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if errs := g.create(t, schedule(t, change)); len(errs) > 0 {
+				t.Errorf("it is refused: %v", errs.ToAggregate())
+			}
+		})
+	}
+}
+
+// refusedSchedules are wrong values with where the error is and what it says.
+var refusedSchedules = []struct{ name, change, field, says string }{
+	{"a name with a dot", "metadata: {name: a.b}", "<nil>", `metadata.name is "a.b"; it must be at most 49 characters`},
+	{"a name too long for those of its backups", "metadata: {name: " + strings.Repeat("n", 50) + "}", "<nil>", "it must be at most 49 characters"},
+	{"no schedule", "spec: {schedule: ''}", "spec.schedule", `spec.schedule is ""; it must have five fields`},
+	{"four fields", "spec: {schedule: '0 3 * *'}", "spec.schedule", `spec.schedule is "0 3 * *"; it must have five fields`},
+	{"six fields", "spec: {schedule: '0 0 3 * * *'}", "spec.schedule", `it must have five fields (minute, hour,`},
+	{"a time zone in the schedule", "spec: {schedule: 'TZ=UTC 0 3 * * *'}", "spec.schedule", `spec.schedule is "TZ=UTC 0 3 * * *"; it must name no time zone: put it into spec.timeZone`},
+	{"a time zone of cron's in the schedule", "spec: {schedule: 'CRON_TZ=UTC 0 3 * * *'}", "spec.schedule", `it must name no time zone`},
+	{"the zone of the node", "spec: {timeZone: Local}", "spec.timeZone", `spec.timeZone is "Local"; it must be the name of a time zone, such as Europe/Berlin`},
+	{"a path for a zone", "spec: {timeZone: ../etc/passwd}", "spec.timeZone", `spec.timeZone is "../etc/passwd"; it must be`},
+	{"no zone", "spec: {timeZone: ''}", "spec.timeZone", `spec.timeZone is ""; it must be`},
+	{"a starting deadline too short", "spec: {startingDeadline: 10s}", "spec.startingDeadline", `spec.startingDeadline is "10s"; it must be a time from 1m to 8760h, such as 30m`},
+	{"a starting deadline that is a number", "spec: {startingDeadline: '600'}", "spec.startingDeadline", `spec.startingDeadline is "600"; it must be a time`},
+	{"a deadline too long", "spec: {deadline: 169h}", "spec.deadline", `spec.deadline is "169h"; it must be a time from 1m to 168h, such as 90m`},
+	{"a cluster that cannot be", "spec: {clusterRef: {name: Demo}}", "spec.clusterRef.name", `spec.clusterRef.name is "Demo"`},
+	{"two stores", "spec: {store: {s3: {bucket: etcd-backups}}}", "spec.store", "spec.store must have exactly one of"},
+}
+
+func TestSchedulesThatAreWrongAreRefusedWithASentence(t *testing.T) {
+	g := newScheduleGate(t)
+	for _, row := range refusedSchedules {
+		t.Run(row.name, func(t *testing.T) {
+			saysOnce(t, "the schema", g.create(t, schedule(t, row.change)), row.field, row.says)
+		})
+	}
+}
+
+func TestAScheduleMayChangeEverythingButItsCluster(t *testing.T) {
+	g := newScheduleGate(t)
+	for _, change := range []string{
+		"spec: {schedule: '@hourly'}", "spec: {timeZone: Europe/Berlin}", "spec: {suspend: true}", "spec: {store: {volume: {claimName: other}}}", "spec: {verify: false}",
+	} {
+		if errs := g.update(t, schedule(t, change), schedule(t)); len(errs) > 0 {
+			t.Errorf("%s is refused: %v", change, errs.ToAggregate())
+		}
+	}
+	errs := g.update(t, schedule(t, "spec: {clusterRef: {name: other}}"), schedule(t))
+	saysOnce(t, "the schema", errs, "spec.clusterRef", "spec.clusterRef cannot change: create another EtcdBackupSchedule for another cluster")
+}
+
+func TestTheSampleOfAScheduleIsAdmitted(t *testing.T) {
+	text, err := os.ReadFile("../../config/samples/etcdbackupschedule.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := &unstructured.Unstructured{}
+	if err := object.UnmarshalJSON(toJSON(t, string(text))); err != nil {
+		t.Fatal(err)
+	}
+	object.SetNamespace("default")
+	if errs := newScheduleGate(t).create(t, object); len(errs) > 0 {
+		t.Errorf("the schema refuses it: %v", errs.ToAggregate())
+	}
+}

@@ -1,0 +1,118 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/apply"
+	"github.com/etcdsteward/etcd-steward/controllers/schedule"
+)
+
+// apply makes one change. What the platform refuses comes as apply.Rejected or apply.Later; apply.ErrStale asks to look again.
+func (r *EtcdBackupScheduleReconciler) apply(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change schedule.Change) error {
+	switch change := change.(type) {
+	case schedule.CreateRun:
+		return r.createRun(ctx, s, change)
+	case schedule.RecordRun:
+		return r.recordRun(ctx, s, change.At)
+	}
+	return fmt.Errorf("the change %T of the schedule %s is unknown", change, client.ObjectKeyFromObject(s))
+}
+
+// createRun makes the EtcdBackup of a run. The schedule does not own it: it outlives the schedule, as what is in the store does.
+func (r *EtcdBackupScheduleReconciler) createRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, run schedule.CreateRun) error {
+	b := &v1alpha1.EtcdBackup{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.Namespace, Name: run.Name,
+			Labels: map[string]string{
+				v1alpha1.LabelName: v1alpha1.NameValue, v1alpha1.LabelInstance: s.Spec.ClusterRef.Name, v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue,
+				v1alpha1.LabelComponent: v1alpha1.ComponentBackup, v1alpha1.LabelSchedule: s.Name,
+			},
+		},
+		Spec: s.Spec.BackupSpec(),
+	}
+	err := r.Client.Create(ctx, b, fieldOwner)
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return r.existing(ctx, s, b)
+	case err != nil:
+		return apply.Answer(err, "creating the EtcdBackup "+b.Name)
+	}
+	r.unseen.wrote(client.ObjectKeyFromObject(s), b)
+	return nil
+}
+
+// existing tells a run of this schedule that the cache does not show yet from somebody else's EtcdBackup.
+func (r *EtcdBackupScheduleReconciler) existing(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, b *v1alpha1.EtcdBackup) error {
+	is, err := absentAsNil(ctx, r.Live, b.Namespace, b.Name, &v1alpha1.EtcdBackup{})
+	if err != nil {
+		return err
+	}
+	if is == nil || is.Labels[v1alpha1.LabelSchedule] == s.Name {
+		return apply.ErrStale
+	}
+	return apply.Rejected{Reason: schedule.ReasonNameTaken, Message: fmt.Sprintf(
+		"The EtcdBackup %s, whose name this run needs, is there and is not of this schedule. Delete it, or wait for the next run.", b.Name)}
+}
+
+// recordRun changes only the schedule that was looked at, as it was then.
+func (r *EtcdBackupScheduleReconciler) recordRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, at time.Time) error {
+	updated := s.DeepCopy()
+	if updated.Annotations == nil {
+		updated.Annotations = map[string]string{}
+	}
+	updated.Annotations[v1alpha1.AnnotationLastRun] = at.UTC().Format(time.RFC3339)
+	err := r.Client.Patch(ctx, updated, client.MergeFromWithOptions(s, client.MergeFromWithOptimisticLock{}), fieldOwner)
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return apply.ErrStale
+	case err != nil:
+		return apply.Answer(err, "recording on the EtcdBackupSchedule "+s.Name)
+	}
+	r.unseen.wrote(client.ObjectKeyFromObject(s), updated)
+	return nil
+}
+
+// publish writes the status if it differs, and only when it is stored says what became different.
+func (r *EtcdBackupScheduleReconciler) publish(
+	ctx context.Context, s *v1alpha1.EtcdBackupSchedule, o schedule.Observation, d schedule.Decision,
+) (later time.Duration, err error) {
+	key := client.ObjectKeyFromObject(s)
+	old, status := s.Status, schedule.Status(o, d, s.Status)
+	r.Metrics.ObserveSchedule(key, s.Spec.ClusterRef.Name, schedule.ExpectedBy(o, status))
+	if equality.Semantic.DeepEqual(old, status) {
+		return 0, nil
+	}
+	updated := s.DeepCopy()
+	updated.Status = status
+	err = r.Client.Status().Patch(ctx, updated, client.MergeFromWithOptions(s, client.MergeFromWithOptimisticLock{}), fieldOwner)
+	switch {
+	case apierrors.IsNotFound(err):
+		return 0, nil
+	case apierrors.IsConflict(err): // it moved on, and its next pass says what is true then
+		return afterStale, nil
+	case err != nil:
+		return 0, fmt.Errorf("writing the status of the schedule %s: %w", key, err)
+	}
+	r.unseen.wrote(key, updated)
+	r.tell(s, schedule.Events(d, old))
+	return 0, nil
+}
+
+func (r *EtcdBackupScheduleReconciler) tell(s *v1alpha1.EtcdBackupSchedule, events []schedule.Event) {
+	for _, event := range events {
+		kind := corev1.EventTypeNormal
+		if event.Warning {
+			kind = corev1.EventTypeWarning
+		}
+		r.Recorder.Eventf(s, nil, kind, event.Reason, event.Action, "%s", event.Note)
+	}
+}

@@ -1,0 +1,313 @@
+package controllers
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/backup"
+	"github.com/etcdsteward/etcd-steward/controllers/schedule"
+)
+
+// scheduleWorld is the world of backups with a schedule in it, and the controller of schedules alone: what the one of backups
+// would do, tests do by hand.
+type scheduleWorld struct {
+	*backupWorld
+	keeper   *EtcdBackupScheduleReconciler
+	registry *prometheus.Registry
+}
+
+func hourly(options ...func(*v1alpha1.EtcdBackupSchedule)) *v1alpha1.EtcdBackupSchedule {
+	s := &v1alpha1.EtcdBackupSchedule{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: "hourly", UID: "uid-hourly", Generation: 1,
+			CreationTimestamp: metav1.NewTime(time.Date(2026, 3, 1, 11, 30, 0, 0, time.UTC)),
+		},
+		Spec: v1alpha1.EtcdBackupScheduleSpec{
+			ClusterRef: v1alpha1.ClusterReference{Name: "demo"}, Schedule: "0 * * * *",
+			Store: v1alpha1.BackupStore{Volume: &v1alpha1.VolumeStore{ClaimName: "backups", Path: "hourly"}}, Verify: new(false),
+			Deadline: &metav1.Duration{Duration: 20 * time.Minute},
+		},
+	}
+	for _, option := range options {
+		option(s)
+	}
+	return s
+}
+
+// newScheduleWorld begins at 12:00, when the first run of hourly is due.
+func newScheduleWorld(t *testing.T, s *v1alpha1.EtcdBackupSchedule, others ...client.Object) *scheduleWorld {
+	t.Helper()
+	w := &scheduleWorld{backupWorld: newBackupWorld(t, nightly(), append(others, s)...)}
+	w.key = client.ObjectKeyFromObject(s)
+	w.restartKeeper()
+	return w
+}
+
+func (w *scheduleWorld) restartKeeper() {
+	w.restart()
+	w.registry = prometheus.NewPedanticRegistry()
+	metrics, err := NewBackupMetrics(w.registry)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.events = events.NewFakeRecorder(1000)
+	w.keeper = &EtcdBackupScheduleReconciler{
+		Client: w.asOperator(), Live: w.kube, Recorder: w.events, Metrics: metrics, Operator: "ops/etcd-steward", Now: w.operator.Now, unseen: newUnseenWrites(w.operator.Now),
+	}
+}
+
+// looks lets the operator look so often, and begins a new one when it was killed. It returns when the last look wants the next.
+func (w *scheduleWorld) looks(n int) time.Duration {
+	w.t.Helper()
+	var again time.Duration
+	for range n {
+		result, err := w.keeper.Reconcile(w.t.Context(), requestOf(w.key))
+		switch {
+		case errors.Is(err, errCrash):
+			w.crashAt = 0
+			w.restartKeeper()
+		case err != nil:
+			w.t.Fatal(err)
+		}
+		again = result.RequeueAfter
+		w.now = w.now.Add(10 * time.Millisecond)
+	}
+	return again
+}
+
+func (w *scheduleWorld) schedule() *v1alpha1.EtcdBackupSchedule {
+	w.t.Helper()
+	s := &v1alpha1.EtcdBackupSchedule{}
+	if err := w.kube.Get(w.t.Context(), w.key, s); err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}
+
+// made are the names of the schedule's EtcdBackups.
+func (w *scheduleWorld) made() string {
+	w.t.Helper()
+	var list v1alpha1.EtcdBackupList
+	if err := w.kube.List(w.t.Context(), &list, client.MatchingLabels{v1alpha1.LabelSchedule: "hourly"}); err != nil {
+		w.t.Fatal(err)
+	}
+	var names []string
+	for _, b := range list.Items {
+		names = append(names, strings.TrimPrefix(b.Name, "hourly-20260301-"))
+	}
+	return strings.Join(names, " ")
+}
+
+// finish writes what came of a run as the controller of backups does.
+func (w *scheduleWorld) finish(name string, complete bool) {
+	w.t.Helper()
+	b := &v1alpha1.EtcdBackup{}
+	if err := w.kube.Get(w.t.Context(), client.ObjectKey{Namespace: "shop", Name: name}, b); err != nil {
+		w.t.Fatal(err)
+	}
+	outcome := &backup.Outcome{Complete: complete, Reason: "Stored", Message: "m", FinishedAt: w.now.UTC()}
+	if complete {
+		outcome.Facts = &backup.Facts{Key: "k", Revision: 1}
+	} else {
+		outcome.Reason = "StoreFull"
+	}
+	b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: backup.Record{Namespace: "shop", Name: name, Outcome: outcome}.Encode()}
+	if err := w.kube.Update(w.t.Context(), b); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *scheduleWorld) conditionIs(kind, want string) {
+	w.t.Helper()
+	for _, c := range w.schedule().Status.Conditions {
+		if c.Type == kind && string(c.Status)+" "+c.Reason == want {
+			return
+		}
+	}
+	w.t.Errorf("want %s %s: %+v", kind, want, w.schedule().Status)
+}
+
+func TestAScheduleMakesABackupWhenItIsTimeAndTellsWhatCameOfIt(t *testing.T) {
+	w := newScheduleWorld(t, hourly(), serving()...)
+	w.looks(4)
+	if got := w.made(); got != "1200" {
+		t.Fatalf("made %q", got)
+	}
+	w.conditionIs("Ready", "True Running")
+	w.conditionIs("BackedUp", "Unknown NoRunYet")
+	b := &v1alpha1.EtcdBackup{}
+	if err := w.kube.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "hourly-20260301-1200"}, b); err != nil {
+		t.Fatal(err)
+	}
+	if b.Spec.Store.Volume.Path != "hourly" || b.Spec.IsVerified() || b.Spec.DeadlineOrDefault() != 20*time.Minute || b.Spec.ClusterRef.Name != "demo" || len(b.OwnerReferences) != 0 {
+		t.Errorf("%+v", b)
+	}
+	w.now = w.now.Add(3 * time.Minute)
+	w.finish(b.Name, true)
+	again := w.looks(2)
+	w.conditionIs("Ready", "True Scheduled")
+	w.conditionIs("BackedUp", "True LastRunComplete")
+	s := w.schedule().Status
+	if s.Active != "" || s.LastRun != b.Name || !s.LastSuccessfulTime.Time.Equal(w.now.Truncate(time.Second)) || s.NextScheduleTime.UTC().Hour() != 13 || s.LastScheduleTime.UTC().Hour() != 12 {
+		t.Errorf("%+v", s)
+	}
+	if again <= 0 || again > 10*time.Minute {
+		t.Errorf("it looks again after %s", again)
+	}
+	if got := gather(t, w.registry)[metricPrefix+`backup_expected_by_timestamp_seconds{name="demo",namespace="shop"}`]; got != float64(time.Date(2026, 3, 1, 13, 20, 0, 0, time.UTC).Unix()) {
+		t.Errorf("the next backup is expected by %v", got)
+	}
+	before := len(w.writes)
+	w.looks(20)
+	if more := w.writes[before:]; len(more) > 0 {
+		t.Errorf("nothing is due, and it writes %q", more)
+	}
+	w.now = time.Date(2026, 3, 1, 13, 0, 0, 0, time.UTC)
+	w.looks(4)
+	w.finish("hourly-20260301-1300", false)
+	w.looks(2)
+	w.conditionIs("BackedUp", "False LastRunFailed")
+	if got := w.made(); got != "1200 1300" {
+		t.Errorf("made %q", got)
+	}
+	if told := strings.Join(w.told(), "\n"); strings.Count(told, schedule.EventCreated) != 2 {
+		t.Errorf("told:\n%s", told)
+	}
+}
+
+func TestAnOperatorKilledAfterAnyWriteOfAScheduleMakesOneBackup(t *testing.T) {
+	all := newScheduleWorld(t, hourly(), serving()...)
+	all.looks(5)
+	if len(all.writes) < 3 {
+		t.Fatalf("only %q", all.writes)
+	}
+	for n := range all.writes {
+		t.Run(fmt.Sprintf("%d %s", n+1, all.writes[n]), func(t *testing.T) {
+			w := newScheduleWorld(t, hourly(), serving()...)
+			w.crashAt = n + 1
+			w.looks(8)
+			if w.crashAt != 0 {
+				t.Fatal("the operator was never killed")
+			}
+			if got := w.made(); got != "1200" {
+				t.Errorf("made %q", got)
+			}
+			w.conditionIs("Ready", "True Running")
+		})
+	}
+}
+
+func TestTwoOperatorsWhoseCachesAreBehindMakeOneBackup(t *testing.T) {
+	w := newScheduleWorld(t, hourly(), serving()...)
+	stale := newScheduleWorld(t, hourly(), serving()...) // a cache that never moves
+	w.looks(1)
+	w.restartKeeper()
+	w.cached = stale.kube
+	w.looks(3)
+	w.cached = nil
+	w.looks(4)
+	if got := w.made(); got != "1200" {
+		t.Errorf("made %q", got)
+	}
+	w.conditionIs("Ready", "True Running")
+}
+
+func TestAStatusThatIsWipedAndABackupThatIsDeletedMakeNoSecondOne(t *testing.T) {
+	w := newScheduleWorld(t, hourly(), serving()...)
+	w.looks(4)
+	if err := w.kube.DeleteAllOf(t.Context(), &v1alpha1.EtcdBackup{}, client.InNamespace("shop")); err != nil {
+		t.Fatal(err)
+	}
+	s := w.schedule()
+	s.Status = v1alpha1.EtcdBackupScheduleStatus{}
+	if err := w.kube.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	w.restartKeeper()
+	w.looks(5)
+	if got := w.made(); got != "" {
+		t.Errorf("made %q", got)
+	}
+	if got := w.schedule().Status.LastScheduleTime; got == nil || got.UTC().Hour() != 12 {
+		t.Errorf("the last run was at %v", got)
+	}
+}
+
+func TestABackupOfSomebodyElsesUnderTheNameOfARunIsLeftAloneAndSaid(t *testing.T) {
+	other := nightly(func(b *v1alpha1.EtcdBackup) { b.Name, b.UID = "hourly-20260301-1200", "other" })
+	w := newScheduleWorld(t, hourly(), append(serving(), other)...)
+	w.looks(4)
+	w.conditionIs("Ready", "False NameTaken")
+	w.now = time.Date(2026, 3, 1, 13, 0, 0, 0, time.UTC)
+	w.looks(4)
+	if got := w.made(); got != "1300" {
+		t.Errorf("made %q", got)
+	}
+}
+
+func TestAScheduleOfAnotherOperatorsClusterIsNotTouched(t *testing.T) {
+	objects := serving()
+	objects[1].(*corev1.Service).Annotations[v1alpha1.AnnotationOperator] = "other/etcd-steward"
+	w := newScheduleWorld(t, hourly(), objects...)
+	w.looks(4)
+	if len(w.writes) != 0 {
+		t.Errorf("%q", w.writes)
+	}
+}
+
+func TestAScheduleOfNoClusterWaitsAndOneThatIsGoneIsForgotten(t *testing.T) {
+	w := newScheduleWorld(t, hourly())
+	w.looks(2)
+	w.conditionIs("Ready", "False ClusterNotFound")
+	for _, object := range serving() {
+		if err := w.kube.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.looks(4)
+	if got := w.made(); got != "1200" {
+		t.Errorf("made %q", got)
+	}
+	if n := len(gather(t, w.registry)); n != 1 {
+		t.Errorf("%d series", n)
+	}
+	if err := w.kube.Delete(t.Context(), w.schedule()); err != nil {
+		t.Fatal(err)
+	}
+	w.looks(1)
+	if n := len(gather(t, w.registry)); n != 0 {
+		t.Errorf("%d series of a schedule that is gone", n)
+	}
+	if got := w.made(); got != "1200" {
+		t.Errorf("its backups went with it: %q", got)
+	}
+}
+
+func TestOfSeveralSchedulesTheOneThatIsBehindIsTold(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	m, err := NewBackupMetrics(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, by := range map[string]int64{"a": 3000, "b": 2000, "c": 4000} {
+		m.ObserveSchedule(client.ObjectKey{Namespace: "team", Name: name}, "demo", time.Unix(by, 0))
+	}
+	const series = metricPrefix + `backup_expected_by_timestamp_seconds{name="demo",namespace="team"}`
+	if got := gather(t, registry)[series]; got != 2000 {
+		t.Errorf("%v", got)
+	}
+	m.ObserveSchedule(client.ObjectKey{Namespace: "team", Name: "b"}, "demo", time.Time{}) // suspended
+	if got := gather(t, registry)[series]; got != 3000 {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,52 @@
+package schedule
+
+import (
+	"fmt"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+// Event is something to tell people once.
+type Event struct {
+	Warning              bool
+	Reason, Action, Note string
+}
+
+// Made are the events of a change that was made.
+func Made(change Change) []Event {
+	switch change := change.(type) {
+	case CreateRun:
+		events := []Event{{Reason: EventCreated, Action: "Schedule", Note: fmt.Sprintf("Created the EtcdBackup %s.", change.Name)}}
+		if change.Missed > 1 {
+			events = append(events, Event{Warning: true, Reason: EventMadeUp, Action: "Schedule", Note: fmt.Sprintf(
+				"%s were not begun at their time; the newest one, of %s, is made up for.", missedRuns(change.Missed), format(change.At))})
+		}
+		return events
+	case RecordRun:
+		if change.LeftOut {
+			return []Event{{Warning: true, Reason: EventLeftOut, Action: "Schedule", Note: fmt.Sprintf(
+				"The run of %s was not begun within spec.startingDeadline and is left out.", format(change.At))}}
+		}
+	}
+	return nil
+}
+
+func missedRuns(n int) string {
+	if n > tooMany {
+		return fmt.Sprintf("More than %d runs", tooMany)
+	}
+	return fmt.Sprintf("%d runs", n)
+}
+
+// Events are what became different from an old status.
+func Events(d Decision, old v1alpha1.EtcdBackupScheduleStatus) []Event {
+	if !d.Trouble {
+		return nil
+	}
+	for _, c := range old.Conditions {
+		if c.Type == v1alpha1.ScheduleReady && c.Reason == d.Reason {
+			return nil
+		}
+	}
+	return []Event{{Warning: true, Reason: EventHeldUp, Action: "Schedule", Note: d.Reason + ": " + d.Message}}
+}

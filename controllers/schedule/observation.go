@@ -1,0 +1,126 @@
+package schedule
+
+import (
+	"strings"
+	"time"
+)
+
+// Observation is everything that a decision is made from: a plain value.
+type Observation struct {
+	Now      time.Time // the only clock
+	Operator string    // this install
+	Schedule Schedule
+	Cluster  Cluster
+	Runs     []Run // EtcdBackups with the schedule's label
+}
+
+// Schedule is the EtcdBackupSchedule.
+type Schedule struct {
+	Name             string
+	Created          time.Time
+	Deleting         bool
+	Expression       string
+	TimeZone         string // empty: UTC
+	Suspended        bool
+	StartingDeadline time.Duration // zero: none
+	Cluster          string
+	BackupDeadline   time.Duration // how long a run may take
+	Recorded         time.Time     // what the record says; zero: nothing
+}
+
+// Cluster is the cluster to back up.
+type Cluster struct {
+	Exists   bool
+	Deleting bool
+	Operator string // the install that looks after it; empty when nobody has claimed it
+}
+
+// Run is one EtcdBackup.
+type Run struct {
+	Name        string
+	State       RunState
+	Reason      string // of its condition Complete
+	CompletedAt time.Time
+	VerifiedAt  time.Time
+}
+
+// RunState is how a run is.
+type RunState string
+
+// The states of a run.
+const (
+	RunActive   RunState = "Active"
+	RunComplete RunState = "Complete"
+	RunFailed   RunState = "Failed"
+)
+
+// nameLayout is the time in a run's name, in UTC: runs are whole minutes.
+const nameLayout = "20060102-1504"
+
+// RunName is the name of the EtcdBackup of a time.
+func RunName(schedule string, at time.Time) string {
+	return schedule + "-" + at.UTC().Format(nameLayout)
+}
+
+// timeOf is the time that a run was made for. An EtcdBackup of another name has the label from somebody else.
+func (o Observation) timeOf(run Run) (time.Time, bool) {
+	text, is := strings.CutPrefix(run.Name, o.Schedule.Name+"-")
+	if !is {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(nameLayout, text)
+	return at, err == nil
+}
+
+// latest is the time of the newest run that there is; one of the future is not believed, since clocks can be wrong.
+func (o Observation) latest() time.Time {
+	var latest time.Time
+	for _, run := range o.Runs {
+		if at, is := o.timeOf(run); is && at.After(latest) && !at.After(o.Now) {
+			latest = at
+		}
+	}
+	return latest
+}
+
+// considered is the last time for which a run was begun or left out; before the first one, when the schedule was created.
+func (o Observation) considered() time.Time {
+	considered := o.Schedule.Created.UTC().Truncate(time.Minute)
+	for _, t := range []time.Time{o.latest(), o.recorded()} {
+		if t.After(considered) {
+			considered = t
+		}
+	}
+	return considered
+}
+
+func (o Observation) recorded() time.Time {
+	if o.Schedule.Recorded.After(o.Now) {
+		return time.Time{}
+	}
+	return o.Schedule.Recorded
+}
+
+// active is the run that has not ended; nil when there is none.
+func (o Observation) active() *Run {
+	for i, run := range o.Runs {
+		if _, is := o.timeOf(run); is && run.State == RunActive {
+			return &o.Runs[i]
+		}
+	}
+	return nil
+}
+
+// ended is the newest run that has ended; nil when there is none.
+func (o Observation) ended() *Run {
+	var (
+		newest *Run
+		latest time.Time
+	)
+	for i, run := range o.Runs {
+		if at, is := o.timeOf(run); is && run.State != RunActive && (newest == nil || at.After(latest)) {
+			newest, latest = &o.Runs[i], at
+		}
+	}
+	return newest
+}

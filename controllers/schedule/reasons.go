@@ -1,0 +1,31 @@
+package schedule
+
+// Reasons of the condition Ready.
+const (
+	ReasonScheduled       = "Scheduled"
+	ReasonRunning         = "Running"
+	ReasonCreating        = "Creating"
+	ReasonPreviousRunning = "PreviousRunning"
+	ReasonSuspended       = "Suspended"
+	ReasonDeleting        = "Deleting"
+	ReasonScheduleInvalid = "ScheduleInvalid"
+	ReasonTimeZoneUnknown = "TimeZoneUnknown"
+	ReasonNeverFires      = "NeverFires"
+	ReasonClusterNotFound = "ClusterNotFound"
+	ReasonNameTaken       = "NameTaken"
+)
+
+// Reasons of the condition BackedUp.
+const (
+	ReasonLastRunComplete = "LastRunComplete"
+	ReasonLastRunFailed   = "LastRunFailed"
+	ReasonNoRunYet        = "NoRunYet"
+)
+
+// Reasons of events.
+const (
+	EventCreated = "BackupCreated"
+	EventMadeUp  = "RunsMissed"
+	EventLeftOut = "RunLeftOut"
+	EventHeldUp  = "ScheduleHeldUp"
+)

@@ -1,0 +1,105 @@
+package schedule
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+// Status is what people see of a decision. The old status serves for the times at which conditions turned, and for what
+// EtcdBackups that are gone have told.
+func Status(o Observation, d Decision, old v1alpha1.EtcdBackupScheduleStatus) v1alpha1.EtcdBackupScheduleStatus {
+	status := v1alpha1.EtcdBackupScheduleStatus{
+		NextScheduleTime:   timeOrNil(d.Next),
+		LastSuccessfulTime: old.LastSuccessfulTime, LastVerifiedTime: old.LastVerifiedTime,
+		LastScheduleTime: old.LastScheduleTime,
+	}
+	for _, t := range []time.Time{o.latest(), o.recorded()} {
+		status.LastScheduleTime = later(status.LastScheduleTime, t)
+	}
+	for _, run := range o.Runs {
+		if _, is := o.timeOf(run); is && run.State == RunComplete {
+			status.LastSuccessfulTime = later(status.LastSuccessfulTime, run.CompletedAt)
+			status.LastVerifiedTime = later(status.LastVerifiedTime, run.VerifiedAt)
+		}
+	}
+	if active := o.active(); active != nil {
+		status.Active = active.Name
+	}
+	if ended := o.ended(); ended != nil {
+		status.LastRun = ended.Name
+	}
+	status.Conditions = []metav1.Condition{ready(d), backedUp(o)}
+	for i := range status.Conditions {
+		c := &status.Conditions[i]
+		c.LastTransitionTime = metav1.NewTime(o.Now.Truncate(time.Second))
+		for _, was := range old.Conditions {
+			if was.Type == c.Type && was.Status == c.Status {
+				c.LastTransitionTime = was.LastTransitionTime
+			}
+		}
+	}
+	return status
+}
+
+func ready(d Decision) metav1.Condition {
+	status := metav1.ConditionFalse
+	if d.Ready {
+		status = metav1.ConditionTrue
+	}
+	return is(v1alpha1.ScheduleReady, status, d.Reason, d.Message)
+}
+
+func backedUp(o Observation) metav1.Condition {
+	ended := o.ended()
+	switch {
+	case ended == nil:
+		return is(v1alpha1.ScheduleBackedUp, metav1.ConditionUnknown, ReasonNoRunYet, "No EtcdBackup of this schedule that has ended is there.")
+	case ended.State == RunComplete:
+		return is(v1alpha1.ScheduleBackedUp, metav1.ConditionTrue, ReasonLastRunComplete, fmt.Sprintf("The EtcdBackup %s is complete.", ended.Name))
+	}
+	return is(v1alpha1.ScheduleBackedUp, metav1.ConditionFalse, ReasonLastRunFailed, fmt.Sprintf("The EtcdBackup %s failed: %s.", ended.Name, ended.Reason))
+}
+
+func is(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
+}
+
+// later is the later of two times, as far as the API keeps them: in seconds.
+func later(a *metav1.Time, b time.Time) *metav1.Time {
+	b = b.Truncate(time.Second)
+	if b.IsZero() || a != nil && !b.After(a.Time) {
+		return a
+	}
+	return timeOrNil(b)
+}
+
+func timeOrNil(t time.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return new(metav1.NewTime(t))
+}
+
+// ExpectedBy is by when the next complete backup of the schedule has to be there: the first run after the newest complete
+// one, and as long as a run may take. A schedule that cannot be read is expected to have run at once. Zero expects nothing:
+// it is suspended, or there is no cluster.
+func ExpectedBy(o Observation, status v1alpha1.EtcdBackupScheduleStatus) time.Time {
+	if o.Schedule.Suspended || o.Schedule.Deleting || !o.Cluster.Exists || o.Cluster.Deleting {
+		return time.Time{}
+	}
+	from := o.Schedule.Created.Truncate(time.Minute)
+	if status.LastSuccessfulTime != nil {
+		from = status.LastSuccessfulTime.Time
+	}
+	due := from
+	if clock, wrong := readClock(o.Schedule.Expression, o.Schedule.TimeZone); wrong == nil {
+		if next := clock.after(from); !next.IsZero() {
+			due = next
+		}
+	}
+	return due.Add(o.Schedule.BackupDeadline)
+}
