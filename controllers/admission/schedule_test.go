@@ -106,3 +106,52 @@ func TestTheSampleOfAScheduleIsAdmitted(t *testing.T) {
 		t.Errorf("the schema refuses it: %v", errs.ToAggregate())
 	}
 }
+
+func TestNoRuleOfASchedulesSchemaCouldBeTakenAwayUnnoticed(t *testing.T) {
+	total := 0
+	for ; ; total++ {
+		definition := readDefinitionFrom(t, scheduleDefinitionFile)
+		n := total
+		rule := takeRule(schemaIn(definition), &n)
+		if rule == "" {
+			break
+		}
+		if !isScheduleRuleNoticed(t, gateOf(t, definition)) {
+			t.Errorf("no row needs this rule: %s", rule)
+		}
+	}
+	if total < 15 {
+		t.Errorf("only %d rules were found", total)
+	}
+}
+
+// isScheduleRuleNoticed reports whether some row misses its sentence. The store is that of an EtcdBackup, and so are its rows.
+func isScheduleRuleNoticed(t *testing.T, g *gate) bool {
+	t.Helper()
+	misses := func(says string, changes ...string) bool {
+		return !strings.Contains(errsText(g.create(t, schedule(t, changes...))), says)
+	}
+	for _, row := range refusedSchedules {
+		if misses(row.says, row.change) {
+			return true
+		}
+	}
+	for _, row := range refusedBackups {
+		if strings.HasPrefix(row.field, "spec.store") && misses(row.says, row.change) {
+			return true
+		}
+	}
+	for _, row := range refusedBuckets {
+		if misses(row.says, toS3, s3(row.field, row.value)) {
+			return true
+		}
+	}
+	for store, change := range map[string]string{"s3": toS3, "gcs": toGCS, "azure": toAzure} {
+		for _, field := range []string{"credentialsSecretRef", "caSecretRef"} {
+			if misses("it must be the name of a Secret of this namespace", change, "spec: {store: {"+store+": {"+field+": {name: other/secret}}}}") {
+				return true
+			}
+		}
+	}
+	return len(g.update(t, schedule(t, "spec: {clusterRef: {name: other}}"), schedule(t))) == 0
+}
