@@ -166,7 +166,7 @@ type DisruptionSpec struct {
 type RepairSpec struct {
 	// ReplaceAfter is how long a member must be dead before another takes its
 	// place: the operator cannot reach it, and its Pod is not ready, for all that
-	// time. A time such as 10m or 1h30m, at least 30s; 0 means never. Default 5m.
+	// time, in which the others were a quorum. A time such as 10m or 1h30m, at least 30s; 0 means never. Default 5m.
 	// A member whose data is certainly lost is replaced at once, whatever this
 	// says. A time that is refused counts as the default.
 	// +optional

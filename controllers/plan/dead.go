@@ -4,14 +4,17 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // replaceDead removes a voter of which nothing says that its data is lost, but that two witnesses have called dead for as
 // long as the user allows: the operator, which cannot reach it, and the kubelet or its absence. Growth gives it a successor.
+// After an outage the time counts from when the others became a quorum again: what brought them back may bring this one.
 func replaceDead(o Observation) *proposal {
 	for _, r := range o.Voters() {
 		since := o.deadSince(r)
-		if since.IsZero() || o.Desired.ReplaceAfter == 0 || o.Now.Sub(since) < o.deadline() {
+		if since.IsZero() || o.Desired.ReplaceAfter == 0 || o.Now.Sub(since) < o.deadline() || o.Now.Sub(o.quorumSince()) < o.deadline() {
 			continue
 		}
 		if p := o.learnerFirst(r, ReasonReplaceDead); p != nil {
@@ -39,6 +42,20 @@ func (o Observation) deadSince(r Replica) time.Time {
 		return time.Time{}
 	}
 	return lastStart(pod) // each start gets its time, however long nobody was there to look
+}
+
+// quorumSince is when the healthy voters became enough for a quorum, by the readiness of their Pods; zero while they are not.
+func (o Observation) quorumSince() time.Time {
+	var ready []time.Time
+	for _, r := range o.HealthyVoters() {
+		ready = append(ready, podChange(r.Pod))
+	}
+	quorum := etcdutil.Quorum(len(o.Voters()))
+	if len(ready) < quorum {
+		return time.Time{}
+	}
+	slices.SortFunc(ready, time.Time.Compare)
+	return ready[quorum-1]
 }
 
 // isTiedToNode reports a Pod that only nodes which do not take it could use the volume of, while others serve with the settings

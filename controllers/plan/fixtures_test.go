@@ -265,6 +265,11 @@ func deadFor(d time.Duration) func(*Replica) {
 	return func(r *Replica) { r.Answer, r.Pod.Ready, r.Pod.ReadySince = nil, false, now.Add(-d) }
 }
 
+// readyFor is a member that was away, and is back since.
+func readyFor(d time.Duration) func(*Replica) {
+	return func(r *Replica) { r.Pod.ReadySince = now.Add(-d) }
+}
+
 func unanswered(r *Replica) { r.Answer = nil }
 func leaderless(r *Replica) {
 	r.Answer.Leader, r.Pod.Ready, r.Pod.ReadySince = 0, false, now.Add(-time.Hour)

@@ -57,7 +57,7 @@ var rules = []rule{
 	{"label-role", "The client Service selects sealed voters only.", labelRole, true},
 	{"leftover", "Volume and Secret of a removed member are deleted, once it is certainly removed.", leftover, true},
 	{"repair", "A member that certainly lost its data is removed.", repair, false},
-	{"replace-dead", "A member that two witnesses called dead for repair.replaceAfter is removed.", replaceDead, false},
+	{"replace-dead", "A member that two witnesses called dead for repair.replaceAfter, while the others were a quorum, is removed.", replaceDead, false},
 	{"shrink", "Unhealthy members first; the leader hands over before it goes.", shrink, false},
 	{"grow", "One learner at a time, under a name that was never used.", grow, true},
 	{"lower-budget", "The disruption budget follows the voters down.", lowerBudget, true},

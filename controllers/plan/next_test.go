@@ -321,6 +321,9 @@ func deaths() []row {
 	return []row{
 		{"a member that is dead for longer than allowed is removed", patient(settledWorld(3).edit(1, deadFor(6*time.Minute))), Act, "replace-dead", ReasonReplaceDead, "RemoveMember", "demo-1"},
 		{"not a moment before", patient(settledWorld(3).edit(1, deadFor(4*time.Minute))), Refuse, "member-health", ReasonNotReady, "", "demo-1"},
+		{"nor right after an outage: the quorum has only just come back, and so may this one", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(2, readyFor(4*time.Minute))), Refuse, "member-health", ReasonNotReady, "", "demo-1"},
+		{"but as long after it", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(2, readyFor(6*time.Minute))), Act, "replace-dead", ReasonReplaceDead, "RemoveMember", "demo-1"},
+		{"and whoever came back beside a quorum puts nothing off", patient(settledWorld(5).edit(1, deadFor(time.Hour)).edit(2, readyFor(time.Second))), Act, "replace-dead", ReasonReplaceDead, "RemoveMember", "demo-1"},
 		{"never where the user says never", settledWorld(3).edit(1, deadFor(time.Hour)), Refuse, "member-health", ReasonNotReady, "", "demo-1"},
 		{"not while the kubelet calls it ready: the operator is the one that is cut off", patient(settledWorld(3).edit(1, unanswered)), Refuse, "member-health", ReasonNotReady, "", "demo-1"},
 		{"not while it answers: its peers are the ones that are cut off", patient(settledWorld(3).edit(1, leaderless)), Refuse, "member-health", ReasonNotReady, "", "demo-1"},

@@ -40,9 +40,23 @@ var deaths = []mutant{
 	{
 		Name: "a member is given up at once", Peer: "coreos/etcd-operator#1968",
 		File:    "controllers/plan/dead.go",
-		From:    "o.Now.Sub(since) < o.deadline() {",
-		To:      "o.Now.Before(since) {",
+		From:    "o.Now.Sub(since) < o.deadline() ||",
+		To:      "o.Now.Before(since) ||",
 		Package: planPackage, Test: row("not a moment before"),
+	},
+	{
+		Name: "an outage costs a member that comes back last", Peer: "",
+		File:    "controllers/plan/dead.go",
+		From:    "o.Now.Sub(o.quorumSince()) < o.deadline() {",
+		To:      "o.Now.Before(o.quorumSince()) {",
+		Package: planPackage, Test: row("nor right after an outage: the quorum has only just come back, and so may this one"),
+	},
+	{
+		Name: "any restart puts a dead member's end off", Peer: "",
+		File:    "controllers/plan/dead.go",
+		From:    "return ready[quorum-1]",
+		To:      "return ready[len(ready)-1]",
+		Package: planPackage, Test: row("and whoever came back beside a quorum puts nothing off"),
 	},
 	{
 		Name: "never is taken for at once", Peer: "",
