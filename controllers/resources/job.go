@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"maps"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -88,7 +89,8 @@ func backupPod(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupStart) c
 		EnableServiceLinks:            new(false),
 		SecurityContext:               podSecurity(),
 		TerminationGracePeriodSeconds: new(int64(30)), // an upload is called off in it
-		Tolerations:                   backupTolerations(),
+		NodeSelector:                  nodeSelectorOf(c),
+		Tolerations:                   backupTolerations(c),
 		ImagePullSecrets:              s.PullSecrets,
 		InitContainers:                steps[:last:last],
 		Containers:                    steps[last:],
@@ -96,10 +98,27 @@ func backupPod(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupStart) c
 	}
 }
 
-func backupTolerations() []corev1.Toleration {
+// nodeSelectorOf leads to the nodes of the cluster's members: others may be out of reach of its network and its images.
+func nodeSelectorOf(c *v1alpha1.EtcdCluster) map[string]string {
+	if c.Spec.Pod == nil {
+		return nil
+	}
+	return maps.Clone(c.Spec.Pod.NodeSelector)
+}
+
+// backupTolerations are the members', so that a backup can run where they do, and a short patience with a dead node: of
+// several that fit a taint, the shortest time counts (kubernetes/kubernetes:pkg/controller/tainteviction
+// getMinTolerationTime).
+func backupTolerations(c *v1alpha1.EtcdCluster) []corev1.Toleration {
 	tolerations := defaultTolerations()
 	for i := range tolerations {
 		tolerations[i].TolerationSeconds = new(int64(deadNodeSeconds))
+	}
+	if c.Spec.Pod == nil {
+		return tolerations
+	}
+	for _, toleration := range c.Spec.Pod.Tolerations {
+		tolerations = append(tolerations, *toleration.DeepCopy())
 	}
 	return tolerations
 }

@@ -73,12 +73,19 @@ func backupStep(name, image string, s BackupStart, command, args []string) corev
 		Args:            args,
 		VolumeMounts:    []corev1.VolumeMount{{Name: scratchVolume, MountPath: scratchMount}},
 		SecurityContext: containerSecurity(),
-		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
-			corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("128Mi"),
-		}},
+		Resources:       agentResources(),
+
 		TerminationMessagePath:   corev1.TerminationMessagePathDefault,
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
+}
+
+// agentResources have no limits. A limit of memory counts the files that are written as well, and would slow a backup down
+// to the speed of the node's disk; a limit of CPU would keep its hashing from using what nobody else wants.
+func agentResources() corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("128Mi"),
+	}}
 }
 
 // backupEndpoints name members by what their certificates say.
