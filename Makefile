@@ -78,7 +78,7 @@ check: gofmt vet verify-generated verify-kustomize arrows lint ## Formatting, ve
 test-unit: bin/etcd bin/promtool $(S3_SERVERS) ## Everything that needs no cluster, with real etcd and S3 processes.
 	@[ -n "$$(ls bin/etcd)" ] || echo "nothing is tried on real etcd: build it first (make localkube-build)"
 	@[ -z "$$(ls bin/etcd)" ] || export ETCD_BINARIES=$(BIN)/etcd; \
-	go test $$(go list ./... | grep -vE '/test/(e2e|demo|mutants)(/|$$)')
+	go test $$(go list ./... | grep -vE '/test/(e2e|mutants)(/|$$)')
 	@go test -C test/tools -count=1 ./... # reads files beside its module
 	@go test -C test/localkube ./...
 
@@ -106,10 +106,10 @@ bench: $(LOCALKUBE) ## Speed and cost against their floors, as JSON and a table.
 	@$(call on-operator,go run ./test/bench)
 
 .PHONY: demo
-demo: $(LOCALKUBE) ## From nothing to a healing etcd cluster on this machine (Linux, root).
+demo: $(LOCALKUBE) $(if $(BACKUP),bin/s3/versitygw) ## From nothing to a healing etcd cluster on this machine (Linux, root); BACKUP=1 backs it up.
 	@$(LOCALKUBE) status >/dev/null 2>&1 || $(LOCALKUBE) up --nodes $(NODES)
 	@$(SUBMAKE) localkube-deploy
-	@go run ./test/demo -kubectl 'bin/localkube kubectl' -sample config/samples/etcdcluster.yaml
+	@go run ./test/demo -kubectl 'bin/localkube kubectl' -sample config/samples/etcdcluster.yaml $(if $(BACKUP),-s3 $(S3_BINARIES))
 
 ##@ Operator
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -40,6 +41,34 @@ func (k kube) output(ctx context.Context, args ...string) (string, error) {
 		return "", fmt.Errorf("kubectl %s: %w", strings.Join(args, " "), err)
 	}
 	return string(out), nil
+}
+
+// apply hands an object to kubectl, which says what it did with it.
+func (k kube) apply(ctx context.Context, object any) error {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return fmt.Errorf("writing an object: %w", err)
+	}
+	fmt.Println("         $ kubectl apply --server-side --force-conflicts -f -")
+	command := k.build(ctx, "apply", "--server-side", "--force-conflicts", "-f", "-")
+	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(text), os.Stdout, os.Stderr
+	if err := command.Run(); err != nil {
+		return fmt.Errorf("kubectl apply: %w", err)
+	}
+	return nil
+}
+
+// backup reads the status of an EtcdBackup.
+func (k kube) backup(ctx context.Context, name string) (v1alpha1.EtcdBackupStatus, error) {
+	var b v1alpha1.EtcdBackup
+	out, err := k.output(ctx, "get", "etcdbackups.etcdsteward.dev", name, "-o", "json")
+	if err != nil {
+		return b.Status, err
+	}
+	if err := json.Unmarshal([]byte(out), &b); err != nil {
+		return b.Status, fmt.Errorf("reading the EtcdBackup %s: %w", name, err)
+	}
+	return b.Status, nil
 }
 
 func (k kube) podUID(ctx context.Context, name string) (string, error) {

@@ -1,7 +1,8 @@
-// Demo shows an etcd cluster being created, used and healed on a Kubernetes that already runs the operator. `make demo`
-// brings up both and then runs it. It ends with the one line that says whether all went well, and may be run again.
+// Demo shows an etcd cluster being created, used and healed on a Kubernetes that already runs the operator, and with -s3
+// also backed up, to a real S3 server that it starts. `make demo` brings up what it needs and then runs it, `make demo
+// BACKUP=1` with the backup. It ends with the one line that says whether all went well, and may be run again.
 //
-//	go run ./test/demo -kubectl "bin/localkube kubectl" -sample config/samples/etcdcluster.yaml
+//	go run ./test/demo -kubectl "bin/localkube kubectl" -sample config/samples/etcdcluster.yaml -s3 bin/s3
 package main
 
 import (
@@ -18,12 +19,17 @@ import (
 func main() {
 	kubectl := flag.String("kubectl", "bin/localkube kubectl", "the kubectl to use, with its arguments")
 	sample := flag.String("sample", "config/samples/etcdcluster.yaml", "the manifest of the cluster to create")
+	s3 := flag.String("s3", "", "the directory of versitygw, an S3 server, for a backup at the end; empty: none is taken")
+	host := flag.String("s3-host", "198.18.0.1", "the address by which Pods reach this machine; the default is localkube's")
 	patience := flag.Duration("patience", 5*time.Minute, "how long any one step may take")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	d := demo{kube: kube{command: strings.Fields(*kubectl)}, sample: *sample, patience: *patience, begin: time.Now()}
+	d := demo{
+		kube: kube{command: strings.Fields(*kubectl)}, sample: *sample, s3: s3Server{binaries: *s3, host: *host},
+		patience: *patience, begin: time.Now(),
+	}
 	if err := d.run(ctx); err != nil {
 		fmt.Fprintf(os.Stderr, "demo: failed: %v\n", err)
 		os.Exit(1)
@@ -34,6 +40,7 @@ func main() {
 type demo struct {
 	kube     kube
 	sample   string
+	s3       s3Server
 	patience time.Duration
 	begin    time.Time
 }
@@ -59,7 +66,10 @@ func (d demo) run(ctx context.Context) error {
 	if err := d.loseAPod(ctx); err != nil {
 		return err
 	}
-	return d.finish(ctx, value)
+	if err := d.finish(ctx, value); err != nil || d.s3.binaries == "" {
+		return err
+	}
+	return d.backUp(ctx)
 }
 
 // loseAPod deletes the leader's Pod, and waits for the same member to be back in a new one.
