@@ -2,7 +2,9 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -76,11 +78,21 @@ func (r *EtcdBackupReconciler) releaseJob(ctx context.Context, b *v1alpha1.EtcdB
 	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"spec":{"ttlSecondsAfterFinished":%d}}`, uid, keepFinishedJobs)
 	err := r.Client.Patch(ctx, job, client.RawPatch(types.MergePatchType, patch), fieldOwner)
 	switch {
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err), apierrors.IsInvalid(err): // gone, or another one
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err), isOfAnother(err): // gone, or another one of that name
 		return apply.ErrStale
 	case err != nil:
 		return apply.Answer(err, "giving the Job "+job.Name+" a time to live")
 	}
 	r.unseen.wrote(client.ObjectKeyFromObject(b), job)
 	return nil
+}
+
+// isOfAnother reports that a patch was refused since it named the UID of an object that is gone. Anything else that is
+// invalid is somebody's refusal.
+func isOfAnother(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
 }

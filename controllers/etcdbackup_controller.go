@@ -37,8 +37,13 @@ type EtcdBackupReconciler struct {
 	written pace // when each status was last written
 }
 
+// What they are for: `patch` of etcdbackups writes the record's annotation alone, since the spec cannot change and there is no
+// narrower verb; `patch` of jobs gives a Job that ended a time to live, which would cost its last words when set before;
+// `list` of events tells why a Pod is refused or its volumes are not mounted, which Kubernetes says nowhere else;
+// `update` of finalizers is asked for by OwnerReferencesPermissionEnforcement.
+//
 // +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackups,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackups/status,verbs=get;patch
+// +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackups/status,verbs=patch
 // +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackups/finalizers,verbs=update
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=events,verbs=list
@@ -59,7 +64,11 @@ func (r *EtcdBackupReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 	decision := backup.Next(seen.Observation)
 	logger := log.FromContext(ctx).WithValues("cluster", b.Spec.ClusterRef.Name, "stage", decision.Stage, "reason", decision.Reason)
 	if decision.Ignored {
+		r.Metrics.Forget(request.NamespacedName)
 		return ctrl.Result{RequeueAfter: decision.Recheck}, nil
+	}
+	if decision.Outcome != nil {
+		return r.conclude(ctx, b, seen, decision)
 	}
 	if decision.Change != nil {
 		logger.Info("backup", "change", fmt.Sprintf("%T", decision.Change), "message", decision.Message)
@@ -92,6 +101,23 @@ func (r *EtcdBackupReconciler) act(
 	}
 	return decision, false, err
 }
+
+// conclude tells what came of the backup, and only then touches its Job: whoever forbids that changes nothing of the outcome.
+func (r *EtcdBackupReconciler) conclude(ctx context.Context, b *v1alpha1.EtcdBackup, seen backupView, decision backup.Decision) (ctrl.Result, error) {
+	later, err := r.publish(ctx, b, seen.Observation, decision)
+	if decision.Change == nil || err != nil {
+		return ctrl.Result{RequeueAfter: later}, err
+	}
+	refused, done, err := r.act(ctx, b, seen, decision)
+	if err == nil && !done {
+		log.FromContext(ctx).Info("the Job of a backup that has ended could not be given a time to live", "reason", refused.Reason, "message", refused.Message)
+		return ctrl.Result{RequeueAfter: afterUnreleased}, nil
+	}
+	return ctrl.Result{RequeueAfter: soonest(decision.Recheck, later)}, err
+}
+
+// afterUnreleased is when a Job is tried to be released again: it is in nobody's way meanwhile.
+const afterUnreleased = 10 * time.Minute
 
 // lost ends what is kept of a backup that is gone.
 func (r *EtcdBackupReconciler) lost(key types.NamespacedName, err error) error {

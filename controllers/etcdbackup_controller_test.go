@@ -1,6 +1,8 @@
 package controllers
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,8 +14,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	kubefake "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/backup"
@@ -65,7 +69,7 @@ func TestTheJobIsMadeFromWhatTheMembersRun(t *testing.T) {
 	w.passes(1)
 	job := w.job()
 	args := strings.Join(job.Spec.Template.Spec.InitContainers[0].Args, " ")
-	for _, want := range []string{"--cluster-id=cdf8", "demo-2=https://demo-2.demo-peers.shop.svc:2379", "--etcd-version=3.6.16", "--cluster-uid=uid-demo"} {
+	for _, want := range []string{"--cluster-id=cdf8", "demo-2=https://demo-2.demo-peers.shop.svc:2379", "--cluster-uid=uid-demo"} {
 		if !strings.Contains(args, want) {
 			t.Errorf("no %s in %s", want, args)
 		}
@@ -444,5 +448,136 @@ func TestARecordThatCannotBeReadStopsABackupAndIsSaid(t *testing.T) {
 	w.is("Complete", "False RecordUnreadable")
 	if len(w.jobs()) != 0 {
 		t.Error("it has a Job")
+	}
+}
+
+// refusals of the one change that is made after the end.
+func TestAJobThatNobodyMayTouchKeepsNoBackupFromBeingToldAndIsLeftAloneForAWhile(t *testing.T) {
+	jobs := schema.GroupResource{Group: "batch", Resource: "jobs"}
+	for name, refusal := range map[string]error{
+		"a webhook": apierrors.NewForbidden(jobs, "demo", errors.New(`admission webhook "jobs.example.com" denied the request: no`)),
+		"a policy that answers as for an invalid object": &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: 422, Reason: metav1.StatusReasonInvalid, Message: "ValidatingAdmissionPolicy 'jobs' denied request",
+		}},
+		"no reason that is known": apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "demo", nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newBackupWorld(t, nightly(), serving()...)
+			patches := 0
+			w.onWrite = func(what string) error {
+				if what != "patch *v1.Job" {
+					return nil
+				}
+				patches++
+				return refusal
+			}
+			w.whole()
+			begin := w.now
+			for w.now.Sub(begin) < time.Hour {
+				result, err := w.operator.Reconcile(t.Context(), requestOf(w.key))
+				if err != nil || result.RequeueAfter < time.Minute {
+					t.Fatalf("it looks again after %s: %v", result.RequeueAfter, err)
+				}
+				w.now = w.now.Add(result.RequeueAfter)
+			}
+			w.is("Complete", "True Verified")
+			w.says("The backup is in the store")
+			if patches == 0 || patches > 12 {
+				t.Errorf("the Job was patched %d times", patches)
+			}
+			if told := strings.Join(w.told(), "\n"); !strings.Contains(told, backup.EventComplete) || strings.Contains(told, backup.EventHeldUp) {
+				t.Errorf("told:\n%s", told)
+			}
+			w.onWrite = nil
+			w.passes(1)
+			if w.job().Spec.TTLSecondsAfterFinished == nil {
+				t.Error("the Job is kept for ever")
+			}
+		})
+	}
+}
+
+func TestAJobOfAnotherUIDIsNotReleased(t *testing.T) {
+	w := newBackupWorld(t, nightly(), serving()...)
+	w.passes(4)
+	w.succeed(w.pod("p1"))
+	another := apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "demo", field.ErrorList{
+		field.Invalid(field.NewPath("metadata", "uid"), "uid-1", "field is immutable"),
+	})
+	if !isOfAnother(another) || isOfAnother(apierrors.NewInvalid(schema.GroupKind{Kind: "Job"}, "demo", nil)) || isOfAnother(errors.New("x")) {
+		t.Error("the answer to a patch of another Job is not told from others")
+	}
+}
+
+func TestASuspendedJobIsSaidAndGivenUpAfterTheDeadline(t *testing.T) {
+	w := newBackupWorld(t, nightly(), serving()...)
+	w.passes(3)
+	job := w.job()
+	job.Spec.Suspend = new(true)
+	if err := w.kube.Update(t.Context(), job); err != nil {
+		t.Fatal(err)
+	}
+	w.passes(1)
+	w.is("Complete", "False Suspended")
+	w.now = w.now.Add(time.Hour + overdueByNow)
+	w.passes(4)
+	w.is("Failed", "True DeadlineExceeded")
+	w.says("is suspended")
+	if ttl := w.job().Spec.TTLSecondsAfterFinished; ttl != nil {
+		t.Errorf("a Job that has not ended lives %d seconds", *ttl)
+	}
+}
+
+// overdueByNow is longer than Kubernetes is waited for.
+const overdueByNow = 2 * time.Minute
+
+func TestAMembersOwnVolumeIsNeverAStore(t *testing.T) {
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "other-0", Labels: map[string]string{
+		v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue, v1alpha1.LabelComponent: v1alpha1.ComponentMember,
+		v1alpha1.LabelInstance: "other", v1alpha1.LabelMember: "other-0",
+	}}}
+	for name, labels := range map[string]map[string]string{"True ClaimOfAMember": claim.Labels, "": {v1alpha1.LabelManagedBy: "somebody-else"}} {
+		claim := claim.DeepCopy()
+		claim.Labels = labels
+		b := nightly(func(b *v1alpha1.EtcdBackup) { b.Spec.Store.Volume.ClaimName = "other-0" })
+		w := newBackupWorld(t, b, append(serving(), claim)...)
+		w.passes(4)
+		w.is("Failed", name)
+		if made := len(w.jobs()); (made == 0) != (name != "") {
+			t.Errorf("%q: %d Jobs", name, made)
+		}
+	}
+}
+
+func TestEventsThatMayNotBeReadKeepNothingFromBeingTold(t *testing.T) {
+	w := newBackupWorld(t, nightly(), serving()...)
+	w.passes(3)
+	w.operator.Live = interceptor.NewClient(w.kube, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if _, is := list.(*corev1.EventList); is {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "", errors.New("no"))
+			}
+			return c.List(ctx, list, opts...)
+		},
+	})
+	w.report(w.pod("p1"), corev1.PodPending, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}})
+	w.passes(6)
+	w.is("Complete", "False Starting")
+	if s := w.backup().Status; s.JobName == "" {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestACopyUnderAnotherNameIsAnotherBackupWhateverItsStatusSays(t *testing.T) {
+	w := newBackupWorld(t, nightly(), serving()...)
+	w.whole()
+	w.passes(2)
+	status := w.backup().Status
+	copied := nightly(func(b *v1alpha1.EtcdBackup) { b.Name, b.UID, b.Status = "copy", "another", status })
+	other := newBackupWorld(t, copied, serving()...)
+	other.passes(3)
+	other.is("Complete", "False Starting")
+	if len(other.jobs()) != 1 {
+		t.Error("it has no Job")
 	}
 }

@@ -34,16 +34,16 @@ func (r *EtcdBackupReconciler) look(ctx context.Context, b *v1alpha1.EtcdBackup)
 	if err := r.lookAtJob(ctx, b, &seen); err != nil {
 		return seen, err
 	}
-	if seen.Record.Outcome != nil {
-		return seen, nil // the cluster has no say any more
-	}
 	return seen, r.lookAtCluster(ctx, b, &seen)
 }
 
 func backupOf(b *v1alpha1.EtcdBackup) backup.Backup {
 	out := backup.Backup{
 		Cluster: b.Spec.ClusterRef.Name, Created: b.CreationTimestamp.Time, Deadline: b.Spec.DeadlineOrDefault(), Verify: b.Spec.IsVerified(),
-		Deleting: b.DeletionTimestamp != nil, Ended: backup.OutcomeOf(b.Status),
+		Deleting: b.DeletionTimestamp != nil,
+	}
+	if b.Status.JobName == "" || b.Status.JobName == resources.BackupJob(b) { // otherwise the status was copied from another one
+		out.Ended = backup.OutcomeOf(b.Status)
 	}
 	for _, c := range b.Status.Conditions {
 		if c.Type == v1alpha1.BackupComplete {
@@ -61,12 +61,24 @@ func (r *EtcdBackupReconciler) lookAtCluster(ctx context.Context, b *v1alpha1.Et
 	}
 	seen.cluster = cluster
 	seen.Cluster = backup.Cluster{Exists: true, Deleting: cluster.DeletionTimestamp != nil}
+	if seen.Record.Outcome != nil {
+		return nil // it has no say any more
+	}
 	if err := r.lookAtBirth(ctx, cluster, seen); err != nil {
 		return err
 	}
 	if seen.Job.Exists {
 		return nil // it is made from the cluster as it was
 	}
+	return r.lookAtStart(ctx, b, seen)
+}
+
+// lookAtStart reads what a Job is made from.
+func (r *EtcdBackupReconciler) lookAtStart(ctx context.Context, b *v1alpha1.EtcdBackup, seen *backupView) (err error) {
+	if seen.Backup.ClaimOf, err = r.memberOf(ctx, b); err != nil {
+		return err
+	}
+	cluster := seen.cluster
 	if seen.start.AgentImage, err = r.AgentImage(ctx); err != nil {
 		return err
 	}
@@ -79,6 +91,19 @@ func (r *EtcdBackupReconciler) lookAtCluster(ctx context.Context, b *v1alpha1.Et
 	members := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !resources.IsControlledBy(&pod, cluster.UID) })
 	seen.Cluster.Members = startFrom(members, &seen.start)
 	return nil
+}
+
+// memberOf is the member whose own volume the backup is to be written to; empty when it is nobody's.
+func (r *EtcdBackupReconciler) memberOf(ctx context.Context, b *v1alpha1.EtcdBackup) (string, error) {
+	if b.Spec.Store.Volume == nil {
+		return "", nil
+	}
+	claim, err := absentAsNil(ctx, r.Client, b.Namespace, b.Spec.Store.Volume.ClaimName, &corev1.PersistentVolumeClaim{})
+	if claim == nil || err != nil || claim.Labels[v1alpha1.LabelManagedBy] != v1alpha1.ManagedByValue ||
+		claim.Labels[v1alpha1.LabelComponent] != v1alpha1.ComponentMember {
+		return "", err
+	}
+	return fmt.Sprintf("member %s of EtcdCluster %s", claim.Labels[v1alpha1.LabelMember], claim.Labels[v1alpha1.LabelInstance]), nil
 }
 
 // lookAtBirth reads who looks after the cluster and whether it has served, from where the cluster's own passes write it down.
@@ -144,10 +169,10 @@ func (r *EtcdBackupReconciler) lookAtJob(ctx context.Context, b *v1alpha1.EtcdBa
 		return nil
 	}
 	pods, err := r.lookAtPods(ctx, job, seen)
-	if err != nil || seen.Job.End != backup.JobRuns {
-		return err
+	if err == nil && seen.Job.End == backup.JobRuns {
+		r.lookDeeper(ctx, job, pods, seen)
 	}
-	return r.lookDeeper(ctx, job, pods, seen)
+	return err
 }
 
 // lookAtPods reads the attempts from the cache, unless what it has does not tell how the Job ended.
@@ -185,7 +210,7 @@ func absentAsNil[T client.Object](ctx context.Context, reader client.Reader, nam
 func jobOf(job *batchv1.Job, b *v1alpha1.EtcdBackup) backup.Job {
 	out := backup.Job{
 		Exists: true, Foreign: !resources.IsControlledBy(job, b.UID), UID: string(job.UID), Created: job.CreationTimestamp.Time,
-		Kept: job.Spec.TTLSecondsAfterFinished == nil,
+		Kept: job.Spec.TTLSecondsAfterFinished == nil, Suspended: job.Spec.Suspend != nil && *job.Spec.Suspend,
 	}
 	for _, c := range job.Status.Conditions {
 		if c.Status != corev1.ConditionTrue {

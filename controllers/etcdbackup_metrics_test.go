@@ -86,3 +86,24 @@ func TestABackupThatIsGoneIsNotCounted(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyBackupsOfClustersThatThereAreAndThatAreOursAreCounted(t *testing.T) {
+	count := func(w *backupWorld) int {
+		t.Helper()
+		w.operator.Metrics = &BackupMetrics{backups: map[types.NamespacedName]backupValues{}, schedules: map[types.NamespacedName]scheduleValues{}}
+		w.passes(3)
+		return len(w.operator.Metrics.summaries())
+	}
+	if n := count(newBackupWorld(t, nightly())); n != 0 {
+		t.Errorf("%d clusters that do not exist are counted", n)
+	}
+	w := newBackupWorld(t, nightly(), serving()...)
+	if n := count(w); n != 1 {
+		t.Errorf("%d clusters are counted", n)
+	}
+	w.operator.Operator = "other/etcd-steward"
+	w.passes(1)
+	if n := len(w.operator.Metrics.summaries()); n != 0 {
+		t.Errorf("%d clusters of another operator are counted", n)
+	}
+}

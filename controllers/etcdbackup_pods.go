@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcdsteward/etcd-steward/controllers/backup"
 )
@@ -96,28 +97,25 @@ func troubleOf(pod *corev1.Pod, statuses []corev1.ContainerStatus) *backup.Troub
 
 // lookDeeper asks for what neither the Job nor its Pods have in their status: why a Pod is not created or its volumes are not
 // mounted, which Kubernetes tells in events only; and how far a step is, which it tells itself.
-func (r *EtcdBackupReconciler) lookDeeper(ctx context.Context, job *batchv1.Job, pods []corev1.Pod, seen *backupView) error {
+func (r *EtcdBackupReconciler) lookDeeper(ctx context.Context, job *batchv1.Job, pods []corev1.Pod, seen *backupView) {
 	if len(pods) == 0 {
-		said, err := r.warning(ctx, job.Namespace, job.UID)
-		if said != nil {
+		if said := r.warning(ctx, job.Namespace, job.UID); said != nil {
 			seen.Job.Trouble = &backup.Trouble{Reason: refusalOf(said.Message), Message: said.Message}
 		}
-		return err
+		return
 	}
 	pod, latest := &pods[len(pods)-1], &seen.Attempts[len(seen.Attempts)-1]
 	if isStuck(pod, latest) {
-		said, err := r.warning(ctx, pod.Namespace, pod.UID)
-		if said != nil {
+		if said := r.warning(ctx, pod.Namespace, pod.UID); said != nil {
 			latest.Trouble = &backup.Trouble{Reason: mountTrouble(said.Reason), Message: said.Message}
 		}
-		return err
+		return
 	}
 	for i, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		if latest.Steps[i].State == backup.StepRuns && len(container.Ports) > 0 {
 			latest.Progress = r.Progress(ctx, pod.Status.PodIP)
 		}
 	}
-	return nil
 }
 
 // isStuck reports that a Pod has its node, starts nothing, and does not say why.
@@ -126,12 +124,14 @@ func isStuck(pod *corev1.Pod, a *backup.Attempt) bool {
 		!slices.ContainsFunc(a.Steps, func(s backup.Step) bool { return s.State != backup.StepWaits })
 }
 
-// warning is the last warning that Kubernetes gave about an object; nil when it gave none.
-func (r *EtcdBackupReconciler) warning(ctx context.Context, namespace string, uid types.UID) (*corev1.Event, error) {
+// warning is the last warning that Kubernetes gave about an object; nil when it gave none. It is for display only, so events
+// that cannot be read are none.
+func (r *EtcdBackupReconciler) warning(ctx context.Context, namespace string, uid types.UID) *corev1.Event {
 	var list corev1.EventList
 	err := r.Live.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{"involvedObject.uid": string(uid)}, client.Limit(100))
 	if err != nil {
-		return nil, fmt.Errorf("listing the events of %s: %w", uid, err)
+		log.FromContext(ctx).Info("the events of an object cannot be listed", "uid", uid, "error", err.Error())
+		return nil
 	}
 	var last *corev1.Event
 	for i := range list.Items {
@@ -140,7 +140,7 @@ func (r *EtcdBackupReconciler) warning(ctx context.Context, namespace string, ui
 			last = event
 		}
 	}
-	return last, nil
+	return last
 }
 
 // refusalOf says why no Pod may be made for a Job, from the words in which the job controller repeats the API server's.

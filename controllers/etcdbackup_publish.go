@@ -25,7 +25,11 @@ func (r *EtcdBackupReconciler) publish(
 ) (later time.Duration, err error) {
 	key := client.ObjectKeyFromObject(b)
 	old, status := b.Status, backup.Status(o, d, resources.BackupJob(b), b.Status)
-	r.Metrics.Observe(key, b.Spec.ClusterRef.Name, status)
+	if o.Cluster.Exists {
+		r.Metrics.Observe(key, b.Spec.ClusterRef.Name, status)
+	} else {
+		r.Metrics.Forget(key) // anybody can make up names of clusters, and each would have its series
+	}
 	if equality.Semantic.DeepEqual(old, status) {
 		return 0, nil
 	}

@@ -32,7 +32,7 @@ type EtcdBackupScheduleReconciler struct {
 }
 
 // +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackupschedules,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackupschedules/status,verbs=get;patch
+// +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackupschedules/status,verbs=patch
 // +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackups,verbs=create
 
 // Reconcile is one pass over one schedule.

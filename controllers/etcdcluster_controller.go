@@ -43,7 +43,7 @@ type EtcdClusterReconciler struct {
 }
 
 // +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdclusters,verbs=get;list;watch
-// +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdclusters/status,verbs=get;patch
+// +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdclusters/status,verbs=patch
 // +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdclusters/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=pods;persistentvolumeclaims,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete

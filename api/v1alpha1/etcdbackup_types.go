@@ -29,7 +29,8 @@ type EtcdBackup struct {
 	// +required
 	Spec EtcdBackupSpec `json:"spec"`
 
-	// Status is how the backup goes and what came of it. Nothing is ever decided from it.
+	// Status is how the backup goes and what came of it. Nothing is ever decided from it,
+	// but that a backup that ended is not run again.
 	// +optional
 	Status EtcdBackupStatus `json:"status,omitempty"`
 }

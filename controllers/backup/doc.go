@@ -13,11 +13,11 @@
 //     outcome, whatever became of the Job and of the status: a backup never runs twice. A record that was taken away is put
 //     back from the status.
 //  2. Whose it is: other-operator, name-taken.
-//  3. The Job that there is: record-job, job-finished, job-running. Its Pods' last words are the outcome, and it is kept
-//     until they are recorded.
+//  3. The Job that there is: record-job, job-finished, job-overdue, job-suspended, job-running. Its Pods' last words are the
+//     outcome, and it is kept until they are recorded.
 //  4. The Job that is gone: job-deleted. It was recorded, so it ran; nobody knows what came of it.
-//  5. The Job that is not made yet: deadline, cluster, agent-image, create-job.
+//  5. The Job that is not made yet: deadline, claim-of-a-member, cluster, agent-image, create-job.
 //
-// Nothing else is ever read from the status, and nothing here touches a member: a backup reads, and the cluster's own passes do not
+// Nothing is decided from the status but that a backup that ended is not run again, and nothing here touches a member: a backup reads, and the cluster's own passes do not
 // know of it.
 package backup

@@ -91,6 +91,26 @@ func failureOf(a Attempt) (reason, message string) {
 	return "", ""
 }
 
+// overdue is how long past the deadline Kubernetes, which has the same one, is waited for to end the Job.
+const overdue = time.Minute
+
+// jobOverdue is for a Job that nobody ends: it was suspended, or nobody looks after Jobs. What it may still make, if it goes on
+// one day, is left alone.
+func jobOverdue(o Observation) *Decision {
+	if !o.Job.Exists || o.Now.Sub(o.deadline()) < overdue {
+		return nil
+	}
+	return ends(o.withFacts(o.failed(ReasonDeadlineExceeded, o.late())))
+}
+
+// jobSuspended says what nothing else tells: such a Job has no Pod and no event.
+func jobSuspended(o Observation) *Decision {
+	if !o.Job.Exists || !o.Job.Suspended {
+		return nil
+	}
+	return waits(StageStarting, ReasonSuspended, "The backup's Job is suspended (spec.suspend of the Job), as queues for Jobs do until there is room.").troubled()
+}
+
 // jobRunning shows how far it is, or why it does not get on.
 func jobRunning(o Observation) *Decision {
 	if !o.Job.Exists {

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -16,9 +17,9 @@ const (
 var rules = []func(Observation) *Decision{
 	deleting, recordUnreadable, recorded, recordTakenAway,
 	otherOperator, nameTaken,
-	recordJob, jobFinished, jobRunning,
+	recordJob, jobFinished, jobOverdue, jobSuspended, jobRunning,
 	jobDeleted,
-	deadlineExceeded, clusterMissing, agentImageMissing, createJob,
+	deadlineExceeded, claimOfAMember, clusterMissing, agentImageMissing, createJob,
 }
 
 // Next is what to do now.
@@ -66,7 +67,7 @@ func recorded(o Observation) *Decision {
 	if o.Record.Outcome == nil {
 		return nil
 	}
-	d := &Decision{Outcome: o.Record.Outcome, Stage: StageFailed, Reason: o.Record.Outcome.Reason, Message: o.Record.Outcome.Message}
+	d := &Decision{Outcome: o.Record.Outcome, Stage: StageFailed, Reason: o.Record.Outcome.Reason, Message: o.takenOver() + o.Record.Outcome.Message}
 	if o.Record.Outcome.Complete {
 		d.Stage = StageComplete
 	}
@@ -75,6 +76,18 @@ func recorded(o Observation) *Decision {
 	}
 	return d
 }
+
+// takenOver says that the record is older than the EtcdBackup: somebody created it with the annotation of an earlier one.
+// Clocks of nodes differ, by less than a minute.
+func (o Observation) takenOver() string {
+	finished := o.Record.Outcome.FinishedAt
+	if o.Backup.Created.Sub(finished) <= time.Minute || strings.HasPrefix(o.Record.Outcome.Message, nothingRun) {
+		return ""
+	}
+	return fmt.Sprintf("%s: this EtcdBackup was created with the record of an earlier one, which ended at %s. ", nothingRun, finished.Format(time.RFC3339))
+}
+
+const nothingRun = "Nothing was run"
 
 // recordTakenAway puts the record back from the status, rather than let a backup run twice.
 func recordTakenAway(o Observation) *Decision {
@@ -132,6 +145,15 @@ func (o Observation) late() string {
 		message += " Before: " + o.Backup.Said
 	}
 	return message
+}
+
+// claimOfAMember never writes beside a member's data, whose room and disk are the member's.
+func claimOfAMember(o Observation) *Decision {
+	if o.Backup.ClaimOf == "" {
+		return nil
+	}
+	return ends(o.failed(ReasonClaimOfAMember, fmt.Sprintf(
+		"The claim in store.volume is the volume of %s: a backup needs a claim of its own. Create another EtcdBackup.", o.Backup.ClaimOf)))
 }
 
 func clusterMissing(o Observation) *Decision {

@@ -26,9 +26,10 @@ type Backup struct {
 	Deadline  time.Duration // from Created
 	Verify    bool
 	Deleting  bool
+	ClaimOf   string   // the member whose own volume is to be written to; empty: nobody's
 	Said      string   // what its condition said last: shown when nothing else is known, and never decided from
 	RecordErr string   // why the record cannot be read; empty when it can, and when there is none
-	Ended     *Outcome // what its status says came of it: for a record that was taken away, and never decided from
+	Ended     *Outcome // what its status says came of it: decided from only where the record was taken away
 }
 
 // Cluster is the cluster to back up.
@@ -52,8 +53,9 @@ type Job struct {
 	Reason  string // why it failed, in Kubernetes' words
 	Message string
 
-	Kept    bool     // it has no time to live
-	Trouble *Trouble // why it has no Pod
+	Kept      bool     // it has no time to live
+	Suspended bool     // it makes no Pod until somebody says so
+	Trouble   *Trouble // why it has no Pod
 }
 
 // JobEnd is how a Job ended.

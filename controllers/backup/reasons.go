@@ -29,6 +29,7 @@ const (
 	ReasonAgentImageUnknown = "AgentImageUnknown"
 	ReasonNameTaken         = "NameTaken"
 	ReasonRecordUnreadable  = "RecordUnreadable"
+	ReasonSuspended         = "Suspended"
 
 	ReasonUnschedulable        = "Unschedulable"
 	ReasonImagePullFailed      = "ImagePullFailed"
@@ -38,6 +39,7 @@ const (
 	ReasonPodSecurity          = "PodSecurity"
 	ReasonPodRefused           = "PodRefused"
 
+	ReasonClaimOfAMember   = "ClaimOfAMember"
 	ReasonDeadlineExceeded = "DeadlineExceeded"
 	ReasonJobDeleted       = "JobDeleted"
 	ReasonJobFailed        = "JobFailed"
