@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
 
@@ -44,6 +46,25 @@ var _ = Describe("A roll", Label("roll"), func() {
 			Expect(cluster.History.Restarted()[2]).To(Equal(leader), "the one that led at first is the last:\n%s", cluster.History)
 		})
 		Expect(traffic.Finish(ctx).Failed).To(BeZero())
+	})
+
+	It("to the same version from another image repository, and back, restarts each member once each time", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "mirrored", 3)
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		traffic := cluster.Write(ctx)
+		for i, repository := range []string{"quay.io/coreos/etcd", ""} {
+			traffic.During(ctx, func() {
+				cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Image = &v1alpha1.ImageSpec{Repository: repository} })
+				cluster.AwaitReady(ctx, 3)
+			})
+			for _, pod := range listPods(ctx, cluster) {
+				Expect(pod.Spec.Containers[0].Image).To(HavePrefix(cmp.Or(repository, resources.DefaultRepository)+":v"), pod.Name)
+			}
+			Expect(cluster.History.Restarted()).To(HaveLen(3*(i+1)), "one restart each:\n%s", cluster.History)
+		}
+		expectSame(ctx, cluster, was)
+		traffic.Finish(ctx)
 	})
 
 	It("to other flags, resources, affinity, tolerations and labels at once restarts each member once", perStory, func(ctx context.Context) {

@@ -22,6 +22,9 @@ const standardPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
 // EtcdImage is the name under which etcd publishes a version.
 func EtcdImage(version string) string { return "gcr.io/etcd-development/etcd:v" + version }
 
+// etcdMirror is the other name under which it does.
+func etcdMirror(version string) string { return "quay.io/coreos/etcd:v" + version }
+
 // imageList returns every image that each node has from the start. busybox is the static one of this machine.
 func (c *Cache) imageList() ([]images.Image, error) {
 	busybox, err := exec.LookPath("busybox")
@@ -58,7 +61,7 @@ func (c *Cache) etcdImage(version string) images.Image {
 		files["usr/local/bin/"+program] = filepath.Join(dir, program)
 	}
 	return images.Image{
-		Reference: EtcdImage(version), Files: files, Directories: []string{"var/etcd", "var/lib/etcd"},
+		Reference: EtcdImage(version), Also: []string{etcdMirror(version)}, Files: files, Directories: []string{"var/etcd", "var/lib/etcd"},
 		Cmd: []string{"/usr/local/bin/etcd"}, Env: []string{standardPath}, WorkingDir: "/var/lib/etcd",
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
@@ -33,6 +34,23 @@ func TestAnImageHoldsWhatAProgramNeeds(t *testing.T) {
 	config, err := image.ConfigFile()
 	if err != nil || config.OS != "linux" || config.Config.WorkingDir != "/var/lib/etcd" || len(config.Config.Cmd) != 1 {
 		t.Errorf("config %+v: %v", config, err)
+	}
+}
+
+func TestAnImageIsFoundUnderEachOfItsNames(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "image.tar")
+	names := []string{"example.test/a:b", "mirror.test/a:b"}
+	if err := Write(path, Image{Reference: names[0], Also: names[1:], Files: map[string]string{"bin/a": executable(t)}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, reference := range names {
+		tag, err := name.NewTag(reference)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tarball.ImageFromPath(path, &tag); err != nil {
+			t.Errorf("%s: %v", reference, err)
+		}
 	}
 }
 

@@ -25,6 +25,8 @@ import (
 type Image struct {
 	// Reference is the full name under which Pods ask for it.
 	Reference string
+	// Also are further names of the same image.
+	Also []string
 	// Files maps a path in the image to the executable of this machine that goes there.
 	Files map[string]string
 	// Links maps a path in the image to what it links to.
@@ -54,11 +56,15 @@ func Write(path string, image Image) error {
 	if err != nil {
 		return fmt.Errorf("building %s: %w", image.Reference, err)
 	}
-	tag, err := name.NewTag(image.Reference)
-	if err != nil {
-		return fmt.Errorf("naming %s: %w", image.Reference, err)
+	tags := map[name.Tag]v1.Image{}
+	for _, reference := range append([]string{image.Reference}, image.Also...) {
+		tag, err := name.NewTag(reference)
+		if err != nil {
+			return fmt.Errorf("naming %s: %w", reference, err)
+		}
+		tags[tag] = built
 	}
-	if err := tarball.WriteToFile(path, tag, built); err != nil {
+	if err := tarball.MultiWriteToFile(path, tags); err != nil {
 		return fmt.Errorf("writing %s: %w", image.Reference, err)
 	}
 	return nil
