@@ -154,7 +154,9 @@ func TestNext(t *testing.T) {
 		{"a Job that Kubernetes has a minute to end is not given up", seen(recordedJob, func(o *Observation) { o.Now = now.Add(59*time.Minute + 59*time.Second) }),
 			StageStarting, ReasonStarting, nil, "", false},
 		{"a Job that nobody ends is not waited for",
-			seen(recordedJob, func(o *Observation) { o.Now, o.Job.Suspended, o.Backup.Said = now.Add(time.Hour), true, "The Job is suspended." }),
+			seen(recordedJob, func(o *Observation) {
+				o.Now, o.Job.Suspended, o.Backup.Said = now.Add(time.Hour), true, "The Job is suspended."
+			}),
 			StageFailed, ReasonDeadlineExceeded, RecordOutcome{}, "Before: The Job is suspended.", false},
 		{"a member's own volume is nothing to write backups to", seen(func(o *Observation) { o.Backup.ClaimOf = "member demo-0 of EtcdCluster demo" }),
 			StageFailed, ReasonClaimOfAMember, RecordOutcome{}, "is the volume of member demo-0 of EtcdCluster demo", false},
