@@ -93,6 +93,10 @@ test: ## What CI runs: check, unit tests, and the stories labelled core on local
 test-all: ## Every story, or those of a label query: make test-all GROUP=growth.
 	@$(SUBMAKE) test-stories GROUP='$(GROUP)'
 
+.PHONY: test-docs
+test-docs: $(LOCALKUBE) bin/s3/versitygw ## Every command of README.md and docs on localkube, or those of PAGES="docs/backup.md".
+	@$(call on-operator,go run ./test/docs -s3 $(S3_BINARIES) $(PAGES))
+
 .PHONY: stories
 stories: ## The table of stories: group, what is proven, last duration.
 	@go run ./test/e2e/stories

@@ -115,7 +115,11 @@ func Run(ctx context.Context, kind Kind, o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	return s, s.launch(ctx, filepath.Join(o.Binaries, string(kind)), host)
+	binary, err := filepath.Abs(filepath.Join(o.Binaries, string(kind))) // it runs in a directory of its own
+	if err != nil {
+		return nil, fmt.Errorf("finding %s: %w", kind, err)
+	}
+	return s, s.launch(ctx, binary, host)
 }
 
 // launch tries a few ports.
