@@ -61,6 +61,9 @@ func (o Observation) keepChoices(r Replica) *proposal {
 // mayTake reports whether first members that do not run may take these choices: none of another version has started. With
 // the version it has, a first member starts on its volume again as it did before.
 func mayTake(o Observation, c Choices) bool {
+	if origin := o.Birth.Origin; !origin.IsZero() && !origin.Version.SameMinor(c.Version) {
+		return false
+	}
 	return !slices.ContainsFunc(o.birthReplicas(), func(r Replica) bool {
 		return r.Pod != nil && r.Pod.Started && r.Choices().Version != c.Version
 	})
@@ -74,6 +77,8 @@ func otherLife(o Observation) *proposal {
 	}
 	for _, r := range o.Replicas {
 		switch {
+		case r.Restoring != nil && r.Restoring.Incarnation != o.Birth.Incarnation:
+			return o.clearRestore(r)
 		case r.incarnation() == "" || r.incarnation() == o.Birth.Incarnation && !o.isMixed(r):
 		case r.Pod != nil && r.Pod.Terminating, r.Volume != nil && r.Volume.Terminating && r.Pod == nil:
 			return r.waitForName(o)
@@ -84,6 +89,14 @@ func otherLife(o Observation) *proposal {
 		}
 	}
 	return nil
+}
+
+// clearRestore deletes a restore Pod of a birth that was given up.
+func (o Observation) clearRestore(r Replica) *proposal {
+	if r.Restoring.Terminating {
+		return wait(ReasonPodLeaving, "The restore Pod of %s, of an earlier attempt, is terminating.", r.Name).due(o, r.Restoring.GoneBy, leavingDeadline)
+	}
+	return act(DeleteRestores{Pods: []PodRef{r.restoreRef()}}, ReasonVoidBirth, "The restore Pod of %s is left from a birth that was given up; it is deleted.", r.Name)
 }
 
 // isMixed reports a Pod of another life than its volume's.

@@ -219,7 +219,7 @@ func (o Observation) mayRestart(r Replica) bool {
 // mayRebirth reports whether the replica is a first member that was interrupted, with the volume it was born on, before a
 // quorum of first members was recorded. Until then none was sealed, and no client was ever led to one.
 func (o Observation) mayRebirth(r Replica) bool {
-	if o.Membership.Known || o.Birth.ClusterID != 0 || r.IsRecorded() || !slices.Contains(o.Birth.Names, r.Name) {
+	if o.Membership.Known || o.Birth.ClusterID != 0 || r.IsRecorded() || !slices.Contains(o.Birth.Names, r.Name) || !o.isFilled(r) {
 		return false
 	}
 	return r.Ephemeral || r.Volume != nil && !o.hasLostVolume(r)

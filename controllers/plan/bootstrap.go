@@ -48,7 +48,9 @@ func birthRecord(o Observation) *proposal {
 		return refuse(ReasonRecordLost, "The peer Service with the birth record is gone, and no volume says which cluster this was, although %s shows that there was one. "+
 			"Nothing is born over it; delete the EtcdCluster and create it again to start with an empty cluster.", trace).byHuman()
 	}
-	return act(newBirth(o, 0, firstNames(o)), ReasonBeginBirth, "A cluster of %d members begins.", o.Desired.Size)
+	birth := newBirth(o, 0, firstNames(o))
+	birth.Origin, _ = o.source()
+	return act(birth, ReasonBeginBirth, "A cluster of %d members begins.", o.Desired.Size)
 }
 
 // trace names an object of this cluster that is only made once its birth was written down, or "".
@@ -64,6 +66,8 @@ func (o Observation) trace() string {
 			return "PersistentVolumeClaim " + r.Name
 		case r.Pod != nil:
 			return "Pod " + r.Name
+		case r.Restoring != nil:
+			return "the restore Pod of " + r.Name
 		}
 	}
 	return ""
@@ -116,14 +120,23 @@ func bootstrap(o Observation) *proposal {
 		if r.Volume == nil && !o.Desired.Ephemeral {
 			c.Volumes = append(c.Volumes, NewVolume{Name: name, Bytes: o.Desired.StorageBytes, Choices: o.Desired.Choices})
 		}
-		if r.Pod == nil {
+		if o.isToRestore(r) && r.Restoring == nil {
+			c.Restores = append(c.Restores, Laying{Name: name, Initial: birthList(o), Choices: o.birthChoices(r)})
+		}
+		if r.Pod == nil && o.isReadyToStart() {
 			c.Pods = append(c.Pods, birthStart(o, r))
 		}
 	}
-	if len(c.Objects)+len(c.Secrets)+len(c.Volumes)+len(c.Pods) == 0 {
+	if len(c.Objects)+len(c.Secrets)+len(c.Volumes)+len(c.Restores)+len(c.Pods) == 0 {
 		return nil
 	}
 	return act(c, ReasonBootstrap, "The first %d members are created.", len(o.Birth.Names))
+}
+
+// isReadyToStart reports whether what the birth begins with lies on every first volume, and whoever laid it there is gone. So
+// once the first of them starts, none is without its data.
+func (o Observation) isReadyToStart() bool {
+	return o.Birth.Origin.IsZero() || !slices.ContainsFunc(o.birthReplicas(), func(r Replica) bool { return o.isToRestore(r) || r.Restoring != nil })
 }
 
 func (r Replica) waitForName(o Observation) *proposal {
@@ -138,12 +151,19 @@ func (r Replica) isLeaving() bool {
 	return r.Pod != nil && r.Pod.Terminating || r.Volume != nil && r.Volume.Terminating
 }
 
+// birthStart starts a first member from what was restored for it, or else empty.
 func birthStart(o Observation, r Replica) Start {
-	choices := o.Desired.Choices
-	if r.Volume != nil && !r.Volume.Choices.IsZero() {
-		choices = r.Volume.Choices
+	if r.isRestored() {
+		return Start{Name: r.Name, Flags: FlagsSealed, Choices: o.birthChoices(r)}
 	}
-	return Start{Name: r.Name, Flags: FlagsBirth, Initial: birthList(o), Choices: choices}
+	return Start{Name: r.Name, Flags: FlagsBirth, Initial: birthList(o), Choices: o.birthChoices(r)}
+}
+
+func (o Observation) birthChoices(r Replica) Choices {
+	if r.Volume != nil && !r.Volume.Choices.IsZero() {
+		return r.Volume.Choices
+	}
+	return o.Desired.Choices
 }
 
 // birthList is the list that every birth Pod of the incarnation starts with.

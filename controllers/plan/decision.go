@@ -55,6 +55,13 @@ type Start struct {
 	Role    string // the role label it is born with; only for sealed Pods
 }
 
+// Laying is a restore Pod to make: it lays the birth's backup on the volume of one first member.
+type Laying struct {
+	Name    string              // of the member
+	Initial []etcdutil.NamedURL // the first members, which the restored data will know
+	Choices Choices
+}
+
 // NewVolume is a volume to make, for one named member.
 type NewVolume struct {
 	Name    string
@@ -82,15 +89,32 @@ type (
 		Token       string
 		Names       []string
 		ClusterID   etcdutil.ID // non-zero when the lost record of a living cluster is written anew
+		Origin      Origin      // the backup that the first members begin with; zero when they begin empty
 	}
 
+	// StartPreflight creates the Pod that looks at the backup to begin with.
+	StartPreflight struct{ Asked Inquiry }
+
+	// DeletePreflight deletes that Pod.
+	DeletePreflight struct{ UID string }
+
+	// RecordRestored writes on volumes that the backup of this incarnation lies there completely.
+	RecordRestored struct {
+		Incarnation string
+		Volumes     []VolumeRef
+	}
+
+	// DeleteRestores deletes restore Pods, which are named by their members.
+	DeleteRestores struct{ Pods []PodRef }
+
 	// Bootstrap creates what is missing of a birth, in this order: objects, members' Secrets, volumes; then it writes into the
-	// birth record which volumes these are; then Pods. So beside a Pod a missing volume is a lost one.
+	// birth record which volumes these are; then restore Pods or members' Pods. So beside a Pod a missing volume is a lost one.
 	Bootstrap struct {
-		Objects []Object
-		Secrets []string // names of members
-		Volumes []NewVolume
-		Pods    []Start
+		Objects  []Object
+		Secrets  []string // names of members
+		Volumes  []NewVolume
+		Restores []Laying
+		Pods     []Start
 	}
 
 	// VoidBirth marks the birth record as given up, so that every later pass knows.
@@ -203,54 +227,62 @@ type Seal struct {
 	Role string
 }
 
-func (FollowPolicy) Kind() string  { return "FollowPolicy" }
-func (AdoptData) Kind() string     { return "AdoptData" }
-func (BeginBirth) Kind() string    { return "BeginBirth" }
-func (Bootstrap) Kind() string     { return "Bootstrap" }
-func (VoidBirth) Kind() string     { return "VoidBirth" }
-func (NextBirth) Kind() string     { return "NextBirth" }
-func (RecordBirth) Kind() string   { return "RecordBirth" }
-func (RecordMembers) Kind() string { return "RecordMembers" }
-func (SealPods) Kind() string      { return "SealPods" }
-func (LabelRole) Kind() string     { return "LabelRole" }
-func (ApplyObjects) Kind() string  { return "ApplyObjects" }
-func (SetBudget) Kind() string     { return "SetBudget" }
-func (StartPods) Kind() string     { return "StartPods" }
-func (SetChoices) Kind() string    { return "SetChoices" }
-func (DressPods) Kind() string     { return "DressPods" }
-func (RestoreInputs) Kind() string { return "RestoreInputs" }
-func (EvictPod) Kind() string      { return "EvictPod" }
-func (DeletePods) Kind() string    { return "DeletePods" }
-func (DeleteVolumes) Kind() string { return "DeleteVolumes" }
-func (DeleteSecret) Kind() string  { return "DeleteSecret" }
-func (PrepareMember) Kind() string { return "PrepareMember" }
-func (AddLearner) Kind() string    { return "AddLearner" }
-func (Promote) Kind() string       { return "Promote" }
-func (MoveLeader) Kind() string    { return "MoveLeader" }
-func (RemoveMember) Kind() string  { return "RemoveMember" }
+func (FollowPolicy) Kind() string    { return "FollowPolicy" }
+func (AdoptData) Kind() string       { return "AdoptData" }
+func (BeginBirth) Kind() string      { return "BeginBirth" }
+func (StartPreflight) Kind() string  { return "StartPreflight" }
+func (DeletePreflight) Kind() string { return "DeletePreflight" }
+func (RecordRestored) Kind() string  { return "RecordRestored" }
+func (DeleteRestores) Kind() string  { return "DeleteRestores" }
+func (Bootstrap) Kind() string       { return "Bootstrap" }
+func (VoidBirth) Kind() string       { return "VoidBirth" }
+func (NextBirth) Kind() string       { return "NextBirth" }
+func (RecordBirth) Kind() string     { return "RecordBirth" }
+func (RecordMembers) Kind() string   { return "RecordMembers" }
+func (SealPods) Kind() string        { return "SealPods" }
+func (LabelRole) Kind() string       { return "LabelRole" }
+func (ApplyObjects) Kind() string    { return "ApplyObjects" }
+func (SetBudget) Kind() string       { return "SetBudget" }
+func (StartPods) Kind() string       { return "StartPods" }
+func (SetChoices) Kind() string      { return "SetChoices" }
+func (DressPods) Kind() string       { return "DressPods" }
+func (RestoreInputs) Kind() string   { return "RestoreInputs" }
+func (EvictPod) Kind() string        { return "EvictPod" }
+func (DeletePods) Kind() string      { return "DeletePods" }
+func (DeleteVolumes) Kind() string   { return "DeleteVolumes" }
+func (DeleteSecret) Kind() string    { return "DeleteSecret" }
+func (PrepareMember) Kind() string   { return "PrepareMember" }
+func (AddLearner) Kind() string      { return "AddLearner" }
+func (Promote) Kind() string         { return "Promote" }
+func (MoveLeader) Kind() string      { return "MoveLeader" }
+func (RemoveMember) Kind() string    { return "RemoveMember" }
 
-func (FollowPolicy) isChange()  {}
-func (AdoptData) isChange()     {}
-func (BeginBirth) isChange()    {}
-func (Bootstrap) isChange()     {}
-func (VoidBirth) isChange()     {}
-func (NextBirth) isChange()     {}
-func (RecordBirth) isChange()   {}
-func (RecordMembers) isChange() {}
-func (SealPods) isChange()      {}
-func (LabelRole) isChange()     {}
-func (ApplyObjects) isChange()  {}
-func (SetBudget) isChange()     {}
-func (StartPods) isChange()     {}
-func (SetChoices) isChange()    {}
-func (DressPods) isChange()     {}
-func (RestoreInputs) isChange() {}
-func (EvictPod) isChange()      {}
-func (DeletePods) isChange()    {}
-func (DeleteVolumes) isChange() {}
-func (DeleteSecret) isChange()  {}
-func (PrepareMember) isChange() {}
-func (AddLearner) isChange()    {}
-func (Promote) isChange()       {}
-func (MoveLeader) isChange()    {}
-func (RemoveMember) isChange()  {}
+func (FollowPolicy) isChange()    {}
+func (AdoptData) isChange()       {}
+func (BeginBirth) isChange()      {}
+func (StartPreflight) isChange()  {}
+func (DeletePreflight) isChange() {}
+func (RecordRestored) isChange()  {}
+func (DeleteRestores) isChange()  {}
+func (Bootstrap) isChange()       {}
+func (VoidBirth) isChange()       {}
+func (NextBirth) isChange()       {}
+func (RecordBirth) isChange()     {}
+func (RecordMembers) isChange()   {}
+func (SealPods) isChange()        {}
+func (LabelRole) isChange()       {}
+func (ApplyObjects) isChange()    {}
+func (SetBudget) isChange()       {}
+func (StartPods) isChange()       {}
+func (SetChoices) isChange()      {}
+func (DressPods) isChange()       {}
+func (RestoreInputs) isChange()   {}
+func (EvictPod) isChange()        {}
+func (DeletePods) isChange()      {}
+func (DeleteVolumes) isChange()   {}
+func (DeleteSecret) isChange()    {}
+func (PrepareMember) isChange()   {}
+func (AddLearner) isChange()      {}
+func (Promote) isChange()         {}
+func (MoveLeader) isChange()      {}
+func (RemoveMember) isChange()    {}

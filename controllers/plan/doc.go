@@ -10,10 +10,12 @@
 // # The order of rules is the safety argument
 //
 //  1. Whose it is: other-operator, deletion-policy, deleting, paused. What must be kept is un-owned whatever else holds.
-//  2. Birth: spec-refused, resume, retained-data, name-taken, birth-record, void-birth, other-life, bootstrap, birth-choices, first-quorum.
+//  2. Birth: spec-refused, resume, retained-data, name-taken, restore-source, birth-record, void-birth, other-life, bootstrap,
+//     restored, birth-choices, first-quorum.
 //     Nothing is born over data, and nothing else happens before the cluster's identity is written down.
+//     What begins with a backup never starts empty: restored members start as if sealed.
 //  3. Scaffold: scaffold, raise-budget.
-//  4. Safe while blind: seal, ended-pod, other-choices, adopt-choices, missing-pod. The cluster may be silent exactly
+//  4. Safe while blind: restore-leftover, seal, ended-pod, other-choices, adopt-choices, missing-pod. The cluster may be silent exactly
 //     because one of these was not done. A process that runs is stopped here only if by the kubelet's word it never
 //     served, nobody else does, and those who are away do not need it as it is: see silence.go.
 //  5. Blind: members-disagree, quorum-lost, membership-unknown, strange-member. Unknown is not empty: nobody is removed.

@@ -17,6 +17,8 @@ func Guard(o Observation, c Change) string {
 		return guardData(o, c)
 	case AdoptData, BeginBirth, Bootstrap, VoidBirth, NextBirth:
 		return guardBirth(o, c)
+	case StartPreflight, DeletePreflight, RecordRestored, DeleteRestores:
+		return guardRestore(o, c)
 	case SetBudget:
 		return guardBudget(o, c)
 	case RecordBirth:
@@ -67,8 +69,10 @@ func guardBirth(o Observation, c Change) string {
 		return guardBegin(o, c)
 	case Bootstrap:
 		return guardBootstrap(o, c)
-	case VoidBirth, NextBirth:
+	case VoidBirth:
 		return guardVoid(o)
+	case NextBirth:
+		return guardNext(o, c)
 	default:
 		return fmt.Sprintf("%T is no part of a birth.", c)
 	}
@@ -239,15 +243,10 @@ func guardStart(o Observation, s Start) string {
 	r := o.Find(s.Name)
 	switch s.Flags {
 	case FlagsSealed:
-		if !o.mayRestart(r) {
-			return fmt.Sprintf("%s has no recorded data of this cluster to start from.", s.Name)
-		}
-		if wrote := r.Record().Version; !wrote.SameMinor(s.Choices.Version) {
-			return fmt.Sprintf("etcd %s wrote the data of %s, and nothing says that %s may start on it.", wrote, s.Name, s.Choices.Version)
-		}
+		return guardSealed(o, r, s)
 	case FlagsBirth:
-		if !o.mayBeBorn(r) {
-			return fmt.Sprintf("%s is not a first member that has yet to start.", s.Name)
+		if !o.mayBeBorn(r) || !o.Birth.Origin.IsZero() || r.isRestored() {
+			return fmt.Sprintf("%s is not a first member that has yet to start empty.", s.Name)
 		}
 	case FlagsJoin:
 		if r.IsRecorded() || !o.Membership.Known || !r.IsLearner() {
@@ -261,7 +260,7 @@ func guardStart(o Observation, s Start) string {
 
 // mayBeBorn reports whether a cluster that lives still expects this first member: it is listed, or was interrupted.
 func (o Observation) mayBeBorn(r Replica) bool {
-	if r.IsRecorded() {
+	if r.IsRecorded() || !o.isFilled(r) {
 		return false
 	}
 	isListed := o.Membership.Known && r.Member != nil && slices.Contains(o.Birth.Names, r.Name) && !o.hasLostVolume(r)
@@ -272,12 +271,10 @@ func guardBootstrap(o Observation, c Bootstrap) string {
 	if o.isAlive() || o.Birth.Void || !o.Birth.Exists {
 		return "the cluster lives already, or its birth is not written down."
 	}
-	return first(c.Pods, func(s Start) string {
-		if s.Flags != FlagsBirth || !slices.Contains(o.Birth.Names, s.Name) {
-			return fmt.Sprintf("%s is not a first member.", s.Name)
-		}
-		return ""
-	})
+	if why := first(c.Restores, func(l Laying) string { return guardLaying(o, l) }); why != "" {
+		return why
+	}
+	return first(c.Pods, func(s Start) string { return guardFirstStart(o, s) })
 }
 
 // guardVoid lets a birth be given up only while nothing was ever written or recorded.
@@ -288,6 +285,14 @@ func guardVoid(o Observation) string {
 	return ""
 }
 
+// guardNext begins the next life only after one that was given up, and with what the spec asks for.
+func guardNext(o Observation, c NextBirth) string {
+	if why := guardVoid(o); why != "" {
+		return why
+	}
+	return guardOrigin(o, c.Origin)
+}
+
 func guardBegin(o Observation, c BeginBirth) string {
 	if o.Birth.Exists {
 		return "a birth is already written down."
@@ -295,7 +300,10 @@ func guardBegin(o Observation, c BeginBirth) string {
 	if o.isOverRetained() || c.ClusterID == 0 && o.isAlive() {
 		return "there is data of a cluster already."
 	}
-	return ""
+	if c.ClusterID != 0 {
+		return "" // what a living cluster began with is past
+	}
+	return guardOrigin(o, c.Origin)
 }
 
 func guardBudget(o Observation, c SetBudget) string {

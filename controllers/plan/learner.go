@@ -93,7 +93,8 @@ func unstartedPod(o Observation) *proposal {
 		}
 		start := Start{Name: r.Name, Flags: FlagsJoin, Initial: o.liveList(), Choices: o.startChoices(r)}
 		if r.IsVoter() {
-			start.Flags, start.Initial = FlagsBirth, birthList(o)
+			born := birthStart(o, r)
+			start.Flags, start.Initial = born.Flags, born.Initial
 		}
 		return act(StartPods{Pods: []Start{start}}, ReasonJoin, "The Pod of %s is started, to join the cluster.", r.Name)
 	}

@@ -127,9 +127,9 @@ func (o Observation) isStopped(r Replica) bool {
 	return r.Volume != nil && !r.canStillStart() || r.cannotStart() && r.Pod.Choices != o.Desired.Choices
 }
 
-// isForgotten reports a volume of which neither its own record nor the birth record says how to start on it.
+// isForgotten reports a volume of which neither what is written on it nor the birth record says how to start on it.
 func (o Observation) isForgotten(r Replica) bool {
-	return r.Volume != nil && !r.IsRecorded() && !slices.Contains(o.Birth.Names, r.Name)
+	return r.Volume != nil && !r.IsRecorded() && (!slices.Contains(o.Birth.Names, r.Name) || !o.isFilled(r))
 }
 
 // isYetToStart reports a learner that never ran.

@@ -12,7 +12,8 @@ type Observation struct {
 	Cluster    Identity
 	Desired    Desired
 	Birth      Birth
-	Objects    []Object // Services, authorities' and clients' Secrets: what the cluster needs beside its members
+	Preflight  *Preflight // nil when nobody looks at a backup to begin with
+	Objects    []Object   // Services, authorities' and clients' Secrets: what the cluster needs beside its members
 	Budget     Budget
 	Membership Membership
 	Replicas   []Replica  // sorted by ordinal; one per name seen as member, Pod, volume or Secret
@@ -40,6 +41,7 @@ type Desired struct {
 	ReplaceAfter   time.Duration // how long a member must be dead before it is replaced; 0 never
 	Fault          string        // a sentence, when the spec itself is refused; empty otherwise
 	ReleasePending bool          // ownership of volumes or authorities does not follow deletionPolicy
+	Restore        Wish          // the backup to begin with; it counts at birth only
 }
 
 // Choices are what a member's Pod is made from: the etcd version and everything else of the user's that needs a restart.
@@ -62,6 +64,7 @@ type Birth struct {
 	Names       []string    // the first members
 	ClusterID   etcdutil.ID // zero until the cluster answered and a quorum of its members is recorded
 	Void        bool        // given up: Pods and volumes go, then the next incarnation begins
+	Origin      Origin      // the backup that the first members begin with; zero when they begin empty
 
 	Begun    bool              // every volume of the birth was there, and Pods may be
 	Volumes  map[string]string // the UIDs of the first members' volumes, by name; known from when Begun is set
@@ -117,7 +120,8 @@ type Replica struct {
 	Answer    *Answer          // nil when the member did not answer just now
 	Pod       *Pod
 	Volume    *Volume // nil as well when data is ephemeral
-	Secret    Object  // the member's certificates
+	Restoring *RestorePod
+	Secret    Object // the member's certificates
 }
 
 // Answer is what a member said of itself in this pass.
@@ -207,6 +211,7 @@ type Volume struct {
 	Choices     Choices // what the member's Pod is made from
 	Bytes       int64   // requested size
 	Record      Record
+	Restored    string // the incarnation whose data was laid there from its backup, completely; empty when none was
 	Stranded    string // why the only node that can use it will not come back: "node worker-2 was deleted"; empty otherwise
 }
 

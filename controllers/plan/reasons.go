@@ -18,6 +18,9 @@ const (
 	ReasonRecordLost    = "BirthRecordLost" // the birth record is gone, and nothing else says which cluster this was
 	ReasonBootstrap     = "Bootstrap"       // objects, volumes and Pods of the first members are made
 	ReasonVoidBirth     = "VoidBirth"       // the birth is given up and begun anew
+	ReasonPreflight     = "Preflight"       // the backup to begin with is looked at
+	ReasonRestore       = "Restore"         // the backup is laid on the first members' volumes
+	ReasonRestoreFailed = "RestoreFailed"   // laying it there failed
 	ReasonFirstQuorum   = "FirstQuorum"     // the first members start and find each other
 	ReasonRecordBirth   = "RecordBirth"     // the cluster's identity is written down
 	ReasonNewChoices    = "NewChoices"      // a Pod that does not run is made from other choices

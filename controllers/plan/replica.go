@@ -91,14 +91,14 @@ func (r Replica) lostWithClaim() string {
 }
 
 // lostByOwnWord takes the member's own last words: it stopped because its directory is empty, foreign or damaged. "Empty" is
-// believed of a sealed member only: one that is still joining says the same when it cannot reach its peers.
+// believed of a sealed member only, recorded or restored: one that is still joining says the same when it cannot reach its peers.
 func (r Replica) lostByOwnWord() string {
 	if r.Pod == nil || r.Pod.Running || r.Pod.Exit == nil {
 		return ""
 	}
 	exit := r.Pod.Exit
 	switch {
-	case exit.Reason == etcdutil.ExitDataEmpty && !r.IsSealed():
+	case exit.Reason == etcdutil.ExitDataEmpty && !r.IsSealed() && !(r.isRestored() && r.Pod.Flags == FlagsSealed):
 		return ""
 	case exit.Reason == etcdutil.ExitAlreadyBootstrapped && r.Pod.Flags == FlagsBirth:
 		return "its directory was emptied after it had started"

@@ -16,12 +16,13 @@ func voidBirth(o Observation) *proposal {
 		}
 		return nil
 	}
-	for _, step := range []func(Observation) *proposal{voidPods, voidVolumes} {
+	for _, step := range []func(Observation) *proposal{voidPods, voidRestores, voidVolumes} {
 		if p := step(o); p != nil {
 			return p
 		}
 	}
 	next := newBirth(o, o.Birth.Counter+1, firstNames(o))
+	next.Origin, _ = o.source()
 	return act(NextBirth{Voided: o.Birth.Incarnation, BeginBirth: next}, ReasonVoidBirth, "A cluster of %d members begins anew.", o.Desired.Size)
 }
 
@@ -42,6 +43,27 @@ func voidPods(o Observation) *proposal {
 	}
 	if leaving {
 		return wait(ReasonVoidBirth, "Pods of the birth that was given up are terminating.").due(o, lastGoneBy(o), leavingDeadline)
+	}
+	return nil
+}
+
+func voidRestores(o Observation) *proposal {
+	var pods []PodRef
+	leaving := false
+	for _, r := range o.Replicas {
+		if r.Restoring == nil || r.Restoring.Incarnation != o.Birth.Incarnation {
+			continue
+		}
+		leaving = leaving || r.Restoring.Terminating
+		if !r.Restoring.Terminating {
+			pods = append(pods, r.restoreRef())
+		}
+	}
+	if len(pods) > 0 {
+		return act(DeleteRestores{Pods: pods}, ReasonVoidBirth, "%d restore Pods of the birth that was given up are deleted.", len(pods))
+	}
+	if leaving {
+		return wait(ReasonVoidBirth, "Restore Pods of the birth that was given up are terminating.").due(o, lastGoneBy(o), leavingDeadline)
 	}
 	return nil
 }
@@ -79,10 +101,19 @@ func voidable(o Observation) string {
 	if len(started(o)) >= etcdutil.Quorum(len(o.Birth.Names)) {
 		return ""
 	}
-	if !slices.Equal(o.Birth.Names, firstNames(o)) && o.Desired.Fault == "" {
+	return o.unwanted()
+}
+
+// unwanted says what of a birth the spec does not ask for any more, or "".
+func (o Observation) unwanted() string {
+	switch {
+	case o.Desired.Fault != "":
+		return ""
+	case !slices.Equal(o.Birth.Names, firstNames(o)):
 		return "the spec asks for other first members, and too few of these have started"
-	}
-	if len(started(o)) > 0 && !mayTake(o, o.Desired.Choices) {
+	case o.Birth.Origin.Hash != o.Desired.Restore.Hash:
+		return "the spec asks to begin with another backup, or with none, and too few first members have started"
+	case (len(started(o)) > 0 || !o.Birth.Origin.IsZero()) && !mayTake(o, o.Desired.Choices):
 		return "the spec asks for another version, and too few first members have started"
 	}
 	return ""
@@ -96,6 +127,9 @@ func lastGoneBy(o Observation) time.Time {
 	for _, r := range o.Replicas {
 		if r.Pod != nil && r.Pod.GoneBy.After(last) {
 			last = r.Pod.GoneBy
+		}
+		if r.Restoring != nil && r.Restoring.GoneBy.After(last) {
+			last = r.Restoring.GoneBy
 		}
 	}
 	return last

@@ -37,7 +37,7 @@ func (w *World) Apply(c plan.Change, refused []plan.Note, diesAfter int) error {
 // needsAdmission reports a change that makes Pods, or makes sure first that they could be made.
 func needsAdmission(c plan.Change) bool {
 	switch c := c.(type) {
-	case plan.StartPods, plan.EvictPod:
+	case plan.StartPods, plan.EvictPod, plan.StartPreflight:
 		return true
 	case plan.SetChoices:
 		return c.Rehearse
@@ -58,15 +58,10 @@ func (w *World) carryOut(c plan.Change, life *budgetOfEffects) error {
 	switch c := c.(type) {
 	case plan.AdoptData:
 		w.adopt(c, life)
-	case plan.BeginBirth:
-		w.beginBirth(c)
-	case plan.VoidBirth:
-		w.objects.birth.Void = true
-	case plan.NextBirth:
-		w.objects.birth = birthOf(c.BeginBirth, w.Cluster.Operator)
-	case plan.RecordBirth:
-		w.objects.birth.ClusterID = c.ClusterID
-		w.checkBorn(c.ClusterID)
+	case plan.BeginBirth, plan.VoidBirth, plan.NextBirth, plan.RecordBirth:
+		w.carryOutBirth(c)
+	case plan.StartPreflight, plan.DeletePreflight, plan.RecordRestored, plan.DeleteRestores:
+		return w.carryOutRestore(c, life)
 	case plan.Bootstrap:
 		w.bootstrap(c, life)
 	case plan.ApplyObjects:
@@ -79,6 +74,24 @@ func (w *World) carryOut(c plan.Change, life *budgetOfEffects) error {
 		return w.carryOutMember(c, life)
 	}
 	return nil
+}
+
+func (w *World) carryOutBirth(c plan.Change) {
+	switch c := c.(type) {
+	case plan.BeginBirth:
+		w.beginBirth(c)
+	case plan.VoidBirth:
+		w.checkVoid()
+		w.objects.birth.Void = true
+	case plan.NextBirth:
+		w.checkBeginning(c.Origin)
+		w.objects.birth = birthOf(c.BeginBirth, w.Cluster.Operator)
+	case plan.RecordBirth:
+		w.objects.birth.ClusterID = c.ClusterID
+		w.checkBorn(c.ClusterID)
+		w.checkOrigin(c.ClusterID)
+	default:
+	}
 }
 
 func (w *World) carryOutMember(c plan.Change, life *budgetOfEffects) error {
@@ -156,7 +169,7 @@ func (w *World) carryOutEtcd(c plan.Change) error {
 
 func birthOf(c plan.BeginBirth, operator string) plan.Birth {
 	return plan.Birth{Exists: true, Operator: operator, Incarnation: c.Incarnation, Counter: c.Counter, Token: c.Token,
-		Names: slices.Clone(c.Names), ClusterID: c.ClusterID}
+		Names: slices.Clone(c.Names), ClusterID: c.ClusterID, Origin: c.Origin}
 }
 
 // adopt writes this object's UID on what an earlier one left, one after the other.
@@ -184,6 +197,8 @@ func (w *World) beginBirth(c plan.BeginBirth) {
 		w.objects.birth = birthOf(c, w.Cluster.Operator)
 		if c.ClusterID != 0 {
 			w.checkBorn(c.ClusterID)
+		} else {
+			w.checkBeginning(c.Origin)
 		}
 	}
 }
@@ -216,6 +231,12 @@ func (w *World) bootstrap(c plan.Bootstrap, life *budgetOfEffects) {
 	}
 	if !w.objects.birth.Begun && !w.begin(life) {
 		return
+	}
+	for _, l := range c.Restores {
+		if !life.spend() {
+			return
+		}
+		w.createRestore(l)
 	}
 	for _, s := range c.Pods {
 		if !life.spend() {

@@ -12,7 +12,8 @@ import (
 // disk is one data directory. An empty one has no member.
 type disk struct {
 	cluster, member etcdutil.ID
-	applied         int // writes that reached it
+	applied         int    // writes that reached it
+	from            string // the backup that was laid there; empty for what began empty
 }
 
 func (d *disk) isEmpty() bool { return d.member == 0 }
@@ -44,7 +45,8 @@ type cluster struct {
 	members []etcdutil.Member
 	removed map[etcdutil.ID]bool
 	leader  etcdutil.ID
-	writes  int // acknowledged to clients, and never to be lost
+	writes  int    // acknowledged to clients, and never to be lost
+	from    string // the backup that it began with
 }
 
 func hash(parts ...any) etcdutil.ID {
@@ -111,14 +113,7 @@ func (w *World) start(p pod, d *disk) etcdutil.ExitReason {
 // startNew is --initial-cluster-state=new in an empty directory: IDs follow from names and token.
 func (w *World) startNew(p pod, d *disk) etcdutil.ExitReason {
 	id := hash("cluster", p.Incarnation, p.initial)
-	c := w.clusters[id]
-	if c == nil {
-		c = &cluster{id: id, removed: map[etcdutil.ID]bool{}}
-		for _, m := range p.initial {
-			c.members = append(c.members, etcdutil.Member{ID: hash(id, m.Name), Name: m.Name, PeerURLs: []string{m.URL}})
-		}
-		w.clusters[id] = c
-	}
+	c := w.formed(id, p.initial)
 	self := hash(id, w.nameOf(p))
 	if i := c.find(self); i >= 0 && c.members[i].Started() && len(w.running(c)) > 0 {
 		return etcdutil.ExitAlreadyBootstrapped
@@ -126,6 +121,18 @@ func (w *World) startNew(p pod, d *disk) etcdutil.ExitReason {
 	w.checkFreshStart(c, self)
 	*d = disk{cluster: id, member: self}
 	return ""
+}
+
+// formed is the cluster that a token and a list make, the same for each of its members.
+func (w *World) formed(id etcdutil.ID, initial []etcdutil.NamedURL) *cluster {
+	if w.clusters[id] == nil {
+		c := &cluster{id: id, removed: map[etcdutil.ID]bool{}}
+		for _, m := range initial {
+			c.members = append(c.members, etcdutil.Member{ID: hash(id, m.Name), Name: m.Name, PeerURLs: []string{m.URL}})
+		}
+		w.clusters[id] = c
+	}
+	return w.clusters[id]
 }
 
 // startExisting is --initial-cluster-state=existing in an empty directory: the list must match in count and URLs.

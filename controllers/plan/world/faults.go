@@ -169,6 +169,7 @@ func (w *World) Recreate() {
 		delete(w.objects.pods, name)
 	}
 	w.objects.birth, w.objects.budget = plan.Birth{}, 0
+	w.objects.preflight, w.objects.restores = nil, map[string]restoreTask{}
 	w.objects.secrets = map[string]bool{}
 	w.objects.made = map[string]bool{"demo-ca": w.objects.made["demo-ca"]}
 	w.past = nil

@@ -16,6 +16,7 @@ func (w *World) Advance() {
 	if len(names) > 0 {
 		w.advancePod(names[w.rng.IntN(len(names))])
 	}
+	w.advanceTasks()
 	for _, name := range sortedKeys(w.objects.volumes) {
 		w.advanceVolume(name)
 	}
@@ -84,6 +85,7 @@ func (w *World) schedule(name string, p *pod) {
 func (w *World) run(name string, p *pod) {
 	p.Phase, p.Started = plan.PodRunning, true
 	d := w.disks[p.disk]
+	w.checkFirstStart(name, *p, d)
 	if reason := w.start(*p, d); reason != "" {
 		if p.Exit == nil || p.Exit.Reason != reason {
 			w.logf("kubelet: etcd of %s stops: %s", name, reason)
@@ -104,7 +106,7 @@ func (w *World) advanceVolume(name string) {
 	if !v.Terminating {
 		return
 	}
-	if p, ok := w.objects.pods[name]; ok && p.Scheduled && p.disk == v.UID {
+	if p, ok := w.objects.pods[name]; ok && p.Scheduled && p.disk == v.UID || w.holdsVolume(name, v.UID) {
 		return
 	}
 	delete(w.objects.volumes, name)

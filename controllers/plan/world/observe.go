@@ -29,9 +29,10 @@ func (w *World) observe(from objects) plan.Observation {
 			{Kind: "Service", Name: "demo", State: state(from.made["demo"])},
 		},
 	}
+	o.Preflight = from.preflight
 	w.observeRetained(from, &o)
 	names := map[string]bool{}
-	for _, set := range []map[string]bool{keys(from.pods), w.ownVolumes(from), from.secrets} {
+	for _, set := range []map[string]bool{keys(from.pods), keys(from.restores), w.ownVolumes(from), from.secrets} {
 		maps.Copy(names, set)
 	}
 	answers := w.answers(from)
@@ -84,6 +85,10 @@ func (w *World) replica(from objects, m plan.Membership, answers map[string]*pla
 		copied := p.Pod
 		r.Pod = &copied
 	}
+	if t, ok := from.restores[name]; ok {
+		copied := t.RestorePod
+		r.Restoring = &copied
+	}
 	if v, ok := from.volumes[name]; ok && v.owner == w.Cluster.UID {
 		copied := v.Volume
 		r.Volume = &copied
@@ -116,10 +121,18 @@ func (w *World) answers(from objects) map[string]*plan.Answer {
 		}
 		out[name] = &plan.Answer{
 			ID: p.disk.member, ClusterID: c.id, Leader: leader, Version: from.pods[name].made.Version,
-			Revision: int64(p.disk.applied) + 1, Applied: uint64(p.disk.applied), Learner: c.members[i].Learner,
+			Revision: c.bump() + int64(p.disk.applied) + 1, Applied: uint64(p.disk.applied), Learner: c.members[i].Learner,
 		}
 	}
 	return out
+}
+
+// bump is by how much a restore raises revisions.
+func (c *cluster) bump() int64 {
+	if c.from == "" {
+		return 0
+	}
+	return 1e9
 }
 
 func (w *World) membership(answers map[string]*plan.Answer) plan.Membership {

@@ -100,6 +100,9 @@ func (w *World) Fault() {
 		func(string) { w.Recreate() },
 		func(string) { w.changeSpec() }, func(string) { w.changeSpec() }, func(string) { w.changeSpec() }, func(string) { w.changeSpec() },
 	}
+	if w.hasRestores() {
+		faults = append(faults, w.restoreFaults()...)
+	}
 	faults[w.rng.IntN(len(faults))](w.anyName())
 }
 

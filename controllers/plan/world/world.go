@@ -35,6 +35,7 @@ type World struct {
 	disks        map[string]*disk
 	procs        map[string]*process // by Pod UID
 	clusters     map[etcdutil.ID]*cluster
+	stores       map[plan.Wish]*store
 	sealed       map[etcdutil.ID]bool // members whose kubelet knows the seal
 	recordLost   bool                 // somebody deleted the peer Service at least once
 	unsealedLoss bool                 // a directory was emptied before its kubelet knew the seal: the one window that is left
@@ -50,6 +51,9 @@ type objects struct {
 	budget  int
 	pods    map[string]pod
 	volumes map[string]volume
+
+	preflight *plan.Preflight        // never changed in place
+	restores  map[string]restoreTask // by member
 }
 
 type pod struct {
@@ -77,11 +81,12 @@ func New(seed uint64, spec plan.Desired) *World {
 		rng:     rand.New(rand.NewPCG(seed, 1)),
 		objects: objects{
 			made: map[string]bool{}, secrets: map[string]bool{},
-			pods: map[string]pod{}, volumes: map[string]volume{},
+			pods: map[string]pod{}, volumes: map[string]volume{}, restores: map[string]restoreTask{},
 		},
 		disks:    map[string]*disk{},
 		procs:    map[string]*process{},
 		clusters: map[etcdutil.ID]*cluster{},
+		stores:   map[plan.Wish]*store{},
 		sealed:   map[etcdutil.ID]bool{},
 	}
 }
@@ -98,7 +103,7 @@ func (o objects) clone() objects {
 	o.birth.Names = append([]string(nil), o.birth.Names...)
 	o.birth.Volumes = maps.Clone(o.birth.Volumes)
 	o.made, o.secrets = maps.Clone(o.made), maps.Clone(o.secrets)
-	o.pods, o.volumes = maps.Clone(o.pods), maps.Clone(o.volumes)
+	o.pods, o.volumes, o.restores = maps.Clone(o.pods), maps.Clone(o.volumes), maps.Clone(o.restores)
 	return o
 }
 

@@ -1,0 +1,119 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+)
+
+// The guard's part about births that begin with a backup.
+
+func guardRestore(o Observation, c Change) string {
+	switch c := c.(type) {
+	case StartPreflight:
+		if o.isAlive() || o.Birth.Exists && !o.Birth.Void || o.Preflight != nil || c.Asked != o.inquiry() {
+			return "the cluster has begun already, or the spec asks for something else."
+		}
+	case DeletePreflight:
+		if o.Preflight == nil || o.Preflight.UID != c.UID {
+			return "the preflight Pod is another one by now."
+		}
+	case RecordRestored:
+		return first(c.Volumes, func(ref VolumeRef) string { return guardRestored(o, c.Incarnation, ref) })
+	case DeleteRestores:
+		return first(c.Pods, func(ref PodRef) string { return guardDeleteRestore(o, ref) })
+	default:
+		return fmt.Sprintf("%T is no part of a restore.", c)
+	}
+	return ""
+}
+
+// guardOrigin lets a birth begin with just what the spec asks for, as it was found in this very observation.
+func guardOrigin(o Observation, origin Origin) string {
+	switch p := o.Preflight; {
+	case origin.Hash != o.Desired.Restore.Hash:
+		return "the spec asks to begin with another backup, or with none."
+	case origin.IsZero():
+		return ""
+	case o.Desired.Ephemeral:
+		return "a backup cannot be laid where the data lives in Pods."
+	case p == nil || !p.HasSucceeded() || p.Found != origin:
+		return "nobody has looked at this backup."
+	case origin.Key == "" || origin.SHA256 == "" || !origin.Version.SameMinor(o.Desired.Choices.Version):
+		return fmt.Sprintf("the backup of etcd %s cannot be restored with %s.", origin.Version, o.Desired.Choices.Version)
+	}
+	return ""
+}
+
+// guardRestored believes that a volume was restored only of a Pod that succeeded on it, in this life.
+func guardRestored(o Observation, incarnation string, ref VolumeRef) string {
+	r := o.Find(ref.Name)
+	switch {
+	case r.Volume == nil || r.Volume.UID != ref.UID || r.Volume.Incarnation != incarnation || o.Birth.Incarnation != incarnation:
+		return fmt.Sprintf("the volume %s is another one by now.", ref.Name)
+	case o.Birth.Void || o.Birth.Origin.IsZero():
+		return "this birth does not begin with a backup."
+	case r.Restoring == nil || !r.Restoring.HasSucceeded() || r.Restoring.Incarnation != incarnation:
+		return fmt.Sprintf("nothing says that the backup was laid on the volume of %s completely.", ref.Name)
+	}
+	return ""
+}
+
+// guardDeleteRestore keeps a restore Pod until what it did is written down, unless nobody needs it any more.
+func guardDeleteRestore(o Observation, ref PodRef) string {
+	r := o.Find(ref.Name)
+	switch pod := r.Restoring; {
+	case pod == nil || pod.UID != ref.UID:
+		return fmt.Sprintf("the restore Pod of %s is another one by now.", ref.Name)
+	case pod.HasSucceeded() && !r.isRestored() && !o.isAlive() && !o.isVoided(pod.Incarnation) && !o.isOtherLife(pod.Incarnation):
+		return fmt.Sprintf("nothing but this Pod says that the backup lies on the volume of %s.", ref.Name)
+	}
+	return ""
+}
+
+// guardLaying lets a backup be laid only on a volume that no member ever had.
+func guardLaying(o Observation, l Laying) string {
+	r := o.Find(l.Name)
+	switch {
+	case o.Birth.Origin.IsZero() || !slices.Contains(o.Birth.Names, l.Name):
+		return fmt.Sprintf("%s is no first member that begins with a backup.", l.Name)
+	case r.Pod != nil || r.IsRecorded() || r.isRestored() || r.Restoring != nil:
+		return fmt.Sprintf("the volume of %s has its data already, or is just getting it.", l.Name)
+	case !o.Birth.Origin.Version.SameMinor(l.Choices.Version):
+		return fmt.Sprintf("the backup of etcd %s cannot be restored with %s.", o.Birth.Origin.Version, l.Choices.Version)
+	}
+	return ""
+}
+
+// guardFirstStart lets a first member start empty only where nothing is to be restored, and otherwise only from what was.
+func guardFirstStart(o Observation, s Start) string {
+	r := o.Find(s.Name)
+	switch {
+	case !slices.Contains(o.Birth.Names, s.Name):
+		return fmt.Sprintf("%s is not a first member.", s.Name)
+	case !o.isFilled(r):
+		return fmt.Sprintf("the backup that %s begins with does not lie on its volume yet.", s.Name)
+	case r.Restoring != nil:
+		return fmt.Sprintf("the restore Pod of %s still uses its volume.", s.Name)
+	case r.isRestored():
+		return guardSealed(o, r, s)
+	case s.Flags != FlagsBirth:
+		return fmt.Sprintf("%s has no data to start from.", s.Name)
+	}
+	return ""
+}
+
+// guardSealed lets a member start only from data that is recorded as its own, or was restored for it.
+func guardSealed(o Observation, r Replica, s Start) string {
+	wrote := r.Record().Version
+	isFirst := r.isRestored() && r.Volume.Incarnation == o.Birth.Incarnation && !o.Birth.Void && !r.IsRecorded() && (o.mayBeBorn(r) || !o.isAlive())
+	if isFirst {
+		wrote = o.restoredWith(r)
+	}
+	switch {
+	case s.Flags != FlagsSealed || !isFirst && !o.mayRestart(r):
+		return fmt.Sprintf("%s has no recorded data of this cluster to start from.", s.Name)
+	case !wrote.SameMinor(s.Choices.Version):
+		return fmt.Sprintf("etcd %s wrote the data of %s, and nothing says that %s may start on it.", wrote, s.Name, s.Choices.Version)
+	}
+	return ""
+}

@@ -1,0 +1,114 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Wish is the backup that the spec asks to begin with. Hash is of its canonical form; the zero value asks for an empty cluster.
+type Wish struct{ Hash string }
+
+// IsZero reports that no backup is asked for.
+func (w Wish) IsZero() bool { return w == Wish{} }
+
+// Origin is the one backup that the first members begin with, as it was found.
+type Origin struct {
+	Hash      string // of the wish that it answers
+	Key       string // of the object in its store
+	SHA256    string
+	SizeBytes int64
+	Revision  int64
+	Version   etcdutil.Version // of the etcd that wrote it
+}
+
+// IsZero reports a beginning without any data.
+func (o Origin) IsZero() bool { return o == Origin{} }
+
+// Inquiry is what a preflight is to find out: whether the wish can be restored with this etcd on volumes of this size.
+type Inquiry struct {
+	Wish
+	Version etcdutil.Version
+	Bytes   int64
+}
+
+// Task is a Pod that runs to its end once.
+type Task struct {
+	UID         string
+	Created     time.Time
+	Phase       Phase
+	Terminating bool
+	GoneBy      time.Time // when a terminating Pod should be gone; zero otherwise
+	Finished    time.Time // when it ended; zero while it did not, or when nothing says
+	Waiting     string    // why a container or the scheduler waits
+	Message     string    // what Kubernetes says about it
+	Failure     string    // its own last words, when it failed; empty when it had none
+}
+
+// HasSucceeded reports whether the Pod did all that it was to do.
+func (t Task) HasSucceeded() bool { return t.Phase == PodSucceeded }
+
+// HasFailed reports whether the Pod ended without that.
+func (t Task) HasFailed() bool { return t.Phase == PodFailed }
+
+// words are what is known of why the Pod failed.
+func (t Task) words() string {
+	switch {
+	case t.Failure != "":
+		return t.Failure
+	case t.Message != "":
+		return t.Message
+	}
+	return "its Pod ended without a word"
+}
+
+// Preflight is a Pod that looks at a backup before anything is made.
+type Preflight struct {
+	Task
+	Asked Inquiry
+	Found Origin // what it found, once it succeeded
+}
+
+// RestorePod is a Pod that lays a backup on the volume of one first member, before that member's own Pod exists.
+type RestorePod struct {
+	Task
+	Incarnation string
+	Choices     Choices // what it was made from: the etcd whose tools it runs
+}
+
+// inquiry is what has to be known before a birth.
+func (o Observation) inquiry() Inquiry {
+	return Inquiry{Wish: o.Desired.Restore, Version: o.Desired.Choices.Version, Bytes: o.Desired.StorageBytes}
+}
+
+// source is the backup that a birth written down now begins with; false while that is not known. Without a wish it is none.
+func (o Observation) source() (Origin, bool) {
+	p := o.Preflight
+	switch {
+	case o.Desired.Restore.IsZero():
+		return Origin{}, true
+	case p == nil || p.Terminating || !p.HasSucceeded() || p.Asked != o.inquiry():
+		return Origin{}, false
+	}
+	return p.Found, !p.Found.IsZero()
+}
+
+// isRestored reports whether a backup was laid on the replica's volume completely, in the life that the volume was made for.
+func (r Replica) isRestored() bool {
+	return r.Volume != nil && r.Volume.Restored != "" && r.Volume.Restored == r.Volume.Incarnation
+}
+
+// isFilled reports whether the first member has on its volume what the birth begins with, if that is anything.
+func (o Observation) isFilled(r Replica) bool { return o.Birth.Origin.IsZero() || r.isRestored() }
+
+// isToRestore reports a first member on whose volume the backup is still to be laid. Where its Pod is, it was.
+func (o Observation) isToRestore(r Replica) bool { return !o.isFilled(r) && r.Pod == nil }
+
+// restoredWith is the version of etcd that may start on restored data: the one that wrote the backup, or, where nobody knows
+// that any more, the one whose tools restored it.
+func (o Observation) restoredWith(r Replica) etcdutil.Version {
+	if v := o.Birth.Origin.Version; !v.IsZero() {
+		return v
+	}
+	return r.Choices().Version
+}

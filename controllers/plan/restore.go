@@ -1,0 +1,178 @@
+package plan
+
+import (
+	"slices"
+	"time"
+)
+
+// Rules of a birth that begins with a backup: find it, lay it on every first volume, then start the members from their data.
+
+// How long a task that failed rests before it is made anew, counted from its end. What a person puts right in the store is then
+// found without a change of the spec.
+const (
+	preflightRest   = 3 * time.Minute
+	restoreRest     = time.Minute
+	restoreDeadline = 30 * time.Minute // a restore Pod to end, from its creation
+)
+
+// restoreSource has the backup that the spec asks for looked at, before a birth is written down. The operator reads no store: a Pod does.
+func restoreSource(o Observation) *proposal {
+	if o.Desired.Restore.IsZero() || !o.isToBegin() {
+		return nil
+	}
+	p := o.Preflight
+	switch {
+	case p == nil:
+		return act(StartPreflight{Asked: o.inquiry()}, ReasonPreflight, "The backup to begin with is looked at before anything is made.")
+	case p.Terminating:
+		return wait(ReasonPreflight, "The Pod that looked at a backup is terminating; the next one waits for its name.").due(o, p.GoneBy, leavingDeadline)
+	case p.Asked != o.inquiry():
+		return act(DeletePreflight{UID: p.UID}, ReasonPreflight, "What the spec asks for changed; the backup is looked at anew.")
+	}
+	return o.judgePreflight(p)
+}
+
+// isToBegin reports whether the next thing to write down is a birth: there is no record and no trace of any, or only one that was
+// given up and of which nothing is left.
+func (o Observation) isToBegin() bool {
+	switch {
+	case o.isAlive():
+		return false
+	case o.Birth.Exists:
+		return o.Birth.Void && !slices.ContainsFunc(o.Replicas, func(r Replica) bool { return r.hasAnyOf(o.Birth.Incarnation) })
+	}
+	return o.trace() == ""
+}
+
+func (o Observation) judgePreflight(p *Preflight) *proposal {
+	_, isKnown := o.source()
+	switch {
+	case isKnown:
+		return nil
+	case p.HasFailed() && o.Now.Sub(p.Finished) < preflightRest:
+		return refuse(ReasonPreflight, "The cluster cannot begin with the backup that the spec asks for: %s. Nothing was made. It is looked at again every few minutes.", p.words()).byHuman()
+	case p.HasFailed() || p.HasSucceeded():
+		return act(DeletePreflight{UID: p.UID}, ReasonPreflight, "The backup could not be used (%s); it is looked at again.", p.words())
+	}
+	return p.trouble(o, ReasonPreflight, startDeadline, "The backup to begin with is looked at.")
+}
+
+// trouble waits for a task that has not ended, and says what keeps it from starting.
+func (t Task) trouble(o Observation, reason string, deadline time.Duration, says string) *proposal {
+	if why := startProblems[t.Waiting]; why != "" {
+		return wait(why, "%s Its Pod cannot start (%s): %s", says, t.Waiting, t.Message).due(o, t.Created, startDeadline)
+	}
+	return wait(reason, "%s", says).due(o, t.Created, deadline)
+}
+
+// restored writes down where the backup was laid completely, and clears away the Pods that did it. Members start only after all of
+// that: then every first member has its data, whatever happens to the others.
+func restored(o Observation) *proposal {
+	if o.isAlive() || o.Birth.Origin.IsZero() {
+		return nil
+	}
+	done := RecordRestored{Incarnation: o.Birth.Incarnation}
+	var spent []PodRef
+	for _, r := range o.birthReplicas() {
+		switch pod := r.Restoring; {
+		case pod == nil || r.Volume == nil:
+		case pod.HasSucceeded() && !r.isRestored():
+			done.Volumes = append(done.Volumes, r.volumeRef())
+		case !pod.Terminating && (r.isRestored() || r.Pod != nil):
+			spent = append(spent, r.restoreRef())
+		}
+	}
+	switch {
+	case len(done.Volumes) > 0:
+		return act(done, ReasonRestore, "The backup lies on the volumes of %s; that is written down there.", joinNames(done.Volumes, func(v VolumeRef) string { return v.Name }))
+	case len(spent) > 0:
+		return act(DeleteRestores{Pods: spent}, ReasonRestore, "The backup lies on the volumes of %s; the Pods that laid it there are deleted.", podNames(spent))
+	}
+	return o.restoring()
+}
+
+// restoring looks after the restore Pods that have not succeeded yet.
+func (o Observation) restoring() *proposal {
+	pending := filter(o.birthReplicas(), func(r Replica) bool { return r.Restoring != nil })
+	if len(pending) == 0 {
+		return nil
+	}
+	for _, step := range []func(Replica) *proposal{o.restoreChoices, o.restoreAnew, o.restoreFailure} {
+		for _, r := range pending {
+			if p := step(r); p != nil {
+				return p
+			}
+		}
+	}
+	for _, r := range pending {
+		if r.Restoring.Terminating {
+			return wait(ReasonPodLeaving, "The restore Pod of %s is terminating.", r.Name).due(o, r.Restoring.GoneBy, leavingDeadline)
+		}
+	}
+	for _, r := range pending {
+		if startProblems[r.Restoring.Waiting] != "" {
+			return r.Restoring.trouble(o, ReasonRestore, restoreDeadline, "The backup is laid on the volume of "+r.Name+".")
+		}
+	}
+	says := "The backup is laid on the volumes of " + joinNames(pending, func(r Replica) string { return r.Name }) + "."
+	return pending[0].Restoring.trouble(o, ReasonRestore, restoreDeadline, says)
+}
+
+// restoreChoices lets members that are still to be restored follow the spec.
+func (o Observation) restoreChoices(r Replica) *proposal {
+	if r.Volume == nil || r.Restoring.Terminating || r.Volume.Choices == o.Desired.Choices || !mayTake(o, o.Desired.Choices) {
+		return nil
+	}
+	return act(SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: o.Desired.Choices}, ReasonNewChoices, "%s has not started yet; it takes the settings of the spec.", r.Name)
+}
+
+// restoreAnew deletes a restore Pod that was made from other choices than its member's, or that failed and had its rest.
+func (o Observation) restoreAnew(r Replica) *proposal {
+	pod := r.Restoring
+	c := DeleteRestores{Pods: []PodRef{r.restoreRef()}}
+	switch {
+	case pod.Terminating || r.Volume == nil:
+		return nil
+	case pod.Choices != r.Volume.Choices:
+		return act(c, ReasonNewChoices, "The restore Pod of %s was made from other settings, and is made anew.", r.Name)
+	case pod.HasFailed() && o.Now.Sub(pod.Finished) >= restoreRest:
+		return act(c, ReasonRestore, "The restore on the volume of %s failed (%s), and is tried again.", r.Name, pod.words())
+	}
+	return nil
+}
+
+// restoreFailure says why a restore failed. What a Pod said itself asks for a person; one that was merely killed is tried again.
+func (o Observation) restoreFailure(r Replica) *proposal {
+	if !r.Restoring.HasFailed() || r.Restoring.Terminating {
+		return nil
+	}
+	p := refuse(ReasonRestoreFailed, "The backup could not be laid on the volume of %s: %s. It is tried again every minute.", r.Name, r.Restoring.words())
+	p.NeedsHuman = r.Restoring.Failure != ""
+	return p
+}
+
+// restoreLeftover deletes what restored a cluster that lives now.
+func restoreLeftover(o Observation) *proposal {
+	if p := o.Preflight; p != nil && !p.Terminating {
+		return act(DeletePreflight{UID: p.UID}, ReasonLeftover, "The cluster has begun; the Pod that looked at a backup is deleted.")
+	}
+	var pods []PodRef
+	for _, r := range o.Replicas {
+		if r.Restoring != nil && !r.Restoring.Terminating {
+			pods = append(pods, r.restoreRef())
+		}
+	}
+	if len(pods) == 0 {
+		return nil
+	}
+	return act(DeleteRestores{Pods: pods}, ReasonLeftover, "The cluster has begun; the restore Pods of %s are deleted.", podNames(pods))
+}
+
+// hasAnyOf reports whether anything of this incarnation is left of the replica.
+func (r Replica) hasAnyOf(incarnation string) bool {
+	return r.Pod != nil && r.Pod.Incarnation == incarnation || r.Volume != nil && r.Volume.Incarnation == incarnation ||
+		r.Restoring != nil && r.Restoring.Incarnation == incarnation
+}
+
+// restoreRef names a restore Pod by its member.
+func (r Replica) restoreRef() PodRef { return PodRef{Name: r.Name, UID: r.Restoring.UID} }

@@ -1,0 +1,302 @@
+package world
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// What births that begin with a backup need: a store, a Pod that looks into it, and Pods that lay what is there on volumes.
+
+// store is what a wish finds: the newest of so many backups, unless they cannot be read just now.
+type store struct {
+	newest  int
+	spoiled bool
+}
+
+// restoreTask is a restore Pod.
+type restoreTask struct {
+	plan.RestorePod
+	disk    string // UID of the volume
+	origin  plan.Origin
+	initial []etcdutil.NamedURL
+	made    plan.Choices
+}
+
+// hasRestores reports whether anything in this world ever began with a backup, or is to.
+func (w *World) hasRestores() bool {
+	return len(w.stores) > 0 || !w.Spec.Restore.IsZero()
+}
+
+func (w *World) storeOf(wish plan.Wish) *store {
+	if w.stores[wish] == nil {
+		w.stores[wish] = &store{}
+	}
+	return w.stores[wish]
+}
+
+// carryOutRestore does what the operator asks for a restore.
+func (w *World) carryOutRestore(c plan.Change, life *budgetOfEffects) error {
+	switch c := c.(type) {
+	case plan.StartPreflight:
+		if w.objects.preflight == nil && life.spend() {
+			w.objects.preflight = &plan.Preflight{Asked: c.Asked, Task: plan.Task{UID: w.uid("preflight"), Created: w.Now, Phase: plan.PodPending}}
+		}
+	case plan.DeletePreflight:
+		if p := w.objects.preflight; p != nil && p.UID == c.UID && life.spend() {
+			w.editPreflight(func(p *plan.Preflight) { p.Terminating = true })
+		}
+	case plan.RecordRestored:
+		for _, ref := range c.Volumes {
+			if v, ok := w.objects.volumes[ref.Name]; ok && v.UID == ref.UID && life.spend() {
+				v.Restored = c.Incarnation
+				w.objects.volumes[ref.Name] = v
+				w.checkRestored(ref.Name, v.UID)
+			}
+		}
+	case plan.DeleteRestores:
+		for _, ref := range c.Pods {
+			if t, ok := w.objects.restores[ref.Name]; ok && t.UID == ref.UID && life.spend() {
+				t.Terminating = true
+				w.objects.restores[ref.Name] = t
+			}
+		}
+	default:
+		return fmt.Errorf("%T is not a change that the world knows", c)
+	}
+	return nil
+}
+
+func (w *World) createRestore(l plan.Laying) {
+	if _, exists := w.objects.restores[l.Name]; exists {
+		return
+	}
+	w.objects.restores[l.Name] = restoreTask{disk: w.objects.volumes[l.Name].UID, origin: w.objects.birth.Origin, initial: l.Initial, made: l.Choices,
+		RestorePod: plan.RestorePod{Incarnation: w.objects.birth.Incarnation, Choices: l.Choices,
+			Task: plan.Task{UID: w.uid("restore"), Created: w.Now, Phase: plan.PodPending}}}
+}
+
+// editPreflight changes a copy: what a stale cache shows stays as it was.
+func (w *World) editPreflight(edit func(*plan.Preflight)) {
+	copied := *w.objects.preflight
+	edit(&copied)
+	w.objects.preflight = &copied
+}
+
+// advanceTasks takes each Pod that runs once a step on, now and then.
+func (w *World) advanceTasks() {
+	if p := w.objects.preflight; p != nil && w.rng.IntN(2) == 0 {
+		w.advancePreflight(*p)
+	}
+	for _, name := range sortedKeys(w.objects.restores) {
+		if w.rng.IntN(2) == 0 {
+			w.advanceRestore(name, w.objects.restores[name])
+		}
+	}
+}
+
+func (w *World) advancePreflight(p plan.Preflight) {
+	switch {
+	case p.Terminating:
+		w.objects.preflight = nil
+		return
+	case p.Phase == plan.PodPending:
+		p.Phase = plan.PodRunning
+	case p.Phase == plan.PodRunning:
+		w.look(&p)
+	}
+	w.objects.preflight = &p
+}
+
+// look is what a preflight finds in the store.
+func (w *World) look(p *plan.Preflight) {
+	s := w.storeOf(p.Asked.Wish)
+	wrote := etcdutil.Version{Major: 3, Minor: 6, Patch: 15}
+	p.Finished = w.Now
+	switch {
+	case s.spoiled:
+		p.Phase, p.Failure = plan.PodFailed, "the manifest cannot be read"
+	case !wrote.SameMinor(p.Asked.Version):
+		p.Phase, p.Failure = plan.PodFailed, "the backup is of another minor version"
+	case w.rng.IntN(8) == 0:
+		p.Phase = plan.PodFailed // killed
+	default:
+		key := fmt.Sprintf("%s/%d", p.Asked.Hash, s.newest)
+		p.Phase, p.Found = plan.PodSucceeded, plan.Origin{Hash: p.Asked.Hash, Key: key, SHA256: "sha of " + key, SizeBytes: 1, Revision: 7, Version: wrote}
+	}
+}
+
+func (w *World) advanceRestore(name string, t restoreTask) {
+	v, ok := w.objects.volumes[name]
+	switch {
+	case t.Terminating:
+		delete(w.objects.restores, name)
+		return
+	case t.Phase == plan.PodPending && (!ok || v.Terminating || v.UID != t.disk || v.Stranded != ""):
+		t.Waiting, t.Message = "Unschedulable", "the claim is gone or being deleted"
+	case t.Phase == plan.PodPending && w.Broken[t.made]:
+		t.Waiting, t.Message = "ImagePullBackOff", "image not found"
+	case t.Phase == plan.PodPending:
+		t.Phase, t.Waiting, t.Message = plan.PodRunning, "", ""
+		v.Phase = plan.VolumeBound
+		w.objects.volumes[name] = v
+	case t.Phase == plan.PodRunning:
+		w.lay(name, &t)
+	}
+	w.objects.restores[name] = t
+}
+
+// lay is the end of a restore Pod: the data is there whole, or not at all. What is there already is left as it is.
+func (w *World) lay(name string, t *restoreTask) {
+	t.Finished = w.Now
+	d := w.disks[t.disk]
+	switch {
+	case w.storeOf(plan.Wish{Hash: t.origin.Hash}).spoiled:
+		t.Phase, t.Failure = plan.PodFailed, "the object cannot be read"
+		return
+	case d == nil || w.rng.IntN(8) == 0:
+		t.Phase = plan.PodFailed // killed
+		return
+	}
+	t.Phase = plan.PodSucceeded
+	if !d.isEmpty() {
+		return
+	}
+	id := hash("cluster", t.Incarnation, t.initial)
+	c := w.formed(id, t.initial)
+	if c.from == "" {
+		c.from = t.origin.SHA256
+	}
+	if c.from != t.origin.SHA256 {
+		w.violate("members of %s are restored from %s and from %s", id, c.from, t.origin.SHA256)
+	}
+	*d = disk{cluster: id, member: hash(id, name), from: t.origin.SHA256}
+}
+
+// holdsVolume reports a restore Pod that keeps a claim from going.
+func (w *World) holdsVolume(name, uid string) bool {
+	t, ok := w.objects.restores[name]
+	return ok && t.Phase == plan.PodRunning && t.disk == uid
+}
+
+// restoreFaults are what goes wrong while a cluster begins with a backup.
+func (w *World) restoreFaults() []func(string) {
+	return []func(string){
+		func(string) { w.SpoilBackups(true) },
+		func(string) { w.SpoilBackups(false) }, func(string) { w.SpoilBackups(false) },
+		func(string) { w.NewerBackups() },
+		func(string) { w.DeletePreflight() },
+		func(string) { w.anyRestore(w.DeleteRestore) }, func(string) { w.anyRestore(w.DeleteRestore) },
+		func(string) { w.anyRestore(w.KillRestore) },
+		func(string) { w.anyRestore(w.DeleteVolume) },
+		func(string) { w.changeWish() },
+	}
+}
+
+// restoreFaultOrOther is one fault, of a restore as often as not.
+func (w *World) restoreFaultOrOther() {
+	if w.rng.IntN(2) == 0 {
+		w.Fault()
+		return
+	}
+	faults := w.restoreFaults()
+	faults[w.rng.IntN(len(faults))]("")
+}
+
+func (w *World) anyRestore(fault func(string)) {
+	if names := sortedKeys(w.objects.restores); len(names) > 0 {
+		fault(names[w.rng.IntN(len(names))])
+	}
+}
+
+// SpoilBackups makes all that the stores hold unreadable, or readable again.
+func (w *World) SpoilBackups(spoiled bool) {
+	for _, s := range w.stores {
+		s.spoiled = spoiled
+	}
+	w.logf("fault: backups spoiled: %v", spoiled)
+}
+
+// NewerBackups are taken meanwhile: a wish for the newest finds another one from now on.
+func (w *World) NewerBackups() {
+	for _, s := range w.stores {
+		s.newest++
+	}
+}
+
+// DeletePreflight is somebody's kubectl delete pod.
+func (w *World) DeletePreflight() {
+	if w.objects.preflight != nil {
+		w.editPreflight(func(p *plan.Preflight) { p.Terminating = true })
+		w.logf("fault: preflight Pod deleted")
+	}
+}
+
+// DeleteRestore is somebody's kubectl delete pod.
+func (w *World) DeleteRestore(name string) {
+	t := w.objects.restores[name]
+	t.Terminating = true
+	w.objects.restores[name] = t
+	w.logf("fault: restore Pod of %s deleted", name)
+}
+
+// KillRestore is a node shutdown or an eviction by the kubelet.
+func (w *World) KillRestore(name string) {
+	if t := w.objects.restores[name]; !t.HasSucceeded() && !t.HasFailed() {
+		t.Phase, t.Finished = plan.PodFailed, w.Now
+		w.objects.restores[name] = t
+		w.logf("fault: restore Pod of %s killed", name)
+	}
+}
+
+// changeWish is a user who wants to begin with something else, or with nothing.
+func (w *World) changeWish() {
+	w.Spec.Restore.Hash = []string{"", "one", "two"}[w.rng.IntN(3)]
+	w.logf("spec: begin with %q", w.Spec.Restore.Hash)
+}
+
+// checkBeginning holds a birth to what the spec asks for at that moment.
+func (w *World) checkBeginning(origin plan.Origin) {
+	if origin.Hash != w.Spec.Restore.Hash {
+		w.violate("a birth begins with %q, and the spec asks for %q", origin.Hash, w.Spec.Restore.Hash)
+	}
+}
+
+// checkVoid lets nothing be given up that answers with data.
+func (w *World) checkVoid() {
+	for name, a := range w.answers(w.objects) {
+		if a.Revision > 1 {
+			w.violate("a birth was given up, and %s answers with revision %d", name, a.Revision)
+		}
+	}
+}
+
+// checkRestored holds what is written on a volume to what lies there.
+func (w *World) checkRestored(name, diskUID string) {
+	if d := w.disks[diskUID]; d != nil && !d.isEmpty() && d.from != w.objects.birth.Origin.SHA256 {
+		w.violate("the volume of %s is called restored, and holds %q", name, d.from)
+	}
+}
+
+// checkFirstStart holds a first member that starts from data to the backup of the record, and lets none start empty beside one.
+func (w *World) checkFirstStart(name string, p pod, d *disk) {
+	origin := w.objects.birth.Origin
+	if origin.IsZero() || p.Incarnation != w.objects.birth.Incarnation || !slices.Contains(w.objects.birth.Names, name) {
+		return
+	}
+	if p.seen == plan.FlagsBirth {
+		w.violate("%s starts as at birth, in a cluster that begins with a backup", name)
+	}
+	if !d.isEmpty() && d.from != origin.SHA256 {
+		w.violate("%s starts from %q, and the cluster began with %q", name, d.from, origin.SHA256)
+	}
+}
+
+// checkOrigin says of a cluster whose identity is written down that it holds what it was to begin with.
+func (w *World) checkOrigin(id etcdutil.ID) {
+	if c, origin := w.clusters[id], w.objects.birth.Origin; c != nil && c.from != origin.SHA256 {
+		w.violate("the cluster holds %q and was to begin with %q", c.from, origin.SHA256)
+	}
+}

@@ -1,0 +1,130 @@
+package world
+
+import (
+	"testing"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+)
+
+// restoring is the usual wish, to begin with a backup.
+func restoring(size int) plan.Desired {
+	spec := Spec3(size)
+	spec.Restore.Hash = "one"
+	return spec
+}
+
+func TestAClusterOfEachSizeIsRestoredAndSettles(t *testing.T) {
+	for _, size := range []int{1, 3, 5, 7} {
+		w := New(uint64(size), restoring(size))
+		d, rests := w.Settle(1500)
+		if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || len(w.Observe().HealthyVoters()) != size {
+			t.Fatalf("size %d: %+v %v\n%s", size, d, w.Violations, w.Story(80))
+		}
+		if c := w.clusters[w.born]; c == nil || c.from != "sha of one/0" {
+			t.Fatalf("size %d: the cluster does not hold the backup\n%s", size, w.Story(80))
+		}
+		if w.objects.preflight != nil || len(w.objects.restores) > 0 {
+			t.Fatalf("size %d: Pods of the restore are left\n%s", size, w.Story(80))
+		}
+	}
+}
+
+func TestABackupThatCannotBeUsedIsRefusedUntilItIsPutRight(t *testing.T) {
+	w := New(1, restoring(3))
+	w.storeOf(w.Spec.Restore).spoiled = true
+	for range 900 {
+		w.Advance()
+		w.Pass()
+	}
+	if d := w.Pass(); w.objects.birth.Exists || d.Rule != "restore-source" {
+		t.Fatalf("something was born of a backup that cannot be read: %+v\n%s", d, w.Story(40))
+	}
+	w.SpoilBackups(false)
+	if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 {
+		t.Fatalf("%+v %v\n%s", d, w.Violations, w.Story(80))
+	}
+}
+
+func TestAWishThatChangesOnALivingClusterChangesNothing(t *testing.T) {
+	for _, begin := range []plan.Desired{Spec3(3), restoring(3)} {
+		w := New(3, begin)
+		w.Settle(1500)
+		for _, wish := range []string{"two", ""} {
+			w.Spec.Restore.Hash = wish
+			before := len(w.Log)
+			if d, rests := w.Settle(300); !rests || d.Verdict != plan.Settled || len(w.Log) != before {
+				t.Fatalf("%q to %q: %+v\n%s", begin.Restore.Hash, wish, d, w.Story(20))
+			}
+		}
+	}
+}
+
+// The operator dies after each number of effects in turn, in every pass.
+func TestARestoreGoesOnWhereverTheOperatorDies(t *testing.T) {
+	for _, size := range []int{1, 3} {
+		for life := 1; life <= 4; life++ {
+			w := New(uint64(10*size+life), restoring(size))
+			for range 600 {
+				w.Advance()
+				w.take(w.ObserveStale(), life)
+			}
+			if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 {
+				t.Fatalf("size %d, %d effects: %+v %v\n%s", size, life, d, w.Violations, w.Story(80))
+			}
+		}
+	}
+}
+
+func TestNoStoryOfARestoreViolatesAnInvariantAndEveryOneComesToRest(t *testing.T) {
+	outcomes, done := map[string]int{}, map[string]int{}
+	from, to := *first, *first+uint64(*stories)/4
+	if *seed != 0 {
+		from, to = *seed, *seed+1
+	}
+	for s := from; s < to; s++ {
+		w, d, rests := playRestore(s)
+		if *seed != 0 {
+			t.Logf("rests=%v %+v\n%s", rests, d, w.Story(len(w.Log)))
+		}
+		if len(w.Violations) > 0 || !rests {
+			t.Fatalf("seed %d: rests=%v %+v %v\n%s", s, rests, d, w.Violations, w.Story(120))
+		}
+		outcomes[d.Reason]++
+		for _, what := range []string{
+			"restore-source StartPreflight", "restore-source DeletePreflight", "restored RecordRestored", "tried again", "begin with another backup", "volume of", "restore-leftover",
+			"birth-record BeginBirth", "fault: restore Pod",
+		} {
+			done[what] += count(w.Log, what)
+		}
+	}
+	t.Logf("outcomes: %v, done: %v", outcomes, done)
+}
+
+// playRestore is one story of a cluster that is to begin with a backup, whose faults come early.
+func playRestore(s uint64) (*World, plan.Decision, bool) {
+	spec := restoring([]int{1, 3, 3, 5}[s%4])
+	spec.TLS = s%4 != 0
+	w := New(s, spec)
+	rate := 3 + w.rng.IntN(30)
+	for range 60 + w.rng.IntN(120) {
+		w.Advance()
+		if w.rng.IntN(rate) == 0 {
+			w.restoreFaultOrOther()
+		}
+		if w.rng.IntN(4) > 0 {
+			w.StalePass()
+		}
+		if len(w.Violations) > 0 {
+			return w, plan.Decision{}, false
+		}
+	}
+	w.Spec.Paused, w.Spec.Choices = false, spec.Choices
+	w.ToggleQuota(false)
+	w.SpoilBackups(false)
+	if s%3 == 0 {
+		w.Cure()
+		w.ReturnNodes()
+	}
+	d, rests := w.Settle(3000)
+	return w, d, rests
+}
