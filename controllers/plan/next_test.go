@@ -395,7 +395,9 @@ func silences() []row {
 	}
 }
 
-func allRows() []row { return slices.Concat(rows(), returns(), rolls(), deaths(), silences()) }
+func allRows() []row {
+	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores())
+}
 
 func TestNextOneSentencePerRule(t *testing.T) {
 	for _, r := range allRows() {

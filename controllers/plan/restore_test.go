@@ -1,0 +1,366 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Worlds of clusters that begin with a backup.
+
+var (
+	wish     = Wish{Hash: "wish"}
+	backupOf = Origin{Hash: "wish", Key: "ns/demo/snapshot.db", SHA256: "sha", SizeBytes: 32, Revision: 7, Version: choices.Version}
+)
+
+// wishing asks to begin with a backup.
+func wishing(o Observation) Observation { return desire(o, func(d *Desired) { d.Restore = wish }) }
+
+// looking has a preflight Pod, which is as the edits say.
+func looking(o Observation, edits ...func(*Preflight)) Observation {
+	p := Preflight{Asked: o.inquiry(), Task: Task{UID: "preflight", Created: now.Add(-time.Second), Phase: PodRunning}}
+	for _, edit := range edits {
+		edit(&p)
+	}
+	o.Preflight = &p
+	return o
+}
+
+func hasFound(p *Preflight) { p.Phase, p.Finished, p.Found = PodSucceeded, now, backupOf }
+func hasFailed(ago time.Duration) func(*Preflight) {
+	return func(p *Preflight) {
+		p.Phase, p.Finished, p.Failure = PodFailed, now.Add(-ago), "the manifest is damaged"
+	}
+}
+
+// restoringWorld is a birth that begins with a backup: the volumes are there, and a Pod runs on each to lay it there.
+func restoringWorld(size int) Observation {
+	o := wishing(atBirth(size))
+	o.Birth.Origin = backupOf
+	for i := range o.Replicas {
+		r := &o.Replicas[i]
+		r.Pod = nil
+		r.Restoring = &RestorePod{Incarnation: o.Birth.Incarnation, Choices: choices, Task: Task{UID: "restore-" + r.Name, Created: now.Add(-time.Second), Phase: PodRunning}}
+	}
+	return o
+}
+
+// restoredWorld is the same birth with its members' Pods, which look for each other.
+func restoredWorld(size int) Observation {
+	o := wishing(atBirth(size))
+	o.Birth.Origin = backupOf
+	for i := range o.Replicas {
+		o.Replicas[i].Pod.Flags = FlagsSealed
+		written(&o.Replicas[i])
+	}
+	return o
+}
+
+func void(o Observation) Observation { o.Birth.Void = true; return o }
+
+func task(change func(*RestorePod)) func(*Replica) {
+	return func(r *Replica) {
+		pod := *r.Restoring
+		change(&pod)
+		r.Restoring = &pod
+	}
+}
+
+var laid = task(func(p *RestorePod) { p.Phase, p.Finished = PodSucceeded, now })
+
+func failed(ago time.Duration) func(*Replica) {
+	return task(func(p *RestorePod) { p.Phase, p.Finished, p.Failure = PodFailed, now.Add(-ago), "no room" })
+}
+
+func written(r *Replica)  { r.Volume.Restored = r.Volume.Incarnation }
+func cleared(r *Replica)  { r.Restoring = nil }
+func answered(r *Replica) { r.Answer = voter(r.Ordinal).Answer }
+
+// restores are births from a backup.
+func restores() []row {
+	begin := wishing(unborn(3))
+	three, up := restoringWorld(3), restoredWorld(3)
+	ready := three
+	for i := range 3 {
+		ready = ready.edit(i, written).edit(i, cleared)
+	}
+	return []row{
+		{"a backup is looked at before anything is made of it", begin, Act, "restore-source", ReasonPreflight, "StartPreflight", ""},
+		{"nothing is made while it is looked at", looking(begin), Wait, "restore-source", ReasonPreflight, "", ""},
+		{"a Pod that cannot look is named", looking(begin, func(p *Preflight) { p.Phase, p.Waiting, p.Message = PodPending, "ImagePullBackOff", "no image" }),
+			Wait, "restore-source", ReasonImagePull, "", "no image"},
+		{"a look that lasts too long is called overdue", looking(begin, func(p *Preflight) { p.Created = now.Add(-time.Hour) }), Refuse, "restore-source", ReasonPreflight, "", ""},
+		{"what was found is written down with the birth", looking(begin, hasFound), Act, "birth-record", ReasonBeginBirth, "BeginBirth", ""},
+		{"a look for another wish is made anew", looking(begin, hasFound, func(p *Preflight) { p.Asked.Hash = "another" }), Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
+		{"a look for another version is made anew", looking(begin, hasFailed(0), func(p *Preflight) { p.Asked.Version = newer.Version }), Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
+		{"its name must be free first", looking(begin, func(p *Preflight) { p.Terminating = true }), Wait, "restore-source", ReasonPreflight, "", ""},
+		{"a backup that cannot be used is refused in the words of who looked", looking(begin, hasFailed(time.Minute)), Refuse, "restore-source", ReasonPreflight, "", "the manifest is damaged"},
+		{"and looked at again later", looking(begin, hasFailed(time.Hour)), Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
+		{"a look that ended without a word is made anew", looking(begin, func(p *Preflight) { p.Phase = PodSucceeded }), Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
+		{"a backup of another minor version is never begun with", looking(begin, hasFound, func(p *Preflight) { p.Found.Version = newer.Version }),
+			Refuse, "birth-record", ReasonGuard, "", "cannot be restored with"},
+		{"a living cluster whose record was lost does not begin again", func() Observation { o := wishing(settledWorld(3)); o.Birth = Birth{}; return o }(),
+			Act, "birth-record", ReasonBeginBirth, "BeginBirth", "anew"},
+		{"nor does one of which nothing but a trace is left", func() Observation { o := wishing(unborn(3)); o.Objects[0].State = ObjectCurrent; return o }(),
+			Refuse, "birth-record", ReasonRecordLost, "", ""},
+
+		{"volumes and restore Pods are made in one step", func() Observation {
+			o := restoringWorld(3)
+			o.Replicas, o.Birth.Begun, o.Birth.Volumes = nil, false, nil
+			return o
+		}(), Act, "bootstrap", ReasonBootstrap, "Bootstrap", "3 members"},
+		{"a restore Pod that is gone is made anew", three.edit(1, cleared), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
+		{"restores are waited for", three, Wait, "restored", ReasonRestore, "", "demo-0, demo-1, demo-2"},
+		{"a restore that lasts too long is called overdue", three.edit(0, task(func(p *RestorePod) { p.Created = now.Add(-time.Hour) })), Refuse, "restored", ReasonRestore, "", ""},
+		{"a restore Pod that cannot start is named", three.edit(2, task(func(p *RestorePod) { p.Phase, p.Waiting, p.Message = PodPending, "Unschedulable", "no node" })),
+			Wait, "restored", ReasonUnschedulable, "", "no node"},
+		{"where a backup lies is written down", three.edit(1, laid), Act, "restored", ReasonRestore, "RecordRestored", "demo-1"},
+		{"then the Pod that laid it there goes", three.edit(1, laid).edit(1, written), Act, "restored", ReasonRestore, "DeleteRestores", "demo-1"},
+		{"who is restored waits for the others", three.edit(1, written).edit(1, cleared), Wait, "restored", ReasonRestore, "", "demo-0, demo-2"},
+		{"a restore that failed is refused in its words", three.edit(1, failed(time.Second)), Refuse, "restored", ReasonRestoreFailed, "", "no room"},
+		{"and tried again later", three.edit(1, failed(time.Hour)), Act, "restored", ReasonRestore, "DeleteRestores", "no room"},
+		{"its name must be free for that", three.edit(1, task(func(p *RestorePod) { p.Terminating = true })), Wait, "restored", ReasonPodLeaving, "", "demo-1"},
+		{"members that are still to be restored follow the spec", wanting(three, other), Act, "restored", ReasonNewChoices, "SetChoices", "demo-0"},
+		{"a restore Pod follows its volume", wanting(three.edit(0, given(other)).edit(1, given(other)).edit(2, given(other)), other), Act, "restored", ReasonNewChoices, "DeleteRestores", "demo-0"},
+		{"members start once all of them are restored", ready, Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
+		{"restored members look for each other", up, Wait, "first-quorum", ReasonFirstQuorum, "", "3 of 3"},
+		{"what begins with a backup does not wait for who has it and runs already", up.edit(1, func(r *Replica) { r.Pod = nil }), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
+
+		{"a birth of another wish is voided while too few have started", desire(three, func(d *Desired) { d.Restore.Hash = "another" }), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "another backup"},
+		{"one that is to begin empty after all as well", desire(three, func(d *Desired) { d.Restore = Wish{} }), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "none"},
+		{"one that is to begin with a backup after all as well", wishing(atBirth(3).edit(0, unpullable).edit(1, unpullable)), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "another backup"},
+		{"one of another minor version as well", wanting(three, newer), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "another version"},
+		{"not when a quorum has started", desire(up, func(d *Desired) { d.Restore.Hash = "another" }), Wait, "first-quorum", ReasonFirstQuorum, "", ""},
+		{"a restored birth whose volume is lost is voided", up.edit(1, func(r *Replica) { r.Volume = nil }), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "volume of demo-1"},
+		{"a restored member that finds its directory empty has lost its data", up.edit(1, wiped), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "demo-1"},
+		{"a restored birth that answers is never voided", desire(up.edit(0, answered).edit(1, func(r *Replica) { r.Volume = nil }), func(d *Desired) { d.Restore.Hash = "another" }),
+			Wait, "first-quorum", ReasonFirstQuorum, "", ""},
+		{"restore Pods of a birth that was given up go before its volumes", void(three), Act, "void-birth", ReasonVoidBirth, "DeleteRestores", "3 restore Pods"},
+		{"and are waited for", void(three.edit(0, cleared).edit(1, cleared).edit(2, task(func(p *RestorePod) { p.Terminating = true }))), Wait, "void-birth", ReasonVoidBirth, "", ""},
+		{"then the backup is looked at again", func() Observation { o := void(three); o.Replicas = nil; return o }(), Act, "restore-source", ReasonPreflight, "StartPreflight", ""},
+		{"and the next birth begins with it", looking(func() Observation { o := void(three); o.Replicas = nil; return o }(), hasFound), Act, "void-birth", ReasonVoidBirth, "NextBirth", ""},
+		{"a restore Pod of another life is deleted", three.edit(0, task(func(p *RestorePod) { p.Incarnation = "old" })), Act, "other-life", ReasonVoidBirth, "DeleteRestores", "demo-0"},
+		{"its name must be free as well", three.edit(0, task(func(p *RestorePod) { p.Incarnation, p.Terminating = "old", true })), Wait, "other-life", ReasonPodLeaving, "", "demo-0"},
+
+		{"a wish that changes on a living cluster changes nothing", wishing(settledWorld(3)), Settled, RuleSettled, ReasonSettled, "", ""},
+		{"a preflight Pod is a leftover once the cluster lives", looking(settledWorld(3)), Act, "restore-leftover", ReasonLeftover, "DeletePreflight", ""},
+		{"a restore Pod as well", settledWorld(3).edit(1, func(r *Replica) { r.Restoring = restoringWorld(3).Replicas[1].Restoring }).blind(), Act, "restore-leftover", ReasonLeftover, "DeleteRestores", "demo-1"},
+		{"a restored member that is yet to be recorded starts from what was restored", restoredAndUnrecorded().edit(1, noPod), Act, "unstarted-pod", ReasonJoin, "StartPods", "demo-1"},
+		{"one of which nobody knows any more whether it was is replaced", restoredAndUnrecorded().edit(1, noPod).edit(1, func(r *Replica) { r.Volume.Restored = "" }),
+			Act, "repair", ReasonRepair, "RemoveMember", "demo-1"},
+	}
+}
+
+// restoredAndUnrecorded is a living cluster that began with a backup, of which one member is not written down yet.
+func restoredAndUnrecorded() Observation {
+	o := settledWorld(3).edit(1, unrecorded).edit(1, written)
+	o.Birth.Origin = backupOf
+	return o
+}
+
+func TestAMemberOfAClusterThatBeginsWithABackupNeverStartsEmpty(t *testing.T) {
+	ready := restoringWorld(3)
+	for i := range 3 {
+		ready = ready.edit(i, written).edit(i, cleared)
+	}
+	for _, s := range Next(ready).Change.(Bootstrap).Pods {
+		if s.Flags != FlagsSealed || len(s.Initial) > 0 || s.Role != "" {
+			t.Errorf("%s starts with flags %s, list %v, role %q", s.Name, s.Flags, s.Initial, s.Role)
+		}
+	}
+	begin := restoringWorld(3)
+	begin.Replicas, begin.Birth.Begun, begin.Birth.Volumes = nil, false, nil
+	if c := Next(begin).Change.(Bootstrap); len(c.Volumes) != 3 || len(c.Restores) != 3 || len(c.Pods) != 0 {
+		t.Errorf("a birth from a backup makes %+v", c)
+	}
+	s := Next(restoredAndUnrecorded().edit(1, noPod)).Change.(StartPods).Pods[0]
+	if s.Flags != FlagsSealed {
+		t.Errorf("a restored member that was interrupted starts with flags %s", s.Flags)
+	}
+	forgotten := restoredAndUnrecorded().edit(1, noPod)
+	forgotten.Birth.Origin = Origin{} // the record was lost, and written anew from the volumes
+	if s := Next(forgotten).Change.(StartPods).Pods[0]; s.Flags != FlagsSealed {
+		t.Errorf("once the record was lost, it starts with flags %s", s.Flags)
+	}
+}
+
+func TestABirthBeginsWithWhatTheSpecAsksForOrNotAtAll(t *testing.T) {
+	begin := wishing(unborn(3))
+	empty := newBirth(begin, 0, firstNames(begin))
+	filled := empty
+	filled.Origin = backupOf
+	for _, row := range []struct {
+		name    string
+		world   Observation
+		birth   BeginBirth
+		allowed bool
+	}{
+		{"with what was found", looking(begin, hasFound), filled, true},
+		{"empty, as the spec asks", unborn(3), empty, true},
+		{"empty, while a backup is asked for", looking(begin, hasFound), empty, false},
+		{"with a backup, while none is asked for", looking(unborn(3), hasFound), filled, false},
+		{"with the backup of another wish", looking(desire(begin, func(d *Desired) { d.Restore.Hash = "another" }), hasFound), filled, false},
+		{"with a backup that nobody looked at", begin, filled, false},
+		{"with another backup than was found", looking(begin, hasFound, func(p *Preflight) { p.Found.Key = "another" }), filled, false},
+		{"with one that could not be used", looking(begin, hasFound, hasFailed(0)), filled, false},
+		{"with one of another minor version", looking(wanting(begin, newer), hasFound), filled, false},
+		{"where the data is to live in Pods", looking(desire(begin, func(d *Desired) { d.Ephemeral = true }), hasFound), filled, false},
+	} {
+		voided := void(row.world)
+		voided.Birth = Birth{Exists: true, Void: true, Incarnation: "old"}
+		for _, judged := range []string{Guard(row.world, row.birth), Guard(voided, NextBirth{Voided: "old", BeginBirth: row.birth})} {
+			if (judged == "") != row.allowed {
+				t.Errorf("%s: %q", row.name, judged)
+			}
+		}
+	}
+}
+
+func TestAFirstMemberStartsOnlyWithTheDataThatItsClusterBeginsWith(t *testing.T) {
+	three := restoringWorld(3)
+	ready := three.edit(1, written).edit(1, cleared)
+	sealed := Start{Name: "demo-1", Flags: FlagsSealed, Choices: choices}
+	birth := Start{Name: "demo-1", Flags: FlagsBirth, Choices: choices}
+	withNewer := sealed
+	withNewer.Choices = newer
+	for _, row := range []struct {
+		name    string
+		world   Observation
+		start   Start
+		allowed bool
+	}{
+		{"from what was restored", ready, sealed, true},
+		{"empty, beside what was restored", ready, birth, false},
+		{"before it is restored", three.edit(1, cleared), sealed, false},
+		{"empty, before it is restored", three.edit(1, cleared), birth, false},
+		{"before that is written down", three.edit(1, laid), sealed, false},
+		{"while the restore Pod is there", three.edit(1, written), sealed, false},
+		{"with another minor version", ready, withNewer, false},
+		{"from what was restored in another life", ready.edit(1, func(r *Replica) { r.Volume.Incarnation, r.Volume.Restored = "old", "old" }), sealed, false},
+		{"from a volume that says so of another life", ready.edit(1, func(r *Replica) { r.Volume.Restored = "old" }), sealed, false},
+		{"in a birth that was given up", void(ready), sealed, false},
+	} {
+		for _, change := range []Change{Bootstrap{Pods: []Start{row.start}}, StartPods{Pods: []Start{row.start}}} {
+			if why := Guard(row.world, change); change.Kind() == "Bootstrap" && (why == "") != row.allowed || why == "" && !row.allowed && row.world.Find("demo-1").Restoring == nil {
+				t.Errorf("%s, by %s: %q", row.name, change.Kind(), why)
+			}
+		}
+	}
+}
+
+func TestTheGuardOfRestores(t *testing.T) {
+	three := restoringWorld(3)
+	record := RecordRestored{Incarnation: three.Birth.Incarnation, Volumes: []VolumeRef{{"demo-1", "volume-demo-1"}}}
+	gone := DeleteRestores{Pods: []PodRef{{"demo-1", "restore-demo-1"}}}
+	lay := Bootstrap{Restores: []Laying{{Name: "demo-1", Choices: choices}}}
+	start := StartPreflight{Asked: wishing(unborn(3)).inquiry()}
+	for _, row := range []struct {
+		name    string
+		world   Observation
+		change  Change
+		allowed bool
+	}{
+		{"a Pod that succeeded is believed", three.edit(1, laid), record, true},
+		{"one that runs is not", three, record, false},
+		{"one that failed is not", three.edit(1, failed(0)), record, false},
+		{"nor one of another life", three.edit(1, laid).edit(1, task(func(p *RestorePod) { p.Incarnation = "old" })), record, false},
+		{"nor one on another volume", three.edit(1, laid).edit(1, func(r *Replica) { r.Volume.UID = "another" }), record, false},
+		{"nor on a volume of another life", three.edit(1, laid).edit(1, func(r *Replica) { r.Volume.Incarnation = "old" }), record, false},
+		{"nor in a birth that was given up", void(three.edit(1, laid)), record, false},
+		{"what succeeded stays until it is written down", three.edit(1, laid), gone, false},
+		{"then it may go", three.edit(1, laid).edit(1, written), gone, true},
+		{"and when the birth was given up", void(three.edit(1, laid)), gone, true},
+		{"and once the cluster lives", settledWorld(3).edit(1, func(r *Replica) { r.Restoring = restoringWorld(3).edit(1, laid).Replicas[1].Restoring }), gone, true},
+		{"another Pod than was meant stays", three, DeleteRestores{Pods: []PodRef{{"demo-1", "another"}}}, false},
+		{"a backup is laid on an empty volume", three.edit(1, cleared), lay, true},
+		{"not twice", three, lay, false},
+		{"not over what was restored", three.edit(1, cleared).edit(1, written), lay, false},
+		{"not under a member", restoredWorld(3).edit(1, func(r *Replica) { r.Volume.Restored = "" }), lay, false},
+		{"not where a cluster begins empty", atBirth(3).edit(1, noPod), lay, false},
+		{"not with the tools of another minor version", three.edit(1, cleared), Bootstrap{Restores: []Laying{{Name: "demo-1", Choices: newer}}}, false},
+		{"not for who is no first member", three, Bootstrap{Restores: []Laying{{Name: "demo-7", Choices: choices}}}, false},
+		{"not in a cluster that lives", restoredAndUnrecorded(), lay, false},
+		{"a look begins before a birth", wishing(unborn(3)), start, true},
+		{"not beside another", looking(wishing(unborn(3))), start, false},
+		{"not for what nobody asks", unborn(3), start, false},
+		{"not in a birth that was begun", three, start, false},
+		{"not in a cluster that lives", wishing(settledWorld(3)), start, false},
+		{"a preflight Pod goes", looking(unborn(3)), DeletePreflight{UID: "preflight"}, true},
+		{"and no other", looking(unborn(3)), DeletePreflight{UID: "another"}, false},
+	} {
+		if why := Guard(row.world, row.change); (why == "") != row.allowed {
+			t.Errorf("%s: %q", row.name, why)
+		}
+	}
+}
+
+// Each first member is in each state, with each wish: whatever comes out, nothing starts empty beside a backup, nothing that
+// answers is given up, and every world has a word said about it.
+func TestNothingOfARestoreIsLostOrStartsEmptyInEverySmallWorld(t *testing.T) {
+	edits := map[string]func(*Replica){
+		"restoring": func(*Replica) {}, "laid": laid, "failed": failed(time.Second), "cleared": cleared,
+		"written": func(r *Replica) { laid(r); written(r) }, "ready": func(r *Replica) { written(r); cleared(r) },
+		"no volume":   func(r *Replica) { r.Volume = nil; cleared(r) },
+		"starting":    func(r *Replica) { *r = restoredWorld(3).Replicas[r.Ordinal]; unpullable(r) },
+		"up":          func(r *Replica) { *r = restoredWorld(3).Replicas[r.Ordinal] },
+		"up, answers": func(r *Replica) { *r = restoredWorld(3).Replicas[r.Ordinal]; answered(r) },
+		"wiped":       func(r *Replica) { *r = restoredWorld(3).Replicas[r.Ordinal]; wiped(r) },
+		"old":         task(func(p *RestorePod) { p.Incarnation = "old" }),
+	}
+	verdicts := map[Verdict]int{}
+	for first, a := range edits {
+		for second, b := range edits {
+			for third, c := range edits {
+				for _, hash := range []string{"wish", "another", ""} {
+					o := restoringWorld(3).edit(0, a).edit(1, b).edit(2, c)
+					o.Desired.Restore.Hash = hash
+					d := Next(o)
+					verdicts[d.Verdict]++
+					if d.Message == "" || d.Verdict == Settled || d.Reason == ReasonGuard {
+						t.Fatalf("%s, %s, %s with %q: %+v", first, second, third, hash, d)
+					}
+					holdRestore(t, o, d)
+				}
+			}
+		}
+	}
+	if verdicts[Act] == 0 || verdicts[Wait] == 0 || verdicts[Refuse] == 0 {
+		t.Fatalf("%v", verdicts)
+	}
+}
+
+func holdRestore(t *testing.T, o Observation, d Decision) {
+	t.Helper()
+	isAnswering := false
+	for _, r := range o.Replicas {
+		isAnswering = isAnswering || r.Answer != nil
+	}
+	switch c := d.Change.(type) {
+	case VoidBirth:
+		if isAnswering {
+			t.Fatalf("a birth that answers is voided: %s", d.Message)
+		}
+	case Bootstrap:
+		for _, s := range c.Pods {
+			if r := o.Find(s.Name); s.Flags != FlagsSealed || r.Volume == nil || r.Volume.Restored != o.Birth.Incarnation {
+				t.Fatalf("%s starts with flags %s on %+v", s.Name, s.Flags, r.Volume)
+			}
+		}
+		for _, l := range c.Restores {
+			if r := o.Find(l.Name); r.Pod != nil || r.Volume != nil && r.Volume.Restored != "" {
+				t.Fatalf("the volume of %s is restored again", l.Name)
+			}
+		}
+	case DeleteVolumes, NextBirth:
+		t.Fatalf("%s while the birth was not given up", c.Kind())
+	}
+}
+
+func TestARestoredMemberIsRecordedAsTheOneThatAnswered(t *testing.T) {
+	o := restoredAndUnrecorded()
+	c, ok := Next(o).Change.(RecordMembers)
+	if !ok || c.Members[0].Record.MemberID != etcdutil.ID(2) {
+		t.Errorf("%+v", Next(o))
+	}
+}

@@ -1,0 +1,96 @@
+package main
+
+// restores are bugs of births that begin with a backup.
+var restores = []mutant{
+	{
+		Name: "a cluster that is to begin with a backup is born empty", Peer: "",
+		File:    "controllers/plan/guardrestore.go",
+		From:    "case origin.Hash != o.Desired.Restore.Hash:",
+		To:      "case !origin.IsZero() && origin.Hash != o.Desired.Restore.Hash:",
+		Package: planPackage, Test: "TestABirthBeginsWithWhatTheSpecAsksForOrNotAtAll",
+	},
+	{
+		Name: "nobody looks at the backup before the birth", Peer: "",
+		File:    "controllers/plan/restore.go",
+		From:    "if o.Desired.Restore.IsZero() || !o.isToBegin() {",
+		To:      "if o.Desired.Restore.IsZero() || o.isToBegin() {",
+		Package: planPackage, Test: row("a backup is looked at before anything is made of it"),
+	},
+	{
+		Name: "a backup that nobody found is begun with", Peer: "",
+		File:    "controllers/plan/guardrestore.go",
+		From:    "case p == nil || !p.HasSucceeded() || p.Found != origin:",
+		To:      "case p != nil && !p.HasSucceeded():",
+		Package: planPackage, Test: "TestABirthBeginsWithWhatTheSpecAsksForOrNotAtAll",
+	},
+	{
+		Name: "members start while others are still to be restored", Peer: "",
+		File:    "controllers/plan/bootstrap.go",
+		From:    "if r.Pod == nil && o.isReadyToStart() {",
+		To:      "if r.Pod == nil && o.isFilled(r) {",
+		Package: planPackage, Test: row("who is restored waits for the others"),
+	},
+	{
+		Name: "members start before it is written down that their data lies there", Peer: "",
+		File:    "controllers/plan/bootstrap.go",
+		From:    "return o.isToRestore(r) || r.Restoring != nil })",
+		To:      "return r.Restoring != nil && !r.Restoring.HasSucceeded() })",
+		Package: planPackage, Test: "TestNothingOfARestoreIsLostOrStartsEmptyInEverySmallWorld",
+	},
+	{
+		Name: "a first member starts empty before its volume is restored", Peer: "",
+		File:    "controllers/plan/guardrestore.go",
+		From:    "case !o.isFilled(r):",
+		To:      "case !o.isFilled(r) && r.Volume == nil:",
+		Package: planPackage, Test: "TestAFirstMemberStartsOnlyWithTheDataThatItsClusterBeginsWith",
+	},
+	{
+		Name: "restored members start as at birth: an emptied volume is an empty cluster", Peer: "rancher/k3k#836",
+		File:    "controllers/plan/bootstrap.go",
+		From:    "if r.isRestored() {\n\t\treturn Start{Name: r.Name, Flags: FlagsSealed",
+		To:      "if r.isRestored() {\n\t\treturn Start{Name: r.Name, Flags: FlagsBirth",
+		Package: planPackage, Test: "TestAMemberOfAClusterThatBeginsWithABackupNeverStartsEmpty",
+	},
+	{
+		Name: "what was restored in another life counts", Peer: "",
+		File:    "controllers/plan/guardrestore.go",
+		From:    "isFirst := r.isRestored() && r.Volume.Incarnation == o.Birth.Incarnation && ",
+		To:      "isFirst := r.isRestored() && ",
+		Package: planPackage, Test: "TestAFirstMemberStartsOnlyWithTheDataThatItsClusterBeginsWith",
+	},
+	{
+		Name: "a restore that did not end is called done", Peer: "",
+		File:    "controllers/plan/restore.go",
+		From:    "case pod.HasSucceeded() && !r.isRestored():",
+		To:      "case !pod.HasFailed() && !r.isRestored():",
+		Package: planPackage, Test: row("restores are waited for"),
+	},
+	{
+		Name: "a restored birth that answers is given up for another wish", Peer: "",
+		File:    "controllers/plan/void.go",
+		From:    "func hasWrites(r Replica) bool { return r.Answer != nil && r.Answer.Revision > 1 }",
+		To:      "func hasWrites(r Replica) bool { return r.Answer != nil && r.Answer.Revision > 1 && !r.isRestored() }",
+		Package: planPackage, Test: row("a restored birth that answers is never voided"),
+	},
+	{
+		Name: "a wish that changes gives up a birth that a quorum has started", Peer: "",
+		File:    "controllers/plan/void.go",
+		From:    "if len(started(o)) >= etcdutil.Quorum(len(o.Birth.Names)) {",
+		To:      "if len(started(o)) >= etcdutil.Quorum(len(o.Birth.Names)) && o.isAlive() {",
+		Package: planPackage, Test: row("not when a quorum has started"),
+	},
+	{
+		Name: "volumes go while restore Pods still write to them", Peer: "",
+		File:    "controllers/plan/void.go",
+		From:    "{voidPods, voidRestores, voidVolumes}",
+		To:      "{voidPods, voidVolumes, voidRestores}",
+		Package: planPackage, Test: row("restore Pods of a birth that was given up go before its volumes"),
+	},
+	{
+		Name: "a backup is restored with the tools of another minor version", Peer: "",
+		File:    "controllers/plan/birth.go",
+		From:    "!origin.IsZero() && !origin.Version.SameMinor(c.Version)",
+		To:      "!origin.IsZero() && origin.Version.IsZero()",
+		Package: planPackage, Test: row("one of another minor version as well"),
+	},
+}
