@@ -167,6 +167,8 @@ func concernsSecrets(change plan.Change) bool {
 	switch change.(type) {
 	case plan.Bootstrap, plan.ApplyObjects, plan.PrepareMember, plan.DeleteSecret, plan.FollowPolicy, plan.AdoptData:
 		return true
+	case plan.StartPreflight, plan.DeletePreflight, plan.RecordRestored, plan.DeleteRestores:
+		return false
 	case plan.BeginBirth, plan.VoidBirth, plan.NextBirth, plan.RecordBirth, plan.RecordMembers, plan.SealPods, plan.LabelRole,
 		plan.SetBudget, plan.StartPods, plan.SetChoices, plan.DressPods, plan.RestoreInputs, plan.EvictPod, plan.DeletePods, plan.DeleteVolumes, plan.AddLearner, plan.Promote,
 		plan.MoveLeader, plan.RemoveMember:

@@ -41,6 +41,8 @@ const (
 	AnnotationOperator = Group + "/operator"
 	// AnnotationRecord says, as JSON, which member lives on a volume; on the PVC, or on the Pod when its data is an emptyDir.
 	AnnotationRecord = Group + "/record"
+	// AnnotationRestored is the incarnation whose data was laid on a volume from its backup, completely; on the PVC.
+	AnnotationRestored = Group + "/restored"
 	// AnnotationInputs is the canonical JSON of the user's choices that a member's Pod is made from; on PVC and Pod.
 	AnnotationInputs = Group + "/inputs"
 	// AnnotationRenderer is the number of the renderer that made a Pod.

@@ -34,6 +34,9 @@ type Applier struct {
 	Live     ctrlclient.Reader // reads past the cache
 	Now      func() time.Time
 	Operator string // namespace/name of this install
+
+	// Source tells where the backup is that a cluster is to begin with; nil where none can be asked for.
+	Source func(context.Context, *v1alpha1.EtcdCluster) (Source, error)
 }
 
 // Apply carries out one change. A change that can hurt is decided again on a live look, and carried out only if that still
@@ -72,6 +75,14 @@ func (s step) carryOut(ctx context.Context, change plan.Change) error { //nolint
 		return s.adoptData(ctx, c)
 	case plan.BeginBirth:
 		return s.beginBirth(ctx, c)
+	case plan.StartPreflight:
+		return s.startPreflight(ctx, c)
+	case plan.DeletePreflight:
+		return s.deletePreflight(ctx, c)
+	case plan.RecordRestored:
+		return s.recordRestored(ctx, c)
+	case plan.DeleteRestores:
+		return s.deleteRestores(ctx, c)
 	case plan.Bootstrap:
 		return s.bootstrap(ctx, c)
 	case plan.VoidBirth:

@@ -77,7 +77,7 @@ func TestWhatCannotHurtNeedsNoSecondLook(t *testing.T) {
 func TestEveryChangeOfThePlannerIsCarriedOut(t *testing.T) {
 	w := newWorld(t, demo())
 	for _, change := range []plan.Change{
-		plan.FollowPolicy{}, plan.AdoptData{}, plan.Bootstrap{}, plan.VoidBirth{}, plan.NextBirth{}, plan.RecordBirth{}, plan.RecordMembers{},
+		plan.DeletePreflight{}, plan.RecordRestored{}, plan.DeleteRestores{}, plan.FollowPolicy{}, plan.AdoptData{}, plan.Bootstrap{}, plan.VoidBirth{}, plan.NextBirth{}, plan.RecordBirth{}, plan.RecordMembers{},
 		plan.SealPods{}, plan.ApplyObjects{}, plan.SetBudget{}, plan.StartPods{}, plan.SetChoices{}, plan.DressPods{}, plan.RestoreInputs{Pod: plan.PodRef{Name: "demo-9", UID: "gone"}}, plan.EvictPod{}, plan.DeletePods{},
 		plan.DeleteVolumes{}, plan.DeleteSecret{}, plan.AddLearner{}, plan.Promote{}, plan.MoveLeader{}, plan.RemoveMember{},
 	} {
@@ -100,6 +100,7 @@ func TestAPatchOfAPodThatIsAnotherNowIsStale(t *testing.T) {
 		plan.RestoreInputs{Pod: plan.PodRef{Name: "demo-0", UID: "an earlier one"}, Choices: choices(w.cluster)},
 		plan.AdoptData{Items: []plan.Retained{{Kind: resources.KindVolume, Name: "demo-0", UID: "an earlier one", Owner: "somebody"}}},
 		plan.SetChoices{Volumes: []plan.VolumeRef{{Name: "demo-0", UID: "an earlier one"}}},
+		plan.RecordRestored{Incarnation: incarnation, Volumes: []plan.VolumeRef{{Name: "demo-0", UID: "an earlier one"}}},
 		plan.RecordMembers{Members: []plan.MemberRecord{{Name: "demo-0", PodUID: "an earlier one", Record: record()}}},
 	} {
 		if err := w.do(t, born(), change); !errors.Is(err, ErrStale) {

@@ -30,10 +30,15 @@ func (s step) beginBirth(ctx context.Context, c plan.BeginBirth) error {
 }
 
 func birthRecord(c plan.BeginBirth) resources.BirthRecord {
-	return resources.BirthRecord{
+	record := resources.BirthRecord{
 		Incarnation: c.Incarnation, Counter: c.Counter, Token: c.Token, Names: c.Names, ClusterID: c.ClusterID,
 		Origin: resources.OriginFresh,
 	}
+	if !c.Origin.IsZero() {
+		backup := resources.BackupOrigin(c.Origin)
+		record.Origin, record.Backup = resources.OriginBackup, &backup
+	}
+	return record
 }
 
 // voidBirth gives a birth up, once and for all: from here on its Pods and volumes may go.
@@ -56,9 +61,7 @@ func (s step) nextBirth(ctx context.Context, c plan.NextBirth) error {
 		case r.Incarnation != c.Voided || !r.Void || r.ClusterID != 0:
 			return ErrStale
 		}
-		origin := r.Origin
 		*r = birthRecord(c.BeginBirth)
-		r.Origin = origin
 		return nil
 	})
 }

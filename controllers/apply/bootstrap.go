@@ -22,7 +22,10 @@ func (s step) bootstrap(ctx context.Context, c plan.Bootstrap) error {
 	if err := each(ctx, c.Volumes, s.createVolume); err != nil {
 		return err
 	}
-	if err := s.begin(ctx); err != nil || len(c.Pods) == 0 {
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	if err := s.startRestores(ctx, c.Restores); err != nil {
 		return err
 	}
 	return each(ctx, c.Pods, s.startPod)

@@ -26,6 +26,9 @@ func (s step) putLabelsBack(ctx context.Context, kind string, object ctrlclient.
 func (s step) lostLabels(object ctrlclient.Object) map[string]string {
 	switch o := object.(type) {
 	case *corev1.Pod:
+		if resources.IsTask(s.cluster, o.Name) {
+			return resources.LostTaskLabels(s.cluster, o)
+		}
 		return resources.LostPodLabels(s.cluster, o)
 	case *corev1.PersistentVolumeClaim:
 		return resources.LostVolumeLabels(s.cluster, o, s.birthRecord())

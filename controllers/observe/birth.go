@@ -20,7 +20,7 @@ func birthOf(service *corev1.Service) (plan.Birth, error) {
 		return plan.Birth{Operator: service.Annotations[v1alpha1.AnnotationOperator]},
 			Unreadable{Kind: resources.KindService, Name: service.Name, Annotation: v1alpha1.AnnotationBirth, Err: err}
 	}
-	return plan.Birth{
+	birth := plan.Birth{
 		Exists:      true,
 		Operator:    service.Annotations[v1alpha1.AnnotationOperator],
 		Incarnation: record.Incarnation,
@@ -33,5 +33,9 @@ func birthOf(service *corev1.Service) (plan.Birth, error) {
 		Volumes:     record.Volumes,
 		Promised:    record.Promised,
 		Next:        record.Next,
-	}, nil
+	}
+	if record.Backup != nil {
+		birth.Origin = plan.Origin(*record.Backup)
+	}
+	return birth, nil
 }

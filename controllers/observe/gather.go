@@ -25,6 +25,7 @@ type gathered struct {
 	volumes       []corev1.PersistentVolumeClaim // ours, under members' names
 	peerService   *corev1.Service                // nil: absent; like the following it may be somebody else's
 	clientService *corev1.Service
+	tasks         []corev1.Pod // ours, of a restore
 	budget        *policyv1.PodDisruptionBudget
 
 	otherPods    []corev1.Pod                   // under this cluster's label and not ours
@@ -74,9 +75,12 @@ func (o *Observer) peerService(ctx context.Context, cluster *v1alpha1.EtcdCluste
 // sort parts what is ours from what is not. What is under a name that no member can have is not the operator's making.
 func (g *gathered) sort(ours ownership, pods []corev1.Pod, volumes []corev1.PersistentVolumeClaim) {
 	for _, pod := range pods {
+		isControlled := resources.IsControlledBy(&pod, ours.uid)
 		switch {
+		case ours.isTask(pod.Name) && isControlled:
+			g.tasks = append(g.tasks, pod)
 		case !ours.isMember(pod.Name):
-		case resources.IsControlledBy(&pod, ours.uid):
+		case isControlled:
 			g.pods = append(g.pods, pod)
 		default:
 			g.otherPods = append(g.otherPods, pod)

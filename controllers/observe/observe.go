@@ -6,6 +6,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -29,6 +30,10 @@ type Observer struct {
 	Now      func() time.Time
 	Operator string // namespace/name of this install
 
+	// Wish tells which backup a cluster is asked to begin with, by the hash of what names it; empty for none. What speaks against
+	// it is a fault of the spec. Nil where none can be asked for.
+	Wish func(ctx context.Context, cluster *v1alpha1.EtcdCluster) (hash, fault string, err error)
+
 	denied denials
 }
 
@@ -50,6 +55,11 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, f
 	if err != nil {
 		return o.blind(cluster, birth), err
 	}
+	wish, wrong, err := o.wishOf(ctx, cluster)
+	if err != nil {
+		return View{}, err
+	}
+	fault = cmp.Or(fault, wrong)
 	keys := o.keyringOf(cluster)
 	secrets, err := keys.objects(ctx)
 	if err != nil {
@@ -77,12 +87,14 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, f
 	others, left := g.others(ours)
 	others = append(others, stripped...)
 	desired := desiredOf(cluster, fault)
+	desired.Restore = wish
 	desired.ReleasePending = isReleasePending(cluster, g.volumes, keys.authorities)
 	return View{Clients: s.clients, Observation: plan.Observation{
 		Now:        o.Now(),
 		Cluster:    plan.Identity{Namespace: cluster.Namespace, Name: cluster.Name, UID: string(cluster.UID), Operator: o.Operator},
 		Desired:    desired,
 		Birth:      birth,
+		Preflight:  g.preflight(cluster.Name),
 		Objects:    append(append(secrets, g.services(cluster, ours)...), others...),
 		Budget:     g.disruptionBudget(cluster, ours),
 		Membership: membership,

@@ -25,6 +25,7 @@ func volumeOf(claim *corev1.PersistentVolumeClaim) (*plan.Volume, error) {
 		Choices:     choicesOf(claim),
 		Bytes:       size.Value(),
 		Record:      record,
+		Restored:    claim.Annotations[v1alpha1.AnnotationRestored],
 	}, nil
 }
 

@@ -75,24 +75,34 @@ func otherLife(o Observation) *proposal {
 	if o.isAlive() {
 		return nil
 	}
-	for _, r := range o.Replicas {
-		switch {
-		case r.Restoring != nil && r.Restoring.Incarnation != o.Birth.Incarnation:
-			return o.clearRestore(r)
-		case r.incarnation() == "" || r.incarnation() == o.Birth.Incarnation && !o.isMixed(r):
-		case r.Pod != nil && r.Pod.Terminating, r.Volume != nil && r.Volume.Terminating && r.Pod == nil:
-			return r.waitForName(o)
-		case r.Pod != nil:
-			return act(DeletePods{Pods: []PodRef{r.podRef()}}, ReasonVoidBirth, "The Pod of %s is left from a birth that was given up; it is deleted.", r.Name)
-		default:
-			return act(DeleteVolumes{Volumes: []VolumeRef{r.volumeRef()}}, ReasonVoidBirth, "The volume of %s is left from a birth that was given up; it is deleted.", r.Name)
+	for _, clear := range []func(Replica) *proposal{o.clearRestore, o.clearData} {
+		for _, r := range o.Replicas {
+			if p := clear(r); p != nil {
+				return p
+			}
 		}
 	}
 	return nil
 }
 
+// clearData deletes a Pod, then a volume.
+func (o Observation) clearData(r Replica) *proposal {
+	switch {
+	case r.incarnation() == "" || r.incarnation() == o.Birth.Incarnation && !o.isMixed(r):
+		return nil
+	case r.Pod != nil && r.Pod.Terminating, r.Volume != nil && r.Volume.Terminating && r.Pod == nil:
+		return r.waitForName(o)
+	case r.Pod != nil:
+		return act(DeletePods{Pods: []PodRef{r.podRef()}}, ReasonVoidBirth, "The Pod of %s is left from a birth that was given up; it is deleted.", r.Name)
+	}
+	return act(DeleteVolumes{Volumes: []VolumeRef{r.volumeRef()}}, ReasonVoidBirth, "The volume of %s is left from a birth that was given up; it is deleted.", r.Name)
+}
+
 // clearRestore deletes a restore Pod of a birth that was given up.
 func (o Observation) clearRestore(r Replica) *proposal {
+	if r.Restoring == nil || r.Restoring.Incarnation == o.Birth.Incarnation {
+		return nil
+	}
 	if r.Restoring.Terminating {
 		return wait(ReasonPodLeaving, "The restore Pod of %s, of an earlier attempt, is terminating.", r.Name).due(o, r.Restoring.GoneBy, leavingDeadline)
 	}

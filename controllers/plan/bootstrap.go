@@ -110,27 +110,31 @@ func bootstrap(o Observation) *proposal {
 	}
 	c := Bootstrap{Objects: needed(o.Objects)}
 	for _, r := range o.birthReplicas() {
-		name := r.Name
 		if r.isLeaving() {
 			return r.waitForName(o)
 		}
-		if o.Desired.TLS && r.Secret.State != ObjectCurrent {
-			c.Secrets = append(c.Secrets, name)
-		}
-		if r.Volume == nil && !o.Desired.Ephemeral {
-			c.Volumes = append(c.Volumes, NewVolume{Name: name, Bytes: o.Desired.StorageBytes, Choices: o.Desired.Choices})
-		}
-		if o.isToRestore(r) && r.Restoring == nil {
-			c.Restores = append(c.Restores, Laying{Name: name, Initial: birthList(o), Choices: o.birthChoices(r)})
-		}
-		if r.Pod == nil && o.isReadyToStart() {
-			c.Pods = append(c.Pods, birthStart(o, r))
-		}
+		o.addMissing(&c, r)
 	}
 	if len(c.Objects)+len(c.Secrets)+len(c.Volumes)+len(c.Restores)+len(c.Pods) == 0 {
 		return nil
 	}
 	return act(c, ReasonBootstrap, "The first %d members are created.", len(o.Birth.Names))
+}
+
+// addMissing adds what a first member lacks.
+func (o Observation) addMissing(c *Bootstrap, r Replica) {
+	if o.Desired.TLS && r.Secret.State != ObjectCurrent {
+		c.Secrets = append(c.Secrets, r.Name)
+	}
+	if r.Volume == nil && !o.Desired.Ephemeral {
+		c.Volumes = append(c.Volumes, NewVolume{Name: r.Name, Bytes: o.Desired.StorageBytes, Choices: o.Desired.Choices})
+	}
+	if o.isToRestore(r) && r.Restoring == nil {
+		c.Restores = append(c.Restores, Laying{Name: r.Name, Initial: birthList(o), Choices: o.birthChoices(r)})
+	}
+	if r.Pod == nil && o.isReadyToStart() {
+		c.Pods = append(c.Pods, birthStart(o, r))
+	}
 }
 
 // isReadyToStart reports whether what the birth begins with lies on every first volume, and whoever laid it there is gone. So

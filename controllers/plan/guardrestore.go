@@ -10,9 +10,7 @@ import (
 func guardRestore(o Observation, c Change) string {
 	switch c := c.(type) {
 	case StartPreflight:
-		if o.isAlive() || o.Birth.Exists && !o.Birth.Void || o.Preflight != nil || c.Asked != o.inquiry() {
-			return "the cluster has begun already, or the spec asks for something else."
-		}
+		return guardPreflight(o, c)
 	case DeletePreflight:
 		if o.Preflight == nil || o.Preflight.UID != c.UID {
 			return "the preflight Pod is another one by now."
@@ -23,6 +21,19 @@ func guardRestore(o Observation, c Change) string {
 		return first(c.Pods, func(ref PodRef) string { return guardDeleteRestore(o, ref) })
 	default:
 		return fmt.Sprintf("%T is no part of a restore.", c)
+	}
+	return ""
+}
+
+// guardPreflight has nothing looked at but what a birth that is to come asks for.
+func guardPreflight(o Observation, c StartPreflight) string {
+	switch {
+	case o.isAlive() || o.Birth.Exists && !o.Birth.Void:
+		return "the cluster has begun already."
+	case o.Preflight != nil:
+		return "another preflight Pod is there."
+	case c.Asked.IsZero() || c.Asked != o.inquiry():
+		return "the spec asks for something else."
 	}
 	return ""
 }

@@ -71,24 +71,29 @@ func restored(o Observation) *proposal {
 	if o.isAlive() || o.Birth.Origin.IsZero() {
 		return nil
 	}
-	done := RecordRestored{Incarnation: o.Birth.Incarnation}
-	var spent []PodRef
-	for _, r := range o.birthReplicas() {
-		switch pod := r.Restoring; {
-		case pod == nil || r.Volume == nil:
-		case pod.HasSucceeded() && !r.isRestored():
-			done.Volumes = append(done.Volumes, r.volumeRef())
-		case !pod.Terminating && (r.isRestored() || r.Pod != nil):
-			spent = append(spent, r.restoreRef())
-		}
-	}
+	done, spent := o.endedRestores()
 	switch {
-	case len(done.Volumes) > 0:
-		return act(done, ReasonRestore, "The backup lies on the volumes of %s; that is written down there.", joinNames(done.Volumes, func(v VolumeRef) string { return v.Name }))
+	case len(done) > 0:
+		return act(RecordRestored{Incarnation: o.Birth.Incarnation, Volumes: done}, ReasonRestore,
+			"The backup lies on the volumes of %s; that is written down there.", joinNames(done, func(v VolumeRef) string { return v.Name }))
 	case len(spent) > 0:
 		return act(DeleteRestores{Pods: spent}, ReasonRestore, "The backup lies on the volumes of %s; the Pods that laid it there are deleted.", podNames(spent))
 	}
 	return o.restoring()
+}
+
+// endedRestores are the volumes on which the backup lies and that do not say so yet, and the restore Pods that are of no more use.
+func (o Observation) endedRestores() (done []VolumeRef, spent []PodRef) {
+	for _, r := range o.birthReplicas() {
+		switch pod := r.Restoring; {
+		case pod == nil || r.Volume == nil:
+		case pod.HasSucceeded() && !r.isRestored():
+			done = append(done, r.volumeRef())
+		case !pod.Terminating && (r.isRestored() || r.Pod != nil):
+			spent = append(spent, r.restoreRef())
+		}
+	}
+	return done, spent
 }
 
 // restoring looks after the restore Pods that have not succeeded yet.

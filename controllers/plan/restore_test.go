@@ -354,6 +354,7 @@ func holdRestore(t *testing.T, o Observation, d Decision) {
 		}
 	case DeleteVolumes, NextBirth:
 		t.Fatalf("%s while the birth was not given up", c.Kind())
+	default:
 	}
 }
 

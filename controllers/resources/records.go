@@ -8,8 +8,21 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// OriginFresh is the origin of a cluster that began empty.
-const OriginFresh = "fresh"
+// Origins of a cluster: it began empty, or with a backup.
+const (
+	OriginFresh  = "fresh"
+	OriginBackup = "backup"
+)
+
+// BackupOrigin is the backup that a cluster began with.
+type BackupOrigin struct {
+	Hash      string // of the source in the spec that it was found for
+	Key       string
+	SHA256    string
+	SizeBytes int64
+	Revision  int64
+	Version   etcdutil.Version // of the etcd that wrote it
+}
 
 // BirthRecord is one life of the cluster, written on the peer Service before anything else is made.
 type BirthRecord struct {
@@ -19,7 +32,8 @@ type BirthRecord struct {
 	Names       []string
 	ClusterID   etcdutil.ID // zero until the cluster answered
 	Void        bool        // given up before anything could be stored in it
-	Origin      string      // what its data came from: OriginFresh
+	Origin      string      // what its data came from
+	Backup      *BackupOrigin
 
 	Begun    bool              // Pods may have been made; every volume was there before
 	Volumes  map[string]string // the UIDs of the first members' volumes, by member; empty when data is ephemeral
@@ -43,11 +57,21 @@ type birthJSON struct {
 	ClusterID   string   `json:"clusterID,omitempty"`
 	Void        bool     `json:"void,omitempty"`
 	Origin      string   `json:"origin"`
+	Backup      *backup  `json:"backup,omitempty"`
 
 	Begun    bool              `json:"begun,omitempty"`
 	Volumes  map[string]string `json:"volumes,omitempty"`
 	Promised string            `json:"promised,omitempty"`
 	Next     int               `json:"next,omitempty"`
+}
+
+type backup struct {
+	Hash      string `json:"hash"`
+	Key       string `json:"key"`
+	SHA256    string `json:"sha256"`
+	SizeBytes int64  `json:"sizeBytes"`
+	Revision  int64  `json:"revision"`
+	Version   string `json:"version"`
 }
 
 type memberJSON struct {
@@ -61,6 +85,9 @@ func EncodeBirth(r BirthRecord) string {
 	out := birthJSON{
 		Incarnation: r.Incarnation, Counter: r.Counter, Token: r.Token, Names: r.Names, Void: r.Void, Origin: r.Origin,
 		Begun: r.Begun, Volumes: r.Volumes, Promised: r.Promised, Next: r.Next,
+	}
+	if b := r.Backup; b != nil {
+		out.Backup = &backup{Hash: b.Hash, Key: b.Key, SHA256: b.SHA256, SizeBytes: b.SizeBytes, Revision: b.Revision, Version: b.Version.String()}
 	}
 	if r.ClusterID != 0 {
 		out.ClusterID = r.ClusterID.String()
@@ -85,15 +112,34 @@ func DecodeBirth(text string) (BirthRecord, error) {
 		Incarnation: in.Incarnation, Counter: in.Counter, Token: in.Token, Names: in.Names, Void: in.Void, Origin: in.Origin,
 		Begun: in.Begun, Volumes: in.Volumes, Promised: in.Promised, Next: in.Next,
 	}
-	if in.ClusterID == "" {
-		return r, nil
+	var backupErr, idErr error
+	r.Backup, backupErr = in.backup()
+	if in.ClusterID != "" {
+		r.ClusterID, idErr = decodeID(in.ClusterID)
 	}
-	id, err := decodeID(in.ClusterID)
-	if err != nil {
+	if err := errors.Join(backupErr, idErr); err != nil {
 		return BirthRecord{}, fmt.Errorf("reading the birth record: %w", err)
 	}
-	r.ClusterID = id
 	return r, nil
+}
+
+// backup is what the record says of the backup. One that begins with a backup and does not say which must never be taken for
+// one that begins empty.
+func (in birthJSON) backup() (*BackupOrigin, error) {
+	b := in.Backup
+	switch {
+	case (in.Origin == OriginBackup) != (b != nil):
+		return nil, fmt.Errorf("its origin is %q, and whether there is a backup says otherwise", in.Origin)
+	case b == nil:
+		return nil, nil
+	case b.Hash == "" || b.Key == "" || b.SHA256 == "":
+		return nil, errors.New("the backup that it began with lacks its hash, key or sum")
+	}
+	version, err := etcdutil.ParseVersion(b.Version)
+	if err != nil {
+		return nil, fmt.Errorf("the backup that it began with: %w", err)
+	}
+	return &BackupOrigin{Hash: b.Hash, Key: b.Key, SHA256: b.SHA256, SizeBytes: b.SizeBytes, Revision: b.Revision, Version: version}, nil
 }
 
 // EncodeMember writes a member's record.

@@ -41,32 +41,40 @@ func (w *World) storeOf(wish plan.Wish) *store {
 func (w *World) carryOutRestore(c plan.Change, life *budgetOfEffects) error {
 	switch c := c.(type) {
 	case plan.StartPreflight:
-		if w.objects.preflight == nil && life.spend() {
+		if w.objects.preflight == nil {
 			w.objects.preflight = &plan.Preflight{Asked: c.Asked, Task: plan.Task{UID: w.uid("preflight"), Created: w.Now, Phase: plan.PodPending}}
 		}
 	case plan.DeletePreflight:
-		if p := w.objects.preflight; p != nil && p.UID == c.UID && life.spend() {
+		if p := w.objects.preflight; p != nil && p.UID == c.UID {
 			w.editPreflight(func(p *plan.Preflight) { p.Terminating = true })
 		}
 	case plan.RecordRestored:
-		for _, ref := range c.Volumes {
-			if v, ok := w.objects.volumes[ref.Name]; ok && v.UID == ref.UID && life.spend() {
-				v.Restored = c.Incarnation
-				w.objects.volumes[ref.Name] = v
-				w.checkRestored(ref.Name, v.UID)
-			}
-		}
+		w.recordRestored(c, life)
 	case plan.DeleteRestores:
-		for _, ref := range c.Pods {
-			if t, ok := w.objects.restores[ref.Name]; ok && t.UID == ref.UID && life.spend() {
-				t.Terminating = true
-				w.objects.restores[ref.Name] = t
-			}
-		}
+		w.deleteRestores(c, life)
 	default:
 		return fmt.Errorf("%T is not a change that the world knows", c)
 	}
 	return nil
+}
+
+func (w *World) recordRestored(c plan.RecordRestored, life *budgetOfEffects) {
+	for _, ref := range c.Volumes {
+		if v, ok := w.objects.volumes[ref.Name]; ok && v.UID == ref.UID && life.spend() {
+			v.Restored = c.Incarnation
+			w.objects.volumes[ref.Name] = v
+			w.checkRestored(ref.Name, v.UID)
+		}
+	}
+}
+
+func (w *World) deleteRestores(c plan.DeleteRestores, life *budgetOfEffects) {
+	for _, ref := range c.Pods {
+		if t, ok := w.objects.restores[ref.Name]; ok && t.UID == ref.UID && life.spend() {
+			t.Terminating = true
+			w.objects.restores[ref.Name] = t
+		}
+	}
 }
 
 func (w *World) createRestore(l plan.Laying) {

@@ -1,0 +1,103 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// Source is where the backup is that a cluster is to begin with, and what reads it.
+type Source struct {
+	Hash       string // of the source in the spec
+	Store      v1alpha1.BackupStore
+	Key        string // empty: LatestOf says whose newest backup is meant
+	LatestOf   v1alpha1.BackedUpCluster
+	AgentImage string
+}
+
+// sourceOf finds the source that a decision was made for. Another one by now makes the decision stale.
+func (s step) sourceOf(ctx context.Context, hash string) (Source, error) {
+	if s.Source == nil {
+		return Source{}, Rejected{Reason: RejectedUnreadable, Message: "this operator was not told where backups are"}
+	}
+	source, err := s.Source(ctx, s.cluster)
+	switch {
+	case err != nil:
+		return Source{}, fmt.Errorf("finding the backup to begin with: %w", err)
+	case source.Hash != hash:
+		return Source{}, ErrStale
+	case source.AgentImage == "":
+		return Source{}, Later{Reason: LaterMissing, Message: "the operator does not know which image it runs from, which restores run from too"}
+	}
+	return source, nil
+}
+
+// startPreflight creates the Pod that looks at the backup to begin with.
+func (s step) startPreflight(ctx context.Context, c plan.StartPreflight) error {
+	source, err := s.sourceOf(ctx, c.Asked.Hash)
+	if err != nil {
+		return err
+	}
+	_, err = s.create(ctx, resources.KindPod, resources.BuildPreflightPod(s.cluster, resources.PreflightStart{
+		AgentImage: source.AgentImage, Store: source.Store, Hash: source.Hash, Key: source.Key, LatestOf: source.LatestOf,
+		Version: c.Asked.Version.String(), VolumeBytes: c.Asked.Bytes,
+	}))
+	return err
+}
+
+func (s step) deletePreflight(ctx context.Context, c plan.DeletePreflight) error {
+	return s.delete(ctx, resources.KindPod, podNamed(resources.PreflightPod(s.cluster.Name)), c.UID)
+}
+
+// startRestores creates restore Pods. What they fetch is what the birth record says, whatever the store's newest is by now.
+func (s step) startRestores(ctx context.Context, layings []plan.Laying) error {
+	if len(layings) == 0 {
+		return nil
+	}
+	birth := s.view.Birth
+	if birth.Void || birth.Origin.IsZero() {
+		return ErrStale
+	}
+	source, err := s.sourceOf(ctx, birth.Origin.Hash)
+	if err != nil {
+		return err
+	}
+	return each(ctx, layings, func(ctx context.Context, l plan.Laying) error {
+		inputs, err := resources.DecodeInputs(l.Choices.Inputs)
+		if err != nil {
+			return Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("restoring member %s: %v", l.Name, err)}
+		}
+		pod, err := resources.BuildRestorePod(s.cluster, resources.RestoreStart{
+			Member: l.Name, Incarnation: birth.Incarnation, Token: birth.Token, Initial: l.Initial, Inputs: inputs, AgentImage: source.AgentImage,
+			Store: source.Store, Hash: source.Hash, Key: birth.Origin.Key, SHA256: birth.Origin.SHA256,
+			SizeBytes: birth.Origin.SizeBytes, Revision: birth.Origin.Revision,
+		})
+		if err != nil {
+			return err
+		}
+		_, err = s.create(ctx, resources.KindPod, pod)
+		return err
+	})
+}
+
+// recordRestored writes on volumes that the backup lies there.
+func (s step) recordRestored(ctx context.Context, c plan.RecordRestored) error {
+	patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationRestored: &c.Incarnation}}
+	return each(ctx, c.Volumes, func(ctx context.Context, volume plan.VolumeRef) error {
+		return s.patchMetadata(ctx, resources.KindVolume, claimNamed(volume.Name), volume.UID, patch)
+	})
+}
+
+// deleteRestores deletes restore Pods, which are named by their members.
+func (s step) deleteRestores(ctx context.Context, c plan.DeleteRestores) error {
+	return each(ctx, c.Pods, func(ctx context.Context, pod plan.PodRef) error {
+		return s.delete(ctx, resources.KindPod, restoreNamed(pod.Name), pod.UID)
+	})
+}
+
+func restoreNamed(member string) *corev1.Pod { return podNamed(resources.RestorePod(member)) }

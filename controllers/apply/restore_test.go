@@ -1,0 +1,171 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+var (
+	found = plan.Origin{Hash: "hash", Key: "prod/demo/snapshot.db", SHA256: strings.Repeat("a", 64), SizeBytes: 1056, Revision: 7,
+		Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 15}}
+	asked = plan.StartPreflight{Asked: plan.Inquiry{Wish: plan.Wish{Hash: "hash"}, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Bytes: 8 << 30}}
+	store = v1alpha1.BackupStore{Volume: &v1alpha1.VolumeStore{ClaimName: "backups"}}
+)
+
+// restoring carries a change out in a world where a cluster may begin with a backup.
+func (w *world) restoring(t *testing.T, v View, change plan.Change, edits ...func(*Source)) error {
+	t.Helper()
+	source := Source{Hash: "hash", Store: store, AgentImage: "steward:1", LatestOf: v1alpha1.BackedUpCluster{Name: "old"}}
+	for _, edit := range edits {
+		edit(&source)
+	}
+	a := w.applier()
+	a.Source = func(context.Context, *v1alpha1.EtcdCluster) (Source, error) { return source, nil }
+	return step{Applier: a, cluster: w.cluster, view: v}.carryOut(t.Context(), change)
+}
+
+// fromBackup is what is seen of a birth that begins with a backup.
+func fromBackup() View {
+	v := born()
+	v.Birth.Origin = found
+	return v
+}
+
+func TestAPreflightPodAsksWhatTheDecisionAsks(t *testing.T) {
+	w := newWorld(t, demo())
+	for range 2 {
+		if err := w.restoring(t, born(), asked); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pod := w.pod(t, "demo-preflight")
+	if version, bytes := resources.PreflightAsked(pod); version != "3.6.16" || bytes != 8<<30 || pod.Annotations[v1alpha1.AnnotationRestoreHash] != "hash" {
+		t.Errorf("it asks for %s on %d bytes: %v", version, bytes, pod.Annotations)
+	}
+	if !slices.Contains(pod.Spec.Containers[0].Args, "--latest-of=prod/old") {
+		t.Errorf("%q", pod.Spec.Containers[0].Args)
+	}
+	if err := w.restoring(t, born(), plan.DeletePreflight{UID: string(pod.UID)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.inner.Get(t.Context(), keyOf("demo-preflight"), &corev1.Pod{}); !apierrors.IsNotFound(err) {
+		t.Errorf("it is still there: %v", err)
+	}
+}
+
+func TestNothingIsLookedAtThatTheSpecNoLongerNames(t *testing.T) {
+	w := newWorld(t, demo())
+	if err := w.restoring(t, born(), asked, func(s *Source) { s.Hash = "another" }); !errors.Is(err, ErrStale) {
+		t.Errorf("another source: %v", err)
+	}
+	if err := w.restoring(t, born(), asked, func(s *Source) { s.AgentImage = "" }); !errors.As(err, new(Later)) {
+		t.Errorf("no image: %v", err)
+	}
+	if err := w.do(t, born(), asked); !isRejected(err, RejectedUnreadable) {
+		t.Errorf("nobody knows of sources: %v", err)
+	}
+	if w.writes != 0 {
+		t.Errorf("%d writes", w.writes)
+	}
+}
+
+func TestABirthFromABackupSaysWhichAndGoesOnToTheNext(t *testing.T) {
+	w := newWorld(t, demo())
+	birth := begin()
+	birth.Origin = found
+	w.mustDo(t, born(), birth)
+	if got := w.birth(t); got.Origin != resources.OriginBackup || got.Backup == nil || plan.Origin(*got.Backup) != found {
+		t.Fatalf("%+v", got)
+	}
+	w.mustDo(t, born(), plan.VoidBirth{Incarnation: incarnation})
+	w.mustDo(t, born(), plan.NextBirth{Voided: incarnation, BeginBirth: plan.BeginBirth{Incarnation: "next", Token: "t", Names: []string{"demo-0"}}})
+	if got := w.birth(t); got.Origin != resources.OriginFresh || got.Backup != nil {
+		t.Errorf("a birth that is to begin empty began with %+v", got)
+	}
+}
+
+func TestABackupIsLaidOnEveryFirstVolumeByPodsOfTheirOwn(t *testing.T) {
+	w := newWorld(t, demo())
+	w.mustDo(t, born(), begin())
+	change := bootstrap(w.cluster)
+	change.Pods = nil
+	for _, name := range begin().Names {
+		change.Restores = append(change.Restores, plan.Laying{Name: name, Initial: initial(w.cluster, begin().Names...), Choices: choices(w.cluster)})
+	}
+	for range 2 {
+		if err := w.restoring(t, fromBackup(), change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !w.birth(t).Begun {
+		t.Error("Pods were made before it was written down on which volumes")
+	}
+	for _, name := range begin().Names {
+		pod := w.pod(t, name+"-restore")
+		fetch := pod.Spec.InitContainers[0].Args
+		if !slices.Contains(fetch, "--key="+found.Key) || !slices.Contains(fetch, "--sha256="+found.SHA256) || !slices.Contains(fetch, "--incarnation="+incarnation) {
+			t.Errorf("%s fetches %q", name, fetch)
+		}
+		if err := w.inner.Get(t.Context(), keyOf(name), &corev1.Pod{}); !apierrors.IsNotFound(err) {
+			t.Errorf("the member %s has a Pod: %v", name, err)
+		}
+	}
+
+	volumes := plan.RecordRestored{Incarnation: incarnation, Volumes: []plan.VolumeRef{{Name: "demo-1", UID: string(w.volume(t, "demo-1").UID)}}}
+	if err := w.restoring(t, fromBackup(), volumes); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.volume(t, "demo-1").Annotations[v1alpha1.AnnotationRestored]; got != incarnation {
+		t.Errorf("the volume says %q", got)
+	}
+	gone := plan.DeleteRestores{Pods: []plan.PodRef{ref(w.pod(t, "demo-1-restore"))}}
+	gone.Pods[0].Name = "demo-1"
+	if err := w.restoring(t, fromBackup(), gone); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.inner.Get(t.Context(), keyOf("demo-1-restore"), &corev1.Pod{}); !apierrors.IsNotFound(err) {
+		t.Errorf("its restore Pod is still there: %v", err)
+	}
+}
+
+func TestNoRestorePodIsMadeForABirthThatBeginsEmptyOrWithAnotherSource(t *testing.T) {
+	w := newWorld(t, demo())
+	w.mustDo(t, born(), begin())
+	change := bootstrap(w.cluster)
+	change.Pods, change.Restores = nil, []plan.Laying{{Name: "demo-0", Initial: initial(w.cluster, begin().Names...), Choices: choices(w.cluster)}}
+	if err := w.restoring(t, begun(), change); !errors.Is(err, ErrStale) {
+		t.Errorf("a birth that begins empty: %v", err)
+	}
+	if err := w.restoring(t, fromBackup(), change, func(s *Source) { s.Hash = "another" }); !errors.Is(err, ErrStale) {
+		t.Errorf("another source: %v", err)
+	}
+	if err := w.inner.Get(t.Context(), keyOf("demo-0-restore"), &corev1.Pod{}); !apierrors.IsNotFound(err) {
+		t.Errorf("a restore Pod was made: %v", err)
+	}
+}
+
+func TestAPodOfARestoreThatLostItsLabelsIsNotMadeAMembers(t *testing.T) {
+	w := newWorld(t, demo())
+	if err := w.restoring(t, born(), asked); err != nil {
+		t.Fatal(err)
+	}
+	pod := w.pod(t, "demo-preflight")
+	w.edit(t, pod, func() { pod.Labels = nil })
+	if err := w.restoring(t, born(), asked); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.pod(t, "demo-preflight").Labels; got[v1alpha1.LabelComponent] != v1alpha1.ComponentPreflight || got[v1alpha1.LabelInstance] != "demo" {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,124 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// wishOf asks which backup the cluster is to begin with.
+func (o *Observer) wishOf(ctx context.Context, cluster *v1alpha1.EtcdCluster) (wish plan.Wish, fault string, err error) {
+	if o.Wish == nil {
+		return plan.Wish{}, "", nil
+	}
+	hash, fault, err := o.Wish(ctx, cluster)
+	if err != nil {
+		return plan.Wish{}, "", fmt.Errorf("finding the backup that %s/%s is to begin with: %w", cluster.Namespace, cluster.Name, err)
+	}
+	return plan.Wish{Hash: hash}, fault, nil
+}
+
+// preflight is the Pod that looks at the backup to begin with, or nil.
+func (g *gathered) preflight(cluster string) *plan.Preflight {
+	i := slices.IndexFunc(g.tasks, func(pod corev1.Pod) bool { return pod.Name == resources.PreflightPod(cluster) })
+	if i < 0 {
+		return nil
+	}
+	pod := &g.tasks[i]
+	version, bytes := resources.PreflightAsked(pod)
+	p := &plan.Preflight{Task: taskOf(pod), Asked: plan.Inquiry{Wish: plan.Wish{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash]}, Bytes: bytes}}
+	p.Asked.Version, _ = etcdutil.ParseVersion(version) // one that cannot be read is another one than is asked for
+	if p.HasSucceeded() {
+		p.Found = foundBy(pod)
+	}
+	return p
+}
+
+// foundBy reads what a preflight that succeeded left as its last words: the manifest of the backup. Words that are none are
+// nothing found.
+func foundBy(pod *corev1.Pod) plan.Origin {
+	var manifest struct {
+		Key         string `json:"key"`
+		SHA256      string `json:"sha256"`
+		SizeBytes   int64  `json:"sizeBytes"`
+		Revision    int64  `json:"revision"`
+		EtcdVersion string `json:"etcdVersion"`
+	}
+	for _, status := range pod.Status.ContainerStatuses {
+		if ended := status.State.Terminated; ended == nil || json.Unmarshal([]byte(ended.Message), &manifest) != nil {
+			return plan.Origin{}
+		}
+	}
+	version, err := etcdutil.ParseVersion(manifest.EtcdVersion)
+	if err != nil || manifest.Key == "" || manifest.SHA256 == "" {
+		return plan.Origin{}
+	}
+	return plan.Origin{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash], Key: manifest.Key, SHA256: manifest.SHA256,
+		SizeBytes: manifest.SizeBytes, Revision: manifest.Revision, Version: version}
+}
+
+// addRestores joins restore Pods by the members that they are for.
+func (r replicas) addRestores(tasks []corev1.Pod) {
+	for _, pod := range tasks {
+		if member, ok := resources.RestoredMember(pod.Name); ok {
+			r.of(member).Restoring = &plan.RestorePod{Task: taskOf(&pod), Incarnation: pod.Labels[v1alpha1.LabelIncarnation], Choices: choicesOf(&pod)}
+		}
+	}
+}
+
+// taskOf says how a Pod stands whose containers run to their end, one after the other.
+func taskOf(pod *corev1.Pod) plan.Task {
+	t := plan.Task{
+		UID: string(pod.UID), Created: pod.CreationTimestamp.Time, Phase: podPhase(pod.Status.Phase), Terminating: pod.DeletionTimestamp != nil,
+		Waiting: pod.Status.Reason, Message: pod.Status.Message,
+	}
+	if t.Terminating {
+		t.GoneBy = pod.DeletionTimestamp.Time
+	}
+	if c := podCondition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
+		t.Waiting, t.Message = c.Reason, c.Message
+	}
+	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		fillTask(&t, status)
+	}
+	switch hasEnded := t.HasFailed() || t.HasSucceeded(); {
+	case !hasEnded:
+		t.Finished = time.Time{}
+	case t.Finished.IsZero(): // it never ran: its node refused it, or it was evicted before
+		t.Finished = t.Created
+	}
+	return t
+}
+
+func fillTask(t *plan.Task, status corev1.ContainerStatus) {
+	switch state := status.State; {
+	case state.Terminated != nil && state.Terminated.ExitCode != 0:
+		t.Finished, t.Failure = state.Terminated.FinishedAt.Time, cmp.Or(t.Failure, lastWords(state.Terminated))
+	case state.Terminated != nil:
+		t.Finished = state.Terminated.FinishedAt.Time
+	case state.Waiting != nil && state.Waiting.Message != "":
+		t.Waiting, t.Message = state.Waiting.Reason, state.Waiting.Message
+	}
+}
+
+// lastWords are what a step says of why it failed: the agent in words of its own, etcdutl at the end of what it printed.
+func lastWords(ended *corev1.ContainerStateTerminated) string {
+	var said struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal([]byte(ended.Message), &said) == nil && said.Message != "" {
+		return said.Message
+	}
+	return strings.TrimSpace(etcdutil.LastWords(ended.Message))
+}
