@@ -1,0 +1,194 @@
+package observe_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+var (
+	backups = v1alpha1.BackupStore{Volume: &v1alpha1.VolumeStore{ClaimName: "backups"}}
+	found   = plan.Origin{Hash: "hash", Key: "shop/demo/snapshot.db", SHA256: strings.Repeat("a", 64), SizeBytes: 1056, Revision: 7,
+		Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 15}}
+)
+
+const manifest = `{"formatVersion":1,"key":"shop/demo/snapshot.db","sizeBytes":1056,"revision":7,"etcdVersion":"3.6.15","sha256":"` +
+	`aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}`
+
+// preflightPod is a preflight Pod of ours whose only container ended so.
+func (w *world) preflightPod(phase corev1.PodPhase, code int32, says string) *corev1.Pod {
+	pod := resources.BuildPreflightPod(w.cluster, resources.PreflightStart{
+		AgentImage: "steward:1", Store: backups, Hash: "hash", Key: "k/snapshot.db", Version: "3.6.16", VolumeBytes: 8 << 30,
+	})
+	pod.Status = corev1.PodStatus{Phase: phase}
+	if phase != corev1.PodPending {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepPreflight, State: ended(w, code, says)}}
+	}
+	return pod
+}
+
+func ended(w *world, code int32, says string) corev1.ContainerState {
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: says, FinishedAt: metav1.NewTime(w.now)}}
+}
+
+func (w *world) restorePod(member string) *corev1.Pod {
+	w.t.Helper()
+	pod, err := resources.BuildRestorePod(w.cluster, resources.RestoreStart{
+		Member: member, Incarnation: incarnation, Token: "token", Inputs: resources.Inputs(w.cluster), AgentImage: "steward:1", Store: backups, Hash: "hash",
+		Initial: []etcdutil.NamedURL{{Name: member, URL: w.peerURL(member)}}, Key: found.Key, SHA256: found.SHA256, SizeBytes: found.SizeBytes, Revision: found.Revision,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	pod.Status.Phase = corev1.PodPending
+	return pod
+}
+
+func TestPreflight(t *testing.T) {
+	for name, row := range map[string]struct {
+		pod   func(*world) *corev1.Pod
+		holds func(*plan.Preflight) bool
+	}{
+		"that succeeded says what it found": {
+			func(w *world) *corev1.Pod { return w.preflightPod(corev1.PodSucceeded, 0, manifest) },
+			func(p *plan.Preflight) bool {
+				return p.HasSucceeded() && p.Found == found && !p.Finished.IsZero() && p.Asked == plan.Inquiry{
+					Wish: plan.Wish{Hash: "hash"}, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Bytes: 8 << 30}
+			},
+		},
+		"whose words are no manifest found nothing": {
+			func(w *world) *corev1.Pod { return w.preflightPod(corev1.PodSucceeded, 0, "cut off") },
+			func(p *plan.Preflight) bool { return p.HasSucceeded() && p.Found.IsZero() },
+		},
+		"that lacks the sum found nothing": {
+			func(w *world) *corev1.Pod {
+				return w.preflightPod(corev1.PodSucceeded, 0, `{"key":"k","etcdVersion":"3.6.15"}`)
+			},
+			func(p *plan.Preflight) bool { return p.Found.IsZero() },
+		},
+		"that failed says why, in the agent's words": {
+			func(w *world) *corev1.Pod {
+				return w.preflightPod(corev1.PodFailed, 1, `{"reason":"StoreNotFound","message":"there is no bucket b"}`)
+			},
+			func(p *plan.Preflight) bool {
+				return p.HasFailed() && p.Failure == "there is no bucket b" && !p.Finished.IsZero() && p.Found.IsZero()
+			},
+		},
+		"that was evicted before it ran ended all the same": {
+			func(w *world) *corev1.Pod {
+				pod := w.preflightPod(corev1.PodPending, 0, "")
+				pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "low on memory"}
+				return pod
+			},
+			func(p *plan.Preflight) bool {
+				return p.HasFailed() && p.Failure == "" && p.Message == "low on memory" && !p.Finished.IsZero()
+			},
+		},
+		"that cannot be scheduled says why": {
+			func(w *world) *corev1.Pod {
+				pod := w.preflightPod(corev1.PodPending, 0, "")
+				pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no node"}}
+				return pod
+			},
+			func(p *plan.Preflight) bool {
+				return p.Waiting == "Unschedulable" && p.Message == "no node" && p.Finished.IsZero()
+			},
+		},
+	} {
+		w := newWorld(t)
+		w.put(row.pod(w))
+		if p := w.look().Preflight; p == nil || !row.holds(p) {
+			t.Errorf("a preflight Pod %s: %+v", name, p)
+		}
+	}
+	w := newWorld(t)
+	foreign := w.preflightPod(corev1.PodSucceeded, 0, manifest)
+	foreign.OwnerReferences = nil
+	w.put(foreign)
+	if p := w.look().Preflight; p != nil {
+		t.Errorf("somebody else's Pod is believed: %+v", p)
+	}
+}
+
+func TestRestorePodIsJoinedToItsMemberAndIsNoMemberItself(t *testing.T) {
+	w := newWorld(t)
+	pod := w.restorePod("demo-1")
+	w.put(pod)
+	w.put(w.volume("demo-1"))
+	r := w.replica("demo-1")
+	if r.Pod != nil || r.Restoring == nil || r.Restoring.Incarnation != incarnation || r.Restoring.Choices.Version.String() != "3.6.16" ||
+		r.Restoring.Choices != r.Volume.Choices || r.Restoring.UID != string(pod.UID) {
+		t.Errorf("%+v", r.Restoring)
+	}
+	if n := len(w.look().Replicas); n != 1 {
+		t.Errorf("%d replicas", n)
+	}
+
+	pod.Status.Phase = corev1.PodFailed
+	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{
+		{Name: resources.StepFetch, State: ended(w, 0, "{}")},
+		{Name: resources.StepRestore, State: ended(w, 1, "Error: data-dir \"x\" not empty or could not be read")},
+	}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepActivate, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}}}
+	if got := w.replica("demo-1").Restoring; !got.HasFailed() || !strings.Contains(got.Failure, "not empty") || !got.Finished.Equal(w.now) {
+		t.Errorf("a restore that failed: %+v", got)
+	}
+}
+
+func TestAVolumeSaysWhatWasRestoredThere(t *testing.T) {
+	w := newWorld(t)
+	volume := w.volume("demo-0")
+	volume.Annotations[v1alpha1.AnnotationRestored] = incarnation
+	w.put(volume)
+	if got := w.replica("demo-0").Volume.Restored; got != incarnation {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestABirthSaysWhatItBeganWith(t *testing.T) {
+	w := newWorld(t)
+	record := birthRecord("demo-0")
+	origin := resources.BackupOrigin(found)
+	record.Origin, record.Backup = resources.OriginBackup, &origin
+	w.put(resources.BuildPeerService(w.cluster, record, "ops/etcd-steward"))
+	if got := w.look().Birth.Origin; got != found {
+		t.Errorf("%+v", got)
+	}
+	record.Backup = nil
+	service := resources.BuildPeerService(w.cluster, record, "ops/etcd-steward")
+	w.put(service)
+	if _, err := w.tryLook(""); err == nil {
+		t.Error("a record that does not say which backup is read as one of an empty cluster")
+	}
+}
+
+func TestAWishIsAskedForAndItsFaultIsOneOfTheSpec(t *testing.T) {
+	w := newWorld(t)
+	wish := func(hash, fault string, err error) (plan.Desired, error) {
+		o := w.observer()
+		o.Wish = func(context.Context, *v1alpha1.EtcdCluster) (string, string, error) { return hash, fault, err }
+		view, err := o.Observe(t.Context(), w.cluster, "")
+		return view.Desired, err
+	}
+	if got, err := wish("hash", "", nil); err != nil || got.Restore.Hash != "hash" || got.Fault != "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := wish("", "there is no EtcdBackup b", nil); err != nil || got.Fault != "there is no EtcdBackup b" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := wish("", "", errors.New("no answer")); err == nil {
+		t.Error("a wish that could not be read is none")
+	}
+	if got := w.look().Desired.Restore; !got.IsZero() {
+		t.Errorf("%+v", got)
+	}
+}
