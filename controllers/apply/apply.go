@@ -75,14 +75,8 @@ func (s step) carryOut(ctx context.Context, change plan.Change) error { //nolint
 		return s.adoptData(ctx, c)
 	case plan.BeginBirth:
 		return s.beginBirth(ctx, c)
-	case plan.StartPreflight:
-		return s.startPreflight(ctx, c)
-	case plan.DeletePreflight:
-		return s.deletePreflight(ctx, c)
-	case plan.RecordRestored:
-		return s.recordRestored(ctx, c)
-	case plan.DeleteRestores:
-		return s.deleteRestores(ctx, c)
+	case plan.StartPreflight, plan.DeletePreflight, plan.RecordRestored, plan.DeleteRestores:
+		return s.carryOutRestore(ctx, c)
 	case plan.Bootstrap:
 		return s.bootstrap(ctx, c)
 	case plan.VoidBirth:

@@ -37,6 +37,22 @@ func (s step) sourceOf(ctx context.Context, hash string) (Source, error) {
 	return source, nil
 }
 
+// carryOutRestore has one case per change of a restore.
+func (s step) carryOutRestore(ctx context.Context, change plan.Change) error {
+	switch c := change.(type) {
+	case plan.StartPreflight:
+		return s.startPreflight(ctx, c)
+	case plan.DeletePreflight:
+		return s.deletePreflight(ctx, c)
+	case plan.RecordRestored:
+		return s.recordRestored(ctx, c)
+	case plan.DeleteRestores:
+		return s.deleteRestores(ctx, c)
+	default:
+		return fmt.Errorf("carrying out %s: it is no part of a restore", change.Kind())
+	}
+}
+
 // startPreflight creates the Pod that looks at the backup to begin with.
 func (s step) startPreflight(ctx context.Context, c plan.StartPreflight) error {
 	source, err := s.sourceOf(ctx, c.Asked.Hash)

@@ -70,12 +70,14 @@ func (o Observation) isAnsweringFor(r Replica) bool {
 	return r.Member != nil && a != nil && a.ID == r.Member.ID && a.ClusterID == o.Membership.ClusterID
 }
 
-// isDataOfThisLife reports whether the replica's data is of this incarnation and will stay.
+// isDataOfThisLife reports whether the replica's data is of this incarnation and will stay. Before the cluster's identity is
+// written down one that will not stay counts too: a birth that could be given up was by now, so it holds what would be lost, and
+// once it is written down a successor joins it.
 func (o Observation) isDataOfThisLife(r Replica) bool {
 	if r.Pod == nil || r.Pod.Terminating || r.incarnation() != o.Birth.Incarnation {
 		return false
 	}
-	return o.Desired.Ephemeral || r.Volume != nil && !r.Volume.Terminating
+	return o.Desired.Ephemeral || r.Volume != nil && (!r.Volume.Terminating || o.Birth.ClusterID == 0)
 }
 
 // leftoverPod deletes the Pod of a removed member; first its certificates, because nobody would look for them later.

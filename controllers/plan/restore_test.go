@@ -57,6 +57,13 @@ func restoredWorld(size int) Observation {
 	return o
 }
 
+// listed is the same birth whose only member tells the list.
+func listed(o Observation) Observation {
+	o = o.edit(0, func(r *Replica) { r.Member = voter(0).Member })
+	o.Membership.Known, o.Membership.ClusterID, o.Membership.Leader = true, clusterID, 1
+	return o
+}
+
 func void(o Observation) Observation { o.Birth.Void = true; return o }
 
 func task(change func(*RestorePod)) func(*Replica) {
@@ -136,6 +143,8 @@ func restores() []row {
 		{"a restored member that finds its directory empty has lost its data", up.edit(1, wiped), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "demo-1"},
 		{"a restored birth that answers is never voided", desire(up.edit(0, answered).edit(1, func(r *Replica) { r.Volume = nil }), func(d *Desired) { d.Restore.Hash = "another" }),
 			Wait, "first-quorum", ReasonFirstQuorum, "", ""},
+		{"the only restored member answers on a volume that is going: it is written down, to be succeeded", listed(restoredWorld(1).edit(0, answered).edit(0, doomed)),
+			Act, "first-quorum", ReasonRecordMembers, "RecordMembers", "demo-0"},
 		{"restore Pods of a birth that was given up go before its volumes", void(three), Act, "void-birth", ReasonVoidBirth, "DeleteRestores", "3 restore Pods"},
 		{"and are waited for", void(three.edit(0, cleared).edit(1, cleared).edit(2, task(func(p *RestorePod) { p.Terminating = true }))), Wait, "void-birth", ReasonVoidBirth, "", ""},
 		{"then the backup is looked at again", func() Observation { o := void(three); o.Replicas = nil; return o }(), Act, "restore-source", ReasonPreflight, "StartPreflight", ""},
