@@ -6,7 +6,6 @@
 package observe
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -30,9 +29,8 @@ type Observer struct {
 	Now      func() time.Time
 	Operator string // namespace/name of this install
 
-	// Wish tells which backup a cluster is asked to begin with, by the hash of what names it; empty for none. What speaks against
-	// it is a fault of the spec. Nil where none can be asked for.
-	Wish func(ctx context.Context, cluster *v1alpha1.EtcdCluster) (hash, fault string, err error)
+	// Wish tells which backup a cluster is asked to begin with; it is not asked of one that is born. Nil where none can be.
+	Wish func(ctx context.Context, cluster *v1alpha1.EtcdCluster) (plan.Wish, error)
 
 	denied denials
 }
@@ -55,11 +53,10 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, f
 	if err != nil {
 		return o.blind(cluster, birth), err
 	}
-	wish, wrong, err := o.wishOf(ctx, cluster)
+	wish, err := o.wishOf(ctx, cluster, birth)
 	if err != nil {
 		return View{}, err
 	}
-	fault = cmp.Or(fault, wrong)
 	keys := o.keyringOf(cluster)
 	secrets, err := keys.objects(ctx)
 	if err != nil {

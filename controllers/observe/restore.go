@@ -17,16 +17,16 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// wishOf asks which backup the cluster is to begin with.
-func (o *Observer) wishOf(ctx context.Context, cluster *v1alpha1.EtcdCluster) (wish plan.Wish, fault string, err error) {
-	if o.Wish == nil {
-		return plan.Wish{}, "", nil
+// wishOf asks which backup the cluster is to begin with. One that was born has begun: what is asked of it now is nothing to it.
+func (o *Observer) wishOf(ctx context.Context, cluster *v1alpha1.EtcdCluster, birth plan.Birth) (plan.Wish, error) {
+	if o.Wish == nil || birth.ClusterID != 0 {
+		return plan.Wish{}, nil
 	}
-	hash, fault, err := o.Wish(ctx, cluster)
+	wish, err := o.Wish(ctx, cluster)
 	if err != nil {
-		return plan.Wish{}, "", fmt.Errorf("finding the backup that %s/%s is to begin with: %w", cluster.Namespace, cluster.Name, err)
+		return plan.Wish{}, fmt.Errorf("finding the backup that %s/%s is to begin with: %w", cluster.Namespace, cluster.Name, err)
 	}
-	return plan.Wish{Hash: hash}, fault, nil
+	return wish, nil
 }
 
 // preflight is the Pod that looks at the backup to begin with, or nil.

@@ -171,24 +171,28 @@ func TestABirthSaysWhatItBeganWith(t *testing.T) {
 	}
 }
 
-func TestAWishIsAskedForAndItsFaultIsOneOfTheSpec(t *testing.T) {
-	w := newWorld(t)
-	wish := func(hash, fault string, err error) (plan.Desired, error) {
+func TestAWishIsAskedForUntilTheClusterIsBorn(t *testing.T) {
+	wish := func(w *world, answer plan.Wish, err error) (plan.Wish, error) {
 		o := w.observer()
-		o.Wish = func(context.Context, *v1alpha1.EtcdCluster) (string, string, error) { return hash, fault, err }
+		o.Wish = func(context.Context, *v1alpha1.EtcdCluster) (plan.Wish, error) { return answer, err }
 		view, err := o.Observe(t.Context(), w.cluster, "")
-		return view.Desired, err
+		return view.Desired.Restore, err
 	}
-	if got, err := wish("hash", "", nil); err != nil || got.Restore.Hash != "hash" || got.Fault != "" {
+	asked := plan.Wish{Hash: "hash"}
+	if got, err := wish(newWorld(t), asked, nil); err != nil || got != asked {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err := wish("", "there is no EtcdBackup b", nil); err != nil || got.Fault != "there is no EtcdBackup b" {
-		t.Errorf("%+v, %v", got, err)
-	}
-	if _, err := wish("", "", errors.New("no answer")); err == nil {
+	if _, err := wish(newWorld(t), asked, errors.New("no answer")); err == nil {
 		t.Error("a wish that could not be read is none")
 	}
-	if got := w.look().Desired.Restore; !got.IsZero() {
-		t.Errorf("%+v", got)
+	if got := newWorld(t).look().Desired.Restore; !got.IsZero() {
+		t.Errorf("nobody wishes, and still %+v", got)
+	}
+	w := newWorld(t)
+	record := birthRecord("demo-0")
+	record.ClusterID = 0xc
+	w.put(resources.BuildPeerService(w.cluster, record, "ops/etcd-steward"))
+	if got, err := wish(w, asked, errors.New("no answer")); err != nil || !got.IsZero() {
+		t.Errorf("a cluster that is born is asked: %+v, %v", got, err)
 	}
 }

@@ -32,7 +32,7 @@ func guardPreflight(o Observation, c StartPreflight) string {
 		return "the cluster has begun already."
 	case o.Preflight != nil:
 		return "another preflight Pod is there."
-	case c.Asked.IsZero() || c.Asked != o.inquiry():
+	case c.Asked.Wish.IsZero() || c.Asked.Fault != "" || c.Asked != o.inquiry():
 		return "the spec asks for something else."
 	}
 	return ""
@@ -41,7 +41,7 @@ func guardPreflight(o Observation, c StartPreflight) string {
 // guardOrigin lets a birth begin with just what the spec asks for, as it was found in this very observation.
 func guardOrigin(o Observation, origin Origin) string {
 	switch p := o.Preflight; {
-	case origin.Hash != o.Desired.Restore.Hash:
+	case origin.Hash != o.Desired.Restore.Hash || o.Desired.Restore.Fault != "":
 		return "the spec asks to begin with another backup, or with none."
 	case origin.IsZero():
 		return ""

@@ -6,8 +6,11 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Wish is the backup that the spec asks to begin with. Hash is of its canonical form; the zero value asks for an empty cluster.
-type Wish struct{ Hash string }
+// Wish is the backup that the spec asks to begin with. The zero value asks for an empty cluster.
+type Wish struct {
+	Hash  string // of the canonical form of what names it
+	Fault string // a sentence, when it names nothing that could be begun with; empty otherwise
+}
 
 // IsZero reports that no backup is asked for.
 func (w Wish) IsZero() bool { return w == Wish{} }

@@ -22,6 +22,8 @@ func restoreSource(o Observation) *proposal {
 	}
 	p := o.Preflight
 	switch {
+	case o.Desired.Restore.Fault != "":
+		return refuse(ReasonPreflight, "The cluster cannot begin with the backup that the spec asks for: %s. Nothing was made.", o.Desired.Restore.Fault).byHuman()
 	case p == nil:
 		return act(StartPreflight{Asked: o.inquiry()}, ReasonPreflight, "The backup to begin with is looked at before anything is made.")
 	case p.Terminating:

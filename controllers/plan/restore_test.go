@@ -17,6 +17,11 @@ var (
 // wishing asks to begin with a backup.
 func wishing(o Observation) Observation { return desire(o, func(d *Desired) { d.Restore = wish }) }
 
+// faulty asks for what is not there.
+func faulty(o Observation) Observation {
+	return desire(o, func(d *Desired) { d.Restore = Wish{Fault: "there is no EtcdBackup b"} })
+}
+
 // looking has a preflight Pod, which is as the edits say.
 func looking(o Observation, edits ...func(*Preflight)) Observation {
 	p := Preflight{Asked: o.inquiry(), Task: Task{UID: "preflight", Created: now.Add(-time.Second), Phase: PodRunning}}
@@ -94,6 +99,10 @@ func restores() []row {
 	}
 	return []row{
 		{"a backup is looked at before anything is made of it", begin, Act, "restore-source", ReasonPreflight, "StartPreflight", ""},
+		{"a wish that names nothing is refused", faulty(begin), Refuse, "restore-source", ReasonPreflight, "", "there is no EtcdBackup"},
+		{"and voids no birth that began", faulty(three), Wait, "restored", ReasonRestore, "", ""},
+		{"a living cluster does not mind it", faulty(settledWorld(3)), Settled, RuleSettled, ReasonSettled, "", ""},
+		{"nor does data that an earlier cluster left", retaining(faulty(unborn(3))), Act, "resume", ReasonResume, "AdoptData", ""},
 		{"nothing is made while it is looked at", looking(begin), Wait, "restore-source", ReasonPreflight, "", ""},
 		{"a Pod that cannot look is named", looking(begin, func(p *Preflight) { p.Phase, p.Waiting, p.Message = PodPending, "ImagePullBackOff", "no image" }),
 			Wait, "restore-source", ReasonImagePull, "", "no image"},
@@ -210,6 +219,8 @@ func TestABirthBeginsWithWhatTheSpecAsksForOrNotAtAll(t *testing.T) {
 		{"empty, while a backup is asked for", looking(begin, hasFound), empty, false},
 		{"with a backup, while none is asked for", looking(unborn(3), hasFound), filled, false},
 		{"with the backup of another wish", looking(desire(begin, func(d *Desired) { d.Restore.Hash = "another" }), hasFound), filled, false},
+		{"empty, while what is asked for is not there", faulty(begin), empty, false},
+		{"with what was found before, while what is asked for is not there", faulty(looking(begin, hasFound)), filled, false},
 		{"with a backup that nobody looked at", begin, filled, false},
 		{"with another backup than was found", looking(begin, hasFound, func(p *Preflight) { p.Found.Key = "another" }), filled, false},
 		{"with one that could not be used", looking(begin, hasFound, hasFailed(0)), filled, false},
@@ -291,6 +302,7 @@ func TestTheGuardOfRestores(t *testing.T) {
 		{"not for who is no first member", three, Bootstrap{Restores: []Laying{{Name: "demo-7", Choices: choices}}}, false},
 		{"not in a cluster that lives", restoredAndUnrecorded(), lay, false},
 		{"a look begins before a birth", wishing(unborn(3)), start, true},
+		{"not for a wish that names nothing", faulty(unborn(3)), StartPreflight{Asked: faulty(unborn(3)).inquiry()}, false},
 		{"not beside another", looking(wishing(unborn(3))), start, false},
 		{"not for what nobody asks", unborn(3), start, false},
 		{"not in a birth that was begun", three, start, false},

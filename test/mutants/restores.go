@@ -5,8 +5,8 @@ var restores = []mutant{
 	{
 		Name: "a cluster that is to begin with a backup is born empty", Peer: "",
 		File:    "controllers/plan/guardrestore.go",
-		From:    "case origin.Hash != o.Desired.Restore.Hash:",
-		To:      "case !origin.IsZero() && origin.Hash != o.Desired.Restore.Hash:",
+		From:    "case origin.Hash != o.Desired.Restore.Hash || ",
+		To:      "case !origin.IsZero() && origin.Hash != o.Desired.Restore.Hash || ",
 		Package: planPackage, Test: "TestABirthBeginsWithWhatTheSpecAsksForOrNotAtAll",
 	},
 	{

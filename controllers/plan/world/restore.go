@@ -259,16 +259,16 @@ func (w *World) KillRestore(name string) {
 	}
 }
 
-// changeWish is a user who wants to begin with something else, or with nothing.
+// changeWish is a user who wants to begin with something else, with nothing, or with what is not there.
 func (w *World) changeWish() {
-	w.Spec.Restore.Hash = []string{"", "one", "two"}[w.rng.IntN(3)]
-	w.logf("spec: begin with %q", w.Spec.Restore.Hash)
+	w.Spec.Restore = []plan.Wish{{}, {Hash: "one"}, {Hash: "two"}, {Fault: "what is named is not there"}}[w.rng.IntN(4)]
+	w.logf("spec: begin with %+v", w.Spec.Restore)
 }
 
 // checkBeginning holds a birth to what the spec asks for at that moment.
 func (w *World) checkBeginning(origin plan.Origin) {
-	if origin.Hash != w.Spec.Restore.Hash {
-		w.violate("a birth begins with %q, and the spec asks for %q", origin.Hash, w.Spec.Restore.Hash)
+	if origin.Hash != w.Spec.Restore.Hash || w.Spec.Restore.Fault != "" {
+		w.violate("a birth begins with %q, and the spec asks for %+v", origin.Hash, w.Spec.Restore)
 	}
 }
 

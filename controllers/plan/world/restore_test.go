@@ -144,6 +144,7 @@ func playRestore(s uint64) (*World, plan.Decision, bool) {
 	w.Spec.Paused, w.Spec.Choices = false, spec.Choices
 	w.ToggleQuota(false)
 	w.SpoilBackups(false)
+	w.Spec.Restore.Fault = ""
 	if s%3 == 0 {
 		w.Cure()
 		w.ReturnNodes()
