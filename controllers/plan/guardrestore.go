@@ -112,19 +112,3 @@ func guardFirstStart(o Observation, s Start) string {
 	}
 	return ""
 }
-
-// guardSealed lets a member start only from data that is recorded as its own, or was restored for it.
-func guardSealed(o Observation, r Replica, s Start) string {
-	wrote := r.Record().Version
-	isFirst := r.isRestored() && r.Volume.Incarnation == o.Birth.Incarnation && !o.Birth.Void && !r.IsRecorded() && (o.mayBeBorn(r) || !o.isAlive())
-	if isFirst {
-		wrote = o.restoredWith(r)
-	}
-	switch {
-	case s.Flags != FlagsSealed || !isFirst && !o.mayRestart(r):
-		return fmt.Sprintf("%s has no recorded data of this cluster to start from.", s.Name)
-	case !wrote.SameMinor(s.Choices.Version):
-		return fmt.Sprintf("etcd %s wrote the data of %s, and nothing says that %s may start on it.", wrote, s.Name, s.Choices.Version)
-	}
-	return ""
-}

@@ -53,7 +53,7 @@ var restores = []mutant{
 	},
 	{
 		Name: "what was restored in another life counts", Peer: "",
-		File:    "controllers/plan/guardrestore.go",
+		File:    "controllers/plan/guard.go",
 		From:    "isFirst := r.isRestored() && r.Volume.Incarnation == o.Birth.Incarnation && ",
 		To:      "isFirst := r.isRestored() && ",
 		Package: planPackage, Test: "TestAFirstMemberStartsOnlyWithTheDataThatItsClusterBeginsWith",

@@ -159,8 +159,8 @@ var rolls = []mutant{
 	{
 		Name: "another minor version starts on a member's data", Peer: "",
 		File: "controllers/plan/guard.go",
-		From: "if wrote := r.Record().Version; !wrote.SameMinor(s.Choices.Version) {",
-		To:   "if wrote := r.Record().Version; wrote.IsZero() {", Package: planPackage, Test: "TestAMemberStartsOnlyFromItsOwnData",
+		From: "case !wrote.SameMinor(s.Choices.Version):",
+		To:   "case wrote.IsZero():", Package: planPackage, Test: "TestAMemberStartsOnlyFromItsOwnData",
 	},
 	{
 		Name: "a member that asks too much is replaced by one that asks the same, for ever", Peer: "",
