@@ -102,6 +102,7 @@ func taskOf(pod *corev1.Pod) plan.Task {
 }
 
 func fillTask(t *plan.Task, status corev1.ContainerStatus) {
+	t.Started = t.Started || status.State.Running != nil || status.State.Terminated != nil
 	switch state := status.State; {
 	case state.Terminated != nil && state.Terminated.ExitCode != 0:
 		t.Finished, t.Failure = state.Terminated.FinishedAt.Time, cmp.Or(t.Failure, lastWords(state.Terminated))

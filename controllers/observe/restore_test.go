@@ -133,6 +133,14 @@ func TestRestorePodIsJoinedToItsMemberAndIsNoMemberItself(t *testing.T) {
 		t.Errorf("%d replicas", n)
 	}
 
+	if r.Restoring.Started {
+		t.Error("a Pod of which nothing ran has started")
+	}
+	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepFetch, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+	if got := w.replica("demo-1").Restoring; !got.Started || got.Phase != plan.PodPending {
+		t.Errorf("a Pod whose first step runs: %+v", got)
+	}
+
 	pod.Status.Phase = corev1.PodFailed
 	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{
 		{Name: resources.StepFetch, State: ended(w, 0, "{}")},

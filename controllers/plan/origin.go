@@ -39,8 +39,9 @@ type Inquiry struct {
 type Task struct {
 	UID         string
 	Created     time.Time
-	Phase       Phase
-	Terminating bool
+	Phase       Phase     // Pending as long as one of its first steps runs
+	Started     bool      // a container of it has run
+	Terminating bool      //
 	GoneBy      time.Time // when a terminating Pod should be gone; zero otherwise
 	Finished    time.Time // when it ended; zero while it did not, or when nothing says
 	Waiting     string    // why a container or the scheduler waits

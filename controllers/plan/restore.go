@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -64,6 +65,10 @@ func (t Task) trouble(o Observation, reason string, deadline time.Duration, says
 	if why := startProblems[t.Waiting]; why != "" {
 		return wait(why, "%s Its Pod cannot start (%s): %s", says, t.Waiting, t.Message).due(o, t.Created, startDeadline)
 	}
+	if !t.Started && o.Now.Sub(t.Created) > startDeadline {
+		says += " Its Pod has not started for long; kubectl describe pod says why, such as a Secret or a claim that it mounts and that is not there."
+		deadline = startDeadline
+	}
 	return wait(reason, "%s", says).due(o, t.Created, deadline)
 }
 
@@ -117,11 +122,11 @@ func (o Observation) restoring() *proposal {
 		}
 	}
 	for _, r := range pending {
-		if startProblems[r.Restoring.Waiting] != "" {
-			return r.Restoring.trouble(o, ReasonRestore, restoreDeadline, "The backup is laid on the volume of "+r.Name+".")
+		if !r.Restoring.Started {
+			return r.Restoring.trouble(o, ReasonRestore, restoreDeadline, "The backup is to be laid on the volume of "+r.Name+".")
 		}
 	}
-	says := "The backup is laid on the volumes of " + joinNames(pending, func(r Replica) string { return r.Name }) + "."
+	says := "The backup is laid on the volumes of " + strings.Join(names(pending), ", ") + "."
 	return pending[0].Restoring.trouble(o, ReasonRestore, restoreDeadline, says)
 }
 

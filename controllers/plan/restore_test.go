@@ -24,7 +24,7 @@ func faulty(o Observation) Observation {
 
 // looking has a preflight Pod, which is as the edits say.
 func looking(o Observation, edits ...func(*Preflight)) Observation {
-	p := Preflight{Asked: o.inquiry(), Task: Task{UID: "preflight", Created: now.Add(-time.Second), Phase: PodRunning}}
+	p := Preflight{Asked: o.inquiry(), Task: Task{UID: "preflight", Created: now.Add(-time.Second), Phase: PodRunning, Started: true}}
 	for _, edit := range edits {
 		edit(&p)
 	}
@@ -46,7 +46,7 @@ func restoringWorld(size int) Observation {
 	for i := range o.Replicas {
 		r := &o.Replicas[i]
 		r.Pod = nil
-		r.Restoring = &RestorePod{Incarnation: o.Birth.Incarnation, Choices: choices, Task: Task{UID: "restore-" + r.Name, Created: now.Add(-time.Second), Phase: PodRunning}}
+		r.Restoring = &RestorePod{Incarnation: o.Birth.Incarnation, Choices: choices, Task: Task{UID: "restore-" + r.Name, Created: now.Add(-time.Second), Phase: PodRunning, Started: true}}
 	}
 	return o
 }
@@ -106,6 +106,11 @@ func restores() []row {
 		{"nothing is made while it is looked at", looking(begin), Wait, "restore-source", ReasonPreflight, "", ""},
 		{"a Pod that cannot look is named", looking(begin, func(p *Preflight) { p.Phase, p.Waiting, p.Message = PodPending, "ImagePullBackOff", "no image" }),
 			Wait, "restore-source", ReasonImagePull, "", "no image"},
+		{"a Pod that looks and does not start says where to find why", looking(begin, func(p *Preflight) { p.Created, p.Phase, p.Started = now.Add(-time.Hour), PodPending, false }),
+			Refuse, "restore-source", ReasonPreflight, "", "kubectl describe pod"},
+		{"a restore that goes on for long is let go on", three.edit(0, task(func(p *RestorePod) { p.Created = now.Add(-20 * time.Minute) })), Wait, "restored", ReasonRestore, "", ""},
+		{"one that does not start says where to find why", three.edit(2, task(func(p *RestorePod) { p.Created, p.Started = now.Add(-20*time.Minute), false })),
+			Refuse, "restored", ReasonRestore, "", "kubectl describe pod"},
 		{"a look that lasts too long is called overdue", looking(begin, func(p *Preflight) { p.Created = now.Add(-time.Hour) }), Refuse, "restore-source", ReasonPreflight, "", ""},
 		{"what was found is written down with the birth", looking(begin, hasFound), Act, "birth-record", ReasonBeginBirth, "BeginBirth", ""},
 		{"a look for another wish is made anew", looking(begin, hasFound, func(p *Preflight) { p.Asked.Hash = "another" }), Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
@@ -129,7 +134,7 @@ func restores() []row {
 		{"a restore Pod that is gone is made anew", three.edit(1, cleared), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
 		{"restores are waited for", three, Wait, "restored", ReasonRestore, "", "demo-0, demo-1, demo-2"},
 		{"a restore that lasts too long is called overdue", three.edit(0, task(func(p *RestorePod) { p.Created = now.Add(-time.Hour) })), Refuse, "restored", ReasonRestore, "", ""},
-		{"a restore Pod that cannot start is named", three.edit(2, task(func(p *RestorePod) { p.Phase, p.Waiting, p.Message = PodPending, "Unschedulable", "no node" })),
+		{"a restore Pod that cannot start is named", three.edit(2, task(func(p *RestorePod) { p.Phase, p.Started, p.Waiting, p.Message = PodPending, false, "Unschedulable", "no node" })),
 			Wait, "restored", ReasonUnschedulable, "", "no node"},
 		{"where a backup lies is written down", three.edit(1, laid), Act, "restored", ReasonRestore, "RecordRestored", "demo-1"},
 		{"then the Pod that laid it there goes", three.edit(1, laid).edit(1, written), Act, "restored", ReasonRestore, "DeleteRestores", "demo-1"},

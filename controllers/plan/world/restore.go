@@ -111,7 +111,7 @@ func (w *World) advancePreflight(p plan.Preflight) {
 		w.objects.preflight = nil
 		return
 	case p.Phase == plan.PodPending:
-		p.Phase = plan.PodRunning
+		p.Phase, p.Started = plan.PodRunning, true
 	case p.Phase == plan.PodRunning:
 		w.look(&p)
 	}
@@ -147,7 +147,7 @@ func (w *World) advanceRestore(name string, t restoreTask) {
 	case t.Phase == plan.PodPending && w.Broken[t.made]:
 		t.Waiting, t.Message = "ImagePullBackOff", "image not found"
 	case t.Phase == plan.PodPending:
-		t.Phase, t.Waiting, t.Message = plan.PodRunning, "", ""
+		t.Phase, t.Started, t.Waiting, t.Message = plan.PodRunning, true, "", ""
 		v.Phase = plan.VolumeBound
 		w.objects.volumes[name] = v
 	case t.Phase == plan.PodRunning:
