@@ -134,7 +134,9 @@ func restores() []row {
 		{"a restore Pod that is gone is made anew", three.edit(1, cleared), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
 		{"restores are waited for", three, Wait, "restored", ReasonRestore, "", "demo-0, demo-1, demo-2"},
 		{"a restore that lasts too long is called overdue", three.edit(0, task(func(p *RestorePod) { p.Created = now.Add(-time.Hour) })), Refuse, "restored", ReasonRestore, "", ""},
-		{"a restore Pod that cannot start is named", three.edit(2, task(func(p *RestorePod) { p.Phase, p.Started, p.Waiting, p.Message = PodPending, false, "Unschedulable", "no node" })),
+		{"a restore Pod that cannot start is named", three.edit(2, task(func(p *RestorePod) {
+			p.Phase, p.Started, p.Waiting, p.Message = PodPending, false, "Unschedulable", "no node"
+		})),
 			Wait, "restored", ReasonUnschedulable, "", "no node"},
 		{"where a backup lies is written down", three.edit(1, laid), Act, "restored", ReasonRestore, "RecordRestored", "demo-1"},
 		{"then the Pod that laid it there goes", three.edit(1, laid).edit(1, written), Act, "restored", ReasonRestore, "DeleteRestores", "demo-1"},
