@@ -59,8 +59,9 @@ func (s step) startPreflight(ctx context.Context, c plan.StartPreflight) error {
 	if err != nil {
 		return err
 	}
+	policy, secrets := resources.Pulling(s.cluster)
 	_, err = s.create(ctx, resources.KindPod, resources.BuildPreflightPod(s.cluster, resources.PreflightStart{
-		AgentImage: source.AgentImage, Store: source.Store, Hash: source.Hash, Key: source.Key, LatestOf: source.LatestOf,
+		AgentImage: source.AgentImage, PullPolicy: policy, PullSecrets: secrets, Store: source.Store, Hash: source.Hash, Key: source.Key, LatestOf: source.LatestOf,
 		Version: c.Asked.Version.String(), VolumeBytes: c.Asked.Bytes,
 	}))
 	return err

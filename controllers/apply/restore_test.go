@@ -43,7 +43,9 @@ func fromBackup() View {
 }
 
 func TestAPreflightPodAsksWhatTheDecisionAsks(t *testing.T) {
-	w := newWorld(t, demo())
+	c := demo()
+	c.Spec.Image = &v1alpha1.ImageSpec{PullPolicy: corev1.PullAlways, PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}}}
+	w := newWorld(t, c)
 	for range 2 {
 		if err := w.restoring(t, born(), asked); err != nil {
 			t.Fatal(err)
@@ -52,6 +54,9 @@ func TestAPreflightPodAsksWhatTheDecisionAsks(t *testing.T) {
 	pod := w.pod(t, "demo-preflight")
 	if version, bytes := resources.PreflightAsked(pod); version != "3.6.16" || bytes != 8<<30 || pod.Annotations[v1alpha1.AnnotationRestoreHash] != "hash" {
 		t.Errorf("it asks for %s on %d bytes: %v", version, bytes, pod.Annotations)
+	}
+	if pod.Spec.Containers[0].ImagePullPolicy != corev1.PullAlways || len(pod.Spec.ImagePullSecrets) != 1 || pod.Spec.ImagePullSecrets[0].Name != "registry" {
+		t.Errorf("its image comes by %s and %v", pod.Spec.Containers[0].ImagePullPolicy, pod.Spec.ImagePullSecrets)
 	}
 	if !slices.Contains(pod.Spec.Containers[0].Args, "--latest-of=prod/old") {
 		t.Errorf("%q", pod.Spec.Containers[0].Args)

@@ -28,6 +28,16 @@ func PreflightAsked(pod *corev1.Pod) (version string, bytes int64) {
 	return version, bytes
 }
 
+// Pulling is how the Pods of the cluster get their images, whatever these are.
+func Pulling(c *v1alpha1.EtcdCluster) (corev1.PullPolicy, []corev1.LocalObjectReference) {
+	inputs := Inputs(c)
+	var secrets []corev1.LocalObjectReference
+	for _, name := range image(inputs).PullSecrets {
+		secrets = append(secrets, corev1.LocalObjectReference{Name: name})
+	}
+	return pullPolicy(inputs), secrets
+}
+
 // LostTaskLabels are the labels that a Pod of a restore must have and lacks. It is no member's Pod, whatever it is called.
 func LostTaskLabels(c *v1alpha1.EtcdCluster, pod *corev1.Pod) map[string]string {
 	component := v1alpha1.ComponentPreflight
