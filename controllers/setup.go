@@ -39,8 +39,9 @@ const (
 	longestBackoff = 30 * time.Second
 )
 
-// Add adds the controller of clusters to a manager. Operator is the namespace/name by which this install claims clusters.
-func Add(mgr ctrl.Manager, operator string) error {
+// Add adds the controller of clusters to a manager. Operator is the namespace/name by which this install claims clusters,
+// agentImage tells what restores run from.
+func Add(mgr ctrl.Manager, operator string, agentImage func(context.Context) (string, error)) error {
 	registered, err := NewMetrics(metrics.Registry)
 	if err != nil {
 		return err
@@ -50,13 +51,16 @@ func Add(mgr ctrl.Manager, operator string) error {
 	unseen := newUnseenWrites(time.Now)
 	writer := notingClient{Client: mgr.GetClient(), secrets: secrets, unseen: unseen}
 	observer := func(reader client.Reader) *observe.Observer {
-		return &observe.Observer{Reader: reader, Live: mgr.GetAPIReader(), Secrets: secrets, Dial: dialer, Now: time.Now, Operator: operator}
+		return &observe.Observer{
+			Reader: reader, Live: mgr.GetAPIReader(), Secrets: secrets, Dial: dialer, Now: time.Now, Operator: operator,
+			Wish: beginnings{reader: reader}.wish,
+		}
 	}
 	r := &EtcdClusterReconciler{
 		Client:   writer,
 		Observer: observer(mgr.GetClient()),
 		Live:     observer(mgr.GetAPIReader()),
-		Applier:  &apply.Applier{Client: writer, Live: mgr.GetAPIReader(), Now: time.Now, Operator: operator},
+		Applier:  &apply.Applier{Client: writer, Live: mgr.GetAPIReader(), Now: time.Now, Operator: operator, Source: beginnings{mgr.GetAPIReader(), agentImage}.source},
 		Dialer:   dialer,
 		Secrets:  secrets,
 		Recorder: mgr.GetEventRecorder(v1alpha1.Group + "/controller"),

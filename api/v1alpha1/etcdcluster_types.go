@@ -56,6 +56,7 @@ type EtcdClusterList struct {
 // +kubebuilder:validation:XValidation:rule="(has(self.storage) && has(self.storage.accessMode) ? self.storage.accessMode : 'ReadWriteOnce') == (has(oldSelf.storage) && has(oldSelf.storage.accessMode) ? oldSelf.storage.accessMode : 'ReadWriteOnce')",message="spec.storage.accessMode cannot change on an existing cluster: volumes keep the mode they were made with",messageExpression="'spec.storage.accessMode cannot change from ' + (has(oldSelf.storage) && has(oldSelf.storage.accessMode) ? oldSelf.storage.accessMode : 'ReadWriteOnce') + ' to ' + (has(self.storage) && has(self.storage.accessMode) ? self.storage.accessMode : 'ReadWriteOnce') + ' on an existing cluster: volumes keep the mode they were made with'",reason=FieldValueForbidden,fieldPath=".storage"
 // +kubebuilder:validation:XValidation:rule="(has(self.storage) && has(self.storage.ephemeral)) == (has(oldSelf.storage) && has(oldSelf.storage.ephemeral))",message="spec.storage.ephemeral cannot be added or removed on an existing cluster; create a new cluster with the storage that you want",reason=FieldValueForbidden,fieldPath=".storage"
 // +kubebuilder:validation:XValidation:rule="!(has(self.storage) && has(self.storage.ephemeral)) || !(has(oldSelf.storage) && has(oldSelf.storage.ephemeral)) || ((has(self.storage) && has(self.storage.ephemeral) && has(self.storage.ephemeral.medium) ? self.storage.ephemeral.medium : 'Disk') == 'Memory') == ((has(oldSelf.storage) && has(oldSelf.storage.ephemeral) && has(oldSelf.storage.ephemeral.medium) ? oldSelf.storage.ephemeral.medium : 'Disk') == 'Memory')",message="spec.storage.ephemeral.medium cannot change on an existing cluster; create a new cluster with the medium that you want",reason=FieldValueForbidden,fieldPath=".storage"
+// +kubebuilder:validation:XValidation:rule="!(has(self.bootstrap) && has(self.bootstrap.restore) && has(self.storage) && has(self.storage.ephemeral))",message="spec.bootstrap.restore cannot be given together with spec.storage.ephemeral: a backup is laid on volumes before members start, and an ephemeral member has none",reason=FieldValueForbidden,fieldPath=".bootstrap"
 type EtcdClusterSpec struct {
 	// Size is the number of voting members: 1, 3, 5 or 7. A cluster of 3 survives
 	// the loss of one member, 5 of two, 7 of three; 1 survives none. Even numbers
@@ -107,6 +108,10 @@ type EtcdClusterSpec struct {
 	// +optional
 	Repair *RepairSpec `json:"repair,omitempty"`
 
+	// Bootstrap says what a new cluster begins with. Default: with nothing in it.
+	// +optional
+	Bootstrap *BootstrapSpec `json:"bootstrap,omitempty"`
+
 	// Paused stops the operator from touching the cluster. It goes on looking and
 	// reporting. Volumes and authorities that deletionPolicy says must be kept are
 	// still released, so that deleting a paused cluster loses nothing. Default
@@ -118,6 +123,17 @@ type EtcdClusterSpec struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Enforce;DryRun
 	Mode Mode `json:"mode,omitempty"`
+}
+
+// BootstrapSpec says what a new cluster begins with. It counts until the cluster is born, and is nothing to one that lives.
+type BootstrapSpec struct {
+	// Restore names the backup that the cluster begins with: all its keys, users and
+	// leases, with revisions raised by a billion so that clients see a break. The
+	// backup is looked at before anything is made; it must be of the same minor
+	// version as spec.version. Volumes that an earlier cluster of this name left win
+	// over it.
+	// +optional
+	Restore *RestoreSource `json:"restore,omitempty"`
 }
 
 // Mode says whether the operator takes the steps that it decides on.

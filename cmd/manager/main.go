@@ -78,11 +78,12 @@ func run(args []string) error {
 	if err := addProbes(mgr); err != nil {
 		return err
 	}
-	if err := controllers.Add(mgr, identity()); err != nil {
+	self := types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}
+	agentImage := controllers.AgentImage(o.agentImage, mgr.GetAPIReader(), self)
+	if err := controllers.Add(mgr, identity(), agentImage); err != nil {
 		return err
 	}
-	self := types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}
-	if err := controllers.AddBackups(mgr, identity(), controllers.AgentImage(o.agentImage, mgr.GetAPIReader(), self)); err != nil {
+	if err := controllers.AddBackups(mgr, identity(), agentImage); err != nil {
 		return err
 	}
 	return mgr.Start(ctrl.SetupSignalHandler())

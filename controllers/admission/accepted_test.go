@@ -4,6 +4,9 @@ package admission_test
 var accepted = []struct{ name, change string }{
 	{"the smallest cluster", ""},
 	{"one member", "spec: {size: 1}"},
+	{"a cluster that begins with a backup", "spec: {bootstrap: {restore: {backupRef: {name: nightly}}}}"},
+	{"one that begins with a snapshot", "spec: {bootstrap: {restore: {store: {volume: {claimName: backups}}, key: default/demo/u/t/snapshot.db}}}"},
+	{"one that begins with the newest of another", "spec: {bootstrap: {restore: {store: {s3: {bucket: backups}}, latest: true, latestOf: {namespace: prod, name: demo, uid: 0a-1}}}}"},
 	{"seven members", "spec: {size: 7}"},
 	{"a name of 40 characters", "metadata: {name: a123456789012345678901234567890123456789}"},
 	{"a name of one letter", "metadata: {name: e}"},

@@ -20,6 +20,10 @@ func validateStorage(spec *v1alpha1.EtcdClusterSpec, at *field.Path) field.Error
 		errs = validateStorageFields(spec.Storage, at.Child("storage"))
 	}
 	if spec.IsEphemeral() {
+		if spec.Bootstrap != nil && spec.Bootstrap.Restore != nil {
+			errs = append(errs, field.Forbidden(at.Child("bootstrap"), "spec.bootstrap.restore cannot be given together with "+
+				"spec.storage.ephemeral: a backup is laid on volumes before members start, and an ephemeral member has none"))
+		}
 		return append(errs, validateMemory(spec, at)...)
 	}
 	return append(errs, validateVolumeSize(spec, at.Child("storage", "size"))...)
