@@ -1,0 +1,163 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+	"github.com/etcdsteward/etcd-steward/test/s3server"
+)
+
+// savedKeys are in a backup, lostKeys were written after it.
+const savedKeys, lostKeys = 40, 10
+
+// fromBackup is a cluster that is to begin with an EtcdBackup.
+func fromBackup(name string) world.Option {
+	return func(c *v1alpha1.EtcdCluster) {
+		c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.RestoreSource{BackupRef: &v1alpha1.BackupReference{Name: name}}}
+	}
+}
+
+// save fills a cluster, backs it up and goes on writing.
+func save(ctx context.Context, cluster *world.Cluster, store v1alpha1.BackupStore) v1alpha1.EtcdBackupStatus {
+	GinkgoHelper()
+	cluster.Fill(ctx, "saved", savedKeys)
+	status := story.Backup(ctx, "first", cluster.Name, store).Await(ctx, v1alpha1.BackupVerified)
+	cluster.Fill(ctx, "lost", lostKeys)
+	return status
+}
+
+// holdsBackup says that a cluster holds what was saved and nothing of what came later, and is another one than it was saved from.
+func holdsBackup(ctx context.Context, cluster, saved *world.Cluster) {
+	GinkgoHelper()
+	Expect(cluster.Filled(ctx, "saved")).To(Equal(savedKeys))
+	Expect(cluster.Filled(ctx, "lost")).To(BeZero())
+	Expect(saved.Filled(ctx, "lost")).To(Equal(lostKeys))
+	is, err := cluster.Get(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	was, err := saved.Get(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(is.Status.ClusterID).NotTo(Equal(was.Status.ClusterID))
+	cluster.AwaitEqualHashes(ctx)
+	Eventually(ctx, func() []string { return taskPods(ctx) }).Should(BeEmpty(), "Pods of the restore are left")
+}
+
+// taskPods are the Pods of restores in the namespace.
+func taskPods(ctx context.Context) []string {
+	GinkgoHelper()
+	var names []string
+	for _, component := range []string{v1alpha1.ComponentPreflight, v1alpha1.ComponentRestore} {
+		var pods corev1.PodList
+		Expect(kube.Client.List(ctx, &pods, client.InNamespace(story.Namespace), client.MatchingLabels{v1alpha1.LabelComponent: component})).To(Succeed())
+		for _, pod := range pods.Items {
+			names = append(names, pod.Name)
+		}
+	}
+	return names
+}
+
+var _ = Describe("A new cluster that begins with a backup", Label("restore"), func() {
+	ownNamespace()
+
+	It("of one member, from a volume, holds what was saved", Label("core"), perStory, func(ctx context.Context) {
+		saved := story.Create(ctx, "saved", 1)
+		saved.AwaitReady(ctx, 1)
+		story.Claim(ctx, "backups")
+		save(ctx, saved, world.ToVolume("backups"))
+		again := story.Create(ctx, "again", 1, fromBackup("first"))
+		again.AwaitReady(ctx, 1)
+		holdsBackup(ctx, again, saved)
+		Expect(again.History.Rules()).To(ContainElements("restore-source", "restored"))
+		traffic := again.Write(ctx)
+		traffic.Flow(ctx)
+		again.Resize(ctx, 3) // what is restored is a cluster like any other
+		again.AwaitReady(ctx, 3)
+		traffic.Finish(ctx)
+		holdsBackup(ctx, again, saved)
+	})
+
+	It("says that there is no such backup, and begins when there is one", perStory, func(ctx context.Context) {
+		again := story.Create(ctx, "again", 1, fromBackup("first"))
+		again.AwaitStalled(ctx, plan.ReasonPreflight)
+		saved := story.Create(ctx, "saved", 1)
+		saved.AwaitReady(ctx, 1)
+		story.Claim(ctx, "backups")
+		save(ctx, saved, world.ToVolume("backups"))
+		again.AwaitReady(ctx, 1)
+		holdsBackup(ctx, again, saved)
+	})
+
+	It("of another minor version is refused, and begins when spec.version is put right", perStory, func(ctx context.Context) {
+		saved := story.Create(ctx, "saved", 1)
+		saved.AwaitReady(ctx, 1)
+		story.Claim(ctx, "backups")
+		save(ctx, saved, world.ToVolume("backups"))
+		again := story.Create(ctx, "again", 1, fromBackup("first"), world.Version("3.5.35"))
+		again.AwaitStalled(ctx, plan.ReasonPreflight)
+		Expect(again.Pods(ctx)).To(BeEmpty())
+		again.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = world.DefaultVersion })
+		again.AwaitReady(ctx, 1)
+		holdsBackup(ctx, again, saved)
+	})
+
+	It("goes on when its restore Pod is deleted", perStory, func(ctx context.Context) {
+		saved := story.Create(ctx, "saved", 1)
+		saved.AwaitReady(ctx, 1)
+		story.Claim(ctx, "backups")
+		save(ctx, saved, world.ToVolume("backups"))
+		again := story.Create(ctx, "again", 1, fromBackup("first"))
+		pod := &corev1.Pod{}
+		Eventually(ctx, func() error {
+			return kube.Client.Get(ctx, client.ObjectKey{Namespace: story.Namespace, Name: "again-0-restore"}, pod)
+		}).WithPolling(50 * time.Millisecond).Should(Succeed())
+		Expect(client.IgnoreNotFound(kube.Client.Delete(ctx, pod))).To(Succeed())
+		again.AwaitReady(ctx, 1)
+		holdsBackup(ctx, again, saved)
+	})
+})
+
+var _ = Describe("A new cluster that begins with a backup in S3", Label("restore", "s3"), func() {
+	BeforeEach(func() { kube.NeedLocalkube() })
+	ownNamespace()
+
+	for _, row := range []struct {
+		from, to int32
+		kind     s3server.Kind
+	}{{1, 3, s3server.Versitygw}, {3, 1, s3server.Rclone}, {3, 5, s3server.Versitygw}} {
+		It(fmt.Sprintf("of %d members, from one of %d, holds what was saved", row.to, row.from), perStory, func(ctx context.Context) {
+			saved := story.Create(ctx, "saved", row.from, world.Ephemeral)
+			saved.AwaitReady(ctx, int(row.from))
+			save(ctx, saved, story.ToS3(ctx, kube.S3Server(row.kind).Access))
+			again := story.Create(ctx, "again", row.to, fromBackup("first"))
+			again.AwaitReady(ctx, int(row.to))
+			holdsBackup(ctx, again, saved)
+			traffic := again.Write(ctx)
+			traffic.Finish(ctx)
+		})
+	}
+})
+
+var _ = Describe("A restore whose operator is killed again and again", Label("restore", "operator"), func() {
+	ownOperator()
+
+	It("goes on, and holds what was saved", perStory, func(ctx context.Context) {
+		saved := story.Create(ctx, "saved", 1)
+		saved.AwaitReady(ctx, 1)
+		story.Claim(ctx, "backups")
+		save(ctx, saved, world.ToVolume("backups"))
+		again := story.Create(ctx, "again", 1, fromBackup("first"))
+		Eventually(ctx, func() error {
+			operator.Restart()
+			return again.CheckReady(ctx, 1)
+		}).WithPolling(4 * time.Second).Should(Succeed())
+		holdsBackup(ctx, again, saved)
+	})
+})
