@@ -104,14 +104,16 @@ func snapshotArgs(endpoint, scratch, volume string) []string {
 	return []string{
 		"snapshot", `--store={"volume":{"path":"kept"}}`, "--volume-root=" + volume, "--scratch=" + scratch,
 		"--endpoints=" + endpoint, "--cluster-namespace=team", "--cluster-name=demo", "--cluster-uid=u-1",
-		"--backup-uid=b-1", "--etcd-version=3.6.16", "--incarnation=2", "--stall=5s",
+		"--backup-uid=b-1", "--incarnation=2", "--verify=false", "--stall=5s",
 	}
 }
 
 func TestTheStepsOfABackupFollowEachOther(t *testing.T) {
 	endpoint, programs := startEtcd(t, "3.6.16")
 	scratch, volume := t.TempDir(), t.TempDir()
-	code, message := step(t, snapshotArgs(endpoint, scratch, volume)...)
+	toStore := []string{`--store={"volume":{"path":"kept"}}`, "--volume-root=" + volume, "--scratch=" + scratch}
+	snapshot := append(snapshotArgs(endpoint, scratch, volume), "--verify=true")
+	code, message := step(t, snapshot...)
 	if code != 0 {
 		t.Fatal(message)
 	}
@@ -120,7 +122,7 @@ func TestTheStepsOfABackupFollowEachOther(t *testing.T) {
 	if m.TotalKeys != 20 || m.Incarnation != 2 || m.Member != "m0" || !strings.HasPrefix(m.Key, "kept/team/demo/u-1/") {
 		t.Errorf("%s", message)
 	}
-	if code, message = step(t, "fetch", `--store={"volume":{"path":"kept"}}`, "--volume-root="+volume, "--scratch="+scratch); code != 0 {
+	if code, message = step(t, append([]string{"fetch"}, toStore...)...); code != 0 {
 		t.Fatal(message)
 	}
 	output, err := exec.Command(filepath.Join(programs, "etcdutl"), "snapshot", "restore", filepath.Join(scratch, "fetched.db"),
@@ -128,8 +130,15 @@ func TestTheStepsOfABackupFollowEachOther(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
-	if code, message = step(t, "compare", "--scratch="+scratch); code != 0 {
+	manifest := filepath.Join(volume, filepath.Dir(m.Key), "manifest.json")
+	if _, err := os.Stat(manifest); err == nil {
+		t.Error("it has a manifest before it is proven")
+	}
+	if code, message = step(t, append([]string{"compare"}, toStore...)...); code != 0 {
 		t.Fatal(message)
+	}
+	if _, err := os.Stat(manifest); err != nil {
+		t.Errorf("it is proven and has no manifest: %v", err)
 	}
 	var c backup.Compared
 	must(t, json.Unmarshal([]byte(message), &c))
@@ -139,7 +148,7 @@ func TestTheStepsOfABackupFollowEachOther(t *testing.T) {
 
 	// The kubelet may run all of it again in the same Pod.
 	for range 2 {
-		if code, message = step(t, snapshotArgs(endpoint, scratch, volume)...); code != 0 {
+		if code, message = step(t, snapshot...); code != 0 {
 			t.Fatal(message)
 		}
 	}
@@ -183,16 +192,17 @@ func TestAWrongCallIsRefusedWithTheFlagThatIsWrong(t *testing.T) {
 		args  []string
 		names string
 	}{
-		"no step":            {[]string{}, "usage"},
-		"an unknown step":    {[]string{"restore"}, "restore"},
-		"an unknown flag":    {append(slices.Clone(good), "--shell=true"), "shell"},
-		"an argument":        {append(slices.Clone(good), "--stall=1s", "rest"), "rest"},
-		"no stall":           {append(slices.Clone(good), "--stall=0s"), "stall"},
-		"a name with a path": {append(slices.Clone(good), "--cluster-name=../x"), "cluster-name"},
-		"an endpoint":        {append(slices.Clone(good), "--endpoints=http://x"), "endpoint"},
-		"a cluster ID":       {append(slices.Clone(good), "--cluster-id=xyz"), "xyz"},
-		"a version":          {append(slices.Clone(good), "--etcd-version=new"), "new"},
-		"a store":            {append(slices.Clone(good), "--store={}"), "store"},
+		"no step":             {[]string{}, "usage"},
+		"an unknown step":     {[]string{"restore"}, "restore"},
+		"an unknown flag":     {append(slices.Clone(good), "--shell=true"), "shell"},
+		"an argument":         {append(slices.Clone(good), "--stall=1s", "rest"), "rest"},
+		"no stall":            {append(slices.Clone(good), "--stall=0s"), "stall"},
+		"a name with a path":  {append(slices.Clone(good), "--cluster-name=../x"), "cluster-name"},
+		"an endpoint":         {append(slices.Clone(good), "--endpoints=http://x"), "endpoint"},
+		"a cluster ID":        {append(slices.Clone(good), "--cluster-id=xyz"), "xyz"},
+		"a version":           {append(slices.Clone(good), "--etcd-version=3.6.16"), "etcd-version"},
+		"a proof of no store": {[]string{"compare"}, "store"},
+		"a store":             {append(slices.Clone(good), "--store={}"), "store"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, err := parseOptions(tc.args)

@@ -127,7 +127,7 @@ func snapshot(ctx context.Context, o *options, progress *backup.Progress) (any, 
 	defer bucket.Close()
 	return backup.Take(ctx, backup.TakeOptions{
 		Identity: o.identity, Endpoints: o.endpoints, TLS: tlsConfig,
-		Bucket: bucket, Scratch: o.scratch, Stall: o.stall, Progress: progress,
+		Bucket: bucket, Scratch: o.scratch, Verify: o.verify, Stall: o.stall, Progress: progress,
 	})
 }
 
@@ -140,6 +140,11 @@ func fetch(ctx context.Context, o *options, progress *backup.Progress) (any, err
 	return backup.Fetch(ctx, backup.FetchOptions{Bucket: bucket, Scratch: o.scratch, Stall: o.stall, Progress: progress})
 }
 
-func compare(_ context.Context, o *options, progress *backup.Progress) (any, error) {
-	return backup.Compare(o.scratch, progress)
+func compare(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
+	bucket, err := store.Open(ctx, o.store, o.storeOptions)
+	if err != nil {
+		return nil, err
+	}
+	defer bucket.Close()
+	return backup.Compare(ctx, backup.CompareOptions{Bucket: bucket, Scratch: o.scratch, Stall: o.stall, Progress: progress})
 }

@@ -15,6 +15,7 @@ import (
 // options are the flags of a step.
 type options struct {
 	step            string
+	verify          bool
 	scratch         string
 	terminationLog  string
 	progressAddress string
@@ -70,13 +71,11 @@ func (o *options) flags(r *raw) *flag.FlagSet {
 		return flags
 	}
 	flags.StringVar(&o.scratch, "scratch", "/scratch", "Directory that the steps share.")
-	if o.step == "compare" {
-		return flags
-	}
 	o.storeFlags(flags, r)
-	if o.step == "fetch" {
+	if o.step != "snapshot" {
 		return flags
 	}
+	flags.BoolVar(&o.verify, "verify", true, "The manifest is left to compare, which writes it once the backup is proven.")
 	flags.StringVar(&r.endpoints, "endpoints", "", "All members: name=url,name=url.")
 	flags.StringVar(&o.tlsDir, "tls-dir", "", "Directory of ca.crt, tls.crt and tls.key for etcd; empty: plain HTTP.")
 	flags.StringVar(&r.clusterID, "cluster-id", "", "etcd's ID of the cluster, hexadecimal; empty: not known.")
@@ -85,7 +84,6 @@ func (o *options) flags(r *raw) *flag.FlagSet {
 	flags.StringVar(&o.identity.ClusterUID, "cluster-uid", "", "UID of the cluster's object.")
 	flags.Int64Var(&o.identity.Incarnation, "incarnation", 0, "Incarnation of the cluster.")
 	flags.StringVar(&o.identity.BackupUID, "backup-uid", "", "UID of the backup's object.")
-	flags.StringVar(&o.etcdVersion, "etcd-version", "", "Version that the cluster should run.")
 	return flags
 }
 
@@ -103,14 +101,11 @@ func (o *options) read(r raw) error {
 	if restoreSteps[o.step] != nil {
 		return o.readRestore(r)
 	}
-	if o.step == "compare" {
-		return nil
-	}
 	var err error
 	if o.store, err = store.ParseConfig([]byte(r.store)); err != nil {
 		return err
 	}
-	if o.step == "fetch" {
+	if o.step != "snapshot" {
 		return nil
 	}
 	if o.endpoints, err = backup.ParseEndpoints(r.endpoints); err != nil {
@@ -131,13 +126,5 @@ func (o *options) read(r raw) error {
 			return fmt.Errorf("--%s=%q is not a name", flagName, value)
 		}
 	}
-	return o.readVersion()
-}
-
-func (o *options) readVersion() error {
-	if o.etcdVersion == "" {
-		return nil
-	}
-	_, err := etcdutil.ParseVersion(o.etcdVersion)
-	return err
+	return nil
 }

@@ -47,7 +47,7 @@ type BackupStart struct {
 	AgentImage  string
 	EtcdImage   string // that the members run: its etcdutl restores what they wrote
 	EtcdVersion string
-	PullPolicy  corev1.PullPolicy
+	PullPolicy  corev1.PullPolicy // of EtcdImage alone
 	PullSecrets []corev1.LocalObjectReference
 	ClusterID   etcdutil.ID // that the members must have
 	Incarnation int
@@ -80,7 +80,7 @@ func BuildBackupJob(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupSta
 func backupPod(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupStart) corev1.PodSpec {
 	steps := []corev1.Container{snapshotStep(b, c, s)}
 	if b.Spec.IsVerified() {
-		steps = append(steps, fetchStep(b, s), restoreStep(s), compareStep(s))
+		steps = append(steps, fetchStep(b, s), restoreStep(s), compareStep(b, s))
 	}
 	last := len(steps) - 1
 	return corev1.PodSpec{

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +80,7 @@ func TestJobsOfBackupsAreBuiltAsTheyWereReviewed(t *testing.T) {
 		"job-s3-of-the-pods-identity": {toVolume(toBareS3), cluster()},
 		"job-gcs-unverified":          {toVolume(toGCS, unverified), cluster()},
 		"job-azure-unverified":        {toVolume(toAzure, unverified), cluster()},
+		"job-of-a-full-cluster":       {toVolume(toS3), cluster(full)},
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, name, BuildBackupJob(job.backup, job.cluster, backupStart())) })
 	}
@@ -110,7 +112,8 @@ func TestThePodOfABackupPassesPodSecurityRestrictedAndIsNobodysMember(t *testing
 func TestOnlyTheStepsThatNeedTheStoreReachItAndOnlyTheFirstReachesTheMembers(t *testing.T) {
 	spec := BuildBackupJob(toVolume(toS3), cluster(), backupStart()).Spec.Template.Spec
 	wants := map[string]string{
-		StepSnapshot: "scratch credentials store-ca tls", StepFetch: "scratch credentials store-ca", StepRestore: "scratch", StepCompare: "scratch",
+		StepSnapshot: "scratch credentials store-ca tls", StepFetch: "scratch credentials store-ca", StepRestore: "scratch",
+		StepCompare: "scratch credentials store-ca",
 	}
 	for _, step := range append(spec.InitContainers, spec.Containers...) {
 		var mounted []string
@@ -158,5 +161,42 @@ func TestAStringOfAStoreIsNeverReadAsAnything(t *testing.T) {
 	want := `--store={"volume":{"path":"$$(HOME) \"}; rm -rf / --credentials-dir=/"}}`
 	if got := spec.InitContainers[0].Args[1]; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestABackupRunsWhereMembersMay(t *testing.T) {
+	c := cluster()
+	c.Spec.Pod = &v1alpha1.PodSpec{
+		NodeSelector: map[string]string{"pool": "etcd"},
+		Tolerations:  []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+	}
+	for name, spec := range map[string]corev1.PodSpec{
+		"a backup": BuildBackupJob(toVolume(), c, backupStart()).Spec.Template.Spec,
+		"pruning":  BuildPruneJob(nightly(), c, pruneStart()).Spec.Template.Spec,
+	} {
+		if spec.NodeSelector["pool"] != "etcd" || !slices.Contains(spec.Tolerations, c.Spec.Pod.Tolerations[0]) {
+			t.Errorf("%s: %v, %v", name, spec.NodeSelector, spec.Tolerations)
+		}
+		for _, taint := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
+			short := func(t corev1.Toleration) bool { return t.Key == taint && t.TolerationSeconds != nil }
+			if !slices.ContainsFunc(spec.Tolerations, short) {
+				t.Errorf("%s waits for ever for a node that has the taint %s", name, taint)
+			}
+		}
+	}
+}
+
+func TestWhatTheClusterSaysOfPullingIsAboutItsOwnImage(t *testing.T) {
+	start := backupStart()
+	start.PullPolicy = corev1.PullNever
+	spec := BuildBackupJob(toVolume(), cluster(), start).Spec.Template.Spec
+	for _, step := range append(spec.InitContainers, spec.Containers...) {
+		want := corev1.PullIfNotPresent
+		if step.Image == start.EtcdImage {
+			want = corev1.PullNever
+		}
+		if step.ImagePullPolicy != want {
+			t.Errorf("the image of %s is pulled %s, want %s", step.Name, step.ImagePullPolicy, want)
+		}
 	}
 }

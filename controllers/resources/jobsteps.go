@@ -23,7 +23,7 @@ func snapshotStep(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupStart
 		"--cluster-id="+s.ClusterID.String(),
 		"--incarnation="+strconv.Itoa(s.Incarnation),
 		"--backup-uid="+string(b.UID),
-		"--etcd-version="+s.EtcdVersion,
+		"--verify="+strconv.FormatBool(b.Spec.IsVerified()),
 	)
 	if c.Spec.IsTLS() {
 		args = append(args, "--tls-dir="+tlsMount)
@@ -44,31 +44,37 @@ func fetchStep(b *v1alpha1.EtcdBackup, s BackupStart) corev1.Container {
 
 // restoreStep is what a person would run to restore the backup, with the cluster's own etcd.
 func restoreStep(s BackupStart) corev1.Container {
-	return backupStep(StepRestore, s.EtcdImage, s, []string{"etcdutl"}, []string{
+	step := backupStep(StepRestore, s.EtcdImage, []string{"etcdutl"}, []string{
 		"snapshot", "restore", scratchMount + "/fetched.db", "--data-dir=" + scratchMount + "/restored",
 	})
+	step.ImagePullPolicy = s.PullPolicy
+	return step
 }
 
-func compareStep(s BackupStart) corev1.Container {
-	return agentStep(StepCompare, s, []string{"compare"})
+// compareStep writes the manifest, so that nothing has one that was to be proven and was not.
+func compareStep(b *v1alpha1.EtcdBackup, s BackupStart) corev1.Container {
+	step := agentStep(StepCompare, s, append([]string{"compare"}, storeArgs(b.Spec.Store)...))
+	step.VolumeMounts = append(step.VolumeMounts, storeMounts(b.Spec.Store, false)...)
+	return step
 }
 
 // agentStep is a step of the agent, which says on a port how far it is.
 func agentStep(name string, s BackupStart, args []string) corev1.Container {
-	step := backupStep(name, s.AgentImage, s, []string{agentProgram}, append(args, "--scratch="+scratchMount))
+	step := backupStep(name, s.AgentImage, []string{agentProgram}, append(args, "--scratch="+scratchMount))
 	step.Env = []corev1.EnvVar{{Name: "TMPDIR", Value: scratchMount}} // there is no other place to write to
 	step.Ports = []corev1.ContainerPort{containerPort("progress", ProgressPort)}
 	return step
 }
 
-func backupStep(name, image string, s BackupStart, command, args []string) corev1.Container {
+// backupStep pulls its image as the operator's is pulled by default: what the cluster says of pulling is about etcd's.
+func backupStep(name, image string, command, args []string) corev1.Container {
 	for i := range args {
 		args[i] = literal(args[i])
 	}
 	return corev1.Container{
 		Name:            name,
 		Image:           image,
-		ImagePullPolicy: s.PullPolicy,
+		ImagePullPolicy: DefaultPullPolicy,
 		Command:         command,
 		Args:            args,
 		VolumeMounts:    []corev1.VolumeMount{{Name: scratchVolume, MountPath: scratchMount}},

@@ -38,7 +38,7 @@ func TestAClusterWithAuthenticationIsBackedUpByItsCertificateAndNotWithoutOne(t 
 			_, err = Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
 			must(t, err)
 			c.restore(o.Scratch)
-			_, err = Compare(o.Scratch, nil)
+			_, err = Compare(context.Background(), compareOptions(o))
 			must(t, err)
 
 			plain := startCluster(t, version, 1, false)
@@ -70,7 +70,7 @@ func TestAnAlarmIsWrittenIntoTheManifest(t *testing.T) {
 			_, err = Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
 			must(t, err)
 			c.restore(o.Scratch)
-			_, err = Compare(o.Scratch, nil)
+			_, err = Compare(context.Background(), compareOptions(o))
 			must(t, err)
 		})
 	}

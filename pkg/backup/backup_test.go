@@ -2,13 +2,21 @@ package backup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 )
+
+// compareOptions are for the last step of a backup that was taken with these.
+func compareOptions(o TakeOptions) CompareOptions {
+	return CompareOptions{Bucket: o.Bucket, Scratch: o.Scratch}
+}
 
 func TestABackupOfEveryReleaseComesBackEqual(t *testing.T) {
 	for _, version := range releases {
@@ -20,13 +28,11 @@ func TestABackupOfEveryReleaseComesBackEqual(t *testing.T) {
 				bucket, _ := volumeBucket(t)
 				o := c.options(bucket)
 				ctx := context.Background()
+				o.Verify = true
 				m, err := Take(ctx, o)
 				must(t, err)
 				if m.TotalKeys != c.keys() || m.CompactRevision == 0 || m.EtcdVersion != version || m.Member != "m0" {
 					t.Errorf("the manifest is %+v, and the cluster has %d keys", m, c.keys())
-				}
-				if stored, err := ReadManifest(ctx, bucket, m.Key); err != nil || stored.Digest != m.Digest {
-					t.Errorf("the stored manifest: %v, %+v", err, stored)
 				}
 				fetched, err := Fetch(ctx, FetchOptions{Bucket: bucket, Scratch: o.Scratch})
 				must(t, err)
@@ -34,8 +40,14 @@ func TestABackupOfEveryReleaseComesBackEqual(t *testing.T) {
 					t.Errorf("fetched %+v of %+v", fetched, m)
 				}
 				c.restore(o.Scratch)
-				compared, err := Compare(o.Scratch, nil)
+				if _, err := ReadManifest(ctx, bucket, m.Key); !errors.Is(err, store.ErrNotFound) {
+					t.Errorf("before it is proven it is a backup: %v", err)
+				}
+				compared, err := Compare(ctx, compareOptions(o))
 				must(t, err)
+				if stored, err := ReadManifest(ctx, bucket, m.Key); err != nil || stored.Digest != m.Digest {
+					t.Errorf("the stored manifest: %v, %+v", err, stored)
+				}
 				if compared.KeysHash != m.KeysHash.Hash || compared.TotalKeys != m.TotalKeys || compared.Revision != m.Revision {
 					t.Errorf("compared %+v of %+v", compared, m)
 				}
@@ -49,17 +61,21 @@ func TestACopyWithOneByteOfOneValueChangedIsNotCalledEqual(t *testing.T) {
 	c.fill()
 	bucket, _ := volumeBucket(t)
 	o := c.options(bucket)
-	_, err := Take(context.Background(), o)
+	o.Verify = true
+	m, err := Take(context.Background(), o)
 	must(t, err)
 	_, err = Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
 	must(t, err)
 	c.restore(o.Scratch)
-	_, err = Compare(o.Scratch, nil)
-	must(t, err)
-
 	changeLastValue(t, filepath.Join(o.Scratch, restoredDatabase))
-	_, err = Compare(o.Scratch, nil)
+	_, err = Compare(context.Background(), compareOptions(o))
 	wantReason(t, err, ReasonRestoreDiffers)
+	if _, err := ReadManifest(context.Background(), bucket, m.Key); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("it is a backup all the same: %v", err)
+	}
+	if _, err := Latest(context.Background(), bucket, Whose{Namespace: m.ClusterNamespace, Name: m.ClusterName}); ReasonOf(err) != ReasonNoBackup {
+		t.Errorf("as the newest backup it is %v", err)
+	}
 }
 
 // changeLastValue flips one bit of the newest value.

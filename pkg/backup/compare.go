@@ -1,9 +1,13 @@
 package backup
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 )
 
 // Compared is what a restored copy was found to hold, all of it equal to the manifest.
@@ -14,21 +18,40 @@ type Compared struct {
 	KeysHash        uint32 `json:"keysHash"`
 }
 
-// Compare proves the copy that etcdutl restored in the scratch directory: the hash of its keys is the one that a member
-// of the running cluster gave, at the same revision.
-func Compare(scratch string, progress *Progress) (Compared, error) {
-	m, _, err := readScratchManifest(scratch)
+// CompareOptions are for the last step of a backup that is proven.
+type CompareOptions struct {
+	Bucket   *store.Bucket
+	Scratch  string        // with Take's manifest, and what etcdutl restored
+	Stall    time.Duration // how long the store may stand still; 30 s by default
+	Progress *Progress     // may be nil
+}
+
+// Compare proves the copy that etcdutl restored in the scratch directory, and then writes the manifest to the store: what
+// has a manifest there was proven.
+func Compare(ctx context.Context, o CompareOptions) (Compared, error) {
+	if o.Progress == nil {
+		o.Progress = &Progress{}
+	}
+	m, err := readScratchManifest(o.Scratch)
 	if err != nil {
 		return Compared{}, err
 	}
+	compared, err := compare(o.Scratch, m, o.Progress)
+	if err != nil {
+		return Compared{}, err
+	}
+	return compared, publish(ctx, publication{bucket: o.Bucket, stall: o.Stall, progress: o.Progress}, m)
+}
+
+// compare requires that the hash of the restored keys is the one that a member of the running cluster gave, at the same
+// revision.
+func compare(scratch string, m Manifest, progress *Progress) (Compared, error) {
 	path := filepath.Join(scratch, restoredDatabase)
 	info, err := os.Stat(path)
 	if err != nil {
 		return Compared{}, scratchFailure("find the restored database", err)
 	}
-	if progress != nil {
-		progress.enter(StageComparing, info.Size())
-	}
+	progress.enter(StageComparing, info.Size())
 	facts, err := Inspect(path)
 	if err != nil {
 		return Compared{}, fail(ReasonRestoreDiffers, "read the restored database: %w", err)

@@ -1,7 +1,6 @@
 package backup
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -30,26 +29,15 @@ type Fetched struct {
 	SHA256    string `json:"sha256"`
 }
 
-// Fetch reads the backup that Take made back from the store into the scratch directory, and requires of both objects
-// that they are what was written.
+// Fetch reads the snapshot that Take stored back from the store into the scratch directory, and requires that it is what
+// was written.
 func Fetch(ctx context.Context, o FetchOptions) (Fetched, error) {
 	if err := removeScratch(o.Scratch, scratchSource, scratchFetched, scratchRestored); err != nil {
 		return Fetched{}, err
 	}
-	written, text, err := readScratchManifest(o.Scratch)
+	written, err := readScratchManifest(o.Scratch)
 	if err != nil {
 		return Fetched{}, err
-	}
-	key := ManifestKey(written.Key)
-	stored, err := o.Bucket.ReadSmall(ctx, key, maxManifest)
-	if err != nil {
-		return Fetched{}, fmt.Errorf("read the manifest back: %w", err)
-	}
-	if _, err := ParseManifest(stored, key); err != nil {
-		return Fetched{}, err
-	}
-	if !bytes.Equal(stored, text) {
-		return Fetched{}, fail(ReasonManifestForeign, "the manifest %s is not the one that was written", key)
 	}
 	if err := Download(ctx, written, scratchFetched, o); err != nil {
 		return Fetched{}, err

@@ -10,7 +10,7 @@ import (
 // Names in the scratch directory, which the steps of one backup share.
 const (
 	scratchSource   = "source.db"     // the stream as it came
-	scratchManifest = "manifest.json" // as it was written to the store
+	scratchManifest = "manifest.json" // as it is written to the store
 	scratchFetched  = "fetched.db"    // as it came back from the store
 	scratchRestored = "restored"      // the data directory that etcdutl makes of it
 )
@@ -48,16 +48,28 @@ func checkRoom(dir string, size int64) error {
 	return nil
 }
 
+// writeScratchManifest leaves the manifest to the next steps.
+func writeScratchManifest(dir string, m Manifest) error {
+	text, err := m.Encode()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, scratchManifest), text, 0o600); err != nil {
+		return scratchFailure("write the manifest", err)
+	}
+	return nil
+}
+
 // readScratchManifest reads what the first step wrote.
-func readScratchManifest(dir string) (Manifest, []byte, error) {
+func readScratchManifest(dir string) (Manifest, error) {
 	text, err := os.ReadFile(filepath.Join(dir, scratchManifest))
 	if err != nil {
-		return Manifest{}, nil, scratchFailure("read the manifest", err)
+		return Manifest{}, scratchFailure("read the manifest", err)
 	}
-	// It names its own place here; fetching it from there proves the place.
+	// It names its own place here; what reads or writes the store with it checks the place.
 	m, err := parseUnplaced(text)
 	if err != nil {
-		return Manifest{}, nil, fmt.Errorf("read the manifest in the scratch directory: %w", err)
+		return Manifest{}, fmt.Errorf("read the manifest in the scratch directory: %w", err)
 	}
-	return m, text, nil
+	return m, nil
 }

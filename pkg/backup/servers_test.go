@@ -199,10 +199,10 @@ func TestAStoreThatGivesBackSomethingElseIsFoundOut(t *testing.T) {
 		fault s3server.Fault
 		want  Reason
 	}{
-		"another bit":      {s3server.FlipBit(8 * 5000).After(1), ReasonObjectDamaged},
-		"too little":       {s3server.CutAnswer(5000).After(1), ReasonObjectDamaged},
-		"nothing any more": {s3server.StallAnswer(5000).After(1), ReasonStoreStalled},
-		"no such object":   {s3server.Refuse(http.StatusNotFound, "NoSuchKey").After(1), ReasonStoreNotFound},
+		"another bit":      {s3server.FlipBit(8 * 5000), ReasonObjectDamaged},
+		"too little":       {s3server.CutAnswer(5000), ReasonObjectDamaged},
+		"nothing any more": {s3server.StallAnswer(5000), ReasonStoreStalled},
+		"no such object":   {s3server.Refuse(http.StatusNotFound, "NoSuchKey"), ReasonStoreNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -211,7 +211,7 @@ func TestAStoreThatGivesBackSomethingElseIsFoundOut(t *testing.T) {
 			o := liarOptions(t, bucket, newLiar(t).serve(t, "m0")).ofAnotherCluster()
 			_, err := Take(context.Background(), o)
 			must(t, err)
-			fault := p.Inject(tc.fault.On(s3server.GetObject)) // the first is the manifest
+			fault := p.Inject(tc.fault.On(s3server.GetObject))
 			_, err = Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch, Stall: stall})
 			wantReason(t, err, tc.want)
 			if fault.Count() == 0 {

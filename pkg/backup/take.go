@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"time"
@@ -31,6 +30,7 @@ type TakeOptions struct {
 	TLS       *tls.Config // nil: plain HTTP
 	Bucket    *store.Bucket
 	Scratch   string        // a directory with room for the database
+	Verify    bool          // the manifest is left to Compare, which writes it once the backup is proven
 	Stall     time.Duration // how long bytes may stand still; 30 s by default
 	Progress  *Progress     // may be nil
 }
@@ -43,7 +43,8 @@ const (
 	cleanupLimit = 5 * time.Second
 )
 
-// Take streams a snapshot of the cluster into the store, checks it against a member, and writes its manifest last. When
+// Take streams a snapshot of the cluster into the store, checks it against a member, and describes it in a manifest, which
+// goes to the scratch directory and, last of all, to the store: at once, or where it is to be proven after that. When
 // it fails there is no manifest, and what it uploaded is removed as far as the store still answers. A member that fails
 // is followed by another; bytes that stop moving end it.
 func Take(ctx context.Context, o TakeOptions) (Manifest, error) {
@@ -125,7 +126,7 @@ func (t *taking) store(ctx context.Context) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, err
 	}
-	if err := t.checkStored(ctx, sent.size); err != nil {
+	if err := checkStored(ctx, t.Bucket, t.key, sent.size); err != nil {
 		return Manifest{}, err
 	}
 	debug.FreeOSMemory() // the parts of the upload: what follows maps the database
@@ -133,7 +134,10 @@ func (t *taking) store(ctx context.Context) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, err
 	}
-	return manifest, t.publish(ctx, manifest)
+	if err := writeScratchManifest(t.Scratch, manifest); err != nil || t.Verify {
+		return manifest, err
+	}
+	return manifest, publish(ctx, publication{bucket: t.Bucket, stall: t.Stall, progress: t.Progress}, manifest)
 }
 
 // newKey names a place nobody else has: two backups in one second, and two clusters in one bucket, differ.
@@ -183,22 +187,6 @@ func (t *taking) upload(ctx context.Context) (streamed, error) {
 	return sent, nil
 }
 
-// checkStored looks whether the store agrees on the size: a store that lost the end without an error is found here at no
-// cost, and not at the restore.
-func (t *taking) checkStored(ctx context.Context, size int64) error {
-	stored, err := t.Bucket.Stat(ctx, t.key)
-	if errors.Is(err, store.ErrNotFound) {
-		return fail(ReasonObjectDamaged, "the store said that it took %s, and does not have it", t.key)
-	}
-	if err != nil {
-		return err
-	}
-	if stored.Size != size {
-		return fail(ReasonObjectDamaged, "the store says that %s has %d bytes, and %d were sent", t.key, stored.Size, size)
-	}
-	return nil
-}
-
 // prove compares the copy at hand with what a member says its keys hash to, and describes it.
 func (t *taking) prove(ctx context.Context, sent streamed) (Manifest, error) {
 	t.Progress.enter(StageHashing, sent.size)
@@ -236,31 +224,6 @@ func (t *taking) describe(sent streamed, facts Facts, online KeysHash) Manifest 
 		AuthEnabled: facts.AuthEnabled, Alarms: facts.Alarms,
 		StartedAt: t.started, CompletedAt: time.Now().UTC().Truncate(time.Second),
 	}
-}
-
-// publish writes the manifest where the next steps find it, and then to the store: from then on there is a backup.
-func (t *taking) publish(ctx context.Context, manifest Manifest) error {
-	text, err := manifest.Encode()
-	if err != nil {
-		return err
-	}
-	if _, err := ParseManifest(text, ManifestKey(t.key)); err != nil {
-		return fmt.Errorf("check the manifest before it is written: %w", err)
-	}
-	if err := os.WriteFile(filepath.Join(t.Scratch, scratchManifest), text, 0o600); err != nil {
-		return scratchFailure("write the manifest", err)
-	}
-	if err := t.Bucket.WriteSmall(ctx, ManifestKey(t.key), text); err != nil {
-		return fmt.Errorf("write the manifest: %w", err)
-	}
-	stored, err := ReadManifest(ctx, t.Bucket, t.key)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return fail(ReasonObjectDamaged, "the store said that it took the manifest of %s, and does not have it", t.key)
-	case err == nil && stored.Digest != manifest.Digest:
-		return fail(ReasonManifestForeign, "the store has another manifest of %s than the one that was written", t.key)
-	}
-	return err
 }
 
 // discard removes what this attempt stored; its name is random, so it is nobody else's. A manifest whose writing failed
