@@ -27,49 +27,19 @@ func (r *EtcdBackupReconciler) apply(ctx context.Context, b *v1alpha1.EtcdBackup
 	case backup.CreateJob:
 		start := seen.start
 		start.Deadline = change.Deadline
-		return r.createJob(ctx, b, resources.BuildBackupJob(b, seen.cluster, start))
+		return r.create(ctx, b, resources.BuildBackupJob(b, seen.cluster, start))
 	case backup.RecordJob:
 		record := seen.Record
 		record.JobUID = change.UID
-		return r.writeRecord(ctx, b, record)
+		return r.annotate(ctx, b, v1alpha1.AnnotationBackupRecord, record.Encode())
 	case backup.RecordOutcome:
 		record := seen.Record
 		record.Outcome = &change.Outcome
-		return r.writeRecord(ctx, b, record)
+		return r.annotate(ctx, b, v1alpha1.AnnotationBackupRecord, record.Encode())
 	case backup.ReleaseJob:
 		return r.releaseJob(ctx, b, change.UID)
 	}
 	return fmt.Errorf("the change %T of the backup %s is unknown", change, client.ObjectKeyFromObject(b))
-}
-
-func (r *EtcdBackupReconciler) createJob(ctx context.Context, b *v1alpha1.EtcdBackup, job *batchv1.Job) error {
-	err := r.Client.Create(ctx, job, fieldOwner)
-	switch {
-	case apierrors.IsAlreadyExists(err):
-		return apply.ErrStale // ours and not seen yet, or somebody else's: the next look tells
-	case err != nil:
-		return apply.Answer(err, "creating the Job "+job.Name)
-	}
-	r.unseen.wrote(client.ObjectKeyFromObject(b), job)
-	return nil
-}
-
-// writeRecord changes the record only of the backup that was looked at, as it was then.
-func (r *EtcdBackupReconciler) writeRecord(ctx context.Context, b *v1alpha1.EtcdBackup, record backup.Record) error {
-	updated := b.DeepCopy()
-	if updated.Annotations == nil {
-		updated.Annotations = map[string]string{}
-	}
-	updated.Annotations[v1alpha1.AnnotationBackupRecord] = record.Encode()
-	err := r.Client.Patch(ctx, updated, client.MergeFromWithOptions(b, client.MergeFromWithOptimisticLock{}), fieldOwner)
-	switch {
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		return apply.ErrStale
-	case err != nil:
-		return apply.Answer(err, "recording on the EtcdBackup "+b.Name)
-	}
-	r.unseen.wrote(client.ObjectKeyFromObject(b), updated)
-	return nil
 }
 
 // releaseJob lets Kubernetes delete the Job after a while.

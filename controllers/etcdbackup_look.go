@@ -8,7 +8,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -192,19 +191,6 @@ func (r *EtcdBackupReconciler) lookAtPods(ctx context.Context, job *batchv1.Job,
 // isTold reports whether the Pods as the cache has them tell how the Job ended.
 func isTold(o backup.Observation) bool {
 	return slices.ContainsFunc(o.Attempts, func(a backup.Attempt) bool { return a.Ended && a.Good == (o.Job.End == backup.JobComplete) })
-}
-
-// absentAsNil reads an object; nil when there is none.
-func absentAsNil[T client.Object](ctx context.Context, reader client.Reader, namespace, name string, into T) (T, error) {
-	var none T
-	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, into)
-	switch {
-	case apierrors.IsNotFound(err):
-		return none, nil
-	case err != nil:
-		return none, fmt.Errorf("reading %T %s/%s: %w", into, namespace, name, err)
-	}
-	return into, nil
 }
 
 func jobOf(job *batchv1.Job, b *v1alpha1.EtcdBackup) backup.Job {

@@ -2,12 +2,9 @@ package controllers
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -40,29 +37,13 @@ func (r *EtcdBackupReconciler) publish(
 	}
 	updated := b.DeepCopy()
 	updated.Status = status
-	err = r.Client.Status().Patch(ctx, updated, client.MergeFromWithOptions(b, client.MergeFromWithOptimisticLock{}), fieldOwner)
-	switch {
-	case apierrors.IsNotFound(err):
-		return 0, nil
-	case apierrors.IsConflict(err): // it moved on, and its next pass says what is true then
-		return afterStale, nil
-	case err != nil:
-		return 0, fmt.Errorf("writing the status of the backup %s: %w", key, err)
+	stored, later, err := r.writeStatus(ctx, b, updated)
+	if !stored {
+		return later, err
 	}
 	r.written.mark(key, r.Now())
-	r.unseen.wrote(key, updated)
 	r.tell(b, backup.Events(d, old, status))
 	return 0, nil
-}
-
-func (r *EtcdBackupReconciler) tell(b *v1alpha1.EtcdBackup, events []backup.Event) {
-	for _, event := range events {
-		kind := corev1.EventTypeNormal
-		if event.Warning {
-			kind = corev1.EventTypeWarning
-		}
-		r.Recorder.Eventf(b, nil, kind, event.Reason, event.Action, "%s", event.Note)
-	}
 }
 
 // isProgressOnly reports that nothing differs but how far a step is.

@@ -108,7 +108,10 @@ func (w *backupWorld) restart() {
 	now := func() time.Time { return w.now }
 	w.events = events.NewFakeRecorder(1000)
 	w.operator = &EtcdBackupReconciler{
-		Client: w.asOperator(), Live: w.readable(w.kube), Recorder: w.events, Metrics: metrics, Operator: "ops/etcd-steward", Now: now, unseen: newUnseenWrites(now),
+		frame: frame{
+			Client: w.asOperator(), Live: w.readable(w.kube), Recorder: w.events, Operator: "ops/etcd-steward", Now: now, unseen: newUnseenWrites(now),
+		},
+		Metrics:    metrics,
 		AgentImage: func(context.Context) (string, error) { return "agent:v1", nil },
 		Progress: func(context.Context, string) *backup.Progress {
 			w.asked++

@@ -2,18 +2,18 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
 	"github.com/etcdsteward/etcd-steward/controllers/schedule"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
 // apply makes one change. What the platform refuses comes as apply.Rejected or apply.Later; apply.ErrStale asks to look again.
@@ -22,7 +22,7 @@ func (r *EtcdBackupScheduleReconciler) apply(ctx context.Context, s *v1alpha1.Et
 	case schedule.CreateRun:
 		return r.createRun(ctx, s, change)
 	case schedule.RecordRun:
-		return r.recordRun(ctx, s, change.At)
+		return r.annotate(ctx, s, v1alpha1.AnnotationLastRun, words.Format(change.At))
 	}
 	return fmt.Errorf("the change %T of the schedule %s is unknown", change, client.ObjectKeyFromObject(s))
 }
@@ -39,15 +39,11 @@ func (r *EtcdBackupScheduleReconciler) createRun(ctx context.Context, s *v1alpha
 		},
 		Spec: s.Spec.BackupSpec(),
 	}
-	err := r.Client.Create(ctx, b, fieldOwner)
-	switch {
-	case apierrors.IsAlreadyExists(err):
+	err := r.create(ctx, s, b)
+	if errors.Is(err, apply.ErrStale) {
 		return r.existing(ctx, s, b)
-	case err != nil:
-		return apply.Answer(err, "creating the EtcdBackup "+b.Name)
 	}
-	r.unseen.wrote(client.ObjectKeyFromObject(s), b)
-	return nil
+	return err
 }
 
 // existing tells a run of this schedule that the cache does not show yet from somebody else's EtcdBackup.
@@ -63,24 +59,6 @@ func (r *EtcdBackupScheduleReconciler) existing(ctx context.Context, s *v1alpha1
 		"The EtcdBackup %s, whose name this run needs, is there and is not of this schedule. Delete it, or wait for the next run.", b.Name)}
 }
 
-// recordRun changes only the schedule that was looked at, as it was then.
-func (r *EtcdBackupScheduleReconciler) recordRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, at time.Time) error {
-	updated := s.DeepCopy()
-	if updated.Annotations == nil {
-		updated.Annotations = map[string]string{}
-	}
-	updated.Annotations[v1alpha1.AnnotationLastRun] = at.UTC().Format(time.RFC3339)
-	err := r.Client.Patch(ctx, updated, client.MergeFromWithOptions(s, client.MergeFromWithOptimisticLock{}), fieldOwner)
-	switch {
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		return apply.ErrStale
-	case err != nil:
-		return apply.Answer(err, "recording on the EtcdBackupSchedule "+s.Name)
-	}
-	r.unseen.wrote(client.ObjectKeyFromObject(s), updated)
-	return nil
-}
-
 // publish writes the status if it differs, and only when it is stored says what became different.
 func (r *EtcdBackupScheduleReconciler) publish(
 	ctx context.Context, s *v1alpha1.EtcdBackupSchedule, o schedule.Observation, d schedule.Decision,
@@ -93,26 +71,9 @@ func (r *EtcdBackupScheduleReconciler) publish(
 	}
 	updated := s.DeepCopy()
 	updated.Status = status
-	err = r.Client.Status().Patch(ctx, updated, client.MergeFromWithOptions(s, client.MergeFromWithOptimisticLock{}), fieldOwner)
-	switch {
-	case apierrors.IsNotFound(err):
-		return 0, nil
-	case apierrors.IsConflict(err): // it moved on, and its next pass says what is true then
-		return afterStale, nil
-	case err != nil:
-		return 0, fmt.Errorf("writing the status of the schedule %s: %w", key, err)
+	stored, later, err := r.writeStatus(ctx, s, updated)
+	if stored {
+		r.tell(s, schedule.Events(d, old))
 	}
-	r.unseen.wrote(key, updated)
-	r.tell(s, schedule.Events(d, old))
-	return 0, nil
-}
-
-func (r *EtcdBackupScheduleReconciler) tell(s *v1alpha1.EtcdBackupSchedule, events []schedule.Event) {
-	for _, event := range events {
-		kind := corev1.EventTypeNormal
-		if event.Warning {
-			kind = corev1.EventTypeWarning
-		}
-		r.Recorder.Eventf(s, nil, kind, event.Reason, event.Action, "%s", event.Note)
-	}
+	return later, err
 }

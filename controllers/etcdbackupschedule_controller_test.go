@@ -61,9 +61,9 @@ func (w *scheduleWorld) restartKeeper() {
 		w.t.Fatal(err)
 	}
 	w.events = events.NewFakeRecorder(1000)
-	w.keeper = &EtcdBackupScheduleReconciler{
-		Client: w.asOperator(), Live: w.kube, Recorder: w.events, Metrics: metrics, Operator: "ops/etcd-steward", Now: w.operator.Now, unseen: newUnseenWrites(w.operator.Now),
-	}
+	f := w.operator.frame
+	f.Recorder, f.unseen = w.events, newUnseenWrites(f.Now)
+	w.keeper = &EtcdBackupScheduleReconciler{frame: f, Metrics: metrics}
 }
 
 // looks lets the operator look so often, and begins a new one when it was killed. It returns when the last look wants the next.

@@ -7,20 +7,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
@@ -72,58 +63,20 @@ func Add(mgr ctrl.Manager, operator string, agentImage func(context.Context) (st
 }
 
 func (r *EtcdClusterReconciler) setup(mgr ctrl.Manager) error {
-	err := ctrl.NewControllerManagedBy(mgr).
-		Named("etcdcluster").
-		For(&v1alpha1.EtcdCluster{}, builder.WithPredicates(clusterChanged())).
+	err := controllerOf(mgr, kind{
+		name: "etcdcluster", object: &v1alpha1.EtcdCluster{}, word: "cluster", parallel: parallelPasses,
+		isTold: func(o client.Object) bool {
+			cluster, is := o.(*v1alpha1.EtcdCluster)
+			return is && cluster.Status.NextStep != nil
+		},
+	}).
 		Owns(&corev1.Pod{}).
 		Owns(&corev1.Service{}).
 		Owns(&policyv1.PodDisruptionBudget{}).
-		Watches(&corev1.PersistentVolumeClaim{}, handler.EnqueueRequestsFromMapFunc(clusterOfVolume)).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: parallelPasses,
-			ReconciliationTimeout:   passTimeout,
-			RecoverPanic:            new(true),
-			LogConstructor:          loggerOf(mgr.GetLogger()),
-			EnableWarmup:            new(true), // a standby has its caches filled when it takes over
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, longestBackoff),
-		}).
+		Watches(&corev1.PersistentVolumeClaim{}, byLabel(v1alpha1.LabelInstance)). // a volume need not have an owner
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("setting up the controller of clusters: %w", err)
 	}
 	return nil
-}
-
-// loggerOf names the cluster in each line, and nothing that is the same in all of them.
-func loggerOf(logger logr.Logger) func(*reconcile.Request) logr.Logger {
-	return func(request *reconcile.Request) logr.Logger {
-		if request == nil {
-			return logger
-		}
-		return logger.WithValues("namespace", request.Namespace, "cluster", request.Name)
-	}
-}
-
-// clusterChanged lets through what changes the spec or asks for something by annotation, deletion included. Our own writes
-// of the status begin no pass, unless somebody took it away.
-func clusterChanged() predicate.Predicate {
-	statusLost := predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
-		DeleteFunc: func(event.DeleteEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			cluster, ok := e.ObjectNew.(*v1alpha1.EtcdCluster)
-			return ok && cluster.Status.NextStep == nil
-		},
-		GenericFunc: func(event.GenericEvent) bool { return false },
-	}
-	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, statusLost)
-}
-
-// clusterOfVolume maps a volume, which need not have an owner, to the cluster of that name.
-func clusterOfVolume(_ context.Context, volume client.Object) []reconcile.Request {
-	name := volume.GetLabels()[v1alpha1.LabelInstance]
-	if name == "" {
-		return nil
-	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: volume.GetNamespace(), Name: name}}}
 }

@@ -1,6 +1,10 @@
 package backup
 
-import "time"
+import (
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/words"
+)
 
 // Decision is what to do now, and what to say.
 type Decision struct {
@@ -40,7 +44,7 @@ func (ReleaseJob) change()    {}
 
 // Refused is the decision whose change was not possible, with the reason.
 func (d Decision) Refused(reason, message string, recheck time.Duration) Decision {
-	d.Change, d.Reason, d.Message, d.Recheck = nil, reason, bounded(message), recheck
+	d.Change, d.Reason, d.Message, d.Recheck = nil, reason, words.Bounded(message), recheck
 	d.Trouble = true
 	return d
 }

@@ -3,6 +3,8 @@ package backup
 import (
 	"fmt"
 	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
 // patience is how long a Pod may take to start before it is said why it does not.
@@ -86,7 +88,7 @@ func failureOf(a Attempt) (reason, message string) {
 		}
 	}
 	if a.Lost != "" {
-		return ReasonPodLost, "The backup's Pod was ended: " + bounded(a.Lost)
+		return ReasonPodLost, "The backup's Pod was ended: " + words.Bounded(a.Lost)
 	}
 	return "", ""
 }
@@ -126,11 +128,11 @@ func jobRunning(o Observation) *Decision {
 	case latest.Ended && !latest.Good:
 		d.Stage, d.Reason, d.Trouble = StageStarting, ReasonRetrying, true
 		_, why := failureOf(*latest)
-		d.Message = bounded(fmt.Sprintf("Attempt %d failed and another is made: %s", len(o.Attempts), why))
+		d.Message = words.Bounded(fmt.Sprintf("Attempt %d failed and another is made: %s", len(o.Attempts), why))
 	case runs:
 		d.Stage, d.Reason, d.Message = stages[step.Name], ReasonRunning, doing[step.Name]
 	case latest.Trouble != nil && o.Now.Sub(latest.waitsSince()) >= patience:
-		d.Stage, d.Reason, d.Message, d.Trouble = stageOf(*latest), latest.Trouble.Reason, bounded(latest.Trouble.Message), true
+		d.Stage, d.Reason, d.Message, d.Trouble = stageOf(*latest), latest.Trouble.Reason, words.Bounded(latest.Trouble.Message), true
 	case latest.Good:
 		d.Stage, d.Reason, d.Message = stages[latest.Steps[len(latest.Steps)-1].Name], ReasonRunning, "All steps are done; the Job has still to say so."
 	default:

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
 // How long until the next look, where nothing else says that something moved.
@@ -34,7 +36,7 @@ func Next(o Observation) Decision {
 
 // waits is a decision to do nothing yet.
 func waits(stage, reason, message string) *Decision {
-	return &Decision{Stage: stage, Reason: reason, Message: bounded(message), Recheck: whileWaiting}
+	return &Decision{Stage: stage, Reason: reason, Message: words.Bounded(message), Recheck: whileWaiting}
 }
 
 func (d *Decision) troubled() *Decision {
@@ -84,7 +86,7 @@ func (o Observation) takenOver() string {
 	if o.Backup.Created.Sub(finished) <= time.Minute || strings.HasPrefix(o.Record.Outcome.Message, nothingRun) {
 		return ""
 	}
-	return fmt.Sprintf("%s: this EtcdBackup was created with the record of an earlier one, which ended at %s. ", nothingRun, finished.Format(time.RFC3339))
+	return fmt.Sprintf("%s: this EtcdBackup was created with the record of an earlier one, which ended at %s. ", nothingRun, words.Format(finished))
 }
 
 const nothingRun = "Nothing was run"
@@ -157,7 +159,7 @@ func claimOfAMember(o Observation) *Decision {
 }
 
 func clusterMissing(o Observation) *Decision {
-	until := fmt.Sprintf(" The backup waits for it until %s.", o.deadline().UTC().Format(time.RFC3339))
+	until := fmt.Sprintf(" The backup waits for it until %s.", words.Format(o.deadline()))
 	name := "EtcdCluster " + o.Backup.Cluster
 	switch {
 	case !o.Cluster.Exists:
@@ -197,5 +199,5 @@ func ends(outcome Outcome) *Decision {
 
 // failed is the end of a backup that did not come to be, now.
 func (o Observation) failed(reason, message string) Outcome {
-	return Outcome{Reason: reason, Message: bounded(message), FinishedAt: o.Now.UTC().Truncate(time.Second)}
+	return Outcome{Reason: reason, Message: words.Bounded(message), FinishedAt: o.Now.UTC().Truncate(time.Second)}
 }

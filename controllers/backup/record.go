@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
 // Record says what became of a backup. It is written on the EtcdBackup, so that it outlives the Job and the status.
@@ -70,7 +71,7 @@ func DecodeRecord(text, namespace, name string) (Record, error) {
 }
 
 func (o Outcome) isWhole() bool {
-	return word.MatchString(o.Reason) && !o.FinishedAt.IsZero() && (!o.Complete || o.Facts != nil)
+	return words.IsReason(o.Reason) && !o.FinishedAt.IsZero() && (!o.Complete || o.Facts != nil)
 }
 
 // OutcomeOf is the outcome that a status tells of; nil when it tells of none. It puts back a record that somebody took away,

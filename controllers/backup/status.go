@@ -1,11 +1,10 @@
 package backup
 
 import (
-	"time"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
 // Status is what people see of a decision. The old status serves for the times at which conditions turned, and nothing else.
@@ -19,48 +18,35 @@ func Status(o Observation, d Decision, jobName string, old v1alpha1.EtcdBackupSt
 	} else if d.Attempt != nil {
 		d.Attempt.fill(&status)
 	}
-	status.Conditions = conditions(o, d)
-	for i := range status.Conditions {
-		c := &status.Conditions[i]
-		c.LastTransitionTime = metav1.NewTime(o.Now.Truncate(time.Second))
-		for _, was := range old.Conditions {
-			if was.Type == c.Type && was.Status == c.Status {
-				c.LastTransitionTime = was.LastTransitionTime
-			}
-		}
-	}
+	status.Conditions = words.Since(o.Now, conditions(o, d), old.Conditions)
 	return status
 }
 
 func conditions(o Observation, d Decision) []metav1.Condition {
 	if d.Outcome == nil {
-		verified := is(v1alpha1.BackupVerified, metav1.ConditionFalse, ReasonNotYet, "The backup is not proven yet.")
+		verified := words.Condition(v1alpha1.BackupVerified, metav1.ConditionFalse, ReasonNotYet, "The backup is not proven yet.")
 		if !o.Backup.Verify {
 			verified = notAsked()
 		}
-		return []metav1.Condition{is(v1alpha1.BackupComplete, metav1.ConditionFalse, d.Reason, d.Message), verified}
+		return []metav1.Condition{words.Condition(v1alpha1.BackupComplete, metav1.ConditionFalse, d.Reason, d.Message), verified}
 	}
 	if !d.Outcome.Complete {
 		return []metav1.Condition{
-			is(v1alpha1.BackupComplete, metav1.ConditionFalse, d.Reason, d.Message),
-			is(v1alpha1.BackupFailed, metav1.ConditionTrue, d.Reason, d.Message),
-			is(v1alpha1.BackupVerified, metav1.ConditionFalse, ReasonNotProven, "The backup failed; whatever of it is in the store is not known to be good."),
+			words.Condition(v1alpha1.BackupComplete, metav1.ConditionFalse, d.Reason, d.Message),
+			words.Condition(v1alpha1.BackupFailed, metav1.ConditionTrue, d.Reason, d.Message),
+			words.Condition(v1alpha1.BackupVerified, metav1.ConditionFalse, ReasonNotProven, "The backup failed; whatever of it is in the store is not known to be good."),
 		}
 	}
 	verified := notAsked()
 	if !d.Outcome.VerifiedAt.IsZero() {
-		verified = is(v1alpha1.BackupVerified, metav1.ConditionTrue, ReasonHashesAgree,
+		verified = words.Condition(v1alpha1.BackupVerified, metav1.ConditionTrue, ReasonHashesAgree,
 			"The hash of the keys of the restored copy is the one that a member gave for that revision.")
 	}
-	return []metav1.Condition{is(v1alpha1.BackupComplete, metav1.ConditionTrue, d.Reason, d.Message), verified}
+	return []metav1.Condition{words.Condition(v1alpha1.BackupComplete, metav1.ConditionTrue, d.Reason, d.Message), verified}
 }
 
 func notAsked() metav1.Condition {
-	return is(v1alpha1.BackupVerified, metav1.ConditionFalse, ReasonNotAsked, "spec.verify is false: the backup is not restored to see whether it can be.")
-}
-
-func is(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
-	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
+	return words.Condition(v1alpha1.BackupVerified, metav1.ConditionFalse, ReasonNotAsked, "spec.verify is false: the backup is not restored to see whether it can be.")
 }
 
 func (outcome Outcome) fill(status *v1alpha1.EtcdBackupStatus) {
@@ -68,14 +54,14 @@ func (outcome Outcome) fill(status *v1alpha1.EtcdBackupStatus) {
 		outcome.Facts.fill(status)
 	}
 	if outcome.Complete {
-		status.CompletedAt = timeOrNil(outcome.FinishedAt)
-		status.VerifiedAt = timeOrNil(outcome.VerifiedAt)
+		status.CompletedAt = words.TimeOrNil(outcome.FinishedAt)
+		status.VerifiedAt = words.TimeOrNil(outcome.VerifiedAt)
 	}
 }
 
 // fill shows what the manifest says as soon as the snapshot is stored, while it is being proven.
 func (a Attempt) fill(status *v1alpha1.EtcdBackupStatus) {
-	status.StartedAt = timeOrNil(a.step(stepSnapshot).StartedAt)
+	status.StartedAt = words.TimeOrNil(a.step(stepSnapshot).StartedAt)
 	if facts, err := factsOf(a); err == nil {
 		facts.fill(status)
 	}
@@ -92,12 +78,5 @@ func (f Facts) fill(status *v1alpha1.EtcdBackupStatus) {
 	status.Key, status.SizeBytes, status.SHA256 = f.Key, f.SizeBytes, f.SHA256
 	status.Revision, status.TotalKeys = f.Revision, f.TotalKeys
 	status.EtcdVersion, status.ClusterID, status.Member = f.EtcdVersion, f.ClusterID, f.Member
-	status.StartedAt = timeOrNil(f.StartedAt)
-}
-
-func timeOrNil(t time.Time) *metav1.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return new(metav1.NewTime(t))
+	status.StartedAt = words.TimeOrNil(f.StartedAt)
 }

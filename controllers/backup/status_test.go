@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -132,15 +131,6 @@ func TestEventsTellOnceWhatBecameDifferent(t *testing.T) {
 		}
 		if got := Events(Next(o), status, status); len(got) != 0 {
 			t.Errorf("a backup that has ended: %+v", got)
-		}
-	}
-}
-
-func TestAnotherPersonsWordsAreOneLineAndBounded(t *testing.T) {
-	for _, text := range []string{strings.Repeat("long ", 1000), strings.Repeat("ü", 5000), "bad \xff byte\n\nand lines"} {
-		got := bounded(text)
-		if len(got) > longest+len("…") || strings.Contains(got, "\n") || !utf8.ValidString(got) {
-			t.Errorf("%d bytes: %.60q", len(got), got)
 		}
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
 // Facts are what the manifest says of a snapshot, as far as people are told. Its other fields are the agent's own.
@@ -40,15 +40,12 @@ func factsOf(a Attempt) (Facts, error) {
 	return facts, nil
 }
 
-// word is what a reason of a condition may be.
-var word = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,63}$`)
-
 // brokenBy reads the last words of a step that failed. The agent says why in JSON; what etcd says, or a kernel that ended
 // it, is text.
 func brokenBy(step Step, lost string) (reason, message string) {
 	var said struct{ Reason, Message string }
-	if err := json.Unmarshal([]byte(step.Message), &said); err == nil && word.MatchString(said.Reason) {
-		return said.Reason, bounded(said.Message)
+	if err := json.Unmarshal([]byte(step.Message), &said); err == nil && words.IsReason(said.Reason) {
+		return said.Reason, words.Bounded(said.Message)
 	}
 	reason = ReasonStepFailed
 	if step.Name == stepRestore {
@@ -61,27 +58,11 @@ func brokenBy(step Step, lost string) (reason, message string) {
 	if last == "" {
 		last = "it said nothing"
 	}
-	return reason, bounded(fmt.Sprintf("The step %s failed: %s", step.Name, last))
+	return reason, words.Bounded(fmt.Sprintf("The step %s failed: %s", step.Name, last))
 }
 
 // lastLine is where programs say why they stop.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])
-}
-
-// longest is how much of somebody else's words a condition repeats, in bytes.
-const longest = 1024
-
-// bounded is one line of text, not too long.
-func bounded(text string) string {
-	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "?")
-	if len(text) <= longest {
-		return text
-	}
-	cut := longest
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
 }

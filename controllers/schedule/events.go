@@ -4,28 +4,23 @@ import (
 	"fmt"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
-// Event is something to tell people once.
-type Event struct {
-	Warning              bool
-	Reason, Action, Note string
-}
-
 // Made are the events of a change that was made.
-func Made(change Change) []Event {
+func Made(change Change) []words.Event {
 	switch change := change.(type) {
 	case CreateRun:
-		events := []Event{{Reason: EventCreated, Action: "Schedule", Note: fmt.Sprintf("Created the EtcdBackup %s.", change.Name)}}
+		events := []words.Event{{Reason: EventCreated, Action: "Schedule", Note: fmt.Sprintf("Created the EtcdBackup %s.", change.Name)}}
 		if change.Missed > 1 {
-			events = append(events, Event{Warning: true, Reason: EventMadeUp, Action: "Schedule", Note: fmt.Sprintf(
-				"%s were not begun at their time; the newest one, of %s, is made up for.", missedRuns(change.Missed), format(change.At))})
+			events = append(events, words.Event{Warning: true, Reason: EventMadeUp, Action: "Schedule", Note: fmt.Sprintf(
+				"%s were not begun at their time; the newest one, of %s, is made up for.", missedRuns(change.Missed), words.Format(change.At))})
 		}
 		return events
 	case RecordRun:
 		if change.LeftOut {
-			return []Event{{Warning: true, Reason: EventLeftOut, Action: "Schedule", Note: fmt.Sprintf(
-				"The run of %s was not begun within spec.startingDeadline and is left out.", format(change.At))}}
+			return []words.Event{{Warning: true, Reason: EventLeftOut, Action: "Schedule", Note: fmt.Sprintf(
+				"The run of %s was not begun within spec.startingDeadline and is left out.", words.Format(change.At))}}
 		}
 	}
 	return nil
@@ -39,14 +34,9 @@ func missedRuns(n int) string {
 }
 
 // Events are what became different from an old status.
-func Events(d Decision, old v1alpha1.EtcdBackupScheduleStatus) []Event {
-	if !d.Trouble {
+func Events(d Decision, old v1alpha1.EtcdBackupScheduleStatus) []words.Event {
+	if !d.Trouble || words.ReasonOf(old.Conditions, v1alpha1.ScheduleReady) == d.Reason {
 		return nil
 	}
-	for _, c := range old.Conditions {
-		if c.Type == v1alpha1.ScheduleReady && c.Reason == d.Reason {
-			return nil
-		}
-	}
-	return []Event{{Warning: true, Reason: EventHeldUp, Action: "Schedule", Note: d.Reason + ": " + d.Message}}
+	return []words.Event{{Warning: true, Reason: EventHeldUp, Action: "Schedule", Note: d.Reason + ": " + d.Message}}
 }

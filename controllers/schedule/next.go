@@ -3,6 +3,8 @@ package schedule
 import (
 	"fmt"
 	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
 // How long until the next look, where nothing else says that something moved.
@@ -135,7 +137,7 @@ func leftOut(v view) *Decision {
 	}
 	return &Decision{
 		Ready: true, Reason: ReasonScheduled, Next: v.next, Change: RecordRun{At: v.due, LeftOut: true}, Recheck: afterChange,
-		Message: fmt.Sprintf("The run of %s was not begun within %s and is left out.", format(v.due), limit),
+		Message: fmt.Sprintf("The run of %s was not begun within %s and is left out.", words.Format(v.due), limit),
 	}
 }
 
@@ -146,7 +148,7 @@ func previousRunning(v view) *Decision {
 	}
 	return &Decision{
 		Ready: true, Reason: ReasonPreviousRunning, Next: v.next, Recheck: whileRunning,
-		Message: fmt.Sprintf("The run of %s waits for the EtcdBackup %s to end.", format(v.due), active.Name),
+		Message: fmt.Sprintf("The run of %s waits for the EtcdBackup %s to end.", words.Format(v.due), active.Name),
 	}
 }
 
@@ -166,15 +168,13 @@ func running(v view) *Decision {
 	if active == nil {
 		return nil
 	}
-	return v.waits(ReasonRunning, fmt.Sprintf("The EtcdBackup %s is under way; the next run is at %s.", active.Name, format(v.next)))
+	return v.waits(ReasonRunning, fmt.Sprintf("The EtcdBackup %s is under way; the next run is at %s.", active.Name, words.Format(v.next)))
 }
 
 func wait(v view) *Decision {
-	return v.waits(ReasonScheduled, fmt.Sprintf("The next run is at %s.", format(v.next)))
+	return v.waits(ReasonScheduled, fmt.Sprintf("The next run is at %s.", words.Format(v.next)))
 }
 
 func (v view) waits(reason, message string) *Decision {
 	return &Decision{Ready: true, Reason: reason, Message: message, Next: v.next, Recheck: min(v.next.Sub(v.Now), longestWait)}
 }
-
-func format(t time.Time) string { return t.UTC().Format(time.RFC3339) }

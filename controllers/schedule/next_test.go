@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
 // life plays a schedule in virtual time: changes are made at once, and each run ends after a while.
@@ -20,7 +21,7 @@ type life struct {
 	takes  time.Duration // how long a run takes
 	begun  map[string]time.Time
 	order  []string // of what was created
-	told   []Event
+	told   []words.Event
 	// crash answers before the record of a run is written.
 	crash func() bool
 }

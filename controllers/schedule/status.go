@@ -7,13 +7,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
 // Status is what people see of a decision. The old status serves for the times at which conditions turned, and for what
 // EtcdBackups that are gone have told.
 func Status(o Observation, d Decision, old v1alpha1.EtcdBackupScheduleStatus) v1alpha1.EtcdBackupScheduleStatus {
 	status := v1alpha1.EtcdBackupScheduleStatus{
-		NextScheduleTime:   timeOrNil(d.Next),
+		NextScheduleTime:   words.TimeOrNil(d.Next),
 		LastSuccessfulTime: old.LastSuccessfulTime, LastVerifiedTime: old.LastVerifiedTime,
 		LastScheduleTime: old.LastScheduleTime,
 	}
@@ -32,16 +33,7 @@ func Status(o Observation, d Decision, old v1alpha1.EtcdBackupScheduleStatus) v1
 	if ended := o.ended(); ended != nil {
 		status.LastRun = ended.Name
 	}
-	status.Conditions = []metav1.Condition{ready(d), backedUp(o)}
-	for i := range status.Conditions {
-		c := &status.Conditions[i]
-		c.LastTransitionTime = metav1.NewTime(o.Now.Truncate(time.Second))
-		for _, was := range old.Conditions {
-			if was.Type == c.Type && was.Status == c.Status {
-				c.LastTransitionTime = was.LastTransitionTime
-			}
-		}
-	}
+	status.Conditions = words.Since(o.Now, []metav1.Condition{ready(d), backedUp(o)}, old.Conditions)
 	return status
 }
 
@@ -50,22 +42,18 @@ func ready(d Decision) metav1.Condition {
 	if d.Ready {
 		status = metav1.ConditionTrue
 	}
-	return is(v1alpha1.ScheduleReady, status, d.Reason, d.Message)
+	return words.Condition(v1alpha1.ScheduleReady, status, d.Reason, d.Message)
 }
 
 func backedUp(o Observation) metav1.Condition {
 	ended := o.ended()
 	switch {
 	case ended == nil:
-		return is(v1alpha1.ScheduleBackedUp, metav1.ConditionUnknown, ReasonNoRunYet, "No EtcdBackup of this schedule that has ended is there.")
+		return words.Condition(v1alpha1.ScheduleBackedUp, metav1.ConditionUnknown, ReasonNoRunYet, "No EtcdBackup of this schedule that has ended is there.")
 	case ended.State == RunComplete:
-		return is(v1alpha1.ScheduleBackedUp, metav1.ConditionTrue, ReasonLastRunComplete, fmt.Sprintf("The EtcdBackup %s is complete.", ended.Name))
+		return words.Condition(v1alpha1.ScheduleBackedUp, metav1.ConditionTrue, ReasonLastRunComplete, fmt.Sprintf("The EtcdBackup %s is complete.", ended.Name))
 	}
-	return is(v1alpha1.ScheduleBackedUp, metav1.ConditionFalse, ReasonLastRunFailed, fmt.Sprintf("The EtcdBackup %s failed: %s.", ended.Name, ended.Reason))
-}
-
-func is(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
-	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
+	return words.Condition(v1alpha1.ScheduleBackedUp, metav1.ConditionFalse, ReasonLastRunFailed, fmt.Sprintf("The EtcdBackup %s failed: %s.", ended.Name, ended.Reason))
 }
 
 // later is the later of two times, as far as the API keeps them: in seconds.
@@ -74,14 +62,7 @@ func later(a *metav1.Time, b time.Time) *metav1.Time {
 	if b.IsZero() || a != nil && !b.After(a.Time) {
 		return a
 	}
-	return timeOrNil(b)
-}
-
-func timeOrNil(t time.Time) *metav1.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return new(metav1.NewTime(t))
+	return words.TimeOrNil(b)
 }
 
 // ExpectedBy is by when the next complete backup of the schedule has to be there: the first run after the newest complete

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
 func condition(t *testing.T, status v1alpha1.EtcdBackupScheduleStatus, kind string) metav1.Condition {
@@ -66,7 +67,7 @@ func TestTheNextBackupIsExpectedByTheRunAfterTheLastCompleteOneAndItsDeadline(t 
 		want string
 	}{
 		{"none yet", func(*life) {}, "2026-03-01T04:00:00Z"},
-		{"one complete", func(l *life) { l.status.LastSuccessfulTime = timeOrNil(at(t, "2026-03-05T03:10:00Z")) }, "2026-03-06T04:00:00Z"},
+		{"one complete", func(l *life) { l.status.LastSuccessfulTime = words.TimeOrNil(at(t, "2026-03-05T03:10:00Z")) }, "2026-03-06T04:00:00Z"},
 		{"a longer deadline", func(l *life) { l.o.Schedule.BackupDeadline = 3 * time.Hour }, "2026-03-01T06:00:00Z"},
 		{"a schedule that cannot be read", func(l *life) { l.o.Schedule.Expression = "x" }, "2026-03-01T01:00:00Z"},
 		{"one that never fires", func(l *life) { l.o.Schedule.Expression = "0 0 30 2 *" }, "2026-03-01T01:00:00Z"},

@@ -30,7 +30,7 @@ var rooms = []room{
 		path: "controllers",
 		enters: []string{
 			"controllers/observe", "controllers/apply", "controllers/report", "controllers/plan", "controllers/resources",
-			"controllers/backup", "controllers/schedule", "controllers/admission", "api", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki",
+			"controllers/backup", "controllers/schedule", "controllers/words", "controllers/admission", "api", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki",
 		},
 		foreign: []string{"*"},
 	},
@@ -52,16 +52,17 @@ var rooms = []room{
 	},
 	{
 		path:    "controllers/backup",
-		enters:  []string{"api", "pkg/etcdutil"},
+		enters:  []string{"controllers/words", "api", "pkg/etcdutil"},
 		foreign: []string{"k8s.io/apimachinery/"},
 		never:   clients,
 	},
 	{
 		path:    "controllers/schedule",
-		enters:  []string{"api"},
+		enters:  []string{"controllers/backup", "controllers/words", "api"},
 		foreign: []string{"k8s.io/apimachinery/", "github.com/robfig/cron/v3"},
 		never:   clients,
 	},
+	{path: "controllers/words", foreign: []string{"k8s.io/apimachinery/"}, never: clients},
 	{
 		path:    "controllers/resources",
 		enters:  []string{"api", "pkg/etcdutil"},

@@ -1,0 +1,112 @@
+// Package docwords compares the words of the code, reasons, events and conditions, with the tables of the docs.
+package docwords
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Constants returns the values of a file's string constants whose names begin in one of these ways, and fails when there
+// are none.
+func Constants(t *testing.T, path string, prefixes ...string) map[string]bool {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 || !begins(spec.Names[0].Name, prefixes) {
+			return true
+		}
+		if literal, ok := spec.Values[0].(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			value, err := strconv.Unquote(literal.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			values[value] = true
+		}
+		return true
+	})
+	if len(values) == 0 {
+		t.Fatalf("%s has no constants that begin with %v", path, prefixes)
+	}
+	return values
+}
+
+func begins(name string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// Union is all words of several sets.
+func Union(sets ...map[string]bool) map[string]bool {
+	all := map[string]bool{}
+	for _, set := range sets {
+		maps.Copy(all, set)
+	}
+	return all
+}
+
+// Page is a page of the docs.
+type Page struct {
+	name string
+	text string
+}
+
+// Read reads a page by its path.
+func Read(t *testing.T, path string) Page {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Page{name: path[strings.Index(path, "docs/"):], text: string(raw)}
+}
+
+var row = regexp.MustCompile("(?m)^\\| `([A-Za-z]+)` \\| \\S")
+
+// Rows returns what the tables between two lines list in their first column; an empty end is that of the page.
+func (p Page) Rows(t *testing.T, from, to string) map[string]bool {
+	t.Helper()
+	_, chapter, found := strings.Cut(p.text, from)
+	if !found {
+		t.Fatalf("%s has no %q", p.name, from)
+	}
+	if to != "" {
+		if chapter, _, found = strings.Cut(chapter, to); !found {
+			t.Fatalf("%s has no %q after %q", p.name, to, from)
+		}
+	}
+	listed := map[string]bool{}
+	for _, match := range row.FindAllStringSubmatch(chapter, -1) {
+		if listed[match[1]] {
+			t.Errorf("%s lists %s twice", p.name, match[1])
+		}
+		listed[match[1]] = true
+	}
+	return listed
+}
+
+// Same fails for each word that one of code and page has and the other has not.
+func (p Page) Same(t *testing.T, what string, code, docs map[string]bool) {
+	t.Helper()
+	for _, word := range slices.Sorted(maps.Keys(code)) {
+		if !docs[word] {
+			t.Errorf("%s %s is in the code and has no sentence in %s", what, word, p.name)
+		}
+	}
+	for _, word := range slices.Sorted(maps.Keys(docs)) {
+		if !code[word] {
+			t.Errorf("%s %s is in %s and not in the code", what, word, p.name)
+		}
+	}
+}
