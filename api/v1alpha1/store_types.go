@@ -3,7 +3,7 @@ package v1alpha1
 // BackupStore is where backups are kept: exactly one of its fields is given. The names of the objects in it are made by
 // the operator, under <prefix>/<namespace>/<cluster>/<UID of the cluster>/; nothing there is ever overwritten.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.s3), has(self.gcs), has(self.azure), has(self.volume)].filter(x, x).size() == 1",message="spec.store must have exactly one of s3, gcs, azure and volume"
+// +kubebuilder:validation:XValidation:rule="[has(self.s3), has(self.gcs), has(self.azure), has(self.volume)].filter(x, x).size() == 1",message="store must have exactly one of s3, gcs, azure and volume"
 type BackupStore struct {
 	// S3 is a bucket of S3, or of a server that speaks its protocol.
 	// +optional
@@ -23,30 +23,33 @@ type BackupStore struct {
 }
 
 // S3Store is a bucket of S3, or of a server that speaks its protocol.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.caSecretRef) || !has(self.endpoint) || !self.endpoint.startsWith('http:')",message="store.s3.endpoint must begin with https where there is a caSecretRef: with http nothing is encrypted and no certificate is asked for",messageExpression="'store.s3.endpoint is \"' + self.endpoint + '\"; it must begin with https where there is a caSecretRef: with http nothing is encrypted and no certificate is asked for'"
 type S3Store struct {
 	// Bucket is the name of the bucket. It must exist.
 	// +required
 	// +kubebuilder:validation:MaxLength=255
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$') && !self.contains('..')",message="spec.store.s3.bucket must be the name of a bucket",messageExpression="'spec.store.s3.bucket is \"' + self + '\"; it must be the name of a bucket: 3 to 63 lower-case letters, digits, \".\" and \"-\", starting and ending with a letter or digit'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$') && !self.contains('..')",message="store.s3.bucket must be the name of a bucket",messageExpression="'store.s3.bucket is \"' + self + '\"; it must be the name of a bucket: 3 to 63 lower-case letters, digits, \".\" and \"-\", starting and ending with a letter or digit'"
 	Bucket string `json:"bucket"`
 
 	// Prefix is put before the name of each object, such as "etcd/prod". Default none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9!_.*()-]+(/[a-zA-Z0-9!_.*()-]+)*)?$') && !('/' + self + '/').contains('/../') && !('/' + self + '/').contains('/./')",message="spec.store.s3.prefix must be a path such as etcd/prod",messageExpression="'spec.store.s3.prefix is \"' + self + '\"; it must be a path such as etcd/prod: letters, digits and !_.*()- between single slashes, not starting or ending with a slash, and no part of it \".\" or \"..\"'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9!_.*()-]+(/[a-zA-Z0-9!_.*()-]+)*)?$') && !('/' + self + '/').contains('/../') && !('/' + self + '/').contains('/./')",message="store.s3.prefix must be a path such as etcd/prod",messageExpression="'store.s3.prefix is \"' + self + '\"; it must be a path such as etcd/prod: letters, digits and !_.*()- between single slashes, not starting or ending with a slash, and no part of it \".\" or \"..\"'"
 	Prefix string `json:"prefix,omitempty"`
 
 	// Endpoint is the URL of the server, such as "https://minio.storage.svc:9000".
-	// Default: Amazon's endpoint of the region.
+	// With http the whole database is sent in clear text. Default: Amazon's
+	// endpoint of the region.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?|[[][0-9a-fA-F:.]+[]])(:[0-9]{1,5})?/?$')",message="spec.store.s3.endpoint must be an http or https URL of a host, such as https://minio.storage.svc:9000",messageExpression="'spec.store.s3.endpoint is \"' + self + '\"; it must be an http or https URL of a host, such as https://minio.storage.svc:9000: without user, path and query'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?|[[][0-9a-fA-F:.]+[]])(:[0-9]{1,5})?/?$')",message="store.s3.endpoint must be an http or https URL of a host, such as https://minio.storage.svc:9000",messageExpression="'store.s3.endpoint is \"' + self + '\"; it must be an http or https URL of a host, such as https://minio.storage.svc:9000: without user, path and query'"
 	Endpoint string `json:"endpoint,omitempty"`
 
 	// Region is the region of the bucket. Default us-east-1, which servers other than Amazon's mostly expect.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9-]{0,64}$')",message="spec.store.s3.region must be a region such as eu-central-1",messageExpression="'spec.store.s3.region is \"' + self + '\"; it must be a region such as eu-central-1'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9-]{0,64}$')",message="store.s3.region must be a region such as eu-central-1",messageExpression="'store.s3.region is \"' + self + '\"; it must be a region such as eu-central-1'"
 	Region string `json:"region,omitempty"`
 
 	// ForcePathStyle puts the bucket into the path of URLs and not into the host
@@ -74,23 +77,26 @@ type S3Store struct {
 }
 
 // GCSStore is a bucket of Google Cloud Storage.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.caSecretRef) || !has(self.endpoint) || !self.endpoint.startsWith('http:')",message="store.gcs.endpoint must begin with https where there is a caSecretRef: with http nothing is encrypted and no certificate is asked for",messageExpression="'store.gcs.endpoint is \"' + self.endpoint + '\"; it must begin with https where there is a caSecretRef: with http nothing is encrypted and no certificate is asked for'"
 type GCSStore struct {
 	// Bucket is the name of the bucket. It must exist.
 	// +required
 	// +kubebuilder:validation:MaxLength=255
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$') && !self.contains('..')",message="spec.store.gcs.bucket must be the name of a bucket",messageExpression="'spec.store.gcs.bucket is \"' + self + '\"; it must be the name of a bucket: 3 to 222 lower-case letters, digits, \".\", \"_\" and \"-\", starting and ending with a letter or digit'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$') && !self.contains('..')",message="store.gcs.bucket must be the name of a bucket",messageExpression="'store.gcs.bucket is \"' + self + '\"; it must be the name of a bucket: 3 to 222 lower-case letters, digits, \".\", \"_\" and \"-\", starting and ending with a letter or digit'"
 	Bucket string `json:"bucket"`
 
 	// Prefix is put before the name of each object, such as "etcd/prod". Default none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9!_.*()-]+(/[a-zA-Z0-9!_.*()-]+)*)?$') && !('/' + self + '/').contains('/../') && !('/' + self + '/').contains('/./')",message="spec.store.gcs.prefix must be a path such as etcd/prod",messageExpression="'spec.store.gcs.prefix is \"' + self + '\"; it must be a path such as etcd/prod: letters, digits and !_.*()- between single slashes, not starting or ending with a slash, and no part of it \".\" or \"..\"'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9!_.*()-]+(/[a-zA-Z0-9!_.*()-]+)*)?$') && !('/' + self + '/').contains('/../') && !('/' + self + '/').contains('/./')",message="store.gcs.prefix must be a path such as etcd/prod",messageExpression="'store.gcs.prefix is \"' + self + '\"; it must be a path such as etcd/prod: letters, digits and !_.*()- between single slashes, not starting or ending with a slash, and no part of it \".\" or \"..\"'"
 	Prefix string `json:"prefix,omitempty"`
 
-	// Endpoint is the URL of a server that speaks Google's protocol. Default: Google's own.
+	// Endpoint is the URL of a server that speaks Google's protocol; with http
+	// all is sent in clear text. Default: Google's own.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?|[[][0-9a-fA-F:.]+[]])(:[0-9]{1,5})?/?$')",message="spec.store.gcs.endpoint must be an http or https URL of a host",messageExpression="'spec.store.gcs.endpoint is \"' + self + '\"; it must be an http or https URL of a host: without user, path and query'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?|[[][0-9a-fA-F:.]+[]])(:[0-9]{1,5})?/?$')",message="store.gcs.endpoint must be an http or https URL of a host",messageExpression="'store.gcs.endpoint is \"' + self + '\"; it must be an http or https URL of a host: without user, path and query'"
 	Endpoint string `json:"endpoint,omitempty"`
 
 	// CredentialsSecretRef names a Secret of this namespace with the key
@@ -109,26 +115,27 @@ type GCSStore struct {
 
 // AzureStore is a container of Azure Blob Storage.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.endpoint) || has(self.credentialsSecretRef)",message="spec.store.azure must have an endpoint or a credentialsSecretRef: otherwise nobody knows whose container it is"
+// +kubebuilder:validation:XValidation:rule="has(self.endpoint) || has(self.credentialsSecretRef)",message="store.azure must have an endpoint or a credentialsSecretRef: otherwise nobody knows whose container it is"
+// +kubebuilder:validation:XValidation:rule="!has(self.caSecretRef) || !has(self.endpoint) || !self.endpoint.startsWith('http:')",message="store.azure.endpoint must begin with https where there is a caSecretRef: with http nothing is encrypted and no certificate is asked for",messageExpression="'store.azure.endpoint is \"' + self.endpoint + '\"; it must begin with https where there is a caSecretRef: with http nothing is encrypted and no certificate is asked for'"
 type AzureStore struct {
 	// Container is the name of the container. It must exist.
 	// +required
 	// +kubebuilder:validation:MaxLength=255
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$') && !self.contains('--')",message="spec.store.azure.container must be the name of a container",messageExpression="'spec.store.azure.container is \"' + self + '\"; it must be the name of a container: 3 to 63 lower-case letters, digits and single \"-\", starting and ending with a letter or digit'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$') && !self.contains('--')",message="store.azure.container must be the name of a container",messageExpression="'store.azure.container is \"' + self + '\"; it must be the name of a container: 3 to 63 lower-case letters, digits and single \"-\", starting and ending with a letter or digit'"
 	Container string `json:"container"`
 
 	// Prefix is put before the name of each object, such as "etcd/prod". Default none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9!_.*()-]+(/[a-zA-Z0-9!_.*()-]+)*)?$') && !('/' + self + '/').contains('/../') && !('/' + self + '/').contains('/./')",message="spec.store.azure.prefix must be a path such as etcd/prod",messageExpression="'spec.store.azure.prefix is \"' + self + '\"; it must be a path such as etcd/prod: letters, digits and !_.*()- between single slashes, not starting or ending with a slash, and no part of it \".\" or \"..\"'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9!_.*()-]+(/[a-zA-Z0-9!_.*()-]+)*)?$') && !('/' + self + '/').contains('/../') && !('/' + self + '/').contains('/./')",message="store.azure.prefix must be a path such as etcd/prod",messageExpression="'store.azure.prefix is \"' + self + '\"; it must be a path such as etcd/prod: letters, digits and !_.*()- between single slashes, not starting or ending with a slash, and no part of it \".\" or \"..\"'"
 	Prefix string `json:"prefix,omitempty"`
 
 	// Endpoint is the URL below which the account's containers are, such as
-	// "https://account.blob.core.windows.net". Default: the one of the account that
-	// the Secret names.
+	// "https://account.blob.core.windows.net". With http all is sent in clear text.
+	// Default: the one of the account that the Secret names.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?|[[][0-9a-fA-F:.]+[]])(:[0-9]{1,5})?(/[a-zA-Z0-9._-]+)?/?$')",message="spec.store.azure.endpoint must be an http or https URL, such as https://account.blob.core.windows.net",messageExpression="'spec.store.azure.endpoint is \"' + self + '\"; it must be an http or https URL, such as https://account.blob.core.windows.net: without user and query'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?|[[][0-9a-fA-F:.]+[]])(:[0-9]{1,5})?(/[a-zA-Z0-9._-]+)?/?$')",message="store.azure.endpoint must be an http or https URL, such as https://account.blob.core.windows.net",messageExpression="'store.azure.endpoint is \"' + self + '\"; it must be an http or https URL, such as https://account.blob.core.windows.net: without user and query'"
 	Endpoint string `json:"endpoint,omitempty"`
 
 	// CredentialsSecretRef names a Secret of this namespace with the keys
@@ -151,13 +158,13 @@ type VolumeStore struct {
 	// nothing but backups: its files are given to the group that backups run with.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="spec.store.volume.claimName must be the name of a PersistentVolumeClaim",messageExpression="'spec.store.volume.claimName is \"' + self + '\"; it must be the name of a PersistentVolumeClaim of this namespace'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="store.volume.claimName must be the name of a PersistentVolumeClaim",messageExpression="'store.volume.claimName is \"' + self + '\"; it must be the name of a PersistentVolumeClaim of this namespace'"
 	ClaimName string `json:"claimName"`
 
 	// Path is a directory in the volume, such as "etcd/prod". It is made when it is not there. Default: the volume's root.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9!_.*()-]+(/[a-zA-Z0-9!_.*()-]+)*)?$') && !('/' + self + '/').contains('/../') && !('/' + self + '/').contains('/./')",message="spec.store.volume.path must be a path such as etcd/prod",messageExpression="'spec.store.volume.path is \"' + self + '\"; it must be a path such as etcd/prod: letters, digits and !_.*()- between single slashes, not starting or ending with a slash, and no part of it \".\" or \"..\"'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9!_.*()-]+(/[a-zA-Z0-9!_.*()-]+)*)?$') && !('/' + self + '/').contains('/../') && !('/' + self + '/').contains('/./')",message="store.volume.path must be a path such as etcd/prod",messageExpression="'store.volume.path is \"' + self + '\"; it must be a path such as etcd/prod: letters, digits and !_.*()- between single slashes, not starting or ending with a slash, and no part of it \".\" or \"..\"'"
 	Path string `json:"path,omitempty"`
 }
 
@@ -166,6 +173,6 @@ type StoreSecretReference struct {
 	// Name of the Secret.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="a Secret of spec.store must be given by its name",messageExpression="'a Secret of spec.store is called \"' + self + '\"; it must be the name of a Secret of this namespace'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="a Secret of store must be given by its name",messageExpression="'a Secret of a store is called \"' + self + '\"; it must be the name of a Secret of this namespace'"
 	Name string `json:"name"`
 }

@@ -67,7 +67,7 @@ var refusedSchedules = []struct{ name, change, field, says string }{
 	{"a starting deadline that is a number", "spec: {startingDeadline: '600'}", "spec.startingDeadline", `spec.startingDeadline is "600"; it must be a time`},
 	{"a deadline too long", "spec: {deadline: 169h}", "spec.deadline", `spec.deadline is "169h"; it must be a time from 1m to 168h, such as 90m`},
 	{"a cluster that cannot be", "spec: {clusterRef: {name: Demo}}", "spec.clusterRef.name", `spec.clusterRef.name is "Demo"`},
-	{"two stores", "spec: {store: {s3: {bucket: etcd-backups}}}", "spec.store", "spec.store must have exactly one of"},
+	{"two stores", "spec: {store: {s3: {bucket: etcd-backups}}}", "spec.store", "store must have exactly one of"},
 }
 
 func TestSchedulesThatAreWrongAreRefusedWithASentence(t *testing.T) {
