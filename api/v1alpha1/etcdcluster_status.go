@@ -84,6 +84,11 @@ type EtcdClusterStatus struct {
 	// ClientSecretRef names the Secret with ca.crt, tls.crt and tls.key for clients; absent without TLS.
 	// +optional
 	ClientSecretRef *SecretReference `json:"clientSecretRef,omitempty"`
+
+	// Evidence is what is known of the data that a restore would give up: present while quorum is lost or an EtcdRestore
+	// names the cluster.
+	// +optional
+	Evidence *EvidenceStatus `json:"evidence,omitempty"`
 }
 
 // SecretReference names a Secret of the same namespace.

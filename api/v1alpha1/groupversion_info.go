@@ -27,7 +27,7 @@ var (
 
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &EtcdCluster{}, &EtcdClusterList{}, &EtcdBackup{}, &EtcdBackupList{},
-		&EtcdBackupSchedule{}, &EtcdBackupScheduleList{})
+		&EtcdBackupSchedule{}, &EtcdBackupScheduleList{}, &EtcdRestore{}, &EtcdRestoreList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

@@ -43,6 +43,8 @@ const (
 	AnnotationRecord = Group + "/record"
 	// AnnotationRestored is the incarnation whose data was laid on a volume from its backup, completely; on the PVC.
 	AnnotationRestored = Group + "/restored"
+	// AnnotationSuperseded is the incarnation that took the place of the life that a volume is of; on the PVC.
+	AnnotationSuperseded = Group + "/superseded-by"
 	// AnnotationInputs is the canonical JSON of the user's choices that a member's Pod is made from; on PVC and Pod.
 	AnnotationInputs = Group + "/inputs"
 	// AnnotationRenderer is the number of the renderer that made a Pod.
