@@ -60,6 +60,9 @@ type Laying struct {
 	Name    string              // of the member
 	Initial []etcdutil.NamedURL // the first members, which the restored data will know
 	Choices Choices
+
+	Survivor string // the member whose data is laid there instead of a backup; empty for a backup
+	Mounts   string // the volume of that member, where it does not run: read there instead of asked of it
 }
 
 // NewVolume is a volume to make, for one named member.
@@ -124,6 +127,38 @@ type (
 	NextBirth struct {
 		Voided string // the incarnation that ends
 		BeginBirth
+	}
+
+	// BeginNext writes into the birth record which life is laid beside the one that serves, and that the ordinals below Next are
+	// promised.
+	BeginNext struct {
+		From string // the incarnation that serves
+		Life
+		Next int
+	}
+
+	// LayNext creates what is missing of that life, in this order: members' Secrets, volumes, restore Pods. It starts no member.
+	LayNext struct {
+		Incarnation string // of the life that is laid
+		Secrets     []string
+		Volumes     []NewVolume
+		Restores    []Laying
+	}
+
+	// DropNext takes that life out of the birth record again, once nothing is left of it.
+	DropNext struct{ Incarnation string }
+
+	// MoveLife makes that life the one that the birth record is of. It is the point of no return: the life before ends.
+	MoveLife struct {
+		From, To string            // incarnations
+		Volumes  map[string]string // the UIDs of the new first members' volumes, by name; empty when data is ephemeral
+		Voters   []string          // who had a vote in the life that ends; nil when nobody can say
+	}
+
+	// MarkFormer writes on volumes of lives that ended which incarnation took their place.
+	MarkFormer struct {
+		By      string // the incarnation that lives
+		Volumes []VolumeRef
 	}
 
 	// RecordBirth writes the cluster ID into the birth record.
@@ -237,6 +272,11 @@ func (DeleteRestores) Kind() string  { return "DeleteRestores" }
 func (Bootstrap) Kind() string       { return "Bootstrap" }
 func (VoidBirth) Kind() string       { return "VoidBirth" }
 func (NextBirth) Kind() string       { return "NextBirth" }
+func (BeginNext) Kind() string       { return "BeginNext" }
+func (LayNext) Kind() string         { return "LayNext" }
+func (DropNext) Kind() string        { return "DropNext" }
+func (MoveLife) Kind() string        { return "MoveLife" }
+func (MarkFormer) Kind() string      { return "MarkFormer" }
 func (RecordBirth) Kind() string     { return "RecordBirth" }
 func (RecordMembers) Kind() string   { return "RecordMembers" }
 func (SealPods) Kind() string        { return "SealPods" }
@@ -267,6 +307,11 @@ func (DeleteRestores) isChange()  {}
 func (Bootstrap) isChange()       {}
 func (VoidBirth) isChange()       {}
 func (NextBirth) isChange()       {}
+func (BeginNext) isChange()       {}
+func (LayNext) isChange()         {}
+func (DropNext) isChange()        {}
+func (MoveLife) isChange()        {}
+func (MarkFormer) isChange()      {}
 func (RecordBirth) isChange()     {}
 func (RecordMembers) isChange()   {}
 func (SealPods) isChange()        {}

@@ -17,6 +17,9 @@ type Observation struct {
 	Budget     Budget
 	Membership Membership
 	Replicas   []Replica  // sorted by ordinal; one per name seen as member, Pod, volume or Secret
+	Coming     []Replica  // of the life that is laid beside this one: Birth.Coming.Names, sorted by ordinal; nobody runs there
+	Former     []Replica  // of lives that a restore in place ended, sorted by ordinal; nothing of them is a member
+	Requests   []Request  // EtcdRestores that name this cluster, the oldest first
 	Retained   []Retained // what an earlier cluster of this name left behind, volumes first, each by name
 	Refused    []Note     // rules whose change Kubernetes or etcd refused in this very pass: they yield, if they may
 }
@@ -70,6 +73,11 @@ type Birth struct {
 	Volumes  map[string]string // the UIDs of the first members' volumes, by name; known from when Begun is set
 	Promised string            // the name of the member that was last prepared
 	Next     int               // the lowest ordinal that was never promised
+
+	Coming  Life   // the life that is laid beside this one; zero when none is
+	Past    []Past // the lives that restores in place ended, the last one last
+	Restore string // the Request.ID that this life comes of; empty when it began with the cluster
+	Laid    int    // the highest counter that was ever given to a life that was laid
 }
 
 // ObjectState says how an object that the cluster needs stands.
@@ -212,6 +220,7 @@ type Volume struct {
 	Bytes       int64   // requested size
 	Record      Record
 	Restored    string // the incarnation whose data was laid there from its backup, completely; empty when none was
+	Superseded  string // the incarnation that a restore in place put in the place of this one's; empty when none did
 	Stranded    string // why the only node that can use it will not come back: "node worker-2 was deleted"; empty otherwise
 }
 

@@ -11,6 +11,7 @@ type Retained struct {
 	Owner           string // the UID of the EtcdCluster that left it
 	Incarnation     string // of a volume
 	Record          Record // of a volume
+	Superseded      string // of a volume: the incarnation that a restore in place put in the place of its own
 	TLS             bool   // of a volume: what its member's peers call it by
 }
 

@@ -1,0 +1,126 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// QuorumState says whether etcd can commit anything.
+type QuorumState string
+
+// The states of a quorum.
+const (
+	QuorumHolds   QuorumState = "Holds"
+	QuorumLost    QuorumState = "Lost"    // too many members have certainly lost their data
+	QuorumUnknown QuorumState = "Unknown" // nobody answers for it, and nothing says that it is lost
+)
+
+// MemberState is what is known of a member's data.
+type MemberState string
+
+// The states of a member in the evidence.
+const (
+	MemberAnswers MemberState = "Answers" // its process said so in this very observation
+	MemberSilent  MemberState = "Silent"  // its data is there as far as anything says, and nobody answers for it
+	MemberLost    MemberState = "Lost"    // its data is certainly lost
+)
+
+// MemberEvidence is what is left of one member.
+type MemberEvidence struct {
+	Name      string
+	ID        etcdutil.ID // zero when nothing says it
+	VolumeUID string      // empty when there is none
+	State     MemberState
+	Why       string    // of a lost one
+	Revision  int64     // zero unless it answers
+	Applied   uint64    // the same; to be shown, and never to be decided by
+	Since     time.Time // when its Pod's readiness last changed; zero without a Pod
+}
+
+// Evidence is what a person who gives up data must have seen.
+type Evidence struct {
+	ClusterUID  string
+	ClusterID   etcdutil.ID // zero when the identity was never written down
+	Incarnation string
+	Quorum      QuorumState
+	Members     []MemberEvidence // by ordinal
+	Digest      string           // what an approval quotes
+}
+
+// Evidence is what is left of the cluster. Its digest changes when the life of the cluster does, or its members; and, while the
+// quorum is lost, when it changes whose data is lost. It does not change with revisions or time.
+func (o Observation) Evidence() Evidence {
+	e := Evidence{ClusterUID: o.Cluster.UID, ClusterID: o.Birth.ClusterID, Incarnation: o.Birth.Incarnation, Quorum: o.quorumState()}
+	for _, r := range o.witnesses() {
+		e.Members = append(e.Members, o.evidenceOf(r))
+	}
+	e.Digest = e.digest()
+	return e
+}
+
+// digest is over canonical text: the first half of its SHA-256.
+func (e Evidence) digest() string {
+	lines := []string{"cluster " + e.ClusterUID, "etcd " + e.ClusterID.String(), "life " + e.Incarnation}
+	var members []string
+	for _, m := range e.Members {
+		if e.Quorum != QuorumLost {
+			members = append(members, "member "+m.ID.String())
+			continue
+		}
+		isLost := m.State == MemberLost
+		members = append(members, fmt.Sprintf("member %s lost %t volume %s", m.Name, isLost, map[bool]string{false: m.VolumeUID}[isLost]))
+	}
+	slices.Sort(members)
+	sum := sha256.Sum256([]byte(strings.Join(append(lines, members...), "\n")))
+	return hex.EncodeToString(sum[:])[:16]
+}
+
+// quorumState is what is known of the quorum.
+func (o Observation) quorumState() QuorumState {
+	switch {
+	case o.Membership.Known:
+		return QuorumHolds
+	case quorumLost(o) != nil:
+		return QuorumLost
+	}
+	return QuorumUnknown
+}
+
+// witnesses are the members that the cluster had, as far as anything says, by ordinal.
+func (o Observation) witnesses() []Replica {
+	of := o.lastKnownVoters()
+	if o.Membership.Known {
+		of = filter(o.Replicas, func(r Replica) bool { return r.Member != nil })
+	}
+	of = slices.Clone(of)
+	slices.SortFunc(of, func(a, b Replica) int { return o.ordinalOf(a.Name) - o.ordinalOf(b.Name) })
+	return of
+}
+
+func (o Observation) ordinalOf(name string) int {
+	ordinal, _ := etcdutil.Ordinal(o.Cluster.Name, name)
+	return ordinal
+}
+
+func (o Observation) evidenceOf(r Replica) MemberEvidence {
+	m := MemberEvidence{Name: r.Name, ID: r.Record().MemberID, State: MemberSilent, Since: podChange(r.Pod)}
+	if r.Member != nil {
+		m.ID = r.Member.ID
+	}
+	if r.Volume != nil {
+		m.VolumeUID = r.Volume.UID
+	}
+	switch {
+	case r.Answer != nil:
+		m.State, m.Revision, m.Applied = MemberAnswers, r.Answer.Revision, r.Answer.Applied
+	case r.lostData() != "":
+		m.State, m.Why = MemberLost, r.lostData()
+	}
+	return m
+}
