@@ -16,7 +16,8 @@ const (
 	RestoreFailed = "Failed"
 )
 
-// DefaultBumpRevision is by how much a restore raises the revision.
+// DefaultBumpRevision is by how much a restore raises the revision, so that no client that watched the old cluster finds its
+// revision in the new one (etcd's own advice, op-guide/recovery.md).
 const DefaultBumpRevision int64 = 1_000_000_000
 
 // EtcdRestoreStatus is how the restore goes and what came of it. It may be wiped at any time: it is made anew from the

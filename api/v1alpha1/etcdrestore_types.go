@@ -58,7 +58,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.source == oldSelf.source",message="spec.source cannot change: what was approved is what is restored; delete this one, which calls it off, and create another",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="has(self.bumpRevision) == has(oldSelf.bumpRevision) && (!has(self.bumpRevision) || self.bumpRevision == oldSelf.bumpRevision)",message="spec.bumpRevision cannot change: what was approved is what is restored; delete this one, which calls it off, and create another",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.oldVolumes) || self.oldVolumes != 'Delete'",optionalOldSelf=true,message="spec.oldVolumes cannot be Delete from the start: leave it out, look at what was restored, and set it then",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule="!has(self.bumpRevision) || has(self.source.backupRef) || has(self.source.store)",message="spec.bumpRevision is for a backup: leave it out with survivor, whose revisions go on, and with empty, which has none"
+// +kubebuilder:validation:XValidation:rule="!has(self.bumpRevision) || !has(self.source.empty)",message="spec.bumpRevision has nothing to raise where spec.source is empty: leave it out"
 type EtcdRestoreSpec struct {
 	// ClusterRef names the EtcdCluster to restore, in the same namespace.
 	// +required
@@ -68,10 +68,10 @@ type EtcdRestoreSpec struct {
 	// +required
 	Source EtcdRestoreSource `json:"source"`
 
-	// BumpRevision is by how much the revision of a backup is raised, from 0 to
-	// 1000000000000; everything below is marked compacted, so that whoever watched
-	// the cluster notices. With less than the cluster wrote since the backup was
-	// taken, a watcher may miss that. Default 1000000000.
+	// BumpRevision is by how much the revision is raised, from 0 to 1000000000000;
+	// everything below is marked compacted, so that whoever watched the cluster
+	// notices. With less than the cluster wrote since the backup was taken, a
+	// watcher may not. Default 1000000000.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self >= 0 && self <= 1000000000000",message="spec.bumpRevision must be from 0 to 1000000000000"
 	BumpRevision *int64 `json:"bumpRevision,omitempty"`

@@ -23,6 +23,9 @@ var restoreSteps = map[string]work{
 	stepPreflight: preflight,
 	stepLay:       fetchForRestore,
 	stepActivate:  activate,
+
+	stepStreamSurvivor:   streamSurvivor,
+	stepActivateSurvivor: activateSurvivor,
 }
 
 // stepNamed finds a step; nil for none.
@@ -39,10 +42,15 @@ type restoreOptions struct {
 	volumeBytes int64
 	place       backup.Place
 	origin      backup.Origin // of a preflight the key alone, or nothing
+	survivor    string
 }
 
 // restoreFlags adds the flags of a restore's step to those that all steps have.
 func (o *options) restoreFlags(flags *flag.FlagSet, r *raw) {
+	if isOfSurvivor(o.step) {
+		o.survivorFlags(flags, r)
+		return
+	}
 	if o.step != stepActivate {
 		o.storeFlags(flags, r)
 	}
@@ -64,6 +72,9 @@ func (o *options) restoreFlags(flags *flag.FlagSet, r *raw) {
 }
 
 func (o *options) readRestore(r raw) error {
+	if isOfSurvivor(o.step) {
+		return o.readSurvivor(r)
+	}
 	if o.step != stepActivate {
 		var err error
 		if o.store, err = store.ParseConfig([]byte(r.store)); err != nil {

@@ -85,7 +85,7 @@ var refusedInPlace = []struct{ name, change, field, says string }{
 	{"an approval in capitals", "spec: {approval: 0123456789ABCDEF}", "spec.approval", "it must be the 16 characters"},
 	{"a bump below zero", "spec: {bumpRevision: -1}", "spec.bumpRevision", "spec.bumpRevision must be from 0 to 1000000000000"},
 	{"a bump beyond all bounds", "spec: {bumpRevision: 1000000000001}", "spec.bumpRevision", "spec.bumpRevision must be from 0 to 1000000000000"},
-	{"a bump of a survivor", "spec: {bumpRevision: 1, source: {backupRef: null, survivor: {member: demo-1}}}", "spec", "spec.bumpRevision is for a backup: leave it out with survivor"},
+	{"a bump of nothing", "spec: {bumpRevision: 1, source: {backupRef: null, empty: {}}}", "spec", "spec.bumpRevision has nothing to raise where spec.source is empty: leave it out"},
 	{"old volumes to go from the start", "spec: {oldVolumes: Delete}", "spec", "spec.oldVolumes cannot be Delete from the start: leave it out, look at what was restored, and set it then"},
 	{"old volumes to go elsewhere", "spec: {oldVolumes: Move}", "spec.oldVolumes", `supported values: "Keep", "Delete"`},
 }

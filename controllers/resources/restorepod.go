@@ -18,10 +18,6 @@ const (
 	StepActivate  = "activate"
 )
 
-// BumpRevision is by how much a restore raises the revision, so that no client that watched the old cluster finds its
-// revision in the new one (etcd's own advice, op-guide/recovery.md).
-const BumpRevision = 1_000_000_000
-
 // PreflightPod is the name of the Pod that looks at a backup before anything is made of it.
 func PreflightPod(cluster string) string { return cluster + "-preflight" }
 
@@ -50,6 +46,8 @@ type RestoreStart struct {
 	SHA256    string
 	SizeBytes int64
 	Revision  int64
+
+	BumpRevision int64 // by how much the revision is raised; 0 leaves it as it is
 }
 
 // BuildRestorePod builds the Pod that lays a backup on one member's volume: fetch, etcd's own restore, activate, one after
@@ -142,7 +140,7 @@ func (s RestoreStart) originArgs() []string {
 		"--sha256=" + s.SHA256,
 		"--size-bytes=" + strconv.FormatInt(s.SizeBytes, 10),
 		"--revision=" + strconv.FormatInt(s.Revision, 10),
-		"--bump-revision=" + strconv.Itoa(BumpRevision),
+		"--bump-revision=" + strconv.FormatInt(s.BumpRevision, 10),
 	}
 }
 
@@ -150,16 +148,18 @@ func (s RestoreStart) originArgs() []string {
 // cluster's ID is made from them, and etcd asks DNS where two texts differ.
 func (s RestoreStart) restoreArgs(c *v1alpha1.EtcdCluster) []string {
 	staging := path.Join(dataMount, s.Incarnation+".restore", s.Member)
-	return []string{
+	args := []string{
 		"snapshot", "restore", path.Join(staging, "snapshot.db"),
 		"--data-dir=" + path.Join(staging, "data"),
 		"--name=" + s.Member,
 		"--initial-cluster=" + etcdutil.InitialCluster(s.Initial),
 		"--initial-cluster-token=" + s.Token,
 		"--initial-advertise-peer-urls=" + PeerURL(c, s.Member),
-		"--bump-revision=" + strconv.Itoa(BumpRevision),
-		"--mark-compacted",
 	}
+	if s.BumpRevision == 0 { // etcdutl takes neither flag without the other
+		return args
+	}
+	return append(args, "--bump-revision="+strconv.FormatInt(s.BumpRevision, 10), "--mark-compacted")
 }
 
 func pullPolicy(in RollInputs) corev1.PullPolicy {

@@ -26,7 +26,7 @@ func restoring(c *v1alpha1.EtcdCluster, store v1alpha1.BackupStore) RestoreStart
 	return RestoreStart{
 		Member: birth.Name, Incarnation: birth.Incarnation, Token: birth.Token, Initial: birth.Initial, Inputs: birth.Inputs,
 		AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1",
-		Store:      store, Hash: "5e884898", Key: snapshotKey, SHA256: strings.Repeat("ab", 32), SizeBytes: 24608, Revision: 1234,
+		Store:      store, Hash: "5e884898", Key: snapshotKey, SHA256: strings.Repeat("ab", 32), SizeBytes: 24608, Revision: 1234, BumpRevision: v1alpha1.DefaultBumpRevision,
 	}
 }
 

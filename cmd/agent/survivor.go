@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+
+	"github.com/etcdsteward/etcd-steward/pkg/backup"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Steps of a restore from what a member without quorum still holds. Between them etcdutl does its work.
+const (
+	stepStreamSurvivor   = "stream-survivor"
+	stepActivateSurvivor = "activate-survivor"
+)
+
+// isOfSurvivor reports whether the step knows no backup.
+func isOfSurvivor(step string) bool {
+	return step == stepStreamSurvivor || step == stepActivateSurvivor
+}
+
+// survivorFlags are the flags of these steps.
+func (o *options) survivorFlags(flags *flag.FlagSet, r *raw) {
+	flags.StringVar(&o.restore.place.Volume, "volume", "/var/lib/etcd", "Where the member's volume is mounted.")
+	flags.StringVar(&o.restore.place.Incarnation, "incarnation", "", "Incarnation that the data is for.")
+	flags.StringVar(&o.restore.place.Member, "member", "", "Name of the member.")
+	flags.StringVar(&o.restore.survivor, "survivor", "", "Name of the member that is left.")
+	if o.step != stepStreamSurvivor {
+		return
+	}
+	flags.StringVar(&r.endpoints, "endpoints", "", "The member that is left: name=url.")
+	flags.StringVar(&o.tlsDir, "tls-dir", "", "Directory of ca.crt, tls.crt and tls.key for etcd; empty: plain HTTP.")
+	flags.StringVar(&r.clusterID, "cluster-id", "", "etcd's ID of the cluster, hexadecimal.")
+	flags.Int64Var(&o.restore.origin.BumpRevision, "bump-revision", 0, "By how much etcdutl raises the revision.")
+}
+
+func (o *options) readSurvivor(r raw) error {
+	if !nameText.MatchString(o.restore.survivor) {
+		return fmt.Errorf("--survivor=%q is not a name", o.restore.survivor)
+	}
+	if err := o.restore.place.Check(); err != nil || o.step != stepStreamSurvivor {
+		return err
+	}
+	var err error
+	if o.identity.ClusterID, err = etcdutil.ParseID(r.clusterID); err != nil {
+		return fmt.Errorf("--cluster-id: %w", err)
+	}
+	if o.endpoints, err = backup.ParseEndpoints(r.endpoints); err != nil {
+		return err
+	}
+	if len(o.endpoints) != 1 || o.endpoints[0].Name != o.restore.survivor || o.restore.origin.BumpRevision < 0 {
+		return errors.New("want one endpoint, of the survivor, and no bump below zero")
+	}
+	return nil
+}
+
+func streamSurvivor(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
+	tlsConfig, err := backup.ReadTLS(o.tlsDir)
+	if err != nil {
+		return nil, err
+	}
+	return backup.LaySurvivor(ctx, backup.SurvivorOptions{
+		Endpoint: o.endpoints[0], TLS: tlsConfig, ClusterID: o.identity.ClusterID, Place: o.restore.place,
+		BumpRevision: o.restore.origin.BumpRevision, Stall: o.stall, Progress: progress,
+	})
+}
+
+func activateSurvivor(_ context.Context, o *options, _ *backup.Progress) (any, error) {
+	return backup.ActivateSurvivor(o.restore.place, o.restore.survivor)
+}

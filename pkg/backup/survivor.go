@@ -1,0 +1,206 @@
+package backup
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// ReasonQuorumHolds is of a member that was to be the only one left and is not.
+const ReasonQuorumHolds Reason = "QuorumHolds"
+
+// stagedSurvivor says what came of the stream: the steps after it know no more of it than the survivor's name.
+const stagedSurvivor = "survivor.json"
+
+// SurvivorOptions are for bringing what a member without quorum holds to another member's volume.
+type SurvivorOptions struct {
+	Endpoint  Endpoint
+	TLS       *tls.Config // nil: plain HTTP
+	ClusterID etcdutil.ID // that must answer
+	Place     Place
+
+	BumpRevision int64         // by how much etcdutl will raise the revision
+	Stall        time.Duration // how long bytes may stand still; 30 s by default
+	Progress     *Progress     // may be nil
+}
+
+// survivorKey is the key of an origin that is in no store.
+func survivorKey(member string) string { return "survivor/" + member }
+
+// LaySurvivor streams what a member holds to where etcdutl finds it. The member is asked and never stopped: without quorum it
+// goes on to give its snapshot, and once it is restarted it gives none. Where the member's data has been laid already, it
+// stays, as with Lay.
+func LaySurvivor(ctx context.Context, o SurvivorOptions) (Laid, error) {
+	if o.Progress == nil {
+		o.Progress = &Progress{}
+	}
+	if err := o.Place.Check(); err != nil {
+		return Laid{}, err
+	}
+	volume, err := o.Place.open()
+	if err != nil {
+		return Laid{}, volumeFailure("open the directory", err)
+	}
+	defer volume.Close()
+	lay := LayOptions{Place: o.Place, Stall: o.Stall, Progress: o.Progress}
+	origin, err := readSurvivor(volume, o.Place)
+	if err != nil {
+		return Laid{}, err
+	}
+	is, err := o.Place.stands(volume, origin)
+	switch {
+	case err != nil:
+		return Laid{}, err
+	case is == stranger || is == restored && origin.Key != survivorKey(o.Endpoint.Name):
+		return Laid{}, o.Place.refuseStranger()
+	case is == restored:
+		return laidFrom(origin, true), lay.layEmpty(volume)
+	}
+	origin, err = o.lay(ctx, volume)
+	if err != nil {
+		_ = volume.Remove(o.Place.staged(stagedSnapshot)) // what is not whole is of no use, and takes room
+		return Laid{}, err
+	}
+	return laidFrom(origin, false), writeSurvivor(volume, o.Place, origin)
+}
+
+func laidFrom(origin Origin, already bool) Laid {
+	return Laid{Key: origin.Key, SizeBytes: origin.SizeBytes, SHA256: origin.SHA256, AlreadyRestored: already}
+}
+
+// ActivateSurvivor is Activate for what LaySurvivor has brought of that member.
+func ActivateSurvivor(place Place, survivor string) (Activated, error) {
+	if err := place.Check(); err != nil {
+		return Activated{}, err
+	}
+	volume, err := place.open()
+	if err != nil {
+		return Activated{}, volumeFailure("open the directory", err)
+	}
+	defer volume.Close()
+	origin, err := readSurvivor(volume, place)
+	if err != nil {
+		return Activated{}, err
+	}
+	if origin.Key != survivorKey(survivor) {
+		return Activated{}, fail(ReasonRestoreIncomplete, "nothing says that what lies on the volume of member %s came from %s", place.Member, survivor)
+	}
+	return Activate(place, origin)
+}
+
+// lay starts over, whatever is there.
+func (o *SurvivorOptions) lay(ctx context.Context, volume *os.Root) (Origin, error) {
+	if err := volume.RemoveAll(o.Place.staging()); err != nil {
+		return Origin{}, volumeFailure("remove what an earlier run has left", err)
+	}
+	m, err := dialMember(o.Endpoint, o.TLS)
+	if err != nil {
+		return Origin{}, err
+	}
+	defer m.conn.Close()
+	o.Progress.enter(StageConnecting, 0)
+	if err := m.ask(ctx); err != nil {
+		return Origin{}, err
+	}
+	if err := o.admit(m); err != nil {
+		return Origin{}, err
+	}
+	if err := volume.MkdirAll(o.Place.staging(), 0o700); err != nil {
+		return Origin{}, volumeFailure("make a directory", err)
+	}
+	sent, err := o.stream(ctx, m, volume)
+	if err != nil {
+		return Origin{}, err
+	}
+	facts, err := Inspect(o.Place.onDisk(o.Place.staged(stagedSnapshot)))
+	if err != nil {
+		return Origin{}, fail(ReasonStreamDamaged, "read the snapshot of member %s: %w", m.Name, err)
+	}
+	origin := Origin{Key: survivorKey(m.Name), SHA256: sent.sha256, SizeBytes: sent.size, Revision: facts.Revision, BumpRevision: o.BumpRevision}
+	return origin, origin.Check()
+}
+
+// admit says why a member that answered is not taken for the one that is left.
+func (o *SurvivorOptions) admit(m *member) error {
+	id := etcdutil.ID(m.status.GetHeader().GetClusterId())
+	switch {
+	case id != o.ClusterID:
+		return fail(ReasonForeignCluster, "member %s is of cluster %s, not of %s", m.Name, id, o.ClusterID)
+	case m.status.GetLeader() != 0:
+		return fail(ReasonQuorumHolds, "member %s has a leader: a quorum of the members answers, and writes go on", m.Name)
+	case m.status.GetIsLearner():
+		return fail(ReasonNoSource, "member %s is a learner, which may lack what the voters had agreed on", m.Name)
+	case slices.ContainsFunc(m.status.GetErrors(), func(e string) bool { return strings.Contains(e, "CORRUPT") }):
+		return fail(ReasonNoSource, "member %s has the alarm CORRUPT", m.Name)
+	}
+	return nil
+}
+
+func (o *SurvivorOptions) stream(ctx context.Context, m *member, volume *os.Root) (streamed, error) {
+	file, err := volume.OpenFile(o.Place.staged(stagedSnapshot), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return streamed{}, volumeFailure("create the snapshot", err)
+	}
+	defer file.Close()
+	stall := o.Stall
+	if stall <= 0 {
+		stall = defaultStall
+	}
+	ctx, p := startPulse(ctx, stall, o.Progress)
+	defer p.stop()
+	room := func(total int64) error {
+		return (&LayOptions{Place: o.Place, Origin: Origin{SizeBytes: total}}).checkRoom()
+	}
+	sent, err := m.stream(ctx, p, sinks{scratch: file, store: io.Discard, room: room})
+	if err != nil {
+		return streamed{}, p.blame(ctx, err)
+	}
+	if err := file.Close(); err != nil {
+		return streamed{}, volumeFailure("write the snapshot", err)
+	}
+	return sent, nil
+}
+
+// readSurvivor reads what an earlier step wrote; the zero origin when none did.
+func readSurvivor(volume *os.Root, place Place) (Origin, error) {
+	text, err := volume.ReadFile(place.staged(stagedSurvivor))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Origin{}, nil
+	}
+	if err != nil {
+		return Origin{}, volumeFailure("read what the survivor gave", err)
+	}
+	var origin Origin
+	if err := json.Unmarshal(text, &origin); err != nil {
+		return Origin{}, nil //nolint:nilerr // half of it was written: the stream is begun anew
+	}
+	return origin, nil
+}
+
+func writeSurvivor(volume *os.Root, place Place, origin Origin) error {
+	text, err := json.Marshal(origin)
+	if err != nil {
+		return err
+	}
+	if err := volume.WriteFile(place.staged(stagedSurvivor), text, 0o600); err != nil {
+		return volumeFailure("write down what the survivor gave", err)
+	}
+	file, err := volume.Open(place.staged(stagedSurvivor))
+	if err != nil {
+		return volumeFailure("write down what the survivor gave", err)
+	}
+	defer file.Close()
+	if err := file.Sync(); err != nil {
+		return volumeFailure("write down what the survivor gave", err)
+	}
+	return nil
+}
