@@ -8,10 +8,11 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Origins of a cluster: it began empty, or with a backup.
+// Origins of a cluster: it began empty, with a backup, or with what one member of the life before had left.
 const (
-	OriginFresh  = "fresh"
-	OriginBackup = "backup"
+	OriginFresh    = "fresh"
+	OriginBackup   = "backup"
+	OriginSurvivor = "survivor"
 )
 
 // BackupOrigin is the backup that a cluster began with.
@@ -39,6 +40,11 @@ type BirthRecord struct {
 	Volumes  map[string]string // the UIDs of the first members' volumes, by member; empty when data is ephemeral
 	Promised string            // the member that was last prepared to be added
 	Next     int               // the lowest ordinal that was never given to a member
+
+	Coming  *LifeRecord  // the life that is laid beside this one; nil when none is
+	Past    []PastRecord // the lives that ended by a restore in place, the last one last
+	Restore string       // whose wish this life is; empty when it began with the cluster
+	Laid    int          // the highest counter that was ever given to a life that was laid
 }
 
 // MemberRecord says which member lives on a volume.
@@ -63,13 +69,18 @@ type birthJSON struct {
 	Volumes  map[string]string `json:"volumes,omitempty"`
 	Promised string            `json:"promised,omitempty"`
 	Next     int               `json:"next,omitempty"`
+
+	Coming  *lifeJSON    `json:"coming,omitempty"`
+	Past    []PastRecord `json:"past,omitempty"`
+	Restore string       `json:"restore,omitempty"`
+	Laid    int          `json:"laid,omitempty"`
 }
 
 type backup struct {
 	Hash      string `json:"hash"`
-	Key       string `json:"key"`
-	SHA256    string `json:"sha256"`
-	SizeBytes int64  `json:"sizeBytes"`
+	Key       string `json:"key,omitempty"`
+	SHA256    string `json:"sha256,omitempty"`
+	SizeBytes int64  `json:"sizeBytes,omitempty"`
 	Revision  int64  `json:"revision"`
 	Version   string `json:"version"`
 }
@@ -85,9 +96,7 @@ func EncodeBirth(r BirthRecord) string {
 	out := birthJSON{
 		Incarnation: r.Incarnation, Counter: r.Counter, Token: r.Token, Names: r.Names, Void: r.Void, Origin: r.Origin,
 		Begun: r.Begun, Volumes: r.Volumes, Promised: r.Promised, Next: r.Next,
-	}
-	if b := r.Backup; b != nil {
-		out.Backup = &backup{Hash: b.Hash, Key: b.Key, SHA256: b.SHA256, SizeBytes: b.SizeBytes, Revision: b.Revision, Version: b.Version.String()}
+		Backup: encodeBackup(r.Backup), Coming: encodeLife(r.Coming), Past: r.Past, Restore: r.Restore, Laid: r.Laid,
 	}
 	if r.ClusterID != 0 {
 		out.ClusterID = r.ClusterID.String()
@@ -103,7 +112,7 @@ func DecodeBirth(text string) (BirthRecord, error) {
 		return BirthRecord{}, fmt.Errorf("reading the birth record: %w", err)
 	}
 	switch {
-	case in.Incarnation == "" || in.Token == "" || in.Origin == "" || in.Counter < 0 || in.Next < 0:
+	case in.Incarnation == "" || in.Token == "" || in.Origin == "" || in.Counter < 0 || in.Next < 0 || in.Laid < 0:
 		return BirthRecord{}, errors.New("reading the birth record: incarnation, counter, token or origin is missing")
 	case len(in.Names) == 0:
 		return BirthRecord{}, errors.New("reading the birth record: it names no member")
@@ -111,28 +120,37 @@ func DecodeBirth(text string) (BirthRecord, error) {
 	r := BirthRecord{
 		Incarnation: in.Incarnation, Counter: in.Counter, Token: in.Token, Names: in.Names, Void: in.Void, Origin: in.Origin,
 		Begun: in.Begun, Volumes: in.Volumes, Promised: in.Promised, Next: in.Next,
+		Past: in.Past, Restore: in.Restore, Laid: in.Laid,
 	}
-	var backupErr, idErr error
-	r.Backup, backupErr = in.backup()
+	var backupErr, comingErr, idErr error
+	r.Backup, backupErr = in.Backup.decode(in.Origin)
+	r.Coming, comingErr = in.Coming.decode()
 	if in.ClusterID != "" {
 		r.ClusterID, idErr = decodeID(in.ClusterID)
 	}
-	if err := errors.Join(backupErr, idErr); err != nil {
+	if err := errors.Join(backupErr, comingErr, checkPast(in.Past), idErr); err != nil {
 		return BirthRecord{}, fmt.Errorf("reading the birth record: %w", err)
 	}
 	return r, nil
 }
 
-// backup is what the record says of the backup. One that begins with a backup and does not say which must never be taken for
-// one that begins empty.
-func (in birthJSON) backup() (*BackupOrigin, error) {
-	b := in.Backup
+func encodeBackup(b *BackupOrigin) *backup {
+	if b == nil {
+		return nil
+	}
+	return &backup{Hash: b.Hash, Key: b.Key, SHA256: b.SHA256, SizeBytes: b.SizeBytes, Revision: b.Revision, Version: b.Version.String()}
+}
+
+// decode is what the record says of the data that the cluster began with. One that begins with data and does not say which
+// must never be taken for one that begins empty.
+func (b *backup) decode(origin string) (*BackupOrigin, error) {
+	hasData := origin == OriginBackup || origin == OriginSurvivor
 	switch {
-	case (in.Origin == OriginBackup) != (b != nil):
-		return nil, fmt.Errorf("its origin is %q, and whether there is a backup says otherwise", in.Origin)
+	case hasData != (b != nil):
+		return nil, fmt.Errorf("its origin is %q, and whether there is a backup says otherwise", origin)
 	case b == nil:
 		return nil, nil
-	case b.Hash == "" || b.Key == "" || b.SHA256 == "":
+	case b.Hash == "" || origin == OriginBackup && (b.Key == "" || b.SHA256 == ""):
 		return nil, errors.New("the backup that it began with lacks its hash, key or sum")
 	}
 	version, err := etcdutil.ParseVersion(b.Version)
