@@ -33,9 +33,36 @@ func birthOf(service *corev1.Service) (plan.Birth, error) {
 		Volumes:     record.Volumes,
 		Promised:    record.Promised,
 		Next:        record.Next,
+		Restore:     record.Restore,
+		Laid:        record.Laid,
+		Coming:      lifeOf(record.Coming),
+	}
+	for _, past := range record.Past {
+		birth.Past = append(birth.Past, plan.Past(past))
 	}
 	if record.Backup != nil {
 		birth.Origin = plan.Origin(*record.Backup)
 	}
 	return birth, nil
+}
+
+// lifeOf is the life that is laid; zero when none is.
+func lifeOf(record *resources.LifeRecord) plan.Life {
+	if record == nil {
+		return plan.Life{}
+	}
+	life := plan.Life{
+		Incarnation: record.Incarnation,
+		Counter:     record.Counter,
+		Token:       record.Token,
+		Names:       record.Names,
+		Source:      plan.SourceKind(record.Source),
+		Survivor:    record.Survivor,
+		Bump:        record.Bump,
+		Restore:     record.Restore,
+	}
+	if record.Backup != nil {
+		life.Origin = plan.Origin(*record.Backup)
+	}
+	return life
 }

@@ -37,7 +37,7 @@ func (r replicas) of(name string) *plan.Replica {
 
 // add joins what Kubernetes holds.
 func (r replicas) add(cluster *v1alpha1.EtcdCluster, birth plan.Birth, g gathered) error {
-	r.addBirth(append([]string{birth.Promised}, birth.Names...))
+	r.addBirth(slices.Concat([]string{birth.Promised}, birth.Names, birth.Coming.Names))
 	if err := r.addVolumes(g.volumes); err != nil {
 		return err
 	}

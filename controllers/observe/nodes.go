@@ -43,9 +43,13 @@ func (o *Observer) addNodes(ctx context.Context, birth plan.Birth, g gathered, j
 	}
 	var group errgroup.Group
 	group.SetLimit(parallelReads)
+	lives := livesOf(birth, g)
 	for _, replica := range joined.byName {
+		if !lives.isOurs(replica.Name) && replica.Pod == nil { // it is not there to answer
+			continue
+		}
 		// A birth waits for its Pods, and so must not wait for this, unless it waits in vain.
-		if isSilent(replica) && (birth.ClusterID != 0 || isUnschedulable(replica)) {
+		if isSilent(replica) && (birth.ClusterID != 0 || isUnschedulable(replica) || lives.isFormer(replica.Name)) {
 			group.Go(func() error { return look.add(ctx, g, replica) })
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -32,6 +33,9 @@ type Observer struct {
 	// Wish tells which backup a cluster is asked to begin with; it is not asked of one that is born. Nil where none can be.
 	Wish func(ctx context.Context, cluster *v1alpha1.EtcdCluster) (plan.Wish, error)
 
+	// Requests tells which EtcdRestores name a cluster, the oldest first. Nil where none can.
+	Requests func(ctx context.Context, cluster *v1alpha1.EtcdCluster) ([]plan.Request, error)
+
 	denied denials
 }
 
@@ -53,7 +57,7 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, f
 	if err != nil {
 		return o.blind(cluster, birth), err
 	}
-	wish, err := o.wishOf(ctx, cluster, birth)
+	wish, requests, err := o.wishes(ctx, cluster, birth)
 	if err != nil {
 		return View{}, err
 	}
@@ -86,6 +90,7 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, f
 	desired := desiredOf(cluster, fault)
 	desired.Restore = wish
 	desired.ReleasePending = isReleasePending(cluster, g.volumes, keys.authorities)
+	replicas, coming, former := livesOf(birth, g).part(joined.list())
 	return View{Clients: s.clients, Observation: plan.Observation{
 		Now:        o.Now(),
 		Cluster:    plan.Identity{Namespace: cluster.Namespace, Name: cluster.Name, UID: string(cluster.UID), Operator: o.Operator},
@@ -95,7 +100,10 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, f
 		Objects:    append(append(secrets, g.services(cluster, ours)...), others...),
 		Budget:     g.disruptionBudget(cluster, ours),
 		Membership: membership,
-		Replicas:   joined.list(),
+		Replicas:   replicas,
+		Coming:     coming,
+		Former:     former,
+		Requests:   requests,
 		Retained:   append(left, keys.retained...),
 	}}, nil
 }
@@ -111,9 +119,9 @@ func (o *Observer) blind(cluster *v1alpha1.EtcdCluster, birth plan.Birth) View {
 }
 
 // askMembers asks each member alone, and then one of them for the list.
-func (o *Observer) askMembers(ctx context.Context, cluster *v1alpha1.EtcdCluster, g gathered, born etcdutil.ID) (survey, plan.Membership) {
+func (o *Observer) askMembers(ctx context.Context, cluster *v1alpha1.EtcdCluster, pods []corev1.Pod, born etcdutil.ID) (survey, plan.Membership) {
 	ctx, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
-	s := o.ask(ctx, cluster, g.pods)
+	s := o.ask(ctx, cluster, pods)
 	return s, s.membership(ctx, ownershipOf(cluster), born)
 }

@@ -17,9 +17,22 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
+// wishes are what is asked of the cluster's data: by its own spec, and by EtcdRestores.
+func (o *Observer) wishes(ctx context.Context, cluster *v1alpha1.EtcdCluster, birth plan.Birth) (plan.Wish, []plan.Request, error) {
+	wish, err := o.wishOf(ctx, cluster, birth)
+	if o.Requests == nil || err != nil {
+		return wish, nil, err
+	}
+	requests, err := o.Requests(ctx, cluster)
+	if err != nil {
+		return plan.Wish{}, nil, fmt.Errorf("finding the restores of %s/%s: %w", cluster.Namespace, cluster.Name, err)
+	}
+	return wish, requests, nil
+}
+
 // wishOf asks which backup the cluster is to begin with. One that was born has begun: what is asked of it now is nothing to it.
 func (o *Observer) wishOf(ctx context.Context, cluster *v1alpha1.EtcdCluster, birth plan.Birth) (plan.Wish, error) {
-	if o.Wish == nil || birth.ClusterID != 0 {
+	if o.Wish == nil || birth.ClusterID != 0 || len(birth.Past) > 0 {
 		return plan.Wish{}, nil
 	}
 	wish, err := o.Wish(ctx, cluster)

@@ -27,6 +27,7 @@ func retained(kind string, object metav1.Object) plan.Retained {
 func retainedVolume(claim *corev1.PersistentVolumeClaim) plan.Retained {
 	r := retained(resources.KindVolume, claim)
 	r.Incarnation = claim.Labels[v1alpha1.LabelIncarnation]
+	r.Superseded = claim.Annotations[v1alpha1.AnnotationSuperseded]
 	r.Record, _ = recordOf(claim)
 	inputs, _ := resources.DecodeInputs(claim.Annotations[v1alpha1.AnnotationInputs])
 	r.TLS = inputs.TLS != string(v1alpha1.TLSDisabled)

@@ -30,22 +30,26 @@ func (s search) askMembers(ctx context.Context) (survey, plan.Membership, error)
 	if _, err := s.find(ctx, s.halves()); err != nil {
 		return survey{}, plan.Membership{}, err
 	}
-	answers, membership := s.observer.askMembers(ctx, s.cluster, *s.gathered, s.birth.ClusterID)
+	answers, membership := s.observer.askMembers(ctx, s.cluster, s.gathered.members(s.birth), s.birth.ClusterID)
 	found, err := s.find(ctx, s.members(membership))
 	if err == nil && found {
-		answers, membership = s.observer.askMembers(ctx, s.cluster, *s.gathered, s.birth.ClusterID)
+		answers, membership = s.observer.askMembers(ctx, s.cluster, s.gathered.members(s.birth), s.birth.ClusterID)
 	}
 	return answers, membership, err
 }
 
-// halves are names that were seen as Pod or as volume. While the cluster is not alive, those of its birth have neither.
+// halves are names that were seen as Pod or as volume. While the cluster is not alive, those of its birth have neither, and
+// those of the life before must not run on unseen. What is kept of lives that ended, and what is laid, lacks nothing.
 func (s search) halves() []string {
 	names := map[string]bool{}
-	for _, pod := range s.gathered.pods {
-		names[pod.Name] = true
+	lives := livesOf(s.birth, *s.gathered)
+	for _, name := range lives.former() {
+		names[name] = true
 	}
-	for _, volume := range s.gathered.volumes {
-		names[volume.Name] = true
+	for _, name := range s.seen() {
+		if lives.isOurs(name) {
+			names[name] = true
+		}
 	}
 	if s.birth.Exists && s.birth.ClusterID == 0 || len(names) == 0 {
 		for _, name := range s.birth.Names {
@@ -53,6 +57,17 @@ func (s search) halves() []string {
 		}
 	}
 	return slices.Collect(maps.Keys(names))
+}
+
+func (s search) seen() []string {
+	var names []string
+	for _, pod := range s.gathered.pods {
+		names = append(names, pod.Name)
+	}
+	for _, volume := range s.gathered.volumes {
+		names = append(names, volume.Name)
+	}
+	return names
 }
 
 // members are the names in etcd's own list; while nobody tells it, those of whoever remembers.

@@ -26,6 +26,7 @@ func volumeOf(claim *corev1.PersistentVolumeClaim) (*plan.Volume, error) {
 		Bytes:       size.Value(),
 		Record:      record,
 		Restored:    claim.Annotations[v1alpha1.AnnotationRestored],
+		Superseded:  claim.Annotations[v1alpha1.AnnotationSuperseded],
 	}, nil
 }
 

@@ -1,0 +1,202 @@
+package observe_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+const later = "e5f6a7b8"
+
+// comingLife is what the birth record says of a life that is laid.
+func comingLife(names ...string) *resources.LifeRecord {
+	origin := resources.BackupOrigin(found)
+	return &resources.LifeRecord{
+		Incarnation: later, Counter: 2, Token: "token-2", Names: names, Source: resources.LifeFromBackup, Backup: &origin, Bump: 5, Restore: "uid-hash",
+	}
+}
+
+// volumeOf is a volume of another life.
+func (w *world) volumeOf(name, life string) *corev1.PersistentVolumeClaim {
+	volume := w.volume(name)
+	volume.Labels[v1alpha1.LabelIncarnation] = life
+	return volume
+}
+
+func (w *world) putBirth(edit func(*resources.BirthRecord)) {
+	record := birthRecord("demo-0", "demo-1", "demo-2")
+	edit(&record)
+	w.put(resources.BuildPeerService(w.cluster, record, "ops/etcd-steward"))
+}
+
+func namesIn(replicas []plan.Replica) []string {
+	var names []string
+	for _, r := range replicas {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+func TestWhatIsLaidBesideTheClusterIsNoneOfItsMembers(t *testing.T) {
+	w := newBornWorld(t)
+	w.putBirth(func(r *resources.BirthRecord) {
+		r.ClusterID, r.Next, r.Laid, r.Coming = w.processes["demo-0"].ClusterID(), 5, 2, comingLife("demo-3", "demo-4")
+	})
+	w.put(w.volumeOf("demo-3", later))
+	w.put(w.restorePod("demo-3"))
+	view := w.look()
+	if got := namesIn(view.Replicas); !slices.Equal(got, []string{"demo-0", "demo-1", "demo-2"}) || !view.Membership.Known {
+		t.Errorf("the members are %v", got)
+	}
+	if got := namesIn(view.Coming); !slices.Equal(got, []string{"demo-3", "demo-4"}) || len(view.Former) > 0 {
+		t.Fatalf("what is laid is %v, what ended %v", got, namesIn(view.Former))
+	}
+	if first := view.Coming[0]; first.Volume == nil || first.Restoring == nil || view.Coming[1].Volume != nil {
+		t.Errorf("%+v", view.Coming)
+	}
+	want := plan.Life{Incarnation: later, Counter: 2, Token: "token-2", Names: []string{"demo-3", "demo-4"}, Origin: found, Source: plan.SourceBackup, Bump: 5, Restore: "uid-hash"}
+	if !reflect.DeepEqual(view.Birth.Coming, want) || view.Birth.Laid != 2 {
+		t.Errorf("%+v", view.Birth.Coming)
+	}
+	if len(w.live) > 1 { // the linearizable look at the Service is not among them
+		t.Errorf("what is only laid is looked for: %v", w.live)
+	}
+}
+
+func TestMembersOfALifeThatEndedAreSeenAndNotAsked(t *testing.T) {
+	w := newBornWorld(t)
+	w.putBirth(func(r *resources.BirthRecord) {
+		r.Incarnation, r.Names, r.Restore = later, []string{"demo-3"}, "uid-hash"
+		r.Past = []resources.PastRecord{{Incarnation: incarnation, Voters: []string{"demo-0", "demo-1", "demo-2"}}}
+	})
+	w.put(w.volumeOf("demo-3", later))
+	view := w.look()
+	if got := namesIn(view.Former); !slices.Equal(got, []string{"demo-0", "demo-1", "demo-2"}) {
+		t.Fatalf("what ended is %v", got)
+	}
+	if view.Membership.Known || len(view.Membership.LastKnown) > 0 || len(view.Clients) > 0 {
+		t.Errorf("the members of before were asked: %+v", view.Membership)
+	}
+	for _, r := range view.Former {
+		if r.Pod == nil || r.Volume == nil || r.Answer != nil || r.Member != nil {
+			t.Errorf("%+v", r)
+		}
+	}
+	if got := namesIn(view.Replicas); !slices.Equal(got, []string{"demo-3"}) {
+		t.Errorf("the members are %v", got)
+	}
+	want := []plan.Past{{Incarnation: incarnation, Voters: []string{"demo-0", "demo-1", "demo-2"}}}
+	if !reflect.DeepEqual(view.Birth.Past, want) || view.Birth.Restore != "uid-hash" {
+		t.Errorf("%+v", view.Birth)
+	}
+}
+
+func TestAPodOfALifeThatHasJustEndedIsFoundWithoutItsLabels(t *testing.T) {
+	w := newWorld(t)
+	w.putBirth(func(r *resources.BirthRecord) {
+		r.Incarnation, r.Names = later, []string{"demo-3"}
+		r.Past = []resources.PastRecord{{Incarnation: incarnation, Voters: []string{"demo-0", "demo-1"}}}
+	})
+	stripped := w.pod("demo-1", resources.StartSealed)
+	stripped.Labels = map[string]string{v1alpha1.LabelIncarnation: incarnation}
+	w.put(stripped)
+	w.put(w.volume("demo-0"))
+	view := w.look()
+	if got := namesIn(view.Former); !slices.Equal(got, []string{"demo-0", "demo-1"}) || view.Former[1].Pod == nil {
+		t.Fatalf("what ended is %v", got)
+	}
+	if len(view.Clients) > 0 {
+		t.Error("it was asked")
+	}
+}
+
+func TestAVolumeThatWasSupersededIsFormerWhateverTheRecordSays(t *testing.T) {
+	w := newWorld(t)
+	old := w.volumeOf("demo-0", "99999999")
+	old.Annotations[v1alpha1.AnnotationSuperseded] = incarnation
+	w.put(old)
+	view := w.look() // there is no birth record
+	if got := namesIn(view.Former); !slices.Equal(got, []string{"demo-0"}) || view.Former[0].Volume.Superseded != incarnation {
+		t.Errorf("without a record %v", got)
+	}
+	w.putBirth(func(*resources.BirthRecord) {})
+	if got := namesIn(w.look().Former); !slices.Equal(got, []string{"demo-0"}) {
+		t.Errorf("with a record that does not know its life %v", got)
+	}
+	current := w.volume("demo-1")
+	current.Annotations[v1alpha1.AnnotationSuperseded] = "somebody wrote this"
+	w.put(current)
+	if got := namesIn(w.look().Former); !slices.Equal(got, []string{"demo-0"}) {
+		t.Errorf("a volume of this life is former: %v", got)
+	}
+	other := w.volumeOf("demo-2", "77777777")
+	w.put(other)
+	if got := namesIn(w.look().Former); !slices.Equal(got, []string{"demo-0"}) {
+		t.Errorf("a volume of a birth that was given up is former: %v", got)
+	}
+}
+
+func TestWhatIsKeptOfEarlierLivesCostsASettledClusterNoReads(t *testing.T) {
+	w := newBornWorld(t)
+	w.putBirth(func(r *resources.BirthRecord) {
+		r.ClusterID, r.Past = w.processes["demo-0"].ClusterID(), []resources.PastRecord{{Incarnation: "99999999", Voters: []string{"demo-7"}}}
+	})
+	before := len(w.liveReads(t))
+	for _, name := range []string{"demo-7", "demo-8"} {
+		old := w.volumeOf(name, "99999999")
+		old.Spec.VolumeName = "pv-of-" + name
+		w.put(old)
+	}
+	if after := w.liveReads(t); len(after) != before {
+		t.Errorf("it reads %v", after)
+	}
+}
+
+func (w *world) liveReads(t *testing.T) []string {
+	t.Helper()
+	w.look()
+	return w.live
+}
+
+func TestRestoresThatNameTheClusterAreSeenAndTheOldWishIsNot(t *testing.T) {
+	w := newBornWorld(t)
+	asked := []plan.Request{{Name: "back", ID: "uid-hash", Source: plan.SourceBackup, Wish: plan.Wish{Hash: "h"}}}
+	look := func(requests []plan.Request, err error) (observe.View, error) {
+		o := w.observer()
+		o.Requests = func(context.Context, *v1alpha1.EtcdCluster) ([]plan.Request, error) { return requests, err }
+		o.Wish = func(context.Context, *v1alpha1.EtcdCluster) (plan.Wish, error) {
+			return plan.Wish{Hash: "bootstrap"}, nil
+		}
+		return o.Observe(t.Context(), w.cluster, "")
+	}
+	if view, err := look(asked, nil); err != nil || !reflect.DeepEqual(view.Requests, asked) || view.Desired.Restore.IsZero() {
+		t.Errorf("%+v, %v", view.Requests, err)
+	}
+	if _, err := look(nil, errors.New("no answer")); err == nil {
+		t.Error("restores that could not be read are none")
+	}
+	w.putBirth(func(r *resources.BirthRecord) { r.Past = []resources.PastRecord{{Incarnation: "99999999"}} })
+	if view, err := look(nil, nil); err != nil || !view.Desired.Restore.IsZero() {
+		t.Errorf("a cluster that was restored in place begins with its first backup again: %+v, %v", view.Desired.Restore, err)
+	}
+}
+
+func TestARecordOfASurvivorSaysSo(t *testing.T) {
+	w := newWorld(t)
+	w.putBirth(func(r *resources.BirthRecord) {
+		r.Origin, r.Backup = resources.OriginSurvivor, &resources.BackupOrigin{Hash: "h", Revision: 9, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}}
+	})
+	if got := w.look().Birth.Origin; got.Revision != 9 || got.Key != "" {
+		t.Errorf("%+v", got)
+	}
+}
