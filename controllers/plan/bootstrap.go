@@ -60,7 +60,7 @@ func (o Observation) trace() string {
 			return object.Kind + " " + object.Name
 		}
 	}
-	for _, r := range o.Replicas {
+	for _, r := range o.everyReplica() {
 		switch {
 		case r.Volume != nil:
 			return "PersistentVolumeClaim " + r.Name
@@ -105,11 +105,11 @@ func (r Replica) incarnation() string {
 
 // bootstrap makes what is missing of the birth. Volumes come before Pods, so that a volume missing beside a Pod is a lost one.
 func bootstrap(o Observation) *proposal {
-	if o.isAlive() || birthVolumeLost(o) != "" {
+	if o.isAlive() || birthVolumeLost(o) != "" && !o.hasMoved() {
 		return nil
 	}
 	c := Bootstrap{Objects: needed(o.Objects)}
-	for _, r := range o.birthReplicas() {
+	for _, r := range o.firstMembers() {
 		if r.isLeaving() {
 			return r.waitForName(o)
 		}
@@ -140,7 +140,7 @@ func (o Observation) addMissing(c *Bootstrap, r Replica) {
 // isReadyToStart reports whether what the birth begins with lies on every first volume, and whoever laid it there is gone. So
 // once the first of them starts, none is without its data.
 func (o Observation) isReadyToStart() bool {
-	return o.Birth.Origin.IsZero() || !slices.ContainsFunc(o.birthReplicas(), func(r Replica) bool { return o.isToRestore(r) || r.Restoring != nil })
+	return o.Birth.Origin.IsZero() || !slices.ContainsFunc(o.firstMembers(), func(r Replica) bool { return o.isToRestore(r) || r.Restoring != nil })
 }
 
 func (r Replica) waitForName(o Observation) *proposal {

@@ -86,10 +86,18 @@ func (o Observation) quorumState() QuorumState {
 	switch {
 	case o.Membership.Known:
 		return QuorumHolds
-	case quorumLost(o) != nil:
+	case o.isQuorumLost():
 		return QuorumLost
 	}
 	return QuorumUnknown
+}
+
+// isQuorumLost reports that what is left is no quorum, by what members said last: one that is started again and again on an empty
+// directory has lost its data while it is being started, too.
+func (o Observation) isQuorumLost() bool {
+	voters := o.lastKnownVoters()
+	left := filter(voters, func(r Replica) bool { return o.isDataLost(r) == "" })
+	return len(left) < len(voters) && len(left) < etcdutil.Quorum(len(voters))
 }
 
 // witnesses are the members that the cluster had, as far as anything says, by ordinal.
@@ -119,8 +127,8 @@ func (o Observation) evidenceOf(r Replica) MemberEvidence {
 	switch {
 	case r.Answer != nil:
 		m.State, m.Revision, m.Applied = MemberAnswers, r.Answer.Revision, r.Answer.Applied
-	case r.lostData() != "":
-		m.State, m.Why = MemberLost, r.lostData()
+	case o.isDataLost(r) != "":
+		m.State, m.Why = MemberLost, o.isDataLost(r)
 	}
 	return m
 }

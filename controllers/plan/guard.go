@@ -17,6 +17,8 @@ func Guard(o Observation, c Change) string {
 		return guardData(o, c)
 	case AdoptData, BeginBirth, Bootstrap, VoidBirth, NextBirth:
 		return guardBirth(o, c)
+	case BeginNext, LayNext, DropNext, MoveLife, MarkFormer:
+		return guardInPlace(o, c)
 	case StartPreflight, DeletePreflight, RecordRestored, DeleteRestores:
 		return guardRestore(o, c)
 	case SetBudget:
@@ -155,6 +157,9 @@ func guardMove(o Observation, c MoveLeader) string {
 
 // guardDeletePod lets a Pod go whose process does nothing for the cluster, and keeps every Pod that holds the only data.
 func guardDeletePod(o Observation, ref PodRef) string {
+	if r, isFormer := find(o.Former, ref.Name); isFormer {
+		return o.guardFormerPod(r, ref)
+	}
 	r := o.Find(ref.Name)
 	if r.Pod == nil || r.Pod.UID != ref.UID {
 		return fmt.Sprintf("the Pod %s is another one by now.", ref.Name)
@@ -222,6 +227,12 @@ func (o Observation) isOtherLife(incarnation string) bool {
 
 // guardDeleteVolume never lets go of a volume that a current member, or an unknown one, may live on.
 func guardDeleteVolume(o Observation, ref VolumeRef) string {
+	if r, isComing := find(o.Coming, ref.Name); isComing {
+		return o.guardComingVolume(r, ref)
+	}
+	if r, isFormer := find(o.Former, ref.Name); isFormer {
+		return o.guardFormerVolume(r, ref)
+	}
 	r := o.Find(ref.Name)
 	if r.Volume == nil || r.Volume.UID != ref.UID {
 		return fmt.Sprintf("the volume %s is another one by now.", ref.Name)
@@ -241,6 +252,9 @@ func guardDeleteVolume(o Observation, ref VolumeRef) string {
 // guardStart keeps a member ID from ever starting on an empty or foreign disk.
 func guardStart(o Observation, s Start) string {
 	r := o.Find(s.Name)
+	if why := o.unfenced(); why != "" {
+		return why + "."
+	}
 	switch s.Flags {
 	case FlagsSealed:
 		return guardSealed(o, r, s)
@@ -290,6 +304,9 @@ func guardBootstrap(o Observation, c Bootstrap) string {
 	if why := first(c.Restores, func(l Laying) string { return guardLaying(o, l) }); why != "" {
 		return why
 	}
+	if why := o.unfenced(); why != "" && len(c.Pods) > 0 {
+		return why + "."
+	}
 	return first(c.Pods, func(s Start) string { return guardFirstStart(o, s) })
 }
 
@@ -297,6 +314,9 @@ func guardBootstrap(o Observation, c Bootstrap) string {
 func guardVoid(o Observation) string {
 	if o.isAlive() || slices.ContainsFunc(o.Replicas, hasWrites) {
 		return "the cluster lives, or may hold data."
+	}
+	if o.hasMoved() {
+		return "a restore in place moved to this life, and nothing takes its place without a person."
 	}
 	return ""
 }

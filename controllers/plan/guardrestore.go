@@ -28,6 +28,8 @@ func guardRestore(o Observation, c Change) string {
 // guardPreflight has nothing looked at but what a birth that is to come asks for.
 func guardPreflight(o Observation, c StartPreflight) string {
 	switch {
+	case o.isAskedInPlace(c.Asked) && o.Preflight == nil:
+		return ""
 	case o.isAlive() || o.Birth.Exists && !o.Birth.Void:
 		return "the cluster has begun already."
 	case o.Preflight != nil:
@@ -57,9 +59,12 @@ func guardOrigin(o Observation, origin Origin) string {
 
 // guardRestored believes that a volume was restored only of a Pod that succeeded on it, in this life.
 func guardRestored(o Observation, incarnation string, ref VolumeRef) string {
+	if _, isComing := find(o.Coming, ref.Name); isComing {
+		o = o.ahead()
+	}
 	r := o.Find(ref.Name)
 	switch {
-	case r.Volume == nil || r.Volume.UID != ref.UID || r.Volume.Incarnation != incarnation || o.Birth.Incarnation != incarnation:
+	case r.Volume == nil || r.Volume.Terminating || r.Volume.UID != ref.UID || r.Volume.Incarnation != incarnation || o.Birth.Incarnation != incarnation:
 		return fmt.Sprintf("the volume %s is another one by now.", ref.Name)
 	case o.Birth.Void || o.Birth.Origin.IsZero():
 		return "this birth does not begin with a backup."
@@ -71,6 +76,12 @@ func guardRestored(o Observation, incarnation string, ref VolumeRef) string {
 
 // guardDeleteRestore keeps a restore Pod until what it did is written down, unless nobody needs it any more.
 func guardDeleteRestore(o Observation, ref PodRef) string {
+	if r, isFormer := find(o.Former, ref.Name); isFormer && r.Restoring != nil && r.Restoring.UID == ref.UID {
+		return "" // what its life began with is past
+	}
+	if _, isComing := find(o.Coming, ref.Name); isComing {
+		return o.guardComingRestore(ref)
+	}
 	r := o.Find(ref.Name)
 	switch pod := r.Restoring; {
 	case pod == nil || pod.UID != ref.UID:

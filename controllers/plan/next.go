@@ -28,6 +28,11 @@ var rules = []rule{
 	{"deletion-policy", "Volumes and authorities that must be kept are un-owned at once, even while paused.", deletionPolicy, true},
 	{"deleting", "A cluster that is being deleted is left to the garbage collector.", deleting, false},
 	{"paused", "A paused cluster is looked at and reported, and not touched.", paused, false},
+	{"restore-fence", "What a restore in place moved on from is stopped, and kept, before the next members start.", restoreFence, true},
+	{"restore-call-off", "What was laid for an EtcdRestore that nobody wants any more is cleared away; the cluster goes on.", restoreCallOff, true},
+	{"restore-begin", "An approved EtcdRestore gets new members beside those that serve, once its backup was looked at.", restoreBegin, true},
+	{"restore-laying", "What the next life begins with is laid on its volumes, and written down there.", restoreLaying, true},
+	{"restore-move", "The cluster moves once all of it is laid, and only on the evidence that was approved.", restoreMove, true},
 	{"spec-refused", "A spec that is refused changes nothing; members that are there are kept alive.", specRefused, false},
 	{"resume", "The data of an earlier cluster of this name is taken over, when all of it is of one.", resume, false},
 	{"retained-data", "Over the volumes of an earlier cluster nothing is ever born.", retainedData, false},
@@ -59,6 +64,7 @@ var rules = []rule{
 	{"promote", "A sealed learner that has caught up becomes a voter.", promote, false},
 	{"label-role", "The client Service selects sealed voters only.", labelRole, true},
 	{"leftover", "Volume and Secret of a removed member are deleted, once it is certainly removed.", leftover, true},
+	{"former-leftover", "What a restore moved on from is deleted once its EtcdRestore says so and what followed serves.", formerLeftover, true},
 	{"repair", "A member that certainly lost its data is removed.", repair, false},
 	{"replace-dead", "A member that two witnesses called dead for repair.replaceAfter, while the others were a quorum, is removed.", replaceDead, false},
 	{"shrink", "Unhealthy members first; the leader hands over before it goes.", shrink, false},
@@ -198,17 +204,10 @@ func Confirm(live Observation, c Change) bool {
 }
 
 // MustConfirm reports whether a change is carried out only after Confirm: everything that stops a process, deletes data,
-// changes the membership, lowers a bound, or lets etcd start from an empty directory.
+// changes the membership, lowers a bound, or starts etcd: from an empty directory, or in a life that may have ended meanwhile.
 func MustConfirm(c Change) bool {
-	switch c := c.(type) {
+	switch c.(type) {
 	case RecordMembers, SealPods, LabelRole, DressPods, RestoreInputs, ApplyObjects, PrepareMember, FollowPolicy:
-		return false
-	case StartPods:
-		for _, s := range c.Pods {
-			if s.Flags != FlagsSealed {
-				return true
-			}
-		}
 		return false
 	default:
 		return true

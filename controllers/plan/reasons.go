@@ -21,12 +21,17 @@ const (
 	ReasonPreflight     = "Preflight"       // the backup to begin with is looked at
 	ReasonRestore       = "Restore"         // the backup is laid on the first members' volumes
 	ReasonRestoreFailed = "RestoreFailed"   // laying it there failed
-	ReasonFirstQuorum   = "FirstQuorum"     // the first members start and find each other
-	ReasonRecordBirth   = "RecordBirth"     // the cluster's identity is written down
-	ReasonNewChoices    = "NewChoices"      // a Pod that does not run is made from other choices
-	ReasonScaffold      = "Scaffold"        // Services or Secrets are created or corrected
-	ReasonAuthorityLost = "AuthorityLost"   // the Secret of an authority is gone while members live by it
-	ReasonBudget        = "Budget"          // the PodDisruptionBudget follows the voters
+	ReasonInPlace       = "RestoreInPlace"  // the next life is laid beside the one that serves, or the cluster moves to it
+	ReasonRestoreHeld   = "RestoreHeld"     // an EtcdRestore cannot go on without a person
+	ReasonCallOff       = "RestoreCalledOff"
+	ReasonFence         = "Fence"            // the members of a life that a restore ended are stopped before the next ones start
+	ReasonRestoreLost   = "RestoredDataLost" // too many of the volumes that a restore moved to were lost before they served
+	ReasonFirstQuorum   = "FirstQuorum"      // the first members start and find each other
+	ReasonRecordBirth   = "RecordBirth"      // the cluster's identity is written down
+	ReasonNewChoices    = "NewChoices"       // a Pod that does not run is made from other choices
+	ReasonScaffold      = "Scaffold"         // Services or Secrets are created or corrected
+	ReasonAuthorityLost = "AuthorityLost"    // the Secret of an authority is gone while members live by it
+	ReasonBudget        = "Budget"           // the PodDisruptionBudget follows the voters
 
 	ReasonPodEnded          = "PodEnded"          // a Pod ended and is made anew on its volume
 	ReasonPodMissing        = "PodMissing"        // a member's Pod is gone and is started on its volume

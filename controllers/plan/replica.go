@@ -128,12 +128,8 @@ func (o Observation) IsBorn() bool { return o.isAlive() }
 
 // Find returns the replica of that name, or an empty one.
 func (o Observation) Find(name string) Replica {
-	for _, r := range o.Replicas {
-		if r.Name == name {
-			return r
-		}
-	}
-	return Replica{Name: name}
+	r, _ := find(o.Replicas, name)
+	return r
 }
 
 // Voters are the replicas with a vote.
@@ -150,6 +146,15 @@ func (o Observation) Learners() []Replica { return filter(o.Replicas, Replica.Is
 // Margin is the number of further voters that may fail before writes stop; negative when they have stopped.
 func (o Observation) Margin() int {
 	return len(o.HealthyVoters()) - etcdutil.Quorum(len(o.Voters()))
+}
+
+// find returns the replica of that name in a list, and whether it is there.
+func find(in []Replica, name string) (Replica, bool) {
+	i := slices.IndexFunc(in, func(r Replica) bool { return r.Name == name })
+	if i < 0 {
+		return Replica{Name: name}, false
+	}
+	return in[i], true
 }
 
 func filter[T any](items []T, keep func(T) bool) []T {

@@ -61,7 +61,7 @@ func (o Observation) chosen() (Request, bool) {
 			return r, true
 		}
 	}
-	if !o.Birth.Coming.IsZero() || !o.canBeFollowed() {
+	if len(o.Requests) == 0 || !o.Birth.Coming.IsZero() || !o.canBeFollowed() {
 		return Request{}, false
 	}
 	digest := o.Evidence().Digest

@@ -21,16 +21,21 @@ func restoreSource(o Observation) *proposal {
 	if o.Desired.Restore.IsZero() || !o.isToBegin() {
 		return nil
 	}
+	return lookAtBackup(o)
+}
+
+// lookAtBackup has a Pod find what is asked for, and returns nil once that is known.
+func lookAtBackup(o Observation) *proposal {
 	p := o.Preflight
 	switch {
 	case o.Desired.Restore.Fault != "":
-		return refuse(ReasonPreflight, "The cluster cannot begin with the backup that the spec asks for: %s. Nothing was made.", o.Desired.Restore.Fault).byHuman()
+		return refuse(ReasonPreflight, "The backup that is asked for cannot be used: %s. Nothing was made.", o.Desired.Restore.Fault).byHuman()
 	case p == nil:
 		return act(StartPreflight{Asked: o.inquiry()}, ReasonPreflight, "The backup to begin with is looked at before anything is made.")
 	case p.Terminating:
 		return wait(ReasonPreflight, "The Pod that looked at a backup is terminating; the next one waits for its name.").due(o, p.GoneBy, leavingDeadline)
 	case p.Asked != o.inquiry():
-		return act(DeletePreflight{UID: p.UID}, ReasonPreflight, "What the spec asks for changed; the backup is looked at anew.")
+		return act(DeletePreflight{UID: p.UID}, ReasonPreflight, "What is asked for changed; the backup is looked at anew.")
 	}
 	return o.judgePreflight(p)
 }
@@ -53,7 +58,7 @@ func (o Observation) judgePreflight(p *Preflight) *proposal {
 	case isKnown:
 		return nil
 	case p.HasFailed() && o.Now.Sub(p.Finished) < preflightRest:
-		return refuse(ReasonPreflight, "The cluster cannot begin with the backup that the spec asks for: %s. Nothing was made. It is looked at again every few minutes.", p.words()).byHuman()
+		return refuse(ReasonPreflight, "The backup that is asked for cannot be used: %s. Nothing was made. It is looked at again every few minutes.", p.words()).byHuman()
 	case p.HasFailed() || p.HasSucceeded():
 		return act(DeletePreflight{UID: p.UID}, ReasonPreflight, "The backup could not be used (%s); it is looked at again.", p.words())
 	}
@@ -165,7 +170,7 @@ func (o Observation) restoreFailure(r Replica) *proposal {
 
 // restoreLeftover deletes what restored a cluster that lives now.
 func restoreLeftover(o Observation) *proposal {
-	if p := o.Preflight; p != nil && !p.Terminating {
+	if p := o.Preflight; p != nil && !p.Terminating && !o.isAskedAgain(p) {
 		return act(DeletePreflight{UID: p.UID}, ReasonLeftover, "The cluster has begun; the Pod that looked at a backup is deleted.")
 	}
 	var pods []PodRef
@@ -178,6 +183,12 @@ func restoreLeftover(o Observation) *proposal {
 		return nil
 	}
 	return act(DeleteRestores{Pods: pods}, ReasonLeftover, "The cluster has begun; the restore Pods of %s are deleted.", podNames(pods))
+}
+
+// isAskedAgain reports whether a restore in place needs what the Pod finds.
+func (o Observation) isAskedAgain(p *Preflight) bool {
+	request, ok := o.chosen()
+	return ok && !o.isLaying() && request.Source == SourceBackup && p.Asked == o.asking(request).inquiry()
 }
 
 // hasAnyOf reports whether anything of this incarnation is left of the replica.

@@ -61,6 +61,7 @@ func (o Observation) isBornHere(r Replica) bool {
 // counts: the operator may have died between two of them.
 func (o Observation) whyNotResume() string {
 	volumes := filter(o.Retained, Retained.isVolume)
+	ended := filter(volumes, func(v Retained) bool { return v.Superseded != "" })
 	recorded := filter(o.Replicas, Replica.IsRecorded)
 	switch {
 	case differ(o.Retained, func(r Retained) string { return r.Owner }):
@@ -75,8 +76,11 @@ func (o Observation) whyNotResume() string {
 	for _, r := range recorded {
 		known = append(known, Retained{Record: r.Record(), Incarnation: r.incarnation()})
 	}
-	known = append(known, filter(volumes, func(v Retained) bool { return !v.Record.IsZero() })...)
+	known = append(known, filter(volumes, func(v Retained) bool { return !v.Record.IsZero() && v.Superseded == "" })...)
 	switch {
+	case len(known) == 0 && len(ended) > 0:
+		return "a restore in place had moved on from them, and what it moved to never served; to go on with them as they are, take the annotation " +
+			"etcdsteward.dev/superseded-by off them"
 	case len(known) == 0:
 		return "no volume says which cluster it was"
 	case differ(known, func(r Retained) string { return r.Record.ClusterID.String() }):

@@ -53,7 +53,7 @@ func (o Observation) handOver(r Replica, reason, why string) *proposal {
 // are there that will last.
 func victim(o Observation) string {
 	voters := o.Voters()
-	if !o.Membership.Known || o.Desired.Fault != "" || len(voters) <= o.Desired.Size || len(o.lastingVoters()) < o.Desired.Size {
+	if !o.Membership.Known || o.Desired.Fault != "" || o.isLaying() || len(voters) <= o.Desired.Size || len(o.lastingVoters()) < o.Desired.Size {
 		return ""
 	}
 	succeeded := o.succeeded().Name
@@ -101,7 +101,7 @@ func (o Observation) staleness(r Replica) int {
 
 // wantsGrowth reports whether a member is to be added.
 func (o Observation) wantsGrowth() bool {
-	return o.Membership.Known && o.Desired.Fault == "" && len(o.Learners()) == 0 && len(o.lastingVoters()) < o.Desired.Size
+	return o.Membership.Known && o.Desired.Fault == "" && !o.isLaying() && len(o.Learners()) == 0 && len(o.lastingVoters()) < o.Desired.Size
 }
 
 // lastingVoters are the voters that are to stay. A doomed one, and one that is to be succeeded, serves and counts for the
@@ -143,7 +143,7 @@ func grow(o Observation) *proposal {
 	if o.lostAuthority() != "" {
 		return nil // nobody new can be trusted: scaffold says so
 	}
-	volume := NewVolume{Name: o.nextName()}
+	volume := NewVolume{Name: etcdutil.MemberName(o.Cluster.Name, o.nextOrdinal())}
 	if !o.Desired.Ephemeral {
 		volume.Bytes, volume.Choices = o.memberBytes(), o.memberChoices()
 	}
@@ -161,18 +161,18 @@ func (o Observation) sickVoter() Replica {
 	return Replica{}
 }
 
-// nextName is one above the highest ordinal that was ever promised, or of which any trace is left.
-func (o Observation) nextName() string {
+// nextOrdinal is one above the highest ordinal that was ever promised, or of which any trace is left.
+func (o Observation) nextOrdinal() int {
 	highest := o.Birth.Next - 1
-	for _, r := range o.Replicas {
+	for _, r := range o.everyReplica() {
 		highest = max(highest, r.Ordinal)
 	}
-	for _, name := range o.Birth.Names {
+	for _, name := range slices.Concat(o.Birth.Names, o.Birth.Coming.Names) {
 		if ordinal, ok := etcdutil.Ordinal(o.Cluster.Name, name); ok {
 			highest = max(highest, ordinal)
 		}
 	}
-	return etcdutil.MemberName(o.Cluster.Name, highest+1)
+	return highest + 1
 }
 
 // memberChoices are the choices that a new member is made from: those of the spec once a member serves with them, and those

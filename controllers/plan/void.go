@@ -10,6 +10,9 @@ import (
 // voidBirth gives a birth up and begins the next: mark, Pods, volumes, new record. The mark makes the intent readable by
 // whoever comes next; it is set only while nothing can be lost.
 func voidBirth(o Observation) *proposal {
+	if o.hasMoved() {
+		return o.lostAfterMove()
+	}
 	if !o.Birth.Void {
 		if why := voidable(o); why != "" {
 			return act(VoidBirth{Incarnation: o.Birth.Incarnation}, ReasonVoidBirth, "The birth is begun anew, with nothing lost: %s.", why)
@@ -92,7 +95,7 @@ func voidVolumes(o Observation) *proposal {
 // voidable says why the birth must be begun anew, or "". Nothing can be lost while no member that answers is past
 // revision 1: no key was ever written.
 func voidable(o Observation) string {
-	if o.isAlive() || slices.ContainsFunc(o.Replicas, hasWrites) {
+	if o.isAlive() || o.hasMoved() || slices.ContainsFunc(o.Replicas, hasWrites) {
 		return ""
 	}
 	if why := birthVolumeLost(o); why != "" {

@@ -1,0 +1,219 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Rules of a restore in place, up to the moment when the birth record moves. Until then whatever they made can be taken back.
+
+// ahead is the life that is laid, seen as a birth of its own, of which nothing runs yet.
+func (o Observation) ahead() Observation {
+	l := o.Birth.Coming
+	return Observation{
+		Now: o.Now, Cluster: o.Cluster, Desired: o.Desired, Replicas: o.Coming, Membership: Membership{Why: "nothing of it runs"},
+		Birth: Birth{Exists: true, Operator: o.Birth.Operator, Incarnation: l.Incarnation, Counter: l.Counter, Token: l.Token, Names: l.Names, Origin: l.Origin},
+	}
+}
+
+// isLaying reports whether another life is on its way. Size and settings of this one are then let be.
+func (o Observation) isLaying() bool { return !o.Birth.Coming.IsZero() }
+
+// restoreCallOff clears away what was laid for an EtcdRestore that is gone, is another one by now, or had its approval taken back.
+func restoreCallOff(o Observation) *proposal {
+	if _, isWanted := o.chosen(); isWanted || !o.isLaying() {
+		return nil
+	}
+	for _, step := range []func(Observation) *proposal{dropRestores, dropVolumes, dropSecrets} {
+		if p := step(o); p != nil {
+			return p
+		}
+	}
+	return act(DropNext{Incarnation: o.Birth.Coming.Incarnation}, ReasonCallOff, "The restore in place is called off; nothing of it is left, and the cluster goes on as it was.")
+}
+
+func dropRestores(o Observation) *proposal {
+	of := filter(o.Coming, func(r Replica) bool { return r.Restoring != nil })
+	if len(of) == 0 {
+		return nil
+	}
+	var pods []PodRef
+	for _, r := range of {
+		if !r.Restoring.Terminating {
+			pods = append(pods, r.restoreRef())
+		}
+	}
+	if len(pods) > 0 {
+		return act(DeleteRestores{Pods: pods}, ReasonCallOff, "The restore in place is called off; the restore Pods of %s are deleted.", podNames(pods))
+	}
+	return wait(ReasonCallOff, "The restore in place is called off; the restore Pods of %s are terminating.", strings.Join(names(of), ", ")).
+		due(o, lastGoneBy(o.ahead()), leavingDeadline).yielding()
+}
+
+func dropVolumes(o Observation) *proposal {
+	of := filter(o.Coming, func(r Replica) bool { return r.Volume != nil })
+	if len(of) == 0 {
+		return nil
+	}
+	var volumes []VolumeRef
+	for _, r := range of {
+		if !r.Volume.Terminating {
+			volumes = append(volumes, r.volumeRef())
+		}
+	}
+	if len(volumes) > 0 {
+		return act(DeleteVolumes{Volumes: volumes}, ReasonCallOff, "The restore in place is called off; the new volumes of %s, which nobody ever lived on, are deleted.", strings.Join(names(of), ", "))
+	}
+	return wait(ReasonCallOff, "The restore in place is called off; the new volumes of %s are being deleted.", strings.Join(names(of), ", ")).yielding()
+}
+
+func dropSecrets(o Observation) *proposal {
+	for _, r := range o.Coming {
+		if p := leftoverSecret(r); p != nil {
+			return act(p.Change, ReasonCallOff, "The restore in place is called off; the certificates of %s are deleted.", r.Name)
+		}
+	}
+	return nil
+}
+
+// restoreBegin writes down which life is laid beside this one, once a person approved that on the evidence there is, and the backup
+// was looked at.
+func restoreBegin(o Observation) *proposal {
+	request, ok := o.chosen()
+	if !ok || o.isLaying() || o.Desired.Fault != "" {
+		return nil
+	}
+	if why := o.whyNotLay(request); why != "" {
+		return refuse(ReasonRestoreHeld, "The EtcdRestore %s is approved and cannot be carried out: %s. Nothing was changed.", request.Name, why).byHuman().yielding()
+	}
+	asking := o.asking(request)
+	if request.Source == SourceBackup {
+		if p := lookAtBackup(asking); p != nil {
+			return p.unlessActing()
+		}
+	}
+	life := o.lifeFor(request)
+	return act(BeginNext{From: o.Birth.Incarnation, Life: life, Next: o.nextOrdinal() + len(life.Names)}, ReasonInPlace,
+		"The EtcdRestore %s is carried out: %s are made beside the members that there are, which serve on meanwhile.", request.Name, strings.Join(life.Names, ", "))
+}
+
+// asking is the same world, in which the spec asks for the backup of the request.
+func (o Observation) asking(request Request) Observation {
+	o.Desired.Restore = request.Wish
+	return o
+}
+
+// unlessActing lets later rules act while nothing but waiting is to be done.
+func (p *proposal) unlessActing() *proposal {
+	if p != nil && p.Change == nil {
+		p.yields = true
+	}
+	return p
+}
+
+// whyNotLay says why a request cannot be carried out as the cluster stands, or "".
+func (o Observation) whyNotLay(request Request) string {
+	switch {
+	case request.Wish.Fault != "":
+		return request.Wish.Fault
+	case o.Desired.Ephemeral && request.Source != SourceEmpty:
+		return "spec.storage.ephemeral keeps the data in Pods, where nothing can be laid before they start"
+	case o.Desired.TLS && o.lostAuthority() != "":
+		return fmt.Sprintf("the Secret %s, which holds the authority for the certificates of new members, is gone; put it back from a copy", o.lostAuthority())
+	}
+	return o.whyNotSource(request)
+}
+
+// whyNotSource holds what is given up to what was lost: without a backup only where the quorum is.
+func (o Observation) whyNotSource(request Request) string {
+	switch {
+	case request.Source == SourceBackup:
+		return ""
+	case o.quorumState() != QuorumLost:
+		return "the quorum of this cluster is not certainly lost, and without a backup more would be given up than what is; restore from a backup, or see status.evidence for what is lost"
+	case request.Source == SourceSurvivor:
+		return o.whyNotSurvivor(o.Find(request.Survivor))
+	}
+	return ""
+}
+
+// whyNotSurvivor says why a member cannot be rebuilt from, or "".
+func (o Observation) whyNotSurvivor(r Replica) string {
+	record := r.Record()
+	switch {
+	case record.IsZero():
+		return fmt.Sprintf("nothing says that %q was ever a member of this cluster", r.Name)
+	case r.incarnation() != o.Birth.Incarnation || record.ClusterID != o.Birth.ClusterID:
+		return fmt.Sprintf("%s holds the data of cluster %s (life %s), and this is %s (life %s)", r.Name, record.ClusterID, r.incarnation(), o.Birth.ClusterID, o.Birth.Incarnation)
+	case o.isDataLost(r) != "":
+		return fmt.Sprintf("the data of %s is lost: %s", r.Name, o.isDataLost(r))
+	case r.Answer != nil && (r.Answer.ClusterID != record.ClusterID || r.Answer.ID != record.MemberID):
+		return fmt.Sprintf("%s answers as member %s of cluster %s, and its volume is recorded as member %s of %s", r.Name, r.Answer.ID, r.Answer.ClusterID, record.MemberID, record.ClusterID)
+	case r.Answer == nil:
+		return fmt.Sprintf("%s does not answer, and what it holds can only be asked of a member that runs; restore from a backup", r.Name)
+	}
+	return ""
+}
+
+// isDataLost takes a last word for what it is although the container is being started once more, as it is again and again.
+func (o Observation) isDataLost(r Replica) string {
+	if r.Answer == nil && r.Pod != nil && !r.Pod.Ready && r.Pod.Running {
+		stopped := *r.Pod
+		stopped.Running = false
+		r.Pod = &stopped
+	}
+	return r.lostData()
+}
+
+// lifeFor is the life that a request asks for. Neither its names nor its incarnation were ever used.
+func (o Observation) lifeFor(request Request) Life {
+	size := o.Desired.Size
+	l := Life{Source: request.Source, Bump: request.Bump, Restore: request.ID}
+	switch request.Source {
+	case SourceBackup:
+		l.Origin, _ = o.asking(request).source()
+	case SourceSurvivor:
+		r := o.Find(request.Survivor)
+		size, l.Survivor = 1, r.Name
+		l.Origin = Origin{Hash: request.ID, Revision: r.revision(), Version: r.Record().Version}
+	case SourceEmpty:
+	}
+	l.Counter = o.freshCounter()
+	l.Incarnation = Incarnation(o.Cluster.UID, l.Counter)
+	l.Token = token(o.Cluster.UID, l.Incarnation)
+	first := o.nextOrdinal()
+	for i := range size {
+		l.Names = append(l.Names, etcdutil.MemberName(o.Cluster.Name, first+i))
+	}
+	return l
+}
+
+func (r Replica) revision() int64 {
+	if r.Answer == nil {
+		return 0
+	}
+	return r.Answer.Revision
+}
+
+// freshCounter is above every counter that the record knows, and its life has left no trace.
+func (o Observation) freshCounter() int {
+	counter := max(o.Birth.Counter, o.Birth.Laid) + 1
+	for o.hasTraceOf(Incarnation(o.Cluster.UID, counter)) {
+		counter++
+	}
+	return counter
+}
+
+// hasTraceOf reports whether anything that can be seen is of this life.
+func (o Observation) hasTraceOf(incarnation string) bool {
+	isOf := func(r Replica) bool {
+		return r.hasAnyOf(incarnation) || r.Volume != nil && r.Volume.Superseded == incarnation
+	}
+	return slices.ContainsFunc(o.everyReplica(), isOf) || slices.ContainsFunc(o.Retained, func(r Retained) bool { return r.Incarnation == incarnation })
+}
+
+// everyReplica is of this life, of the one that is laid, and of those that ended.
+func (o Observation) everyReplica() []Replica { return slices.Concat(o.Replicas, o.Coming, o.Former) }

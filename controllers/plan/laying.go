@@ -1,0 +1,131 @@
+package plan
+
+import "slices"
+
+// Rules that lay the next life on its volumes, and move to it.
+
+// restoreLaying makes what is missing of the life that is laid: certificates, volumes, and what it begins with on each of them.
+func restoreLaying(o Observation) *proposal {
+	if _, isWanted := o.chosen(); !isWanted || !o.isLaying() || o.Desired.Fault != "" || o.isLaid() {
+		return nil
+	}
+	for _, step := range []func(Observation) *proposal{clearSpoilt, layMissing, layOn} {
+		if p := step(o); p != nil {
+			return p.unlessActing()
+		}
+	}
+	return wait(ReasonInPlace, "What the next members need is being made.").yielding()
+}
+
+// clearSpoilt clears away a volume that can not be laid on, and the restore Pod beside one that is not there: what a Pod did on
+// another volume says nothing of the next one.
+func clearSpoilt(o Observation) *proposal {
+	for _, r := range o.Coming {
+		isGoing := r.Volume == nil || r.Volume.Terminating || r.Volume.isSpoilt()
+		switch {
+		case r.Restoring != nil && isGoing && !r.Restoring.Terminating:
+			return act(DeleteRestores{Pods: []PodRef{r.restoreRef()}}, ReasonInPlace, "The volume of %s is gone; the Pod that laid something on it is deleted.", r.Name)
+		case r.Restoring != nil && isGoing:
+			return wait(ReasonInPlace, "The restore Pod of %s is terminating.", r.Name).due(o, r.Restoring.GoneBy, leavingDeadline)
+		case r.Volume != nil && r.Volume.Terminating:
+			return wait(ReasonInPlace, "The new volume of %s is being deleted; another one follows.", r.Name)
+		case r.Volume != nil && r.Volume.isSpoilt():
+			return act(DeleteVolumes{Volumes: []VolumeRef{r.volumeRef()}}, ReasonInPlace, "The new volume of %s is lost, and nobody ever lived on it; another one follows.", r.Name)
+		}
+	}
+	return nil
+}
+
+// isSpoilt reports a volume that nobody can start on again.
+func (v *Volume) isSpoilt() bool { return v.Phase == VolumeLost || v.Stranded != "" }
+
+func layMissing(o Observation) *proposal {
+	ahead, missing := o.ahead(), Bootstrap{}
+	for _, r := range ahead.birthReplicas() {
+		ahead.addMissing(&missing, r)
+	}
+	c := LayNext{Incarnation: ahead.Birth.Incarnation, Secrets: missing.Secrets, Volumes: missing.Volumes, Restores: missing.Restores}
+	for i := range c.Restores {
+		c.Restores[i].Survivor = o.Birth.Coming.Survivor
+	}
+	if len(c.Secrets)+len(c.Volumes)+len(c.Restores) == 0 {
+		return nil
+	}
+	return act(c, ReasonInPlace, "The next %d members are laid beside those that serve.", len(ahead.Birth.Names))
+}
+
+// layOn follows the restore Pods, as a birth does.
+func layOn(o Observation) *proposal {
+	if o.Birth.Coming.Origin.IsZero() {
+		return nil
+	}
+	return restored(o.ahead())
+}
+
+// isLaid reports whether nothing is missing any more of the life that is laid.
+func (o Observation) isLaid() bool {
+	ahead := o.ahead()
+	return !slices.ContainsFunc(ahead.birthReplicas(), func(r Replica) bool { return ahead.lacks(r) != "" })
+}
+
+// lacks says what a member of the life that is laid still needs, or "".
+func (o Observation) lacks(r Replica) string {
+	switch {
+	case r.Restoring != nil:
+		return "its restore Pod is there"
+	case o.Desired.TLS && r.Secret.State != ObjectCurrent:
+		return "it has no certificates"
+	case o.Desired.Ephemeral && o.Birth.Origin.IsZero():
+		return ""
+	case r.Volume == nil || r.Volume.Terminating || r.Volume.isSpoilt() || r.Volume.Incarnation != o.Birth.Incarnation:
+		return "it has no volume of its own"
+	case !o.isFilled(r):
+		return "nothing says that its volume was restored completely"
+	}
+	return ""
+}
+
+// restoreMove makes the life that was laid the one that is, once nothing of it is missing and the approval still speaks of what is
+// given up.
+func restoreMove(o Observation) *proposal {
+	request, isWanted := o.chosen()
+	if !isWanted || !o.isLaying() || o.Desired.Fault != "" || !o.isLaid() {
+		return nil
+	}
+	if why := o.whyNotMove(request); why != "" {
+		return refuse(ReasonRestoreHeld, "All that the EtcdRestore %s asks for is laid, and the members that there are serve on: %s.", request.Name, why).byHuman().yielding()
+	}
+	c := MoveLife{From: o.Birth.Incarnation, To: o.Birth.Coming.Incarnation, Voters: o.knownVoters()}
+	for _, r := range o.Coming {
+		if r.Volume != nil && !o.Desired.Ephemeral {
+			if c.Volumes == nil {
+				c.Volumes = map[string]string{}
+			}
+			c.Volumes[r.Name] = r.Volume.UID
+		}
+	}
+	return act(c, ReasonInPlace, "All that the EtcdRestore %s asks for is laid; the cluster moves to it. From here on it cannot be called off.", request.Name)
+}
+
+// knownVoters are the members with a vote, where etcd says so just now.
+func (o Observation) knownVoters() []string {
+	if !o.Membership.Known {
+		return nil
+	}
+	return names(o.Voters())
+}
+
+// whyNotMove says why the life that is ready may not take the place of this one, or "".
+func (o Observation) whyNotMove(request Request) string {
+	life := o.Birth.Coming
+	if digest := o.Evidence().Digest; request.Approval != digest {
+		return "its approval quotes the evidence " + request.Approval + ", and by now it is " + digest + ". Look at status.evidence and approve that, or delete the EtcdRestore"
+	}
+	if life.Source != SourceBackup && o.quorumState() != QuorumLost {
+		return "the quorum came back, and without a backup more would be given up than what was lost. Delete the EtcdRestore"
+	}
+	if !life.Origin.IsZero() && !life.Origin.Version.SameMinor(o.Desired.Choices.Version) {
+		return "what was laid is of etcd " + life.Origin.Version.String() + ", and the spec asks for " + o.Desired.Choices.Version.String() + ". Put spec.version back, or delete the EtcdRestore"
+	}
+	return ""
+}
