@@ -26,8 +26,7 @@
 //  7. Finish what was begun: record-members, leftover-pod, abandon-learner, unstarted-pod, promote, label-role, leftover,
 //     former-leftover.
 //  8. repair and replace-dead, then size: shrink, grow, lower-budget.
-//  9. What the spec asks of members that run: pod-metadata, change-not-supported, roll.
-// 10. member-health, settled.
+//  9. What the spec asks of members that run: pod-metadata, change-not-supported, roll; then member-health, settled.
 //
 // A rule that waits for the outside yields: it is reported, and later rules may still act. Every wait has a deadline,
 // counted from a time on an object; past it the verdict is Refuse with the same rule, and later passes look all the same.

@@ -1,0 +1,266 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Worlds of restores in place. The life that serves is demo-0 to demo-2; the one that is laid beside it begins at demo-3.
+
+var asked = Request{Name: "back", ID: "r1", Created: now.Add(-time.Minute), Source: SourceBackup, Wish: Wish{Hash: "wish"}, Bump: 1e9}
+
+// requesting has an EtcdRestore, which is approved on the evidence there is.
+func requesting(o Observation, edits ...func(*Request)) Observation {
+	r := asked
+	r.Approval = o.Evidence().Digest
+	for _, edit := range edits {
+		edit(&r)
+	}
+	o.Requests = append(append([]Request(nil), o.Requests...), r)
+	return o
+}
+
+func unapproved(r *Request)    { r.Approval = "" }
+func staleApproval(r *Request) { r.Approval = "0123456789abcdef" }
+func forNothing(r *Request)    { r.Source, r.Wish = SourceEmpty, Wish{} }
+func ofDemo0(r *Request)       { r.Source, r.Wish, r.Survivor = SourceSurvivor, Wish{}, "demo-0" }
+func givingUp(r *Request)      { r.DeletesOld = true }
+
+// lookedAt has found the backup that the first EtcdRestore asks for.
+func lookedAt(o Observation, edits ...func(*Preflight)) Observation {
+	asking := looking(o.asking(o.Requests[0]), edits...)
+	o.Preflight = asking.Preflight
+	return o
+}
+
+// coming is a member of the life that is laid: its volume, and the Pod that restores it.
+func coming(ordinal int) Replica {
+	name, incarnation := etcdutil.MemberName("demo", ordinal), Incarnation("u1", 1)
+	return Replica{
+		Name: name, Ordinal: ordinal, Secret: Object{Kind: "Secret", Name: name + "-tls", State: ObjectCurrent},
+		Volume:    &Volume{UID: "volume-" + name, Created: now.Add(-2 * time.Second), Phase: VolumeBound, Incarnation: incarnation, Choices: choices, Bytes: 8 << 30},
+		Restoring: &RestorePod{Incarnation: incarnation, Choices: choices, Task: Task{UID: "restore-" + name, Created: now.Add(-time.Second), Phase: PodRunning, Started: true}},
+	}
+}
+
+// layingWorld lays a life of three beside one of three, for the first EtcdRestore.
+func layingWorld(o Observation) Observation {
+	r := o.Requests[0]
+	life := Life{Incarnation: Incarnation("u1", 1), Counter: 1, Token: token("u1", Incarnation("u1", 1)), Source: r.Source, Survivor: r.Survivor, Bump: r.Bump, Restore: r.ID}
+	n := o.Desired.Size
+	switch r.Source {
+	case SourceBackup:
+		life.Origin = backupOf
+	case SourceSurvivor:
+		n, life.Origin = 1, Origin{Hash: r.ID, Version: choices.Version}
+	case SourceEmpty:
+	}
+	for i := range n {
+		c := coming(o.Birth.Next + i)
+		if r.Source == SourceEmpty {
+			c.Restoring = nil
+		}
+		life.Names, o.Coming = append(life.Names, c.Name), append(o.Coming, c)
+	}
+	o.Birth.Coming, o.Birth.Laid, o.Birth.Next = life, 1, o.Birth.Next+n
+	return o
+}
+
+// next changes the member of an ordinal in the life that is laid.
+func (o Observation) next(ordinal int, changes ...func(*Replica)) Observation {
+	o.Coming = changed(o.Coming, ordinal, changes)
+	return o
+}
+
+// former changes the member of an ordinal in the life that ended.
+func (o Observation) former(ordinal int, changes ...func(*Replica)) Observation {
+	o.Former = changed(o.Former, ordinal, changes)
+	return o
+}
+
+func changed(in []Replica, ordinal int, changes []func(*Replica)) []Replica {
+	out := make([]Replica, len(in))
+	for i, r := range in {
+		out[i] = r.copied()
+		for _, change := range changes {
+			if r.Ordinal == ordinal {
+				change(&out[i])
+			}
+		}
+	}
+	return out
+}
+
+// laidWorld has all of the next life.
+func laidWorld(o Observation) Observation {
+	o = layingWorld(o)
+	for _, r := range o.Coming {
+		if r.Restoring != nil {
+			o = o.next(r.Ordinal, written, cleared)
+		}
+	}
+	return o
+}
+
+// movedWorld has just moved to the next life: the record is of it, and the members of the one before still run.
+func movedWorld(o Observation) Observation {
+	o = laidWorld(o)
+	life := o.Birth.Coming
+	o.Birth.Past = []Past{{Incarnation: o.Birth.Incarnation, Voters: o.knownVoters()}}
+	o.Birth.Incarnation, o.Birth.Counter, o.Birth.Token, o.Birth.Names = life.Incarnation, life.Counter, life.Token, life.Names
+	o.Birth.Origin, o.Birth.Restore, o.Birth.ClusterID, o.Birth.Promised, o.Birth.Begun = life.Origin, life.Restore, 0, "", true
+	o.Birth.Coming, o.Birth.Volumes = Life{}, map[string]string{}
+	for _, r := range o.Coming {
+		o.Birth.Volumes[r.Name] = r.Volume.UID
+	}
+	o.Former, o.Replicas, o.Coming = nil, o.Coming, nil
+	for _, r := range settledWorld(len(o.Birth.Past[0].Voters)).Replicas {
+		r.Member, r.Answer = nil, nil
+		o.Former = append(o.Former, r)
+	}
+	o.Membership = Membership{Why: "nobody there"}
+	return o
+}
+
+func markedOld(r *Replica)     { r.Volume.Superseded = Incarnation("u1", 1) }
+func stoppedOld(r *Replica)    { r.Pod, r.Secret.State = nil, ObjectAbsent }
+func leavingOld(r *Replica)    { leaving(r); r.Secret.State = ObjectAbsent }
+func unlabelledOld(r *Replica) { r.Pod.Role = "" }
+func stuckOld(r *Replica)      { leavingOld(r); r.Pod.Node, r.Pod.GoneBy = "node-7", now.Add(-time.Hour) }
+func (o Observation) everyFormer(changes ...func(*Replica)) Observation {
+	for _, r := range o.Former {
+		o = o.former(r.Ordinal, changes...)
+	}
+	return o
+}
+
+// unbudgeted has no disruption budget.
+func (o Observation) unbudgeted() Observation {
+	o.Budget = Budget{Object: Object{Kind: "PodDisruptionBudget", Name: "demo", State: ObjectAbsent}}
+	return o
+}
+
+// fencedWorld has stopped the life before.
+func fencedWorld(o Observation) Observation {
+	return movedWorld(o).unbudgeted().everyFormer(markedOld, stoppedOld)
+}
+
+// servingWorld is a cluster that was restored in place and serves again.
+func servingWorld(o Observation) Observation {
+	o = fencedWorld(o)
+	o.Birth.ClusterID = clusterID
+	for i, r := range o.Replicas {
+		v := voter(r.Ordinal)
+		v.Pod.Incarnation, v.Volume.Incarnation, v.Volume.Restored = o.Birth.Incarnation, o.Birth.Incarnation, o.Birth.Incarnation
+		v.Answer.Leader = etcdutil.ID(o.Replicas[0].Ordinal + 1)
+		o.Replicas[i] = v
+	}
+	o.Membership = Membership{Known: true, ClusterID: clusterID, Leader: etcdutil.ID(o.Replicas[0].Ordinal + 1)}
+	o.Budget = Budget{Object: Object{Kind: "PodDisruptionBudget", Name: "demo", State: ObjectCurrent}, MinAvailable: budgetFor(o, 3)}
+	o = o.joined()
+	o.Budget.MinAvailable = budgetFor(o, len(o.Replicas))
+	return o
+}
+
+// lostWorld has one of three members left, which answers without a quorum.
+func lostWorld() Observation {
+	o := settledWorld(3).edit(1, noData).edit(2, noData)
+	members := settledWorld(3).Membership.Members
+	o = o.blind()
+	o.Membership.LastKnown = members
+	o.Replicas[0].Answer = &Answer{ID: 1, ClusterID: clusterID, Version: choices.Version, Revision: 10, Applied: 5000}
+	return o
+}
+
+// inPlace are restores in place.
+func inPlace() []row {
+	three := settledWorld(3)
+	begin := requesting(three)
+	laying, laid := layingWorld(begin), laidWorld(begin)
+	const rule = "restore-laying"
+	return []row{
+		{"an EtcdRestore that nobody approved changes nothing", requesting(three, unapproved), Settled, RuleSettled, ReasonSettled, "", ""},
+		{"nor does an approval of other evidence", requesting(three, staleApproval), Settled, RuleSettled, ReasonSettled, "", ""},
+		{"nor one that this life came of", func() Observation { o := begin; o.Birth.Restore = "r1"; return o }(), Settled, RuleSettled, ReasonSettled, "", ""},
+		{"nor one that an earlier life came of", func() Observation {
+			o := begin
+			o.Birth.Past = []Past{{Incarnation: "old", Restore: "r1"}}
+			return requesting(o, func(r *Request) { r.ID = "r2"; r.Approval = "" })
+		}(),
+			Settled, RuleSettled, ReasonSettled, "", ""},
+		{"a paused cluster is not restored", desire(begin, func(d *Desired) { d.Paused = true }), Wait, "paused", ReasonPaused, "", ""},
+		{"nor one that is being deleted", desire(laid, func(d *Desired) { d.Deleting = true }), Wait, "deleting", ReasonDeleting, "", ""},
+		{"nor one whose spec is refused", desire(laid, func(d *Desired) { d.Fault = "no such version" }), Refuse, "spec-refused", ReasonSpecRefused, "", ""},
+		{"the backup of an approved EtcdRestore is looked at", begin, Act, "restore-begin", ReasonPreflight, "StartPreflight", ""},
+		{"the cluster is looked after meanwhile", lookedAt(begin).edit(1, noPod), Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-1"},
+		{"a backup that cannot be used is refused, and the cluster goes on", lookedAt(begin, hasFailed(time.Second)), Refuse, "restore-begin", ReasonPreflight, "", "the manifest is damaged"},
+		{"one that was looked at for somebody else is looked at anew", looking(begin, hasFound), Act, "restore-begin", ReasonPreflight, "DeletePreflight", ""},
+		{"an EtcdRestore that names nothing is refused", requesting(three, func(r *Request) { r.Wish = Wish{Fault: "there is no EtcdBackup b"} }), Refuse, "restore-begin", ReasonRestoreHeld, "", "there is no EtcdBackup"},
+		{"so is one where the data lives in Pods", requesting(inMemory(three)), Refuse, "restore-begin", ReasonRestoreHeld, "", "ephemeral"},
+		{"and one whose members nobody would trust", func() Observation {
+			o := begin
+			o.Objects = append([]Object(nil), o.Objects...)
+			o.Objects[0].State = ObjectAbsent
+			return o
+		}(),
+			Refuse, "restore-begin", ReasonRestoreHeld, "", "put it back"},
+		{"without a backup nothing is given up while a quorum holds", requesting(three, forNothing), Refuse, "restore-begin", ReasonRestoreHeld, "", "not certainly lost"},
+		{"nor is a member rebuilt from", requesting(three, ofDemo0), Refuse, "restore-begin", ReasonRestoreHeld, "", "not certainly lost"},
+		{"what was found is promised beside what serves", lookedAt(begin, hasFound), Act, "restore-begin", ReasonInPlace, "BeginNext", "demo-3, demo-4, demo-5"},
+		{"so it is without a quorum", lookedAt(requesting(lostWorld()), hasFound), Act, "restore-begin", ReasonInPlace, "BeginNext", "demo-3"},
+		{"what the preflight found is written down; its Pod is a leftover", func() Observation { o := lookedAt(begin, hasFound); l := laying; l.Preflight = o.Preflight; return l }(),
+			Act, "restore-leftover", ReasonLeftover, "DeletePreflight", ""},
+		{"nobody deletes it before", lookedAt(begin), Wait, "restore-begin", ReasonPreflight, "", ""},
+
+		{"what the next life needs is made", func() Observation { o := laying; o.Coming = nil; return o }(), Act, rule, ReasonInPlace, "LayNext", "next 3 members"},
+		{"what is laid is waited for", laying, Wait, rule, ReasonRestore, "", "demo-3, demo-4, demo-5"},
+		{"and the cluster is looked after", laying.edit(1, noPod), Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-1"},
+		{"a member that lost its data is removed meanwhile", laying.edit(1, noData), Act, "repair", ReasonRepair, "RemoveMember", "demo-1"},
+		{"but the cluster does not grow", desire(laying, func(d *Desired) { d.Size = 5 }), Wait, rule, ReasonRestore, "", ""},
+		{"nor shrink", desire(laying, func(d *Desired) { d.Size = 1 }), Wait, rule, ReasonRestore, "", ""},
+		{"nor roll: the next members take the settings", wanting(laying, other), Act, rule, ReasonNewChoices, "SetChoices", "demo-3"},
+		{"where it lies is written down", laying.next(4, laid1), Act, rule, ReasonRestore, "RecordRestored", "demo-4"},
+		{"then the Pod that laid it there goes", laying.next(4, laid1, written), Act, rule, ReasonRestore, "DeleteRestores", "demo-4"},
+		{"what failed is said, and the cluster goes on", laying.next(4, failed(time.Second)), Refuse, rule, ReasonRestoreFailed, "", "no room"},
+		{"and tried again", laying.next(4, failed(time.Hour)), Act, rule, ReasonRestore, "DeleteRestores", "demo-4"},
+		{"what was laid on a volume that is gone says nothing of the next one", laying.next(4, laid1, func(r *Replica) { r.Volume = nil }), Act, rule, ReasonInPlace, "DeleteRestores", "demo-4"},
+		{"nor on one that is going", laying.next(4, laid1, doomed), Act, rule, ReasonInPlace, "DeleteRestores", "demo-4"},
+		{"then another volume is made", laying.next(4, cleared, func(r *Replica) { r.Volume = nil }), Act, rule, ReasonInPlace, "LayNext", ""},
+		{"a new volume whose node is gone is another one", laying.next(4, written, cleared, stranded1), Act, rule, ReasonInPlace, "DeleteVolumes", "demo-4"},
+		{"an approval that went stale meanwhile drops nothing", staled(laying), Wait, rule, ReasonRestore, "", ""},
+
+		{"an EtcdRestore that is deleted is called off", unrequested(laying), Act, "restore-call-off", ReasonCallOff, "DeleteRestores", "demo-3, demo-4, demo-5"},
+		{"so is one whose approval is taken back", requesting(unrequested(laid), unapproved), Act, "restore-call-off", ReasonCallOff, "DeleteVolumes", "demo-3, demo-4, demo-5"},
+		{"and one that asks for something else by now", requesting(unrequested(laid), func(r *Request) { r.ID = "r2" }), Act, "restore-call-off", ReasonCallOff, "DeleteVolumes", ""},
+		{"volumes wait for the Pods on them", unrequested(laying.next(3, cleared).next(4, goingTask).next(5, cleared)), Wait, "restore-call-off", ReasonCallOff, "", "demo-4"},
+		{"the cluster is looked after meanwhile, too", unrequested(laying.next(3, cleared).next(4, goingTask).next(5, cleared)).edit(1, noPod), Act, "missing-pod", ReasonPodMissing, "StartPods", ""},
+		{"then the certificates go", unrequested(emptied(laid)), Act, "restore-call-off", ReasonCallOff, "DeleteSecret", "demo-3"},
+		{"then the promise", unrequested(emptied(laid).next(3, noSecret).next(4, noSecret).next(5, noSecret)), Act, "restore-call-off", ReasonCallOff, "DropNext", ""},
+
+		{"the cluster moves once all of it is laid", laid, Act, "restore-move", ReasonInPlace, "MoveLife", "cannot be called off"},
+		{"not while a restore Pod is there", laid.next(4, func(r *Replica) { r.Restoring = coming(4).Restoring }, written), Act, rule, ReasonRestore, "DeleteRestores", ""},
+		{"not without a member's certificates", laid.next(4, noSecret), Act, rule, ReasonInPlace, "LayNext", ""},
+		{"not on an approval of other evidence", staled(laid), Refuse, "restore-move", ReasonRestoreHeld, "", "approve that"},
+		{"not to another minor version than the spec asks for", wanting(laid, newer), Refuse, "restore-move", ReasonRestoreHeld, "", "Put spec.version back"},
+		{"a member that was replaced meanwhile needs another approval", laid.edit(2, gone).with(voter(9)), Refuse, "restore-move", ReasonRestoreHeld, "", "approve that"},
+	}
+}
+
+func laid1(r *Replica)     { laid(r) }
+func stranded1(r *Replica) { r.Volume.Stranded = "node-2 was deleted" }
+
+var goingTask = task(func(p *RestorePod) { p.Terminating, p.GoneBy = true, now.Add(time.Minute) })
+
+func unrequested(o Observation) Observation { o.Requests = nil; return o }
+func staled(o Observation) Observation {
+	return requesting(unrequested(o), staleApproval)
+}
+
+// emptied has lost the volumes of the life that is laid.
+func emptied(o Observation) Observation {
+	for _, r := range o.Coming {
+		o = o.next(r.Ordinal, func(r *Replica) { r.Volume = nil })
+	}
+	return o
+}

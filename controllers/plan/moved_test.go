@@ -1,0 +1,102 @@
+package plan
+
+import "time"
+
+// moves are clusters whose record has moved to another life.
+func moves() []row {
+	moved := movedWorld(requesting(settledWorld(3)))
+	marked := moved.everyFormer(markedOld)
+	quiet := marked.unbudgeted().everyFormer(unlabelledOld)
+	stopping := quiet.everyFormer(leavingOld)
+	fenced := fencedWorld(requesting(settledWorld(3)))
+	up := fenced
+	for _, r := range up.Replicas {
+		up = up.edit(r.Ordinal, upAgain)
+	}
+	serving := servingWorld(requesting(settledWorld(3)))
+	const rule = "restore-fence"
+	return []row{
+		{"what the cluster moved on from is marked first", moved, Act, rule, ReasonFence, "MarkFormer", "demo-0, demo-1, demo-2"},
+		{"then its budget goes", marked, Act, rule, ReasonFence, "SetBudget", ""},
+		{"then nobody is led to it", marked.unbudgeted(), Act, rule, ReasonFence, "LabelRole", "demo-0"},
+		{"then it is stopped", quiet, Act, rule, ReasonFence, "DeletePods", "demo-0, demo-1, demo-2"},
+		{"then its certificates go", quiet.everyFormer(leaving), Act, rule, ReasonFence, "DeleteSecret", "demo-0"},
+		{"the next members wait until it is gone", stopping, Wait, rule, ReasonFence, "", "demo-0"},
+		{"a majority that does not go asks for a person", stopping.former(0, stuckOld).former(1, stuckOld).former(2, stoppedOld), Refuse, rule, ReasonFence, "", "demo-1 on node node-7"},
+		{"a minority on a node that does not answer can serve no write", stopping.former(0, stuckOld).former(1, stoppedOld).former(2, stoppedOld), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
+		{"where nobody could say who had a vote, one is too many", unvoiced(stopping.former(0, stuckOld).former(1, stoppedOld).former(2, stoppedOld)), Refuse, rule, ReasonFence, "", "out-of-service"},
+		{"once it is gone the next members start", fenced, Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
+		{"an EtcdRestore that is deleted now changes nothing", unrequested(fenced), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
+		{"they look for each other", up, Wait, "first-quorum", ReasonFirstQuorum, "", "3 of 3"},
+		{"one that lost its volume is made up for later", up.edit(4, func(r *Replica) { r.Volume, r.Pod = nil, nil }), Wait, "first-quorum", ReasonFirstQuorum, "", "2 of 3"},
+		{"nobody waits for it", fenced.edit(4, func(r *Replica) { r.Volume = nil }), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
+		{"a life that cannot serve any more is never begun again empty", fenced.edit(4, func(r *Replica) { r.Volume = nil }).edit(5, doomed), Refuse, "void-birth", ReasonRestoreLost, "", "demo-4, demo-5"},
+		{"whatever the spec asks for by now", desire(up, func(d *Desired) { d.Restore = Wish{Hash: "another"}; d.Size = 1 }), Wait, "first-quorum", ReasonFirstQuorum, "", ""},
+		{"another EtcdRestore can follow it", requesting(fenced.edit(4, func(r *Replica) { r.Volume = nil }).edit(5, doomed), func(r *Request) { r.ID = "r2" }),
+			Act, "restore-begin", ReasonPreflight, "StartPreflight", ""},
+		{"a cluster that was restored in place is settled", serving, Settled, RuleSettled, ReasonSettled, "", ""},
+		{"a Pod of the life before that turns up is stopped", serving.former(1, func(r *Replica) { r.Pod = voter(1).Pod; r.Pod.Role = "" }), Act, rule, ReasonFence, "DeletePods", "demo-1"},
+		{"what is stuck on a dead node keeps nobody waiting", serving.former(1, func(r *Replica) { r.Pod = voter(1).Pod; stuckOld(r) }), Settled, RuleSettled, ReasonSettled, "", ""},
+		{"old volumes are kept", unrequested(serving), Settled, RuleSettled, ReasonSettled, "", ""},
+		{"until the EtcdRestore gives them up", requesting(unrequested(serving), givingUp), Act, "former-leftover", ReasonLeftover, "DeleteVolumes", "demo-0, demo-1, demo-2"},
+		{"not while what followed does not serve", requesting(unrequested(serving), givingUp).blind(), Refuse, "membership-unknown", ReasonMembershipUnknown, "", ""},
+		{"not by another EtcdRestore", requesting(unrequested(serving), givingUp, func(r *Request) { r.ID = "r2" }, staleApproval), Settled, RuleSettled, ReasonSettled, "", ""},
+		{"a lost record is written anew from what lives, not from what ended", func() Observation { o := serving; o.Birth = Birth{}; return o }(), Act, "birth-record", ReasonBeginBirth, "BeginBirth", ""},
+		{"nothing is born beside what ended", func() Observation {
+			o := unborn(3)
+			o.Former = fenced.Former
+			return o
+		}(), Refuse, "birth-record", ReasonRecordLost, "", "demo-0"},
+		{"what a restore ended is not taken up again by itself", retainingFormer(), Refuse, "retained-data", ReasonRetainedData, "", "superseded-by"},
+	}
+}
+
+func upAgain(r *Replica) {
+	p := voter(r.Ordinal).Pod
+	p.Incarnation, p.Role, p.Ready, p.Created, p.ReadySince = r.Volume.Incarnation, "", false, now.Add(-time.Second), time.Time{}
+	r.Pod = p
+}
+
+// unvoiced does not know who had a vote in the life before.
+func unvoiced(o Observation) Observation {
+	o.Birth.Past = []Past{{Incarnation: o.Birth.Past[0].Incarnation}}
+	return o
+}
+
+// retainingFormer has nothing but volumes that a restore in place moved on from.
+func retainingFormer() Observation {
+	o := retaining(unborn(3))
+	o.Retained = append([]Retained(nil), o.Retained...)
+	for i := range o.Retained {
+		o.Retained[i].Superseded = "later"
+	}
+	return o
+}
+
+// losses are clusters without a quorum that a person rebuilds.
+func losses() []row {
+	lost := lostWorld()
+	all := settledWorld(3).edit(0, noData).edit(1, noData).edit(2, noData).blind()
+	return []row{
+		{"without a quorum nothing is rebuilt by itself", lost, Refuse, "quorum-lost", ReasonQuorumLost, "", "demo-1"},
+		{"nor on an approval of what was there before", requesting(lost, func(r *Request) { ofDemo0(r); r.Approval = settledWorld(3).Evidence().Digest }), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
+		{"the next life is made of one survivor", requesting(lost, ofDemo0), Act, "restore-begin", ReasonInPlace, "BeginNext", "demo-3 are"},
+		{"not of one that never was a member", requesting(lost, ofDemo0, func(r *Request) { r.Survivor = "demo-9" }), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
+		{"not of one that lost its data", requesting(lost, ofDemo0, func(r *Request) { r.Survivor = "demo-1" }), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
+		{"not of one of another cluster", requesting(lost.edit2(0, func(r *Replica) { r.Volume.Record.ClusterID = 77 }), ofDemo0), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
+		{"not of one that answers as somebody else", requesting(lost.edit2(0, func(r *Replica) { r.Answer.ClusterID = 77 }), ofDemo0), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
+		{"a survivor's data is laid on a volume of its own", func() Observation { o := layingWorld(requesting(lost, ofDemo0)); o.Coming = nil; return o }(), Act, "restore-laying", ReasonInPlace, "LayNext", ""},
+		{"then the cluster moves to it", laidWorld(requesting(lost, ofDemo0)), Act, "restore-move", ReasonInPlace, "MoveLife", ""},
+		{"not when the quorum came back", laidWorld(requesting(settledWorld(3), ofDemo0)), Refuse, "restore-move", ReasonRestoreHeld, "", "quorum came back"},
+		{"where all is lost the next life begins empty", requesting(all, forNothing), Act, "restore-begin", ReasonInPlace, "BeginNext", "demo-3, demo-4, demo-5"},
+		{"its volumes are made before the cluster moves", func() Observation { o := layingWorld(requesting(all, forNothing)); o.Coming = nil; return o }(), Act, "restore-laying", ReasonInPlace, "LayNext", ""},
+		{"then it moves", laidWorld(requesting(all, forNothing)), Act, "restore-move", ReasonInPlace, "MoveLife", ""},
+		{"then it is born", fencedWorld(requesting(all, forNothing)), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
+	}
+}
+
+// edit2 changes a replica and leaves the member list as it is.
+func (o Observation) edit2(ordinal int, changes ...func(*Replica)) Observation {
+	o.Replicas = changed(o.Replicas, ordinal, changes)
+	return o
+}
