@@ -35,8 +35,9 @@ type Applier struct {
 	Now      func() time.Time
 	Operator string // namespace/name of this install
 
-	// Source tells where the backup is that a cluster is to begin with; nil where none can be asked for.
-	Source func(context.Context, *v1alpha1.EtcdCluster) (Source, error)
+	// Source tells where the backup of that hash is, which the cluster or an EtcdRestore of it asks for; one without a hash when
+	// neither does. Nil where none can be asked for.
+	Source func(ctx context.Context, cluster *v1alpha1.EtcdCluster, hash string) (Source, error)
 }
 
 // Apply carries out one change. A change that can hurt is decided again on a live look, and carried out only if that still
@@ -83,6 +84,8 @@ func (s step) carryOut(ctx context.Context, change plan.Change) error { //nolint
 		return s.voidBirth(ctx, c)
 	case plan.NextBirth:
 		return s.nextBirth(ctx, c)
+	case plan.BeginNext, plan.LayNext, plan.DropNext, plan.MoveLife, plan.MarkFormer:
+		return s.carryOutInPlace(ctx, c)
 	case plan.RecordBirth:
 		return s.recordBirth(ctx, c)
 	case plan.RecordMembers:

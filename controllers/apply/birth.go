@@ -61,7 +61,9 @@ func (s step) nextBirth(ctx context.Context, c plan.NextBirth) error {
 		case r.Incarnation != c.Voided || !r.Void || r.ClusterID != 0:
 			return ErrStale
 		}
-		*r = birthRecord(c.BeginBirth)
+		next := birthRecord(c.BeginBirth)
+		next.Next, next.Laid = r.Next, r.Laid
+		*r = next
 		return nil
 	})
 }

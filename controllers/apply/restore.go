@@ -9,11 +9,12 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Source is where the backup is that a cluster is to begin with, and what reads it.
+// Source is where the backup is that a life of the cluster begins with, and what reads it.
 type Source struct {
-	Hash       string // of the source in the spec
+	Hash       string // of what names it
 	Store      v1alpha1.BackupStore
 	Key        string // empty: LatestOf says whose newest backup is meant
 	LatestOf   v1alpha1.BackedUpCluster
@@ -25,7 +26,7 @@ func (s step) sourceOf(ctx context.Context, hash string) (Source, error) {
 	if s.Source == nil {
 		return Source{}, Rejected{Reason: RejectedUnreadable, Message: "this operator was not told where backups are"}
 	}
-	source, err := s.Source(ctx, s.cluster)
+	source, err := s.Source(ctx, s.cluster, hash)
 	switch {
 	case err != nil:
 		return Source{}, fmt.Errorf("finding the backup to begin with: %w", err)
@@ -71,7 +72,13 @@ func (s step) deletePreflight(ctx context.Context, c plan.DeletePreflight) error
 	return s.delete(ctx, resources.KindPod, podNamed(resources.PreflightPod(s.cluster.Name)), c.UID)
 }
 
-// startRestores creates restore Pods. What they fetch is what the birth record says, whatever the store's newest is by now.
+// laidLife is a life whose first members are given their data before they start.
+type laidLife struct {
+	plan.Life
+	clusterID etcdutil.ID // of the cluster that a survivor is of
+}
+
+// startRestores creates restore Pods of the life that the birth record is of.
 func (s step) startRestores(ctx context.Context, layings []plan.Laying) error {
 	if len(layings) == 0 {
 		return nil
@@ -80,26 +87,45 @@ func (s step) startRestores(ctx context.Context, layings []plan.Laying) error {
 	if birth.Void || birth.Origin.IsZero() {
 		return ErrStale
 	}
-	source, err := s.sourceOf(ctx, birth.Origin.Hash)
+	return s.lay(ctx, laidLife{Life: plan.Life{
+		Incarnation: birth.Incarnation, Token: birth.Token, Origin: birth.Origin, Bump: v1alpha1.DefaultBumpRevision,
+	}}, layings)
+}
+
+// lay creates restore Pods. What they fetch is what the birth record says, whatever the store's newest is by now.
+func (s step) lay(ctx context.Context, life laidLife, layings []plan.Laying) error {
+	if len(layings) == 0 {
+		return nil
+	}
+	if life.Origin.IsZero() {
+		return ErrStale
+	}
+	source, err := s.sourceOf(ctx, life.Origin.Hash)
 	if err != nil {
 		return err
 	}
-	return each(ctx, layings, func(ctx context.Context, l plan.Laying) error {
-		inputs, err := resources.DecodeInputs(l.Choices.Inputs)
-		if err != nil {
-			return Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("restoring member %s: %v", l.Name, err)}
-		}
-		pod, err := resources.BuildRestorePod(s.cluster, resources.RestoreStart{
-			Member: l.Name, Incarnation: birth.Incarnation, Token: birth.Token, Initial: l.Initial, Inputs: inputs, AgentImage: source.AgentImage,
-			Store: source.Store, Hash: source.Hash, Key: birth.Origin.Key, SHA256: birth.Origin.SHA256,
-			SizeBytes: birth.Origin.SizeBytes, Revision: birth.Origin.Revision,
-		})
-		if err != nil {
-			return err
-		}
-		_, err = s.create(ctx, resources.KindPod, pod)
-		return err
+	return each(ctx, layings, func(ctx context.Context, l plan.Laying) error { return s.layOne(ctx, life, source, l) })
+}
+
+func (s step) layOne(ctx context.Context, life laidLife, source Source, l plan.Laying) error {
+	inputs, err := resources.DecodeInputs(l.Choices.Inputs)
+	if err != nil {
+		return Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("restoring member %s: %v", l.Name, err)}
+	}
+	if l.Survivor != life.Survivor || l.Mounts != "" {
+		return fmt.Errorf("restoring member %s: it is not of the survivor %q that runs", l.Name, life.Survivor)
+	}
+	pod, err := resources.BuildRestorePod(s.cluster, resources.RestoreStart{
+		Member: l.Name, Incarnation: life.Incarnation, Token: life.Token, Initial: l.Initial, Inputs: inputs, AgentImage: source.AgentImage,
+		Store: source.Store, Hash: source.Hash, Key: life.Origin.Key, SHA256: life.Origin.SHA256,
+		SizeBytes: life.Origin.SizeBytes, Revision: life.Origin.Revision, BumpRevision: life.Bump,
+		Survivor: life.Survivor, ClusterID: life.clusterID,
 	})
+	if err != nil {
+		return err
+	}
+	_, err = s.create(ctx, resources.KindPod, pod)
+	return err
 }
 
 // recordRestored writes on volumes that the backup lies there.

@@ -31,7 +31,7 @@ func (w *world) restoring(t *testing.T, v View, change plan.Change, edits ...fun
 		edit(&source)
 	}
 	a := w.applier()
-	a.Source = func(context.Context, *v1alpha1.EtcdCluster) (Source, error) { return source, nil }
+	a.Source = func(context.Context, *v1alpha1.EtcdCluster, string) (Source, error) { return source, nil }
 	return step{Applier: a, cluster: w.cluster, view: v}.carryOut(t.Context(), change)
 }
 

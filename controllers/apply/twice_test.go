@@ -93,7 +93,7 @@ func TestAFailureAtAnyCallIsMendedByTryingAgain(t *testing.T) {
 
 func effects() []effect {
 	all := append(birthEffects(), objectEffects()...)
-	return append(all, memberEffects()...)
+	return append(append(all, memberEffects()...), inPlaceEffects()...)
 }
 
 func birthEffects() []effect {

@@ -15,8 +15,14 @@ import (
 
 // createVolume makes the volume of one member. One that is ours but of another incarnation is not this one.
 func (s step) createVolume(ctx context.Context, v plan.NewVolume) error {
-	incarnation := s.view.Birth.Incarnation
-	if incarnation == "" || s.view.Birth.Void {
+	if s.view.Birth.Void {
+		return ErrStale
+	}
+	return s.createVolumeOf(ctx, s.view.Birth.Incarnation, v)
+}
+
+func (s step) createVolumeOf(ctx context.Context, incarnation string, v plan.NewVolume) error {
+	if incarnation == "" {
 		return ErrStale
 	}
 	there, err := s.create(ctx, resources.KindVolume, resources.BuildVolume(s.cluster, resources.Volume{

@@ -38,8 +38,9 @@ type world struct {
 	after  bool     // it takes effect, and its answer is lost
 	uids   int
 
-	admission func(*corev1.Pod) error     // what a rehearsal is answered; nil admits all
-	eviction  func(context.Context) error // the same of an eviction
+	source    func(context.Context, *v1alpha1.EtcdCluster, string) (Source, error) // where backups are; nil knows of none
+	admission func(*corev1.Pod) error                                              // what a rehearsal is answered; nil admits all
+	eviction  func(context.Context) error                                          // the same of an eviction
 }
 
 var errLost = errors.New("connection lost")
@@ -69,7 +70,7 @@ func newWorld(t *testing.T, c *v1alpha1.EtcdCluster) *world {
 }
 
 func (w *world) applier() *Applier {
-	return &Applier{Client: w.client, Live: w.client, Now: func() time.Time { return now }, Operator: operator}
+	return &Applier{Client: w.client, Live: w.client, Now: func() time.Time { return now }, Operator: operator, Source: w.source}
 }
 
 // do carries a change out on what is seen, with no second look.

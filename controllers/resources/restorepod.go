@@ -48,6 +48,9 @@ type RestoreStart struct {
 	Revision  int64
 
 	BumpRevision int64 // by how much the revision is raised; 0 leaves it as it is
+
+	Survivor  string      // instead of a backup: the member whose data it is, which runs
+	ClusterID etcdutil.ID // that the survivor must have
 }
 
 // BuildRestorePod builds the Pod that lays a backup on one member's volume: fetch, etcd's own restore, activate, one after
@@ -67,6 +70,9 @@ func BuildRestorePod(c *v1alpha1.EtcdCluster, s RestoreStart) (*corev1.Pod, erro
 		s.step(StepRestore, imageReference(s.Inputs, version), []string{"etcdutl"}, s.restoreArgs(c)),
 		s.step(StepActivate, s.AgentImage, []string{agentProgram}, append([]string{"activate"}, s.originArgs()...)),
 	}
+	if s.Survivor != "" {
+		steps[0], steps[2] = s.survivorSteps(c)
+	}
 	for i := range steps {
 		steps[i].Resources = *requirements.DeepCopy()
 	}
@@ -77,10 +83,10 @@ func BuildRestorePod(c *v1alpha1.EtcdCluster, s RestoreStart) (*corev1.Pod, erro
 		v1alpha1.AnnotationInputs: s.Inputs.Canonical(), v1alpha1.AnnotationRestoreHash: s.Hash,
 	})
 	pod.Spec = restorePodSpec(steps)
-	pod.Spec.Volumes = append([]corev1.Volume{claimed(dataVolume, s.Member)}, storeVolumes(s.Store)...)
+	pod.Spec.Volumes = append([]corev1.Volume{claimed(dataVolume, s.Member)}, s.sourceVolumes(c)...)
 	schedule(&pod.Spec, c, s.Inputs.Pod)
 	pod.Spec.TerminationGracePeriodSeconds = new(restoreGraceSeconds)
-	besideMembers(&pod.Spec)
+	besideMembers(&pod.Spec, s.Incarnation)
 	for _, name := range image(s.Inputs).PullSecrets {
 		pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
 	}
@@ -170,36 +176,37 @@ func pullPolicy(in RollInputs) corev1.PullPolicy {
 }
 
 // besideMembers makes what says "apart from members" mean the Pods that restore members as well: where they land, their
-// volumes stay, and with them the members.
-func besideMembers(spec *corev1.PodSpec) {
+// volumes stay, and with them the members. Those of another life are gone when these start, and take no place from them.
+func besideMembers(spec *corev1.PodSpec, incarnation string) {
 	for i := range spec.TopologySpreadConstraints {
-		countRestores(spec.TopologySpreadConstraints[i].LabelSelector)
+		countRestores(spec.TopologySpreadConstraints[i].LabelSelector, incarnation)
 	}
 	if spec.Affinity == nil {
 		return
 	}
 	if together := spec.Affinity.PodAffinity; together != nil {
-		countRestoresIn(together.RequiredDuringSchedulingIgnoredDuringExecution, together.PreferredDuringSchedulingIgnoredDuringExecution)
+		countRestoresIn(together.RequiredDuringSchedulingIgnoredDuringExecution, together.PreferredDuringSchedulingIgnoredDuringExecution, incarnation)
 	}
 	if apart := spec.Affinity.PodAntiAffinity; apart != nil {
-		countRestoresIn(apart.RequiredDuringSchedulingIgnoredDuringExecution, apart.PreferredDuringSchedulingIgnoredDuringExecution)
+		countRestoresIn(apart.RequiredDuringSchedulingIgnoredDuringExecution, apart.PreferredDuringSchedulingIgnoredDuringExecution, incarnation)
 	}
 }
 
-func countRestoresIn(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) {
+func countRestoresIn(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm, incarnation string) {
 	for i := range required {
-		countRestores(required[i].LabelSelector)
+		countRestores(required[i].LabelSelector, incarnation)
 	}
 	for i := range preferred {
-		countRestores(preferred[i].PodAffinityTerm.LabelSelector)
+		countRestores(preferred[i].PodAffinityTerm.LabelSelector, incarnation)
 	}
 }
 
-func countRestores(selector *metav1.LabelSelector) {
+func countRestores(selector *metav1.LabelSelector, incarnation string) {
 	if selector == nil || selector.MatchLabels[v1alpha1.LabelComponent] != v1alpha1.ComponentMember {
 		return
 	}
 	delete(selector.MatchLabels, v1alpha1.LabelComponent)
+	selector.MatchLabels[v1alpha1.LabelIncarnation] = incarnation
 	selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{
 		Key: v1alpha1.LabelComponent, Operator: metav1.LabelSelectorOpIn,
 		Values: []string{v1alpha1.ComponentMember, v1alpha1.ComponentRestore},

@@ -30,6 +30,17 @@ func restoring(c *v1alpha1.EtcdCluster, store v1alpha1.BackupStore) RestoreStart
 	}
 }
 
+func ofSurvivorPod(s RestoreStart) RestoreStart {
+	s.Store, s.Hash, s.Key, s.SHA256, s.SizeBytes = v1alpha1.BackupStore{}, "8f0d8f6e-0000-4000-8000-000000000007-5e884898", "", "", 0
+	s.Survivor, s.ClusterID = "demo-7", 0xcdf818194e3a8c32
+	return s
+}
+
+func unbumped(s RestoreStart) RestoreStart {
+	s.BumpRevision = 0
+	return s
+}
+
 func preflighting(store v1alpha1.BackupStore) PreflightStart {
 	return PreflightStart{
 		AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1", PullPolicy: corev1.PullIfNotPresent,
@@ -63,6 +74,9 @@ func TestPodsOfRestoresAreBuiltAsTheyWereReviewed(t *testing.T) {
 		"restore-pod-volume-tls":     mustRestorePod(t, cluster(), restoring(cluster(), stored())),
 		"restore-pod-s3-plain":       mustRestorePod(t, cluster(withoutTLS), restoring(cluster(withoutTLS), stored(toS3))),
 		"restore-pod-full":           mustRestorePod(t, cluster(full), restoring(cluster(full), stored(toBareS3))),
+		"restore-pod-survivor-tls":   mustRestorePod(t, cluster(), ofSurvivorPod(restoring(cluster(), stored()))),
+		"restore-pod-survivor-plain": mustRestorePod(t, cluster(withoutTLS), ofSurvivorPod(restoring(cluster(withoutTLS), stored()))),
+		"restore-pod-unbumped":       mustRestorePod(t, cluster(), unbumped(restoring(cluster(), stored()))),
 		"preflight-pod-volume":       BuildPreflightPod(cluster(), preflighting(stored())),
 		"preflight-pod-s3-latest":    BuildPreflightPod(cluster(), latest(preflighting(stored(toS3)))),
 		"preflight-pod-s3-latest-of": BuildPreflightPod(cluster(), latestOf(preflighting(stored(toBareS3)), old)),
