@@ -31,13 +31,14 @@ func (w *World) Apply(c plan.Change, refused []plan.Note, diesAfter int) error {
 	err := w.carryOut(c, &budgetOfEffects{left: diesAfter})
 	w.settleClusters()
 	w.checkAction(before, c)
+	w.checkLives()
 	return err
 }
 
 // needsAdmission reports a change that makes Pods, or makes sure first that they could be made.
 func needsAdmission(c plan.Change) bool {
 	switch c := c.(type) {
-	case plan.StartPods, plan.EvictPod, plan.StartPreflight:
+	case plan.StartPods, plan.EvictPod, plan.StartPreflight, plan.LayNext:
 		return true
 	case plan.SetChoices:
 		return c.Rehearse
@@ -60,6 +61,8 @@ func (w *World) carryOut(c plan.Change, life *budgetOfEffects) error {
 		w.adopt(c, life)
 	case plan.BeginBirth, plan.VoidBirth, plan.NextBirth, plan.RecordBirth:
 		w.carryOutBirth(c)
+	case plan.BeginNext, plan.LayNext, plan.DropNext, plan.MoveLife, plan.MarkFormer:
+		w.carryOutInPlace(c, life)
 	case plan.StartPreflight, plan.DeletePreflight, plan.RecordRestored, plan.DeleteRestores:
 		return w.carryOutRestore(c, life)
 	case plan.Bootstrap:
@@ -227,7 +230,7 @@ func (w *World) bootstrap(c plan.Bootstrap, life *budgetOfEffects) {
 		if !life.spend() {
 			return
 		}
-		w.createVolume(v)
+		w.createVolume(v, w.objects.birth.Incarnation)
 	}
 	if !w.objects.birth.Begun && !w.begin(life) {
 		return
@@ -236,7 +239,7 @@ func (w *World) bootstrap(c plan.Bootstrap, life *budgetOfEffects) {
 		if !life.spend() {
 			return
 		}
-		w.createRestore(l)
+		w.createRestore(l, w.objects.birth.Incarnation, w.objects.birth.Origin)
 	}
 	for _, s := range c.Pods {
 		if !life.spend() {
@@ -263,14 +266,14 @@ func (w *World) begin(life *budgetOfEffects) bool {
 	return true
 }
 
-func (w *World) createVolume(v plan.NewVolume) {
+func (w *World) createVolume(v plan.NewVolume, incarnation string) {
 	if _, exists := w.objects.volumes[v.Name]; exists {
 		return
 	}
 	uid := w.uid("volume")
 	w.disks[uid] = &disk{}
 	w.objects.volumes[v.Name] = volume{owner: w.Cluster.UID, Volume: plan.Volume{UID: uid, Created: w.Now, Phase: plan.VolumePending,
-		Incarnation: w.objects.birth.Incarnation, Choices: v.Choices, Bytes: v.Bytes}}
+		Incarnation: incarnation, Choices: v.Choices, Bytes: v.Bytes}}
 }
 
 func (w *World) createPod(s plan.Start) {
@@ -298,7 +301,7 @@ func (w *World) prepare(c plan.PrepareMember, life *budgetOfEffects) {
 		w.objects.secrets[c.Volume.Name] = true
 	}
 	if !w.Spec.Ephemeral && life.spend() {
-		w.createVolume(c.Volume)
+		w.createVolume(c.Volume, w.objects.birth.Incarnation)
 	}
 }
 

@@ -46,7 +46,8 @@ type cluster struct {
 	removed map[etcdutil.ID]bool
 	leader  etcdutil.ID
 	writes  int    // acknowledged to clients, and never to be lost
-	from    string // the backup that it began with
+	from    string // what it began with: the sum of a backup, or the survivor; empty for nothing
+	life    string // the incarnation that its members are of
 }
 
 func hash(parts ...any) etcdutil.ID {
@@ -113,7 +114,7 @@ func (w *World) start(p pod, d *disk) etcdutil.ExitReason {
 // startNew is --initial-cluster-state=new in an empty directory: IDs follow from names and token.
 func (w *World) startNew(p pod, d *disk) etcdutil.ExitReason {
 	id := hash("cluster", p.Incarnation, p.initial)
-	c := w.formed(id, p.initial)
+	c := w.formed(id, p.Incarnation, p.initial)
 	self := hash(id, w.nameOf(p))
 	if i := c.find(self); i >= 0 && c.members[i].Started() && len(w.running(c)) > 0 {
 		return etcdutil.ExitAlreadyBootstrapped
@@ -124,9 +125,9 @@ func (w *World) startNew(p pod, d *disk) etcdutil.ExitReason {
 }
 
 // formed is the cluster that a token and a list make, the same for each of its members.
-func (w *World) formed(id etcdutil.ID, initial []etcdutil.NamedURL) *cluster {
+func (w *World) formed(id etcdutil.ID, life string, initial []etcdutil.NamedURL) *cluster {
 	if w.clusters[id] == nil {
-		c := &cluster{id: id, removed: map[etcdutil.ID]bool{}}
+		c := &cluster{id: id, life: life, removed: map[etcdutil.ID]bool{}}
 		for _, m := range initial {
 			c.members = append(c.members, etcdutil.Member{ID: hash(id, m.Name), Name: m.Name, PeerURLs: []string{m.URL}})
 		}

@@ -23,7 +23,7 @@ func (w *World) health() health {
 // checkAction is I1: what the operator did took the cluster's quorum from nobody.
 func (w *World) checkAction(before health, c plan.Change) {
 	after := w.health()
-	if before.hasQuorum() && !after.hasQuorum() {
+	if _, isMove := c.(plan.MoveLife); before.hasQuorum() && !after.hasQuorum() && !isMove {
 		w.violate("I1: %s took the quorum: %+v -> %+v", c.Kind(), before, after)
 	}
 }
@@ -56,7 +56,7 @@ func (w *World) checkRecord(m plan.MemberRecord, diskUID string) {
 // checkPodDeletion is I11 and I1: the operator alone stops no member that runs, and never the only copy of its data.
 func (w *World) checkPodDeletion(ref plan.PodRef) {
 	p, ok := w.objects.pods[ref.Name]
-	if !ok || p.UID != ref.UID || w.objects.birth.Void || w.procs[p.UID] == nil {
+	if !ok || p.UID != ref.UID || w.objects.birth.Void || w.procs[p.UID] == nil || w.hasEnded(p.Incarnation) {
 		return
 	}
 	if c := w.clusters[w.procs[p.UID].disk.cluster]; c.find(w.procs[p.UID].disk.member) >= 0 {
@@ -139,6 +139,14 @@ func (w *World) checkRolled() {
 func (w *World) checkVolumeDeletion(ref plan.VolumeRef, d *disk) {
 	if d == nil || d.isEmpty() || w.objects.birth.Void {
 		return
+	}
+	v := w.objects.volumes[ref.Name]
+	if w.hasEnded(v.Incarnation) || v.Superseded != "" && v.Incarnation != w.objects.birth.Incarnation {
+		w.checkGivenUp(ref.Name, v)
+		return
+	}
+	if v.Record.IsZero() && v.Incarnation != w.objects.birth.Incarnation {
+		return // nobody ever lived on it
 	}
 	if c := w.clusters[d.cluster]; c != nil && c.find(d.member) >= 0 {
 		w.violate("I5: the volume of the current member %s was deleted", ref.Name)

@@ -26,12 +26,17 @@ func (w *World) Advance() {
 	}
 	w.readiness()
 	w.checkLists()
+	w.checkLives()
 }
 
 // advancePod takes a Pod one step on: gone, scheduled, started, stopped, or the kubelet sees its annotations.
 func (w *World) advancePod(name string) {
 	p := w.objects.pods[name]
 	switch {
+	case p.Terminating && p.cutOff:
+		if p.GoneBy.IsZero() {
+			p.GoneBy = w.Now.Add(30 * time.Second)
+		}
 	case p.Terminating:
 		w.stop(p)
 		delete(w.objects.pods, name)
@@ -118,7 +123,7 @@ func (w *World) readiness() {
 	for _, name := range sortedKeys(w.objects.pods) {
 		p := w.objects.pods[name]
 		proc := w.procs[p.UID]
-		ready := proc != nil && proc.served && proc.takesPart() && w.hasQuorum(w.clusters[proc.disk.cluster])
+		ready := !p.cutOff && proc != nil && proc.served && proc.takesPart() && w.hasQuorum(w.clusters[proc.disk.cluster])
 		if ready != p.Ready {
 			p.Ready, p.ReadySince = ready, w.Now
 			w.objects.pods[name] = p

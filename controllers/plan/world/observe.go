@@ -31,7 +31,11 @@ func (w *World) observe(from objects) plan.Observation {
 	}
 	o.Preflight = from.preflight
 	w.observeRetained(from, &o)
+	o.Requests = from.requests
 	names := map[string]bool{}
+	for _, name := range from.birth.Coming.Names {
+		names[name] = true
+	}
 	for _, set := range []map[string]bool{keys(from.pods), keys(from.restores), w.ownVolumes(from), from.secrets} {
 		maps.Copy(names, set)
 	}
@@ -41,9 +45,12 @@ func (w *World) observe(from objects) plan.Observation {
 		names[w.nameOfURL(m.PeerURLs[0])] = true
 	}
 	for _, name := range sortedKeys(names) {
-		o.Replicas = append(o.Replicas, w.replica(from, o.Membership, answers, name))
+		list := w.lifeOf(from, name, &o)
+		*list = append(*list, w.replica(from, o.Membership, answers, name))
 	}
-	slices.SortFunc(o.Replicas, func(a, b plan.Replica) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	for _, list := range [][]plan.Replica{o.Replicas, o.Coming, o.Former} {
+		slices.SortFunc(list, func(a, b plan.Replica) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	}
 	return o
 }
 
@@ -52,7 +59,7 @@ func (w *World) observeRetained(from objects, o *plan.Observation) {
 	for _, name := range sortedKeys(from.volumes) {
 		if v := from.volumes[name]; v.owner != w.Cluster.UID && !v.Terminating {
 			o.Retained = append(o.Retained, plan.Retained{Kind: "PersistentVolumeClaim", Name: name, UID: v.UID, Owner: v.owner,
-				Incarnation: v.Incarnation, Record: v.Record, TLS: w.Spec.TLS})
+				Incarnation: v.Incarnation, Record: v.Record, Superseded: v.Superseded, TLS: w.Spec.TLS})
 		}
 	}
 	if from.made["demo-ca"] && from.caOwner != w.Cluster.UID {
@@ -107,7 +114,7 @@ func (w *World) answers(from objects) map[string]*plan.Answer {
 	out := map[string]*plan.Answer{}
 	for _, name := range sortedKeys(from.pods) {
 		p := w.procs[from.pods[name].UID]
-		if p == nil || !p.served || p.ill == frozen || p.ill == hidden || w.Unheard[from.pods[name].made] {
+		if p == nil || !p.served || p.ill == frozen || p.ill == hidden || w.Unheard[from.pods[name].made] || isFormer(from, name) {
 			continue
 		}
 		c := w.clusters[p.disk.cluster]

@@ -23,6 +23,8 @@ type restoreTask struct {
 	origin  plan.Origin
 	initial []etcdutil.NamedURL
 	made    plan.Choices
+
+	survivor string // the member whose data it lays there
 }
 
 // hasRestores reports whether anything in this world ever began with a backup, or is to.
@@ -77,12 +79,12 @@ func (w *World) deleteRestores(c plan.DeleteRestores, life *budgetOfEffects) {
 	}
 }
 
-func (w *World) createRestore(l plan.Laying) {
+func (w *World) createRestore(l plan.Laying, incarnation string, origin plan.Origin) {
 	if _, exists := w.objects.restores[l.Name]; exists {
 		return
 	}
-	w.objects.restores[l.Name] = restoreTask{disk: w.objects.volumes[l.Name].UID, origin: w.objects.birth.Origin, initial: l.Initial, made: l.Choices,
-		RestorePod: plan.RestorePod{Incarnation: w.objects.birth.Incarnation, Choices: l.Choices,
+	w.objects.restores[l.Name] = restoreTask{disk: w.objects.volumes[l.Name].UID, origin: origin, initial: l.Initial, made: l.Choices, survivor: l.Survivor,
+		RestorePod: plan.RestorePod{Incarnation: incarnation, Choices: l.Choices,
 			Task: plan.Task{UID: w.uid("restore"), Created: w.Now, Phase: plan.PodPending}}}
 }
 
@@ -168,19 +170,27 @@ func (w *World) lay(name string, t *restoreTask) {
 		t.Phase = plan.PodFailed // killed
 		return
 	}
+	from := t.origin.SHA256
+	if t.survivor != "" {
+		from = w.heldBy(t.survivor)
+	}
+	if from == "" {
+		t.Phase, t.Failure = plan.PodFailed, "the survivor does not answer"
+		return
+	}
 	t.Phase = plan.PodSucceeded
 	if !d.isEmpty() {
 		return
 	}
 	id := hash("cluster", t.Incarnation, t.initial)
-	c := w.formed(id, t.initial)
+	c := w.formed(id, t.Incarnation, t.initial)
 	if c.from == "" {
-		c.from = t.origin.SHA256
+		c.from = from
 	}
-	if c.from != t.origin.SHA256 {
-		w.violate("members of %s are restored from %s and from %s", id, c.from, t.origin.SHA256)
+	if c.from != from {
+		w.violate("members of %s are restored from %s and from %s", id, c.from, from)
 	}
-	*d = disk{cluster: id, member: hash(id, name), from: t.origin.SHA256}
+	*d = disk{cluster: id, member: hash(id, name), from: from}
 }
 
 // holdsVolume reports a restore Pod that keeps a claim from going.
@@ -283,7 +293,11 @@ func (w *World) checkVoid() {
 
 // checkRestored holds what is written on a volume to what lies there.
 func (w *World) checkRestored(name, diskUID string) {
-	if d := w.disks[diskUID]; d != nil && !d.isEmpty() && d.from != w.objects.birth.Origin.SHA256 {
+	origin := w.objects.birth.Origin
+	if slices.Contains(w.objects.birth.Coming.Names, name) {
+		origin = w.objects.birth.Coming.Origin
+	}
+	if d := w.disks[diskUID]; d != nil && !d.isEmpty() && !isFrom(d.from, origin) {
 		w.violate("the volume of %s is called restored, and holds %q", name, d.from)
 	}
 }
@@ -297,14 +311,14 @@ func (w *World) checkFirstStart(name string, p pod, d *disk) {
 	if p.seen == plan.FlagsBirth {
 		w.violate("%s starts as at birth, in a cluster that begins with a backup", name)
 	}
-	if !d.isEmpty() && d.from != origin.SHA256 {
+	if !d.isEmpty() && !isFrom(d.from, origin) {
 		w.violate("%s starts from %q, and the cluster began with %q", name, d.from, origin.SHA256)
 	}
 }
 
 // checkOrigin says of a cluster whose identity is written down that it holds what it was to begin with.
 func (w *World) checkOrigin(id etcdutil.ID) {
-	if c, origin := w.clusters[id], w.objects.birth.Origin; c != nil && c.from != origin.SHA256 {
+	if c, origin := w.clusters[id], w.objects.birth.Origin; c != nil && !isFrom(c.from, origin) {
 		w.violate("the cluster holds %q and was to begin with %q", c.from, origin.SHA256)
 	}
 }

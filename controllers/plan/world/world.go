@@ -39,7 +39,8 @@ type World struct {
 	sealed       map[etcdutil.ID]bool // members whose kubelet knows the seal
 	recordLost   bool                 // somebody deleted the peer Service at least once
 	unsealedLoss bool                 // a directory was emptied before its kubelet knew the seal: the one window that is left
-	born         etcdutil.ID          // the first cluster ID that was written down; it never changes
+	born         etcdutil.ID          // the first cluster ID of this life that was written down; it never changes
+	moves        map[string]int       // how often the cluster moved for an EtcdRestore
 }
 
 // objects is the API server's part: plain values, so that a copy is a snapshot.
@@ -54,12 +55,14 @@ type objects struct {
 
 	preflight *plan.Preflight        // never changed in place
 	restores  map[string]restoreTask // by member
+	requests  []plan.Request         // EtcdRestores; never changed in place
 }
 
 type pod struct {
 	plan.Pod
 	seen    plan.Flags // the flags as the kubelet last saw them
 	initial []etcdutil.NamedURL
+	cutOff  bool         // its node does not answer: once the Pod is to go, it stays
 	disk    string       // UID of what holds the data: the volume's, or the Pod's own
 	made    plan.Choices // what it was really made from, whatever its annotations say by now
 }
@@ -88,6 +91,7 @@ func New(seed uint64, spec plan.Desired) *World {
 		clusters: map[etcdutil.ID]*cluster{},
 		stores:   map[plan.Wish]*store{},
 		sealed:   map[etcdutil.ID]bool{},
+		moves:    map[string]int{},
 	}
 }
 

@@ -1,0 +1,185 @@
+package world
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// What restores in place need: EtcdRestores, a life that is laid beside another, and lives that ended.
+
+func (w *World) carryOutInPlace(c plan.Change, life *budgetOfEffects) {
+	birth := &w.objects.birth
+	switch c := c.(type) {
+	case plan.BeginNext:
+		if birth.Incarnation == c.From && birth.Coming.IsZero() && !birth.Void {
+			birth.Coming, birth.Laid, birth.Next = c.Life, c.Counter, max(birth.Next, c.Next)
+			w.checkNames(c.Names)
+		}
+	case plan.LayNext:
+		w.layNext(c, life)
+	case plan.DropNext:
+		if birth.Coming.Incarnation == c.Incarnation {
+			birth.Coming = plan.Life{}
+		}
+	case plan.MoveLife:
+		if birth.Incarnation == c.From && birth.Coming.Incarnation == c.To {
+			w.moveLife(c)
+		}
+	case plan.MarkFormer:
+		w.markFormer(c, life)
+	default:
+	}
+}
+
+func (w *World) layNext(c plan.LayNext, life *budgetOfEffects) {
+	if w.objects.birth.Coming.Incarnation != c.Incarnation {
+		return
+	}
+	w.makeObjects(nil, c.Secrets, life)
+	for _, v := range c.Volumes {
+		if !life.spend() {
+			return
+		}
+		w.createVolume(v, c.Incarnation)
+	}
+	for _, l := range c.Restores {
+		if !life.spend() {
+			return
+		}
+		w.createRestore(l, c.Incarnation, w.objects.birth.Coming.Origin)
+	}
+}
+
+func (w *World) moveLife(c plan.MoveLife) {
+	w.checkMove()
+	old, next := w.objects.birth, w.objects.birth.Coming
+	w.objects.birth = plan.Birth{
+		Exists: true, Operator: old.Operator, Incarnation: next.Incarnation, Counter: next.Counter, Token: next.Token, Names: next.Names,
+		Origin: next.Origin, Restore: next.Restore, Begun: true, Volumes: c.Volumes, Next: old.Next, Laid: old.Laid,
+		Past: append(slices.Clone(old.Past), plan.Past{Incarnation: old.Incarnation, Restore: old.Restore, Voters: c.Voters}),
+	}
+	w.born = 0
+	w.moves[next.Restore]++
+}
+
+func (w *World) markFormer(c plan.MarkFormer, life *budgetOfEffects) {
+	for _, ref := range c.Volumes {
+		if v, ok := w.objects.volumes[ref.Name]; ok && v.UID == ref.UID && v.Superseded == "" && life.spend() {
+			v.Superseded = c.By
+			w.objects.volumes[ref.Name] = v
+		}
+	}
+}
+
+// lifeOf is the list of the observation that a name belongs to.
+func (w *World) lifeOf(from objects, name string, o *plan.Observation) *[]plan.Replica {
+	switch {
+	case slices.Contains(from.birth.Coming.Names, name):
+		return &o.Coming
+	case isFormer(from, name):
+		return &o.Former
+	}
+	return &o.Replicas
+}
+
+// isFormer reports what is left of a life that ended, by what it says of itself.
+func isFormer(from objects, name string) bool {
+	incarnation := ""
+	v, hasVolume := from.volumes[name]
+	p, hasPod := from.pods[name]
+	t, hasTask := from.restores[name]
+	switch {
+	case hasVolume:
+		incarnation = v.Incarnation
+	case hasPod:
+		incarnation = p.Incarnation
+	case hasTask:
+		incarnation = t.Incarnation
+	}
+	if incarnation == "" || incarnation == from.birth.Incarnation {
+		return false
+	}
+	return v.Superseded != "" || slices.ContainsFunc(from.birth.Past, func(past plan.Past) bool { return past.Incarnation == incarnation })
+}
+
+// hasEnded reports whether a restore in place ended this life.
+func (w *World) hasEnded(incarnation string) bool {
+	return slices.ContainsFunc(w.objects.birth.Past, func(past plan.Past) bool { return past.Incarnation == incarnation })
+}
+
+// heldBy is what a member that answers could be asked for, or "".
+func (w *World) heldBy(name string) string {
+	p := w.procs[w.objects.pods[name].UID]
+	if p == nil || !p.served || p.ill == frozen || p.ill == hidden {
+		return ""
+	}
+	return fmt.Sprintf("survivor %s/%d", p.disk.cluster, p.disk.applied)
+}
+
+// isFrom reports whether what lies somewhere is what a life was to begin with.
+func isFrom(from string, origin plan.Origin) bool {
+	if origin.SHA256 == "" && !origin.IsZero() {
+		return strings.HasPrefix(from, "survivor ")
+	}
+	return from == origin.SHA256
+}
+
+// checkNames lets no name be given twice.
+func (w *World) checkNames(names []string) {
+	for _, name := range names {
+		_, isVolume := w.objects.volumes[name]
+		_, isPod := w.objects.pods[name]
+		if c := w.clusters[w.objects.birth.ClusterID]; isVolume || isPod || c != nil && slices.ContainsFunc(c.members, func(m etcdutil.Member) bool { return w.nameOfURL(m.PeerURLs[0]) == name }) {
+			w.violate("the name %s is given twice", name)
+		}
+	}
+}
+
+// checkMove is I14, and holds a move to what a person said: the approval quotes what is given up now, whoever looked at what before.
+func (w *World) checkMove() {
+	next, digest := w.objects.birth.Coming, w.Observe().Evidence().Digest
+	isApproved := slices.ContainsFunc(w.objects.requests, func(r plan.Request) bool { return r.ID == next.Restore && r.Approval == digest })
+	if !isApproved {
+		w.violate("the cluster moves for %s, and nobody approved that on %s", next.Restore, digest)
+	}
+	if w.moves[next.Restore] > 0 {
+		w.violate("I14: the cluster moves twice for %s", next.Restore)
+	}
+	if c := w.clusters[w.objects.birth.ClusterID]; next.Source != plan.SourceBackup && c != nil && w.hasQuorum(c) {
+		w.violate("the cluster moves without a backup, and has a quorum")
+	}
+	for _, name := range next.Names {
+		v, ok := w.objects.volumes[name]
+		if !w.Spec.Ephemeral && (!ok || next.Source != plan.SourceEmpty && (w.disks[v.UID] == nil || !isFrom(w.disks[v.UID].from, next.Origin))) {
+			w.violate("the cluster moves, and %s does not have what it is to begin with", name)
+		}
+	}
+}
+
+// checkLives is I13: members of two lives never have a quorum at the same time.
+func (w *World) checkLives() {
+	if len(w.objects.birth.Past) == 0 {
+		return
+	}
+	var able []string
+	for _, id := range sortedIDs(w.clusters) {
+		if c := w.clusters[id]; (c.life == w.objects.birth.Incarnation || w.hasEnded(c.life)) && w.hasQuorum(c) {
+			able = append(able, c.life)
+		}
+	}
+	if len(able) > 1 {
+		w.violate("I13: members of the lives %v have a quorum at the same time", able)
+	}
+}
+
+// checkGivenUp is I12: what a life that ended left goes on the word of the EtcdRestore that ended it.
+func (w *World) checkGivenUp(name string, v volume) {
+	isSaid := slices.ContainsFunc(w.objects.requests, func(r plan.Request) bool { return r.DeletesOld })
+	if !isSaid {
+		w.violate("I12: the volume of %s, of the life %s that ended, was deleted", name, v.Incarnation)
+	}
+}

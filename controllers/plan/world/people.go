@@ -1,0 +1,135 @@
+package world
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+)
+
+// What people do with EtcdRestores, and nodes that fall silent.
+
+// Ask makes an EtcdRestore, approved on what there is now, or not.
+func (w *World) Ask(source plan.SourceKind, survivor string, approved bool) {
+	w.serial++
+	r := plan.Request{Name: fmt.Sprintf("restore-%d", w.serial), ID: fmt.Sprintf("request-%d", w.serial), Created: w.Now, Source: source, Survivor: survivor, Bump: 1e9}
+	if source == plan.SourceBackup {
+		r.Wish.Hash = fmt.Sprintf("of %s", r.ID)
+		w.storeOf(r.Wish)
+	}
+	if approved {
+		r.Approval = w.Observe().Evidence().Digest
+	}
+	w.objects.requests = append(slices.Clone(w.objects.requests), r)
+	w.logf("user: EtcdRestore %s from %s %s, approved %v", r.ID, source, survivor, approved)
+}
+
+// AskAsNeeded makes the EtcdRestore that a person would make of what there is.
+func (w *World) AskAsNeeded() {
+	e := w.Observe().Evidence()
+	if e.Quorum != plan.QuorumLost || w.rng.IntN(3) == 0 {
+		w.Ask(plan.SourceBackup, "", w.rng.IntN(4) > 0)
+		return
+	}
+	for _, m := range e.Members {
+		if m.State == plan.MemberAnswers {
+			w.Ask(plan.SourceSurvivor, m.Name, true)
+			return
+		}
+	}
+	w.Ask(plan.SourceEmpty, "", true)
+}
+
+// editRequest changes one EtcdRestore, chosen by the seed.
+func (w *World) editRequest(edit func(*plan.Request)) {
+	if len(w.objects.requests) == 0 {
+		return
+	}
+	requests := slices.Clone(w.objects.requests)
+	r := &requests[w.rng.IntN(len(requests))]
+	edit(r)
+	w.objects.requests = requests
+	w.logf("user: EtcdRestore %s: approval %q, deletes old %v", r.ID, r.Approval, r.DeletesOld)
+}
+
+// Approve quotes the evidence there is.
+func (w *World) Approve() {
+	w.editRequest(func(r *plan.Request) { r.Approval = w.Observe().Evidence().Digest })
+}
+
+// TakeBack takes an approval back.
+func (w *World) TakeBack() { w.editRequest(func(r *plan.Request) { r.Approval = "" }) }
+
+// GiveUpOld lets the volumes go that an EtcdRestore left behind.
+func (w *World) GiveUpOld() { w.editRequest(func(r *plan.Request) { r.DeletesOld = true }) }
+
+// Withdraw deletes an EtcdRestore.
+func (w *World) Withdraw() {
+	if n := len(w.objects.requests); n > 0 {
+		i := w.rng.IntN(n)
+		w.logf("user: EtcdRestore %s deleted", w.objects.requests[i].ID)
+		w.objects.requests = slices.Delete(slices.Clone(w.objects.requests), i, i+1)
+	}
+}
+
+// CutOff is a node that falls silent with its member: that goes on, out of the operator's and the kubelet's reach, and not of its peers'.
+func (w *World) CutOff(name string) {
+	if p, ok := w.objects.pods[name]; ok && p.Running {
+		p.cutOff, p.Ready, p.ReadySince = true, false, w.Now
+		w.objects.pods[name] = p
+		w.Hide(name)
+		w.logf("fault: the node of %s is cut off", name)
+	}
+}
+
+// Reconnect brings silent nodes back.
+func (w *World) Reconnect() {
+	for name, p := range w.objects.pods {
+		if proc := w.procs[p.UID]; p.cutOff && proc != nil && proc.ill == hidden {
+			proc.ill = ""
+		}
+		p.cutOff, p.GoneBy = false, time.Time{}
+		w.objects.pods[name] = p
+	}
+}
+
+// inPlaceFaults are what people and machines do around a restore in place.
+func (w *World) inPlaceFaults() []func() {
+	return []func(){
+		w.AskAsNeeded, w.AskAsNeeded, w.Approve, w.Approve, w.TakeBack, w.Withdraw, w.GiveUpOld,
+		func() { w.CutOff(w.anyName()) }, w.Reconnect, w.Reconnect,
+		func() { w.loseMajority() },
+		func() { w.anyComing(w.DeleteVolume) }, func() { w.anyComing(w.DeleteVolume) }, func() { w.anyComing(w.strand) },
+		w.Recreate, w.DeletePeerService,
+		func() { w.anyRestore(w.DeleteRestore) }, func() { w.anyRestore(w.KillRestore) },
+		func() { w.SpoilBackups(true) }, func() { w.SpoilBackups(false) },
+	}
+}
+
+// loseMajority deletes so many members' volumes that the rest is no quorum.
+func (w *World) loseMajority() {
+	voters := w.Observe().Voters()
+	for _, r := range voters[:min(len(voters), len(voters)/2+1)] {
+		w.loseMember(r.Name)
+	}
+}
+
+// anyComing does something to a volume that is laid, or was moved to.
+func (w *World) anyComing(fault func(string)) {
+	names := append(slices.Clone(w.objects.birth.Coming.Names), w.objects.birth.Names...)
+	if len(names) > 0 {
+		fault(names[w.rng.IntN(len(names))])
+	}
+}
+
+// strand loses the node that a volume is on, while nobody is on it.
+func (w *World) strand(name string) {
+	if v, ok := w.objects.volumes[name]; ok {
+		if _, isUsed := w.objects.pods[name]; !isUsed {
+			v.Stranded = "node-1 was deleted"
+			w.objects.volumes[name] = v
+			w.logf("fault: the node of the volume of %s deleted", name)
+		}
+	}
+}
