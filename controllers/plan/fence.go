@@ -12,6 +12,9 @@ import (
 
 // restoreFence takes a life that ended out of service: its volumes say so, then nobody is led to its members, then their Pods go.
 func restoreFence(o Observation) *proposal {
+	if !o.Birth.Exists {
+		return nil // nothing says what took its place
+	}
 	for _, step := range []func(Observation) *proposal{fenceMark, fenceBudget, fenceLabels, fencePods, fenceSecrets} {
 		if p := step(o); p != nil {
 			return p

@@ -167,6 +167,11 @@ func (o Observation) nextOrdinal() int {
 	for _, r := range o.everyReplica() {
 		highest = max(highest, r.Ordinal)
 	}
+	for _, m := range o.Membership.LastKnown {
+		if name, ok := etcdutil.MemberFromPeerURL(firstURL(m), o.Cluster.Name, o.Cluster.Namespace); ok {
+			highest = max(highest, o.ordinalOf(name))
+		}
+	}
 	for _, name := range slices.Concat(o.Birth.Names, o.Birth.Coming.Names) {
 		if ordinal, ok := etcdutil.Ordinal(o.Cluster.Name, name); ok {
 			highest = max(highest, ordinal)

@@ -93,6 +93,7 @@ func (w *World) carryOutBirth(c plan.Change) {
 		w.objects.birth.ClusterID = c.ClusterID
 		w.checkBorn(c.ClusterID)
 		w.checkOrigin(c.ClusterID)
+		w.checkApproval()
 	default:
 	}
 }

@@ -55,7 +55,7 @@ func (w *World) layNext(c plan.LayNext, life *budgetOfEffects) {
 }
 
 func (w *World) moveLife(c plan.MoveLife) {
-	w.checkMove()
+	digest := w.checkMove()
 	old, next := w.objects.birth, w.objects.birth.Coming
 	w.objects.birth = plan.Birth{
 		Exists: true, Operator: old.Operator, Incarnation: next.Incarnation, Counter: next.Counter, Token: next.Token, Names: next.Names,
@@ -64,6 +64,7 @@ func (w *World) moveLife(c plan.MoveLife) {
 	}
 	w.born = 0
 	w.moves[next.Restore]++
+	w.approved[next.Incarnation] = next.Restore + " on " + digest
 }
 
 func (w *World) markFormer(c plan.MarkFormer, life *budgetOfEffects) {
@@ -133,21 +134,29 @@ func (w *World) checkNames(names []string) {
 	for _, name := range names {
 		_, isVolume := w.objects.volumes[name]
 		_, isPod := w.objects.pods[name]
-		if c := w.clusters[w.objects.birth.ClusterID]; isVolume || isPod || c != nil && slices.ContainsFunc(c.members, func(m etcdutil.Member) bool { return w.nameOfURL(m.PeerURLs[0]) == name }) {
+		if isVolume || isPod {
 			w.violate("the name %s is given twice", name)
 		}
 	}
 }
 
-// checkMove is I14, and holds a move to what a person said: the approval quotes what is given up now, whoever looked at what before.
-func (w *World) checkMove() {
+// checkApproval is I14: a life that serves had an approval of its own.
+func (w *World) checkApproval() {
+	life := w.objects.birth.Incarnation
+	for other, approval := range w.approved {
+		if other != life && approval == w.approved[life] && w.served[other] {
+			w.violate("I14: the lives %s and %s came of one approval: %s", other, life, approval)
+		}
+	}
+	w.served[life] = true
+}
+
+// checkMove holds a move to what a person said: the approval quotes what is given up now, whoever looked at what before.
+func (w *World) checkMove() string {
 	next, digest := w.objects.birth.Coming, w.Observe().Evidence().Digest
 	isApproved := slices.ContainsFunc(w.objects.requests, func(r plan.Request) bool { return r.ID == next.Restore && r.Approval == digest })
 	if !isApproved {
 		w.violate("the cluster moves for %s, and nobody approved that on %s", next.Restore, digest)
-	}
-	if w.moves[next.Restore] > 0 {
-		w.violate("I14: the cluster moves twice for %s", next.Restore)
 	}
 	if c := w.clusters[w.objects.birth.ClusterID]; next.Source != plan.SourceBackup && c != nil && w.hasQuorum(c) {
 		w.violate("the cluster moves without a backup, and has a quorum")
@@ -158,6 +167,7 @@ func (w *World) checkMove() {
 			w.violate("the cluster moves, and %s does not have what it is to begin with", name)
 		}
 	}
+	return digest
 }
 
 // checkLives is I13: members of two lives never have a quorum at the same time.
@@ -182,4 +192,47 @@ func (w *World) checkGivenUp(name string, v volume) {
 	if !isSaid {
 		w.violate("I12: the volume of %s, of the life %s that ended, was deleted", name, v.Incarnation)
 	}
+}
+
+// isForRestore reports a refusal around a restore in place that only a person can end, and that is as it says.
+func (w *World) isForRestore(d plan.Decision) bool {
+	if !d.NeedsHuman {
+		return false
+	}
+	switch d.Reason {
+	case plan.ReasonRestoreHeld:
+		return true
+	case plan.ReasonFence:
+		return slices.ContainsFunc(sortedKeys(w.objects.pods), func(name string) bool { return w.objects.pods[name].cutOff })
+	case plan.ReasonRestoreLost:
+		return w.intact() < etcdutil.Quorum(len(w.objects.birth.Names))
+	case plan.ReasonRetainedData:
+		return !slices.ContainsFunc(sortedKeys(w.objects.volumes), func(name string) bool {
+			v := w.objects.volumes[name]
+			return !v.Record.IsZero() && v.Superseded == ""
+		})
+	}
+	return false
+}
+
+// intact counts the first members that have what they are to begin with.
+func (w *World) intact() int {
+	n := 0
+	for _, name := range w.objects.birth.Names {
+		v, ok := w.objects.volumes[name]
+		if ok && !v.Terminating && v.Stranded == "" && v.UID == w.objects.birth.Volumes[name] && (w.objects.birth.Origin.IsZero() || !w.disks[v.UID].isEmpty()) {
+			n++
+		}
+	}
+	return n
+}
+
+// isHeld reports whether any disk holds data of the cluster.
+func (w *World) isHeld(id etcdutil.ID) bool {
+	for _, d := range w.disks {
+		if d.cluster == id {
+			return true
+		}
+	}
+	return false
 }

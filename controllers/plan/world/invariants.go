@@ -56,7 +56,7 @@ func (w *World) checkRecord(m plan.MemberRecord, diskUID string) {
 // checkPodDeletion is I11 and I1: the operator alone stops no member that runs, and never the only copy of its data.
 func (w *World) checkPodDeletion(ref plan.PodRef) {
 	p, ok := w.objects.pods[ref.Name]
-	if !ok || p.UID != ref.UID || w.objects.birth.Void || w.procs[p.UID] == nil || w.hasEnded(p.Incarnation) {
+	if !ok || p.UID != ref.UID || w.objects.birth.Void || w.procs[p.UID] == nil || w.hasEnded(p.Incarnation) || p.cutOff {
 		return
 	}
 	if c := w.clusters[w.procs[p.UID].disk.cluster]; c.find(w.procs[p.UID].disk.member) >= 0 {

@@ -107,11 +107,11 @@ func (w *World) inPlaceFaults() []func() {
 	}
 }
 
-// loseMajority deletes so many members' volumes that the rest is no quorum.
+// loseMajority loses the nodes of so many members that the rest is no quorum.
 func (w *World) loseMajority() {
 	voters := w.Observe().Voters()
 	for _, r := range voters[:min(len(voters), len(voters)/2+1)] {
-		w.loseMember(r.Name)
+		w.LoseNode(r.Name)
 	}
 }
 
@@ -132,4 +132,14 @@ func (w *World) strand(name string) {
 			w.logf("fault: the node of the volume of %s deleted", name)
 		}
 	}
+}
+
+// inPlaceFaultOrOther is one fault, of a restore in place more often than not.
+func (w *World) inPlaceFaultOrOther() {
+	if w.rng.IntN(3) == 0 {
+		w.Fault()
+		return
+	}
+	faults := w.inPlaceFaults()
+	faults[w.rng.IntN(len(faults))]()
 }

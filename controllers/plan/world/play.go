@@ -70,6 +70,8 @@ func (w *World) isRest(d plan.Decision) bool {
 		return true
 	case d.Verdict != plan.Refuse:
 		return false
+	case w.isForRestore(d):
+		return true
 	case w.recordLost && d.Overdue, d.Reason == plan.ReasonRecordLost:
 		return true // the names of the first members went with the peer Service: a person must look
 	case w.hasIll(hidden, isolated):

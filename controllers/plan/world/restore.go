@@ -184,7 +184,7 @@ func (w *World) lay(name string, t *restoreTask) {
 	}
 	id := hash("cluster", t.Incarnation, t.initial)
 	c := w.formed(id, t.Incarnation, t.initial)
-	if c.from == "" {
+	if !w.isHeld(id) { // what was laid before it left no trace, and nothing of it ever ran
 		c.from = from
 	}
 	if c.from != from {

@@ -40,7 +40,9 @@ type World struct {
 	recordLost   bool                 // somebody deleted the peer Service at least once
 	unsealedLoss bool                 // a directory was emptied before its kubelet knew the seal: the one window that is left
 	born         etcdutil.ID          // the first cluster ID of this life that was written down; it never changes
-	moves        map[string]int       // how often the cluster moved for an EtcdRestore
+	moves        map[string]int       // how often the cluster moved, by EtcdRestore
+	approved     map[string]string    // on what the cluster moved, by incarnation
+	served       map[string]bool      // incarnations that were written down as a cluster
 }
 
 // objects is the API server's part: plain values, so that a copy is a snapshot.
@@ -92,6 +94,8 @@ func New(seed uint64, spec plan.Desired) *World {
 		stores:   map[plan.Wish]*store{},
 		sealed:   map[etcdutil.ID]bool{},
 		moves:    map[string]int{},
+		approved: map[string]string{},
+		served:   map[string]bool{},
 	}
 }
 

@@ -1,0 +1,169 @@
+package world
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+)
+
+// settledAt is a cluster that serves, with volumes of its own.
+func settledAt(t *testing.T, seed uint64, size int) *World {
+	t.Helper()
+	w := New(seed, Spec3(size))
+	if d, rests := w.Settle(600); !rests || d.Verdict != plan.Settled {
+		t.Fatalf("seed %d, size %d: %+v", seed, size, d)
+	}
+	return w
+}
+
+// mustSettle lets the world come to rest, serving.
+func mustSettle(t *testing.T, w *World, what string) {
+	t.Helper()
+	d, rests := w.Settle(2000)
+	if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || len(w.Observe().HealthyVoters()) != w.Spec.Size {
+		t.Fatalf("%s: rests=%v %+v %v\n%s", what, rests, d, w.Violations, w.Story(120))
+	}
+}
+
+func TestAClusterOfEachSizeIsRestoredInPlaceAndKeepsItsOldVolumes(t *testing.T) {
+	for _, size := range []int{1, 3, 5} {
+		w := settledAt(t, uint64(size), size)
+		w.Ask(plan.SourceBackup, "", true)
+		mustSettle(t, w, fmt.Sprintf("size %d", size))
+		if c := w.clusters[w.born]; c == nil || !strings.HasPrefix(c.from, "sha of ") {
+			t.Fatalf("size %d: the cluster does not hold the backup\n%s", size, w.Story(120))
+		}
+		if o := w.Observe(); len(o.Former) != size || len(w.objects.restores) > 0 || w.objects.preflight != nil {
+			t.Fatalf("size %d: %d old volumes\n%s", size, len(o.Former), w.Story(120))
+		}
+		w.GiveUpOld()
+		mustSettle(t, w, fmt.Sprintf("size %d, the old volumes given up", size))
+		if o := w.Observe(); len(o.Former) != 0 {
+			t.Fatalf("size %d: old volumes are left\n%s", size, w.Story(40))
+		}
+	}
+}
+
+func TestAClusterCanBeRestoredAgainAndAgain(t *testing.T) {
+	w := settledAt(t, 5, 3)
+	for i := range 4 {
+		w.Ask(plan.SourceBackup, "", true)
+		mustSettle(t, w, fmt.Sprintf("restore %d", i))
+	}
+	if n := len(w.Observe().Birth.Past); n != 4 {
+		t.Fatalf("%d lives ended", n)
+	}
+}
+
+func TestALostQuorumIsRebuiltFromASurvivorAndGrowsBack(t *testing.T) {
+	for _, size := range []int{3, 5} {
+		w := settledAt(t, uint64(size), size)
+		w.write()
+		w.loseMajority()
+		for range 200 {
+			w.Advance()
+			w.Pass()
+		}
+		survivor := w.Observe().Evidence()
+		last := survivor.Members[len(survivor.Members)-1]
+		if survivor.Quorum != plan.QuorumLost || last.State != plan.MemberAnswers {
+			t.Fatalf("%+v", survivor)
+		}
+		w.Ask(plan.SourceSurvivor, last.Name, true)
+		mustSettle(t, w, fmt.Sprintf("size %d", size))
+		if c := w.clusters[w.born]; !strings.HasPrefix(c.from, "survivor ") {
+			t.Fatalf("the cluster holds %q", c.from)
+		}
+	}
+}
+
+func TestWhereEverythingIsLostTheClusterBeginsEmptyOnApproval(t *testing.T) {
+	for _, ephemeral := range []bool{false, true} {
+		spec := Spec3(3)
+		spec.Ephemeral = ephemeral
+		w := New(3, spec)
+		w.Settle(600)
+		for _, name := range []string{"demo-0", "demo-1", "demo-2"} {
+			w.loseMember(name)
+		}
+		for range 100 {
+			w.Advance()
+			w.Pass()
+		}
+		if d := w.Pass(); d.Rule != "quorum-lost" {
+			t.Fatalf("%+v", d)
+		}
+		w.Ask(plan.SourceEmpty, "", true)
+		mustSettle(t, w, fmt.Sprintf("ephemeral %v", ephemeral))
+	}
+}
+
+func TestARestoreIsCalledOffAtAnyMomentBeforeTheMoveAndNothingIsLost(t *testing.T) {
+	calledOff := 0
+	for seed := range uint64(60) {
+		w := settledAt(t, seed+1, 3)
+		before, born := len(w.Observe().Replicas), w.born
+		w.Ask(plan.SourceBackup, "", true)
+		for range seed {
+			w.Advance()
+			w.Pass()
+		}
+		if len(w.moves) > 0 {
+			continue
+		}
+		calledOff++
+		if seed%2 == 0 {
+			w.Withdraw()
+		} else {
+			w.TakeBack()
+		}
+		mustSettle(t, w, fmt.Sprintf("seed %d", seed))
+		if o := w.Observe(); w.born != born || len(o.Replicas) != before || len(o.Coming)+len(o.Former) > 0 || len(w.objects.volumes) != 3 {
+			t.Fatalf("seed %d: something is left\n%s", seed, w.Story(80))
+		}
+	}
+	if calledOff < 20 {
+		t.Fatalf("%d were called off, which proves nothing", calledOff)
+	}
+}
+
+func TestAMajorityThatCannotBeReachedKeepsTheNextLifeFromStarting(t *testing.T) {
+	w := settledAt(t, 8, 3)
+	w.Ask(plan.SourceBackup, "", true)
+	for len(w.moves) == 0 {
+		w.Advance()
+		w.Pass()
+	}
+	w.CutOff("demo-0")
+	w.CutOff("demo-1")
+	var d plan.Decision
+	for range 600 {
+		w.Advance()
+		d = w.Pass()
+	}
+	if d.Rule != "restore-fence" || d.Verdict != plan.Refuse || !d.NeedsHuman || len(w.Violations) > 0 {
+		t.Fatalf("%+v %v\n%s", d, w.Violations, w.Story(60))
+	}
+	w.Reconnect()
+	mustSettle(t, w, "the nodes are back")
+}
+
+// The operator dies after each number of effects in turn, in every pass.
+func TestARestoreInPlaceGoesOnWhereverTheOperatorDies(t *testing.T) {
+	for _, size := range []int{1, 3} {
+		for life := 1; life <= 4; life++ {
+			w := settledAt(t, uint64(10*size+life), size)
+			w.Ask(plan.SourceBackup, "", true)
+			for range 600 {
+				w.Advance()
+				w.take(w.ObserveStale(), life)
+			}
+			mustSettle(t, w, fmt.Sprintf("size %d, %d effects", size, life))
+			if len(w.moves) != 1 {
+				t.Fatalf("size %d, %d effects: %v\n%s", size, life, w.moves, w.Story(80))
+			}
+		}
+	}
+}
