@@ -1,0 +1,323 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+)
+
+type guarded1 struct {
+	name    string
+	world   Observation
+	change  Change
+	allowed bool
+}
+
+func checkGuard(t *testing.T, rows []guarded1) {
+	t.Helper()
+	for _, row := range rows {
+		if why := Guard(row.world, row.change); (why == "") != row.allowed {
+			t.Errorf("%s: %q", row.name, why)
+		}
+	}
+}
+
+// other changes a copy of the change.
+func otherwise[C Change](c C, change func(*C)) C {
+	change(&c)
+	return c
+}
+
+func TestALifeIsLaidOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed(t *testing.T) {
+	begin := lookedAt(requesting(settledWorld(3)), hasFound)
+	good := Next(begin).Change.(BeginNext)
+	lost := lostWorld()
+	survivor := Next(requesting(lost, ofDemo0)).Change.(BeginNext)
+	all := settledWorld(3).edit(0, noData).edit(1, noData).edit(2, noData).blind()
+	empty := Next(requesting(all, forNothing)).Change.(BeginNext)
+	used := begin
+	used.Former = []Replica{voter(4)}
+	checkGuard(t, []guarded1{
+		{"as approved, with what was found", begin, good, true},
+		{"without an EtcdRestore", unrequested(begin), good, false},
+		{"unapproved", requesting(unrequested(begin), unapproved), good, false},
+		{"approved on other evidence", staled(begin), good, false},
+		{"approved, by then members were others", begin.edit(2, gone).with(voter(9)), good, false},
+		{"once the cluster came of it", func() Observation { o := begin; o.Birth.Restore = "r1"; return o }(), good, false},
+		{"beside another that is laid", layingWorld(begin), good, false},
+		{"after another life than there is", begin, otherwise(good, func(c *BeginNext) { c.From = "old" }), false},
+		{"before the cluster was born", lookedAt(func() Observation { o := begin; o.Birth.ClusterID = 0; return o }(), hasFound), good, false},
+		{"with a backup that nobody looked at", requesting(settledWorld(3)), good, false},
+		{"with another one than was found", begin, otherwise(good, func(c *BeginNext) { c.Origin.Key = "another" }), false},
+		{"with nothing, while a backup was approved", begin, otherwise(good, func(c *BeginNext) { c.Source, c.Origin = SourceEmpty, Origin{} }), false},
+		{"of another minor version", wanting(begin, newer), good, false},
+		{"under a name of this life", begin, otherwise(good, func(c *BeginNext) { c.Names = []string{"demo-1"} }), false},
+		{"under a name of a life before", used, good, false},
+		{"under a name that was promised", func() Observation { o := begin; o.Birth.Next = 5; return o }(), good, false},
+		{"under a name that stays free for others", begin, otherwise(good, func(c *BeginNext) { c.Next = 5 }), false},
+		{"as the life that lives", begin, otherwise(good, func(c *BeginNext) { c.Incarnation, c.Counter = Incarnation("u1", 0), 0 }), false},
+		{"as one that was laid before", func() Observation { o := begin; o.Birth.Laid = 1; return o }(), good, false},
+		{"of a survivor, without a quorum", requesting(lost, ofDemo0), survivor, true},
+		{"of a survivor that fell silent", requesting(lost.edit2(0, silent), ofDemo0), survivor, false},
+		{"of a survivor of another cluster", requesting(lost.edit2(0, func(r *Replica) { r.Volume.Record.ClusterID = 77 }), ofDemo0), survivor, false},
+		{"of a survivor that was restored of another life", requesting(lost.edit2(0, func(r *Replica) { r.Volume.Incarnation = "old" }), ofDemo0), survivor, false},
+		{"of a survivor, with a quorum", requesting(settledWorld(3), ofDemo0), survivor, false},
+		{"of another survivor than was approved", requesting(lost, ofDemo0), otherwise(survivor, func(c *BeginNext) { c.Survivor = "demo-1" }), false},
+		{"of one survivor as three", requesting(lost, ofDemo0), otherwise(survivor, func(c *BeginNext) { c.Names, c.Next = []string{"demo-3", "demo-4"}, 5 }), false},
+		{"empty, where all is lost", requesting(all, forNothing), empty, true},
+		{"empty, while nobody knows", requesting(settledWorld(3).blind(), forNothing), empty, false},
+		{"empty, with a quorum", requesting(settledWorld(3), forNothing), empty, false},
+	})
+}
+
+func TestWhatIsLaidTouchesNothingOfTheLifeThatServes(t *testing.T) {
+	begin := requesting(settledWorld(3))
+	laying, laid := layingWorld(begin), laidWorld(begin)
+	blank := laying
+	blank.Coming = nil
+	lay := Next(blank).Change.(LayNext)
+	volume := func(name string) DeleteVolumes { return DeleteVolumes{Volumes: []VolumeRef{{name, "volume-" + name}}} }
+	task := func(name string) DeleteRestores { return DeleteRestores{Pods: []PodRef{{name, "restore-" + name}}} }
+	record := func(name string) RecordRestored {
+		return RecordRestored{Incarnation: Incarnation("u1", 1), Volumes: []VolumeRef{{name, "volume-" + name}}}
+	}
+	off := unrequested(laid)
+	checkGuard(t, []guarded1{
+		{"what is missing is made", blank, lay, true},
+		{"not for a life that is not laid", begin, lay, false},
+		{"not for the life that serves", blank, otherwise(lay, func(c *LayNext) { c.Incarnation = Incarnation("u1", 0) }), false},
+		{"not under a name of this life", blank, LayNext{Incarnation: lay.Incarnation, Volumes: []NewVolume{{Name: "demo-1"}}}, false},
+		{"not the certificates of another", blank, LayNext{Incarnation: lay.Incarnation, Secrets: []string{"demo-1"}}, false},
+		{"not a volume beside one", laid, LayNext{Incarnation: lay.Incarnation, Volumes: lay.Volumes[:1]}, false},
+		{"not a volume beside a Pod that laid on another", laying.next(3, func(r *Replica) { r.Volume = nil }), LayNext{Incarnation: lay.Incarnation, Volumes: lay.Volumes[:1]}, false},
+		{"not on a volume that has its data", laid, LayNext{Incarnation: lay.Incarnation, Restores: lay.Restores[:1]}, false},
+		{"not on one that is going", laying.next(3, cleared, doomed), LayNext{Incarnation: lay.Incarnation, Restores: lay.Restores[:1]}, false},
+		{"not from a survivor that nobody chose", laying.next(3, cleared), LayNext{Incarnation: lay.Incarnation, Restores: []Laying{{Name: "demo-3", Choices: choices, Survivor: "demo-0"}}}, false},
+		{"not with the tools of another minor version", laying.next(3, cleared), LayNext{Incarnation: lay.Incarnation, Restores: []Laying{{Name: "demo-3", Choices: newer}}}, false},
+		{"a Pod that succeeded is believed", laying.next(3, laid1), record("demo-3"), true},
+		{"one that runs is not", laying, record("demo-3"), false},
+		{"nor of a volume that is going", laying.next(3, laid1, doomed), record("demo-3"), false},
+		{"what succeeded stays until it is written down", laying.next(3, laid1), task("demo-3"), false},
+		{"then it may go", laying.next(3, laid1, written), task("demo-3"), true},
+		{"or when its volume is gone", laying.next(3, laid1, func(r *Replica) { r.Volume = nil }), task("demo-3"), true},
+		{"or when nobody wants it", unrequested(laying.next(3, laid1)), task("demo-3"), true},
+		{"what nobody wants is taken back", off, volume("demo-3"), true},
+		{"not what somebody wants", laid, volume("demo-3"), false},
+		{"even on an approval that is stale", staled(laid), volume("demo-3"), false},
+		{"unless it is lost", laid.next(3, stranded1), volume("demo-3"), true},
+		{"not under a restore Pod", unrequested(laying), volume("demo-3"), false},
+		{"not what a member lived on", off.next(3, func(r *Replica) { r.Volume.Record = voter(3).Volume.Record }), volume("demo-3"), false},
+		{"not what is of the life that serves", off.next(3, func(r *Replica) { r.Volume.Incarnation = off.Birth.Incarnation }), volume("demo-3"), false},
+		{"the promise goes with the last of it", emptied(off), DropNext{Incarnation: lay.Incarnation}, true},
+		{"not before", off, DropNext{Incarnation: lay.Incarnation}, false},
+		{"not while somebody wants it", emptied(laid), DropNext{Incarnation: lay.Incarnation}, false},
+		{"nor the life that serves", emptied(off), DropNext{Incarnation: off.Birth.Incarnation}, false},
+		{"a backup is looked at for an EtcdRestore", begin, StartPreflight{Asked: begin.asking(begin.Requests[0]).inquiry()}, true},
+		{"not for one that nobody approved", staled(begin), StartPreflight{Asked: begin.asking(begin.Requests[0]).inquiry()}, false},
+		{"not twice", lookedAt(begin), StartPreflight{Asked: begin.asking(begin.Requests[0]).inquiry()}, false},
+	})
+}
+
+func TestAClusterMovesOnlyToWhatIsWholeAndWasApproved(t *testing.T) {
+	laid := laidWorld(requesting(settledWorld(3)))
+	good := Next(laid).Change.(MoveLife)
+	lost := laidWorld(requesting(lostWorld(), ofDemo0))
+	survivor := Next(lost).Change.(MoveLife)
+	back := settledWorld(3)
+	back.Birth.Coming, back.Coming, back.Birth.Next = lost.Birth.Coming, lost.Coming, 4
+	back.Requests = nil
+	checkGuard(t, []guarded1{
+		{"all is laid", laid, good, true},
+		{"nobody wants it any more", unrequested(laid), good, false},
+		{"the approval is of other evidence", staled(laid), good, false},
+		{"the members are others", laid.edit(2, gone).with(voter(9)), good, false},
+		{"a restore Pod is there", laid.next(4, func(r *Replica) { r.Restoring = coming(4).Restoring }), good, false},
+		{"a volume is not restored", laid.next(4, func(r *Replica) { r.Volume.Restored = "" }), good, false},
+		{"a volume was restored in another life", laid.next(4, func(r *Replica) { r.Volume.Restored = "old" }), good, false},
+		{"a volume is of another life", laid.next(4, func(r *Replica) { r.Volume.Incarnation, r.Volume.Restored = "old", "old" }), good, false},
+		{"a volume is another one", laid.next(4, func(r *Replica) { r.Volume.UID = "another" }), good, false},
+		{"a volume is gone", laid.next(4, func(r *Replica) { r.Volume = nil }), good, false},
+		{"a volume is going", laid.next(4, doomed), good, false},
+		{"a volume is lost", laid.next(4, stranded1), good, false},
+		{"a member has no certificates", laid.next(4, noSecret), good, false},
+		{"a member's Pod is there", laid.next(4, func(r *Replica) { r.Pod = voter(4).Pod }), good, false},
+		{"the spec asks for another minor version", wanting(laid, newer), good, false},
+		{"another life lives", laid, otherwise(good, func(c *MoveLife) { c.From = "old" }), false},
+		{"another life is laid", laid, otherwise(good, func(c *MoveLife) { c.To = "old" }), false},
+		{"somebody else has a vote", laid, otherwise(good, func(c *MoveLife) { c.Voters = []string{"demo-0"} }), false},
+		{"votes are made up while nobody knows", requesting(unrequested(laid.blind())), otherwise(good, func(*MoveLife) {}), false},
+		{"what was laid is nothing, and a backup was approved", func() Observation { o := laid; o.Birth.Coming.Origin = Origin{}; return o }(), good, false},
+		{"a survivor, without a quorum", lost, survivor, true},
+		{"a survivor, and the quorum came back", requesting(back, ofDemo0), otherwise(survivor, func(c *MoveLife) { c.Voters = names(settledWorld(3).Replicas) }), false},
+	})
+}
+
+func TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost(t *testing.T) {
+	moved := movedWorld(requesting(settledWorld(3)))
+	marked := moved.everyFormer(markedOld)
+	fenced := fencedWorld(requesting(settledWorld(3)))
+	start := Next(fenced).Change.(Bootstrap)
+	sealed := StartPods{Pods: []Start{start.Pods[0]}}
+	stop := DeletePods{Pods: []PodRef{{"demo-1", "pod-demo-1"}}}
+	mark := MarkFormer{By: moved.Birth.Incarnation, Volumes: []VolumeRef{{"demo-1", "volume-demo-1"}}}
+	old := DeleteVolumes{Volumes: []VolumeRef{{"demo-1", "volume-demo-1"}}}
+	serving := requesting(unrequested(servingWorld(requesting(settledWorld(3)))), givingUp)
+	stopping := marked.everyFormer(leavingOld)
+	checkGuard(t, []guarded1{
+		{"what ended is marked", moved, mark, true},
+		{"not as another life's", moved, otherwise(mark, func(c *MarkFormer) { c.By = "old" }), false},
+		{"not twice", marked, mark, false},
+		{"not what lives", moved, MarkFormer{By: moved.Birth.Incarnation, Volumes: []VolumeRef{{"demo-3", "volume-demo-3"}}}, false},
+		{"then it is stopped", marked, stop, true},
+		{"not before every volume says so", marked.former(2, func(r *Replica) { r.Volume.Superseded = "" }), stop, false},
+		{"not another Pod", marked.former(1, func(r *Replica) { r.Pod.UID = "another" }), stop, false},
+		{"the next life starts after that", fenced, start, true},
+		{"and so does each of its members", fenced, sealed, true},
+		{"not while a Pod of what ended runs", fenced.former(1, func(r *Replica) { r.Pod = voter(1).Pod }), start, false},
+		{"nor does any member alone", fenced.former(1, func(r *Replica) { r.Pod = voter(1).Pod }), sealed, false},
+		{"not while one is terminating", fenced.former(1, func(r *Replica) { r.Pod = voter(1).Pod; leavingOld(r) }), start, false},
+		{"not while nothing says on a volume that it ended", fenced.former(1, func(r *Replica) { r.Volume.Superseded = "" }), start, false},
+		{"one of three that does not go can serve no write", stopping.former(0, stuckOld).former(1, stoppedOld).former(2, stoppedOld), start, true},
+		{"two of three can", stopping.former(0, stuckOld).former(1, stuckOld).former(2, stoppedOld), start, false},
+		{"one of an unknown number can", unvoiced(stopping.former(0, stuckOld).former(1, stoppedOld).former(2, stoppedOld)), start, false},
+		{"one of a life that nobody knows can", func() Observation {
+			o := stopping.former(0, stuckOld).former(1, stoppedOld).former(2, stoppedOld)
+			o.Birth.Past = nil
+			return o
+		}(), sealed, false},
+		{"a life that was moved to is never given up by itself", fenced, VoidBirth{Incarnation: fenced.Birth.Incarnation}, false},
+		{"old volumes go when the EtcdRestore says so", serving, old, true},
+		{"not when nobody says so", servingWorld(requesting(settledWorld(3))), old, false},
+		{"not for another EtcdRestore", requesting(unrequested(serving), givingUp, func(r *Request) { r.ID = "r2" }), old, false},
+		{"not while what followed is silent", serving.blind(), old, false},
+		{"not without its quorum", serving.edit(3, silent).edit(4, silent), old, false},
+		{"not while what followed has no name yet", func() Observation { o := serving; o.Birth.ClusterID = 0; return o }(), old, false},
+		{"not under a Pod", serving.former(1, func(r *Replica) { r.Pod = voter(1).Pod }), old, false},
+		{"not one that does not say that it ended", serving.former(1, func(r *Replica) { r.Volume.Superseded = "" }), old, false},
+		{"not one that another life ended", serving.former(1, func(r *Replica) { r.Volume.Superseded = "later" }), old, false},
+		{"not another volume", serving.former(1, func(r *Replica) { r.Volume.UID = "another" }), old, false},
+	})
+}
+
+// Each next member is in each state, with each EtcdRestore: the cluster moves only to what is whole, and nothing is taken back that is
+// wanted.
+func TestNothingIsMovedToOrTakenBackTooEarlyInEverySmallWorld(t *testing.T) {
+	edits := map[string]func(*Replica){
+		"restoring": func(*Replica) {}, "laid": laid, "failed": failed(0), "cleared": cleared, "going": goingTask,
+		"written": func(r *Replica) { laid(r); written(r) }, "ready": func(r *Replica) { written(r); cleared(r) },
+		"no volume": func(r *Replica) { r.Volume = nil; cleared(r) }, "no volume, laid": func(r *Replica) { laid(r); r.Volume = nil },
+		"doomed":   func(r *Replica) { written(r); cleared(r); doomed(r) },
+		"stranded": func(r *Replica) { written(r); cleared(r); stranded1(r) },
+	}
+	three := settledWorld(3)
+	asking := map[string]Observation{"approved": requesting(three), "unapproved": requesting(three, unapproved), "stale": requesting(three, staleApproval), "gone": three}
+	verdicts := map[Verdict]int{}
+	for how, o := range asking {
+		of := layingWorld(requesting(three))
+		of.Requests = o.Requests
+		for _, a := range edits {
+			for _, b := range edits {
+				for _, c := range edits {
+					world := of.next(3, a).next(4, b).next(5, c)
+					d := Next(world)
+					verdicts[d.Verdict]++
+					if d.Message == "" || d.Reason == ReasonGuard || d.Verdict == Settled {
+						t.Fatalf("%s: %+v", how, d)
+					}
+					holdInPlace(t, how, world, d)
+				}
+			}
+		}
+	}
+	if verdicts[Act] == 0 || verdicts[Wait] == 0 || verdicts[Refuse] == 0 {
+		t.Fatalf("%v", verdicts)
+	}
+}
+
+func holdInPlace(t *testing.T, how string, o Observation, d Decision) {
+	t.Helper()
+	isReady := func(r Replica) bool {
+		v := r.Volume
+		return v != nil && v.Restored == v.Incarnation && !v.Terminating && v.Stranded == "" && r.Restoring == nil
+	}
+	switch c := d.Change.(type) {
+	case MoveLife:
+		if how != "approved" || slices.ContainsFunc(o.Coming, func(r Replica) bool { return !isReady(r) }) {
+			t.Fatalf("%s: the cluster moves", how)
+		}
+	case DropNext:
+		if how != "gone" && how != "unapproved" {
+			t.Fatalf("%s: what is wanted is dropped", how)
+		}
+	case DeleteVolumes:
+		for _, ref := range c.Volumes {
+			r, isComing := find(o.Coming, ref.Name)
+			if !isComing || (how == "approved" || how == "stale") && r.Volume.Stranded == "" {
+				t.Fatalf("%s: the volume of %s is deleted", how, ref.Name)
+			}
+		}
+	case RecordRestored:
+		for _, ref := range c.Volumes {
+			if r, _ := find(o.Coming, ref.Name); r.Restoring == nil || r.Restoring.Phase != PodSucceeded {
+				t.Fatalf("%s: %s is called restored", how, ref.Name)
+			}
+		}
+	case StartPods, Bootstrap, DeletePods, EvictPod:
+		t.Fatalf("%s: %s", how, c.Kind())
+	default:
+	}
+}
+
+func TestAnApprovalIsOfALifeAndItsMembersAndNotOfTheMoment(t *testing.T) {
+	o := settledWorld(3)
+	digest := o.Evidence().Digest
+	later := o.edit(1, func(r *Replica) { r.Answer.Revision, r.Answer.Applied = 99, 9999 })
+	later.Now = now.Add(1e12)
+	for name, same := range map[string]Observation{"later": later, "a member is silent": o.edit(1, silent), "nobody answers": o.blind()} {
+		if same.Evidence().Digest != digest {
+			t.Errorf("%s: the digest changed", name)
+		}
+	}
+	next := o
+	next.Birth.Incarnation = Incarnation("u1", 1)
+	again := o
+	again.Cluster.UID = "u2"
+	lost := lostWorld()
+	for name, changed := range map[string]Observation{
+		"the life is another": next, "the object is another": again, "a member was replaced": o.edit(2, gone).with(voter(9)), "the quorum is lost": lost,
+	} {
+		if changed.Evidence().Digest == digest {
+			t.Errorf("%s: the digest is the same", name)
+		}
+	}
+	of := lost.Evidence().Digest
+	if lost.edit2(0, func(r *Replica) { r.Volume.UID = "another" }).Evidence().Digest == of || lost.edit2(0, noData).Evidence().Digest == of {
+		t.Error("without a quorum, whose data is left is no part of the digest")
+	}
+	restarting := settledWorld(3).edit(1, wiped).edit(2, wiped).blind()
+	if restarting.edit2(1, func(r *Replica) { r.Pod.Running = true }).Evidence().Digest != restarting.Evidence().Digest {
+		t.Error("the digest changes while a container that lost its data is started again and again")
+	}
+}
+
+func TestWhereAnEtcdRestoreStands(t *testing.T) {
+	three := settledWorld(3)
+	for _, row := range []struct {
+		name  string
+		world Observation
+		want  Standing
+	}{
+		{"before the cluster is born", requesting(atBirth(3)), StandingUnborn},
+		{"without an approval", requesting(three, unapproved), StandingMissing},
+		{"approved on other evidence", requesting(three, staleApproval), StandingStale},
+		{"approved", requesting(three), StandingApproved},
+		{"while it is laid", layingWorld(requesting(three)), StandingLaying},
+		{"while it is laid, with an approval that went stale", staled(layingWorld(requesting(three))), StandingLaying},
+		{"once the cluster moved", movedWorld(requesting(three)), StandingMoved},
+		{"once it serves", servingWorld(requesting(three)), StandingComplete},
+		{"behind an older one", func() Observation { o := requesting(requesting(three, func(r *Request) { r.ID = "r0" })); return o }(), StandingAnother},
+	} {
+		if got := row.world.Standing(row.world.Requests[len(row.world.Requests)-1]); got != row.want {
+			t.Errorf("%s: %s, not %s", row.name, got, row.want)
+		}
+	}
+}
