@@ -15,14 +15,15 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 )
 
-// beginnings finds the backups that clusters are to begin with.
+// beginnings finds the backups that lives of clusters are to begin with.
 type beginnings struct {
 	reader     client.Reader
 	agentImage func(context.Context) (string, error)
 }
 
-// named is a backup as spec.bootstrap.restore names it, with what an EtcdBackup says filled in.
+// named is a backup as a spec names it, with what an EtcdBackup says filled in.
 type named struct {
+	Restore  string                    `json:"restore,omitempty"` // the UID of the EtcdRestore that names it; empty for spec.bootstrap.restore
 	Store    v1alpha1.BackupStore      `json:"store"`
 	Key      string                    `json:"key,omitempty"`
 	LatestOf *v1alpha1.BackedUpCluster `json:"latestOf,omitempty"`
@@ -43,12 +44,15 @@ func (b beginnings) find(ctx context.Context, cluster *v1alpha1.EtcdCluster) (fo
 	if cluster.Spec.Bootstrap == nil || cluster.Spec.Bootstrap.Restore == nil {
 		return nil, "", nil
 	}
-	source := cluster.Spec.Bootstrap.Restore
+	return b.findSource(ctx, cluster.Namespace, cluster.Spec.Bootstrap.Restore)
+}
+
+func (b beginnings) findSource(ctx context.Context, namespace string, source *v1alpha1.RestoreSource) (found *named, fault string, err error) {
 	switch {
 	case source.BackupRef != nil:
-		return b.findBackup(ctx, cluster.Namespace, source.BackupRef.Name)
+		return b.findBackup(ctx, namespace, source.BackupRef.Name)
 	case source.Store == nil:
-		return nil, "spec.bootstrap.restore names neither an EtcdBackup nor a store", nil
+		return nil, "what is to be restored is named neither by an EtcdBackup nor by a store", nil
 	case source.Latest:
 		whose := v1alpha1.BackedUpCluster{}
 		if source.LatestOf != nil {
@@ -89,17 +93,22 @@ func (b beginnings) wish(ctx context.Context, cluster *v1alpha1.EtcdCluster) (pl
 	return plan.Wish{Hash: found.hash()}, nil
 }
 
-// source is what Pods that read it are made from.
-func (b beginnings) source(ctx context.Context, cluster *v1alpha1.EtcdCluster) (apply.Source, error) {
+// source is what Pods that read the backup of that hash are made from: the cluster's own, or one that an EtcdRestore names.
+func (b beginnings) source(ctx context.Context, cluster *v1alpha1.EtcdCluster, hash string) (apply.Source, error) {
 	found, _, err := b.find(ctx, cluster)
-	if found == nil || err != nil {
+	if err != nil {
 		return apply.Source{}, err
+	}
+	if found == nil || found.hash() != hash {
+		if found, err = b.findRequested(ctx, cluster, hash); found == nil || err != nil {
+			return apply.Source{}, err
+		}
 	}
 	image, err := b.agentImage(ctx)
 	if err != nil {
 		return apply.Source{}, err
 	}
-	source := apply.Source{Hash: found.hash(), Store: found.Store, Key: found.Key, AgentImage: image}
+	source := apply.Source{Hash: hash, Store: found.Store, Key: found.Key, AgentImage: image}
 	if found.LatestOf != nil {
 		source.LatestOf = *found.LatestOf
 	}

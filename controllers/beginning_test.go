@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/apply"
 	"github.com/etcdsteward/etcd-steward/controllers/backup"
 )
 
@@ -52,13 +53,24 @@ func beginningWith(source v1alpha1.RestoreSource) *v1alpha1.EtcdCluster {
 	return c
 }
 
+// sourceFor is what a Pod would be made from that reads what the cluster wishes for.
+func sourceFor(t *testing.T, b beginnings, of v1alpha1.RestoreSource) (apply.Source, error) {
+	t.Helper()
+	cluster := beginningWith(of)
+	wish, err := b.wish(t.Context(), cluster)
+	if err != nil {
+		return apply.Source{}, err
+	}
+	return b.source(t.Context(), cluster, wish.Hash)
+}
+
 func byName() v1alpha1.RestoreSource {
 	return v1alpha1.RestoreSource{BackupRef: &v1alpha1.BackupReference{Name: "nightly"}}
 }
 
 func TestAnEtcdBackupIsBegunWithByWhatItRecorded(t *testing.T) {
 	b := beginningsOf(t, taken(complete("prod/demo/a/snapshot.db")))
-	source, err := b.source(t.Context(), beginningWith(byName()))
+	source, err := sourceFor(t, b, byName())
 	if err != nil || source.Key != "prod/demo/a/snapshot.db" || source.Store.Volume.ClaimName != "backups" || source.AgentImage != "steward:1" {
 		t.Errorf("%+v, %v", source, err)
 	}
@@ -100,12 +112,12 @@ func TestWhatCannotBeBegunWithIsSaid(t *testing.T) {
 func TestTheNewestBackupIsThatOfTheNamedCluster(t *testing.T) {
 	store := v1alpha1.BackupStore{S3: &v1alpha1.S3Store{Bucket: "backups"}}
 	newest := v1alpha1.RestoreSource{Store: &store, Latest: true, LatestOf: &v1alpha1.BackedUpCluster{Name: "old"}}
-	source, err := beginningsOf(t).source(t.Context(), beginningWith(newest))
+	source, err := sourceFor(t, beginningsOf(t), newest)
 	if err != nil || source.Key != "" || source.LatestOf.Name != "old" {
 		t.Errorf("%+v, %v", source, err)
 	}
 	newest.LatestOf = nil
-	own, err := beginningsOf(t).source(t.Context(), beginningWith(newest))
+	own, err := sourceFor(t, beginningsOf(t), newest)
 	if err != nil || own.LatestOf != (v1alpha1.BackedUpCluster{}) || own.Hash == source.Hash {
 		t.Errorf("%+v, %v", own, err)
 	}

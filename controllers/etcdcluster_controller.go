@@ -75,11 +75,16 @@ func (r *EtcdClusterReconciler) Reconcile(ctx context.Context, request ctrl.Requ
 	if decision.Reason == plan.ReasonOtherOperator { // its status is the other operator's to write
 		return ctrl.Result{RequeueAfter: attempt.recheck}, nil
 	}
-	later, err := r.publish(ctx, report.Input{
-		Cluster: cluster, Observation: view.Observation, Decision: decision, Outcome: attempt.Outcome, Warnings: admission.Warnings(cluster),
-	})
-	if attempt.Err != nil || err != nil {
+	backups, err := r.backupsOf(ctx, cluster, view.Observation)
+	if err != nil {
 		return ctrl.Result{}, errors.Join(attempt.Err, err)
+	}
+	in := report.Input{
+		Cluster: cluster, Observation: view.Observation, Decision: decision, Outcome: attempt.Outcome, Warnings: admission.Warnings(cluster), Backups: backups,
+	}
+	later, err := r.publish(ctx, in)
+	if err = errors.Join(attempt.Err, err, r.publishRestores(ctx, in)); err != nil {
+		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: sooner(attempt.recheck, later)}, nil
 }
@@ -165,11 +170,11 @@ func (r *EtcdClusterReconciler) act(ctx context.Context, cluster *v1alpha1.EtcdC
 
 func concernsSecrets(change plan.Change) bool {
 	switch change.(type) {
-	case plan.Bootstrap, plan.ApplyObjects, plan.PrepareMember, plan.DeleteSecret, plan.FollowPolicy, plan.AdoptData:
+	case plan.Bootstrap, plan.LayNext, plan.ApplyObjects, plan.PrepareMember, plan.DeleteSecret, plan.FollowPolicy, plan.AdoptData:
 		return true
 	case plan.StartPreflight, plan.DeletePreflight, plan.RecordRestored, plan.DeleteRestores:
 		return false
-	case plan.BeginBirth, plan.VoidBirth, plan.NextBirth, plan.RecordBirth, plan.RecordMembers, plan.SealPods, plan.LabelRole,
+	case plan.BeginBirth, plan.BeginNext, plan.DropNext, plan.MoveLife, plan.MarkFormer, plan.VoidBirth, plan.NextBirth, plan.RecordBirth, plan.RecordMembers, plan.SealPods, plan.LabelRole,
 		plan.SetBudget, plan.StartPods, plan.SetChoices, plan.DressPods, plan.RestoreInputs, plan.EvictPod, plan.DeletePods, plan.DeleteVolumes, plan.AddLearner, plan.Promote,
 		plan.MoveLeader, plan.RemoveMember:
 	}

@@ -10,8 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
@@ -30,7 +33,7 @@ const (
 	longestBackoff = 30 * time.Second
 )
 
-// Add adds the controller of clusters to a manager. Operator is the namespace/name by which this install claims clusters,
+// Add adds the controllers of clusters and of their restores to a manager. Operator is the namespace/name by which this install claims clusters,
 // agentImage tells what restores run from.
 func Add(mgr ctrl.Manager, operator string, agentImage func(context.Context) (string, error)) error {
 	registered, err := NewMetrics(metrics.Registry)
@@ -44,7 +47,7 @@ func Add(mgr ctrl.Manager, operator string, agentImage func(context.Context) (st
 	observer := func(reader client.Reader) *observe.Observer {
 		return &observe.Observer{
 			Reader: reader, Live: mgr.GetAPIReader(), Secrets: secrets, Dial: dialer, Now: time.Now, Operator: operator,
-			Wish: beginnings{reader: reader}.wish,
+			Wish: beginnings{reader: reader}.wish, Requests: beginnings{reader: reader}.requests,
 		}
 	}
 	r := &EtcdClusterReconciler{
@@ -59,7 +62,10 @@ func Add(mgr ctrl.Manager, operator string, agentImage func(context.Context) (st
 		Now:      time.Now,
 		unseen:   unseen,
 	}
-	return r.setup(mgr)
+	if err := r.setup(mgr); err != nil {
+		return err
+	}
+	return addRestores(mgr, operator)
 }
 
 func (r *EtcdClusterReconciler) setup(mgr ctrl.Manager) error {
@@ -74,6 +80,7 @@ func (r *EtcdClusterReconciler) setup(mgr ctrl.Manager) error {
 		Owns(&corev1.Service{}).
 		Owns(&policyv1.PodDisruptionBudget{}).
 		Watches(&corev1.PersistentVolumeClaim{}, byLabel(v1alpha1.LabelInstance)). // a volume need not have an owner
+		Watches(&v1alpha1.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(clusterOfRestore), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("setting up the controller of clusters: %w", err)

@@ -101,6 +101,10 @@ type EvidenceStatus struct {
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
 
+	// Backup is the newest backup of the cluster that was proven, among the EtcdBackups that there are.
+	// +optional
+	Backup *BackupEvidence `json:"backup,omitempty"`
+
 	// Message says in sentences what each way would lose.
 	// +optional
 	Message string `json:"message,omitempty"`
@@ -112,6 +116,20 @@ type EvidenceStatus struct {
 	Members []MemberEvidence `json:"members,omitempty"`
 }
 
+// BackupEvidence is what an EtcdBackup says of itself.
+type BackupEvidence struct {
+	// Name of the EtcdBackup.
+	Name string `json:"name"`
+	// ClusterID is etcd's identity of the cluster that it was taken of, in hex.
+	// +optional
+	ClusterID string `json:"clusterID,omitempty"`
+	// Revision is the revision of the backup.
+	Revision int64 `json:"revision"`
+	// StartedAt is when it was begun: later writes may be missing in it.
+	// +optional
+	StartedAt metav1.Time `json:"startedAt,omitzero"`
+}
+
 // MemberEvidence is what is known of one member's data.
 type MemberEvidence struct {
 	// Name of the member.
@@ -119,9 +137,6 @@ type MemberEvidence struct {
 	// MemberID is etcd's identity of the member, in hex.
 	// +optional
 	MemberID string `json:"memberID,omitempty"`
-	// ClusterID is what is recorded of its volume; given only where it is another one than the cluster's.
-	// +optional
-	ClusterID string `json:"clusterID,omitempty"`
 	// State is Answers, Silent or Lost.
 	State string `json:"state"`
 	// Why says why it is silent or lost.

@@ -29,6 +29,13 @@ func changeEvents(in Input) []Event {
 		return done(in, EventDataTaken, "", why)
 	case plan.FollowPolicy:
 		return done(in, EventPolicyApplied, "", policyApplied(c))
+	case plan.BeginNext:
+		return done(in, EventRestoreBegun, "", why)
+	case plan.MoveLife:
+		return done(in, EventRestoreMoved, "", why)
+	case plan.DropNext:
+		return done(in, EventRestoreCalledOff, "", why)
+	case plan.LayNext, plan.MarkFormer: // steps of a restore in place
 	case plan.StartPreflight, plan.DeletePreflight, plan.RecordRestored, plan.DeleteRestores: // steps of a birth
 	case plan.Bootstrap, plan.RecordMembers, plan.SealPods, plan.LabelRole, plan.ApplyObjects, plan.SetBudget,
 		plan.SetChoices, plan.DressPods, plan.RestoreInputs, plan.DeleteSecret, plan.PrepareMember:

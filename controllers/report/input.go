@@ -13,6 +13,8 @@ type Input struct {
 	Outcome     Outcome  // zero when nothing was to be done, or (DryRun) nothing was done
 	Warnings    []string // sentences about a spec that is accepted all the same, such as a version with known defects
 
+	Backups []Backup // complete backups of the cluster, for what is said of a restore; nil where nothing has to be
+
 	// IsBlind: a record of the cluster is there and cannot be read, so nothing is known of how the cluster is.
 	IsBlind bool
 

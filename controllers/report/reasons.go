@@ -39,6 +39,14 @@ const (
 	EventLeaderMoved   = "LeaderMoved"           // leadership was handed over before a member goes
 	EventPolicyApplied = "DeletionPolicyApplied" // ownership of volumes and authorities follows deletionPolicy
 	EventSpecWarning   = "SpecWarning"           // the spec is accepted, with a warning
+
+	EventRestoreBegun     = "RestoreBegun"     // the next life is laid beside the one that serves
+	EventRestoreMoved     = "RestoreMoved"     // the cluster moved to it
+	EventRestoreCalledOff = "RestoreCalledOff" // it was taken back before that
+
+	EventRestoreApproved = "RestoreApproved" // of an EtcdRestore: its approval quotes the evidence
+	EventRestorePrepared = "RestorePrepared" // of an EtcdRestore: the data lies on every new volume
+	EventRestoreComplete = "RestoreComplete" // of an EtcdRestore: the cluster serves with it
 )
 
 // Reasons of members: one word that says why a member is not healthy, or will not stay so. Beside them stand the reasons

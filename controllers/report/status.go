@@ -41,6 +41,7 @@ func (in Input) status() v1alpha1.EtcdClusterStatus {
 		Leader:             leader(o),
 		Members:            in.members(),
 		Quorum:             quorum(o),
+		Evidence:           in.evidence(),
 	}
 	if id := cmp.Or(o.Membership.ClusterID, o.Birth.ClusterID); id != 0 {
 		status.ClusterID = id.String()

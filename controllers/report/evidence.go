@@ -1,0 +1,144 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+)
+
+// Backup is a complete backup of the cluster, as its EtcdBackup says.
+type Backup struct {
+	Name      string
+	ClusterID string // etcd's identity of the cluster that it was taken of
+	Revision  int64
+	StartedAt time.Time // later writes may be missing in it
+	Proven    bool      // it was restored and compared
+}
+
+// ShowsEvidence reports whether the status has to say what a restore would give up.
+func ShowsEvidence(o plan.Observation) bool {
+	return o.IsBorn() && (len(o.Requests) > 0 || o.Evidence().Quorum == plan.QuorumLost)
+}
+
+// evidence is what a person has to read before anything is given up. While a quorum answers it is not written again for a
+// revision alone: revisions move with every write of a client.
+func (in Input) evidence() *v1alpha1.EvidenceStatus {
+	if !ShowsEvidence(in.Observation) {
+		return nil
+	}
+	e := in.Observation.Evidence()
+	status := &v1alpha1.EvidenceStatus{
+		Digest: e.Digest, Quorum: string(e.Quorum), Incarnation: e.Incarnation, Revision: furthest(e).Revision, Members: membersIn(e),
+	}
+	if e.ClusterID != 0 {
+		status.ClusterID = e.ClusterID.String()
+	}
+	old := in.old().Evidence
+	if isHeld := e.Quorum == plan.QuorumHolds && old != nil && old.Digest == e.Digest && old.Quorum == status.Quorum && !in.fresh; isHeld {
+		status.Revision = cmp.Or(old.Revision, status.Revision)
+	}
+	status.Backup = in.newestBackup(e)
+	if old != nil && old.Backup != nil && status.Backup != nil && old.Backup.StartedAt.Equal(&status.Backup.StartedAt) {
+		status.Backup.StartedAt = old.Backup.StartedAt // the same time in another zone is not another time
+	}
+	status.Message = in.losses(e, status)
+	if old != nil && reflect.DeepEqual(*old, *status) {
+		return old
+	}
+	return status
+}
+
+func membersIn(e plan.Evidence) []v1alpha1.MemberEvidence {
+	members := make([]v1alpha1.MemberEvidence, 0, len(e.Members))
+	for _, m := range e.Members {
+		is := v1alpha1.MemberEvidence{Name: m.Name, State: string(m.State), Why: m.Why, VolumeUID: m.VolumeUID}
+		if m.ID != 0 {
+			is.MemberID = m.ID.String()
+		}
+		if e.Quorum != plan.QuorumHolds {
+			is.Revision, is.AppliedIndex = m.Revision, int64(m.Applied)
+		}
+		members = append(members, is)
+	}
+	return members
+}
+
+// furthest is the member that answers and holds most. What was applied was agreed on, so it holds what the others hold.
+func furthest(e plan.Evidence) plan.MemberEvidence {
+	var best plan.MemberEvidence
+	for _, m := range e.Members {
+		if m.State == plan.MemberAnswers && (m.Applied > best.Applied || best.Name == "") {
+			best = m
+		}
+	}
+	return best
+}
+
+// newestBackup is the newest one that was proven, of this life of the cluster where there is one.
+func (in Input) newestBackup(e plan.Evidence) *v1alpha1.BackupEvidence {
+	proven := slices.DeleteFunc(slices.Clone(in.Backups), func(b Backup) bool { return !b.Proven })
+	if len(proven) == 0 {
+		return nil
+	}
+	isOurs := func(b Backup) int {
+		if b.ClusterID == e.ClusterID.String() {
+			return 1
+		}
+		return 0
+	}
+	newest := slices.MaxFunc(proven, func(a, b Backup) int {
+		return cmp.Or(cmp.Compare(isOurs(a), isOurs(b)), cmp.Compare(a.Revision, b.Revision), a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.Name, b.Name))
+	})
+	return &v1alpha1.BackupEvidence{Name: newest.Name, ClusterID: newest.ClusterID, Revision: newest.Revision, StartedAt: seconds(newest.StartedAt)}
+}
+
+// losses says what each way would lose.
+func (in Input) losses(e plan.Evidence, status *v1alpha1.EvidenceStatus) string {
+	if e.Quorum != plan.QuorumLost {
+		return join(stillAnswers(e), in.lossToBackup(e, status))
+	}
+	var lost []string
+	for _, m := range e.Members {
+		if m.State == plan.MemberLost {
+			lost = append(lost, fmt.Sprintf("%s (%s)", m.Name, m.Why))
+		}
+	}
+	return join(
+		fmt.Sprintf("Of %d members these have lost their data: %s. The others are no quorum; nothing is rebuilt without an approval.", len(e.Members), strings.Join(lost, ", ")),
+		lossToSurvivor(furthest(e)), in.lossToBackup(e, status), "With source.empty everything would be lost.")
+}
+
+func stillAnswers(e plan.Evidence) string {
+	if e.Quorum == plan.QuorumHolds {
+		return "A quorum of the members answers, so only a backup may be restored."
+	}
+	return "No quorum answers, and it is not certain that it is lost: members that are silent may come back."
+}
+
+func lossToSurvivor(m plan.MemberEvidence) string {
+	if m.Name == "" {
+		return "No member that still holds the data answers, so source.survivor has nobody to begin with."
+	}
+	return fmt.Sprintf("With source.survivor %s, which is at revision %d, what the lost members had agreed on without it would be lost: the last moments, if it had kept up.", m.Name, m.Revision)
+}
+
+func (in Input) lossToBackup(e plan.Evidence, status *v1alpha1.EvidenceStatus) string {
+	b := status.Backup
+	if b == nil {
+		return "No EtcdBackup of this cluster is complete and proven; a store may hold one all the same."
+	}
+	says := fmt.Sprintf("With the EtcdBackup %s, of %s, everything after its revision %d would be lost", b.Name, b.StartedAt.UTC().Format(time.RFC3339), b.Revision)
+	switch {
+	case b.ClusterID != e.ClusterID.String():
+		return says + ", and it is of an earlier life of the cluster."
+	case status.Revision > b.Revision:
+		return fmt.Sprintf("%s; the members are at revision %d or later.", says, status.Revision)
+	}
+	return says + "."
+}

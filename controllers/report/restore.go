@@ -1,0 +1,209 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// restore is one EtcdRestore in one pass over its cluster.
+type restore struct {
+	Input
+	object   *v1alpha1.EtcdRestore
+	request  plan.Request
+	standing plan.Standing
+	evidence *v1alpha1.EvidenceStatus
+}
+
+// Restore is the complete new status of an EtcdRestore that names the cluster; false when the pass did not see it. What the
+// cluster's own status says of the evidence is said here in the same words, and as seldom.
+func Restore(in Input, r *v1alpha1.EtcdRestore) (v1alpha1.EtcdRestoreStatus, bool) {
+	i := slices.IndexFunc(in.Observation.Requests, func(q plan.Request) bool { return q.Name == r.Name })
+	if i < 0 || in.IsBlind {
+		return v1alpha1.EtcdRestoreStatus{}, false
+	}
+	request := in.Observation.Requests[i]
+	x := restore{Input: in, object: r, request: request, standing: in.Observation.Standing(request), evidence: Status(in).Evidence}
+	return x.status(), true
+}
+
+func (r restore) status() v1alpha1.EtcdRestoreStatus {
+	old := r.object.Status
+	status := v1alpha1.EtcdRestoreStatus{
+		ObservedGeneration: r.object.Generation,
+		Conditions:         since(seconds(r.Observation.Now), r.object.Generation, r.conditions(), old.Conditions),
+		Stage:              r.stage(),
+		Evidence:           r.Observation.Evidence().Digest,
+		OldVolumes:         r.oldVolumes(),
+		StartedAt:          r.startedAt(),
+		CompletedAt:        r.completedAt(),
+		Key:                old.Key, Revision: old.Revision,
+	}
+	status.FromIncarnation, status.ToIncarnation = r.lives()
+	if origin := r.origin(); !origin.IsZero() {
+		status.Key, status.Revision = origin.Key, origin.Revision
+	}
+	return status
+}
+
+// since gives conditions the time at which each turned.
+func since(now metav1.Time, generation int64, conditions, old []metav1.Condition) []metav1.Condition {
+	for i := range conditions {
+		c := &conditions[i]
+		c.ObservedGeneration, c.LastTransitionTime = generation, now
+		for _, was := range old {
+			if was.Type == c.Type && was.Status == c.Status {
+				c.LastTransitionTime = was.LastTransitionTime
+			}
+		}
+	}
+	return conditions
+}
+
+// Stages of an EtcdRestore.
+const (
+	stageWaiting  = "Waiting"  // for an approval, for another one, or for a person
+	stageLooking  = "Looking"  // at the backup
+	stageLaying   = "Laying"   // the data on the volumes of the next members
+	stageStopping = "Stopping" // the old members
+	stageStarting = "Starting" // the next members
+	stageComplete = "Complete"
+	stageFailed   = "Failed"
+)
+
+func (r restore) stage() string {
+	hasPod := func(replica plan.Replica) bool { return replica.Pod != nil }
+	switch r.standing {
+	case plan.StandingComplete:
+		return stageComplete
+	case plan.StandingMoved:
+		if slices.ContainsFunc(r.Observation.Former, hasPod) {
+			return stageStopping
+		}
+		return stageStarting
+	case plan.StandingLaying:
+		return stageLaying
+	case plan.StandingApproved:
+		if r.held() != nil {
+			return stageFailed
+		}
+		return stageLooking
+	case plan.StandingUnborn, plan.StandingMissing, plan.StandingStale, plan.StandingAnother:
+	}
+	return stageWaiting
+}
+
+// life is a life of the cluster and whose wish it was.
+type life struct{ incarnation, restore string }
+
+// lives are the life that ends with this restore, and the one that begins with it; empty where nothing is known of them.
+func (r restore) lives() (from, to string) {
+	birth := r.Observation.Birth
+	var all []life
+	for _, past := range birth.Past {
+		all = append(all, life{past.Incarnation, past.Restore})
+	}
+	all = append(all, life{birth.Incarnation, birth.Restore}, life{birth.Coming.Incarnation, birth.Coming.Restore})
+	i := slices.IndexFunc(all, func(l life) bool { return l.restore == r.request.ID })
+	switch {
+	case i < 0:
+		return "", ""
+	case i == 0:
+		return "", all[0].incarnation
+	}
+	return all[i-1].incarnation, all[i].incarnation
+}
+
+// origin is what the life of this restore begins with, as long as the record says it.
+func (r restore) origin() plan.Origin {
+	birth := r.Observation.Birth
+	switch r.request.ID {
+	case birth.Coming.Restore:
+		return birth.Coming.Origin
+	case birth.Restore:
+		return birth.Origin
+	}
+	return plan.Origin{}
+}
+
+// oldVolumes are those of the life that ended, as long as they are there.
+func (r restore) oldVolumes() []string {
+	from, to := r.lives()
+	if r.standing != plan.StandingMoved && r.standing != plan.StandingComplete || from == "" {
+		return nil
+	}
+	var names []string
+	for _, replica := range r.Observation.Former {
+		if v := replica.Volume; v != nil && (v.Superseded == to || v.Superseded == "" && v.Incarnation == from) {
+			names = append(names, replica.Name)
+		}
+	}
+	return names
+}
+
+// startedAt is when the first volume of the life of this restore was made.
+func (r restore) startedAt() *metav1.Time {
+	_, to := r.lives()
+	var first time.Time
+	for _, replica := range slices.Concat(r.Observation.Coming, r.Observation.Replicas) {
+		if v := replica.Volume; to != "" && v != nil && v.Incarnation == to && (first.IsZero() || v.Created.Before(first)) {
+			first = v.Created
+		}
+	}
+	old := r.object.Status.StartedAt
+	if old != nil && to != "" || first.IsZero() {
+		return old
+	}
+	at := seconds(first)
+	return &at
+}
+
+// completedAt is when this was first seen: nothing in the world says since when a cluster serves.
+func (r restore) completedAt() *metav1.Time {
+	switch {
+	case r.standing != plan.StandingComplete:
+		return nil
+	case r.object.Status.CompletedAt != nil:
+		return r.object.Status.CompletedAt
+	}
+	now := seconds(r.Observation.Now)
+	return &now
+}
+
+// held is what keeps a restore from going on without a person; nil when nothing does.
+func (r restore) held() *plan.Note {
+	if r.standing != plan.StandingApproved && r.standing != plan.StandingLaying && r.standing != plan.StandingMoved {
+		return nil
+	}
+	note := r.note()
+	if note == nil || !note.NeedsHuman {
+		return nil
+	}
+	return note
+}
+
+// note is what the planner says of the restore that it carries out; nil when it says nothing.
+func (r restore) note() *plan.Note {
+	d := r.Decision
+	notes := append([]plan.Note{{Rule: d.Rule, Reason: d.Reason, Message: d.Message, NeedsHuman: d.NeedsHuman, Overdue: d.Overdue}}, d.Yielded...)
+	isAbout := func(n plan.Note) bool { return slices.Contains(restoreRules, n.Rule) }
+	if r.standing == plan.StandingMoved && !slices.ContainsFunc(notes, isAbout) {
+		return &notes[0] // all that is done now is done for it
+	}
+	for _, note := range notes {
+		if isAbout(note) {
+			note.Message = sentence(note.Message)
+			return &note
+		}
+	}
+	return nil
+}
+
+// restoreRules are those that carry a restore out.
+var restoreRules = []string{"restore-fence", "restore-call-off", "restore-begin", "restore-laying", "restore-move", "former-leftover"}
+
+func (r restore) name() string { return cmp.Or(r.object.Name, r.request.Name) }

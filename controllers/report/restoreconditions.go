@@ -1,0 +1,168 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Reasons of the conditions of an EtcdRestore, each with a sentence in docs/restore.md. Beside them stand those of the planner,
+// with the word of the rule that carries the restore out.
+const (
+	RestoreReasonApproved = "Approved"        // the approval quotes the evidence
+	RestoreReasonMissing  = "ApprovalMissing" // there is no approval
+	RestoreReasonStale    = "ApprovalStale"   // the approval quotes other evidence than there is
+	RestoreReasonAnother  = "AnotherRestore"  // another EtcdRestore is carried out first
+	RestoreReasonUnborn   = "ClusterNotBorn"  // the cluster never served
+	RestoreReasonAbsent   = "ClusterMissing"  // there is no such cluster
+	RestoreReasonWaiting  = "Waiting"         // nothing was begun
+	RestoreReasonLaying   = "Laying"          // the data is laid on the volumes of the next members
+	RestoreReasonPrepared = "Prepared"        // it lies there
+	RestoreReasonComplete = "Complete"        // the cluster serves with it
+)
+
+// conditions are all conditions, always in the same order; Failed is there only while True.
+func (r restore) conditions() []metav1.Condition {
+	all := []metav1.Condition{r.approved(), r.prepared(), r.complete()}
+	if note := r.held(); note != nil {
+		all = append(all, is(v1alpha1.RestoreFailed, metav1.ConditionTrue, note.Reason, note.Message))
+	}
+	return all
+}
+
+func (r restore) approved() metav1.Condition {
+	approved := func(status metav1.ConditionStatus, reason string, says ...string) metav1.Condition {
+		return is(v1alpha1.RestoreApproved, status, reason, join(says...))
+	}
+	digest := r.Observation.Evidence().Digest
+	switch r.standing {
+	case plan.StandingUnborn:
+		return approved(metav1.ConditionFalse, RestoreReasonUnborn,
+			"The cluster has never served, so there is nothing to be restored over. A cluster that is to begin with a backup says so in spec.bootstrap.restore.")
+	case plan.StandingMissing:
+		return approved(metav1.ConditionFalse, RestoreReasonMissing, "Nothing is done without an approval.", r.loss(), r.way(digest))
+	case plan.StandingStale:
+		return approved(metav1.ConditionFalse, RestoreReasonStale, r.stale(digest), r.loss(), r.way(digest))
+	case plan.StandingLaying:
+		if r.request.Approval != digest {
+			return approved(metav1.ConditionFalse, RestoreReasonStale, r.stale(digest),
+				"The data is laid all the same, and the old members are not stopped before this one is approved.", r.way(digest))
+		}
+	case plan.StandingApproved, plan.StandingAnother, plan.StandingMoved, plan.StandingComplete:
+	}
+	return approved(metav1.ConditionTrue, RestoreReasonApproved, "It was approved on the evidence that there was.")
+}
+
+func (r restore) stale(digest string) string {
+	return fmt.Sprintf("The approval quotes the evidence %s, and the evidence is %s by now: the cluster's members, or what they have lost, are others than the approver saw.",
+		r.request.Approval, digest)
+}
+
+// loss says what would be given up by this very restore.
+func (r restore) loss() string {
+	at := ""
+	if r.evidence != nil && r.evidence.Revision > 0 {
+		at = fmt.Sprintf(" The cluster is at revision %d or later.", r.evidence.Revision)
+	}
+	switch r.request.Source {
+	case plan.SourceSurvivor:
+		return fmt.Sprintf("What %s does not hold would be given up.%s", r.request.Survivor, at)
+	case plan.SourceEmpty:
+		return "Every key would be given up." + at
+	case plan.SourceBackup:
+	}
+	if b := r.named(); b != nil {
+		return fmt.Sprintf("Everything after revision %d, at which %s was taken at %s, would be given up.%s",
+			b.Revision, b.Name, seconds(b.StartedAt).UTC().Format("2006-01-02T15:04:05Z"), at)
+	}
+	return "Everything after the backup would be given up." + at
+}
+
+// named is the EtcdBackup that the restore names, if it is one that is complete.
+func (r restore) named() *Backup {
+	ref := r.object.Spec.Source.BackupRef
+	if ref == nil {
+		return nil
+	}
+	for i := range r.Backups {
+		if r.Backups[i].Name == ref.Name {
+			return &r.Backups[i]
+		}
+	}
+	return nil
+}
+
+// way is how to approve it.
+func (r restore) way(digest string) string {
+	return fmt.Sprintf(`Read status.evidence of the EtcdCluster, then: kubectl patch etcdrestore %s -n %s --type merge -p '{"spec":{"approval":"%s"}}'`,
+		r.name(), r.object.Namespace, digest)
+}
+
+func (r restore) prepared() metav1.Condition {
+	switch r.standing {
+	case plan.StandingMoved, plan.StandingComplete:
+		return is(v1alpha1.RestorePrepared, metav1.ConditionTrue, RestoreReasonPrepared, "The data lies on every volume of the next members.")
+	case plan.StandingLaying:
+		return r.laying()
+	case plan.StandingUnborn, plan.StandingMissing, plan.StandingStale, plan.StandingAnother, plan.StandingApproved:
+	}
+	return is(v1alpha1.RestorePrepared, metav1.ConditionFalse, RestoreReasonWaiting, "Nothing was made for it.")
+}
+
+func (r restore) laying() metav1.Condition {
+	var missing []string
+	for _, replica := range r.Observation.Coming {
+		if !isPrepared(replica, r.request.Source) {
+			missing = append(missing, replica.Name)
+		}
+	}
+	if len(missing) == 0 {
+		return is(v1alpha1.RestorePrepared, metav1.ConditionTrue, RestoreReasonPrepared, "The data lies on every volume of the next members; the old ones serve on.")
+	}
+	return is(v1alpha1.RestorePrepared, metav1.ConditionFalse, RestoreReasonLaying,
+		fmt.Sprintf("The data does not lie on the volumes of these next members yet: %s. The old ones serve on.", strings.Join(missing, ", ")))
+}
+
+func isPrepared(r plan.Replica, source plan.SourceKind) bool {
+	v := r.Volume
+	return v != nil && r.Restoring == nil && (source == plan.SourceEmpty || v.Restored != "" && v.Restored == v.Incarnation)
+}
+
+func (r restore) complete() metav1.Condition {
+	condition := func(reason, message string) metav1.Condition {
+		return is(v1alpha1.RestoreComplete, metav1.ConditionFalse, reason, message)
+	}
+	switch r.standing {
+	case plan.StandingComplete:
+		return is(v1alpha1.RestoreComplete, metav1.ConditionTrue, RestoreReasonComplete, join("The cluster serves with what was restored.", r.keeping()))
+	case plan.StandingAnother:
+		return condition(RestoreReasonAnother, "Another EtcdRestore of this cluster is carried out first. After that this approval is stale.")
+	case plan.StandingMissing:
+		return condition(RestoreReasonMissing, "It waits for its approval.")
+	case plan.StandingStale:
+		return condition(RestoreReasonStale, "It waits for an approval of the evidence that there is.")
+	case plan.StandingUnborn:
+		return condition(RestoreReasonUnborn, "The cluster has never served.")
+	case plan.StandingApproved, plan.StandingLaying, plan.StandingMoved:
+	}
+	if note := r.note(); note != nil {
+		return condition(note.Reason, note.Message)
+	}
+	return condition(RestoreReasonWaiting, sentence(r.Decision.Message))
+}
+
+// keeping says what became of the old volumes.
+func (r restore) keeping() string {
+	volumes := r.oldVolumes()
+	switch {
+	case len(volumes) == 0:
+		return ""
+	case r.request.DeletesOld:
+		return "The old volumes are deleted: " + strings.Join(volumes, ", ") + "."
+	}
+	return fmt.Sprintf(`The old volumes are kept: %s. Once they are not needed: kubectl patch etcdrestore %s -n %s --type merge -p '{"spec":{"oldVolumes":"Delete"}}'`,
+		strings.Join(volumes, ", "), r.name(), r.object.Namespace)
+}
