@@ -100,11 +100,11 @@ func (o Observation) isQuorumLost() bool {
 	return len(left) < len(voters) && len(left) < etcdutil.Quorum(len(voters))
 }
 
-// witnesses are the members that the cluster had, as far as anything says, by ordinal.
+// witnesses are the members with a vote that the cluster had, as far as anything says, by ordinal.
 func (o Observation) witnesses() []Replica {
 	of := o.lastKnownVoters()
 	if o.Membership.Known {
-		of = filter(o.Replicas, func(r Replica) bool { return r.Member != nil })
+		of = o.Voters()
 	}
 	of = slices.Clone(of)
 	slices.SortFunc(of, func(a, b Replica) int { return o.ordinalOf(a.Name) - o.ordinalOf(b.Name) })

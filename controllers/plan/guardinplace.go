@@ -30,7 +30,7 @@ func guardInPlace(o Observation, c Change) string {
 func (o Observation) approvedNow(id string) (Request, bool) {
 	digest := o.Evidence().Digest
 	for _, r := range o.Requests {
-		if r.ID == id && id != "" && r.Approval == digest && r.Wish.Fault == "" && o.lifeOfRequest(id) == "" {
+		if r.ID == id && id != "" && r.Approval == digest && o.lifeOfRequest(id) == "" {
 			return r, true
 		}
 	}
@@ -45,7 +45,7 @@ func guardBeginNext(o Observation, c BeginNext) string {
 		return "the life that another one is to follow is not written down, or is another one by now."
 	case o.isLaying():
 		return "another life is being laid already."
-	case !isApproved || request.Source != c.Source || request.Survivor != c.Survivor || request.Bump != c.Bump:
+	case !isApproved || request.Wish.Fault != "" || request.Source != c.Source || request.Survivor != c.Survivor || request.Bump != c.Bump:
 		return "no EtcdRestore asks for this with an approval of the evidence that there is."
 	case c.Counter <= max(o.Birth.Counter, o.Birth.Laid) || c.Incarnation != Incarnation(o.Cluster.UID, c.Counter) || o.hasTraceOf(c.Incarnation):
 		return fmt.Sprintf("the life %s was begun before.", c.Incarnation)

@@ -58,7 +58,7 @@ func TestALifeIsLaidOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed(t *testing.T)
 		{"as one that was laid before", func() Observation { o := begin; o.Birth.Laid = 1; return o }(), good, false},
 		{"of a survivor, without a quorum", requesting(lost, ofDemo0), survivor, true},
 		{"of a survivor that fell silent", requesting(lost.edit2(0, silent), ofDemo0), survivor, false},
-		{"of a survivor of another cluster", requesting(lost.edit2(0, func(r *Replica) { r.Volume.Record.ClusterID = 77 }), ofDemo0), survivor, false},
+		{"of a survivor of another cluster", requesting(lost.edit2(0, func(r *Replica) { r.Volume.Record.ClusterID, r.Answer.ClusterID = 77, 77 }), ofDemo0), survivor, false},
 		{"of a survivor that was restored of another life", requesting(lost.edit2(0, func(r *Replica) { r.Volume.Incarnation = "old" }), ofDemo0), survivor, false},
 		{"of a survivor, with a quorum", requesting(settledWorld(3), ofDemo0), survivor, false},
 		{"of another survivor than was approved", requesting(lost, ofDemo0), otherwise(survivor, func(c *BeginNext) { c.Survivor = "demo-1" }), false},
@@ -318,6 +318,14 @@ func TestWhereAnEtcdRestoreStands(t *testing.T) {
 	} {
 		if got := row.world.Standing(row.world.Requests[len(row.world.Requests)-1]); got != row.want {
 			t.Errorf("%s: %s, not %s", row.name, got, row.want)
+		}
+	}
+}
+
+func TestEveryStartIsConfirmed(t *testing.T) {
+	for _, flags := range []Flags{FlagsSealed, FlagsJoin, FlagsBirth} {
+		if !MustConfirm(StartPods{Pods: []Start{{Name: "demo-1", Flags: flags}}}) {
+			t.Errorf("a Pod with flags %s is started on what a cache says: its life may have ended meanwhile", flags)
 		}
 	}
 }

@@ -19,6 +19,20 @@ func (o Observation) ahead() Observation {
 	}
 }
 
+// beside lets the cluster be looked after when the guard vetoes what a rule about another of its lives proposes.
+func beside(ask func(Observation) *proposal) func(Observation) *proposal {
+	return func(o Observation) *proposal {
+		p := ask(o)
+		if p == nil || p.Change == nil {
+			return p
+		}
+		if veto := Guard(o, p.Change); veto != "" {
+			return refuse(ReasonGuard, "%s Held back: %s", p.Message, veto).yielding()
+		}
+		return p
+	}
+}
+
 // isLaying reports whether another life is on its way. Size and settings of this one are then let be.
 func (o Observation) isLaying() bool { return !o.Birth.Coming.IsZero() }
 

@@ -243,6 +243,9 @@ func inPlace() []row {
 		{"not without a member's certificates", laid.next(4, noSecret), Act, rule, ReasonInPlace, "LayNext", ""},
 		{"not on an approval of other evidence", staled(laid), Refuse, "restore-move", ReasonRestoreHeld, "", "approve that"},
 		{"not to another minor version than the spec asks for", wanting(laid, newer), Refuse, "restore-move", ReasonRestoreHeld, "", "Put spec.version back"},
+		{"what cannot be moved to keeps nobody from looking after the cluster", laid.next(4, func(r *Replica) { r.Pod = voter(4).Pod }).edit(1, noPod), Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-1"},
+		{"a backup that is not named any more is said", layingWorld(requesting(three, func(r *Request) { r.Wish.Fault = "there is no EtcdBackup b" })), Refuse, rule, ReasonRestoreHeld, "", "there is no EtcdBackup"},
+		{"once it is laid nobody needs its name", laidWorld(requesting(three, func(r *Request) { r.Wish.Fault = "there is no EtcdBackup b" })), Act, "restore-move", ReasonInPlace, "MoveLife", ""},
 		{"a member that was replaced meanwhile needs another approval", laid.edit(2, gone).with(voter(9)), Refuse, "restore-move", ReasonRestoreHeld, "", "approve that"},
 	}
 }

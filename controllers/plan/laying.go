@@ -6,8 +6,12 @@ import "slices"
 
 // restoreLaying makes what is missing of the life that is laid: certificates, volumes, and what it begins with on each of them.
 func restoreLaying(o Observation) *proposal {
-	if _, isWanted := o.chosen(); !isWanted || !o.isLaying() || o.Desired.Fault != "" || o.isLaid() {
+	request, isWanted := o.chosen()
+	if !isWanted || !o.isLaying() || o.Desired.Fault != "" || o.isLaid() {
 		return nil
+	}
+	if why := request.Wish.Fault; why != "" {
+		return refuse(ReasonRestoreHeld, "What the EtcdRestore %s asks for cannot be laid any further: %s.", request.Name, why).byHuman().yielding()
 	}
 	for _, step := range []func(Observation) *proposal{clearSpoilt, layMissing, layOn} {
 		if p := step(o); p != nil {
