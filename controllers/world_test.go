@@ -72,7 +72,7 @@ func newWorld(t *testing.T, cluster *v1alpha1.EtcdCluster) *world {
 		}
 	}
 	w.network = etcdfake.New(func() time.Time { return w.now })
-	w.kube = kubefake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster).WithStatusSubresource(cluster, &corev1.Pod{}).Build()
+	w.kube = kubefake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster).WithStatusSubresource(cluster, &v1alpha1.EtcdRestore{}, &corev1.Pod{}).Build()
 	w.restart()
 	return w
 }
@@ -96,12 +96,15 @@ func (w *world) restart() {
 	dialer := NewMemberDialer(w.network.Dialer(), secrets)
 	writer := notingClient{Client: w.writing(), secrets: secrets, unseen: unseen}
 	observer := func() *observe.Observer {
-		return &observe.Observer{Reader: w.kube, Secrets: secrets, Dial: dialer, Now: now, Operator: "ops/etcd-steward"}
+		return &observe.Observer{
+			Reader: w.kube, Secrets: secrets, Dial: dialer, Now: now, Operator: "ops/etcd-steward",
+			Wish: beginnings{reader: w.kube}.wish, Requests: beginnings{reader: w.kube}.requests,
+		}
 	}
 	w.events = events.NewFakeRecorder(1000)
 	w.operator = &EtcdClusterReconciler{
 		Client: writer, Observer: observer(), Live: observer(), Dialer: dialer, Secrets: secrets, Recorder: w.events, Metrics: metrics,
-		Applier: &apply.Applier{Client: writer, Live: w.kube, Now: now, Operator: "ops/etcd-steward"},
+		Applier: &apply.Applier{Client: writer, Live: w.kube, Now: now, Operator: "ops/etcd-steward", Source: beginnings{w.kube, image}.source},
 		Now:     now, unseen: unseen,
 	}
 }
@@ -321,6 +324,10 @@ func (w *world) kubelet() {
 	}
 	for _, pod := range w.pods() {
 		delete(gone, pod.UID)
+		if resources.IsTask(&v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: w.key.Name}}, pod.Name) {
+			w.runTask(&pod)
+			continue
+		}
 		if w.processes[pod.UID] == nil {
 			w.processes[pod.UID] = w.network.Start("volume of "+pod.Name, w.flags(&pod))
 		}
