@@ -124,6 +124,14 @@ func (o Observation) unfenced() string {
 	return ""
 }
 
+// guardFence lets no member start while a life that ended might serve a write.
+func (o Observation) guardFence() string {
+	if why := o.unfenced(); why != "" {
+		return why + "."
+	}
+	return ""
+}
+
 // stuckOn names the Pods of ended lives that do not go, with their nodes.
 func (o Observation) stuckOn() []string {
 	var out []string

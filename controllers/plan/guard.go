@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -55,7 +56,7 @@ func guardData(o Observation, c Change) string {
 	case DeleteVolumes:
 		return first(c.Volumes, func(ref VolumeRef) string { return guardDeleteVolume(o, ref) })
 	case StartPods:
-		return first(c.Pods, func(s Start) string { return guardStart(o, s) })
+		return cmp.Or(o.guardFence(), first(c.Pods, func(s Start) string { return guardStart(o, s) }))
 	case RecordMembers:
 		return first(c.Members, func(r MemberRecord) string { return guardRecord(o, r) })
 	default:
@@ -252,9 +253,6 @@ func guardDeleteVolume(o Observation, ref VolumeRef) string {
 // guardStart keeps a member ID from ever starting on an empty or foreign disk.
 func guardStart(o Observation, s Start) string {
 	r := o.Find(s.Name)
-	if why := o.unfenced(); why != "" {
-		return why + "."
-	}
 	switch s.Flags {
 	case FlagsSealed:
 		return guardSealed(o, r, s)
@@ -304,8 +302,8 @@ func guardBootstrap(o Observation, c Bootstrap) string {
 	if why := first(c.Restores, func(l Laying) string { return guardLaying(o, l) }); why != "" {
 		return why
 	}
-	if why := o.unfenced(); why != "" && len(c.Pods) > 0 {
-		return why + "."
+	if why := o.guardFence(); why != "" && len(c.Pods) > 0 {
+		return why
 	}
 	return first(c.Pods, func(s Start) string { return guardFirstStart(o, s) })
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -41,19 +42,27 @@ func (o Observation) approvedNow(id string) (Request, bool) {
 func guardBeginNext(o Observation, c BeginNext) string {
 	request, isApproved := o.approvedNow(c.Restore)
 	switch {
-	case !o.Birth.Exists || o.Birth.Void || o.Birth.ClusterID == 0 && !o.hasMoved() || c.From != o.Birth.Incarnation:
+	case !o.canBeFollowed() || c.From != o.Birth.Incarnation:
 		return "the life that another one is to follow is not written down, or is another one by now."
 	case o.isLaying():
 		return "another life is being laid already."
-	case !isApproved || request.Wish.Fault != "" || request.Source != c.Source || request.Survivor != c.Survivor || request.Bump != c.Bump:
+	case !isApproved || !request.asksFor(c.Life):
 		return "no EtcdRestore asks for this with an approval of the evidence that there is."
-	case c.Counter <= max(o.Birth.Counter, o.Birth.Laid) || c.Incarnation != Incarnation(o.Cluster.UID, c.Counter) || o.hasTraceOf(c.Incarnation):
-		return fmt.Sprintf("the life %s was begun before.", c.Incarnation)
 	}
-	if why := o.guardNames(c.Names, c.Next); why != "" {
-		return why
+	return cmp.Or(o.guardFresh(c.Life), o.guardNames(c.Names, c.Next), o.guardSource(request, c.Life))
+}
+
+// asksFor reports whether the life is what the request names.
+func (r Request) asksFor(l Life) bool {
+	return r.Wish.Fault == "" && r.Source == l.Source && r.Survivor == l.Survivor && r.Bump == l.Bump
+}
+
+// guardFresh lets no incarnation be begun twice.
+func (o Observation) guardFresh(l Life) string {
+	if l.Counter <= max(o.Birth.Counter, o.Birth.Laid) || l.Incarnation != Incarnation(o.Cluster.UID, l.Counter) || o.hasTraceOf(l.Incarnation) {
+		return fmt.Sprintf("the life %s was begun before.", l.Incarnation)
 	}
-	return o.guardSource(request, c.Life)
+	return ""
 }
 
 // guardNames lets no name be given that anybody ever had.
@@ -79,18 +88,25 @@ func (o Observation) guardSource(request Request, l Life) string {
 	case SourceBackup:
 		return guardOrigin(o.asking(request), l.Origin)
 	case SourceEmpty:
-		if !l.Origin.IsZero() || o.Membership.Known || !o.isQuorumLost() {
+		if !l.Origin.IsZero() || !o.isCertainlyLost() {
 			return "the quorum is not certainly lost."
 		}
+		return ""
 	case SourceSurvivor:
-		if o.Membership.Known || !o.isQuorumLost() || o.Desired.Ephemeral || len(l.Names) != 1 || l.Origin.IsZero() {
-			return "the quorum is not certainly lost, or this is not how one survivor is rebuilt from."
-		}
-		if why := o.whyNotSurvivor(o.Find(l.Survivor)); why != "" {
-			return why + "."
-		}
-	default:
-		return fmt.Sprintf("%q is nothing that a life could begin with.", l.Source)
+		return o.guardSurvivor(l)
+	}
+	return fmt.Sprintf("%q is nothing that a life could begin with.", l.Source)
+}
+
+// isCertainlyLost reports that nobody answers for a quorum, and that none can come back.
+func (o Observation) isCertainlyLost() bool { return !o.Membership.Known && o.isQuorumLost() }
+
+func (o Observation) guardSurvivor(l Life) string {
+	if !o.isCertainlyLost() || o.Desired.Ephemeral || len(l.Names) != 1 || l.Origin.IsZero() {
+		return "the quorum is not certainly lost, or this is not how one survivor is rebuilt from."
+	}
+	if why := o.whyNotSurvivor(o.Find(l.Survivor)); why != "" {
+		return why + "."
 	}
 	return ""
 }
@@ -101,24 +117,24 @@ func guardLayNext(o Observation, c LayNext) string {
 	if l.IsZero() || c.Incarnation != l.Incarnation || c.Incarnation == o.Birth.Incarnation {
 		return "another life is being laid, or none."
 	}
-	all := slices.Clone(c.Secrets)
-	for _, v := range c.Volumes {
-		all = append(all, v.Name)
-		if r := ahead.Find(v.Name); r.Volume != nil || r.Restoring != nil {
-			return fmt.Sprintf("%s has a volume already, or a Pod that was made for another one.", v.Name)
-		}
+	isOther := func(name string) bool { return !slices.Contains(l.Names, name) }
+	if slices.ContainsFunc(c.Secrets, isOther) || slices.ContainsFunc(c.Volumes, func(v NewVolume) bool { return isOther(v.Name) }) {
+		return "it is not only for members of the life that is laid."
 	}
-	for _, name := range all {
-		if !slices.Contains(l.Names, name) {
-			return fmt.Sprintf("%s is no member of the life that is laid.", name)
-		}
+	isTaken := func(v NewVolume) bool { r := ahead.Find(v.Name); return r.Volume != nil || r.Restoring != nil }
+	if slices.ContainsFunc(c.Volumes, isTaken) {
+		return "a member has a volume already, or a Pod that was made for another one."
 	}
-	return first(c.Restores, func(laying Laying) string {
-		if r := ahead.Find(laying.Name); laying.Survivor != l.Survivor || r.Volume != nil && (r.Volume.Terminating || r.Volume.Incarnation != l.Incarnation) {
-			return fmt.Sprintf("nothing can be laid on the volume of %s.", laying.Name)
-		}
-		return guardLaying(ahead, laying)
-	})
+	return first(c.Restores, func(laying Laying) string { return cmp.Or(o.guardReading(laying), guardLaying(ahead, laying)) })
+}
+
+// guardReading lets a restore Pod read only what the life is to begin with, and write only where nobody ever lived.
+func (o Observation) guardReading(laying Laying) string {
+	l := o.Birth.Coming
+	if r, _ := find(o.Coming, laying.Name); r.Volume != nil && (r.Volume.Terminating || r.Volume.Incarnation != l.Incarnation) || laying.Survivor != l.Survivor {
+		return fmt.Sprintf("nothing can be laid on the volume of %s.", laying.Name)
+	}
+	return ""
 }
 
 func guardDropNext(o Observation, c DropNext) string {
@@ -144,30 +160,42 @@ func (o Observation) guardUnwanted() string {
 
 // guardMoveLife ends a life only for one that is whole, on an approval of the evidence that there is.
 func guardMoveLife(o Observation, c MoveLife) string {
-	l, ahead := o.Birth.Coming, o.ahead()
+	l := o.Birth.Coming
 	request, isApproved := o.approvedNow(l.Restore)
 	switch {
 	case l.IsZero() || c.From != o.Birth.Incarnation || c.To != l.Incarnation || c.From == c.To || o.Birth.Void:
 		return "another life is being laid, or another one lives."
 	case !isApproved || request.Source != l.Source:
 		return "no EtcdRestore asks for this with an approval of the evidence that there is."
-	case l.Source != SourceBackup && (o.Membership.Known || !o.isQuorumLost()):
-		return "the quorum is not certainly lost."
-	case !l.Origin.IsZero() && (!l.Origin.Version.SameMinor(o.Desired.Choices.Version) || o.Desired.Ephemeral):
-		return fmt.Sprintf("what was laid is of etcd %s, and cannot start as the spec asks.", l.Origin.Version)
-	case l.Origin.IsZero() != (l.Source == SourceEmpty):
-		return "what was laid is not what was asked for."
 	case !slices.Equal(c.Voters, o.knownVoters()):
 		return "who has a vote is another by now."
 	}
-	for _, name := range l.Names {
-		r := ahead.Find(name)
-		if why := ahead.lacks(r); why != "" || r.Pod != nil {
-			return fmt.Sprintf("%s is not ready: %s.", name, why)
-		}
-		if !o.Desired.Ephemeral && c.Volumes[name] != r.Volume.UID {
-			return fmt.Sprintf("the volume of %s is another one by now.", name)
-		}
+	return cmp.Or(o.guardBeginning(), first(l.Names, func(name string) string { return o.guardReady(name, c.Volumes[name]) }))
+}
+
+// guardBeginning holds what was laid to what was asked for, and to what may be given up.
+func (o Observation) guardBeginning() string {
+	l := o.Birth.Coming
+	switch {
+	case l.Source != SourceBackup && !o.isCertainlyLost():
+		return "the quorum is not certainly lost."
+	case l.Origin.IsZero() != (l.Source == SourceEmpty):
+		return "what was laid is not what was asked for."
+	case !l.Origin.IsZero() && (!l.Origin.Version.SameMinor(o.Desired.Choices.Version) || o.Desired.Ephemeral):
+		return fmt.Sprintf("what was laid is of etcd %s, and cannot start as the spec asks.", l.Origin.Version)
+	}
+	return ""
+}
+
+// guardReady lets a cluster move only to members that lack nothing.
+func (o Observation) guardReady(name, volumeUID string) string {
+	ahead := o.ahead()
+	r := ahead.Find(name)
+	if why := ahead.lacks(r); why != "" || r.Pod != nil {
+		return fmt.Sprintf("%s is not ready: %s.", name, cmp.Or(why, "its Pod is there"))
+	}
+	if !o.Desired.Ephemeral && volumeUID != r.Volume.UID {
+		return fmt.Sprintf("the volume of %s is another one by now.", name)
 	}
 	return ""
 }
@@ -225,7 +253,7 @@ func (o Observation) guardComingRestore(ref PodRef) string {
 	if isUseless && r.Restoring != nil && r.Restoring.UID == ref.UID {
 		return ""
 	}
-	return guardDeleteRestore(o.ahead(), ref)
+	return guardSpentRestore(o.ahead(), ref)
 }
 
 // isAskedInPlace reports whether an approved EtcdRestore needs what a preflight would find.

@@ -64,7 +64,7 @@ func guardRestored(o Observation, incarnation string, ref VolumeRef) string {
 	}
 	r := o.Find(ref.Name)
 	switch {
-	case r.Volume == nil || r.Volume.Terminating || r.Volume.UID != ref.UID || r.Volume.Incarnation != incarnation || o.Birth.Incarnation != incarnation:
+	case !r.hasVolume(ref) || r.Volume.Terminating || r.Volume.Incarnation != incarnation || o.Birth.Incarnation != incarnation:
 		return fmt.Sprintf("the volume %s is another one by now.", ref.Name)
 	case o.Birth.Void || o.Birth.Origin.IsZero():
 		return "this birth does not begin with a backup."
@@ -82,6 +82,10 @@ func guardDeleteRestore(o Observation, ref PodRef) string {
 	if _, isComing := find(o.Coming, ref.Name); isComing {
 		return o.guardComingRestore(ref)
 	}
+	return guardSpentRestore(o, ref)
+}
+
+func guardSpentRestore(o Observation, ref PodRef) string {
 	r := o.Find(ref.Name)
 	switch pod := r.Restoring; {
 	case pod == nil || pod.UID != ref.UID:

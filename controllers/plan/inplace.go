@@ -33,8 +33,13 @@ func beside(ask func(Observation) *proposal) func(Observation) *proposal {
 	}
 }
 
-// isLaying reports whether another life is on its way. Size and settings of this one are then let be.
+// isLaying reports whether another life is on its way.
 func (o Observation) isLaying() bool { return !o.Birth.Coming.IsZero() }
+
+// mayChange reports whether size and settings follow the spec. While another life is laid, those of this one are let be.
+func (o Observation) mayChange() bool {
+	return o.Membership.Known && o.Desired.Fault == "" && !o.isLaying()
+}
 
 // restoreCallOff clears away what was laid for an EtcdRestore that is gone, is another one by now, or had its approval taken back.
 func restoreCallOff(o Observation) *proposal {

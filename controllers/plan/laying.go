@@ -26,18 +26,28 @@ func restoreLaying(o Observation) *proposal {
 func clearSpoilt(o Observation) *proposal {
 	for _, r := range o.Coming {
 		isGoing := r.Volume == nil || r.Volume.Terminating || r.Volume.isSpoilt()
-		switch {
-		case r.Restoring != nil && isGoing && !r.Restoring.Terminating:
-			return act(DeleteRestores{Pods: []PodRef{r.restoreRef()}}, ReasonInPlace, "The volume of %s is gone; the Pod that laid something on it is deleted.", r.Name)
-		case r.Restoring != nil && isGoing:
-			return wait(ReasonInPlace, "The restore Pod of %s is terminating.", r.Name).due(o, r.Restoring.GoneBy, leavingDeadline)
-		case r.Volume != nil && r.Volume.Terminating:
-			return wait(ReasonInPlace, "The new volume of %s is being deleted; another one follows.", r.Name)
-		case r.Volume != nil && r.Volume.isSpoilt():
-			return act(DeleteVolumes{Volumes: []VolumeRef{r.volumeRef()}}, ReasonInPlace, "The new volume of %s is lost, and nobody ever lived on it; another one follows.", r.Name)
+		if !isGoing {
+			continue
+		}
+		if p := o.clearOne(r); p != nil {
+			return p
 		}
 	}
 	return nil
+}
+
+func (o Observation) clearOne(r Replica) *proposal {
+	switch {
+	case r.Restoring != nil && !r.Restoring.Terminating:
+		return act(DeleteRestores{Pods: []PodRef{r.restoreRef()}}, ReasonInPlace, "The volume of %s is gone; the Pod that laid something on it is deleted.", r.Name)
+	case r.Restoring != nil:
+		return wait(ReasonInPlace, "The restore Pod of %s is terminating.", r.Name).due(o, r.Restoring.GoneBy, leavingDeadline)
+	case r.Volume == nil:
+		return nil
+	case r.Volume.Terminating:
+		return wait(ReasonInPlace, "The new volume of %s is being deleted; another one follows.", r.Name)
+	}
+	return act(DeleteVolumes{Volumes: []VolumeRef{r.volumeRef()}}, ReasonInPlace, "The new volume of %s is lost, and nobody ever lived on it; another one follows.", r.Name)
 }
 
 // isSpoilt reports a volume that nobody can start on again.

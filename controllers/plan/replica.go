@@ -175,5 +175,8 @@ func names(rs []Replica) []string {
 	return out
 }
 
+// hasVolume reports whether the volume is this one and no other.
+func (r Replica) hasVolume(ref VolumeRef) bool { return r.Volume != nil && r.Volume.UID == ref.UID }
+
 func (r Replica) podRef() PodRef       { return PodRef{Name: r.Name, UID: r.Pod.UID} }
 func (r Replica) volumeRef() VolumeRef { return VolumeRef{Name: r.Name, UID: r.Volume.UID} }

@@ -86,7 +86,7 @@ func (c Choices) difference(from Choices) string {
 // rollTarget is the voter that is to be brought to the choices of the spec next, or an empty replica: none is outdated, the
 // change is not supported, or somebody else is not well.
 func (o Observation) rollTarget() Replica {
-	if !o.Membership.Known || o.Desired.Fault != "" || o.isLaying() || len(o.Membership.Strangers) > 0 || changeNotSupported(o) != nil {
+	if !o.mayChange() || len(o.Membership.Strangers) > 0 || changeNotSupported(o) != nil {
 		return Replica{}
 	}
 	outdated := filter(o.Voters(), o.isOutdated)

@@ -53,7 +53,7 @@ func (o Observation) handOver(r Replica, reason, why string) *proposal {
 // are there that will last.
 func victim(o Observation) string {
 	voters := o.Voters()
-	if !o.Membership.Known || o.Desired.Fault != "" || o.isLaying() || len(voters) <= o.Desired.Size || len(o.lastingVoters()) < o.Desired.Size {
+	if !o.mayChange() || len(voters) <= o.Desired.Size || len(o.lastingVoters()) < o.Desired.Size {
 		return ""
 	}
 	succeeded := o.succeeded().Name
@@ -101,7 +101,7 @@ func (o Observation) staleness(r Replica) int {
 
 // wantsGrowth reports whether a member is to be added.
 func (o Observation) wantsGrowth() bool {
-	return o.Membership.Known && o.Desired.Fault == "" && !o.isLaying() && len(o.Learners()) == 0 && len(o.lastingVoters()) < o.Desired.Size
+	return o.mayChange() && len(o.Learners()) == 0 && len(o.lastingVoters()) < o.Desired.Size
 }
 
 // lastingVoters are the voters that are to stay. A doomed one, and one that is to be succeeded, serves and counts for the

@@ -12,26 +12,28 @@ import (
 // What restores in place need: EtcdRestores, a life that is laid beside another, and lives that ended.
 
 func (w *World) carryOutInPlace(c plan.Change, life *budgetOfEffects) {
-	birth := &w.objects.birth
 	switch c := c.(type) {
 	case plan.BeginNext:
-		if birth.Incarnation == c.From && birth.Coming.IsZero() && !birth.Void {
-			birth.Coming, birth.Laid, birth.Next = c.Life, c.Counter, max(birth.Next, c.Next)
-			w.checkNames(c.Names)
-		}
+		w.beginNext(c)
 	case plan.LayNext:
 		w.layNext(c, life)
 	case plan.DropNext:
-		if birth.Coming.Incarnation == c.Incarnation {
-			birth.Coming = plan.Life{}
+		if w.objects.birth.Coming.Incarnation == c.Incarnation {
+			w.objects.birth.Coming = plan.Life{}
 		}
 	case plan.MoveLife:
-		if birth.Incarnation == c.From && birth.Coming.Incarnation == c.To {
-			w.moveLife(c)
-		}
+		w.moveLife(c)
 	case plan.MarkFormer:
 		w.markFormer(c, life)
 	default:
+	}
+}
+
+func (w *World) beginNext(c plan.BeginNext) {
+	birth := &w.objects.birth
+	if birth.Incarnation == c.From && birth.Coming.IsZero() && !birth.Void {
+		birth.Coming, birth.Laid, birth.Next = c.Life, c.Counter, max(birth.Next, c.Next)
+		w.checkNames(c.Names)
 	}
 }
 
@@ -55,8 +57,11 @@ func (w *World) layNext(c plan.LayNext, life *budgetOfEffects) {
 }
 
 func (w *World) moveLife(c plan.MoveLife) {
-	digest := w.checkMove()
 	old, next := w.objects.birth, w.objects.birth.Coming
+	if old.Incarnation != c.From || next.Incarnation != c.To {
+		return
+	}
+	digest := w.checkMove()
 	w.objects.birth = plan.Birth{
 		Exists: true, Operator: old.Operator, Incarnation: next.Incarnation, Counter: next.Counter, Token: next.Token, Names: next.Names,
 		Origin: next.Origin, Restore: next.Restore, Begun: true, Volumes: c.Volumes, Next: old.Next, Laid: old.Laid,
@@ -161,13 +166,18 @@ func (w *World) checkMove() string {
 	if c := w.clusters[w.objects.birth.ClusterID]; next.Source != plan.SourceBackup && c != nil && w.hasQuorum(c) {
 		w.violate("the cluster moves without a backup, and has a quorum")
 	}
+	w.checkReady(next)
+	return digest
+}
+
+// checkReady lets a cluster move only to members that have what they are to begin with.
+func (w *World) checkReady(next plan.Life) {
 	for _, name := range next.Names {
 		v, ok := w.objects.volumes[name]
 		if !w.Spec.Ephemeral && (!ok || next.Source != plan.SourceEmpty && (w.disks[v.UID] == nil || !isFrom(w.disks[v.UID].from, next.Origin))) {
 			w.violate("the cluster moves, and %s does not have what it is to begin with", name)
 		}
 	}
-	return digest
 }
 
 // checkLives is I13: members of two lives never have a quorum at the same time.

@@ -33,16 +33,8 @@ func (w *World) Advance() {
 func (w *World) advancePod(name string) {
 	p := w.objects.pods[name]
 	switch {
-	case p.Terminating && p.cutOff:
-		if p.GoneBy.IsZero() {
-			p.GoneBy = w.Now.Add(30 * time.Second)
-		}
 	case p.Terminating:
-		w.stop(p)
-		delete(w.objects.pods, name)
-		if p.disk == p.UID {
-			delete(w.disks, p.disk)
-		}
+		w.end(name, p)
 		return
 	case p.HasEnded():
 		return
@@ -60,6 +52,22 @@ func (w *World) advancePod(name string) {
 		}
 	}
 	w.objects.pods[name] = p
+}
+
+// end lets a Pod go that was asked to, if its node hears of it.
+func (w *World) end(name string, p pod) {
+	if p.cutOff {
+		if p.GoneBy.IsZero() {
+			p.GoneBy = w.Now.Add(30 * time.Second)
+			w.objects.pods[name] = p
+		}
+		return
+	}
+	w.stop(p)
+	delete(w.objects.pods, name)
+	if p.disk == p.UID {
+		delete(w.disks, p.disk)
+	}
 }
 
 // schedule binds the volume and finds a node, unless the claim is gone or going.
