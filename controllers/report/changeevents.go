@@ -13,7 +13,7 @@ import (
 func changeEvents(in Input) []Event {
 	why := in.Decision.Message
 	switch c := in.Outcome.Change.(type) {
-	case plan.BeginBirth, plan.NextBirth, plan.RecordBirth, plan.VoidBirth:
+	case plan.BeginBirth, plan.NextBirth, plan.RecordBirth, plan.VoidBirth, plan.BeginNext, plan.MoveLife, plan.DropNext:
 		return birthEvents(in)
 	case plan.AddLearner, plan.Promote, plan.MoveLeader, plan.RemoveMember:
 		return membershipEvents(in)
@@ -29,14 +29,7 @@ func changeEvents(in Input) []Event {
 		return done(in, EventDataTaken, "", why)
 	case plan.FollowPolicy:
 		return done(in, EventPolicyApplied, "", policyApplied(c))
-	case plan.BeginNext:
-		return done(in, EventRestoreBegun, "", why)
-	case plan.MoveLife:
-		return done(in, EventRestoreMoved, "", why)
-	case plan.DropNext:
-		return done(in, EventRestoreCalledOff, "", why)
-	case plan.LayNext, plan.MarkFormer: // steps of a restore in place
-	case plan.StartPreflight, plan.DeletePreflight, plan.RecordRestored, plan.DeleteRestores: // steps of a birth
+	case plan.StartPreflight, plan.DeletePreflight, plan.RecordRestored, plan.DeleteRestores, plan.LayNext, plan.MarkFormer: // steps of a birth
 	case plan.Bootstrap, plan.RecordMembers, plan.SealPods, plan.LabelRole, plan.ApplyObjects, plan.SetBudget,
 		plan.SetChoices, plan.DressPods, plan.RestoreInputs, plan.DeleteSecret, plan.PrepareMember:
 	}
@@ -75,9 +68,17 @@ func birthEvents(in Input) []Event {
 	if c, ok := in.Outcome.Change.(plan.RecordBirth); ok {
 		return born(in, c)
 	}
+	if reason := inPlaceEvents[in.Outcome.Change.Kind()]; reason != "" {
+		return done(in, reason, "", in.Decision.Message)
+	}
 	voided := done(in, EventBirthVoided, "", in.Decision.Message)
 	voided[0].Type = corev1.EventTypeWarning
 	return voided
+}
+
+// inPlaceEvents are the reasons of what is told of a restore in place, by the kind of change.
+var inPlaceEvents = map[string]string{
+	plan.BeginNext{}.Kind(): EventRestoreBegun, plan.MoveLife{}.Kind(): EventRestoreMoved, plan.DropNext{}.Kind(): EventRestoreCalledOff,
 }
 
 // begun tells of a birth; the lost record of a living cluster that is written anew is none.

@@ -39,19 +39,27 @@ func (in Input) evidence() *v1alpha1.EvidenceStatus {
 	if e.ClusterID != 0 {
 		status.ClusterID = e.ClusterID.String()
 	}
-	old := in.old().Evidence
-	if isHeld := e.Quorum == plan.QuorumHolds && old != nil && old.Digest == e.Digest && old.Quorum == status.Quorum && !in.fresh; isHeld {
-		status.Revision = cmp.Or(old.Revision, status.Revision)
-	}
 	status.Backup = in.newestBackup(e)
-	if old != nil && old.Backup != nil && status.Backup != nil && old.Backup.StartedAt.Equal(&status.Backup.StartedAt) {
-		status.Backup.StartedAt = old.Backup.StartedAt // the same time in another zone is not another time
-	}
+	in.holdEvidence(status)
 	status.Message = in.losses(e, status)
-	if old != nil && reflect.DeepEqual(*old, *status) {
+	if old := in.old().Evidence; reflect.DeepEqual(old, status) {
 		return old
 	}
 	return status
+}
+
+// holdEvidence leaves what was written before as it is, where nothing but a revision, or the zone of a time, is another one.
+func (in Input) holdEvidence(status *v1alpha1.EvidenceStatus) {
+	old := in.old().Evidence
+	if old == nil || old.Digest != status.Digest {
+		return
+	}
+	if status.Quorum == string(plan.QuorumHolds) && old.Quorum == status.Quorum && !in.fresh {
+		status.Revision = cmp.Or(old.Revision, status.Revision)
+	}
+	if old.Backup != nil && status.Backup != nil && old.Backup.StartedAt.Equal(&status.Backup.StartedAt) {
+		status.Backup.StartedAt = old.Backup.StartedAt
+	}
 }
 
 func membersIn(e plan.Evidence) []v1alpha1.MemberEvidence {

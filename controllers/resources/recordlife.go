@@ -3,6 +3,7 @@ package resources
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Sources of a life that is laid beside the one that serves.
@@ -68,12 +69,14 @@ func encodeLife(l *LifeRecord) *lifeJSON {
 // decode reads the life that is laid. What lacks anything is an error: volumes of it may hold the only copy by the time that
 // somebody reads this.
 func (l *lifeJSON) decode() (*LifeRecord, error) {
-	switch {
-	case l == nil:
+	if l == nil {
 		return nil, nil
-	case l.Incarnation == "" || l.Token == "" || l.Restore == "" || len(l.Names) == 0 || l.Counter < 0 || l.Bump < 0:
+	}
+	isWhole := l.Incarnation != "" && l.Token != "" && l.Restore != "" && len(l.Names) > 0
+	switch {
+	case !isWhole || l.Counter < 0 || l.Bump < 0:
 		return nil, errors.New("the life that is laid lacks its incarnation, token, members or restore")
-	case l.Source != LifeFromBackup && l.Source != LifeFromSurvivor && l.Source != LifeFromNothing:
+	case !slices.Contains([]string{LifeFromBackup, LifeFromSurvivor, LifeFromNothing}, l.Source):
 		return nil, fmt.Errorf("nobody knows what the source %q of the life that is laid is", l.Source)
 	case (l.Source == LifeFromSurvivor) != (l.Survivor != ""):
 		return nil, errors.New("the life that is laid is of a survivor and does not say whom, or the other way round")

@@ -1,0 +1,153 @@
+package controllers
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/report"
+)
+
+func restoreNamed(name string, age time.Duration, source v1alpha1.EtcdRestoreSource) *v1alpha1.EtcdRestore {
+	r := &v1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: name, UID: types.UID("uid-" + name)}}
+	r.CreationTimestamp = metav1.NewTime(time.Unix(100000, 0).Add(-age))
+	r.Spec.ClusterRef.Name, r.Spec.Source = "demo", source
+	return r
+}
+
+// asking has EtcdRestores beside the backup nightly.
+func asking(t *testing.T, restores ...*v1alpha1.EtcdRestore) beginnings {
+	t.Helper()
+	b := beginningsOf(t, taken(complete("prod/demo/a/snapshot.db")))
+	for _, r := range restores {
+		if err := b.reader.(client.Client).Create(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+var prodDemo = &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "demo"}}
+
+func TestRestoresOfAClusterAreFoundTheOldestFirst(t *testing.T) {
+	other := restoreNamed("other", time.Hour, backupNamed("nightly"))
+	other.Spec.ClusterRef.Name = "another"
+	going := restoreNamed("going", time.Hour, backupNamed("nightly"))
+	going.Finalizers = []string{"example.com/x"}
+	b := asking(t, restoreNamed("young", 0, v1alpha1.EtcdRestoreSource{Empty: &v1alpha1.EmptySource{}}),
+		restoreNamed("old", time.Minute, v1alpha1.EtcdRestoreSource{Survivor: &v1alpha1.SurvivorSource{Member: "demo-1"}}),
+		restoreNamed("middle", time.Second, backupNamed("nightly")), other, going)
+	if err := b.reader.(client.Client).Delete(t.Context(), going); err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.requests(t.Context(), prodDemo)
+	if err != nil || len(got) != 3 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	old, middle, young := got[0], got[1], got[2]
+	if old.Name != "old" || old.Source != plan.SourceSurvivor || old.Survivor != "demo-1" || !old.Wish.IsZero() {
+		t.Errorf("%+v", old)
+	}
+	if middle.Name != "middle" || middle.Source != plan.SourceBackup || middle.Wish.Hash == "" || middle.Bump != v1alpha1.DefaultBumpRevision {
+		t.Errorf("%+v", middle)
+	}
+	if young.Name != "young" || young.Source != plan.SourceEmpty {
+		t.Errorf("%+v", young)
+	}
+}
+
+func TestARestoreIsKnownByItselfAndByWhatItAsksFor(t *testing.T) {
+	of := func(name string, edit func(*v1alpha1.EtcdRestoreSpec)) plan.Request {
+		t.Helper()
+		r := restoreNamed(name, 0, backupNamed("nightly"))
+		edit(&r.Spec)
+		got, err := asking(t, r).requests(t.Context(), prodDemo)
+		if err != nil || len(got) != 1 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		return got[0]
+	}
+	first := of("a", func(*v1alpha1.EtcdRestoreSpec) {})
+	if same := of("a", func(s *v1alpha1.EtcdRestoreSpec) {
+		s.Approval, s.OldVolumes = "0123456789abcdef", v1alpha1.OldVolumesDelete
+	}); same.ID != first.ID || !same.DeletesOld ||
+		same.Approval != "0123456789abcdef" || same.Wish != first.Wish {
+		t.Errorf("%+v\n%+v", same, first)
+	}
+	if other := of("b", func(*v1alpha1.EtcdRestoreSpec) {}); other.ID == first.ID || other.Wish.Hash == first.Wish.Hash {
+		t.Error("another EtcdRestore of the same backup is the same wish")
+	}
+	if other := of("a", func(s *v1alpha1.EtcdRestoreSpec) { s.BumpRevision = new(int64(5)) }); other.ID == first.ID || other.Bump != 5 {
+		t.Error("another bump is the same wish")
+	}
+	bootstrap, err := asking(t).wish(t.Context(), beginningWith(byName()))
+	if err != nil || bootstrap.Hash == first.Wish.Hash {
+		t.Errorf("the wish of the cluster's own spec is the same: %v", err)
+	}
+	if missing := of("a", func(s *v1alpha1.EtcdRestoreSpec) { s.Source = backupNamed("absent") }); !strings.Contains(missing.Wish.Fault, "there is no EtcdBackup absent") {
+		t.Errorf("%+v", missing)
+	}
+	if nothing := of("a", func(s *v1alpha1.EtcdRestoreSpec) { s.Source = v1alpha1.EtcdRestoreSource{} }); nothing.Wish.Fault == "" {
+		t.Errorf("%+v", nothing)
+	}
+}
+
+func TestTheSourceOfALifeIsFoundByItsHashAlone(t *testing.T) {
+	survivor := restoreNamed("left", time.Minute, v1alpha1.EtcdRestoreSource{Survivor: &v1alpha1.SurvivorSource{Member: "demo-1"}})
+	b := asking(t, survivor, restoreNamed("back", 0, backupNamed("nightly")))
+	requests, err := b.requests(t.Context(), prodDemo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := b.source(t.Context(), prodDemo, requests[1].Wish.Hash)
+	if err != nil || source.Key != "prod/demo/a/snapshot.db" || source.Hash != requests[1].Wish.Hash || source.AgentImage != "steward:1" {
+		t.Errorf("%+v, %v", source, err)
+	}
+	if source, err = b.source(t.Context(), prodDemo, requests[0].ID); err != nil || source.Hash != requests[0].ID || source.AgentImage == "" || source.Store.Volume != nil {
+		t.Errorf("of a survivor: %+v, %v", source, err)
+	}
+	if source, err = b.source(t.Context(), prodDemo, "another"); err != nil || source.Hash != "" {
+		t.Errorf("nobody asks for it: %+v, %v", source, err)
+	}
+}
+
+func TestARestoreOfNoClusterIsToldSo(t *testing.T) {
+	w := newWorld(t, demo(1))
+	w.ask("back", backupNamed("nightly"))
+	r := &EtcdRestoreReconciler{frame{Client: w.writing(), Live: w.kube, Recorder: w.events, Now: func() time.Time { return w.now }, unseen: newUnseenWrites(time.Now)}}
+	key := client.ObjectKey{Namespace: "shop", Name: "back"}
+	pass := func() {
+		t.Helper()
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pass()
+	if got := w.restoreOf("back").Status; len(got.Conditions) > 0 {
+		t.Errorf("the cluster is there, and its passes tell: %+v", got)
+	}
+	w.delete(&v1alpha1.EtcdCluster{}, "demo")
+	pass()
+	got := w.restoreOf("back").Status
+	if len(got.Conditions) != 3 || got.Conditions[0].Reason != report.RestoreReasonAbsent || got.Stage != "Waiting" {
+		t.Errorf("%+v", got)
+	}
+	before := len(w.writes)
+	pass()
+	if len(w.writes) != before {
+		t.Errorf("it is told again: %v", w.writes[before:])
+	}
+	if got := r.restoresOfCluster(t.Context(), demo(1)); len(got) != 1 || got[0].NamespacedName != key {
+		t.Errorf("the cluster leads to %v", got)
+	}
+	if got := clusterOfRestore(t.Context(), w.restoreOf("back")); len(got) != 1 || got[0].Name != "demo" {
+		t.Errorf("it leads to %v", got)
+	}
+}
