@@ -190,7 +190,7 @@ func missingPod(o Observation) *proposal {
 	var starts []Start
 	for _, r := range o.Replicas {
 		switch {
-		case r.Pod != nil:
+		case r.Pod != nil || o.isFlushed(r):
 		case o.mayRestart(r):
 			if c := o.startChoices(r); c.Version.SameMinor(r.Record().Version) { // else nobody knows what wrote its data
 				starts = append(starts, Start{Name: r.Name, Flags: FlagsSealed, Choices: c, Role: roleOf(o, r)})
@@ -251,6 +251,11 @@ func quorumLost(o Observation) *proposal {
 	}
 	if len(lost) == 0 || len(voters)-len(lost) >= etcdutil.Quorum(len(voters)) {
 		return nil
+	}
+	if p := o.rebuilding(); p != nil {
+		says := fmt.Sprintf("The data of %d of %d members is lost: %s. %s", len(lost), len(voters), strings.Join(lost, "; "), p.Message)
+		p.Message, p.Reason = says, ReasonQuorumLost
+		return p
 	}
 	return refuse(ReasonQuorumLost, "The data of %d of %d members is lost: %s. What is left is no quorum, so etcd serves nothing, and nothing is "+
 		"rebuilt by itself. What is left is not touched; if the lost data comes back where it was, the cluster goes on.",

@@ -155,6 +155,12 @@ type (
 		Voters   []string          // who had a vote in the life that ends; nil when nobody can say
 	}
 
+	// MarkFlushed writes on a survivor's volume that all it holds is in its database, for the life that begins with it.
+	MarkFlushed struct {
+		Life   string // its incarnation
+		Volume VolumeRef
+	}
+
 	// MarkFormer writes on volumes of lives that ended which incarnation took their place.
 	MarkFormer struct {
 		By      string // the incarnation that lives
@@ -276,6 +282,7 @@ func (BeginNext) Kind() string       { return "BeginNext" }
 func (LayNext) Kind() string         { return "LayNext" }
 func (DropNext) Kind() string        { return "DropNext" }
 func (MoveLife) Kind() string        { return "MoveLife" }
+func (MarkFlushed) Kind() string     { return "MarkFlushed" }
 func (MarkFormer) Kind() string      { return "MarkFormer" }
 func (RecordBirth) Kind() string     { return "RecordBirth" }
 func (RecordMembers) Kind() string   { return "RecordMembers" }
@@ -311,6 +318,7 @@ func (BeginNext) isChange()       {}
 func (LayNext) isChange()         {}
 func (DropNext) isChange()        {}
 func (MoveLife) isChange()        {}
+func (MarkFlushed) isChange()     {}
 func (MarkFormer) isChange()      {}
 func (RecordBirth) isChange()     {}
 func (RecordMembers) isChange()   {}

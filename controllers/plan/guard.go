@@ -18,7 +18,7 @@ func Guard(o Observation, c Change) string {
 		return guardData(o, c)
 	case AdoptData, BeginBirth, Bootstrap, VoidBirth, NextBirth:
 		return guardBirth(o, c)
-	case BeginNext, LayNext, DropNext, MoveLife, MarkFormer:
+	case BeginNext, LayNext, DropNext, MoveLife, MarkFormer, MarkFlushed:
 		return guardInPlace(o, c)
 	case StartPreflight, DeletePreflight, RecordRestored, DeleteRestores:
 		return guardRestore(o, c)
@@ -168,7 +168,7 @@ func guardDeletePod(o Observation, ref PodRef) string {
 	switch {
 	case o.isNobodys(r):
 		return ""
-	case r.Pod.Running && !o.isUseless(r):
+	case r.Pod.Running && !o.isUseless(r) && !o.mayStopSurvivor(r):
 		return fmt.Sprintf("etcd of %s runs.", ref.Name)
 	case r.Ephemeral && r.IsRecorded():
 		return fmt.Sprintf("the Pod %s holds the data of a member.", ref.Name)
@@ -272,6 +272,9 @@ func guardStart(o Observation, s Start) string {
 
 // guardSealed lets a member start only from data that is recorded as its own, or was restored for it.
 func guardSealed(o Observation, r Replica, s Start) string {
+	if o.isFlushed(r) {
+		return fmt.Sprintf("the volume of %s is being read.", s.Name)
+	}
 	wrote := r.Record().Version
 	isFirst := r.isRestored() && r.Volume.Incarnation == o.Birth.Incarnation && !o.Birth.Void && !r.IsRecorded() && (o.mayBeBorn(r) || !o.isAlive())
 	if isFirst {

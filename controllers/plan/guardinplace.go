@@ -20,6 +20,8 @@ func guardInPlace(o Observation, c Change) string {
 		return guardDropNext(o, c)
 	case MoveLife:
 		return guardMoveLife(o, c)
+	case MarkFlushed:
+		return guardFlushed(o, c)
 	case MarkFormer:
 		return first(c.Volumes, func(ref VolumeRef) string { return guardMark(o, c.By, ref) })
 	default:
@@ -130,7 +132,10 @@ func guardLayNext(o Observation, c LayNext) string {
 
 // guardReading lets a restore Pod read only what the life is to begin with, and write only where nobody ever lived.
 func (o Observation) guardReading(laying Laying) string {
-	l := o.Birth.Coming
+	l, survivor := o.Birth.Coming, o.survivor()
+	if laying.Mounts != "" && (laying.Mounts != l.Survivor || !o.isFlushed(survivor) || survivor.Pod != nil) {
+		return fmt.Sprintf("the volume of %s cannot be read.", laying.Mounts)
+	}
 	if r, _ := find(o.Coming, laying.Name); r.Volume != nil && (r.Volume.Terminating || r.Volume.Incarnation != l.Incarnation) || laying.Survivor != l.Survivor {
 		return fmt.Sprintf("nothing can be laid on the volume of %s.", laying.Name)
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 	"testing"
+	"time"
 )
 
 type guarded1 struct {
@@ -57,7 +58,8 @@ func TestALifeIsLaidOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed(t *testing.T)
 		{"as the life that lives", begin, otherwise(good, func(c *BeginNext) { c.Incarnation, c.Counter = Incarnation("u1", 0), 0 }), false},
 		{"as one that was laid before", func() Observation { o := begin; o.Birth.Laid = 1; return o }(), good, false},
 		{"of a survivor, without a quorum", requesting(lost, ofDemo0), survivor, true},
-		{"of a survivor that fell silent", requesting(lost.edit2(0, silent), ofDemo0), survivor, false},
+		{"of a survivor that can be started once more", requesting(lost.edit2(0, silent), ofDemo0), Next(requesting(lost.edit2(0, silent), ofDemo0)).Change, true},
+		{"of a survivor that cannot", requesting(lost.edit2(0, silent, doomed), ofDemo0), survivor, false},
 		{"of a survivor of another cluster", requesting(lost.edit2(0, func(r *Replica) { r.Volume.Record.ClusterID, r.Answer.ClusterID = 77, 77 }), ofDemo0), survivor, false},
 		{"of a survivor that was restored of another life", requesting(lost.edit2(0, func(r *Replica) { r.Volume.Incarnation = "old" }), ofDemo0), survivor, false},
 		{"of a survivor, with a quorum", requesting(settledWorld(3), ofDemo0), survivor, false},
@@ -328,4 +330,32 @@ func TestEveryStartIsConfirmed(t *testing.T) {
 			t.Errorf("a Pod with flags %s is started on what a cache says: its life may have ended meanwhile", flags)
 		}
 	}
+}
+
+func TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped(t *testing.T) {
+	muted := mutedFor(time.Minute)
+	alone := reading(muted)
+	mark := MarkFlushed{Life: alone.Birth.Coming.Incarnation, Volume: VolumeRef{"demo-0", "volume-demo-0"}}
+	stop := DeletePods{Pods: []PodRef{{"demo-0", "pod-demo-0"}}}
+	read := LayNext{Incarnation: alone.Birth.Coming.Incarnation, Restores: []Laying{{Name: "demo-3", Choices: choices, Survivor: "demo-0", Mounts: "demo-0"}}}
+	start := StartPods{Pods: []Start{{Name: "demo-0", Flags: FlagsSealed, Choices: choices}}}
+	stopped := reading(muted.edit2(0, flushed, noPod))
+	checkGuard(t, []guarded1{
+		{"one that ran alone for long enough is marked", alone, mark, true},
+		{"not one that just started", reading(mutedFor(time.Second)), mark, false},
+		{"not one that answers", reading(lostWorld()), mark, false},
+		{"not one that served since it started", reading(muted.edit2(0, func(r *Replica) { r.Pod.ReadySince = now })), mark, false},
+		{"not for another life", alone, otherwise(mark, func(c *MarkFlushed) { c.Life = "old" }), false},
+		{"not while nothing is laid", muted, mark, false},
+		{"then it is stopped", reading(muted.edit2(0, flushed)), stop, true},
+		{"not before", alone, stop, false},
+		{"not on an approval that went stale", staled(reading(muted.edit2(0, flushed))), stop, false},
+		{"not for another life's sake", reading(muted.edit2(0, func(r *Replica) { r.Volume.Flushed = "old" })), stop, false},
+		{"it is read once it is gone", stopped, read, true},
+		{"not before", reading(muted.edit2(0, flushed)), read, false},
+		{"not where nothing says that it ran", reading(muted.edit2(0, noPod)), read, false},
+		{"nobody else's volume is", stopped, LayNext{Incarnation: read.Incarnation, Restores: []Laying{{Name: "demo-3", Choices: choices, Survivor: "demo-0", Mounts: "demo-1"}}}, false},
+		{"it does not start while it is read", stopped, start, false},
+		{"but once nobody reads it", muted.edit2(0, flushed, noPod), start, true},
+	})
 }

@@ -33,6 +33,21 @@ func beside(ask func(Observation) *proposal) func(Observation) *proposal {
 	}
 }
 
+// rebuilding is what a restore in place waits for, as a word that holds the rules after it back; nil when none is carried out.
+func (o Observation) rebuilding() *proposal {
+	for _, ask := range []func(Observation) *proposal{restoreCallOff, restoreBegin, restoreLaying, restoreMove} {
+		if p := ask(o); p != nil {
+			word := wait(p.Reason, "%s", p.Message)
+			word.NeedsHuman, word.Overdue = p.NeedsHuman, p.Overdue
+			if p.NeedsHuman || p.Overdue {
+				word.Verdict, word.Recheck = Refuse, recheckSlow
+			}
+			return word
+		}
+	}
+	return nil
+}
+
 // isLaying reports whether another life is on its way.
 func (o Observation) isLaying() bool { return !o.Birth.Coming.IsZero() }
 
@@ -171,8 +186,8 @@ func (o Observation) whyNotSurvivor(r Replica) string {
 		return fmt.Sprintf("the data of %s is lost: %s", r.Name, o.isDataLost(r))
 	case r.Answer != nil && (r.Answer.ClusterID != record.ClusterID || r.Answer.ID != record.MemberID):
 		return fmt.Sprintf("%s answers as member %s of cluster %s, and its volume is recorded as member %s of %s", r.Name, r.Answer.ID, r.Answer.ClusterID, record.MemberID, record.ClusterID)
-	case r.Answer == nil:
-		return fmt.Sprintf("%s does not answer, and what it holds can only be asked of a member that runs; restore from a backup", r.Name)
+	case r.Answer == nil && !o.mayRestart(r) || r.Pod != nil && r.isHopeless():
+		return fmt.Sprintf("%s neither answers nor can be started once more to be read; restore from a backup", r.Name)
 	}
 	return ""
 }

@@ -13,7 +13,7 @@ func restoreLaying(o Observation) *proposal {
 	if why := request.Wish.Fault; why != "" {
 		return refuse(ReasonRestoreHeld, "What the EtcdRestore %s asks for cannot be laid any further: %s.", request.Name, why).byHuman().yielding()
 	}
-	for _, step := range []func(Observation) *proposal{clearSpoilt, layMissing, layOn} {
+	for _, step := range []func(Observation) *proposal{clearSpoilt, flushSurvivor, layMissing, layOn} {
 		if p := step(o); p != nil {
 			return p.unlessActing()
 		}
@@ -60,7 +60,7 @@ func layMissing(o Observation) *proposal {
 	}
 	c := LayNext{Incarnation: ahead.Birth.Incarnation, Secrets: missing.Secrets, Volumes: missing.Volumes, Restores: missing.Restores}
 	for i := range c.Restores {
-		c.Restores[i].Survivor = o.Birth.Coming.Survivor
+		c.Restores[i] = o.readFrom(c.Restores[i])
 	}
 	if len(c.Secrets)+len(c.Volumes)+len(c.Restores) == 0 {
 		return nil

@@ -86,6 +86,15 @@ func losses() []row {
 		{"not of one of another cluster", requesting(lost.edit2(0, func(r *Replica) { r.Volume.Record.ClusterID = 77 }), ofDemo0), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
 		{"not of one that answers as somebody else", requesting(lost.edit2(0, func(r *Replica) { r.Answer.ClusterID = 77 }), ofDemo0), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
 		{"a survivor's data is laid on a volume of its own", func() Observation { o := layingWorld(requesting(lost, ofDemo0)); o.Coming = nil; return o }(), Act, "restore-laying", ReasonInPlace, "LayNext", ""},
+		{"one that does not answer runs alone first", reading(mutedFor(time.Second)), Wait, "quorum-lost", ReasonQuorumLost, "", "demo-0 does not answer"},
+		{"one that is away is started for that", reading(lost.edit2(0, noPod)), Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-0"},
+		{"that it wrote out all it had is written down", reading(mutedFor(time.Minute)), Act, "restore-laying", ReasonInPlace, "MarkFlushed", "demo-0"},
+		{"then it is stopped", reading(mutedFor(time.Minute).edit2(0, flushed)), Act, "restore-laying", ReasonInPlace, "DeletePods", "demo-0"},
+		{"its volume is read once it is gone", reading(mutedFor(time.Minute).edit2(0, flushed, noPod)), Act, "restore-laying", ReasonInPlace, "LayNext", ""},
+		{"it is not started meanwhile", laidInPart(mutedFor(time.Minute).edit2(0, flushed, noPod)), Wait, "quorum-lost", ReasonQuorumLost, "", "demo-3"},
+		{"but once the restore was called off", lost.edit2(0, flushed, noPod), Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-0"},
+		{"one that served since it started is never stopped", reading(lost.edit2(0, silent, func(r *Replica) { r.Pod.RunningSince = now.Add(-2 * time.Hour) })), Refuse, "quorum-lost", ReasonQuorumLost, "", "has served"},
+		{"one that cannot start is no survivor", requesting(lost.edit2(0, silent, crashing), ofDemo0), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
 		{"then the cluster moves to it", laidWorld(requesting(lost, ofDemo0)), Act, "restore-move", ReasonInPlace, "MoveLife", ""},
 		{"not when the quorum came back", laidWorld(requesting(settledWorld(3), ofDemo0)), Refuse, "restore-move", ReasonRestoreHeld, "", "quorum came back"},
 		{"where all is lost the next life begins empty", requesting(all, forNothing), Act, "restore-begin", ReasonInPlace, "BeginNext", "demo-3, demo-4, demo-5"},
@@ -94,6 +103,22 @@ func losses() []row {
 		{"then it is born", fencedWorld(requesting(all, forNothing)), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
 	}
 }
+
+// mutedFor has a survivor that was started without the others, so long ago.
+func mutedFor(ago time.Duration) Observation {
+	return lostWorld().edit2(0, silent, func(r *Replica) { r.Pod.RunningSince, r.Pod.ReadySince = now.Add(-ago), now.Add(-ago) })
+}
+
+// reading lays a life that begins with what demo-0 holds, of which nothing is there yet.
+func reading(o Observation) Observation {
+	o = layingWorld(requesting(o, ofDemo0))
+	return o.next(3, cleared, func(r *Replica) { r.Volume = nil })
+}
+
+// laidInPart has a restore Pod that reads what demo-0 holds.
+func laidInPart(o Observation) Observation { return layingWorld(requesting(o, ofDemo0)) }
+
+func flushed(r *Replica) { r.Volume.Flushed = Incarnation("u1", 1) }
 
 // edit2 changes a replica and leaves the member list as it is.
 func (o Observation) edit2(ordinal int, changes ...func(*Replica)) Observation {

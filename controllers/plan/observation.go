@@ -221,6 +221,7 @@ type Volume struct {
 	Record      Record
 	Restored    string // the incarnation whose data was laid there from its backup, completely; empty when none was
 	Superseded  string // the incarnation that a restore in place put in the place of this one's; empty when none did
+	Flushed     string // the incarnation that this volume is to be read for: its member ran alone and wrote out all that it had
 	Stranded    string // why the only node that can use it will not come back: "node worker-2 was deleted"; empty otherwise
 }
 

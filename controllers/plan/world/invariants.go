@@ -59,7 +59,8 @@ func (w *World) checkPodDeletion(ref plan.PodRef) {
 	if !ok || p.UID != ref.UID || w.objects.birth.Void || w.procs[p.UID] == nil || w.hasEnded(p.Incarnation) || p.cutOff {
 		return
 	}
-	if c := w.clusters[w.procs[p.UID].disk.cluster]; c.find(w.procs[p.UID].disk.member) >= 0 {
+	c := w.clusters[w.procs[p.UID].disk.cluster]
+	if isToBeRead := w.objects.birth.Coming.Survivor == ref.Name && !w.hasQuorum(c); !isToBeRead && c.find(w.procs[p.UID].disk.member) >= 0 {
 		w.checkStop(c, ref.Name, p)
 	}
 }

@@ -33,7 +33,7 @@ func (w *World) AskAsNeeded() {
 		return
 	}
 	for _, m := range e.Members {
-		if m.State == plan.MemberAnswers {
+		if m.State == plan.MemberAnswers || m.State == plan.MemberSilent && w.rng.IntN(3) > 0 {
 			w.Ask(plan.SourceSurvivor, m.Name, true)
 			return
 		}
@@ -99,7 +99,7 @@ func (w *World) inPlaceFaults() []func() {
 	return []func(){
 		w.AskAsNeeded, w.AskAsNeeded, w.Approve, w.Approve, w.TakeBack, w.Withdraw, w.GiveUpOld,
 		func() { w.CutOff(w.anyName()) }, w.Reconnect, w.Reconnect,
-		func() { w.loseMajority() },
+		w.loseMajority, w.restartSurvivors,
 		func() { w.anyComing(w.DeleteVolume) }, func() { w.anyComing(w.DeleteVolume) }, func() { w.anyComing(w.strand) },
 		w.Recreate, w.DeletePeerService,
 		func() { w.anyRestore(w.DeleteRestore) }, func() { w.anyRestore(w.KillRestore) },
@@ -112,6 +112,17 @@ func (w *World) loseMajority() {
 	voters := w.Observe().Voters()
 	for _, r := range voters[:min(len(voters), len(voters)/2+1)] {
 		w.LoseNode(r.Name)
+	}
+}
+
+// restartSurvivors is the same, and who is left is started without the others. Somebody looks at what is left.
+func (w *World) restartSurvivors() {
+	w.loseMajority()
+	for _, name := range sortedKeys(w.objects.pods) {
+		w.KillContainer(name)
+	}
+	if left := sortedKeys(w.objects.pods); len(left) > 0 {
+		w.Ask(plan.SourceSurvivor, left[0], true)
 	}
 }
 

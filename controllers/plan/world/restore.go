@@ -25,6 +25,7 @@ type restoreTask struct {
 	made    plan.Choices
 
 	survivor string // the member whose data it lays there
+	mounts   string // its volume, when that is read
 }
 
 // hasRestores reports whether anything in this world ever began with a backup, or is to.
@@ -83,7 +84,7 @@ func (w *World) createRestore(l plan.Laying, incarnation string, origin plan.Ori
 	if _, exists := w.objects.restores[l.Name]; exists {
 		return
 	}
-	w.objects.restores[l.Name] = restoreTask{disk: w.objects.volumes[l.Name].UID, origin: origin, initial: l.Initial, made: l.Choices, survivor: l.Survivor,
+	w.objects.restores[l.Name] = restoreTask{disk: w.objects.volumes[l.Name].UID, origin: origin, initial: l.Initial, made: l.Choices, survivor: l.Survivor, mounts: l.Mounts,
 		RestorePod: plan.RestorePod{Incarnation: incarnation, Choices: l.Choices,
 			Task: plan.Task{UID: w.uid("restore"), Created: w.Now, Phase: plan.PodPending}}}
 }
@@ -171,7 +172,10 @@ func (w *World) lay(name string, t *restoreTask) {
 		return
 	}
 	from := t.origin.SHA256
-	if t.survivor != "" {
+	switch {
+	case t.mounts != "":
+		from = w.readOn(t.mounts, t.Incarnation)
+	case t.survivor != "":
 		from = w.heldBy(t.survivor)
 	}
 	if from == "" {

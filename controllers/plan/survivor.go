@@ -1,0 +1,86 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// What one survivor of a lost quorum holds is asked of it while it runs. One that does not answer, because it was started without the
+// others, has its data on its volume: it runs once, long enough to take in what it wrote last, is stopped, and is read there.
+
+// flushTime is how long a member runs alone before all that it ever committed is in its database: it replays its log at the start, and
+// writes the database out ten times a second (etcd-io/etcd:server/storage/backend/backend.go defaultBatchInterval).
+const flushTime = 30 * time.Second
+
+// survivor is the member whose data the life that is laid begins with, or an empty replica.
+func (o Observation) survivor() Replica {
+	if o.Birth.Coming.Survivor == "" {
+		return Replica{}
+	}
+	return o.Find(o.Birth.Coming.Survivor)
+}
+
+// isFlushed reports a member that ran for long enough, and is to be read on its volume.
+func (o Observation) isFlushed(r Replica) bool {
+	return o.isLaying() && r.Name == o.Birth.Coming.Survivor && r.Volume != nil && r.Volume.Flushed == o.Birth.Coming.Incarnation
+}
+
+// flushSurvivor stops a survivor that does not answer, once it ran for long enough. It returns nil when its data can be had.
+func flushSurvivor(o Observation) *proposal {
+	r := o.survivor()
+	if r.Name == "" || o.isBeingRead() || !o.isFlushed(r) && r.Answer != nil {
+		return nil
+	}
+	pod := r.Pod
+	switch {
+	case o.whyNotSurvivor(r) != "":
+		return refuse(ReasonRestoreHeld, "What %s holds cannot be laid: %s.", r.Name, o.whyNotSurvivor(r)).byHuman()
+	case o.isFlushed(r) && pod == nil:
+		return nil
+	case pod != nil && pod.Running && !pod.neverReady():
+		return refuse(ReasonRestoreHeld, "%s runs and has served since it started, and does not answer. Let the operator reach it; or, if that cannot be, delete its Pod: it is then started once more, and read on its volume.", r.Name).byHuman()
+	case o.isFlushed(r) && pod.Terminating:
+		return wait(ReasonInPlace, "%s is stopping; then its volume is read.", r.Name).due(o, pod.GoneBy, leavingDeadline)
+	case o.isFlushed(r):
+		return act(DeletePods{Pods: []PodRef{r.podRef()}}, ReasonInPlace, "%s, which cannot serve without the others, is stopped; its volume is read.", r.Name)
+	case o.hasFlushed(r):
+		return act(MarkFlushed{Life: o.Birth.Coming.Incarnation, Volume: r.volumeRef()}, ReasonInPlace, "%s has run long enough to write out all that it had; that is written on its volume.", r.Name)
+	}
+	p := wait(ReasonInPlace, "%s does not answer. It runs for %s without the others, to write out all that it has, and is then read.", r.Name, flushTime)
+	return p.due(o, podChange(pod), startDeadline)
+}
+
+// isBeingRead reports whether what the survivor holds lies on its next volume already, or is on its way there.
+func (o Observation) isBeingRead() bool {
+	return slices.ContainsFunc(o.Coming, func(r Replica) bool { return r.isRestored() || r.Restoring != nil && !r.Restoring.HasFailed() })
+}
+
+// hasFlushed reports a process that can only start from its own data, and has run for long enough without ever serving.
+func (o Observation) hasFlushed(r Replica) bool {
+	return r.Answer == nil && r.isKept() && !r.Pod.Terminating && r.Pod.neverReady() && o.Now.Sub(r.Pod.RunningSince) > flushTime
+}
+
+// readFrom is how a restore Pod gets what the survivor holds: from its volume, or else by asking it.
+func (o Observation) readFrom(l Laying) Laying {
+	l.Survivor = o.Birth.Coming.Survivor
+	if r := o.survivor(); o.isFlushed(r) {
+		l.Mounts = r.Name
+	}
+	return l
+}
+
+// guardFlushed believes only of a process that runs without the others that it wrote out all that it had.
+func guardFlushed(o Observation, c MarkFlushed) string {
+	r := o.Find(c.Volume.Name)
+	if !o.isLaying() || c.Life != o.Birth.Coming.Incarnation || r.Name != o.Birth.Coming.Survivor || !r.hasVolume(c.Volume) || !o.isCertainlyLost() || !o.hasFlushed(r) {
+		return fmt.Sprintf("%s is not known to have run alone for long enough.", c.Volume.Name)
+	}
+	return ""
+}
+
+// mayStopSurvivor reports a member that is to be read on its volume, as somebody approved, and that can serve nobody.
+func (o Observation) mayStopSurvivor(r Replica) bool {
+	_, isApproved := o.approvedNow(o.Birth.Coming.Restore)
+	return isApproved && o.isFlushed(r) && o.isCertainlyLost() && r.isKept() && r.Answer == nil
+}
