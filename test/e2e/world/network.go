@@ -82,12 +82,21 @@ func (c *Cluster) Filled(ctx context.Context, prefix string) int {
 // connect is a client of all voters.
 func (c *Cluster) connect(ctx context.Context) *clientv3.Client {
 	ginkgo.GinkgoHelper()
-	config, err := c.ClientTLS(ctx)
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	names := &names{}
-	endpoints, err := c.endpoints(ctx, names)
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	etcd, err := client.Dial(client.Options{Endpoints: endpoints, TLS: config, Connect: names.connect})
+	etcd, err := c.tryConnect(ctx)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	return etcd
+}
+
+// tryConnect is connect where there may be nobody to connect to.
+func (c *Cluster) tryConnect(ctx context.Context) (*clientv3.Client, error) {
+	config, err := c.ClientTLS(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := &names{}
+	endpoints, err := c.endpoints(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	return client.Dial(client.Options{Endpoints: endpoints, TLS: config, Connect: names.connect})
 }
