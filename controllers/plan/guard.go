@@ -255,7 +255,7 @@ func guardStart(o Observation, s Start) string {
 	r := o.Find(s.Name)
 	switch s.Flags {
 	case FlagsSealed:
-		return guardSealed(o, r, s)
+		return cmp.Or(o.guardRead(r), guardSealed(o, r, s))
 	case FlagsBirth:
 		if !o.mayBeBorn(r) || !o.Birth.Origin.IsZero() || r.isRestored() {
 			return fmt.Sprintf("%s is not a first member that has yet to start empty.", s.Name)
@@ -272,9 +272,6 @@ func guardStart(o Observation, s Start) string {
 
 // guardSealed lets a member start only from data that is recorded as its own, or was restored for it.
 func guardSealed(o Observation, r Replica, s Start) string {
-	if o.isFlushed(r) {
-		return fmt.Sprintf("the volume of %s is being read.", s.Name)
-	}
 	wrote := r.Record().Version
 	isFirst := r.isRestored() && r.Volume.Incarnation == o.Birth.Incarnation && !o.Birth.Void && !r.IsRecorded() && (o.mayBeBorn(r) || !o.isAlive())
 	if isFirst {

@@ -32,23 +32,32 @@ func flushSurvivor(o Observation) *proposal {
 	if r.Name == "" || o.isBeingRead() || !o.isFlushed(r) && r.Answer != nil {
 		return nil
 	}
+	if why := o.whyNotSurvivor(r); why != "" {
+		return refuse(ReasonRestoreHeld, "What %s holds cannot be laid: %s.", r.Name, why).byHuman()
+	}
+	if o.isFlushed(r) {
+		return o.stopSurvivor(r)
+	}
 	pod := r.Pod
 	switch {
-	case o.whyNotSurvivor(r) != "":
-		return refuse(ReasonRestoreHeld, "What %s holds cannot be laid: %s.", r.Name, o.whyNotSurvivor(r)).byHuman()
-	case o.isFlushed(r) && pod == nil:
-		return nil
 	case pod != nil && pod.Running && !pod.neverReady():
 		return refuse(ReasonRestoreHeld, "%s runs and has served since it started, and does not answer. Let the operator reach it; or, if that cannot be, delete its Pod: it is then started once more, and read on its volume.", r.Name).byHuman()
-	case o.isFlushed(r) && pod.Terminating:
-		return wait(ReasonInPlace, "%s is stopping; then its volume is read.", r.Name).due(o, pod.GoneBy, leavingDeadline)
-	case o.isFlushed(r):
-		return act(DeletePods{Pods: []PodRef{r.podRef()}}, ReasonInPlace, "%s, which cannot serve without the others, is stopped; its volume is read.", r.Name)
 	case o.hasFlushed(r):
 		return act(MarkFlushed{Life: o.Birth.Coming.Incarnation, Volume: r.volumeRef()}, ReasonInPlace, "%s has run long enough to write out all that it had; that is written on its volume.", r.Name)
 	}
 	p := wait(ReasonInPlace, "%s does not answer. It runs for %s without the others, to write out all that it has, and is then read.", r.Name, flushTime)
 	return p.due(o, podChange(pod), startDeadline)
+}
+
+// stopSurvivor lets a member go that has written out all it had.
+func (o Observation) stopSurvivor(r Replica) *proposal {
+	switch {
+	case r.Pod == nil:
+		return nil
+	case r.Pod.Terminating:
+		return wait(ReasonInPlace, "%s is stopping; then its volume is read.", r.Name).due(o, r.Pod.GoneBy, leavingDeadline)
+	}
+	return act(DeletePods{Pods: []PodRef{r.podRef()}}, ReasonInPlace, "%s, which cannot serve without the others, is stopped; its volume is read.", r.Name)
 }
 
 // isBeingRead reports whether what the survivor holds lies on its next volume already, or is on its way there.
@@ -75,6 +84,14 @@ func guardFlushed(o Observation, c MarkFlushed) string {
 	r := o.Find(c.Volume.Name)
 	if !o.isLaying() || c.Life != o.Birth.Coming.Incarnation || r.Name != o.Birth.Coming.Survivor || !r.hasVolume(c.Volume) || !o.isCertainlyLost() || !o.hasFlushed(r) {
 		return fmt.Sprintf("%s is not known to have run alone for long enough.", c.Volume.Name)
+	}
+	return ""
+}
+
+// guardRead starts no member on a volume that a restore Pod reads.
+func (o Observation) guardRead(r Replica) string {
+	if o.isFlushed(r) {
+		return fmt.Sprintf("the volume of %s is being read.", r.Name)
 	}
 	return ""
 }

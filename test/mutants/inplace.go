@@ -25,7 +25,7 @@ var inPlace = []mutant{
 	{
 		Name: "without a backup a cluster with a quorum is given up", Peer: "",
 		File:    guardInPlace,
-		From:    "if !l.Origin.IsZero() || o.Membership.Known || !o.isQuorumLost() {",
+		From:    "if !l.Origin.IsZero() || !o.isCertainlyLost() {",
 		To:      "if !l.Origin.IsZero() {",
 		Package: planPackage, Test: "TestALifeIsLaidOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed",
 	},
@@ -53,8 +53,8 @@ var inPlace = []mutant{
 	{
 		Name: "the next members start beside those of the life before", Peer: "",
 		File:    "controllers/plan/guard.go",
-		From:    "if why := o.unfenced(); why != \"\" && len(c.Pods) > 0 {",
-		To:      "if why := o.unfenced(); why != \"\" && len(c.Pods) > 9 {",
+		From:    "if why := o.guardFence(); why != \"\" && len(c.Pods) > 0 {",
+		To:      "if why := o.guardFence(); why != \"\" && len(c.Pods) > 9 {",
 		Package: planPackage, Test: "TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost",
 	},
 	{
@@ -112,6 +112,27 @@ var inPlace = []mutant{
 		From:    "return !v.Record.IsZero() && v.Superseded == \"\" })",
 		To:      "return !v.Record.IsZero() })",
 		Package: planPackage, Test: row("what a restore ended is not taken up again by itself"),
+	},
+	{
+		Name: "a survivor that answers is restarted to be read", Peer: "",
+		File:    "controllers/plan/survivor.go",
+		From:    "return r.Answer == nil && r.isKept() && !r.Pod.Terminating && r.Pod.neverReady() && ",
+		To:      "return r.isKept() && !r.Pod.Terminating && ",
+		Package: planPackage, Test: "TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped",
+	},
+	{
+		Name: "a survivor is started again while it is read", Peer: "",
+		File:    "controllers/plan/survivor.go",
+		From:    "if o.isFlushed(r) {",
+		To:      "if o.isFlushed(r) && r.Pod != nil {",
+		Package: planPackage, Test: "TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped",
+	},
+	{
+		Name: "a veto of a restore keeps the cluster from being looked after", Peer: "",
+		File:    "controllers/plan/inplace.go",
+		From:    "return refuse(ReasonGuard, \"%s Held back: %s\", p.Message, veto).yielding()",
+		To:      "return refuse(ReasonGuard, \"%s Held back: %s\", p.Message, veto)",
+		Package: planPackage, Test: row("what cannot be moved to keeps nobody from looking after the cluster"),
 	},
 	{
 		Name: "a digest that changes with every write is never approved in time", Peer: "",

@@ -69,7 +69,7 @@ var life = []mutant{
 	{
 		Name: "a birth with writes is voided", Peer: "",
 		File:    "controllers/plan/void.go",
-		From:    "if o.isAlive() || slices.ContainsFunc(o.Replicas, hasWrites) {\n\t\treturn \"\"",
+		From:    "if o.isAlive() || o.hasMoved() || slices.ContainsFunc(o.Replicas, hasWrites) {\n\t\treturn \"\"",
 		To:      "if o.isAlive() {\n\t\treturn \"\"",
 		Package: planPackage, Test: row("a birth with writes is never voided"),
 	},
@@ -90,8 +90,8 @@ var life = []mutant{
 	{
 		Name: "a name is used again", Peer: "cozystack/etcd-operator#98",
 		File:    "controllers/plan/size.go",
-		From:    "return etcdutil.MemberName(o.Cluster.Name, highest+1)",
-		To:      "return etcdutil.MemberName(o.Cluster.Name, len(o.Replicas))",
+		From:    "return highest + 1",
+		To:      "return len(o.Replicas)",
 		Package: planPackage, Test: "TestANewNameIsAboveEveryTraceOfAnOldOne",
 	},
 	{
