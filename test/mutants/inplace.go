@@ -123,8 +123,8 @@ var inPlace = []mutant{
 	{
 		Name: "a survivor is started again while it is read", Peer: "",
 		File:    "controllers/plan/survivor.go",
-		From:    "if o.isFlushed(r) {",
-		To:      "if o.isFlushed(r) && r.Pod != nil {",
+		From:    "guardRead(r Replica) string {\n\tif o.isFlushed(r) {",
+		To:      "guardRead(r Replica) string {\n\tif o.isFlushed(r) && r.Pod != nil {",
 		Package: planPackage, Test: "TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped",
 	},
 	{

@@ -159,7 +159,7 @@ func (w *World) DeletePeerService() {
 // Recreate is somebody deleting the cluster and creating it again: the garbage collector takes all but the volumes and the
 // authority, and the new object has another UID.
 func (w *World) Recreate() {
-	if w.Spec.Ephemeral || w.objects.birth.ClusterID == 0 {
+	if w.Spec.Ephemeral || w.objects.birth.ClusterID == 0 && len(w.objects.birth.Past) == 0 {
 		return
 	}
 	w.serial++

@@ -151,6 +151,56 @@ func TestARestoreIsCalledOffAtAnyMomentBeforeTheMoveAndNothingIsLost(t *testing.
 	}
 }
 
+// Whoever deletes the cluster and makes it again finds the old life, or the new one, or a refusal that names what is there; never an
+// empty cluster. The EtcdRestore that was approved is not carried out on it.
+func TestAClusterThatIsMadeAgainInTheMiddleOfARestoreLosesNothing(t *testing.T) {
+	found := map[string]int{}
+	for seed := range uint64(120) {
+		w := settledAt(t, seed+1, 3)
+		old := w.born
+		w.Ask(plan.SourceBackup, "", true)
+		for range seed {
+			w.Advance()
+			w.take(w.ObserveStale(), 1+int(seed%3))
+		}
+		w.Recreate()
+		request := w.objects.requests[0].ID
+		moves := w.moves[request]
+		d, rests := w.Settle(2000)
+		switch {
+		case !rests || len(w.Violations) > 0 || w.moves[request] != moves:
+			t.Fatalf("seed %d: rests=%v %+v %v\n%s", seed, rests, d, w.Violations, w.Story(80))
+		case d.Reason == plan.ReasonRetainedData:
+			found["refused"]++
+			w.unmark()
+			mustSettle(t, w, fmt.Sprintf("seed %d, the marks taken off", seed))
+			if w.born != old {
+				t.Fatalf("seed %d: another cluster came of it\n%s", seed, w.Story(80))
+			}
+		case d.Verdict == plan.Settled && w.born == old:
+			found["old"]++
+		case d.Verdict == plan.Settled && strings.HasPrefix(w.clusters[w.born].from, "sha of "):
+			found["new"]++
+		default:
+			t.Fatalf("seed %d: %+v\n%s", seed, d, w.Story(80))
+		}
+	}
+	if found["refused"] == 0 || found["old"] == 0 || found["new"] == 0 {
+		t.Fatalf("%v", found)
+	}
+}
+
+// unmark is somebody who goes on with what a restore had moved on from, and deletes what it moved to.
+func (w *World) unmark() {
+	for name, v := range w.objects.volumes {
+		if v.Superseded == "" {
+			v.Terminating = true
+		}
+		v.Superseded = ""
+		w.objects.volumes[name] = v
+	}
+}
+
 func TestAMajorityThatCannotBeReachedKeepsTheNextLifeFromStarting(t *testing.T) {
 	w := settledAt(t, 8, 3)
 	w.Ask(plan.SourceBackup, "", true)
