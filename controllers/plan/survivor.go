@@ -101,3 +101,34 @@ func (o Observation) mayStopSurvivor(r Replica) bool {
 	_, isApproved := o.approvedNow(o.Birth.Coming.Restore)
 	return isApproved && o.isFlushed(r) && o.isCertainlyLost() && r.isKept() && r.Answer == nil
 }
+
+// whyNotSurvivor says why a member cannot be rebuilt from, or "".
+func (o Observation) whyNotSurvivor(r Replica) string {
+	record := r.Record()
+	switch {
+	case record.IsZero():
+		return fmt.Sprintf("nothing says that %q was ever a member of this cluster", r.Name)
+	case r.incarnation() != o.Birth.Incarnation || record.ClusterID != o.Birth.ClusterID:
+		return fmt.Sprintf("%s holds the data of cluster %s (life %s), and this is %s (life %s)", r.Name, record.ClusterID, r.incarnation(), o.Birth.ClusterID, o.Birth.Incarnation)
+	case o.isDataLost(r) != "":
+		return fmt.Sprintf("the data of %s is lost: %s", r.Name, o.isDataLost(r))
+	case r.Answer != nil && !record.isOf(*r.Answer):
+		return fmt.Sprintf("%s answers as member %s of cluster %s, and its volume is recorded as member %s of %s", r.Name, r.Answer.ID, r.Answer.ClusterID, record.MemberID, record.ClusterID)
+	case r.Answer == nil && !o.mayRestart(r) || r.Pod != nil && r.isHopeless():
+		return fmt.Sprintf("%s neither answers nor can be started once more to be read; restore from a backup", r.Name)
+	}
+	return ""
+}
+
+// isOf reports whether the member that was written down is the one that answered.
+func (r Record) isOf(a Answer) bool { return a.ClusterID == r.ClusterID && a.ID == r.MemberID }
+
+// isDataLost takes a last word for what it is although the container is being started once more, as it is again and again.
+func (o Observation) isDataLost(r Replica) string {
+	if r.Answer == nil && r.Pod != nil && !r.Pod.Ready && r.Pod.Running {
+		stopped := *r.Pod
+		stopped.Running = false
+		r.Pod = &stopped
+	}
+	return r.lostData()
+}

@@ -2,6 +2,7 @@ package main
 
 const (
 	guardInPlace = "controllers/plan/guardinplace.go"
+	guardLives   = "controllers/plan/guardlives.go"
 	fence        = "controllers/plan/fence.go"
 	laying       = "controllers/plan/laying.go"
 )
@@ -31,7 +32,7 @@ var inPlace = []mutant{
 	},
 	{
 		Name: "a survivor of another cluster is rebuilt from", Peer: "",
-		File:    "controllers/plan/inplace.go",
+		File:    "controllers/plan/survivor.go",
 		From:    "case r.incarnation() != o.Birth.Incarnation || record.ClusterID != o.Birth.ClusterID:",
 		To:      "case r.incarnation() != o.Birth.Incarnation:",
 		Package: planPackage, Test: "TestALifeIsLaidOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed",
@@ -66,7 +67,7 @@ var inPlace = []mutant{
 	},
 	{
 		Name: "members are stopped before their volumes say that the cluster moved on", Peer: "",
-		File:    guardInPlace,
+		File:    guardLives,
 		From:    "r.Pod.Incarnation == o.Birth.Incarnation || len(o.unmarked()) > 0:",
 		To:      "r.Pod.Incarnation == o.Birth.Incarnation:",
 		Package: planPackage, Test: "TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost",

@@ -1,0 +1,123 @@
+package world
+
+import (
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// What the world holds a restore in place to.
+
+// checkNames lets no name be given twice.
+func (w *World) checkNames(names []string) {
+	for _, name := range names {
+		_, isVolume := w.objects.volumes[name]
+		_, isPod := w.objects.pods[name]
+		if isVolume || isPod {
+			w.violate("the name %s is given twice", name)
+		}
+	}
+}
+
+// checkApproval is I14: a life that serves had an approval of its own.
+func (w *World) checkApproval() {
+	life := w.objects.birth.Incarnation
+	for other, approval := range w.approved {
+		if other != life && approval == w.approved[life] && w.served[other] {
+			w.violate("I14: the lives %s and %s came of one approval: %s", other, life, approval)
+		}
+	}
+	w.served[life] = true
+}
+
+// checkMove holds a move to what a person said: the approval quotes what is given up now, whoever looked at what before.
+func (w *World) checkMove() string {
+	next, digest := w.objects.birth.Coming, w.Observe().Evidence().Digest
+	isApproved := slices.ContainsFunc(w.objects.requests, func(r plan.Request) bool { return r.ID == next.Restore && r.Approval == digest })
+	if !isApproved {
+		w.violate("the cluster moves for %s, and nobody approved that on %s", next.Restore, digest)
+	}
+	if c := w.clusters[w.objects.birth.ClusterID]; next.Source != plan.SourceBackup && c != nil && w.hasQuorum(c) {
+		w.violate("the cluster moves without a backup, and has a quorum")
+	}
+	w.checkReady(next)
+	return digest
+}
+
+// checkReady lets a cluster move only to members that have what they are to begin with.
+func (w *World) checkReady(next plan.Life) {
+	for _, name := range next.Names {
+		v, ok := w.objects.volumes[name]
+		if !w.Spec.Ephemeral && (!ok || next.Source != plan.SourceEmpty && (w.disks[v.UID] == nil || !isFrom(w.disks[v.UID].from, next.Origin))) {
+			w.violate("the cluster moves, and %s does not have what it is to begin with", name)
+		}
+	}
+}
+
+// checkLives is I13: members of two lives never have a quorum at the same time.
+func (w *World) checkLives() {
+	if len(w.objects.birth.Past) == 0 {
+		return
+	}
+	var able []string
+	for _, id := range sortedIDs(w.clusters) {
+		if c := w.clusters[id]; (c.life == w.objects.birth.Incarnation || w.hasEnded(c.life)) && w.hasQuorum(c) {
+			able = append(able, c.life)
+		}
+	}
+	if len(able) > 1 {
+		w.violate("I13: members of the lives %v have a quorum at the same time", able)
+	}
+}
+
+// checkGivenUp is I12: what a life that ended left goes on the word of the EtcdRestore that ended it.
+func (w *World) checkGivenUp(name string, v volume) {
+	isSaid := slices.ContainsFunc(w.objects.requests, func(r plan.Request) bool { return r.DeletesOld })
+	if !isSaid {
+		w.violate("I12: the volume of %s, of the life %s that ended, was deleted", name, v.Incarnation)
+	}
+}
+
+// isForRestore reports a refusal around a restore in place that only a person can end, and that is as it says.
+func (w *World) isForRestore(d plan.Decision) bool {
+	if !d.NeedsHuman {
+		return false
+	}
+	switch d.Reason {
+	case plan.ReasonRestoreHeld:
+		return true
+	case plan.ReasonFence:
+		return slices.ContainsFunc(sortedKeys(w.objects.pods), func(name string) bool { return w.objects.pods[name].cutOff })
+	case plan.ReasonRestoreLost:
+		return w.intact() < etcdutil.Quorum(len(w.objects.birth.Names))
+	case plan.ReasonRetainedData:
+		return !slices.ContainsFunc(sortedKeys(w.objects.volumes), func(name string) bool {
+			v := w.objects.volumes[name]
+			return !v.Record.IsZero() && v.Superseded == ""
+		})
+	}
+	return false
+}
+
+// intact counts the first members that have what they are to begin with.
+func (w *World) intact() int {
+	n := 0
+	for _, name := range w.objects.birth.Names {
+		v, ok := w.objects.volumes[name]
+		if ok && !v.Terminating && v.Stranded == "" && v.UID == w.objects.birth.Volumes[name] && (w.objects.birth.Origin.IsZero() || !w.disks[v.UID].isEmpty()) {
+			n++
+		}
+	}
+	return n
+}
+
+// isHeld reports whether any disk holds data of the cluster.
+func (w *World) isHeld(id etcdutil.ID) bool {
+	for _, d := range w.disks {
+		if d.cluster == id {
+			return true
+		}
+	}
+	return false
+}
