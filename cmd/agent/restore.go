@@ -25,6 +25,7 @@ var restoreSteps = map[string]work{
 	stepActivate:  activate,
 
 	stepStreamSurvivor:   streamSurvivor,
+	stepReadSurvivor:     readEndedSurvivor,
 	stepActivateSurvivor: activateSurvivor,
 }
 
@@ -43,6 +44,7 @@ type restoreOptions struct {
 	place       backup.Place
 	origin      backup.Origin // of a preflight the key alone, or nothing
 	survivor    string
+	database    string // of a survivor that has ended
 }
 
 // restoreFlags adds the flags of a restore's step to those that all steps have.

@@ -9,8 +9,9 @@ import (
 func TestAWrongCallOfASurvivorsStepIsRefusedWithWhatIsWrong(t *testing.T) {
 	place := []string{"--volume=" + t.TempDir(), "--incarnation=1a2b3c4d", "--member=demo-3", "--survivor=demo-1"}
 	stream := slices.Concat([]string{stepStreamSurvivor, "--endpoints=demo-1=https://demo-1.peers:2379", "--cluster-id=cdf818194e3a8c32", "--bump-revision=5"}, place)
+	read := slices.Concat([]string{stepReadSurvivor, "--database=/survivor/ab/demo-1/member/snap/db", "--bump-revision=5"}, place)
 	activate := slices.Concat([]string{stepActivateSurvivor}, place)
-	for _, good := range [][]string{stream, activate} {
+	for _, good := range [][]string{stream, read, activate} {
 		if _, err := parseOptions(good); err != nil {
 			t.Errorf("%v: %v", good, err)
 		}
@@ -27,6 +28,9 @@ func TestAWrongCallOfASurvivorsStepIsRefusedWithWhatIsWrong(t *testing.T) {
 		"a bump below zero":      {with(stream, "--bump-revision=-1"), "bump"},
 		"a member by a path":     {with(activate, "--member=../x"), "member"},
 		"an endpoint to move in": {with(activate, "--endpoints=demo-1=https://h:1"), "endpoints"},
+		"no database":            {with(read, "--database="), "database"},
+		"a database by a way":    {with(read, "--database=../db"), "database"},
+		"an endpoint to read":    {with(read, "--endpoints=demo-1=https://h:1"), "endpoints"},
 		"a store":                {with(stream, "--store={}"), "store"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -84,7 +84,7 @@ func (s step) carryOut(ctx context.Context, change plan.Change) error { //nolint
 		return s.voidBirth(ctx, c)
 	case plan.NextBirth:
 		return s.nextBirth(ctx, c)
-	case plan.BeginNext, plan.LayNext, plan.DropNext, plan.MoveLife, plan.MarkFormer:
+	case plan.BeginNext, plan.LayNext, plan.DropNext, plan.MoveLife, plan.MarkFlushed, plan.MarkFormer:
 		return s.carryOutInPlace(ctx, c)
 	case plan.RecordBirth:
 		return s.recordBirth(ctx, c)

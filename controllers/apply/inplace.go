@@ -23,6 +23,8 @@ func (s step) carryOutInPlace(ctx context.Context, change plan.Change) error {
 		return s.dropNext(ctx, c)
 	case plan.MoveLife:
 		return s.moveLife(ctx, c)
+	case plan.MarkFlushed:
+		return s.markFlushed(ctx, c)
 	case plan.MarkFormer:
 		return s.markFormer(ctx, c)
 	default:
@@ -122,6 +124,12 @@ func (s step) moveLife(ctx context.Context, c plan.MoveLife) error {
 		}
 		return nil
 	})
+}
+
+// markFlushed writes on a survivor's volume for which life it may be read. That of an earlier one is nobody's any more.
+func (s step) markFlushed(ctx context.Context, c plan.MarkFlushed) error {
+	patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationFlushed: &c.Life}}
+	return s.patchMetadata(ctx, resources.KindVolume, claimNamed(c.Volume.Name), c.Volume.UID, patch)
 }
 
 // markFormer writes on volumes that another life took the place of theirs. The first such mark stays.

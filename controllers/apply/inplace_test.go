@@ -104,6 +104,17 @@ func inPlaceEffects() []effect {
 			}),
 		},
 		{
+			name: "mark what was written out", world: serving, again: 1,
+			change: func(t *testing.T, w *world) plan.Change {
+				return plan.MarkFlushed{Life: laidIncarnation, Volume: plan.VolumeRef{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}}
+			},
+			holds: func(t *testing.T, w *world) {
+				if got := w.volume(t, "demo-0").Annotations[v1alpha1.AnnotationFlushed]; got != laidIncarnation {
+					t.Errorf("it says %q", got)
+				}
+			},
+		},
+		{
 			name: "mark what ended", world: serving,
 			change: func(t *testing.T, w *world) plan.Change {
 				return plan.MarkFormer{By: laidIncarnation, Volumes: []plan.VolumeRef{
@@ -254,6 +265,15 @@ func TestWhatASurvivorHoldsIsStreamedFromItAndFromNobodyElse(t *testing.T) {
 			t.Errorf("%s is missing: %q", want, args)
 		}
 	}
+	v.Replicas = []plan.Replica{{Name: "demo-1", Volume: &plan.Volume{UID: "u1", Incarnation: "0ld11fe0"}}}
+	w.mustDo(t, v, plan.DeleteRestores{Pods: []plan.PodRef{{Name: "demo-3", UID: string(w.pod(t, "demo-3-restore").UID)}}})
+	change.Restores[0].Mounts = "demo-1"
+	w.mustDo(t, v, change)
+	pod := w.pod(t, "demo-3-restore")
+	if args := pod.Spec.InitContainers[0].Args; !slices.Contains(args, "read-survivor") || !slices.Contains(args, "--database=/survivor/0ld11fe0/demo-1/member/snap/db") {
+		t.Errorf("it is not read on its volume: %q", args)
+	}
+	change.Restores[0].Mounts = ""
 	change.Restores[0].Survivor = "demo-2"
 	if err := w.do(t, v, change); err == nil {
 		t.Error("it was streamed from another one")

@@ -112,14 +112,14 @@ func (s step) layOne(ctx context.Context, life laidLife, source Source, l plan.L
 	if err != nil {
 		return Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("restoring member %s: %v", l.Name, err)}
 	}
-	if l.Survivor != life.Survivor || l.Mounts != "" {
-		return fmt.Errorf("restoring member %s: it is not of the survivor %q that runs", l.Name, life.Survivor)
+	if l.Survivor != life.Survivor || l.Mounts != "" && l.Mounts != l.Survivor {
+		return fmt.Errorf("restoring member %s: it is not of the survivor %q", l.Name, life.Survivor)
 	}
 	pod, err := resources.BuildRestorePod(s.cluster, resources.RestoreStart{
 		Member: l.Name, Incarnation: life.Incarnation, Token: life.Token, Initial: l.Initial, Inputs: inputs, AgentImage: source.AgentImage,
 		Store: source.Store, Hash: source.Hash, Key: life.Origin.Key, SHA256: life.Origin.SHA256,
 		SizeBytes: life.Origin.SizeBytes, Revision: life.Origin.Revision, BumpRevision: life.Bump,
-		Survivor: life.Survivor, ClusterID: life.clusterID,
+		Survivor: life.Survivor, ClusterID: life.clusterID, Mounts: l.Mounts, LaidIn: s.incarnationOf(life.Survivor),
 	})
 	if err != nil {
 		return err

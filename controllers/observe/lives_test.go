@@ -125,8 +125,9 @@ func TestAVolumeThatWasSupersededIsFormerWhateverTheRecordSays(t *testing.T) {
 	old := w.volumeOf("demo-0", "99999999")
 	old.Annotations[v1alpha1.AnnotationSuperseded] = incarnation
 	w.put(old)
+	old.Annotations[v1alpha1.AnnotationFlushed] = later
 	view := w.look() // there is no birth record
-	if got := namesIn(view.Former); !slices.Equal(got, []string{"demo-0"}) || view.Former[0].Volume.Superseded != incarnation {
+	if got := namesIn(view.Former); !slices.Equal(got, []string{"demo-0"}) || view.Former[0].Volume.Superseded != incarnation || view.Former[0].Volume.Flushed != later {
 		t.Errorf("without a record %v", got)
 	}
 	w.putBirth(func(*resources.BirthRecord) {})

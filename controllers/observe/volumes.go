@@ -26,6 +26,7 @@ func volumeOf(claim *corev1.PersistentVolumeClaim) (*plan.Volume, error) {
 		Bytes:       size.Value(),
 		Record:      record,
 		Restored:    claim.Annotations[v1alpha1.AnnotationRestored],
+		Flushed:     claim.Annotations[v1alpha1.AnnotationFlushed],
 		Superseded:  claim.Annotations[v1alpha1.AnnotationSuperseded],
 	}, nil
 }

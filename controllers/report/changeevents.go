@@ -29,7 +29,7 @@ func changeEvents(in Input) []Event {
 		return done(in, EventDataTaken, "", why)
 	case plan.FollowPolicy:
 		return done(in, EventPolicyApplied, "", policyApplied(c))
-	case plan.StartPreflight, plan.DeletePreflight, plan.RecordRestored, plan.DeleteRestores, plan.LayNext, plan.MarkFormer: // steps of a birth
+	case plan.StartPreflight, plan.DeletePreflight, plan.RecordRestored, plan.DeleteRestores, plan.LayNext, plan.MarkFlushed, plan.MarkFormer: // steps of a birth
 	case plan.Bootstrap, plan.RecordMembers, plan.SealPods, plan.LabelRole, plan.ApplyObjects, plan.SetBudget,
 		plan.SetChoices, plan.DressPods, plan.RestoreInputs, plan.DeleteSecret, plan.PrepareMember:
 	}

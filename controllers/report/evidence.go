@@ -119,7 +119,7 @@ func (in Input) losses(e plan.Evidence, status *v1alpha1.EvidenceStatus) string 
 	}
 	return join(
 		fmt.Sprintf("Of %d members these have lost their data: %s. The others are no quorum; nothing is rebuilt without an approval.", len(e.Members), strings.Join(lost, ", ")),
-		lossToSurvivor(furthest(e)), in.lossToBackup(e, status), "With source.empty everything would be lost.")
+		lossToSurvivor(e), in.lossToBackup(e, status), "With source.empty everything would be lost.")
 }
 
 func stillAnswers(e plan.Evidence) string {
@@ -129,11 +129,26 @@ func stillAnswers(e plan.Evidence) string {
 	return "No quorum answers, and it is not certain that it is lost: members that are silent may come back."
 }
 
-func lossToSurvivor(m plan.MemberEvidence) string {
+func lossToSurvivor(e plan.Evidence) string {
+	m := furthest(e)
 	if m.Name == "" {
-		return "No member that still holds the data answers, so source.survivor has nobody to begin with."
+		return silentSurvivors(e)
 	}
 	return fmt.Sprintf("With source.survivor %s, which is at revision %d, what the lost members had agreed on without it would be lost: the last moments, if it had kept up.", m.Name, m.Revision)
+}
+
+// silentSurvivors are members whose data is there, and of which nobody knows how much it is before one of them was started.
+func silentSurvivors(e plan.Evidence) string {
+	var silent []string
+	for _, m := range e.Members {
+		if m.State == plan.MemberSilent {
+			silent = append(silent, m.Name)
+		}
+	}
+	if len(silent) == 0 {
+		return "No member still holds the data, so source.survivor has nobody to begin with."
+	}
+	return fmt.Sprintf("No member answers; source.survivor may name one that is silent (%s): it is started without the others, stopped, and read on its volume.", strings.Join(silent, ", "))
 }
 
 func (in Input) lossToBackup(e plan.Evidence, status *v1alpha1.EvidenceStatus) string {

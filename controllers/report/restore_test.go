@@ -206,6 +206,21 @@ func TestEvidenceIsShownOnlyWhereSomebodyMayHaveToReadIt(t *testing.T) {
 	}
 }
 
+func TestWhoeverIsLeftOfALostQuorumIsNamed(t *testing.T) {
+	w := demo(3, begin).settled().dataGone("demo-1").dataGone("demo-2").unreadable("nobody knows a leader")
+	if got := Status(w.input()).Evidence; !strings.Contains(got.Message, "With source.survivor demo-0, which is at revision 1") || got.Members[0].AppliedIndex != 100 {
+		t.Errorf("%+v", got)
+	}
+	w.silent("demo-0")
+	if got := Status(w.input()).Evidence; !strings.Contains(got.Message, "one that is silent (demo-0)") || got.Members[0].State != "Silent" {
+		t.Errorf("%+v", got)
+	}
+	w.dataGone("demo-0")
+	if got := Status(w.input()).Evidence; !strings.Contains(got.Message, "has nobody to begin with") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestOfSeveralBackupsTheNewestProvenOneOfThisLifeIsEvidence(t *testing.T) {
 	w, _ := restoring()
 	in := w.input()

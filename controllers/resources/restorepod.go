@@ -49,8 +49,10 @@ type RestoreStart struct {
 
 	BumpRevision int64 // by how much the revision is raised; 0 leaves it as it is
 
-	Survivor  string      // instead of a backup: the member whose data it is, which runs
-	ClusterID etcdutil.ID // that the survivor must have
+	Survivor  string      // instead of a backup: the member whose data it is
+	ClusterID etcdutil.ID // that the survivor must have, which runs
+	Mounts    string      // the survivor's claim, where it does not run: what lies there is read
+	LaidIn    string      // the incarnation that the survivor's data there is of
 }
 
 // BuildRestorePod builds the Pod that lays a backup on one member's volume: fetch, etcd's own restore, activate, one after

@@ -36,6 +36,11 @@ func ofSurvivorPod(s RestoreStart) RestoreStart {
 	return s
 }
 
+func readFromVolume(s RestoreStart) RestoreStart {
+	s.Mounts, s.LaidIn = "demo-7", "9f8e7d6c"
+	return s
+}
+
 func unbumped(s RestoreStart) RestoreStart {
 	s.BumpRevision = 0
 	return s
@@ -76,6 +81,7 @@ func TestPodsOfRestoresAreBuiltAsTheyWereReviewed(t *testing.T) {
 		"restore-pod-full":           mustRestorePod(t, cluster(full), restoring(cluster(full), stored(toBareS3))),
 		"restore-pod-survivor-tls":   mustRestorePod(t, cluster(), ofSurvivorPod(restoring(cluster(), stored()))),
 		"restore-pod-survivor-plain": mustRestorePod(t, cluster(withoutTLS), ofSurvivorPod(restoring(cluster(withoutTLS), stored()))),
+		"restore-pod-survivor-read":  mustRestorePod(t, cluster(), readFromVolume(ofSurvivorPod(restoring(cluster(), stored())))),
 		"restore-pod-unbumped":       mustRestorePod(t, cluster(), unbumped(restoring(cluster(), stored()))),
 		"preflight-pod-volume":       BuildPreflightPod(cluster(), preflighting(stored())),
 		"preflight-pod-s3-latest":    BuildPreflightPod(cluster(), latest(preflighting(stored(toS3)))),

@@ -2,7 +2,9 @@ package backup
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -23,9 +25,10 @@ const stagedSurvivor = "survivor.json"
 
 // SurvivorOptions are for bringing what a member without quorum holds to another member's volume.
 type SurvivorOptions struct {
-	Endpoint  Endpoint
+	Endpoint  Endpoint    // the member's name, and where it serves clients, if it does
 	TLS       *tls.Config // nil: plain HTTP
 	ClusterID etcdutil.ID // that must answer
+	Database  string      // instead: the member's database file, whose process has ended
 	Place     Place
 
 	BumpRevision int64         // by how much etcdutl will raise the revision
@@ -36,9 +39,9 @@ type SurvivorOptions struct {
 // survivorKey is the key of an origin that is in no store.
 func survivorKey(member string) string { return "survivor/" + member }
 
-// LaySurvivor streams what a member holds to where etcdutl finds it. The member is asked and never stopped: without quorum it
-// goes on to give its snapshot, and once it is restarted it gives none. Where the member's data has been laid already, it
-// stays, as with Lay.
+// LaySurvivor brings what a member holds to where etcdutl finds it. A member that runs is asked and never stopped: without quorum
+// it goes on to give its snapshot, and once it is restarted it gives none. Where the data has been laid already, it stays, as
+// with Lay.
 func LaySurvivor(ctx context.Context, o SurvivorOptions) (Laid, error) {
 	if o.Progress == nil {
 		o.Progress = &Progress{}
@@ -102,31 +105,92 @@ func (o *SurvivorOptions) lay(ctx context.Context, volume *os.Root) (Origin, err
 	if err := volume.RemoveAll(o.Place.staging()); err != nil {
 		return Origin{}, volumeFailure("remove what an earlier run has left", err)
 	}
-	m, err := dialMember(o.Endpoint, o.TLS)
-	if err != nil {
-		return Origin{}, err
+	fetch := o.ask
+	if o.Database != "" {
+		fetch = o.read
 	}
-	defer m.conn.Close()
-	o.Progress.enter(StageConnecting, 0)
-	if err := m.ask(ctx); err != nil {
-		return Origin{}, err
-	}
-	if err := o.admit(m); err != nil {
-		return Origin{}, err
-	}
-	if err := volume.MkdirAll(o.Place.staging(), 0o700); err != nil {
-		return Origin{}, volumeFailure("make a directory", err)
-	}
-	sent, err := o.stream(ctx, m, volume)
+	sent, err := fetch(ctx, volume)
 	if err != nil {
 		return Origin{}, err
 	}
 	facts, err := Inspect(o.Place.onDisk(o.Place.staged(stagedSnapshot)))
 	if err != nil {
-		return Origin{}, fail(ReasonStreamDamaged, "read the snapshot of member %s: %w", m.Name, err)
+		return Origin{}, fail(ReasonStreamDamaged, "read the snapshot of member %s: %w", o.Endpoint.Name, err)
 	}
-	origin := Origin{Key: survivorKey(m.Name), SHA256: sent.sha256, SizeBytes: sent.size, Revision: facts.Revision, BumpRevision: o.BumpRevision}
+	origin := Origin{Key: survivorKey(o.Endpoint.Name), SHA256: sent.sha256, SizeBytes: sent.size, Revision: facts.Revision, BumpRevision: o.BumpRevision}
 	return origin, origin.Check()
+}
+
+// ask takes the snapshot of a member that runs.
+func (o *SurvivorOptions) ask(ctx context.Context, volume *os.Root) (streamed, error) {
+	m, err := dialMember(o.Endpoint, o.TLS)
+	if err != nil {
+		return streamed{}, err
+	}
+	defer m.conn.Close()
+	o.Progress.enter(StageConnecting, 0)
+	if err := m.ask(ctx); err != nil {
+		return streamed{}, err
+	}
+	if err := o.admit(m); err != nil {
+		return streamed{}, err
+	}
+	return o.stream(ctx, m, volume)
+}
+
+// read makes a snapshot of the database of a member that has ended, and changes nothing there. A process that still runs holds
+// the file's lock.
+func (o *SurvivorOptions) read(_ context.Context, volume *os.Root) (streamed, error) {
+	if _, err := Inspect(o.Database); err != nil {
+		return streamed{}, fail(ReasonNoSource, "read the database of member %s: %w", o.Endpoint.Name, err)
+	}
+	from, err := os.Open(o.Database)
+	if err != nil {
+		return streamed{}, fail(ReasonNoSource, "open the database of member %s: %w", o.Endpoint.Name, err)
+	}
+	defer from.Close()
+	info, err := from.Stat()
+	if err != nil {
+		return streamed{}, fail(ReasonNoSource, "look at the database of member %s: %w", o.Endpoint.Name, err)
+	}
+	if err := o.room(info.Size() + trailerSize); err != nil {
+		return streamed{}, err
+	}
+	to, err := o.create(volume)
+	if err != nil {
+		return streamed{}, err
+	}
+	defer to.Close()
+	o.Progress.enter(StageFetching, info.Size())
+	content, whole := sha256.New(), sha256.New()
+	size, err := io.CopyBuffer(io.MultiWriter(to, content, whole), from, make([]byte, 1<<20))
+	if err != nil {
+		return streamed{}, volumeFailure("copy the database of member "+o.Endpoint.Name, err)
+	}
+	trailer := content.Sum(nil)
+	_, _ = whole.Write(trailer)
+	if _, err := to.Write(trailer); err != nil {
+		return streamed{}, volumeFailure("write the snapshot", err)
+	}
+	if err := to.Close(); err != nil {
+		return streamed{}, volumeFailure("write the snapshot", err)
+	}
+	return streamed{size: size + trailerSize, sha256: hex.EncodeToString(whole.Sum(nil))}, nil
+}
+
+func (o *SurvivorOptions) create(volume *os.Root) (*os.File, error) {
+	if err := volume.MkdirAll(o.Place.staging(), 0o700); err != nil {
+		return nil, volumeFailure("make a directory", err)
+	}
+	file, err := volume.OpenFile(o.Place.staged(stagedSnapshot), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, volumeFailure("create the snapshot", err)
+	}
+	return file, nil
+}
+
+func (o *SurvivorOptions) room(total int64) error {
+	return (&LayOptions{Place: o.Place, Origin: Origin{SizeBytes: total}}).checkRoom()
 }
 
 // admit says why a member that answered is not taken for the one that is left.
@@ -146,9 +210,9 @@ func (o *SurvivorOptions) admit(m *member) error {
 }
 
 func (o *SurvivorOptions) stream(ctx context.Context, m *member, volume *os.Root) (streamed, error) {
-	file, err := volume.OpenFile(o.Place.staged(stagedSnapshot), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := o.create(volume)
 	if err != nil {
-		return streamed{}, volumeFailure("create the snapshot", err)
+		return streamed{}, err
 	}
 	defer file.Close()
 	stall := o.Stall
@@ -157,10 +221,7 @@ func (o *SurvivorOptions) stream(ctx context.Context, m *member, volume *os.Root
 	}
 	ctx, p := startPulse(ctx, stall, o.Progress)
 	defer p.stop()
-	room := func(total int64) error {
-		return (&LayOptions{Place: o.Place, Origin: Origin{SizeBytes: total}}).checkRoom()
-	}
-	sent, err := m.stream(ctx, p, sinks{scratch: file, store: io.Discard, room: room})
+	sent, err := m.stream(ctx, p, sinks{scratch: file, store: io.Discard, room: o.room})
 	if err != nil {
 		return streamed{}, p.blame(ctx, err)
 	}

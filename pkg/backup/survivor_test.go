@@ -1,10 +1,12 @@
 package backup
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -76,6 +78,49 @@ func TestAClusterBeginsAnewWithWhatTheLastMemberHolds(t *testing.T) {
 			}
 			if _, err := LaySurvivor(t.Context(), SurvivorOptions{Endpoint: Endpoint{Name: "m2", URL: m.URL}, Place: next.Place}); ReasonOf(err) != ReasonDataExists {
 				t.Errorf("what came from m1 is taken for that of m2: %v", err)
+			}
+		})
+	}
+}
+
+func TestAClusterBeginsAnewWithWhatAStoppedMemberLeftOnItsVolume(t *testing.T) {
+	for _, release := range releases {
+		t.Run(release, func(t *testing.T) {
+			c := startCluster(t, release, 1, false)
+			c.fill()
+			all, err := contents(t.Context(), c.client)
+			must(t, err)
+			members := newMembers(t, 1)
+			next := members[0]
+			o := SurvivorOptions{
+				Endpoint: Endpoint{Name: "m0"}, Database: filepath.Join(c.root, "m0", "member", "snap", "db"), Place: next.Place, BumpRevision: bump,
+			}
+			_, err = LaySurvivor(t.Context(), o)
+			wantReason(t, err, ReasonNoSource) // it runs, and may write
+			must(t, c.commands[0].Process.Signal(syscall.SIGTERM))
+			_ = c.commands[0].Wait()
+			before, err := os.ReadFile(o.Database)
+			must(t, err)
+			for run := range 2 {
+				laid, err := LaySurvivor(t.Context(), o)
+				must(t, err)
+				must(t, etcdutl(c.programs, next, members))
+				activated, err := ActivateSurvivor(next.Place, "m0")
+				must(t, err)
+				if isAgain := run > 0; laid.AlreadyRestored != isAgain || activated.AlreadyRestored != isAgain {
+					t.Errorf("run %d: laid %+v, activated %+v", run, laid, activated)
+				}
+			}
+			if after, err := os.ReadFile(o.Database); err != nil || !bytes.Equal(before, after) {
+				t.Errorf("the member's own database was touched: %v", err)
+			}
+			next.start(t, c.programs)
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			got, err := contents(ctx, dialMembers(t, next))
+			must(t, err)
+			if len(got) != len(all) || len(got) < 50 {
+				t.Errorf("it has %d keys, and there were %d", len(got), len(all))
 			}
 		})
 	}
