@@ -51,9 +51,14 @@ func (o Observation) rebuilding() *proposal {
 // isLaying reports whether another life is on its way.
 func (o Observation) isLaying() bool { return !o.Birth.Coming.IsZero() }
 
-// mayChange reports whether size and settings follow the spec. While another life is laid, those of this one are let be.
+// mayChange reports whether size and settings follow the spec. While another life is about to follow, those of this one are let be;
+// but not where that waits for a person, who may be long.
 func (o Observation) mayChange() bool {
-	return o.Membership.Known && o.Desired.Fault == "" && !o.isLaying()
+	if !o.Membership.Known || o.Desired.Fault != "" {
+		return false
+	}
+	_, isAwaited := o.approvedNow(o.Birth.Coming.Restore)
+	return !o.isLaying() || !isAwaited
 }
 
 // restoreCallOff clears away what was laid for an EtcdRestore that is gone, is another one by now, or had its approval taken back.

@@ -18,7 +18,18 @@ func restoreLaying(o Observation) *proposal {
 			return p.unlessActing()
 		}
 	}
-	return wait(ReasonInPlace, "What the next members need is being made.").yielding()
+	return o.lacking().yielding()
+}
+
+// lacking says what the next life waits for when nothing can be done about it.
+func (o Observation) lacking() *proposal {
+	ahead := o.ahead()
+	for _, r := range ahead.birthReplicas() {
+		if why := ahead.lacks(r); why != "" {
+			return refuse(ReasonRestoreHeld, "The next member %s cannot be laid: %s. Something else stands in its place.", r.Name, why).byHuman()
+		}
+	}
+	return wait(ReasonInPlace, "What the next members need is being made.")
 }
 
 // clearSpoilt clears away a volume that can not be laid on, and the restore Pod beside one that is not there: what a Pod did on
