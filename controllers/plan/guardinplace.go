@@ -31,9 +31,12 @@ func guardInPlace(o Observation, c Change) string {
 
 // approvedNow is the EtcdRestore of that identity, if it quotes the evidence of this very observation and nothing came of it yet.
 func (o Observation) approvedNow(id string) (Request, bool) {
+	if id == "" || len(o.Requests) == 0 {
+		return Request{}, false
+	}
 	digest := o.Evidence().Digest
 	for _, r := range o.Requests {
-		if r.ID == id && id != "" && r.Approval == digest && o.lifeOfRequest(id) == "" {
+		if r.ID == id && r.Approval == digest && o.lifeOfRequest(id) == "" {
 			return r, true
 		}
 	}

@@ -12,8 +12,8 @@ var inPlace = []mutant{
 	{
 		Name: "the cluster moves on an approval of what was there before", Peer: "",
 		File:    guardInPlace,
-		From:    "if r.ID == id && id != \"\" && r.Approval == digest && ",
-		To:      "if r.ID == id && id != \"\" && r.Approval != \"\" && len(digest) > 0 && ",
+		From:    "if r.ID == id && r.Approval == digest && ",
+		To:      "if r.ID == id && r.Approval != \"\" && len(digest) > 0 && ",
 		Package: planPackage, Test: "TestAClusterMovesOnlyToWhatIsWholeAndWasApproved",
 	},
 	{
