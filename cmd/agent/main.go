@@ -1,5 +1,5 @@
-// Command agent runs the steps of a backup inside the Pod of its Job: snapshot, fetch, compare; and those of a restore:
-// preflight, fetch-for-restore, activate. Each step ends with one line of JSON in the termination message: what it found,
+// Command agent runs the steps of a backup inside the Pod of its Job: snapshot, fetch, compare; those of a restore:
+// preflight, fetch-for-restore, activate; and prune, which removes backups. Each step ends with one line of JSON in the termination message: what it found,
 // or {"reason","message"} and exit code 1.
 package main
 

@@ -30,12 +30,13 @@ type options struct {
 	etcdVersion string
 
 	restore restoreOptions
+	prune   pruneOptions
 }
 
-const usage = "usage: agent snapshot|fetch|compare|preflight|fetch-for-restore|activate --flag=value…"
+const usage = "usage: agent snapshot|fetch|compare|prune|preflight|fetch-for-restore|activate --flag=value…"
 
 // raw are flags that need more than their type to be read.
-type raw struct{ store, endpoints, clusterID, latestOf string }
+type raw struct{ store, endpoints, clusterID, latestOf, timeZone string }
 
 func parseOptions(args []string) (*options, error) {
 	o := &options{terminationLog: defaultTerminationLog}
@@ -70,6 +71,10 @@ func (o *options) flags(r *raw) *flag.FlagSet {
 		o.restoreFlags(flags, r)
 		return flags
 	}
+	if o.step == stepPrune {
+		o.pruneFlags(flags, r)
+		return flags
+	}
 	flags.StringVar(&o.scratch, "scratch", "/scratch", "Directory that the steps share.")
 	o.storeFlags(flags, r)
 	if o.step != "snapshot" {
@@ -101,6 +106,9 @@ func (o *options) read(r raw) error {
 	if restoreSteps[o.step] != nil {
 		return o.readRestore(r)
 	}
+	if o.step == stepPrune {
+		return o.readPrune(r)
+	}
 	var err error
 	if o.store, err = store.ParseConfig([]byte(r.store)); err != nil {
 		return err
@@ -116,12 +124,17 @@ func (o *options) read(r raw) error {
 			return err
 		}
 	}
-	for flagName, value := range map[string]string{
+	return checkNames(map[string]string{
 		"cluster-namespace": o.identity.ClusterNamespace,
 		"cluster-name":      o.identity.ClusterName,
 		"cluster-uid":       o.identity.ClusterUID,
 		"backup-uid":        o.identity.BackupUID,
-	} {
+	})
+}
+
+// checkNames refuses what cannot be a part of an object's key, by the flag that it came with.
+func checkNames(values map[string]string) error {
+	for flagName, value := range values {
 		if !nameText.MatchString(value) {
 			return fmt.Errorf("--%s=%q is not a name", flagName, value)
 		}

@@ -29,6 +29,7 @@ const (
 	ReasonStoreStalled     Reason = "StoreStalled" // no byte moved for the stall time
 	ReasonStoreFailed      Reason = "StoreFailed"
 	ReasonObjectExists     Reason = "ObjectExists"
+	ReasonTooMany          Reason = "TooManyBackups" // to look through
 
 	// The cluster.
 	ReasonNoSource        Reason = "NoSource"        // no member qualifies

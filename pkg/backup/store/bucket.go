@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -166,10 +168,15 @@ func (b *Bucket) List(ctx context.Context, below string, visit func(Object) erro
 	if err := b.check(directory + "any"); err != nil {
 		return err
 	}
+	if b.root != "" {
+		if err := checkReadable(b.root, directory); err != nil {
+			return fmt.Errorf("list %s in the store: %w", below, classify(err, ErrStore))
+		}
+	}
 	objects := b.blob.List(&blob.ListOptions{Prefix: directory})
 	for {
 		object, err := b.next(ctx, objects)
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { //nolint:errorlint // a connection that was closed is an EOF too, with words around it, and no end of the list
 			return nil
 		}
 		if err != nil {
@@ -190,7 +197,7 @@ func (b *Bucket) next(ctx context.Context, objects *blob.ListIterator) (*blob.Li
 	return objects.Next(ctx)
 }
 
-// Delete removes an object; one that is not there is no error.
+// Delete removes an object; one that is not there is no error. Of a volume, its directory goes with the last object in it.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
 	if err := b.check(key); err != nil {
 		return err
@@ -199,6 +206,9 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 	defer cancel()
 	if err := b.blob.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
 		return fmt.Errorf("delete %s from the store: %w", key, classify(err, ErrStore))
+	}
+	if directory := path.Dir(key); b.root != "" && b.check(directory) == nil {
+		_ = os.Remove(filepath.Join(b.root, directory)) // one that is not empty stays
 	}
 	return nil
 }

@@ -62,11 +62,17 @@ var servers = map[string]func(t *testing.T) (Config, Options){
 func startS3(t *testing.T, kind s3server.Kind) (Config, Options) {
 	t.Helper()
 	s := s3server.Start(t, kind, s3server.Options{})
-	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, fileAccessKeyID), []byte(s.AccessKeyID), 0o600))
-	must(t, os.WriteFile(filepath.Join(dir, fileSecretAccessKey), []byte(s.SecretAccessKey), 0o600))
 	return Config{S3: &S3{Bucket: s.Bucket, Prefix: "some/prefix", Endpoint: s.Endpoint, Region: s.Region, ForcePathStyle: true}},
-		Options{CredentialsDir: dir}
+		Options{CredentialsDir: credentialsOf(t, s.Access)}
+}
+
+// credentialsOf is a mounted Secret that opens a server.
+func credentialsOf(t testing.TB, access s3server.Access) string {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, fileAccessKeyID), []byte(access.AccessKeyID), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, fileSecretAccessKey), []byte(access.SecretAccessKey), 0o600))
+	return dir
 }
 
 // serviceAccount is a mounted Secret with a key of Google's kind, and a server that gives tokens for it.
