@@ -106,8 +106,8 @@ mutants: ## Seed known bugs one at a time; prints killed / total.
 	@go run ./test/mutants
 
 .PHONY: bench
-bench: $(LOCALKUBE) ## Speed and cost against their floors, as JSON and a table.
-	@$(call on-operator,go run ./test/bench)
+bench: $(LOCALKUBE) bin/s3/versitygw ## Speed and cost against their floors, as JSON and a table; FLAGS="-figures backup" for some.
+	@$(call on-operator,go run ./test/bench $(FLAGS))
 
 .PHONY: demo
 demo: $(LOCALKUBE) $(if $(BACKUP),bin/s3/versitygw) ## From nothing to a healing etcd cluster on this machine (Linux, root); BACKUP=1 backs it up.
