@@ -64,6 +64,7 @@ type KeysHash struct {
 	Hash            uint32 `json:"hash"`
 	Revision        int64  `json:"revision"`
 	CompactRevision int64  `json:"compactRevision"` // of the member when it hashed; at or above the snapshot's own
+	Member          string `json:"member"`          // that gave it; another one than the snapshot is of, if one could
 }
 
 // sealed is the manifest with its digest.

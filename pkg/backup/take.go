@@ -43,7 +43,7 @@ const (
 	cleanupLimit = 5 * time.Second
 )
 
-// Take streams a snapshot of the cluster into the store, checks it against a member, and describes it in a manifest, which
+// Take streams a snapshot of the cluster into the store, checks it against another member, and describes it in a manifest, which
 // goes to the scratch directory and, last of all, to the store: at once, or where it is to be proven after that. When
 // it fails there is no manifest, and what it uploaded is removed as far as the store still answers. A member that fails
 // is followed by another; bytes that stop moving end it.
@@ -205,8 +205,8 @@ func (t *taking) prove(ctx context.Context, sent streamed) (Manifest, error) {
 		return Manifest{}, fail(ReasonStreamDamaged, "hash the snapshot: %w", err)
 	}
 	if own != online.Hash {
-		return Manifest{}, fail(ReasonHashMismatch, "at revision %d, compacted at %d, member %s hashes its keys to %d and the snapshot to %d",
-			online.Revision, online.CompactRevision, t.member.Name, online.Hash, own)
+		return Manifest{}, fail(ReasonHashMismatch, "at revision %d, compacted at %d, member %s hashes its keys to %d and the snapshot of member %s to %d",
+			online.Revision, online.CompactRevision, online.Member, online.Hash, t.member.Name, own)
 	}
 	return t.describe(sent, facts, online).sealed()
 }
