@@ -182,3 +182,13 @@ func TestWritesAreHeldAgainstTheSaveThroughoutAndWhileTheSnapshotIsStreamed(t *t
 		}
 	}
 }
+
+// As etcdctl 3.6.16 prints it.
+func TestKeysOfARestoredClusterAreCounted(t *testing.T) {
+	if got := countIn("\"ClusterID\" : 14841639068965178418\n\"Revision\" : 4\n\"RaftTerm\" : 2\n\"More\" : false\n\"Count\" : 3\n"); got != "3" {
+		t.Errorf("got %q", got)
+	}
+	if got := countIn("Error: no"); got != "" {
+		t.Errorf("of an error: %q", got)
+	}
+}
