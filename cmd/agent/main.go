@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	_ "golang.org/x/crypto/x509roots/fallback" // an image that is nothing but this program has no authorities of its own
+
 	"github.com/etcdsteward/etcd-steward/pkg/backup"
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 )
@@ -137,14 +139,23 @@ func fetch(ctx context.Context, o *options, progress *backup.Progress) (any, err
 		return nil, err
 	}
 	defer bucket.Close()
-	return backup.Fetch(ctx, backup.FetchOptions{Bucket: bucket, Scratch: o.scratch, Stall: o.stall, Progress: progress})
+	options := backup.FetchOptions{Bucket: bucket, Scratch: o.scratch, Stall: o.stall, Progress: progress}
+	if o.newest {
+		return backup.FetchNewest(ctx, o.newestOf, options)
+	}
+	return backup.Fetch(ctx, options)
 }
 
 func compare(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
+	options := backup.CompareOptions{Scratch: o.scratch, Stall: o.stall, Progress: progress}
+	if o.proofOnly {
+		return backup.Compare(ctx, options)
+	}
 	bucket, err := store.Open(ctx, o.store, o.storeOptions)
 	if err != nil {
 		return nil, err
 	}
 	defer bucket.Close()
-	return backup.Compare(ctx, backup.CompareOptions{Bucket: bucket, Scratch: o.scratch, Stall: o.stall, Progress: progress})
+	options.Bucket = bucket
+	return backup.Compare(ctx, options)
 }

@@ -42,7 +42,9 @@ func (s *sources) witnesses(source *member) []*member {
 			others = append(others, m)
 		}
 	}
-	slices.SortStableFunc(others, func(a, b *member) int { return cmp.Compare(b.status.GetRaftAppliedIndex(), a.status.GetRaftAppliedIndex()) })
+	slices.SortStableFunc(others, func(a, b *member) int {
+		return cmp.Compare(b.status.GetRaftAppliedIndex(), a.status.GetRaftAppliedIndex())
+	})
 	return others
 }
 

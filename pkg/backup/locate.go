@@ -23,7 +23,11 @@ const (
 type Whose struct {
 	Namespace, Name string
 	UID             string // of the EtcdCluster; empty: whichever had the name, if it was one only
+	Schedule        string // that made them; empty: whoever did
 }
+
+// owns tells the backups of the schedule from all others.
+func (w Whose) owns(m Manifest) bool { return w.Schedule == "" || m.Schedule == w.Schedule }
 
 func (w Whose) String() string { return w.Namespace + "/" + w.Name }
 
@@ -50,6 +54,9 @@ func Latest(ctx context.Context, bucket *store.Bucket, whose Whose) (Manifest, e
 	}
 	newest := map[string]Manifest{}
 	for _, m := range found.sound {
+		if !whose.owns(m) {
+			continue
+		}
 		if best, known := newest[m.ClusterUID]; !known || newer(keptOf(m), keptOf(best)) < 0 {
 			newest[m.ClusterUID] = m
 		}
@@ -63,6 +70,8 @@ func choose(whose Whose, newest map[string]Manifest, found manifests) (Manifest,
 	case len(found.unsound) > 0:
 		return Manifest{}, fail(ReasonManifestInvalid, "%d of the manifests of %s cannot be trusted, and one of them may be of the newest backup%s: %w",
 			len(found.unsound), whose, suggest(ordered), found.unsound[0].why)
+	case len(ordered) == 0 && whose.Schedule != "":
+		return Manifest{}, fail(ReasonNoBackup, "the store has no complete backup of %s that the schedule %s made", whose, whose.Schedule)
 	case len(ordered) == 0:
 		return Manifest{}, fail(ReasonNoBackup, "the store has no complete backup of %s", whose)
 	case len(ordered) > 1:

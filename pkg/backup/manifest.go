@@ -36,6 +36,7 @@ type Manifest struct {
 	ClusterID        string `json:"clusterID"` // etcd's, hexadecimal
 	Incarnation      int64  `json:"incarnation"`
 	BackupUID        string `json:"backupUID"`
+	Schedule         string `json:"schedule,omitempty"` // that made it; empty: somebody did, by hand
 
 	Member         string `json:"member"`                   // that the snapshot was taken from
 	EtcdVersion    string `json:"etcdVersion"`              // of that member

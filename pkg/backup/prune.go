@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -19,6 +20,7 @@ type PruneOptions struct {
 	Whose    Whose // with its UID: another cluster of the same name is never touched
 	Policy   Policy
 	Held     []string // keys of snapshots that stay whatever the policy says
+	Ask      []string // keys of snapshots: Pruned.Gone says which of them are no backups any more
 	Now      time.Time
 	Stall    time.Duration // how long the store may stand still; 30 s by default
 	Progress *Progress     // may be nil
@@ -26,11 +28,14 @@ type PruneOptions struct {
 
 // Pruned says what was removed and what is left.
 type Pruned struct {
-	Kept      int        `json:"kept"`      // backups
-	Removed   int        `json:"removed"`   // backups
-	Leftovers int        `json:"leftovers"` // objects that belonged to no backup, and are removed
-	Newest    *Remaining `json:"newest,omitempty"`
-	Oldest    *Remaining `json:"oldest,omitempty"`
+	Kept      int `json:"kept"`      // backups
+	Removed   int `json:"removed"`   // backups
+	Leftovers int `json:"leftovers"` // objects that belonged to no backup, and are removed
+	// Gone are the directories of those that were asked for and have no manifest, as far as there is room. Nothing is said to
+	// be gone of a store that has no backup at all: it may be another one.
+	Gone   []string   `json:"gone,omitempty"`
+	Newest *Remaining `json:"newest,omitempty"`
+	Oldest *Remaining `json:"oldest,omitempty"`
 	// NotRead are manifests that cannot be trusted, and why. They are neither removed nor counted.
 	NotRead     []string `json:"notRead,omitempty"`
 	NotReadMore int      `json:"notReadMore,omitempty"` // further ones, for which there is no room
@@ -40,6 +45,7 @@ type Pruned struct {
 type Remaining struct {
 	Key         string    `json:"key"`
 	Revision    int64     `json:"revision"`
+	StartedAt   time.Time `json:"startedAt"` // what was written before is in it
 	CompletedAt time.Time `json:"completedAt"`
 }
 
@@ -53,6 +59,8 @@ const (
 	maxPruned   = 3900 // bytes of a result as JSON: the kubelet keeps 4096
 	maxNotRead  = 200  // bytes of one key, and of one reason
 	maxUntruths = 10   // reasons, if there is room for them
+	maxGone     = 64   // of those that were asked for
+	maxGoneText = 2000 // bytes of them
 )
 
 // Prune removes what a policy does not keep: of a backup the manifest first, so that what is left of it when something fails
@@ -73,6 +81,7 @@ func Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 type pruning struct {
 	PruneOptions
 	pulse *pulse
+	known map[string]Manifest // by key
 }
 
 func (p *pruning) run(ctx context.Context) (Pruned, error) {
@@ -90,6 +99,7 @@ func (p *pruning) run(ctx context.Context) (Pruned, error) {
 		if err := p.remove(ctx, ManifestKey(b.Key), b.Key); err != nil {
 			return Pruned{}, err
 		}
+		delete(p.known, b.Key)
 		pruned.Removed++
 	}
 	for _, key := range p.leftovers(directories) {
@@ -98,7 +108,12 @@ func (p *pruning) run(ctx context.Context) (Pruned, error) {
 		}
 		pruned.Leftovers++
 	}
-	pruned.leave(slices.DeleteFunc(backups, func(b Kept) bool { return slices.Contains(obsolete, b) }))
+	p.leave(&pruned, slices.DeleteFunc(backups, func(b Kept) bool { return slices.Contains(obsolete, b) }))
+	if pruned.Kept > 0 {
+		if pruned.Gone, err = p.gone(ctx); err != nil {
+			return Pruned{}, err
+		}
+	}
 	return pruned.name(notRead), nil
 }
 
@@ -150,7 +165,12 @@ func (p *pruning) read(ctx context.Context, directories map[string][]store.Objec
 		return nil, nil, err
 	}
 	var backups []Kept
+	p.known = map[string]Manifest{}
 	for _, m := range found.sound {
+		if !p.Whose.owns(m) {
+			continue
+		}
+		p.known[m.Key] = m
 		snapshot := named(directories[path.Dir(m.Key)], snapshotObject)
 		switch {
 		case m.ClusterUID != p.Whose.UID:
@@ -204,15 +224,40 @@ func (p *pruning) remove(ctx context.Context, keys ...string) error {
 func (p *pruning) moved() { p.pulse.allow(p.pulse.limit) }
 
 // leave describes what is kept, the newest first.
-func (p *Pruned) leave(kept []Kept) {
-	p.Kept = len(kept)
+func (p *pruning) leave(pruned *Pruned, kept []Kept) {
+	pruned.Kept = len(kept)
 	if len(kept) > 0 {
-		p.Newest, p.Oldest = remaining(kept[0]), remaining(kept[len(kept)-1])
+		pruned.Newest, pruned.Oldest = p.remaining(kept[0]), p.remaining(kept[len(kept)-1])
 	}
 }
 
-func remaining(b Kept) *Remaining {
-	return &Remaining{Key: b.Key, Revision: b.Revision, CompletedAt: b.Time}
+func (p *pruning) remaining(b Kept) *Remaining {
+	m := p.known[b.Key]
+	return &Remaining{Key: m.Key, Revision: m.Revision, StartedAt: m.StartedAt, CompletedAt: m.CompletedAt}
+}
+
+// gone asks the store itself, so that what came after its list is not said to be gone.
+func (p *pruning) gone(ctx context.Context) ([]string, error) {
+	below := p.Bucket.Key(p.Whose.Namespace, p.Whose.Name, p.Whose.UID) + "/"
+	var names []string
+	for room, asked := maxGoneText, 0; asked < len(p.Ask) && len(names) < maxGone; asked++ {
+		key := p.Ask[asked]
+		directory, isOurs := strings.CutPrefix(path.Dir(key), below)
+		if _, isThere := p.known[key]; isThere || !isOurs || !directoryName.MatchString(directory) {
+			continue
+		}
+		if room -= len(directory) + 3; room < 0 {
+			break
+		}
+		p.moved()
+		_, err := p.Bucket.Stat(ctx, ManifestKey(key))
+		if errors.Is(err, store.ErrNotFound) {
+			names = append(names, directory)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
 }
 
 // String is the end of the key, which tells it from others, and why it is not trusted.

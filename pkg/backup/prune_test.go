@@ -37,7 +37,7 @@ func manifestOf(t testing.TB, bucket *store.Bucket, whose Whose, age time.Durati
 	directory := fmt.Sprintf("%s-%08x", at.Format("20060102T150405Z"), revision)
 	m, err := Manifest{
 		FormatVersion: formatVersion, Key: bucket.Key(whose.Namespace, whose.Name, whose.UID, directory, snapshotObject),
-		ClusterNamespace: whose.Namespace, ClusterName: whose.Name, ClusterUID: whose.UID, EtcdVersion: "3.6.16",
+		ClusterNamespace: whose.Namespace, ClusterName: whose.Name, ClusterUID: whose.UID, EtcdVersion: "3.6.16", Schedule: whose.Schedule,
 		Revision: revision, SizeBytes: sectorSize + trailerSize, KeysHash: KeysHash{Revision: revision}, StartedAt: at, CompletedAt: at,
 	}.sealed()
 	must(t, err)
@@ -87,8 +87,8 @@ func TestWhatThePolicyDoesNotKeepIsRemovedFromTheStoreAndNothingElse(t *testing.
 			backups = append(backups, laid(t, bucket, pruned, time.Duration(5-n)*day, int64(10*n+9)))
 		}
 		namesakes := []Manifest{
-			laid(t, bucket, Whose{"team", "demo", "u-2"}, 900*day, 1), laid(t, bucket, Whose{"team", "demo", "u-10"}, 900*day, 2),
-			laid(t, bucket, Whose{"team", "demo2", "u-1"}, 900*day, 3),
+			laid(t, bucket, Whose{Namespace: "team", Name: "demo", UID: "u-2"}, 900*day, 1), laid(t, bucket, Whose{Namespace: "team", Name: "demo", UID: "u-10"}, 900*day, 2),
+			laid(t, bucket, Whose{Namespace: "team", Name: "demo2", UID: "u-1"}, 900*day, 3),
 		}
 		others := []string{
 			bucket.Key("team", "demo", "u-1", "notes.txt"), bucket.Key("team", "demo", "u-1", "20200101T000000Z-00000000", "notes.txt"),
@@ -101,7 +101,7 @@ func TestWhatThePolicyDoesNotKeepIsRemovedFromTheStoreAndNothingElse(t *testing.
 			got, err := prune(bucket, Policy{KeepLast: 2, KeepDaily: 3}, noon)
 			must(t, err)
 			if got.Kept != 3 || got.Newest.Key != backups[5].Key || got.Oldest.Key != backups[3].Key || got.Oldest.Revision != 39 ||
-				!got.Newest.CompletedAt.Equal(noon) || got.Leftovers != 0 || len(got.NotRead) != 0 {
+				!got.Newest.CompletedAt.Equal(noon) || !got.Newest.StartedAt.Equal(noon) || got.Leftovers != 0 || len(got.NotRead) != 0 {
 				t.Errorf("%+v", got)
 			}
 			want := slices.Sorted(slices.Values(slices.Concat(keysOfAll(backups[3:]...), keysOfAll(namesakes...), others)))
@@ -124,6 +124,58 @@ func TestWithoutARuleNothingIsRemovedAndWhatIsHeldStays(t *testing.T) {
 	if want := keysOfAll(first, third); got.Removed != 1 || !slices.Equal(left(t, bucket), want) {
 		t.Errorf("%+v: %s and not %s should have gone", got, second.Key, left(t, bucket))
 	}
+}
+
+func TestTheRulesOfAScheduleAreAboutItsOwnBackups(t *testing.T) {
+	bucket, _ := volumeBucket(t)
+	nightly, hourly := pruned, pruned
+	nightly.Schedule, hourly.Schedule = "nightly", "hourly"
+	kept := []Manifest{laid(t, bucket, pruned, 9*day, 1), laid(t, bucket, hourly, 8*day, 2), laid(t, bucket, pruned, 0, 9), laid(t, bucket, hourly, 0, 8)}
+	laid(t, bucket, nightly, 7*day, 3)
+	kept = append(kept, laid(t, bucket, nightly, 6*day, 4))
+	got, err := Prune(context.Background(), PruneOptions{Bucket: bucket, Whose: nightly, Policy: Policy{KeepLast: 1}, Now: noon})
+	must(t, err)
+	if got.Kept != 1 || got.Removed != 1 || got.Newest.Revision != 4 || len(got.NotRead) > 0 || !slices.Equal(left(t, bucket), keysOfAll(kept...)) {
+		t.Errorf("%+v, %v", got, left(t, bucket))
+	}
+	newest, err := Latest(context.Background(), bucket, nightly)
+	if err != nil || newest.Revision != 4 {
+		t.Errorf("the schedule's newest is %+v, %v", newest, err)
+	}
+	nightly.Schedule = "weekly"
+	_, err = Latest(context.Background(), bucket, nightly)
+	wantReason(t, err, ReasonNoBackup)
+}
+
+func TestWhoAsksIsToldWhichBackupsAreGone(t *testing.T) {
+	everyStore(t, func(t *testing.T, bucket *store.Bucket) {
+		removed, kept := laid(t, bucket, pruned, 2*day, 1), laid(t, bucket, pruned, day, 2)
+		never, unproven := manifestOf(t, bucket, pruned, 3*day, 7), manifestOf(t, bucket, pruned, 4*day, 8)
+		must(t, bucket.WriteSmall(context.Background(), unproven.Key, []byte("a snapshot")))
+		other := laid(t, bucket, Whose{Namespace: "team", Name: "demo", UID: "u-1", Schedule: "other"}, day, 3)
+		elsewhere := strings.Replace(never.Key, "/u-1/", "/u-2/", 1)
+		o := PruneOptions{
+			Bucket: bucket, Whose: pruned, Policy: Policy{KeepLast: 1}, Now: noon, Held: []string{other.Key},
+			Ask: []string{kept.Key, removed.Key, never.Key, unproven.Key, other.Key, elsewhere, "", "../../x/snapshot.db"},
+		}
+		o.Whose.Schedule = ""
+		o.Held = append(o.Held, kept.Key)
+		for range 2 {
+			got, err := Prune(context.Background(), o)
+			must(t, err)
+			var want []string
+			for _, m := range []Manifest{removed, never, unproven} {
+				want = append(want, path.Base(path.Dir(m.Key)))
+			}
+			if !slices.Equal(got.Gone, want) {
+				t.Errorf("gone are %v, want %v", got.Gone, want)
+			}
+		}
+		o.Whose.UID = "u-9"
+		if got, err := Prune(context.Background(), o); err != nil || len(got.Gone) > 0 {
+			t.Errorf("of a store without a backup: %+v, %v", got, err)
+		}
+	})
 }
 
 func TestOnlyOldObjectsOfNoBackupAreLeftovers(t *testing.T) {
@@ -162,7 +214,7 @@ func TestAManifestThatCannotBeTrustedIsNamedAndNeitherRemovedNorCounted(t *testi
 	copied, err := os.ReadFile(onDisk(ManifestKey(backups[1].Key)))
 	must(t, err)
 	must(t, os.WriteFile(onDisk(ManifestKey(backups[2].Key)), copied, 0o600))
-	foreign := manifestOf(t, bucket, Whose{"team", "demo", "u-1"}, 0, 99)
+	foreign := manifestOf(t, bucket, pruned, 0, 99)
 	foreign.ClusterUID = "u-2"
 	foreign, err = foreign.sealed()
 	must(t, err)
@@ -270,15 +322,31 @@ func TestADirectoryOfAVolumeThatCannotBeReadIsNotTakenForEmpty(t *testing.T) {
 	wantReason(t, err, ReasonStoreDenied)
 }
 
+func TestNoMoreIsSaidToBeGoneThanFits(t *testing.T) {
+	bucket, _ := volumeBucket(t)
+	laid(t, bucket, pruned, 0, 1)
+	o := PruneOptions{Bucket: bucket, Whose: pruned, Now: noon}
+	for n := range 500 {
+		o.Ask = append(o.Ask, manifestOf(t, bucket, pruned, time.Duration(n)*time.Hour, int64(n+2)).Key)
+	}
+	got, err := Prune(context.Background(), o)
+	must(t, err)
+	text, err := json.Marshal(got)
+	must(t, err)
+	if len(got.Gone) < 50 || len(text) > maxPruned {
+		t.Errorf("%d of them in %d bytes", len(got.Gone), len(text))
+	}
+}
+
 func TestWhatIsSaidOfPruningFitsIntoATerminationMessage(t *testing.T) {
 	long := strings.Repeat("p", 500) + "/" + strings.Repeat("q", 400)
-	b := Kept{Key: long + "/snapshot.db", Revision: 1 << 60, Time: noon}
+	m := Manifest{Key: long + "/snapshot.db", Revision: 1 << 60, StartedAt: noon, CompletedAt: noon}
 	var doubts []unsound
 	for n := range 50 {
 		doubts = append(doubts, unsound{key: fmt.Sprintf("%s/%d/snapshot.db", long, n), why: errors.New(strings.Repeat("damaged \x01 ", 100))})
 	}
 	p := Pruned{}
-	p.leave([]Kept{b, b})
+	(&pruning{known: map[string]Manifest{m.Key: m}}).leave(&p, []Kept{keptOf(m), keptOf(m)})
 	p = p.name(doubts)
 	text, err := json.Marshal(p)
 	must(t, err)

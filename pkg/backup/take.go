@@ -21,6 +21,7 @@ type Identity struct {
 	ClusterID                                 etcdutil.ID // 0: not known
 	Incarnation                               int64
 	BackupUID                                 string
+	Schedule                                  string // empty: none
 }
 
 // TakeOptions are for one backup.
@@ -217,7 +218,7 @@ func (t *taking) describe(sent streamed, facts Facts, online KeysHash) Manifest 
 		FormatVersion: formatVersion, Key: t.key,
 		ClusterNamespace: who.ClusterNamespace, ClusterName: who.ClusterName, ClusterUID: who.ClusterUID,
 		ClusterID:   etcdutil.ID(t.member.status.GetHeader().GetClusterId()).String(),
-		Incarnation: who.Incarnation, BackupUID: who.BackupUID,
+		Incarnation: who.Incarnation, BackupUID: who.BackupUID, Schedule: who.Schedule,
 		Member: t.member.Name, EtcdVersion: t.member.status.GetVersion(), StorageVersion: facts.StorageVersion,
 		Revision: facts.Revision, CompactRevision: facts.CompactRevision, TotalKeys: facts.TotalKeys,
 		SizeBytes: sent.size, SHA256: sent.sha256, KeysHash: online,

@@ -22,8 +22,12 @@ func openGCS(ctx context.Context, c *GCS, o Options) (*blob.Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The source outlives this call, and fetches its tokens as the objects are fetched.
-	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, httpClient)
+	identityClient, err := newIdentityClient(o)
+	if err != nil {
+		return nil, err
+	}
+	// The source outlives this call.
+	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, identityClient)
 	tokens, err := gcsTokens(ctx, o.CredentialsDir)
 	if err != nil {
 		return nil, err

@@ -51,7 +51,7 @@ var servers = map[string]func(t *testing.T) (Config, Options){
 			return []string{"--blobHost", "127.0.0.1", "--blobPort", port, "--location", root, "--skipApiVersionCheck", "--disableTelemetry", "--silent"}
 		})
 		azure := &Azure{Container: fakeBucket, Prefix: "some/prefix", Endpoint: endpoint + "/steward"}
-		client, err := azureClient(azure, dir, nil)
+		client, err := azureClient(azure, dir, nil, nil)
 		must(t, err)
 		_, err = client.Create(context.Background(), nil)
 		must(t, err)
