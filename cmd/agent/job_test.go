@@ -21,7 +21,11 @@ func TestEveryStepOfTheOperatorsJobsIsCalledAsTheAgentReadsIt(t *testing.T) {
 	if err != nil || len(prunes) < 5 {
 		t.Fatalf("%d files, %v", len(prunes), err)
 	}
-	files := slices.Concat(backups, prunes)
+	tests, err := filepath.Glob("../../controllers/resources/testdata/test-restore-*.yaml")
+	if err != nil || len(tests) < 2 {
+		t.Fatalf("%d files, %v", len(tests), err)
+	}
+	files := slices.Concat(backups, prunes, tests)
 	called := map[string]int{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
