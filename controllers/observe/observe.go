@@ -88,7 +88,7 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, f
 	desired.ReleasePending = isReleasePending(cluster, g.volumes, keys.authorities)
 	return View{Clients: s.clients, Observation: plan.Observation{
 		Now:        o.Now(),
-		Cluster:    plan.Identity{Namespace: cluster.Namespace, Name: cluster.Name, UID: string(cluster.UID), Operator: o.Operator},
+		Cluster:    o.identityOf(cluster),
 		Desired:    desired,
 		Birth:      birth,
 		Preflight:  g.preflight(cluster.Name),
@@ -100,11 +100,15 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, f
 	}}, nil
 }
 
+func (o *Observer) identityOf(cluster *v1alpha1.EtcdCluster) plan.Identity {
+	return plan.Identity{Namespace: cluster.Namespace, Name: cluster.Name, UID: string(cluster.UID), Operator: o.Operator, Created: cluster.CreationTimestamp.Time}
+}
+
 // blind is the view of a cluster of which something cannot be read.
 func (o *Observer) blind(cluster *v1alpha1.EtcdCluster, birth plan.Birth) View {
 	return View{Observation: plan.Observation{
 		Now:     o.Now(),
-		Cluster: plan.Identity{Namespace: cluster.Namespace, Name: cluster.Name, UID: string(cluster.UID), Operator: o.Operator},
+		Cluster: o.identityOf(cluster),
 		Desired: desiredOf(cluster, ""),
 		Birth:   birth,
 	}}

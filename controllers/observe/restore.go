@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -54,6 +53,9 @@ func foundBy(pod *corev1.Pod) plan.Origin {
 		SizeBytes   int64  `json:"sizeBytes"`
 		Revision    int64  `json:"revision"`
 		EtcdVersion string `json:"etcdVersion"`
+
+		AuthEnabled bool     `json:"authEnabled"`
+		Alarms      []string `json:"alarms"`
 	}
 	for _, status := range pod.Status.ContainerStatuses {
 		if ended := status.State.Terminated; ended == nil || json.Unmarshal([]byte(ended.Message), &manifest) != nil {
@@ -65,7 +67,8 @@ func foundBy(pod *corev1.Pod) plan.Origin {
 		return plan.Origin{}
 	}
 	return plan.Origin{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash], Key: manifest.Key, SHA256: manifest.SHA256,
-		SizeBytes: manifest.SizeBytes, Revision: manifest.Revision, Version: version}
+		SizeBytes: manifest.SizeBytes, Revision: manifest.Revision, Version: version,
+		AuthEnabled: manifest.AuthEnabled, Alarms: strings.Join(alarms(manifest.Alarms), ", ")}
 }
 
 // addRestores joins restore Pods by the members that they are for.
@@ -105,7 +108,10 @@ func fillTask(t *plan.Task, status corev1.ContainerStatus) {
 	t.Started = t.Started || status.State.Running != nil || status.State.Terminated != nil
 	switch state := status.State; {
 	case state.Terminated != nil && state.Terminated.ExitCode != 0:
-		t.Finished, t.Failure = state.Terminated.FinishedAt.Time, cmp.Or(t.Failure, lastWords(state.Terminated))
+		t.Finished = state.Terminated.FinishedAt.Time
+		if t.Failure == "" {
+			t.Reason, t.Failure = lastWords(state.Terminated)
+		}
 	case state.Terminated != nil:
 		t.Finished = state.Terminated.FinishedAt.Time
 	case state.Waiting != nil && state.Waiting.Message != "":
@@ -114,12 +120,10 @@ func fillTask(t *plan.Task, status corev1.ContainerStatus) {
 }
 
 // lastWords are what a step says of why it failed: the agent in words of its own, etcdutl at the end of what it printed.
-func lastWords(ended *corev1.ContainerStateTerminated) string {
-	var said struct {
-		Message string `json:"message"`
-	}
+func lastWords(ended *corev1.ContainerStateTerminated) (reason, message string) {
+	var said struct{ Reason, Message string }
 	if json.Unmarshal([]byte(ended.Message), &said) == nil && said.Message != "" {
-		return said.Message
+		return said.Reason, said.Message
 	}
-	return strings.TrimSpace(etcdutil.LastWords(ended.Message))
+	return "", strings.TrimSpace(etcdutil.LastWords(ended.Message))
 }

@@ -65,6 +65,12 @@ func TestPreflight(t *testing.T) {
 					Wish: plan.Wish{Hash: "hash"}, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Bytes: 8 << 30}
 			},
 		},
+		"says what else was so when the backup was taken": {
+			func(w *world) *corev1.Pod {
+				return w.preflightPod(corev1.PodSucceeded, 0, strings.TrimSuffix(manifest, "}")+`,"authEnabled":true,"alarms":["CORRUPT 8e9e05c52164694d","NOSPACE a1","NOSPACE a2"]}`)
+			},
+			func(p *plan.Preflight) bool { return p.Found.AuthEnabled && p.Found.Alarms == "NOSPACE, CORRUPT" },
+		},
 		"whose words are no manifest found nothing": {
 			func(w *world) *corev1.Pod { return w.preflightPod(corev1.PodSucceeded, 0, "cut off") },
 			func(p *plan.Preflight) bool { return p.HasSucceeded() && p.Found.IsZero() },
@@ -80,7 +86,7 @@ func TestPreflight(t *testing.T) {
 				return w.preflightPod(corev1.PodFailed, 1, `{"reason":"StoreNotFound","message":"there is no bucket b"}`)
 			},
 			func(p *plan.Preflight) bool {
-				return p.HasFailed() && p.Failure == "there is no bucket b" && !p.Finished.IsZero() && p.Found.IsZero()
+				return p.HasFailed() && p.Failure == "there is no bucket b" && p.Reason == "StoreNotFound" && !p.Finished.IsZero() && p.Found.IsZero()
 			},
 		},
 		"that was evicted before it ran ended all the same": {
@@ -147,7 +153,7 @@ func TestRestorePodIsJoinedToItsMemberAndIsNoMemberItself(t *testing.T) {
 		{Name: resources.StepRestore, State: ended(w, 1, "Error: data-dir \"x\" not empty or could not be read")},
 	}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepActivate, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}}}
-	if got := w.replica("demo-1").Restoring; !got.HasFailed() || !strings.Contains(got.Failure, "not empty") || !got.Finished.Equal(w.now) {
+	if got := w.replica("demo-1").Restoring; !got.HasFailed() || !strings.Contains(got.Failure, "not empty") || got.Reason != "" || !got.Finished.Equal(w.now) {
 		t.Errorf("a restore that failed: %+v", got)
 	}
 }
@@ -165,6 +171,8 @@ func TestAVolumeSaysWhatWasRestoredThere(t *testing.T) {
 func TestABirthSaysWhatItBeganWith(t *testing.T) {
 	w := newWorld(t)
 	record := birthRecord("demo-0")
+	found := found
+	found.AuthEnabled, found.Alarms = true, "NOSPACE"
 	origin := resources.BackupOrigin(found)
 	record.Origin, record.Backup = resources.OriginBackup, &origin
 	w.put(resources.BuildPeerService(w.cluster, record, "ops/etcd-steward"))

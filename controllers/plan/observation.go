@@ -25,6 +25,7 @@ type Observation struct {
 type Identity struct {
 	Namespace, Name, UID string
 	Operator             string // namespace/name of this install, which claims the cluster on the peer Service
+	Created              time.Time
 }
 
 // Desired is what the user asks for.

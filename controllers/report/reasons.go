@@ -22,6 +22,8 @@ const (
 const (
 	EventCreating      = "CreatingCluster"       // the birth is written down
 	EventCreated       = "ClusterCreated"        // the members found each other
+	EventRestoring     = "RestoreStarted"        // the backup is laid on the first members' volumes
+	EventRestored      = "Restored"              // the cluster serves with it
 	EventBirthVoided   = "BirthVoided"           // the birth is given up and begun anew
 	EventReady         = "Ready"                 // everything asked for is so
 	EventDegraded      = "Degraded"              // fewer healthy voters than there were

@@ -22,6 +22,9 @@ type BackupOrigin struct {
 	SizeBytes int64
 	Revision  int64
 	Version   etcdutil.Version // of the etcd that wrote it
+
+	AuthEnabled bool
+	Alarms      string // names, with commas between them
 }
 
 // BirthRecord is one life of the cluster, written on the peer Service before anything else is made.
@@ -72,6 +75,9 @@ type backup struct {
 	SizeBytes int64  `json:"sizeBytes"`
 	Revision  int64  `json:"revision"`
 	Version   string `json:"version"`
+
+	AuthEnabled bool   `json:"authEnabled,omitempty"`
+	Alarms      string `json:"alarms,omitempty"`
 }
 
 type memberJSON struct {
@@ -87,7 +93,8 @@ func EncodeBirth(r BirthRecord) string {
 		Begun: r.Begun, Volumes: r.Volumes, Promised: r.Promised, Next: r.Next,
 	}
 	if b := r.Backup; b != nil {
-		out.Backup = &backup{Hash: b.Hash, Key: b.Key, SHA256: b.SHA256, SizeBytes: b.SizeBytes, Revision: b.Revision, Version: b.Version.String()}
+		out.Backup = &backup{Hash: b.Hash, Key: b.Key, SHA256: b.SHA256, SizeBytes: b.SizeBytes, Revision: b.Revision, Version: b.Version.String(),
+			AuthEnabled: b.AuthEnabled, Alarms: b.Alarms}
 	}
 	if r.ClusterID != 0 {
 		out.ClusterID = r.ClusterID.String()
@@ -139,7 +146,8 @@ func (in birthJSON) backup() (*BackupOrigin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the backup that it began with: %w", err)
 	}
-	return &BackupOrigin{Hash: b.Hash, Key: b.Key, SHA256: b.SHA256, SizeBytes: b.SizeBytes, Revision: b.Revision, Version: version}, nil
+	return &BackupOrigin{Hash: b.Hash, Key: b.Key, SHA256: b.SHA256, SizeBytes: b.SizeBytes, Revision: b.Revision, Version: version,
+		AuthEnabled: b.AuthEnabled, Alarms: b.Alarms}, nil
 }
 
 // EncodeMember writes a member's record.

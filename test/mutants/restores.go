@@ -93,4 +93,25 @@ var restores = []mutant{
 		To:      "!origin.IsZero() && origin.Version.IsZero()",
 		Package: planPackage, Test: row("one of another minor version as well"),
 	},
+	{
+		Name: "a backup with authentication on is begun with where there are no certificates", Peer: "",
+		File:    "controllers/plan/origin.go",
+		From:    "case origin.AuthEnabled && !o.Desired.TLS:",
+		To:      "case origin.AuthEnabled && !o.Desired.TLS && o.isAlive():",
+		Package: planPackage, Test: row("and nowhere else"),
+	},
+	{
+		Name: "a backup that is none is looked at for ever", Peer: "",
+		File:    "controllers/plan/task.go",
+		From:    "return !t.isFinal() && o.Now",
+		To:      "return o.Now",
+		Package: planPackage, Test: row("what stays as it is is not looked at again"),
+	},
+	{
+		Name: "a store that does not answer is not asked again", Peer: "",
+		File:    "controllers/plan/task.go",
+		From:    "func (t Task) isFinal() bool { return slices.Contains(final, t.Reason) }",
+		To:      "func (t Task) isFinal() bool { return t.Failure != \"\" }",
+		Package: planPackage, Test: row("a store that does not answer is asked again"),
+	},
 }

@@ -72,6 +72,8 @@ func (w *World) isRest(d plan.Decision) bool {
 		return false
 	case w.recordLost && d.Overdue, d.Reason == plan.ReasonRecordLost:
 		return true // the names of the first members went with the peer Service: a person must look
+	case isUnrestorable(d):
+		return true
 	case w.hasIll(hidden, isolated):
 		return true // nothing is taken from a member that somebody still reaches
 	case w.Recoverable():

@@ -46,6 +46,36 @@ func TestABackupThatCannotBeUsedIsRefusedUntilItIsPutRight(t *testing.T) {
 	}
 }
 
+func TestABackupThatIsNoneIsLookedAtOnceUntilSomebodyAsksAgain(t *testing.T) {
+	w := New(2, restoring(3))
+	w.storeOf(w.Spec.Restore)
+	w.DamageNewest()
+	for range 900 {
+		w.Advance()
+		w.Pass()
+	}
+	if n := mentions(w.Log, "restore-source StartPreflight"); n != 1 || w.objects.birth.Exists {
+		t.Fatalf("it was looked at %d times\n%s", n, w.Story(40))
+	}
+	w.NewerBackups()
+	w.DeletePreflight()
+	if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 {
+		t.Fatalf("%+v %v\n%s", d, w.Violations, w.Story(80))
+	}
+}
+
+func TestABackupWithAuthenticationBeginsNothingWithoutCertificates(t *testing.T) {
+	for _, tls := range []bool{true, false} {
+		spec := restoring(3)
+		spec.Restore.Hash, spec.TLS = "two", tls
+		w := New(4, spec)
+		d, rests := w.Settle(1500)
+		if !rests || len(w.Violations) > 0 || tls != (d.Verdict == plan.Settled) || tls != w.objects.birth.Exists {
+			t.Fatalf("certificates %v: %+v %v\n%s", tls, d, w.Violations, w.Story(80))
+		}
+	}
+}
+
 func TestAWishThatChangesOnALivingClusterChangesNothing(t *testing.T) {
 	for _, begin := range []plan.Desired{Spec3(3), restoring(3)} {
 		w := New(3, begin)
@@ -110,7 +140,7 @@ func TestNoStoryOfARestoreViolatesAnInvariantAndEveryOneComesToRest(t *testing.T
 var restoreEvents = []string{
 	"restore-source StartPreflight", "restore-source DeletePreflight", "restored RecordRestored", "restored DeleteRestores", "and is tried again",
 	"asks to begin with another backup", "void-birth DeleteRestores", "void-birth NextBirth", "restore-leftover DeletePreflight", "RecordBirth",
-	"fault: restore Pod", "fault: preflight Pod", "fault: backups spoiled: true", "spec: begin with",
+	"fault: restore Pod", "fault: preflight Pod", "fault: backups spoiled: true", "fault: the newest backups are damaged", "spec: begin with",
 }
 
 func mentions(lines []string, word string) int {

@@ -1,0 +1,64 @@
+package report
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+var saved = plan.Origin{Hash: "h", Key: "shop/demo/snapshot.db", SHA256: "s", SizeBytes: 1056, Revision: 7, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 15}}
+
+// told are the events of a change that was made, each with its note.
+func told(w *scene, change plan.Change) []string {
+	in := w.input()
+	in.Outcome = Outcome{Change: change, Applied: true}
+	var said []string
+	for _, e := range changeEvents(in) {
+		said = append(said, e.Type+" "+e.Reason+": "+e.Note)
+	}
+	return said
+}
+
+func TestARestoreIsToldWhenItBeginsAndWhenItIsDone(t *testing.T) {
+	w := demo(3, begin).settled()
+	w.o.Birth.Origin = saved
+	first := plan.BeginBirth{Names: []string{"demo-0"}, Origin: saved}
+	for name, row := range map[string]struct {
+		change plan.Change
+		want   []string
+	}{
+		"at its birth":          {first, []string{"Normal CreatingCluster", "Normal RestoreStarted"}},
+		"at another attempt":    {plan.NextBirth{BeginBirth: first}, []string{"Normal CreatingCluster", "Normal RestoreStarted"}},
+		"when the members meet": {plan.RecordBirth{ClusterID: clusterID}, []string{"Normal ClusterCreated", "Normal Restored"}},
+	} {
+		said := told(w, row.change)
+		var got []string
+		for _, line := range said {
+			reason, _, _ := strings.Cut(line, ":")
+			got = append(got, reason)
+		}
+		if !reflect.DeepEqual(got, row.want) || !strings.Contains(said[1], "shop/demo/snapshot.db") || !strings.Contains(said[1], "revision 7") {
+			t.Errorf("%s: %q", name, said)
+		}
+	}
+	first.Origin.Alarms = "CORRUPT"
+	if said := told(w, first); !strings.HasPrefix(said[1], "Warning RestoreStarted") || !strings.Contains(said[1], "raised CORRUPT") {
+		t.Errorf("of an alarm that comes back: %q", said)
+	}
+}
+
+func TestTheStatusSaysWhichBackupAClusterBeganWith(t *testing.T) {
+	w := demo(3, begin).settled()
+	if got := Status(w.input()).RestoredFrom; got != nil {
+		t.Errorf("a cluster that began empty: %+v", got)
+	}
+	w.o.Birth.Origin = saved
+	want := &v1alpha1.RestoredFrom{Key: "shop/demo/snapshot.db", Revision: 7, EtcdVersion: "3.6.15"}
+	if got := Status(w.input()).RestoredFrom; !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
