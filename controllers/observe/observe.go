@@ -32,6 +32,8 @@ type Observer struct {
 	// Wish tells which backup a cluster is asked to begin with; it is not asked of one that is born. Nil where none can be.
 	Wish func(ctx context.Context, cluster *v1alpha1.EtcdCluster) (plan.Wish, error)
 
+	Tasks TaskAsker // asked about Pods of restores; nil where nobody can be
+
 	denied denials
 }
 

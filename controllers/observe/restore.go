@@ -36,7 +36,7 @@ func (g *gathered) preflight(cluster string) *plan.Preflight {
 	}
 	pod := &g.tasks[i]
 	version, bytes := resources.PreflightAsked(pod)
-	p := &plan.Preflight{Task: taskOf(pod), Asked: plan.Inquiry{Wish: plan.Wish{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash]}, Bytes: bytes}}
+	p := &plan.Preflight{Task: taskOf(pod, g.told[pod.Name]), Asked: plan.Inquiry{Wish: plan.Wish{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash]}, Bytes: bytes}}
 	p.Asked.Version, _ = etcdutil.ParseVersion(version) // one that cannot be read is another one than is asked for
 	if p.HasSucceeded() {
 		p.Found = foundBy(pod)
@@ -72,19 +72,22 @@ func foundBy(pod *corev1.Pod) plan.Origin {
 }
 
 // addRestores joins restore Pods by the members that they are for.
-func (r replicas) addRestores(tasks []corev1.Pod) {
+func (r replicas) addRestores(tasks []corev1.Pod, all map[string]told) {
 	for _, pod := range tasks {
 		if member, ok := resources.RestoredMember(pod.Name); ok {
-			r.of(member).Restoring = &plan.RestorePod{Task: taskOf(&pod), Incarnation: pod.Labels[v1alpha1.LabelIncarnation], Choices: choicesOf(&pod)}
+			r.of(member).Restoring = &plan.RestorePod{Task: taskOf(&pod, all[pod.Name]), Incarnation: pod.Labels[v1alpha1.LabelIncarnation], Choices: choicesOf(&pod)}
 		}
 	}
 }
 
 // taskOf says how a Pod stands whose containers run to their end, one after the other.
-func taskOf(pod *corev1.Pod) plan.Task {
+func taskOf(pod *corev1.Pod, said told) plan.Task {
 	t := plan.Task{
 		UID: string(pod.UID), Created: pod.CreationTimestamp.Time, Phase: podPhase(pod.Status.Phase), Terminating: pod.DeletionTimestamp != nil,
-		Waiting: pod.Status.Reason, Message: pod.Status.Message,
+		Waiting: pod.Status.Reason, Message: pod.Status.Message, Done: said.done, Total: said.total,
+	}
+	if said.message != "" {
+		t.Waiting, t.Message = said.waiting, said.message
 	}
 	if t.Terminating {
 		t.GoneBy = pod.DeletionTimestamp.Time
@@ -107,6 +110,8 @@ func taskOf(pod *corev1.Pod) plan.Task {
 func fillTask(t *plan.Task, status corev1.ContainerStatus) {
 	t.Started = t.Started || status.State.Running != nil || status.State.Terminated != nil
 	switch state := status.State; {
+	case state.Running != nil:
+		t.Step = status.Name
 	case state.Terminated != nil && state.Terminated.ExitCode != 0:
 		t.Finished = state.Terminated.FinishedAt.Time
 		if t.Failure == "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -210,5 +211,57 @@ func TestAWishIsAskedForUntilTheClusterIsBorn(t *testing.T) {
 	w.put(resources.BuildPeerService(w.cluster, record, "ops/etcd-steward"))
 	if got, err := wish(w, asked, errors.New("no answer")); err != nil || !got.IsZero() {
 		t.Errorf("a cluster that is born is asked: %+v, %v", got, err)
+	}
+}
+
+// asked answers for every Pod the same.
+type asked struct{ reason, message string }
+
+func (a asked) Warning(context.Context, *corev1.Pod) (string, string) { return a.reason, a.message }
+func (a asked) Progress(context.Context, *corev1.Pod) (int64, int64)  { return 300, 1056 }
+
+func TestAPodOfARestoreThatDoesNotStartIsAskedWhyAndOneThatFetchesHowFarItIs(t *testing.T) {
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	for name, row := range map[string]struct {
+		edit func(w *world, pod *corev1.Pod)
+		want plan.Task
+	}{
+		"has its node and does not start": {func(w *world, pod *corev1.Pod) { pod.Spec.NodeName = "n" }, plan.Task{Waiting: "FailedMount", Message: "no Secret s3"}},
+		"has its node since a moment": {func(w *world, pod *corev1.Pod) {
+			pod.Spec.NodeName, pod.CreationTimestamp = "n", metav1.NewTime(w.now.Add(-time.Second))
+		}, plan.Task{}},
+		"has no node": {func(*world, *corev1.Pod) {}, plan.Task{}},
+		"says itself why": {func(_ *world, pod *corev1.Pod) {
+			pod.Spec.NodeName = "n"
+			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no image"}}}}
+		}, plan.Task{Waiting: "ErrImagePull", Message: "no image"}},
+		"fetches": {func(_ *world, pod *corev1.Pod) {
+			pod.Spec.NodeName = "n"
+			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepFetch, State: running}}
+		}, plan.Task{Step: "fetch", Done: 300, Total: 1056}},
+		"restores": {func(_ *world, pod *corev1.Pod) {
+			pod.Spec.NodeName = "n"
+			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepFetch, State: ended(newWorld(t), 0, "{}")}, {Name: resources.StepRestore, State: running}}
+		}, plan.Task{Step: "restore"}},
+		"activates": {func(_ *world, pod *corev1.Pod) {
+			pod.Spec.NodeName = "n"
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepActivate, State: running}}
+		}, plan.Task{Step: "activate"}},
+	} {
+		w := newWorld(t)
+		pod := w.restorePod("demo-1")
+		pod.CreationTimestamp = metav1.NewTime(w.now.Add(-6 * time.Second))
+		row.edit(w, pod)
+		w.put(pod)
+		o := w.observer()
+		o.Tasks = asked{"FailedMount", "no Secret s3"}
+		view, err := o.Observe(t.Context(), w.cluster, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := view.Find("demo-1").Restoring
+		if got.Waiting != row.want.Waiting || got.Message != row.want.Message || got.Step != row.want.Step || got.Done != row.want.Done || got.Total != row.want.Total {
+			t.Errorf("one that %s: %+v", name, got.Task)
+		}
 	}
 }

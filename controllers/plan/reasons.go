@@ -58,6 +58,7 @@ const (
 	ReasonStarting      = "MemberStarting"
 	ReasonUnschedulable = "Unschedulable"
 	ReasonImagePull     = "ImagePullFailed"
+	ReasonNotMounted    = "VolumeNotMounted"     // a Secret or volume that the Pod mounts is not there
 	ReasonContainer     = "ContainerNotStarting" // the container cannot be created
 	ReasonCrashing      = "MemberCrashing"
 	ReasonNotRecorded   = "MemberNotRecorded"  // a member serves that could not be recorded and sealed

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -112,7 +111,7 @@ func (o Observation) restoring() *proposal {
 			return r.Restoring.trouble(o, ReasonRestore, restoreDeadline, "The backup is to be laid on the volume of "+r.Name+".")
 		}
 	}
-	says := "The backup is laid on the volumes of " + strings.Join(names(pending), ", ") + "."
+	says := "The backup is laid on the volumes of " + joinNames(pending, func(r Replica) string { return r.Name + r.Restoring.progress() }) + "."
 	return pending[0].Restoring.trouble(o, ReasonRestore, restoreDeadline, says)
 }
 

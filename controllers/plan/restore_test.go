@@ -158,6 +158,16 @@ func restores() []row {
 		}(), Act, "bootstrap", ReasonBootstrap, "Bootstrap", "3 members"},
 		{"a restore Pod that is gone is made anew", three.edit(1, cleared), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
 		{"restores are waited for", three, Wait, "restored", ReasonRestore, "", "demo-0, demo-1, demo-2"},
+		{"and how far they are", three.edit(0, task(func(p *RestorePod) { p.Step, p.Done, p.Total = "fetch", 300<<20, 1<<30 })).edit(2, task(func(p *RestorePod) { p.Step = "restore" })),
+			Wait, "restored", ReasonRestore, "", "demo-0 (fetched 300Mi of 1024Mi), demo-1, demo-2 (restoring)."},
+		{"a Secret that is not there is named", three.edit(1, task(func(p *RestorePod) {
+			p.Phase, p.Started, p.Waiting, p.Message = PodPending, false, "FailedMount", `secret "s3" not found`
+		})),
+			Wait, "restored", ReasonNotMounted, "", `secret "s3" not found`},
+		{"also before anything is made", looking(begin, func(p *Preflight) {
+			p.Created, p.Phase, p.Started, p.Waiting, p.Message = now.Add(-time.Hour), PodPending, false, "FailedMount", `secret "s3" not found`
+		}),
+			Refuse, "restore-source", ReasonNotMounted, "", `secret "s3" not found`},
 		{"a restore that lasts too long is called overdue", three.edit(0, task(func(p *RestorePod) { p.Created = now.Add(-time.Hour) })), Refuse, "restored", ReasonRestore, "", ""},
 		{"a restore Pod that cannot start is named", three.edit(2, task(func(p *RestorePod) {
 			p.Phase, p.Started, p.Waiting, p.Message = PodPending, false, "Unschedulable", "no node"

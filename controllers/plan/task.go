@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -16,6 +18,8 @@ type Task struct {
 	Finished    time.Time // when it ended; zero while it did not, or when nothing says
 	Waiting     string    // why a container or the scheduler waits
 	Message     string    // what Kubernetes says about it
+	Step        string    // the container that runs: fetch, restore or activate; empty when none does
+	Done, Total int64     // bytes that the step has moved, and is to move; zero when it does not say
 	Reason      string    // in one word of its own why it failed; empty when it had none
 	Failure     string    // its own last words, when it failed; empty when it had none
 }
@@ -80,9 +84,32 @@ func (t Task) retry(pod string) string {
 	return "after a while, and less and less often"
 }
 
+// taskProblems are warnings of Kubernetes about a Pod that does not start and whose status does not say why.
+var taskProblems = map[string]string{
+	"FailedMount":            ReasonNotMounted,
+	"FailedAttachVolume":     ReasonNotMounted,
+	"FailedMapVolume":        ReasonNotMounted,
+	"FailedCreatePodSandBox": ReasonContainer,
+}
+
+// progress says how far a task is, in parentheses behind the name of the member that it is for.
+func (t Task) progress() string {
+	switch {
+	case t.Step == "fetch" && t.Total > 0:
+		return fmt.Sprintf(" (fetched %dMi of %dMi)", t.Done>>20, t.Total>>20)
+	case t.Step == "fetch":
+		return " (fetching)"
+	case t.Step == "restore":
+		return " (restoring)"
+	case t.Step == "activate":
+		return " (writing to disk)"
+	}
+	return ""
+}
+
 // trouble waits for a task that has not ended, and says what keeps it from starting.
 func (t Task) trouble(o Observation, reason string, deadline time.Duration, says string) *proposal {
-	if why := startProblems[t.Waiting]; why != "" {
+	if why := cmp.Or(startProblems[t.Waiting], taskProblems[t.Waiting]); why != "" {
 		return wait(why, "%s Its Pod cannot start (%s): %s", says, t.Waiting, t.Message).due(o, t.Created, startDeadline)
 	}
 	if !t.Started && o.Now.Sub(t.Created) > startDeadline {

@@ -114,4 +114,11 @@ var restores = []mutant{
 		To:      "func (t Task) isFinal() bool { return t.Failure != \"\" }",
 		Package: planPackage, Test: row("a store that does not answer is asked again"),
 	},
+	{
+		Name: "a restore that waits for a Secret does not say for which", Peer: "",
+		File:    "controllers/observe/tasks.go",
+		From:    "task := taskOf(pod, told{})\n\tisStuck := pod.Spec.NodeName != \"\" && ",
+		To:      "task := taskOf(pod, told{})\n\tisStuck := pod.Spec.NodeName == \"\" && ",
+		Package: "./controllers/observe", Test: "TestAPodOfARestoreThatDoesNotStartIsAskedWhyAndOneThatFetchesHowFarItIs",
+	},
 }
