@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,15 +20,20 @@ import (
 // hang for etcd's own 7 s.
 const listPatience = 1500 * time.Millisecond
 
-// alarmNames are the alarms that etcd can raise, as Status words them (etcd-io/etcd:api/etcdserverpb/rpc.proto AlarmType).
-var alarmNames = []string{"NOSPACE", "CORRUPT"}
+// alarmText is how Status words an alarm, the member's ID in decimal (etcd-io/etcd:api/etcdserverpb/rpc.proto AlarmMember;
+// how many spaces are between the fields is up to the library that prints it).
+var alarmText = regexp.MustCompile(`^(?:memberID:([0-9]+)\s+)?alarm:([A-Z]+)`)
 
-func alarms(errs []string) []string {
-	var found []string
-	for _, name := range alarmNames {
-		if slices.ContainsFunc(errs, func(text string) bool { return strings.Contains(text, name) }) {
-			found = append(found, name)
+// alarms reads those among what Status calls errors.
+func alarms(errs []string) []plan.Alarm {
+	var found []plan.Alarm
+	for _, text := range errs {
+		parts := alarmText.FindStringSubmatch(text)
+		if parts == nil || parts[2] == "NONE" {
+			continue
 		}
+		id, _ := strconv.ParseUint(parts[1], 10, 64) // none: etcd does not know whom to accuse
+		found = append(found, plan.Alarm{Name: parts[2], Member: etcdutil.ID(id)})
 	}
 	return found
 }

@@ -68,7 +68,18 @@ func foundBy(pod *corev1.Pod) plan.Origin {
 	}
 	return plan.Origin{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash], Key: manifest.Key, SHA256: manifest.SHA256,
 		SizeBytes: manifest.SizeBytes, Revision: manifest.Revision, Version: version,
-		AuthEnabled: manifest.AuthEnabled, Alarms: strings.Join(alarms(manifest.Alarms), ", ")}
+		AuthEnabled: manifest.AuthEnabled, Alarms: alarmNames(manifest.Alarms)}
+}
+
+// alarmNames are those of a manifest, whose alarms have their members' IDs behind them, each once.
+func alarmNames(alarms []string) string {
+	var found []string
+	for _, alarm := range alarms {
+		name, _, _ := strings.Cut(alarm, " ")
+		found = append(found, name)
+	}
+	slices.Sort(found)
+	return strings.Join(slices.Compact(found), ", ")
 }
 
 // addRestores joins restore Pods by the members that they are for.

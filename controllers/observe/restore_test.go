@@ -70,7 +70,7 @@ func TestPreflight(t *testing.T) {
 			func(w *world) *corev1.Pod {
 				return w.preflightPod(corev1.PodSucceeded, 0, strings.TrimSuffix(manifest, "}")+`,"authEnabled":true,"alarms":["CORRUPT 8e9e05c52164694d","NOSPACE a1","NOSPACE a2"]}`)
 			},
-			func(p *plan.Preflight) bool { return p.Found.AuthEnabled && p.Found.Alarms == "NOSPACE, CORRUPT" },
+			func(p *plan.Preflight) bool { return p.Found.AuthEnabled && p.Found.Alarms == "CORRUPT, NOSPACE" },
 		},
 		"whose words are no manifest found nothing": {
 			func(w *world) *corev1.Pod { return w.preflightPod(corev1.PodSucceeded, 0, "cut off") },

@@ -206,6 +206,9 @@ type (
 		FromID, ToID etcdutil.ID
 	}
 
+	// DisarmAlarms takes back alarms that etcd raised.
+	DisarmAlarms struct{ Alarms []Alarm }
+
 	// RemoveMember takes a member out of the list. A promise of its name ends before that.
 	RemoveMember struct {
 		Name string
@@ -255,6 +258,7 @@ func (PrepareMember) Kind() string   { return "PrepareMember" }
 func (AddLearner) Kind() string      { return "AddLearner" }
 func (Promote) Kind() string         { return "Promote" }
 func (MoveLeader) Kind() string      { return "MoveLeader" }
+func (DisarmAlarms) Kind() string    { return "DisarmAlarms" }
 func (RemoveMember) Kind() string    { return "RemoveMember" }
 
 func (FollowPolicy) isChange()    {}
@@ -285,4 +289,5 @@ func (PrepareMember) isChange()   {}
 func (AddLearner) isChange()      {}
 func (Promote) isChange()         {}
 func (MoveLeader) isChange()      {}
+func (DisarmAlarms) isChange()    {}
 func (RemoveMember) isChange()    {}

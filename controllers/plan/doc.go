@@ -20,7 +20,7 @@
 //     served, nobody else does, and those who are away do not need it as it is: see silence.go.
 //  5. Blind: members-disagree, quorum-lost, membership-unknown, strange-member. Unknown is not empty: nobody is removed.
 //  6. Finish what was begun: record-members, leftover-pod, abandon-learner, unstarted-pod, promote, label-role, leftover.
-//  7. repair and replace-dead, then size: shrink, grow, lower-budget.
+//  7. alarms, repair and replace-dead, then size: shrink, grow, lower-budget.
 //  8. What the spec asks of members that run: pod-metadata, change-not-supported, roll.
 //  9. member-health, settled.
 //

@@ -23,7 +23,7 @@ func settledWorld(size int) Observation {
 	o := Observation{
 		Now:     now,
 		Cluster: Identity{Namespace: "default", Name: "demo", UID: "u1", Operator: "ns/op"},
-		Desired: Desired{Size: size, Choices: choices, StorageBytes: 8 << 30, TLS: true, Retain: true, HasBudget: true},
+		Desired: Desired{Size: size, Choices: choices, StorageBytes: 8 << 30, QuotaBytes: 2 << 30, TLS: true, Retain: true, HasBudget: true},
 		Objects: []Object{
 			{Kind: "Secret", Name: "demo-ca", State: ObjectCurrent, Authority: true},
 			{Kind: "Service", Name: "demo", State: ObjectCurrent},

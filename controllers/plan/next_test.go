@@ -396,7 +396,7 @@ func silences() []row {
 }
 
 func allRows() []row {
-	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores())
+	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), alarmRows())
 }
 
 func TestNextOneSentencePerRule(t *testing.T) {

@@ -33,6 +33,7 @@ type Desired struct {
 	Size           int
 	Choices        Choices
 	StorageBytes   int64 // size of a new volume
+	QuotaBytes     int64 // size of the database at which etcd stops accepting keys
 	TLS            bool
 	Ephemeral      bool          // data in the Pod's emptyDir
 	Retain         bool          // deletionPolicy
@@ -132,8 +133,8 @@ type Answer struct {
 	Revision              int64
 	Applied               uint64 // raft index
 	Learner               bool
-	DBSize, DBSizeInUse   int64 // bytes
-	Alarms                []string
+	DBSize, DBSizeInUse   int64   // bytes
+	Alarms                []Alarm // that it knows of, of whomever
 }
 
 // Phase is the phase of a Pod.

@@ -45,8 +45,10 @@ const (
 	ReasonAbandon       = "AbandonLearner"
 	ReasonPromote       = "Promote"
 	ReasonCatchUp       = "LearnerCatchingUp"
-	ReasonRepair        = "DataLost"   // a member that lost its data is removed, to be replaced
-	ReasonReplaceDead   = "MemberDead" // a member that was dead for repair.replaceAfter is removed, to be replaced
+	ReasonRepair        = "DataLost"    // a member that lost its data is removed, to be replaced
+	ReasonReplaceDead   = "MemberDead"  // a member that was dead for repair.replaceAfter is removed, to be replaced
+	ReasonDisarm        = "DisarmAlarm" // an alarm of the past is taken back
+	ReasonAlarm         = "AlarmRaised" // etcd raised an alarm that only a person can end
 	ReasonGrow          = "Grow"
 	ReasonShrink        = "Shrink"
 	ReasonMoveLeader    = "MoveLeader"

@@ -15,8 +15,8 @@ func changeEvents(in Input) []Event {
 	switch c := in.Outcome.Change.(type) {
 	case plan.BeginBirth, plan.NextBirth, plan.RecordBirth, plan.VoidBirth:
 		return birthEvents(in)
-	case plan.AddLearner, plan.Promote, plan.MoveLeader, plan.RemoveMember:
-		return membershipEvents(in)
+	case plan.AddLearner, plan.Promote, plan.MoveLeader, plan.RemoveMember, plan.DisarmAlarms:
+		return etcdEvents(in)
 	case plan.StartPods:
 		return started(in, c)
 	case plan.EvictPod:
@@ -36,7 +36,8 @@ func changeEvents(in Input) []Event {
 	return nil
 }
 
-func membershipEvents(in Input) []Event {
+// etcdEvents tell what was asked of etcd itself.
+func etcdEvents(in Input) []Event {
 	why := in.Decision.Message
 	switch c := in.Outcome.Change.(type) {
 	case plan.AddLearner:
@@ -47,6 +48,8 @@ func membershipEvents(in Input) []Event {
 		return done(in, EventLeaderMoved, c.To, why)
 	case plan.RemoveMember:
 		return done(in, EventRemoved, c.Name, why)
+	case plan.DisarmAlarms:
+		return done(in, EventDisarmed, "", why)
 	default:
 		return nil
 	}

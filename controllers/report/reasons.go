@@ -38,6 +38,7 @@ const (
 	EventAdded         = "MemberAdded"           // a learner is in the member list
 	EventPromoted      = "MemberPromoted"        // a learner became a voter
 	EventRemoved       = "MemberRemoved"         // a member was taken out of the list
+	EventDisarmed      = "AlarmDisarmed"         // an alarm of etcd was taken back
 	EventLeaderMoved   = "LeaderMoved"           // leadership was handed over before a member goes
 	EventPolicyApplied = "DeletionPolicyApplied" // ownership of volumes and authorities follows deletionPolicy
 	EventSpecWarning   = "SpecWarning"           // the spec is accepted, with a warning

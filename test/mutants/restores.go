@@ -121,4 +121,18 @@ var restores = []mutant{
 		To:      "task := taskOf(pod, told{})\n\tisStuck := pod.Spec.NodeName == \"\" && ",
 		Package: "./controllers/observe", Test: "TestAPodOfARestoreThatDoesNotStartIsAskedWhyAndOneThatFetchesHowFarItIs",
 	},
+	{
+		Name: "the alarm that space ran out is taken back while there is none", Peer: "gardener/etcd-backup-restore#531",
+		File:    "controllers/plan/alarms.go",
+		From:    "if !o.hasRoom() {",
+		To:      "if !o.Membership.Known {",
+		Package: planPackage, Test: "TestNoAlarmIsTakenBackButThatOfSpaceWhereThereIsRoom",
+	},
+	{
+		Name: "an alarm of a member that is gone is never taken back", Peer: "etcd-io/etcd-operator#474",
+		File:    "controllers/plan/alarms.go",
+		From:    "all = append(all, r.Answer.Alarms...)",
+		To:      "all = append(all, filterAlarms(r.Answer.Alarms, AlarmCorrupt)...)",
+		Package: planPackage, Test: row("an alarm of space is taken back where there is room"),
+	},
 }

@@ -47,6 +47,8 @@ type cluster struct {
 	leader  etcdutil.ID
 	writes  int    // acknowledged to clients, and never to be lost
 	from    string // the backup that it began with
+	alarm   bool   // that space ran out, under the ID of a member of the cluster that the backup was taken from
+	full    bool   // whether it did
 }
 
 func hash(parts ...any) etcdutil.ID {

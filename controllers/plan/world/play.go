@@ -3,6 +3,7 @@ package world
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 )
@@ -77,7 +78,7 @@ func (w *World) isRest(d plan.Decision) bool {
 	case w.hasIll(hidden, isolated):
 		return true // nothing is taken from a member that somebody still reaches
 	case w.Recoverable():
-		return d.Reason == plan.ReasonNotSupported || w.isForPeople(d)
+		return slices.Contains([]string{plan.ReasonNotSupported, plan.ReasonAlarm}, d.Reason) || w.isForPeople(d)
 	}
 	return d.NeedsHuman || d.Overdue || w.isForPeople(d)
 }

@@ -21,6 +21,14 @@ type store struct {
 // key is of the newest backup.
 func (s *store) key(wish string) string { return fmt.Sprintf("%s/%d", wish, s.newest) }
 
+// alarms are those that were raised when the newest was taken: every other one was taken of a full cluster.
+func (s *store) alarms() string {
+	if s.newest%2 == 1 {
+		return plan.AlarmNoSpace
+	}
+	return ""
+}
+
 // restoreTask is a restore Pod.
 type restoreTask struct {
 	plan.RestorePod
@@ -138,7 +146,7 @@ func (w *World) look(p *plan.Preflight) {
 	case w.rng.IntN(8) == 0:
 		p.Phase = plan.PodFailed // killed
 	default:
-		p.Phase, p.Found = plan.PodSucceeded, plan.Origin{Hash: p.Asked.Hash, Key: key, SHA256: "sha of " + key, SizeBytes: 1, Revision: 7, Version: wrote, AuthEnabled: s.auth}
+		p.Phase, p.Found = plan.PodSucceeded, plan.Origin{Hash: p.Asked.Hash, Key: key, SHA256: "sha of " + key, SizeBytes: 1, Revision: 7, Version: wrote, AuthEnabled: s.auth, Alarms: s.alarms()}
 	}
 }
 
@@ -184,7 +192,8 @@ func (w *World) lay(name string, t *restoreTask) {
 	id := hash("cluster", t.Incarnation, t.initial)
 	c := w.formed(id, t.initial)
 	if c.from == "" {
-		c.from = t.origin.SHA256
+		c.from, c.alarm = t.origin.SHA256, t.origin.Alarms != ""
+		c.full = c.alarm && w.rng.IntN(2) == 0
 	}
 	if c.from != t.origin.SHA256 {
 		w.violate("members of %s are restored from %s and from %s", id, c.from, t.origin.SHA256)
@@ -250,6 +259,33 @@ func (w *World) DamageNewest() {
 		s.damaged[s.key(wish.Hash)] = true
 	}
 	w.logf("fault: the newest backups are damaged")
+}
+
+// FreeSpace is a user who deletes keys, compacts and defragments.
+func (w *World) FreeSpace() {
+	for _, c := range w.clusters {
+		c.full = false
+	}
+}
+
+// alarmed is what every member of the cluster says of alarms and of its size.
+func (c *cluster) alarmed(quota int64) (raised []plan.Alarm, size int64) {
+	size = quota / 10
+	if c.alarm {
+		raised = []plan.Alarm{{Name: plan.AlarmNoSpace, Member: 99}}
+	}
+	if c.full {
+		size = quota
+	}
+	return raised, size
+}
+
+// disarm holds the operator to taking an alarm back only where there is room.
+func (w *World) disarm(c *cluster) {
+	if c.full {
+		w.violate("the alarm of %s is taken back, and it is full", c.id)
+	}
+	c.alarm = false
 }
 
 // DeletePreflight is somebody's kubectl delete pod.
