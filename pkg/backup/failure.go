@@ -84,6 +84,7 @@ var storeReasons = []struct {
 	{store.ErrUnreachable, ReasonStoreUnreachable},
 	{store.ErrOutside, ReasonManifestForeign},
 	{store.ErrTooLarge, ReasonManifestInvalid},
+	{store.ErrDamaged, ReasonObjectDamaged},
 	{store.ErrStore, ReasonStoreFailed},
 }
 

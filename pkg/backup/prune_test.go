@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
+	"github.com/etcdsteward/etcd-steward/test/gcsserver"
 	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
@@ -76,6 +77,10 @@ func everyStore(t *testing.T, test func(t *testing.T, bucket *store.Bucket)) {
 		test(t, bucket)
 	})
 	s3server.Each(t, s3server.Options{}, func(t *testing.T, s *s3server.Server) { test(t, openS3(t, s.Access)) })
+	t.Run("fake-gcs-server", func(t *testing.T) {
+		s := gcsserver.Start(t)
+		test(t, openGCS(t, s, s.Endpoint))
+	})
 }
 
 const day = 24 * time.Hour

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"gocloud.dev/blob"
-	"gocloud.dev/gcerrors"
 )
 
 // An upload keeps at most (uploadConcurrency+1) parts in memory: 20 MiB. S3 takes 10,000 parts, so the largest object is
@@ -204,8 +203,8 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, callDeadline)
 	defer cancel()
-	if err := b.blob.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
-		return fmt.Errorf("delete %s from the store: %w", key, classify(err, ErrStore))
+	if err := classify(b.blob.Delete(ctx, key), ErrStore); err != nil && !errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("delete %s from the store: %w", key, err)
 	}
 	if directory := path.Dir(key); b.root != "" && b.check(directory) == nil {
 		_ = os.Remove(filepath.Join(b.root, directory)) // one that is not empty stays

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/test/gcsserver"
 	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
@@ -241,5 +242,33 @@ func TestAListThatBreaksOffIsNotTakenForShort(t *testing.T) {
 		if err == nil || fault.Count() == 0 {
 			t.Errorf("%s: %v after %d", name, err, fault.Count())
 		}
+	}
+}
+
+// What is missing is taken for removed on purpose, and a deletion of it for done.
+func TestWhatGCSForbidsIsNotTakenForMissing(t *testing.T) {
+	s := gcsserver.Start(t)
+	ctx := context.Background()
+	through := func(t *testing.T, fault s3server.Fault) *Bucket {
+		p := s.Proxy(t)
+		p.Inject(fault)
+		return open(t, Config{GCS: &GCS{Bucket: s.Bucket, Prefix: "a", Endpoint: p.Endpoint}}, Options{CredentialsDir: s.Credentials, Stall: 20 * time.Second})
+	}
+	for name, tc := range map[string]struct {
+		status int
+		want   error
+	}{
+		"forbidden": {http.StatusForbidden, ErrDenied}, "not known": {http.StatusUnauthorized, ErrDenied}, "too many": {http.StatusTooManyRequests, ErrThrottled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bucket := through(t, s3server.Refuse(tc.status, "Refused"))
+			_, err := bucket.Stat(ctx, "a/b")
+			wantIs(t, err, tc.want)
+			_, err = bucket.ReadSmall(ctx, "a/b", 10)
+			wantIs(t, err, tc.want)
+			wantIs(t, bucket.Delete(ctx, "a/b"), tc.want)
+			wantIs(t, bucket.List(ctx, "a", func(Object) error { return nil }), tc.want)
+		})
 	}
 }
