@@ -87,10 +87,24 @@ type lastWords struct {
 	Leftovers int32     `json:"leftovers"`
 	Oldest    *Point    `json:"oldest"`
 	Newest    *Point    `json:"newest"`
-	Gone      []string  `json:"gone"` // of what was asked for, the directories that the store has no backup in
+	Gone      []string  `json:"gone"`    // of what was asked for, the directories that the store has no backup in
+	NotRead   []string  `json:"notRead"` // manifests that cannot be trusted, and why
+	More      int       `json:"notReadMore"`
 	Key       string    `json:"key"`
 	Revision  int64     `json:"revision"`
 	StartedAt time.Time `json:"startedAt"`
+}
+
+// untrusted tells of manifests that are left alone; empty when there are none.
+func (s lastWords) untrusted() string {
+	if len(s.NotRead)+s.More == 0 {
+		return ""
+	}
+	first := ""
+	if len(s.NotRead) > 0 {
+		first = ": " + s.NotRead[0]
+	}
+	return fmt.Sprintf(" Manifests that cannot be trusted, and are left alone: %d%s", len(s.NotRead)+s.More, first)
 }
 
 // words reads the last words of a Job that is complete.
@@ -127,11 +141,11 @@ func (j Job) record(old Record) Record {
 		r.Newest = &Point{Key: s.Key, Revision: s.Revision, StartedAt: s.StartedAt.UTC().Truncate(time.Second)}
 		r.Reason, r.Message = ReasonRestored, fmt.Sprintf("The backup of %s, revision %d, was fetched, restored and compared.", words.Format(s.StartedAt), s.Revision)
 	case s.Kept == 0:
-		r.Reason, r.Message = ReasonStoreEmpty, "The store has no backup of this schedule that can be read, although one was just complete: is it the same store, and is its volume mounted?"
+		r.Reason, r.Message = ReasonStoreEmpty, "The store has no backup of this schedule that can be read, although one was just complete: is it the same store, and is its volume mounted?"+s.untrusted()
 		return r
 	default:
 		r.Kept, r.Oldest, r.Newest = s.Kept, s.Oldest, s.Newest
-		r.Reason, r.Message = ReasonApplied, fmt.Sprintf("%s in the store, and %d were removed.", backups(s.Kept), s.Removed)
+		r.Reason, r.Message = ReasonApplied, fmt.Sprintf("%s in the store, and %d were removed.%s", backups(s.Kept), s.Removed, s.untrusted())
 	}
 	r.Good, r.GoodAt, r.For = true, r.FinishedAt, j.At
 	return r
