@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,6 +38,9 @@ func (n named) hash() string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
+
+// notYet ends the sentence about a backup that is still being taken.
+const notYet = "is not complete yet"
 
 // find says what the spec names, or why that is nothing that a cluster could begin with. Without a wish both are empty.
 func (b beginnings) find(ctx context.Context, cluster *v1alpha1.EtcdCluster) (found *named, fault string, err error) {
@@ -73,7 +77,7 @@ func (b beginnings) findBackup(ctx context.Context, namespace, name string) (*na
 	case err != nil:
 		return nil, fmt.Sprintf("what came of the EtcdBackup %s cannot be read: %v", name, err), nil
 	case outcome == nil:
-		return nil, fmt.Sprintf("the EtcdBackup %s is not complete yet", name), nil
+		return nil, fmt.Sprintf("the EtcdBackup %s %s", name, notYet), nil
 	case !outcome.Complete || outcome.Facts == nil:
 		return nil, fmt.Sprintf("the EtcdBackup %s failed: %s", name, outcome.Message), nil
 	}
@@ -84,7 +88,7 @@ func (b beginnings) findBackup(ctx context.Context, namespace, name string) (*na
 func (b beginnings) wish(ctx context.Context, cluster *v1alpha1.EtcdCluster) (plan.Wish, error) {
 	found, fault, err := b.find(ctx, cluster)
 	if found == nil || err != nil {
-		return plan.Wish{Fault: fault}, err
+		return plan.Wish{Fault: fault, Later: fault != "" && strings.HasSuffix(fault, notYet)}, err
 	}
 	return plan.Wish{Hash: found.hash()}, nil
 }

@@ -46,14 +46,14 @@ func (s survey) membership(ctx context.Context, ours ownership, born etcdutil.ID
 	if conflict := s.conflict(ours); conflict != "" {
 		return plan.Membership{Conflict: conflict, Why: conflict, LastKnown: s.remembered(ctx)}
 	}
-	why := s.silence(ours)
+	why, denied := s.silence(ours), s.isDenied()
 	for _, name := range s.informed(ours) {
 		list, err := listMembers(ctx, s.clients[name])
 		if err == nil && list.ClusterID != s.answers[name].ClusterID {
 			err = fmt.Errorf("member %s answers as cluster %s and lists cluster %s", name, s.answers[name].ClusterID, list.ClusterID)
 		}
 		if err != nil {
-			why = cmp.Or(why, fmt.Sprintf("%s: %v", name, err))
+			why, denied = cmp.Or(why, fmt.Sprintf("%s: %v", name, err)), denied || etcd.IsAuth(err)
 			continue
 		}
 		return plan.Membership{
@@ -61,7 +61,20 @@ func (s survey) membership(ctx context.Context, ours ownership, born etcdutil.ID
 			Strangers: ours.strangers(list.Members),
 		}
 	}
-	return plan.Membership{Why: why, LastKnown: s.remembered(ctx)}
+	return plan.Membership{Why: why, Denied: denied, LastKnown: s.remembered(ctx)}
+}
+
+// isDenied reports that a member knows us and does not let us in, and none does.
+func (s survey) isDenied() bool {
+	if len(s.answers) > 0 {
+		return false
+	}
+	for _, err := range s.errs {
+		if etcd.IsAuth(err) {
+			return true
+		}
+	}
+	return false
 }
 
 // of leaves out who answers as another cluster than the one that was born, if anybody answers as that.

@@ -135,6 +135,13 @@ func (r Replica) copied() Replica {
 	return r
 }
 
+// denied is the same world, whose etcd does not let the operator in.
+func denied(o Observation) Observation {
+	o = o.blind()
+	o.Membership.Why, o.Membership.Denied = "demo-0: etcdserver: user name is empty", true
+	return o
+}
+
 func voter(ordinal int) Replica {
 	name, id := etcdutil.MemberName("demo", ordinal), etcdutil.ID(ordinal+1)
 	incarnation := Incarnation("u1", 0)

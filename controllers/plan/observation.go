@@ -111,6 +111,7 @@ type Membership struct {
 	Strangers []etcdutil.Member // members with a peer URL that is not ours
 	LastKnown []etcdutil.Member // what a survivor without quorum remembers; evidence, never ground for a removal
 	Why       string            // why it is not known: the first error
+	Denied    bool              // because etcd lets nobody in who has no user, or not this one
 }
 
 // Replica joins the member, the Pod and the volume of one name.

@@ -10,6 +10,7 @@ import (
 type Wish struct {
 	Hash  string // of the canonical form of what names it
 	Fault string // a sentence, when it names nothing that could be begun with; empty otherwise
+	Later bool   // with a fault: it ends by itself, as that of a backup that is still being taken
 }
 
 // IsZero reports that no backup is asked for.

@@ -35,6 +35,7 @@ const (
 	ReasonQuorumLost        = "QuorumLost"        // too many members have certainly lost their data
 	ReasonMembersDisagree   = "MembersDisagree"   // members answer with different cluster IDs
 	ReasonMembershipUnknown = "MembershipUnknown" // no member could be asked for the list
+	ReasonAuth              = "AuthRequired"      // etcd's authentication keeps the operator out
 	ReasonStranger          = "StrangeMember"     // a member that the operator did not add
 	ReasonForeignData       = "ForeignData"       // a volume holds another member's or cluster's data
 

@@ -18,7 +18,7 @@ func restoreSource(o Observation) *proposal {
 	p := o.Preflight
 	switch {
 	case o.Desired.Restore.Fault != "":
-		return refuse(ReasonPreflight, "The cluster cannot begin with the backup that the spec asks for: %s. Nothing was made.", o.Desired.Restore.Fault).byHuman()
+		return o.Desired.Restore.refusal("The cluster cannot begin with the backup that the spec asks for: %s. Nothing was made.")
 	case p == nil:
 		return act(StartPreflight{Asked: o.inquiry()}, ReasonPreflight, "The backup to begin with is looked at before anything is made.")
 	case p.Terminating:
@@ -27,6 +27,13 @@ func restoreSource(o Observation) *proposal {
 		return act(DeletePreflight{UID: p.UID}, ReasonPreflight, "What the spec asks for changed; the backup is looked at anew.")
 	}
 	return o.judgePreflight(p)
+}
+
+// refusal says why nothing can be begun with, to a person unless it ends by itself.
+func (w Wish) refusal(format string) *proposal {
+	p := refuse(ReasonPreflight, format, w.Fault)
+	p.NeedsHuman = !w.Later
+	return p
 }
 
 // isToBegin reports whether the next thing to write down is a birth: there is no record and no trace of any, or only one that was

@@ -116,6 +116,9 @@ func restores() []row {
 	return []row{
 		{"a backup is looked at before anything is made of it", begin, Act, "restore-source", ReasonPreflight, "StartPreflight", ""},
 		{"a wish that names nothing is refused", faulty(begin), Refuse, "restore-source", ReasonPreflight, "", "there is no EtcdBackup"},
+		{"a backup that is still being taken is waited for", func() Observation { o := faulty(begin); o.Desired.Restore.Later = true; return o }(), Refuse, "restore-source", ReasonPreflight, "", "there is no EtcdBackup"},
+		{"what cannot be named any more is laid on no further volume", faulty(three.edit(1, cleared)), Refuse, "bootstrap", ReasonPreflight, "", "there is no EtcdBackup"},
+		{"and members start without it once it lies on all", faulty(ready), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
 		{"and voids no birth that began", faulty(three), Wait, "restored", ReasonRestore, "", ""},
 		{"a living cluster does not mind it", faulty(settledWorld(3)), Settled, RuleSettled, ReasonSettled, "", ""},
 		{"nor does data that an earlier cluster left", retaining(faulty(unborn(3))), Act, "resume", ReasonResume, "AdoptData", ""},

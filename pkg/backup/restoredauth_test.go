@@ -263,3 +263,22 @@ func TestAnAlarmComesBackUnderTheOldMembersIDAndIsDisarmedByIt(t *testing.T) {
 		})
 	}
 }
+
+func TestWithoutACertificateNobodyLooksAfterAClusterWithAuthentication(t *testing.T) {
+	for _, version := range releases {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			c := startCluster(t, version, 1, false)
+			c.enableAuth()
+			operator, err := etcd.EtcdDialer{}.Dial(etcd.Endpoint{Address: strings.TrimPrefix(c.endpoints[0].URL, "http://")})
+			must(t, err)
+			t.Cleanup(func() { _ = operator.Close() })
+			_, statusErr := operator.Status(context.Background())
+			_, listErr := operator.MemberList(context.Background())
+			if !etcd.IsAuth(statusErr) && !etcd.IsAuth(listErr) {
+				t.Errorf("etcd tells who it is: %v; and who its members are: %v", statusErr, listErr)
+			}
+			t.Logf("status: %v; list: %v", statusErr, listErr)
+		})
+	}
+}

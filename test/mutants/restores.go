@@ -135,4 +135,11 @@ var restores = []mutant{
 		To:      "all = append(all, filterAlarms(r.Answer.Alarms, AlarmCorrupt)...)",
 		Package: planPackage, Test: row("an alarm of space is taken back where there is room"),
 	},
+	{
+		Name: "a cluster whose authentication keeps the operator out does not say so", Peer: "",
+		File:    "controllers/observe/membership.go",
+		From:    "denied || etcd.IsAuth(err)",
+		To:      "denied",
+		Package: "./controllers/observe", Test: "TestMembership",
+	},
 }

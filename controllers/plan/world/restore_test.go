@@ -59,6 +59,7 @@ func TestABackupThatIsNoneIsLookedAtOnceUntilSomebodyAsksAgain(t *testing.T) {
 		t.Fatalf("it was looked at %d times\n%s", n, w.Story(40))
 	}
 	w.NewerBackups()
+	w.NewerBackups() // one without an alarm
 	w.DeletePreflight()
 	if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 {
 		t.Fatalf("%+v %v\n%s", d, w.Violations, w.Story(80))
