@@ -90,7 +90,11 @@ func (b beginnings) wish(ctx context.Context, cluster *v1alpha1.EtcdCluster) (pl
 	if found == nil || err != nil {
 		return plan.Wish{Fault: fault, Later: fault != "" && strings.HasSuffix(fault, notYet)}, err
 	}
-	return plan.Wish{Hash: found.hash()}, nil
+	member, err := memberOfClaim(ctx, b.reader, cluster.Namespace, found.Store)
+	if member != "" {
+		return plan.Wish{Fault: fmt.Sprintf("the claim %s is the volume of %s, and no store of backups", found.Store.Volume.ClaimName, member)}, err
+	}
+	return plan.Wish{Hash: found.hash()}, err
 }
 
 // source is what Pods that read it are made from.

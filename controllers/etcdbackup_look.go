@@ -74,7 +74,7 @@ func (r *EtcdBackupReconciler) lookAtCluster(ctx context.Context, b *v1alpha1.Et
 
 // lookAtStart reads what a Job is made from.
 func (r *EtcdBackupReconciler) lookAtStart(ctx context.Context, b *v1alpha1.EtcdBackup, seen *backupView) (err error) {
-	if seen.Backup.ClaimOf, err = r.memberOf(ctx, b); err != nil {
+	if seen.Backup.ClaimOf, err = memberOfClaim(ctx, r.Client, b.Namespace, b.Spec.Store); err != nil {
 		return err
 	}
 	if seen.start.AgentImage, err = r.AgentImage(ctx); err != nil {
@@ -96,12 +96,12 @@ func (f *frame) startOf(ctx context.Context, cluster *v1alpha1.EtcdCluster, star
 	return startFrom(members, start), nil
 }
 
-// memberOf is the member whose own volume the backup is to be written to; empty when it is nobody's.
-func (r *EtcdBackupReconciler) memberOf(ctx context.Context, b *v1alpha1.EtcdBackup) (string, error) {
-	if b.Spec.Store.Volume == nil {
+// memberOfClaim is the member whose own volume a store is; empty when it is nobody's.
+func memberOfClaim(ctx context.Context, reader client.Reader, namespace string, store v1alpha1.BackupStore) (string, error) {
+	if store.Volume == nil {
 		return "", nil
 	}
-	claim, err := absentAsNil(ctx, r.Client, b.Namespace, b.Spec.Store.Volume.ClaimName, &corev1.PersistentVolumeClaim{})
+	claim, err := absentAsNil(ctx, reader, namespace, store.Volume.ClaimName, &corev1.PersistentVolumeClaim{})
 	if claim == nil || err != nil || claim.Labels[v1alpha1.LabelManagedBy] != v1alpha1.ManagedByValue ||
 		claim.Labels[v1alpha1.LabelComponent] != v1alpha1.ComponentMember {
 		return "", err
