@@ -116,7 +116,7 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 		story.Claim(ctx, "backups")
 		save(ctx, saved, world.ToVolume("backups"))
 
-		plain := story.Create(ctx, "plain", 1, fromBackup("first"), func(c *v1alpha1.EtcdCluster) { c.Spec.TLS = &v1alpha1.TLSSpec{Mode: v1alpha1.TLSDisabled} })
+		plain := story.Create(ctx, "plain", 1, fromBackup("first"), withoutTLS)
 		plain.AwaitStalled(ctx, plan.ReasonPreflight)
 		Expect(plain.Pods(ctx)).To(BeEmpty())
 
