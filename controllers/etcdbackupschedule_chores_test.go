@@ -284,6 +284,48 @@ func TestJobsOfAnotherScheduleAreNotTakenForItsOwn(t *testing.T) {
 	}
 }
 
+func TestOnlyWhatLiesInTheStoreOfNowIsAskedFor(t *testing.T) {
+	w := newScheduleWorld(t, hourly(keepingTwo), serving()...)
+	w.hours(2)
+	s := w.schedule()
+	s.Spec.Store.Volume.Path = "another"
+	if err := w.kube.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	w.now = time.Date(2026, 3, 1, 14, 0, 0, 0, time.UTC)
+	w.hours(1)
+	w.looks(3)
+	job := w.running()
+	if job == nil {
+		t.Fatal("no Job looks after the new store")
+	}
+	if args := strings.Join(job.Spec.Template.Spec.Containers[0].Args, " "); strings.Contains(args, "--ask") || !strings.Contains(args, "another") {
+		t.Errorf("it asks a store of what lies in another one: %s", args)
+	}
+}
+
+func TestEtcdBackupsThatMayNotBeDeletedYetAreNotForgotten(t *testing.T) {
+	w := newScheduleWorld(t, hourly(keepingTwo), serving()...)
+	w.hours(3)
+	w.looks(3)
+	w.ends(keptTwo, "")
+	w.onWrite = func(what string) error {
+		if what != "delete *v1alpha1.EtcdBackup" {
+			return nil
+		}
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "etcdbackups"}, "x", fmt.Errorf(`admission webhook "keep.example.com" denied the request: no`))
+	}
+	w.looks(4)
+	w.conditionIs("Retained", "False Webhook")
+	w.conditionIs("Ready", "True Scheduled")
+	w.onWrite = nil
+	w.looks(4)
+	w.conditionIs("Retained", "True Applied")
+	if got := w.made(); got != "1300 1400" {
+		t.Errorf("there are %s", got)
+	}
+}
+
 func TestWhatABackupIsReachedWithIsNoPartOfWhereItLies(t *testing.T) {
 	s3 := func(bucket, secret string) v1alpha1.BackupStore {
 		return v1alpha1.BackupStore{S3: &v1alpha1.S3Store{Bucket: bucket, CredentialsSecretRef: &v1alpha1.StoreSecretReference{Name: secret}}}

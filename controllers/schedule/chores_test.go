@@ -256,19 +256,20 @@ func TestOfRunsThatFailedTheLastThreeStay(t *testing.T) {
 func TestNoEtcdBackupIsDeletedOnTheWordOfAnEmptyStore(t *testing.T) {
 	l := newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z", keeping(5))
 	l.until("2026-03-01T04:30:00Z")
-	clear(l.store) // as if the volume were not mounted
 	l.until("2026-03-01T05:04:00Z")
-	clear(l.store)
-	l.takes = time.Hour
-	was := len(l.o.Runs)
 	l.o.Now = at(t, "2026-03-01T05:05:10Z")
+	l.pass() // the one of five o'clock is complete, and its Job begins
+	was := len(l.o.Runs)
+	clear(l.store) // as if the volume were not mounted
 	for range 10 {
-		l.pass()
-		clear(l.store)
 		l.o.Now = l.o.Now.Add(time.Minute)
+		l.pass()
 	}
-	if len(l.o.Runs) < was {
+	if len(l.o.Runs) < was || was != 5 {
 		t.Errorf("%d of %d EtcdBackups are left", len(l.o.Runs), was)
+	}
+	if got := l.condition(v1alpha1.ScheduleRetained); got != "False StoreEmpty" {
+		t.Errorf("Retained is %q", got)
 	}
 }
 
