@@ -126,7 +126,9 @@ func restoreBegin(o Observation) *proposal {
 		return nil
 	}
 	if why := o.whyNotLay(request); why != "" {
-		return refuse(ReasonRestoreHeld, "The EtcdRestore %s is approved and cannot be carried out: %s. Nothing was changed.", request.Name, why).byHuman().yielding()
+		p := refuse(ReasonRestoreHeld, "The EtcdRestore %s is approved and cannot be carried out: %s. Nothing was changed.", request.Name, why)
+		p.NeedsHuman = !request.Wish.Later
+		return p.yielding()
 	}
 	asking := o.asking(request)
 	if request.Source == SourceBackup {
@@ -139,9 +141,9 @@ func restoreBegin(o Observation) *proposal {
 		"The EtcdRestore %s is carried out: %s are made beside the members that there are, which serve on meanwhile.", request.Name, strings.Join(life.Names, ", "))
 }
 
-// asking is the same world, in which the spec asks for the backup of the request.
+// asking is the same world, in which the spec asks for the backup of the request, since that was made.
 func (o Observation) asking(request Request) Observation {
-	o.Desired.Restore = request.Wish
+	o.Desired.Restore, o.Cluster.Created = request.Wish, request.Created
 	return o
 }
 
