@@ -71,11 +71,9 @@ func (w *World) isRest(d plan.Decision) bool {
 		return true
 	case d.Verdict != plan.Refuse:
 		return false
-	case w.isForRestore(d):
-		return true
 	case w.recordLost && d.Overdue, d.Reason == plan.ReasonRecordLost:
 		return true // the names of the first members went with the peer Service: a person must look
-	case isUnrestorable(d):
+	case isUnrestorable(d) || w.isForRestore(d):
 		return true
 	case w.hasIll(hidden, isolated):
 		return true // nothing is taken from a member that somebody still reaches

@@ -188,21 +188,30 @@ func (w *World) lay(name string, t *restoreTask) {
 		t.Phase = plan.PodFailed // killed
 		return
 	}
-	from := t.origin.SHA256
-	switch {
-	case t.mounts != "":
-		from = w.readOn(t.mounts, t.Incarnation)
-	case t.survivor != "":
-		from = w.heldBy(t.survivor)
-	}
+	from := w.sourceOf(t)
 	if from == "" {
 		t.Phase, t.Failure = plan.PodFailed, "the survivor does not answer"
 		return
 	}
 	t.Phase = plan.PodSucceeded
-	if !d.isEmpty() {
-		return
+	if d.isEmpty() {
+		w.fill(name, t, d, from)
 	}
+}
+
+// sourceOf is what a restore Pod gets to lay: the sum of a backup, or what a survivor holds; empty for nothing.
+func (w *World) sourceOf(t *restoreTask) string {
+	switch {
+	case t.mounts != "":
+		return w.readOn(t.mounts, t.Incarnation)
+	case t.survivor != "":
+		return w.heldBy(t.survivor)
+	}
+	return t.origin.SHA256
+}
+
+// fill lays it on an empty disk.
+func (w *World) fill(name string, t *restoreTask, d *disk, from string) {
 	id := hash("cluster", t.Incarnation, t.initial)
 	c := w.formed(id, t.Incarnation, t.initial)
 	if !w.isHeld(id) { // what was laid before it left no trace, and nothing of it ever ran
