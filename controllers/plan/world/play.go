@@ -67,10 +67,8 @@ func (w *World) Settle(passes int) (plan.Decision, bool) {
 
 func (w *World) isRest(d plan.Decision) bool {
 	switch {
-	case d.Verdict == plan.Settled:
-		return true
 	case d.Verdict != plan.Refuse:
-		return false
+		return d.Verdict == plan.Settled
 	case w.recordLost && d.Overdue, d.Reason == plan.ReasonRecordLost:
 		return true // the names of the first members went with the peer Service: a person must look
 	case isUnrestorable(d) || w.isForRestore(d):
