@@ -22,9 +22,11 @@ KUBECTL ?= $(or $(shell command -v kubectl),$(LOCALKUBE) kubectl)
 # By another name, so that `make -n` of a target that starts others does not run it.
 SUBMAKE = $(MAKE)
 BIN := $(CURDIR)/bin
-# Two S3 servers that have nothing in common; tests start them.
+# Two S3 servers that have nothing in common, and one of GCS; tests start them.
 S3_SERVERS := bin/s3/versitygw bin/s3/rclone
 export S3_BINARIES ?= $(BIN)/s3
+GCS_SERVER := bin/gcs/fake-gcs-server
+export GCS_BINARIES ?= $(BIN)/gcs
 IMAGE_TAR := bin/etcd-steward-image.tar
 GO_BUILD = CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$(VERSION)"
 
@@ -75,7 +77,7 @@ clean: ## Remove what was built; the caches outside the tree stay.
 check: gofmt vet verify-generated verify-kustomize arrows lint ## Formatting, vet, lint, generated files, arrows: seconds when warm.
 
 .PHONY: test-unit
-test-unit: bin/etcd bin/promtool $(S3_SERVERS) ## Everything that needs no cluster, with real etcd and S3 processes.
+test-unit: bin/etcd bin/promtool $(S3_SERVERS) $(GCS_SERVER) ## Everything that needs no cluster, with real etcd, S3 and GCS processes.
 	@[ -n "$$(ls bin/etcd)" ] || echo "nothing is tried on real etcd: build it first (make localkube-build)"
 	@[ -z "$$(ls bin/etcd)" ] || export ETCD_BINARIES=$(BIN)/etcd; \
 	go test $$(go list ./... | grep -vE '/test/(e2e|mutants)(/|$$)')
@@ -106,8 +108,8 @@ mutants: ## Seed known bugs one at a time; prints killed / total.
 	@go run ./test/mutants
 
 .PHONY: bench
-bench: $(LOCALKUBE) ## Speed and cost against their floors, as JSON and a table.
-	@$(call on-operator,go run ./test/bench)
+bench: $(LOCALKUBE) bin/s3/versitygw ## Speed and cost against their floors, as JSON and a table; FLAGS="-figures backup" for some.
+	@$(call on-operator,go run ./test/bench $(FLAGS))
 
 .PHONY: demo
 demo: $(LOCALKUBE) $(if $(BACKUP),bin/s3/versitygw) ## From nothing to a healing etcd cluster on this machine (Linux, root); BACKUP=1 backs it up.
@@ -249,7 +251,7 @@ bin/etcd:
 	done
 
 .PHONY: tools
-tools: bin/controller-gen bin/crd-ref-docs bin/kustomize bin/golangci-lint bin/promtool $(S3_SERVERS) $(LOCALKUBE)
+tools: bin/controller-gen bin/crd-ref-docs bin/kustomize bin/golangci-lint bin/promtool $(S3_SERVERS) $(GCS_SERVER) $(LOCALKUBE)
 
 # $(call tool,name,package,module,directory of its go.mod,build tags,a main.go of our own)
 define tool
@@ -271,6 +273,7 @@ $(eval $(call tool,promtool,github.com/prometheus/prometheus/cmd/promtool,github
 $(eval $(call tool,s3/versitygw,github.com/versity/versitygw/cmd/versitygw,github.com/versity/versitygw,test/tools/s3/versitygw))
 # Its own main links every kind of storage there is.
 $(eval $(call tool,s3/rclone,.,github.com/rclone/rclone,test/tools/s3/rclone,,test/tools/s3/rclone/main.go))
+$(eval $(call tool,gcs/fake-gcs-server,github.com/fsouza/fake-gcs-server,github.com/fsouza/fake-gcs-server,test/tools/gcs/fake-gcs-server))
 
 .PHONY: FORCE
 FORCE:

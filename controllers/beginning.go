@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -38,6 +39,9 @@ func (n named) hash() string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
+
+// notYet ends the sentence about a backup that is still being taken.
+const notYet = "is not complete yet"
 
 // find says what the spec names, or why that is nothing that a cluster could begin with. Without a wish both are empty.
 func (b beginnings) find(ctx context.Context, cluster *v1alpha1.EtcdCluster) (found *named, fault string, err error) {
@@ -77,7 +81,7 @@ func (b beginnings) findBackup(ctx context.Context, namespace, name string) (*na
 	case err != nil:
 		return nil, fmt.Sprintf("what came of the EtcdBackup %s cannot be read: %v", name, err), nil
 	case outcome == nil:
-		return nil, fmt.Sprintf("the EtcdBackup %s is not complete yet", name), nil
+		return nil, fmt.Sprintf("the EtcdBackup %s %s", name, notYet), nil
 	case !outcome.Complete || outcome.Facts == nil:
 		return nil, fmt.Sprintf("the EtcdBackup %s failed: %s", name, outcome.Message), nil
 	}
@@ -87,10 +91,22 @@ func (b beginnings) findBackup(ctx context.Context, namespace, name string) (*na
 // wish is what the planner is told of it.
 func (b beginnings) wish(ctx context.Context, cluster *v1alpha1.EtcdCluster) (plan.Wish, error) {
 	found, fault, err := b.find(ctx, cluster)
-	if found == nil || err != nil {
-		return plan.Wish{Fault: fault}, err
+	if err != nil {
+		return plan.Wish{}, err
 	}
-	return plan.Wish{Hash: found.hash()}, nil
+	return b.wished(ctx, cluster.Namespace, found, fault)
+}
+
+// wished is what the planner is told of what was found.
+func (b beginnings) wished(ctx context.Context, namespace string, found *named, fault string) (plan.Wish, error) {
+	if found == nil {
+		return plan.Wish{Fault: fault, Later: strings.HasSuffix(fault, notYet)}, nil
+	}
+	member, err := memberOfClaim(ctx, b.reader, namespace, found.Store)
+	if member != "" {
+		return plan.Wish{Fault: fmt.Sprintf("the claim %s is the volume of %s, and no store of backups", found.Store.Volume.ClaimName, member)}, err
+	}
+	return plan.Wish{Hash: found.hash()}, err
 }
 
 // source is what Pods that read the backup of that hash are made from: the cluster's own, or one that an EtcdRestore names.

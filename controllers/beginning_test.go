@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,10 +25,14 @@ func image(context.Context) (string, error) { return "steward:1", nil }
 func beginningsOf(t *testing.T, backups ...*v1alpha1.EtcdBackup) beginnings {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
-	builder := kubefake.NewClientBuilder().WithScheme(scheme)
+	builder := kubefake.NewClientBuilder().WithScheme(scheme).WithObjects(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "prod", Name: "old-0", Labels: map[string]string{
+			v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue, v1alpha1.LabelComponent: v1alpha1.ComponentMember, v1alpha1.LabelMember: "old-0", v1alpha1.LabelInstance: "old",
+		},
+	}})
 	for _, b := range backups {
 		builder.WithObjects(b)
 	}
@@ -100,12 +105,24 @@ func TestWhatCannotBeBegunWithIsSaid(t *testing.T) {
 		"cannot be read":                 {unreadable},
 	} {
 		wish, err := beginningsOf(t, backups...).wish(t.Context(), beginningWith(byName()))
-		if err != nil || wish.Hash != "" || !strings.Contains(wish.Fault, says) {
+		if err != nil || wish.Hash != "" || !strings.Contains(wish.Fault, says) || wish.Later != (says == "is not complete yet") {
 			t.Errorf("want %q: %+v, %v", says, wish, err)
 		}
 	}
 	if wish, err := beginningsOf(t).wish(t.Context(), beginningWith(v1alpha1.RestoreSource{})); err != nil || wish.Fault == "" {
 		t.Errorf("a source that names nothing: %+v, %v", wish, err)
+	}
+}
+
+func TestAMembersOwnVolumeIsNoStore(t *testing.T) {
+	source := v1alpha1.RestoreSource{Store: &v1alpha1.BackupStore{Volume: &v1alpha1.VolumeStore{ClaimName: "old-0"}}, Key: "a/snapshot.db"}
+	wish, err := beginningsOf(t).wish(t.Context(), beginningWith(source))
+	if err != nil || !strings.Contains(wish.Fault, "member old-0 of EtcdCluster old") || wish.Hash != "" {
+		t.Errorf("%+v, %v", wish, err)
+	}
+	source.Store.Volume.ClaimName = "backups"
+	if wish, err := beginningsOf(t).wish(t.Context(), beginningWith(source)); err != nil || wish.Fault != "" {
+		t.Errorf("%+v, %v", wish, err)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
 	"github.com/etcdsteward/etcd-steward/controllers/backup"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/controllers/schedule"
 )
 
 // keepFinishedJobs is how long a Job, its Pods and their logs stay after the outcome was recorded.
@@ -26,7 +27,7 @@ func (r *EtcdBackupReconciler) apply(ctx context.Context, b *v1alpha1.EtcdBackup
 	switch change := change.(type) {
 	case backup.CreateJob:
 		start := seen.start
-		start.Deadline = change.Deadline
+		start.Deadline, start.Schedule = change.Deadline, schedule.Of(b.Name, b.Labels[v1alpha1.LabelSchedule])
 		return r.create(ctx, b, resources.BuildBackupJob(b, seen.cluster, start))
 	case backup.RecordJob:
 		record := seen.Record

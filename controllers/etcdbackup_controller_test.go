@@ -134,6 +134,21 @@ func TestABackupWhoseStatusIsWipedTellsTheSameAndNeverRunsAgain(t *testing.T) {
 	}
 }
 
+func TestABackupEndsWhenItsJobIsDecidedThoughAPodOnADeadNodeNeverEnds(t *testing.T) {
+	for kind, want := range map[batchv1.JobConditionType]string{
+		batchv1.JobSuccessCriteriaMet: "True Verified", batchv1.JobFailureTarget: "False JobFailed",
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			w := newBackupWorld(t, nightly(), serving()...)
+			w.passes(4)
+			w.succeed(w.pod("p1"))
+			w.ends(kind, "")
+			w.passes(4)
+			w.is("Complete", want)
+		})
+	}
+}
+
 func TestARecordThatIsTakenAwayIsPutBackAndTheBackupNeverRunsAgain(t *testing.T) {
 	for name, end := range map[string]func(*backupWorld){
 		"complete": func(w *backupWorld) { w.succeed(w.pod("p1")) },

@@ -74,30 +74,34 @@ func (r *EtcdBackupReconciler) lookAtCluster(ctx context.Context, b *v1alpha1.Et
 
 // lookAtStart reads what a Job is made from.
 func (r *EtcdBackupReconciler) lookAtStart(ctx context.Context, b *v1alpha1.EtcdBackup, seen *backupView) (err error) {
-	if seen.Backup.ClaimOf, err = r.memberOf(ctx, b); err != nil {
+	if seen.Backup.ClaimOf, err = memberOfClaim(ctx, r.Client, b.Namespace, b.Spec.Store); err != nil {
 		return err
 	}
-	cluster := seen.cluster
 	if seen.start.AgentImage, err = r.AgentImage(ctx); err != nil {
 		return err
 	}
 	seen.AgentImage = seen.start.AgentImage
-	var pods corev1.PodList
-	err = r.Client.List(ctx, &pods, client.InNamespace(cluster.Namespace), client.MatchingLabels(resources.MemberSelector(cluster.Name)))
-	if err != nil {
-		return fmt.Errorf("listing the members' Pods of %s: %w", keyOf(cluster), err)
-	}
-	members := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !resources.IsControlledBy(&pod, cluster.UID) })
-	seen.Cluster.Members = startFrom(members, &seen.start)
-	return nil
+	seen.Cluster.Members, err = r.startOf(ctx, seen.cluster, &seen.start)
+	return err
 }
 
-// memberOf is the member whose own volume the backup is to be written to; empty when it is nobody's.
-func (r *EtcdBackupReconciler) memberOf(ctx context.Context, b *v1alpha1.EtcdBackup) (string, error) {
-	if b.Spec.Store.Volume == nil {
+// startOf takes the image that a member runs, and returns how many members there are.
+func (f *frame) startOf(ctx context.Context, cluster *v1alpha1.EtcdCluster, start *resources.BackupStart) (int, error) {
+	var pods corev1.PodList
+	err := f.Client.List(ctx, &pods, client.InNamespace(cluster.Namespace), client.MatchingLabels(resources.MemberSelector(cluster.Name)))
+	if err != nil {
+		return 0, fmt.Errorf("listing the members' Pods of %s: %w", keyOf(cluster), err)
+	}
+	members := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !resources.IsControlledBy(&pod, cluster.UID) })
+	return startFrom(members, start), nil
+}
+
+// memberOfClaim is the member whose own volume a store is; empty when it is nobody's.
+func memberOfClaim(ctx context.Context, reader client.Reader, namespace string, store v1alpha1.BackupStore) (string, error) {
+	if store.Volume == nil {
 		return "", nil
 	}
-	claim, err := absentAsNil(ctx, r.Client, b.Namespace, b.Spec.Store.Volume.ClaimName, &corev1.PersistentVolumeClaim{})
+	claim, err := absentAsNil(ctx, reader, namespace, store.Volume.ClaimName, &corev1.PersistentVolumeClaim{})
 	if claim == nil || err != nil || claim.Labels[v1alpha1.LabelManagedBy] != v1alpha1.ManagedByValue ||
 		claim.Labels[v1alpha1.LabelComponent] != v1alpha1.ComponentMember {
 		return "", err
@@ -132,13 +136,13 @@ func startFrom(pods []corev1.Pod, start *resources.BackupStart) int {
 	isChosen := false
 	for _, pod := range pods {
 		start.Members = append(start.Members, pod.Name)
-		_, version, err := resources.NormalizeInputs(pod.Annotations[v1alpha1.AnnotationInputs])
+		_, _, err := resources.NormalizeInputs(pod.Annotations[v1alpha1.AnnotationInputs])
 		etcd := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == resources.Container })
 		if err != nil || etcd < 0 || isChosen {
 			continue
 		}
 		start.EtcdImage, start.PullPolicy = pod.Spec.Containers[etcd].Image, pod.Spec.Containers[etcd].ImagePullPolicy
-		start.EtcdVersion, start.PullSecrets = version.String(), pod.Spec.ImagePullSecrets
+		start.PullSecrets = pod.Spec.ImagePullSecrets
 		isChosen = isReady(&pod) // one that serves is preferred
 	}
 	if start.EtcdImage == "" {
@@ -176,14 +180,14 @@ func (r *EtcdBackupReconciler) lookAtJob(ctx context.Context, b *v1alpha1.EtcdBa
 
 // lookAtPods reads the attempts from the cache, unless what it has does not tell how the Job ended.
 func (r *EtcdBackupReconciler) lookAtPods(ctx context.Context, job *batchv1.Job, seen *backupView) ([]corev1.Pod, error) {
-	pods, err := podsOfJob(ctx, r.Client, job)
+	pods, err := podsOfJob(ctx, r.Client, job, v1alpha1.LabelBackup)
 	if err != nil {
 		return nil, err
 	}
 	if seen.Attempts = attemptsOf(pods); seen.Job.End == backup.JobRuns || isTold(seen.Observation) {
 		return pods, nil
 	}
-	pods, err = podsOfJob(ctx, r.Live, job)
+	pods, err = podsOfJob(ctx, r.Live, job, v1alpha1.LabelBackup)
 	seen.Attempts = attemptsOf(pods)
 	return pods, err
 }
@@ -193,28 +197,31 @@ func isTold(o backup.Observation) bool {
 	return slices.ContainsFunc(o.Attempts, func(a backup.Attempt) bool { return a.Ended && a.Good == (o.Job.End == backup.JobComplete) })
 }
 
-func jobOf(job *batchv1.Job, b *v1alpha1.EtcdBackup) backup.Job {
+// jobOf is a Job as a plain value; it is somebody else's unless the owner has it. What came of it is decided before it has ended: Kubernetes
+// ends it only once all of its Pods have, and one on a node that died never does (kubernetes/kubernetes:pkg/controller/job/job_controller.go).
+func jobOf(job *batchv1.Job, owner client.Object) backup.Job {
 	out := backup.Job{
-		Exists: true, Foreign: !resources.IsControlledBy(job, b.UID), UID: string(job.UID), Created: job.CreationTimestamp.Time,
+		Exists: true, Foreign: !resources.IsControlledBy(job, owner.GetUID()), UID: string(job.UID), Created: job.CreationTimestamp.Time,
 		Kept: job.Spec.TTLSecondsAfterFinished == nil, Suspended: job.Spec.Suspend != nil && *job.Spec.Suspend,
 	}
 	for _, c := range job.Status.Conditions {
 		if c.Status != corev1.ConditionTrue {
 			continue
 		}
-		switch c.Type { //nolint:exhaustive // the others say what is going to be
-		case batchv1.JobComplete:
+		switch c.Type { //nolint:exhaustive // the other one is that it is suspended
+		case batchv1.JobComplete, batchv1.JobSuccessCriteriaMet:
 			out.End, out.EndedAt = backup.JobComplete, c.LastTransitionTime.Time
-		case batchv1.JobFailed:
+		case batchv1.JobFailed, batchv1.JobFailureTarget:
 			out.End, out.EndedAt, out.Reason, out.Message = backup.JobFailed, c.LastTransitionTime.Time, c.Reason, c.Message
 		}
 	}
 	return out
 }
 
-func podsOfJob(ctx context.Context, reader client.Reader, job *batchv1.Job) ([]corev1.Pod, error) {
+// podsOfJob are a Job's Pods, the oldest first, by a label that they have from it.
+func podsOfJob(ctx context.Context, reader client.Reader, job *batchv1.Job, label string) ([]corev1.Pod, error) {
 	var pods corev1.PodList
-	err := reader.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels{v1alpha1.LabelBackup: job.Labels[v1alpha1.LabelBackup]})
+	err := reader.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels{label: job.Labels[label]})
 	if err != nil {
 		return nil, fmt.Errorf("listing the Pods of Job %s/%s: %w", job.Namespace, job.Name, err)
 	}

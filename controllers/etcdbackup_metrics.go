@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -13,7 +14,7 @@ import (
 )
 
 // BackupMetrics tells Prometheus of each cluster how its backups are, as far as EtcdBackups are there. A cluster has at most
-// 9 series; namespace and name are the cluster's, as everywhere.
+// 11 series; namespace and name are the cluster's, as everywhere.
 type BackupMetrics struct {
 	mu        sync.Mutex
 	backups   map[types.NamespacedName]backupValues
@@ -21,8 +22,15 @@ type BackupMetrics struct {
 }
 
 type scheduleValues struct {
-	cluster    types.NamespacedName
-	expectedBy time.Time
+	cluster types.NamespacedName
+	scheduleTimes
+}
+
+// scheduleTimes are by when a schedule expects the next complete backup and the next test restore to be there, zero when it
+// expects none, and when a backup of it was last proven.
+type scheduleTimes struct {
+	backup, proof time.Time
+	proven        *metav1.Time
 }
 
 type backupValues struct {
@@ -43,6 +51,10 @@ var (
 		"How long the newest complete backup took from the beginning of its snapshot until it was complete, proof included.")
 	backupExpectedDesc = clusterMetric("backup_expected_by_timestamp_seconds",
 		"By when, as the cluster's EtcdBackupSchedules have it, the next complete backup has to be there, in seconds since 1970.")
+	backupProofDesc = clusterMetric("backup_proof_expected_by_timestamp_seconds",
+		"By when, as testRestore of the cluster's EtcdBackupSchedules has it, a backup has to be restored and compared, in seconds since 1970.")
+	backupProvenDesc = clusterMetric("backup_proven_timestamp_seconds",
+		"When a backup of the cluster's EtcdBackupSchedules was last restored and compared, in seconds since 1970.")
 )
 
 // NewBackupMetrics makes the metrics and registers them. It fails when they are registered already.
@@ -68,14 +80,11 @@ func (m *BackupMetrics) Forget(key types.NamespacedName) {
 	delete(m.backups, key)
 }
 
-// ObserveSchedule takes by when a schedule expects the next complete backup; zero expects nothing.
-func (m *BackupMetrics) ObserveSchedule(key types.NamespacedName, cluster string, expectedBy time.Time) {
+// ObserveSchedule takes what a pass saw of a schedule.
+func (m *BackupMetrics) ObserveSchedule(key types.NamespacedName, cluster string, times scheduleTimes) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.schedules, key)
-	if !expectedBy.IsZero() {
-		m.schedules[key] = scheduleValues{cluster: types.NamespacedName{Namespace: key.Namespace, Name: cluster}, expectedBy: expectedBy}
-	}
+	m.schedules[key] = scheduleValues{cluster: types.NamespacedName{Namespace: key.Namespace, Name: cluster}, scheduleTimes: times}
 }
 
 // ForgetSchedule drops a schedule that is gone.
@@ -89,6 +98,7 @@ func (m *BackupMetrics) ForgetSchedule(key types.NamespacedName) {
 func (m *BackupMetrics) Describe(descs chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		backupsDesc, backupCompleteDesc, backupVerifiedDesc, backupSizeDesc, backupRevisionDesc, backupDurationDesc, backupExpectedDesc,
+		backupProofDesc, backupProvenDesc,
 	} {
 		descs <- d
 	}
@@ -102,8 +112,12 @@ type backupSummary struct {
 
 // Collect implements prometheus.Collector.
 func (m *BackupMetrics) Collect(metrics chan<- prometheus.Metric) {
-	for cluster, by := range m.expectations() {
-		metrics <- prometheus.MustNewConstMetric(backupExpectedDesc, prometheus.GaugeValue, float64(by.Unix()), cluster.Namespace, cluster.Name)
+	for cluster, times := range m.expectations() {
+		for desc, at := range map[*prometheus.Desc]time.Time{backupExpectedDesc: times.backup, backupProofDesc: times.proof, backupProvenDesc: timeOf(times.proven)} {
+			if !at.IsZero() {
+				metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(at.Unix()), cluster.Namespace, cluster.Name)
+			}
+		}
 	}
 	for cluster, s := range m.summaries() {
 		gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
@@ -125,17 +139,36 @@ func (m *BackupMetrics) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
-// expectations are the earliest of each cluster's schedules: one that is kept does not hide one that is not.
-func (m *BackupMetrics) expectations() map[types.NamespacedName]time.Time {
+// expectations are the earliest of each cluster's schedules, since one that is kept does not hide one that is not; and the
+// latest proof.
+func (m *BackupMetrics) expectations() map[types.NamespacedName]scheduleTimes {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	all := map[types.NamespacedName]time.Time{}
+	all := map[types.NamespacedName]scheduleTimes{}
 	for _, s := range m.schedules {
-		if by, is := all[s.cluster]; !is || s.expectedBy.Before(by) {
-			all[s.cluster] = s.expectedBy
+		times := all[s.cluster]
+		times.backup, times.proof = earlier(times.backup, s.backup), earlier(times.proof, s.proof)
+		if times.proven == nil || times.proven.Before(s.proven) {
+			times.proven = s.proven
 		}
+		all[s.cluster] = times
 	}
 	return all
+}
+
+// earlier is the earlier of two times; zero is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
 }
 
 func (m *BackupMetrics) summaries() map[types.NamespacedName]*backupSummary {

@@ -40,7 +40,7 @@ func everyBackupSeries(t *testing.T, registry prometheus.Registerer) *BackupMetr
 	} {
 		m.Observe(types.NamespacedName{Namespace: "team", Name: name}, "demo", status)
 	}
-	m.ObserveSchedule(types.NamespacedName{Namespace: "team", Name: "nightly"}, "demo", time.Unix(5000, 0))
+	m.ObserveSchedule(types.NamespacedName{Namespace: "team", Name: "nightly"}, "demo", scheduleTimes{backup: time.Unix(5000, 0), proof: time.Unix(6000, 0), proven: new(metav1.NewTime(time.Unix(4000, 0)))})
 	return m
 }
 
@@ -49,18 +49,20 @@ func TestBackupsBecomeSeriesOfTheirCluster(t *testing.T) {
 	m := everyBackupSeries(t, registry)
 	m.Observe(types.NamespacedName{Namespace: "team", Name: "other"}, "other", v1alpha1.EtcdBackupStatus{Stage: backup.StageFailed})
 	want := map[string]float64{
-		`backup_objects{name="demo",namespace="team",state="running"}`:         3,
-		`backup_objects{name="demo",namespace="team",state="complete"}`:        4,
-		`backup_objects{name="demo",namespace="team",state="failed"}`:          1,
-		`backup_last_complete_timestamp_seconds{name="demo",namespace="team"}`: 3000,
-		`backup_last_verified_timestamp_seconds{name="demo",namespace="team"}`: 2000,
-		`backup_last_size_bytes{name="demo",namespace="team"}`:                 30,
-		`backup_last_revision{name="demo",namespace="team"}`:                   3,
-		`backup_last_duration_seconds{name="demo",namespace="team"}`:           60,
-		`backup_expected_by_timestamp_seconds{name="demo",namespace="team"}`:   5000,
-		`backup_objects{name="other",namespace="team",state="running"}`:        0,
-		`backup_objects{name="other",namespace="team",state="complete"}`:       0,
-		`backup_objects{name="other",namespace="team",state="failed"}`:         1,
+		`backup_objects{name="demo",namespace="team",state="running"}`:             3,
+		`backup_objects{name="demo",namespace="team",state="complete"}`:            4,
+		`backup_objects{name="demo",namespace="team",state="failed"}`:              1,
+		`backup_last_complete_timestamp_seconds{name="demo",namespace="team"}`:     3000,
+		`backup_last_verified_timestamp_seconds{name="demo",namespace="team"}`:     2000,
+		`backup_last_size_bytes{name="demo",namespace="team"}`:                     30,
+		`backup_last_revision{name="demo",namespace="team"}`:                       3,
+		`backup_last_duration_seconds{name="demo",namespace="team"}`:               60,
+		`backup_expected_by_timestamp_seconds{name="demo",namespace="team"}`:       5000,
+		`backup_proof_expected_by_timestamp_seconds{name="demo",namespace="team"}`: 6000,
+		`backup_proven_timestamp_seconds{name="demo",namespace="team"}`:            4000,
+		`backup_objects{name="other",namespace="team",state="running"}`:            0,
+		`backup_objects{name="other",namespace="team",state="complete"}`:           0,
+		`backup_objects{name="other",namespace="team",state="failed"}`:             1,
 	}
 	got := gather(t, registry)
 	for series, value := range want {

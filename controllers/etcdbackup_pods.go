@@ -99,14 +99,14 @@ func troubleOf(pod *corev1.Pod, statuses []corev1.ContainerStatus) *backup.Troub
 // mounted, which Kubernetes tells in events only; and how far a step is, which it tells itself.
 func (r *EtcdBackupReconciler) lookDeeper(ctx context.Context, job *batchv1.Job, pods []corev1.Pod, seen *backupView) {
 	if len(pods) == 0 {
-		if said := r.warning(ctx, job.Namespace, job.UID); said != nil {
+		if said := lastWarning(ctx, r.Live, job.Namespace, job.UID); said != nil {
 			seen.Job.Trouble = &backup.Trouble{Reason: refusalOf(said.Message), Message: said.Message}
 		}
 		return
 	}
 	pod, latest := &pods[len(pods)-1], &seen.Attempts[len(seen.Attempts)-1]
 	if isStuck(pod, latest) {
-		if said := r.warning(ctx, pod.Namespace, pod.UID); said != nil {
+		if said := lastWarning(ctx, r.Live, pod.Namespace, pod.UID); said != nil {
 			latest.Trouble = &backup.Trouble{Reason: mountTrouble(said.Reason), Message: said.Message}
 		}
 		return
@@ -124,11 +124,11 @@ func isStuck(pod *corev1.Pod, a *backup.Attempt) bool {
 		!slices.ContainsFunc(a.Steps, func(s backup.Step) bool { return s.State != backup.StepWaits })
 }
 
-// warning is the last warning that Kubernetes gave about an object; nil when it gave none. It is for display only, so events
+// lastWarning is the last warning that Kubernetes gave about an object; nil when it gave none. It is for display only, so events
 // that cannot be read are none.
-func (r *EtcdBackupReconciler) warning(ctx context.Context, namespace string, uid types.UID) *corev1.Event {
+func lastWarning(ctx context.Context, live client.Reader, namespace string, uid types.UID) *corev1.Event {
 	var list corev1.EventList
-	err := r.Live.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{"involvedObject.uid": string(uid)}, client.Limit(100))
+	err := live.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{"involvedObject.uid": string(uid)}, client.Limit(100))
 	if err != nil {
 		log.FromContext(ctx).Info("the events of an object cannot be listed", "uid", uid, "error", err.Error())
 		return nil

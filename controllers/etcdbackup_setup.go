@@ -31,7 +31,7 @@ func AddBackups(mgr ctrl.Manager, operator string, agentImage func(context.Conte
 	if err := r.setup(mgr); err != nil {
 		return err
 	}
-	return (&EtcdBackupScheduleReconciler{frame: newFrame(mgr, operator), Metrics: registered}).setup(mgr)
+	return (&EtcdBackupScheduleReconciler{frame: newFrame(mgr, operator), Metrics: registered, AgentImage: agentImage}).setup(mgr)
 }
 
 func (r *EtcdBackupReconciler) setup(mgr ctrl.Manager) error {
@@ -59,7 +59,9 @@ func (r *EtcdBackupScheduleReconciler) setup(mgr ctrl.Manager) error {
 			return is && len(s.Status.Conditions) > 0
 		},
 	}).
+		Owns(&batchv1.Job{}).
 		Watches(&v1alpha1.EtcdBackup{}, byLabel(v1alpha1.LabelSchedule)).
+		Watches(&corev1.Pod{}, byLabel(v1alpha1.LabelSchedule)).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("setting up the controller of schedules: %w", err)

@@ -65,7 +65,13 @@ func (r *EtcdBackupScheduleReconciler) publish(
 ) (later time.Duration, err error) {
 	key := client.ObjectKeyFromObject(s)
 	old, status := s.Status, schedule.Status(o, d, s.Status)
-	r.Metrics.ObserveSchedule(key, s.Spec.ClusterRef.Name, schedule.ExpectedBy(o, status))
+	if o.Cluster.Exists {
+		r.Metrics.ObserveSchedule(key, s.Spec.ClusterRef.Name, scheduleTimes{
+			backup: schedule.ExpectedBy(o, status), proof: schedule.ProofExpectedBy(o), proven: status.LastProvenTime,
+		})
+	} else {
+		r.Metrics.ForgetSchedule(key)
+	}
 	if equality.Semantic.DeepEqual(old, status) {
 		return 0, nil
 	}

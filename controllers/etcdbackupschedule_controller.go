@@ -12,15 +12,19 @@ import (
 )
 
 // EtcdBackupScheduleReconciler makes passes over schedules, as the one of backups does: it looks, decides on one change, makes
-// it and reports. All that it makes are EtcdBackups.
+// it and reports. It makes EtcdBackups, and Jobs that look after its store.
 type EtcdBackupScheduleReconciler struct {
 	frame
 	Metrics *BackupMetrics
+
+	// AgentImage is the image that its Jobs run from; empty when it is not known.
+	AgentImage func(context.Context) (string, error)
 }
 
 // +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackupschedules,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackupschedules/status,verbs=patch
-// +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackups,verbs=create
+// +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackups,verbs=create;delete
+// +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackupschedules/finalizers,verbs=update
 
 // Reconcile is one pass over one schedule.
 func (r *EtcdBackupScheduleReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
@@ -48,6 +52,10 @@ func (r *EtcdBackupScheduleReconciler) Reconcile(ctx context.Context, request ct
 			return ctrl.Result{RequeueAfter: decision.Recheck}, err
 		}
 		decision = decision.Refused(refused.reason, refused.message, afterRejected)
+	}
+	decision, done, err := r.doChores(ctx, s, decision)
+	if done || err != nil {
+		return ctrl.Result{RequeueAfter: afterChange}, err
 	}
 	later, err := r.publish(ctx, s, seen, decision)
 	return ctrl.Result{RequeueAfter: soonest(decision.Recheck, later)}, err

@@ -63,7 +63,7 @@ func (w *scheduleWorld) restartKeeper() {
 	w.events = events.NewFakeRecorder(1000)
 	f := w.operator.frame
 	f.Recorder, f.unseen = w.events, newUnseenWrites(f.Now)
-	w.keeper = &EtcdBackupScheduleReconciler{frame: f, Metrics: metrics}
+	w.keeper = &EtcdBackupScheduleReconciler{frame: f, Metrics: metrics, AgentImage: w.operator.AgentImage}
 }
 
 // looks lets the operator look so often, and begins a new one when it was killed. It returns when the last look wants the next.
@@ -300,13 +300,20 @@ func TestOfSeveralSchedulesTheOneThatIsBehindIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, by := range map[string]int64{"a": 3000, "b": 2000, "c": 4000} {
-		m.ObserveSchedule(client.ObjectKey{Namespace: "team", Name: name}, "demo", time.Unix(by, 0))
+		m.ObserveSchedule(client.ObjectKey{Namespace: "team", Name: name}, "demo", scheduleTimes{
+			backup: time.Unix(by, 0), proof: time.Unix(by+1, 0), proven: new(metav1.NewTime(time.Unix(by-1, 0))),
+		})
 	}
 	const series = metricPrefix + `backup_expected_by_timestamp_seconds{name="demo",namespace="team"}`
 	if got := gather(t, registry)[series]; got != 2000 {
 		t.Errorf("%v", got)
 	}
-	m.ObserveSchedule(client.ObjectKey{Namespace: "team", Name: "b"}, "demo", time.Time{}) // suspended
+	all := gather(t, registry)
+	if all[metricPrefix+`backup_proof_expected_by_timestamp_seconds{name="demo",namespace="team"}`] != 2001 ||
+		all[metricPrefix+`backup_proven_timestamp_seconds{name="demo",namespace="team"}`] != 3999 {
+		t.Errorf("%v", all)
+	}
+	m.ObserveSchedule(client.ObjectKey{Namespace: "team", Name: "b"}, "demo", scheduleTimes{}) // suspended
 	if got := gather(t, registry)[series]; got != 3000 {
 		t.Errorf("%v", got)
 	}

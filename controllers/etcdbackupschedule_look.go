@@ -27,22 +27,25 @@ func (r *EtcdBackupScheduleReconciler) look(ctx context.Context, s *v1alpha1.Etc
 		return seen, fmt.Errorf("listing its EtcdBackups: %w", err)
 	}
 	for i := range backups.Items {
-		seen.Runs = append(seen.Runs, runOf(&backups.Items[i]))
+		seen.Runs = append(seen.Runs, runOf(&backups.Items[i], s.Spec.Store))
 	}
-	return seen, nil
+	return seen, r.lookAtChores(ctx, s, &seen)
 }
 
 func scheduleOf(s *v1alpha1.EtcdBackupSchedule) schedule.Schedule {
 	spec := s.Spec.BackupSpec()
 	out := schedule.Schedule{
 		Name: s.Name, Created: s.CreationTimestamp.Time, Deleting: s.DeletionTimestamp != nil, Expression: s.Spec.Schedule,
-		Suspended: s.Spec.IsSuspended(), Cluster: s.Spec.ClusterRef.Name, BackupDeadline: spec.DeadlineOrDefault(),
+		Suspended: s.Spec.IsSuspended(), Cluster: s.Spec.ClusterRef.Name, BackupDeadline: spec.DeadlineOrDefault(), Retains: s.Spec.Retention != nil,
 	}
 	if s.Spec.TimeZone != nil {
 		out.TimeZone = *s.Spec.TimeZone
 	}
 	if s.Spec.StartingDeadline != nil {
 		out.StartingDeadline = s.Spec.StartingDeadline.Duration
+	}
+	if s.Spec.TestRestore != nil {
+		out.TestExpression = s.Spec.TestRestore.Schedule
 	}
 	// One that cannot be read is as one that is not there: the EtcdBackups tell of the last run too.
 	if at, err := time.Parse(time.RFC3339, s.Annotations[v1alpha1.AnnotationLastRun]); err == nil {
@@ -52,8 +55,10 @@ func scheduleOf(s *v1alpha1.EtcdBackupSchedule) schedule.Schedule {
 }
 
 // runOf reads what came of an EtcdBackup from where its own passes write it down.
-func runOf(b *v1alpha1.EtcdBackup) schedule.Run {
-	run := schedule.Run{Name: b.Name, State: schedule.RunActive}
+func runOf(b *v1alpha1.EtcdBackup, store v1alpha1.BackupStore) schedule.Run {
+	run := schedule.Run{
+		Name: b.Name, UID: b.UID, State: schedule.RunActive, Deleting: b.DeletionTimestamp != nil, SameStore: sameStore(b.Spec.Store, store),
+	}
 	outcome := backup.OutcomeOf(b.Status)
 	if record, err := backup.DecodeRecord(b.Annotations[v1alpha1.AnnotationBackupRecord], b.Namespace, b.Name); err == nil && record.Outcome != nil {
 		outcome = record.Outcome
@@ -63,6 +68,7 @@ func runOf(b *v1alpha1.EtcdBackup) schedule.Run {
 		return run
 	case outcome.Complete:
 		run.State, run.CompletedAt, run.VerifiedAt = schedule.RunComplete, outcome.FinishedAt, outcome.VerifiedAt
+		run.Point = schedule.Point{Key: outcome.Facts.Key, Revision: outcome.Facts.Revision, StartedAt: outcome.Facts.StartedAt}
 	default:
 		run.State = schedule.RunFailed
 	}

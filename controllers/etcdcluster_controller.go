@@ -176,7 +176,7 @@ func concernsSecrets(change plan.Change) bool {
 		return false
 	case plan.BeginBirth, plan.BeginNext, plan.DropNext, plan.MoveLife, plan.MarkFlushed, plan.MarkFormer, plan.VoidBirth, plan.NextBirth, plan.RecordBirth, plan.RecordMembers, plan.SealPods, plan.LabelRole,
 		plan.SetBudget, plan.StartPods, plan.SetChoices, plan.DressPods, plan.RestoreInputs, plan.EvictPod, plan.DeletePods, plan.DeleteVolumes, plan.AddLearner, plan.Promote,
-		plan.MoveLeader, plan.RemoveMember:
+		plan.MoveLeader, plan.DisarmAlarms, plan.RemoveMember:
 	}
 	return false
 }

@@ -43,11 +43,13 @@ func Add(mgr ctrl.Manager, operator string, agentImage func(context.Context) (st
 	secrets := NewSecretCache(mgr.GetAPIReader(), time.Now)
 	dialer := NewMemberDialer(etcd.EtcdDialer{}, secrets)
 	unseen := newUnseenWrites(time.Now)
+	progress := newProgressClient()
 	writer := notingClient{Client: mgr.GetClient(), secrets: secrets, unseen: unseen}
 	observer := func(reader client.Reader) *observe.Observer {
 		return &observe.Observer{
 			Reader: reader, Live: mgr.GetAPIReader(), Secrets: secrets, Dial: dialer, Now: time.Now, Operator: operator,
 			Wish: beginnings{reader: reader}.wish, Requests: beginnings{reader: reader}.requests,
+			Tasks: taskAsker{live: mgr.GetAPIReader(), progress: progress},
 		}
 	}
 	r := &EtcdClusterReconciler{

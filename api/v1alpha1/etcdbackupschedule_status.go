@@ -10,11 +10,16 @@ const (
 	ScheduleReady = "Ready"
 	// ScheduleBackedUp is True when the newest of its runs that ended is complete, and Unknown before the first one ended.
 	ScheduleBackedUp = "BackedUp"
+	// ScheduleRetained is True when the last time that spec.retention was looked after went well. Without retention it is absent.
+	ScheduleRetained = "Retained"
+	// ScheduleProven is True when the last test restore went well. Without testRestore it is absent.
+	ScheduleProven = "Proven"
 )
 
-// EtcdBackupScheduleStatus is how a schedule is kept. It may be wiped at any time: it is made anew from the EtcdBackups.
+// EtcdBackupScheduleStatus is how a schedule is kept. It may be wiped at any time: it is made anew from the EtcdBackups, and
+// from what is recorded on the schedule.
 type EtcdBackupScheduleStatus struct {
-	// Conditions: Ready and BackedUp.
+	// Conditions: Ready and BackedUp, and Retained and Proven where they are asked for.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -45,6 +50,32 @@ type EtcdBackupScheduleStatus struct {
 	// LastRun is the newest EtcdBackup of this schedule that ended.
 	// +optional
 	LastRun string `json:"lastRun,omitempty"`
+
+	// OldestRestorable is the oldest backup of this schedule that can be restored.
+	// +optional
+	OldestRestorable *RestorePoint `json:"oldestRestorable,omitempty"`
+
+	// NewestRestorable is the newest one.
+	// +optional
+	NewestRestorable *RestorePoint `json:"newestRestorable,omitempty"`
+
+	// KeptBackups is how many there were when retention was last looked after;
+	// absent without spec.retention.
+	// +optional
+	KeptBackups *int32 `json:"keptBackups,omitempty"`
+
+	// LastProvenTime is when a backup of this schedule was last restored and
+	// compared: when it was made, or in a test restore.
+	// +optional
+	LastProvenTime *metav1.Time `json:"lastProvenTime,omitempty"`
+
+	// LastProven is the backup that was.
+	// +optional
+	LastProven *RestorePoint `json:"lastProven,omitempty"`
+
+	// NextTestRestoreTime is the time of the next test restore.
+	// +optional
+	NextTestRestoreTime *metav1.Time `json:"nextTestRestoreTime,omitempty"`
 }
 
 // IsSuspended reports whether no backup is begun.

@@ -16,6 +16,7 @@ import (
 // +kubebuilder:printcolumn:name="Suspend",type=boolean,JSONPath=`.spec.suspend`,description="Whether no backup is begun"
 // +kubebuilder:printcolumn:name="Backed Up",type=string,JSONPath=`.status.conditions[?(@.type=="BackedUp")].status`,description="Whether the newest run that ended is complete"
 // +kubebuilder:printcolumn:name="Last Success",type=date,JSONPath=`.status.lastSuccessfulTime`,description="When a backup was last complete"
+// +kubebuilder:printcolumn:name="Proven",type=date,JSONPath=`.status.lastProvenTime`,description="When a backup was last restored and compared"
 // +kubebuilder:printcolumn:name="Active",type=string,JSONPath=`.status.active`,description="EtcdBackup that runs now"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Time Zone",type=string,priority=1,JSONPath=`.spec.timeZone`,description="Where the schedule's clock hangs"
@@ -70,9 +71,9 @@ type EtcdBackupScheduleSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$') && self != 'Local'",message="spec.timeZone must be the name of a time zone, such as Europe/Berlin",messageExpression="'spec.timeZone is \"' + self + '\"; it must be the name of a time zone, such as Europe/Berlin'"
 	TimeZone *string `json:"timeZone,omitempty"`
 
-	// Suspend says that no backup is begun; one that runs goes on. When it ends,
-	// the newest run that was missed is made up for, as after a downtime. Default
-	// false.
+	// Suspend says that nothing is begun, no backup and no test restore; what runs
+	// goes on. When it ends, the newest run that was missed is made up for, as after
+	// a downtime. Default false.
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
 
@@ -101,4 +102,15 @@ type EtcdBackupScheduleSpec struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s))+$') && duration(self) >= duration('1m') && duration(self) <= duration('168h')",message="spec.deadline must be a time from 1m to 168h, such as 90m",messageExpression="'spec.deadline is \"' + self + '\"; it must be a time from 1m to 168h, such as 90m'"
 	Deadline *metav1.Duration `json:"deadline,omitempty"`
+
+	// Retention says which backups of this schedule stay in the store. It is looked
+	// after whenever a backup is complete; an EtcdBackup whose backup was removed is
+	// deleted. Default: all stay.
+	// +optional
+	Retention *BackupRetention `json:"retention,omitempty"`
+
+	// TestRestore says when the newest backup is restored to see whether it still
+	// can be. Default: never; with verify each backup is, when it is made.
+	// +optional
+	TestRestore *TestRestore `json:"testRestore,omitempty"`
 }

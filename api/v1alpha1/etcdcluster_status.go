@@ -54,6 +54,11 @@ type EtcdClusterStatus struct {
 	// +optional
 	Incarnation string `json:"incarnation,omitempty"`
 
+	// RestoredFrom is the backup that this life of the cluster began with; absent
+	// when it began empty.
+	// +optional
+	RestoredFrom *RestoredFrom `json:"restoredFrom,omitempty"`
+
 	// DeletionPolicy is the policy that volumes follow as they are now.
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
@@ -152,4 +157,18 @@ type MemberStatus struct {
 type QuorumStatus struct {
 	// Margin is the number of further voters that may fail before writes stop; negative when they have stopped.
 	Margin int32 `json:"margin"`
+}
+
+// RestoredFrom is a backup that a cluster began with.
+type RestoredFrom struct {
+	// Key is the name of the snapshot in its store.
+	Key string `json:"key"`
+
+	// Revision is the revision of the old cluster that the backup holds. The new
+	// cluster counts on from a billion above it.
+	Revision int64 `json:"revision"`
+
+	// EtcdVersion is the version of etcd that wrote it.
+	// +optional
+	EtcdVersion string `json:"etcdVersion,omitempty"`
 }

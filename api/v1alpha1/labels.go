@@ -61,4 +61,8 @@ const (
 	AnnotationBackupRecord = Group + "/backup-record"
 	// AnnotationLastRun is, on an EtcdBackupSchedule, the time for which a run was last begun or left out, as RFC 3339 has it.
 	AnnotationLastRun = Group + "/last-run"
+	// AnnotationLastPrune says, as JSON on an EtcdBackupSchedule, what came of the last time that its retention was looked after.
+	AnnotationLastPrune = Group + "/last-prune"
+	// AnnotationLastTest says, as JSON on an EtcdBackupSchedule, what came of its last test restore.
+	AnnotationLastTest = Group + "/last-test-restore"
 )

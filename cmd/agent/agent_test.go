@@ -125,11 +125,7 @@ func TestTheStepsOfABackupFollowEachOther(t *testing.T) {
 	if code, message = step(t, append([]string{"fetch"}, toStore...)...); code != 0 {
 		t.Fatal(message)
 	}
-	output, err := exec.Command(filepath.Join(programs, "etcdutl"), "snapshot", "restore", filepath.Join(scratch, "fetched.db"),
-		"--data-dir", filepath.Join(scratch, "restored")).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
+	restore(t, programs, scratch)
 	manifest := filepath.Join(volume, filepath.Dir(m.Key), "manifest.json")
 	if _, err := os.Stat(manifest); err == nil {
 		t.Error("it has a manifest before it is proven")
@@ -151,6 +147,54 @@ func TestTheStepsOfABackupFollowEachOther(t *testing.T) {
 		if code, message = step(t, snapshot...); code != 0 {
 			t.Fatal(message)
 		}
+	}
+}
+
+// restore is the step of the cluster's own etcdutl.
+func restore(t *testing.T, programs, scratch string) {
+	t.Helper()
+	output, err := exec.Command(filepath.Join(programs, "etcdutl"), "snapshot", "restore", filepath.Join(scratch, "fetched.db"),
+		"--data-dir", filepath.Join(scratch, "restored")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+}
+
+func TestTheNewestBackupOfAScheduleIsTriedWithoutTheClusterAndWithoutWritingToTheStore(t *testing.T) {
+	endpoint, programs := startEtcd(t, "3.6.16")
+	volume, scratch := t.TempDir(), t.TempDir()
+	var newest backup.Manifest
+	for _, schedule := range []string{"--schedule=hourly", "--schedule=nightly", "--schedule=hourly"} {
+		code, message := step(t, append(snapshotArgs(endpoint, t.TempDir(), volume), schedule)...)
+		if code != 0 {
+			t.Fatal(message)
+		}
+		if schedule == "--schedule=nightly" {
+			must(t, json.Unmarshal([]byte(message), &newest))
+		}
+	}
+	fetch := []string{
+		"fetch", "--newest", "--cluster-namespace=team", "--cluster-name=demo", "--cluster-uid=u-1", "--schedule=nightly",
+		`--store={"volume":{"path":"kept"}}`, "--volume-root=" + volume, "--scratch=" + scratch,
+	}
+	for range 2 {
+		code, message := step(t, fetch...)
+		var fetched backup.Fetched
+		must(t, json.Unmarshal([]byte(message), &fetched))
+		if code != 0 || fetched.Key != newest.Key || fetched.Revision != newest.Revision || !fetched.StartedAt.Equal(newest.StartedAt) {
+			t.Fatalf("%s; the newest is %+v", message, newest)
+		}
+		restore(t, programs, scratch)
+		var compared backup.Compared
+		code, message = step(t, "compare", "--proof-only", "--scratch="+scratch)
+		must(t, json.Unmarshal([]byte(message), &compared))
+		if code != 0 || compared.KeysHash != newest.KeysHash.Hash {
+			t.Fatal(message)
+		}
+	}
+	code, message := step(t, append(fetch, "--schedule=weekly")...)
+	if f := failureOf(t, code, message); f.Reason != backup.ReasonNoBackup {
+		t.Errorf("%s", message)
 	}
 }
 
@@ -202,6 +246,8 @@ func TestAWrongCallIsRefusedWithTheFlagThatIsWrong(t *testing.T) {
 		"a cluster ID":        {append(slices.Clone(good), "--cluster-id=xyz"), "xyz"},
 		"a version":           {append(slices.Clone(good), "--etcd-version=3.6.16"), "etcd-version"},
 		"a proof of no store": {[]string{"compare"}, "store"},
+		"nobody's newest":     {[]string{"fetch", "--newest", `--store={"volume":{}}`}, "cluster-"},
+		"a schedule's path":   {append(slices.Clone(good), "--schedule=../x"), "schedule"},
 		"a store":             {append(slices.Clone(good), "--store={}"), "store"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,10 +13,19 @@ import (
 )
 
 func TestEveryStepOfTheOperatorsJobsIsCalledAsTheAgentReadsIt(t *testing.T) {
-	files, err := filepath.Glob("../../controllers/resources/testdata/job-*.yaml")
-	if err != nil || len(files) < 8 {
-		t.Fatalf("%d files, %v", len(files), err)
+	backups, err := filepath.Glob("../../controllers/resources/testdata/job-*.yaml")
+	if err != nil || len(backups) < 8 {
+		t.Fatalf("%d files, %v", len(backups), err)
 	}
+	prunes, err := filepath.Glob("../../controllers/resources/testdata/prune-*.yaml")
+	if err != nil || len(prunes) < 5 {
+		t.Fatalf("%d files, %v", len(prunes), err)
+	}
+	tests, err := filepath.Glob("../../controllers/resources/testdata/test-restore-*.yaml")
+	if err != nil || len(tests) < 2 {
+		t.Fatalf("%d files, %v", len(tests), err)
+	}
+	files := slices.Concat(backups, prunes, tests)
 	called := map[string]int{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -37,12 +47,15 @@ func TestEveryStepOfTheOperatorsJobsIsCalledAsTheAgentReadsIt(t *testing.T) {
 				continue
 			}
 			called[o.step]++
+			if o.step == stepPrune {
+				continue // nobody asks it
+			}
 			if !strings.HasSuffix(o.progressAddress, ":8099") || container.Ports[0].ContainerPort != 8099 {
 				t.Errorf("%s, %s: progress on %s, asked for on %d", file, container.Name, o.progressAddress, container.Ports[0].ContainerPort)
 			}
 		}
 	}
-	for step := range steps {
+	for _, step := range append(slices.Collect(maps.Keys(steps)), stepPrune) {
 		if called[step] == 0 {
 			t.Errorf("no Job has the step %s", step)
 		}

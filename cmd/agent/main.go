@@ -1,5 +1,5 @@
-// Command agent runs the steps of a backup inside the Pod of its Job: snapshot, fetch, compare; and those of a restore:
-// preflight, fetch-for-restore, activate. Each step ends with one line of JSON in the termination message: what it found,
+// Command agent runs the steps of a backup inside the Pod of its Job: snapshot, fetch, compare; those of a restore:
+// preflight, fetch-for-restore, activate; and prune, which removes backups. Each step ends with one line of JSON in the termination message: what it found,
 // or {"reason","message"} and exit code 1.
 package main
 
@@ -14,6 +14,8 @@ import (
 	"runtime/debug"
 	"syscall"
 	"time"
+
+	_ "golang.org/x/crypto/x509roots/fallback" // an image that is nothing but this program has no authorities of its own
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup"
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
@@ -137,14 +139,23 @@ func fetch(ctx context.Context, o *options, progress *backup.Progress) (any, err
 		return nil, err
 	}
 	defer bucket.Close()
-	return backup.Fetch(ctx, backup.FetchOptions{Bucket: bucket, Scratch: o.scratch, Stall: o.stall, Progress: progress})
+	options := backup.FetchOptions{Bucket: bucket, Scratch: o.scratch, Stall: o.stall, Progress: progress}
+	if o.newest {
+		return backup.FetchNewest(ctx, o.newestOf, options)
+	}
+	return backup.Fetch(ctx, options)
 }
 
 func compare(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
+	options := backup.CompareOptions{Scratch: o.scratch, Stall: o.stall, Progress: progress}
+	if o.proofOnly {
+		return backup.Compare(ctx, options)
+	}
 	bucket, err := store.Open(ctx, o.store, o.storeOptions)
 	if err != nil {
 		return nil, err
 	}
 	defer bucket.Close()
-	return backup.Compare(ctx, backup.CompareOptions{Bucket: bucket, Scratch: o.scratch, Stall: o.stall, Progress: progress})
+	options.Bucket = bucket
+	return backup.Compare(ctx, options)
 }

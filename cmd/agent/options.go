@@ -15,7 +15,10 @@ import (
 // options are the flags of a step.
 type options struct {
 	step            string
-	verify          bool
+	verify          bool         // of snapshot
+	newest          bool         // of fetch
+	newestOf        backup.Whose // of fetch
+	proofOnly       bool         // of compare
 	scratch         string
 	terminationLog  string
 	progressAddress string
@@ -30,12 +33,13 @@ type options struct {
 	etcdVersion string
 
 	restore restoreOptions
+	prune   pruneOptions
 }
 
-const usage = "usage: agent snapshot|fetch|compare|preflight|fetch-for-restore|activate --flag=value…"
+const usage = "usage: agent snapshot|fetch|compare|prune|preflight|fetch-for-restore|activate --flag=value…"
 
 // raw are flags that need more than their type to be read.
-type raw struct{ store, endpoints, clusterID, latestOf string }
+type raw struct{ store, endpoints, clusterID, latestOf, timeZone string }
 
 func parseOptions(args []string) (*options, error) {
 	o := &options{terminationLog: defaultTerminationLog}
@@ -70,11 +74,25 @@ func (o *options) flags(r *raw) *flag.FlagSet {
 		o.restoreFlags(flags, r)
 		return flags
 	}
-	flags.StringVar(&o.scratch, "scratch", "/scratch", "Directory that the steps share.")
-	o.storeFlags(flags, r)
-	if o.step != "snapshot" {
+	if o.step == stepPrune {
+		o.pruneFlags(flags, r)
 		return flags
 	}
+	flags.StringVar(&o.scratch, "scratch", "/scratch", "Directory that the steps share.")
+	o.storeFlags(flags, r)
+	switch o.step {
+	case "fetch":
+		flags.BoolVar(&o.newest, "newest", false, "Fetch the newest backup of the cluster that is named, instead of the one that was just taken.")
+		whoseFlags(flags, &o.newestOf)
+	case "compare":
+		flags.BoolVar(&o.proofOnly, "proof-only", false, "Prove it, and write nothing to the store.")
+	case "snapshot":
+		o.snapshotFlags(flags, r)
+	}
+	return flags
+}
+
+func (o *options) snapshotFlags(flags *flag.FlagSet, r *raw) {
 	flags.BoolVar(&o.verify, "verify", true, "The manifest is left to compare, which writes it once the backup is proven.")
 	flags.StringVar(&r.endpoints, "endpoints", "", "All members: name=url,name=url.")
 	flags.StringVar(&o.tlsDir, "tls-dir", "", "Directory of ca.crt, tls.crt and tls.key for etcd; empty: plain HTTP.")
@@ -84,7 +102,7 @@ func (o *options) flags(r *raw) *flag.FlagSet {
 	flags.StringVar(&o.identity.ClusterUID, "cluster-uid", "", "UID of the cluster's object.")
 	flags.Int64Var(&o.identity.Incarnation, "incarnation", 0, "Incarnation of the cluster.")
 	flags.StringVar(&o.identity.BackupUID, "backup-uid", "", "UID of the backup's object.")
-	return flags
+	flags.StringVar(&o.identity.Schedule, "schedule", "", "Name of the schedule that makes the backup; empty: somebody makes it by hand.")
 }
 
 func (o *options) storeFlags(flags *flag.FlagSet, r *raw) {
@@ -101,13 +119,27 @@ func (o *options) read(r raw) error {
 	if restoreSteps[o.step] != nil {
 		return o.readRestore(r)
 	}
+	if o.step == stepPrune {
+		return o.readPrune(r)
+	}
+	if o.proofOnly {
+		return nil
+	}
 	var err error
 	if o.store, err = store.ParseConfig([]byte(r.store)); err != nil {
 		return err
 	}
-	if o.step != "snapshot" {
+	switch {
+	case o.newest:
+		return checkWhose(o.newestOf)
+	case o.step != "snapshot":
 		return nil
 	}
+	return o.readSnapshot(r)
+}
+
+func (o *options) readSnapshot(r raw) error {
+	var err error
 	if o.endpoints, err = backup.ParseEndpoints(r.endpoints); err != nil {
 		return err
 	}
@@ -116,12 +148,21 @@ func (o *options) read(r raw) error {
 			return err
 		}
 	}
-	for flagName, value := range map[string]string{
+	names := map[string]string{
 		"cluster-namespace": o.identity.ClusterNamespace,
 		"cluster-name":      o.identity.ClusterName,
 		"cluster-uid":       o.identity.ClusterUID,
 		"backup-uid":        o.identity.BackupUID,
-	} {
+	}
+	if o.identity.Schedule != "" {
+		names["schedule"] = o.identity.Schedule
+	}
+	return checkNames(names)
+}
+
+// checkNames refuses what cannot be a part of an object's key, by the flag that it came with.
+func checkNames(values map[string]string) error {
+	for flagName, value := range values {
 		if !nameText.MatchString(value) {
 			return fmt.Errorf("--%s=%q is not a name", flagName, value)
 		}

@@ -31,10 +31,12 @@ var restoreSteps = map[string]work{
 
 // stepNamed finds a step; nil for none.
 func stepNamed(name string) work {
-	if of := steps[name]; of != nil {
-		return of
+	for _, steps := range []map[string]work{steps, restoreSteps, pruneSteps} {
+		if of := steps[name]; of != nil {
+			return of
+		}
 	}
-	return restoreSteps[name]
+	return nil
 }
 
 // restoreOptions are the flags of a restore's steps.

@@ -41,6 +41,9 @@ func TestSchedulesThatAUserMayAskForAreAdmitted(t *testing.T) {
 		"suspended":          "spec: {suspend: true}",
 		"deadlines":          "spec: {startingDeadline: 30m, deadline: 2h}",
 		"not to be proven":   "spec: {verify: false}",
+		"all rules":          "spec: {retention: {keepLast: 7, keepDaily: 14, keepWeekly: 1000, keepWithin: 720h}}",
+		"one rule":           "spec: {retention: {keepWithin: 1m}}",
+		"test restores":      "spec: {testRestore: {schedule: '0 5 * * 0'}}",
 		"the longest name":   "metadata: {name: " + strings.Repeat("n", 49) + "}",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,6 +70,13 @@ var refusedSchedules = []struct{ name, change, field, says string }{
 	{"a starting deadline that is a number", "spec: {startingDeadline: '600'}", "spec.startingDeadline", `spec.startingDeadline is "600"; it must be a time`},
 	{"a deadline too long", "spec: {deadline: 169h}", "spec.deadline", `spec.deadline is "169h"; it must be a time from 1m to 168h, such as 90m`},
 	{"a cluster that cannot be", "spec: {clusterRef: {name: Demo}}", "spec.clusterRef.name", `spec.clusterRef.name is "Demo"`},
+	{"a retention without a rule", "spec: {retention: {}}", "spec.retention", "spec.retention must have at least one of keepLast, keepDaily, keepWeekly and keepWithin"},
+	{"a retention that keeps none", "spec: {retention: {keepLast: 0}}", "spec.retention.keepLast", "should be greater than or equal to 1"},
+	{"a retention of too many days", "spec: {retention: {keepDaily: 1001}}", "spec.retention.keepDaily", "should be less than or equal to 1000"},
+	{"a retention of less than no week", "spec: {retention: {keepWeekly: -1}}", "spec.retention.keepWeekly", "should be greater than or equal to 1"},
+	{"a retention of a moment", "spec: {retention: {keepWithin: 1s}}", "spec.retention.keepWithin", `spec.retention.keepWithin is "1s"; it must be a time from 1m to 87600h, such as 720h`},
+	{"test restores at no time", "spec: {testRestore: {schedule: ''}}", "spec.testRestore.schedule", `spec.testRestore.schedule is ""; it must have five fields`},
+	{"test restores in a zone of their own", "spec: {testRestore: {schedule: 'TZ=UTC 0 3 * * *'}}", "spec.testRestore.schedule", `it must name no time zone: put it into spec.timeZone`},
 	{"two stores", "spec: {store: {s3: {bucket: etcd-backups}}}", "spec.store", "store must have exactly one of"},
 }
 

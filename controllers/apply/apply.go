@@ -122,6 +122,8 @@ func (s step) carryOut(ctx context.Context, change plan.Change) error { //nolint
 		return s.promote(ctx, c)
 	case plan.MoveLeader:
 		return s.moveLeader(ctx, c)
+	case plan.DisarmAlarms:
+		return s.disarmAlarms(ctx, c)
 	case plan.RemoveMember:
 		return s.removeMember(ctx, c)
 	}

@@ -79,7 +79,7 @@ func TestEveryChangeOfThePlannerIsCarriedOut(t *testing.T) {
 	for _, change := range []plan.Change{
 		plan.DeletePreflight{}, plan.RecordRestored{}, plan.DeleteRestores{}, plan.FollowPolicy{}, plan.AdoptData{}, plan.Bootstrap{}, plan.VoidBirth{}, plan.NextBirth{}, plan.RecordBirth{}, plan.RecordMembers{},
 		plan.SealPods{}, plan.ApplyObjects{}, plan.SetBudget{}, plan.StartPods{}, plan.SetChoices{}, plan.DressPods{}, plan.RestoreInputs{Pod: plan.PodRef{Name: "demo-9", UID: "gone"}}, plan.EvictPod{}, plan.DeletePods{},
-		plan.DeleteVolumes{}, plan.DeleteSecret{}, plan.AddLearner{}, plan.Promote{}, plan.MoveLeader{}, plan.RemoveMember{},
+		plan.DeleteVolumes{}, plan.DeleteSecret{}, plan.AddLearner{}, plan.Promote{}, plan.MoveLeader{}, plan.DisarmAlarms{}, plan.RemoveMember{},
 	} {
 		err := w.do(t, born(), change)
 		if err != nil && !errors.Is(err, ErrStale) && !errors.As(err, new(Later)) {

@@ -68,6 +68,20 @@ func (s step) removeMember(ctx context.Context, c plan.RemoveMember) error {
 	return etcdError(err, "removing member "+c.Name)
 }
 
+// disarmAlarms takes alarms back one by one, by the members that they were raised for, who may be gone.
+func (s step) disarmAlarms(ctx context.Context, c plan.DisarmAlarms) error {
+	leader, err := s.leader()
+	if err != nil {
+		return err
+	}
+	for _, alarm := range c.Alarms {
+		if err := leader.DisarmAlarm(ctx, alarm.Member, alarm.Name); err != nil {
+			return etcdError(err, "disarming the alarm "+alarm.Name)
+		}
+	}
+	return nil
+}
+
 // leader is the client of the leader. What etcd allows depends on whom it is asked: the leader sees best who is connected.
 func (s step) leader() (client.Client, error) {
 	for _, replica := range s.view.Replicas {

@@ -3,6 +3,7 @@ package apply
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,6 +151,24 @@ func TestLeadershipIsMovedByTheLeaderItself(t *testing.T) {
 	for _, call := range calls {
 		if call.Method == "MoveLeader" && call.Address != from {
 			t.Errorf("%s was asked", call.Address)
+		}
+	}
+}
+
+func TestAnAlarmIsTakenBackByTheMemberThatItWasRaisedFor(t *testing.T) {
+	r := newRunning(t)
+	is, err := r.look(t).Clients["demo-0"].Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.network.Raise(is.ClusterID, 0x99, "NOSPACE")
+	r.network.Raise(is.ClusterID, 0x98, "CORRUPT")
+	for range 2 {
+		r.mustDo(t, r.look(t), plan.DisarmAlarms{Alarms: []plan.Alarm{{Name: "NOSPACE", Member: 0x99}}})
+	}
+	for name, member := range r.look(t).Clients {
+		if status, err := member.Status(t.Context()); err != nil || len(status.Errors) != 1 || !strings.Contains(status.Errors[0], "alarm:CORRUPT") {
+			t.Errorf("%s speaks of %v, %v", name, status.Errors, err)
 		}
 	}
 }

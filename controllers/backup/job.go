@@ -53,15 +53,36 @@ func (o Observation) good(attempt Attempt, facts Facts) Outcome {
 
 // gaveUp keeps the facts of a snapshot that was stored and not proven, for a person to look at.
 func (o Observation) gaveUp() Outcome {
-	if o.Job.Reason == "DeadlineExceeded" {
+	if o.Job.isLate() {
 		return o.withFacts(o.failed(ReasonDeadlineExceeded, o.late()))
 	}
-	for i := len(o.Attempts) - 1; i >= 0; i-- {
-		if reason, message := failureOf(o.Attempts[i]); reason != "" {
-			return o.withFacts(o.failed(reason, fmt.Sprintf("%s (%s)", message, attempts(len(o.Attempts)))))
+	return o.withFacts(o.failed(o.Job.WhyFailed(o.Attempts)))
+}
+
+// isLate reports whether Kubernetes ended the Job since its time was over.
+func (j Job) isLate() bool { return j.End == JobFailed && j.Reason == "DeadlineExceeded" }
+
+// WhyFailed is why a Job failed, in the last words of its Pods, oldest first, and where there are none in Kubernetes' own.
+func (j Job) WhyFailed(pods []Attempt) (reason, message string) {
+	if j.isLate() {
+		return ReasonDeadlineExceeded, "The Job was not complete within its deadline."
+	}
+	for i := len(pods) - 1; i >= 0; i-- {
+		if reason, message := failureOf(pods[i]); reason != "" {
+			return reason, fmt.Sprintf("%s (%s)", message, attempts(len(pods)))
 		}
 	}
-	return o.failed(ReasonJobFailed, fmt.Sprintf("The backup's Job failed: %s: %s", o.Job.Reason, o.Job.Message))
+	return ReasonJobFailed, fmt.Sprintf("The Job failed: %s: %s", j.Reason, j.Message)
+}
+
+// LastWords are what a step of the Pod that succeeded said; empty when there is none.
+func LastWords(pods []Attempt, step string) string {
+	for i := len(pods) - 1; i >= 0; i-- {
+		if pods[i].Good {
+			return pods[i].step(step).Message
+		}
+	}
+	return ""
 }
 
 func (o Observation) withFacts(outcome Outcome) Outcome {

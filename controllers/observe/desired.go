@@ -16,10 +16,12 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string) plan.Desired {
 	if err != nil && fault == "" {
 		fault = err.Error()
 	}
+	quota := cluster.Spec.QuotaOrDefault()
 	return plan.Desired{
 		Size:         int(cluster.Spec.Size),
 		Choices:      plan.Choices{Version: version, Inputs: inputs.Canonical()},
 		StorageBytes: resources.StorageBytes(cluster),
+		QuotaBytes:   quota.Value(),
 		TLS:          cluster.Spec.IsTLS(),
 		Ephemeral:    cluster.Spec.IsEphemeral(),
 		Retain:       retains(cluster),

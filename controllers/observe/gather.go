@@ -25,7 +25,8 @@ type gathered struct {
 	volumes       []corev1.PersistentVolumeClaim // ours, under members' names
 	peerService   *corev1.Service                // nil: absent; like the following it may be somebody else's
 	clientService *corev1.Service
-	tasks         []corev1.Pod // ours, of a restore
+	tasks         []corev1.Pod    // ours, of a restore
+	told          map[string]told // of those, by name
 	budget        *policyv1.PodDisruptionBudget
 
 	otherPods    []corev1.Pod                   // under this cluster's label and not ours
@@ -49,6 +50,7 @@ func (o *Observer) gather(ctx context.Context, cluster *v1alpha1.EtcdCluster) (g
 		return g, fmt.Errorf("listing the volumes of %s/%s: %w", cluster.Namespace, cluster.Name, err)
 	}
 	g.sort(ownershipOf(cluster), pods.Items, volumes.Items)
+	g.told = o.askTasks(ctx, g.tasks)
 
 	var err error
 	if g.peerService, err = o.peerService(ctx, cluster); err != nil {

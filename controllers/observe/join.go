@@ -41,7 +41,7 @@ func (r replicas) add(cluster *v1alpha1.EtcdCluster, birth plan.Birth, g gathere
 	if err := r.addVolumes(g.volumes); err != nil {
 		return err
 	}
-	r.addRestores(g.tasks)
+	r.addRestores(g.tasks, g.told)
 	return r.addPods(cluster, g.pods)
 }
 

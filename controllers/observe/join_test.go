@@ -81,7 +81,7 @@ func TestDesiredIsWhatTheSpecAsksFor(t *testing.T) {
 	w := newWorld(t)
 	d := w.look().Desired
 	want := plan.Desired{
-		Size: 3, Choices: d.Choices, StorageBytes: 8 << 30, Retain: true, HasBudget: true, ReplaceAfter: 5 * time.Minute,
+		Size: 3, Choices: d.Choices, StorageBytes: 8 << 30, QuotaBytes: 2 << 30, Retain: true, HasBudget: true, ReplaceAfter: 5 * time.Minute,
 	}
 	if d != want || d.Choices.Version.String() != "3.6.16" || d.Choices.Inputs != resources.Inputs(w.cluster).Canonical() {
 		t.Errorf("%+v", d)

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,15 +20,20 @@ import (
 // hang for etcd's own 7 s.
 const listPatience = 1500 * time.Millisecond
 
-// alarmNames are the alarms that etcd can raise, as Status words them (etcd-io/etcd:api/etcdserverpb/rpc.proto AlarmType).
-var alarmNames = []string{"NOSPACE", "CORRUPT"}
+// alarmText is how Status words an alarm, the member's ID in decimal (etcd-io/etcd:api/etcdserverpb/rpc.proto AlarmMember;
+// how many spaces are between the fields is up to the library that prints it).
+var alarmText = regexp.MustCompile(`^(?:memberID:([0-9]+)\s+)?alarm:([A-Z]+)`)
 
-func alarms(errs []string) []string {
-	var found []string
-	for _, name := range alarmNames {
-		if slices.ContainsFunc(errs, func(text string) bool { return strings.Contains(text, name) }) {
-			found = append(found, name)
+// alarms reads those among what Status calls errors.
+func alarms(errs []string) []plan.Alarm {
+	var found []plan.Alarm
+	for _, text := range errs {
+		parts := alarmText.FindStringSubmatch(text)
+		if parts == nil || parts[2] == "NONE" {
+			continue
 		}
+		id, _ := strconv.ParseUint(parts[1], 10, 64) // none: etcd does not know whom to accuse
+		found = append(found, plan.Alarm{Name: parts[2], Member: etcdutil.ID(id)})
 	}
 	return found
 }
@@ -39,14 +46,14 @@ func (s survey) membership(ctx context.Context, ours ownership, born etcdutil.ID
 	if conflict := s.conflict(ours); conflict != "" {
 		return plan.Membership{Conflict: conflict, Why: conflict, LastKnown: s.remembered(ctx)}
 	}
-	why := s.silence(ours)
+	why, denied := s.silence(ours), s.isDenied()
 	for _, name := range s.informed(ours) {
 		list, err := listMembers(ctx, s.clients[name])
 		if err == nil && list.ClusterID != s.answers[name].ClusterID {
 			err = fmt.Errorf("member %s answers as cluster %s and lists cluster %s", name, s.answers[name].ClusterID, list.ClusterID)
 		}
 		if err != nil {
-			why = cmp.Or(why, fmt.Sprintf("%s: %v", name, err))
+			why, denied = cmp.Or(why, fmt.Sprintf("%s: %v", name, err)), denied || etcd.IsAuth(err)
 			continue
 		}
 		return plan.Membership{
@@ -54,7 +61,20 @@ func (s survey) membership(ctx context.Context, ours ownership, born etcdutil.ID
 			Strangers: ours.strangers(list.Members),
 		}
 	}
-	return plan.Membership{Why: why, LastKnown: s.remembered(ctx)}
+	return plan.Membership{Why: why, Denied: denied, LastKnown: s.remembered(ctx)}
+}
+
+// isDenied reports that a member knows us and does not let us in, and none does.
+func (s survey) isDenied() bool {
+	if len(s.answers) > 0 {
+		return false
+	}
+	for _, err := range s.errs {
+		if etcd.IsAuth(err) {
+			return true
+		}
+	}
+	return false
 }
 
 // of leaves out who answers as another cluster than the one that was born, if anybody answers as that.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
@@ -42,6 +43,18 @@ func TestMembership(t *testing.T) {
 		}, func(m plan.Membership, _ *world) bool {
 			return !m.Known && m.LastKnown == nil && strings.HasPrefix(m.Why, "demo-0: ") && strings.Contains(m.Why, "connection refused")
 		}},
+		{"is not known where authentication keeps the operator out", func(w *world) {
+			for n := range 3 {
+				w.network.Inject(etcdfake.Fault{Method: "Status", Nth: n + 1, Err: rpctypes.ErrUserEmpty})
+			}
+		}, func(m plan.Membership, _ *world) bool {
+			return !m.Known && m.Denied && strings.Contains(m.Why, "user name is empty")
+		}},
+		{"nor where it lets the operator see members, and not their list", func(w *world) {
+			for n := range 3 {
+				w.network.Inject(etcdfake.Fault{Method: "MemberList", Nth: n + 1, Err: rpctypes.ErrPermissionDenied})
+			}
+		}, func(m plan.Membership, _ *world) bool { return !m.Known && m.Denied }},
 		{"is not known when no Pod runs", func(w *world) {
 			for _, name := range []string{"demo-0", "demo-1", "demo-2"} {
 				w.remove(w.pod(name, resources.StartSealed))

@@ -36,6 +36,8 @@ type Observer struct {
 	// Requests tells which EtcdRestores name a cluster, the oldest first. Nil where none can.
 	Requests func(ctx context.Context, cluster *v1alpha1.EtcdCluster) ([]plan.Request, error)
 
+	Tasks TaskAsker // asked about Pods of restores; nil where nobody can be
+
 	denied denials
 }
 
@@ -93,7 +95,7 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, f
 	replicas, coming, former := livesOf(birth, g).part(joined.list())
 	return View{Clients: s.clients, Observation: plan.Observation{
 		Now:        o.Now(),
-		Cluster:    plan.Identity{Namespace: cluster.Namespace, Name: cluster.Name, UID: string(cluster.UID), Operator: o.Operator},
+		Cluster:    o.identityOf(cluster),
 		Desired:    desired,
 		Birth:      birth,
 		Preflight:  g.preflight(cluster.Name),
@@ -108,11 +110,15 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, f
 	}}, nil
 }
 
+func (o *Observer) identityOf(cluster *v1alpha1.EtcdCluster) plan.Identity {
+	return plan.Identity{Namespace: cluster.Namespace, Name: cluster.Name, UID: string(cluster.UID), Operator: o.Operator, Created: cluster.CreationTimestamp.Time}
+}
+
 // blind is the view of a cluster of which something cannot be read.
 func (o *Observer) blind(cluster *v1alpha1.EtcdCluster, birth plan.Birth) View {
 	return View{Observation: plan.Observation{
 		Now:     o.Now(),
-		Cluster: plan.Identity{Namespace: cluster.Namespace, Name: cluster.Name, UID: string(cluster.UID), Operator: o.Operator},
+		Cluster: o.identityOf(cluster),
 		Desired: desiredOf(cluster, ""),
 		Birth:   birth,
 	}}

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -50,7 +49,7 @@ func (g *gathered) preflight(cluster string) *plan.Preflight {
 	}
 	pod := &g.tasks[i]
 	version, bytes := resources.PreflightAsked(pod)
-	p := &plan.Preflight{Task: taskOf(pod), Asked: plan.Inquiry{Wish: plan.Wish{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash]}, Bytes: bytes}}
+	p := &plan.Preflight{Task: taskOf(pod, g.told[pod.Name]), Asked: plan.Inquiry{Wish: plan.Wish{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash]}, Bytes: bytes}}
 	p.Asked.Version, _ = etcdutil.ParseVersion(version) // one that cannot be read is another one than is asked for
 	if p.HasSucceeded() {
 		p.Found = foundBy(pod)
@@ -67,6 +66,9 @@ func foundBy(pod *corev1.Pod) plan.Origin {
 		SizeBytes   int64  `json:"sizeBytes"`
 		Revision    int64  `json:"revision"`
 		EtcdVersion string `json:"etcdVersion"`
+
+		AuthEnabled bool     `json:"authEnabled"`
+		Alarms      []string `json:"alarms"`
 	}
 	for _, status := range pod.Status.ContainerStatuses {
 		if ended := status.State.Terminated; ended == nil || json.Unmarshal([]byte(ended.Message), &manifest) != nil {
@@ -78,23 +80,38 @@ func foundBy(pod *corev1.Pod) plan.Origin {
 		return plan.Origin{}
 	}
 	return plan.Origin{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash], Key: manifest.Key, SHA256: manifest.SHA256,
-		SizeBytes: manifest.SizeBytes, Revision: manifest.Revision, Version: version}
+		SizeBytes: manifest.SizeBytes, Revision: manifest.Revision, Version: version,
+		AuthEnabled: manifest.AuthEnabled, Alarms: alarmNames(manifest.Alarms)}
+}
+
+// alarmNames are those of a manifest, whose alarms have their members' IDs behind them, each once.
+func alarmNames(alarms []string) string {
+	var found []string
+	for _, alarm := range alarms {
+		name, _, _ := strings.Cut(alarm, " ")
+		found = append(found, name)
+	}
+	slices.Sort(found)
+	return strings.Join(slices.Compact(found), ", ")
 }
 
 // addRestores joins restore Pods by the members that they are for.
-func (r replicas) addRestores(tasks []corev1.Pod) {
+func (r replicas) addRestores(tasks []corev1.Pod, all map[string]told) {
 	for _, pod := range tasks {
 		if member, ok := resources.RestoredMember(pod.Name); ok {
-			r.of(member).Restoring = &plan.RestorePod{Task: taskOf(&pod), Incarnation: pod.Labels[v1alpha1.LabelIncarnation], Choices: choicesOf(&pod)}
+			r.of(member).Restoring = &plan.RestorePod{Task: taskOf(&pod, all[pod.Name]), Incarnation: pod.Labels[v1alpha1.LabelIncarnation], Choices: choicesOf(&pod)}
 		}
 	}
 }
 
 // taskOf says how a Pod stands whose containers run to their end, one after the other.
-func taskOf(pod *corev1.Pod) plan.Task {
+func taskOf(pod *corev1.Pod, said told) plan.Task {
 	t := plan.Task{
 		UID: string(pod.UID), Created: pod.CreationTimestamp.Time, Phase: podPhase(pod.Status.Phase), Terminating: pod.DeletionTimestamp != nil,
-		Waiting: pod.Status.Reason, Message: pod.Status.Message,
+		Waiting: pod.Status.Reason, Message: pod.Status.Message, Done: said.done, Total: said.total,
+	}
+	if said.message != "" {
+		t.Waiting, t.Message = said.waiting, said.message
 	}
 	if t.Terminating {
 		t.GoneBy = pod.DeletionTimestamp.Time
@@ -117,8 +134,13 @@ func taskOf(pod *corev1.Pod) plan.Task {
 func fillTask(t *plan.Task, status corev1.ContainerStatus) {
 	t.Started = t.Started || status.State.Running != nil || status.State.Terminated != nil
 	switch state := status.State; {
+	case state.Running != nil:
+		t.Step = status.Name
 	case state.Terminated != nil && state.Terminated.ExitCode != 0:
-		t.Finished, t.Failure = state.Terminated.FinishedAt.Time, cmp.Or(t.Failure, lastWords(state.Terminated))
+		t.Finished = state.Terminated.FinishedAt.Time
+		if t.Failure == "" {
+			t.Reason, t.Failure = lastWords(state.Terminated)
+		}
 	case state.Terminated != nil:
 		t.Finished = state.Terminated.FinishedAt.Time
 	case state.Waiting != nil && state.Waiting.Message != "":
@@ -127,12 +149,10 @@ func fillTask(t *plan.Task, status corev1.ContainerStatus) {
 }
 
 // lastWords are what a step says of why it failed: the agent in words of its own, etcdutl at the end of what it printed.
-func lastWords(ended *corev1.ContainerStateTerminated) string {
-	var said struct {
-		Message string `json:"message"`
-	}
+func lastWords(ended *corev1.ContainerStateTerminated) (reason, message string) {
+	var said struct{ Reason, Message string }
 	if json.Unmarshal([]byte(ended.Message), &said) == nil && said.Message != "" {
-		return said.Message
+		return said.Reason, said.Message
 	}
-	return strings.TrimSpace(etcdutil.LastWords(ended.Message))
+	return "", strings.TrimSpace(etcdutil.LastWords(ended.Message))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,6 +66,12 @@ func TestPreflight(t *testing.T) {
 					Wish: plan.Wish{Hash: "hash"}, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Bytes: 8 << 30}
 			},
 		},
+		"says what else was so when the backup was taken": {
+			func(w *world) *corev1.Pod {
+				return w.preflightPod(corev1.PodSucceeded, 0, strings.TrimSuffix(manifest, "}")+`,"authEnabled":true,"alarms":["CORRUPT 8e9e05c52164694d","NOSPACE a1","NOSPACE a2"]}`)
+			},
+			func(p *plan.Preflight) bool { return p.Found.AuthEnabled && p.Found.Alarms == "CORRUPT, NOSPACE" },
+		},
 		"whose words are no manifest found nothing": {
 			func(w *world) *corev1.Pod { return w.preflightPod(corev1.PodSucceeded, 0, "cut off") },
 			func(p *plan.Preflight) bool { return p.HasSucceeded() && p.Found.IsZero() },
@@ -80,7 +87,7 @@ func TestPreflight(t *testing.T) {
 				return w.preflightPod(corev1.PodFailed, 1, `{"reason":"StoreNotFound","message":"there is no bucket b"}`)
 			},
 			func(p *plan.Preflight) bool {
-				return p.HasFailed() && p.Failure == "there is no bucket b" && !p.Finished.IsZero() && p.Found.IsZero()
+				return p.HasFailed() && p.Failure == "there is no bucket b" && p.Reason == "StoreNotFound" && !p.Finished.IsZero() && p.Found.IsZero()
 			},
 		},
 		"that was evicted before it ran ended all the same": {
@@ -147,7 +154,7 @@ func TestRestorePodIsJoinedToItsMemberAndIsNoMemberItself(t *testing.T) {
 		{Name: resources.StepRestore, State: ended(w, 1, "Error: data-dir \"x\" not empty or could not be read")},
 	}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepActivate, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}}}
-	if got := w.replica("demo-1").Restoring; !got.HasFailed() || !strings.Contains(got.Failure, "not empty") || !got.Finished.Equal(w.now) {
+	if got := w.replica("demo-1").Restoring; !got.HasFailed() || !strings.Contains(got.Failure, "not empty") || got.Reason != "" || !got.Finished.Equal(w.now) {
 		t.Errorf("a restore that failed: %+v", got)
 	}
 }
@@ -165,6 +172,8 @@ func TestAVolumeSaysWhatWasRestoredThere(t *testing.T) {
 func TestABirthSaysWhatItBeganWith(t *testing.T) {
 	w := newWorld(t)
 	record := birthRecord("demo-0")
+	found := found
+	found.AuthEnabled, found.Alarms = true, "NOSPACE"
 	origin := resources.BackupOrigin(found)
 	record.Origin, record.Backup = resources.OriginBackup, &origin
 	w.put(resources.BuildPeerService(w.cluster, record, "ops/etcd-steward"))
@@ -202,5 +211,57 @@ func TestAWishIsAskedForUntilTheClusterIsBorn(t *testing.T) {
 	w.put(resources.BuildPeerService(w.cluster, record, "ops/etcd-steward"))
 	if got, err := wish(w, asked, errors.New("no answer")); err != nil || !got.IsZero() {
 		t.Errorf("a cluster that is born is asked: %+v, %v", got, err)
+	}
+}
+
+// asked answers for every Pod the same.
+type asked struct{ reason, message string }
+
+func (a asked) Warning(context.Context, *corev1.Pod) (string, string) { return a.reason, a.message }
+func (a asked) Progress(context.Context, *corev1.Pod) (int64, int64)  { return 300, 1056 }
+
+func TestAPodOfARestoreThatDoesNotStartIsAskedWhyAndOneThatFetchesHowFarItIs(t *testing.T) {
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	for name, row := range map[string]struct {
+		edit func(w *world, pod *corev1.Pod)
+		want plan.Task
+	}{
+		"has its node and does not start": {func(w *world, pod *corev1.Pod) { pod.Spec.NodeName = "n" }, plan.Task{Waiting: "FailedMount", Message: "no Secret s3"}},
+		"has its node since a moment": {func(w *world, pod *corev1.Pod) {
+			pod.Spec.NodeName, pod.CreationTimestamp = "n", metav1.NewTime(w.now.Add(-time.Second))
+		}, plan.Task{}},
+		"has no node": {func(*world, *corev1.Pod) {}, plan.Task{}},
+		"says itself why": {func(_ *world, pod *corev1.Pod) {
+			pod.Spec.NodeName = "n"
+			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no image"}}}}
+		}, plan.Task{Waiting: "ErrImagePull", Message: "no image"}},
+		"fetches": {func(_ *world, pod *corev1.Pod) {
+			pod.Spec.NodeName = "n"
+			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepFetch, State: running}}
+		}, plan.Task{Step: "fetch", Done: 300, Total: 1056}},
+		"restores": {func(_ *world, pod *corev1.Pod) {
+			pod.Spec.NodeName = "n"
+			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepFetch, State: ended(newWorld(t), 0, "{}")}, {Name: resources.StepRestore, State: running}}
+		}, plan.Task{Step: "restore"}},
+		"activates": {func(_ *world, pod *corev1.Pod) {
+			pod.Spec.NodeName = "n"
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepActivate, State: running}}
+		}, plan.Task{Step: "activate"}},
+	} {
+		w := newWorld(t)
+		pod := w.restorePod("demo-1")
+		pod.CreationTimestamp = metav1.NewTime(w.now.Add(-6 * time.Second))
+		row.edit(w, pod)
+		w.put(pod)
+		o := w.observer()
+		o.Tasks = asked{"FailedMount", "no Secret s3"}
+		view, err := o.Observe(t.Context(), w.cluster, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := view.Find("demo-1").Restoring
+		if got.Waiting != row.want.Waiting || got.Message != row.want.Message || got.Step != row.want.Step || got.Done != row.want.Done || got.Total != row.want.Total {
+			t.Errorf("one that %s: %+v", name, got.Task)
+		}
 	}
 }

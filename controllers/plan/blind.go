@@ -297,8 +297,20 @@ func membershipUnknown(o Observation) *proposal {
 			return p
 		}
 	}
+	if o.Membership.Denied {
+		return o.denied()
+	}
 	p := wait(ReasonMembershipUnknown, "No member could be asked for the member list (%s). Nothing is added or removed meanwhile.%s", o.Membership.Why, o.helpFor())
 	return p.due(o, lastPodChange(o), listDeadline)
+}
+
+// denied says what the operator lacks to look after a cluster whose authentication was turned on.
+func (o Observation) denied() *proposal {
+	help := "Its certificate is that of the user root: see that this user exists and has the role root"
+	if !o.Desired.TLS {
+		help = "Without certificates (spec.tls.mode is Disabled) it has no user: turn authentication off (etcdctl auth disable), take a backup, and create a cluster with spec.tls.mode Managed from it"
+	}
+	return refuse(ReasonAuth, "etcd's authentication is on and does not let the operator in (%s). Members that stop are started again, and nothing else is done. %s.", o.Membership.Why, help).byHuman()
 }
 
 // helpFor says what a person can do for members that run with the settings of the spec and never answered.

@@ -118,6 +118,9 @@ func bootstrap(o Observation) *proposal {
 	if len(c.Objects)+len(c.Secrets)+len(c.Volumes)+len(c.Restores)+len(c.Pods) == 0 {
 		return nil
 	}
+	if wish := o.Desired.Restore; len(c.Restores) > 0 && wish.Fault != "" { // it was there when the birth was written down
+		return wish.refusal("The backup cannot be laid on all volumes: %s. Until it is named again nothing goes on; what lies on volumes stays.")
+	}
 	return act(c, ReasonBootstrap, "The first %d members are created.", len(o.Birth.Names))
 }
 

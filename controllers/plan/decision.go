@@ -247,6 +247,9 @@ type (
 		FromID, ToID etcdutil.ID
 	}
 
+	// DisarmAlarms takes back alarms that etcd raised.
+	DisarmAlarms struct{ Alarms []Alarm }
+
 	// RemoveMember takes a member out of the list. A promise of its name ends before that.
 	RemoveMember struct {
 		Name string
@@ -302,6 +305,7 @@ func (PrepareMember) Kind() string   { return "PrepareMember" }
 func (AddLearner) Kind() string      { return "AddLearner" }
 func (Promote) Kind() string         { return "Promote" }
 func (MoveLeader) Kind() string      { return "MoveLeader" }
+func (DisarmAlarms) Kind() string    { return "DisarmAlarms" }
 func (RemoveMember) Kind() string    { return "RemoveMember" }
 
 func (FollowPolicy) isChange()    {}
@@ -338,4 +342,5 @@ func (PrepareMember) isChange()   {}
 func (AddLearner) isChange()      {}
 func (Promote) isChange()         {}
 func (MoveLeader) isChange()      {}
+func (DisarmAlarms) isChange()    {}
 func (RemoveMember) isChange()    {}

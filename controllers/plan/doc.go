@@ -25,7 +25,7 @@
 //  6. Blind: members-disagree, quorum-lost, membership-unknown, strange-member. Unknown is not empty: nobody is removed.
 //  7. Finish what was begun: record-members, leftover-pod, abandon-learner, unstarted-pod, promote, label-role, leftover,
 //     former-leftover.
-//  8. repair and replace-dead, then size: shrink, grow, lower-budget.
+//  8. alarms, repair and replace-dead, then size: shrink, grow, lower-budget.
 //  9. What the spec asks of members that run: pod-metadata, change-not-supported, roll; then member-health, settled.
 //
 // A rule that waits for the outside yields: it is reported, and later rules may still act. Every wait has a deadline,

@@ -23,7 +23,7 @@ func settledWorld(size int) Observation {
 	o := Observation{
 		Now:     now,
 		Cluster: Identity{Namespace: "default", Name: "demo", UID: "u1", Operator: "ns/op"},
-		Desired: Desired{Size: size, Choices: choices, StorageBytes: 8 << 30, TLS: true, Retain: true, HasBudget: true},
+		Desired: Desired{Size: size, Choices: choices, StorageBytes: 8 << 30, QuotaBytes: 2 << 30, TLS: true, Retain: true, HasBudget: true},
 		Objects: []Object{
 			{Kind: "Secret", Name: "demo-ca", State: ObjectCurrent, Authority: true},
 			{Kind: "Service", Name: "demo", State: ObjectCurrent},
@@ -133,6 +133,13 @@ func (r Replica) copied() Replica {
 		r.Volume = &v
 	}
 	return r
+}
+
+// denied is the same world, whose etcd does not let the operator in.
+func denied(o Observation) Observation {
+	o = o.blind()
+	o.Membership.Why, o.Membership.Denied = "demo-0: etcdserver: user name is empty", true
+	return o
 }
 
 func voter(ordinal int) Replica {

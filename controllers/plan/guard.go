@@ -24,6 +24,8 @@ func Guard(o Observation, c Change) string {
 		return guardRestore(o, c)
 	case SetBudget:
 		return guardBudget(o, c)
+	case DisarmAlarms:
+		return guardDisarm(o, c)
 	case RecordBirth:
 		return guardRecordBirth(o, c)
 	case FollowPolicy, SealPods, LabelRole, DressPods, RestoreInputs, ApplyObjects, SetChoices, DeleteSecret, PrepareMember:

@@ -51,8 +51,11 @@ func guardOrigin(o Observation, origin Origin) string {
 		return "a backup cannot be laid where the data lives in Pods."
 	case p == nil || !p.HasSucceeded() || p.Found != origin:
 		return "nobody has looked at this backup."
-	case origin.Key == "" || origin.SHA256 == "" || !origin.Version.SameMinor(o.Desired.Choices.Version):
-		return fmt.Sprintf("the backup of etcd %s cannot be restored with %s.", origin.Version, o.Desired.Choices.Version)
+	case origin.Key == "" || origin.SHA256 == "":
+		return "nothing says which backup this is."
+	}
+	if why := o.unfit(origin); why != "" {
+		return why + "."
 	}
 	return ""
 }

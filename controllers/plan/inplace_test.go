@@ -194,7 +194,7 @@ func inPlace() []row {
 		{"nor one whose spec is refused", desire(laid, func(d *Desired) { d.Fault = "no such version" }), Refuse, "spec-refused", ReasonSpecRefused, "", ""},
 		{"the backup of an approved EtcdRestore is looked at", begin, Act, "restore-begin", ReasonPreflight, "StartPreflight", ""},
 		{"the cluster is looked after meanwhile", lookedAt(begin).edit(1, noPod), Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-1"},
-		{"a backup that cannot be used is refused, and the cluster goes on", lookedAt(begin, hasFailed(time.Second)), Refuse, "restore-begin", ReasonPreflight, "", "the manifest is damaged"},
+		{"a backup that cannot be used is refused, and the cluster goes on", lookedAt(begin, hasFailed(time.Second)), Refuse, "restore-begin", ReasonPreflight, "", "the credentials are refused"},
 		{"one that was looked at for somebody else is looked at anew", looking(begin, hasFound), Act, "restore-begin", ReasonPreflight, "DeletePreflight", ""},
 		{"an EtcdRestore that names nothing is refused", requesting(three, func(r *Request) { r.Wish = Wish{Fault: "there is no EtcdBackup b"} }), Refuse, "restore-begin", ReasonRestoreHeld, "", "there is no EtcdBackup"},
 		{"so is one where the data lives in Pods", requesting(inMemory(three)), Refuse, "restore-begin", ReasonRestoreHeld, "", "ephemeral"},

@@ -65,6 +65,7 @@ var rules = []rule{
 	{"label-role", "The client Service selects sealed voters only.", labelRole, true},
 	{"leftover", "Volume and Secret of a removed member are deleted, once it is certainly removed.", leftover, true},
 	{"former-leftover", "What a restore moved on from is deleted once its EtcdRestore says so and what followed serves.", formerLeftover, true},
+	{"alarms", "The alarm that space ran out is taken back once every member has room; all others ask for a person.", alarms, true},
 	{"repair", "A member that certainly lost its data is removed.", repair, false},
 	{"replace-dead", "A member that two witnesses called dead for repair.replaceAfter, while the others were a quorum, is removed.", replaceDead, false},
 	{"shrink", "Unhealthy members first; the leader hands over before it goes.", shrink, false},

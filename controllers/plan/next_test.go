@@ -168,6 +168,9 @@ func rows() []row {
 		{"at size 1 an emptied directory is lost quorum, not a new cluster", settledWorld(1).edit(0, wiped).blind(), Refuse, "quorum-lost", ReasonQuorumLost, "", "nothing is rebuilt by itself"},
 		{"two of three emptied are lost quorum", settledWorld(3).blind().edit(0, wiped).edit(1, wiped), Refuse, "quorum-lost", ReasonQuorumLost, "", "data of 2 of 3"},
 		{"with every volume gone quorum is lost", settledWorld(3).blind().edit(0, noData).edit(1, noData).edit(2, noData), Refuse, "quorum-lost", ReasonQuorumLost, "", "data of 3 of 3"},
+		{"authentication that keeps the operator out is said, with what helps", denied(settledWorld(3)), Refuse, "membership-unknown", ReasonAuth, "", "user root"},
+		{"also where there are no certificates", denied(plain(settledWorld(3))), Refuse, "membership-unknown", ReasonAuth, "", "etcdctl auth disable"},
+		{"a Pod that is gone is started all the same", denied(settledWorld(3)).edit(1, noPod), Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-1"},
 		{"without an answer nothing is removed", settledWorld(3).blind(), Refuse, "membership-unknown", ReasonMembershipUnknown, "", "Nothing is added or removed"},
 		{"members that disagree stop everything", func() Observation { o := settledWorld(3).blind(); o.Membership.Conflict = "a, b"; return o }(),
 			Refuse, "members-disagree", ReasonMembersDisagree, "", "a, b"},
@@ -396,7 +399,7 @@ func silences() []row {
 }
 
 func allRows() []row {
-	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses())
+	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses(), alarmRows())
 }
 
 func TestNextOneSentencePerRule(t *testing.T) {

@@ -28,6 +28,7 @@ type Observation struct {
 type Identity struct {
 	Namespace, Name, UID string
 	Operator             string // namespace/name of this install, which claims the cluster on the peer Service
+	Created              time.Time
 }
 
 // Desired is what the user asks for.
@@ -35,6 +36,7 @@ type Desired struct {
 	Size           int
 	Choices        Choices
 	StorageBytes   int64 // size of a new volume
+	QuotaBytes     int64 // size of the database at which etcd stops accepting keys
 	TLS            bool
 	Ephemeral      bool          // data in the Pod's emptyDir
 	Retain         bool          // deletionPolicy
@@ -117,6 +119,7 @@ type Membership struct {
 	Strangers []etcdutil.Member // members with a peer URL that is not ours
 	LastKnown []etcdutil.Member // what a survivor without quorum remembers; evidence, never ground for a removal
 	Why       string            // why it is not known: the first error
+	Denied    bool              // because etcd lets nobody in who has no user, or not this one
 }
 
 // Replica joins the member, the Pod and the volume of one name.
@@ -139,8 +142,8 @@ type Answer struct {
 	Revision              int64
 	Applied               uint64 // raft index
 	Learner               bool
-	DBSize, DBSizeInUse   int64 // bytes
-	Alarms                []string
+	DBSize, DBSizeInUse   int64   // bytes
+	Alarms                []Alarm // that it knows of, of whomever
 }
 
 // Phase is the phase of a Pod.

@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"time"
+	"fmt"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -10,6 +10,7 @@ import (
 type Wish struct {
 	Hash  string // of the canonical form of what names it
 	Fault string // a sentence, when it names nothing that could be begun with; empty otherwise
+	Later bool   // with a fault: it ends by itself, as that of a backup that is still being taken
 }
 
 // IsZero reports that no backup is asked for.
@@ -23,6 +24,9 @@ type Origin struct {
 	SizeBytes int64
 	Revision  int64
 	Version   etcdutil.Version // of the etcd that wrote it
+
+	AuthEnabled bool   // authentication was on, and is on from the first second again
+	Alarms      string // that were raised, and are again: "CORRUPT", "CORRUPT, NOSPACE"; empty for none
 }
 
 // IsZero reports a beginning without any data.
@@ -33,37 +37,6 @@ type Inquiry struct {
 	Wish
 	Version etcdutil.Version
 	Bytes   int64
-}
-
-// Task is a Pod that runs to its end once.
-type Task struct {
-	UID         string
-	Created     time.Time
-	Phase       Phase     // Pending as long as one of its first steps runs
-	Started     bool      // a container of it has run
-	Terminating bool      //
-	GoneBy      time.Time // when a terminating Pod should be gone; zero otherwise
-	Finished    time.Time // when it ended; zero while it did not, or when nothing says
-	Waiting     string    // why a container or the scheduler waits
-	Message     string    // what Kubernetes says about it
-	Failure     string    // its own last words, when it failed; empty when it had none
-}
-
-// HasSucceeded reports whether the Pod did all that it was to do.
-func (t Task) HasSucceeded() bool { return t.Phase == PodSucceeded }
-
-// HasFailed reports whether the Pod ended without that.
-func (t Task) HasFailed() bool { return t.Phase == PodFailed }
-
-// words are what is known of why the Pod failed.
-func (t Task) words() string {
-	switch {
-	case t.Failure != "":
-		return t.Failure
-	case t.Message != "":
-		return t.Message
-	}
-	return "its Pod ended without a word"
 }
 
 // Preflight is a Pod that looks at a backup before anything is made.
@@ -83,6 +56,20 @@ type RestorePod struct {
 // inquiry is what has to be known before a birth.
 func (o Observation) inquiry() Inquiry {
 	return Inquiry{Wish: o.Desired.Restore, Version: o.Desired.Choices.Version, Bytes: o.Desired.StorageBytes}
+}
+
+// unfit says why a backup that was found is nothing that this cluster could live with, and what would help; empty when it is.
+func (o Observation) unfit(origin Origin) string {
+	switch wrote := origin.Version; {
+	case origin.IsZero():
+		return ""
+	case !wrote.SameMinor(o.Desired.Choices.Version):
+		return fmt.Sprintf("it was taken from etcd %s and cannot be restored with %s: begin with spec.version of %s, then upgrade", wrote, o.Desired.Choices.Version, wrote.MinorString())
+	case origin.AuthEnabled && !o.Desired.TLS:
+		return "etcd's authentication is on in it, and without certificates nobody could look after its members (spec.tls.mode is Disabled, and cannot change): " +
+			"delete this EtcdCluster, and create it with spec.tls.mode Managed"
+	}
+	return ""
 }
 
 // source is the backup that a birth written down now begins with; false while that is not known. Without a wish it is none.

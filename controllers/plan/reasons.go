@@ -40,6 +40,7 @@ const (
 	ReasonQuorumLost        = "QuorumLost"        // too many members have certainly lost their data
 	ReasonMembersDisagree   = "MembersDisagree"   // members answer with different cluster IDs
 	ReasonMembershipUnknown = "MembershipUnknown" // no member could be asked for the list
+	ReasonAuth              = "AuthRequired"      // etcd's authentication keeps the operator out
 	ReasonStranger          = "StrangeMember"     // a member that the operator did not add
 	ReasonForeignData       = "ForeignData"       // a volume holds another member's or cluster's data
 
@@ -50,8 +51,10 @@ const (
 	ReasonAbandon       = "AbandonLearner"
 	ReasonPromote       = "Promote"
 	ReasonCatchUp       = "LearnerCatchingUp"
-	ReasonRepair        = "DataLost"   // a member that lost its data is removed, to be replaced
-	ReasonReplaceDead   = "MemberDead" // a member that was dead for repair.replaceAfter is removed, to be replaced
+	ReasonRepair        = "DataLost"    // a member that lost its data is removed, to be replaced
+	ReasonReplaceDead   = "MemberDead"  // a member that was dead for repair.replaceAfter is removed, to be replaced
+	ReasonDisarm        = "DisarmAlarm" // an alarm of the past is taken back
+	ReasonAlarm         = "AlarmRaised" // etcd raised an alarm that only a person can end
 	ReasonGrow          = "Grow"
 	ReasonShrink        = "Shrink"
 	ReasonMoveLeader    = "MoveLeader"
@@ -63,6 +66,7 @@ const (
 	ReasonStarting      = "MemberStarting"
 	ReasonUnschedulable = "Unschedulable"
 	ReasonImagePull     = "ImagePullFailed"
+	ReasonNotMounted    = "VolumeNotMounted"     // a Secret or volume that the Pod mounts is not there
 	ReasonContainer     = "ContainerNotStarting" // the container cannot be created
 	ReasonCrashing      = "MemberCrashing"
 	ReasonNotRecorded   = "MemberNotRecorded"  // a member serves that could not be recorded and sealed

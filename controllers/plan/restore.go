@@ -2,19 +2,13 @@ package plan
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
 // Rules of a birth that begins with a backup: find it, lay it on every first volume, then start the members from their data.
 
-// How long a task that failed rests before it is made anew, counted from its end. What a person puts right in the store is then
-// found without a change of the spec.
-const (
-	preflightRest   = 3 * time.Minute
-	restoreRest     = time.Minute
-	restoreDeadline = 30 * time.Minute // a restore Pod to end, from its creation
-)
+// restoreDeadline is for a restore Pod to end, from its creation.
+const restoreDeadline = 30 * time.Minute
 
 // restoreSource has the backup that the spec asks for looked at, before a birth is written down. The operator reads no store: a Pod does.
 func restoreSource(o Observation) *proposal {
@@ -29,7 +23,7 @@ func lookAtBackup(o Observation) *proposal {
 	p := o.Preflight
 	switch {
 	case o.Desired.Restore.Fault != "":
-		return refuse(ReasonPreflight, "The backup that is asked for cannot be used: %s. Nothing was made.", o.Desired.Restore.Fault).byHuman()
+		return o.Desired.Restore.refusal("The backup that is asked for cannot be used: %s. Nothing was made.")
 	case p == nil:
 		return act(StartPreflight{Asked: o.inquiry()}, ReasonPreflight, "The backup to begin with is looked at before anything is made.")
 	case p.Terminating:
@@ -38,6 +32,13 @@ func lookAtBackup(o Observation) *proposal {
 		return act(DeletePreflight{UID: p.UID}, ReasonPreflight, "What is asked for changed; the backup is looked at anew.")
 	}
 	return o.judgePreflight(p)
+}
+
+// refusal says why nothing can be begun with, to a person unless it ends by itself.
+func (w Wish) refusal(format string) *proposal {
+	p := refuse(ReasonPreflight, format, w.Fault)
+	p.NeedsHuman = !w.Later
+	return p
 }
 
 // isToBegin reports whether the next thing to write down is a birth: there is no record and no trace of any, or only one that was
@@ -53,28 +54,19 @@ func (o Observation) isToBegin() bool {
 }
 
 func (o Observation) judgePreflight(p *Preflight) *proposal {
-	_, isKnown := o.source()
-	switch {
+	const cannot = "The backup that is asked for cannot be used: %s. Nothing was made."
+	found, isKnown := o.source()
+	switch why := o.unfit(found); {
+	case isKnown && why != "":
+		return refuse(ReasonPreflight, cannot, why).byHuman()
 	case isKnown:
 		return nil
-	case p.HasFailed() && o.Now.Sub(p.Finished) < preflightRest:
-		return refuse(ReasonPreflight, "The backup that is asked for cannot be used: %s. Nothing was made. It is looked at again every few minutes.", p.words()).byHuman()
+	case p.HasFailed() && !p.hasRested(o, o.Cluster.Created):
+		return p.refusal(ReasonPreflight, cannot+" It is looked at again %s.", p.words(), p.retry("the Pod "+o.Cluster.Name+"-preflight"))
 	case p.HasFailed() || p.HasSucceeded():
 		return act(DeletePreflight{UID: p.UID}, ReasonPreflight, "The backup could not be used (%s); it is looked at again.", p.words())
 	}
 	return p.trouble(o, ReasonPreflight, startDeadline, "The backup to begin with is looked at.")
-}
-
-// trouble waits for a task that has not ended, and says what keeps it from starting.
-func (t Task) trouble(o Observation, reason string, deadline time.Duration, says string) *proposal {
-	if why := startProblems[t.Waiting]; why != "" {
-		return wait(why, "%s Its Pod cannot start (%s): %s", says, t.Waiting, t.Message).due(o, t.Created, startDeadline)
-	}
-	if !t.Started && o.Now.Sub(t.Created) > startDeadline {
-		says += " Its Pod has not started for long; kubectl describe pod says why, such as a Secret or a claim that it mounts and that is not there."
-		deadline = startDeadline
-	}
-	return wait(reason, "%s", says).due(o, t.Created, deadline)
 }
 
 // restored writes down where the backup was laid completely, and clears away the Pods that did it. Members start only after all of
@@ -131,7 +123,7 @@ func (o Observation) restoring() *proposal {
 			return r.Restoring.trouble(o, ReasonRestore, restoreDeadline, "The backup is to be laid on the volume of "+r.Name+".")
 		}
 	}
-	says := "The backup is laid on the volumes of " + strings.Join(names(pending), ", ") + "."
+	says := "The backup is laid on the volumes of " + joinNames(pending, func(r Replica) string { return r.Name + r.Restoring.progress() }) + "."
 	return pending[0].Restoring.trouble(o, ReasonRestore, restoreDeadline, says)
 }
 
@@ -152,20 +144,19 @@ func (o Observation) restoreAnew(r Replica) *proposal {
 		return nil
 	case pod.Choices != r.Volume.Choices:
 		return act(c, ReasonNewChoices, "The restore Pod of %s was made from other settings, and is made anew.", r.Name)
-	case pod.HasFailed() && o.Now.Sub(pod.Finished) >= restoreRest:
+	case pod.HasFailed() && pod.hasRested(o, r.Volume.Created):
 		return act(c, ReasonRestore, "The restore on the volume of %s failed (%s), and is tried again.", r.Name, pod.words())
 	}
 	return nil
 }
 
-// restoreFailure says why a restore failed. What a Pod said itself asks for a person; one that was merely killed is tried again.
+// restoreFailure says why a restore failed.
 func (o Observation) restoreFailure(r Replica) *proposal {
 	if !r.Restoring.HasFailed() || r.Restoring.Terminating {
 		return nil
 	}
-	p := refuse(ReasonRestoreFailed, "The backup could not be laid on the volume of %s: %s. It is tried again every minute.", r.Name, r.Restoring.words())
-	p.NeedsHuman = r.Restoring.Failure != ""
-	return p
+	return r.Restoring.refusal(ReasonRestoreFailed, "The backup could not be laid on the volume of %s: %s. It is tried again %s.",
+		r.Name, r.Restoring.words(), r.Restoring.retry("the Pod "+r.Name+"-restore"))
 }
 
 // restoreLeftover deletes what restored a cluster that lives now.

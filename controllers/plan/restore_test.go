@@ -35,9 +35,25 @@ func looking(o Observation, edits ...func(*Preflight)) Observation {
 func hasFound(p *Preflight) { p.Phase, p.Finished, p.Found = PodSucceeded, now, backupOf }
 func hasFailed(ago time.Duration) func(*Preflight) {
 	return func(p *Preflight) {
-		p.Phase, p.Finished, p.Failure = PodFailed, now.Add(-ago), "the manifest is damaged"
+		p.Phase, p.Finished, p.Reason, p.Failure = PodFailed, now.Add(-ago), "StoreAccessDenied", "the credentials are refused"
 	}
 }
+
+// because says why a look failed.
+func because(reason string) func(*Preflight) {
+	return func(p *Preflight) { p.Reason, p.Failure = reason, "it is so" }
+}
+
+// withAuth and alarmed are backups of such clusters.
+func withAuth(p *Preflight) { p.Found.AuthEnabled = true }
+
+// createdAgo is a cluster that was asked for so long ago.
+func createdAgo(o Observation, ago time.Duration) Observation {
+	o.Cluster.Created = now.Add(-ago)
+	return o
+}
+
+func plain(o Observation) Observation { return desire(o, func(d *Desired) { d.TLS = false }) }
 
 // restoringWorld is a birth that begins with a backup: the volumes are there, and a Pod runs on each to lay it there.
 func restoringWorld(size int) Observation {
@@ -100,6 +116,9 @@ func restores() []row {
 	return []row{
 		{"a backup is looked at before anything is made of it", begin, Act, "restore-source", ReasonPreflight, "StartPreflight", ""},
 		{"a wish that names nothing is refused", faulty(begin), Refuse, "restore-source", ReasonPreflight, "", "there is no EtcdBackup"},
+		{"a backup that is still being taken is waited for", func() Observation { o := faulty(begin); o.Desired.Restore.Later = true; return o }(), Refuse, "restore-source", ReasonPreflight, "", "there is no EtcdBackup"},
+		{"what cannot be named any more is laid on no further volume", faulty(three.edit(1, cleared)), Refuse, "bootstrap", ReasonPreflight, "", "there is no EtcdBackup"},
+		{"and members start without it once it lies on all", faulty(ready), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
 		{"and voids no birth that began", faulty(three), Wait, "restored", ReasonRestore, "", ""},
 		{"a living cluster does not mind it", faulty(settledWorld(3)), Settled, RuleSettled, ReasonSettled, "", ""},
 		{"nor does data that an earlier cluster left", retaining(faulty(unborn(3))), Act, "resume", ReasonResume, "AdoptData", ""},
@@ -116,11 +135,20 @@ func restores() []row {
 		{"a look for another wish is made anew", looking(begin, hasFound, func(p *Preflight) { p.Asked.Hash = "another" }), Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
 		{"a look for another version is made anew", looking(begin, hasFailed(0), func(p *Preflight) { p.Asked.Version = newer.Version }), Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
 		{"its name must be free first", looking(begin, func(p *Preflight) { p.Terminating = true }), Wait, "restore-source", ReasonPreflight, "", ""},
-		{"a backup that cannot be used is refused in the words of who looked", looking(begin, hasFailed(time.Minute)), Refuse, "restore-source", ReasonPreflight, "", "the manifest is damaged"},
+		{"a backup that cannot be used is refused in the words of who looked", looking(begin, hasFailed(time.Second)), Refuse, "restore-source", ReasonPreflight, "", "the credentials are refused"},
 		{"and looked at again later", looking(begin, hasFailed(time.Hour)), Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
+		{"the longer it lasts the less often", createdAgo(looking(begin, hasFailed(time.Minute)), 10*time.Minute), Refuse, "restore-source", ReasonPreflight, "", "less and less often"},
+		{"and still every few minutes after days", createdAgo(looking(begin, hasFailed(6*time.Minute)), 100*time.Hour), Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
+		{"a store that does not answer is asked again", looking(begin, hasFailed(time.Minute), because("StoreUnreachable")), Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
+		{"what stays as it is is not looked at again", looking(begin, hasFailed(100*time.Hour), because("ManifestInvalid")), Refuse, "restore-source", ReasonPreflight, "", "demo-preflight is deleted"},
+		{"until the spec asks for something else", looking(begin, hasFailed(time.Second), because("VersionDiffers"), func(p *Preflight) { p.Asked.Version = newer.Version }),
+			Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
+		{"a backup with authentication is begun with where there are certificates", looking(begin, hasFound, withAuth), Act, "birth-record", ReasonBeginBirth, "BeginBirth", ""},
+		{"and nowhere else", looking(plain(begin), hasFound, withAuth), Refuse, "restore-source", ReasonPreflight, "", "create it with spec.tls.mode Managed"},
+		{"a backup without authentication needs no certificates", looking(plain(begin), hasFound), Act, "birth-record", ReasonBeginBirth, "BeginBirth", ""},
 		{"a look that ended without a word is made anew", looking(begin, func(p *Preflight) { p.Phase = PodSucceeded }), Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
 		{"a backup of another minor version is never begun with", looking(begin, hasFound, func(p *Preflight) { p.Found.Version = newer.Version }),
-			Refuse, "birth-record", ReasonGuard, "", "cannot be restored with"},
+			Refuse, "restore-source", ReasonPreflight, "", "begin with spec.version of 3.7"},
 		{"a living cluster whose record was lost does not begin again", func() Observation { o := wishing(settledWorld(3)); o.Birth = Birth{}; return o }(),
 			Act, "birth-record", ReasonBeginBirth, "BeginBirth", "anew"},
 		{"nor does one of which nothing but a trace is left", func() Observation { o := wishing(unborn(3)); o.Objects[0].State = ObjectCurrent; return o }(),
@@ -133,6 +161,16 @@ func restores() []row {
 		}(), Act, "bootstrap", ReasonBootstrap, "Bootstrap", "3 members"},
 		{"a restore Pod that is gone is made anew", three.edit(1, cleared), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
 		{"restores are waited for", three, Wait, "restored", ReasonRestore, "", "demo-0, demo-1, demo-2"},
+		{"and how far they are", three.edit(0, task(func(p *RestorePod) { p.Step, p.Done, p.Total = "fetch", 300<<20, 1<<30 })).edit(2, task(func(p *RestorePod) { p.Step = "restore" })),
+			Wait, "restored", ReasonRestore, "", "demo-0 (fetched 300Mi of 1024Mi), demo-1, demo-2 (restoring)."},
+		{"a Secret that is not there is named", three.edit(1, task(func(p *RestorePod) {
+			p.Phase, p.Started, p.Waiting, p.Message = PodPending, false, "FailedMount", `secret "s3" not found`
+		})),
+			Wait, "restored", ReasonNotMounted, "", `secret "s3" not found`},
+		{"also before anything is made", looking(begin, func(p *Preflight) {
+			p.Created, p.Phase, p.Started, p.Waiting, p.Message = now.Add(-time.Hour), PodPending, false, "FailedMount", `secret "s3" not found`
+		}),
+			Refuse, "restore-source", ReasonNotMounted, "", `secret "s3" not found`},
 		{"a restore that lasts too long is called overdue", three.edit(0, task(func(p *RestorePod) { p.Created = now.Add(-time.Hour) })), Refuse, "restored", ReasonRestore, "", ""},
 		{"a restore Pod that cannot start is named", three.edit(2, task(func(p *RestorePod) {
 			p.Phase, p.Started, p.Waiting, p.Message = PodPending, false, "Unschedulable", "no node"
@@ -143,6 +181,8 @@ func restores() []row {
 		{"who is restored waits for the others", three.edit(1, written).edit(1, cleared), Wait, "restored", ReasonRestore, "", "demo-0, demo-2"},
 		{"a restore that failed is refused in its words", three.edit(1, failed(time.Second)), Refuse, "restored", ReasonRestoreFailed, "", "no room"},
 		{"and tried again later", three.edit(1, failed(time.Hour)), Act, "restored", ReasonRestore, "DeleteRestores", "no room"},
+		{"but not when it would find the same again", three.edit(1, failed(100*time.Hour)).edit(1, task(func(p *RestorePod) { p.Reason = "ObjectDamaged" })),
+			Refuse, "restored", ReasonRestoreFailed, "", "demo-1-restore is deleted"},
 		{"its name must be free for that", three.edit(1, task(func(p *RestorePod) { p.Terminating = true })), Wait, "restored", ReasonPodLeaving, "", "demo-1"},
 		{"members that are still to be restored follow the spec", wanting(three, other), Act, "restored", ReasonNewChoices, "SetChoices", "demo-0"},
 		{"a restore Pod follows its volume", wanting(three.edit(0, given(other)).edit(1, given(other)).edit(2, given(other)), other), Act, "restored", ReasonNewChoices, "DeleteRestores", "demo-0"},
@@ -232,6 +272,7 @@ func TestABirthBeginsWithWhatTheSpecAsksForOrNotAtAll(t *testing.T) {
 		{"with another backup than was found", looking(begin, hasFound, func(p *Preflight) { p.Found.Key = "another" }), filled, false},
 		{"with one that could not be used", looking(begin, hasFound, hasFailed(0)), filled, false},
 		{"with one of another minor version", looking(wanting(begin, newer), hasFound), filled, false},
+		{"with one of which nothing says of which version it is", looking(begin, hasFound, func(p *Preflight) { p.Found.Version = etcdutil.Version{} }), filled, false},
 		{"where the data is to live in Pods", looking(desire(begin, func(d *Desired) { d.Ephemeral = true }), hasFound), filled, false},
 	} {
 		voided := void(row.world)

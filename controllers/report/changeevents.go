@@ -15,8 +15,8 @@ func changeEvents(in Input) []Event {
 	switch c := in.Outcome.Change.(type) {
 	case plan.BeginBirth, plan.NextBirth, plan.RecordBirth, plan.VoidBirth, plan.BeginNext, plan.MoveLife, plan.DropNext:
 		return birthEvents(in)
-	case plan.AddLearner, plan.Promote, plan.MoveLeader, plan.RemoveMember:
-		return membershipEvents(in)
+	case plan.AddLearner, plan.Promote, plan.MoveLeader, plan.RemoveMember, plan.DisarmAlarms:
+		return etcdEvents(in)
 	case plan.StartPods:
 		return started(in, c)
 	case plan.EvictPod:
@@ -36,7 +36,8 @@ func changeEvents(in Input) []Event {
 	return nil
 }
 
-func membershipEvents(in Input) []Event {
+// etcdEvents tell what was asked of etcd itself.
+func etcdEvents(in Input) []Event {
 	why := in.Decision.Message
 	switch c := in.Outcome.Change.(type) {
 	case plan.AddLearner:
@@ -47,6 +48,8 @@ func membershipEvents(in Input) []Event {
 		return done(in, EventLeaderMoved, c.To, why)
 	case plan.RemoveMember:
 		return done(in, EventRemoved, c.Name, why)
+	case plan.DisarmAlarms:
+		return done(in, EventDisarmed, "", why)
 	default:
 		return nil
 	}
@@ -83,14 +86,35 @@ var inPlaceEvents = map[string]string{
 
 // begun tells of a birth; the lost record of a living cluster that is written anew is none.
 func begun(in Input, b plan.BeginBirth) []Event {
-	switch {
-	case b.ClusterID != 0:
+	if b.ClusterID != 0 {
 		return nil
-	case len(b.Names) == 1:
-		return done(in, EventCreating, "", fmt.Sprintf("Creating an etcd cluster of one member: %s.", b.Names[0]))
 	}
-	return done(in, EventCreating, "",
-		fmt.Sprintf("Creating an etcd cluster of %d members: %s.", len(b.Names), strings.Join(b.Names, ", ")))
+	note := fmt.Sprintf("Creating an etcd cluster of %d members: %s.", len(b.Names), strings.Join(b.Names, ", "))
+	if len(b.Names) == 1 {
+		note = fmt.Sprintf("Creating an etcd cluster of one member: %s.", b.Names[0])
+	}
+	return append(done(in, EventCreating, "", note), restoring(in, b.Origin)...)
+}
+
+// restoring tells which backup the cluster is to begin with, and what comes back with it.
+func restoring(in Input, origin plan.Origin) []Event {
+	if origin.IsZero() {
+		return nil
+	}
+	events := done(in, EventRestoring, "", fmt.Sprintf("It begins with the backup %s, of revision %d and etcd %s.", origin.Key, origin.Revision, origin.Version))
+	if origin.Alarms != "" {
+		events[0].Type = corev1.EventTypeWarning
+		events[0].Note += fmt.Sprintf(" When it was taken etcd had raised %s, and will raise it again.", origin.Alarms)
+	}
+	return events
+}
+
+// restored tells that the cluster serves with the backup that it began with.
+func restored(in Input, origin plan.Origin) []Event {
+	if origin.IsZero() {
+		return nil
+	}
+	return done(in, EventRestored, "", fmt.Sprintf("The cluster serves with what the backup %s held at revision %d.", origin.Key, origin.Revision))
 }
 
 // born tells of a cluster that answers for the first time; an identity that is put back from a volume is not new.
@@ -98,7 +122,8 @@ func born(in Input, c plan.RecordBirth) []Event {
 	if !in.Observation.Membership.Known {
 		return nil
 	}
-	return done(in, EventCreated, "", fmt.Sprintf("The members found each other and serve as etcd cluster %s.", c.ClusterID))
+	created := done(in, EventCreated, "", fmt.Sprintf("The members found each other and serve as etcd cluster %s.", c.ClusterID))
+	return append(created, restored(in, in.Observation.Birth.Origin)...)
 }
 
 func policyApplied(c plan.FollowPolicy) string {

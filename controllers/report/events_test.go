@@ -167,6 +167,7 @@ func TestEveryChangeIsToldOrKeptQuietOnPurpose(t *testing.T) {
 		{plan.DeletePods{Pods: pods}, "PodDeleted demo-1"},
 		{plan.DeletePods{Pods: append(pods, pods...)}, "PodDeleted "},
 		{plan.DeleteVolumes{}, "VolumeDeleted "},
+		{plan.DisarmAlarms{}, "AlarmDisarmed "},
 		{plan.Bootstrap{}, ""}, {plan.RecordMembers{}, ""}, {plan.SealPods{}, ""}, {plan.LabelRole{}, ""},
 		{plan.ApplyObjects{}, ""}, {plan.SetBudget{}, ""}, {plan.SetChoices{}, ""}, {plan.DeleteSecret{}, ""}, {plan.PrepareMember{}, ""},
 	} {
@@ -233,7 +234,9 @@ func TestTheReasonOfAMemberSaysWhatIsWrongWithIt(t *testing.T) {
 		{"another ID", func(_ *scene, r *plan.Replica) { r.Answer.ID++ }, MemberOtherIdentity},
 		{"another cluster", func(_ *scene, r *plan.Replica) { r.Answer.ClusterID++ }, MemberOtherIdentity},
 		{"no leader", func(_ *scene, r *plan.Replica) { r.Answer.Leader = 0 }, MemberNoLeader},
-		{"corrupt", func(_ *scene, r *plan.Replica) { r.Answer.Alarms = []string{"CORRUPT"} }, MemberCorrupt},
+		{"corrupt", func(_ *scene, r *plan.Replica) {
+			r.Answer.Alarms = []plan.Alarm{{Name: "CORRUPT", Member: r.Answer.ID}}
+		}, MemberCorrupt},
 		{"not listed", func(_ *scene, r *plan.Replica) { r.Member = nil }, MemberNotListed},
 		{"no list", func(w *scene, r *plan.Replica) { r.Member, w.o.Membership = nil, plan.Membership{} }, MemberListUnknown},
 	} {

@@ -29,12 +29,17 @@ func answerReason(o plan.Observation, r plan.Replica) string {
 		return MemberNoLeader
 	case !o.Membership.Known:
 		return MemberListUnknown
-	case slices.Contains(r.Answer.Alarms, "CORRUPT"):
+	case slices.ContainsFunc(r.Answer.Alarms, func(a plan.Alarm) bool { return isCorrupt(a, r.Answer.ID) }):
 		return MemberCorrupt
 	case r.Volume != nil && r.Volume.Terminating:
 		return MemberVolumeTerminating
 	}
 	return ""
+}
+
+// isCorrupt reports an alarm that may mean this member. Of one without a name any may be meant.
+func isCorrupt(a plan.Alarm, member etcdutil.ID) bool {
+	return a.Name == plan.AlarmCorrupt && (a.Member == 0 || a.Member == member)
 }
 
 func podReason(p *plan.Pod) string {

@@ -22,6 +22,8 @@ const (
 const (
 	EventCreating      = "CreatingCluster"       // the birth is written down
 	EventCreated       = "ClusterCreated"        // the members found each other
+	EventRestoring     = "RestoreStarted"        // the backup is laid on the first members' volumes
+	EventRestored      = "Restored"              // the cluster serves with it
 	EventBirthVoided   = "BirthVoided"           // the birth is given up and begun anew
 	EventReady         = "Ready"                 // everything asked for is so
 	EventDegraded      = "Degraded"              // fewer healthy voters than there were
@@ -36,6 +38,7 @@ const (
 	EventAdded         = "MemberAdded"           // a learner is in the member list
 	EventPromoted      = "MemberPromoted"        // a learner became a voter
 	EventRemoved       = "MemberRemoved"         // a member was taken out of the list
+	EventDisarmed      = "AlarmDisarmed"         // an alarm of etcd was taken back
 	EventLeaderMoved   = "LeaderMoved"           // leadership was handed over before a member goes
 	EventPolicyApplied = "DeletionPolicyApplied" // ownership of volumes and authorities follows deletionPolicy
 	EventSpecWarning   = "SpecWarning"           // the spec is accepted, with a warning

@@ -1,244 +1,64 @@
 package report
 
 import (
+	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// restoring is a cluster that serves, and an EtcdRestore of it that nobody approved.
-func restoring() (*scene, *v1alpha1.EtcdRestore) {
-	w := demo(3, begin).settled()
-	w.o.Requests = []plan.Request{{Name: "back", ID: "uid-1", Source: plan.SourceBackup, Wish: plan.Wish{Hash: "h"}}}
-	r := &v1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "back", Generation: 2}}
-	r.Spec.Source.BackupRef = &v1alpha1.BackupReference{Name: "nightly"}
-	return w, r
-}
+var saved = plan.Origin{Hash: "h", Key: "shop/demo/snapshot.db", SHA256: "s", SizeBytes: 1056, Revision: 7, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 15}}
 
-func (w *scene) approved() *scene {
-	w.o.Requests[0].Approval = w.o.Evidence().Digest
-	return w
-}
-
-// laying has volumes of the next members, so many of them restored.
-func (w *scene) laying(done int) *scene {
-	w.approved()
-	w.o.Birth.Coming = plan.Life{
-		Incarnation: "cafe", Counter: 1, Token: "t", Names: []string{"demo-3", "demo-4", "demo-5"}, Source: plan.SourceBackup, Restore: "uid-1",
-		Origin: plan.Origin{Hash: "h", Key: "a/snapshot.db", SHA256: "s", Revision: 40, Version: wanted.Version},
-	}
-	for i := range 3 {
-		v := w.volume(3 + i)
-		v.Incarnation, v.Created = "cafe", begin.Add(time.Duration(i)*time.Second)
-		if i < done {
-			v.Restored = "cafe"
-		}
-		w.o.Coming = append(w.o.Coming, plan.Replica{Name: w.o.Birth.Coming.Names[i], Ordinal: 3 + i, Volume: v, Secret: w.secret(3 + i)})
-	}
-	return w
-}
-
-// moved has the record of the next life; the members of before still run.
-func (w *scene) moved() *scene {
-	w.laying(3)
-	life := w.o.Birth.Coming
-	w.o.Birth = plan.Birth{
-		Exists: true, Operator: w.o.Birth.Operator, Incarnation: life.Incarnation, Counter: life.Counter, Token: life.Token, Names: life.Names, Origin: life.Origin,
-		Begun: true, Restore: life.Restore, Next: 6, Past: []plan.Past{{Incarnation: incarnation, Voters: []string{"demo-0", "demo-1", "demo-2"}}},
-	}
-	w.o.Former, w.o.Replicas, w.o.Coming = w.o.Replicas, w.o.Coming, nil
-	w.o.Membership = plan.Membership{Why: "no member runs"}
-	return w
-}
-
-func told(t *testing.T, w *scene, r *v1alpha1.EtcdRestore) v1alpha1.EtcdRestoreStatus {
-	t.Helper()
+// told are the events of a change that was made, each with its note.
+func told(w *scene, change plan.Change) []string {
 	in := w.input()
-	in.Backups = []Backup{{Name: "nightly", ClusterID: clusterID.String(), Revision: 40, StartedAt: begin, Proven: true}}
-	status, is := Restore(in, r)
-	if !is {
-		t.Fatal("nothing is told of it")
+	in.Outcome = Outcome{Change: change, Applied: true}
+	var said []string
+	for _, e := range changeEvents(in) {
+		said = append(said, e.Type+" "+e.Reason+": "+e.Note)
 	}
-	return status
+	return said
 }
 
-func saysOf(status v1alpha1.EtcdRestoreStatus, kind string) (metav1.ConditionStatus, string, string) {
-	c := meta.FindStatusCondition(status.Conditions, kind)
-	if c == nil {
-		return "", "", ""
-	}
-	return c.Status, c.Reason, c.Message
-}
-
-func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
+func TestARestoreIsToldWhenItBeginsAndWhenItIsDone(t *testing.T) {
+	w := demo(3, begin).settled()
+	w.o.Birth.Origin = saved
+	first := plan.BeginBirth{Names: []string{"demo-0"}, Origin: saved}
 	for name, row := range map[string]struct {
-		is     func(*scene)
-		stage  string
-		kind   string
-		status metav1.ConditionStatus
-		reason string
-		says   string
+		change plan.Change
+		want   []string
 	}{
-		"without an approval it waits, and says what would be lost": {func(*scene) {}, "Waiting", "Approved", "False", RestoreReasonMissing,
-			"Everything after revision 40, at which nightly was taken at 2026-05-04T09:00:00Z, would be given up. The cluster is at revision 1 or later."},
-		"an approval of other evidence is stale": {func(w *scene) { w.o.Requests[0].Approval = "0000000000000000" }, "Waiting", "Approved", "False", RestoreReasonStale,
-			"The approval quotes the evidence 0000000000000000, and the evidence is"},
-		"a cluster that never served is not restored over": {func(w *scene) { w.o.Birth.ClusterID = 0 }, "Waiting", "Approved", "False", RestoreReasonUnborn, "spec.bootstrap.restore"},
-		"an approved one looks at its backup":              {func(w *scene) { w.approved() }, "Looking", "Approved", "True", RestoreReasonApproved, "approved"},
-		"what it waits for is said":                        {func(w *scene) { w.approved() }, "Looking", "Complete", "False", plan.ReasonPreflight, "The backup"},
-		"what cannot be restored is said": {func(w *scene) {
-			w.o.Requests[0].Wish = plan.Wish{Fault: "there is no EtcdBackup nightly"}
-			w.approved()
-		}, "Failed", "Failed", "True", plan.ReasonRestoreHeld,
-			"there is no EtcdBackup nightly"},
-		"while it is laid the missing volumes are named": {func(w *scene) { w.laying(1) }, "Laying", "Prepared", "False", RestoreReasonLaying, "demo-4, demo-5. The old ones serve on."},
-		"all that is laid is prepared":                   {func(w *scene) { w.laying(3) }, "Laying", "Prepared", "True", RestoreReasonPrepared, "the old ones serve on"},
-		"an approval that went stale meanwhile is told": {func(w *scene) { w.laying(3); w.o.Requests[0].Approval = "0000000000000000" }, "Laying", "Approved", "False", RestoreReasonStale,
-			"the old members are not stopped before this one is approved"},
-		"after the move the old members stop": {func(w *scene) { w.moved() }, "Stopping", "Prepared", "True", RestoreReasonPrepared, "every volume"},
-		"after them the next ones start": {func(w *scene) {
-			for i := range w.moved().o.Former {
-				w.o.Former[i].Pod = nil
-			}
-		}, "Starting", "Complete", "False", "", ""},
-		"when they serve it is complete, and the old volumes are kept": {func(w *scene) { w.moved(); w.o.Birth.ClusterID = clusterID + 1 }, "Complete", "Complete", "True", RestoreReasonComplete,
-			"The old volumes are kept: demo-0, demo-1, demo-2."},
-		"a survivor's loss is its own":  {func(w *scene) { w.o.Requests[0].Source, w.o.Requests[0].Survivor = plan.SourceSurvivor, "demo-1" }, "Waiting", "Approved", "False", RestoreReasonMissing, "What demo-1 does not hold would be given up."},
-		"that of nothing is everything": {func(w *scene) { w.o.Requests[0].Source = plan.SourceEmpty }, "Waiting", "Approved", "False", RestoreReasonMissing, "Every key would be given up."},
-		"a second one waits for the first": {func(w *scene) {
-			first := w.o.Requests[0]
-			first.Name, first.ID = "first", "uid-0"
-			w.o.Requests = append([]plan.Request{first}, w.o.Requests...)
-			w.o.Requests[0].Approval, w.o.Requests[1].Approval = w.o.Evidence().Digest, w.o.Evidence().Digest
-		}, "Waiting", "Complete", "False", RestoreReasonAnother, "Another EtcdRestore"},
+		"at its birth":          {first, []string{"Normal CreatingCluster", "Normal RestoreStarted"}},
+		"at another attempt":    {plan.NextBirth{BeginBirth: first}, []string{"Normal CreatingCluster", "Normal RestoreStarted"}},
+		"when the members meet": {plan.RecordBirth{ClusterID: clusterID}, []string{"Normal ClusterCreated", "Normal Restored"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			w, r := restoring()
-			row.is(w)
-			got := told(t, w, r)
-			status, reason, says := saysOf(got, row.kind)
-			if got.Stage != row.stage || status != row.status || row.reason != "" && reason != row.reason || !strings.Contains(says, row.says) {
-				t.Errorf("stage %s, %s is %s (%s): %s", got.Stage, row.kind, status, reason, says)
-			}
-			if got.Evidence != w.o.Evidence().Digest || got.ObservedGeneration != 2 {
-				t.Errorf("%+v", got)
-			}
-		})
+		said := told(w, row.change)
+		var got []string
+		for _, line := range said {
+			reason, _, _ := strings.Cut(line, ":")
+			got = append(got, reason)
+		}
+		if !reflect.DeepEqual(got, row.want) || !strings.Contains(said[1], "shop/demo/snapshot.db") || !strings.Contains(said[1], "revision 7") {
+			t.Errorf("%s: %q", name, said)
+		}
+	}
+	first.Origin.Alarms = "CORRUPT"
+	if said := told(w, first); !strings.HasPrefix(said[1], "Warning RestoreStarted") || !strings.Contains(said[1], "raised CORRUPT") {
+		t.Errorf("of an alarm that comes back: %q", said)
 	}
 }
 
-func TestTheStatusOfARestoreNamesBothLivesTheBackupAndTheOldVolumes(t *testing.T) {
-	w, r := restoring()
-	w.moved()
-	got := told(t, w, r)
-	if got.FromIncarnation != incarnation || got.ToIncarnation != "cafe" || got.Key != "a/snapshot.db" || got.Revision != 40 || !got.StartedAt.Time.Equal(begin) {
-		t.Errorf("%+v", got)
-	}
-	if strings.Join(got.OldVolumes, " ") != "demo-0 demo-1 demo-2" || got.CompletedAt != nil {
-		t.Errorf("%v, %v", got.OldVolumes, got.CompletedAt)
-	}
-	w.o.Birth.ClusterID = clusterID + 1
-	r.Status = told(t, w, r)
-	if r.Status.CompletedAt == nil {
-		t.Fatal("it was complete at no time")
-	}
-	at := *r.Status.CompletedAt
-	w.o.Now = w.o.Now.Add(time.Hour)
-	w.o.Former = nil
-	if again := told(t, w, r); !again.CompletedAt.Equal(&at) || len(again.OldVolumes) > 0 {
-		t.Errorf("an hour later: %+v", again)
-	}
-}
-
-func TestWhatBecameOfARestoreIsToldOnce(t *testing.T) {
-	w, r := restoring()
-	before := told(t, w, r)
-	w.moved()
-	w.o.Birth.ClusterID = clusterID + 1
-	after := told(t, w, r)
-	reasons := map[string]bool{}
-	for _, e := range RestoreEvents(before, after) {
-		reasons[e.Reason] = true
-	}
-	if len(reasons) != 3 || !reasons[EventRestoreApproved] || !reasons[EventRestorePrepared] || !reasons[EventRestoreComplete] {
-		t.Errorf("%v", reasons)
-	}
-	if again := RestoreEvents(after, after); len(again) > 0 {
-		t.Errorf("it is told again: %v", again)
-	}
-}
-
-func TestOfARestoreThatThePassDidNotSeeNothingIsTold(t *testing.T) {
-	w, r := restoring()
-	r.Name = "later"
-	if _, is := Restore(w.input(), r); is {
-		t.Error("something is told")
-	}
-	r.Name = "back"
-	in := w.input()
-	in.IsBlind = true
-	if _, is := Restore(in, r); is {
-		t.Error("something is told of a cluster of which nothing is known")
-	}
-}
-
-func TestEvidenceIsShownOnlyWhereSomebodyMayHaveToReadIt(t *testing.T) {
+func TestTheStatusSaysWhichBackupAClusterBeganWith(t *testing.T) {
 	w := demo(3, begin).settled()
-	if got := Status(w.input()).Evidence; got != nil {
-		t.Errorf("a healthy cluster shows %+v", got)
+	if got := Status(w.input()).RestoredFrom; got != nil {
+		t.Errorf("a cluster that began empty: %+v", got)
 	}
-	w, _ = restoring()
-	w.cluster.Status = stored(t, Status(w.input()))
-	first := w.cluster.Status.Evidence
-	if first == nil || first.Quorum != "Holds" || first.Revision != 1 || len(first.Members) != 3 || first.Members[0].Revision != 0 {
-		t.Fatalf("%+v", first)
-	}
-	for i := range w.o.Replicas {
-		w.o.Replicas[i].Answer.Revision = 5000
-	}
-	if got := Status(w.input()); got.Evidence.Revision != 1 || got.Evidence.Digest != first.Digest {
-		t.Errorf("a write of a client is a write of ours: %+v", got.Evidence)
-	}
-}
-
-func TestWhoeverIsLeftOfALostQuorumIsNamed(t *testing.T) {
-	w := demo(3, begin).settled().dataGone("demo-1").dataGone("demo-2").unreadable("nobody knows a leader")
-	if got := Status(w.input()).Evidence; !strings.Contains(got.Message, "With source.survivor demo-0, which is at revision 1") || got.Members[0].AppliedIndex != 100 {
-		t.Errorf("%+v", got)
-	}
-	w.silent("demo-0")
-	if got := Status(w.input()).Evidence; !strings.Contains(got.Message, "one that is silent (demo-0)") || got.Members[0].State != "Silent" {
-		t.Errorf("%+v", got)
-	}
-	w.dataGone("demo-0")
-	if got := Status(w.input()).Evidence; !strings.Contains(got.Message, "has nobody to begin with") {
-		t.Errorf("%+v", got)
-	}
-}
-
-func TestOfSeveralBackupsTheNewestProvenOneOfThisLifeIsEvidence(t *testing.T) {
-	w, _ := restoring()
-	in := w.input()
-	in.Backups = []Backup{
-		{Name: "unproven", ClusterID: clusterID.String(), Revision: 90, StartedAt: begin},
-		{Name: "older", ClusterID: clusterID.String(), Revision: 10, StartedAt: begin, Proven: true},
-		{Name: "newer", ClusterID: clusterID.String(), Revision: 20, StartedAt: begin, Proven: true},
-		{Name: "another", ClusterID: "1", Revision: 99, StartedAt: begin, Proven: true},
-	}
-	if got := Status(in).Evidence.Backup; got == nil || got.Name != "newer" {
-		t.Errorf("%+v", got)
-	}
-	in.Backups = in.Backups[3:]
-	if got := Status(in).Evidence; got.Backup.Name != "another" || !strings.Contains(got.Message, "of an earlier life") {
-		t.Errorf("%+v", got)
-	}
-	in.Backups = nil
-	if got := Status(in).Evidence; got.Backup != nil || !strings.Contains(got.Message, "No EtcdBackup") {
-		t.Errorf("%+v", got)
+	w.o.Birth.Origin = saved
+	want := &v1alpha1.RestoredFrom{Key: "shop/demo/snapshot.db", Revision: 7, EtcdVersion: "3.6.15"}
+	if got := Status(w.input()).RestoredFrom; !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

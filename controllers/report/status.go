@@ -37,6 +37,7 @@ func (in Input) status() v1alpha1.EtcdClusterStatus {
 		Selector:           selector(in.Cluster.Name),
 		TargetVersion:      in.targetVersion(),
 		Incarnation:        o.Birth.Incarnation,
+		RestoredFrom:       restoredFrom(o.Birth.Origin),
 		DeletionPolicy:     deletionPolicy(o.Desired),
 		Leader:             leader(o),
 		Members:            in.members(),
@@ -55,6 +56,13 @@ func (in Input) status() v1alpha1.EtcdClusterStatus {
 		status.ClientSecretRef = in.clientSecret()
 	}
 	return status
+}
+
+func restoredFrom(origin plan.Origin) *v1alpha1.RestoredFrom {
+	if origin.IsZero() {
+		return nil
+	}
+	return &v1alpha1.RestoredFrom{Key: origin.Key, Revision: origin.Revision, EtcdVersion: origin.Version.String()}
 }
 
 // voters is the number of voting members; while the list is not known, as many as a survivor remembers or as are recorded.

@@ -111,7 +111,9 @@ func alarms(o plan.Observation) []string {
 	var raised []string
 	for _, r := range o.Replicas {
 		if r.Answer != nil {
-			raised = append(raised, r.Answer.Alarms...)
+			for _, a := range r.Answer.Alarms {
+				raised = append(raised, a.Name)
+			}
 		}
 	}
 	slices.Sort(raised)

@@ -51,8 +51,8 @@ func TestTheWaitCountsFromWhenTheStepWasFirstWanted(t *testing.T) {
 
 func TestAlarmsAreCountedOnce(t *testing.T) {
 	w := demo(3, begin).settled()
-	w.find("demo-0").Answer.Alarms = []string{"NOSPACE", "CORRUPT"}
-	w.find("demo-1").Answer.Alarms = []string{"NOSPACE"}
+	w.find("demo-0").Answer.Alarms = []plan.Alarm{{Name: "NOSPACE"}, {Name: "CORRUPT"}}
+	w.find("demo-1").Answer.Alarms = []plan.Alarm{{Name: "NOSPACE", Member: 1}}
 	if got := Metrics(w.input()).Alarms; !reflect.DeepEqual(got, []string{"CORRUPT", "NOSPACE"}) {
 		t.Errorf("alarms %q", got)
 	}

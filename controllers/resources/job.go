@@ -45,14 +45,14 @@ const (
 // BackupStart is what a backup's Job is made from beside the EtcdBackup and its cluster.
 type BackupStart struct {
 	AgentImage  string
-	EtcdImage   string // that the members run: its etcdutl restores what they wrote
-	EtcdVersion string
+	EtcdImage   string            // that the members run: its etcdutl restores what they wrote
 	PullPolicy  corev1.PullPolicy // of EtcdImage alone
 	PullSecrets []corev1.LocalObjectReference
 	ClusterID   etcdutil.ID // that the members must have
 	Incarnation int
 	Members     []string      // names of members to choose from
 	Deadline    time.Duration // what is left of it
+	Schedule    string        // that the backup is of; empty: somebody made it by hand
 }
 
 // BuildBackupJob builds the Job that makes a backup: snapshot and, to prove it, fetch, restore and compare, one after the
@@ -129,32 +129,27 @@ func wholeSeconds(d time.Duration) int64 {
 }
 
 func backupVolumes(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster) []corev1.Volume {
-	volumes := []corev1.Volume{{Name: scratchVolume, VolumeSource: corev1.VolumeSource{
-		EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: scratchLimit(c)},
-	}}}
+	volumes := []corev1.Volume{scratchOf(c)}
 	if c.Spec.IsTLS() {
 		volumes = append(volumes, mountedSecret(tlsVolume, OperatorSecret(c.Name)))
 	}
-	credentials, authorities := storeSecrets(b.Spec.Store)
-	if credentials != "" {
-		volumes = append(volumes, mountedSecret(credentialsVolume, credentials))
-	}
-	if authorities != "" {
-		volumes = append(volumes, mountedSecret(storeCAVolume, authorities))
-	}
-	if v := b.Spec.Store.Volume; v != nil {
-		volumes = append(volumes, corev1.Volume{Name: backupsVolume, VolumeSource: corev1.VolumeSource{
-			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: v.ClaimName},
-		}})
-	}
-	return volumes
+	return append(volumes, storeVolumes(b.Spec.Store)...)
+}
+
+func scratchOf(c *v1alpha1.EtcdCluster) corev1.Volume {
+	return corev1.Volume{Name: scratchVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: scratchLimit(c)}}}
 }
 
 // scratchLimit ends a backup before it fills its node's disk, which members may share: what it needs is the snapshot and
-// the restored copy, and neither is much larger than the quota.
+// the restored copy, and neither is much larger than the quota, or than the database where the quota was lowered later. It
+// is no request: a backup that needs a part of it for a minute would not be scheduled on many nodes that have the room.
 func scratchLimit(c *v1alpha1.EtcdCluster) *resource.Quantity {
 	quota := c.Spec.QuotaOrDefault()
-	return resource.NewQuantity(3*quota.Value()+1<<30, resource.BinarySI)
+	size := quota.Value()
+	if known := c.Status.DBSize; known != nil {
+		size = max(size, known.Value())
+	}
+	return resource.NewQuantity(3*size+1<<30, resource.BinarySI)
 }
 
 func mountedSecret(volume, secret string) corev1.Volume {

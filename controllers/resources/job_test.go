@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -61,9 +62,10 @@ func unverified(b *v1alpha1.EtcdBackup) { b.Spec.Verify = new(false) }
 
 func backupStart() BackupStart {
 	return BackupStart{
-		AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1", EtcdImage: "gcr.io/etcd-development/etcd:v3.6.16", EtcdVersion: "3.6.16",
+		AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1", EtcdImage: "gcr.io/etcd-development/etcd:v3.6.16",
 		PullPolicy: corev1.PullIfNotPresent, PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}},
 		ClusterID: 0xcdf818194e3a8c32, Incarnation: 2, Members: []string{"demo-0", "demo-1", "demo-2"}, Deadline: 59*time.Minute + time.Millisecond,
+		Schedule: "nightly",
 	}
 }
 
@@ -197,6 +199,16 @@ func TestWhatTheClusterSaysOfPullingIsAboutItsOwnImage(t *testing.T) {
 		}
 		if step.ImagePullPolicy != want {
 			t.Errorf("the image of %s is pulled %s, want %s", step.Name, step.ImagePullPolicy, want)
+		}
+	}
+}
+
+func TestADatabaseLargerThanItsQuotaHasRoomToBeProven(t *testing.T) {
+	c := cluster()
+	c.Status.DBSize = resource.NewQuantity(5<<30, resource.BinarySI)
+	for _, volume := range BuildBackupJob(toVolume(), c, backupStart()).Spec.Template.Spec.Volumes {
+		if volume.EmptyDir != nil && volume.EmptyDir.SizeLimit.Value() < 2*(5<<30) {
+			t.Errorf("it has %s", volume.EmptyDir.SizeLimit)
 		}
 	}
 }

@@ -25,6 +25,9 @@ func snapshotStep(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupStart
 		"--backup-uid="+string(b.UID),
 		"--verify="+strconv.FormatBool(b.Spec.IsVerified()),
 	)
+	if s.Schedule != "" {
+		args = append(args, "--schedule="+s.Schedule)
+	}
 	if c.Spec.IsTLS() {
 		args = append(args, "--tls-dir="+tlsMount)
 	}

@@ -22,11 +22,11 @@ const ComponentPrune = "prune"
 const StepPrune = "prune"
 
 const (
-	// pruneRetries is how many further Pods one run may take: what is left over goes with the next run.
-	pruneRetries = 2
-	// keepFinishedPrunes is how long, in seconds, a Job that prunes stays after its end: nothing is lost with it.
-	keepFinishedPrunes = 86400
-	pruneGraceSeconds  = 10
+	// scheduledRetries is how many further Pods a Job of a schedule may take: what is left over goes with the next one.
+	scheduledRetries = 2
+	// keepFinishedScheduled is how long, in seconds, such a Job stays after its end: nothing is lost with it.
+	keepFinishedScheduled = 86400
+	scheduledGraceSeconds = 10
 )
 
 // Retention says which backups stay: every one that any rule keeps, and the newest one always. Without a rule all stay.
@@ -44,6 +44,7 @@ type PruneStart struct {
 	PullSecrets []corev1.LocalObjectReference
 	At          time.Time // of the run: part of the Job's name, so that there is one whatever crashes
 	Retention   Retention
+	Ask         []string      // keys of snapshots: the Job says which of them have gone
 	Held        []string      // keys of snapshots that stay whatever the rules say: somebody restores from them
 	Deadline    time.Duration // of the whole run
 }
@@ -51,44 +52,64 @@ type PruneStart struct {
 // PruneJob is the name of the Job of one run: by the cluster, so that people see what it works on, and by the schedule's
 // UID and the time.
 func PruneJob(s *v1alpha1.EtcdBackupSchedule, at time.Time) string {
-	uid := strings.ReplaceAll(string(s.UID), "-", "")
-	return s.Spec.ClusterRef.Name + "-prune-" + uid[:min(len(uid), 8)] + "-" + strconv.FormatInt(at.Unix(), 36)
+	return scheduledJob(s, ComponentPrune, at)
 }
 
-// PruneLabels are on such a Job and on its Pods. No selector of the cluster's Services and budget fits them.
-func PruneLabels(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster) map[string]string {
+func scheduledJob(s *v1alpha1.EtcdBackupSchedule, word string, at time.Time) string {
+	uid := strings.ReplaceAll(string(s.UID), "-", "")
+	return s.Spec.ClusterRef.Name + "-" + word + "-" + uid[:min(len(uid), 8)] + "-" + strconv.FormatInt(at.Unix(), 36)
+}
+
+// ScheduledAt is the time in the name of a Job of a schedule; zero for all other names.
+func ScheduledAt(job string) time.Time {
+	seconds, err := strconv.ParseInt(job[strings.LastIndex(job, "-")+1:], 36, 64)
+	if err != nil || seconds <= 0 {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0).UTC()
+}
+
+// scheduledLabels are on a Job of a schedule and on its Pods. No selector of the cluster's Services and budget fits them.
+func scheduledLabels(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, component string) map[string]string {
 	labels := Labels(c)
-	labels[v1alpha1.LabelComponent] = ComponentPrune
+	labels[v1alpha1.LabelComponent] = component
 	labels[v1alpha1.LabelSchedule] = s.Name
 	return labels
 }
 
 // BuildPruneJob builds the Job that removes from the schedule's store what its retention does not keep. It looks at the
-// backups of this cluster alone, by its UID, and mounts nothing of it.
+// backups of this cluster, by its UID, that this schedule made, and mounts nothing of the cluster.
 func BuildPruneJob(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, p PruneStart) *batchv1.Job {
+	job := scheduledJobOf(s, c, ComponentPrune, p.Deadline)
+	job.Name = PruneJob(s, p.At)
+	job.Spec.Template.Spec.ImagePullSecrets = p.PullSecrets
+	job.Spec.Template.Spec.Containers = []corev1.Container{pruneStep(s, c, p)}
+	job.Spec.Template.Spec.Volumes = storeVolumes(s.Spec.Store)
+	return job
+}
+
+// scheduledJobOf is what all Jobs of a schedule have, but their names.
+func scheduledJobOf(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, component string, deadline time.Duration) *batchv1.Job {
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: s.Namespace, Name: PruneJob(s, p.At), Labels: PruneLabels(s, c),
+			Namespace: s.Namespace, Labels: scheduledLabels(s, c, component),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind(KindSchedule))},
 		},
 		Spec: batchv1.JobSpec{
-			BackoffLimit:            new(int32(pruneRetries)),
-			ActiveDeadlineSeconds:   new(wholeSeconds(p.Deadline)),
-			TTLSecondsAfterFinished: new(int32(keepFinishedPrunes)),
+			BackoffLimit:            new(int32(scheduledRetries)),
+			ActiveDeadlineSeconds:   new(wholeSeconds(deadline)),
+			TTLSecondsAfterFinished: new(int32(keepFinishedScheduled)),
 			PodReplacementPolicy:    new(batchv1.TerminatingOrFailed),
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: PruneLabels(s, c)},
+				ObjectMeta: metav1.ObjectMeta{Labels: scheduledLabels(s, c, component)},
 				Spec: corev1.PodSpec{
 					RestartPolicy:                 corev1.RestartPolicyNever,
 					AutomountServiceAccountToken:  new(false),
 					EnableServiceLinks:            new(false),
 					SecurityContext:               podSecurity(),
-					TerminationGracePeriodSeconds: new(int64(pruneGraceSeconds)),
+					TerminationGracePeriodSeconds: new(int64(scheduledGraceSeconds)),
 					NodeSelector:                  nodeSelectorOf(c),
 					Tolerations:                   backupTolerations(c),
-					ImagePullSecrets:              p.PullSecrets,
-					Containers:                    []corev1.Container{pruneStep(s, c, p)},
-					Volumes:                       storeVolumes(s.Spec.Store),
 				},
 			},
 		},
@@ -102,10 +123,14 @@ func pruneStep(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, p PruneS
 		"--cluster-namespace="+c.Namespace,
 		"--cluster-name="+c.Name,
 		"--cluster-uid="+string(c.UID),
+		"--schedule="+s.Name,
 	)
 	args = append(args, p.Retention.args()...)
 	for _, key := range p.Held {
 		args = append(args, "--hold="+key)
+	}
+	for _, key := range p.Ask {
+		args = append(args, "--ask="+key)
 	}
 	for i := range args {
 		args[i] = literal(args[i])

@@ -32,13 +32,14 @@ func pruneStart() PruneStart {
 		At:        time.Date(2026, time.March, 29, 3, 0, 0, 0, time.UTC),
 		Retention: Retention{KeepLast: 3, KeepDaily: 7, KeepWeekly: 4, KeepWithin: 36 * time.Hour, TimeZone: "Europe/Berlin"},
 		Held:      []string{"etcd/prod/demo/8f0d8f6e-0000-4000-8000-000000000001/20260301T030000Z-1a2b3c4d/snapshot.db"},
+		Ask:       []string{"etcd/prod/demo/8f0d8f6e-0000-4000-8000-000000000001/20260302T030000Z-1a2b3c4d/snapshot.db"},
 		Deadline:  time.Hour,
 	}
 }
 
 func TestJobsThatPruneAreBuiltAsTheyWereReviewed(t *testing.T) {
 	bare := pruneStart()
-	bare.Retention, bare.Held, bare.PullSecrets = Retention{KeepLast: 7}, nil, nil
+	bare.Retention, bare.Held, bare.Ask, bare.PullSecrets = Retention{KeepLast: 7}, nil, nil, nil
 	golden(t, "prune-volume", BuildPruneJob(nightly(), cluster(), pruneStart()))
 	golden(t, "prune-s3", BuildPruneJob(nightly(toS3), cluster(full), pruneStart()))
 	golden(t, "prune-of-the-pods-identity", BuildPruneJob(nightly(toBareS3), cluster(withoutTLS), bare))

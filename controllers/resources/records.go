@@ -23,6 +23,9 @@ type BackupOrigin struct {
 	SizeBytes int64
 	Revision  int64
 	Version   etcdutil.Version // of the etcd that wrote it
+
+	AuthEnabled bool
+	Alarms      string // names, with commas between them
 }
 
 // BirthRecord is one life of the cluster, written on the peer Service before anything else is made.
@@ -83,6 +86,9 @@ type backup struct {
 	SizeBytes int64  `json:"sizeBytes,omitempty"`
 	Revision  int64  `json:"revision"`
 	Version   string `json:"version"`
+
+	AuthEnabled bool   `json:"authEnabled,omitempty"`
+	Alarms      string `json:"alarms,omitempty"`
 }
 
 type memberJSON struct {
@@ -138,7 +144,8 @@ func encodeBackup(b *BackupOrigin) *backup {
 	if b == nil {
 		return nil
 	}
-	return &backup{Hash: b.Hash, Key: b.Key, SHA256: b.SHA256, SizeBytes: b.SizeBytes, Revision: b.Revision, Version: b.Version.String()}
+	return &backup{Hash: b.Hash, Key: b.Key, SHA256: b.SHA256, SizeBytes: b.SizeBytes, Revision: b.Revision, Version: b.Version.String(),
+		AuthEnabled: b.AuthEnabled, Alarms: b.Alarms}
 }
 
 // decode is what the record says of the data that the cluster began with. One that begins with data and does not say which
@@ -157,7 +164,8 @@ func (b *backup) decode(origin string) (*BackupOrigin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the backup that it began with: %w", err)
 	}
-	return &BackupOrigin{Hash: b.Hash, Key: b.Key, SHA256: b.SHA256, SizeBytes: b.SizeBytes, Revision: b.Revision, Version: version}, nil
+	return &BackupOrigin{Hash: b.Hash, Key: b.Key, SHA256: b.SHA256, SizeBytes: b.SizeBytes, Revision: b.Revision, Version: version,
+		AuthEnabled: b.AuthEnabled, Alarms: b.Alarms}, nil
 }
 
 // EncodeMember writes a member's record.

@@ -11,7 +11,8 @@ func TestRecordsComeBackAsTheyWereWritten(t *testing.T) {
 	for _, want := range []BirthRecord{
 		{Incarnation: "ab", Counter: 0, Token: "t", Names: []string{"demo-0"}, Origin: OriginFresh},
 		{Incarnation: "ab", Counter: 1, Token: "t", Names: []string{"demo-0"}, Origin: OriginBackup, Backup: &BackupOrigin{
-			Hash: "h", Key: "a/snapshot.db", SHA256: "s", SizeBytes: 32, Revision: 7, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}}},
+			Hash: "h", Key: "a/snapshot.db", SHA256: "s", SizeBytes: 32, Revision: 7, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16},
+			AuthEnabled: true, Alarms: "NOSPACE"}},
 		{Incarnation: "ab", Counter: 3, Token: "t", Names: []string{"demo-0", "demo-1"}, ClusterID: 0xfedcba9876543210, Void: true, Origin: "restore/x"},
 	} {
 		if got, err := DecodeBirth(EncodeBirth(want)); err != nil || !reflect.DeepEqual(got, want) {

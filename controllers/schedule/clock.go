@@ -20,15 +20,15 @@ type clock struct {
 // unreadable says what is wrong with a schedule.
 type unreadable struct{ reason, message string }
 
-// readClock reads a schedule as kubernetes/kubernetes:pkg/apis/batch/validation does, with the library that CronJobs use.
-func readClock(expression, timeZone string) (c clock, wrong *unreadable) {
+// readClock reads the schedule of a field of the spec as kubernetes/kubernetes:pkg/apis/batch/validation does, with the library that CronJobs use.
+func readClock(field, expression, timeZone string) (c clock, wrong *unreadable) {
 	defer func() { // the library has panicked on what it could not read
 		if cause := recover(); cause != nil {
-			wrong = &unreadable{ReasonScheduleInvalid, fmt.Sprintf("spec.schedule is %q, which cannot be read: %v", expression, cause)}
+			wrong = &unreadable{ReasonScheduleInvalid, fmt.Sprintf("%s is %q, which cannot be read: %v", field, expression, cause)}
 		}
 	}()
 	if strings.Contains(expression, "TZ") {
-		return clock{}, &unreadable{ReasonScheduleInvalid, fmt.Sprintf("spec.schedule is %q; it must name no time zone: put it into spec.timeZone.", expression)}
+		return clock{}, &unreadable{ReasonScheduleInvalid, fmt.Sprintf("%s is %q; it must name no time zone: put it into spec.timeZone.", field, expression)}
 	}
 	zone, err := time.LoadLocation(timeZone) // empty is UTC
 	if err != nil || strings.EqualFold(timeZone, "Local") {
@@ -37,16 +37,16 @@ func readClock(expression, timeZone string) (c clock, wrong *unreadable) {
 	parsed, err := cron.ParseStandard(strings.TrimSpace(expression))
 	if err != nil {
 		return clock{}, &unreadable{ReasonScheduleInvalid, fmt.Sprintf(
-			"spec.schedule is %q, which cannot be read: %v; it must have five fields, such as \"0 3 * * *\", or be a word such as @daily.", expression, err)}
+			"%s is %q, which cannot be read: %v; it must have five fields, such as \"0 3 * * *\", or be a word such as @daily.", field, expression, err)}
 	}
-	return clockOf(expression, parsed, zone)
+	return clockOf(field, expression, parsed, zone)
 }
 
-func clockOf(expression string, parsed cron.Schedule, zone *time.Location) (clock, *unreadable) {
+func clockOf(field, expression string, parsed cron.Schedule, zone *time.Location) (clock, *unreadable) {
 	switch parsed := parsed.(type) {
 	case cron.ConstantDelaySchedule:
 		if parsed.Delay%time.Minute != 0 {
-			return clock{}, &unreadable{ReasonScheduleInvalid, fmt.Sprintf("spec.schedule is %q; @every must have a time of whole minutes, such as 90m.", expression)}
+			return clock{}, &unreadable{ReasonScheduleInvalid, fmt.Sprintf("%s is %q; @every must have a time of whole minutes, such as 90m.", field, expression)}
 		}
 		return clock{cron: parsed, every: parsed.Delay, zone: zone}, nil
 	case *cron.SpecSchedule:
@@ -55,7 +55,7 @@ func clockOf(expression string, parsed cron.Schedule, zone *time.Location) (cloc
 		wall.Location = time.UTC
 		return clock{cron: parsed, wall: &wall, zone: zone}, nil
 	}
-	return clock{}, &unreadable{ReasonScheduleInvalid, fmt.Sprintf("spec.schedule is %q, which cannot be read.", expression)}
+	return clock{}, &unreadable{ReasonScheduleInvalid, fmt.Sprintf("%s is %q, which cannot be read.", field, expression)}
 }
 
 // after is the first time that the schedule names after another; zero when there is none within five years. For @every the

@@ -8,7 +8,7 @@ import (
 
 func mustClock(t testing.TB, expression, zone string) clock {
 	t.Helper()
-	c, wrong := readClock(expression, zone)
+	c, wrong := readClock("spec.schedule", expression, zone)
 	if wrong != nil {
 		t.Fatalf("%s in %s: %+v", expression, zone, wrong)
 	}
@@ -114,7 +114,7 @@ func TestWhatCannotBeReadIsSaidAndNeverPanics(t *testing.T) {
 		{"0 3 * * *", "local", ReasonTimeZoneUnknown, "Europe/Berlin"},
 		{"0 3 * * *", "../etc/passwd", ReasonTimeZoneUnknown, "Europe/Berlin"},
 	} {
-		_, wrong := readClock(row.cron, row.zone)
+		_, wrong := readClock("spec.schedule", row.cron, row.zone)
 		if wrong == nil || wrong.reason != row.reason || !strings.Contains(wrong.message, row.says) {
 			t.Errorf("%q in %q: %+v", row.cron, row.zone, wrong)
 		}
@@ -126,7 +126,7 @@ func FuzzAnythingIsReadOrRefusedAndTimeGoesOn(f *testing.F) {
 		f.Add(seed, "Europe/Berlin")
 	}
 	f.Fuzz(func(t *testing.T, expression, zone string) {
-		c, wrong := readClock(expression, zone)
+		c, wrong := readClock("spec.schedule", expression, zone)
 		if wrong != nil {
 			return
 		}

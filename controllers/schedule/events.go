@@ -17,6 +17,8 @@ func Made(change Change) []words.Event {
 				"%s were not begun at their time; the newest one, of %s, is made up for.", missedRuns(change.Missed), words.Format(change.At))})
 		}
 		return events
+	case RecordChore:
+		return []words.Event{made(change)}
 	case RecordRun:
 		if change.LeftOut {
 			return []words.Event{{Warning: true, Reason: EventLeftOut, Action: "Schedule", Note: fmt.Sprintf(
@@ -35,8 +37,26 @@ func missedRuns(n int) string {
 
 // Events are what became different from an old status.
 func Events(d Decision, old v1alpha1.EtcdBackupScheduleStatus) []words.Event {
-	if !d.Trouble || words.ReasonOf(old.Conditions, v1alpha1.ScheduleReady) == d.Reason {
-		return nil
+	var events []words.Event
+	if d.Trouble && words.ReasonOf(old.Conditions, v1alpha1.ScheduleReady) != d.Reason {
+		events = append(events, words.Event{Warning: true, Reason: EventHeldUp, Action: "Schedule", Note: d.Reason + ": " + d.Message})
 	}
-	return []words.Event{{Warning: true, Reason: EventHeldUp, Action: "Schedule", Note: d.Reason + ": " + d.Message}}
+	for _, chore := range []struct {
+		is   Chore
+		kind string
+	}{{Prune, v1alpha1.ScheduleRetained}, {Test, v1alpha1.ScheduleProven}} {
+		if refusal, is := d.Refusals[chore.is]; is && words.ReasonOf(old.Conditions, chore.kind) != refusal.Reason {
+			events = append(events, words.Event{Warning: true, Reason: EventChoreRefused, Action: "Schedule", Note: refusal.Reason + ": " + refusal.Message})
+		}
+	}
+	return events
+}
+
+// made tells what came of a chore.
+func made(change RecordChore) words.Event {
+	reasons := map[Chore][2]string{Prune: {EventNotPruned, EventPruned}, Test: {EventNotProven, EventProven}}[change.Chore]
+	if change.Record.Good {
+		return words.Event{Reason: reasons[1], Action: "Schedule", Note: change.Record.Message}
+	}
+	return words.Event{Warning: true, Reason: reasons[0], Action: "Schedule", Note: change.Record.Reason + ": " + change.Record.Message}
 }

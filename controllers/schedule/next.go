@@ -24,6 +24,9 @@ type view struct {
 	base  time.Time // the last time that was considered
 	due   time.Time // the newest run that should have begun; zero: none
 	next  time.Time // the first run after now
+
+	testClock clock
+	testWrong *unreadable
 }
 
 // rules in the order of doc.go; the first that speaks wins.
@@ -40,15 +43,43 @@ func Next(o Observation) Decision {
 	v := viewOf(o)
 	for _, rule := range rules {
 		if d := rule(v); d != nil {
-			return *d
+			return d.with(v)
 		}
 	}
 	panic("the last rule always speaks")
 }
 
+// with adds the chores to a decision that changes nothing: backups come first.
+func (d Decision) with(v view) Decision {
+	if d.Change != nil || d.Ignored {
+		return d
+	}
+	d.NextTest, d.Chores = v.nextTest(), v.chores()
+	if v.isBusy() {
+		d.Recheck = soonest(d.Recheck, whileRunning)
+	}
+	if !d.NextTest.IsZero() {
+		d.Recheck = soonest(d.Recheck, d.NextTest.Sub(v.Now))
+	}
+	return d
+}
+
+func soonest(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
 func viewOf(o Observation) view {
+	for _, record := range []*Record{&o.Pruned, &o.Tested} {
+		if record.At.After(o.Now) { // clocks can be wrong
+			record.At = time.Time{}
+		}
+	}
 	v := view{Observation: o, base: o.considered()}
-	if v.clock, v.wrong = readClock(o.Schedule.Expression, o.Schedule.TimeZone); v.wrong == nil {
+	v.testClock, v.testWrong = readClock("spec.testRestore.schedule", o.Schedule.TestExpression, o.Schedule.TimeZone)
+	if v.clock, v.wrong = readClock("spec.schedule", o.Schedule.Expression, o.Schedule.TimeZone); v.wrong == nil {
 		v.due = v.clock.newest(v.base, o.Now)
 		v.next = v.clock.next(v.base, o.Now)
 	}

@@ -24,6 +24,13 @@ type life struct {
 	told   []words.Event
 	// crash answers before the record of a run is written.
 	crash func() bool
+
+	store    map[string]int64 // what the store has: the revision of each backup by its key
+	keepLast int              // of retention
+	fails    bool             // the runs that are under way
+	damaged  bool             // what the store gives back
+	asked    map[string][]string
+	tests    []time.Time // when test restores began
 }
 
 func newLife(t *testing.T, expression, from string, options ...func(*Schedule)) *life {
@@ -33,7 +40,7 @@ func newLife(t *testing.T, expression, from string, options ...func(*Schedule)) 
 		option(&s)
 	}
 	return &life{
-		t: t, takes: 5 * time.Minute, begun: map[string]time.Time{},
+		t: t, takes: 5 * time.Minute, begun: map[string]time.Time{}, store: map[string]int64{}, asked: map[string][]string{},
 		o: Observation{Now: at(t, from), Operator: "ops/etcd-steward", Schedule: s, Cluster: Cluster{Exists: true, Operator: "ops/etcd-steward"}},
 	}
 }
@@ -47,11 +54,10 @@ func within(limit time.Duration) func(*Schedule) {
 // pass looks once, acts, and returns the decision.
 func (l *life) pass() Decision {
 	l.t.Helper()
-	for i, run := range l.o.Runs {
-		if run.State == RunActive && !l.o.Now.Before(l.begun[run.Name].Add(l.takes)) {
-			l.o.Runs[i].State, l.o.Runs[i].CompletedAt, l.o.Runs[i].VerifiedAt = RunComplete, l.o.Now, l.o.Now
-		}
+	for i := range l.o.Runs {
+		l.finish(&l.o.Runs[i])
 	}
+	l.work()
 	d := Next(l.o)
 	switch change := d.Change.(type) {
 	case CreateRun:
@@ -65,10 +71,29 @@ func (l *life) pass() Decision {
 		l.told = append(l.told, Made(d.Change)...)
 		return d
 	}
+	if l.chores(d.Chores) {
+		d.Recheck = time.Second
+		return d
+	}
 	if !d.Ignored {
 		l.status = Status(l.o, d, l.status)
 	}
 	return d
+}
+
+// finish ends a run whose time is over.
+func (l *life) finish(run *Run) {
+	if run.State != RunActive || l.o.Now.Before(l.begun[run.Name].Add(l.takes)) {
+		return
+	}
+	if l.fails {
+		run.State, run.Reason = RunFailed, "StoreFull"
+		return
+	}
+	key := fmt.Sprintf("u/%s-0a1b2c3d/snapshot.db", l.begun[run.Name].Format("20060102T150405Z"))
+	l.store[key] = int64(len(l.begun))
+	run.State, run.CompletedAt, run.VerifiedAt, run.SameStore = RunComplete, l.o.Now, l.o.Now, true
+	run.Point = Point{Key: key, Revision: l.store[key], StartedAt: l.begun[run.Name]}
 }
 
 func (l *life) create(run CreateRun) {
@@ -86,7 +111,10 @@ func (l *life) create(run CreateRun) {
 	}
 	l.begun[run.Name] = l.o.Now
 	l.order = append(l.order, strings.TrimPrefix(run.Name, "nightly-"))
-	l.o.Runs = append(l.o.Runs[max(0, len(l.o.Runs)-3):], Run{Name: run.Name, State: RunActive}) // older ones somebody deleted
+	if !l.o.Schedule.Retains {
+		l.o.Runs = l.o.Runs[max(0, len(l.o.Runs)-3):] // older ones somebody deleted
+	}
+	l.o.Runs = append(l.o.Runs, Run{Name: run.Name, State: RunActive})
 }
 
 // until passes as the operator would, up to a time.
@@ -98,7 +126,7 @@ func (l *life) until(text string) {
 		if wait <= 0 {
 			wait = time.Hour
 		}
-		if l.o.active() != nil {
+		if l.o.active() != nil || l.o.isBusy() {
 			wait = min(wait, time.Minute)
 		}
 		l.o.Now = l.o.Now.Add(wait)

@@ -3,6 +3,8 @@ package schedule
 import (
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Observation is everything that a decision is made from: a plain value.
@@ -12,6 +14,9 @@ type Observation struct {
 	Schedule Schedule
 	Cluster  Cluster
 	Runs     []Run // EtcdBackups with the schedule's label
+
+	Jobs           []Job  // of its chores
+	Pruned, Tested Record // what came of them last
 }
 
 // Schedule is the EtcdBackupSchedule.
@@ -26,6 +31,8 @@ type Schedule struct {
 	Cluster          string
 	BackupDeadline   time.Duration // how long a run may take
 	Recorded         time.Time     // what the record says; zero: nothing
+	Retains          bool          // it has a retention
+	TestExpression   string        // of test restores; empty: none
 }
 
 // Cluster is the cluster to back up.
@@ -42,6 +49,10 @@ type Run struct {
 	Reason      string // of its condition Complete
 	CompletedAt time.Time
 	VerifiedAt  time.Time
+	Point       Point // where a complete one lies, and what it holds
+	SameStore   bool  // it lies where the schedule's backups go now
+	Deleting    bool
+	UID         types.UID
 }
 
 // RunState is how a run is.
@@ -63,13 +74,23 @@ func RunName(schedule string, at time.Time) string {
 }
 
 // timeOf is the time that a run was made for. An EtcdBackup of another name has the label from somebody else.
-func (o Observation) timeOf(run Run) (time.Time, bool) {
-	text, is := strings.CutPrefix(run.Name, o.Schedule.Name+"-")
+func (o Observation) timeOf(run Run) (time.Time, bool) { return timeIn(run.Name, o.Schedule.Name) }
+
+func timeIn(run, schedule string) (time.Time, bool) {
+	text, is := strings.CutPrefix(run, schedule+"-")
 	if !is {
 		return time.Time{}, false
 	}
 	at, err := time.Parse(nameLayout, text)
 	return at, err == nil
+}
+
+// Of is the schedule that made an EtcdBackup, as its label has it; empty when its name says otherwise.
+func Of(backup, label string) string {
+	if _, is := timeIn(backup, label); !is || label == "" {
+		return ""
+	}
+	return label
 }
 
 // latest is the time of the newest run that there is; one of the future is not believed, since clocks can be wrong.

@@ -22,10 +22,24 @@ const (
 	ReasonNoRunYet        = "NoRunYet"
 )
 
+// Reasons of the conditions Retained and Proven. Where a Job says itself why it failed, it is its word.
+const (
+	ReasonApplied    = "Applied"
+	ReasonStoreEmpty = "StoreEmpty"
+	ReasonRestored   = "Restored"
+	ReasonNotYet     = "NotYet"
+)
+
 // Reasons of events.
 const (
 	EventCreated = "BackupCreated"
 	EventMadeUp  = "RunsMissed"
 	EventLeftOut = "RunLeftOut"
 	EventHeldUp  = "ScheduleHeldUp"
+
+	EventPruned       = "BackupsRemoved"
+	EventNotPruned    = "RetentionFailed"
+	EventProven       = "TestRestoreComplete"
+	EventNotProven    = "TestRestoreFailed"
+	EventChoreRefused = "ScheduleJobRefused"
 )

@@ -33,7 +33,9 @@ func Status(o Observation, d Decision, old v1alpha1.EtcdBackupScheduleStatus) v1
 	if ended := o.ended(); ended != nil {
 		status.LastRun = ended.Name
 	}
-	status.Conditions = words.Since(o.Now, []metav1.Condition{ready(d), backedUp(o)}, old.Conditions)
+	o.showPoints(&status, old)
+	status.NextTestRestoreTime = words.TimeOrNil(d.NextTest)
+	status.Conditions = words.Since(o.Now, append([]metav1.Condition{ready(d), backedUp(o)}, choreConditions(o, d)...), old.Conditions)
 	return status
 }
 
@@ -77,7 +79,7 @@ func ExpectedBy(o Observation, status v1alpha1.EtcdBackupScheduleStatus) time.Ti
 		from = status.LastSuccessfulTime.Time
 	}
 	due := from
-	if clock, wrong := readClock(o.Schedule.Expression, o.Schedule.TimeZone); wrong == nil {
+	if clock, wrong := readClock("spec.schedule", o.Schedule.Expression, o.Schedule.TimeZone); wrong == nil {
 		if next := clock.after(from); !next.IsZero() {
 			due = next
 		}

@@ -20,7 +20,7 @@ type Compared struct {
 
 // CompareOptions are for the last step of a backup that is proven.
 type CompareOptions struct {
-	Bucket   *store.Bucket
+	Bucket   *store.Bucket // nil: the backup is tried once more, and its manifest is there
 	Scratch  string        // with Take's manifest, and what etcdutl restored
 	Stall    time.Duration // how long the store may stand still; 30 s by default
 	Progress *Progress     // may be nil
@@ -37,8 +37,8 @@ func Compare(ctx context.Context, o CompareOptions) (Compared, error) {
 		return Compared{}, err
 	}
 	compared, err := compare(o.Scratch, m, o.Progress)
-	if err != nil {
-		return Compared{}, err
+	if err != nil || o.Bucket == nil {
+		return compared, err
 	}
 	return compared, publish(ctx, publication{bucket: o.Bucket, stall: o.Stall, progress: o.Progress}, m)
 }

@@ -29,6 +29,7 @@ const (
 	ReasonStoreStalled     Reason = "StoreStalled" // no byte moved for the stall time
 	ReasonStoreFailed      Reason = "StoreFailed"
 	ReasonObjectExists     Reason = "ObjectExists"
+	ReasonTooMany          Reason = "TooManyBackups" // to look through
 
 	// The cluster.
 	ReasonNoSource        Reason = "NoSource"        // no member qualifies
@@ -83,6 +84,7 @@ var storeReasons = []struct {
 	{store.ErrUnreachable, ReasonStoreUnreachable},
 	{store.ErrOutside, ReasonManifestForeign},
 	{store.ErrTooLarge, ReasonManifestInvalid},
+	{store.ErrDamaged, ReasonObjectDamaged},
 	{store.ErrStore, ReasonStoreFailed},
 }
 

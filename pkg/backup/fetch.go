@@ -27,6 +27,9 @@ type Fetched struct {
 	Key       string `json:"key"`
 	SizeBytes int64  `json:"sizeBytes"`
 	SHA256    string `json:"sha256"`
+
+	Revision  int64     `json:"revision"`
+	StartedAt time.Time `json:"startedAt"` // what was written before is in it
 }
 
 // Fetch reads the snapshot that Take stored back from the store into the scratch directory, and requires that it is what
@@ -42,7 +45,21 @@ func Fetch(ctx context.Context, o FetchOptions) (Fetched, error) {
 	if err := Download(ctx, written, scratchFetched, o); err != nil {
 		return Fetched{}, err
 	}
-	return Fetched{Key: written.Key, SizeBytes: written.SizeBytes, SHA256: written.SHA256}, nil
+	return Fetched{
+		Key: written.Key, SizeBytes: written.SizeBytes, SHA256: written.SHA256, Revision: written.Revision, StartedAt: written.StartedAt,
+	}, nil
+}
+
+// FetchNewest is Fetch of the newest backup that the store has, whoever took it.
+func FetchNewest(ctx context.Context, whose Whose, o FetchOptions) (Fetched, error) {
+	newest, err := Latest(ctx, o.Bucket, whose)
+	if err != nil {
+		return Fetched{}, hung(ctx, err)
+	}
+	if err := writeScratchManifest(o.Scratch, newest); err != nil {
+		return Fetched{}, err
+	}
+	return Fetch(ctx, o)
 }
 
 // Download reads a manifest's snapshot from the store into a new file of the scratch directory. What is not of exactly

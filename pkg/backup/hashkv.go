@@ -1,8 +1,10 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -12,33 +14,38 @@ import (
 // hashRate is how fast, at worst, a member is thought to hash its keys: bytes per second of its database.
 const hashRate = 20 << 20
 
-// hashOnline asks for the hash of a member's keys at the revision of the snapshot: the member the snapshot is of, or
-// another if it does not answer. A hash that no member can give any more, because all have compacted past the revision,
-// is errCompactedPast: a newer snapshot can be hashed.
-func (s *sources) hashOnline(ctx context.Context, first *member, facts Facts, size int64) (KeysHash, error) {
+// hashOnline asks for the hash of a member's keys at the revision of the snapshot: of another member than the snapshot is of,
+// if one answers, since one disk cannot testify against itself. A hash that no member can give any more, because all have
+// compacted past the revision, is errCompactedPast: a newer snapshot can be hashed.
+func (s *sources) hashOnline(ctx context.Context, source *member, facts Facts, size int64) (KeysHash, error) {
 	deadline := 30*time.Second + time.Duration(size/hashRate)*time.Second
-	order := []*member{first}
-	for _, m := range s.members {
-		if m != first && m.status != nil && s.admit(m) == nil {
-			order = append(order, m)
-		}
-	}
 	var last error
-	for _, m := range order {
+	for _, m := range append(s.witnesses(source), source) {
 		hash, err := m.hash(ctx, facts, deadline)
 		if err == nil {
+			hash.Member = m.Name
 			return hash, nil
 		}
-		if ctx.Err() != nil {
-			return KeysHash{}, err
-		}
-		// What one has compacted the others have or soon will.
-		if errors.Is(err, errCompactedPast) || ReasonOf(err) == ReasonAuthRequired {
+		if ctx.Err() != nil || ReasonOf(err) == ReasonAuthRequired {
 			return KeysHash{}, err
 		}
 		last = err
 	}
 	return KeysHash{}, fail(ReasonHashUnavailable, "no member hashed its keys at revision %d: %w", facts.Revision, last)
+}
+
+// witnesses are the voters of the cluster beside the source, those that had applied most first.
+func (s *sources) witnesses(source *member) []*member {
+	var others []*member
+	for _, m := range s.members {
+		if m != source && m.status != nil && s.admit(m) == nil {
+			others = append(others, m)
+		}
+	}
+	slices.SortStableFunc(others, func(a, b *member) int {
+		return cmp.Compare(b.status.GetRaftAppliedIndex(), a.status.GetRaftAppliedIndex())
+	})
+	return others
 }
 
 var errCompactedPast = errors.New("the cluster compacted past the snapshot's revision before it was hashed")
@@ -49,7 +56,7 @@ var errCompactedPast = errors.New("the cluster compacted past the snapshot's rev
 func (m *member) hash(ctx context.Context, facts Facts, deadline time.Duration) (KeysHash, error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
-	hash, err := m.hashAt(ctx, facts.Revision)
+	hash, err := m.hashOnceThere(ctx, facts.Revision)
 	if err != nil || hash.CompactRevision >= facts.CompactRevision {
 		return hash, err
 	}
@@ -58,6 +65,21 @@ func (m *member) hash(ctx context.Context, facts Facts, deadline time.Duration) 
 		return KeysHash{}, fail(ReasonHashUnavailable, "hash the keys of member %s at revision %d: %w", m.Name, facts.Revision, errCompactedPast)
 	}
 	return hash, err
+}
+
+// hashOnceThere gives a member that is behind a moment to apply what the source of the snapshot had applied.
+func (m *member) hashOnceThere(ctx context.Context, revision int64) (KeysHash, error) {
+	for patience := time.Now().Add(statusDeadline); ; {
+		hash, err := m.hashAt(ctx, revision)
+		if !errors.Is(err, rpctypes.ErrFutureRev) || time.Now().After(patience) {
+			return hash, err
+		}
+		select {
+		case <-ctx.Done():
+			return KeysHash{}, err
+		case <-time.After(catchUpInterval):
+		}
+	}
 }
 
 // hashAt makes the call; revision 0 is the current one.

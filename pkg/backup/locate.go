@@ -23,7 +23,11 @@ const (
 type Whose struct {
 	Namespace, Name string
 	UID             string // of the EtcdCluster; empty: whichever had the name, if it was one only
+	Schedule        string // that made them; empty: whoever did
 }
+
+// owns tells the backups of the schedule from all others.
+func (w Whose) owns(m Manifest) bool { return w.Schedule == "" || m.Schedule == w.Schedule }
 
 func (w Whose) String() string { return w.Namespace + "/" + w.Name }
 
@@ -44,12 +48,15 @@ func Latest(ctx context.Context, bucket *store.Bucket, whose Whose) (Manifest, e
 	if err != nil {
 		return Manifest{}, err
 	}
-	found, err := readManifests(ctx, bucket, keys)
+	found, err := readManifests(ctx, bucket, keys, func() {})
 	if err != nil {
 		return Manifest{}, err
 	}
 	newest := map[string]Manifest{}
 	for _, m := range found.sound {
+		if !whose.owns(m) {
+			continue
+		}
 		if best, known := newest[m.ClusterUID]; !known || newer(keptOf(m), keptOf(best)) < 0 {
 			newest[m.ClusterUID] = m
 		}
@@ -60,9 +67,11 @@ func Latest(ctx context.Context, bucket *store.Bucket, whose Whose) (Manifest, e
 func choose(whose Whose, newest map[string]Manifest, found manifests) (Manifest, error) {
 	ordered := slices.SortedFunc(maps.Values(newest), func(a, b Manifest) int { return b.CompletedAt.Compare(a.CompletedAt) })
 	switch {
-	case found.unsound > 0:
+	case len(found.unsound) > 0:
 		return Manifest{}, fail(ReasonManifestInvalid, "%d of the manifests of %s cannot be trusted, and one of them may be of the newest backup%s: %w",
-			found.unsound, whose, suggest(ordered), found.first)
+			len(found.unsound), whose, suggest(ordered), found.unsound[0].why)
+	case len(ordered) == 0 && whose.Schedule != "":
+		return Manifest{}, fail(ReasonNoBackup, "the store has no complete backup of %s that the schedule %s made", whose, whose.Schedule)
 	case len(ordered) == 0:
 		return Manifest{}, fail(ReasonNoBackup, "the store has no complete backup of %s", whose)
 	case len(ordered) > 1:
@@ -109,12 +118,18 @@ func listBackups(ctx context.Context, bucket *store.Bucket, whose Whose) ([]stri
 // manifests are what was read of a store.
 type manifests struct {
 	sound   []Manifest
-	unsound int
-	first   error // why one that is unsound is
+	unsound []unsound
 }
 
-// readManifests reads the manifests of snapshots. One that has gone since it was listed was removed on purpose.
-func readManifests(ctx context.Context, bucket *store.Bucket, keys []string) (manifests, error) {
+// unsound is a manifest that cannot be trusted.
+type unsound struct {
+	key string // of its snapshot
+	why error
+}
+
+// readManifests reads the manifests of snapshots, and calls moved after each. One that has gone since it was listed was
+// removed on purpose.
+func readManifests(ctx context.Context, bucket *store.Bucket, keys []string, moved func()) (manifests, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var (
@@ -126,6 +141,7 @@ func readManifests(ctx context.Context, bucket *store.Bucket, keys []string) (ma
 	)
 	take := func(key string) {
 		m, err := readPlaced(ctx, bucket, key)
+		moved()
 		lock.Lock()
 		defer lock.Unlock()
 		switch reason := ReasonOf(err); {
@@ -133,8 +149,7 @@ func readManifests(ctx context.Context, bucket *store.Bucket, keys []string) (ma
 			found.sound = append(found.sound, m)
 		case errors.Is(err, store.ErrNotFound):
 		case reason == ReasonManifestInvalid, reason == ReasonManifestForeign:
-			found.unsound++
-			found.first = cmp.Or(found.first, err)
+			found.unsound = append(found.unsound, unsound{key: key, why: err})
 		case failed == nil:
 			failed = err
 			cancel()
@@ -152,6 +167,7 @@ func readManifests(ctx context.Context, bucket *store.Bucket, keys []string) (ma
 	}
 	close(next)
 	group.Wait()
+	slices.SortFunc(found.unsound, func(a, b unsound) int { return cmp.Compare(a.key, b.key) })
 	return found, failed
 }
 

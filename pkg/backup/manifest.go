@@ -36,6 +36,7 @@ type Manifest struct {
 	ClusterID        string `json:"clusterID"` // etcd's, hexadecimal
 	Incarnation      int64  `json:"incarnation"`
 	BackupUID        string `json:"backupUID"`
+	Schedule         string `json:"schedule,omitempty"` // that made it; empty: somebody did, by hand
 
 	Member         string `json:"member"`                   // that the snapshot was taken from
 	EtcdVersion    string `json:"etcdVersion"`              // of that member
@@ -64,6 +65,7 @@ type KeysHash struct {
 	Hash            uint32 `json:"hash"`
 	Revision        int64  `json:"revision"`
 	CompactRevision int64  `json:"compactRevision"` // of the member when it hashed; at or above the snapshot's own
+	Member          string `json:"member"`          // that gave it; another one than the snapshot is of, if one could
 }
 
 // sealed is the manifest with its digest.

@@ -13,7 +13,7 @@ type Policy struct {
 	KeepLast   int            // the newest N
 	KeepDaily  int            // the newest of each of the last N days that have one
 	KeepWeekly int            // the newest of each of the last N ISO weeks that have one
-	KeepWithin time.Duration  // all that are no older
+	KeepWithin time.Duration  // all that are at most so much older than the newest good one
 	Location   *time.Location // where days and weeks begin; nil: UTC
 }
 
@@ -51,9 +51,9 @@ func (p Policy) Obsolete(backups []Kept, now time.Time) []Kept {
 		{left: p.KeepWeekly, of: func(b Kept) string { return week(p.local(b, now)) }},
 	}
 	var obsolete []Kept
-	newerGood := false
+	newerGood, newest := false, newestOf(ordered, now)
 	for _, b := range ordered {
-		kept := b.Held || p.within(b, now) || !b.Good && !newerGood
+		kept := b.Held || p.within(b, newest) || !b.Good && !newerGood
 		if b.Good {
 			newerGood = true
 			for _, rule := range rules {
@@ -72,8 +72,19 @@ func (p Policy) empty() bool {
 	return p.KeepLast <= 0 && p.KeepDaily <= 0 && p.KeepWeekly <= 0 && p.KeepWithin <= 0
 }
 
-func (p Policy) within(b Kept, now time.Time) bool {
-	return p.KeepWithin > 0 && now.Sub(b.Time) <= p.KeepWithin
+// newestOf is when the newest good backup was complete: ages are counted from it, so that neither a clock that runs ahead
+// nor backups that have failed for a long time cost the ones that are there. It is now at the latest.
+func newestOf(ordered []Kept, now time.Time) time.Time {
+	for _, b := range ordered {
+		if b.Good && b.Time.Before(now) {
+			return b.Time
+		}
+	}
+	return now
+}
+
+func (p Policy) within(b Kept, newest time.Time) bool {
+	return p.KeepWithin > 0 && newest.Sub(b.Time) <= p.KeepWithin
 }
 
 // local is when the backup was complete where the policy lives; a clock that was ahead counts as now.

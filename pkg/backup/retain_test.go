@@ -49,6 +49,9 @@ func TestThePolicyKeepsWhatItSays(t *testing.T) {
 		"a bad one may be looked at":    {Policy{KeepWithin: 7 * day}, []Kept{ago(2*day, 1), ago(day, 2).bad(), ago(0, 3)}, nil},
 		"one that is read stays":        {Policy{KeepLast: 1}, []Kept{ago(2*day, 1).held(), ago(day, 2), ago(0, 3)}, []string{"2"}},
 		"only bad ones":                 {Policy{KeepLast: 1}, []Kept{ago(2*day, 1).bad(), ago(day, 2).bad()}, nil},
+		"ages count from the newest":    {Policy{KeepWithin: 7 * day}, []Kept{ago(68*day, 1), ago(66*day, 2), ago(60*day, 3)}, []string{"1"}},
+		"a bad one is not the newest":   {Policy{KeepWithin: 7 * day}, []Kept{ago(14*day, 1), ago(8*day, 2), ago(0, 3).bad()}, nil},
+		"a clock ahead loses nothing":   {Policy{KeepWithin: 7 * day}, []Kept{ago(5*day, 1), ago(-900*day, 2)}, nil},
 		"a time ahead is now":           {Policy{KeepDaily: 1}, []Kept{ago(time.Hour, 1), ago(-30*day, 2)}, []string{"1"}},
 		"nothing":                       {Policy{KeepLast: 1}, nil, nil},
 	} {
@@ -82,6 +85,49 @@ func TestDaysBeginWhereTheScheduleLives(t *testing.T) {
 	}
 	if got := (Policy{KeepDaily: 2}).Obsolete([]Kept{late, early}, now); len(got) != 1 || got[0].Key != "late" {
 		t.Errorf("in UTC these are one day, and %v goes", keysOf(got))
+	}
+}
+
+func TestTheHourThatClocksRepeatIsOneDayAndAWeekMayBeginInTheOldYear(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Skip(err)
+	}
+	at := func(key string, revision int64, utc string) Kept {
+		when, err := time.Parse(time.RFC3339, utc)
+		must(t, err)
+		return Kept{Key: key, Revision: revision, Time: when, Good: true}
+	}
+	for name, tc := range map[string]struct {
+		policy  Policy
+		backups []Kept
+		gone    []string
+	}{
+		"02:30 comes twice, and the day has 25 hours": {
+			Policy{KeepDaily: 3, Location: berlin}, []Kept{
+				at("24th, 23:59", 1, "2026-10-24T21:59:00Z"), at("25th, 00:00", 2, "2026-10-24T22:00:00Z"), at("25th, 02:30", 3, "2026-10-25T00:30:00Z"),
+				at("25th, 02:30 again", 4, "2026-10-25T01:30:00Z"), at("25th, 23:30", 5, "2026-10-25T22:30:00Z"), at("26th, 00:30", 6, "2026-10-25T23:30:00Z"),
+			}, []string{"25th, 00:00", "25th, 02:30", "25th, 02:30 again"},
+		},
+		"the day on which clocks go forward has 23 hours": {
+			Policy{KeepDaily: 2, Location: berlin}, []Kept{
+				at("28th, 23:30", 1, "2026-03-28T22:30:00Z"), at("29th, 01:30", 2, "2026-03-29T00:30:00Z"), at("29th, 03:30", 3, "2026-03-29T01:30:00Z"),
+				at("29th, 23:30", 4, "2026-03-29T21:30:00Z"),
+			}, []string{"29th, 01:30", "29th, 03:30"},
+		},
+		"the week of the first of January begins in December": {
+			Policy{KeepWeekly: 2, Location: berlin}, []Kept{
+				at("Sunday, 27th", 1, "2026-12-27T12:00:00Z"), at("Monday, 28th, 00:30", 2, "2026-12-27T23:30:00Z"), at("Friday, 1st", 3, "2027-01-01T12:00:00Z"),
+				at("Sunday, 3rd, 23:30", 4, "2027-01-03T22:30:00Z"),
+			}, []string{"Monday, 28th, 00:30", "Friday, 1st"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := tc.backups[len(tc.backups)-1].Time.Add(time.Minute)
+			if got := keysOf(tc.policy.Obsolete(tc.backups, now)); !slices.Equal(got, tc.gone) {
+				t.Errorf("removes %q, want %q", got, tc.gone)
+			}
+		})
 	}
 }
 

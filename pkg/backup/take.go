@@ -21,6 +21,7 @@ type Identity struct {
 	ClusterID                                 etcdutil.ID // 0: not known
 	Incarnation                               int64
 	BackupUID                                 string
+	Schedule                                  string // empty: none
 }
 
 // TakeOptions are for one backup.
@@ -43,7 +44,7 @@ const (
 	cleanupLimit = 5 * time.Second
 )
 
-// Take streams a snapshot of the cluster into the store, checks it against a member, and describes it in a manifest, which
+// Take streams a snapshot of the cluster into the store, checks it against another member, and describes it in a manifest, which
 // goes to the scratch directory and, last of all, to the store: at once, or where it is to be proven after that. When
 // it fails there is no manifest, and what it uploaded is removed as far as the store still answers. A member that fails
 // is followed by another; bytes that stop moving end it.
@@ -205,8 +206,8 @@ func (t *taking) prove(ctx context.Context, sent streamed) (Manifest, error) {
 		return Manifest{}, fail(ReasonStreamDamaged, "hash the snapshot: %w", err)
 	}
 	if own != online.Hash {
-		return Manifest{}, fail(ReasonHashMismatch, "at revision %d, compacted at %d, member %s hashes its keys to %d and the snapshot to %d",
-			online.Revision, online.CompactRevision, t.member.Name, online.Hash, own)
+		return Manifest{}, fail(ReasonHashMismatch, "at revision %d, compacted at %d, member %s hashes its keys to %d and the snapshot of member %s to %d",
+			online.Revision, online.CompactRevision, online.Member, online.Hash, t.member.Name, own)
 	}
 	return t.describe(sent, facts, online).sealed()
 }
@@ -217,7 +218,7 @@ func (t *taking) describe(sent streamed, facts Facts, online KeysHash) Manifest 
 		FormatVersion: formatVersion, Key: t.key,
 		ClusterNamespace: who.ClusterNamespace, ClusterName: who.ClusterName, ClusterUID: who.ClusterUID,
 		ClusterID:   etcdutil.ID(t.member.status.GetHeader().GetClusterId()).String(),
-		Incarnation: who.Incarnation, BackupUID: who.BackupUID,
+		Incarnation: who.Incarnation, BackupUID: who.BackupUID, Schedule: who.Schedule,
 		Member: t.member.Name, EtcdVersion: t.member.status.GetVersion(), StorageVersion: facts.StorageVersion,
 		Revision: facts.Revision, CompactRevision: facts.CompactRevision, TotalKeys: facts.TotalKeys,
 		SizeBytes: sent.size, SHA256: sent.sha256, KeysHash: online,

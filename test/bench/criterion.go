@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,7 +39,7 @@ type without struct {
 // untilHealthy waits for the criterion, the same for both sides, and says when it was met: as many Pods as the size, all
 // Ready; as many started voters and nobody else in a linearizable member list; and etcdctl endpoint health --cluster passes.
 func (t *trial) untilHealthy(ctx context.Context, not without) (time.Time, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.patience, patience))
 	defer cancel()
 	poll := time.NewTicker(again)
 	defer poll.Stop()

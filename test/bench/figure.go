@@ -91,4 +91,6 @@ const (
 	unitCount   = "requests"
 	unitChanges = "changes"
 	unitMemory  = "MiB"
+
+	unitMilliseconds = "ms"
 )

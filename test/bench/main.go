@@ -3,6 +3,7 @@
 // brings up what it needs and runs it.
 //
 //	E2E_KUBECONFIG=$(bin/localkube kubeconfig) LOCALKUBE=bin/localkube go run ./test/bench -figures volumes -runs 5
+//	make bench FLAGS="-figures backup -database 100Mi -databases 100Mi -runs 1"
 //
 // It ends with a table, and writes the same with every single sample as JSON. A figure that misses its target is shown,
 // and is not an error: only what could not be measured is.
@@ -29,6 +30,9 @@ type options struct {
 	json    string
 	groups  []string
 	verbose bool
+
+	database  int64   // bytes, for the rates of backups and restores
+	databases []int64 // for the memory that a backup takes
 }
 
 // group is a set of figures that are measured together.
@@ -47,6 +51,7 @@ var groups = []group{
 	{"replacement", measureReplacement},
 	{"fleet", measureFleet},
 	{"settled", measureSettled},
+	{"backup", measureBackups},
 }
 
 // groupNames are what -figures may name.
@@ -76,7 +81,7 @@ func main() {
 
 func parse(args []string) (options, error) {
 	var o options
-	var figures string
+	var figures, database, databases string
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.IntVar(&o.runs, "runs", 5, "how often each side is measured")
 	flags.DurationVar(&o.settle, "settle", 10*time.Minute, "how long the settled cluster is watched under load")
@@ -84,9 +89,22 @@ func parse(args []string) (options, error) {
 	flags.DurationVar(&o.idle, "idle", 90*time.Second, "how long each sample waits for the machine to be idle; 0 to see that it works at all")
 	flags.StringVar(&o.json, "json", "bin/bench.json", "the file to write the result to")
 	flags.StringVar(&figures, "figures", strings.Join(groupNames(), ","), "what to measure")
+	flags.StringVar(&database, "database", "1Gi", "the size of the database whose backup and restore are timed")
+	flags.StringVar(&databases, "databases", "100Mi,1Gi,4Gi", "the sizes of databases at which the memory of a backup is looked at")
 	flags.BoolVar(&o.verbose, "v", false, "show when each Pod got how far in every sample")
 	if err := flags.Parse(args); err != nil {
 		return o, err
+	}
+	var err error
+	if o.database, err = parseSize(database); err != nil {
+		return o, err
+	}
+	for size := range strings.SplitSeq(databases, ",") {
+		bytes, err := parseSize(size)
+		if err != nil {
+			return o, err
+		}
+		o.databases = append(o.databases, bytes)
 	}
 	o.groups = strings.Split(figures, ",")
 	for _, name := range o.groups {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,6 +30,13 @@ func manifest(like shape) *v1alpha1.EtcdCluster {
 	}
 	if like.ephemeral {
 		c.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}}
+	}
+	if quota := quotaFor(like.database); quota > 0 {
+		c.Spec.Etcd = &v1alpha1.EtcdSpec{QuotaBackendBytes: resource.NewQuantity(quota, resource.BinarySI)}
+		c.Spec.Storage = &v1alpha1.StorageSpec{Size: resource.NewQuantity(2*quota+1<<30, resource.BinarySI)}
+	}
+	if like.from != nil {
+		c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: like.from}
 	}
 	if like.dead {
 		c.Spec.Image = &v1alpha1.ImageSpec{Repository: noSuchImage}

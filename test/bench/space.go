@@ -44,7 +44,7 @@ func (k *kube) makeSpace(ctx context.Context) (string, error) {
 // clear deletes a namespace and waits until nothing of it is left to disturb the next sample. What runs in it goes first:
 // the namespace controller would look again only after half of the Pods' grace period.
 func (k *kube) clear(ctx context.Context, name string) error {
-	for _, owner := range []client.Object{&v1alpha1.EtcdCluster{}, &appsv1.StatefulSet{}} {
+	for _, owner := range []client.Object{&v1alpha1.EtcdBackup{}, &v1alpha1.EtcdCluster{}, &appsv1.StatefulSet{}} {
 		if err := k.client.DeleteAllOf(ctx, owner, client.InNamespace(name), client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 			return fmt.Errorf("deleting the cluster in %s: %w", name, err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
 
@@ -28,6 +29,10 @@ type shape struct {
 	size            int
 	ephemeral       bool
 	dead            bool // of an image that does not exist
+
+	database int64                   // bytes that it is filled with, or restored to; 0 for nothing
+	from     *v1alpha1.RestoreSource // what it begins with; nil for nothing
+	patience time.Duration           // how long it may take to be healthy; 0 for as long as any other sample
 }
 
 // The shapes that most figures are about; begin adds the namespace.

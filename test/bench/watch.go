@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
 // watched is what happens to Pods and claims in one namespace, as it is heard of, with the time of hearing: timestamps on
@@ -183,13 +185,21 @@ func (w *watched) timeline(since time.Time) []string {
 	return lines
 }
 
-// members are the Pods that there are, by name.
+// isMember is false for Pods of backups and restores, and for those that do by hand what these do.
+func isMember(pod *corev1.Pod) bool {
+	component, ok := pod.Labels[v1alpha1.LabelComponent]
+	return !ok || component == v1alpha1.ComponentMember
+}
+
+// members are the members' Pods that there are, by name.
 func (w *watched) members() []*corev1.Pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	pods := make([]*corev1.Pod, 0, len(w.pods))
 	for _, pod := range w.pods {
-		pods = append(pods, pod)
+		if isMember(pod) {
+			pods = append(pods, pod)
+		}
 	}
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	return pods

@@ -42,6 +42,9 @@ func connect() (*cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading E2E_KUBECONFIG %s: %w", path, err)
 	}
+	if err := clientcmd.ResolveLocalPaths(config); err != nil { // it is copied
+		return nil, fmt.Errorf("reading E2E_KUBECONFIG %s: %w", path, err)
+	}
 	c.config = config
 	rest, err := clientcmd.NewDefaultClientConfig(*config, nil).ClientConfig()
 	if err != nil {

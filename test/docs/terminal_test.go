@@ -99,6 +99,14 @@ demo        9h                     30d
 	}
 }
 
+func TestMakeIsThatOfTheRepositoryWithTheKubectlOfTheTest(t *testing.T) {
+	t.Setenv("MAKEFLAGS", "--no-such-flag") // as a make has it that was told something else
+	text := "<!-- test expects: (?s)README.md and docs on localkube.*shift; echo -->\n```sh\nmake help\nmake -n deploy\n```\n"
+	if did, err := sit(t).try(t, text); err != nil || did.commands != 2 {
+		t.Errorf("did %s: %v", did, err)
+	}
+}
+
 func TestManifestsAreAppliedOrWrittenToTheFileThatTheyName(t *testing.T) {
 	term := sit(t)
 	did, err := term.try(t, "```yaml\napiVersion: v1\nkind: ConfigMap\n```\n"+

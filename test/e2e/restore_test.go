@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -104,6 +105,53 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 		again.AwaitStalled(ctx, plan.ReasonPreflight)
 		Expect(again.Pods(ctx)).To(BeEmpty())
 		again.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = world.DefaultVersion })
+		again.AwaitReady(ctx, 1)
+		holdsBackup(ctx, again, saved)
+	})
+
+	It("of a cluster with authentication on has it on too, and is looked after; without certificates nothing is made", perStory, func(ctx context.Context) {
+		saved := story.Create(ctx, "saved", 1)
+		saved.AwaitReady(ctx, 1)
+		saved.EnableAuth(ctx, "saved-client", "again-client")
+		story.Claim(ctx, "backups")
+		save(ctx, saved, world.ToVolume("backups"))
+
+		plain := story.Create(ctx, "plain", 1, fromBackup("first"), withoutTLS)
+		plain.AwaitStalled(ctx, plan.ReasonPreflight)
+		Expect(plain.Pods(ctx)).To(BeEmpty())
+
+		again := story.Create(ctx, "again", 1, fromBackup("first"))
+		again.AwaitReady(ctx, 1)
+		Expect(again.AuthIsOn(ctx)).To(BeTrue())
+		holdsBackup(ctx, again, saved)
+		again.Resize(ctx, 3) // which etcd lets nobody do but root
+		again.AwaitReady(ctx, 3)
+		is, err := again.Get(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(is.Status.RestoredFrom).NotTo(BeNil())
+	})
+
+	It("says within half a minute which Secret is not there, and begins when it is", perStory, func(ctx context.Context) {
+		kube.NeedLocalkube()
+		saved := story.Create(ctx, "saved", 1, world.Ephemeral)
+		saved.AwaitReady(ctx, 1)
+		store := story.ToS3(ctx, kube.S3Server(s3server.Versitygw).Access)
+		done := save(ctx, saved, store)
+		credentials := &corev1.Secret{}
+		Expect(kube.Client.Get(ctx, client.ObjectKey{Namespace: story.Namespace, Name: store.S3.CredentialsSecretRef.Name}, credentials)).To(Succeed())
+		store.S3.CredentialsSecretRef = &v1alpha1.StoreSecretReference{Name: "absent"}
+		again := story.Create(ctx, "again", 1, func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.RestoreSource{Store: &store, Key: done.Key}}
+		})
+		Eventually(ctx, func() (string, error) {
+			is, err := again.Get(ctx)
+			if err != nil || is.Status.NextStep == nil {
+				return "", err
+			}
+			return is.Status.NextStep.Reason + ": " + is.Status.NextStep.Message, nil
+		}).WithTimeout(30 * time.Second).Should(SatisfyAll(HavePrefix(plan.ReasonNotMounted+": "), ContainSubstring(`secret "absent" not found`)))
+		absent := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: story.Namespace, Name: "absent"}, Data: credentials.Data}
+		Expect(kube.Client.Create(ctx, absent)).To(Succeed())
 		again.AwaitReady(ctx, 1)
 		holdsBackup(ctx, again, saved)
 	})

@@ -34,7 +34,7 @@ func row(sentence string) string {
 }
 
 func main() {
-	chosen := slices.Concat(life, effects, rolls, deaths, returns, restores, inPlace)
+	chosen := slices.Concat(life, effects, rolls, deaths, returns, restores, inPlace, schedules)
 	if wanted := os.Args[1:]; len(wanted) > 0 {
 		chosen = slices.DeleteFunc(chosen, func(m mutant) bool { return !slices.Contains(wanted, m.Name) })
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ type Proxy struct {
 
 	closed   chan struct{}
 	upstream *httputil.ReverseProxy
+	classify func(*http.Request) Request
 
 	mu     sync.Mutex
 	faults []*Injected
@@ -44,19 +46,51 @@ type Injected struct {
 // Proxy starts one on the server's host, which ends with the test.
 func (s *Server) Proxy(t testing.TB) *Proxy {
 	t.Helper()
-	p := &Proxy{Access: s.Access, closed: make(chan struct{})}
+	p := &Proxy{Access: s.Access, closed: make(chan struct{}), classify: parseRequest}
 	target, err := url.Parse(s.Endpoint)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.upstream = newUpstream(target, s.CA)
+	return p.listen(t, target, s.pair)
+}
+
+// Backend is a server that speaks another protocol than S3's over HTTP, and signs nothing: a proxy may stand before it as well.
+type Backend struct {
+	Endpoint, Bucket string
+	Classify         func(*http.Request) Request // gives a request the name of the operation of S3 that does the same
+}
+
+// Before starts a proxy before such a server. Addresses that the server sends its clients to are the proxy's.
+func Before(t testing.TB, b Backend) *Proxy {
+	t.Helper()
+	p := &Proxy{Access: Access{Bucket: b.Bucket}, closed: make(chan struct{}), classify: b.Classify}
+	target, err := url.Parse(b.Endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.upstream = newUpstream(target, nil)
+	p.upstream.Rewrite = func(r *httputil.ProxyRequest) { r.SetURL(target) }
+	spoil := p.upstream.ModifyResponse
+	p.upstream.ModifyResponse = func(r *http.Response) error {
+		if to := r.Header.Get("Location"); to != "" {
+			r.Header.Set("Location", strings.Replace(to, b.Endpoint, p.Endpoint, 1))
+		}
+		return spoil(r)
+	}
+	return p.listen(t, target, nil)
+}
+
+// listen starts it on its server's host.
+func (p *Proxy) listen(t testing.TB, target *url.URL, pair *keyPair) *Proxy {
+	t.Helper()
 	listener, err := net.Listen("tcp", net.JoinHostPort(target.Hostname(), "0"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Endpoint = target.Scheme + "://" + listener.Addr().String()
-	if s.pair != nil {
-		listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{s.pair.Certificate}, MinVersion: tls.VersionTLS12})
+	if pair != nil {
+		listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{pair.Certificate}, MinVersion: tls.VersionTLS12})
 	}
 	serve(t, listener, p, func() { close(p.closed) })
 	return p
@@ -101,7 +135,7 @@ func newUpstream(target *url.URL, ca []byte) *httputil.ReverseProxy {
 
 // ServeHTTP answers one request: by the fault that is meant for it, or as the server does.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	injected := p.pick(parseRequest(r))
+	injected := p.pick(p.classify(r))
 	if injected == nil {
 		p.upstream.ServeHTTP(w, r)
 		return

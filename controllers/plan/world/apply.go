@@ -165,6 +165,8 @@ func (w *World) carryOutEtcd(c plan.Change) error {
 		}
 	case plan.MoveLeader:
 		cl.leader = c.ToID
+	case plan.DisarmAlarms:
+		w.disarm(cl)
 	default:
 		return fmt.Errorf("%T is not a change that the world knows", c)
 	}

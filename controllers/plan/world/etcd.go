@@ -48,6 +48,8 @@ type cluster struct {
 	writes  int    // acknowledged to clients, and never to be lost
 	from    string // what it began with: the sum of a backup, or the survivor; empty for nothing
 	life    string // the incarnation that its members are of
+	alarm   bool   // that space ran out, under the ID of a member of the cluster that the backup was taken from
+	full    bool   // whether it did
 }
 
 func hash(parts ...any) etcdutil.ID {

@@ -128,7 +128,7 @@ func TestARestoreIsCalledOffAtAnyMomentBeforeTheMoveAndNothingIsLost(t *testing.
 		w := settledAt(t, seed+1, 3)
 		before, born := len(w.Observe().Replicas), w.born
 		w.Ask(plan.SourceBackup, "", true)
-		for range seed {
+		for range seed / 2 {
 			w.Advance()
 			w.Pass()
 		}

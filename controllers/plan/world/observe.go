@@ -126,7 +126,9 @@ func (w *World) answers(from objects) map[string]*plan.Answer {
 		if p.ill == isolated {
 			leader = 0
 		}
+		raised, size := c.alarmed(w.Spec.QuotaBytes)
 		out[name] = &plan.Answer{
+			Alarms: raised, DBSize: size,
 			ID: p.disk.member, ClusterID: c.id, Leader: leader, Version: from.pods[name].made.Version,
 			Revision: c.bump() + int64(p.disk.applied) + 1, Applied: uint64(p.disk.applied), Learner: c.members[i].Learner,
 		}

@@ -3,6 +3,7 @@ package world
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 )
@@ -74,10 +75,12 @@ func (w *World) isRest(d plan.Decision) bool {
 		return true
 	case w.recordLost && d.Overdue, d.Reason == plan.ReasonRecordLost:
 		return true // the names of the first members went with the peer Service: a person must look
+	case isUnrestorable(d):
+		return true
 	case w.hasIll(hidden, isolated):
 		return true // nothing is taken from a member that somebody still reaches
 	case w.Recoverable():
-		return d.Reason == plan.ReasonNotSupported || w.isForPeople(d)
+		return slices.Contains([]string{plan.ReasonNotSupported, plan.ReasonAlarm}, d.Reason) || w.isForPeople(d)
 	}
 	return d.NeedsHuman || d.Overdue || w.isForPeople(d)
 }

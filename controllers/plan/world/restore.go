@@ -10,10 +10,23 @@ import (
 
 // What births that begin with a backup need: a store, a Pod that looks into it, and Pods that lay what is there on volumes.
 
-// store is what a wish finds: the newest of so many backups, unless they cannot be read just now.
+// store is what a wish finds: the newest of so many backups, unless they cannot be read just now, or it is damaged for good.
 type store struct {
 	newest  int
 	spoiled bool
+	damaged map[string]bool // by key
+	auth    bool            // authentication is on in what it holds
+}
+
+// key is of the newest backup.
+func (s *store) key(wish string) string { return fmt.Sprintf("%s/%d", wish, s.newest) }
+
+// alarms are those that were raised when the newest was taken: every other one was taken of a full cluster.
+func (s *store) alarms() string {
+	if s.newest%2 == 1 {
+		return plan.AlarmNoSpace
+	}
+	return ""
 }
 
 // restoreTask is a restore Pod.
@@ -35,7 +48,7 @@ func (w *World) hasRestores() bool {
 
 func (w *World) storeOf(wish plan.Wish) *store {
 	if w.stores[wish] == nil {
-		w.stores[wish] = &store{}
+		w.stores[wish] = &store{damaged: map[string]bool{}, auth: wish.Hash == "two"}
 	}
 	return w.stores[wish]
 }
@@ -126,16 +139,17 @@ func (w *World) look(p *plan.Preflight) {
 	s := w.storeOf(p.Asked.Wish)
 	wrote := etcdutil.Version{Major: 3, Minor: 6, Patch: 15}
 	p.Finished = w.Now
-	switch {
+	switch key := s.key(p.Asked.Hash); {
 	case s.spoiled:
-		p.Phase, p.Failure = plan.PodFailed, "the manifest cannot be read"
+		p.Phase, p.Reason, p.Failure = plan.PodFailed, "StoreUnreachable", "the store does not answer"
+	case s.damaged[key]:
+		p.Phase, p.Reason, p.Failure = plan.PodFailed, "ManifestInvalid", "the manifest is damaged"
 	case !wrote.SameMinor(p.Asked.Version):
-		p.Phase, p.Failure = plan.PodFailed, "the backup is of another minor version"
+		p.Phase, p.Reason, p.Failure = plan.PodFailed, "VersionDiffers", "the backup is of another minor version"
 	case w.rng.IntN(8) == 0:
 		p.Phase = plan.PodFailed // killed
 	default:
-		key := fmt.Sprintf("%s/%d", p.Asked.Hash, s.newest)
-		p.Phase, p.Found = plan.PodSucceeded, plan.Origin{Hash: p.Asked.Hash, Key: key, SHA256: "sha of " + key, SizeBytes: 1, Revision: 7, Version: wrote}
+		p.Phase, p.Found = plan.PodSucceeded, plan.Origin{Hash: p.Asked.Hash, Key: key, SHA256: "sha of " + key, SizeBytes: 1, Revision: 7, Version: wrote, AuthEnabled: s.auth, Alarms: s.alarms()}
 	}
 }
 
@@ -165,7 +179,10 @@ func (w *World) lay(name string, t *restoreTask) {
 	d := w.disks[t.disk]
 	switch {
 	case w.storeOf(plan.Wish{Hash: t.origin.Hash}).spoiled:
-		t.Phase, t.Failure = plan.PodFailed, "the object cannot be read"
+		t.Phase, t.Reason, t.Failure = plan.PodFailed, "StoreUnreachable", "the store does not answer"
+		return
+	case w.storeOf(plan.Wish{Hash: t.origin.Hash}).damaged[t.origin.Key]:
+		t.Phase, t.Reason, t.Failure = plan.PodFailed, "ObjectDamaged", "the object is not what its manifest says"
 		return
 	case d == nil || w.rng.IntN(8) == 0:
 		t.Phase = plan.PodFailed // killed
@@ -189,7 +206,8 @@ func (w *World) lay(name string, t *restoreTask) {
 	id := hash("cluster", t.Incarnation, t.initial)
 	c := w.formed(id, t.Incarnation, t.initial)
 	if !w.isHeld(id) { // what was laid before it left no trace, and nothing of it ever ran
-		c.from = from
+		c.from, c.alarm = from, t.origin.Alarms != ""
+		c.full = c.alarm && w.rng.IntN(2) == 0
 	}
 	if c.from != from {
 		w.violate("members of %s are restored from %s and from %s", id, c.from, from)
@@ -209,6 +227,7 @@ func (w *World) restoreFaults() []func(string) {
 		func(string) { w.SpoilBackups(true) },
 		func(string) { w.SpoilBackups(false) }, func(string) { w.SpoilBackups(false) },
 		func(string) { w.NewerBackups() },
+		func(string) { w.DamageNewest() },
 		func(string) { w.DeletePreflight() },
 		func(string) { w.anyRestore(w.DeleteRestore) }, func(string) { w.anyRestore(w.DeleteRestore) },
 		func(string) { w.anyRestore(w.KillRestore) },
@@ -248,6 +267,41 @@ func (w *World) NewerBackups() {
 	}
 }
 
+// DamageNewest is what nobody puts right: the newest backups are not what they should be.
+func (w *World) DamageNewest() {
+	for wish, s := range w.stores {
+		s.damaged[s.key(wish.Hash)] = true
+	}
+	w.logf("fault: the newest backups are damaged")
+}
+
+// FreeSpace is a user who deletes keys, compacts and defragments.
+func (w *World) FreeSpace() {
+	for _, c := range w.clusters {
+		c.full = false
+	}
+}
+
+// alarmed is what every member of the cluster says of alarms and of its size.
+func (c *cluster) alarmed(quota int64) (raised []plan.Alarm, size int64) {
+	size = quota / 10
+	if c.alarm {
+		raised = []plan.Alarm{{Name: plan.AlarmNoSpace, Member: 99}}
+	}
+	if c.full {
+		size = quota
+	}
+	return raised, size
+}
+
+// disarm holds the operator to taking an alarm back only where there is room.
+func (w *World) disarm(c *cluster) {
+	if c.full {
+		w.violate("the alarm of %s is taken back, and it is full", c.id)
+	}
+	c.alarm = false
+}
+
 // DeletePreflight is somebody's kubectl delete pod.
 func (w *World) DeletePreflight() {
 	if w.objects.preflight != nil {
@@ -279,10 +333,18 @@ func (w *World) changeWish() {
 	w.logf("spec: begin with %+v", w.Spec.Restore)
 }
 
+// isUnrestorable reports a backup of which nothing but another wish, or another look, could find anything else.
+func isUnrestorable(d plan.Decision) bool {
+	return d.NeedsHuman && (d.Reason == plan.ReasonPreflight || d.Reason == plan.ReasonRestoreFailed)
+}
+
 // checkBeginning holds a birth to what the spec asks for at that moment.
 func (w *World) checkBeginning(origin plan.Origin) {
 	if origin.Hash != w.Spec.Restore.Hash || w.Spec.Restore.Fault != "" {
 		w.violate("a birth begins with %q, and the spec asks for %+v", origin.Hash, w.Spec.Restore)
+	}
+	if origin.AuthEnabled && !w.Spec.TLS {
+		w.violate("a birth begins with authentication on, and nobody has a certificate")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 func restoring(size int) plan.Desired {
 	spec := Spec3(size)
 	spec.Restore.Hash = "one"
+	spec.QuotaBytes = 2 << 30
 	return spec
 }
 
@@ -43,6 +44,54 @@ func TestABackupThatCannotBeUsedIsRefusedUntilItIsPutRight(t *testing.T) {
 	w.SpoilBackups(false)
 	if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 {
 		t.Fatalf("%+v %v\n%s", d, w.Violations, w.Story(80))
+	}
+}
+
+func TestABackupThatIsNoneIsLookedAtOnceUntilSomebodyAsksAgain(t *testing.T) {
+	w := New(2, restoring(3))
+	w.storeOf(w.Spec.Restore)
+	w.DamageNewest()
+	for range 900 {
+		w.Advance()
+		w.Pass()
+	}
+	if n := mentions(w.Log, "restore-source StartPreflight"); n != 1 || w.objects.birth.Exists {
+		t.Fatalf("it was looked at %d times\n%s", n, w.Story(40))
+	}
+	w.NewerBackups()
+	w.NewerBackups() // one without an alarm
+	w.DeletePreflight()
+	if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 {
+		t.Fatalf("%+v %v\n%s", d, w.Violations, w.Story(80))
+	}
+}
+
+func TestAnAlarmThatCameWithABackupIsTakenBackOnceThereIsRoom(t *testing.T) {
+	for seed := range uint64(8) {
+		w := New(seed, restoring(3))
+		w.storeOf(w.Spec.Restore)
+		w.NewerBackups()
+		d, rests := w.Settle(1500)
+		wasFull := w.clusters[w.born].full
+		if !rests || len(w.Violations) > 0 || wasFull != (d.Reason == plan.ReasonAlarm) || wasFull != w.clusters[w.born].alarm {
+			t.Fatalf("seed %d, full %v: %+v %v\n%s", seed, wasFull, d, w.Violations, w.Story(40))
+		}
+		w.FreeSpace()
+		if d, rests = w.Settle(300); !rests || d.Verdict != plan.Settled || w.clusters[w.born].alarm || len(w.Violations) > 0 {
+			t.Fatalf("seed %d: %+v %v\n%s", seed, d, w.Violations, w.Story(40))
+		}
+	}
+}
+
+func TestABackupWithAuthenticationBeginsNothingWithoutCertificates(t *testing.T) {
+	for _, tls := range []bool{true, false} {
+		spec := restoring(3)
+		spec.Restore.Hash, spec.TLS = "two", tls
+		w := New(4, spec)
+		d, rests := w.Settle(1500)
+		if !rests || len(w.Violations) > 0 || tls != (d.Verdict == plan.Settled) || tls != w.objects.birth.Exists {
+			t.Fatalf("certificates %v: %+v %v\n%s", tls, d, w.Violations, w.Story(80))
+		}
 	}
 }
 
@@ -110,7 +159,7 @@ func TestNoStoryOfARestoreViolatesAnInvariantAndEveryOneComesToRest(t *testing.T
 var restoreEvents = []string{
 	"restore-source StartPreflight", "restore-source DeletePreflight", "restored RecordRestored", "restored DeleteRestores", "and is tried again",
 	"asks to begin with another backup", "void-birth DeleteRestores", "void-birth NextBirth", "restore-leftover DeletePreflight", "RecordBirth",
-	"fault: restore Pod", "fault: preflight Pod", "fault: backups spoiled: true", "spec: begin with",
+	"fault: restore Pod", "alarms DisarmAlarms", "fault: preflight Pod", "fault: backups spoiled: true", "fault: the newest backups are damaged", "spec: begin with",
 }
 
 func mentions(lines []string, word string) int {
@@ -128,6 +177,7 @@ func playRestore(s uint64) (*World, plan.Decision, bool) {
 	spec := restoring([]int{1, 3, 3, 5}[s%4])
 	spec.TLS = s%4 != 0
 	w := New(s, spec)
+	w.storeOf(spec.Restore).newest = int(s % 2)
 	rate := 3 + w.rng.IntN(30)
 	for range 60 + w.rng.IntN(120) {
 		w.Advance()
@@ -145,6 +195,9 @@ func playRestore(s uint64) (*World, plan.Decision, bool) {
 	w.ToggleQuota(false)
 	w.SpoilBackups(false)
 	w.Spec.Restore.Fault = ""
+	if s%2 == 0 {
+		w.FreeSpace()
+	}
 	if s%3 == 0 {
 		w.Cure()
 		w.ReturnNodes()

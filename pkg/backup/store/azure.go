@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -23,19 +24,25 @@ func openAzure(ctx context.Context, c *Azure, o Options) (*blob.Bucket, error) {
 		Transport: httpClient,
 		Retry:     policy.RetryOptions{MaxRetries: requestAttempts - 1},
 	}}
-	client, err := azureClient(c, o.CredentialsDir, options)
+	identityClient, err := newIdentityClient(o)
+	if err != nil {
+		return nil, err
+	}
+	client, err := azureClient(c, o.CredentialsDir, options, identityClient)
 	if err != nil {
 		return nil, err
 	}
 	return azureblob.OpenBucket(ctx, client, nil)
 }
 
-func azureClient(c *Azure, dir string, options *container.ClientOptions) (*container.Client, error) {
+func azureClient(c *Azure, dir string, options *container.ClientOptions, identityClient *http.Client) (*container.Client, error) {
 	if dir == "" {
 		if c.Endpoint == "" {
 			return nil, errors.New("neither an endpoint nor a Secret says which account of Azure it is")
 		}
-		identity, err := azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{ClientOptions: options.ClientOptions})
+		asking := options.ClientOptions
+		asking.Transport = identityClient
+		identity, err := azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{ClientOptions: asking})
 		if err != nil {
 			return nil, fmt.Errorf("find the credentials of the environment: %w", err)
 		}

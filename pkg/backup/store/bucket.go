@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"gocloud.dev/blob"
-	"gocloud.dev/gcerrors"
 )
 
 // An upload keeps at most (uploadConcurrency+1) parts in memory: 20 MiB. S3 takes 10,000 parts, so the largest object is
@@ -166,10 +167,15 @@ func (b *Bucket) List(ctx context.Context, below string, visit func(Object) erro
 	if err := b.check(directory + "any"); err != nil {
 		return err
 	}
+	if b.root != "" {
+		if err := checkReadable(b.root, directory); err != nil {
+			return fmt.Errorf("list %s in the store: %w", below, classify(err, ErrStore))
+		}
+	}
 	objects := b.blob.List(&blob.ListOptions{Prefix: directory})
 	for {
 		object, err := b.next(ctx, objects)
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { //nolint:errorlint // a connection that was closed is an EOF too, with words around it, and no end of the list
 			return nil
 		}
 		if err != nil {
@@ -190,15 +196,18 @@ func (b *Bucket) next(ctx context.Context, objects *blob.ListIterator) (*blob.Li
 	return objects.Next(ctx)
 }
 
-// Delete removes an object; one that is not there is no error.
+// Delete removes an object; one that is not there is no error. Of a volume, its directory goes with the last object in it.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
 	if err := b.check(key); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, callDeadline)
 	defer cancel()
-	if err := b.blob.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
-		return fmt.Errorf("delete %s from the store: %w", key, classify(err, ErrStore))
+	if err := classify(b.blob.Delete(ctx, key), ErrStore); err != nil && !errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("delete %s from the store: %w", key, err)
+	}
+	if directory := path.Dir(key); b.root != "" && b.check(directory) == nil {
+		_ = os.Remove(filepath.Join(b.root, directory)) // one that is not empty stays
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"gocloud.dev/gcerrors"
+	"google.golang.org/api/googleapi"
 )
 
 // What went wrong, as far as it changes what a user does about it. Test with errors.Is.
@@ -28,15 +29,19 @@ var (
 	ErrStalled     = errors.New("the store stands still")
 	ErrFull        = errors.New("the store is full")
 	ErrTooLarge    = errors.New("the object is too large")
+	ErrDamaged     = errors.New("the store gives back something else than it was given")
 	ErrStore       = errors.New("the store failed")
 )
 
 // classify puts a sentinel in front of an error of the libraries; other is for those that say nothing known. Errors
 // that are ours already, and ends of contexts, pass.
 func classify(err, other error) error {
+	if err == nil {
+		return nil
+	}
 	for _, known := range []error{
 		ErrConfig, ErrOutside, ErrNotFound, ErrExists, ErrDenied, ErrThrottled, ErrUnreachable, ErrRedirected, ErrStalled, ErrFull,
-		ErrTooLarge, ErrStore, context.Canceled, context.DeadlineExceeded,
+		ErrTooLarge, ErrDamaged, ErrStore, context.Canceled, context.DeadlineExceeded,
 	} {
 		if errors.Is(err, known) {
 			return err
@@ -85,10 +90,34 @@ var codes = map[string]error{
 	"RequestLimitExceeded": ErrThrottled, "QuotaExceeded": ErrFull, "XMinioStorageFull": ErrFull,
 }
 
+// googleCodes go before what gocloud.dev makes of them: to it what is forbidden is not found, and what is not found is taken
+// for removed here.
+var googleCodes = map[int]error{
+	http.StatusUnauthorized: ErrDenied, http.StatusForbidden: ErrDenied, http.StatusNotFound: ErrNotFound,
+	http.StatusPreconditionFailed: ErrExists, http.StatusTooManyRequests: ErrThrottled, http.StatusServiceUnavailable: ErrThrottled,
+}
+
+// badChecksum is how the client of GCS says it, and nothing but the text tells (googleapis/google-cloud-go:storage/http_client.go).
+const badChecksum = "storage: bad CRC on read"
+
+func kindOfGoogles(err error) error {
+	var answer *googleapi.Error
+	if errors.As(err, &answer) {
+		return googleCodes[answer.Code]
+	}
+	if strings.Contains(err.Error(), badChecksum) {
+		return ErrDamaged
+	}
+	return nil
+}
+
 func kindOfCode(err error) error {
 	var answer *smithyhttp.ResponseError
 	if errors.As(err, &answer) && answer.HTTPStatusCode()/100 == 3 && answer.HTTPStatusCode() != http.StatusNotModified {
 		return ErrRedirected // of a body that cannot be sent twice; http.Client leaves these to us
+	}
+	if kind := kindOfGoogles(err); kind != nil {
+		return kind
 	}
 	var api smithy.APIError
 	if errors.As(err, &api) {

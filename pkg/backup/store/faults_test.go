@@ -15,6 +15,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/etcdsteward/etcd-steward/test/gcsserver"
+	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
 // answering is a store whose server answers everything in one way.
@@ -225,4 +228,47 @@ func TestMemoryStaysBoundedWhateverTheSize(t *testing.T) {
 		t.Errorf("%d MiB were in use, more than %d", most>>20, limit>>20)
 	}
 	t.Logf("%d MiB at most", most>>20)
+}
+
+func TestAListThatBreaksOffIsNotTakenForShort(t *testing.T) {
+	s := s3server.Start(t, s3server.Versitygw, s3server.Options{})
+	for name, fault := range map[string]s3server.Fault{"before it begins": s3server.Outage(), "in the middle": s3server.CutAnswer(200)} {
+		p := s.Proxy(t)
+		fault := p.Inject(fault.On(s3server.ListObjects))
+		bucket := open(t, Config{S3: &S3{Bucket: p.Bucket, Endpoint: p.Endpoint, Region: p.Region, ForcePathStyle: true}},
+			Options{CredentialsDir: credentialsOf(t, p.Access)})
+		must(t, write(t, bucket, bucket.Key("a", strings.ReplaceAll(name, " ", "-")), random(10)))
+		err := bucket.List(context.Background(), "a", func(Object) error { return nil })
+		if err == nil || fault.Count() == 0 {
+			t.Errorf("%s: %v after %d", name, err, fault.Count())
+		}
+	}
+}
+
+// What is missing is taken for removed on purpose, and a deletion of it for done.
+func TestWhatGCSForbidsIsNotTakenForMissing(t *testing.T) {
+	s := gcsserver.Start(t)
+	ctx := context.Background()
+	through := func(t *testing.T, fault s3server.Fault) *Bucket {
+		p := s.Proxy(t)
+		p.Inject(fault)
+		return open(t, Config{GCS: &GCS{Bucket: s.Bucket, Prefix: "a", Endpoint: p.Endpoint}}, Options{CredentialsDir: s.Credentials, Stall: 20 * time.Second})
+	}
+	for name, tc := range map[string]struct {
+		status int
+		want   error
+	}{
+		"forbidden": {http.StatusForbidden, ErrDenied}, "not known": {http.StatusUnauthorized, ErrDenied}, "too many": {http.StatusTooManyRequests, ErrThrottled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bucket := through(t, s3server.Refuse(tc.status, "Refused"))
+			_, err := bucket.Stat(ctx, "a/b")
+			wantIs(t, err, tc.want)
+			_, err = bucket.ReadSmall(ctx, "a/b", 10)
+			wantIs(t, err, tc.want)
+			wantIs(t, bucket.Delete(ctx, "a/b"), tc.want)
+			wantIs(t, bucket.List(ctx, "a", func(Object) error { return nil }), tc.want)
+		})
+	}
 }

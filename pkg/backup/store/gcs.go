@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"strings"
 
+	"cloud.google.com/go/storage"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/googleapis/gax-go/v2"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/gcsblob"
 	"gocloud.dev/gcp"
@@ -22,8 +25,12 @@ func openGCS(ctx context.Context, c *GCS, o Options) (*blob.Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The source outlives this call, and fetches its tokens as the objects are fetched.
-	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, httpClient)
+	identityClient, err := newIdentityClient(o)
+	if err != nil {
+		return nil, err
+	}
+	// The source outlives this call.
+	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, identityClient)
 	tokens, err := gcsTokens(ctx, o.CredentialsDir)
 	if err != nil {
 		return nil, err
@@ -36,7 +43,22 @@ func openGCS(ctx context.Context, c *GCS, o Options) (*blob.Bucket, error) {
 	if c.Endpoint != "" {
 		options.ClientOptions = append(options.ClientOptions, option.WithEndpoint(strings.TrimSuffix(c.Endpoint, "/")+"/storage/v1/"))
 	}
-	return gcsblob.OpenBucket(ctx, client, c.Bucket, options)
+	bucket, err := gcsblob.OpenBucket(ctx, client, c.Bucket, options)
+	if err != nil {
+		return nil, err
+	}
+	var uploads *storage.Client
+	if bucket.As(&uploads) {
+		// An upload on a connection that ends is not tried again by default.
+		uploads.SetRetry(storage.WithErrorFunc(isPassing), storage.WithMaxAttempts(requestAttempts),
+			storage.WithBackoff(gax.Backoff{Max: maxBackoff}))
+	}
+	return bucket, nil
+}
+
+// isPassing says that a request may do better when it is sent again.
+func isPassing(err error) bool {
+	return isFinal(err) != aws.FalseTernary && storage.ShouldRetry(err)
 }
 
 func gcsTokens(ctx context.Context, dir string) (oauth2.TokenSource, error) {

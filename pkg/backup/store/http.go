@@ -18,17 +18,50 @@ var errRedirected = errors.New("the store redirects to another host")
 // followed, as S3 knows them, and others are refused. It has no overall deadline, since big objects take long: a request
 // ends when it stands still.
 func newHTTPClient(o Options) (*http.Client, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if o.CAFile != "" {
-		pem, err := os.ReadFile(o.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("read the store's authority: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("read the store's authority: %s has no certificate", o.CAFile)
-		}
+	if o.CAFile == "" {
+		return newClient(nil, o.Stall), nil
 	}
+	roots := x509.NewCertPool()
+	if err := addAuthority(roots, o.CAFile); err != nil {
+		return nil, err
+	}
+	return newClient(roots, o.Stall), nil
+}
+
+// newIdentityClient speaks to whoever gives out identities. That is the cloud, whose certificate is of the system's
+// authorities, or stands behind what the store stands behind, and so it trusts both.
+func newIdentityClient(o Options) (*http.Client, error) {
+	roots, err := identityRoots(o.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	return newClient(roots, o.Stall), nil
+}
+
+func identityRoots(caFile string) (*x509.CertPool, error) {
+	if caFile == "" {
+		return nil, nil
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, fmt.Errorf("read the system's authorities: %w", err)
+	}
+	return roots, addAuthority(roots, caFile)
+}
+
+func addAuthority(roots *x509.CertPool, file string) error {
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read the store's authority: %w", err)
+	}
+	if !roots.AppendCertsFromPEM(pem) {
+		return fmt.Errorf("read the store's authority: %s has no certificate", file)
+	}
+	return nil
+}
+
+func newClient(roots *x509.CertPool, stall time.Duration) *http.Client {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
 	transport := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
@@ -39,11 +72,10 @@ func newHTTPClient(o Options) (*http.Client, error) {
 		IdleConnTimeout:       90 * time.Second,
 		ForceAttemptHTTP2:     true,
 	}
-	stall := o.Stall
 	if stall <= 0 {
 		stall = defaultStall
 	}
-	return &http.Client{Transport: watched{next: transport, stall: stall}, CheckRedirect: stayOnHost}, nil
+	return &http.Client{Transport: watched{next: transport, stall: stall}, CheckRedirect: stayOnHost}
 }
 
 func stayOnHost(request *http.Request, via []*http.Request) error {

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -23,6 +24,18 @@ func openVolume(root string) (*blob.Bucket, error) {
 		return nil, fmt.Errorf("open the volume: %w", err)
 	}
 	return bucket, nil
+}
+
+// checkReadable fails where a directory cannot be read: gocloud.dev passes over it without a word, and what is not seen is
+// not there to whoever looks for the newest.
+func checkReadable(root, below string) error {
+	top := filepath.Join(root, below)
+	return filepath.WalkDir(top, func(path string, _ fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) { // removed since
+			return nil
+		}
+		return err
+	})
 }
 
 // settle makes the name of what was written into a file survive a power failure: its directory and those above it, up to

@@ -67,6 +67,9 @@ type Client interface {
 	Remove(ctx context.Context, id etcdutil.ID) error
 	// MoveLeader hands leadership to another voter. It must be sent to the leader.
 	MoveLeader(ctx context.Context, target etcdutil.ID) error
+	// DisarmAlarm takes back an alarm, "NOSPACE" for one, by the member that it was raised for, which may be gone. One that
+	// is not raised is no error.
+	DisarmAlarm(ctx context.Context, member etcdutil.ID, alarm string) error
 	// HashKV hashes the keys up to a revision; 0 means the current one.
 	HashKV(ctx context.Context, revision int64) (Hash, error)
 	// Close ends the connection. Calls in flight fail.

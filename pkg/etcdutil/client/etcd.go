@@ -179,6 +179,18 @@ func (c *etcdClient) MoveLeader(ctx context.Context, target etcdutil.ID) error {
 	return nil
 }
 
+func (c *etcdClient) DisarmAlarm(ctx context.Context, member etcdutil.ID, alarm string) error {
+	kind, known := pb.AlarmType_value[alarm]
+	if !known || kind == int32(pb.AlarmType_NONE) {
+		return fmt.Errorf("etcd has no alarm %q", alarm)
+	}
+	request := &pb.AlarmRequest{Action: pb.AlarmRequest_DEACTIVATE, MemberID: uint64(member), Alarm: pb.AlarmType(kind)}
+	if _, err := call(ctx, c, membershipDeadline, c.maintenance.Alarm, request); err != nil {
+		return fmt.Errorf("disarming the alarm %s of member %s: %w", alarm, member, err)
+	}
+	return nil
+}
+
 func (c *etcdClient) HashKV(ctx context.Context, revision int64) (Hash, error) {
 	r, err := call(ctx, c, hashDeadline, c.maintenance.HashKV, &pb.HashKVRequest{Revision: revision})
 	if err != nil {

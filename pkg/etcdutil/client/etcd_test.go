@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -166,4 +167,22 @@ func selfSigned(t *testing.T, name string) (tls.Certificate, *x509.CertPool) {
 	pool := x509.NewCertPool()
 	pool.AddCert(parsed)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+}
+
+func TestAnAlarmIsDisarmedByTheMemberThatItWasRaisedForAndNoOtherIsMade(t *testing.T) {
+	a := &answers{}
+	l := listen(t, "127.0.0.1:0")
+	serve(t, l, a, nil)
+	c := dial(t, Endpoint{Address: l.Addr().String()})
+	for _, unknown := range []string{"", "NONE", "nospace"} {
+		if err := c.DisarmAlarm(t.Context(), 7, unknown); err == nil || a.disarmed != nil {
+			t.Errorf("%q: %v, %v", unknown, err, a.disarmed)
+		}
+	}
+	if err := c.DisarmAlarm(t.Context(), 7, "NOSPACE"); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.disarmed; got.GetMemberID() != 7 || got.GetAlarm() != pb.AlarmType_NOSPACE || got.GetAction() != pb.AlarmRequest_DEACTIVATE {
+		t.Errorf("%v", got)
+	}
 }

@@ -17,8 +17,14 @@ type answers struct {
 	pb.UnimplementedMaintenanceServer
 	pb.UnimplementedClusterServer
 	pb.UnimplementedKVServer
-	err   error
-	calls int
+	err      error
+	calls    int
+	disarmed *pb.AlarmRequest
+}
+
+func (a *answers) Alarm(_ context.Context, r *pb.AlarmRequest) (*pb.AlarmResponse, error) {
+	a.disarmed = r
+	return &pb.AlarmResponse{}, a.err
 }
 
 func (a *answers) Status(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) {

@@ -26,6 +26,9 @@ func (c *conn) Status(ctx context.Context) (client.Status, error) {
 		} else {
 			s.Leader = g.leader.id
 		}
+		for a := range g.alarms {
+			s.Errors = append(s.Errors, fmt.Sprintf("memberID:%d alarm:%s ", uint64(a.member), a.name))
+		}
 		return s, nil
 	})
 }
@@ -67,6 +70,17 @@ func (c *conn) Remove(ctx context.Context, id etcdutil.ID) error {
 
 func (c *conn) MoveLeader(ctx context.Context, target etcdutil.ID) error {
 	return do(ctx, c, "MoveLeader", func(p *Process) error { return c.network.moveLeader(p, target) })
+}
+
+// DisarmAlarm is a write of its own that changes no key; alarms are raised with Network.Raise.
+func (c *conn) DisarmAlarm(ctx context.Context, member etcdutil.ID, alarm string) error {
+	return do(ctx, c, "DisarmAlarm", func(p *Process) error {
+		if err := c.network.readable(p); err != nil {
+			return err
+		}
+		delete(c.network.group(p.cluster).alarms, raised{member, alarm})
+		return nil
+	})
 }
 
 func (c *conn) HashKV(ctx context.Context, revision int64) (client.Hash, error) {

@@ -88,6 +88,13 @@ func (p *Process) Put() error {
 	return p.network.commit(p, entry{kind: entryPut})
 }
 
+// Raise raises an alarm for a member, which need not be one any more.
+func (n *Network) Raise(cluster, member etcdutil.ID, alarm string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.group(cluster).alarms[raised{member, alarm}] = true
+}
+
 // Leader returns the process that leads a cluster, nil while there is none.
 func (n *Network) Leader(cluster etcdutil.ID) *Process {
 	n.mu.Lock()

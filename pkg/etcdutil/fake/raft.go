@@ -11,11 +11,18 @@ type group struct {
 	leader *Process
 	term   uint64
 	match  map[etcdutil.ID]int // as the leader knows it, since its election: how much of its log each member has
+	alarms map[raised]bool
+}
+
+// raised is an alarm with the member that it was raised for.
+type raised struct {
+	member etcdutil.ID
+	name   string
 }
 
 func (n *Network) group(cluster etcdutil.ID) *group {
 	if n.groups[cluster] == nil {
-		n.groups[cluster] = &group{match: map[etcdutil.ID]int{}}
+		n.groups[cluster] = &group{match: map[etcdutil.ID]int{}, alarms: map[raised]bool{}}
 	}
 	return n.groups[cluster]
 }

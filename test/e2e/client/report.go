@@ -81,6 +81,19 @@ func (w *Writer) Now() Report {
 	return r
 }
 
+// Latencies are those of the puts that were acknowledged in a time, each from its first attempt.
+func (w *Writer) Latencies(from, to time.Time) []time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var latencies []time.Duration
+	for _, a := range w.acks {
+		if !a.at.Before(from) && !a.at.After(to) {
+			latencies = append(latencies, a.latency)
+		}
+	}
+	return latencies
+}
+
 // page is how many keys are read at once.
 const page = 5000
 

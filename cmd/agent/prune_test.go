@@ -1,0 +1,83 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etcdsteward/etcd-steward/pkg/backup"
+)
+
+func pruneArgs(volume string, more ...string) []string {
+	return append([]string{
+		stepPrune, `--store={"volume":{"path":"kept"}}`, "--volume-root=" + volume,
+		"--cluster-namespace=team", "--cluster-name=demo", "--cluster-uid=u-1",
+	}, more...)
+}
+
+func TestBackupsThatTheRulesDoNotKeepArePruned(t *testing.T) {
+	endpoint, _ := startEtcd(t, "3.6.16")
+	volume := t.TempDir()
+	var taken []backup.Manifest
+	for range 3 {
+		code, message := step(t, snapshotArgs(endpoint, t.TempDir(), volume)...)
+		if code != 0 {
+			t.Fatal(message)
+		}
+		var m backup.Manifest
+		must(t, json.Unmarshal([]byte(message), &m))
+		taken = append(taken, m)
+	}
+	if code, message := step(t, append(snapshotArgs(endpoint, t.TempDir(), volume), "--cluster-uid=u-2")...); code != 0 {
+		t.Fatal(message)
+	}
+	code, message := step(t, pruneArgs(volume, "--keep-last=1", "--keep-daily=1", "--time-zone=Europe/Berlin", "--hold="+taken[0].Key)...)
+	if code != 0 {
+		t.Fatal(message)
+	}
+	var got backup.Pruned
+	must(t, json.Unmarshal([]byte(message), &got))
+	// All are of one revision, and the later ones are newer.
+	if got.Kept+got.Removed != 3 || got.Kept < 1 || got.Kept > 2 || got.Newest == nil || got.Newest.Revision != taken[0].Revision {
+		t.Errorf("%s", message)
+	}
+	for _, uid := range []string{"u-1", "u-2"} {
+		left, err := filepath.Glob(filepath.Join(volume, "kept", "team", "demo", uid, "*"))
+		must(t, err)
+		if want := map[string]int{"u-1": got.Kept, "u-2": 1}[uid]; len(left) != want {
+			t.Errorf("%s: %v", uid, left)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(volume, taken[0].Key)); err != nil {
+		t.Errorf("the one that is held: %v", err)
+	}
+}
+
+func TestAWrongCallOfPruneIsRefusedWithWhatIsWrong(t *testing.T) {
+	good := pruneArgs(t.TempDir(), "--keep-last=3", "--keep-within=720h", "--time-zone=Europe/Berlin", "--hold=a", "--hold=b")
+	o, err := parseOptions(good)
+	must(t, err)
+	if o.prune.policy.KeepLast != 3 || o.prune.policy.Location.String() != "Europe/Berlin" || !slices.Equal(o.prune.held, []string{"a", "b"}) {
+		t.Errorf("%+v", o.prune)
+	}
+	for name, tc := range map[string]struct{ arg, names string }{
+		"no cluster":       {"--cluster-uid=", "cluster-uid"},
+		"a path":           {"--cluster-name=..", "cluster-name"},
+		"a negative rule":  {"--keep-last=-1", "less than nothing"},
+		"no number":        {"--keep-daily=all", "keep-daily"},
+		"no such zone":     {"--time-zone=Mars/Olympus", "Mars/Olympus"},
+		"the node's zone":  {"--time-zone=Local", "Local"},
+		"a zone by a path": {"--time-zone=../../etc/passwd", "passwd"},
+		"no store":         {"--store={}", "store"},
+		"a scratch":        {"--scratch=/x", "scratch"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := parseOptions(append(slices.Clone(good), tc.arg)); err == nil || !strings.Contains(err.Error(), tc.names) {
+				t.Fatalf("got %v, want %q in it", err, tc.names)
+			}
+		})
+	}
+}

@@ -1,0 +1,78 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// raising has every member that answers speak of an alarm, and gives each a database of so many percent of the quota.
+func raising(o Observation, percent int64, raised ...Alarm) Observation {
+	for _, r := range o.Replicas {
+		o = o.edit(r.Ordinal, func(r *Replica) {
+			if r.Answer != nil {
+				r.Answer.Alarms, r.Answer.DBSize = raised, o.Desired.QuotaBytes*percent/100
+			}
+		})
+	}
+	return o
+}
+
+var (
+	noSpace = Alarm{Name: AlarmNoSpace, Member: 99}
+	corrupt = Alarm{Name: AlarmCorrupt, Member: 2}
+)
+
+// alarmRows are clusters of which a member raised an alarm, or whose backup brought one along.
+func alarmRows() []row {
+	three := settledWorld(3)
+	from := three
+	from.Birth.Origin = backupOf
+	return []row{
+		{"an alarm of space is taken back where there is room", raising(three, 79, noSpace), Act, "alarms", ReasonDisarm, "DisarmAlarms", ""},
+		{"and not where a member is full", raising(three, 10, noSpace).edit(1, func(r *Replica) { r.Answer.DBSize = 2 << 30 }), Refuse, "alarms", ReasonAlarm, "", "demo-1 has 2048Mi of 2048Mi"},
+		{"nor while one does not answer", raising(three, 10, noSpace).edit(1, silent), Refuse, "alarms", ReasonAlarm, "", "NOSPACE"},
+		{"nor before the members run with the new quota: they are restarted with it", wanting(raising(three, 79, noSpace), other), Act, "roll", ReasonRoll, "SetChoices", ""},
+		{"one that came with a backup says so", raising(from, 90, noSpace), Refuse, "alarms", ReasonAlarm, "", "of the cluster that the backup was taken from"},
+		{"an alarm of corruption is nobody's but a person's", raising(three, 10, corrupt), Refuse, "alarms", ReasonAlarm, "", "for demo-1"},
+		{"beside it the other one is taken back", raising(three, 10, corrupt, noSpace), Act, "alarms", ReasonDisarm, "DisarmAlarms", ""},
+		{"a dead member is replaced all the same", raising(three.edit(2, noData), 90, noSpace), Act, "repair", ReasonRepair, "RemoveMember", ""},
+	}
+}
+
+func TestNoAlarmIsTakenBackButThatOfSpaceWhereThereIsRoom(t *testing.T) {
+	three := settledWorld(3)
+	disarm := DisarmAlarms{Alarms: []Alarm{noSpace}}
+	for _, row := range []struct {
+		name    string
+		world   Observation
+		change  DisarmAlarms
+		allowed bool
+	}{
+		{"with room", raising(three, 10, noSpace), disarm, true},
+		{"without", raising(three, 81, noSpace), disarm, false},
+		{"that nobody raised", raising(three, 10), disarm, false},
+		{"of another member", raising(three, 10, Alarm{Name: AlarmNoSpace, Member: 98}), disarm, false},
+		{"of corruption", raising(three, 10, corrupt), DisarmAlarms{Alarms: []Alarm{corrupt}}, false},
+		{"while nobody tells the list", raising(three, 10, noSpace).blind(), disarm, false},
+		{"while the quota is another one", wanting(raising(three, 10, noSpace), other), disarm, false},
+	} {
+		if why := Guard(row.world, row.change); (why == "") != row.allowed {
+			t.Errorf("%s: %q", row.name, why)
+		}
+	}
+}
+
+func TestAllMembersThatRaisedItAreDisarmedAtOnceAndEachOnlyOnce(t *testing.T) {
+	c, ok := Next(raising(settledWorld(3), 10, noSpace, Alarm{Name: AlarmNoSpace, Member: 1}, corrupt)).Change.(DisarmAlarms)
+	if !ok || len(c.Alarms) != 2 || c.Alarms[0].Member != 1 || c.Alarms[1] != noSpace {
+		t.Errorf("%+v", c)
+	}
+	if got := Next(raising(settledWorld(3), 90, Alarm{Name: AlarmCorrupt})); !strings.Contains(got.Message, "some member") || !got.NeedsHuman {
+		t.Errorf("%+v", got)
+	}
+	if got := Next(raising(settledWorld(3), 90, Alarm{Name: AlarmCorrupt, Member: 98})); !strings.Contains(got.Message, "the former member "+etcdutil.ID(98).String()) {
+		t.Errorf("%+v", got)
+	}
+}

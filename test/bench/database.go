@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/etcdsteward/etcd-steward/test/e2e/client"
+)
+
+const (
+	// valueSize is that of the values that fill a database. They do not compress.
+	valueSize = 64 << 10
+	// fillers are how many put at a time.
+	fillers = 16
+	// dataPrefix is where the values are.
+	dataPrefix = "/data/"
+	// quotaMost is the largest database that etcd supports.
+	quotaMost = 8 << 30
+)
+
+// sizeName is a size as people say it: 100 MiB, 1 GiB.
+func sizeName(bytes int64) string {
+	const mebi, gibi = 1 << 20, 1 << 30
+	if bytes%gibi == 0 {
+		return fmt.Sprintf("%d GiB", bytes/gibi)
+	}
+	return fmt.Sprintf("%d MiB", bytes/mebi)
+}
+
+// parseSize reads a size as Kubernetes writes it, such as 1Gi.
+func parseSize(text string) (int64, error) {
+	quantity, err := resource.ParseQuantity(text)
+	if err != nil {
+		return 0, fmt.Errorf("the size %q: %w", text, err)
+	}
+	bytes := quantity.Value()
+	if bytes < 16<<20 || bytes > quotaMost*3/4 {
+		return 0, fmt.Errorf("the size %q is not from 16Mi to 6Gi", text)
+	}
+	return bytes, nil
+}
+
+// quotaFor leaves room in a database of this size for what clients write meanwhile; zero where the default does.
+func quotaFor(database int64) int64 {
+	if database <= 1<<30 {
+		return 0
+	}
+	return min(2*database, quotaMost)
+}
+
+// keysOf is how many values fill a database of this size.
+func keysOf(database int64) int { return int(database / valueSize) }
+
+// fill writes values until the database has its size.
+func (t *trial) fill(ctx context.Context, size int64) error {
+	config, err := t.clientTLS(ctx)
+	if err != nil {
+		return err
+	}
+	etcd, err := client.Dial(client.Options{Endpoints: t.endpoints(), TLS: config, Connect: t.connect})
+	if err != nil {
+		return err
+	}
+	defer etcd.Close()
+	began := time.Now()
+	if err := putAll(ctx, etcd, keysOf(size)); err != nil {
+		return fmt.Errorf("filling the database in %s: %w", t.namespace, err)
+	}
+	status, err := t.status(ctx)
+	if err != nil {
+		return err
+	}
+	if status.DBSize < size*95/100 {
+		return fmt.Errorf("the database in %s has %d bytes, not %d", t.namespace, status.DBSize, size)
+	}
+	t.say("a database of %s, %s, in %.0f s", sizeName(size), sizeName(status.DBSize>>20<<20), time.Since(began).Seconds())
+	return nil
+}
+
+// putAll puts so many keys, several at a time.
+func putAll(ctx context.Context, etcd *clientv3.Client, keys int) error {
+	var next atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	for filler := range fillers {
+		group.Go(func() error {
+			value := make([]byte, valueSize)
+			random := rand.NewChaCha8([32]byte{byte(filler)})
+			for i := next.Add(1); i <= int64(keys); i = next.Add(1) {
+				_, _ = random.Read(value) // which never fails
+				if err := put(ctx, etcd, fmt.Sprintf("%s%08d", dataPrefix, i), string(value)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// putAttempts are enough for a leader that changes under the load.
+const putAttempts = 5
+
+func put(ctx context.Context, etcd *clientv3.Client, key, value string) error {
+	var err error
+	for range putAttempts {
+		attempt, cancel := context.WithTimeout(ctx, 10*time.Second)
+		_, err = etcd.Put(attempt, key, value)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("putting %s: %w", key, err)
+}

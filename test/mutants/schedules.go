@@ -1,0 +1,80 @@
+package main
+
+const (
+	schedulePackage    = "./controllers/schedule"
+	controllersPackage = "./controllers"
+)
+
+// schedules are bugs of what is done beside making backups.
+var schedules = []mutant{
+	{
+		Name: "an empty store, such as a volume that is not mounted, makes EtcdBackups go", Peer: "",
+		File:    "controllers/schedule/chores.go",
+		From:    "if err != nil || said.Kept == 0 || said.Newest == nil {",
+		To:      "if err != nil {",
+		Package: schedulePackage, Test: "TestNoEtcdBackupIsDeletedOnTheWordOfAnEmptyStore",
+	},
+	{
+		Name: "EtcdBackups of another store go by the word of this one", Peer: "",
+		File:    "controllers/schedule/chores.go",
+		From:    "if _, is := v.timeOf(run); is && run.State == RunComplete && run.SameStore && run.Name != newest && run.Point.Key != \"\" {",
+		To:      "if _, is := v.timeOf(run); is && run.State == RunComplete && run.Name != newest && run.Point.Key != \"\" {",
+		Package: controllersPackage, Test: "TestOnlyWhatLiesInTheStoreOfNowIsAskedFor",
+	},
+	{
+		Name: "what is being restored is pruned beside it", Peer: "",
+		File:    "controllers/schedule/chores.go",
+		From:    "return !v.isBusy() && ",
+		To:      "return ",
+		Package: schedulePackage, Test: "TestWhateverHappensRetentionAndTestRestoresComeToTheSameEnd",
+	},
+	{
+		Name: "what came of pruning is written down before the EtcdBackups are gone", Peer: "",
+		File:    "controllers/schedule/chores.go",
+		From:    "job != nil && deletePruned(v) == nil {",
+		To:      "job != nil {",
+		Package: controllersPackage, Test: "TestEtcdBackupsThatMayNotBeDeletedYetAreNotForgotten",
+	},
+	{
+		Name: "retention that fails is tried in a loop", Peer: "",
+		File:    "controllers/schedule/chores.go",
+		From:    "if !at.After(v.Pruned.At) {",
+		To:      "if !at.After(v.Pruned.For) {",
+		Package: schedulePackage, Test: "TestRetentionThatFailsIsSaidAndKeepsNoBackupFromBeingMade",
+	},
+	{
+		Name: "a test restore that failed counts as proof", Peer: "",
+		File:    "controllers/schedule/points.go",
+		From:    "if o.Tested.For.After(due) {\n\t\tdue = o.Tested.For",
+		To:      "if o.Tested.At.After(due) {\n\t\tdue = o.Tested.At",
+		Package: schedulePackage, Test: "TestATestRestoreIsMadeWhenItIsTimeAndTellsWhatIsProven",
+	},
+	{
+		Name: "a Job that the platform refuses keeps backups from being made", Peer: "",
+		File:    "controllers/schedule/next.go",
+		From:    "if d.Change != nil || d.Ignored {",
+		To:      "if chores := v.chores(); len(chores) > 0 && !d.Ignored {\n\t\td.Change, d.Chores = nil, chores\n\t\treturn d\n\t}\n\tif d.Change != nil || d.Ignored {",
+		Package: controllersPackage, Test: "TestAChoreThatIsRefusedKeepsNoBackupFromBeingMade",
+	},
+	{
+		Name: "a run whose EtcdBackup retention deleted is made again", Peer: "",
+		File:    "controllers/schedule/observation.go",
+		From:    "for _, t := range []time.Time{o.latest(), o.recorded()} {\n\t\tif t.After(considered) {",
+		To:      "for _, t := range []time.Time{o.latest()} {\n\t\tif t.After(considered) {",
+		Package: schedulePackage, Test: "TestWhateverHappensNoRunIsMadeTwiceOrBesideAnotherAndTheNewestIsMadeUpFor",
+	},
+	{
+		Name: "whoever forbids to touch a Job that ended has the last word on the backup", Peer: "",
+		File:    "controllers/etcdbackup_controller.go",
+		From:    "if decision.Outcome != nil {\n\t\treturn",
+		To:      "if decision.Outcome != nil && decision.Change == nil {\n\t\treturn",
+		Package: controllersPackage, Test: "TestAJobThatNobodyMayTouchKeepsNoBackupFromBeingToldAndIsLeftAloneForAWhile",
+	},
+	{
+		Name: "backups are written beside a member's data", Peer: "",
+		File:    "controllers/backup/next.go",
+		From:    "if o.Backup.ClaimOf == \"\" {",
+		To:      "if o.Backup.ClaimOf == \"\" || o.Cluster.Exists {",
+		Package: controllersPackage, Test: "TestAMembersOwnVolumeIsNeverAStore",
+	},
+}
