@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
@@ -73,6 +74,7 @@ func (r *EtcdBackupScheduleReconciler) doChores(
 	ctx context.Context, s *v1alpha1.EtcdBackupSchedule, d schedule.Decision,
 ) (decided schedule.Decision, isDone bool, err error) {
 	for _, change := range d.Chores {
+		log.FromContext(ctx).Info("schedule", "cluster", s.Spec.ClusterRef.Name, "change", fmt.Sprintf("%T", change))
 		err := r.applyChore(ctx, s, change)
 		if err == nil {
 			r.tell(s, schedule.Made(change))

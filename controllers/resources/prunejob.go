@@ -24,8 +24,9 @@ const StepPrune = "prune"
 const (
 	// scheduledRetries is how many further Pods a Job of a schedule may take: what is left over goes with the next one.
 	scheduledRetries = 2
-	// keepFinishedScheduled is how long, in seconds, such a Job stays after its end: nothing is lost with it.
-	keepFinishedScheduled = 86400
+	// keepFinishedScheduled is how long, in seconds, such a Job stays after its end: nothing is lost with it, and a schedule of each
+	// minute does not leave a day's Pods behind.
+	keepFinishedScheduled = 3600
 	scheduledGraceSeconds = 10
 )
 
