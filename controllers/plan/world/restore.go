@@ -188,13 +188,7 @@ func (w *World) lay(name string, t *restoreTask) {
 		t.Phase = plan.PodFailed // killed
 		return
 	}
-	from := t.origin.SHA256
-	switch {
-	case t.mounts != "":
-		from = w.readOn(t.mounts, t.Incarnation)
-	case t.survivor != "":
-		from = w.heldBy(t.survivor)
-	}
+	from := w.fetched(t)
 	if from == "" {
 		t.Phase, t.Failure = plan.PodFailed, "the survivor does not answer"
 		return
@@ -213,6 +207,17 @@ func (w *World) lay(name string, t *restoreTask) {
 		w.violate("members of %s are restored from %s and from %s", id, c.from, from)
 	}
 	*d = disk{cluster: id, member: hash(id, name), from: from}
+}
+
+// fetched is what a restore Pod got to lay: a backup, or what a survivor gave; empty when it gave nothing.
+func (w *World) fetched(t *restoreTask) string {
+	switch {
+	case t.mounts != "":
+		return w.readOn(t.mounts, t.Incarnation)
+	case t.survivor != "":
+		return w.heldBy(t.survivor)
+	}
+	return t.origin.SHA256
 }
 
 // holdsVolume reports a restore Pod that keeps a claim from going.
