@@ -91,10 +91,18 @@ func (b beginnings) findBackup(ctx context.Context, namespace, name string) (*na
 // wish is what the planner is told of it.
 func (b beginnings) wish(ctx context.Context, cluster *v1alpha1.EtcdCluster) (plan.Wish, error) {
 	found, fault, err := b.find(ctx, cluster)
-	if found == nil || err != nil {
-		return plan.Wish{Fault: fault, Later: fault != "" && strings.HasSuffix(fault, notYet)}, err
+	if err != nil {
+		return plan.Wish{}, err
 	}
-	member, err := memberOfClaim(ctx, b.reader, cluster.Namespace, found.Store)
+	return b.wished(ctx, cluster.Namespace, found, fault)
+}
+
+// wished is what the planner is told of what was found.
+func (b beginnings) wished(ctx context.Context, namespace string, found *named, fault string) (plan.Wish, error) {
+	if found == nil {
+		return plan.Wish{Fault: fault, Later: strings.HasSuffix(fault, notYet)}, nil
+	}
+	member, err := memberOfClaim(ctx, b.reader, namespace, found.Store)
 	if member != "" {
 		return plan.Wish{Fault: fmt.Sprintf("the claim %s is the volume of %s, and no store of backups", found.Store.Volume.ClaimName, member)}, err
 	}

@@ -163,13 +163,30 @@ func (r *EtcdBackupScheduleReconciler) held(ctx context.Context) ([]string, erro
 	}
 	var keys []string
 	for _, service := range services.Items {
-		birth, err := resources.DecodeBirth(service.Annotations[v1alpha1.AnnotationBirth])
-		if err == nil && birth.Backup != nil && birth.ClusterID == 0 && !birth.Void {
-			keys = append(keys, birth.Backup.Key)
+		if birth, err := resources.DecodeBirth(service.Annotations[v1alpha1.AnnotationBirth]); err == nil {
+			keys = append(keys, heldBy(birth)...)
 		}
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys), nil
+}
+
+// heldBy are the snapshots that a cluster begins with, or that are laid beside it to take its place.
+func heldBy(birth resources.BirthRecord) []string {
+	var origins []*resources.BackupOrigin
+	if birth.ClusterID == 0 && !birth.Void {
+		origins = append(origins, birth.Backup)
+	}
+	if birth.Coming != nil {
+		origins = append(origins, birth.Coming.Backup)
+	}
+	var keys []string
+	for _, origin := range origins {
+		if origin != nil && origin.Key != "" { // what a member left has none
+			keys = append(keys, origin.Key)
+		}
+	}
+	return keys
 }
 
 func (r *EtcdBackupScheduleReconciler) beginTest(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change schedule.BeginTest) error {

@@ -67,8 +67,8 @@ func (b beginnings) request(ctx context.Context, r *v1alpha1.EtcdRestore) (plan.
 		if err != nil {
 			return plan.Request{}, err
 		}
-		if request.Wish.Fault = fault; found != nil {
-			request.Wish.Hash = found.hash()
+		if request.Wish, err = b.wished(ctx, r.Namespace, found, fault); err != nil {
+			return plan.Request{}, err
 		}
 	default: // the schema lets none of these by
 		request.Source, request.Wish.Fault = plan.SourceBackup, "spec.source names nothing"

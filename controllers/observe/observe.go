@@ -35,7 +35,8 @@ type Observer struct {
 
 	// Requests tells which EtcdRestores name a cluster, the oldest first. Nil where none can.
 	Requests func(ctx context.Context, cluster *v1alpha1.EtcdCluster) ([]plan.Request, error)
-	Tasks    TaskAsker // asked about Pods of restores; nil where nobody can be
+
+	Tasks TaskAsker // asked about Pods of restores; nil where nobody can be
 
 	denied denials
 }

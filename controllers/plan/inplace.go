@@ -126,9 +126,7 @@ func restoreBegin(o Observation) *proposal {
 		return nil
 	}
 	if why := o.whyNotLay(request); why != "" {
-		p := refuse(ReasonRestoreHeld, "The EtcdRestore %s is approved and cannot be carried out: %s. Nothing was changed.", request.Name, why)
-		p.NeedsHuman = !request.Wish.Later
-		return p.yielding()
+		return refuse(ReasonRestoreHeld, "The EtcdRestore %s is approved and cannot be carried out: %s. Nothing was changed.", request.Name, why).byHuman().unlessLater(request.Wish).yielding()
 	}
 	asking := o.asking(request)
 	if request.Source == SourceBackup {
@@ -141,10 +139,17 @@ func restoreBegin(o Observation) *proposal {
 		"The EtcdRestore %s is carried out: %s are made beside the members that there are, which serve on meanwhile.", request.Name, strings.Join(life.Names, ", "))
 }
 
-// asking is the same world, in which the spec asks for the backup of the request, since that was made.
+// asking is the same world, in which the spec asks for the backup of the request.
 func (o Observation) asking(request Request) Observation {
-	o.Desired.Restore, o.Cluster.Created = request.Wish, request.Created
+	o.Desired.Restore = request.Wish
+	o.Cluster.Created = request.Created // since when it is tried
 	return o
+}
+
+// unlessLater asks no person about a backup that is still being taken.
+func (p *proposal) unlessLater(w Wish) *proposal {
+	p.NeedsHuman = p.NeedsHuman && !w.Later
+	return p
 }
 
 // unlessActing lets later rules act while nothing but waiting is to be done.

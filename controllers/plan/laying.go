@@ -11,9 +11,7 @@ func restoreLaying(o Observation) *proposal {
 		return nil
 	}
 	if why := request.Wish.Fault; why != "" {
-		p := refuse(ReasonRestoreHeld, "What the EtcdRestore %s asks for cannot be laid any further: %s.", request.Name, why)
-		p.NeedsHuman = !request.Wish.Later
-		return p.yielding()
+		return refuse(ReasonRestoreHeld, "What the EtcdRestore %s asks for cannot be laid any further: %s.", request.Name, why).byHuman().unlessLater(request.Wish).yielding()
 	}
 	for _, step := range []func(Observation) *proposal{clearSpoilt, flushSurvivor, layMissing, layOn} {
 		if p := step(o); p != nil {

@@ -399,7 +399,7 @@ func silences() []row {
 }
 
 func allRows() []row {
-	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), alarmRows(), inPlace(), moves(), losses())
+	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses(), alarmRows())
 }
 
 func TestNextOneSentencePerRule(t *testing.T) {

@@ -23,7 +23,7 @@ func lookAtBackup(o Observation) *proposal {
 	p := o.Preflight
 	switch {
 	case o.Desired.Restore.Fault != "":
-		return o.Desired.Restore.refusal(o.cannotUse())
+		return o.Desired.Restore.refusal("The backup that is asked for cannot be used: %s. Nothing was made.")
 	case p == nil:
 		return act(StartPreflight{Asked: o.inquiry()}, ReasonPreflight, "The backup to begin with is looked at before anything is made.")
 	case p.Terminating:
@@ -32,14 +32,6 @@ func lookAtBackup(o Observation) *proposal {
 		return act(DeletePreflight{UID: p.UID}, ReasonPreflight, "What is asked for changed; the backup is looked at anew.")
 	}
 	return o.judgePreflight(p)
-}
-
-// cannotUse says of a backup that nothing came of it.
-func (o Observation) cannotUse() string {
-	if o.canBeFollowed() {
-		return "The backup that an EtcdRestore asks for cannot be used: %s. Nothing was changed."
-	}
-	return "The cluster cannot begin with the backup that the spec asks for: %s. Nothing was made."
 }
 
 // refusal says why nothing can be begun with, to a person unless it ends by itself.
@@ -62,7 +54,7 @@ func (o Observation) isToBegin() bool {
 }
 
 func (o Observation) judgePreflight(p *Preflight) *proposal {
-	cannot := o.cannotUse()
+	const cannot = "The backup that is asked for cannot be used: %s. Nothing was made."
 	found, isKnown := o.source()
 	switch why := o.unfit(found); {
 	case isKnown && why != "":

@@ -47,7 +47,7 @@ var passing = []string{"Interrupted", "Failed", "StoreUnreachable", "StoreThrott
 // final are reasons that stay until what is asked for changes: what lies in the store is never written over, so the same look
 // would find the same. All others ask for a person, who may put it right in the store or on a node, where nothing tells of it.
 var final = []string{
-	"BadArguments", "StoreMisconfigured", "StoreNotFound", "NoBackup", "BackupAmbiguous", "ManifestInvalid", "ManifestForeign", "ObjectDamaged",
+	"BadArguments", "StoreNotFound", "NoBackup", "BackupAmbiguous", "ManifestInvalid", "ManifestForeign", "ObjectDamaged",
 	"VersionDiffers", "VolumeTooSmall", "DataExists",
 }
 

@@ -19,6 +19,7 @@ func TestATaskIsTriedAgainLessAndLessOftenUnlessItWouldFindTheSame(t *testing.T)
 		{"not so soon after an hour", time.Hour, time.Minute, "StoreStalled", false, false},
 		{"after some minutes then", time.Hour, 5 * time.Minute, "StoreStalled", true, false},
 		{"what a person must put right", time.Minute, time.Minute, "StoreAccessDenied", true, true},
+		{"a Secret without the right keys", time.Minute, time.Minute, "StoreMisconfigured", true, true},
 		{"what etcd says", time.Minute, time.Minute, "", true, true},
 		{"what would be the same again", time.Minute, 100 * time.Hour, "ObjectDamaged", false, true},
 	} {

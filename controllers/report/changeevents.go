@@ -93,11 +93,11 @@ func begun(in Input, b plan.BeginBirth) []Event {
 	if len(b.Names) == 1 {
 		note = fmt.Sprintf("Creating an etcd cluster of one member: %s.", b.Names[0])
 	}
-	return append(done(in, EventCreating, "", note), restoring(in, b.Origin)...)
+	return append(done(in, EventCreating, "", note), restoreBegun(in, b.Origin)...)
 }
 
-// restoring tells which backup the cluster is to begin with, and what comes back with it.
-func restoring(in Input, origin plan.Origin) []Event {
+// restoreBegun tells which backup the cluster is to begin with, and what comes back with it.
+func restoreBegun(in Input, origin plan.Origin) []Event {
 	if origin.IsZero() {
 		return nil
 	}
@@ -109,8 +109,8 @@ func restoring(in Input, origin plan.Origin) []Event {
 	return events
 }
 
-// restored tells that the cluster serves with the backup that it began with.
-func restored(in Input, origin plan.Origin) []Event {
+// restoreDone tells that the cluster serves with the backup that it began with.
+func restoreDone(in Input, origin plan.Origin) []Event {
 	if origin.IsZero() {
 		return nil
 	}
@@ -123,7 +123,7 @@ func born(in Input, c plan.RecordBirth) []Event {
 		return nil
 	}
 	created := done(in, EventCreated, "", fmt.Sprintf("The members found each other and serve as etcd cluster %s.", c.ClusterID))
-	return append(created, restored(in, in.Observation.Birth.Origin)...)
+	return append(created, restoreDone(in, in.Observation.Birth.Origin)...)
 }
 
 func policyApplied(c plan.FollowPolicy) string {

@@ -176,7 +176,7 @@ func TestWhoAsksIsToldWhichBackupsAreGone(t *testing.T) {
 				t.Errorf("gone are %v, want %v", got.Gone, want)
 			}
 		}
-		o.Whose.UID = "u-9"
+		o.Whose.UID, o.Ask = "u-9", append(o.Ask, strings.Replace(never.Key, "/u-1/", "/u-9/", 1))
 		if got, err := Prune(context.Background(), o); err != nil || len(got.Gone) > 0 {
 			t.Errorf("of a store without a backup: %+v, %v", got, err)
 		}

@@ -34,7 +34,7 @@ func row(sentence string) string {
 }
 
 func main() {
-	chosen := slices.Concat(life, effects, rolls, deaths, returns, restores, schedules, inPlace)
+	chosen := slices.Concat(life, effects, rolls, deaths, returns, restores, inPlace, schedules, stores)
 	if wanted := os.Args[1:]; len(wanted) > 0 {
 		chosen = slices.DeleteFunc(chosen, func(m mutant) bool { return !slices.Contains(wanted, m.Name) })
 	}
@@ -95,7 +95,7 @@ func sound(of []mutant) error {
 	for _, m := range of {
 		program, ok := built[m.Package]
 		if !ok {
-			program = filepath.Join(dir, filepath.Base(m.Package)+".test")
+			program = filepath.Join(dir, strings.ReplaceAll(strings.TrimPrefix(m.Package, "./"), "/", "-")+".test")
 			if out, err := build(program, m.Package); err != nil {
 				return fmt.Errorf("building the tests of %s: %w: %s", m.Package, err, lastLine(out))
 			}

@@ -67,11 +67,11 @@ func (w *World) Settle(passes int) (plan.Decision, bool) {
 
 func (w *World) isRest(d plan.Decision) bool {
 	switch {
+	case d.Verdict == plan.Settled:
+		return true
 	case d.Verdict != plan.Refuse:
-		return d.Verdict == plan.Settled
-	case w.recordLost && d.Overdue, d.Reason == plan.ReasonRecordLost:
-		return true // the names of the first members went with the peer Service: a person must look
-	case isUnrestorable(d) || w.isForRestore(d):
+		return false
+	case w.isForGood(d):
 		return true
 	case w.hasIll(hidden, isolated):
 		return true // nothing is taken from a member that somebody still reaches
@@ -79,6 +79,12 @@ func (w *World) isRest(d plan.Decision) bool {
 		return slices.Contains([]string{plan.ReasonNotSupported, plan.ReasonAlarm}, d.Reason) || w.isForPeople(d)
 	}
 	return d.NeedsHuman || d.Overdue || w.isForPeople(d)
+}
+
+// isForGood reports a refusal that only a person ends, however the world goes on.
+func (w *World) isForGood(d plan.Decision) bool {
+	isOfRecord := w.recordLost && d.Overdue || d.Reason == plan.ReasonRecordLost // the names of the first members went with the peer Service
+	return isOfRecord || w.isForRestore(d) || isUnrestorable(d)
 }
 
 // isForPeople reports a refusal while members are there whose settings may be what keeps them from answering: ones that serve by

@@ -188,30 +188,15 @@ func (w *World) lay(name string, t *restoreTask) {
 		t.Phase = plan.PodFailed // killed
 		return
 	}
-	from := w.sourceOf(t)
+	from := w.fetched(t)
 	if from == "" {
 		t.Phase, t.Failure = plan.PodFailed, "the survivor does not answer"
 		return
 	}
 	t.Phase = plan.PodSucceeded
-	if d.isEmpty() {
-		w.fill(name, t, d, from)
+	if !d.isEmpty() {
+		return
 	}
-}
-
-// sourceOf is what a restore Pod gets to lay: the sum of a backup, or what a survivor holds; empty for nothing.
-func (w *World) sourceOf(t *restoreTask) string {
-	switch {
-	case t.mounts != "":
-		return w.readOn(t.mounts, t.Incarnation)
-	case t.survivor != "":
-		return w.heldBy(t.survivor)
-	}
-	return t.origin.SHA256
-}
-
-// fill lays it on an empty disk.
-func (w *World) fill(name string, t *restoreTask, d *disk, from string) {
 	id := hash("cluster", t.Incarnation, t.initial)
 	c := w.formed(id, t.Incarnation, t.initial)
 	if !w.isHeld(id) { // what was laid before it left no trace, and nothing of it ever ran
@@ -222,6 +207,17 @@ func (w *World) fill(name string, t *restoreTask, d *disk, from string) {
 		w.violate("members of %s are restored from %s and from %s", id, c.from, from)
 	}
 	*d = disk{cluster: id, member: hash(id, name), from: from}
+}
+
+// fetched is what a restore Pod got to lay: a backup, or what a survivor gave; empty when it gave nothing.
+func (w *World) fetched(t *restoreTask) string {
+	switch {
+	case t.mounts != "":
+		return w.readOn(t.mounts, t.Incarnation)
+	case t.survivor != "":
+		return w.heldBy(t.survivor)
+	}
+	return t.origin.SHA256
 }
 
 // holdsVolume reports a restore Pod that keeps a claim from going.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -15,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"google.golang.org/api/googleapi"
 
 	"github.com/etcdsteward/etcd-steward/test/gcsserver"
 	"github.com/etcdsteward/etcd-steward/test/s3server"
@@ -270,5 +273,24 @@ func TestWhatGCSForbidsIsNotTakenForMissing(t *testing.T) {
 			wantIs(t, bucket.Delete(ctx, "a/b"), tc.want)
 			wantIs(t, bucket.List(ctx, "a", func(Object) error { return nil }), tc.want)
 		})
+	}
+}
+
+func TestAListThatIsNotAnsweredIsNotTakenForEmpty(t *testing.T) {
+	bucket := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+		connection, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			_ = connection.Close()
+		}
+	})
+	wantIs(t, bucket.List(context.Background(), bucket.Key("a"), func(Object) error { return nil }), ErrUnreachable)
+}
+
+func TestEveryAnswerOfGooglesIsWhatItSays(t *testing.T) {
+	for code, want := range map[int]error{
+		http.StatusUnauthorized: ErrDenied, http.StatusForbidden: ErrDenied, http.StatusNotFound: ErrNotFound, http.StatusPreconditionFailed: ErrExists,
+		http.StatusTooManyRequests: ErrThrottled, http.StatusServiceUnavailable: ErrThrottled, http.StatusTeapot: ErrStore,
+	} {
+		wantIs(t, classify(fmt.Errorf("wrapped: %w", &googleapi.Error{Code: code}), ErrStore), want)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// beingRestored is a cluster that serves, and an EtcdRestore of it that nobody approved.
-func beingRestored() (*scene, *v1alpha1.EtcdRestore) {
+// inPlaceScene is a cluster that serves, and an EtcdRestore of it that nobody approved.
+func inPlaceScene() (*scene, *v1alpha1.EtcdRestore) {
 	w := demo(3, begin).settled()
 	w.o.Requests = []plan.Request{{Name: "back", ID: "uid-1", Source: plan.SourceBackup, Wish: plan.Wish{Hash: "h"}}}
 	r := &v1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "back", Generation: 2}}
@@ -118,7 +118,7 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 		}, "Waiting", "Complete", "False", RestoreReasonAnother, "Another EtcdRestore"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, r := beingRestored()
+			w, r := inPlaceScene()
 			row.is(w)
 			got := toldOf(t, w, r)
 			status, reason, says := saysOf(got, row.kind)
@@ -133,7 +133,7 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 }
 
 func TestTheStatusOfARestoreNamesBothLivesTheBackupAndTheOldVolumes(t *testing.T) {
-	w, r := beingRestored()
+	w, r := inPlaceScene()
 	w.moved()
 	got := toldOf(t, w, r)
 	if got.FromIncarnation != incarnation || got.ToIncarnation != "cafe" || got.Key != "a/snapshot.db" || got.Revision != 40 || !got.StartedAt.Time.Equal(begin) {
@@ -156,7 +156,7 @@ func TestTheStatusOfARestoreNamesBothLivesTheBackupAndTheOldVolumes(t *testing.T
 }
 
 func TestWhatBecameOfARestoreIsToldOnce(t *testing.T) {
-	w, r := beingRestored()
+	w, r := inPlaceScene()
 	before := toldOf(t, w, r)
 	w.moved()
 	w.o.Birth.ClusterID = clusterID + 1
@@ -174,7 +174,7 @@ func TestWhatBecameOfARestoreIsToldOnce(t *testing.T) {
 }
 
 func TestOfARestoreThatThePassDidNotSeeNothingIsTold(t *testing.T) {
-	w, r := beingRestored()
+	w, r := inPlaceScene()
 	r.Name = "later"
 	if _, is := Restore(w.input(), r); is {
 		t.Error("something is told")
@@ -192,7 +192,7 @@ func TestEvidenceIsShownOnlyWhereSomebodyMayHaveToReadIt(t *testing.T) {
 	if got := Status(w.input()).Evidence; got != nil {
 		t.Errorf("a healthy cluster shows %+v", got)
 	}
-	w, _ = beingRestored()
+	w, _ = inPlaceScene()
 	w.cluster.Status = stored(t, Status(w.input()))
 	first := w.cluster.Status.Evidence
 	if first == nil || first.Quorum != "Holds" || first.Revision != 1 || len(first.Members) != 3 || first.Members[0].Revision != 0 {
@@ -222,7 +222,7 @@ func TestWhoeverIsLeftOfALostQuorumIsNamed(t *testing.T) {
 }
 
 func TestOfSeveralBackupsTheNewestProvenOneOfThisLifeIsEvidence(t *testing.T) {
-	w, _ := beingRestored()
+	w, _ := inPlaceScene()
 	in := w.input()
 	in.Backups = []Backup{
 		{Name: "unproven", ClusterID: clusterID.String(), Revision: 90, StartedAt: begin},

@@ -12,8 +12,8 @@ import (
 
 var saved = plan.Origin{Hash: "h", Key: "shop/demo/snapshot.db", SHA256: "s", SizeBytes: 1056, Revision: 7, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 15}}
 
-// told are the events of a change that was made, each with its note.
-func told(w *scene, change plan.Change) []string {
+// tellings are the events of a change that was made, each with its note.
+func tellings(w *scene, change plan.Change) []string {
 	in := w.input()
 	in.Outcome = Outcome{Change: change, Applied: true}
 	var said []string
@@ -35,7 +35,7 @@ func TestARestoreIsToldWhenItBeginsAndWhenItIsDone(t *testing.T) {
 		"at another attempt":    {plan.NextBirth{BeginBirth: first}, []string{"Normal CreatingCluster", "Normal RestoreStarted"}},
 		"when the members meet": {plan.RecordBirth{ClusterID: clusterID}, []string{"Normal ClusterCreated", "Normal Restored"}},
 	} {
-		said := told(w, row.change)
+		said := tellings(w, row.change)
 		var got []string
 		for _, line := range said {
 			reason, _, _ := strings.Cut(line, ":")
@@ -46,7 +46,7 @@ func TestARestoreIsToldWhenItBeginsAndWhenItIsDone(t *testing.T) {
 		}
 	}
 	first.Origin.Alarms = "CORRUPT"
-	if said := told(w, first); !strings.HasPrefix(said[1], "Warning RestoreStarted") || !strings.Contains(said[1], "raised CORRUPT") {
+	if said := tellings(w, first); !strings.HasPrefix(said[1], "Warning RestoreStarted") || !strings.Contains(said[1], "raised CORRUPT") {
 		t.Errorf("of an alarm that comes back: %q", said)
 	}
 }

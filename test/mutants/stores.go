@@ -1,0 +1,87 @@
+package main
+
+const (
+	backupPackage = "./pkg/backup"
+	storePackage  = "./pkg/backup/store"
+)
+
+// stores are bugs of what the agent does with a store, none of which needs a server to be noticed.
+var stores = []mutant{
+	{
+		Name: "a backup has its manifest before it is proven", Peer: "",
+		File:    "pkg/backup/take.go",
+		From:    "err != nil || t.Verify {",
+		To:      "err != nil {",
+		Package: backupPackage, Test: "TestWhatIsToBeProvenIsNoBackupUntilItIs",
+	},
+	{
+		Name: "the member that a snapshot is of testifies for itself", Peer: "",
+		File:    "pkg/backup/hashkv.go",
+		From:    "range append(s.witnesses(source), source) {",
+		To:      "range []*member{source} {",
+		Package: backupPackage, Test: "TestAMemberThatHoldsOtherKeysThanTheOthersIsNoBackup",
+	},
+	{
+		Name: "a manifest is written for a snapshot that is gone", Peer: "",
+		File:    "pkg/backup/publish.go",
+		From:    "if err := checkStored(ctx, to.bucket, manifest.Key, manifest.SizeBytes); err != nil {",
+		To:      "if err := error(nil); err != nil {",
+		Package: backupPackage, Test: "TestNoManifestIsWrittenForASnapshotThatIsGone",
+	},
+	{
+		Name: "retention counts ages from a clock that may be wrong", Peer: "",
+		File:    "pkg/backup/retain.go",
+		From:    "newerGood, newest := false, newestOf(ordered, now)",
+		To:      "newerGood, newest := false, now",
+		Package: backupPackage, Test: "TestThePolicyKeepsWhatItSays",
+	},
+	{
+		Name: "retention of one schedule removes the backups of another", Peer: "",
+		File:    "pkg/backup/prune.go",
+		From:    "if !p.Whose.owns(m) {",
+		To:      "if false {",
+		Package: backupPackage, Test: "TestTheRulesOfAScheduleAreAboutItsOwnBackups",
+	},
+	{
+		Name: "a backup whose snapshot was cut off takes a good one's place", Peer: "",
+		File:    "pkg/backup/prune.go",
+		From:    "case snapshot.Size != m.SizeBytes:",
+		To:      "case false:",
+		Package: backupPackage, Test: "TestAManifestThatCannotBeTrustedIsNamedAndNeitherRemovedNorCounted",
+	},
+	{
+		Name: "a backup that is being made is taken for a leftover", Peer: "",
+		File:    "pkg/backup/prune.go",
+		From:    "p.Now.Sub(object.ModTime) > leftoverAge",
+		To:      "true",
+		Package: backupPackage, Test: "TestOnlyOldObjectsOfNoBackupAreLeftovers/volume",
+	},
+	{
+		Name: "of an empty store all that is asked for is said to be gone", Peer: "",
+		File:    "pkg/backup/prune.go",
+		From:    "if pruned.Kept > 0 {",
+		To:      "if true {",
+		Package: backupPackage, Test: "TestWhoAsksIsToldWhichBackupsAreGone/volume",
+	},
+	{
+		Name: "a list whose connection ends is taken for complete", Peer: "",
+		File:    "pkg/backup/store/bucket.go",
+		From:    "if err == io.EOF {",
+		To:      "if errors.Is(err, io.EOF) {",
+		Package: storePackage, Test: "TestAListThatIsNotAnsweredIsNotTakenForEmpty",
+	},
+	{
+		Name: "what GCS forbids is taken for removed", Peer: "google/go-cloud gcsblob ErrorCode",
+		File:    "pkg/backup/store/errors.go",
+		From:    "http.StatusForbidden: ErrDenied, http.StatusNotFound: ErrNotFound,",
+		To:      "http.StatusForbidden: ErrNotFound, http.StatusNotFound: ErrNotFound,",
+		Package: storePackage, Test: "TestEveryAnswerOfGooglesIsWhatItSays",
+	},
+	{
+		Name: "the cloud's identities are asked with the store's authority alone", Peer: "",
+		File:    "pkg/backup/store/http.go",
+		From:    "roots, err := x509.SystemCertPool()",
+		To:      "roots, err := x509.NewCertPool(), error(nil)",
+		Package: storePackage, Test: "TestTheStoresAuthorityDoesNotTakeThePlaceOfTheSystemsForWhoGivesOutIdentities",
+	},
+}
