@@ -33,5 +33,6 @@ func (o Observation) lostAfterMove() *proposal {
 		}
 	}
 	return refuse(ReasonRestoreLost, "The cluster moved to what an EtcdRestore laid, and before that served, the volumes of %s were lost. What is left is no quorum. "+
-		"The volumes of the life before are kept. Make and approve another EtcdRestore.", strings.Join(lost, ", ")).byHuman()
+		"The volumes of the life before are kept. Make and approve another EtcdRestore; or, to go on with what was before, see that spec.deletionPolicy is Retain, "+
+		"delete the EtcdCluster and create it again: what it refuses then says how.", strings.Join(lost, ", ")).byHuman()
 }
