@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -94,8 +95,39 @@ func TestARestoreIsKnownByItselfAndByWhatItAsksFor(t *testing.T) {
 	if missing := of("a", func(s *v1alpha1.EtcdRestoreSpec) { s.Source = backupNamed("absent") }); !strings.Contains(missing.Wish.Fault, "there is no EtcdBackup absent") {
 		t.Errorf("%+v", missing)
 	}
+	if missing := of("a", func(s *v1alpha1.EtcdRestoreSpec) { s.Source = backupNamed("absent") }); missing.Wish.Later {
+		t.Errorf("what is not there is waited for: %+v", missing)
+	}
 	if nothing := of("a", func(s *v1alpha1.EtcdRestoreSpec) { s.Source = v1alpha1.EtcdRestoreSource{} }); nothing.Wish.Fault == "" {
 		t.Errorf("%+v", nothing)
+	}
+}
+
+func TestARestoreWaitsForABackupThatIsStillTakenAndNeverReadsAMembersOwnVolume(t *testing.T) {
+	still := taken(nil)
+	still.Name = "still"
+	b := asking(t, restoreNamed("a", time.Second, backupNamed("still")), restoreNamed("b", 0, v1alpha1.EtcdRestoreSource{
+		Store: &v1alpha1.BackupStore{Volume: &v1alpha1.VolumeStore{ClaimName: "demo-0"}}, Latest: true,
+	}))
+	writer := b.reader.(client.Client)
+	still.Annotations = nil
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "demo-0", Labels: map[string]string{
+		v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue, v1alpha1.LabelComponent: v1alpha1.ComponentMember, v1alpha1.LabelMember: "demo-0", v1alpha1.LabelInstance: "demo",
+	}}}
+	for _, object := range []client.Object{still, claim} {
+		if err := writer.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := b.requests(t.Context(), prodDemo)
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if w := got[0].Wish; !w.Later || !strings.Contains(w.Fault, notYet) {
+		t.Errorf("%+v", w)
+	}
+	if w := got[1].Wish; w.Hash != "" || !strings.Contains(w.Fault, "the claim demo-0 is the volume of") {
+		t.Errorf("%+v", w)
 	}
 }
 
