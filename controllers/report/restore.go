@@ -79,6 +79,9 @@ func (r restore) stage() string {
 	hasPod := func(replica plan.Replica) bool { return replica.Pod != nil }
 	switch r.standing {
 	case plan.StandingComplete:
+		if r.isSuperseded() && r.object.Status.CompletedAt == nil {
+			return stageFailed
+		}
 		return stageComplete
 	case plan.StandingMoved:
 		if slices.ContainsFunc(r.Observation.Former, hasPod) {
@@ -167,11 +170,16 @@ func (r restore) completedAt() *metav1.Time {
 	switch {
 	case r.standing != plan.StandingComplete:
 		return nil
-	case r.object.Status.CompletedAt != nil:
+	case r.object.Status.CompletedAt != nil || r.isSuperseded():
 		return r.object.Status.CompletedAt
 	}
 	now := seconds(r.Observation.Now)
 	return &now
+}
+
+// isSuperseded reports that the life of this restore has ended as well. Nothing in the world says then whether it ever served.
+func (r restore) isSuperseded() bool {
+	return r.standing == plan.StandingComplete && r.Observation.Birth.Restore != r.request.ID
 }
 
 // held is what keeps a restore from going on without a person; nil when nothing does.

@@ -22,6 +22,7 @@ const (
 	RestoreReasonLaying   = "Laying"          // the data is laid on the volumes of the next members
 	RestoreReasonPrepared = "Prepared"        // it lies there
 	RestoreReasonComplete = "Complete"        // the cluster serves with it
+	RestoreReasonAfter    = "Superseded"      // another restore took its place before it was seen to be complete
 )
 
 // conditions are all conditions, always in the same order; Failed is there only while True.
@@ -137,7 +138,7 @@ func (r restore) complete() metav1.Condition {
 	}
 	switch r.standing {
 	case plan.StandingComplete:
-		return is(v1alpha1.RestoreComplete, metav1.ConditionTrue, RestoreReasonComplete, join("The cluster serves with what was restored.", r.keeping()))
+		return r.completed()
 	case plan.StandingAnother:
 		return condition(RestoreReasonAnother, "Another EtcdRestore of this cluster is carried out first. After that this approval is stale.")
 	case plan.StandingMissing:
@@ -152,6 +153,19 @@ func (r restore) complete() metav1.Condition {
 		return condition(note.Reason, note.Message)
 	}
 	return condition(RestoreReasonWaiting, sentence(r.Decision.Message))
+}
+
+// completed tells of a life that serves, or of one that has ended as well.
+func (r restore) completed() metav1.Condition {
+	switch {
+	case !r.isSuperseded():
+		return is(v1alpha1.RestoreComplete, metav1.ConditionTrue, RestoreReasonComplete, join("The cluster serves with what was restored.", r.keeping()))
+	case r.object.Status.CompletedAt == nil:
+		return is(v1alpha1.RestoreComplete, metav1.ConditionFalse, RestoreReasonAfter,
+			join("Another EtcdRestore took the place of what this one restored, before the cluster was seen to serve with it.", r.keeping()))
+	}
+	return is(v1alpha1.RestoreComplete, metav1.ConditionTrue, RestoreReasonComplete,
+		join("The cluster served with what was restored, until another EtcdRestore took its place.", r.keeping()))
 }
 
 // keeping says what became of the old volumes.

@@ -155,6 +155,23 @@ func TestTheStatusOfARestoreNamesBothLivesTheBackupAndTheOldVolumes(t *testing.T
 	}
 }
 
+func TestARestoreThatAnotherOneFollowedIsNotSaidToServe(t *testing.T) {
+	w, r := inPlaceScene()
+	w.moved()
+	w.o.Birth.Past = append(w.o.Birth.Past, plan.Past{Incarnation: w.o.Birth.Incarnation, Restore: "uid-1"})
+	w.o.Birth.Incarnation, w.o.Birth.Restore, w.o.Birth.ClusterID = "beef", "uid-2", clusterID+2
+	got := toldOf(t, w, r)
+	if status, reason, _ := saysOf(got, v1alpha1.RestoreComplete); status != "False" || reason != RestoreReasonAfter || got.CompletedAt != nil || got.Stage != "Failed" {
+		t.Errorf("nobody saw it serve: %+v", got)
+	}
+	at := metav1.NewTime(begin)
+	r.Status.CompletedAt = &at
+	got = toldOf(t, w, r)
+	if status, _, says := saysOf(got, v1alpha1.RestoreComplete); status != "True" || !strings.Contains(says, "until another EtcdRestore") || got.Stage != "Complete" || !got.CompletedAt.Equal(&at) {
+		t.Errorf("it served: %+v", got)
+	}
+}
+
 func TestWhatBecameOfARestoreIsToldOnce(t *testing.T) {
 	w, r := inPlaceScene()
 	before := toldOf(t, w, r)
