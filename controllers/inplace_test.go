@@ -262,3 +262,38 @@ func TestASettledClusterWithARestoreWritesNothing(t *testing.T) {
 		t.Errorf("it wrote %v", w.writes[before:])
 	}
 }
+
+func TestARestoreWithstandsACacheThatLagsAndTwoOperators(t *testing.T) {
+	for name, hardship := range map[string]func() func(*world){
+		"a cache that is three passes behind": func() func(*world) {
+			return func(w *world) {
+				if w.passes%3 == 0 {
+					w.freeze()
+				}
+			}
+		},
+		"two operators, of which one sees the past": func() func(*world) {
+			var second *EtcdClusterReconciler
+			return func(w *world) {
+				if second == nil {
+					second = w.operator
+					w.restart()
+				}
+				w.operator, second = second, w.operator
+				if w.passes%4 == 0 {
+					w.freeze()
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := served(t, 3)
+			w.ask("back", backupNamed("nightly"))
+			w.hardship = hardship()
+			w.approve("back")
+			w.until("the cluster is restored", func() bool { return w.isComplete("back") })
+			w.settle()
+			holdsRestored(w, map[string]bool{"demo-0": true, "demo-1": true, "demo-2": true})
+		})
+	}
+}
