@@ -76,6 +76,9 @@ func isComplete(o plan.Observation) bool {
 	return len(o.Voters()) == o.Desired.Size && len(o.HealthyVoters()) == o.Desired.Size && len(outdatedMembers(o)) == 0
 }
 
+// hasServed reports that the cluster was born, be it in an earlier life: one that moved to what was restored is not being created.
+func hasServed(o plan.Observation) bool { return o.IsBorn() || len(o.Birth.Past) > 0 }
+
 const creating = "The cluster is being created."
 
 // available is True only with a linearizable read in this very pass: the member list is asked for in no other way.
@@ -85,7 +88,7 @@ func (in Input) available() metav1.Condition {
 	case o.Membership.Known:
 		return is(v1alpha1.ConditionAvailable, metav1.ConditionTrue, ReasonReadSucceeded,
 			"A quorum of the members answers.")
-	case !o.IsBorn():
+	case !hasServed(o):
 		return is(v1alpha1.ConditionAvailable, metav1.ConditionFalse, ReasonCreating,
 			creating)
 	}
@@ -112,7 +115,7 @@ func (in Input) upToDate() metav1.Condition {
 	stopped, other := stoppedMembers(o), outdatedMembers(o)
 	status, reason, message := metav1.ConditionTrue, ReasonCurrent, "Every member runs with the settings of this spec."
 	switch {
-	case !o.IsBorn():
+	case !hasServed(o):
 		status, reason, message = metav1.ConditionFalse, ReasonCreating, creating
 	case len(other) > 0:
 		status, reason = metav1.ConditionFalse, ReasonOutdated

@@ -18,7 +18,7 @@ func (in Input) degraded(s step) metav1.Condition {
 	switch {
 	case s.late != nil:
 		return is(v1alpha1.ConditionDegraded, metav1.ConditionTrue, s.late.Reason, s.late.Message)
-	case !o.IsBorn():
+	case !hasServed(o):
 		return is(v1alpha1.ConditionDegraded, metav1.ConditionFalse, ReasonCreating, creating)
 	case !o.Membership.Known:
 		return is(v1alpha1.ConditionDegraded, metav1.ConditionTrue, ReasonReadFailed,

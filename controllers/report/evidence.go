@@ -23,7 +23,7 @@ type Backup struct {
 
 // ShowsEvidence reports whether the status has to say what a restore would give up.
 func ShowsEvidence(o plan.Observation) bool {
-	return o.IsBorn() && (len(o.Requests) > 0 || o.Evidence().Quorum == plan.QuorumLost)
+	return hasServed(o) && (len(o.Requests) > 0 || o.Evidence().Quorum == plan.QuorumLost)
 }
 
 // evidence is what a person has to read before anything is given up. While a quorum answers it is not written again for a

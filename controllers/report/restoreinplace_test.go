@@ -155,6 +155,24 @@ func TestTheStatusOfARestoreNamesBothLivesTheBackupAndTheOldVolumes(t *testing.T
 	}
 }
 
+func TestAClusterThatMovesToWhatWasRestoredIsNotSaidToBeCreated(t *testing.T) {
+	w, _ := inPlaceScene()
+	before := Status(w.input())
+	w.moved()
+	got := Status(w.input())
+	for _, c := range got.Conditions {
+		if c.Reason == ReasonCreating {
+			t.Errorf("%s is %s: %s", c.Type, c.Reason, c.Message)
+		}
+	}
+	if len(got.Endpoints) != 1 || got.Endpoints[0] != before.Endpoints[0] || got.ClientSecretRef == nil {
+		t.Errorf("how clients connect was forgotten: %+v", got)
+	}
+	if got.Evidence == nil || got.Evidence.Digest == before.Evidence.Digest || got.Evidence.Incarnation != "cafe" {
+		t.Errorf("what another restore would have to quote is not there: %+v", got.Evidence)
+	}
+}
+
 func TestARestoreThatAnotherOneFollowedIsNotSaidToServe(t *testing.T) {
 	w, r := inPlaceScene()
 	w.moved()

@@ -51,7 +51,7 @@ func (in Input) status() v1alpha1.EtcdClusterStatus {
 		status.Version = v.String()
 	}
 	status.DBSize = largest(status.Members, in.old().DBSize)
-	if o.IsBorn() {
+	if hasServed(o) {
 		status.Endpoints = []string{in.endpoint()}
 		status.ClientSecretRef = in.clientSecret()
 	}
