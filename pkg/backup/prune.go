@@ -70,11 +70,11 @@ func Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	if o.Progress == nil {
 		o.Progress = &Progress{}
 	}
-	within, p := startPulse(ctx, max(commitLimit, o.Stall), o.Progress)
+	ctx, p := startPulse(ctx, max(commitLimit, o.Stall), o.Progress)
 	defer p.stop()
 	p.expect(waitsForStore)
-	pruned, err := (&pruning{PruneOptions: o, pulse: p}).run(within)
-	return pruned, hung(ctx, p.blame(within, err))
+	pruned, err := (&pruning{PruneOptions: o, pulse: p}).run(ctx)
+	return pruned, p.blame(ctx, err)
 }
 
 // pruning is one run.
