@@ -51,6 +51,8 @@ type Bucket struct {
 	blob   *blob.Bucket
 	prefix string
 	root   string // of a volume; otherwise empty
+
+	s3Bucket string // its name; empty unless it is one
 }
 
 // Object is one stored object.
@@ -70,6 +72,7 @@ func Open(ctx context.Context, config Config, options Options) (*Bucket, error) 
 	var err error
 	switch {
 	case config.S3 != nil:
+		b.s3Bucket = config.S3.Bucket
 		b.blob, err = openS3(ctx, config.S3, options)
 	case config.GCS != nil:
 		b.blob, err = openGCS(ctx, config.GCS, options)
