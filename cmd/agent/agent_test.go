@@ -264,6 +264,17 @@ func TestAWrongCallIsRefusedWithTheFlagThatIsWrong(t *testing.T) {
 	}
 }
 
+func TestAFailureOfAVolumeDoesNotSayWhereItIsMounted(t *testing.T) {
+	volume := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(volume, "kept"), nil, 0o600))
+	endpoint, _ := startEtcd(t, "3.6.16")
+	code, message := step(t, snapshotArgs(endpoint, t.TempDir(), volume)...)
+	failureOf(t, code, message)
+	if strings.Contains(message, volume) || !strings.Contains(message, "kept/") {
+		t.Errorf("%s", message)
+	}
+}
+
 func TestAStepToldToStopSaysThatItWas(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

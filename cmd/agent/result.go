@@ -43,7 +43,11 @@ func failure(ctx context.Context, err error) failed {
 // whatever it is.
 func report(stdout io.Writer, o *options, result any) {
 	if f, ok := result.(failed); ok {
-		f.Message = shorten(strings.ReplaceAll(store.Redact(o.storeOptions.CredentialsDir, f.Message), "\n", "; "))
+		f.Message = strings.ReplaceAll(store.Redact(o.storeOptions.CredentialsDir, f.Message), "\n", "; ")
+		if o.store.Volume != nil { // where it is mounted says nothing to who reads this
+			f.Message = strings.ReplaceAll(f.Message, strings.TrimSuffix(o.storeOptions.VolumeRoot, "/")+"/", "")
+		}
+		f.Message = shorten(f.Message)
 		result = f
 	}
 	line := lineOf(result)

@@ -54,7 +54,7 @@ func Fetch(ctx context.Context, o FetchOptions) (Fetched, error) {
 func FetchNewest(ctx context.Context, whose Whose, o FetchOptions) (Fetched, error) {
 	newest, err := Latest(ctx, o.Bucket, whose)
 	if err != nil {
-		return Fetched{}, hung(ctx, err)
+		return Fetched{}, err
 	}
 	if err := writeScratchManifest(o.Scratch, newest); err != nil {
 		return Fetched{}, err

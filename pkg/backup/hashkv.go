@@ -34,7 +34,8 @@ func (s *sources) hashOnline(ctx context.Context, source *member, facts Facts, s
 	return KeysHash{}, fail(ReasonHashUnavailable, "no member hashed its keys at revision %d: %w", facts.Revision, last)
 }
 
-// witnesses are the voters of the cluster beside the source, those that had applied most first.
+// witnesses are the voters of the cluster beside the source: followers first, since hashing is work that the leader has no time
+// for, and of them those that had applied most.
 func (s *sources) witnesses(source *member) []*member {
 	var others []*member
 	for _, m := range s.members {
@@ -43,7 +44,7 @@ func (s *sources) witnesses(source *member) []*member {
 		}
 	}
 	slices.SortStableFunc(others, func(a, b *member) int {
-		return cmp.Compare(b.status.GetRaftAppliedIndex(), a.status.GetRaftAppliedIndex())
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.status.GetRaftAppliedIndex(), a.status.GetRaftAppliedIndex()))
 	})
 	return others
 }

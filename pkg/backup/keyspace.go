@@ -151,15 +151,19 @@ func replaced(newer latest, e entry) int64 {
 
 // hashSpan is etcd's HashKV of the span: the CRC-32C of the bucket's name and of every entry, where those at or below the
 // compaction count only if they are their key's newest (etcd-io/etcd:server/storage/mvcc/hash.go). etcd keeps its whole
-// index in memory for it; this takes the file as it is, twice.
+// index in memory for it; this takes the file as it is, twice. Where no key exists any more etcd counts all that its compaction
+// has left, which is what was newest then.
 func (d *database) hashSpan(s span) (sum uint32, live int64, err error) {
 	live, newer, err := d.census(s)
+	if err == nil && live == 0 {
+		_, newer, err = d.census(span{revision: s.compact, compact: s.compact, settled: s.settled})
+	}
 	if err != nil {
 		return 0, 0, err
 	}
 	sum = crc32.Checksum(bucketKey, castagnoli)
 	err = d.forEach(s.revision, func(e entry, k, v []byte) {
-		if e.main <= s.compact && live > 0 && !kept(newer, e) {
+		if e.main <= s.compact && !kept(newer, e) {
 			return
 		}
 		if e.main == s.compact && e.tombstone {

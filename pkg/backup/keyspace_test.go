@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -127,6 +128,35 @@ func TestOurHashAndCountAreThoseOfEtcdsOwnStore(t *testing.T) {
 			}
 			l.compact(later)
 			l.same(copied, later, last)
+		})
+	}
+}
+
+// Of a store that holds no key at all any more, etcd hashes what its compaction has left; what it has not left is in a snapshot
+// from before.
+func TestASnapshotFromBeforeACompactionOfNothingThatLivesIsHashedAsAfterIt(t *testing.T) {
+	for name, compact := range map[string]int64{"at the last deletion": 6, "before the deletions": 4, "between them": 5} {
+		t.Run(name, func(t *testing.T) {
+			l := openLibrary(t, filepath.Join(t.TempDir(), "db"))
+			defer l.close()
+			for _, key := range []string{"a", "a", "b", "-a", "-b"} { // revisions 2 to 6
+				txn := l.store.Write(traceutil.TODO())
+				if deleted, is := strings.CutPrefix(key, "-"); is {
+					txn.DeleteRange([]byte(deleted), nil)
+				} else {
+					txn.Put([]byte(key), []byte("value"), lease.NoLease)
+				}
+				txn.End()
+			}
+			copied := l.copy()
+			l.compact(compact)
+			want, revision, err := l.store.HashStorage().HashByRev(0)
+			must(t, err)
+			got, err := HashKeys(copied, revision, want.CompactRevision)
+			must(t, err)
+			if got != want.Hash || want.CompactRevision != compact {
+				t.Errorf("compacted at %d: we say %d, etcd %d", want.CompactRevision, got, want.Hash)
+			}
 		})
 	}
 }

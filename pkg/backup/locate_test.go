@@ -2,7 +2,6 @@ package backup
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -184,15 +183,5 @@ func TestAPreflightRefusesWhatCannotBeRestored(t *testing.T) {
 				t.Errorf("got %q, want %q in it", err, tc.says)
 			}
 		})
-	}
-}
-
-func TestAStoreThatDoesNotAnswerIsNamed(t *testing.T) {
-	late := fmt.Errorf("look at the store: %w", context.DeadlineExceeded)
-	wantReason(t, hung(context.Background(), late), ReasonStoreStalled)
-	ended, cancel := context.WithDeadline(context.Background(), time.Unix(0, 0))
-	defer cancel()
-	if err := hung(ended, late); ReasonOf(err) == ReasonStoreStalled {
-		t.Errorf("our own end is called the store's: %v", err)
 	}
 }

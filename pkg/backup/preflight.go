@@ -2,7 +2,6 @@ package backup
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
@@ -29,11 +28,11 @@ type PreflightOptions struct {
 func Preflight(ctx context.Context, o PreflightOptions) (Manifest, error) {
 	m, err := o.find(ctx)
 	if err != nil {
-		return Manifest{}, hung(ctx, err)
+		return Manifest{}, err
 	}
 	object, err := o.Bucket.Stat(ctx, m.Key)
 	if err != nil {
-		return Manifest{}, hung(ctx, fmt.Errorf("look for the snapshot of the manifest %s: %w", ManifestKey(m.Key), err))
+		return Manifest{}, fmt.Errorf("look for the snapshot of the manifest %s: %w", ManifestKey(m.Key), err)
 	}
 	if object.Size != m.SizeBytes {
 		return Manifest{}, fail(ReasonObjectDamaged, "%s has %d bytes in the store, and its manifest says %d", m.Key, object.Size, m.SizeBytes)
@@ -45,14 +44,6 @@ func Preflight(ctx context.Context, o PreflightOptions) (Manifest, error) {
 		return Manifest{}, fail(ReasonVolumeTooSmall, "restoring %s takes %d bytes on each volume, and spec.storage.size gives %d", m.Key, need, o.VolumeBytes)
 	}
 	return m, nil
-}
-
-// hung names a store that let the time of one call pass without an answer.
-func hung(ctx context.Context, err error) error {
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return fail(ReasonStoreStalled, "the store does not answer: %w", err)
-	}
-	return err
 }
 
 func (o PreflightOptions) find(ctx context.Context) (Manifest, error) {

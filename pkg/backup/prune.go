@@ -70,11 +70,11 @@ func Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	if o.Progress == nil {
 		o.Progress = &Progress{}
 	}
-	within, p := startPulse(ctx, max(commitLimit, o.Stall), o.Progress)
+	ctx, p := startPulse(ctx, max(commitLimit, o.Stall), o.Progress)
 	defer p.stop()
 	p.expect(waitsForStore)
-	pruned, err := (&pruning{PruneOptions: o, pulse: p}).run(within)
-	return pruned, hung(ctx, p.blame(within, err))
+	pruned, err := (&pruning{PruneOptions: o, pulse: p}).run(ctx)
+	return pruned, p.blame(ctx, err)
 }
 
 // pruning is one run.
@@ -108,6 +108,7 @@ func (p *pruning) run(ctx context.Context) (Pruned, error) {
 		}
 		pruned.Leftovers++
 	}
+	pruned.Leftovers += p.forgetUploads(ctx)
 	p.leave(&pruned, slices.DeleteFunc(backups, func(b Kept) bool { return slices.Contains(obsolete, b) }))
 	if pruned.Kept > 0 {
 		if pruned.Gone, err = p.gone(ctx); err != nil {
@@ -207,6 +208,18 @@ func (p *pruning) leftovers(directories map[string][]store.Object) []string {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// forgetUploads is done as far as the store lets us: not every server can list uploads, and not everybody may.
+func (p *pruning) forgetUploads(ctx context.Context) int {
+	p.moved()
+	below := p.Bucket.Key(p.Whose.Namespace, p.Whose.Name, p.Whose.UID)
+	isOurs := func(key string) bool {
+		directory, name, _ := strings.Cut(strings.TrimPrefix(key, below+"/"), "/")
+		return directoryName.MatchString(directory) && name == snapshotObject
+	}
+	forgotten, _ := p.Bucket.ForgetUploads(ctx, below, p.Now.Add(-leftoverAge), isOurs)
+	return forgotten
 }
 
 // remove deletes in this order.

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 	"github.com/etcdsteward/etcd-steward/test/gcsserver"
 	"github.com/etcdsteward/etcd-steward/test/s3server"
@@ -203,6 +205,47 @@ func TestOnlyOldObjectsOfNoBackupAreLeftovers(t *testing.T) {
 			t.Errorf("old: %+v, %v, %v", old, err, left(t, bucket))
 		}
 	})
+}
+
+func TestUploadsThatWereNeverEndedAreForgottenWhenTheyAreOld(t *testing.T) {
+	s := s3server.Start(t, s3server.Versitygw, s3server.Options{})
+	bucket, client := openS3(t, s.Access), s.Client()
+	whole := laid(t, bucket, pruned, 0, 7)
+	begin := func(key string) {
+		t.Helper()
+		upload, err := client.CreateMultipartUpload(context.Background(), &s3.CreateMultipartUploadInput{Bucket: &s.Bucket, Key: &key})
+		must(t, err)
+		_, err = client.UploadPart(context.Background(), &s3.UploadPartInput{
+			Bucket: &s.Bucket, Key: &key, UploadId: upload.UploadId, PartNumber: new(int32(1)), Body: strings.NewReader("a part"),
+		})
+		must(t, err)
+	}
+	others := []string{
+		bucket.Key("team", "demo", "u-1", "somebodys"), bucket.Key("team", "demo", "u-2", "20260101T000000Z-00000001", snapshotObject), "elsewhere",
+	}
+	for _, key := range append([]string{manifestOf(t, bucket, pruned, day, 6).Key}, others...) {
+		begin(key)
+	}
+	underWay := func() int {
+		t.Helper()
+		list, err := client.ListMultipartUploads(context.Background(), &s3.ListMultipartUploadsInput{Bucket: &s.Bucket})
+		must(t, err)
+		return len(list.Uploads)
+	}
+	young, err := prune(bucket, Policy{KeepLast: 5}, time.Now().Add(leftoverAge-time.Hour))
+	if err != nil || young.Leftovers != 0 || underWay() != 1+len(others) {
+		t.Errorf("young: %+v, %v, %d", young, err, underWay())
+	}
+	old, err := prune(bucket, Policy{KeepLast: 5}, time.Now().Add(leftoverAge+time.Hour))
+	if err != nil || old.Leftovers != 1 || underWay() != len(others) || !slices.Equal(left(t, bucket), keysOfAll(whole)) {
+		t.Errorf("old: %+v, %v, %d", old, err, underWay())
+	}
+	p := s.Proxy(t)
+	cannot := p.Inject(s3server.Refuse(http.StatusNotImplemented, "NotImplemented").On(s3server.Other))
+	begin(manifestOf(t, bucket, pruned, day, 5).Key)
+	if refused, err := prune(openS3(t, p.Access), Policy{KeepLast: 5}, time.Now().Add(leftoverAge+time.Hour)); err != nil || refused.Kept != 1 || cannot.Count() == 0 {
+		t.Errorf("a server that cannot list them: %+v, %v", refused, err)
+	}
 }
 
 func TestAManifestThatCannotBeTrustedIsNamedAndNeitherRemovedNorCounted(t *testing.T) {

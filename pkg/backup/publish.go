@@ -26,10 +26,10 @@ func publish(ctx context.Context, to publication, manifest Manifest) error {
 	if _, err := ParseManifest(text, ManifestKey(manifest.Key)); err != nil {
 		return fmt.Errorf("check the manifest before it is written: %w", err)
 	}
-	within, p := startPulse(ctx, max(commitLimit, to.stall), to.progress)
+	ctx, p := startPulse(ctx, max(commitLimit, to.stall), to.progress)
 	defer p.stop()
 	p.expect(waitsForStore)
-	return hung(ctx, p.blame(within, to.write(within, manifest, text)))
+	return p.blame(ctx, to.write(ctx, manifest, text))
 }
 
 func (to publication) write(ctx context.Context, manifest Manifest, text []byte) error {

@@ -243,3 +243,29 @@ func TestWrongCredentialsAreSaidToBeWrong(t *testing.T) {
 		wantReason(t, err, ReasonStoreNotFound)
 	})
 }
+
+func TestAStoreThatLiesAboutChecksumsIsBelievedNothing(t *testing.T) {
+	sizes := map[string]*liar{"small": newLiar(t), "large": newLargeLiar(t)}
+	s3server.Each(t, s3server.Options{}, func(t *testing.T, s *s3server.Server) {
+		for size, l := range sizes {
+			p := s.Proxy(t)
+			fault := p.Inject(s3server.WrongETag())
+			bucket := openS3(t, p.Access)
+			o := liarOptions(t, bucket, l.serve(t, "m0")).ofAnotherCluster()
+			o.Verify = true
+			m, err := Take(context.Background(), o)
+			if err == nil { // what it calls the object is its own affair, as long as it gives it back
+				_, err = Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
+				must(t, err)
+			} else if size == "small" || ReasonOf(err) != ReasonStoreFailed {
+				t.Errorf("%s: %q, %v", size, ReasonOf(err), err)
+			}
+			if fault.Count() == 0 {
+				t.Error("the fault was not met")
+			}
+			if left := objects(t, openS3(t, s.Access), o.Identity); slices.ContainsFunc(left, isManifest) {
+				t.Errorf("%s, %s: the store has %v", size, m.Key, left)
+			}
+		}
+	})
+}

@@ -46,6 +46,18 @@ func TestTheKeysOfASnapshotAreComparedWithThoseOfAnotherMember(t *testing.T) {
 	}
 }
 
+func TestTheLeaderIsAskedForAHashLast(t *testing.T) {
+	leader, follower := pair(t)
+	other := newLiar(t)
+	leader.status.RaftAppliedIndex += 5
+	bucket, _ := volumeBucket(t)
+	o := liarOptions(t, bucket, leader.serve(t, "leader"), follower.serve(t, "follower"), other.serve(t, "other"))
+	m, err := Take(context.Background(), o)
+	if err != nil || m.Member == "leader" || m.KeysHash.Member == "leader" || m.KeysHash.Member == m.Member {
+		t.Errorf("of %q, compared with %q: %v", m.Member, m.KeysHash.Member, err)
+	}
+}
+
 func TestAMemberThatHoldsOtherKeysThanTheOthersIsNoBackup(t *testing.T) {
 	leader, follower := pair(t)
 	follower.diverge(t)

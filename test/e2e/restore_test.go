@@ -48,16 +48,18 @@ func holdsBackup(ctx context.Context, cluster, saved *world.Cluster) {
 	Expect(err).NotTo(HaveOccurred())
 	Expect(is.Status.ClusterID).NotTo(Equal(was.Status.ClusterID))
 	cluster.AwaitEqualHashes(ctx)
-	Eventually(ctx, func() []string { return taskPods(ctx) }).Should(BeEmpty(), "Pods of the restore are left")
+	Eventually(ctx, func() []string { return taskPods(ctx, cluster) }).Should(BeEmpty(), "Pods of the restore are left")
 }
 
-// taskPods are the Pods of restores in the namespace.
-func taskPods(ctx context.Context) []string {
+// taskPods are the Pods of a cluster's restores.
+func taskPods(ctx context.Context, cluster *world.Cluster) []string {
 	GinkgoHelper()
 	var names []string
 	for _, component := range []string{v1alpha1.ComponentPreflight, v1alpha1.ComponentRestore} {
 		var pods corev1.PodList
-		Expect(kube.Client.List(ctx, &pods, client.InNamespace(story.Namespace), client.MatchingLabels{v1alpha1.LabelComponent: component})).To(Succeed())
+		Expect(kube.Client.List(ctx, &pods, client.InNamespace(story.Namespace), client.MatchingLabels{
+			v1alpha1.LabelInstance: cluster.Name, v1alpha1.LabelComponent: component,
+		})).To(Succeed())
 		for _, pod := range pods.Items {
 			names = append(names, pod.Name)
 		}

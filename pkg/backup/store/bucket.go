@@ -24,6 +24,19 @@ const (
 // callDeadline bounds a call that carries no data.
 const callDeadline = 60 * time.Second
 
+// callContext gives one call its time.
+func callContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, callDeadline, ErrStalled)
+}
+
+// answered is classify for a call under a callContext: one that got no answer in its time is a store that stands still.
+func answered(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), ErrStalled) {
+		return fmt.Errorf("%w: it did not answer within %s", ErrStalled, callDeadline)
+	}
+	return classify(err, ErrStore)
+}
+
 // Options is what a Config needs to be used, all of it files that the kubelet mounts.
 type Options struct {
 	CredentialsDir string        // empty: what the environment offers, such as a workload identity
@@ -38,6 +51,8 @@ type Bucket struct {
 	blob   *blob.Bucket
 	prefix string
 	root   string // of a volume; otherwise empty
+
+	s3Bucket string // its name; empty unless it is one
 }
 
 // Object is one stored object.
@@ -57,6 +72,7 @@ func Open(ctx context.Context, config Config, options Options) (*Bucket, error) 
 	var err error
 	switch {
 	case config.S3 != nil:
+		b.s3Bucket = config.S3.Bucket
 		b.blob, err = openS3(ctx, config.S3, options)
 	case config.GCS != nil:
 		b.blob, err = openGCS(ctx, config.GCS, options)
@@ -106,11 +122,11 @@ func (b *Bucket) Stat(ctx context.Context, key string) (Object, error) {
 	if err := b.check(key); err != nil {
 		return Object{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, callDeadline)
+	ctx, cancel := callContext(ctx)
 	defer cancel()
 	attributes, err := b.blob.Attributes(ctx, key)
 	if err != nil {
-		return Object{}, fmt.Errorf("look at %s in the store: %w", key, classify(err, ErrStore))
+		return Object{}, fmt.Errorf("look at %s in the store: %w", key, answered(ctx, err))
 	}
 	return Object{Key: key, Size: attributes.Size, ModTime: attributes.ModTime}, nil
 }
@@ -140,16 +156,16 @@ func (r classified) Read(p []byte) (int, error) {
 
 // ReadSmall reads a whole object of at most limit bytes; a larger one is ErrTooLarge.
 func (b *Bucket) ReadSmall(ctx context.Context, key string, limit int64) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, callDeadline)
+	ctx, cancel := callContext(ctx)
 	defer cancel()
 	reader, _, err := b.Open(ctx, key)
 	if err != nil {
-		return nil, err
+		return nil, answered(ctx, err)
 	}
 	defer reader.Close()
 	content, err := io.ReadAll(io.LimitReader(reader, limit+1))
 	if err != nil {
-		return nil, fmt.Errorf("read %s from the store: %w", key, err)
+		return nil, fmt.Errorf("read %s from the store: %w", key, answered(ctx, err))
 	}
 	if int64(len(content)) > limit {
 		return nil, fmt.Errorf("read %s from the store: %w: more than %d bytes", key, ErrTooLarge, limit)
@@ -175,11 +191,11 @@ func (b *Bucket) List(ctx context.Context, below string, visit func(Object) erro
 	objects := b.blob.List(&blob.ListOptions{Prefix: directory})
 	for {
 		object, err := b.next(ctx, objects)
-		if err == io.EOF { //nolint:errorlint // a connection that was closed is an EOF too, with words around it, and no end of the list
-			return nil
-		}
 		if err != nil {
-			return fmt.Errorf("list %s in the store: %w", below, classify(err, ErrStore))
+			return fmt.Errorf("list %s in the store: %w", below, err)
+		}
+		if object == nil {
+			return nil
 		}
 		if object.IsDir || b.check(object.Key) != nil {
 			continue
@@ -190,10 +206,15 @@ func (b *Bucket) List(ctx context.Context, below string, visit func(Object) erro
 	}
 }
 
+// next is nil at the end.
 func (b *Bucket) next(ctx context.Context, objects *blob.ListIterator) (*blob.ListObject, error) {
-	ctx, cancel := context.WithTimeout(ctx, callDeadline)
+	ctx, cancel := callContext(ctx)
 	defer cancel()
-	return objects.Next(ctx)
+	object, err := objects.Next(ctx)
+	if err == io.EOF { //nolint:errorlint // a connection that was closed is an EOF too, with words around it, and no end of the list
+		return nil, nil
+	}
+	return object, answered(ctx, err)
 }
 
 // Delete removes an object; one that is not there is no error. Of a volume, its directory goes with the last object in it.
@@ -201,9 +222,9 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 	if err := b.check(key); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, callDeadline)
+	ctx, cancel := callContext(ctx)
 	defer cancel()
-	if err := classify(b.blob.Delete(ctx, key), ErrStore); err != nil && !errors.Is(err, ErrNotFound) {
+	if err := answered(ctx, b.blob.Delete(ctx, key)); err != nil && !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("delete %s from the store: %w", key, err)
 	}
 	if directory := path.Dir(key); b.root != "" && b.check(directory) == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/api/googleapi"
@@ -292,5 +294,28 @@ func TestEveryAnswerOfGooglesIsWhatItSays(t *testing.T) {
 		http.StatusTooManyRequests: ErrThrottled, http.StatusServiceUnavailable: ErrThrottled, http.StatusTeapot: ErrStore,
 	} {
 		wantIs(t, classify(fmt.Errorf("wrapped: %w", &googleapi.Error{Code: code}), ErrStore), want)
+	}
+}
+
+func TestACallWhoseTimeIsOverIsAStoreThatStandsStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := callContext(context.Background())
+		defer cancel()
+		<-ctx.Done()
+		err := answered(ctx, fmt.Errorf("reading: %w", ctx.Err()))
+		wantIs(t, err, ErrStalled)
+		if !strings.Contains(err.Error(), "1m0s") {
+			t.Errorf("got %v", err)
+		}
+		if err := answered(ctx, nil); err != nil {
+			t.Errorf("what was answered in the end is %v", err)
+		}
+	})
+	above, cancel := context.WithCancel(context.Background())
+	ctx, done := callContext(above)
+	defer done()
+	cancel()
+	if err := answered(ctx, fmt.Errorf("reading: %w", ctx.Err())); errors.Is(err, ErrStalled) || !errors.Is(err, context.Canceled) {
+		t.Errorf("who was told to stop says %v", err)
 	}
 }

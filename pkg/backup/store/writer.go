@@ -128,15 +128,15 @@ func (w *Writer) Abort() {
 
 // WriteSmall creates an object from bytes at hand.
 func (b *Bucket) WriteSmall(ctx context.Context, key string, content []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, callDeadline)
+	ctx, cancel := callContext(ctx)
 	defer cancel()
 	w, err := b.Create(ctx, key)
 	if err != nil {
-		return err
+		return answered(ctx, err)
 	}
 	defer w.Abort()
 	if _, err := w.Write(content); err != nil {
-		return err
+		return answered(ctx, err)
 	}
-	return w.Commit()
+	return answered(ctx, w.Commit())
 }
