@@ -97,7 +97,9 @@ func (r *InPlace) Await(ctx context.Context, condition string, status metav1.Con
 // Complete waits until the cluster serves with what was restored.
 func (r *InPlace) Complete(ctx context.Context) v1alpha1.EtcdRestoreStatus {
 	ginkgo.GinkgoHelper()
-	return r.Await(ctx, v1alpha1.RestoreComplete, metav1.ConditionTrue, "")
+	status := r.Await(ctx, v1alpha1.RestoreComplete, metav1.ConditionTrue, "")
+	r.cluster.ClusterID = 0 // it is another etcd cluster from here on
+	return status
 }
 
 // Watcher is a client that follows all keys from now on, and resumes where it was whenever its watch ends, as a cache does.
