@@ -159,7 +159,7 @@ func guardDropNext(o Observation, c DropNext) string {
 // guardUnwanted lets what was laid be taken back only while no EtcdRestore wants it.
 func (o Observation) guardUnwanted() string {
 	for _, r := range o.Requests {
-		if r.ID == o.Birth.Coming.Restore && r.Approval != "" {
+		if r.ID == o.Birth.Coming.Restore && r.Approval != "" && !o.isOvertaken() {
 			return fmt.Sprintf("the EtcdRestore %s asks for it.", r.Name)
 		}
 	}
@@ -187,6 +187,8 @@ func (o Observation) guardBeginning() string {
 	switch {
 	case l.Source != SourceBackup && !o.isCertainlyLost():
 		return "the quorum is not certainly lost."
+	case l.Source == SourceSurvivor && !o.isAsLaid():
+		return "nothing says that the survivor still holds just what was laid."
 	case l.Origin.IsZero() != (l.Source == SourceEmpty):
 		return "what was laid is not what was asked for."
 	case !l.Origin.IsZero() && (!l.Origin.Version.SameMinor(o.Desired.Choices.Version) || o.Desired.Ephemeral):

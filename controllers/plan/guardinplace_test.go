@@ -149,6 +149,8 @@ func TestAClusterMovesOnlyToWhatIsWholeAndWasApproved(t *testing.T) {
 		{"votes are made up while nobody knows", requesting(unrequested(laid.blind())), otherwise(good, func(*MoveLife) {}), false},
 		{"what was laid is nothing, and a backup was approved", func() Observation { o := laid; o.Birth.Coming.Origin = Origin{}; return o }(), good, false},
 		{"a survivor, without a quorum", lost, survivor, true},
+		{"a survivor that went on since", lost.edit2(0, func(r *Replica) { r.Answer.Revision = 11 }), survivor, false},
+		{"a survivor that fell silent since", lost.edit2(0, silent), survivor, false},
 		{"a survivor, and the quorum came back", requesting(back, ofDemo0), otherwise(survivor, func(c *MoveLife) { c.Voters = names(settledWorld(3).Replicas) }), false},
 	})
 }

@@ -53,7 +53,7 @@ func layingWorld(o Observation) Observation {
 	case SourceBackup:
 		life.Origin = backupOf
 	case SourceSurvivor:
-		n, life.Origin = 1, Origin{Hash: r.ID, Version: choices.Version}
+		n, life.Origin = 1, Origin{Hash: r.ID, Revision: 10, Version: choices.Version}
 	case SourceEmpty:
 	}
 	for i := range n {

@@ -149,6 +149,10 @@ func (o Observation) whyNotMove(request Request) string {
 	if life.Source != SourceBackup && o.quorumState() != QuorumLost {
 		return "the quorum came back, and without a backup more would be given up than what was lost. Delete the EtcdRestore"
 	}
+	if life.Source == SourceSurvivor && !o.isAsLaid() {
+		return life.Survivor + " does not answer, so nothing says that it still holds just what was laid. Let the operator reach it; or take the approval away and " +
+			"approve again: then it is read on its volume"
+	}
 	if !life.Origin.IsZero() && !life.Origin.Version.SameMinor(o.Desired.Choices.Version) {
 		return "what was laid is of etcd " + life.Origin.Version.String() + ", and the spec asks for " + o.Desired.Choices.Version.String() + ". Put spec.version back, or delete the EtcdRestore"
 	}

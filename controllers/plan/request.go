@@ -57,7 +57,7 @@ func (o Observation) canBeFollowed() bool {
 // there is, and that nothing came of yet.
 func (o Observation) chosen() (Request, bool) {
 	for _, r := range o.Requests {
-		if r.ID == o.Birth.Coming.Restore && r.Approval != "" {
+		if r.ID == o.Birth.Coming.Restore && r.Approval != "" && !o.isOvertaken() {
 			return r, true
 		}
 	}

@@ -88,6 +88,28 @@ func guardFlushed(o Observation, c MarkFlushed) string {
 	return ""
 }
 
+// isOvertaken reports that the cluster went on since a life without a backup was promised, or may go on once its survivor is started
+// again. What was laid of it by then is of the past, also when the quorum is lost once more, by when the evidence is the same again.
+func (o Observation) isOvertaken() bool {
+	l, r := o.Birth.Coming, o.survivor()
+	switch {
+	case l.IsZero() || l.Source == SourceBackup:
+		return false
+	case o.Membership.Known:
+		return true
+	case o.isFlushed(r):
+		_, isApproved := o.approvedNow(l.Restore)
+		return !isApproved || !o.isCertainlyLost()
+	}
+	return r.Answer != nil && l.Source == SourceSurvivor && r.Answer.Revision != l.Origin.Revision
+}
+
+// isAsLaid reports whether the survivor holds what it held when that was laid: it says so, or it was stopped for it and never ran since.
+func (o Observation) isAsLaid() bool {
+	r := o.survivor()
+	return o.isFlushed(r) && r.Pod == nil || r.Answer != nil && r.Answer.Revision == o.Birth.Coming.Origin.Revision
+}
+
 // guardRead starts no member on a volume that a restore Pod reads.
 func (o Observation) guardRead(r Replica) string {
 	if o.isFlushed(r) {

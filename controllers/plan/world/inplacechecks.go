@@ -1,6 +1,7 @@
 package world
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
@@ -48,6 +49,11 @@ func (w *World) checkMove() string {
 // checkReady lets a cluster move only to members that have what they are to begin with.
 func (w *World) checkReady(next plan.Life) {
 	for _, name := range next.Names {
+		if now := w.disks[w.objects.volumes[next.Survivor].UID]; next.Source == plan.SourceSurvivor && now != nil {
+			if laid := w.disks[w.objects.volumes[name].UID]; laid != nil && laid.from != fmt.Sprintf("survivor %s/%d", now.cluster, now.applied) {
+				w.violate("the cluster moves to %s, and %s holds %d writes by now", laid.from, next.Survivor, now.applied)
+			}
+		}
 		v, ok := w.objects.volumes[name]
 		if !w.Spec.Ephemeral && (!ok || next.Source != plan.SourceEmpty && (w.disks[v.UID] == nil || !isFrom(w.disks[v.UID].from, next.Origin))) {
 			w.violate("the cluster moves, and %s does not have what it is to begin with", name)
