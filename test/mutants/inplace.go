@@ -122,6 +122,13 @@ var inPlace = []mutant{
 		Package: planPackage, Test: "TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped",
 	},
 	{
+		Name: "what a survivor held before the quorum came back is moved to", Peer: "",
+		File:    "controllers/plan/survivor.go",
+		From:    "r.Answer != nil && r.Answer.Revision == o.Birth.Coming.Origin.Revision",
+		To:      "r.Answer != nil",
+		Package: planPackage, Test: "TestAClusterMovesOnlyToWhatIsWholeAndWasApproved",
+	},
+	{
 		Name: "a survivor is started again while it is read", Peer: "",
 		File:    "controllers/plan/survivor.go",
 		From:    "guardRead(r Replica) string {\n\tif o.isFlushed(r) {",
