@@ -272,12 +272,19 @@ func (o Observation) lastKnownVoters() []Replica {
 		}
 	}
 	if len(out) == 0 {
-		out = filter(o.Replicas, func(r Replica) bool { return r.IsRecorded() && r.incarnation() == o.Birth.Incarnation })
+		out = filter(o.Replicas, func(r Replica) bool { return r.IsRecorded() && r.incarnation() == o.Birth.Incarnation || o.isBereft(r) })
 	}
 	if len(out) == 0 {
 		out = o.birthReplicas()
 	}
 	return out
+}
+
+// isBereft reports a first member of which nothing is left but its certificates. Those of a member that was removed go before its
+// volume does, so this one was not.
+func (o Observation) isBereft(r Replica) bool {
+	hasSecret := r.Secret.State == ObjectCurrent || r.Secret.State == ObjectDrifted
+	return hasSecret && !r.Ephemeral && r.Volume == nil && o.Birth.ClusterID != 0 && slices.Contains(o.Birth.Names, r.Name)
 }
 
 func firstURL(m etcdutil.Member) string {

@@ -80,6 +80,10 @@ func losses() []row {
 	return []row{
 		{"without a quorum nothing is rebuilt by itself", lost, Refuse, "quorum-lost", ReasonQuorumLost, "", "demo-1"},
 		{"nor on an approval of what was there before", requesting(lost, func(r *Request) { ofDemo0(r); r.Approval = settledWorld(3).Evidence().Digest }), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
+		{"nor does it need a member that remembers the others: their certificates do", forgetful(mutedFor(time.Minute)), Refuse, "quorum-lost", ReasonQuorumLost, "", "2 of 3"},
+		{"a member that was removed leaves none", forgetful(mutedFor(time.Minute)).edit2(1, noSecret).edit2(2, noSecret), Wait, "membership-unknown", ReasonMembershipUnknown, "", ""},
+		{"what such a survivor holds can be laid", requesting(forgetful(mutedFor(time.Minute)), ofDemo0), Act, "restore-begin", ReasonInPlace, "BeginNext", "demo-3 are"},
+		{"and moved to", laidWorld(requesting(forgetful(mutedFor(time.Minute).edit2(0, flushed, noPod)), ofDemo0)), Act, "restore-move", ReasonInPlace, "MoveLife", ""},
 		{"the next life is made of one survivor", requesting(lost, ofDemo0), Act, "restore-begin", ReasonInPlace, "BeginNext", "demo-3 are"},
 		{"not of one that never was a member", requesting(lost, ofDemo0, func(r *Request) { r.Survivor = "demo-9" }), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
 		{"not of one that lost its data", requesting(lost, ofDemo0, func(r *Request) { r.Survivor = "demo-1" }), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
@@ -112,6 +116,9 @@ func losses() []row {
 func mutedFor(ago time.Duration) Observation {
 	return lostWorld().edit2(0, silent, func(r *Replica) { r.Pod.RunningSince, r.Pod.ReadySince = now.Add(-ago), now.Add(-ago) })
 }
+
+// forgetful has nobody left who remembers the member list.
+func forgetful(o Observation) Observation { o.Membership.LastKnown = nil; return o }
 
 // reading lays a life that begins with what demo-0 holds, of which nothing is there yet.
 func reading(o Observation) Observation {

@@ -83,7 +83,15 @@ func TestASurvivorThatWasRestartedIsReadOnItsVolume(t *testing.T) {
 	for seed := range uint64(10) {
 		w := settledAt(t, seed+1, 3)
 		w.write()
-		w.loseMajority()
+		if seed%2 == 0 {
+			w.loseMajority()
+		} else {
+			w.loseMember("demo-0")
+			w.loseMember("demo-1")
+			for len(w.objects.pods) > 1 {
+				w.Advance()
+			}
+		}
 		w.KillContainer("demo-2")
 		for range 30 {
 			w.Advance()
