@@ -105,7 +105,7 @@ func (r Replica) incarnation() string {
 
 // bootstrap makes what is missing of the birth. Volumes come before Pods, so that a volume missing beside a Pod is a lost one.
 func bootstrap(o Observation) *proposal {
-	if o.isAlive() || birthVolumeLost(o) != "" && !o.hasMoved() {
+	if o.isAlive() || birthVolumeLost(o) != "" && !o.goesOnWithout() {
 		return nil
 	}
 	c := Bootstrap{Objects: needed(o.Objects)}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -12,9 +13,15 @@ import (
 // hasMoved reports whether a restore in place moved to this life.
 func (o Observation) hasMoved() bool { return len(o.Birth.Past) > 0 }
 
-// firstMembers are those that a birth makes: all of them, or, after a move, those whose volumes are what they were then.
+// goesOnWithout reports a birth that is not given up for a volume that was lost: one that was moved to, or that has answered with
+// what was restored.
+func (o Observation) goesOnWithout() bool {
+	return o.hasMoved() || !o.Birth.Origin.IsZero() && slices.ContainsFunc(o.Replicas, hasWrites)
+}
+
+// firstMembers are those that a birth makes: all of them, or those whose volumes are what they were, where it goes on without the others.
 func (o Observation) firstMembers() []Replica {
-	if !o.hasMoved() {
+	if !o.goesOnWithout() {
 		return o.birthReplicas()
 	}
 	return filter(o.birthReplicas(), func(r Replica) bool { return !o.hasLostVolume(r) && r.lostByOwnWord() == "" })

@@ -196,6 +196,7 @@ func restores() []row {
 		{"one of another minor version as well", wanting(three, newer), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "another version"},
 		{"not when a quorum has started", desire(up, func(d *Desired) { d.Restore.Hash = "another" }), Wait, "first-quorum", ReasonFirstQuorum, "", ""},
 		{"a restored birth whose volume is lost is voided", up.edit(1, func(r *Replica) { r.Volume = nil }), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "volume of demo-1"},
+		{"one that answers goes on without it: who is away starts again", up.edit(0, answered).edit(1, func(r *Replica) { r.Volume = nil }).edit(2, noPod), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
 		{"a restored member that finds its directory empty has lost its data", up.edit(1, wiped), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "demo-1"},
 		{"a restored birth that answers is never voided", desire(up.edit(0, answered).edit(1, func(r *Replica) { r.Volume = nil }), func(d *Desired) { d.Restore.Hash = "another" }),
 			Wait, "first-quorum", ReasonFirstQuorum, "", ""},
