@@ -96,8 +96,8 @@ var inPlace = []mutant{
 	{
 		Name: "what is laid is taken back although it is wanted", Peer: "",
 		File:    guardInPlace,
-		From:    "if r.ID == o.Birth.Coming.Restore && r.Approval != \"\" {",
-		To:      "if r.ID == o.Birth.Coming.Restore && r.Approval == \"\" {",
+		From:    "if r.ID == o.Birth.Coming.Restore && r.Approval != \"\" && ",
+		To:      "if r.ID == o.Birth.Coming.Restore && r.Approval == \"\" && ",
 		Package: planPackage, Test: "TestWhatIsLaidTouchesNothingOfTheLifeThatServes",
 	},
 	{
