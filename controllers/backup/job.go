@@ -2,6 +2,7 @@ package backup
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/words"
@@ -154,7 +155,7 @@ func jobRunning(o Observation) *Decision {
 		d.Stage, d.Reason, d.Message = stages[step.Name], ReasonRunning, doing[step.Name]
 	case latest.Trouble != nil && o.Now.Sub(latest.waitsSince()) >= patience:
 		d.Stage, d.Reason, d.Message, d.Trouble = stageOf(*latest), latest.Trouble.Reason, words.Bounded(latest.Trouble.Message), true
-	case latest.Good:
+	case latest.isThrough():
 		d.Stage, d.Reason, d.Message = stages[latest.Steps[len(latest.Steps)-1].Name], ReasonRunning, "All steps are done; the Job has still to say so."
 	default:
 		d.Stage, d.Reason, d.Message = stageOf(*latest), ReasonStarting, "The next step of the backup is starting."
@@ -204,4 +205,9 @@ func stageOf(a Attempt) string {
 		}
 	}
 	return StageStarting
+}
+
+// isThrough reports an attempt whose steps are all done, whether its Pod says so already or not.
+func (a Attempt) isThrough() bool {
+	return len(a.Steps) > 0 && !slices.ContainsFunc(a.Steps, func(s Step) bool { return s.State != StepDone })
 }

@@ -173,6 +173,8 @@ func TestNext(t *testing.T) {
 			StageFetch, ReasonStarting, nil, "", false},
 		{"a Pod that is done is not said to be starting while its Job does not say so", seen(recordedJob, with(attempt(StepDone, StepDone, StepDone, StepDone).succeeded())),
 			StageCompare, ReasonRunning, nil, "", false},
+		{"nor is one whose steps are done while the Pod does not say so", seen(recordedJob, with(attempt(StepDone, StepDone, StepDone, StepDone))),
+			StageCompare, ReasonRunning, nil, "All steps are done", false},
 		{"a Pod that does not start says why", seen(recordedJob, with(attempt().troubled(ReasonVolumeNotMounted, `secret "s3" not found`))),
 			StageStarting, ReasonVolumeNotMounted, nil, `secret "s3" not found`, true},
 		{"a Pod that is a second old is given time", seen(recordedJob, with(attempt().troubled(ReasonUnschedulable, "no node").young())),

@@ -75,7 +75,7 @@ func (d demo) backUpTo(ctx context.Context, store s3server.Access) error {
 
 // summary is the last line.
 func summary(bucket string, s v1alpha1.EtcdBackupStatus) string {
-	return fmt.Sprintf("demo: backup Verified, %d keys at revision %d, in s3://%s/%s", s.TotalKeys, s.Revision, bucket, s.Key)
+	return fmt.Sprintf("demo: backup Verified, %d key(s) at revision %d, in s3://%s/%s", s.TotalKeys, s.Revision, bucket, s.Key)
 }
 
 // storeSecrets are the credentials and the authority of a server.

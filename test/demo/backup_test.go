@@ -104,7 +104,7 @@ func TestWaitingForABackupEndsWithTheLastThingItDid(t *testing.T) {
 
 func TestTheLastLineSaysWhatIsInTheBackupAndWhereItLies(t *testing.T) {
 	got := summary("demo-backups", v1alpha1.EtcdBackupStatus{Key: key, TotalKeys: 3, Revision: 7})
-	if want := "demo: backup Verified, 3 keys at revision 7, in s3://demo-backups/" + key; got != want {
+	if want := "demo: backup Verified, 3 key(s) at revision 7, in s3://demo-backups/" + key; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
