@@ -346,6 +346,25 @@ var _ = Describe("A quorum that is lost", Label("restore", "data"), func() {
 		cluster.Write(ctx).Finish(ctx)
 	})
 
+	It("with two of three volumes comes back from the member that is left although that one was restarted", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "demo", 3)
+		cluster.AwaitReady(ctx, 3)
+		cluster.Fill(ctx, "kept", savedKeys)
+		cluster.AwaitEqualHashes(ctx)
+		survivor := cluster.Member(0)
+		lost := []string{cluster.Member(1), cluster.Member(2)}
+		loseVolumes(ctx, cluster, lost...)
+		expectLost(ctx, cluster, lost)
+		deletePod(ctx, cluster, survivor)
+		expectLost(ctx, cluster, lost, "one that is silent ("+survivor)
+		restore := cluster.RestoreTo(ctx, "rebuilt", fromSurvivor(survivor))
+		restore.Approve(ctx)
+		restore.Complete(ctx)
+		cluster.AwaitReady(ctx, 3)
+		Expect(cluster.Filled(ctx, "kept")).To(Equal(savedKeys))
+		cluster.Write(ctx).Finish(ctx)
+	})
+
 	It("with all of the data comes back from the backup, and what was said to be lost is what is lost", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "demo", 1)
 		cluster.AwaitReady(ctx, 1)
