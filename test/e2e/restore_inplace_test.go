@@ -107,15 +107,22 @@ func (w was) expectUntouched(ctx context.Context, cluster *world.Cluster) {
 	}).WithTimeout(watching).Should(Succeed())
 }
 
-// loseVolumes takes the data of several members away at once, so that none of them can be replaced before the next is lost.
+// loseVolumes takes the data of several members away at once: the operator looks away meanwhile, or it would have removed the first of
+// them before the next is lost.
 func loseVolumes(ctx context.Context, cluster *world.Cluster, members ...string) {
 	GinkgoHelper()
+	cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Paused = true })
+	cluster.AwaitStep(ctx, plan.ReasonPaused)
 	for _, member := range members {
 		Expect(kube.Client.Delete(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: meta(cluster.Namespace, member)})).To(Succeed())
 	}
 	for _, member := range members {
 		Expect(kube.Client.Delete(ctx, &corev1.Pod{ObjectMeta: meta(cluster.Namespace, member)})).To(Succeed())
 	}
+	for _, member := range members {
+		Eventually(ctx, func() map[string]types.UID { return volumes(ctx, cluster) }).ShouldNot(HaveKey(member))
+	}
+	cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Paused = false })
 }
 
 // expectLost waits until the evidence says which members are lost, and names each way back.
@@ -322,9 +329,6 @@ var _ = Describe("A quorum that is lost", Label("restore", "data"), func() {
 		lost := slices.DeleteFunc([]string{cluster.Member(0), cluster.Member(1), cluster.Member(2)}, func(m string) bool { return m == survivor })
 		loseVolumes(ctx, cluster, lost...)
 		expectLost(ctx, cluster, lost, "source.survivor "+survivor, "No EtcdBackup", "source.empty")
-		for _, member := range lost {
-			Eventually(ctx, func() map[string]types.UID { return volumes(ctx, cluster) }).ShouldNot(HaveKey(member))
-		}
 		before := asItIs(ctx, cluster)
 		before.expectUntouched(ctx, cluster)
 
