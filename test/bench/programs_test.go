@@ -20,7 +20,7 @@ func TestAStepIsToldByTheArgumentsOfItsProcess(t *testing.T) {
 		"etcdctl endpoint health --cluster":          "",
 		"etcdctl snapshot":                           "",
 		"/manager --agent-image=x":                   "",
-		"/work/agent snapshot":                       "",
+		"/elsewhere/agent snapshot":                  "",
 		"/agent":                                     "",
 		"":                                           "",
 		"runc init":                                  "",
