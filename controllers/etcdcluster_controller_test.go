@@ -93,39 +93,42 @@ func TestAnOperatorKilledAfterAnyWriteLeavesAClusterThatTheNextOneFinishes(t *te
 	}
 }
 
+// hardships are what a life must withstand at every pass.
+var hardships = map[string]func() func(*world){
+	"a cache that is three passes behind": func() func(*world) {
+		return func(w *world) {
+			if w.passes%3 == 0 {
+				w.freeze()
+			}
+		}
+	},
+	"two operators that take turns": func() func(*world) {
+		var second *EtcdClusterReconciler
+		return func(w *world) {
+			if second == nil {
+				second = w.operator
+				w.restart()
+			}
+			w.operator, second = second, w.operator
+		}
+	},
+	"two operators, of which one sees the past": func() func(*world) {
+		var second *EtcdClusterReconciler
+		return func(w *world) {
+			if second == nil {
+				second = w.operator
+				w.restart()
+			}
+			w.operator, second = second, w.operator
+			if w.passes%8 == 0 {
+				w.freeze()
+			}
+		}
+	},
+}
+
 func TestHardships(t *testing.T) {
-	for name, hardship := range map[string]func() func(*world){
-		"a cache that is three passes behind": func() func(*world) {
-			return func(w *world) {
-				if w.passes%3 == 0 {
-					w.freeze()
-				}
-			}
-		},
-		"two operators that take turns": func() func(*world) {
-			var second *EtcdClusterReconciler
-			return func(w *world) {
-				if second == nil {
-					second = w.operator
-					w.restart()
-				}
-				w.operator, second = second, w.operator
-			}
-		},
-		"two operators, of which one sees the past": func() func(*world) {
-			var second *EtcdClusterReconciler
-			return func(w *world) {
-				if second == nil {
-					second = w.operator
-					w.restart()
-				}
-				w.operator, second = second, w.operator
-				if w.passes%8 == 0 {
-					w.freeze()
-				}
-			}
-		},
-	} {
+	for name, hardship := range hardships {
 		for _, life := range lives {
 			t.Run(name+", "+life.name, func(t *testing.T) {
 				w := newWorld(t, demo(life.size))

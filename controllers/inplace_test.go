@@ -264,28 +264,7 @@ func TestASettledClusterWithARestoreWritesNothing(t *testing.T) {
 }
 
 func TestARestoreWithstandsACacheThatLagsAndTwoOperators(t *testing.T) {
-	for name, hardship := range map[string]func() func(*world){
-		"a cache that is three passes behind": func() func(*world) {
-			return func(w *world) {
-				if w.passes%3 == 0 {
-					w.freeze()
-				}
-			}
-		},
-		"two operators, of which one sees the past": func() func(*world) {
-			var second *EtcdClusterReconciler
-			return func(w *world) {
-				if second == nil {
-					second = w.operator
-					w.restart()
-				}
-				w.operator, second = second, w.operator
-				if w.passes%4 == 0 {
-					w.freeze()
-				}
-			}
-		},
-	} {
+	for name, hardship := range hardships {
 		t.Run(name, func(t *testing.T) {
 			w := served(t, 3)
 			w.ask("back", backupNamed("nightly"))

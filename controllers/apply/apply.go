@@ -116,16 +116,8 @@ func (s step) carryOut(ctx context.Context, change plan.Change) error { //nolint
 		return s.deleteSecret(ctx, c)
 	case plan.PrepareMember:
 		return s.prepareMember(ctx, c)
-	case plan.AddLearner:
-		return s.addLearner(ctx, c)
-	case plan.Promote:
-		return s.promote(ctx, c)
-	case plan.MoveLeader:
-		return s.moveLeader(ctx, c)
-	case plan.DisarmAlarms:
-		return s.disarmAlarms(ctx, c)
-	case plan.RemoveMember:
-		return s.removeMember(ctx, c)
+	case plan.AddLearner, plan.Promote, plan.MoveLeader, plan.DisarmAlarms, plan.RemoveMember:
+		return s.carryOutInEtcd(ctx, c)
 	}
 	return fmt.Errorf("carrying out %s: no such change", change.Kind())
 }

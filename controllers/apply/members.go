@@ -10,6 +10,24 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
+// carryOutInEtcd has one case per change that a member carries out.
+func (s step) carryOutInEtcd(ctx context.Context, change plan.Change) error {
+	switch c := change.(type) {
+	case plan.AddLearner:
+		return s.addLearner(ctx, c)
+	case plan.Promote:
+		return s.promote(ctx, c)
+	case plan.MoveLeader:
+		return s.moveLeader(ctx, c)
+	case plan.DisarmAlarms:
+		return s.disarmAlarms(ctx, c)
+	case plan.RemoveMember:
+		return s.removeMember(ctx, c)
+	default:
+		return fmt.Errorf("carrying out %s: no member does that", change.Kind())
+	}
+}
+
 // addLearner adds a learner to the list. Whether an unanswered call took effect, the next look shows by the peer URL.
 func (s step) addLearner(ctx context.Context, c plan.AddLearner) error {
 	leader, err := s.leader()

@@ -2,6 +2,7 @@ package world
 
 import (
 	"context"
+	"os"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
@@ -15,10 +16,12 @@ import (
 // hostAddress is where Pods of localkube find this machine.
 const hostAddress = "198.18.0.1"
 
-// S3Server starts a real S3 server on this machine, which Pods of localkube reach, until the story ends.
+// S3Server starts a real S3 server on this machine, which Pods of localkube reach, until the story ends. Where localkube is, a story
+// that cannot have one fails: if it were passed over, a run of it would look like a success.
 func (w *World) S3Server(kind s3server.Kind) *s3server.Server {
 	ginkgo.GinkgoHelper()
 	w.NeedLocalkube()
+	gomega.Expect(os.Getenv("S3_BINARIES")).NotTo(gomega.BeEmpty(), "build the servers (make bin/s3/versitygw bin/s3/rclone) and set S3_BINARIES to bin/s3, as make does")
 	return s3server.Start(ginkgo.GinkgoTB(), kind, s3server.Options{Host: hostAddress, TLS: true})
 }
 
