@@ -39,7 +39,7 @@ type options struct {
 const usage = "usage: agent snapshot|fetch|compare|prune|preflight|fetch-for-restore|activate --flag=value…"
 
 // raw are flags that need more than their type to be read.
-type raw struct{ store, endpoints, clusterID, latestOf, timeZone string }
+type raw struct{ store, endpoints, clusterID, memberID, latestOf, timeZone string }
 
 func parseOptions(args []string) (*options, error) {
 	o := &options{terminationLog: defaultTerminationLog}

@@ -46,7 +46,8 @@ type restoreOptions struct {
 	place       backup.Place
 	origin      backup.Origin // of a preflight the key alone, or nothing
 	survivor    string
-	database    string // of a survivor that has ended
+	database    string      // of a survivor that has ended
+	survivorID  etcdutil.ID // the member that is to have lived there
 }
 
 // restoreFlags adds the flags of a restore's step to those that all steps have.

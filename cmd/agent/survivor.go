@@ -35,6 +35,7 @@ func (o *options) survivorFlags(flags *flag.FlagSet, r *raw) {
 	flags.Int64Var(&o.restore.origin.BumpRevision, "bump-revision", 0, "By how much etcdutl raises the revision.")
 	if o.step == stepReadSurvivor {
 		flags.StringVar(&o.restore.database, "database", "", "Database file of the member that is left.")
+		flags.StringVar(&r.memberID, "member-id", "", "etcd's ID of the member that is left, hexadecimal.")
 		return
 	}
 	flags.StringVar(&r.endpoints, "endpoints", "", "The member that is left: name=url.")
@@ -52,9 +53,22 @@ func (o *options) readSurvivor(r raw) error {
 	if o.step == stepReadSurvivor && !filepath.IsAbs(o.restore.database) {
 		return fmt.Errorf("--database=%q is not the path of a file", o.restore.database)
 	}
-	if err := o.restore.place.Check(); err != nil || o.step != stepStreamSurvivor {
+	if err := o.restore.place.Check(); err != nil {
 		return err
 	}
+	var err error
+	switch o.step {
+	case stepReadSurvivor:
+		if o.restore.survivorID, err = etcdutil.ParseID(r.memberID); err != nil {
+			return fmt.Errorf("--member-id: %w", err)
+		}
+	case stepStreamSurvivor:
+		return o.readSurvivorsAddress(r)
+	}
+	return nil
+}
+
+func (o *options) readSurvivorsAddress(r raw) error {
 	var err error
 	if o.identity.ClusterID, err = etcdutil.ParseID(r.clusterID); err != nil {
 		return fmt.Errorf("--cluster-id: %w", err)
@@ -80,6 +94,9 @@ func streamSurvivor(ctx context.Context, o *options, progress *backup.Progress) 
 }
 
 func readEndedSurvivor(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
+	if err := backup.CheckMember(o.restore.database, o.restore.survivor, o.restore.survivorID); err != nil {
+		return nil, err
+	}
 	return backup.LaySurvivor(ctx, backup.SurvivorOptions{
 		Endpoint: backup.Endpoint{Name: o.restore.survivor}, Database: o.restore.database, Place: o.restore.place,
 		BumpRevision: o.restore.origin.BumpRevision, Stall: o.stall, Progress: progress,

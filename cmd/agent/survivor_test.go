@@ -9,7 +9,7 @@ import (
 func TestAWrongCallOfASurvivorsStepIsRefusedWithWhatIsWrong(t *testing.T) {
 	place := []string{"--volume=" + t.TempDir(), "--incarnation=1a2b3c4d", "--member=demo-3", "--survivor=demo-1"}
 	stream := slices.Concat([]string{stepStreamSurvivor, "--endpoints=demo-1=https://demo-1.peers:2379", "--cluster-id=cdf818194e3a8c32", "--bump-revision=5"}, place)
-	read := slices.Concat([]string{stepReadSurvivor, "--database=/survivor/ab/demo-1/member/snap/db", "--bump-revision=5"}, place)
+	read := slices.Concat([]string{stepReadSurvivor, "--database=/survivor/ab/demo-1/member/snap/db", "--member-id=8e9e05c52164694d", "--bump-revision=5"}, place)
 	activate := slices.Concat([]string{stepActivateSurvivor}, place)
 	for _, good := range [][]string{stream, read, activate} {
 		if _, err := parseOptions(good); err != nil {
@@ -30,6 +30,8 @@ func TestAWrongCallOfASurvivorsStepIsRefusedWithWhatIsWrong(t *testing.T) {
 		"an endpoint to move in": {with(activate, "--endpoints=demo-1=https://h:1"), "endpoints"},
 		"no database":            {with(read, "--database="), "database"},
 		"a database by a way":    {with(read, "--database=../db"), "database"},
+		"nobody's database":      {with(read, "--member-id="), "member-id"},
+		"a member to ask":        {with(stream, "--member-id=1"), "member-id"},
 		"an endpoint to read":    {with(read, "--endpoints=demo-1=https://h:1"), "endpoints"},
 		"a store":                {with(stream, "--store={}"), "store"},
 	} {

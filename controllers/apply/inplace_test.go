@@ -265,13 +265,15 @@ func TestWhatASurvivorHoldsIsStreamedFromItAndFromNobodyElse(t *testing.T) {
 			t.Errorf("%s is missing: %q", want, args)
 		}
 	}
-	v.Replicas = []plan.Replica{{Name: "demo-1", Volume: &plan.Volume{UID: "u1", Incarnation: "0ld11fe0"}}}
+	v.Replicas = []plan.Replica{{Name: "demo-1", Volume: &plan.Volume{UID: "u1", Incarnation: "0ld11fe0", Record: plan.Record{MemberID: 0x8e}}}}
 	w.mustDo(t, v, plan.DeleteRestores{Pods: []plan.PodRef{{Name: "demo-3", UID: string(w.pod(t, "demo-3-restore").UID)}}})
 	change.Restores[0].Mounts = "demo-1"
 	w.mustDo(t, v, change)
 	pod := w.pod(t, "demo-3-restore")
-	if args := pod.Spec.InitContainers[0].Args; !slices.Contains(args, "read-survivor") || !slices.Contains(args, "--database=/survivor/0ld11fe0/demo-1/member/snap/db") {
-		t.Errorf("it is not read on its volume: %q", args)
+	for _, want := range []string{"read-survivor", "--database=/survivor/0ld11fe0/demo-1/member/snap/db", "--member-id=8e"} {
+		if args := pod.Spec.InitContainers[0].Args; !slices.Contains(args, want) {
+			t.Errorf("it is not read on its volume: %s is missing: %q", want, args)
+		}
 	}
 	change.Restores[0].Mounts = ""
 	change.Restores[0].Survivor = "demo-2"

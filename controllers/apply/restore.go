@@ -119,13 +119,18 @@ func (s step) layOne(ctx context.Context, life laidLife, source Source, l plan.L
 		Member: l.Name, Incarnation: life.Incarnation, Token: life.Token, Initial: l.Initial, Inputs: inputs, AgentImage: source.AgentImage,
 		Store: source.Store, Hash: source.Hash, Key: life.Origin.Key, SHA256: life.Origin.SHA256,
 		SizeBytes: life.Origin.SizeBytes, Revision: life.Origin.Revision, BumpRevision: life.Bump,
-		Survivor: life.Survivor, ClusterID: life.clusterID, Mounts: l.Mounts, LaidIn: s.incarnationOf(life.Survivor),
+		Survivor: life.Survivor, ClusterID: life.clusterID, Mounts: l.Mounts, LaidIn: s.incarnationOf(life.Survivor), MemberID: s.recordedOn(life.Survivor),
 	})
 	if err != nil {
 		return err
 	}
 	_, err = s.create(ctx, resources.KindPod, pod)
 	return err
+}
+
+// recordedOn is the member that lives on a volume, as it was written down there; zero when nothing is.
+func (s step) recordedOn(name string) etcdutil.ID {
+	return s.view.Find(name).Record().MemberID
 }
 
 // recordRestored writes on volumes that the backup lies there.

@@ -53,6 +53,7 @@ type RestoreStart struct {
 	ClusterID etcdutil.ID // that the survivor must have, which runs
 	Mounts    string      // the survivor's claim, where it does not run: what lies there is read
 	LaidIn    string      // the incarnation that the survivor's data there is of
+	MemberID  etcdutil.ID // that this data must know
 }
 
 // BuildRestorePod builds the Pod that lays a backup on one member's volume: fetch, etcd's own restore, activate, one after

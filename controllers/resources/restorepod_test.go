@@ -37,7 +37,7 @@ func ofSurvivorPod(s RestoreStart) RestoreStart {
 }
 
 func readFromVolume(s RestoreStart) RestoreStart {
-	s.Mounts, s.LaidIn = "demo-7", "9f8e7d6c"
+	s.Mounts, s.LaidIn, s.MemberID = "demo-7", "9f8e7d6c", 0x8e9e05c52164694d
 	return s
 }
 

@@ -50,7 +50,7 @@ func (s RestoreStart) askSurvivor(c *v1alpha1.EtcdCluster) ([]string, []corev1.V
 // readSurvivor reads what a member left that does not run.
 func (s RestoreStart) readSurvivor() ([]string, []corev1.VolumeMount) {
 	database := path.Join(survivorMount, s.LaidIn, s.Survivor, "member", "snap", "db")
-	return []string{agentReadSurvivor, "--database=" + database}, []corev1.VolumeMount{{Name: survivorVolume, MountPath: survivorMount, ReadOnly: true}}
+	return []string{agentReadSurvivor, "--database=" + database, "--member-id=" + s.MemberID.String()}, []corev1.VolumeMount{{Name: survivorVolume, MountPath: survivorMount, ReadOnly: true}}
 }
 
 // sourceVolumes are what the first step reads with: the store's Secrets, or the certificate that members know the operator by.
