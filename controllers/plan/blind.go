@@ -226,6 +226,9 @@ func (o Observation) mayRebirth(r Replica) bool {
 }
 
 func membersDisagree(o Observation) *proposal {
+	if p := o.leadAway(); p != nil {
+		return p
+	}
 	if o.Membership.Known && o.Birth.ClusterID != 0 && o.Membership.ClusterID != o.Birth.ClusterID {
 		return refuse(ReasonMembersDisagree, "The members answer as cluster %s; this cluster was born as %s. Nothing is changed.",
 			o.Membership.ClusterID, o.Birth.ClusterID).byHuman()
@@ -235,6 +238,19 @@ func membersDisagree(o Observation) *proposal {
 	}
 	return refuse(ReasonMembersDisagree, "Members of this cluster answer with different cluster IDs (%s). Nothing is changed until they agree.",
 		o.Membership.Conflict).byHuman()
+}
+
+// leadAway keeps clients from writing to what serves another cluster's data while no quorum of this one answers. Where one does,
+// that follows from the roles.
+func (o Observation) leadAway() *proposal {
+	for _, r := range o.Replicas {
+		why := o.answersAsAnother(r)
+		if why == "" || o.hasQuorum() || !r.isUp() || r.Pod.Role == "" {
+			continue
+		}
+		return act(LabelRole{Pod: r.podRef()}, ReasonLabelRole, "%s answers, and %s; clients are led away from it.", r.Name, why)
+	}
+	return nil
 }
 
 // quorumLost speaks when, by what was written down, so many members have certainly lost their data that the rest is no quorum.

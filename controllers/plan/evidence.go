@@ -50,6 +50,7 @@ type Evidence struct {
 	Incarnation string
 	Quorum      QuorumState
 	Members     []MemberEvidence // by ordinal
+	Vanished    []string         // first members of which nothing is left, and which nothing says were lost or removed
 	Digest      string           // what an approval quotes
 }
 
@@ -60,8 +61,18 @@ func (o Observation) Evidence() Evidence {
 	for _, r := range o.witnesses() {
 		e.Members = append(e.Members, o.evidenceOf(r))
 	}
+	if e.Quorum == QuorumUnknown {
+		e.Vanished = names(filter(o.birthReplicas(), o.isVanished))
+	}
 	e.Digest = e.digest()
 	return e
+}
+
+// isVanished reports a first member without a volume of which nobody can say whether it had been removed before. With TLS its
+// certificates would.
+func (o Observation) isVanished(r Replica) bool {
+	_, isWitness := find(o.witnesses(), r.Name)
+	return !r.Ephemeral && r.Volume == nil && r.Pod == nil && !isWitness
 }
 
 // digest is over canonical text: the first half of its SHA-256.
@@ -84,12 +95,18 @@ func (e Evidence) digest() string {
 // quorumState is what is known of the quorum.
 func (o Observation) quorumState() QuorumState {
 	switch {
-	case o.Membership.Known:
+	case o.hasQuorum():
 		return QuorumHolds
 	case o.isQuorumLost():
 		return QuorumLost
 	}
 	return QuorumUnknown
+}
+
+// hasQuorum reports that a quorum of this very cluster answers. Other data where a member has its own may serve by itself, and speaks
+// for nobody here.
+func (o Observation) hasQuorum() bool {
+	return o.Membership.Known && (o.Birth.ClusterID == 0 || o.Membership.ClusterID == o.Birth.ClusterID)
 }
 
 // isQuorumLost reports that what is left is no quorum, by what members said last: one that is started again and again on an empty
@@ -103,7 +120,7 @@ func (o Observation) isQuorumLost() bool {
 // witnesses are the members with a vote that the cluster had, as far as anything says, by ordinal.
 func (o Observation) witnesses() []Replica {
 	of := o.lastKnownVoters()
-	if o.Membership.Known {
+	if o.hasQuorum() {
 		of = o.Voters()
 	}
 	of = slices.Clone(of)
@@ -118,14 +135,14 @@ func (o Observation) ordinalOf(name string) int {
 
 func (o Observation) evidenceOf(r Replica) MemberEvidence {
 	m := MemberEvidence{Name: r.Name, ID: r.Record().MemberID, State: MemberSilent, Since: podChange(r.Pod)}
-	if r.Member != nil {
+	if r.Member != nil && o.hasQuorum() {
 		m.ID = r.Member.ID
 	}
 	if r.Volume != nil {
 		m.VolumeUID = r.Volume.UID
 	}
 	switch {
-	case r.Answer != nil:
+	case r.Answer != nil && o.answersAsAnother(r) == "":
 		m.State, m.Revision, m.Applied = MemberAnswers, r.Answer.Revision, r.Answer.Applied
 	case o.isDataLost(r) != "":
 		m.State, m.Why = MemberLost, o.isDataLost(r)

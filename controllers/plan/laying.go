@@ -134,7 +134,7 @@ func restoreMove(o Observation) *proposal {
 
 // knownVoters are the members with a vote, where etcd says so just now.
 func (o Observation) knownVoters() []string {
-	if !o.Membership.Known {
+	if !o.hasQuorum() {
 		return nil
 	}
 	return names(o.Voters())

@@ -88,7 +88,7 @@ func losses() []row {
 		{"not of one that never was a member", requesting(lost, ofDemo0, func(r *Request) { r.Survivor = "demo-9" }), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
 		{"not of one that lost its data", requesting(lost, ofDemo0, func(r *Request) { r.Survivor = "demo-1" }), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
 		{"not of one of another cluster", requesting(lost.edit2(0, func(r *Replica) { r.Volume.Record.ClusterID = 77 }), ofDemo0), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
-		{"not of one that answers as somebody else", requesting(lost.edit2(0, func(r *Replica) { r.Answer.ClusterID = 77 }), ofDemo0), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
+		{"not of one that answers as somebody else", requesting(lost.edit2(0, func(r *Replica) { r.Answer.ClusterID, r.Pod.Role = 77, "" }), ofDemo0), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
 		{"a survivor's data is laid on a volume of its own", func() Observation { o := layingWorld(requesting(lost, ofDemo0)); o.Coming = nil; return o }(), Act, "restore-laying", ReasonInPlace, "LayNext", ""},
 		{"one that does not answer runs alone first", reading(mutedFor(time.Second)), Wait, "quorum-lost", ReasonQuorumLost, "", "demo-0 does not answer"},
 		{"one that is away is started for that", reading(lost.edit2(0, noPod)), Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-0"},

@@ -95,7 +95,7 @@ func (o Observation) isOvertaken() bool {
 	switch {
 	case l.IsZero() || l.Source == SourceBackup:
 		return false
-	case o.Membership.Known:
+	case o.hasQuorum():
 		return true
 	case o.isFlushed(r):
 		_, isApproved := o.approvedNow(l.Restore)
@@ -147,10 +147,22 @@ func (r Record) isOf(a Answer) bool { return a.ClusterID == r.ClusterID && a.ID 
 
 // isDataLost takes a last word for what it is although the container is being started once more, as it is again and again.
 func (o Observation) isDataLost(r Replica) string {
+	if why := o.answersAsAnother(r); why != "" {
+		return why
+	}
 	if r.Answer == nil && r.Pod != nil && !r.Pod.Ready && r.Pod.Running {
 		stopped := *r.Pod
 		stopped.Running = false
 		r.Pod = &stopped
 	}
 	return r.lostData()
+}
+
+// answersAsAnother says as part of which other cluster a process answers than its volume and the birth record both say, or "". Where
+// these two differ, nobody knows which of them is wrong, and no data is called lost for it.
+func (o Observation) answersAsAnother(r Replica) string {
+	if r.Answer == nil || o.Birth.ClusterID == 0 || r.Answer.ClusterID == o.Birth.ClusterID || r.Record().ClusterID != o.Birth.ClusterID {
+		return ""
+	}
+	return fmt.Sprintf("its directory holds the data of cluster %s", r.Answer.ClusterID)
 }

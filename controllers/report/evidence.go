@@ -126,7 +126,12 @@ func stillAnswers(e plan.Evidence) string {
 	if e.Quorum == plan.QuorumHolds {
 		return "A quorum of the members answers, so only a backup may be restored."
 	}
-	return "No quorum answers, and it is not certain that it is lost: members that are silent may come back."
+	const says = "No quorum answers, and it is not certain that it is lost: members that are silent may come back."
+	if len(e.Vanished) == 0 {
+		return says
+	}
+	return says + fmt.Sprintf(" The cluster began with %s as well, of which there is no volume, and nothing says whether they had been removed before: "+
+		"so source.survivor and source.empty are refused, and only a backup may be restored.", strings.Join(e.Vanished, ", "))
 }
 
 func lossToSurvivor(e plan.Evidence) string {

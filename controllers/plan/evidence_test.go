@@ -1,0 +1,76 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// otherDataWorld has one of three members left, on whose volume the data of a cluster of one lies, which serves by itself.
+func otherDataWorld() Observation {
+	const theirs = etcdutil.ID(0x77)
+	o := settledWorld(3).edit(1, noData).edit(2, noData).blind()
+	o.Membership = Membership{Known: true, ClusterID: theirs, Leader: 9}
+	return o.edit(0, func(r *Replica) {
+		r.Member = &etcdutil.Member{ID: 9, Name: "demo-0"}
+		r.Answer = &Answer{ID: 9, ClusterID: theirs, Leader: 9, Version: choices.Version, Revision: 500, Applied: 600}
+	})
+}
+
+func TestWhoHoldsTheDataOfAnotherClusterIsNoSurvivorAndNoQuorum(t *testing.T) {
+	led := otherDataWorld()
+	row{"clients are led away from it", led, Act, "members-disagree", ReasonLabelRole, "LabelRole", "demo-0"}.check(t)
+	o := led.edit(0, unlabelledOld)
+	row{"and nothing else is changed", o, Refuse, "members-disagree", ReasonMembersDisagree, "", "cluster 77"}.check(t)
+	e := o.Evidence()
+	if e.Quorum != QuorumLost || len(e.Members) != 3 {
+		t.Fatalf("the evidence is %+v", e)
+	}
+	for _, m := range e.Members {
+		if m.State != MemberLost || m.Revision != 0 {
+			t.Errorf("%s is %s at revision %d", m.Name, m.State, m.Revision)
+		}
+	}
+	if why := e.Members[0].Why; why != "its directory holds the data of cluster 77" {
+		t.Errorf("of demo-0 it says %q", why)
+	}
+	d := Next(requesting(o, ofDemo0))
+	if held := d.Yielded; d.Verdict == Act || len(held) == 0 || held[0].Reason != ReasonRestoreHeld || !strings.Contains(held[0].Message, "cluster 77") {
+		t.Errorf("as a survivor: %+v", d)
+	}
+	for _, row := range []row{
+		{"a backup is taken", lookedAt(requesting(o), hasFound), Act, "restore-begin", ReasonInPlace, "BeginNext", "demo-3"},
+		{"or nothing, as was approved", requesting(o, forNothing), Act, "restore-begin", ReasonInPlace, "BeginNext", "demo-3"},
+		{"and that is not overtaken by who serves something else", layingWorld(requesting(o, forNothing)), Act, "restore-move", ReasonInPlace, "MoveLife", ""},
+	} {
+		t.Run(row.name, row.check)
+	}
+	doubted := settledWorld(3)
+	doubted.Birth.ClusterID = 9 // and their volumes say what they answer
+	if e := doubted.Evidence(); e.Quorum != QuorumUnknown {
+		t.Errorf("a record that differs from what all say is evidence of %s", e.Quorum)
+	}
+	moved := laidWorld(requesting(o))
+	if c, ok := Next(moved).Change.(MoveLife); !ok || c.Voters != nil {
+		t.Errorf("what the other cluster calls its voters is believed: %+v", Next(moved))
+	}
+}
+
+func TestFirstMembersThatLeftNoTraceAreNamedAndProveNothing(t *testing.T) {
+	o := plain(settledWorld(3)).blind().edit(1, noData).edit(2, noData)
+	for i := range o.Replicas {
+		o.Replicas[i].Secret.State = ObjectAbsent
+	}
+	e := o.Evidence()
+	if e.Quorum != QuorumUnknown || len(e.Members) != 1 || strings.Join(e.Vanished, " ") != "demo-1 demo-2" {
+		t.Errorf("with no certificates: %+v", e)
+	}
+	o.Membership.LastKnown = settledWorld(3).Membership.Members
+	if e := o.Evidence(); e.Quorum != QuorumLost || len(e.Vanished) != 0 {
+		t.Errorf("with a survivor that remembers: %+v", e)
+	}
+	if e := settledWorld(3).edit(2, gone).Evidence(); len(e.Vanished) != 0 {
+		t.Errorf("of one that was removed, with a quorum: %+v", e)
+	}
+}
