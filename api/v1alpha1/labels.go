@@ -55,6 +55,8 @@ const (
 	AnnotationDressed = Group + "/dressed"
 	// AnnotationInitialState feeds --initial-cluster-state of a member's next start.
 	AnnotationInitialState = Group + "/initial-cluster-state"
+	// AnnotationInitialCompare says whether a member compares its data with its peers' when it starts next: true or false.
+	AnnotationInitialCompare = Group + "/initial-compare"
 	// AnnotationInitialCluster feeds --initial-cluster of a member's next start.
 	AnnotationInitialCluster = Group + "/initial-cluster"
 	// AnnotationBackupRecord says, as JSON on an EtcdBackup, which Job was made for it and what came of it.

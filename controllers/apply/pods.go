@@ -72,7 +72,7 @@ func (s step) checkStart(start plan.Start) error {
 		return ErrStale
 	}
 	switch start.Flags {
-	case plan.FlagsSealed:
+	case plan.FlagsSealed, plan.FlagsRestored:
 		return nil
 	case plan.FlagsBirth:
 		if !slices.Contains(birth.Names, start.Name) {

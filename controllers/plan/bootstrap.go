@@ -161,7 +161,7 @@ func (r Replica) isLeaving() bool {
 // birthStart starts a first member from what was restored for it, or else empty.
 func birthStart(o Observation, r Replica) Start {
 	if r.isRestored() {
-		return Start{Name: r.Name, Flags: FlagsSealed, Choices: o.birthChoices(r)}
+		return Start{Name: r.Name, Flags: FlagsRestored, Choices: o.birthChoices(r)}
 	}
 	return Start{Name: r.Name, Flags: FlagsBirth, Initial: birthList(o), Choices: o.birthChoices(r)}
 }

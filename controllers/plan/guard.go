@@ -256,7 +256,7 @@ func guardDeleteVolume(o Observation, ref VolumeRef) string {
 func guardStart(o Observation, s Start) string {
 	r := o.Find(s.Name)
 	switch s.Flags {
-	case FlagsSealed:
+	case FlagsSealed, FlagsRestored:
 		return cmp.Or(o.guardRead(r), guardSealed(o, r, s))
 	case FlagsBirth:
 		if !o.mayBeBorn(r) || !o.Birth.Origin.IsZero() || r.isRestored() {
@@ -275,17 +275,23 @@ func guardStart(o Observation, s Start) string {
 // guardSealed lets a member start only from data that is recorded as its own, or was restored for it.
 func guardSealed(o Observation, r Replica, s Start) string {
 	wrote := r.Record().Version
-	isFirst := r.isRestored() && r.Volume.Incarnation == o.Birth.Incarnation && !o.Birth.Void && !r.IsRecorded() && (o.mayBeBorn(r) || !o.isAlive())
+	isFirst := o.startsFirst(r)
 	if isFirst {
 		wrote = o.restoredWith(r)
 	}
 	switch {
-	case s.Flags != FlagsSealed || !isFirst && !o.mayRestart(r):
+	case !s.Flags.needData() || !isFirst && (s.Flags == FlagsRestored || !o.mayRestart(r)):
 		return fmt.Sprintf("%s has no recorded data of this cluster to start from.", s.Name)
 	case !wrote.SameMinor(s.Choices.Version):
 		return fmt.Sprintf("etcd %s wrote the data of %s, and nothing says that %s may start on it.", wrote, s.Name, s.Choices.Version)
 	}
 	return ""
+}
+
+// startsFirst reports whether the member has never been seen on what was restored for it.
+func (o Observation) startsFirst(r Replica) bool {
+	isOfThisLife := r.isRestored() && r.Volume.Incarnation == o.Birth.Incarnation && !o.Birth.Void
+	return isOfThisLife && !r.IsRecorded() && (o.mayBeBorn(r) || !o.isAlive())
 }
 
 // mayBeBorn reports whether a cluster that lives still expects this first member: it is listed, or was interrupted.

@@ -162,11 +162,15 @@ type Flags string
 
 // The kinds of flags. Only FlagsBirth and FlagsJoin can start from an empty directory.
 const (
-	FlagsBirth  Flags = "Birth"  // new, with the full list of the first members
-	FlagsJoin   Flags = "Join"   // existing, with the list the learner was added to
-	FlagsSealed Flags = "Sealed" // existing, with only itself: starts from its own data or not at all
-	FlagsNone   Flags = "None"   // stripped or foreign: etcd stops
+	FlagsBirth    Flags = "Birth"    // new, with the full list of the first members
+	FlagsJoin     Flags = "Join"     // existing, with the list the learner was added to
+	FlagsRestored Flags = "Restored" // as Sealed, but the data was just laid: it is not compared with that of others first
+	FlagsSealed   Flags = "Sealed"   // existing, with only itself: starts from its own data or not at all
+	FlagsNone     Flags = "None"     // stripped or foreign: etcd stops
 )
+
+// needData reports whether etcd starts from the data it has or not at all.
+func (f Flags) needData() bool { return f == FlagsSealed || f == FlagsRestored }
 
 // Pod is a member's process.
 type Pod struct {

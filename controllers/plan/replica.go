@@ -46,7 +46,7 @@ func (r Replica) Choices() Choices {
 
 // IsSealed reports whether the member can no longer start from an empty directory.
 func (r Replica) IsSealed() bool {
-	return r.IsRecorded() && r.Pod != nil && r.Pod.Flags == FlagsSealed
+	return r.IsRecorded() && r.Pod != nil && r.Pod.Flags.needData()
 }
 
 // HasEnded reports whether the kubelet will never start the Pod again.
@@ -98,7 +98,7 @@ func (r Replica) lostByOwnWord() string {
 	}
 	exit := r.Pod.Exit
 	switch {
-	case exit.Reason == etcdutil.ExitDataEmpty && !r.IsSealed() && !(r.isRestored() && r.Pod.Flags == FlagsSealed):
+	case exit.Reason == etcdutil.ExitDataEmpty && !r.IsSealed() && !(r.isRestored() && r.Pod.Flags.needData()):
 		return ""
 	case exit.Reason == etcdutil.ExitAlreadyBootstrapped && r.Pod.Flags == FlagsBirth:
 		return "its directory was emptied after it had started"

@@ -72,7 +72,7 @@ func restoredWorld(size int) Observation {
 	o := wishing(atBirth(size))
 	o.Birth.Origin = backupOf
 	for i := range o.Replicas {
-		o.Replicas[i].Pod.Flags = FlagsSealed
+		o.Replicas[i].Pod.Flags = FlagsRestored
 		written(&o.Replicas[i])
 	}
 	return o
@@ -231,7 +231,7 @@ func TestAMemberOfAClusterThatBeginsWithABackupNeverStartsEmpty(t *testing.T) {
 		ready = ready.edit(i, written).edit(i, cleared)
 	}
 	for _, s := range Next(ready).Change.(Bootstrap).Pods {
-		if s.Flags != FlagsSealed || len(s.Initial) > 0 || s.Role != "" {
+		if s.Flags != FlagsRestored || len(s.Initial) > 0 || s.Role != "" {
 			t.Errorf("%s starts with flags %s, list %v, role %q", s.Name, s.Flags, s.Initial, s.Role)
 		}
 	}
@@ -241,13 +241,28 @@ func TestAMemberOfAClusterThatBeginsWithABackupNeverStartsEmpty(t *testing.T) {
 		t.Errorf("a birth from a backup makes %+v", c)
 	}
 	s := Next(restoredAndUnrecorded().edit(1, noPod)).Change.(StartPods).Pods[0]
-	if s.Flags != FlagsSealed {
+	if s.Flags != FlagsRestored {
 		t.Errorf("a restored member that was interrupted starts with flags %s", s.Flags)
 	}
 	forgotten := restoredAndUnrecorded().edit(1, noPod)
 	forgotten.Birth.Origin = Origin{} // the record was lost, and written anew from the volumes
-	if s := Next(forgotten).Change.(StartPods).Pods[0]; s.Flags != FlagsSealed {
+	if s := Next(forgotten).Change.(StartPods).Pods[0]; s.Flags != FlagsRestored {
 		t.Errorf("once the record was lost, it starts with flags %s", s.Flags)
+	}
+}
+
+func TestARestoredMemberIsSealedOnceItIsRecordedAndComparesItsDataFromThenOn(t *testing.T) {
+	o := settledWorld(3).edit(1, func(r *Replica) { r.Pod.Flags = FlagsRestored })
+	if !o.Replicas[1].IsSealed() {
+		t.Error("it could start empty")
+	}
+	seals, isSeal := Next(o).Change.(SealPods)
+	if !isSeal || len(seals.Pods) != 1 || seals.Pods[0].Pod.Name != "demo-1" {
+		t.Errorf("%+v", Next(o))
+	}
+	start := Start{Name: "demo-1", Flags: FlagsRestored, Choices: choices}
+	if guardStart(o.edit(1, noPod), start) == "" {
+		t.Error("a member that has lived starts without comparing")
 	}
 }
 
@@ -289,7 +304,7 @@ func TestABirthBeginsWithWhatTheSpecAsksForOrNotAtAll(t *testing.T) {
 func TestAFirstMemberStartsOnlyWithTheDataThatItsClusterBeginsWith(t *testing.T) {
 	three := restoringWorld(3)
 	ready := three.edit(1, written).edit(1, cleared)
-	sealed := Start{Name: "demo-1", Flags: FlagsSealed, Choices: choices}
+	sealed := Start{Name: "demo-1", Flags: FlagsRestored, Choices: choices}
 	birth := Start{Name: "demo-1", Flags: FlagsBirth, Choices: choices}
 	withNewer := sealed
 	withNewer.Choices = newer
@@ -413,7 +428,7 @@ func holdRestore(t *testing.T, o Observation, d Decision) {
 		}
 	case Bootstrap:
 		for _, s := range c.Pods {
-			if r := o.Find(s.Name); s.Flags != FlagsSealed || r.Volume == nil || r.Volume.Restored != o.Birth.Incarnation {
+			if r := o.Find(s.Name); s.Flags != FlagsRestored || r.Volume == nil || r.Volume.Restored != o.Birth.Incarnation {
 				t.Fatalf("%s starts with flags %s on %+v", s.Name, s.Flags, r.Volume)
 			}
 		}

@@ -18,6 +18,7 @@ const (
 	// The variables are named unlike etcd's own: a flag and a variable of the same setting would stop it.
 	stateVariable   = "STEWARD_INITIAL_STATE"
 	clusterVariable = "STEWARD_INITIAL_CLUSTER"
+	compareVariable = "STEWARD_INITIAL_COMPARE"
 )
 
 // DataDir is where a member's data lies. It names whose data it is, so that a foreign or older volume looks empty.
@@ -115,17 +116,17 @@ func settingArgs(in *EtcdInputs) []string {
 // optionArgs are corruption checks and the user's further flags. A flag that the operator owns is left out, whoever let
 // it pass: it would override the one above.
 func optionArgs(version etcdutil.Version, in *EtcdInputs) []string {
-	checks, extra := true, map[string]string{}
+	atStart, extra := "$("+compareVariable+")", map[string]string{}
 	if in != nil {
-		checks = in.CorruptionChecks == nil || *in.CorruptionChecks
-		maps.Copy(extra, in.ExtraArgs)
+		if in.CorruptionChecks != nil && !*in.CorruptionChecks {
+			atStart = ""
+		}
+		for name, value := range in.ExtraArgs {
+			extra[literal(name)] = literal(value)
+		}
 	}
 	maps.DeleteFunc(extra, func(name, _ string) bool { return etcdutil.OwnedFlag(name) })
-	args := etcdutil.OptionArgs(version, checks, extra)
-	for i := range args {
-		args[i] = literal(args[i])
-	}
-	return args
+	return etcdutil.OptionArgs(version, atStart, extra)
 }
 
 // literal keeps Kubernetes from reading $(…) in a user's value as a reference to a variable.

@@ -76,7 +76,7 @@ func TestKubernetesExpandsNothingOfTheUsers(t *testing.T) {
 		c := hostile(random)
 		in := Inputs(c)
 		pod := mustPod(t, c, atBirth(c))
-		variables := map[string]string{stateVariable: "new", clusterVariable: "list", "HOME": "/"}
+		variables := map[string]string{stateVariable: "new", clusterVariable: "list", compareVariable: "true", "HOME": "/"}
 		for _, arg := range pod.Spec.Containers[0].Args {
 			name, value, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
 			want, isUsers := in.Etcd.ExtraArgs[name]

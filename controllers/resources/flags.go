@@ -12,10 +12,19 @@ type StartFlags string
 
 // The kinds of flags. Only StartBirth and StartJoin can start from an empty directory.
 const (
-	StartBirth  StartFlags = "Birth"
-	StartJoin   StartFlags = "Join"
-	StartSealed StartFlags = "Sealed"
-	StartNone   StartFlags = "None"
+	StartBirth    StartFlags = "Birth"
+	StartJoin     StartFlags = "Join"
+	StartRestored StartFlags = "Restored"
+	StartSealed   StartFlags = "Sealed"
+	StartNone     StartFlags = "None"
+)
+
+// Whether a member compares its data with its peers' before it serves. Members that were restored together would wait for
+// each other in vain, twice the time of a request: none answers peers before it has asked them
+// (etcd-io/etcd:server/embed/etcd.go). What was laid for each of them was compared with the backup's sum.
+const (
+	compares       = "true"
+	doesNotCompare = "false"
 )
 
 // PeerURL is the URL that identifies a member of the cluster.
@@ -28,32 +37,53 @@ func ClientURL(c *v1alpha1.EtcdCluster, member string) string {
 	return etcdutil.ClientURL(scheme(c.Spec.IsTLS()), member, c.Name, c.Namespace)
 }
 
-// InitialAnnotations are what the Pod's --initial-cluster-state and --initial-cluster are read from at each start of its
-// container. For StartSealed the list given is not used: a sealed member knows only itself.
+// InitialAnnotations are what the Pod's --initial-cluster-state and --initial-cluster, and whether it compares its data first, are
+// read from at each start of its container. For StartSealed and StartRestored the list given is not used: such a member
+// knows only itself.
 func InitialAnnotations(c *v1alpha1.EtcdCluster, member string, flags StartFlags, initial []etcdutil.NamedURL) map[string]string {
-	state, list := etcdutil.StateExisting, etcdutil.InitialCluster(initial)
+	state, list, compare := etcdutil.StateExisting, etcdutil.InitialCluster(initial), compares
 	if flags == StartBirth {
 		state = etcdutil.StateNew
 	}
-	if flags == StartSealed {
+	if flags == StartSealed || flags == StartRestored {
 		list = etcdutil.SealedInitialCluster(member, PeerURL(c, member))
 	}
-	return map[string]string{v1alpha1.AnnotationInitialState: state, v1alpha1.AnnotationInitialCluster: list}
+	if flags == StartRestored {
+		compare = doesNotCompare
+	}
+	return map[string]string{
+		v1alpha1.AnnotationInitialState: state, v1alpha1.AnnotationInitialCluster: list, v1alpha1.AnnotationInitialCompare: compare,
+	}
 }
 
 // FlagsOf says what a Pod's annotations would make its next container do. Everything that the operator did not write
 // there is StartNone.
 func FlagsOf(c *v1alpha1.EtcdCluster, member string, annotations map[string]string) StartFlags {
 	state, list := annotations[v1alpha1.AnnotationInitialState], annotations[v1alpha1.AnnotationInitialCluster]
+	withData := flagsWithData(annotations)
 	own := etcdutil.SealedInitialCluster(member, PeerURL(c, member))
 	hasOwn := strings.Contains(","+list+",", ","+own+",")
 	switch {
+	case withData == StartNone:
+		return StartNone
 	case state == etcdutil.StateExisting && list == own:
-		return StartSealed
+		return withData
 	case state == etcdutil.StateExisting && hasOwn:
 		return StartJoin
 	case state == etcdutil.StateNew && hasOwn:
 		return StartBirth
+	}
+	return StartNone
+}
+
+// flagsWithData says what a Pod that starts from its data would do with it. Pods of the first renderer, which are not asked,
+// always compare.
+func flagsWithData(annotations map[string]string) StartFlags {
+	switch compare, isSaid := annotations[v1alpha1.AnnotationInitialCompare]; {
+	case compare == compares, !isSaid && annotations[v1alpha1.AnnotationRenderer] == "1":
+		return StartSealed
+	case compare == doesNotCompare:
+		return StartRestored
 	}
 	return StartNone
 }

@@ -8,7 +8,7 @@ import (
 
 func TestAPodSaysWithWhichFlagsItStartsNext(t *testing.T) {
 	c := cluster()
-	for _, start := range []PodStart{atBirth(c), joining(c), sealed(c)} {
+	for _, start := range []PodStart{atBirth(c), joining(c), restored(c), sealed(c)} {
 		pod := mustPod(t, c, start)
 		if got := FlagsOf(c, start.Name, pod.Annotations); got != start.Flags {
 			t.Errorf("a Pod made with %s says %s", start.Flags, got)
@@ -24,7 +24,11 @@ func TestFlagsThatTheOperatorDidNotWriteAreNone(t *testing.T) {
 	own := "demo-0=https://demo-0.demo-peers.prod.svc:2380"
 	other := "demo-1=https://demo-1.demo-peers.prod.svc:2380"
 	for name, annotations := range map[string]map[string]string{
-		"stripped":                  nil,
+		"stripped":            nil,
+		"comparison stripped": {v1alpha1.AnnotationInitialState: "existing", v1alpha1.AnnotationInitialCluster: own, v1alpha1.AnnotationRenderer: "2"},
+		"neither compared nor not": {
+			v1alpha1.AnnotationInitialState: "existing", v1alpha1.AnnotationInitialCluster: own, v1alpha1.AnnotationInitialCompare: "maybe",
+		},
 		"state stripped":            {v1alpha1.AnnotationInitialCluster: own},
 		"list stripped":             {v1alpha1.AnnotationInitialState: "existing"},
 		"another member's list":     {v1alpha1.AnnotationInitialState: "existing", v1alpha1.AnnotationInitialCluster: other},
@@ -35,6 +39,16 @@ func TestFlagsThatTheOperatorDidNotWriteAreNone(t *testing.T) {
 		if got := FlagsOf(c, "demo-0", annotations); got != StartNone {
 			t.Errorf("%s: %s", name, got)
 		}
+	}
+}
+
+func TestASealedPodOfTheFirstRendererIsSealed(t *testing.T) {
+	c := cluster()
+	annotations := mustPod(t, c, sealed(c)).Annotations
+	delete(annotations, v1alpha1.AnnotationInitialCompare)
+	annotations[v1alpha1.AnnotationRenderer] = "1"
+	if got := FlagsOf(c, "demo-0", annotations); got != StartSealed {
+		t.Errorf("it is %s", got)
 	}
 }
 

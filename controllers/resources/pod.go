@@ -13,7 +13,7 @@ import (
 
 // Renderer is raised whenever the same choices make another Pod than before. It is written on the Pod for people; a Pod
 // of an older renderer is as good as it was and is not restarted for it.
-const Renderer = 1
+const Renderer = 2
 
 // Container is the name of the etcd container.
 const Container = "etcd"
@@ -148,6 +148,7 @@ func buildEnv(isTLS bool) []corev1.EnvVar {
 	env := []corev1.EnvVar{
 		fromAnnotation(stateVariable, v1alpha1.AnnotationInitialState),
 		fromAnnotation(clusterVariable, v1alpha1.AnnotationInitialCluster),
+		fromAnnotation(compareVariable, v1alpha1.AnnotationInitialCompare),
 		{Name: "ETCDCTL_ENDPOINTS", Value: fmt.Sprintf("%s://localhost:%d", scheme(isTLS), etcdutil.ClientPort)},
 	}
 	if isTLS {

@@ -132,25 +132,29 @@ func TestOptionArgs(t *testing.T) {
 	for _, row := range []struct {
 		about   string
 		version Version
-		checks  bool
+		atStart string
 		extra   map[string]string
 		want    []string
 	}{
-		{"nothing is asked", v36, false, nil, []string{}},
-		{"3.5 has flags for the checks", v35, true, nil,
+		{"nothing is asked", v36, "", nil, []string{}},
+		{"3.5 has flags for the checks", v35, "true", nil,
 			[]string{"--experimental-compact-hash-check-enabled=true", "--experimental-initial-corrupt-check=true"}},
-		{"3.6 has gates for the checks", v36, true, nil, []string{both}},
-		{"3.7 has gates for the checks", v37, true, nil, []string{both}},
-		{"flags are sorted", v36, false, map[string]string{"max-txn-ops": "1", "cors": "*"}, []string{"--cors=*", "--max-txn-ops=1"}},
-		{"the user's gates are merged in", v36, true, map[string]string{"feature-gates": "LeaseCheckpoint=true"},
-			[]string{"--feature-gates=CompactHashCheck=true,InitialCorruptCheck=true,LeaseCheckpoint=true"}},
-		{"the user's word on a gate of ours is the last", v36, true, map[string]string{"feature-gates": " InitialCorruptCheck=false ,"},
+		{"3.6 has gates for the checks", v36, "true", nil, []string{both}},
+		{"3.7 has gates for the checks", v37, "true", nil, []string{both}},
+		{"what is not compared at the start is compared at compactions", v36, "false", nil,
 			[]string{"--feature-gates=CompactHashCheck=true,InitialCorruptCheck=false"}},
-		{"without checks the user's gates stay as they are", v36, false, map[string]string{"feature-gates": "B=true,A=true"},
+		{"so it is with 3.5", v35, "false", nil,
+			[]string{"--experimental-compact-hash-check-enabled=true", "--experimental-initial-corrupt-check=false"}},
+		{"flags are sorted", v36, "", map[string]string{"max-txn-ops": "1", "cors": "*"}, []string{"--cors=*", "--max-txn-ops=1"}},
+		{"the user's gates are merged in", v36, "true", map[string]string{"feature-gates": "LeaseCheckpoint=true"},
+			[]string{"--feature-gates=CompactHashCheck=true,InitialCorruptCheck=true,LeaseCheckpoint=true"}},
+		{"the user's word on a gate of ours is the last", v36, "true", map[string]string{"feature-gates": " InitialCorruptCheck=false ,"},
+			[]string{"--feature-gates=CompactHashCheck=true,InitialCorruptCheck=false"}},
+		{"without checks the user's gates stay as they are", v36, "", map[string]string{"feature-gates": "B=true,A=true"},
 			[]string{"--feature-gates=B=true,A=true"}},
 	} {
 		before := len(row.extra)
-		if got := OptionArgs(row.version, row.checks, row.extra); !slices.Equal(got, row.want) {
+		if got := OptionArgs(row.version, row.atStart, row.extra); !slices.Equal(got, row.want) {
 			t.Errorf("%s: got %q, want %q", row.about, got, row.want)
 		}
 		if len(row.extra) != before {
@@ -177,7 +181,7 @@ func FuzzAcceptedExtraArgsAreSafeToPassOn(f *testing.F) {
 			if OwnedFlag(name) || !KnownFlag(v, name) || strings.ContainsAny(name+value, "\n\x00") {
 				t.Errorf("%s accepts %q=%q", v, name, value)
 			}
-			for _, arg := range OptionArgs(v, true, map[string]string{name: value}) {
+			for _, arg := range OptionArgs(v, "true", map[string]string{name: value}) {
 				if got, _, ok := strings.Cut(strings.TrimPrefix(arg, "--"), "="); !ok || !KnownFlag(v, got) {
 					t.Errorf("%s is given %q", v, arg)
 				}

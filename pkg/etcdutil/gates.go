@@ -12,35 +12,42 @@ import (
 // featureGatesFlag is the one flag that the operator and a user may both have something to say in.
 const featureGatesFlag = "feature-gates"
 
-// corruptionGates are the gates by which etcd compares its data with its peers: before serving, and at each compaction.
-// Both are off by default (etcd-io/etcd:server/features/etcd_features.go).
-var corruptionGates = []string{"CompactHashCheck", "InitialCorruptCheck"}
-
-// corruptionFlags are what 3.5, which has no gates, has in their place.
-var corruptionFlags = []string{"experimental-compact-hash-check-enabled", "experimental-initial-corrupt-check"}
+// The gates by which etcd compares its data with its peers: at each compaction, and before serving. Both are off by default
+// (etcd-io/etcd:server/features/etcd_features.go). 3.5, which has no gates, has flags in their place.
+const (
+	gateAtCompaction, flagAtCompaction = "CompactHashCheck", "experimental-compact-hash-check-enabled"
+	gateAtStart, flagAtStart           = "InitialCorruptCheck", "experimental-initial-corrupt-check"
+)
 
 // hasGates says whether the version knows --feature-gates at all; etcd has it from 3.6 on.
 func hasGates(v Version) bool { return KnownFlag(v, featureGatesFlag) }
 
 // CorruptionCheckArgs are the arguments that turn etcd's own corruption checks on. Off is etcd's default and needs none.
 // Where the user has gates too, use OptionArgs: of two --feature-gates etcd merges the values, but a reader would not.
-func CorruptionCheckArgs(v Version, on bool) []string { return OptionArgs(v, on, nil) }
+func CorruptionCheckArgs(v Version, on bool) []string {
+	if !on {
+		return nil
+	}
+	return OptionArgs(v, "true", nil)
+}
 
 // OptionArgs are the arguments for the corruption checks and for the user's extra flags, without dashes in the map, as
 // one sorted list that a version understands. Each flag is there once: gates are merged, and the user's word is the
 // last one. Flags should have passed CheckExtraArg; OptionArgs refuses none.
-func OptionArgs(v Version, corruptionChecks bool, extra map[string]string) []string {
+//
+// The checks are off where atStart is empty; else it is the value of the one before serving, "true", "false", or what
+// becomes one of them.
+func OptionArgs(v Version, atStart string, extra map[string]string) []string {
 	flags := maps.Clone(extra)
 	if flags == nil {
 		flags = map[string]string{}
 	}
 	switch {
-	case corruptionChecks && hasGates(v):
-		flags[featureGatesFlag] = mergeGates(corruptionGates, extra[featureGatesFlag])
-	case corruptionChecks:
-		for _, name := range corruptionFlags {
-			flags[name] = "true"
-		}
+	case atStart == "":
+	case hasGates(v):
+		flags[featureGatesFlag] = mergeGates([]gate{{gateAtCompaction, "true"}, {gateAtStart, atStart}}, extra[featureGatesFlag])
+	default:
+		flags[flagAtCompaction], flags[flagAtStart] = "true", atStart
 	}
 	args := make([]string, 0, len(flags))
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
@@ -49,12 +56,12 @@ func OptionArgs(v Version, corruptionChecks bool, extra map[string]string) []str
 	return args
 }
 
-// mergeGates turns gates on unless the user's list speaks of them.
-func mergeGates(on []string, user string) string {
+// mergeGates adds gates that the user's list does not speak of.
+func mergeGates(ours []gate, user string) string {
 	gates := parseGates(user)
-	for _, name := range on {
-		if !slices.ContainsFunc(gates, func(g gate) bool { return g.name == name }) {
-			gates = append(gates, gate{name, "true"})
+	for _, wanted := range ours {
+		if !slices.ContainsFunc(gates, func(g gate) bool { return g.name == wanted.name }) {
+			gates = append(gates, wanted)
 		}
 	}
 	slices.SortFunc(gates, func(a, b gate) int { return cmp.Compare(a.name, b.name) })

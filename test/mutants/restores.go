@@ -47,16 +47,23 @@ var restores = []mutant{
 	{
 		Name: "restored members start as at birth: an emptied volume is an empty cluster", Peer: "rancher/k3k#836",
 		File:    "controllers/plan/bootstrap.go",
-		From:    "if r.isRestored() {\n\t\treturn Start{Name: r.Name, Flags: FlagsSealed",
+		From:    "if r.isRestored() {\n\t\treturn Start{Name: r.Name, Flags: FlagsRestored",
 		To:      "if r.isRestored() {\n\t\treturn Start{Name: r.Name, Flags: FlagsBirth",
 		Package: planPackage, Test: "TestAMemberOfAClusterThatBeginsWithABackupNeverStartsEmpty",
 	},
 	{
 		Name: "what was restored in another life counts", Peer: "",
 		File:    "controllers/plan/guard.go",
-		From:    "isFirst := r.isRestored() && r.Volume.Incarnation == o.Birth.Incarnation && ",
-		To:      "isFirst := r.isRestored() && ",
+		From:    "isOfThisLife := r.isRestored() && r.Volume.Incarnation == o.Birth.Incarnation && ",
+		To:      "isOfThisLife := r.isRestored() && ",
 		Package: planPackage, Test: "TestAFirstMemberStartsOnlyWithTheDataThatItsClusterBeginsWith",
+	},
+	{
+		Name: "a member that was restored never compares its data", Peer: "",
+		File:    "controllers/plan/blind.go",
+		From:    "r.Pod == nil || r.Pod.Flags == FlagsSealed ||",
+		To:      "r.Pod == nil || r.Pod.Flags.needData() ||",
+		Package: planPackage, Test: "TestARestoredMemberIsSealedOnceItIsRecordedAndComparesItsDataFromThenOn",
 	},
 	{
 		Name: "a restore that did not end is called done", Peer: "",

@@ -102,7 +102,7 @@ func (w *World) start(p pod, d *disk) etcdutil.ExitReason {
 		return ""
 	}
 	switch p.seen {
-	case plan.FlagsSealed:
+	case plan.FlagsSealed, plan.FlagsRestored:
 		return etcdutil.ExitDataEmpty
 	case plan.FlagsBirth:
 		return w.startNew(p, d)

@@ -23,7 +23,7 @@ func TestRealEtcdStartsWithItsOptionArgs(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			w.extra = etcdutil.OptionArgs(w.version(), true, extra)
+			w.extra = etcdutil.OptionArgs(w.version(), "true", extra)
 			if !slices.ContainsFunc(w.extra, func(arg string) bool { return strings.Contains(arg, "orrupt") }) {
 				t.Fatalf("the checks are not among %v", w.extra)
 			}
