@@ -22,11 +22,15 @@ KUBECTL ?= $(or $(shell command -v kubectl),$(LOCALKUBE) kubectl)
 # By another name, so that `make -n` of a target that starts others does not run it.
 SUBMAKE = $(MAKE)
 BIN := $(CURDIR)/bin
-# Two S3 servers that have nothing in common, and one of GCS; tests start them.
+# Two S3 servers that have nothing in common, one of GCS, and where there is npm one of Azure's blobs; tests start them.
 S3_SERVERS := bin/s3/versitygw bin/s3/rclone
 export S3_BINARIES ?= $(BIN)/s3
 GCS_SERVER := bin/gcs/fake-gcs-server
 export GCS_BINARIES ?= $(BIN)/gcs
+AZURE_SERVER := $(if $(shell command -v npm),bin/azure/azurite-blob)
+ifdef AZURE_SERVER
+export AZURE_BINARIES ?= $(BIN)/azure
+endif
 IMAGE_TAR := bin/etcd-steward-image.tar
 GO_BUILD = CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$(VERSION)"
 
@@ -77,7 +81,8 @@ clean: ## Remove what was built; the caches outside the tree stay.
 check: gofmt vet verify-generated verify-kustomize arrows lint ## Formatting, vet, lint, generated files, arrows: seconds when warm.
 
 .PHONY: test-unit
-test-unit: bin/etcd bin/promtool $(S3_SERVERS) $(GCS_SERVER) ## Everything that needs no cluster, with real etcd, S3 and GCS processes.
+test-unit: bin/etcd bin/promtool $(S3_SERVERS) $(GCS_SERVER) $(AZURE_SERVER) ## Everything that needs no cluster, with real etcd and real stores.
+	@[ -n "$(AZURE_SERVER)" ] || echo "nothing is tried on a server of Azure's: there is no npm to bring one"
 	@[ -n "$$(ls bin/etcd)" ] || echo "nothing is tried on real etcd: build it first (make localkube-build)"
 	@[ -z "$$(ls bin/etcd)" ] || export ETCD_BINARIES=$(BIN)/etcd; \
 	go test $$(go list ./... | grep -vE '/test/(e2e|mutants)(/|$$)')
@@ -251,7 +256,16 @@ bin/etcd:
 	done
 
 .PHONY: tools
-tools: bin/controller-gen bin/crd-ref-docs bin/kustomize bin/golangci-lint bin/promtool $(S3_SERVERS) $(GCS_SERVER) $(LOCALKUBE)
+tools: bin/controller-gen bin/crd-ref-docs bin/kustomize bin/golangci-lint bin/promtool $(S3_SERVERS) $(GCS_SERVER) $(AZURE_SERVER) $(LOCALKUBE)
+
+# What npm brings is what the lock says, and none of its scripts are run.
+bin/azure/azurite-blob: test/tools/azure/package-lock.json
+	@cached="$(CACHE)/tools/azurite-$$(sha256sum <$< | cut -c1-8)-$$(node --version)"; mkdir -p $(@D) "$(CACHE)/tools"; \
+	if [ ! -d "$$cached" ]; then \
+		echo "installing azurite (once)"; mkdir "$$cached.$$$$"; cp $(<D)/package*.json "$$cached.$$$$"; \
+		npm ci --prefix "$$cached.$$$$" --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null; mv "$$cached.$$$$" "$$cached"; \
+	fi; \
+	touch "$$cached"; ln -sfn "$$cached/node_modules/.bin/azurite-blob" $@
 
 # $(call tool,name,package,module,directory of its go.mod,build tags,a main.go of our own)
 define tool

@@ -36,7 +36,7 @@ func TestASnapshotWhoseManifestCannotBeRemovedStays(t *testing.T) {
 // A write to a volume whose server is away does not return, whatever becomes of its context.
 func TestWhoeverWaitsForAStepHearsThatItsBytesStandStill(t *testing.T) {
 	heard := make(chan error, 1)
-	ctx, p := startPulse(context.Background(), 50*time.Millisecond, &Progress{OnStall: func(err error) { heard <- err }})
+	ctx, p := startPulse(context.Background(), 50*time.Millisecond, &Progress{OnStall: func(err error) { heard <- err }}, nil)
 	defer p.stop()
 	p.expect(waitsForStore)
 	wantReason(t, <-heard, ReasonStoreStalled)

@@ -80,7 +80,7 @@ func Download(ctx context.Context, m Manifest, name string, o FetchOptions) erro
 	}
 	defer file.Close()
 	o.Progress.enter(StageFetching, m.SizeBytes)
-	ctx, p := startPulse(ctx, o.Stall, o.Progress)
+	ctx, p := startPulse(ctx, o.Stall, o.Progress, o.Bucket)
 	defer p.stop()
 	p.expect(waitsForStore)
 	err = p.blame(ctx, download(ctx, m, o.Bucket, &tally{file: file, sum: sha256.New(), pulse: p}))

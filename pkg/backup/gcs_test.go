@@ -65,9 +65,13 @@ func TestAGCSThatFailsIsNamedAndHoldsNoBackup(t *testing.T) {
 		"hangs":                {s3server.Hang().On(uploads...), ReasonStoreStalled},
 		"hangs in the middle":  {s3server.StallUpload(1000).On(uploads...), ReasonStoreStalled},
 		"never answers at all": {s3server.Hang(), ReasonStoreStalled},
-		"throttles for ever":   {s3server.Throttle().On(s3server.HeadObject), ReasonStoreStalled}, // before the fifth refusal
+		"throttles for ever":   {s3server.Throttle(), ReasonStoreThrottled},
+		"throttles the bytes":  {s3server.Throttle().On(uploads...), ReasonStoreThrottled},
 	} {
 		for size, l := range sizes {
+			if name == "throttles the bytes" && size == "small" {
+				continue // its client sends that one request again for the two minutes that a commit may take
+			}
 			t.Run(name+", "+size, func(t *testing.T) {
 				t.Parallel()
 				p := s.Proxy(t)
@@ -135,6 +139,16 @@ func TestAGCSThatSendsABackupElsewhereIsLeft(t *testing.T) {
 	if got := stranger.Requests(); len(got) > 0 {
 		t.Errorf("the other host was sent %v", got)
 	}
+}
+
+func TestABucketOfGCSThatDoesNotExistIsSaidNotTo(t *testing.T) {
+	s := gcsserver.Start(t)
+	s.Bucket = "another"
+	bucket := openGCS(t, s, s.Endpoint)
+	_, err := Take(context.Background(), liarOptions(t, bucket, newLiar(t).serve(t, "m0")))
+	wantReason(t, err, ReasonStoreNotFound)
+	_, err = Latest(context.Background(), bucket, demo)
+	wantReason(t, err, ReasonStoreNotFound)
 }
 
 func TestAGCSThatGivesBackSomethingElseIsFoundOut(t *testing.T) {

@@ -107,8 +107,8 @@ func (o *LayOptions) checkRoom() error {
 	}
 	need := roomToRestore(o.Origin.SizeBytes)
 	if free := int64(fs.Bavail) * fs.Bsize; free < need {
-		return fail(ReasonVolumeFull, "the volume of member %s has %d bytes free, and restoring a snapshot of %d takes %d",
-			o.Place.Member, free, o.Origin.SizeBytes, need)
+		return fail(ReasonVolumeFull, "the volume of member %s has %d bytes free, and restoring a snapshot of %d takes %d: make room for %s more where it lies",
+			o.Place.Member, free, o.Origin.SizeBytes, need, mebibytes(need-free))
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (o *LayOptions) download(ctx context.Context, volume *os.Root) error {
 	}
 	defer file.Close()
 	o.Progress.enter(StageFetching, o.Origin.SizeBytes)
-	ctx, p := startPulse(ctx, o.Stall, o.Progress)
+	ctx, p := startPulse(ctx, o.Stall, o.Progress, o.Bucket)
 	defer p.stop()
 	p.expect(waitsForStore)
 	to := &tally{file: file, sum: sha256.New(), pulse: p}

@@ -140,7 +140,7 @@ func TestAPreflightRefusesWhatCannotBeRestored(t *testing.T) {
 		"with a lower minor":  {func(_ testing.TB, _ specimen, o *PreflightOptions) { o.Version.Minor = 5 }, ReasonVersionDiffers, "a version of 3.6"},
 		"onto volumes without room": {func(_ testing.TB, s specimen, o *PreflightOptions) {
 			o.VolumeBytes = roomToRestore(s.manifest.SizeBytes) - 1
-		}, ReasonVolumeTooSmall, "spec.storage.size"},
+		}, ReasonVolumeTooSmall, "make it 129Mi or more"},
 		"whose snapshot is gone": {func(t testing.TB, s specimen, _ *PreflightOptions) {
 			must(t, os.Remove(s.path(s.manifest.Key)))
 		}, ReasonStoreNotFound, ""},

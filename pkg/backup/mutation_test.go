@@ -54,6 +54,9 @@ func flip(content []byte, bit int) []byte {
 	return flipped
 }
 
+// There are ten thousand and more together; those of archives are fewer, since each is read from a store.
+const manifestMutations, archiveMutations = 7_500, 3_000
+
 func TestNoMutationOfAManifestIsTaken(t *testing.T) {
 	s := takeSpecimen(t)
 	key := ManifestKey(s.manifest.Key)
@@ -90,10 +93,22 @@ func TestNoMutationOfAManifestIsTaken(t *testing.T) {
 	}
 	refuse("an unknown field", []byte(strings.Replace(string(s.text), "{", `{"extra":1,`, 1)))
 	refuse("a flood", bytes.Repeat([]byte("["), maxManifest+1))
-	if tried < 5000 {
+	if tried < manifestMutations {
 		t.Errorf("only %d mutations were tried", tried)
 	}
 	t.Logf("%d mutations refused", tried)
+}
+
+func TestAManifestOfALaterReleaseIsRefusedAsOne(t *testing.T) {
+	s := takeSpecimen(t)
+	later := s.manifest
+	later.FormatVersion++
+	s.put(t, later.Key, later)
+	_, err := ReadManifest(context.Background(), s.bucket, later.Key)
+	wantReason(t, err, ReasonManifestInvalid)
+	if !strings.Contains(err.Error(), "it has format 2, and this release reads 1") {
+		t.Errorf("it says %q", err)
+	}
 }
 
 func fieldsOf(t testing.TB, text []byte) map[string]json.RawMessage {
@@ -117,7 +132,7 @@ func TestNoMutationOfAnArchiveIsTaken(t *testing.T) {
 			t.Fatalf("%s: %v", what, err)
 		}
 	}
-	for range 1600 {
+	for range 2000 {
 		bit := r.IntN(8 * len(s.archive))
 		refuse(fmt.Sprintf("bit %d flipped", bit), flip(s.archive, bit))
 	}
@@ -129,6 +144,9 @@ func TestNoMutationOfAnArchiveIsTaken(t *testing.T) {
 		refuse(fmt.Sprintf("64 bytes of %d at %d", from, to), moved)
 	}
 	refuse("another sound archive", sealed(withAnotherValue(t, s.archive)))
+	if tried < archiveMutations {
+		t.Errorf("only %d mutations were tried", tried)
+	}
 	must(t, os.WriteFile(path, s.archive, 0o600))
 	must(t, Download(context.Background(), s.manifest, scratchFetched, o))
 	t.Logf("%d mutations refused", tried)

@@ -41,10 +41,14 @@ func Preflight(ctx context.Context, o PreflightOptions) (Manifest, error) {
 		return Manifest{}, err
 	}
 	if need := roomToRestore(m.SizeBytes); o.VolumeBytes > 0 && o.VolumeBytes < need {
-		return Manifest{}, fail(ReasonVolumeTooSmall, "restoring %s takes %d bytes on each volume, and spec.storage.size gives %d", m.Key, need, o.VolumeBytes)
+		return Manifest{}, fail(ReasonVolumeTooSmall, "restoring %s takes %d bytes on each volume, and spec.storage.size gives %d: make it %s or more; "+
+			"where a cluster runs already, whose volumes keep their size, begin a new one with the backup", m.Key, need, o.VolumeBytes, mebibytes(need))
 	}
 	return m, nil
 }
+
+// mebibytes is a size as a spec gives it, never less.
+func mebibytes(size int64) string { return fmt.Sprintf("%dMi", (size+1<<20-1)>>20) }
 
 func (o PreflightOptions) find(ctx context.Context) (Manifest, error) {
 	if o.Key == "" {

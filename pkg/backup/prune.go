@@ -70,7 +70,7 @@ func Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	if o.Progress == nil {
 		o.Progress = &Progress{}
 	}
-	ctx, p := startPulse(ctx, max(commitLimit, o.Stall), o.Progress)
+	ctx, p := startPulse(ctx, max(commitLimit, o.Stall), o.Progress, o.Bucket)
 	defer p.stop()
 	p.expect(waitsForStore)
 	pruned, err := (&pruning{PruneOptions: o, pulse: p}).run(ctx)

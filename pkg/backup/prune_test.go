@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
+	"github.com/etcdsteward/etcd-steward/test/azureserver"
 	"github.com/etcdsteward/etcd-steward/test/gcsserver"
 	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
@@ -82,6 +83,10 @@ func everyStore(t *testing.T, test func(t *testing.T, bucket *store.Bucket)) {
 	t.Run("fake-gcs-server", func(t *testing.T) {
 		s := gcsserver.Start(t)
 		test(t, openGCS(t, s, s.Endpoint))
+	})
+	t.Run("azurite-blob", func(t *testing.T) {
+		s := azureserver.Start(t)
+		test(t, openAzure(t, s, s.Endpoint))
 	})
 }
 

@@ -26,7 +26,7 @@ func publish(ctx context.Context, to publication, manifest Manifest) error {
 	if _, err := ParseManifest(text, ManifestKey(manifest.Key)); err != nil {
 		return fmt.Errorf("check the manifest before it is written: %w", err)
 	}
-	ctx, p := startPulse(ctx, max(commitLimit, to.stall), to.progress)
+	ctx, p := startPulse(ctx, max(commitLimit, to.stall), to.progress, to.bucket)
 	defer p.stop()
 	p.expect(waitsForStore)
 	return p.blame(ctx, to.write(ctx, manifest, text))

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync/atomic"
 	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 )
 
 // Stage is what a step is doing, for progress.
@@ -65,13 +67,14 @@ type pulse struct {
 	timer    *time.Timer
 	cancel   context.CancelCauseFunc
 	progress *Progress
+	store    *store.Bucket // nil where none has a part in it
 	turn     atomic.Int32
 }
 
 // startPulse gives the context to move bytes under. stop it when done.
-func startPulse(ctx context.Context, limit time.Duration, progress *Progress) (context.Context, *pulse) {
+func startPulse(ctx context.Context, limit time.Duration, progress *Progress, bucket *store.Bucket) (context.Context, *pulse) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	p := &pulse{limit: limit, cancel: cancel, progress: progress}
+	p := &pulse{limit: limit, cancel: cancel, progress: progress, store: bucket}
 	p.timer = time.AfterFunc(limit, p.stall)
 	return ctx, p
 }
@@ -112,6 +115,9 @@ func (p *pulse) blame(ctx context.Context, err error) error {
 // stalled says whose bytes stand still.
 func (p *pulse) stalled() error {
 	if p.turn.Load() == waitsForStore {
+		if p.store != nil && p.store.AsksToSlowDown() {
+			return fail(ReasonStoreThrottled, "the store asks to slow down, and took no byte for %s after %d bytes", p.limit, p.progress.Now().Bytes)
+		}
 		return fail(ReasonStoreStalled, "the store took no byte for %s after %d bytes", p.limit, p.progress.Now().Bytes)
 	}
 	return fail(ReasonStreamStalled, "no byte came for %s after %d of %d bytes", p.limit, p.progress.Now().Bytes, p.progress.Now().Total)

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 const bump = 1_000_000_000
@@ -331,6 +332,55 @@ func TestUsersAndAuthenticationComeBackWithTheKeys(t *testing.T) {
 	if int64(len(got)) != m.TotalKeys {
 		t.Errorf("%d keys came back of %d", len(got), m.TotalKeys)
 	}
+}
+
+func TestABackupOfEachMinorIsRestoredWithThatMinorAlone(t *testing.T) {
+	for _, version := range releases {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			source := startCluster(t, version, 1, false)
+			bucket, _ := volumeBucket(t)
+			m, err := Take(context.Background(), source.options(bucket))
+			must(t, err)
+			for _, other := range append([]string{"3.4.34", "3.5.21", "3.6.4", "3.7.0", "4.0.0"}, releases...) {
+				wanted, err := etcdutil.ParseVersion(other)
+				must(t, err)
+				_, err = Preflight(context.Background(), PreflightOptions{Bucket: bucket, Key: m.Key, Version: wanted})
+				minor := version[:len("3.x")]
+				if strings.HasPrefix(other, minor+".") {
+					must(t, err)
+					continue
+				}
+				wantReason(t, err, ReasonVersionDiffers)
+				if way := "restore with a version of " + minor + ", then change spec.version"; !strings.Contains(err.Error(), way) {
+					t.Errorf("into %s: %q is not in %q", other, way, err)
+				}
+			}
+		})
+	}
+}
+
+func TestAVolumeThatFillsUpUnderEtcdutlIsNoMembersUntilThereIsRoomAgain(t *testing.T) {
+	source := startCluster(t, "3.6.16", 1, false)
+	source.fill()
+	bucket, _ := volumeBucket(t)
+	m, err := Take(context.Background(), source.options(bucket))
+	must(t, err)
+	members, origin := newMembers(t, 1), originOf(m)
+	members[0].Volume = tinyDisk(t, fmt.Sprint(roomToRestore(m.SizeBytes)+1<<20))
+	_, err = Lay(context.Background(), LayOptions{Bucket: bucket, Place: members[0].Place, Origin: origin})
+	must(t, err)
+	free := fillUp(t, members[0].Volume)
+	if err := etcdutl(source.programs, members[0], members); err == nil {
+		t.Error("it was restored on a disk that is full")
+	}
+	_, err = Activate(members[0].Place, origin)
+	wantReason(t, err, ReasonRestoreIncomplete)
+	if _, err := os.Lstat(members[0].onDisk(members[0].target())); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a member could start from it: %v", err)
+	}
+	free()
+	restoreAll(t, source.programs, bucket, members, origin)
 }
 
 // The room that is asked for before the first byte is enough to the last.

@@ -92,6 +92,8 @@ func TestAStoreThatFailsIsNamedAndHoldsNoBackup(t *testing.T) {
 		"hangs":                       {s3server.Hang().On(uploads...), ReasonStoreStalled},
 		"hangs in the middle":         {s3server.StallUpload(1000).On(uploads...), ReasonStoreStalled},
 		"never answers at all":        {s3server.Hang(), ReasonStoreStalled},
+		"throttles for ever":          {s3server.Throttle(), ReasonStoreThrottled},
+		"throttles the bytes":         {s3server.Throttle().On(uploads...), ReasonStoreThrottled},
 		"says it stored, and did not": {s3server.Swallow().On(s3server.PutObject), ReasonObjectDamaged},
 		"ends each connection":        {s3server.Outage().On(uploads...), ReasonStoreUnreachable},
 	} {

@@ -219,7 +219,7 @@ func (o *SurvivorOptions) stream(ctx context.Context, m *member, volume *os.Root
 	if stall <= 0 {
 		stall = defaultStall
 	}
-	ctx, p := startPulse(ctx, stall, o.Progress)
+	ctx, p := startPulse(ctx, stall, o.Progress, nil)
 	defer p.stop()
 	sent, err := m.stream(ctx, p, sinks{scratch: file, store: io.Discard, room: o.room})
 	if err != nil {

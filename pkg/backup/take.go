@@ -162,7 +162,7 @@ func (t *taking) upload(ctx context.Context) (streamed, error) {
 		return streamed{}, err
 	}
 	defer file.Close()
-	ctx, p := startPulse(ctx, t.Stall, t.Progress)
+	ctx, p := startPulse(ctx, t.Stall, t.Progress, t.Bucket)
 	defer p.stop()
 	p.expect(waitsForStore)
 	object, err := t.Bucket.Create(ctx, t.key)

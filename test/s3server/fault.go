@@ -2,6 +2,7 @@ package s3server
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Fault is what may happen to a request. Without On, After and Times it happens to each.
@@ -130,6 +132,41 @@ func Swallow() Fault {
 	}}
 }
 
+// Endless answers with blanks, and with more of them for as long as somebody reads.
+func Endless() Fault {
+	return Fault{name: "endless", instead: func(_ *play, w http.ResponseWriter, r *http.Request) {
+		drain(r)
+		for blanks, err := bytes.Repeat([]byte(" "), 64<<10), error(nil); err == nil; {
+			_, err = w.Write(blanks)
+		}
+	}}
+}
+
+// bombSize is what a Bomb becomes.
+const bombSize = 256 << 20
+
+var packed = sync.OnceValue(func() []byte {
+	var small bytes.Buffer
+	blanks := bytes.Repeat([]byte(" "), 1<<20)
+	packer, _ := gzip.NewWriterLevel(&small, gzip.BestSpeed)
+	for range bombSize / len(blanks) {
+		_, _ = packer.Write(blanks)
+	}
+	_ = packer.Close()
+	return small.Bytes()
+})
+
+// Bomb answers with little that unpacks to much, and says so as HTTP does.
+func Bomb() Fault {
+	bomb := packed() // now: whoever meets it waits for nothing
+	return Fault{name: "bomb", instead: func(_ *play, w http.ResponseWriter, r *http.Request) {
+		drain(r)
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Header().Set("Content-Length", strconv.Itoa(len(bomb)))
+		_, _ = w.Write(bomb)
+	}}
+}
+
 // Hang takes a request and does not answer.
 func Hang() Fault {
 	return Fault{name: "hang", instead: func(p *play, _ http.ResponseWriter, r *http.Request) {
@@ -223,6 +260,7 @@ func WrongChecksum() Fault {
 		}
 		r.Header.Set("X-Amz-Checksum-Crc32", "AAAAAA==")
 		r.Header.Set("X-Amz-Checksum-Type", "FULL_OBJECT")
+		r.Header.Set("X-Goog-Hash", "crc32c=AAAAAA==")
 		return nil
 	}}
 }

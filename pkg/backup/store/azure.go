@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/azureblob"
 )
@@ -21,7 +22,7 @@ func openAzure(ctx context.Context, c *Azure, o Options) (*blob.Bucket, error) {
 		return nil, err
 	}
 	options := &container.ClientOptions{ClientOptions: azcore.ClientOptions{
-		Transport: httpClient,
+		Transport: finally{httpClient},
 		Retry:     policy.RetryOptions{MaxRetries: requestAttempts - 1},
 	}}
 	identityClient, err := newIdentityClient(o)
@@ -34,6 +35,26 @@ func openAzure(ctx context.Context, c *Azure, o Options) (*blob.Bucket, error) {
 	}
 	return azureblob.OpenBucket(ctx, client, nil)
 }
+
+// finally sends a request, and has Azure's client end with what another attempt would meet as well.
+type finally struct{ *http.Client }
+
+func (c finally) Do(request *http.Request) (*http.Response, error) {
+	response, err := c.Client.Do(request)
+	if isFinal(err) == aws.FalseTernary {
+		err = final{err}
+	}
+	return response, err
+}
+
+// final is not tried again (Azure/azure-sdk-for-go:sdk/internal/errorinfo/errorinfo.go).
+type final struct{ error }
+
+// NonRetriable says so.
+func (final) NonRetriable() {}
+
+// Unwrap gives the cause.
+func (f final) Unwrap() error { return f.error }
 
 func azureClient(c *Azure, dir string, options *container.ClientOptions, identityClient *http.Client) (*container.Client, error) {
 	if dir == "" {

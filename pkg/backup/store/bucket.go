@@ -43,6 +43,8 @@ type Options struct {
 	CAFile         string        // PEM; the only authorities trusted for the store's certificate; empty: the system's
 	VolumeRoot     string        // where the volume of a Volume store is mounted
 	Stall          time.Duration // how long a request may stand still; 30 s by default
+
+	mood *mood // of the store, as its answers show it
 }
 
 // Bucket is one store, confined to the prefix of its Config. Keys are whole: they begin with that prefix. Its errors
@@ -51,6 +53,7 @@ type Bucket struct {
 	blob   *blob.Bucket
 	prefix string
 	root   string // of a volume; otherwise empty
+	mood   mood
 
 	s3Bucket string // its name; empty unless it is one
 }
@@ -69,6 +72,7 @@ func Open(ctx context.Context, config Config, options Options) (*Bucket, error) 
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	b := &Bucket{prefix: config.Prefix()}
+	options.mood = &b.mood
 	var err error
 	switch {
 	case config.S3 != nil:
@@ -90,6 +94,9 @@ func Open(ctx context.Context, config Config, options Options) (*Bucket, error) 
 
 // Close gives back what the store's client holds.
 func (b *Bucket) Close() error { return b.blob.Close() }
+
+// AsksToSlowDown reports that the last thing the store said was that: what stands still waits to be sent again.
+func (b *Bucket) AsksToSlowDown() bool { return b.mood.patient.Load() }
 
 // Prefix is what every key begins with; empty for none.
 func (b *Bucket) Prefix() string { return b.prefix }
@@ -117,8 +124,16 @@ func (b *Bucket) check(key string) error {
 	return nil
 }
 
+// calm turns a panic of a library into an error: some take it for granted that an answer has all that it should have.
+func calm(err *error) {
+	if why := recover(); why != nil {
+		*err = fmt.Errorf("%w: its answer cannot be read: %v", ErrStore, why)
+	}
+}
+
 // Stat looks at an object; ErrNotFound when there is none.
-func (b *Bucket) Stat(ctx context.Context, key string) (Object, error) {
+func (b *Bucket) Stat(ctx context.Context, key string) (_ Object, err error) {
+	defer calm(&err)
 	if err := b.check(key); err != nil {
 		return Object{}, err
 	}
@@ -132,7 +147,8 @@ func (b *Bucket) Stat(ctx context.Context, key string) (Object, error) {
 }
 
 // Open reads an object from its beginning and says how large the store calls it. The context ends the reading too.
-func (b *Bucket) Open(ctx context.Context, key string) (io.ReadCloser, int64, error) {
+func (b *Bucket) Open(ctx context.Context, key string) (_ io.ReadCloser, size int64, err error) {
+	defer calm(&err)
 	if err := b.check(key); err != nil {
 		return nil, 0, err
 	}
@@ -207,7 +223,8 @@ func (b *Bucket) List(ctx context.Context, below string, visit func(Object) erro
 }
 
 // next is nil at the end.
-func (b *Bucket) next(ctx context.Context, objects *blob.ListIterator) (*blob.ListObject, error) {
+func (b *Bucket) next(ctx context.Context, objects *blob.ListIterator) (_ *blob.ListObject, err error) {
+	defer calm(&err)
 	ctx, cancel := callContext(ctx)
 	defer cancel()
 	object, err := objects.Next(ctx)
@@ -218,7 +235,8 @@ func (b *Bucket) next(ctx context.Context, objects *blob.ListIterator) (*blob.Li
 }
 
 // Delete removes an object; one that is not there is no error. Of a volume, its directory goes with the last object in it.
-func (b *Bucket) Delete(ctx context.Context, key string) error {
+func (b *Bucket) Delete(ctx context.Context, key string) (err error) {
+	defer calm(&err)
 	if err := b.check(key); err != nil {
 		return err
 	}

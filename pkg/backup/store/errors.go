@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"gocloud.dev/gcerrors"
@@ -57,8 +58,25 @@ func kindOf(err, other error) error {
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EROFS):
 		return ErrDenied
 	}
-	if kind := kindOfCode(err); kind != nil {
-		return kind
+	for _, find := range []func(error) error{kindOfCode, kindOfGocloud} {
+		if kind := find(err); kind != nil {
+			return kind
+		}
+	}
+	var network net.Error
+	var path *fs.PathError // of a file: the errors of the kernel look like those of the network
+	if errors.As(err, &network) && !errors.As(err, &path) {
+		return ErrUnreachable
+	}
+	return other
+}
+
+// kindOfGocloud is what gocloud.dev makes of an error. Of S3's it is not asked: to it every text with "301" in it, be it in a key, in
+// an address or in the ID of a request, is of a bucket that does not exist (google/go-cloud:blob/s3blob/s3blob.go ErrorCode).
+func kindOfGocloud(err error) error {
+	var ofS3 *smithy.OperationError
+	if errors.As(err, &ofS3) {
+		return nil
 	}
 	switch gcerrors.Code(err) {
 	case gcerrors.NotFound:
@@ -70,13 +88,8 @@ func kindOf(err, other error) error {
 	case gcerrors.ResourceExhausted:
 		return ErrThrottled
 	default:
+		return nil
 	}
-	var network net.Error
-	var path *fs.PathError // of a file: the errors of the kernel look like those of the network
-	if errors.As(err, &network) && !errors.As(err, &path) {
-		return ErrUnreachable
-	}
-	return other
 }
 
 // codes are the answers of S3 and of servers like it that gocloud.dev has no word for.
@@ -90,9 +103,9 @@ var codes = map[string]error{
 	"RequestLimitExceeded": ErrThrottled, "QuotaExceeded": ErrFull, "XMinioStorageFull": ErrFull,
 }
 
-// googleCodes go before what gocloud.dev makes of them: to it what is forbidden is not found, and what is not found is taken
-// for removed here.
-var googleCodes = map[int]error{
+// statuses of GCS and of Azure go before what gocloud.dev makes of them: to it what GCS forbids is not found, which is taken for
+// removed here, and of most that Azure forbids it knows nothing.
+var statuses = map[int]error{
 	http.StatusUnauthorized: ErrDenied, http.StatusForbidden: ErrDenied, http.StatusNotFound: ErrNotFound,
 	http.StatusPreconditionFailed: ErrExists, http.StatusTooManyRequests: ErrThrottled, http.StatusServiceUnavailable: ErrThrottled,
 }
@@ -100,10 +113,16 @@ var googleCodes = map[int]error{
 // badChecksum is how the client of GCS says it, and nothing but the text tells (googleapis/google-cloud-go:storage/http_client.go).
 const badChecksum = "storage: bad CRC on read"
 
-func kindOfGoogles(err error) error {
-	var answer *googleapi.Error
-	if errors.As(err, &answer) {
-		return googleCodes[answer.Code]
+func kindOfStatus(err error) error {
+	var (
+		google *googleapi.Error
+		azure  *azcore.ResponseError
+	)
+	switch {
+	case errors.As(err, &google):
+		return statuses[google.Code]
+	case errors.As(err, &azure):
+		return statuses[azure.StatusCode]
 	}
 	if strings.Contains(err.Error(), badChecksum) {
 		return ErrDamaged
@@ -116,7 +135,7 @@ func kindOfCode(err error) error {
 	if errors.As(err, &answer) && answer.HTTPStatusCode()/100 == 3 && answer.HTTPStatusCode() != http.StatusNotModified {
 		return ErrRedirected // of a body that cannot be sent twice; http.Client leaves these to us
 	}
-	if kind := kindOfGoogles(err); kind != nil {
+	if kind := kindOfStatus(err); kind != nil {
 		return kind
 	}
 	var api smithy.APIError

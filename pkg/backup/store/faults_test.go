@@ -19,6 +19,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"google.golang.org/api/googleapi"
 
 	"github.com/etcdsteward/etcd-steward/test/gcsserver"
@@ -68,6 +69,20 @@ func TestAStoreThatCannotBeReachedIsSaidToBe(t *testing.T) {
 	bucket := open(t, config, Options{CredentialsDir: credentials(t)})
 	_, err := bucket.Stat(context.Background(), "x")
 	wantIs(t, err, ErrUnreachable)
+}
+
+// What is missing is taken for removed on purpose: a key of the first of March is not, because its store is away.
+func TestAnErrorOfAKeyOfWhateverNameIsWhatItIs(t *testing.T) {
+	t.Parallel()
+	ctx, failing := context.Background(), answering(t, func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusTeapot, "InternalError") })
+	key := failing.Key("20260301T130100Z", "snapshot.db")
+	_, err := failing.Stat(ctx, key)
+	wantIs(t, err, ErrStore)
+	_, err = failing.ReadSmall(ctx, key, 10)
+	wantIs(t, err, ErrStore)
+	wantIs(t, failing.Delete(ctx, key), ErrStore)
+	away := open(t, Config{S3: &S3{Bucket: fakeBucket, Endpoint: "http://" + freeAddress(t), ForcePathStyle: true}}, Options{CredentialsDir: credentials(t)})
+	wantIs(t, away.Delete(ctx, away.Key("20260301T130100Z", "snapshot.db")), ErrUnreachable)
 }
 
 func TestNothingIsSentToAnotherHost(t *testing.T) {
@@ -278,6 +293,44 @@ func TestWhatGCSForbidsIsNotTakenForMissing(t *testing.T) {
 	}
 }
 
+// allocated is all that was ever asked for, whoever has given it back.
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
+}
+
+func TestNoAnswerIsUnpackedAndNoneIsReadWithoutEnd(t *testing.T) {
+	through := map[string]func(t *testing.T, fault s3server.Fault) *Bucket{"fake-gcs-server": func(t *testing.T, fault s3server.Fault) *Bucket {
+		s := gcsserver.Start(t)
+		p := s.Proxy(t)
+		p.Inject(fault)
+		return open(t, Config{GCS: &GCS{Bucket: s.Bucket, Prefix: "a", Endpoint: p.Endpoint}}, Options{CredentialsDir: s.Credentials})
+	}}
+	for _, kind := range s3server.Kinds {
+		through[string(kind)] = func(t *testing.T, fault s3server.Fault) *Bucket {
+			p := s3server.Start(t, kind, s3server.Options{}).Proxy(t)
+			p.Inject(fault)
+			return open(t, Config{S3: &S3{Bucket: p.Bucket, Prefix: "a", Endpoint: p.Endpoint, Region: p.Region, ForcePathStyle: true}},
+				Options{CredentialsDir: credentialsOf(t, p.Access)})
+		}
+	}
+	for server, start := range through {
+		for name, fault := range map[string]s3server.Fault{"a bomb": s3server.Bomb(), "no end": s3server.Endless()} {
+			t.Run(server+", "+name, func(t *testing.T) {
+				bucket := start(t, fault)
+				_, err := bucket.ReadSmall(context.Background(), "a/b", 1000) // the first makes the bomb as well
+				wantIs(t, err, ErrTooLarge)
+				before := allocated()
+				wantIs(t, bucket.List(context.Background(), "a", func(Object) error { return nil }), ErrStore)
+				if took := allocated() - before; took > 8*maxDescription {
+					t.Errorf("%d MiB were asked for", took>>20)
+				}
+			})
+		}
+	}
+}
+
 func TestAListThatIsNotAnsweredIsNotTakenForEmpty(t *testing.T) {
 	bucket := answering(t, func(w http.ResponseWriter, _ *http.Request) {
 		connection, _, err := http.NewResponseController(w).Hijack()
@@ -288,12 +341,13 @@ func TestAListThatIsNotAnsweredIsNotTakenForEmpty(t *testing.T) {
 	wantIs(t, bucket.List(context.Background(), bucket.Key("a"), func(Object) error { return nil }), ErrUnreachable)
 }
 
-func TestEveryAnswerOfGooglesIsWhatItSays(t *testing.T) {
+func TestEveryAnswerOfGooglesAndOfAzureIsWhatItSays(t *testing.T) {
 	for code, want := range map[int]error{
 		http.StatusUnauthorized: ErrDenied, http.StatusForbidden: ErrDenied, http.StatusNotFound: ErrNotFound, http.StatusPreconditionFailed: ErrExists,
 		http.StatusTooManyRequests: ErrThrottled, http.StatusServiceUnavailable: ErrThrottled, http.StatusTeapot: ErrStore,
 	} {
 		wantIs(t, classify(fmt.Errorf("wrapped: %w", &googleapi.Error{Code: code}), ErrStore), want)
+		wantIs(t, classify(fmt.Errorf("wrapped: %w", &azcore.ResponseError{StatusCode: code}), ErrStore), want)
 	}
 }
 

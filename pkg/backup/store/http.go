@@ -19,13 +19,13 @@ var errRedirected = errors.New("the store redirects to another host")
 // ends when it stands still.
 func newHTTPClient(o Options) (*http.Client, error) {
 	if o.CAFile == "" {
-		return newClient(nil, o.Stall), nil
+		return newClient(nil, o), nil
 	}
 	roots := x509.NewCertPool()
 	if err := addAuthority(roots, o.CAFile); err != nil {
 		return nil, err
 	}
-	return newClient(roots, o.Stall), nil
+	return newClient(roots, o), nil
 }
 
 // newIdentityClient speaks to whoever gives out identities. That is the cloud, whose certificate is of the system's
@@ -35,7 +35,8 @@ func newIdentityClient(o Options) (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newClient(roots, o.Stall), nil
+	o.mood = nil // how they are says nothing of the store
+	return newClient(roots, o), nil
 }
 
 func identityRoots(caFile string) (*x509.CertPool, error) {
@@ -60,7 +61,7 @@ func addAuthority(roots *x509.CertPool, file string) error {
 	return nil
 }
 
-func newClient(roots *x509.CertPool, stall time.Duration) *http.Client {
+func newClient(roots *x509.CertPool, o Options) *http.Client {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
 	transport := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -71,11 +72,12 @@ func newClient(roots *x509.CertPool, stall time.Duration) *http.Client {
 		MaxIdleConnsPerHost:   uploadConcurrency + 1,
 		IdleConnTimeout:       90 * time.Second,
 		ForceAttemptHTTP2:     true,
+		DisableCompression:    true, // nothing of ours is stored compressed, and a few bytes could become any number of them
 	}
-	if stall <= 0 {
-		stall = defaultStall
+	if o.Stall <= 0 {
+		o.Stall = defaultStall
 	}
-	return &http.Client{Transport: watched{next: transport, stall: stall}, CheckRedirect: stayOnHost}
+	return &http.Client{Transport: watched{next: transport, stall: o.Stall, mood: o.mood}, CheckRedirect: stayOnHost}
 }
 
 func stayOnHost(request *http.Request, via []*http.Request) error {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"sync/atomic"
@@ -16,11 +17,26 @@ const defaultStall = 30 * time.Second
 // they answer.
 const completeLimit = 2 * time.Minute
 
+// maxDescription bounds every answer that is no object, such as a page of a list: the libraries read them into memory whole.
+const maxDescription = 16 << 20
+
+var errEndless = fmt.Errorf("%w: an answer of it is longer than %d MiB and no object", ErrStore, maxDescription>>20)
+
 // watched ends a request whose body the store stops taking, or that it does not answer. An upload keeps several parts
 // under way, so that only here is seen what each of them does.
 type watched struct {
 	next  http.RoundTripper
 	stall time.Duration
+	mood  *mood // may be nil
+}
+
+// mood is whether the last thing that the store said was to slow down. The libraries wait then, and say nothing while they do.
+type mood struct{ patient atomic.Bool }
+
+func (m *mood) note(status int) {
+	if m != nil {
+		m.patient.Store(status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable)
+	}
 }
 
 func (w watched) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -45,6 +61,10 @@ func (w watched) RoundTrip(request *http.Request) (*http.Response, error) {
 		cancel(nil)
 		return nil, err
 	}
+	w.mood.note(response.StatusCode)
+	if !isObject(request, response) {
+		response.Body = &bounded{response.Body, maxDescription}
+	}
 	response.Body = releasing{response.Body, cancel}
 	return response, nil
 }
@@ -56,6 +76,29 @@ func (w watched) limitOf(request *http.Request) time.Duration {
 		return max(w.stall, completeLimit)
 	}
 	return w.stall
+}
+
+// isObject tells the bytes of an object, which whoever asked for them counts himself, from all other answers: lists of S3 and its
+// uploads, of Azure and of GCS, and what GCS says of an object.
+func isObject(request *http.Request, response *http.Response) bool {
+	query := request.URL.Query()
+	isDescription := query.Has("list-type") || query.Has("uploads") || query.Has("comp") || query.Get("alt") == "json"
+	return request.Method == http.MethodGet && response.StatusCode/100 == 2 && !isDescription
+}
+
+// bounded fails where an answer goes on.
+type bounded struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errEndless
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
 }
 
 type watch struct {

@@ -1,0 +1,92 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
+	"github.com/etcdsteward/etcd-steward/test/azureserver"
+	"github.com/etcdsteward/etcd-steward/test/s3server"
+)
+
+// openAzure is the store at a server, or at a proxy before it, as the agent opens it: from files.
+func openAzure(t testing.TB, s *azureserver.Server, endpoint string) *store.Bucket {
+	t.Helper()
+	config := store.Config{Azure: &store.Azure{Container: s.Container, Prefix: "some/prefix", Endpoint: endpoint}}
+	bucket, err := store.Open(context.Background(), config, store.Options{CredentialsDir: s.Credentials, Stall: 3 * time.Second})
+	must(t, err)
+	t.Cleanup(func() { _ = bucket.Close() })
+	return bucket
+}
+
+func TestABackupToARealServerOfAzuresComesBack(t *testing.T) {
+	s := azureserver.Start(t)
+	for name, l := range map[string]*liar{"small": newLiar(t), "large": newLargeLiar(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bucket := openAzure(t, s, s.Endpoint)
+			o, m := takeUnproven(t, bucket, l)
+			_, err := Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
+			must(t, err)
+			fetched, err := os.ReadFile(filepath.Join(o.Scratch, scratchFetched))
+			must(t, err)
+			if !bytes.Equal(fetched, l.content) || m.SizeBytes != int64(len(l.content)) {
+				t.Error("what came back is not what was sent")
+			}
+			layRestored(t, o.Scratch, l)
+			_, err = Compare(context.Background(), compareOptions(o))
+			must(t, err)
+			if got, want := objects(t, bucket, o.Identity), keysOfAll(m); !slices.Equal(got, want) {
+				t.Errorf("the store has %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+func TestAnAzureThatFailsIsNamedAndHoldsNoBackup(t *testing.T) {
+	s, stranger := azureserver.Start(t), s3server.NewStranger(t)
+	sizes := map[string]*liar{"small": newLiar(t), "large": newLargeLiar(t)}
+	uploads := []s3server.Operation{s3server.PutObject, s3server.UploadPart}
+	for name, tc := range map[string]struct {
+		fault s3server.Fault
+		want  Reason
+	}{
+		"refuses the rights":   {s3server.Refuse(http.StatusForbidden, "AuthorizationFailure").On(uploads...), ReasonStoreDenied},
+		"does not know us":     {s3server.Refuse(http.StatusForbidden, "AuthenticationFailed"), ReasonStoreDenied},
+		"has no such bucket":   {s3server.Refuse(http.StatusNotFound, "ContainerNotFound").On(uploads...), ReasonStoreNotFound},
+		"hangs":                {s3server.Hang().On(uploads...), ReasonStoreStalled},
+		"hangs in the middle":  {s3server.StallUpload(1000).On(uploads...), ReasonStoreStalled},
+		"never answers at all": {s3server.Hang(), ReasonStoreStalled},
+		"throttles for ever":   {s3server.Refuse(http.StatusServiceUnavailable, "ServerBusy"), ReasonStoreThrottled},
+		"sends elsewhere":      {s3server.Redirect(stranger.Endpoint).On(uploads...), ReasonStoreRedirected},
+	} {
+		for size, l := range sizes {
+			t.Run(name+", "+size, func(t *testing.T) {
+				t.Parallel()
+				p, endpoint := s.Proxy(t)
+				fault := p.Inject(tc.fault)
+				o := liarOptions(t, openAzure(t, s, endpoint), l.serve(t, "m0")).ofAnotherCluster()
+				o.Stall = 2 * time.Second
+				_, err := Take(context.Background(), o)
+				wantReason(t, err, tc.want)
+				if fault.Count() == 0 {
+					t.Error("the fault was not met")
+				}
+				if left := objects(t, openAzure(t, s, s.Endpoint), o.Identity); slices.ContainsFunc(left, isManifest) {
+					t.Errorf("the store has %v", left)
+				}
+			})
+		}
+	}
+	t.Cleanup(func() {
+		if got := stranger.Requests(); len(got) > 0 {
+			t.Errorf("the other host was sent %v", got)
+		}
+	})
+}

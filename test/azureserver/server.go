@@ -1,0 +1,146 @@
+// Package azureserver starts a real server of Azure's blobs for tests: azurite-blob, a process of its own. Its proxies and their
+// faults are those of package s3server, whose names of operations stand for Azure's own.
+//
+// The program is brought by `make bin/azure/azurite-blob`, which needs npm, and looked for in $AZURE_BINARIES.
+package azureserver
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+
+	"github.com/etcdsteward/etcd-steward/test/s3server"
+)
+
+const (
+	program = "azurite-blob"
+	account = "steward"
+)
+
+// startTimeout is how long it may take to serve on a machine that does much else.
+const startTimeout = time.Minute
+
+// Server is one that runs.
+type Server struct {
+	Endpoint  string // a URL that ends with the account
+	Container string
+	// Credentials is a directory with account-name and account-key, as the kubelet mounts a Secret.
+	Credentials string
+
+	address string
+}
+
+// Start runs the program until the test ends. Without $AZURE_BINARIES the test is skipped; with it, a missing program fails it.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	dir := os.Getenv("AZURE_BINARIES")
+	if dir == "" {
+		t.Skip("AZURE_BINARIES is not set: nothing is tried on a server of Azure's blobs. Get it (make bin/azure/azurite-blob) and set it to bin/azure")
+	}
+	key := base64.StdEncoding.EncodeToString([]byte(rand.Text()))
+	s := &Server{Container: "backups", Credentials: t.TempDir(), address: freeAddress(t)}
+	s.Endpoint = "http://" + s.address + "/" + account
+	for name, value := range map[string]string{"account-name": account, "account-key": key} {
+		must(t, os.WriteFile(filepath.Join(s.Credentials, name), []byte(value), 0o600))
+	}
+	host, port, err := net.SplitHostPort(s.address)
+	must(t, err)
+	var log bytes.Buffer
+	command := exec.Command(filepath.Join(dir, program), "--blobHost", host, "--blobPort", port, "--inMemoryPersistence",
+		"--skipApiVersionCheck", "--disableTelemetry", "--silent")
+	command.Dir, command.Env = t.TempDir(), append(os.Environ(), "AZURITE_ACCOUNTS="+account+":"+key)
+	command.Stdout, command.Stderr = &log, &log
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	must(t, command.Start())
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+		if t.Failed() {
+			t.Logf("%s said:\n%s", program, &log)
+		}
+	})
+	s.makeContainer(t, key)
+	return s
+}
+
+// makeContainer returns once it is there.
+func (s *Server) makeContainer(t testing.TB, key string) {
+	t.Helper()
+	credential, err := container.NewSharedKeyCredential(account, key)
+	must(t, err)
+	client, err := container.NewClientWithSharedKeyCredential(s.Endpoint+"/"+s.Container, credential, nil)
+	must(t, err)
+	again, ends := time.NewTicker(50*time.Millisecond), time.After(startTimeout)
+	defer again.Stop()
+	for {
+		connection, err := net.Dial("tcp", s.address)
+		if err == nil {
+			_ = connection.Close()
+			_, err = client.Create(t.Context(), nil)
+			must(t, err)
+			return
+		}
+		select {
+		case <-ends:
+			t.Fatalf("%s does not serve: %v", program, err)
+		case <-again.C:
+		}
+	}
+}
+
+// Proxy starts one, which ends with the test. What leads to it is Endpoint of it and the account.
+func (s *Server) Proxy(t testing.TB) (p *s3server.Proxy, endpoint string) {
+	t.Helper()
+	p = s3server.Before(t, s3server.Backend{Endpoint: "http://" + s.address, Bucket: s.Container, Classify: classify})
+	return p, p.Endpoint + "/" + account
+}
+
+// operations are by method and the word behind comp in the query.
+var operations = map[string]s3server.Operation{
+	"PUT":           s3server.PutObject,
+	"PUT block":     s3server.UploadPart,
+	"PUT blocklist": s3server.CompleteMultipartUpload,
+	"GET list":      s3server.ListObjects,
+	"GET":           s3server.GetObject,
+	"HEAD":          s3server.HeadObject,
+	"DELETE":        s3server.DeleteObject,
+}
+
+// classify names a request as S3 would. Azure's uploads in several requests have no beginning of their own.
+func classify(r *http.Request) s3server.Request {
+	out := s3server.Request{Operation: s3server.Other, Signed: r.Header.Get("Authorization") != ""}
+	if parts := strings.SplitN(strings.TrimPrefix(r.URL.Path, "/"), "/", 3); len(parts) == 3 {
+		out.Key = parts[2]
+	}
+	if is, known := operations[strings.TrimSpace(r.Method+" "+r.URL.Query().Get("comp"))]; known {
+		out.Operation = is
+	}
+	return out
+}
+
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(fmt.Errorf("azureserver: %w", err))
+	}
+}
