@@ -19,18 +19,27 @@ import (
 // they stand. One that was written meanwhile is told of by the next pass.
 func (r *EtcdClusterReconciler) publishRestores(ctx context.Context, in report.Input) error {
 	if len(in.Observation.Requests) == 0 {
+		r.Metrics.ObserveRestores(keyOf(in.Cluster), nil)
 		return nil
 	}
 	restores, err := restoresOf(ctx, r.Client, in.Cluster)
 	if err != nil {
 		return err
 	}
-	var errs []error
+	var (
+		errs []error
+		seen []v1alpha1.EtcdRestoreStatus
+	)
 	for i := range restores {
-		if status, is := report.Restore(in, &restores[i]); is {
-			errs = append(errs, r.publishRestore(ctx, &restores[i], status))
+		status, is := report.Restore(in, &restores[i])
+		if !is {
+			seen = append(seen, restores[i].Status)
+			continue
 		}
+		seen = append(seen, status)
+		errs = append(errs, r.publishRestore(ctx, &restores[i], status))
 	}
+	r.Metrics.ObserveRestores(keyOf(in.Cluster), seen)
 	return errors.Join(errs...)
 }
 

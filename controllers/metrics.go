@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/report"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +19,7 @@ type Metrics struct {
 	mu       sync.Mutex
 	clusters map[types.NamespacedName]report.Values
 	replaced map[types.NamespacedName]map[string]time.Time // when a member was last given up, by reason
+	restores map[types.NamespacedName][]v1alpha1.EtcdRestoreStatus
 
 	changes *prometheus.CounterVec
 }
@@ -58,6 +60,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		now:      time.Now,
 		clusters: map[types.NamespacedName]report.Values{},
 		replaced: map[types.NamespacedName]map[string]time.Time{},
+		restores: map[types.NamespacedName][]v1alpha1.EtcdRestoreStatus{},
 		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: metricPrefix + "changes_total",
 			Help: "Changes that the operator tried, by kind and by what came of it: applied, deferred, rejected or failed.",
@@ -95,12 +98,14 @@ func (m *Metrics) Forget(cluster types.NamespacedName) {
 	defer m.mu.Unlock()
 	delete(m.clusters, cluster)
 	delete(m.replaced, cluster)
+	delete(m.restores, cluster)
 }
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		infoDesc, desiredDesc, membersDesc, marginDesc, readyDesc, pausedDesc, conditionDesc, alarmDesc, expiryDesc, waitDesc, replacedDesc,
+		restoresDesc, restoreCompleteDesc, restoreDurationDesc,
 	} {
 		descs <- d
 	}
@@ -110,6 +115,9 @@ func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
 func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	for cluster, restores := range m.restores {
+		collectRestores(metrics, cluster, restores)
+	}
 	for cluster, v := range m.clusters {
 		s := series{out: metrics, values: v}
 		s.collectState()

@@ -156,6 +156,7 @@ func TestTheSeriesOfAClusterGoWithIt(t *testing.T) {
 func TestEveryMetricIsDocumentedAndEveryDocumentedMetricIsExported(t *testing.T) {
 	m, registry := newTestMetrics(t)
 	m.Observe(everySeries("demo"))
+	everyRestoreSeries(m, "demo")
 	everyBackupSeries(t, registry)
 	families, err := registry.Gather()
 	if err != nil {
