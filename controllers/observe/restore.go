@@ -122,6 +122,9 @@ func taskOf(pod *corev1.Pod, said told) plan.Task {
 	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		fillTask(&t, status)
 	}
+	if isDone(pod) {
+		t.Phase = plan.PodSucceeded
+	}
 	switch hasEnded := t.HasFailed() || t.HasSucceeded(); {
 	case !hasEnded:
 		t.Finished = time.Time{}
@@ -129,6 +132,17 @@ func taskOf(pod *corev1.Pod, said told) plan.Task {
 		t.Finished = t.Created
 	}
 	return t
+}
+
+// isDone reports whether the last step of a Pod that is never restarted has ended well. The kubelet tells of the container about
+// a second before it tells of the Pod.
+func isDone(pod *corev1.Pod) bool {
+	last := pod.Status.ContainerStatuses
+	return pod.Spec.RestartPolicy == corev1.RestartPolicyNever && pod.Status.Phase == corev1.PodRunning && len(last) > 0 &&
+		len(last) == len(pod.Spec.Containers) &&
+		!slices.ContainsFunc(last, func(c corev1.ContainerStatus) bool {
+			return c.State.Terminated == nil || c.State.Terminated.ExitCode != 0
+		})
 }
 
 func fillTask(t *plan.Task, status corev1.ContainerStatus) {

@@ -66,6 +66,14 @@ func TestPreflight(t *testing.T) {
 					Wish: plan.Wish{Hash: "hash"}, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Bytes: 8 << 30}
 			},
 		},
+		"has succeeded once its container has, before the kubelet says so of the Pod": {
+			func(w *world) *corev1.Pod { return w.preflightPod(corev1.PodRunning, 0, manifest) },
+			func(p *plan.Preflight) bool { return p.HasSucceeded() && p.Found == found && !p.Finished.IsZero() },
+		},
+		"has not failed before the kubelet says so": {
+			func(w *world) *corev1.Pod { return w.preflightPod(corev1.PodRunning, 1, manifest) },
+			func(p *plan.Preflight) bool { return !p.HasSucceeded() && !p.HasFailed() },
+		},
 		"says what else was so when the backup was taken": {
 			func(w *world) *corev1.Pod {
 				return w.preflightPod(corev1.PodSucceeded, 0, strings.TrimSuffix(manifest, "}")+`,"authEnabled":true,"alarms":["CORRUPT 8e9e05c52164694d","NOSPACE a1","NOSPACE a2"]}`)
