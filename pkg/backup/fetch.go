@@ -63,7 +63,8 @@ func FetchNewest(ctx context.Context, whose Whose, o FetchOptions) (Fetched, err
 }
 
 // Download reads a manifest's snapshot from the store into a new file of the scratch directory. What is not of exactly
-// the manifest's size and hash is refused, and the file removed.
+// the manifest's size and hash is refused, and the file removed. It is not written through: whoever reads it next does so
+// at once or not at all, and the disk need never see it.
 func Download(ctx context.Context, m Manifest, name string, o FetchOptions) error {
 	if o.Progress == nil {
 		o.Progress = &Progress{}
@@ -78,19 +79,17 @@ func Download(ctx context.Context, m Manifest, name string, o FetchOptions) erro
 	if err != nil {
 		return err
 	}
-	defer file.Close()
 	o.Progress.enter(StageFetching, m.SizeBytes)
 	ctx, p := startPulse(ctx, o.Stall, o.Progress, o.Bucket)
 	defer p.stop()
 	p.expect(waitsForStore)
 	err = p.blame(ctx, download(ctx, m, o.Bucket, &tally{file: file, sum: sha256.New(), pulse: p}))
-	if err == nil {
-		if err = file.Sync(); err == nil {
-			return nil
-		}
-		err = scratchFailure("write the snapshot", err)
+	if closed := file.Close(); err == nil && closed != nil {
+		err = scratchFailure("write the snapshot", closed)
 	}
-	_ = os.Remove(file.Name())
+	if err != nil {
+		_ = os.Remove(file.Name())
+	}
 	return err
 }
 
