@@ -75,7 +75,14 @@ var stores = []mutant{
 		File:    "pkg/backup/store/errors.go",
 		From:    "http.StatusForbidden: ErrDenied, http.StatusNotFound: ErrNotFound,",
 		To:      "http.StatusForbidden: ErrNotFound, http.StatusNotFound: ErrNotFound,",
-		Package: storePackage, Test: "TestEveryAnswerOfGooglesIsWhatItSays",
+		Package: storePackage, Test: "TestEveryAnswerOfGooglesAndOfAzureIsWhatItSays",
+	},
+	{
+		Name: "an outage of S3 is a deletion that was done, where the key has a 301 in it", Peer: "google/go-cloud s3blob ErrorCode",
+		File:    "pkg/backup/store/errors.go",
+		From:    "if errors.As(err, &ofS3) {",
+		To:      "if errors.As(err, &ofS3) && false {",
+		Package: storePackage, Test: "TestAnErrorOfAKeyOfWhateverNameIsWhatItIs",
 	},
 	{
 		Name: "the cloud's identities are asked with the store's authority alone", Peer: "",
