@@ -68,10 +68,11 @@ func (s step) nextBirth(ctx context.Context, c plan.NextBirth) error {
 	})
 }
 
-// recordBirth writes down which cluster came of the birth. From here on nothing of it is ever born again.
+// recordBirth writes down which cluster came of the birth. From here on nothing of it is ever born again. It is the birth that
+// was looked at: whoever was held up since may find that another life has begun, of which that cluster did not come.
 func (s step) recordBirth(ctx context.Context, c plan.RecordBirth) error {
 	return s.editBirth(ctx, func(r *resources.BirthRecord) error {
-		if r.Void || r.ClusterID != 0 && r.ClusterID != c.ClusterID {
+		if r.Incarnation != s.view.Birth.Incarnation || r.Void || r.ClusterID != 0 && r.ClusterID != c.ClusterID {
 			return ErrStale
 		}
 		r.ClusterID = c.ClusterID

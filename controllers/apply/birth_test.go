@@ -57,6 +57,20 @@ func TestTheBirthRecordMovesInOneDirectionOnly(t *testing.T) {
 	}
 }
 
+func TestAClusterIsNotWrittenIntoALifeThatItDidNotComeOf(t *testing.T) {
+	w := newWorld(t, demo())
+	w.mustDo(t, born(), begin())
+	heldUp := born()
+	heldUp.Birth.Incarnation = "0a2b3c4d" // what was looked at before the next life began
+	if err := w.do(t, heldUp, plan.RecordBirth{ClusterID: 0xc}); !errors.Is(err, ErrStale) || w.birth(t).ClusterID != 0 {
+		t.Errorf("%v: %+v", err, w.birth(t))
+	}
+	w.mustDo(t, born(), plan.RecordBirth{ClusterID: 0xd})
+	if got := w.birth(t).ClusterID; got != 0xd {
+		t.Errorf("the cluster of this life is %s", got)
+	}
+}
+
 func TestABirthRecordThatCannotBeReadIsNotWrittenOver(t *testing.T) {
 	w := newWorld(t, demo())
 	w.mustDo(t, born(), begin())
