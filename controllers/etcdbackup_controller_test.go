@@ -461,6 +461,9 @@ func TestARecordThatCannotBeReadStopsABackupAndIsSaid(t *testing.T) {
 	}), serving()...)
 	w.passes(3)
 	w.is("Complete", "False RecordUnreadable")
+	w.now = w.now.Add(2 * time.Hour)
+	w.passes(3)
+	w.is("Failed", "True RecordUnreadable")
 	if len(w.jobs()) != 0 {
 		t.Error("it has a Job")
 	}

@@ -9,10 +9,11 @@
 //
 // # The order of rules
 //
-//  1. What is done stays done: deleting, record-unreadable, recorded, record-taken-away. An outcome that is recorded is the
-//     outcome, whatever became of the Job and of the status: a backup never runs twice. A record that was taken away is put
-//     back from the status.
-//  2. Whose it is: other-operator, name-taken.
+//  1. What is done stays done: deleting, recorded, record-taken-away. An outcome that is recorded is the outcome, whatever
+//     became of the Job and of the status: a backup never runs twice. A record that was taken away, or damaged, is put back
+//     from the status.
+//  2. Whether anything may be done: other-operator, record-unreadable (it may have run; it has failed when its deadline is
+//     over), name-taken.
 //  3. The Job that there is: record-job, job-finished, job-overdue, job-suspended, job-running. Its Pods' last words are the
 //     outcome, and it is kept until they are recorded.
 //  4. The Job that is gone: job-deleted. It was recorded, so it ran; nobody knows what came of it.

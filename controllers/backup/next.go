@@ -17,8 +17,8 @@ const (
 
 // rules in the order of doc.go; the first that speaks wins.
 var rules = []func(Observation) *Decision{
-	deleting, recordUnreadable, recorded, recordTakenAway,
-	otherOperator, nameTaken,
+	deleting, recorded, recordTakenAway,
+	otherOperator, recordUnreadable, nameTaken,
 	recordJob, jobFinished, jobOverdue, jobSuspended, jobRunning,
 	jobDeleted,
 	deadlineExceeded, claimOfAMember, clusterMissing, agentImageMissing, createJob,
@@ -54,14 +54,19 @@ func deleting(o Observation) *Decision {
 	return d
 }
 
-// recordUnreadable does nothing at all: the backup may have run.
+// recordUnreadable makes no Job: the backup may have run. When its Job, if there is one, is over too, it has failed, so that
+// a schedule does not wait for it for good.
 func recordUnreadable(o Observation) *Decision {
 	if o.Backup.RecordErr == "" {
 		return nil
 	}
-	return waits(StageWaiting, ReasonRecordUnreadable, fmt.Sprintf(
-		"The operator's record on this EtcdBackup cannot be read (%s), so nothing is done. Delete the EtcdBackup and create another one.",
-		o.Backup.RecordErr)).troubled()
+	end := o.deadline().Add(overdue)
+	message := fmt.Sprintf("The operator's record on this EtcdBackup was damaged (%s), so nobody knows whether it ran.", o.Backup.RecordErr)
+	if o.Now.Before(end) {
+		return waits(StageWaiting, ReasonRecordUnreadable, fmt.Sprintf(
+			"%s Delete the EtcdBackup and create another one; left alone, it has failed at %s.", message, words.Format(end))).troubled()
+	}
+	return ends(o.failed(ReasonRecordUnreadable, message+" What it has stored, if anything, stays in the store. Create another EtcdBackup."))
 }
 
 // recorded is the end. The Job, whose last words are written down now, may go.
@@ -91,7 +96,7 @@ func (o Observation) takenOver() string {
 
 const nothingRun = "Nothing was run"
 
-// recordTakenAway puts the record back from the status, rather than let a backup run twice.
+// recordTakenAway puts the record back from the status, rather than let a backup run twice; also one that was damaged.
 func recordTakenAway(o Observation) *Decision {
 	if o.Backup.Ended == nil {
 		return nil

@@ -27,6 +27,8 @@ func seen(options ...func(*Observation)) Observation {
 	return o
 }
 
+func damaged(o *Observation) { o.Backup.RecordErr = "no JSON" }
+
 func job(o *Observation) {
 	o.Job = Job{Exists: true, UID: "job-1", Created: now.Add(-50 * time.Second), Kept: true}
 }
@@ -138,8 +140,16 @@ func TestNext(t *testing.T) {
 			"", "", nil, "", false},
 		{"a backup that is being deleted is left to the garbage collector", seen(recordedJob, func(o *Observation) { o.Backup.Deleting = true }),
 			StageWaiting, ReasonDeleting, nil, "", false},
-		{"a record that cannot be read stops everything, since the backup may have run", seen(func(o *Observation) { o.Backup.RecordErr = "no JSON" }),
-			StageWaiting, ReasonRecordUnreadable, nil, "no JSON", true},
+		{"a record that cannot be read stops everything, since the backup may have run", seen(damaged),
+			StageWaiting, ReasonRecordUnreadable, nil, "(no JSON), so nobody knows whether it ran. Delete the EtcdBackup and create another one; left alone, it has failed at 2026-05-01T13:00:00Z.", true},
+		{"a Job of it is waited for as long as any", seen(damaged, recordedJob, func(o *Observation) { o.Now = now.Add(59*time.Minute + 59*time.Second) }),
+			StageWaiting, ReasonRecordUnreadable, nil, "", true},
+		{"once its time is over it has failed, and says what to do", seen(damaged, recordedJob, func(o *Observation) { o.Now = now.Add(time.Hour) }),
+			StageFailed, ReasonRecordUnreadable, RecordOutcome{}, "Create another EtcdBackup.", false},
+		{"a record that was damaged is put back from the status that tells what came of it",
+			seen(damaged, func(o *Observation) { o.Backup.Ended, o.Now = &outcome, now.Add(time.Hour) }), StageComplete, ReasonVerified, RecordOutcome{}, "", false},
+		{"one of another operator's cluster is that operator's business", seen(damaged, func(o *Observation) { o.Cluster.Operator, o.Now = "other/etcd-steward", now.Add(time.Hour) }),
+			"", "", nil, "", false},
 		{"somebody else's Job of that name is not touched", seen(func(o *Observation) { o.Job = Job{Exists: true, Foreign: true, UID: "x"} }),
 			StageWaiting, ReasonNameTaken, nil, "", true},
 

@@ -29,7 +29,7 @@ type Backup struct {
 	ClaimOf   string   // the member whose own volume is to be written to; empty: nobody's
 	Said      string   // what its condition said last: shown when nothing else is known, and never decided from
 	RecordErr string   // why the record cannot be read; empty when it can, and when there is none
-	Ended     *Outcome // what its status says came of it: decided from only where the record was taken away
+	Ended     *Outcome // what its status says came of it: decided from only where the record was taken away, or damaged
 }
 
 // Cluster is the cluster to back up.
