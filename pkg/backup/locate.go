@@ -93,7 +93,7 @@ func suggest(ordered []Manifest) string {
 }
 
 func keptOf(m Manifest) Kept {
-	return Kept{Key: m.Key, Incarnation: m.Incarnation, Revision: m.Revision, Time: m.CompletedAt, Good: true}
+	return Kept{Key: m.Key, Incarnation: m.Incarnation, Revision: m.Revision, Time: m.CompletedAt}
 }
 
 // listBackups gives the keys of the snapshots that have a manifest.

@@ -8,25 +8,22 @@ import (
 )
 
 // Policy says which backups of one cluster are kept: every one that any rule keeps. Without a rule all are kept. The
-// newest good one is kept whatever the rules say.
+// newest is kept whatever the rules say.
 type Policy struct {
 	KeepLast   int            // the newest N
 	KeepDaily  int            // the newest of each of the last N days that have one
 	KeepWeekly int            // the newest of each of the last N ISO weeks that have one
-	KeepWithin time.Duration  // all that are at most so much older than the newest good one
+	KeepWithin time.Duration  // all that are at most so much older than the newest
 	Location   *time.Location // where days and weeks begin; nil: UTC
 }
 
-// Kept is one backup as its record has it.
+// Kept is one backup as its manifest has it. What failed has none, and is no backup.
 type Kept struct {
 	Key         string
 	Incarnation int64
 	Revision    int64
 	Time        time.Time // when it was complete
-	// Good says that it is complete and, if it was to be proven, was. Others neither count nor displace good ones; they
-	// go when a newer good one is there and KeepWithin is over.
-	Good bool
-	Held bool // somebody reads it now: it stays
+	Held        bool      // somebody reads it now: it stays
 }
 
 // newer orders by what cannot run backwards: the incarnation, then the revision within it. Clocks differ between nodes,
@@ -46,19 +43,16 @@ func (p Policy) Obsolete(backups []Kept, now time.Time) []Kept {
 	ordered := slices.Clone(backups)
 	slices.SortFunc(ordered, newer)
 	rules := []*quota{
-		{left: max(1, p.KeepLast), of: func(b Kept) string { return b.Key }}, // the newest good one always
+		{left: max(1, p.KeepLast), of: func(b Kept) string { return b.Key }}, // the newest always
 		{left: p.KeepDaily, of: func(b Kept) string { return p.local(b, now).Format(time.DateOnly) }},
 		{left: p.KeepWeekly, of: func(b Kept) string { return week(p.local(b, now)) }},
 	}
 	var obsolete []Kept
-	newerGood, newest := false, newestOf(ordered, now)
+	newest := newestOf(ordered, now)
 	for _, b := range ordered {
-		kept := b.Held || p.within(b, newest) || !b.Good && !newerGood
-		if b.Good {
-			newerGood = true
-			for _, rule := range rules {
-				kept = rule.keeps(b) || kept // every rule counts, whichever keeps it
-			}
+		kept := b.Held || p.within(b, newest)
+		for _, rule := range rules {
+			kept = rule.keeps(b) || kept // every rule counts, whichever keeps it
 		}
 		if !kept {
 			obsolete = append(obsolete, b)
@@ -72,11 +66,11 @@ func (p Policy) empty() bool {
 	return p.KeepLast <= 0 && p.KeepDaily <= 0 && p.KeepWeekly <= 0 && p.KeepWithin <= 0
 }
 
-// newestOf is when the newest good backup was complete: ages are counted from it, so that neither a clock that runs ahead
+// newestOf is when the newest backup was complete: ages are counted from it, so that neither a clock that runs ahead
 // nor backups that have failed for a long time cost the ones that are there. It is now at the latest.
 func newestOf(ordered []Kept, now time.Time) time.Time {
 	for _, b := range ordered {
-		if b.Good && b.Time.Before(now) {
+		if b.Time.Before(now) {
 			return b.Time
 		}
 	}

@@ -11,10 +11,9 @@ import (
 var noon = time.Date(2026, time.March, 27, 12, 0, 0, 0, time.UTC) // a Friday
 
 func ago(d time.Duration, revision int64) Kept {
-	return Kept{Key: fmt.Sprint(revision), Revision: revision, Time: noon.Add(-d), Good: true}
+	return Kept{Key: fmt.Sprint(revision), Revision: revision, Time: noon.Add(-d)}
 }
 
-func (b Kept) bad() Kept                { b.Good = false; return b }
 func (b Kept) held() Kept               { b.Held = true; return b }
 func (b Kept) incarnation(n int64) Kept { b.Incarnation = n; b.Key += fmt.Sprint("i", n); return b }
 
@@ -36,21 +35,16 @@ func TestThePolicyKeepsWhatItSays(t *testing.T) {
 		"no rule keeps all":             {Policy{}, []Kept{ago(1000*day, 1), ago(0, 2)}, nil},
 		"the last two":                  {Policy{KeepLast: 2}, []Kept{ago(3*day, 1), ago(2*day, 2), ago(day, 3)}, []string{"1"}},
 		"revisions are numbers":         {Policy{KeepLast: 1}, []Kept{ago(2*day, 9), ago(day, 10)}, []string{"9"}},
-		"the last good one stays":       {Policy{KeepWithin: day}, []Kept{ago(900*day, 1), ago(800*day, 2)}, []string{"1"}},
+		"the newest stays":              {Policy{KeepWithin: day}, []Kept{ago(900*day, 1), ago(800*day, 2)}, []string{"1"}},
 		"a clock that ran backwards":    {Policy{KeepLast: 1}, []Kept{ago(day, 1), ago(2*day, 2)}, []string{"1"}},
 		"a later incarnation is newer":  {Policy{KeepLast: 1}, []Kept{ago(2*day, 500), ago(day, 7).incarnation(1)}, []string{"500"}},
-		"an idle cluster goes by time":  {Policy{KeepLast: 1}, []Kept{{Key: "a", Revision: 5, Time: noon.Add(-day), Good: true}, {Key: "b", Revision: 5, Time: noon, Good: true}}, []string{"a"}},
+		"an idle cluster goes by time":  {Policy{KeepLast: 1}, []Kept{{Key: "a", Revision: 5, Time: noon.Add(-day)}, {Key: "b", Revision: 5, Time: noon}}, []string{"a"}},
 		"the newest of each day":        {Policy{KeepDaily: 2}, []Kept{ago(2*day, 1), ago(26*time.Hour, 2), ago(25*time.Hour, 3), ago(time.Hour, 4), ago(0, 5)}, []string{"1", "2", "4"}},
 		"days without one do not count": {Policy{KeepDaily: 2}, []Kept{ago(90*day, 1), ago(30*day, 2), ago(0, 3)}, []string{"1"}},
 		"the newest of each week":       {Policy{KeepWeekly: 2}, []Kept{ago(14*day, 1), ago(6*day, 2), ago(5*day, 3), ago(day, 4), ago(0, 5)}, []string{"1", "2", "4"}},
 		"rules add up":                  {Policy{KeepLast: 1, KeepWeekly: 2, KeepWithin: 36 * time.Hour}, []Kept{ago(14*day, 1), ago(5*day, 2), ago(3*day, 3), ago(day, 4), ago(0, 5)}, []string{"1", "3"}},
-		"a bad one does not count":      {Policy{KeepLast: 1}, []Kept{ago(2*day, 1), ago(day, 2), ago(0, 3).bad()}, []string{"1"}},
-		"a bad one goes after a good":   {Policy{KeepLast: 5}, []Kept{ago(2*day, 1), ago(day, 2).bad(), ago(0, 3)}, []string{"2"}},
-		"a bad one may be looked at":    {Policy{KeepWithin: 7 * day}, []Kept{ago(2*day, 1), ago(day, 2).bad(), ago(0, 3)}, nil},
 		"one that is read stays":        {Policy{KeepLast: 1}, []Kept{ago(2*day, 1).held(), ago(day, 2), ago(0, 3)}, []string{"2"}},
-		"only bad ones":                 {Policy{KeepLast: 1}, []Kept{ago(2*day, 1).bad(), ago(day, 2).bad()}, nil},
 		"ages count from the newest":    {Policy{KeepWithin: 7 * day}, []Kept{ago(68*day, 1), ago(66*day, 2), ago(60*day, 3)}, []string{"1"}},
-		"a bad one is not the newest":   {Policy{KeepWithin: 7 * day}, []Kept{ago(14*day, 1), ago(8*day, 2), ago(0, 3).bad()}, nil},
 		"a clock ahead loses nothing":   {Policy{KeepWithin: 7 * day}, []Kept{ago(5*day, 1), ago(-900*day, 2)}, nil},
 		"a time ahead is now":           {Policy{KeepDaily: 1}, []Kept{ago(time.Hour, 1), ago(-30*day, 2)}, []string{"1"}},
 		"nothing":                       {Policy{KeepLast: 1}, nil, nil},
@@ -77,8 +71,8 @@ func TestDaysBeginWhereTheScheduleLives(t *testing.T) {
 		t.Skip(err)
 	}
 	// The night in which clocks go forward: 23:30 and 01:30 there are 22:30 and 00:30 UTC of the same and the next day.
-	late := Kept{Key: "late", Revision: 1, Time: time.Date(2026, time.March, 28, 22, 30, 0, 0, time.UTC), Good: true}
-	early := Kept{Key: "early", Revision: 2, Time: time.Date(2026, time.March, 28, 23, 30, 0, 0, time.UTC), Good: true}
+	late := Kept{Key: "late", Revision: 1, Time: time.Date(2026, time.March, 28, 22, 30, 0, 0, time.UTC)}
+	early := Kept{Key: "early", Revision: 2, Time: time.Date(2026, time.March, 28, 23, 30, 0, 0, time.UTC)}
 	now := time.Date(2026, time.March, 29, 12, 0, 0, 0, time.UTC)
 	if got := (Policy{KeepDaily: 2, Location: berlin}).Obsolete([]Kept{late, early}, now); len(got) != 0 {
 		t.Errorf("in Berlin these are two days, and %v goes", keysOf(got))
@@ -96,7 +90,7 @@ func TestTheHourThatClocksRepeatIsOneDayAndAWeekMayBeginInTheOldYear(t *testing.
 	at := func(key string, revision int64, utc string) Kept {
 		when, err := time.Parse(time.RFC3339, utc)
 		must(t, err)
-		return Kept{Key: key, Revision: revision, Time: when, Good: true}
+		return Kept{Key: key, Revision: revision, Time: when}
 	}
 	for name, tc := range map[string]struct {
 		policy  Policy
@@ -132,7 +126,7 @@ func TestTheHourThatClocksRepeatIsOneDayAndAWeekMayBeginInTheOldYear(t *testing.
 }
 
 // A year of hourly backups, some of which fail, with the policy applied after each.
-func TestOverAYearThePolicyNeverLosesTheLastGoodOne(t *testing.T) {
+func TestOverAYearThePolicyNeverLosesTheNewest(t *testing.T) {
 	policy := Policy{KeepLast: 3, KeepDaily: 7, KeepWeekly: 4, KeepWithin: 6 * time.Hour}
 	r := rand.New(rand.NewPCG(1, 4))
 	var kept []Kept
@@ -148,44 +142,25 @@ func TestOverAYearThePolicyNeverLosesTheLastGoodOne(t *testing.T) {
 			incarnation, revision = incarnation+1, 1
 		}
 		skew := time.Duration(r.IntN(120)-60) * time.Second
-		kept = append(kept, Kept{
-			Key: fmt.Sprint(hour), Incarnation: incarnation, Revision: revision, Time: now.Add(skew), Good: failing == 0,
-		})
-		newest := newestGood(kept)
+		if failing == 0 || len(kept) == 0 { // one that failed is not in the store
+			kept = append(kept, Kept{Key: fmt.Sprint(hour), Incarnation: incarnation, Revision: revision, Time: now.Add(skew)})
+		}
+		newest := slices.MinFunc(kept, newer)
 		gone := policy.Obsolete(kept, now)
 		kept = slices.DeleteFunc(kept, func(b Kept) bool { return slices.Contains(gone, b) })
-		if newest.Key != "" && !slices.Contains(kept, newest) {
-			t.Fatalf("hour %d: the newest good one, %s, is gone", hour, newest.Key)
+		if !slices.Contains(kept, newest) {
+			t.Fatalf("hour %d: the newest one, %s, is gone", hour, newest.Key)
 		}
 		if again := policy.Obsolete(kept, now); len(again) > 0 {
 			t.Fatalf("hour %d: asked again it removes %v", hour, keysOf(again))
 		}
-		if good := len(kept) - countBad(kept); good > 3+7+4+8 {
-			t.Fatalf("hour %d: %d are kept", hour, good)
+		if len(kept) > 3+7+4+8 {
+			t.Fatalf("hour %d: %d are kept", hour, len(kept))
 		}
 		if failing == 0 && hour > 60*24 && daysOf(kept) < 4 {
 			t.Fatalf("hour %d: only %d days are left", hour, daysOf(kept))
 		}
 	}
-}
-
-func newestGood(backups []Kept) Kept {
-	var newest Kept
-	for _, b := range backups {
-		if b.Good && (newest.Key == "" || newer(b, newest) < 0) {
-			newest = b
-		}
-	}
-	return newest
-}
-
-func countBad(backups []Kept) (n int) {
-	for _, b := range backups {
-		if !b.Good {
-			n++
-		}
-	}
-	return n
 }
 
 func daysOf(backups []Kept) int {
