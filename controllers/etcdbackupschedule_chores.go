@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,8 +21,13 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/schedule"
 )
 
-// pruneDeadline is how long a Job that looks after retention may take.
-const pruneDeadline = time.Hour
+const (
+	// pruneWindow is how long the list of what is held is believed, from when it was made: what a restore that begins later is to
+	// read is in no danger. It is time enough for an image to be pulled, and for the store to be looked through.
+	pruneWindow = 5 * time.Minute
+	// pruneDeadline is how long a Job that looks after retention may take; a little longer, so that its Pod says why it gave up.
+	pruneDeadline = pruneWindow + time.Minute
+)
 
 // lookAtChores reads the Jobs of a schedule and what was recorded of those before.
 func (r *EtcdBackupScheduleReconciler) lookAtChores(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, seen *schedule.Observation) error {
@@ -130,12 +133,14 @@ func (r *EtcdBackupScheduleReconciler) beginPrune(ctx context.Context, s *v1alph
 	if err != nil {
 		return err
 	}
-	held, err := r.held(ctx)
+	until := r.Now().Add(pruneWindow)
+	held, err := r.held(ctx, cluster)
 	if err != nil {
 		return err
 	}
 	return r.createChore(ctx, s, resources.BuildPruneJob(s, cluster, resources.PruneStart{
-		AgentImage: start.AgentImage, PullSecrets: start.PullSecrets, At: change.At, Retention: retentionOf(s), Held: held, Ask: change.Ask, Deadline: pruneDeadline,
+		AgentImage: start.AgentImage, PullSecrets: start.PullSecrets, At: change.At, Retention: retentionOf(s), Held: held, NotAfter: until, Ask: change.Ask,
+		Deadline: pruneDeadline,
 	}))
 }
 
@@ -153,40 +158,6 @@ func retentionOf(s *v1alpha1.EtcdBackupSchedule) resources.Retention {
 		out.TimeZone = *s.Spec.TimeZone
 	}
 	return out
-}
-
-// held are the snapshots that clusters of this install are being restored from.
-func (r *EtcdBackupScheduleReconciler) held(ctx context.Context) ([]string, error) {
-	var services corev1.ServiceList
-	if err := r.Client.List(ctx, &services, client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}); err != nil {
-		return nil, fmt.Errorf("listing the clusters that are restored: %w", err)
-	}
-	var keys []string
-	for _, service := range services.Items {
-		if birth, err := resources.DecodeBirth(service.Annotations[v1alpha1.AnnotationBirth]); err == nil {
-			keys = append(keys, heldBy(birth)...)
-		}
-	}
-	slices.Sort(keys)
-	return slices.Compact(keys), nil
-}
-
-// heldBy are the snapshots that a cluster begins with, or that are laid beside it to take its place.
-func heldBy(birth resources.BirthRecord) []string {
-	var origins []*resources.BackupOrigin
-	if birth.ClusterID == 0 && !birth.Void {
-		origins = append(origins, birth.Backup)
-	}
-	if birth.Coming != nil {
-		origins = append(origins, birth.Coming.Backup)
-	}
-	var keys []string
-	for _, origin := range origins {
-		if origin != nil && origin.Key != "" { // what a member left has none
-			keys = append(keys, origin.Key)
-		}
-	}
-	return keys
 }
 
 func (r *EtcdBackupScheduleReconciler) beginTest(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change schedule.BeginTest) error {

@@ -215,37 +215,6 @@ func TestATestRestoreProvesTheNewestBackupAndIsTold(t *testing.T) {
 	}
 }
 
-func TestWhatAClusterIsBeingRestoredFromIsHeld(t *testing.T) {
-	objects := serving()
-	other := demo(3)
-	other.Name, other.UID = "other", "uid-other"
-	birth := resources.BirthRecord{
-		Incarnation: "2a2b3c4d", Token: "t", Names: []string{"other-0"}, Origin: resources.OriginBackup, Begun: true,
-		Backup: &resources.BackupOrigin{Hash: "h", Key: keyAt("1100"), SHA256: strings.Repeat("0", 64), SizeBytes: 32, Revision: 5},
-	}
-	back := demo(3)
-	back.Name, back.UID = "back", "uid-back"
-	coming := resources.BirthRecord{
-		Incarnation: "3a2b3c4d", Token: "t", Names: []string{"back-0"}, Origin: resources.OriginFresh, ClusterID: 7,
-		Coming: &resources.LifeRecord{
-			Incarnation: "4a2b3c4d", Counter: 1, Token: "t2", Names: []string{"back-1"}, Source: resources.LifeFromBackup, Restore: "uid-1",
-			Backup: &resources.BackupOrigin{Hash: "h", Key: keyAt("0900"), SHA256: strings.Repeat("0", 64), SizeBytes: 32, Revision: 5},
-		},
-	}
-	for of, record := range map[*v1alpha1.EtcdCluster]resources.BirthRecord{other: birth, back: coming} {
-		objects = append(objects, resources.BuildPeerService(of, record, "ops/etcd-steward"))
-	}
-	w := newScheduleWorld(t, hourly(keepingTwo), objects...)
-	w.hours(1)
-	w.looks(3)
-	args := strings.Join(w.running().Spec.Template.Spec.Containers[0].Args, " ")
-	for _, at := range []string{"1100", "0900"} {
-		if !strings.Contains(args, "--hold="+keyAt(at)) {
-			t.Errorf("the backup of %s is not held: %s", at, args)
-		}
-	}
-}
-
 func TestAChoreThatIsRefusedKeepsNoBackupFromBeingMade(t *testing.T) {
 	for name, row := range map[string]struct {
 		refuse func(*scheduleWorld)

@@ -36,10 +36,10 @@ type options struct {
 	prune   pruneOptions
 }
 
-const usage = "usage: agent snapshot|fetch|compare|prune|preflight|fetch-for-restore|activate --flag=value…"
+const usage = "usage: agent snapshot|fetch|compare|prune|preflight|fetch-for-restore|activate|stream-survivor|read-survivor|activate-survivor --flag=value…"
 
 // raw are flags that need more than their type to be read.
-type raw struct{ store, endpoints, clusterID, memberID, latestOf, timeZone string }
+type raw struct{ store, endpoints, clusterID, memberID, latestOf, timeZone, notAfter string }
 
 func parseOptions(args []string) (*options, error) {
 	o := &options{terminationLog: defaultTerminationLog}

@@ -23,6 +23,7 @@ type pruneOptions struct {
 	policy backup.Policy
 	held   []string
 	asked  []string
+	until  time.Time // zero: for ever
 }
 
 func (o *options) pruneFlags(flags *flag.FlagSet, r *raw) {
@@ -34,6 +35,7 @@ func (o *options) pruneFlags(flags *flag.FlagSet, r *raw) {
 	flags.DurationVar(&o.prune.policy.KeepWithin, "keep-within", 0, "Keep all that are at most so much older than the newest; 0: no such rule.")
 	flags.StringVar(&r.timeZone, "time-zone", "UTC", "Where days and weeks begin.")
 	flags.Func("hold", "Key of a snapshot that stays; may be given again.", collect(&o.prune.held))
+	flags.StringVar(&r.notAfter, "not-after", "", "Until when what is held is believed, such as 2006-01-02T15:04:05Z: later nothing is removed; empty: for ever.")
 	flags.Func("ask", "Key of a snapshot, of which it is said whether it is gone; may be given again.", collect(&o.prune.asked))
 }
 
@@ -68,6 +70,11 @@ func (o *options) readPrune(r raw) error {
 	if err := checkWhose(o.prune.whose); err != nil {
 		return err
 	}
+	if r.notAfter != "" {
+		if o.prune.until, err = time.Parse(time.RFC3339, r.notAfter); err != nil {
+			return fmt.Errorf("--not-after=%q is not a time", r.notAfter)
+		}
+	}
 	policy := &o.prune.policy
 	if policy.KeepLast < 0 || policy.KeepDaily < 0 || policy.KeepWeekly < 0 || policy.KeepWithin < 0 {
 		return errors.New("a rule that keeps less than nothing")
@@ -78,10 +85,29 @@ func (o *options) readPrune(r raw) error {
 	return nil
 }
 
+// prune is over when the time of what is held is: somebody may have begun to restore something else since. What is left then goes
+// with the next run, which has a newer list.
 func prune(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
+	if o.prune.until.IsZero() {
+		return pruneStore(ctx, o, progress)
+	}
+	bounded, cancel := context.WithDeadline(ctx, o.prune.until)
+	defer cancel()
+	pruned, err := backup.Pruned{}, bounded.Err()
+	if err == nil {
+		pruned, err = pruneStore(bounded, o, progress)
+	}
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return nil, &backup.Failure{Reason: backup.ReasonHoldsTooOld, Err: fmt.Errorf(
+			"by %s it was not done, and a restore that began since may need what this would remove; the rest is left to the next run", o.prune.until.Format(time.RFC3339))}
+	}
+	return pruned, err
+}
+
+func pruneStore(ctx context.Context, o *options, progress *backup.Progress) (backup.Pruned, error) {
 	bucket, err := store.Open(ctx, o.store, o.storeOptions)
 	if err != nil {
-		return nil, err
+		return backup.Pruned{}, err
 	}
 	defer bucket.Close()
 	return backup.Prune(ctx, backup.PruneOptions{

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup"
 )
@@ -56,6 +57,31 @@ func TestBackupsThatTheRulesDoNotKeepArePruned(t *testing.T) {
 	}
 }
 
+func TestNothingIsPrunedByAListOfWhatIsHeldThatIsTooOld(t *testing.T) {
+	endpoint, _ := startEtcd(t, "3.6.16")
+	volume := t.TempDir()
+	for range 2 {
+		if code, message := step(t, snapshotArgs(endpoint, t.TempDir(), volume)...); code != 0 {
+			t.Fatal(message)
+		}
+	}
+	left := func() int {
+		keys, err := filepath.Glob(filepath.Join(volume, "kept", "team", "demo", "u-1", "*"))
+		must(t, err)
+		return len(keys)
+	}
+	until := func(after time.Duration) string {
+		return "--not-after=" + time.Now().Add(after).UTC().Format(time.RFC3339)
+	}
+	code, message := step(t, pruneArgs(volume, "--keep-last=1", until(-time.Second))...)
+	if code == 0 || !strings.Contains(message, `"reason":"HoldsTooOld"`) || left() != 2 {
+		t.Errorf("%d: %s: %d are left", code, message, left())
+	}
+	if code, message := step(t, pruneArgs(volume, "--keep-last=1", until(time.Minute))...); code != 0 || left() != 1 {
+		t.Errorf("%d: %s: %d are left", code, message, left())
+	}
+}
+
 func TestAWrongCallOfPruneIsRefusedWithWhatIsWrong(t *testing.T) {
 	good := pruneArgs(t.TempDir(), "--keep-last=3", "--keep-within=720h", "--time-zone=Europe/Berlin", "--hold=a", "--hold=b")
 	o, err := parseOptions(good)
@@ -73,6 +99,7 @@ func TestAWrongCallOfPruneIsRefusedWithWhatIsWrong(t *testing.T) {
 		"a zone by a path": {"--time-zone=../../etc/passwd", "passwd"},
 		"no store":         {"--store={}", "store"},
 		"a scratch":        {"--scratch=/x", "scratch"},
+		"no time":          {"--not-after=soon", "soon"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := parseOptions(append(slices.Clone(good), tc.arg)); err == nil || !strings.Contains(err.Error(), tc.names) {

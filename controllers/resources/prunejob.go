@@ -47,6 +47,7 @@ type PruneStart struct {
 	Retention   Retention
 	Ask         []string      // keys of snapshots: the Job says which of them have gone
 	Held        []string      // keys of snapshots that stay whatever the rules say: somebody restores from them
+	NotAfter    time.Time     // until when that is believed: later nothing is removed
 	Deadline    time.Duration // of the whole run
 }
 
@@ -125,6 +126,7 @@ func pruneStep(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, p PruneS
 		"--cluster-name="+c.Name,
 		"--cluster-uid="+string(c.UID),
 		"--schedule="+s.Name,
+		"--not-after="+p.NotAfter.UTC().Format(time.RFC3339),
 	)
 	args = append(args, p.Retention.args()...)
 	for _, key := range p.Held {

@@ -33,7 +33,8 @@ func pruneStart() PruneStart {
 		Retention: Retention{KeepLast: 3, KeepDaily: 7, KeepWeekly: 4, KeepWithin: 36 * time.Hour, TimeZone: "Europe/Berlin"},
 		Held:      []string{"etcd/prod/demo/8f0d8f6e-0000-4000-8000-000000000001/20260301T030000Z-1a2b3c4d/snapshot.db"},
 		Ask:       []string{"etcd/prod/demo/8f0d8f6e-0000-4000-8000-000000000001/20260302T030000Z-1a2b3c4d/snapshot.db"},
-		Deadline:  time.Hour,
+		NotAfter:  time.Date(2026, time.March, 29, 3, 5, 0, 0, time.UTC),
+		Deadline:  6 * time.Minute,
 	}
 }
 

@@ -24,10 +24,11 @@ const (
 
 // Reasons of the conditions Retained and Proven. Where a Job says itself why it failed, it is its word.
 const (
-	ReasonApplied    = "Applied"
-	ReasonStoreEmpty = "StoreEmpty"
-	ReasonRestored   = "Restored"
-	ReasonNotYet     = "NotYet"
+	ReasonApplied       = "Applied"
+	ReasonStoreEmpty    = "StoreEmpty"
+	ReasonRestored      = "Restored"
+	ReasonNotYet        = "NotYet"
+	ReasonRestoreBegins = "RestoreBegins"
 )
 
 // Reasons of events.

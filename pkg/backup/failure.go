@@ -30,6 +30,7 @@ const (
 	ReasonStoreFailed      Reason = "StoreFailed"
 	ReasonObjectExists     Reason = "ObjectExists"
 	ReasonTooMany          Reason = "TooManyBackups" // to look through
+	ReasonHoldsTooOld      Reason = "HoldsTooOld"    // somebody may restore by now what was not held
 
 	// The cluster.
 	ReasonNoSource        Reason = "NoSource"        // no member qualifies

@@ -222,9 +222,12 @@ func (p *pruning) forgetUploads(ctx context.Context) int {
 	return forgotten
 }
 
-// remove deletes in this order.
+// remove deletes in this order. A volume, which nobody can be called off from, is not touched any more either once we are to stop.
 func (p *pruning) remove(ctx context.Context, keys ...string) error {
 	for _, key := range keys {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		p.moved()
 		if err := p.Bucket.Delete(ctx, key); err != nil {
 			return err

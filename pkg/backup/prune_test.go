@@ -138,6 +138,17 @@ func TestWithoutARuleNothingIsRemovedAndWhatIsHeldStays(t *testing.T) {
 	}
 }
 
+func TestWhoeverIsToldToStopRemovesNothingMoreAlsoOnAVolume(t *testing.T) {
+	bucket, _ := volumeBucket(t)
+	first := laid(t, bucket, pruned, 9*day, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	p := &pruning{PruneOptions: PruneOptions{Bucket: bucket}}
+	if err := p.remove(ctx, ManifestKey(first.Key), first.Key); !errors.Is(err, context.Canceled) || !slices.Equal(left(t, bucket), keysOfAll(first)) {
+		t.Errorf("%v: %v is left", err, left(t, bucket))
+	}
+}
+
 func TestTheRulesOfAScheduleAreAboutItsOwnBackups(t *testing.T) {
 	bucket, _ := volumeBucket(t)
 	nightly, hourly := pruned, pruned
