@@ -59,8 +59,11 @@ func (o Observation) keepChoices(r Replica) *proposal {
 }
 
 // mayTake reports whether first members that do not run may take these choices: none of another version has started. With
-// the version it has, a first member starts on its volume again as it did before.
+// the version it has, a first member starts on its volume again as it did before. What is refused nobody takes.
 func mayTake(o Observation, c Choices) bool {
+	if o.Desired.Fault != "" {
+		return false
+	}
 	if origin := o.Birth.Origin; !origin.IsZero() && !origin.Version.SameMinor(c.Version) {
 		return false
 	}
@@ -104,7 +107,7 @@ func (o Observation) clearRestore(r Replica) *proposal {
 		return nil
 	}
 	if r.Restoring.Terminating {
-		return wait(ReasonPodLeaving, "The restore Pod of %s, of an earlier attempt, is terminating.", r.Name).due(o, r.Restoring.GoneBy, leavingDeadline)
+		return r.Restoring.leaving(o, ReasonPodLeaving, "The restore Pod of %s, of an earlier attempt, is terminating.", r.Name)
 	}
 	return act(DeleteRestores{Pods: []PodRef{r.restoreRef()}}, ReasonVoidBirth, "The restore Pod of %s is left from a birth that was given up; it is deleted.", r.Name)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strings"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -43,6 +44,10 @@ func birthRecord(o Observation) *proposal {
 		birth.ClusterID = recorded[0].Record().ClusterID
 		birth.Incarnation = o.lifeOf(recorded)
 		return act(birth, ReasonBeginBirth, "The peer Service with the birth record is gone; it is written anew from the volumes.")
+	}
+	if former := filter(o.Former, Replica.IsRecorded); len(former) > 0 {
+		return refuse(ReasonRecordLost, "The peer Service with the birth record is gone, and only volumes that a restore in place moved on from say which cluster this was: %s. "+
+			"Nothing is born over it, and no data is lost with it: put the Service back, or go back to these volumes as docs/restore.md says.", strings.Join(names(former), ", ")).byHuman()
 	}
 	if trace := o.trace(); trace != "" {
 		return refuse(ReasonRecordLost, "The peer Service with the birth record is gone, and no volume says which cluster this was, although %s shows that there was one. "+
@@ -117,6 +122,9 @@ func bootstrap(o Observation) *proposal {
 	}
 	if len(c.Objects)+len(c.Secrets)+len(c.Volumes)+len(c.Restores)+len(c.Pods) == 0 {
 		return nil
+	}
+	if o.hasMoved() && len(c.Restores) > 0 {
+		return o.unsaid(c.Restores)
 	}
 	if wish := o.Desired.Restore; len(c.Restores) > 0 && wish.Fault != "" { // it was there when the birth was written down
 		return wish.refusal("The backup cannot be laid on all volumes: %s. Until it is named again nothing goes on; what lies on volumes stays.")

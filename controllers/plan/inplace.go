@@ -15,7 +15,7 @@ func (o Observation) ahead() Observation {
 	l := o.Birth.Coming
 	return Observation{
 		Now: o.Now, Cluster: o.Cluster, Desired: o.Desired, Replicas: o.Coming, Membership: Membership{Why: "nothing of it runs"},
-		Birth: Birth{Exists: true, Operator: o.Birth.Operator, Incarnation: l.Incarnation, Counter: l.Counter, Token: l.Token, Names: l.Names, Origin: l.Origin},
+		Birth: Birth{Exists: true, Operator: o.Birth.Operator, Incarnation: l.Incarnation, Counter: l.Counter, Token: l.Token, Names: l.Names, Origin: l.Origin, Restore: l.Restore},
 	}
 }
 
@@ -88,8 +88,8 @@ func dropRestores(o Observation) *proposal {
 	if len(pods) > 0 {
 		return act(DeleteRestores{Pods: pods}, ReasonCallOff, "The restore in place is called off; the restore Pods of %s are deleted.", podNames(pods))
 	}
-	return wait(ReasonCallOff, "The restore in place is called off; the restore Pods of %s are terminating.", strings.Join(names(of), ", ")).
-		due(o, lastGoneBy(o.ahead()), leavingDeadline).yielding()
+	return Task{GoneBy: lastGoneBy(o.ahead())}.leaving(o, ReasonCallOff, "The restore in place is called off; the restore Pods of %s are terminating, and another restore begins once they are gone.",
+		strings.Join(names(of), ", ")).yielding()
 }
 
 func dropVolumes(o Observation) *proposal {
@@ -165,6 +165,8 @@ func (o Observation) whyNotLay(request Request) string {
 	switch {
 	case request.Wish.Fault != "":
 		return request.Wish.Fault
+	case o.whyTaken() != "":
+		return o.whyTaken()
 	case o.Desired.Ephemeral && request.Source != SourceEmpty:
 		return "spec.storage.ephemeral keeps the data in Pods, where nothing can be laid before they start"
 	case o.Desired.TLS && o.lostAuthority() != "":

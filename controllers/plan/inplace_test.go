@@ -205,6 +205,13 @@ func inPlace() []row {
 			return o
 		}(),
 			Refuse, "restore-begin", ReasonRestoreHeld, "", "put it back"},
+		{"and one for which a name is taken", taken(begin), Refuse, "restore-begin", ReasonRestoreHeld, "", "Service demo exists"},
+		{"for a backup of another version nobody is told to bend the spec of what serves", lookedAt(begin, hasFound, ofNewer), Refuse, "restore-begin", ReasonPreflight, "",
+			"create another EtcdCluster with it in spec.bootstrap.restore and spec.version of 3.7"},
+		{"nor to delete it for one with authentication", lookedAt(requesting(plain(three)), hasFound, withAuth), Refuse, "restore-begin", ReasonPreflight, "",
+			"create another EtcdCluster with it in spec.bootstrap.restore and with spec.tls.mode Managed"},
+		{"nor to change it where the same would be found again", lookedAt(begin, hasFailed(time.Hour), because("StoreNotFound")), Refuse, "restore-begin", ReasonPreflight, "",
+			"delete the EtcdRestore and create another"},
 		{"without a backup nothing is given up while a quorum holds", requesting(three, forNothing), Refuse, "restore-begin", ReasonRestoreHeld, "", "not certainly lost"},
 		{"nor is a member rebuilt from", requesting(three, ofDemo0), Refuse, "restore-begin", ReasonRestoreHeld, "", "not certainly lost"},
 		{"what was found is promised beside what serves", lookedAt(begin, hasFound), Act, "restore-begin", ReasonInPlace, "BeginNext", "demo-3, demo-4, demo-5"},
@@ -236,6 +243,10 @@ func inPlace() []row {
 		{"an EtcdRestore that is deleted is called off", unrequested(laying), Act, "restore-call-off", ReasonCallOff, "DeleteRestores", "demo-3, demo-4, demo-5"},
 		{"so is one whose approval is taken back", requesting(unrequested(laid), unapproved), Act, "restore-call-off", ReasonCallOff, "DeleteVolumes", "demo-3, demo-4, demo-5"},
 		{"and one that asks for something else by now", requesting(unrequested(laid), func(r *Request) { r.ID = "r2" }), Act, "restore-call-off", ReasonCallOff, "DeleteVolumes", ""},
+		{"a Pod on a node that does not answer asks for a person", unrequested(laying.next(3, cleared).next(4, lostTask).next(5, cleared)), Refuse, "restore-call-off", ReasonCallOff, "",
+			"out-of-service, or delete the Pod by force"},
+		{"so it does while something is laid", laying.next(4, lostTask), Refuse, rule, ReasonPodLeaving, "", "out-of-service, or delete the Pod by force"},
+		{"and beside a volume that is gone", laying.next(4, lostTask, func(r *Replica) { r.Volume = nil }), Refuse, rule, ReasonInPlace, "", "out-of-service, or delete the Pod by force"},
 		{"volumes wait for the Pods on them", unrequested(laying.next(3, cleared).next(4, goingTask).next(5, cleared)), Wait, "restore-call-off", ReasonCallOff, "", "demo-4"},
 		{"the cluster is looked after meanwhile, too", unrequested(laying.next(3, cleared).next(4, goingTask).next(5, cleared)).edit(1, noPod), Act, "missing-pod", ReasonPodMissing, "StartPods", ""},
 		{"then the certificates go", unrequested(emptied(laid)), Act, "restore-call-off", ReasonCallOff, "DeleteSecret", "demo-3"},
@@ -244,6 +255,12 @@ func inPlace() []row {
 		{"the cluster moves once all of it is laid", laid, Act, "restore-move", ReasonInPlace, "MoveLife", "cannot be called off"},
 		{"not while a restore Pod is there", laid.next(4, func(r *Replica) { r.Restoring = coming(4).Restoring }, written), Act, rule, ReasonRestore, "DeleteRestores", ""},
 		{"not without a member's certificates", laid.next(4, noSecret), Act, rule, ReasonInPlace, "LayNext", ""},
+		{"not while a name that its members need is taken", taken(laid), Refuse, "restore-move", ReasonRestoreHeld, "", "serve on: something that the cluster needs is not to be had. Service demo exists"},
+		{"nor while the spec is refused", refusing(laid), Refuse, "spec-refused", ReasonSpecRefused, "", ""},
+		{"nor while something that failed would be the same again", laying.next(4, task(func(p *RestorePod) {
+			p.Phase, p.Finished, p.Reason, p.Failure = PodFailed, now, "DataExists", "it is so"
+		})),
+			Refuse, rule, ReasonRestoreFailed, "", "delete the EtcdRestore and create another"},
 		{"not on an approval of other evidence", staled(laid), Refuse, "restore-move", ReasonRestoreHeld, "", "approve that"},
 		{"not to another minor version than the spec asks for", wanting(laid, newer), Refuse, "restore-move", ReasonRestoreHeld, "", "Put spec.version back"},
 		{"what cannot be moved to keeps nobody from looking after the cluster", laid.next(4, func(r *Replica) { r.Pod = voter(4).Pod }).edit(1, noPod), Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-1"},
@@ -255,6 +272,10 @@ func inPlace() []row {
 
 func laid1(r *Replica)     { laid(r) }
 func stranded1(r *Replica) { r.Volume.Stranded = "node-2 was deleted" }
+
+func ofNewer(p *Preflight) { p.Found.Version = newer.Version }
+
+var lostTask = task(func(p *RestorePod) { p.Terminating, p.GoneBy = true, now.Add(-time.Hour) })
 
 var goingTask = task(func(p *RestorePod) { p.Terminating, p.GoneBy = true, now.Add(time.Minute) })
 

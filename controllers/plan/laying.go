@@ -52,7 +52,7 @@ func (o Observation) clearOne(r Replica) *proposal {
 	case r.Restoring != nil && !r.Restoring.Terminating:
 		return act(DeleteRestores{Pods: []PodRef{r.restoreRef()}}, ReasonInPlace, "The volume of %s is gone; the Pod that laid something on it is deleted.", r.Name)
 	case r.Restoring != nil:
-		return wait(ReasonInPlace, "The restore Pod of %s is terminating.", r.Name).due(o, r.Restoring.GoneBy, leavingDeadline)
+		return r.Restoring.leaving(o, ReasonInPlace, "The restore Pod of %s is terminating.", r.Name)
 	case r.Volume == nil:
 		return nil
 	case r.Volume.Terminating:
@@ -143,6 +143,9 @@ func (o Observation) knownVoters() []string {
 // whyNotMove says why the life that is ready may not take the place of this one, or "".
 func (o Observation) whyNotMove(request Request) string {
 	life := o.Birth.Coming
+	if why := o.whyTaken(); why != "" {
+		return why
+	}
 	if digest := o.Evidence().Digest; request.Approval != digest {
 		return "its approval quotes the evidence " + request.Approval + ", and by now it is " + digest + ". Look at status.evidence and approve that, or delete the EtcdRestore"
 	}

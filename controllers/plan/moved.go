@@ -19,12 +19,29 @@ func (o Observation) goesOnWithout() bool {
 	return o.hasMoved() || !o.Birth.Origin.IsZero() && slices.ContainsFunc(o.Replicas, hasWrites)
 }
 
+// needsNothing reports a life that was moved to whose members lack nothing but their Pods: those start from what was laid, whatever else of
+// the spec or the namespace is in the way. The life before it is stopped already, so nobody would be kept alive by waiting.
+func (o Observation) needsNothing() bool {
+	isInPods := o.Desired.Ephemeral && o.Desired.Fault == ""
+	return o.hasMoved() && !slices.ContainsFunc(o.firstMembers(), func(r Replica) bool {
+		return o.Desired.TLS && r.Secret.State != ObjectCurrent || !isInPods && (r.Volume == nil || r.Volume.Choices.IsZero())
+	})
+}
+
 // firstMembers are those that a birth makes: all of them, or those whose volumes are what they were, where it goes on without the others.
 func (o Observation) firstMembers() []Replica {
 	if !o.goesOnWithout() {
 		return o.birthReplicas()
 	}
 	return filter(o.birthReplicas(), func(r Replica) bool { return !o.hasLostVolume(r) && r.lostByOwnWord() == "" })
+}
+
+// unsaid lays nothing anew on volumes that the cluster moved to: all of it was there then, and only the word of that is gone. What a
+// survivor held could not even be had again.
+func (o Observation) unsaid(of []Laying) *proposal {
+	members := joinNames(of, func(l Laying) string { return l.Name })
+	return refuse(ReasonRestoreHeld, "The cluster moved to what was laid on the volumes of %s, and the annotation etcdsteward.dev/restored that said so is gone. Nothing is laid over it. "+
+		"Put it back: kubectl annotate pvc %s -n %s etcdsteward.dev/restored=%s", members, strings.ReplaceAll(members, ",", ""), o.Cluster.Namespace, o.Birth.Incarnation).byHuman()
 }
 
 // lostAfterMove refuses to begin what could not serve any more.
@@ -40,6 +57,6 @@ func (o Observation) lostAfterMove() *proposal {
 		}
 	}
 	return refuse(ReasonRestoreLost, "The cluster moved to what an EtcdRestore laid, and before that served, the volumes of %s were lost. What is left is no quorum. "+
-		"The volumes of the life before are kept. Make and approve another EtcdRestore; or, to go on with what was before, see that spec.deletionPolicy is Retain, "+
-		"delete the EtcdCluster and create it again: what it refuses then says how.", strings.Join(lost, ", ")).byHuman()
+		"The volumes of the life before are kept. Make and approve another EtcdRestore; or, to go on with what was before, set spec.storage.deletionPolicy to Retain, "+
+		"wait until status.deletionPolicy says Retain, delete the EtcdCluster and create it again: what it refuses then says how.", strings.Join(lost, ", ")).byHuman()
 }

@@ -31,6 +31,17 @@ func moves() []row {
 		{"one that lost its volume is made up for later", up.edit(4, func(r *Replica) { r.Volume, r.Pod = nil, nil }), Wait, "first-quorum", ReasonFirstQuorum, "", "2 of 3"},
 		{"nobody waits for it", fenced.edit(4, func(r *Replica) { r.Volume = nil }), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
 		{"a life that cannot serve any more is never begun again empty", fenced.edit(4, func(r *Replica) { r.Volume = nil }).edit(5, doomed), Refuse, "void-birth", ReasonRestoreLost, "", "demo-4, demo-5"},
+		{"and how to go back to what was before is said by the field's name", fenced.edit(4, func(r *Replica) { r.Volume = nil }).edit(5, doomed),
+			Refuse, "void-birth", ReasonRestoreLost, "", "set spec.storage.deletionPolicy to Retain, wait until status.deletionPolicy says Retain"},
+		{"a paused cluster warns of what is still written to the life before", desire(quiet, func(d *Desired) { d.Paused = true }), Wait, "paused", ReasonPaused, "", "what is written to them is lost"},
+		{"not once they are stopped", desire(fenced, func(d *Desired) { d.Paused = true }), Wait, "paused", ReasonPaused, "", "changes nothing."},
+		{"a spec that is refused keeps no life that was moved to from starting", refusing(fenced), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
+		{"and none of it follows that spec", refusing(wanting(up.edit(4, unpullable), other)), Wait, "first-quorum", ReasonImagePull, "", "demo-4"},
+		{"nor does an object of somebody else", taken(fenced), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
+		{"but where something has to be made it does", taken(fenced.edit(4, noSecret)), Refuse, "name-taken", ReasonNameTaken, "", "Service demo"},
+		{"and so does the spec", refusing(fenced.edit(4, noSecret)), Refuse, "spec-refused", ReasonSpecRefused, "", "no such version"},
+		{"what was laid is not laid over when somebody takes the word of it away", fenced.edit(4, func(r *Replica) { r.Volume.Restored = "" }), Refuse, "bootstrap", ReasonRestoreHeld, "",
+			"kubectl annotate pvc demo-4 -n default etcdsteward.dev/restored=" + Incarnation("u1", 1)},
 		{"whatever the spec asks for by now", desire(up, func(d *Desired) { d.Restore = Wish{Hash: "another"}; d.Size = 1 }), Wait, "first-quorum", ReasonFirstQuorum, "", ""},
 		{"another EtcdRestore can follow it", requesting(fenced.edit(4, func(r *Replica) { r.Volume = nil }).edit(5, doomed), func(r *Request) { r.ID = "r2" }),
 			Act, "restore-begin", ReasonPreflight, "StartPreflight", ""},
@@ -46,9 +57,20 @@ func moves() []row {
 			o := unborn(3)
 			o.Former = fenced.Former
 			return o
-		}(), Refuse, "birth-record", ReasonRecordLost, "", "demo-0"},
+		}(), Refuse, "birth-record", ReasonRecordLost, "", "demo-0, demo-1, demo-2. Nothing is born over it, and no data is lost"},
 		{"what a restore ended is not taken up again by itself", retainingFormer(), Refuse, "retained-data", ReasonRetainedData, "", "superseded-by"},
 	}
+}
+
+func refusing(o Observation) Observation {
+	return desire(o, func(d *Desired) { d.Fault = "no such version" })
+}
+
+// taken has a Service of somebody else in the place of the cluster's.
+func taken(o Observation) Observation {
+	o.Objects = append([]Object(nil), o.Objects...)
+	o.Objects[1].State = ObjectForeign
+	return o
 }
 
 func upAgain(r *Replica) {

@@ -58,19 +58,30 @@ func (o Observation) inquiry() Inquiry {
 	return Inquiry{Wish: o.Desired.Restore, Version: o.Desired.Choices.Version, Bytes: o.Desired.StorageBytes}
 }
 
-// unfit says why a backup that was found is nothing that this cluster could live with, and what would help; empty when it is.
+// unfit says why a backup that was found is nothing that this cluster could live with, and what would help; empty when it is. Where a
+// cluster is there already, what helps is another one beside it.
 func (o Observation) unfit(origin Origin) string {
 	switch wrote := origin.Version; {
 	case origin.IsZero():
 		return ""
 	case !wrote.SameMinor(o.Desired.Choices.Version):
-		return fmt.Sprintf("it was taken from etcd %s and cannot be restored with %s: begin with spec.version of %s, then upgrade", wrote, o.Desired.Choices.Version, wrote.MinorString())
+		way := "begin with spec.version of " + wrote.MinorString() + ", then upgrade"
+		if o.isInPlace() {
+			way = "create another EtcdCluster with it in spec.bootstrap.restore and spec.version of " + wrote.MinorString() + ", or another EtcdRestore of a backup that fits"
+		}
+		return fmt.Sprintf("it was taken from etcd %s and cannot be restored with %s: %s", wrote, o.Desired.Choices.Version, way)
 	case origin.AuthEnabled && !o.Desired.TLS:
-		return "etcd's authentication is on in it, and without certificates nobody could look after its members (spec.tls.mode is Disabled, and cannot change): " +
-			"delete this EtcdCluster, and create it with spec.tls.mode Managed"
+		way := "delete this EtcdCluster, and create it with spec.tls.mode Managed"
+		if o.isInPlace() {
+			way = "create another EtcdCluster with it in spec.bootstrap.restore and with spec.tls.mode Managed"
+		}
+		return "etcd's authentication is on in it, and without certificates nobody could look after its members (spec.tls.mode is Disabled, and cannot change): " + way
 	}
 	return ""
 }
+
+// isInPlace reports that what is restored is for an EtcdRestore, over a cluster that is there: nothing of its spec is to be bent for that.
+func (o Observation) isInPlace() bool { return o.Birth.Restore != "" || o.canBeFollowed() }
 
 // source is the backup that a birth written down now begins with; false while that is not known. Without a wish it is none.
 func (o Observation) source() (Origin, bool) {

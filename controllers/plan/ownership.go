@@ -1,5 +1,10 @@
 package plan
 
+import (
+	"slices"
+	"strings"
+)
+
 func otherOperator(o Observation) *proposal {
 	if !o.Birth.Exists || o.Birth.Operator == "" || o.Birth.Operator == o.Cluster.Operator {
 		return nil
@@ -34,9 +39,17 @@ func paused(o Observation) *proposal {
 	if !o.Desired.Paused {
 		return nil
 	}
-	p := wait(ReasonPaused, "spec.paused is true: the operator looks and reports, and changes nothing.")
+	p := wait(ReasonPaused, "spec.paused is true: the operator looks and reports, and changes nothing.%s", o.stillWritten())
 	p.Recheck = recheckSettled
 	return p
+}
+
+// stillWritten warns of members of a life that was given up, which serve writes until somebody stops them.
+func (o Observation) stillWritten() string {
+	if !o.hasMoved() || o.isAlive() || !slices.ContainsFunc(o.Former, func(r Replica) bool { return r.Pod != nil }) {
+		return ""
+	}
+	return " The cluster has moved to what an EtcdRestore laid, and members of before still run: what is written to them is lost. Take spec.paused back, and they are stopped."
 }
 
 // specRefused stops a birth, and nothing that members need to live.
@@ -45,22 +58,37 @@ func specRefused(o Observation) *proposal {
 		return nil
 	}
 	p := refuse(ReasonSpecRefused, "%s", o.Desired.Fault).byHuman()
-	if o.isAlive() {
+	if o.isAlive() || o.needsNothing() {
 		return p.yielding()
 	}
 	return p
 }
 
 func nameTaken(o Observation) *proposal {
+	p := o.taken()
+	if p != nil && (o.isAlive() || o.needsNothing()) {
+		return p.yielding()
+	}
+	return p
+}
+
+// taken says which object that the cluster needs is not to be had; nil when all are.
+func (o Observation) taken() *proposal {
 	for _, object := range append([]Object{o.Budget.Object}, o.Objects...) {
 		if p := takenBy(object); p != nil {
-			if o.isAlive() {
-				return p.yielding()
-			}
 			return p
 		}
 	}
 	return nil
+}
+
+// whyTaken is that as a part of a sentence, or "".
+func (o Observation) whyTaken() string {
+	p := o.taken()
+	if p == nil {
+		return ""
+	}
+	return "something that the cluster needs is not to be had. " + strings.TrimSuffix(p.Message, ".")
 }
 
 func takenBy(object Object) *proposal {

@@ -31,10 +31,18 @@ func (o Observation) Standing(r Request) Standing {
 	case r.Approval != o.Evidence().Digest:
 		return StandingStale
 	}
-	if chosen, ok := o.chosen(); ok && chosen.ID != r.ID {
+	if o.Ahead(r) != "" {
 		return StandingAnother
 	}
 	return StandingApproved
+}
+
+// Ahead is the name of the EtcdRestore that is carried out before this one, or "".
+func (o Observation) Ahead(r Request) string {
+	if chosen, ok := o.chosen(); ok && chosen.ID != r.ID {
+		return chosen.Name
+	}
+	return ""
 }
 
 // cameOf reports whether this life of the cluster, or one before it, came of the request.

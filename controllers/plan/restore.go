@@ -27,7 +27,7 @@ func lookAtBackup(o Observation) *proposal {
 	case p == nil:
 		return act(StartPreflight{Asked: o.inquiry()}, ReasonPreflight, "The backup to begin with is looked at before anything is made.")
 	case p.Terminating:
-		return wait(ReasonPreflight, "The Pod that looked at a backup is terminating; the next one waits for its name.").due(o, p.GoneBy, leavingDeadline)
+		return p.leaving(o, ReasonPreflight, "The Pod that looked at a backup is terminating; the next one waits for its name.")
 	case p.Asked != o.inquiry():
 		return act(DeletePreflight{UID: p.UID}, ReasonPreflight, "What is asked for changed; the backup is looked at anew.")
 	}
@@ -62,7 +62,7 @@ func (o Observation) judgePreflight(p *Preflight) *proposal {
 	case isKnown:
 		return nil
 	case p.HasFailed() && !p.hasRested(o, o.Cluster.Created):
-		return p.refusal(ReasonPreflight, cannot+" It is looked at again %s.", p.words(), p.retry("the Pod "+o.Cluster.Name+"-preflight"))
+		return p.refusal(ReasonPreflight, cannot+" It is looked at again %s.", p.words(), p.retry(o, "the Pod "+o.Cluster.Name+"-preflight"))
 	case p.HasFailed() || p.HasSucceeded():
 		return act(DeletePreflight{UID: p.UID}, ReasonPreflight, "The backup could not be used (%s); it is looked at again.", p.words())
 	}
@@ -115,7 +115,7 @@ func (o Observation) restoring() *proposal {
 	}
 	for _, r := range pending {
 		if r.Restoring.Terminating {
-			return wait(ReasonPodLeaving, "The restore Pod of %s is terminating.", r.Name).due(o, r.Restoring.GoneBy, leavingDeadline)
+			return r.Restoring.leaving(o, ReasonPodLeaving, "The restore Pod of %s is terminating.", r.Name)
 		}
 	}
 	for _, r := range pending {
@@ -156,7 +156,7 @@ func (o Observation) restoreFailure(r Replica) *proposal {
 		return nil
 	}
 	return r.Restoring.refusal(ReasonRestoreFailed, "The backup could not be laid on the volume of %s: %s. It is tried again %s.",
-		r.Name, r.Restoring.words(), r.Restoring.retry("the Pod "+r.Name+"-restore"))
+		r.Name, r.Restoring.words(), r.Restoring.retry(o, "the Pod "+r.Name+"-restore"))
 }
 
 // restoreLeftover deletes what restored a cluster that lives now.

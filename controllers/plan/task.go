@@ -77,11 +77,25 @@ func (t Task) refusal(reason, format string, args ...any) *proposal {
 }
 
 // retry says when a task that failed is made anew.
-func (t Task) retry(pod string) string {
-	if t.isFinal() {
+func (t Task) retry(o Observation, pod string) string {
+	switch {
+	case t.isFinal() && o.isInPlace():
+		return "when " + pod + " is deleted; to restore something else, delete the EtcdRestore and create another"
+	case t.isFinal():
 		return "when the spec changes, or when " + pod + " is deleted"
 	}
 	return "after a while, and less and less often"
+}
+
+// leaving waits for the Pod to be gone. Past its time only a person can find out whether its node still runs it.
+func (t Task) leaving(o Observation, reason, format string, args ...any) *proposal {
+	p := wait(reason, format, args...).due(o, t.GoneBy, leavingDeadline)
+	if p.Overdue {
+		p.Message += " It should be gone by now. Bring its node back, or taint one that is off with node.kubernetes.io/out-of-service, or delete the Pod by force once " +
+			"it is certain that its machine is off."
+		p.NeedsHuman = true
+	}
+	return p
 }
 
 // taskProblems are warnings of Kubernetes about a Pod that does not start and whose status does not say why.
