@@ -77,4 +77,18 @@ var schedules = []mutant{
 		To:      "if o.Backup.ClaimOf == \"\" || o.Cluster.Exists {",
 		Package: controllersPackage, Test: "TestAMembersOwnVolumeIsNeverAStore",
 	},
+	{
+		Name: "what an EtcdRestore waits to restore is pruned", Peer: "",
+		File:    "controllers/etcdbackupschedule_held.go",
+		From:    "if lives.cameOf(requestID(restore)) {",
+		To:      "if true {",
+		Package: controllersPackage, Test: "TestWhatIsToBeRestoredIsHeldUntilItIs",
+	},
+	{
+		Name: "a damaged record keeps a schedule waiting for good", Peer: "",
+		File:    "controllers/backup/next.go",
+		From:    "if o.Now.Before(end) {",
+		To:      "if !end.IsZero() {",
+		Package: controllersPackage, Test: "TestARecordThatCannotBeReadStopsABackupAndIsSaid",
+	},
 }

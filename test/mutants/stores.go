@@ -31,8 +31,8 @@ var stores = []mutant{
 	{
 		Name: "retention counts ages from a clock that may be wrong", Peer: "",
 		File:    "pkg/backup/retain.go",
-		From:    "newerGood, newest := false, newestOf(ordered, now)",
-		To:      "newerGood, newest := false, now",
+		From:    "newest := newestOf(ordered, now)",
+		To:      "newest := now",
 		Package: backupPackage, Test: "TestThePolicyKeepsWhatItSays",
 	},
 	{
