@@ -224,7 +224,7 @@ func TestAMemberThatIsNoneIsNotRebuiltFrom(t *testing.T) {
 	w.until("it is refused", func() bool {
 		return meta.IsStatusConditionTrue(w.restoreOf("back").Status.Conditions, v1alpha1.RestoreFailed)
 	})
-	if got := w.restoreOf("back").Status; got.Stage != "Failed" || w.birthRecord().Coming != nil {
+	if got := w.restoreOf("back").Status; got.Stage != "Waiting" || w.birthRecord().Coming != nil {
 		t.Errorf("%+v", got)
 	}
 }

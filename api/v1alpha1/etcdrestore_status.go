@@ -4,7 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Condition types of an EtcdRestore. Once Complete or Failed is True, nothing is done for it any more, but to delete the old volumes.
+// Condition types of an EtcdRestore. Once Complete is True, nothing is done for it any more, but to delete the old volumes. Failed is no
+// end: what is approved goes on as soon as what holds it is put right, and spec.approval is taken back to end it.
 const (
 	// RestoreApproved is True when the approval quotes the evidence as it is, or as it was when the restore was begun.
 	RestoreApproved = "Approved"
@@ -12,7 +13,7 @@ const (
 	RestorePrepared = "Prepared"
 	// RestoreComplete is True when the cluster serves with the restored data.
 	RestoreComplete = "Complete"
-	// RestoreFailed is True when the restore cannot be carried out any more. It is present only then.
+	// RestoreFailed is True while the restore cannot go on without a person. It is present only then.
 	RestoreFailed = "Failed"
 )
 
@@ -27,13 +28,17 @@ type EtcdRestoreStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions: Approved, Prepared and Complete, and Failed once it is True.
+	// Conditions: Approved, Prepared and Complete, and Failed while it is True: then
+	// the restore waits for a person, and goes on as soon as what its message says is
+	// put right. To end it, take spec.approval back.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Stage is what is being done: Waiting, Looking, Laying, Stopping or Starting; at the end Complete or Failed.
+	// Stage is what is being done: Waiting, Looking, Laying, Stopping or Starting; at
+	// the end Complete, or Failed when another EtcdRestore took its place before the
+	// cluster was seen to serve with it.
 	// +optional
 	Stage string `json:"stage,omitempty"`
 

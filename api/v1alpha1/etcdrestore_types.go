@@ -78,8 +78,11 @@ type EtcdRestoreSpec struct {
 
 	// Approval is status.evidence.digest of the EtcdCluster, as the approver has
 	// read it: 16 characters. Nothing is done without it, nor with one of another
-	// life of the cluster. Taking it back calls the restore off, as deleting it
-	// does, until the old members are stopped. Default none.
+	// life of the cluster. It stays good for as long as that life and its members
+	// do, also while the restore waits for a person. Taking it back calls the
+	// restore off, as deleting it does, until the cluster moves to what was laid:
+	// what is written to the old members after that, before they are stopped, is
+	// lost. Default none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9a-f]{16})?$')",message="spec.approval must be the digest of the evidence",messageExpression="'spec.approval is \"' + self + '\"; it must be the 16 characters of status.evidence.digest of the EtcdCluster'"

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -66,13 +67,13 @@ func since(now metav1.Time, generation int64, conditions, old []metav1.Condition
 
 // Stages of an EtcdRestore.
 const (
-	stageWaiting  = "Waiting"  // for an approval, for another one, or for a person
+	stageWaiting  = "Waiting"  // for an approval, for another one, or, while it is Failed, for a person
 	stageLooking  = "Looking"  // at the backup
 	stageLaying   = "Laying"   // the data on the volumes of the next members
 	stageStopping = "Stopping" // the old members
 	stageStarting = "Starting" // the next members
 	stageComplete = "Complete"
-	stageFailed   = "Failed"
+	stageFailed   = "Failed" // for good: another one took its place before it was seen to be complete
 )
 
 func (r restore) stage() string {
@@ -92,7 +93,7 @@ func (r restore) stage() string {
 		return stageLaying
 	case plan.StandingApproved:
 		if r.held() != nil {
-			return stageFailed
+			return stageWaiting
 		}
 		return stageLooking
 	case plan.StandingUnborn, plan.StandingMissing, plan.StandingStale, plan.StandingAnother:
@@ -182,7 +183,8 @@ func (r restore) isSuperseded() bool {
 	return r.standing == plan.StandingComplete && r.Observation.Birth.Restore != r.request.ID
 }
 
-// held is what keeps a restore from going on without a person; nil when nothing does.
+// held is what keeps a restore from going on without a person; nil when nothing does. An approval that waits may go on when nobody
+// thinks of it any more, so it says how to end that, as long as it can be ended.
 func (r restore) held() *plan.Note {
 	if r.standing != plan.StandingApproved && r.standing != plan.StandingLaying && r.standing != plan.StandingMoved {
 		return nil
@@ -190,6 +192,10 @@ func (r restore) held() *plan.Note {
 	note := r.note()
 	if note == nil || !note.NeedsHuman {
 		return nil
+	}
+	if r.standing != plan.StandingMoved {
+		note.Message += fmt.Sprintf(" It goes on as soon as that is put right, however much is written until then. To end it: kubectl patch etcdrestore %s -n %s --type merge -p "+
+			`'{"spec":{"approval":""}}'`, r.name(), r.object.Namespace)
 	}
 	return note
 }

@@ -140,7 +140,7 @@ func (r restore) complete() metav1.Condition {
 	case plan.StandingComplete:
 		return r.completed()
 	case plan.StandingAnother:
-		return condition(RestoreReasonAnother, "Another EtcdRestore of this cluster is carried out first. After that this approval is stale.")
+		return condition(RestoreReasonAnother, r.another())
 	case plan.StandingMissing:
 		return condition(RestoreReasonMissing, "It waits for its approval.")
 	case plan.StandingStale:
@@ -153,6 +153,13 @@ func (r restore) complete() metav1.Condition {
 		return condition(note.Reason, note.Message)
 	}
 	return condition(RestoreReasonWaiting, sentence(r.Decision.Message))
+}
+
+// another names the one that is carried out first: it may wait for a person for as long as nobody looks at it.
+func (r restore) another() string {
+	first := r.Observation.Ahead(r.request)
+	return fmt.Sprintf("The EtcdRestore %s of this cluster is carried out first. After that this approval is stale. To carry out this one instead, delete %s or take its approval back: "+
+		`kubectl patch etcdrestore %s -n %s --type merge -p '{"spec":{"approval":""}}'`, first, first, first, r.object.Namespace)
 }
 
 // completed tells of a life that serves, or of one that has ended as well.

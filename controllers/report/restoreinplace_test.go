@@ -94,8 +94,13 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 		"what cannot be restored is said": {func(w *scene) {
 			w.o.Requests[0].Wish = plan.Wish{Fault: "there is no EtcdBackup nightly"}
 			w.approved()
-		}, "Failed", "Failed", "True", plan.ReasonRestoreHeld,
+		}, "Waiting", "Failed", "True", plan.ReasonRestoreHeld,
 			"there is no EtcdBackup nightly"},
+		"and that this is no end, and how to make one": {func(w *scene) {
+			w.o.Requests[0].Wish = plan.Wish{Fault: "there is no EtcdBackup nightly"}
+			w.approved()
+		}, "Waiting", "Failed", "True", plan.ReasonRestoreHeld,
+			`It goes on as soon as that is put right, however much is written until then. To end it: kubectl patch etcdrestore back -n default --type merge -p '{"spec":{"approval":""}}'`},
 		"while it is laid the missing volumes are named": {func(w *scene) { w.laying(1) }, "Laying", "Prepared", "False", RestoreReasonLaying, "demo-4, demo-5. The old ones serve on."},
 		"all that is laid is prepared":                   {func(w *scene) { w.laying(3) }, "Laying", "Prepared", "True", RestoreReasonPrepared, "the old ones serve on"},
 		"an approval that went stale meanwhile is told": {func(w *scene) { w.laying(3); w.o.Requests[0].Approval = "0000000000000000" }, "Laying", "Approved", "False", RestoreReasonStale,
@@ -115,7 +120,7 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 			first.Name, first.ID = "first", "uid-0"
 			w.o.Requests = append([]plan.Request{first}, w.o.Requests...)
 			w.o.Requests[0].Approval, w.o.Requests[1].Approval = w.o.Evidence().Digest, w.o.Evidence().Digest
-		}, "Waiting", "Complete", "False", RestoreReasonAnother, "Another EtcdRestore"},
+		}, "Waiting", "Complete", "False", RestoreReasonAnother, "The EtcdRestore first of this cluster is carried out first. After that this approval is stale. To carry out this one instead, delete first or take its approval back"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, r := inPlaceScene()
@@ -246,7 +251,7 @@ func TestWhoeverIsLeftOfALostQuorumIsNamed(t *testing.T) {
 	if got := Status(w.input()).Evidence; !strings.Contains(got.Message, "With source.survivor demo-0, which is at revision 1") || got.Members[0].AppliedIndex != 100 {
 		t.Errorf("%+v", got)
 	}
-	w.silent("demo-0")
+	w.silent("demo-0").find("demo-0").Pod.Ready = false
 	if got := Status(w.input()).Evidence; !strings.Contains(got.Message, "one that is silent (demo-0)") || got.Members[0].State != "Silent" {
 		t.Errorf("%+v", got)
 	}
