@@ -1,6 +1,7 @@
 // Command agent runs the steps of a backup inside the Pod of its Job: snapshot, fetch, compare; those of a restore:
-// preflight, fetch-for-restore, activate; and prune, which removes backups. Each step ends with one line of JSON in the termination message: what it found,
-// or {"reason","message"} and exit code 1.
+// preflight, fetch-for-restore, activate; those of a restore from a member that is left: stream-survivor, read-survivor,
+// activate-survivor; and prune, which removes backups. Each step ends with one line of JSON in the termination message: what it
+// found, or {"reason","message"} and exit code 1.
 package main
 
 import (
