@@ -98,7 +98,7 @@ func (r replicas) addAnswers(s survey) {
 }
 
 // addSecrets looks for the Secret of each name that was seen, the promised one among them. Secrets cannot be listed.
-func (r replicas) addSecrets(ctx context.Context, keys *keyring) error {
+func (r replicas) addSecrets(ctx context.Context, keys *keyring, bereft []string) error {
 	if !keys.cluster.Spec.IsTLS() {
 		return nil
 	}
@@ -115,6 +115,23 @@ func (r replicas) addSecrets(ctx context.Context, keys *keyring) error {
 			return err
 		}
 		r.of(name).Secret = secret
+	}
+	return r.addBereft(ctx, keys, bereft)
+}
+
+// addBereft looks for members of which nothing may be left but their certificates. Who has none either is not there.
+func (r replicas) addBereft(ctx context.Context, keys *keyring, names []string) error {
+	for _, name := range names {
+		if _, isSeen := r.byName[name]; isSeen {
+			continue
+		}
+		secret, err := keys.member(ctx, name)
+		if err != nil {
+			return err
+		}
+		if secret.State == plan.ObjectCurrent || secret.State == plan.ObjectDrifted {
+			r.of(name).Secret = secret
+		}
 	}
 	return nil
 }

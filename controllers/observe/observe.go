@@ -84,7 +84,7 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, f
 	if err := o.addNodes(ctx, birth, g, joined); err != nil {
 		return View{}, err
 	}
-	if err := joined.addSecrets(ctx, keys); err != nil {
+	if err := joined.addSecrets(ctx, keys, bereft(cluster, membership, birth)); err != nil {
 		return View{}, err
 	}
 	others, left := g.others(ours)

@@ -78,6 +78,7 @@ func etcdContainer(pod *corev1.Pod) *corev1.ContainerStatus {
 func fillContainer(p *plan.Pod, c *corev1.ContainerStatus) {
 	if running := c.State.Running; running != nil {
 		p.Running, p.RunningSince = true, running.StartedAt.Time
+		p.Booted = c.Started != nil && *c.Started
 	}
 	ended := c.State.Terminated
 	if ended == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // search looks by name for Pods and volumes that should be there and that no list shows. Lists go by labels, which anybody
@@ -81,8 +82,30 @@ func (s search) members(membership plan.Membership) []string {
 	}
 	if !membership.Known {
 		names = append(names, s.birth.Names...)
+		names = append(names, given(s.cluster.Name, s.birth)...)
 	}
 	return names
+}
+
+// mostGiven bounds how many names are looked for that nothing else shows.
+const mostGiven = 32
+
+// given are the names that members of this life were last given, whether anything of them is still there or not. Each life has names
+// above those of the ones before it.
+func given(cluster string, birth plan.Birth) []string {
+	var names []string
+	for ordinal := max(birth.First(cluster), birth.Next-mostGiven); ordinal < birth.Next; ordinal++ {
+		names = append(names, etcdutil.MemberName(cluster, ordinal))
+	}
+	return names
+}
+
+// bereft are names of which nothing may be left but certificates. They matter while nobody tells who the members are.
+func bereft(cluster *v1alpha1.EtcdCluster, membership plan.Membership, birth plan.Birth) []string {
+	if membership.Known || birth.ClusterID == 0 {
+		return nil
+	}
+	return given(cluster.Name, birth)
 }
 
 // find reads what of the names was not seen, and reports whether a Pod of ours was found.

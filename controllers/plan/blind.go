@@ -255,7 +255,7 @@ func (o Observation) leadAway() *proposal {
 
 // quorumLost speaks when, by what was written down, so many members have certainly lost their data that the rest is no quorum.
 func quorumLost(o Observation) *proposal {
-	if o.Membership.Known {
+	if o.Membership.Known || o.isServedUnseen() {
 		return nil
 	}
 	voters := o.lastKnownVoters()
@@ -278,29 +278,41 @@ func quorumLost(o Observation) *proposal {
 		len(lost), len(voters), strings.Join(lost, "; ")).byHuman()
 }
 
-// lastKnownVoters are the members that the cluster had as far as anything left says: a survivor's own list, else what is
-// written on volumes, else the birth record.
+// lastKnownVoters are the members that the cluster had as far as anything left says: a survivor's own list, with who joined since
+// by what is written on volumes; else these alone, with the certificates; else the birth record.
 func (o Observation) lastKnownVoters() []Replica {
 	var out []Replica
+	listed := map[string]bool{}
 	for _, m := range o.Membership.LastKnown {
-		if name, ok := etcdutil.MemberFromPeerURL(firstURL(m), o.Cluster.Name, o.Cluster.Namespace); ok && !m.Learner {
+		name, ok := etcdutil.MemberFromPeerURL(firstURL(m), o.Cluster.Name, o.Cluster.Namespace)
+		listed[name] = true
+		if ok && !m.Learner {
 			out = append(out, o.Find(name))
 		}
 	}
-	if len(out) == 0 {
-		out = filter(o.Replicas, func(r Replica) bool { return r.IsRecorded() && r.incarnation() == o.Birth.Incarnation || o.isBereft(r) })
+	if len(out) > 0 {
+		return append(out, filter(o.Replicas, func(r Replica) bool { return !listed[r.Name] && o.isVoterByRecord(r) && r.lostData() == "" })...)
 	}
+	out = filter(o.Replicas, func(r Replica) bool { return o.isVoterByRecord(r) || o.isBereft(r) })
 	if len(out) == 0 {
 		out = o.birthReplicas()
 	}
 	return out
 }
 
-// isBereft reports a first member of which nothing is left but its certificates. Those of a member that was removed go before its
-// volume does, so this one was not.
+// isVoterByRecord reports a member of this life that has answered once, and that nothing calls a learner.
+func (o Observation) isVoterByRecord(r Replica) bool {
+	isLearner := r.Pod != nil && r.Pod.Role == roleLearner
+	return r.IsRecorded() && r.incarnation() == o.Birth.Incarnation && !isLearner
+}
+
+// isBereft reports a member of which nothing is left but its certificates. Those of a member that was removed go before its volume
+// does, and before the next name is promised, so this one was not. Who was promised last may never have had a vote.
 func (o Observation) isBereft(r Replica) bool {
 	hasSecret := r.Secret.State == ObjectCurrent || r.Secret.State == ObjectDrifted
-	return hasSecret && !r.Ephemeral && r.Volume == nil && o.Birth.ClusterID != 0 && slices.Contains(o.Birth.Names, r.Name)
+	ordinal, isFirst := o.ordinalOf(r.Name), slices.Contains(o.Birth.Names, r.Name)
+	wasGiven := isFirst || r.Name != o.Birth.Promised && ordinal >= o.Birth.First(o.Cluster.Name) && ordinal < o.Birth.Next
+	return hasSecret && !r.Ephemeral && r.Volume == nil && o.Birth.ClusterID != 0 && wasGiven
 }
 
 func firstURL(m etcdutil.Member) string {

@@ -112,9 +112,20 @@ func (o Observation) hasQuorum() bool {
 // isQuorumLost reports that what is left is no quorum, by what members said last: one that is started again and again on an empty
 // directory has lost its data while it is being started, too.
 func (o Observation) isQuorumLost() bool {
+	if o.isServedUnseen() {
+		return false
+	}
 	voters := o.lastKnownVoters()
 	left := filter(voters, func(r Replica) bool { return o.isDataLost(r) == "" })
 	return len(left) < len(voters) && len(left) < etcdutil.Quorum(len(voters))
+}
+
+// isServedUnseen reports a member that serves by its kubelet's word and does not answer here: then there is a quorum, and the
+// operator is the one cut off. Nobody vouches for a kubelet whose node is gone.
+func (o Observation) isServedUnseen() bool {
+	return slices.ContainsFunc(o.Replicas, func(r Replica) bool {
+		return r.Answer == nil && r.Pod != nil && r.Pod.Ready && r.Pod.NodeGone == "" && (r.Volume == nil || r.Volume.Stranded == "")
+	})
 }
 
 // witnesses are the members with a vote that the cluster had, as far as anything says, by ordinal.

@@ -67,10 +67,55 @@ func TestFirstMembersThatLeftNoTraceAreNamedAndProveNothing(t *testing.T) {
 		t.Errorf("with no certificates: %+v", e)
 	}
 	o.Membership.LastKnown = settledWorld(3).Membership.Members
+	o = o.edit2(0, silent)
 	if e := o.Evidence(); e.Quorum != QuorumLost || len(e.Vanished) != 0 {
 		t.Errorf("with a survivor that remembers: %+v", e)
 	}
 	if e := settledWorld(3).edit(2, gone).Evidence(); len(e.Vanished) != 0 {
 		t.Errorf("of one that was removed, with a quorum: %+v", e)
+	}
+}
+
+func TestNothingIsLostWhileAKubeletSaysThatSomebodyServes(t *testing.T) {
+	left := func(r *Replica) { r.Pod, r.Answer, r.Member, r.Volume.Terminating = nil, nil, nil, true }
+	serving := settledWorld(3).edit(1, left).edit(2, left).blind() // it was shrunk to one, whose volumes were hard to delete
+	if e := serving.Evidence(); e.Quorum != QuorumUnknown {
+		t.Errorf("with one that is ready and cannot be asked: %s", e.Quorum)
+	}
+	row{"nor is it said", serving, Refuse, "membership-unknown", ReasonMembershipUnknown, "", ""}.check(t)
+	if e := serving.edit(0, silent).Evidence(); e.Quorum != QuorumLost {
+		t.Errorf("once it is not: %s", e.Quorum)
+	}
+	gone := serving.edit(0, func(r *Replica) { r.Pod.NodeGone = "node-1 was deleted" })
+	if e := gone.Evidence(); e.Quorum != QuorumLost {
+		t.Errorf("nobody vouches for a kubelet that is gone: %s", e.Quorum)
+	}
+}
+
+func TestAListOfThePastIsJoinedWithWhoCameSince(t *testing.T) {
+	o := lostWorld()
+	for i := 3; i <= 5; i++ {
+		r := voter(i)
+		r.Member, r.Answer, r.Pod.Ready = nil, nil, false
+		o.Replicas = append(o.Replicas, r)
+	}
+	if e := o.Evidence(); e.Quorum != QuorumUnknown || len(e.Members) != 6 {
+		t.Errorf("three that joined hold the data, and the quorum is %s: %+v", e.Quorum, e.Members)
+	}
+	asLearner := func(r *Replica) { r.Pod.Role = roleLearner }
+	if e := o.edit2(3, asLearner).edit2(4, asLearner).edit2(5, asLearner).Evidence(); e.Quorum != QuorumLost || len(e.Members) != 3 {
+		t.Errorf("learners have no vote, and the quorum is %s: %+v", e.Quorum, e.Members)
+	}
+}
+
+func TestWhoWasGrownAndLostIsKnownByCertificates(t *testing.T) {
+	grown := settledWorld(3).blind().edit(0, silent).edit(1, noData).edit(2, noData)
+	grown.Birth.Names, grown.Birth.Promised = grown.Birth.Names[:1], "demo-2"
+	e := grown.Evidence()
+	if e.Quorum != QuorumLost || len(e.Members) != 2 {
+		t.Errorf("grown from one to three: %s %+v", e.Quorum, e.Members)
+	}
+	if e := grown.edit(1, noSecret).Evidence(); e.Quorum == QuorumLost {
+		t.Error("who may have been removed, or never had a vote, is called lost")
 	}
 }

@@ -150,7 +150,7 @@ func voter(ordinal int) Replica {
 		Name: name, Ordinal: ordinal,
 		Member: &etcdutil.Member{ID: id, Name: name, PeerURLs: []string{etcdutil.PeerURL("https", name, "demo", "default")}, ClientURLs: []string{"c"}},
 		Answer: &Answer{ID: id, ClusterID: clusterID, Leader: 1, Version: choices.Version, Revision: 10, Applied: 5000},
-		Pod: &Pod{UID: "pod-" + name, Created: now.Add(-time.Hour), Phase: PodRunning, Scheduled: true, Started: true, Running: true,
+		Pod: &Pod{UID: "pod-" + name, Created: now.Add(-time.Hour), Phase: PodRunning, Scheduled: true, Started: true, Running: true, Booted: true,
 			Ready: true, ReadySince: now.Add(-time.Hour), Flags: FlagsSealed, Role: roleVoter, Incarnation: incarnation, Choices: choices},
 		Volume: &Volume{UID: "volume-" + name, Created: now.Add(-time.Hour), Phase: VolumeBound, Incarnation: incarnation, Choices: choices, Bytes: 8 << 30, Record: record},
 		Secret: Object{Kind: "Secret", Name: name + "-tls", State: ObjectCurrent},

@@ -104,7 +104,7 @@ func (o Observation) guardSource(request Request, l Life) string {
 }
 
 // isCertainlyLost reports that nobody answers for a quorum, and that none can come back.
-func (o Observation) isCertainlyLost() bool { return !o.hasQuorum() && o.isQuorumLost() }
+func (o Observation) isCertainlyLost() bool { return o.quorumState() == QuorumLost }
 
 func (o Observation) guardSurvivor(l Life) string {
 	if !o.isCertainlyLost() || o.Desired.Ephemeral || len(l.Names) != 1 || l.Origin.IsZero() {

@@ -345,6 +345,7 @@ func TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped(t *testing.T) 
 	checkGuard(t, []guarded1{
 		{"one that ran alone for long enough is marked", alone, mark, true},
 		{"not one that just started", reading(mutedFor(time.Second)), mark, false},
+		{"not one that still reads its log", reading(muted.edit2(0, func(r *Replica) { r.Pod.Booted = false })), mark, false},
 		{"not one that answers", reading(lostWorld()), mark, false},
 		{"not one that served since it started", reading(muted.edit2(0, func(r *Replica) { r.Pod.ReadySince = now })), mark, false},
 		{"not for another life", alone, otherwise(mark, func(c *MarkFlushed) { c.Life = "old" }), false},

@@ -1,6 +1,10 @@
 package plan
 
-import "time"
+import (
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
 
 // A restore in place never writes to a volume that a member lived on. The next life of the cluster is laid beside the one that
 // serves, on new volumes under names that were never used; then the birth record moves to it. The life that ends is kept.
@@ -49,4 +53,15 @@ type Past struct {
 	Incarnation string
 	Restore     string   // the Request.ID that it came of; empty when it began with the cluster
 	Voters      []string // the members that had a vote when it ended; nil when nobody could say
+}
+
+// First is the lowest ordinal of this life. Those below it are of lives before.
+func (b Birth) First(cluster string) int {
+	lowest := b.Next
+	for _, name := range b.Names {
+		if ordinal, ok := etcdutil.Ordinal(cluster, name); ok {
+			lowest = min(lowest, ordinal)
+		}
+	}
+	return lowest
 }

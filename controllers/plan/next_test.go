@@ -166,7 +166,7 @@ func rows() []row {
 			Refuse, "promote", ReasonCatchUp, "", "demo-1"},
 
 		{"at size 1 an emptied directory is lost quorum, not a new cluster", settledWorld(1).edit(0, wiped).blind(), Refuse, "quorum-lost", ReasonQuorumLost, "", "nothing is rebuilt by itself"},
-		{"two of three emptied are lost quorum", settledWorld(3).blind().edit(0, wiped).edit(1, wiped), Refuse, "quorum-lost", ReasonQuorumLost, "", "data of 2 of 3"},
+		{"two of three emptied are lost quorum", settledWorld(3).blind().edit(0, wiped).edit(1, wiped).edit(2, silent), Refuse, "quorum-lost", ReasonQuorumLost, "", "data of 2 of 3"},
 		{"with every volume gone quorum is lost", settledWorld(3).blind().edit(0, noData).edit(1, noData).edit(2, noData), Refuse, "quorum-lost", ReasonQuorumLost, "", "data of 3 of 3"},
 		{"authentication that keeps the operator out is said, with what helps", denied(settledWorld(3)), Refuse, "membership-unknown", ReasonAuth, "", "user root"},
 		{"also where there are no certificates", denied(plain(settledWorld(3))), Refuse, "membership-unknown", ReasonAuth, "", "etcdctl auth disable"},

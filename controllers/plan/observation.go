@@ -185,6 +185,7 @@ type Pod struct {
 	Started      bool      // the etcd container has run in this Pod at least once
 	Running      bool      // it runs now
 	RunningSince time.Time // when it last began to; zero while it does not run
+	Booted       bool      // and by now it has read its log: its startup probe was answered
 	Ready        bool
 	ReadySince   time.Time // when Ready last changed; zero when never
 	Waiting      string    // why a container or the scheduler waits: ImagePullBackOff, Unschedulable …

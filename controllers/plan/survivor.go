@@ -65,9 +65,10 @@ func (o Observation) isBeingRead() bool {
 	return slices.ContainsFunc(o.Coming, func(r Replica) bool { return r.isRestored() || r.Restoring != nil && !r.Restoring.HasFailed() })
 }
 
-// hasFlushed reports a process that can only start from its own data, and has run for long enough without ever serving.
+// hasFlushed reports a process that can only start from its own data, and has run for long enough without ever serving. Reading a
+// long log may take minutes, in which nothing is written out.
 func (o Observation) hasFlushed(r Replica) bool {
-	return r.Answer == nil && r.isKept() && !r.Pod.Terminating && r.Pod.neverReady() && o.Now.Sub(r.Pod.RunningSince) > flushTime
+	return r.Answer == nil && r.isKept() && !r.Pod.Terminating && r.Pod.neverReady() && r.Pod.Booted && o.Now.Sub(r.Pod.RunningSince) > flushTime
 }
 
 // readFrom is how a restore Pod gets what the survivor holds: from its volume, or else by asking it.

@@ -106,7 +106,7 @@ func (w *World) run(name string, p *pod) {
 		p.Exit = &plan.Exit{Reason: reason, Code: 1, Message: string(reason), At: w.Now}
 		return
 	}
-	p.Running, p.RunningSince = true, w.Now
+	p.Running, p.RunningSince, p.Booted = true, w.Now, true
 	w.procs[p.UID] = &process{pod: name, disk: d, mute: w.Mute[p.made]}
 }
 
