@@ -1,6 +1,8 @@
 package backup
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 
 	bolt "go.etcd.io/bbolt"
@@ -8,31 +10,64 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// bucketMembers has each member's ID in hexadecimal (etcd-io/etcd:server/storage/schema/membership.go).
+// bucketMembers has the members as JSON by their IDs in hexadecimal (etcd-io/etcd:server/storage/schema/membership.go).
 var bucketMembers = []byte("members")
 
-// CheckMember fails when the database of a member that has ended does not know the member that is to have lived on it. A member's ID
-// is made from the token of its cluster and its life, so no other cluster has it, nor an earlier life of this one.
+// CheckMember fails when the database of a member that has ended is none to begin anew with: it does not know the member that is to
+// have lived on it, or knows it as a learner, or the data differs among the members. A member's ID is made from the token of its cluster
+// and its life, so no other cluster has it, nor an earlier life of this one.
 func CheckMember(database, name string, id etcdutil.ID) error {
-	var known []string
+	var lived resident
 	err := withDatabase(database, func(tx *bolt.Tx) error {
-		members := tx.Bucket(bucketMembers)
-		if members == nil {
-			return nil
-		}
-		return members.ForEach(func(k, _ []byte) error {
-			known = append(known, string(k))
-			return nil
-		})
+		var err error
+		lived, err = residentOf(tx, id)
+		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return fail(ReasonNoSource, "read the database of member %s: %w", name, err)
+	case !lived.isKnown:
+		return fail(ReasonForeignCluster, "on the volume of member %s lies the data of another cluster, or of another life of this one: it is of the members %s, and not of %s",
+			name, strings.Join(lived.members, ", "), id)
+	case lived.isLearner:
+		return fail(ReasonNoSource, "member %s is a learner, which may lack what the voters had agreed on", name)
+	case lived.isCorrupt:
+		return fail(ReasonNoSource, "in the data of member %s the alarm CORRUPT is raised", name)
 	}
-	for _, text := range known {
-		if is, err := etcdutil.ParseID(text); err == nil && is == id {
-			return nil
+	return nil
+}
+
+// resident is what a database says of the member that is to have lived on it.
+type resident struct {
+	members   []string // all that it knows
+	isKnown   bool
+	isLearner bool
+	isCorrupt bool
+}
+
+func residentOf(tx *bolt.Tx, id etcdutil.ID) (resident, error) {
+	var lived resident
+	alarms, err := readAlarms(tx.Bucket(bucketAlarm))
+	if err != nil {
+		return lived, err
+	}
+	lived.isCorrupt = slices.ContainsFunc(alarms, func(alarm string) bool { return strings.HasPrefix(alarm, "CORRUPT") })
+	members := tx.Bucket(bucketMembers)
+	if members == nil {
+		return lived, nil
+	}
+	err = members.ForEach(func(k, v []byte) error {
+		lived.members = append(lived.members, string(k))
+		if is, err := etcdutil.ParseID(string(k)); err != nil || is != id {
+			return nil //nolint:nilerr // a key that is no ID is nobody's
 		}
-	}
-	return fail(ReasonForeignCluster, "on the volume of member %s lies the data of another cluster, or of another life of this one: it is of the members %s, and not of %s",
-		name, strings.Join(known, ", "), id)
+		var member struct {
+			IsLearner bool `json:"isLearner"`
+		}
+		lived.isKnown = true
+		err := json.Unmarshal(v, &member)
+		lived.isLearner = member.IsLearner
+		return err
+	})
+	return lived, err
 }

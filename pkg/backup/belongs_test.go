@@ -6,6 +6,10 @@ import (
 	"syscall"
 	"testing"
 
+	bolt "go.etcd.io/bbolt"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -26,6 +30,25 @@ func TestADatabaseIsOfTheMemberThatLivedOnItAndOfNoOther(t *testing.T) {
 				t.Errorf("whose it is, and whose it should be, is not said: %v", err)
 			}
 			wantReason(t, CheckMember(database+".none", "m0", own), ReasonNoSource)
+
+			corrupt, err := proto.Marshal(&pb.AlarmMember{MemberID: 7, Alarm: pb.AlarmType_CORRUPT})
+			must(t, err)
+			editDatabase(t, database, func(tx *bolt.Tx) error { return tx.Bucket(bucketAlarm).Put(corrupt, nil) })
+			wantReason(t, CheckMember(database, "m0", own), ReasonNoSource)
+			editDatabase(t, database, func(tx *bolt.Tx) error { return tx.Bucket(bucketAlarm).Delete(corrupt) })
+			must(t, CheckMember(database, "m0", own))
+			editDatabase(t, database, func(tx *bolt.Tx) error {
+				return tx.Bucket(bucketMembers).Put([]byte(own.String()), []byte(`{"isLearner":true}`))
+			})
+			wantReason(t, CheckMember(database, "m0", own), ReasonNoSource)
 		})
 	}
+}
+
+func editDatabase(t *testing.T, path string, edit func(*bolt.Tx) error) {
+	t.Helper()
+	db, err := bolt.Open(path, 0o600, nil)
+	must(t, err)
+	must(t, db.Update(edit))
+	must(t, db.Close())
 }
