@@ -149,8 +149,12 @@ func (o Observation) whyNotMove(request Request) string {
 	if digest := o.Evidence().Digest; request.Approval != digest {
 		return "its approval quotes the evidence " + request.Approval + ", and by now it is " + digest + ". Look at status.evidence and approve that, or delete the EtcdRestore"
 	}
-	if life.Source != SourceBackup && o.quorumState() != QuorumLost {
+	if life.Source != SourceBackup && o.hasQuorum() {
 		return "the quorum came back, and without a backup more would be given up than what was lost. Delete the EtcdRestore"
+	}
+	if life.Source != SourceBackup && !o.isCertainlyLost() {
+		return "it is not certain any more that the quorum is lost, and without a backup more could be given up than what was: members may serve that the operator cannot reach. " +
+			"Let it reach them, or delete the EtcdRestore"
 	}
 	if life.Source == SourceSurvivor && !o.isAsLaid() {
 		return life.Survivor + " does not answer, so nothing says that it still holds just what was laid. Let the operator reach it; or take the approval away and " +
