@@ -131,14 +131,14 @@ var _ = Describe("A backup on a node that dies", Label("backup", "nodes", "s3"),
 			cluster.AwaitReady(ctx, 3)
 			server := kube.S3Server(s3server.Versitygw)
 			proxy := server.Proxy(GinkgoTB())
-			fault := proxy.Inject(row.hold)
+			fault, traffic := proxy.Inject(row.hold), cluster.Write(ctx)
 			backup := story.Backup(ctx, "first", cluster.Name, story.ToS3(ctx, proxy.Access))
 			Eventually(ctx, fault.Reached()).Should(BeClosed())
-			pods := backupPods(ctx)
+			pods, status := backupPods(ctx), v1alpha1.EtcdBackupStatus{}
 			Expect(pods).To(HaveLen(1))
 			kube.KillNode(ctx, pods[0].Spec.NodeName)
 			proxy.Heal()
-			status := backup.Await(ctx, v1alpha1.BackupVerified)
+			traffic.During(ctx, func() { status = backup.Await(ctx, v1alpha1.BackupVerified) })
 			for _, pod := range backupPods(ctx) {
 				if pod.Name != pods[0].Name {
 					Expect(pod.Spec.NodeName).NotTo(Equal(pods[0].Spec.NodeName))
@@ -146,6 +146,9 @@ var _ = Describe("A backup on a node that dies", Label("backup", "nodes", "s3"),
 			}
 			Expect(objects(ctx, server)).To(HaveLen(row.left + 2))
 			Expect(wholeBackups(ctx, server)).To(ConsistOf(status.Key))
+			kube.StartNode(ctx, pods[0].Spec.NodeName)
+			cluster.AwaitReady(ctx, 3)
+			traffic.Finish(ctx)
 		})
 	}
 })

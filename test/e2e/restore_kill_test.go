@@ -103,7 +103,7 @@ func restorePods(ctx context.Context, cluster *world.Cluster) []corev1.Pod {
 	return list.Items
 }
 
-var _ = Describe("With kill -9 in each restore Pod, in another step of each,", Label("restore", "s3"), func() {
+var _ = Describe("With kill -9 in each Pod of it, in another step of each,", Label("restore", "s3"), func() {
 	BeforeEach(func() { kube.NeedLocalkube() })
 	ownNamespace()
 
@@ -113,7 +113,9 @@ var _ = Describe("With kill -9 in each restore Pod, in another step of each,", L
 			restore := row.prepare(ctx, story.ToS3(ctx, proxy.Access))
 			slow := slowSteps(ctx)
 			await, release := holdSnapshots(proxy)
-			cluster := restore.begin(ctx)
+			cluster, looks := restore.begin(ctx), &corev1.Pod{}
+			Eventually(ctx, func() error { return kube.Client.Get(ctx, key(cluster.Name+"-preflight"), looks) }).WithPolling(50 * time.Millisecond).Should(Succeed())
+			kube.KillSteps(ctx, world.Victim{Pod: looks, Command: "/agent preflight"})
 			await(ctx, 3)
 			pods, members := restorePods(ctx, cluster), podUIDs(ctx, cluster)
 			restore.during(ctx, func() {
