@@ -58,7 +58,7 @@ func moves() []row {
 			o.Former = fenced.Former
 			return o
 		}(), Refuse, "birth-record", ReasonRecordLost, "", "demo-0, demo-1, demo-2. Nothing is born over it, and no data is lost"},
-		{"what a restore ended is not taken up again by itself", retainingFormer(), Refuse, "retained-data", ReasonRetainedData, "", "superseded-by"},
+		{"what a restore ended is not taken up again by itself", retainingFormer(), Refuse, "retained-data", ReasonRetainedData, "", "take the annotation etcdsteward.dev/superseded-by off all of one life"},
 	}
 }
 

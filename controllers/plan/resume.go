@@ -79,8 +79,8 @@ func (o Observation) whyNotResume() string {
 	known = append(known, filter(volumes, func(v Retained) bool { return !v.Record.IsZero() && v.Superseded == "" })...)
 	switch {
 	case len(known) == 0 && len(ended) > 0:
-		return "a restore in place had moved on from them, and what it moved to never served; to go on with them as they are, take the annotation " +
-			"etcdsteward.dev/superseded-by off them"
+		return "a restore in place had moved on from them, and nothing of what it moved to says that it served; to go on with them as they are, take the annotation " +
+			"etcdsteward.dev/superseded-by off all of one life (label etcdsteward.dev/incarnation)"
 	case len(known) == 0:
 		return "no volume says which cluster it was"
 	case differ(known, func(r Retained) string { return r.Record.ClusterID.String() }):
