@@ -67,6 +67,38 @@ var _ = Describe("A schedule with a retention and test restores", Label("backup"
 		Expect(mine).To(BeNumerically("<=", 3), "two are kept, and another may have just been made")
 		traffic.Finish(ctx)
 	})
+
+	It("keeps what an EtcdRestore that nobody has approved names, for as long as there is one", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "saved", 1, world.Ephemeral)
+		cluster.AwaitReady(ctx, 1)
+		story.Claim(ctx, "backups")
+		schedule := story.EachMinute(ctx, "minutely", cluster.Name, world.ToVolume("backups"), func(s *v1alpha1.EtcdBackupScheduleSpec) {
+			s.Retention = &v1alpha1.BackupRetention{KeepLast: new(int32(1))}
+		})
+		var first string
+		Eventually(ctx, func(g Gomega) {
+			complete := schedule.Complete(ctx)
+			g.Expect(complete).NotTo(BeEmpty())
+			first = complete[0]
+		}).WithTimeout(oneRun).Should(Succeed())
+		wanted := schedule.Backups(ctx)[0].Name
+		restore := cluster.RestoreTo(ctx, "one-day", v1alpha1.EtcdRestoreSource{BackupRef: &v1alpha1.BackupReference{Name: wanted}})
+		made := map[string]bool{}
+		Eventually(ctx, func(g Gomega) {
+			for _, key := range schedule.Complete(ctx) {
+				made[key] = true
+			}
+			status, err := schedule.Status(ctx)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(len(made)).To(BeNumerically(">=", 3))
+			g.Expect(schedule.Check(ctx, v1alpha1.ScheduleRetained, "True Applied")).To(Succeed())
+			g.Expect(status.KeptBackups).To(HaveValue(BeEquivalentTo(2)))
+			g.Expect(status.OldestRestorable).To(HaveField("Key", first))
+			g.Expect(schedule.Complete(ctx)).To(HaveLen(2))
+		}).WithTimeout(severalRuns).Should(Succeed())
+		Expect(kube.Client.Delete(ctx, &v1alpha1.EtcdRestore{ObjectMeta: meta(restore.Namespace, restore.Name)})).To(Succeed())
+		Eventually(ctx, func() []string { return schedule.Complete(ctx) }).WithTimeout(oneRun).ShouldNot(ContainElement(first), "nobody wants it any more")
+	})
 })
 
 var _ = Describe("A schedule whose operator was away", Label("backup", "operator"), func() {
