@@ -77,6 +77,22 @@ var _ = Describe("A backup to S3", Label("backup", "s3"), func() {
 	}
 })
 
+var _ = Describe("A schedule that never fires", Label("backup", "s3"), func() {
+	BeforeEach(func() { kube.NeedLocalkube() })
+	ownNamespace()
+
+	It("says so and makes nothing, and is kept once it names a time that comes", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "saved", 1, world.Ephemeral)
+		cluster.AwaitReady(ctx, 1)
+		store := story.ToS3(ctx, kube.S3Server(s3server.Rclone).Access)
+		schedule := story.EachMinute(ctx, "never", cluster.Name, store, func(s *v1alpha1.EtcdBackupScheduleSpec) { s.Schedule = "0 0 30 2 *" })
+		Eventually(ctx, func() error { return schedule.Check(ctx, v1alpha1.ScheduleReady, "False NeverFires") }).Should(Succeed())
+		Expect(schedule.Backups(ctx)).To(BeEmpty())
+		schedule.Change(ctx, func(s *v1alpha1.EtcdBackupScheduleSpec) { s.Schedule = "* * * * *" })
+		Eventually(ctx, func() []string { return schedule.Complete(ctx) }).WithTimeout(oneRun).ShouldNot(BeEmpty())
+	})
+})
+
 // objects are the keys in the server's bucket.
 func objects(ctx context.Context, server *s3server.Server) []string {
 	GinkgoHelper()

@@ -51,6 +51,15 @@ func holdsBackup(ctx context.Context, cluster, saved *world.Cluster) {
 	Eventually(ctx, func() []string { return taskPods(ctx, cluster) }).Should(BeEmpty(), "Pods of the restore are left")
 }
 
+// nextStep is the reason and the sentence of what the operator does next, or waits for.
+func nextStep(ctx context.Context, cluster *world.Cluster) (string, error) {
+	is, err := cluster.Get(ctx)
+	if err != nil || is.Status.NextStep == nil {
+		return "", err
+	}
+	return is.Status.NextStep.Reason + ": " + is.Status.NextStep.Message, nil
+}
+
 // taskPods are the Pods of a cluster's restores.
 func taskPods(ctx context.Context, cluster *world.Cluster) []string {
 	GinkgoHelper()
@@ -105,11 +114,25 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 		save(ctx, saved, world.ToVolume("backups"))
 		again := story.Create(ctx, "again", 1, fromBackup("first"), world.Version("3.5.35"))
 		again.AwaitStalled(ctx, plan.ReasonPreflight)
+		Expect(nextStep(ctx, again)).To(ContainSubstring("restore with a version of 3.6, then change spec.version"))
 		Expect(again.Pods(ctx)).To(BeEmpty())
 		again.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = world.DefaultVersion })
 		again.AwaitReady(ctx, 1)
 		holdsBackup(ctx, again, saved)
 	})
+
+	for _, version := range []string{"3.5.35", "3.7.3"} {
+		It("of etcd "+version+" holds what was saved, with that version", perStory, func(ctx context.Context) {
+			saved := story.Create(ctx, "saved", 1, world.Version(version))
+			saved.AwaitReady(ctx, 1)
+			story.Claim(ctx, "backups")
+			save(ctx, saved, world.ToVolume("backups"))
+			again := story.Create(ctx, "again", 1, fromBackup("first"), world.Version(version))
+			again.AwaitReady(ctx, 1)
+			holdsBackup(ctx, again, saved)
+			expectVersion(ctx, again, version)
+		})
+	}
 
 	It("of a cluster with authentication on has it on too, and is looked after; without certificates nothing is made", perStory, func(ctx context.Context) {
 		saved := story.Create(ctx, "saved", 1)
@@ -145,13 +168,7 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 		again := story.Create(ctx, "again", 1, func(c *v1alpha1.EtcdCluster) {
 			c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.RestoreSource{Store: &store, Key: done.Key}}
 		})
-		Eventually(ctx, func() (string, error) {
-			is, err := again.Get(ctx)
-			if err != nil || is.Status.NextStep == nil {
-				return "", err
-			}
-			return is.Status.NextStep.Reason + ": " + is.Status.NextStep.Message, nil
-		}).WithTimeout(30 * time.Second).Should(SatisfyAll(HavePrefix(plan.ReasonNotMounted+": "), ContainSubstring(`secret "absent" not found`)))
+		Eventually(ctx, func() (string, error) { return nextStep(ctx, again) }).WithTimeout(30 * time.Second).Should(SatisfyAll(HavePrefix(plan.ReasonNotMounted+": "), ContainSubstring(`secret "absent" not found`)))
 		absent := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: story.Namespace, Name: "absent"}, Data: credentials.Data}
 		Expect(kube.Client.Create(ctx, absent)).To(Succeed())
 		again.AwaitReady(ctx, 1)
@@ -194,6 +211,55 @@ var _ = Describe("A new cluster that begins with a backup in S3", Label("restore
 		})
 	}
 })
+
+var _ = Describe("A bucket with backups of two clusters of one name", Label("restore", "s3"), func() {
+	BeforeEach(func() { kube.NeedLocalkube() })
+	ownNamespace()
+
+	It("is not guessed from: their keys are named, and a new cluster begins with the one that is chosen", perStory, func(ctx context.Context) {
+		server := kube.S3Server(s3server.Rclone)
+		store := story.ToS3(ctx, server.Access)
+		leavesNothing := func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Storage = &v1alpha1.StorageSpec{DeletionPolicy: v1alpha1.DeletionDelete}
+		}
+		was := story.Create(ctx, "saved", 1, leavesNothing)
+		was.AwaitReady(ctx, 1)
+		older := save(ctx, was, store)
+		end(ctx, was)
+		is := story.Create(ctx, "saved", 1, leavesNothing)
+		is.AwaitReady(ctx, 1)
+		is.Fill(ctx, "other", savedKeys)
+		newer := story.Backup(ctx, "second", is.Name, store).Await(ctx, v1alpha1.BackupVerified)
+
+		source := &v1alpha1.RestoreSource{Store: &store, Latest: true, LatestOf: &v1alpha1.BackedUpCluster{Name: "saved"}}
+		again := story.Create(ctx, "again", 1, func(c *v1alpha1.EtcdCluster) { c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: source} })
+		again.AwaitStalled(ctx, plan.ReasonPreflight)
+		Expect(nextStep(ctx, again)).To(And(ContainSubstring(older.Key), ContainSubstring(newer.Key)))
+		Expect(again.Pods(ctx)).To(BeEmpty())
+		again.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
+			s.Bootstrap.Restore = &v1alpha1.RestoreSource{Store: &store, Key: older.Key}
+		})
+		again.AwaitReady(ctx, 1)
+		Expect(again.Filled(ctx, "saved")).To(Equal(savedKeys))
+		Expect(again.Filled(ctx, "other")).To(BeZero())
+		Expect(objects(ctx, server)).To(HaveLen(4), "nobody touched the backups of the other")
+	})
+})
+
+// end deletes a cluster that keeps nothing, and waits until its name is free.
+func end(ctx context.Context, cluster *world.Cluster) {
+	GinkgoHelper()
+	object, err := cluster.Get(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(kube.Client.Delete(ctx, object, client.PropagationPolicy("Background"))).To(Succeed())
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(uidOf(ctx, &v1alpha1.EtcdCluster{}, key(cluster.Name))).To(BeEmpty())
+		g.Expect(uidOf(ctx, &corev1.Service{}, key(cluster.Name+"-peers"))).To(BeEmpty())
+		g.Expect(uidOf(ctx, &corev1.Secret{}, key(cluster.Name+"-ca"))).To(BeEmpty())
+		g.Expect(volumes(ctx, cluster)).To(BeEmpty())
+		g.Expect(cluster.Pods(ctx)).To(BeEmpty())
+	}).Should(Succeed())
+}
 
 var _ = Describe("A restore whose operator is killed again and again", Label("restore", "operator"), func() {
 	ownOperator()
