@@ -137,6 +137,25 @@ var _ = Describe("A survivor that misleads", Label("restore", "data"), func() {
 	})
 })
 
+var _ = Describe("A survivor of a cluster that grew", Label("restore", "data"), func() {
+	ownNamespace()
+
+	It("is rebuilt from although it was restarted, by the certificates of the others", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "demo", 1)
+		cluster.AwaitReady(ctx, 1)
+		cluster.Resize(ctx, 3)
+		cluster.AwaitReady(ctx, 3)
+		cluster.Fill(ctx, "kept", savedKeys)
+		cluster.AwaitEqualHashes(ctx)
+		survivor, lost := cluster.Member(0), []string{cluster.Member(1), cluster.Member(2)}
+		loseVolumes(ctx, cluster, lost...)
+		expectLost(ctx, cluster, lost, "source.survivor "+survivor)
+		deletePod(ctx, cluster, survivor)
+		expectLost(ctx, cluster, lost[:1], "one that is silent ("+survivor) // the last that joined may never have had a vote
+		rebuild(ctx, cluster, survivor)
+	})
+})
+
 var _ = Describe("An alarm that comes back with the data", Label("restore", "data"), func() {
 	BeforeEach(func() { kube.NeedLocalkube() })
 	ownNamespace()
