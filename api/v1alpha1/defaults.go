@@ -54,12 +54,16 @@ func (s *EtcdClusterSpec) IsDryRun() bool {
 	return s.Mode == ModeDryRun
 }
 
-// DeletionPolicyOrDefault is what becomes of the data when the cluster is deleted.
+// DeletionPolicyOrDefault is what becomes of the data when the cluster is deleted. Without volumes there is none to keep, and authorities
+// that were kept would only be in the way of the next cluster of that name.
 func (s *EtcdClusterSpec) DeletionPolicyOrDefault() DeletionPolicy {
-	if s.Storage == nil || s.Storage.DeletionPolicy == "" {
-		return DeletionRetain
+	switch {
+	case s.Storage != nil && s.Storage.DeletionPolicy != "":
+		return s.Storage.DeletionPolicy
+	case s.IsEphemeral():
+		return DeletionDelete
 	}
-	return s.Storage.DeletionPolicy
+	return DeletionRetain
 }
 
 // ReplaceAfterOrDefault is how long a member must be dead before it is replaced; 0 is never. What is refused is not followed:

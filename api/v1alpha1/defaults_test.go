@@ -57,6 +57,10 @@ func TestWhatTheUserSaysStandsAgainstTheDefault(t *testing.T) {
 	if got := spec.DeletionPolicyOrDefault(); got != DeletionDelete {
 		t.Errorf("the deletion policy is %s, want %s", got, DeletionDelete)
 	}
+	spec.Storage.DeletionPolicy = ""
+	if got := spec.DeletionPolicyOrDefault(); got != DeletionDelete {
+		t.Errorf("without volumes the deletion policy is %s, want %s: there is nothing to keep", got, DeletionDelete)
+	}
 	for given, want := range map[time.Duration]time.Duration{
 		0: 0, 30 * time.Second: 30 * time.Second, time.Hour: time.Hour, time.Second: DefaultReplaceAfter, -time.Hour: DefaultReplaceAfter,
 	} {

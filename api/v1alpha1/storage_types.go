@@ -40,7 +40,8 @@ type StorageSpec struct {
 	Ephemeral *EphemeralSpec `json:"ephemeral,omitempty"`
 
 	// DeletionPolicy says what becomes of volumes and authorities when the cluster
-	// is deleted: Retain (default) keeps them, Delete removes them.
+	// is deleted: Retain (default) keeps them, Delete (default with ephemeral)
+	// removes them.
 	// +optional
 	// +kubebuilder:validation:Enum=Retain;Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`

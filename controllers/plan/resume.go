@@ -66,7 +66,7 @@ func (o Observation) whyNotResume() string {
 	switch {
 	case differ(o.Retained, func(r Retained) string { return r.Owner }):
 		return "it is of more than one earlier cluster"
-	case o.Desired.Ephemeral:
+	case o.Desired.Ephemeral && len(volumes) > 0:
 		return "spec.storage.ephemeral asks for data in Pods; it is on volumes"
 	case slices.ContainsFunc(volumes, func(v Retained) bool { return v.TLS != o.Desired.TLS }):
 		return fmt.Sprintf("spec.tls.mode asks for TLS %s, and its members know each other by addresses %s; put the mode back",

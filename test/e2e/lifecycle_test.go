@@ -161,6 +161,16 @@ var _ = Describe("A cluster that is deleted", Label("lifecycle"), func() {
 		again.Write(ctx).Finish(ctx)
 	})
 
+	It("takes everything along when its data was ephemeral, and can be created again", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "scratch", 1, world.Ephemeral)
+		cluster.AwaitReady(ctx, 1)
+		deleteCluster(ctx, cluster)
+		Eventually(ctx, func() types.UID { return uidOf(ctx, &corev1.Secret{}, key("scratch-ca")) }).Should(BeEmpty())
+		again := story.Create(ctx, "scratch", 1, world.Ephemeral)
+		again.AwaitReady(ctx, 1)
+		again.Write(ctx).Finish(ctx)
+	})
+
 	It("follows the policy as it was changed last, also when it was paused", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "turned", 1, func(c *v1alpha1.EtcdCluster) {
 			c.Spec.Storage = &v1alpha1.StorageSpec{DeletionPolicy: v1alpha1.DeletionDelete}
