@@ -51,8 +51,8 @@ func (g *gathered) preflight(cluster string) *plan.Preflight {
 	version, bytes := resources.PreflightAsked(pod)
 	p := &plan.Preflight{Task: taskOf(pod, g.told[pod.Name]), Asked: plan.Inquiry{Wish: plan.Wish{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash]}, Bytes: bytes}}
 	p.Asked.Version, _ = etcdutil.ParseVersion(version) // one that cannot be read is another one than is asked for
-	if p.HasSucceeded() {
-		p.Found = foundBy(pod)
+	if p.HasSucceeded() || hasAnswered(pod) {
+		p.Phase, p.Found = plan.PodSucceeded, foundBy(pod)
 	}
 	return p
 }
@@ -122,9 +122,6 @@ func taskOf(pod *corev1.Pod, said told) plan.Task {
 	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		fillTask(&t, status)
 	}
-	if isDone(pod) {
-		t.Phase = plan.PodSucceeded
-	}
 	switch hasEnded := t.HasFailed() || t.HasSucceeded(); {
 	case !hasEnded:
 		t.Finished = time.Time{}
@@ -134,15 +131,11 @@ func taskOf(pod *corev1.Pod, said told) plan.Task {
 	return t
 }
 
-// isDone reports whether the last step of a Pod that is never restarted has ended well. The kubelet tells of the container about
-// a second before it tells of the Pod.
-func isDone(pod *corev1.Pod) bool {
+// hasAnswered reports whether the only step of a Pod has ended well. The kubelet tells of it about a second before it tells of the
+// Pod, and nobody waits for this Pod to be gone.
+func hasAnswered(pod *corev1.Pod) bool {
 	last := pod.Status.ContainerStatuses
-	return pod.Spec.RestartPolicy == corev1.RestartPolicyNever && pod.Status.Phase == corev1.PodRunning && len(last) > 0 &&
-		len(last) == len(pod.Spec.Containers) &&
-		!slices.ContainsFunc(last, func(c corev1.ContainerStatus) bool {
-			return c.State.Terminated == nil || c.State.Terminated.ExitCode != 0
-		})
+	return pod.Status.Phase == corev1.PodRunning && len(last) == 1 && last[0].State.Terminated != nil && last[0].State.Terminated.ExitCode == 0
 }
 
 func fillTask(t *plan.Task, status corev1.ContainerStatus) {
