@@ -65,7 +65,7 @@ func (m Manifest) fitsVersion(wanted etcdutil.Version) error {
 		return fail(ReasonManifestInvalid, "read the manifest of %s: %w", m.Key, err)
 	}
 	if !wrote.SameMinor(wanted) {
-		return fail(ReasonVersionDiffers, "the backup was taken from etcd %s and cannot be restored with %s: restore with a version of %s, then change spec.version",
+		return fail(ReasonVersionDiffers, "the backup was taken from etcd %s and cannot be restored with %s: begin an EtcdCluster of version %s with it, then change spec.version there",
 			wrote, wanted, wrote.MinorString())
 	}
 	return nil

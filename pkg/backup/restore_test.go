@@ -352,7 +352,7 @@ func TestABackupOfEachMinorIsRestoredWithThatMinorAlone(t *testing.T) {
 					continue
 				}
 				wantReason(t, err, ReasonVersionDiffers)
-				if way := "restore with a version of " + minor + ", then change spec.version"; !strings.Contains(err.Error(), way) {
+				if way := "begin an EtcdCluster of version " + minor + " with it, then change spec.version there"; !strings.Contains(err.Error(), way) {
 					t.Errorf("into %s: %q is not in %q", other, way, err)
 				}
 			}

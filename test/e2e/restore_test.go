@@ -114,7 +114,7 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 		save(ctx, saved, world.ToVolume("backups"))
 		again := story.Create(ctx, "again", 1, fromBackup("first"), world.Version("3.5.35"))
 		again.AwaitStalled(ctx, plan.ReasonPreflight)
-		Expect(nextStep(ctx, again)).To(ContainSubstring("restore with a version of 3.6, then change spec.version"))
+		Expect(nextStep(ctx, again)).To(ContainSubstring("begin an EtcdCluster of version 3.6 with it, then change spec.version there"))
 		Expect(again.Pods(ctx)).To(BeEmpty())
 		again.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = world.DefaultVersion })
 		again.AwaitReady(ctx, 1)
