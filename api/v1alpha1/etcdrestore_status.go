@@ -5,7 +5,8 @@ import (
 )
 
 // Condition types of an EtcdRestore. Once Complete is True, nothing is done for it any more, but to delete the old volumes. Failed is no
-// end: what is approved goes on as soon as what holds it is put right, and spec.approval is taken back to end it.
+// end: what is approved goes on as soon as what holds it is put right, for as long as the approval is good, and spec.approval is taken
+// back to end it.
 const (
 	// RestoreApproved is True when the approval quotes the evidence as it is, or as it was when the restore was begun.
 	RestoreApproved = "Approved"
@@ -30,7 +31,7 @@ type EtcdRestoreStatus struct {
 
 	// Conditions: Approved, Prepared and Complete, and Failed while it is True: then
 	// the restore waits for a person, and goes on as soon as what its message says is
-	// put right. To end it, take spec.approval back.
+	// put right, if its approval is still good. To end it, take spec.approval back.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -87,7 +88,7 @@ func (s *EtcdRestoreSpec) BumpRevisionOrDefault() int64 {
 // EvidenceStatus is what is known of the data that a restore would give up.
 type EvidenceStatus struct {
 	// Digest is what an approval quotes. It moves with the life of the cluster, its members and, while quorum is lost,
-	// with what is lost; never with revisions or times.
+	// with what is lost, and once a day; never with revisions. That of the day before counts as well.
 	Digest string `json:"digest"`
 
 	// Quorum is Holds, Lost or Unknown.

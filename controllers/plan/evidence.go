@@ -51,7 +51,8 @@ type Evidence struct {
 	Quorum      QuorumState
 	Members     []MemberEvidence // by ordinal
 	Vanished    []string         // first members of which nothing is left, and which nothing says were lost or removed
-	Digest      string           // what an approval quotes
+	Digest      string           // what an approval quotes; another one every day
+	Yesterdays  string           // what it was yesterday, if nothing has changed since
 }
 
 // Evidence is what is left of the cluster. Its digest changes when the life of the cluster does, or its members; and, while the
@@ -64,8 +65,18 @@ func (o Observation) Evidence() Evidence {
 	if e.Quorum == QuorumUnknown {
 		e.Vanished = names(filter(o.birthReplicas(), o.isVanished))
 	}
-	e.Digest = e.digest()
+	today := o.Now.Unix() / int64(approvalLife/time.Second)
+	e.Digest, e.Yesterdays = e.digest(today), e.digest(today-1)
 	return e
+}
+
+// approvalLife is for how long an approval is good at least; twice as long at most. Clients write on, so one that is held up for
+// longer would give up more than its approver saw.
+const approvalLife = 24 * time.Hour
+
+// Accepts reports an approval of this evidence that is not too old.
+func (e Evidence) Accepts(approval string) bool {
+	return approval == e.Digest || approval == e.Yesterdays
 }
 
 // isVanished reports a first member without a volume of which nobody can say whether it had been removed before. With TLS its
@@ -76,8 +87,8 @@ func (o Observation) isVanished(r Replica) bool {
 }
 
 // digest is over canonical text: the first half of its SHA-256.
-func (e Evidence) digest() string {
-	lines := []string{"cluster " + e.ClusterUID, "etcd " + e.ClusterID.String(), "life " + e.Incarnation}
+func (e Evidence) digest(day int64) string {
+	lines := []string{fmt.Sprintf("day %d", day), "cluster " + e.ClusterUID, "etcd " + e.ClusterID.String(), "life " + e.Incarnation}
 	var members []string
 	for _, m := range e.Members {
 		if e.Quorum != QuorumLost {

@@ -34,9 +34,9 @@ func (o Observation) approvedNow(id string) (Request, bool) {
 	if id == "" || len(o.Requests) == 0 {
 		return Request{}, false
 	}
-	digest := o.Evidence().Digest
+	evidence := o.Evidence()
 	for _, r := range o.Requests {
-		if r.ID == id && r.Approval == digest && o.lifeOfRequest(id) == "" {
+		if r.ID == id && evidence.Accepts(r.Approval) && o.lifeOfRequest(id) == "" {
 			return r, true
 		}
 	}

@@ -303,6 +303,18 @@ func TestAnApprovalIsOfALifeAndItsMembersAndNotOfTheMoment(t *testing.T) {
 	}
 }
 
+func TestAnApprovalIsGoodForADayOrTwo(t *testing.T) {
+	o := requesting(settledWorld(3))
+	for hours, want := range map[time.Duration]Standing{0: StandingApproved, 24: StandingApproved, 48: StandingStale, 24 * 30: StandingStale} {
+		later := o
+		later.Now = now.Add(hours * time.Hour)
+		_, isApproved := later.approvedNow(o.Requests[0].ID)
+		if got := later.Standing(o.Requests[0]); got != want || isApproved != (want == StandingApproved) {
+			t.Errorf("after %d hours it is %s, approved %v", hours, got, isApproved)
+		}
+	}
+}
+
 func TestWhereAnEtcdRestoreStands(t *testing.T) {
 	three := settledWorld(3)
 	for _, row := range []struct {

@@ -146,8 +146,8 @@ func (o Observation) whyNotMove(request Request) string {
 	if why := o.whyTaken(); why != "" {
 		return why
 	}
-	if digest := o.Evidence().Digest; request.Approval != digest {
-		return "its approval quotes the evidence " + request.Approval + ", and by now it is " + digest + ". Look at status.evidence and approve that, or delete the EtcdRestore"
+	if evidence := o.Evidence(); !evidence.Accepts(request.Approval) {
+		return "its approval quotes the evidence " + request.Approval + ", and by now it is " + evidence.Digest + ". Look at status.evidence and approve that, or delete the EtcdRestore"
 	}
 	if life.Source != SourceBackup && o.hasQuorum() {
 		return "the quorum came back, and without a backup more would be given up than what was lost. Delete the EtcdRestore"

@@ -28,7 +28,7 @@ func (o Observation) Standing(r Request) Standing {
 		return StandingUnborn
 	case r.Approval == "":
 		return StandingMissing
-	case r.Approval != o.Evidence().Digest:
+	case !o.Evidence().Accepts(r.Approval):
 		return StandingStale
 	}
 	if o.Ahead(r) != "" {
@@ -72,9 +72,9 @@ func (o Observation) chosen() (Request, bool) {
 	if len(o.Requests) == 0 || !o.Birth.Coming.IsZero() || !o.canBeFollowed() {
 		return Request{}, false
 	}
-	digest := o.Evidence().Digest
+	evidence := o.Evidence()
 	for _, r := range o.Requests {
-		if r.Approval == digest && !o.cameOf(r.ID) {
+		if evidence.Accepts(r.Approval) && !o.cameOf(r.ID) {
 			return r, true
 		}
 	}

@@ -61,8 +61,6 @@ func (o Observation) isBornHere(r Replica) bool {
 // counts: the operator may have died between two of them.
 func (o Observation) whyNotResume() string {
 	volumes := filter(o.Retained, Retained.isVolume)
-	ended := filter(volumes, func(v Retained) bool { return v.Superseded != "" })
-	recorded := filter(o.Replicas, Replica.IsRecorded)
 	switch {
 	case differ(o.Retained, func(r Retained) string { return r.Owner }):
 		return "it is of more than one earlier cluster"
@@ -72,13 +70,19 @@ func (o Observation) whyNotResume() string {
 		return fmt.Sprintf("spec.tls.mode asks for TLS %s, and its members know each other by addresses %s; put the mode back",
 			onOff(o.Desired.TLS), onOff(!o.Desired.TLS))
 	}
+	return o.whyNotOneLife(volumes)
+}
+
+// whyNotOneLife says what keeps the volumes from being one life of one cluster, or "".
+func (o Observation) whyNotOneLife(volumes []Retained) string {
 	var known []Retained
-	for _, r := range recorded {
+	for _, r := range filter(o.Replicas, Replica.IsRecorded) {
 		known = append(known, Retained{Record: r.Record(), Incarnation: r.incarnation()})
 	}
 	known = append(known, filter(volumes, func(v Retained) bool { return !v.Record.IsZero() && v.Superseded == "" })...)
+	hasEnded := slices.ContainsFunc(volumes, func(v Retained) bool { return v.Superseded != "" })
 	switch {
-	case len(known) == 0 && len(ended) > 0:
+	case len(known) == 0 && hasEnded:
 		return "a restore in place had moved on from them, and nothing of what it moved to says that it served; to go on with them as they are, take the annotation " +
 			"etcdsteward.dev/superseded-by off all of one life (label etcdsteward.dev/incarnation)"
 	case len(known) == 0:

@@ -194,7 +194,7 @@ func (r restore) held() *plan.Note {
 		return nil
 	}
 	if r.standing != plan.StandingMoved {
-		note.Message += fmt.Sprintf(" It goes on as soon as that is put right, however much is written until then. To end it: kubectl patch etcdrestore %s -n %s --type merge -p "+
+		note.Message += fmt.Sprintf(" It goes on as soon as that is put right, for a day or two; after that it has to be approved anew. To end it: kubectl patch etcdrestore %s -n %s --type merge -p "+
 			`'{"spec":{"approval":""}}'`, r.name(), r.object.Namespace)
 	}
 	return note

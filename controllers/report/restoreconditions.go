@@ -38,7 +38,8 @@ func (r restore) approved() metav1.Condition {
 	approved := func(status metav1.ConditionStatus, reason string, says ...string) metav1.Condition {
 		return is(v1alpha1.RestoreApproved, status, reason, join(says...))
 	}
-	digest := r.Observation.Evidence().Digest
+	evidence := r.Observation.Evidence()
+	digest := evidence.Digest
 	switch r.standing {
 	case plan.StandingUnborn:
 		return approved(metav1.ConditionFalse, RestoreReasonUnborn,
@@ -48,7 +49,7 @@ func (r restore) approved() metav1.Condition {
 	case plan.StandingStale:
 		return approved(metav1.ConditionFalse, RestoreReasonStale, r.stale(digest), r.loss(), r.way(digest))
 	case plan.StandingLaying:
-		if r.request.Approval != digest {
+		if !evidence.Accepts(r.request.Approval) {
 			return approved(metav1.ConditionFalse, RestoreReasonStale, r.stale(digest),
 				"The data is laid all the same, and the old members are not stopped before this one is approved.", r.way(digest))
 		}
@@ -58,7 +59,7 @@ func (r restore) approved() metav1.Condition {
 }
 
 func (r restore) stale(digest string) string {
-	return fmt.Sprintf("The approval quotes the evidence %s, and the evidence is %s by now: the cluster's members, or what they have lost, are others than the approver saw.",
+	return fmt.Sprintf("The approval quotes the evidence %s, and the evidence is %s by now: the cluster's members, or what they have lost, are others than the approver saw, or that was days ago.",
 		r.request.Approval, digest)
 }
 

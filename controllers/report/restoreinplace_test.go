@@ -100,7 +100,7 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 			w.o.Requests[0].Wish = plan.Wish{Fault: "there is no EtcdBackup nightly"}
 			w.approved()
 		}, "Waiting", "Failed", "True", plan.ReasonRestoreHeld,
-			`It goes on as soon as that is put right, however much is written until then. To end it: kubectl patch etcdrestore back -n default --type merge -p '{"spec":{"approval":""}}'`},
+			`It goes on as soon as that is put right, for a day or two; after that it has to be approved anew. To end it: kubectl patch etcdrestore back -n default --type merge -p '{"spec":{"approval":""}}'`},
 		"while it is laid the missing volumes are named": {func(w *scene) { w.laying(1) }, "Laying", "Prepared", "False", RestoreReasonLaying, "demo-4, demo-5. The old ones serve on."},
 		"all that is laid is prepared":                   {func(w *scene) { w.laying(3) }, "Laying", "Prepared", "True", RestoreReasonPrepared, "the old ones serve on"},
 		"an approval that went stale meanwhile is told": {func(w *scene) { w.laying(3); w.o.Requests[0].Approval = "0000000000000000" }, "Laying", "Approved", "False", RestoreReasonStale,

@@ -12,8 +12,8 @@ var inPlace = []mutant{
 	{
 		Name: "the cluster moves on an approval of what was there before", Peer: "",
 		File:    guardInPlace,
-		From:    "if r.ID == id && r.Approval == digest && ",
-		To:      "if r.ID == id && r.Approval != \"\" && len(digest) > 0 && ",
+		From:    "if r.ID == id && evidence.Accepts(r.Approval) && ",
+		To:      "if r.ID == id && (evidence.Accepts(r.Approval) || r.Approval != \"\") && ",
 		Package: planPackage, Test: "TestAClusterMovesOnlyToWhatIsWholeAndWasApproved",
 	},
 	{
@@ -204,6 +204,13 @@ var inPlace = []mutant{
 		From:    "status.Revision = cmp.Or(old.Revision, status.Revision)",
 		To:      "status.Revision = cmp.Or(status.Revision, old.Revision)",
 		Package: "./controllers/report", Test: "TestEvidenceIsShownOnlyWhereSomebodyMayHaveToReadIt",
+	},
+	{
+		Name: "an approval that is weeks old moves the cluster", Peer: "",
+		File:    "controllers/plan/evidence.go",
+		From:    "fmt.Sprintf(\"day %d\", day)",
+		To:      "fmt.Sprintf(\"day %d\", day*0)",
+		Package: planPackage, Test: "TestAnApprovalIsGoodForADayOrTwo",
 	},
 	{
 		Name: "a quorum is called lost while a kubelet says that somebody serves", Peer: "",

@@ -34,16 +34,16 @@ func (w *World) checkApproval() {
 
 // checkMove holds a move to what a person said: the approval quotes what is given up now, whoever looked at what before.
 func (w *World) checkMove() string {
-	next, digest := w.objects.birth.Coming, w.Observe().Evidence().Digest
-	isApproved := slices.ContainsFunc(w.objects.requests, func(r plan.Request) bool { return r.ID == next.Restore && r.Approval == digest })
+	next, evidence := w.objects.birth.Coming, w.Observe().Evidence()
+	isApproved := slices.ContainsFunc(w.objects.requests, func(r plan.Request) bool { return r.ID == next.Restore && evidence.Accepts(r.Approval) })
 	if !isApproved {
-		w.violate("the cluster moves for %s, and nobody approved that on %s", next.Restore, digest)
+		w.violate("the cluster moves for %s, and nobody approved that on %s", next.Restore, evidence.Digest)
 	}
 	if c := w.clusters[w.objects.birth.ClusterID]; next.Source != plan.SourceBackup && c != nil && w.hasQuorum(c) {
 		w.violate("the cluster moves without a backup, and has a quorum")
 	}
 	w.checkReady(next)
-	return digest
+	return evidence.Digest
 }
 
 // checkReady lets a cluster move only to members that have what they are to begin with.
