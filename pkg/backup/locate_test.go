@@ -136,8 +136,8 @@ func TestAPreflightRefusesWhatCannotBeRestored(t *testing.T) {
 		want    Reason
 		says    string
 	}{
-		"with a higher minor": {func(_ testing.TB, _ specimen, o *PreflightOptions) { o.Version.Minor = 7 }, ReasonVersionDiffers, "a version of 3.6"},
-		"with a lower minor":  {func(_ testing.TB, _ specimen, o *PreflightOptions) { o.Version.Minor = 5 }, ReasonVersionDiffers, "a version of 3.6"},
+		"with a higher minor": {func(_ testing.TB, _ specimen, o *PreflightOptions) { o.Version.Minor = 7 }, ReasonVersionDiffers, "an EtcdCluster of version 3.6"},
+		"with a lower minor":  {func(_ testing.TB, _ specimen, o *PreflightOptions) { o.Version.Minor = 5 }, ReasonVersionDiffers, "an EtcdCluster of version 3.6"},
 		"onto volumes without room": {func(_ testing.TB, s specimen, o *PreflightOptions) {
 			o.VolumeBytes = roomToRestore(s.manifest.SizeBytes) - 1
 		}, ReasonVolumeTooSmall, "make it 129Mi or more"},
