@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
 
@@ -26,7 +27,7 @@ var _ = Describe("An operator that is exchanged for another release", Label("ope
 		clusters := []*world.Cluster{
 			story.Create(ctx, "volumes", 3, dressed),
 			story.Create(ctx, "single", 1, world.Version("3.5.35")),
-			story.Create(ctx, "plain", 3, world.Ephemeral, world.Version("3.7.3"), withoutTLS),
+			story.Create(ctx, "plain", 3, world.Ephemeral, world.Version("3.7.3"), withoutTLS, keepingNothing),
 		}
 		sizes := []int{3, 1, 3}
 		traffic := map[*world.Cluster]*world.Traffic{}
@@ -167,3 +168,6 @@ func processesOf(ctx context.Context, clusters []*world.Cluster) []string {
 	Expect(processes).NotTo(BeEmpty())
 	return processes
 }
+
+// keepingNothing says what is the default for ephemeral data by now, and was not with the release before.
+func keepingNothing(c *v1alpha1.EtcdCluster) { c.Spec.Storage.DeletionPolicy = v1alpha1.DeletionDelete }
