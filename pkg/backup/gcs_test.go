@@ -1,11 +1,8 @@
 package backup
 
 import (
-	"bytes"
 	"context"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -23,30 +20,6 @@ func openGCS(t testing.TB, s *gcsserver.Server, endpoint string) *store.Bucket {
 	must(t, err)
 	t.Cleanup(func() { _ = bucket.Close() })
 	return bucket
-}
-
-func TestABackupToARealServerOfGCSComesBack(t *testing.T) {
-	s := gcsserver.Start(t)
-	for name, l := range map[string]*liar{"small": newLiar(t), "large": newLargeLiar(t)} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bucket := openGCS(t, s, s.Endpoint)
-			o, m := takeUnproven(t, bucket, l)
-			_, err := Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
-			must(t, err)
-			fetched, err := os.ReadFile(filepath.Join(o.Scratch, scratchFetched))
-			must(t, err)
-			if !bytes.Equal(fetched, l.content) || m.SizeBytes != int64(len(l.content)) {
-				t.Error("what came back is not what was sent")
-			}
-			layRestored(t, o.Scratch, l)
-			_, err = Compare(context.Background(), compareOptions(o))
-			must(t, err)
-			if got, want := objects(t, bucket, o.Identity), keysOfAll(m); !slices.Equal(got, want) {
-				t.Errorf("the store has %v, want %v", got, want)
-			}
-		})
-	}
 }
 
 func TestAGCSThatFailsIsNamedAndHoldsNoBackup(t *testing.T) {

@@ -55,20 +55,26 @@ func newLargeLiar(t testing.TB) *liar {
 }
 
 func TestABackupToARealServerComesBack(t *testing.T) {
-	for _, secure := range []bool{false, true} {
-		s3server.Each(t, s3server.Options{TLS: secure}, func(t *testing.T, s *s3server.Server) {
-			for name, l := range map[string]*liar{"small": newLiar(t), "large": newLargeLiar(t)} {
-				bucket := openS3(t, s.Access)
-				o := liarOptions(t, bucket, l.serve(t, "m0"))
-				m, err := Take(context.Background(), o)
-				must(t, err)
-				_, err = Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
-				must(t, err)
-				fetched, err := os.ReadFile(filepath.Join(o.Scratch, scratchFetched))
-				must(t, err)
-				if !bytes.Equal(fetched, l.content) || m.SizeBytes != int64(len(l.content)) {
-					t.Errorf("%s: what came back is not what was sent", name)
-				}
+	everyServer(t, func(t *testing.T, s served) { comesBack(t, s.bucket) })
+	s3server.Each(t, s3server.Options{TLS: true}, func(t *testing.T, s *s3server.Server) { comesBack(t, openS3(t, s.Access)) })
+}
+
+func comesBack(t *testing.T, bucket *store.Bucket) {
+	for name, l := range map[string]*liar{"small": newLiar(t), "large": newLargeLiar(t)} {
+		t.Run(name, func(t *testing.T) {
+			o, m := takeUnproven(t, bucket, l)
+			_, err := Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
+			must(t, err)
+			fetched, err := os.ReadFile(filepath.Join(o.Scratch, scratchFetched))
+			must(t, err)
+			if !bytes.Equal(fetched, l.content) || m.SizeBytes != int64(len(l.content)) {
+				t.Error("what came back is not what was sent")
+			}
+			layRestored(t, o.Scratch, l)
+			_, err = Compare(context.Background(), compareOptions(o))
+			must(t, err)
+			if got, want := objects(t, bucket, o.Identity), keysOfAll(m); !slices.Equal(got, want) {
+				t.Errorf("the store has %v, want %v", got, want)
 			}
 		})
 	}

@@ -50,7 +50,7 @@ func Start(t testing.TB) *Server {
 		t.Skip("AZURE_BINARIES is not set: nothing is tried on a server of Azure's blobs. Get it (make bin/azure/azurite-blob) and set it to bin/azure")
 	}
 	key := base64.StdEncoding.EncodeToString([]byte(rand.Text()))
-	s := &Server{Container: "backups", Credentials: t.TempDir(), address: freeAddress(t)}
+	s := &Server{Container: "backups", Credentials: t.TempDir(), address: s3server.FreeAddress(t)}
 	s.Endpoint = "http://" + s.address + "/" + account
 	for name, value := range map[string]string{"account-name": account, "account-key": key} {
 		must(t, os.WriteFile(filepath.Join(s.Credentials, name), []byte(value), 0o600))
@@ -128,14 +128,6 @@ func classify(r *http.Request) s3server.Request {
 		out.Operation = is
 	}
 	return out
-}
-
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 func must(t testing.TB, err error) {

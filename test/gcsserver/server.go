@@ -50,7 +50,7 @@ func Start(t testing.TB) *Server {
 	root := t.TempDir()
 	s := &Server{Bucket: "backups", Credentials: serviceAccount(t)}
 	must(t, os.Mkdir(filepath.Join(root, s.Bucket), 0o700))
-	address := freeAddress(t)
+	address := s3server.FreeAddress(t)
 	s.Endpoint = "http://" + address
 	_, port, err := net.SplitHostPort(address)
 	must(t, err)
@@ -156,14 +156,6 @@ func serviceAccount(t testing.TB) string {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "service-account.json"), text, 0o600))
 	return dir
-}
-
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 func must(t testing.TB, err error) {

@@ -186,3 +186,13 @@ func freeAddress(host string) (string, error) {
 	defer listener.Close()
 	return listener.Addr().String(), nil
 }
+
+// FreeAddress is one on this machine where nobody listened a moment ago.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	address, err := freeAddress("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
+}

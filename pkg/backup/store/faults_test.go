@@ -65,7 +65,7 @@ func TestRefusalsOfTheStoreAreToldApart(t *testing.T) {
 
 func TestAStoreThatCannotBeReachedIsSaidToBe(t *testing.T) {
 	t.Parallel()
-	config := Config{S3: &S3{Bucket: fakeBucket, Endpoint: "http://" + freeAddress(t), ForcePathStyle: true}}
+	config := Config{S3: &S3{Bucket: fakeBucket, Endpoint: "http://" + s3server.FreeAddress(t), ForcePathStyle: true}}
 	bucket := open(t, config, Options{CredentialsDir: credentials(t)})
 	_, err := bucket.Stat(context.Background(), "x")
 	wantIs(t, err, ErrUnreachable)
@@ -81,7 +81,7 @@ func TestAnErrorOfAKeyOfWhateverNameIsWhatItIs(t *testing.T) {
 	_, err = failing.ReadSmall(ctx, key, 10)
 	wantIs(t, err, ErrStore)
 	wantIs(t, failing.Delete(ctx, key), ErrStore)
-	away := open(t, Config{S3: &S3{Bucket: fakeBucket, Endpoint: "http://" + freeAddress(t), ForcePathStyle: true}}, Options{CredentialsDir: credentials(t)})
+	away := open(t, Config{S3: &S3{Bucket: fakeBucket, Endpoint: "http://" + s3server.FreeAddress(t), ForcePathStyle: true}}, Options{CredentialsDir: credentials(t)})
 	wantIs(t, away.Delete(ctx, away.Key("20260301T130100Z", "snapshot.db")), ErrUnreachable)
 }
 

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -39,12 +38,4 @@ func credentialsOf(t testing.TB, access s3server.Access) string {
 	must(t, os.WriteFile(filepath.Join(dir, fileAccessKeyID), []byte(access.AccessKeyID), 0o600))
 	must(t, os.WriteFile(filepath.Join(dir, fileSecretAccessKey), []byte(access.SecretAccessKey), 0o600))
 	return dir
-}
-
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
 }
