@@ -286,18 +286,24 @@ var _ = Describe("A cluster of three that is restored in place", Label("restore"
 		cluster := story.Create(ctx, "demo", 3)
 		cluster.AwaitReady(ctx, 3)
 		lease := cluster.Hold(ctx, "held")
-		save(ctx, cluster, story.ToS3(ctx, kube.S3Server(s3server.Versitygw).Access))
-		traffic, watcher, before := cluster.Write(ctx), cluster.Follow(ctx), asItIs(ctx, cluster)
-		restore := cluster.RestoreTo(ctx, "back", toBackup())
-		restore.Approve(ctx)
-		status := restore.Complete(ctx)
-		watcher.AwaitNotice(ctx)
-		traffic.Flow(ctx)
-		cluster.AwaitReady(ctx, 3)
-		wentBack(ctx, cluster, before, status)
+		goesBack(ctx, cluster)
 		cluster.Holds(ctx, lease, "held")
 	})
 })
+
+// goesBack saves a cluster of three to S3, and restores it in place while a client writes and a watcher looks on.
+func goesBack(ctx context.Context, cluster *world.Cluster) {
+	GinkgoHelper()
+	save(ctx, cluster, story.ToS3(ctx, kube.S3Server(s3server.Versitygw).Access))
+	traffic, watcher, before := cluster.Write(ctx), cluster.Follow(ctx), asItIs(ctx, cluster)
+	restore := cluster.RestoreTo(ctx, "back", toBackup())
+	restore.Approve(ctx)
+	status := restore.Complete(ctx)
+	watcher.AwaitNotice(ctx)
+	traffic.Flow(ctx)
+	cluster.AwaitReady(ctx, 3)
+	wentBack(ctx, cluster, before, status)
+}
 
 var _ = Describe("A restore in place whose operator is killed", Label("restore", "operator"), func() {
 	ownOperator()

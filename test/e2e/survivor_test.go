@@ -212,15 +212,7 @@ var _ = Describe("A cluster of three without TLS", Label("restore", "data", "s3"
 	It("is restored in place, and clients come back by themselves", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "demo", 3, withoutTLS)
 		cluster.AwaitReady(ctx, 3)
-		save(ctx, cluster, story.ToS3(ctx, kube.S3Server(s3server.Versitygw).Access))
-		traffic, watcher, before := cluster.Write(ctx), cluster.Follow(ctx), asItIs(ctx, cluster)
-		restore := cluster.RestoreTo(ctx, "back", toBackup())
-		restore.Approve(ctx)
-		status := restore.Complete(ctx)
-		watcher.AwaitNotice(ctx)
-		traffic.Flow(ctx)
-		cluster.AwaitReady(ctx, 3)
-		wentBack(ctx, cluster, before, status)
+		goesBack(ctx, cluster)
 	})
 
 	It("that lost two volumes says in numbers what is lost; once its survivor is restarted nothing proves that loss, and the backup is taken", perStory, func(ctx context.Context) {
