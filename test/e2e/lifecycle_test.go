@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -196,11 +195,7 @@ func deleteCluster(ctx context.Context, c *world.Cluster) {
 	Expect(kube.Client.Delete(ctx, object, client.PropagationPolicy("Background"))).To(Succeed())
 	Eventually(ctx, func() types.UID { return uidOf(ctx, &v1alpha1.EtcdCluster{}, key(c.Name)) }).Should(BeEmpty())
 	Eventually(ctx, func() types.UID { return uidOf(ctx, &corev1.Service{}, key(c.Name+"-peers")) }).Should(BeEmpty())
-	Eventually(ctx, func() (int, error) {
-		pods := &corev1.PodList{}
-		err := kube.Client.List(ctx, pods, client.InNamespace(c.Namespace))
-		return len(pods.Items), err
-	}).WithPolling(time.Second).Should(BeZero())
+	Eventually(ctx, func() ([]corev1.Pod, error) { return c.Pods(ctx) }).Should(BeEmpty())
 }
 
 // deleteAll deletes every object of a kind that was made for the cluster.

@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -249,16 +250,9 @@ var _ = Describe("A bucket with backups of two clusters of one name", Label("res
 // end deletes a cluster that keeps nothing, and waits until its name is free.
 func end(ctx context.Context, cluster *world.Cluster) {
 	GinkgoHelper()
-	object, err := cluster.Get(ctx)
-	Expect(err).NotTo(HaveOccurred())
-	Expect(kube.Client.Delete(ctx, object, client.PropagationPolicy("Background"))).To(Succeed())
-	Eventually(ctx, func(g Gomega) {
-		g.Expect(uidOf(ctx, &v1alpha1.EtcdCluster{}, key(cluster.Name))).To(BeEmpty())
-		g.Expect(uidOf(ctx, &corev1.Service{}, key(cluster.Name+"-peers"))).To(BeEmpty())
-		g.Expect(uidOf(ctx, &corev1.Secret{}, key(cluster.Name+"-ca"))).To(BeEmpty())
-		g.Expect(volumes(ctx, cluster)).To(BeEmpty())
-		g.Expect(cluster.Pods(ctx)).To(BeEmpty())
-	}).Should(Succeed())
+	deleteCluster(ctx, cluster)
+	Eventually(ctx, func() types.UID { return uidOf(ctx, &corev1.Secret{}, key(cluster.Name+"-ca")) }).Should(BeEmpty())
+	Eventually(ctx, func() any { return volumes(ctx, cluster) }).Should(BeEmpty())
 }
 
 var _ = Describe("A restore whose operator is killed again and again", Label("restore", "operator"), func() {
