@@ -141,7 +141,7 @@ func (j Job) record(old Record) Record {
 		r.Newest = &Point{Key: s.Key, Revision: s.Revision, StartedAt: s.StartedAt.UTC().Truncate(time.Second)}
 		r.Reason, r.Message = ReasonRestored, fmt.Sprintf("The backup of %s, revision %d, was fetched, restored and compared.", words.Format(s.StartedAt), s.Revision)
 	case s.Kept == 0:
-		r.Reason, r.Message = ReasonStoreEmpty, "The store has no backup of this schedule that can be read, although one was just complete: is it the same store, and is its volume mounted?"+s.untrusted()
+		r.Reason, r.Message = ReasonStoreEmpty, "The store has no backup of this schedule that can be read, although one was complete: is it the same store, and is its volume mounted?"+s.untrusted()
 		return r
 	default:
 		r.Kept, r.Oldest, r.Newest = s.Kept, s.Oldest, s.Newest

@@ -112,13 +112,15 @@ func (o Observation) isBusy() bool {
 	return slices.ContainsFunc(o.Jobs, func(j Job) bool { return j.End == backup.JobRuns })
 }
 
-// beginPrune looks after retention once for each backup that is complete, and whether that goes well or not not before the next.
+// beginPrune looks after retention once for each run that has ended, and whether that goes well or not not before the next. A
+// run that failed counts: what it left takes room too, and when the store is full none other comes. Before a first backup is
+// complete nobody knows whether this is the store.
 func beginPrune(v view) Change {
 	newest := v.newestComplete()
 	if !v.Schedule.Retains || newest == nil || !v.mayBegin() {
 		return nil
 	}
-	at, _ := v.timeOf(*newest)
+	at, _ := v.timeOf(*v.ended())
 	if !at.After(v.Pruned.At) {
 		return nil
 	}

@@ -214,6 +214,25 @@ func TestRetentionThatFailsIsSaidAndKeepsNoBackupFromBeingMade(t *testing.T) {
 	}
 }
 
+func TestRetentionIsLookedAfterOnceForEachRunThatFailsSinceThatLeavesThingsToo(t *testing.T) {
+	l := newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z", keeping(2))
+	l.fails = true
+	l.until("2026-03-01T02:30:00Z")
+	if len(l.asked) != 0 {
+		t.Errorf("a store that never had a backup is pruned %d times", len(l.asked))
+	}
+	l.fails = false
+	l.until("2026-03-01T05:30:00Z")
+	l.fails = true
+	l.until("2026-03-01T12:30:00Z")
+	if len(l.asked) != 10 || len(l.store) != 2 {
+		t.Errorf("%d Jobs for 10 runs from the first complete one on, and %d in the store", len(l.asked), len(l.store))
+	}
+	if got := l.condition(v1alpha1.ScheduleRetained); got != "True Applied" || l.condition(v1alpha1.ScheduleBackedUp) != "False LastRunFailed" {
+		t.Errorf("Retained is %q: %+v", got, l.status)
+	}
+}
+
 func TestWhatThePlatformRefusesOfAChoreKeepsTheScheduleReady(t *testing.T) {
 	l := newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z", keeping(2), tested("30 * * * *"))
 	l.until("2026-03-01T01:05:10Z")

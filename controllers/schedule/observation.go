@@ -132,14 +132,14 @@ func (o Observation) active() *Run {
 	return nil
 }
 
-// ended is the newest run that has ended; nil when there is none.
+// ended is the newest run that has ended; nil when there is none. One of the future is not believed.
 func (o Observation) ended() *Run {
 	var (
 		newest *Run
 		latest time.Time
 	)
 	for i, run := range o.Runs {
-		if at, is := o.timeOf(run); is && run.State != RunActive && (newest == nil || at.After(latest)) {
+		if at, is := o.timeOf(run); is && run.State != RunActive && !at.After(o.Now) && (newest == nil || at.After(latest)) {
 			newest, latest = &o.Runs[i], at
 		}
 	}
