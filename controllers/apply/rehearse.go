@@ -25,9 +25,29 @@ func (s step) rehearse(ctx context.Context, change plan.Change) error {
 		return each(ctx, c.Volumes, func(ctx context.Context, volume plan.VolumeRef) error {
 			return s.rehearseStart(ctx, plan.Start{Name: volume.Name, Flags: plan.FlagsSealed, Choices: c.Choices})
 		})
+	case plan.MoveLife:
+		return s.next().rehearseAll(ctx, c.Successors)
 	default:
 		return nil
 	}
+}
+
+// next is the same step in the life that is laid.
+func (s step) next() step {
+	life := s.view.Birth.Coming
+	s.view.Birth = plan.Birth{Exists: true, Incarnation: life.Incarnation, Token: life.Token, Names: life.Names}
+	s.view.Replicas = s.view.Coming
+	return s
+}
+
+// rehearseAll leaves quotas out: those whom the Pods follow count until they are stopped.
+func (s step) rehearseAll(ctx context.Context, starts []plan.Start) error {
+	return each(ctx, starts, func(ctx context.Context, start plan.Start) error {
+		if err := s.rehearseStart(ctx, start); err != nil && !overQuota.MatchString(err.Error()) {
+			return err
+		}
+		return nil
+	})
 }
 
 // rehearseStart creates a member's Pod without storing it. Admission comes before the clash of names

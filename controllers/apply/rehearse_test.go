@@ -126,6 +126,38 @@ func TestWhatIsRehearsedIsThePodThatIsMadeLater(t *testing.T) {
 	}
 }
 
+func TestAClusterMovesOnlyToMembersThatWouldBeAdmitted(t *testing.T) {
+	for name, row := range map[string]struct {
+		answer error
+		reason string // empty: it would be admitted, or nobody can tell
+	}{
+		"all is well":                         {nil, ""},
+		"a quota counts who is to be stopped": {forbidden("exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3"), ""},
+		"a webhook denies it":                 {forbidden(`admission webhook "policy.example.com" denied the request: no`), RejectedWebhook},
+		"Pod Security was tightened":          {forbidden(`violates PodSecurity "restricted:latest"`), RejectedPodSecurity},
+	} {
+		w := newWorld(t, demo())
+		begunNext(t, w)
+		w.mustDo(t, laying(t, w), layNext(w.cluster))
+		var life string
+		w.admission = func(pod *corev1.Pod) error { life = pod.Labels[v1alpha1.LabelIncarnation]; return row.answer }
+		change := moveLife()
+		change.Successors = []plan.Start{{Name: "demo-3", Flags: plan.FlagsRestored, Choices: choices(w.cluster)}}
+		before := w.writes
+		look, looks := looking(laying(t, w))
+		err := w.applier().Apply(t.Context(), w.cluster, laying(t, w), change, look)
+		switch {
+		case row.reason == "" && (!errors.Is(err, ErrStale) || *looks != 1): // the planner of that look does not ask for it
+			t.Errorf("%s: %v after %d looks", name, err, *looks)
+		case row.reason != "" && (!isRejected(err, row.reason) || *looks != 0):
+			t.Errorf("%s: %v after %d looks", name, err, *looks)
+		}
+		if life != laidIncarnation || w.writes != before {
+			t.Errorf("%s: a Pod of the life %q was rehearsed, with %d writes", name, life, w.writes-before)
+		}
+	}
+}
+
 func TestNoMemberIsStoppedWhoseSecretIsGone(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)

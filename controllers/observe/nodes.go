@@ -45,11 +45,13 @@ func (o *Observer) addNodes(ctx context.Context, birth plan.Birth, g gathered, j
 	group.SetLimit(parallelReads)
 	lives := livesOf(birth, g)
 	for _, replica := range joined.byName {
-		if !lives.isOurs(replica.Name) && replica.Pod == nil { // it is not there to answer
+		if lives.isFormer(replica.Name) && replica.Pod == nil { // it is not there to answer
 			continue
 		}
-		// A birth waits for its Pods, and so must not wait for this, unless it waits in vain.
-		if isSilent(replica) && (birth.ClusterID != 0 || isUnschedulable(replica) || lives.isFormer(replica.Name)) {
+		// A birth waits for its Pods, and so must not wait for this, unless it waits in vain. Nobody of a life that is laid has a Pod,
+		// and the cluster must not move to what nobody could use.
+		isWorthIt := birth.ClusterID != 0 || isUnschedulable(replica) || lives.isFormer(replica.Name) || lives.isComing(replica.Name)
+		if isWorthIt && isSilent(replica) {
 			group.Go(func() error { return look.add(ctx, g, replica) })
 		}
 	}

@@ -174,6 +174,25 @@ func TestAMemberThatAnswersIsNotSilentWhateverItsKubeletSays(t *testing.T) {
 	}
 }
 
+func TestAVolumeThatIsLaidIsKnownToBeStrandedBeforeTheClusterMovesToIt(t *testing.T) {
+	p := newPlace(t)
+	p.world.putBirth(func(r *resources.BirthRecord) {
+		r.ClusterID, r.Next, r.Laid, r.Coming = p.world.processes["demo-1"].ClusterID(), 4, 2, comingLife("demo-3")
+	})
+	claim := p.world.volumeOf("demo-3", later)
+	claim.Spec.VolumeName = "pv-3"
+	claim.Annotations[selectedNode] = "worker-3"
+	p.world.put(claim)
+	volume := p.volume.DeepCopy()
+	volume.Name = "pv-3"
+	volume.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "shop", Name: "demo-3", UID: claim.UID}
+	volume.Spec.NodeAffinity.Required.NodeSelectorTerms = []corev1.NodeSelectorTerm{onHost("worker-3")}
+	p.world.put(volume)
+	if got := p.world.look().Coming[0].Volume.Stranded; got != "node worker-3 was deleted" {
+		t.Errorf("stranded: %q", got)
+	}
+}
+
 func TestOnlySilentMembersCostAReadOfTheirNodes(t *testing.T) {
 	p := newPlace(t)
 	p.world.look()

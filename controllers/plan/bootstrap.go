@@ -120,16 +120,32 @@ func bootstrap(o Observation) *proposal {
 		}
 		o.addMissing(&c, r)
 	}
+	if o.hasMoved() {
+		o.withoutAuthorities(&c)
+	}
 	if len(c.Objects)+len(c.Secrets)+len(c.Volumes)+len(c.Restores)+len(c.Pods) == 0 {
 		return nil
 	}
-	if o.hasMoved() && len(c.Restores) > 0 {
-		return o.unsaid(c.Restores)
-	}
-	if wish := o.Desired.Restore; len(c.Restores) > 0 && wish.Fault != "" { // it was there when the birth was written down
-		return wish.refusal("The backup cannot be laid on all volumes: %s. Until it is named again nothing goes on; what lies on volumes stays.")
+	if p := o.notToBegin(c); p != nil {
+		return p
 	}
 	return act(c, ReasonBootstrap, "The first %d members are created.", len(o.Birth.Names))
+}
+
+// notToBegin says why what is missing cannot be made; nil when it can.
+func (o Observation) notToBegin(c Bootstrap) *proposal {
+	wish := o.Desired.Restore
+	switch {
+	case o.hasMoved() && len(c.Restores) > 0:
+		return o.unsaid(c.Restores)
+	case o.hasMoved() && len(c.Secrets) > 0 && o.whyNoCertificates() != "":
+		return refuse(ReasonAuthorityLost, "Members of the life that the cluster moved to have no certificates, and cannot start: %s.", o.whyNoCertificates()).byHuman()
+	case len(c.Restores) > 0 && wish.Fault != "": // it was there when the birth was written down
+		return wish.refusal("The backup cannot be laid on all volumes: %s. Until it is named again nothing goes on; what lies on volumes stays.")
+	case len(c.Restores) > 0 && wish.Hash != o.Birth.Origin.Hash:
+		return refuse(ReasonPreflight, "The backup cannot be laid on all volumes: what is named is another one than when that began. Delete the EtcdCluster and create it again to begin with that.").byHuman()
+	}
+	return nil
 }
 
 // addMissing adds what a first member lacks.
@@ -164,6 +180,15 @@ func (r Replica) waitForName(o Observation) *proposal {
 
 func (r Replica) isLeaving() bool {
 	return r.Pod != nil && r.Pod.Terminating || r.Volume != nil && r.Volume.Terminating
+}
+
+// birthStarts are how all first members start.
+func (o Observation) birthStarts() []Start {
+	var out []Start
+	for _, r := range o.birthReplicas() {
+		out = append(out, birthStart(o, r))
+	}
+	return out
 }
 
 // birthStart starts a first member from what was restored for it, or else empty.

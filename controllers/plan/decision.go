@@ -153,6 +153,8 @@ type (
 		From, To string            // incarnations
 		Volumes  map[string]string // the UIDs of the new first members' volumes, by name; empty when data is ephemeral
 		Voters   []string          // who had a vote in the life that ends; nil when nobody can say
+
+		Successors []Start // how its first members start
 	}
 
 	// MarkFlushed writes on a survivor's volume that all it holds is in its database, for the life that begins with it.

@@ -52,11 +52,11 @@ type Evidence struct {
 	Members     []MemberEvidence // by ordinal
 	Vanished    []string         // first members of which nothing is left, and which nothing says were lost or removed
 	Digest      string           // what an approval quotes; another one every day
-	Yesterdays  string           // what it was yesterday, if nothing has changed since
+	accepted    []string         // digests that say as much: yesterday's, and those of more than is given up by now
 }
 
-// Evidence is what is left of the cluster. Its digest changes when the life of the cluster does, or its members; and, while the
-// quorum is lost, when it changes whose data is lost. It does not change with revisions or time.
+// Evidence is what is left of the cluster. Its digest changes when the life of the cluster does, or its members, or whether a quorum
+// answers; and, while the quorum is lost, when it changes whose data is lost. It does not change with revisions.
 func (o Observation) Evidence() Evidence {
 	e := Evidence{ClusterUID: o.Cluster.UID, ClusterID: o.Birth.ClusterID, Incarnation: o.Birth.Incarnation, Quorum: o.quorumState()}
 	for _, r := range o.witnesses() {
@@ -66,7 +66,12 @@ func (o Observation) Evidence() Evidence {
 		e.Vanished = names(filter(o.birthReplicas(), o.isVanished))
 	}
 	today := o.Now.Unix() / int64(approvalLife/time.Second)
-	e.Digest, e.Yesterdays = e.digest(today), e.digest(today-1)
+	e.Digest, e.accepted = e.digest(today), []string{e.digest(today - 1)}
+	if e.Quorum == QuorumUnknown { // who gave up what serves gives up no less while nobody answers
+		serving := e
+		serving.Quorum = QuorumHolds
+		e.accepted = append(e.accepted, serving.digest(today), serving.digest(today-1))
+	}
 	return e
 }
 
@@ -76,7 +81,7 @@ const approvalLife = 24 * time.Hour
 
 // Accepts reports an approval of this evidence that is not too old.
 func (e Evidence) Accepts(approval string) bool {
-	return approval == e.Digest || approval == e.Yesterdays
+	return approval != "" && (approval == e.Digest || slices.Contains(e.accepted, approval))
 }
 
 // isVanished reports a first member without a volume of which nobody can say whether it had been removed before. With TLS its
@@ -89,6 +94,9 @@ func (o Observation) isVanished(r Replica) bool {
 // digest is over canonical text: the first half of its SHA-256.
 func (e Evidence) digest(day int64) string {
 	lines := []string{fmt.Sprintf("day %d", day), "cluster " + e.ClusterUID, "etcd " + e.ClusterID.String(), "life " + e.Incarnation}
+	if e.Quorum == QuorumUnknown {
+		lines = append(lines, "no quorum answers")
+	}
 	var members []string
 	for _, m := range e.Members {
 		if e.Quorum != QuorumLost {

@@ -178,6 +178,9 @@ func guardMoveLife(o Observation, c MoveLife) string {
 	case !slices.Equal(c.Voters, o.knownVoters()):
 		return "who has a vote is another by now."
 	}
+	if why := o.whyNotEnd(); why != "" {
+		return why + "."
+	}
 	return cmp.Or(o.guardBeginning(), first(l.Names, func(name string) string { return o.guardReady(name, c.Volumes[name]) }))
 }
 

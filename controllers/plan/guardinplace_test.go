@@ -143,6 +143,8 @@ func TestAClusterMovesOnlyToWhatIsWholeAndWasApproved(t *testing.T) {
 		{"a member has no certificates", laid.next(4, noSecret), good, false},
 		{"a member's Pod is there", laid.next(4, func(r *Replica) { r.Pod = voter(4).Pod }), good, false},
 		{"the spec asks for another minor version", wanting(laid, newer), good, false},
+		{"the authority is gone", withoutAuthority(laid), good, false},
+		{"a member was added by hand", strangers(laid), good, false},
 		{"another life lives", laid, otherwise(good, func(c *MoveLife) { c.From = "old" }), false},
 		{"another life is laid", laid, otherwise(good, func(c *MoveLife) { c.To = "old" }), false},
 		{"somebody else has a vote", laid, otherwise(good, func(c *MoveLife) { c.Voters = []string{"demo-0"} }), false},
@@ -276,7 +278,7 @@ func TestAnApprovalIsOfALifeAndItsMembersAndNotOfTheMoment(t *testing.T) {
 	digest := o.Evidence().Digest
 	later := o.edit(1, func(r *Replica) { r.Answer.Revision, r.Answer.Applied = 99, 9999 })
 	later.Now = now.Add(1e12)
-	for name, same := range map[string]Observation{"later": later, "a member is silent": o.edit(1, silent), "nobody answers": o.blind()} {
+	for name, same := range map[string]Observation{"later": later, "a member is silent": o.edit(1, silent)} {
 		if same.Evidence().Digest != digest {
 			t.Errorf("%s: the digest changed", name)
 		}
@@ -300,6 +302,43 @@ func TestAnApprovalIsOfALifeAndItsMembersAndNotOfTheMoment(t *testing.T) {
 	restarting := settledWorld(3).edit(1, wiped).edit(2, wiped).blind()
 	if restarting.edit2(1, func(r *Replica) { r.Pod.Running = true }).Evidence().Digest != restarting.Evidence().Digest {
 		t.Error("the digest changes while a container that lost its data is started again and again")
+	}
+}
+
+func TestWhoGaveUpWhatServesGaveUpWhatIsSilentAndNotTheOtherWayRound(t *testing.T) {
+	serving := settledWorld(3)
+	silent := serving.blind()
+	if !silent.Evidence().Accepts(serving.Evidence().Digest) {
+		t.Error("an approval of a cluster that serves is stale while nobody answers")
+	}
+	approved := requesting(silent)
+	if got := approved.Standing(approved.Requests[0]); got != StandingApproved {
+		t.Errorf("while nobody answers it is %s", got)
+	}
+	back := serving
+	back.Requests = approved.Requests
+	if got := back.Standing(back.Requests[0]); got != StandingStale {
+		t.Errorf("once the quorum is back, what was approved while nobody answered is %s", got)
+	}
+	laid := laidWorld(requesting(serving))
+	laid.Requests[0].Approval = silent.Evidence().Digest
+	row{"nor does the cluster move for it", laid, Refuse, "restore-move", ReasonRestoreHeld, "", "approve that"}.check(t)
+}
+
+func TestMembersOfALifeThatWasMovedToStartBeforeAnythingElseIsPutRight(t *testing.T) {
+	o := fencedWorld(requesting(settledWorld(3)))
+	o.Objects = append([]Object(nil), o.Objects...)
+	o.Objects[len(o.Objects)-1].State = ObjectDrifted
+	c, _ := Next(o).Change.(Bootstrap)
+	if len(c.Pods) != 3 || len(c.Objects) != 0 {
+		t.Errorf("first: %+v", c)
+	}
+	for _, r := range o.Replicas {
+		o = o.edit(r.Ordinal, upAgain)
+	}
+	c, _ = Next(o).Change.(Bootstrap)
+	if len(c.Pods) != 0 || len(c.Objects) != 1 {
+		t.Errorf("then: %+v", c)
 	}
 }
 
@@ -350,6 +389,7 @@ func TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped(t *testing.T) 
 	muted := mutedFor(time.Minute)
 	alone := reading(muted)
 	mark := MarkFlushed{Life: alone.Birth.Coming.Incarnation, Volume: VolumeRef{"demo-0", "volume-demo-0"}}
+	unread := DeleteVolumes{Volumes: []VolumeRef{{"demo-3", "volume-demo-3"}}}
 	stop := DeletePods{Pods: []PodRef{{"demo-0", "pod-demo-0"}}}
 	read := LayNext{Incarnation: alone.Birth.Coming.Incarnation, Restores: []Laying{{Name: "demo-3", Choices: choices, Survivor: "demo-0", Mounts: "demo-0"}}}
 	start := StartPods{Pods: []Start{{Name: "demo-0", Flags: FlagsSealed, Choices: choices}}}
@@ -362,6 +402,11 @@ func TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped(t *testing.T) 
 		{"not one that served since it started", reading(muted.edit2(0, func(r *Replica) { r.Pod.ReadySince = now })), mark, false},
 		{"not for another life", alone, otherwise(mark, func(c *MarkFlushed) { c.Life = "old" }), false},
 		{"not while nothing is laid", muted, mark, false},
+		{"what was made to be written to from afar goes first", laidInPart(muted).next(3, cleared), unread, true},
+		{"not what somebody still writes to", laidInPart(muted), unread, false},
+		{"not what was written", laidInPart(muted).next(3, cleared, written), unread, false},
+		{"not while it may still answer", laidInPart(mutedFor(time.Second)).next(3, cleared), unread, false},
+		{"not once it is marked", laidInPart(muted.edit2(0, flushed)).next(3, cleared), unread, false},
 		{"then it is stopped", reading(muted.edit2(0, flushed)), stop, true},
 		{"not before", alone, stop, false},
 		{"not on an approval that went stale", staled(reading(muted.edit2(0, flushed))), stop, false},

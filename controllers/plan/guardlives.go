@@ -36,7 +36,7 @@ func (o Observation) guardComingVolume(r Replica, ref VolumeRef) string {
 		return fmt.Sprintf("a Pod still uses the volume %s.", ref.Name)
 	case r.IsRecorded() || r.Volume.Incarnation != o.Birth.Coming.Incarnation || r.Volume.Incarnation == o.Birth.Incarnation:
 		return fmt.Sprintf("the volume %s may be one that a member lived on.", ref.Name)
-	case r.Volume.isSpoilt():
+	case r.Volume.isSpoilt() || o.isUnread(r):
 		return ""
 	}
 	return o.guardUnwanted()
@@ -56,7 +56,7 @@ func (o Observation) guardFormerVolume(r Replica, ref VolumeRef) string {
 // guardComingRestore keeps a restore Pod whose word is still needed.
 func (o Observation) guardComingRestore(ref PodRef) string {
 	r, _ := find(o.Coming, ref.Name)
-	isUseless := r.Volume == nil || r.Volume.Terminating || r.Volume.isSpoilt() || o.guardUnwanted() == ""
+	isUseless := r.Volume == nil || r.Volume.Terminating || r.Volume.isSpoilt() || o.isUnread(r) || o.guardUnwanted() == ""
 	if isUseless && r.Restoring != nil && r.Restoring.UID == ref.UID {
 		return ""
 	}

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -169,8 +168,8 @@ func (o Observation) whyNotLay(request Request) string {
 		return o.whyTaken()
 	case o.Desired.Ephemeral && request.Source != SourceEmpty:
 		return "spec.storage.ephemeral keeps the data in Pods, where nothing can be laid before they start"
-	case o.Desired.TLS && o.lostAuthority() != "":
-		return fmt.Sprintf("the Secret %s, which holds the authority for the certificates of new members, is gone; put it back from a copy", o.lostAuthority())
+	case o.whyNoCertificates() != "":
+		return o.whyNoCertificates()
 	}
 	return o.whyNotSource(request)
 }

@@ -198,12 +198,7 @@ func inPlace() []row {
 		{"one that was looked at for somebody else is looked at anew", looking(begin, hasFound), Act, "restore-begin", ReasonPreflight, "DeletePreflight", ""},
 		{"an EtcdRestore that names nothing is refused", requesting(three, func(r *Request) { r.Wish = Wish{Fault: "there is no EtcdBackup b"} }), Refuse, "restore-begin", ReasonRestoreHeld, "", "there is no EtcdBackup"},
 		{"so is one where the data lives in Pods", requesting(inMemory(three)), Refuse, "restore-begin", ReasonRestoreHeld, "", "ephemeral"},
-		{"and one whose members nobody would trust", func() Observation {
-			o := begin
-			o.Objects = append([]Object(nil), o.Objects...)
-			o.Objects[0].State = ObjectAbsent
-			return o
-		}(),
+		{"and one whose members nobody would trust", withoutAuthority(begin),
 			Refuse, "restore-begin", ReasonRestoreHeld, "", "put it back"},
 		{"and one for which a name is taken", taken(begin), Refuse, "restore-begin", ReasonRestoreHeld, "", "Service demo exists"},
 		{"for a backup of another version nobody is told to bend the spec of what serves", lookedAt(begin, hasFound, ofNewer), Refuse, "restore-begin", ReasonPreflight, "",
@@ -265,9 +260,25 @@ func inPlace() []row {
 		{"not to another minor version than the spec asks for", wanting(laid, newer), Refuse, "restore-move", ReasonRestoreHeld, "", "Put spec.version back"},
 		{"what cannot be moved to keeps nobody from looking after the cluster", laid.next(4, func(r *Replica) { r.Pod = voter(4).Pod }).edit(1, noPod), Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-1"},
 		{"a backup that is not named any more is said", layingWorld(requesting(three, func(r *Request) { r.Wish.Fault = "there is no EtcdBackup b" })), Refuse, rule, ReasonRestoreHeld, "", "there is no EtcdBackup"},
+		{"so is one that is another backup by now, and the cluster is looked after", layingWorld(requesting(three, func(r *Request) { r.Wish.Hash = "another" })), Refuse, rule, ReasonRestoreHeld, "", "Delete the EtcdRestore, and make another"},
+		{"not while a member that somebody added could go on without the others", strangers(laid), Refuse, "strange-member", ReasonStranger, "", ""},
+		{"not while the authority is gone that clients trust", withoutAuthority(laid), Refuse, "restore-move", ReasonRestoreHeld, "", "demo-ca, which holds the authority"},
 		{"once it is laid nobody needs its name", laidWorld(requesting(three, func(r *Request) { r.Wish.Fault = "there is no EtcdBackup b" })), Act, "restore-move", ReasonInPlace, "MoveLife", ""},
 		{"a member that was replaced meanwhile needs another approval", laid.edit(2, gone).with(voter(9)), Refuse, "restore-move", ReasonRestoreHeld, "", "approve that"},
 	}
+}
+
+// withoutAuthority has lost the Secret of an authority.
+func withoutAuthority(o Observation) Observation {
+	o.Objects = append([]Object(nil), o.Objects...)
+	o.Objects[0].State = ObjectAbsent
+	return o
+}
+
+// strangers has a member that was added by hand.
+func strangers(o Observation) Observation {
+	o.Membership.Strangers = []etcdutil.Member{{ID: 77, Name: "theirs", PeerURLs: []string{"http://elsewhere:2380"}}}
+	return o
 }
 
 func laid1(r *Replica)     { laid(r) }

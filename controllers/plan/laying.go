@@ -1,6 +1,9 @@
 package plan
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Rules that lay the next life on its volumes, and move to it.
 
@@ -10,7 +13,7 @@ func restoreLaying(o Observation) *proposal {
 	if !isWanted || !o.isLaying() || o.Desired.Fault != "" || o.isLaid() {
 		return nil
 	}
-	if why := request.Wish.Fault; why != "" {
+	if why := o.whyNotFurther(request); why != "" {
 		return refuse(ReasonRestoreHeld, "What the EtcdRestore %s asks for cannot be laid any further: %s.", request.Name, why).byHuman().unlessLater(request.Wish).yielding()
 	}
 	for _, step := range []func(Observation) *proposal{clearSpoilt, flushSurvivor, layMissing, layOn} {
@@ -19,6 +22,15 @@ func restoreLaying(o Observation) *proposal {
 		}
 	}
 	return o.lacking().yielding()
+}
+
+// whyNotFurther says why nothing more can be laid for a request, or "". An EtcdBackup that was deleted and made again may name
+// other data than what lies on some of the volumes already.
+func (o Observation) whyNotFurther(request Request) string {
+	if request.Wish.Fault != "" || request.Source != SourceBackup || request.Wish.Hash == o.Birth.Coming.Origin.Hash {
+		return request.Wish.Fault
+	}
+	return "the EtcdBackup that it names is another one than when that began. Delete the EtcdRestore, and make another"
 }
 
 // lacking says what the next life waits for when nothing can be done about it.
@@ -120,7 +132,7 @@ func restoreMove(o Observation) *proposal {
 	if why := o.whyNotMove(request); why != "" {
 		return refuse(ReasonRestoreHeld, "All that the EtcdRestore %s asks for is laid, and the members that there are serve on: %s.", request.Name, why).byHuman().yielding()
 	}
-	c := MoveLife{From: o.Birth.Incarnation, To: o.Birth.Coming.Incarnation, Voters: o.knownVoters()}
+	c := MoveLife{From: o.Birth.Incarnation, To: o.Birth.Coming.Incarnation, Voters: o.knownVoters(), Successors: o.ahead().birthStarts()}
 	for _, r := range o.Coming {
 		if r.Volume != nil && !o.Desired.Ephemeral {
 			if c.Volumes == nil {
@@ -130,6 +142,24 @@ func restoreMove(o Observation) *proposal {
 		}
 	}
 	return act(c, ReasonInPlace, "All that the EtcdRestore %s asks for is laid; the cluster moves to it. From here on it cannot be called off.", request.Name)
+}
+
+// whyNotEnd says why this life cannot be ended for another one, or "". Members that somebody added by hand are not stopped with it, and
+// might be a quorum of their own; and members that follow are nothing without the authority that clients trust.
+func (o Observation) whyNotEnd() string {
+	if o.hasQuorum() && len(o.Membership.Strangers) > 0 {
+		return fmt.Sprintf("member %s was not added by the operator, and would serve on beside what was laid. Remove it with etcdctl member remove, or delete the EtcdRestore", o.Membership.Strangers[0].ID)
+	}
+	return o.whyNoCertificates()
+}
+
+// whyNoCertificates says why new members get no certificates, or "".
+func (o Observation) whyNoCertificates() string {
+	name := o.lostAuthority()
+	if !o.Desired.TLS || name == "" {
+		return ""
+	}
+	return fmt.Sprintf("the Secret %s, which holds the authority for the certificates of new members, is gone; put it back from a copy", name)
 }
 
 // knownVoters are the members with a vote, where etcd says so just now.
@@ -144,6 +174,9 @@ func (o Observation) knownVoters() []string {
 func (o Observation) whyNotMove(request Request) string {
 	life := o.Birth.Coming
 	if why := o.whyTaken(); why != "" {
+		return why
+	}
+	if why := o.whyNotEnd(); why != "" {
 		return why
 	}
 	if evidence := o.Evidence(); !evidence.Accepts(request.Approval) {

@@ -28,6 +28,15 @@ func (o Observation) needsNothing() bool {
 	})
 }
 
+// withoutAuthorities leaves out what the members of a life that was moved to start without: no authority is made anew, since clients trust
+// the one that there was; and where nothing but Pods is missing, whatever else is amiss is put right once they serve.
+func (o Observation) withoutAuthorities(c *Bootstrap) {
+	if o.needsNothing() && (len(c.Pods) > 0 || o.Membership.Known) {
+		c.Objects = nil
+	}
+	c.Objects = slices.DeleteFunc(c.Objects, func(object Object) bool { return object.Authority })
+}
+
 // firstMembers are those that a birth makes: all of them, or those whose volumes are what they were, where it goes on without the others.
 func (o Observation) firstMembers() []Replica {
 	if !o.goesOnWithout() {

@@ -43,10 +43,37 @@ func flushSurvivor(o Observation) *proposal {
 	case pod != nil && pod.Running && !pod.neverReady():
 		return refuse(ReasonRestoreHeld, "%s runs and has served since it started, and does not answer. Let the operator reach it; or, if that cannot be, delete its Pod: it is then started once more, and read on its volume.", r.Name).byHuman()
 	case o.hasFlushed(r):
+		if p := o.clearUnread(); p != nil {
+			return p
+		}
 		return act(MarkFlushed{Life: o.Birth.Coming.Incarnation, Volume: r.volumeRef()}, ReasonInPlace, "%s has run long enough to write out all that it had; that is written on its volume.", r.Name)
 	}
 	p := wait(ReasonInPlace, "%s does not answer. It runs for %s without the others, to write out all that it has, and is then read.", r.Name, flushTime)
 	return p.due(o, podChange(pod), startDeadline)
+}
+
+// clearUnread gives up the volumes that were made to be written to from afar: whoever reads the survivor's volume mounts both, and
+// one that was bound somewhere else could not be mounted beside it.
+func (o Observation) clearUnread() *proposal {
+	const read = "What %s holds is read on its volume; "
+	survivor := o.Birth.Coming.Survivor
+	for _, r := range filter(o.Coming, o.isUnread) {
+		switch {
+		case r.Restoring != nil && r.Restoring.Terminating:
+			return r.Restoring.leaving(o, ReasonInPlace, "The restore Pod of %s is terminating.", r.Name)
+		case r.Restoring != nil:
+			return act(DeleteRestores{Pods: []PodRef{r.restoreRef()}}, ReasonInPlace, read+"the Pod of %s that did not get it by asking is deleted.", survivor, r.Name)
+		case !r.Volume.Terminating:
+			return act(DeleteVolumes{Volumes: []VolumeRef{r.volumeRef()}}, ReasonInPlace, read+"the new volume of %s, which nobody ever lived on, is made anew beside it.", survivor, r.Name)
+		}
+	}
+	return nil
+}
+
+// isUnread reports a volume that was to get what a survivor says, and that got nothing before that one had to be read on its own.
+func (o Observation) isUnread(r Replica) bool {
+	survivor := o.survivor()
+	return survivor.Name != "" && r.Volume != nil && !r.isRestored() && !o.isBeingRead() && !o.isFlushed(survivor) && o.hasFlushed(survivor)
 }
 
 // stopSurvivor lets a member go that has written out all it had.
