@@ -87,8 +87,8 @@ func (s *EtcdRestoreSpec) BumpRevisionOrDefault() int64 {
 
 // EvidenceStatus is what is known of the data that a restore would give up.
 type EvidenceStatus struct {
-	// Digest is what an approval quotes. It moves with the life of the cluster, its members and, while quorum is lost,
-	// with what is lost, and once a day; never with revisions. That of the day before counts as well.
+	// Digest is what an approval quotes. It moves with the life of the cluster, its members, whether a quorum answers
+	// and, while quorum is lost, with what is lost, and once a day; never with revisions. That of the day before counts as well.
 	Digest string `json:"digest"`
 
 	// Quorum is Holds, Lost or Unknown.
