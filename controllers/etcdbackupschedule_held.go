@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,7 +49,9 @@ func (r *EtcdBackupScheduleReconciler) held(ctx context.Context, cluster *v1alph
 	return slices.Compact(keys), nil
 }
 
-// births reads what all clusters began with. While one cannot be read, nobody knows what it is restored from.
+// births reads what all clusters began with. While one cannot be read, nobody knows what it is restored from. Of a Service that
+// has no cluster, such as one that was left when it was deleted, what can be read holds all the same; what cannot stops nobody,
+// since anybody may write one.
 func (r *EtcdBackupScheduleReconciler) births(ctx context.Context) (births, error) {
 	var services corev1.ServiceList
 	if err := r.Client.List(ctx, &services, client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}); err != nil {
@@ -60,19 +63,30 @@ func (r *EtcdBackupScheduleReconciler) births(ctx context.Context) (births, erro
 		if !is {
 			continue
 		}
+		of := clusterUIDOf(&service)
 		birth, err := resources.DecodeBirth(text)
-		if err != nil {
+		switch {
+		case err != nil && of == "":
+			continue
+		case err != nil:
 			return nil, apply.Rejected{Reason: backup.ReasonRecordUnreadable, Message: fmt.Sprintf(
 				"Nothing is removed from the store while nobody can tell what the cluster of the Service %s/%s is restored from: %v",
 				service.Namespace, service.Name, err)}
-		}
-		of := service.UID // of nobody's
-		if owner := metav1.GetControllerOf(&service); owner != nil {
-			of = owner.UID
+		case of == "":
+			of = service.UID
 		}
 		found[of] = birth
 	}
 	return found, nil
+}
+
+// clusterUIDOf is the UID of the EtcdCluster that controls a Service; empty when none does.
+func clusterUIDOf(service *corev1.Service) types.UID {
+	owner := metav1.GetControllerOf(service)
+	if owner == nil || owner.Kind != resources.KindCluster || !strings.HasPrefix(owner.APIVersion, v1alpha1.Group+"/") {
+		return ""
+	}
+	return owner.UID
 }
 
 // heldBy are the snapshots that a cluster begins with, or that are laid beside it to take its place.

@@ -171,6 +171,43 @@ func TestNothingIsRemovedWhileNobodyCanTellWhatIsRestored(t *testing.T) {
 	}
 }
 
+// A Service may be left by a cluster that was deleted without what is its, and anybody may make one.
+func TestTheRecordOnAServiceOfNoClusterHoldsWhatItNamesAndStopsNobody(t *testing.T) {
+	record := func(text func(string) string, owners ...metav1.OwnerReference) *corev1.Service {
+		service := recordOf(beginning(nil), func(r *resources.BirthRecord) {
+			r.ClusterID, r.Origin = 0, resources.OriginBackup
+			r.Backup = &resources.BackupOrigin{Hash: "h", Key: keyAt("1100"), SHA256: strings.Repeat("0", 64), SizeBytes: 32, Revision: 5}
+		}).(*corev1.Service)
+		service.OwnerReferences = owners
+		service.Annotations[v1alpha1.AnnotationBirth] = text(service.Annotations[v1alpha1.AnnotationBirth])
+		return service
+	}
+	whole, damaged := func(text string) string { return text }, func(string) string { return "{" }
+	other := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "other", UID: "uid-demo", Controller: new(true)}
+	for name, row := range map[string]struct {
+		service *corev1.Service
+		held    bool
+	}{
+		"whole":                          {record(whole), true},
+		"whole, and of another kind's":   {record(whole, other), true},
+		"damaged":                        {record(damaged), false},
+		"damaged, and of another kind's": {record(damaged, other), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newScheduleWorld(t, hourly(keepingTwo), append(serving(), row.service)...)
+			w.hours(1)
+			w.looks(3)
+			job := w.running()
+			if job == nil {
+				t.Fatal("retention is stopped")
+			}
+			if args := job.Spec.Template.Spec.Containers[0].Args; slices.Contains(args, "--hold="+keyAt("1100")) != row.held {
+				t.Errorf("%q", args)
+			}
+		})
+	}
+}
+
 func TestAPreflightThatLooksAtOneBackupKeepsNobodyWaiting(t *testing.T) {
 	w := newScheduleWorld(t, hourly(keepingTwo), append(serving(), looking(keyAt("1100")))...)
 	w.hours(1)

@@ -101,10 +101,9 @@ func recordTest(v view) Change {
 }
 
 // mayBegin reports whether another Job of a chore may be made. The two never run beside one another: what is being restored
-// must not be removed.
+// must not be removed. But neither waits for what the platform refuses of the other.
 func (v view) mayBegin() bool {
-	return !v.isBusy() && !v.Schedule.Suspended && v.Cluster.Exists && !v.Cluster.Deleting &&
-		v.unrecorded(Prune, v.Pruned) == nil && v.unrecorded(Test, v.Tested) == nil
+	return !v.isBusy() && !v.Schedule.Suspended && v.Cluster.Exists && !v.Cluster.Deleting
 }
 
 // isBusy reports whether a Job of a chore is under way.
@@ -114,14 +113,15 @@ func (o Observation) isBusy() bool {
 
 // beginPrune looks after retention once for each run that has ended, and whether that goes well or not not before the next. A
 // run that failed counts: what it left takes room too, and when the store is full none other comes. Before a first backup is
-// complete nobody knows whether this is the store.
+// complete nobody knows whether this is the store. EtcdBackups that may not be deleted keep the Job
+// before from being recorded, and not the next one from being made: it asks for them again.
 func beginPrune(v view) Change {
 	newest := v.newestComplete()
 	if !v.Schedule.Retains || newest == nil || !v.mayBegin() {
 		return nil
 	}
 	at, _ := v.timeOf(*v.ended())
-	if !at.After(v.Pruned.At) {
+	if job := v.unrecorded(Prune, v.Pruned); !at.After(v.Pruned.At) || job != nil && !at.After(job.At) {
 		return nil
 	}
 	return BeginPrune{At: at, Ask: v.toAskFor(newest.Name)}
@@ -142,10 +142,10 @@ func (v view) toAskFor(newest string) []string {
 	return keys[:min(len(keys), mostAsked)]
 }
 
-// beginTest waits for a first backup. The newest is chosen when it begins.
+// beginTest waits for a first backup, and until what came of the one before is written down. The newest is chosen when it begins.
 func beginTest(v view) Change {
 	due := v.testDue()
-	if due.IsZero() || v.newestComplete() == nil || !v.mayBegin() || beginPrune(v) != nil {
+	if due.IsZero() || v.newestComplete() == nil || !v.mayBegin() || v.unrecorded(Test, v.Tested) != nil {
 		return nil
 	}
 	return BeginTest{At: due}

@@ -36,12 +36,16 @@ func newKeeper(t *testing.T, expression, from string, options ...func(*life)) *l
 // choreTakes is how long the Job of a chore takes.
 const choreTakes = 2 * time.Minute
 
-// chores makes the changes of chores as the operator would, and reports whether there were any.
-func (l *life) chores(changes []Change) bool {
+// chores makes the changes of chores as the operator would: one, and others before it may be refused.
+func (l *life) chores(d Decision) (decided Decision, isDone bool) {
 	l.t.Helper()
-	for _, change := range changes {
+	for _, change := range d.Chores {
 		if l.crash != nil && l.crash() {
-			return true
+			return d, true
+		}
+		if l.refuses != nil && l.refuses(change) {
+			d = d.ChoreRefused(change, "QuotaExceeded", "exceeded quota", 10*time.Second)
+			continue
 		}
 		l.told = append(l.told, Made(change)...)
 		switch change := change.(type) {
@@ -60,8 +64,9 @@ func (l *life) chores(changes []Change) bool {
 				l.o.Tested = DecodeRecord(change.Record.Encode())
 			}
 		}
+		return d, true
 	}
-	return len(changes) > 0
+	return d, false
 }
 
 func (l *life) begin(chore Chore, at time.Time) {
@@ -250,6 +255,33 @@ func TestWhatThePlatformRefusesOfAChoreKeepsTheScheduleReady(t *testing.T) {
 	}
 	if len(events) != 1 || events[0].Reason != EventChoreRefused || len(Events(d, status)) != 0 {
 		t.Errorf("%+v", events)
+	}
+}
+
+func TestWhatIsRefusedOfRetentionKeepsNoTestRestoreFromBeingMade(t *testing.T) {
+	for name, row := range map[string]struct {
+		is          func(Change) bool
+		jobs, store int
+	}{
+		"its Job":                   {func(c Change) bool { _, is := c.(BeginPrune); return is }, 0, 5},
+		"the EtcdBackups of its go": {func(c Change) bool { _, is := c.(DeleteRuns); return is }, 5, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z", keeping(1), tested("30 * * * *"))
+			l.refuses = row.is
+			l.until("2026-03-01T05:40:00Z")
+			if len(l.tests) != 5 || len(l.asked) != row.jobs || len(l.store) != row.store || len(l.o.Runs) != 5 {
+				t.Errorf("%d test restores, %d Jobs of retention, %d in the store, %d EtcdBackups", len(l.tests), len(l.asked), len(l.store), len(l.o.Runs))
+			}
+			if got := l.condition(v1alpha1.ScheduleRetained); got != "False QuotaExceeded" || l.condition(v1alpha1.ScheduleProven) != "True Restored" {
+				t.Errorf("Retained is %q: %+v", got, l.status)
+			}
+			l.refuses = nil
+			l.until("2026-03-01T09:40:00Z")
+			if got := l.condition(v1alpha1.ScheduleRetained); got != "True Applied" || len(l.store) != 1 || len(l.o.Runs) != 1 {
+				t.Errorf("Retained is %q, %d in the store, %d EtcdBackups", got, len(l.store), len(l.o.Runs))
+			}
+		})
 	}
 }
 

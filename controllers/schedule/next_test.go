@@ -31,6 +31,8 @@ type life struct {
 	damaged  bool             // what the store gives back
 	asked    map[string][]string
 	tests    []time.Time // when test restores began
+	// refuses answers before a change of a chore is made.
+	refuses func(Change) bool
 }
 
 func newLife(t *testing.T, expression, from string, options ...func(*Schedule)) *life {
@@ -71,7 +73,8 @@ func (l *life) pass() Decision {
 		l.told = append(l.told, Made(d.Change)...)
 		return d
 	}
-	if l.chores(d.Chores) {
+	d, isDone := l.chores(d)
+	if isDone {
 		d.Recheck = time.Second
 		return d
 	}

@@ -38,8 +38,8 @@ var schedules = []mutant{
 	{
 		Name: "retention that fails is tried in a loop", Peer: "",
 		File:    "controllers/schedule/chores.go",
-		From:    "if !at.After(v.Pruned.At) {",
-		To:      "if !at.After(v.Pruned.For) {",
+		From:    "!at.After(v.Pruned.At) || ",
+		To:      "!at.After(v.Pruned.For) || ",
 		Package: schedulePackage, Test: "TestRetentionThatFailsIsSaidAndKeepsNoBackupFromBeingMade",
 	},
 	{
