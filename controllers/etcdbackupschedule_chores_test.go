@@ -254,6 +254,32 @@ func TestAChoreThatIsRefusedKeepsNoBackupFromBeingMade(t *testing.T) {
 	}
 }
 
+func TestABackupThatIsRefusedKeepsNoChoreFromBeingDone(t *testing.T) {
+	w := newScheduleWorld(t, hourly(keepingTwo, testedAtTen), serving()...)
+	w.hours(3)
+	w.looks(1)
+	w.now = time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
+	w.onWrite = func(what string) error {
+		if what != "create *v1alpha1.EtcdBackup" {
+			return nil
+		}
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "etcdbackups"}, "x", fmt.Errorf("exceeded quota: few"))
+	}
+	w.looks(4)
+	w.ends(keptTwo, "")
+	w.looks(6)
+	w.ends(restoredNewest, "")
+	if again := w.looks(6); again < time.Second {
+		t.Errorf("it looks again after %s", again)
+	}
+	w.conditionIs("Ready", "False QuotaExceeded")
+	w.conditionIs("Retained", "True Applied")
+	w.conditionIs("Proven", "True Restored")
+	if got := w.made(); got != "1300 1400" || w.schedule().Status.NextTestRestoreTime.UTC().Hour() != 15 {
+		t.Errorf("there are %s: %+v", got, w.schedule().Status)
+	}
+}
+
 func TestJobsOfAnotherScheduleAreNotTakenForItsOwn(t *testing.T) {
 	w := newScheduleWorld(t, hourly(keepingTwo), serving()...)
 	other := hourly(func(s *v1alpha1.EtcdBackupSchedule) { s.UID = "an-earlier-one-of-that-name" })

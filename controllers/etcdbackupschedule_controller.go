@@ -51,7 +51,7 @@ func (r *EtcdBackupScheduleReconciler) Reconcile(ctx context.Context, request ct
 		if refused == nil || err != nil {
 			return ctrl.Result{RequeueAfter: decision.Recheck}, err
 		}
-		decision = decision.Refused(refused.reason, refused.message, afterRejected)
+		decision = decision.Refused(seen, refused.reason, refused.message, afterRejected)
 	}
 	decision, done, err := r.doChores(ctx, s, decision)
 	if done || err != nil {

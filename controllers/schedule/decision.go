@@ -15,7 +15,7 @@ type Decision struct {
 	Trouble         bool      // somebody may have to do something about it
 	Next            time.Time // of the run that comes next; zero when nobody knows
 
-	Chores   []Change          // beside it, when there is no Change: none waits for another
+	Chores   []Change          // beside it, when there is no Change, or it was refused: none waits for another
 	Refusals map[Chore]Refusal // what the platform says of those that were tried
 	NextTest time.Time         // of the test restore that comes next; zero when nobody knows
 
@@ -91,9 +91,9 @@ func (d Decision) ChoreRefused(change Change, reason, message string, recheck ti
 	return d
 }
 
-// Refused is the decision whose change was not possible, with the reason.
-func (d Decision) Refused(reason, message string, recheck time.Duration) Decision {
+// Refused is the decision whose change was not possible, with the reason. What else is to be done does not wait for it.
+func (d Decision) Refused(o Observation, reason, message string, recheck time.Duration) Decision {
 	d.Change, d.Ready, d.Reason, d.Message, d.Recheck = nil, false, reason, message, recheck
 	d.Trouble = true
-	return d
+	return d.with(viewOf(o))
 }

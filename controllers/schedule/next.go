@@ -49,7 +49,7 @@ func Next(o Observation) Decision {
 	panic("the last rule always speaks")
 }
 
-// with adds the chores to a decision that changes nothing: backups come first.
+// with adds the chores to a decision that changes nothing: backups come first, unless they are refused.
 func (d Decision) with(v view) Decision {
 	if d.Change != nil || d.Ignored {
 		return d
