@@ -46,13 +46,13 @@ func (r *EtcdBackupScheduleReconciler) createRun(ctx context.Context, s *v1alpha
 	return err
 }
 
-// existing tells a run of this schedule that the cache does not show yet from somebody else's EtcdBackup.
+// existing tells a run of this schedule that the cache does not show yet from another EtcdBackup.
 func (r *EtcdBackupScheduleReconciler) existing(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, b *v1alpha1.EtcdBackup) error {
 	is, err := absentAsNil(ctx, r.Live, b.Namespace, b.Name, &v1alpha1.EtcdBackup{})
 	if err != nil {
 		return err
 	}
-	if is == nil || is.Labels[v1alpha1.LabelSchedule] == s.Name {
+	if is == nil || isRunOf(s, is) {
 		return apply.ErrStale
 	}
 	return apply.Rejected{Reason: schedule.ReasonNameTaken, Message: fmt.Sprintf(

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -252,6 +253,43 @@ func TestABackupOfSomebodyElsesUnderTheNameOfARunIsLeftAloneAndSaid(t *testing.T
 	w.looks(4)
 	if got := w.made(); got != "1300" {
 		t.Errorf("made %q", got)
+	}
+}
+
+func TestWhatAnEarlierScheduleOfItsNameMadeOfAnotherClusterIsNotItsOwn(t *testing.T) {
+	var earlier []client.Object
+	for i, run := range []string{"0700", "0800", "0900", "1000", "1100", "1200"} {
+		name := "hourly-20260301-" + run
+		b := nightly(func(b *v1alpha1.EtcdBackup) {
+			b.Name, b.UID, b.Spec.ClusterRef.Name = name, types.UID(name), "other"
+			b.Labels = map[string]string{v1alpha1.LabelSchedule: "hourly"}
+		})
+		if i < 5 { // the last one is under way
+			outcome := &backup.Outcome{Complete: i == 4, Reason: "StoreFull", Message: "m", FinishedAt: time.Date(2026, 3, 1, 11, 30, 0, 0, time.UTC)}
+			if outcome.Complete {
+				outcome.Reason, outcome.Facts = "Stored", &backup.Facts{Key: "k", Revision: 1}
+			}
+			b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: backup.Record{Namespace: "shop", Name: name, Outcome: outcome}.Encode()}
+		}
+		earlier = append(earlier, b)
+	}
+	all := "0700 0800 0900 1000 1100 1200"
+	w := newScheduleWorld(t, hourly(keepingTwo, func(s *v1alpha1.EtcdBackupSchedule) {
+		s.Annotations = map[string]string{v1alpha1.AnnotationLastRun: "2026-03-01T11:00:00Z"}
+	}), append(serving(), earlier...)...)
+	if again := w.looks(4); again < time.Second {
+		t.Errorf("it looks again after %s", again)
+	}
+	w.conditionIs("Ready", "False NameTaken")
+	w.conditionIs("BackedUp", "Unknown NoRunYet")
+	if s := w.schedule().Status; s.LastSuccessfulTime != nil || s.Active != "" || w.made() != all || w.running() != nil {
+		t.Errorf("there are %s: %+v", w.made(), s)
+	}
+	w.now = time.Date(2026, 3, 1, 13, 0, 0, 0, time.UTC)
+	w.looks(4)
+	w.conditionIs("Ready", "True Running")
+	if got := w.made(); got != all+" 1300" {
+		t.Errorf("there are %s", got)
 	}
 }
 

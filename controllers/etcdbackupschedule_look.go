@@ -27,9 +27,16 @@ func (r *EtcdBackupScheduleReconciler) look(ctx context.Context, s *v1alpha1.Etc
 		return seen, fmt.Errorf("listing its EtcdBackups: %w", err)
 	}
 	for i := range backups.Items {
-		seen.Runs = append(seen.Runs, runOf(&backups.Items[i], s.Spec.Store))
+		if isRunOf(s, &backups.Items[i]) {
+			seen.Runs = append(seen.Runs, runOf(&backups.Items[i], s.Spec.Store))
+		}
 	}
 	return seen, r.lookAtChores(ctx, s, &seen)
+}
+
+// isRunOf tells the EtcdBackups of a schedule from those that an earlier one of its name made of another cluster: they outlive it.
+func isRunOf(s *v1alpha1.EtcdBackupSchedule, b *v1alpha1.EtcdBackup) bool {
+	return b.Labels[v1alpha1.LabelSchedule] == s.Name && b.Spec.ClusterRef.Name == s.Spec.ClusterRef.Name
 }
 
 func scheduleOf(s *v1alpha1.EtcdBackupSchedule) schedule.Schedule {

@@ -45,6 +45,8 @@ const (
 	AnnotationRestored = Group + "/restored"
 	// AnnotationSuperseded is the incarnation that took the place of the life that a volume is of; on the PVC.
 	AnnotationSuperseded = Group + "/superseded-by"
+	// AnnotationRequest is the EtcdRestore, as its UID and what it asks for, that a volume was made for; on the PVC.
+	AnnotationRequest = Group + "/restore-request"
 	// AnnotationFlushed is the incarnation that a survivor's volume is to be read for: its member ran alone and wrote out all it had; on the PVC.
 	AnnotationFlushed = Group + "/flushed-for"
 	// AnnotationInputs is the canonical JSON of the user's choices that a member's Pod is made from; on PVC and Pod.

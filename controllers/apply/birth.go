@@ -32,7 +32,7 @@ func (s step) beginBirth(ctx context.Context, c plan.BeginBirth) error {
 func birthRecord(c plan.BeginBirth) resources.BirthRecord {
 	record := resources.BirthRecord{
 		Incarnation: c.Incarnation, Counter: c.Counter, Token: c.Token, Names: c.Names, ClusterID: c.ClusterID,
-		Origin: resources.OriginFresh,
+		Origin: resources.OriginFresh, Restore: c.Restore,
 	}
 	if !c.Origin.IsZero() {
 		backup := resources.BackupOrigin(c.Origin)

@@ -81,7 +81,7 @@ func (s step) layNext(ctx context.Context, c plan.LayNext) error {
 		if !slices.Contains(life.Names, v.Name) {
 			return ErrStale
 		}
-		return s.createVolumeOf(ctx, c.Incarnation, v)
+		return s.createVolumeOf(ctx, life, v)
 	})
 	if err != nil {
 		return err

@@ -139,6 +139,9 @@ func holdsLaid(t *testing.T, w *world) {
 		if got := w.volume(t, name).Labels[v1alpha1.LabelIncarnation]; got != laidIncarnation {
 			t.Errorf("the volume %s is of %q", name, got)
 		}
+		if got := w.volume(t, name).Annotations[v1alpha1.AnnotationRequest]; got != "uid-of-restore-hash" {
+			t.Errorf("the volume %s was made for %q", name, got)
+		}
 		pod := w.pod(t, name+"-restore")
 		for _, want := range []string{"--incarnation=" + laidIncarnation, "--bump-revision=5000", "--key=" + found.Key, "--sha256=" + found.SHA256} {
 			if !slices.Contains(pod.Spec.InitContainers[0].Args, want) {

@@ -18,20 +18,20 @@ func (s step) createVolume(ctx context.Context, v plan.NewVolume) error {
 	if s.view.Birth.Void {
 		return ErrStale
 	}
-	return s.createVolumeOf(ctx, s.view.Birth.Incarnation, v)
+	return s.createVolumeOf(ctx, plan.Life{Incarnation: s.view.Birth.Incarnation}, v)
 }
 
-func (s step) createVolumeOf(ctx context.Context, incarnation string, v plan.NewVolume) error {
-	if incarnation == "" {
+func (s step) createVolumeOf(ctx context.Context, life plan.Life, v plan.NewVolume) error {
+	if life.Incarnation == "" {
 		return ErrStale
 	}
 	there, err := s.create(ctx, resources.KindVolume, resources.BuildVolume(s.cluster, resources.Volume{
-		Name: v.Name, Incarnation: incarnation, Bytes: v.Bytes, Inputs: v.Choices.Inputs,
+		Name: v.Name, Incarnation: life.Incarnation, Bytes: v.Bytes, Inputs: v.Choices.Inputs, Request: life.Restore,
 	}))
 	if err != nil {
 		return err
 	}
-	if there.GetLabels()[v1alpha1.LabelIncarnation] != incarnation {
+	if there.GetLabels()[v1alpha1.LabelIncarnation] != life.Incarnation {
 		return ErrStale
 	}
 	return nil

@@ -25,6 +25,7 @@ func volumeOf(claim *corev1.PersistentVolumeClaim) (*plan.Volume, error) {
 		Choices:     choicesOf(claim),
 		Bytes:       size.Value(),
 		Record:      record,
+		Request:     claim.Annotations[v1alpha1.AnnotationRequest],
 		Restored:    claim.Annotations[v1alpha1.AnnotationRestored],
 		Flushed:     claim.Annotations[v1alpha1.AnnotationFlushed],
 		Superseded:  claim.Annotations[v1alpha1.AnnotationSuperseded],

@@ -43,6 +43,7 @@ func birthRecord(o Observation) *proposal {
 		birth := newBirth(o, knownCounter(o), names(recorded))
 		birth.ClusterID = recorded[0].Record().ClusterID
 		birth.Incarnation = o.lifeOf(recorded)
+		birth.Restore = requestOf(recorded, birth.Incarnation)
 		return act(birth, ReasonBeginBirth, "The peer Service with the birth record is gone; it is written anew from the volumes.")
 	}
 	if former := filter(o.Former, Replica.IsRecorded); len(former) > 0 {
@@ -56,6 +57,16 @@ func birthRecord(o Observation) *proposal {
 	birth := newBirth(o, 0, firstNames(o))
 	birth.Origin, _ = o.source()
 	return act(birth, ReasonBeginBirth, "A cluster of %d members begins.", o.Desired.Size)
+}
+
+// requestOf is the EtcdRestore that a life came of, by the volumes that were made for it; empty for none.
+func requestOf(recorded []Replica, incarnation string) string {
+	for _, r := range recorded {
+		if r.Volume != nil && r.Volume.Incarnation == incarnation && r.Volume.Request != "" {
+			return r.Volume.Request
+		}
+	}
+	return ""
 }
 
 // trace names an object of this cluster that is only made once its birth was written down, or "".

@@ -93,6 +93,7 @@ type (
 		Names       []string
 		ClusterID   etcdutil.ID // non-zero when the lost record of a living cluster is written anew
 		Origin      Origin      // the backup that the first members begin with; zero when they begin empty
+		Restore     string      // the Request.ID that the life of a living cluster came of; empty when it began with the cluster
 	}
 
 	// StartPreflight creates the Pod that looks at the backup to begin with.

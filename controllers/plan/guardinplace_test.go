@@ -342,6 +342,19 @@ func TestMembersOfALifeThatWasMovedToStartBeforeAnythingElseIsPutRight(t *testin
 	}
 }
 
+func TestARecordThatIsWrittenAnewSaysWhichEtcdRestoreWasDone(t *testing.T) {
+	serving := servingWorld(requesting(settledWorld(3)))
+	for _, r := range serving.Replicas {
+		serving = serving.edit(r.Ordinal, func(r *Replica) { r.Volume.Request = asked.ID })
+	}
+	serving.Birth = Birth{}
+	birth, _ := Next(serving).Change.(BeginBirth)
+	serving.Birth = Birth{Exists: true, Incarnation: birth.Incarnation, ClusterID: birth.ClusterID, Restore: birth.Restore}
+	if got := serving.Standing(serving.Requests[0]); got != StandingComplete {
+		t.Errorf("it is %s", got)
+	}
+}
+
 func TestAnApprovalIsGoodForADayOrTwo(t *testing.T) {
 	o := requesting(settledWorld(3))
 	for hours, want := range map[time.Duration]Standing{0: StandingApproved, 24: StandingApproved, 48: StandingStale, 24 * 30: StandingStale} {

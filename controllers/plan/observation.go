@@ -227,6 +227,7 @@ type Volume struct {
 	Choices     Choices // what the member's Pod is made from
 	Bytes       int64   // requested size
 	Record      Record
+	Request     string // the Request.ID of the EtcdRestore that it was made for; empty for none
 	Restored    string // the incarnation whose data was laid there from its backup, completely; empty when none was
 	Superseded  string // the incarnation that a restore in place put in the place of this one's; empty when none did
 	Flushed     string // the incarnation that this volume is to be read for: its member ran alone and wrote out all that it had

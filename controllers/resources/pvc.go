@@ -14,6 +14,7 @@ type Volume struct {
 	Incarnation string
 	Bytes       int64
 	Inputs      string // canonical: what the member's Pod is made from
+	Request     string // the EtcdRestore that it is made for; empty for none
 }
 
 // BuildVolume builds the PersistentVolumeClaim of a member. It has an owner only under deletionPolicy Delete: what must
@@ -30,6 +31,9 @@ func BuildVolume(c *v1alpha1.EtcdCluster, v Volume) *corev1.PersistentVolumeClai
 	}
 	claim.Labels = MemberLabels(c, v.Name, v.Incarnation)
 	claim.Annotations = map[string]string{v1alpha1.AnnotationInputs: v.Inputs}
+	if v.Request != "" {
+		claim.Annotations[v1alpha1.AnnotationRequest] = v.Request
+	}
 	if storage := c.Spec.Storage; storage != nil {
 		claim.Spec.StorageClassName = storage.StorageClassName
 		if storage.AccessMode != "" {
