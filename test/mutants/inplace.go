@@ -243,8 +243,8 @@ var inPlace = []mutant{
 	{
 		Name: "what a cluster moved to is laid over", Peer: "",
 		File:    "controllers/plan/bootstrap.go",
-		From:    "if o.hasMoved() && len(c.Restores) > 0 {",
-		To:      "if false {",
+		From:    "case o.hasMoved() && len(c.Restores) > 0:",
+		To:      "case false:",
 		Package: planPackage, Test: row("what was laid is not laid over when somebody takes the word of it away"),
 	},
 	{
@@ -253,5 +253,26 @@ var inPlace = []mutant{
 		From:    "if p != nil && (o.isAlive() || o.needsNothing()) {",
 		To:      "if p != nil && o.isAlive() {",
 		Package: planPackage, Test: row("nor does an object of somebody else"),
+	},
+	{
+		Name: "who gave up a cluster that was silent gave up one that serves again", Peer: "",
+		File:    "controllers/plan/evidence.go",
+		From:    "lines = append(lines, \"no quorum answers\")",
+		To:      "lines = append(lines, lines[:0]...)",
+		Package: planPackage, Test: "TestWhoGaveUpWhatServesGaveUpWhatIsSilentAndNotTheOtherWayRound",
+	},
+	{
+		Name: "a new volume whose node is gone is moved to", Peer: "",
+		File:    "controllers/observe/nodes.go",
+		From:    "if lives.isFormer(replica.Name) && replica.Pod == nil {",
+		To:      "if !lives.isOurs(replica.Name) && replica.Pod == nil {",
+		Package: observePackage, Test: "TestAVolumeThatIsLaidIsKnownToBeStrandedBeforeTheClusterMovesToIt",
+	},
+	{
+		Name: "another backup is laid beside what lies on some of the volumes", Peer: "",
+		File:    laying,
+		From:    "request.Source != SourceBackup || request.Wish.Hash == o.Birth.Coming.Origin.Hash {",
+		To:      "request.Source != SourceBackup || request.Wish.Hash != \"\" {",
+		Package: planPackage, Test: row("so is one that is another backup by now, and the cluster is looked after"),
 	},
 }
