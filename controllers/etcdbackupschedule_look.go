@@ -65,6 +65,7 @@ func scheduleOf(s *v1alpha1.EtcdBackupSchedule) schedule.Schedule {
 func runOf(b *v1alpha1.EtcdBackup, store v1alpha1.BackupStore) schedule.Run {
 	run := schedule.Run{
 		Name: b.Name, UID: b.UID, State: schedule.RunActive, Deleting: b.DeletionTimestamp != nil, SameStore: sameStore(b.Spec.Store, store),
+		Created: b.CreationTimestamp.Time, Deadline: b.Spec.DeadlineOrDefault(),
 	}
 	outcome := backup.OutcomeOf(b.Status)
 	if record, err := backup.DecodeRecord(b.Annotations[v1alpha1.AnnotationBackupRecord], b.Namespace, b.Name); err == nil && record.Outcome != nil {

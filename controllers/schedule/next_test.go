@@ -117,7 +117,7 @@ func (l *life) create(run CreateRun) {
 	if !l.o.Schedule.Retains {
 		l.o.Runs = l.o.Runs[max(0, len(l.o.Runs)-3):] // older ones somebody deleted
 	}
-	l.o.Runs = append(l.o.Runs, Run{Name: run.Name, State: RunActive})
+	l.o.Runs = append(l.o.Runs, Run{Name: run.Name, State: RunActive, Created: l.o.Now, Deadline: l.o.Schedule.BackupDeadline})
 }
 
 // until passes as the operator would, up to a time.

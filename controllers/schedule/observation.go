@@ -46,8 +46,10 @@ type Cluster struct {
 type Run struct {
 	Name        string
 	State       RunState
-	Reason      string // of its condition Complete
-	CompletedAt time.Time
+	Reason      string        // of its condition Complete
+	Created     time.Time     // by the clock of the API server
+	Deadline    time.Duration // how long it may take
+	CompletedAt time.Time     // by the clock of a node, as the next
 	VerifiedAt  time.Time
 	Point       Point // where a complete one lies, and what it holds
 	SameStore   bool  // it lies where the schedule's backups go now

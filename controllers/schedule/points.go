@@ -22,15 +22,17 @@ func (o Observation) showPoints(status *v1alpha1.EtcdBackupScheduleStatus, old v
 		}
 	}
 	status.OldestRestorable, status.NewestRestorable = oldest.show(), newest.show()
-	status.LastProvenTime, status.LastProven = old.LastProvenTime, old.LastProven
+	if status.LastProvenTime = o.past(old.LastProvenTime); status.LastProvenTime != nil {
+		status.LastProven = old.LastProven
+	}
 	prove := func(at time.Time, point *Point) {
-		if is := later(status.LastProvenTime, at); is != status.LastProvenTime {
+		if is := o.later(status.LastProvenTime, at); is != status.LastProvenTime {
 			status.LastProvenTime, status.LastProven = is, point.show()
 		}
 	}
 	for i, run := range o.Runs {
 		if _, is := o.timeOf(run); is && run.State == RunComplete {
-			prove(run.VerifiedAt, &o.Runs[i].Point)
+			prove(run.when(run.VerifiedAt), &o.Runs[i].Point)
 		}
 	}
 	prove(o.Tested.GoodAt, o.Tested.Newest)

@@ -15,16 +15,16 @@ import (
 func Status(o Observation, d Decision, old v1alpha1.EtcdBackupScheduleStatus) v1alpha1.EtcdBackupScheduleStatus {
 	status := v1alpha1.EtcdBackupScheduleStatus{
 		NextScheduleTime:   words.TimeOrNil(d.Next),
-		LastSuccessfulTime: old.LastSuccessfulTime, LastVerifiedTime: old.LastVerifiedTime,
-		LastScheduleTime: old.LastScheduleTime,
+		LastSuccessfulTime: o.past(old.LastSuccessfulTime), LastVerifiedTime: o.past(old.LastVerifiedTime),
+		LastScheduleTime: o.past(old.LastScheduleTime),
 	}
 	for _, t := range []time.Time{o.latest(), o.recorded()} {
-		status.LastScheduleTime = later(status.LastScheduleTime, t)
+		status.LastScheduleTime = o.later(status.LastScheduleTime, t)
 	}
 	for _, run := range o.Runs {
 		if _, is := o.timeOf(run); is && run.State == RunComplete {
-			status.LastSuccessfulTime = later(status.LastSuccessfulTime, run.CompletedAt)
-			status.LastVerifiedTime = later(status.LastVerifiedTime, run.VerifiedAt)
+			status.LastSuccessfulTime = o.later(status.LastSuccessfulTime, run.when(run.CompletedAt))
+			status.LastVerifiedTime = o.later(status.LastVerifiedTime, run.when(run.VerifiedAt))
 		}
 	}
 	if active := o.active(); active != nil {
@@ -58,10 +58,27 @@ func backedUp(o Observation) metav1.Condition {
 	return words.Condition(v1alpha1.ScheduleBackedUp, metav1.ConditionFalse, ReasonLastRunFailed, fmt.Sprintf("The EtcdBackup %s failed: %s.", ended.Name, ended.Reason))
 }
 
-// later is the later of two times, as far as the API keeps them: in seconds.
-func later(a *metav1.Time, b time.Time) *metav1.Time {
+// when is the time at which something came of a run. A node whose clock is wrong is not believed: what it says would stay, and
+// nobody would be told for as long that no backup comes. Then it is when the EtcdBackup was created.
+func (r Run) when(t time.Time) time.Time {
+	if t.IsZero() || !t.Before(r.Created) && !t.After(r.Created.Add(r.Deadline)) {
+		return t
+	}
+	return r.Created
+}
+
+// past is a time that was shown; nil when it is still to come, since clocks can be wrong.
+func (o Observation) past(shown *metav1.Time) *metav1.Time {
+	if shown != nil && shown.After(o.Now) {
+		return nil
+	}
+	return shown
+}
+
+// later is the later of two times, as far as the API keeps them: in seconds. What is still to come is none.
+func (o Observation) later(a *metav1.Time, b time.Time) *metav1.Time {
 	b = b.Truncate(time.Second)
-	if b.IsZero() || a != nil && !b.After(a.Time) {
+	if b.IsZero() || b.After(o.Now) || a != nil && !b.After(a.Time) {
 		return a
 	}
 	return words.TimeOrNil(b)
@@ -75,8 +92,8 @@ func ExpectedBy(o Observation, status v1alpha1.EtcdBackupScheduleStatus) time.Ti
 		return time.Time{}
 	}
 	from := o.Schedule.Created.Truncate(time.Minute)
-	if status.LastSuccessfulTime != nil {
-		from = status.LastSuccessfulTime.Time
+	if last := o.past(status.LastSuccessfulTime); last != nil {
+		from = last.Time
 	}
 	due := from
 	if clock, wrong := readClock("spec.schedule", o.Schedule.Expression, o.Schedule.TimeZone); wrong == nil {

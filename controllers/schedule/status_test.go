@@ -27,8 +27,14 @@ func TestTheStatusTellsOfTheNewestRunWhateverTheOrderOfTheList(t *testing.T) {
 	l.o.Schedule.Recorded = at(t, "2026-03-09T03:00:00Z")
 	l.o.Runs = []Run{
 		{Name: "nightly-20260309-0300", State: RunFailed, Reason: "StoreFull"},
-		{Name: "nightly-20260308-0300", State: RunComplete, CompletedAt: at(t, "2026-03-08T03:05:00Z")},
-		{Name: "nightly-20260307-0300", State: RunComplete, CompletedAt: at(t, "2026-03-07T03:05:00Z"), VerifiedAt: at(t, "2026-03-07T03:06:00Z")},
+		{
+			Name: "nightly-20260308-0300", State: RunComplete, Created: at(t, "2026-03-08T03:00:00Z"), Deadline: time.Hour,
+			CompletedAt: at(t, "2026-03-08T03:05:00Z"),
+		},
+		{
+			Name: "nightly-20260307-0300", State: RunComplete, Created: at(t, "2026-03-07T03:00:00Z"), Deadline: time.Hour,
+			CompletedAt: at(t, "2026-03-07T03:05:00Z"), VerifiedAt: at(t, "2026-03-07T03:06:00Z"),
+		},
 	}
 	l.pass()
 	if c := condition(t, l.status, v1alpha1.ScheduleBackedUp); c.Status != metav1.ConditionFalse || c.Reason != ReasonLastRunFailed ||
@@ -47,6 +53,37 @@ func TestTheStatusTellsOfTheNewestRunWhateverTheOrderOfTheList(t *testing.T) {
 	}
 }
 
+func TestAClockThatIsWrongNeitherHidesThatBackupsFailNorTellsOfIt(t *testing.T) {
+	for name, wrong := range map[string]time.Duration{
+		"ten days ahead": 240 * time.Hour, "an hour and a half ahead": 90 * time.Minute, "half an hour ahead": 30 * time.Minute,
+		"ten days behind": -240 * time.Hour,
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLife(t, "0 3 * * *", "2026-03-01T00:00:00Z")
+			l.until("2026-03-01T03:10:00Z")
+			run := &l.o.Runs[0]
+			run.CompletedAt, run.VerifiedAt = run.CompletedAt.Add(wrong), run.VerifiedAt.Add(wrong)
+			was := words.TimeOrNil(at(t, "2026-03-12T00:00:00Z")) // as it stood there of another
+			l.status.LastSuccessfulTime, l.status.LastVerifiedTime, l.status.LastScheduleTime, l.status.LastProvenTime = was, was, was, was
+			l.pass()
+			if last := l.status.LastSuccessfulTime; last != nil && last.After(l.o.Now) {
+				t.Errorf("at %s the last one was complete at %s", l.o.Now, last)
+			}
+			l.fails = true
+			for _, now := range []string{"2026-03-02T12:00:00Z", "2026-03-11T12:00:00Z", "2026-03-13T12:00:00Z"} {
+				l.until(now)
+				if by := ExpectedBy(l.o, l.status); !by.Equal(at(t, "2026-03-02T04:00:00Z")) {
+					t.Errorf("%s: expected by %s", now, by)
+				}
+				day := at(t, "2026-03-02T00:00:00Z")
+				if s := l.status; s.LastSuccessfulTime.After(day) || s.LastVerifiedTime.After(day) || s.LastProvenTime.After(day) || s.LastScheduleTime.After(l.o.Now) {
+					t.Errorf("%s: %+v", now, s)
+				}
+			}
+		})
+	}
+}
+
 func TestNothingMovesInTheStatusBetweenRuns(t *testing.T) {
 	l := newLife(t, "0 3 * * *", "2026-03-01T00:00:00Z")
 	l.until("2026-03-01T12:00:00Z")
@@ -60,6 +97,12 @@ func TestNothingMovesInTheStatusBetweenRuns(t *testing.T) {
 	}
 }
 
+// complete shows a backup that was complete at a time, a day ago.
+func (l *life) complete(t *testing.T, text string) {
+	l.o.Now = at(t, text).Add(24 * time.Hour)
+	l.status.LastSuccessfulTime = words.TimeOrNil(at(t, text))
+}
+
 func TestTheNextBackupIsExpectedByTheRunAfterTheLastCompleteOneAndItsDeadline(t *testing.T) {
 	for _, row := range []struct {
 		name string
@@ -67,7 +110,11 @@ func TestTheNextBackupIsExpectedByTheRunAfterTheLastCompleteOneAndItsDeadline(t 
 		want string
 	}{
 		{"none yet", func(*life) {}, "2026-03-01T04:00:00Z"},
-		{"one complete", func(l *life) { l.status.LastSuccessfulTime = words.TimeOrNil(at(t, "2026-03-05T03:10:00Z")) }, "2026-03-06T04:00:00Z"},
+		{"one complete", func(l *life) { l.complete(t, "2026-03-05T03:10:00Z") }, "2026-03-06T04:00:00Z"},
+		{"one that is still to come", func(l *life) {
+			l.complete(t, "2026-03-05T03:10:00Z")
+			l.o.Now = at(t, "2026-03-05T03:00:00Z")
+		}, "2026-03-01T04:00:00Z"},
 		{"a longer deadline", func(l *life) { l.o.Schedule.BackupDeadline = 3 * time.Hour }, "2026-03-01T06:00:00Z"},
 		{"a schedule that cannot be read", func(l *life) { l.o.Schedule.Expression = "x" }, "2026-03-01T01:00:00Z"},
 		{"one that never fires", func(l *life) { l.o.Schedule.Expression = "0 0 30 2 *" }, "2026-03-01T01:00:00Z"},
