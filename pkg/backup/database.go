@@ -35,16 +35,18 @@ func withDatabase(path string, do func(tx *bolt.Tx) error) (err error) {
 	})
 }
 
-// database is one walk over all keys.
+// database is walked over all its keys.
 type database struct {
 	keys    *bolt.Bucket
 	address uintptr // where the file is mapped
 	size    uintptr
 	behind  int // bytes visited since pages were last given back
+
+	keysAtOnce int64
 }
 
 func databaseOf(tx *bolt.Tx) *database {
-	return &database{keys: tx.Bucket(bucketKey), address: tx.DB().Info().Data, size: uintptr(tx.Size())}
+	return &database{keys: tx.Bucket(bucketKey), address: tx.DB().Info().Data, size: uintptr(tx.Size()), keysAtOnce: keysAtOnce}
 }
 
 // mappedBound is how much of the file may count as our memory before its pages are given back.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"hash/maphash"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -42,7 +41,7 @@ type span struct {
 
 // entry is one revision of one key.
 type entry struct {
-	place           int64 // among all entries, from 1: a transaction's entries share their main revision
+	place           int64 // among all entries, from 1 for the oldest: a transaction's entries share their main revision
 	main            int64
 	tombstone       bool
 	key             []byte
@@ -91,79 +90,21 @@ func consumeInt(v []byte) (int64, int) {
 	return int64(value), n
 }
 
-// latest remembers, by a hash of the key, the place of the newest entry that matters; negative for a tombstone. With 64
-// bits and a seed of its own a collision is less likely than a broken disk, and would be seen as one: a hash that differs.
-type latest struct {
-	seed   maphash.Seed
-	places map[uint64]int64
-}
-
-func (l latest) get(key []byte) (int64, bool) {
-	place, ok := l.places[maphash.Bytes(l.seed, key)]
-	return place, ok
-}
-
-func (l latest) set(e entry) {
-	place := e.place
-	if e.tombstone {
-		place = -place
-	}
-	l.places[maphash.Bytes(l.seed, e.key)] = place
-}
-
-// census counts the keys that exist at the span's revision, and finds which entries at or below the compaction were
-// superseded later. Memory is needed only for keys that were changed after the compaction and existed before it: an
-// entry after the compaction says by its version whether it makes, changes or ends a key.
-func (d *database) census(s span) (live int64, newer latest, err error) {
-	newer = latest{seed: maphash.MakeSeed(), places: map[uint64]int64{}}
-	err = d.forEach(s.revision, func(e entry, _, _ []byte) {
-		switch {
-		case e.main <= s.compact && s.settled:
-			if !e.tombstone {
-				live++
-			}
-			return
-		case e.main <= s.compact:
-			live += replaced(newer, e)
-		case e.tombstone:
-			live--
-		case e.version == 1:
-			live++
-		}
-		if s.compact > 0 && (e.main <= s.compact || e.tombstone || e.create <= s.compact) {
-			newer.set(e)
-		}
-	})
-	return live, newer, err
-}
-
-// replaced is how an entry below an unfinished compaction changes the number of keys.
-func replaced(newer latest, e entry) int64 {
-	before, known := newer.get(e.key)
-	switch existed := known && before > 0; {
-	case existed && e.tombstone:
-		return -1
-	case !existed && !e.tombstone:
-		return 1
-	}
-	return 0
-}
-
 // hashSpan is etcd's HashKV of the span: the CRC-32C of the bucket's name and of every entry, where those at or below the
 // compaction count only if they are their key's newest (etcd-io/etcd:server/storage/mvcc/hash.go). etcd keeps its whole
-// index in memory for it; this takes the file as it is, twice. Where no key exists any more etcd counts all that its compaction
-// has left, which is what was newest then.
+// index in memory for it; this takes the file as it is, more than once. Where no key exists any more etcd counts all that its
+// compaction has left, which is what was newest then.
 func (d *database) hashSpan(s span) (sum uint32, live int64, err error) {
-	live, newer, err := d.census(s)
+	live, old, err := d.census(s)
 	if err == nil && live == 0 {
-		_, newer, err = d.census(span{revision: s.compact, compact: s.compact, settled: s.settled})
+		_, old, err = d.census(span{revision: s.compact, compact: s.compact, settled: s.settled})
 	}
 	if err != nil {
 		return 0, 0, err
 	}
 	sum = crc32.Checksum(bucketKey, castagnoli)
 	err = d.forEach(s.revision, func(e entry, k, v []byte) {
-		if e.main <= s.compact && !kept(newer, e) {
+		if e.main <= s.compact && (e.tombstone || old.has(e.place)) {
 			return
 		}
 		if e.main == s.compact && e.tombstone {
@@ -175,11 +116,6 @@ func (d *database) hashSpan(s span) (sum uint32, live int64, err error) {
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-func kept(newer latest, e entry) bool {
-	place, known := newer.get(e.key)
-	return !e.tombstone && (!known || place == e.place)
-}
 
 // forEach visits the entries up to a revision in their order.
 func (d *database) forEach(revision int64, visit func(e entry, k, v []byte)) error {
