@@ -31,8 +31,8 @@ const (
 
 // lookAtChores reads the Jobs of a schedule and what was recorded of those before.
 func (r *EtcdBackupScheduleReconciler) lookAtChores(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, seen *schedule.Observation) error {
-	seen.Pruned = schedule.DecodeRecord(s.Annotations[v1alpha1.AnnotationLastPrune])
-	seen.Tested = schedule.DecodeRecord(s.Annotations[v1alpha1.AnnotationLastTest])
+	seen.Pruned = schedule.DecodeRecord(s.Annotations[v1alpha1.AnnotationLastPrune]).AsOf(seen.Now)
+	seen.Tested = schedule.DecodeRecord(s.Annotations[v1alpha1.AnnotationLastTest]).AsOf(seen.Now)
 	var jobs batchv1.JobList
 	err := r.Client.List(ctx, &jobs, client.InNamespace(s.Namespace), client.MatchingLabels{v1alpha1.LabelSchedule: s.Name})
 	if err != nil {

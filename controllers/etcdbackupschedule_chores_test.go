@@ -280,6 +280,41 @@ func TestABackupThatIsRefusedKeepsNoChoreFromBeingDone(t *testing.T) {
 	}
 }
 
+func TestAClockThatGoesBackRecordsNoChoreAgainAndAgain(t *testing.T) {
+	w := newScheduleWorld(t, hourly(keepingTwo, testedAtTen), serving()...)
+	w.hours(2)
+	w.looks(4)
+	w.ends(keptTwo, "")
+	w.looks(8)
+	w.ends(restoredNewest, "")
+	w.looks(8)
+	told := func() int { return strings.Count(strings.Join(w.told(), "\n"), "Warning") }
+	if n := told(); n != 0 {
+		t.Fatalf("%d warnings before", n)
+	}
+	right, tests := w.now, w.schedule().Annotations[v1alpha1.AnnotationLastTest]
+	for _, back := range []time.Duration{2 * time.Minute, 15 * time.Minute} {
+		w.now = right.Add(-back)
+		w.looks(8)
+		before := len(w.writes)
+		w.looks(10)
+		if more := w.writes[before:]; len(more) > 0 {
+			t.Errorf("%s back it writes %q", back, more)
+		}
+	}
+	w.now = right.Add(time.Minute)
+	w.looks(8)
+	before := len(w.writes)
+	if w.looks(10); len(w.writes) > before {
+		t.Errorf("once the clock is right it writes %q", w.writes[before:])
+	}
+	w.conditionIs("Retained", "True Applied")
+	w.conditionIs("Proven", "True Restored")
+	if is := w.schedule().Annotations[v1alpha1.AnnotationLastTest]; is != tests || told() != 0 {
+		t.Errorf("recorded is %s", is)
+	}
+}
+
 func TestJobsOfAnotherScheduleAreNotTakenForItsOwn(t *testing.T) {
 	w := newScheduleWorld(t, hourly(keepingTwo), serving()...)
 	other := hourly(func(s *v1alpha1.EtcdBackupSchedule) { s.UID = "an-earlier-one-of-that-name" })

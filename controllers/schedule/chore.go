@@ -80,6 +80,15 @@ func DecodeRecord(text string) Record {
 	return r
 }
 
+// AsOf is a record as it is believed at a time. Clocks can be wrong: one of the future keeps nothing from being done, and its
+// Jobs are read once more.
+func (r Record) AsOf(now time.Time) Record {
+	if r.At.After(now) {
+		r.At = time.Time{}
+	}
+	return r
+}
+
 // lastWords are what the Pod of a chore says when all went well; a test restore says the last three of its backup alone.
 type lastWords struct {
 	Kept      int32     `json:"kept"`

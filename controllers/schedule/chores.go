@@ -25,11 +25,12 @@ func (v view) chores() []Change {
 	return changes
 }
 
-// unrecorded is the newest Job of a chore that ended and is not recorded; nil when there is none.
+// unrecorded is the newest Job of a chore that ended and is not recorded; nil when there is none. One of the future waits until it
+// is none any more: what is recorded of the future is not believed, and would be recorded again and again.
 func (o Observation) unrecorded(chore Chore, record Record) *Job {
 	var newest *Job
 	for i, job := range o.Jobs {
-		if job.Chore == chore && job.End != backup.JobRuns && job.At.After(record.At) && (newest == nil || job.At.After(newest.At)) {
+		if job.Chore == chore && job.End != backup.JobRuns && job.At.After(record.At) && !job.At.After(o.Now) && (newest == nil || job.At.After(newest.At)) {
 			newest = &o.Jobs[i]
 		}
 	}

@@ -368,6 +368,10 @@ func TestATestRestoreIsMadeWhenItIsTimeAndTellsWhatIsProven(t *testing.T) {
 	if got := l.condition(v1alpha1.ScheduleReady); got != "True Scheduled" {
 		t.Errorf("Ready is %q", got)
 	}
+	l.o.Tested.For = at(t, "2036-03-02T05:00:00Z") // as a clock that was wrong had it
+	if by := ProofExpectedBy(l.o); !by.Equal(at(t, "2026-03-01T06:00:00Z")) {
+		t.Errorf("nobody is told for ten years: the next is expected by %s", by)
+	}
 }
 
 func TestWhatKeepsATestRestoreFromBeginning(t *testing.T) {

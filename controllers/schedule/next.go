@@ -72,11 +72,7 @@ func soonest(a, b time.Duration) time.Duration {
 }
 
 func viewOf(o Observation) view {
-	for _, record := range []*Record{&o.Pruned, &o.Tested} {
-		if record.At.After(o.Now) { // clocks can be wrong
-			record.At = time.Time{}
-		}
-	}
+	o.Pruned, o.Tested = o.Pruned.AsOf(o.Now), o.Tested.AsOf(o.Now)
 	v := view{Observation: o, base: o.considered()}
 	v.testClock, v.testWrong = readClock("spec.testRestore.schedule", o.Schedule.TestExpression, o.Schedule.TimeZone)
 	if v.clock, v.wrong = readClock("spec.schedule", o.Schedule.Expression, o.Schedule.TimeZone); v.wrong == nil {

@@ -118,7 +118,7 @@ func ProofExpectedBy(o Observation) time.Time {
 		return time.Time{}
 	}
 	due := o.Schedule.Created.Truncate(time.Minute)
-	if o.Tested.For.After(due) {
+	if o.Tested.For.After(due) && !o.Tested.For.After(o.Now) {
 		due = o.Tested.For
 	}
 	if wrong == nil {

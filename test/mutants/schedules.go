@@ -45,7 +45,7 @@ var schedules = []mutant{
 	{
 		Name: "a test restore that failed counts as proof", Peer: "",
 		File:    "controllers/schedule/points.go",
-		From:    "if o.Tested.For.After(due) {\n\t\tdue = o.Tested.For",
+		From:    "if o.Tested.For.After(due) && !o.Tested.For.After(o.Now) {\n\t\tdue = o.Tested.For",
 		To:      "if o.Tested.At.After(due) {\n\t\tdue = o.Tested.At",
 		Package: schedulePackage, Test: "TestATestRestoreIsMadeWhenItIsTimeAndTellsWhatIsProven",
 	},
