@@ -146,13 +146,19 @@ func (b *Bucket) Stat(ctx context.Context, key string) (_ Object, err error) {
 	return Object{Key: key, Size: attributes.Size, ModTime: attributes.ModTime}, nil
 }
 
-// Open reads an object from its beginning and says how large the store calls it. The context ends the reading too.
+// Open reads an object from its beginning and says how large the store calls it. The context ends the reading too. What comes
+// from a volume was read there, and is not what this node remembers of writing it.
 func (b *Bucket) Open(ctx context.Context, key string) (_ io.ReadCloser, size int64, err error) {
 	defer calm(&err)
 	if err := b.check(key); err != nil {
 		return nil, 0, err
 	}
-	reader, err := b.blob.NewReader(ctx, key, nil)
+	reader, err := b.blob.NewReader(ctx, key, &blob.ReaderOptions{BeforeRead: func(as func(any) bool) error {
+		var file *os.File
+		as(&file)
+		forgetPages(file)
+		return nil
+	}})
 	if err != nil {
 		return nil, 0, fmt.Errorf("open %s in the store: %w", key, classify(err, ErrStore))
 	}
@@ -249,12 +255,4 @@ func (b *Bucket) Delete(ctx context.Context, key string) (err error) {
 		_ = os.Remove(filepath.Join(b.root, directory)) // one that is not empty stays
 	}
 	return nil
-}
-
-// syncBeforeRename makes a volume's file durable before it gets its name.
-func syncBeforeRename(file *os.File) error {
-	if file == nil {
-		return nil
-	}
-	return file.Sync()
 }

@@ -9,6 +9,7 @@ import (
 
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
+	"golang.org/x/sys/unix"
 )
 
 // openVolume keeps objects as plain files without companions, written under another name in the same directory and
@@ -36,6 +37,27 @@ func checkReadable(root, below string) error {
 		}
 		return err
 	})
+}
+
+// syncBeforeRename makes a volume's file durable before it gets its name.
+func syncBeforeRename(file *os.File) error {
+	if file == nil {
+		return nil
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	forgetPages(file)
+	return nil
+}
+
+// forgetPages has the kernel drop what it remembers of a volume's file, so that whoever reads it next reads what the volume
+// has: a proof that comes right after the writing would be one of the node's memory. It is advice: without it all works,
+// and proves less.
+func forgetPages(file *os.File) {
+	if file != nil {
+		_ = unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_DONTNEED)
+	}
 }
 
 // settle makes the name of what was written into a file survive a power failure: its directory and those above it, up to

@@ -1,0 +1,63 @@
+package store
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// What comes from memory says nothing of the disk.
+func TestWhatIsReadFromAVolumeComesFromTheVolumeAndNotFromTheNodesMemory(t *testing.T) {
+	root := t.TempDir()
+	var fs unix.Statfs_t
+	must(t, unix.Statfs(root, &fs))
+	if fs.Type == unix.TMPFS_MAGIC {
+		t.Skip("a tmpfs is nothing but memory: set TMPDIR to a disk")
+	}
+	bucket := open(t, Config{Volume: &Volume{Path: "some/prefix"}}, Options{VolumeRoot: root})
+	key := bucket.Key("snapshot.db")
+	path := filepath.Join(root, key)
+	must(t, write(t, bucket, key, random(8<<20)))
+	if share := remembered(t, path); share > 0.1 {
+		t.Errorf("%.0f %% of what was written is still in memory", share*100)
+	}
+
+	_, err := os.ReadFile(path)
+	must(t, err)
+	if share := remembered(t, path); share < 0.9 {
+		t.Fatalf("only %.0f %% of what somebody read is in memory: this shows nothing", share*100)
+	}
+	reader, _, err := bucket.Open(context.Background(), key)
+	must(t, err)
+	defer reader.Close()
+	if share := remembered(t, path); share > 0.1 {
+		t.Errorf("%.0f %% of what is to be read is still in memory", share*100)
+	}
+}
+
+// remembered is which share of a file's pages the kernel has in memory.
+func remembered(t *testing.T, path string) float64 {
+	t.Helper()
+	file, err := os.Open(path)
+	must(t, err)
+	defer file.Close()
+	info, err := file.Stat()
+	must(t, err)
+	content, err := unix.Mmap(int(file.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED)
+	must(t, err)
+	defer func() { must(t, unix.Munmap(content)) }()
+	pages := make([]byte, (len(content)+os.Getpagesize()-1)/os.Getpagesize())
+	_, _, failed := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&content[0])), uintptr(len(content)), uintptr(unsafe.Pointer(&pages[0])))
+	if failed != 0 {
+		t.Fatal(failed)
+	}
+	there := 0
+	for _, page := range pages {
+		there += int(page & 1)
+	}
+	return float64(there) / float64(len(pages))
+}
