@@ -173,7 +173,8 @@ func (r *EtcdBackupReconciler) lookAtJob(ctx context.Context, b *v1alpha1.EtcdBa
 	}
 	pods, err := r.lookAtPods(ctx, job, seen)
 	if err == nil && seen.Job.End == backup.JobRuns {
-		r.lookDeeper(ctx, job, pods, seen)
+		r.lookAtEvents(ctx, job, pods, &seen.Job, seen.Attempts)
+		r.lookAtProgress(ctx, pods, seen)
 	}
 	return err
 }

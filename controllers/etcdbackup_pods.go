@@ -95,22 +95,30 @@ func troubleOf(pod *corev1.Pod, statuses []corev1.ContainerStatus) *backup.Troub
 	return nil
 }
 
-// lookDeeper asks for what neither the Job nor its Pods have in their status: why a Pod is not created or its volumes are not
-// mounted, which Kubernetes tells in events only; and how far a step is, which it tells itself.
-func (r *EtcdBackupReconciler) lookDeeper(ctx context.Context, job *batchv1.Job, pods []corev1.Pod, seen *backupView) {
+// lookAtEvents asks for what neither a Job that runs nor its Pods have in their status, since Kubernetes tells it in events only:
+// why a Pod is not created, or its volumes are not mounted.
+func (f *frame) lookAtEvents(ctx context.Context, job *batchv1.Job, pods []corev1.Pod, seen *backup.Job, attempts []backup.Attempt) {
 	if len(pods) == 0 {
-		if said := lastWarning(ctx, r.Live, job.Namespace, job.UID); said != nil {
-			seen.Job.Trouble = &backup.Trouble{Reason: refusalOf(said.Message), Message: said.Message}
+		if said := lastWarning(ctx, f.Live, job.Namespace, job.UID); said != nil {
+			seen.Trouble = &backup.Trouble{Reason: refusalOf(said.Message), Message: said.Message}
 		}
+		return
+	}
+	pod, latest := &pods[len(pods)-1], &attempts[len(attempts)-1]
+	if !isStuck(pod, latest) {
+		return
+	}
+	if said := lastWarning(ctx, f.Live, pod.Namespace, pod.UID); said != nil {
+		latest.Trouble = &backup.Trouble{Reason: mountTrouble(said.Reason), Message: said.Message}
+	}
+}
+
+// lookAtProgress asks a step that runs how far it is.
+func (r *EtcdBackupReconciler) lookAtProgress(ctx context.Context, pods []corev1.Pod, seen *backupView) {
+	if len(pods) == 0 {
 		return
 	}
 	pod, latest := &pods[len(pods)-1], &seen.Attempts[len(seen.Attempts)-1]
-	if isStuck(pod, latest) {
-		if said := lastWarning(ctx, r.Live, pod.Namespace, pod.UID); said != nil {
-			latest.Trouble = &backup.Trouble{Reason: mountTrouble(said.Reason), Message: said.Message}
-		}
-		return
-	}
 	for i, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		if latest.Steps[i].State == backup.StepRuns && len(container.Ports) > 0 {
 			latest.Progress = r.Progress(ctx, pod.Status.PodIP)

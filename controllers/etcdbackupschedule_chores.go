@@ -68,7 +68,9 @@ func (r *EtcdBackupScheduleReconciler) choreOf(
 		reader = r.Live
 	}
 	pods, err := podsOfJob(ctx, reader, job, v1alpha1.LabelSchedule)
-	out.Pods = attemptsOf(pods)
+	if out.Pods = attemptsOf(pods); err == nil && out.End == backup.JobRuns {
+		r.lookAtEvents(ctx, job, pods, &out.Job, out.Pods)
+	}
 	return &out, err
 }
 

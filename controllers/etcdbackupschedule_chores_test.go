@@ -280,6 +280,37 @@ func TestABackupThatIsRefusedKeepsNoChoreFromBeingDone(t *testing.T) {
 	}
 }
 
+func TestWhyThePodOfAChoreDoesNotStartIsSaidWithinAMinute(t *testing.T) {
+	for reason, happens := range map[string]func(*scheduleWorld){
+		"QuotaExceeded": func(w *scheduleWorld) {
+			w.warn(w.running(), "FailedCreate", `Error creating: pods "x" is forbidden: exceeded quota: few`)
+		},
+		"PodSecurity": func(w *scheduleWorld) {
+			w.warn(w.running(), "FailedCreate", `Error creating: pods "x" is forbidden: violates PodSecurity "restricted:latest"`)
+		},
+		"VolumeNotMounted": func(w *scheduleWorld) {
+			pod := w.pod("p1")
+			w.report(pod, corev1.PodPending, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}})
+			w.warn(pod, "FailedMount", `MountVolume.SetUp failed for volume "credentials" : secret "s3" not found`)
+		},
+	} {
+		w := newScheduleWorld(t, hourly(keepingTwo), serving()...)
+		w.hours(1)
+		w.looks(3)
+		happens(w)
+		if again := w.looks(1); again > time.Minute {
+			t.Errorf("%s: it looks again after %s", reason, again)
+		}
+		w.conditionIs("Retained", "Unknown NotYet")
+		w.now = w.now.Add(time.Minute)
+		w.looks(2)
+		w.conditionIs("Retained", "False "+reason)
+		w.ends(keptTwo, "")
+		w.looks(4)
+		w.conditionIs("Retained", "True Applied")
+	}
+}
+
 func TestAClockThatGoesBackRecordsNoChoreAgainAndAgain(t *testing.T) {
 	w := newScheduleWorld(t, hourly(keepingTwo, testedAtTen), serving()...)
 	w.hours(2)

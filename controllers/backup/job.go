@@ -66,7 +66,7 @@ func (j Job) isLate() bool { return j.End == JobFailed && j.Reason == "DeadlineE
 // WhyFailed is why a Job failed, in the last words of its Pods, oldest first, and where there are none in Kubernetes' own.
 func (j Job) WhyFailed(pods []Attempt) (reason, message string) {
 	if j.isLate() {
-		return ReasonDeadlineExceeded, "The Job was not complete within its deadline."
+		return ReasonDeadlineExceeded, "The Job was not complete within its deadline." + before(pods)
 	}
 	for i := len(pods) - 1; i >= 0; i-- {
 		if reason, message := failureOf(pods[i]); reason != "" {
@@ -74,6 +74,17 @@ func (j Job) WhyFailed(pods []Attempt) (reason, message string) {
 		}
 	}
 	return ReasonJobFailed, fmt.Sprintf("The Job failed: %s: %s", j.Reason, j.Message)
+}
+
+// before is what failed last of a Job whose time was over. That its Pods were ended tells nothing: so does the deadline.
+func before(pods []Attempt) string {
+	for i := len(pods) - 1; i >= 0; i-- {
+		if slices.ContainsFunc(pods[i].Steps, func(s Step) bool { return s.State == StepBroken }) {
+			_, message := failureOf(pods[i])
+			return " Before: " + message
+		}
+	}
+	return ""
 }
 
 // LastWords are what a step of the Pod that succeeded said; empty when there is none.

@@ -290,3 +290,20 @@ func TestABackupEndsOnceWhateverIsWipedAfterwards(t *testing.T) {
 		}
 	}
 }
+
+func TestAJobThatIsLateSaysWhatFailedLast(t *testing.T) {
+	late := Job{End: JobFailed, Reason: "DeadlineExceeded", Message: "as Kubernetes says"}
+	const alone = "The Job was not complete within its deadline."
+	for name, row := range map[string]struct {
+		pods []Attempt
+		want string
+	}{
+		"no Pod":                       {nil, alone},
+		"one that the deadline ended":  {[]Attempt{attempt(StepRuns).lost("Deleted: the Pod is being deleted")}, alone},
+		"one that failed, and another": {[]Attempt{attempt(StepBroken).broken(refusedByStore), attempt(StepRuns).lost("Deleted")}, alone + " Before: The store refuses the credentials."},
+	} {
+		if reason, message := late.WhyFailed(row.pods); reason != ReasonDeadlineExceeded || message != row.want {
+			t.Errorf("%s: %s: %s", name, reason, message)
+		}
+	}
+}

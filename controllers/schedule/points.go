@@ -89,7 +89,7 @@ func (o Observation) condition(d Decision, chore Chore, kind string, last Record
 	return is(metav1.ConditionFalse, last.Reason, fmt.Sprintf("At %s: %s", words.Format(last.FinishedAt), last.Message))
 }
 
-// patience is how long a Pod of a chore may take to start before it is said why it does not.
+// patience is how long a Pod of a chore may take to be made, and to start, before it is said why it does not.
 const patience = 30 * time.Second
 
 // trouble is what keeps the Pod of a chore from starting; nil when nothing does.
@@ -100,6 +100,9 @@ func (o Observation) trouble(chore Chore) *backup.Trouble {
 		}
 		if job.Suspended {
 			return &backup.Trouble{Reason: ReasonSuspended, Message: fmt.Sprintf("The Job %s is suspended (spec.suspend of the Job).", job.Name)}
+		}
+		if len(job.Pods) == 0 && job.Trouble != nil && o.Now.Sub(job.Created) >= patience {
+			return job.Trouble
 		}
 		for _, pod := range job.Pods {
 			if pod.Trouble != nil && o.Now.Sub(pod.Created) >= patience {
