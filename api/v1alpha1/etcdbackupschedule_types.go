@@ -104,7 +104,7 @@ type EtcdBackupScheduleSpec struct {
 	Deadline *metav1.Duration `json:"deadline,omitempty"`
 
 	// Retention says which backups of this schedule stay in the store. It is looked
-	// after whenever a backup is complete; an EtcdBackup whose backup was removed is
+	// after whenever a run has ended; an EtcdBackup whose backup was removed is
 	// deleted. Default: all stay.
 	// +optional
 	Retention *BackupRetention `json:"retention,omitempty"`
