@@ -38,6 +38,9 @@ func restoreTime(size string) figure {
 	return figure{Name: "restore of " + size + " → 3 members", Unit: unitSeconds, Times: 1.5}
 }
 
+// roomForKeys holds as many small keys as are asked for, twice over.
+const roomForKeys = 1 << 30
+
 // measureBackups needs a database of some size, and fills one only once for each.
 func measureBackups(ctx context.Context, b *bench) error {
 	store, err := b.startStore(ctx)
@@ -50,8 +53,15 @@ func measureBackups(ctx context.Context, b *bench) error {
 	err = b.takeTurn(ctx, ours, like, func(ctx context.Context, t *trial) error { return t.measureBackups(ctx, store) })
 	for _, size := range b.databases {
 		if size != b.database && err == nil {
-			err = b.measureMemoryAt(ctx, store, size)
+			like := oneOnVolume
+			like.database = size
+			err = b.measureMemoryOf(ctx, store, like, sizeName(size))
 		}
+	}
+	if b.keys > 0 && err == nil {
+		like := oneOnVolume
+		like.database, like.keys = roomForKeys, b.keys
+		err = b.measureMemoryOf(ctx, store, like, keysName(b.keys))
 	}
 	return err
 }
@@ -176,16 +186,14 @@ func (t *trial) addMemory(size string, seen observed) {
 	}
 }
 
-// measureMemoryAt takes one backup of a database of another size; one member is enough for that.
-func (b *bench) measureMemoryAt(ctx context.Context, store *store, size int64) error {
-	like := oneOnVolume
-	like.database = size
+// measureMemoryOf takes one backup of another database; one member is enough for that.
+func (b *bench) measureMemoryOf(ctx context.Context, store *store, like shape, what string) error {
 	return b.takeTurn(ctx, ours, like, func(ctx context.Context, t *trial) error {
 		if err := t.prepare(ctx, store); err != nil {
 			return err
 		}
 		to := store.at(0)
-		to.name += "-" + strings.ToLower(strings.ReplaceAll(sizeName(size), " ", ""))
+		to.name += "-" + strings.ToLower(strings.ReplaceAll(what, " ", ""))
 		_, seen, err := t.takeBackup(ctx, to)
 		if err != nil {
 			return err
@@ -193,7 +201,7 @@ func (b *bench) measureMemoryAt(ctx context.Context, store *store, size int64) e
 		if _, _, err := seen.steps(); err != nil {
 			return err
 		}
-		t.addMemory(sizeName(size), seen)
+		t.addMemory(what, seen)
 		return errors.Join(t.forget(ctx, to), store.empty(ctx))
 	})
 }

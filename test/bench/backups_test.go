@@ -31,9 +31,9 @@ func TestSizesAreReadAndNamed(t *testing.T) {
 }
 
 func TestTheSizesOfDatabasesCanBeChosen(t *testing.T) {
-	o, err := parse([]string{"-database", "100Mi", "-databases", "100Mi,2Gi"})
-	if err != nil || o.database != 100<<20 || !slices.Equal(o.databases, []int64{100 << 20, 2 << 30}) {
-		t.Errorf("got %d and %v: %v", o.database, o.databases, err)
+	o, err := parse([]string{"-database", "100Mi", "-databases", "100Mi,2Gi", "-keys", "1500000"})
+	if err != nil || o.database != 100<<20 || !slices.Equal(o.databases, []int64{100 << 20, 2 << 30}) || keysName(o.keys) != "1.5 million small keys" {
+		t.Errorf("got %d, %v and %s: %v", o.database, o.databases, keysName(o.keys), err)
 	}
 	for _, wrong := range [][]string{{"-database", "1"}, {"-databases", "1Gi,"}} {
 		if _, err := parse(wrong); err == nil {

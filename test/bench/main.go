@@ -33,6 +33,7 @@ type options struct {
 
 	database  int64   // bytes, for the rates of backups and restores
 	databases []int64 // for the memory that a backup takes
+	keys      int     // small ones, for the same; 0 for none
 }
 
 // group is a set of figures that are measured together.
@@ -91,6 +92,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&figures, "figures", strings.Join(groupNames(), ","), "what to measure")
 	flags.StringVar(&database, "database", "1Gi", "the size of the database whose backup and restore are timed")
 	flags.StringVar(&databases, "databases", "100Mi,1Gi,4Gi", "the sizes of databases at which the memory of a backup is looked at")
+	flags.IntVar(&o.keys, "keys", 4_000_000, "the number of small keys at which the memory of a backup is looked at; 0 for none")
 	flags.BoolVar(&o.verbose, "v", false, "show when each Pod got how far in every sample")
 	if err := flags.Parse(args); err != nil {
 		return o, err

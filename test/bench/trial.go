@@ -31,6 +31,7 @@ type shape struct {
 	dead            bool // of an image that does not exist
 
 	database int64                   // bytes that it is filled with, or restored to; 0 for nothing
+	keys     int                     // small ones that it is filled with instead, within as many bytes
 	from     *v1alpha1.RestoreSource // what it begins with; nil for nothing
 	patience time.Duration           // how long it may take to be healthy; 0 for as long as any other sample
 }
