@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,29 +39,38 @@ func (r *EtcdBackupScheduleReconciler) lookAtChores(ctx context.Context, s *v1al
 	if err != nil {
 		return fmt.Errorf("listing its Jobs: %w", err)
 	}
+	slices.SortFunc(jobs.Items, func(a, b batchv1.Job) int {
+		return resources.ScheduledAt(b.Name).Compare(resources.ScheduledAt(a.Name))
+	})
+	told := map[schedule.Chore]time.Time{schedule.Prune: seen.Pruned.At, schedule.Test: seen.Tested.At}
 	for i := range jobs.Items {
-		job, err := r.choreOf(ctx, s, &jobs.Items[i], *seen)
+		job, err := r.choreOf(ctx, s, &jobs.Items[i], told)
 		if err != nil {
 			return err
 		}
-		if job != nil {
-			seen.Jobs = append(seen.Jobs, *job)
+		if job == nil {
+			continue
+		}
+		seen.Jobs = append(seen.Jobs, *job)
+		if job.End != backup.JobRuns && job.At.After(told[job.Chore]) && !job.At.After(seen.Now) {
+			told[job.Chore] = job.At
 		}
 	}
 	return nil
 }
 
-// choreOf is a Job as a plain value; nil when it is not the schedule's. The Pods of one that is recorded are not asked any more.
+// choreOf is a Job as a plain value; nil when it is not the schedule's. The Pods of one that ended no later than what is told of
+// its chore, by the record or by a newer Job, are not asked any more.
 func (r *EtcdBackupScheduleReconciler) choreOf(
-	ctx context.Context, s *v1alpha1.EtcdBackupSchedule, job *batchv1.Job, seen schedule.Observation,
+	ctx context.Context, s *v1alpha1.EtcdBackupSchedule, job *batchv1.Job, told map[schedule.Chore]time.Time,
 ) (*schedule.Job, error) {
 	at, chore := resources.ScheduledAt(job.Name), schedule.Chore(job.Labels[v1alpha1.LabelComponent])
 	out := schedule.Job{Name: job.Name, Chore: chore, At: at, Job: jobOf(job, s)}
-	last, is := map[schedule.Chore]schedule.Record{schedule.Prune: seen.Pruned, schedule.Test: seen.Tested}[chore]
+	last, is := told[chore]
 	if out.Foreign || !is || at.IsZero() {
 		return nil, nil
 	}
-	if out.End != backup.JobRuns && !at.After(last.At) {
+	if out.End != backup.JobRuns && !at.After(last) {
 		return &out, nil
 	}
 	reader := client.Reader(r.Client)

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/backup"
@@ -399,6 +401,39 @@ func TestEtcdBackupsThatMayNotBeDeletedYetAreNotForgotten(t *testing.T) {
 	w.conditionIs("Retained", "True Applied")
 	if got := w.made(); got != "1300 1400" {
 		t.Errorf("there are %s", got)
+	}
+}
+
+func TestWhileEtcdBackupsMayNotBeDeletedTheNewestJobAloneIsReadFromTheAPIServer(t *testing.T) {
+	w := newScheduleWorld(t, hourly(keepingTwo), serving()...)
+	w.onWrite = func(what string) error {
+		if what != "delete *v1alpha1.EtcdBackup" {
+			return nil
+		}
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "etcdbackups"}, "x", fmt.Errorf(`admission webhook "keep.example.com" denied the request: no`))
+	}
+	w.hours(2)
+	for range 3 {
+		w.now = w.now.Truncate(time.Hour).Add(time.Hour)
+		run := w.now.Format("1504")
+		w.looks(4)
+		w.complete(run)
+		w.looks(4)
+		w.ends(keptTwo, "")
+		w.looks(4)
+	}
+	w.conditionIs("Retained", "False Webhook")
+	asked := 0
+	w.keeper.Live = interceptor.NewClient(w.kube, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if _, is := list.(*corev1.PodList); is {
+				asked++
+			}
+			return c.List(ctx, list, opts...)
+		},
+	})
+	if w.looks(1); asked != 1 {
+		t.Errorf("%d questions for one Job", asked)
 	}
 }
 
