@@ -66,8 +66,8 @@ func (s step) layNext(ctx context.Context, c plan.LayNext) error {
 		return ErrStale
 	}
 	err := s.editBirth(ctx, func(r *resources.BirthRecord) error {
-		if r.Coming == nil || r.Coming.Incarnation != c.Incarnation || r.Incarnation == c.Incarnation {
-			return ErrStale
+		if r.Coming == nil || r.Coming.Incarnation != c.Incarnation || r.Coming.Restore != life.Restore || r.Incarnation == c.Incarnation {
+			return ErrStale // of a record that was lost and written anew, a life of the same name may be another one
 		}
 		return nil
 	})

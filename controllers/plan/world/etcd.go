@@ -122,6 +122,9 @@ func (w *World) startNew(p pod, d *disk) etcdutil.ExitReason {
 		return etcdutil.ExitAlreadyBootstrapped
 	}
 	w.checkFreshStart(c, self)
+	if !w.isHeld(id) { // what was laid under that name left no trace
+		c.from, c.alarm, c.full = "", false, false
+	}
 	*d = disk{cluster: id, member: self}
 	return ""
 }

@@ -69,8 +69,8 @@ func (w *World) checkPodDeletion(ref plan.PodRef) {
 // back.
 func (w *World) checkStop(c *cluster, name string, p pod) {
 	proc, isOutdated := w.procs[p.UID], p.Choices != w.Spec.Choices
-	if w.born == 0 && w.Unheard[p.made] && isOutdated {
-		return // nobody was ever led to it
+	if w.born == 0 && (w.Unheard[p.made] || p.Choices.IsZero()) && isOutdated {
+		return // nobody was ever led to it, nor says it any more what it was made from
 	}
 	if !isOutdated || proc.takesPart() && w.hasQuorum(c) {
 		w.violate("I11: the operator stopped the running member %s", name)
