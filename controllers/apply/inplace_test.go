@@ -205,6 +205,11 @@ func TestALifeIsNotTouchedByWhoeverIsBehind(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	seen := laying(t, w)
+	seen.Birth.Coming.Restore = "uid-of-another-hash"
+	if err := w.do(t, seen, layNext(w.cluster)); !errors.Is(err, ErrStale) {
+		t.Errorf("a life of the same name that came of another EtcdRestore: %v", err)
+	}
 	w.mustDo(t, laying(t, w), plan.DropNext{Incarnation: laidIncarnation})
 	for name, change := range map[string]plan.Change{
 		"laying what was called off":    layNext(w.cluster),
