@@ -50,6 +50,22 @@ func (o Observation) rebuilding() *proposal {
 // isLaying reports whether another life is on its way.
 func (o Observation) isLaying() bool { return !o.Birth.Coming.IsZero() }
 
+// namesake is a member under a name of the life that is laid; nil when there is none. Where the record was lost while nobody
+// answered, nobody could say which names were used, and a name of both could be counted for neither.
+func (o Observation) namesake() *etcdutil.Member {
+	list := o.Membership.LastKnown
+	if o.hasQuorum() {
+		list = o.Membership.Members
+	}
+	for i, m := range list {
+		name, _ := etcdutil.MemberFromPeerURL(firstURL(m), o.Cluster.Name, o.Cluster.Namespace)
+		if slices.Contains(o.Birth.Coming.Names, name) {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
 // mayChange reports whether size and settings follow the spec. While another life is about to follow, those of this one are let be;
 // but not where that waits for a person, who may be long.
 func (o Observation) mayChange() bool {

@@ -9,8 +9,11 @@ import (
 // Rules that finish what was begun.
 
 // strangeMember stops where the list is not what the operator made: a member with another URL, or data that answers, or is
-// recorded, as somebody else.
+// recorded, as somebody else; or, for as long as that takes to call off, one whose name the next life has too.
 func strangeMember(o Observation) *proposal {
+	if m := o.namesake(); m != nil {
+		return wait(ReasonCallOff, "Member %s has a name that a restore in place took as well; nothing is added or removed until that is called off.", m.ID)
+	}
 	if len(o.Membership.Strangers) > 0 {
 		m := o.Membership.Strangers[0]
 		return refuse(ReasonStranger, "Member %s (%v) was not added by the operator. Remove it with etcdctl member remove, or nothing is added or removed.",

@@ -117,11 +117,15 @@ func guardFlushed(o Observation, c MarkFlushed) string {
 }
 
 // isOvertaken reports that the cluster went on since a life without a backup was promised, or may go on once its survivor is started
-// again. What was laid of it by then is of the past, also when the quorum is lost once more, by when the evidence is the same again.
+// again; or that a name of that life turned out to be a member's. What was laid of it by then is of the past, also when the quorum is lost once more, by when the evidence is the same again.
 func (o Observation) isOvertaken() bool {
 	l, r := o.Birth.Coming, o.survivor()
 	switch {
-	case l.IsZero() || l.Source == SourceBackup:
+	case l.IsZero():
+		return false
+	case o.namesake() != nil:
+		return true
+	case l.Source == SourceBackup:
 		return false
 	case o.hasQuorum():
 		return true
