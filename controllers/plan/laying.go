@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -16,7 +17,7 @@ func restoreLaying(o Observation) *proposal {
 	if why := o.whyNotFurther(request); why != "" {
 		return refuse(ReasonRestoreHeld, "What the EtcdRestore %s asks for cannot be laid any further: %s.", request.Name, why).byHuman().unlessLater(request.Wish).yielding()
 	}
-	for _, step := range []func(Observation) *proposal{clearSpoilt, flushSurvivor, layMissing, layOn} {
+	for _, step := range []func(Observation) *proposal{clearSpoilt, clearUnread, flushSurvivor, layMissing, layOn} {
 		if p := step(o); p != nil {
 			return p.unlessActing()
 		}
@@ -173,10 +174,7 @@ func (o Observation) knownVoters() []string {
 // whyNotMove says why the life that is ready may not take the place of this one, or "".
 func (o Observation) whyNotMove(request Request) string {
 	life := o.Birth.Coming
-	if why := o.whyTaken(); why != "" {
-		return why
-	}
-	if why := o.whyNotEnd(); why != "" {
+	if why := cmp.Or(o.whyTaken(), o.whyNotEnd()); why != "" {
 		return why
 	}
 	if evidence := o.Evidence(); !evidence.Accepts(request.Approval) {

@@ -43,9 +43,6 @@ func flushSurvivor(o Observation) *proposal {
 	case pod != nil && pod.Running && !pod.neverReady():
 		return refuse(ReasonRestoreHeld, "%s runs and has served since it started, and does not answer. Let the operator reach it; or, if that cannot be, delete its Pod: it is then started once more, and read on its volume.", r.Name).byHuman()
 	case o.hasFlushed(r):
-		if p := o.clearUnread(); p != nil {
-			return p
-		}
 		return act(MarkFlushed{Life: o.Birth.Coming.Incarnation, Volume: r.volumeRef()}, ReasonInPlace, "%s has run long enough to write out all that it had; that is written on its volume.", r.Name)
 	}
 	p := wait(ReasonInPlace, "%s does not answer. It runs for %s without the others, to write out all that it has, and is then read.", r.Name, flushTime)
@@ -54,7 +51,7 @@ func flushSurvivor(o Observation) *proposal {
 
 // clearUnread gives up the volumes that were made to be written to from afar: whoever reads the survivor's volume mounts both, and
 // one that was bound somewhere else could not be mounted beside it.
-func (o Observation) clearUnread() *proposal {
+func clearUnread(o Observation) *proposal {
 	const read = "What %s holds is read on its volume; "
 	survivor := o.Birth.Coming.Survivor
 	for _, r := range filter(o.Coming, o.isUnread) {
