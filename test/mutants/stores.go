@@ -91,4 +91,18 @@ var stores = []mutant{
 		To:      "roots, err := x509.NewCertPool(), error(nil)",
 		Package: storePackage, Test: "TestTheStoresAuthorityDoesNotTakeThePlaceOfTheSystemsForWhoGivesOutIdentities",
 	},
+	{
+		Name: "a backup on a volume is proven by what the node remembers of writing it", Peer: "",
+		File:    "pkg/backup/store/volume.go",
+		From:    "if file != nil {\n\t\t_ = unix.Fadvise",
+		To:      "if false {\n\t\t_ = unix.Fadvise",
+		Package: storePackage, Test: "TestWhatIsReadFromAVolumeComesFromTheVolumeAndNotFromTheNodesMemory",
+	},
+	{
+		Name: "the agent remembers every key there is", Peer: "",
+		File:    "pkg/backup/census.go",
+		From:    "newKeySet(min(d.keysAtOnce, int64(d.size)/entryLeast))",
+		To:      "newKeySet(int64(d.size) / entryLeast)",
+		Package: backupPackage, Test: "TestMemoryDoesNotGrowWithTheNumberOfKeys",
+	},
 }
