@@ -69,14 +69,29 @@ func (w *World) checkPodDeletion(ref plan.PodRef) {
 // back.
 func (w *World) checkStop(c *cluster, name string, p pod) {
 	proc, isOutdated := w.procs[p.UID], p.Choices != w.Spec.Choices
-	if w.born == 0 && (w.Unheard[p.made] || p.Choices.IsZero()) && isOutdated {
-		return // nobody was ever led to it, nor says it any more what it was made from
+	if w.born == 0 && isOutdated && (w.Unheard[p.made] || !w.isAnyRecorded()) {
+		return // nobody was ever led to it
 	}
 	if !isOutdated || proc.takesPart() && w.hasQuorum(c) {
 		w.violate("I11: the operator stopped the running member %s", name)
 	} else if !proc.mute && w.isNeeded(c, name) {
 		w.violate("I1: %s was needed as it was, for when others are back", name)
 	}
+}
+
+// isAnyRecorded reports whether it was written down of any member that it answered.
+func (w *World) isAnyRecorded() bool {
+	for _, v := range w.objects.volumes {
+		if !v.Record.IsZero() {
+			return true
+		}
+	}
+	for _, p := range w.objects.pods {
+		if !p.Record.IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
 // isBad reports choices with which no member serves its clients.
