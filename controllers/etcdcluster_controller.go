@@ -170,11 +170,11 @@ func (r *EtcdClusterReconciler) act(ctx context.Context, cluster *v1alpha1.EtcdC
 
 func concernsSecrets(change plan.Change) bool {
 	switch change.(type) {
-	case plan.Bootstrap, plan.LayNext, plan.ApplyObjects, plan.PrepareMember, plan.DeleteSecret, plan.FollowPolicy, plan.AdoptData:
+	case plan.Bootstrap, plan.LayNext, plan.MoveLife, plan.ApplyObjects, plan.PrepareMember, plan.DeleteSecret, plan.FollowPolicy, plan.AdoptData:
 		return true
 	case plan.StartPreflight, plan.DeletePreflight, plan.RecordRestored, plan.DeleteRestores:
 		return false
-	case plan.BeginBirth, plan.BeginNext, plan.DropNext, plan.MoveLife, plan.MarkFlushed, plan.MarkFormer, plan.VoidBirth, plan.NextBirth, plan.RecordBirth, plan.RecordMembers, plan.SealPods, plan.LabelRole,
+	case plan.BeginBirth, plan.BeginNext, plan.DropNext, plan.MarkFlushed, plan.MarkFormer, plan.VoidBirth, plan.NextBirth, plan.RecordBirth, plan.RecordMembers, plan.SealPods, plan.LabelRole,
 		plan.SetBudget, plan.StartPods, plan.SetChoices, plan.DressPods, plan.RestoreInputs, plan.EvictPod, plan.DeletePods, plan.DeleteVolumes, plan.AddLearner, plan.Promote,
 		plan.MoveLeader, plan.DisarmAlarms, plan.RemoveMember:
 	}

@@ -79,7 +79,7 @@ type EtcdRestoreSpec struct {
 	// Approval is status.evidence.digest of the EtcdCluster, as the approver has
 	// read it: 16 characters. Nothing is done without it, nor with one of another
 	// life of the cluster. It stays good for as long as that life and its members
-	// do, and for a day or two: clients write on, and who approves has to know what
+	// do (one that was given while no quorum answered, until one does), and for a day or two: clients write on, and who approves has to know what
 	// is given up. Taking it back calls the
 	// restore off, as deleting it does, until the cluster moves to what was laid:
 	// what is written to the old members after that, before they are stopped, is

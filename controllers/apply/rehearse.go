@@ -26,7 +26,7 @@ func (s step) rehearse(ctx context.Context, change plan.Change) error {
 			return s.rehearseStart(ctx, plan.Start{Name: volume.Name, Flags: plan.FlagsSealed, Choices: c.Choices})
 		})
 	case plan.MoveLife:
-		return s.next().rehearseAll(ctx, c.Successors)
+		return each(ctx, c.Successors, s.next().rehearseStart)
 	default:
 		return nil
 	}
@@ -38,16 +38,6 @@ func (s step) next() step {
 	s.view.Birth = plan.Birth{Exists: true, Incarnation: life.Incarnation, Token: life.Token, Names: life.Names}
 	s.view.Replicas = s.view.Coming
 	return s
-}
-
-// rehearseAll leaves quotas out: those whom the Pods follow count until they are stopped.
-func (s step) rehearseAll(ctx context.Context, starts []plan.Start) error {
-	return each(ctx, starts, func(ctx context.Context, start plan.Start) error {
-		if err := s.rehearseStart(ctx, start); err != nil && !overQuota.MatchString(err.Error()) {
-			return err
-		}
-		return nil
-	})
 }
 
 // rehearseStart creates a member's Pod without storing it. Admission comes before the clash of names
@@ -73,7 +63,9 @@ func (s step) rehearseStart(ctx context.Context, start plan.Start) error {
 	switch {
 	case err == nil, apierrors.IsAlreadyExists(err), says("does not support dry run")(err):
 		return nil
-	case old != nil && overQuota.MatchString(err.Error()):
+	case overQuota.MatchString(err.Error()) && old == nil: // those whom it follows under another name count until they are stopped
+		return nil
+	case overQuota.MatchString(err.Error()):
 		return s.rehearseQuotas(ctx, old, successor, err.Error())
 	}
 	return kubeError(err, "rehearsing the start of Pod "+start.Name)

@@ -132,7 +132,7 @@ func bootstrap(o Observation) *proposal {
 		o.addMissing(&c, r)
 	}
 	if o.hasMoved() {
-		o.withoutAuthorities(&c)
+		o.spare(&c)
 	}
 	if len(c.Objects)+len(c.Secrets)+len(c.Volumes)+len(c.Restores)+len(c.Pods) == 0 {
 		return nil

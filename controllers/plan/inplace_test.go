@@ -262,6 +262,7 @@ func inPlace() []row {
 		{"what cannot be moved to keeps nobody from looking after the cluster", laid.next(4, func(r *Replica) { r.Pod = voter(4).Pod }).edit(1, noPod), Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-1"},
 		{"a backup that is not named any more is said", layingWorld(requesting(three, func(r *Request) { r.Wish.Fault = "there is no EtcdBackup b" })), Refuse, rule, ReasonRestoreHeld, "", "there is no EtcdBackup"},
 		{"so is one that is another backup by now, and the cluster is looked after", layingWorld(requesting(three, func(r *Request) { r.Wish.Hash = "another" })), Refuse, rule, ReasonRestoreHeld, "", "Delete the EtcdRestore, and make another"},
+		{"the next members take the settings before it moves", wanting(laid, other), Act, "restore-move", ReasonNewChoices, "SetChoices", "3 next members"},
 		{"a name that turns out to be a member's is given back", namesake(laid), Act, "restore-call-off", ReasonCallOff, "DeleteVolumes", "demo-3, demo-4, demo-5"},
 		{"and nobody is counted until then", desire(namesake(laying.next(3, cleared).next(4, goingTask).next(5, cleared)), func(d *Desired) { d.Size = 1 }), Wait, "strange-member", ReasonCallOff, "", "nothing is added or removed"},
 		{"not while a member that somebody added could go on without the others", strangers(laid), Refuse, "strange-member", ReasonStranger, "", ""},

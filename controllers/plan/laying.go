@@ -133,6 +133,9 @@ func restoreMove(o Observation) *proposal {
 	if why := o.whyNotMove(request); why != "" {
 		return refuse(ReasonRestoreHeld, "All that the EtcdRestore %s asks for is laid, and the members that there are serve on: %s.", request.Name, why).byHuman().yielding()
 	}
+	if p := o.newChoices(); p != nil {
+		return p
+	}
 	c := MoveLife{From: o.Birth.Incarnation, To: o.Birth.Coming.Incarnation, Voters: o.knownVoters(), Successors: o.ahead().birthStarts()}
 	for _, r := range o.Coming {
 		if r.Volume != nil && !o.Desired.Ephemeral {
@@ -161,6 +164,21 @@ func (o Observation) whyNoCertificates() string {
 		return ""
 	}
 	return fmt.Sprintf("the Secret %s, which holds the authority for the certificates of new members, is gone; put it back from a copy", name)
+}
+
+// newChoices lets the next members follow a spec that changed since their data was laid: what keeps their Pods from being admitted is put
+// right there.
+func (o Observation) newChoices() *proposal {
+	var stale []VolumeRef
+	for _, r := range o.Coming {
+		if r.Volume != nil && r.Volume.Choices != o.Desired.Choices && mayTake(o.ahead(), o.Desired.Choices) {
+			stale = append(stale, r.volumeRef())
+		}
+	}
+	if len(stale) == 0 {
+		return nil
+	}
+	return act(SetChoices{Volumes: stale, Choices: o.Desired.Choices}, ReasonNewChoices, "%d next members have not started yet; they take the settings of the spec.", len(stale))
 }
 
 // knownVoters are the members with a vote, where etcd says so just now.

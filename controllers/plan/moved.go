@@ -28,13 +28,23 @@ func (o Observation) needsNothing() bool {
 	})
 }
 
-// withoutAuthorities leaves out what the members of a life that was moved to start without: no authority is made anew, since clients trust
-// the one that there was; and where nothing but Pods is missing, whatever else is amiss is put right once they serve.
-func (o Observation) withoutAuthorities(c *Bootstrap) {
+// spare leaves out what the members of a life that was moved to start without: where nothing but Pods is missing, whatever else is amiss
+// is put right once they serve; and no authority is made anew, since clients trust the one that there was. Without one there are no
+// certificates, and those who have theirs start without the others, if they are a quorum.
+func (o Observation) spare(c *Bootstrap) {
 	if o.needsNothing() && (len(c.Pods) > 0 || o.Membership.Known) {
 		c.Objects = nil
 	}
-	c.Objects = slices.DeleteFunc(c.Objects, func(object Object) bool { return object.Authority })
+	if o.whyNoCertificates() == "" {
+		return
+	}
+	c.Objects = slices.DeleteFunc(c.Objects, func(object Object) bool { return object.Kind == kindSecret })
+	able := filter(o.firstMembers(), func(r Replica) bool { return r.Secret.State == ObjectCurrent })
+	if len(able) < etcdutil.Quorum(len(o.Birth.Names)) {
+		return
+	}
+	c.Secrets = nil
+	c.Pods = slices.DeleteFunc(c.Pods, func(s Start) bool { _, is := find(able, s.Name); return !is })
 }
 
 // firstMembers are those that a birth makes: all of them, or those whose volumes are what they were, where it goes on without the others.
