@@ -45,6 +45,9 @@ func (t *trial) during(ctx context.Context, do func(context.Context) error) (obs
 	}
 	seen.writes = traffic.between
 	wrote, err := traffic.finish(ctx)
+	if t.size == 1 { // the only member lets no write through while it hashes its keys, which takes as long as there is to hash
+		return seen, err
+	}
 	return seen, errors.Join(err, wrote.complaint())
 }
 
