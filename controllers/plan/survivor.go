@@ -114,7 +114,8 @@ func guardFlushed(o Observation, c MarkFlushed) string {
 }
 
 // isOvertaken reports that the cluster went on since a life without a backup was promised, or may go on once its survivor is started
-// again; or that a name of that life turned out to be a member's. What was laid of it by then is of the past, also when the quorum is lost once more, by when the evidence is the same again.
+// again; or that a name of that life turned out to be a member's. What was laid of it by then is of the past, also when the quorum is
+// lost once more, by when the evidence is the same again.
 func (o Observation) isOvertaken() bool {
 	l, r := o.Birth.Coming, o.survivor()
 	switch {
