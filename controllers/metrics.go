@@ -42,6 +42,7 @@ var (
 	marginDesc = clusterMetric("cluster_quorum_margin",
 		"Further voters that may fail before writes stop; negative when they have stopped.")
 	readyDesc     = clusterMetric("cluster_ready", "1 when everything that the spec asks for is so.")
+	servedDesc    = clusterMetric("cluster_served", "1 once the cluster has served, be it before a restore in place; 0 while it is first created.")
 	pausedDesc    = clusterMetric("cluster_paused", "1 when spec.paused keeps the operator from touching the cluster.")
 	conditionDesc = clusterMetric("cluster_condition",
 		"Always 1; one series for each condition, with its status of now: true, false or unknown.", "type", "status")
@@ -104,7 +105,7 @@ func (m *Metrics) Forget(cluster types.NamespacedName) {
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		infoDesc, desiredDesc, membersDesc, marginDesc, readyDesc, pausedDesc, conditionDesc, alarmDesc, expiryDesc, waitDesc, replacedDesc,
+		infoDesc, desiredDesc, membersDesc, marginDesc, readyDesc, servedDesc, pausedDesc, conditionDesc, alarmDesc, expiryDesc, waitDesc, replacedDesc,
 		restoresDesc, restoreCompleteDesc, restoreDurationDesc,
 	} {
 		descs <- d

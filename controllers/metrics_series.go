@@ -22,6 +22,7 @@ func (s series) collectState() {
 	v := s.values
 	s.gauge(infoDesc, 1, v.Version, v.TLS, v.Storage)
 	s.gauge(readyDesc, number(v.Ready))
+	s.gauge(servedDesc, number(v.Served))
 	s.gauge(pausedDesc, number(v.Paused))
 	for kind, status := range v.Conditions {
 		s.gauge(conditionDesc, 1, kind, strings.ToLower(status))

@@ -21,6 +21,7 @@ type Values struct {
 	Members *Members // nil while the member list is not known
 	Margin  *int     // further voters that may fail before writes stop; nil while the member list is not known
 	Ready   bool
+	Served  bool // be it before a restore in place; false while the cluster is first created
 	Paused  bool
 
 	Conditions map[string]string // type to True, False or Unknown
@@ -45,7 +46,7 @@ func Metrics(in Input) Values {
 	v := Values{
 		Namespace: in.Cluster.Namespace, Name: in.Cluster.Name,
 		Version: status.Version, TLS: string(v1alpha1.TLSManaged), Storage: "Volume",
-		Desired: o.Desired.Size, Members: count(o), Paused: o.Desired.Paused,
+		Desired: o.Desired.Size, Members: count(o), Served: hasServed(o), Paused: o.Desired.Paused,
 		Ready:      meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady),
 		Conditions: map[string]string{}, Alarms: alarms(o), CertificateExpiry: firstExpiry(status.Members),
 	}

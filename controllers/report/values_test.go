@@ -14,7 +14,7 @@ func TestValuesOfASettledCluster(t *testing.T) {
 	margin := 1
 	want := Values{
 		Namespace: "default", Name: "demo", Version: "3.6.16", TLS: "Managed", Storage: "Volume",
-		Desired: 3, Members: &Members{Voters: 3}, Margin: &margin, Ready: true,
+		Desired: 3, Members: &Members{Voters: 3}, Margin: &margin, Ready: true, Served: true,
 		Conditions:        map[string]string{"Ready": "True", "Available": "True", "Degraded": "False", "UpToDate": "True"},
 		CertificateExpiry: begin.AddDate(0, 3, 0),
 	}
@@ -46,6 +46,22 @@ func TestTheWaitCountsFromWhenTheStepWasFirstWanted(t *testing.T) {
 	}
 	if got := Metrics(w.settled().input()); got.Rule != "" {
 		t.Errorf("a settled cluster waits for %q", got.Rule)
+	}
+}
+
+func TestAClusterThatMovedToAnotherLifeHasServedBefore(t *testing.T) {
+	moving, _ := inPlaceScene()
+	for name, row := range map[string]struct {
+		scene *scene
+		want  bool
+	}{
+		"one that is being created":              {demo(3, begin).starting().written(t), false},
+		"one that serves":                        {demo(3, begin).settled(), true},
+		"one that moved, and does not serve yet": {moving.moved(), true},
+	} {
+		if got := Metrics(row.scene.input()).Served; got != row.want {
+			t.Errorf("%s: served %v", name, got)
+		}
 	}
 }
 

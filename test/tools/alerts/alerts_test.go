@@ -51,25 +51,6 @@ func TestEachAlertIsOnThePageWithItsSeverityAndEachOnThePageExists(t *testing.T)
 	}
 }
 
-// The rules of a birth tell a cluster that never served from one that stopped: the list in the alert must be all of them.
-func TestQuorumLostKnowsEveryRuleOfABirth(t *testing.T) {
-	var birth []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|").FindAllStringSubmatch(text(t, "../../../docs/rules.md"), -1) {
-		if len(birth) > 0 || row[1] == "birth-record" {
-			birth = append(birth, row[1])
-		}
-		if row[1] == "first-quorum" {
-			break
-		}
-	}
-	want := `rule=~"` + strings.Join(birth, "|") + `"`
-	for _, alert := range alerts(t) {
-		if alert.Alert == "QuorumLost" && !strings.Contains(alert.Expr.String(), want) {
-			t.Errorf("QuorumLost lacks %s", want)
-		}
-	}
-}
-
 // The operator's own metrics are on the page, which a test of package controllers holds to what it exports; the Lease's is
 // controller-runtime's (kubernetes-sigs/controller-runtime:pkg/metrics/leaderelection.go).
 func TestEveryMetricInAnAlertIsExported(t *testing.T) {
