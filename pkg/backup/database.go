@@ -3,6 +3,7 @@ package backup
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -46,7 +47,16 @@ type database struct {
 }
 
 func databaseOf(tx *bolt.Tx) *database {
-	return &database{keys: tx.Bucket(bucketKey), address: tx.DB().Info().Data, size: uintptr(tx.Size()), keysAtOnce: keysAtOnce}
+	return &database{keys: tx.Bucket(bucketKey), address: tx.DB().Info().Data, size: mapped(tx), keysAtOnce: keysAtOnce}
+}
+
+// mapped is how many bytes of the file are mapped for certain: one that was cut off is shorter than it says itself.
+func mapped(tx *bolt.Tx) uintptr {
+	file, err := os.Stat(tx.DB().Path())
+	if err != nil {
+		return 0
+	}
+	return uintptr(min(tx.Size(), file.Size()))
 }
 
 // mappedBound is how much of the file may count as our memory before its pages are given back.

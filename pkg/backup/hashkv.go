@@ -62,10 +62,16 @@ func (m *member) hash(ctx context.Context, facts Facts, deadline time.Duration) 
 		return hash, err
 	}
 	hash, err = m.hashAt(ctx, 0)
-	if err == nil && hash.Revision != facts.Revision {
+	switch {
+	case err != nil:
+		return KeysHash{}, err
+	case hash.Revision != facts.Revision:
 		return KeysHash{}, fail(ReasonHashUnavailable, "hash the keys of member %s at revision %d: %w", m.Name, facts.Revision, errCompactedPast)
+	case hash.CompactRevision < facts.CompactRevision:
+		// A compaction moves no revision, so nothing above waited for it.
+		return KeysHash{}, fail(ReasonHashUnavailable, "hash the keys of member %s: it has not compacted at %d yet, as the snapshot has", m.Name, facts.CompactRevision)
 	}
-	return hash, err
+	return hash, nil
 }
 
 // hashOnceThere gives a member that is behind a moment to apply what the source of the snapshot had applied.

@@ -99,6 +99,15 @@ func TestAMemberThatIsBehindOrFailsIsWaitedForOrLeftOut(t *testing.T) {
 	}
 }
 
+func TestAMemberThatHasNotCompactedAsTheSnapshotHasIsLeftOut(t *testing.T) {
+	leader, follower := pair(t)
+	leader.hash.CompactRevision--
+	m, err := takeOfPair(t, leader, follower)
+	if err != nil || m.KeysHash.Member != "follower" {
+		t.Errorf("compared with %q: %v", m.KeysHash.Member, err)
+	}
+}
+
 func TestMembersOfEveryReleaseTestifyForEachOther(t *testing.T) {
 	for _, version := range releases {
 		t.Run(version, func(t *testing.T) {
