@@ -21,28 +21,56 @@ import (
 // (kubernetes/kubernetes:staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go).
 var overQuota = regexp.MustCompile(`exceeded quota: (\S+), requested: (\S+), used: (\S+), limited: (\S+)`)
 
+// exchange is who takes whose place. ResourceQuotas count both as long as the old Pods run.
+type exchange struct{ old, successors []*corev1.Pod }
+
+// held is what a quota counts for all of them.
+func held(pods []*corev1.Pod, name corev1.ResourceName) resource.Quantity {
+	var sum resource.Quantity
+	for _, pod := range pods {
+		sum.Add(heldBy(pod, name))
+	}
+	return sum
+}
+
+// isCountedAlike reports whether quotas count all of these Pods or none: one that is for a priority class counts no Pod of another.
+func (e exchange) isCountedAlike() bool {
+	for _, old := range e.old {
+		class, isKnown := classOf(old)
+		if !isKnown || slices.ContainsFunc(e.successors, func(successor *corev1.Pod) bool { return successor.Spec.PriorityClassName != class }) {
+			return false
+		}
+	}
+	return true
+}
+
 // +kubebuilder:rbac:groups="",resources=resourcequotas,verbs=list
 
-// rehearseQuotas judges a refusal for a quota: while the old Pod runs, a ResourceQuota counts both. Kubernetes names the first
+// rehearseQuotas judges a refusal for a quota by what there is room for once the old Pods are gone. Kubernetes names the first
 // quota that is exceeded and none after it, so all others are looked at here; who may not read them learns of one at a time.
-func (s step) rehearseQuotas(ctx context.Context, old, successor *corev1.Pod, refusal string) error {
+func (s step) rehearseQuotas(ctx context.Context, e exchange, successor, refusal string) error {
 	named := overQuota.FindStringSubmatch(refusal)
-	exceeded, err := s.exceededBeside(ctx, named[1], old, successor)
+	exceeded, err := s.exceededBeside(ctx, named[1], e)
 	if err != nil {
 		return err
 	}
-	if !isCountedAlike(old, successor) || !fitsWithout(old, refusal) {
+	if !e.isCountedAlike() || !e.fits(refusal) {
 		exceeded = append([]string{named[0]}, exceeded...)
 	}
+	return rejectedBy(exceeded, "rehearsing the start of Pod "+successor)
+}
+
+// rejectedBy is nil without quotas that are exceeded.
+func rejectedBy(exceeded []string, doing string) error {
 	if len(exceeded) == 0 {
 		return nil
 	}
-	return Rejected{Reason: RejectedQuota, Message: firstSentence("rehearsing the start of Pod " + successor.Name + ": " + strings.Join(exceeded, "; "))}
+	return Rejected{Reason: RejectedQuota, Message: firstSentence(doing + ": " + strings.Join(exceeded, "; "))}
 }
 
-// exceededBeside says of the other quotas of the namespace which ones the successor does not fit into once the old Pod is gone.
+// exceededBeside says of the other quotas of the namespace which ones the successors do not fit into once the old Pods are gone.
 // Those that are for some Pods only are left to Kubernetes, which knows for which.
-func (s step) exceededBeside(ctx context.Context, named string, old, successor *corev1.Pod) ([]string, error) {
+func (s step) exceededBeside(ctx context.Context, named string, e exchange) ([]string, error) {
 	var quotas corev1.ResourceQuotaList
 	err := s.Live.List(ctx, &quotas, ctrlclient.InNamespace(s.cluster.Namespace))
 	if apierrors.IsForbidden(err) {
@@ -56,7 +84,7 @@ func (s step) exceededBeside(ctx context.Context, named string, old, successor *
 		if q.Name == named || len(q.Spec.Scopes) > 0 || q.Spec.ScopeSelector != nil {
 			continue
 		}
-		if figures := overBy(q.Status, old, successor); figures != "" {
+		if figures := e.overBy(q.Status); figures != "" {
 			exceeded = append(exceeded, fmt.Sprintf("exceeded quota: %s, %s", q.Name, figures))
 		}
 	}
@@ -65,12 +93,12 @@ func (s step) exceededBeside(ctx context.Context, named string, old, successor *
 }
 
 // overBy are the figures of what would be exceeded, as Kubernetes words them, or "".
-func overBy(q corev1.ResourceQuotaStatus, old, successor *corev1.Pod) string {
+func (e exchange) overBy(q corev1.ResourceQuotaStatus) string {
 	var requested, used, limited []string
 	for name, limit := range q.Hard {
-		wanted, before := heldBy(successor, name), q.Used[name]
+		wanted, before := held(e.successors, name), q.Used[name]
 		after := before.DeepCopy()
-		after.Sub(heldBy(old, name))
+		after.Sub(held(e.old, name))
 		after.Add(wanted)
 		if wanted.IsZero() || after.Cmp(limit) <= 0 {
 			continue
@@ -86,9 +114,9 @@ func overBy(q corev1.ResourceQuotaStatus, old, successor *corev1.Pod) string {
 	return fmt.Sprintf("requested: %s, used: %s, limited: %s", list(requested), list(used), list(limited))
 }
 
-// fitsWithout reports whether a Pod that a quota refuses fits once the old Pod is gone, by the figures of the refusal: while
-// it runs, a ResourceQuota counts both. Figures that cannot be read do not fit.
-func fitsWithout(old *corev1.Pod, refusal string) bool {
+// fits reports whether Pods that a quota refuses fit once the old Pods are gone, by the figures of the refusal, which are of one of
+// them: members ask for the same. Figures that cannot be read do not fit.
+func (e exchange) fits(refusal string) bool {
 	figures := overQuota.FindStringSubmatch(refusal)
 	if figures == nil {
 		return false
@@ -100,8 +128,10 @@ func fitsWithout(old *corev1.Pod, refusal string) bool {
 		if !isUsed || !isRequested {
 			return false
 		}
-		before.Sub(heldBy(old, name))
-		before.Add(wanted)
+		before.Sub(held(e.old, name))
+		for range e.successors {
+			before.Add(wanted)
+		}
 		if before.Cmp(limit) > 0 {
 			return false
 		}
@@ -143,15 +173,14 @@ func heldBy(pod *corev1.Pod, name corev1.ResourceName) resource.Quantity {
 	return podresources.PodRequests(pod, options)[corev1.ResourceName(request)]
 }
 
-// isCountedAlike reports whether quotas count both Pods or neither: one that is for a priority class counts no Pod of another.
-func isCountedAlike(old, successor *corev1.Pod) bool {
-	made, err := resources.DecodeInputs(old.Annotations[v1alpha1.AnnotationInputs])
+// classOf is the priority class that a Pod was made with; Kubernetes may have set another one.
+func classOf(pod *corev1.Pod) (class string, isKnown bool) {
+	made, err := resources.DecodeInputs(pod.Annotations[v1alpha1.AnnotationInputs])
 	if err != nil {
-		return false
+		return "", false
 	}
-	class := ""
 	if made.Pod != nil {
 		class = made.Pod.PriorityClassName
 	}
-	return class == successor.Spec.PriorityClassName
+	return class, true
 }

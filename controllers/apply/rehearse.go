@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,7 +27,7 @@ func (s step) rehearse(ctx context.Context, change plan.Change) error {
 			return s.rehearseStart(ctx, plan.Start{Name: volume.Name, Flags: plan.FlagsSealed, Choices: c.Choices})
 		})
 	case plan.MoveLife:
-		return each(ctx, c.Successors, s.next().rehearseStart)
+		return s.rehearseMove(ctx, c.Successors)
 	default:
 		return nil
 	}
@@ -40,33 +41,82 @@ func (s step) next() step {
 	return s
 }
 
-// rehearseStart creates a member's Pod without storing it. Admission comes before the clash of names
+// rehearseMove rehearses all members of the life that is laid. They have other names than those whom they follow, who run until then.
+func (s step) rehearseMove(ctx context.Context, starts []plan.Start) error {
+	var e exchange
+	for _, r := range s.view.Replicas {
+		old, err := s.podOf(ctx, r.Name)
+		if err != nil {
+			return err
+		}
+		if old != nil {
+			e.old = append(e.old, old)
+		}
+	}
+	next := s.next()
+	for _, start := range starts {
+		successor, err := next.successor(ctx, start)
+		if err != nil {
+			return err
+		}
+		e.successors = append(e.successors, successor)
+	}
+	if err := each(ctx, e.successors, func(ctx context.Context, successor *corev1.Pod) error { return s.rehearsePod(ctx, successor, e) }); err != nil {
+		return err
+	}
+	exceeded, err := s.exceededBeside(ctx, "", e) // each of them might fit beside the old ones, and all of them not even without
+	if err != nil {
+		return err
+	}
+	return rejectedBy(exceeded, "rehearsing the start of the next members")
+}
+
+// rehearseStart rehearses the Pod of one member, which may run now.
+func (s step) rehearseStart(ctx context.Context, start plan.Start) error {
+	var e exchange
+	old, err := s.podOf(ctx, start.Name)
+	if err != nil {
+		return err
+	}
+	if old != nil {
+		e.old = []*corev1.Pod{old}
+		start.Role = cmp.Or(start.Role, old.Labels[v1alpha1.LabelRole])
+	}
+	successor, err := s.successor(ctx, start)
+	if err != nil {
+		return err
+	}
+	e.successors = []*corev1.Pod{successor}
+	return s.rehearsePod(ctx, successor, e)
+}
+
+// podOf is the Pod of a member; nil when there is none.
+func (s step) podOf(ctx context.Context, name string) (*corev1.Pod, error) {
+	found, err := s.find(ctx, resources.KindPod, podNamed(name))
+	if err != nil {
+		return nil, err
+	}
+	pod, _ := found.(*corev1.Pod)
+	return pod, nil
+}
+
+func (s step) successor(ctx context.Context, start plan.Start) (*corev1.Pod, error) {
+	if err := s.needSecret(ctx, start.Name); err != nil {
+		return nil, err
+	}
+	return s.buildPod(start)
+}
+
+// rehearsePod creates a Pod without storing it. Admission comes before the clash of names
 // (kubernetes/kubernetes:staging/src/k8s.io/apiserver/pkg/registry/generic/registry/dryrun.go), so a name that is taken by
 // the Pod that runs means that its successor would be admitted. A webhook that cannot be rehearsed with gives no verdict.
-func (s step) rehearseStart(ctx context.Context, start plan.Start) error {
-	found, err := s.find(ctx, resources.KindPod, podNamed(start.Name))
-	if err != nil {
-		return err
-	}
-	old, _ := found.(*corev1.Pod)
-	if old != nil && start.Role == "" {
-		start.Role = old.Labels[v1alpha1.LabelRole]
-	}
-	if err := s.needSecret(ctx, start.Name); err != nil {
-		return err
-	}
-	successor, err := s.buildPod(start)
-	if err != nil {
-		return err
-	}
-	err = s.Client.Create(ctx, successor, fieldOwner, ctrlclient.DryRunAll)
+func (s step) rehearsePod(ctx context.Context, successor *corev1.Pod, e exchange) error {
+	err := s.Client.Create(ctx, successor, fieldOwner, ctrlclient.DryRunAll)
 	switch {
 	case err == nil, apierrors.IsAlreadyExists(err), says("does not support dry run")(err):
 		return nil
-	case overQuota.MatchString(err.Error()) && old == nil: // those whom it follows under another name count until they are stopped
-		return nil
 	case overQuota.MatchString(err.Error()):
-		return s.rehearseQuotas(ctx, old, successor, err.Error())
+		return s.rehearseQuotas(ctx, e, successor.Name, err.Error())
 	}
-	return kubeError(err, "rehearsing the start of Pod "+start.Name)
+	return kubeError(err, "rehearsing the start of Pod "+successor.Name)
 }

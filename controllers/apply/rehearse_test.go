@@ -133,6 +133,7 @@ func TestAClusterMovesOnlyToMembersThatWouldBeAdmitted(t *testing.T) {
 	}{
 		"all is well":                         {nil, ""},
 		"a quota counts who is to be stopped": {forbidden("exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3"), ""},
+		"a quota has no room for it ever":     {forbidden("exceeded quota: small, requested: pods=4, used: pods=3, limited: pods=3"), RejectedQuota},
 		"a webhook denies it":                 {forbidden(`admission webhook "policy.example.com" denied the request: no`), RejectedWebhook},
 		"Pod Security was tightened":          {forbidden(`violates PodSecurity "restricted:latest"`), RejectedPodSecurity},
 	} {
@@ -145,7 +146,9 @@ func TestAClusterMovesOnlyToMembersThatWouldBeAdmitted(t *testing.T) {
 		change.Successors = []plan.Start{{Name: "demo-3", Flags: plan.FlagsRestored, Choices: choices(w.cluster)}}
 		before := w.writes
 		look, looks := looking(laying(t, w))
-		err := w.applier().Apply(t.Context(), w.cluster, laying(t, w), change, look)
+		seen := laying(t, w)
+		seen.Replicas = []plan.Replica{{Name: "demo-0"}, {Name: "demo-1"}, {Name: "demo-2"}}
+		err := w.applier().Apply(t.Context(), w.cluster, seen, change, look)
 		switch {
 		case row.reason == "" && (!errors.Is(err, ErrStale) || *looks != 1): // the planner of that look does not ask for it
 			t.Errorf("%s: %v after %d looks", name, err, *looks)
@@ -154,6 +157,24 @@ func TestAClusterMovesOnlyToMembersThatWouldBeAdmitted(t *testing.T) {
 		}
 		if life != laidIncarnation || w.writes != before {
 			t.Errorf("%s: a Pod of the life %q was rehearsed, with %d writes", name, life, w.writes-before)
+		}
+	}
+}
+
+func TestAClusterDoesNotMoveToMembersOfWhichOnlySomeWouldFit(t *testing.T) {
+	for pods, fits := range map[string]bool{"1": false, "2": true} {
+		w := newWorld(t, demo())
+		begunNext(t, w)
+		w.mustDo(t, laying(t, w), layNext(w.cluster))
+		w.put(t, quota("small", corev1.ResourceList{"pods": resource.MustParse(pods)}))
+		change := moveLife()
+		for _, name := range []string{"demo-3", "demo-4"} {
+			change.Successors = append(change.Successors, plan.Start{Name: name, Flags: plan.FlagsRestored, Choices: choices(w.cluster)})
+		}
+		look, _ := looking(laying(t, w))
+		err := w.applier().Apply(t.Context(), w.cluster, laying(t, w), change, look)
+		if fits && !errors.Is(err, ErrStale) || !fits && !isRejected(err, RejectedQuota) {
+			t.Errorf("where %s have room: %v", pods, err)
 		}
 	}
 }
@@ -202,16 +223,16 @@ func TestAQuotaThatCountsTheOldPodTooIsNoObstacleByItsOwnFigures(t *testing.T) {
 		{"requested: cpu=1, used: pods=3, limited: pods=3", false},
 		{"requested: pods=1, used: pods=3", false},
 	} {
-		if got := fitsWithout(oldPod(t), `pods "demo-0" is forbidden: exceeded quota: small, `+row.figures); got != row.fits {
+		if got := alone(oldPod(t)).fits(`pods "demo-0" is forbidden: exceeded quota: small, ` + row.figures); got != row.fits {
 			t.Errorf("%s: fits %v", row.figures, got)
 		}
 	}
-	if fitsWithout(oldPod(t), "violates PodSecurity") {
+	if alone(oldPod(t)).fits("violates PodSecurity") {
 		t.Error("a refusal without figures fits")
 	}
 	ended := oldPod(t)
 	ended.Status.Phase = corev1.PodFailed
-	if fitsWithout(ended, "exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3") {
+	if alone(ended).fits("exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3") {
 		t.Error("a Pod that ended is counted")
 	}
 }
@@ -309,6 +330,11 @@ func TestAQuotaOfAPriorityClassCountsNoPodOfAnother(t *testing.T) {
 }
 
 // oldPod requests 100m and 512Mi, and is limited to 1Gi.
+// alone is a Pod that makes room for one like it.
+func alone(old *corev1.Pod) exchange {
+	return exchange{old: []*corev1.Pod{old}, successors: []*corev1.Pod{old}}
+}
+
 func oldPod(t *testing.T) *corev1.Pod {
 	t.Helper()
 	c := demo()

@@ -41,6 +41,22 @@ func birthChoices(o Observation) *proposal {
 	return nil
 }
 
+// newChoices lets first members that have no Pod follow a spec that changed since their volumes were made: what keeps Kubernetes from
+// admitting their Pods is put right there.
+func (o Observation) newChoices() *proposal {
+	var stale []VolumeRef
+	for _, r := range o.birthReplicas() {
+		hasOnlyVolume := r.Pod == nil && r.Restoring == nil && r.Volume != nil && !r.Volume.Terminating
+		if hasOnlyVolume && r.Volume.Choices != o.Desired.Choices {
+			stale = append(stale, r.volumeRef())
+		}
+	}
+	if len(stale) == 0 || !mayTake(o, o.Desired.Choices) {
+		return nil
+	}
+	return act(SetChoices{Volumes: stale, Choices: o.Desired.Choices}, ReasonNewChoices, "%d members have not started yet; they take the settings of the spec.", len(stale))
+}
+
 // judgeFirst says of a first member whether its volume asks for settings of the past, and whether its Pod is of no use.
 func (o Observation) judgeFirst(r Replica) (isStale, isUseless bool) {
 	takes := !r.Pod.Running && mayTake(o, o.Desired.Choices) || o.isMuteFirst(r)

@@ -113,7 +113,7 @@ func (o Observation) adoption(r Replica) *proposal {
 	c := SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: o.Desired.Choices}
 	switch {
 	case r.Pod == nil:
-		if !o.isRejected("missing-pod") || !o.mayRestart(r) || !o.mayAdopt(r) {
+		if !o.isRefused(r) || !o.mayAdopt(r) {
 			return nil
 		}
 		return act(c, ReasonNewChoices, "Kubernetes refuses a Pod of %s with the settings it has; it takes those of the spec.", r.Name)
@@ -126,6 +126,11 @@ func (o Observation) adoption(r Replica) *proposal {
 		return o.adoptionBlind(r)
 	}
 	return nil
+}
+
+// isRefused reports whether Kubernetes refused to make the member's Pod in this pass.
+func (o Observation) isRefused(r Replica) bool {
+	return o.isRejected("missing-pod") && o.mayRestart(r) || o.isRejected("unstarted-pod") && r.Member != nil && !r.IsRecorded()
 }
 
 // adoptionBlind is the same for a member that runs, while nobody knows the list. One that does not say any more what it runs with
@@ -190,7 +195,7 @@ func missingPod(o Observation) *proposal {
 	var starts []Start
 	for _, r := range o.Replicas {
 		switch {
-		case r.Pod != nil || o.isFlushed(r):
+		case r.Pod != nil || o.isFlushed(r) || o.isWithoutCertificates(r):
 		case o.mayRestart(r):
 			if c := o.startChoices(r); c.Version.SameMinor(r.Record().Version) { // else nobody knows what wrote its data
 				starts = append(starts, Start{Name: r.Name, Flags: FlagsSealed, Choices: c, Role: roleOf(o, r)})

@@ -140,6 +140,9 @@ func bootstrap(o Observation) *proposal {
 	if p := o.notToBegin(c); p != nil {
 		return p
 	}
+	if p := o.newChoices(); p != nil {
+		return p
+	}
 	return act(c, ReasonBootstrap, "The first %d members are created.", len(o.Birth.Names))
 }
 

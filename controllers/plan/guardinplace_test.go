@@ -122,6 +122,7 @@ func TestWhatIsLaidTouchesNothingOfTheLifeThatServes(t *testing.T) {
 func TestAClusterMovesOnlyToWhatIsWholeAndWasApproved(t *testing.T) {
 	laid := laidWorld(requesting(settledWorld(3)))
 	good := Next(laid).Change.(MoveLife)
+	silently := otherwise(good, func(c *MoveLife) { c.Voters = nil })
 	lost := laidWorld(requesting(lostWorld(), ofDemo0))
 	survivor := Next(lost).Change.(MoveLife)
 	back := settledWorld(3)
@@ -145,6 +146,9 @@ func TestAClusterMovesOnlyToWhatIsWholeAndWasApproved(t *testing.T) {
 		{"the spec asks for another minor version", wanting(laid, newer), good, false},
 		{"the authority is gone", withoutAuthority(laid), good, false},
 		{"a member was added by hand", strangers(laid), good, false},
+		{"nobody answers", outvoted(laid, 0), silently, true},
+		{"members that were added by hand are too few to serve on by themselves", outvoted(laid, 2), silently, true},
+		{"they are a quorum by themselves", outvoted(laid, 4), silently, false},
 		{"another life lives", laid, otherwise(good, func(c *MoveLife) { c.From = "old" }), false},
 		{"another life is laid", laid, otherwise(good, func(c *MoveLife) { c.To = "old" }), false},
 		{"somebody else has a vote", laid, otherwise(good, func(c *MoveLife) { c.Voters = []string{"demo-0"} }), false},

@@ -226,6 +226,8 @@ func inPlace() []row {
 		{"a volume that is not its own keeps a member from being laid", laying.next(4, cleared, func(r *Replica) { r.Volume.Incarnation, r.Volume.Restored = "old", "old" }).next(3, written, cleared).next(5, written, cleared),
 			Refuse, rule, ReasonRestoreHeld, "", "demo-4"},
 		{"nor roll: the next members take the settings", wanting(laying, other), Act, rule, ReasonNewChoices, "SetChoices", "demo-3"},
+		{"and so do those whose restore Pods Kubernetes did not admit", wanting(laying.next(4, cleared), other), Act, rule, ReasonNewChoices, "SetChoices", "1 members"},
+		{"then these are made", wanting(laying.next(4, cleared, given(other)), other), Act, rule, ReasonInPlace, "LayNext", ""},
 		{"where it lies is written down", laying.next(4, laid1), Act, rule, ReasonRestore, "RecordRestored", "demo-4"},
 		{"then the Pod that laid it there goes", laying.next(4, laid1, written), Act, rule, ReasonRestore, "DeleteRestores", "demo-4"},
 		{"what failed is said, and the cluster goes on", laying.next(4, failed(time.Second)), Refuse, rule, ReasonRestoreFailed, "", "no room"},
@@ -262,7 +264,7 @@ func inPlace() []row {
 		{"what cannot be moved to keeps nobody from looking after the cluster", laid.next(4, func(r *Replica) { r.Pod = voter(4).Pod }).edit(1, noPod), Act, "missing-pod", ReasonPodMissing, "StartPods", "demo-1"},
 		{"a backup that is not named any more is said", layingWorld(requesting(three, func(r *Request) { r.Wish.Fault = "there is no EtcdBackup b" })), Refuse, rule, ReasonRestoreHeld, "", "there is no EtcdBackup"},
 		{"so is one that is another backup by now, and the cluster is looked after", layingWorld(requesting(three, func(r *Request) { r.Wish.Hash = "another" })), Refuse, rule, ReasonRestoreHeld, "", "Delete the EtcdRestore, and make another"},
-		{"the next members take the settings before it moves", wanting(laid, other), Act, "restore-move", ReasonNewChoices, "SetChoices", "3 next members"},
+		{"the next members take the settings before it moves", wanting(laid, other), Act, "restore-move", ReasonNewChoices, "SetChoices", "3 members"},
 		{"a name that turns out to be a member's is given back", namesake(laid), Act, "restore-call-off", ReasonCallOff, "DeleteVolumes", "demo-3, demo-4, demo-5"},
 		{"and nobody is counted until then", desire(namesake(laying.next(3, cleared).next(4, goingTask).next(5, cleared)), func(d *Desired) { d.Size = 1 }), Wait, "strange-member", ReasonCallOff, "", "nothing is added or removed"},
 		{"not while a member that somebody added could go on without the others", strangers(laid), Refuse, "strange-member", ReasonStranger, "", ""},
@@ -289,6 +291,17 @@ func namesake(o Observation) Observation {
 func strangers(o Observation) Observation {
 	o.Membership.Strangers = []etcdutil.Member{{ID: 77, Name: "theirs", PeerURLs: []string{"http://elsewhere:2380"}}}
 	return o
+}
+
+// outvoted is silent, and remembers as many members that were added by hand.
+func outvoted(o Observation, strangers int) Observation {
+	list := slices.Clone(o.Membership.Members)
+	for i := range strangers {
+		list = append(list, etcdutil.Member{ID: etcdutil.ID(77 + i), Name: "theirs", PeerURLs: []string{"http://elsewhere:2380"}})
+	}
+	o = o.blind()
+	o.Membership.LastKnown = list
+	return requesting(unrequested(o))
 }
 
 func laid1(r *Replica)     { laid(r) }

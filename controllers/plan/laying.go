@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // Rules that lay the next life on its volumes, and move to it.
@@ -89,6 +91,9 @@ func layMissing(o Observation) *proposal {
 	if len(c.Secrets)+len(c.Volumes)+len(c.Restores) == 0 {
 		return nil
 	}
+	if p := ahead.newChoices(); p != nil {
+		return p
+	}
 	return act(c, ReasonInPlace, "The next %d members are laid beside those that serve.", len(ahead.Birth.Names))
 }
 
@@ -133,7 +138,7 @@ func restoreMove(o Observation) *proposal {
 	if why := o.whyNotMove(request); why != "" {
 		return refuse(ReasonRestoreHeld, "All that the EtcdRestore %s asks for is laid, and the members that there are serve on: %s.", request.Name, why).byHuman().yielding()
 	}
-	if p := o.newChoices(); p != nil {
+	if p := o.ahead().newChoices(); p != nil {
 		return p
 	}
 	c := MoveLife{From: o.Birth.Incarnation, To: o.Birth.Coming.Incarnation, Voters: o.knownVoters(), Successors: o.ahead().birthStarts()}
@@ -151,10 +156,32 @@ func restoreMove(o Observation) *proposal {
 // whyNotEnd says why this life cannot be ended for another one, or "". Members that somebody added by hand are not stopped with it, and
 // might be a quorum of their own; and members that follow are nothing without the authority that clients trust.
 func (o Observation) whyNotEnd() string {
-	if o.hasQuorum() && len(o.Membership.Strangers) > 0 {
-		return fmt.Sprintf("member %s was not added by the operator, and would serve on beside what was laid. Remove it with etcdctl member remove, or delete the EtcdRestore", o.Membership.Strangers[0].ID)
+	if strangers := o.servingOn(); len(strangers) > 0 {
+		return fmt.Sprintf("member %s was not added by the operator, and would serve on beside what was laid. Remove it with etcdctl member remove, or delete the EtcdRestore", strangers[0].ID)
 	}
 	return o.whyNoCertificates()
+}
+
+// servingOn are the members that nobody would stop with this life, and that might serve on: where a quorum answers any of them, which
+// can be removed first; where none does, and nothing can be removed, those that are a quorum by themselves.
+func (o Observation) servingOn() []etcdutil.Member {
+	if o.hasQuorum() {
+		return o.Membership.Strangers
+	}
+	voters, strangers := 0, []etcdutil.Member(nil)
+	for _, m := range o.Membership.LastKnown {
+		if m.Learner {
+			continue
+		}
+		voters++
+		if _, isOurs := etcdutil.MemberFromPeerURL(firstURL(m), o.Cluster.Name, o.Cluster.Namespace); !isOurs {
+			strangers = append(strangers, m)
+		}
+	}
+	if len(strangers) < etcdutil.Quorum(voters) {
+		return nil
+	}
+	return strangers
 }
 
 // whyNoCertificates says why new members get no certificates, or "".
@@ -166,19 +193,9 @@ func (o Observation) whyNoCertificates() string {
 	return fmt.Sprintf("the Secret %s, which holds the authority for the certificates of new members, is gone; put it back from a copy", name)
 }
 
-// newChoices lets the next members follow a spec that changed since their data was laid: what keeps their Pods from being admitted is put
-// right there.
-func (o Observation) newChoices() *proposal {
-	var stale []VolumeRef
-	for _, r := range o.Coming {
-		if r.Volume != nil && r.Volume.Choices != o.Desired.Choices && mayTake(o.ahead(), o.Desired.Choices) {
-			stale = append(stale, r.volumeRef())
-		}
-	}
-	if len(stale) == 0 {
-		return nil
-	}
-	return act(SetChoices{Volumes: stale, Choices: o.Desired.Choices}, ReasonNewChoices, "%d next members have not started yet; they take the settings of the spec.", len(stale))
+// isWithoutCertificates reports a member that cannot start, and gets no certificates before a person put the authority back.
+func (o Observation) isWithoutCertificates(r Replica) bool {
+	return r.Secret.State == ObjectAbsent && o.whyNoCertificates() != ""
 }
 
 // knownVoters are the members with a vote, where etcd says so just now.

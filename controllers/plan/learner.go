@@ -88,7 +88,7 @@ func (r Replica) hasStaleFlags() bool {
 // unstartedPod starts the first Pod of a member that is listed and not recorded, with the flags that its first start needs.
 func unstartedPod(o Observation) *proposal {
 	for _, r := range o.Replicas {
-		if r.Member == nil || r.Pod != nil || r.IsRecorded() || o.isLost(r) != "" {
+		if r.Member == nil || r.Pod != nil || r.IsRecorded() || o.isLost(r) != "" || o.isWithoutCertificates(r) {
 			continue
 		}
 		start := Start{Name: r.Name, Flags: FlagsJoin, Initial: o.liveList(), Choices: o.startChoices(r)}

@@ -59,7 +59,7 @@ func (r restore) approved() metav1.Condition {
 }
 
 func (r restore) stale(digest string) string {
-	return fmt.Sprintf("The approval quotes the evidence %s, and the evidence is %s by now: the cluster's members, or what they have lost, are others than the approver saw, or a quorum answers again, or that was days ago.",
+	return fmt.Sprintf("The approval quotes the evidence %s, and the evidence is %s by now: the cluster's members, or what they have lost, are others than the approver saw, or a quorum answers again, or that was days ago. What was approved while a quorum answered stays approved when none does; not the other way round.",
 		r.request.Approval, digest)
 }
 

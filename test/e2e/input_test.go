@@ -73,6 +73,20 @@ var _ = Describe("Bad input", Label("refusals"), func() {
 		traffic.Finish(ctx)
 	})
 
+	It("that Kubernetes refuses when members first start is reported, and putting it right is enough", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "classless", 3, func(c *v1alpha1.EtcdCluster) { c.Spec.Pod = &v1alpha1.PodSpec{PriorityClassName: "no-such-class"} })
+		Eventually(ctx, func() (string, error) {
+			object, err := cluster.Get(ctx)
+			if err != nil || object.Status.NextStep == nil {
+				return "", err
+			}
+			return object.Status.NextStep.Message, nil
+		}).Should(ContainSubstring("no-such-class"))
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Pod = nil })
+		cluster.AwaitReady(ctx, 3)
+		cluster.Write(ctx).Finish(ctx)
+	})
+
 	It("from the platform, a quota that refuses the Pods, is reported, and nothing is needed once there is room", perStory, func(ctx context.Context) {
 		limit := &corev1.ResourceQuota{ObjectMeta: meta(story.Namespace, "no-pods"), Spec: corev1.ResourceQuotaSpec{
 			Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")},

@@ -275,4 +275,32 @@ var inPlace = []mutant{
 		To:      "request.Source != SourceBackup || request.Wish.Hash != \"\" {",
 		Package: planPackage, Test: row("so is one that is another backup by now, and the cluster is looked after"),
 	},
+	{
+		Name: "members whose Pods were refused never follow the spec that is put right", Peer: "",
+		File:    "controllers/plan/birth.go",
+		From:    "if hasOnlyVolume && r.Volume.Choices != o.Desired.Choices {",
+		To:      "if hasOnlyVolume && r.Volume.Choices.IsZero() {",
+		Package: planPackage, Test: row("first members whose Pods Kubernetes did not admit take a corrected setting"),
+	},
+	{
+		Name: "members that were added by hand serve on beside the next life", Peer: "",
+		File:    laying,
+		From:    "if len(strangers) < etcdutil.Quorum(voters) {",
+		To:      "if len(strangers) <= etcdutil.Quorum(voters) {",
+		Package: planPackage, Test: "TestAClusterMovesOnlyToWhatIsWholeAndWasApproved",
+	},
+	{
+		Name: "the cluster moves to members that no quota has room for", Peer: "",
+		File:    "controllers/apply/quota.go",
+		From:    "if !e.isCountedAlike() || !e.fits(refusal) {",
+		To:      "if len(e.old) == 1 && (!e.isCountedAlike() || !e.fits(refusal)) {",
+		Package: applyPackage, Test: "TestAClusterMovesOnlyToMembersThatWouldBeAdmitted",
+	},
+	{
+		Name: "each of the next members would fit alone, and not all of them", Peer: "",
+		File:    "controllers/apply/rehearse.go",
+		From:    "return rejectedBy(exceeded, \"rehearsing the start of the next members\")",
+		To:      "return rejectedBy(exceeded[:0], \"rehearsing the start of the next members\")",
+		Package: applyPackage, Test: "TestAClusterDoesNotMoveToMembersOfWhichOnlySomeWouldFit",
+	},
 }

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,8 +19,9 @@ var errRefused = errors.New("refused")
 // Apply carries a change out as the operator would: after a live look where the change must be confirmed, with
 // preconditions, and possibly not to its end, because the operator may die between any two effects.
 func (w *World) Apply(c plan.Change, refused []plan.Note, diesAfter int) error {
-	if w.refusing && needsAdmission(c) {
-		return errRefused
+	c, refusal := w.admit(c)
+	if c == nil {
+		return refusal
 	}
 	live := w.Observe()
 	live.Refused = refused
@@ -32,13 +34,28 @@ func (w *World) Apply(c plan.Change, refused []plan.Note, diesAfter int) error {
 	w.settleClusters()
 	w.checkAction(before, c)
 	w.checkLives()
-	return err
+	return cmp.Or(err, refusal)
+}
+
+// admit is what is left of a change that makes Pods while Kubernetes admits none: of a birth, all that comes before them.
+func (w *World) admit(c plan.Change) (plan.Change, error) {
+	if !w.refusing {
+		return c, nil
+	}
+	if birth, is := c.(plan.Bootstrap); is && len(birth.Restores)+len(birth.Pods) > 0 {
+		birth.Restores, birth.Pods = nil, nil
+		return birth, errRefused
+	}
+	if needsAdmission(c) {
+		return nil, errRefused
+	}
+	return c, nil
 }
 
 // needsAdmission reports a change that makes Pods, or makes sure first that they could be made.
 func needsAdmission(c plan.Change) bool {
 	switch c := c.(type) {
-	case plan.StartPods, plan.EvictPod, plan.StartPreflight, plan.LayNext:
+	case plan.StartPods, plan.EvictPod, plan.StartPreflight, plan.LayNext, plan.MoveLife:
 		return true
 	case plan.SetChoices:
 		return c.Rehearse
