@@ -111,7 +111,7 @@ func (s step) successor(ctx context.Context, start plan.Start) (*corev1.Pod, err
 // (kubernetes/kubernetes:staging/src/k8s.io/apiserver/pkg/registry/generic/registry/dryrun.go), so a name that is taken by
 // the Pod that runs means that its successor would be admitted. A webhook that cannot be rehearsed with gives no verdict.
 func (s step) rehearsePod(ctx context.Context, successor *corev1.Pod, e exchange) error {
-	err := s.Client.Create(ctx, successor, fieldOwner, ctrlclient.DryRunAll)
+	err := s.Client.Create(ctx, successor.DeepCopy(), fieldOwner, ctrlclient.DryRunAll) // others count it meanwhile
 	switch {
 	case err == nil, apierrors.IsAlreadyExists(err), says("does not support dry run")(err):
 		return nil

@@ -54,7 +54,7 @@ func (o Observation) newChoices() *proposal {
 	if len(stale) == 0 || !mayTake(o, o.Desired.Choices) {
 		return nil
 	}
-	return act(SetChoices{Volumes: stale, Choices: o.Desired.Choices}, ReasonNewChoices, "%d members have not started yet; they take the settings of the spec.", len(stale))
+	return act(SetChoices{Volumes: stale, Choices: o.Desired.Choices}, ReasonNewChoices, "Members that have not started yet take the settings of the spec: %s.", joinNames(stale, func(v VolumeRef) string { return v.Name }))
 }
 
 // judgeFirst says of a first member whether its volume asks for settings of the past, and whether its Pod is of no use.

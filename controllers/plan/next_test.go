@@ -72,7 +72,7 @@ func rows() []row {
 		}(),
 			Act, "bootstrap", ReasonBootstrap, "Bootstrap", "3 members"},
 		{"first members whose Pods Kubernetes did not admit take a corrected setting", wanting(atBirth(3).edit(0, noPod).edit(1, noPod).edit(2, noPod), other),
-			Act, "bootstrap", ReasonNewChoices, "SetChoices", "3 members"},
+			Act, "bootstrap", ReasonNewChoices, "SetChoices", "spec: demo-0, demo-1, demo-2."},
 		{"then they are created with it", wanting(atBirth(3).edit(0, adopted).edit(0, noPod).edit(1, adopted).edit(1, noPod).edit(2, adopted).edit(2, noPod), other), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
 		{"but no other version where one has started", wanting(atBirth(3).edit(2, noPod), newer), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
 		{"first members that look for each other are waited for", atBirth(3), Wait, "first-quorum", ReasonFirstQuorum, "", "3 of 3"},
