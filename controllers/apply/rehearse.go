@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -49,7 +50,7 @@ func (s step) rehearseMove(ctx context.Context, starts []plan.Start) error {
 		if err != nil {
 			return err
 		}
-		if old != nil {
+		if old != nil && old.DeletionTimestamp == nil { // one that is stuck is not counted any more
 			e.old = append(e.old, old)
 		}
 	}
@@ -61,10 +62,18 @@ func (s step) rehearseMove(ctx context.Context, starts []plan.Start) error {
 		}
 		e.successors = append(e.successors, successor)
 	}
-	if err := each(ctx, e.successors, func(ctx context.Context, successor *corev1.Pod) error { return s.rehearsePod(ctx, successor, e) }); err != nil {
+	admitted := exchange{old: e.old, successors: make([]*corev1.Pod, len(starts))}
+	var group errgroup.Group
+	for i, successor := range e.successors {
+		group.Go(func() (err error) {
+			admitted.successors[i], err = s.rehearsePod(ctx, successor, e)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
 		return err
 	}
-	exceeded, err := s.exceededBeside(ctx, "", e) // each of them might fit beside the old ones, and all of them not even without
+	exceeded, err := s.exceededBeside(ctx, "", admitted) // each of them might fit beside the old ones, and all of them not even without
 	if err != nil {
 		return err
 	}
@@ -87,7 +96,8 @@ func (s step) rehearseStart(ctx context.Context, start plan.Start) error {
 		return err
 	}
 	e.successors = []*corev1.Pod{successor}
-	return s.rehearsePod(ctx, successor, e)
+	_, err = s.rehearsePod(ctx, successor, e)
+	return err
 }
 
 // podOf is the Pod of a member; nil when there is none.
@@ -107,16 +117,20 @@ func (s step) successor(ctx context.Context, start plan.Start) (*corev1.Pod, err
 	return s.buildPod(start)
 }
 
-// rehearsePod creates a Pod without storing it. Admission comes before the clash of names
+// rehearsePod creates a Pod without storing it, and returns it as it would be admitted, with what a LimitRange or a webhook gives it,
+// as far as Kubernetes says that. Admission comes before the clash of names
 // (kubernetes/kubernetes:staging/src/k8s.io/apiserver/pkg/registry/generic/registry/dryrun.go), so a name that is taken by
 // the Pod that runs means that its successor would be admitted. A webhook that cannot be rehearsed with gives no verdict.
-func (s step) rehearsePod(ctx context.Context, successor *corev1.Pod, e exchange) error {
-	err := s.Client.Create(ctx, successor.DeepCopy(), fieldOwner, ctrlclient.DryRunAll) // others count it meanwhile
+func (s step) rehearsePod(ctx context.Context, successor *corev1.Pod, e exchange) (*corev1.Pod, error) {
+	admitted := successor.DeepCopy() // others count it meanwhile
+	err := s.Client.Create(ctx, admitted, fieldOwner, ctrlclient.DryRunAll)
 	switch {
-	case err == nil, apierrors.IsAlreadyExists(err), says("does not support dry run")(err):
-		return nil
+	case err == nil:
+		return admitted, nil
+	case apierrors.IsAlreadyExists(err), says("does not support dry run")(err):
+		return successor, nil
 	case overQuota.MatchString(err.Error()):
-		return s.rehearseQuotas(ctx, e, successor.Name, err.Error())
+		return successor, s.rehearseQuotas(ctx, e, successor.Name, err.Error())
 	}
-	return kubeError(err, "rehearsing the start of Pod "+successor.Name)
+	return nil, kubeError(err, "rehearsing the start of Pod "+successor.Name)
 }

@@ -162,19 +162,49 @@ func TestAClusterMovesOnlyToMembersThatWouldBeAdmitted(t *testing.T) {
 }
 
 func TestAClusterDoesNotMoveToMembersOfWhichOnlySomeWouldFit(t *testing.T) {
-	for pods, fits := range map[string]bool{"1": false, "2": true} {
+	limited := func(pod *corev1.Pod) error { // as a LimitRange does
+		pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}
+		return nil
+	}
+	full := func(*corev1.Pod) error {
+		return forbidden("exceeded quota: small, requested: pods=1, used: pods=2, limited: pods=2")
+	}
+	for name, row := range map[string]struct {
+		admission func(*corev1.Pod) error
+		hard      corev1.ResourceList
+		isStuck   bool // an old Pod is
+		fits      bool
+	}{
+		"room for both":                       {nil, corev1.ResourceList{"pods": resource.MustParse("2")}, false, true},
+		"room for one":                        {nil, corev1.ResourceList{"pods": resource.MustParse("1")}, false, false},
+		"room for both with a LimitRange":     {limited, corev1.ResourceList{"limits.memory": resource.MustParse("2Gi")}, false, true},
+		"room for one with a LimitRange":      {limited, corev1.ResourceList{"limits.memory": resource.MustParse("1Gi")}, false, false},
+		"room that those who go leave":        {full, corev1.ResourceList{"services": resource.MustParse("9")}, false, true},
+		"room that one who is stuck does not": {full, corev1.ResourceList{"services": resource.MustParse("9")}, true, false},
+	} {
 		w := newWorld(t, demo())
 		begunNext(t, w)
 		w.mustDo(t, laying(t, w), layNext(w.cluster))
-		w.put(t, quota("small", corev1.ResourceList{"pods": resource.MustParse(pods)}))
+		small := quota("small", row.hard)
+		if _, counts := row.hard["pods"]; counts {
+			small.Status.Used["pods"] = resource.MustParse("2")
+		}
+		w.put(t, small)
+		seen := laying(t, w)
+		seen.Replicas = []plan.Replica{{Name: "demo-0"}, {Name: "demo-1"}}
+		if old := w.pod(t, "demo-1"); row.isStuck {
+			w.edit(t, old, func() { old.Finalizers = []string{"example.com/held"} })
+			w.mustDo(t, born(), plan.DeletePods{Pods: []plan.PodRef{ref(old)}})
+		}
+		w.admission = row.admission
 		change := moveLife()
 		for _, name := range []string{"demo-3", "demo-4"} {
 			change.Successors = append(change.Successors, plan.Start{Name: name, Flags: plan.FlagsRestored, Choices: choices(w.cluster)})
 		}
-		look, _ := looking(laying(t, w))
-		err := w.applier().Apply(t.Context(), w.cluster, laying(t, w), change, look)
-		if fits && !errors.Is(err, ErrStale) || !fits && !isRejected(err, RejectedQuota) {
-			t.Errorf("where %s have room: %v", pods, err)
+		look, _ := looking(seen)
+		err := w.applier().Apply(t.Context(), w.cluster, seen, change, look)
+		if row.fits && !errors.Is(err, ErrStale) || !row.fits && !isRejected(err, RejectedQuota) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

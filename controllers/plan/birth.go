@@ -47,14 +47,23 @@ func (o Observation) newChoices() *proposal {
 	var stale []VolumeRef
 	for _, r := range o.birthReplicas() {
 		hasOnlyVolume := r.Pod == nil && r.Restoring == nil && r.Volume != nil && !r.Volume.Terminating
-		if hasOnlyVolume && r.Volume.Choices != o.Desired.Choices {
-			stale = append(stale, r.volumeRef())
+		if !hasOnlyVolume || r.Volume.Choices == o.Desired.Choices {
+			continue
 		}
+		if o.mayHoldOther(r.Volume) {
+			return nil
+		}
+		stale = append(stale, r.volumeRef())
 	}
 	if len(stale) == 0 || !mayTake(o, o.Desired.Choices) {
 		return nil
 	}
 	return act(SetChoices{Volumes: stale, Choices: o.Desired.Choices}, ReasonNewChoices, "Members that have not started yet take the settings of the spec: %s.", joinNames(stale, func(v VolumeRef) string { return v.Name }))
+}
+
+// mayHoldOther reports a first volume on which a member of another minor version may have lived, whose Pod is gone.
+func (o Observation) mayHoldOther(v *Volume) bool {
+	return o.Birth.Begun && v.Phase != VolumePending && !v.Choices.IsZero() && !v.Choices.Version.SameMinor(o.Desired.Choices.Version)
 }
 
 // judgeFirst says of a first member whether its volume asks for settings of the past, and whether its Pod is of no use.

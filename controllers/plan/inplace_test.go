@@ -293,15 +293,20 @@ func strangers(o Observation) Observation {
 	return o
 }
 
-// outvoted is silent, and remembers as many members that were added by hand.
+// outvoted has no quorum, and one member that remembers as many that were added by hand.
 func outvoted(o Observation, strangers int) Observation {
 	list := slices.Clone(o.Membership.Members)
 	for i := range strangers {
 		list = append(list, etcdutil.Member{ID: etcdutil.ID(77 + i), Name: "theirs", PeerURLs: []string{"http://elsewhere:2380"}})
 	}
-	o = o.blind()
+	o = reticent(o)
 	o.Membership.LastKnown = list
 	return requesting(unrequested(o))
+}
+
+// reticent has no quorum, and one member that answers and does not say who else there is.
+func reticent(o Observation) Observation {
+	return requesting(unrequested(o.blind().edit(0, func(r *Replica) { r.Answer = voter(0).Answer })))
 }
 
 func laid1(r *Replica)     { laid(r) }

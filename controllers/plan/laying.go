@@ -156,18 +156,31 @@ func restoreMove(o Observation) *proposal {
 // whyNotEnd says why this life cannot be ended for another one, or "". Members that somebody added by hand are not stopped with it, and
 // might be a quorum of their own; and members that follow are nothing without the authority that clients trust.
 func (o Observation) whyNotEnd() string {
-	if strangers := o.servingOn(); len(strangers) > 0 {
-		return fmt.Sprintf("member %s was not added by the operator, and would serve on beside what was laid. Remove it with etcdctl member remove, or delete the EtcdRestore", strangers[0].ID)
-	}
-	return o.whyNoCertificates()
+	return cmp.Or(o.whyServedOn(), o.whyNoCertificates())
 }
 
-// servingOn are the members that nobody would stop with this life, and that might serve on: where a quorum answers any of them, which
-// can be removed first; where none does, and nothing can be removed, those that are a quorum by themselves.
-func (o Observation) servingOn() []etcdutil.Member {
-	if o.hasQuorum() {
-		return o.Membership.Strangers
+// whyServedOn says who would serve on when all members of this life are stopped, or "". Where a quorum answers it is anybody whom the
+// operator did not add, who can be removed first. Where none does nobody can be removed, and it is those who are a quorum by themselves,
+// by what members of this life remember; where none of them answers, nobody knows.
+func (o Observation) whyServedOn() string {
+	const others = "was not added by the operator, and would serve on beside what was laid. "
+	isOurs := func(r Replica) bool { return r.Answer != nil && o.answersAsAnother(r) == "" }
+	switch strangers := o.majority(); {
+	case o.hasQuorum() && len(o.Membership.Strangers) > 0:
+		return fmt.Sprintf("member %s "+others+"Remove it with etcdctl member remove, or delete the EtcdRestore", o.Membership.Strangers[0].ID)
+	case o.hasQuorum() || !slices.ContainsFunc(o.Replicas, isOurs):
+		return ""
+	case len(o.Membership.LastKnown) == 0:
+		return "members answer, and did not say just now who else is one"
+	case len(strangers) > 0:
+		return fmt.Sprintf("member %s, with others like it, "+others+"Remove it with etcdctl member remove; or, where that cannot be done, "+
+			"delete the EtcdRestore, and begin a new EtcdCluster with the backup", strangers[0].ID)
 	}
+	return ""
+}
+
+// majority are the members that somebody added by hand, where they are a quorum by themselves.
+func (o Observation) majority() []etcdutil.Member {
 	voters, strangers := 0, []etcdutil.Member(nil)
 	for _, m := range o.Membership.LastKnown {
 		if m.Learner {

@@ -278,8 +278,8 @@ var inPlace = []mutant{
 	{
 		Name: "members whose Pods were refused never follow the spec that is put right", Peer: "",
 		File:    "controllers/plan/birth.go",
-		From:    "if hasOnlyVolume && r.Volume.Choices != o.Desired.Choices {",
-		To:      "if hasOnlyVolume && r.Volume.Choices.IsZero() {",
+		From:    "if !hasOnlyVolume || r.Volume.Choices == o.Desired.Choices {",
+		To:      "if !hasOnlyVolume || !r.Volume.Choices.IsZero() {",
 		Package: planPackage, Test: row("first members whose Pods Kubernetes did not admit take a corrected setting"),
 	},
 	{

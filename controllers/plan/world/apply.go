@@ -19,8 +19,8 @@ var errRefused = errors.New("refused")
 // Apply carries a change out as the operator would: after a live look where the change must be confirmed, with
 // preconditions, and possibly not to its end, because the operator may die between any two effects.
 func (w *World) Apply(c plan.Change, refused []plan.Note, diesAfter int) error {
-	c, refusal := w.admit(c)
-	if c == nil {
+	admitted, refusal := w.admit(c)
+	if admitted == nil {
 		return refusal
 	}
 	live := w.Observe()
@@ -30,24 +30,30 @@ func (w *World) Apply(c plan.Change, refused []plan.Note, diesAfter int) error {
 	}
 	w.remember()
 	before := w.health()
-	err := w.carryOut(c, &budgetOfEffects{left: diesAfter})
+	err := w.carryOut(admitted, &budgetOfEffects{left: diesAfter})
 	w.settleClusters()
-	w.checkAction(before, c)
+	w.checkAction(before, admitted)
 	w.checkLives()
 	return cmp.Or(err, refusal)
 }
 
-// admit is what is left of a change that makes Pods while Kubernetes admits none: of a birth, all that comes before them.
+// admit is what is left of a change that makes Pods while Kubernetes admits none: where others make them first, all that comes before.
 func (w *World) admit(c plan.Change) (plan.Change, error) {
-	if !w.refusing {
-		return c, nil
-	}
-	if birth, is := c.(plan.Bootstrap); is && len(birth.Restores)+len(birth.Pods) > 0 {
-		birth.Restores, birth.Pods = nil, nil
-		return birth, errRefused
-	}
-	if needsAdmission(c) {
-		return nil, errRefused
+	switch c := c.(type) {
+	case plan.Bootstrap:
+		if w.refusing && len(c.Restores)+len(c.Pods) > 0 {
+			c.Restores, c.Pods = nil, nil
+			return c, errRefused
+		}
+	case plan.LayNext:
+		if w.refusing && len(c.Restores) > 0 {
+			c.Restores = nil
+			return c, errRefused
+		}
+	default:
+		if w.refusing && needsAdmission(c) {
+			return nil, errRefused
+		}
 	}
 	return c, nil
 }
@@ -55,7 +61,7 @@ func (w *World) admit(c plan.Change) (plan.Change, error) {
 // needsAdmission reports a change that makes Pods, or makes sure first that they could be made.
 func needsAdmission(c plan.Change) bool {
 	switch c := c.(type) {
-	case plan.StartPods, plan.EvictPod, plan.StartPreflight, plan.LayNext, plan.MoveLife:
+	case plan.StartPods, plan.EvictPod, plan.StartPreflight, plan.MoveLife:
 		return true
 	case plan.SetChoices:
 		return c.Rehearse
