@@ -324,21 +324,27 @@ func expectBudget(ctx context.Context, name string, minAvailable int32) {
 // followBudget writes down every minAvailable that a budget has from now on, until the returned function is called.
 func followBudget(name string) (bounds func() []int32) {
 	GinkgoHelper()
+	return follow(&policyv1.PodDisruptionBudgetList{}, name, func(b *policyv1.PodDisruptionBudget) int32 { return b.Spec.MinAvailable.IntVal })
+}
+
+// follow writes down every value that something of an object of this name has from now on, until the returned function is called.
+func follow[T client.Object, V comparable](list client.ObjectList, name string, of func(T) V) (values func() []V) {
+	GinkgoHelper()
 	ctx, cancel := context.WithCancel(context.Background())
-	events, err := kube.Client.Watch(ctx, &policyv1.PodDisruptionBudgetList{}, client.InNamespace(story.Namespace))
+	events, err := kube.Client.Watch(ctx, list, client.InNamespace(story.Namespace))
 	Expect(err).NotTo(HaveOccurred())
-	var seen []int32
+	var seen []V
 	var ended sync.WaitGroup
 	ended.Go(func() {
 		for event := range events.ResultChan() {
-			if budget, ok := event.Object.(*policyv1.PodDisruptionBudget); ok && budget.Name == name {
-				seen = append(seen, budget.Spec.MinAvailable.IntVal)
+			if object, ok := event.Object.(T); ok && object.GetName() == name {
+				seen = append(seen, of(object))
 			}
 		}
 	})
-	bounds = func() []int32 { cancel(); ended.Wait(); return slices.Compact(seen) }
-	DeferCleanup(func() { bounds() })
-	return bounds
+	values = func() []V { cancel(); ended.Wait(); return slices.Compact(seen) }
+	DeferCleanup(func() { values() })
+	return values
 }
 
 // membersByNode are the names of the members on each node.

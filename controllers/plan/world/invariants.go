@@ -66,13 +66,13 @@ func (w *World) checkPodDeletion(ref plan.PodRef) {
 }
 
 // checkStop lets a member be stopped that serves nobody, once for the choices of the spec, unless it would serve when others are
-// back.
+// back; and the only one as a roll would, even if it came to itself unnoticed.
 func (w *World) checkStop(c *cluster, name string, p pod) {
 	proc, isOutdated := w.procs[p.UID], p.Choices != w.Spec.Choices
 	if w.born == 0 && isOutdated && (w.Unheard[p.made] || !w.isAnyRecorded()) {
 		return // nobody was ever led to it
 	}
-	if !isOutdated || proc.takesPart() && w.hasQuorum(c) {
+	if !isOutdated || proc.takesPart() && w.hasQuorum(c) && len(c.voters()) > 1 {
 		w.violate("I11: the operator stopped the running member %s", name)
 	} else if !proc.mute && w.isNeeded(c, name) {
 		w.violate("I1: %s was needed as it was, for when others are back", name)
