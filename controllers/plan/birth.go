@@ -17,7 +17,7 @@ func birthChoices(o Observation) *proposal {
 	}
 	var stale []VolumeRef
 	var pods []PodRef
-	for _, r := range o.birthReplicas() {
+	for _, r := range o.firstMembers() {
 		if r.Pod == nil || r.Pod.Terminating {
 			continue
 		}
@@ -45,7 +45,7 @@ func birthChoices(o Observation) *proposal {
 // admitting their Pods is put right there.
 func (o Observation) newChoices() *proposal {
 	var stale []VolumeRef
-	for _, r := range o.birthReplicas() {
+	for _, r := range o.firstMembers() {
 		hasOnlyVolume := r.Pod == nil && r.Restoring == nil && r.Volume != nil && !r.Volume.Terminating
 		if !hasOnlyVolume || r.Volume.Choices == o.Desired.Choices {
 			continue

@@ -13,6 +13,7 @@ func moves() []row {
 	for _, r := range up.Replicas {
 		up = up.edit(r.Ordinal, upAgain)
 	}
+	idle := up.edit(3, unpullable).edit(4, unpullable).edit(5, unpullable)
 	serving := servingWorld(requesting(settledWorld(3)))
 	const rule = "restore-fence"
 	return []row{
@@ -29,6 +30,8 @@ func moves() []row {
 		{"an EtcdRestore that is deleted now changes nothing", unrequested(fenced), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
 		{"they look for each other", up, Wait, "first-quorum", ReasonFirstQuorum, "", "3 of 3"},
 		{"one that lost its volume is made up for later", up.edit(4, func(r *Replica) { r.Volume, r.Pod = nil, nil }), Wait, "first-quorum", ReasonFirstQuorum, "", "2 of 3"},
+		{"nor does one whose volume is going keep the others from following the spec", wanting(idle.edit(3, doomed), other), Act, "birth-choices", ReasonNewChoices, "SetChoices", "2 first members"},
+		{"and from being made anew", wanting(idle.edit(3, doomed).edit(4, adopted).edit(5, adopted), other), Act, "birth-choices", ReasonNewChoices, "DeletePods", "2 first Pods"},
 		{"nobody waits for it", fenced.edit(4, func(r *Replica) { r.Volume = nil }), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
 		{"a life that cannot serve any more is never begun again empty", fenced.edit(4, func(r *Replica) { r.Volume = nil }).edit(5, doomed), Refuse, "void-birth", ReasonRestoreLost, "", "demo-4, demo-5"},
 		{"and how to go back to what was before is said by the field's name", fenced.edit(4, func(r *Replica) { r.Volume = nil }).edit(5, doomed),
