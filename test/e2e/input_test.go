@@ -75,13 +75,7 @@ var _ = Describe("Bad input", Label("refusals"), func() {
 
 	It("that Kubernetes refuses when members first start is reported, and putting it right is enough", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "classless", 3, func(c *v1alpha1.EtcdCluster) { c.Spec.Pod = &v1alpha1.PodSpec{PriorityClassName: "no-such-class"} })
-		Eventually(ctx, func() (string, error) {
-			object, err := cluster.Get(ctx)
-			if err != nil || object.Status.NextStep == nil {
-				return "", err
-			}
-			return object.Status.NextStep.Message, nil
-		}).Should(ContainSubstring("no-such-class"))
+		Eventually(ctx, func() (string, error) { return nextStep(ctx, cluster) }).Should(ContainSubstring("no-such-class"))
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Pod = nil })
 		cluster.AwaitReady(ctx, 3)
 		cluster.Write(ctx).Finish(ctx)
@@ -97,13 +91,7 @@ var _ = Describe("Bad input", Label("refusals"), func() {
 			return len(limit.Status.Hard), err
 		}).Should(Equal(1), "the quota is in force")
 		cluster := story.Create(ctx, "quota", 1)
-		Eventually(ctx, func() (string, error) {
-			object, err := cluster.Get(ctx)
-			if err != nil || object.Status.NextStep == nil {
-				return "", err
-			}
-			return object.Status.NextStep.Message, nil
-		}).Should(ContainSubstring("exceeded quota"))
+		Eventually(ctx, func() (string, error) { return nextStep(ctx, cluster) }).Should(ContainSubstring("exceeded quota"))
 		Expect(kube.Client.Delete(ctx, limit)).To(Succeed())
 		cluster.AwaitReady(ctx, 1)
 		cluster.Write(ctx).Finish(ctx)

@@ -13,9 +13,6 @@ import (
 // errStale says that the world moved since the decision.
 var errStale = errors.New("stale")
 
-// errRefused says that Kubernetes admits no such Pod.
-var errRefused = errors.New("refused")
-
 // Apply carries a change out as the operator would: after a live look where the change must be confirmed, with
 // preconditions, and possibly not to its end, because the operator may die between any two effects.
 func (w *World) Apply(c plan.Change, refused []plan.Note, diesAfter int) error {
@@ -35,39 +32,6 @@ func (w *World) Apply(c plan.Change, refused []plan.Note, diesAfter int) error {
 	w.checkAction(before, admitted)
 	w.checkLives()
 	return cmp.Or(err, refusal)
-}
-
-// admit is what is left of a change that makes Pods while Kubernetes admits none: where others make them first, all that comes before.
-func (w *World) admit(c plan.Change) (plan.Change, error) {
-	switch c := c.(type) {
-	case plan.Bootstrap:
-		if w.refusing && len(c.Restores)+len(c.Pods) > 0 {
-			c.Restores, c.Pods = nil, nil
-			return c, errRefused
-		}
-	case plan.LayNext:
-		if w.refusing && len(c.Restores) > 0 {
-			c.Restores = nil
-			return c, errRefused
-		}
-	default:
-		if w.refusing && needsAdmission(c) {
-			return nil, errRefused
-		}
-	}
-	return c, nil
-}
-
-// needsAdmission reports a change that makes Pods, or makes sure first that they could be made.
-func needsAdmission(c plan.Change) bool {
-	switch c := c.(type) {
-	case plan.StartPods, plan.EvictPod, plan.StartPreflight, plan.MoveLife:
-		return true
-	case plan.SetChoices:
-		return c.Rehearse
-	default:
-		return false
-	}
 }
 
 // budgetOfEffects counts down to the operator's death. It dies of the effect that it cannot make any more.
