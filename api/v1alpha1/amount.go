@@ -8,8 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// The pattern of the schema. The rules of the schema read storage.size and etcd.quotaBackendBytes only when they match it.
-var amount = regexp.MustCompile(`^[+-]?([0-9]{1,20}([.][0-9]{0,20})?|[.][0-9]{1,20})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$`)
+// The pattern of the schema. The rules of the schema read storage.size and etcd.quotaBackendBytes only when they match
+// it.
+var amount = regexp.MustCompile(
+	`^[+-]?([0-9]{1,20}([.][0-9]{0,20})?|[.][0-9]{1,20})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$`)
 
 // longestAmount is the length of the schema, in bytes.
 const longestAmount = 32

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Defaults of what a Pod is made from live in code and not in the schema: a new schema default would appear in every
-// stored object at once. Those below are also written in the rules of the schema, where a rule joins two fields.
+// Defaults of what a Pod is made from are set in code. A new default of the schema would appear in every stored object
+// at once. Those below are also written in the rules of the schema, where a rule joins two fields.
 const (
 	// DefaultStorageSize is the size of a member's volume.
 	DefaultStorageSize = "8Gi"
@@ -19,6 +19,8 @@ const (
 	DefaultElectionTimeout = time.Second
 	// DefaultReplaceAfter is how long a member must be dead before it is replaced.
 	DefaultReplaceAfter = 5 * time.Minute
+	// DefaultKeepVolumes is how long the volume of a replaced member is kept.
+	DefaultKeepVolumes = 24 * time.Hour
 	// ShortestReplaceAfter is long enough for a Pod to be restarted and to replay its log.
 	ShortestReplaceAfter = 30 * time.Second
 )
@@ -54,8 +56,8 @@ func (s *EtcdClusterSpec) IsDryRun() bool {
 	return s.Mode == ModeDryRun
 }
 
-// DeletionPolicyOrDefault is what becomes of the data when the cluster is deleted. Without volumes there is none to keep, and authorities
-// that were kept would only be in the way of the next cluster of that name.
+// DeletionPolicyOrDefault says what happens to the data when the cluster is deleted. Without volumes there is no data
+// to keep, and kept CAs would only block the next cluster of that name.
 func (s *EtcdClusterSpec) DeletionPolicyOrDefault() DeletionPolicy {
 	switch {
 	case s.Storage != nil && s.Storage.DeletionPolicy != "":
@@ -66,13 +68,22 @@ func (s *EtcdClusterSpec) DeletionPolicyOrDefault() DeletionPolicy {
 	return DeletionRetain
 }
 
-// ReplaceAfterOrDefault is how long a member must be dead before it is replaced; 0 is never. What is refused is not followed:
-// a member must not be given up for a slip of the pen.
+// ReplaceAfterOrDefault is how long a member must be dead before it is replaced; 0 is never. A refused value is not
+// used: a typing error must not replace a member.
 func (s *EtcdClusterSpec) ReplaceAfterOrDefault() time.Duration {
 	if s.Repair == nil || s.Repair.ReplaceAfter == nil || !IsReplaceAfter(s.Repair.ReplaceAfter.Duration) {
 		return DefaultReplaceAfter
 	}
 	return s.Repair.ReplaceAfter.Duration
+}
+
+// KeepVolumesOrDefault is how long the volume of a replaced member is kept; 0 is not at all. What is refused is not
+// followed.
+func (s *EtcdClusterSpec) KeepVolumesOrDefault() time.Duration {
+	if s.Repair == nil || s.Repair.KeepVolumes == nil || s.Repair.KeepVolumes.Duration < 0 {
+		return DefaultKeepVolumes
+	}
+	return s.Repair.KeepVolumes.Duration
 }
 
 // IsReplaceAfter reports whether a time is one to wait for before a member is replaced.

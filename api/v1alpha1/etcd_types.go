@@ -9,9 +9,10 @@ import (
 //
 // etcd itself refuses an election timeout below five heartbeats or above 50 s (etcd-io/etcd:server/embed/config.go).
 //
-// +kubebuilder:validation:XValidation:rule="!(has(self.heartbeatInterval) ? self.heartbeatInterval : '100ms').matches('^([0-9]{1,4}m)?([0-9]{1,6}([.][0-9]{1,3})?s)?([0-9]{1,7}ms)?$') || !(has(self.electionTimeout) ? self.electionTimeout : '1s').matches('^([0-9]{1,4}m)?([0-9]{1,6}([.][0-9]{1,3})?s)?([0-9]{1,7}ms)?$') || duration(has(self.electionTimeout) ? self.electionTimeout : '1s') >= duration(has(self.heartbeatInterval) ? self.heartbeatInterval : '100ms') + duration(has(self.heartbeatInterval) ? self.heartbeatInterval : '100ms') + duration(has(self.heartbeatInterval) ? self.heartbeatInterval : '100ms') + duration(has(self.heartbeatInterval) ? self.heartbeatInterval : '100ms') + duration(has(self.heartbeatInterval) ? self.heartbeatInterval : '100ms')",message="spec.etcd.electionTimeout must be at least five times spec.etcd.heartbeatInterval",messageExpression="'spec.etcd.electionTimeout is ' + (has(self.electionTimeout) ? self.electionTimeout : '1s (the default)') + '; it must be at least five times spec.etcd.heartbeatInterval, which is ' + (has(self.heartbeatInterval) ? self.heartbeatInterval : '100ms (the default)')",fieldPath=".electionTimeout"
+// +kubebuilder:validation:XValidation:rule="[[self.?heartbeatInterval.orValue('100ms'), self.?electionTimeout.orValue('1s')]].all(v, v.exists(x, !x.matches('^([0-9]{1,4}m)?([0-9]{1,6}([.][0-9]{1,3})?s)?([0-9]{1,7}ms)?$')) || duration(v[1]) >= duration(v[0]) + duration(v[0]) + duration(v[0]) + duration(v[0]) + duration(v[0]))",message="spec.etcd.electionTimeout must be at least five times spec.etcd.heartbeatInterval",messageExpression="[self.?electionTimeout.orValue('1s (the default)')].map(e, [self.?heartbeatInterval.orValue('100ms (the default)')].map(h, 'spec.etcd.electionTimeout is ' + e + '; it must be at least five times spec.etcd.heartbeatInterval, which is ' + h)[0])[0]",fieldPath=".electionTimeout"
 type EtcdSpec struct {
-	// QuotaBackendBytes is the size of the database at which etcd stops accepting writes. Default 2Gi, from 16Mi to 8Gi.
+	// QuotaBackendBytes is the size of the database at which etcd stops accepting writes. Default 2Gi, from 16Mi to
+	// 8Gi.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=32
@@ -19,7 +20,7 @@ type EtcdSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('^[+-]?([0-9]{1,20}([.][0-9]{0,20})?|[.][0-9]{1,20})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') || quantity(string(self)).compareTo(quantity('16Mi')) >= 0 && quantity(string(self)).compareTo(quantity('8Gi')) <= 0",message="spec.etcd.quotaBackendBytes must be from 16Mi to 8Gi",messageExpression="'spec.etcd.quotaBackendBytes is ' + string(self) + '; it must be from 16Mi to 8Gi'"
 	QuotaBackendBytes *resource.Quantity `json:"quotaBackendBytes,omitempty"`
 
-	// AutoCompaction says how old revisions are dropped. Default: mode periodic, retention 1h.
+	// AutoCompaction says when old revisions are removed. Default: mode periodic, retention 1h.
 	// +optional
 	AutoCompaction *AutoCompactionSpec `json:"autoCompaction,omitempty"`
 
@@ -37,8 +38,9 @@ type EtcdSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self != '' && self.matches('^([0-9]{1,4}m)?([0-9]{1,6}([.][0-9]{1,3})?s)?([0-9]{1,7}ms)?$') && duration(self) >= duration('10ms') && duration(self) <= duration('5s')",message="spec.etcd.heartbeatInterval must be a time in whole milliseconds from 10ms to 5s, such as 100ms",messageExpression="'spec.etcd.heartbeatInterval is \"' + self + '\"; it must be a time in whole milliseconds from 10ms to 5s, such as 100ms'"
 	HeartbeatInterval *metav1.Duration `json:"heartbeatInterval,omitempty"`
 
-	// ElectionTimeout is the silence after which a follower stands for election,
-	// in whole milliseconds. Default 1s, at least five heartbeats, at most 50s.
+	// ElectionTimeout is how long a follower waits for a heartbeat before it starts
+	// an election, in whole milliseconds. Default 1s, at least five heartbeats, at
+	// most 50s.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -50,13 +52,17 @@ type EtcdSpec struct {
 	CorruptionChecks *bool `json:"corruptionChecks,omitempty"`
 
 	// ExtraArgs are further flags of etcd, without the leading dashes:
-	// {"max-txn-ops": "256"}. Flags that the operator owns and flags that the
-	// version does not know are refused.
+	// {"max-txn-ops": "256"}. Flags that the operator sets are refused, and so are
+	// flags that the version does not know.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z][a-z0-9-]{0,62}$'))",message="spec.etcd.extraArgs must have names of etcd flags without the leading dashes as keys, such as max-txn-ops"
-	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k in ['name', 'data-dir', 'wal-dir', 'config-file', 'version', 'help', 'cert-file', 'key-file', 'trusted-ca-file', 'ca-file', 'auto-tls', 'self-signed-cert-validity', 'auth-token', 'strict-reconfig-check', 'max-learners', 'experimental-max-learners', 'logger', 'log-outputs', 'log-output', 'enable-log-rotation', 'quota-backend-bytes', 'auto-compaction-mode', 'auto-compaction-retention', 'snapshot-count', 'heartbeat-interval', 'election-timeout', 'experimental-initial-corrupt-check', 'experimental-compact-hash-check-enabled'] || ['initial-', 'listen-', 'advertise-', 'discovery', 'unsafe-', 'force-new-cluster', 'proxy', 'peer-', 'experimental-peer-', 'client-', 'log-rotation'].exists(p, k.startsWith(p)))",message="spec.etcd.extraArgs must not contain flags that the operator sets, or never lets be set",messageExpression="'spec.etcd.extraArgs must not contain ' + self.filter(k, k in ['name', 'data-dir', 'wal-dir', 'config-file', 'version', 'help', 'cert-file', 'key-file', 'trusted-ca-file', 'ca-file', 'auto-tls', 'self-signed-cert-validity', 'auth-token', 'strict-reconfig-check', 'max-learners', 'experimental-max-learners', 'logger', 'log-outputs', 'log-output', 'enable-log-rotation', 'quota-backend-bytes', 'auto-compaction-mode', 'auto-compaction-retention', 'snapshot-count', 'heartbeat-interval', 'election-timeout', 'experimental-initial-corrupt-check', 'experimental-compact-hash-check-enabled'] || ['initial-', 'listen-', 'advertise-', 'discovery', 'unsafe-', 'force-new-cluster', 'proxy', 'peer-', 'experimental-peer-', 'client-', 'log-rotation'].exists(p, k.startsWith(p)))[0] + ': the operator sets it, or never lets it be set'"
+	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.matches('^(name|data-dir|wal-dir|config-file|version|help|strict-reconfig-check|max-learners|experimental-max-learners)$'))",message="spec.etcd.extraArgs must not contain flags that the operator sets, or never lets be set",messageExpression="'spec.etcd.extraArgs must not contain ' + self.filter(k, k.matches('^(name|data-dir|wal-dir|config-file|version|help|strict-reconfig-check|max-learners|experimental-max-learners)$'))[0] + ': the operator sets it, or never lets it be set'"
+	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.matches('^(initial-|listen-|advertise-|discovery|unsafe-|force-new-cluster|proxy|peer-|experimental-peer-|client-|log-rotation)'))",message="spec.etcd.extraArgs must not contain flags that the operator sets, or never lets be set",messageExpression="'spec.etcd.extraArgs must not contain ' + self.filter(k, k.matches('^(initial-|listen-|advertise-|discovery|unsafe-|force-new-cluster|proxy|peer-|experimental-peer-|client-|log-rotation)'))[0] + ': the operator sets it, or never lets it be set'"
+	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.matches('^(cert-file|key-file|trusted-ca-file|ca-file|auto-tls|self-signed-cert-validity|auth-token|logger|log-outputs|log-output|enable-log-rotation)$'))",message="spec.etcd.extraArgs must not contain flags that the operator sets, or never lets be set",messageExpression="'spec.etcd.extraArgs must not contain ' + self.filter(k, k.matches('^(cert-file|key-file|trusted-ca-file|ca-file|auto-tls|self-signed-cert-validity|auth-token|logger|log-outputs|log-output|enable-log-rotation)$'))[0] + ': the operator sets it, or never lets it be set'"
+	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.matches('^(quota-backend-bytes|auto-compaction-mode|auto-compaction-retention|snapshot-count|heartbeat-interval|election-timeout)$'))",message="spec.etcd.extraArgs must not contain flags that the operator sets, or never lets be set",messageExpression="'spec.etcd.extraArgs must not contain ' + self.filter(k, k.matches('^(quota-backend-bytes|auto-compaction-mode|auto-compaction-retention|snapshot-count|heartbeat-interval|election-timeout)$'))[0] + ': the operator sets it, or never lets it be set'"
+	// +kubebuilder:validation:XValidation:rule="!self.exists(k, k.matches('^(experimental-initial-corrupt-check|experimental-compact-hash-check-enabled)$'))",message="spec.etcd.extraArgs must not contain flags that the operator sets, or never lets be set",messageExpression="'spec.etcd.extraArgs must not contain ' + self.filter(k, k.matches('^(experimental-initial-corrupt-check|experimental-compact-hash-check-enabled)$'))[0] + ': the operator sets it, or never lets it be set'"
 	ExtraArgs map[string]ArgValue `json:"extraArgs,omitempty"`
 }
 
@@ -66,20 +72,19 @@ type EtcdSpec struct {
 // +kubebuilder:validation:XValidation:rule="!self.contains('\\n') && !self.contains('\\r') && !self.contains('\\u0000')",message="spec.etcd.extraArgs must have values of one line"
 type ArgValue string
 
-// AutoCompactionSpec says how old revisions are dropped.
+// AutoCompactionSpec says when old revisions are removed.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.mode) ? self.mode : 'periodic') != 'revision' || (has(self.retention) ? self.retention : 'absent').matches('^(0|[1-9][0-9]{0,9})$')",message="spec.etcd.autoCompaction.retention must be a number of revisions when mode is revision, such as 10000",messageExpression="'spec.etcd.autoCompaction.retention is ' + (has(self.retention) ? self.retention : 'absent') + '; it must be a number of revisions when mode is revision, such as 10000'",fieldPath=".retention"
-// +kubebuilder:validation:XValidation:rule="(has(self.mode) ? self.mode : 'periodic') != 'periodic' || (has(self.retention) ? self.retention : '1h') == '0' || (has(self.retention) ? self.retention : '1h').matches('^([0-9]{1,5}h)?([0-9]{1,5}m)?([0-9]{1,5}s)?$') && size((has(self.retention) ? self.retention : '1h')) > 0 && duration((has(self.retention) ? self.retention : '1h')) >= duration('1s')",message="spec.etcd.autoCompaction.retention must be an age when mode is periodic, such as 1h or 30m",messageExpression="'spec.etcd.autoCompaction.retention is ' + (has(self.retention) ? self.retention : 'absent') + '; it must be an age when mode is periodic, such as 1h or 30m, or 0 for no compaction'",fieldPath=".retention"
+// +kubebuilder:validation:XValidation:rule="self.?mode.orValue('periodic') != 'revision' || [self.?retention.orValue('absent')].all(r, r.matches('^(0|[1-9][0-9]{0,9})$'))",message="spec.etcd.autoCompaction.retention must be a number of revisions when mode is revision, such as 10000",messageExpression="[self.?retention.orValue('absent')].map(r, 'spec.etcd.autoCompaction.retention is ' + r + '; it must be a number of revisions when mode is revision, such as 10000')[0]",fieldPath=".retention"
+// +kubebuilder:validation:XValidation:rule="self.?mode.orValue('periodic') != 'periodic' || [self.?retention.orValue('1h')].all(r, r == '0' || r.matches('^([0-9]{1,5}h)?([0-9]{1,5}m)?([0-9]{1,5}s)?$') && r != \"\" && duration(r) >= duration('1s'))",message="spec.etcd.autoCompaction.retention must be an age when mode is periodic, such as 1h or 30m",messageExpression="[self.?retention.orValue('absent')].map(r, 'spec.etcd.autoCompaction.retention is ' + r + '; it must be an age when mode is periodic, such as 1h or 30m, or 0 for no compaction')[0]",fieldPath=".retention"
 type AutoCompactionSpec struct {
 	// Mode is periodic (default: keep revisions by age) or revision (keep them by number).
 	// +optional
 	// +kubebuilder:validation:Enum=periodic;revision
 	Mode string `json:"mode,omitempty"`
 
-	// Retention is an age such as "1h" (default) or "30m" when mode is periodic,
-	// or a number of revisions such as "10000" when mode is revision. "0" turns
-	// compaction off, and with it the comparison of members' data at each
-	// compaction.
+	// Retention depends on mode. periodic: an age such as "1h" (default) or "30m".
+	// revision: a number of revisions such as "10000". "0" turns compaction off, and
+	// with it the comparison of members' data at each compaction.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Retention string `json:"retention,omitempty"`

@@ -6,21 +6,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Condition types of an EtcdBackup. They mean what they mean for a Job: once Complete or Failed is True, nothing changes any more.
+// Condition types of an EtcdBackup. As for a Job: once Complete or Failed is True, nothing changes any more.
 const (
-	// BackupComplete is True when the backup is in the store, and proven if that was asked for.
+	// BackupComplete is True when the backup is in the store, and proven if spec.verify asks for it.
 	BackupComplete = "Complete"
-	// BackupFailed is True when the backup was given up. It is present only then.
+	// BackupFailed is True when the backup has failed for good. It is present only then.
 	BackupFailed = "Failed"
-	// BackupVerified is True when what the store gave back was restored and holds the keys that the members held.
+	// BackupVerified is True when the snapshot was read back from the store, restored, and held the same keys as the
+	// members.
 	BackupVerified = "Verified"
 )
 
 // DefaultBackupDeadline is how long a backup may take.
 const DefaultBackupDeadline = time.Hour
 
-// EtcdBackupStatus is how the backup goes and what came of it. It may be wiped at any time: it is made anew from the record
-// on the EtcdBackup and from its Job.
+// EtcdBackupStatus is the progress and the result of the backup. It may be wiped at any time: the operator writes it
+// again from the record on the EtcdBackup and from its Job.
 type EtcdBackupStatus struct {
 	// Conditions: Complete and Verified, and Failed once it is True.
 	// +optional
@@ -28,7 +29,8 @@ type EtcdBackupStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Stage is what is being done: Waiting, Starting, Snapshot, Fetch, Restore or Compare; at the end Complete or Failed.
+	// Stage is the current stage: Waiting, Starting, Snapshot, Fetch, Restore or Compare. At the end it is Complete or
+	// Failed.
 	// +optional
 	Stage string `json:"stage,omitempty"`
 
@@ -36,39 +38,39 @@ type EtcdBackupStatus struct {
 	// +optional
 	JobName string `json:"jobName,omitempty"`
 
-	// BytesTransferred is how much of the stage is done, in bytes; absent when the backup's Pod does not say.
+	// BytesTransferred is how much of the stage is done, in bytes. Absent when the backup's Pod does not report it.
 	// +optional
 	BytesTransferred *int64 `json:"bytesTransferred,omitempty"`
 
-	// BytesTotal is how much the stage has to do, in bytes; absent when nobody knows.
+	// BytesTotal is the size of the whole stage, in bytes. Absent when it is not known.
 	// +optional
 	BytesTotal *int64 `json:"bytesTotal,omitempty"`
 
-	// Key is the name of the snapshot in the store, prefix included. Beside it lies its manifest.
+	// Key is the name of the snapshot in the store, with the prefix. Its manifest has the same directory.
 	// +optional
 	Key string `json:"key,omitempty"`
 
-	// SizeBytes is the size of the snapshot.
+	// SizeBytes is the size of the snapshot, in bytes.
 	// +optional
 	SizeBytes int64 `json:"sizeBytes,omitempty"`
 
-	// SHA256 is the hash of the snapshot as it lies in the store, in hex.
+	// SHA256 is the hash of the snapshot in the store, in hex.
 	// +optional
 	SHA256 string `json:"sha256,omitempty"`
 
-	// Revision is the revision of etcd that the snapshot holds.
+	// Revision is the etcd revision of the snapshot.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
 
-	// TotalKeys is the number of keys that live at that revision.
+	// TotalKeys is the number of keys at that revision.
 	// +optional
 	TotalKeys int64 `json:"totalKeys,omitempty"`
 
-	// EtcdVersion is the version of etcd that wrote it.
+	// EtcdVersion is the version of etcd that wrote the snapshot.
 	// +optional
 	EtcdVersion string `json:"etcdVersion,omitempty"`
 
-	// ClusterID is etcd's identity of the cluster, in hex.
+	// ClusterID is etcd's ID of the cluster, in hex.
 	// +optional
 	ClusterID string `json:"clusterID,omitempty"`
 
@@ -76,7 +78,7 @@ type EtcdBackupStatus struct {
 	// +optional
 	Member string `json:"member,omitempty"`
 
-	// StartedAt is when the snapshot was begun: later writes may be missing in it.
+	// StartedAt is when the snapshot started. Later writes may be missing in it.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
 
@@ -89,7 +91,7 @@ type EtcdBackupStatus struct {
 	VerifiedAt *metav1.Time `json:"verifiedAt,omitempty"`
 }
 
-// IsVerified reports whether the backup is to be proven.
+// IsVerified reports whether the backup is proven before it is complete.
 func (s *EtcdBackupSpec) IsVerified() bool { return s.Verify == nil || *s.Verify }
 
 // DeadlineOrDefault is how long the backup may take from its creation. What the schema refuses counts as the default.

@@ -4,33 +4,33 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// EtcdBackup is one backup of one cluster: a snapshot in a store, and the proof that it can be restored. It runs once; its
-// spec never changes, and another backup is another EtcdBackup. Deleting it stops a backup that runs, and leaves what is
-// in the store.
+// EtcdBackup is one backup of one cluster: a snapshot in a store, and the proof that it can be restored. It runs once,
+// and its spec cannot change. Create another EtcdBackup for another backup. Deleting it stops a running backup and
+// keeps the snapshot in the store.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=etcdbackups,scope=Namespaced
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="Cluster that is backed up"
-// +kubebuilder:printcolumn:name="Stage",type=string,JSONPath=`.status.stage`,description="What is being done, or Complete or Failed"
+// +kubebuilder:printcolumn:name="Stage",type=string,JSONPath=`.status.stage`,description="Current stage, or Complete or Failed"
 // +kubebuilder:printcolumn:name="Verified",type=string,JSONPath=`.status.conditions[?(@.type=="Verified")].status`,description="Whether the backup was restored and compared"
 // +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.revision`,description="Revision of the snapshot"
 // +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.status.sizeBytes`,description="Size of the snapshot in bytes"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Complete")].reason`,description="Why it is so, in one word"
-// +kubebuilder:printcolumn:name="Key",type=string,priority=1,JSONPath=`.status.key`,description="Where the snapshot lies in the store"
+// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Complete")].reason`,description="Reason of the condition Complete, in one word"
+// +kubebuilder:printcolumn:name="Key",type=string,priority=1,JSONPath=`.status.key`,description="Name of the snapshot in the store"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="metadata.name must be at most 63 characters, lower-case letters, digits and '-', not starting or ending in '-': it is written in labels",messageExpression="'metadata.name is \"' + self.metadata.name + '\"; it must be at most 63 characters, lower-case letters, digits and \"-\", not starting or ending in \"-\": it is written in labels'"
 type EtcdBackup struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what is to be backed up, and where to. It cannot change.
+	// Spec says which cluster is backed up, and where to. It cannot change.
 	// +required
 	Spec EtcdBackupSpec `json:"spec"`
 
-	// Status is how the backup goes and what came of it. Nothing is ever decided from it,
-	// but that a backup that ended is not run again.
+	// Status is the progress and the result of the backup. The operator reads only
+	// whether the backup has ended.
 	// +optional
 	Status EtcdBackupStatus `json:"status,omitempty"`
 }
@@ -44,30 +44,30 @@ type EtcdBackupList struct {
 	Items           []EtcdBackup `json:"items"`
 }
 
-// EtcdBackupSpec is what is to be backed up, and where to.
+// EtcdBackupSpec says which cluster is backed up, and where to.
 //
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec cannot change: an EtcdBackup is one backup and runs once; create another one",reason=FieldValueForbidden
 type EtcdBackupSpec struct {
-	// ClusterRef names the EtcdCluster to back up, in the same namespace. A backup
-	// waits for a cluster that does not exist or does not serve yet, until its
+	// ClusterRef names the EtcdCluster to back up, in the same namespace. If the
+	// cluster does not exist or does not serve yet, the backup waits until its
 	// deadline.
 	// +required
 	ClusterRef ClusterReference `json:"clusterRef"`
 
-	// Store is where the backup is written to.
+	// Store is where the backup is written.
 	// +required
 	Store BackupStore `json:"store"`
 
-	// Verify says whether the backup is proven before it is called complete: read
-	// back from the store, restored in a scratch directory with the cluster's own
-	// etcd, and compared with what the members hold. It needs room for twice the
-	// database on the node. Default true.
+	// Verify says whether the backup is proven before it is complete. The snapshot
+	// is read back from the store, restored with the cluster's own etcd, and
+	// compared with the members' data. This needs twice the size of the database on
+	// the node. Default true.
 	// +optional
 	Verify *bool `json:"verify,omitempty"`
 
-	// Deadline is how long the backup may take from its creation until it is
-	// complete, whatever it waits for: a time such as 90m, from 1m to 168h. Past
-	// it the backup has failed. Default 1h.
+	// Deadline is the longest time from the creation of the backup until it is
+	// complete, waiting included. A time such as 90m, from 1m to 168h. After it
+	// the backup has failed. Default 1h.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32

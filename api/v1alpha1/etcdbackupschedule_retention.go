@@ -4,35 +4,35 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// BackupRetention says which backups of a schedule stay in its store: each that any of its rules keeps, and the newest one
-// whatever they say. Backups of other schedules, those that somebody made by hand, and those of an earlier cluster of the
-// same name are never removed.
+// BackupRetention says which backups of a schedule stay in its store. A backup stays if at least one rule keeps it; the
+// newest always stays. Backups of other schedules, backups made by hand, and backups of an earlier cluster of the same
+// name always stay.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.keepLast) || has(self.keepDaily) || has(self.keepWeekly) || has(self.keepWithin)",message="spec.retention must have at least one of keepLast, keepDaily, keepWeekly and keepWithin"
 type BackupRetention struct {
-	// KeepLast keeps the newest so many backups, from 1 to 1000. Newer is what has
-	// the higher revision: clocks can be wrong.
+	// KeepLast is the number of newest backups to keep, from 1 to 1000. Newer means
+	// a higher revision, because clocks can be wrong.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	KeepLast *int32 `json:"keepLast,omitempty"`
 
-	// KeepDaily keeps the newest backup of each of the last so many days that have
-	// one, from 1 to 1000. Days begin where spec.timeZone is.
+	// KeepDaily is a number of days, from 1 to 1000. The newest backup of each day
+	// is kept. Days without a backup do not count. Days begin in spec.timeZone.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	KeepDaily *int32 `json:"keepDaily,omitempty"`
 
-	// KeepWeekly keeps the newest backup of each of the last so many weeks, from
-	// Monday on, that have one, from 1 to 1000.
+	// KeepWeekly is a number of weeks, from 1 to 1000. The newest backup of each
+	// week is kept. Weeks without a backup do not count. Weeks begin on Monday.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	KeepWeekly *int32 `json:"keepWeekly,omitempty"`
 
-	// KeepWithin keeps all backups that are at most so much older than the newest
-	// one: a time such as 720h, from 1m to 87600h.
+	// KeepWithin is a time such as 720h, from 1m to 87600h. All backups that are at
+	// most that much older than the newest are kept.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -40,12 +40,12 @@ type BackupRetention struct {
 	KeepWithin *metav1.Duration `json:"keepWithin,omitempty"`
 }
 
-// TestRestore says when the newest backup of a schedule is fetched from its store, restored in a scratch directory and
-// compared with what the cluster held.
+// TestRestore says when the newest backup of a schedule is tested. The backup is fetched from its store, restored in a
+// scratch directory, and compared with what its manifest records.
 type TestRestore struct {
-	// Schedule says when, as spec.schedule does, and in the same time zone, such as
-	// "0 5 * * 0". Of several that were missed the newest is made up for. What
-	// cannot be read is said in the condition Proven.
+	// Schedule says when, such as "0 5 * * 0". Format and time zone are those of
+	// spec.schedule. Of several missed tests only the newest is made up for. If the
+	// schedule cannot be read, the condition Proven says so.
 	// +required
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:XValidation:rule="!self.contains('TZ')",message="spec.testRestore.schedule must name no time zone: put it into spec.timeZone",messageExpression="'spec.testRestore.schedule is \"' + self + '\"; it must name no time zone: put it into spec.timeZone'"
@@ -55,10 +55,10 @@ type TestRestore struct {
 
 // RestorePoint is a backup that can be restored.
 type RestorePoint struct {
-	// Time is when its snapshot was begun: what was written before is in it.
+	// Time is when the snapshot started. All earlier writes are in it.
 	Time metav1.Time `json:"time"`
 
-	// Revision is the revision of etcd that it holds.
+	// Revision is the etcd revision of the backup.
 	Revision int64 `json:"revision"`
 
 	// Key is the name of the snapshot in the store.

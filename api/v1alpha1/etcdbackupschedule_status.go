@@ -6,40 +6,42 @@ import (
 
 // Condition types of an EtcdBackupSchedule.
 const (
-	// ScheduleReady is True when the schedule is kept: its next run is known, or one runs.
+	// ScheduleReady is True when the next run is known, or a backup is running.
 	ScheduleReady = "Ready"
-	// ScheduleBackedUp is True when the newest of its runs that ended is complete, and Unknown before the first one ended.
+	// ScheduleBackedUp is True when the newest run that ended is complete, and Unknown before the first run ended.
 	ScheduleBackedUp = "BackedUp"
-	// ScheduleRetained is True when the last time that spec.retention was looked after went well. Without retention it is absent.
+	// ScheduleRetained is True when old backups were last removed without an error. It is absent without
+	// spec.retention.
 	ScheduleRetained = "Retained"
-	// ScheduleProven is True when the last test restore went well. Without testRestore it is absent.
+	// ScheduleProven is True when the last test restore succeeded. It is absent without spec.testRestore.
 	ScheduleProven = "Proven"
 )
 
-// EtcdBackupScheduleStatus is how a schedule is kept. It may be wiped at any time: it is made anew from the EtcdBackups, and
-// from what is recorded on the schedule.
+// EtcdBackupScheduleStatus is the last seen state of a schedule. It may be wiped at any time: the operator writes it
+// again from the EtcdBackups and from the record on the schedule.
 type EtcdBackupScheduleStatus struct {
-	// Conditions: Ready and BackedUp, and Retained and Proven where they are asked for.
+	// Conditions: Ready and BackedUp. Retained and Proven are present with
+	// spec.retention and spec.testRestore.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Active is the EtcdBackup of this schedule that runs now.
+	// Active is the EtcdBackup of this schedule that is running.
 	// +optional
 	Active string `json:"active,omitempty"`
 
-	// LastScheduleTime is the time for which a run was last begun, or left out
-	// because it was missed for too long.
+	// LastScheduleTime is the time of the last run that started, or that was
+	// skipped because it was too late.
 	// +optional
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
 
-	// NextScheduleTime is the time of the next run; absent while it is suspended
-	// or cannot be read.
+	// NextScheduleTime is the time of the next run. Absent while the schedule is
+	// suspended or cannot be read.
 	// +optional
 	NextScheduleTime *metav1.Time `json:"nextScheduleTime,omitempty"`
 
-	// LastSuccessfulTime is when a backup of this schedule was last complete.
+	// LastSuccessfulTime is when a backup of this schedule was last completed.
 	// +optional
 	LastSuccessfulTime *metav1.Time `json:"lastSuccessfulTime,omitempty"`
 
@@ -55,21 +57,21 @@ type EtcdBackupScheduleStatus struct {
 	// +optional
 	OldestRestorable *RestorePoint `json:"oldestRestorable,omitempty"`
 
-	// NewestRestorable is the newest one.
+	// NewestRestorable is the newest backup of this schedule that can be restored.
 	// +optional
 	NewestRestorable *RestorePoint `json:"newestRestorable,omitempty"`
 
-	// KeptBackups is how many there were when retention was last looked after;
-	// absent without spec.retention.
+	// KeptBackups is the number of backups that stayed in the store after the last
+	// removal. Absent without spec.retention.
 	// +optional
 	KeptBackups *int32 `json:"keptBackups,omitempty"`
 
 	// LastProvenTime is when a backup of this schedule was last restored and
-	// compared: when it was made, or in a test restore.
+	// compared, by spec.verify or by a test restore.
 	// +optional
 	LastProvenTime *metav1.Time `json:"lastProvenTime,omitempty"`
 
-	// LastProven is the backup that was.
+	// LastProven is the backup that was last restored and compared.
 	// +optional
 	LastProven *RestorePoint `json:"lastProven,omitempty"`
 
@@ -78,10 +80,10 @@ type EtcdBackupScheduleStatus struct {
 	NextTestRestoreTime *metav1.Time `json:"nextTestRestoreTime,omitempty"`
 }
 
-// IsSuspended reports whether no backup is begun.
+// IsSuspended reports whether new backups are stopped.
 func (s *EtcdBackupScheduleSpec) IsSuspended() bool { return s.Suspend != nil && *s.Suspend }
 
-// BackupSpec is what each of its backups is asked for.
+// BackupSpec is the spec of each EtcdBackup of the schedule.
 func (s *EtcdBackupScheduleSpec) BackupSpec() EtcdBackupSpec {
 	c := s.DeepCopy()
 	return EtcdBackupSpec{ClusterRef: c.ClusterRef, Store: c.Store, Verify: c.Verify, Deadline: c.Deadline}

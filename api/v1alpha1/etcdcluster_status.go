@@ -5,28 +5,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// EtcdClusterStatus is what the operator last saw and what it wants to do next. It is written for people and tools; the
+// EtcdClusterStatus is what the operator last saw and what it does next. It is written for people and tools. The
 // operator decides nothing from it, and it may be wiped at any time.
 type EtcdClusterStatus struct {
-	// ObservedGeneration is the generation of the spec that this status speaks of; -1 before the first look.
+	// ObservedGeneration is the generation of the spec that this status describes; -1 before the first pass.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions: Ready, Available, Degraded, UpToDate; Reconciling and Stalled are present only while True.
+	// Conditions: Ready, Available, Degraded and UpToDate. Reconciling and Stalled are present only while True.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// NextStep is what the operator wants to do next, or what it waits for.
+	// NextStep is what the operator does next, or what it waits for.
 	// +optional
 	NextStep *NextStep `json:"nextStep,omitempty"`
 
-	// Size is the number of voting members that there are.
+	// Size is the number of voting members that exist.
 	// +optional
 	Size int32 `json:"size"`
 
-	// ReadyMembers is the number of voting members that answered just now and are up to date with the leader.
+	// ReadyMembers is the number of voting members that answered in the last pass and are up to date with the leader.
 	// +optional
 	ReadyMembers int32 `json:"readyMembers"`
 
@@ -42,36 +42,36 @@ type EtcdClusterStatus struct {
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// TargetVersion is the etcd version that is asked for.
+	// TargetVersion is the etcd version of the spec.
 	// +optional
 	TargetVersion string `json:"targetVersion,omitempty"`
 
-	// ClusterID is etcd's own identity of the cluster, in hex. It never changes without a restore.
+	// ClusterID is etcd's ID of the cluster, in hex. It changes only with a restore.
 	// +optional
 	ClusterID string `json:"clusterID,omitempty"`
 
-	// Incarnation names the life of the cluster: from a bootstrap or restore to the next.
+	// Incarnation names the current incarnation: the history of the data from one bootstrap or restore to the next.
 	// +optional
 	Incarnation string `json:"incarnation,omitempty"`
 
-	// RestoredFrom is the backup that this life of the cluster began with; absent
-	// when it began empty.
+	// RestoredFrom is the backup that the current incarnation was restored from.
+	// Absent when there is none.
 	// +optional
 	RestoredFrom *RestoredFrom `json:"restoredFrom,omitempty"`
 
-	// DeletionPolicy is the policy that volumes follow as they are now.
+	// DeletionPolicy is the policy that the volumes follow now.
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// Leader is the name of the member that leads.
+	// Leader is the name of the leader.
 	// +optional
 	Leader string `json:"leader,omitempty"`
 
-	// DBSize is the size of the largest member's database, rounded.
+	// DBSize is the size of the largest member's database, in bytes, rounded.
 	// +optional
 	DBSize *resource.Quantity `json:"dbSize,omitempty"`
 
-	// Members are the members of the cluster, by name.
+	// Members are the members of the cluster, sorted by name.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -86,12 +86,18 @@ type EtcdClusterStatus struct {
 	// +listType=atomic
 	Endpoints []string `json:"endpoints,omitempty"`
 
-	// ClientSecretRef names the Secret with ca.crt, tls.crt and tls.key for clients; absent without TLS.
+	// ClientSecretRef names the Secret with ca.crt, tls.crt and tls.key for clients. Absent without TLS.
 	// +optional
 	ClientSecretRef *SecretReference `json:"clientSecretRef,omitempty"`
 
-	// Evidence is what is known of the data that a restore would give up: present while quorum is lost or an EtcdRestore
-	// names the cluster.
+	// KeptVolumes are the volumes of replaced members that the operator has put aside, the oldest member first.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	KeptVolumes []KeptVolume `json:"keptVolumes,omitempty"`
+
+	// Evidence describes the data that a restore would replace. Present while quorum is lost or an EtcdRestore names
+	// the cluster.
 	// +optional
 	Evidence *EvidenceStatus `json:"evidence,omitempty"`
 }
@@ -102,9 +108,9 @@ type SecretReference struct {
 	Name string `json:"name"`
 }
 
-// NextStep is what the operator wants to do next, or what it waits for.
+// NextStep is what the operator does next, or what it waits for.
 type NextStep struct {
-	// Rule is the rule that spoke; the rules are listed in docs/rules.md.
+	// Rule is the name of the rule that decided. docs/rules.md lists all rules.
 	Rule string `json:"rule"`
 	// Verdict is Act, Wait, Refuse or Settled.
 	Verdict string `json:"verdict"`
@@ -113,39 +119,39 @@ type NextStep struct {
 	// Message is a sentence for people.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// Since is when this rule began to say this.
+	// Since is when this rule first gave this answer.
 	// +optional
 	Since metav1.Time `json:"since,omitzero"`
 }
 
-// MemberStatus is one member as it was last seen.
+// MemberStatus is the last seen state of one member.
 type MemberStatus struct {
 	// Name of the member, of its Pod and of its volume.
 	Name string `json:"name"`
-	// ID is etcd's identity of the member, in hex; empty before it is in the member list.
+	// ID is etcd's ID of the member, in hex. Empty before it is in the member list.
 	// +optional
 	ID string `json:"id,omitempty"`
-	// Role is voter or learner; empty when it is not in the member list.
+	// Role is voter or learner. Empty when it is not in the member list.
 	// +optional
 	Role string `json:"role,omitempty"`
 	// Version of etcd that the member runs.
 	// +optional
 	Version string `json:"version,omitempty"`
-	// Healthy is true when the member answered just now, as part of this cluster.
+	// Healthy is true when the member answered in the last pass, as part of this cluster.
 	Healthy bool `json:"healthy"`
-	// PodName is the member's Pod, when there is one.
+	// PodName is the member's Pod. Empty when there is none.
 	// +optional
 	PodName string `json:"podName,omitempty"`
 	// NodeName is the node that the Pod runs on.
 	// +optional
 	NodeName string `json:"nodeName,omitempty"`
-	// DBSize is the size of the database file; written when it moved by a tenth of the quota.
+	// DBSize is the size of the database file, in bytes. It is written when it changed by a tenth of the quota.
 	// +optional
 	DBSize *resource.Quantity `json:"dbSize,omitempty"`
-	// DBSizeInUse is the part of it that is in use.
+	// DBSizeInUse is the part of the database file that is in use, in bytes.
 	// +optional
 	DBSizeInUse *resource.Quantity `json:"dbSizeInUse,omitempty"`
-	// CertificateExpiry is when the member's certificate ends; it is renewed long before.
+	// CertificateExpiry is when the member's certificate expires. The operator renews it long before.
 	// +optional
 	CertificateExpiry *metav1.Time `json:"certificateExpiry,omitempty"`
 	// Reason says in one word why the member is not healthy.
@@ -153,22 +159,36 @@ type MemberStatus struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// KeptVolume is the volume of a member that was replaced. It belongs to no member any more.
+type KeptVolume struct {
+	// Name of the volume, and of the member that was replaced.
+	Name string `json:"name"`
+	// Reason says in one word why the member was replaced.
+	Reason string `json:"reason"`
+	// Since is when the operator put the volume aside. Absent when that is not known.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+	// Until is when the operator deletes the volume. Absent when it does not: a person deletes it.
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
+}
+
 // QuorumStatus says how many failures the cluster survives now.
 type QuorumStatus struct {
-	// Margin is the number of further voters that may fail before writes stop; negative when they have stopped.
+	// Margin is the number of further voters that may fail before writes stop. Negative when writes have stopped.
 	Margin int32 `json:"margin"`
 }
 
-// RestoredFrom is a backup that a cluster began with.
+// RestoredFrom is the backup that an incarnation was restored from.
 type RestoredFrom struct {
 	// Key is the name of the snapshot in its store.
 	Key string `json:"key"`
 
-	// Revision is the revision of the old cluster that the backup holds. The new
-	// cluster counts on from a billion above it.
+	// Revision is the etcd revision of the backup. The restored cluster continues a
+	// billion above it.
 	Revision int64 `json:"revision"`
 
-	// EtcdVersion is the version of etcd that wrote it.
+	// EtcdVersion is the version of etcd that wrote the backup.
 	// +optional
 	EtcdVersion string `json:"etcdVersion,omitempty"`
 }

@@ -12,9 +12,8 @@ type ImageSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?|[[][0-9a-fA-F:]+[]])(:[0-9]{1,5})?/)?[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$')",message="spec.image.repository must be an image name without tag and digest, such as registry.example.com/etcd: the tag is v<version>, digests stand in spec.image.digests",messageExpression="'spec.image.repository is \"' + self + '\"; it must be an image name without tag and digest, such as registry.example.com/etcd: the tag is v<version>, digests stand in spec.image.digests'"
 	Repository string `json:"repository,omitempty"`
 
-	// Digests maps a version such as "3.6.16", without a leading "v", to the
-	// digest to run it from, such as "sha256:…". A version that is not listed runs
-	// from its tag.
+	// Digests maps a version such as "3.6.16", without a leading "v", to the digest
+	// of its image, such as "sha256:…". Other versions run from their tag.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32

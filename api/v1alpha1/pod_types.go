@@ -6,16 +6,16 @@ import (
 
 // PodSpec holds the settings of members' Pods.
 type PodSpec struct {
-	// Labels are added to members' Pods. Not with the operator's prefix
-	// etcdsteward.dev/, and not those of app.kubernetes.io/ that the operator
-	// sets: name, instance, managed-by and component.
+	// Labels are added to members' Pods. Refused: the operator's prefix
+	// etcdsteward.dev/, and those of app.kubernetes.io/ that the operator sets (name,
+	// instance, managed-by and component).
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('etcdsteward.dev/') && !k.contains('.etcdsteward.dev/') && !(k in ['app.kubernetes.io/name', 'app.kubernetes.io/instance', 'app.kubernetes.io/managed-by', 'app.kubernetes.io/component']))",message="spec.pod.labels must not contain labels that the operator sets: the prefix etcdsteward.dev/, and app.kubernetes.io/name, instance, managed-by and component"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(self[k]) <= 63)",message="spec.pod.labels must have values of at most 63 characters"
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// Annotations are added to members' Pods. Not with the operator's prefix etcdsteward.dev/.
+	// Annotations are added to members' Pods. The operator's prefix etcdsteward.dev/ is refused.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('etcdsteward.dev/') && !k.contains('.etcdsteward.dev/'))",message="spec.pod.annotations must not contain the prefix etcdsteward.dev/: the operator sets those"
@@ -33,21 +33,20 @@ type PodSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(self[k]) <= 63)",message="spec.pod.nodeSelector must have values of at most 63 characters"
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
-	// Tolerations of members' Pods, added to the operator's own: not-ready and
-	// unreachable without a time limit, so that a node that comes back finds its
-	// member.
+	// Tolerations of members' Pods, added to the operator's own. Those are not-ready
+	// and unreachable without a time limit, so that members return with their node.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// Affinity of members' Pods. Default: none.
+	// Affinity of members' Pods. Default none.
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 
-	// TopologySpreadConstraints of members' Pods. Default: preferably spread over
-	// zones and over nodes. A constraint without a labelSelector gets one that
-	// selects this cluster's members.
+	// TopologySpreadConstraints of members' Pods. Default: spread over zones and over
+	// nodes where possible. The operator completes a constraint without a
+	// labelSelector: it selects this cluster's members.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -69,7 +68,7 @@ type PodSpec struct {
 
 // ResourceRequirements are resources of a container, in the form that Pods have them.
 type ResourceRequirements struct {
-	// Limits are what the container may use at most.
+	// Limits are the most that the container may use.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
 	Limits map[corev1.ResourceName]Amount `json:"limits,omitempty"`
@@ -79,7 +78,7 @@ type ResourceRequirements struct {
 	// +kubebuilder:validation:MaxProperties=16
 	Requests map[corev1.ResourceName]Amount `json:"requests,omitempty"`
 
-	// Claims are not supported.
+	// Claims are not supported and are refused.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

@@ -9,41 +9,40 @@ const (
 	AnnotationRestoreHash = Group + "/restore-hash"
 )
 
-// RestoreSource names one backup, in one of three ways: by the EtcdBackup that made it, by its key in a store, or as the
-// newest of a cluster in a store.
+// RestoreSource names one backup: by its EtcdBackup, by its key in a store, or as the newest backup of a cluster in a
+// store.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.backupRef) != has(self.store)",message="a backup to restore must be named by exactly one of backupRef and store"
-// +kubebuilder:validation:XValidation:rule="!has(self.store) || has(self.key) != (has(self.latest) && self.latest)",message="a backup in a store must be named by exactly one of key and latest: true"
-// +kubebuilder:validation:XValidation:rule="has(self.store) || !has(self.key) && !(has(self.latest) && self.latest)",message="key and latest name a backup in a store, and there is none: give store as well, or backupRef alone"
-// +kubebuilder:validation:XValidation:rule="!has(self.latestOf) || has(self.latest) && self.latest",message="latestOf says whose newest backup is meant, and needs latest: true"
+// +kubebuilder:validation:XValidation:rule="!has(self.store) || has(self.key) != self.?latest.orValue(false)",message="a backup in a store must be named by exactly one of key and latest: true"
+// +kubebuilder:validation:XValidation:rule="has(self.store) || !has(self.key) && !self.?latest.orValue(false)",message="key and latest name a backup in a store, and there is none: give store as well, or backupRef alone"
+// +kubebuilder:validation:XValidation:rule="!has(self.latestOf) || self.?latest.orValue(false)",message="latestOf says whose newest backup is meant, and needs latest: true"
 type RestoreSource struct {
-	// BackupRef names an EtcdBackup of this namespace that is complete. What it
-	// recorded is what is restored.
+	// BackupRef names a complete EtcdBackup of this namespace.
 	// +optional
 	BackupRef *BackupReference `json:"backupRef,omitempty"`
 
-	// Store is where the backup is. Its Secrets and claims are of this namespace. A
-	// volume must be one that several nodes can mount, unless the cluster has one
-	// member.
+	// Store is where the backup is. Its Secrets and claims must be in this
+	// namespace. If the cluster has several members, several nodes must be able to
+	// mount a volume store.
 	// +optional
 	Store *BackupStore `json:"store,omitempty"`
 
-	// Key is the snapshot in the store as status.key of an EtcdBackup names it: it
-	// begins with the prefix of the store and ends with /snapshot.db.
+	// Key is the key of the snapshot in the store. Copy status.key of an EtcdBackup.
+	// It begins with the prefix of the store and ends with /snapshot.db.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9!_.*()-]+(/[a-zA-Z0-9!_.*()-]+)*/snapshot[.]db$') && !('/' + self).contains('/../') && !('/' + self).contains('/./')",message="key must be the key of a snapshot, as status.key of an EtcdBackup has it",messageExpression="'key is \"' + self + '\"; it must be the key of a snapshot, as status.key of an EtcdBackup has it: a path that ends with /snapshot.db'"
 	Key string `json:"key,omitempty"`
 
-	// Latest takes the newest complete backup in the store, by the revisions and
-	// times that its manifests record. Which one that is, is decided once. Where a
-	// manifest is damaged, or two clusters of one name left backups, nothing is
-	// taken for the newest, and the keys to choose from are named. Default false.
+	// Latest restores the newest complete backup in the store, by the revisions and
+	// times in its manifests. The operator chooses it once. It does not choose when a
+	// manifest is damaged, or when two clusters of one name have backups: the message
+	// then lists the keys. Default false.
 	// +optional
 	Latest bool `json:"latest,omitempty"`
 
-	// LatestOf says whose newest backup is meant. Default: that of the cluster of
-	// this namespace and name.
+	// LatestOf names the cluster whose newest backup is restored. Default: this
+	// cluster's namespace and name.
 	// +optional
 	LatestOf *BackedUpCluster `json:"latestOf,omitempty"`
 }
@@ -57,7 +56,7 @@ type BackupReference struct {
 	Name string `json:"name"`
 }
 
-// BackedUpCluster names a cluster as the names of its backups have it. It need not exist, here or anywhere.
+// BackedUpCluster names the cluster that a backup was taken of. The cluster need not exist any more.
 type BackedUpCluster struct {
 	// Namespace that the cluster was in. Default: this namespace.
 	// +optional
@@ -71,7 +70,7 @@ type BackedUpCluster struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z]([-a-z0-9]{0,38}[a-z0-9])?)?$')",message="latestOf.name must be the name of an EtcdCluster",messageExpression="'latestOf.name is \"' + self + '\"; it must be the name of an EtcdCluster'"
 	Name string `json:"name,omitempty"`
 
-	// UID of the EtcdCluster, where several had the name. Default: the only one.
+	// UID of the EtcdCluster, needed when several had this name. Default: the only one.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?)?$')",message="latestOf.uid must be the UID of an EtcdCluster",messageExpression="'latestOf.uid is \"' + self + '\"; it must be the UID of an EtcdCluster'"

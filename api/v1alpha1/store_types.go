@@ -1,7 +1,7 @@
 package v1alpha1
 
-// BackupStore is where backups are kept: exactly one of its fields is given. The names of the objects in it are made by
-// the operator, under <prefix>/<namespace>/<cluster>/<UID of the cluster>/; nothing there is ever overwritten.
+// BackupStore is where backups are kept. Exactly one of its fields must be set. The operator names the objects, under
+// <prefix>/<namespace>/<cluster>/<UID of the cluster>/, and never overwrites one.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.s3), has(self.gcs), has(self.azure), has(self.volume)].filter(x, x).size() == 1",message="store must have exactly one of s3, gcs, azure and volume"
 type BackupStore struct {
@@ -32,45 +32,45 @@ type S3Store struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$') && !self.contains('..')",message="store.s3.bucket must be the name of a bucket",messageExpression="'store.s3.bucket is \"' + self + '\"; it must be the name of a bucket: 3 to 63 lower-case letters, digits, \".\" and \"-\", starting and ending with a letter or digit'"
 	Bucket string `json:"bucket"`
 
-	// Prefix is put before the name of each object, such as "etcd/prod". Default none.
+	// Prefix is the first part of each object's name, such as "etcd/prod". Default none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9!_.*()-]+(/[a-zA-Z0-9!_.*()-]+)*)?$') && !('/' + self + '/').contains('/../') && !('/' + self + '/').contains('/./')",message="store.s3.prefix must be a path such as etcd/prod",messageExpression="'store.s3.prefix is \"' + self + '\"; it must be a path such as etcd/prod: letters, digits and !_.*()- between single slashes, not starting or ending with a slash, and no part of it \".\" or \"..\"'"
 	Prefix string `json:"prefix,omitempty"`
 
 	// Endpoint is the URL of the server, such as "https://minio.storage.svc:9000".
-	// With http the whole database is sent in clear text. Default: Amazon's
-	// endpoint of the region.
+	// With http the whole database is sent unencrypted. Default: Amazon's endpoint
+	// of the region.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?|[[][0-9a-fA-F:.]+[]])(:[0-9]{1,5})?/?$')",message="store.s3.endpoint must be an http or https URL of a host, such as https://minio.storage.svc:9000",messageExpression="'store.s3.endpoint is \"' + self + '\"; it must be an http or https URL of a host, such as https://minio.storage.svc:9000: without user, path and query'"
 	Endpoint string `json:"endpoint,omitempty"`
 
-	// Region is the region of the bucket. Default us-east-1, which servers other than Amazon's mostly expect.
+	// Region is the region of the bucket. Default us-east-1, which most other servers expect.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9-]{0,64}$')",message="store.s3.region must be a region such as eu-central-1",messageExpression="'store.s3.region is \"' + self + '\"; it must be a region such as eu-central-1'"
 	Region string `json:"region,omitempty"`
 
-	// ForcePathStyle puts the bucket into the path of URLs and not into the host
-	// name, which most servers other than Amazon's need. Default false.
+	// ForcePathStyle puts the bucket into the path of URLs instead of the host name.
+	// Most servers other than Amazon's need this. Default false.
 	// +optional
 	ForcePathStyle bool `json:"forcePathStyle,omitempty"`
 
 	// CredentialsSecretRef names a Secret of this namespace with the keys
-	// access-key-id and secret-access-key, and session-token where there is one.
-	// The kubelet mounts it into the backup's Pod; the operator never reads it.
-	// Default: the identity that the Pod has by itself.
+	// access-key-id, secret-access-key and, optionally, session-token. The kubelet
+	// mounts it into the backup's Pod. The operator never reads it. Default: the
+	// Pod's own identity.
 	// +optional
 	CredentialsSecretRef *StoreSecretReference `json:"credentialsSecretRef,omitempty"`
 
-	// CASecretRef names a Secret of this namespace with the key ca.crt: the
-	// authorities that the server's certificate is checked against. Default: the
-	// public ones.
+	// CASecretRef names a Secret of this namespace with the key ca.crt: the CAs that
+	// may sign the server's certificate. Default: the public CAs.
 	// +optional
 	CASecretRef *StoreSecretReference `json:"caSecretRef,omitempty"`
 
-	// ServerSideEncryption asks the server to encrypt what it stores: AES256 or aws:kms. Default: as the bucket has it.
+	// ServerSideEncryption asks the server to encrypt the backups: AES256 or aws:kms. Default: the setting of the
+	// bucket.
 	// +optional
 	// +kubebuilder:validation:Enum=AES256;"aws:kms"
 	ServerSideEncryption string `json:"serverSideEncryption,omitempty"`
@@ -86,36 +86,34 @@ type GCSStore struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$') && !self.contains('..')",message="store.gcs.bucket must be the name of a bucket",messageExpression="'store.gcs.bucket is \"' + self + '\"; it must be the name of a bucket: 3 to 222 lower-case letters, digits, \".\", \"_\" and \"-\", starting and ending with a letter or digit'"
 	Bucket string `json:"bucket"`
 
-	// Prefix is put before the name of each object, such as "etcd/prod". Default none.
+	// Prefix is the first part of each object's name, such as "etcd/prod". Default none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9!_.*()-]+(/[a-zA-Z0-9!_.*()-]+)*)?$') && !('/' + self + '/').contains('/../') && !('/' + self + '/').contains('/./')",message="store.gcs.prefix must be a path such as etcd/prod",messageExpression="'store.gcs.prefix is \"' + self + '\"; it must be a path such as etcd/prod: letters, digits and !_.*()- between single slashes, not starting or ending with a slash, and no part of it \".\" or \"..\"'"
 	Prefix string `json:"prefix,omitempty"`
 
-	// Endpoint is the URL of a server that speaks Google's protocol; with http
-	// all is sent in clear text. Default: Google's own.
+	// Endpoint is the URL of a server that speaks Google's protocol. With http the
+	// whole database is sent unencrypted. Default: Google's own.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?|[[][0-9a-fA-F:.]+[]])(:[0-9]{1,5})?/?$')",message="store.gcs.endpoint must be an http or https URL of a host",messageExpression="'store.gcs.endpoint is \"' + self + '\"; it must be an http or https URL of a host: without user, path and query'"
 	Endpoint string `json:"endpoint,omitempty"`
 
 	// CredentialsSecretRef names a Secret of this namespace with the key
-	// service-account.json: the key of a service account. The kubelet mounts it
-	// into the backup's Pod; the operator never reads it. Default: the identity
-	// that the Pod has by itself.
+	// service-account.json: the key of a service account. The kubelet mounts it into
+	// the backup's Pod. The operator never reads it. Default: the Pod's own identity.
 	// +optional
 	CredentialsSecretRef *StoreSecretReference `json:"credentialsSecretRef,omitempty"`
 
-	// CASecretRef names a Secret of this namespace with the key ca.crt: the
-	// authorities that the server's certificate is checked against. Default: the
-	// public ones.
+	// CASecretRef names a Secret of this namespace with the key ca.crt: the CAs that
+	// may sign the server's certificate. Default: the public CAs.
 	// +optional
 	CASecretRef *StoreSecretReference `json:"caSecretRef,omitempty"`
 }
 
 // AzureStore is a container of Azure Blob Storage.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.endpoint) || has(self.credentialsSecretRef)",message="store.azure must have an endpoint or a credentialsSecretRef: otherwise nobody knows whose container it is"
+// +kubebuilder:validation:XValidation:rule="has(self.endpoint) || has(self.credentialsSecretRef)",message="store.azure must have an endpoint or a credentialsSecretRef: without both, the account is unknown"
 // +kubebuilder:validation:XValidation:rule="!has(self.caSecretRef) || !has(self.endpoint) || !self.endpoint.startsWith('http:')",message="store.azure.endpoint must begin with https where there is a caSecretRef: with http nothing is encrypted and no certificate is asked for",messageExpression="'store.azure.endpoint is \"' + self.endpoint + '\"; it must begin with https where there is a caSecretRef: with http nothing is encrypted and no certificate is asked for'"
 type AzureStore struct {
 	// Container is the name of the container. It must exist.
@@ -124,44 +122,43 @@ type AzureStore struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$') && !self.contains('--')",message="store.azure.container must be the name of a container",messageExpression="'store.azure.container is \"' + self + '\"; it must be the name of a container: 3 to 63 lower-case letters, digits and single \"-\", starting and ending with a letter or digit'"
 	Container string `json:"container"`
 
-	// Prefix is put before the name of each object, such as "etcd/prod". Default none.
+	// Prefix is the first part of each object's name, such as "etcd/prod". Default none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9!_.*()-]+(/[a-zA-Z0-9!_.*()-]+)*)?$') && !('/' + self + '/').contains('/../') && !('/' + self + '/').contains('/./')",message="store.azure.prefix must be a path such as etcd/prod",messageExpression="'store.azure.prefix is \"' + self + '\"; it must be a path such as etcd/prod: letters, digits and !_.*()- between single slashes, not starting or ending with a slash, and no part of it \".\" or \"..\"'"
 	Prefix string `json:"prefix,omitempty"`
 
-	// Endpoint is the URL below which the account's containers are, such as
-	// "https://account.blob.core.windows.net". With http all is sent in clear text.
-	// Default: the one of the account that the Secret names.
+	// Endpoint is the URL of the account, such as
+	// "https://account.blob.core.windows.net". With http the whole database is sent
+	// unencrypted. Default: the endpoint of the account in the Secret.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?|[[][0-9a-fA-F:.]+[]])(:[0-9]{1,5})?(/[a-zA-Z0-9._-]+)?/?$')",message="store.azure.endpoint must be an http or https URL, such as https://account.blob.core.windows.net",messageExpression="'store.azure.endpoint is \"' + self + '\"; it must be an http or https URL, such as https://account.blob.core.windows.net: without user and query'"
 	Endpoint string `json:"endpoint,omitempty"`
 
 	// CredentialsSecretRef names a Secret of this namespace with the keys
-	// account-name and account-key. The kubelet mounts it into the backup's Pod;
-	// the operator never reads it. Default: the identity that the Pod has by
-	// itself.
+	// account-name and account-key. The kubelet mounts it into the backup's Pod. The
+	// operator never reads it. Default: the Pod's own identity.
 	// +optional
 	CredentialsSecretRef *StoreSecretReference `json:"credentialsSecretRef,omitempty"`
 
-	// CASecretRef names a Secret of this namespace with the key ca.crt: the
-	// authorities that the server's certificate is checked against. Default: the
-	// public ones.
+	// CASecretRef names a Secret of this namespace with the key ca.crt: the CAs that
+	// may sign the server's certificate. Default: the public CAs.
 	// +optional
 	CASecretRef *StoreSecretReference `json:"caSecretRef,omitempty"`
 }
 
 // VolumeStore is a directory of a PersistentVolumeClaim.
 type VolumeStore struct {
-	// ClaimName names a PersistentVolumeClaim of this namespace. Use one that holds
-	// nothing but backups: its files are given to the group that backups run with.
+	// ClaimName names a PersistentVolumeClaim of this namespace. Use a claim for
+	// backups only: Kubernetes gives its files to the group of the backup's Pod.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="store.volume.claimName must be the name of a PersistentVolumeClaim",messageExpression="'store.volume.claimName is \"' + self + '\"; it must be the name of a PersistentVolumeClaim of this namespace'"
 	ClaimName string `json:"claimName"`
 
-	// Path is a directory in the volume, such as "etcd/prod". It is made when it is not there. Default: the volume's root.
+	// Path is a directory in the volume, such as "etcd/prod". It is created if it is missing. Default: the volume's
+	// root.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9!_.*()-]+(/[a-zA-Z0-9!_.*()-]+)*)?$') && !('/' + self + '/').contains('/../') && !('/' + self + '/').contains('/./')",message="store.volume.path must be a path such as etcd/prod",messageExpression="'store.volume.path is \"' + self + '\"; it must be a path such as etcd/prod: letters, digits and !_.*()- between single slashes, not starting or ending with a slash, and no part of it \".\" or \"..\"'"

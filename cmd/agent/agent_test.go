@@ -21,6 +21,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 func must(t testing.TB, err error) {
@@ -30,13 +31,13 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// step runs one subcommand as the Pod does, and returns its exit code and its termination message.
-func step(t testing.TB, args ...string) (int, string) {
+// runArgs runs one subcommand as the Pod does, and returns its exit code and its termination message.
+func runArgs(t testing.TB, args ...string) (int, string) {
 	t.Helper()
-	return stepIn(context.Background(), t, args...)
+	return runArgsIn(context.Background(), t, args...)
 }
 
-func stepIn(ctx context.Context, t testing.TB, args ...string) (int, string) {
+func runArgsIn(ctx context.Context, t testing.TB, args ...string) (int, string) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "termination-log")
 	var stdout bytes.Buffer
@@ -65,11 +66,7 @@ func failureOf(t testing.TB, code int, message string) failed {
 // startEtcd runs one plain member and returns its endpoint as the agent takes it.
 func startEtcd(t *testing.T, version string) (endpoint, programs string) {
 	t.Helper()
-	root := os.Getenv("ETCD_BINARIES")
-	if root == "" {
-		t.Skip("ETCD_BINARIES is not set: nothing is tried on real etcd. Point it at a directory with <version>/etcd")
-	}
-	programs = filepath.Join(root, version)
+	programs = filepath.Join(needs.Etcd(t), version)
 	url, peer := "http://"+freeAddress(t), "http://"+freeAddress(t)
 	command := exec.Command(filepath.Join(programs, "etcd"), "--name=m0", "--data-dir="+t.TempDir(), "--log-level=error",
 		"--listen-client-urls="+url, "--advertise-client-urls="+url, "--listen-peer-urls="+peer,
@@ -113,7 +110,7 @@ func TestTheStepsOfABackupFollowEachOther(t *testing.T) {
 	scratch, volume := t.TempDir(), t.TempDir()
 	toStore := []string{`--store={"volume":{"path":"kept"}}`, "--volume-root=" + volume, "--scratch=" + scratch}
 	snapshot := append(snapshotArgs(endpoint, scratch, volume), "--verify=true")
-	code, message := step(t, snapshot...)
+	code, message := runArgs(t, snapshot...)
 	if code != 0 {
 		t.Fatal(message)
 	}
@@ -122,7 +119,7 @@ func TestTheStepsOfABackupFollowEachOther(t *testing.T) {
 	if m.TotalKeys != 20 || m.Incarnation != 2 || m.Member != "m0" || !strings.HasPrefix(m.Key, "kept/team/demo/u-1/") {
 		t.Errorf("%s", message)
 	}
-	if code, message = step(t, append([]string{"fetch"}, toStore...)...); code != 0 {
+	if code, message = runArgs(t, append([]string{"fetch"}, toStore...)...); code != 0 {
 		t.Fatal(message)
 	}
 	restore(t, programs, scratch)
@@ -130,7 +127,7 @@ func TestTheStepsOfABackupFollowEachOther(t *testing.T) {
 	if _, err := os.Stat(manifest); err == nil {
 		t.Error("it has a manifest before it is proven")
 	}
-	if code, message = step(t, append([]string{"compare"}, toStore...)...); code != 0 {
+	if code, message = runArgs(t, append([]string{"compare"}, toStore...)...); code != 0 {
 		t.Fatal(message)
 	}
 	if _, err := os.Stat(manifest); err != nil {
@@ -144,7 +141,7 @@ func TestTheStepsOfABackupFollowEachOther(t *testing.T) {
 
 	// The kubelet may run all of it again in the same Pod.
 	for range 2 {
-		if code, message = step(t, snapshot...); code != 0 {
+		if code, message = runArgs(t, snapshot...); code != 0 {
 			t.Fatal(message)
 		}
 	}
@@ -165,7 +162,7 @@ func TestTheNewestBackupOfAScheduleIsTriedWithoutTheClusterAndWithoutWritingToTh
 	volume, scratch := t.TempDir(), t.TempDir()
 	var newest backup.Manifest
 	for _, schedule := range []string{"--schedule=hourly", "--schedule=nightly", "--schedule=hourly"} {
-		code, message := step(t, append(snapshotArgs(endpoint, t.TempDir(), volume), schedule)...)
+		code, message := runArgs(t, append(snapshotArgs(endpoint, t.TempDir(), volume), schedule)...)
 		if code != 0 {
 			t.Fatal(message)
 		}
@@ -178,7 +175,7 @@ func TestTheNewestBackupOfAScheduleIsTriedWithoutTheClusterAndWithoutWritingToTh
 		`--store={"volume":{"path":"kept"}}`, "--volume-root=" + volume, "--scratch=" + scratch,
 	}
 	for range 2 {
-		code, message := step(t, fetch...)
+		code, message := runArgs(t, fetch...)
 		var fetched backup.Fetched
 		must(t, json.Unmarshal([]byte(message), &fetched))
 		if code != 0 || fetched.Key != newest.Key || fetched.Revision != newest.Revision || !fetched.StartedAt.Equal(newest.StartedAt) {
@@ -186,13 +183,13 @@ func TestTheNewestBackupOfAScheduleIsTriedWithoutTheClusterAndWithoutWritingToTh
 		}
 		restore(t, programs, scratch)
 		var compared backup.Compared
-		code, message = step(t, "compare", "--proof-only", "--scratch="+scratch)
+		code, message = runArgs(t, "compare", "--proof-only", "--scratch="+scratch)
 		must(t, json.Unmarshal([]byte(message), &compared))
 		if code != 0 || compared.KeysHash != newest.KeysHash.Hash {
 			t.Fatal(message)
 		}
 	}
-	code, message := step(t, append(fetch, "--schedule=weekly")...)
+	code, message := runArgs(t, append(fetch, "--schedule=weekly")...)
 	if f := failureOf(t, code, message); f.Reason != backup.ReasonNoBackup {
 		t.Errorf("%s", message)
 	}
@@ -220,7 +217,7 @@ func TestAFailedStepSaysWhyInOneLineAndShowsNoSecret(t *testing.T) {
 		`--store={"s3":{"bucket":"backups","forcePathStyle":true,"endpoint":"http://` + listener.Addr().String() + `"}}`,
 		"--credentials-dir=" + credentials,
 	})
-	code, message := step(t, args...)
+	code, message := runArgs(t, args...)
 	f := failureOf(t, code, message)
 	if f.Reason != backup.ReasonStoreDenied || code != exitFailed {
 		t.Errorf("exit %d: %s", code, message)
@@ -268,7 +265,7 @@ func TestAFailureOfAVolumeDoesNotSayWhereItIsMounted(t *testing.T) {
 	volume := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(volume, "kept"), nil, 0o600))
 	endpoint, _ := startEtcd(t, "3.6.16")
-	code, message := step(t, snapshotArgs(endpoint, t.TempDir(), volume)...)
+	code, message := runArgs(t, snapshotArgs(endpoint, t.TempDir(), volume)...)
 	failureOf(t, code, message)
 	if strings.Contains(message, volume) || !strings.Contains(message, "kept/") {
 		t.Errorf("%s", message)
@@ -278,7 +275,7 @@ func TestAFailureOfAVolumeDoesNotSayWhereItIsMounted(t *testing.T) {
 func TestAStepToldToStopSaysThatItWas(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	code, message := stepIn(ctx, t, snapshotArgs("m0=http://127.0.0.1:1", t.TempDir(), t.TempDir())...)
+	code, message := runArgsIn(ctx, t, snapshotArgs("m0=http://127.0.0.1:1", t.TempDir(), t.TempDir())...)
 	if f := failureOf(t, code, message); f.Reason != backup.ReasonInterrupted {
 		t.Errorf("%s", message)
 	}

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asRoots) != "" {
 		os.Exit(countRoots())
 	}
-	if args, is := os.LookupEnv(asAgent); is {
+	if args, ok := os.LookupEnv(asAgent); ok {
 		os.Exit(run(context.Background(), strings.Split(args, "\n"), os.Stdout))
 	}
 	os.Exit(m.Run())
@@ -72,7 +72,7 @@ func TestAFetchThatIsKilledStartsOverAndEnds(t *testing.T) {
 	bucket, volume, credentials := newSlowBucket(t, m.Key, content), t.TempDir(), t.TempDir()
 	must(t, os.WriteFile(filepath.Join(credentials, "access-key-id"), []byte("somebody"), 0o600))
 	must(t, os.WriteFile(filepath.Join(credentials, "secret-access-key"), []byte("something"), 0o600))
-	args := slices.Concat([]string{stepLay, `--store={"s3":{"bucket":"backups","forcePathStyle":true,"endpoint":"` + bucket.URL + `"}}`,
+	args := slices.Concat([]string{"fetch-for-restore", `--store={"s3":{"bucket":"backups","forcePathStyle":true,"endpoint":"` + bucket.URL + `"}}`,
 		"--credentials-dir=" + credentials}, restoreArgs(m, volume))
 
 	agent := exec.Command(os.Args[0])
@@ -94,7 +94,7 @@ func TestAFetchThatIsKilledStartsOverAndEnds(t *testing.T) {
 	}
 
 	bucket.whole.Store(true)
-	if code, message := step(t, args...); code != 0 {
+	if code, message := runArgs(t, args...); code != 0 {
 		t.Fatal(message)
 	}
 	fetched, err := os.ReadFile(snapshot)

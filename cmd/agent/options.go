@@ -12,160 +12,180 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// options are the flags of a step.
+// options are what the flags of a step say. The first group is of all steps, the second of several, the last of one
+// each.
 type options struct {
-	step            string
-	verify          bool         // of snapshot
-	newest          bool         // of fetch
-	newestOf        backup.Whose // of fetch
-	proofOnly       bool         // of compare
-	scratch         string
+	step            step
 	terminationLog  string
 	progressAddress string
 	stall           time.Duration
 
 	store        store.Config
 	storeOptions store.Options
+	scratch      string
+	whose        backup.Whose
+	tlsDir       string
+	endpoints    []backup.Endpoint
+	clusterID    etcdutil.ID // 0: not known
+	place        backup.Place
+	origin       backup.Origin // of a preflight the key alone, or nothing
+	survivor     string        // name of the surviving member
 
-	tlsDir      string
-	endpoints   []backup.Endpoint
-	identity    backup.Identity
-	etcdVersion string
-
-	restore restoreOptions
-	prune   pruneOptions
+	snapshot  snapshotOptions
+	newest    bool // of fetch
+	proofOnly bool // of compare
+	preflight preflightOptions
+	ended     endedOptions // of read-survivor
+	prune     pruneOptions
 }
 
-const usage = "usage: agent snapshot|fetch|compare|prune|preflight|fetch-for-restore|activate|stream-survivor|read-survivor|activate-survivor --flag=value…"
+// flagSet are the flags of one call. What the type of a flag does not refuse is checked once all of them are read.
+type flagSet struct {
+	*flag.FlagSet
+	checks []func() error
+}
 
-// raw are flags that need more than their type to be read.
-type raw struct{ store, endpoints, clusterID, memberID, latestOf, timeZone, notAfter string }
+func (f *flagSet) check(rule func() error) { f.checks = append(f.checks, rule) }
 
+// parseOptions reads the arguments of a call: the name of a step, and its flags.
 func parseOptions(args []string) (*options, error) {
 	o := &options{terminationLog: defaultTerminationLog}
 	if len(args) == 0 {
-		return o, errors.New(usage)
+		return o, errors.New(usage())
 	}
-	o.step = args[0]
-	if stepNamed(o.step) == nil {
-		return o, fmt.Errorf("%q is not a step; %s", o.step, usage)
-	}
-	var r raw
-	flags := o.flags(&r)
-	if err := flags.Parse(args[1:]); err != nil {
+	var err error
+	if o.step, err = stepNamed(args[0]); err != nil {
 		return o, err
 	}
-	if flags.NArg() > 0 {
-		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	f := flagsOf(o)
+	if err := f.Parse(args[1:]); err != nil {
+		return o, err
 	}
-	if o.stall < time.Second {
-		return o, fmt.Errorf("--stall=%s: want 1s or more", o.stall)
+	if f.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
-	o.storeOptions.Stall = o.stall
-	return o, o.read(r)
+	for _, check := range f.checks {
+		if err := check(); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
 }
 
-func (o *options) flags(r *raw) *flag.FlagSet {
-	flags := flag.NewFlagSet("agent "+o.step, flag.ContinueOnError)
-	flags.StringVar(&o.terminationLog, "termination-log", defaultTerminationLog, "File for the result; empty: none.")
-	flags.StringVar(&o.progressAddress, "progress-address", ":8099", "Where GET /progress is served; empty: nowhere.")
-	flags.DurationVar(&o.stall, "stall", 30*time.Second, "How long bytes may stand still.")
-	if restoreSteps[o.step] != nil {
-		o.restoreFlags(flags, r)
-		return flags
-	}
-	if o.step == stepPrune {
-		o.pruneFlags(flags, r)
-		return flags
-	}
-	flags.StringVar(&o.scratch, "scratch", "/scratch", "Directory that the steps share.")
-	o.storeFlags(flags, r)
-	switch o.step {
-	case "fetch":
-		flags.BoolVar(&o.newest, "newest", false, "Fetch the newest backup of the cluster that is named, instead of the one that was just taken.")
-		whoseFlags(flags, &o.newestOf)
-	case "compare":
-		flags.BoolVar(&o.proofOnly, "proof-only", false, "Prove it, and write nothing to the store.")
-	case "snapshot":
-		o.snapshotFlags(flags, r)
-	}
-	return flags
+// flagsOf are the flags of the step: those that every step has, and its own.
+func flagsOf(o *options) *flagSet {
+	f := &flagSet{FlagSet: flag.NewFlagSet("agent "+o.step.name, flag.ContinueOnError)}
+	f.StringVar(&o.terminationLog, "termination-log", defaultTerminationLog, "File for the result; empty: none.")
+	f.StringVar(&o.progressAddress, "progress-address", ":8099", "Where GET /progress is served; empty: nowhere.")
+	f.DurationVar(&o.stall, "stall", 30*time.Second, "How long bytes may stand still.")
+	f.check(func() error {
+		if o.stall < time.Second {
+			return fmt.Errorf("--stall=%s: want 1s or more", o.stall)
+		}
+		o.storeOptions.Stall = o.stall
+		return nil
+	})
+	o.step.flags(o, f)
+	return f
 }
 
-func (o *options) snapshotFlags(flags *flag.FlagSet, r *raw) {
-	flags.BoolVar(&o.verify, "verify", true, "The manifest is left to compare, which writes it once the backup is proven.")
-	flags.StringVar(&r.endpoints, "endpoints", "", "All members: name=url,name=url.")
-	flags.StringVar(&o.tlsDir, "tls-dir", "", "Directory of ca.crt, tls.crt and tls.key for etcd; empty: plain HTTP.")
-	flags.StringVar(&r.clusterID, "cluster-id", "", "etcd's ID of the cluster, hexadecimal; empty: not known.")
-	flags.StringVar(&o.identity.ClusterNamespace, "cluster-namespace", "", "Namespace of the cluster.")
-	flags.StringVar(&o.identity.ClusterName, "cluster-name", "", "Name of the cluster.")
-	flags.StringVar(&o.identity.ClusterUID, "cluster-uid", "", "UID of the cluster's object.")
-	flags.Int64Var(&o.identity.Incarnation, "incarnation", 0, "Incarnation of the cluster.")
-	flags.StringVar(&o.identity.BackupUID, "backup-uid", "", "UID of the backup's object.")
-	flags.StringVar(&o.identity.Schedule, "schedule", "", "Name of the schedule that makes the backup; empty: somebody makes it by hand.")
+// storeFlags name the store, and what it is reached with.
+func storeFlags(o *options, f *flagSet) {
+	text := f.String("store", "", "The store as JSON.")
+	f.StringVar(&o.storeOptions.CredentialsDir, "credentials-dir", "",
+		"Directory of the store's credentials; empty: the environment's.")
+	f.StringVar(&o.storeOptions.CAFile, "store-ca", "",
+		"PEM file of the CAs that the store's certificate is checked with; empty: the system's.")
+	f.StringVar(&o.storeOptions.VolumeRoot, "volume-root", "/backups", "Where the volume of a volume store is mounted.")
+	f.check(func() (err error) {
+		if !o.proofOnly {
+			o.store, err = store.ParseConfig([]byte(*text))
+		}
+		return err
+	})
 }
 
-func (o *options) storeFlags(flags *flag.FlagSet, r *raw) {
-	flags.StringVar(&r.store, "store", "", "The store as JSON.")
-	flags.StringVar(&o.storeOptions.CredentialsDir, "credentials-dir", "", "Directory of the store's credentials; empty: the environment's.")
-	flags.StringVar(&o.storeOptions.CAFile, "store-ca", "", "PEM file of the authorities of the store's certificate; empty: the system's.")
-	flags.StringVar(&o.storeOptions.VolumeRoot, "volume-root", "/backups", "Where the volume of a volume store is mounted.")
+// scratchFlags name the directory through which the steps of a backup hand on what they have.
+func scratchFlags(o *options, f *flagSet) {
+	f.StringVar(&o.scratch, "scratch", "/scratch", "Directory that the steps share.")
+}
+
+// whoseFlags name the cluster whose backups are meant, and the schedule. checkWhose reads them.
+func whoseFlags(o *options, f *flagSet) {
+	f.StringVar(&o.whose.Namespace, "cluster-namespace", "", "Namespace of the cluster.")
+	f.StringVar(&o.whose.Name, "cluster-name", "", "Name of the cluster.")
+	f.StringVar(&o.whose.UID, "cluster-uid", "", "UID of the cluster's object: backups of other clusters are ignored.")
+	f.StringVar(&o.whose.Schedule, "schedule", "",
+		"Name of the schedule that makes the backups; empty: no schedule does, or any.")
+}
+
+func (o *options) checkWhose() error {
+	err := errors.Join(
+		checkName("cluster-namespace", o.whose.Namespace),
+		checkName("cluster-name", o.whose.Name),
+		checkName("cluster-uid", o.whose.UID),
+	)
+	if o.whose.Schedule != "" {
+		err = errors.Join(err, checkName("schedule", o.whose.Schedule))
+	}
+	return err
+}
+
+// memberFlags say which members are asked, and how.
+func memberFlags(o *options, f *flagSet) {
+	endpoints := f.String("endpoints", "", "The members: name=url,name=url.")
+	clusterID := f.String("cluster-id", "", "etcd's ID of the cluster, hexadecimal; empty: not known.")
+	f.StringVar(&o.tlsDir, "tls-dir", "", "Directory of ca.crt, tls.crt and tls.key for etcd; empty: plain HTTP.")
+	f.check(func() (err error) {
+		if *clusterID != "" {
+			if o.clusterID, err = etcdutil.ParseID(*clusterID); err != nil {
+				return fmt.Errorf("--cluster-id: %w", err)
+			}
+		}
+		o.endpoints, err = backup.ParseEndpoints(*endpoints)
+		return err
+	})
+}
+
+// placeFlags say which member's volume is restored.
+func placeFlags(o *options, f *flagSet) {
+	f.StringVar(&o.place.Volume, "volume", "/var/lib/etcd", "Where the member's volume is mounted.")
+	f.StringVar(&o.place.Incarnation, "incarnation", "", "Incarnation that the data is for.")
+	f.StringVar(&o.place.Member, "member", "", "Name of the member.")
+	f.check(func() error { return o.place.Check() })
+}
+
+func keyFlag(o *options, f *flagSet) {
+	f.StringVar(&o.origin.Key, "key", "", "Key of the snapshot.")
+}
+
+func bumpFlag(o *options, f *flagSet) {
+	f.Int64Var(&o.origin.BumpRevision, "bump-revision", 0, "By how much etcdutl raises the revision.")
+}
+
+// originFlags say which backup is restored.
+func originFlags(o *options, f *flagSet) {
+	keyFlag(o, f)
+	bumpFlag(o, f)
+	f.StringVar(&o.origin.SHA256, "sha256", "", "SHA-256 of the snapshot, hexadecimal.")
+	f.Int64Var(&o.origin.SizeBytes, "size-bytes", 0, "Size of the snapshot.")
+	f.Int64Var(&o.origin.Revision, "revision", 0, "Revision of the snapshot.")
+	f.check(func() error { return o.origin.Check() })
+}
+
+// survivorFlags name the member whose data is restored.
+func survivorFlags(o *options, f *flagSet) {
+	f.StringVar(&o.survivor, "survivor", "", "Name of the surviving member.")
+	f.check(func() error { return checkName("survivor", o.survivor) })
 }
 
 // nameText is what a part of an object's key may be.
 var nameText = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?$`)
 
-func (o *options) read(r raw) error {
-	if restoreSteps[o.step] != nil {
-		return o.readRestore(r)
-	}
-	if o.step == stepPrune {
-		return o.readPrune(r)
-	}
-	if o.proofOnly {
-		return nil
-	}
-	var err error
-	if o.store, err = store.ParseConfig([]byte(r.store)); err != nil {
-		return err
-	}
-	switch {
-	case o.newest:
-		return checkWhose(o.newestOf)
-	case o.step != "snapshot":
-		return nil
-	}
-	return o.readSnapshot(r)
-}
-
-func (o *options) readSnapshot(r raw) error {
-	var err error
-	if o.endpoints, err = backup.ParseEndpoints(r.endpoints); err != nil {
-		return err
-	}
-	if r.clusterID != "" {
-		if o.identity.ClusterID, err = etcdutil.ParseID(r.clusterID); err != nil {
-			return err
-		}
-	}
-	names := map[string]string{
-		"cluster-namespace": o.identity.ClusterNamespace,
-		"cluster-name":      o.identity.ClusterName,
-		"cluster-uid":       o.identity.ClusterUID,
-		"backup-uid":        o.identity.BackupUID,
-	}
-	if o.identity.Schedule != "" {
-		names["schedule"] = o.identity.Schedule
-	}
-	return checkNames(names)
-}
-
-// checkNames refuses what cannot be a part of an object's key, by the flag that it came with.
-func checkNames(values map[string]string) error {
-	for flagName, value := range values {
-		if !nameText.MatchString(value) {
-			return fmt.Errorf("--%s=%q is not a name", flagName, value)
-		}
+// checkName refuses what cannot be a part of an object's key, by the flag that it came with.
+func checkName(flagName, value string) error {
+	if !nameText.MatchString(value) {
+		return fmt.Errorf("--%s=%q is not a name", flagName, value)
 	}
 	return nil
 }

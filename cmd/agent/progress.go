@@ -25,7 +25,8 @@ func serveProgress(address string, progress *backup.Progress) (stop func(), err 
 		_ = json.NewEncoder(w).Encode(progress.Now())
 	})
 	server := &http.Server{
-		Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, IdleTimeout: 5 * time.Second, MaxHeaderBytes: 4 << 10,
+		Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, IdleTimeout: 5 * time.Second,
+		MaxHeaderBytes: 4 << 10,
 	}
 	go func() { _ = server.Serve(listener) }()
 	return func() { _ = server.Close() }, nil

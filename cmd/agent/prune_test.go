@@ -14,7 +14,7 @@ import (
 
 func pruneArgs(volume string, more ...string) []string {
 	return append([]string{
-		stepPrune, `--store={"volume":{"path":"kept"}}`, "--volume-root=" + volume,
+		"prune", `--store={"volume":{"path":"kept"}}`, "--volume-root=" + volume,
 		"--cluster-namespace=team", "--cluster-name=demo", "--cluster-uid=u-1",
 	}, more...)
 }
@@ -24,7 +24,7 @@ func TestBackupsThatTheRulesDoNotKeepArePruned(t *testing.T) {
 	volume := t.TempDir()
 	var taken []backup.Manifest
 	for range 3 {
-		code, message := step(t, snapshotArgs(endpoint, t.TempDir(), volume)...)
+		code, message := runArgs(t, snapshotArgs(endpoint, t.TempDir(), volume)...)
 		if code != 0 {
 			t.Fatal(message)
 		}
@@ -32,10 +32,10 @@ func TestBackupsThatTheRulesDoNotKeepArePruned(t *testing.T) {
 		must(t, json.Unmarshal([]byte(message), &m))
 		taken = append(taken, m)
 	}
-	if code, message := step(t, append(snapshotArgs(endpoint, t.TempDir(), volume), "--cluster-uid=u-2")...); code != 0 {
+	if code, message := runArgs(t, append(snapshotArgs(endpoint, t.TempDir(), volume), "--cluster-uid=u-2")...); code != 0 {
 		t.Fatal(message)
 	}
-	code, message := step(t, pruneArgs(volume, "--keep-last=1", "--keep-daily=1", "--time-zone=Europe/Berlin", "--hold="+taken[0].Key)...)
+	code, message := runArgs(t, pruneArgs(volume, "--keep-last=1", "--keep-daily=1", "--time-zone=Europe/Berlin", "--hold="+taken[0].Key)...)
 	if code != 0 {
 		t.Fatal(message)
 	}
@@ -61,7 +61,7 @@ func TestNothingIsPrunedByAListOfWhatIsHeldThatIsTooOld(t *testing.T) {
 	endpoint, _ := startEtcd(t, "3.6.16")
 	volume := t.TempDir()
 	for range 2 {
-		if code, message := step(t, snapshotArgs(endpoint, t.TempDir(), volume)...); code != 0 {
+		if code, message := runArgs(t, snapshotArgs(endpoint, t.TempDir(), volume)...); code != 0 {
 			t.Fatal(message)
 		}
 	}
@@ -73,11 +73,11 @@ func TestNothingIsPrunedByAListOfWhatIsHeldThatIsTooOld(t *testing.T) {
 	until := func(after time.Duration) string {
 		return "--not-after=" + time.Now().Add(after).UTC().Format(time.RFC3339)
 	}
-	code, message := step(t, pruneArgs(volume, "--keep-last=1", until(-time.Second))...)
+	code, message := runArgs(t, pruneArgs(volume, "--keep-last=1", until(-time.Second))...)
 	if code == 0 || !strings.Contains(message, `"reason":"HoldsTooOld"`) || left() != 2 {
 		t.Errorf("%d: %s: %d are left", code, message, left())
 	}
-	if code, message := step(t, pruneArgs(volume, "--keep-last=1", until(time.Minute))...); code != 0 || left() != 1 {
+	if code, message := runArgs(t, pruneArgs(volume, "--keep-last=1", until(time.Minute))...); code != 0 || left() != 1 {
 		t.Errorf("%d: %s: %d are left", code, message, left())
 	}
 }

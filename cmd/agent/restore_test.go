@@ -24,27 +24,27 @@ func restoreArgs(m backup.Manifest, volume string) []string {
 func TestTheStepsOfARestoreFollowEachOtherAndCanAllBeRunAgain(t *testing.T) {
 	endpoint, programs := startEtcd(t, "3.6.16")
 	backups, volume := t.TempDir(), t.TempDir()
-	if code, message := step(t, snapshotArgs(endpoint, t.TempDir(), backups)...); code != 0 {
+	if code, message := runArgs(t, snapshotArgs(endpoint, t.TempDir(), backups)...); code != 0 {
 		t.Fatal(message)
 	}
 	store := []string{`--store={"volume":{"path":"kept"}}`, "--volume-root=" + backups}
-	code, message := step(t, slices.Concat([]string{stepPreflight, "--latest-of=team/demo", "--etcd-version=3.6.4", "--volume-bytes=1073741824"}, store)...)
+	code, message := runArgs(t, slices.Concat([]string{"preflight", "--latest-of=team/demo", "--etcd-version=3.6.4", "--volume-bytes=1073741824"}, store)...)
 	if code != 0 {
 		t.Fatal(message)
 	}
 	var m backup.Manifest
 	must(t, json.Unmarshal([]byte(message), &m))
-	if code, byKey := step(t, slices.Concat([]string{stepPreflight, "--key=" + m.Key, "--etcd-version=3.6.16"}, store)...); code != 0 || byKey != message {
+	if code, byKey := runArgs(t, slices.Concat([]string{"preflight", "--key=" + m.Key, "--etcd-version=3.6.16"}, store)...); code != 0 || byKey != message {
 		t.Fatalf("by its key: %s", byKey)
 	}
-	if code, message = step(t, slices.Concat([]string{stepPreflight, "--key=" + m.Key, "--etcd-version=3.7.3"}, store)...); failureOf(t, code, message).Reason != backup.ReasonVersionDiffers {
+	if code, message = runArgs(t, slices.Concat([]string{"preflight", "--key=" + m.Key, "--etcd-version=3.7.3"}, store)...); failureOf(t, code, message).Reason != backup.ReasonVersionDiffers {
 		t.Errorf("into 3.7: %s", message)
 	}
 
 	staging := filepath.Join(volume, "1a2b3c4d.restore", "demo-0")
 	for run := range 2 {
 		var laid backup.Laid
-		if code, message = step(t, slices.Concat([]string{stepLay}, store, restoreArgs(m, volume))...); code != 0 {
+		if code, message = runArgs(t, slices.Concat([]string{"fetch-for-restore"}, store, restoreArgs(m, volume))...); code != 0 {
 			t.Fatal(message)
 		}
 		must(t, json.Unmarshal([]byte(message), &laid))
@@ -55,12 +55,12 @@ func TestTheStepsOfARestoreFollowEachOtherAndCanAllBeRunAgain(t *testing.T) {
 			t.Fatalf("%v: %s", err, output)
 		}
 		var activated backup.Activated
-		if code, message = step(t, slices.Concat([]string{stepActivate}, restoreArgs(m, volume))...); code != 0 {
+		if code, message = runArgs(t, slices.Concat([]string{"activate"}, restoreArgs(m, volume))...); code != 0 {
 			t.Fatal(message)
 		}
 		must(t, json.Unmarshal([]byte(message), &activated))
 		if isAgain := run > 0; laid.AlreadyRestored != isAgain || activated.AlreadyRestored != isAgain || !isAgain && activated.Revision != m.Revision+1_000_000_000 {
-			t.Errorf("run %d: laid %+v, activated %+v", run, laid, activated)
+			t.Errorf("run %d: restored %+v, activated %+v", run, laid, activated)
 		}
 		if _, err := os.Stat(filepath.Join(volume, "1a2b3c4d", "demo-0", "member", "snap", "db")); err != nil {
 			t.Error(err)
@@ -71,10 +71,10 @@ func TestTheStepsOfARestoreFollowEachOtherAndCanAllBeRunAgain(t *testing.T) {
 func TestAWrongCallOfARestoreIsRefusedWithWhatIsWrong(t *testing.T) {
 	m := backup.Manifest{Key: "kept/team/demo/u-1/d/snapshot.db", SHA256: strings.Repeat("0", 64), SizeBytes: 512 + 32, Revision: 1}
 	store := `--store={"volume":{"path":"kept"}}`
-	lay := slices.Concat([]string{stepLay, store}, restoreArgs(m, t.TempDir()))
-	preflight := []string{stepPreflight, store, "--etcd-version=3.6.16"}
+	lay := slices.Concat([]string{"fetch-for-restore", store}, restoreArgs(m, t.TempDir()))
+	preflight := []string{"preflight", store, "--etcd-version=3.6.16"}
 	with := func(args []string, more ...string) []string { return slices.Concat(args, more) }
-	for _, good := range [][]string{lay, with(preflight, "--key=k"), with(preflight, "--latest-of=a/b", "--latest-uid=u"), with([]string{stepActivate}, lay[2:]...)} {
+	for _, good := range [][]string{lay, with(preflight, "--key=k"), with(preflight, "--latest-of=a/b", "--latest-uid=u"), with([]string{"activate"}, lay[2:]...)} {
 		if _, err := parseOptions(good); err != nil {
 			t.Errorf("%v: %v", good, err)
 		}
@@ -96,7 +96,7 @@ func TestAWrongCallOfARestoreIsRefusedWithWhatIsWrong(t *testing.T) {
 		"no hash":                       {with(lay, "--sha256="), "SHA-256"},
 		"a hash that is none":           {with(lay, "--sha256="+strings.Repeat("x", 64)), "SHA-256"},
 		"a size that is none":           {with(lay, "--size-bytes=5"), "size"},
-		"a store for activate":          {with([]string{stepActivate}, lay[1:]...), "store"},
+		"a store for activate":          {with([]string{"activate"}, lay[1:]...), "store"},
 		"a scratch directory":           {with(lay, "--scratch=/"), "scratch"},
 	} {
 		t.Run(name, func(t *testing.T) {

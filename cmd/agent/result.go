@@ -34,13 +34,13 @@ type failed struct {
 func failure(ctx context.Context, err error) failed {
 	reason := backup.ReasonOf(err)
 	if ctx.Err() != nil {
-		reason = backup.ReasonInterrupted // whatever it broke on its way
+		reason = backup.ReasonInterrupted // also when it broke something on its way
 	}
 	return failed{Reason: reason, Message: err.Error()}
 }
 
-// report writes the result as one line, to the termination log and to the log. The store's credentials are taken out of
-// whatever it is.
+// report writes the result as one line, to the termination log and to the log. The store's credentials are taken out in
+// every case.
 func report(stdout io.Writer, o *options, result any) {
 	if f, ok := result.(failed); ok {
 		f.Message = strings.ReplaceAll(store.Redact(o.storeOptions.CredentialsDir, f.Message), "\n", "; ")
@@ -60,8 +60,8 @@ func report(stdout io.Writer, o *options, result any) {
 	}
 }
 
-// lineOf is a result as one line of JSON that the kubelet keeps whole. Of a failure whose text is too long as JSON, such as
-// a page of control characters that some server calls an answer, the reason stays.
+// lineOf is a result as one line of JSON that the kubelet keeps whole. Of a failure whose text is too long as JSON,
+// such as a page of control characters that some server calls an answer, the reason stays.
 func lineOf(result any) []byte {
 	line, err := json.Marshal(result)
 	if err == nil && len(line) <= maxTermination {

@@ -8,9 +8,9 @@ import (
 
 func TestAWrongCallOfASurvivorsStepIsRefusedWithWhatIsWrong(t *testing.T) {
 	place := []string{"--volume=" + t.TempDir(), "--incarnation=1a2b3c4d", "--member=demo-3", "--survivor=demo-1"}
-	stream := slices.Concat([]string{stepStreamSurvivor, "--endpoints=demo-1=https://demo-1.peers:2379", "--cluster-id=cdf818194e3a8c32", "--bump-revision=5"}, place)
-	read := slices.Concat([]string{stepReadSurvivor, "--database=/survivor/ab/demo-1/member/snap/db", "--member-id=8e9e05c52164694d", "--bump-revision=5"}, place)
-	activate := slices.Concat([]string{stepActivateSurvivor}, place)
+	stream := slices.Concat([]string{"stream-survivor", "--endpoints=demo-1=https://demo-1.peers:2379", "--cluster-id=cdf818194e3a8c32", "--bump-revision=5"}, place)
+	read := slices.Concat([]string{"read-survivor", "--database=/survivor/ab/demo-1/member/snap/db", "--member-id=8e9e05c52164694d", "--bump-revision=5"}, place)
+	activate := slices.Concat([]string{"activate-survivor"}, place)
 	for _, good := range [][]string{stream, read, activate} {
 		if _, err := parseOptions(good); err != nil {
 			t.Errorf("%v: %v", good, err)

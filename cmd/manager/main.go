@@ -11,6 +11,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -27,7 +28,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers"
+	"github.com/etcdsteward/etcd-steward/controllers/backup"
+	"github.com/etcdsteward/etcd-steward/controllers/cluster"
+	"github.com/etcdsteward/etcd-steward/controllers/kit"
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
+	"github.com/etcdsteward/etcd-steward/controllers/restore"
+	"github.com/etcdsteward/etcd-steward/controllers/schedule"
 )
 
 // version is set when the program is linked.
@@ -71,32 +77,44 @@ func run(args []string) error {
 		return fmt.Errorf("finding the API server: %w", err)
 	}
 	config.UserAgent = "etcd-steward/" + version
-	mgr, err := ctrl.NewManager(config, managerOptions(o))
+	clock := &kit.ServerClock{}
+	config.Wrap(clock.Wrap)
+	lock, err := newLock(config, o.leaderElect)
+	if err != nil {
+		return err
+	}
+	mgr, err := ctrl.NewManager(config, managerOptions(o, lock))
 	if err != nil {
 		return fmt.Errorf("making the manager: %w", err)
 	}
+	lock.tellThrough(mgr)
 	if err := addProbes(mgr); err != nil {
 		return err
 	}
 	self := types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}
-	agentImage := controllers.AgentImage(o.agentImage, mgr.GetAPIReader(), self)
-	if err := controllers.Add(mgr, identity(), agentImage); err != nil {
-		return err
+	install := kit.Install{Operator: identity(), Now: clock.Now, Lease: lock.lease()}
+	agentImage := observe.AgentImage(o.agentImage, mgr.GetAPIReader(), self)
+	for _, add := range []func(ctrl.Manager, kit.Install, func(context.Context) (string, error)) error{cluster.Add,
+		backup.Add, schedule.Add} {
+		if err := add(mgr, install, agentImage); err != nil {
+			return err
+		}
 	}
-	if err := controllers.AddBackups(mgr, identity(), agentImage); err != nil {
+	if err := restore.Add(mgr, install); err != nil {
 		return err
 	}
 	return mgr.Start(ctrl.SetupSignalHandler())
 }
 
-func managerOptions(o options) ctrl.Options {
-	return ctrl.Options{
-		Scheme:                        newScheme(),
-		Cache:                         cacheOptions(o.namespace),
-		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
+func managerOptions(o options, lock leaderLock) ctrl.Options {
+	options := ctrl.Options{
+		Scheme: newScheme(),
+		Cache:  cacheOptions(o.namespace),
+		Client: client.Options{
+			Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}},
+		},
 		LeaderElection:                o.leaderElect,
-		LeaderElectionID:              leaseName,
-		LeaderElectionNamespace:       os.Getenv("POD_NAMESPACE"), // empty in a Pod: its own
+		LeaderElectionID:              leaseName, // names the series leader_election_master_status
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 &leaseDuration,
 		RenewDeadline:                 &renewDeadline,
@@ -105,6 +123,10 @@ func managerOptions(o options) ctrl.Options {
 		HealthProbeBindAddress:        o.probeAddress,
 		Metrics:                       metricsOptions(o),
 	}
+	if lock.LeaseLock != nil {
+		options.LeaderElectionResourceLockInterface = lock
+	}
+	return options
 }
 
 // newScheme knows the kinds that the operator handles and no others, which would only take memory.
@@ -112,12 +134,13 @@ func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(corev1.AddToScheme(scheme))
 	utilruntime.Must(batchv1.AddToScheme(scheme))
+	utilruntime.Must(coordinationv1.AddToScheme(scheme))
 	utilruntime.Must(policyv1.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	return scheme
 }
 
-// cacheOptions keep of the kinds that others use as well only what the operator made. A kind that nobody watches is an
+// cacheOptions keep of the kinds that others use as well only what the operator made. A kind without a watch is an
 // error to read, and not a reason to begin watching it everywhere.
 func cacheOptions(namespace string) cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue})}
@@ -125,7 +148,7 @@ func cacheOptions(namespace string) cache.Options {
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:                   ours,
+			&corev1.Pod{}:                   {Label: ours.Label, Transform: observe.KeepStatusTimes},
 			&corev1.PersistentVolumeClaim{}: ours,
 			&corev1.Service{}:               ours,
 			&policyv1.PodDisruptionBudget{}: ours,

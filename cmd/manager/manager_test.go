@@ -11,7 +11,7 @@ func TestAnOperatorOfOneNamespaceWatchesNothingOutsideIt(t *testing.T) {
 	if len(options.DefaultNamespaces) != 1 {
 		t.Errorf("watched: %v", options.DefaultNamespaces)
 	}
-	if _, is := options.DefaultNamespaces["team-a"]; !is {
+	if _, ok := options.DefaultNamespaces["team-a"]; !ok {
 		t.Errorf("watched: %v", options.DefaultNamespaces)
 	}
 	for kind, settings := range options.ByObject {

@@ -1,9 +1,10 @@
 // Package admission says what is wrong with an EtcdCluster.
 //
 // Most of it is said by the schema already, at once and by the API server. It is said here again, in the same words,
-// because an object may be older than a rule, and a definition older than the operator; and what the schema cannot say is
-// said here alone: which versions may run, which flags a version knows, whether a selector can be read. The reconciler
-// asks at each pass; a webhook could ask too. Everything is pure: no clock, no reading, no change to the object.
+// because an object may be older than a rule, and a definition older than the operator; and what the schema cannot say
+// is said here alone: which versions may run, which flags a version knows, whether a selector can be read. The
+// reconciler asks at each pass; a webhook could ask too. Everything is pure: no clock, no reading, no change to the
+// object.
 //
 // What may not change on an existing cluster is the schema's alone, since only the API server sees both sides.
 package admission
@@ -21,10 +22,10 @@ import (
 
 var clusterName = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$`)
 
-// Validate gives everything that is wrong with the cluster; empty when it can be built as it is. The detail of each error
-// is a whole sentence that names the field, the value and what is accepted, see Message.
+// Validate gives everything that is wrong with the cluster; empty when it can be built as it is. The detail of each
+// error is a whole sentence that names the field, the value and what is accepted, see Message.
 //
-// A refused version is an error here. A cluster that runs one already is to be kept alive all the same: the caller knows
+// A refused version is an error here. A cluster that runs one already must be kept alive all the same: the caller knows
 // what runs.
 func Validate(c *v1alpha1.EtcdCluster) field.ErrorList {
 	spec := field.NewPath("spec")
@@ -60,7 +61,8 @@ func Warnings(c *v1alpha1.EtcdCluster) []string {
 		warnings = append(warnings, verdict.Reason)
 	}
 	if image := c.Spec.Image; image != nil && len(image.Digests) > 0 && image.Digests[version.String()] == "" {
-		warnings = append(warnings, fmt.Sprintf("spec.image.digests has no digest for version %s; it runs from its tag v%s", version, version))
+		warnings = append(warnings,
+			fmt.Sprintf("spec.image.digests has no digest for version %s; it runs from its tag v%s", version, version))
 	}
 	return warnings
 }
@@ -69,9 +71,10 @@ func validateName(name string) field.ErrorList {
 	if clusterName.MatchString(name) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), name, fmt.Sprintf(`metadata.name is %q; it must be `+
-		`at most 40 characters, lower-case letters, digits and "-", starting with a letter and not ending in "-": `+
-		`host names of members are made from it`, name))}
+	return field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), name,
+		fmt.Sprintf(`metadata.name is %q; it must be `+
+			`at most 40 characters, lower-case letters, digits and "-", starting with a letter and not ending in "-". `+
+			`Host names of members are made from it`, name))}
 }
 
 func validateSize(size int32, at *field.Path) field.ErrorList {
@@ -79,7 +82,8 @@ func validateSize(size int32, at *field.Path) field.ErrorList {
 	case size >= 1 && size <= 7 && size%2 == 1:
 		return nil
 	case size%2 == 0:
-		return invalid(at, size, "it must be 1, 3, 5 or 7: an even number of members survives no more failures than one "+
+		return invalid(at, size, "it must be 1, 3, 5 or 7. An even number of members survives no more "+
+			"failures than one "+
 			"member less, and needs more of them to agree")
 	}
 	return invalid(at, size, "it must be 1, 3, 5 or 7")

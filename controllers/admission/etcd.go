@@ -53,9 +53,11 @@ func validateCompaction(c *v1alpha1.AutoCompactionSpec, at *field.Path) field.Er
 	retention := at.Child("retention")
 	switch {
 	case c.Mode == modeRevision && !revisions.MatchString(c.Retention):
-		errs = append(errs, compactionError(retention, c.Retention, "it must be a number of revisions when mode is revision, such as 10000"))
+		errs = append(errs, compactionError(retention, c.Retention,
+			"it must be a number of revisions when mode is revision, such as 10000"))
 	case (c.Mode == "" || c.Mode == modePeriodic) && !isAge(c.Retention):
-		errs = append(errs, compactionError(retention, c.Retention, "it must be an age when mode is periodic, such as 1h or 30m, or 0 for no compaction"))
+		errs = append(errs, compactionError(retention, c.Retention,
+			"it must be an age when mode is periodic, such as 1h or 30m, or 0 for no compaction"))
 	}
 	return errs
 }
@@ -82,14 +84,17 @@ func validateTimes(etcd *v1alpha1.EtcdSpec, at *field.Path) field.ErrorList {
 	election, electionShown := timeOf(etcd.ElectionTimeout, v1alpha1.DefaultElectionTimeout)
 	var errs field.ErrorList
 	if !isWhole(heartbeat, 10*time.Millisecond, 5*time.Second) {
-		errs = append(errs, invalid(at.Child("heartbeatInterval"), heartbeat.String(), "it must be a time in whole milliseconds from 10ms to 5s, such as 100ms")...)
+		errs = append(errs, invalid(at.Child("heartbeatInterval"), heartbeat.String(),
+			"it must be a time in whole milliseconds from 10ms to 5s, such as 100ms")...)
 	}
 	if !isWhole(election, 50*time.Millisecond, 50*time.Second) {
-		errs = append(errs, invalid(at.Child("electionTimeout"), election.String(), "it must be a time in whole milliseconds from 50ms to 50s, such as 1s")...)
+		errs = append(errs, invalid(at.Child("electionTimeout"), election.String(),
+			"it must be a time in whole milliseconds from 50ms to 50s, such as 1s")...)
 	}
 	if election < 5*heartbeat {
 		errs = append(errs, field.Invalid(at.Child("electionTimeout"), election.String(), fmt.Sprintf(
-			"spec.etcd.electionTimeout is %s; it must be at least five times spec.etcd.heartbeatInterval, which is %s", electionShown, heartbeatShown)))
+			"spec.etcd.electionTimeout is %s; it must be at least five times spec.etcd.heartbeatInterval, which is %s",
+			electionShown, heartbeatShown)))
 	}
 	return errs
 }

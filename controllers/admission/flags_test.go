@@ -41,26 +41,30 @@ func knownFlags(t *testing.T) []string {
 	return flags
 }
 
-// listedFlags are the words in the schema's rule: names as they are, and for the families, which the rule compares with
-// startsWith, one name of each.
+// flagList is a list of flags in a rule of the schema: whole names, or where the end is open the beginnings of families.
+var flagList = regexp.MustCompile(`'\^\(([a-z|-]+)\)(\$?)'`)
+
+// listedFlags are the words of these lists, and for each family one name.
 func listedFlags(t *testing.T) []string {
 	t.Helper()
-	extraArgs := schemaOf(t, "spec", "etcd", "extraArgs")
-	for _, rule := range extraArgs.XValidations {
-		names, families, found := strings.Cut(rule.Rule, "] ||")
-		if !found {
-			continue
+	var flags []string
+	lists := 0
+	for _, rule := range schemaOf(t, "spec", "etcd", "extraArgs").XValidations {
+		for _, list := range flagList.FindAllStringSubmatch(rule.Rule, -1) {
+			lists++
+			for word := range strings.SplitSeq(list[1], "|") {
+				if list[2] == "" {
+					word = strings.TrimSuffix(word, "-") + "-of-some-kind"
+				}
+				flags = append(flags, word)
+			}
+			if !strings.Contains(rule.MessageExpression, list[0]) {
+				t.Errorf("the rule and its message do not have the same list: %s", rule.MessageExpression)
+			}
 		}
-		word := regexp.MustCompile(`'([a-z-]+)'`)
-		var flags []string
-		for _, match := range word.FindAllStringSubmatch(names, -1) {
-			flags = append(flags, match[1])
-		}
-		for _, match := range word.FindAllStringSubmatch(families, -1) {
-			flags = append(flags, strings.TrimSuffix(match[1], "-")+"-of-some-kind")
-		}
-		return flags
 	}
-	t.Fatal("the schema has no list of flags")
-	return nil
+	if lists < 5 {
+		t.Fatalf("the schema has %d lists of flags", lists)
+	}
+	return flags
 }

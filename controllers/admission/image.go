@@ -25,11 +25,13 @@ func validateImage(image *v1alpha1.ImageSpec, at *field.Path) field.ErrorList {
 	}
 	var errs field.ErrorList
 	if image.Repository != "" && !repository.MatchString(image.Repository) {
-		errs = invalid(at.Child("repository"), image.Repository, "it must be an image name without tag and digest, such as "+
-			"registry.example.com/etcd: the tag is v<version>, digests stand in spec.image.digests")
+		errs = invalid(at.Child("repository"), image.Repository,
+			"it must be an image name without tag and digest, such as "+
+				"registry.example.com/etcd: the tag is v<version>, digests stand in spec.image.digests")
 	}
 	errs = append(errs, validateDigests(image.Digests, at.Child("digests"))...)
-	errs = append(errs, oneOf(at.Child("pullPolicy"), image.PullPolicy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)...)
+	errs = append(errs, oneOf(at.Child("pullPolicy"), image.PullPolicy, corev1.PullAlways, corev1.PullIfNotPresent,
+		corev1.PullNever)...)
 	for _, secret := range image.PullSecrets {
 		if secret.Name == "" {
 			errs = append(errs, field.Invalid(at.Child("pullSecrets"), "",
@@ -43,7 +45,8 @@ func validateDigests(digests map[string]v1alpha1.Digest, at *field.Path) field.E
 	var errs field.ErrorList
 	for _, key := range slices.Sorted(maps.Keys(digests)) {
 		if v, err := etcdutil.ParseVersion(key); err != nil || v.String() != key {
-			errs = append(errs, field.Invalid(at, key, "spec.image.digests must have versions without a leading v as keys, such as 3.6.16"))
+			errs = append(errs, field.Invalid(at, key,
+				"spec.image.digests must have versions without a leading v as keys, such as 3.6.16"))
 		}
 		if value := string(digests[key]); !digest.MatchString(value) {
 			errs = append(errs, field.Invalid(at.Key(key), value, fmt.Sprintf(

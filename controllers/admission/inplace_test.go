@@ -122,7 +122,7 @@ func sharedSources() []sharedSource {
 // changesInPlace are changes of a restore that is there; an empty sentence says that it is admitted.
 var changesInPlace = []struct{ name, after, field, says string }{
 	{"another cluster", "spec: {clusterRef: {name: other}}", "spec", "spec.clusterRef cannot change: an EtcdRestore is carried out once; delete this one and create another"},
-	{"another backup", "spec: {source: {backupRef: {name: other}}}", "spec", "spec.source cannot change: what was approved is what is restored; delete this one, which calls it off, and create another"},
+	{"another backup", "spec: {source: {backupRef: {name: other}}}", "spec", "spec.source cannot change: what was approved is what is restored; delete this one, which cancels it, and create another"},
 	{"another way to name it", "spec: {source: {backupRef: null, empty: {}}}", "spec", "spec.source cannot change: what was approved is what is restored"},
 	{"another bump", "spec: {bumpRevision: 5}", "spec", "spec.bumpRevision cannot change: what was approved is what is restored"},
 	{"an approval", "spec: {approval: 0123456789abcdef}", "", ""},

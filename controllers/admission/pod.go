@@ -12,9 +12,6 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
-// operatorLabels are those of the standard labels that the operator sets on each Pod and selects by.
-var operatorLabels = []string{v1alpha1.LabelName, v1alpha1.LabelInstance, v1alpha1.LabelManagedBy, v1alpha1.LabelComponent}
-
 func validatePod(pod *v1alpha1.PodSpec, at *field.Path) field.ErrorList {
 	if pod == nil {
 		return nil
@@ -27,7 +24,8 @@ func validatePod(pod *v1alpha1.PodSpec, at *field.Path) field.ErrorList {
 	errs = append(errs, validateAffinity(pod.Affinity, at.Child("affinity"))...)
 	errs = append(errs, validateSpread(pod.TopologySpreadConstraints, at.Child("topologySpreadConstraints"))...)
 	if class := pod.PriorityClassName; class != "" && len(validation.IsDNS1123Subdomain(class)) > 0 {
-		errs = append(errs, invalid(at.Child("priorityClassName"), class, `it must be the name of a PriorityClass: lower-case letters, digits, "-" and "."`)...)
+		errs = append(errs, invalid(at.Child("priorityClassName"), class,
+			`it must be the name of a PriorityClass: lower-case letters, digits, "-" and "."`)...)
 	}
 	if grace := pod.TerminationGracePeriodSeconds; grace != nil && (*grace < 30 || *grace > 3600) {
 		errs = append(errs, invalid(at.Child("terminationGracePeriodSeconds"), *grace, "it must be from 30 to 3600")...)
@@ -38,9 +36,10 @@ func validatePod(pod *v1alpha1.PodSpec, at *field.Path) field.ErrorList {
 func validatePodLabels(labels map[string]string, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		if hasOperatorPrefix(key) || slices.Contains(operatorLabels, key) {
-			errs = append(errs, field.Invalid(at, key, "spec.pod.labels must not contain labels that the operator sets: the prefix "+
-				"etcdsteward.dev/, and app.kubernetes.io/name, instance, managed-by and component"))
+		if v1alpha1.IsOperatorLabel(key) {
+			errs = append(errs, field.Invalid(at, key,
+				"spec.pod.labels must not contain labels that the operator sets: the prefix "+
+					"etcdsteward.dev/, and app.kubernetes.io/name, instance, managed-by and component"))
 		}
 	}
 	return append(errs, validateLabels(labels, at)...)
@@ -59,7 +58,8 @@ func validateLabels(labels map[string]string, at *field.Path) field.ErrorList {
 			continue
 		}
 		for _, why := range validation.IsValidLabelValue(value) {
-			errs = append(errs, field.Invalid(at.Key(key), value, fmt.Sprintf("%s has the value %q: %s", at.Key(key), value, why)))
+			errs = append(errs, field.Invalid(at.Key(key), value,
+				fmt.Sprintf("%s has the value %q: %s", at.Key(key), value, why)))
 		}
 	}
 	return errs
@@ -71,7 +71,8 @@ func validateResources(resources *v1alpha1.ResourceRequirements, at *field.Path)
 	}
 	var errs field.ErrorList
 	if len(resources.Claims) > 0 {
-		errs = append(errs, field.Forbidden(at.Child("claims"), "spec.pod.resources.claims is not supported; use limits and requests"))
+		errs = append(errs, field.Forbidden(at.Child("claims"),
+			"spec.pod.resources.claims is not supported; use limits and requests"))
 	}
 	requests, wrong := validateAmounts(resources.Requests, at.Child("requests"))
 	errs = append(errs, wrong...)
@@ -81,21 +82,24 @@ func validateResources(resources *v1alpha1.ResourceRequirements, at *field.Path)
 		limit, request := limits[name], requests[name]
 		if request.Cmp(limit) > 0 {
 			errs = append(errs, field.Invalid(at.Child("requests").Key(string(name)), request.String(), fmt.Sprintf(
-				"spec.pod.resources.requests.%s is %s; it must be at most the limit, which is %s", name, request.String(), limit.String())))
+				"spec.pod.resources.requests.%s is %s; it must be at most the limit, which is %s", name,
+				request.String(), limit.String())))
 		}
 	}
 	return errs
 }
 
 // validateAmounts reads the amounts, and leaves out those that cannot be read.
-func validateAmounts(amounts map[corev1.ResourceName]v1alpha1.Amount, at *field.Path) (corev1.ResourceList, field.ErrorList) {
+func validateAmounts(amounts map[corev1.ResourceName]v1alpha1.Amount,
+	at *field.Path) (corev1.ResourceList, field.ErrorList) {
 	var errs field.ErrorList
 	read := corev1.ResourceList{}
 	for _, name := range slices.Sorted(maps.Keys(amounts)) {
 		value, err := amounts[name].Quantity()
 		switch {
 		case err != nil:
-			errs = append(errs, invalid(at.Key(string(name)), string(amounts[name]), "it must be a quantity, such as 500m or 1Gi")...)
+			errs = append(errs, invalid(at.Key(string(name)), string(amounts[name]),
+				"it must be a quantity, such as 500m or 1Gi")...)
 			continue
 		case value.Sign() < 0:
 			errs = append(errs, invalid(at.Key(string(name)), value.String(), "it must not be negative")...)

@@ -12,10 +12,10 @@ const (
 		"those describe a volume, and an ephemeral member has none"
 	operatorLabels = "spec.pod.labels must not contain labels that the operator sets: the prefix etcdsteward.dev/, and " +
 		"app.kubernetes.io/name, instance, managed-by and component"
-	evenSize = "; it must be 1, 3, 5 or 7: an even number of members survives no more failures than one member less, and " +
+	evenSize = "; it must be 1, 3, 5 or 7. An even number of members survives no more failures than one member less, and " +
 		"needs more of them to agree"
 	nameSentence = `; it must be at most 40 characters, lower-case letters, digits and "-", starting with a letter and not ` +
-		`ending in "-": host names of members are made from it`
+		`ending in "-". Host names of members are made from it`
 	versionSentence = "; it must be a released version of etcd with three numbers, such as 3.6.16"
 	imageSentence   = "; it must be an image name without tag and digest, such as registry.example.com/etcd: the tag is " +
 		"v<version>, digests stand in spec.image.digests"
@@ -164,6 +164,10 @@ var refusedEtcd = []refusal{
 		"spec.etcd.extraArgs must not contain initial-cluster-token: the operator sets it, or never lets it be set", unreadable},
 	{"an extra flag that has a field", `spec: {etcd: {extraArgs: {snapshot-count: "5"}}}`, "spec.etcd.extraArgs",
 		"spec.etcd.extraArgs must not contain snapshot-count", unreadable},
+	{"an extra flag of TLS", `spec: {etcd: {extraArgs: {auto-tls: "true"}}}`, "spec.etcd.extraArgs",
+		"spec.etcd.extraArgs must not contain auto-tls", unreadable},
+	{"an extra flag of the corruption checks", `spec: {etcd: {extraArgs: {experimental-initial-corrupt-check: "false"}}}`, "spec.etcd.extraArgs",
+		"spec.etcd.extraArgs must not contain experimental-initial-corrupt-check", unreadable},
 	{"an extra flag that makes a new cluster", `spec: {etcd: {extraArgs: {force-new-cluster: "true"}}}`, "spec.etcd.extraArgs",
 		"spec.etcd.extraArgs must not contain force-new-cluster", unreadable},
 	{"an extra flag of two lines", `spec: {etcd: {extraArgs: {max-txn-ops: "1\n2"}}}`, "spec.etcd.extraArgs[max-txn-ops]",
@@ -255,6 +259,8 @@ var refusedPods = []refusal{
 
 const replaceSentence = "; it must be a time of at least 30s, such as 5m, or 0 for never"
 
+const keepSentence = "; it must be a time such as 24h, or 0 to keep none"
+
 var refusedRepairs = []refusal{
 	{"a replacement too soon", "spec: {repair: {replaceAfter: 29.999s}}", "spec.repair.replaceAfter", `spec.repair.replaceAfter is "29.999s"` + replaceSentence, ""},
 	{"a replacement in the past", "spec: {repair: {replaceAfter: -5m}}", "spec.repair.replaceAfter", `spec.repair.replaceAfter is "-5m"` + replaceSentence,
@@ -264,6 +270,8 @@ var refusedRepairs = []refusal{
 	{"a time until the replacement in days", "spec: {repair: {replaceAfter: 1d}}", "spec.repair.replaceAfter", `spec.repair.replaceAfter is "1d"` + replaceSentence, unreadable},
 	{"a time until the replacement in words", "spec: {repair: {replaceAfter: never}}", "spec.repair.replaceAfter",
 		`spec.repair.replaceAfter is "never"` + replaceSentence, unreadable},
+	{"volumes that are kept for less than no time", "spec: {repair: {keepVolumes: -1h}}", "spec.repair.keepVolumes",
+		`spec.repair.keepVolumes is "-1h"` + keepSentence, `spec.repair.keepVolumes is "-1h0m0s"` + keepSentence},
 	{"an empty time until the replacement", "spec: {repair: {replaceAfter: ''}}", "spec.repair.replaceAfter", `spec.repair.replaceAfter is ""` + replaceSentence, unreadable},
 	{"a replacement of which the time is a number", "spec: {repair: {replaceAfter: 300}}", "spec.repair.replaceAfter", "must be of type string", unreadable},
 }

@@ -7,8 +7,17 @@ import (
 )
 
 func validateRepair(repair *v1alpha1.RepairSpec, at *field.Path) field.ErrorList {
-	if repair == nil || repair.ReplaceAfter == nil || v1alpha1.IsReplaceAfter(repair.ReplaceAfter.Duration) {
+	var faults field.ErrorList
+	if repair == nil {
 		return nil
 	}
-	return invalid(at.Child("replaceAfter"), repair.ReplaceAfter.Duration.String(), "it must be a time of at least 30s, such as 5m, or 0 for never")
+	if after := repair.ReplaceAfter; after != nil && !v1alpha1.IsReplaceAfter(after.Duration) {
+		faults = append(faults, invalid(at.Child("replaceAfter"), after.Duration.String(),
+			"it must be a time of at least 30s, such as 5m, or 0 for never")...)
+	}
+	if keep := repair.KeepVolumes; keep != nil && keep.Duration < 0 {
+		faults = append(faults, invalid(at.Child("keepVolumes"), keep.Duration.String(),
+			"it must be a time such as 24h, or 0 to keep none")...)
+	}
+	return faults
 }

@@ -3,8 +3,8 @@ package admission_test
 // refusedRestores are wrong ways to name a backup to begin with. The schema alone speaks of them, as of an EtcdBackup's store;
 // what it cannot see becomes a wish that names nothing.
 var refusedRestores = []refusal{
-	{"ephemeral data that is to be restored", "spec: {storage: {ephemeral: {}}, bootstrap: {restore: {backupRef: {name: nightly}}}}", "spec.bootstrap",
-		"spec.bootstrap.restore cannot be given together with spec.storage.ephemeral: a backup is laid on volumes before members start, and an ephemeral member has none", ""},
+	{"ephemeral data that will be restored", "spec: {storage: {ephemeral: {}}, bootstrap: {restore: {backupRef: {name: nightly}}}}", "spec.bootstrap",
+		"spec.bootstrap.restore cannot be given together with spec.storage.ephemeral: a backup is restored to volumes before members start, and an ephemeral member has none", ""},
 	{"no backup to restore", "spec: {bootstrap: {restore: {}}}", "spec.bootstrap.restore",
 		"a backup to restore must be named by exactly one of backupRef and store", unreadable},
 	{"two backups to restore", "spec: {bootstrap: {restore: {backupRef: {name: nightly}, latest: false, key: null, store: {volume: {claimName: b}}}}}", "spec.bootstrap.restore",

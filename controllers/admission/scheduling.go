@@ -25,15 +25,18 @@ func validateToleration(t corev1.Toleration, at *field.Path) field.ErrorList {
 	errs := validateKey(t.Key, at.Child("key"), t.Key == "")
 	errs = append(errs, oneOf(at.Child("operator"), t.Operator, corev1.TolerationOpExists, corev1.TolerationOpEqual,
 		corev1.TolerationOpLt, corev1.TolerationOpGt)...)
-	errs = append(errs, oneOf(at.Child("effect"), t.Effect, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)...)
+	errs = append(errs, oneOf(at.Child("effect"), t.Effect, corev1.TaintEffectNoSchedule,
+		corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)...)
 	if t.Key == "" && t.Operator != corev1.TolerationOpExists {
-		errs = append(errs, invalid(at.Child("operator"), string(t.Operator), "it must be Exists when there is no key: all taints are then tolerated")...)
+		errs = append(errs, invalid(at.Child("operator"), string(t.Operator),
+			"it must be Exists when there is no key: all taints are then tolerated")...)
 	}
 	if t.Operator == corev1.TolerationOpExists && t.Value != "" {
 		errs = append(errs, invalid(at.Child("value"), t.Value, "there must be none when operator is Exists")...)
 	}
 	if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
-		errs = append(errs, invalid(at.Child("tolerationSeconds"), *t.TolerationSeconds, "it needs effect NoExecute")...)
+		errs = append(errs, invalid(at.Child("tolerationSeconds"), *t.TolerationSeconds,
+			"it needs effect NoExecute")...)
 	}
 	return errs
 }
@@ -91,26 +94,32 @@ func validateNodeOperator(r corev1.NodeSelectorRequirement, at *field.Path) fiel
 	switch r.Operator {
 	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
 		if len(r.Values) == 0 {
-			return field.ErrorList{field.Required(values, fmt.Sprintf("%s must have at least one value when operator is %s", values, r.Operator))}
+			return field.ErrorList{field.Required(values,
+				fmt.Sprintf("%s must have at least one value when operator is %s", values, r.Operator))}
 		}
 	case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
 		if len(r.Values) > 0 {
-			return field.ErrorList{field.Forbidden(values, fmt.Sprintf("%s must be empty when operator is %s", values, r.Operator))}
+			return field.ErrorList{field.Forbidden(values,
+				fmt.Sprintf("%s must be empty when operator is %s", values, r.Operator))}
 		}
 	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
 		if len(r.Values) != 1 {
-			return field.ErrorList{field.Invalid(values, r.Values, fmt.Sprintf("%s must be one number when operator is %s", values, r.Operator))}
+			return field.ErrorList{field.Invalid(values, r.Values,
+				fmt.Sprintf("%s must be one number when operator is %s", values, r.Operator))}
 		}
 	default:
-		return invalid(at.Child("operator"), string(r.Operator), "it must be one of In, NotIn, Exists, DoesNotExist, Gt, Lt")
+		return invalid(at.Child("operator"), string(r.Operator),
+			"it must be one of In, NotIn, Exists, DoesNotExist, Gt, Lt")
 	}
 	return nil
 }
 
-func validatePodTerms(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm, at *field.Path) field.ErrorList {
+func validatePodTerms(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm,
+	at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, term := range required {
-		errs = append(errs, validatePodTerm(term, at.Child("requiredDuringSchedulingIgnoredDuringExecution").Index(i))...)
+		errs = append(errs, validatePodTerm(term,
+			at.Child("requiredDuringSchedulingIgnoredDuringExecution").Index(i))...)
 	}
 	for i, term := range preferred {
 		at := at.Child("preferredDuringSchedulingIgnoredDuringExecution").Index(i)
@@ -134,11 +143,14 @@ func validateSpread(constraints []corev1.TopologySpreadConstraint, at *field.Pat
 			errs = append(errs, invalid(at.Child("maxSkew"), c.MaxSkew, "it must be at least 1")...)
 		}
 		errs = append(errs, validateKey(c.TopologyKey, at.Child("topologyKey"), false)...)
-		if !slices.Contains([]corev1.UnsatisfiableConstraintAction{corev1.DoNotSchedule, corev1.ScheduleAnyway}, c.WhenUnsatisfiable) {
-			errs = append(errs, invalid(at.Child("whenUnsatisfiable"), string(c.WhenUnsatisfiable), "it must be one of DoNotSchedule, ScheduleAnyway")...)
+		if !slices.Contains([]corev1.UnsatisfiableConstraintAction{corev1.DoNotSchedule, corev1.ScheduleAnyway},
+			c.WhenUnsatisfiable) {
+			errs = append(errs, invalid(at.Child("whenUnsatisfiable"), string(c.WhenUnsatisfiable),
+				"it must be one of DoNotSchedule, ScheduleAnyway")...)
 		}
 		if c.MinDomains != nil && (*c.MinDomains < 1 || c.WhenUnsatisfiable != corev1.DoNotSchedule) {
-			errs = append(errs, invalid(at.Child("minDomains"), *c.MinDomains, "it must be at least 1, and needs whenUnsatisfiable DoNotSchedule")...)
+			errs = append(errs, invalid(at.Child("minDomains"), *c.MinDomains,
+				"it must be at least 1, and needs whenUnsatisfiable DoNotSchedule")...)
 		}
 		errs = append(errs, validateSelector(c.LabelSelector, at.Child("labelSelector"))...)
 	}

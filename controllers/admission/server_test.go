@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // kubeconfigVariable names the cluster that the tests below may use; they are skipped without it.
@@ -109,10 +110,7 @@ type server struct {
 
 func newServer(t *testing.T) *server {
 	t.Helper()
-	path := os.Getenv(kubeconfigVariable)
-	if path == "" {
-		t.Skip(kubeconfigVariable + " names no cluster")
-	}
+	path := needs.Variable(t, kubeconfigVariable, "Without a cluster nothing is tried on a real API server.")
 	config, err := clientcmd.BuildConfigFromFlags("", path)
 	if err != nil {
 		t.Fatalf("reading %s: %v", path, err)

@@ -18,14 +18,16 @@ func validateService(service *v1alpha1.ServiceSpec, at *field.Path) field.ErrorL
 	if service == nil {
 		return nil
 	}
-	errs := oneOf(at.Child("type"), service.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer)
+	errs := oneOf(at.Child("type"), service.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort,
+		corev1.ServiceTypeLoadBalancer)
 	errs = append(errs, validateAnnotations(service.Annotations, at.Child("annotations"))...)
 	class := service.LoadBalancerClass
 	if class == nil {
 		return errs
 	}
 	if len(validation.IsQualifiedName(*class)) > 0 {
-		errs = append(errs, invalid(at.Child("loadBalancerClass"), *class, "it must be a name with an optional domain before it, such as example.com/internal")...)
+		errs = append(errs, invalid(at.Child("loadBalancerClass"), *class,
+			"it must be a name with an optional domain before it, such as example.com/internal")...)
 	}
 	if service.Type != corev1.ServiceTypeLoadBalancer {
 		errs = append(errs, field.Invalid(at.Child("loadBalancerClass"), *class, fmt.Sprintf(
@@ -42,7 +44,8 @@ func validateModes(spec *v1alpha1.EtcdClusterSpec, at *field.Path) field.ErrorLi
 		errs = append(errs, oneOf(at.Child("tls", "mode"), spec.TLS.Mode, v1alpha1.TLSManaged, v1alpha1.TLSDisabled)...)
 	}
 	if spec.Disruption != nil {
-		errs = append(errs, oneOf(at.Child("disruption", "podDisruptionBudget"), spec.Disruption.PodDisruptionBudget, v1alpha1.BudgetAuto, v1alpha1.BudgetNone)...)
+		errs = append(errs, oneOf(at.Child("disruption", "podDisruptionBudget"), spec.Disruption.PodDisruptionBudget,
+			v1alpha1.BudgetAuto, v1alpha1.BudgetNone)...)
 	}
 	return errs
 }
@@ -51,16 +54,13 @@ func validateModes(spec *v1alpha1.EtcdClusterSpec, at *field.Path) field.ErrorLi
 func validateAnnotations(annotations map[string]string, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		if hasOperatorPrefix(key) {
-			errs = append(errs, field.Invalid(at, key, at.String()+" must not contain the prefix etcdsteward.dev/: the operator sets those"))
+		if v1alpha1.IsOperatorKey(key) {
+			errs = append(errs, field.Invalid(at, key, at.String()+
+				" must not contain the prefix etcdsteward.dev/: the operator sets those"))
 		}
 		for _, why := range validation.IsQualifiedName(strings.ToLower(key)) {
 			errs = append(errs, field.Invalid(at, key, fmt.Sprintf("%s has the key %q: %s", at, key, why)))
 		}
 	}
 	return errs
-}
-
-func hasOperatorPrefix(key string) bool {
-	return strings.HasPrefix(key, v1alpha1.Group+"/") || strings.Contains(key, "."+v1alpha1.Group+"/")
 }

@@ -21,8 +21,10 @@ func validateStorage(spec *v1alpha1.EtcdClusterSpec, at *field.Path) field.Error
 	}
 	if spec.IsEphemeral() {
 		if spec.Bootstrap != nil && spec.Bootstrap.Restore != nil {
-			errs = append(errs, field.Forbidden(at.Child("bootstrap"), "spec.bootstrap.restore cannot be given together with "+
-				"spec.storage.ephemeral: a backup is laid on volumes before members start, and an ephemeral member has none"))
+			errs = append(errs, field.Forbidden(at.Child("bootstrap"),
+				"spec.bootstrap.restore cannot be given together with "+
+					"spec.storage.ephemeral: a backup is restored to volumes before members start, and an ephemeral "+
+					"member has none"))
 		}
 		return append(errs, validateMemory(spec, at)...)
 	}
@@ -33,17 +35,22 @@ func validateStorageFields(storage *v1alpha1.StorageSpec, at *field.Path) field.
 	var errs field.ErrorList
 	if storage.Ephemeral != nil {
 		if storage.Size != nil || storage.StorageClassName != nil || storage.AccessMode != "" {
-			errs = append(errs, field.Forbidden(at.Child("ephemeral"), "spec.storage.ephemeral cannot be given together with size, "+
-				"storageClassName or accessMode: those describe a volume, and an ephemeral member has none"))
+			errs = append(errs, field.Forbidden(at.Child("ephemeral"),
+				"spec.storage.ephemeral cannot be given together with size, "+
+					"storageClassName or accessMode: those describe a volume, and an ephemeral member has none"))
 		}
-		errs = append(errs, oneOf(at.Child("ephemeral", "medium"), storage.Ephemeral.Medium, corev1.StorageMediumMemory)...)
+		errs = append(errs, oneOf(at.Child("ephemeral", "medium"), storage.Ephemeral.Medium,
+			corev1.StorageMediumMemory)...)
 	}
-	if class := storage.StorageClassName; class != nil && *class != "" && len(validation.IsDNS1123Subdomain(*class)) > 0 {
+	if class := storage.StorageClassName; class != nil && *class != "" &&
+		len(validation.IsDNS1123Subdomain(*class)) > 0 {
 		errs = append(errs, invalid(at.Child("storageClassName"), *class,
 			`it must be the name of a StorageClass: lower-case letters, digits, "-" and "."`)...)
 	}
-	errs = append(errs, oneOf(at.Child("accessMode"), storage.AccessMode, corev1.ReadWriteOnce, corev1.ReadWriteOncePod)...)
-	return append(errs, oneOf(at.Child("deletionPolicy"), storage.DeletionPolicy, v1alpha1.DeletionRetain, v1alpha1.DeletionDelete)...)
+	errs = append(errs, oneOf(at.Child("accessMode"), storage.AccessMode, corev1.ReadWriteOnce,
+		corev1.ReadWriteOncePod)...)
+	return append(errs, oneOf(at.Child("deletionPolicy"), storage.DeletionPolicy, v1alpha1.DeletionRetain,
+		v1alpha1.DeletionDelete)...)
 }
 
 func validateVolumeSize(spec *v1alpha1.EtcdClusterSpec, at *field.Path) field.ErrorList {
@@ -52,13 +59,14 @@ func validateVolumeSize(spec *v1alpha1.EtcdClusterSpec, at *field.Path) field.Er
 		return nil
 	}
 	given := spec.Storage != nil && spec.Storage.Size != nil
-	return field.ErrorList{field.Invalid(at, size.String(), fmt.Sprintf("spec.storage.size is %s; it must be at least twice "+
-		"spec.etcd.quotaBackendBytes, which is %s, and 1Gi more, so that defragmentation and snapshots have room",
-		orDefault(size, given), shownQuota(spec)))}
+	return field.ErrorList{field.Invalid(at, size.String(),
+		fmt.Sprintf("spec.storage.size is %s; it must be at least twice "+
+			"spec.etcd.quotaBackendBytes, which is %s, and 1Gi more, so that defragmentation and snapshots have room",
+			orDefault(size, given), shownQuota(spec)))}
 }
 
-// validateMemory looks at data that is kept in memory: it counts against the container's limit, and a container over its
-// limit is killed.
+// validateMemory looks at data that is kept in memory: it counts against the container's limit, and a container over
+// its limit is killed.
 func validateMemory(spec *v1alpha1.EtcdClusterSpec, at *field.Path) field.ErrorList {
 	if spec.Storage.Ephemeral.Medium != corev1.StorageMediumMemory || spec.Pod == nil || spec.Pod.Resources == nil {
 		return nil

@@ -20,7 +20,7 @@ metadata: {name: demo, namespace: default}
 spec: {size: 3, version: "3.6.16"}
 `
 
-// cluster is the smallest cluster with the changes, each a merge patch in YAML, laid over it.
+// cluster is the smallest cluster with the changes, each a merge patch in YAML, restored over it.
 func cluster(t testing.TB, changes ...string) *unstructured.Unstructured {
 	t.Helper()
 	return layered(t, smallest, changes...)
@@ -32,7 +32,7 @@ func layered(t testing.TB, text string, changes ...string) *unstructured.Unstruc
 	for _, change := range changes {
 		var err error
 		if document, err = jsonpatch.MergePatch(document, toJSON(t, change)); err != nil {
-			t.Fatalf("laying %s over the object: %v", change, err)
+			t.Fatalf("restoring %s over the object: %v", change, err)
 		}
 	}
 	object := &unstructured.Unstructured{}

@@ -3,6 +3,7 @@ package apply
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,8 +13,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
-// kubeAnswers sort what the API server says. The first that fits wins: the namespace that is being deleted is a 403 too,
-// and a webhook's word may come with any code.
+// kubeAnswers sort what the API server says. The first that fits wins: the namespace that is being deleted is a 403
+// too, and a webhook's word may come with any code.
 var kubeAnswers = []struct {
 	fits func(error) bool
 	as   func(message string) error
@@ -34,8 +35,9 @@ var kubeAnswers = []struct {
 	{apierrors.IsNotFound, later(LaterMissing)},
 }
 
-// kubeError gives what the API server answered the type by which it is treated; doing says what was being done to what.
-func kubeError(err error, doing string) error {
+// Answer gives what the API server answered the type by which it is treated: Later, Rejected or, for what is neither,
+// the error itself. doing says what was being done to what.
+func Answer(err error, doing string) error {
 	if err == nil {
 		return nil
 	}
@@ -46,9 +48,6 @@ func kubeError(err error, doing string) error {
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }
-
-// Answer is what the API server answered to a write, as Later, Rejected or, for what is neither, the error itself.
-func Answer(err error, doing string) error { return kubeError(err, doing) }
 
 func later(reason string) func(string) error {
 	return func(message string) error { return Later{Reason: reason, Message: message} }
@@ -65,17 +64,12 @@ func says(signs ...string) func(error) bool {
 		if !errors.As(err, &status) {
 			return false
 		}
-		for _, sign := range signs {
-			if strings.Contains(err.Error(), sign) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(signs, func(sign string) bool { return strings.Contains(err.Error(), sign) })
 	}
 }
 
-// said is what the API server said, as far as a condition can show it. Which budget forbids an eviction, only the cause of
-// the refusal tells.
+// said is what the API server said, as far as a condition can show it. Which budget forbids an eviction, only the cause
+// of the refusal tells.
 func said(err error) string {
 	sentence := firstSentence(err.Error())
 	if cause, ok := apierrors.StatusCause(err, policyv1.DisruptionBudgetCause); ok && cause.Message != "" {
@@ -110,7 +104,7 @@ var etcdAnswers = []struct {
 	{client.ErrNoLeader, LaterNoLeader},
 }
 
-// etcdError is kubeError for etcd. What it does not know is an error of our call.
+// etcdError is Answer for etcd. What it does not know is an error of our call.
 func etcdError(err error, doing string) error {
 	if err == nil {
 		return nil

@@ -55,7 +55,7 @@ func TestWhatTheAPIServerAnswersIsToldApart(t *testing.T) {
 		{apierrors.NewBadRequest("no"), RejectedInvalid, false},
 		{apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "prod"), LaterMissing, true},
 	} {
-		err := kubeError(fmt.Errorf("wrapped: %w", row.err), "creating Pod demo-0")
+		err := Answer(fmt.Errorf("wrapped: %w", row.err), "creating Pod demo-0")
 		if row.later && !isLater(err, row.reason) || !row.later && !isRejected(err, row.reason) {
 			t.Errorf("%v became %T %+v, want %s", row.err, err, err, row.reason)
 		}
@@ -67,13 +67,13 @@ func TestWhatTheAPIServerAnswersIsToldApart(t *testing.T) {
 
 func TestACallThatFailedStaysAnErrorOfItsOwn(t *testing.T) {
 	for _, cause := range []error{errors.New("dial tcp: connection refused"), context.Canceled} {
-		for _, err := range []error{kubeError(cause, "creating"), etcdError(cause, "adding")} {
+		for _, err := range []error{Answer(cause, "creating"), etcdError(cause, "adding")} {
 			if !errors.Is(err, cause) || errors.As(err, new(Later)) || errors.As(err, new(Rejected)) {
 				t.Errorf("%v became %T %v", cause, err, err)
 			}
 		}
 	}
-	if kubeError(nil, "x") != nil || etcdError(nil, "x") != nil {
+	if Answer(nil, "x") != nil || etcdError(nil, "x") != nil {
 		t.Error("success became an error")
 	}
 }

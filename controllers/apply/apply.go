@@ -9,15 +9,17 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
-// fieldOwner is the name by which the API server knows our fields.
-const fieldOwner = ctrlclient.FieldOwner("etcd-steward")
+// FieldOwner is the name by which the API server knows our fields.
+const FieldOwner = ctrlclient.FieldOwner("etcd-steward")
 
-// lookLasts is how long a live look is believed. etcd's calls carry no precondition: a process that was held up between its
-// look and its call must look again.
-const lookLasts = 3 * time.Second
+// lookLasts is how long a live look is believed, from its beginning. etcd's calls carry no precondition: a process that
+// was held up between its look and its call must look again. It is more than a look over dead members and large
+// databases takes, and less than the time in which a replica that cannot renew its lease gives up.
+const lookLasts = 9 * time.Second
 
 // View is what was seen: the planner's observation, and the clients of the members that answered, by replica name.
 type View struct {
@@ -35,22 +37,27 @@ type Applier struct {
 	Now      func() time.Time
 	Operator string // namespace/name of this install
 
-	// Source tells where the backup of that hash is, which the cluster or an EtcdRestore of it asks for; one without a hash when
-	// neither does. Nil where none can be asked for.
+	// Source tells where the backup of that hash is, which the cluster or an EtcdRestore of it asks for; one without a
+	// hash when neither does. Nil where none can be asked for.
 	Source func(ctx context.Context, cluster *v1alpha1.EtcdCluster, hash string) (Source, error)
+
+	// Leads fails unless this process holds the Lease of its install just now. Kubernetes refuses a write that rests on
+	// an older state; etcd does not. Nil where no leader is elected.
+	Leads func(ctx context.Context) error
 }
 
-// Apply carries out one change. A change that can hurt is decided again on a live look, and carried out only if that still
-// asks for it; otherwise the error is ErrStale. Carrying out what is already so succeeds. A change that stops members for
-// others is rehearsed before that look, since webhooks may take their time.
-func (a *Applier) Apply(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen View, change plan.Change, look Look) error {
+// Apply carries out one change. A change that can hurt is decided again on a live look, and carried out only if that
+// still asks for it; otherwise the error is ErrStale. Carrying out what is already so succeeds. A change that stops
+// members for others is rehearsed before that look, since webhooks may take their time.
+func (a *Applier) Apply(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen View, change plan.Change,
+	look Look) error {
 	if err := (step{Applier: a, cluster: cluster, view: seen}).rehearse(ctx, change); err != nil {
 		return err
 	}
 	if plan.MustConfirm(change) {
 		live, err := look(ctx)
 		if err != nil {
-			return fmt.Errorf("looking again before %s: %w", change.Kind(), err)
+			return fmt.Errorf("looking again before %s: %w", plan.KindOf(change), err)
 		}
 		if !plan.Confirm(live.Observation, change) || a.Now().Sub(live.Now) > lookLasts {
 			return ErrStale
@@ -68,7 +75,12 @@ type step struct {
 }
 
 // carryOut has one case per change, in the order of the planner's list.
-func (s step) carryOut(ctx context.Context, change plan.Change) error { //nolint:gocyclo // one flat list that the linter holds complete
+//
+//nolint:gocyclo // one flat list that the linter holds complete
+func (s step) carryOut(ctx context.Context, change plan.Change) error {
+	if edit := s.birthEdit(change); edit != nil {
+		return s.editBirth(ctx, edit)
+	}
 	switch c := change.(type) {
 	case plan.FollowPolicy:
 		return s.followPolicy(ctx, c)
@@ -76,18 +88,18 @@ func (s step) carryOut(ctx context.Context, change plan.Change) error { //nolint
 		return s.adoptData(ctx, c)
 	case plan.BeginBirth:
 		return s.beginBirth(ctx, c)
-	case plan.StartPreflight, plan.DeletePreflight, plan.RecordRestored, plan.DeleteRestores:
-		return s.carryOutRestore(ctx, c)
+	case plan.StartPreflight:
+		return s.startPreflight(ctx, c)
+	case plan.DeletePreflight:
+		return s.delete(ctx, resources.KindPod, podNamed(resources.PreflightPod(s.cluster.Name)), c.UID)
+	case plan.DeleteRestores:
+		return s.deleteRestores(ctx, c)
 	case plan.Bootstrap:
 		return s.bootstrap(ctx, c)
-	case plan.VoidBirth:
-		return s.voidBirth(ctx, c)
-	case plan.NextBirth:
-		return s.nextBirth(ctx, c)
-	case plan.BeginNext, plan.LayNext, plan.DropNext, plan.MoveLife, plan.MarkFlushed, plan.MarkFormer:
-		return s.carryOutInPlace(ctx, c)
-	case plan.RecordBirth:
-		return s.recordBirth(ctx, c)
+	// See birthEdit.
+	case plan.VoidBirth, plan.NextBirth, plan.RecordBirth, plan.BeginNext, plan.DropNext, plan.SwitchOver:
+	case plan.PrepareNext:
+		return s.prepareNext(ctx, c)
 	case plan.RecordMembers:
 		return s.recordMembers(ctx, c)
 	case plan.SealPods:
@@ -96,12 +108,12 @@ func (s step) carryOut(ctx context.Context, change plan.Change) error { //nolint
 		return s.labelRole(ctx, c)
 	case plan.ApplyObjects:
 		return s.applyObjects(ctx, c)
+	case plan.MarkVolume, plan.KeepVolume, plan.SetChoices, plan.RecordRestored, plan.MarkFlushed, plan.MarkFormer:
+		return s.writeOnVolumes(ctx, c)
 	case plan.SetBudget:
 		return s.setBudget(ctx, c)
 	case plan.StartPods:
 		return s.startPods(ctx, c)
-	case plan.SetChoices:
-		return s.setChoices(ctx, c)
 	case plan.DressPods:
 		return s.dressPods(ctx, c)
 	case plan.RestoreInputs:
@@ -119,5 +131,5 @@ func (s step) carryOut(ctx context.Context, change plan.Change) error { //nolint
 	case plan.AddLearner, plan.Promote, plan.MoveLeader, plan.DisarmAlarms, plan.RemoveMember:
 		return s.carryOutInEtcd(ctx, c)
 	}
-	return fmt.Errorf("carrying out %s: no such change", change.Kind())
+	return fmt.Errorf("carrying out %s: no such change", plan.KindOf(change))
 }

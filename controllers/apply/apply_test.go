@@ -30,7 +30,7 @@ func looking(views ...View) (Look, *int) {
 }
 
 func TestWhatCanHurtIsDecidedAgainOnALiveLook(t *testing.T) {
-	decided := plan.Next(unborn().Observation)
+	decided := plan.Decide(unborn().Observation)
 	if decided.Change == nil || !plan.MustConfirm(decided.Change) {
 		t.Fatalf("%+v needs no second look", decided)
 	}
@@ -55,7 +55,7 @@ func TestWhatCanHurtIsDecidedAgainOnALiveLook(t *testing.T) {
 func TestALookThatFailedStopsTheChange(t *testing.T) {
 	w := newWorld(t, demo())
 	cause := errors.New("no connection")
-	err := w.applier().Apply(t.Context(), w.cluster, unborn(), plan.Next(unborn().Observation).Change, func(context.Context) (View, error) {
+	err := w.applier().Apply(t.Context(), w.cluster, unborn(), plan.Decide(unborn().Observation).Change, func(context.Context) (View, error) {
 		return View{}, cause
 	})
 	if !errors.Is(err, cause) || w.writes != 0 {
@@ -67,7 +67,7 @@ func TestWhatCannotHurtNeedsNoSecondLook(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
 	look, looks := looking(born())
-	seal := plan.SealPods{Pods: []plan.Seal{{Pod: ref(w.pod(t, "demo-0"))}}}
+	seal := plan.SealPods{Pods: []plan.Seal{{Pod: ref(w.pod(t, "demo-0")), Flags: plan.FlagsSealed}}}
 	if err := w.applier().Apply(t.Context(), w.cluster, born(), seal, look); err != nil || *looks != 0 {
 		t.Errorf("%v after %d looks", err, *looks)
 	}
@@ -83,7 +83,7 @@ func TestEveryChangeOfThePlannerIsCarriedOut(t *testing.T) {
 	} {
 		err := w.do(t, born(), change)
 		if err != nil && !errors.Is(err, ErrStale) && !errors.As(err, new(Later)) {
-			t.Errorf("%s: %v", change.Kind(), err)
+			t.Errorf("%s: %v", plan.KindOf(change), err)
 		}
 	}
 }
@@ -92,8 +92,8 @@ func TestAPatchOfAPodThatIsAnotherNowIsStale(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
 	for _, change := range []plan.Change{
-		plan.SealPods{Pods: []plan.Seal{{Pod: plan.PodRef{Name: "demo-0", UID: "an earlier one"}, Role: "voter"}}},
-		plan.SealPods{Pods: []plan.Seal{{Pod: plan.PodRef{Name: "demo-9", UID: "gone"}, Role: "voter"}}},
+		plan.SealPods{Pods: []plan.Seal{{Pod: plan.PodRef{Name: "demo-0", UID: "an earlier one"}, Flags: plan.FlagsSealed, Role: "voter"}}},
+		plan.SealPods{Pods: []plan.Seal{{Pod: plan.PodRef{Name: "demo-9", UID: "gone"}, Flags: plan.FlagsSealed, Role: "voter"}}},
 		plan.LabelRole{Pod: plan.PodRef{Name: "demo-0", UID: "an earlier one"}, Role: "voter"},
 		plan.DressPods{Pods: []plan.PodRef{{Name: "demo-0", UID: "an earlier one"}}},
 		plan.DressPods{Pods: []plan.PodRef{{Name: "demo-9", UID: "gone"}}},
@@ -101,10 +101,10 @@ func TestAPatchOfAPodThatIsAnotherNowIsStale(t *testing.T) {
 		plan.AdoptData{Items: []plan.Retained{{Kind: resources.KindVolume, Name: "demo-0", UID: "an earlier one", Owner: "somebody"}}},
 		plan.SetChoices{Volumes: []plan.VolumeRef{{Name: "demo-0", UID: "an earlier one"}}},
 		plan.RecordRestored{Incarnation: incarnation, Volumes: []plan.VolumeRef{{Name: "demo-0", UID: "an earlier one"}}},
-		plan.RecordMembers{Members: []plan.MemberRecord{{Name: "demo-0", PodUID: "an earlier one", Record: record()}}},
+		plan.RecordMembers{Members: []plan.MemberRecord{{Name: "demo-0", PodUID: "an earlier one", Record: recorded()}}},
 	} {
 		if err := w.do(t, born(), change); !errors.Is(err, ErrStale) {
-			t.Errorf("%s: %v", change.Kind(), err)
+			t.Errorf("%s: %v", plan.KindOf(change), err)
 		}
 	}
 	if pod := w.pod(t, "demo-0"); resources.FlagsOf(w.cluster, "demo-0", pod.Annotations) != resources.StartBirth || pod.Labels["etcdsteward.dev/role"] != "" {

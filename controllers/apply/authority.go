@@ -24,9 +24,10 @@ func (s step) ensureAuthority(ctx context.Context, object plan.Object) error {
 	if object.Name == resources.PeerCASecret(s.cluster.Name) {
 		ports = "peers"
 	}
-	pair, err := pki.NewAuthority(fmt.Sprintf("%s of etcd %s/%s", ports, s.cluster.Namespace, s.cluster.Name), s.Now(), 0)
+	pair, err := pki.NewAuthority(fmt.Sprintf("%s of etcd %s/%s", ports, s.cluster.Namespace, s.cluster.Name),
+		s.Now(), 0)
 	if err != nil {
-		return fmt.Errorf("making authority %s: %w", object.Name, err)
+		return fmt.Errorf("making CA %s: %w", object.Name, err)
 	}
 	_, err = s.create(ctx, resources.KindSecret, resources.BuildAuthority(s.cluster, object.Name, map[string][]byte{
 		resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key, resources.KeyCA: pair.Cert,
@@ -34,14 +35,15 @@ func (s step) ensureAuthority(ctx context.Context, object plan.Object) error {
 	return err
 }
 
-// readAuthority reads an authority back from the API server: of two that make one at the same time, only one's is there.
+// readAuthority reads an authority back from the API server: of two that make one at the same time, only one's is
+// there.
 func (s step) readAuthority(ctx context.Context, name string) (pki.Authority, error) {
 	found, err := s.find(ctx, resources.KindSecret, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	if err != nil {
 		return pki.Authority{}, err
 	}
 	if found == nil {
-		return pki.Authority{}, Later{Reason: LaterMissing, Message: fmt.Sprintf("authority %s is not there yet", name)}
+		return pki.Authority{}, Later{Reason: LaterMissing, Message: fmt.Sprintf("CA %s is not there yet", name)}
 	}
 	data := found.(*corev1.Secret).Data
 	authority, err := pki.ParseAuthority(pki.Pair{Cert: data[resources.KeyCert], Key: data[resources.KeyKey]})

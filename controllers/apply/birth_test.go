@@ -10,12 +10,13 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-func (w *world) birth(t *testing.T) resources.BirthRecord {
+func (w *world) birth(t *testing.T) record.Birth {
 	t.Helper()
-	r, err := resources.DecodeBirth(w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBirth])
+	r, err := record.DecodeBirth(w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBirth])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,12 +35,16 @@ func TestOfTwoBirthsOneWinsAndTheOtherReadsIt(t *testing.T) {
 }
 
 func TestTheBirthRecordMovesInOneDirectionOnly(t *testing.T) {
-	next := plan.NextBirth{Voided: incarnation, BeginBirth: plan.BeginBirth{Incarnation: "next", Counter: 1, Token: "t", Names: []string{"demo-0"}}}
+	next := plan.NextBirth{Voided: incarnation,
+		BeginBirth: plan.BeginBirth{Incarnation: "next", Counter: 1, Token: "t", Names: []string{"demo-0"}}}
 	for name, row := range map[string]struct{ before, change plan.Change }{
-		"voiding another incarnation":              {nil, plan.VoidBirth{Incarnation: "other"}},
-		"voiding a birth that a cluster came of":   {plan.RecordBirth{ClusterID: 0xc}, plan.VoidBirth{Incarnation: incarnation}},
-		"a cluster coming of a voided birth":       {plan.VoidBirth{Incarnation: incarnation}, plan.RecordBirth{ClusterID: 0xc}},
-		"another cluster coming of the same birth": {plan.RecordBirth{ClusterID: 0xc}, plan.RecordBirth{ClusterID: 0xd}},
+		"voiding another incarnation": {nil, plan.VoidBirth{Incarnation: "other"}},
+		"voiding a birth that a cluster came of": {plan.RecordBirth{ClusterID: 0xc},
+			plan.VoidBirth{Incarnation: incarnation}},
+		"a cluster coming of a voided birth": {plan.VoidBirth{Incarnation: incarnation},
+			plan.RecordBirth{ClusterID: 0xc}},
+		"another cluster coming of the same birth": {plan.RecordBirth{ClusterID: 0xc},
+			plan.RecordBirth{ClusterID: 0xd}},
 		"the next birth before this one is voided": {nil, next},
 	} {
 		w := newWorld(t, demo())
@@ -51,7 +56,7 @@ func TestTheBirthRecordMovesInOneDirectionOnly(t *testing.T) {
 		if err := w.do(t, born(), row.change); !errors.Is(err, ErrStale) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if after := w.birth(t); resources.EncodeBirth(after) != resources.EncodeBirth(before) {
+		if after := w.birth(t); after.Encode() != before.Encode() {
 			t.Errorf("%s: %+v became %+v", name, before, after)
 		}
 	}
@@ -61,13 +66,14 @@ func TestAClusterIsNotWrittenIntoALifeThatItDidNotComeOf(t *testing.T) {
 	w := newWorld(t, demo())
 	w.mustDo(t, born(), begin())
 	heldUp := born()
-	heldUp.Birth.Incarnation = "0a2b3c4d" // what was looked at before the next life began
-	if err := w.do(t, heldUp, plan.RecordBirth{ClusterID: 0xc}); !errors.Is(err, ErrStale) || w.birth(t).ClusterID != 0 {
+	heldUp.Current.Birth.Incarnation = "0a2b3c4d" // what was looked at before the next incarnation began
+	if err := w.do(t, heldUp, plan.RecordBirth{ClusterID: 0xc}); !errors.Is(err, ErrStale) ||
+		w.birth(t).ClusterID != 0 {
 		t.Errorf("%v: %+v", err, w.birth(t))
 	}
 	w.mustDo(t, born(), plan.RecordBirth{ClusterID: 0xd})
 	if got := w.birth(t).ClusterID; got != 0xd {
-		t.Errorf("the cluster of this life is %s", got)
+		t.Errorf("the cluster of this incarnation is %s", got)
 	}
 }
 
@@ -78,7 +84,7 @@ func TestABirthRecordThatCannotBeReadIsNotWrittenOver(t *testing.T) {
 	w.edit(t, service, func() { service.Annotations[v1alpha1.AnnotationBirth] = "{" })
 	for _, change := range []plan.Change{plan.RecordBirth{ClusterID: 1}, plan.VoidBirth{Incarnation: incarnation}} {
 		if err := w.do(t, born(), change); !isRejected(err, RejectedUnreadable) {
-			t.Errorf("%s: %v", change.Kind(), err)
+			t.Errorf("%s: %v", plan.KindOf(change), err)
 		}
 	}
 	w.mustDo(t, born(), begin())
@@ -109,8 +115,8 @@ func TestNoPodOfABirthIsMadeBeforeEveryVolumeIsThere(t *testing.T) {
 	}
 }
 
-// TestABirthStaysWithinItsWrites counts what the objects of three members cost; recording, sealing and the status come on
-// top, within 36 in all.
+// TestABirthStaysWithinItsWrites counts what the objects of three members cost; recording, sealing and the status come
+// on top, within 36 in all.
 func TestABirthStaysWithinItsWrites(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
@@ -127,9 +133,9 @@ func TestABirthStaysWithinItsWrites(t *testing.T) {
 func TestNoPodIsBornIntoABirthThatIsNotItsOwn(t *testing.T) {
 	start := bootstrap(demo()).Pods[0]
 	for name, edit := range map[string]func(*View){
-		"it was given up":        func(v *View) { v.Birth.Void = true },
-		"it is not written down": func(v *View) { v.Birth = plan.Birth{} },
-		"it has other members":   func(v *View) { v.Birth.Names = []string{"demo-1"} },
+		"it was given up":        func(v *View) { v.Current.Birth.Void = true },
+		"it is not written down": func(v *View) { v.Current.Birth = record.Birth{} },
+		"it has other members":   func(v *View) { v.Current.Birth.Names = []string{"demo-1"} },
 	} {
 		w := newWorld(t, demo())
 		view := born()
@@ -148,8 +154,9 @@ func TestAPodIsNotMadeFromFlagsThatCouldHurt(t *testing.T) {
 		"a join with nobody":     {Name: "demo-3", Flags: plan.FlagsJoin, Initial: initial(c, "demo-3")},
 		"a join without itself":  {Name: "demo-3", Flags: plan.FlagsJoin, Initial: initial(c, "demo-0", "demo-1")},
 		"a birth without itself": {Name: "demo-0", Flags: plan.FlagsBirth, Initial: initial(c, "demo-1")},
-		"a role before the seal": {Name: "demo-3", Flags: plan.FlagsJoin, Initial: initial(c, "demo-0", "demo-3"), Role: v1alpha1.RoleVoter},
-		"no choices":             {Name: "demo-0", Flags: plan.FlagsSealed, Choices: plan.Choices{Inputs: "{}"}},
+		"a role before the seal": {Name: "demo-3", Flags: plan.FlagsJoin, Initial: initial(c, "demo-0", "demo-3"),
+			Role: v1alpha1.RoleVoter},
+		"no choices": {Name: "demo-0", Flags: plan.FlagsSealed, Choices: plan.Choices{Inputs: "{}"}},
 	} {
 		w := newWorld(t, c)
 		if start.Choices.IsZero() {
@@ -157,6 +164,19 @@ func TestAPodIsNotMadeFromFlagsThatCouldHurt(t *testing.T) {
 		}
 		if err := w.do(t, born(), plan.StartPods{Pods: []plan.Start{start}}); err == nil || w.writes != 0 {
 			t.Errorf("%s: %v, %d writes", name, err, w.writes)
+		}
+	}
+}
+
+func TestAPodIsSealedByNoFlagsThatWouldNotStartItFromItsData(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	pod := ref(w.pod(t, "demo-0"))
+	for _, flags := range []plan.Flags{plan.FlagsNone, plan.FlagsBirth, plan.FlagsJoin} {
+		before := w.writes
+		seal := plan.SealPods{Pods: []plan.Seal{{Pod: pod, Flags: flags, Role: v1alpha1.RoleVoter}}}
+		if err := w.do(t, born(), seal); err == nil || w.writes != before {
+			t.Errorf("flags %q: %v, %d writes", flags, err, w.writes-before)
 		}
 	}
 }
@@ -181,8 +201,9 @@ func TestAPodIsMadeOnTheIncarnationOfItsVolume(t *testing.T) {
 	wholeCluster(t, w)
 	w.mustDo(t, born(), plan.DeletePods{Pods: []plan.PodRef{ref(w.pod(t, "demo-0"))}})
 	view := born()
-	view.Replicas = []plan.Replica{{Name: "demo-0", Volume: &plan.Volume{Incarnation: "restored"}}}
-	w.mustDo(t, view, plan.StartPods{Pods: []plan.Start{{Name: "demo-0", Flags: plan.FlagsSealed, Choices: choices(w.cluster)}}})
+	view.Current.Members = []plan.Replica{{Name: "demo-0", Volume: &plan.Volume{Incarnation: "restored"}}}
+	w.mustDo(t, view,
+		plan.StartPods{Pods: []plan.Start{{Name: "demo-0", Flags: plan.FlagsSealed, Choices: choices(w.cluster)}}})
 	args := strings.Join(w.pod(t, "demo-0").Spec.Containers[0].Args, " ")
 	if !strings.Contains(args, "--data-dir=/var/lib/etcd/restored/demo-0 ") {
 		t.Errorf("it starts with %s", args)
@@ -194,7 +215,7 @@ func TestTheBirthRecordSaysOnWhichVolumesTheFirstMembersAreBornBeforeTheirPodsAr
 	w.mustDo(t, born(), begin())
 	w.mustDo(t, born(), bootstrap(w.cluster))
 	record := w.birth(t)
-	if !record.Begun || record.Next != len(record.Names) {
+	if !record.Begun || record.NextOrdinal != len(record.Names) {
 		t.Fatalf("the birth is not said to have begun: %+v", record)
 	}
 	for _, name := range record.Names {
@@ -202,7 +223,9 @@ func TestTheBirthRecordSaysOnWhichVolumesTheFirstMembersAreBornBeforeTheirPodsAr
 			t.Errorf("%s is born on %q, the record says %q", name, claim.GetUID(), record.Volumes[name])
 		}
 	}
-	if slices.Index(w.calls, "patch *v1.Service demo-peers") > slices.IndexFunc(w.calls, func(call string) bool { return strings.HasPrefix(call, "create *v1.Pod") }) {
+	if slices.Index(w.calls, "patch *v1.Service demo-peers") > slices.IndexFunc(w.calls, func(call string) bool {
+		return strings.HasPrefix(call, "create *v1.Pod")
+	}) {
 		t.Errorf("a Pod came first: %q", w.calls)
 	}
 }
@@ -211,10 +234,11 @@ func TestANameIsPromisedOnceAndItsPromiseEndsWithTheMember(t *testing.T) {
 	w := newWorld(t, demo())
 	w.mustDo(t, born(), begin())
 	w.mustDo(t, born(), bootstrap(w.cluster))
-	prepare := plan.PrepareMember{Volume: plan.NewVolume{Name: "demo-3", Bytes: 1 << 30, Choices: choices(w.cluster)}, Secret: true}
+	prepare := plan.PrepareMember{Volume: plan.NewVolume{Name: "demo-3", Bytes: 1 << 30, Choices: choices(w.cluster)},
+		Secret: true}
 	w.mustDo(t, begun(), prepare)
 	w.mustDo(t, begun(), prepare)
-	if record := w.birth(t); record.Promised != "demo-3" || record.Next != 4 {
+	if record := w.birth(t); record.Promised != "demo-3" || record.NextOrdinal != 4 {
 		t.Fatalf("after the promise: %+v", record)
 	}
 	prepare.Volume.Name = "demo-2"

@@ -6,15 +6,16 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// parallelWrites bounds how many writes of one step are under way at a time. A birth is bounded below by the start of its
-// Pods, so nothing before them may wait in line.
+// parallelWrites bounds how many writes of one step are under way at a time. A birth is bounded below by the start of
+// its Pods, so nothing before them may wait in line.
 const parallelWrites = 8
 
-// bootstrap makes what is missing of a birth. Pods come last, only when every volume is there, and only once the birth record
-// says which volumes these are: one that is missing or another from then on is a lost one.
+// bootstrap makes what is missing of a birth. Pods come last, only when every volume is there, and only once the birth
+// record says which volumes these are: one that is missing or another from then on is a lost one.
 func (s step) bootstrap(ctx context.Context, c plan.Bootstrap) error {
 	if err := s.applyObjects(ctx, plan.ApplyObjects{Objects: c.Objects, Secrets: c.Secrets}); err != nil {
 		return err
@@ -33,11 +34,11 @@ func (s step) bootstrap(ctx context.Context, c plan.Bootstrap) error {
 
 // begin writes into the birth record that Pods may be made, and on which volumes.
 func (s step) begin(ctx context.Context) error {
-	if s.view.Birth.Begun {
+	if s.view.Current.Birth.Begun {
 		return nil
 	}
 	volumes := map[string]string{}
-	for _, name := range s.view.Birth.Names {
+	for _, name := range s.view.Current.Birth.Names {
 		if s.cluster.Spec.IsEphemeral() {
 			break
 		}
@@ -50,19 +51,11 @@ func (s step) begin(ctx context.Context) error {
 		}
 		volumes[name] = string(claim.GetUID())
 	}
-	return s.editBirth(ctx, func(r *resources.BirthRecord) error {
-		if r.Incarnation != s.view.Birth.Incarnation || r.Void {
-			return ErrStale
-		}
-		if !r.Begun {
-			r.Begun, r.Volumes, r.Next = true, volumes, len(r.Names)
-		}
-		return nil
-	})
+	return s.editBirth(ctx, func(b *record.Birth) bool { return b.Begin(s.view.Current.Birth.Incarnation, volumes) })
 }
 
-// each does the same for all, a few at a time. One that fails keeps none of the others from being tried; the first error
-// is returned.
+// each does the same for all, a few at a time. One that fails keeps none of the others from being tried; the first
+// error is returned.
 func each[T any](ctx context.Context, items []T, do func(context.Context, T) error) error {
 	var group errgroup.Group
 	group.SetLimit(parallelWrites)

@@ -9,8 +9,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// setBudget creates, changes or deletes the PodDisruptionBudget. Changing it names the resource version that was read: a
-// bound is lowered only from the bound that was seen.
+// setBudget creates, changes or deletes the PodDisruptionBudget. Changing it names the resource version that was read:
+// a bound is lowered only from the bound that was seen.
 func (s step) setBudget(ctx context.Context, c plan.SetBudget) error {
 	want := resources.BuildBudget(s.cluster, c.MinAvailable)
 	if c.MinAvailable == 0 {

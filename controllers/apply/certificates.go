@@ -24,7 +24,8 @@ func (i *issuer) ensureNamed(ctx context.Context, name string) error {
 
 // ensureMember makes or renews a member's Secret.
 func (i *issuer) ensureMember(ctx context.Context, member string) error {
-	return i.ensure(ctx, resources.BuildMemberSecret(i.cluster, member, nil), resources.MemberCertificates(i.cluster, member))
+	return i.ensure(ctx, resources.BuildMemberSecret(i.cluster, member, nil),
+		resources.MemberCertificates(i.cluster, member))
 }
 
 // ensure brings a Secret to what its certificates have to be; a second time it finds nothing to do.
@@ -46,13 +47,14 @@ func (i *issuer) ensure(ctx context.Context, want *corev1.Secret, certificates [
 		return err
 	}
 	return i.update(ctx, resources.KindSecret, have, func() {
-		have.Data = mergedData(have.Data, renewed)
-		have.Labels = mergedLabels(have.Labels, want.Labels)
+		have.Data = merged(have.Data, renewed)
+		have.Labels = merged(have.Labels, want.Labels)
 	})
 }
 
 // issue returns what has to change in a Secret's data, by key.
-func (i *issuer) issue(ctx context.Context, have map[string][]byte, certificates []resources.Certificate) (map[string][]byte, error) {
+func (i *issuer) issue(ctx context.Context, have map[string][]byte,
+	certificates []resources.Certificate) (map[string][]byte, error) {
 	changed := map[string][]byte{}
 	for _, certificate := range certificates {
 		authority, err := i.authority(ctx, certificate.Authority)
@@ -67,14 +69,16 @@ func (i *issuer) issue(ctx context.Context, have map[string][]byte, certificates
 		}
 		pair, err := authority.Issue(pki.Leaf(certificate.Leaf), i.Now())
 		if err != nil {
-			return nil, Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("authority %s: %v", certificate.Authority, err)}
+			return nil, Rejected{Reason: RejectedUnreadable,
+				Message: fmt.Sprintf("CA %s: %v", certificate.Authority, err)}
 		}
 		changed[certificate.CertKey], changed[certificate.KeyKey] = pair.Cert, pair.Key
 	}
 	return changed, nil
 }
 
-// isGood reports whether a certificate can stay: it says what it has to, is of this authority, and has its key beside it.
+// isGood reports whether a certificate can stay: it says what it has to, is of this authority, and has its key beside
+// it.
 func (i *issuer) isGood(have map[string][]byte, certificate resources.Certificate, authority pki.Authority) bool {
 	cert, key := have[certificate.CertKey], have[certificate.KeyKey]
 	if _, err := tls.X509KeyPair(cert, key); err != nil {
@@ -84,19 +88,10 @@ func (i *issuer) isGood(have map[string][]byte, certificate resources.Certificat
 	return !renew
 }
 
-func mergedData(base, over map[string][]byte) map[string][]byte {
+func merged[V any](base, over map[string]V) map[string]V {
 	out := maps.Clone(base)
 	if out == nil {
-		out = map[string][]byte{}
-	}
-	maps.Copy(out, over)
-	return out
-}
-
-func mergedLabels(base, over map[string]string) map[string]string {
-	out := maps.Clone(base)
-	if out == nil {
-		out = map[string]string{}
+		out = map[string]V{}
 	}
 	maps.Copy(out, over)
 	return out

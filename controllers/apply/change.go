@@ -17,9 +17,11 @@ type metadataPatch struct {
 }
 
 // patchMetadata patches one object and no other of its name: a UID in a patch that is not the object's is refused as
-// invalid (kubernetes/kubernetes:pkg/controller/controller_ref_manager.go relies on that). No resource version goes along:
-// a Pod's moves with each word of its kubelet, and what these patches say is true of the object whatever its status.
-func (s step) patchMetadata(ctx context.Context, kind string, object ctrlclient.Object, uid string, p metadataPatch) error {
+// invalid (kubernetes/kubernetes:pkg/controller/controller_ref_manager.go relies on that). No resource version goes
+// along: a Pod's moves with each word of its kubelet, and what these patches say is true of the object under any
+// status.
+func (s step) patchMetadata(ctx context.Context, kind string, object ctrlclient.Object, uid string,
+	p metadataPatch) error {
 	metadata := map[string]any{"uid": uid}
 	if len(p.Labels) > 0 {
 		metadata["labels"] = p.Labels
@@ -33,14 +35,14 @@ func (s step) patchMetadata(ctx context.Context, kind string, object ctrlclient.
 	}
 	object.SetNamespace(s.cluster.Namespace)
 	name := object.GetName()
-	err = s.Client.Patch(ctx, object, ctrlclient.RawPatch(types.MergePatchType, body), fieldOwner)
+	err = s.Client.Patch(ctx, object, ctrlclient.RawPatch(types.MergePatchType, body), FieldOwner)
 	switch {
 	case apierrors.IsNotFound(err):
 		return ErrStale
 	case apierrors.IsInvalid(err) && s.isAnother(ctx, object, name, uid):
 		return ErrStale
 	}
-	return kubeError(err, fmt.Sprintf("patching %s %s", kind, name))
+	return Answer(err, fmt.Sprintf("patching %s %s", kind, name))
 }
 
 // isAnother reports whether an object of that name is certainly not the one with the UID.
@@ -54,15 +56,15 @@ func (s step) update(ctx context.Context, kind string, live ctrlclient.Object, e
 	before := live.DeepCopyObject().(ctrlclient.Object)
 	edit()
 	patch := ctrlclient.MergeFromWithOptions(before, ctrlclient.MergeFromWithOptimisticLock{})
-	err := s.Client.Patch(ctx, live, patch, fieldOwner)
+	err := s.Client.Patch(ctx, live, patch, FieldOwner)
 	if apierrors.IsNotFound(err) {
 		return ErrStale
 	}
-	return kubeError(err, fmt.Sprintf("patching %s %s", kind, before.GetName()))
+	return Answer(err, fmt.Sprintf("patching %s %s", kind, before.GetName()))
 }
 
-// delete deletes one object and no other of its name, as it was read just now. It is done when that object is gone or on
-// its way. Nothing is ever deleted without the time that it asks for to stop.
+// delete deletes one object and no other of its name, as it was read just now. It is done when that object is gone or
+// on its way. Nothing is ever deleted without the time that it asks for to stop.
 func (s step) delete(ctx context.Context, kind string, like ctrlclient.Object, uid string) error {
 	live, err := s.find(ctx, kind, like)
 	if err != nil || live == nil || uid != "" && live.GetUID() != types.UID(uid) || live.GetDeletionTimestamp() != nil {
@@ -70,5 +72,5 @@ func (s step) delete(ctx context.Context, kind string, like ctrlclient.Object, u
 	}
 	precondition := ctrlclient.Preconditions{UID: new(live.GetUID()), ResourceVersion: new(live.GetResourceVersion())}
 	err = s.Client.Delete(ctx, live, precondition)
-	return kubeError(ctrlclient.IgnoreNotFound(err), fmt.Sprintf("deleting %s %s", kind, live.GetName()))
+	return Answer(ctrlclient.IgnoreNotFound(err), fmt.Sprintf("deleting %s %s", kind, live.GetName()))
 }

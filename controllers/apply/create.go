@@ -15,21 +15,23 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// create makes an object. One of that name that is ours, and stays, counts as made; it is returned instead. Whoever asked for
-// it did not see it: labels that it lost are put back, or it would be asked for again and again.
+// create makes an object. One of that name that is ours, and stays, counts as made; it is returned instead. The pass
+// that asked for it did not see it: labels that it lost are put back, or it would be asked for again and again.
 func (s step) create(ctx context.Context, kind string, object ctrlclient.Object) (ctrlclient.Object, error) {
-	err := s.Client.Create(ctx, object, fieldOwner)
+	err := s.Client.Create(ctx, object, FieldOwner)
 	if !apierrors.IsAlreadyExists(err) {
-		return object, kubeError(err, fmt.Sprintf("creating %s %s", kind, object.GetName()))
+		return object, Answer(err, fmt.Sprintf("creating %s %s", kind, object.GetName()))
 	}
 	existing, err := s.find(ctx, kind, object)
 	switch {
 	case err != nil:
 		return nil, err
 	case existing == nil:
-		return nil, Later{Reason: LaterTerminating, Message: fmt.Sprintf("%s %s was there and is gone", kind, object.GetName())}
+		return nil, Later{Reason: LaterTerminating,
+			Message: fmt.Sprintf("%s %s was there and is gone", kind, object.GetName())}
 	case existing.GetDeletionTimestamp() != nil:
-		return nil, Later{Reason: LaterTerminating, Message: fmt.Sprintf("%s %s of that name is still being deleted", kind, object.GetName())}
+		return nil, Later{Reason: LaterTerminating,
+			Message: fmt.Sprintf("%s %s of that name is still being deleted", kind, object.GetName())}
 	}
 	return existing, s.putLabelsBack(ctx, kind, existing)
 }
@@ -61,7 +63,8 @@ func (s step) checkOurs(kind string, object ctrlclient.Object) error {
 	}
 	if s.isOfEarlierCluster(object) {
 		return Later{Reason: LaterTerminating, Message: fmt.Sprintf(
-			"%s %s belongs to an earlier cluster of this name; the garbage collector removes it", kind, object.GetName())}
+			"%s %s belongs to an earlier cluster of this name; the garbage collector removes it", kind,
+			object.GetName())}
 	}
 	return NameTaken{Kind: kind, Name: object.GetName(), Owner: ownerOf(object)}
 }
@@ -79,7 +82,8 @@ func (s step) isData(object ctrlclient.Object) bool {
 
 func (s step) isOfEarlierCluster(object ctrlclient.Object) bool {
 	ref := metav1.GetControllerOf(object)
-	return ref != nil && ref.Kind == resources.KindCluster && ref.Name == s.cluster.Name && ref.APIVersion == v1alpha1.GroupVersion.String()
+	return ref != nil && ref.Kind == resources.KindCluster && ref.Name == s.cluster.Name &&
+		ref.APIVersion == v1alpha1.GroupVersion.String()
 }
 
 func ownerOf(object ctrlclient.Object) string {

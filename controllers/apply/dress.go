@@ -11,8 +11,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// dressPods puts the labels and annotations of the spec on Pods that run, and takes off those that left the spec. What that
-// is, each Pod says as it is now.
+// dressPods puts the labels and annotations of the spec on Pods that run, and takes off those that left the spec. What
+// that is, each Pod says as it is now.
 func (s step) dressPods(ctx context.Context, c plan.DressPods) error {
 	return each(ctx, c.Pods, func(ctx context.Context, ref plan.PodRef) error {
 		found, err := s.find(ctx, resources.KindPod, podNamed(ref.Name))

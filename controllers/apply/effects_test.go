@@ -13,6 +13,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
@@ -118,20 +119,20 @@ func objectEffects() []effect {
 		},
 		{
 			name: "own data", world: wholeCluster,
-			change: func(*testing.T, *world) plan.Change { return plan.FollowPolicy{Retain: false} },
+			change: func(t *testing.T, w *world) plan.Change { return plan.FollowPolicy{Retain: false, Items: w.data(t)} },
 			holds:  holdsOwnership(true),
 		},
 		{
 			name: "release data",
 			world: func(t *testing.T, w *world) {
 				wholeCluster(t, w)
-				w.mustDo(t, born(), plan.FollowPolicy{Retain: false})
+				w.mustDo(t, born(), plan.FollowPolicy{Retain: false, Items: w.data(t)})
 				other := w.volume(t, "demo-0")
 				w.edit(t, other, func() {
 					other.OwnerReferences = append(other.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"})
 				})
 			},
-			change: func(*testing.T, *world) plan.Change { return plan.FollowPolicy{Retain: true} },
+			change: func(t *testing.T, w *world) plan.Change { return plan.FollowPolicy{Retain: true, Items: w.data(t)} },
 			holds:  holdsOwnership(false),
 		},
 	}
@@ -181,13 +182,13 @@ func memberEffects() []effect {
 			name: "record members", world: wholeCluster, again: 2,
 			change: func(t *testing.T, w *world) plan.Change {
 				return plan.RecordMembers{Members: []plan.MemberRecord{
-					{Name: "demo-0", VolumeUID: string(w.volume(t, "demo-0").UID), Record: record()},
-					{Name: "demo-1", PodUID: string(w.pod(t, "demo-1").UID), Record: record()},
+					{Name: "demo-0", VolumeUID: string(w.volume(t, "demo-0").UID), Record: recorded()},
+					{Name: "demo-1", PodUID: string(w.pod(t, "demo-1").UID), Record: recorded()},
 				}}
 			},
 			holds: func(t *testing.T, w *world) {
 				for _, annotations := range []map[string]string{w.volume(t, "demo-0").Annotations, w.pod(t, "demo-1").Annotations} {
-					if got, err := resources.DecodeMember(annotations[v1alpha1.AnnotationRecord]); err != nil || plan.Record(got) != record() {
+					if got, err := record.DecodeMember(annotations[v1alpha1.AnnotationRecord]); err != nil || got != recorded() {
 						t.Errorf("recorded is %+v, %v", got, err)
 					}
 				}
@@ -197,7 +198,7 @@ func memberEffects() []effect {
 			name: "seal Pods", world: wholeCluster, again: 2,
 			change: func(t *testing.T, w *world) plan.Change {
 				return plan.SealPods{Pods: []plan.Seal{
-					{Pod: ref(w.pod(t, "demo-0")), Role: v1alpha1.RoleVoter}, {Pod: ref(w.pod(t, "demo-1")), Role: v1alpha1.RoleLearner},
+					{Pod: ref(w.pod(t, "demo-0")), Flags: plan.FlagsSealed, Role: v1alpha1.RoleVoter}, {Pod: ref(w.pod(t, "demo-1")), Flags: plan.FlagsSealed, Role: v1alpha1.RoleLearner},
 				}}
 			},
 			holds: func(t *testing.T, w *world) {

@@ -6,7 +6,7 @@ import (
 )
 
 // ErrStale says that the world is no longer what the change was decided on. Nothing was done; look again.
-var ErrStale = errors.New("the world moved since this was decided")
+var ErrStale = errors.New("the cluster changed since this was decided")
 
 // Later says that Kubernetes or etcd cannot do it now, and may soon, with nothing changed but time.
 type Later struct {
@@ -24,8 +24,9 @@ const (
 	LaterMissing     = "Missing"          // something that this builds on is not there yet
 	LaterUnknown     = "OutcomeUnknown"   // etcd did not answer in time: it may have been done
 	LaterNotReady    = "EtcdNotReady"     // etcd refuses until members are connected, started or caught up
-	LaterNoLeader    = "NoLeader"         // nobody answers who could decide
+	LaterNoLeader    = "NoLeader"         // no member answers that could decide
 	LaterBudget      = "DisruptionBudget" // the disruption budget lets no Pod be evicted now
+	LaterNotLeading  = "NotLeading"       // this process cannot prove that it still holds the Lease
 )
 
 // Rejected says that Kubernetes or etcd refuses, and that time alone does not change it.
@@ -44,14 +45,16 @@ const (
 	RejectedForbidden   = "Forbidden"
 	RejectedInvalid     = "Invalid"
 	RejectedEtcd        = "EtcdRefused"
-	RejectedBudgets     = "SeveralBudgets" // more than one disruption budget covers the Pod, and so it cannot be evicted
-	RejectedUnreadable  = "Unreadable"     // something of ours is there and cannot be read
+	// more than one disruption budget covers the Pod, and so it cannot be evicted
+	RejectedBudgets    = "SeveralBudgets"
+	RejectedUnreadable = "Unreadable"   // something of ours is there and cannot be read
+	RejectedTooNew     = "RecordTooNew" // a newer release wrote it, in a form that this one would misread
 )
 
 // NameTaken says that an object of that name exists and is not ours. It is never adopted.
 type NameTaken struct {
 	Kind, Name string
-	Owner      string // who it belongs to, as far as it says; empty when to nobody
+	Owner      string // who it belongs to, as far as it says; empty when it has no owner
 }
 
 func (e NameTaken) Error() string {

@@ -20,6 +20,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // node runs the container of a Pod as the kubelet would, but for paths and ports, which are this test's own.
@@ -32,10 +33,7 @@ type node struct {
 
 // TestEtcdRunsAsThePodSays starts real etcd of each minor by the arguments and the environment of the Pods that are made.
 func TestEtcdRunsAsThePodSays(t *testing.T) {
-	root := os.Getenv("ETCD_BINARIES")
-	if root == "" {
-		t.Skip("ETCD_BINARIES is not set: nothing is tried on real etcd")
-	}
+	root := needs.Etcd(t)
 	for _, version := range []string{"3.5.35", "3.6.16", "3.7.3"} {
 		for _, mode := range []v1alpha1.TLSMode{v1alpha1.TLSManaged, v1alpha1.TLSDisabled} {
 			t.Run(version+" "+string(mode), func(t *testing.T) {
@@ -73,7 +71,7 @@ func liveAndSeal(t *testing.T, c *v1alpha1.EtcdCluster, binaries string) {
 	if log := n.end(t, stripped); !strings.Contains(log, "initial-cluster-state") {
 		t.Errorf("with its annotations stripped etcd ended by:\n%s", log)
 	}
-	w.mustDo(t, oneBorn(), plan.SealPods{Pods: []plan.Seal{{Pod: ref(pod), Role: v1alpha1.RoleVoter}}})
+	w.mustDo(t, oneBorn(), plan.SealPods{Pods: []plan.Seal{{Pod: ref(pod), Flags: plan.FlagsSealed, Role: v1alpha1.RoleVoter}}})
 	sealed := w.pod(t, "demo-0")
 	n.serve(t, sealed)()
 	if err := os.RemoveAll(n.data); err != nil {
@@ -86,7 +84,7 @@ func liveAndSeal(t *testing.T, c *v1alpha1.EtcdCluster, binaries string) {
 
 func oneBorn() View {
 	v := begun()
-	v.Birth.Names = []string{"demo-0"}
+	v.Current.Birth.Names = []string{"demo-0"}
 	return v
 }
 

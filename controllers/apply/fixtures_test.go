@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -44,9 +45,7 @@ func born() View {
 	return View{Observation: plan.Observation{
 		Now:     now,
 		Cluster: plan.Identity{Namespace: "prod", Name: "demo", UID: "uid-of-demo", Operator: operator},
-		Birth: plan.Birth{
-			Exists: true, Operator: operator, Incarnation: b.Incarnation, Token: b.Token, Names: b.Names,
-		},
+		Current: plan.Incarnation{Birth: record.Birth{Incarnation: b.Incarnation, Token: b.Token, Names: b.Names}}, ClaimedBy: operator,
 	}}
 }
 
@@ -72,8 +71,8 @@ func bootstrap(c *v1alpha1.EtcdCluster) plan.Bootstrap {
 	return change
 }
 
-func record() plan.Record {
-	return plan.Record{ClusterID: 0xc, MemberID: 0xa, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}}
+func recorded() record.Member {
+	return record.Member{ClusterID: 0xc, MemberID: 0xa, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}}
 }
 
 func (w *world) pod(t *testing.T, name string) *corev1.Pod {
@@ -82,6 +81,18 @@ func (w *world) pod(t *testing.T, name string) *corev1.Pod {
 
 func (w *world) volume(t *testing.T, name string) *corev1.PersistentVolumeClaim {
 	return read(t, w, name, &corev1.PersistentVolumeClaim{})
+}
+
+// data is what outlives a whole cluster, as the planner sees it.
+func (w *world) data(t *testing.T) []plan.DataRef {
+	var refs []plan.DataRef
+	for _, name := range []string{"demo-0", "demo-1", "demo-2"} {
+		refs = append(refs, plan.DataRef{Kind: resources.KindVolume, Name: name, UID: string(w.volume(t, name).UID)})
+	}
+	for _, name := range []string{"demo-ca", "demo-ca-peer"} {
+		refs = append(refs, plan.DataRef{Kind: resources.KindSecret, Name: name, UID: string(w.secret(t, name).UID)})
+	}
+	return refs
 }
 
 func (w *world) secret(t *testing.T, name string) *corev1.Secret {
@@ -107,6 +118,6 @@ func read[T ctrlclient.Object](t *testing.T, w *world, name string, into T) T {
 // begun is a birth whose record says that Pods may be there.
 func begun() View {
 	v := born()
-	v.Birth.Begun = true
+	v.Current.Birth.Begun = true
 	return v
 }

@@ -12,37 +12,40 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 const laidIncarnation = "9f8e7d6c"
 
-// laidLifeOf is the life that is laid beside the one of born.
-func laidLifeOf(names ...string) plan.Life {
-	return plan.Life{
-		Incarnation: laidIncarnation, Counter: 1, Token: "token-" + laidIncarnation, Names: names, Origin: found, Source: plan.SourceBackup,
-		Bump: 5000, Restore: "uid-of-restore-hash",
+// laidLifeOf is the next incarnation beside the one of born.
+func laidLifeOf(names ...string) record.Next {
+	return record.Next{
+		Incarnation: laidIncarnation, Counter: 1, Token: "token-" + laidIncarnation, Names: names, Origin: found,
+		Source: record.SourceBackup,
+		Bump:   5000, Restore: "uid-of-restore-hash",
 	}
 }
 
 func beginNextLife() plan.BeginNext {
-	return plan.BeginNext{From: incarnation, Life: laidLifeOf("demo-3", "demo-4"), Next: 5}
+	return plan.BeginNext{From: incarnation, Next: laidLifeOf("demo-3", "demo-4"), NextOrdinal: 5}
 }
 
-// laying is what is seen while a life is laid.
+// restoring is what is seen while an incarnation is prepared.
 func laying(*testing.T, *world) View {
 	v := born()
-	v.Birth.ClusterID, v.Birth.Coming = 0xc, laidLifeOf("demo-3", "demo-4")
+	v.Current.Birth.ClusterID, v.Current.Birth.Next = 0xc, laidLifeOf("demo-3", "demo-4")
 	return v
 }
 
-func layNext(c *v1alpha1.EtcdCluster) plan.LayNext {
+func prepareNext(c *v1alpha1.EtcdCluster) plan.PrepareNext {
 	names := []string{"demo-3", "demo-4"}
-	change := plan.LayNext{Incarnation: laidIncarnation, Secrets: names}
+	change := plan.PrepareNext{Incarnation: laidIncarnation, Secrets: names}
 	for _, name := range names {
 		change.Volumes = append(change.Volumes, plan.NewVolume{Name: name, Bytes: 8 << 30, Choices: choices(c)})
-		change.Restores = append(change.Restores, plan.Laying{Name: name, Initial: initial(c, names...), Choices: choices(c)})
+		change.Restores = append(change.Restores,
+			plan.Laying{Name: name, Initial: initial(c, names...), Choices: choices(c)})
 	}
 	return change
 }
@@ -64,12 +67,13 @@ func begunNext(t *testing.T, w *world) {
 	w.mustDo(t, laying(t, w), beginNextLife())
 }
 
-func moveLife() plan.MoveLife {
-	return plan.MoveLife{From: incarnation, To: laidIncarnation, Volumes: map[string]string{"demo-3": "u3", "demo-4": "u4"}, Voters: []string{"demo-0", "demo-1", "demo-2"}}
+func switchOver() plan.SwitchOver {
+	return plan.SwitchOver{From: incarnation, To: laidIncarnation,
+		Volumes: map[string]string{"demo-3": "u3", "demo-4": "u4"}, Voters: []string{"demo-0", "demo-1", "demo-2"}}
 }
 
 func inPlaceEffects() []effect {
-	birthIs := func(want func(resources.BirthRecord) bool) func(*testing.T, *world) {
+	birthIs := func(want func(record.Birth) bool) func(*testing.T, *world) {
 		return func(t *testing.T, w *world) {
 			t.Helper()
 			if got := w.birth(t); !want(got) {
@@ -82,31 +86,35 @@ func inPlaceEffects() []effect {
 	}
 	return []effect{
 		{
-			name: "begin the next life", world: serving, view: laying, change: always(beginNextLife()),
-			holds: birthIs(func(r resources.BirthRecord) bool {
-				return r.Incarnation == incarnation && r.ClusterID == 0xc && r.Coming.Incarnation == laidIncarnation && r.Next == 5 && r.Laid == 1
+			name: "begin the next incarnation", world: serving, view: laying, change: always(beginNextLife()),
+			holds: birthIs(func(r record.Birth) bool {
+				return r.Incarnation == incarnation && r.ClusterID == 0xc && r.Next.Incarnation == laidIncarnation &&
+					r.NextOrdinal == 5 && r.LastCounter == 1
 			}),
 		},
 		{
-			name: "lay the next life", world: begunNext, view: laying, again: 4, // objects that are there are asked for once more
-			change: func(_ *testing.T, w *world) plan.Change { return layNext(w.cluster) }, holds: holdsLaid,
+			// objects that are there are asked for once more
+			name: "lay the next incarnation", world: begunNext, view: laying, again: 4,
+			change: func(_ *testing.T, w *world) plan.Change { return prepareNext(w.cluster) }, holds: holdsLaid,
 		},
 		{
-			name: "drop the next life", world: begunNext, view: laying, change: always(plan.DropNext{Incarnation: laidIncarnation}),
-			holds: birthIs(func(r resources.BirthRecord) bool {
-				return r.Coming == nil && r.Laid == 1 && r.Next == 5 && r.ClusterID == 0xc
+			name: "drop the next incarnation", world: begunNext, view: laying,
+			change: always(plan.DropNext{Incarnation: laidIncarnation}),
+			holds: birthIs(func(r record.Birth) bool {
+				return r.Next.IsZero() && r.LastCounter == 1 && r.NextOrdinal == 5 && r.ClusterID == 0xc
 			}),
 		},
 		{
-			name: "move to the next life", world: begunNext, view: laying, change: always(moveLife()),
-			holds: birthIs(func(r resources.BirthRecord) bool {
-				return r.Incarnation == laidIncarnation && r.ClusterID == 0 && r.Coming == nil && len(r.Past) == 1
+			name: "move to the next incarnation", world: begunNext, view: laying, change: always(switchOver()),
+			holds: birthIs(func(r record.Birth) bool {
+				return r.Incarnation == laidIncarnation && r.ClusterID == 0 && r.Next.IsZero() && len(r.Former) == 1
 			}),
 		},
 		{
 			name: "mark what was written out", world: serving, again: 1,
 			change: func(t *testing.T, w *world) plan.Change {
-				return plan.MarkFlushed{Life: laidIncarnation, Volume: plan.VolumeRef{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}}
+				return plan.MarkFlushed{Life: laidIncarnation,
+					Volume: plan.VolumeRef{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}}
 			},
 			holds: func(t *testing.T, w *world) {
 				if got := w.volume(t, "demo-0").Annotations[v1alpha1.AnnotationFlushed]; got != laidIncarnation {
@@ -118,7 +126,8 @@ func inPlaceEffects() []effect {
 			name: "mark what ended", world: serving,
 			change: func(t *testing.T, w *world) plan.Change {
 				return plan.MarkFormer{By: laidIncarnation, Volumes: []plan.VolumeRef{
-					{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}, {Name: "demo-1", UID: string(w.volume(t, "demo-1").UID)},
+					{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)},
+					{Name: "demo-1", UID: string(w.volume(t, "demo-1").UID)},
 				}}
 			},
 			holds: func(t *testing.T, w *world) {
@@ -132,7 +141,8 @@ func inPlaceEffects() []effect {
 	}
 }
 
-// holdsLaid says that all of the next life is there, apart from everything of the one that serves, and that none of it runs.
+// holdsLaid says that all of the next incarnation is there, apart from everything of the one that serves, and that none
+// of it runs.
 func holdsLaid(t *testing.T, w *world) {
 	t.Helper()
 	for _, name := range []string{"demo-3", "demo-4"} {
@@ -143,12 +153,14 @@ func holdsLaid(t *testing.T, w *world) {
 			t.Errorf("the volume %s was made for %q", name, got)
 		}
 		pod := w.pod(t, name+"-restore")
-		for _, want := range []string{"--incarnation=" + laidIncarnation, "--bump-revision=5000", "--key=" + found.Key, "--sha256=" + found.SHA256} {
+		for _, want := range []string{"--incarnation=" + laidIncarnation, "--bump-revision=5000", "--key=" + found.Key,
+			"--sha256=" + found.SHA256} {
 			if !slices.Contains(pod.Spec.InitContainers[0].Args, want) {
 				t.Errorf("%s is not fetched with %s: %q", name, want, pod.Spec.InitContainers[0].Args)
 			}
 		}
-		if args := pod.Spec.InitContainers[1].Args; !slices.Contains(args, "--initial-cluster-token=token-"+laidIncarnation) {
+		if args := pod.Spec.InitContainers[1].Args; !slices.Contains(args, "--initial-cluster-token=token-"+
+			laidIncarnation) {
 			t.Errorf("%s is restored with %q", name, args)
 		}
 		if !resources.HasEveryKey(w.secret(t, name+"-tls").Data, resources.MemberCertificates(w.cluster, name)) {
@@ -159,7 +171,7 @@ func holdsLaid(t *testing.T, w *world) {
 		}
 	}
 	if got := w.birth(t); got.Incarnation != incarnation || got.Volumes["demo-3"] != "" {
-		t.Errorf("the record of the life that serves was touched: %+v", got)
+		t.Errorf("the record of the incarnation that serves was touched: %+v", got)
 	}
 }
 
@@ -168,12 +180,13 @@ func TestTheRecordMovesToTheNextLifeInOneWriteAndKeepsWhatWas(t *testing.T) {
 	begunNext(t, w)
 	before, version := w.birth(t), w.service(t, "demo-peers").ResourceVersion
 	w.writes = 0
-	w.mustDo(t, laying(t, w), moveLife())
-	origin := resources.BackupOrigin(found)
-	want := resources.BirthRecord{
-		Incarnation: laidIncarnation, Counter: 1, Token: "token-" + laidIncarnation, Names: []string{"demo-3", "demo-4"}, Origin: resources.OriginBackup, Backup: &origin,
-		Begun: true, Volumes: map[string]string{"demo-3": "u3", "demo-4": "u4"}, Next: 5, Laid: 1, Restore: "uid-of-restore-hash",
-		Past: []resources.PastRecord{{Incarnation: before.Incarnation, Voters: []string{"demo-0", "demo-1", "demo-2"}}},
+	w.mustDo(t, laying(t, w), switchOver())
+	want := record.Birth{
+		Incarnation: laidIncarnation, Counter: 1, Token: "token-" + laidIncarnation,
+		Names: []string{"demo-3", "demo-4"}, Origin: found,
+		Begun: true, Volumes: map[string]string{"demo-3": "u3", "demo-4": "u4"}, NextOrdinal: 5, LastCounter: 1,
+		Restore: "uid-of-restore-hash",
+		Former:  []record.Former{{Incarnation: before.Incarnation, Voters: []string{"demo-0", "demo-1", "demo-2"}}},
 	}
 	if got := w.birth(t); !reflect.DeepEqual(got, want) {
 		t.Errorf("it is %+v\nwant %+v", got, want)
@@ -193,27 +206,29 @@ func TestALifeIsNotTouchedByWhoeverIsBehind(t *testing.T) {
 	other.Incarnation, other.Counter = "another1", 2
 	used := beginNextLife()
 	for name, change := range map[string]plan.Change{
-		"another life is laid already":     other,
-		"of a life that serves no more":    plan.BeginNext{From: "99999999", Life: plan.Life{Incarnation: "x", Counter: 9}},
-		"laying what is not the next life": plan.LayNext{Incarnation: "another1"},
-		"dropping another life":            plan.DropNext{Incarnation: "another1"},
-		"moving to another life":           plan.MoveLife{From: incarnation, To: "another1"},
-		"moving from another life":         plan.MoveLife{From: "99999999", To: laidIncarnation},
-		"a volume of another name":         plan.LayNext{Incarnation: laidIncarnation, Volumes: []plan.NewVolume{{Name: "demo-0", Bytes: 1, Choices: choices(w.cluster)}}},
+		"another incarnation is prepared already": other,
+		"of an incarnation that serves no more": plan.BeginNext{From: "99999999",
+			Next: record.Next{Incarnation: "x", Counter: 9}},
+		"restoring what is not the next incarnation": plan.PrepareNext{Incarnation: "another1"},
+		"dropping another incarnation":               plan.DropNext{Incarnation: "another1"},
+		"moving to another incarnation":              plan.SwitchOver{From: incarnation, To: "another1"},
+		"moving from another incarnation":            plan.SwitchOver{From: "99999999", To: laidIncarnation},
+		"a volume of another name": plan.PrepareNext{Incarnation: laidIncarnation,
+			Volumes: []plan.NewVolume{{Name: "demo-0", Bytes: 1, Choices: choices(w.cluster)}}},
 	} {
 		if err := w.do(t, laying(t, w), change); !errors.Is(err, ErrStale) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	seen := laying(t, w)
-	seen.Birth.Coming.Restore = "uid-of-another-hash"
-	if err := w.do(t, seen, layNext(w.cluster)); !errors.Is(err, ErrStale) {
-		t.Errorf("a life of the same name that came of another EtcdRestore: %v", err)
+	seen.Current.Birth.Next.Restore = "uid-of-another-hash"
+	if err := w.do(t, seen, prepareNext(w.cluster)); !errors.Is(err, ErrStale) {
+		t.Errorf("an incarnation of the same name that came of another EtcdRestore: %v", err)
 	}
 	w.mustDo(t, laying(t, w), plan.DropNext{Incarnation: laidIncarnation})
 	for name, change := range map[string]plan.Change{
-		"laying what was called off":    layNext(w.cluster),
-		"moving to what was called off": moveLife(),
+		"restoring what was called off": prepareNext(w.cluster),
+		"moving to what was called off": switchOver(),
 		"beginning with a used counter": used,
 	} {
 		if err := w.do(t, laying(t, w), change); !errors.Is(err, ErrStale) {
@@ -223,14 +238,14 @@ func TestALifeIsNotTouchedByWhoeverIsBehind(t *testing.T) {
 	again := beginNextLife()
 	again.Incarnation, again.Counter = "third123", 2
 	w.mustDo(t, laying(t, w), again)
-	w.mustDo(t, laying(t, w), plan.MoveLife{From: incarnation, To: "third123"})
+	w.mustDo(t, laying(t, w), plan.SwitchOver{From: incarnation, To: "third123"})
 	for name, change := range map[string]plan.Change{
-		"dropping the life that lives": plan.DropNext{Incarnation: "third123"},
-		"moving back":                  plan.MoveLife{From: "third123", To: incarnation},
-		"laying after the move":        plan.LayNext{Incarnation: "third123"},
+		"dropping the incarnation that lives": plan.DropNext{Incarnation: "third123"},
+		"moving back":                         plan.SwitchOver{From: "third123", To: incarnation},
+		"restoring after the move":            plan.PrepareNext{Incarnation: "third123"},
 	} {
 		v := laying(t, w)
-		v.Birth.Coming.Incarnation = "third123"
+		v.Current.Birth.Next.Incarnation = "third123"
 		if err := w.do(t, v, change); !errors.Is(err, ErrStale) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -242,7 +257,8 @@ func TestAVolumeKeepsTheFirstMarkAndAnotherVolumeGetsNone(t *testing.T) {
 	serving(t, w)
 	volume := w.volume(t, "demo-0")
 	w.edit(t, volume, func() { volume.Annotations[v1alpha1.AnnotationSuperseded] = "first" })
-	w.mustDo(t, born(), plan.MarkFormer{By: "second", Volumes: []plan.VolumeRef{{Name: "demo-0", UID: string(volume.UID)}}})
+	w.mustDo(t, born(), plan.MarkFormer{By: "second",
+		Volumes: []plan.VolumeRef{{Name: "demo-0", UID: string(volume.UID)}}})
 	if got := w.volume(t, "demo-0").Annotations[v1alpha1.AnnotationSuperseded]; got != "first" {
 		t.Errorf("it says %q", got)
 	}
@@ -256,29 +272,37 @@ func TestWhatASurvivorHoldsIsStreamedFromItAndFromNobodyElse(t *testing.T) {
 	w := newWorld(t, demo())
 	serving(t, w)
 	life := laidLifeOf("demo-3")
-	life.Source, life.Survivor = plan.SourceSurvivor, "demo-1"
-	life.Origin = plan.Origin{Hash: "uid-of-restore-hash", Revision: 7, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}}
-	w.mustDo(t, born(), plan.BeginNext{From: incarnation, Life: life, Next: 4})
-	if got := w.birth(t).Coming; got.Source != resources.LifeFromSurvivor || got.Survivor != "demo-1" || got.Backup == nil || got.Backup.Revision != 7 {
+	life.Source, life.Survivor = record.SourceSurvivor, "demo-1"
+	life.Origin = record.Origin{Hash: "uid-of-restore-hash", Revision: 7,
+		Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}}
+	w.mustDo(t, born(), plan.BeginNext{From: incarnation, Next: life, NextOrdinal: 4})
+	if got := w.birth(t).Next; got.Source != record.SourceSurvivor || got.Survivor != "demo-1" || got.Origin.IsZero() ||
+		got.Origin.Revision != 7 {
 		t.Fatalf("the record says %+v", got)
 	}
 	v := laying(t, w)
-	v.Birth.Coming = life
-	change := plan.LayNext{Incarnation: laidIncarnation, Volumes: []plan.NewVolume{{Name: "demo-3", Bytes: 8 << 30, Choices: choices(w.cluster)}},
-		Restores: []plan.Laying{{Name: "demo-3", Initial: initial(w.cluster, "demo-3"), Choices: choices(w.cluster), Survivor: "demo-1"}}}
+	v.Current.Birth.Next = life
+	change := plan.PrepareNext{Incarnation: laidIncarnation,
+		Volumes: []plan.NewVolume{{Name: "demo-3", Bytes: 8 << 30, Choices: choices(w.cluster)}},
+		Restores: []plan.Laying{{Name: "demo-3", Initial: initial(w.cluster, "demo-3"), Choices: choices(w.cluster),
+			Survivor: "demo-1"}}}
 	w.mustDo(t, v, change)
 	args := w.pod(t, "demo-3-restore").Spec.InitContainers[0].Args
-	for _, want := range []string{"stream-survivor", "--survivor=demo-1", "--cluster-id=c", "--endpoints=demo-1=" + resources.ClientURL(w.cluster, "demo-1"), "--bump-revision=5000"} {
+	for _, want := range []string{"stream-survivor", "--survivor=demo-1", "--cluster-id=c", "--endpoints=demo-1=" +
+		resources.ClientURL(w.cluster, "demo-1"), "--bump-revision=5000"} {
 		if !slices.Contains(args, want) {
 			t.Errorf("%s is missing: %q", want, args)
 		}
 	}
-	v.Replicas = []plan.Replica{{Name: "demo-1", Volume: &plan.Volume{UID: "u1", Incarnation: "0ld11fe0", Record: plan.Record{MemberID: 0x8e}}}}
-	w.mustDo(t, v, plan.DeleteRestores{Pods: []plan.PodRef{{Name: "demo-3", UID: string(w.pod(t, "demo-3-restore").UID)}}})
+	v.Current.Members = []plan.Replica{{Name: "demo-1",
+		Volume: &plan.Volume{UID: "u1", Incarnation: "0ld11fe0", Record: record.Member{MemberID: 0x8e}}}}
+	w.mustDo(t, v,
+		plan.DeleteRestores{Pods: []plan.PodRef{{Name: "demo-3", UID: string(w.pod(t, "demo-3-restore").UID)}}})
 	change.Restores[0].Mounts = "demo-1"
 	w.mustDo(t, v, change)
 	pod := w.pod(t, "demo-3-restore")
-	for _, want := range []string{"read-survivor", "--database=/survivor/0ld11fe0/demo-1/member/snap/db", "--member-id=8e"} {
+	for _, want := range []string{"read-survivor", "--database=/survivor/0ld11fe0/demo-1/member/snap/db",
+		"--member-id=8e"} {
 		if args := pod.Spec.InitContainers[0].Args; !slices.Contains(args, want) {
 			t.Errorf("it is not read on its volume: %s is missing: %q", want, args)
 		}

@@ -12,7 +12,7 @@ import (
 
 // putLabelsBack gives an object of ours the labels that it lost. Without them the cache does not show it.
 func (s step) putLabelsBack(ctx context.Context, kind string, object ctrlclient.Object) error {
-	lost := s.lostLabels(object)
+	lost := resources.LostLabels(s.cluster, object, s.view.Current.Birth)
 	if len(lost) == 0 {
 		return nil
 	}
@@ -23,34 +23,9 @@ func (s step) putLabelsBack(ctx context.Context, kind string, object ctrlclient.
 	return s.patchMetadata(ctx, kind, object, string(object.GetUID()), metadataPatch{Labels: labels})
 }
 
-func (s step) lostLabels(object ctrlclient.Object) map[string]string {
-	switch o := object.(type) {
-	case *corev1.Pod:
-		if resources.IsTask(s.cluster, o.Name) {
-			return resources.LostTaskLabels(s.cluster, o)
-		}
-		return resources.LostPodLabels(s.cluster, o)
-	case *corev1.PersistentVolumeClaim:
-		return resources.LostVolumeLabels(s.cluster, o, s.birthRecord())
-	}
-	lost := map[string]string{}
-	for key, value := range resources.Labels(s.cluster) {
-		if object.GetLabels()[key] != value {
-			lost[key] = value
-		}
-	}
-	return lost
-}
-
-// birthRecord is what was seen of the birth record, as far as it tells whose a volume is.
-func (s step) birthRecord() resources.BirthRecord {
-	birth := s.view.Birth
-	return resources.BirthRecord{Incarnation: birth.Incarnation, Volumes: birth.Volumes, ClusterID: birth.ClusterID}
-}
-
 // relabelPod gives a Pod that is there its labels back.
 func (s step) relabelPod(ctx context.Context, name string) error {
-	pod, err := s.find(ctx, resources.KindPod, podNamed(name))
+	pod, err := s.podOf(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -60,8 +35,8 @@ func (s step) relabelPod(ctx context.Context, name string) error {
 	return s.putLabelsBack(ctx, resources.KindPod, pod)
 }
 
-// relabelVolume does the same for a volume. One that does not even say whose it is has to be proven ours, by what is there
-// now.
+// relabelVolume does the same for a volume. One that does not even say whose it is has to be proven ours, by what is
+// there now.
 func (s step) relabelVolume(ctx context.Context, name string) error {
 	found, err := s.find(ctx, resources.KindVolume, claimNamed(name))
 	if errors.As(err, new(NameTaken)) {
@@ -88,7 +63,7 @@ func (s step) prove(ctx context.Context, found ctrlclient.Object) (*corev1.Persi
 		return nil, err
 	}
 	pod, _ := there.(*corev1.Pod)
-	if !resources.IsProvenVolume(s.cluster, claim, s.birthRecord(), pod) {
+	if !resources.IsProvenVolume(s.cluster, claim, s.view.Current.Birth, pod) {
 		return nil, nil
 	}
 	return claim, nil

@@ -65,7 +65,7 @@ func TestStrippedLabelsArePutBack(t *testing.T) {
 	w.strip(t, pod, append(selected, v1alpha1.LabelIncarnation)...)
 	w.strip(t, volume, append(selected, v1alpha1.LabelClusterUID, v1alpha1.LabelIncarnation)...)
 	v := begun()
-	v.Birth.Volumes = map[string]string{"demo-0": string(volume.UID)}
+	v.Current.Birth.Volumes = map[string]string{"demo-0": string(volume.UID)}
 	change := plan.ApplyObjects{Objects: []plan.Object{{Kind: "Pod", Name: "demo-0"}, {Kind: "PersistentVolumeClaim", Name: "demo-0"}}}
 	for range 2 {
 		w.mustDo(t, v, change)

@@ -24,7 +24,7 @@ func (s step) carryOutInEtcd(ctx context.Context, change plan.Change) error {
 	case plan.RemoveMember:
 		return s.removeMember(ctx, c)
 	default:
-		return fmt.Errorf("carrying out %s: no member does that", change.Kind())
+		return fmt.Errorf("carrying out %s: no member does that", plan.KindOf(change))
 	}
 }
 
@@ -34,8 +34,11 @@ func (s step) addLearner(ctx context.Context, c plan.AddLearner) error {
 	if err != nil {
 		return err
 	}
+	if err := s.stillLeads(ctx); err != nil {
+		return err
+	}
 	_, err = leader.AddLearner(ctx, resources.PeerURL(s.cluster, c.Name))
-	if errors.Is(err, client.ErrPeerURLExist) || errors.Is(err, client.ErrMemberExist) {
+	if client.IsAlreadyAdded(err) {
 		return nil
 	}
 	return etcdError(err, "adding learner "+c.Name)
@@ -45,6 +48,9 @@ func (s step) addLearner(ctx context.Context, c plan.AddLearner) error {
 func (s step) promote(ctx context.Context, c plan.Promote) error {
 	leader, err := s.leader()
 	if err != nil {
+		return err
+	}
+	if err := s.stillLeads(ctx); err != nil {
 		return err
 	}
 	err = leader.Promote(ctx, c.ID)
@@ -57,11 +63,14 @@ func (s step) promote(ctx context.Context, c plan.Promote) error {
 	return etcdError(err, "promoting learner "+c.Name)
 }
 
-// moveLeader asks the leader itself: nobody else can hand it over.
+// moveLeader asks the leader itself: no other member can hand it over.
 func (s step) moveLeader(ctx context.Context, c plan.MoveLeader) error {
 	from, ok := s.view.Clients[c.From]
 	if !ok {
 		return Later{Reason: LaterNoLeader, Message: fmt.Sprintf("the leader %s did not answer", c.From)}
+	}
+	if err := s.stillLeads(ctx); err != nil {
+		return err
 	}
 	err := from.MoveLeader(ctx, c.ToID)
 	if errors.Is(err, client.ErrNotLeader) || errors.Is(err, client.ErrBadLeaderTransferee) {
@@ -79,6 +88,9 @@ func (s step) removeMember(ctx context.Context, c plan.RemoveMember) error {
 	if err := s.breakPromise(ctx, c.Name); err != nil {
 		return err
 	}
+	if err := s.stillLeads(ctx); err != nil {
+		return err
+	}
 	err = leader.Remove(ctx, c.ID)
 	if errors.Is(err, client.ErrMemberNotFound) {
 		return nil
@@ -93,6 +105,9 @@ func (s step) disarmAlarms(ctx context.Context, c plan.DisarmAlarms) error {
 		return err
 	}
 	for _, alarm := range c.Alarms {
+		if err := s.stillLeads(ctx); err != nil {
+			return err
+		}
 		if err := leader.DisarmAlarm(ctx, alarm.Member, alarm.Name); err != nil {
 			return etcdError(err, "disarming the alarm "+alarm.Name)
 		}
@@ -100,10 +115,22 @@ func (s step) disarmAlarms(ctx context.Context, c plan.DisarmAlarms) error {
 	return nil
 }
 
-// leader is the client of the leader. What etcd allows depends on whom it is asked: the leader sees best who is connected.
+// stillLeads is asked right before each call that changes etcd.
+func (s step) stillLeads(ctx context.Context) error {
+	if s.Leads == nil {
+		return nil
+	}
+	if err := s.Leads(ctx); err != nil {
+		return Later{Reason: LaterNotLeading, Message: "etcd is not changed: " + firstSentence(err.Error())}
+	}
+	return nil
+}
+
+// leader is the client of the leader. What etcd allows depends on whom it is asked: the leader sees best who is
+// connected.
 func (s step) leader() (client.Client, error) {
-	for _, replica := range s.view.Replicas {
-		isLeader := replica.Member != nil && replica.Member.ID == s.view.Membership.Leader
+	for _, replica := range s.view.Current.Members {
+		isLeader := replica.Member != nil && replica.Member.ID == s.view.Current.Membership.Leader
 		if leader, ok := s.view.Clients[replica.Name]; ok && isLeader {
 			return leader, nil
 		}

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -50,17 +51,17 @@ func (r *running) look(t *testing.T) View {
 			t.Fatal(err)
 		}
 		if status, err := c.Status(t.Context()); err == nil {
-			view.Clients[name], view.Membership.Leader = c, status.Leader
+			view.Clients[name], view.Current.Membership.Leader = c, status.Leader
 		}
 	}
 	for _, c := range view.Clients {
 		if list, err := c.MemberList(t.Context()); err == nil {
-			view.Membership.Members = list.Members
+			view.Current.Membership.Members = list.Members
 		}
 	}
-	for _, m := range view.Membership.Members {
+	for _, m := range view.Current.Membership.Members {
 		if name, ok := etcdutil.MemberFromPeerURL(m.PeerURLs[0], "demo", "prod"); ok {
-			view.Replicas = append(view.Replicas, plan.Replica{Name: name, Member: &m})
+			view.Current.Members = append(view.Current.Members, plan.Replica{Name: name, Member: &m})
 		}
 	}
 	return view
@@ -68,7 +69,7 @@ func (r *running) look(t *testing.T) View {
 
 func (r *running) member(t *testing.T, name string) *etcdutil.Member {
 	t.Helper()
-	for _, replica := range r.look(t).Replicas {
+	for _, replica := range r.look(t).Current.Members {
 		if replica.Name == name {
 			return replica.Member
 		}
@@ -79,8 +80,8 @@ func (r *running) member(t *testing.T, name string) *etcdutil.Member {
 func (r *running) leaderName(t *testing.T) string {
 	t.Helper()
 	view := r.look(t)
-	for _, replica := range view.Replicas {
-		if replica.Member.ID == view.Membership.Leader {
+	for _, replica := range view.Current.Members {
+		if replica.Member.ID == view.Current.Membership.Leader {
 			return replica.Name
 		}
 	}
@@ -101,8 +102,8 @@ func TestALearnerIsAddedOnceHoweverOftenItIsAsked(t *testing.T) {
 		r.mustDo(t, r.look(t), plan.AddLearner{Name: "demo-3"})
 	}
 	m := r.member(t, "demo-3")
-	if m == nil || !m.Learner || !slices.Equal(m.PeerURLs, []string{"https://demo-3.demo-peers.prod.svc:2380"}) || len(r.look(t).Membership.Members) != 4 {
-		t.Errorf("%+v", r.look(t).Membership.Members)
+	if m == nil || !m.Learner || !slices.Equal(m.PeerURLs, []string{"https://demo-3.demo-peers.prod.svc:2380"}) || len(r.look(t).Current.Membership.Members) != 4 {
+		t.Errorf("%+v", r.look(t).Current.Membership.Members)
 	}
 }
 
@@ -127,8 +128,8 @@ func TestAMemberIsRemovedOnceHoweverOftenItIsAsked(t *testing.T) {
 	for range 2 {
 		r.mustDo(t, r.look(t), plan.RemoveMember{Name: victim, ID: id})
 	}
-	if m := r.member(t, victim); m != nil || len(r.look(t).Membership.Members) != 2 {
-		t.Errorf("%+v", r.look(t).Membership.Members)
+	if m := r.member(t, victim); m != nil || len(r.look(t).Current.Membership.Members) != 2 {
+		t.Errorf("%+v", r.look(t).Current.Membership.Members)
 	}
 }
 
@@ -157,12 +158,12 @@ func TestLeadershipIsMovedByTheLeaderItself(t *testing.T) {
 
 func TestAnAlarmIsTakenBackByTheMemberThatItWasRaisedFor(t *testing.T) {
 	r := newRunning(t)
-	is, err := r.look(t).Clients["demo-0"].Status(t.Context())
+	status, err := r.look(t).Clients["demo-0"].Status(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.network.Raise(is.ClusterID, 0x99, "NOSPACE")
-	r.network.Raise(is.ClusterID, 0x98, "CORRUPT")
+	r.network.Raise(status.ClusterID, 0x99, "NOSPACE")
+	r.network.Raise(status.ClusterID, 0x98, "CORRUPT")
 	for range 2 {
 		r.mustDo(t, r.look(t), plan.DisarmAlarms{Alarms: []plan.Alarm{{Name: "NOSPACE", Member: 0x99}}})
 	}
@@ -186,7 +187,7 @@ func TestChangesOfTheMembershipAreAskedOfTheLeader(t *testing.T) {
 	delete(view.Clients, leader)
 	for _, change := range []plan.Change{plan.AddLearner{Name: "demo-4"}, plan.Promote{Name: "demo-3"}, plan.RemoveMember{Name: "demo-3"}} {
 		if err := r.do(t, view, change); !isLater(err, LaterNoLeader) {
-			t.Errorf("%s with nobody to ask: %v", change.Kind(), err)
+			t.Errorf("%s with nobody to ask: %v", plan.KindOf(change), err)
 		}
 	}
 	if err := r.do(t, view, plan.MoveLeader{From: leader}); !isLater(err, LaterNoLeader) {
@@ -225,4 +226,53 @@ func TestAnUnansweredCallIsUnknownAndMendedByLookingAgain(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestEtcdIsChangedOnlyByTheProcessThatLeads loses the Lease before each change, and before the second alarm of two.
+func TestEtcdIsChangedOnlyByTheProcessThatLeads(t *testing.T) {
+	lost := errors.New("another process holds it")
+	for method, change := range map[string]func(*testing.T, *running) plan.Change{
+		"AddLearner": func(*testing.T, *running) plan.Change { return plan.AddLearner{Name: "demo-3"} },
+		"Promote":    func(t *testing.T, r *running) plan.Change { return plan.Promote{Name: "demo-3", ID: r.grown(t)} },
+		"Remove":     func(t *testing.T, r *running) plan.Change { return plan.RemoveMember{Name: "demo-3", ID: r.grown(t)} },
+		"MoveLeader": func(t *testing.T, r *running) plan.Change {
+			from := r.leaderName(t)
+			to := map[bool]string{true: "demo-2", false: "demo-1"}[from == "demo-1"]
+			return plan.MoveLeader{From: from, To: to, FromID: r.member(t, from).ID, ToID: r.member(t, to).ID}
+		},
+		"DisarmAlarm": func(t *testing.T, r *running) plan.Change {
+			return plan.DisarmAlarms{Alarms: []plan.Alarm{{Name: "NOSPACE", Member: 0x98}, {Name: "NOSPACE", Member: 0x99}}}
+		},
+	} {
+		r := newRunning(t)
+		change := change(t, r)
+		view, before := r.look(t), r.called(method)
+		r.leads = func(context.Context) error { return lost }
+		if err := r.do(t, view, change); !isLater(err, LaterNotLeading) {
+			t.Errorf("%s: %v", method, err)
+		}
+		if r.called(method) != before {
+			t.Errorf("%s was called by a process that does not lead", method)
+		}
+		r.leads = func(context.Context) error {
+			if r.called(method) > before {
+				return lost
+			}
+			return nil
+		}
+		err := r.do(t, view, change)
+		if isAlarms := method == "DisarmAlarm"; isLater(err, LaterNotLeading) != isAlarms || r.called(method) != before+1 {
+			t.Errorf("%s: %d calls: %v", method, r.called(method)-before, err)
+		}
+	}
+}
+
+// called is how often etcd was called that way.
+func (r *running) called(method string) (times int) {
+	for _, call := range r.network.Calls() {
+		if call.Method == method {
+			times++
+		}
+	}
+	return times
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// applyObjects makes or puts right what the cluster needs beside Pods and volumes, and the labels of these: authorities first, since everything
-// else that holds a certificate is issued from them as they are read back.
+// applyObjects makes or puts right what the cluster needs beside Pods and volumes, and the labels of these: authorities
+// first, since everything else that holds a certificate is issued from them as they are read back.
 func (s step) applyObjects(ctx context.Context, c plan.ApplyObjects) error {
 	var authorities, others []plan.Object
 	for _, object := range c.Objects {
@@ -27,7 +27,9 @@ func (s step) applyObjects(ctx context.Context, c plan.ApplyObjects) error {
 		return err
 	}
 	issuer := &issuer{step: s}
-	err := each(ctx, others, func(ctx context.Context, object plan.Object) error { return s.applyObject(ctx, issuer, object) })
+	err := each(ctx, others, func(ctx context.Context, object plan.Object) error {
+		return s.applyObject(ctx, issuer, object)
+	})
 	return errors.Join(err, each(ctx, c.Secrets, issuer.ensureMember))
 }
 

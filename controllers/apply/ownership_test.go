@@ -43,7 +43,7 @@ func TestAnObjectOfSomebodyElseIsNeverTouched(t *testing.T) {
 		err := w.do(t, begun(), change)
 		var taken NameTaken
 		if !errors.As(err, &taken) || taken.Name != object.GetName() || taken.Kind == "" {
-			t.Errorf("%s over a foreign %T %s: %v", change.Kind(), object, object.GetName(), err)
+			t.Errorf("%s over a foreign %T %s: %v", plan.KindOf(change), object, object.GetName(), err)
 		}
 		there := read(t, w, object.GetName(), object.DeepCopyObject().(ctrlclient.Object))
 		if there.GetResourceVersion() != object.GetResourceVersion() {
@@ -102,17 +102,20 @@ func TestAVolumeOfAnotherIncarnationIsNotTheOneToBeMade(t *testing.T) {
 	w.isGone(t, &corev1.Pod{}, "demo-1")
 }
 
-func TestAForeignAuthorityKeepsNoVolumeFromBeingReleased(t *testing.T) {
+func TestOnlyTheVolumeThatWasSeenIsReleased(t *testing.T) {
 	w := newWorld(t, demo())
-	w.put(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "demo-ca"}})
 	owned := demo()
 	owned.Spec.Storage = &v1alpha1.StorageSpec{DeletionPolicy: v1alpha1.DeletionDelete}
 	w.put(t, resources.BuildVolume(owned, resources.Volume{Name: "demo-0", Incarnation: incarnation, Bytes: 1}))
-	w.mustDo(t, born(), plan.FollowPolicy{Retain: true})
-	if refs := w.volume(t, "demo-0").OwnerReferences; len(refs) != 0 {
-		t.Errorf("the volume is still owned by %v", refs)
+	seen := plan.DataRef{Kind: resources.KindVolume, Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}
+	gone, another := seen, seen
+	gone.Name, another.UID = "demo-9", "another"
+	w.mustDo(t, born(), plan.FollowPolicy{Retain: true, Items: []plan.DataRef{gone, another}})
+	if refs := w.volume(t, "demo-0").OwnerReferences; len(refs) != 1 || w.writes != 0 {
+		t.Errorf("another volume is owned by %v after %d writes", refs, w.writes)
 	}
-	if w.writes != 1 {
-		t.Errorf("%d writes", w.writes)
+	w.mustDo(t, born(), plan.FollowPolicy{Retain: true, Items: []plan.DataRef{seen}})
+	if refs := w.volume(t, "demo-0").OwnerReferences; len(refs) != 0 || w.writes != 1 {
+		t.Errorf("the volume is owned by %v after %d writes", refs, w.writes)
 	}
 }

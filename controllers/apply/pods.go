@@ -33,8 +33,10 @@ func (s step) needSecret(ctx context.Context, member string) error {
 	if err != nil {
 		return err
 	}
-	if found == nil || !resources.HasEveryKey(found.(*corev1.Secret).Data, resources.MemberCertificates(s.cluster, member)) {
-		return Later{Reason: LaterMissing, Message: fmt.Sprintf("Secret %s, which the Pod mounts, is not there or not complete", name)}
+	if found == nil || !resources.HasEveryKey(found.(*corev1.Secret).Data,
+		resources.MemberCertificates(s.cluster, member)) {
+		return Later{Reason: LaterMissing,
+			Message: fmt.Sprintf("Secret %s, which the Pod mounts, is not there or not complete", name)}
 	}
 	return nil
 }
@@ -55,20 +57,21 @@ func (s step) buildPod(start plan.Start) (*corev1.Pod, error) {
 	}
 	inputs, err := resources.DecodeInputs(start.Choices.Inputs)
 	if err != nil {
-		return nil, Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("starting member %s: %v", start.Name, err)}
+		return nil, Rejected{Reason: RejectedUnreadable,
+			Message: fmt.Sprintf("starting member %s: %v", start.Name, err)}
 	}
 	return resources.BuildPod(s.cluster, resources.PodStart{
-		Name: start.Name, Incarnation: s.incarnationOf(start.Name), Token: s.view.Birth.Token,
+		Name: start.Name, Incarnation: s.incarnationOf(start.Name), Token: s.view.Current.Birth.Token,
 		Flags: resources.StartFlags(start.Flags), Initial: start.Initial, Inputs: inputs, Role: start.Role,
 	})
 }
 
-// checkStart refuses the unthinkable, whoever decided it: a birth that was given up, or of somebody who is not a first member,
-// and a list that the member is not on. A first member may still be born when the cluster lives already: the others found
-// each other without it.
+// checkStart refuses the unthinkable, although the planner decided it: a birth that was given up, or of somebody who is
+// not a first member, and a list that the member is not on. A first member may still be born when the cluster lives
+// already: the others found each other without it.
 func (s step) checkStart(start plan.Start) error {
-	birth := s.view.Birth
-	if !birth.Exists || birth.Void {
+	birth := s.view.Current.Birth
+	if !birth.Exists() || birth.Void {
 		return ErrStale
 	}
 	switch start.Flags {
@@ -80,26 +83,27 @@ func (s step) checkStart(start plan.Start) error {
 		}
 	case plan.FlagsJoin:
 		if len(start.Initial) < 2 {
-			return fmt.Errorf("starting member %s: there is nobody to join", start.Name)
+			return fmt.Errorf("starting member %s: there is no member to join", start.Name)
 		}
 	default:
 		return fmt.Errorf("starting member %s: no Pod starts with flags %q", start.Name, start.Flags)
 	}
 	own := etcdutil.NamedURL{Name: start.Name, URL: resources.PeerURL(s.cluster, start.Name)}
 	if !slices.Contains(start.Initial, own) || start.Role != "" {
-		return fmt.Errorf("starting member %s: it is not on the list it starts with, or has a role before its seal", start.Name)
+		return fmt.Errorf("starting member %s: it is not on the list it starts with, or has a role before its seal",
+			start.Name)
 	}
 	return nil
 }
 
 // incarnationOf is part of the path of a member's data: where a volume is, it knows best.
 func (s step) incarnationOf(name string) string {
-	for _, replica := range s.view.Replicas {
+	for _, replica := range s.view.Current.Members {
 		if replica.Name == name && replica.Volume != nil && replica.Volume.Incarnation != "" {
 			return replica.Volume.Incarnation
 		}
 	}
-	return s.view.Birth.Incarnation
+	return s.view.Current.Birth.Incarnation
 }
 
 // deletePods deletes Pods, each with the time it asks for.

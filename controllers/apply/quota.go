@@ -33,11 +33,14 @@ func held(pods []*corev1.Pod, name corev1.ResourceName) resource.Quantity {
 	return sum
 }
 
-// isCountedAlike reports whether quotas count all of these Pods or none: one that is for a priority class counts no Pod of another.
+// isCountedAlike reports whether quotas count all of these Pods or none: one that is for a priority class counts no Pod
+// of another.
 func (e exchange) isCountedAlike() bool {
 	for _, old := range e.old {
 		class, isKnown := classOf(old)
-		if !isKnown || slices.ContainsFunc(e.successors, func(successor *corev1.Pod) bool { return successor.Spec.PriorityClassName != class }) {
+		if !isKnown || slices.ContainsFunc(e.successors, func(successor *corev1.Pod) bool {
+			return successor.Spec.PriorityClassName != class
+		}) {
 			return false
 		}
 	}
@@ -46,8 +49,9 @@ func (e exchange) isCountedAlike() bool {
 
 // +kubebuilder:rbac:groups="",resources=resourcequotas,verbs=list
 
-// rehearseQuotas judges a refusal for a quota by what there is room for once the old Pods are gone. Kubernetes names the first
-// quota that is exceeded and none after it, so all others are looked at here; who may not read them learns of one at a time.
+// rehearseQuotas judges a refusal for a quota by what there is room for once the old Pods are gone. Kubernetes names
+// the first quota that is exceeded and none after it, so all others are looked at here; who may not read them learns of
+// one at a time.
 func (s step) rehearseQuotas(ctx context.Context, e exchange, successor, refusal string) error {
 	named := overQuota.FindStringSubmatch(refusal)
 	exceeded, err := s.exceededBeside(ctx, named[1], e)
@@ -68,8 +72,8 @@ func rejectedBy(exceeded []string, doing string) error {
 	return Rejected{Reason: RejectedQuota, Message: firstSentence(doing + ": " + strings.Join(exceeded, "; "))}
 }
 
-// exceededBeside says of the other quotas of the namespace which ones the successors do not fit into once the old Pods are gone.
-// Those that are for some Pods only are left to Kubernetes, which knows for which.
+// exceededBeside says of the other quotas of the namespace which ones the successors do not fit into once the old Pods
+// are gone. Those that are for some Pods only are left to Kubernetes, which knows for which.
 func (s step) exceededBeside(ctx context.Context, named string, e exchange) ([]string, error) {
 	var quotas corev1.ResourceQuotaList
 	err := s.Live.List(ctx, &quotas, ctrlclient.InNamespace(s.cluster.Namespace))
@@ -114,8 +118,8 @@ func (e exchange) overBy(q corev1.ResourceQuotaStatus) string {
 	return fmt.Sprintf("requested: %s, used: %s, limited: %s", list(requested), list(used), list(limited))
 }
 
-// fits reports whether Pods that a quota refuses fit once the old Pods are gone, by the figures of the refusal, which are of one of
-// them: members ask for the same. Figures that cannot be read do not fit.
+// fits reports whether Pods that a quota refuses fit once the old Pods are gone, by the figures of the refusal, which
+// are of one of them: members ask for the same. Figures that cannot be read do not fit.
 func (e exchange) fits(refusal string) bool {
 	figures := overQuota.FindStringSubmatch(refusal)
 	if figures == nil {
@@ -153,8 +157,8 @@ func readAmounts(list string) corev1.ResourceList {
 	return amounts
 }
 
-// heldBy is what a quota counts for a Pod (kubernetes/kubernetes:pkg/quota/v1/evaluator/core/pods.go). One that ended holds
-// nothing but its name.
+// heldBy is what a quota counts for a Pod (kubernetes/kubernetes:pkg/quota/v1/evaluator/core/pods.go). One that ended
+// holds nothing but its name.
 func heldBy(pod *corev1.Pod, name corev1.ResourceName) resource.Quantity {
 	one := *resource.NewQuantity(1, resource.DecimalSI)
 	switch {

@@ -11,11 +11,12 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// rehearse asks Kubernetes whether it would admit the Pods that a change leads to, before anything that runs is stopped for
-// them: quotas, Pod Security and webhooks may have been tightened since the members' Pods were made.
+// rehearse asks Kubernetes whether it would admit the Pods that a change leads to, before anything that runs is stopped
+// for them: quotas, Pod Security and webhooks may have been tightened since the members' Pods were made.
 func (s step) rehearse(ctx context.Context, change plan.Change) error {
 	switch c := change.(type) {
 	case plan.EvictPod:
@@ -27,25 +28,26 @@ func (s step) rehearse(ctx context.Context, change plan.Change) error {
 		return each(ctx, c.Volumes, func(ctx context.Context, volume plan.VolumeRef) error {
 			return s.rehearseStart(ctx, plan.Start{Name: volume.Name, Flags: plan.FlagsSealed, Choices: c.Choices})
 		})
-	case plan.MoveLife:
+	case plan.SwitchOver:
 		return s.rehearseMove(ctx, c.Successors)
 	default:
 		return nil
 	}
 }
 
-// next is the same step in the life that is laid.
+// next is the same step in the next incarnation.
 func (s step) next() step {
-	life := s.view.Birth.Coming
-	s.view.Birth = plan.Birth{Exists: true, Incarnation: life.Incarnation, Token: life.Token, Names: life.Names}
-	s.view.Replicas = s.view.Coming
+	life := s.view.Current.Birth.Next
+	s.view.Current.Birth = record.Birth{Incarnation: life.Incarnation, Token: life.Token, Names: life.Names}
+	s.view.Current.Members = s.view.Next.Members
 	return s
 }
 
-// rehearseMove rehearses all members of the life that is laid. They have other names than those whom they follow, who run until then.
+// rehearseMove rehearses all members of the next incarnation. They have other names than those whom they follow, who
+// run until then.
 func (s step) rehearseMove(ctx context.Context, starts []plan.Start) error {
 	var e exchange
-	for _, r := range s.view.Replicas {
+	for _, r := range s.view.Current.Members {
 		old, err := s.podOf(ctx, r.Name)
 		if err != nil {
 			return err
@@ -73,7 +75,8 @@ func (s step) rehearseMove(ctx context.Context, starts []plan.Start) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	exceeded, err := s.exceededBeside(ctx, "", admitted) // each of them might fit beside the old ones, and all of them not even without
+	// each of them might fit beside the old ones, and all of them not even without
+	exceeded, err := s.exceededBeside(ctx, "", admitted)
 	if err != nil {
 		return err
 	}
@@ -117,13 +120,14 @@ func (s step) successor(ctx context.Context, start plan.Start) (*corev1.Pod, err
 	return s.buildPod(start)
 }
 
-// rehearsePod creates a Pod without storing it, and returns it as it would be admitted, with what a LimitRange or a webhook gives it,
-// as far as Kubernetes says that. Admission comes before the clash of names
-// (kubernetes/kubernetes:staging/src/k8s.io/apiserver/pkg/registry/generic/registry/dryrun.go), so a name that is taken by
-// the Pod that runs means that its successor would be admitted. A webhook that cannot be rehearsed with gives no verdict.
+// rehearsePod creates a Pod without storing it, and returns it as it would be admitted, with what a LimitRange or a
+// webhook gives it, as far as Kubernetes says that. Admission comes before the clash of names
+// (kubernetes/kubernetes:staging/src/k8s.io/apiserver/pkg/registry/generic/registry/dryrun.go), so a name that is taken
+// by the Pod that runs means that its successor would be admitted. A webhook that cannot be rehearsed with gives no
+// verdict.
 func (s step) rehearsePod(ctx context.Context, successor *corev1.Pod, e exchange) (*corev1.Pod, error) {
 	admitted := successor.DeepCopy() // others count it meanwhile
-	err := s.Client.Create(ctx, admitted, fieldOwner, ctrlclient.DryRunAll)
+	err := s.Client.Create(ctx, admitted, FieldOwner, ctrlclient.DryRunAll)
 	switch {
 	case err == nil:
 		return admitted, nil
@@ -132,5 +136,5 @@ func (s step) rehearsePod(ctx context.Context, successor *corev1.Pod, e exchange
 	case overQuota.MatchString(err.Error()):
 		return successor, s.rehearseQuotas(ctx, e, successor.Name, err.Error())
 	}
-	return nil, kubeError(err, "rehearsing the start of Pod "+successor.Name)
+	return nil, Answer(err, "rehearsing the start of Pod "+successor.Name)
 }

@@ -45,7 +45,8 @@ func successor(c *v1alpha1.EtcdCluster) plan.Start {
 func stopping(t *testing.T, w *world, c *v1alpha1.EtcdCluster) []plan.Change {
 	return []plan.Change{
 		plan.EvictPod{Pod: ref(w.pod(t, "demo-0")), Successor: successor(c)},
-		plan.SetChoices{Volumes: []plan.VolumeRef{{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}}, Choices: choices(c), Rehearse: true},
+		plan.SetChoices{Volumes: []plan.VolumeRef{{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}},
+			Choices: choices(c), Rehearse: true},
 	}
 }
 
@@ -59,13 +60,18 @@ func TestNothingIsStoppedForAPodThatWouldNotBeAdmitted(t *testing.T) {
 		"all is well":                        {nil, ""},
 		"a webhook cannot be rehearsed with": {unsupported, ""},
 		"a quota counts the old Pod too":     {forbidden(full), ""},
-		"a quota was lowered":                {forbidden("exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=2"), RejectedQuota},
-		"a quota wants limits":               {forbidden("failed quota: small: must specify limits.memory for: etcd"), RejectedQuota},
-		"Pod Security was tightened":         {forbidden(`violates PodSecurity "restricted:latest"`), RejectedPodSecurity},
-		"a webhook denies it":                {forbidden(`admission webhook "policy.example.com" denied the request: no`), RejectedWebhook},
-		"a webhook is down":                  {status(http.StatusInternalServerError, `failed calling webhook "x"`), RejectedWebhook},
-		"a LimitRange forbids it":            {forbidden("maximum memory usage per Container is 100Mi, but limit is 1Gi"), RejectedForbidden},
-		"the Pod is invalid":                 {apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "demo-0", nil), RejectedInvalid},
+		"a quota was lowered": {forbidden("exceeded quota: small, requested: pods=1, used: pods=3, " +
+			"limited: pods=2"), RejectedQuota},
+		"a quota wants limits": {forbidden("failed quota: small: must specify limits.memory for: etcd"),
+			RejectedQuota},
+		"Pod Security was tightened": {forbidden(`violates PodSecurity "restricted:latest"`), RejectedPodSecurity},
+		"a webhook denies it": {forbidden(`admission webhook "policy.example.com" denied the request: no`),
+			RejectedWebhook},
+		"a webhook is down": {status(http.StatusInternalServerError, `failed calling webhook "x"`),
+			RejectedWebhook},
+		"a LimitRange forbids it": {forbidden("maximum memory usage per Container is 100Mi, but limit is 1Gi"),
+			RejectedForbidden},
+		"the Pod is invalid": {apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "demo-0", nil), RejectedInvalid},
 	} {
 		for i := range 2 {
 			w := newWorld(t, demo())
@@ -76,12 +82,12 @@ func TestNothingIsStoppedForAPodThatWouldNotBeAdmitted(t *testing.T) {
 			err := w.applier().Apply(t.Context(), w.cluster, born(), change, look)
 			switch {
 			case row.reason == "" && (!errors.Is(err, ErrStale) || *looks != 1): // the planner of that look does not ask for it
-				t.Errorf("%s, %s: %v after %d looks", name, change.Kind(), err, *looks)
+				t.Errorf("%s, %s: %v after %d looks", name, plan.KindOf(change), err, *looks)
 			case row.reason != "" && (!isRejected(err, row.reason) || *looks != 0):
-				t.Errorf("%s, %s: %v after %d looks", name, change.Kind(), err, *looks)
+				t.Errorf("%s, %s: %v after %d looks", name, plan.KindOf(change), err, *looks)
 			}
 			if w.writes != 0 || !slices.Contains(w.calls, "rehearse demo-0") {
-				t.Errorf("%s, %s: %d writes in %q", name, change.Kind(), w.writes, w.calls)
+				t.Errorf("%s, %s: %d writes in %q", name, plan.KindOf(change), w.writes, w.calls)
 			}
 		}
 	}
@@ -106,7 +112,7 @@ func TestWhatIsRehearsedIsThePodThatIsMadeLater(t *testing.T) {
 	look, _ := looking(born())
 	for _, change := range stopping(t, w, changed) {
 		if err := w.applier().Apply(t.Context(), w.cluster, born(), change, look); !errors.Is(err, ErrStale) {
-			t.Errorf("%s: %v", change.Kind(), err)
+			t.Errorf("%s: %v", plan.KindOf(change), err)
 		}
 	}
 	w.mustDo(t, born(), plan.DeletePods{Pods: []plan.PodRef{ref(w.pod(t, "demo-0"))}})
@@ -121,7 +127,8 @@ func TestWhatIsRehearsedIsThePodThatIsMadeLater(t *testing.T) {
 			t.Errorf("rehearsed was\n%s\nmade is\n%s", got, want)
 		}
 	}
-	if resources.FlagsOf(w.cluster, "demo-0", made.Annotations) != resources.StartSealed || made.Labels[v1alpha1.LabelRole] != v1alpha1.RoleVoter {
+	if resources.FlagsOf(w.cluster, "demo-0", made.Annotations) != resources.StartSealed ||
+		made.Labels[v1alpha1.LabelRole] != v1alpha1.RoleVoter {
 		t.Errorf("%v, %v", made.Annotations, made.Labels)
 	}
 }
@@ -131,23 +138,25 @@ func TestAClusterMovesOnlyToMembersThatWouldBeAdmitted(t *testing.T) {
 		answer error
 		reason string // empty: it would be admitted, or nobody can tell
 	}{
-		"all is well":                         {nil, ""},
-		"a quota counts who is to be stopped": {forbidden("exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3"), ""},
-		"a quota has no room for it ever":     {forbidden("exceeded quota: small, requested: pods=4, used: pods=3, limited: pods=3"), RejectedQuota},
-		"a webhook denies it":                 {forbidden(`admission webhook "policy.example.com" denied the request: no`), RejectedWebhook},
-		"Pod Security was tightened":          {forbidden(`violates PodSecurity "restricted:latest"`), RejectedPodSecurity},
+		"all is well": {nil, ""},
+		"a quota counts who is to be stopped": {forbidden("exceeded quota: small, requested: pods=1, used: pods=3, " +
+			"limited: pods=3"), ""},
+		"a quota has no room for it ever": {forbidden("exceeded quota: small, requested: pods=4, used: pods=3, " +
+			"limited: pods=3"), RejectedQuota},
+		"a webhook denies it":        {forbidden(`admission webhook "policy.example.com" denied the request: no`), RejectedWebhook},
+		"Pod Security was tightened": {forbidden(`violates PodSecurity "restricted:latest"`), RejectedPodSecurity},
 	} {
 		w := newWorld(t, demo())
 		begunNext(t, w)
-		w.mustDo(t, laying(t, w), layNext(w.cluster))
+		w.mustDo(t, laying(t, w), prepareNext(w.cluster))
 		var life string
 		w.admission = func(pod *corev1.Pod) error { life = pod.Labels[v1alpha1.LabelIncarnation]; return row.answer }
-		change := moveLife()
+		change := switchOver()
 		change.Successors = []plan.Start{{Name: "demo-3", Flags: plan.FlagsRestored, Choices: choices(w.cluster)}}
 		before := w.writes
 		look, looks := looking(laying(t, w))
 		seen := laying(t, w)
-		seen.Replicas = []plan.Replica{{Name: "demo-0"}, {Name: "demo-1"}, {Name: "demo-2"}}
+		seen.Current.Members = []plan.Replica{{Name: "demo-0"}, {Name: "demo-1"}, {Name: "demo-2"}}
 		err := w.applier().Apply(t.Context(), w.cluster, seen, change, look)
 		switch {
 		case row.reason == "" && (!errors.Is(err, ErrStale) || *looks != 1): // the planner of that look does not ask for it
@@ -156,7 +165,7 @@ func TestAClusterMovesOnlyToMembersThatWouldBeAdmitted(t *testing.T) {
 			t.Errorf("%s: %v after %d looks", name, err, *looks)
 		}
 		if life != laidIncarnation || w.writes != before {
-			t.Errorf("%s: a Pod of the life %q was rehearsed, with %d writes", name, life, w.writes-before)
+			t.Errorf("%s: a Pod of the incarnation %q was rehearsed, with %d writes", name, life, w.writes-before)
 		}
 	}
 }
@@ -175,31 +184,37 @@ func TestAClusterDoesNotMoveToMembersOfWhichOnlySomeWouldFit(t *testing.T) {
 		isStuck   bool // an old Pod is
 		fits      bool
 	}{
-		"room for both":                       {nil, corev1.ResourceList{"pods": resource.MustParse("2")}, false, true},
-		"room for one":                        {nil, corev1.ResourceList{"pods": resource.MustParse("1")}, false, false},
-		"room for both with a LimitRange":     {limited, corev1.ResourceList{"limits.memory": resource.MustParse("2Gi")}, false, true},
-		"room for one with a LimitRange":      {limited, corev1.ResourceList{"limits.memory": resource.MustParse("1Gi")}, false, false},
-		"room that those who go leave":        {full, corev1.ResourceList{"services": resource.MustParse("9")}, false, true},
-		"room that one who is stuck does not": {full, corev1.ResourceList{"services": resource.MustParse("9")}, true, false},
+		"room for both": {nil, corev1.ResourceList{"pods": resource.MustParse("2")}, false, true},
+		"room for one": {nil, corev1.ResourceList{"pods": resource.MustParse("1")}, false,
+			false},
+		"room for both with a LimitRange": {limited,
+			corev1.ResourceList{"limits.memory": resource.MustParse("2Gi")}, false, true},
+		"room for one with a LimitRange": {limited,
+			corev1.ResourceList{"limits.memory": resource.MustParse("1Gi")}, false, false},
+		"room that those who go leave": {full, corev1.ResourceList{"services": resource.MustParse("9")},
+			false, true},
+		"room that one who is stuck does not": {full, corev1.ResourceList{"services": resource.MustParse("9")},
+			true, false},
 	} {
 		w := newWorld(t, demo())
 		begunNext(t, w)
-		w.mustDo(t, laying(t, w), layNext(w.cluster))
+		w.mustDo(t, laying(t, w), prepareNext(w.cluster))
 		small := quota("small", row.hard)
 		if _, counts := row.hard["pods"]; counts {
 			small.Status.Used["pods"] = resource.MustParse("2")
 		}
 		w.put(t, small)
 		seen := laying(t, w)
-		seen.Replicas = []plan.Replica{{Name: "demo-0"}, {Name: "demo-1"}}
+		seen.Current.Members = []plan.Replica{{Name: "demo-0"}, {Name: "demo-1"}}
 		if old := w.pod(t, "demo-1"); row.isStuck {
 			w.edit(t, old, func() { old.Finalizers = []string{"example.com/held"} })
 			w.mustDo(t, born(), plan.DeletePods{Pods: []plan.PodRef{ref(old)}})
 		}
 		w.admission = row.admission
-		change := moveLife()
+		change := switchOver()
 		for _, name := range []string{"demo-3", "demo-4"} {
-			change.Successors = append(change.Successors, plan.Start{Name: name, Flags: plan.FlagsRestored, Choices: choices(w.cluster)})
+			change.Successors = append(change.Successors,
+				plan.Start{Name: name, Flags: plan.FlagsRestored, Choices: choices(w.cluster)})
 		}
 		look, _ := looking(seen)
 		err := w.applier().Apply(t.Context(), w.cluster, seen, change, look)
@@ -215,8 +230,9 @@ func TestNoMemberIsStoppedWhoseSecretIsGone(t *testing.T) {
 	w.mustDo(t, born(), plan.DeleteSecret{Name: "demo-0"})
 	look, looks := looking(born())
 	for _, change := range stopping(t, w, w.cluster) {
-		if err := w.applier().Apply(t.Context(), w.cluster, born(), change, look); !isLater(err, LaterMissing) || *looks != 0 {
-			t.Errorf("%s: %v after %d looks", change.Kind(), err, *looks)
+		if err := w.applier().Apply(t.Context(), w.cluster, born(), change, look); !isLater(err, LaterMissing) ||
+			*looks != 0 {
+			t.Errorf("%s: %v after %d looks", plan.KindOf(change), err, *looks)
 		}
 	}
 }
@@ -228,7 +244,8 @@ func TestChoicesOfAMemberThatDoesNotRunAreNotRehearsed(t *testing.T) {
 	change := stopping(t, w, w.cluster)[1].(plan.SetChoices)
 	change.Rehearse = false
 	look, _ := looking(born())
-	if err := w.applier().Apply(t.Context(), w.cluster, born(), change, look); !errors.Is(err, ErrStale) || len(w.calls) != 0 {
+	if err := w.applier().Apply(t.Context(), w.cluster, born(), change, look); !errors.Is(err, ErrStale) ||
+		len(w.calls) != 0 {
 		t.Errorf("%v after %q", err, w.calls)
 	}
 }
@@ -248,12 +265,14 @@ func TestAQuotaThatCountsTheOldPodTooIsNoObstacleByItsOwnFigures(t *testing.T) {
 		{"requested: memory=513Mi,pods=1, used: memory=1536Mi,pods=3, limited: memory=1536Mi,pods=3", false},
 		{"requested: limits.memory=1Gi, used: limits.memory=3Gi, limited: limits.memory=3Gi", true},
 		{"requested: limits.cpu=1, used: limits.cpu=3, limited: limits.cpu=3", false}, // the old Pod has none
-		{"requested: requests.ephemeral-storage=1Gi, used: requests.ephemeral-storage=0, limited: requests.ephemeral-storage=1Mi", false},
+		{"requested: requests.ephemeral-storage=1Gi, used: requests.ephemeral-storage=0, limited: " +
+			"requests.ephemeral-storage=1Mi", false},
 		{"requested: pods=many, used: pods=3, limited: pods=3", false},
 		{"requested: cpu=1, used: pods=3, limited: pods=3", false},
 		{"requested: pods=1, used: pods=3", false},
 	} {
-		if got := alone(oldPod(t)).fits(`pods "demo-0" is forbidden: exceeded quota: small, ` + row.figures); got != row.fits {
+		if got := alone(oldPod(t)).fits(`pods "demo-0" is forbidden: exceeded quota: small, ` +
+			row.figures); got != row.fits {
 			t.Errorf("%s: fits %v", row.figures, got)
 		}
 	}
@@ -274,7 +293,8 @@ func TestOfSeveralQuotasEachIsConsideredAndNamed(t *testing.T) {
 	large.Spec.Pod = &v1alpha1.PodSpec{Resources: &v1alpha1.ResourceRequirements{
 		Requests: map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceCPU: "2", corev1.ResourceMemory: "4Gi"},
 	}}
-	tight := corev1.ResourceList{"requests.cpu": resource.MustParse("1"), "requests.memory": resource.MustParse("1Gi"), "services": resource.MustParse("0")}
+	tight := corev1.ResourceList{"requests.cpu": resource.MustParse("1"), "requests.memory": resource.MustParse("1Gi"),
+		"services": resource.MustParse("0")}
 	for _, row := range []struct {
 		name   string
 		quotas []*corev1.ResourceQuota
@@ -283,12 +303,19 @@ func TestOfSeveralQuotasEachIsConsideredAndNamed(t *testing.T) {
 		says   []string // of the refusal; none when the Pod would be admitted
 	}{
 		{"one that is just full", nil, false, full, nil},
-		{"one that is just full, and nobody may look at others", []*corev1.ResourceQuota{quota("tight", tight)}, true, full, nil},
-		{"one that is just full, and one with room", []*corev1.ResourceQuota{quota("wide", corev1.ResourceList{"requests.cpu": resource.MustParse("20")})}, false, full, nil},
-		{"one that is just full, and one that is exceeded in two things", []*corev1.ResourceQuota{quota("tight", tight)}, false, full,
-			[]string{"exceeded quota: tight, requested: requests.cpu=2,requests.memory=4Gi, used: requests.cpu=0,requests.memory=0, limited: requests.cpu=1,requests.memory=1Gi"}},
-		{"two that are exceeded", []*corev1.ResourceQuota{quota("small", tight), quota("tight", tight)}, false, over, []string{"exceeded quota: small, requested: pods=1", "; exceeded quota: tight"}},
-		{"one for Pods of another kind is left to Kubernetes", []*corev1.ResourceQuota{scoped(quota("tight", tight))}, false, full, nil},
+		{"one that is just full, and nobody may look at others", []*corev1.ResourceQuota{quota("tight", tight)},
+			true, full, nil},
+		{"one that is just full, and one with room",
+			[]*corev1.ResourceQuota{quota("wide", corev1.ResourceList{"requests.cpu": resource.MustParse("20")})},
+			false, full, nil},
+		{"one that is just full, and one that is exceeded in two things",
+			[]*corev1.ResourceQuota{quota("tight", tight)}, false, full,
+			[]string{"exceeded quota: tight, requested: requests.cpu=2,requests.memory=4Gi, used: " +
+				"requests.cpu=0,requests.memory=0, limited: requests.cpu=1,requests.memory=1Gi"}},
+		{"two that are exceeded", []*corev1.ResourceQuota{quota("small", tight), quota("tight", tight)}, false,
+			over, []string{"exceeded quota: small, requested: pods=1", "; exceeded quota: tight"}},
+		{"one for Pods of another kind is left to Kubernetes", []*corev1.ResourceQuota{scoped(quota("tight", tight))},
+			false, full, nil},
 	} {
 		w := newWorld(t, demo())
 		wholeCluster(t, w)
@@ -372,7 +399,8 @@ func oldPod(t *testing.T) *corev1.Pod {
 		Requests: map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceCPU: "100m", corev1.ResourceMemory: "512Mi"},
 		Limits:   map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceMemory: "1Gi"},
 	}}
-	pod, err := resources.BuildPod(c, resources.PodStart{Name: "demo-0", Flags: resources.StartSealed, Inputs: resources.Inputs(c)})
+	pod, err := resources.BuildPod(c,
+		resources.PodStart{Name: "demo-0", Flags: resources.StartSealed, Inputs: resources.Inputs(c)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,12 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Source is where the backup is that a life of the cluster begins with, and what reads it.
+// Source is where the backup is that an incarnation of the cluster begins with, and what reads it.
 type Source struct {
 	Hash       string // of what names it
 	Store      v1alpha1.BackupStore
@@ -33,25 +34,10 @@ func (s step) sourceOf(ctx context.Context, hash string) (Source, error) {
 	case source.Hash != hash:
 		return Source{}, ErrStale
 	case source.AgentImage == "":
-		return Source{}, Later{Reason: LaterMissing, Message: "the operator does not know which image it runs from, which restores run from too"}
+		return Source{}, Later{Reason: LaterMissing,
+			Message: "the operator does not know which image it runs from, which restores run from too"}
 	}
 	return source, nil
-}
-
-// carryOutRestore has one case per change of a restore.
-func (s step) carryOutRestore(ctx context.Context, change plan.Change) error {
-	switch c := change.(type) {
-	case plan.StartPreflight:
-		return s.startPreflight(ctx, c)
-	case plan.DeletePreflight:
-		return s.deletePreflight(ctx, c)
-	case plan.RecordRestored:
-		return s.recordRestored(ctx, c)
-	case plan.DeleteRestores:
-		return s.deleteRestores(ctx, c)
-	default:
-		return fmt.Errorf("carrying out %s: it is no part of a restore", change.Kind())
-	}
 }
 
 // startPreflight creates the Pod that looks at the backup to begin with.
@@ -62,37 +48,34 @@ func (s step) startPreflight(ctx context.Context, c plan.StartPreflight) error {
 	}
 	policy, secrets := resources.Pulling(s.cluster)
 	_, err = s.create(ctx, resources.KindPod, resources.BuildPreflightPod(s.cluster, resources.PreflightStart{
-		AgentImage: source.AgentImage, PullPolicy: policy, PullSecrets: secrets, Store: source.Store, Hash: source.Hash, Key: source.Key, LatestOf: source.LatestOf,
+		AgentImage: source.AgentImage, PullPolicy: policy, PullSecrets: secrets, Store: source.Store, Hash: source.Hash,
+		Key: source.Key, LatestOf: source.LatestOf,
 		Version: c.Asked.Version.String(), VolumeBytes: c.Asked.Bytes,
 	}))
 	return err
 }
 
-func (s step) deletePreflight(ctx context.Context, c plan.DeletePreflight) error {
-	return s.delete(ctx, resources.KindPod, podNamed(resources.PreflightPod(s.cluster.Name)), c.UID)
-}
-
-// laidLife is a life whose first members are given their data before they start.
+// laidLife is an incarnation whose first members are given their data before they start.
 type laidLife struct {
-	plan.Life
+	record.Next
 	clusterID etcdutil.ID // of the cluster that a survivor is of
 }
 
-// startRestores creates restore Pods of the life that the birth record is of.
+// startRestores creates restore Pods of the incarnation that the birth record is of.
 func (s step) startRestores(ctx context.Context, layings []plan.Laying) error {
 	if len(layings) == 0 {
 		return nil
 	}
-	birth := s.view.Birth
+	birth := s.view.Current.Birth
 	if birth.Void || birth.Origin.IsZero() {
 		return ErrStale
 	}
-	return s.lay(ctx, laidLife{Life: plan.Life{
+	return s.lay(ctx, laidLife{Next: record.Next{
 		Incarnation: birth.Incarnation, Token: birth.Token, Origin: birth.Origin, Bump: v1alpha1.DefaultBumpRevision,
 	}}, layings)
 }
 
-// lay creates restore Pods. What they fetch is what the birth record says, whatever the store's newest is by now.
+// lay creates restore Pods. What they fetch is what the birth record says, also when the store has a newer one by now.
 func (s step) lay(ctx context.Context, life laidLife, layings []plan.Laying) error {
 	if len(layings) == 0 {
 		return nil
@@ -116,10 +99,9 @@ func (s step) layOne(ctx context.Context, life laidLife, source Source, l plan.L
 		return fmt.Errorf("restoring member %s: it is not of the survivor %q", l.Name, life.Survivor)
 	}
 	pod, err := resources.BuildRestorePod(s.cluster, resources.RestoreStart{
-		Member: l.Name, Incarnation: life.Incarnation, Token: life.Token, Initial: l.Initial, Inputs: inputs, AgentImage: source.AgentImage,
-		Store: source.Store, Hash: source.Hash, Key: life.Origin.Key, SHA256: life.Origin.SHA256,
-		SizeBytes: life.Origin.SizeBytes, Revision: life.Origin.Revision, BumpRevision: life.Bump,
-		Survivor: life.Survivor, ClusterID: life.clusterID, Mounts: l.Mounts, LaidIn: s.incarnationOf(life.Survivor), MemberID: s.recordedOn(life.Survivor),
+		Next: life.Next, Member: l.Name, Initial: l.Initial, Inputs: inputs, AgentImage: source.AgentImage,
+		Store: source.Store, Hash: source.Hash, ClusterID: life.clusterID, Mounts: l.Mounts,
+		LaidIn: s.incarnationOf(life.Survivor), MemberID: s.recordedOn(life.Survivor),
 	})
 	if err != nil {
 		return err
@@ -130,15 +112,7 @@ func (s step) layOne(ctx context.Context, life laidLife, source Source, l plan.L
 
 // recordedOn is the member that lives on a volume, as it was written down there; zero when nothing is.
 func (s step) recordedOn(name string) etcdutil.ID {
-	return s.view.Find(name).Record().MemberID
-}
-
-// recordRestored writes on volumes that the backup lies there.
-func (s step) recordRestored(ctx context.Context, c plan.RecordRestored) error {
-	patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationRestored: &c.Incarnation}}
-	return each(ctx, c.Volumes, func(ctx context.Context, volume plan.VolumeRef) error {
-		return s.patchMetadata(ctx, resources.KindVolume, claimNamed(volume.Name), volume.UID, patch)
-	})
+	return s.view.Current.Find(name).Record().MemberID
 }
 
 // deleteRestores deletes restore Pods, which are named by their members.

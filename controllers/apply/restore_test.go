@@ -12,21 +12,25 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 var (
-	found = plan.Origin{Hash: "hash", Key: "prod/demo/snapshot.db", SHA256: strings.Repeat("a", 64), SizeBytes: 1056, Revision: 7,
-		Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 15}}
-	asked = plan.StartPreflight{Asked: plan.Inquiry{Wish: plan.Wish{Hash: "hash"}, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Bytes: 8 << 30}}
+	found = record.Origin{Hash: "hash", Key: "prod/demo/snapshot.db", SHA256: strings.Repeat("a", 64), SizeBytes: 1056,
+		Revision: 7,
+		Version:  etcdutil.Version{Major: 3, Minor: 6, Patch: 15}}
+	asked = plan.StartPreflight{Asked: plan.Inquiry{WantedBackup: plan.WantedBackup{Hash: "hash"},
+		Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Bytes: 8 << 30}}
 	store = v1alpha1.BackupStore{Volume: &v1alpha1.VolumeStore{ClaimName: "backups"}}
 )
 
 // restoring carries a change out in a world where a cluster may begin with a backup.
 func (w *world) restoring(t *testing.T, v View, change plan.Change, edits ...func(*Source)) error {
 	t.Helper()
-	source := Source{Hash: "hash", Store: store, AgentImage: "steward:1", LatestOf: v1alpha1.BackedUpCluster{Name: "old"}}
+	source := Source{Hash: "hash", Store: store, AgentImage: "steward:1",
+		LatestOf: v1alpha1.BackedUpCluster{Name: "old"}}
 	for _, edit := range edits {
 		edit(&source)
 	}
@@ -38,13 +42,14 @@ func (w *world) restoring(t *testing.T, v View, change plan.Change, edits ...fun
 // fromBackup is what is seen of a birth that begins with a backup.
 func fromBackup() View {
 	v := born()
-	v.Birth.Origin = found
+	v.Current.Birth.Origin = found
 	return v
 }
 
 func TestAPreflightPodAsksWhatTheDecisionAsks(t *testing.T) {
 	c := demo()
-	c.Spec.Image = &v1alpha1.ImageSpec{PullPolicy: corev1.PullAlways, PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}}}
+	c.Spec.Image = &v1alpha1.ImageSpec{PullPolicy: corev1.PullAlways,
+		PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}}}
 	w := newWorld(t, c)
 	for range 2 {
 		if err := w.restoring(t, born(), asked); err != nil {
@@ -52,10 +57,12 @@ func TestAPreflightPodAsksWhatTheDecisionAsks(t *testing.T) {
 		}
 	}
 	pod := w.pod(t, "demo-preflight")
-	if version, bytes := resources.PreflightAsked(pod); version != "3.6.16" || bytes != 8<<30 || pod.Annotations[v1alpha1.AnnotationRestoreHash] != "hash" {
+	if version, bytes := resources.PreflightAsked(pod); version != "3.6.16" || bytes != 8<<30 ||
+		pod.Annotations[v1alpha1.AnnotationRestoreHash] != "hash" {
 		t.Errorf("it asks for %s on %d bytes: %v", version, bytes, pod.Annotations)
 	}
-	if pod.Spec.Containers[0].ImagePullPolicy != corev1.PullAlways || len(pod.Spec.ImagePullSecrets) != 1 || pod.Spec.ImagePullSecrets[0].Name != "registry" {
+	if pod.Spec.Containers[0].ImagePullPolicy != corev1.PullAlways || len(pod.Spec.ImagePullSecrets) != 1 ||
+		pod.Spec.ImagePullSecrets[0].Name != "registry" {
 		t.Errorf("its image comes by %s and %v", pod.Spec.Containers[0].ImagePullPolicy, pod.Spec.ImagePullSecrets)
 	}
 	if !slices.Contains(pod.Spec.Containers[0].Args, "--latest-of=prod/old") {
@@ -90,12 +97,13 @@ func TestABirthFromABackupSaysWhichAndGoesOnToTheNext(t *testing.T) {
 	birth := begin()
 	birth.Origin = found
 	w.mustDo(t, born(), birth)
-	if got := w.birth(t); got.Origin != resources.OriginBackup || got.Backup == nil || plan.Origin(*got.Backup) != found {
+	if got := w.birth(t); got.Origin != found {
 		t.Fatalf("%+v", got)
 	}
 	w.mustDo(t, born(), plan.VoidBirth{Incarnation: incarnation})
-	w.mustDo(t, born(), plan.NextBirth{Voided: incarnation, BeginBirth: plan.BeginBirth{Incarnation: "next", Token: "t", Names: []string{"demo-0"}}})
-	if got := w.birth(t); got.Origin != resources.OriginFresh || got.Backup != nil {
+	w.mustDo(t, born(), plan.NextBirth{Voided: incarnation,
+		BeginBirth: plan.BeginBirth{Incarnation: "next", Token: "t", Names: []string{"demo-0"}}})
+	if got := w.birth(t); !got.Origin.IsZero() {
 		t.Errorf("a birth that is to begin empty began with %+v", got)
 	}
 }
@@ -106,7 +114,8 @@ func TestABackupIsLaidOnEveryFirstVolumeByPodsOfTheirOwn(t *testing.T) {
 	change := bootstrap(w.cluster)
 	change.Pods = nil
 	for _, name := range begin().Names {
-		change.Restores = append(change.Restores, plan.Laying{Name: name, Initial: initial(w.cluster, begin().Names...), Choices: choices(w.cluster)})
+		change.Restores = append(change.Restores,
+			plan.Laying{Name: name, Initial: initial(w.cluster, begin().Names...), Choices: choices(w.cluster)})
 	}
 	for range 2 {
 		if err := w.restoring(t, fromBackup(), change); err != nil {
@@ -119,7 +128,8 @@ func TestABackupIsLaidOnEveryFirstVolumeByPodsOfTheirOwn(t *testing.T) {
 	for _, name := range begin().Names {
 		pod := w.pod(t, name+"-restore")
 		fetch := pod.Spec.InitContainers[0].Args
-		if !slices.Contains(fetch, "--key="+found.Key) || !slices.Contains(fetch, "--sha256="+found.SHA256) || !slices.Contains(fetch, "--incarnation="+incarnation) {
+		if !slices.Contains(fetch, "--key="+found.Key) || !slices.Contains(fetch, "--sha256="+found.SHA256) ||
+			!slices.Contains(fetch, "--incarnation="+incarnation) {
 			t.Errorf("%s fetches %q", name, fetch)
 		}
 		if err := w.inner.Get(t.Context(), keyOf(name), &corev1.Pod{}); !apierrors.IsNotFound(err) {
@@ -127,7 +137,8 @@ func TestABackupIsLaidOnEveryFirstVolumeByPodsOfTheirOwn(t *testing.T) {
 		}
 	}
 
-	volumes := plan.RecordRestored{Incarnation: incarnation, Volumes: []plan.VolumeRef{{Name: "demo-1", UID: string(w.volume(t, "demo-1").UID)}}}
+	volumes := plan.RecordRestored{Incarnation: incarnation,
+		Volumes: []plan.VolumeRef{{Name: "demo-1", UID: string(w.volume(t, "demo-1").UID)}}}
 	if err := w.restoring(t, fromBackup(), volumes); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +159,8 @@ func TestNoRestorePodIsMadeForABirthThatBeginsEmptyOrWithAnotherSource(t *testin
 	w := newWorld(t, demo())
 	w.mustDo(t, born(), begin())
 	change := bootstrap(w.cluster)
-	change.Pods, change.Restores = nil, []plan.Laying{{Name: "demo-0", Initial: initial(w.cluster, begin().Names...), Choices: choices(w.cluster)}}
+	change.Pods, change.Restores = nil,
+		[]plan.Laying{{Name: "demo-0", Initial: initial(w.cluster, begin().Names...), Choices: choices(w.cluster)}}
 	if err := w.restoring(t, begun(), change); !errors.Is(err, ErrStale) {
 		t.Errorf("a birth that begins empty: %v", err)
 	}
@@ -170,7 +182,8 @@ func TestAPodOfARestoreThatLostItsLabelsIsNotMadeAMembers(t *testing.T) {
 	if err := w.restoring(t, born(), asked); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.pod(t, "demo-preflight").Labels; got[v1alpha1.LabelComponent] != v1alpha1.ComponentPreflight || got[v1alpha1.LabelInstance] != "demo" {
+	if got := w.pod(t, "demo-preflight").Labels; got[v1alpha1.LabelComponent] != v1alpha1.ComponentPreflight ||
+		got[v1alpha1.LabelInstance] != "demo" {
 		t.Errorf("%v", got)
 	}
 }

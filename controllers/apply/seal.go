@@ -2,19 +2,28 @@ package apply
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// sealPods patches Pods so that their next containers start from their data or not at all. The role goes along in the same
-// patch: a Pod that clients reach is a sealed one.
+// sealPods patches Pods so that their next containers start from their data or not at all. The role goes along in the
+// same patch: a Pod that clients reach is a sealed one.
 func (s step) sealPods(ctx context.Context, c plan.SealPods) error {
 	return each(ctx, c.Pods, func(ctx context.Context, seal plan.Seal) error {
+		if seal.Flags != plan.FlagsSealed && seal.Flags != plan.FlagsUncompared {
+			return fmt.Errorf("sealing Pod %s: flags %q do not make a member start from its data", seal.Pod.Name,
+				seal.Flags)
+		}
 		patch := metadataPatch{Annotations: map[string]*string{}}
-		for key, value := range resources.InitialAnnotations(s.cluster, seal.Pod.Name, resources.StartSealed, nil) {
+		for key, value := range resources.InitialAnnotations(s.cluster, seal.Pod.Name, resources.StartFlags(seal.Flags),
+			nil) {
 			patch.Annotations[key] = &value
+		}
+		if seal.Flags == plan.FlagsUncompared {
+			patch.Labels = map[string]*string{v1alpha1.LabelRole: nil}
 		}
 		if seal.Role != "" {
 			patch.Labels = map[string]*string{v1alpha1.LabelRole: &seal.Role}

@@ -28,7 +28,7 @@ func (s *server) serving(t *testing.T) *server {
 	s.born(t)
 	for _, name := range begin().Names {
 		pod := get(t, s, name, &corev1.Pod{})
-		s.mustDo(t, plan.SealPods{Pods: []plan.Seal{{Pod: ref(pod), Role: v1alpha1.RoleVoter}}})
+		s.mustDo(t, plan.SealPods{Pods: []plan.Seal{{Pod: ref(pod), Flags: plan.FlagsSealed, Role: v1alpha1.RoleVoter}}})
 		pod = get(t, s, name, &corev1.Pod{})
 		before := pod.DeepCopy()
 		pod.Status.Phase = corev1.PodRunning

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"os"
 	"testing"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // server is a real API server, named by E2E_KUBECONFIG, with a namespace and a cluster of its own. Whatever else runs there
@@ -30,10 +30,7 @@ type server struct {
 
 func newServer(t *testing.T) *server {
 	t.Helper()
-	path := os.Getenv("E2E_KUBECONFIG")
-	if path == "" {
-		t.Skip("E2E_KUBECONFIG is not set: nothing is tried on a real API server")
-	}
+	path := needs.Variable(t, "E2E_KUBECONFIG", "Without a cluster nothing is tried on a real API server.")
 	config, err := clientcmd.BuildConfigFromFlags("", path)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +83,7 @@ func (s *server) mustDo(t *testing.T, change plan.Change) {
 		err = s.do(t, change)
 	}
 	if err != nil {
-		t.Fatalf("%s: %v", change.Kind(), err)
+		t.Fatalf("%s: %v", plan.KindOf(change), err)
 	}
 }
 
@@ -124,15 +121,15 @@ func TestARealServerTakesABirthUnderRestrictedTwice(t *testing.T) {
 func TestARealServerRefusesToPatchAnotherOfTheSameName(t *testing.T) {
 	s := newServer(t).born(t)
 	pod, volume := get(t, s, "demo-0", &corev1.Pod{}), get(t, s, "demo-0", &corev1.PersistentVolumeClaim{})
-	seal := plan.SealPods{Pods: []plan.Seal{{Pod: plan.PodRef{Name: "demo-0", UID: "an-earlier-one"}, Role: v1alpha1.RoleVoter}}}
+	seal := plan.SealPods{Pods: []plan.Seal{{Pod: plan.PodRef{Name: "demo-0", UID: "an-earlier-one"}, Flags: plan.FlagsSealed, Role: v1alpha1.RoleVoter}}}
 	if err := s.do(t, seal); !errors.Is(err, ErrStale) {
 		t.Errorf("sealing another Pod: %v", err)
 	}
-	records := plan.RecordMembers{Members: []plan.MemberRecord{{Name: "demo-0", VolumeUID: "an-earlier-one", Record: record()}}}
+	records := plan.RecordMembers{Members: []plan.MemberRecord{{Name: "demo-0", VolumeUID: "an-earlier-one", Record: recorded()}}}
 	if err := s.do(t, records); !errors.Is(err, ErrStale) {
 		t.Errorf("recording on another volume: %v", err)
 	}
-	gone := plan.SealPods{Pods: []plan.Seal{{Pod: plan.PodRef{Name: "demo-9", UID: "x"}}}}
+	gone := plan.SealPods{Pods: []plan.Seal{{Pod: plan.PodRef{Name: "demo-9", UID: "x"}, Flags: plan.FlagsSealed}}}
 	if err := s.do(t, gone); !errors.Is(err, ErrStale) {
 		t.Errorf("sealing a Pod that is gone: %v", err)
 	}
@@ -158,7 +155,7 @@ func TestARealServerPutsDriftRightAndLeavesWhatIsNotOurs(t *testing.T) {
 	for _, service := range []*corev1.Service{client, peers} {
 		before := service.DeepCopy()
 		service.Labels = map[string]string{"team": "storage"}
-		service.Annotations = mergedLabels(service.Annotations, map[string]string{"example.com/note": "kept"})
+		service.Annotations = merged(service.Annotations, map[string]string{"example.com/note": "kept"})
 		service.Spec.Selector = map[string]string{"app": "other"}
 		service.Spec.PublishNotReadyAddresses = !service.Spec.PublishNotReadyAddresses
 		service.Spec.Ports[0].TargetPort.StrVal = "other"
@@ -235,7 +232,13 @@ func TestARealServerDeletesNoOtherOfTheSameName(t *testing.T) {
 func TestARealServerPutsOwnershipOnAndOff(t *testing.T) {
 	s := newServer(t).born(t)
 	for _, retain := range []bool{false, true, true} {
-		s.mustDo(t, plan.FollowPolicy{Retain: retain})
+		ref := func(kind, name string, object ctrlclient.Object) plan.DataRef {
+			return plan.DataRef{Kind: kind, Name: name, UID: string(get(t, s, name, object).GetUID())}
+		}
+		s.mustDo(t, plan.FollowPolicy{Retain: retain, Items: []plan.DataRef{
+			ref(resources.KindVolume, "demo-0", &corev1.PersistentVolumeClaim{}), ref(resources.KindSecret, "demo-ca", &corev1.Secret{}),
+			ref(resources.KindSecret, "demo-ca-peer", &corev1.Secret{}),
+		}})
 		for _, object := range []ctrlclient.Object{
 			get(t, s, "demo-0", &corev1.PersistentVolumeClaim{}), get(t, s, "demo-ca", &corev1.Secret{}), get(t, s, "demo-ca-peer", &corev1.Secret{}),
 		} {

@@ -10,8 +10,9 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// serverSideApply puts the fields that are ours back on an object that is there. The UID goes along, so that an object that
-// was deleted meanwhile gives a conflict and is not made anew, and another of its name is not changed. Applying blindly would merge into anybody's object.
+// serverSideApply puts the fields that are ours back on an object that is there. The UID goes along, so that an object
+// that was deleted meanwhile gives a conflict and is not made anew, and another of its name is not changed. Applying
+// blindly would merge into anybody's object.
 //
 // shape is given the wanted object as plain data, to take out what is not to be owned.
 func (s step) serverSideApply(ctx context.Context, have, want ctrlclient.Object, shape func(map[string]any)) error {
@@ -31,15 +32,16 @@ func (s step) serverSideApply(ctx context.Context, have, want ctrlclient.Object,
 	config.SetUID(have.GetUID())
 	config.SetResourceVersion(want.GetResourceVersion())
 	unstructured.RemoveNestedField(fields, "metadata", "creationTimestamp")
-	err = s.Client.Apply(ctx, ctrlclient.ApplyConfigurationFromUnstructured(config), fieldOwner, ctrlclient.ForceOwnership)
+	err = s.Client.Apply(ctx, ctrlclient.ApplyConfigurationFromUnstructured(config), FieldOwner,
+		ctrlclient.ForceOwnership)
 	if apierrors.IsInvalid(err) && s.isAnother(ctx, want, want.GetName(), string(have.GetUID())) {
 		return ErrStale
 	}
-	return kubeError(err, doing)
+	return Answer(err, doing)
 }
 
-// serviceFields leaves the address families alone, which cannot be changed freely, and says "false" where leaving it out
-// would leave somebody's "true".
+// serviceFields leaves the address families alone, which cannot be changed freely, and says "false" where leaving it
+// out would leave somebody's "true".
 func serviceFields(fields map[string]any) {
 	spec := fields["spec"].(map[string]any)
 	delete(spec, "ipFamilyPolicy")

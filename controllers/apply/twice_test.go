@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
@@ -98,11 +99,11 @@ func effects() []effect {
 
 func birthEffects() []effect {
 	withService := func(t *testing.T, w *world) { w.mustDo(t, born(), begin()) }
-	birthIs := func(want func(resources.BirthRecord) bool) func(*testing.T, *world) {
+	birthIs := func(want func(record.Birth) bool) func(*testing.T, *world) {
 		return func(t *testing.T, w *world) {
 			t.Helper()
 			service := w.service(t, "demo-peers")
-			got, err := resources.DecodeBirth(service.Annotations[v1alpha1.AnnotationBirth])
+			got, err := record.DecodeBirth(service.Annotations[v1alpha1.AnnotationBirth])
 			if err != nil || !want(got) || service.Annotations[v1alpha1.AnnotationOperator] != operator {
 				t.Errorf("the birth record is %+v of %v, %v", got, service.Annotations, err)
 			}
@@ -114,7 +115,7 @@ func birthEffects() []effect {
 	return []effect{
 		{
 			name: "begin birth", change: always(begin()), again: 1,
-			holds: birthIs(func(r resources.BirthRecord) bool {
+			holds: birthIs(func(r record.Birth) bool {
 				return r.Incarnation == incarnation && len(r.Names) == 3 && !r.Void
 			}),
 		},
@@ -125,15 +126,15 @@ func birthEffects() []effect {
 				service.Annotations = map[string]string{v1alpha1.AnnotationOperator: operator}
 				w.put(t, service)
 			},
-			holds: birthIs(func(r resources.BirthRecord) bool { return r.Incarnation == incarnation }),
+			holds: birthIs(func(r record.Birth) bool { return r.Incarnation == incarnation }),
 		},
 		{
 			name: "record birth", world: withService, change: always(plan.RecordBirth{ClusterID: 0xc}),
-			holds: birthIs(func(r resources.BirthRecord) bool { return r.ClusterID == 0xc && r.Token == begin().Token }),
+			holds: birthIs(func(r record.Birth) bool { return r.ClusterID == 0xc && r.Token == begin().Token }),
 		},
 		{
 			name: "void birth", world: withService, change: always(plan.VoidBirth{Incarnation: incarnation}),
-			holds: birthIs(func(r resources.BirthRecord) bool { return r.Void && r.Incarnation == incarnation }),
+			holds: birthIs(func(r record.Birth) bool { return r.Void && r.Incarnation == incarnation }),
 		},
 		{
 			name: "next birth",
@@ -144,8 +145,8 @@ func birthEffects() []effect {
 			change: always(plan.NextBirth{Voided: incarnation, BeginBirth: plan.BeginBirth{
 				Incarnation: "next", Counter: 1, Token: "next-token", Names: []string{"demo-0"},
 			}}),
-			holds: birthIs(func(r resources.BirthRecord) bool {
-				return r.Incarnation == "next" && r.Counter == 1 && !r.Void && r.Origin == resources.OriginFresh
+			holds: birthIs(func(r record.Birth) bool {
+				return r.Incarnation == "next" && r.Counter == 1 && !r.Void && r.Origin.IsZero()
 			}),
 		},
 		{

@@ -3,25 +3,27 @@ package apply
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // createVolume makes the volume of one member. One that is ours but of another incarnation is not this one.
 func (s step) createVolume(ctx context.Context, v plan.NewVolume) error {
-	if s.view.Birth.Void {
+	if s.view.Current.Birth.Void {
 		return ErrStale
 	}
-	return s.createVolumeOf(ctx, plan.Life{Incarnation: s.view.Birth.Incarnation}, v)
+	return s.createVolumeOf(ctx, record.Next{Incarnation: s.view.Current.Birth.Incarnation}, v)
 }
 
-func (s step) createVolumeOf(ctx context.Context, life plan.Life, v plan.NewVolume) error {
+func (s step) createVolumeOf(ctx context.Context, life record.Next, v plan.NewVolume) error {
 	if life.Incarnation == "" {
 		return ErrStale
 	}
@@ -37,8 +39,8 @@ func (s step) createVolumeOf(ctx context.Context, life plan.Life, v plan.NewVolu
 	return nil
 }
 
-// prepareMember promises a name in the birth record, and makes what the member will live on. A name that was given before is
-// never given again: whoever asks for one was behind.
+// prepareMember promises a name in the birth record, and makes what the member will live on. A name that was given
+// before is never given again: a pass that asks for one was behind.
 func (s step) prepareMember(ctx context.Context, c plan.PrepareMember) error {
 	if err := s.promise(ctx, c.Volume.Name); err != nil {
 		return err
@@ -60,49 +62,79 @@ func (s step) promise(ctx context.Context, name string) error {
 	if !ok {
 		return fmt.Errorf("promising %s: not a name of this cluster", name)
 	}
-	return s.editBirth(ctx, func(r *resources.BirthRecord) error {
-		switch {
-		case r.Promised == name:
-			return nil
-		case ordinal < r.Next || r.Void || r.Incarnation != s.view.Birth.Incarnation:
-			return ErrStale
-		}
-		r.Promised, r.Next = name, ordinal+1
-		return nil
+	return s.editBirth(ctx, func(b *record.Birth) bool {
+		return b.Promise(s.view.Current.Birth.Incarnation, name, ordinal)
 	})
 }
 
 // breakPromise ends a promise before the member is removed, so that its name and what is left of it are not used again.
 func (s step) breakPromise(ctx context.Context, name string) error {
-	if s.view.Birth.Promised != name {
+	if s.view.Current.Birth.Promised != name {
 		return nil
 	}
-	return s.editBirth(ctx, func(r *resources.BirthRecord) error {
-		if r.Promised == name {
-			r.Promised = ""
-		}
-		return nil
+	return s.editBirth(ctx, func(b *record.Birth) bool {
+		b.BreakPromise(name)
+		return true
 	})
 }
 
-// setChoices writes on volumes what their members' next Pods are made from.
-func (s step) setChoices(ctx context.Context, c plan.SetChoices) error {
-	patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationInputs: &c.Choices.Inputs}}
-	return each(ctx, c.Volumes, func(ctx context.Context, volume plan.VolumeRef) error {
+// writeOnVolumes has one case per change that writes something on volumes and does nothing else.
+func (s step) writeOnVolumes(ctx context.Context, change plan.Change) error {
+	switch c := change.(type) {
+	case plan.MarkVolume:
+		return s.markVolume(ctx, c)
+	case plan.KeepVolume:
+		return s.keepVolume(ctx, c)
+	case plan.SetChoices: // what their members' next Pods are made from
+		return s.annotateVolumes(ctx, c.Volumes, v1alpha1.AnnotationInputs, c.Choices.Inputs)
+	case plan.RecordRestored: // the backup lies there
+		return s.annotateVolumes(ctx, c.Volumes, v1alpha1.AnnotationRestored, c.Incarnation)
+	// For which incarnation a survivor's volume may be read; an earlier mark has no meaning any more.
+	case plan.MarkFlushed:
+		return s.annotateVolumes(ctx, []plan.VolumeRef{c.Volume}, v1alpha1.AnnotationFlushed, c.Life)
+	case plan.MarkFormer:
+		return s.markFormer(ctx, c)
+	default:
+		return fmt.Errorf("carrying out %s: it writes on no volume", plan.KindOf(change))
+	}
+}
+
+// annotateVolumes writes one annotation on volumes.
+func (s step) annotateVolumes(ctx context.Context, volumes []plan.VolumeRef, annotation, value string) error {
+	patch := metadataPatch{Annotations: map[string]*string{annotation: &value}}
+	return each(ctx, volumes, func(ctx context.Context, volume plan.VolumeRef) error {
 		return s.patchMetadata(ctx, resources.KindVolume, claimNamed(volume.Name), volume.UID, patch)
 	})
 }
 
-// recordMembers writes down which members live where, beside their data: on the volume, or on the Pod whose emptyDir it is.
+// recordMembers writes down which members live where, beside their data: on the volume, or on the Pod whose emptyDir it
+// is.
 func (s step) recordMembers(ctx context.Context, c plan.RecordMembers) error {
 	return each(ctx, c.Members, func(ctx context.Context, m plan.MemberRecord) error {
-		record := resources.EncodeMember(resources.MemberRecord(m.Record))
-		patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationRecord: &record}}
+		text := m.Record.Encode()
+		patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationRecord: &text}}
 		if m.VolumeUID != "" {
 			return s.patchMetadata(ctx, resources.KindVolume, claimNamed(m.Name), m.VolumeUID, patch)
 		}
 		return s.patchMetadata(ctx, resources.KindPod, podNamed(m.Name), m.PodUID, patch)
 	})
+}
+
+// markVolume writes on a volume why the operator removes its member.
+func (s step) markVolume(ctx context.Context, c plan.MarkVolume) error {
+	why := string(c.For)
+	patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationRemovedFor: &why}}
+	return s.patchMetadata(ctx, resources.KindVolume, claimNamed(c.Volume.Name), c.Volume.UID, patch)
+}
+
+// keepVolume puts the volume of a removed member aside, in one write.
+func (s step) keepVolume(ctx context.Context, c plan.KeepVolume) error {
+	why, since := string(c.For), s.Now().UTC().Format(time.RFC3339)
+	patch := metadataPatch{
+		Labels:      map[string]*string{v1alpha1.LabelKept: &why},
+		Annotations: map[string]*string{v1alpha1.AnnotationKeptSince: &since},
+	}
+	return s.patchMetadata(ctx, resources.KindVolume, claimNamed(c.Volume.Name), c.Volume.UID, patch)
 }
 
 // deleteVolumes deletes volumes on which no member lives.

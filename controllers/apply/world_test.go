@@ -39,6 +39,7 @@ type world struct {
 	uids   int
 
 	source    func(context.Context, *v1alpha1.EtcdCluster, string) (Source, error) // where backups are; nil knows of none
+	leads     func(context.Context) error                                          // whether this process holds the Lease; nil is not asked
 	admission func(*corev1.Pod) error                                              // what a rehearsal is answered; nil admits all
 	eviction  func(context.Context) error                                          // the same of an eviction
 }
@@ -70,7 +71,7 @@ func newWorld(t *testing.T, c *v1alpha1.EtcdCluster) *world {
 }
 
 func (w *world) applier() *Applier {
-	return &Applier{Client: w.client, Live: w.client, Now: func() time.Time { return now }, Operator: operator, Source: w.source}
+	return &Applier{Client: w.client, Live: w.client, Now: func() time.Time { return now }, Operator: operator, Source: w.source, Leads: w.leads}
 }
 
 // do carries a change out on what is seen, with no second look.
@@ -82,7 +83,7 @@ func (w *world) do(t *testing.T, v View, change plan.Change) error {
 func (w *world) mustDo(t *testing.T, v View, change plan.Change) {
 	t.Helper()
 	if err := w.do(t, v, change); err != nil {
-		t.Fatalf("%s: %v", change.Kind(), err)
+		t.Fatalf("%s: %v", plan.KindOf(change), err)
 	}
 }
 

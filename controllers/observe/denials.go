@@ -9,8 +9,8 @@ import (
 // after it.
 const deniedFor = 5 * time.Minute
 
-// denials are the kinds that the API server did not let the operator read, and until when that is believed. An install for
-// one namespace has no rights on nodes, and must not ask for them in each look.
+// denials are the kinds that the API server did not let the operator read, and until when that is believed. An install
+// for one namespace has no rights on nodes, and must not ask for them in each look.
 type denials struct {
 	mu    sync.Mutex
 	until map[string]time.Time

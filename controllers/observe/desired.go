@@ -1,7 +1,11 @@
 package observe
 
 import (
+	"cmp"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
@@ -27,6 +31,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string) plan.Desired {
 		Retain:       retains(cluster),
 		HasBudget:    cluster.Spec.HasBudget(),
 		ReplaceAfter: cluster.Spec.ReplaceAfterOrDefault(),
+		KeepVolumes:  cluster.Spec.KeepVolumesOrDefault(),
 		Paused:       cluster.Spec.Paused,
 		Deleting:     cluster.DeletionTimestamp != nil,
 		Fault:        fault,
@@ -37,19 +42,24 @@ func retains(cluster *v1alpha1.EtcdCluster) bool {
 	return cluster.Spec.DeletionPolicyOrDefault() == v1alpha1.DeletionRetain
 }
 
-// isReleasePending says that the owner of some data is not as deletionPolicy wants it. Data on its way out, and what has
-// no right to it, is left alone.
-func isReleasePending(cluster *v1alpha1.EtcdCluster, volumes []corev1.PersistentVolumeClaim, authorities []*corev1.Secret) bool {
-	retain := retains(cluster)
-	for _, volume := range volumes {
-		if volume.DeletionTimestamp == nil && !resources.FollowsPolicy(&volume, cluster.UID, retain) {
-			return true
+// astray are the volumes and the Secrets of authorities whose owner is not as deletionPolicy wants it. Data on its way
+// out, and what has no right to it, is left alone.
+func astray(cluster *v1alpha1.EtcdCluster, volumes []corev1.PersistentVolumeClaim,
+	authorities []*corev1.Secret) []plan.DataRef {
+	var out []plan.DataRef
+	add := func(kind string, object metav1.Object) {
+		if object.GetDeletionTimestamp() == nil && !resources.FollowsPolicy(object, cluster.UID, retains(cluster)) {
+			out = append(out, plan.DataRef{Kind: kind, Name: object.GetName(), UID: string(object.GetUID())})
 		}
+	}
+	for i := range volumes {
+		add(resources.KindVolume, &volumes[i])
 	}
 	for _, authority := range authorities {
-		if !resources.FollowsPolicy(authority, cluster.UID, retain) {
-			return true
-		}
+		add(resources.KindSecret, authority)
 	}
-	return false
+	slices.SortFunc(out, func(a, b plan.DataRef) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	return out
 }

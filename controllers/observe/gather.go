@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,7 +22,8 @@ type SecretReader interface {
 type gathered struct {
 	pods          []corev1.Pod                   // ours, under members' names
 	volumes       []corev1.PersistentVolumeClaim // ours, under members' names
-	peerService   *corev1.Service                // nil: absent; like the following it may be somebody else's
+	kept          []corev1.PersistentVolumeClaim // ours, of members that were replaced
+	peerService   *corev1.Service                // nil: absent; like the following it may be foreign
 	clientService *corev1.Service
 	tasks         []corev1.Pod    // ours, of a restore
 	told          map[string]told // of those, by name
@@ -56,22 +56,23 @@ func (o *Observer) gather(ctx context.Context, cluster *v1alpha1.EtcdCluster) (g
 	if g.peerService, err = o.peerService(ctx, cluster); err != nil {
 		return g, err
 	}
-	if g.clientService, err = find[corev1.Service](ctx, o.Reader, cluster, resources.ClientService(cluster.Name)); err != nil {
+	if g.clientService, err = Find[corev1.Service](ctx, o.Reader, cluster.Namespace,
+		resources.ClientService(cluster.Name)); err != nil {
 		return g, err
 	}
-	g.budget, err = find[policyv1.PodDisruptionBudget](ctx, o.Reader, cluster, resources.Budget(cluster.Name))
+	g.budget, err = Find[policyv1.PodDisruptionBudget](ctx, o.Reader, cluster.Namespace, resources.Budget(cluster.Name))
 	return g, err
 }
 
-// peerService reads the Service with the birth record. That it is absent is believed of the API server alone: on a cache
-// that is behind, or that does not hold what has lost its labels, a cluster would seem not to be born.
+// peerService reads the Service with the birth record. That it is absent is believed of the API server alone: on a
+// cache that is behind, or that does not hold what has lost its labels, a cluster would seem not to be born.
 func (o *Observer) peerService(ctx context.Context, cluster *v1alpha1.EtcdCluster) (*corev1.Service, error) {
 	name := resources.PeerService(cluster.Name)
-	service, err := find[corev1.Service](ctx, o.Reader, cluster, name)
+	service, err := Find[corev1.Service](ctx, o.Reader, cluster.Namespace, name)
 	if service != nil || err != nil || o.Live == nil {
 		return service, err
 	}
-	return find[corev1.Service](ctx, o.Live, cluster, name)
+	return Find[corev1.Service](ctx, o.Live, cluster.Namespace, name)
 }
 
 // sort parts what is ours from what is not. What is under a name that no member can have is not the operator's making.
@@ -91,26 +92,12 @@ func (g *gathered) sort(ours ownership, pods []corev1.Pod, volumes []corev1.Pers
 	for _, volume := range volumes {
 		switch {
 		case !ours.isMember(volume.Name):
+		case resources.IsDataOf(&volume, ours.uid) && isKept(&volume):
+			g.kept = append(g.kept, volume)
 		case resources.IsDataOf(&volume, ours.uid):
 			g.volumes = append(g.volumes, volume)
 		default:
 			g.otherVolumes = append(g.otherVolumes, volume)
 		}
 	}
-}
-
-// find reads one object of the cluster's namespace; nil when there is none.
-func find[T any, P interface {
-	*T
-	client.Object
-}](ctx context.Context, reader client.Reader, cluster *v1alpha1.EtcdCluster, name string) (P, error) {
-	object := P(new(T))
-	err := reader.Get(ctx, types.NamespacedName{Namespace: cluster.Namespace, Name: name}, object)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("reading %T %s/%s: %w", object, cluster.Namespace, name, err)
-	}
-	return object, nil
 }

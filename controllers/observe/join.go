@@ -2,13 +2,13 @@ package observe
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -21,7 +21,8 @@ type replicas struct {
 }
 
 func newReplicas(cluster *v1alpha1.EtcdCluster) replicas {
-	return replicas{ours: ownershipOf(cluster), ephemeral: cluster.Spec.IsEphemeral(), byName: map[string]*plan.Replica{}}
+	return replicas{ours: ownershipOf(cluster), ephemeral: cluster.Spec.IsEphemeral(),
+		byName: map[string]*plan.Replica{}}
 }
 
 // of returns the replica of a name, which is there from now on.
@@ -36,8 +37,8 @@ func (r replicas) of(name string) *plan.Replica {
 }
 
 // add joins what Kubernetes holds.
-func (r replicas) add(cluster *v1alpha1.EtcdCluster, birth plan.Birth, g gathered) error {
-	r.addBirth(slices.Concat([]string{birth.Promised}, birth.Names, birth.Coming.Names))
+func (r replicas) add(cluster *v1alpha1.EtcdCluster, birth record.Birth, g gathered) error {
+	r.addBirth(slices.Concat([]string{birth.Promised}, birth.Names, birth.Next.Names))
 	if err := r.addVolumes(g.volumes); err != nil {
 		return err
 	}
@@ -75,8 +76,8 @@ func (r replicas) addPods(cluster *v1alpha1.EtcdCluster, pods []corev1.Pod) erro
 	return nil
 }
 
-// addMembers joins entries of the member list by the peer URL that the operator chose for them. Of two entries under one
-// name neither may be taken for it: the second is left to the strangers.
+// addMembers joins entries of the member list by the peer URL that the operator chose for them. Of two entries under
+// one name neither may be taken for it: the second is left to the strangers.
 func (r replicas) addMembers(membership *plan.Membership) {
 	for _, member := range membership.Members {
 		name, ok := r.ours.memberOf(member)
@@ -137,11 +138,7 @@ func (r replicas) addBereft(ctx context.Context, keys *keyring, names []string) 
 }
 
 // names are the names seen so far, by ordinal.
-func (r replicas) names() []string {
-	names := slices.Collect(maps.Keys(r.byName))
-	etcdutil.SortNames(r.ours.cluster, names)
-	return names
-}
+func (r replicas) names() []string { return sortedNames(r.ours, r.byName) }
 
 func (r replicas) list() []plan.Replica {
 	list := make([]plan.Replica, 0, len(r.byName))
@@ -153,7 +150,7 @@ func (r replicas) list() []plan.Replica {
 
 // podOf reads a Pod of ours.
 func podOf(cluster *v1alpha1.EtcdCluster, pod *corev1.Pod) (*plan.Pod, error) {
-	record, err := recordOf(pod)
+	member, err := recordOf(pod)
 	if err != nil {
 		return nil, Unreadable{Kind: resources.KindPod, Name: pod.Name, Annotation: v1alpha1.AnnotationRecord, Err: err}
 	}
@@ -164,7 +161,7 @@ func podOf(cluster *v1alpha1.EtcdCluster, pod *corev1.Pod) (*plan.Pod, error) {
 		Role:        pod.Labels[v1alpha1.LabelRole],
 		Incarnation: pod.Labels[v1alpha1.LabelIncarnation],
 		Choices:     choicesOf(pod),
-		Record:      record,
+		Record:      member,
 	}
 	p.Undressed = !resources.DressingOf(cluster, pod).IsZero()
 	fillProcess(p, pod)

@@ -14,7 +14,7 @@ import (
 
 func (w *world) names() []string {
 	var names []string
-	for _, r := range w.look().Replicas {
+	for _, r := range w.look().Current.Members {
 		names = append(names, r.Name)
 	}
 	return names
@@ -53,7 +53,7 @@ func TestAMemberThatWasPromisedAndNotAddedYetIsAReplica(t *testing.T) {
 	w := newTLSWorld(t)
 	w.cluster.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}}
 	birth := birthRecord("demo-0")
-	birth.Begun, birth.Next, birth.Promised = true, 2, "demo-1"
+	birth.Begun, birth.NextOrdinal, birth.Promised = true, 2, "demo-1"
 	w.put(resources.BuildPeerService(w.cluster, birth, "ops/etcd-steward"))
 	w.put(resources.BuildMemberSecret(w.cluster, "demo-1", w.issue(resources.MemberCertificates(w.cluster, "demo-1"))))
 	if names := w.names(); !slices.Equal(names, []string{"demo-0", "demo-1"}) {
@@ -66,13 +66,13 @@ func TestAMemberThatWasPromisedAndNotAddedYetIsAReplica(t *testing.T) {
 
 func TestBirthIsReadFromThePeerServiceThatIsOurs(t *testing.T) {
 	w := newBornWorld(t)
-	b := w.look().Birth
-	if !b.Exists || b.Operator != "ops/etcd-steward" || b.Incarnation != incarnation || b.Counter != 1 || b.Token != "token" ||
+	b := w.look().Current.Birth
+	if !b.Exists() || w.look().ClaimedBy != "ops/etcd-steward" || b.Incarnation != incarnation || b.Counter != 1 || b.Token != "token" ||
 		b.Void || b.ClusterID != 0 || !slices.Equal(b.Names, []string{"demo-0", "demo-1", "demo-2"}) {
 		t.Errorf("%+v", b)
 	}
 	w.objects["*v1.Service demo-peers"].GetOwnerReferences()[0].UID = "gone"
-	if b := w.look().Birth; b.Exists {
+	if b := w.look().Current.Birth; b.Exists() {
 		t.Errorf("the record of an earlier cluster was read: %+v", b)
 	}
 }
@@ -81,7 +81,7 @@ func TestDesiredIsWhatTheSpecAsksFor(t *testing.T) {
 	w := newWorld(t)
 	d := w.look().Desired
 	want := plan.Desired{
-		Size: 3, Choices: d.Choices, StorageBytes: 8 << 30, QuotaBytes: 2 << 30, Retain: true, HasBudget: true, ReplaceAfter: 5 * time.Minute,
+		Size: 3, Choices: d.Choices, StorageBytes: 8 << 30, QuotaBytes: 2 << 30, Retain: true, HasBudget: true, ReplaceAfter: 5 * time.Minute, KeepVolumes: 24 * time.Hour,
 	}
 	if d != want || d.Choices.Version.String() != "3.6.16" || d.Choices.Inputs != resources.Inputs(w.cluster).Canonical() {
 		t.Errorf("%+v", d)
@@ -101,11 +101,11 @@ func TestDesiredIsWhatTheSpecAsksFor(t *testing.T) {
 
 func TestReleaseIsPendingUntilOwnersFollowTheDeletionPolicy(t *testing.T) {
 	w := newBornWorld(t)
-	if w.look().Desired.ReleasePending {
+	if len(w.look().Astray) > 0 {
 		t.Error("nothing owns the volumes, and Retain is wanted")
 	}
 	w.cluster.Spec.Storage = &v1alpha1.StorageSpec{DeletionPolicy: v1alpha1.DeletionDelete}
-	if !w.look().Desired.ReleasePending {
+	if len(w.look().Astray) == 0 {
 		t.Error("nothing owns the volumes, and Delete is wanted")
 	}
 }

@@ -8,18 +8,20 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// lives tells what is of the life that the birth record is of from what is of another one: of the life that is laid beside it,
-// and of those that ended. Nobody of these is asked anything: an old member may still serve, and is a member of nothing.
+// lives tells what is of the incarnation that the birth record is of from what is of another one: of the next
+// incarnation beside it, and of those that ended. Nobody of these is asked anything: an old member may still serve, and
+// is a member of nothing.
 type lives struct {
-	birth    plan.Birth
-	byVolume map[string]bool // whether the name is of a life that ended
+	birth    record.Birth
+	byVolume map[string]bool // whether the name is of a former incarnation
 	byPod    map[string]bool
 }
 
-func livesOf(birth plan.Birth, g gathered) lives {
+func livesOf(birth record.Birth, g gathered) lives {
 	l := lives{birth: birth, byVolume: map[string]bool{}, byPod: map[string]bool{}}
 	for _, task := range g.tasks {
 		if member, ok := resources.RestoredMember(task.Name); ok {
@@ -35,22 +37,22 @@ func livesOf(birth plan.Birth, g gathered) lives {
 	return l
 }
 
-// hasEnded reports whether an object is of a life that ended: the birth record says so, or what is written on the volume,
-// which outlives the record.
+// hasEnded reports whether an object is of a former incarnation: the birth record says so, or what is written on the
+// volume, which outlives the record.
 func (l lives) hasEnded(object metav1.Object) bool {
 	incarnation := object.GetLabels()[v1alpha1.LabelIncarnation]
 	if incarnation == l.birth.Incarnation && incarnation != "" {
 		return false
 	}
-	isPast := func(p plan.Past) bool { return p.Incarnation == incarnation }
-	return slices.ContainsFunc(l.birth.Past, isPast) || object.GetAnnotations()[v1alpha1.AnnotationSuperseded] != ""
+	isPast := func(p record.Former) bool { return p.Incarnation == incarnation }
+	return slices.ContainsFunc(l.birth.Former, isPast) || object.GetAnnotations()[v1alpha1.AnnotationSuperseded] != ""
 }
 
-func (l lives) isComing(name string) bool { return slices.Contains(l.birth.Coming.Names, name) }
+func (l lives) isNext(name string) bool { return slices.Contains(l.birth.Next.Names, name) }
 
 // isFormer goes by the volume, since a Pod may be made anew beside it, and without one by what is there.
 func (l lives) isFormer(name string) bool {
-	if l.isComing(name) {
+	if l.isNext(name) {
 		return false
 	}
 	if ended, ok := l.byVolume[name]; ok {
@@ -59,17 +61,17 @@ func (l lives) isFormer(name string) bool {
 	return l.byPod[name]
 }
 
-// isOurs reports a name of the life that the birth record is of.
-func (l lives) isOurs(name string) bool { return !l.isComing(name) && !l.isFormer(name) }
+// isOurs reports a name of the incarnation that the birth record is of.
+func (l lives) isOurs(name string) bool { return !l.isNext(name) && !l.isFormer(name) }
 
-// former are the names that may still run from a life that has just ended. Once the next one serves nobody asks.
+// former are the names that may still run from a former incarnation. Once the next one serves nobody asks.
 func (l lives) former() []string {
-	if len(l.birth.Past) == 0 || l.birth.ClusterID != 0 {
+	if len(l.birth.Former) == 0 || l.birth.ClusterID != 0 {
 		return nil
 	}
-	names := slices.Clone(l.birth.Past[len(l.birth.Past)-1].Voters)
-	for _, of := range []map[string]bool{l.byVolume, l.byPod} {
-		for name := range of {
+	names := slices.Clone(l.birth.Former[len(l.birth.Former)-1].Voters)
+	for _, named := range []map[string]bool{l.byVolume, l.byPod} {
+		for name := range named {
 			if l.isFormer(name) {
 				names = append(names, name)
 			}
@@ -79,22 +81,33 @@ func (l lives) former() []string {
 }
 
 // members are the Pods that may be asked.
-func (g gathered) members(birth plan.Birth) []corev1.Pod {
+func (g gathered) members(birth record.Birth) []corev1.Pod {
 	l := livesOf(birth, g)
 	return slices.DeleteFunc(slices.Clone(g.pods), func(pod corev1.Pod) bool { return !l.isOurs(pod.Name) })
 }
 
-// part divides replicas among the lives.
-func (l lives) part(all []plan.Replica) (ours, coming, former []plan.Replica) {
+// part divides replicas among the incarnations.
+func (l lives) part(all []plan.Replica) (ours, coming []plan.Replica, former []plan.Incarnation) {
 	for _, r := range all {
 		switch {
-		case l.isComing(r.Name):
+		case l.isNext(r.Name):
 			coming = append(coming, r)
 		case l.isFormer(r.Name):
-			former = append(former, r)
+			former = addFormer(former, r)
 		default:
 			ours = append(ours, r)
 		}
 	}
 	return ours, coming, former
+}
+
+// addFormer puts what is left of a member beside what is left of its incarnation.
+func addFormer(all []plan.Incarnation, r plan.Replica) []plan.Incarnation {
+	id := r.Incarnation()
+	i := slices.IndexFunc(all, func(in plan.Incarnation) bool { return in.Birth.Incarnation == id })
+	if i < 0 {
+		i, all = len(all), append(all, plan.Incarnation{Birth: record.Birth{Incarnation: id}})
+	}
+	all[i].Members = append(all[i].Members, r)
+	return all
 }

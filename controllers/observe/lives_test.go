@@ -10,30 +10,30 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 const later = "e5f6a7b8"
 
-// comingLife is what the birth record says of a life that is laid.
-func comingLife(names ...string) *resources.LifeRecord {
-	origin := resources.BackupOrigin(found)
-	return &resources.LifeRecord{
-		Incarnation: later, Counter: 2, Token: "token-2", Names: names, Source: resources.LifeFromBackup, Backup: &origin, Bump: 5, Restore: "uid-hash",
+// comingLife is what the birth record says of the next incarnation.
+func comingLife(names ...string) record.Next {
+	return record.Next{
+		Incarnation: later, Counter: 2, Token: "token-2", Names: names, Source: record.SourceBackup, Origin: found,
+		Bump: 5, Restore: "uid-hash",
 	}
 }
 
-// volumeOf is a volume of another life.
+// volumeOf is a volume of another incarnation.
 func (w *world) volumeOf(name, life string) *corev1.PersistentVolumeClaim {
 	volume := w.volume(name)
 	volume.Labels[v1alpha1.LabelIncarnation] = life
 	return volume
 }
 
-func (w *world) putBirth(edit func(*resources.BirthRecord)) {
+func (w *world) putBirth(edit func(*record.Birth)) {
 	record := birthRecord("demo-0", "demo-1", "demo-2")
 	edit(&record)
 	w.put(resources.BuildPeerService(w.cluster, record, "ops/etcd-steward"))
@@ -49,70 +49,75 @@ func namesIn(replicas []plan.Replica) []string {
 
 func TestWhatIsLaidBesideTheClusterIsNoneOfItsMembers(t *testing.T) {
 	w := newBornWorld(t)
-	w.putBirth(func(r *resources.BirthRecord) {
-		r.ClusterID, r.Next, r.Laid, r.Coming = w.processes["demo-0"].ClusterID(), 5, 2, comingLife("demo-3", "demo-4")
+	w.putBirth(func(r *record.Birth) {
+		r.ClusterID, r.NextOrdinal, r.LastCounter, r.Next = w.processes["demo-0"].ClusterID(), 5, 2,
+			comingLife("demo-3", "demo-4")
 	})
 	w.put(w.volumeOf("demo-3", later))
 	w.put(w.restorePod("demo-3"))
 	view := w.look()
-	if got := namesIn(view.Replicas); !slices.Equal(got, []string{"demo-0", "demo-1", "demo-2"}) || !view.Membership.Known {
+	if got := namesIn(view.Current.Members); !slices.Equal(got, []string{"demo-0", "demo-1", "demo-2"}) ||
+		!view.Current.Membership.Known {
 		t.Errorf("the members are %v", got)
 	}
-	if got := namesIn(view.Coming); !slices.Equal(got, []string{"demo-3", "demo-4"}) || len(view.Former) > 0 {
-		t.Fatalf("what is laid is %v, what ended %v", got, namesIn(view.Former))
+	if got := namesIn(view.Next.Members); !slices.Equal(got, []string{"demo-3", "demo-4"}) || len(view.Former) > 0 {
+		t.Fatalf("what is restored is %v, what ended %v", got, namesIn(view.FormerMembers()))
 	}
-	if first := view.Coming[0]; first.Volume == nil || first.Restoring == nil || view.Coming[1].Volume != nil {
-		t.Errorf("%+v", view.Coming)
+	if first := view.Next.Members[0]; first.Volume == nil || first.Restoring == nil ||
+		view.Next.Members[1].Volume != nil {
+		t.Errorf("%+v", view.Next.Members)
 	}
-	want := plan.Life{Incarnation: later, Counter: 2, Token: "token-2", Names: []string{"demo-3", "demo-4"}, Origin: found, Source: plan.SourceBackup, Bump: 5, Restore: "uid-hash"}
-	if !reflect.DeepEqual(view.Birth.Coming, want) || view.Birth.Laid != 2 {
-		t.Errorf("%+v", view.Birth.Coming)
+	want := record.Next{Incarnation: later, Counter: 2, Token: "token-2", Names: []string{"demo-3", "demo-4"},
+		Origin: found, Source: record.SourceBackup, Bump: 5, Restore: "uid-hash"}
+	if !reflect.DeepEqual(view.Current.Birth.Next, want) || view.Current.Birth.LastCounter != 2 {
+		t.Errorf("%+v", view.Current.Birth.Next)
 	}
 	if len(w.live) > 1 { // the linearizable look at the Service is not among them
-		t.Errorf("what is only laid is looked for: %v", w.live)
+		t.Errorf("what is only restored is looked for: %v", w.live)
 	}
 }
 
 func TestMembersOfALifeThatEndedAreSeenAndNotAsked(t *testing.T) {
 	w := newBornWorld(t)
-	w.putBirth(func(r *resources.BirthRecord) {
+	w.putBirth(func(r *record.Birth) {
 		r.Incarnation, r.Names, r.Restore = later, []string{"demo-3"}, "uid-hash"
-		r.Past = []resources.PastRecord{{Incarnation: incarnation, Voters: []string{"demo-0", "demo-1", "demo-2"}}}
+		r.Former = []record.Former{{Incarnation: incarnation, Voters: []string{"demo-0", "demo-1", "demo-2"}}}
 	})
 	w.put(w.volumeOf("demo-3", later))
 	view := w.look()
-	if got := namesIn(view.Former); !slices.Equal(got, []string{"demo-0", "demo-1", "demo-2"}) {
+	if got := namesIn(view.FormerMembers()); !slices.Equal(got, []string{"demo-0", "demo-1", "demo-2"}) {
 		t.Fatalf("what ended is %v", got)
 	}
-	if view.Membership.Known || len(view.Membership.LastKnown) > 0 || len(view.Clients) > 0 {
-		t.Errorf("the members of before were asked: %+v", view.Membership)
+	if view.Current.Membership.Known || len(view.Current.Membership.LastKnown) > 0 || len(view.Clients) > 0 {
+		t.Errorf("the members of before were asked: %+v", view.Current.Membership)
 	}
-	for _, r := range view.Former {
+	for _, r := range view.FormerMembers() {
 		if r.Pod == nil || r.Volume == nil || r.Answer != nil || r.Member != nil {
 			t.Errorf("%+v", r)
 		}
 	}
-	if got := namesIn(view.Replicas); !slices.Equal(got, []string{"demo-3"}) {
+	if got := namesIn(view.Current.Members); !slices.Equal(got, []string{"demo-3"}) {
 		t.Errorf("the members are %v", got)
 	}
-	want := []plan.Past{{Incarnation: incarnation, Voters: []string{"demo-0", "demo-1", "demo-2"}}}
-	if !reflect.DeepEqual(view.Birth.Past, want) || view.Birth.Restore != "uid-hash" {
-		t.Errorf("%+v", view.Birth)
+	want := []record.Former{{Incarnation: incarnation, Voters: []string{"demo-0", "demo-1", "demo-2"}}}
+	if !reflect.DeepEqual(view.Current.Birth.Former, want) || view.Current.Birth.Restore != "uid-hash" {
+		t.Errorf("%+v", view.Current.Birth)
 	}
 }
 
 func TestAPodOfALifeThatHasJustEndedIsFoundWithoutItsLabels(t *testing.T) {
 	w := newWorld(t)
-	w.putBirth(func(r *resources.BirthRecord) {
+	w.putBirth(func(r *record.Birth) {
 		r.Incarnation, r.Names = later, []string{"demo-3"}
-		r.Past = []resources.PastRecord{{Incarnation: incarnation, Voters: []string{"demo-0", "demo-1"}}}
+		r.Former = []record.Former{{Incarnation: incarnation, Voters: []string{"demo-0", "demo-1"}}}
 	})
 	stripped := w.pod("demo-1", resources.StartSealed)
 	stripped.Labels = map[string]string{v1alpha1.LabelIncarnation: incarnation}
 	w.put(stripped)
 	w.put(w.volume("demo-0"))
 	view := w.look()
-	if got := namesIn(view.Former); !slices.Equal(got, []string{"demo-0", "demo-1"}) || view.Former[1].Pod == nil {
+	if got := namesIn(view.FormerMembers()); !slices.Equal(got, []string{"demo-0", "demo-1"}) ||
+		view.FormerMembers()[1].Pod == nil {
 		t.Fatalf("what ended is %v", got)
 	}
 	if len(view.Clients) > 0 {
@@ -127,30 +132,32 @@ func TestAVolumeThatWasSupersededIsFormerWhateverTheRecordSays(t *testing.T) {
 	w.put(old)
 	old.Annotations[v1alpha1.AnnotationFlushed] = later
 	view := w.look() // there is no birth record
-	if got := namesIn(view.Former); !slices.Equal(got, []string{"demo-0"}) || view.Former[0].Volume.Superseded != incarnation || view.Former[0].Volume.Flushed != later {
+	if got := namesIn(view.FormerMembers()); !slices.Equal(got, []string{"demo-0"}) ||
+		view.FormerMembers()[0].Volume.Superseded != incarnation || view.FormerMembers()[0].Volume.Flushed != later {
 		t.Errorf("without a record %v", got)
 	}
-	w.putBirth(func(*resources.BirthRecord) {})
-	if got := namesIn(w.look().Former); !slices.Equal(got, []string{"demo-0"}) {
-		t.Errorf("with a record that does not know its life %v", got)
+	w.putBirth(func(*record.Birth) {})
+	if got := namesIn(w.look().FormerMembers()); !slices.Equal(got, []string{"demo-0"}) {
+		t.Errorf("with a record that does not know its incarnation %v", got)
 	}
 	current := w.volume("demo-1")
 	current.Annotations[v1alpha1.AnnotationSuperseded] = "somebody wrote this"
 	w.put(current)
-	if got := namesIn(w.look().Former); !slices.Equal(got, []string{"demo-0"}) {
-		t.Errorf("a volume of this life is former: %v", got)
+	if got := namesIn(w.look().FormerMembers()); !slices.Equal(got, []string{"demo-0"}) {
+		t.Errorf("a volume of this incarnation is former: %v", got)
 	}
 	other := w.volumeOf("demo-2", "77777777")
 	w.put(other)
-	if got := namesIn(w.look().Former); !slices.Equal(got, []string{"demo-0"}) {
+	if got := namesIn(w.look().FormerMembers()); !slices.Equal(got, []string{"demo-0"}) {
 		t.Errorf("a volume of a birth that was given up is former: %v", got)
 	}
 }
 
 func TestWhatIsKeptOfEarlierLivesCostsASettledClusterNoReads(t *testing.T) {
 	w := newBornWorld(t)
-	w.putBirth(func(r *resources.BirthRecord) {
-		r.ClusterID, r.Past = w.processes["demo-0"].ClusterID(), []resources.PastRecord{{Incarnation: "99999999", Voters: []string{"demo-7"}}}
+	w.putBirth(func(r *record.Birth) {
+		r.ClusterID, r.Former = w.processes["demo-0"].ClusterID(),
+			[]record.Former{{Incarnation: "99999999", Voters: []string{"demo-7"}}}
 	})
 	before := len(w.liveReads(t))
 	for _, name := range []string{"demo-7", "demo-8"} {
@@ -171,33 +178,37 @@ func (w *world) liveReads(t *testing.T) []string {
 
 func TestRestoresThatNameTheClusterAreSeenAndTheOldWishIsNot(t *testing.T) {
 	w := newBornWorld(t)
-	asked := []plan.Request{{Name: "back", ID: "uid-hash", Source: plan.SourceBackup, Wish: plan.Wish{Hash: "h"}}}
-	look := func(requests []plan.Request, err error) (observe.View, error) {
+	asked := []plan.Request{{Name: "back", ID: "uid-hash", Source: record.SourceBackup,
+		WantedBackup: plan.WantedBackup{Hash: "h"}}}
+	look := func(requests []plan.Request, err error) (plan.Observation, error) {
 		o := w.observer()
 		o.Requests = func(context.Context, *v1alpha1.EtcdCluster) ([]plan.Request, error) { return requests, err }
-		o.Wish = func(context.Context, *v1alpha1.EtcdCluster) (plan.Wish, error) {
-			return plan.Wish{Hash: "bootstrap"}, nil
+		o.WantedBackup = func(context.Context, *v1alpha1.EtcdCluster) (plan.WantedBackup, error) {
+			return plan.WantedBackup{Hash: "bootstrap"}, nil
 		}
-		return o.Observe(t.Context(), w.cluster, "")
+		seen, _, err := o.Observe(t.Context(), w.cluster, "")
+		return seen, err
 	}
-	if view, err := look(asked, nil); err != nil || !reflect.DeepEqual(view.Requests, asked) || view.Desired.Restore.IsZero() {
+	if view, err := look(asked, nil); err != nil || !reflect.DeepEqual(view.Requests, asked) ||
+		view.Desired.Restore.IsZero() {
 		t.Errorf("%+v, %v", view.Requests, err)
 	}
 	if _, err := look(nil, errors.New("no answer")); err == nil {
 		t.Error("restores that could not be read are none")
 	}
-	w.putBirth(func(r *resources.BirthRecord) { r.Past = []resources.PastRecord{{Incarnation: "99999999"}} })
+	w.putBirth(func(r *record.Birth) { r.Former = []record.Former{{Incarnation: "99999999"}} })
 	if view, err := look(nil, nil); err != nil || !view.Desired.Restore.IsZero() {
-		t.Errorf("a cluster that was restored in place begins with its first backup again: %+v, %v", view.Desired.Restore, err)
+		t.Errorf("a cluster that was restored in place begins with its first backup again: %+v, %v",
+			view.Desired.Restore, err)
 	}
 }
 
 func TestARecordOfASurvivorSaysSo(t *testing.T) {
 	w := newWorld(t)
-	w.putBirth(func(r *resources.BirthRecord) {
-		r.Origin, r.Backup = resources.OriginSurvivor, &resources.BackupOrigin{Hash: "h", Revision: 9, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}}
+	w.putBirth(func(r *record.Birth) {
+		r.Origin = record.Origin{Hash: "h", Revision: 9, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}}
 	})
-	if got := w.look().Birth.Origin; got.Revision != 9 || got.Key != "" {
+	if got := w.look().Current.Birth.Origin; got.Revision != 9 || got.Key != "" {
 		t.Errorf("%+v", got)
 	}
 }

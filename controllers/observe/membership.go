@@ -20,8 +20,8 @@ import (
 // hang for etcd's own 7 s.
 const listPatience = 1500 * time.Millisecond
 
-// alarmText is how Status words an alarm, the member's ID in decimal (etcd-io/etcd:api/etcdserverpb/rpc.proto AlarmMember;
-// how many spaces are between the fields is up to the library that prints it).
+// alarmText is how Status words an alarm, the member's ID in decimal (etcd-io/etcd:api/etcdserverpb/rpc.proto
+// AlarmMember; how many spaces are between the fields is up to the library that prints it).
 var alarmText = regexp.MustCompile(`^(?:memberID:([0-9]+)\s+)?alarm:([A-Z]+)`)
 
 // alarms reads those among what Status calls errors.
@@ -39,8 +39,8 @@ func alarms(errs []string) []plan.Alarm {
 }
 
 // membership asks for etcd's own list. It is known only when a quorum agreed on it and every member that answers is of
-// that same cluster: two clusters among our Pods mean that some list is not ours. Once it is written down which cluster this
-// is, and a member answers as part of it, those that answer as others have foreign data, and are not asked.
+// that same cluster: two clusters among our Pods mean that some list is not ours. Once it is written down which cluster
+// this is, and a member answers as part of it, those that answer as others have foreign data, and are not asked.
 func (s survey) membership(ctx context.Context, ours ownership, born etcdutil.ID) plan.Membership {
 	s = s.of(born)
 	if conflict := s.conflict(ours); conflict != "" {
@@ -50,7 +50,8 @@ func (s survey) membership(ctx context.Context, ours ownership, born etcdutil.ID
 	for _, name := range s.informed(ours) {
 		list, err := listMembers(ctx, s.clients[name])
 		if err == nil && list.ClusterID != s.answers[name].ClusterID {
-			err = fmt.Errorf("member %s answers as cluster %s and lists cluster %s", name, s.answers[name].ClusterID, list.ClusterID)
+			err = fmt.Errorf("member %s answers as cluster %s and lists cluster %s", name, s.answers[name].ClusterID,
+				list.ClusterID)
 		}
 		if err != nil {
 			why, denied = cmp.Or(why, fmt.Sprintf("%s: %v", name, err)), denied || etcd.IsAuth(err)
@@ -66,15 +67,7 @@ func (s survey) membership(ctx context.Context, ours ownership, born etcdutil.ID
 
 // isDenied reports that a member knows us and does not let us in, and none does.
 func (s survey) isDenied() bool {
-	if len(s.answers) > 0 {
-		return false
-	}
-	for _, err := range s.errs {
-		if etcd.IsAuth(err) {
-			return true
-		}
-	}
-	return false
+	return len(s.answers) == 0 && slices.ContainsFunc(slices.Collect(maps.Values(s.errs)), etcd.IsAuth)
 }
 
 // of leaves out who answers as another cluster than the one that was born, if anybody answers as that.
@@ -95,8 +88,8 @@ func listMembers(ctx context.Context, c etcd.Client) (etcd.MemberList, error) {
 	return c.MemberList(ctx)
 }
 
-// informed are the voters that know a leader, the leader itself first, then those with the most of the log. A voter that
-// knows none cannot read linearizably, and a learner refuses to.
+// informed are the voters that know a leader, the leader itself first, then those with the most of the log. A voter
+// that knows none cannot read linearizably, and a learner refuses to.
 func (s survey) informed(ours ownership) []string {
 	var names []string
 	for name, status := range s.answers {
@@ -107,7 +100,7 @@ func (s survey) informed(ours ownership) []string {
 	slices.SortFunc(names, func(a, b string) int {
 		first, second := s.answers[a], s.answers[b]
 		return cmp.Or(
-			compareBool(second.Leader == second.MemberID, first.Leader == first.MemberID),
+			cmp.Compare(leads(second), leads(first)),
 			cmp.Compare(second.RaftAppliedIndex, first.RaftAppliedIndex),
 			etcdutil.CompareNames(ours.cluster, a, b),
 		)
@@ -115,14 +108,11 @@ func (s survey) informed(ours ownership) []string {
 	return names
 }
 
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
+func leads(s etcd.Status) int {
+	if s.Leader == s.MemberID {
 		return 1
 	}
-	return -1
+	return 0
 }
 
 // leader is the member that calls itself the leader, or else the one that the others call so. Of two that claim it, the
@@ -165,18 +155,20 @@ func (s survey) silence(ours ownership) string {
 	case len(s.errs) == 0:
 		return "no member runs"
 	}
-	names := slices.Collect(maps.Keys(s.errs))
-	etcdutil.SortNames(ours.cluster, names)
-	return fmt.Sprintf("%s: %v", names[0], s.errs[names[0]])
+	first := sortedNames(ours, s.errs)[0]
+	return fmt.Sprintf("%s: %v", first, s.errs[first])
 }
 
-func (s survey) answering(ours ownership) []string {
-	names := slices.Collect(maps.Keys(s.answers))
+func (s survey) answering(ours ownership) []string { return sortedNames(ours, s.answers) }
+
+// sortedNames are names of members by their ordinals.
+func sortedNames[V any](ours ownership, byName map[string]V) []string {
+	names := slices.Collect(maps.Keys(byName))
 	etcdutil.SortNames(ours.cluster, names)
 	return names
 }
 
-// remembered is the list as the surviving voter with the most of the log has it, which nobody confirmed.
+// remembered is the list as the surviving voter with the most of the log has it, without a quorum that confirmed it.
 func (s survey) remembered(ctx context.Context) []etcdutil.Member {
 	var survivor string
 	for name, status := range s.answers {

@@ -9,6 +9,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -63,10 +64,16 @@ func TestMembership(t *testing.T) {
 		{"is not known when the operator has no certificate to dial with", func(w *world) {
 			w.dialErr = errors.New("no certificate")
 		}, func(m plan.Membership, _ *world) bool { return !m.Known && m.Why == "no certificate" }},
-		{"is not known when one member answers as another cluster", func(w *world) {
+		{"is that of the others when one answers as another cluster and no certificate proves who that is", func(w *world) {
 			w.stop("demo-2")
 			w.network.WipeDir("demo-2")
 			w.start("demo-2", etcdutil.StateNew, "demo-2")
+		}, func(m plan.Membership, _ *world) bool { return m.Known && len(m.Members) == 3 && m.Conflict == "" }},
+		{"is not known when one of which nothing is recorded answers as another cluster", func(w *world) {
+			w.stop("demo-2")
+			w.network.WipeDir("demo-2")
+			w.start("demo-2", etcdutil.StateNew, "demo-2")
+			delete(w.objects["*v1.PersistentVolumeClaim demo-2"].GetAnnotations(), v1alpha1.AnnotationRecord)
 		}, func(m plan.Membership, _ *world) bool {
 			return !m.Known && m.Members == nil && strings.Contains(m.Conflict, "demo-2 as ") && strings.Contains(m.Conflict, "demo-0 as ")
 		}},
@@ -96,7 +103,7 @@ func TestMembership(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			w := newBornWorld(t)
 			row.given(w)
-			if m := w.look().Membership; !row.holds(m, w) {
+			if m := w.look().Current.Membership; !row.holds(m, w) {
 				t.Errorf("the membership is %+v", m)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -13,12 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 // +kubebuilder:rbac:groups="",resources=nodes;persistentvolumes,verbs=get,roleName=node-reader-role
 
-// nodeSearch finds out what became of the nodes of members that are silent. Nodes are read one by one and past the cache: a
-// watch on all nodes of Kubernetes would cost every cluster something, and a few reads cost only one in trouble.
+// nodeSearch finds out what became of the nodes of members that are silent. Nodes are read one by one and past the
+// cache: a watch on all nodes of Kubernetes would cost every cluster something, and a few reads cost only one in
+// trouble.
 //
 // Where the operator may not read nodes or volumes, nothing is known of them, and the evidence of Pods alone decides.
 type nodeSearch struct {
@@ -36,7 +39,7 @@ type nodeAnswer struct {
 }
 
 // addNodes says of each silent member whether its node, or the only one that can use its volume, is gone for good.
-func (o *Observer) addNodes(ctx context.Context, birth plan.Birth, g gathered, joined replicas) error {
+func (o *Observer) addNodes(ctx context.Context, birth record.Birth, g gathered, joined replicas) error {
 	look := &nodeSearch{observer: o, reader: o.Live, seen: map[string]nodeAnswer{}}
 	if look.reader == nil {
 		look.reader = o.Reader
@@ -48,9 +51,10 @@ func (o *Observer) addNodes(ctx context.Context, birth plan.Birth, g gathered, j
 		if lives.isFormer(replica.Name) && replica.Pod == nil { // it is not there to answer
 			continue
 		}
-		// A birth waits for its Pods, and so must not wait for this, unless it waits in vain. Nobody of a life that is laid has a Pod,
-		// and the cluster must not move to what nobody could use.
-		isWorthIt := birth.ClusterID != 0 || isUnschedulable(replica) || lives.isFormer(replica.Name) || lives.isComing(replica.Name)
+		// A birth waits for its Pods, and so must not wait for this, unless it waits in vain. Nobody of an incarnation
+		// that is restored has a Pod, and the cluster must not move to what nobody could use.
+		isWorthIt := birth.ClusterID != 0 || isUnschedulable(replica) || lives.isFormer(replica.Name) ||
+			lives.isNext(replica.Name)
 		if isWorthIt && isSilent(replica) {
 			group.Go(func() error { return look.add(ctx, g, replica) })
 		}
@@ -73,8 +77,13 @@ func (s *nodeSearch) add(ctx context.Context, g gathered, replica *plan.Replica)
 		if replica.Pod.NodeGone, err = s.fateOf(ctx, replica.Pod.Node); err != nil {
 			return err
 		}
+		if replica.Pod.NodeSilent, err = s.silenceOf(ctx, replica.Pod.Node); err != nil {
+			return err
+		}
 	}
-	i := slices.IndexFunc(g.volumes, func(claim corev1.PersistentVolumeClaim) bool { return claim.Name == replica.Name })
+	i := slices.IndexFunc(g.volumes, func(claim corev1.PersistentVolumeClaim) bool {
+		return claim.Name == replica.Name
+	})
 	if i < 0 || replica.Volume == nil || replica.Volume.Phase != plan.VolumeBound {
 		return nil
 	}
@@ -91,8 +100,24 @@ func (s *nodeSearch) fateOf(ctx context.Context, name string) (string, error) {
 	return fate(name, answer.node), nil
 }
 
-// fate believes in an out-of-service taint only of a node that is down: whoever sets it says that the node is shut down,
-// and forgets it there when the node is back (https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown).
+// silenceOf is since when a node's kubelet has not been heard of, by the node controller's clock; zero while it is, and
+// where nodes may not be read (kubernetes/kubernetes:pkg/controller/nodelifecycle sets Ready to Unknown).
+func (s *nodeSearch) silenceOf(ctx context.Context, name string) (time.Time, error) {
+	answer, err := s.node(ctx, name)
+	if err != nil || !answer.isKnown || answer.node == nil {
+		return time.Time{}, err
+	}
+	for _, c := range answer.node.Status.Conditions {
+		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionUnknown {
+			return c.LastTransitionTime.Time, nil
+		}
+	}
+	return time.Time{}, nil
+}
+
+// fate believes in an out-of-service taint only of a node that is down: the person who sets it says that the node is
+// shut down, and forgets it there when the node is back
+// (https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown).
 func fate(name string, node *corev1.Node) string {
 	switch {
 	case node == nil:
@@ -132,8 +157,8 @@ func (s *nodeSearch) node(ctx context.Context, name string) (nodeAnswer, error) 
 	return answer, nil
 }
 
-// readOutside reads an object that lies in no namespace; nil when there is none. It is not known when the operator may not
-// read such objects.
+// readOutside reads an object that lies in no namespace; nil when there is none. It is not known when the operator may
+// not read such objects.
 func readOutside[T any, P interface {
 	*T
 	client.Object

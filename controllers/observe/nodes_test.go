@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
@@ -176,8 +177,8 @@ func TestAMemberThatAnswersIsNotSilentWhateverItsKubeletSays(t *testing.T) {
 
 func TestAVolumeThatIsLaidIsKnownToBeStrandedBeforeTheClusterMovesToIt(t *testing.T) {
 	p := newPlace(t)
-	p.world.putBirth(func(r *resources.BirthRecord) {
-		r.ClusterID, r.Next, r.Laid, r.Coming = p.world.processes["demo-1"].ClusterID(), 4, 2, comingLife("demo-3")
+	p.world.putBirth(func(r *record.Birth) {
+		r.ClusterID, r.NextOrdinal, r.LastCounter, r.Next = p.world.processes["demo-1"].ClusterID(), 4, 2, comingLife("demo-3")
 	})
 	claim := p.world.volumeOf("demo-3", later)
 	claim.Spec.VolumeName = "pv-3"
@@ -188,7 +189,7 @@ func TestAVolumeThatIsLaidIsKnownToBeStrandedBeforeTheClusterMovesToIt(t *testin
 	volume.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "shop", Name: "demo-3", UID: claim.UID}
 	volume.Spec.NodeAffinity.Required.NodeSelectorTerms = []corev1.NodeSelectorTerm{onHost("worker-3")}
 	p.world.put(volume)
-	if got := p.world.look().Coming[0].Volume.Stranded; got != "node worker-3 was deleted" {
+	if got := p.world.look().Next.Members[0].Volume.Stranded; got != "node worker-3 was deleted" {
 		t.Errorf("stranded: %q", got)
 	}
 }
@@ -214,11 +215,11 @@ func TestWhoMayNotReadNodesKnowsNothingAndDoesNotGoOnAsking(t *testing.T) {
 	}{{0, 2}, {time.Second, 0}, {4 * time.Minute, 0}, {time.Minute, 2}, {time.Second, 0}} {
 		p.world.now = p.world.now.Add(row.after)
 		p.world.live = nil
-		view, err := observer.Observe(t.Context(), p.world.cluster, "")
+		view, _, err := observer.Observe(t.Context(), p.world.cluster, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := view.Replicas[0]; r.Volume.Stranded != "" || r.Pod.NodeGone != "" {
+		if r := view.Current.Members[0]; r.Volume.Stranded != "" || r.Pod.NodeGone != "" {
 			t.Errorf("stranded %q, node %q", r.Volume.Stranded, r.Pod.NodeGone)
 		}
 		if reads := slices.DeleteFunc(p.world.live, func(read string) bool { return !isOutside(read) }); len(reads) != row.reads {

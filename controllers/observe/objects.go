@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
@@ -31,21 +32,24 @@ func (o ownership) judge(kind, name string, object metav1.Object, isAbsent bool,
 // right, or found to be taken.
 func (g gathered) services(cluster *v1alpha1.EtcdCluster, ours ownership) []plan.Object {
 	return []plan.Object{
-		ours.judge(resources.KindService, resources.PeerService(cluster.Name), g.peerService, g.peerService == nil, func() string {
-			return resources.ServiceDrift(g.peerService, resources.PeerServiceShape(cluster))
-		}),
-		ours.judge(resources.KindService, resources.ClientService(cluster.Name), g.clientService, g.clientService == nil, func() string {
-			return resources.ServiceDrift(g.clientService, resources.BuildClientService(cluster))
-		}),
+		ours.judge(resources.KindService, resources.PeerService(cluster.Name), g.peerService, g.peerService == nil,
+			func() string {
+				return resources.ServiceDrift(g.peerService, resources.PeerServiceShape(cluster))
+			}),
+		ours.judge(resources.KindService, resources.ClientService(cluster.Name), g.clientService,
+			g.clientService == nil, func() string {
+				return resources.ServiceDrift(g.clientService, resources.BuildClientService(cluster))
+			}),
 	}
 }
 
-// birth reads the record from the peer Service, if that is ours.
-func (g gathered) birth(ours ownership) (plan.Birth, error) {
+// birth reads the record from the peer Service, if that is ours, and which install claims the cluster there.
+func (g gathered) birth(ours ownership) (birth record.Birth, claim string, err error) {
 	if g.peerService == nil || !resources.IsControlledBy(g.peerService, ours.uid) {
-		return plan.Birth{}, nil
+		return record.Birth{}, "", nil
 	}
-	return birthOf(g.peerService)
+	birth, err = birthOf(g.peerService)
+	return birth, g.peerService.Annotations[v1alpha1.AnnotationOperator], err
 }
 
 // disruptionBudget is the PodDisruptionBudget with its bound. A bound that is no number is drift, and counts as none.
@@ -68,27 +72,28 @@ func budgetDrift(cluster *v1alpha1.EtcdCluster, budget *policyv1.PodDisruptionBu
 	return resources.BudgetDrift(budget, resources.BuildBudget(cluster, bound))
 }
 
+// detailEarlier is what the garbage collector takes.
+const detailEarlier = "it goes with an earlier cluster of this name"
+
 // others are Pods and volumes under members' names that are not ours. What the garbage collector takes is waited for;
-// what an earlier cluster left is for somebody to decide about; anything else has taken a name.
+// what an earlier cluster left is for a person to decide about; anything else has taken a name.
 func (g gathered) others(ours ownership) (objects []plan.Object, left []plan.Retained) {
 	for _, pod := range g.otherPods {
 		state, detail := ours.standing(&pod)
 		objects = append(objects, plan.Object{Kind: resources.KindPod, Name: pod.Name, State: state, Detail: detail})
 	}
 	for _, volume := range g.otherVolumes {
-		if ours.goesWithAnother(&volume) {
-			objects = append(objects, plan.Object{
-				Kind: resources.KindVolume, Name: volume.Name, State: plan.ObjectTerminating, Detail: "it goes with an earlier cluster of this name",
-			})
+		object := plan.Object{Kind: resources.KindVolume, Name: volume.Name}
+		switch {
+		case ours.goesWithAnother(&volume):
+			object.State, object.Detail = plan.ObjectTerminating, detailEarlier
+		case ours.isRetained(&volume):
+			left = append(left, retainedVolume(&volume))
 			continue
+		default:
+			object.State, object.Detail = plan.ObjectForeign, "it does not say to which cluster it belongs"
 		}
-		if !ours.isRetained(&volume) {
-			objects = append(objects, plan.Object{
-				Kind: resources.KindVolume, Name: volume.Name, State: plan.ObjectForeign, Detail: "it does not say to which cluster it belongs",
-			})
-			continue
-		}
-		left = append(left, retainedVolume(&volume))
+		objects = append(objects, object)
 	}
 	return objects, left
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
@@ -84,7 +85,7 @@ func TestObjectsThatAreAsTheyShouldBeAreCurrent(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	}
-	if s := view.Replicas[0].Secret; s.State != plan.ObjectCurrent || s.Name != "demo-0-tls" || !s.NotAfter.Equal(w.now.Add(pki.DefaultLeafValidity)) {
+	if s := view.Current.Members[0].Secret; s.State != plan.ObjectCurrent || s.Name != "demo-0-tls" || !s.NotAfter.Equal(w.now.Add(pki.DefaultLeafValidity)) {
 		t.Errorf("the member's: %+v", s)
 	}
 }
@@ -124,16 +125,16 @@ func TestObject(t *testing.T) {
 		}, plan.ObjectForeign, "the operator did not make it"},
 		{"a certificate of another authority is due", "Secret", "demo-client-tls", func(w *world) {
 			w.secret("demo-client-tls").Data[resources.KeyCert] = w.secret("demo-ca-peer").Data[resources.KeyCert]
-		}, plan.ObjectDrifted, "tls.crt: not signed by this authority"},
+		}, plan.ObjectDrifted, "tls.crt: not signed by this CA"},
 		{"a certificate in the last third of its life is due", "Secret", "demo-operator-tls", func(w *world) {
 			w.now = w.now.Add(pki.DefaultLeafValidity - 100*24*time.Hour)
-		}, plan.ObjectDrifted, "tls.crt: in the last third of its life"},
+		}, plan.ObjectDrifted, "tls.crt: in the last third of its lifetime"},
 		{"a Secret without its key has drifted", "Secret", "demo-client-tls", func(w *world) {
 			delete(w.secret("demo-client-tls").Data, resources.KeyKey)
 		}, plan.ObjectDrifted, "a key is missing"},
 		{"a Secret that trusts another authority has drifted", "Secret", "demo-client-tls", func(w *world) {
 			w.secret("demo-client-tls").Data[resources.KeyCA] = w.secret("demo-ca-peer").Data[resources.KeyCert]
-		}, plan.ObjectDrifted, "ca.crt is not the certificate of the authority"},
+		}, plan.ObjectDrifted, "ca.crt is not the certificate of the CA"},
 		{"a certificate is not judged while its authority is gone", "Secret", "demo-client-tls", func(w *world) {
 			w.remove(w.secret("demo-ca"))
 		}, plan.ObjectCurrent, ""},
@@ -209,9 +210,9 @@ func TestWhatAnEarlierClusterLeftIsNamed(t *testing.T) {
 	w := newTLSWorld(t)
 	volume := w.volume("demo-0")
 	volume.Labels[v1alpha1.LabelClusterUID] = "gone"
-	volume.Annotations[v1alpha1.AnnotationRecord] = resources.EncodeMember(resources.MemberRecord{
+	volume.Annotations[v1alpha1.AnnotationRecord] = record.Member{
 		ClusterID: 1, MemberID: 2, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16},
-	})
+	}.Encode()
 	w.put(volume)
 	w.secret("demo-ca").Labels[v1alpha1.LabelClusterUID] = "gone"
 	view := w.look()
@@ -223,11 +224,28 @@ func TestWhatAnEarlierClusterLeftIsNamed(t *testing.T) {
 		left.Incarnation != volume.Labels[v1alpha1.LabelIncarnation] || left.Record.IsZero() {
 		t.Errorf("%+v", left)
 	}
+	if left.TooNew != "" {
+		t.Errorf("%+v", left)
+	}
 	if authority.String() != "Secret demo-ca" || authority.Owner != "gone" {
 		t.Errorf("%+v", authority)
 	}
-	if view.Replicas[0].Volume != nil {
+	if view.Current.Members[0].Volume != nil {
 		t.Error("the earlier cluster's volume was joined")
+	}
+}
+
+func TestARetainedRecordThatOnlyANewerReleaseMayReadIsNamedAndADamagedOneSaysNothing(t *testing.T) {
+	for text, isNewer := range map[string]bool{`{"leastReader":2}`: true, "{not JSON": false} {
+		w := newTLSWorld(t)
+		volume := w.volume("demo-0")
+		volume.Labels[v1alpha1.LabelClusterUID] = "gone"
+		volume.Annotations[v1alpha1.AnnotationRecord] = text
+		w.put(volume)
+		left := w.look().Retained
+		if len(left) != 1 || (left[0].TooNew != "") != isNewer || !left[0].Record.IsZero() {
+			t.Errorf("%s: %+v", text, left)
+		}
 	}
 }
 

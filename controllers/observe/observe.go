@@ -1,20 +1,23 @@
 // Package observe is the only reader: it looks at Kubernetes and at the members themselves, and joins what it finds by
 // name into one plan.Observation. It changes nothing, and works the same on a cached reader and on a live one.
 //
-// What could not be asked is said to be unknown, never to be absent: a failed read of Kubernetes is an error and ends the
-// pass, an etcd that does not answer is part of what was seen.
+// What could not be asked is said to be unknown, never to be absent: a failed read of Kubernetes is an error and ends
+// the pass, an etcd that does not answer is part of what was seen.
 package observe
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
-	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
@@ -30,104 +33,120 @@ type Observer struct {
 	Now      func() time.Time
 	Operator string // namespace/name of this install
 
-	// Wish tells which backup a cluster is asked to begin with; it is not asked of one that is born. Nil where none can be.
-	Wish func(ctx context.Context, cluster *v1alpha1.EtcdCluster) (plan.Wish, error)
+	// WantedBackup tells which backup a cluster is asked to begin with; it is not asked of one that is born. Nil where
+	// none can be.
+	WantedBackup func(ctx context.Context, cluster *v1alpha1.EtcdCluster) (plan.WantedBackup, error)
 
 	// Requests tells which EtcdRestores name a cluster, the oldest first. Nil where none can.
 	Requests func(ctx context.Context, cluster *v1alpha1.EtcdCluster) ([]plan.Request, error)
 
-	Tasks TaskAsker // asked about Pods of restores; nil where nobody can be
+	// Warning and Progress tell of Pods of restores what their status does not: the last warning that Kubernetes gave,
+	// and what the step that runs says of itself. Both are for display; nil where no member can be asked.
+	Warning  func(ctx context.Context, namespace string, uid types.UID) *corev1.Event
+	Progress func(ctx context.Context, address string) *backup.Progress
 
 	denied denials
 }
 
-// View is one look: what the planner may know, and the clients that it was learned by, by the name of the member.
-type View struct {
-	plan.Observation
-	Clients map[string]etcd.Client
-}
+// Clients are what the members were asked by, by the name of the member.
+type Clients map[string]etcd.Client
 
-// Observe looks at one cluster. Fault says why its spec is refused, empty when it is not. An error means that Kubernetes
-// could not be read, or holds a record that cannot be (Unreadable); then the view tells no more than whose cluster it is.
-func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster, fault string) (View, error) {
+// Observe looks at one cluster. Fault says why its spec is refused, empty when it is not. An error means that
+// Kubernetes could not be read, or holds a record that cannot be (Unreadable); then the observation tells no more than
+// whose cluster it is.
+func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
+	fault string) (plan.Observation, Clients, error) {
+	began := o.Now() // what is seen is at least as new
 	ours := ownershipOf(cluster)
 	g, err := o.gather(ctx, cluster)
 	if err != nil {
-		return View{}, err
+		return plan.Observation{}, nil, err
 	}
-	birth, err := g.birth(ours)
+	birth, claim, err := g.birth(ours)
 	if err != nil {
-		return o.blind(cluster, birth), err
+		return o.blind(cluster, claim), nil, err
 	}
 	wish, requests, err := o.wishes(ctx, cluster, birth)
 	if err != nil {
-		return View{}, err
+		return plan.Observation{}, nil, err
 	}
 	keys := o.keyringOf(cluster)
 	secrets, err := keys.objects(ctx)
 	if err != nil {
-		return View{}, err
+		return plan.Observation{}, nil, err
 	}
 	look := search{observer: o, cluster: cluster, birth: birth, gathered: &g, asked: map[string]bool{}}
 	s, membership, err := look.askMembers(ctx)
 	if err != nil {
-		return View{}, err
+		return plan.Observation{}, nil, err
 	}
 	stripped := look.relabel()
 
 	joined := newReplicas(cluster)
 	if err := joined.add(cluster, birth, g); err != nil {
-		return o.blind(cluster, birth), err
+		return o.blind(cluster, claim), nil, err
 	}
-	joined.addMembers(&membership)
-	joined.addAnswers(s)
+	joined.addSurvey(s, &membership)
 	if err := o.addNodes(ctx, birth, g, joined); err != nil {
-		return View{}, err
+		return plan.Observation{}, nil, err
 	}
 	if err := joined.addSecrets(ctx, keys, bereft(cluster, membership, birth)); err != nil {
-		return View{}, err
+		return plan.Observation{}, nil, err
 	}
 	others, left := g.others(ours)
-	others = append(others, stripped...)
 	desired := desiredOf(cluster, fault)
 	desired.Restore = wish
-	desired.ReleasePending = isReleasePending(cluster, g.volumes, keys.authorities)
 	replicas, coming, former := livesOf(birth, g).part(joined.list())
-	return View{Clients: s.clients, Observation: plan.Observation{
-		Now:        o.Now(),
-		Cluster:    o.identityOf(cluster),
-		Desired:    desired,
-		Birth:      birth,
-		Preflight:  g.preflight(cluster.Name),
-		Objects:    append(append(secrets, g.services(cluster, ours)...), others...),
-		Budget:     g.disruptionBudget(cluster, ours),
-		Membership: membership,
-		Replicas:   replicas,
-		Coming:     coming,
-		Former:     former,
-		Requests:   requests,
-		Retained:   append(left, keys.retained...),
-	}}, nil
+	s.askForHashes(ctx, plan.Observation{Current: plan.Incarnation{Birth: birth, Membership: membership,
+		Members: replicas}})
+	return plan.Observation{
+		Now:       began,
+		Cluster:   o.identityOf(cluster),
+		Desired:   desired,
+		ClaimedBy: claim,
+		Preflight: g.preflight(cluster.Name),
+		Objects:   slices.Concat(secrets, g.services(cluster, ours), others, stripped),
+		Budget:    g.disruptionBudget(cluster, ours),
+		Current:   plan.Incarnation{Birth: birth, Membership: membership, Members: replicas},
+		Next:      plan.Incarnation{Members: coming},
+		Former:    former,
+		Kept:      g.keptVolumes(ours, began),
+		Astray:    astray(cluster, g.volumes, keys.authorities),
+		Requests:  requests,
+		Retained:  append(left, keys.retained...),
+	}, s.clients, nil
+}
+
+// askForHashes asks the members what their copies hold, where the planner has to know.
+func (s survey) askForHashes(ctx context.Context, seen plan.Observation) {
+	if seen.Current.AsksForHashes() {
+		s.addHashes(ctx, seen.Current.Members)
+	}
 }
 
 func (o *Observer) identityOf(cluster *v1alpha1.EtcdCluster) plan.Identity {
-	return plan.Identity{Namespace: cluster.Namespace, Name: cluster.Name, UID: string(cluster.UID), Operator: o.Operator, Created: cluster.CreationTimestamp.Time}
+	return plan.Identity{Namespace: cluster.Namespace, Name: cluster.Name, UID: string(cluster.UID),
+		Operator: o.Operator, Created: cluster.CreationTimestamp.Time}
 }
 
-// blind is the view of a cluster of which something cannot be read.
-func (o *Observer) blind(cluster *v1alpha1.EtcdCluster, birth plan.Birth) View {
-	return View{Observation: plan.Observation{
-		Now:     o.Now(),
-		Cluster: o.identityOf(cluster),
-		Desired: desiredOf(cluster, ""),
-		Birth:   birth,
-	}}
+// blind is what is known of a cluster of which something cannot be read.
+func (o *Observer) blind(cluster *v1alpha1.EtcdCluster, claim string) plan.Observation {
+	return plan.Observation{
+		Now:       o.Now(),
+		Cluster:   o.identityOf(cluster),
+		Desired:   desiredOf(cluster, ""),
+		ClaimedBy: claim,
+	}
 }
 
 // askMembers asks each member alone, and then one of them for the list.
-func (o *Observer) askMembers(ctx context.Context, cluster *v1alpha1.EtcdCluster, pods []corev1.Pod, born etcdutil.ID) (survey, plan.Membership) {
+func (o *Observer) askMembers(ctx context.Context, cluster *v1alpha1.EtcdCluster, g *gathered,
+	birth record.Birth) (survey, plan.Membership) {
 	ctx, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
-	s := o.ask(ctx, cluster, pods)
-	return s, s.membership(ctx, ownershipOf(cluster), born)
+	s := o.ask(ctx, cluster, g.members(birth))
+	if !cluster.Spec.IsTLS() {
+		s.partImpostors(g.recordsOf())
+	}
+	return s, s.membership(ctx, ownershipOf(cluster), birth.ClusterID)
 }

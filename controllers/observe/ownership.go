@@ -10,7 +10,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// ownership tells what belongs to one cluster from what only looks like it. Labels that a user can write decide nothing.
+// ownership tells what belongs to one cluster from what only looks like it. Labels that a user can write decide
+// nothing.
 type ownership struct {
 	namespace, cluster string
 	uid                types.UID
@@ -20,14 +21,14 @@ func ownershipOf(cluster *v1alpha1.EtcdCluster) ownership {
 	return ownership{namespace: cluster.Namespace, cluster: cluster.Name, uid: cluster.UID}
 }
 
-// standing says how an object stands that goes with its cluster: ours (and then empty), leaving, or somebody else's. What
-// an earlier cluster of this name controlled is the garbage collector's already.
+// standing says how an object stands that goes with its cluster: ours (and then empty), leaving, or of another owner.
+// What an earlier cluster of this name controlled is the garbage collector's already.
 func (o ownership) standing(object metav1.Object) (state plan.ObjectState, detail string) {
 	switch controller := metav1.GetControllerOf(object); {
 	case controller == nil:
 		return plan.ObjectForeign, "it has no owner"
 	case controller.UID != o.uid && controller.Kind == resources.KindCluster && controller.Name == o.cluster:
-		return plan.ObjectTerminating, "it goes with an earlier cluster of this name"
+		return plan.ObjectTerminating, detailEarlier
 	case controller.UID != o.uid:
 		return plan.ObjectForeign, "it belongs to " + controller.Kind + " " + controller.Name
 	case object.GetDeletionTimestamp() != nil:

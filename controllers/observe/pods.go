@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,7 @@ func fillProcess(p *plan.Pod, pod *corev1.Pod) {
 	p.Node = pod.Spec.NodeName
 	p.Scheduled = pod.Spec.NodeName != ""
 	p.ReadySince, p.Ready = readiness(pod)
+	p.StatusAt = statusWritten(pod)
 	p.Message = pod.Status.Message
 	p.Waiting = pod.Status.Reason // of a Pod that ended: Evicted, OutOfcpu, Terminated …
 	fillScheduling(p, pod)
@@ -51,12 +53,7 @@ func readiness(pod *corev1.Pod) (since time.Time, ready bool) {
 }
 
 func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
-	for i := range pod.Status.Conditions {
-		if pod.Status.Conditions[i].Type == kind {
-			return &pod.Status.Conditions[i]
-		}
-	}
-	return nil
+	return found(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
 }
 
 func fillScheduling(p *plan.Pod, pod *corev1.Pod) {
@@ -67,10 +64,15 @@ func fillScheduling(p *plan.Pod, pod *corev1.Pod) {
 }
 
 func etcdContainer(pod *corev1.Pod) *corev1.ContainerStatus {
-	for i := range pod.Status.ContainerStatuses {
-		if pod.Status.ContainerStatuses[i].Name == resources.Container {
-			return &pod.Status.ContainerStatuses[i]
-		}
+	return found(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.Name == resources.Container
+	})
+}
+
+// found is the first item that fits; nil when none does.
+func found[T any](items []T, fits func(T) bool) *T {
+	if i := slices.IndexFunc(items, fits); i >= 0 {
+		return &items[i]
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -116,7 +117,7 @@ func TestVolume(t *testing.T) {
 			p := w.processes["demo-0"]
 			return v.Phase == plan.VolumeBound && v.Bytes == 8<<30 && v.Incarnation == incarnation && !v.Terminating &&
 				v.Choices.Version.String() == "3.6.16" && v.UID == "uid-of-demo-0" &&
-				v.Record == plan.Record{ClusterID: p.ClusterID(), MemberID: p.ID(), Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}}
+				v.Record == record.Member{ClusterID: p.ClusterID(), MemberID: p.ID(), Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}}
 		}},
 		{"without a record has none", func(c *corev1.PersistentVolumeClaim) { delete(c.Annotations, v1alpha1.AnnotationRecord) },
 			func(v *plan.Volume, _ *world) bool { return v.Record.IsZero() }},

@@ -12,31 +12,37 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // wishes are what is asked of the cluster's data: by its own spec, and by EtcdRestores.
-func (o *Observer) wishes(ctx context.Context, cluster *v1alpha1.EtcdCluster, birth plan.Birth) (plan.Wish, []plan.Request, error) {
+func (o *Observer) wishes(ctx context.Context, cluster *v1alpha1.EtcdCluster,
+	birth record.Birth) (plan.WantedBackup, []plan.Request, error) {
 	wish, err := o.wishOf(ctx, cluster, birth)
 	if o.Requests == nil || err != nil {
 		return wish, nil, err
 	}
 	requests, err := o.Requests(ctx, cluster)
 	if err != nil {
-		return plan.Wish{}, nil, fmt.Errorf("finding the restores of %s/%s: %w", cluster.Namespace, cluster.Name, err)
+		return plan.WantedBackup{}, nil,
+			fmt.Errorf("finding the restores of %s/%s: %w", cluster.Namespace, cluster.Name, err)
 	}
 	return wish, requests, nil
 }
 
-// wishOf asks which backup the cluster is to begin with. One that was born has begun: what is asked of it now is nothing to it.
-func (o *Observer) wishOf(ctx context.Context, cluster *v1alpha1.EtcdCluster, birth plan.Birth) (plan.Wish, error) {
-	if o.Wish == nil || birth.ClusterID != 0 || len(birth.Past) > 0 {
-		return plan.Wish{}, nil
+// wishOf asks which backup the cluster is to begin with. One that was born has begun: what is asked of it now is
+// nothing to it.
+func (o *Observer) wishOf(ctx context.Context, cluster *v1alpha1.EtcdCluster,
+	birth record.Birth) (plan.WantedBackup, error) {
+	if o.WantedBackup == nil || birth.ClusterID != 0 || len(birth.Former) > 0 {
+		return plan.WantedBackup{}, nil
 	}
-	wish, err := o.Wish(ctx, cluster)
+	wish, err := o.WantedBackup(ctx, cluster)
 	if err != nil {
-		return plan.Wish{}, fmt.Errorf("finding the backup that %s/%s is to begin with: %w", cluster.Namespace, cluster.Name, err)
+		return plan.WantedBackup{}, fmt.Errorf("finding the backup that %s/%s is to begin with: %w", cluster.Namespace,
+			cluster.Name, err)
 	}
 	return wish, nil
 }
@@ -49,7 +55,9 @@ func (g *gathered) preflight(cluster string) *plan.Preflight {
 	}
 	pod := &g.tasks[i]
 	version, bytes := resources.PreflightAsked(pod)
-	p := &plan.Preflight{Task: taskOf(pod, g.told[pod.Name]), Asked: plan.Inquiry{Wish: plan.Wish{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash]}, Bytes: bytes}}
+	p := &plan.Preflight{Task: taskOf(pod, g.told[pod.Name]),
+		Asked: plan.Inquiry{WantedBackup: plan.WantedBackup{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash]},
+			Bytes: bytes}}
 	p.Asked.Version, _ = etcdutil.ParseVersion(version) // one that cannot be read is another one than is asked for
 	if p.HasSucceeded() || hasAnswered(pod) {
 		p.Phase, p.Found = plan.PodSucceeded, foundBy(pod)
@@ -57,9 +65,9 @@ func (g *gathered) preflight(cluster string) *plan.Preflight {
 	return p
 }
 
-// foundBy reads what a preflight that succeeded left as its last words: the manifest of the backup. Words that are none are
-// nothing found.
-func foundBy(pod *corev1.Pod) plan.Origin {
+// foundBy reads what a preflight that succeeded left as its last words: the manifest of the backup. Words that are none
+// are nothing found.
+func foundBy(pod *corev1.Pod) record.Origin {
 	var manifest struct {
 		Key         string `json:"key"`
 		SHA256      string `json:"sha256"`
@@ -72,14 +80,15 @@ func foundBy(pod *corev1.Pod) plan.Origin {
 	}
 	for _, status := range pod.Status.ContainerStatuses {
 		if ended := status.State.Terminated; ended == nil || json.Unmarshal([]byte(ended.Message), &manifest) != nil {
-			return plan.Origin{}
+			return record.Origin{}
 		}
 	}
 	version, err := etcdutil.ParseVersion(manifest.EtcdVersion)
 	if err != nil || manifest.Key == "" || manifest.SHA256 == "" {
-		return plan.Origin{}
+		return record.Origin{}
 	}
-	return plan.Origin{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash], Key: manifest.Key, SHA256: manifest.SHA256,
+	return record.Origin{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash], Key: manifest.Key,
+		SHA256:    manifest.SHA256,
 		SizeBytes: manifest.SizeBytes, Revision: manifest.Revision, Version: version,
 		AuthEnabled: manifest.AuthEnabled, Alarms: alarmNames(manifest.Alarms)}
 }
@@ -99,7 +108,8 @@ func alarmNames(alarms []string) string {
 func (r replicas) addRestores(tasks []corev1.Pod, all map[string]told) {
 	for _, pod := range tasks {
 		if member, ok := resources.RestoredMember(pod.Name); ok {
-			r.of(member).Restoring = &plan.RestorePod{Task: taskOf(&pod, all[pod.Name]), Incarnation: pod.Labels[v1alpha1.LabelIncarnation], Choices: choicesOf(&pod)}
+			r.of(member).Restoring = &plan.RestorePod{Task: taskOf(&pod, all[pod.Name]),
+				Incarnation: pod.Labels[v1alpha1.LabelIncarnation], Choices: choicesOf(&pod)}
 		}
 	}
 }
@@ -107,8 +117,9 @@ func (r replicas) addRestores(tasks []corev1.Pod, all map[string]told) {
 // taskOf says how a Pod stands whose containers run to their end, one after the other.
 func taskOf(pod *corev1.Pod, said told) plan.Task {
 	t := plan.Task{
-		UID: string(pod.UID), Created: pod.CreationTimestamp.Time, Phase: podPhase(pod.Status.Phase), Terminating: pod.DeletionTimestamp != nil,
-		Waiting: pod.Status.Reason, Message: pod.Status.Message, Done: said.done, Total: said.total,
+		UID: string(pod.UID), Created: pod.CreationTimestamp.Time, Phase: podPhase(pod.Status.Phase),
+		Terminating: pod.DeletionTimestamp != nil,
+		Waiting:     pod.Status.Reason, Message: pod.Status.Message, Done: said.done, Total: said.total,
 	}
 	if said.message != "" {
 		t.Waiting, t.Message = said.waiting, said.message
@@ -131,11 +142,12 @@ func taskOf(pod *corev1.Pod, said told) plan.Task {
 	return t
 }
 
-// hasAnswered reports whether the only step of a Pod has ended well. The kubelet tells of it about a second before it tells of the
-// Pod, and nobody waits for this Pod to be gone.
+// hasAnswered reports whether the only step of a Pod has ended well. The kubelet tells of it about a second before it
+// tells of the Pod, and no rule waits for this Pod to be gone.
 func hasAnswered(pod *corev1.Pod) bool {
 	last := pod.Status.ContainerStatuses
-	return pod.Status.Phase == corev1.PodRunning && len(last) == 1 && last[0].State.Terminated != nil && last[0].State.Terminated.ExitCode == 0
+	return pod.Status.Phase == corev1.PodRunning && len(last) == 1 && last[0].State.Terminated != nil &&
+		last[0].State.Terminated.ExitCode == 0
 }
 
 func fillTask(t *plan.Task, status corev1.ContainerStatus) {
@@ -155,7 +167,8 @@ func fillTask(t *plan.Task, status corev1.ContainerStatus) {
 	}
 }
 
-// lastWords are what a step says of why it failed: the agent in words of its own, etcdutl at the end of what it printed.
+// lastWords are what a step says of why it failed: the agent in words of its own, etcdutl at the end of what it
+// printed.
 func lastWords(ended *corev1.ContainerStateTerminated) (reason, message string) {
 	var said struct{ Reason, Message string }
 	if json.Unmarshal([]byte(ended.Message), &said) == nil && said.Message != "" {

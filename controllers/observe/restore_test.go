@@ -9,16 +9,20 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 var (
 	backups = v1alpha1.BackupStore{Volume: &v1alpha1.VolumeStore{ClaimName: "backups"}}
-	found   = plan.Origin{Hash: "hash", Key: "shop/demo/snapshot.db", SHA256: strings.Repeat("a", 64), SizeBytes: 1056, Revision: 7,
+	found   = record.Origin{Hash: "hash", Key: "shop/demo/snapshot.db", SHA256: strings.Repeat("a", 64),
+		SizeBytes: 1056, Revision: 7,
 		Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 15}}
 )
 
@@ -28,24 +32,28 @@ const manifest = `{"formatVersion":1,"key":"shop/demo/snapshot.db","sizeBytes":1
 // preflightPod is a preflight Pod of ours whose only container ended so.
 func (w *world) preflightPod(phase corev1.PodPhase, code int32, says string) *corev1.Pod {
 	pod := resources.BuildPreflightPod(w.cluster, resources.PreflightStart{
-		AgentImage: "steward:1", Store: backups, Hash: "hash", Key: "k/snapshot.db", Version: "3.6.16", VolumeBytes: 8 << 30,
+		AgentImage: "steward:1", Store: backups, Hash: "hash", Key: "k/snapshot.db", Version: "3.6.16",
+		VolumeBytes: 8 << 30,
 	})
 	pod.Status = corev1.PodStatus{Phase: phase}
 	if phase != corev1.PodPending {
-		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepPreflight, State: ended(w, code, says)}}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepPreflight,
+			State: ended(w, code, says)}}
 	}
 	return pod
 }
 
 func ended(w *world, code int32, says string) corev1.ContainerState {
-	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: says, FinishedAt: metav1.NewTime(w.now)}}
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: says,
+		FinishedAt: metav1.NewTime(w.now)}}
 }
 
 func (w *world) restorePod(member string) *corev1.Pod {
 	w.t.Helper()
 	pod, err := resources.BuildRestorePod(w.cluster, resources.RestoreStart{
-		Member: member, Incarnation: incarnation, Token: "token", Inputs: resources.Inputs(w.cluster), AgentImage: "steward:1", Store: backups, Hash: "hash",
-		Initial: []etcdutil.NamedURL{{Name: member, URL: w.peerURL(member)}}, Key: found.Key, SHA256: found.SHA256, SizeBytes: found.SizeBytes, Revision: found.Revision,
+		Member: member, Next: record.Next{Incarnation: incarnation, Token: "token", Origin: found},
+		Inputs: resources.Inputs(w.cluster), AgentImage: "steward:1",
+		Store: backups, Hash: "hash", Initial: []etcdutil.NamedURL{{Name: member, URL: w.peerURL(member)}},
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -63,7 +71,8 @@ func TestPreflight(t *testing.T) {
 			func(w *world) *corev1.Pod { return w.preflightPod(corev1.PodSucceeded, 0, manifest) },
 			func(p *plan.Preflight) bool {
 				return p.HasSucceeded() && p.Found == found && !p.Finished.IsZero() && p.Asked == plan.Inquiry{
-					Wish: plan.Wish{Hash: "hash"}, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Bytes: 8 << 30}
+					WantedBackup: plan.WantedBackup{Hash: "hash"},
+					Version:      etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Bytes: 8 << 30}
 			},
 		},
 		"has succeeded once its container has, before the kubelet says so of the Pod": {
@@ -76,7 +85,8 @@ func TestPreflight(t *testing.T) {
 		},
 		"says what else was so when the backup was taken": {
 			func(w *world) *corev1.Pod {
-				return w.preflightPod(corev1.PodSucceeded, 0, strings.TrimSuffix(manifest, "}")+`,"authEnabled":true,"alarms":["CORRUPT 8e9e05c52164694d","NOSPACE a1","NOSPACE a2"]}`)
+				return w.preflightPod(corev1.PodSucceeded, 0, strings.TrimSuffix(manifest, "}")+
+					`,"authEnabled":true,"alarms":["CORRUPT 8e9e05c52164694d","NOSPACE a1","NOSPACE a2"]}`)
 			},
 			func(p *plan.Preflight) bool { return p.Found.AuthEnabled && p.Found.Alarms == "CORRUPT, NOSPACE" },
 		},
@@ -92,10 +102,12 @@ func TestPreflight(t *testing.T) {
 		},
 		"that failed says why, in the agent's words": {
 			func(w *world) *corev1.Pod {
-				return w.preflightPod(corev1.PodFailed, 1, `{"reason":"StoreNotFound","message":"there is no bucket b"}`)
+				return w.preflightPod(corev1.PodFailed, 1,
+					`{"reason":"StoreNotFound","message":"there is no bucket b"}`)
 			},
 			func(p *plan.Preflight) bool {
-				return p.HasFailed() && p.Failure == "there is no bucket b" && p.Reason == "StoreNotFound" && !p.Finished.IsZero() && p.Found.IsZero()
+				return p.HasFailed() && p.Failure == "there is no bucket b" && p.Reason == "StoreNotFound" &&
+					!p.Finished.IsZero() && p.Found.IsZero()
 			},
 		},
 		"that was evicted before it ran ended all the same": {
@@ -111,7 +123,8 @@ func TestPreflight(t *testing.T) {
 		"that cannot be scheduled says why": {
 			func(w *world) *corev1.Pod {
 				pod := w.preflightPod(corev1.PodPending, 0, "")
-				pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no node"}}
+				pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+					Reason: "Unschedulable", Message: "no node"}}
 				return pod
 			},
 			func(p *plan.Preflight) bool {
@@ -140,18 +153,20 @@ func TestRestorePodIsJoinedToItsMemberAndIsNoMemberItself(t *testing.T) {
 	w.put(pod)
 	w.put(w.volume("demo-1"))
 	r := w.replica("demo-1")
-	if r.Pod != nil || r.Restoring == nil || r.Restoring.Incarnation != incarnation || r.Restoring.Choices.Version.String() != "3.6.16" ||
+	if r.Pod != nil || r.Restoring == nil || r.Restoring.Incarnation != incarnation ||
+		r.Restoring.Choices.Version.String() != "3.6.16" ||
 		r.Restoring.Choices != r.Volume.Choices || r.Restoring.UID != string(pod.UID) {
 		t.Errorf("%+v", r.Restoring)
 	}
-	if n := len(w.look().Replicas); n != 1 {
+	if n := len(w.look().Current.Members); n != 1 {
 		t.Errorf("%d replicas", n)
 	}
 
 	if r.Restoring.Started {
 		t.Error("a Pod of which nothing ran has started")
 	}
-	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepFetch, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepFetch,
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 	if got := w.replica("demo-1").Restoring; !got.Started || got.Phase != plan.PodPending {
 		t.Errorf("a Pod whose first step runs: %+v", got)
 	}
@@ -161,8 +176,10 @@ func TestRestorePodIsJoinedToItsMemberAndIsNoMemberItself(t *testing.T) {
 		{Name: resources.StepFetch, State: ended(w, 0, "{}")},
 		{Name: resources.StepRestore, State: ended(w, 1, "Error: data-dir \"x\" not empty or could not be read")},
 	}
-	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepActivate, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}}}
-	if got := w.replica("demo-1").Restoring; !got.HasFailed() || !strings.Contains(got.Failure, "not empty") || got.Reason != "" || !got.Finished.Equal(w.now) {
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepActivate,
+		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}}}
+	if got := w.replica("demo-1").Restoring; !got.HasFailed() || !strings.Contains(got.Failure, "not empty") ||
+		got.Reason != "" || !got.Finished.Equal(w.now) {
 		t.Errorf("a restore that failed: %+v", got)
 	}
 }
@@ -179,17 +196,18 @@ func TestAVolumeSaysWhatWasRestoredThere(t *testing.T) {
 
 func TestABirthSaysWhatItBeganWith(t *testing.T) {
 	w := newWorld(t)
-	record := birthRecord("demo-0")
+	birth := birthRecord("demo-0")
 	found := found
 	found.AuthEnabled, found.Alarms = true, "NOSPACE"
-	origin := resources.BackupOrigin(found)
-	record.Origin, record.Backup = resources.OriginBackup, &origin
-	w.put(resources.BuildPeerService(w.cluster, record, "ops/etcd-steward"))
-	if got := w.look().Birth.Origin; got != found {
+	birth.Origin = found
+	w.put(resources.BuildPeerService(w.cluster, birth, "ops/etcd-steward"))
+	if got := w.look().Current.Birth.Origin; got != found {
 		t.Errorf("%+v", got)
 	}
-	record.Backup = nil
-	service := resources.BuildPeerService(w.cluster, record, "ops/etcd-steward")
+	birth.Origin = record.Origin{}
+	service := resources.BuildPeerService(w.cluster, birth, "ops/etcd-steward")
+	text := service.Annotations[v1alpha1.AnnotationBirth]
+	service.Annotations[v1alpha1.AnnotationBirth] = strings.Replace(text, `"origin":"fresh"`, `"origin":"backup"`, 1)
 	w.put(service)
 	if _, err := w.tryLook(""); err == nil {
 		t.Error("a record that does not say which backup is read as one of an empty cluster")
@@ -197,13 +215,13 @@ func TestABirthSaysWhatItBeganWith(t *testing.T) {
 }
 
 func TestAWishIsAskedForUntilTheClusterIsBorn(t *testing.T) {
-	wish := func(w *world, answer plan.Wish, err error) (plan.Wish, error) {
+	wish := func(w *world, answer plan.WantedBackup, err error) (plan.WantedBackup, error) {
 		o := w.observer()
-		o.Wish = func(context.Context, *v1alpha1.EtcdCluster) (plan.Wish, error) { return answer, err }
-		view, err := o.Observe(t.Context(), w.cluster, "")
+		o.WantedBackup = func(context.Context, *v1alpha1.EtcdCluster) (plan.WantedBackup, error) { return answer, err }
+		view, _, err := o.Observe(t.Context(), w.cluster, "")
 		return view.Desired.Restore, err
 	}
-	asked := plan.Wish{Hash: "hash"}
+	asked := plan.WantedBackup{Hash: "hash"}
 	if got, err := wish(newWorld(t), asked, nil); err != nil || got != asked {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -222,19 +240,15 @@ func TestAWishIsAskedForUntilTheClusterIsBorn(t *testing.T) {
 	}
 }
 
-// asked answers for every Pod the same.
-type asked struct{ reason, message string }
-
-func (a asked) Warning(context.Context, *corev1.Pod) (string, string) { return a.reason, a.message }
-func (a asked) Progress(context.Context, *corev1.Pod) (int64, int64)  { return 300, 1056 }
-
 func TestAPodOfARestoreThatDoesNotStartIsAskedWhyAndOneThatFetchesHowFarItIs(t *testing.T) {
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	for name, row := range map[string]struct {
 		edit func(w *world, pod *corev1.Pod)
 		want plan.Task
 	}{
-		"has its node and does not start": {func(w *world, pod *corev1.Pod) { pod.Spec.NodeName = "n" }, plan.Task{Waiting: "FailedMount", Message: "no Secret s3"}},
+		"has its node and does not start": {func(w *world, pod *corev1.Pod) {
+			pod.Spec.NodeName = "n"
+		}, plan.Task{Waiting: "FailedMount", Message: "no Secret s3"}},
 		"has its node since a moment": {func(w *world, pod *corev1.Pod) {
 			pod.Spec.NodeName, pod.CreationTimestamp = "n", metav1.NewTime(w.now.Add(-time.Second))
 		}, plan.Task{}},
@@ -249,7 +263,8 @@ func TestAPodOfARestoreThatDoesNotStartIsAskedWhyAndOneThatFetchesHowFarItIs(t *
 		}, plan.Task{Step: "fetch", Done: 300, Total: 1056}},
 		"restores": {func(_ *world, pod *corev1.Pod) {
 			pod.Spec.NodeName = "n"
-			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepFetch, State: ended(newWorld(t), 0, "{}")}, {Name: resources.StepRestore, State: running}}
+			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepFetch,
+				State: ended(newWorld(t), 0, "{}")}, {Name: resources.StepRestore, State: running}}
 		}, plan.Task{Step: "restore"}},
 		"activates": {func(_ *world, pod *corev1.Pod) {
 			pod.Spec.NodeName = "n"
@@ -262,13 +277,17 @@ func TestAPodOfARestoreThatDoesNotStartIsAskedWhyAndOneThatFetchesHowFarItIs(t *
 		row.edit(w, pod)
 		w.put(pod)
 		o := w.observer()
-		o.Tasks = asked{"FailedMount", "no Secret s3"}
-		view, err := o.Observe(t.Context(), w.cluster, "")
+		o.Warning = func(context.Context, string, types.UID) *corev1.Event {
+			return &corev1.Event{Reason: "FailedMount", Message: "no Secret s3"}
+		}
+		o.Progress = func(context.Context, string) *backup.Progress { return &backup.Progress{Bytes: 300, Total: 1056} }
+		view, _, err := o.Observe(t.Context(), w.cluster, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := view.Find("demo-1").Restoring
-		if got.Waiting != row.want.Waiting || got.Message != row.want.Message || got.Step != row.want.Step || got.Done != row.want.Done || got.Total != row.want.Total {
+		got := view.Current.Find("demo-1").Restoring
+		if got.Waiting != row.want.Waiting || got.Message != row.want.Message || got.Step != row.want.Step ||
+			got.Done != row.want.Done || got.Total != row.want.Total {
 			t.Errorf("one that %s: %+v", name, got.Task)
 		}
 	}

@@ -8,20 +8,22 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// search looks by name for Pods and volumes that should be there and that no list shows. Lists go by labels, which anybody
-// can take away, and may come from a cache. A settled cluster lacks nothing, so nothing is looked for.
+// search looks by name for Pods and volumes that should be there and that no list shows. Lists go by labels, which
+// anybody can take away, and may come from a cache. A settled cluster lacks nothing, so nothing is looked for.
 type search struct {
 	observer *Observer
 	cluster  *v1alpha1.EtcdCluster
-	birth    plan.Birth
+	birth    record.Birth
 	gathered *gathered
 	asked    map[string]bool // by kind and name, so that nothing is read twice in a look
 }
@@ -31,16 +33,17 @@ func (s search) askMembers(ctx context.Context) (survey, plan.Membership, error)
 	if _, err := s.find(ctx, s.halves()); err != nil {
 		return survey{}, plan.Membership{}, err
 	}
-	answers, membership := s.observer.askMembers(ctx, s.cluster, s.gathered.members(s.birth), s.birth.ClusterID)
+	answers, membership := s.observer.askMembers(ctx, s.cluster, s.gathered, s.birth)
 	found, err := s.find(ctx, s.members(membership))
 	if err == nil && found {
-		answers, membership = s.observer.askMembers(ctx, s.cluster, s.gathered.members(s.birth), s.birth.ClusterID)
+		answers, membership = s.observer.askMembers(ctx, s.cluster, s.gathered, s.birth)
 	}
 	return answers, membership, err
 }
 
-// halves are names that were seen as Pod or as volume. While the cluster is not alive, those of its birth have neither, and
-// those of the life before must not run on unseen. What is kept of lives that ended, and what is laid, lacks nothing.
+// halves are names that were seen as Pod or as volume. While the cluster is not alive, those of its birth have neither,
+// and those of the previous incarnation must not run on unseen. What is kept of former incarnations, and what is
+// restored, lacks nothing.
 func (s search) halves() []string {
 	names := map[string]bool{}
 	lives := livesOf(s.birth, *s.gathered)
@@ -52,7 +55,7 @@ func (s search) halves() []string {
 			names[name] = true
 		}
 	}
-	if s.birth.Exists && s.birth.ClusterID == 0 || len(names) == 0 {
+	if s.birth.Exists() && s.birth.ClusterID == 0 || len(names) == 0 {
 		for _, name := range s.birth.Names {
 			names[name] = true
 		}
@@ -90,18 +93,20 @@ func (s search) members(membership plan.Membership) []string {
 // mostGiven bounds how many names are looked for that nothing else shows.
 const mostGiven = 32
 
-// given are the names that members of this life were last given, whether anything of them is still there or not. Each life has names
-// above those of the ones before it.
-func given(cluster string, birth plan.Birth) []string {
+// given are the names that members of this incarnation were last given, whether anything of them is still there or not.
+// Each incarnation has names above those of the ones before it.
+func given(cluster string, birth record.Birth) []string {
 	var names []string
-	for ordinal := max(birth.First(cluster), birth.Next-mostGiven); ordinal < birth.Next; ordinal++ {
+	for ordinal := max(birth.FirstOrdinal(cluster),
+		birth.NextOrdinal-mostGiven); ordinal < birth.NextOrdinal; ordinal++ {
 		names = append(names, etcdutil.MemberName(cluster, ordinal))
 	}
 	return names
 }
 
-// bereft are names of which nothing may be left but certificates. They matter while nobody tells who the members are.
-func bereft(cluster *v1alpha1.EtcdCluster, membership plan.Membership, birth plan.Birth) []string {
+// bereft are names of which nothing may be left but certificates. They matter while no member tells who the members
+// are.
+func bereft(cluster *v1alpha1.EtcdCluster, membership plan.Membership, birth record.Birth) []string {
 	if membership.Known || birth.ClusterID == 0 {
 		return nil
 	}
@@ -153,7 +158,7 @@ func (g *gathered) has(kind, name string) bool {
 		return slices.ContainsFunc(g.pods, isNamed) || slices.ContainsFunc(g.otherPods, isNamed)
 	}
 	isNamed := func(volume corev1.PersistentVolumeClaim) bool { return volume.Name == name }
-	return slices.ContainsFunc(g.volumes, isNamed) || slices.ContainsFunc(g.otherVolumes, isNamed)
+	return slices.ContainsFunc(slices.Concat(g.volumes, g.kept, g.otherVolumes), isNamed)
 }
 
 // seek reads one object past the cache.
@@ -165,7 +170,7 @@ func seek[T any, P interface {
 	if reader == nil {
 		reader = s.observer.Reader
 	}
-	object, err := find[T, P](ctx, reader, s.cluster, name)
+	object, err := Find[T, P](ctx, reader, s.cluster.Namespace, name)
 	if object == nil || err != nil {
 		return err
 	}
@@ -183,7 +188,7 @@ func (s search) claimProven() {
 		if i := slices.IndexFunc(g.pods, func(pod corev1.Pod) bool { return pod.Name == volume.Name }); i >= 0 {
 			pod = &g.pods[i]
 		}
-		if !resources.IsProvenVolume(s.cluster, &volume, s.record(), pod) {
+		if !resources.IsProvenVolume(s.cluster, &volume, s.birth, pod) {
 			return false
 		}
 		g.volumes = append(g.volumes, volume)
@@ -191,38 +196,23 @@ func (s search) claimProven() {
 	})
 }
 
-func (s search) record() resources.BirthRecord {
-	return resources.BirthRecord{Incarnation: s.birth.Incarnation, Volumes: s.birth.Volumes, ClusterID: s.birth.ClusterID}
-}
-
-const detailStripped = "its labels were stripped"
-
 // relabel returns the Pods and volumes that lack labels of ours, and shows them as they will be with these put back.
 func (s search) relabel() []plan.Object {
 	var objects []plan.Object
-	for i := range s.gathered.pods {
-		pod := &s.gathered.pods[i]
-		if lost := resources.LostPodLabels(s.cluster, pod); len(lost) > 0 && pod.DeletionTimestamp == nil {
-			pod.Labels = with(pod.Labels, lost)
-			objects = append(objects, plan.Object{Kind: resources.KindPod, Name: pod.Name, State: plan.ObjectDrifted, Detail: detailStripped})
+	put := func(kind string, object client.Object, lost map[string]string) {
+		if len(lost) > 0 && object.GetDeletionTimestamp() == nil {
+			// a new map: what a cache returned must not be changed
+			object.SetLabels(labels.Merge(object.GetLabels(), lost))
+			objects = append(objects, plan.Object{Kind: kind, Name: object.GetName(), State: plan.ObjectDrifted,
+				Detail: "its labels were stripped"})
 		}
+	}
+	for i := range s.gathered.pods {
+		put(resources.KindPod, &s.gathered.pods[i], resources.LostPodLabels(s.cluster, &s.gathered.pods[i]))
 	}
 	for i := range s.gathered.volumes {
-		volume := &s.gathered.volumes[i]
-		if lost := resources.LostVolumeLabels(s.cluster, volume, s.record()); len(lost) > 0 && volume.DeletionTimestamp == nil {
-			volume.Labels = with(volume.Labels, lost)
-			objects = append(objects, plan.Object{Kind: resources.KindVolume, Name: volume.Name, State: plan.ObjectDrifted, Detail: detailStripped})
-		}
+		put(resources.KindVolume, &s.gathered.volumes[i],
+			resources.LostVolumeLabels(s.cluster, &s.gathered.volumes[i], s.birth))
 	}
 	return objects
-}
-
-// with returns a new map: what a cache returned must not be changed.
-func with(labels, lost map[string]string) map[string]string {
-	all := maps.Clone(labels)
-	if all == nil {
-		return lost
-	}
-	maps.Copy(all, lost)
-	return all
 }

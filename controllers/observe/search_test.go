@@ -58,7 +58,7 @@ func (w *world) strip(object string, keys ...string) {
 var selected = []string{v1alpha1.LabelManagedBy, v1alpha1.LabelInstance}
 
 // next is what the planner makes of a look.
-func next(w *world) plan.Decision { return plan.Next(w.look().Observation) }
+func next(w *world) plan.Decision { return plan.Decide(w.look().Observation) }
 
 func TestASettledLookReadsNothingPastTheCache(t *testing.T) {
 	w := newBornWorld(t)
@@ -72,7 +72,7 @@ func TestASettledLookReadsNothingPastTheCache(t *testing.T) {
 // bear writes the cluster's identity and the birth's volumes into the birth record.
 func (w *world) bear() {
 	birth := birthRecord("demo-0", "demo-1", "demo-2")
-	birth.ClusterID, birth.Begun, birth.Next, birth.Volumes = w.processes["demo-0"].ClusterID(), true, 3, map[string]string{}
+	birth.ClusterID, birth.Begun, birth.NextOrdinal, birth.Volumes = w.processes["demo-0"].ClusterID(), true, 3, map[string]string{}
 	for _, name := range birth.Names {
 		birth.Volumes[name] = string(w.objects["*v1.PersistentVolumeClaim "+name].GetUID())
 	}
@@ -173,8 +173,8 @@ func TestAPeerServiceThatTheCacheDoesNotHoldIsStillTheBirthRecord(t *testing.T) 
 	w := newBornWorld(t)
 	w.bear()
 	w.strip("*v1.Service demo-peers", selected...)
-	if view := w.look(); !view.Birth.Exists {
-		t.Errorf("%+v", view.Birth)
+	if view := w.look(); !view.Current.Birth.Exists() {
+		t.Errorf("%+v", view.Current.Birth)
 	}
 	if o := w.object(resources.KindService, "demo-peers"); o.State != plan.ObjectDrifted {
 		t.Errorf("%+v", o)

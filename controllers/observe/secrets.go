@@ -119,7 +119,7 @@ func (k *keyring) authority(ctx context.Context, name string) (plan.Object, erro
 		k.trusted[name] = secret.Data[resources.KeyCert]
 		object.NotAfter = endOf(secret.Data, resources.KeyCert)
 	case k.ours.goesWithAnother(secret):
-		object.State, object.Detail = plan.ObjectTerminating, "it goes with an earlier cluster of this name"
+		object.State, object.Detail = plan.ObjectTerminating, detailEarlier
 	case k.ours.isRetained(secret):
 		object.State, object.Detail = plan.ObjectForeign, "an earlier cluster of this name left it"
 		k.retained = append(k.retained, retained(resources.KindSecret, secret))
@@ -158,11 +158,11 @@ func (k *keyring) judge(ctx context.Context, name string, certificates []resourc
 
 // endOf is when a certificate ends; zero when it cannot be read.
 func endOf(data map[string][]byte, key string) time.Time {
-	info, err := pki.Inspect(data[key])
+	end, err := pki.NotAfter(data[key])
 	if err != nil {
 		return time.Time{}
 	}
-	return info.NotAfter
+	return end
 }
 
 // drift says why certificates have to be issued anew; empty when they need not be. While an authority cannot be read no
@@ -180,7 +180,7 @@ func (k *keyring) drift(data map[string][]byte, certificates []resources.Certifi
 			return c.CertKey + ": " + reason
 		}
 		if !bytes.Equal(bytes.TrimSpace(data[c.CAKey]), bytes.TrimSpace(authority)) {
-			return c.CAKey + " is not the certificate of the authority"
+			return c.CAKey + " is not the certificate of the CA"
 		}
 	}
 	return ""

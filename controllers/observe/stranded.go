@@ -14,8 +14,8 @@ import (
 // staging/src/k8s.io/component-helpers/storage/volume/helpers.go).
 const annotationSelectedNode = "volume.kubernetes.io/selected-node"
 
-// stranded says why the only node that can use a volume will not come back; empty when it may, when others can use it, and
-// when it is not certain which node it is.
+// stranded says why the only node that can use a volume will not come back; empty when it may, when others can use it,
+// and when it is not certain which node it is.
 func (s *nodeSearch) stranded(ctx context.Context, claim *corev1.PersistentVolumeClaim, pod *plan.Pod) (string, error) {
 	if claim.Spec.VolumeName == "" {
 		return "", nil
@@ -34,8 +34,8 @@ func (s *nodeSearch) stranded(ctx context.Context, claim *corev1.PersistentVolum
 	return s.fateOfHost(ctx, host, scheduledTo(claim, pod))
 }
 
-// fateOfHost is the fate of the node with a host name. A host name need not be the name of a node, so that there is none of
-// that name proves nothing; the name is what the scheduler wrote down, empty when that is not known.
+// fateOfHost is the fate of the node with a host name. A host name need not be the name of a node, so that there is
+// none of that name proves nothing; the name is what the scheduler wrote down, empty when that is not known.
 func (s *nodeSearch) fateOfHost(ctx context.Context, host, name string) (string, error) {
 	answer, err := s.node(ctx, cmp.Or(name, host))
 	switch {
@@ -53,7 +53,8 @@ func (s *nodeSearch) fateOfHost(ctx context.Context, host, name string) (string,
 	return fate(name, nil), nil
 }
 
-// scheduledTo is the name of the node that a volume was made for, or that its Pod was bound to; empty when neither is known.
+// scheduledTo is the name of the node that a volume was made for, or that its Pod was bound to; empty when neither is
+// known.
 func scheduledTo(claim *corev1.PersistentVolumeClaim, pod *plan.Pod) string {
 	if pod != nil && pod.Node != "" {
 		return pod.Node
@@ -61,7 +62,8 @@ func scheduledTo(claim *corev1.PersistentVolumeClaim, pod *plan.Pod) string {
 	return claim.Annotations[annotationSelectedNode]
 }
 
-// pinned is the one value that every term of a volume's node affinity requires; empty when there is none, or more than one.
+// pinned is the one value that every term of a volume's node affinity requires; empty when there is none, or more than
+// one.
 func pinned(volume *corev1.PersistentVolume, required func(corev1.NodeSelectorTerm) string) string {
 	affinity := volume.Spec.NodeAffinity
 	if affinity == nil || affinity.Required == nil {

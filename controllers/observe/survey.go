@@ -2,6 +2,8 @@ package observe
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,18 +37,15 @@ type survey struct {
 	clients map[string]etcd.Client // by the Pod's name
 	answers map[string]etcd.Status // of those that answered
 	errs    map[string]error       // of those that did not
-	dialErr error                  // nobody could be asked: our own certificates are missing
+
+	impostors map[string]etcd.Status // what others answered at the addresses of members: see partImpostors
+	dialErr   error                  // no member could be asked: our own certificates are missing
 }
 
 // ask asks every Pod that may answer, all at once.
 func (o *Observer) ask(ctx context.Context, cluster *v1alpha1.EtcdCluster, pods []corev1.Pod) survey {
 	s := survey{answers: map[string]etcd.Status{}, errs: map[string]error{}}
-	reachable := make([]corev1.Pod, 0, len(pods))
-	for _, pod := range pods {
-		if isReachable(&pod) {
-			reachable = append(reachable, pod)
-		}
-	}
+	reachable := slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool { return !isReachable(&pod) })
 	s.clients, s.dialErr = o.Dial.Dial(ctx, cluster, reachable)
 	var (
 		mu    sync.Mutex
@@ -69,11 +68,8 @@ func (o *Observer) ask(ctx context.Context, cluster *v1alpha1.EtcdCluster, pods 
 		})
 	}
 	group.Wait()
-	for _, err := range s.errs {
-		if etcd.IsTLS(err) {
-			o.Dial.Distrust(cluster)
-			break
-		}
+	if slices.ContainsFunc(slices.Collect(maps.Values(s.errs)), etcd.IsTLS) {
+		o.Dial.Distrust(cluster)
 	}
 	return s
 }
@@ -107,13 +103,8 @@ func (s survey) answerOf(pod string) *plan.Answer {
 	if err != nil { // a build that is no release: it answers, and what it runs is not known
 		version = etcdutil.Version{}
 	}
-	return &plan.Answer{
-		ID: status.MemberID, ClusterID: status.ClusterID, Leader: status.Leader,
-		Version:  version,
-		Revision: status.Revision,
-		Applied:  status.RaftAppliedIndex,
-		Learner:  status.Learner,
-		DBSize:   status.DBSize, DBSizeInUse: status.DBSizeInUse,
-		Alarms: alarms(status.Errors),
-	}
+	answer := answerIn(status)
+	answer.Version, answer.DBSize, answer.DBSizeInUse, answer.Alarms = version, status.DBSize, status.DBSizeInUse,
+		alarms(status.Errors)
+	return answer
 }

@@ -10,15 +10,6 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// TaskAsker finds out of Pods of restores what their status does not say. All of it is for display: whoever cannot say
-// answers nothing.
-type TaskAsker interface {
-	// Warning is the last warning that Kubernetes gave about the Pod.
-	Warning(ctx context.Context, pod *corev1.Pod) (reason, message string)
-	// Progress is how many bytes the step that runs has moved, and is to move.
-	Progress(ctx context.Context, pod *corev1.Pod) (done, total int64)
-}
-
 // warningAfter is how long a Pod that has its node may take to start before it is asked why it does not.
 const warningAfter = 5 * time.Second
 
@@ -31,7 +22,7 @@ type told struct {
 // askTasks asks all at once.
 func (o *Observer) askTasks(ctx context.Context, pods []corev1.Pod) map[string]told {
 	all := map[string]told{}
-	if o.Tasks == nil {
+	if o.Progress == nil {
 		return all
 	}
 	var (
@@ -56,9 +47,13 @@ func (o *Observer) askTask(ctx context.Context, pod *corev1.Pod) (said told) {
 	switch {
 	case task.Terminating:
 	case isStuck && o.Now().Sub(task.Created) >= warningAfter:
-		said.waiting, said.message = o.Tasks.Warning(ctx, pod)
+		if last := o.Warning(ctx, pod.Namespace, pod.UID); last != nil {
+			said.waiting, said.message = last.Reason, last.Message
+		}
 	case task.Step == resources.StepFetch:
-		said.done, said.total = o.Tasks.Progress(ctx, pod)
+		if progress := o.Progress(ctx, pod.Status.PodIP); progress != nil {
+			said.done, said.total = progress.Bytes, progress.Total
+		}
 	}
 	return said
 }

@@ -2,8 +2,8 @@ package observe
 
 import "fmt"
 
-// Unreadable says that a record of ours, which is an annotation of an object of ours, is there and cannot be read. It is
-// never taken for none.
+// Unreadable says that a record of ours, which is an annotation of an object of ours, is there and cannot be read. It
+// is never taken for none.
 type Unreadable struct {
 	Kind, Name string // of the object
 	Annotation string

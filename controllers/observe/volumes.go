@@ -1,19 +1,25 @@
 package observe
 
 import (
+	"slices"
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // volumeOf reads a volume of ours. A record that cannot be read is an error: it must not be taken for none.
 func volumeOf(claim *corev1.PersistentVolumeClaim) (*plan.Volume, error) {
-	record, err := recordOf(claim)
+	member, err := recordOf(claim)
 	if err != nil {
-		return nil, Unreadable{Kind: resources.KindVolume, Name: claim.Name, Annotation: v1alpha1.AnnotationRecord, Err: err}
+		return nil, Unreadable{Kind: resources.KindVolume, Name: claim.Name, Annotation: v1alpha1.AnnotationRecord,
+			Err: err}
 	}
 	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	return &plan.Volume{
@@ -24,12 +30,38 @@ func volumeOf(claim *corev1.PersistentVolumeClaim) (*plan.Volume, error) {
 		Incarnation: claim.Labels[v1alpha1.LabelIncarnation],
 		Choices:     choicesOf(claim),
 		Bytes:       size.Value(),
-		Record:      record,
+		Backing:     claim.Spec.VolumeName,
+		Record:      member,
 		Request:     claim.Annotations[v1alpha1.AnnotationRequest],
 		Restored:    claim.Annotations[v1alpha1.AnnotationRestored],
 		Flushed:     claim.Annotations[v1alpha1.AnnotationFlushed],
 		Superseded:  claim.Annotations[v1alpha1.AnnotationSuperseded],
+		RemovedFor:  plan.Cause(claim.Annotations[v1alpha1.AnnotationRemovedFor]),
 	}, nil
+}
+
+// isKept reports a volume that was put aside when its member was replaced.
+func isKept(claim *corev1.PersistentVolumeClaim) bool { return claim.Labels[v1alpha1.LabelKept] != "" }
+
+// keptVolumes are the volumes that were put aside, by ordinal. One without a readable time counts from now on.
+func (g gathered) keptVolumes(ours ownership, now time.Time) []plan.KeptVolume {
+	var kept []plan.KeptVolume
+	for _, claim := range g.kept {
+		if claim.DeletionTimestamp != nil {
+			continue
+		}
+		since, err := time.Parse(time.RFC3339, claim.Annotations[v1alpha1.AnnotationKeptSince])
+		if err != nil {
+			since = now
+		}
+		ordinal, _ := etcdutil.Ordinal(ours.cluster, claim.Name)
+		kept = append(kept, plan.KeptVolume{
+			Name: claim.Name, UID: string(claim.UID), Ordinal: ordinal,
+			For: plan.Cause(claim.Labels[v1alpha1.LabelKept]), Since: since,
+		})
+	}
+	slices.SortFunc(kept, func(a, b plan.KeptVolume) int { return a.Ordinal - b.Ordinal })
+	return kept
 }
 
 func volumePhase(phase corev1.PersistentVolumeClaimPhase) plan.VolumePhase {
@@ -44,16 +76,12 @@ func volumePhase(phase corev1.PersistentVolumeClaimPhase) plan.VolumePhase {
 	return plan.VolumePending // the status is not written yet
 }
 
-func recordOf(object metav1.Object) (plan.Record, error) {
-	record, err := resources.DecodeMember(object.GetAnnotations()[v1alpha1.AnnotationRecord])
-	if err != nil {
-		return plan.Record{}, err
-	}
-	return plan.Record{ClusterID: record.ClusterID, MemberID: record.MemberID, Version: record.Version}, nil
+func recordOf(object metav1.Object) (record.Member, error) {
+	return record.DecodeMember(object.GetAnnotations()[v1alpha1.AnnotationRecord])
 }
 
-// choicesOf are the choices written on a volume or a Pod. Choices that cannot be read are none: they differ from all that
-// can be wanted, and nothing is lost by that.
+// choicesOf are the choices written on a volume or a Pod. Choices that cannot be read are none: they differ from all
+// that can be wanted, and nothing is lost by that.
 func choicesOf(object metav1.Object) plan.Choices {
 	inputs, version, err := resources.NormalizeInputs(object.GetAnnotations()[v1alpha1.AnnotationInputs])
 	if err != nil {

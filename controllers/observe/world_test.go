@@ -21,6 +21,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
@@ -77,9 +78,9 @@ func newBornWorld(t *testing.T) *world {
 	}
 	for _, name := range names {
 		process := w.processes[name]
-		record := resources.EncodeMember(resources.MemberRecord{
+		record := record.Member{
 			ClusterID: process.ClusterID(), MemberID: process.ID(), Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16},
-		})
+		}.Encode()
 		volume := w.volume(name)
 		volume.Annotations[v1alpha1.AnnotationRecord] = record
 		w.put(volume)
@@ -88,8 +89,8 @@ func newBornWorld(t *testing.T) *world {
 	return w
 }
 
-func birthRecord(names ...string) resources.BirthRecord {
-	return resources.BirthRecord{Incarnation: incarnation, Counter: 1, Token: "token", Names: names, Origin: resources.OriginFresh}
+func birthRecord(names ...string) record.Birth {
+	return record.Birth{Incarnation: incarnation, Counter: 1, Token: "token", Names: names}
 }
 
 // put stores an object, with a UID of its own if it has none.
@@ -157,7 +158,13 @@ func (w *world) start(name, state string, names ...string) {
 // stop ends the etcd of a member, whose Pod stays.
 func (w *world) stop(name string) { w.processes[name].Stop() }
 
-func (w *world) look() observe.View {
+// view is one look: what was seen, and by which clients.
+type view struct {
+	plan.Observation
+	Clients observe.Clients
+}
+
+func (w *world) look() view {
 	w.t.Helper()
 	view, err := w.tryLook("")
 	if err != nil {
@@ -166,9 +173,10 @@ func (w *world) look() observe.View {
 	return view
 }
 
-func (w *world) tryLook(fault string) (observe.View, error) {
+func (w *world) tryLook(fault string) (view, error) {
 	w.live = nil
-	return w.observer().Observe(w.t.Context(), w.cluster, fault)
+	seen, clients, err := w.observer().Observe(w.t.Context(), w.cluster, fault)
+	return view{seen, clients}, err
 }
 
 func (w *world) observer() *observe.Observer {
@@ -200,12 +208,12 @@ func errAbsent(name string) error { return apierrors.NewNotFound(schema.GroupRes
 func (w *world) replica(name string) plan.Replica {
 	w.t.Helper()
 	view := w.look()
-	for _, r := range view.Replicas {
+	for _, r := range view.Current.Members {
 		if r.Name == name {
 			return r
 		}
 	}
-	w.t.Fatalf("no replica %s among %d", name, len(view.Replicas))
+	w.t.Fatalf("no replica %s among %d", name, len(view.Current.Members))
 	return plan.Replica{}
 }
 

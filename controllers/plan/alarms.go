@@ -25,12 +25,14 @@ const roomPercent = 80
 
 // alarms takes back the alarm that space ran out once every member has room again: etcd itself never does. All else that is
 // raised asks for a person.
-func alarms(o Observation) *proposal {
+func alarms(o view) *proposal {
 	raised := o.raised()
 	full := filterAlarms(raised, AlarmNoSpace)
 	switch corrupt := filterAlarms(raised, AlarmCorrupt); {
 	case len(full) > 0 && o.hasRoom():
 		return act(DisarmAlarms{Alarms: full}, ReasonDisarm, "Every member has room again; the alarm %s is taken back.", AlarmNoSpace)
+	case len(corrupt) > 0 && o.isCured(corrupt):
+		return act(DisarmAlarms{Alarms: corrupt}, ReasonDisarm, "The member that %s was raised for is gone, and all copies are the same; the alarm is taken back.", AlarmCorrupt)
 	case len(corrupt) > 0:
 		return refuse(ReasonAlarm, "etcd raised %s for %s: reads are answered, and writes are refused. Compare what the members hold, or restore an older backup; "+
 			"once the data is right, etcdctl alarm disarm ends it.", AlarmCorrupt, o.accused(corrupt[0])).byHuman().yielding()
@@ -42,9 +44,9 @@ func alarms(o Observation) *proposal {
 }
 
 // raised are all alarms that a member speaks of, each once.
-func (o Observation) raised() []Alarm {
+func (o Incarnation) raised() []Alarm {
 	var all []Alarm
-	for _, r := range o.Replicas {
+	for _, r := range o.Members {
 		if r.Member != nil && r.Answer != nil {
 			all = append(all, r.Answer.Alarms...)
 		}
@@ -58,15 +60,15 @@ func filterAlarms(all []Alarm, name string) []Alarm {
 }
 
 // hasRoom reports whether every member answers, runs with the quota of the spec, and is well below it.
-func (o Observation) hasRoom() bool {
-	return o.Membership.Known && !slices.ContainsFunc(o.Replicas, func(r Replica) bool {
+func (o view) hasRoom() bool {
+	return o.Membership.Known && !slices.ContainsFunc(o.Members, func(r Replica) bool {
 		return r.Member != nil && (r.Answer == nil || r.Pod == nil || r.Pod.Choices != o.Desired.Choices || r.Answer.DBSize*100 >= o.Desired.QuotaBytes*roomPercent)
 	})
 }
 
 // accused names whom an alarm was raised for.
-func (o Observation) accused(a Alarm) string {
-	for _, r := range o.Replicas {
+func (o Incarnation) accused(a Alarm) string {
+	for _, r := range o.Members {
 		if r.Member != nil && r.Member.ID == a.Member {
 			return r.Name
 		}
@@ -81,9 +83,9 @@ func (o Observation) accused(a Alarm) string {
 }
 
 // fullest says how large the largest database is.
-func (o Observation) fullest() string {
+func (o view) fullest() string {
 	var largest Replica
-	for _, r := range o.Replicas {
+	for _, r := range o.Members {
 		if r.Member != nil && r.Answer != nil && (largest.Answer == nil || r.Answer.DBSize > largest.Answer.DBSize) {
 			largest = r
 		}
@@ -91,8 +93,20 @@ func (o Observation) fullest() string {
 	return fmt.Sprintf("the database of %s has %dMi of %dMi", largest.Name, largest.Answer.DBSize>>20, o.Desired.QuotaBytes>>20)
 }
 
+// isCured reports that the corrupt member was removed, and that all that is left is the same. What a backup brought along says
+// nothing of that: each member was restored from the same data.
+func (o Incarnation) isCured(corrupt []Alarm) bool {
+	isListed := func(a Alarm) bool {
+		return a.Member == 0 || slices.ContainsFunc(o.Membership.Members, func(m etcdutil.Member) bool { return m.ID == a.Member })
+	}
+	return o.Birth.Origin.IsZero() && o.haveEqualCopies() && len(o.Voters()) > 1 && !slices.ContainsFunc(corrupt, isListed)
+}
+
 // guardDisarm takes back only what space that ran out had raised, and only where there is room.
-func guardDisarm(o Observation, c DisarmAlarms) string {
+func guardDisarm(o view, c DisarmAlarms) string {
+	if len(c.Alarms) > 0 && c.Alarms[0].Name == AlarmCorrupt {
+		return guardDisarmCorrupt(o, c)
+	}
 	for _, a := range c.Alarms {
 		if a.Name != AlarmNoSpace || !slices.Contains(o.raised(), a) {
 			return fmt.Sprintf("the alarm %s of %s is not the operator's to take back.", a.Name, a.Member)
@@ -100,6 +114,20 @@ func guardDisarm(o Observation, c DisarmAlarms) string {
 	}
 	if !o.hasRoom() {
 		return "not every member is known to have room."
+	}
+	return ""
+}
+
+// guardDisarmCorrupt takes back what was raised for members that are gone, once every voter said that it holds the same.
+func guardDisarmCorrupt(o view, c DisarmAlarms) string {
+	for _, a := range c.Alarms {
+		isListed := slices.ContainsFunc(o.Membership.Members, func(m etcdutil.Member) bool { return m.ID == a.Member })
+		if a.Name != AlarmCorrupt || a.Member == 0 || isListed || !o.Birth.Origin.IsZero() {
+			return fmt.Sprintf("the alarm %s of %s is not the operator's to take back.", a.Name, a.Member)
+		}
+	}
+	if !o.Membership.Known || len(o.Voters()) < 2 || !allHoldTheSame(o) {
+		return "not every voter is known to hold the same data."
 	}
 	return ""
 }

@@ -9,22 +9,22 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Incarnation names one life of a cluster: a short hash of the object's UID and a counter.
-func Incarnation(uid string, counter int) string {
+// IncarnationID names one incarnation of a cluster: a short hash of the object's UID and a counter.
+func IncarnationID(uid string, counter int) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s/%d", uid, counter)
 	return fmt.Sprintf("%08x", uint32(h.Sum64()^h.Sum64()>>32))
 }
 
-// token is unique to one incarnation, so that members of different lives never talk to each other.
+// token is unique to one incarnation, so that members of different incarnations never talk to each other.
 func token(uid, incarnation string) string { return uid + "-" + incarnation }
 
-func newBirth(o Observation, counter int, members []string) BeginBirth {
-	incarnation := Incarnation(o.Cluster.UID, counter)
+func newBirth(o view, counter int, members []string) BeginBirth {
+	incarnation := IncarnationID(o.Cluster.UID, counter)
 	return BeginBirth{Incarnation: incarnation, Counter: counter, Token: token(o.Cluster.UID, incarnation), Names: members}
 }
 
-func firstNames(o Observation) []string {
+func firstNames(o view) []string {
 	members := make([]string, o.Desired.Size)
 	for i := range members {
 		members[i] = etcdutil.MemberName(o.Cluster.Name, i)
@@ -34,20 +34,20 @@ func firstNames(o Observation) []string {
 
 // birthRecord writes the record before anything else is made, or writes the lost record of a living cluster anew: all of
 // it is on the volumes, or follows from the object's UID.
-func birthRecord(o Observation) *proposal {
-	if o.Birth.Exists {
+func birthRecord(o view) *proposal {
+	if o.Birth.Exists() {
 		return nil
 	}
 	if o.isAlive() {
-		recorded := filter(o.Replicas, Replica.IsRecorded)
+		recorded := filter(o.Members, Replica.IsRecorded)
 		birth := newBirth(o, knownCounter(o), names(recorded))
 		birth.ClusterID = recorded[0].Record().ClusterID
-		birth.Incarnation = o.lifeOf(recorded)
+		birth.Incarnation = o.incarnationOf(recorded)
 		birth.Restore = requestOf(recorded, birth.Incarnation)
 		return act(birth, ReasonBeginBirth, "The peer Service with the birth record is gone; it is written anew from the volumes.")
 	}
-	if former := filter(o.Former, Replica.IsRecorded); len(former) > 0 {
-		return refuse(ReasonRecordLost, "The peer Service with the birth record is gone, and only volumes that a restore in place moved on from say which cluster this was: %s. "+
+	if former := filter(o.FormerMembers(), Replica.IsRecorded); len(former) > 0 {
+		return refuse(ReasonRecordLost, "The peer Service with the birth record is gone, and only volumes that a restore in place switched over from say which cluster this was: %s. "+
 			"Nothing is born over it, and no data is lost with it: put the Service back, or go back to these volumes as docs/restore.md says.", strings.Join(names(former), ", ")).byHuman()
 	}
 	if trace := o.trace(); trace != "" {
@@ -59,7 +59,7 @@ func birthRecord(o Observation) *proposal {
 	return act(birth, ReasonBeginBirth, "A cluster of %d members begins.", o.Desired.Size)
 }
 
-// requestOf is the EtcdRestore that a life came of, by the volumes that were made for it; empty for none.
+// requestOf is the EtcdRestore that an incarnation came of, by the volumes that were made for it; empty for none.
 func requestOf(recorded []Replica, incarnation string) string {
 	for _, r := range recorded {
 		if r.Volume != nil && r.Volume.Incarnation == incarnation && r.Volume.Request != "" {
@@ -70,7 +70,7 @@ func requestOf(recorded []Replica, incarnation string) string {
 }
 
 // trace names an object of this cluster that is only made once its birth was written down, or "".
-func (o Observation) trace() string {
+func (o view) trace() string {
 	for _, object := range append([]Object{o.Budget.Object}, o.Objects...) {
 		if object.State == ObjectCurrent || object.State == ObjectDrifted {
 			return object.Kind + " " + object.Name
@@ -90,26 +90,27 @@ func (o Observation) trace() string {
 }
 
 // knownCounter finds the counter of the incarnation that the recorded volumes speak of, when the birth record itself is gone.
-func knownCounter(o Observation) int {
+func knownCounter(o view) int {
 	for counter, incarnation := range o.ownIncarnations() {
-		if slices.ContainsFunc(o.Replicas, func(r Replica) bool { return r.incarnation() == incarnation }) {
+		if slices.ContainsFunc(o.Members, func(r Replica) bool { return r.Incarnation() == incarnation }) {
 			return counter
 		}
 	}
 	return 0
 }
 
-// ownIncarnations are the lives that this object may have begun, by their counters.
+// ownIncarnations are those that this object may have begun, by their counters.
 func (o Observation) ownIncarnations() []string {
 	const voidedAtMost = 64
 	out := make([]string, voidedAtMost)
 	for counter := range out {
-		out[counter] = Incarnation(o.Cluster.UID, counter)
+		out[counter] = IncarnationID(o.Cluster.UID, counter)
 	}
 	return out
 }
 
-func (r Replica) incarnation() string {
+// Incarnation is the ID of the incarnation that the data is of, or its Pod where that holds the data; empty when nothing says.
+func (r Replica) Incarnation() string {
 	switch {
 	case r.Volume != nil:
 		return r.Volume.Incarnation
@@ -120,7 +121,7 @@ func (r Replica) incarnation() string {
 }
 
 // bootstrap makes what is missing of the birth. Volumes come before Pods, so that a volume missing beside a Pod is a lost one.
-func bootstrap(o Observation) *proposal {
+func bootstrap(o view) *proposal {
 	if o.isAlive() || birthVolumeLost(o) != "" && !o.goesOnWithout() {
 		return nil
 	}
@@ -131,7 +132,7 @@ func bootstrap(o Observation) *proposal {
 		}
 		o.addMissing(&c, r)
 	}
-	if o.hasMoved() {
+	if o.hasSwitchedOver() {
 		o.spare(&c)
 	}
 	if len(c.Objects)+len(c.Secrets)+len(c.Volumes)+len(c.Restores)+len(c.Pods) == 0 {
@@ -147,23 +148,23 @@ func bootstrap(o Observation) *proposal {
 }
 
 // notToBegin says why what is missing cannot be made; nil when it can.
-func (o Observation) notToBegin(c Bootstrap) *proposal {
+func (o view) notToBegin(c Bootstrap) *proposal {
 	wish := o.Desired.Restore
 	switch {
-	case o.hasMoved() && len(c.Restores) > 0:
+	case o.hasSwitchedOver() && len(c.Restores) > 0:
 		return o.unsaid(c.Restores)
-	case o.hasMoved() && len(c.Secrets) > 0 && o.whyNoCertificates() != "":
-		return refuse(ReasonAuthorityLost, "Members of the life that the cluster moved to have no certificates, and cannot start: %s.", o.whyNoCertificates()).byHuman()
+	case o.hasSwitchedOver() && len(c.Secrets) > 0 && o.whyNoCertificates() != "":
+		return refuse(ReasonAuthorityLost, "Members of the incarnation that the cluster switched over to have no certificates, and cannot start: %s.", o.whyNoCertificates()).byHuman()
 	case len(c.Restores) > 0 && wish.Fault != "": // it was there when the birth was written down
-		return wish.refusal("The backup cannot be laid on all volumes: %s. Until it is named again nothing goes on; what lies on volumes stays.")
+		return wish.refusal("The backup cannot be restored on all volumes: %s. Until it is named again nothing goes on; what lies on volumes stays.")
 	case len(c.Restores) > 0 && wish.Hash != o.Birth.Origin.Hash:
-		return refuse(ReasonPreflight, "The backup cannot be laid on all volumes: what is named is another one than when that began. Delete the EtcdCluster and create it again to begin with that.").byHuman()
+		return refuse(ReasonPreflight, "The backup cannot be restored on all volumes: what is named is another one than when that began. Delete the EtcdCluster and create it again to begin with that.").byHuman()
 	}
 	return nil
 }
 
 // addMissing adds what a first member lacks.
-func (o Observation) addMissing(c *Bootstrap, r Replica) {
+func (o view) addMissing(c *Bootstrap, r Replica) {
 	if o.Desired.TLS && r.Secret.State != ObjectCurrent {
 		c.Secrets = append(c.Secrets, r.Name)
 	}
@@ -178,13 +179,13 @@ func (o Observation) addMissing(c *Bootstrap, r Replica) {
 	}
 }
 
-// isReadyToStart reports whether what the birth begins with lies on every first volume, and whoever laid it there is gone. So
+// isReadyToStart reports whether what the birth begins with lies on every first volume, and whoever restored it there is gone. So
 // once the first of them starts, none is without its data.
-func (o Observation) isReadyToStart() bool {
+func (o view) isReadyToStart() bool {
 	return o.Birth.Origin.IsZero() || !slices.ContainsFunc(o.firstMembers(), func(r Replica) bool { return o.isToRestore(r) || r.Restoring != nil })
 }
 
-func (r Replica) waitForName(o Observation) *proposal {
+func (r Replica) waitForName(o view) *proposal {
 	p := wait(ReasonPodLeaving, "%s of an earlier attempt is being deleted; the first members wait for the name.", r.Name)
 	if r.Pod == nil {
 		return p
@@ -197,7 +198,7 @@ func (r Replica) isLeaving() bool {
 }
 
 // birthStarts are how all first members start.
-func (o Observation) birthStarts() []Start {
+func (o view) birthStarts() []Start {
 	var out []Start
 	for _, r := range o.birthReplicas() {
 		out = append(out, birthStart(o, r))
@@ -206,7 +207,7 @@ func (o Observation) birthStarts() []Start {
 }
 
 // birthStart starts a first member from what was restored for it, or else empty.
-func birthStart(o Observation, r Replica) Start {
+func birthStart(o view, r Replica) Start {
 	if r.isRestored() {
 		return Start{Name: r.Name, Flags: FlagsRestored, Choices: o.birthChoices(r)}
 	}
@@ -221,7 +222,7 @@ func (o Observation) birthChoices(r Replica) Choices {
 }
 
 // birthList is the list that every birth Pod of the incarnation starts with.
-func birthList(o Observation) []etcdutil.NamedURL {
+func birthList(o view) []etcdutil.NamedURL {
 	out := make([]etcdutil.NamedURL, 0, len(o.Birth.Names))
 	for _, name := range o.Birth.Names {
 		out = append(out, etcdutil.NamedURL{Name: name, URL: o.peerURL(name)})
@@ -248,7 +249,7 @@ func needed(objects []Object) []Object {
 }
 
 // birthReplicas are the first members.
-func (o Observation) birthReplicas() []Replica {
+func (o Incarnation) birthReplicas() []Replica {
 	out := make([]Replica, 0, len(o.Birth.Names))
 	for _, name := range o.Birth.Names {
 		out = append(out, o.Find(name))

@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -41,9 +42,7 @@ type Note struct {
 //
 //sumtype:decl
 type Change interface {
-	// Kind names the change for people, events and metrics.
-	Kind() string
-	isChange()
+	traits() Traits
 }
 
 // Start says how a Pod is to be started.
@@ -55,13 +54,13 @@ type Start struct {
 	Role    string // the role label it is born with; only for sealed Pods
 }
 
-// Laying is a restore Pod to make: it lays the birth's backup on the volume of one first member.
+// Laying is a restore Pod to make: it restores the birth's backup on the volume of one first member.
 type Laying struct {
 	Name    string              // of the member
 	Initial []etcdutil.NamedURL // the first members, which the restored data will know
 	Choices Choices
 
-	Survivor string // the member whose data is laid there instead of a backup; empty for a backup
+	Survivor string // the member whose data is restored there instead of a backup; empty for a backup
 	Mounts   string // the volume of that member, where it does not run: read there instead of asked of it
 }
 
@@ -78,23 +77,22 @@ type PodRef struct{ Name, UID string }
 // VolumeRef is one volume and no other of that name.
 type VolumeRef struct{ Name, UID string }
 
+// DataRef is a volume or a Secret that outlives the cluster, and no other of its name.
+type DataRef struct{ Kind, Name, UID string }
+
 type (
-	// FollowPolicy puts ownership of volumes and authorities as deletionPolicy says.
-	FollowPolicy struct{ Retain bool }
+	// FollowPolicy puts the ownership of volumes and authorities as deletionPolicy says.
+	FollowPolicy struct {
+		Retain bool
+		Items  []DataRef
+	}
 
 	// AdoptData writes this cluster's UID on what an earlier cluster of this name left.
 	AdoptData struct{ Items []Retained }
 
-	// BeginBirth creates the peer Service with the birth record. It is created, never applied over.
-	BeginBirth struct {
-		Incarnation string
-		Counter     int
-		Token       string
-		Names       []string
-		ClusterID   etcdutil.ID // non-zero when the lost record of a living cluster is written anew
-		Origin      Origin      // the backup that the first members begin with; zero when they begin empty
-		Restore     string      // the Request.ID that the life of a living cluster came of; empty when it began with the cluster
-	}
+	// BeginBirth creates the peer Service with this birth record. It is created, never applied over. Its cluster ID is
+	// known when the lost record of a living cluster is written anew.
+	BeginBirth record.Birth
 
 	// StartPreflight creates the Pod that looks at the backup to begin with.
 	StartPreflight struct{ Asked Inquiry }
@@ -111,8 +109,9 @@ type (
 	// DeleteRestores deletes restore Pods, which are named by their members.
 	DeleteRestores struct{ Pods []PodRef }
 
-	// Bootstrap creates what is missing of a birth, in this order: objects, members' Secrets, volumes; then it writes into the
-	// birth record which volumes these are; then restore Pods or members' Pods. So beside a Pod a missing volume is a lost one.
+	// Bootstrap creates what is missing of a birth, in this order: objects, members' Secrets, volumes; then it writes
+	// into the birth record which volumes these are; then restore Pods or members' Pods. So beside a Pod a missing
+	// volume is a lost one.
 	Bootstrap struct {
 		Objects  []Object
 		Secrets  []string // names of members
@@ -130,41 +129,44 @@ type (
 		BeginBirth
 	}
 
-	// BeginNext writes into the birth record which life is laid beside the one that serves, and that the ordinals below Next are
-	// promised.
+	// BeginNext writes into the birth record which incarnation is prepared beside the one that serves, and that the
+	// ordinals below NextOrdinal are promised.
 	BeginNext struct {
 		From string // the incarnation that serves
-		Life
-		Next int
+		record.Next
+		NextOrdinal int
 	}
 
-	// LayNext creates what is missing of that life, in this order: members' Secrets, volumes, restore Pods. It starts no member.
-	LayNext struct {
-		Incarnation string // of the life that is laid
+	// PrepareNext creates what is missing of that incarnation, in this order: members' Secrets, volumes, restore Pods.
+	// It starts no member.
+	PrepareNext struct {
+		Incarnation string // of the next incarnation
 		Secrets     []string
 		Volumes     []NewVolume
 		Restores    []Laying
 	}
 
-	// DropNext takes that life out of the birth record again, once nothing is left of it.
+	// DropNext takes that incarnation out of the birth record again, once nothing is left of it.
 	DropNext struct{ Incarnation string }
 
-	// MoveLife makes that life the one that the birth record is of. It is the point of no return: the life before ends.
-	MoveLife struct {
+	// SwitchOver makes that incarnation the one that the birth record is of. It is the point of no return: the previous
+	// incarnation ends.
+	SwitchOver struct {
 		From, To string            // incarnations
 		Volumes  map[string]string // the UIDs of the new first members' volumes, by name; empty when data is ephemeral
-		Voters   []string          // who had a vote in the life that ends; nil when nobody can say
+		Voters   []string          // who had a vote in the incarnation that ends; nil when nobody can say
 
 		Successors []Start // how its first members start
 	}
 
-	// MarkFlushed writes on a survivor's volume that all it holds is in its database, for the life that begins with it.
+	// MarkFlushed writes on a survivor's volume that all it holds is in its database, for the incarnation that begins
+	// with it.
 	MarkFlushed struct {
 		Life   string // its incarnation
 		Volume VolumeRef
 	}
 
-	// MarkFormer writes on volumes of lives that ended which incarnation took their place.
+	// MarkFormer writes on volumes of former incarnations which incarnation took their place.
 	MarkFormer struct {
 		By      string // the incarnation that lives
 		Volumes []VolumeRef
@@ -189,6 +191,18 @@ type (
 	ApplyObjects struct {
 		Objects []Object
 		Secrets []string // names of members
+	}
+
+	// MarkVolume writes on a volume why its member is to be removed, so that it is kept when that is done.
+	MarkVolume struct {
+		Volume VolumeRef
+		For    Cause
+	}
+
+	// KeepVolume puts the volume of a removed member aside: from then on it belongs to no member.
+	KeepVolume struct {
+		Volume VolumeRef
+		For    Cause
 	}
 
 	// SetBudget creates, changes or (0) deletes the PodDisruptionBudget.
@@ -228,8 +242,8 @@ type (
 	// DeleteSecret deletes the certificates of a member that is gone.
 	DeleteSecret struct{ Name string } // of the member
 
-	// PrepareMember promises a name in the birth record, which never gives it again, and creates the Secret and the volume of
-	// the member to be added.
+	// PrepareMember promises a name in the birth record, which never gives it again, and creates the Secret and the
+	// volume of the member to be added.
 	PrepareMember struct {
 		Volume NewVolume
 		Secret bool
@@ -265,85 +279,12 @@ type MemberRecord struct {
 	Name      string
 	VolumeUID string
 	PodUID    string
-	Record    Record
+	Record    record.Member
 }
 
 // Seal is a Pod to seal, with the role it gets by the same patch.
 type Seal struct {
-	Pod  PodRef
-	Role string
+	Pod   PodRef
+	Flags Flags  // FlagsSealed, or FlagsUncompared: then the role is taken off
+	Role  string // empty leaves it as it is
 }
-
-func (FollowPolicy) Kind() string    { return "FollowPolicy" }
-func (AdoptData) Kind() string       { return "AdoptData" }
-func (BeginBirth) Kind() string      { return "BeginBirth" }
-func (StartPreflight) Kind() string  { return "StartPreflight" }
-func (DeletePreflight) Kind() string { return "DeletePreflight" }
-func (RecordRestored) Kind() string  { return "RecordRestored" }
-func (DeleteRestores) Kind() string  { return "DeleteRestores" }
-func (Bootstrap) Kind() string       { return "Bootstrap" }
-func (VoidBirth) Kind() string       { return "VoidBirth" }
-func (NextBirth) Kind() string       { return "NextBirth" }
-func (BeginNext) Kind() string       { return "BeginNext" }
-func (LayNext) Kind() string         { return "LayNext" }
-func (DropNext) Kind() string        { return "DropNext" }
-func (MoveLife) Kind() string        { return "MoveLife" }
-func (MarkFlushed) Kind() string     { return "MarkFlushed" }
-func (MarkFormer) Kind() string      { return "MarkFormer" }
-func (RecordBirth) Kind() string     { return "RecordBirth" }
-func (RecordMembers) Kind() string   { return "RecordMembers" }
-func (SealPods) Kind() string        { return "SealPods" }
-func (LabelRole) Kind() string       { return "LabelRole" }
-func (ApplyObjects) Kind() string    { return "ApplyObjects" }
-func (SetBudget) Kind() string       { return "SetBudget" }
-func (StartPods) Kind() string       { return "StartPods" }
-func (SetChoices) Kind() string      { return "SetChoices" }
-func (DressPods) Kind() string       { return "DressPods" }
-func (RestoreInputs) Kind() string   { return "RestoreInputs" }
-func (EvictPod) Kind() string        { return "EvictPod" }
-func (DeletePods) Kind() string      { return "DeletePods" }
-func (DeleteVolumes) Kind() string   { return "DeleteVolumes" }
-func (DeleteSecret) Kind() string    { return "DeleteSecret" }
-func (PrepareMember) Kind() string   { return "PrepareMember" }
-func (AddLearner) Kind() string      { return "AddLearner" }
-func (Promote) Kind() string         { return "Promote" }
-func (MoveLeader) Kind() string      { return "MoveLeader" }
-func (DisarmAlarms) Kind() string    { return "DisarmAlarms" }
-func (RemoveMember) Kind() string    { return "RemoveMember" }
-
-func (FollowPolicy) isChange()    {}
-func (AdoptData) isChange()       {}
-func (BeginBirth) isChange()      {}
-func (StartPreflight) isChange()  {}
-func (DeletePreflight) isChange() {}
-func (RecordRestored) isChange()  {}
-func (DeleteRestores) isChange()  {}
-func (Bootstrap) isChange()       {}
-func (VoidBirth) isChange()       {}
-func (NextBirth) isChange()       {}
-func (BeginNext) isChange()       {}
-func (LayNext) isChange()         {}
-func (DropNext) isChange()        {}
-func (MoveLife) isChange()        {}
-func (MarkFlushed) isChange()     {}
-func (MarkFormer) isChange()      {}
-func (RecordBirth) isChange()     {}
-func (RecordMembers) isChange()   {}
-func (SealPods) isChange()        {}
-func (LabelRole) isChange()       {}
-func (ApplyObjects) isChange()    {}
-func (SetBudget) isChange()       {}
-func (StartPods) isChange()       {}
-func (SetChoices) isChange()      {}
-func (DressPods) isChange()       {}
-func (RestoreInputs) isChange()   {}
-func (EvictPod) isChange()        {}
-func (DeletePods) isChange()      {}
-func (DeleteVolumes) isChange()   {}
-func (DeleteSecret) isChange()    {}
-func (PrepareMember) isChange()   {}
-func (AddLearner) isChange()      {}
-func (Promote) isChange()         {}
-func (MoveLeader) isChange()      {}
-func (DisarmAlarms) isChange()    {}
-func (RemoveMember) isChange()    {}

@@ -1,44 +1,95 @@
-// Package plan decides. Next is a pure function from what was observed to the one safe change to make now; nothing is
-// remembered between two calls, so that a crash between any two effects is just another observation.
+// Package plan decides. Decide is a pure function from what was observed to the one safe change to make now. Nothing is
+// remembered between two calls, so a crash between any two effects is just another observation.
 //
 // # Words
 //
-// A member is an entry in etcd's list, a Pod its process, a volume what holds its data; a replica joins the three under
-// one name. A record is what a volume's annotations say of the member that lives on it. A change is one effect on the
-// world, a decision what to do now and why; a rule proposes decisions, the guard may veto a change.
+// A member is an entry in etcd's list, a Pod its process, a volume what holds its data. A replica joins the three under
+// one name. Each is judged once, by the table in signs.go; every rule reads that judgement. The guard does not. A
+// record is what a volume's annotations say of the member that lives on it. The birth record is what the peer Service
+// says of the cluster. An incarnation is one continuous history of the data: the current one, the next one that a
+// restore prepares, former ones. A view is an observation with the incarnation that rules look after; it is called o. A
+// change is one effect on the world, a decision what to do now and why. A rule proposes decisions, the guard may veto a
+// change.
+//
+// What a Pod is made from is called settings in sentences, and Choices in code. A replica IsHealthy when its etcd
+// answered just now and knows a leader; its kubelet is not asked. It isServing when it is also sealed, ready and caught
+// up. It isWell when it does that on data that stays.
+//
+// # Phases
+//
+// A cluster is in every phase that holds, and each phase is a short list of rules (phases.go):
+//
+//   - any: always.
+//   - unborn: no birth record was read. So is a cluster that serves, and whose peer Service somebody deleted.
+//   - moving: there is a birth record. Its rules say nothing where no EtcdRestore is, or was.
+//   - being born: beside that, no identity is written down, neither in the birth record nor on a volume.
+//   - alive: beside that, one is (isAlive).
+//
+// A rule that follows the spec is not asked while the spec is refused, or while a restore in place is about to end the
+// current incarnation. No rule overrides the order from inside.
 //
 // # The order of rules is the safety argument
 //
-//  1. Whose it is: other-operator, deletion-policy, deleting, paused. What must be kept is un-owned whatever else holds.
-//  2. Restore in place: restore-fence, restore-call-off, restore-begin, restore-laying, restore-move.
-//     The next life is laid beside the one that serves, on volumes and under names of its own, while the rules below go on
-//     looking after this one; then the record moves. Nothing of a life that ended may serve a write when the next one starts.
-//  3. Birth: spec-refused, resume, retained-data, name-taken, restore-source, birth-record, void-birth, other-life, bootstrap,
-//     restored, birth-choices, first-quorum.
-//     Nothing is born over data, and nothing else happens before the cluster's identity is written down.
-//     What begins with a backup never starts empty: restored members start as if sealed.
-//     A life that a restore in place moved to is never given up for another one without a person.
-//  4. Scaffold: scaffold, raise-budget.
-//  5. Safe while blind: restore-leftover, seal, ended-pod, other-choices, adopt-choices, missing-pod. The cluster may be silent exactly
-//     because one of these was not done. A process that runs is stopped here only if by the kubelet's word it never
-//     served, nobody else does, and those who are away do not need it as it is: see silence.go.
-//  6. Blind: members-disagree, quorum-lost, membership-unknown, strange-member. Unknown is not empty: nobody is removed.
-//  7. Finish what was begun: record-members, leftover-pod, abandon-learner, unstarted-pod, promote, label-role, leftover,
-//     former-leftover.
-//  8. alarms, repair and replace-dead, then size: shrink, grow, lower-budget.
-//  9. What the spec asks of members that run: pod-metadata, change-not-supported, roll; then member-health, settled.
+// A rule is named where it is asked first; brackets say that it is asked again.
 //
-// A rule that waits for the outside yields: it is reported, and later rules may still act. Every wait has a deadline,
-// counted from a time on an object; past it the verdict is Refuse with the same rule, and later passes look all the same.
+//  1. Any: other-operator, deletion-policy, hands-off. What must be kept is un-owned whatever else holds.
+//  2. Unborn: spec-refused, retained-data, name-taken, restore-source, birth-record. Nothing is made over data, and
+//     nothing else is made before the birth record. One that was deleted is written anew, from the volumes.
+//  3. Moving: restore-fence, restore-call-off, restore-begin, restore-prepare, restore-switch-over. The next
+//     incarnation gets its data beside the current one, on volumes and under names of its own. Nothing of a former one
+//     may serve a write when the next one starts.
+//  4. Being born: (spec-refused, name-taken, restore-source,) void-birth, bootstrap, restored, settings, pods,
+//     first-quorum. What begins with a backup never starts empty.
+//  5. Alive, safe while etcd cannot be asked: (spec-refused, name-taken, first-quorum,) scaffold, budget,
+//     restore-leftover, seal, (settings, pods,) lead-away. Here the first two are told and hold nothing back. The
+//     cluster may not answer exactly because one of these was not done. A process that runs is stopped here only if, by
+//     the kubelet's word, it never served and no other does. Those who are away must not need it as it is: see
+//     stopping.go.
+//  6. Who is a member: quorum-lost, membership, corruption. Unknown is not empty: nothing is removed. While copies of
+//     the data differ, none of them is given up on one member's word.
+//  7. Finish what was begun: record-members, abandon-learner, first-pod, promote, collect.
+//  8. alarms, replace, shrink, label-role, grow. A doomed voter does not count, so grow also makes its successor.
+//  9. What the spec asks of members that run: pod-metadata, roll; then member-health, settled.
+//
+// # When later rules are asked
+//
+// A rule that returns nil has nothing to say. A proposal that yields is reported, and later rules are asked. Any other
+// proposal ends the walk, even when it only waits. So does a change that the guard vetoes, but in the phase moving.
+// When all that spoke yielded, the gravest of them is the decision, and of equals the first.
+//
+// The field yields of a rule in phases.go is another thing. When Kubernetes or etcd refused the rule's change, later
+// rules are asked in the same pass.
+//
+// A wait for a process or a Pod has a deadline, counted from a time on an object. Past it the verdict is Refuse with
+// the same rule, and every later pass looks again. What a person or the garbage collector ends has none.
 //
 // # Invariants
 //
 // I1 own actions never take healthy voters below quorum. I2 at most one voluntary disruption at a time. I3 at most one
-// membership change in flight, at most one learner. I4 a member ID never starts on an empty or foreign disk, once sealed.
-// I5 a volume of a current member is never deleted. I6 the cluster ID of a life never changes. I7 nothing outside the object's
-// namespace and ownership is touched. I8 no change when observed equals desired. I11 the operator alone restarts nothing.
-// I12 no volume of a life that ended is deleted unless its EtcdRestore says so. I13 never do members of two lives have a quorum at the
-// same time. I14 one approval leads to one move at most.
+// membership change in flight, at most one learner. I4 a member ID never starts on an empty or foreign disk, once
+// sealed. I5 a volume of a current member is never deleted. I6 the cluster ID of an incarnation never changes. I7
+// nothing outside the object's namespace and ownership is touched. I8 no change when observed equals desired. I9 what
+// the operator says of a world that it saw as it is, is so. I10 a complete backup restores. I11 a current member that
+// runs is stopped only for what its spec asks, or for an approved restore. I12 no volume of a former incarnation is
+// deleted unless its EtcdRestore says so. I13 never do members of two incarnations have a quorum at the same time. I14
+// one approval leads to one move at most.
 //
 // Package world plays the changes in a toy world and checks these after every step.
+//
+// # Where a rule is
+//
+//   - ownership.go: other-operator, deletion-policy, hands-off, spec-refused, name-taken
+//   - resume.go: retained-data. bootstrap.go: birth-record, bootstrap. void.go: void-birth. birth.go: first-quorum
+//   - restore.go: restore-source and restored, of a birth that begins with a backup
+//   - fence.go: restore-fence. inplace.go: restore-call-off, restore-begin
+//   - laying.go: restore-prepare, restore-switch-over. survivor.go and moved.go help them
+//   - life.go: what an EtcdRestore asks for. request.go: how it stands, and which one is carried out
+//   - pods.go: settings, pods, first-pod. stopping.go: which process they may stop
+//   - scaffold.go: scaffold, budget. collect.go: restore-leftover, collect
+//   - blind.go: seal, lead-away, quorum-lost, and the parts of membership that speak while etcd cannot be asked
+//   - membership.go: membership, record-members, label-role. corruption.go: corruption
+//   - learner.go: abandon-learner, promote. replace.go: replace. size.go: shrink, grow. alarms.go: alarms
+//   - rollout.go: pod-metadata, roll. health.go: member-health. decide.go: settled
+//   - signs.go is the table of judgements, seen.go what its rows ask, judgement.go its words
+//   - guard.go and guard*.go: the vetoes. The guard of copies that differ is in corruption.go, of resuming in resume.go
 package plan

@@ -55,9 +55,12 @@ type Evidence struct {
 	accepted    []string         // digests that say as much: yesterday's, and those of more than is given up by now
 }
 
-// Evidence is what is left of the cluster. Its digest changes when the life of the cluster does, or its members, or whether a quorum
+// Evidence is what is left of the cluster. Its digest changes when the incarnation of the cluster does, or its members, or whether a quorum
 // answers; and, while the quorum is lost, when it changes whose data is lost. It does not change with revisions.
-func (o Observation) Evidence() Evidence {
+func (o Observation) Evidence() Evidence { return o.current().Evidence() }
+
+// Evidence is what is left of the cluster.
+func (o view) Evidence() Evidence {
 	e := Evidence{ClusterUID: o.Cluster.UID, ClusterID: o.Birth.ClusterID, Incarnation: o.Birth.Incarnation, Quorum: o.quorumState()}
 	for _, r := range o.witnesses() {
 		e.Members = append(e.Members, o.evidenceOf(r))
@@ -86,7 +89,7 @@ func (e Evidence) Accepts(approval string) bool {
 
 // isVanished reports a first member without a volume of which nobody can say whether it had been removed before. With TLS its
 // certificates would.
-func (o Observation) isVanished(r Replica) bool {
+func (o view) isVanished(r Replica) bool {
 	_, isWitness := find(o.witnesses(), r.Name)
 	return !r.Ephemeral && r.Volume == nil && r.Pod == nil && !isWitness
 }
@@ -112,7 +115,7 @@ func (e Evidence) digest(day int64) string {
 }
 
 // quorumState is what is known of the quorum.
-func (o Observation) quorumState() QuorumState {
+func (o view) quorumState() QuorumState {
 	switch {
 	case o.hasQuorum():
 		return QuorumHolds
@@ -124,32 +127,32 @@ func (o Observation) quorumState() QuorumState {
 
 // hasQuorum reports that a quorum of this very cluster answers. Other data where a member has its own may serve by itself, and speaks
 // for nobody here.
-func (o Observation) hasQuorum() bool {
+func (o Incarnation) hasQuorum() bool {
 	return o.Membership.Known && (o.Birth.ClusterID == 0 || o.Membership.ClusterID == o.Birth.ClusterID)
 }
 
 // isQuorumLost reports that what is left is no quorum, by what members said last: one that is started again and again on an empty
 // directory has lost its data while it is being started, too.
-func (o Observation) isQuorumLost() bool {
+func (o view) isQuorumLost() bool {
 	if o.isServedUnseen() {
 		return false
 	}
-	voters := o.lastKnownVoters()
-	left := filter(voters, func(r Replica) bool { return o.isDataLost(r) == "" })
+	voters := o.lastKnownVoters(o.isLost)
+	left := filter(voters, func(r Replica) bool { return !o.isLost(r) })
 	return len(left) < len(voters) && len(left) < etcdutil.Quorum(len(voters))
 }
 
 // isServedUnseen reports a member that serves by its kubelet's word and does not answer here: then there is a quorum, and the
 // operator is the one cut off. Nobody vouches for a kubelet whose node is gone.
-func (o Observation) isServedUnseen() bool {
-	return slices.ContainsFunc(o.Replicas, func(r Replica) bool {
+func (o Incarnation) isServedUnseen() bool {
+	return slices.ContainsFunc(o.Members, func(r Replica) bool {
 		return r.Answer == nil && r.Pod != nil && r.Pod.Ready && r.Pod.NodeGone == "" && (r.Volume == nil || r.Volume.Stranded == "")
 	})
 }
 
 // witnesses are the members with a vote that the cluster had, as far as anything says, by ordinal.
-func (o Observation) witnesses() []Replica {
-	of := o.lastKnownVoters()
+func (o view) witnesses() []Replica {
+	of := o.lastKnownVoters(o.isLost)
 	if o.hasQuorum() {
 		of = o.Voters()
 	}
@@ -163,7 +166,7 @@ func (o Observation) ordinalOf(name string) int {
 	return ordinal
 }
 
-func (o Observation) evidenceOf(r Replica) MemberEvidence {
+func (o view) evidenceOf(r Replica) MemberEvidence {
 	m := MemberEvidence{Name: r.Name, ID: r.Record().MemberID, State: MemberSilent, Since: podChange(r.Pod)}
 	if r.Member != nil && o.hasQuorum() {
 		m.ID = r.Member.ID
@@ -171,11 +174,11 @@ func (o Observation) evidenceOf(r Replica) MemberEvidence {
 	if r.Volume != nil {
 		m.VolumeUID = r.Volume.UID
 	}
-	switch {
-	case r.Answer != nil && o.answersAsAnother(r) == "":
+	switch j := o.Judge(r); {
+	case j.IsLost():
+		m.State, m.Why = MemberLost, j.Says
+	case r.Answer != nil:
 		m.State, m.Revision, m.Applied = MemberAnswers, r.Answer.Revision, r.Answer.Applied
-	case o.isDataLost(r) != "":
-		m.State, m.Why = MemberLost, o.isDataLost(r)
 	}
 	return m
 }

@@ -11,7 +11,7 @@ import (
 func otherDataWorld() Observation {
 	const theirs = etcdutil.ID(0x77)
 	o := settledWorld(3).edit(1, noData).edit(2, noData).blind()
-	o.Membership = Membership{Known: true, ClusterID: theirs, Leader: 9}
+	o.Current.Membership = Membership{Known: true, ClusterID: theirs, Leader: 9}
 	return o.edit(0, func(r *Replica) {
 		r.Member = &etcdutil.Member{ID: 9, Name: "demo-0"}
 		r.Answer = &Answer{ID: 9, ClusterID: theirs, Leader: 9, Version: choices.Version, Revision: 500, Applied: 600}
@@ -20,9 +20,9 @@ func otherDataWorld() Observation {
 
 func TestWhoHoldsTheDataOfAnotherClusterIsNoSurvivorAndNoQuorum(t *testing.T) {
 	led := otherDataWorld()
-	row{"clients are led away from it", led, Act, "members-disagree", ReasonLabelRole, "LabelRole", "demo-0"}.check(t)
+	row{"clients are led away from it", led, Act, "lead-away", ReasonLabelRole, "LabelRole", "demo-0"}.check(t)
 	o := led.edit(0, unlabelledOld)
-	row{"and nothing else is changed", o, Refuse, "members-disagree", ReasonMembersDisagree, "", "cluster 77"}.check(t)
+	row{"and nothing else is changed", o, Refuse, "membership", ReasonMembersDisagree, "", "cluster 77"}.check(t)
 	e := o.Evidence()
 	if e.Quorum != QuorumLost || len(e.Members) != 3 {
 		t.Fatalf("the evidence is %+v", e)
@@ -35,38 +35,38 @@ func TestWhoHoldsTheDataOfAnotherClusterIsNoSurvivorAndNoQuorum(t *testing.T) {
 	if why := e.Members[0].Why; why != "its directory holds the data of cluster 77" {
 		t.Errorf("of demo-0 it says %q", why)
 	}
-	d := Next(requesting(o, ofDemo0))
+	d := Decide(requesting(o, ofDemo0))
 	if held := d.Yielded; d.Verdict == Act || len(held) == 0 || held[0].Reason != ReasonRestoreHeld || !strings.Contains(held[0].Message, "cluster 77") {
 		t.Errorf("as a survivor: %+v", d)
 	}
 	for _, row := range []row{
 		{"a backup is taken", lookedAt(requesting(o), hasFound), Act, "restore-begin", ReasonInPlace, "BeginNext", "demo-3"},
 		{"or nothing, as was approved", requesting(o, forNothing), Act, "restore-begin", ReasonInPlace, "BeginNext", "demo-3"},
-		{"and that is not overtaken by who serves something else", layingWorld(requesting(o, forNothing)), Act, "restore-move", ReasonInPlace, "MoveLife", ""},
+		{"and that is not overtaken by who serves something else", layingWorld(requesting(o, forNothing)), Act, "restore-switch-over", ReasonInPlace, "SwitchOver", ""},
 	} {
 		t.Run(row.name, row.check)
 	}
 	doubted := settledWorld(3)
-	doubted.Birth.ClusterID = 9 // and their volumes say what they answer
+	doubted.Current.Birth.ClusterID = 9 // and their volumes say what they answer
 	if e := doubted.Evidence(); e.Quorum != QuorumUnknown {
 		t.Errorf("a record that differs from what all say is evidence of %s", e.Quorum)
 	}
 	moved := laidWorld(requesting(o))
-	if c, ok := Next(moved).Change.(MoveLife); !ok || c.Voters != nil {
-		t.Errorf("what the other cluster calls its voters is believed: %+v", Next(moved))
+	if c, ok := Decide(moved).Change.(SwitchOver); !ok || c.Voters != nil {
+		t.Errorf("what the other cluster calls its voters is believed: %+v", Decide(moved))
 	}
 }
 
 func TestFirstMembersThatLeftNoTraceAreNamedAndProveNothing(t *testing.T) {
 	o := plain(settledWorld(3)).blind().edit(1, noData).edit(2, noData)
-	for i := range o.Replicas {
-		o.Replicas[i].Secret.State = ObjectAbsent
+	for i := range o.Current.Members {
+		o.Current.Members[i].Secret.State = ObjectAbsent
 	}
 	e := o.Evidence()
 	if e.Quorum != QuorumUnknown || len(e.Members) != 1 || strings.Join(e.Vanished, " ") != "demo-1 demo-2" {
 		t.Errorf("with no certificates: %+v", e)
 	}
-	o.Membership.LastKnown = settledWorld(3).Membership.Members
+	o.Current.Membership.LastKnown = settledWorld(3).Current.Membership.Members
 	o = o.edit2(0, silent)
 	if e := o.Evidence(); e.Quorum != QuorumLost || len(e.Vanished) != 0 {
 		t.Errorf("with a survivor that remembers: %+v", e)
@@ -82,7 +82,7 @@ func TestNothingIsLostWhileAKubeletSaysThatSomebodyServes(t *testing.T) {
 	if e := serving.Evidence(); e.Quorum != QuorumUnknown {
 		t.Errorf("with one that is ready and cannot be asked: %s", e.Quorum)
 	}
-	row{"nor is it said", serving, Refuse, "membership-unknown", ReasonMembershipUnknown, "", ""}.check(t)
+	row{"nor is it said", serving, Refuse, "membership", ReasonMembershipUnknown, "", ""}.check(t)
 	if e := serving.edit(0, silent).Evidence(); e.Quorum != QuorumLost {
 		t.Errorf("once it is not: %s", e.Quorum)
 	}
@@ -97,7 +97,7 @@ func TestAListOfThePastIsJoinedWithWhoCameSince(t *testing.T) {
 	for i := 3; i <= 5; i++ {
 		r := voter(i)
 		r.Member, r.Answer, r.Pod.Ready = nil, nil, false
-		o.Replicas = append(o.Replicas, r)
+		o.Current.Members = append(o.Current.Members, r)
 	}
 	if e := o.Evidence(); e.Quorum != QuorumUnknown || len(e.Members) != 6 {
 		t.Errorf("three that joined hold the data, and the quorum is %s: %+v", e.Quorum, e.Members)
@@ -110,7 +110,7 @@ func TestAListOfThePastIsJoinedWithWhoCameSince(t *testing.T) {
 
 func TestWhoWasGrownAndLostIsKnownByCertificates(t *testing.T) {
 	grown := settledWorld(3).blind().edit(0, silent).edit(1, noData).edit(2, noData)
-	grown.Birth.Names, grown.Birth.Promised = grown.Birth.Names[:1], "demo-2"
+	grown.Current.Birth.Names, grown.Current.Birth.Promised = grown.Current.Birth.Names[:1], "demo-2"
 	e := grown.Evidence()
 	if e.Quorum != QuorumLost || len(e.Members) != 2 {
 		t.Errorf("grown from one to three: %s %+v", e.Quorum, e.Members)

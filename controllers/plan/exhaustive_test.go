@@ -81,25 +81,25 @@ func learners(picked []state) int {
 
 func build(picked []state) Observation {
 	o := settledWorld(0)
-	o.Birth.Names = []string{"demo-0", "demo-1", "demo-2"}
-	o.Membership.Leader = 0
+	o.Current.Birth.Names = []string{"demo-0", "demo-1", "demo-2"}
+	o.Current.Membership.Leader = 0
 	for i, s := range picked {
 		if s.build == nil {
 			continue
 		}
 		r := s.build(i)
-		o.Replicas = append(o.Replicas, r)
-		if s.voter && s.healthy && o.Membership.Leader == 0 {
-			o.Membership.Leader = r.Member.ID
+		o.Current.Members = append(o.Current.Members, r)
+		if s.voter && s.healthy && o.Current.Membership.Leader == 0 {
+			o.Current.Membership.Leader = r.Member.ID
 		}
 	}
 	o = o.joined()
 	if up, all := count(picked); 2*up <= all {
 		return o.blind()
 	}
-	for i := range o.Replicas {
-		if o.Replicas[i].Answer != nil {
-			o.Replicas[i].Answer.Leader = o.Membership.Leader
+	for i := range o.Current.Members {
+		if o.Current.Members[i].Answer != nil {
+			o.Current.Members[i].Answer.Leader = o.Current.Membership.Leader
 		}
 	}
 	return o
@@ -177,7 +177,7 @@ func harm(picked []state, c Change) string {
 // everyChange is each change that could hurt in this world, whether or not a rule would propose it.
 func everyChange(o Observation) []Change {
 	var out []Change
-	for _, r := range o.Replicas {
+	for _, r := range o.Current.Members {
 		id := etcdutil.ID(r.Ordinal + 1)
 		out = append(out, RemoveMember{Name: r.Name, ID: id}, Promote{Name: r.Name, ID: id})
 		if r.Pod != nil {
@@ -199,7 +199,7 @@ func TestTheGuardAgreesWithAnIndependentOracleInEverySmallWorld(t *testing.T) {
 	everyWorld(ordinals, func(o Observation, picked []state) {
 		worlds++
 		for _, c := range everyChange(o) {
-			if Guard(o, c) != "" {
+			if Veto(o, c) != "" {
 				vetoed++
 				continue
 			}
@@ -224,14 +224,14 @@ func TestNextIsHarmlessAndNeverMuteInEverySmallWorld(t *testing.T) {
 	everyWorld(ordinals, func(o Observation, picked []state) {
 		for _, size := range []int{1, 3, 5} {
 			o.Desired.Size = size
-			d := Next(o)
+			d := Decide(o)
 			verdicts[d.Verdict]++
 			if d.Change != nil {
 				if why := harm(picked, d.Change); why != "" {
-					t.Fatalf("size %d, %s: %s by %s: %s", size, describe(picked), d.Change.Kind(), d.Rule, why)
+					t.Fatalf("size %d, %s: %s by %s: %s", size, describe(picked), KindOf(d.Change), d.Rule, why)
 				}
 			}
-			if d.Verdict == Settled && (len(o.HealthyVoters()) != size || len(o.Replicas) != size) {
+			if d.Verdict == Settled && (len(o.Current.HealthyVoters()) != size || len(o.Current.Members) != size) {
 				t.Fatalf("size %d, %s is called settled", size, describe(picked))
 			}
 			if d.Verdict == Settled && strings.Contains(describe(picked), "outdated") {

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// Each member of the life before is in each state, and etcd named its voters or did not: by counting on fingers, the next life starts
+// Each member of the previous incarnation is in each state, and etcd named its voters or did not: by counting on fingers, the next incarnation starts
 // only when what is left cannot be a majority, and nobody is deleted that was not marked.
 func TestTheNextLifeStartsOnlyWhenTheOneBeforeCannotWriteInEverySmallWorld(t *testing.T) {
 	type past struct {
@@ -42,8 +42,8 @@ func TestTheNextLifeStartsOnlyWhenTheOneBeforeCannotWriteInEverySmallWorld(t *te
 						isFree = isFree && p.marked && (!p.mayRun || p.isAsked)
 					}
 					isFree = isFree && (running == 0 || known && running == 1)
-					d := Next(o)
-					isStart := d.Change != nil && d.Change.Kind() == "Bootstrap"
+					d := Decide(o)
+					isStart := d.Change != nil && KindOf(d.Change) == "Bootstrap"
 					if isStart != isFree {
 						t.Fatalf("%s, %s, %s, voters known %v: %+v", a.name, b.name, c.name, known, d)
 					}

@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -28,16 +29,17 @@ func settledWorld(size int) Observation {
 			{Kind: "Secret", Name: "demo-ca", State: ObjectCurrent, Authority: true},
 			{Kind: "Service", Name: "demo", State: ObjectCurrent},
 		},
-		Membership: Membership{Known: true, ClusterID: clusterID, Leader: 1},
+		Current: Incarnation{Membership: Membership{Known: true, ClusterID: clusterID, Leader: 1}},
 	}
-	o.Birth = Birth{Exists: true, Operator: "ns/op", Incarnation: Incarnation("u1", 0), Token: token("u1", Incarnation("u1", 0)),
-		Names: firstNames(o), ClusterID: clusterID, Begun: true, Volumes: map[string]string{}, Next: size}
-	for _, name := range o.Birth.Names {
-		o.Birth.Volumes[name] = "volume-" + name
+	o.ClaimedBy = "ns/op"
+	o.Current.Birth = record.Birth{Incarnation: IncarnationID("u1", 0), Token: token("u1", IncarnationID("u1", 0)),
+		Names: firstNames(o.current()), ClusterID: clusterID, Begun: true, Volumes: map[string]string{}, NextOrdinal: size}
+	for _, name := range o.Current.Birth.Names {
+		o.Current.Birth.Volumes[name] = "volume-" + name
 	}
-	o.Budget = Budget{Object: Object{Kind: "PodDisruptionBudget", Name: "demo", State: ObjectCurrent}, MinAvailable: budgetFor(o, size)}
+	o.Budget = Budget{Object: Object{Kind: "PodDisruptionBudget", Name: "demo", State: ObjectCurrent}, MinAvailable: budgetFor(o.current(), size)}
 	for i := range size {
-		o.Replicas = append(o.Replicas, voter(i))
+		o.Current.Members = append(o.Current.Members, voter(i))
 	}
 	return o.joined()
 }
@@ -45,7 +47,7 @@ func settledWorld(size int) Observation {
 // bornWorld is an observation before anything exists.
 func unborn(size int) Observation {
 	o := settledWorld(size)
-	o.Birth, o.Replicas, o.Membership = Birth{}, nil, Membership{Why: "nobody there"}
+	o.Current.Birth, o.Current.Members, o.Current.Membership = record.Birth{}, nil, Membership{Why: "nobody there"}
 	o.Budget = Budget{Object: Object{Kind: "PodDisruptionBudget", Name: "demo", State: ObjectAbsent}}
 	for i := range o.Objects {
 		o.Objects[i].State = ObjectAbsent
@@ -56,11 +58,11 @@ func unborn(size int) Observation {
 // atBirth is an observation with the record and the objects of the birth, and Pods that have not yet found each other.
 func atBirth(size int) Observation {
 	o := settledWorld(size)
-	o.Birth.ClusterID, o.Membership = 0, Membership{Why: "no quorum yet"}
+	o.Current.Birth.ClusterID, o.Current.Membership = 0, Membership{Why: "no quorum yet"}
 	o.Budget = Budget{Object: Object{State: ObjectAbsent}}
-	for i := range o.Replicas {
-		r := &o.Replicas[i]
-		r.Member, r.Answer, r.Volume.Record = nil, nil, Record{}
+	for i := range o.Current.Members {
+		r := &o.Current.Members[i]
+		r.Member, r.Answer, r.Volume.Record = nil, nil, record.Member{}
 		r.Pod.Flags, r.Pod.Role, r.Pod.Ready = FlagsBirth, "", false
 		r.Pod.Created, r.Pod.ReadySince, r.Volume.Created = now.Add(-time.Second), time.Time{}, now.Add(-2*time.Second)
 	}
@@ -69,16 +71,16 @@ func atBirth(size int) Observation {
 
 // promising says in the birth record that the member of an ordinal was prepared.
 func (o Observation) promising(ordinal int) Observation {
-	o.Birth.Promised, o.Birth.Next = etcdutil.MemberName("demo", ordinal), ordinal+1
+	o.Current.Birth.Promised, o.Current.Birth.NextOrdinal = etcdutil.MemberName("demo", ordinal), ordinal+1
 	return o
 }
 
 // joined fills the member list from the replicas.
 func (o Observation) joined() Observation {
-	o.Membership.Members = nil
-	for _, r := range o.Replicas {
+	o.Current.Membership.Members = nil
+	for _, r := range o.Current.Members {
 		if r.Member != nil {
-			o.Membership.Members = append(o.Membership.Members, *r.Member)
+			o.Current.Membership.Members = append(o.Current.Membership.Members, *r.Member)
 		}
 	}
 	return o
@@ -86,32 +88,32 @@ func (o Observation) joined() Observation {
 
 // edit changes the replica of an ordinal.
 func (o Observation) edit(ordinal int, change func(*Replica)) Observation {
-	replicas := make([]Replica, len(o.Replicas))
-	for i, r := range o.Replicas {
+	replicas := make([]Replica, len(o.Current.Members))
+	for i, r := range o.Current.Members {
 		replicas[i] = r.copied()
 		if r.Ordinal == ordinal {
 			change(&replicas[i])
 		}
 	}
-	o.Replicas = replicas
+	o.Current.Members = replicas
 	return o.joined()
 }
 
 // with adds a replica.
 func (o Observation) with(r Replica) Observation {
-	o.Replicas = append(append([]Replica(nil), o.Replicas...), r)
+	o.Current.Members = append(append([]Replica(nil), o.Current.Members...), r)
 	return o.joined()
 }
 
 // blind is the same world with no answer from etcd.
 func (o Observation) blind() Observation {
-	o.Membership = Membership{Why: "no member answers"}
-	replicas := make([]Replica, len(o.Replicas))
-	for i, r := range o.Replicas {
+	o.Current.Membership = Membership{Why: "no member answers"}
+	replicas := make([]Replica, len(o.Current.Members))
+	for i, r := range o.Current.Members {
 		r.Member, r.Answer = nil, nil
 		replicas[i] = r
 	}
-	o.Replicas = replicas
+	o.Current.Members = replicas
 	return o
 }
 
@@ -138,21 +140,21 @@ func (r Replica) copied() Replica {
 // denied is the same world, whose etcd does not let the operator in.
 func denied(o Observation) Observation {
 	o = o.blind()
-	o.Membership.Why, o.Membership.Denied = "demo-0: etcdserver: user name is empty", true
+	o.Current.Membership.Why, o.Current.Membership.Denied = "demo-0: etcdserver: user name is empty", true
 	return o
 }
 
 func voter(ordinal int) Replica {
 	name, id := etcdutil.MemberName("demo", ordinal), etcdutil.ID(ordinal+1)
-	incarnation := Incarnation("u1", 0)
-	record := Record{ClusterID: clusterID, MemberID: id, Version: choices.Version}
+	incarnation := IncarnationID("u1", 0)
+	known := record.Member{ClusterID: clusterID, MemberID: id, Version: choices.Version, VolumeUID: "volume-" + name}
 	return Replica{
 		Name: name, Ordinal: ordinal,
 		Member: &etcdutil.Member{ID: id, Name: name, PeerURLs: []string{etcdutil.PeerURL("https", name, "demo", "default")}, ClientURLs: []string{"c"}},
 		Answer: &Answer{ID: id, ClusterID: clusterID, Leader: 1, Version: choices.Version, Revision: 10, Applied: 5000},
 		Pod: &Pod{UID: "pod-" + name, Created: now.Add(-time.Hour), Phase: PodRunning, Scheduled: true, Started: true, Running: true, Booted: true,
 			Ready: true, ReadySince: now.Add(-time.Hour), Flags: FlagsSealed, Role: roleVoter, Incarnation: incarnation, Choices: choices},
-		Volume: &Volume{UID: "volume-" + name, Created: now.Add(-time.Hour), Phase: VolumeBound, Incarnation: incarnation, Choices: choices, Bytes: 8 << 30, Record: record},
+		Volume: &Volume{UID: "volume-" + name, Created: now.Add(-time.Hour), Phase: VolumeBound, Incarnation: incarnation, Choices: choices, Bytes: 8 << 30, Record: known},
 		Secret: Object{Kind: "Secret", Name: name + "-tls", State: ObjectCurrent},
 	}
 }
@@ -166,7 +168,7 @@ func learner(ordinal int) Replica {
 func added(ordinal int) Replica {
 	r := learner(ordinal)
 	r.Member.Name, r.Member.ClientURLs, r.Answer, r.Pod = "", nil, nil, nil
-	r.Volume.Record, r.Volume.Phase = Record{}, VolumePending
+	r.Volume.Record, r.Volume.Phase = record.Member{}, VolumePending
 	return r
 }
 
@@ -210,7 +212,7 @@ func removed(r *Replica)    { r.Member = nil }
 func unlabelled(r *Replica) { r.Pod.Role = "" }
 func stripped(r *Replica)   { r.Pod.Flags = FlagsNone }
 func unrecorded(r *Replica) {
-	r.Volume.Record, r.Pod.Flags, r.Pod.Role = Record{}, FlagsBirth, ""
+	r.Volume.Record, r.Pod.Flags, r.Pod.Role = record.Member{}, FlagsBirth, ""
 }
 func unpullable(r *Replica) {
 	r.Answer, r.Pod.Running, r.Pod.Started, r.Pod.Ready = nil, false, false, false
@@ -237,7 +239,7 @@ func wanting(o Observation, c Choices) Observation {
 // inMemory is the same world with data in the Pods.
 func inMemory(o Observation) Observation {
 	o.Desired.Ephemeral = true
-	for _, r := range o.Replicas {
+	for _, r := range o.Current.Members {
 		o = o.edit(r.Ordinal, func(r *Replica) {
 			r.Ephemeral, r.Pod.Record, r.Volume = true, r.Volume.Record, nil
 		})
@@ -329,8 +331,8 @@ func startedAgo(d time.Duration) func(*Replica) {
 // where it loses its record the others go.
 func retaining(o Observation, edits ...func(*Retained)) Observation {
 	for i := range 3 {
-		r := Retained{Kind: "PersistentVolumeClaim", Name: etcdutil.MemberName("demo", i), UID: "old", Owner: "u0", Incarnation: Incarnation("u0", 0), TLS: true,
-			Record: Record{ClusterID: clusterID, MemberID: etcdutil.ID(i + 1), Version: choices.Version}}
+		r := Retained{Kind: "PersistentVolumeClaim", Name: etcdutil.MemberName("demo", i), UID: "old", Owner: "u0", Incarnation: IncarnationID("u0", 0), TLS: true,
+			Record: record.Member{ClusterID: clusterID, MemberID: etcdutil.ID(i + 1), Version: choices.Version}}
 		o.Retained = append(o.Retained, r)
 	}
 	for _, edit := range edits {
@@ -347,9 +349,9 @@ func anonymous(r *Retained) {
 	*r = Retained{Kind: r.Kind, Name: "demo-0", Owner: "u0", Incarnation: r.Incarnation, TLS: true}
 }
 
-// bereft is a volume of an earlier life that was taken over, with nothing else left.
+// bereft is a volume of an earlier incarnation that was taken over, with nothing else left.
 func bereft(r *Replica) {
-	r.Member, r.Answer, r.Pod, r.Secret.State, r.Volume.Incarnation = nil, nil, nil, ObjectAbsent, Incarnation("u0", 0)
+	r.Member, r.Answer, r.Pod, r.Secret.State, r.Volume.Incarnation = nil, nil, nil, ObjectAbsent, IncarnationID("u0", 0)
 }
 func gone(r *Replica) {
 	r.Member, r.Answer, r.Pod, r.Volume, r.Secret.State = nil, nil, nil, nil, ObjectAbsent
@@ -357,6 +359,6 @@ func gone(r *Replica) {
 
 // unwritten has no birth record, and no answer from etcd.
 func (o Observation) unwritten() Observation {
-	o.Birth, o.Membership = Birth{}, Membership{Why: "nobody answers"}
+	o.Current.Birth, o.Current.Membership = record.Birth{}, Membership{Why: "nobody answers"}
 	return o
 }

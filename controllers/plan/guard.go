@@ -8,17 +8,20 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Guard says why a change must not be made in this world, or "". It knows nothing of why a rule proposes it: whatever comes
-// out of Next, and again of the live look before a change is carried out, passes here.
-func Guard(o Observation, c Change) string {
+// Veto says why a change must not be made in this world, or "". It knows nothing of why a rule proposes it: whatever comes
+// out of Decide, and again of the live look before a change is carried out, passes here.
+func Veto(o Observation, c Change) string { return Guard(o.current(), c) }
+
+// Guard is that, of a view.
+func Guard(o view, c Change) string {
 	switch c := c.(type) {
 	case RemoveMember, Promote, AddLearner, MoveLeader:
 		return guardMembership(o, c)
-	case DeletePods, EvictPod, DeleteVolumes, StartPods, RecordMembers:
+	case DeletePods, EvictPod, DeleteVolumes, KeepVolume, StartPods, RecordMembers:
 		return guardData(o, c)
 	case AdoptData, BeginBirth, Bootstrap, VoidBirth, NextBirth:
 		return guardBirth(o, c)
-	case BeginNext, LayNext, DropNext, MoveLife, MarkFormer, MarkFlushed:
+	case BeginNext, PrepareNext, DropNext, SwitchOver, MarkFormer, MarkFlushed:
 		return guardInPlace(o, c)
 	case StartPreflight, DeletePreflight, RecordRestored, DeleteRestores:
 		return guardRestore(o, c)
@@ -28,13 +31,15 @@ func Guard(o Observation, c Change) string {
 		return guardDisarm(o, c)
 	case RecordBirth:
 		return guardRecordBirth(o, c)
-	case FollowPolicy, SealPods, LabelRole, DressPods, RestoreInputs, ApplyObjects, SetChoices, DeleteSecret, PrepareMember:
+	case LabelRole:
+		return guardLabel(o, c)
+	case FollowPolicy, MarkVolume, SealPods, DressPods, RestoreInputs, ApplyObjects, SetChoices, DeleteSecret, PrepareMember:
 		return "" // nothing stops, nothing is deleted that data or votes depend on
 	}
 	return fmt.Sprintf("%T is not a change that the guard knows.", c)
 }
 
-func guardMembership(o Observation, c Change) string {
+func guardMembership(o view, c Change) string {
 	switch c := c.(type) {
 	case RemoveMember:
 		return guardRemove(o, c)
@@ -49,12 +54,14 @@ func guardMembership(o Observation, c Change) string {
 	}
 }
 
-func guardData(o Observation, c Change) string {
+func guardData(o view, c Change) string {
 	switch c := c.(type) {
 	case DeletePods:
 		return first(c.Pods, func(ref PodRef) string { return guardDeletePod(o, ref) })
 	case EvictPod:
 		return guardEvict(o, c)
+	case KeepVolume:
+		return guardKeep(o, c)
 	case DeleteVolumes:
 		return first(c.Volumes, func(ref VolumeRef) string { return guardDeleteVolume(o, ref) })
 	case StartPods:
@@ -66,7 +73,7 @@ func guardData(o Observation, c Change) string {
 	}
 }
 
-func guardBirth(o Observation, c Change) string {
+func guardBirth(o view, c Change) string {
 	switch c := c.(type) {
 	case AdoptData:
 		return guardAdopt(o, c)
@@ -93,7 +100,7 @@ func first[T any](items []T, veto func(T) string) string {
 }
 
 // guardRemove projects the membership without the member: what is left must be a quorum of itself.
-func guardRemove(o Observation, c RemoveMember) string {
+func guardRemove(o view, c RemoveMember) string {
 	r := o.Find(c.Name)
 	if !o.Membership.Known || r.Member == nil || r.Member.ID != c.ID {
 		return fmt.Sprintf("it is not certain that %s is member %s.", c.Name, c.ID)
@@ -103,6 +110,9 @@ func guardRemove(o Observation, c RemoveMember) string {
 	}
 	if c.ID == o.Membership.Leader {
 		return fmt.Sprintf("%s leads; it must hand over first.", c.Name)
+	}
+	if veto := guardCopies(o, c.Name); veto != "" {
+		return veto
 	}
 	voters, healthy := len(o.Voters())-1, len(o.HealthyVoters())
 	if r.IsHealthy(o.Membership) {
@@ -115,13 +125,16 @@ func guardRemove(o Observation, c RemoveMember) string {
 }
 
 // guardPromote projects the membership with one voter more, which counts as dead unless it is sealed and caught up now.
-func guardPromote(o Observation, c Promote) string {
+func guardPromote(o view, c Promote) string {
 	r := o.Find(c.Name)
 	if !o.Membership.Known || !r.IsLearner() || r.Member.ID != c.ID {
 		return fmt.Sprintf("it is not certain that %s is learner %s.", c.Name, c.ID)
 	}
 	if !r.IsSealed() {
 		return fmt.Sprintf("%s could still start from an empty directory.", c.Name)
+	}
+	if saysThatCopiesDiffer(o) && !allHoldTheSame(o) {
+		return "members hold different data, and nothing shows which of them it was copied from."
 	}
 	voters, healthy := len(o.Voters())+1, len(o.HealthyVoters())
 	if o.isCaughtUp(r) {
@@ -133,7 +146,7 @@ func guardPromote(o Observation, c Promote) string {
 	return ""
 }
 
-func guardAdd(o Observation, c AddLearner) string {
+func guardAdd(o view, c AddLearner) string {
 	switch {
 	case !o.Membership.Known:
 		return "the member list is not known."
@@ -141,26 +154,28 @@ func guardAdd(o Observation, c AddLearner) string {
 		return "another member is being added."
 	case len(o.HealthyVoters()) < etcdutil.Quorum(len(o.Voters())):
 		return "the voters have no quorum."
+	case saysThatCopiesDiffer(o) && !allHoldTheSame(o):
+		return "members hold different data, and a new one would copy either."
 	case o.Find(c.Name).Member != nil || o.Find(c.Name).Pod != nil || o.Find(c.Name).IsRecorded():
 		return fmt.Sprintf("the name %s is in use.", c.Name)
 	}
 	return ""
 }
 
-func guardMove(o Observation, c MoveLeader) string {
+func guardMove(o view, c MoveLeader) string {
 	if !o.Membership.Known || o.Membership.Leader != c.FromID {
 		return fmt.Sprintf("it is not certain that %s leads.", c.From)
 	}
-	heir := o.Find(c.To)
-	if !heir.IsVoter() || heir.Member.ID != c.ToID || !heir.IsHealthy(o.Membership) {
+	taker := o.Find(c.To)
+	if !taker.IsVoter() || taker.Member.ID != c.ToID || !taker.IsHealthy(o.Membership) {
 		return fmt.Sprintf("%s is not a healthy voter.", c.To)
 	}
-	return ""
+	return guardHeir(o, taker)
 }
 
 // guardDeletePod lets a Pod go whose process does nothing for the cluster, and keeps every Pod that holds the only data.
-func guardDeletePod(o Observation, ref PodRef) string {
-	if r, isFormer := find(o.Former, ref.Name); isFormer {
+func guardDeletePod(o view, ref PodRef) string {
+	if r, isFormer := find(o.FormerMembers(), ref.Name); isFormer {
 		return o.guardFormerPod(r, ref)
 	}
 	r := o.Find(ref.Name)
@@ -170,8 +185,8 @@ func guardDeletePod(o Observation, ref PodRef) string {
 	switch {
 	case o.isNobodys(r):
 		return ""
-	case r.Pod.Running && !o.isUseless(r) && !o.mayStopSurvivor(r):
-		return fmt.Sprintf("etcd of %s runs.", ref.Name)
+	case r.Pod.Running && !o.mayStopSurvivor(r) && o.guardStop(r) != "":
+		return o.guardStop(r)
 	case r.Ephemeral && r.IsRecorded():
 		return fmt.Sprintf("the Pod %s holds the data of a member.", ref.Name)
 	case r.isDoomed():
@@ -181,12 +196,12 @@ func guardDeletePod(o Observation, ref PodRef) string {
 }
 
 // isNobodys reports a Pod of a birth that was given up, or of a member that is none any more.
-func (o Observation) isNobodys(r Replica) bool {
-	return o.isVoided(r.Pod.Incarnation) || o.isOtherLife(r.Pod.Incarnation) || o.Membership.Known && r.Member == nil
+func (o Incarnation) isNobodys(r Replica) bool {
+	return o.isVoided(r.Pod.Incarnation) || o.isOtherIncarnation(r.Pod.Incarnation) || o.Membership.Known && r.Member == nil
 }
 
 // guardEvict lets a member be stopped on purpose only on data that outlives its Pod, and only while the others are a quorum.
-func guardEvict(o Observation, c EvictPod) string {
+func guardEvict(o view, c EvictPod) string {
 	r := o.Find(c.Pod.Name)
 	switch {
 	case r.Pod == nil || r.Pod.UID != c.Pod.UID:
@@ -195,7 +210,9 @@ func guardEvict(o Observation, c EvictPod) string {
 		return fmt.Sprintf("the data of %s would be lost with its Pod.", r.Name)
 	case !r.IsSealed() || !o.mayRestart(r):
 		return fmt.Sprintf("%s has no recorded data of this cluster to start from.", r.Name)
-	case !o.Membership.Known && !(o.isAlone(r) && o.mayStopBlind(r)):
+	case guardCopies(o, r.Name) != "":
+		return guardCopies(o, r.Name)
+	case !o.Membership.Known && !(o.isAlone(r) && o.guardStop(r) == ""):
 		return "the member list is not known."
 	}
 	return guardVotes(o, r)
@@ -203,7 +220,7 @@ func guardEvict(o Observation, c EvictPod) string {
 
 // guardVotes asks whether the cluster can do without a member for a while. The only one of a cluster of one is away for as
 // long as it takes, whatever is done.
-func guardVotes(o Observation, r Replica) string {
+func guardVotes(o view, r Replica) string {
 	voters := o.Voters()
 	if len(voters) == 1 || !r.IsVoter() {
 		return ""
@@ -219,41 +236,80 @@ func guardVotes(o Observation, r Replica) string {
 }
 
 // isVoided reports whether this incarnation was given up, with nothing ever recorded of it.
-func (o Observation) isVoided(incarnation string) bool {
+func (o Incarnation) isVoided(incarnation string) bool {
 	return o.Birth.Void && !o.isAlive() && incarnation == o.Birth.Incarnation
 }
 
-// isOtherLife reports whether something is left of a birth that was given up, while the next one is under way.
-func (o Observation) isOtherLife(incarnation string) bool {
-	return o.Birth.Exists && !o.isAlive() && incarnation != o.Birth.Incarnation
+// isOtherIncarnation reports whether something is left of a birth that was given up, while the next one is under way.
+func (o Incarnation) isOtherIncarnation(incarnation string) bool {
+	return o.Birth.Exists() && !o.isAlive() && incarnation != o.Birth.Incarnation
 }
 
 // guardDeleteVolume never lets go of a volume that a current member, or an unknown one, may live on.
-func guardDeleteVolume(o Observation, ref VolumeRef) string {
-	if r, isComing := find(o.Coming, ref.Name); isComing {
-		return o.guardComingVolume(r, ref)
+func guardDeleteVolume(o view, ref VolumeRef) string {
+	if r, isNext := find(o.Next.Members, ref.Name); isNext {
+		return o.guardNextVolume(r, ref)
 	}
-	if r, isFormer := find(o.Former, ref.Name); isFormer {
+	if r, isFormer := find(o.FormerMembers(), ref.Name); isFormer {
 		return o.guardFormerVolume(r, ref)
 	}
-	r := o.Find(ref.Name)
+	if i := slices.IndexFunc(o.Kept, func(v KeptVolume) bool { return v.Name == ref.Name && v.UID == ref.UID }); i >= 0 {
+		return o.guardKeptVolume(o.Kept[i])
+	}
+	return o.guardOwnVolume(o.Find(ref.Name), ref)
+}
+
+// guardOwnVolume is the guard of a volume of this incarnation.
+func (o view) guardOwnVolume(r Replica, ref VolumeRef) string {
 	if r.Volume == nil || r.Volume.UID != ref.UID {
 		return fmt.Sprintf("the volume %s is another one by now.", ref.Name)
 	}
 	if r.Pod != nil {
 		return fmt.Sprintf("a Pod still uses the volume %s.", ref.Name)
 	}
-	if o.isVoided(r.Volume.Incarnation) || o.isOtherLife(r.Volume.Incarnation) && !r.IsRecorded() {
+	if o.isVoided(r.Volume.Incarnation) || o.isOtherIncarnation(r.Volume.Incarnation) && !r.IsRecorded() {
 		return ""
 	}
 	if !o.Membership.Known || r.Member != nil {
 		return fmt.Sprintf("it is not certain that no member lives on the volume %s.", ref.Name)
 	}
+	return guardLastCopy(o, r)
+}
+
+// guardLastCopy keeps what a removed member lived on while it may be a copy that is needed.
+func guardLastCopy(o view, r Replica) string {
+	switch {
+	case !r.IsRecorded():
+		return ""
+	case r.Volume.RemovedFor == CauseCorruption:
+		return fmt.Sprintf("the volume %s holds a copy that differs; a person decides about it.", r.Name)
+	}
+	return guardCopies(o, r.Name)
+}
+
+// guardKeptVolume keeps what was put aside until its time is over, and while anything of its name is there.
+func (o view) guardKeptVolume(v KeptVolume) string {
+	r := o.Find(v.Name)
+	if v.For == CauseCorruption || o.Now.Sub(v.Since) < o.Desired.KeepVolumes || r.Member != nil || r.Pod != nil {
+		return fmt.Sprintf("the volume %s is kept.", v.Name)
+	}
+	return ""
+}
+
+// guardKeep puts aside only what no member lives on.
+func guardKeep(o view, c KeepVolume) string {
+	r := o.Find(c.Volume.Name)
+	switch {
+	case !r.hasVolume(c.Volume) || c.For == NoCause || r.Volume.RemovedFor != c.For:
+		return fmt.Sprintf("the volume %s is another one by now.", c.Volume.Name)
+	case !o.Membership.Known || r.Member != nil || r.Pod != nil:
+		return fmt.Sprintf("it is not certain that no member lives on the volume %s.", c.Volume.Name)
+	}
 	return ""
 }
 
 // guardStart keeps a member ID from ever starting on an empty or foreign disk.
-func guardStart(o Observation, s Start) string {
+func guardStart(o view, s Start) string {
 	r := o.Find(s.Name)
 	switch s.Flags {
 	case FlagsSealed, FlagsRestored:
@@ -273,7 +329,7 @@ func guardStart(o Observation, s Start) string {
 }
 
 // guardSealed lets a member start only from data that is recorded as its own, or was restored for it.
-func guardSealed(o Observation, r Replica, s Start) string {
+func guardSealed(o view, r Replica, s Start) string {
 	wrote := r.Record().Version
 	isFirst := o.startsFirst(r)
 	if isFirst {
@@ -289,13 +345,13 @@ func guardSealed(o Observation, r Replica, s Start) string {
 }
 
 // startsFirst reports whether the member has never been seen on what was restored for it.
-func (o Observation) startsFirst(r Replica) bool {
-	isOfThisLife := r.isRestored() && r.Volume.Incarnation == o.Birth.Incarnation && !o.Birth.Void
-	return isOfThisLife && !r.IsRecorded() && (o.mayBeBorn(r) || !o.isAlive())
+func (o view) startsFirst(r Replica) bool {
+	isOfThisIncarnation := r.isRestored() && r.Volume.Incarnation == o.Birth.Incarnation && !o.Birth.Void
+	return isOfThisIncarnation && !r.IsRecorded() && (o.mayBeBorn(r) || !o.isAlive())
 }
 
 // mayBeBorn reports whether a cluster that lives still expects this first member: it is listed, or was interrupted.
-func (o Observation) mayBeBorn(r Replica) bool {
+func (o view) mayBeBorn(r Replica) bool {
 	if r.IsRecorded() || !o.isFilled(r) {
 		return false
 	}
@@ -303,8 +359,8 @@ func (o Observation) mayBeBorn(r Replica) bool {
 	return isListed || o.mayRebirth(r)
 }
 
-func guardBootstrap(o Observation, c Bootstrap) string {
-	if o.isAlive() || o.Birth.Void || !o.Birth.Exists {
+func guardBootstrap(o view, c Bootstrap) string {
+	if o.isAlive() || o.Birth.Void || !o.Birth.Exists() {
 		return "the cluster lives already, or its birth is not written down."
 	}
 	if why := first(c.Restores, func(l Laying) string { return guardLaying(o, l) }); why != "" {
@@ -317,26 +373,26 @@ func guardBootstrap(o Observation, c Bootstrap) string {
 }
 
 // guardVoid lets a birth be given up only while nothing was ever written or recorded.
-func guardVoid(o Observation) string {
-	if o.isAlive() || slices.ContainsFunc(o.Replicas, hasWrites) {
+func guardVoid(o view) string {
+	if o.isAlive() || slices.ContainsFunc(o.Members, hasWrites) {
 		return "the cluster lives, or may hold data."
 	}
-	if o.hasMoved() {
-		return "a restore in place moved to this life, and nothing takes its place without a person."
+	if o.hasSwitchedOver() {
+		return "a restore in place switched over to this incarnation, and nothing takes its place without a person."
 	}
 	return ""
 }
 
-// guardNext begins the next life only after one that was given up, and with what the spec asks for.
-func guardNext(o Observation, c NextBirth) string {
+// guardNext begins the next incarnation only after one that was given up, and with what the spec asks for.
+func guardNext(o view, c NextBirth) string {
 	if why := guardVoid(o); why != "" {
 		return why
 	}
 	return guardOrigin(o, c.Origin)
 }
 
-func guardBegin(o Observation, c BeginBirth) string {
-	if o.Birth.Exists {
+func guardBegin(o view, c BeginBirth) string {
+	if o.Birth.Exists() {
 		return "a birth is already written down."
 	}
 	if o.isOverRetained() || c.ClusterID == 0 && o.isAlive() {
@@ -348,7 +404,17 @@ func guardBegin(o Observation, c BeginBirth) string {
 	return guardOrigin(o, c.Origin)
 }
 
-func guardBudget(o Observation, c SetBudget) string {
+// guardLabel leads clients away from a member that does not answer only to others that do: the operator itself may be cut off.
+func guardLabel(o view, c LabelRole) string {
+	r := o.Find(c.Pod.Name)
+	isUnseen := c.Role == "" && r.Pod != nil && r.Answer == nil
+	if isUnseen && (!o.Membership.Known || len(o.HealthyVoters()) < etcdutil.Quorum(len(o.Voters()))) {
+		return fmt.Sprintf("%s does not answer, and no quorum does.", c.Pod.Name)
+	}
+	return ""
+}
+
+func guardBudget(o view, c SetBudget) string {
 	if o.Membership.Known && c.MinAvailable < budgetFor(o, len(o.Voters())) {
 		return fmt.Sprintf("%d voters need a larger budget.", len(o.Voters()))
 	}
@@ -356,17 +422,27 @@ func guardBudget(o Observation, c SetBudget) string {
 }
 
 // guardRecord writes an identity down only when that very member said it in this very observation.
-func guardRecord(o Observation, m MemberRecord) string {
-	want, ok := o.recordOf(o.Find(m.Name))
-	if !ok || want != m.Record || o.Birth.ClusterID != 0 && want.ClusterID != o.Birth.ClusterID {
-		return fmt.Sprintf("%s did not answer as member %s of this cluster.", m.Name, m.Record.MemberID)
+func guardRecord(o view, m MemberRecord) string {
+	r, says := o.Find(m.Name), m.Record
+	isSaid := o.isAnsweringFor(r) && says.IsOf(r.Answer.ClusterID, r.Member.ID) && !says.Version.IsZero()
+	isOurs := o.Birth.ClusterID == 0 || says.ClusterID == o.Birth.ClusterID
+	if !isSaid || !isOurs || r.Incarnation() != o.Birth.Incarnation || !r.isWhere(m) {
+		return fmt.Sprintf("%s did not answer as member %s of this cluster.", m.Name, says.MemberID)
 	}
 	return ""
 }
 
+// isWhere reports that a record goes to the very volume, or the very Pod, that the member's data is in.
+func (r Replica) isWhere(m MemberRecord) bool {
+	if r.Volume != nil {
+		return r.Pod != nil && m.VolumeUID == r.Volume.UID
+	}
+	return r.Pod != nil && m.PodUID == r.Pod.UID
+}
+
 // guardRecordBirth writes the cluster's identity down only once a quorum of first members bears it on their data.
-func guardRecordBirth(o Observation, c RecordBirth) string {
-	bearers := filter(o.Replicas, func(r Replica) bool { return r.Record().ClusterID == c.ClusterID })
+func guardRecordBirth(o view, c RecordBirth) string {
+	bearers := filter(o.Members, func(r Replica) bool { return r.Record().ClusterID == c.ClusterID })
 	if o.Birth.ClusterID != 0 || len(bearers) < etcdutil.Quorum(len(o.Birth.Names)) {
 		return "too few members are recorded, or another identity is written down already."
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 type guarded1 struct {
@@ -16,7 +18,7 @@ type guarded1 struct {
 func checkGuard(t *testing.T, rows []guarded1) {
 	t.Helper()
 	for _, row := range rows {
-		if why := Guard(row.world, row.change); (why == "") != row.allowed {
+		if why := Veto(row.world, row.change); (why == "") != row.allowed {
 			t.Errorf("%s: %q", row.name, why)
 		}
 	}
@@ -30,41 +32,42 @@ func otherwise[C Change](c C, change func(*C)) C {
 
 func TestALifeIsLaidOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed(t *testing.T) {
 	begin := lookedAt(requesting(settledWorld(3)), hasFound)
-	good := Next(begin).Change.(BeginNext)
+	good := Decide(begin).Change.(BeginNext)
 	lost := lostWorld()
-	survivor := Next(requesting(lost, ofDemo0)).Change.(BeginNext)
+	survivor := Decide(requesting(lost, ofDemo0)).Change.(BeginNext)
 	all := settledWorld(3).edit(0, noData).edit(1, noData).edit(2, noData).blind()
-	empty := Next(requesting(all, forNothing)).Change.(BeginNext)
+	empty := Decide(requesting(all, forNothing)).Change.(BeginNext)
 	used := begin
-	used.Former = []Replica{voter(4)}
+	used.Former = []Incarnation{{Members: []Replica{voter(4)}}}
 	checkGuard(t, []guarded1{
 		{"as approved, with what was found", begin, good, true},
 		{"without an EtcdRestore", unrequested(begin), good, false},
 		{"unapproved", requesting(unrequested(begin), unapproved), good, false},
 		{"approved on other evidence", staled(begin), good, false},
 		{"approved, by then members were others", begin.edit(2, gone).with(voter(9)), good, false},
-		{"once the cluster came of it", func() Observation { o := begin; o.Birth.Restore = "r1"; return o }(), good, false},
-		{"beside another that is laid", layingWorld(begin), good, false},
-		{"after another life than there is", begin, otherwise(good, func(c *BeginNext) { c.From = "old" }), false},
-		{"before the cluster was born", lookedAt(func() Observation { o := begin; o.Birth.ClusterID = 0; return o }(), hasFound), good, false},
+		{"once the cluster came of it", func() Observation { o := begin; o.Current.Birth.Restore = "r1"; return o }(), good, false},
+		{"beside another that is restored", layingWorld(begin), good, false},
+		{"after another incarnation than there is", begin, otherwise(good, func(c *BeginNext) { c.From = "old" }), false},
+		{"before the cluster was born", lookedAt(func() Observation { o := begin; o.Current.Birth.ClusterID = 0; return o }(), hasFound), good, false},
 		{"with a backup that nobody looked at", requesting(settledWorld(3)), good, false},
 		{"with another one than was found", begin, otherwise(good, func(c *BeginNext) { c.Origin.Key = "another" }), false},
-		{"with nothing, while a backup was approved", begin, otherwise(good, func(c *BeginNext) { c.Source, c.Origin = SourceEmpty, Origin{} }), false},
+		{"with nothing, while a backup was approved", begin, otherwise(good, func(c *BeginNext) { c.Source, c.Origin = record.SourceEmpty, record.Origin{} }), false},
 		{"of another minor version", wanting(begin, newer), good, false},
-		{"under a name of this life", begin, otherwise(good, func(c *BeginNext) { c.Names = []string{"demo-1"} }), false},
-		{"under a name of a life before", used, good, false},
-		{"under a name that was promised", func() Observation { o := begin; o.Birth.Next = 5; return o }(), good, false},
-		{"under a name that stays free for others", begin, otherwise(good, func(c *BeginNext) { c.Next = 5 }), false},
-		{"as the life that lives", begin, otherwise(good, func(c *BeginNext) { c.Incarnation, c.Counter = Incarnation("u1", 0), 0 }), false},
-		{"as one that was laid before", func() Observation { o := begin; o.Birth.Laid = 1; return o }(), good, false},
+		{"under a name of this incarnation", begin, otherwise(good, func(c *BeginNext) { c.Names = []string{"demo-1"} }), false},
+		{"under a name of an incarnation before", used, good, false},
+		{"under a name that was promised", func() Observation { o := begin; o.Current.Birth.NextOrdinal = 5; return o }(), good, false},
+		{"under a name that stays free for others", begin, otherwise(good, func(c *BeginNext) { c.NextOrdinal = 5 }), false},
+		{"as the incarnation that lives", begin, otherwise(good, func(c *BeginNext) { c.Incarnation, c.Counter = IncarnationID("u1", 0), 0 }), false},
+		{"as one that was restored before", func() Observation { o := begin; o.Current.Birth.LastCounter = 1; return o }(), good, false},
 		{"of a survivor, without a quorum", requesting(lost, ofDemo0), survivor, true},
-		{"of a survivor that can be started once more", requesting(lost.edit2(0, silent), ofDemo0), Next(requesting(lost.edit2(0, silent), ofDemo0)).Change, true},
+		{"of a survivor that can be started once more", requesting(lost.edit2(0, silent), ofDemo0), Decide(requesting(lost.edit2(0, silent), ofDemo0)).Change, true},
 		{"of a survivor that cannot", requesting(lost.edit2(0, silent, doomed), ofDemo0), survivor, false},
 		{"of a survivor of another cluster", requesting(lost.edit2(0, func(r *Replica) { r.Volume.Record.ClusterID, r.Answer.ClusterID = 77, 77 }), ofDemo0), survivor, false},
-		{"of a survivor that was restored of another life", requesting(lost.edit2(0, func(r *Replica) { r.Volume.Incarnation = "old" }), ofDemo0), survivor, false},
+		{"of a survivor that answers as another member", requesting(lost.edit2(0, func(r *Replica) { r.Volume.Record.MemberID = 77 }), ofDemo0), survivor, false},
+		{"of a survivor that was restored of another incarnation", requesting(lost.edit2(0, func(r *Replica) { r.Volume.Incarnation = "old" }), ofDemo0), survivor, false},
 		{"of a survivor, with a quorum", requesting(settledWorld(3), ofDemo0), survivor, false},
 		{"of another survivor than was approved", requesting(lost, ofDemo0), otherwise(survivor, func(c *BeginNext) { c.Survivor = "demo-1" }), false},
-		{"of one survivor as three", requesting(lost, ofDemo0), otherwise(survivor, func(c *BeginNext) { c.Names, c.Next = []string{"demo-3", "demo-4"}, 5 }), false},
+		{"of one survivor as three", requesting(lost, ofDemo0), otherwise(survivor, func(c *BeginNext) { c.Names, c.NextOrdinal = []string{"demo-3", "demo-4"}, 5 }), false},
 		{"empty, where all is lost", requesting(all, forNothing), empty, true},
 		{"empty, while nobody knows", requesting(settledWorld(3).blind(), forNothing), empty, false},
 		{"empty, with a quorum", requesting(settledWorld(3), forNothing), empty, false},
@@ -75,26 +78,26 @@ func TestWhatIsLaidTouchesNothingOfTheLifeThatServes(t *testing.T) {
 	begin := requesting(settledWorld(3))
 	laying, laid := layingWorld(begin), laidWorld(begin)
 	blank := laying
-	blank.Coming = nil
-	lay := Next(blank).Change.(LayNext)
+	blank.Next.Members = nil
+	lay := Decide(blank).Change.(PrepareNext)
 	volume := func(name string) DeleteVolumes { return DeleteVolumes{Volumes: []VolumeRef{{name, "volume-" + name}}} }
 	task := func(name string) DeleteRestores { return DeleteRestores{Pods: []PodRef{{name, "restore-" + name}}} }
 	record := func(name string) RecordRestored {
-		return RecordRestored{Incarnation: Incarnation("u1", 1), Volumes: []VolumeRef{{name, "volume-" + name}}}
+		return RecordRestored{Incarnation: IncarnationID("u1", 1), Volumes: []VolumeRef{{name, "volume-" + name}}}
 	}
 	off := unrequested(laid)
 	checkGuard(t, []guarded1{
 		{"what is missing is made", blank, lay, true},
-		{"not for a life that is not laid", begin, lay, false},
-		{"not for the life that serves", blank, otherwise(lay, func(c *LayNext) { c.Incarnation = Incarnation("u1", 0) }), false},
-		{"not under a name of this life", blank, LayNext{Incarnation: lay.Incarnation, Volumes: []NewVolume{{Name: "demo-1"}}}, false},
-		{"not the certificates of another", blank, LayNext{Incarnation: lay.Incarnation, Secrets: []string{"demo-1"}}, false},
-		{"not a volume beside one", laid, LayNext{Incarnation: lay.Incarnation, Volumes: lay.Volumes[:1]}, false},
-		{"not a volume beside a Pod that laid on another", laying.next(3, func(r *Replica) { r.Volume = nil }), LayNext{Incarnation: lay.Incarnation, Volumes: lay.Volumes[:1]}, false},
-		{"not on a volume that has its data", laid, LayNext{Incarnation: lay.Incarnation, Restores: lay.Restores[:1]}, false},
-		{"not on one that is going", laying.next(3, cleared, doomed), LayNext{Incarnation: lay.Incarnation, Restores: lay.Restores[:1]}, false},
-		{"not from a survivor that nobody chose", laying.next(3, cleared), LayNext{Incarnation: lay.Incarnation, Restores: []Laying{{Name: "demo-3", Choices: choices, Survivor: "demo-0"}}}, false},
-		{"not with the tools of another minor version", laying.next(3, cleared), LayNext{Incarnation: lay.Incarnation, Restores: []Laying{{Name: "demo-3", Choices: newer}}}, false},
+		{"not for an incarnation that is not restored", begin, lay, false},
+		{"not for the incarnation that serves", blank, otherwise(lay, func(c *PrepareNext) { c.Incarnation = IncarnationID("u1", 0) }), false},
+		{"not under a name of this incarnation", blank, PrepareNext{Incarnation: lay.Incarnation, Volumes: []NewVolume{{Name: "demo-1"}}}, false},
+		{"not the certificates of another", blank, PrepareNext{Incarnation: lay.Incarnation, Secrets: []string{"demo-1"}}, false},
+		{"not a volume beside one", laid, PrepareNext{Incarnation: lay.Incarnation, Volumes: lay.Volumes[:1]}, false},
+		{"not a volume beside a Pod that restored on another", laying.next(3, func(r *Replica) { r.Volume = nil }), PrepareNext{Incarnation: lay.Incarnation, Volumes: lay.Volumes[:1]}, false},
+		{"not on a volume that has its data", laid, PrepareNext{Incarnation: lay.Incarnation, Restores: lay.Restores[:1]}, false},
+		{"not on one that is going", laying.next(3, cleared, doomed), PrepareNext{Incarnation: lay.Incarnation, Restores: lay.Restores[:1]}, false},
+		{"not from a survivor that nobody chose", laying.next(3, cleared), PrepareNext{Incarnation: lay.Incarnation, Restores: []Laying{{Name: "demo-3", Choices: choices, Survivor: "demo-0"}}}, false},
+		{"not with the tools of another minor version", laying.next(3, cleared), PrepareNext{Incarnation: lay.Incarnation, Restores: []Laying{{Name: "demo-3", Choices: newer}}}, false},
 		{"a Pod that succeeded is believed", laying.next(3, laid1), record("demo-3"), true},
 		{"one that runs is not", laying, record("demo-3"), false},
 		{"nor of a volume that is going", laying.next(3, laid1, doomed), record("demo-3"), false},
@@ -108,35 +111,35 @@ func TestWhatIsLaidTouchesNothingOfTheLifeThatServes(t *testing.T) {
 		{"unless it is lost", laid.next(3, stranded1), volume("demo-3"), true},
 		{"not under a restore Pod", unrequested(laying), volume("demo-3"), false},
 		{"not what a member lived on", off.next(3, func(r *Replica) { r.Volume.Record = voter(3).Volume.Record }), volume("demo-3"), false},
-		{"not what is of the life that serves", off.next(3, func(r *Replica) { r.Volume.Incarnation = off.Birth.Incarnation }), volume("demo-3"), false},
+		{"not what is of the incarnation that serves", off.next(3, func(r *Replica) { r.Volume.Incarnation = off.Current.Birth.Incarnation }), volume("demo-3"), false},
 		{"the promise goes with the last of it", emptied(off), DropNext{Incarnation: lay.Incarnation}, true},
 		{"not before", off, DropNext{Incarnation: lay.Incarnation}, false},
 		{"not while somebody wants it", emptied(laid), DropNext{Incarnation: lay.Incarnation}, false},
-		{"nor the life that serves", emptied(off), DropNext{Incarnation: off.Birth.Incarnation}, false},
-		{"a backup is looked at for an EtcdRestore", begin, StartPreflight{Asked: begin.asking(begin.Requests[0]).inquiry()}, true},
-		{"not for one that nobody approved", staled(begin), StartPreflight{Asked: begin.asking(begin.Requests[0]).inquiry()}, false},
-		{"not twice", lookedAt(begin), StartPreflight{Asked: begin.asking(begin.Requests[0]).inquiry()}, false},
+		{"nor the incarnation that serves", emptied(off), DropNext{Incarnation: off.Current.Birth.Incarnation}, false},
+		{"a backup is looked at for an EtcdRestore", begin, StartPreflight{Asked: begin.current().asking(begin.Requests[0]).inquiry()}, true},
+		{"not for one that nobody approved", staled(begin), StartPreflight{Asked: begin.current().asking(begin.Requests[0]).inquiry()}, false},
+		{"not twice", lookedAt(begin), StartPreflight{Asked: begin.current().asking(begin.Requests[0]).inquiry()}, false},
 	})
 }
 
 func TestAClusterMovesOnlyToWhatIsWholeAndWasApproved(t *testing.T) {
 	laid := laidWorld(requesting(settledWorld(3)))
-	good := Next(laid).Change.(MoveLife)
-	silently := otherwise(good, func(c *MoveLife) { c.Voters = nil })
+	good := Decide(laid).Change.(SwitchOver)
+	silently := otherwise(good, func(c *SwitchOver) { c.Voters = nil })
 	lost := laidWorld(requesting(lostWorld(), ofDemo0))
-	survivor := Next(lost).Change.(MoveLife)
+	survivor := Decide(lost).Change.(SwitchOver)
 	back := settledWorld(3)
-	back.Birth.Coming, back.Coming, back.Birth.Next = lost.Birth.Coming, lost.Coming, 4
+	back.Current.Birth.Next, back.Next.Members, back.Current.Birth.NextOrdinal = lost.Current.Birth.Next, lost.Next.Members, 4
 	back.Requests = nil
 	checkGuard(t, []guarded1{
-		{"all is laid", laid, good, true},
+		{"all is restored", laid, good, true},
 		{"nobody wants it any more", unrequested(laid), good, false},
 		{"the approval is of other evidence", staled(laid), good, false},
 		{"the members are others", laid.edit(2, gone).with(voter(9)), good, false},
 		{"a restore Pod is there", laid.next(4, func(r *Replica) { r.Restoring = coming(4).Restoring }), good, false},
 		{"a volume is not restored", laid.next(4, func(r *Replica) { r.Volume.Restored = "" }), good, false},
-		{"a volume was restored in another life", laid.next(4, func(r *Replica) { r.Volume.Restored = "old" }), good, false},
-		{"a volume is of another life", laid.next(4, func(r *Replica) { r.Volume.Incarnation, r.Volume.Restored = "old", "old" }), good, false},
+		{"a volume was restored in another incarnation", laid.next(4, func(r *Replica) { r.Volume.Restored = "old" }), good, false},
+		{"a volume is of another incarnation", laid.next(4, func(r *Replica) { r.Volume.Incarnation, r.Volume.Restored = "old", "old" }), good, false},
 		{"a volume is another one", laid.next(4, func(r *Replica) { r.Volume.UID = "another" }), good, false},
 		{"a volume is gone", laid.next(4, func(r *Replica) { r.Volume = nil }), good, false},
 		{"a volume is going", laid.next(4, doomed), good, false},
@@ -151,15 +154,15 @@ func TestAClusterMovesOnlyToWhatIsWholeAndWasApproved(t *testing.T) {
 		{"one answers, and does not say who else there is", reticent(laid), silently, false},
 		{"members that were added by hand are too few to serve on by themselves", outvoted(laid, 2), silently, true},
 		{"they are a quorum by themselves", outvoted(laid, 4), silently, false},
-		{"another life lives", laid, otherwise(good, func(c *MoveLife) { c.From = "old" }), false},
-		{"another life is laid", laid, otherwise(good, func(c *MoveLife) { c.To = "old" }), false},
-		{"somebody else has a vote", laid, otherwise(good, func(c *MoveLife) { c.Voters = []string{"demo-0"} }), false},
-		{"votes are made up while nobody knows", requesting(unrequested(laid.blind())), otherwise(good, func(*MoveLife) {}), false},
-		{"what was laid is nothing, and a backup was approved", func() Observation { o := laid; o.Birth.Coming.Origin = Origin{}; return o }(), good, false},
+		{"another incarnation lives", laid, otherwise(good, func(c *SwitchOver) { c.From = "old" }), false},
+		{"another incarnation is prepared", laid, otherwise(good, func(c *SwitchOver) { c.To = "old" }), false},
+		{"somebody else has a vote", laid, otherwise(good, func(c *SwitchOver) { c.Voters = []string{"demo-0"} }), false},
+		{"votes are made up while nobody knows", requesting(unrequested(laid.blind())), otherwise(good, func(*SwitchOver) {}), false},
+		{"what was restored is nothing, and a backup was approved", func() Observation { o := laid; o.Current.Birth.Next.Origin = record.Origin{}; return o }(), good, false},
 		{"a survivor, without a quorum", lost, survivor, true},
 		{"a survivor that went on since", lost.edit2(0, func(r *Replica) { r.Answer.Revision = 11 }), survivor, false},
 		{"a survivor that fell silent since", lost.edit2(0, silent), survivor, false},
-		{"a survivor, and the quorum came back", requesting(back, ofDemo0), otherwise(survivor, func(c *MoveLife) { c.Voters = names(settledWorld(3).Replicas) }), false},
+		{"a survivor, and the quorum came back", requesting(back, ofDemo0), otherwise(survivor, func(c *SwitchOver) { c.Voters = names(settledWorld(3).Current.Members) }), false},
 	})
 }
 
@@ -167,22 +170,22 @@ func TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost(t *testing.T)
 	moved := movedWorld(requesting(settledWorld(3)))
 	marked := moved.everyFormer(markedOld)
 	fenced := fencedWorld(requesting(settledWorld(3)))
-	start := Next(fenced).Change.(Bootstrap)
+	start := Decide(fenced).Change.(Bootstrap)
 	sealed := StartPods{Pods: []Start{start.Pods[0]}}
 	stop := DeletePods{Pods: []PodRef{{"demo-1", "pod-demo-1"}}}
-	mark := MarkFormer{By: moved.Birth.Incarnation, Volumes: []VolumeRef{{"demo-1", "volume-demo-1"}}}
+	mark := MarkFormer{By: moved.Current.Birth.Incarnation, Volumes: []VolumeRef{{"demo-1", "volume-demo-1"}}}
 	old := DeleteVolumes{Volumes: []VolumeRef{{"demo-1", "volume-demo-1"}}}
 	serving := requesting(unrequested(servingWorld(requesting(settledWorld(3)))), givingUp)
 	stopping := marked.everyFormer(leavingOld)
 	checkGuard(t, []guarded1{
 		{"what ended is marked", moved, mark, true},
-		{"not as another life's", moved, otherwise(mark, func(c *MarkFormer) { c.By = "old" }), false},
+		{"not as another incarnation's", moved, otherwise(mark, func(c *MarkFormer) { c.By = "old" }), false},
 		{"not twice", marked, mark, false},
-		{"not what lives", moved, MarkFormer{By: moved.Birth.Incarnation, Volumes: []VolumeRef{{"demo-3", "volume-demo-3"}}}, false},
+		{"not what lives", moved, MarkFormer{By: moved.Current.Birth.Incarnation, Volumes: []VolumeRef{{"demo-3", "volume-demo-3"}}}, false},
 		{"then it is stopped", marked, stop, true},
 		{"not before every volume says so", marked.former(2, func(r *Replica) { r.Volume.Superseded = "" }), stop, false},
 		{"not another Pod", marked.former(1, func(r *Replica) { r.Pod.UID = "another" }), stop, false},
-		{"the next life starts after that", fenced, start, true},
+		{"the next incarnation starts after that", fenced, start, true},
 		{"and so does each of its members", fenced, sealed, true},
 		{"not while a Pod of what ended runs", fenced.former(1, func(r *Replica) { r.Pod = voter(1).Pod }), start, false},
 		{"nor does any member alone", fenced.former(1, func(r *Replica) { r.Pod = voter(1).Pod }), sealed, false},
@@ -191,32 +194,32 @@ func TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost(t *testing.T)
 		{"one of three that does not go can serve no write", stopping.former(0, stuckOld).former(1, stoppedOld).former(2, stoppedOld), start, true},
 		{"two of three can", stopping.former(0, stuckOld).former(1, stuckOld).former(2, stoppedOld), start, false},
 		{"one of an unknown number can", unvoiced(stopping.former(0, stuckOld).former(1, stoppedOld).former(2, stoppedOld)), start, false},
-		{"one of a life that nobody knows can", func() Observation {
+		{"one of an incarnation that nobody knows can", func() Observation {
 			o := stopping.former(0, stuckOld).former(1, stoppedOld).former(2, stoppedOld)
-			o.Birth.Past = nil
+			o.Current.Birth.Former = nil
 			return o
 		}(), sealed, false},
-		{"a life that was moved to is never given up by itself", fenced, VoidBirth{Incarnation: fenced.Birth.Incarnation}, false},
+		{"an incarnation that was moved to is never given up by itself", fenced, VoidBirth{Incarnation: fenced.Current.Birth.Incarnation}, false},
 		{"old volumes go when the EtcdRestore says so", serving, old, true},
 		{"not when nobody says so", servingWorld(requesting(settledWorld(3))), old, false},
 		{"not for another EtcdRestore", requesting(unrequested(serving), givingUp, func(r *Request) { r.ID = "r2" }), old, false},
 		{"not while what followed is silent", serving.blind(), old, false},
 		{"not without its quorum", serving.edit(3, silent).edit(4, silent), old, false},
-		{"not while what followed has no name yet", func() Observation { o := serving; o.Birth.ClusterID = 0; return o }(), old, false},
+		{"not while what followed has no name yet", func() Observation { o := serving; o.Current.Birth.ClusterID = 0; return o }(), old, false},
 		{"not under a Pod", serving.former(1, func(r *Replica) { r.Pod = voter(1).Pod }), old, false},
 		{"not one that does not say that it ended", serving.former(1, func(r *Replica) { r.Volume.Superseded = "" }), old, false},
-		{"not one that another life ended", serving.former(1, func(r *Replica) { r.Volume.Superseded = "later" }), old, false},
+		{"not one that another incarnation ended", serving.former(1, func(r *Replica) { r.Volume.Superseded = "later" }), old, false},
 		{"not another volume", serving.former(1, func(r *Replica) { r.Volume.UID = "another" }), old, false},
 	})
 }
 
-// Each next member is in each state, with each EtcdRestore: the cluster moves only to what is whole, and nothing is taken back that is
+// Each next member is in each state, with each EtcdRestore: the cluster switches over only to what is whole, and nothing is taken back that is
 // wanted.
 func TestNothingIsMovedToOrTakenBackTooEarlyInEverySmallWorld(t *testing.T) {
 	edits := map[string]func(*Replica){
 		"restoring": func(*Replica) {}, "laid": laid, "failed": failed(0), "cleared": cleared, "going": goingTask,
 		"written": func(r *Replica) { laid(r); written(r) }, "ready": func(r *Replica) { written(r); cleared(r) },
-		"no volume": func(r *Replica) { r.Volume = nil; cleared(r) }, "no volume, laid": func(r *Replica) { laid(r); r.Volume = nil },
+		"no volume": func(r *Replica) { r.Volume = nil; cleared(r) }, "no volume, restored": func(r *Replica) { laid(r); r.Volume = nil },
 		"doomed":   func(r *Replica) { written(r); cleared(r); doomed(r) },
 		"stranded": func(r *Replica) { written(r); cleared(r); stranded1(r) },
 	}
@@ -230,7 +233,7 @@ func TestNothingIsMovedToOrTakenBackTooEarlyInEverySmallWorld(t *testing.T) {
 			for _, b := range edits {
 				for _, c := range edits {
 					world := of.next(3, a).next(4, b).next(5, c)
-					d := Next(world)
+					d := Decide(world)
 					verdicts[d.Verdict]++
 					if d.Message == "" || d.Reason == ReasonGuard || d.Verdict == Settled {
 						t.Fatalf("%s: %+v", how, d)
@@ -252,9 +255,9 @@ func holdInPlace(t *testing.T, how string, o Observation, d Decision) {
 		return v != nil && v.Restored == v.Incarnation && !v.Terminating && v.Stranded == "" && r.Restoring == nil
 	}
 	switch c := d.Change.(type) {
-	case MoveLife:
-		if how != "approved" || slices.ContainsFunc(o.Coming, func(r Replica) bool { return !isReady(r) }) {
-			t.Fatalf("%s: the cluster moves", how)
+	case SwitchOver:
+		if how != "approved" || slices.ContainsFunc(o.Next.Members, func(r Replica) bool { return !isReady(r) }) {
+			t.Fatalf("%s: the cluster switches over", how)
 		}
 	case DropNext:
 		if how != "gone" && how != "unapproved" {
@@ -262,19 +265,19 @@ func holdInPlace(t *testing.T, how string, o Observation, d Decision) {
 		}
 	case DeleteVolumes:
 		for _, ref := range c.Volumes {
-			r, isComing := find(o.Coming, ref.Name)
-			if !isComing || (how == "approved" || how == "stale") && r.Volume.Stranded == "" {
+			r, isNext := find(o.Next.Members, ref.Name)
+			if !isNext || (how == "approved" || how == "stale") && r.Volume.Stranded == "" {
 				t.Fatalf("%s: the volume of %s is deleted", how, ref.Name)
 			}
 		}
 	case RecordRestored:
 		for _, ref := range c.Volumes {
-			if r, _ := find(o.Coming, ref.Name); r.Restoring == nil || r.Restoring.Phase != PodSucceeded {
+			if r, _ := find(o.Next.Members, ref.Name); r.Restoring == nil || r.Restoring.Phase != PodSucceeded {
 				t.Fatalf("%s: %s is called restored", how, ref.Name)
 			}
 		}
 	case StartPods, Bootstrap, DeletePods, EvictPod:
-		t.Fatalf("%s: %s", how, c.Kind())
+		t.Fatalf("%s: %s", how, KindOf(c))
 	default:
 	}
 }
@@ -290,12 +293,12 @@ func TestAnApprovalIsOfALifeAndItsMembersAndNotOfTheMoment(t *testing.T) {
 		}
 	}
 	next := o
-	next.Birth.Incarnation = Incarnation("u1", 1)
+	next.Current.Birth.Incarnation = IncarnationID("u1", 1)
 	again := o
 	again.Cluster.UID = "u2"
 	lost := lostWorld()
 	for name, changed := range map[string]Observation{
-		"the life is another": next, "the object is another": again, "a member was replaced": o.edit(2, gone).with(voter(9)), "the quorum is lost": lost,
+		"the incarnation is another": next, "the object is another": again, "a member was replaced": o.edit(2, gone).with(voter(9)), "the quorum is lost": lost,
 	} {
 		if changed.Evidence().Digest == digest {
 			t.Errorf("%s: the digest is the same", name)
@@ -328,21 +331,21 @@ func TestWhoGaveUpWhatServesGaveUpWhatIsSilentAndNotTheOtherWayRound(t *testing.
 	}
 	laid := laidWorld(requesting(serving))
 	laid.Requests[0].Approval = silent.Evidence().Digest
-	row{"nor does the cluster move for it", laid, Refuse, "restore-move", ReasonRestoreHeld, "", "approve that"}.check(t)
+	row{"nor does the cluster move for it", laid, Refuse, "restore-switch-over", ReasonRestoreHeld, "", "approve that"}.check(t)
 }
 
 func TestMembersOfALifeThatWasMovedToStartBeforeAnythingElseIsPutRight(t *testing.T) {
 	o := fencedWorld(requesting(settledWorld(3)))
 	o.Objects = append([]Object(nil), o.Objects...)
 	o.Objects[len(o.Objects)-1].State = ObjectDrifted
-	c, _ := Next(o).Change.(Bootstrap)
+	c, _ := Decide(o).Change.(Bootstrap)
 	if len(c.Pods) != 3 || len(c.Objects) != 0 {
 		t.Errorf("first: %+v", c)
 	}
-	for _, r := range o.Replicas {
+	for _, r := range o.Current.Members {
 		o = o.edit(r.Ordinal, upAgain)
 	}
-	c, _ = Next(o).Change.(Bootstrap)
+	c, _ = Decide(o).Change.(Bootstrap)
 	if len(c.Pods) != 0 || len(c.Objects) != 1 {
 		t.Errorf("then: %+v", c)
 	}
@@ -350,12 +353,12 @@ func TestMembersOfALifeThatWasMovedToStartBeforeAnythingElseIsPutRight(t *testin
 
 func TestARecordThatIsWrittenAnewSaysWhichEtcdRestoreWasDone(t *testing.T) {
 	serving := servingWorld(requesting(settledWorld(3)))
-	for _, r := range serving.Replicas {
+	for _, r := range serving.Current.Members {
 		serving = serving.edit(r.Ordinal, func(r *Replica) { r.Volume.Request = asked.ID })
 	}
-	serving.Birth = Birth{}
-	birth, _ := Next(serving).Change.(BeginBirth)
-	serving.Birth = Birth{Exists: true, Incarnation: birth.Incarnation, ClusterID: birth.ClusterID, Restore: birth.Restore}
+	serving.Current.Birth = record.Birth{}
+	birth, _ := Decide(serving).Change.(BeginBirth)
+	serving.Current.Birth = record.Birth{Incarnation: birth.Incarnation, ClusterID: birth.ClusterID, Restore: birth.Restore}
 	if got := serving.Standing(serving.Requests[0]); got != StandingComplete {
 		t.Errorf("it is %s", got)
 	}
@@ -366,7 +369,7 @@ func TestAnApprovalIsGoodForADayOrTwo(t *testing.T) {
 	for hours, want := range map[time.Duration]Standing{0: StandingApproved, 24: StandingApproved, 48: StandingStale, 24 * 30: StandingStale} {
 		later := o
 		later.Now = now.Add(hours * time.Hour)
-		_, isApproved := later.approvedNow(o.Requests[0].ID)
+		_, isApproved := later.current().approvedNow(o.Requests[0].ID)
 		if got := later.Standing(o.Requests[0]); got != want || isApproved != (want == StandingApproved) {
 			t.Errorf("after %d hours it is %s, approved %v", hours, got, isApproved)
 		}
@@ -384,8 +387,8 @@ func TestWhereAnEtcdRestoreStands(t *testing.T) {
 		{"without an approval", requesting(three, unapproved), StandingMissing},
 		{"approved on other evidence", requesting(three, staleApproval), StandingStale},
 		{"approved", requesting(three), StandingApproved},
-		{"while it is laid", layingWorld(requesting(three)), StandingLaying},
-		{"while it is laid, with an approval that went stale", staled(layingWorld(requesting(three))), StandingLaying},
+		{"while it is restored", layingWorld(requesting(three)), StandingLaying},
+		{"while it is restored, with an approval that went stale", staled(layingWorld(requesting(three))), StandingLaying},
 		{"once the cluster moved", movedWorld(requesting(three)), StandingMoved},
 		{"once it serves", servingWorld(requesting(three)), StandingComplete},
 		{"behind an older one", func() Observation { o := requesting(requesting(three, func(r *Request) { r.ID = "r0" })); return o }(), StandingAnother},
@@ -399,7 +402,7 @@ func TestWhereAnEtcdRestoreStands(t *testing.T) {
 func TestEveryStartIsConfirmed(t *testing.T) {
 	for _, flags := range []Flags{FlagsSealed, FlagsJoin, FlagsBirth} {
 		if !MustConfirm(StartPods{Pods: []Start{{Name: "demo-1", Flags: flags}}}) {
-			t.Errorf("a Pod with flags %s is started on what a cache says: its life may have ended meanwhile", flags)
+			t.Errorf("a Pod with flags %s is started on what a cache says: its incarnation may have ended meanwhile", flags)
 		}
 	}
 }
@@ -407,10 +410,10 @@ func TestEveryStartIsConfirmed(t *testing.T) {
 func TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped(t *testing.T) {
 	muted := mutedFor(time.Minute)
 	alone := reading(muted)
-	mark := MarkFlushed{Life: alone.Birth.Coming.Incarnation, Volume: VolumeRef{"demo-0", "volume-demo-0"}}
+	mark := MarkFlushed{Life: alone.Current.Birth.Next.Incarnation, Volume: VolumeRef{"demo-0", "volume-demo-0"}}
 	unread := DeleteVolumes{Volumes: []VolumeRef{{"demo-3", "volume-demo-3"}}}
 	stop := DeletePods{Pods: []PodRef{{"demo-0", "pod-demo-0"}}}
-	read := LayNext{Incarnation: alone.Birth.Coming.Incarnation, Restores: []Laying{{Name: "demo-3", Choices: choices, Survivor: "demo-0", Mounts: "demo-0"}}}
+	read := PrepareNext{Incarnation: alone.Current.Birth.Next.Incarnation, Restores: []Laying{{Name: "demo-3", Choices: choices, Survivor: "demo-0", Mounts: "demo-0"}}}
 	start := StartPods{Pods: []Start{{Name: "demo-0", Flags: FlagsSealed, Choices: choices}}}
 	stopped := reading(muted.edit2(0, flushed, noPod))
 	checkGuard(t, []guarded1{
@@ -419,8 +422,8 @@ func TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped(t *testing.T) 
 		{"not one that still reads its log", reading(muted.edit2(0, func(r *Replica) { r.Pod.Booted = false })), mark, false},
 		{"not one that answers", reading(lostWorld()), mark, false},
 		{"not one that served since it started", reading(muted.edit2(0, func(r *Replica) { r.Pod.ReadySince = now })), mark, false},
-		{"not for another life", alone, otherwise(mark, func(c *MarkFlushed) { c.Life = "old" }), false},
-		{"not while nothing is laid", muted, mark, false},
+		{"not for another incarnation", alone, otherwise(mark, func(c *MarkFlushed) { c.Life = "old" }), false},
+		{"not while nothing is restored", muted, mark, false},
 		{"what was made to be written to from afar goes first", laidInPart(muted).next(3, cleared), unread, true},
 		{"not what somebody still writes to", laidInPart(muted), unread, false},
 		{"not what was written", laidInPart(muted).next(3, cleared, written), unread, false},
@@ -429,11 +432,11 @@ func TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped(t *testing.T) 
 		{"then it is stopped", reading(muted.edit2(0, flushed)), stop, true},
 		{"not before", alone, stop, false},
 		{"not on an approval that went stale", staled(reading(muted.edit2(0, flushed))), stop, false},
-		{"not for another life's sake", reading(muted.edit2(0, func(r *Replica) { r.Volume.Flushed = "old" })), stop, false},
+		{"not for another incarnation's sake", reading(muted.edit2(0, func(r *Replica) { r.Volume.Flushed = "old" })), stop, false},
 		{"it is read once it is gone", stopped, read, true},
 		{"not before", reading(muted.edit2(0, flushed)), read, false},
 		{"not where nothing says that it ran", reading(muted.edit2(0, noPod)), read, false},
-		{"nobody else's volume is", stopped, LayNext{Incarnation: read.Incarnation, Restores: []Laying{{Name: "demo-3", Choices: choices, Survivor: "demo-0", Mounts: "demo-1"}}}, false},
+		{"nobody else's volume is", stopped, PrepareNext{Incarnation: read.Incarnation, Restores: []Laying{{Name: "demo-3", Choices: choices, Survivor: "demo-0", Mounts: "demo-1"}}}, false},
 		{"it does not start while it is read", stopped, start, false},
 		{"but once nobody reads it", muted.edit2(0, flushed, noPod), start, true},
 	})

@@ -3,11 +3,13 @@ package plan
 import (
 	"fmt"
 	"slices"
+
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 // The guard's part about births that begin with a backup.
 
-func guardRestore(o Observation, c Change) string {
+func guardRestore(o view, c Change) string {
 	switch c := c.(type) {
 	case StartPreflight:
 		return guardPreflight(o, c)
@@ -26,31 +28,31 @@ func guardRestore(o Observation, c Change) string {
 }
 
 // guardPreflight has nothing looked at but what a birth that is to come asks for.
-func guardPreflight(o Observation, c StartPreflight) string {
+func guardPreflight(o view, c StartPreflight) string {
 	switch {
 	case o.isAskedInPlace(c.Asked) && o.Preflight == nil:
 		return ""
-	case o.isAlive() || o.Birth.Exists && !o.Birth.Void:
+	case o.isAlive() || o.Birth.Exists() && !o.Birth.Void:
 		return "the cluster has begun already."
 	case o.Preflight != nil:
 		return "another preflight Pod is there."
-	case c.Asked.Wish.IsZero() || c.Asked.Fault != "" || c.Asked != o.inquiry():
+	case c.Asked.WantedBackup.IsZero() || c.Asked.Fault != "" || c.Asked != o.inquiry():
 		return "the spec asks for something else."
 	}
 	return ""
 }
 
 // guardOrigin lets a birth begin with just what the spec asks for, as it was found in this very observation.
-func guardOrigin(o Observation, origin Origin) string {
+func guardOrigin(o view, origin record.Origin) string {
 	switch p := o.Preflight; {
 	case origin.Hash != o.Desired.Restore.Hash || o.Desired.Restore.Fault != "":
 		return "the spec asks to begin with another backup, or with none."
 	case origin.IsZero():
 		return ""
 	case o.Desired.Ephemeral:
-		return "a backup cannot be laid where the data lives in Pods."
+		return "a backup cannot be restored where the data lives in Pods."
 	case p == nil || !p.HasSucceeded() || p.Found != origin:
-		return "nobody has looked at this backup."
+		return "no preflight Pod found this backup."
 	case origin.Key == "" || origin.SHA256 == "":
 		return "nothing says which backup this is."
 	}
@@ -60,10 +62,10 @@ func guardOrigin(o Observation, origin Origin) string {
 	return ""
 }
 
-// guardRestored believes that a volume was restored only of a Pod that succeeded on it, in this life.
-func guardRestored(o Observation, incarnation string, ref VolumeRef) string {
-	if _, isComing := find(o.Coming, ref.Name); isComing {
-		o = o.ahead()
+// guardRestored believes that a volume was restored only of a Pod that succeeded on it, in this incarnation.
+func guardRestored(o view, incarnation string, ref VolumeRef) string {
+	if _, isNext := find(o.Next.Members, ref.Name); isNext {
+		o = o.ofNext()
 	}
 	r := o.Find(ref.Name)
 	switch {
@@ -72,35 +74,35 @@ func guardRestored(o Observation, incarnation string, ref VolumeRef) string {
 	case o.Birth.Void || o.Birth.Origin.IsZero():
 		return "this birth does not begin with a backup."
 	case r.Restoring == nil || !r.Restoring.HasSucceeded() || r.Restoring.Incarnation != incarnation:
-		return fmt.Sprintf("nothing says that the backup was laid on the volume of %s completely.", ref.Name)
+		return fmt.Sprintf("nothing says that the backup was restored on the volume of %s completely.", ref.Name)
 	}
 	return ""
 }
 
 // guardDeleteRestore keeps a restore Pod until what it did is written down, unless nobody needs it any more.
-func guardDeleteRestore(o Observation, ref PodRef) string {
-	if r, isFormer := find(o.Former, ref.Name); isFormer && r.Restoring != nil && r.Restoring.UID == ref.UID {
-		return "" // what its life began with is past
+func guardDeleteRestore(o view, ref PodRef) string {
+	if r, isFormer := find(o.FormerMembers(), ref.Name); isFormer && r.Restoring != nil && r.Restoring.UID == ref.UID {
+		return "" // what its incarnation began with is past
 	}
-	if _, isComing := find(o.Coming, ref.Name); isComing {
-		return o.guardComingRestore(ref)
+	if _, isNext := find(o.Next.Members, ref.Name); isNext {
+		return o.guardNextRestore(ref)
 	}
 	return guardSpentRestore(o, ref)
 }
 
-func guardSpentRestore(o Observation, ref PodRef) string {
+func guardSpentRestore(o view, ref PodRef) string {
 	r := o.Find(ref.Name)
 	switch pod := r.Restoring; {
 	case pod == nil || pod.UID != ref.UID:
 		return fmt.Sprintf("the restore Pod of %s is another one by now.", ref.Name)
-	case pod.HasSucceeded() && !r.isRestored() && !o.isAlive() && !o.isVoided(pod.Incarnation) && !o.isOtherLife(pod.Incarnation):
+	case pod.HasSucceeded() && !r.isRestored() && !o.isAlive() && !o.isVoided(pod.Incarnation) && !o.isOtherIncarnation(pod.Incarnation):
 		return fmt.Sprintf("nothing but this Pod says that the backup lies on the volume of %s.", ref.Name)
 	}
 	return ""
 }
 
-// guardLaying lets a backup be laid only on a volume that no member ever had.
-func guardLaying(o Observation, l Laying) string {
+// guardLaying lets a backup be restored only on a volume that no member ever had.
+func guardLaying(o view, l Laying) string {
 	r := o.Find(l.Name)
 	switch {
 	case o.Birth.Origin.IsZero() || !slices.Contains(o.Birth.Names, l.Name):
@@ -114,7 +116,7 @@ func guardLaying(o Observation, l Laying) string {
 }
 
 // guardFirstStart lets a first member start empty only where nothing is to be restored, and otherwise only from what was.
-func guardFirstStart(o Observation, s Start) string {
+func guardFirstStart(o view, s Start) string {
 	r := o.Find(s.Name)
 	switch {
 	case !slices.Contains(o.Birth.Names, s.Name):

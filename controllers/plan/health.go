@@ -8,23 +8,22 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// changeNotSupported refuses changes that need members to be restarted or volumes to be changed.
-func changeNotSupported(o Observation) *proposal {
-	if o.Desired.Fault != "" {
-		return nil
-	}
-	for _, r := range o.Replicas {
+// unsupported refuses changes of the spec that this release cannot make to running members.
+func (o view) unsupported() *proposal {
+	for _, r := range o.Members {
 		if r.Member == nil || !r.IsRecorded() {
 			continue
 		}
 		if c := r.Choices(); c.IsZero() {
 			continue
 		} else if !c.Version.SameMinor(o.Desired.Choices.Version) {
-			return notSupported("Members run %s and the spec asks for %s. This release cannot change the minor version of a running cluster; put spec.version back to %d.%d.x.",
+			return notSupported("Members run %s and the spec asks for %s. This release cannot change the minor "+
+				"version of a running cluster; put spec.version back to %d.%d.x.",
 				c.Version, o.Desired.Choices.Version, c.Version.Major, c.Version.Minor)
 		}
 		if r.Volume != nil && r.Volume.Bytes != o.Desired.StorageBytes {
-			return notSupported("The volume of %s has %s and the spec asks for %s. This release cannot change the size of volumes; put spec.storage.size back.",
+			return notSupported("The volume of %s has %s and the spec asks for %s. This release cannot change the "+
+				"size of volumes; put spec.storage.size back.",
 				r.Name, formatBytes(r.Volume.Bytes), formatBytes(o.Desired.StorageBytes))
 		}
 	}
@@ -36,8 +35,8 @@ func notSupported(format string, args ...any) *proposal {
 }
 
 // memberHealth keeps the cluster from being called settled while a member is not well.
-func memberHealth(o Observation) *proposal {
-	for _, r := range o.Replicas {
+func memberHealth(o view) *proposal {
+	for _, r := range o.Members {
 		if r.Member == nil && r.isLeaving() && !o.isStuck(r) {
 			return wait(ReasonPodLeaving, "%s is no member any more; its remains are being deleted.", r.Name).yielding()
 		}
@@ -51,25 +50,37 @@ func memberHealth(o Observation) *proposal {
 	return nil
 }
 
-// isStuck reports remains of a member that was removed, on a node that does not answer: they go when it is back or deleted, and
-// nobody needs to wait for that.
+// isStuck reports remains of a member that was removed, on a node that does not answer: they go when it is back or
+// deleted, and nobody needs to wait for that.
 func (o Observation) isStuck(r Replica) bool {
 	return r.Pod != nil && r.Pod.Terminating && !r.Pod.GoneBy.IsZero() && o.Now.Sub(r.Pod.GoneBy) > leavingDeadline
 }
 
-// ailment says what a member lacks to be well: a volume that stays, a process that serves, and a name that is written down.
-func (o Observation) ailment(r Replica) *proposal {
+// ailment says what a member lacks to be well: a volume that stays, a process that serves, and a name that is written
+// down.
+func (o view) ailment(r Replica) *proposal {
 	if r.isDoomed() {
-		return wait(ReasonDoomed, "The volume of %s is being deleted, or its claim is gone, while the member uses it: any stop of its Pod loses its data. A successor joins first.", r.Name)
+		return wait(ReasonDoomed,
+			"The volume of %s is being deleted, or its claim is gone, while the member uses it: any stop of its Pod "+
+				"loses its data. A successor joins first.", r.Name)
 	}
 	if p := startTrouble(o, r); p != nil {
 		return p
 	}
+	if j := o.Judge(r); r.Pod == nil && j.Cure == Person {
+		return refuse(ReasonForeignData,
+			"%s is a member and no Pod is started for it: %s. Put back what was changed on its "+
+				"PersistentVolumeClaim, or delete that, and the member is replaced.",
+			r.Name, j.Says).byHuman()
+	}
 	if !r.IsHealthy(o.Membership) || r.Pod == nil || !r.Pod.Ready {
-		return wait(ReasonNotReady, "%s is not ready.", r.Name).due(o, podChange(r.Pod), startDeadline)
+		return wait(ReasonNotReady, "%s is not well: %s.", r.Name, o.Judge(r).Says).due(o, podChange(r.Pod),
+			startDeadline)
 	}
 	if !r.IsSealed() {
-		return wait(ReasonNotRecorded, "%s serves, but who lives on its data could not be written down; clients are not led to it.", r.Name).due(o, podChange(r.Pod), startDeadline)
+		return wait(ReasonNotRecorded,
+			"%s serves, but who lives on its data could not be written down; clients are not led to it.", r.Name).due(o,
+			podChange(r.Pod), startDeadline)
 	}
 	return nil
 }
@@ -90,50 +101,74 @@ var startProblems = map[string]string{
 	"Unschedulable":              ReasonUnschedulable,
 }
 
-// startTrouble says what keeps a replica's Pod from serving, or nil when nothing is known to.
-func startTrouble(o Observation, r Replica) *proposal {
+// startTrouble says what keeps a replica's Pod from serving, or nil when nothing is known to. It is due from the
+// creation of the Pod, so a member that stops after a long time is overdue at once.
+func startTrouble(o view, r Replica) *proposal {
 	pod := r.Pod
 	switch {
 	case pod == nil:
 		return nil
 	case pod.Terminating:
-		return wait(ReasonPodLeaving, "The Pod of %s is terminating; it is started again when it is gone.", r.Name).due(o, pod.GoneBy, leavingDeadline)
+		return wait(ReasonPodLeaving, "The Pod of %s is terminating; it is started again when it is gone.",
+			r.Name).due(o, pod.GoneBy, leavingDeadline)
 	case pod.HasEnded():
 		return nil
 	case r.cannotStart():
-		return wait(startProblems[pod.Waiting], "The Pod of %s cannot start (%s): %s", r.Name, pod.Waiting, pod.Message).due(o, pod.Created, startDeadline)
+		return wait(startProblems[pod.Waiting], "The Pod of %s cannot start (%s): %s", r.Name, pod.Waiting,
+			pod.Message).due(o, pod.Created, startDeadline)
 	case !pod.Running && pod.Exit != nil && pod.Exit.Reason != etcdutil.ExitRemoved:
-		return wait(ReasonCrashing, "etcd of %s stopped (%s): %s", r.Name, pod.Exit.Reason, pod.Exit.Message).due(o, pod.Created, startDeadline)
+		return wait(ReasonCrashing, "etcd of %s stopped (%s): %s", r.Name, pod.Exit.Reason, pod.Exit.Message).due(o,
+			pod.Created, startDeadline)
 	}
 	return nil
 }
 
-// podChange is the last time that the Pod came, or its readiness changed. How often its container stops does not count: a
-// crash loop must not put a deadline off for ever.
+// podChange is the last time that the Pod came, or its readiness changed. How often its container stops does not count:
+// a crash loop must not put a deadline off for ever.
 func podChange(p *Pod) time.Time {
 	if p == nil {
 		return time.Time{}
 	}
 	last := p.Created
-	if p.ReadySince.After(last) {
-		last = p.ReadySince
+	if ready := p.byServer(p.ReadySince); ready.After(last) {
+		last = ready
 	}
 	return last
+}
+
+// byServer is a time that the kubelet wrote, by the API server's clock. When the status was last written is known by
+// that clock, and the latest time in it is at most as old: a kubelet whose clock is behind cannot make anything seem
+// older than that.
+func (p *Pod) byServer(stamp time.Time) time.Time {
+	latest := p.ReadySince
+	if p.RunningSince.After(latest) {
+		latest = p.RunningSince
+	}
+	if p.Exit != nil && p.Exit.At.After(latest) {
+		latest = p.Exit.At
+	}
+	if stamp.IsZero() || !p.StatusAt.After(latest) {
+		return stamp
+	}
+	return stamp.Add(p.StatusAt.Sub(latest))
 }
 
 // lastStart is the last time that the Pod came, its readiness changed or its process began.
 func lastStart(p *Pod) time.Time {
 	last := podChange(p)
-	if p != nil && p.RunningSince.After(last) {
-		last = p.RunningSince
+	if p == nil {
+		return last
+	}
+	if running := p.byServer(p.RunningSince); running.After(last) {
+		last = running
 	}
 	return last
 }
 
 // lastPodChange is the last time that something is known to have happened to any Pod, or that a volume was made.
-func lastPodChange(o Observation) time.Time {
+func lastPodChange(o view) time.Time {
 	var last time.Time
-	for _, r := range o.Replicas {
+	for _, r := range o.Members {
 		if at := podChange(r.Pod); at.After(last) {
 			last = at
 		}

@@ -11,7 +11,7 @@ import (
 
 // abandonLearner removes a learner that is not wanted, or that cannot live. A learner has no vote: removing it risks nothing.
 // One whose Pod Kubernetes cannot start is left: another name would meet the same.
-func abandonLearner(o Observation) *proposal {
+func abandonLearner(o view) *proposal {
 	for _, r := range o.Learners() {
 		if why := o.whyAbandon(r); why != "" {
 			return act(RemoveMember{Name: r.Name, ID: r.Member.ID}, ReasonAbandon, "The learner %s is removed: %s.", r.Name, why)
@@ -20,13 +20,13 @@ func abandonLearner(o Observation) *proposal {
 	return nil
 }
 
-func (o Observation) whyAbandon(r Replica) string {
-	why := o.isLost(r)
+func (o view) whyAbandon(r Replica) string {
+	j := o.Judge(r)
 	switch {
 	case len(o.lastingVoters()) >= o.Desired.Size && o.Desired.Fault == "":
 		return "the size does not ask for it"
-	case why != "":
-		return why
+	case j.IsLost():
+		return j.Says
 	case r.isDoomed():
 		return "its volume is being deleted"
 	case r.Pod == nil:
@@ -42,20 +42,20 @@ func (o Observation) whyAbandon(r Replica) string {
 }
 
 // mayStartOtherwise reports a Pod that cannot start as it was made, while a new member would be made from something else.
-func (o Observation) mayStartOtherwise(r Replica) bool {
-	return r.isHopeless() && r.Pod.Choices != o.memberChoices()
+func (o view) mayStartOtherwise(r Replica) bool {
+	return r.cannotRun() && r.Pod.Choices != o.memberChoices()
 }
 
 // isLate reports whether a learner's Pod is older than it takes to join, and the learner does not answer.
-func (o Observation) isLate(r Replica) bool {
+func (o view) isLate(r Replica) bool {
 	return o.Now.Sub(r.Pod.Created) > o.joinDeadline() && !r.IsHealthy(o.Membership)
 }
 
 // learnerFirst lets a learner start before another member is removed: it was told the list as it is, and would find another one and
 // be given up with its name. Not for longer than a start takes, and not where no further voter may fail.
-func (o Observation) learnerFirst(leaving Replica, reason string) *proposal {
+func (o view) learnerFirst(leaving Replica, reason string) *proposal {
 	for _, r := range o.Learners() {
-		isOnItsWay := r.Pod != nil && !r.Pod.Terminating && !r.Member.Started() && !r.isHopeless() && !r.hasStaleFlags()
+		isOnItsWay := r.Pod != nil && !r.Pod.Terminating && !r.Member.Started() && !r.cannotRun() && !r.hasStaleFlags()
 		if isOnItsWay && o.Margin() > 0 && o.Now.Sub(r.Pod.Created) <= startDeadline {
 			return wait(reason, "%s is removed once the new member %s has started with the list as it is.", leaving.Name, r.Name)
 		}
@@ -64,15 +64,15 @@ func (o Observation) learnerFirst(leaving Replica, reason string) *proposal {
 }
 
 // joinDeadline is how long a learner may take: it has to copy the database first.
-func (o Observation) joinDeadline() time.Duration {
+func (o Incarnation) joinDeadline() time.Duration {
 	const slowest = 2 << 20 // bytes per second
 	return joinDeadline + time.Duration(o.largestDatabase()/slowest)*time.Second
 }
 
 // largestDatabase is in bytes.
-func (o Observation) largestDatabase() int64 {
+func (o Incarnation) largestDatabase() int64 {
 	var largest int64
-	for _, r := range o.Replicas {
+	for _, r := range o.Members {
 		if r.Answer != nil {
 			largest = max(largest, r.Answer.DBSize)
 		}
@@ -85,42 +85,8 @@ func (r Replica) hasStaleFlags() bool {
 	return !r.Pod.Running && r.Pod.Exit != nil && r.Pod.Exit.Reason == etcdutil.ExitStaleFlags
 }
 
-// unstartedPod starts the first Pod of a member that is listed and not recorded, with the flags that its first start needs.
-func unstartedPod(o Observation) *proposal {
-	for _, r := range o.Replicas {
-		if r.Member == nil || r.Pod != nil || r.IsRecorded() || o.isLost(r) != "" || o.isWithoutCertificates(r) {
-			continue
-		}
-		start := Start{Name: r.Name, Flags: FlagsJoin, Initial: o.liveList(), Choices: o.startChoices(r)}
-		if r.IsVoter() {
-			born := birthStart(o, r)
-			start.Flags, start.Initial = born.Flags, born.Initial
-		}
-		return act(StartPods{Pods: []Start{start}}, ReasonJoin, "The Pod of %s is started, to join the cluster.", r.Name)
-	}
-	return nil
-}
-
-func (o Observation) startChoices(r Replica) Choices {
-	if c := r.Choices(); !c.IsZero() {
-		return c
-	}
-	return o.memberChoices()
-}
-
-// liveList is the list as it is now, which the flags of a joining member must match in count and URLs.
-func (o Observation) liveList() []etcdutil.NamedURL {
-	var out []etcdutil.NamedURL
-	for _, r := range o.Replicas {
-		if r.Member != nil {
-			out = append(out, etcdutil.NamedURL{Name: r.Name, URL: firstURL(*r.Member)})
-		}
-	}
-	return out
-}
-
 // promote raises the budget, then gives the learner its vote. There is never more than one.
-func promote(o Observation) *proposal {
+func promote(o view) *proposal {
 	learners := o.Learners()
 	if len(learners) == 0 {
 		return nil
@@ -136,7 +102,7 @@ func promote(o Observation) *proposal {
 }
 
 // learnerTrouble reports what a learner waits for, and lets later rules act: a repair must not wait for it.
-func (o Observation) learnerTrouble(r Replica) *proposal {
+func (o view) learnerTrouble(r Replica) *proposal {
 	p := startTrouble(o, r)
 	if p == nil {
 		p = o.joining(r)
@@ -144,7 +110,7 @@ func (o Observation) learnerTrouble(r Replica) *proposal {
 	return p.yielding()
 }
 
-func (o Observation) joining(r Replica) *proposal {
+func (o view) joining(r Replica) *proposal {
 	if r.Pod == nil || !r.Pod.Running {
 		return wait(ReasonStarting, "The new member %s is starting.", r.Name).due(o, podChange(r.Pod), o.joinDeadline())
 	}
@@ -156,11 +122,11 @@ const caughtUpWithin = 1000
 
 // isCaughtUp reports whether the replica answered in this very observation, close to the leader. etcd's own test would
 // promote a learner whose process is dead.
-func (o Observation) isCaughtUp(r Replica) bool {
+func (o Incarnation) isCaughtUp(r Replica) bool {
 	if !r.IsHealthy(o.Membership) || r.Answer.Leader != o.Membership.Leader {
 		return false // a learner that is cut off goes on calling the leader of the past its leader
 	}
-	for _, other := range o.Replicas {
+	for _, other := range o.Members {
 		if other.Answer != nil && other.Answer.ID == o.Membership.Leader {
 			return r.Answer.Applied+caughtUpWithin >= other.Answer.Applied
 		}

@@ -3,25 +3,36 @@ package plan
 import (
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Observation is everything Next may know. It is a plain value: printable, and easy to write down in a test.
+// Observation is everything Decide may know. It is a plain value: printable, and easy to write down in a test.
 type Observation struct {
-	Now        time.Time // the only clock
-	Cluster    Identity
-	Desired    Desired
-	Birth      Birth
-	Preflight  *Preflight // nil when nobody looks at a backup to begin with
-	Objects    []Object   // Services, authorities' and clients' Secrets: what the cluster needs beside its members
-	Budget     Budget
+	Now       time.Time // the only clock
+	Cluster   Identity
+	Desired   Desired
+	ClaimedBy string     // namespace/name of the install that claims the cluster on the peer Service; empty for none
+	Preflight *Preflight // nil when no Pod looks at a backup to begin with
+	Objects   []Object   // Services, authorities' and clients' Secrets: what the cluster needs beside its members
+	Budget    Budget
+
+	Current Incarnation
+	Next    Incarnation   // prepared beside the current one by a restore in place: nothing of it runs, and Current.Birth.Next is its record
+	Former  []Incarnation // ended by restores in place; nothing of them is a member
+
+	Kept     []KeptVolume // of members that were replaced, in no list any more
+	Astray   []DataRef    // volumes and Secrets of authorities whose owner is not as deletionPolicy asks
+	Requests []Request    // EtcdRestores that name this cluster, the oldest first
+	Retained []Retained   // what an earlier cluster of this name left behind, volumes first, each by name
+	Refused  []Note       // rules whose change Kubernetes or etcd refused in this very pass: they yield, if they may
+}
+
+// Incarnation is one continuous history of the cluster's data: from a bootstrap or a restore to the next.
+type Incarnation struct {
+	Birth      record.Birth // as read from the peer Service; zero when none was
 	Membership Membership
-	Replicas   []Replica  // sorted by ordinal; one per name seen as member, Pod, volume or Secret
-	Coming     []Replica  // of the life that is laid beside this one: Birth.Coming.Names, sorted by ordinal; nobody runs there
-	Former     []Replica  // of lives that a restore in place ended, sorted by ordinal; nothing of them is a member
-	Requests   []Request  // EtcdRestores that name this cluster, the oldest first
-	Retained   []Retained // what an earlier cluster of this name left behind, volumes first, each by name
-	Refused    []Note     // rules whose change Kubernetes or etcd refused in this very pass: they yield, if they may
+	Members    []Replica // sorted by ordinal; one for each name seen as member, Pod, volume or Secret
 }
 
 // Identity names the object that is looked after.
@@ -33,20 +44,20 @@ type Identity struct {
 
 // Desired is what the user asks for.
 type Desired struct {
-	Size           int
-	Choices        Choices
-	StorageBytes   int64 // size of a new volume
-	QuotaBytes     int64 // size of the database at which etcd stops accepting keys
-	TLS            bool
-	Ephemeral      bool          // data in the Pod's emptyDir
-	Retain         bool          // deletionPolicy
-	HasBudget      bool          // a PodDisruptionBudget is wanted
-	Paused         bool          //
-	Deleting       bool          //
-	ReplaceAfter   time.Duration // how long a member must be dead before it is replaced; 0 never
-	Fault          string        // a sentence, when the spec itself is refused; empty otherwise
-	ReleasePending bool          // ownership of volumes or authorities does not follow deletionPolicy
-	Restore        Wish          // the backup to begin with; it counts at birth only
+	Size         int
+	Choices      Choices
+	StorageBytes int64 // size of a new volume
+	QuotaBytes   int64 // size of the database at which etcd stops accepting keys
+	TLS          bool
+	Ephemeral    bool          // data in the Pod's emptyDir
+	Retain       bool          // deletionPolicy
+	HasBudget    bool          // a PodDisruptionBudget is wanted
+	Paused       bool          //
+	Deleting     bool          //
+	KeepVolumes  time.Duration // for how long the volume of a replaced member is kept; 0 not at all
+	ReplaceAfter time.Duration // how long a member must be dead before it is replaced; 0 never
+	Fault        string        // a sentence, when the spec itself is refused; empty otherwise
+	Restore      WantedBackup  // the backup to begin with; it counts at birth only
 }
 
 // Choices are what a member's Pod is made from: the etcd version and everything else of the user's that needs a restart.
@@ -58,29 +69,6 @@ type Choices struct {
 
 // IsZero reports that no choices are written down.
 func (c Choices) IsZero() bool { return c == Choices{} }
-
-// Birth is the birth record, as read from the peer Service.
-type Birth struct {
-	Exists      bool // a peer Service of this object carries a record
-	Operator    string
-	Incarnation string
-	Counter     int
-	Token       string
-	Names       []string    // the first members
-	ClusterID   etcdutil.ID // zero until the cluster answered and a quorum of its members is recorded
-	Void        bool        // given up: Pods and volumes go, then the next incarnation begins
-	Origin      Origin      // the backup that the first members begin with; zero when they begin empty
-
-	Begun    bool              // every volume of the birth was there, and Pods may be
-	Volumes  map[string]string // the UIDs of the first members' volumes, by name; known from when Begun is set
-	Promised string            // the name of the member that was last prepared
-	Next     int               // the lowest ordinal that was never promised
-
-	Coming  Life   // the life that is laid beside this one; zero when none is
-	Past    []Past // the lives that restores in place ended, the last one last
-	Restore string // the Request.ID that this life comes of; empty when it began with the cluster
-	Laid    int    // the highest counter that was ever given to a life that was laid
-}
 
 // ObjectState says how an object that the cluster needs stands.
 type ObjectState string
@@ -115,8 +103,9 @@ type Membership struct {
 	ClusterID etcdutil.ID
 	Leader    etcdutil.ID
 	Members   []etcdutil.Member
-	Conflict  string            // members answer with different cluster IDs: which, and with what
-	Strangers []etcdutil.Member // members with a peer URL that is not ours
+	Conflict  string // members answer with different cluster IDs: which, and with what
+	// members with a peer URL that is not ours; one added by hand under a URL of ours is taken for the member of that name
+	Strangers []etcdutil.Member
 	LastKnown []etcdutil.Member // what a survivor without quorum remembers; evidence, never ground for a removal
 	Why       string            // why it is not known: the first error
 	Denied    bool              // because etcd lets nobody in who has no user, or not this one
@@ -129,6 +118,7 @@ type Replica struct {
 	Ephemeral bool             // its data is in the Pod
 	Member    *etcdutil.Member // nil when it is not in the list, or the list is not known
 	Answer    *Answer          // nil when the member did not answer just now
+	Impostor  *Answer          // what another etcd said at the address of its Pod, where no certificate proves who is asked
 	Pod       *Pod
 	Volume    *Volume // nil as well when data is ephemeral
 	Restoring *RestorePod
@@ -144,6 +134,7 @@ type Answer struct {
 	Learner               bool
 	DBSize, DBSizeInUse   int64   // bytes
 	Alarms                []Alarm // that it knows of, of whomever
+	Hash                  *Hash   // of its keys; nil unless copies are in doubt: see Observation.AsksForHashes
 }
 
 // Phase is the phase of a Pod.
@@ -164,10 +155,14 @@ type Flags string
 const (
 	FlagsBirth    Flags = "Birth"    // new, with the full list of the first members
 	FlagsJoin     Flags = "Join"     // existing, with the list the learner was added to
-	FlagsRestored Flags = "Restored" // as Sealed, but the data was just laid: it is not compared with that of others first
+	FlagsRestored Flags = "Restored" // as Sealed, but the data was just restored: it is not compared with that of others first
 	FlagsSealed   Flags = "Sealed"   // existing, with only itself: starts from its own data or not at all
 	FlagsNone     Flags = "None"     // stripped or foreign: etcd stops
 )
+
+// FlagsUncompared are those of FlagsRestored, and are printed so. With them a member also starts once that stopped
+// because copies of the data differ.
+const FlagsUncompared = FlagsRestored
 
 // needData reports whether etcd starts from the data it has or not at all.
 func (f Flags) needData() bool { return f == FlagsSealed || f == FlagsRestored }
@@ -180,13 +175,15 @@ type Pod struct {
 	Terminating  bool
 	GoneBy       time.Time // when a terminating Pod should be gone, its grace period included; zero otherwise
 	Node         string
-	NodeGone     string // why its node will not come back: "node worker-2 was deleted"; empty otherwise, and when nobody may look
+	NodeGone     string    // why its node will not come back: "node worker-2 was deleted"; empty otherwise, and when nobody may look
+	NodeSilent   time.Time // since when its node's kubelet has not been heard of; zero while it is, and when nodes may not be read
 	Scheduled    bool
 	Started      bool      // the etcd container has run in this Pod at least once
 	Running      bool      // it runs now
 	RunningSince time.Time // when it last began to; zero while it does not run
 	Booted       bool      // and by now it has read its log: its startup probe was answered
 	Ready        bool
+	StatusAt     time.Time // when its status was last written, by the API server's clock; zero when that is not known
 	ReadySince   time.Time // when Ready last changed; zero when never
 	Waiting      string    // why a container or the scheduler waits: ImagePullBackOff, Unschedulable …
 	Message      string    // what Kubernetes says about it
@@ -195,8 +192,8 @@ type Pod struct {
 	Role         string // voter, learner or empty
 	Incarnation  string
 	Choices      Choices
-	Record       Record // of data in the Pod's emptyDir
-	Undressed    bool   // labels or annotations of the spec are missing, or were taken back
+	Record       record.Member // of data in the Pod's emptyDir
+	Undressed    bool          // labels or annotations of the spec are missing, or were taken back
 }
 
 // Exit is how a container ended.
@@ -226,19 +223,20 @@ type Volume struct {
 	Incarnation string
 	Choices     Choices // what the member's Pod is made from
 	Bytes       int64   // requested size
-	Record      Record
+	Record      record.Member
 	Request     string // the Request.ID of the EtcdRestore that it was made for; empty for none
-	Restored    string // the incarnation whose data was laid there from its backup, completely; empty when none was
+	Restored    string // the incarnation whose data was restored there from its backup, completely; empty when none was
 	Superseded  string // the incarnation that a restore in place put in the place of this one's; empty when none did
 	Flushed     string // the incarnation that this volume is to be read for: its member ran alone and wrote out all that it had
+	RemovedFor  Cause  // why its member is to be removed, or was; NoCause while nothing asks for that
+	Backing     string // the PersistentVolume that it is bound to; empty while it is bound to none
 	Stranded    string // why the only node that can use it will not come back: "node worker-2 was deleted"; empty otherwise
 }
 
-// Record is what a volume's annotations say of the member that lives on it. It is written once that very member answered.
-type Record struct {
-	ClusterID, MemberID etcdutil.ID
-	Version             etcdutil.Version // the etcd version that last answered on it
+// KeptVolume is the volume of a member that was replaced. It is kept for a while, so that a wrong judgement can be taken back.
+type KeptVolume struct {
+	Name, UID string
+	Ordinal   int
+	For       Cause
+	Since     time.Time // when it was put aside, by the operator's clock
 }
-
-// IsZero reports that nothing is recorded.
-func (r Record) IsZero() bool { return r.MemberID == 0 }

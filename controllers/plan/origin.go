@@ -3,38 +3,23 @@ package plan
 import (
 	"fmt"
 
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Wish is the backup that the spec asks to begin with. The zero value asks for an empty cluster.
-type Wish struct {
+// WantedBackup is the backup that the spec asks to begin with. The zero value asks for an empty cluster.
+type WantedBackup struct {
 	Hash  string // of the canonical form of what names it
 	Fault string // a sentence, when it names nothing that could be begun with; empty otherwise
 	Later bool   // with a fault: it ends by itself, as that of a backup that is still being taken
 }
 
 // IsZero reports that no backup is asked for.
-func (w Wish) IsZero() bool { return w == Wish{} }
-
-// Origin is the one backup that the first members begin with, as it was found.
-type Origin struct {
-	Hash      string // of the wish that it answers
-	Key       string // of the object in its store
-	SHA256    string
-	SizeBytes int64
-	Revision  int64
-	Version   etcdutil.Version // of the etcd that wrote it
-
-	AuthEnabled bool   // authentication was on, and is on from the first second again
-	Alarms      string // that were raised, and are again: "CORRUPT", "CORRUPT, NOSPACE"; empty for none
-}
-
-// IsZero reports a beginning without any data.
-func (o Origin) IsZero() bool { return o == Origin{} }
+func (w WantedBackup) IsZero() bool { return w == WantedBackup{} }
 
 // Inquiry is what a preflight is to find out: whether the wish can be restored with this etcd on volumes of this size.
 type Inquiry struct {
-	Wish
+	WantedBackup
 	Version etcdutil.Version
 	Bytes   int64
 }
@@ -43,10 +28,10 @@ type Inquiry struct {
 type Preflight struct {
 	Task
 	Asked Inquiry
-	Found Origin // what it found, once it succeeded
+	Found record.Origin // what it found, once it succeeded
 }
 
-// RestorePod is a Pod that lays a backup on the volume of one first member, before that member's own Pod exists.
+// RestorePod is a Pod that restores a backup on the volume of one first member, before that member's own Pod exists.
 type RestorePod struct {
 	Task
 	Incarnation string
@@ -55,60 +40,66 @@ type RestorePod struct {
 
 // inquiry is what has to be known before a birth.
 func (o Observation) inquiry() Inquiry {
-	return Inquiry{Wish: o.Desired.Restore, Version: o.Desired.Choices.Version, Bytes: o.Desired.StorageBytes}
+	return Inquiry{WantedBackup: o.Desired.Restore, Version: o.Desired.Choices.Version, Bytes: o.Desired.StorageBytes}
 }
 
-// unfit says why a backup that was found is nothing that this cluster could live with, and what would help; empty when it is. Where a
-// cluster is there already, what helps is another one beside it.
-func (o Observation) unfit(origin Origin) string {
+// unfit says why a backup that was found is nothing that this cluster could live with, and what would help; empty when
+// it is. Where a cluster is there already, what helps is another one beside it.
+func (o view) unfit(origin record.Origin) string {
 	switch wrote := origin.Version; {
 	case origin.IsZero():
 		return ""
 	case !wrote.SameMinor(o.Desired.Choices.Version):
 		way := "begin with spec.version of " + wrote.MinorString() + ", then upgrade"
 		if o.isInPlace() {
-			way = "create another EtcdCluster with it in spec.bootstrap.restore and spec.version of " + wrote.MinorString() + ", or another EtcdRestore of a backup that fits"
+			way = "create another EtcdCluster with it in spec.bootstrap.restore and spec.version of " +
+				wrote.MinorString() + ", or another EtcdRestore of a backup that fits"
 		}
-		return fmt.Sprintf("it was taken from etcd %s and cannot be restored with %s: %s", wrote, o.Desired.Choices.Version, way)
+		return fmt.Sprintf("it was taken from etcd %s and cannot be restored with %s: %s",
+			wrote, o.Desired.Choices.Version, way)
 	case origin.AuthEnabled && !o.Desired.TLS:
 		way := "delete this EtcdCluster, and create it with spec.tls.mode Managed"
 		if o.isInPlace() {
 			way = "create another EtcdCluster with it in spec.bootstrap.restore and with spec.tls.mode Managed"
 		}
-		return "etcd's authentication is on in it, and without certificates nobody could look after its members (spec.tls.mode is Disabled, and cannot change): " + way
+		return "etcd's authentication is on in it, and without certificates the operator cannot look after its " +
+			"members (spec.tls.mode is Disabled, and cannot change): " + way
 	}
 	return ""
 }
 
-// isInPlace reports that what is restored is for an EtcdRestore, over a cluster that is there: nothing of its spec is to be bent for that.
-func (o Observation) isInPlace() bool { return o.Birth.Restore != "" || o.canBeFollowed() }
+// isInPlace reports that what is restored is for an EtcdRestore, over a cluster that is there: nothing of its spec is
+// to be bent for that.
+func (o Incarnation) isInPlace() bool { return o.Birth.Restore != "" || o.canBeFollowed() }
 
-// source is the backup that a birth written down now begins with; false while that is not known. Without a wish it is none.
-func (o Observation) source() (Origin, bool) {
+// source is the backup that a birth written down now begins with; false while that is not known. Without a wish it is
+// none.
+func (o Observation) source() (record.Origin, bool) {
 	p := o.Preflight
 	switch {
 	case o.Desired.Restore.IsZero():
-		return Origin{}, true
+		return record.Origin{}, true
 	case p == nil || p.Terminating || !p.HasSucceeded() || p.Asked != o.inquiry():
-		return Origin{}, false
+		return record.Origin{}, false
 	}
 	return p.Found, !p.Found.IsZero()
 }
 
-// isRestored reports whether a backup was laid on the replica's volume completely, in the life that the volume was made for.
+// isRestored reports whether a backup was restored on the replica's volume completely, in the incarnation that the
+// volume was made for.
 func (r Replica) isRestored() bool {
 	return r.Volume != nil && r.Volume.Restored != "" && r.Volume.Restored == r.Volume.Incarnation
 }
 
 // isFilled reports whether the first member has on its volume what the birth begins with, if that is anything.
-func (o Observation) isFilled(r Replica) bool { return o.Birth.Origin.IsZero() || r.isRestored() }
+func (o Incarnation) isFilled(r Replica) bool { return o.Birth.Origin.IsZero() || r.isRestored() }
 
-// isToRestore reports a first member on whose volume the backup is still to be laid. Where its Pod is, it was.
-func (o Observation) isToRestore(r Replica) bool { return !o.isFilled(r) && r.Pod == nil }
+// isToRestore reports a first member on whose volume the backup is still to be restored. Where its Pod is, it was.
+func (o Incarnation) isToRestore(r Replica) bool { return !o.isFilled(r) && r.Pod == nil }
 
-// restoredWith is the version of etcd that may start on restored data: the one that wrote the backup, or, where nobody knows
-// that any more, the one whose tools restored it.
-func (o Observation) restoredWith(r Replica) etcdutil.Version {
+// restoredWith is the version of etcd that may start on restored data: the one that wrote the backup, or, where nobody
+// knows that any more, the one whose tools restored it.
+func (o Incarnation) restoredWith(r Replica) etcdutil.Version {
 	if v := o.Birth.Origin.Version; !v.IsZero() {
 		return v
 	}

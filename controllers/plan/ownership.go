@@ -5,37 +5,34 @@ import (
 	"strings"
 )
 
-func otherOperator(o Observation) *proposal {
-	if !o.Birth.Exists || o.Birth.Operator == "" || o.Birth.Operator == o.Cluster.Operator {
+func otherOperator(o view) *proposal {
+	if !o.Birth.Exists() || o.ClaimedBy == "" || o.ClaimedBy == o.Cluster.Operator {
 		return nil
 	}
 	return refuse(ReasonOtherOperator, "This cluster is looked after by the operator %s; this one (%s) leaves it alone.",
-		o.Birth.Operator, o.Cluster.Operator).byHuman()
+		o.ClaimedBy, o.Cluster.Operator).byHuman()
 }
 
 // deletionPolicy un-owns what must be kept whatever else holds: between "kubectl delete" and the garbage collector there is
 // no second chance. Taking ownership, which can lead to deletion, waits until nothing speaks against touching the cluster.
-func deletionPolicy(o Observation) *proposal {
-	if !o.Desired.ReleasePending {
+func deletionPolicy(o view) *proposal {
+	if len(o.Astray) == 0 {
 		return nil
 	}
 	if o.Desired.Retain {
-		return act(FollowPolicy{Retain: true}, ReasonDeletionPolicy, "Volumes and authorities are kept when the cluster is deleted.")
+		return act(FollowPolicy{Retain: true, Items: o.Astray}, ReasonDeletionPolicy, "Volumes and authorities are kept when the cluster is deleted.")
 	}
 	if o.Desired.Paused || o.Desired.Deleting {
 		return nil
 	}
-	return act(FollowPolicy{Retain: false}, ReasonDeletionPolicy, "Volumes and authorities go when the cluster is deleted.")
+	return act(FollowPolicy{Retain: false, Items: o.Astray}, ReasonDeletionPolicy, "Volumes and authorities go when the cluster is deleted.")
 }
 
-func deleting(o Observation) *proposal {
-	if !o.Desired.Deleting {
-		return nil
+// handsOff leaves a cluster alone that is being deleted, or is paused.
+func handsOff(o view) *proposal {
+	if o.Desired.Deleting {
+		return wait(ReasonDeleting, "The cluster is being deleted.")
 	}
-	return wait(ReasonDeleting, "The cluster is being deleted.")
-}
-
-func paused(o Observation) *proposal {
 	if !o.Desired.Paused {
 		return nil
 	}
@@ -44,16 +41,16 @@ func paused(o Observation) *proposal {
 	return p
 }
 
-// stillWritten warns of members of a life that was given up, which serve writes until somebody stops them.
-func (o Observation) stillWritten() string {
-	if !o.hasMoved() || o.isAlive() || !slices.ContainsFunc(o.Former, func(r Replica) bool { return r.Pod != nil }) {
+// stillWritten warns of members of an incarnation that was given up, which serve writes until somebody stops them.
+func (o view) stillWritten() string {
+	if !o.hasSwitchedOver() || o.isAlive() || !slices.ContainsFunc(o.FormerMembers(), func(r Replica) bool { return r.Pod != nil }) {
 		return ""
 	}
-	return " The cluster has moved to what an EtcdRestore laid, and members of before still run: what is written to them is lost. Take spec.paused back, and they are stopped."
+	return " The cluster has switched over to what an EtcdRestore restored, and members of before still run: what is written to them is lost. Take spec.paused back, and they are stopped."
 }
 
 // specRefused stops a birth, and nothing that members need to live.
-func specRefused(o Observation) *proposal {
+func specRefused(o view) *proposal {
 	if o.Desired.Fault == "" {
 		return nil
 	}
@@ -64,7 +61,7 @@ func specRefused(o Observation) *proposal {
 	return p
 }
 
-func nameTaken(o Observation) *proposal {
+func nameTaken(o view) *proposal {
 	p := o.taken()
 	if p != nil && (o.isAlive() || o.needsNothing()) {
 		return p.yielding()

@@ -19,13 +19,13 @@ const (
 	ReasonBootstrap     = "Bootstrap"       // objects, volumes and Pods of the first members are made
 	ReasonVoidBirth     = "VoidBirth"       // the birth is given up and begun anew
 	ReasonPreflight     = "Preflight"       // the backup to begin with is looked at
-	ReasonRestore       = "Restore"         // the backup is laid on the first members' volumes
-	ReasonRestoreFailed = "RestoreFailed"   // laying it there failed
-	ReasonInPlace       = "RestoreInPlace"  // the next life is laid beside the one that serves, or the cluster moves to it
+	ReasonRestore       = "Restore"         // the backup is restored on the first members' volumes
+	ReasonRestoreFailed = "RestoreFailed"   // restoring it there failed
+	ReasonInPlace       = "RestoreInPlace"  // the next incarnation is prepared beside the one that serves, or the cluster switches over to it
 	ReasonRestoreHeld   = "RestoreHeld"     // an EtcdRestore cannot go on without a person
 	ReasonCallOff       = "RestoreCalledOff"
-	ReasonFence         = "Fence"            // the members of a life that a restore ended are stopped before the next ones start
-	ReasonRestoreLost   = "RestoredDataLost" // too many of the volumes that a restore moved to were lost before they served
+	ReasonFence         = "Fence"            // the members of an incarnation that a restore ended are stopped before the next ones start
+	ReasonRestoreLost   = "RestoredDataLost" // too many of the volumes that a restore switched over to were lost before they served
 	ReasonFirstQuorum   = "FirstQuorum"      // the first members start and find each other
 	ReasonRecordBirth   = "RecordBirth"      // the cluster's identity is written down
 	ReasonNewChoices    = "NewChoices"       // a Pod that does not run is made from other choices
@@ -55,6 +55,8 @@ const (
 	ReasonReplaceDead   = "MemberDead"  // a member that was dead for repair.replaceAfter is removed, to be replaced
 	ReasonDisarm        = "DisarmAlarm" // an alarm of the past is taken back
 	ReasonAlarm         = "AlarmRaised" // etcd raised an alarm that only a person can end
+	ReasonCorruption    = "DataDiffers" // members hold different data
+	ReasonKeepVolume    = "VolumeKept"  // the volume of a replaced member is put aside
 	ReasonGrow          = "Grow"
 	ReasonShrink        = "Shrink"
 	ReasonMoveLeader    = "MoveLeader"
@@ -62,6 +64,7 @@ const (
 	ReasonPodMetadata   = "PodMetadata"        // labels and annotations of the spec follow in place
 	ReasonNotSupported  = "ChangeNotSupported" // a change of a running cluster that this release cannot make
 	ReasonGuard         = "QuorumAtRisk"       // the guard vetoed a change
+	ReasonNoEffect      = "NoEffect"           // of a Note: the change was made in the pass before, and nothing that is seen moved
 
 	ReasonStarting      = "MemberStarting"
 	ReasonUnschedulable = "Unschedulable"

@@ -1,9 +1,9 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -14,20 +14,30 @@ func (r Replica) IsVoter() bool { return r.Member != nil && !r.Member.Learner }
 func (r Replica) IsLearner() bool { return r.Member != nil && r.Member.Learner }
 
 // IsHealthy reports whether the member answered just now, as the member of this cluster that the list says it is.
+// Whether its kubelet calls it ready does not count: see isServing and isWell.
 func (r Replica) IsHealthy(m Membership) bool {
 	return m.Known && r.Member != nil && r.Answer != nil &&
 		r.Answer.ID == r.Member.ID && r.Answer.ClusterID == m.ClusterID && r.Answer.Leader != 0
 }
 
 // Record is what is written down about the member that lives on the replica's data.
-func (r Replica) Record() Record {
+func (r Replica) Record() record.Member {
 	switch {
 	case r.Volume != nil:
 		return r.Volume.Record
 	case r.Pod != nil:
 		return r.Pod.Record
 	}
-	return Record{}
+	return record.Member{}
+}
+
+// isOnOwnVolume reports whether the claim is the one that the record was written on, or a new claim of the same PersistentVolume. A
+// record of an older release does not say.
+func (r Replica) isOnOwnVolume() bool {
+	if r.Volume == nil {
+		return false
+	}
+	return r.Volume.Record.IsOn(r.Volume.UID, r.Volume.Backing)
 }
 
 // IsRecorded reports whether the identity of the member is written down beside its data.
@@ -54,60 +64,6 @@ func (p *Pod) HasEnded() bool {
 	return p != nil && (p.Phase == PodSucceeded || p.Phase == PodFailed)
 }
 
-// lostData says why the data of the replica is certainly lost, or "". It does not depend on what the member list says.
-func (r Replica) lostData() string {
-	switch {
-	case r.Ephemeral:
-		return r.lostWithPod()
-	case r.Volume == nil:
-		return r.lostWithClaim()
-	case r.Volume.Phase == VolumeLost:
-		return "the volume behind its claim is gone"
-	case r.Volume.Stranded != "" && r.Answer == nil:
-		return r.Volume.Stranded + ", and its volume was there"
-	case r.Volume.Terminating && (r.Pod == nil || r.Pod.HasEnded()):
-		return "its volume is being deleted, and no Pod can start on it again"
-	}
-	return r.lostByOwnWord()
-}
-
-// lostWithPod judges a member whose data is in its Pod.
-func (r Replica) lostWithPod() string {
-	switch {
-	case r.Pod == nil || r.Pod.HasEnded():
-		return "the Pod that held its data is gone"
-	case r.Pod.NodeGone != "" && r.Answer == nil:
-		return r.Pod.NodeGone + ", and its data was there"
-	}
-	return r.lostByOwnWord()
-}
-
-// lostWithClaim judges a member whose claim is gone: one that still runs is doomed, and serves until it stops.
-func (r Replica) lostWithClaim() string {
-	if r.Pod != nil && r.Pod.Running {
-		return ""
-	}
-	return "its volume is gone"
-}
-
-// lostByOwnWord takes the member's own last words: it stopped because its directory is empty, foreign or damaged. "Empty" is
-// believed of a sealed member only, recorded or restored: one that is still joining says the same when it cannot reach its peers.
-func (r Replica) lostByOwnWord() string {
-	if r.Pod == nil || r.Pod.Running || r.Pod.Exit == nil {
-		return ""
-	}
-	exit := r.Pod.Exit
-	switch {
-	case exit.Reason == etcdutil.ExitDataEmpty && !r.IsSealed() && !(r.isRestored() && r.Pod.Flags.needData()):
-		return ""
-	case exit.Reason == etcdutil.ExitAlreadyBootstrapped && r.Pod.Flags == FlagsBirth:
-		return "its directory was emptied after it had started"
-	case exit.Reason.CuredByReplacement():
-		return fmt.Sprintf("etcd stopped with %s", exit.Reason)
-	}
-	return ""
-}
-
 // isDoomed reports whether any stop of the Pod destroys the member's data: its volume is being deleted under it, its
 // claim is gone already, or what is behind the claim is.
 func (r Replica) isDoomed() bool {
@@ -119,32 +75,32 @@ func (r Replica) isDoomed() bool {
 
 // isAlive reports whether the cluster was born: its identity is on the birth record or on any volume. What a lagging operator
 // recorded of a birth after that was given up does not count: nobody was sealed, and no client was led there.
-func (o Observation) isAlive() bool {
-	return o.Birth.ClusterID != 0 || !o.Birth.Void && slices.ContainsFunc(o.Replicas, Replica.IsRecorded)
+func (o Incarnation) isAlive() bool {
+	return o.Birth.ClusterID != 0 || !o.Birth.Void && slices.ContainsFunc(o.Members, Replica.IsRecorded)
 }
 
 // IsBorn reports whether the cluster's identity is written down.
-func (o Observation) IsBorn() bool { return o.isAlive() }
+func (o Incarnation) IsBorn() bool { return o.isAlive() }
 
 // Find returns the replica of that name, or an empty one.
-func (o Observation) Find(name string) Replica {
-	r, _ := find(o.Replicas, name)
+func (o Incarnation) Find(name string) Replica {
+	r, _ := find(o.Members, name)
 	return r
 }
 
 // Voters are the replicas with a vote.
-func (o Observation) Voters() []Replica { return filter(o.Replicas, Replica.IsVoter) }
+func (o Incarnation) Voters() []Replica { return filter(o.Members, Replica.IsVoter) }
 
 // HealthyVoters are the voters that answered just now.
-func (o Observation) HealthyVoters() []Replica {
+func (o Incarnation) HealthyVoters() []Replica {
 	return filter(o.Voters(), func(r Replica) bool { return r.IsHealthy(o.Membership) })
 }
 
 // Learners are the replicas in the member list without a vote.
-func (o Observation) Learners() []Replica { return filter(o.Replicas, Replica.IsLearner) }
+func (o Incarnation) Learners() []Replica { return filter(o.Members, Replica.IsLearner) }
 
 // Margin is the number of further voters that may fail before writes stop; negative when they have stopped.
-func (o Observation) Margin() int {
+func (o Incarnation) Margin() int {
 	return len(o.HealthyVoters()) - etcdutil.Quorum(len(o.Voters()))
 }
 

@@ -11,7 +11,7 @@ import (
 const restoreDeadline = 30 * time.Minute
 
 // restoreSource has the backup that the spec asks for looked at, before a birth is written down. The operator reads no store: a Pod does.
-func restoreSource(o Observation) *proposal {
+func restoreSource(o view) *proposal {
 	if o.Desired.Restore.IsZero() || !o.isToBegin() {
 		return nil
 	}
@@ -19,7 +19,7 @@ func restoreSource(o Observation) *proposal {
 }
 
 // lookAtBackup has a Pod find what is asked for, and returns nil once that is known.
-func lookAtBackup(o Observation) *proposal {
+func lookAtBackup(o view) *proposal {
 	p := o.Preflight
 	switch {
 	case o.Desired.Restore.Fault != "":
@@ -35,7 +35,7 @@ func lookAtBackup(o Observation) *proposal {
 }
 
 // refusal says why nothing can be begun with, to a person unless it ends by itself.
-func (w Wish) refusal(format string) *proposal {
+func (w WantedBackup) refusal(format string) *proposal {
 	p := refuse(ReasonPreflight, format, w.Fault)
 	p.NeedsHuman = !w.Later
 	return p
@@ -43,17 +43,17 @@ func (w Wish) refusal(format string) *proposal {
 
 // isToBegin reports whether the next thing to write down is a birth: there is no record and no trace of any, or only one that was
 // given up and of which nothing is left.
-func (o Observation) isToBegin() bool {
+func (o view) isToBegin() bool {
 	switch {
 	case o.isAlive():
 		return false
-	case o.Birth.Exists:
-		return o.Birth.Void && !slices.ContainsFunc(o.Replicas, func(r Replica) bool { return r.hasAnyOf(o.Birth.Incarnation) })
+	case o.Birth.Exists():
+		return o.Birth.Void && !slices.ContainsFunc(o.Members, func(r Replica) bool { return r.hasAnyOf(o.Birth.Incarnation) })
 	}
 	return o.trace() == ""
 }
 
-func (o Observation) judgePreflight(p *Preflight) *proposal {
+func (o view) judgePreflight(p *Preflight) *proposal {
 	const cannot = "The backup that is asked for cannot be used: %s. Nothing was made."
 	found, isKnown := o.source()
 	switch why := o.unfit(found); {
@@ -61,7 +61,7 @@ func (o Observation) judgePreflight(p *Preflight) *proposal {
 		return refuse(ReasonPreflight, cannot, why).byHuman()
 	case isKnown:
 		return nil
-	case p.HasFailed() && !p.hasRested(o, o.Cluster.Created):
+	case p.HasFailed() && !p.hasRested(o.Now, o.Cluster.Created):
 		return p.refusal(ReasonPreflight, cannot+" It is looked at again %s.", p.words(), p.retry(o, "the Pod "+o.Cluster.Name+"-preflight"))
 	case p.HasFailed() || p.HasSucceeded():
 		return act(DeletePreflight{UID: p.UID}, ReasonPreflight, "The backup could not be used (%s); it is looked at again.", p.words())
@@ -69,9 +69,9 @@ func (o Observation) judgePreflight(p *Preflight) *proposal {
 	return p.trouble(o, ReasonPreflight, startDeadline, "The backup to begin with is looked at.")
 }
 
-// restored writes down where the backup was laid completely, and clears away the Pods that did it. Members start only after all of
+// restored writes down where the backup was restored completely, and clears away the Pods that did it. Members start only after all of
 // that: then every first member has its data, whatever happens to the others.
-func restored(o Observation) *proposal {
+func restored(o view) *proposal {
 	if o.isAlive() || o.Birth.Origin.IsZero() {
 		return nil
 	}
@@ -81,13 +81,13 @@ func restored(o Observation) *proposal {
 		return act(RecordRestored{Incarnation: o.Birth.Incarnation, Volumes: done}, ReasonRestore,
 			"The backup lies on the volumes of %s; that is written down there.", joinNames(done, func(v VolumeRef) string { return v.Name }))
 	case len(spent) > 0:
-		return act(DeleteRestores{Pods: spent}, ReasonRestore, "The backup lies on the volumes of %s; the Pods that laid it there are deleted.", podNames(spent))
+		return act(DeleteRestores{Pods: spent}, ReasonRestore, "The backup lies on the volumes of %s; the Pods that restored it there are deleted.", podNames(spent))
 	}
 	return o.restoring()
 }
 
 // endedRestores are the volumes on which the backup lies and that do not say so yet, and the restore Pods that are of no more use.
-func (o Observation) endedRestores() (done []VolumeRef, spent []PodRef) {
+func (o Incarnation) endedRestores() (done []VolumeRef, spent []PodRef) {
 	for _, r := range o.birthReplicas() {
 		switch pod := r.Restoring; {
 		case pod == nil || r.Volume == nil:
@@ -101,7 +101,7 @@ func (o Observation) endedRestores() (done []VolumeRef, spent []PodRef) {
 }
 
 // restoring looks after the restore Pods that have not succeeded yet.
-func (o Observation) restoring() *proposal {
+func (o view) restoring() *proposal {
 	pending := filter(o.birthReplicas(), func(r Replica) bool { return r.Restoring != nil })
 	if len(pending) == 0 {
 		return nil
@@ -120,15 +120,15 @@ func (o Observation) restoring() *proposal {
 	}
 	for _, r := range pending {
 		if !r.Restoring.Started {
-			return r.Restoring.trouble(o, ReasonRestore, restoreDeadline, "The backup is to be laid on the volume of "+r.Name+".")
+			return r.Restoring.trouble(o, ReasonRestore, restoreDeadline, "The backup will be restored on the volume of "+r.Name+".")
 		}
 	}
-	says := "The backup is laid on the volumes of " + joinNames(pending, func(r Replica) string { return r.Name + r.Restoring.progress() }) + "."
+	says := "The backup is restored on the volumes of " + joinNames(pending, func(r Replica) string { return r.Name + r.Restoring.progress() }) + "."
 	return pending[0].Restoring.trouble(o, ReasonRestore, restoreDeadline, says)
 }
 
 // restoreChoices lets members that are still to be restored follow the spec.
-func (o Observation) restoreChoices(r Replica) *proposal {
+func (o view) restoreChoices(r Replica) *proposal {
 	if r.Volume == nil || r.Restoring.Terminating || r.Volume.Choices == o.Desired.Choices || !mayTake(o, o.Desired.Choices) {
 		return nil
 	}
@@ -144,42 +144,19 @@ func (o Observation) restoreAnew(r Replica) *proposal {
 		return nil
 	case pod.Choices != r.Volume.Choices:
 		return act(c, ReasonNewChoices, "The restore Pod of %s was made from other settings, and is made anew.", r.Name)
-	case pod.HasFailed() && pod.hasRested(o, r.Volume.Created):
+	case pod.HasFailed() && pod.hasRested(o.Now, r.Volume.Created):
 		return act(c, ReasonRestore, "The restore on the volume of %s failed (%s), and is tried again.", r.Name, pod.words())
 	}
 	return nil
 }
 
 // restoreFailure says why a restore failed.
-func (o Observation) restoreFailure(r Replica) *proposal {
+func (o view) restoreFailure(r Replica) *proposal {
 	if !r.Restoring.HasFailed() || r.Restoring.Terminating {
 		return nil
 	}
-	return r.Restoring.refusal(ReasonRestoreFailed, "The backup could not be laid on the volume of %s: %s. It is tried again %s.",
+	return r.Restoring.refusal(ReasonRestoreFailed, "The backup could not be restored on the volume of %s: %s. It is tried again %s.",
 		r.Name, r.Restoring.words(), r.Restoring.retry(o, "the Pod "+r.Name+"-restore"))
-}
-
-// restoreLeftover deletes what restored a cluster that lives now.
-func restoreLeftover(o Observation) *proposal {
-	if p := o.Preflight; p != nil && !p.Terminating && !o.isAskedAgain(p) {
-		return act(DeletePreflight{UID: p.UID}, ReasonLeftover, "The cluster has begun; the Pod that looked at a backup is deleted.")
-	}
-	var pods []PodRef
-	for _, r := range o.Replicas {
-		if r.Restoring != nil && !r.Restoring.Terminating {
-			pods = append(pods, r.restoreRef())
-		}
-	}
-	if len(pods) == 0 {
-		return nil
-	}
-	return act(DeleteRestores{Pods: pods}, ReasonLeftover, "The cluster has begun; the restore Pods of %s are deleted.", podNames(pods))
-}
-
-// isAskedAgain reports whether a restore in place needs what the Pod finds.
-func (o Observation) isAskedAgain(p *Preflight) bool {
-	request, ok := o.chosen()
-	return ok && !o.isLaying() && request.Source == SourceBackup && p.Asked == o.asking(request).inquiry()
 }
 
 // hasAnyOf reports whether anything of this incarnation is left of the replica.

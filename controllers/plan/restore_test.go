@@ -4,14 +4,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // Worlds of clusters that begin with a backup.
 
 var (
-	wish     = Wish{Hash: "wish"}
-	backupOf = Origin{Hash: "wish", Key: "ns/demo/snapshot.db", SHA256: "sha", SizeBytes: 32, Revision: 7, Version: choices.Version}
+	wish     = WantedBackup{Hash: "wish"}
+	backupOf = record.Origin{Hash: "wish", Key: "ns/demo/snapshot.db", SHA256: "sha", SizeBytes: 32, Revision: 7, Version: choices.Version}
 )
 
 // wishing asks to begin with a backup.
@@ -19,12 +20,12 @@ func wishing(o Observation) Observation { return desire(o, func(d *Desired) { d.
 
 // faulty asks for what is not there.
 func faulty(o Observation) Observation {
-	return desire(o, func(d *Desired) { d.Restore = Wish{Fault: "there is no EtcdBackup b"} })
+	return desire(o, func(d *Desired) { d.Restore = WantedBackup{Fault: "there is no EtcdBackup b"} })
 }
 
 // looking has a preflight Pod, which is as the edits say.
 func looking(o Observation, edits ...func(*Preflight)) Observation {
-	p := Preflight{Asked: o.inquiry(), Task: Task{UID: "preflight", Created: now.Add(-time.Second), Phase: PodRunning, Started: true}}
+	p := Preflight{Asked: o.current().inquiry(), Task: Task{UID: "preflight", Created: now.Add(-time.Second), Phase: PodRunning, Started: true}}
 	for _, edit := range edits {
 		edit(&p)
 	}
@@ -55,14 +56,14 @@ func createdAgo(o Observation, ago time.Duration) Observation {
 
 func plain(o Observation) Observation { return desire(o, func(d *Desired) { d.TLS = false }) }
 
-// restoringWorld is a birth that begins with a backup: the volumes are there, and a Pod runs on each to lay it there.
+// restoringWorld is a birth that begins with a backup: the volumes are there, and a Pod runs on each to restore it there.
 func restoringWorld(size int) Observation {
 	o := wishing(atBirth(size))
-	o.Birth.Origin = backupOf
-	for i := range o.Replicas {
-		r := &o.Replicas[i]
+	o.Current.Birth.Origin = backupOf
+	for i := range o.Current.Members {
+		r := &o.Current.Members[i]
 		r.Pod = nil
-		r.Restoring = &RestorePod{Incarnation: o.Birth.Incarnation, Choices: choices, Task: Task{UID: "restore-" + r.Name, Created: now.Add(-time.Second), Phase: PodRunning, Started: true}}
+		r.Restoring = &RestorePod{Incarnation: o.Current.Birth.Incarnation, Choices: choices, Task: Task{UID: "restore-" + r.Name, Created: now.Add(-time.Second), Phase: PodRunning, Started: true}}
 	}
 	return o
 }
@@ -70,10 +71,10 @@ func restoringWorld(size int) Observation {
 // restoredWorld is the same birth with its members' Pods, which look for each other.
 func restoredWorld(size int) Observation {
 	o := wishing(atBirth(size))
-	o.Birth.Origin = backupOf
-	for i := range o.Replicas {
-		o.Replicas[i].Pod.Flags = FlagsRestored
-		written(&o.Replicas[i])
+	o.Current.Birth.Origin = backupOf
+	for i := range o.Current.Members {
+		o.Current.Members[i].Pod.Flags = FlagsRestored
+		written(&o.Current.Members[i])
 	}
 	return o
 }
@@ -81,11 +82,11 @@ func restoredWorld(size int) Observation {
 // listed is the same birth whose only member tells the list.
 func listed(o Observation) Observation {
 	o = o.edit(0, func(r *Replica) { r.Member = voter(0).Member })
-	o.Membership.Known, o.Membership.ClusterID, o.Membership.Leader = true, clusterID, 1
+	o.Current.Membership.Known, o.Current.Membership.ClusterID, o.Current.Membership.Leader = true, clusterID, 1
 	return o
 }
 
-func void(o Observation) Observation { o.Birth.Void = true; return o }
+func void(o Observation) Observation { o.Current.Birth.Void = true; return o }
 
 func task(change func(*RestorePod)) func(*Replica) {
 	return func(r *Replica) {
@@ -117,11 +118,11 @@ func restores() []row {
 		{"a backup is looked at before anything is made of it", begin, Act, "restore-source", ReasonPreflight, "StartPreflight", ""},
 		{"a wish that names nothing is refused", faulty(begin), Refuse, "restore-source", ReasonPreflight, "", "there is no EtcdBackup"},
 		{"a backup that is still being taken is waited for", func() Observation { o := faulty(begin); o.Desired.Restore.Later = true; return o }(), Refuse, "restore-source", ReasonPreflight, "", "there is no EtcdBackup"},
-		{"what cannot be named any more is laid on no further volume", faulty(three.edit(1, cleared)), Refuse, "bootstrap", ReasonPreflight, "", "there is no EtcdBackup"},
+		{"what cannot be named any more is restored on no further volume", faulty(three.edit(1, cleared)), Refuse, "bootstrap", ReasonPreflight, "", "there is no EtcdBackup"},
 		{"and members start without it once it lies on all", faulty(ready), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
 		{"and voids no birth that began", faulty(three), Wait, "restored", ReasonRestore, "", ""},
 		{"a living cluster does not mind it", faulty(settledWorld(3)), Settled, RuleSettled, ReasonSettled, "", ""},
-		{"nor does data that an earlier cluster left", retaining(faulty(unborn(3))), Act, "resume", ReasonResume, "AdoptData", ""},
+		{"nor does data that an earlier cluster left", retaining(faulty(unborn(3))), Act, "retained-data", ReasonResume, "AdoptData", ""},
 		{"nothing is made while it is looked at", looking(begin), Wait, "restore-source", ReasonPreflight, "", ""},
 		{"a Pod that cannot look is named", looking(begin, func(p *Preflight) { p.Phase, p.Waiting, p.Message = PodPending, "ImagePullBackOff", "no image" }),
 			Wait, "restore-source", ReasonImagePull, "", "no image"},
@@ -149,14 +150,14 @@ func restores() []row {
 		{"a look that ended without a word is made anew", looking(begin, func(p *Preflight) { p.Phase = PodSucceeded }), Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
 		{"a backup of another minor version is never begun with", looking(begin, hasFound, func(p *Preflight) { p.Found.Version = newer.Version }),
 			Refuse, "restore-source", ReasonPreflight, "", "begin with spec.version of 3.7"},
-		{"a living cluster whose record was lost does not begin again", func() Observation { o := wishing(settledWorld(3)); o.Birth = Birth{}; return o }(),
+		{"a living cluster whose record was lost does not begin again", func() Observation { o := wishing(settledWorld(3)); o.Current.Birth = record.Birth{}; return o }(),
 			Act, "birth-record", ReasonBeginBirth, "BeginBirth", "anew"},
 		{"nor does one of which nothing but a trace is left", func() Observation { o := wishing(unborn(3)); o.Objects[0].State = ObjectCurrent; return o }(),
 			Refuse, "birth-record", ReasonRecordLost, "", ""},
 
 		{"volumes and restore Pods are made in one step", func() Observation {
 			o := restoringWorld(3)
-			o.Replicas, o.Birth.Begun, o.Birth.Volumes = nil, false, nil
+			o.Current.Members, o.Current.Birth.Begun, o.Current.Birth.Volumes = nil, false, nil
 			return o
 		}(), Act, "bootstrap", ReasonBootstrap, "Bootstrap", "3 members"},
 		{"a restore Pod that is gone is made anew", three.edit(1, cleared), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
@@ -177,7 +178,7 @@ func restores() []row {
 		})),
 			Wait, "restored", ReasonUnschedulable, "", "no node"},
 		{"where a backup lies is written down", three.edit(1, laid), Act, "restored", ReasonRestore, "RecordRestored", "demo-1"},
-		{"then the Pod that laid it there goes", three.edit(1, laid).edit(1, written), Act, "restored", ReasonRestore, "DeleteRestores", "demo-1"},
+		{"then the Pod that restored it there goes", three.edit(1, laid).edit(1, written), Act, "restored", ReasonRestore, "DeleteRestores", "demo-1"},
 		{"who is restored waits for the others", three.edit(1, written).edit(1, cleared), Wait, "restored", ReasonRestore, "", "demo-0, demo-2"},
 		{"a restore that failed is refused in its words", three.edit(1, failed(time.Second)), Refuse, "restored", ReasonRestoreFailed, "", "no room"},
 		{"and tried again later", three.edit(1, failed(time.Hour)), Act, "restored", ReasonRestore, "DeleteRestores", "no room"},
@@ -191,7 +192,7 @@ func restores() []row {
 		{"what begins with a backup does not wait for who has it and runs already", up.edit(1, func(r *Replica) { r.Pod = nil }), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
 
 		{"a birth of another wish is voided while too few have started", desire(three, func(d *Desired) { d.Restore.Hash = "another" }), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "another backup"},
-		{"one that is to begin empty after all as well", desire(three, func(d *Desired) { d.Restore = Wish{} }), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "none"},
+		{"one that is to begin empty after all as well", desire(three, func(d *Desired) { d.Restore = WantedBackup{} }), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "none"},
 		{"one that is to begin with a backup after all as well", wishing(atBirth(3).edit(0, unpullable).edit(1, unpullable)), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "another backup"},
 		{"one of another minor version as well", wanting(three, newer), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "another version"},
 		{"not when a quorum has started", desire(up, func(d *Desired) { d.Restore.Hash = "another" }), Wait, "first-quorum", ReasonFirstQuorum, "", ""},
@@ -204,24 +205,24 @@ func restores() []row {
 			Act, "first-quorum", ReasonRecordMembers, "RecordMembers", "demo-0"},
 		{"restore Pods of a birth that was given up go before its volumes", void(three), Act, "void-birth", ReasonVoidBirth, "DeleteRestores", "3 restore Pods"},
 		{"and are waited for", void(three.edit(0, cleared).edit(1, cleared).edit(2, task(func(p *RestorePod) { p.Terminating = true }))), Wait, "void-birth", ReasonVoidBirth, "", ""},
-		{"then the backup is looked at again", func() Observation { o := void(three); o.Replicas = nil; return o }(), Act, "restore-source", ReasonPreflight, "StartPreflight", ""},
-		{"and the next birth begins with it", looking(func() Observation { o := void(three); o.Replicas = nil; return o }(), hasFound), Act, "void-birth", ReasonVoidBirth, "NextBirth", ""},
-		{"a restore Pod of another life is deleted", three.edit(0, task(func(p *RestorePod) { p.Incarnation = "old" })), Act, "other-life", ReasonVoidBirth, "DeleteRestores", "demo-0"},
-		{"its name must be free as well", three.edit(0, task(func(p *RestorePod) { p.Incarnation, p.Terminating = "old", true })), Wait, "other-life", ReasonPodLeaving, "", "demo-0"},
+		{"then the backup is looked at again", func() Observation { o := void(three); o.Current.Members = nil; return o }(), Act, "restore-source", ReasonPreflight, "StartPreflight", ""},
+		{"and the next birth begins with it", looking(func() Observation { o := void(three); o.Current.Members = nil; return o }(), hasFound), Act, "void-birth", ReasonVoidBirth, "NextBirth", ""},
+		{"a restore Pod of another incarnation is deleted", three.edit(0, task(func(p *RestorePod) { p.Incarnation = "old" })), Act, "void-birth", ReasonVoidBirth, "DeleteRestores", "demo-0"},
+		{"its name must be free as well", three.edit(0, task(func(p *RestorePod) { p.Incarnation, p.Terminating = "old", true })), Wait, "void-birth", ReasonPodLeaving, "", "demo-0"},
 
 		{"a wish that changes on a living cluster changes nothing", wishing(settledWorld(3)), Settled, RuleSettled, ReasonSettled, "", ""},
 		{"a preflight Pod is a leftover once the cluster lives", looking(settledWorld(3)), Act, "restore-leftover", ReasonLeftover, "DeletePreflight", ""},
-		{"a restore Pod as well", settledWorld(3).edit(1, func(r *Replica) { r.Restoring = restoringWorld(3).Replicas[1].Restoring }).blind(), Act, "restore-leftover", ReasonLeftover, "DeleteRestores", "demo-1"},
-		{"a restored member that is yet to be recorded starts from what was restored", restoredAndUnrecorded().edit(1, noPod), Act, "unstarted-pod", ReasonJoin, "StartPods", "demo-1"},
+		{"a restore Pod as well", settledWorld(3).edit(1, func(r *Replica) { r.Restoring = restoringWorld(3).Current.Members[1].Restoring }).blind(), Act, "restore-leftover", ReasonLeftover, "DeleteRestores", "demo-1"},
+		{"a restored member that is yet to be recorded starts from what was restored", restoredAndUnrecorded().edit(1, noPod), Act, "first-pod", ReasonJoin, "StartPods", "demo-1"},
 		{"one of which nobody knows any more whether it was is replaced", restoredAndUnrecorded().edit(1, noPod).edit(1, func(r *Replica) { r.Volume.Restored = "" }),
-			Act, "repair", ReasonRepair, "RemoveMember", "demo-1"},
+			Act, "replace", ReasonRepair, "RemoveMember", "demo-1"},
 	}
 }
 
 // restoredAndUnrecorded is a living cluster that began with a backup, of which one member is not written down yet.
 func restoredAndUnrecorded() Observation {
 	o := settledWorld(3).edit(1, unrecorded).edit(1, written)
-	o.Birth.Origin = backupOf
+	o.Current.Birth.Origin = backupOf
 	return o
 }
 
@@ -230,45 +231,45 @@ func TestAMemberOfAClusterThatBeginsWithABackupNeverStartsEmpty(t *testing.T) {
 	for i := range 3 {
 		ready = ready.edit(i, written).edit(i, cleared)
 	}
-	for _, s := range Next(ready).Change.(Bootstrap).Pods {
+	for _, s := range Decide(ready).Change.(Bootstrap).Pods {
 		if s.Flags != FlagsRestored || len(s.Initial) > 0 || s.Role != "" {
 			t.Errorf("%s starts with flags %s, list %v, role %q", s.Name, s.Flags, s.Initial, s.Role)
 		}
 	}
 	begin := restoringWorld(3)
-	begin.Replicas, begin.Birth.Begun, begin.Birth.Volumes = nil, false, nil
-	if c := Next(begin).Change.(Bootstrap); len(c.Volumes) != 3 || len(c.Restores) != 3 || len(c.Pods) != 0 {
+	begin.Current.Members, begin.Current.Birth.Begun, begin.Current.Birth.Volumes = nil, false, nil
+	if c := Decide(begin).Change.(Bootstrap); len(c.Volumes) != 3 || len(c.Restores) != 3 || len(c.Pods) != 0 {
 		t.Errorf("a birth from a backup makes %+v", c)
 	}
-	s := Next(restoredAndUnrecorded().edit(1, noPod)).Change.(StartPods).Pods[0]
+	s := Decide(restoredAndUnrecorded().edit(1, noPod)).Change.(StartPods).Pods[0]
 	if s.Flags != FlagsRestored {
 		t.Errorf("a restored member that was interrupted starts with flags %s", s.Flags)
 	}
 	forgotten := restoredAndUnrecorded().edit(1, noPod)
-	forgotten.Birth.Origin = Origin{} // the record was lost, and written anew from the volumes
-	if s := Next(forgotten).Change.(StartPods).Pods[0]; s.Flags != FlagsRestored {
+	forgotten.Current.Birth.Origin = record.Origin{} // the record was lost, and written anew from the volumes
+	if s := Decide(forgotten).Change.(StartPods).Pods[0]; s.Flags != FlagsRestored {
 		t.Errorf("once the record was lost, it starts with flags %s", s.Flags)
 	}
 }
 
 func TestARestoredMemberIsSealedOnceItIsRecordedAndComparesItsDataFromThenOn(t *testing.T) {
 	o := settledWorld(3).edit(1, func(r *Replica) { r.Pod.Flags = FlagsRestored })
-	if !o.Replicas[1].IsSealed() {
+	if !o.Current.Members[1].IsSealed() {
 		t.Error("it could start empty")
 	}
-	seals, isSeal := Next(o).Change.(SealPods)
+	seals, isSeal := Decide(o).Change.(SealPods)
 	if !isSeal || len(seals.Pods) != 1 || seals.Pods[0].Pod.Name != "demo-1" {
-		t.Errorf("%+v", Next(o))
+		t.Errorf("%+v", Decide(o))
 	}
 	start := Start{Name: "demo-1", Flags: FlagsRestored, Choices: choices}
-	if guardStart(o.edit(1, noPod), start) == "" {
+	if guardStart(o.edit(1, noPod).current(), start) == "" {
 		t.Error("a member that has lived starts without comparing")
 	}
 }
 
 func TestABirthBeginsWithWhatTheSpecAsksForOrNotAtAll(t *testing.T) {
 	begin := wishing(unborn(3))
-	empty := newBirth(begin, 0, firstNames(begin))
+	empty := newBirth(begin.current(), 0, firstNames(begin.current()))
 	filled := empty
 	filled.Origin = backupOf
 	for _, row := range []struct {
@@ -292,8 +293,8 @@ func TestABirthBeginsWithWhatTheSpecAsksForOrNotAtAll(t *testing.T) {
 		{"where the data is to live in Pods", looking(desire(begin, func(d *Desired) { d.Ephemeral = true }), hasFound), filled, false},
 	} {
 		voided := void(row.world)
-		voided.Birth = Birth{Exists: true, Void: true, Incarnation: "old"}
-		for _, judged := range []string{Guard(row.world, row.birth), Guard(voided, NextBirth{Voided: "old", BeginBirth: row.birth})} {
+		voided.Current.Birth = record.Birth{Void: true, Incarnation: "old"}
+		for _, judged := range []string{Veto(row.world, row.birth), Veto(voided, NextBirth{Voided: "old", BeginBirth: row.birth})} {
 			if (judged == "") != row.allowed {
 				t.Errorf("%s: %q", row.name, judged)
 			}
@@ -321,13 +322,13 @@ func TestAFirstMemberStartsOnlyWithTheDataThatItsClusterBeginsWith(t *testing.T)
 		{"before that is written down", three.edit(1, laid), sealed, false},
 		{"while the restore Pod is there", three.edit(1, written), sealed, false},
 		{"with another minor version", ready, withNewer, false},
-		{"from what was restored in another life", ready.edit(1, func(r *Replica) { r.Volume.Incarnation, r.Volume.Restored = "old", "old" }), sealed, false},
-		{"from a volume that says so of another life", ready.edit(1, func(r *Replica) { r.Volume.Restored = "old" }), sealed, false},
+		{"from what was restored in another incarnation", ready.edit(1, func(r *Replica) { r.Volume.Incarnation, r.Volume.Restored = "old", "old" }), sealed, false},
+		{"from a volume that says so of another incarnation", ready.edit(1, func(r *Replica) { r.Volume.Restored = "old" }), sealed, false},
 		{"in a birth that was given up", void(ready), sealed, false},
 	} {
 		for _, change := range []Change{Bootstrap{Pods: []Start{row.start}}, StartPods{Pods: []Start{row.start}}} {
-			if why := Guard(row.world, change); change.Kind() == "Bootstrap" && (why == "") != row.allowed || why == "" && !row.allowed && row.world.Find("demo-1").Restoring == nil {
-				t.Errorf("%s, by %s: %q", row.name, change.Kind(), why)
+			if why := Veto(row.world, change); KindOf(change) == "Bootstrap" && (why == "") != row.allowed || why == "" && !row.allowed && row.world.Current.Find("demo-1").Restoring == nil {
+				t.Errorf("%s, by %s: %q", row.name, KindOf(change), why)
 			}
 		}
 	}
@@ -335,10 +336,10 @@ func TestAFirstMemberStartsOnlyWithTheDataThatItsClusterBeginsWith(t *testing.T)
 
 func TestTheGuardOfRestores(t *testing.T) {
 	three := restoringWorld(3)
-	record := RecordRestored{Incarnation: three.Birth.Incarnation, Volumes: []VolumeRef{{"demo-1", "volume-demo-1"}}}
+	record := RecordRestored{Incarnation: three.Current.Birth.Incarnation, Volumes: []VolumeRef{{"demo-1", "volume-demo-1"}}}
 	gone := DeleteRestores{Pods: []PodRef{{"demo-1", "restore-demo-1"}}}
 	lay := Bootstrap{Restores: []Laying{{Name: "demo-1", Choices: choices}}}
-	start := StartPreflight{Asked: wishing(unborn(3)).inquiry()}
+	start := StartPreflight{Asked: wishing(unborn(3)).current().inquiry()}
 	for _, row := range []struct {
 		name    string
 		world   Observation
@@ -348,16 +349,16 @@ func TestTheGuardOfRestores(t *testing.T) {
 		{"a Pod that succeeded is believed", three.edit(1, laid), record, true},
 		{"one that runs is not", three, record, false},
 		{"one that failed is not", three.edit(1, failed(0)), record, false},
-		{"nor one of another life", three.edit(1, laid).edit(1, task(func(p *RestorePod) { p.Incarnation = "old" })), record, false},
+		{"nor one of another incarnation", three.edit(1, laid).edit(1, task(func(p *RestorePod) { p.Incarnation = "old" })), record, false},
 		{"nor one on another volume", three.edit(1, laid).edit(1, func(r *Replica) { r.Volume.UID = "another" }), record, false},
-		{"nor on a volume of another life", three.edit(1, laid).edit(1, func(r *Replica) { r.Volume.Incarnation = "old" }), record, false},
+		{"nor on a volume of another incarnation", three.edit(1, laid).edit(1, func(r *Replica) { r.Volume.Incarnation = "old" }), record, false},
 		{"nor in a birth that was given up", void(three.edit(1, laid)), record, false},
 		{"what succeeded stays until it is written down", three.edit(1, laid), gone, false},
 		{"then it may go", three.edit(1, laid).edit(1, written), gone, true},
 		{"and when the birth was given up", void(three.edit(1, laid)), gone, true},
-		{"and once the cluster lives", settledWorld(3).edit(1, func(r *Replica) { r.Restoring = restoringWorld(3).edit(1, laid).Replicas[1].Restoring }), gone, true},
+		{"and once the cluster lives", settledWorld(3).edit(1, func(r *Replica) { r.Restoring = restoringWorld(3).edit(1, laid).Current.Members[1].Restoring }), gone, true},
 		{"another Pod than was meant stays", three, DeleteRestores{Pods: []PodRef{{"demo-1", "another"}}}, false},
-		{"a backup is laid on an empty volume", three.edit(1, cleared), lay, true},
+		{"a backup is restored on an empty volume", three.edit(1, cleared), lay, true},
 		{"not twice", three, lay, false},
 		{"not over what was restored", three.edit(1, cleared).edit(1, written), lay, false},
 		{"not under a member", restoredWorld(3).edit(1, func(r *Replica) { r.Volume.Restored = "" }), lay, false},
@@ -366,7 +367,7 @@ func TestTheGuardOfRestores(t *testing.T) {
 		{"not for who is no first member", three, Bootstrap{Restores: []Laying{{Name: "demo-7", Choices: choices}}}, false},
 		{"not in a cluster that lives", restoredAndUnrecorded(), lay, false},
 		{"a look begins before a birth", wishing(unborn(3)), start, true},
-		{"not for a wish that names nothing", faulty(unborn(3)), StartPreflight{Asked: faulty(unborn(3)).inquiry()}, false},
+		{"not for a wish that names nothing", faulty(unborn(3)), StartPreflight{Asked: faulty(unborn(3)).current().inquiry()}, false},
 		{"not beside another", looking(wishing(unborn(3))), start, false},
 		{"not for what nobody asks", unborn(3), start, false},
 		{"not in a birth that was begun", three, start, false},
@@ -374,7 +375,7 @@ func TestTheGuardOfRestores(t *testing.T) {
 		{"a preflight Pod goes", looking(unborn(3)), DeletePreflight{UID: "preflight"}, true},
 		{"and no other", looking(unborn(3)), DeletePreflight{UID: "another"}, false},
 	} {
-		if why := Guard(row.world, row.change); (why == "") != row.allowed {
+		if why := Veto(row.world, row.change); (why == "") != row.allowed {
 			t.Errorf("%s: %q", row.name, why)
 		}
 	}
@@ -387,10 +388,10 @@ func TestNothingOfARestoreIsLostOrStartsEmptyInEverySmallWorld(t *testing.T) {
 		"restoring": func(*Replica) {}, "laid": laid, "failed": failed(time.Second), "cleared": cleared,
 		"written": func(r *Replica) { laid(r); written(r) }, "ready": func(r *Replica) { written(r); cleared(r) },
 		"no volume":   func(r *Replica) { r.Volume = nil; cleared(r) },
-		"starting":    func(r *Replica) { *r = restoredWorld(3).Replicas[r.Ordinal]; unpullable(r) },
-		"up":          func(r *Replica) { *r = restoredWorld(3).Replicas[r.Ordinal] },
-		"up, answers": func(r *Replica) { *r = restoredWorld(3).Replicas[r.Ordinal]; answered(r) },
-		"wiped":       func(r *Replica) { *r = restoredWorld(3).Replicas[r.Ordinal]; wiped(r) },
+		"starting":    func(r *Replica) { *r = restoredWorld(3).Current.Members[r.Ordinal]; unpullable(r) },
+		"up":          func(r *Replica) { *r = restoredWorld(3).Current.Members[r.Ordinal] },
+		"up, answers": func(r *Replica) { *r = restoredWorld(3).Current.Members[r.Ordinal]; answered(r) },
+		"wiped":       func(r *Replica) { *r = restoredWorld(3).Current.Members[r.Ordinal]; wiped(r) },
 		"old":         task(func(p *RestorePod) { p.Incarnation = "old" }),
 	}
 	verdicts := map[Verdict]int{}
@@ -400,7 +401,7 @@ func TestNothingOfARestoreIsLostOrStartsEmptyInEverySmallWorld(t *testing.T) {
 				for _, hash := range []string{"wish", "another", ""} {
 					o := restoringWorld(3).edit(0, a).edit(1, b).edit(2, c)
 					o.Desired.Restore.Hash = hash
-					d := Next(o)
+					d := Decide(o)
 					verdicts[d.Verdict]++
 					if d.Message == "" || d.Verdict == Settled || d.Reason == ReasonGuard {
 						t.Fatalf("%s, %s, %s with %q: %+v", first, second, third, hash, d)
@@ -418,7 +419,7 @@ func TestNothingOfARestoreIsLostOrStartsEmptyInEverySmallWorld(t *testing.T) {
 func holdRestore(t *testing.T, o Observation, d Decision) {
 	t.Helper()
 	isAnswering := false
-	for _, r := range o.Replicas {
+	for _, r := range o.Current.Members {
 		isAnswering = isAnswering || r.Answer != nil
 	}
 	switch c := d.Change.(type) {
@@ -428,25 +429,25 @@ func holdRestore(t *testing.T, o Observation, d Decision) {
 		}
 	case Bootstrap:
 		for _, s := range c.Pods {
-			if r := o.Find(s.Name); s.Flags != FlagsRestored || r.Volume == nil || r.Volume.Restored != o.Birth.Incarnation {
+			if r := o.Current.Find(s.Name); s.Flags != FlagsRestored || r.Volume == nil || r.Volume.Restored != o.Current.Birth.Incarnation {
 				t.Fatalf("%s starts with flags %s on %+v", s.Name, s.Flags, r.Volume)
 			}
 		}
 		for _, l := range c.Restores {
-			if r := o.Find(l.Name); r.Pod != nil || r.Volume != nil && r.Volume.Restored != "" {
+			if r := o.Current.Find(l.Name); r.Pod != nil || r.Volume != nil && r.Volume.Restored != "" {
 				t.Fatalf("the volume of %s is restored again", l.Name)
 			}
 		}
 	case DeleteVolumes, NextBirth:
-		t.Fatalf("%s while the birth was not given up", c.Kind())
+		t.Fatalf("%s while the birth was not given up", KindOf(c))
 	default:
 	}
 }
 
 func TestARestoredMemberIsRecordedAsTheOneThatAnswered(t *testing.T) {
 	o := restoredAndUnrecorded()
-	c, ok := Next(o).Change.(RecordMembers)
+	c, ok := Decide(o).Change.(RecordMembers)
 	if !ok || c.Members[0].Record.MemberID != etcdutil.ID(2) {
-		t.Errorf("%+v", Next(o))
+		t.Errorf("%+v", Decide(o))
 	}
 }

@@ -7,16 +7,15 @@ import (
 
 // Rules that bring members that run to what the spec asks for, one at a time.
 
-// podMetadata lets labels and annotations follow the spec in place: no process is stopped for them. A Pod that no longer says
-// what it was made from gets that back first, while its volume still says it: a roll would never find it afterwards.
-func podMetadata(o Observation) *proposal {
+// podMetadata lets labels and annotations follow the spec in place: no process is stopped for them.
+func podMetadata(o view) *proposal {
 	var pods []PodRef
-	for _, r := range o.Replicas {
+	for _, r := range o.Members {
 		if r.Pod == nil || r.Member == nil || r.Pod.Terminating || r.Pod.HasEnded() {
 			continue
 		}
-		if r.IsSealed() && r.Pod.Choices.IsZero() {
-			return act(RestoreInputs{Pod: r.podRef(), Choices: o.likelyChoices(r)}, ReasonPodMetadata, "The Pod of %s no longer says what it was made from; it is written back.", r.Name)
+		if r.Pod.Choices.IsZero() && r.IsSealed() {
+			return o.toldAgain(r)
 		}
 		if r.Pod.Undressed {
 			pods = append(pods, r.podRef())
@@ -28,22 +27,12 @@ func podMetadata(o Observation) *proposal {
 	return act(DressPods{Pods: pods}, ReasonPodMetadata, "The labels and annotations of the spec are put on the Pod of %s, in place.", podNames(pods))
 }
 
-// likelyChoices are what a Pod was made from that does not say so: what its volume says, or what other members run with.
-func (o Observation) likelyChoices(r Replica) Choices {
-	if c := r.Choices(); !c.IsZero() {
-		return c
-	}
-	for _, other := range o.Voters() {
-		if c := other.Choices(); !c.IsZero() {
-			return c
-		}
-	}
-	return o.Desired.Choices
-}
-
 // roll restarts one member with the choices of the spec: a sick one first, then followers, the leader last, once it has
 // handed over. It goes on only while every other voter is well, so a change that does not work stops at the first member.
-func roll(o Observation) *proposal {
+func roll(o view) *proposal {
+	if p := o.unsupported(); p != nil {
+		return p
+	}
 	r := o.rollTarget()
 	switch {
 	case r.Member == nil:
@@ -52,22 +41,21 @@ func roll(o Observation) *proposal {
 		return nil // ephemeral members are succeeded, not restarted: see wantsGrowth
 	}
 	if r.Member.ID == o.Membership.Leader && len(o.Voters()) > 1 {
-		return o.handOver(r, ReasonRoll, "is to be restarted with new settings")
+		return o.handOver(r, o.HealthyVoters(), ReasonRoll, "will be restarted with new settings")
 	}
 	if r.Choices() != o.Desired.Choices {
 		return act(SetChoices{Volumes: []VolumeRef{r.volumeRef()}, Choices: o.Desired.Choices, Rehearse: true}, ReasonRoll,
 			"%s is to run %s; that is written on its volume.", r.Name, o.Desired.Choices.difference(r.Choices()))
 	}
-	successor := Start{Name: r.Name, Flags: FlagsSealed, Choices: r.Choices(), Role: r.Pod.Role}
-	return act(EvictPod{Pod: r.podRef(), Successor: successor}, ReasonRoll, "%s is restarted with the settings on its volume.", r.Name)
+	return act(EvictPod{Pod: r.podRef(), Successor: o.restartOf(r)}, ReasonRoll, "%s is restarted with the settings on its volume.", r.Name)
 }
 
 // catchingUp waits for a voter that serves and is behind, which is all that is wrong with it, before others are restarted.
-func (o Observation) catchingUp() *proposal {
+func (o view) catchingUp() *proposal {
 	outdated := filter(o.Voters(), o.isOutdated)
 	for _, r := range o.Voters() {
 		if len(outdated) > 0 && r.IsHealthy(o.Membership) && r.Pod != nil && r.Pod.Ready && !o.isCaughtUp(r) {
-			p := wait(ReasonRoll, "%s is to be restarted with new settings, once %s has all that was committed. If it does not catch up, its disk or its network is too slow for what is written.",
+			p := wait(ReasonRoll, "%s will be restarted with new settings, once %s has all that was committed. If it does not catch up, its disk or its network is too slow for what is written.",
 				outdated[0].Name, r.Name)
 			return p.due(o, lastStart(r.Pod), o.joinDeadline()).yielding()
 		}
@@ -85,8 +73,8 @@ func (c Choices) difference(from Choices) string {
 
 // rollTarget is the voter that is to be brought to the choices of the spec next, or an empty replica: none is outdated, the
 // change is not supported, or somebody else is not well.
-func (o Observation) rollTarget() Replica {
-	if !o.mayChange() || len(o.Membership.Strangers) > 0 || changeNotSupported(o) != nil {
+func (o view) rollTarget() Replica {
+	if o.unsupported() != nil {
 		return Replica{}
 	}
 	outdated := filter(o.Voters(), o.isOutdated)
@@ -106,12 +94,12 @@ func (o Observation) rollTarget() Replica {
 
 // isCuredBeside lets a sick member be restarted beside one that serves on a volume that is going: its successor could not join, for
 // the sick one.
-func (o Observation) isCuredBeside(sick, other Replica) bool {
+func (o Incarnation) isCuredBeside(sick, other Replica) bool {
 	return !sick.IsHealthy(o.Membership) && other.isDoomed() && o.isServing(other)
 }
 
 // rollRank is the order in which outdated members are restarted.
-func (o Observation) rollRank(r Replica) int {
+func (o Incarnation) rollRank(r Replica) int {
 	switch {
 	case !r.IsHealthy(o.Membership):
 		return 0
@@ -136,16 +124,16 @@ func (o Observation) isOutdated(r Replica) bool {
 func (r Replica) isBehindVolume() bool { return r.Pod.Choices != r.Choices() }
 
 // isWell reports whether a voter can be relied on while another one is away: it serves, on data that stays.
-func (o Observation) isWell(r Replica) bool { return !r.isDoomed() && o.isServing(r) }
+func (o Incarnation) isWell(r Replica) bool { return !r.isDoomed() && o.isServing(r) }
 
 // isServing reports a voter that serves, has all that was committed, and can only start from its data.
-func (o Observation) isServing(r Replica) bool {
+func (o Incarnation) isServing(r Replica) bool {
 	return r.IsSealed() && r.Pod.Ready && !r.Pod.Terminating && o.isCaughtUp(r)
 }
 
 // succeeded is the ephemeral voter that a successor with the choices of the spec is to follow, or an empty replica. Its data
 // goes with its Pod, so it stays until the successor votes.
-func (o Observation) succeeded() Replica {
+func (o view) succeeded() Replica {
 	if !o.Desired.Ephemeral {
 		return Replica{}
 	}
@@ -153,6 +141,6 @@ func (o Observation) succeeded() Replica {
 }
 
 // isSucceeding reports whether a successor is on its way or there: what was begun is gone on with.
-func (o Observation) isSucceeding() bool {
+func (o view) isSucceeding() bool {
 	return o.Desired.Ephemeral && (len(o.Learners()) > 0 || len(o.Voters()) > o.Desired.Size)
 }

@@ -3,14 +3,16 @@ package plan
 import (
 	"strings"
 	"testing"
+
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 func TestARollAsksWhetherItsPodWouldBeAdmittedBeforeItWritesAnything(t *testing.T) {
-	c, ok := Next(wanting(settledWorld(3), other)).Change.(SetChoices)
+	c, ok := Decide(wanting(settledWorld(3), other)).Change.(SetChoices)
 	if !ok || !c.Rehearse || c.Choices != other {
 		t.Errorf("a member that runs takes %+v", c)
 	}
-	c, ok = Next(wanting(settledWorld(3).edit(1, unpullable), other)).Change.(SetChoices)
+	c, ok = Decide(wanting(settledWorld(3).edit(1, unpullable), other)).Change.(SetChoices)
 	if !ok || c.Rehearse {
 		t.Errorf("a member that does not run takes %+v", c)
 	}
@@ -18,10 +20,10 @@ func TestARollAsksWhetherItsPodWouldBeAdmittedBeforeItWritesAnything(t *testing.
 
 func TestNobodyIsRestartedWhileAnotherOneIsReadyButFarBehind(t *testing.T) {
 	o := wanting(settledWorld(3).edit(2, rolled).edit(2, func(r *Replica) { r.Answer.Applied = 1 }), other)
-	if d := Next(o); d.Change != nil || d.Verdict == Settled {
+	if d := Decide(o); d.Change != nil || d.Verdict == Settled {
 		t.Errorf("%s: %s", d.Verdict, d.Message)
 	}
-	if d := Next(o.edit(2, func(r *Replica) { r.Answer.Applied = 5000 })); d.Change == nil {
+	if d := Decide(o.edit(2, func(r *Replica) { r.Answer.Applied = 5000 })); d.Change == nil {
 		t.Errorf("once it has caught up: %s", d.Message)
 	}
 }
@@ -38,12 +40,12 @@ func TestAMemberIsEvictedOnlyOnDataThatOutlivesItsPod(t *testing.T) {
 		{"one whose volume is lost", settledWorld(3).edit(2, volumeLost), "would be lost"},
 		{"one with its data in the Pod", inMemory(settledWorld(3)), "would be lost"},
 		{"one that could start from an empty directory", settledWorld(3).edit(2, stripped), "no recorded data"},
-		{"one on a volume of another life", settledWorld(3).edit(2, func(r *Replica) { r.Volume.Incarnation = "old" }), "no recorded data"},
+		{"one on a volume of another incarnation", settledWorld(3).edit(2, func(r *Replica) { r.Volume.Incarnation = "old" }), "no recorded data"},
 		{"another Pod of its name", settledWorld(3).edit(2, func(r *Replica) { r.Pod.UID = "younger" }), "another one"},
-		{"the leader", func() Observation { o := settledWorld(3); o.Membership.Leader = 3; return o }(), "hand over"},
+		{"the leader", func() Observation { o := settledWorld(3); o.Current.Membership.Leader = 3; return o }(), "hand over"},
 		{"one of two that serve", settledWorld(3).edit(1, silent), "no quorum"},
 	} {
-		why := Guard(row.world, EvictPod{Pod: PodRef{Name: "demo-2", UID: "pod-demo-2"}})
+		why := Veto(row.world, EvictPod{Pod: PodRef{Name: "demo-2", UID: "pod-demo-2"}})
 		if row.says == "" && why != "" || !strings.Contains(why, row.says) {
 			t.Errorf("%s: %q", row.name, why)
 		}
@@ -61,7 +63,7 @@ func TestANewMemberIsMadeFromSettingsThatAMemberServesWith(t *testing.T) {
 		{"those that it runs with, when others are only written on its volume", settledWorld(1).edit(0, doomed).edit(0, adopted), choices},
 		{"those of the others, when nobody took them yet", settledWorld(3).edit(1, noData).edit(1, removed), choices},
 	} {
-		if got := wanting(row.world, other).memberChoices(); got != row.want {
+		if got := wanting(row.world, other).current().memberChoices(); got != row.want {
 			t.Errorf("%s: %+v", row.name, got)
 		}
 	}
@@ -69,22 +71,22 @@ func TestANewMemberIsMadeFromSettingsThatAMemberServesWith(t *testing.T) {
 
 func TestAClusterThatIsResumedGoesOnWithTheLifeOfItsVolumes(t *testing.T) {
 	left := settledWorld(3).edit(0, bereft).edit(1, bereft).edit(2, bereft).unwritten()
-	birth, ok := Next(left).Change.(BeginBirth)
-	if !ok || birth.Incarnation != Incarnation("u0", 0) || birth.ClusterID != clusterID || len(birth.Names) != 3 {
-		t.Fatalf("%+v", Next(left))
+	birth, ok := Decide(left).Change.(BeginBirth)
+	if !ok || birth.Incarnation != IncarnationID("u0", 0) || birth.ClusterID != clusterID || len(birth.Names) != 3 {
+		t.Fatalf("%+v", Decide(left))
 	}
 	ours := settledWorld(3)
-	ours.Birth = Birth{}
-	if birth, ok = Next(ours).Change.(BeginBirth); !ok || birth.Incarnation != Incarnation("u1", 0) {
-		t.Fatalf("%+v", Next(ours))
+	ours.Current.Birth = record.Birth{}
+	if birth, ok = Decide(ours).Change.(BeginBirth); !ok || birth.Incarnation != IncarnationID("u1", 0) {
+		t.Fatalf("%+v", Decide(ours))
 	}
 }
 
 func TestANewMemberIsMadeLikeThoseThatServe(t *testing.T) {
 	o := wanting(settledWorld(5).edit(0, rolled).edit(0, unpullable).edit(4, noData).edit(4, removed).edit(4, noSecret), other)
-	made, ok := Next(o).Change.(PrepareMember)
+	made, ok := Decide(o).Change.(PrepareMember)
 	if !ok || made.Volume.Choices != choices {
-		t.Errorf("it is made from %+v", Next(o).Change)
+		t.Errorf("it is made from %+v", Decide(o).Change)
 	}
 }
 
@@ -99,8 +101,8 @@ func TestAPodIsToldWhatItWasMadeFromAndNotWhatIsWanted(t *testing.T) {
 		{"its volume does not either, and others do", wanting(settledWorld(3).edit(1, stripped), other), choices},
 		{"nothing is left that says it", wanting(settledWorld(1).edit(0, stripped), other), other},
 	} {
-		if c, ok := Next(row.world).Change.(RestoreInputs); !ok || c.Choices != row.want {
-			t.Errorf("%s: %+v", row.name, Next(row.world))
+		if c, ok := Decide(row.world).Change.(RestoreInputs); !ok || c.Choices != row.want {
+			t.Errorf("%s: %+v", row.name, Decide(row.world))
 		}
 	}
 }

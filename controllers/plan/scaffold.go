@@ -8,7 +8,7 @@ import (
 
 // scaffold puts Services and Secrets right. An authority that is gone is not made anew under members that trust the old one,
 // and without it no certificate can be.
-func scaffold(o Observation) *proposal {
+func scaffold(o view) *proposal {
 	c := ApplyObjects{Objects: needed(o.Objects), Secrets: neededSecrets(o)}
 	name := o.lostAuthority()
 	if name == "" {
@@ -44,12 +44,12 @@ func putRight(c ApplyObjects) *proposal {
 }
 
 // neededSecrets are the members whose certificates are missing or due: those in the list, and those with data.
-func neededSecrets(o Observation) []string {
+func neededSecrets(o view) []string {
 	if !o.Desired.TLS {
 		return nil
 	}
 	var out []string
-	for _, r := range o.Replicas {
+	for _, r := range o.Members {
 		wanted := r.Member != nil || (!o.Membership.Known && r.IsRecorded())
 		if wanted && (r.Secret.State == ObjectAbsent || r.Secret.State == ObjectDrifted) {
 			out = append(out, r.Name)
@@ -59,31 +59,23 @@ func neededSecrets(o Observation) []string {
 }
 
 // budgetFor is minAvailable for so many voters: a quorum of them, and no budget for a single one, which could never be drained.
-func budgetFor(o Observation, voters int) int {
+func budgetFor(o view, voters int) int {
 	if !o.Desired.HasBudget || voters < 2 {
 		return 0
 	}
 	return etcdutil.Quorum(voters)
 }
 
-// raiseBudget never lets a drain take more than the voters can spare.
-func raiseBudget(o Observation) *proposal {
-	if !o.Membership.Known || o.Budget.State == ObjectForeign || o.Budget.State == ObjectTerminating {
+// budget lets the disruption budget follow the voters. It never allows a drain to take more than the voters can spare; while a learner
+// is on its way it may already count that one.
+func budget(o view) *proposal {
+	if !o.hasQuorum() || o.Budget.State == ObjectForeign || o.Budget.State == ObjectTerminating {
 		return nil
 	}
-	want := budgetFor(o, len(o.Voters()))
-	if want <= o.Budget.MinAvailable && (o.Budget.State != ObjectDrifted || want == 0) {
+	voters, has := len(o.Voters()), o.Budget.MinAvailable
+	want := min(max(has, budgetFor(o, voters)), budgetFor(o, voters+len(o.Learners())))
+	if want == has && (o.Budget.State != ObjectDrifted || want == 0) {
 		return nil
 	}
-	return act(SetBudget{MinAvailable: max(want, o.Budget.MinAvailable)}, ReasonBudget, "The disruption budget is set to %d of %d voters.",
-		max(want, o.Budget.MinAvailable), len(o.Voters()))
-}
-
-// lowerBudget comes last: the careful side of every crash on the way is a budget that allows too little.
-func lowerBudget(o Observation) *proposal {
-	want := budgetFor(o, len(o.Voters()))
-	if want >= o.Budget.MinAvailable || o.Budget.State == ObjectForeign || o.Budget.State == ObjectTerminating {
-		return nil
-	}
-	return act(SetBudget{MinAvailable: want}, ReasonBudget, "The disruption budget follows the %d voters down to %d.", len(o.Voters()), want)
+	return act(SetBudget{MinAvailable: want}, ReasonBudget, "The disruption budget is set to %d of %d voters.", want, voters)
 }

@@ -7,40 +7,25 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// repair removes a voter whose data is certainly lost. Growth then gives it a successor under a new name: with one of three
-// down etcd accepts no addition before the removal.
-func repair(o Observation) *proposal {
-	for _, r := range o.Voters() {
-		if why := o.isLost(r); why != "" && !r.IsHealthy(o.Membership) {
-			if p := o.learnerFirst(r, ReasonRepair); p != nil {
-				return p
-			}
-			return act(RemoveMember{Name: r.Name, ID: r.Member.ID}, ReasonRepair, "%s has lost its data: %s. It is removed, and a new member takes its place.", r.Name, why)
-		}
-	}
-	return nil
-}
-
 // shrink removes one voter: it hands over leadership, loses its clients, then its vote.
-func shrink(o Observation) *proposal {
-	name := victim(o)
-	if name == "" {
+func shrink(o view) *proposal {
+	r, isTooMany := o.victim()
+	if !isTooMany {
 		return nil
 	}
-	r := o.Find(name)
 	if r.Member.ID == o.Membership.Leader {
-		return o.handOver(r, ReasonMoveLeader, "is to be removed")
+		return o.handOver(r, o.HealthyVoters(), ReasonMoveLeader, "will be removed")
 	}
 	if r.Pod != nil && r.Pod.Role != "" && !r.Pod.Terminating {
-		return act(LabelRole{Pod: r.podRef()}, ReasonShrink, "%s is to be removed; clients are led elsewhere first.", name)
+		return act(LabelRole{Pod: r.podRef()}, ReasonShrink, "%s will be removed; clients are led elsewhere first.", r.Name)
 	}
-	return act(RemoveMember{Name: name, ID: r.Member.ID}, ReasonShrink, "%s is removed: the spec asks for %d members, there are %d.",
-		name, o.Desired.Size, len(o.Voters()))
+	return act(RemoveMember{Name: r.Name, ID: r.Member.ID}, ReasonShrink, "%s is removed: the spec asks for %d members, there are %d.",
+		r.Name, o.Desired.Size, len(o.Voters()))
 }
 
-// handOver moves leadership away from a member that is about to stop.
-func (o Observation) handOver(r Replica, reason, why string) *proposal {
-	heir := o.heir(r.Name)
+// handOver moves leadership away from a member that is about to stop, to one of these.
+func (o view) handOver(r Replica, heirs []Replica, reason, why string) *proposal {
+	heir := o.heir(r.Name, heirs)
 	if heir.Member == nil {
 		return wait(reason, "%s leads and %s; no other voter is healthy enough to take over.", r.Name, why).due(o, lastPodChange(o), startDeadline)
 	}
@@ -48,19 +33,18 @@ func (o Observation) handOver(r Replica, reason, why string) *proposal {
 		"%s leads and %s; %s takes over first.", r.Name, why, heir.Name)
 }
 
-// victim is the voter that goes next when there are more than the size asks for, or "": an unhealthy or doomed one first,
+// victim is the voter that goes next when there are more than the size asks for: an unhealthy or doomed one first,
 // then one that already lost its label, then one that was succeeded, then the highest ordinal. Nobody goes before so many
 // are there that will last.
-func victim(o Observation) string {
+func (o view) victim() (Replica, bool) {
 	voters := o.Voters()
-	if !o.mayChange() || len(voters) <= o.Desired.Size || len(o.lastingVoters()) < o.Desired.Size {
-		return ""
+	if len(voters) <= o.Desired.Size || len(o.lastingVoters()) < o.Desired.Size {
+		return Replica{}, false
 	}
 	succeeded := o.succeeded().Name
-	first := slices.MinFunc(voters, func(a, b Replica) int {
+	return slices.MinFunc(voters, func(a, b Replica) int {
 		return cmp.Or(cmp.Compare(o.leavingRank(a, succeeded), o.leavingRank(b, succeeded)), cmp.Compare(b.Ordinal, a.Ordinal))
-	})
-	return first.Name
+	}), true
 }
 
 // isUnlabelled reports a member that clients are not led to, although they could be.
@@ -68,7 +52,7 @@ func (r Replica) isUnlabelled() bool { return r.IsSealed() && r.Pod.Role == "" }
 
 // leavingRank is the order in which voters go. While one is being succeeded, a moment's silence of another is no reason, nor is
 // a label that was taken for it.
-func (o Observation) leavingRank(r Replica, succeeded string) int {
+func (o Incarnation) leavingRank(r Replica, succeeded string) int {
 	switch {
 	case r.isDoomed() || !r.IsHealthy(o.Membership) && (succeeded == "" || r.Pod == nil || !r.Pod.Ready):
 		return 0
@@ -80,10 +64,10 @@ func (o Observation) leavingRank(r Replica, succeeded string) int {
 	return 3
 }
 
-// heir is the healthy voter with the most applied, other than the one that goes; rather one that need not be restarted soon.
-func (o Observation) heir(leaving string) Replica {
+// heir is the one with the most applied, other than the one that goes; rather one that need not be restarted soon.
+func (o view) heir(leaving string, heirs []Replica) Replica {
 	succeeded := o.succeeded().Name
-	candidates := filter(o.HealthyVoters(), func(r Replica) bool { return r.Name != leaving && r.Name != succeeded && !r.isDoomed() })
+	candidates := filter(heirs, func(r Replica) bool { return r.Name != leaving && r.Name != succeeded && !r.isDoomed() })
 	if len(candidates) == 0 {
 		return Replica{}
 	}
@@ -100,59 +84,69 @@ func (o Observation) staleness(r Replica) int {
 }
 
 // wantsGrowth reports whether a member is to be added.
-func (o Observation) wantsGrowth() bool {
-	return o.mayChange() && len(o.Learners()) == 0 && len(o.lastingVoters()) < o.Desired.Size
+func (o view) wantsGrowth() bool {
+	return len(o.Learners()) == 0 && len(o.lastingVoters()) < o.Desired.Size
 }
 
 // lastingVoters are the voters that are to stay. A doomed one, and one that is to be succeeded, serves and counts for the
 // quorum, but its successor joins before it goes; one that lost its data is as good as gone.
-func (o Observation) lastingVoters() []Replica {
+func (o view) lastingVoters() []Replica {
 	succeeded := o.succeeded().Name
-	return filter(o.Voters(), func(r Replica) bool { return !r.isDoomed() && o.isLost(r) == "" && r.Name != succeeded })
+	return filter(o.Voters(), func(r Replica) bool { return o.isLasting(r) && r.Name != succeeded })
 }
 
-// promise is the name that was prepared for the member to be added, or "". The birth record names it, so that a volume of
-// any other name that nobody is recorded on is a leftover.
-func (o Observation) promise() string {
+// isLasting reports data that is there, and stays.
+func (o view) isLasting(r Replica) bool {
+	state := o.Judge(r).State
+	return state != Doomed && state != Lost
+}
+
+// promise is the name that was promised to the member to be added, or "". The birth record names it, so that a volume of any other
+// name that no member is recorded on is a leftover. It stays promised until it is kept or the size asks for none: what is refused
+// uses up no names.
+func (o view) promise() string {
 	r := o.Find(o.Birth.Promised)
 	if o.Birth.Promised == "" || !o.wantsGrowth() || r.Member != nil || r.Pod != nil || r.IsRecorded() {
 		return ""
 	}
-	if o.Desired.Ephemeral || o.isPrepared(r.Volume) {
-		return o.Birth.Promised
+	if v := r.Volume; v != nil && (v.Terminating || v.Phase == VolumeLost || v.Incarnation != o.Birth.Incarnation) {
+		return ""
 	}
-	return ""
+	return o.Birth.Promised
 }
 
-// isPrepared reports whether a member can be promised to the volume.
-func (o Observation) isPrepared(v *Volume) bool {
-	return v != nil && !v.Terminating && v.Phase != VolumeLost && v.Incarnation == o.Birth.Incarnation
+// isPrepared reports whether the member of a promised name has all that it needs to be added.
+func (o view) isPrepared(name string) bool {
+	r := o.Find(name)
+	return (o.Desired.Ephemeral || r.Volume != nil) && (!o.Desired.TLS || r.Secret.State == ObjectCurrent)
 }
 
-// grow makes the volume that promises the name, then adds the learner. Its Pod is the next pass's business.
-func grow(o Observation) *proposal {
+// grow makes the volume that promises the name, then adds the learner. Its Pod is the next pass's business. A member is
+// added for a size that was raised, for one that was removed, and beside a voter that is doomed or to be succeeded.
+func grow(o view) *proposal {
 	if !o.wantsGrowth() {
 		return nil
 	}
 	if sick := o.sickVoter(); sick.Member != nil && len(o.HealthyVoters()) < etcdutil.Quorum(len(o.Voters())+1) {
-		return wait(ReasonNotReady, "A member is to be added once %s is healthy.", sick.Name).due(o, podChange(sick.Pod), startDeadline).yielding()
+		return wait(ReasonNotReady, "A member will be added once %s is healthy.", sick.Name).due(o, podChange(sick.Pod), startDeadline).yielding()
 	}
-	if name := o.promise(); name != "" {
+	name := o.promise()
+	if name != "" && o.isPrepared(name) {
 		return act(AddLearner{Name: name}, ReasonGrow, "%s is added as a learner: the spec asks for %d members, there are %d.", name, o.Desired.Size, len(o.Voters()))
 	}
 	if o.lostAuthority() != "" {
 		return nil // nobody new can be trusted: scaffold says so
 	}
-	volume := NewVolume{Name: etcdutil.MemberName(o.Cluster.Name, o.nextOrdinal())}
+	volume := NewVolume{Name: cmp.Or(name, etcdutil.MemberName(o.Cluster.Name, o.nextOrdinal()))}
 	if !o.Desired.Ephemeral {
 		volume.Bytes, volume.Choices = o.memberBytes(), o.memberChoices()
 	}
-	return act(PrepareMember{Volume: volume, Secret: o.Desired.TLS}, ReasonGrow, "A member %s is to be added; what it needs is made.", volume.Name)
+	return act(PrepareMember{Volume: volume, Secret: o.Desired.TLS}, ReasonGrow, "A member %s will be added; what it needs is made.", volume.Name)
 }
 
 // sickVoter is a voter that is not healthy, or an empty replica. etcd refuses additions while fewer are than a quorum with the
 // new one.
-func (o Observation) sickVoter() Replica {
+func (o Incarnation) sickVoter() Replica {
 	for _, r := range o.Voters() {
 		if !r.IsHealthy(o.Membership) {
 			return r
@@ -162,8 +156,8 @@ func (o Observation) sickVoter() Replica {
 }
 
 // nextOrdinal is one above the highest ordinal that was ever promised, or of which any trace is left.
-func (o Observation) nextOrdinal() int {
-	highest := o.Birth.Next - 1
+func (o view) nextOrdinal() int {
+	highest := o.Birth.NextOrdinal - 1
 	for _, r := range o.everyReplica() {
 		highest = max(highest, r.Ordinal)
 	}
@@ -172,7 +166,10 @@ func (o Observation) nextOrdinal() int {
 			highest = max(highest, o.ordinalOf(name))
 		}
 	}
-	for _, name := range slices.Concat(o.Birth.Names, o.Birth.Coming.Names) {
+	for _, v := range o.Kept {
+		highest = max(highest, v.Ordinal)
+	}
+	for _, name := range slices.Concat(o.Birth.Names, o.Birth.Next.Names) {
 		if ordinal, ok := etcdutil.Ordinal(o.Cluster.Name, name); ok {
 			highest = max(highest, ordinal)
 		}
@@ -183,7 +180,7 @@ func (o Observation) nextOrdinal() int {
 // memberChoices are the choices that a new member is made from: those of the spec once a member serves with them, and those
 // of the members that there are until then, so that a change which does not work keeps nobody from being replaced. A
 // successor of an ephemeral member is the first to try the new ones.
-func (o Observation) memberChoices() Choices {
+func (o view) memberChoices() Choices {
 	if len(o.Voters()) >= o.Desired.Size && o.succeeded().Member != nil {
 		return o.Desired.Choices
 	}
@@ -201,7 +198,7 @@ func (o Observation) memberChoices() Choices {
 }
 
 // memberBytes is the size of members' volumes: the largest that there is.
-func (o Observation) memberBytes() int64 {
+func (o view) memberBytes() int64 {
 	var largest int64
 	for _, r := range o.Voters() {
 		if r.Volume != nil {

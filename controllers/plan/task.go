@@ -59,12 +59,12 @@ const (
 
 // hasRested reports whether a task that failed is to be made anew. It rests for a quarter of the time for which it has been
 // tried, since the cluster or the volume is there: so it is tried less and less often, and nothing has to be remembered for that.
-func (t Task) hasRested(o Observation, since time.Time) bool {
+func (t Task) hasRested(now, since time.Time) bool {
 	tried := t.Finished.Sub(since)
 	if since.IsZero() {
 		tried = 0
 	}
-	return !t.isFinal() && o.Now.Sub(t.Finished) >= min(max(tried/4, leastRest), longestRest)
+	return !t.isFinal() && now.Sub(t.Finished) >= min(max(tried/4, leastRest), longestRest)
 }
 
 func (t Task) isFinal() bool { return slices.Contains(final, t.Reason) }
@@ -77,7 +77,7 @@ func (t Task) refusal(reason, format string, args ...any) *proposal {
 }
 
 // retry says when a task that failed is made anew.
-func (t Task) retry(o Observation, pod string) string {
+func (t Task) retry(o view, pod string) string {
 	switch {
 	case t.isFinal() && o.isInPlace():
 		return "when " + pod + " is deleted; to restore something else, delete the EtcdRestore and create another"
@@ -88,7 +88,7 @@ func (t Task) retry(o Observation, pod string) string {
 }
 
 // leaving waits for the Pod to be gone. Past its time only a person can find out whether its node still runs it.
-func (t Task) leaving(o Observation, reason, format string, args ...any) *proposal {
+func (t Task) leaving(o view, reason, format string, args ...any) *proposal {
 	p := wait(reason, format, args...).due(o, t.GoneBy, leavingDeadline)
 	if p.Overdue {
 		p.Message += " It should be gone by now. Bring its node back, or taint one that is off with node.kubernetes.io/out-of-service, or delete the Pod by force once " +
@@ -122,7 +122,7 @@ func (t Task) progress() string {
 }
 
 // trouble waits for a task that has not ended, and says what keeps it from starting.
-func (t Task) trouble(o Observation, reason string, deadline time.Duration, says string) *proposal {
+func (t Task) trouble(o view, reason string, deadline time.Duration, says string) *proposal {
 	if why := cmp.Or(startProblems[t.Waiting], taskProblems[t.Waiting]); why != "" {
 		return wait(why, "%s Its Pod cannot start (%s): %s", says, t.Waiting, t.Message).due(o, t.Created, startDeadline)
 	}

@@ -25,7 +25,7 @@ func TestATaskIsTriedAgainLessAndLessOftenUnlessItWouldFindTheSame(t *testing.T)
 	} {
 		o := Observation{Now: now}
 		task := Task{Phase: PodFailed, Finished: now.Add(-row.ago), Reason: row.reason, Failure: "it is so"}
-		if got := task.hasRested(o, task.Finished.Add(-row.tried)); got != row.again {
+		if got := task.hasRested(o.Now, task.Finished.Add(-row.tried)); got != row.again {
 			t.Errorf("%s: tried again: %v", row.name, got)
 		}
 		if got := task.refusal(ReasonPreflight, "%s", "so").NeedsHuman; got != row.needsHuman {
@@ -33,7 +33,7 @@ func TestATaskIsTriedAgainLessAndLessOftenUnlessItWouldFindTheSame(t *testing.T)
 		}
 	}
 	killed := Task{Phase: PodFailed, Finished: now.Add(-time.Minute)}
-	if killed.refusal(ReasonPreflight, "%s", "so").NeedsHuman || !killed.hasRested(Observation{Now: now}, time.Time{}) {
+	if killed.refusal(ReasonPreflight, "%s", "so").NeedsHuman || !killed.hasRested(now, time.Time{}) {
 		t.Error("a Pod that was killed asks for a person, or is not made anew")
 	}
 }

@@ -9,17 +9,20 @@ import (
 
 // voidBirth gives a birth up and begins the next: mark, Pods, volumes, new record. The mark makes the intent readable by
 // whoever comes next; it is set only while nothing can be lost.
-func voidBirth(o Observation) *proposal {
-	if o.hasMoved() {
-		return o.lostAfterMove()
+func voidBirth(o view) *proposal {
+	if o.hasSwitchedOver() {
+		if p := o.lostAfterMove(); p != nil {
+			return p
+		}
+		return otherIncarnation(o)
 	}
 	if !o.Birth.Void {
 		if why := voidable(o); why != "" {
 			return act(VoidBirth{Incarnation: o.Birth.Incarnation}, ReasonVoidBirth, "The birth is begun anew, with nothing lost: %s.", why)
 		}
-		return nil
+		return otherIncarnation(o)
 	}
-	for _, step := range []func(Observation) *proposal{voidPods, voidRestores, voidVolumes} {
+	for _, step := range []func(view) *proposal{voidPods, voidRestores, voidVolumes} {
 		if p := step(o); p != nil {
 			return p
 		}
@@ -29,10 +32,10 @@ func voidBirth(o Observation) *proposal {
 	return act(NextBirth{Voided: o.Birth.Incarnation, BeginBirth: next}, ReasonVoidBirth, "A cluster of %d members begins anew.", o.Desired.Size)
 }
 
-func voidPods(o Observation) *proposal {
+func voidPods(o view) *proposal {
 	var pods []PodRef
 	leaving := false
-	for _, r := range o.Replicas {
+	for _, r := range o.Members {
 		if r.Pod == nil || r.Pod.Incarnation != o.Birth.Incarnation {
 			continue
 		}
@@ -50,10 +53,10 @@ func voidPods(o Observation) *proposal {
 	return nil
 }
 
-func voidRestores(o Observation) *proposal {
+func voidRestores(o view) *proposal {
 	var pods []PodRef
 	leaving := false
-	for _, r := range o.Replicas {
+	for _, r := range o.Members {
 		if r.Restoring == nil || r.Restoring.Incarnation != o.Birth.Incarnation {
 			continue
 		}
@@ -71,10 +74,10 @@ func voidRestores(o Observation) *proposal {
 	return nil
 }
 
-func voidVolumes(o Observation) *proposal {
+func voidVolumes(o view) *proposal {
 	var volumes []VolumeRef
 	leaving := false
-	for _, r := range o.Replicas {
+	for _, r := range o.Members {
 		if r.Volume == nil || r.Volume.Incarnation != o.Birth.Incarnation {
 			continue
 		}
@@ -94,8 +97,8 @@ func voidVolumes(o Observation) *proposal {
 
 // voidable says why the birth must be begun anew, or "". Nothing can be lost while no member that answers is past
 // revision 1: no key was ever written.
-func voidable(o Observation) string {
-	if o.isAlive() || o.hasMoved() || slices.ContainsFunc(o.Replicas, hasWrites) {
+func voidable(o view) string {
+	if o.isAlive() || o.hasSwitchedOver() || slices.ContainsFunc(o.Members, hasWrites) {
 		return ""
 	}
 	if why := birthVolumeLost(o); why != "" {
@@ -108,7 +111,7 @@ func voidable(o Observation) string {
 }
 
 // unwanted says what of a birth the spec does not ask for any more, or "".
-func (o Observation) unwanted() string {
+func (o view) unwanted() string {
 	switch {
 	case o.Desired.Fault != "":
 		return ""
@@ -125,9 +128,9 @@ func (o Observation) unwanted() string {
 func hasWrites(r Replica) bool { return r.Answer != nil && r.Answer.Revision > 1 }
 
 // lastGoneBy is when the last terminating Pod should be gone.
-func lastGoneBy(o Observation) time.Time {
+func lastGoneBy(o view) time.Time {
 	var last time.Time
-	for _, r := range o.Replicas {
+	for _, r := range o.Members {
 		if r.Pod != nil && r.Pod.GoneBy.After(last) {
 			last = r.Pod.GoneBy
 		}
@@ -139,17 +142,17 @@ func lastGoneBy(o Observation) time.Time {
 }
 
 // started are the first members whose container has run.
-func started(o Observation) []Replica {
+func started(o view) []Replica {
 	return filter(o.birthReplicas(), func(r Replica) bool { return r.Pod != nil && r.Pod.Started })
 }
 
 // birthVolumeLost says whose data is gone. Before the first Pod is made every volume is there, and the birth record says
 // which: from then on a volume that is missing, or is another one, is a lost one. A first member whose data was in its Pod
 // is simply started again: nothing but its own word says that it had data.
-func birthVolumeLost(o Observation) string {
+func birthVolumeLost(o view) string {
 	for _, r := range o.birthReplicas() {
-		if why := r.lostByOwnWord(); why != "" {
-			return r.Name + " cannot go on: " + why
+		if j := o.Judge(r); j.isOwnWord() {
+			return r.Name + " cannot go on: " + j.Says
 		}
 		if o.hasLostVolume(r) {
 			return "the volume of " + r.Name + " is gone"
@@ -158,7 +161,7 @@ func birthVolumeLost(o Observation) string {
 	return ""
 }
 
-func (o Observation) hasLostVolume(r Replica) bool {
+func (o view) hasLostVolume(r Replica) bool {
 	if o.Desired.Ephemeral || !o.Birth.Begun {
 		return false
 	}

@@ -8,8 +8,11 @@ import (
 // RuleObserve is the rule that is named when a look itself found what only a person can put right.
 const RuleObserve = "observe"
 
-// blind is the status of a cluster of which nothing can be said. What never changes while a cluster lives stays; how its
-// members are is absent, and conditions that would say so are Unknown.
+// RuleBrake is the rule that is named while every change of a cluster is slowed down.
+const RuleBrake = "brake"
+
+// blind is the status of a cluster of which nothing can be said. What never changes while a cluster lives stays; how
+// its members are is absent, and conditions that would say so are Unknown.
 func (in Input) blind() v1alpha1.EtcdClusterStatus {
 	s, old := in.step(), in.old()
 	return v1alpha1.EtcdClusterStatus{
@@ -27,7 +30,7 @@ func (in Input) blind() v1alpha1.EtcdClusterStatus {
 	}
 }
 
-// unknown are the conditions that tell how the cluster is, when nobody can.
+// unknown are the conditions of a cluster that cannot be looked at.
 func unknown(s step) []metav1.Condition {
 	var all []metav1.Condition
 	for _, kind := range []string{v1alpha1.ConditionAvailable, v1alpha1.ConditionDegraded, v1alpha1.ConditionUpToDate} {

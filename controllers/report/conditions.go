@@ -6,12 +6,13 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// conditions are all conditions, always in the same order. Reconciling and Stalled are present only while True, and never
-// both: that is how kstatus reads them.
+// conditions are all conditions, always in the same order. Reconciling and Stalled are present only while True, and
+// never both: that is how kstatus reads them.
 func (in Input) conditions(s step) []metav1.Condition {
 	all := append([]metav1.Condition{in.ready(s)}, in.health(s)...)
 	switch {
@@ -21,14 +22,7 @@ func (in Input) conditions(s step) []metav1.Condition {
 	default:
 		all = append(all, is(v1alpha1.ConditionReconciling, metav1.ConditionTrue, s.reason, s.message))
 	}
-	for i := range all {
-		all[i].ObservedGeneration = in.Cluster.Generation
-		all[i].LastTransitionTime = seconds(in.Observation.Now)
-		if old := in.oldCondition(all[i].Type); old != nil && old.Status == all[i].Status {
-			all[i].LastTransitionTime = old.LastTransitionTime
-		}
-	}
-	return all
+	return words.Since(in.Observation.Now, in.Cluster.Generation, all, in.old().Conditions)
 }
 
 // health are the conditions that tell how the cluster is.
@@ -39,14 +33,15 @@ func (in Input) health(s step) []metav1.Condition {
 	return []metav1.Condition{in.available(), in.degraded(s), in.upToDate()}
 }
 
-// isAtRest reports that nothing is under way and nothing is stuck: all is done, or the user asked for nothing to be done.
+// isAtRest reports that nothing is under way and nothing is stuck: all is done, or the user asked for nothing to be
+// done.
 func (in Input) isAtRest(s step) bool {
 	o := in.Observation
 	return s.verdict == plan.Settled || o.Desired.Paused || o.Desired.Deleting || in.isDryRun()
 }
 
-// ready is True when everything that the spec asks for is so, and was seen to be so. A paused cluster may be ready: it is
-// looked at as ever.
+// ready is True when everything that the spec asks for is so, and was seen to be so. A paused cluster may be ready: it
+// is looked at as ever.
 func (in Input) ready(s step) metav1.Condition {
 	o := in.Observation
 	status, reason, message := metav1.ConditionFalse, s.reason, s.message+s.also
@@ -55,7 +50,7 @@ func (in Input) ready(s step) metav1.Condition {
 		status = metav1.ConditionTrue
 		message += " " + allHealthy(o)
 	case o.Desired.Paused:
-	case s.verdict == plan.Settled && o.Membership.Known:
+	case s.verdict == plan.Settled && o.Current.Membership.Known:
 		status = metav1.ConditionTrue
 	case in.isDryRun():
 		reason = ReasonDryRun
@@ -65,7 +60,8 @@ func (in Input) ready(s step) metav1.Condition {
 
 // isComplete reports whether what was observed is all that the spec asks for.
 func isComplete(o plan.Observation) bool {
-	if !o.Membership.Known || o.Desired.Fault != "" || len(o.Membership.Strangers) > 0 || len(o.Learners()) > 0 {
+	if !o.Current.Membership.Known || o.Desired.Fault != "" || len(o.Current.Membership.Strangers) > 0 ||
+		len(o.Current.Learners()) > 0 {
 		return false
 	}
 	for _, object := range o.Objects {
@@ -73,11 +69,13 @@ func isComplete(o plan.Observation) bool {
 			return false
 		}
 	}
-	return len(o.Voters()) == o.Desired.Size && len(o.HealthyVoters()) == o.Desired.Size && len(outdatedMembers(o)) == 0
+	return len(o.Current.Voters()) == o.Desired.Size && len(o.Current.HealthyVoters()) == o.Desired.Size &&
+		len(outdatedMembers(o)) == 0
 }
 
-// hasServed reports that the cluster was born, be it in an earlier life: one that moved to what was restored is not being created.
-func hasServed(o plan.Observation) bool { return o.IsBorn() || len(o.Birth.Past) > 0 }
+// hasServed reports that the cluster was born, be it in an earlier incarnation: one that moved to what was restored is
+// not being created.
+func hasServed(o plan.Observation) bool { return o.Current.IsBorn() || len(o.Current.Birth.Former) > 0 }
 
 const creating = "The cluster is being created."
 
@@ -85,7 +83,7 @@ const creating = "The cluster is being created."
 func (in Input) available() metav1.Condition {
 	o := in.Observation
 	switch {
-	case o.Membership.Known:
+	case o.Current.Membership.Known:
 		return is(v1alpha1.ConditionAvailable, metav1.ConditionTrue, ReasonReadSucceeded,
 			"A quorum of the members answers.")
 	case !hasServed(o):
@@ -93,14 +91,14 @@ func (in Input) available() metav1.Condition {
 			creating)
 	}
 	message := "No quorum of the members answers"
-	if o.Membership.Why != "" {
-		message += ": " + o.Membership.Why
+	if o.Current.Membership.Why != "" {
+		message += ": " + o.Current.Membership.Why
 	}
 	return in.keepFirst(is(v1alpha1.ConditionAvailable, metav1.ConditionFalse, ReasonReadFailed, sentence(message)))
 }
 
-// keepFirst keeps the message of the old condition while status and reason are the same: for texts of errors, which differ
-// from pass to pass in what nobody needs.
+// keepFirst keeps the message of the old condition while status and reason are the same: for texts of errors, which
+// differ from pass to pass in details without use.
 func (in Input) keepFirst(c metav1.Condition) metav1.Condition {
 	if old := in.oldCondition(c.Type); old != nil && old.Status == c.Status && old.Reason == c.Reason {
 		c.Message = old.Message
@@ -108,7 +106,8 @@ func (in Input) keepFirst(c metav1.Condition) metav1.Condition {
 	return c
 }
 
-// upToDate is True when every member runs with the settings of this spec. It is Unknown while nobody can say who is a member.
+// upToDate is True when every member runs with the settings of this spec. It is Unknown while it is unknown who is a
+// member.
 func (in Input) upToDate() metav1.Condition {
 	o := in.Observation
 	warning := strings.Join(in.Warnings, " ")
@@ -119,9 +118,10 @@ func (in Input) upToDate() metav1.Condition {
 		status, reason, message = metav1.ConditionFalse, ReasonCreating, creating
 	case len(other) > 0:
 		status, reason = metav1.ConditionFalse, ReasonOutdated
-		message = fmt.Sprintf("Made with other settings than those of this spec: %s.", strings.Join(other, ", "))
-	case !o.Membership.Known:
-		status, reason, message = metav1.ConditionUnknown, ReasonReadFailed, "Nobody can say which members there are."
+		message = fmt.Sprintf("Members with other settings than those of this spec: %s.", strings.Join(other, ", "))
+	case !o.Current.Membership.Known:
+		status, reason, message = metav1.ConditionUnknown, ReasonReadFailed,
+			"No quorum answers, so it is unknown which members there are."
 	case len(stopped) > 0:
 		status, reason = metav1.ConditionFalse, ReasonNotRunning
 		message = fmt.Sprintf("Not running: %s.", strings.Join(stopped, ", "))
@@ -132,7 +132,7 @@ func (in Input) upToDate() metav1.Condition {
 }
 
 func is(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
-	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
+	return words.Condition(kind, status, reason, message)
 }
 
 func join(sentences ...string) string { return strings.TrimSpace(strings.Join(sentences, " ")) }

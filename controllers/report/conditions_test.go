@@ -12,6 +12,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 // brief is a status' conditions in one line: "Ready=False/PodMissing Available=True/ReadSucceeded …".
@@ -136,7 +137,7 @@ func TestNothingIsReadyThatWasNotSeen(t *testing.T) {
 
 func TestAMemberThatSomebodyElseRemovedMakesTheClusterDegraded(t *testing.T) {
 	w := demo(3, begin).settled()
-	w.o.Birth.Names = []string{"demo-0"} // as if grown from one
+	w.o.Current.Birth.Names = []string{"demo-0"} // as if grown from one
 	w.written(t).without("demo-2").written(t)
 	if got := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionDegraded); got.Reason != ReasonMissing {
 		t.Errorf("Degraded is %+v", got)
@@ -154,7 +155,7 @@ func TestAGrowingClusterIsNotDegradedAndAShrunkenOneIs(t *testing.T) {
 	}
 
 	three := demo(3, begin).settled()
-	three.o.Birth.Names = []string{"demo-0"} // as if grown from one: nothing but the old status says that it had three
+	three.o.Current.Birth.Names = []string{"demo-0"} // as if grown from one: nothing but the old status says that it had three
 	three.written(t)
 	if got := degraded(three.dataGone("demo-1").written(t)); got.Reason != ReasonUnhealthy {
 		t.Errorf("a lost member reads %+v", got)
@@ -171,7 +172,7 @@ func TestAGrowingClusterIsNotDegradedAndAShrunkenOneIs(t *testing.T) {
 func TestAFirstMemberThatNeverServedDoesNotMakeTheClusterDegraded(t *testing.T) {
 	w := demo(3, begin).settled()
 	late := w.find("demo-2")
-	late.Answer, late.Member.ClientURLs, late.Volume.Record, late.Pod = nil, nil, plan.Record{}, w.pod(2)
+	late.Answer, late.Member.ClientURLs, late.Volume.Record, late.Pod = nil, nil, record.Member{}, w.pod(2)
 	if got := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionDegraded); got.Reason != ReasonNotReached {
 		t.Errorf("Degraded is %+v", got)
 	}
@@ -183,7 +184,7 @@ func TestTheFirstErrorOfAnUnreadableListIsKept(t *testing.T) {
 	if first != "No quorum of the members answers: demo-0: connection refused." {
 		t.Errorf("Available says %q", first)
 	}
-	w.o.Membership.Why = "demo-1: context deadline exceeded"
+	w.o.Current.Membership.Why = "demo-1: context deadline exceeded"
 	if again := Status(w.input()); !reflect.DeepEqual(again, w.cluster.Status) {
 		t.Errorf("the next error moved the status to %+v", again)
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"testing"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/test/docwords"
 )
 
@@ -28,7 +29,19 @@ func TestEveryReasonOfAMemberHasASentenceInTheDocsAndNoOther(t *testing.T) {
 	page := docwords.Read(t, conditionsPage)
 	code := docwords.Union(docwords.Constants(t, "reasons.go", "Member"), docwords.Constants(t, "../../pkg/etcdutil/exit.go", "Exit"))
 	delete(code, "Unknown") // is shown as Stopped
-	page.Same(t, "member's reason", code, page.Rows(t, "## Reasons of members", "## Events"))
+	page.Same(t, "member's reason", code, page.Rows(t, "## Reasons of members", "## Volumes that are kept"))
+}
+
+func TestEveryReasonToKeepAVolumeHasASentenceInTheDocsAndNoOther(t *testing.T) {
+	page := docwords.Read(t, conditionsPage)
+	code := docwords.Constants(t, "../plan/judgement.go", "Cause")
+	for cause := range code {
+		if plan.Cause(cause).Kind() == plan.RecursKind {
+			delete(code, cause) // no member is replaced for it
+		}
+	}
+	delete(code, string(plan.CausePod)) // its data was no volume
+	page.Same(t, "reason to keep a volume", code, page.Rows(t, "## Volumes that are kept", "## Events"))
 }
 
 func TestEveryReasonOfAnEventHasASentenceInTheDocsAndNoOther(t *testing.T) {

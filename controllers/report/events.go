@@ -5,19 +5,10 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
-	corev1 "k8s.io/api/core/v1"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-// Event is one thing that happened, told to people.
-type Event struct {
-	Type   string // Normal or Warning
-	Reason string // CamelCase, at most 128 characters
-	Action string // CamelCase: what the operator did or saw; part of what tells two series of events apart
-	Note   string // a sentence, at most 1024 characters
-	Member string // the member, and so the Pod, that it is about; empty when it is about the whole cluster
-}
 
 // noteLimit is the longest note that the API server takes (kubernetes/kubernetes:pkg/apis/core/validation/events.go).
 const noteLimit = 1024
@@ -28,10 +19,10 @@ const (
 	actionDecide  = "Decide"
 )
 
-// Events are the few things of this pass that a person wants to hear of: what was done, and what became different. They
-// are to be sent after the status was stored, so that a pass that is repeated does not tell them twice. old is the status
-// that the stored one replaced.
-func Events(in Input, old v1alpha1.EtcdClusterStatus) []Event {
+// Events are the few things of this pass that a person wants to hear of: what was done, and what became different. The
+// caller sends them after the status was stored, so that a pass that is repeated does not tell them twice. old is the
+// status that the stored one replaced.
+func Events(in Input, old v1alpha1.EtcdClusterStatus) []words.Event {
 	before := *in.Cluster
 	before.Status = old
 	in.Cluster = &before
@@ -47,8 +38,9 @@ func Events(in Input, old v1alpha1.EtcdClusterStatus) []Event {
 	return events
 }
 
-// Done are those of the events that tell what this pass did. No later pass tells it, whether the status was stored or not.
-func Done(in Input) []Event {
+// Done are those of the events that tell what this pass did. No later pass tells it, whether the status was stored or
+// not.
+func Done(in Input) []words.Event {
 	if !in.Outcome.Applied {
 		return nil
 	}
@@ -65,48 +57,50 @@ type transition struct {
 	old, now v1alpha1.EtcdClusterStatus
 }
 
-// flipped reports whether the condition came to have this status just now. One that was never written before has flipped.
+// flipped reports whether the condition came to have this status just now. One that was never written before has
+// flipped.
 func (t transition) flipped(kind string, to bool) bool {
-	is := meta.IsStatusConditionTrue(t.now.Conditions, kind)
+	isTrue := meta.IsStatusConditionTrue(t.now.Conditions, kind)
 	was := meta.IsStatusConditionTrue(t.old.Conditions, kind)
-	return is == to && was != to
+	return isTrue == to && was != to
 }
 
 // availability tells of a cluster that stopped or began to answer; a cluster that is being created does neither.
-func (t transition) availability() []Event {
+func (t transition) availability() []words.Event {
 	was := meta.FindStatusCondition(t.old.Conditions, v1alpha1.ConditionAvailable)
-	is := meta.FindStatusCondition(t.now.Conditions, v1alpha1.ConditionAvailable)
+	available := meta.FindStatusCondition(t.now.Conditions, v1alpha1.ConditionAvailable)
 	switch {
-	case was == nil || was.Status == is.Status || is.Status == metav1.ConditionUnknown:
+	case was == nil || was.Status == available.Status || available.Status == metav1.ConditionUnknown:
 		return nil
 	case was.Reason == ReasonReadFailed:
-		return normal(EventAvailable, actionObserve, is.Message)
-	case is.Reason == ReasonReadFailed:
-		return warning(EventUnavailable, actionObserve, is.Message)
+		return normal(EventAvailable, actionObserve, available.Message)
+	case available.Reason == ReasonReadFailed:
+		return warning(EventUnavailable, actionObserve, available.Message)
 	}
 	return nil
 }
 
 // health tells of members that failed while the cluster still answers, and of the end of all trouble.
-func (t transition) health() []Event {
+func (t transition) health() []words.Event {
 	degraded := meta.FindStatusCondition(t.now.Conditions, v1alpha1.ConditionDegraded)
 	switch {
 	case t.flipped(v1alpha1.ConditionReady, true) && !t.in.Observation.Desired.Paused:
 		return normal(EventReady, actionObserve, t.now.NextStep.Message)
-	case t.flipped(v1alpha1.ConditionDegraded, true) && (degraded.Reason == ReasonUnhealthy || degraded.Reason == ReasonMissing):
+	case t.flipped(v1alpha1.ConditionDegraded, true) &&
+		(degraded.Reason == ReasonUnhealthy || degraded.Reason == ReasonMissing):
 		return warning(EventDegraded, actionObserve, degraded.Message)
 	}
 	return nil
 }
 
 // progress tells of a step that is refused or paused, or that the platform would not take, when it begins to be.
-func (t transition) progress() []Event {
+func (t transition) progress() []words.Event {
 	now, old := t.now.NextStep, t.old.NextStep
 	wasPaused := old != nil && old.Reason == plan.ReasonPaused
 	if old != nil && old.Reason == now.Reason && old.Verdict == now.Verdict {
 		return nil
 	}
-	var events []Event
+	var events []words.Event
 	if wasPaused && !t.in.Observation.Desired.Paused {
 		events = normal(EventResumed, actionDecide, "The operator looks after the cluster again.")
 	}
@@ -115,19 +109,20 @@ func (t transition) progress() []Event {
 	case now.Reason == plan.ReasonDeleting:
 	case now.Reason == plan.ReasonPaused:
 		events = append(events, normal(plan.ReasonPaused, actionDecide, now.Message)...)
-	case now.Verdict == string(plan.Refuse), result == ResultRejected, result == ResultFailed:
+	case now.Verdict == string(plan.Refuse), now.Reason == ReasonTooManyChanges, result == ResultRejected,
+		result == ResultFailed:
 		events = append(events, warning(now.Reason, actionDecide, now.Message)...)
 	}
 	return events
 }
 
 // warnings tells each warning once: the old status has it in the message of UpToDate.
-func (t transition) warnings() []Event {
+func (t transition) warnings() []words.Event {
 	var told string
 	if c := meta.FindStatusCondition(t.old.Conditions, v1alpha1.ConditionUpToDate); c != nil {
 		told = c.Message
 	}
-	var events []Event
+	var events []words.Event
 	for _, w := range t.in.Warnings {
 		if !strings.Contains(told, w) {
 			events = append(events, warning(EventSpecWarning, actionObserve, w)...)
@@ -136,12 +131,12 @@ func (t transition) warnings() []Event {
 	return events
 }
 
-func normal(reason, action, note string) []Event {
-	return []Event{{Type: corev1.EventTypeNormal, Reason: reason, Action: action, Note: note}}
+func normal(reason, action, note string) []words.Event {
+	return []words.Event{{Reason: reason, Action: action, Note: note}}
 }
 
-func warning(reason, action, note string) []Event {
-	return []Event{{Type: corev1.EventTypeWarning, Reason: reason, Action: action, Note: note}}
+func warning(reason, action, note string) []words.Event {
+	return []words.Event{{Warning: true, Reason: reason, Action: action, Note: note}}
 }
 
 // shorten cuts a note at the API server's limit, which counts bytes, and never inside a character.

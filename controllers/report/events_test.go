@@ -24,7 +24,7 @@ func hear(t *testing.T, w *scene, in Input) []string {
 	w.cluster.Status = stored(t, Status(in))
 	heard := []string{}
 	for _, e := range Events(in, old) {
-		heard = append(heard, e.Type+" "+e.Reason)
+		heard = append(heard, e.Type()+" "+e.Reason)
 		if e.Action == "" || e.Note == "" || len(e.Note) > noteLimit {
 			t.Errorf("the API server would not take %+v", e)
 		}
@@ -91,10 +91,10 @@ func TestTheEndOfTroubleIsTold(t *testing.T) {
 	if got := w.heard(t); !reflect.DeepEqual(got, []string{"Normal Resumed"}) {
 		t.Errorf("after a pause heard %q", got)
 	}
-	known := w.o.Membership
+	known := w.o.Current.Membership
 	w.unreadable("no answer").heard(t)
 	w.settled()
-	w.o.Membership = known
+	w.o.Current.Membership = known
 	if got := w.heard(t); !reflect.DeepEqual(got, []string{"Normal AvailableAgain", "Normal Ready"}) {
 		t.Errorf("after an outage heard %q", got)
 	}
@@ -177,12 +177,12 @@ func TestEveryChangeIsToldOrKeptQuietOnPurpose(t *testing.T) {
 		var got string
 		for _, e := range changeEvents(in) {
 			got += e.Reason + " " + e.Member
-			if e.Action != row.change.Kind() {
-				t.Errorf("%s has the action %s", row.change.Kind(), e.Action)
+			if e.Action != plan.KindOf(row.change) {
+				t.Errorf("%s has the action %s", plan.KindOf(row.change), e.Action)
 			}
 		}
 		if got != row.want {
-			t.Errorf("%s tells %q, want %q", row.change.Kind(), got, row.want)
+			t.Errorf("%s tells %q, want %q", plan.KindOf(row.change), got, row.want)
 		}
 	}
 }
@@ -238,7 +238,7 @@ func TestTheReasonOfAMemberSaysWhatIsWrongWithIt(t *testing.T) {
 			r.Answer.Alarms = []plan.Alarm{{Name: "CORRUPT", Member: r.Answer.ID}}
 		}, MemberCorrupt},
 		{"not listed", func(_ *scene, r *plan.Replica) { r.Member = nil }, MemberNotListed},
-		{"no list", func(w *scene, r *plan.Replica) { r.Member, w.o.Membership = nil, plan.Membership{} }, MemberListUnknown},
+		{"no list", func(w *scene, r *plan.Replica) { r.Member, w.o.Current.Membership = nil, plan.Membership{} }, MemberListUnknown},
 	} {
 		w := demo(3, begin).settled()
 		row.change(w, w.find("demo-1"))

@@ -26,15 +26,16 @@ func ShowsEvidence(o plan.Observation) bool {
 	return hasServed(o) && (len(o.Requests) > 0 || o.Evidence().Quorum == plan.QuorumLost)
 }
 
-// evidence is what a person has to read before anything is given up. While a quorum answers it is not written again for a
-// revision alone: revisions move with every write of a client.
+// evidence is what a person has to read before anything is given up. While a quorum answers it is not written again for
+// a revision alone: revisions move with every write of a client.
 func (in Input) evidence() *v1alpha1.EvidenceStatus {
 	if !ShowsEvidence(in.Observation) {
 		return nil
 	}
 	e := in.Observation.Evidence()
 	status := &v1alpha1.EvidenceStatus{
-		Digest: e.Digest, Quorum: string(e.Quorum), Incarnation: e.Incarnation, Revision: furthest(e).Revision, Members: membersIn(e),
+		Digest: e.Digest, Quorum: string(e.Quorum), Incarnation: e.Incarnation, Revision: furthest(e).Revision,
+		Members: membersIn(e),
 	}
 	if e.ClusterID != 0 {
 		status.ClusterID = e.ClusterID.String()
@@ -48,7 +49,8 @@ func (in Input) evidence() *v1alpha1.EvidenceStatus {
 	return status
 }
 
-// holdEvidence leaves what was written before as it is, where nothing but a revision, or the zone of a time, is another one.
+// holdEvidence leaves what was written before as it is, where nothing but a revision, or the zone of a time, is another
+// one.
 func (in Input) holdEvidence(status *v1alpha1.EvidenceStatus) {
 	old := in.old().Evidence
 	if old == nil || old.Digest != status.Digest {
@@ -65,14 +67,14 @@ func (in Input) holdEvidence(status *v1alpha1.EvidenceStatus) {
 func membersIn(e plan.Evidence) []v1alpha1.MemberEvidence {
 	members := make([]v1alpha1.MemberEvidence, 0, len(e.Members))
 	for _, m := range e.Members {
-		is := v1alpha1.MemberEvidence{Name: m.Name, State: string(m.State), Why: m.Why, VolumeUID: m.VolumeUID}
+		shown := v1alpha1.MemberEvidence{Name: m.Name, State: string(m.State), Why: m.Why, VolumeUID: m.VolumeUID}
 		if m.ID != 0 {
-			is.MemberID = m.ID.String()
+			shown.MemberID = m.ID.String()
 		}
 		if e.Quorum != plan.QuorumHolds {
-			is.Revision, is.AppliedIndex = m.Revision, int64(m.Applied)
+			shown.Revision, shown.AppliedIndex = m.Revision, int64(m.Applied)
 		}
-		members = append(members, is)
+		members = append(members, shown)
 	}
 	return members
 }
@@ -88,7 +90,7 @@ func furthest(e plan.Evidence) plan.MemberEvidence {
 	return best
 }
 
-// newestBackup is the newest one that was proven, of this life of the cluster where there is one.
+// newestBackup is the newest one that was proven, of this incarnation of the cluster where there is one.
 func (in Input) newestBackup(e plan.Evidence) *v1alpha1.BackupEvidence {
 	proven := slices.DeleteFunc(slices.Clone(in.Backups), func(b Backup) bool { return !b.Proven })
 	if len(proven) == 0 {
@@ -101,9 +103,11 @@ func (in Input) newestBackup(e plan.Evidence) *v1alpha1.BackupEvidence {
 		return 0
 	}
 	newest := slices.MaxFunc(proven, func(a, b Backup) int {
-		return cmp.Or(cmp.Compare(isOurs(a), isOurs(b)), cmp.Compare(a.Revision, b.Revision), a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(isOurs(a), isOurs(b)), cmp.Compare(a.Revision, b.Revision),
+			a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.Name, b.Name))
 	})
-	return &v1alpha1.BackupEvidence{Name: newest.Name, ClusterID: newest.ClusterID, Revision: newest.Revision, StartedAt: seconds(newest.StartedAt)}
+	return &v1alpha1.BackupEvidence{Name: newest.Name, ClusterID: newest.ClusterID, Revision: newest.Revision,
+		StartedAt: seconds(newest.StartedAt)}
 }
 
 // losses says what each way would lose.
@@ -118,7 +122,8 @@ func (in Input) losses(e plan.Evidence, status *v1alpha1.EvidenceStatus) string 
 		}
 	}
 	return join(
-		fmt.Sprintf("Of %d members these have lost their data: %s. The others are no quorum; nothing is rebuilt without an approval.", len(e.Members), strings.Join(lost, ", ")),
+		fmt.Sprintf("Of %d members these have lost their data: %s. The others are no quorum. The operator rebuilds "+
+			"nothing without an approval.", len(e.Members), strings.Join(lost, ", ")),
 		lossToSurvivor(e), in.lossToBackup(e, status), "With source.empty everything would be lost.")
 }
 
@@ -126,12 +131,15 @@ func stillAnswers(e plan.Evidence) string {
 	if e.Quorum == plan.QuorumHolds {
 		return "A quorum of the members answers, so only a backup may be restored."
 	}
-	const says = "No quorum answers, and it is not certain that it is lost: members that are silent may come back."
+	const says = "No quorum answers, and it is not certain that it is lost: members that stopped answering " +
+		"may come back."
 	if len(e.Vanished) == 0 {
 		return says
 	}
-	return says + fmt.Sprintf(" The cluster began with %s as well, of which there is no volume, and nothing says whether they had been removed before: "+
-		"so source.survivor and source.empty are refused, and only a backup may be restored.", strings.Join(e.Vanished, ", "))
+	return says +
+		fmt.Sprintf(" The first members %s have no volume, and nothing says whether they were removed before. "+
+			"So source.survivor and source.empty are refused, and only a backup may be restored.",
+			strings.Join(e.Vanished, ", "))
 }
 
 func lossToSurvivor(e plan.Evidence) string {
@@ -139,10 +147,12 @@ func lossToSurvivor(e plan.Evidence) string {
 	if m.Name == "" {
 		return silentSurvivors(e)
 	}
-	return fmt.Sprintf("With source.survivor %s, which is at revision %d, what the lost members had agreed on without it would be lost: the last moments, if it had kept up.", m.Name, m.Revision)
+	return fmt.Sprintf("With source.survivor %s, at revision %d, writes that the lost members agreed on "+
+		"without it are lost: "+
+		"the last moments, if it had kept up.", m.Name, m.Revision)
 }
 
-// silentSurvivors are members whose data is there, and of which nobody knows how much it is before one of them was started.
+// silentSurvivors are members whose data is there. How much it is, is unknown before one of them was started.
 func silentSurvivors(e plan.Evidence) string {
 	var silent []string
 	for _, m := range e.Members {
@@ -151,20 +161,22 @@ func silentSurvivors(e plan.Evidence) string {
 		}
 	}
 	if len(silent) == 0 {
-		return "No member still holds the data, so source.survivor has nobody to begin with."
+		return "No member still holds the data, so source.survivor has no member to begin with."
 	}
-	return fmt.Sprintf("No member answers; source.survivor may name one that is silent (%s): it is started without the others, stopped, and read on its volume.", strings.Join(silent, ", "))
+	return fmt.Sprintf("No member answers. source.survivor may name one that stopped answering (%s): it is started "+
+		"without the others, stopped, and its volume is read.", strings.Join(silent, ", "))
 }
 
 func (in Input) lossToBackup(e plan.Evidence, status *v1alpha1.EvidenceStatus) string {
 	b := status.Backup
 	if b == nil {
-		return "No EtcdBackup of this cluster is complete and proven; a store may hold one all the same."
+		return "No EtcdBackup of this cluster is complete and proven. A store may hold a backup nevertheless."
 	}
-	says := fmt.Sprintf("With the EtcdBackup %s, of %s, everything after its revision %d would be lost", b.Name, b.StartedAt.UTC().Format(time.RFC3339), b.Revision)
+	says := fmt.Sprintf("With the EtcdBackup %s, of %s, everything after its revision %d would be lost", b.Name,
+		b.StartedAt.UTC().Format(time.RFC3339), b.Revision)
 	switch {
 	case b.ClusterID != e.ClusterID.String():
-		return says + ", and it is of an earlier life of the cluster."
+		return says + ", and it is of a former incarnation of the cluster."
 	case status.Revision > b.Revision:
 		return fmt.Sprintf("%s; the members are at revision %d or later.", says, status.Revision)
 	}

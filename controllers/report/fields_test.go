@@ -62,7 +62,7 @@ func textsIn(t *testing.T, dir string) map[string]string {
 			t.Fatal(err)
 		}
 		ast.Inspect(parsed, func(n ast.Node) bool {
-			if lit, is := n.(*ast.BasicLit); is && lit.Kind == token.STRING {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
 				if says, err := strconv.Unquote(lit.Value); err == nil {
 					texts[set.Position(lit.Pos()).String()] = says
 				}
@@ -74,18 +74,18 @@ func textsIn(t *testing.T, dir string) map[string]string {
 }
 
 // hasField follows the names that JSON has for the fields.
-func hasField(of reflect.Type, path []string) bool {
-	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
-		of = of.Elem()
+func hasField(kind reflect.Type, path []string) bool {
+	for kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Slice {
+		kind = kind.Elem()
 	}
 	if len(path) == 0 {
 		return true
 	}
-	if of.Kind() != reflect.Struct {
+	if kind.Kind() != reflect.Struct {
 		return false
 	}
-	for i := range of.NumField() {
-		f := of.Field(i)
+	for i := range kind.NumField() {
+		f := kind.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" && f.Anonymous && hasField(f.Type, path) || name == path[0] && hasField(f.Type, path[1:]) {
 			return true

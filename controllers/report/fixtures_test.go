@@ -5,6 +5,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -45,9 +46,9 @@ func demo(size int, at time.Time) *scene {
 			Cluster: plan.Identity{Namespace: "default", Name: "demo", UID: "3f1c", Operator: "etcd-steward-system/etcd-steward"},
 			Desired: plan.Desired{Size: size, Choices: wanted, StorageBytes: 8 << 30, TLS: true, Retain: true, HasBudget: true},
 			Budget:  plan.Budget{Object: plan.Object{Kind: "PodDisruptionBudget", Name: "demo", State: plan.ObjectAbsent}},
-			Membership: plan.Membership{
+			Current: plan.Incarnation{Membership: plan.Membership{
 				Why: "no member runs",
-			},
+			}},
 		},
 	}
 	return w.objects(plan.ObjectAbsent)
@@ -64,24 +65,25 @@ func (w *scene) objects(state plan.ObjectState) *scene {
 
 // recorded is a birth that is written down, with nothing made of it yet.
 func (w *scene) recorded() *scene {
-	w.o.Birth = plan.Birth{Exists: true, Operator: w.o.Cluster.Operator, Incarnation: incarnation, Token: "3f1c-" + incarnation}
+	w.o.ClaimedBy = w.o.Cluster.Operator
+	w.o.Current.Birth = record.Birth{Incarnation: incarnation, Token: "3f1c-" + incarnation}
 	for i := range w.o.Desired.Size {
-		w.o.Birth.Names = append(w.o.Birth.Names, etcdutil.MemberName("demo", i))
+		w.o.Current.Birth.Names = append(w.o.Current.Birth.Names, etcdutil.MemberName("demo", i))
 	}
-	w.o.Birth.Next = w.o.Desired.Size
+	w.o.Current.Birth.NextOrdinal = w.o.Desired.Size
 	return w
 }
 
 // starting has everything made, and no container that has run yet.
 func (w *scene) starting() *scene {
 	w.recorded().objects(plan.ObjectCurrent)
-	w.o.Birth.Begun, w.o.Birth.Volumes = true, map[string]string{}
-	for i, name := range w.o.Birth.Names {
-		w.o.Birth.Volumes[name] = w.volume(i).UID
+	w.o.Current.Birth.Begun, w.o.Current.Birth.Volumes = true, map[string]string{}
+	for i, name := range w.o.Current.Birth.Names {
+		w.o.Current.Birth.Volumes[name] = w.volume(i).UID
 	}
-	w.o.Replicas = nil
+	w.o.Current.Members = nil
 	for i := range w.o.Desired.Size {
-		w.o.Replicas = append(w.o.Replicas, plan.Replica{
+		w.o.Current.Members = append(w.o.Current.Members, plan.Replica{
 			Name: etcdutil.MemberName("demo", i), Ordinal: i, Pod: w.pod(i), Volume: w.volume(i), Secret: w.secret(i),
 		})
 	}
@@ -110,9 +112,9 @@ func (w *scene) secret(i int) plan.Object {
 
 // answering has every member started and answering; nothing is written down of it yet.
 func (w *scene) answering() *scene {
-	w.o.Membership = plan.Membership{Known: true, ClusterID: clusterID, Leader: ids(0)}
-	for i := range w.o.Replicas {
-		w.serve(&w.o.Replicas[i], false)
+	w.o.Current.Membership = plan.Membership{Known: true, ClusterID: clusterID, Leader: ids(0)}
+	for i := range w.o.Current.Members {
+		w.serve(&w.o.Current.Members[i], false)
 	}
 	return w
 }
@@ -128,15 +130,15 @@ func (w *scene) serve(r *plan.Replica, learner bool) {
 	}
 	r.Pod.Phase, r.Pod.Started, r.Pod.Running, r.Pod.Ready, r.Pod.Waiting = plan.PodRunning, true, true, true, ""
 	r.Pod.ReadySince = w.o.Now
-	w.o.Membership.Members = append(w.o.Membership.Members, *r.Member)
+	w.o.Current.Membership.Members = append(w.o.Current.Membership.Members, *r.Member)
 }
 
 // identified has answers, and the members' identities written on their volumes.
 func (w *scene) identified() *scene {
 	w.answering()
-	for i := range w.o.Replicas {
-		r := &w.o.Replicas[i]
-		r.Volume.Record = plan.Record{ClusterID: clusterID, MemberID: r.Member.ID, Version: wanted.Version}
+	for i := range w.o.Current.Members {
+		r := &w.o.Current.Members[i]
+		r.Volume.Record = record.Member{ClusterID: clusterID, MemberID: r.Member.ID, Version: wanted.Version, VolumeUID: r.Volume.UID}
 	}
 	return w
 }
@@ -144,21 +146,21 @@ func (w *scene) identified() *scene {
 // settled has everything written down and sealed, a budget, and some data.
 func (w *scene) settled() *scene {
 	w.starting().answering()
-	w.o.Birth.ClusterID = clusterID
+	w.o.Current.Birth.ClusterID = clusterID
 	w.o.Budget.State, w.o.Budget.MinAvailable = plan.ObjectCurrent, etcdutil.Quorum(w.o.Desired.Size)
 	if w.o.Desired.Size == 1 {
 		w.o.Budget = plan.Budget{Object: plan.Object{Kind: "PodDisruptionBudget", Name: "demo", State: plan.ObjectAbsent}}
 	}
-	for i := range w.o.Replicas {
-		w.write(&w.o.Replicas[i])
-		w.o.Replicas[i].Answer.DBSize, w.o.Replicas[i].Answer.DBSizeInUse = 25*mebibyte, 21*mebibyte
+	for i := range w.o.Current.Members {
+		w.write(&w.o.Current.Members[i])
+		w.o.Current.Members[i].Answer.DBSize, w.o.Current.Members[i].Answer.DBSizeInUse = 25*mebibyte, 21*mebibyte
 	}
 	return w
 }
 
 // write records and seals a member, with the label of its role.
 func (w *scene) write(r *plan.Replica) {
-	r.Volume.Record = plan.Record{ClusterID: clusterID, MemberID: r.Member.ID, Version: wanted.Version}
+	r.Volume.Record = record.Member{ClusterID: clusterID, MemberID: r.Member.ID, Version: wanted.Version, VolumeUID: r.Volume.UID}
 	r.Pod.Flags, r.Pod.Role = plan.FlagsSealed, v1alpha1.RoleVoter
 	if r.Member.Learner {
 		r.Pod.Role = v1alpha1.RoleLearner
@@ -166,9 +168,9 @@ func (w *scene) write(r *plan.Replica) {
 }
 
 func (w *scene) find(name string) *plan.Replica {
-	for i := range w.o.Replicas {
-		if w.o.Replicas[i].Name == name {
-			return &w.o.Replicas[i]
+	for i := range w.o.Current.Members {
+		if w.o.Current.Members[i].Name == name {
+			return &w.o.Current.Members[i]
 		}
 	}
 	panic("no replica " + name)
@@ -196,23 +198,23 @@ func (w *scene) silent(name string) *scene {
 // without takes a member off the list, and its last traces with it.
 func (w *scene) without(name string) *scene {
 	var rest []plan.Replica
-	w.o.Membership.Members = nil
-	for _, r := range w.o.Replicas {
+	w.o.Current.Membership.Members = nil
+	for _, r := range w.o.Current.Members {
 		if r.Name != name {
 			rest = append(rest, r)
 			if r.Member != nil {
-				w.o.Membership.Members = append(w.o.Membership.Members, *r.Member)
+				w.o.Current.Membership.Members = append(w.o.Current.Membership.Members, *r.Member)
 			}
 		}
 	}
-	w.o.Replicas = rest
+	w.o.Current.Members = rest
 	return w
 }
 
 // promised has the volume of a member that is to be added.
 func (w *scene) promised(ordinal int) *scene {
-	w.o.Birth.Promised, w.o.Birth.Next = etcdutil.MemberName("demo", ordinal), ordinal+1
-	w.o.Replicas = append(w.o.Replicas, plan.Replica{
+	w.o.Current.Birth.Promised, w.o.Current.Birth.NextOrdinal = etcdutil.MemberName("demo", ordinal), ordinal+1
+	w.o.Current.Members = append(w.o.Current.Members, plan.Replica{
 		Name: etcdutil.MemberName("demo", ordinal), Ordinal: ordinal, Volume: w.volume(ordinal), Secret: w.secret(ordinal),
 	})
 	return w
@@ -226,18 +228,18 @@ func (w *scene) learning(ordinal int) *scene {
 	r.Member = &etcdutil.Member{
 		ID: ids(ordinal), Learner: true, PeerURLs: []string{etcdutil.PeerURL("https", r.Name, "demo", "default")},
 	}
-	w.o.Membership.Members = append(w.o.Membership.Members, *r.Member)
+	w.o.Current.Membership.Members = append(w.o.Current.Membership.Members, *r.Member)
 	return w
 }
 
 // unreadable makes the member list unknown; those that still run answer without a leader.
 func (w *scene) unreadable(why string) *scene {
-	known := w.o.Membership.Members
-	w.o.Membership = plan.Membership{Why: why, LastKnown: known}
-	for i := range w.o.Replicas {
-		w.o.Replicas[i].Member = nil
-		if w.o.Replicas[i].Answer != nil {
-			w.o.Replicas[i].Answer.Leader = 0
+	known := w.o.Current.Membership.Members
+	w.o.Current.Membership = plan.Membership{Why: why, LastKnown: known}
+	for i := range w.o.Current.Members {
+		w.o.Current.Members[i].Member = nil
+		if w.o.Current.Members[i].Answer != nil {
+			w.o.Current.Members[i].Answer.Leader = 0
 		}
 	}
 	return w
@@ -245,7 +247,7 @@ func (w *scene) unreadable(why string) *scene {
 
 // input is the pass that sees this world, decided by the planner; a change that it wants is made.
 func (w *scene) input() Input {
-	in := Input{Cluster: w.cluster, Observation: w.o, Decision: plan.Next(w.o), Warnings: w.warn}
+	in := Input{Cluster: w.cluster, Observation: w.o, Decision: plan.Decide(w.o), Warnings: w.warn}
 	if in.Decision.Change != nil && !w.cluster.Spec.IsDryRun() {
 		in.Outcome = Outcome{Change: in.Decision.Change, Applied: true}
 	}

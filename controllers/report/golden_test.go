@@ -51,7 +51,7 @@ func (s *story) pass() *story {
 	s.cluster.Status = stored(s.t, Status(in))
 	for _, e := range Events(in, old) {
 		s.events = append(s.events, corev1.Event{
-			Type: e.Type, Reason: e.Reason, Action: e.Action, Message: e.Note, Count: 0,
+			Type: e.Type(), Reason: e.Reason, Action: e.Action, Message: e.Note, Count: 0,
 			EventTime: metav1.NewMicroTime(time.Now()), ReportingController: "etcdsteward.dev/controller",
 		})
 	}
@@ -171,5 +171,17 @@ func TestAClusterWithoutQuorumReadsWell(t *testing.T) {
 		s.lives()
 		s.dataGone("demo-1").dataGone("demo-2").unreadable("the members that answer know no leader: demo-0")
 		s.pass().decides(plan.Refuse, plan.ReasonQuorumLost).after(3 * time.Minute).shows("lost-quorum")
+	})
+}
+
+func TestAClusterWithKeptVolumesReadsWell(t *testing.T) {
+	tell(t, func(s *story) {
+		s.lives()
+		s.o.Desired.KeepVolumes = 24 * time.Hour
+		s.o.Kept = []plan.KeptVolume{
+			{Name: "demo-7", UID: "volume-7", Ordinal: 7, For: plan.CauseCorruption, Since: begin},
+			{Name: "demo-8", UID: "volume-8", Ordinal: 8, For: plan.CauseDisk, Since: begin.Add(10 * time.Minute)},
+		}
+		s.pass().decides(plan.Settled, plan.ReasonSettled).shows("kept-volumes")
 	})
 }

@@ -23,14 +23,16 @@ type Input struct {
 
 // Outcome is what came of applying the decision's change. The zero value means that nothing was tried.
 type Outcome struct {
-	Change     plan.Change // what was tried; nil when nothing was
-	Rule       string      // the rule that wanted it, when a rejected change gave way to another rule; empty: the decision's
-	Applied    bool        // the world is now as the change wants it
-	Rejected   bool        // Kubernetes or etcd refuses, and time alone does not change it: a quota, Pod Security, a taken name
-	NeedsHuman bool        // and nothing but a person can end it: an object of somebody else is in the way
-	Reason     string      // why it was not applied, for machines; empty when the world moved and is simply looked at again
-	Message    string      // the same as a sentence
-	Err        error       // our call failed
+	Change plan.Change // what was tried; nil when nothing was
+	// the rule that is told instead of the decision's: one whose change gave way, or RuleBrake; empty for none
+	Rule    string
+	Applied bool // the world is now as the change wants it
+	// Kubernetes or etcd refuses, and time alone does not change it: a quota, Pod Security, a taken name
+	Rejected   bool
+	NeedsHuman bool   // and nothing but a person can end it: an object of another owner is in the way
+	Reason     string // why it was not applied, for machines; empty when the world moved and is simply looked at again
+	Message    string // the same as a sentence
+	Err        error  // our call failed
 }
 
 // Results of a change, for the metric. The set is closed.

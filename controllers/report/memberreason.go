@@ -21,13 +21,14 @@ func memberReason(o plan.Observation, r plan.Replica) string {
 
 func answerReason(o plan.Observation, r plan.Replica) string {
 	switch {
-	case o.Membership.Known && r.Member == nil:
+	case o.Current.Membership.Known && r.Member == nil:
 		return MemberNotListed
-	case o.Membership.Known && (r.Answer.ID != r.Member.ID || r.Answer.ClusterID != o.Membership.ClusterID):
+	case o.Current.Membership.Known &&
+		(r.Answer.ID != r.Member.ID || r.Answer.ClusterID != o.Current.Membership.ClusterID):
 		return MemberOtherIdentity
 	case r.Answer.Leader == 0:
 		return MemberNoLeader
-	case !o.Membership.Known:
+	case !o.Current.Membership.Known:
 		return MemberListUnknown
 	case slices.ContainsFunc(r.Answer.Alarms, func(a plan.Alarm) bool { return isCorrupt(a, r.Answer.ID) }):
 		return MemberCorrupt

@@ -10,12 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// members are the replicas that a person would call members: in the list, or with a Pod or a volume, or, while the list is
-// not known, remembered by a survivor.
+// members are the replicas that a person would call members: in the list, or with a Pod or a volume, or, while the list
+// is not known, remembered by a survivor.
 func (in Input) members() []v1alpha1.MemberStatus {
 	var out []v1alpha1.MemberStatus
 	remembered := in.remembered()
-	for _, r := range in.Observation.Replicas {
+	for _, r := range in.Observation.Current.Members {
 		id, isRemembered := remembered[r.Name]
 		if r.Member != nil || r.Pod != nil || r.Volume != nil || isRemembered {
 			out = append(out, in.member(r, id, in.oldMember(r.Name)))
@@ -28,7 +28,7 @@ func (in Input) members() []v1alpha1.MemberStatus {
 func (in Input) remembered() map[string]etcdutil.ID {
 	o := in.Observation
 	out := map[string]etcdutil.ID{}
-	for _, m := range o.Membership.LastKnown {
+	for _, m := range o.Current.Membership.LastKnown {
 		for _, url := range m.PeerURLs {
 			if name, ok := etcdutil.MemberFromPeerURL(url, o.Cluster.Name, o.Cluster.Namespace); ok {
 				out[name] = m.ID
@@ -41,7 +41,8 @@ func (in Input) remembered() map[string]etcdutil.ID {
 func (in Input) member(r plan.Replica, remembered etcdutil.ID, old v1alpha1.MemberStatus) v1alpha1.MemberStatus {
 	o := in.Observation
 	m := v1alpha1.MemberStatus{
-		Name: r.Name, ID: memberID(r, remembered), Role: memberRole(r), Healthy: r.IsHealthy(o.Membership), Reason: memberReason(o, r),
+		Name: r.Name, ID: memberID(r, remembered), Role: memberRole(r), Healthy: r.IsHealthy(o.Current.Membership),
+		Reason:            memberReason(o, r),
 		CertificateExpiry: certificateExpiry(r, old.CertificateExpiry),
 	}
 	if v := runningVersion(r); !v.IsZero() {
@@ -66,8 +67,8 @@ func (in Input) oldMember(name string) v1alpha1.MemberStatus {
 	return v1alpha1.MemberStatus{}
 }
 
-// memberID is what the list says, else what the member says, else what is recorded beside its data, else what a survivor
-// remembers.
+// memberID is what the list says, else what the member says, else what is recorded beside its data, else what a
+// survivor remembers.
 func memberID(r plan.Replica, remembered etcdutil.ID) string {
 	id := cmp.Or(r.Record().MemberID, remembered)
 	switch {
@@ -93,7 +94,8 @@ func memberRole(r plan.Replica) string {
 	return ""
 }
 
-// runningVersion is what the member says it runs, else what its running container was made from; zero when it does not run.
+// runningVersion is what the member says it runs, else what its running container was made from; zero when it does not
+// run.
 func runningVersion(r plan.Replica) etcdutil.Version {
 	switch {
 	case r.Answer != nil:
@@ -107,7 +109,7 @@ func runningVersion(r plan.Replica) etcdutil.Version {
 // lowestVersion is the lowest version that a member runs; zero when none does.
 func lowestVersion(o plan.Observation) etcdutil.Version {
 	var lowest etcdutil.Version
-	for _, r := range o.Replicas {
+	for _, r := range o.Current.Members {
 		if v := runningVersion(r); !v.IsZero() && (lowest.IsZero() || v.Compare(lowest) < 0) {
 			lowest = v
 		}
@@ -120,19 +122,19 @@ func stoppedMembers(o plan.Observation) []string {
 	return namesOf(o, func(r plan.Replica) bool { return r.Member != nil && (r.Pod == nil || !r.Pod.Running) })
 }
 
-// outdatedMembers names the members that are made with other settings than those of this spec; while the list is not known,
-// every replica that has a Pod counts as one.
+// outdatedMembers names the members that are made with other settings than those of this spec; while the list is not
+// known, every replica that has a Pod counts as one.
 func outdatedMembers(o plan.Observation) []string {
 	return namesOf(o, func(r plan.Replica) bool {
-		isMember := r.Member != nil || !o.Membership.Known && r.Pod != nil
+		isMember := r.Member != nil || !o.Current.Membership.Known && r.Pod != nil
 		return isMember && !r.Choices().IsZero() && r.Choices() != o.Desired.Choices
 	})
 }
 
-func namesOf(o plan.Observation, is func(plan.Replica) bool) []string {
+func namesOf(o plan.Observation, counts func(plan.Replica) bool) []string {
 	var names []string
-	for _, r := range o.Replicas {
-		if is(r) {
+	for _, r := range o.Current.Members {
+		if counts(r) {
 			names = append(names, r.Name)
 		}
 	}
@@ -142,26 +144,22 @@ func namesOf(o plan.Observation, is func(plan.Replica) bool) []string {
 // updatedMembers counts the members that run with the settings of this spec.
 func updatedMembers(o plan.Observation) int32 {
 	return int32(len(namesOf(o, func(r plan.Replica) bool {
-		return (r.Member != nil || !o.Membership.Known) && r.Pod != nil && r.Pod.Running && r.Pod.Choices == o.Desired.Choices
+		return (r.Member != nil || !o.Current.Membership.Known) && r.Pod != nil && r.Pod.Running &&
+			r.Pod.Choices == o.Desired.Choices
 	})))
 }
 
-// certificateExpiry is the old value itself while it is the same, so that two statuses compare as deeply equal.
 func certificateExpiry(r plan.Replica, old *metav1.Time) *metav1.Time {
 	if r.Secret.NotAfter.IsZero() {
 		return nil
 	}
-	expiry := seconds(r.Secret.NotAfter)
-	if old.Equal(&expiry) {
-		return old
-	}
-	return &expiry
+	return holdTime(old, r.Secret.NotAfter)
 }
 
 const mebi = 1 << 20
 
-// hold is the size in whole Mi, rounded up. It stays at what was written before until it has moved by a tenth of the quota,
-// or until the status is to be written anyway.
+// hold is the size in whole Mi, rounded up. It stays at what was written before until it has moved by a tenth of the
+// quota, or until the status is written anyway.
 func (in Input) hold(old *resource.Quantity, bytes int64) *resource.Quantity {
 	rounded := (bytes + mebi - 1) / mebi * mebi
 	if old != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/world"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -37,7 +38,7 @@ func play(t *testing.T, seed uint64) *player {
 // pass is one pass with its report, and checks what must hold of every report.
 func (p *player) pass() Input {
 	in := Input{Cluster: p.cluster, Observation: p.sim.Observe()}
-	in.Decision = plan.Next(in.Observation)
+	in.Decision = plan.Decide(in.Observation)
 	if in.Decision.Change != nil {
 		in.Outcome = Outcome{Change: in.Decision.Change}
 		in.Outcome.Applied = p.sim.Apply(in.Decision.Change, nil, 1<<20) == nil
@@ -61,25 +62,25 @@ func (p *player) pass() Input {
 }
 
 func (p *player) check(in Input, s v1alpha1.EtcdClusterStatus) {
-	is := func(kind string) bool { return meta.IsStatusConditionTrue(s.Conditions, kind) }
+	isTrue := func(kind string) bool { return meta.IsStatusConditionTrue(s.Conditions, kind) }
 	o := in.Observation
 	switch {
-	case is(v1alpha1.ConditionAvailable) != o.Membership.Known:
-		p.t.Fatalf("a linearizable read succeeded: %v; %s", o.Membership.Known, brief(s))
-	case is(v1alpha1.ConditionReconciling) && is(v1alpha1.ConditionStalled):
+	case isTrue(v1alpha1.ConditionAvailable) != o.Current.Membership.Known:
+		p.t.Fatalf("a linearizable read succeeded: %v; %s", o.Current.Membership.Known, brief(s))
+	case isTrue(v1alpha1.ConditionReconciling) && isTrue(v1alpha1.ConditionStalled):
 		p.t.Fatalf("both reconciling and stalled: %s", brief(s))
-	case is(v1alpha1.ConditionReady) && !isComplete(o):
+	case isTrue(v1alpha1.ConditionReady) && !isComplete(o):
 		p.t.Fatalf("ready, and not as the spec asks: %s", brief(s))
-	case is(v1alpha1.ConditionReady) && (is(v1alpha1.ConditionDegraded) || !is(v1alpha1.ConditionUpToDate) || s.ReadyMembers != int32(o.Desired.Size)):
+	case isTrue(v1alpha1.ConditionReady) && (isTrue(v1alpha1.ConditionDegraded) || !isTrue(v1alpha1.ConditionUpToDate) || s.ReadyMembers != int32(o.Desired.Size)):
 		p.t.Fatalf("ready and in trouble at once: %s", brief(s))
-	case !is(v1alpha1.ConditionReady) && !is(v1alpha1.ConditionReconciling) && !is(v1alpha1.ConditionStalled) && !o.Desired.Paused:
+	case !isTrue(v1alpha1.ConditionReady) && !isTrue(v1alpha1.ConditionReconciling) && !isTrue(v1alpha1.ConditionStalled) && !o.Desired.Paused:
 		p.t.Fatalf("not ready, and nobody is at it: %s", brief(s))
 	case s.NextStep.Reason == "" || s.NextStep.Message == "":
 		p.t.Fatalf("a step without a reason or a sentence: %+v", s.NextStep)
 	}
 }
 
-func (p *player) checkEvents(events []Event) {
+func (p *player) checkEvents(events []words.Event) {
 	if len(events) > 6 {
 		p.t.Fatalf("one pass tells %d things", len(events))
 	}

@@ -1,7 +1,7 @@
 package report
 
-// Reasons of conditions that no rule of the planner speaks: what report itself sees in an observation. Each has a sentence
-// in docs/conditions.md, as have those of the planner.
+// Reasons of conditions that no rule of the planner speaks: what report itself sees in an observation. Each has a
+// sentence in docs/conditions.md, as have those of the planner.
 const (
 	ReasonCreating      = "Creating"          // the cluster has no identity yet
 	ReasonReadSucceeded = "ReadSucceeded"     // a linearizable read succeeded in this pass
@@ -9,20 +9,22 @@ const (
 	ReasonAllHealthy    = "AllMembersHealthy" // as many voters as asked for are healthy
 	ReasonUnhealthy     = "MembersUnhealthy"  // voters that have served before are not healthy
 	ReasonMissing       = "MembersMissing"    // fewer voters than there have been
-	ReasonNotReached    = "SizeNotReached"    // the wanted size was never reached; nothing is wrong with the voters there are
-	ReasonCurrent       = "MembersCurrent"    // every member runs with the settings of the spec
-	ReasonCurrentWarned = "SpecWarning"       // so it is, but the spec itself calls for a warning
-	ReasonOutdated      = "MembersOutdated"   // members are made with other settings
-	ReasonNotRunning    = "MembersNotRunning" // members do not run at all
-	ReasonDryRun        = "DryRun"            // the next step is published and not taken
-	ReasonApplyFailed   = "ApplyFailed"       // a call of the operator failed
+	// the wanted size was never reached; nothing is wrong with the voters there are
+	ReasonNotReached     = "SizeNotReached"
+	ReasonCurrent        = "MembersCurrent"    // every member runs with the settings of the spec
+	ReasonCurrentWarned  = "SpecWarning"       // so it is, but the spec itself calls for a warning
+	ReasonOutdated       = "MembersOutdated"   // members are made with other settings
+	ReasonNotRunning     = "MembersNotRunning" // members do not run at all
+	ReasonDryRun         = "DryRun"            // the next step is published and not taken
+	ReasonApplyFailed    = "ApplyFailed"       // a call of the operator failed
+	ReasonTooManyChanges = "TooManyChanges"    // the cluster is changed again and again, and does not come to rest
 )
 
 // Reasons of events that no condition has.
 const (
 	EventCreating      = "CreatingCluster"       // the birth is written down
 	EventCreated       = "ClusterCreated"        // the members found each other
-	EventRestoring     = "RestoreStarted"        // the backup is laid on the first members' volumes
+	EventRestoring     = "RestoreStarted"        // the backup is restored on the first members' volumes
 	EventRestored      = "Restored"              // the cluster serves with it
 	EventBirthVoided   = "BirthVoided"           // the birth is given up and begun anew
 	EventReady         = "Ready"                 // everything asked for is so
@@ -35,6 +37,7 @@ const (
 	EventDataTaken     = "DataTakenOver"         // what an earlier cluster of this name left is taken over
 	EventPodDeleted    = "PodDeleted"            // a member's Pod is deleted
 	EventVolumeDeleted = "VolumeDeleted"         // a volume is deleted
+	EventVolumeKept    = "VolumeKept"            // the volume of a replaced member is put aside
 	EventAdded         = "MemberAdded"           // a learner is in the member list
 	EventPromoted      = "MemberPromoted"        // a learner became a voter
 	EventRemoved       = "MemberRemoved"         // a member was taken out of the list
@@ -43,8 +46,8 @@ const (
 	EventPolicyApplied = "DeletionPolicyApplied" // ownership of volumes and authorities follows deletionPolicy
 	EventSpecWarning   = "SpecWarning"           // the spec is accepted, with a warning
 
-	EventRestoreBegun     = "RestoreBegun"     // the next life is laid beside the one that serves
-	EventRestoreMoved     = "RestoreMoved"     // the cluster moved to it
+	EventRestoreBegun     = "RestoreBegun"     // the next incarnation is prepared beside the one that serves
+	EventRestoreMoved     = "RestoreMoved"     // the cluster switched over to it
 	EventRestoreCalledOff = "RestoreCalledOff" // it was taken back before that
 
 	EventRestoreApproved = "RestoreApproved" // of an EtcdRestore: its approval quotes the evidence
@@ -52,8 +55,8 @@ const (
 	EventRestoreComplete = "RestoreComplete" // of an EtcdRestore: the cluster serves with it
 )
 
-// Reasons of members: one word that says why a member is not healthy, or will not stay so. Beside them stand the reasons
-// for which etcd stops (etcdutil.ExitReason) and those for which Kubernetes lets a container or a Pod wait.
+// Reasons of members: one word that says why a member is not healthy, or will not stay so. Beside them stand the
+// reasons for which etcd stops (etcdutil.ExitReason) and those for which Kubernetes lets a container or a Pod wait.
 const (
 	MemberNoVolume          = "VolumeMissing"
 	MemberVolumeLost        = "VolumeLost"

@@ -8,6 +8,8 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -20,15 +22,16 @@ type restore struct {
 	evidence *v1alpha1.EvidenceStatus
 }
 
-// Restore is the complete new status of an EtcdRestore that names the cluster; false when the pass did not see it. What the
-// cluster's own status says of the evidence is said here in the same words, and as seldom.
+// Restore is the complete new status of an EtcdRestore that names the cluster; false when the pass did not see it. What
+// the cluster's own status says of the evidence is said here in the same words, and as seldom.
 func Restore(in Input, r *v1alpha1.EtcdRestore) (v1alpha1.EtcdRestoreStatus, bool) {
 	i := slices.IndexFunc(in.Observation.Requests, func(q plan.Request) bool { return q.Name == r.Name })
 	if i < 0 || in.IsBlind {
 		return v1alpha1.EtcdRestoreStatus{}, false
 	}
 	request := in.Observation.Requests[i]
-	x := restore{Input: in, object: r, request: request, standing: in.Observation.Standing(request), evidence: Status(in).Evidence}
+	x := restore{Input: in, object: r, request: request, standing: in.Observation.Standing(request),
+		evidence: Status(in).Evidence}
 	return x.status(), true
 }
 
@@ -36,7 +39,7 @@ func (r restore) status() v1alpha1.EtcdRestoreStatus {
 	old := r.object.Status
 	status := v1alpha1.EtcdRestoreStatus{
 		ObservedGeneration: r.object.Generation,
-		Conditions:         since(seconds(r.Observation.Now), r.object.Generation, r.conditions(), old.Conditions),
+		Conditions:         words.Since(r.Observation.Now, r.object.Generation, r.conditions(), old.Conditions),
 		Stage:              r.stage(),
 		Evidence:           r.Observation.Evidence().Digest,
 		OldVolumes:         r.oldVolumes(),
@@ -49,20 +52,6 @@ func (r restore) status() v1alpha1.EtcdRestoreStatus {
 		status.Key, status.Revision = origin.Key, origin.Revision
 	}
 	return status
-}
-
-// since gives conditions the time at which each turned.
-func since(now metav1.Time, generation int64, conditions, old []metav1.Condition) []metav1.Condition {
-	for i := range conditions {
-		c := &conditions[i]
-		c.ObservedGeneration, c.LastTransitionTime = generation, now
-		for _, was := range old {
-			if was.Type == c.Type && was.Status == c.Status {
-				c.LastTransitionTime = was.LastTransitionTime
-			}
-		}
-	}
-	return conditions
 }
 
 // Stages of an EtcdRestore.
@@ -85,7 +74,7 @@ func (r restore) stage() string {
 		}
 		return stageComplete
 	case plan.StandingMoved:
-		if slices.ContainsFunc(r.Observation.Former, hasPod) {
+		if slices.ContainsFunc(r.Observation.FormerMembers(), hasPod) {
 			return stageStopping
 		}
 		return stageStarting
@@ -101,47 +90,41 @@ func (r restore) stage() string {
 	return stageWaiting
 }
 
-// life is a life of the cluster and whose wish it was.
-type life struct{ incarnation, restore string }
-
-// lives are the life that ends with this restore, and the one that begins with it; empty where nothing is known of them.
+// lives are the incarnation that ends with this restore, and the one that begins with it; empty where nothing is known
+// of them.
 func (r restore) lives() (from, to string) {
-	birth := r.Observation.Birth
-	var all []life
-	for _, past := range birth.Past {
-		all = append(all, life{past.Incarnation, past.Restore})
+	birth := r.Observation.Current.Birth
+	all := append(slices.Clone(birth.Former), record.Former{Incarnation: birth.Incarnation, Restore: birth.Restore},
+		record.Former{Incarnation: birth.Next.Incarnation, Restore: birth.Next.Restore})
+	for _, incarnation := range all {
+		if incarnation.Restore == r.request.ID {
+			return from, incarnation.Incarnation
+		}
+		from = incarnation.Incarnation
 	}
-	all = append(all, life{birth.Incarnation, birth.Restore}, life{birth.Coming.Incarnation, birth.Coming.Restore})
-	i := slices.IndexFunc(all, func(l life) bool { return l.restore == r.request.ID })
-	switch {
-	case i < 0:
-		return "", ""
-	case i == 0:
-		return "", all[0].incarnation
-	}
-	return all[i-1].incarnation, all[i].incarnation
+	return "", ""
 }
 
-// origin is what the life of this restore begins with, as long as the record says it.
-func (r restore) origin() plan.Origin {
-	birth := r.Observation.Birth
+// origin is what the incarnation of this restore begins with, as long as the record says it.
+func (r restore) origin() record.Origin {
+	birth := r.Observation.Current.Birth
 	switch r.request.ID {
-	case birth.Coming.Restore:
-		return birth.Coming.Origin
+	case birth.Next.Restore:
+		return birth.Next.Origin
 	case birth.Restore:
 		return birth.Origin
 	}
-	return plan.Origin{}
+	return record.Origin{}
 }
 
-// oldVolumes are those of the life that ended, as long as they are there.
+// oldVolumes are those of the former incarnation, as long as they are there.
 func (r restore) oldVolumes() []string {
 	from, to := r.lives()
 	if r.standing != plan.StandingMoved && r.standing != plan.StandingComplete || from == "" {
 		return nil
 	}
 	var names []string
-	for _, replica := range r.Observation.Former {
+	for _, replica := range r.Observation.FormerMembers() {
 		if v := replica.Volume; v != nil && (v.Superseded == to || v.Superseded == "" && v.Incarnation == from) {
 			names = append(names, replica.Name)
 		}
@@ -149,12 +132,13 @@ func (r restore) oldVolumes() []string {
 	return names
 }
 
-// startedAt is when the first volume of the life of this restore was made.
+// startedAt is when the first volume of the incarnation of this restore was made.
 func (r restore) startedAt() *metav1.Time {
 	_, to := r.lives()
 	var first time.Time
-	for _, replica := range slices.Concat(r.Observation.Coming, r.Observation.Replicas) {
-		if v := replica.Volume; to != "" && v != nil && v.Incarnation == to && (first.IsZero() || v.Created.Before(first)) {
+	for _, replica := range slices.Concat(r.Observation.Next.Members, r.Observation.Current.Members) {
+		if v := replica.Volume; to != "" && v != nil && v.Incarnation == to &&
+			(first.IsZero() || v.Created.Before(first)) {
 			first = v.Created
 		}
 	}
@@ -162,8 +146,7 @@ func (r restore) startedAt() *metav1.Time {
 	if old != nil && to != "" || first.IsZero() {
 		return old
 	}
-	at := seconds(first)
-	return &at
+	return new(seconds(first))
 }
 
 // completedAt is when this was first seen: nothing in the world says since when a cluster serves.
@@ -174,17 +157,17 @@ func (r restore) completedAt() *metav1.Time {
 	case r.object.Status.CompletedAt != nil || r.isSuperseded():
 		return r.object.Status.CompletedAt
 	}
-	now := seconds(r.Observation.Now)
-	return &now
+	return new(seconds(r.Observation.Now))
 }
 
-// isSuperseded reports that the life of this restore has ended as well. Nothing in the world says then whether it ever served.
+// isSuperseded reports that the incarnation of this restore has ended as well. Nothing in the world says then whether
+// it ever served.
 func (r restore) isSuperseded() bool {
-	return r.standing == plan.StandingComplete && r.Observation.Birth.Restore != r.request.ID
+	return r.standing == plan.StandingComplete && r.Observation.Current.Birth.Restore != r.request.ID
 }
 
-// held is what keeps a restore from going on without a person; nil when nothing does. An approval that waits may go on when nobody
-// thinks of it any more, so it says how to end that, as long as it can be ended.
+// held is what keeps a restore from going on without a person; nil when nothing does. A restore that waits may go on
+// when its approver has forgotten it, so it says how to end that, as long as it can be ended.
 func (r restore) held() *plan.Note {
 	if r.standing != plan.StandingApproved && r.standing != plan.StandingLaying && r.standing != plan.StandingMoved {
 		return nil
@@ -194,7 +177,8 @@ func (r restore) held() *plan.Note {
 		return nil
 	}
 	if r.standing != plan.StandingMoved {
-		note.Message += fmt.Sprintf(" It goes on as soon as that is put right, for a day or two; after that it has to be approved anew. To end it: kubectl patch etcdrestore %s -n %s --type merge -p "+
+		note.Message += fmt.Sprintf(" It goes on as soon as you correct that. Its approval expires after 24–48 h; "+
+			"then approve again. To end it: kubectl patch etcdrestore %s -n %s --type merge -p "+
 			`'{"spec":{"approval":""}}'`, r.name(), r.object.Namespace)
 	}
 	return note
@@ -203,21 +187,23 @@ func (r restore) held() *plan.Note {
 // note is what the planner says of the restore that it carries out; nil when it says nothing.
 func (r restore) note() *plan.Note {
 	d := r.Decision
-	notes := append([]plan.Note{{Rule: d.Rule, Reason: d.Reason, Message: d.Message, NeedsHuman: d.NeedsHuman, Overdue: d.Overdue}}, d.Yielded...)
+	notes := append([]plan.Note{{Rule: d.Rule, Reason: d.Reason, Message: d.Message, NeedsHuman: d.NeedsHuman,
+		Overdue: d.Overdue}}, d.Yielded...)
 	isAbout := func(n plan.Note) bool { return slices.Contains(restoreRules, n.Rule) }
 	if r.standing == plan.StandingMoved && !slices.ContainsFunc(notes, isAbout) {
 		return &notes[0] // all that is done now is done for it
 	}
-	for _, note := range notes {
-		if isAbout(note) {
-			note.Message = sentence(note.Message)
-			return &note
-		}
+	i := slices.IndexFunc(notes, isAbout)
+	if i < 0 {
+		return nil
 	}
-	return nil
+	notes[i].Message = sentence(notes[i].Message)
+	return &notes[i]
 }
 
 // restoreRules are those that carry a restore out.
-var restoreRules = []string{"restore-fence", "restore-call-off", "restore-begin", "restore-laying", "restore-move", "former-leftover"}
+var restoreRules = []string{"restore-fence", "restore-call-off", "restore-begin", "restore-prepare",
+	"restore-switch-over",
+	"collect"}
 
 func (r restore) name() string { return cmp.Or(r.object.Name, r.request.Name) }

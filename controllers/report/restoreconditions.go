@@ -6,11 +6,12 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Reasons of the conditions of an EtcdRestore, each with a sentence in docs/restore.md. Beside them stand those of the planner,
-// with the word of the rule that carries the restore out.
+// Reasons of the conditions of an EtcdRestore, each with a sentence in docs/restore.md. Beside them stand those of the
+// planner, with the word of the rule that carries the restore out.
 const (
 	RestoreReasonApproved = "Approved"        // the approval quotes the evidence
 	RestoreReasonMissing  = "ApprovalMissing" // there is no approval
@@ -19,7 +20,7 @@ const (
 	RestoreReasonUnborn   = "ClusterNotBorn"  // the cluster never served
 	RestoreReasonAbsent   = "ClusterMissing"  // there is no such cluster
 	RestoreReasonWaiting  = "Waiting"         // nothing was begun
-	RestoreReasonLaying   = "Laying"          // the data is laid on the volumes of the next members
+	RestoreReasonLaying   = "Laying"          // the data is restored on the volumes of the next members
 	RestoreReasonPrepared = "Prepared"        // it lies there
 	RestoreReasonComplete = "Complete"        // the cluster serves with it
 	RestoreReasonAfter    = "Superseded"      // another restore took its place before it was seen to be complete
@@ -43,23 +44,28 @@ func (r restore) approved() metav1.Condition {
 	switch r.standing {
 	case plan.StandingUnborn:
 		return approved(metav1.ConditionFalse, RestoreReasonUnborn,
-			"The cluster has never served, so there is nothing to be restored over. A cluster that is to begin with a backup says so in spec.bootstrap.restore.")
+			"The cluster has never served, so there is no data to replace. To create a cluster from a backup, use "+
+				"spec.bootstrap.restore.")
 	case plan.StandingMissing:
-		return approved(metav1.ConditionFalse, RestoreReasonMissing, "Nothing is done without an approval.", r.loss(), r.way(digest))
+		return approved(metav1.ConditionFalse, RestoreReasonMissing, "The operator does nothing without an approval.",
+			r.loss(), r.way(digest))
 	case plan.StandingStale:
 		return approved(metav1.ConditionFalse, RestoreReasonStale, r.stale(digest), r.loss(), r.way(digest))
 	case plan.StandingLaying:
 		if !evidence.Accepts(r.request.Approval) {
 			return approved(metav1.ConditionFalse, RestoreReasonStale, r.stale(digest),
-				"The data is laid all the same, and the old members are not stopped before this one is approved.", r.way(digest))
+				"The data is still restored on new volumes, and the old members are not stopped before you "+
+					"approve again.", r.way(digest))
 		}
 	case plan.StandingApproved, plan.StandingAnother, plan.StandingMoved, plan.StandingComplete:
 	}
-	return approved(metav1.ConditionTrue, RestoreReasonApproved, "It was approved on the evidence that there was.")
+	return approved(metav1.ConditionTrue, RestoreReasonApproved, "The approval matches the evidence.")
 }
 
 func (r restore) stale(digest string) string {
-	return fmt.Sprintf("The approval quotes the evidence %s, and the evidence is %s by now: the cluster's members, or what they have lost, are others than the approver saw, or a quorum answers again, or that was days ago. What was approved while a quorum answered stays approved when none does; not the other way round.",
+	return fmt.Sprintf("Approval %s does not match the current evidence %s: the members, their losses or the quorum "+
+		"changed, or the approval expired. Review the evidence and approve again. An approval given while quorum "+
+		"held is still valid when quorum is unknown.",
 		r.request.Approval, digest)
 }
 
@@ -70,17 +76,17 @@ func (r restore) loss() string {
 		at = fmt.Sprintf(" The cluster is at revision %d or later.", r.evidence.Revision)
 	}
 	switch r.request.Source {
-	case plan.SourceSurvivor:
-		return fmt.Sprintf("What %s does not hold would be given up.%s", r.request.Survivor, at)
-	case plan.SourceEmpty:
-		return "Every key would be given up." + at
-	case plan.SourceBackup:
+	case record.SourceSurvivor:
+		return fmt.Sprintf("All data that %s does not hold would be lost.%s", r.request.Survivor, at)
+	case record.SourceEmpty:
+		return "Every key would be lost." + at
+	case record.SourceBackup:
 	}
 	if b := r.named(); b != nil {
-		return fmt.Sprintf("Everything after revision %d, at which %s was taken at %s, would be given up.%s",
+		return fmt.Sprintf("Everything after revision %d, at which %s was taken at %s, would be lost.%s",
 			b.Revision, b.Name, seconds(b.StartedAt).UTC().Format("2006-01-02T15:04:05Z"), at)
 	}
-	return "Everything after the backup would be given up." + at
+	return "Everything after the backup would be lost." + at
 }
 
 // named is the EtcdBackup that the restore names, if it is one that is complete.
@@ -99,38 +105,45 @@ func (r restore) named() *Backup {
 
 // way is how to approve it.
 func (r restore) way(digest string) string {
-	return fmt.Sprintf(`Read status.evidence of the EtcdCluster, then: kubectl patch etcdrestore %s -n %s --type merge -p '{"spec":{"approval":"%s"}}'`,
+	return fmt.Sprintf(
+		`Read status.evidence of the EtcdCluster, then: `+
+			`kubectl patch etcdrestore %s -n %s --type merge -p '{"spec":{"approval":"%s"}}'`,
 		r.name(), r.object.Namespace, digest)
 }
 
 func (r restore) prepared() metav1.Condition {
 	switch r.standing {
 	case plan.StandingMoved, plan.StandingComplete:
-		return is(v1alpha1.RestorePrepared, metav1.ConditionTrue, RestoreReasonPrepared, "The data lies on every volume of the next members.")
+		return is(v1alpha1.RestorePrepared, metav1.ConditionTrue, RestoreReasonPrepared,
+			"Every volume of the next members is restored.")
 	case plan.StandingLaying:
 		return r.laying()
 	case plan.StandingUnborn, plan.StandingMissing, plan.StandingStale, plan.StandingAnother, plan.StandingApproved:
 	}
-	return is(v1alpha1.RestorePrepared, metav1.ConditionFalse, RestoreReasonWaiting, "Nothing was made for it.")
+	return is(v1alpha1.RestorePrepared, metav1.ConditionFalse, RestoreReasonWaiting,
+		"The operator has made nothing for it yet.")
 }
 
 func (r restore) laying() metav1.Condition {
 	var missing []string
-	for _, replica := range r.Observation.Coming {
+	for _, replica := range r.Observation.Next.Members {
 		if !isPrepared(replica, r.request.Source) {
 			missing = append(missing, replica.Name)
 		}
 	}
 	if len(missing) == 0 {
-		return is(v1alpha1.RestorePrepared, metav1.ConditionTrue, RestoreReasonPrepared, "The data lies on every volume of the next members; the old ones serve on.")
+		return is(v1alpha1.RestorePrepared, metav1.ConditionTrue, RestoreReasonPrepared,
+			"Every volume of the next members is restored. The old members serve on.")
 	}
 	return is(v1alpha1.RestorePrepared, metav1.ConditionFalse, RestoreReasonLaying,
-		fmt.Sprintf("The data does not lie on the volumes of these next members yet: %s. The old ones serve on.", strings.Join(missing, ", ")))
+		fmt.Sprintf("The volumes of these next members are not restored yet: %s. The old members serve on.",
+			strings.Join(missing, ", ")))
 }
 
-func isPrepared(r plan.Replica, source plan.SourceKind) bool {
+func isPrepared(r plan.Replica, source record.Source) bool {
 	v := r.Volume
-	return v != nil && r.Restoring == nil && (source == plan.SourceEmpty || v.Restored != "" && v.Restored == v.Incarnation)
+	return v != nil && r.Restoring == nil &&
+		(source == record.SourceEmpty || v.Restored != "" && v.Restored == v.Incarnation)
 }
 
 func (r restore) complete() metav1.Condition {
@@ -145,7 +158,7 @@ func (r restore) complete() metav1.Condition {
 	case plan.StandingMissing:
 		return condition(RestoreReasonMissing, "It waits for its approval.")
 	case plan.StandingStale:
-		return condition(RestoreReasonStale, "It waits for an approval of the evidence that there is.")
+		return condition(RestoreReasonStale, "It waits for an approval of the current evidence.")
 	case plan.StandingUnborn:
 		return condition(RestoreReasonUnborn, "The cluster has never served.")
 	case plan.StandingApproved, plan.StandingLaying, plan.StandingMoved:
@@ -156,24 +169,28 @@ func (r restore) complete() metav1.Condition {
 	return condition(RestoreReasonWaiting, sentence(r.Decision.Message))
 }
 
-// another names the one that is carried out first: it may wait for a person for as long as nobody looks at it.
+// another names the one that is carried out first: it may wait for a person for a long time.
 func (r restore) another() string {
 	first := r.Observation.Ahead(r.request)
-	return fmt.Sprintf("The EtcdRestore %s of this cluster is carried out first. After that this approval is stale. To carry out this one instead, delete %s or take its approval back: "+
-		`kubectl patch etcdrestore %s -n %s --type merge -p '{"spec":{"approval":""}}'`, first, first, first, r.object.Namespace)
+	return fmt.Sprintf("The EtcdRestore %s of this cluster is carried out first. After that this approval is stale. "+
+		"To carry out this one instead, delete %s or take its approval back: "+
+		`kubectl patch etcdrestore %s -n %s --type merge -p '{"spec":{"approval":""}}'`, first, first,
+		first, r.object.Namespace)
 }
 
-// completed tells of a life that serves, or of one that has ended as well.
+// completed tells of an incarnation that serves, or of one that has ended as well.
 func (r restore) completed() metav1.Condition {
 	switch {
 	case !r.isSuperseded():
-		return is(v1alpha1.RestoreComplete, metav1.ConditionTrue, RestoreReasonComplete, join("The cluster serves with what was restored.", r.keeping()))
+		return is(v1alpha1.RestoreComplete, metav1.ConditionTrue, RestoreReasonComplete,
+			join("The cluster serves with the restored data.", r.keeping()))
 	case r.object.Status.CompletedAt == nil:
 		return is(v1alpha1.RestoreComplete, metav1.ConditionFalse, RestoreReasonAfter,
-			join("Another EtcdRestore took the place of what this one restored, before the cluster was seen to serve with it.", r.keeping()))
+			join("Another EtcdRestore took its place before the cluster was seen to serve with the restored data.",
+				r.keeping()))
 	}
 	return is(v1alpha1.RestoreComplete, metav1.ConditionTrue, RestoreReasonComplete,
-		join("The cluster served with what was restored, until another EtcdRestore took its place.", r.keeping()))
+		join("The cluster served with the restored data until another EtcdRestore took its place.", r.keeping()))
 }
 
 // keeping says what became of the old volumes.
@@ -185,6 +202,8 @@ func (r restore) keeping() string {
 	case r.request.DeletesOld:
 		return "The old volumes are deleted: " + strings.Join(volumes, ", ") + "."
 	}
-	return fmt.Sprintf(`The old volumes are kept: %s. Once they are not needed: kubectl patch etcdrestore %s -n %s --type merge -p '{"spec":{"oldVolumes":"Delete"}}'`,
+	return fmt.Sprintf(
+		`The old volumes are kept: %s. To delete them once you do not need them: `+
+			`kubectl patch etcdrestore %s -n %s --type merge -p '{"spec":{"oldVolumes":"Delete"}}'`,
 		strings.Join(volumes, ", "), r.name(), r.object.Namespace)
 }

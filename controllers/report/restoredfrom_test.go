@@ -7,10 +7,11 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-var saved = plan.Origin{Hash: "h", Key: "shop/demo/snapshot.db", SHA256: "s", SizeBytes: 1056, Revision: 7, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 15}}
+var saved = record.Origin{Hash: "h", Key: "shop/demo/snapshot.db", SHA256: "s", SizeBytes: 1056, Revision: 7, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 15}}
 
 // tellings are the events of a change that was made, each with its note.
 func tellings(w *scene, change plan.Change) []string {
@@ -18,14 +19,14 @@ func tellings(w *scene, change plan.Change) []string {
 	in.Outcome = Outcome{Change: change, Applied: true}
 	var said []string
 	for _, e := range changeEvents(in) {
-		said = append(said, e.Type+" "+e.Reason+": "+e.Note)
+		said = append(said, e.Type()+" "+e.Reason+": "+e.Note)
 	}
 	return said
 }
 
 func TestARestoreIsToldWhenItBeginsAndWhenItIsDone(t *testing.T) {
 	w := demo(3, begin).settled()
-	w.o.Birth.Origin = saved
+	w.o.Current.Birth.Origin = saved
 	first := plan.BeginBirth{Names: []string{"demo-0"}, Origin: saved}
 	for name, row := range map[string]struct {
 		change plan.Change
@@ -56,7 +57,7 @@ func TestTheStatusSaysWhichBackupAClusterBeganWith(t *testing.T) {
 	if got := Status(w.input()).RestoredFrom; got != nil {
 		t.Errorf("a cluster that began empty: %+v", got)
 	}
-	w.o.Birth.Origin = saved
+	w.o.Current.Birth.Origin = saved
 	want := &v1alpha1.RestoredFrom{Key: "shop/demo/snapshot.db", Revision: 7, EtcdVersion: "3.6.15"}
 	if got := Status(w.input()).RestoredFrom; !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)

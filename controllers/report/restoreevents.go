@@ -1,16 +1,20 @@
 package report
 
 import (
+	"time"
+
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// RestoreEvents are what became different about an EtcdRestore. They are to be sent after the status was stored.
-func RestoreEvents(old, now v1alpha1.EtcdRestoreStatus) []Event {
-	var events []Event
+// RestoreEvents are what became different about an EtcdRestore. The caller sends them after the status was stored.
+func RestoreEvents(old, now v1alpha1.EtcdRestoreStatus) []words.Event {
+	var events []words.Event
 	for kind, reason := range map[string]string{
-		v1alpha1.RestoreApproved: EventRestoreApproved, v1alpha1.RestorePrepared: EventRestorePrepared, v1alpha1.RestoreComplete: EventRestoreComplete,
+		v1alpha1.RestoreApproved: EventRestoreApproved, v1alpha1.RestorePrepared: EventRestorePrepared,
+		v1alpha1.RestoreComplete: EventRestoreComplete,
 	} {
 		if c := turned(old, now, kind); c != nil {
 			events = append(events, normal(reason, actionObserve, shorten(c.Message))...)
@@ -30,16 +34,18 @@ func turned(old, now v1alpha1.EtcdRestoreStatus, kind string) *metav1.Condition 
 	return meta.FindStatusCondition(now.Conditions, kind)
 }
 
-// Orphan is the status of an EtcdRestore whose cluster does not exist. Nobody else tells of it.
-func Orphan(now metav1.Time, r *v1alpha1.EtcdRestore) v1alpha1.EtcdRestoreStatus {
-	says := "There is no EtcdCluster " + r.Spec.ClusterRef.Name + " in this namespace. A new cluster that is to begin with a backup says so in its own spec.bootstrap.restore."
+// Orphan is the status of an EtcdRestore whose cluster does not exist. No pass over a cluster reports it.
+func Orphan(now time.Time, r *v1alpha1.EtcdRestore) v1alpha1.EtcdRestoreStatus {
+	says := "There is no EtcdCluster " + r.Spec.ClusterRef.Name +
+		" in this namespace. To create a cluster from a backup, use spec.bootstrap.restore."
 	status := v1alpha1.EtcdRestoreStatus{
 		ObservedGeneration: r.Generation, Stage: stageWaiting, Key: r.Status.Key, Revision: r.Status.Revision,
-		FromIncarnation: r.Status.FromIncarnation, ToIncarnation: r.Status.ToIncarnation, StartedAt: r.Status.StartedAt, CompletedAt: r.Status.CompletedAt,
+		FromIncarnation: r.Status.FromIncarnation, ToIncarnation: r.Status.ToIncarnation, StartedAt: r.Status.StartedAt,
+		CompletedAt: r.Status.CompletedAt,
 	}
 	for _, kind := range []string{v1alpha1.RestoreApproved, v1alpha1.RestorePrepared, v1alpha1.RestoreComplete} {
 		status.Conditions = append(status.Conditions, is(kind, metav1.ConditionFalse, RestoreReasonAbsent, says))
 	}
-	status.Conditions = since(seconds(now.Time), r.Generation, status.Conditions, r.Status.Conditions)
+	status.Conditions = words.Since(now, r.Generation, status.Conditions, r.Status.Conditions)
 	return status
 }

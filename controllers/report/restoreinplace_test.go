@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -14,7 +15,8 @@ import (
 // inPlaceScene is a cluster that serves, and an EtcdRestore of it that nobody approved.
 func inPlaceScene() (*scene, *v1alpha1.EtcdRestore) {
 	w := demo(3, begin).settled()
-	w.o.Requests = []plan.Request{{Name: "back", ID: "uid-1", Source: plan.SourceBackup, Wish: plan.Wish{Hash: "h"}}}
+	w.o.Requests = []plan.Request{{Name: "back", ID: "uid-1", Source: record.SourceBackup,
+		WantedBackup: plan.WantedBackup{Hash: "h"}}}
 	r := &v1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "back", Generation: 2}}
 	r.Spec.Source.BackupRef = &v1alpha1.BackupReference{Name: "nightly"}
 	return w, r
@@ -25,12 +27,13 @@ func (w *scene) approved() *scene {
 	return w
 }
 
-// laying has volumes of the next members, so many of them restored.
+// restoring has volumes of the next members, so many of them restored.
 func (w *scene) laying(done int) *scene {
 	w.approved()
-	w.o.Birth.Coming = plan.Life{
-		Incarnation: "cafe", Counter: 1, Token: "t", Names: []string{"demo-3", "demo-4", "demo-5"}, Source: plan.SourceBackup, Restore: "uid-1",
-		Origin: plan.Origin{Hash: "h", Key: "a/snapshot.db", SHA256: "s", Revision: 40, Version: wanted.Version},
+	w.o.Current.Birth.Next = record.Next{
+		Incarnation: "cafe", Counter: 1, Token: "t", Names: []string{"demo-3", "demo-4", "demo-5"},
+		Source: record.SourceBackup, Restore: "uid-1",
+		Origin: record.Origin{Hash: "h", Key: "a/snapshot.db", SHA256: "s", Revision: 40, Version: wanted.Version},
 	}
 	for i := range 3 {
 		v := w.volume(3 + i)
@@ -38,30 +41,34 @@ func (w *scene) laying(done int) *scene {
 		if i < done {
 			v.Restored = "cafe"
 		}
-		w.o.Coming = append(w.o.Coming, plan.Replica{Name: w.o.Birth.Coming.Names[i], Ordinal: 3 + i, Volume: v, Secret: w.secret(3 + i)})
+		w.o.Next.Members = append(w.o.Next.Members,
+			plan.Replica{Name: w.o.Current.Birth.Next.Names[i], Ordinal: 3 + i, Volume: v, Secret: w.secret(3 + i)})
 	}
 	return w
 }
 
-// moved has the record of the next life; the members of before still run.
+// moved has the record of the next incarnation; the members of before still run.
 func (w *scene) moved() *scene {
 	w.laying(3)
-	life := w.o.Birth.Coming
-	w.o.Birth = plan.Birth{
-		Exists: true, Operator: w.o.Birth.Operator, Incarnation: life.Incarnation, Counter: life.Counter, Token: life.Token, Names: life.Names, Origin: life.Origin,
-		Begun: true, Restore: life.Restore, Next: 6, Past: []plan.Past{{Incarnation: incarnation, Voters: []string{"demo-0", "demo-1", "demo-2"}}},
+	life := w.o.Current.Birth.Next
+	w.o.Current.Birth = record.Birth{
+		Incarnation: life.Incarnation, Counter: life.Counter, Token: life.Token, Names: life.Names, Origin: life.Origin,
+		Begun: true, Restore: life.Restore, NextOrdinal: 6,
+		Former: []record.Former{{Incarnation: incarnation, Voters: []string{"demo-0", "demo-1", "demo-2"}}},
 	}
-	w.o.Former, w.o.Replicas, w.o.Coming = w.o.Replicas, w.o.Coming, nil
-	w.o.Membership = plan.Membership{Why: "no member runs"}
+	w.o.Former = []plan.Incarnation{{Members: w.o.Current.Members}}
+	w.o.Current.Members, w.o.Next.Members = w.o.Next.Members, nil
+	w.o.Current.Membership = plan.Membership{Why: "no member runs"}
 	return w
 }
 
 func toldOf(t *testing.T, w *scene, r *v1alpha1.EtcdRestore) v1alpha1.EtcdRestoreStatus {
 	t.Helper()
 	in := w.input()
-	in.Backups = []Backup{{Name: "nightly", ClusterID: clusterID.String(), Revision: 40, StartedAt: begin, Proven: true}}
-	status, is := Restore(in, r)
-	if !is {
+	in.Backups = []Backup{{Name: "nightly", ClusterID: clusterID.String(), Revision: 40, StartedAt: begin,
+		Proven: true}}
+	status, ok := Restore(in, r)
+	if !ok {
 		t.Fatal("nothing is told of it")
 	}
 	return status
@@ -77,57 +84,86 @@ func saysOf(status v1alpha1.EtcdRestoreStatus, kind string) (metav1.ConditionSta
 
 func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 	for name, row := range map[string]struct {
-		is     func(*scene)
+		edit   func(*scene)
 		stage  string
 		kind   string
 		status metav1.ConditionStatus
 		reason string
 		says   string
 	}{
-		"without an approval it waits, and says what would be lost": {func(*scene) {}, "Waiting", "Approved", "False", RestoreReasonMissing,
-			"Everything after revision 40, at which nightly was taken at 2026-05-04T09:00:00Z, would be given up. The cluster is at revision 1 or later."},
-		"an approval of other evidence is stale": {func(w *scene) { w.o.Requests[0].Approval = "0000000000000000" }, "Waiting", "Approved", "False", RestoreReasonStale,
-			"The approval quotes the evidence 0000000000000000, and the evidence is"},
-		"a cluster that never served is not restored over": {func(w *scene) { w.o.Birth.ClusterID = 0 }, "Waiting", "Approved", "False", RestoreReasonUnborn, "spec.bootstrap.restore"},
-		"an approved one looks at its backup":              {func(w *scene) { w.approved() }, "Looking", "Approved", "True", RestoreReasonApproved, "approved"},
-		"what it waits for is said":                        {func(w *scene) { w.approved() }, "Looking", "Complete", "False", plan.ReasonPreflight, "The backup"},
+		"without an approval it waits, and says what would be lost": {func(*scene) {}, "Waiting", "Approved", "False",
+			RestoreReasonMissing,
+			"Everything after revision 40, at which nightly was taken at 2026-05-04T09:00:00Z, would be lost. The " +
+				"cluster is at revision 1 or later."},
+		"an approval of other evidence is stale": {func(w *scene) {
+			w.o.Requests[0].Approval = "0000000000000000"
+		}, "Waiting", "Approved", "False", RestoreReasonStale,
+			"Approval 0000000000000000 does not match the current evidence"},
+		"a cluster that never served is not restored over": {func(w *scene) {
+			w.o.Current.Birth.ClusterID = 0
+		}, "Waiting", "Approved", "False", RestoreReasonUnborn, "spec.bootstrap.restore"},
+		"an approved one looks at its backup": {func(w *scene) {
+			w.approved()
+		}, "Looking", "Approved", "True", RestoreReasonApproved, "The approval matches the evidence."},
+		"what it waits for is said": {func(w *scene) {
+			w.approved()
+		}, "Looking", "Complete", "False", plan.ReasonPreflight, "The backup"},
 		"what cannot be restored is said": {func(w *scene) {
-			w.o.Requests[0].Wish = plan.Wish{Fault: "there is no EtcdBackup nightly"}
+			w.o.Requests[0].WantedBackup = plan.WantedBackup{Fault: "there is no EtcdBackup nightly"}
 			w.approved()
 		}, "Waiting", "Failed", "True", plan.ReasonRestoreHeld,
 			"there is no EtcdBackup nightly"},
 		"and that this is no end, and how to make one": {func(w *scene) {
-			w.o.Requests[0].Wish = plan.Wish{Fault: "there is no EtcdBackup nightly"}
+			w.o.Requests[0].WantedBackup = plan.WantedBackup{Fault: "there is no EtcdBackup nightly"}
 			w.approved()
 		}, "Waiting", "Failed", "True", plan.ReasonRestoreHeld,
-			`It goes on as soon as that is put right, for a day or two; after that it has to be approved anew. To end it: kubectl patch etcdrestore back -n default --type merge -p '{"spec":{"approval":""}}'`},
-		"while it is laid the missing volumes are named": {func(w *scene) { w.laying(1) }, "Laying", "Prepared", "False", RestoreReasonLaying, "demo-4, demo-5. The old ones serve on."},
-		"all that is laid is prepared":                   {func(w *scene) { w.laying(3) }, "Laying", "Prepared", "True", RestoreReasonPrepared, "the old ones serve on"},
-		"an approval that went stale meanwhile is told": {func(w *scene) { w.laying(3); w.o.Requests[0].Approval = "0000000000000000" }, "Laying", "Approved", "False", RestoreReasonStale,
-			"the old members are not stopped before this one is approved"},
-		"after the move the old members stop": {func(w *scene) { w.moved() }, "Stopping", "Prepared", "True", RestoreReasonPrepared, "every volume"},
+			`It goes on as soon as you correct that. Its approval expires after 24–48 h; then approve again. To end it: kubectl patch etcdrestore back -n default --type merge -p '{"spec":{"approval":""}}'`},
+		"while it is restored the missing volumes are named": {func(w *scene) {
+			w.laying(1)
+		}, "Laying", "Prepared", "False", RestoreReasonLaying, "demo-4, demo-5. The old members serve on."},
+		"all that is restored is prepared": {func(w *scene) {
+			w.laying(3)
+		}, "Laying", "Prepared", "True", RestoreReasonPrepared, "The old members serve on."},
+		"an approval that went stale meanwhile is told": {func(w *scene) {
+			w.laying(3)
+			w.o.Requests[0].Approval = "0000000000000000"
+		}, "Laying", "Approved", "False", RestoreReasonStale,
+			"the old members are not stopped before you approve again"},
+		"after the move the old members stop": {func(w *scene) {
+			w.moved()
+		}, "Stopping", "Prepared", "True", RestoreReasonPrepared, "Every volume"},
 		"after them the next ones start": {func(w *scene) {
-			for i := range w.moved().o.Former {
-				w.o.Former[i].Pod = nil
+			for i := range w.moved().o.Former[0].Members {
+				w.o.Former[0].Members[i].Pod = nil
 			}
 		}, "Starting", "Complete", "False", "", ""},
-		"when they serve it is complete, and the old volumes are kept": {func(w *scene) { w.moved(); w.o.Birth.ClusterID = clusterID + 1 }, "Complete", "Complete", "True", RestoreReasonComplete,
+		"when they serve it is complete, and the old volumes are kept": {func(w *scene) {
+			w.moved()
+			w.o.Current.Birth.ClusterID = clusterID + 1
+		}, "Complete", "Complete", "True", RestoreReasonComplete,
 			"The old volumes are kept: demo-0, demo-1, demo-2."},
-		"a survivor's loss is its own":  {func(w *scene) { w.o.Requests[0].Source, w.o.Requests[0].Survivor = plan.SourceSurvivor, "demo-1" }, "Waiting", "Approved", "False", RestoreReasonMissing, "What demo-1 does not hold would be given up."},
-		"that of nothing is everything": {func(w *scene) { w.o.Requests[0].Source = plan.SourceEmpty }, "Waiting", "Approved", "False", RestoreReasonMissing, "Every key would be given up."},
+		"a survivor's loss is its own": {func(w *scene) {
+			w.o.Requests[0].Source, w.o.Requests[0].Survivor = record.SourceSurvivor, "demo-1"
+		}, "Waiting", "Approved", "False", RestoreReasonMissing, "All data that demo-1 does not hold would be lost."},
+		"that of nothing is everything": {func(w *scene) {
+			w.o.Requests[0].Source = record.SourceEmpty
+		}, "Waiting", "Approved", "False", RestoreReasonMissing, "Every key would be lost."},
 		"a second one waits for the first": {func(w *scene) {
 			first := w.o.Requests[0]
 			first.Name, first.ID = "first", "uid-0"
 			w.o.Requests = append([]plan.Request{first}, w.o.Requests...)
 			w.o.Requests[0].Approval, w.o.Requests[1].Approval = w.o.Evidence().Digest, w.o.Evidence().Digest
-		}, "Waiting", "Complete", "False", RestoreReasonAnother, "The EtcdRestore first of this cluster is carried out first. After that this approval is stale. To carry out this one instead, delete first or take its approval back"},
+		}, "Waiting", "Complete", "False", RestoreReasonAnother,
+			"The EtcdRestore first of this cluster is carried out first. After that this approval is stale. To carry " +
+				"out this one instead, delete first or take its approval back"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, r := inPlaceScene()
-			row.is(w)
+			row.edit(w)
 			got := toldOf(t, w, r)
 			status, reason, says := saysOf(got, row.kind)
-			if got.Stage != row.stage || status != row.status || row.reason != "" && reason != row.reason || !strings.Contains(says, row.says) {
+			if got.Stage != row.stage || status != row.status || row.reason != "" && reason != row.reason ||
+				!strings.Contains(says, row.says) {
 				t.Errorf("stage %s, %s is %s (%s): %s", got.Stage, row.kind, status, reason, says)
 			}
 			if got.Evidence != w.o.Evidence().Digest || got.ObservedGeneration != 2 {
@@ -141,13 +177,14 @@ func TestTheStatusOfARestoreNamesBothLivesTheBackupAndTheOldVolumes(t *testing.T
 	w, r := inPlaceScene()
 	w.moved()
 	got := toldOf(t, w, r)
-	if got.FromIncarnation != incarnation || got.ToIncarnation != "cafe" || got.Key != "a/snapshot.db" || got.Revision != 40 || !got.StartedAt.Time.Equal(begin) {
+	if got.FromIncarnation != incarnation || got.ToIncarnation != "cafe" || got.Key != "a/snapshot.db" ||
+		got.Revision != 40 || !got.StartedAt.Time.Equal(begin) {
 		t.Errorf("%+v", got)
 	}
 	if strings.Join(got.OldVolumes, " ") != "demo-0 demo-1 demo-2" || got.CompletedAt != nil {
 		t.Errorf("%v, %v", got.OldVolumes, got.CompletedAt)
 	}
-	w.o.Birth.ClusterID = clusterID + 1
+	w.o.Current.Birth.ClusterID = clusterID + 1
 	r.Status = toldOf(t, w, r)
 	if r.Status.CompletedAt == nil {
 		t.Fatal("it was complete at no time")
@@ -181,16 +218,19 @@ func TestAClusterThatMovesToWhatWasRestoredIsNotSaidToBeCreated(t *testing.T) {
 func TestARestoreThatAnotherOneFollowedIsNotSaidToServe(t *testing.T) {
 	w, r := inPlaceScene()
 	w.moved()
-	w.o.Birth.Past = append(w.o.Birth.Past, plan.Past{Incarnation: w.o.Birth.Incarnation, Restore: "uid-1"})
-	w.o.Birth.Incarnation, w.o.Birth.Restore, w.o.Birth.ClusterID = "beef", "uid-2", clusterID+2
+	w.o.Current.Birth.Former = append(w.o.Current.Birth.Former,
+		record.Former{Incarnation: w.o.Current.Birth.Incarnation, Restore: "uid-1"})
+	w.o.Current.Birth.Incarnation, w.o.Current.Birth.Restore, w.o.Current.Birth.ClusterID = "beef", "uid-2", clusterID+2
 	got := toldOf(t, w, r)
-	if status, reason, _ := saysOf(got, v1alpha1.RestoreComplete); status != "False" || reason != RestoreReasonAfter || got.CompletedAt != nil || got.Stage != "Failed" {
+	if status, reason, _ := saysOf(got, v1alpha1.RestoreComplete); status != "False" || reason != RestoreReasonAfter ||
+		got.CompletedAt != nil || got.Stage != "Failed" {
 		t.Errorf("nobody saw it serve: %+v", got)
 	}
 	at := metav1.NewTime(begin)
 	r.Status.CompletedAt = &at
 	got = toldOf(t, w, r)
-	if status, _, says := saysOf(got, v1alpha1.RestoreComplete); status != "True" || !strings.Contains(says, "until another EtcdRestore") || got.Stage != "Complete" || !got.CompletedAt.Equal(&at) {
+	if status, _, says := saysOf(got, v1alpha1.RestoreComplete); status != "True" ||
+		!strings.Contains(says, "until another EtcdRestore") || got.Stage != "Complete" || !got.CompletedAt.Equal(&at) {
 		t.Errorf("it served: %+v", got)
 	}
 }
@@ -199,13 +239,14 @@ func TestWhatBecameOfARestoreIsToldOnce(t *testing.T) {
 	w, r := inPlaceScene()
 	before := toldOf(t, w, r)
 	w.moved()
-	w.o.Birth.ClusterID = clusterID + 1
+	w.o.Current.Birth.ClusterID = clusterID + 1
 	after := toldOf(t, w, r)
 	reasons := map[string]bool{}
 	for _, e := range RestoreEvents(before, after) {
 		reasons[e.Reason] = true
 	}
-	if len(reasons) != 3 || !reasons[EventRestoreApproved] || !reasons[EventRestorePrepared] || !reasons[EventRestoreComplete] {
+	if len(reasons) != 3 || !reasons[EventRestoreApproved] || !reasons[EventRestorePrepared] ||
+		!reasons[EventRestoreComplete] {
 		t.Errorf("%v", reasons)
 	}
 	if again := RestoreEvents(after, after); len(again) > 0 {
@@ -216,13 +257,13 @@ func TestWhatBecameOfARestoreIsToldOnce(t *testing.T) {
 func TestOfARestoreThatThePassDidNotSeeNothingIsTold(t *testing.T) {
 	w, r := inPlaceScene()
 	r.Name = "later"
-	if _, is := Restore(w.input(), r); is {
+	if _, ok := Restore(w.input(), r); ok {
 		t.Error("something is told")
 	}
 	r.Name = "back"
 	in := w.input()
 	in.IsBlind = true
-	if _, is := Restore(in, r); is {
+	if _, ok := Restore(in, r); ok {
 		t.Error("something is told of a cluster of which nothing is known")
 	}
 }
@@ -235,11 +276,12 @@ func TestEvidenceIsShownOnlyWhereSomebodyMayHaveToReadIt(t *testing.T) {
 	w, _ = inPlaceScene()
 	w.cluster.Status = stored(t, Status(w.input()))
 	first := w.cluster.Status.Evidence
-	if first == nil || first.Quorum != "Holds" || first.Revision != 1 || len(first.Members) != 3 || first.Members[0].Revision != 0 {
+	if first == nil || first.Quorum != "Holds" || first.Revision != 1 || len(first.Members) != 3 ||
+		first.Members[0].Revision != 0 {
 		t.Fatalf("%+v", first)
 	}
-	for i := range w.o.Replicas {
-		w.o.Replicas[i].Answer.Revision = 5000
+	for i := range w.o.Current.Members {
+		w.o.Current.Members[i].Answer.Revision = 5000
 	}
 	if got := Status(w.input()); got.Evidence.Revision != 1 || got.Evidence.Digest != first.Digest {
 		t.Errorf("a write of a client is a write of ours: %+v", got.Evidence)
@@ -248,15 +290,17 @@ func TestEvidenceIsShownOnlyWhereSomebodyMayHaveToReadIt(t *testing.T) {
 
 func TestWhoeverIsLeftOfALostQuorumIsNamed(t *testing.T) {
 	w := demo(3, begin).settled().dataGone("demo-1").dataGone("demo-2").unreadable("nobody knows a leader")
-	if got := Status(w.input()).Evidence; !strings.Contains(got.Message, "With source.survivor demo-0, which is at revision 1") || got.Members[0].AppliedIndex != 100 {
+	if got := Status(w.input()).Evidence; !strings.Contains(got.Message,
+		"With source.survivor demo-0, at revision 1, ") || got.Members[0].AppliedIndex != 100 {
 		t.Errorf("%+v", got)
 	}
 	w.silent("demo-0").find("demo-0").Pod.Ready = false
-	if got := Status(w.input()).Evidence; !strings.Contains(got.Message, "one that is silent (demo-0)") || got.Members[0].State != "Silent" {
+	if got := Status(w.input()).Evidence; !strings.Contains(got.Message, "one that stopped answering (demo-0)") ||
+		got.Members[0].State != "Silent" {
 		t.Errorf("%+v", got)
 	}
 	w.dataGone("demo-0")
-	if got := Status(w.input()).Evidence; !strings.Contains(got.Message, "has nobody to begin with") {
+	if got := Status(w.input()).Evidence; !strings.Contains(got.Message, "has no member to begin with") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -274,7 +318,8 @@ func TestOfSeveralBackupsTheNewestProvenOneOfThisLifeIsEvidence(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	in.Backups = in.Backups[3:]
-	if got := Status(in).Evidence; got.Backup.Name != "another" || !strings.Contains(got.Message, "of an earlier life") {
+	if got := Status(in).Evidence; got.Backup.Name != "another" ||
+		!strings.Contains(got.Message, "of a former incarnation") {
 		t.Errorf("%+v", got)
 	}
 	in.Backups = nil

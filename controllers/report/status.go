@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -32,19 +33,20 @@ func (in Input) status() v1alpha1.EtcdClusterStatus {
 		Conditions:         in.conditions(s),
 		NextStep:           in.nextStep(s),
 		Size:               int32(in.voters()),
-		ReadyMembers:       int32(len(o.HealthyVoters())),
+		ReadyMembers:       int32(len(o.Current.HealthyVoters())),
 		UpdatedMembers:     updatedMembers(o),
 		Selector:           selector(in.Cluster.Name),
 		TargetVersion:      in.targetVersion(),
-		Incarnation:        o.Birth.Incarnation,
-		RestoredFrom:       restoredFrom(o.Birth.Origin),
-		DeletionPolicy:     deletionPolicy(o.Desired),
+		Incarnation:        o.Current.Birth.Incarnation,
+		RestoredFrom:       restoredFrom(o.Current.Birth.Origin),
+		DeletionPolicy:     deletionPolicy(o),
 		Leader:             leader(o),
 		Members:            in.members(),
 		Quorum:             quorum(o),
+		KeptVolumes:        in.keptVolumes(),
 		Evidence:           in.evidence(),
 	}
-	if id := cmp.Or(o.Membership.ClusterID, o.Birth.ClusterID); id != 0 {
+	if id := cmp.Or(o.Current.Membership.ClusterID, o.Current.Birth.ClusterID); id != 0 {
 		status.ClusterID = id.String()
 	}
 	if v := lowestVersion(o); !v.IsZero() {
@@ -58,21 +60,22 @@ func (in Input) status() v1alpha1.EtcdClusterStatus {
 	return status
 }
 
-func restoredFrom(origin plan.Origin) *v1alpha1.RestoredFrom {
+func restoredFrom(origin record.Origin) *v1alpha1.RestoredFrom {
 	if origin.IsZero() {
 		return nil
 	}
 	return &v1alpha1.RestoredFrom{Key: origin.Key, Revision: origin.Revision, EtcdVersion: origin.Version.String()}
 }
 
-// voters is the number of voting members; while the list is not known, as many as a survivor remembers or as are recorded.
+// voters is the number of voting members; while the list is not known, as many as a survivor remembers or as are
+// recorded.
 func (in Input) voters() int {
 	o := in.Observation
-	if o.Membership.Known {
-		return len(o.Voters())
+	if o.Current.Membership.Known {
+		return len(o.Current.Voters())
 	}
 	n := 0
-	for _, m := range o.Membership.LastKnown {
+	for _, m := range o.Current.Membership.LastKnown {
 		if !m.Learner {
 			n++
 		}
@@ -101,28 +104,28 @@ func (in Input) targetVersion() string {
 
 // deletionPolicy is the policy as the owner references of volumes and authorities have it now: until they were changed,
 // the other one than is asked for.
-func deletionPolicy(d plan.Desired) v1alpha1.DeletionPolicy {
-	if d.Retain != d.ReleasePending {
+func deletionPolicy(o plan.Observation) v1alpha1.DeletionPolicy {
+	if o.Desired.Retain != (len(o.Astray) > 0) {
 		return v1alpha1.DeletionRetain
 	}
 	return v1alpha1.DeletionDelete
 }
 
 func leader(o plan.Observation) string {
-	for _, r := range o.Voters() {
-		if o.Membership.Leader != 0 && r.Member.ID == o.Membership.Leader {
+	for _, r := range o.Current.Voters() {
+		if o.Current.Membership.Leader != 0 && r.Member.ID == o.Current.Membership.Leader {
 			return r.Name
 		}
 	}
 	return ""
 }
 
-// quorum is absent while the list is not known: nobody can say then how many failures more the cluster survives.
+// quorum is absent while the list is not known: it is unknown then how many failures more the cluster survives.
 func quorum(o plan.Observation) *v1alpha1.QuorumStatus {
-	if !o.Membership.Known {
+	if !o.Current.Membership.Known {
 		return nil
 	}
-	return &v1alpha1.QuorumStatus{Margin: int32(o.Margin())}
+	return &v1alpha1.QuorumStatus{Margin: int32(o.Current.Margin())}
 }
 
 // largest is the size of the largest member; the old value itself while it is the same.

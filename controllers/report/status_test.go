@@ -55,7 +55,8 @@ func everyWorld() map[string]*scene {
 		"nothing answers":  demo(3, begin).settled().silent("demo-0").silent("demo-1").silent("demo-2").unreadable("no answer"),
 		"quorum lost":      demo(3, begin).settled().dataGone("demo-1").dataGone("demo-2").unreadable("no leader"),
 		"paused":           paused, "deleting": deleting, "dry run": dryRun, "spec refused": refused, "warned": warned,
-		"overdue": overdue.later(time.Hour),
+		"overdue":       overdue.later(time.Hour),
+		"a kept volume": keeping(plan.CauseDisk), "a kept copy that differs": keeping(plan.CauseCorruption),
 	}
 }
 
@@ -74,12 +75,12 @@ func TestLoadAloneWritesNothing(t *testing.T) {
 	w := demo(3, begin).settled().written(t)
 	for range 100 {
 		w.later(10 * time.Second)
-		for i := range w.o.Replicas {
-			a := w.o.Replicas[i].Answer
+		for i := range w.o.Current.Members {
+			a := w.o.Current.Members[i].Answer
 			a.Revision, a.Applied, a.DBSize, a.DBSizeInUse = a.Revision+5000, a.Applied+5000, a.DBSize+mebibyte, a.DBSizeInUse+mebibyte/2
 		}
 		if again := Status(w.input()); !reflect.DeepEqual(again, w.cluster.Status) {
-			t.Fatalf("after %d Mi more the status was written again", (w.o.Replicas[0].Answer.DBSize-25*mebibyte)/mebibyte)
+			t.Fatalf("after %d Mi more the status was written again", (w.o.Current.Members[0].Answer.DBSize-25*mebibyte)/mebibyte)
 		}
 	}
 }
@@ -120,7 +121,7 @@ func TestSinceMovesWithRuleVerdictAndReasonOnly(t *testing.T) {
 
 	w.find("demo-0").Pod.Started = true
 	w.later(time.Second).written(t)
-	if got := w.cluster.Status.NextStep; got.Message != plan.Next(w.o).Message || !got.Since.Equal(&since) {
+	if got := w.cluster.Status.NextStep; got.Message != plan.Decide(w.o).Message || !got.Since.Equal(&since) {
 		t.Errorf("a new message must be shown and move nothing else: %+v, since was %s", got, since)
 	}
 	w.later(time.Second).answering().written(t)
@@ -176,7 +177,10 @@ func TestTheDeletionPolicyShownIsTheOneThatVolumesFollow(t *testing.T) {
 		{false, true, v1alpha1.DeletionRetain},
 	} {
 		w := demo(3, begin).settled()
-		w.o.Desired.Retain, w.o.Desired.ReleasePending = row.retain, row.pending
+		w.o.Desired.Retain = row.retain
+		if row.pending {
+			w.o.Astray = []plan.DataRef{{Kind: "PersistentVolumeClaim", Name: "demo-0"}}
+		}
 		if got := Status(w.input()).DeletionPolicy; got != row.want {
 			t.Errorf("retain %v, not followed yet %v: shown %s, want %s", row.retain, row.pending, got, row.want)
 		}
@@ -240,14 +244,14 @@ func TestOfARejectedChangeAndAStepThatNeedsAPersonTheLatterIsShownFirst(t *testi
 	w := demo(3, begin).settled()
 	in := w.input()
 	in.Decision = plan.Decision{Verdict: plan.Refuse, Rule: "name-taken", Reason: plan.ReasonNameTaken, Message: "Taken.", NeedsHuman: true}
-	in.Outcome = Outcome{Change: plan.StartPods{}, Rule: "missing-pod", Rejected: true, Reason: "QuotaExceeded", Message: "exceeded quota"}
+	in.Outcome = Outcome{Change: plan.StartPods{}, Rule: "pods", Rejected: true, Reason: "QuotaExceeded", Message: "exceeded quota"}
 	status := Status(in)
 	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
 	if status.NextStep.Rule != "name-taken" || status.NextStep.Reason != plan.ReasonNameTaken || ready.Message != "Taken. exceeded quota." {
 		t.Errorf("%+v; %+v", status.NextStep, ready)
 	}
 	in.Decision.NeedsHuman = false
-	if next := Status(in).NextStep; next.Rule != "missing-pod" || next.Reason != "QuotaExceeded" {
+	if next := Status(in).NextStep; next.Rule != "pods" || next.Reason != "QuotaExceeded" {
 		t.Errorf("%+v", next)
 	}
 }

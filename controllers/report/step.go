@@ -22,7 +22,8 @@ type step struct {
 // step joins decision and outcome.
 func (in Input) step() step {
 	d := in.Decision
-	s := in.tried(step{rule: d.Rule, reason: d.Reason, message: sentence(d.Message), verdict: d.Verdict, needsHuman: d.NeedsHuman})
+	s := in.tried(step{rule: d.Rule, reason: d.Reason, message: sentence(d.Message), verdict: d.Verdict,
+		needsHuman: d.NeedsHuman})
 	if d.Overdue {
 		s.late = &plan.Note{Rule: s.rule, Reason: s.reason, Message: s.message}
 	}
@@ -38,8 +39,8 @@ func (in Input) step() step {
 	return s
 }
 
-// tried is the step with what came of it. A change that could not be made is a wait, and one that was rejected a refusal,
-// whatever the planner wanted.
+// tried is the step with what came of it. A change that could not be made is a wait, and one that was rejected a
+// refusal, although the planner wanted it.
 func (in Input) tried(s step) step {
 	switch {
 	case in.isDryRun():
@@ -55,6 +56,7 @@ func (in Input) tried(s step) step {
 		s.message = in.firstError(s, in.Outcome.Message)
 	case in.Outcome.Reason != "":
 		s.verdict, s.reason = plan.Wait, in.Outcome.Reason
+		s.rule = cmp.Or(in.Outcome.Rule, s.rule)
 		s.message = in.firstError(s, in.Outcome.Message)
 	case s.reason == plan.ReasonMembershipUnknown:
 		s.message = in.firstError(s, s.message)
@@ -62,8 +64,8 @@ func (in Input) tried(s step) step {
 	return s
 }
 
-// firstError keeps the text of the first error while the same step keeps failing: later texts differ by addresses, times and
-// counts only, and each would be a write.
+// firstError keeps the text of the first error while the same step keeps failing: later texts differ by addresses,
+// times and counts only, and each would be a write.
 func (in Input) firstError(s step, text string) string {
 	if old := in.old().NextStep; old != nil && s.isSameAs(old) {
 		return old.Message
@@ -78,7 +80,8 @@ func (s step) isSameAs(old *v1alpha1.NextStep) bool {
 // nextStep is the step as the status shows it. Since moves only with rule, verdict or reason.
 func (in Input) nextStep(s step) *v1alpha1.NextStep {
 	next := &v1alpha1.NextStep{
-		Rule: s.rule, Verdict: string(s.verdict), Reason: s.reason, Message: s.message, Since: seconds(in.Observation.Now),
+		Rule: s.rule, Verdict: string(s.verdict), Reason: s.reason, Message: s.message,
+		Since: seconds(in.Observation.Now),
 	}
 	if old := in.old().NextStep; old != nil && s.isSameAs(old) {
 		next.Since = old.Since
@@ -89,7 +92,7 @@ func (in Input) nextStep(s step) *v1alpha1.NextStep {
 // seconds drops what the API server would not store, so that a status reads back as it was written.
 func seconds(t time.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }
 
-// sentence ends a text of somebody else's like a sentence of ours.
+// sentence ends a foreign text like a sentence of ours.
 func sentence(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" || strings.HasSuffix(text, ".") {

@@ -26,6 +26,7 @@ type Values struct {
 
 	Conditions map[string]string // type to True, False or Unknown
 	Alarms     []string          // that members raise now: NOSPACE, CORRUPT
+	Kept       map[string]int    // volumes of replaced members that are kept, by reason
 
 	Rule  string    // the rule that has something to do or waits; empty when settled
 	Since time.Time // since when
@@ -49,6 +50,7 @@ func Metrics(in Input) Values {
 		Desired: o.Desired.Size, Members: count(o), Served: hasServed(o), Paused: o.Desired.Paused,
 		Ready:      meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady),
 		Conditions: map[string]string{}, Alarms: alarms(o), CertificateExpiry: firstExpiry(status.Members),
+		Kept: keptByReason(status.KeptVolumes),
 	}
 	if !o.Desired.TLS {
 		v.TLS = string(v1alpha1.TLSDisabled)
@@ -67,7 +69,7 @@ func Metrics(in Input) Values {
 		v.Rule, v.Since = status.NextStep.Rule, status.NextStep.Since.Time
 	}
 	if in.Outcome.Change != nil {
-		v.Change, v.Result = in.Outcome.Change.Kind(), in.Outcome.Result()
+		v.Change, v.Result = plan.KindOf(in.Outcome.Change), in.Outcome.Result()
 		v.Replaced = replaced(in)
 	}
 	return v
@@ -84,11 +86,11 @@ func replaced(in Input) string {
 }
 
 func count(o plan.Observation) *Members {
-	if !o.Membership.Known {
+	if !o.Current.Membership.Known {
 		return nil
 	}
 	var m Members
-	for _, r := range o.Replicas {
+	for _, r := range o.Current.Members {
 		switch {
 		case r.IsVoter():
 			m.Voters++
@@ -98,7 +100,7 @@ func count(o plan.Observation) *Members {
 			continue
 		}
 		switch {
-		case r.IsHealthy(o.Membership):
+		case r.IsHealthy(o.Current.Membership):
 		case r.Member.Started():
 			m.Unhealthy++
 		default:
@@ -110,7 +112,7 @@ func count(o plan.Observation) *Members {
 
 func alarms(o plan.Observation) []string {
 	var raised []string
-	for _, r := range o.Replicas {
+	for _, r := range o.Current.Members {
 		if r.Answer != nil {
 			for _, a := range r.Answer.Alarms {
 				raised = append(raised, a.Name)

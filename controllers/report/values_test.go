@@ -16,6 +16,7 @@ func TestValuesOfASettledCluster(t *testing.T) {
 		Namespace: "default", Name: "demo", Version: "3.6.16", TLS: "Managed", Storage: "Volume",
 		Desired: 3, Members: &Members{Voters: 3}, Margin: &margin, Ready: true, Served: true,
 		Conditions:        map[string]string{"Ready": "True", "Available": "True", "Degraded": "False", "UpToDate": "True"},
+		Kept:              map[string]int{},
 		CertificateExpiry: begin.AddDate(0, 3, 0),
 	}
 	if got := Metrics(w.input()); !reflect.DeepEqual(got, want) {

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -51,8 +52,8 @@ func buildArgs(c *v1alpha1.EtcdCluster, s PodStart, version etcdutil.Version) []
 
 func anyAddress(scheme string, port int) string { return fmt.Sprintf("%s://[::]:%d", scheme, port) }
 
-// tlsArgs name files below the mounted Secret. etcd reads certificates and keys again at each handshake, and the kubelet
-// renews what is mounted as a directory.
+// tlsArgs name files below the mounted Secret. etcd reads certificates and keys again at each handshake, and the
+// kubelet renews what is mounted as a directory.
 //
 // Peers ask for a certificate of the peers' authority, which signs members of this cluster only, and do not ask DNS for
 // the address it comes from: a learner's name is published after it dialled, and etcd asks its peers only once.
@@ -85,26 +86,21 @@ func settingArgs(in *EtcdInputs) []string {
 	if in == nil {
 		in = &EtcdInputs{}
 	}
-	quota, mode, retention := DefaultQuotaBackendBytes, DefaultCompactionMode, DefaultCompactionRetention
+	quota := DefaultQuotaBackendBytes
 	if in.QuotaBackendBytes != nil {
 		quota = *in.QuotaBackendBytes
 	}
-	if in.CompactionMode != "" {
-		mode = in.CompactionMode
-	}
-	if in.CompactionRetention != "" {
-		retention = in.CompactionRetention
-	}
 	args := []string{
 		"--quota-backend-bytes=" + strconv.FormatInt(quota, 10),
-		"--auto-compaction-mode=" + literal(mode),
-		"--auto-compaction-retention=" + literal(retention),
+		"--auto-compaction-mode=" + literal(cmp.Or(in.CompactionMode, DefaultCompactionMode)),
+		"--auto-compaction-retention=" + literal(cmp.Or(in.CompactionRetention, DefaultCompactionRetention)),
 	}
 	for _, setting := range []struct {
 		flag  string
 		value *int64
 	}{
-		{"--snapshot-count", in.SnapshotCount}, {"--heartbeat-interval", in.HeartbeatInterval}, {"--election-timeout", in.ElectionTimeout},
+		{"--snapshot-count", in.SnapshotCount}, {"--heartbeat-interval", in.HeartbeatInterval},
+		{"--election-timeout", in.ElectionTimeout},
 	} {
 		if setting.value != nil {
 			args = append(args, setting.flag+"="+strconv.FormatInt(*setting.value, 10))
@@ -113,8 +109,8 @@ func settingArgs(in *EtcdInputs) []string {
 	return args
 }
 
-// optionArgs are corruption checks and the user's further flags. A flag that the operator owns is left out, whoever let
-// it pass: it would override the one above.
+// optionArgs are corruption checks and the user's further flags. A flag that the operator owns is left out, although
+// validation let it pass: it would override the one above.
 func optionArgs(version etcdutil.Version, in *EtcdInputs) []string {
 	atStart, extra := "$("+compareVariable+")", map[string]string{}
 	if in != nil {

@@ -6,14 +6,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
-// Defaults of what a Pod is made from. They are in code and not in the schema, where a new default would appear in every
-// stored object at once. To change one is to change what the renderer makes of the same choices: raise Renderer with it.
+// Defaults of what a Pod is made from. They are in code and not in the schema, where a new default would appear in
+// every stored object at once. To change one is to change what the renderer makes of the same choices: raise Renderer
+// with it.
 const (
 	// DefaultRepository is where etcd's own releases are.
 	DefaultRepository = "gcr.io/etcd-development/etcd"
@@ -31,21 +32,16 @@ const (
 	defaultElection  = 1000 // milliseconds, as etcd has it
 )
 
-// DefaultStorageSize is the size of a volume.
-func DefaultStorageSize() resource.Quantity { return resource.MustParse("8Gi") }
-
 // defaultResources have no limit of CPU: a throttled member misses heartbeats.
 func defaultResources() ResourceInputs {
-	return ResourceInputs{Requests: map[corev1.ResourceName]string{corev1.ResourceCPU: "100m", corev1.ResourceMemory: "512Mi"}}
+	return ResourceInputs{Requests: map[corev1.ResourceName]string{corev1.ResourceCPU: "100m",
+		corev1.ResourceMemory: "512Mi"}}
 }
 
 // StorageBytes is the size of a new volume, in bytes.
 func StorageBytes(c *v1alpha1.EtcdCluster) int64 {
-	if c.Spec.Storage == nil || c.Spec.Storage.Size == nil {
-		size := DefaultStorageSize()
-		return size.Value()
-	}
-	return c.Spec.Storage.Size.Value()
+	size := c.Spec.StorageSizeOrDefault()
+	return size.Value()
 }
 
 // withoutDefaults takes out everything that says no more than its absence would, and brings quantities into one form.
@@ -83,7 +79,7 @@ func (in EtcdInputs) withoutDefaults() EtcdInputs {
 
 func (in PodInputs) withoutDefaults() PodInputs {
 	in.Resources = present(in.Resources, ResourceInputs.canonical)
-	if in.Resources != nil && encode(*in.Resources) == encode(defaultResources()) {
+	if in.Resources != nil && record.JSON(*in.Resources) == record.JSON(defaultResources()) {
 		in.Resources = nil
 	}
 	if len(in.NodeSelector) == 0 {

@@ -10,10 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
-// Dressing is what has to change on a Pod for it to have the labels and annotations that the spec asks for, and none that
-// the spec asked for once. A nil value takes a key away.
+// Dressing is what has to change on a Pod for it to have the labels and annotations that the spec asks for, and none
+// that the spec asked for once. A nil value takes a key away.
 type Dressing struct {
 	Labels, Annotations map[string]*string
 }
@@ -21,8 +22,8 @@ type Dressing struct {
 // IsZero reports that the Pod is dressed.
 func (d Dressing) IsZero() bool { return len(d.Labels) == 0 && len(d.Annotations) == 0 }
 
-// dressed says, on the Pod itself, which of its labels and annotations came from the spec: without it nobody could tell one
-// that the user took out of the spec from one that somebody else put there. Unknown fields are passed over.
+// dressed says, on the Pod itself, which of its labels and annotations came from the spec: without it one that the user
+// took out of the spec would look like one that another client put there. Unknown fields are passed over.
 type dressed struct {
 	Labels      []string `json:"labels,omitempty"`
 	Annotations []string `json:"annotations,omitempty"`
@@ -38,22 +39,22 @@ func DressingOf(c *v1alpha1.EtcdCluster, pod *corev1.Pod) Dressing {
 	_ = json.Unmarshal([]byte(text), &before) // what cannot be read names no key, and is written anew
 	labels, annotations := userLabels(c), userAnnotations(c)
 	d := Dressing{
-		Labels:      changesOf(pod.Labels, labels, before.Labels, isOurLabel),
-		Annotations: changesOf(pod.Annotations, annotations, before.Annotations, isOurKey),
+		Labels:      changesOf(pod.Labels, labels, before.Labels, v1alpha1.IsOperatorLabel),
+		Annotations: changesOf(pod.Annotations, annotations, before.Annotations, v1alpha1.IsOperatorKey),
 	}
-	record := dressedIn(labels, annotations)
+	written := dressedIn(labels, annotations)
 	switch {
-	case !isWritten && d.IsZero(), isWritten && !record.isZero() && text == encode(record):
-	case !record.isZero():
-		d.Annotations[v1alpha1.AnnotationDressed] = new(encode(record))
+	case !isWritten && d.IsZero(), isWritten && !written.isZero() && text == record.JSON(written):
+	case !written.isZero():
+		d.Annotations[v1alpha1.AnnotationDressed] = new(record.JSON(written))
 	case isWritten:
 		d.Annotations[v1alpha1.AnnotationDressed] = nil
 	}
 	return d
 }
 
-// changesOf sets what is wanted and otherwise there, and takes away what was wanted once and is there. A key that is ours
-// is never touched, whatever the record says.
+// changesOf sets what is wanted and otherwise there, and takes away what was wanted once and is there. A key that is
+// ours is never touched, also when the record names it.
 func changesOf(have, want map[string]string, before []string, isOurs func(string) bool) map[string]*string {
 	changes := map[string]*string{}
 	for key, value := range want {
@@ -75,15 +76,16 @@ func dressedIn(labels, annotations map[string]string) dressed {
 	return dressed{Labels: slices.Sorted(maps.Keys(labels)), Annotations: slices.Sorted(maps.Keys(annotations))}
 }
 
-// userLabels are the labels of spec.pod as far as they can be put on a Pod. One that Kubernetes would refuse is left out:
-// the spec is refused for it, and that must not keep a member from starting.
+// userLabels are the labels of spec.pod as far as they can be put on a Pod. One that Kubernetes would refuse is left
+// out: the spec is refused for it, and that must not keep a member from starting.
 func userLabels(c *v1alpha1.EtcdCluster) map[string]string {
 	if c.Spec.Pod == nil {
 		return nil
 	}
 	labels := maps.Clone(c.Spec.Pod.Labels)
 	maps.DeleteFunc(labels, func(key, value string) bool {
-		return isOurLabel(key) || len(validation.IsQualifiedName(key)) > 0 || len(validation.IsValidLabelValue(value)) > 0
+		return v1alpha1.IsOperatorLabel(key) || len(validation.IsQualifiedName(key)) > 0 ||
+			len(validation.IsValidLabelValue(value)) > 0
 	})
 	return labels
 }
@@ -95,19 +97,7 @@ func userAnnotations(c *v1alpha1.EtcdCluster) map[string]string {
 	}
 	annotations := maps.Clone(c.Spec.Pod.Annotations)
 	maps.DeleteFunc(annotations, func(key, _ string) bool {
-		return isOurKey(key) || len(validation.IsQualifiedName(strings.ToLower(key))) > 0
+		return v1alpha1.IsOperatorKey(key) || len(validation.IsQualifiedName(strings.ToLower(key))) > 0
 	})
 	return annotations
-}
-
-// isOurLabel tells labels that the operator sets and selects by.
-func isOurLabel(key string) bool {
-	return isOurKey(key) || slices.Contains([]string{
-		v1alpha1.LabelName, v1alpha1.LabelInstance, v1alpha1.LabelManagedBy, v1alpha1.LabelComponent,
-	}, key)
-}
-
-// isOurKey tells labels and annotations of the operator's own prefix, and of what is below it.
-func isOurKey(key string) bool {
-	return strings.HasPrefix(key, v1alpha1.Group+"/") || strings.Contains(key, "."+v1alpha1.Group+"/")
 }

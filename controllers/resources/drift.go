@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// ServiceDrift says how a Service differs from the one that is wanted, as far as the operator owns its fields; empty when
-// it does not. Labels and annotations of others, node ports and address families are not ours.
+// ServiceDrift says how a Service differs from the one that is wanted, as far as the operator owns its fields; empty
+// when it does not. Labels and annotations of others, node ports and address families are not ours.
 func ServiceDrift(have, want *corev1.Service) string {
 	switch {
 	case !maps.Equal(have.Spec.Selector, want.Spec.Selector):
@@ -20,7 +20,8 @@ func ServiceDrift(have, want *corev1.Service) string {
 		return "publishNotReadyAddresses was changed"
 	case want.Spec.Type != "" && have.Spec.Type != want.Spec.Type:
 		return fmt.Sprintf("its type is %s instead of %s", have.Spec.Type, want.Spec.Type)
-	case want.Spec.LoadBalancerClass != nil && !equality.Semantic.DeepEqual(have.Spec.LoadBalancerClass, want.Spec.LoadBalancerClass):
+	case want.Spec.LoadBalancerClass != nil &&
+		!equality.Semantic.DeepEqual(have.Spec.LoadBalancerClass, want.Spec.LoadBalancerClass):
 		return "its load balancer class is another"
 	case !hasPorts(have, want):
 		return "its ports were changed"
@@ -28,8 +29,8 @@ func ServiceDrift(have, want *corev1.Service) string {
 	return metadataDrift(have.Labels, want.Labels, have.Annotations, want.Annotations)
 }
 
-// BudgetDrift says how a PodDisruptionBudget differs from the one that is wanted, its bound aside, which is a decision of
-// its own; empty when it does not.
+// BudgetDrift says how a PodDisruptionBudget differs from the one that is wanted, its bound aside, which is a decision
+// of its own; empty when it does not.
 func BudgetDrift(have, want *policyv1.PodDisruptionBudget) string {
 	switch {
 	case !equality.Semantic.DeepEqual(have.Spec.Selector, want.Spec.Selector):
@@ -49,8 +50,8 @@ func BudgetBound(budget *policyv1.PodDisruptionBudget) int {
 	return bound.IntValue()
 }
 
-// LabelDrift says which label of ours is missing or changed; empty when none is. A volume or a Pod without its labels is
-// not seen any more.
+// LabelDrift says which label of ours is missing or changed; empty when none is. A volume or a Pod without its labels
+// is not seen any more.
 func LabelDrift(have, want map[string]string) string {
 	return metadataDrift(have, want, nil, nil)
 }
@@ -67,10 +68,8 @@ func metadataDrift(haveLabels, wantLabels, haveAnnotations, wantAnnotations map[
 
 // differing finds the first wanted key, in text order, with another value.
 func differing(have, want map[string]string) (string, bool) {
-	for _, key := range slices.Sorted(maps.Keys(want)) {
-		if value, ok := have[key]; !ok || value != want[key] {
-			return key, true
-		}
+	for _, key := range slices.Sorted(maps.Keys(lacking(have, want))) {
+		return key, true
 	}
 	return "", false
 }
@@ -81,8 +80,8 @@ type ownedPort struct {
 	protocol     corev1.Protocol
 }
 
-// hasPorts looks for each wanted port. What the API server fills in (node ports, application protocols) and further ports
-// of somebody else's are not ours.
+// hasPorts looks for each wanted port. What the API server fills in (node ports, application protocols) and further
+// ports that others added are not ours.
 func hasPorts(have, want *corev1.Service) bool {
 	there := ownedPorts(have)
 	for _, port := range ownedPorts(want) {
@@ -96,7 +95,8 @@ func hasPorts(have, want *corev1.Service) bool {
 func ownedPorts(service *corev1.Service) []ownedPort {
 	var ports []ownedPort
 	for _, p := range service.Spec.Ports {
-		ports = append(ports, ownedPort{name: p.Name, target: p.TargetPort.String(), port: p.Port, protocol: p.Protocol})
+		ports = append(ports, ownedPort{name: p.Name, target: p.TargetPort.String(), port: p.Port,
+			protocol: p.Protocol})
 	}
 	return ports
 }

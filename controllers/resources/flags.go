@@ -19,9 +19,9 @@ const (
 	StartNone     StartFlags = "None"
 )
 
-// Whether a member compares its data with its peers' before it serves. Members that were restored together would wait for
-// each other in vain, twice the time of a request: none answers peers before it has asked them
-// (etcd-io/etcd:server/embed/etcd.go). What was laid for each of them was compared with the backup's sum.
+// Whether a member compares its data with its peers' before it serves. Members that were restored together would wait
+// for each other in vain, twice the time of a request: none answers peers before it has asked them
+// (etcd-io/etcd:server/embed/etcd.go). What was restored for each of them was compared with the backup's sum.
 const (
 	compares       = "true"
 	doesNotCompare = "false"
@@ -37,10 +37,11 @@ func ClientURL(c *v1alpha1.EtcdCluster, member string) string {
 	return etcdutil.ClientURL(scheme(c.Spec.IsTLS()), member, c.Name, c.Namespace)
 }
 
-// InitialAnnotations are what the Pod's --initial-cluster-state and --initial-cluster, and whether it compares its data first, are
-// read from at each start of its container. For StartSealed and StartRestored the list given is not used: such a member
-// knows only itself.
-func InitialAnnotations(c *v1alpha1.EtcdCluster, member string, flags StartFlags, initial []etcdutil.NamedURL) map[string]string {
+// InitialAnnotations are what the Pod's --initial-cluster-state and --initial-cluster, and whether it compares its data
+// first, are read from at each start of its container. For StartSealed and StartRestored the list given is not used:
+// such a member knows only itself.
+func InitialAnnotations(c *v1alpha1.EtcdCluster, member string, flags StartFlags,
+	initial []etcdutil.NamedURL) map[string]string {
 	state, list, compare := etcdutil.StateExisting, etcdutil.InitialCluster(initial), compares
 	if flags == StartBirth {
 		state = etcdutil.StateNew
@@ -52,7 +53,8 @@ func InitialAnnotations(c *v1alpha1.EtcdCluster, member string, flags StartFlags
 		compare = doesNotCompare
 	}
 	return map[string]string{
-		v1alpha1.AnnotationInitialState: state, v1alpha1.AnnotationInitialCluster: list, v1alpha1.AnnotationInitialCompare: compare,
+		v1alpha1.AnnotationInitialState: state, v1alpha1.AnnotationInitialCluster: list,
+		v1alpha1.AnnotationInitialCompare: compare,
 	}
 }
 
@@ -76,8 +78,8 @@ func FlagsOf(c *v1alpha1.EtcdCluster, member string, annotations map[string]stri
 	return StartNone
 }
 
-// flagsWithData says what a Pod that starts from its data would do with it. Pods of the first renderer, which are not asked,
-// always compare.
+// flagsWithData says what a Pod that starts from its data would do with it. Pods of the first renderer, which are not
+// asked, always compare.
 func flagsWithData(annotations map[string]string) StartFlags {
 	switch compare, isSaid := annotations[v1alpha1.AnnotationInitialCompare]; {
 	case compare == compares, !isSaid && annotations[v1alpha1.AnnotationRenderer] == "1":

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 func TestPodsAreBuiltAsTheyWereReviewed(t *testing.T) {
@@ -18,14 +19,14 @@ func TestPodsAreBuiltAsTheyWereReviewed(t *testing.T) {
 	}
 	for _, v := range []string{"3.5.35", "3.6.16", "3.7.3"} {
 		for shape, options := range shapes {
-			for start, of := range starts {
+			for start, member := range starts {
 				if start != "birth" && v != "3.6.16" {
 					continue // what differs by minor does not differ by start
 				}
 				name := "pod-" + start + "-" + shape + "-" + v[:3]
 				t.Run(name, func(t *testing.T) {
 					c := cluster(append(options, version(v))...)
-					golden(t, name, mustPod(t, c, of(c)))
+					golden(t, name, mustPod(t, c, member(c)))
 				})
 			}
 		}
@@ -34,7 +35,7 @@ func TestPodsAreBuiltAsTheyWereReviewed(t *testing.T) {
 
 func TestObjectsAreBuiltAsTheyWereReviewed(t *testing.T) {
 	c := cluster()
-	birth := BirthRecord{Incarnation: incarnation, Token: "token", Names: []string{"demo-0", "demo-1", "demo-2"}, Origin: OriginFresh}
+	birth := record.Birth{Incarnation: incarnation, Token: "token", Names: []string{"demo-0", "demo-1", "demo-2"}}
 	volume := Volume{Name: "demo-0", Incarnation: incarnation, Bytes: StorageBytes(c), Inputs: Inputs(c).Canonical()}
 	data := map[string][]byte{KeyCert: []byte("cert"), KeyKey: []byte("key"), KeyCA: []byte("ca")}
 	for name, object := range map[string]any{

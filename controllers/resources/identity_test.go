@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 func TestLabelsThatWereStrippedAreKnownAgain(t *testing.T) {
@@ -16,7 +17,7 @@ func TestLabelsThatWereStrippedAreKnownAgain(t *testing.T) {
 	pod := mustPod(t, c, sealed(c))
 	claim := BuildVolume(c, Volume{Name: "demo-0", Incarnation: incarnation, Bytes: 1})
 	claim.UID = "uid-of-claim"
-	birth := BirthRecord{Incarnation: incarnation, Volumes: map[string]string{"demo-0": "uid-of-claim"}}
+	birth := record.Birth{Incarnation: incarnation, Volumes: map[string]string{"demo-0": "uid-of-claim"}}
 	if lost := LostPodLabels(c, pod); len(lost) != 0 {
 		t.Errorf("a new Pod lacks %v", lost)
 	}
@@ -38,7 +39,7 @@ func TestLabelsThatWereStrippedAreKnownAgain(t *testing.T) {
 	claim.Labels = map[string]string{v1alpha1.LabelIncarnation: "earlier"}
 	claim.UID = "uid-of-claim"
 	if lost := LostVolumeLabels(c, claim, birth); lost[v1alpha1.LabelIncarnation] != "" {
-		t.Errorf("a volume of another life is given %v", lost)
+		t.Errorf("a volume of another incarnation is given %v", lost)
 	}
 }
 
@@ -57,20 +58,20 @@ func TestAVolumeWithoutItsClustersUIDIsOursOnlyByProof(t *testing.T) {
 	foreign.OwnerReferences = nil
 	another := claimAt(begun.Add(-time.Hour))
 	another.Labels[v1alpha1.LabelClusterUID] = "another"
-	born := BirthRecord{Volumes: map[string]string{"demo-0": "uid-of-claim"}}
+	born := record.Birth{Volumes: map[string]string{"demo-0": "uid-of-claim"}}
 	for _, row := range []struct {
 		name  string
 		claim *corev1.PersistentVolumeClaim
-		birth BirthRecord
+		birth record.Birth
 		pod   *corev1.Pod
 		ours  bool
 	}{
 		{"the birth record names it", claimAt(begun), born, nil, true},
-		{"its Pod is younger", claimAt(begun.Add(-time.Hour)), BirthRecord{}, pod, true},
-		{"its Pod is older", claimAt(begun.Add(time.Hour)), BirthRecord{}, pod, false},
-		{"the Pod is somebody else's", claimAt(begun.Add(-time.Hour)), BirthRecord{}, foreign, false},
+		{"its Pod is younger", claimAt(begun.Add(-time.Hour)), record.Birth{}, pod, true},
+		{"its Pod is older", claimAt(begun.Add(time.Hour)), record.Birth{}, pod, false},
+		{"the Pod is somebody else's", claimAt(begun.Add(-time.Hour)), record.Birth{}, foreign, false},
 		{"it says whose it is", another, born, pod, false},
-		{"nothing speaks for it", claimAt(begun), BirthRecord{}, nil, false},
+		{"nothing speaks for it", claimAt(begun), record.Birth{}, nil, false},
 	} {
 		if got := IsProvenVolume(c, row.claim, row.birth, row.pod); got != row.ours {
 			t.Errorf("%s: %v", row.name, got)

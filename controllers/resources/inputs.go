@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -16,8 +17,8 @@ import (
 // written on Pods and volumes, so that a new operator can tell what the user changed from what it would itself render
 // differently: only the former restarts a member.
 //
-// What is absent is the default. A default of ours is never written down, and a field is never renamed, retyped or given
-// another meaning. Labels and annotations are not among them: they change in place.
+// What is absent is the default. A default of ours is never written down, and a field is never renamed, retyped or
+// given another meaning. Labels and annotations are not among them: they change in place.
 type RollInputs struct {
 	Version   string           `json:"version"` // without a leading v
 	Image     *ImageInputs     `json:"image,omitempty"`
@@ -82,7 +83,7 @@ func Inputs(c *v1alpha1.EtcdCluster) RollInputs {
 }
 
 // Canonical is the choices as text: two texts are equal exactly when the choices are.
-func (in RollInputs) Canonical() string { return encode(in.withoutDefaults()) }
+func (in RollInputs) Canonical() string { return record.JSON(in.withoutDefaults()) }
 
 // DecodeInputs reads choices that were written down. Fields that it does not know are passed over, so that an older
 // operator can go on where a newer one was.
@@ -101,8 +102,8 @@ func DecodeInputs(text string) (RollInputs, error) {
 	return in.withoutDefaults(), nil
 }
 
-// NormalizeInputs reads choices that were written down, by whatever operator, and gives the text that Canonical gives for
-// the same choices, with their version.
+// NormalizeInputs reads choices that were written down, by any release of the operator, and gives the text that
+// Canonical gives for the same choices, with their version.
 func NormalizeInputs(annotation string) (canonical string, version etcdutil.Version, err error) {
 	in, err := DecodeInputs(annotation)
 	if err != nil {

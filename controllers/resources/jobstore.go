@@ -1,74 +1,57 @@
 package resources
 
 import (
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
-// storeJSON is a store as the agent reads it. Secrets and claims are not in it: they are mounted.
-type storeJSON struct {
-	S3     *s3JSON     `json:"s3,omitempty"`
-	GCS    *gcsJSON    `json:"gcs,omitempty"`
-	Azure  *azureJSON  `json:"azure,omitempty"`
-	Volume *volumeJSON `json:"volume,omitempty"`
+// mountedStore is how the agent reaches a store: its flags, and what is mounted for it.
+type mountedStore struct {
+	args    []string
+	mounts  []corev1.VolumeMount
+	volumes []corev1.Volume
 }
 
-type s3JSON struct {
-	Bucket               string `json:"bucket"`
-	Prefix               string `json:"prefix,omitempty"`
-	Endpoint             string `json:"endpoint,omitempty"`
-	Region               string `json:"region,omitempty"`
-	ForcePathStyle       bool   `json:"forcePathStyle,omitempty"`
-	ServerSideEncryption string `json:"serverSideEncryption,omitempty"`
-}
-
-type gcsJSON struct {
-	Bucket   string `json:"bucket"`
-	Prefix   string `json:"prefix,omitempty"`
-	Endpoint string `json:"endpoint,omitempty"`
-}
-
-type azureJSON struct {
-	Container string `json:"container"`
-	Prefix    string `json:"prefix,omitempty"`
-	Endpoint  string `json:"endpoint,omitempty"`
-}
-
-type volumeJSON struct {
-	Path string `json:"path,omitempty"`
-}
-
-// storeArgs are the agent's flags for a store.
-func storeArgs(store v1alpha1.BackupStore) []string {
-	args := []string{"--store=" + encode(storeOf(store))}
+func mountStore(store v1alpha1.BackupStore, readOnly bool) mountedStore {
+	m := mountedStore{args: []string{"--store=" + storeJSON(store)}}
+	add := func(volume corev1.Volume, path string, readOnly bool, arg string) {
+		m.args, m.volumes = append(m.args, arg), append(m.volumes, volume)
+		m.mounts = append(m.mounts, corev1.VolumeMount{Name: volume.Name, MountPath: path, ReadOnly: readOnly})
+	}
 	credentials, authorities := storeSecrets(store)
 	if credentials != "" {
-		args = append(args, "--credentials-dir="+credentialsMount)
+		add(mountedSecret(credentialsVolume, credentials), credentialsMount, true, "--credentials-dir="+
+			credentialsMount)
 	}
 	if authorities != "" {
-		args = append(args, "--store-ca="+storeCAMount+"/"+KeyCA)
+		add(mountedSecret(storeCAVolume, authorities), storeCAMount, true, "--store-ca="+storeCAMount+"/"+KeyCA)
 	}
 	if store.Volume != nil {
-		args = append(args, "--volume-root="+backupsMount)
+		add(claimed(backupsVolume, store.Volume.ClaimName), backupsMount, readOnly, "--volume-root="+backupsMount)
 	}
-	return args
+	return m
 }
 
-func storeOf(store v1alpha1.BackupStore) storeJSON {
+// storeJSON is a store as the agent reads it: as the API has it. Secrets and claims are not in it: they are mounted.
+func storeJSON(store v1alpha1.BackupStore) string {
+	shown := store.DeepCopy()
 	switch {
-	case store.S3 != nil:
-		s3 := store.S3
-		return storeJSON{S3: &s3JSON{
-			Bucket: s3.Bucket, Prefix: s3.Prefix, Endpoint: s3.Endpoint, Region: s3.Region,
-			ForcePathStyle: s3.ForcePathStyle, ServerSideEncryption: s3.ServerSideEncryption,
-		}}
-	case store.GCS != nil:
-		return storeJSON{GCS: &gcsJSON{Bucket: store.GCS.Bucket, Prefix: store.GCS.Prefix, Endpoint: store.GCS.Endpoint}}
-	case store.Azure != nil:
-		return storeJSON{Azure: &azureJSON{Container: store.Azure.Container, Prefix: store.Azure.Prefix, Endpoint: store.Azure.Endpoint}}
-	case store.Volume != nil:
-		return storeJSON{Volume: &volumeJSON{Path: store.Volume.Path}}
+	case shown.S3 != nil:
+		shown.S3.CredentialsSecretRef, shown.S3.CASecretRef = nil, nil
+	case shown.GCS != nil:
+		shown.GCS.CredentialsSecretRef, shown.GCS.CASecretRef = nil, nil
+	case shown.Azure != nil:
+		shown.Azure.CredentialsSecretRef, shown.Azure.CASecretRef = nil, nil
+	case shown.Volume != nil:
+		volume := map[string]string{}
+		if shown.Volume.Path != "" {
+			volume["path"] = shown.Volume.Path
+		}
+		return record.JSON(map[string]any{"volume": volume})
 	}
-	return storeJSON{}
+	return record.JSON(shown)
 }
 
 // storeSecrets are the names of the Secrets that a store is reached with; empty for none.

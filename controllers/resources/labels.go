@@ -32,18 +32,11 @@ func PodLabels(c *v1alpha1.EtcdCluster, member, incarnation string) map[string]s
 	return merged(userLabels(c), MemberLabels(c, member, incarnation))
 }
 
-// BackupLabels are on a backup's Job and on its Pods. No selector of the cluster's Services and budget fits them.
-func BackupLabels(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster) map[string]string {
-	labels := Labels(c)
-	labels[v1alpha1.LabelComponent] = v1alpha1.ComponentBackup
-	labels[v1alpha1.LabelBackup] = b.Name
-	return labels
-}
-
-// foreign leaves out keys of the operator's own prefix: on our objects nobody else says what is recorded, sealed or ready.
+// foreign leaves out keys of the operator's own prefix: on our objects the operator alone says what is recorded, sealed
+// or ready.
 func foreign(user map[string]string) map[string]string {
 	kept := maps.Clone(user)
-	maps.DeleteFunc(kept, func(key, _ string) bool { return isOurKey(key) })
+	maps.DeleteFunc(kept, func(key, _ string) bool { return v1alpha1.IsOperatorKey(key) })
 	return kept
 }
 
@@ -82,8 +75,8 @@ func IsControlledBy(object metav1.Object, uid types.UID) bool {
 	return ref != nil && ref.UID == uid
 }
 
-// IsDataOf reports whether data is this cluster's. Labels alone never make anything ours, but this one is a UID that only
-// the operator writes.
+// IsDataOf reports whether data is this cluster's. Labels alone never make anything ours, but this one is a UID that
+// only the operator writes.
 func IsDataOf(object metav1.Object, uid types.UID) bool {
 	return object.GetLabels()[v1alpha1.LabelClusterUID] == string(uid)
 }
@@ -98,7 +91,17 @@ func FollowsPolicy(object metav1.Object, uid types.UID, retain bool) bool {
 	return retain
 }
 
-// merged lays maps over one another; the last one wins.
+// lacking are the wanted entries that are not there, or there with another value.
+func lacking(have, want map[string]string) map[string]string {
+	lost := maps.Clone(want)
+	maps.DeleteFunc(lost, func(key, value string) bool {
+		there, ok := have[key]
+		return ok && there == value
+	})
+	return lost
+}
+
+// merged restores maps over one another; the last one wins.
 func merged(layers ...map[string]string) map[string]string {
 	all := map[string]string{}
 	for _, layer := range layers {

@@ -8,15 +8,15 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Leaf is what a certificate has to say. It has the fields of pki.Leaf, so that pki.Leaf(leaf) converts it: this package
-// names, and does not issue.
+// Leaf is what a certificate has to say. It has the fields of pki.Leaf, so that pki.Leaf(leaf) converts it: this
+// package names, and does not issue.
 type Leaf struct {
 	CommonName     string
 	Organization   []string
 	DNSNames       []string
 	IPs            []net.IP
 	Server, Client bool
-	Validity       time.Duration // zero: the default of whoever issues
+	Validity       time.Duration // zero: the default of the issuer
 }
 
 // clusterDomain is what most clusters are called. A name of another domain is found through the shorter names, which
@@ -29,13 +29,14 @@ const rootUser = "root"
 // ClientUser is the common name of the certificate that clients share.
 func ClientUser(cluster string) string { return cluster + "-client" }
 
-// MemberServerLeaf is for a member's client port: by its own name, by the client Service's, and from inside its Pod. The
-// use as a client is for the gRPC gateway, which dials the port with this certificate (etcd-io/etcd:server/embed/serve.go),
-// and for etcdctl in the Pod.
+// MemberServerLeaf is for a member's client port: by its own name, by the client Service's, and from inside its Pod.
+// The use as a client is for the gRPC gateway, which dials the port with this certificate
+// (etcd-io/etcd:server/embed/serve.go), and for etcdctl in the Pod.
 func MemberServerLeaf(c *v1alpha1.EtcdCluster, member string) Leaf {
 	names := append(memberNames(c, member), serviceNames(c)...)
 	return Leaf{
-		CommonName: member, DNSNames: append(names, "localhost"), IPs: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		CommonName: member, DNSNames: append(names, "localhost"),
+		IPs:    []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 		Server: true, Client: true,
 	}
 }

@@ -15,7 +15,6 @@ const (
 	KindVolume  = "PersistentVolumeClaim"
 	KindCluster = "EtcdCluster"
 	KindBackup  = "EtcdBackup"
-	KindJob     = "Job"
 )
 
 // PeerService is the name of the headless Service that gives members their DNS names and carries the birth record. It
@@ -43,8 +42,9 @@ func OperatorSecret(cluster string) string { return cluster + "-operator-tls" }
 // MemberSecret is the name of the Secret with a member's certificates.
 func MemberSecret(member string) string { return member + "-tls" }
 
-// BackupJob is the name of a backup's Job: by the cluster, so that people see what it works on, and by the backup's UID,
-// so that a backup of the same name that was deleted has another one. Its Pods' names begin so and are no member's.
+// BackupJob is the name of a backup's Job: by the cluster, so that people see what it works on, and by the backup's
+// UID, so that a backup of the same name that was deleted has another one. Its Pods' names begin so and are no
+// member's.
 func BackupJob(b *v1alpha1.EtcdBackup) string {
 	uid := strings.ReplaceAll(string(b.UID), "-", "")
 	return b.Spec.ClusterRef.Name + "-backup-" + uid[:min(len(uid), 8)]
@@ -56,7 +56,8 @@ func BackupJob(b *v1alpha1.EtcdBackup) string {
 func ClusterObjects(c *v1alpha1.EtcdCluster) []ObjectName {
 	var objects []ObjectName
 	if c.Spec.IsTLS() {
-		for _, name := range []string{CASecret(c.Name), PeerCASecret(c.Name), ClientSecret(c.Name), OperatorSecret(c.Name)} {
+		for _, name := range []string{CASecret(c.Name), PeerCASecret(c.Name), ClientSecret(c.Name),
+			OperatorSecret(c.Name)} {
 			objects = append(objects, ObjectName{Kind: KindSecret, Name: name})
 		}
 	}

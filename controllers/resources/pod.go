@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strconv"
@@ -8,12 +9,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // Renderer is raised whenever the same choices make another Pod than before. It is written on the Pod for people; a Pod
 // of an older renderer is as good as it was and is not restarted for it.
-const Renderer = 2
+const Renderer = 3
 
 // Container is the name of the etcd container.
 const Container = "etcd"
@@ -37,14 +39,10 @@ type PodStart struct {
 	Role        string // role label, for sealed Pods only
 }
 
-// BuildPod builds a member's Pod from choices that were made, maybe long ago, and from the cluster's labels and annotations
-// of today. It fails when the choices name no version, or resources that are none.
+// BuildPod builds a member's Pod from choices that were made, maybe long ago, and from the cluster's labels and
+// annotations of today. It fails when the choices name no version, or resources that are none.
 func BuildPod(c *v1alpha1.EtcdCluster, s PodStart) (*corev1.Pod, error) {
-	version, err := etcdutil.ParseVersion(s.Inputs.Version)
-	if err != nil {
-		return nil, fmt.Errorf("building the Pod of member %s: %w", s.Name, err)
-	}
-	resources, err := resourcesOf(s.Inputs).requirements()
+	version, resources, err := s.Inputs.parse()
 	if err != nil {
 		return nil, fmt.Errorf("building the Pod of member %s: %w", s.Name, err)
 	}
@@ -66,16 +64,14 @@ func BuildPod(c *v1alpha1.EtcdCluster, s PodStart) (*corev1.Pod, error) {
 	}
 	pod.Spec.Containers[0].Resources = resources
 	schedule(&pod.Spec, c, s.Inputs.Pod)
-	for _, name := range image(s.Inputs).PullSecrets {
-		pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
-	}
+	pod.Spec.ImagePullSecrets = pullSecrets(s.Inputs)
 	return pod, nil
 }
 
 func podAnnotations(c *v1alpha1.EtcdCluster, s PodStart) map[string]string {
 	annotations := merged(userAnnotations(c))
-	if record := dressedIn(userLabels(c), userAnnotations(c)); !record.isZero() {
-		annotations[v1alpha1.AnnotationDressed] = encode(record)
+	if written := dressedIn(userLabels(c), userAnnotations(c)); !written.isZero() {
+		annotations[v1alpha1.AnnotationDressed] = record.JSON(written)
 	}
 	annotations[v1alpha1.AnnotationInputs] = s.Inputs.Canonical()
 	annotations[v1alpha1.AnnotationRenderer] = strconv.Itoa(Renderer)
@@ -87,7 +83,7 @@ func buildContainer(c *v1alpha1.EtcdCluster, s PodStart, version etcdutil.Versio
 	container := corev1.Container{
 		Name:            Container,
 		Image:           imageReference(s.Inputs, version),
-		ImagePullPolicy: DefaultPullPolicy,
+		ImagePullPolicy: pullPolicy(s.Inputs),
 		Command:         []string{"etcd"},
 		Args:            buildArgs(c, s, version),
 		Env:             buildEnv(s.Inputs.TLS == ""),
@@ -100,17 +96,26 @@ func buildContainer(c *v1alpha1.EtcdCluster, s PodStart, version etcdutil.Versio
 		StartupProbe:             startupProbe(),
 		LivenessProbe:            livenessProbe(),
 		ReadinessProbe:           readinessProbe(),
+		Lifecycle:                leaveFirst(),
 		SecurityContext:          containerSecurity(),
 		TerminationMessagePath:   corev1.TerminationMessagePathDefault,
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError, // why etcd stopped is evidence
 	}
-	if policy := image(s.Inputs).PullPolicy; policy != "" {
-		container.ImagePullPolicy = policy
-	}
 	if s.Inputs.TLS == "" {
-		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: tlsVolume, MountPath: tlsMount, ReadOnly: true})
+		container.VolumeMounts = append(container.VolumeMounts,
+			corev1.VolumeMount{Name: tlsVolume, MountPath: tlsMount, ReadOnly: true})
 	}
 	return container
+}
+
+// parse reads the version and the resources. What is neither is refused here.
+func (in RollInputs) parse() (etcdutil.Version, corev1.ResourceRequirements, error) {
+	version, err := etcdutil.ParseVersion(in.Version)
+	if err != nil {
+		return version, corev1.ResourceRequirements{}, err
+	}
+	resources, err := resourcesOf(in).requirements()
+	return version, resources, err
 }
 
 func resourcesOf(in RollInputs) ResourceInputs {
@@ -127,12 +132,21 @@ func image(in RollInputs) ImageInputs {
 	return *in.Image
 }
 
+func pullPolicy(in RollInputs) corev1.PullPolicy {
+	return cmp.Or(image(in).PullPolicy, DefaultPullPolicy)
+}
+
+func pullSecrets(in RollInputs) []corev1.LocalObjectReference {
+	var secrets []corev1.LocalObjectReference
+	for _, name := range image(in).PullSecrets {
+		secrets = append(secrets, corev1.LocalObjectReference{Name: name})
+	}
+	return secrets
+}
+
 // imageReference prefers the digest, alone: not every runtime accepts a tag beside it.
 func imageReference(in RollInputs, version etcdutil.Version) string {
-	repository := image(in).Repository
-	if repository == "" {
-		repository = DefaultRepository
-	}
+	repository := cmp.Or(image(in).Repository, DefaultRepository)
 	if digest := image(in).Digest; digest != "" {
 		return repository + "@" + digest
 	}
@@ -163,21 +177,18 @@ func buildEnv(isTLS bool) []corev1.EnvVar {
 
 func fromAnnotation(variable, annotation string) corev1.EnvVar {
 	return corev1.EnvVar{Name: variable, ValueFrom: &corev1.EnvVarSource{
-		FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.annotations['" + annotation + "']"},
+		FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.annotations['" + annotation +
+			"']"},
 	}}
 }
 
 func buildVolumes(s PodStart) []corev1.Volume {
-	data := corev1.Volume{Name: dataVolume}
-	if s.Inputs.Ephemeral != nil {
-		data.EmptyDir = &corev1.EmptyDirVolumeSource{Medium: s.Inputs.Ephemeral.Medium}
-	} else {
-		data.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{ClaimName: s.Name}
+	data := claimed(dataVolume, s.Name)
+	if ephemeral := s.Inputs.Ephemeral; ephemeral != nil {
+		data.VolumeSource = corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: ephemeral.Medium}}
 	}
 	if s.Inputs.TLS != "" {
 		return []corev1.Volume{data}
 	}
-	return []corev1.Volume{data, {Name: tlsVolume, VolumeSource: corev1.VolumeSource{
-		Secret: &corev1.SecretVolumeSource{SecretName: MemberSecret(s.Name), DefaultMode: new(int32(0o440))},
-	}}}
+	return []corev1.Volume{data, mountedSecret(tlsVolume, MemberSecret(s.Name))}
 }

@@ -2,8 +2,8 @@ package resources
 
 import corev1 "k8s.io/api/core/v1"
 
-// podSecurity passes Pod Security "restricted". The group owns what is mounted, and is set once: setting it at every start
-// of a Pod with a large volume would take minutes.
+// podSecurity passes Pod Security "restricted". The group owns what is mounted, and is set once: setting it at every
+// start of a Pod with a large volume would take minutes.
 func podSecurity() *corev1.PodSecurityContext {
 	return &corev1.PodSecurityContext{
 		RunAsNonRoot:        new(true),

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
@@ -13,7 +12,7 @@ import (
 // preflightDeadline is for a store that never answers; the agent gives up a call after a minute.
 const preflightDeadline int64 = 900
 
-// PreflightStart names a backup, by its key or as the newest of a cluster, and what is to be restored from it.
+// PreflightStart names a backup, by its key or as the newest of a cluster, and what is restored from it.
 type PreflightStart struct {
 	AgentImage  string
 	PullPolicy  corev1.PullPolicy
@@ -31,44 +30,30 @@ type PreflightStart struct {
 // BuildPreflightPod builds the Pod that says, before anything is made or stopped, whether a backup can be restored. Its
 // termination message is the backup's manifest. It mounts nothing of the cluster's.
 func BuildPreflightPod(c *v1alpha1.EtcdCluster, s PreflightStart) *corev1.Pod {
-	step := corev1.Container{
-		Name:            StepPreflight,
-		Image:           s.AgentImage,
-		ImagePullPolicy: s.PullPolicy,
-		Command:         []string{agentProgram},
-		Args:            s.args(c),
-		VolumeMounts:    storeMounts(s.Store, true),
-		SecurityContext: containerSecurity(),
-		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
-			corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("128Mi"),
-		}},
-		TerminationMessagePath:   corev1.TerminationMessagePathDefault,
-		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
-	}
+	store := mountStore(s.Store, true)
+	step := agentTask(StepPreflight, s.AgentImage, s.args(c, store.args))
+	step.ImagePullPolicy, step.VolumeMounts = s.PullPolicy, store.mounts
 	pod := &corev1.Pod{ObjectMeta: ownedMeta(c, PreflightPod(c.Name))}
-	pod.Labels = RestoreLabels(c, v1alpha1.ComponentPreflight)
+	pod.Labels = taskLabels(c, v1alpha1.ComponentPreflight)
 	pod.Annotations = map[string]string{v1alpha1.AnnotationRestoreHash: s.Hash}
-	pod.Spec = restorePodSpec([]corev1.Container{step})
-	pod.Spec.Volumes = storeVolumes(s.Store)
+	pod.Spec = taskPod(step)
+	pod.Spec.Volumes = store.volumes
 	pod.Spec.ImagePullSecrets = s.PullSecrets
 	pod.Spec.ActiveDeadlineSeconds = new(preflightDeadline)
 	pod.Spec.TerminationGracePeriodSeconds = new(restoreGraceSeconds)
 	return pod
 }
 
-func (s PreflightStart) args(c *v1alpha1.EtcdCluster) []string {
-	args := append([]string{StepPreflight}, storeArgs(s.Store)...)
+func (s PreflightStart) args(c *v1alpha1.EtcdCluster, store []string) []string {
+	args := append([]string{StepPreflight}, store...)
 	if s.Key != "" {
 		args = append(args, "--key="+s.Key)
 	} else {
-		args = append(args, "--latest-of="+cmp.Or(s.LatestOf.Namespace, c.Namespace)+"/"+cmp.Or(s.LatestOf.Name, c.Name))
+		args = append(args, "--latest-of="+cmp.Or(s.LatestOf.Namespace, c.Namespace)+"/"+
+			cmp.Or(s.LatestOf.Name, c.Name))
 		if s.LatestOf.UID != "" {
 			args = append(args, "--latest-uid="+s.LatestOf.UID)
 		}
 	}
-	args = append(args, "--etcd-version="+s.Version, "--volume-bytes="+strconv.FormatInt(s.VolumeBytes, 10))
-	for i := range args {
-		args[i] = literal(args[i])
-	}
-	return args
+	return append(args, "--etcd-version="+s.Version, "--volume-bytes="+strconv.FormatInt(s.VolumeBytes, 10))
 }

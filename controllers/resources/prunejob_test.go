@@ -16,12 +16,16 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
-// nightly is the smallest schedule that a user writes, with the store of a backup made by these options.
+// nightly is a schedule with every rule of retention, and with the store of a backup made by these options.
 func nightly(options ...func(*v1alpha1.EtcdBackup)) *v1alpha1.EtcdBackupSchedule {
 	return &v1alpha1.EtcdBackupSchedule{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "nightly", UID: "2c4c2d1e-0000-4000-8000-000000000003"},
 		Spec: v1alpha1.EtcdBackupScheduleSpec{
 			ClusterRef: v1alpha1.ClusterReference{Name: "demo"}, Schedule: "0 3 * * *", Store: toVolume(options...).Spec.Store,
+			TimeZone: new("Europe/Berlin"),
+			Retention: &v1alpha1.BackupRetention{
+				KeepLast: new(int32(3)), KeepDaily: new(int32(7)), KeepWeekly: new(int32(4)), KeepWithin: &metav1.Duration{Duration: 36 * time.Hour},
+			},
 		},
 	}
 }
@@ -29,23 +33,26 @@ func nightly(options ...func(*v1alpha1.EtcdBackup)) *v1alpha1.EtcdBackupSchedule
 func pruneStart() PruneStart {
 	return PruneStart{
 		AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1", PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}},
-		At:        time.Date(2026, time.March, 29, 3, 0, 0, 0, time.UTC),
-		Retention: Retention{KeepLast: 3, KeepDaily: 7, KeepWeekly: 4, KeepWithin: 36 * time.Hour, TimeZone: "Europe/Berlin"},
-		Held:      []string{"etcd/prod/demo/8f0d8f6e-0000-4000-8000-000000000001/20260301T030000Z-1a2b3c4d/snapshot.db"},
-		Ask:       []string{"etcd/prod/demo/8f0d8f6e-0000-4000-8000-000000000001/20260302T030000Z-1a2b3c4d/snapshot.db"},
-		NotAfter:  time.Date(2026, time.March, 29, 3, 5, 0, 0, time.UTC),
-		Deadline:  6 * time.Minute,
+		At:       time.Date(2026, time.March, 29, 3, 0, 0, 0, time.UTC),
+		Held:     []string{"etcd/prod/demo/8f0d8f6e-0000-4000-8000-000000000001/20260301T030000Z-1a2b3c4d/snapshot.db"},
+		Ask:      []string{"etcd/prod/demo/8f0d8f6e-0000-4000-8000-000000000001/20260302T030000Z-1a2b3c4d/snapshot.db"},
+		NotAfter: time.Date(2026, time.March, 29, 3, 5, 0, 0, time.UTC),
+		Deadline: 6 * time.Minute,
 	}
 }
 
 func TestJobsThatPruneAreBuiltAsTheyWereReviewed(t *testing.T) {
 	bare := pruneStart()
-	bare.Retention, bare.Held, bare.Ask, bare.PullSecrets = Retention{KeepLast: 7}, nil, nil, nil
+	bare.Held, bare.Ask, bare.PullSecrets = nil, nil, nil
+	keepsLast := func(s *v1alpha1.EtcdBackupSchedule) *v1alpha1.EtcdBackupSchedule {
+		s.Spec.Retention, s.Spec.TimeZone = &v1alpha1.BackupRetention{KeepLast: new(int32(7))}, nil
+		return s
+	}
 	golden(t, "prune-volume", BuildPruneJob(nightly(), cluster(), pruneStart()))
 	golden(t, "prune-s3", BuildPruneJob(nightly(toS3), cluster(full), pruneStart()))
-	golden(t, "prune-of-the-pods-identity", BuildPruneJob(nightly(toBareS3), cluster(withoutTLS), bare))
-	golden(t, "prune-gcs", BuildPruneJob(nightly(toGCS), cluster(), bare))
-	golden(t, "prune-azure", BuildPruneJob(nightly(toAzure), cluster(), bare))
+	golden(t, "prune-of-the-pods-identity", BuildPruneJob(keepsLast(nightly(toBareS3)), cluster(withoutTLS), bare))
+	golden(t, "prune-gcs", BuildPruneJob(keepsLast(nightly(toGCS)), cluster(), bare))
+	golden(t, "prune-azure", BuildPruneJob(keepsLast(nightly(toAzure)), cluster(), bare))
 }
 
 func TestThePodThatPrunesPassesPodSecurityRestrictedAndMountsNothingOfTheClusters(t *testing.T) {
@@ -95,9 +102,9 @@ func TestEveryRunOfPruningHasAJobOfItsOwnWithAValidName(t *testing.T) {
 }
 
 func TestARuleThatIsNotSetIsNotPassedOn(t *testing.T) {
-	start := pruneStart()
-	start.Retention = Retention{KeepDaily: 2}
-	for _, arg := range BuildPruneJob(nightly(), cluster(), start).Spec.Template.Spec.Containers[0].Args {
+	s := nightly()
+	s.Spec.Retention, s.Spec.TimeZone = &v1alpha1.BackupRetention{KeepDaily: new(int32(2))}, nil
+	for _, arg := range BuildPruneJob(s, cluster(), pruneStart()).Spec.Template.Spec.Containers[0].Args {
 		if strings.HasPrefix(arg, "--keep-") && arg != "--keep-daily=2" || strings.HasPrefix(arg, "--time-zone") {
 			t.Errorf("it is called with %s", arg)
 		}

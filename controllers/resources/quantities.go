@@ -17,7 +17,8 @@ type ResourceInputs struct {
 	Claims   []corev1.ResourceClaim         `json:"claims,omitempty"`
 }
 
-// earthly is a quantity that can be calculated with. Kubernetes accepts 1e-2000000000 too, and takes minutes to read it.
+// earthly is a quantity that can be calculated with. Kubernetes accepts 1e-2000000000 too, and takes minutes to read
+// it.
 var earthly = regexp.MustCompile(`^[+-]?[0-9.]{1,32}([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$`)
 
 func parseQuantity(text string) (resource.Quantity, error) {
@@ -42,10 +43,11 @@ func texts(list map[corev1.ResourceName]v1alpha1.Amount) map[corev1.ResourceName
 	return out
 }
 
-// canonical writes equal quantities equally: "1" and "1000m", "1Gi" and "1073741824". What is no quantity stays as it is,
-// for BuildPod to refuse.
+// canonical writes equal quantities equally: "1" and "1000m", "1Gi" and "1073741824". What is no quantity stays as it
+// is, for BuildPod to refuse.
 func (in ResourceInputs) canonical() ResourceInputs {
-	return ResourceInputs{Limits: canonicalList(in.Limits), Requests: canonicalList(in.Requests), Claims: orNil(in.Claims)}
+	return ResourceInputs{Limits: canonicalList(in.Limits), Requests: canonicalList(in.Requests),
+		Claims: orNil(in.Claims)}
 }
 
 func canonicalList(list map[corev1.ResourceName]string) map[corev1.ResourceName]string {

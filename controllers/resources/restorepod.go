@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -24,54 +25,37 @@ func PreflightPod(cluster string) string { return cluster + "-preflight" }
 // RestorePod is the name of the Pod that restores a member's volume. No member has such a name.
 func RestorePod(member string) string { return member + "-restore" }
 
-// RestoreLabels are on the Pods of a restore. No selector of the cluster's Services and budget fits them.
-func RestoreLabels(c *v1alpha1.EtcdCluster, component string) map[string]string {
-	labels := Labels(c)
-	labels[v1alpha1.LabelComponent] = component
-	return labels
-}
-
-// RestoreStart says which member's volume is to be restored, from which backup, and what its member is made from.
+// RestoreStart says which member's volume is restored, from which backup, and what its member is made from.
 type RestoreStart struct {
-	Member      string
-	Incarnation string
-	Token       string
-	Initial     []etcdutil.NamedURL // all first members of the incarnation, in the same order for each
-	Inputs      RollInputs          // of the member: where it will run, and with which etcd
-	AgentImage  string
+	// the incarnation as the birth record has it: which data it begins with, and by how much the revision is raised
+	record.Next
 
-	Store     v1alpha1.BackupStore
-	Hash      string // of the source
-	Key       string // what follows is as the birth record has it
-	SHA256    string
-	SizeBytes int64
-	Revision  int64
+	Member     string
+	Initial    []etcdutil.NamedURL // all first members of the incarnation, in the same order for each
+	Inputs     RollInputs          // of the member: where it will run, and with which etcd
+	AgentImage string
 
-	BumpRevision int64 // by how much the revision is raised; 0 leaves it as it is
+	Store v1alpha1.BackupStore
+	Hash  string // of the source
 
-	Survivor  string      // instead of a backup: the member whose data it is
 	ClusterID etcdutil.ID // that the survivor must have, which runs
 	Mounts    string      // the survivor's claim, where it does not run: what lies there is read
 	LaidIn    string      // the incarnation that the survivor's data there is of
 	MemberID  etcdutil.ID // that this data must know
 }
 
-// BuildRestorePod builds the Pod that lays a backup on one member's volume: fetch, etcd's own restore, activate, one after
-// the other, each at most once. It goes to where the member will run, and asks for what the member will ask for, since a
-// volume that is bound late is bound to the node that this Pod gets.
+// BuildRestorePod builds the Pod that restores a backup on one member's volume: fetch, etcd's own restore, activate,
+// one after the other, each at most once. It goes to where the member will run, and asks for what the member will ask
+// for, since a volume that is bound late is bound to the node that this Pod gets.
 func BuildRestorePod(c *v1alpha1.EtcdCluster, s RestoreStart) (*corev1.Pod, error) {
-	version, err := etcdutil.ParseVersion(s.Inputs.Version)
-	if err != nil {
-		return nil, fmt.Errorf("building the Pod that restores member %s: %w", s.Member, err)
-	}
-	requirements, err := resourcesOf(s.Inputs).requirements()
+	version, requirements, err := s.Inputs.parse()
 	if err != nil {
 		return nil, fmt.Errorf("building the Pod that restores member %s: %w", s.Member, err)
 	}
 	steps := []corev1.Container{
 		s.fetchStep(),
 		s.step(StepRestore, imageReference(s.Inputs, version), []string{"etcdutl"}, s.restoreArgs(c)),
-		s.step(StepActivate, s.AgentImage, []string{agentProgram}, append([]string{"activate"}, s.originArgs()...)),
+		s.step(StepActivate, s.AgentImage, []string{agentProgram}, append([]string{StepActivate}, s.originArgs()...)),
 	}
 	if s.Survivor != "" {
 		steps[0], steps[2] = s.survivorSteps(c)
@@ -85,76 +69,57 @@ func BuildRestorePod(c *v1alpha1.EtcdCluster, s RestoreStart) (*corev1.Pod, erro
 	pod.Annotations = merged(userAnnotations(c), map[string]string{
 		v1alpha1.AnnotationInputs: s.Inputs.Canonical(), v1alpha1.AnnotationRestoreHash: s.Hash,
 	})
-	pod.Spec = restorePodSpec(steps)
+	pod.Spec = taskPod(steps...)
 	pod.Spec.Volumes = append([]corev1.Volume{claimed(dataVolume, s.Member)}, s.sourceVolumes(c)...)
 	schedule(&pod.Spec, c, s.Inputs.Pod)
 	pod.Spec.TerminationGracePeriodSeconds = new(restoreGraceSeconds)
 	besideMembers(&pod.Spec, s.Incarnation)
-	for _, name := range image(s.Inputs).PullSecrets {
-		pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
-	}
+	pod.Spec.ImagePullSecrets = pullSecrets(s.Inputs)
 	return pod, nil
 }
 
 // restoreGraceSeconds is enough: each step is killed at no loss.
 const restoreGraceSeconds int64 = 5
 
-// restorePodSpec is what all Pods of a restore have. They are never restarted in place: etcdutl refuses what it left half
-// done, and a new Pod begins with removing it.
-func restorePodSpec(steps []corev1.Container) corev1.PodSpec {
-	last := len(steps) - 1
-	return corev1.PodSpec{
-		RestartPolicy:                corev1.RestartPolicyNever,
-		AutomountServiceAccountToken: new(false),
-		EnableServiceLinks:           new(false),
-		SecurityContext:              podSecurity(),
-		InitContainers:               steps[:last:last],
-		Containers:                   steps[last:],
-	}
-}
-
 func (s RestoreStart) step(name, image string, command, args []string) corev1.Container {
-	step := corev1.Container{
-		Name:                     name,
-		Image:                    image,
-		ImagePullPolicy:          pullPolicy(s.Inputs),
-		Command:                  command,
-		Args:                     args,
-		VolumeMounts:             []corev1.VolumeMount{{Name: dataVolume, MountPath: dataMount}},
-		SecurityContext:          containerSecurity(),
-		TerminationMessagePath:   corev1.TerminationMessagePathDefault,
-		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
-	}
-	for i := range step.Args {
-		step.Args[i] = literal(step.Args[i])
-	}
+	step := task(name, image, command, args)
+	step.ImagePullPolicy = pullPolicy(s.Inputs)
+	step.VolumeMounts = []corev1.VolumeMount{{Name: dataVolume, MountPath: dataMount}}
 	return step
 }
 
 func (s RestoreStart) fetchStep() corev1.Container {
-	args := append([]string{"fetch-for-restore"}, storeArgs(s.Store)...)
+	store := mountStore(s.Store, true)
+	args := append([]string{"fetch-for-restore"}, store.args...)
 	step := s.step(StepFetch, s.AgentImage, []string{agentProgram}, append(args, s.originArgs()...))
-	step.VolumeMounts = append(step.VolumeMounts, storeMounts(s.Store, true)...)
+	step.VolumeMounts = append(step.VolumeMounts, store.mounts...)
 	step.Ports = []corev1.ContainerPort{containerPort("progress", ProgressPort)}
 	return step
 }
 
-// originArgs say what is restored where, in the words of the agent.
-func (s RestoreStart) originArgs() []string {
-	return []string{
-		"--volume=" + dataMount,
-		"--incarnation=" + s.Incarnation,
-		"--member=" + s.Member,
-		"--key=" + s.Key,
-		"--sha256=" + s.SHA256,
-		"--size-bytes=" + strconv.FormatInt(s.SizeBytes, 10),
-		"--revision=" + strconv.FormatInt(s.Revision, 10),
-		"--bump-revision=" + strconv.FormatInt(s.BumpRevision, 10),
-	}
+// placeArgs are the agent's flags for the volume that is restored.
+func (s RestoreStart) placeArgs() []string {
+	return []string{"--volume=" + dataMount, "--incarnation=" + s.Incarnation, "--member=" + s.Member}
 }
 
-// restoreArgs are etcdutl's. The list, the token and the URLs are those that the members start with, letter by letter: the
-// cluster's ID is made from them, and etcd asks DNS where two texts differ.
+// originArgs are the agent's flags for what is restored where.
+func (s RestoreStart) originArgs() []string {
+	return append(s.placeArgs(),
+		"--key="+s.Origin.Key,
+		"--sha256="+s.Origin.SHA256,
+		"--size-bytes="+strconv.FormatInt(s.Origin.SizeBytes, 10),
+		"--revision="+strconv.FormatInt(s.Origin.Revision, 10),
+		s.bumpArg(),
+	)
+}
+
+// bumpArg is the same for the agent and for etcdutl.
+func (s RestoreStart) bumpArg() string {
+	return "--bump-revision=" + strconv.FormatInt(s.Bump, 10)
+}
+
+// restoreArgs are etcdutl's. The list, the token and the URLs are those that the members start with, letter by letter:
+// the cluster's ID is made from them, and etcd asks DNS where two texts differ.
 func (s RestoreStart) restoreArgs(c *v1alpha1.EtcdCluster) []string {
 	staging := path.Join(dataMount, s.Incarnation+".restore", s.Member)
 	args := []string{
@@ -165,21 +130,15 @@ func (s RestoreStart) restoreArgs(c *v1alpha1.EtcdCluster) []string {
 		"--initial-cluster-token=" + s.Token,
 		"--initial-advertise-peer-urls=" + PeerURL(c, s.Member),
 	}
-	if s.BumpRevision == 0 { // etcdutl takes neither flag without the other
+	if s.Bump == 0 { // etcdutl takes neither flag without the other
 		return args
 	}
-	return append(args, "--bump-revision="+strconv.FormatInt(s.BumpRevision, 10), "--mark-compacted")
-}
-
-func pullPolicy(in RollInputs) corev1.PullPolicy {
-	if policy := image(in).PullPolicy; policy != "" {
-		return policy
-	}
-	return DefaultPullPolicy
+	return append(args, s.bumpArg(), "--mark-compacted")
 }
 
 // besideMembers makes what says "apart from members" mean the Pods that restore members as well: where they land, their
-// volumes stay, and with them the members. Those of another life are gone when these start, and take no place from them.
+// volumes stay, and with them the members. Those of another incarnation are gone when these start, and take no place
+// from them.
 func besideMembers(spec *corev1.PodSpec, incarnation string) {
 	for i := range spec.TopologySpreadConstraints {
 		countRestores(spec.TopologySpreadConstraints[i].LabelSelector, incarnation)
@@ -188,14 +147,17 @@ func besideMembers(spec *corev1.PodSpec, incarnation string) {
 		return
 	}
 	if together := spec.Affinity.PodAffinity; together != nil {
-		countRestoresIn(together.RequiredDuringSchedulingIgnoredDuringExecution, together.PreferredDuringSchedulingIgnoredDuringExecution, incarnation)
+		countRestoresIn(together.RequiredDuringSchedulingIgnoredDuringExecution,
+			together.PreferredDuringSchedulingIgnoredDuringExecution, incarnation)
 	}
 	if apart := spec.Affinity.PodAntiAffinity; apart != nil {
-		countRestoresIn(apart.RequiredDuringSchedulingIgnoredDuringExecution, apart.PreferredDuringSchedulingIgnoredDuringExecution, incarnation)
+		countRestoresIn(apart.RequiredDuringSchedulingIgnoredDuringExecution,
+			apart.PreferredDuringSchedulingIgnoredDuringExecution, incarnation)
 	}
 }
 
-func countRestoresIn(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm, incarnation string) {
+func countRestoresIn(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm,
+	incarnation string) {
 	for i := range required {
 		countRestores(required[i].LabelSelector, incarnation)
 	}
@@ -214,26 +176,4 @@ func countRestores(selector *metav1.LabelSelector, incarnation string) {
 		Key: v1alpha1.LabelComponent, Operator: metav1.LabelSelectorOpIn,
 		Values: []string{v1alpha1.ComponentMember, v1alpha1.ComponentRestore},
 	})
-}
-
-// storeVolumes are what a store is reached with.
-func storeVolumes(store v1alpha1.BackupStore) []corev1.Volume {
-	var volumes []corev1.Volume
-	credentials, authorities := storeSecrets(store)
-	if credentials != "" {
-		volumes = append(volumes, mountedSecret(credentialsVolume, credentials))
-	}
-	if authorities != "" {
-		volumes = append(volumes, mountedSecret(storeCAVolume, authorities))
-	}
-	if store.Volume != nil {
-		volumes = append(volumes, claimed(backupsVolume, store.Volume.ClaimName))
-	}
-	return volumes
-}
-
-func claimed(volume, claim string) corev1.Volume {
-	return corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{
-		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
-	}}
 }

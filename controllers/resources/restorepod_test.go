@@ -13,6 +13,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 const snapshotKey = "prod/etcd/prod/demo/8f0d8f6e-0000-4000-8000-000000000001/20260102T030405Z-0a1b2c3d/snapshot.db"
@@ -24,14 +25,16 @@ func stored(options ...func(*v1alpha1.EtcdBackup)) v1alpha1.BackupStore {
 func restoring(c *v1alpha1.EtcdCluster, store v1alpha1.BackupStore) RestoreStart {
 	birth := atBirth(c)
 	return RestoreStart{
-		Member: birth.Name, Incarnation: birth.Incarnation, Token: birth.Token, Initial: birth.Initial, Inputs: birth.Inputs,
-		AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1",
-		Store:      store, Hash: "5e884898", Key: snapshotKey, SHA256: strings.Repeat("ab", 32), SizeBytes: 24608, Revision: 1234, BumpRevision: v1alpha1.DefaultBumpRevision,
+		Next: record.Next{
+			Incarnation: birth.Incarnation, Token: birth.Token, Bump: v1alpha1.DefaultBumpRevision,
+			Origin: record.Origin{Key: snapshotKey, SHA256: strings.Repeat("ab", 32), SizeBytes: 24608, Revision: 1234},
+		},
+		Member: birth.Name, Initial: birth.Initial, Inputs: birth.Inputs, AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1", Store: store, Hash: "5e884898",
 	}
 }
 
 func ofSurvivorPod(s RestoreStart) RestoreStart {
-	s.Store, s.Hash, s.Key, s.SHA256, s.SizeBytes = v1alpha1.BackupStore{}, "8f0d8f6e-0000-4000-8000-000000000007-5e884898", "", "", 0
+	s.Store, s.Hash, s.Origin = v1alpha1.BackupStore{}, "8f0d8f6e-0000-4000-8000-000000000007-5e884898", record.Origin{Revision: s.Origin.Revision}
 	s.Survivor, s.ClusterID = "demo-7", 0xcdf818194e3a8c32
 	return s
 }
@@ -42,7 +45,7 @@ func readFromVolume(s RestoreStart) RestoreStart {
 }
 
 func unbumped(s RestoreStart) RestoreStart {
-	s.BumpRevision = 0
+	s.Bump = 0
 	return s
 }
 
@@ -59,8 +62,8 @@ func latest(s PreflightStart) PreflightStart {
 	return s
 }
 
-func latestOf(s PreflightStart, of v1alpha1.BackedUpCluster) PreflightStart {
-	s.Key, s.LatestOf = "", of
+func latestOf(s PreflightStart, cluster v1alpha1.BackedUpCluster) PreflightStart {
+	s.Key, s.LatestOf = "", cluster
 	return s
 }
 
@@ -239,7 +242,7 @@ func TestARestoreRunsWhereItsMemberWillRun(t *testing.T) {
 func TestAStringOfARestoreIsNeverReadAsAnything(t *testing.T) {
 	const hostile = `$(HOME) "}; rm -rf / --volume=/` // which the schema refuses
 	c, s := cluster(), restoring(cluster(), stored())
-	s.Key = hostile
+	s.Origin.Key = hostile
 	pod := mustRestorePod(t, c, s)
 	preflight := preflighting(stored())
 	preflight.Key = hostile

@@ -38,8 +38,10 @@ func spread(c *v1alpha1.EtcdCluster, user []corev1.TopologySpreadConstraint) []c
 	members := &metav1.LabelSelector{MatchLabels: MemberSelector(c.Name)}
 	if len(user) == 0 {
 		return []corev1.TopologySpreadConstraint{
-			{MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: members},
-			{MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: members.DeepCopy()},
+			{MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.ScheduleAnyway,
+				LabelSelector: members},
+			{MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway,
+				LabelSelector: members.DeepCopy()},
 		}
 	}
 	constraints := make([]corev1.TopologySpreadConstraint, len(user))

@@ -38,7 +38,8 @@ func BuildMemberSecret(c *v1alpha1.EtcdCluster, member string, data map[string][
 	return secret
 }
 
-// Certificate is one certificate of a Secret: under which keys it is, by which authority it is signed, and what it says.
+// Certificate is one certificate of a Secret: under which keys it is, by which authority it is signed, and what it
+// says.
 type Certificate struct {
 	CertKey, KeyKey, CAKey string
 	Authority              string // name of the authority's Secret

@@ -39,6 +39,23 @@ func TestEveryPodPassesPodSecurityRestricted(t *testing.T) {
 	}
 }
 
+// TestAMemberLeavesTheServiceInTheLeastTimeThatASpecMayGiveIt also keeps a shell or a request out of the hook.
+func TestAMemberLeavesTheServiceInTheLeastTimeThatASpecMayGiveIt(t *testing.T) {
+	const least, toHandOver = 30, 7
+	for _, start := range []func(*v1alpha1.EtcdCluster) PodStart{atBirth, joining, sealed} {
+		c := cluster()
+		c.Spec.Pod = &v1alpha1.PodSpec{TerminationGracePeriodSeconds: new(int64(least))}
+		pod := mustPod(t, c, start(c))
+		hook := pod.Spec.Containers[0].Lifecycle.PreStop
+		if hook.Sleep == nil || hook.Exec != nil || hook.HTTPGet != nil || hook.TCPSocket != nil {
+			t.Fatalf("it does not just sleep: %+v", hook)
+		}
+		if left := *pod.Spec.TerminationGracePeriodSeconds - hook.Sleep.Seconds; hook.Sleep.Seconds <= 0 || left <= 2*toHandOver {
+			t.Errorf("%d s to leave, and %d s to stop", hook.Sleep.Seconds, left)
+		}
+	}
+}
+
 func TestAPodReachesNothingButItsOwn(t *testing.T) {
 	for _, options := range [][]func(*v1alpha1.EtcdCluster){{}, {withoutTLS}, {ephemeral}, {full}} {
 		c := cluster(options...)

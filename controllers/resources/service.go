@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -19,10 +20,10 @@ const (
 // BuildPeerService builds the headless Service below which members have their names. It publishes members that are not
 // ready: they find each other by it before they can be. The birth record and the operator's claim are on it from its
 // creation; neither is ever applied over.
-func BuildPeerService(c *v1alpha1.EtcdCluster, birth BirthRecord, operator string) *corev1.Service {
+func BuildPeerService(c *v1alpha1.EtcdCluster, birth record.Birth, operator string) *corev1.Service {
 	service := buildService(c, PeerService(c.Name))
 	service.Annotations = map[string]string{
-		v1alpha1.AnnotationBirth:    EncodeBirth(birth),
+		v1alpha1.AnnotationBirth:    birth.Encode(),
 		v1alpha1.AnnotationOperator: operator,
 	}
 	service.Spec.ClusterIP = corev1.ClusterIPNone
@@ -36,7 +37,7 @@ func BuildPeerService(c *v1alpha1.EtcdCluster, birth BirthRecord, operator strin
 
 // PeerServiceShape is the part of the peer Service that is put right when it drifted: everything but its annotations.
 func PeerServiceShape(c *v1alpha1.EtcdCluster) *corev1.Service {
-	service := BuildPeerService(c, BirthRecord{}, "")
+	service := BuildPeerService(c, record.Birth{}, "")
 	service.Annotations = nil
 	return service
 }
@@ -67,7 +68,8 @@ func buildService(c *v1alpha1.EtcdCluster, name string) *corev1.Service {
 // ownedMeta is the metadata of what goes with the cluster.
 func ownedMeta(c *v1alpha1.EtcdCluster, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
-		Namespace: c.Namespace, Name: name, Labels: Labels(c), OwnerReferences: []metav1.OwnerReference{OwnerReference(c)},
+		Namespace: c.Namespace, Name: name, Labels: Labels(c),
+		OwnerReferences: []metav1.OwnerReference{OwnerReference(c)},
 	}
 }
 

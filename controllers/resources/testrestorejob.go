@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -12,14 +13,11 @@ import (
 // ComponentTestRestore is what a Job of a test restore, and its Pods, have as the label of a component.
 const ComponentTestRestore = "test-restore"
 
-// TestRestoreStart is what the Job of a test restore is made from beside its schedule and the cluster.
+// TestRestoreStart is what the Job of a test restore is made from beside its schedule and the cluster. It asks no
+// member.
 type TestRestoreStart struct {
-	AgentImage  string
-	EtcdImage   string            // that the members run
-	PullPolicy  corev1.PullPolicy // of EtcdImage alone
-	PullSecrets []corev1.LocalObjectReference
-	At          time.Time     // that it is made for: part of the Job's name, so that there is one whatever crashes
-	Deadline    time.Duration // of the whole run
+	BackupStart
+	At time.Time // that it is made for: part of the Job's name, so that a crash never makes a second one
 }
 
 // TestRestoreJob is the name of the Job of a test restore.
@@ -27,24 +25,20 @@ func TestRestoreJob(s *v1alpha1.EtcdBackupSchedule, at time.Time) string {
 	return scheduledJob(s, "test", at) // the whole word would be too long behind a long name
 }
 
-// BuildTestRestoreJob builds the Job that restores the newest backup of a schedule as the store has it, in a scratch directory, and
-// compares it with what its manifest says: the proof of a backup, without the members and without writing to the store.
+// BuildTestRestoreJob builds the Job that restores the newest backup of a schedule as the store has it, in a scratch
+// directory, and compares it with what its manifest says: the proof of a backup, without the members and without
+// writing to the store.
 func BuildTestRestoreJob(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, t TestRestoreStart) *batchv1.Job {
-	start := BackupStart{AgentImage: t.AgentImage, EtcdImage: t.EtcdImage, PullPolicy: t.PullPolicy}
-	fetch := agentStep(StepFetch, start, append(append([]string{"fetch"}, storeArgs(s.Spec.Store)...),
-		"--newest",
-		"--cluster-namespace="+c.Namespace,
-		"--cluster-name="+c.Name,
-		"--cluster-uid="+string(c.UID),
-		"--schedule="+s.Name,
-	))
-	fetch.VolumeMounts = append(fetch.VolumeMounts, storeMounts(s.Spec.Store, true)...)
-	job := scheduledJobOf(s, c, ComponentTestRestore, t.Deadline)
-	job.Name = TestRestoreJob(s, t.At)
-	pod := &job.Spec.Template.Spec
+	store := mountStore(s.Spec.Store, true)
+	fetch := slices.Concat([]string{StepFetch}, store.args, []string{"--newest"}, clusterArgs(c),
+		[]string{"--schedule=" + s.Name})
+	pod := taskPod(
+		scratchStep(StepFetch, t.BackupStart, fetch, store.mounts), restoreStep(t.BackupStart),
+		scratchStep(StepCompare, t.BackupStart, []string{StepCompare, "--proof-only"}, nil),
+	)
 	pod.ImagePullSecrets = t.PullSecrets
-	pod.InitContainers = []corev1.Container{fetch, restoreStep(start)}
-	pod.Containers = []corev1.Container{agentStep(StepCompare, start, []string{"compare", "--proof-only"})}
-	pod.Volumes = append([]corev1.Volume{scratchOf(c)}, storeVolumes(s.Spec.Store)...)
+	pod.Volumes = append([]corev1.Volume{scratchOf(c)}, store.volumes...)
+	job := scheduledJobOf(s, c, ComponentTestRestore, t.Deadline, pod)
+	job.Name = TestRestoreJob(s, t.At)
 	return job
 }

@@ -1,484 +1,463 @@
 package schedule
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
-	"maps"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/backup"
+	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/kit"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
+	"github.com/etcdsteward/etcd-steward/test/jobworld"
+	"github.com/etcdsteward/etcd-steward/test/metrictest"
 )
 
-func keeping(n int) func(*life) {
-	return func(l *life) { l.o.Schedule.Retains, l.keepLast = true, n }
+func keepingTwo(s *v1alpha1.EtcdBackupSchedule) {
+	s.Spec.Retention = &v1alpha1.BackupRetention{KeepLast: new(int32(2)), KeepWithin: &metav1.Duration{Duration: 90 * time.Minute}}
+	s.Spec.TimeZone = new("Europe/Berlin")
 }
 
-func tested(expression string) func(*life) {
-	return func(l *life) { l.o.Schedule.TestExpression = expression }
+func testedAtTen(s *v1alpha1.EtcdBackupSchedule) {
+	s.Spec.TestRestore = &v1alpha1.TestRestore{Schedule: "10 * * * *"}
 }
 
-func newKeeper(t *testing.T, expression, from string, options ...func(*life)) *life {
-	t.Helper()
-	l := newLife(t, expression, from)
-	for _, option := range options {
-		option(l)
+// keyAt is the key of the backup of a run.
+func keyAt(run string) string { return "etcd/shop/demo/u/20260301T" + run + "00Z-0a1b2c3d/snapshot.db" }
+
+// hours makes the runs of so many hours complete, from 12:00 on, and what is done about each when the next one is due. It is
+// ten minutes past the last one then.
+func (w *scheduleWorld) hours(n int) {
+	w.T.Helper()
+	for range n {
+		run := w.Now.Format("1504")
+		w.looks(6)
+		for w.running() != nil {
+			w.ends(`{"kept":1,"removed":0,"newest":{"key":"n","revision":5},"oldest":{"key":"n","revision":5},"key":"k","startedAt":"2026-03-01T12:00:00Z"}`, "")
+			w.looks(4)
+		}
+		w.complete(run)
+		w.Now = w.Now.Truncate(time.Hour).Add(time.Hour)
 	}
-	return l
+	w.Now = w.Now.Add(-50 * time.Minute)
 }
 
-// choreTakes is how long the Job of a chore takes.
-const choreTakes = 2 * time.Minute
+// complete writes what came of a run as the controller of backups does.
+func (w *scheduleWorld) complete(run string) {
+	w.T.Helper()
+	name := "hourly-20260301-" + run
+	b := &v1alpha1.EtcdBackup{}
+	if err := w.Kube.Get(w.T.Context(), client.ObjectKey{Namespace: "shop", Name: name}, b); err != nil {
+		w.T.Fatal(err)
+	}
+	b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: backup.Record{Namespace: "shop", Name: name, Outcome: &backup.Outcome{
+		Complete: true, Reason: "Stored", Message: "m", FinishedAt: w.Now.UTC(),
+		Facts: &backup.Facts{Key: keyAt(run), Revision: 7, StartedAt: w.Now.UTC()},
+	}}.Encode()}
+	if err := w.Kube.Update(w.T.Context(), b); err != nil {
+		w.T.Fatal(err)
+	}
+}
 
-// chores makes the changes of chores as the operator would: one, and others before it may be refused.
-func (l *life) chores(d Decision) (decided Decision, isDone bool) {
-	l.t.Helper()
-	for _, change := range d.Chores {
-		if l.crash != nil && l.crash() {
-			return d, true
-		}
-		if l.refuses != nil && l.refuses(change) {
-			d = d.ChoreRefused(change, "QuotaExceeded", "exceeded quota", 10*time.Second)
-			continue
-		}
-		l.told = append(l.told, Made(change)...)
-		switch change := change.(type) {
-		case DeleteRuns:
-			l.remove(change.Runs)
-		case BeginPrune:
-			l.asked[change.At.String()] = change.Ask
-			l.begin(Prune, change.At)
-		case BeginTest:
-			l.tests = append(l.tests, l.o.Now)
-			l.begin(Test, change.At)
-		case RecordChore:
-			if change.Chore == Prune {
-				l.o.Pruned = DecodeRecord(change.Record.Encode())
-			} else {
-				l.o.Tested = DecodeRecord(change.Record.Encode())
+// running is the Job that has not ended; it fails when there are several.
+func (w *scheduleWorld) running() *batchv1.Job {
+	w.T.Helper()
+	var job *batchv1.Job
+	for _, known := range w.Jobs() {
+		if len(known.Status.Conditions) == 0 && resources.IsControlledBy(&known, "uid-hourly") {
+			if job != nil {
+				w.T.Fatalf("%s and %s run at once", job.Name, known.Name)
 			}
-		}
-		return d, true
-	}
-	return d, false
-}
-
-func (l *life) begin(chore Chore, at time.Time) {
-	l.t.Helper()
-	for _, other := range l.o.Jobs {
-		if other.End == backup.JobRuns {
-			l.t.Fatalf("%s of %s begins beside %s", chore, at, other.Name)
+			job = &known
 		}
 	}
-	if at.After(l.o.Now) {
-		l.t.Fatalf("%s of %s begins at %s", chore, at, l.o.Now)
-	}
-	name := fmt.Sprint(chore, at.Unix())
-	l.o.Jobs = slices.DeleteFunc(l.o.Jobs, func(j Job) bool { return j.Name == name }) // somebody deleted it
-	l.o.Jobs = append(l.o.Jobs, Job{Name: name, Chore: chore, At: at, Job: backup.Job{Exists: true, Created: l.o.Now}})
+	return job
 }
 
-func (l *life) remove(runs []Run) {
-	l.t.Helper()
-	newest := l.o.newestComplete()
-	for _, run := range runs {
-		if _, is := l.store[run.Point.Key]; is || newest != nil && run.Name == newest.Name {
-			l.t.Fatalf("the EtcdBackup %s is deleted, and the store has its backup", run.Name)
-		}
-		l.o.Runs = slices.DeleteFunc(l.o.Runs, func(r Run) bool { return r.Name == run.Name })
+// ends lets the Job that runs end with the last words of its first step; good without a reason.
+func (w *scheduleWorld) ends(words, reason string) {
+	w.T.Helper()
+	job := w.running()
+	if job == nil {
+		w.T.Fatal("no Job runs")
 	}
-}
-
-// work ends the Jobs whose time is over.
-func (l *life) work() {
-	for i := range l.o.Jobs {
-		job := &l.o.Jobs[i]
-		if job.End != backup.JobRuns || l.o.Now.Sub(job.Created) < choreTakes {
-			continue
-		}
-		said, failed := "", ""
-		if job.Chore == Test {
-			said, failed = l.restore()
-		} else {
-			said = l.prune(job.At)
-		}
-		job.End, job.EndedAt = backup.JobComplete, l.o.Now
-		pod := backup.Attempt{Ended: true, Good: true, Steps: []backup.Step{{Name: stepPrune, Message: said}, {Name: stepFetch, Message: said}}}
-		if failed != "" {
-			job.End, job.Reason = backup.JobFailed, "BackoffLimitExceeded"
-			pod = backup.Attempt{Ended: true, Steps: []backup.Step{{Name: stepFetch, State: backup.StepBroken, Message: failed}}}
-		}
-		job.Pods = []backup.Attempt{pod}
+	spec := job.Spec.Template.Spec
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: job.Namespace, Name: job.Name + "-x", UID: types.UID("pod-" + job.Name), Labels: job.Spec.Template.Labels, CreationTimestamp: metav1.NewTime(w.Now),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))},
+		},
+		Spec: spec,
 	}
-}
-
-func (l *life) prune(at time.Time) string {
-	keys := slices.SortedFunc(maps.Keys(l.store), func(a, b string) int { return int(l.store[b] - l.store[a]) })
-	said := lastWords{}
-	for _, key := range keys[min(len(keys), l.keepLast):] {
-		delete(l.store, key)
-		said.Removed++
+	if err := w.Kube.Create(w.T.Context(), pod); err != nil {
+		w.T.Fatal(err)
 	}
-	keys = keys[:min(len(keys), l.keepLast)]
-	if said.Kept = int32(len(keys)); said.Kept > 0 {
-		said.Newest, said.Oldest = l.pointOf(keys[0]), l.pointOf(keys[len(keys)-1])
+	kind, phase, code := batchv1.JobComplete, corev1.PodSucceeded, int32(0)
+	if reason != "" {
+		kind, phase, code = batchv1.JobFailed, corev1.PodFailed, 1
 	}
-	for _, key := range l.asked[at.String()] {
-		if _, is := l.store[key]; !is && len(said.Gone) < 2 { // as if there were no more room
-			said.Gone = append(said.Gone, directoryOf(key))
+	first := append(spec.InitContainers[:len(spec.InitContainers):len(spec.InitContainers)], spec.Containers...)[0].Name
+	pod.Status = corev1.PodStatus{Phase: phase, ContainerStatuses: []corev1.ContainerStatus{{Name: first, State: w.Ended(code, words)}}}
+	job.Status.Conditions = []batchv1.JobCondition{{Type: kind, Status: corev1.ConditionTrue, Reason: reason, LastTransitionTime: metav1.NewTime(w.Now)}}
+	for _, object := range []client.Object{pod, job} {
+		if err := w.Kube.Status().Update(w.T.Context(), object); err != nil {
+			w.T.Fatal(err)
 		}
 	}
-	text, _ := json.Marshal(said)
-	return string(text)
 }
 
-func (l *life) pointOf(key string) *Point {
-	at, err := time.Parse("20060102T150405Z", strings.Split(directoryOf(key), "-")[0])
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	return &Point{Key: key, Revision: l.store[key], StartedAt: at}
-}
+const (
+	keptTwo = `{"kept":2,"removed":1,"oldest":{"key":"o","revision":5,"startedAt":"2026-03-01T13:00:00Z"},` +
+		`"newest":{"key":"n","revision":7,"startedAt":"2026-03-01T14:00:00Z"},"gone":["20260301T120000Z-0a1b2c3d"]}`
+	restoredNewest = `{"key":"etcd/n/snapshot.db","sizeBytes":1,"revision":7,"startedAt":"2026-03-01T12:00:00Z"}`
+)
 
-func (l *life) restore() (said, failed string) {
-	if l.damaged {
-		return "", `{"reason":"ObjectDamaged","message":"It came back with another SHA-256."}`
-	}
-	keys := slices.SortedFunc(maps.Keys(l.store), func(a, b string) int { return int(l.store[b] - l.store[a]) })
-	if len(keys) == 0 {
-		return "", `{"reason":"NoBackup","message":"The store has no backup."}`
-	}
-	text, _ := json.Marshal(l.pointOf(keys[0]))
-	return string(text), ""
-}
-
-func (l *life) condition(kind string) string {
-	l.t.Helper()
-	for _, c := range l.status.Conditions {
-		if c.Type == kind {
-			return string(c.Status) + " " + c.Reason
-		}
-	}
-	return ""
-}
-
-func TestRetentionIsLookedAfterOnceForEachCompleteBackupAndItsEtcdBackupsGoWithIt(t *testing.T) {
-	l := newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z", keeping(3))
-	l.until("2026-03-01T00:59:00Z")
-	if got := l.condition(v1alpha1.ScheduleRetained); got != "Unknown NotYet" {
-		t.Errorf("before the first backup Retained is %q", got)
-	}
-	l.until("2026-03-02T12:30:00Z")
-	if len(l.store) != 3 || len(l.o.Runs) != 3 || len(l.order) != 36 || len(l.asked) != 36 {
-		t.Errorf("%d in the store, %d EtcdBackups, %d runs, %d Jobs", len(l.store), len(l.o.Runs), len(l.order), len(l.asked))
-	}
-	s := l.status
-	if got := l.condition(v1alpha1.ScheduleRetained); got != "True Applied" || *s.KeptBackups != 3 || s.OldestRestorable.Time.UTC().Hour() != 10 || s.NewestRestorable.Time.UTC().Hour() != 12 {
-		t.Errorf("%s: %+v", got, s)
-	}
-	l.said(EventPruned, "3 backups are in the store, and 1 were removed.")
-}
-
-func TestRetentionThatFailsIsSaidAndKeepsNoBackupFromBeingMade(t *testing.T) {
-	l := newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z", keeping(2))
-	l.until("2026-03-01T02:30:00Z")
-	l.o.Now = at(t, "2026-03-01T03:06:00Z")
-	l.until("2026-03-01T03:06:10Z") // the backup of 3:00 is late and under way
-	before := l.o.Pruned
-	for range 20 {
-		l.o.Now = l.o.Now.Add(30 * time.Second)
-		l.pass()
-		for i := range l.o.Jobs {
-			if job := &l.o.Jobs[i]; job.Chore == Prune && job.End == backup.JobRuns {
-				job.End, job.EndedAt, job.Reason, job.Message = backup.JobFailed, l.o.Now, "BackoffLimitExceeded", "no more"
-				job.Pods = []backup.Attempt{{Ended: true, Steps: []backup.Step{{Name: stepPrune, State: backup.StepBroken, Message: `{"reason":"StoreAccessDenied","message":"No."}`}}}}
-			}
-		}
-	}
-	if got := l.condition(v1alpha1.ScheduleRetained); got != "False StoreAccessDenied" || l.condition(v1alpha1.ScheduleReady) != "True Scheduled" {
-		t.Errorf("Retained is %q: %+v", got, l.status)
-	}
-	if r := l.o.Pruned; r.Kept != before.Kept || *r.Oldest != *before.Oldest || r.For != before.For || !l.o.Pruned.At.After(before.At) {
-		t.Errorf("what was known is lost: %+v, before %+v", r, before)
-	}
-	l.said(EventNotPruned, "StoreAccessDenied: No.")
-	n := len(l.asked)
-	l.until("2026-03-01T03:59:00Z")
-	if len(l.asked) != n {
-		t.Error("it is tried again before there is another backup")
-	}
-	l.until("2026-03-01T04:30:00Z")
-	if got := l.condition(v1alpha1.ScheduleRetained); got != "True Applied" || len(l.store) != 2 || len(l.order) != 4 {
-		t.Errorf("Retained is %q, %d in the store, runs %q", got, len(l.store), l.order)
-	}
-}
-
-func TestRetentionIsLookedAfterOnceForEachRunThatFailsSinceThatLeavesThingsToo(t *testing.T) {
-	l := newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z", keeping(2))
-	l.fails = true
-	l.until("2026-03-01T02:30:00Z")
-	if len(l.asked) != 0 {
-		t.Errorf("a store that never had a backup is pruned %d times", len(l.asked))
-	}
-	l.fails = false
-	l.until("2026-03-01T05:30:00Z")
-	l.fails = true
-	l.until("2026-03-01T12:30:00Z")
-	if len(l.asked) != 10 || len(l.store) != 2 {
-		t.Errorf("%d Jobs for 10 runs from the first complete one on, and %d in the store", len(l.asked), len(l.store))
-	}
-	if got := l.condition(v1alpha1.ScheduleRetained); got != "True Applied" || l.condition(v1alpha1.ScheduleBackedUp) != "False LastRunFailed" {
-		t.Errorf("Retained is %q: %+v", got, l.status)
-	}
-}
-
-func TestWhatThePlatformRefusesOfAChoreKeepsTheScheduleReady(t *testing.T) {
-	l := newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z", keeping(2), tested("30 * * * *"))
-	l.until("2026-03-01T01:05:10Z")
-	l.o.Jobs, l.o.Pruned = nil, Record{}
-	d := Next(l.o)
-	if len(d.Chores) != 1 {
-		t.Fatalf("%+v", d.Chores)
-	}
-	d = d.ChoreRefused(d.Chores[0], "QuotaExceeded", "exceeded quota", 10*time.Second)
-	status := Status(l.o, d, l.status)
-	events := Events(d, l.status)
-	l.status = status
-	if got := l.condition(v1alpha1.ScheduleRetained); got != "False QuotaExceeded" || l.condition(v1alpha1.ScheduleReady) != "True Scheduled" || d.Recheck > 10*time.Second {
-		t.Errorf("Retained is %q: %+v, again after %s", got, status, d.Recheck)
-	}
-	if len(events) != 1 || events[0].Reason != EventChoreRefused || len(Events(d, status)) != 0 {
-		t.Errorf("%+v", events)
-	}
-}
-
-func TestWhatIsRefusedOfRetentionKeepsNoTestRestoreFromBeingMade(t *testing.T) {
-	for name, row := range map[string]struct {
-		is          func(Change) bool
-		jobs, store int
-	}{
-		"its Job":                   {func(c Change) bool { _, is := c.(BeginPrune); return is }, 0, 5},
-		"the EtcdBackups of its go": {func(c Change) bool { _, is := c.(DeleteRuns); return is }, 5, 1},
+func TestASchedulesJobPrunesItsStoreAndTheEtcdBackupsOfWhatIsGoneAreDeleted(t *testing.T) {
+	w := newScheduleWorld(t, hourly(keepingTwo), jobworld.Serving()...)
+	w.hours(3)
+	w.looks(2)
+	job := w.running()
+	args := strings.Join(job.Spec.Template.Spec.Containers[0].Args, " ")
+	for _, want := range []string{
+		"--schedule=hourly", "--cluster-uid=uid-demo", "--keep-last=2", "--keep-within=1h30m0s", "--time-zone=Europe/Berlin", "--ask=" + keyAt("1200") + " --ask=" + keyAt("1300"),
 	} {
-		t.Run(name, func(t *testing.T) {
-			l := newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z", keeping(1), tested("30 * * * *"))
-			l.refuses = row.is
-			l.until("2026-03-01T05:40:00Z")
-			if len(l.tests) != 5 || len(l.asked) != row.jobs || len(l.store) != row.store || len(l.o.Runs) != 5 {
-				t.Errorf("%d test restores, %d Jobs of retention, %d in the store, %d EtcdBackups", len(l.tests), len(l.asked), len(l.store), len(l.o.Runs))
-			}
-			if got := l.condition(v1alpha1.ScheduleRetained); got != "False QuotaExceeded" || l.condition(v1alpha1.ScheduleProven) != "True Restored" {
-				t.Errorf("Retained is %q: %+v", got, l.status)
-			}
-			l.refuses = nil
-			l.until("2026-03-01T09:40:00Z")
-			if got := l.condition(v1alpha1.ScheduleRetained); got != "True Applied" || len(l.store) != 1 || len(l.o.Runs) != 1 {
-				t.Errorf("Retained is %q, %d in the store, %d EtcdBackups", got, len(l.store), len(l.o.Runs))
-			}
-		})
+		if !strings.Contains(args, want) {
+			t.Errorf("no %s in %s", want, args)
+		}
 	}
-}
-
-func TestOfRunsThatFailedTheLastThreeStay(t *testing.T) {
-	l := newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z", keeping(100))
-	l.until("2026-03-01T02:30:00Z")
-	l.fails = true
-	l.until("2026-03-01T12:30:00Z")
-	l.fails = false
-	l.until("2026-03-01T13:30:00Z")
-	var left []string
-	for _, run := range l.o.Runs {
-		left = append(left, strings.TrimPrefix(run.Name, "nightly-20260301-")+" "+string(run.State))
+	if strings.Contains(args, keyAt("1400")) || strings.Contains(args, "--hold") || job.Spec.Template.Spec.Containers[0].Image != "agent:v1" || !resources.IsControlledBy(job, "uid-hourly") {
+		t.Errorf("%+v", job)
 	}
-	if got := strings.Join(left, ", "); got != "0100 Complete, 0200 Complete, 1000 Failed, 1100 Failed, 1200 Failed, 1300 Complete" {
+	w.ends(keptTwo, "")
+	w.looks(5)
+	if got := w.made(); got != "1300 1400" {
 		t.Errorf("there are %s", got)
 	}
-	if len(l.order) != 13 {
-		t.Errorf("runs are made again: %q", l.order)
-	}
-}
-
-func TestNoEtcdBackupIsDeletedOnTheWordOfAnEmptyStore(t *testing.T) {
-	l := newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z", keeping(5))
-	l.until("2026-03-01T04:30:00Z")
-	l.until("2026-03-01T05:04:00Z")
-	l.o.Now = at(t, "2026-03-01T05:05:10Z")
-	l.pass() // the one of five o'clock is complete, and its Job begins
-	was := len(l.o.Runs)
-	clear(l.store) // as if the volume were not mounted
-	for range 10 {
-		l.o.Now = l.o.Now.Add(time.Minute)
-		l.pass()
-	}
-	if len(l.o.Runs) < was || was != 5 {
-		t.Errorf("%d of %d EtcdBackups are left", len(l.o.Runs), was)
-	}
-	if got := l.condition(v1alpha1.ScheduleRetained); got != "False StoreEmpty" {
-		t.Errorf("Retained is %q", got)
-	}
-}
-
-func TestBackupsInAnotherStoreAreNeverAskedForNorDeleted(t *testing.T) {
-	l := newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z", keeping(1))
-	l.until("2026-03-01T01:30:00Z")
-	for i := range l.o.Runs {
-		l.o.Runs[i].SameStore = false // spec.store was changed
-	}
-	clear(l.store)
-	l.until("2026-03-01T04:30:00Z")
-	if len(l.o.Runs) != 2 || len(l.store) != 1 {
-		t.Errorf("%+v, %d in the store", l.o.Runs, len(l.store))
-	}
-}
-
-func TestATestRestoreIsMadeWhenItIsTimeAndTellsWhatIsProven(t *testing.T) {
-	l := newKeeper(t, "0 3 * * *", "2026-03-01T00:30:00Z", tested("0 5 * * 0"))
-	l.until("2026-03-01T04:00:00Z") // a Sunday
-	if got := l.condition(v1alpha1.ScheduleProven); got != "Unknown NotYet" || l.status.NextTestRestoreTime.UTC().Hour() != 5 {
-		t.Errorf("Proven is %q: %+v", got, l.status)
-	}
-	l.until("2026-03-01T05:10:00Z")
-	if got := l.condition(v1alpha1.ScheduleProven); got != "True Restored" || len(l.tests) != 1 {
-		t.Errorf("Proven is %q after %v: %+v", got, l.tests, l.status)
-	}
-	if s := l.status; !s.LastProvenTime.Time.Equal(l.o.Tested.GoodAt) || s.LastProven.Time.UTC().Hour() != 3 || s.LastProven.Revision != 1 {
+	w.conditionIs("Retained", "True Applied")
+	s := w.schedule()
+	if s.Status.KeptBackups == nil || *s.Status.KeptBackups != 2 || s.Status.OldestRestorable.Revision != 5 || s.Annotations[v1alpha1.AnnotationLastPrune] == "" {
 		t.Errorf("%+v", s)
 	}
-	l.said(EventProven, "The backup of 2026-03-01T03:00:00Z, revision 1, was fetched, restored and compared.")
-	if by := ProofExpectedBy(l.o); !by.Equal(at(t, "2026-03-08T06:00:00Z")) {
-		t.Errorf("the next proof is expected by %s", by)
+	before := len(w.Writes)
+	w.looks(10)
+	if more := w.Writes[before:]; len(more) > 0 {
+		t.Errorf("nothing is to be done, and it writes %q", more)
 	}
-
-	l.damaged = true
-	l.down("2026-03-20T12:00:00Z")
-	l.until("2026-03-20T13:00:00Z") // the one of the 15th is made up for
-	if got := l.condition(v1alpha1.ScheduleProven); got != "False ObjectDamaged" || len(l.tests) != 2 {
-		t.Errorf("Proven is %q after %v", got, l.tests)
-	}
-	l.said(EventNotProven, "ObjectDamaged: It came back with another SHA-256.")
-	if by := ProofExpectedBy(l.o); !by.Equal(at(t, "2026-03-08T06:00:00Z")) {
-		t.Errorf("a test that failed proves: the next is expected by %s", by)
-	}
-	if got := l.condition(v1alpha1.ScheduleReady); got != "True Scheduled" {
-		t.Errorf("Ready is %q", got)
-	}
-	l.o.Tested.For = at(t, "2036-03-02T05:00:00Z") // as a clock that was wrong had it
-	if by := ProofExpectedBy(l.o); !by.Equal(at(t, "2026-03-01T06:00:00Z")) {
-		t.Errorf("nobody is told for ten years: the next is expected by %s", by)
+	if told := strings.Join(w.Told(), "\n"); strings.Count(told, plan.EventPruned) != 3 {
+		t.Errorf("told:\n%s", told)
 	}
 }
 
-func TestWhatKeepsATestRestoreFromBeginning(t *testing.T) {
-	for name, is := range map[string]func(*life){
-		"no backup":            func(l *life) { l.o.Runs = nil },
-		"suspended":            func(l *life) { l.o.Schedule.Suspended = true },
-		"no cluster":           func(l *life) { l.o.Cluster = Cluster{} },
-		"a cluster that goes":  func(l *life) { l.o.Cluster.Deleting = true },
-		"being deleted":        func(l *life) { l.o.Schedule.Deleting = true },
-		"no time that is read": func(l *life) { l.o.Schedule.TestExpression = "now and then" },
-		"another operator":     func(l *life) { l.o.Cluster.Operator = "other/etcd-steward" },
-	} {
-		t.Run(name, func(t *testing.T) {
-			l := newKeeper(t, "0 3 * * *", "2026-03-01T00:30:00Z", tested("0 5 * * *"))
-			l.until("2026-03-01T04:00:00Z")
-			is(l)
-			l.o.Now = at(t, "2026-03-01T06:00:00Z")
-			for range 5 {
-				l.pass()
+func TestAnOperatorKilledAfterAnyWriteOfAChoreComesToTheSameEnd(t *testing.T) {
+	for n := 1; ; n++ {
+		w := newScheduleWorld(t, hourly(keepingTwo, testedAtTen), jobworld.Serving()...)
+		w.hours(3)
+		w.CrashAt = len(w.Writes) + n
+		jobs := len(w.Jobs())
+		w.looks(4)
+		w.ends(keptTwo, "")
+		w.looks(8)
+		w.ends(restoredNewest, "")
+		w.looks(8)
+		isDone := w.CrashAt != 0 // there were fewer writes
+		w.conditionIs("Retained", "True Applied")
+		w.conditionIs("Proven", "True Restored")
+		if got := w.made(); got != "1300 1400" || len(w.Jobs()) != jobs+2 {
+			t.Errorf("killed after %d: there are %s, and %d Jobs", n, got, len(w.Jobs()))
+		}
+		if isDone {
+			if n < 6 {
+				t.Errorf("only %d writes", n)
 			}
-			if len(l.tests) > 0 {
-				t.Errorf("it begins at %v", l.tests)
-			}
-		})
-	}
-}
-
-func TestAScheduleOfTestRestoresThatCannotBeReadIsSaid(t *testing.T) {
-	l := newKeeper(t, "0 3 * * *", "2026-03-01T00:30:00Z", tested("61 * * * *"))
-	l.until("2026-03-01T04:00:00Z")
-	if got := l.condition(v1alpha1.ScheduleProven); got != "False ScheduleInvalid" || l.condition(v1alpha1.ScheduleReady) != "True Scheduled" {
-		t.Errorf("Proven is %q: %+v", got, l.status)
-	}
-	if by := ProofExpectedBy(l.o); !by.Equal(at(t, "2026-03-01T01:30:00Z")) {
-		t.Errorf("nobody is told: a proof is expected by %s", by)
-	}
-}
-
-func TestAPodOfAChoreThatDoesNotStartIsSaid(t *testing.T) {
-	l := newKeeper(t, "0 3 * * *", "2026-03-01T00:30:00Z", keeping(1))
-	l.until("2026-03-01T03:05:30Z")
-	if len(l.o.Jobs) != 1 {
-		t.Fatalf("%+v", l.o.Jobs)
-	}
-	job := &l.o.Jobs[0]
-	job.Pods = []backup.Attempt{{Created: l.o.Now.Add(-time.Minute), Trouble: &backup.Trouble{Reason: backup.ReasonUnschedulable, Message: "no node"}}}
-	l.pass()
-	if got := l.condition(v1alpha1.ScheduleRetained); got != "False Unschedulable" {
-		t.Errorf("Retained is %q", got)
-	}
-	job.Pods, job.Suspended = nil, true
-	l.pass()
-	if got := l.condition(v1alpha1.ScheduleRetained); got != "False Suspended" {
-		t.Errorf("Retained is %q", got)
-	}
-}
-
-func TestARecordThatCannotBeReadIsNone(t *testing.T) {
-	for _, text := range []string{"", "{", `{"at":"2026-03-01T03:00:00Z"}`, `{"finishedAt":"2026-03-01T03:00:00Z","reason":"not a word"}`} {
-		if r := DecodeRecord(text); r != (Record{}) {
-			t.Errorf("%q: %+v", text, r)
+			return
 		}
 	}
-	want := Record{At: at(t, "2026-03-01T03:00:00Z"), Good: true, Reason: "Applied", FinishedAt: at(t, "2026-03-01T03:01:00Z"), Kept: 3}
-	if got := DecodeRecord(want.Encode()); got != want {
-		t.Errorf("%+v", got)
+}
+
+func TestATestRestoreProvesTheNewestBackupAndIsTold(t *testing.T) {
+	w := newScheduleWorld(t, hourly(testedAtTen), jobworld.Serving()...)
+	w.hours(1)
+	w.looks(3)
+	spec := w.running().Spec.Template.Spec
+	if spec.InitContainers[1].Image != "gcr.io/etcd-development/etcd:v3.6.16" || !strings.Contains(strings.Join(spec.InitContainers[0].Args, " "), "--newest") {
+		t.Errorf("%+v", spec)
+	}
+	w.ends(restoredNewest, "")
+	w.looks(4)
+	w.conditionIs("Proven", "True Restored")
+	s := w.schedule().Status
+	if s.LastProven == nil || s.LastProven.Revision != 7 || !s.LastProvenTime.Time.Equal(w.Now.Truncate(time.Second)) || s.NextTestRestoreTime.UTC().Hour() != 13 {
+		t.Errorf("%+v", s)
+	}
+	all := metrictest.Gather(t, w.registry)
+	if all[kit.MetricPrefix+`backup_proven_timestamp_seconds{name="demo",namespace="shop"}`] != float64(s.LastProvenTime.Unix()) ||
+		all[kit.MetricPrefix+`backup_proof_expected_by_timestamp_seconds{name="demo",namespace="shop"}`] != float64(time.Date(2026, 3, 1, 13, 30, 0, 0, time.UTC).Unix()) {
+		t.Errorf("%v", all)
+	}
+
+	w.Now = time.Date(2026, 3, 1, 13, 10, 0, 0, time.UTC)
+	w.looks(6)
+	w.ends(`{"reason":"ObjectDamaged","message":"It came back with another SHA-256."}`, "BackoffLimitExceeded")
+	w.looks(4)
+	w.conditionIs("Proven", "False ObjectDamaged")
+	if status := w.schedule().Status; !status.LastProvenTime.Equal(s.LastProvenTime) {
+		t.Errorf("a test that failed proves: %+v", status)
+	}
+	if told := strings.Join(w.Told(), "\n"); !strings.Contains(told, "Warning "+plan.EventNotProven) {
+		t.Errorf("told:\n%s", told)
 	}
 }
 
-// Downtimes, failures, lost records, lost Jobs and crashes at random: what remove and begin check holds at any point, and
-// once all is well again the store has what retention keeps, and no more EtcdBackups are left.
-func TestWhateverHappensRetentionAndTestRestoresComeToTheSameEnd(t *testing.T) {
-	for seed := range uint64(20) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			random := rand.New(rand.NewPCG(seed, 2))
-			l := newKeeper(t, "*/20 * * * *", "2026-03-01T00:07:00Z", keeping(4), tested("10 * * * *"))
-			l.crash = func() bool { return random.IntN(3) == 0 }
-			for range 30 {
-				l.takes, l.fails = time.Duration(1+random.IntN(40))*time.Minute, random.IntN(4) == 0
-				l.damaged, l.o.Schedule.Suspended = random.IntN(4) == 0, random.IntN(8) == 0
-				switch random.IntN(6) {
-				case 0:
-					l.o.Now = l.o.Now.Add(time.Duration(random.IntN(48*60)) * time.Minute)
-				case 1:
-					l.o.Pruned, l.o.Tested = Record{}, Record{}
-				case 2:
-					l.o.Jobs = nil
-				default:
-					l.until(l.o.Now.Add(time.Duration(random.IntN(300)) * time.Minute).Format(time.RFC3339))
+func TestAChoreThatIsRefusedKeepsNoBackupFromBeingMade(t *testing.T) {
+	for name, row := range map[string]struct {
+		refuse func(*scheduleWorld)
+		reason string
+	}{
+		"a quota": {func(w *scheduleWorld) {
+			w.OnWrite = func(what string) error {
+				if what != "create *v1.Job" {
+					return nil
 				}
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "jobs"}, "demo", fmt.Errorf("exceeded quota: few"))
 			}
-			l.crash, l.o.Schedule.Suspended, l.takes, l.fails, l.damaged = nil, false, time.Minute, false, false
-			l.until(l.o.Now.Add(12 * time.Hour).Format(time.RFC3339))
-			complete := 0
-			for _, run := range l.o.Runs {
-				if run.State == RunComplete {
-					complete++
-				}
+		}, "QuotaExceeded"},
+		"somebody else's Job of that name": {func(w *scheduleWorld) {
+			at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+			foreign := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: resources.PruneJob(w.schedule(), at)}}
+			if err := w.Kube.Create(w.T.Context(), foreign); err != nil {
+				w.T.Fatal(err)
 			}
-			if len(l.store) > 5 || complete > 5 || len(l.o.Runs) > 9 {
-				t.Errorf("%d in the store, %d complete of %d EtcdBackups", len(l.store), complete, len(l.o.Runs))
+		}, "NameTaken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newScheduleWorld(t, hourly(keepingTwo), jobworld.Serving()...)
+			row.refuse(w)
+			w.hours(1)
+			if again := w.looks(4); again < time.Second {
+				t.Errorf("it looks again after %s", again)
 			}
-			for kind, want := range map[string]metav1.ConditionStatus{v1alpha1.ScheduleRetained: metav1.ConditionTrue, v1alpha1.ScheduleProven: metav1.ConditionTrue} {
-				if got := l.condition(kind); !strings.HasPrefix(got, string(want)) {
-					t.Errorf("%s is %q", kind, got)
-				}
+			w.conditionIs("Retained", "False "+row.reason)
+			w.conditionIs("Ready", "True Scheduled")
+			w.Now = time.Date(2026, 3, 1, 13, 0, 0, 0, time.UTC)
+			w.looks(4)
+			if got := w.made(); got != "1200 1300" {
+				t.Errorf("made %q", got)
 			}
 		})
+	}
+}
+
+func TestABackupThatIsRefusedKeepsNoChoreFromBeingDone(t *testing.T) {
+	w := newScheduleWorld(t, hourly(keepingTwo, testedAtTen), jobworld.Serving()...)
+	w.hours(3)
+	w.looks(1)
+	w.Now = time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
+	w.OnWrite = func(what string) error {
+		if what != "create *v1alpha1.EtcdBackup" {
+			return nil
+		}
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "etcdbackups"}, "x", fmt.Errorf("exceeded quota: few"))
+	}
+	w.looks(4)
+	w.ends(keptTwo, "")
+	w.looks(6)
+	w.ends(restoredNewest, "")
+	if again := w.looks(6); again < time.Second {
+		t.Errorf("it looks again after %s", again)
+	}
+	w.conditionIs("Ready", "False QuotaExceeded")
+	w.conditionIs("Retained", "True Applied")
+	w.conditionIs("Proven", "True Restored")
+	if got := w.made(); got != "1300 1400" || w.schedule().Status.NextTestRestoreTime.UTC().Hour() != 15 {
+		t.Errorf("there are %s: %+v", got, w.schedule().Status)
+	}
+}
+
+func TestWhyThePodOfAChoreDoesNotStartIsSaidWithinAMinute(t *testing.T) {
+	for reason, happens := range map[string]func(*scheduleWorld){
+		"QuotaExceeded": func(w *scheduleWorld) {
+			w.Warn(w.running(), "FailedCreate", `Error creating: pods "x" is forbidden: exceeded quota: few`)
+		},
+		"PodSecurity": func(w *scheduleWorld) {
+			w.Warn(w.running(), "FailedCreate", `Error creating: pods "x" is forbidden: violates PodSecurity "restricted:latest"`)
+		},
+		"VolumeNotMounted": func(w *scheduleWorld) {
+			pod := w.Pod("p1")
+			w.Report(pod, corev1.PodPending, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}})
+			w.Warn(pod, "FailedMount", `MountVolume.SetUp failed for volume "credentials" : secret "s3" not found`)
+		},
+	} {
+		w := newScheduleWorld(t, hourly(keepingTwo), jobworld.Serving()...)
+		w.hours(1)
+		w.looks(3)
+		happens(w)
+		if again := w.looks(1); again > time.Minute {
+			t.Errorf("%s: it looks again after %s", reason, again)
+		}
+		w.conditionIs("Retained", "Unknown NotYet")
+		w.Now = w.Now.Add(time.Minute)
+		w.looks(2)
+		w.conditionIs("Retained", "False "+reason)
+		w.ends(keptTwo, "")
+		w.looks(4)
+		w.conditionIs("Retained", "True Applied")
+	}
+}
+
+func TestAClockThatGoesBackRecordsNoChoreAgainAndAgain(t *testing.T) {
+	w := newScheduleWorld(t, hourly(keepingTwo, testedAtTen), jobworld.Serving()...)
+	w.hours(2)
+	w.looks(4)
+	w.ends(keptTwo, "")
+	w.looks(8)
+	w.ends(restoredNewest, "")
+	w.looks(8)
+	told := func() int { return strings.Count(strings.Join(w.Told(), "\n"), "Warning") }
+	if n := told(); n != 0 {
+		t.Fatalf("%d warnings before", n)
+	}
+	right, tests := w.Now, w.schedule().Annotations[v1alpha1.AnnotationLastTest]
+	for _, back := range []time.Duration{2 * time.Minute, 15 * time.Minute} {
+		w.Now = right.Add(-back)
+		w.looks(8)
+		before := len(w.Writes)
+		w.looks(10)
+		if more := w.Writes[before:]; len(more) > 0 {
+			t.Errorf("%s back it writes %q", back, more)
+		}
+	}
+	w.Now = right.Add(time.Minute)
+	w.looks(8)
+	before := len(w.Writes)
+	if w.looks(10); len(w.Writes) > before {
+		t.Errorf("once the clock is right it writes %q", w.Writes[before:])
+	}
+	w.conditionIs("Retained", "True Applied")
+	w.conditionIs("Proven", "True Restored")
+	if recorded := w.schedule().Annotations[v1alpha1.AnnotationLastTest]; recorded != tests || told() != 0 {
+		t.Errorf("recorded is %s", recorded)
+	}
+}
+
+func TestJobsOfAnotherScheduleAreNotTakenForItsOwn(t *testing.T) {
+	w := newScheduleWorld(t, hourly(keepingTwo), jobworld.Serving()...)
+	other := hourly(func(s *v1alpha1.EtcdBackupSchedule) { s.UID = "an-earlier-one-of-that-name" })
+	job := resources.BuildPruneJob(other, jobworld.Demo(3), resources.PruneStart{At: w.Now, Deadline: time.Hour})
+	if err := w.Kube.Create(t.Context(), job); err != nil {
+		t.Fatal(err)
+	}
+	w.hours(1)
+	w.looks(3)
+	if jobs := w.Jobs(); len(jobs) != 2 {
+		t.Errorf("%d Jobs", len(jobs))
+	}
+}
+
+func TestOnlyWhatLiesInTheStoreOfNowIsAskedFor(t *testing.T) {
+	w := newScheduleWorld(t, hourly(keepingTwo), jobworld.Serving()...)
+	w.hours(2)
+	s := w.schedule()
+	s.Spec.Store.Volume.Path = "another"
+	if err := w.Kube.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	w.Now = time.Date(2026, 3, 1, 14, 0, 0, 0, time.UTC)
+	w.hours(1)
+	w.looks(3)
+	job := w.running()
+	if job == nil {
+		t.Fatal("no Job looks after the new store")
+	}
+	if args := strings.Join(job.Spec.Template.Spec.Containers[0].Args, " "); strings.Contains(args, "--ask") || !strings.Contains(args, "another") {
+		t.Errorf("it asks a store of what lies in another one: %s", args)
+	}
+}
+
+func TestEtcdBackupsThatMayNotBeDeletedYetAreNotForgotten(t *testing.T) {
+	w := newScheduleWorld(t, hourly(keepingTwo), jobworld.Serving()...)
+	w.hours(3)
+	w.looks(3)
+	w.ends(keptTwo, "")
+	w.OnWrite = func(what string) error {
+		if what != "delete *v1alpha1.EtcdBackup" {
+			return nil
+		}
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "etcdbackups"}, "x", fmt.Errorf(`admission webhook "keep.example.com" denied the request: no`))
+	}
+	w.looks(4)
+	w.conditionIs("Retained", "False Webhook")
+	w.conditionIs("Ready", "True Scheduled")
+	w.OnWrite = nil
+	w.looks(4)
+	w.conditionIs("Retained", "True Applied")
+	if got := w.made(); got != "1300 1400" {
+		t.Errorf("there are %s", got)
+	}
+}
+
+func TestWhileEtcdBackupsMayNotBeDeletedTheNewestJobAloneIsReadFromTheAPIServer(t *testing.T) {
+	w := newScheduleWorld(t, hourly(keepingTwo), jobworld.Serving()...)
+	w.OnWrite = func(what string) error {
+		if what != "delete *v1alpha1.EtcdBackup" {
+			return nil
+		}
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "etcdbackups"}, "x", fmt.Errorf(`admission webhook "keep.example.com" denied the request: no`))
+	}
+	w.hours(2)
+	for range 3 {
+		w.Now = w.Now.Truncate(time.Hour).Add(time.Hour)
+		run := w.Now.Format("1504")
+		w.looks(4)
+		w.complete(run)
+		w.looks(4)
+		w.ends(keptTwo, "")
+		w.looks(4)
+	}
+	w.conditionIs("Retained", "False Webhook")
+	asked := 0
+	w.keeper.Live = interceptor.NewClient(w.Kube, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if _, ok := list.(*corev1.PodList); ok {
+				asked++
+			}
+			return c.List(ctx, list, opts...)
+		},
+	})
+	if w.looks(1); asked != 1 {
+		t.Errorf("%d questions for one Job", asked)
+	}
+}
+
+func TestWhatABackupIsReachedWithIsNoPartOfWhereItLies(t *testing.T) {
+	s3 := func(bucket, secret string) v1alpha1.BackupStore {
+		return v1alpha1.BackupStore{S3: &v1alpha1.S3Store{Bucket: bucket, CredentialsSecretRef: &v1alpha1.StoreSecretReference{Name: secret}}}
+	}
+	volume := v1alpha1.BackupStore{Volume: &v1alpha1.VolumeStore{ClaimName: "a", Path: "b"}}
+	for _, row := range []struct {
+		a, b v1alpha1.BackupStore
+		want bool
+	}{
+		{s3("a", "x"), s3("a", "y"), true},
+		{s3("a", "x"), s3("b", "x"), false},
+		{volume, volume, true},
+		{volume, s3("a", "x"), false},
+		{volume, v1alpha1.BackupStore{Volume: &v1alpha1.VolumeStore{ClaimName: "a"}}, false},
+		{v1alpha1.BackupStore{GCS: &v1alpha1.GCSStore{Bucket: "a"}}, v1alpha1.BackupStore{Azure: &v1alpha1.AzureStore{Container: "a"}}, false},
+	} {
+		if got := sameStore(row.a, row.b); got != row.want {
+			t.Errorf("%+v and %+v: %v", row.a, row.b, got)
+		}
 	}
 }

@@ -1,5 +1,4 @@
-// Package words is what the controllers of backups and of their schedules say in the same way: events, conditions, times, and
-// sentences of others.
+// Package words is what all wings say in the same way: events, conditions, times, and sentences of others.
 package words
 
 import (
@@ -8,13 +7,25 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Event is something to tell people once.
 type Event struct {
-	Warning              bool
-	Reason, Action, Note string
+	Warning bool
+	Reason  string // CamelCase, at most 128 characters
+	Action  string // CamelCase: what the operator did or saw; part of what tells two series of events apart
+	Note    string // a sentence, at most 1024 characters
+	Member  string // the member, and so the Pod, that it is about; empty when it is about the whole object
+}
+
+// Type is what Kubernetes calls it.
+func (e Event) Type() string {
+	if e.Warning {
+		return "Warning"
+	}
+	return "Normal"
 }
 
 // Condition is one whose time Since fills in.
@@ -22,15 +33,14 @@ func Condition(kind string, status metav1.ConditionStatus, reason, message strin
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
 }
 
-// Since gives conditions the time at which each turned: now, unless it was so before.
-func Since(now time.Time, conditions, old []metav1.Condition) []metav1.Condition {
+// Since gives conditions the time at which each turned: now, unless it was so before. The generation is zero where none
+// is shown.
+func Since(now time.Time, generation int64, conditions, old []metav1.Condition) []metav1.Condition {
 	for i := range conditions {
 		c := &conditions[i]
-		c.LastTransitionTime = metav1.NewTime(now.Truncate(time.Second))
-		for _, was := range old {
-			if was.Type == c.Type && was.Status == c.Status {
-				c.LastTransitionTime = was.LastTransitionTime
-			}
+		c.ObservedGeneration, c.LastTransitionTime = generation, metav1.NewTime(now.Truncate(time.Second))
+		if was := meta.FindStatusCondition(old, c.Type); was != nil && was.Status == c.Status {
+			c.LastTransitionTime = was.LastTransitionTime
 		}
 	}
 	return conditions
@@ -38,10 +48,8 @@ func Since(now time.Time, conditions, old []metav1.Condition) []metav1.Condition
 
 // ReasonOf is the reason of a condition; empty when there is none.
 func ReasonOf(conditions []metav1.Condition, kind string) string {
-	for _, c := range conditions {
-		if c.Type == kind {
-			return c.Reason
-		}
+	if c := meta.FindStatusCondition(conditions, kind); c != nil {
+		return c.Reason
 	}
 	return ""
 }
@@ -59,10 +67,10 @@ func Format(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 var reason = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,63}$`)
 
-// IsReason reports whether somebody else's word can be the reason of a condition.
+// IsReason reports whether a foreign word can be the reason of a condition.
 func IsReason(word string) bool { return reason.MatchString(word) }
 
-// Longest is how much of somebody else's words a condition repeats, in bytes.
+// Longest is how much of a foreign text a condition repeats, in bytes.
 const Longest = 1024
 
 // Bounded is one line of text, not too long.
@@ -76,4 +84,12 @@ func Bounded(text string) string {
 		cut--
 	}
 	return text[:cut] + "…"
+}
+
+// Sooner is the earlier of two times to look again; zero asks for nothing.
+func Sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }

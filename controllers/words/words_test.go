@@ -28,9 +28,9 @@ func TestOnlyAWordCanBeAReason(t *testing.T) {
 
 func TestAConditionKeepsItsTimeUntilItsStatusTurns(t *testing.T) {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 999, time.UTC)
-	first := Since(at, []metav1.Condition{Condition("Ready", metav1.ConditionFalse, "A", "a")}, nil)
-	later := Since(at.Add(time.Hour), []metav1.Condition{Condition("Ready", metav1.ConditionFalse, "B", "b")}, first)
-	turned := Since(at.Add(time.Hour), []metav1.Condition{Condition("Ready", metav1.ConditionTrue, "B", "b")}, first)
+	first := Since(at, 0, []metav1.Condition{Condition("Ready", metav1.ConditionFalse, "A", "a")}, nil)
+	later := Since(at.Add(time.Hour), 0, []metav1.Condition{Condition("Ready", metav1.ConditionFalse, "B", "b")}, first)
+	turned := Since(at.Add(time.Hour), 0, []metav1.Condition{Condition("Ready", metav1.ConditionTrue, "B", "b")}, first)
 	if !later[0].LastTransitionTime.Equal(&first[0].LastTransitionTime) || turned[0].LastTransitionTime.Equal(&first[0].LastTransitionTime) {
 		t.Errorf("%v %v %v", first, later, turned)
 	}

@@ -42,14 +42,15 @@ func Activate(place Place, origin Origin) (Activated, error) {
 			return Activated{}, err
 		}
 	}
-	return Activated{Key: origin.Key, SHA256: origin.SHA256, Revision: a.revision, AlreadyRestored: a.is == restored}, nil
+	return Activated{Key: origin.Key, SHA256: origin.SHA256, Revision: a.revision,
+		AlreadyRestored: a.standing == restored}, nil
 }
 
 type activation struct {
 	Place
 	origin   Origin
 	volume   *os.Root
-	is       standing // where the data belongs, when this run began
+	standing standing // where the data belongs, when this run began
 	revision int64
 }
 
@@ -60,10 +61,10 @@ func (a *activation) steps() []func() error {
 
 func (a *activation) look() error {
 	var err error
-	if a.is, err = a.stands(a.volume, a.origin); err != nil {
+	if a.standing, err = a.stands(a.volume, a.origin); err != nil {
 		return err
 	}
-	if a.is == stranger {
+	if a.standing == stranger {
 		return a.refuseStranger()
 	}
 	return nil
@@ -73,7 +74,7 @@ func (a *activation) look() error {
 // with all of the past compacted. etcdutl counts from its newest entry, which compaction may have removed, so it may
 // begin below.
 func (a *activation) inspect() error {
-	if a.is == restored {
+	if a.standing == restored {
 		return nil
 	}
 	logs, err := fs.Glob(a.volume.FS(), a.staged(path.Join(stagedData, "member", "wal", "*.wal")))
@@ -90,8 +91,11 @@ func (a *activation) inspect() error {
 		return fail(ReasonRestoreIncomplete, "read the restored data of member %s: %w", a.Member, err)
 	}
 	bump := a.origin.BumpRevision
-	if facts.Revision > a.origin.Revision+bump || facts.Revision < bump || bump > 0 && facts.CompactRevision != facts.Revision {
-		return fail(ReasonRestoreIncomplete, "the restored data of member %s has the revisions %d to %d, and a snapshot of revision %d was to be raised by %d",
+	if facts.Revision > a.origin.Revision+bump || facts.Revision < bump || bump > 0 &&
+		facts.CompactRevision != facts.Revision {
+		return fail(ReasonRestoreIncomplete,
+			"the restored data of member %s has the revisions %d to %d, and a snapshot of revision %d was to "+
+				"be raised by %d",
 			a.Member, facts.CompactRevision, facts.Revision, a.origin.Revision, bump)
 	}
 	a.revision = facts.Revision
@@ -100,7 +104,7 @@ func (a *activation) inspect() error {
 
 // writeThrough makes what etcdutl wrote survive a power failure: a database that was half written would be a member's.
 func (a *activation) writeThrough() error {
-	if a.is == restored {
+	if a.standing == restored {
 		return nil
 	}
 	err := fs.WalkDir(a.volume.FS(), a.staged(stagedData), func(name string, entry fs.DirEntry, err error) error {
@@ -110,7 +114,7 @@ func (a *activation) writeThrough() error {
 		if !entry.IsDir() && !entry.Type().IsRegular() {
 			return fmt.Errorf("%s is neither a file nor a directory", entry.Name())
 		}
-		return a.sync(name)
+		return syncFile(a.volume, name)
 	})
 	if err != nil {
 		return volumeFailure("write the restored data through", err)
@@ -120,7 +124,7 @@ func (a *activation) writeThrough() error {
 
 // note records what is about to be moved, so that the next run knows it for its own.
 func (a *activation) note() error {
-	if a.is == restored {
+	if a.standing == restored {
 		return nil
 	}
 	info, err := a.volume.Lstat(a.staged(stagedData))
@@ -131,13 +135,11 @@ func (a *activation) note() error {
 	if err != nil {
 		return fmt.Errorf("describe what was restored: %w", err)
 	}
-	if err := a.volume.WriteFile(a.staged(newRecord), text, 0o600); err != nil {
-		return volumeFailure("write down what was restored", err)
+	err = writeThrough(a.volume, a.staged(newRecord), text)
+	if err == nil {
+		err = a.volume.Rename(a.staged(newRecord), a.staged(stagedRecord))
 	}
-	if err := a.sync(a.staged(newRecord)); err != nil {
-		return volumeFailure("write down what was restored", err)
-	}
-	if err := a.volume.Rename(a.staged(newRecord), a.staged(stagedRecord)); err != nil {
+	if err != nil {
 		return volumeFailure("write down what was restored", err)
 	}
 	return a.syncAll(a.staging(), a.Incarnation+".restore", ".")
@@ -147,7 +149,7 @@ func (a *activation) note() error {
 // that an earlier step of this run made.
 func (a *activation) clear() error {
 	names := []string{stagedSnapshot}
-	if a.is == restored {
+	if a.standing == restored {
 		names = append(names, stagedData)
 	}
 	for _, name := range names {
@@ -160,7 +162,7 @@ func (a *activation) clear() error {
 
 // move makes the data the member's. A rename never replaces a directory that holds anything.
 func (a *activation) move() error {
-	if a.is == restored {
+	if a.standing == restored {
 		return nil
 	}
 	if err := a.volume.MkdirAll(a.Incarnation, 0o700); err != nil {
@@ -179,15 +181,23 @@ func (a *activation) settle() error {
 
 func (a *activation) syncAll(directories ...string) error {
 	for _, name := range directories {
-		if err := a.sync(name); err != nil {
+		if err := syncFile(a.volume, name); err != nil {
 			return volumeFailure("write a directory through", err)
 		}
 	}
 	return nil
 }
 
-func (a *activation) sync(name string) error {
-	file, err := a.volume.Open(name)
+// writeThrough writes a file that survives a power failure once its directory does.
+func writeThrough(volume *os.Root, name string, content []byte) error {
+	if err := volume.WriteFile(name, content, 0o600); err != nil {
+		return err
+	}
+	return syncFile(volume, name)
+}
+
+func syncFile(volume *os.Root, name string) error {
+	file, err := volume.Open(name)
 	if err != nil {
 		return err
 	}

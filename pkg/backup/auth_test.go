@@ -35,7 +35,7 @@ func TestAClusterWithAuthenticationIsBackedUpByItsCertificateAndNotWithoutOne(t 
 			if !m.AuthEnabled {
 				t.Errorf("the manifest says that authentication is off: %+v", m)
 			}
-			_, err = Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
+			_, err = Fetch(context.Background(), FetchOptions{Transfer: Transfer{Bucket: bucket}, Scratch: o.Scratch})
 			must(t, err)
 			c.restore(o.Scratch)
 			_, err = Compare(context.Background(), compareOptions(o))
@@ -67,7 +67,7 @@ func TestAnAlarmIsWrittenIntoTheManifest(t *testing.T) {
 			if len(m.Alarms) != 1 || !strings.HasPrefix(m.Alarms[0], pb.AlarmType_NOSPACE.String()+" ") {
 				t.Errorf("the manifest has the alarms %q", m.Alarms)
 			}
-			_, err = Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
+			_, err = Fetch(context.Background(), FetchOptions{Transfer: Transfer{Bucket: bucket}, Scratch: o.Scratch})
 			must(t, err)
 			c.restore(o.Scratch)
 			_, err = Compare(context.Background(), compareOptions(o))

@@ -15,7 +15,7 @@ import (
 
 // compareOptions are for the last step of a backup that was taken with these.
 func compareOptions(o TakeOptions) CompareOptions {
-	return CompareOptions{Bucket: o.Bucket, Scratch: o.Scratch}
+	return CompareOptions{Transfer: Transfer{Bucket: o.Bucket}, Scratch: o.Scratch}
 }
 
 func TestABackupOfEveryReleaseComesBackEqual(t *testing.T) {
@@ -34,7 +34,7 @@ func TestABackupOfEveryReleaseComesBackEqual(t *testing.T) {
 				if m.TotalKeys != c.keys() || m.CompactRevision == 0 || m.EtcdVersion != version || m.Member != "m0" {
 					t.Errorf("the manifest is %+v, and the cluster has %d keys", m, c.keys())
 				}
-				fetched, err := Fetch(ctx, FetchOptions{Bucket: bucket, Scratch: o.Scratch})
+				fetched, err := Fetch(ctx, FetchOptions{Transfer: Transfer{Bucket: bucket}, Scratch: o.Scratch})
 				must(t, err)
 				if fetched.SHA256 != m.SHA256 {
 					t.Errorf("fetched %+v of %+v", fetched, m)
@@ -64,7 +64,7 @@ func TestACopyWithOneByteOfOneValueChangedIsNotCalledEqual(t *testing.T) {
 	o.Verify = true
 	m, err := Take(context.Background(), o)
 	must(t, err)
-	_, err = Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
+	_, err = Fetch(context.Background(), FetchOptions{Transfer: Transfer{Bucket: bucket}, Scratch: o.Scratch})
 	must(t, err)
 	c.restore(o.Scratch)
 	changeLastValue(t, filepath.Join(o.Scratch, restoredDatabase))

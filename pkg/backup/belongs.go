@@ -13,9 +13,10 @@ import (
 // bucketMembers has the members as JSON by their IDs in hexadecimal (etcd-io/etcd:server/storage/schema/membership.go).
 var bucketMembers = []byte("members")
 
-// CheckMember fails when the database of a member that has ended is none to begin anew with: it does not know the member that is to
-// have lived on it, or knows it as a learner, or the data differs among the members. A member's ID is made from the token of its cluster
-// and its life, so no other cluster has it, nor an earlier life of this one.
+// CheckMember fails when the database of a member that has ended is none to begin anew with: it does not know the
+// member that is to have lived on it, or knows it as a learner, or the data differs among the members. A member's ID is
+// made from the token of its cluster and its incarnation, so no other cluster has it, nor an earlier incarnation of
+// this one.
 func CheckMember(database, name string, id etcdutil.ID) error {
 	var lived resident
 	err := withDatabase(database, func(tx *bolt.Tx) error {
@@ -27,7 +28,9 @@ func CheckMember(database, name string, id etcdutil.ID) error {
 	case err != nil:
 		return fail(ReasonNoSource, "read the database of member %s: %w", name, err)
 	case !lived.isKnown:
-		return fail(ReasonForeignCluster, "on the volume of member %s lies the data of another cluster, or of another life of this one: it is of the members %s, and not of %s",
+		return fail(ReasonForeignCluster,
+			"the volume of member %s holds data of another cluster, or of another incarnation of this one: of the "+
+				"members %s, and not of %s",
 			name, strings.Join(lived.members, ", "), id)
 	case lived.isLearner:
 		return fail(ReasonNoSource, "member %s is a learner, which may lack what the voters had agreed on", name)
@@ -51,14 +54,16 @@ func residentOf(tx *bolt.Tx, id etcdutil.ID) (resident, error) {
 	if err != nil {
 		return lived, err
 	}
-	lived.isCorrupt = slices.ContainsFunc(alarms, func(alarm string) bool { return strings.HasPrefix(alarm, "CORRUPT") })
+	lived.isCorrupt = slices.ContainsFunc(alarms, func(alarm string) bool {
+		return strings.HasPrefix(alarm, "CORRUPT")
+	})
 	members := tx.Bucket(bucketMembers)
 	if members == nil {
 		return lived, nil
 	}
 	err = members.ForEach(func(k, v []byte) error {
 		lived.members = append(lived.members, string(k))
-		if is, err := etcdutil.ParseID(string(k)); err != nil || is != id {
+		if got, err := etcdutil.ParseID(string(k)); err != nil || got != id {
 			return nil //nolint:nilerr // a key that is no ID is nobody's
 		}
 		var member struct {

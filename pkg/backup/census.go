@@ -19,9 +19,9 @@ const entryLeast = 16 + revisionLen
 var errTooManyKeys = errors.New("there are more keys than are remembered at once")
 
 // census counts the keys that exist at the span's revision, and finds which entries at or below the compaction were
-// superseded later. It goes from the newest entry to the oldest and remembers the keys that it met; where these are too many,
-// it goes several times, each time for another part of the keys. So memory is needed for keysAtOnce, and for one bit of each
-// entry: of 100 million 12 MiB.
+// superseded later. It goes from the newest entry to the oldest and remembers the keys that it met; where these are too
+// many, it goes several times, each time for another part of the keys. So memory is needed for keysAtOnce, and for one
+// bit of each entry: of 100 million 12 MiB.
 func (d *database) census(s span) (live int64, old superseded, err error) {
 	c := counting{span: s, passes: 1, seen: newKeySet(min(d.keysAtOnce, int64(d.size)/entryLeast))}
 	for err = c.count(d); errors.Is(err, errTooManyKeys); err = c.count(d) {
@@ -63,8 +63,8 @@ func (c *counting) visit(e entry, age int64) error {
 	return c.before(e, id, age)
 }
 
-// after takes note of an entry after the compaction, whose version says whether it makes, changes or ends a key. Its key
-// is remembered only if it may have existed before.
+// after takes note of an entry after the compaction, whose version says whether it makes, changes or ends a key. Its
+// key is remembered only if it may have existed before.
 func (c *counting) after(e entry, id uint64) error {
 	switch {
 	case e.tombstone:
@@ -78,8 +78,8 @@ func (c *counting) after(e entry, id uint64) error {
 	return c.seen.add(id, false)
 }
 
-// before takes note of an entry at or below the compaction. When that has removed all it is to remove, this is the only one
-// of its key there, and need not be remembered.
+// before takes note of an entry at or below the compaction. When that has removed all it is to remove, this is the only
+// one of its key there, and need not be remembered.
 func (c *counting) before(e entry, id uint64, age int64) error {
 	known, before := c.seen.has(id)
 	if known {
@@ -114,8 +114,9 @@ func (s *superseded) has(place int64) bool {
 	return age/64 < int64(len(s.bits)) && s.bits[age/64]&(1<<(age%64)) != 0
 }
 
-// keySet is a set of keys, each by a hash and with one thing to know of it: whether it was met before the compaction. With 63
-// bits and a seed of its own a collision is less likely than a broken disk, and would be seen as one: a hash that differs.
+// keySet is a set of keys, each by a hash and with one thing to know of it: whether it was met before the compaction.
+// With 63 bits and a seed of its own a collision is less likely than a broken disk, and would be seen as one: a hash
+// that differs.
 type keySet struct {
 	seed       maphash.Seed
 	slots      []uint64 // a power of two of them; 0 is a free one, and the lowest bit is what is known of a key
@@ -137,7 +138,8 @@ func (s *keySet) empty() {
 // id is never 0, and its lowest bit is.
 func (s *keySet) id(key []byte) uint64 { return max(maphash.Bytes(s.seed, key)&^metBefore, 2) }
 
-// slot is where a key is, or is to be. Its highest bits say where that begins, since the lowest say which pass it is of.
+// slot is where a key is, or is to be. Its highest bits say where that begins, since the lowest say which pass it is
+// of.
 func (s *keySet) slot(id uint64) *uint64 {
 	last := uint64(len(s.slots) - 1)
 	for i := bits.Reverse64(id) & last; ; i = (i + 1) & last {

@@ -20,6 +20,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // releases are those whose backups must be right.
@@ -27,11 +28,7 @@ var releases = []string{"3.5.35", "3.6.16", "3.7.3"}
 
 func programs(t testing.TB, version string) string {
 	t.Helper()
-	root := os.Getenv("ETCD_BINARIES")
-	if root == "" {
-		t.Skip("ETCD_BINARIES is not set: nothing is tried on real etcd. Point it at a directory with <version>/etcd")
-	}
-	dir := filepath.Join(root, version)
+	dir := filepath.Join(needs.Etcd(t), version)
 	if _, err := os.Stat(filepath.Join(dir, "etcd")); err != nil {
 		t.Fatalf("ETCD_BINARIES is set and has no etcd %s: %v", version, err)
 	}
@@ -174,8 +171,8 @@ func (c *cluster) identity() Identity {
 // options are for a backup of this cluster into a bucket.
 func (c *cluster) options(bucket *store.Bucket) TakeOptions {
 	return TakeOptions{
-		Identity: c.identity(), Endpoints: c.endpoints, TLS: c.tls, Bucket: bucket,
-		Scratch: c.t.(interface{ TempDir() string }).TempDir(), Stall: 10 * time.Second,
+		Transfer: Transfer{Bucket: bucket, Stall: 10 * time.Second},
+		Identity: c.identity(), Endpoints: c.endpoints, TLS: c.tls, Scratch: c.t.(interface{ TempDir() string }).TempDir(),
 	}
 }
 

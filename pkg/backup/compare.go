@@ -5,9 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
-
-	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 )
 
 // Compared is what a restored copy was found to hold, all of it equal to the manifest.
@@ -20,18 +17,14 @@ type Compared struct {
 
 // CompareOptions are for the last step of a backup that is proven.
 type CompareOptions struct {
-	Bucket   *store.Bucket // nil: the backup is tried once more, and its manifest is there
-	Scratch  string        // with Take's manifest, and what etcdutl restored
-	Stall    time.Duration // how long the store may stand still; 30 s by default
-	Progress *Progress     // may be nil
+	Transfer        // without a bucket the backup is tried once more, and its manifest is there
+	Scratch  string // with Take's manifest, and what etcdutl restored
 }
 
-// Compare proves the copy that etcdutl restored in the scratch directory, and then writes the manifest to the store: what
-// has a manifest there was proven.
+// Compare proves the copy that etcdutl restored in the scratch directory, and then writes the manifest to the store:
+// what has a manifest there was proven.
 func Compare(ctx context.Context, o CompareOptions) (Compared, error) {
-	if o.Progress == nil {
-		o.Progress = &Progress{}
-	}
+	o.setDefaults()
 	m, err := readScratchManifest(o.Scratch)
 	if err != nil {
 		return Compared{}, err
@@ -40,7 +33,7 @@ func Compare(ctx context.Context, o CompareOptions) (Compared, error) {
 	if err != nil || o.Bucket == nil {
 		return compared, err
 	}
-	return compared, publish(ctx, publication{bucket: o.Bucket, stall: o.Stall, progress: o.Progress}, m)
+	return compared, publish(ctx, o.Transfer, m)
 }
 
 // compare requires that the hash of the restored keys is the one that a member of the running cluster gave, at the same
@@ -64,10 +57,12 @@ func compare(scratch string, m Manifest, progress *Progress) (Compared, error) {
 		return Compared{}, fail(ReasonRestoreDiffers, "hash the restored database: %w", err)
 	}
 	if sum != m.KeysHash.Hash {
-		return Compared{}, fail(ReasonRestoreDiffers, "the restored keys hash to %d at revision %d, and those of the cluster to %d",
+		return Compared{}, fail(ReasonRestoreDiffers,
+			"the restored keys hash to %d at revision %d, and those of the cluster to %d",
 			sum, m.KeysHash.Revision, m.KeysHash.Hash)
 	}
-	return Compared{Revision: facts.Revision, CompactRevision: facts.CompactRevision, TotalKeys: facts.TotalKeys, KeysHash: sum}, nil
+	return Compared{Revision: facts.Revision, CompactRevision: facts.CompactRevision, TotalKeys: facts.TotalKeys,
+		KeysHash: sum}, nil
 }
 
 // agrees says whether a database is what the manifest describes.
@@ -77,11 +72,13 @@ func (m Manifest) agrees(facts Facts) error {
 		return fail(ReasonRestoreDiffers, "the database has the revisions %d to %d, and the manifest says %d to %d",
 			facts.CompactRevision, facts.Revision, m.CompactRevision, m.Revision)
 	case facts.TotalKeys != m.TotalKeys:
-		return fail(ReasonRestoreDiffers, "the database has %d keys, and the manifest says %d", facts.TotalKeys, m.TotalKeys)
+		return fail(ReasonRestoreDiffers, "the database has %d keys, and the manifest says %d", facts.TotalKeys,
+			m.TotalKeys)
 	case facts.AuthEnabled != m.AuthEnabled:
 		return fail(ReasonRestoreDiffers, "authentication is on in one of database and manifest only")
 	case !slices.Equal(facts.Alarms, m.Alarms):
-		return fail(ReasonRestoreDiffers, "the database has the alarms %v, and the manifest says %v", facts.Alarms, m.Alarms)
+		return fail(ReasonRestoreDiffers, "the database has the alarms %v, and the manifest says %v", facts.Alarms,
+			m.Alarms)
 	}
 	return nil
 }

@@ -14,8 +14,8 @@ import (
 // errUnreadable marks a file that is not a sound database.
 var errUnreadable = errors.New("the database is not readable")
 
-// withDatabase opens a copy that nobody writes, read-only. A damaged page makes bbolt panic, and one past the end faults;
-// both are errors here.
+// withDatabase opens a copy that nobody writes, read-only. A damaged page makes bbolt panic, and one past the end
+// faults; both are errors here.
 func withDatabase(path string, do func(tx *bolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -62,8 +62,8 @@ func mapped(tx *bolt.Tx) uintptr {
 // mappedBound is how much of the file may count as our memory before its pages are given back.
 const mappedBound = 4 << 20
 
-// passed gives the pages back that were read so far: the file is mapped, and all that was looked at would count as memory
-// of this process, up to the size of the database. What is still needed is mapped again when it is touched.
+// passed gives the pages back that were read so far: the file is mapped, and all that was looked at would count as
+// memory of this process, up to the size of the database. What is still needed is mapped again when it is touched.
 func (d *database) passed(n int) {
 	d.behind += n
 	if d.behind < mappedBound {

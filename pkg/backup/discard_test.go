@@ -12,7 +12,7 @@ func TestASnapshotWhoseManifestCannotBeRemovedStays(t *testing.T) {
 	for name, stuck := range map[string]bool{"the manifest goes": false, "the manifest stays": true} {
 		t.Run(name, func(t *testing.T) {
 			bucket, root := volumeBucket(t)
-			attempt := &taking{TakeOptions: TakeOptions{Bucket: bucket}, key: bucket.Key("team", "demo", "u-1", "d", snapshotObject)}
+			attempt := &taking{TakeOptions: TakeOptions{Transfer: Transfer{Bucket: bucket}}, key: bucket.Key("team", "demo", "u-1", "d", snapshotObject)}
 			directory := filepath.Join(root, filepath.Dir(attempt.key))
 			manifest := filepath.Join(directory, manifestObject)
 			if stuck { // what is not empty cannot be removed
@@ -36,7 +36,7 @@ func TestASnapshotWhoseManifestCannotBeRemovedStays(t *testing.T) {
 // A write to a volume whose server is away does not return, whatever becomes of its context.
 func TestWhoeverWaitsForAStepHearsThatItsBytesStandStill(t *testing.T) {
 	heard := make(chan error, 1)
-	ctx, p := startPulse(context.Background(), 50*time.Millisecond, &Progress{OnStall: func(err error) { heard <- err }}, nil)
+	ctx, p := Transfer{Progress: &Progress{OnStall: func(err error) { heard <- err }}}.start(context.Background(), 50*time.Millisecond)
 	defer p.stop()
 	p.expect(waitsForStore)
 	wantReason(t, <-heard, ReasonStoreStalled)

@@ -71,7 +71,7 @@ func fail(reason Reason, format string, args ...any) error {
 
 // storeReasons is in the order in which they are tried.
 var storeReasons = []struct {
-	is     error
+	err    error
 	reason Reason
 }{
 	{store.ErrConfig, ReasonStoreConfig},
@@ -96,7 +96,7 @@ func ReasonOf(err error) Reason {
 		return failure.Reason
 	}
 	for _, known := range storeReasons {
-		if errors.Is(err, known.is) {
+		if errors.Is(err, known.err) {
 			return known.reason
 		}
 	}
@@ -108,13 +108,22 @@ func ReasonOf(err error) Reason {
 
 // scratchFailure names an error of the local disk.
 func scratchFailure(doing string, err error) error {
-	reason := ReasonScratchFailed
+	return diskFailure(ReasonScratchFailed, ReasonScratchFull, doing+" in the scratch directory", err)
+}
+
+// volumeFailure names an error of the member's volume.
+func volumeFailure(doing string, err error) error {
+	return diskFailure(ReasonVolumeFailed, ReasonVolumeFull, doing+" on the member's volume", err)
+}
+
+// diskFailure tells a disk that is full from one that fails.
+func diskFailure(failed, full Reason, doing string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		reason = ReasonScratchFull
+		failed = full
 	}
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		err = path.Err // where it is mounted says nothing to who reads this
 	}
-	return fail(reason, "%s in the scratch directory: %w", doing, err)
+	return fail(failed, "%s: %w", doing, err)
 }

@@ -16,10 +16,8 @@ import (
 
 // FetchOptions are for reading one backup back.
 type FetchOptions struct {
-	Bucket   *store.Bucket
-	Scratch  string        // where Take left its manifest, with room for the database
-	Stall    time.Duration // how long bytes may stand still; 30 s by default
-	Progress *Progress     // may be nil
+	Transfer
+	Scratch string // where Take left its manifest, with room for the database
 }
 
 // Fetched is what was read back.
@@ -32,8 +30,8 @@ type Fetched struct {
 	StartedAt time.Time `json:"startedAt"` // what was written before is in it
 }
 
-// Fetch reads the snapshot that Take stored back from the store into the scratch directory, and requires that it is what
-// was written.
+// Fetch reads the snapshot that Take stored back from the store into the scratch directory, and requires that it is
+// what was written.
 func Fetch(ctx context.Context, o FetchOptions) (Fetched, error) {
 	if err := removeScratch(o.Scratch, scratchSource, scratchFetched, scratchRestored); err != nil {
 		return Fetched{}, err
@@ -46,7 +44,8 @@ func Fetch(ctx context.Context, o FetchOptions) (Fetched, error) {
 		return Fetched{}, err
 	}
 	return Fetched{
-		Key: written.Key, SizeBytes: written.SizeBytes, SHA256: written.SHA256, Revision: written.Revision, StartedAt: written.StartedAt,
+		Key: written.Key, SizeBytes: written.SizeBytes, SHA256: written.SHA256, Revision: written.Revision,
+		StartedAt: written.StartedAt,
 	}, nil
 }
 
@@ -63,15 +62,10 @@ func FetchNewest(ctx context.Context, whose Whose, o FetchOptions) (Fetched, err
 }
 
 // Download reads a manifest's snapshot from the store into a new file of the scratch directory. What is not of exactly
-// the manifest's size and hash is refused, and the file removed. It is not written through: whoever reads it next does so
-// at once or not at all, and the disk need never see it.
+// the manifest's size and hash is refused, and the file removed. It is not written through: whoever reads it next does
+// so at once or not at all, and the disk need never see it.
 func Download(ctx context.Context, m Manifest, name string, o FetchOptions) error {
-	if o.Progress == nil {
-		o.Progress = &Progress{}
-	}
-	if o.Stall <= 0 {
-		o.Stall = defaultStall
-	}
+	o.setDefaults()
 	if err := checkRoom(o.Scratch, m.SizeBytes); err != nil {
 		return err
 	}
@@ -80,9 +74,8 @@ func Download(ctx context.Context, m Manifest, name string, o FetchOptions) erro
 		return err
 	}
 	o.Progress.enter(StageFetching, m.SizeBytes)
-	ctx, p := startPulse(ctx, o.Stall, o.Progress, o.Bucket)
+	ctx, p := o.start(ctx, o.Stall)
 	defer p.stop()
-	p.expect(waitsForStore)
 	err = p.blame(ctx, download(ctx, m, o.Bucket, &tally{file: file, sum: sha256.New(), pulse: p}))
 	if closed := file.Close(); err == nil && closed != nil {
 		err = scratchFailure("write the snapshot", closed)
@@ -100,7 +93,8 @@ func download(ctx context.Context, m Manifest, bucket *store.Bucket, to *tally) 
 	}
 	defer reader.Close()
 	if size >= 0 && size != m.SizeBytes {
-		return fail(ReasonObjectDamaged, "%s has %d bytes in the store, and its manifest says %d", m.Key, size, m.SizeBytes)
+		return fail(ReasonObjectDamaged, "%s has %d bytes in the store, and its manifest says %d", m.Key, size,
+			m.SizeBytes)
 	}
 	// One byte more than there should be is enough to know.
 	n, err := io.CopyBuffer(to, io.LimitReader(reader, m.SizeBytes+1), make([]byte, 256<<10))
@@ -114,7 +108,8 @@ func download(ctx context.Context, m Manifest, bucket *store.Bucket, to *tally) 
 		return fail(ReasonObjectDamaged, "%s gave %d bytes, and its manifest says %d", m.Key, n, m.SizeBytes)
 	}
 	if got := hex.EncodeToString(to.sum.Sum(nil)); got != m.SHA256 {
-		return fail(ReasonObjectDamaged, "%s came back with the SHA-256 %s, and its manifest says %s", m.Key, got, m.SHA256)
+		return fail(ReasonObjectDamaged, "%s came back with the SHA-256 %s, and its manifest says %s", m.Key, got,
+			m.SHA256)
 	}
 	return nil
 }

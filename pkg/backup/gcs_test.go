@@ -140,7 +140,7 @@ func TestAGCSThatGivesBackSomethingElseIsFoundOut(t *testing.T) {
 			bucket := openGCS(t, s, p.Endpoint)
 			o, m := takeUnproven(t, bucket, l)
 			fault := p.Inject(tc.fault.On(s3server.GetObject))
-			_, err := Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch, Stall: 2 * time.Second})
+			_, err := Fetch(context.Background(), FetchOptions{Transfer: Transfer{Bucket: bucket, Stall: 2 * time.Second}, Scratch: o.Scratch})
 			wantReason(t, err, tc.want)
 			if fault.Count() == 0 {
 				t.Error("the fault was not met")

@@ -14,9 +14,9 @@ import (
 // hashRate is how fast, at worst, a member is thought to hash its keys: bytes per second of its database.
 const hashRate = 20 << 20
 
-// hashOnline asks for the hash of a member's keys at the revision of the snapshot: of another member than the snapshot is of,
-// if one answers, since one disk cannot testify against itself. A hash that no member can give any more, because all have
-// compacted past the revision, is errCompactedPast: a newer snapshot can be hashed.
+// hashOnline asks for the hash of a member's keys at the revision of the snapshot: of another member than the snapshot
+// is of, if one answers, since one disk cannot testify against itself. A hash that no member can give any more, because
+// all have compacted past the revision, is errCompactedPast: a newer snapshot can be hashed.
 func (s *sources) hashOnline(ctx context.Context, source *member, facts Facts, size int64) (KeysHash, error) {
 	deadline := 30*time.Second + time.Duration(size/hashRate)*time.Second
 	var last error
@@ -34,8 +34,8 @@ func (s *sources) hashOnline(ctx context.Context, source *member, facts Facts, s
 	return KeysHash{}, fail(ReasonHashUnavailable, "no member hashed its keys at revision %d: %w", facts.Revision, last)
 }
 
-// witnesses are the voters of the cluster beside the source: followers first, since hashing is work that the leader has no time
-// for, and of them those that had applied most.
+// witnesses are the voters of the cluster beside the source: followers first, since hashing is work that the leader has
+// no time for, and of them those that had applied most.
 func (s *sources) witnesses(source *member) []*member {
 	var others []*member
 	for _, m := range s.members {
@@ -44,7 +44,8 @@ func (s *sources) witnesses(source *member) []*member {
 		}
 	}
 	slices.SortStableFunc(others, func(a, b *member) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.status.GetRaftAppliedIndex(), a.status.GetRaftAppliedIndex()))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)),
+			cmp.Compare(b.status.GetRaftAppliedIndex(), a.status.GetRaftAppliedIndex()))
 	})
 	return others
 }
@@ -66,10 +67,13 @@ func (m *member) hash(ctx context.Context, facts Facts, deadline time.Duration) 
 	case err != nil:
 		return KeysHash{}, err
 	case hash.Revision != facts.Revision:
-		return KeysHash{}, fail(ReasonHashUnavailable, "hash the keys of member %s at revision %d: %w", m.Name, facts.Revision, errCompactedPast)
+		return KeysHash{}, fail(ReasonHashUnavailable, "hash the keys of member %s at revision %d: %w", m.Name,
+			facts.Revision, errCompactedPast)
 	case hash.CompactRevision < facts.CompactRevision:
 		// A compaction moves no revision, so nothing above waited for it.
-		return KeysHash{}, fail(ReasonHashUnavailable, "hash the keys of member %s: it has not compacted at %d yet, as the snapshot has", m.Name, facts.CompactRevision)
+		return KeysHash{}, fail(ReasonHashUnavailable,
+			"hash the keys of member %s: it has not compacted at %d yet, as the snapshot has", m.Name,
+			facts.CompactRevision)
 	}
 	return hash, nil
 }
@@ -93,7 +97,8 @@ func (m *member) hashOnceThere(ctx context.Context, revision int64) (KeysHash, e
 func (m *member) hashAt(ctx context.Context, revision int64) (KeysHash, error) {
 	response, err := m.maintenance.HashKV(ctx, &pb.HashKVRequest{Revision: revision})
 	if errors.Is(rpctypes.Error(err), rpctypes.ErrCompacted) {
-		return KeysHash{}, fail(ReasonHashUnavailable, "hash the keys of member %s at revision %d: %w", m.Name, revision, errCompactedPast)
+		return KeysHash{}, fail(ReasonHashUnavailable, "hash the keys of member %s at revision %d: %w", m.Name,
+			revision, errCompactedPast)
 	}
 	if err != nil {
 		return KeysHash{}, memberFailure(m, "hashing the keys", err)
@@ -106,5 +111,6 @@ func (m *member) hashAt(ctx context.Context, revision int64) (KeysHash, error) {
 		}
 	}
 	// Never compacted is -1 to etcd and 0 to us.
-	return KeysHash{Hash: response.GetHash(), Revision: revision, CompactRevision: max(0, response.GetCompactRevision())}, nil
+	return KeysHash{Hash: response.GetHash(), Revision: revision,
+		CompactRevision: max(0, response.GetCompactRevision())}, nil
 }

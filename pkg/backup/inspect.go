@@ -42,8 +42,8 @@ func (f Facts) span() span {
 	return span{revision: f.Revision, compact: f.CompactRevision, settled: f.settled}
 }
 
-// HashKeys is the hash that a member gives for its keys up to revision when it has compacted at compactRevision, computed
-// from a copy of its database. The copy may be compacted less far, and not further.
+// HashKeys is the hash that a member gives for its keys up to revision when it has compacted at compactRevision,
+// computed from a copy of its database. The copy may be compacted less far, and not further.
 func HashKeys(path string, revision, compactRevision int64) (uint32, error) {
 	var sum uint32
 	err := withDatabase(path, func(tx *bolt.Tx) error {
@@ -55,7 +55,8 @@ func HashKeys(path string, revision, compactRevision int64) (uint32, error) {
 			return fmt.Errorf("the database has the revisions %d to %d: it cannot be hashed at %d compacted at %d",
 				facts.CompactRevision, facts.Revision, revision, compactRevision)
 		}
-		s := span{revision: revision, compact: compactRevision, settled: facts.settled && compactRevision == facts.CompactRevision}
+		s := span{revision: revision, compact: compactRevision, settled: facts.settled &&
+			compactRevision == facts.CompactRevision}
 		sum, _, err = databaseOf(tx).hashSpan(s)
 		return err
 	})

@@ -90,10 +90,10 @@ func consumeInt(v []byte) (int64, int) {
 	return int64(value), n
 }
 
-// hashSpan is etcd's HashKV of the span: the CRC-32C of the bucket's name and of every entry, where those at or below the
-// compaction count only if they are their key's newest (etcd-io/etcd:server/storage/mvcc/hash.go). etcd keeps its whole
-// index in memory for it; this takes the file as it is, more than once. Where no key exists any more etcd counts all that its
-// compaction has left, which is what was newest then.
+// hashSpan is etcd's HashKV of the span: the CRC-32C of the bucket's name and of every entry, where those at or below
+// the compaction count only if they are their key's newest (etcd-io/etcd:server/storage/mvcc/hash.go). etcd keeps its
+// whole index in memory for it; this takes the file as it is, more than once. Where no key exists any more etcd counts
+// all that its compaction has left, which is what was newest then.
 func (d *database) hashSpan(s span) (sum uint32, live int64, err error) {
 	live, old, err := d.census(s)
 	if err == nil && live == 0 {

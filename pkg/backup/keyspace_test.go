@@ -141,7 +141,7 @@ func TestASnapshotFromBeforeACompactionOfNothingThatLivesIsHashedAsAfterIt(t *te
 			defer l.close()
 			for _, key := range []string{"a", "a", "b", "-a", "-b"} { // revisions 2 to 6
 				txn := l.store.Write(traceutil.TODO())
-				if deleted, is := strings.CutPrefix(key, "-"); is {
+				if deleted, ok := strings.CutPrefix(key, "-"); ok {
 					txn.DeleteRange([]byte(deleted), nil)
 				} else {
 					txn.Put([]byte(key), []byte("value"), lease.NoLease)

@@ -1,18 +1,16 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
 	"path"
-	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
-
-	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 )
 
 // logRoom is what etcdutl reserves for the new member's log: a segment, and one in advance
@@ -24,11 +22,9 @@ func roomToRestore(size int64) int64 { return 2*size + logRoom }
 
 // LayOptions are for bringing one backup to one member's volume.
 type LayOptions struct {
-	Bucket   *store.Bucket
-	Place    Place
-	Origin   Origin
-	Stall    time.Duration // how long bytes may stand still; 30 s by default
-	Progress *Progress     // may be nil
+	Transfer
+	Place  Place
+	Origin Origin
 }
 
 // Laid is what lies on the volume.
@@ -40,11 +36,13 @@ type Laid struct {
 	AlreadyRestored bool `json:"alreadyRestored,omitempty"`
 }
 
-// Lay brings the snapshot to where etcdutl finds it, and requires of it the size and hash of the origin. Whatever an earlier
-// run has left half done is removed first. Where the member's data has been restored already, it stays, and etcdutl gets an
-// empty snapshot to restore, so that the steps after this one can be run again like any others; Activate throws it away.
+// Lay brings the snapshot to where etcdutl finds it, and requires of it the size and hash of the origin. Whatever an
+// earlier run has left half done is removed first. Where the member's data has been restored already, it stays, and
+// etcdutl gets an empty snapshot to restore, so that the steps after this one can be run again like any others;
+// Activate throws it away.
 func Lay(ctx context.Context, o LayOptions) (Laid, error) {
-	if err := o.check(); err != nil {
+	o.setDefaults()
+	if err := cmp.Or(o.Place.Check(), o.Origin.Check()); err != nil {
 		return Laid{}, err
 	}
 	volume, err := o.Place.open()
@@ -53,32 +51,19 @@ func Lay(ctx context.Context, o LayOptions) (Laid, error) {
 	}
 	defer volume.Close()
 	laid := Laid{Key: o.Origin.Key, SizeBytes: o.Origin.SizeBytes, SHA256: o.Origin.SHA256}
-	is, err := o.Place.stands(volume, o.Origin)
+	state, err := o.Place.stands(volume, o.Origin)
 	if err != nil {
 		return Laid{}, err
 	}
-	switch is {
+	switch state {
 	case stranger:
 		return Laid{}, o.Place.refuseStranger()
 	case restored:
 		laid.AlreadyRestored = true
-		return laid, o.layEmpty(volume)
+		return laid, o.Place.layEmpty(volume)
 	default:
 		return laid, o.lay(ctx, volume)
 	}
-}
-
-func (o *LayOptions) check() error {
-	if o.Progress == nil {
-		o.Progress = &Progress{}
-	}
-	if o.Stall <= 0 {
-		o.Stall = defaultStall
-	}
-	if err := o.Place.Check(); err != nil {
-		return err
-	}
-	return o.Origin.Check()
 }
 
 // lay starts over, whatever is there.
@@ -86,7 +71,7 @@ func (o *LayOptions) lay(ctx context.Context, volume *os.Root) error {
 	if err := volume.RemoveAll(o.Place.staging()); err != nil {
 		return volumeFailure("remove what an earlier run has left", err)
 	}
-	if err := o.checkRoom(); err != nil {
+	if err := o.Place.checkRoom(o.Origin.SizeBytes); err != nil {
 		return err
 	}
 	if err := volume.MkdirAll(o.Place.staging(), 0o700); err != nil {
@@ -100,15 +85,16 @@ func (o *LayOptions) lay(ctx context.Context, volume *os.Root) error {
 }
 
 // checkRoom fails before the first byte where the restore could not end.
-func (o *LayOptions) checkRoom() error {
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs(o.Place.Volume, &fs); err != nil {
+func (p Place) checkRoom(size int64) error {
+	free, err := freeBytes(p.Volume)
+	if err != nil {
 		return volumeFailure("look for room", err)
 	}
-	need := roomToRestore(o.Origin.SizeBytes)
-	if free := int64(fs.Bavail) * fs.Bsize; free < need {
-		return fail(ReasonVolumeFull, "the volume of member %s has %d bytes free, and restoring a snapshot of %d takes %d: make room for %s more where it lies",
-			o.Place.Member, free, o.Origin.SizeBytes, need, mebibytes(need-free))
+	if need := roomToRestore(size); free < need {
+		return fail(ReasonVolumeFull,
+			"the volume of member %s has %d bytes free, and restoring a snapshot of %d takes %d: make room for %s "+
+				"more where it lies",
+			p.Member, free, size, need, mebibytes(need-free))
 	}
 	return nil
 }
@@ -120,9 +106,8 @@ func (o *LayOptions) download(ctx context.Context, volume *os.Root) error {
 	}
 	defer file.Close()
 	o.Progress.enter(StageFetching, o.Origin.SizeBytes)
-	ctx, p := startPulse(ctx, o.Stall, o.Progress, o.Bucket)
+	ctx, p := o.start(ctx, o.Stall)
 	defer p.stop()
-	p.expect(waitsForStore)
 	to := &tally{file: file, sum: sha256.New(), pulse: p}
 	wanted := Manifest{Key: o.Origin.Key, SizeBytes: o.Origin.SizeBytes, SHA256: o.Origin.SHA256}
 	err = p.blame(ctx, download(ctx, wanted, o.Bucket, to))
@@ -140,13 +125,13 @@ func (o *LayOptions) download(ctx context.Context, volume *os.Root) error {
 }
 
 // layEmpty gives etcdutl a snapshot of an etcd that never held anything.
-func (o *LayOptions) layEmpty(volume *os.Root) error {
+func (p Place) layEmpty(volume *os.Root) error {
 	for _, name := range []string{stagedSnapshot, stagedData} {
-		if err := volume.RemoveAll(o.Place.staged(name)); err != nil {
+		if err := volume.RemoveAll(p.staged(name)); err != nil {
 			return volumeFailure("remove what an earlier run has left", err)
 		}
 	}
-	if err := writeEmptySnapshot(o.Place.onDisk(o.Place.staged(stagedSnapshot))); err != nil {
+	if err := writeEmptySnapshot(p.onDisk(p.staged(stagedSnapshot))); err != nil {
 		return volumeFailure("write an empty snapshot", err)
 	}
 	return nil

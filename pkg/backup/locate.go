@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 )
 
@@ -18,8 +20,8 @@ const (
 	ReasonAmbiguous Reason = "BackupAmbiguous" // backups of several clusters lie under one name
 )
 
-// Whose names the cluster whose backups are looked through. Two clusters may have had one name, one after the other or in
-// two Kubernetes clusters that share a bucket; their objects' UIDs differ.
+// Whose names the cluster whose backups are looked through. Two clusters may have had one name, one after the other or
+// in two Kubernetes clusters that share a bucket; their objects' UIDs differ.
 type Whose struct {
 	Namespace, Name string
 	UID             string // of the EtcdCluster; empty: whichever had the name, if it was one only
@@ -41,8 +43,8 @@ const (
 )
 
 // Latest finds the newest complete backup of a cluster by what the manifests say: no name is ever read as a number or a
-// time. It would rather not answer than answer with an older one: a manifest that cannot be trusted may be the newest's,
-// and of two clusters of one name nobody can say which is meant. Both refusals name the keys to choose from.
+// time. It would rather not answer than answer with an older one: a manifest that cannot be trusted may be the
+// newest's, and of two clusters of one name nobody can say which is meant. Both refusals name the keys to choose from.
 func Latest(ctx context.Context, bucket *store.Bucket, whose Whose) (Manifest, error) {
 	keys, err := listBackups(ctx, bucket, whose)
 	if err != nil {
@@ -65,17 +67,22 @@ func Latest(ctx context.Context, bucket *store.Bucket, whose Whose) (Manifest, e
 }
 
 func choose(whose Whose, newest map[string]Manifest, found manifests) (Manifest, error) {
-	ordered := slices.SortedFunc(maps.Values(newest), func(a, b Manifest) int { return b.CompletedAt.Compare(a.CompletedAt) })
+	ordered := slices.SortedFunc(maps.Values(newest), func(a, b Manifest) int {
+		return b.CompletedAt.Compare(a.CompletedAt)
+	})
 	switch {
 	case len(found.unsound) > 0:
-		return Manifest{}, fail(ReasonManifestInvalid, "%d of the manifests of %s cannot be trusted, and one of them may be of the newest backup%s: %w",
+		return Manifest{}, fail(ReasonManifestInvalid,
+			"%d of the manifests of %s cannot be trusted, and one of them may be of the newest backup%s: %w",
 			len(found.unsound), whose, suggest(ordered), found.unsound[0].why)
 	case len(ordered) == 0 && whose.Schedule != "":
-		return Manifest{}, fail(ReasonNoBackup, "the store has no complete backup of %s that the schedule %s made", whose, whose.Schedule)
+		return Manifest{}, fail(ReasonNoBackup, "the store has no complete backup of %s that the schedule %s made",
+			whose, whose.Schedule)
 	case len(ordered) == 0:
 		return Manifest{}, fail(ReasonNoBackup, "the store has no complete backup of %s", whose)
 	case len(ordered) > 1:
-		return Manifest{}, fail(ReasonAmbiguous, "the store has backups of %d clusters called %s%s", len(ordered), whose, suggest(ordered))
+		return Manifest{}, fail(ReasonAmbiguous, "the store has backups of %d clusters called %s%s", len(ordered),
+			whose, suggest(ordered))
 	}
 	return ordered[0], nil
 }
@@ -107,7 +114,8 @@ func listBackups(ctx context.Context, bucket *store.Bucket, whose Whose) ([]stri
 			return nil
 		}
 		if len(keys) == maxBackups {
-			return fail(ReasonAmbiguous, "the store has more than %d backups of %s; restore one by its key", maxBackups, whose)
+			return fail(ReasonAmbiguous, "the store has more than %d backups of %s; restore one by its key", maxBackups,
+				whose)
 		}
 		keys = append(keys, below+"/"+parts[0]+"/"+parts[1]+"/"+snapshotObject)
 		return nil
@@ -130,16 +138,13 @@ type unsound struct {
 // readManifests reads the manifests of snapshots, and calls moved after each. One that has gone since it was listed was
 // removed on purpose.
 func readManifests(ctx context.Context, bucket *store.Bucket, keys []string, moved func()) (manifests, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	var (
-		found  manifests
-		failed error
-		lock   sync.Mutex
-		group  sync.WaitGroup
-		next   = make(chan string)
+		found manifests
+		lock  sync.Mutex
 	)
-	take := func(key string) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readers)
+	take := func(key string) error {
 		m, err := readPlaced(ctx, bucket, key)
 		moved()
 		lock.Lock()
@@ -150,25 +155,17 @@ func readManifests(ctx context.Context, bucket *store.Bucket, keys []string, mov
 		case errors.Is(err, store.ErrNotFound):
 		case reason == ReasonManifestInvalid, reason == ReasonManifestForeign:
 			found.unsound = append(found.unsound, unsound{key: key, why: err})
-		case failed == nil:
-			failed = err
-			cancel()
+		default:
+			return err
 		}
-	}
-	for range min(readers, len(keys)) {
-		group.Go(func() {
-			for key := range next {
-				take(key)
-			}
-		})
+		return nil
 	}
 	for _, key := range keys {
-		next <- key
+		group.Go(func() error { return take(key) })
 	}
-	close(next)
-	group.Wait()
+	err := group.Wait()
 	slices.SortFunc(found.unsound, func(a, b unsound) int { return cmp.Compare(a.key, b.key) })
-	return found, failed
+	return found, err
 }
 
 // readPlaced reads a manifest and requires that it speaks of the cluster under whose name it lies.
@@ -179,7 +176,8 @@ func readPlaced(ctx context.Context, bucket *store.Bucket, key string) (Manifest
 	}
 	place := bucket.Key(m.ClusterNamespace, m.ClusterName, m.ClusterUID) + "/"
 	if rest, inside := strings.CutPrefix(key, place); !inside || strings.Count(rest, "/") != 1 {
-		return Manifest{}, fail(ReasonManifestForeign, "read the manifest %s: it is of the cluster %s/%s with the UID %s",
+		return Manifest{}, fail(ReasonManifestForeign,
+			"read the manifest %s: it is of the cluster %s/%s with the UID %s",
 			ManifestKey(key), m.ClusterNamespace, m.ClusterName, m.ClusterUID)
 	}
 	return m, nil

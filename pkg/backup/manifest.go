@@ -89,9 +89,9 @@ func (m Manifest) Encode() ([]byte, error) {
 	return text, nil
 }
 
-// ParseManifest reads a manifest that was found at key, which is the manifest's own. It takes exactly what Encode makes:
-// an unknown or doubled field, a word in other letters, another order, anything behind the object are refused, and so is
-// a manifest whose digest is not its own or that belongs beside another object.
+// ParseManifest reads a manifest that was found at key, which is the manifest's own. It takes exactly what Encode
+// makes: an unknown or doubled field, a word in other letters, another order, anything behind the object are refused,
+// and so is a manifest whose digest is not its own or that belongs beside another object.
 func ParseManifest(text []byte, key string) (Manifest, error) {
 	m, err := parseUnplaced(text)
 	if err != nil {
@@ -113,7 +113,8 @@ func parseUnplaced(text []byte) (Manifest, error) {
 		return Manifest{}, fail(ReasonManifestInvalid, "it is damaged: %w", err)
 	}
 	if m.FormatVersion != formatVersion {
-		return Manifest{}, fail(ReasonManifestInvalid, "it has format %d, and this release reads %d", m.FormatVersion, formatVersion)
+		return Manifest{}, fail(ReasonManifestInvalid, "it has format %d, and this release reads %d", m.FormatVersion,
+			formatVersion)
 	}
 	if canonical, err := m.Encode(); err != nil || !bytes.Equal(canonical, text) {
 		return Manifest{}, fail(ReasonManifestInvalid, "it is not as it was written")
@@ -131,7 +132,8 @@ func (m Manifest) plausible() error {
 		return fail(ReasonManifestInvalid, "its revisions are impossible")
 	case m.SizeBytes%sectorSize != trailerSize:
 		return fail(ReasonManifestInvalid, "it names a size without a trailer")
-	case m.KeysHash.Revision != m.Revision, m.KeysHash.CompactRevision < m.CompactRevision, m.KeysHash.CompactRevision > m.Revision:
+	case m.KeysHash.Revision != m.Revision, m.KeysHash.CompactRevision < m.CompactRevision,
+		m.KeysHash.CompactRevision > m.Revision:
 		return fail(ReasonManifestInvalid, "it has a hash of another revision")
 	}
 	return nil

@@ -44,7 +44,7 @@ func takeSpecimen(t testing.TB) specimen {
 func (s specimen) path(key string) string { return filepath.Join(s.root, filepath.FromSlash(key)) }
 
 func (s specimen) fetch() error {
-	_, err := Fetch(context.Background(), FetchOptions{Bucket: s.bucket, Scratch: s.scratch})
+	_, err := Fetch(context.Background(), FetchOptions{Transfer: Transfer{Bucket: s.bucket}, Scratch: s.scratch})
 	return err
 }
 
@@ -122,7 +122,7 @@ func TestNoMutationOfAnArchiveIsTaken(t *testing.T) {
 	s := takeSpecimen(t)
 	r := rand.New(rand.NewPCG(11, 4))
 	path := s.path(s.manifest.Key)
-	o := FetchOptions{Bucket: s.bucket, Scratch: s.scratch}
+	o := FetchOptions{Transfer: Transfer{Bucket: s.bucket}, Scratch: s.scratch}
 	tried := 0
 	refuse := func(what string, content []byte) {
 		t.Helper()
@@ -208,7 +208,7 @@ func TestASoundManifestThatLiesIsRefused(t *testing.T) {
 			must(t, err)
 			scratch := t.TempDir()
 			must(t, os.WriteFile(filepath.Join(scratch, scratchManifest), text, 0o600))
-			o := FetchOptions{Bucket: s.bucket, Scratch: scratch}
+			o := FetchOptions{Transfer: Transfer{Bucket: s.bucket}, Scratch: scratch}
 			if err := Download(context.Background(), m, scratchFetched, o); err != nil {
 				wantReason(t, err, ReasonObjectDamaged)
 				return
@@ -216,7 +216,7 @@ func TestASoundManifestThatLiesIsRefused(t *testing.T) {
 			// The restored copy of a one-member cluster differs from the snapshot in what compare does not look at.
 			must(t, os.MkdirAll(filepath.Dir(filepath.Join(scratch, restoredDatabase)), 0o700))
 			must(t, os.Rename(filepath.Join(scratch, scratchFetched), filepath.Join(scratch, restoredDatabase)))
-			_, err = Compare(context.Background(), CompareOptions{Bucket: s.bucket, Scratch: scratch})
+			_, err = Compare(context.Background(), CompareOptions{Transfer: Transfer{Bucket: s.bucket}, Scratch: scratch})
 			wantReason(t, err, ReasonRestoreDiffers)
 		})
 	}

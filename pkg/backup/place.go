@@ -96,7 +96,8 @@ type record struct {
 }
 
 func (p Place) recordOf(origin Origin, directory uint64) ([]byte, error) {
-	return json.Marshal(record{FormatVersion: formatVersion, Incarnation: p.Incarnation, Member: p.Member, Origin: origin, Directory: directory})
+	return json.Marshal(record{FormatVersion: formatVersion, Incarnation: p.Incarnation, Member: p.Member,
+		Origin: origin, Directory: directory})
 }
 
 // standing is what is where a member's data belongs.
@@ -133,7 +134,8 @@ func (p Place) stands(volume *os.Root, origin Origin) (standing, error) {
 
 // refuseStranger is the sentence for data that is in the way. It is never touched.
 func (p Place) refuseStranger() error {
-	return fail(ReasonDataExists, "the volume of member %s already has data in %s, which this restore did not put there", p.Member, p.target())
+	return fail(ReasonDataExists,
+		"the volume of member %s already has data in %s, which this restore did not put there", p.Member, p.target())
 }
 
 func inode(info fs.FileInfo) uint64 {
@@ -141,17 +143,4 @@ func inode(info fs.FileInfo) uint64 {
 		return stat.Ino
 	}
 	return 0
-}
-
-// volumeFailure names an error of the member's volume.
-func volumeFailure(doing string, err error) error {
-	reason := ReasonVolumeFailed
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		reason = ReasonVolumeFull
-	}
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		err = at.Err // where it is mounted says nothing to who reads this
-	}
-	return fail(reason, "%s on the member's volume: %w", doing, err)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func (s specimen) lay(p Place, origin Origin) error {
-	_, err := Lay(context.Background(), LayOptions{Bucket: s.bucket, Place: p, Origin: origin})
+	_, err := Lay(context.Background(), LayOptions{Transfer: Transfer{Bucket: s.bucket}, Place: p, Origin: origin})
 	return err
 }
 
@@ -168,7 +168,8 @@ func TestDataThatEtcdutlFinishedIsActivated(t *testing.T) {
 	}
 }
 
-// aDatabase leaves a database as etcdutl raises it: one entry of that revision, and a compaction that is yet to be done.
+// aDatabase leaves a database as etcdutl raises it: one entry of that revision, and a compaction that is yet to be
+// done.
 func aDatabase(t testing.TB, p Place, revision, compacted int64) {
 	t.Helper()
 	name := p.onDisk(p.staged(filepath.Join(stagedData, "member", "snap", "db")))
@@ -240,7 +241,7 @@ func TestNoNameBecomesAPathUnchecked(t *testing.T) {
 			p, o := good, origin
 			change(&p, &o)
 			if err := s.lay(p, o); err == nil {
-				t.Error("it was laid")
+				t.Error("it was restored")
 			}
 			if _, err := Activate(p, o); err == nil {
 				t.Error("it was activated")
@@ -267,7 +268,8 @@ func TestWhatAnEarlierRunHasLeftIsRemovedFirst(t *testing.T) {
 }
 
 func FuzzAPlaceIsTwoDirectoriesBelowItsVolume(f *testing.F) {
-	for _, names := range [][2]string{{"1a2b3c4d", "demo-0"}, {"..", "demo-0"}, {"1a2b3c4d", "a/../b"}, {"1a.restore", "x"}, {"", ""}, {"1a", "-x"}, {"1a\n", "x"}} {
+	for _, names := range [][2]string{{"1a2b3c4d", "demo-0"}, {"..", "demo-0"}, {"1a2b3c4d", "a/../b"},
+		{"1a.restore", "x"}, {"", ""}, {"1a", "-x"}, {"1a\n", "x"}} {
 		f.Add(names[0], names[1])
 	}
 	f.Fuzz(func(t *testing.T, incarnation, member string) {
@@ -276,7 +278,8 @@ func FuzzAPlaceIsTwoDirectoriesBelowItsVolume(f *testing.F) {
 			return
 		}
 		for _, name := range []string{p.target(), p.staging()} {
-			if !filepath.IsLocal(name) || filepath.Clean(name) != name || strings.Count(name, "/") != 1 || strings.HasPrefix(member, "-") {
+			if !filepath.IsLocal(name) || filepath.Clean(name) != name || strings.Count(name, "/") != 1 ||
+				strings.HasPrefix(member, "-") {
 				t.Errorf("%q and %q give %q", incarnation, member, name)
 			}
 		}

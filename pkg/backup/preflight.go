@@ -35,14 +35,17 @@ func Preflight(ctx context.Context, o PreflightOptions) (Manifest, error) {
 		return Manifest{}, fmt.Errorf("look for the snapshot of the manifest %s: %w", ManifestKey(m.Key), err)
 	}
 	if object.Size != m.SizeBytes {
-		return Manifest{}, fail(ReasonObjectDamaged, "%s has %d bytes in the store, and its manifest says %d", m.Key, object.Size, m.SizeBytes)
+		return Manifest{}, fail(ReasonObjectDamaged, "%s has %d bytes in the store, and its manifest says %d",
+			m.Key, object.Size, m.SizeBytes)
 	}
 	if err := m.fitsVersion(o.Version); err != nil {
 		return Manifest{}, err
 	}
 	if need := roomToRestore(m.SizeBytes); o.VolumeBytes > 0 && o.VolumeBytes < need {
-		return Manifest{}, fail(ReasonVolumeTooSmall, "restoring %s takes %d bytes on each volume, and spec.storage.size gives %d: make it %s or more; "+
-			"where a cluster runs already, whose volumes keep their size, begin a new one with the backup", m.Key, need, o.VolumeBytes, mebibytes(need))
+		return Manifest{}, fail(ReasonVolumeTooSmall,
+			"restoring %s takes %d bytes on each volume, and spec.storage.size gives %d: make it %s or more. "+
+				"Volumes of an existing cluster keep their size: create a new cluster from the backup",
+			m.Key, need, o.VolumeBytes, mebibytes(need))
 	}
 	return m, nil
 }
@@ -57,15 +60,17 @@ func (o PreflightOptions) find(ctx context.Context) (Manifest, error) {
 	return readPlaced(ctx, o.Bucket, o.Key)
 }
 
-// fitsVersion refuses every minor but the one that wrote the snapshot. A lower etcdutl restores a higher snapshot without
-// complaint, and the lower etcd then exits; a higher one would be an upgrade that nobody watches.
+// fitsVersion refuses every minor but the one that wrote the snapshot. A lower etcdutl restores a higher snapshot
+// without complaint, and the lower etcd then exits; a higher one would be an upgrade that nobody watches.
 func (m Manifest) fitsVersion(wanted etcdutil.Version) error {
 	wrote, err := etcdutil.ParseVersion(m.EtcdVersion)
 	if err != nil {
 		return fail(ReasonManifestInvalid, "read the manifest of %s: %w", m.Key, err)
 	}
 	if !wrote.SameMinor(wanted) {
-		return fail(ReasonVersionDiffers, "the backup was taken from etcd %s and cannot be restored with %s: begin an EtcdCluster of version %s with it, then change spec.version there",
+		return fail(ReasonVersionDiffers,
+			"the backup was taken from etcd %s and cannot be restored with %s: begin an EtcdCluster of version %s "+
+				"with it, then change spec.version there",
 			wrote, wanted, wrote.MinorString())
 	}
 	return nil

@@ -16,14 +16,12 @@ import (
 
 // PruneOptions say which backups of which cluster stay.
 type PruneOptions struct {
-	Bucket   *store.Bucket
-	Whose    Whose // with its UID: another cluster of the same name is never touched
-	Policy   Policy
-	Held     []string // keys of snapshots that stay whatever the policy says
-	Ask      []string // keys of snapshots: Pruned.Gone says which of them are no backups any more
-	Now      time.Time
-	Stall    time.Duration // how long the store may stand still; 30 s by default
-	Progress *Progress     // may be nil
+	Transfer
+	Whose  Whose // with its UID: another cluster of the same name is never touched
+	Policy Policy
+	Held   []string // keys of snapshots that stay whatever the policy says
+	Ask    []string // keys of snapshots: Pruned.Gone says which of them are no backups any more
+	Now    time.Time
 }
 
 // Pruned says what was removed and what is left.
@@ -31,8 +29,8 @@ type Pruned struct {
 	Kept      int `json:"kept"`      // backups
 	Removed   int `json:"removed"`   // backups
 	Leftovers int `json:"leftovers"` // objects that belonged to no backup, and are removed
-	// Gone are the directories of those that were asked for and have no manifest, as far as there is room. Nothing is said to
-	// be gone of a store that has no backup at all: it may be another one.
+	// Gone are the directories of those that were asked for and have no manifest, as far as there is room. Nothing is
+	// said to be gone of a store that has no backup at all: it may be another one.
 	Gone   []string   `json:"gone,omitempty"`
 	Newest *Remaining `json:"newest,omitempty"`
 	Oldest *Remaining `json:"oldest,omitempty"`
@@ -50,8 +48,8 @@ type Remaining struct {
 }
 
 const (
-	// leftoverAge is how old an object without a manifest is that nobody will write one for: a backup takes a week at most,
-	// and clocks differ.
+	// leftoverAge is how old an object without a manifest is that nobody will write one for: a backup takes a week at
+	// most, and clocks differ.
 	leftoverAge = 8 * 24 * time.Hour
 	// maxObjects bounds what is looked through: each backup has two.
 	maxObjects = 4 * maxBackups
@@ -63,16 +61,13 @@ const (
 	maxGoneText = 2000 // bytes of them
 )
 
-// Prune removes what a policy does not keep: of a backup the manifest first, so that what is left of it when something fails
-// is no backup. With it go objects that no backup came of, once they are older than any backup takes. Nothing is removed
-// unless all that is there was listed, and each manifest was read or found unsound.
+// Prune removes what a policy does not keep: of a backup the manifest first, so that what is left of it when something
+// fails is no backup. With it go objects that no backup came of, once they are older than any backup takes. Nothing is
+// removed unless all that is there was listed, and each manifest was read or found unsound.
 func Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
-	if o.Progress == nil {
-		o.Progress = &Progress{}
-	}
-	ctx, p := startPulse(ctx, max(commitLimit, o.Stall), o.Progress, o.Bucket)
+	o.setDefaults()
+	ctx, p := o.start(ctx, max(commitLimit, o.Stall))
 	defer p.stop()
-	p.expect(waitsForStore)
 	pruned, err := (&pruning{PruneOptions: o, pulse: p}).run(ctx)
 	return pruned, p.blame(ctx, err)
 }
@@ -131,11 +126,13 @@ func (p *pruning) list(ctx context.Context) (map[string][]store.Object, error) {
 	err := p.Bucket.List(ctx, below, func(object store.Object) error {
 		p.moved()
 		directory, name, _ := strings.Cut(strings.TrimPrefix(object.Key, below+"/"), "/")
-		if !directoryName.MatchString(directory) || name != snapshotObject && name != manifestObject && !strayName.MatchString(name) {
+		if !directoryName.MatchString(directory) || name != snapshotObject && name != manifestObject &&
+			!strayName.MatchString(name) {
 			return nil
 		}
 		if seen++; seen > maxObjects {
-			return fail(ReasonTooMany, "the store has more than %d objects of %s: remove old ones by hand, once", maxObjects, p.Whose)
+			return fail(ReasonTooMany, "the store has more than %d objects of %s: remove old ones by hand, once",
+				maxObjects, p.Whose)
 		}
 		directories[path.Dir(object.Key)] = append(directories[path.Dir(object.Key)], object)
 		return nil
@@ -152,8 +149,8 @@ func named(objects []store.Object, name string) *store.Object {
 	return nil
 }
 
-// read gives the backups. One whose snapshot is gone, or of another size than its manifest says, is not counted: who relies on it
-// would have none.
+// read gives the backups. One whose snapshot is gone, or of another size than its manifest says, is not counted: who
+// relies on it would have none.
 func (p *pruning) read(ctx context.Context, directories map[string][]store.Object) ([]Kept, []unsound, error) {
 	var keys []string
 	for directory, objects := range directories {
@@ -222,7 +219,8 @@ func (p *pruning) forgetUploads(ctx context.Context) int {
 	return forgotten
 }
 
-// remove deletes in this order. A volume, which nobody can be called off from, is not touched any more either once we are to stop.
+// remove deletes in this order. A volume, which nobody can be called off from, is not touched any more either once we
+// are to stop.
 func (p *pruning) remove(ctx context.Context, keys ...string) error {
 	for _, key := range keys {
 		if err := ctx.Err(); err != nil {

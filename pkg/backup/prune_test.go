@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,16 +16,18 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"golang.org/x/sys/unix"
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 	"github.com/etcdsteward/etcd-steward/test/azureserver"
 	"github.com/etcdsteward/etcd-steward/test/gcsserver"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
 var pruned = Whose{Namespace: "team", Name: "demo", UID: "u-1"}
 
-// laid is a backup in a store, of nothing, and complete so long before noon.
+// restored is a backup in a store, of nothing, and complete so long before noon.
 func laid(t testing.TB, bucket *store.Bucket, whose Whose, age time.Duration, revision int64) Manifest {
 	t.Helper()
 	m := manifestOf(t, bucket, whose, age, revision)
@@ -40,16 +43,20 @@ func manifestOf(t testing.TB, bucket *store.Bucket, whose Whose, age time.Durati
 	at := noon.Add(-age)
 	directory := fmt.Sprintf("%s-%08x", at.Format("20060102T150405Z"), revision)
 	m, err := Manifest{
-		FormatVersion: formatVersion, Key: bucket.Key(whose.Namespace, whose.Name, whose.UID, directory, snapshotObject),
-		ClusterNamespace: whose.Namespace, ClusterName: whose.Name, ClusterUID: whose.UID, EtcdVersion: "3.6.16", Schedule: whose.Schedule,
-		Revision: revision, SizeBytes: sectorSize + trailerSize, KeysHash: KeysHash{Revision: revision}, StartedAt: at, CompletedAt: at,
+		FormatVersion:    formatVersion,
+		Key:              bucket.Key(whose.Namespace, whose.Name, whose.UID, directory, snapshotObject),
+		ClusterNamespace: whose.Namespace, ClusterName: whose.Name, ClusterUID: whose.UID, EtcdVersion: "3.6.16",
+		Schedule: whose.Schedule,
+		Revision: revision, SizeBytes: sectorSize + trailerSize, KeysHash: KeysHash{Revision: revision}, StartedAt: at,
+		CompletedAt: at,
 	}.sealed()
 	must(t, err)
 	return m
 }
 
 func prune(bucket *store.Bucket, policy Policy, now time.Time) (Pruned, error) {
-	return Prune(context.Background(), PruneOptions{Bucket: bucket, Whose: pruned, Policy: policy, Now: now, Stall: 5 * time.Second})
+	return Prune(context.Background(), PruneOptions{Transfer: Transfer{Bucket: bucket, Stall: 5 * time.Second},
+		Whose: pruned, Policy: policy, Now: now})
 }
 
 // left is every key in a store.
@@ -99,11 +106,13 @@ func TestWhatThePolicyDoesNotKeepIsRemovedFromTheStoreAndNothingElse(t *testing.
 			backups = append(backups, laid(t, bucket, pruned, time.Duration(5-n)*day, int64(10*n+9)))
 		}
 		namesakes := []Manifest{
-			laid(t, bucket, Whose{Namespace: "team", Name: "demo", UID: "u-2"}, 900*day, 1), laid(t, bucket, Whose{Namespace: "team", Name: "demo", UID: "u-10"}, 900*day, 2),
+			laid(t, bucket, Whose{Namespace: "team", Name: "demo", UID: "u-2"}, 900*day, 1),
+			laid(t, bucket, Whose{Namespace: "team", Name: "demo", UID: "u-10"}, 900*day, 2),
 			laid(t, bucket, Whose{Namespace: "team", Name: "demo2", UID: "u-1"}, 900*day, 3),
 		}
 		others := []string{
-			bucket.Key("team", "demo", "u-1", "notes.txt"), bucket.Key("team", "demo", "u-1", "20200101T000000Z-00000000", "notes.txt"),
+			bucket.Key("team", "demo", "u-1", "notes.txt"),
+			bucket.Key("team", "demo", "u-1", "20200101T000000Z-00000000", "notes.txt"),
 			bucket.Key("team", "demo", "u-1", "kept-by-hand", snapshotObject),
 		}
 		for _, key := range others {
@@ -112,11 +121,14 @@ func TestWhatThePolicyDoesNotKeepIsRemovedFromTheStoreAndNothingElse(t *testing.
 		for range 2 { // the second finds nothing more to do
 			got, err := prune(bucket, Policy{KeepLast: 2, KeepDaily: 3}, noon)
 			must(t, err)
-			if got.Kept != 3 || got.Newest.Key != backups[5].Key || got.Oldest.Key != backups[3].Key || got.Oldest.Revision != 39 ||
-				!got.Newest.CompletedAt.Equal(noon) || !got.Newest.StartedAt.Equal(noon) || got.Leftovers != 0 || len(got.NotRead) != 0 {
+			if got.Kept != 3 || got.Newest.Key != backups[5].Key || got.Oldest.Key != backups[3].Key ||
+				got.Oldest.Revision != 39 ||
+				!got.Newest.CompletedAt.Equal(noon) || !got.Newest.StartedAt.Equal(noon) || got.Leftovers != 0 ||
+				len(got.NotRead) != 0 {
 				t.Errorf("%+v", got)
 			}
-			want := slices.Sorted(slices.Values(slices.Concat(keysOfAll(backups[3:]...), keysOfAll(namesakes...), others)))
+			want := slices.Sorted(slices.Values(slices.Concat(keysOfAll(backups[3:]...), keysOfAll(namesakes...),
+				others)))
 			if got := left(t, bucket); !slices.Equal(got, want) {
 				t.Fatalf("the store has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
@@ -126,12 +138,14 @@ func TestWhatThePolicyDoesNotKeepIsRemovedFromTheStoreAndNothingElse(t *testing.
 
 func TestWithoutARuleNothingIsRemovedAndWhatIsHeldStays(t *testing.T) {
 	bucket, _ := volumeBucket(t)
-	first, second, third := laid(t, bucket, pruned, 9*day, 1), laid(t, bucket, pruned, 8*day, 2), laid(t, bucket, pruned, 7*day, 3)
+	first, second, third := laid(t, bucket, pruned, 9*day, 1), laid(t, bucket, pruned, 8*day, 2),
+		laid(t, bucket, pruned, 7*day, 3)
 	got, err := prune(bucket, Policy{}, noon)
 	if err != nil || got.Removed != 0 || got.Kept != 3 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	got, err = Prune(context.Background(), PruneOptions{Bucket: bucket, Whose: pruned, Policy: Policy{KeepLast: 1}, Now: noon, Held: []string{first.Key}})
+	got, err = Prune(context.Background(), PruneOptions{Transfer: Transfer{Bucket: bucket}, Whose: pruned,
+		Policy: Policy{KeepLast: 1}, Now: noon, Held: []string{first.Key}})
 	must(t, err)
 	if want := keysOfAll(first, third); got.Removed != 1 || !slices.Equal(left(t, bucket), want) {
 		t.Errorf("%+v: %s and not %s should have gone", got, second.Key, left(t, bucket))
@@ -143,8 +157,9 @@ func TestWhoeverIsToldToStopRemovesNothingMoreAlsoOnAVolume(t *testing.T) {
 	first := laid(t, bucket, pruned, 9*day, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	p := &pruning{PruneOptions: PruneOptions{Bucket: bucket}}
-	if err := p.remove(ctx, ManifestKey(first.Key), first.Key); !errors.Is(err, context.Canceled) || !slices.Equal(left(t, bucket), keysOfAll(first)) {
+	p := &pruning{PruneOptions: PruneOptions{Transfer: Transfer{Bucket: bucket}}}
+	if err := p.remove(ctx, ManifestKey(first.Key), first.Key); !errors.Is(err, context.Canceled) ||
+		!slices.Equal(left(t, bucket), keysOfAll(first)) {
 		t.Errorf("%v: %v is left", err, left(t, bucket))
 	}
 }
@@ -153,12 +168,15 @@ func TestTheRulesOfAScheduleAreAboutItsOwnBackups(t *testing.T) {
 	bucket, _ := volumeBucket(t)
 	nightly, hourly := pruned, pruned
 	nightly.Schedule, hourly.Schedule = "nightly", "hourly"
-	kept := []Manifest{laid(t, bucket, pruned, 9*day, 1), laid(t, bucket, hourly, 8*day, 2), laid(t, bucket, pruned, 0, 9), laid(t, bucket, hourly, 0, 8)}
+	kept := []Manifest{laid(t, bucket, pruned, 9*day, 1), laid(t, bucket, hourly, 8*day, 2),
+		laid(t, bucket, pruned, 0, 9), laid(t, bucket, hourly, 0, 8)}
 	laid(t, bucket, nightly, 7*day, 3)
 	kept = append(kept, laid(t, bucket, nightly, 6*day, 4))
-	got, err := Prune(context.Background(), PruneOptions{Bucket: bucket, Whose: nightly, Policy: Policy{KeepLast: 1}, Now: noon})
+	got, err := Prune(context.Background(),
+		PruneOptions{Transfer: Transfer{Bucket: bucket}, Whose: nightly, Policy: Policy{KeepLast: 1}, Now: noon})
 	must(t, err)
-	if got.Kept != 1 || got.Removed != 1 || got.Newest.Revision != 4 || len(got.NotRead) > 0 || !slices.Equal(left(t, bucket), keysOfAll(kept...)) {
+	if got.Kept != 1 || got.Removed != 1 || got.Newest.Revision != 4 || len(got.NotRead) > 0 ||
+		!slices.Equal(left(t, bucket), keysOfAll(kept...)) {
 		t.Errorf("%+v, %v", got, left(t, bucket))
 	}
 	newest, err := Latest(context.Background(), bucket, nightly)
@@ -178,8 +196,10 @@ func TestWhoAsksIsToldWhichBackupsAreGone(t *testing.T) {
 		other := laid(t, bucket, Whose{Namespace: "team", Name: "demo", UID: "u-1", Schedule: "other"}, day, 3)
 		elsewhere := strings.Replace(never.Key, "/u-1/", "/u-2/", 1)
 		o := PruneOptions{
-			Bucket: bucket, Whose: pruned, Policy: Policy{KeepLast: 1}, Now: noon, Held: []string{other.Key},
-			Ask: []string{kept.Key, removed.Key, never.Key, unproven.Key, other.Key, elsewhere, "", "../../x/snapshot.db"},
+			Transfer: Transfer{Bucket: bucket}, Whose: pruned, Policy: Policy{KeepLast: 1}, Now: noon,
+			Held: []string{other.Key},
+			Ask: []string{kept.Key, removed.Key, never.Key, unproven.Key, other.Key, elsewhere, "",
+				"../../x/snapshot.db"},
 		}
 		o.Whose.Schedule = ""
 		o.Held = append(o.Held, kept.Key)
@@ -217,7 +237,8 @@ func TestOnlyOldObjectsOfNoBackupAreLeftovers(t *testing.T) {
 			t.Errorf("young: %+v, %v, %v", young, err, left(t, bucket))
 		}
 		old, err := prune(bucket, Policy{KeepLast: 5}, time.Now().Add(leftoverAge+time.Hour))
-		if err != nil || old.Leftovers != len(strays) || old.Removed != 0 || !slices.Equal(left(t, bucket), keysOfAll(whole)) {
+		if err != nil || old.Leftovers != len(strays) || old.Removed != 0 ||
+			!slices.Equal(left(t, bucket), keysOfAll(whole)) {
 			t.Errorf("old: %+v, %v, %v", old, err, left(t, bucket))
 		}
 	})
@@ -229,15 +250,18 @@ func TestUploadsThatWereNeverEndedAreForgottenWhenTheyAreOld(t *testing.T) {
 	whole := laid(t, bucket, pruned, 0, 7)
 	begin := func(key string) {
 		t.Helper()
-		upload, err := client.CreateMultipartUpload(context.Background(), &s3.CreateMultipartUploadInput{Bucket: &s.Bucket, Key: &key})
+		upload, err := client.CreateMultipartUpload(context.Background(),
+			&s3.CreateMultipartUploadInput{Bucket: &s.Bucket, Key: &key})
 		must(t, err)
 		_, err = client.UploadPart(context.Background(), &s3.UploadPartInput{
-			Bucket: &s.Bucket, Key: &key, UploadId: upload.UploadId, PartNumber: new(int32(1)), Body: strings.NewReader("a part"),
+			Bucket: &s.Bucket, Key: &key, UploadId: upload.UploadId, PartNumber: new(int32(1)),
+			Body: strings.NewReader("a part"),
 		})
 		must(t, err)
 	}
 	others := []string{
-		bucket.Key("team", "demo", "u-1", "somebodys"), bucket.Key("team", "demo", "u-2", "20260101T000000Z-00000001", snapshotObject), "elsewhere",
+		bucket.Key("team", "demo", "u-1", "somebodys"),
+		bucket.Key("team", "demo", "u-2", "20260101T000000Z-00000001", snapshotObject), "elsewhere",
 	}
 	for _, key := range append([]string{manifestOf(t, bucket, pruned, day, 6).Key}, others...) {
 		begin(key)
@@ -253,13 +277,15 @@ func TestUploadsThatWereNeverEndedAreForgottenWhenTheyAreOld(t *testing.T) {
 		t.Errorf("young: %+v, %v, %d", young, err, underWay())
 	}
 	old, err := prune(bucket, Policy{KeepLast: 5}, time.Now().Add(leftoverAge+time.Hour))
-	if err != nil || old.Leftovers != 1 || underWay() != len(others) || !slices.Equal(left(t, bucket), keysOfAll(whole)) {
+	if err != nil || old.Leftovers != 1 || underWay() != len(others) ||
+		!slices.Equal(left(t, bucket), keysOfAll(whole)) {
 		t.Errorf("old: %+v, %v, %d", old, err, underWay())
 	}
 	p := s.Proxy(t)
 	cannot := p.Inject(s3server.Refuse(http.StatusNotImplemented, "NotImplemented").On(s3server.Other))
 	begin(manifestOf(t, bucket, pruned, day, 5).Key)
-	if refused, err := prune(openS3(t, p.Access), Policy{KeepLast: 5}, time.Now().Add(leftoverAge+time.Hour)); err != nil || refused.Kept != 1 || cannot.Count() == 0 {
+	if refused, err := prune(openS3(t, p.Access), Policy{KeepLast: 5},
+		time.Now().Add(leftoverAge+time.Hour)); err != nil || refused.Kept != 1 || cannot.Count() == 0 {
 		t.Errorf("a server that cannot list them: %+v, %v", refused, err)
 	}
 }
@@ -297,7 +323,9 @@ func TestAManifestThatCannotBeTrustedIsNamedAndNeitherRemovedNorCounted(t *testi
 		t.Errorf("%d objects are gone", gone)
 	}
 	for _, doubtful := range []string{newest.Key, backups[4].Key, backups[3].Key, backups[2].Key, foreign.Key} {
-		if !slices.ContainsFunc(got.NotRead, func(line string) bool { return strings.HasPrefix(line, ManifestKey(doubtful)+": ") }) {
+		if !slices.ContainsFunc(got.NotRead, func(line string) bool {
+			return strings.HasPrefix(line, ManifestKey(doubtful)+": ")
+		}) {
 			t.Errorf("%s is not named in %q", doubtful, got.NotRead)
 		}
 	}
@@ -314,10 +342,12 @@ func TestNothingIsRemovedByWhoCannotSeeAll(t *testing.T) {
 		fault s3server.Fault
 		want  Reason
 	}{
-		"the list is refused":          {s3server.Refuse(http.StatusForbidden, "AccessDenied").On(s3server.ListObjects), ReasonStoreDenied},
-		"the list never comes":         {s3server.Hang().On(s3server.ListObjects), ReasonStoreStalled},
-		"the list breaks off":          {s3server.CutAnswer(200).On(s3server.ListObjects), ""},
-		"a manifest is refused":        {s3server.Refuse(http.StatusForbidden, "AccessDenied").On(s3server.GetObject).After(2).Times(1), ReasonStoreDenied},
+		"the list is refused": {s3server.Refuse(http.StatusForbidden, "AccessDenied").On(s3server.ListObjects),
+			ReasonStoreDenied},
+		"the list never comes": {s3server.Hang().On(s3server.ListObjects), ReasonStoreStalled},
+		"the list breaks off":  {s3server.CutAnswer(200).On(s3server.ListObjects), ""},
+		"a manifest is refused": {s3server.Refuse(http.StatusForbidden,
+			"AccessDenied").On(s3server.GetObject).After(2).Times(1), ReasonStoreDenied},
 		"a manifest breaks off":        {s3server.CutAnswer(100).On(s3server.GetObject).After(2), ""},
 		"a manifest never comes":       {s3server.StallAnswer(10).On(s3server.GetObject).After(1).Times(1), ""},
 		"the store is out of reach":    {s3server.Outage(), ReasonStoreUnreachable},
@@ -330,7 +360,8 @@ func TestNothingIsRemovedByWhoCannotSeeAll(t *testing.T) {
 			fault := p.Inject(tc.fault)
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 			defer cancel()
-			got, err := Prune(ctx, PruneOptions{Bucket: openS3(t, p.Access), Whose: pruned, Policy: Policy{KeepLast: 1}, Now: noon})
+			got, err := Prune(ctx, PruneOptions{Transfer: Transfer{Bucket: openS3(t, p.Access)}, Whose: pruned,
+				Policy: Policy{KeepLast: 1}, Now: noon})
 			if err == nil || got.Removed != 0 || tc.want != "" && ReasonOf(err) != tc.want {
 				t.Errorf("%q: %+v, %v", ReasonOf(err), got, err)
 			}
@@ -365,15 +396,17 @@ func TestADeletionThatFailsLeavesNoManifestWithoutSnapshotAndTheNextRunGoesOn(t 
 	}
 	got, err := prune(direct, Policy{KeepLast: 1}, time.Now().Add(2*leftoverAge))
 	must(t, err)
-	if got.Kept != 1 || got.Removed != 1 || got.Leftovers != 1 || !slices.Equal(left(t, direct), keysOfAll(backups[3])) {
+	if got.Kept != 1 || got.Removed != 1 || got.Leftovers != 1 ||
+		!slices.Equal(left(t, direct), keysOfAll(backups[3])) {
 		t.Errorf("%+v, %v", got, left(t, direct))
 	}
 }
 
 func TestADirectoryOfAVolumeThatCannotBeReadIsNotTakenForEmpty(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root reads every directory")
-	}
+	needs.FilePermissions(t, pruneBesideAClosedDirectory)
+}
+
+func pruneBesideAClosedDirectory(t *testing.T) {
 	bucket, root := volumeBucket(t)
 	laid(t, bucket, pruned, 2*day, 1)
 	newest := laid(t, bucket, pruned, day, 2)
@@ -389,7 +422,7 @@ func TestADirectoryOfAVolumeThatCannotBeReadIsNotTakenForEmpty(t *testing.T) {
 func TestNoMoreIsSaidToBeGoneThanFits(t *testing.T) {
 	bucket, _ := volumeBucket(t)
 	laid(t, bucket, pruned, 0, 1)
-	o := PruneOptions{Bucket: bucket, Whose: pruned, Now: noon}
+	o := PruneOptions{Transfer: Transfer{Bucket: bucket}, Whose: pruned, Now: noon}
 	for n := range 500 {
 		o.Ask = append(o.Ask, manifestOf(t, bucket, pruned, time.Duration(n)*time.Hour, int64(n+2)).Key)
 	}
@@ -407,7 +440,8 @@ func TestWhatIsSaidOfPruningFitsIntoATerminationMessage(t *testing.T) {
 	m := Manifest{Key: long + "/snapshot.db", Revision: 1 << 60, StartedAt: noon, CompletedAt: noon}
 	var doubts []unsound
 	for n := range 50 {
-		doubts = append(doubts, unsound{key: fmt.Sprintf("%s/%d/snapshot.db", long, n), why: errors.New(strings.Repeat("damaged \x01 ", 100))})
+		doubts = append(doubts, unsound{key: fmt.Sprintf("%s/%d/snapshot.db", long, n),
+			why: errors.New(strings.Repeat("damaged \x01 ", 100))})
 	}
 	p := Pruned{}
 	(&pruning{known: map[string]Manifest{m.Key: m}}).leave(&p, []Kept{keptOf(m), keptOf(m)})
@@ -419,5 +453,43 @@ func TestWhatIsSaidOfPruningFitsIntoATerminationMessage(t *testing.T) {
 	}
 	if p = (Pruned{}).name(doubts[:2]); len(p.NotRead) != 2 || p.NotReadMore != 0 {
 		t.Errorf("%+v", p)
+	}
+}
+
+func TestTheManifestIsRemovedBeforeTheSnapshotItSpeaksOf(t *testing.T) {
+	bucket, root := volumeBucket(t)
+	obsolete := laid(t, bucket, pruned, 2*day, 1)
+	laid(t, bucket, pruned, day, 2)
+	deleted := deletions(t, filepath.Join(root, filepath.FromSlash(path.Dir(obsolete.Key))))
+	got, err := prune(bucket, Policy{KeepLast: 1}, noon)
+	must(t, err)
+	if order := deleted(); got.Removed != 1 || !slices.Equal(order, []string{manifestObject, snapshotObject}) {
+		t.Errorf("%+v; removed in the order %v", got, order)
+	}
+}
+
+// deletions tells in which order files of a directory were deleted since.
+func deletions(t *testing.T, directory string) (names func() []string) {
+	t.Helper()
+	watch, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	must(t, err)
+	t.Cleanup(func() { _ = unix.Close(watch) })
+	_, err = unix.InotifyAddWatch(watch, directory, unix.IN_DELETE)
+	must(t, err)
+	return func() []string {
+		t.Helper()
+		buffer := make([]byte, 64<<10)
+		n, err := unix.Read(watch, buffer)
+		must(t, err)
+		var deleted []string
+		for event := buffer[:n]; len(event) > 0; {
+			length := binary.NativeEndian.Uint32(event[unix.SizeofInotifyEvent-4:])
+			name, rest := event[unix.SizeofInotifyEvent:][:length], event[unix.SizeofInotifyEvent+length:]
+			if length > 0 {
+				deleted = append(deleted, unix.ByteSliceToString(name))
+			}
+			event = rest
+		}
+		return deleted
 	}
 }

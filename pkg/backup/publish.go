@@ -4,21 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 )
 
-// publication is where a manifest is written to, and how long that may stand still.
-type publication struct {
-	bucket   *store.Bucket
-	stall    time.Duration
-	progress *Progress
-}
-
-// publish writes a manifest to the store: from then on there is a backup. That the same one is there already is success: the
-// store's answer to an earlier request was lost, or the step is run again.
-func publish(ctx context.Context, to publication, manifest Manifest) error {
+// publish writes a manifest to the store: from then on there is a backup. That the same one is there already is
+// success: the store's answer to an earlier request was lost, or the step is run again.
+func publish(ctx context.Context, t Transfer, manifest Manifest) error {
 	text, err := manifest.Encode()
 	if err != nil {
 		return err
@@ -26,33 +18,34 @@ func publish(ctx context.Context, to publication, manifest Manifest) error {
 	if _, err := ParseManifest(text, ManifestKey(manifest.Key)); err != nil {
 		return fmt.Errorf("check the manifest before it is written: %w", err)
 	}
-	ctx, p := startPulse(ctx, max(commitLimit, to.stall), to.progress, to.bucket)
+	ctx, p := t.start(ctx, max(commitLimit, t.Stall))
 	defer p.stop()
-	p.expect(waitsForStore)
-	return p.blame(ctx, to.write(ctx, manifest, text))
+	return p.blame(ctx, writeManifest(ctx, t.Bucket, manifest, text))
 }
 
-func (to publication) write(ctx context.Context, manifest Manifest, text []byte) error {
+func writeManifest(ctx context.Context, bucket *store.Bucket, manifest Manifest, text []byte) error {
 	// Whoever finds the manifest takes the snapshot for granted.
-	if err := checkStored(ctx, to.bucket, manifest.Key, manifest.SizeBytes); err != nil {
+	if err := checkStored(ctx, bucket, manifest.Key, manifest.SizeBytes); err != nil {
 		return err
 	}
-	err := to.bucket.WriteSmall(ctx, ManifestKey(manifest.Key), text)
+	err := bucket.WriteSmall(ctx, ManifestKey(manifest.Key), text)
 	if err != nil && !errors.Is(err, store.ErrExists) {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
-	stored, err := ReadManifest(ctx, to.bucket, manifest.Key)
+	stored, err := ReadManifest(ctx, bucket, manifest.Key)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return fail(ReasonObjectDamaged, "the store said that it took the manifest of %s, and does not have it", manifest.Key)
+		return fail(ReasonObjectDamaged, "the store said that it took the manifest of %s, and does not have it",
+			manifest.Key)
 	case err == nil && stored.Digest != manifest.Digest:
-		return fail(ReasonManifestForeign, "the store has another manifest of %s than the one that was written", manifest.Key)
+		return fail(ReasonManifestForeign, "the store has another manifest of %s than the one that was written",
+			manifest.Key)
 	}
 	return err
 }
 
-// checkStored looks whether the store agrees on the size: a store that lost the end without an error is found here at no
-// cost, and not at the restore.
+// checkStored looks whether the store agrees on the size: a store that lost the end without an error is found here at
+// no cost, and not at the restore.
 func checkStored(ctx context.Context, bucket *store.Bucket, key string, size int64) error {
 	stored, err := bucket.Stat(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -62,7 +55,8 @@ func checkStored(ctx context.Context, bucket *store.Bucket, key string, size int
 		return err
 	}
 	if stored.Size != size {
-		return fail(ReasonObjectDamaged, "the store says that %s has %d bytes, and %d were sent", key, stored.Size, size)
+		return fail(ReasonObjectDamaged, "the store says that %s has %d bytes, and %d were sent", key, stored.Size,
+			size)
 	}
 	return nil
 }

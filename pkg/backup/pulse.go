@@ -23,8 +23,8 @@ const (
 
 // Progress is how far a step is, to be read while it runs. The zero value is ready for use.
 type Progress struct {
-	// OnStall is told why, when bytes stand still for too long. The step ends by itself then, except where it hangs in the
-	// kernel: a write to a volume whose server is away hears of no context. Nil: nobody is told.
+	// OnStall is told why, when bytes stand still for too long. The step ends by itself then, except where it hangs in
+	// the kernel: a write to a volume whose server is away hears of no context. Nil: nobody is told.
 	OnStall func(error)
 
 	stage        atomic.Value
@@ -50,6 +50,24 @@ func (p *Progress) enter(stage Stage, total int64) {
 	p.stage.Store(stage)
 }
 
+// Transfer is how the bytes of a step are moved.
+type Transfer struct {
+	Bucket   *store.Bucket // nil where the store has no part in it
+	Stall    time.Duration // how long bytes may stand still; 30 s by default
+	Progress *Progress     // may be nil
+}
+
+const defaultStall = 30 * time.Second
+
+func (t *Transfer) setDefaults() {
+	if t.Stall <= 0 {
+		t.Stall = defaultStall
+	}
+	if t.Progress == nil {
+		t.Progress = &Progress{}
+	}
+}
+
 // Whose turn it is while bytes move: who is to blame when they stop.
 const (
 	waitsForSource int32 = iota
@@ -63,33 +81,35 @@ var errStalled = errors.New("no byte moved in time")
 // its reading side has ended early (etcd-io/etcd:server/etcdserver/api/v3rpc/maintenance.go Snapshot), so only bytes
 // count.
 type pulse struct {
-	limit    time.Duration
-	timer    *time.Timer
-	cancel   context.CancelCauseFunc
-	progress *Progress
-	store    *store.Bucket // nil where none has a part in it
-	turn     atomic.Int32
+	Transfer
+	limit  time.Duration
+	timer  *time.Timer
+	cancel context.CancelCauseFunc
+	turn   atomic.Int32
 }
 
-// startPulse gives the context to move bytes under. stop it when done.
-func startPulse(ctx context.Context, limit time.Duration, progress *Progress, bucket *store.Bucket) (context.Context, *pulse) {
+// start gives the context to move bytes under. The store, where there is one, is the first to move. stop it when done.
+func (t Transfer) start(ctx context.Context, limit time.Duration) (context.Context, *pulse) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	p := &pulse{limit: limit, cancel: cancel, progress: progress, store: bucket}
+	p := &pulse{Transfer: t, limit: limit, cancel: cancel}
+	if t.Bucket != nil {
+		p.expect(waitsForStore)
+	}
 	p.timer = time.AfterFunc(limit, p.stall)
 	return ctx, p
 }
 
 func (p *pulse) stall() {
 	p.cancel(errStalled)
-	if p.progress.OnStall != nil {
-		p.progress.OnStall(p.stalled())
+	if p.Progress.OnStall != nil {
+		p.Progress.OnStall(p.stalled())
 	}
 }
 
 func (p *pulse) beat(n int) {
 	if n > 0 {
 		p.timer.Reset(p.limit)
-		p.progress.bytes.Add(int64(n))
+		p.Progress.bytes.Add(int64(n))
 	}
 }
 
@@ -115,10 +135,12 @@ func (p *pulse) blame(ctx context.Context, err error) error {
 // stalled says whose bytes stand still.
 func (p *pulse) stalled() error {
 	if p.turn.Load() == waitsForStore {
-		if p.store != nil && p.store.AsksToSlowDown() {
-			return fail(ReasonStoreThrottled, "the store asks to slow down, and took no byte for %s after %d bytes", p.limit, p.progress.Now().Bytes)
+		if p.Bucket != nil && p.Bucket.AsksToSlowDown() {
+			return fail(ReasonStoreThrottled, "the store asks to slow down, and took no byte for %s after %d bytes",
+				p.limit, p.Progress.Now().Bytes)
 		}
-		return fail(ReasonStoreStalled, "the store took no byte for %s after %d bytes", p.limit, p.progress.Now().Bytes)
+		return fail(ReasonStoreStalled, "the store took no byte for %s after %d bytes", p.limit, p.Progress.Now().Bytes)
 	}
-	return fail(ReasonStreamStalled, "no byte came for %s after %d of %d bytes", p.limit, p.progress.Now().Bytes, p.progress.Now().Total)
+	return fail(ReasonStreamStalled, "no byte came for %s after %d of %d bytes", p.limit, p.Progress.Now().Bytes,
+		p.Progress.Now().Total)
 }

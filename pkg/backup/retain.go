@@ -31,7 +31,8 @@ type Kept struct {
 // nothing else: the text of a number sorts 10 before 9.
 func newer(a, b Kept) int {
 	return cmp.Or(
-		cmp.Compare(b.Incarnation, a.Incarnation), cmp.Compare(b.Revision, a.Revision), b.Time.Compare(a.Time), cmp.Compare(b.Key, a.Key),
+		cmp.Compare(b.Incarnation, a.Incarnation), cmp.Compare(b.Revision, a.Revision), b.Time.Compare(a.Time),
+		cmp.Compare(b.Key, a.Key),
 	)
 }
 
@@ -43,9 +44,9 @@ func (p Policy) Obsolete(backups []Kept, now time.Time) []Kept {
 	ordered := slices.Clone(backups)
 	slices.SortFunc(ordered, newer)
 	rules := []*quota{
-		{left: max(1, p.KeepLast), of: func(b Kept) string { return b.Key }}, // the newest always
-		{left: p.KeepDaily, of: func(b Kept) string { return p.local(b, now).Format(time.DateOnly) }},
-		{left: p.KeepWeekly, of: func(b Kept) string { return week(p.local(b, now)) }},
+		{left: max(1, p.KeepLast), period: func(b Kept) string { return b.Key }}, // the newest always
+		{left: p.KeepDaily, period: func(b Kept) string { return p.local(b, now).Format(time.DateOnly) }},
+		{left: p.KeepWeekly, period: func(b Kept) string { return week(p.local(b, now)) }},
 	}
 	var obsolete []Kept
 	newest := newestOf(ordered, now)
@@ -100,13 +101,13 @@ func week(t time.Time) string {
 
 // quota keeps the first backup of each of a number of periods.
 type quota struct {
-	left int
-	of   func(Kept) string
-	seen []string
+	left   int
+	period func(Kept) string
+	seen   []string
 }
 
 func (q *quota) keeps(b Kept) bool {
-	period := q.of(b)
+	period := q.period(b)
 	if slices.Contains(q.seen, period) || len(q.seen) >= q.left {
 		return false
 	}

@@ -38,14 +38,20 @@ func createScratch(dir, name string) (*os.File, error) {
 
 // checkRoom fails early where a file of this size can never fit.
 func checkRoom(dir string, size int64) error {
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs(dir, &fs); err != nil {
+	free, err := freeBytes(dir)
+	if err != nil {
 		return scratchFailure("look for room", err)
 	}
-	if free := int64(fs.Bavail) * fs.Bsize; free < size {
+	if free < size {
 		return fail(ReasonScratchFull, "the scratch directory has %d bytes free, and the snapshot has %d", free, size)
 	}
 	return nil
+}
+
+func freeBytes(dir string) (int64, error) {
+	var fs syscall.Statfs_t
+	err := syscall.Statfs(dir, &fs)
+	return int64(fs.Bavail) * fs.Bsize, err
 }
 
 // writeScratchManifest leaves the manifest to the next steps.

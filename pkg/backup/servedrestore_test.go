@@ -44,18 +44,20 @@ func everyServer(t *testing.T, test func(t *testing.T, s served)) {
 	t.Run("azurite-blob", func(t *testing.T) {
 		t.Parallel()
 		s := azureserver.Start(t)
-		test(t, served{isAzure: true, bucket: openAzure(t, s, s.Endpoint), proxied: func() (*store.Bucket, *s3server.Proxy) {
-			p, endpoint := s.Proxy(t)
-			return openAzure(t, s, endpoint), p
-		}})
+		test(t, served{isAzure: true, bucket: openAzure(t, s, s.Endpoint),
+			proxied: func() (*store.Bucket, *s3server.Proxy) {
+				p, endpoint := s.Proxy(t)
+				return openAzure(t, s, endpoint), p
+			}})
 	})
 	t.Run("fake-gcs-server", func(t *testing.T) {
 		t.Parallel()
 		s := gcsserver.Start(t)
-		test(t, served{isGCS: true, bucket: openGCS(t, s, s.Endpoint), proxied: func() (*store.Bucket, *s3server.Proxy) {
-			p := s.Proxy(t)
-			return openGCS(t, s, p.Endpoint), p
-		}})
+		test(t, served{isGCS: true, bucket: openGCS(t, s, s.Endpoint),
+			proxied: func() (*store.Bucket, *s3server.Proxy) {
+				p := s.Proxy(t)
+				return openGCS(t, s, p.Endpoint), p
+			}})
 	})
 }
 
@@ -76,11 +78,13 @@ var looks = map[string]func(bucket *store.Bucket, m Manifest, p Place) error{
 		return err
 	},
 	"newest": func(bucket *store.Bucket, m Manifest, _ Place) error {
-		_, err := Preflight(context.Background(), PreflightOptions{Bucket: bucket, LatestOf: m.whose(), Version: etcd36})
+		_, err := Preflight(context.Background(),
+			PreflightOptions{Bucket: bucket, LatestOf: m.whose(), Version: etcd36})
 		return err
 	},
 	"lay": func(bucket *store.Bucket, m Manifest, p Place) error {
-		_, err := Lay(context.Background(), LayOptions{Bucket: bucket, Place: p, Origin: originOf(m), Stall: 2 * time.Second})
+		_, err := Lay(context.Background(),
+			LayOptions{Transfer: Transfer{Bucket: bucket, Stall: 2 * time.Second}, Place: p, Origin: originOf(m)})
 		return err
 	},
 }
@@ -104,7 +108,8 @@ func TestAStoreThatFailsIsNamedByARestoreAndNothingIsLaid(t *testing.T) {
 				bucket, proxy := s.proxied()
 				fault, place := proxy.Inject(tc.fault), aPlace(t)
 				waiting.Go(func() {
-					if err := ask(bucket, m, place); ReasonOf(err) != tc.want && !isStall(look, name, err) || fault.Count() == 0 {
+					if err := ask(bucket, m, place); ReasonOf(err) != tc.want && !isStall(look, name, err) ||
+						fault.Count() == 0 {
 						t.Errorf("%s, %s: %q, want %q: %v (%s)", name, look, ReasonOf(err), tc.want, err, fault)
 					}
 					if left := stored(t, place.Volume); len(left) > 0 {
@@ -205,18 +210,22 @@ func TestNothingThatIsDamagedOnARealServerIsRestored(t *testing.T) {
 			tried++
 			replace(t, s.bucket, m.Key, content)
 			place := aPlace(t)
-			if err := looks["lay"](s.bucket, m, place); ReasonOf(err) != ReasonObjectDamaged || len(stored(t, place.Volume)) > 0 {
+			if err := looks["lay"](s.bucket, m, place); ReasonOf(err) != ReasonObjectDamaged ||
+				len(stored(t, place.Volume)) > 0 {
 				t.Errorf("an archive that is %s: %v", name, err)
 			}
 		}
 		replace(t, s.bucket, m.Key, l.content)
 		text, err := m.Encode()
 		must(t, err)
-		for name, content := range damages(r, text, textOf(t, m, func(m *Manifest) { m.ClusterName = "other" }), textOf(t, older, func(*Manifest) {})) {
+		for name, content := range damages(r, text, textOf(t, m, func(m *Manifest) {
+			m.ClusterName = "other"
+		}), textOf(t, older, func(*Manifest) {})) {
 			tried++
 			replace(t, s.bucket, ManifestKey(m.Key), content)
 			for _, look := range []string{"preflight", "newest"} {
-				if reason := ReasonOf(looks[look](s.bucket, m, Place{})); reason != ReasonManifestInvalid && reason != ReasonManifestForeign {
+				if reason := ReasonOf(looks[look](s.bucket, m, Place{})); reason != ReasonManifestInvalid &&
+					reason != ReasonManifestForeign {
 					t.Errorf("%s of a manifest that is %s: %q", look, name, reason)
 				}
 			}
@@ -244,17 +253,17 @@ func textOf(t testing.TB, m Manifest, change func(m *Manifest)) []byte {
 
 func TestTwoClustersOfOneNameShareABucketAndAreNotTakenForEachOther(t *testing.T) {
 	everyStore(t, func(t *testing.T, bucket *store.Bucket) {
-		l, of := newLiar(t), map[string]Manifest{}
+		l, manifests := newLiar(t), map[string]Manifest{}
 		for _, uid := range []string{"u-1", "u-2"} {
 			o := liarOptions(t, bucket, l.serve(t, "m0"))
 			o.Identity.ClusterUID = uid
 			m, err := Take(context.Background(), o)
 			must(t, err)
-			of[uid] = m
+			manifests[uid] = m
 		}
 		_, err := Latest(context.Background(), bucket, demo)
 		wantReason(t, err, ReasonAmbiguous)
-		for uid, m := range of {
+		for uid, m := range manifests {
 			if !strings.Contains(err.Error(), m.Key) || !strings.Contains(m.Key, "/"+uid+"/") {
 				t.Errorf("%s is not among what can be chosen: %v", m.Key, err)
 			}
@@ -267,7 +276,8 @@ func TestTwoClustersOfOneNameShareABucketAndAreNotTakenForEachOther(t *testing.T
 			must(t, looks["lay"](bucket, m, aPlace(t)))
 		}
 		before := left(t, bucket)
-		if got, err := prune(bucket, Policy{KeepLast: 1}, noon); err != nil || got.Removed > 0 || !slices.Equal(left(t, bucket), before) {
+		if got, err := prune(bucket, Policy{KeepLast: 1}, noon); err != nil || got.Removed > 0 ||
+			!slices.Equal(left(t, bucket), before) {
 			t.Errorf("%+v, %v: of %v there is %v", got, err, before, left(t, bucket))
 		}
 	})
@@ -287,7 +297,8 @@ func TestWrongCredentialsOfARestoreAreSaidToBeWrong(t *testing.T) {
 			access, place := s.Access, aPlace(t)
 			tc.spoil(&access)
 			for look, ask := range looks {
-				if err := ask(openS3(t, access), m, place); ReasonOf(err) != tc.want || strings.Contains(err.Error(), access.SecretAccessKey) {
+				if err := ask(openS3(t, access), m, place); ReasonOf(err) != tc.want ||
+					strings.Contains(err.Error(), access.SecretAccessKey) {
 					t.Errorf("%s, %s: %v", name, look, err)
 				}
 			}
@@ -298,7 +309,10 @@ func TestWrongCredentialsOfARestoreAreSaidToBeWrong(t *testing.T) {
 	})
 }
 
-// A server has a disk as well. What it says when that is full is its own affair, as long as nobody calls what is left a backup.
+// A server has a disk as well. What it says when that is full is its own affair, as long as no one calls what is left a
+// backup. rclone answers 500 and closes the connection before it has read the part. The client is still writing: it
+// reads that answer, or its write fails first, "connection reset by peer". Then it has no answer, and can only say that
+// it does not reach the store.
 func TestAServerWhoseDiskIsFullHoldsNoBackup(t *testing.T) {
 	for _, kind := range s3server.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
@@ -306,8 +320,8 @@ func TestAServerWhoseDiskIsFullHoldsNoBackup(t *testing.T) {
 			s := s3server.Start(t, kind, s3server.Options{Dir: tinyDisk(t, "6m")})
 			o := liarOptions(t, openS3(t, s.Access), newLargeLiar(t).serve(t, "m0"))
 			_, err := Take(context.Background(), o)
-			if reason := ReasonOf(err); reason != ReasonStoreFull && reason != ReasonStoreFailed {
-				t.Errorf("%q: %v", reason, err)
+			if !slices.Contains([]Reason{ReasonStoreFull, ReasonStoreFailed, ReasonStoreUnreachable}, ReasonOf(err)) {
+				t.Errorf("%q: %v", ReasonOf(err), err)
 			}
 			if left := objects(t, openS3(t, s.Access), o.Identity); len(left) > 0 {
 				t.Errorf("the store has %v", left)
@@ -342,7 +356,8 @@ func TestAVolumeThatFillsUpWhileABackupIsFetchedIsSaidToBeFullAndLaidWhenThereIs
 	place.Volume = tinyDisk(t, fmt.Sprint(roomToRestore(m.SizeBytes)+1<<20))
 	stalled, ended := p.Inject(s3server.StallAnswer(1<<20).On(s3server.GetObject)), make(chan error, 1)
 	lay := func() error {
-		_, err := Lay(context.Background(), LayOptions{Bucket: openS3(t, p.Access), Place: place, Origin: originOf(m)})
+		_, err := Lay(context.Background(),
+			LayOptions{Transfer: Transfer{Bucket: openS3(t, p.Access)}, Place: place, Origin: originOf(m)})
 		return err
 	}
 	go func() { ended <- lay() }()
@@ -361,6 +376,6 @@ func TestAVolumeThatFillsUpWhileABackupIsFetchedIsSaidToBeFullAndLaidWhenThereIs
 	}
 	must(t, lay())
 	if got, err := os.ReadFile(place.onDisk(place.staged(stagedSnapshot))); err != nil || !bytes.Equal(got, l.content) {
-		t.Errorf("what was laid is not the snapshot: %v", err)
+		t.Errorf("what was restored is not the snapshot: %v", err)
 	}
 }

@@ -63,7 +63,7 @@ func comesBack(t *testing.T, bucket *store.Bucket) {
 	for name, l := range map[string]*liar{"small": newLiar(t), "large": newLargeLiar(t)} {
 		t.Run(name, func(t *testing.T) {
 			o, m := takeUnproven(t, bucket, l)
-			_, err := Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
+			_, err := Fetch(context.Background(), FetchOptions{Transfer: Transfer{Bucket: bucket}, Scratch: o.Scratch})
 			must(t, err)
 			fetched, err := os.ReadFile(filepath.Join(o.Scratch, scratchFetched))
 			must(t, err)
@@ -171,7 +171,7 @@ func TestAStoreThatIsOutOfOrderForAMomentCostsNothing(t *testing.T) {
 				if injected.Count() == 0 && (size == "large" || name != "an error comes with a 200") {
 					t.Error("the fault was not met")
 				}
-				_, err = Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
+				_, err = Fetch(context.Background(), FetchOptions{Transfer: Transfer{Bucket: bucket}, Scratch: o.Scratch})
 				must(t, err)
 				if got, want := objects(t, bucket, o.Identity), []string{ManifestKey(m.Key), m.Key}; !slices.Equal(got, want) {
 					t.Errorf("the store has %v, want %v", got, want)
@@ -220,7 +220,7 @@ func TestAStoreThatGivesBackSomethingElseIsFoundOut(t *testing.T) {
 			_, err := Take(context.Background(), o)
 			must(t, err)
 			fault := p.Inject(tc.fault.On(s3server.GetObject))
-			_, err = Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch, Stall: stall})
+			_, err = Fetch(context.Background(), FetchOptions{Transfer: Transfer{Bucket: bucket, Stall: stall}, Scratch: o.Scratch})
 			wantReason(t, err, tc.want)
 			if fault.Count() == 0 {
 				t.Error("the fault was not met")
@@ -263,7 +263,7 @@ func TestAStoreThatLiesAboutChecksumsIsBelievedNothing(t *testing.T) {
 			o.Verify = true
 			m, err := Take(context.Background(), o)
 			if err == nil { // what it calls the object is its own affair, as long as it gives it back
-				_, err = Fetch(context.Background(), FetchOptions{Bucket: bucket, Scratch: o.Scratch})
+				_, err = Fetch(context.Background(), FetchOptions{Transfer: Transfer{Bucket: bucket}, Scratch: o.Scratch})
 				must(t, err)
 			} else if size == "small" || ReasonOf(err) != ReasonStoreFailed {
 				t.Errorf("%s: %q, %v", size, ReasonOf(err), err)

@@ -95,6 +95,8 @@ func dialMember(endpoint Endpoint, config *tls.Config) (*member, error) {
 	return &member{Endpoint: endpoint, conn: conn, maintenance: pb.NewMaintenanceClient(conn.ActiveConnection())}, nil
 }
 
+func (m *member) clusterID() etcdutil.ID { return etcdutil.ID(m.status.GetHeader().GetClusterId()) }
+
 // sources are the members of a cluster while a snapshot is taken.
 type sources struct {
 	members   []*member
@@ -135,7 +137,9 @@ func (s *sources) survey(ctx context.Context) ([]*member, error) {
 		}
 	}
 	if furthest := furthestOf(reached); len(reached) > 0 {
-		reached = slices.DeleteFunc(reached, func(m *member) bool { return m.status.RaftAppliedIndex+lagBound < furthest })
+		reached = slices.DeleteFunc(reached, func(m *member) bool {
+			return m.status.RaftAppliedIndex+lagBound < furthest
+		})
 		rand.Shuffle(len(reached), func(i, j int) { reached[i], reached[j] = reached[j], reached[i] })
 		slices.SortStableFunc(reached, func(a, b *member) int { return rank(a) - rank(b) })
 		return reached, nil
@@ -182,7 +186,8 @@ func (s *sources) awaitCaughtUp(ctx context.Context, m *member) error {
 	for m.status.GetHeader().GetRevision() < s.revision {
 		select {
 		case <-ctx.Done():
-			return fail(ReasonMemberFailed, "member %s stays at revision %d, and others have %d", m.Name, m.status.GetHeader().GetRevision(), s.revision)
+			return fail(ReasonMemberFailed, "member %s stays at revision %d, and others have %d", m.Name,
+				m.status.GetHeader().GetRevision(), s.revision)
 		case <-time.After(catchUpInterval):
 		}
 		if err := m.ask(ctx); err != nil {
@@ -192,9 +197,14 @@ func (s *sources) awaitCaughtUp(ctx context.Context, m *member) error {
 	return nil
 }
 
+// isCorrupt reports that the member knows of data that differs.
+func (m *member) isCorrupt() bool {
+	return slices.ContainsFunc(m.status.GetErrors(), func(e string) bool { return strings.Contains(e, "CORRUPT") })
+}
+
 // admit says why a member that answered is not taken a snapshot of.
 func (s *sources) admit(m *member) error {
-	id := etcdutil.ID(m.status.GetHeader().GetClusterId())
+	id := m.clusterID()
 	switch {
 	case s.clusterID != 0 && id != s.clusterID:
 		return fail(ReasonForeignCluster, "member %s is of cluster %s, not of %s", m.Name, id, s.clusterID)
@@ -202,7 +212,7 @@ func (s *sources) admit(m *member) error {
 		return fail(ReasonNoSource, "member %s is a learner", m.Name)
 	case m.status.GetLeader() == 0:
 		return fail(ReasonNoSource, "member %s has no leader", m.Name)
-	case slices.ContainsFunc(m.status.GetErrors(), func(e string) bool { return strings.Contains(e, "CORRUPT") }):
+	case m.isCorrupt():
 		return fail(ReasonNoSource, "member %s has the alarm CORRUPT", m.Name)
 	}
 	return nil
@@ -240,7 +250,8 @@ func noSource(errs []error) error {
 // memberFailure names an error of a call to a member. What etcd itself says has no secret in it.
 func memberFailure(m *member, doing string, err error) error {
 	if err = rpctypes.Error(err); client.IsAuth(err) {
-		return fail(ReasonAuthRequired, "%s of member %s: etcd's authentication is on and refuses us: %w", doing, m.Name, err)
+		return fail(ReasonAuthRequired, "%s of member %s: etcd's authentication is on and refuses us: %w", doing,
+			m.Name, err)
 	}
 	return fail(ReasonMemberFailed, "%s of member %s: %w", doing, m.Name, err)
 }

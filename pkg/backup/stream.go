@@ -40,7 +40,7 @@ func (m *member) stream(ctx context.Context, p *pulse, to sinks) (streamed, erro
 		}
 		if announced < 0 {
 			announced = int64(message.GetRemainingBytes()) + int64(len(message.GetBlob())) + trailerSize
-			p.progress.enter(StageStreaming, announced)
+			p.Progress.enter(StageStreaming, announced)
 			if err := to.room(announced); err != nil {
 				return streamed{}, err
 			}
@@ -49,11 +49,13 @@ func (m *member) stream(ctx context.Context, p *pulse, to sinks) (streamed, erro
 			return streamed{}, err
 		}
 		if sum.size > announced {
-			return streamed{}, fail(ReasonStreamDamaged, "member %s sent more than the %d bytes it announced", m.Name, announced)
+			return streamed{}, fail(ReasonStreamDamaged, "member %s sent more than the %d bytes it announced",
+				m.Name, announced)
 		}
 	}
 	if sum.size != announced {
-		return streamed{}, fail(ReasonStreamDamaged, "the snapshot of member %s ended after %d of %d bytes", m.Name, sum.size, announced)
+		return streamed{}, fail(ReasonStreamDamaged, "the snapshot of member %s ended after %d of %d bytes", m.Name,
+			sum.size, announced)
 	}
 	whole, err := sum.verify()
 	return streamed{size: sum.size, sha256: whole}, err

@@ -10,9 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -25,27 +22,24 @@ const stagedSurvivor = "survivor.json"
 
 // SurvivorOptions are for bringing what a member without quorum holds to another member's volume.
 type SurvivorOptions struct {
+	Transfer              // without a bucket
 	Endpoint  Endpoint    // the member's name, and where it serves clients, if it does
 	TLS       *tls.Config // nil: plain HTTP
 	ClusterID etcdutil.ID // that must answer
 	Database  string      // instead: the member's database file, whose process has ended
 	Place     Place
 
-	BumpRevision int64         // by how much etcdutl will raise the revision
-	Stall        time.Duration // how long bytes may stand still; 30 s by default
-	Progress     *Progress     // may be nil
+	BumpRevision int64 // by how much etcdutl will raise the revision
 }
 
 // survivorKey is the key of an origin that is in no store.
 func survivorKey(member string) string { return "survivor/" + member }
 
-// LaySurvivor brings what a member holds to where etcdutl finds it. A member that runs is asked and never stopped: without quorum
-// it goes on to give its snapshot, and once it is restarted it gives none. Where the data has been laid already, it stays, as
-// with Lay.
+// LaySurvivor brings what a member holds to where etcdutl finds it. A member that runs is asked and never stopped:
+// without quorum it goes on to give its snapshot, and once it is restarted it gives none. Where the data has been
+// restored already, it stays, as with Lay.
 func LaySurvivor(ctx context.Context, o SurvivorOptions) (Laid, error) {
-	if o.Progress == nil {
-		o.Progress = &Progress{}
-	}
+	o.setDefaults()
 	if err := o.Place.Check(); err != nil {
 		return Laid{}, err
 	}
@@ -54,19 +48,18 @@ func LaySurvivor(ctx context.Context, o SurvivorOptions) (Laid, error) {
 		return Laid{}, volumeFailure("open the directory", err)
 	}
 	defer volume.Close()
-	lay := LayOptions{Place: o.Place, Stall: o.Stall, Progress: o.Progress}
 	origin, err := readSurvivor(volume, o.Place)
 	if err != nil {
 		return Laid{}, err
 	}
-	is, err := o.Place.stands(volume, origin)
+	state, err := o.Place.stands(volume, origin)
 	switch {
 	case err != nil:
 		return Laid{}, err
-	case is == stranger || is == restored && origin.Key != survivorKey(o.Endpoint.Name):
+	case state == stranger || state == restored && origin.Key != survivorKey(o.Endpoint.Name):
 		return Laid{}, o.Place.refuseStranger()
-	case is == restored:
-		return laidFrom(origin, true), lay.layEmpty(volume)
+	case state == restored:
+		return laidFrom(origin, true), o.Place.layEmpty(volume)
 	}
 	origin, err = o.lay(ctx, volume)
 	if err != nil {
@@ -95,7 +88,8 @@ func ActivateSurvivor(place Place, survivor string) (Activated, error) {
 		return Activated{}, err
 	}
 	if origin.Key != survivorKey(survivor) {
-		return Activated{}, fail(ReasonRestoreIncomplete, "nothing says that what lies on the volume of member %s came from %s", place.Member, survivor)
+		return Activated{}, fail(ReasonRestoreIncomplete,
+			"nothing says that the data on the volume of member %s came from %s", place.Member, survivor)
 	}
 	return Activate(place, origin)
 }
@@ -117,7 +111,8 @@ func (o *SurvivorOptions) lay(ctx context.Context, volume *os.Root) (Origin, err
 	if err != nil {
 		return Origin{}, fail(ReasonStreamDamaged, "read the snapshot of member %s: %w", o.Endpoint.Name, err)
 	}
-	origin := Origin{Key: survivorKey(o.Endpoint.Name), SHA256: sent.sha256, SizeBytes: sent.size, Revision: facts.Revision, BumpRevision: o.BumpRevision}
+	origin := Origin{Key: survivorKey(o.Endpoint.Name), SHA256: sent.sha256, SizeBytes: sent.size,
+		Revision: facts.Revision, BumpRevision: o.BumpRevision}
 	return origin, origin.Check()
 }
 
@@ -138,8 +133,8 @@ func (o *SurvivorOptions) ask(ctx context.Context, volume *os.Root) (streamed, e
 	return o.stream(ctx, m, volume)
 }
 
-// read makes a snapshot of the database of a member that has ended, and changes nothing there. A process that still runs holds
-// the file's lock.
+// read makes a snapshot of the database of a member that has ended, and changes nothing there. A process that still
+// runs holds the file's lock.
 func (o *SurvivorOptions) read(_ context.Context, volume *os.Root) (streamed, error) {
 	if _, err := Inspect(o.Database); err != nil {
 		return streamed{}, fail(ReasonNoSource, "read the database of member %s: %w", o.Endpoint.Name, err)
@@ -153,7 +148,7 @@ func (o *SurvivorOptions) read(_ context.Context, volume *os.Root) (streamed, er
 	if err != nil {
 		return streamed{}, fail(ReasonNoSource, "look at the database of member %s: %w", o.Endpoint.Name, err)
 	}
-	if err := o.room(info.Size() + trailerSize); err != nil {
+	if err := o.Place.checkRoom(info.Size() + trailerSize); err != nil {
 		return streamed{}, err
 	}
 	to, err := o.create(volume)
@@ -189,21 +184,18 @@ func (o *SurvivorOptions) create(volume *os.Root) (*os.File, error) {
 	return file, nil
 }
 
-func (o *SurvivorOptions) room(total int64) error {
-	return (&LayOptions{Place: o.Place, Origin: Origin{SizeBytes: total}}).checkRoom()
-}
-
 // admit says why a member that answered is not taken for the one that is left.
 func (o *SurvivorOptions) admit(m *member) error {
-	id := etcdutil.ID(m.status.GetHeader().GetClusterId())
+	id := m.clusterID()
 	switch {
 	case id != o.ClusterID:
 		return fail(ReasonForeignCluster, "member %s is of cluster %s, not of %s", m.Name, id, o.ClusterID)
 	case m.status.GetLeader() != 0:
-		return fail(ReasonQuorumHolds, "member %s has a leader: a quorum of the members answers, and writes go on", m.Name)
+		return fail(ReasonQuorumHolds, "member %s has a leader: a quorum of the members answers, and writes go on",
+			m.Name)
 	case m.status.GetIsLearner():
 		return fail(ReasonNoSource, "member %s is a learner, which may lack what the voters had agreed on", m.Name)
-	case slices.ContainsFunc(m.status.GetErrors(), func(e string) bool { return strings.Contains(e, "CORRUPT") }):
+	case m.isCorrupt():
 		return fail(ReasonNoSource, "member %s has the alarm CORRUPT", m.Name)
 	}
 	return nil
@@ -215,13 +207,9 @@ func (o *SurvivorOptions) stream(ctx context.Context, m *member, volume *os.Root
 		return streamed{}, err
 	}
 	defer file.Close()
-	stall := o.Stall
-	if stall <= 0 {
-		stall = defaultStall
-	}
-	ctx, p := startPulse(ctx, stall, o.Progress, nil)
+	ctx, p := o.start(ctx, o.Stall)
 	defer p.stop()
-	sent, err := m.stream(ctx, p, sinks{scratch: file, store: io.Discard, room: o.room})
+	sent, err := m.stream(ctx, p, sinks{scratch: file, store: io.Discard, room: o.Place.checkRoom})
 	if err != nil {
 		return streamed{}, p.blame(ctx, err)
 	}
@@ -252,15 +240,7 @@ func writeSurvivor(volume *os.Root, place Place, origin Origin) error {
 	if err != nil {
 		return err
 	}
-	if err := volume.WriteFile(place.staged(stagedSurvivor), text, 0o600); err != nil {
-		return volumeFailure("write down what the survivor gave", err)
-	}
-	file, err := volume.Open(place.staged(stagedSurvivor))
-	if err != nil {
-		return volumeFailure("write down what the survivor gave", err)
-	}
-	defer file.Close()
-	if err := file.Sync(); err != nil {
+	if err := writeThrough(volume, place.staged(stagedSurvivor), text); err != nil {
 		return volumeFailure("write down what the survivor gave", err)
 	}
 	return nil

@@ -38,8 +38,9 @@ func (c *cluster) leaveOne(i int) *member {
 
 func survivorOf(c *cluster, m *member, place Place) SurvivorOptions {
 	return SurvivorOptions{
-		Endpoint: m.Endpoint, TLS: c.tls, ClusterID: etcdutil.ID(m.status.GetHeader().GetClusterId()), Place: place, BumpRevision: bump,
-		Stall: 10 * time.Second,
+		Endpoint: m.Endpoint, TLS: c.tls, ClusterID: etcdutil.ID(m.status.GetHeader().GetClusterId()), Place: place,
+		BumpRevision: bump,
+		Transfer:     Transfer{Stall: 10 * time.Second},
 	}
 }
 
@@ -60,7 +61,7 @@ func TestAClusterBeginsAnewWithWhatTheLastMemberHolds(t *testing.T) {
 				activated, err := ActivateSurvivor(next.Place, "m1")
 				must(t, err)
 				if isAgain := run > 0; laid.AlreadyRestored != isAgain || activated.AlreadyRestored != isAgain {
-					t.Errorf("run %d: laid %+v, activated %+v", run, laid, activated)
+					t.Errorf("run %d: restored %+v, activated %+v", run, laid, activated)
 				}
 			}
 			next.start(t, c.programs)
@@ -76,7 +77,9 @@ func TestAClusterBeginsAnewWithWhatTheLastMemberHolds(t *testing.T) {
 					t.Errorf("%s was lost or changed", key)
 				}
 			}
-			if _, err := LaySurvivor(t.Context(), SurvivorOptions{Endpoint: Endpoint{Name: "m2", URL: m.URL}, Place: next.Place}); ReasonOf(err) != ReasonDataExists {
+			if _, err := LaySurvivor(t.Context(),
+				SurvivorOptions{Endpoint: Endpoint{Name: "m2", URL: m.URL},
+					Place: next.Place}); ReasonOf(err) != ReasonDataExists {
 				t.Errorf("what came from m1 is taken for that of m2: %v", err)
 			}
 		})
@@ -93,7 +96,8 @@ func TestAClusterBeginsAnewWithWhatAStoppedMemberLeftOnItsVolume(t *testing.T) {
 			members := newMembers(t, 1)
 			next := members[0]
 			o := SurvivorOptions{
-				Endpoint: Endpoint{Name: "m0"}, Database: filepath.Join(c.root, "m0", "member", "snap", "db"), Place: next.Place, BumpRevision: bump,
+				Endpoint: Endpoint{Name: "m0"}, Database: filepath.Join(c.root, "m0", "member", "snap", "db"),
+				Place: next.Place, BumpRevision: bump,
 			}
 			_, err = LaySurvivor(t.Context(), o)
 			wantReason(t, err, ReasonNoSource) // it runs, and may write
@@ -108,7 +112,7 @@ func TestAClusterBeginsAnewWithWhatAStoppedMemberLeftOnItsVolume(t *testing.T) {
 				activated, err := ActivateSurvivor(next.Place, "m0")
 				must(t, err)
 				if isAgain := run > 0; laid.AlreadyRestored != isAgain || activated.AlreadyRestored != isAgain {
-					t.Errorf("run %d: laid %+v, activated %+v", run, laid, activated)
+					t.Errorf("run %d: restored %+v, activated %+v", run, laid, activated)
 				}
 			}
 			if after, err := os.ReadFile(o.Database); err != nil || !bytes.Equal(before, after) {
@@ -150,7 +154,8 @@ func TestWhatASurvivorGaveIsActivatedOnlyWhereThatIsWrittenDown(t *testing.T) {
 	wantReason(t, err, ReasonRestoreIncomplete)
 	file := place.onDisk(place.staged(stagedSurvivor))
 	must(t, os.MkdirAll(filepath.Dir(file), 0o700))
-	must(t, os.WriteFile(file, []byte(`{"key":"survivor/m2","sha256":"`+strings.Repeat("a", 64)+`","sizeBytes":1056,"revision":1}`), 0o600))
+	must(t, os.WriteFile(file,
+		[]byte(`{"key":"survivor/m2","sha256":"`+strings.Repeat("a", 64)+`","sizeBytes":1056,"revision":1}`), 0o600))
 	_, err = ActivateSurvivor(place, "m1")
 	wantReason(t, err, ReasonRestoreIncomplete)
 	must(t, os.WriteFile(file, []byte(`{"key":"surv`), 0o600))

@@ -11,7 +11,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -26,30 +25,27 @@ type Identity struct {
 
 // TakeOptions are for one backup.
 type TakeOptions struct {
+	Transfer
 	Identity  Identity
 	Endpoints []Endpoint
 	TLS       *tls.Config // nil: plain HTTP
-	Bucket    *store.Bucket
-	Scratch   string        // a directory with room for the database
-	Verify    bool          // the manifest is left to Compare, which writes it once the backup is proven
-	Stall     time.Duration // how long bytes may stand still; 30 s by default
-	Progress  *Progress     // may be nil
+	Scratch   string      // a directory with room for the database
+	Verify    bool        // the manifest is left to Compare, which writes it once the backup is proven
 }
 
 const (
-	defaultStall = 30 * time.Second
-	maxAttempts  = 3
+	maxAttempts = 3
 	// commitLimit is for a store that puts the parts of an object together, which moves no bytes of ours.
 	commitLimit  = 2 * time.Minute
 	cleanupLimit = 5 * time.Second
 )
 
-// Take streams a snapshot of the cluster into the store, checks it against another member, and describes it in a manifest, which
-// goes to the scratch directory and, last of all, to the store: at once, or where it is to be proven after that. When
-// it fails there is no manifest, and what it uploaded is removed as far as the store still answers. A member that fails
-// is followed by another; bytes that stop moving end it.
+// Take streams a snapshot of the cluster into the store, checks it against another member, and describes it in a
+// manifest, which goes to the scratch directory and, last of all, to the store: at once, or where it is to be proven
+// after that. When it fails there is no manifest, and what it uploaded is removed as far as the store still answers. A
+// member that fails is followed by another; bytes that stop moving end it.
 func Take(ctx context.Context, o TakeOptions) (Manifest, error) {
-	o = o.withDefaults()
+	o.setDefaults()
 	if err := removeScratch(o.Scratch, scratchSource, scratchManifest, scratchFetched, scratchRestored); err != nil {
 		return Manifest{}, err
 	}
@@ -75,21 +71,11 @@ func Take(ctx context.Context, o TakeOptions) (Manifest, error) {
 		}
 		failed = err
 	}
-	return Manifest{}, fmt.Errorf("gave up after %d attempts: %w", maxAttempts, failed)
+	return Manifest{}, fmt.Errorf("stopped after %d attempts: %w", maxAttempts, failed)
 }
 
-func (o TakeOptions) withDefaults() TakeOptions {
-	if o.Stall <= 0 {
-		o.Stall = defaultStall
-	}
-	if o.Progress == nil {
-		o.Progress = &Progress{}
-	}
-	return o
-}
-
-// worthRepeating says that another attempt may do better. An object that exists, although nobody else knows its name, is
-// our own: the store's answer to the first request was lost, and the second was refused.
+// worthRepeating says that another attempt may do better. An object that exists, although nobody else knows its name,
+// is our own: the store's answer to the first request was lost, and the second was refused.
 func worthRepeating(err error) bool {
 	reason := ReasonOf(err)
 	return reason == ReasonMemberFailed || reason == ReasonObjectExists || errors.Is(err, errCompactedPast)
@@ -138,7 +124,7 @@ func (t *taking) store(ctx context.Context) (Manifest, error) {
 	if err := writeScratchManifest(t.Scratch, manifest); err != nil || t.Verify {
 		return manifest, err
 	}
-	return manifest, publish(ctx, publication{bucket: t.Bucket, stall: t.Stall, progress: t.Progress}, manifest)
+	return manifest, publish(ctx, t.Transfer, manifest)
 }
 
 // newKey names a place nobody else has: two backups in one second, and two clusters in one bucket, differ.
@@ -162,9 +148,8 @@ func (t *taking) upload(ctx context.Context) (streamed, error) {
 		return streamed{}, err
 	}
 	defer file.Close()
-	ctx, p := startPulse(ctx, t.Stall, t.Progress, t.Bucket)
+	ctx, p := t.start(ctx, t.Stall)
 	defer p.stop()
-	p.expect(waitsForStore)
 	object, err := t.Bucket.Create(ctx, t.key)
 	if err != nil {
 		return streamed{}, p.blame(ctx, err)
@@ -200,13 +185,15 @@ func (t *taking) prove(ctx context.Context, sent streamed) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, err
 	}
-	// The member may have compacted since; hashing our copy as if it had been compacted there too saves taking all anew.
+	// The member may have compacted since; hashing our copy as if it had been compacted there too saves taking all
+	// anew.
 	own, err := HashKeys(path, online.Revision, online.CompactRevision)
 	if err != nil {
 		return Manifest{}, fail(ReasonStreamDamaged, "hash the snapshot: %w", err)
 	}
 	if own != online.Hash {
-		return Manifest{}, fail(ReasonHashMismatch, "at revision %d, compacted at %d, member %s hashes its keys to %d and the snapshot of member %s to %d",
+		return Manifest{}, fail(ReasonHashMismatch,
+			"at revision %d, compacted at %d, member %s hashes its keys to %d and the snapshot of member %s to %d",
 			online.Revision, online.CompactRevision, online.Member, online.Hash, t.member.Name, own)
 	}
 	return t.describe(sent, facts, online).sealed()
@@ -217,7 +204,7 @@ func (t *taking) describe(sent streamed, facts Facts, online KeysHash) Manifest 
 	return Manifest{
 		FormatVersion: formatVersion, Key: t.key,
 		ClusterNamespace: who.ClusterNamespace, ClusterName: who.ClusterName, ClusterUID: who.ClusterUID,
-		ClusterID:   etcdutil.ID(t.member.status.GetHeader().GetClusterId()).String(),
+		ClusterID:   t.member.clusterID().String(),
 		Incarnation: who.Incarnation, BackupUID: who.BackupUID, Schedule: who.Schedule,
 		Member: t.member.Name, EtcdVersion: t.member.status.GetVersion(), StorageVersion: facts.StorageVersion,
 		Revision: facts.Revision, CompactRevision: facts.CompactRevision, TotalKeys: facts.TotalKeys,
@@ -228,8 +215,8 @@ func (t *taking) describe(sent streamed, facts Facts, online KeysHash) Manifest 
 }
 
 // discard removes what this attempt stored; its name is random, so it is nobody else's. A manifest whose writing failed
-// may be there all the same, and goes first; while it may be there its snapshot stays, since a manifest without one would
-// be taken for the newest backup.
+// may be there all the same, and goes first; while it may be there its snapshot stays, since a manifest without one
+// would be taken for the newest backup.
 func (t *taking) discard(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupLimit)
 	defer cancel()

@@ -14,8 +14,12 @@ const (
 	// ask, so it says that the directory is empty. Under the flags of a joining learner the same words say only that no
 	// peer answered: which of the two it is, the caller knows from the flags.
 	ExitDataEmpty ExitReason = "DataEmpty"
-	// ExitDataCorrupt: the WAL, a snapshot or the database cannot be read, or differs from what the peers have.
+	// ExitDataCorrupt: the WAL, a snapshot or the database cannot be read.
 	ExitDataCorrupt ExitReason = "DataCorrupt"
+	// ExitDataDiffers: the data differs from that of at least one peer. Which of the two is wrong the member cannot
+	// know: a good one that starts beside a corrupt one says the same (etcd-io/etcd:server/etcdserver/corrupt.go
+	// InitialCheck).
+	ExitDataDiffers ExitReason = "DataDiffers"
 	// ExitRemoved: the member was removed from the cluster. Often it ends without a word of it, with code 0 or 1:
 	// the member list is the authority, and this only a hint.
 	ExitRemoved ExitReason = "Removed"
@@ -32,42 +36,31 @@ const (
 	ExitVersionSkipped ExitReason = "VersionSkipped"
 	// ExitDiskFull: no space left on the volume.
 	ExitDiskFull ExitReason = "DiskFull"
+	// ExitDiskFailing: the disk or its file system returns errors, or became read-only.
+	ExitDiskFailing ExitReason = "DiskFailing"
+	// ExitFault: the Go runtime stopped the process and printed every goroutine, so that the cause was cut off: a page
+	// of the database that the disk did not deliver (SIGBUS), or a bug.
+	ExitFault ExitReason = "Fault"
 	// ExitPermission: the data directory may not be read or written.
 	ExitPermission ExitReason = "Permission"
 	// ExitTLS: a certificate, a key or an authority's certificate is missing or cannot be used.
 	ExitTLS ExitReason = "TLS"
 	// ExitAddress: a listener could not be opened.
 	ExitAddress ExitReason = "Address"
-	// ExitRaftPanic: raft was to go on from entries that this disk does not hold: the member was started under its ID on
-	// an emptied or an older directory.
+	// ExitRaftPanic: raft was to go on from entries that this disk does not hold: the member was started under its ID
+	// on an emptied or an older directory.
 	ExitRaftPanic ExitReason = "RaftPanic"
 )
 
-// ExitReasons lists all of them.
-func ExitReasons() []ExitReason {
-	return []ExitReason{
-		ExitUnknown, ExitDataEmpty, ExitDataCorrupt, ExitRemoved, ExitAlreadyBootstrapped, ExitStaleFlags, ExitBadFlag,
-		ExitVersionTooLow, ExitVersionSkipped, ExitDiskFull, ExitPermission, ExitTLS, ExitAddress, ExitRaftPanic,
-	}
-}
-
-// CuredByReplacement says whether a fresh member in the place of the stopped one would live, by the stopped one's own
-// word: its data is gone, cannot be read, or is behind what it promised. Everything else is reported, and never answered
-// by giving data up.
-func (r ExitReason) CuredByReplacement() bool {
-	switch r {
-	case ExitDataEmpty, ExitDataCorrupt, ExitRaftPanic:
-		return true
-	case ExitUnknown, ExitRemoved, ExitAlreadyBootstrapped, ExitStaleFlags, ExitBadFlag, ExitVersionTooLow, ExitVersionSkipped,
-		ExitDiskFull, ExitPermission, ExitTLS, ExitAddress:
-	}
-	return false
-}
-
 // Classify reads the end of what etcd printed, as the kubelet's FallbackToLogsOnError puts it into a termination
 // message: at most 80 lines and 2048 bytes, JSON or console, cut anywhere. A code above 128 means that a signal ended
-// the process; what it printed before is then no last word.
+// the process; what it printed before is then no last word. SIGBUS is the kernel's word for a page of the database that
+// the disk did not deliver.
 func Classify(exitCode int, message string) ExitReason {
+	const killedBySIGBUS = 128 + 7
+	if exitCode == killedBySIGBUS {
+		return ExitDiskFailing
+	}
 	if exitCode > 128 {
 		return ExitUnknown
 	}
@@ -99,10 +92,11 @@ func lastWords(message string) string {
 	return message
 }
 
-// isFatal says that a line of the log is etcd's last but for stacks. Flags that contradict each other are a mere warning
-// to etcd (etcd-io/etcd:server/etcdmain/etcd.go).
+// isFatal says that a line of the log is etcd's last but for stacks. Flags that contradict each other are a mere
+// warning to etcd (etcd-io/etcd:server/etcdmain/etcd.go).
 func isFatal(line string) bool {
-	for _, mark := range []string{`"level":"fatal"`, `"level":"panic"`, "\tfatal\t", "\tpanic\t", "failed to verify flags"} {
+	for _, mark := range []string{`"level":"fatal"`, `"level":"panic"`, "\tfatal\t", "\tpanic\t",
+		"failed to verify flags"} {
 		if strings.Contains(line, mark) {
 			return true
 		}

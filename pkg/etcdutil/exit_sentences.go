@@ -4,7 +4,8 @@ package etcdutil
 // (etcd-io/etcd:server/etcdserver/api/rafthttp/http.go, 410).
 const removedSentence = "the member has been permanently removed from the cluster"
 
-// exitSentence ties a reason to the words of etcd, or to a function in the stack of its panic where the words are cut off.
+// exitSentence ties a reason to the words of etcd, or to a function in the stack of its panic where the words are cut
+// off.
 type exitSentence struct {
 	contains string
 	reason   ExitReason
@@ -15,11 +16,16 @@ type exitSentence struct {
 // testdata/exits, unless it says otherwise.
 var exitSentences = []exitSentence{
 	{"no space left on device", ExitDiskFull},
-	{"panic: failed to create WAL", ExitDiskFull}, // the error is cut off; a directory that may not be written ends etcd before
-	{"disk quota exceeded", ExitDiskFull},         // EDQUOT (not tried)
+	// the error is cut off; a directory that may not be written ends etcd before
+	{"panic: failed to create WAL", ExitDiskFull},
+	{"disk quota exceeded", ExitDiskFull}, // EDQUOT (not tried)
+
+	{": input/output error", ExitDiskFailing},       // EIO (not tried)
+	{": read-only file system", ExitDiskFailing},    // EROFS
+	{": structure needs cleaning", ExitDiskFailing}, // EUCLEAN (not tried)
+	{"[signal SIGBUS: bus error", ExitDiskFailing},  // where the goroutines behind it are few enough (not tried)
 
 	{": permission denied", ExitPermission},
-	{": read-only file system", ExitPermission}, // EROFS (not tried)
 
 	{"cannot fetch cluster info from peer urls", ExitDataEmpty}, // server/etcdserver/bootstrap.go
 	{"has already been bootstrapped", ExitAlreadyBootstrapped},
@@ -46,7 +52,7 @@ var exitSentences = []exitSentence{
 	{"\"error\":\"checksum error\"", ExitDataCorrupt}, // bbolt errors.ErrChecksum (not tried)
 	{"go.etcd.io/bbolt.(*DB).loadFreelist", ExitDataCorrupt},
 	{"Page expected to be", ExitDataCorrupt}, // bbolt's pages contradict each other
-	{"found data inconsistency with peers", ExitDataCorrupt},
+	{"found data inconsistency with peers", ExitDataDiffers},
 
 	{"flag provided but not defined", ExitBadFlag},
 	{"for flag -", ExitBadFlag}, // invalid value "x" for flag -y
@@ -62,4 +68,6 @@ var exitSentences = []exitSentence{
 	{"tls: private key does not match", ExitTLS}, // crypto/tls (not tried)
 	{".crt: no such file or directory", ExitTLS},
 	{".key: no such file or directory", ExitTLS},
+
+	{" fp=0x", ExitFault}, // frames of goroutines as the runtime prints them, and no panic does: runtime/traceback.go
 }

@@ -71,6 +71,9 @@ goroutine 119 [running]:
 }
 
 func TestWhatASignalEndedSaidNothing(t *testing.T) {
+	if got := Classify(135, ""); got != ExitDiskFailing {
+		t.Errorf("a process that SIGBUS ended is understood as %s", got)
+	}
 	for _, e := range recordedExits(t) {
 		for _, code := range []int{137, 139, 143} {
 			if got := Classify(code, e.message); got != ExitUnknown {
@@ -82,26 +85,26 @@ func TestWhatASignalEndedSaidNothing(t *testing.T) {
 
 func TestNothingSaidIsNothingKnown(t *testing.T) {
 	for _, message := range []string{"", "\n", "Error", `{"level":"info","msg":"closing etcd server"}`, "panic: runtime error: index out of range"} {
-		if got := Classify(1, message); got != ExitUnknown || got.CuredByReplacement() {
+		if got := Classify(1, message); got != ExitUnknown {
 			t.Errorf("%q is understood as %s", message, got)
 		}
 	}
 }
 
-func TestOnlyLostOrBrokenDataIsCuredByReplacement(t *testing.T) {
-	cured := map[ExitReason]bool{ExitDataEmpty: true, ExitDataCorrupt: true, ExitRaftPanic: true}
-	for _, reason := range ExitReasons() {
-		if got := reason.CuredByReplacement(); got != cured[reason] {
-			t.Errorf("%s: %v", reason, got)
-		}
-	}
+// dataIsLost are the reasons for which the planner takes a member's data for lost, by the member's own word.
+var dataIsLost = map[ExitReason]bool{ExitDataEmpty: true, ExitDataCorrupt: true, ExitRaftPanic: true}
+
+// exitReasons are all of them.
+var exitReasons = []ExitReason{
+	ExitUnknown, ExitDataEmpty, ExitDataCorrupt, ExitDataDiffers, ExitRemoved, ExitAlreadyBootstrapped, ExitStaleFlags, ExitBadFlag,
+	ExitVersionTooLow, ExitVersionSkipped, ExitDiskFull, ExitDiskFailing, ExitFault, ExitPermission, ExitTLS, ExitAddress, ExitRaftPanic,
 }
 
 // A termination message is cut in front, wherever 2048 bytes end. A shorter one may be understood less, never otherwise.
 func TestACutMessageIsNeverMisunderstood(t *testing.T) {
 	for _, e := range recordedExits(t) {
 		for from := range len(e.message) {
-			if got := Classify(e.code, e.message[from:]); got != e.reason && got.CuredByReplacement() && !e.reason.CuredByReplacement() {
+			if got := Classify(e.code, e.message[from:]); got != e.reason && dataIsLost[got] && !dataIsLost[e.reason] {
 				t.Errorf("%s, cut by %d bytes, is understood as %s", e.name, from, got)
 				break
 			}
@@ -114,7 +117,7 @@ func TestEveryReasonWasSeenInARealCrash(t *testing.T) {
 	for _, e := range recordedExits(t) {
 		seen[e.reason] = true
 	}
-	for _, reason := range ExitReasons() {
+	for _, reason := range exitReasons {
 		if !seen[reason] {
 			t.Errorf("%s has no recorded crash", reason)
 		}
@@ -126,7 +129,7 @@ func FuzzClassifyStaysInTheClosedSet(f *testing.F) {
 		f.Add(e.code, e.message)
 	}
 	known := map[ExitReason]bool{}
-	for _, reason := range ExitReasons() {
+	for _, reason := range exitReasons {
 		known[reason] = true
 	}
 	f.Fuzz(func(t *testing.T, code int, message string) {

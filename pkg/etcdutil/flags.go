@@ -19,7 +19,8 @@ var ownedPrefixes = []string{
 // ownedFlags are single flags that the operator owns, with what to use instead where there is something.
 var ownedFlags = map[string]string{
 	"name": "", "data-dir": "", "wal-dir": "", "config-file": "", "version": "", "help": "",
-	"cert-file": "use spec.tls", "key-file": "use spec.tls", "trusted-ca-file": "use spec.tls", "ca-file": "use spec.tls",
+	"cert-file": "use spec.tls", "key-file": "use spec.tls", "trusted-ca-file": "use spec.tls",
+	"ca-file":  "use spec.tls",
 	"auto-tls": "use spec.tls", "self-signed-cert-validity": "use spec.tls",
 	"auth-token": "", "strict-reconfig-check": "", "max-learners": "", "experimental-max-learners": "",
 	"logger": "", "log-outputs": "", "log-output": "", "enable-log-rotation": "",
@@ -49,17 +50,20 @@ func OwnedFlag(name string) bool {
 func CheckExtraArg(v Version, name, value string) error {
 	switch {
 	case !flagName.MatchString(name):
-		return fmt.Errorf("extra flag %q: write the name of the flag without dashes before it, in lower case, such as max-request-bytes", name)
+		return fmt.Errorf("extra flag %q: write the name of the flag without dashes before it, in lower case, such "+
+			"as max-request-bytes", name)
 	case strings.ContainsAny(value, "\n\r\x00"):
 		return fmt.Errorf("extra flag %q: its value must be one line", name)
 	case OwnedFlag(name):
 		return ownedError(name)
 	case !KnownFlag(v, name):
-		return fmt.Errorf("extra flag %q: etcd %s does not know it and would not start; remove it", name, v.MinorString())
+		return fmt.Errorf("extra flag %q: etcd %s does not know it and would not start; remove it", name,
+			v.MinorString())
 	case name == featureGatesFlag:
 		return checkGates(v, value)
 	case name == "log-level" && slices.Contains(muteLevels, value):
-		return fmt.Errorf("extra flag %q: at level %q a stopping etcd would not say why; use error or a lower one", name, value)
+		return fmt.Errorf("extra flag %q: at level %q a stopping etcd would not say why; use error or a lower one",
+			name, value)
 	}
 	return nil
 }

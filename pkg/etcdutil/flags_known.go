@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// flagData lists, per minor, the flags and the feature gates that its etcd accepts, one per line and sorted. The lists were found by asking the
-// binaries, because --help is not the truth: 3.5 hides one flag and 3.7 shows two that it does not accept. A test
-// compares them with real binaries.
+// flagData lists, per minor, the flags and the feature gates that its etcd accepts, one per line and sorted. The lists
+// were found by asking the binaries, because --help is not the truth: 3.5 hides one flag and 3.7 shows two that it does
+// not accept. A test compares them with real binaries.
 //
 //go:embed flagdata/*.txt
 var flagData embed.FS
@@ -40,8 +40,8 @@ func KnownFlag(v Version, name string) bool {
 // knownGates are the names that --feature-gates of this version's minor accepts.
 func knownGates(v Version) []string { return namesOf(v).gates }
 
-// namesOf gives the lists of a version's minor. Of a minor that is not known, the nearest one answers, so that a cluster
-// that runs such a version can be kept alive.
+// namesOf gives the lists of a version's minor. Of a minor that is not known, the nearest one answers, so that a
+// cluster that runs such a version can be kept alive.
 func namesOf(v Version) names {
 	known, ok := findMinor(v)
 	if !ok {

@@ -161,12 +161,6 @@ func TestOptionArgs(t *testing.T) {
 			t.Errorf("%s: the caller's map was changed", row.about)
 		}
 	}
-	if got := CorruptionCheckArgs(v36, true); !slices.Equal(got, []string{both}) {
-		t.Errorf("CorruptionCheckArgs gives %q", got)
-	}
-	if got := CorruptionCheckArgs(v36, false); len(got) != 0 {
-		t.Errorf("switched off it gives %q", got)
-	}
 }
 
 func FuzzAcceptedExtraArgsAreSafeToPassOn(f *testing.F) {

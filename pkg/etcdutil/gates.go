@@ -12,8 +12,8 @@ import (
 // featureGatesFlag is the one flag that the operator and a user may both have something to say in.
 const featureGatesFlag = "feature-gates"
 
-// The gates by which etcd compares its data with its peers: at each compaction, and before serving. Both are off by default
-// (etcd-io/etcd:server/features/etcd_features.go). 3.5, which has no gates, has flags in their place.
+// The gates by which etcd compares its data with its peers: at each compaction, and before serving. Both are off by
+// default (etcd-io/etcd:server/features/etcd_features.go). 3.5, which has no gates, has flags in their place.
 const (
 	gateAtCompaction, flagAtCompaction = "CompactHashCheck", "experimental-compact-hash-check-enabled"
 	gateAtStart, flagAtStart           = "InitialCorruptCheck", "experimental-initial-corrupt-check"
@@ -21,15 +21,6 @@ const (
 
 // hasGates says whether the version knows --feature-gates at all; etcd has it from 3.6 on.
 func hasGates(v Version) bool { return KnownFlag(v, featureGatesFlag) }
-
-// CorruptionCheckArgs are the arguments that turn etcd's own corruption checks on. Off is etcd's default and needs none.
-// Where the user has gates too, use OptionArgs: of two --feature-gates etcd merges the values, but a reader would not.
-func CorruptionCheckArgs(v Version, on bool) []string {
-	if !on {
-		return nil
-	}
-	return OptionArgs(v, "true", nil)
-}
 
 // OptionArgs are the arguments for the corruption checks and for the user's extra flags, without dashes in the map, as
 // one sorted list that a version understands. Each flag is there once: gates are merged, and the user's word is the
@@ -45,7 +36,8 @@ func OptionArgs(v Version, atStart string, extra map[string]string) []string {
 	switch {
 	case atStart == "":
 	case hasGates(v):
-		flags[featureGatesFlag] = mergeGates([]gate{{gateAtCompaction, "true"}, {gateAtStart, atStart}}, extra[featureGatesFlag])
+		flags[featureGatesFlag] = mergeGates([]gate{{gateAtCompaction, "true"}, {gateAtStart, atStart}},
+			extra[featureGatesFlag])
 	default:
 		flags[flagAtCompaction], flags[flagAtStart] = "true", atStart
 	}

@@ -8,8 +8,8 @@ import (
 // lastWordsLimit is how much of a line that is not JSON is kept, in bytes.
 const lastWordsLimit = 300
 
-// LastWords is why etcd stopped, in its own words and in one line: message and error of the last entry that is graver than a
-// warning in the end of its log, or the last line where there is none. Stack traces are left out.
+// LastWords is why etcd stopped, in its own words and in one line: message and error of the last entry that is graver
+// than a warning in the end of its log, or the last line where there is none. Stack traces are left out.
 func LastWords(tail string) string {
 	lines := strings.Split(strings.TrimSpace(tail), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
@@ -24,8 +24,8 @@ func LastWords(tail string) string {
 	return last
 }
 
-// graveWords reads one line of etcd's log (etcd-io/etcd:client/pkg/logutil/zap.go). A line that the kubelet cut off in the
-// front is no JSON and says nothing.
+// graveWords reads one line of etcd's log (etcd-io/etcd:client/pkg/logutil/zap.go). A line that the kubelet cut off in
+// the front is no JSON and says nothing.
 func graveWords(line string) string {
 	var entry struct {
 		Level, Msg, Error string

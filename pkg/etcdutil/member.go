@@ -2,6 +2,7 @@ package etcdutil
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -23,10 +24,23 @@ func ParseID(s string) (ID, error) {
 	return ID(v), nil
 }
 
+// MarshalText is what String prints: numbers of 64 bits do not survive every JSON tool.
+func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote of an ID that etcd gave, which is never zero.
+func (id *ID) UnmarshalText(text []byte) (err error) {
+	*id, err = ParseID(string(text))
+	if err == nil && *id == 0 {
+		return errors.New("an etcd ID is never zero")
+	}
+	return err
+}
+
 // Member is one entry of etcd's member list.
 type Member struct {
-	ID   ID
-	Name string // empty until a member that was added at run time has started; members of a bootstrap carry theirs at once
+	ID ID
+	// empty until a member that was added at run time has started; members of a bootstrap carry theirs at once
+	Name string
 
 	PeerURLs   []string
 	ClientURLs []string // empty until the member has started
@@ -37,15 +51,6 @@ type Member struct {
 // name proves nothing, because the entries of a static bootstrap have names from the beginning; etcd's own checks go by
 // the name and so count such members as started (etcd-io/etcd:server/etcdserver/api/membership/member.go IsStarted).
 func (m Member) Started() bool { return len(m.ClientURLs) > 0 }
-
-// MemberNames returns the names of the members in the order given; a nameless member gives an empty string.
-func MemberNames(members []Member) []string {
-	names := make([]string, len(members))
-	for i, m := range members {
-		names[i] = m.Name
-	}
-	return names
-}
 
 // MemberName is the name of the member, and of its Pod and its volume, at an ordinal of a cluster.
 func MemberName(cluster string, ordinal int) string { return cluster + "-" + strconv.Itoa(ordinal) }

@@ -53,12 +53,6 @@ func TestNamesSortByOrdinalAndStrangersLast(t *testing.T) {
 	}
 }
 
-func TestMemberNamesKeepTheOrderAndTheNameless(t *testing.T) {
-	if got := MemberNames([]Member{{Name: "b"}, {}, {Name: "a"}}); !slices.Equal(got, []string{"b", "", "a"}) {
-		t.Errorf("got %v", got)
-	}
-}
-
 func FuzzOrdinalAcceptsOnlyWhatMemberNameMakes(f *testing.F) {
 	for _, seed := range []string{"demo-0", "demo-00", "demo-٣", "a-1-2", "-0"} {
 		f.Add("demo", seed)

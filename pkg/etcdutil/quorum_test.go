@@ -17,16 +17,13 @@ func TestTwoQuorumsMeetAndNothingSmallerDoes(t *testing.T) {
 		if 2*q <= voters || 2*(q-1) > voters {
 			t.Errorf("Quorum(%d) = %d", voters, q)
 		}
-		if Tolerance(voters)+q != voters {
-			t.Errorf("Tolerance(%d) = %d beside a quorum of %d", voters, Tolerance(voters), q)
-		}
 	}
 }
 
 func TestNobodyIsNoQuorum(t *testing.T) {
 	for _, voters := range []int{0, -1} {
-		if Quorum(voters) != 1 || Tolerance(voters) != 0 {
-			t.Errorf("%d voters: quorum %d, tolerance %d", voters, Quorum(voters), Tolerance(voters))
+		if Quorum(voters) != 1 {
+			t.Errorf("%d voters: quorum %d", voters, Quorum(voters))
 		}
 	}
 }

@@ -35,11 +35,14 @@ type minor struct {
 
 // knownMinors, oldest first.
 var knownMinors = []minor{
-	{3, 5, Version{3, 5, 35}, "a member may fail to start after a power loss, and HashKV may race with a received snapshot",
+	{3, 5, Version{3, 5, 35},
+		"a member may fail to start after a power loss, and HashKV may race with a received snapshot",
 		"etcd-io/etcd#22340, CHANGELOG/CHANGELOG-3.5.md"},
-	{3, 6, Version{3, 6, 16}, "a member may fail to start after a power loss, and HashKV may race with a received snapshot",
+	{3, 6, Version{3, 6, 16},
+		"a member may fail to start after a power loss, and HashKV may race with a received snapshot",
 		"etcd-io/etcd#22340, CHANGELOG/CHANGELOG-3.6.md"},
-	{3, 7, Version{3, 7, 3}, "a streamed range may overwrite the last key it returned, and HashKV may race with a received snapshot",
+	{3, 7, Version{3, 7, 3}, "a streamed range may overwrite the last key it returned, and HashKV may race with a " +
+		"received snapshot",
 		"etcd-io/etcd:server/etcdserver/v3_server.go, CHANGELOG/CHANGELOG-3.7.md"},
 }
 
@@ -62,8 +65,9 @@ func Judge(v Version) Verdict {
 	known, ok := findMinor(v)
 	if !ok {
 		nearest := nearestMinor(v)
-		return Verdict{TierRefuse, fmt.Sprintf("etcd %s is of a minor this operator does not know; it knows %s. Use %s.",
-			v, strings.Join(KnownMinors(), ", "), nearest.waypoint), nearest.waypoint}
+		return Verdict{TierRefuse,
+			fmt.Sprintf("etcd %s is of a minor this operator does not know; it knows %s. Use %s.",
+				v, strings.Join(KnownMinors(), ", "), nearest.waypoint), nearest.waypoint}
 	}
 	for _, d := range refusals {
 		if v.SameMinor(d.fixed) && !v.AtLeast(d.fixed) {
@@ -72,7 +76,8 @@ func Judge(v Version) Verdict {
 		}
 	}
 	if !v.AtLeast(known.waypoint) {
-		return Verdict{TierWarn, fmt.Sprintf("etcd %s has known defects: %s. Use %s.", v, known.why, known.waypoint), known.waypoint}
+		return Verdict{TierWarn, fmt.Sprintf("etcd %s has known defects: %s. Use %s.", v, known.why, known.waypoint),
+			known.waypoint}
 	}
 	return Verdict{Tier: TierFine, Waypoint: known.waypoint}
 }

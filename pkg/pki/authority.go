@@ -34,7 +34,7 @@ type Authority struct {
 // A validity of zero or less means DefaultAuthorityValidity.
 func NewAuthority(commonName string, now time.Time, validity time.Duration) (Pair, error) {
 	if commonName == "" {
-		return Pair{}, errors.New("make an authority: the common name is empty")
+		return Pair{}, errors.New("make a CA: the common name is empty")
 	}
 	if validity <= 0 {
 		validity = DefaultAuthorityValidity
@@ -49,7 +49,7 @@ func NewAuthority(commonName string, now time.Time, validity time.Duration) (Pai
 		MaxPathLenZero:        true,
 	}, nil)
 	if err != nil {
-		return Pair{}, fmt.Errorf("make authority %q: %w", commonName, err)
+		return Pair{}, fmt.Errorf("make CA %q: %w", commonName, err)
 	}
 	return pair, nil
 }
@@ -60,18 +60,18 @@ func NewAuthority(commonName string, now time.Time, validity time.Duration) (Pai
 func ParseAuthority(p Pair) (Authority, error) {
 	certs, err := readCertificates(p.Cert)
 	if err != nil {
-		return Authority{}, fmt.Errorf("read the authority's certificate: %w", err)
+		return Authority{}, fmt.Errorf("read the CA's certificate: %w", err)
 	}
 	cert := certs[0]
 	if len(certs) > 1 || !maySign(cert) {
-		return Authority{}, fmt.Errorf("read authority %q: want one certificate, and of an authority", cert.Subject.CommonName)
+		return Authority{}, fmt.Errorf("read CA %q: want one certificate, and of a CA", cert.Subject.CommonName)
 	}
 	key, err := readKey(p.Key)
 	if err != nil {
-		return Authority{}, fmt.Errorf("read the key of authority %q: %w", cert.Subject.CommonName, err)
+		return Authority{}, fmt.Errorf("read the key of CA %q: %w", cert.Subject.CommonName, err)
 	}
 	if !isKeyOf(cert, key) {
-		return Authority{}, fmt.Errorf("read authority %q: the key belongs to another certificate", cert.Subject.CommonName)
+		return Authority{}, fmt.Errorf("read CA %q: the key belongs to another certificate", cert.Subject.CommonName)
 	}
 	return Authority{cert: cert, key: key, certPEM: encodeCertificate(cert.Raw)}, nil
 }
@@ -83,11 +83,12 @@ func (a Authority) CertPEM() []byte { return a.certPEM }
 func (a Authority) CheckValidity(now time.Time) error {
 	switch {
 	case a.cert == nil:
-		return errors.New("the authority was never read")
+		return errors.New("the CA was never read")
 	case now.After(a.cert.NotAfter):
-		return fmt.Errorf("authority %q expired at %s", a.cert.Subject.CommonName, a.cert.NotAfter.Format(time.RFC3339))
+		return fmt.Errorf("CA %q expired at %s", a.cert.Subject.CommonName, a.cert.NotAfter.Format(time.RFC3339))
 	case now.Before(a.cert.NotBefore):
-		return fmt.Errorf("authority %q is not valid before %s", a.cert.Subject.CommonName, a.cert.NotBefore.Format(time.RFC3339))
+		return fmt.Errorf("CA %q is not valid before %s", a.cert.Subject.CommonName,
+			a.cert.NotBefore.Format(time.RFC3339))
 	}
 	return nil
 }

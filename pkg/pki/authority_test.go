@@ -48,7 +48,7 @@ func TestAnAuthorityLivesAsLongAsAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := mustInspect(t, pair.Cert).NotAfter; !got.Equal(birth.Add(30 * day)) {
+	if got := parse(t, pair.Cert).NotAfter; !got.Equal(birth.Add(30 * day)) {
 		t.Errorf("valid until %s", got)
 	}
 }
@@ -134,7 +134,7 @@ func TestWhatIsNoAuthorityIsRefused(t *testing.T) {
 		want string
 	}{
 		"the key of another authority":   {Pair{pair.Cert, other.Key}, "another certificate"},
-		"a leaf with its key":            {leaf, "of an authority"},
+		"a leaf with its key":            {leaf, "of a CA"},
 		"two authorities in one file":    {Pair{join(pair.Cert, other.Cert), pair.Key}, "one certificate"},
 		"no certificate":                 {Pair{nil, pair.Key}, "no PEM certificate"},
 		"no key":                         {Pair{pair.Cert, nil}, "no PEM private key"},
@@ -159,8 +159,8 @@ func TestAnExpiredAuthorityIsReadButSignsNothing(t *testing.T) {
 		now  time.Time
 		want string
 	}{
-		"after its end":        {birth.Add(3651 * day), `authority "demo" expired at 2036-02-27T12:00:00Z`},
-		"before its beginning": {birth.Add(-time.Hour), `authority "demo" is not valid before 2026-03-01T11:55:00Z`},
+		"after its end":        {birth.Add(3651 * day), `CA "demo" expired at 2036-02-27T12:00:00Z`},
+		"before its beginning": {birth.Add(-time.Hour), `CA "demo" is not valid before 2026-03-01T11:55:00Z`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := authority.CheckValidity(tc.now); err == nil || err.Error() != tc.want {
@@ -200,10 +200,10 @@ func TestKeysDoNotGetIntoTextsOrErrors(t *testing.T) {
 		_, parseErr := ParseAuthority(Pair{Cert: pair.Cert, Key: key})
 		_, tlsErr := ClientTLS(pair.Cert, Pair{Cert: pair.Cert, Key: key})
 		// A key that was put where a certificate belongs is a secret too.
-		_, inspectErr := Inspect(key)
+		_, endErr := NotAfter(key)
 		_, swappedErr := ParseAuthority(Pair{Cert: key, Key: pair.Cert})
 		_, trustErr := ClientTLS(key, pair)
-		for _, err := range []error{parseErr, tlsErr, inspectErr, swappedErr, trustErr} {
+		for _, err := range []error{parseErr, tlsErr, endErr, swappedErr, trustErr} {
 			if err == nil {
 				t.Fatal("a malformed key was read")
 			}

@@ -41,15 +41,6 @@ func (a Authority) mustIssue(t testing.TB, l Leaf, now time.Time) Pair {
 	return pair
 }
 
-func mustInspect(t testing.TB, certPEM []byte) Info {
-	t.Helper()
-	info, err := Inspect(certPEM)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return info
-}
-
 func parse(t testing.TB, certPEM []byte) *x509.Certificate {
 	t.Helper()
 	block, _ := pem.Decode(certPEM)

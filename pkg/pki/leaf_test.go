@@ -13,21 +13,21 @@ func TestALeafSaysExactlyWhatWasAskedFor(t *testing.T) {
 	authority := newAuthority(t, "demo", birth)
 	want := member().of("etcd", "steward").withIPs(net.IPv4(127, 0, 0, 1), net.ParseIP("2001:db8::7"))
 	pair := authority.mustIssue(t, want, birth)
-	info, cert, ca := mustInspect(t, pair.Cert), parse(t, pair.Cert), parse(t, authority.CertPEM())
-	if info.CommonName != "demo-0" || !slices.Equal(info.DNSNames, want.DNSNames) || !slices.EqualFunc(info.IPs, want.IPs, net.IP.Equal) {
-		t.Errorf("%q for %v and %v", info.CommonName, info.DNSNames, info.IPs)
+	cert, ca := parse(t, pair.Cert), parse(t, authority.CertPEM())
+	if cert.Subject.CommonName != "demo-0" || !slices.Equal(cert.DNSNames, want.DNSNames) || !slices.EqualFunc(cert.IPAddresses, want.IPs, net.IP.Equal) {
+		t.Errorf("%q for %v and %v", cert.Subject.CommonName, cert.DNSNames, cert.IPAddresses)
 	}
-	if got := slices.Sorted(slices.Values(info.Organization)); !slices.Equal(got, want.Organization) {
+	if got := slices.Sorted(slices.Values(cert.Subject.Organization)); !slices.Equal(got, want.Organization) {
 		t.Errorf("organizations %q", got)
 	}
-	if !slices.Equal(info.EKUs, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}) {
-		t.Errorf("uses %v, want server and client", info.EKUs)
+	if !slices.Equal(cert.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}) {
+		t.Errorf("uses %v, want server and client", cert.ExtKeyUsage)
 	}
-	if info.IsCA || cert.IsCA || cert.KeyUsage != x509.KeyUsageDigitalSignature {
+	if cert.IsCA || cert.KeyUsage != x509.KeyUsageDigitalSignature {
 		t.Errorf("CA %v, key usage %b", cert.IsCA, cert.KeyUsage)
 	}
-	if !info.NotBefore.Equal(birth.Add(-5*time.Minute)) || !info.NotAfter.Equal(birth.Add(365*day)) {
-		t.Errorf("valid from %s until %s", info.NotBefore, info.NotAfter)
+	if !cert.NotBefore.Equal(birth.Add(-5*time.Minute)) || !cert.NotAfter.Equal(birth.Add(365*day)) {
+		t.Errorf("valid from %s until %s", cert.NotBefore, cert.NotAfter)
 	}
 	if string(cert.AuthorityKeyId) != string(ca.SubjectKeyId) {
 		t.Errorf("issuer's key id %x, the authority's is %x", cert.AuthorityKeyId, ca.SubjectKeyId)
@@ -49,7 +49,7 @@ func TestALeafNeverOutlivesItsAuthority(t *testing.T) {
 		"in the last instant": {member(), end, end},
 	} {
 		t.Run(name, func(t *testing.T) {
-			info := mustInspect(t, authority.mustIssue(t, tc.leaf, tc.now).Cert)
+			info := parse(t, authority.mustIssue(t, tc.leaf, tc.now).Cert)
 			if !info.NotAfter.Equal(tc.want) {
 				t.Errorf("valid until %s, want %s", info.NotAfter, tc.want)
 			}

@@ -9,8 +9,9 @@ import (
 	"fmt"
 )
 
-// Pair is a certificate and its private key, both PEM: what a Secret of type kubernetes.io/tls holds. The key is PKCS#8,
-// which every etcd reads (crypto/tls.X509KeyPair, etcd-io/etcd:client/pkg/tlsutil/tlsutil.go) and most other clients too.
+// Pair is a certificate and its private key, both PEM: what a Secret of type kubernetes.io/tls holds. The key is
+// PKCS#8, which every etcd reads (crypto/tls.X509KeyPair, etcd-io/etcd:client/pkg/tlsutil/tlsutil.go) and most other
+// clients too.
 type Pair struct{ Cert, Key []byte }
 
 // String keeps the key out of logs and errors.
@@ -24,15 +25,16 @@ func encodePair(certDER []byte, key crypto.Signer) (Pair, error) {
 	if err != nil {
 		return Pair{}, errors.New("encode the private key")
 	}
-	return Pair{Cert: encodeCertificate(certDER), Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})}, nil
+	return Pair{Cert: encodeCertificate(certDER),
+		Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})}, nil
 }
 
 func encodeCertificate(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// readCertificates reads every certificate of a PEM file, and refuses one that has none or ends in anything else: what is
-// skipped in silence is trust that somebody believes to have.
+// readCertificates reads every certificate of a PEM file, and refuses one that has none or ends in anything else: what
+// is skipped in silence is trust that somebody believes to have.
 func readCertificates(data []byte) ([]*x509.Certificate, error) {
 	var certs []*x509.Certificate
 	for rest := bytes.TrimSpace(data); len(rest) > 0; rest = bytes.TrimSpace(rest) {

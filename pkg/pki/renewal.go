@@ -21,13 +21,13 @@ var renewals = []struct {
 	reason string
 	holds  func(candidate) bool
 }{
-	{"not signed by this authority", candidate.isForeign},
+	{"not signed by this CA", candidate.isForeign},
 	{"has another subject than wanted", candidate.hasOtherSubject},
 	{"has other DNS names or IP addresses than wanted", candidate.hasOtherNames},
 	{"has other uses than wanted", candidate.hasOtherUsages},
 	{"not valid yet", func(c candidate) bool { return c.now.Before(c.cert.NotBefore) }},
 	{"expired", func(c candidate) bool { return c.now.After(c.cert.NotAfter) }},
-	{"in the last third of its life", candidate.isOld},
+	{"in the last third of its lifetime", candidate.isOld},
 }
 
 // NeedsRenewal says whether a certificate has to be issued anew, and why, in words from a closed set that complete
@@ -36,7 +36,7 @@ var renewals = []struct {
 func NeedsRenewal(certPEM []byte, authorityCert []byte, want Leaf, now time.Time) (reason string, renew bool) {
 	authorities, err := readCertificates(authorityCert)
 	if err != nil {
-		return "of an authority that cannot be read", false
+		return "of a CA that cannot be read", false
 	}
 	certs, err := readCertificates(certPEM)
 	if err != nil {
@@ -68,7 +68,8 @@ func (c candidate) hasOtherUsages() bool {
 }
 
 // isOld measures against the wanted validity, so that a new certificate is never old, however short its life. One that
-// lasts as long as the authority is not old either: a new one would not last longer, and would be asked for without end.
+// lasts as long as the authority is not old either: a new one would not last longer, and would be asked for without
+// end.
 func (c candidate) isOld() bool {
 	return c.cert.NotAfter.Before(c.authority.NotAfter) && c.cert.NotAfter.Sub(c.now) < c.want.validity()/3
 }
@@ -82,5 +83,6 @@ func texts(ips []net.IP) []string {
 }
 
 func sameSet[T cmp.Ordered](a, b []T) bool {
-	return slices.Equal(slices.Compact(slices.Sorted(slices.Values(a))), slices.Compact(slices.Sorted(slices.Values(b))))
+	return slices.Equal(slices.Compact(slices.Sorted(slices.Values(a))),
+		slices.Compact(slices.Sorted(slices.Values(b))))
 }

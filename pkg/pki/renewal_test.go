@@ -24,8 +24,8 @@ func TestNeedsRenewal(t *testing.T) {
 	}{
 		"just issued":                                   {good.Cert, member(), birth, ""},
 		"just before the last third":                    {good.Cert, member(), last.Add(-DefaultLeafValidity / 3), ""},
-		"just within the last third":                    {good.Cert, member(), last.Add(-DefaultLeafValidity/3 + time.Second), "in the last third of its life"},
-		"in its last second":                            {good.Cert, member(), last, "in the last third of its life"},
+		"just within the last third":                    {good.Cert, member(), last.Add(-DefaultLeafValidity/3 + time.Second), "in the last third of its lifetime"},
+		"in its last second":                            {good.Cert, member(), last, "in the last third of its lifetime"},
 		"after its end":                                 {good.Cert, member(), last.Add(time.Second), "expired"},
 		"by a clock that is slow within the allowance":  {good.Cert, member(), birth.Add(-4 * time.Minute), ""},
 		"by a clock that is slow beyond the allowance":  {good.Cert, member(), birth.Add(-6 * time.Minute), "not valid yet"},
@@ -39,12 +39,12 @@ func TestNeedsRenewal(t *testing.T) {
 		"for clients only":                              {good.Cert, member().forClientsOnly(), birth, "has other uses than wanted"},
 		"another common name":                           {good.Cert, member().named("demo-1"), birth, "has another subject than wanted"},
 		"an organization":                               {good.Cert, member().of("etcd"), birth, "has another subject than wanted"},
-		"an authority of the same name":                 {theirs.mustIssue(t, member(), birth).Cert, member(), birth, "not signed by this authority"},
-		"an authority of the same key":                  {renamed.mustIssue(t, member(), birth).Cert, member(), birth, "not signed by this authority"},
+		"an authority of the same name":                 {theirs.mustIssue(t, member(), birth).Cert, member(), birth, "not signed by this CA"},
+		"an authority of the same key":                  {renamed.mustIssue(t, member(), birth).Cert, member(), birth, "not signed by this CA"},
 		"the authority itself":                          {ours.CertPEM(), member(), birth, "has another subject than wanted"},
 		"nothing":                                       {nil, member(), birth, "missing or unreadable"},
 		"nonsense":                                      {[]byte("nonsense"), member(), birth, "missing or unreadable"},
-		"a longer life, past two thirds of the old":     {good.Cert, member().validFor(3 * DefaultLeafValidity), birth.Add(day), "in the last third of its life"},
+		"a longer life, past two thirds of the old":     {good.Cert, member().validFor(3 * DefaultLeafValidity), birth.Add(day), "in the last third of its lifetime"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reason, renew := NeedsRenewal(tc.cert, ours.CertPEM(), tc.want, tc.now)
@@ -109,13 +109,13 @@ func TestThroughAnAuthoritysLifeACertificateIsAlwaysValidAndRarelyRenewed(t *tes
 	var renewals []time.Time
 	for now := birth; !now.After(end); now = now.Add(day) {
 		if reason, renew := NeedsRenewal(cert, authority.CertPEM(), member(), now); renew {
-			if reason != "in the last third of its life" {
+			if reason != "in the last third of its lifetime" {
 				t.Fatalf("at %s: %s", now, reason)
 			}
 			renewals = append(renewals, now)
 			cert = authority.mustIssue(t, member(), now).Cert
 		}
-		if info := mustInspect(t, cert); now.Before(info.NotBefore) || now.After(info.NotAfter) || info.NotAfter.After(end) {
+		if info := parse(t, cert); now.Before(info.NotBefore) || now.After(info.NotAfter) || info.NotAfter.After(end) {
 			t.Fatalf("at %s the certificate is valid from %s until %s", now, info.NotBefore, info.NotAfter)
 		}
 	}

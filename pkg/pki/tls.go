@@ -13,12 +13,12 @@ import (
 func ClientTLS(caPEM []byte, client Pair) (*tls.Config, error) {
 	authorities, err := readCertificates(caPEM)
 	if err != nil {
-		return nil, fmt.Errorf("read the authorities to trust: %w", err)
+		return nil, fmt.Errorf("read the CAs to trust: %w", err)
 	}
 	roots := x509.NewCertPool()
 	for _, authority := range authorities {
 		if !maySign(authority) {
-			return nil, fmt.Errorf("read the authorities to trust: %q is not one", authority.Subject.CommonName)
+			return nil, fmt.Errorf("read the CAs to trust: %q is not one", authority.Subject.CommonName)
 		}
 		roots.AddCert(authority)
 	}

@@ -17,61 +17,95 @@ var kubernetes = []string{"k8s.io/", "sigs.k8s.io/"}
 // clients is what a pure builder of Kubernetes objects may not reach.
 var clients = []string{"k8s.io/client-go/", "sigs.k8s.io/controller-runtime/", "go.etcd.io/"}
 
+// reconcilers is what the kubectl plugin must not link, which enters observe.
+var reconcilers = []string{
+	"sigs.k8s.io/controller-runtime/pkg/manager", "sigs.k8s.io/controller-runtime/pkg/builder", "sigs.k8s.io/controller-runtime/pkg/controller",
+	module + "/controllers/kit",
+}
+
 // rooms is the picture "Arrows" of the architecture, from left to right.
 var rooms = []room{
 	{
 		path: "cmd/manager",
 		enters: []string{
-			"controllers", "controllers/observe", "controllers/apply", "api", "pkg/etcdutil", "pkg/etcdutil/client",
+			"controllers/cluster", "controllers/backup", "controllers/schedule", "controllers/restore", "controllers/kit", "controllers/observe", "api",
 		},
 		foreign: []string{"*"},
 	},
+	{path: "controllers"}, // a hall without code
 	{
-		path: "controllers",
+		path: "controllers/cluster",
 		enters: []string{
-			"controllers/observe", "controllers/apply", "controllers/report", "controllers/plan", "controllers/resources",
-			"controllers/backup", "controllers/schedule", "controllers/words", "controllers/admission", "api", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki",
+			"controllers/kit", "controllers/observe", "controllers/apply", "controllers/report", "controllers/plan", "controllers/record", "controllers/admission",
+			"controllers/resources", "controllers/backup/plan", "controllers/words", "api", "pkg/etcdutil/client",
 		},
 		foreign: []string{"*"},
 	},
 	{
-		path:    "controllers/observe",
-		enters:  []string{"controllers/plan", "controllers/resources", "api", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki"},
+		path: "controllers/backup",
+		enters: []string{
+			"controllers/kit", "controllers/kit/jobs", "controllers/observe", "controllers/apply", "controllers/record", "controllers/resources", "controllers/backup/plan",
+			"controllers/schedule/plan", "controllers/words", "api",
+		},
 		foreign: []string{"*"},
+	},
+	{
+		path: "controllers/schedule",
+		enters: []string{
+			"controllers/kit", "controllers/kit/jobs", "controllers/observe", "controllers/apply", "controllers/record", "controllers/resources", "controllers/schedule/plan",
+			"controllers/backup/plan", "controllers/words", "api",
+		},
+		foreign: []string{"*"},
+	},
+	{path: "controllers/restore", enters: []string{"controllers/kit", "controllers/observe", "controllers/report", "api"}, foreign: []string{"*"}},
+	{path: "controllers/kit", enters: []string{"controllers/apply", "controllers/words", "api"}, foreign: []string{"*"}},
+	{
+		path:    "controllers/kit/jobs",
+		enters:  []string{"controllers/observe", "controllers/resources", "controllers/backup/plan", "api"},
+		foreign: []string{"*"},
+	},
+	{
+		path: "controllers/observe",
+		enters: []string{
+			"controllers/plan", "controllers/backup/plan", "controllers/record", "controllers/resources", "api", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki",
+		},
+		foreign: []string{"*"},
+		never:   reconcilers,
 	},
 	{
 		path:    "controllers/apply",
-		enters:  []string{"controllers/plan", "controllers/resources", "api", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki"},
+		enters:  []string{"controllers/plan", "controllers/record", "controllers/resources", "api", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki"},
 		foreign: []string{"*"},
 	},
 	{
 		path:    "controllers/report",
-		enters:  []string{"controllers/plan", "api", "pkg/etcdutil"},
+		enters:  []string{"controllers/plan", "controllers/record", "controllers/words", "api", "pkg/etcdutil"},
 		foreign: []string{"k8s.io/api/", "k8s.io/apimachinery/"},
 		never:   clients,
 	},
 	{
-		path:    "controllers/backup",
+		path:    "controllers/backup/plan",
 		enters:  []string{"controllers/words", "api", "pkg/etcdutil"},
 		foreign: []string{"k8s.io/apimachinery/"},
 		never:   clients,
 	},
 	{
-		path:    "controllers/schedule",
-		enters:  []string{"controllers/backup", "controllers/words", "api"},
+		path:    "controllers/schedule/plan",
+		enters:  []string{"controllers/backup/plan", "controllers/words", "api"},
 		foreign: []string{"k8s.io/apimachinery/", "github.com/robfig/cron/v3"},
 		never:   clients,
 	},
 	{path: "controllers/words", foreign: []string{"k8s.io/apimachinery/"}, never: clients},
 	{
 		path:    "controllers/resources",
-		enters:  []string{"api", "pkg/etcdutil"},
+		enters:  []string{"controllers/record", "api", "pkg/etcdutil"},
 		foreign: []string{"k8s.io/api/", "k8s.io/apimachinery/", "k8s.io/utils/", "sigs.k8s.io/yaml"},
 		never:   clients,
 	},
 	{path: "controllers/admission", enters: []string{"api", "pkg/etcdutil"}, foreign: []string{"*"}},
-	{path: "controllers/plan", enters: []string{"pkg/etcdutil"}, never: impure},
-	{path: "controllers/plan/world", enters: []string{"controllers/plan", "pkg/etcdutil"}, never: impure},
+	{path: "controllers/plan", enters: []string{"controllers/record", "pkg/etcdutil"}, never: impure},
+	{path: "controllers/plan/world", enters: []string{"controllers/plan", "controllers/record", "pkg/etcdutil"}, never: impure},
+	{path: "controllers/record", enters: []string{"pkg/etcdutil"}, never: impure},
 	{path: "api", foreign: []string{"k8s.io/api/", "k8s.io/apimachinery/"}, never: clients},
 	{path: "pkg/pki", never: append([]string{"go.etcd.io/"}, kubernetes...)},
 	{
@@ -96,15 +130,14 @@ var rooms = []room{
 	{
 		path:    "pkg/backup",
 		enters:  []string{"pkg/backup/store", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki"},
-		foreign: []string{"go.etcd.io/", "google.golang.org/grpc", "google.golang.org/protobuf/", "go.uber.org/zap"},
+		foreign: []string{"go.etcd.io/", "google.golang.org/grpc", "google.golang.org/protobuf/", "go.uber.org/zap", "golang.org/x/sync/errgroup"},
 		never:   kubernetes,
 	},
 	{path: "pkg/backup/store", foreign: []string{"*"}, never: kubernetes},
 	{
 		path: "test",
 		enters: []string{
-			"controllers", "controllers/observe", "controllers/apply", "controllers/report", "controllers/resources", "controllers/plan",
-			"controllers/plan/world", "api", "pkg/pki", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/etcdutil/fake",
+			"controllers/kit", "controllers/report", "controllers/record", "controllers/resources", "controllers/plan", "controllers/plan/world", "api", "pkg/pki", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/etcdutil/fake",
 		},
 		foreign: []string{"*"},
 	},

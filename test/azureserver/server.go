@@ -21,6 +21,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
+	"github.com/etcdsteward/etcd-steward/test/needs"
 	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
@@ -42,13 +43,10 @@ type Server struct {
 	address string
 }
 
-// Start runs the program until the test ends. Without $AZURE_BINARIES the test is skipped; with it, a missing program fails it.
+// Start runs the program until the test ends. It needs $AZURE_BINARIES; a program that is missing there fails the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	dir := os.Getenv("AZURE_BINARIES")
-	if dir == "" {
-		t.Skip("AZURE_BINARIES is not set: nothing is tried on a server of Azure's blobs. Get it (make bin/azure/azurite-blob) and set it to bin/azure")
-	}
+	dir := needs.Variable(t, "AZURE_BINARIES", "Get Azure's server (make bin/azure/azurite-blob; it takes npm) and set it to bin/azure.")
 	key := base64.StdEncoding.EncodeToString([]byte(rand.Text()))
 	s := &Server{Container: "backups", Credentials: t.TempDir(), address: s3server.FreeAddress(t)}
 	s.Endpoint = "http://" + s.address + "/" + account
@@ -124,8 +122,8 @@ func classify(r *http.Request) s3server.Request {
 	if parts := strings.SplitN(strings.TrimPrefix(r.URL.Path, "/"), "/", 3); len(parts) == 3 {
 		out.Key = parts[2]
 	}
-	if is, known := operations[strings.TrimSpace(r.Method+" "+r.URL.Query().Get("comp"))]; known {
-		out.Operation = is
+	if operation, known := operations[strings.TrimSpace(r.Method+" "+r.URL.Query().Get("comp"))]; known {
+		out.Operation = operation
 	}
 	return out
 }

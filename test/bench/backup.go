@@ -44,11 +44,11 @@ func (t *trial) during(ctx context.Context, do func(context.Context) error) (obs
 		return seen, err
 	}
 	seen.writes = traffic.between
-	wrote, err := traffic.finish(ctx)
-	if t.size == 1 { // the only member lets no write through while it hashes its keys, which takes as long as there is to hash
+	seen.wrote, err = traffic.finish(ctx)
+	if t.size == 1 { // the only member lets no write through while it hashes its keys: what failed is a figure of its own
 		return seen, err
 	}
-	return seen, errors.Join(err, wrote.complaint())
+	return seen, errors.Join(err, seen.wrote.complaint())
 }
 
 // watching does something and says which programs ran meanwhile.

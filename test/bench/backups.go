@@ -26,6 +26,12 @@ func writesDuring(size, what string) figure {
 	return figure{Name: "p99 of writes, " + size + ": " + what, Unit: unitMilliseconds, Times: 1.3}
 }
 
+// failedDuring are puts to the only member of a cluster. It answers nothing while it hashes its keys, and a put fails after 5 s:
+// each writer may lose three, 15 s in all.
+func failedDuring(size string) figure {
+	return figure{Name: "requests failed, backup of " + size + " of a cluster of one", Unit: unitCount, Plus: 3 * backupWriters, Worst: true}
+}
+
 func streamingMemory(size string) figure {
 	return figure{Name: "agent that streams " + size + ": memory", Unit: unitMemory, Plus: 96, Worst: true}
 }
@@ -168,7 +174,7 @@ func (t *trial) addMemory(size string, seen observed) {
 	for _, part := range []struct {
 		wanted figure
 		steps  []string
-		of     func(stay) float64
+		memory func(stay) float64
 	}{
 		{streamingMemory(size), []string{"snapshot", "fetch"}, func(s stay) float64 { return s.resident }},
 		{comparingMemory(size), []string{"compare"}, func(s stay) float64 { return s.anonymous }},
@@ -177,13 +183,19 @@ func (t *trial) addMemory(size string, seen observed) {
 		for _, step := range part.steps {
 			for _, s := range seen.stays {
 				if s.step == step {
-					most = max(most, part.of(s))
+					most = max(most, part.memory(s))
 					notes = append(notes, fmt.Sprintf("%s: resident %.1f MiB, its own %.1f MiB", step, s.resident, s.anonymous))
 				}
 			}
 		}
 		t.add(t.figure(part.wanted), ours, sample{Value: most, Note: strings.Join(notes, "; ")})
 	}
+}
+
+// addFailed notes how many puts to the only member failed.
+func (t *trial) addFailed(what string, seen observed) {
+	note := fmt.Sprintf("of %d", seen.wrote.acknowledged+seen.wrote.failed)
+	t.add(t.figure(failedDuring(what)), ours, sample{Value: float64(seen.wrote.failed), Note: note})
 }
 
 // measureMemoryOf takes one backup of another database; one member is enough for that.
@@ -202,6 +214,7 @@ func (b *bench) measureMemoryOf(ctx context.Context, store *store, like shape, w
 			return err
 		}
 		t.addMemory(what, seen)
+		t.addFailed(what, seen)
 		return errors.Join(t.forget(ctx, to), store.empty(ctx))
 	})
 }

@@ -57,9 +57,9 @@ func TestALargeDatabaseHasAQuotaAndVolumesForIt(t *testing.T) {
 
 func TestThePodThatSavesByHandIsThatOfABackupButForItsProgram(t *testing.T) {
 	turn := &trial{side: ours, shape: shape{namespace: "bench-x", name: clusterName, size: 3}}
-	of := backup{status: v1alpha1.EtcdBackupStatus{Member: "bench-1"}, node: "node-2"}
+	made := backup{status: v1alpha1.EtcdBackupStatus{Member: "bench-1"}, node: "node-2"}
 	for claim, programs := range map[string][]string{"": {"etcdctl"}, "restored-0": {"etcdctl", "etcdutl"}} {
-		pod, err := turn.savePod(of, claim)
+		pod, err := turn.savePod(made, claim)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestThePodThatSavesByHandIsThatOfABackupButForItsProgram(t *testing.T) {
 		asked.Spec.Verify = new(false)
 		like := resources.BuildBackupJob(asked, manifest(turn.shape), resources.BackupStart{}).Spec.Template.Spec
 		all := append(slices.Clone(pod.Spec.InitContainers), pod.Spec.Containers...)
-		if len(all) != len(programs) || pod.Spec.NodeName != of.node || isMember(pod) {
+		if len(all) != len(programs) || pod.Spec.NodeName != made.node || isMember(pod) {
 			t.Errorf("%d containers on %s, member %v", len(all), pod.Spec.NodeName, isMember(pod))
 		}
 		for i, c := range all {
@@ -125,17 +125,17 @@ func TestPodsOfBackupsAndRestoresAreNoMembers(t *testing.T) {
 }
 
 func TestABackupIsProvenWhenItIsCompleteAndVerifiedAndOtherwiseNeverOnceItEnded(t *testing.T) {
-	is := func(kind string, status metav1.ConditionStatus) metav1.Condition {
+	condition := func(kind string, status metav1.ConditionStatus) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: status}
 	}
 	for name, c := range map[string]struct {
 		conditions   []metav1.Condition
 		proven, over bool
 	}{
-		"it runs":       {[]metav1.Condition{is(v1alpha1.BackupComplete, "False"), is(v1alpha1.BackupVerified, "False")}, false, false},
-		"proven":        {[]metav1.Condition{is(v1alpha1.BackupComplete, "True"), is(v1alpha1.BackupVerified, "True")}, true, false},
-		"complete only": {[]metav1.Condition{is(v1alpha1.BackupComplete, "True"), is(v1alpha1.BackupVerified, "False")}, false, true},
-		"failed":        {[]metav1.Condition{is(v1alpha1.BackupFailed, "True")}, false, true},
+		"it runs":       {[]metav1.Condition{condition(v1alpha1.BackupComplete, "False"), condition(v1alpha1.BackupVerified, "False")}, false, false},
+		"proven":        {[]metav1.Condition{condition(v1alpha1.BackupComplete, "True"), condition(v1alpha1.BackupVerified, "True")}, true, false},
+		"complete only": {[]metav1.Condition{condition(v1alpha1.BackupComplete, "True"), condition(v1alpha1.BackupVerified, "False")}, false, true},
+		"failed":        {[]metav1.Condition{condition(v1alpha1.BackupFailed, "True")}, false, true},
 	} {
 		proven, err := isProven(v1alpha1.EtcdBackupStatus{Conditions: c.conditions})
 		if proven != c.proven || (err != nil) != c.over {
@@ -167,6 +167,16 @@ func TestMemoryIsThatOfTheStepsItIsAskedOf(t *testing.T) {
 		if f := turn.figures[i]; len(f.Ours) != 1 || f.Ours[0].Value != want || !f.isHit() {
 			t.Errorf("%s: %+v, want %v", f.Name, f.Ours, want)
 		}
+	}
+}
+
+func TestPutsThatTheOnlyMemberDidNotAcknowledgeAreCounted(t *testing.T) {
+	turn := &trial{bench: &bench{}}
+	for _, failed := range []int{0, 13} {
+		turn.addFailed("1 GiB", observed{wrote: wrote{acknowledged: 500, failed: failed}})
+	}
+	if f := turn.figures[0]; len(f.Ours) != 2 || f.value() != 13 || f.isHit() || f.Ours[1].Note != "of 513" {
+		t.Errorf("%+v", f)
 	}
 }
 

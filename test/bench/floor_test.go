@@ -31,6 +31,7 @@ func TestTheFloorDiffersFromOursOnlyInWhoMakesIt(t *testing.T) {
 			"image":     {floor.Image, ours.Image},
 			"probes":    {[]any{floor.StartupProbe, floor.ReadinessProbe, floor.LivenessProbe}, []any{ours.StartupProbe, ours.ReadinessProbe, ours.LivenessProbe}},
 			"resources": {floor.Resources, ours.Resources},
+			"leaving":   {floor.Lifecycle, ours.Lifecycle},
 			"grace":     {set.Spec.Template.Spec.TerminationGracePeriodSeconds, built.Spec.TerminationGracePeriodSeconds},
 			"security":  {set.Spec.Template.Spec.SecurityContext, built.Spec.SecurityContext},
 		} {

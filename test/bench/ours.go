@@ -12,7 +12,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
-// createOurs applies the smallest manifest: TLS is on.
+// createOurs applies the smallest manifest: TLS is on unless the shape says otherwise.
 func (t *trial) createOurs(ctx context.Context, like shape) error {
 	if err := t.kube.client.Create(ctx, manifest(like)); err != nil {
 		return fmt.Errorf("creating an EtcdCluster in %s: %w", t.namespace, err)
@@ -37,6 +37,9 @@ func manifest(like shape) *v1alpha1.EtcdCluster {
 	}
 	if like.from != nil {
 		c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: like.from}
+	}
+	if like.plain {
+		c.Spec.TLS = &v1alpha1.TLSSpec{Mode: v1alpha1.TLSDisabled}
 	}
 	if like.dead {
 		c.Spec.Image = &v1alpha1.ImageSpec{Repository: noSuchImage}

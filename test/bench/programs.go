@@ -152,6 +152,7 @@ func (p *programs) weigh(s *stay) bool {
 type observed struct {
 	stays  []stay
 	writes writes
+	wrote  wrote
 }
 
 // writes tells how slow they were in a time, and how many.

@@ -48,7 +48,7 @@ func (t *trial) measureRestore(ctx context.Context, store *store, taken backup, 
 }
 
 // restoreByHand is how many seconds etcdutl takes to restore one member to a volume like a member's.
-func (t *trial) restoreByHand(ctx context.Context, of backup, run int) (float64, error) {
+func (t *trial) restoreByHand(ctx context.Context, source backup, run int) (float64, error) {
 	claim := "restored-" + strconv.Itoa(run)
 	if err := t.claim(ctx, claim); err != nil {
 		return 0, err
@@ -56,8 +56,8 @@ func (t *trial) restoreByHand(ctx context.Context, of backup, run int) (float64,
 	if err := t.untilIdle(ctx); err != nil {
 		return 0, err
 	}
-	of.node = "" // where the scheduler puts the claim
-	seen, err := watching(ctx, func(ctx context.Context) error { return t.save(ctx, of, claim) })
+	source.node = "" // where the scheduler puts the claim
+	seen, err := watching(ctx, func(ctx context.Context) error { return t.save(ctx, source, claim) })
 	if err != nil {
 		return 0, err
 	}

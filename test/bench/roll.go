@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // A roll is three restarts of one Pod each; the operator may take 2 s more for each to be sure that the member is back.
@@ -47,7 +48,13 @@ func (t *trial) measureRestarts(ctx context.Context) error {
 	return nil
 }
 
-// measureRoll changes a setting that no running Pod can take, and that changes nothing else about it.
+// changeSettings changes a setting that no running Pod can take, and that changes nothing else about it. Each roll has its number.
+func (t *trial) changeSettings(ctx context.Context, roll int) error {
+	return t.change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
+		s.Pod = &v1alpha1.PodSpec{TerminationGracePeriodSeconds: new(resources.DefaultGraceSeconds + int64(roll))}
+	})
+}
+
 func (t *trial) measureRoll(ctx context.Context) error {
 	if err := t.calm(ctx); err != nil {
 		return err
@@ -57,9 +64,7 @@ func (t *trial) measureRoll(ctx context.Context) error {
 		return err
 	}
 	taken, sum, err := t.underLoad(ctx, "", t.podUIDs(), func(ctx context.Context) error {
-		return t.change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
-			s.Pod = &v1alpha1.PodSpec{TerminationGracePeriodSeconds: new(int64(61))}
-		})
+		return t.changeSettings(ctx, 1)
 	})
 	if err != nil {
 		return err

@@ -95,10 +95,10 @@ func (t *trial) savePod(like backup, claim string) (*corev1.Pod, error) {
 	}, Spec: spec}, nil
 }
 
-func saveArguments(of shape, member, tls, file string) []string {
+func saveArguments(wanted shape, member, tls, file string) []string {
 	return []string{
 		"snapshot", "save", file, "--command-timeout=10m",
-		"--endpoints=" + etcdutil.ClientURL(etcdutil.SchemeHTTPS, member, of.name, of.namespace),
+		"--endpoints=" + etcdutil.ClientURL(etcdutil.SchemeHTTPS, member, wanted.name, wanted.namespace),
 		"--cacert=" + tls + "/ca.crt", "--cert=" + tls + "/tls.crt", "--key=" + tls + "/tls.key",
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
@@ -86,6 +87,20 @@ func (r result) print(to io.Writer) {
 			j.showJudged(j.value()), j.showJudged(j.target()), j.rule(), verdict(j.Hit))
 	}
 	_ = table.Flush()
+}
+
+// missed is an error that names every figure which is above its target, or was not measured on both sides.
+func (r result) missed() error {
+	var misses []string
+	for _, j := range r.Figures {
+		if !j.Hit {
+			misses = append(misses, fmt.Sprintf("%s is %s, and may be %s", j.Name, j.showJudged(j.value()), j.showJudged(j.target())))
+		}
+	}
+	if len(misses) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d figures miss their target: %s", len(misses), len(r.Figures), strings.Join(misses, "; "))
 }
 
 // showSide is the median of a side and its spread.

@@ -42,6 +42,23 @@ func TestTheTableShowsBothSidesTheirSpreadAndTheVerdict(t *testing.T) {
 	}
 }
 
+func TestAMissedTargetIsAnErrorThatNamesTheFigureItsValueAndItsTarget(t *testing.T) {
+	r := measured()
+	err := r.missed()
+	if err == nil {
+		t.Fatal("three figures miss their target, and that is no error")
+	}
+	for _, want := range []string{"3 of 4", "writes is 37, and may be 36", "gap is 20.00 s, and may be 18.00 s", "half is -, and may be 1.20 ×"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not say %q", err, want)
+		}
+	}
+	r.Figures = r.Figures[:1]
+	if err := r.missed(); err != nil {
+		t.Errorf("all hit: %v", err)
+	}
+}
+
 func TestTheFileHoldsEverySampleAndTheValue(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "not", "there", "bench.json")
 	if err := measured().write(path); err != nil {

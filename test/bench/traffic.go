@@ -5,7 +5,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,20 +42,34 @@ type wrote struct {
 	acknowledged int
 	failed       int // not acknowledged 5 s after the first attempt
 	perSecond    float64
-	gap, p99     time.Duration // the worst of any writer
+	gap, p99     time.Duration   // the worst of any writer
+	gaps         []time.Duration // the longest of each writer
+	notes        []string        // how many puts of each writer failed, and what its attempts were told
 }
 
-// write starts writers and waits until each has written.
+// route is how a client reaches the cluster.
+type route struct {
+	name      string
+	endpoints []string
+	connect   client.Connect
+}
+
+// write starts writers that know every member, and waits until each has written.
 func (t *trial) write(ctx context.Context, writers int, perSecond float64) (*traffic, error) {
+	return t.writeBy(ctx, slices.Repeat([]route{t.everyMember()}, writers), perSecond)
+}
+
+// writeBy starts one writer by each route, and waits until each has written.
+func (t *trial) writeBy(ctx context.Context, routes []route, perSecond float64) (*traffic, error) {
 	config, err := t.clientTLS(ctx)
 	if err != nil {
 		return nil, err
 	}
 	background, stop := context.WithCancel(ctx)
 	f := &traffic{trial: t, stop: stop}
-	for i := range writers {
+	for i, by := range routes {
 		w, err := client.Start(background, client.Options{
-			Endpoints: t.endpoints(), TLS: config, Connect: t.connect, PerSecond: perSecond,
+			Endpoints: by.endpoints, TLS: config, Connect: by.connect, PerSecond: perSecond,
 			Prefix: fmt.Sprintf("/bench/%d/%d/", time.Now().UnixNano(), i),
 		})
 		if err != nil {
@@ -62,25 +78,30 @@ func (t *trial) write(ctx context.Context, writers int, perSecond float64) (*tra
 		}
 		f.writers = append(f.writers, w)
 	}
-	err = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, writingWithin, true, func(context.Context) (bool, error) {
-		for _, w := range f.writers {
-			if w.Acknowledged() < 20 {
-				return false, nil
+	err = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, writingWithin, true,
+		func(context.Context) (bool, error) {
+			for _, w := range f.writers {
+				if w.Acknowledged() < 20 {
+					return false, nil
+				}
 			}
-		}
-		return true, nil
-	})
+			return true, nil
+		})
 	if err != nil {
 		f.abandon()
-		return nil, fmt.Errorf("nothing can be written to %s in %s: %w: %s", t.side, t.namespace, err, f.writers[0].Now())
+		return nil, fmt.Errorf("nothing can be written to %s in %s: %w: %s", t.side, t.namespace, err,
+			f.writers[0].Now())
 	}
 	f.began = time.Now()
 	return f, nil
 }
 
-// clientTLS is what users connect with; nil for the floor, which has no TLS.
+// isTLS is false for the floor, which has none.
+func (t *trial) isTLS() bool { return t.side == ours && !t.plain }
+
+// clientTLS is what users connect with; nil without TLS.
 func (t *trial) clientTLS(ctx context.Context) (*tls.Config, error) {
-	if t.side == floor {
+	if !t.isTLS() {
 		return nil, nil
 	}
 	secret := &corev1.Secret{}
@@ -92,33 +113,43 @@ func (t *trial) clientTLS(ctx context.Context) (*tls.Config, error) {
 	return pki.ClientTLS(secret.Data[resources.KeyCA], pair)
 }
 
+func (t *trial) scheme() string {
+	if t.isTLS() {
+		return etcdutil.SchemeHTTPS
+	}
+	return etcdutil.SchemeHTTP
+}
+
+func (t *trial) everyMember() route {
+	return route{name: "all endpoints", endpoints: t.endpoints(), connect: t.connect}
+}
+
 // endpoints are the members' client URLs, by the names in their certificates.
 func (t *trial) endpoints() []string {
-	scheme := etcdutil.SchemeHTTPS
-	if t.side == floor {
-		scheme = etcdutil.SchemeHTTP
-	}
 	endpoints := make([]string, t.size)
 	for i := range endpoints {
-		endpoints[i] = etcdutil.ClientURL(scheme, etcdutil.MemberName(t.name, i), t.name, t.namespace)
+		endpoints[i] = etcdutil.ClientURL(t.scheme(), etcdutil.MemberName(t.name, i), t.name, t.namespace)
 	}
 	return endpoints
 }
 
-// connect is the DNS of a client that runs beside the cluster's network and not in it: where the Pod of that name is now.
+// connect is the DNS of a client that runs beside the cluster's network and not in it: where the Pod of that name is
+// now.
 func (t *trial) connect(ctx context.Context, address string) (net.Conn, error) {
 	name, _, _ := strings.Cut(address, ".")
 	pod, err := t.pod(name)
 	if err != nil {
 		return nil, err
 	}
-	return (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(etcdutil.ClientPort)))
+	return (&net.Dialer{}).DialContext(ctx, "tcp",
+		net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(etcdutil.ClientPort)))
 }
 
 // finish ends the writing and reads everything acknowledged back: a measurement that lost something measured nothing.
 func (f *traffic) finish(ctx context.Context) (wrote, error) {
 	var sum wrote
-	seconds := time.Since(f.began).Seconds()
+	ended := time.Now()
+	seconds := ended.Sub(f.began).Seconds()
 	for _, w := range f.writers {
 		w.Stop()
 	}
@@ -127,7 +158,9 @@ func (f *traffic) finish(ctx context.Context) (wrote, error) {
 	for _, w := range f.writers {
 		r, err := w.Finish(ctx)
 		sum.acknowledged, sum.failed = sum.acknowledged+r.Acknowledged, sum.failed+r.Failed
-		sum.gap, sum.p99 = max(sum.gap, r.LongestGap), max(sum.p99, r.P99)
+		gap := w.LongestGap(f.began, ended)
+		sum.gaps, sum.notes = append(sum.gaps, gap), append(sum.notes, noteOf(r))
+		sum.gap, sum.p99 = max(sum.gap, gap), max(sum.p99, r.P99)
 		if err == nil && len(r.Lost) > 0 {
 			err = fmt.Errorf("the client that writes to %s: %s", f.trial.side, r)
 		}
@@ -135,6 +168,16 @@ func (f *traffic) finish(ctx context.Context) (wrote, error) {
 	}
 	sum.perSecond = float64(sum.acknowledged) / seconds
 	return sum, errors.Join(errs...)
+}
+
+// noteOf tells the causes of a gap apart: a put that was dropped while the leader handed over ends by its deadline, a
+// member that is gone refuses the connection.
+func noteOf(r client.Report) string {
+	note := []string{fmt.Sprintf("%d failed", r.Failed)}
+	for _, problem := range slices.Sorted(maps.Keys(r.Problems)) {
+		note = append(note, fmt.Sprintf("%d × %s", r.Problems[problem], problem))
+	}
+	return strings.Join(note, "; ")
 }
 
 // complaint is an error for a measurement in which writing should have gone on.

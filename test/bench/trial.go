@@ -29,6 +29,7 @@ type shape struct {
 	size            int
 	ephemeral       bool
 	dead            bool // of an image that does not exist
+	plain           bool // without TLS; the floor never has any
 
 	database int64                   // bytes that it is filled with, or restored to; 0 for nothing
 	keys     int                     // small ones that it is filled with instead, within as many bytes

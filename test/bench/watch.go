@@ -154,12 +154,12 @@ func (w *watched) when(uid types.UID, what string) time.Time {
 }
 
 // successor is when the next Pod of the same name was created; zero when there was none yet.
-func (w *watched) successor(of *corev1.Pod) time.Time {
-	gone := w.when(of.UID, gone)
+func (w *watched) successor(pod *corev1.Pod) time.Time {
+	gone := w.when(pod.UID, gone)
 	if gone.IsZero() {
 		return gone
 	}
-	return w.first(func(m mark) bool { return m.name == of.Name && m.what == created && !m.at.Before(gone) })
+	return w.first(func(m mark) bool { return m.name == pod.Name && m.what == created && !m.at.Before(gone) })
 }
 
 // first is when the first thing happened that is like this; zero when none did.

@@ -26,9 +26,9 @@ func TestTheSuccessorOfAPodIsTheNextOfItsNameAfterItWasGone(t *testing.T) {
 	w.heard(second)
 	w.left(second)
 	w.heard(third)
-	for _, row := range []struct{ of, by *corev1.Pod }{{first, second}, {second, third}} {
-		if got, want := w.successor(row.of), w.when(row.by.UID, created); got.IsZero() || got != want {
-			t.Errorf("%s is succeeded at %s, want %s", row.of.UID, got, want)
+	for _, row := range []struct{ old, next *corev1.Pod }{{first, second}, {second, third}} {
+		if got, want := w.successor(row.old), w.when(row.next.UID, created); got.IsZero() || got != want {
+			t.Errorf("%s is succeeded at %s, want %s", row.old.UID, got, want)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (t *terminal) layOut() error {
 			continue
 		}
 		if err := os.Symlink(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
-			return fmt.Errorf("laying out config: %w", err)
+			return fmt.Errorf("restoring out config: %w", err)
 		}
 	}
 	return t.stageSamples(filepath.Join(from, samples), filepath.Join(to, samples))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"mvdan.cc/sh/v3/expand"
@@ -26,7 +26,27 @@ type terminal struct {
 	namespace string
 
 	shell *interp.Runner
-	out   bytes.Buffer
+	out   screen
+}
+
+// screen shows what the programs of a pipe print, which may be at the same time.
+type screen struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *screen) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(text)
+}
+
+// take gives what was printed since it was last taken.
+func (s *screen) take() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.text.Reset()
+	return s.text.String()
 }
 
 // read does what a page says, and stops where something fails.
@@ -129,10 +149,9 @@ func (t *terminal) run(ctx context.Context, name string, c command) (string, err
 	fmt.Printf("%s:%d: $ %s\n", name, c.line, c.text)
 	ctx, cancel := context.WithTimeout(ctx, t.patience)
 	defer cancel()
-	t.out.Reset()
 	began := time.Now()
 	err := t.shell.Run(ctx, c.stmt)
-	out := t.out.String()
+	out := t.out.take()
 	fmt.Printf("%s    (%.1f s)\n", indent(out), time.Since(began).Seconds())
 	if ctx.Err() != nil {
 		err = fmt.Errorf("it took longer than %s", t.patience)

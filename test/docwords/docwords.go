@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// Constants returns the values of a file's string constants whose names begin in one of these ways, and fails when there
-// are none.
+// Constants returns the values of a file's string constants whose names begin in one of these ways, and fails when
+// there are none.
 func Constants(t *testing.T, path string, prefixes ...string) map[string]bool {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)

@@ -84,7 +84,7 @@ var _ = Describe("A member's data that is damaged", Label("data"), func() {
 				traffic := cluster.Write(ctx)
 				traffic.During(ctx, func() {
 					damages[where](ctx, cluster, victim)
-					expectSaid(ctx, cluster, "repair", "DataCorrupt")
+					expectSaid(ctx, cluster, "replace", "DataCorrupt")
 					cluster.AwaitReady(ctx, 3)
 				})
 				expectReplaced(ctx, cluster, before, victim)
@@ -142,7 +142,7 @@ var _ = Describe("Another cluster's data where a member has its own", Label("dat
 			return "led away"
 		})
 		cluster.PutForeignData(ctx, victim, other, other.Member(0))
-		expectSaid(ctx, cluster, "repair", "holds the data of cluster "+other.ClusterID.String())
+		expectSaid(ctx, cluster, "replace", "holds the data of cluster "+other.ClusterID.String())
 		cluster.AwaitReady(ctx, 3)
 		Expect(clients()).To(HaveExactElements("led to it", "led away", "gone"))
 		expectReplaced(ctx, cluster, before, victim)
@@ -197,7 +197,7 @@ var _ = Describe("A disk that is full", Label("data"), func() {
 	})
 })
 
-// expectSaid waits until a rule has spoken with these words, in the status or, where the status moved on before it could be
+// expectSaid waits until a rule has spoken with these words, in the status or, where the status switched over before it could be
 // written, in the event of what was done.
 func expectSaid(ctx context.Context, c *world.Cluster, rule, words string) {
 	GinkgoHelper()

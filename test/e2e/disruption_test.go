@@ -18,6 +18,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 var _ = Describe("A drain", Label("disruption"), func() {
@@ -209,7 +210,7 @@ var _ = Describe("Members", Label("disruption"), func() {
 		nodes, err := kube.Nodes(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		if len(nodes) < 3 {
-			Skip("fewer nodes than members")
+			needs.Missing(GinkgoT(), "this cluster has fewer than three nodes")
 		}
 		cluster := story.Create(ctx, "spread", 3)
 		cluster.AwaitReady(ctx, 3)
@@ -305,9 +306,9 @@ func evict(ctx context.Context, pod *corev1.Pod) error {
 func awaitAllowed(ctx context.Context, budget string, disruptions int32) {
 	GinkgoHelper()
 	Eventually(ctx, func() (int32, error) {
-		is := &policyv1.PodDisruptionBudget{}
-		err := kube.Client.Get(ctx, key(budget), is)
-		return is.Status.DisruptionsAllowed, err
+		object := &policyv1.PodDisruptionBudget{}
+		err := kube.Client.Get(ctx, key(budget), object)
+		return object.Status.DisruptionsAllowed, err
 	}).Should(Equal(disruptions))
 }
 
@@ -328,7 +329,7 @@ func followBudget(name string) (bounds func() []int32) {
 }
 
 // follow writes down every value that something of an object of this name has from now on, until the returned function is called.
-func follow[T client.Object, V comparable](list client.ObjectList, name string, of func(T) V) (values func() []V) {
+func follow[T client.Object, V comparable](list client.ObjectList, name string, value func(T) V) (values func() []V) {
 	GinkgoHelper()
 	ctx, cancel := context.WithCancel(context.Background())
 	events, err := kube.Client.Watch(ctx, list, client.InNamespace(story.Namespace))
@@ -338,7 +339,7 @@ func follow[T client.Object, V comparable](list client.ObjectList, name string, 
 	ended.Go(func() {
 		for event := range events.ResultChan() {
 			if object, ok := event.Object.(T); ok && object.GetName() == name {
-				seen = append(seen, of(object))
+				seen = append(seen, value(object))
 			}
 		}
 	})

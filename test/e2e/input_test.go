@@ -73,6 +73,24 @@ var _ = Describe("Bad input", Label("refusals"), func() {
 		traffic.Finish(ctx)
 	})
 
+	It("for a running cluster holds the replacement of a member back, and putting it right is enough", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "holding", 3)
+		cluster.AwaitReady(ctx, 3)
+		before, victim := cluster.Identities(ctx), follower(ctx, cluster)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.6.2" })
+			expectRefused(ctx, cluster, "3.6.2")
+			loseVolume(ctx, cluster, victim)
+			awaitTold(ctx, cluster, victim+" will be replaced (its volume is gone). That waits until the spec is put right.")
+			Consistently(ctx, func() any { return cluster.Identities(ctx) }).WithTimeout(watching).Should(Equal(before), "nobody is removed or added")
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = world.DefaultVersion })
+			cluster.AwaitReady(ctx, 3)
+		})
+		expectReplaced(ctx, cluster, before, victim)
+		traffic.Finish(ctx)
+	})
+
 	It("that Kubernetes refuses when members first start is reported, and putting it right is enough", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "classless", 3, func(c *v1alpha1.EtcdCluster) { c.Spec.Pod = &v1alpha1.PodSpec{PriorityClassName: "no-such-class"} })
 		Eventually(ctx, func() (string, error) { return nextStep(ctx, cluster) }).Should(ContainSubstring("no-such-class"))
@@ -104,7 +122,17 @@ func paused(c *v1alpha1.EtcdCluster) { c.Spec.Paused = true }
 func expectRefused(ctx context.Context, c *world.Cluster, what string) {
 	GinkgoHelper()
 	c.AwaitStalled(ctx, "SpecRefused")
+	Expect(stalled(ctx, c)).To(ContainSubstring(what))
+}
+
+// stalled is what a person is asked for; empty while nobody is.
+func stalled(ctx context.Context, c *world.Cluster) (string, error) {
 	object, err := c.Get(ctx)
-	Expect(err).NotTo(HaveOccurred())
-	Expect(apimeta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionStalled).Message).To(ContainSubstring(what))
+	if err != nil {
+		return "", err
+	}
+	if condition := apimeta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionStalled); condition != nil {
+		return condition.Message, nil
+	}
+	return "", nil
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
 
@@ -53,14 +54,16 @@ func awaitPodGone(ctx context.Context, c *world.Cluster, pod *corev1.Pod) {
 	}).ShouldNot(Equal(pod.UID), "the Pod %s was deleted and is there", pod.Name)
 }
 
-// volumes are the UIDs of the members' volumes by name.
+// volumes are the UIDs of the members' volumes by name. What is kept of replaced members is none of them.
 func volumes(ctx context.Context, c *world.Cluster) map[string]types.UID {
 	GinkgoHelper()
 	list := &corev1.PersistentVolumeClaimList{}
 	Expect(kube.Client.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels{"app.kubernetes.io/instance": c.Name})).To(Succeed())
 	uids := map[string]types.UID{}
 	for i := range list.Items {
-		uids[list.Items[i].Name] = list.Items[i].UID
+		if list.Items[i].Labels[v1alpha1.LabelKept] == "" {
+			uids[list.Items[i].Name] = list.Items[i].UID
+		}
 	}
 	return uids
 }
@@ -81,8 +84,8 @@ func readyAddresses(ctx context.Context, service string) []string {
 	return addresses
 }
 
-func conditionStatus(is bool) metav1.ConditionStatus {
-	if is {
+func conditionStatus(holds bool) metav1.ConditionStatus {
+	if holds {
 		return metav1.ConditionTrue
 	}
 	return metav1.ConditionFalse

@@ -60,10 +60,10 @@ type was struct {
 
 func asItIs(ctx context.Context, cluster *world.Cluster) was {
 	GinkgoHelper()
-	is, err := cluster.Get(ctx)
+	current, err := cluster.Get(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	return was{
-		clusterID: is.Status.ClusterID, volumes: volumes(ctx, cluster), pods: podUIDs(ctx, cluster),
+		clusterID: current.Status.ClusterID, volumes: volumes(ctx, cluster), pods: podUIDs(ctx, cluster),
 		service: uidOf(ctx, &corev1.Service{}, key(cluster.Name)), secret: uidOf(ctx, &corev1.Secret{}, key(cluster.Name+"-client-tls")),
 	}
 }
@@ -79,7 +79,7 @@ func podUIDs(ctx context.Context, cluster *world.Cluster) map[string]types.UID {
 	return uids
 }
 
-// expectSucceeded says that another life took the place of this one, and that nothing of it is lost.
+// expectSucceeded says that another incarnation took the place of this one, and that nothing of it is lost.
 func (w was) expectSucceeded(ctx context.Context, cluster *world.Cluster, status v1alpha1.EtcdRestoreStatus) {
 	GinkgoHelper()
 	now := asItIs(ctx, cluster)
@@ -165,7 +165,7 @@ var _ = Describe("A cluster that is restored in place", Label("restore"), func()
 		cluster.AwaitReady(ctx, 1)
 		wentBack(ctx, cluster, before, status)
 		cluster.Holds(ctx, lease, "held")
-		Expect(cluster.History.Rules()).To(ContainElements("restore-laying", "restore-fence"))
+		Expect(cluster.History.Rules()).To(ContainElements("restore-prepare", "restore-fence"))
 
 		restore.Change(ctx, func(s *v1alpha1.EtcdRestoreSpec) { s.OldVolumes = v1alpha1.OldVolumesDelete })
 		Eventually(ctx, func() map[string]types.UID { return volumes(ctx, cluster) }).Should(HaveLen(1))
@@ -229,7 +229,7 @@ var _ = Describe("A cluster that is restored in place", Label("restore"), func()
 			r.Change(ctx, func(s *v1alpha1.EtcdRestoreSpec) { s.Approval = "" })
 		}},
 	} {
-		It("is called off by "+row.how+" while its data is laid, and goes on as it was", perStory, func(ctx context.Context) {
+		It("is called off by "+row.how+" while its data is restored, and goes on as it was", perStory, func(ctx context.Context) {
 			cluster := story.Create(ctx, "demo", 1)
 			cluster.AwaitReady(ctx, 1)
 			inVolume(ctx, cluster)
@@ -308,7 +308,7 @@ func goesBack(ctx context.Context, cluster *world.Cluster) {
 var _ = Describe("A restore in place whose operator is killed", Label("restore", "operator"), func() {
 	ownOperator()
 
-	It("at each rule goes on, and stops nothing before everything is laid", perStory, func(ctx context.Context) {
+	It("at each rule goes on, and stops nothing before everything is restored", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "demo", 1)
 		cluster.AwaitReady(ctx, 1)
 		inVolume(ctx, cluster)
@@ -318,7 +318,7 @@ var _ = Describe("A restore in place whose operator is killed", Label("restore",
 		restore.Approve(ctx)
 		status := restore.Complete(ctx)
 		cluster.AwaitReady(ctx, 1)
-		Expect(killedAt(stop)).To(ContainElements("restore-begin", "restore-laying", "restore-fence"))
+		Expect(killedAt(stop)).To(ContainElements("restore-begin", "restore-prepare", "restore-fence"))
 		wentBack(ctx, cluster, before, status)
 	})
 })
@@ -366,7 +366,7 @@ var _ = Describe("A quorum that is lost", Label("restore", "data"), func() {
 		loseVolumes(ctx, cluster, lost...)
 		expectLost(ctx, cluster, lost)
 		deletePod(ctx, cluster, survivor)
-		expectLost(ctx, cluster, lost, "one that is silent ("+survivor)
+		expectLost(ctx, cluster, lost, "one that stopped answering ("+survivor)
 		restore := cluster.RestoreTo(ctx, "rebuilt", fromSurvivor(survivor))
 		restore.Approve(ctx)
 		restore.Complete(ctx)

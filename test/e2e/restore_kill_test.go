@@ -108,7 +108,7 @@ var _ = Describe("With kill -9 in each Pod of it, in another step of each,", Lab
 	ownNamespace()
 
 	for _, row := range restoresOfThree {
-		It(row.what+" goes on, and starts or stops nobody before everything is laid", perStory, func(ctx context.Context) {
+		It(row.what+" goes on, and starts or stops nobody before everything is restored", perStory, func(ctx context.Context) {
 			proxy := kube.S3Server(s3server.Versitygw).Proxy(GinkgoTB())
 			restore := row.prepare(ctx, story.ToS3(ctx, proxy.Access))
 			slow := slowSteps(ctx)
@@ -122,7 +122,7 @@ var _ = Describe("With kill -9 in each Pod of it, in another step of each,", Lab
 				kube.KillSteps(ctx, world.Victim{Pod: &pods[0], Command: "/agent fetch-for-restore"})
 				release()
 				kube.KillSteps(ctx, world.Victim{Pod: &pods[1], Command: "etcdutl snapshot restore"}, world.Victim{Pod: &pods[2], Command: "/agent activate"})
-				Expect(podUIDs(ctx, cluster)).To(Equal(members), "nobody starts or stops before everything is laid")
+				Expect(podUIDs(ctx, cluster)).To(Equal(members), "nobody starts or stops before everything is restored")
 			})
 			Expect(kube.Client.Delete(ctx, slow)).To(Succeed())
 			restore.finish(ctx)
@@ -135,7 +135,7 @@ var _ = Describe("With a node that dies under it,", Label("restore", "nodes", "s
 	ownNamespace()
 
 	for _, row := range restoresOfThree {
-		It(row.what+" waits while a volume is laid there, and goes on when the node is back", perStory, func(ctx context.Context) {
+		It(row.what+" waits while a volume is restored there, and goes on when the node is back", perStory, func(ctx context.Context) {
 			proxy := kube.S3Server(s3server.Versitygw).Proxy(GinkgoTB())
 			restore := row.prepare(ctx, story.ToS3(ctx, proxy.Access))
 			await, release := holdSnapshots(proxy)
@@ -146,7 +146,7 @@ var _ = Describe("With a node that dies under it,", Label("restore", "nodes", "s
 				kube.KillNode(ctx, node)
 				release()
 				kube.AwaitNodeSilent(ctx, node)
-				Expect(podUIDs(ctx, cluster)).To(Equal(members), "nobody starts or stops before everything is laid")
+				Expect(podUIDs(ctx, cluster)).To(Equal(members), "nobody starts or stops before everything is restored")
 				kube.StartNode(ctx, node)
 			})
 			restore.finish(ctx)

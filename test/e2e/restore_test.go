@@ -43,22 +43,22 @@ func holdsBackup(ctx context.Context, cluster, saved *world.Cluster) {
 	Expect(cluster.Filled(ctx, "saved")).To(Equal(savedKeys))
 	Expect(cluster.Filled(ctx, "lost")).To(BeZero())
 	Expect(saved.Filled(ctx, "lost")).To(Equal(lostKeys))
-	is, err := cluster.Get(ctx)
+	current, err := cluster.Get(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	was, err := saved.Get(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	Expect(is.Status.ClusterID).NotTo(Equal(was.Status.ClusterID))
+	Expect(current.Status.ClusterID).NotTo(Equal(was.Status.ClusterID))
 	cluster.AwaitEqualHashes(ctx)
 	Eventually(ctx, func() []string { return taskPods(ctx, cluster) }).Should(BeEmpty(), "Pods of the restore are left")
 }
 
 // nextStep is the reason and the sentence of what the operator does next, or waits for.
 func nextStep(ctx context.Context, cluster *world.Cluster) (string, error) {
-	is, err := cluster.Get(ctx)
-	if err != nil || is.Status.NextStep == nil {
+	current, err := cluster.Get(ctx)
+	if err != nil || current.Status.NextStep == nil {
 		return "", err
 	}
-	return is.Status.NextStep.Reason + ": " + is.Status.NextStep.Message, nil
+	return current.Status.NextStep.Reason + ": " + current.Status.NextStep.Message, nil
 }
 
 // taskPods are the Pods of a cluster's restores.
@@ -152,9 +152,9 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 		holdsBackup(ctx, again, saved)
 		again.Resize(ctx, 3) // which etcd lets nobody do but root
 		again.AwaitReady(ctx, 3)
-		is, err := again.Get(ctx)
+		current, err := again.Get(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(is.Status.RestoredFrom).NotTo(BeNil())
+		Expect(current.Status.RestoredFrom).NotTo(BeNil())
 	})
 
 	It("says within half a minute which Secret is not there, and begins when it is", perStory, func(ctx context.Context) {
@@ -227,10 +227,10 @@ var _ = Describe("A bucket with backups of two clusters of one name", Label("res
 		was.AwaitReady(ctx, 1)
 		older := save(ctx, was, store)
 		end(ctx, was)
-		is := story.Create(ctx, "saved", 1, leavesNothing)
-		is.AwaitReady(ctx, 1)
-		is.Fill(ctx, "other", savedKeys)
-		newer := story.Backup(ctx, "second", is.Name, store).Await(ctx, v1alpha1.BackupVerified)
+		saved := story.Create(ctx, "saved", 1, leavesNothing)
+		saved.AwaitReady(ctx, 1)
+		saved.Fill(ctx, "other", savedKeys)
+		newer := story.Backup(ctx, "second", saved.Name, store).Await(ctx, v1alpha1.BackupVerified)
 
 		source := &v1alpha1.RestoreSource{Store: &store, Latest: true, LatestOf: &v1alpha1.BackedUpCluster{Name: "saved"}}
 		again := story.Create(ctx, "again", 1, func(c *v1alpha1.EtcdCluster) { c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: source} })

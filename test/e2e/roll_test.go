@@ -18,7 +18,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
 
-// mayMove is how often leadership may move while so many members are restarted.
+// mayMove is how often a roll may move the lead.
 const mayMove = 1
 
 var _ = Describe("A roll", Label("roll"), func() {
@@ -27,10 +27,10 @@ var _ = Describe("A roll", Label("roll"), func() {
 	It("to another patch version restarts one member at a time on its volume, the leader last", Label("core"), perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "patched", 3, world.Version("3.5.21"))
 		cluster.AwaitReady(ctx, 3)
-		before, ids, data, term := podsOf(ctx, cluster), cluster.Identities(ctx), volumes(ctx, cluster), cluster.Term(ctx)
-		leader := cluster.Leader(ctx)
+		before, ids, data := podsOf(ctx, cluster), cluster.Identities(ctx), volumes(ctx, cluster)
+		leadership := cluster.Leadership()
 		traffic := cluster.Write(ctx)
-		traffic.During(ctx, func() {
+		traffic.Within(ctx, world.OneElection, func() {
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })
 			cluster.AwaitReady(ctx, 3)
 		})
@@ -42,9 +42,7 @@ var _ = Describe("A roll", Label("roll"), func() {
 		Expect(cluster.Identities(ctx)).To(Equal(ids))
 		Expect(volumes(ctx, cluster)).To(Equal(data))
 		Expect(cluster.History.Restarted()).To(HaveLen(3), "one restart each:\n%s", cluster.History)
-		expectMoves(ctx, cluster, term, func() {
-			Expect(cluster.History.Restarted()[2]).To(Equal(leader), "the one that led at first is the last:\n%s", cluster.History)
-		})
+		Expect(leadership().Check(mayMove)).To(Succeed(), "decisions:\n%s", cluster.History)
 		Expect(traffic.Finish(ctx).Failed).To(BeZero())
 	})
 
@@ -55,7 +53,7 @@ var _ = Describe("A roll", Label("roll"), func() {
 		traffic := cluster.Write(ctx)
 		for i, repository := range []string{"quay.io/coreos/etcd", ""} {
 			before := podsOf(ctx, cluster)
-			traffic.During(ctx, func() {
+			traffic.Within(ctx, world.OneElection, func() {
 				cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Image = &v1alpha1.ImageSpec{Repository: repository} })
 				cluster.AwaitReady(ctx, 3)
 			})
@@ -75,7 +73,7 @@ var _ = Describe("A roll", Label("roll"), func() {
 		cluster.AwaitReady(ctx, 3)
 		was := identityOf(ctx, cluster)
 		traffic := cluster.Write(ctx)
-		traffic.During(ctx, func() {
+		traffic.Within(ctx, world.OneElection, func() {
 			cluster.Change(ctx, muchElse)
 			cluster.AwaitReady(ctx, 3)
 		})
@@ -95,7 +93,7 @@ var _ = Describe("A roll", Label("roll"), func() {
 		Expect(err).NotTo(HaveOccurred())
 		ids := cluster.Identities(ctx)
 		traffic := cluster.Write(ctx)
-		traffic.During(ctx, func() {
+		traffic.Within(ctx, world.OneElection, func() {
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
 				s.Etcd = &v1alpha1.EtcdSpec{QuotaBackendBytes: quantity("1Gi")}
 				s.Pod.PriorityClassName = "system-cluster-critical"
@@ -135,9 +133,9 @@ var _ = Describe("A roll", Label("roll"), func() {
 	It("of ephemeral members lets a successor join before each goes", Label("core"), perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "fleeting", 3, world.Version("3.5.21"), world.Ephemeral)
 		cluster.AwaitReady(ctx, 3)
-		before, term := cluster.Identities(ctx), cluster.Term(ctx)
+		before, leadership := cluster.Identities(ctx), cluster.Leadership()
 		traffic := cluster.Write(ctx)
-		traffic.During(ctx, func() {
+		traffic.Within(ctx, world.OneElection, func() {
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })
 			cluster.AwaitReady(ctx, 3)
 		})
@@ -145,7 +143,7 @@ var _ = Describe("A roll", Label("roll"), func() {
 		for name := range cluster.Identities(ctx) {
 			Expect(before).NotTo(HaveKey(name), "every member is a new one")
 		}
-		expectMoves(ctx, cluster, term, func() {})
+		Expect(leadership().Check(mayMove)).To(Succeed(), "decisions:\n%s", cluster.History)
 		traffic.Finish(ctx)
 	})
 
@@ -153,7 +151,7 @@ var _ = Describe("A roll", Label("roll"), func() {
 		cluster := story.Create(ctx, "alone", 1, world.Version("3.5.21"), world.Ephemeral)
 		cluster.AwaitReady(ctx, 1)
 		traffic := cluster.Write(ctx)
-		traffic.During(ctx, func() {
+		traffic.Within(ctx, world.OneElection, func() {
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })
 			cluster.AwaitReady(ctx, 1)
 		})
@@ -166,7 +164,7 @@ var _ = Describe("A roll", Label("roll"), func() {
 		cluster.AwaitReady(ctx, 3)
 		before := podsOf(ctx, cluster)
 		traffic := cluster.Write(ctx)
-		traffic.During(ctx, func() {
+		traffic.Within(ctx, world.OneElection, func() {
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
 				s.Pod.Labels, s.Pod.Annotations = map[string]string{"team": "blue"}, map[string]string{"example.com/note": "hello"}
 			})
@@ -207,7 +205,7 @@ var _ = Describe("A roll", Label("roll"), func() {
 		}}
 		Expect(kube.Client.Create(ctx, other)).To(Succeed())
 		traffic := cluster.Write(ctx)
-		traffic.During(ctx, func() {
+		traffic.Within(ctx, world.OneElection, func() {
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Pod.PriorityClassName = "system-cluster-critical" })
 			cluster.AwaitStep(ctx, "SeveralBudgets")
 			Expect(podsOf(ctx, cluster)).To(Equal(before), "nobody was stopped")
@@ -216,6 +214,34 @@ var _ = Describe("A roll", Label("roll"), func() {
 		})
 		Expect(slices.Collect(maps.Values(podsOf(ctx, cluster)))).NotTo(ContainElement(BeElementOf(slices.Collect(maps.Values(before)))), "all were restarted then")
 		traffic.Finish(ctx)
+	})
+})
+
+// Alone, because its bound is so narrow that other stories would take from it.
+var _ = Describe("A roll", Label("roll"), Serial, func() {
+	ownNamespace()
+
+	It("holds back a client behind the Service no longer than it takes to connect to another member", perStory, func(ctx context.Context) {
+		kube.NeedLocalkube()
+		cluster := story.Create(ctx, "behind", 3)
+		cluster.AwaitReady(ctx, 3)
+		Eventually(ctx, func() []string { return readyAddresses(ctx, cluster.Name) }).Should(HaveLen(3))
+		was := identityOf(ctx, cluster)
+		behind, knowing := cluster.WriteThroughService(ctx), cluster.Write(ctx)
+		behind.Within(ctx, world.OneConnection, func() {
+			knowing.Within(ctx, world.OneElection, func() {
+				cluster.Change(ctx, otherSettings)
+				cluster.AwaitReady(ctx, 3)
+			})
+		})
+		for _, pod := range listPods(ctx, cluster) {
+			Expect(pod.UID).NotTo(Equal(was.pods[pod.Name]), "%s was restarted", pod.Name)
+			Expect(pod.Spec.Containers[0].Lifecycle.PreStop.Sleep).NotTo(BeNil(), pod.Name)
+		}
+		Expect(cluster.History.Restarted()).To(HaveLen(3), "one restart each:\n%s", cluster.History)
+		expectSame(ctx, cluster, was)
+		knowing.Finish(ctx)
+		behind.Finish(ctx)
 	})
 })
 
@@ -258,31 +284,6 @@ func worn(ctx context.Context, c *world.Cluster) []string {
 		out = append(out, pod.Labels["team"]+" "+pod.Annotations["example.com/note"])
 	}
 	return out
-}
-
-// expectMoves expects leadership to have moved no more than it may since the term, and whatever else follows from who led at
-// first. A machine that is short of time makes members elect another leader by themselves: etcd's term counts more elections
-// than the operator asked for, and nothing follows.
-func expectMoves(ctx context.Context, c *world.Cluster, since uint64, undisturbed func()) {
-	GinkgoHelper()
-	elections := int(c.Term(ctx) - since)
-	if elections > max(mayMove, moves(c)) {
-		AddReportEntry("elections that nobody asked for", elections-moves(c))
-		return
-	}
-	Expect(moves(c)).To(BeNumerically("<=", mayMove), "decisions:\n%s", c.History)
-	undisturbed()
-}
-
-// moves is how often the operator moved leadership.
-func moves(c *world.Cluster) int {
-	n := 0
-	for _, step := range c.History.Steps() {
-		if step.Reason == "MoveLeader" {
-			n++
-		}
-	}
-	return n
 }
 
 // expectVersion expects every member to answer with this version, and the status to say so.

@@ -123,7 +123,7 @@ var _ = Describe("A directory wiped on the node while no operator runs", Label("
 		wipeUnder(ctx, cluster, cluster.Member(1))
 		operator.Start()
 		cluster.AwaitReady(ctx, 3)
-		Expect(cluster.History.Rules()).To(ContainElement(BeElementOf("void-birth", "repair")), "decisions:\n%s", cluster.History)
+		Expect(cluster.History.Rules()).To(ContainElement(BeElementOf("void-birth", "replace")), "decisions:\n%s", cluster.History)
 		cluster.Write(ctx).Finish(ctx)
 	})
 })
@@ -147,7 +147,7 @@ func wipeAndReplace(ctx context.Context, c *world.Cluster, victim string) {
 	traffic := c.Write(ctx)
 	traffic.During(ctx, func() {
 		wipeUnder(ctx, c, victim)
-		expectSaid(ctx, c, "repair", victim+" has lost its data")
+		expectSaid(ctx, c, "replace", victim+" has lost its data")
 		c.AwaitReady(ctx, 3)
 	})
 	expectReplaced(ctx, c, before, victim)
@@ -169,7 +169,7 @@ func startUnsealed(ctx context.Context, c *world.Cluster) {
 	}
 }
 
-// incarnation reads which life of the cluster the birth record speaks of.
+// incarnation reads which incarnation of the cluster the birth record speaks of.
 func incarnation(ctx context.Context, c *world.Cluster) string {
 	GinkgoHelper()
 	peers := &corev1.Service{}

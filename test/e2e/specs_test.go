@@ -321,9 +321,9 @@ func limitNamespace(ctx context.Context, hard corev1.ResourceList) *corev1.Resou
 	quota := &corev1.ResourceQuota{ObjectMeta: meta(story.Namespace, "tight"), Spec: corev1.ResourceQuotaSpec{Hard: hard}}
 	Expect(kube.Client.Create(ctx, quota)).To(Succeed())
 	Eventually(ctx, func() (corev1.ResourceList, error) {
-		is := &corev1.ResourceQuota{}
-		err := kube.Client.Get(ctx, key("tight"), is)
-		return is.Status.Used, err
+		quota := &corev1.ResourceQuota{}
+		err := kube.Client.Get(ctx, key("tight"), quota)
+		return quota.Status.Used, err
 	}).Should(HaveLen(len(hard)))
 	return quota
 }

@@ -23,7 +23,7 @@ func expectOtherData(ctx context.Context, cluster *world.Cluster, member, otherI
 		evidence = cluster.Evidence(ctx)
 		g.Expect(evidence.Quorum).To(Equal(string(plan.QuorumLost)))
 		g.Expect(evidence.Message).To(ContainSubstring("%s (its directory holds the data of cluster %s)", member, otherID))
-		g.Expect(evidence.Message).To(ContainSubstring("source.survivor has nobody to begin with"))
+		g.Expect(evidence.Message).To(ContainSubstring("source.survivor has no member to begin with"))
 	}).Should(Succeed())
 	Eventually(ctx, func() []string { return readyAddresses(ctx, cluster.Name) }).Should(BeEmpty(), "clients are led to it")
 	return evidence
@@ -42,7 +42,7 @@ func expectSurvivorRefused(ctx context.Context, cluster *world.Cluster, member, 
 	}
 	Expect(volumes(ctx, cluster)).To(HaveKeyWithValue(cluster.Member(0), before[cluster.Member(0)]))
 	Expect(kube.Client.Delete(ctx, &v1alpha1.EtcdRestore{ObjectMeta: meta(cluster.Namespace, misled.Name)})).To(Succeed())
-	Eventually(ctx, func() any { return volumes(ctx, cluster) }).Should(Equal(before), "what was laid of it is still there")
+	Eventually(ctx, func() any { return volumes(ctx, cluster) }).Should(Equal(before), "what was restored of it is still there")
 }
 
 // filled is a cluster of three that holds what is to be kept, on every member.
@@ -84,7 +84,7 @@ var _ = Describe("A survivor that misleads", Label("restore", "data"), func() {
 		before.expectUntouched(ctx, cluster)
 
 		cluster.PutData(ctx, survivor, own)
-		expectLost(ctx, cluster, lost, "one that is silent ("+survivor)
+		expectLost(ctx, cluster, lost, "one that stopped answering ("+survivor)
 		rebuild(ctx, cluster, survivor)
 	})
 
@@ -96,11 +96,11 @@ var _ = Describe("A survivor that misleads", Label("restore", "data"), func() {
 		expectLost(ctx, cluster, lost, "source.survivor "+survivor)
 		own := cluster.TakeData(ctx, survivor)
 		cluster.PutData(ctx, survivor, other.TakeData(ctx, follower(ctx, other)))
-		expectLost(ctx, cluster, lost, "one that is silent ("+survivor)
-		expectSurvivorRefused(ctx, cluster, survivor, plan.ReasonRestoreFailed, "the data of another cluster, or of another life of this one")
+		expectLost(ctx, cluster, lost, "one that stopped answering ("+survivor)
+		expectSurvivorRefused(ctx, cluster, survivor, plan.ReasonRestoreFailed, "the data of another cluster, or of another incarnation of this one")
 
 		cluster.PutData(ctx, survivor, own)
-		expectLost(ctx, cluster, lost, "one that is silent ("+survivor)
+		expectLost(ctx, cluster, lost, "one that stopped answering ("+survivor)
 		rebuild(ctx, cluster, survivor)
 	})
 
@@ -122,9 +122,9 @@ var _ = Describe("A survivor that misleads", Label("restore", "data"), func() {
 		expectLost(ctx, cluster, lost, "source.survivor "+survivor)
 		cluster.PutData(ctx, survivor, old)
 		evidence := expectOtherData(ctx, cluster, survivor, ended)
-		Expect(evidence.Message).To(ContainSubstring("it is of an earlier life of the cluster"))
+		Expect(evidence.Message).To(ContainSubstring("it is of a former incarnation of the cluster"))
 		expectSurvivorRefused(ctx, cluster, survivor, plan.ReasonRestoreHeld, "holds the data of cluster "+ended)
-		expectSurvivorRefused(ctx, cluster, cluster.Member(0), plan.ReasonRestoreHeld, "nothing says") // the ended life's own member
+		expectSurvivorRefused(ctx, cluster, cluster.Member(0), plan.ReasonRestoreHeld, "nothing says") // the ended incarnation's own member
 
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Size = 1 }) // one Pod at a time can mount the claim
 		again := cluster.RestoreTo(ctx, "again", toBackup())
@@ -151,7 +151,7 @@ var _ = Describe("A survivor of a cluster that grew", Label("restore", "data"), 
 		loseVolumes(ctx, cluster, lost...)
 		expectLost(ctx, cluster, lost, "source.survivor "+survivor)
 		deletePod(ctx, cluster, survivor)
-		expectLost(ctx, cluster, lost[:1], "one that is silent ("+survivor) // the last that joined may never have had a vote
+		expectLost(ctx, cluster, lost[:1], "one that stopped answering ("+survivor) // the last that joined may never have had a vote
 		rebuild(ctx, cluster, survivor)
 	})
 })

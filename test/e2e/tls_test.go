@@ -7,6 +7,7 @@ import (
 	"encoding/pem"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -14,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
@@ -31,7 +33,7 @@ var _ = Describe("A member's certificate", Label("tls"), func() {
 		before, err := cluster.Pod(ctx, member)
 		Expect(err).NotTo(HaveOccurred())
 		traffic := cluster.Write(ctx)
-		traffic.During(ctx, func() {
+		traffic.Within(ctx, world.OneElection, func() {
 			operator.Kill() // it keeps what it read of Secrets for minutes; one that starts reads them anew
 			old := shortenLife(ctx, cluster, member)
 			operator.Start()
@@ -52,7 +54,7 @@ var _ = Describe("A member's certificate", Label("tls"), func() {
 		traffic.Finish(ctx)
 	})
 
-	It("opens nothing to a client without one, or with one of another cluster", perStory, func(ctx context.Context) {
+	It("opens nothing to a client without one, or with one of another cluster, and its metrics port nothing but metrics", perStory, func(ctx context.Context) {
 		var err error
 		story, err = kube.NewStory(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -61,22 +63,50 @@ var _ = Describe("A member's certificate", Label("tls"), func() {
 		other.AwaitReady(ctx, 1)
 		pod, err := cluster.Pod(ctx, cluster.Member(0))
 		Expect(err).NotTo(HaveOccurred())
-		good, err := cluster.ClientTLS(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		foreign, err := other.ClientTLS(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		for _, port := range []string{"2379", "2380"} {
-			address := net.JoinHostPort(pod.Status.PodIP, port)
-			Expect(ask(address, nil)).NotTo(Succeed(), "nobody on %s", port)
-			Expect(ask(address, foreign.Certificates)).NotTo(Succeed(), "another cluster's client on %s", port)
-			if port == "2380" {
-				Expect(ask(address, good.Certificates)).NotTo(Succeed(), "clients have no business with peers")
-			} else {
-				Expect(ask(address, good.Certificates)).To(Succeed())
+		client, foreignClient := clientCertificate(ctx, cluster), clientCertificate(ctx, other)
+		peer, foreignPeer := peerCertificate(ctx, cluster.Member(0)), peerCertificate(ctx, other.Member(0))
+		for _, port := range []struct {
+			number  int
+			letsIn  tls.Certificate
+			refused map[string]tls.Certificate
+		}{
+			{etcdutil.ClientPort, client, map[string]tls.Certificate{"no certificate": {}, "another cluster's client": foreignClient, "another cluster's member": foreignPeer}},
+			{etcdutil.PeerPort, peer, map[string]tls.Certificate{"no certificate": {}, "another cluster's member": foreignPeer, "a client": client}},
+		} {
+			address := "https://" + net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(port.number))
+			for who, certificate := range port.refused {
+				_, err := ask(address+"/version", certificate)
+				Expect(err).To(MatchError(ContainSubstring("remote error: tls:")), "%s on %d", who, port.number)
 			}
+			Expect(ask(address+"/version", port.letsIn)).To(Equal(http.StatusOK), "the same question, with the right certificate, on %d", port.number)
+		}
+		// Prometheus asks in plain text, and finds nothing else there.
+		metrics := net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(etcdutil.MetricsPort))
+		Expect(ask("http://"+metrics+"/metrics", tls.Certificate{})).To(Equal(http.StatusOK))
+		for _, path := range []string{"/version", "/v3/kv/range", "/members", "/raft"} {
+			Expect(ask("http://"+metrics+path, tls.Certificate{})).To(Equal(http.StatusNotFound), path)
 		}
 	})
 })
+
+// clientCertificate is what users of a cluster connect with.
+func clientCertificate(ctx context.Context, c *world.Cluster) tls.Certificate {
+	GinkgoHelper()
+	config, err := c.ClientTLS(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(config.Certificates).To(HaveLen(1))
+	return config.Certificates[0]
+}
+
+// peerCertificate is what a member shows to its peers.
+func peerCertificate(ctx context.Context, member string) tls.Certificate {
+	GinkgoHelper()
+	secret := &corev1.Secret{}
+	Expect(kube.Client.Get(ctx, key(resources.MemberSecret(member)), secret)).To(Succeed())
+	certificate, err := tls.X509KeyPair(secret.Data[resources.KeyPeerCert], secret.Data[resources.KeyPeerKey])
+	Expect(err).NotTo(HaveOccurred())
+	return certificate
+}
 
 // shortenLife replaces the certificate of a member's client port by one that ends within the hour, of the same authority.
 func shortenLife(ctx context.Context, c *world.Cluster, member string) *x509.Certificate {
@@ -132,13 +162,16 @@ func servedSerial(ctx context.Context, c *world.Cluster, member string) (string,
 	return connection.ConnectionState().PeerCertificates[0].SerialNumber.String(), nil
 }
 
-// ask asks for /version, which every port of a member answers to those it lets in.
-func ask(address string, certificates []tls.Certificate) error {
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: certificates, MinVersion: tls.VersionTLS12}}
+// ask is the status of what a port answers. TLS 1.2 at most: there the refusal of a certificate comes before the question is sent,
+// and cannot be lost to a connection that is cut. The certificate is shown even where the server says that it asks for another one.
+func ask(url string, certificate tls.Certificate) (int, error) {
+	shown := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &certificate, nil }
+	config := &tls.Config{InsecureSkipVerify: true, GetClientCertificate: shown, MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS12}
+	transport := &http.Transport{TLSClientConfig: config}
 	defer transport.CloseIdleConnections()
-	answer, err := (&http.Client{Transport: transport, Timeout: 5 * time.Second}).Get("https://" + address + "/version")
+	answer, err := (&http.Client{Transport: transport, Timeout: 5 * time.Second}).Get(url)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return answer.Body.Close()
+	return answer.StatusCode, answer.Body.Close()
 }

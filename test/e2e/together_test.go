@@ -47,7 +47,7 @@ var _ = Describe("An eviction of an ephemeral member", Label("disruption"), func
 
 	changes := map[string]struct {
 		from, to int32
-		of       func(*v1alpha1.EtcdClusterSpec)
+		edit     func(*v1alpha1.EtcdClusterSpec)
 		rule     string // speaks when it has begun
 	}{
 		"a roll":                       {3, 3, otherSettings, "grow"},
@@ -63,7 +63,7 @@ var _ = Describe("An eviction of an ephemeral member", Label("disruption"), func
 			awaitAllowed(ctx, "fleeting", change.from-int32(etcdutil.Quorum(int(change.from))))
 			traffic := cluster.Write(ctx)
 			traffic.During(ctx, func() {
-				cluster.Change(ctx, change.of)
+				cluster.Change(ctx, change.edit)
 				Eventually(ctx, cluster.History.Rules).WithPolling(20 * time.Millisecond).Should(ContainElement(change.rule))
 				pod, err := cluster.Pod(ctx, victim)
 				Expect(err).NotTo(HaveOccurred())

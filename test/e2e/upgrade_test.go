@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"time"
 
@@ -18,38 +19,45 @@ var _ = Describe("An operator that is exchanged for another release", Label("ope
 	BeforeEach(func() { kube.NeedLocalkube() })
 	ownNamespace()
 
-	It("restarts no member and writes nothing to a settled cluster, from the release before to this one and back", NodeTimeout(15*time.Minute), func(ctx context.Context) {
-		before, now := kube.BuildCommit(ctx, world.PreviousCommit), kube.Installed()
-		DeferCleanup(func(ctx context.Context) { now.Deploy(ctx) })
-		before.Deploy(ctx)
-		begin, err := kube.Mark(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		clusters := []*world.Cluster{
-			story.Create(ctx, "volumes", 3, dressed),
-			story.Create(ctx, "single", 1, world.Version("3.5.35")),
-			story.Create(ctx, "plain", 3, world.Ephemeral, world.Version("3.7.3"), withoutTLS, keepingNothing),
-		}
-		sizes := []int{3, 1, 3}
-		traffic := map[*world.Cluster]*world.Traffic{}
-		for i, cluster := range clusters {
-			cluster.AwaitReady(ctx, sizes[i])
-			traffic[cluster] = cluster.Write(ctx)
-		}
-		for _, next := range []*world.Install{now, before, now} {
-			awaitQuiet(ctx, begin, 22*time.Second)
-			began, processes := mark(ctx), processesOf(ctx, clusters)
-			next.Deploy(ctx)
-			awaitLooks(ctx, clusters...)
-			Expect(kube.OperatorWrites(ctx, began, story.Namespace)).To(BeEmpty())
-			Expect(processesOf(ctx, clusters)).To(Equal(processes), "no member is restarted")
+	It("restarts no member and writes each volume's record once at most, from the release before to this one and back",
+		NodeTimeout(15*time.Minute), func(ctx context.Context) {
+			before, now := kube.BuildCommit(ctx, world.PreviousCommit), kube.Installed()
+			DeferCleanup(func(ctx context.Context) { now.Deploy(ctx) })
+			before.Deploy(ctx)
+			begin, err := kube.Mark(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			clusters := []*world.Cluster{
+				story.Create(ctx, "volumes", 3, dressed),
+				story.Create(ctx, "single", 1, world.Version("3.5.35")),
+				story.Create(ctx, "plain", 3, world.Ephemeral, world.Version("3.7.3"), withoutTLS, keepingNothing),
+			}
+			sizes := []int{3, 1, 3}
+			traffic := map[*world.Cluster]*world.Traffic{}
 			for i, cluster := range clusters {
 				cluster.AwaitReady(ctx, sizes[i])
+				traffic[cluster] = cluster.Write(ctx)
 			}
-		}
-		for _, cluster := range clusters {
-			traffic[cluster].Finish(ctx)
-		}
-	})
+			for i, next := range []*world.Install{now, before, now} {
+				awaitQuiet(ctx, begin, 22*time.Second)
+				began, processes := mark(ctx), processesOf(ctx, clusters)
+				next.Deploy(ctx)
+				awaitLooks(ctx, clusters...)
+				writes, err := kube.OperatorWrites(ctx, began, story.Namespace)
+				Expect(err).NotTo(HaveOccurred())
+				if i == 0 {
+					expectCompleted(ctx, clusters, writes)
+				} else {
+					Expect(writes).To(BeEmpty())
+				}
+				Expect(processesOf(ctx, clusters)).To(Equal(processes), "no member is restarted")
+				for i, cluster := range clusters {
+					cluster.AwaitReady(ctx, sizes[i])
+				}
+			}
+			for _, cluster := range clusters {
+				traffic[cluster].Finish(ctx)
+			}
+		})
 })
 
 var _ = Describe("An operator that is deleted", Label("operator"), Serial, func() {
@@ -61,26 +69,29 @@ var _ = Describe("An operator that is deleted", Label("operator"), Serial, func(
 		"with its whole namespace": func(ctx context.Context) { kube.DeleteOperatorNamespace(ctx) },
 	}
 	for _, how := range slices.Sorted(maps.Keys(ways)) { // every process must see them in one order
-		It(how+" leaves etcd serving; installed again, it takes over and writes nothing", perStory, func(ctx context.Context) {
-			cluster := story.Create(ctx, "left", 3)
-			begin := mark(ctx)
-			cluster.AwaitReady(ctx, 3)
-			traffic := cluster.Write(ctx)
-			awaitQuiet(ctx, begin, 22*time.Second)
-			gone, processes := mark(ctx), processesOf(ctx, []*world.Cluster{cluster})
-			DeferCleanup(func(ctx context.Context) { kube.Installed().Deploy(ctx) })
-			traffic.During(ctx, func() {
-				ways[how](ctx)
-				Consistently(ctx, func() error { return cluster.CheckServing(ctx, 3) }).WithTimeout(watching).Should(Succeed())
-				kube.Installed().Deploy(ctx)
-				awaitLooks(ctx, cluster)
+		It(how+" leaves etcd serving; installed again, it takes over and writes nothing", perStory,
+			func(ctx context.Context) {
+				cluster := story.Create(ctx, "left", 3)
+				begin := mark(ctx)
+				cluster.AwaitReady(ctx, 3)
+				traffic := cluster.Write(ctx)
+				awaitQuiet(ctx, begin, 22*time.Second)
+				gone, processes := mark(ctx), processesOf(ctx, []*world.Cluster{cluster})
+				DeferCleanup(func(ctx context.Context) { kube.Installed().Deploy(ctx) })
+				traffic.Within(ctx, world.OneElection, func() {
+					ways[how](ctx)
+					Consistently(ctx, func() error {
+						return cluster.CheckServing(ctx, 3)
+					}).WithTimeout(watching).Should(Succeed())
+					kube.Installed().Deploy(ctx)
+					awaitLooks(ctx, cluster)
+				})
+				Expect(kube.OperatorWrites(ctx, gone, story.Namespace)).To(BeEmpty())
+				Expect(processesOf(ctx, []*world.Cluster{cluster})).To(Equal(processes), "no member is restarted")
+				deletePod(ctx, cluster, cluster.Member(1))
+				cluster.AwaitReady(ctx, 3)
+				traffic.Finish(ctx)
 			})
-			Expect(kube.OperatorWrites(ctx, gone, story.Namespace)).To(BeEmpty())
-			Expect(processesOf(ctx, []*world.Cluster{cluster})).To(Equal(processes), "no member is restarted")
-			deletePod(ctx, cluster, cluster.Member(1))
-			cluster.AwaitReady(ctx, 3)
-			traffic.Finish(ctx)
-		})
 	}
 })
 
@@ -113,27 +124,30 @@ var _ = Describe("An operator with a Role only", Label("operator"), func() {
 		traffic.Finish(ctx)
 	})
 
-	It("leaves a cluster alone that the operator of all namespaces looks after, and says so", perStory, func(ctx context.Context) {
-		kube.NeedLocalkube()
-		var err error
-		story, err = kube.NewStory(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		cluster := story.Create(ctx, "claimed", 1)
-		cluster.AwaitReady(ctx, 1)
-		traffic := cluster.Write(ctx)
-		second := story.InstallNamespaced(ctx)
-		begin := mark(ctx)
-		traffic.During(ctx, func() {
-			cluster.Resize(ctx, 3)
-			cluster.AwaitReady(ctx, 3)
-			Eventually(ctx, func() string { return second.Log(ctx) }).Should(ContainSubstring("OtherOperator"), "it saw the cluster")
+	It("leaves a cluster alone that the operator of all namespaces looks after, and says so", perStory,
+		func(ctx context.Context) {
+			kube.NeedLocalkube()
+			var err error
+			story, err = kube.NewStory(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			cluster := story.Create(ctx, "claimed", 1)
+			cluster.AwaitReady(ctx, 1)
+			traffic := cluster.Write(ctx)
+			second := story.InstallNamespaced(ctx)
+			begin := mark(ctx)
+			traffic.Within(ctx, world.OneElection, func() {
+				cluster.Resize(ctx, 3)
+				cluster.AwaitReady(ctx, 3)
+				Eventually(ctx, func() string {
+					return second.Log(ctx)
+				}).Should(ContainSubstring("OtherOperator"), "it saw the cluster")
+			})
+			writes, err := kube.OperatorWrites(ctx, begin, story.Namespace)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(writes).NotTo(BeEmpty(), "the first one goes on")
+			Expect(writes).NotTo(ContainElement(HaveField("User.Name", second.User())))
+			traffic.Finish(ctx)
 		})
-		writes, err := kube.OperatorWrites(ctx, begin, story.Namespace)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(writes).NotTo(BeEmpty(), "the first one goes on")
-		Expect(writes).NotTo(ContainElement(HaveField("User.Name", second.User())))
-		traffic.Finish(ctx)
-	})
 })
 
 func mark(ctx context.Context) world.AuditMark {
@@ -161,12 +175,39 @@ func processesOf(ctx context.Context, clusters []*world.Cluster) []string {
 		Expect(err).NotTo(HaveOccurred())
 		for i := range pods {
 			for _, container := range pods[i].Status.ContainerStatuses {
-				processes = append(processes, fmt.Sprintf("%s %s %s %d", pods[i].Name, pods[i].UID, container.ContainerID, container.RestartCount))
+				processes = append(processes,
+					fmt.Sprintf("%s %s %s %d", pods[i].Name, pods[i].UID, container.ContainerID,
+						container.RestartCount))
 			}
 		}
 	}
 	Expect(processes).NotTo(BeEmpty())
 	return processes
+}
+
+// expectCompleted expects that each volume's record was written once, and now names its PVC. Nothing else was written,
+// but for two statuses of each cluster with volumes: the operator writes records, and all is well.
+func expectCompleted(ctx context.Context, clusters []*world.Cluster, writes []world.Request) {
+	GinkgoHelper()
+	got := map[string]int{}
+	for _, w := range writes {
+		got[w.Verb+" "+path.Join(w.Object.Resource, w.Object.Subresource, w.Object.Name)]++
+	}
+	want := map[string]int{}
+	for _, cluster := range clusters {
+		owned, status := volumes(ctx, cluster), "patch "+path.Join("etcdclusters", "status", cluster.Name)
+		for name, uid := range owned {
+			want["patch "+path.Join("persistentvolumeclaims", name)] = 1
+			claim := pvc()
+			Expect(kube.Client.Get(ctx, key(name), claim)).To(Succeed())
+			Expect(claim.Annotations[v1alpha1.AnnotationRecord]).To(ContainSubstring(string(uid)), name)
+		}
+		if len(owned) > 0 {
+			Expect(got[status]).To(BeNumerically("<=", 2), status)
+			delete(got, status)
+		}
+	}
+	Expect(got).To(Equal(want))
 }
 
 // keepingNothing says what is the default for ephemeral data by now, and was not with the release before.

@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/test/needs"
 	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
@@ -40,13 +41,10 @@ type Server struct {
 	Credentials string
 }
 
-// Start runs the program until the test ends. Without $GCS_BINARIES the test is skipped; with it, a missing program fails it.
+// Start runs the program until the test ends. It needs $GCS_BINARIES; a program that is missing there fails the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	dir := os.Getenv("GCS_BINARIES")
-	if dir == "" {
-		t.Skip("GCS_BINARIES is not set: nothing is tried on a real GCS server. Build it (make bin/gcs/fake-gcs-server) and set it to bin/gcs")
-	}
+	dir := needs.Variable(t, "GCS_BINARIES", "Build GCS's server (make bin/gcs/fake-gcs-server) and set it to bin/gcs.")
 	root := t.TempDir()
 	s := &Server{Bucket: "backups", Credentials: serviceAccount(t)}
 	must(t, os.Mkdir(filepath.Join(root, s.Bucket), 0o700))
@@ -82,8 +80,8 @@ func (s *Server) Proxy(t testing.TB) *s3server.Proxy {
 // operations are recognised by the first line that fits. An upload in several requests is begun, gets its parts, and is
 // complete with the last.
 var operations = []struct {
-	is  s3server.Operation
-	fit func(r *http.Request) bool
+	operation s3server.Operation
+	fit       func(r *http.Request) bool
 }{
 	{s3server.PutObject, func(r *http.Request) bool { return isUpload(r) && r.URL.Query().Get("uploadType") == "multipart" }},
 	{s3server.CreateMultipartUpload, func(r *http.Request) bool {
@@ -107,7 +105,7 @@ func classify(r *http.Request) s3server.Request {
 	_, out.Key, _ = strings.Cut(r.URL.Path, "/o/")
 	for _, o := range operations {
 		if o.fit(r) {
-			out.Operation = o.is
+			out.Operation = o.operation
 			break
 		}
 	}

@@ -33,8 +33,13 @@ func row(sentence string) string {
 	return "TestNextOneSentencePerRule/" + strings.ReplaceAll(sentence, " ", "_")
 }
 
+// every is each mutant.
+func every() []mutant {
+	return slices.Concat(life, guards, effects, rolls, deaths, returns, restores, inPlace, records, schedules, stores, judgements, copies, passes, phases)
+}
+
 func main() {
-	chosen := slices.Concat(life, effects, rolls, deaths, returns, restores, inPlace, schedules, stores)
+	chosen := every()
 	if wanted := os.Args[1:]; len(wanted) > 0 {
 		chosen = slices.DeleteFunc(chosen, func(m mutant) bool { return !slices.Contains(wanted, m.Name) })
 	}
@@ -85,14 +90,14 @@ func (m mutant) run() string {
 }
 
 // sound reports which tests do not pass without any bug, or do not exist: that they fail with one would prove nothing.
-func sound(of []mutant) error {
+func sound(chosen []mutant) error {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
 		return fmt.Errorf("making room for the tests: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	built := map[string]string{}
-	for _, m := range of {
+	for _, m := range chosen {
 		program, ok := built[m.Package]
 		if !ok {
 			program = filepath.Join(dir, strings.ReplaceAll(strings.TrimPrefix(m.Package, "./"), "/", "-")+".test")
@@ -129,19 +134,16 @@ func test(program, dir, name string) ([]byte, error) {
 
 // overlay writes the mutated file and the map that lets the compiler see it in the place of the real one.
 func (m mutant) overlay(dir string) (string, error) {
-	source, err := os.ReadFile(m.File)
+	source, err := m.source()
 	if err != nil {
-		return "", fmt.Errorf("reading the file to mutate: %w", err)
-	}
-	if n := strings.Count(string(source), m.From); n != 1 {
-		return "", fmt.Errorf("the text to replace stands %d times in %s", n, m.File)
+		return "", err
 	}
 	original, err := filepath.Abs(m.File)
 	if err != nil {
 		return "", fmt.Errorf("finding %s: %w", m.File, err)
 	}
 	mutated := filepath.Join(dir, filepath.Base(m.File))
-	if err := os.WriteFile(mutated, []byte(strings.Replace(string(source), m.From, m.To, 1)), 0o600); err != nil {
+	if err := os.WriteFile(mutated, []byte(strings.Replace(source, m.From, m.To, 1)), 0o600); err != nil {
 		return "", fmt.Errorf("writing the mutant: %w", err)
 	}
 	replace, err := json.Marshal(map[string]map[string]string{"Replace": {original: mutated}})
@@ -150,6 +152,18 @@ func (m mutant) overlay(dir string) (string, error) {
 	}
 	overlay := filepath.Join(dir, "overlay.json")
 	return overlay, os.WriteFile(overlay, replace, 0o600)
+}
+
+// source is the text of the file to mutate, in which the text to replace stands once.
+func (m mutant) source() (string, error) {
+	source, err := os.ReadFile(m.File)
+	if err != nil {
+		return "", fmt.Errorf("reading the file to mutate: %w", err)
+	}
+	if n := strings.Count(string(source), m.From); n != 1 {
+		return "", fmt.Errorf("the text to replace stands %d times in %s", n, m.File)
+	}
+	return string(source), nil
 }
 
 func lastLine(out []byte) string {

@@ -52,17 +52,17 @@ var restores = []mutant{
 		Package: planPackage, Test: "TestAMemberOfAClusterThatBeginsWithABackupNeverStartsEmpty",
 	},
 	{
-		Name: "what was restored in another life counts", Peer: "",
+		Name: "what was restored in another incarnation counts", Peer: "",
 		File:    "controllers/plan/guard.go",
-		From:    "isOfThisLife := r.isRestored() && r.Volume.Incarnation == o.Birth.Incarnation && ",
-		To:      "isOfThisLife := r.isRestored() && ",
+		From:    "isOfThisIncarnation := r.isRestored() && r.Volume.Incarnation == o.Birth.Incarnation && ",
+		To:      "isOfThisIncarnation := r.isRestored() && ",
 		Package: planPackage, Test: "TestAFirstMemberStartsOnlyWithTheDataThatItsClusterBeginsWith",
 	},
 	{
 		Name: "a member that was restored never compares its data", Peer: "",
 		File:    "controllers/plan/blind.go",
-		From:    "r.Pod == nil || r.Pod.Flags == FlagsSealed ||",
-		To:      "r.Pod == nil || r.Pod.Flags.needData() ||",
+		From:    "!r.Pod.HasEnded() && r.Pod.Flags != FlagsSealed",
+		To:      "!r.Pod.HasEnded() && !r.Pod.Flags.needData()",
 		Package: planPackage, Test: "TestARestoredMemberIsSealedOnceItIsRecordedAndComparesItsDataFromThenOn",
 	},
 	{
@@ -110,8 +110,8 @@ var restores = []mutant{
 	{
 		Name: "a backup that is none is looked at for ever", Peer: "",
 		File:    "controllers/plan/task.go",
-		From:    "return !t.isFinal() && o.Now",
-		To:      "return o.Now",
+		From:    "return !t.isFinal() && now.Sub",
+		To:      "return now.Sub",
 		Package: planPackage, Test: row("what stays as it is is not looked at again"),
 	},
 	{

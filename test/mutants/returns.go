@@ -17,11 +17,11 @@ var returns = []mutant{
 		Package: planPackage, Test: row("not when it is of two clusters"),
 	},
 	{
-		Name: "members of two lives are made one cluster", Peer: "gardener/etcd-backup-restore#1037",
+		Name: "members of two incarnations are made one cluster", Peer: "gardener/etcd-backup-restore#1037",
 		File:    "controllers/plan/resume.go",
-		From:    "return \"its volumes are of different lives of the cluster\"",
+		From:    "return \"its volumes are of different incarnations of the cluster\"",
 		To:      "return \"\"",
-		Package: planPackage, Test: row("not when it is of two lives"),
+		Package: planPackage, Test: row("not when it is of two incarnations"),
 	},
 	{
 		Name: "data is taken over while Pods still run on it", Peer: "",
@@ -40,15 +40,15 @@ var returns = []mutant{
 	{
 		Name: "a resumed cluster looks for its data where a new one would put it", Peer: "coreos/etcd-operator#2110",
 		File:    "controllers/plan/bootstrap.go",
-		From:    "\t\tbirth.Incarnation = o.lifeOf(recorded)\n",
+		From:    "\t\tbirth.Incarnation = o.incarnationOf(recorded)\n",
 		To:      "",
 		Package: planPackage, Test: "TestAClusterThatIsResumedGoesOnWithTheLifeOfItsVolumes",
 	},
 	{
 		Name: "what lies beside a living cluster stops it when its record is lost", Peer: "",
 		File:    "controllers/plan/resume.go",
-		From:    "!o.Birth.Exists && !slices.ContainsFunc(o.Replicas, o.isBornHere)",
-		To:      "!o.Birth.Exists",
+		From:    "!o.Birth.Exists() && !slices.ContainsFunc(o.Members, o.isBornHere)",
+		To:      "!o.Birth.Exists()",
 		Package: planPackage, Test: row("not even when its birth record is lost"),
 	},
 }

@@ -1,94 +1,95 @@
 package main
 
 const (
-	schedulePackage    = "./controllers/schedule"
-	controllersPackage = "./controllers"
+	schedulePlan = "./controllers/schedule/plan"
+	scheduleWing = "./controllers/schedule"
+	backupWing   = "./controllers/backup"
 )
 
 // schedules are bugs of what is done beside making backups.
 var schedules = []mutant{
 	{
 		Name: "an empty store, such as a volume that is not mounted, makes EtcdBackups go", Peer: "",
-		File:    "controllers/schedule/chores.go",
+		File:    "controllers/schedule/plan/chores.go",
 		From:    "if err != nil || said.Kept == 0 || said.Newest == nil {",
 		To:      "if err != nil {",
-		Package: schedulePackage, Test: "TestNoEtcdBackupIsDeletedOnTheWordOfAnEmptyStore",
+		Package: schedulePlan, Test: "TestNoEtcdBackupIsDeletedOnTheWordOfAnEmptyStore",
 	},
 	{
 		Name: "EtcdBackups of another store go by the word of this one", Peer: "",
-		File:    "controllers/schedule/chores.go",
-		From:    "if _, is := v.timeOf(run); is && run.State == RunComplete && run.SameStore && run.Name != newest && run.Point.Key != \"\" {",
-		To:      "if _, is := v.timeOf(run); is && run.State == RunComplete && run.Name != newest && run.Point.Key != \"\" {",
-		Package: controllersPackage, Test: "TestOnlyWhatLiesInTheStoreOfNowIsAskedFor",
+		File:    "controllers/schedule/plan/chores.go",
+		From:    "if _, ok := v.timeOf(run); ok && run.State == RunComplete && run.SameStore && run.Name != newest &&",
+		To:      "if _, ok := v.timeOf(run); ok && run.State == RunComplete && run.Name != newest &&",
+		Package: scheduleWing, Test: "TestOnlyWhatLiesInTheStoreOfNowIsAskedFor",
 	},
 	{
 		Name: "what is being restored is pruned beside it", Peer: "",
-		File:    "controllers/schedule/chores.go",
+		File:    "controllers/schedule/plan/chores.go",
 		From:    "return !v.isBusy() && ",
 		To:      "return ",
-		Package: schedulePackage, Test: "TestWhateverHappensRetentionAndTestRestoresComeToTheSameEnd",
+		Package: schedulePlan, Test: "TestWhateverHappensRetentionAndTestRestoresComeToTheSameEnd",
 	},
 	{
 		Name: "what came of pruning is written down before the EtcdBackups are gone", Peer: "",
-		File:    "controllers/schedule/chores.go",
+		File:    "controllers/schedule/plan/chores.go",
 		From:    "job != nil && deletePruned(v) == nil {",
 		To:      "job != nil {",
-		Package: controllersPackage, Test: "TestEtcdBackupsThatMayNotBeDeletedYetAreNotForgotten",
+		Package: scheduleWing, Test: "TestEtcdBackupsThatMayNotBeDeletedYetAreNotForgotten",
 	},
 	{
 		Name: "retention that fails is tried in a loop", Peer: "",
-		File:    "controllers/schedule/chores.go",
+		File:    "controllers/schedule/plan/chores.go",
 		From:    "!at.After(v.Pruned.At) || ",
 		To:      "!at.After(v.Pruned.For) || ",
-		Package: schedulePackage, Test: "TestRetentionThatFailsIsSaidAndKeepsNoBackupFromBeingMade",
+		Package: schedulePlan, Test: "TestRetentionThatFailsIsSaidAndKeepsNoBackupFromBeingMade",
 	},
 	{
 		Name: "a test restore that failed counts as proof", Peer: "",
-		File:    "controllers/schedule/points.go",
+		File:    "controllers/schedule/plan/points.go",
 		From:    "if o.Tested.For.After(due) && !o.Tested.For.After(o.Now) {\n\t\tdue = o.Tested.For",
 		To:      "if o.Tested.At.After(due) {\n\t\tdue = o.Tested.At",
-		Package: schedulePackage, Test: "TestATestRestoreIsMadeWhenItIsTimeAndTellsWhatIsProven",
+		Package: schedulePlan, Test: "TestATestRestoreIsMadeWhenItIsTimeAndTellsWhatIsProven",
 	},
 	{
 		Name: "a Job that the platform refuses keeps backups from being made", Peer: "",
-		File:    "controllers/schedule/next.go",
+		File:    "controllers/schedule/plan/next.go",
 		From:    "if d.Change != nil || d.Ignored {",
 		To:      "if chores := v.chores(); len(chores) > 0 && !d.Ignored {\n\t\td.Change, d.Chores = nil, chores\n\t\treturn d\n\t}\n\tif d.Change != nil || d.Ignored {",
-		Package: controllersPackage, Test: "TestAChoreThatIsRefusedKeepsNoBackupFromBeingMade",
+		Package: scheduleWing, Test: "TestAChoreThatIsRefusedKeepsNoBackupFromBeingMade",
 	},
 	{
 		Name: "a run whose EtcdBackup retention deleted is made again", Peer: "",
-		File:    "controllers/schedule/observation.go",
+		File:    "controllers/schedule/plan/observation.go",
 		From:    "for _, t := range []time.Time{o.latest(), o.recorded()} {\n\t\tif t.After(considered) {",
 		To:      "for _, t := range []time.Time{o.latest()} {\n\t\tif t.After(considered) {",
-		Package: schedulePackage, Test: "TestWhateverHappensNoRunIsMadeTwiceOrBesideAnotherAndTheNewestIsMadeUpFor",
+		Package: schedulePlan, Test: "TestWhateverHappensNoRunIsMadeTwiceOrBesideAnotherAndTheNewestIsMadeUpFor",
 	},
 	{
 		Name: "whoever forbids to touch a Job that ended has the last word on the backup", Peer: "",
-		File:    "controllers/etcdbackup_controller.go",
+		File:    "controllers/backup/reconcile.go",
 		From:    "if decision.Outcome != nil {\n\t\treturn",
 		To:      "if decision.Outcome != nil && decision.Change == nil {\n\t\treturn",
-		Package: controllersPackage, Test: "TestAJobThatNobodyMayTouchKeepsNoBackupFromBeingToldAndIsLeftAloneForAWhile",
+		Package: backupWing, Test: "TestAJobThatNobodyMayTouchKeepsNoBackupFromBeingToldAndIsLeftAloneForAWhile",
 	},
 	{
 		Name: "backups are written beside a member's data", Peer: "",
-		File:    "controllers/backup/next.go",
+		File:    "controllers/backup/plan/next.go",
 		From:    "if o.Backup.ClaimOf == \"\" {",
 		To:      "if o.Backup.ClaimOf == \"\" || o.Cluster.Exists {",
-		Package: controllersPackage, Test: "TestAMembersOwnVolumeIsNeverAStore",
+		Package: backupWing, Test: "TestAMembersOwnVolumeIsNeverAStore",
 	},
 	{
 		Name: "what an EtcdRestore waits to restore is pruned", Peer: "",
-		File:    "controllers/etcdbackupschedule_held.go",
-		From:    "if lives.cameOf(requestID(restore)) {",
+		File:    "controllers/schedule/lookheld.go",
+		From:    "if lives.cameOf(observe.RequestID(restore)) {",
 		To:      "if true {",
-		Package: controllersPackage, Test: "TestWhatIsToBeRestoredIsHeldUntilItIs",
+		Package: scheduleWing, Test: "TestWhatIsToBeRestoredIsHeldUntilItIs",
 	},
 	{
 		Name: "a damaged record keeps a schedule waiting for good", Peer: "",
-		File:    "controllers/backup/next.go",
+		File:    "controllers/backup/plan/next.go",
 		From:    "if o.Now.Before(end) {",
 		To:      "if !end.IsZero() {",
-		Package: controllersPackage, Test: "TestARecordThatCannotBeReadStopsABackupAndIsSaid",
+		Package: backupWing, Test: "TestARecordThatCannotBeReadStopsABackupAndIsSaid",
 	},
 }

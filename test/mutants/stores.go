@@ -24,7 +24,7 @@ var stores = []mutant{
 	{
 		Name: "a manifest is written for a snapshot that is gone", Peer: "",
 		File:    "pkg/backup/publish.go",
-		From:    "if err := checkStored(ctx, to.bucket, manifest.Key, manifest.SizeBytes); err != nil {",
+		From:    "if err := checkStored(ctx, bucket, manifest.Key, manifest.SizeBytes); err != nil {",
 		To:      "if err := error(nil); err != nil {",
 		Package: backupPackage, Test: "TestNoManifestIsWrittenForASnapshotThatIsGone",
 	},
@@ -55,6 +55,13 @@ var stores = []mutant{
 		From:    "p.Now.Sub(object.ModTime) > leftoverAge",
 		To:      "true",
 		Package: backupPackage, Test: "TestOnlyOldObjectsOfNoBackupAreLeftovers/volume",
+	},
+	{
+		Name: "a snapshot is removed before the manifest that speaks of it", Peer: "",
+		File:    "pkg/backup/prune.go",
+		From:    "p.remove(ctx, ManifestKey(b.Key), b.Key)",
+		To:      "p.remove(ctx, b.Key, ManifestKey(b.Key))",
+		Package: backupPackage, Test: "TestTheManifestIsRemovedBeforeTheSnapshotItSpeaksOf",
 	},
 	{
 		Name: "of an empty store all that is asked for is said to be gone", Peer: "",

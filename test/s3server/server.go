@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // Kind is one of the programs.
@@ -71,11 +73,11 @@ func Each(t *testing.T, o Options, test func(t *testing.T, s *Server)) {
 	}
 }
 
-// Start runs a program until the test ends. Without $S3_BINARIES the test is skipped; with it, a missing program fails it.
+// Start runs a program until the test ends. It needs $S3_BINARIES; a program that is missing there fails the test.
 func Start(t testing.TB, kind Kind, o Options) *Server {
 	t.Helper()
-	if o.Binaries = cmp.Or(o.Binaries, os.Getenv("S3_BINARIES")); o.Binaries == "" {
-		t.Skip("S3_BINARIES is not set: nothing is tried on real S3 servers. Build them (make bin/s3/versitygw bin/s3/rclone) and set it to bin/s3")
+	if o.Binaries == "" {
+		o.Binaries = needs.Variable(t, "S3_BINARIES", "Build S3's servers (make bin/s3/versitygw bin/s3/rclone) and set it to bin/s3.")
 	}
 	if o.Dir == "" {
 		o.Dir = t.TempDir()

@@ -2,6 +2,7 @@ package world
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 )
@@ -17,7 +18,7 @@ func (w *World) admit(c plan.Change) (plan.Change, error) {
 			c.Restores, c.Pods = nil, nil
 			return c, errRefused
 		}
-	case plan.LayNext:
+	case plan.PrepareNext:
 		if w.refusing && len(c.Restores) > 0 {
 			c.Restores = nil
 			return c, errRefused
@@ -33,11 +34,48 @@ func (w *World) admit(c plan.Change) (plan.Change, error) {
 // needsAdmission reports a change that makes Pods, or makes sure first that they could be made.
 func needsAdmission(c plan.Change) bool {
 	switch c := c.(type) {
-	case plan.StartPods, plan.EvictPod, plan.StartPreflight, plan.MoveLife:
+	case plan.StartPods, plan.EvictPod, plan.StartPreflight, plan.SwitchOver:
 		return true
 	case plan.SetChoices:
 		return c.Rehearse
 	default:
 		return false
 	}
+}
+
+// admits reports whether an object can be created: Kubernetes refuses none of its kind, its name is free, and the operator is alive
+// to ask for it.
+func (w *World) admits(kind, name string, life *budgetOfEffects) bool {
+	if err := w.refusalOf(kind, name); err != nil {
+		life.err, life.left = err, 0
+		return false
+	}
+	return life.spend()
+}
+
+// refusalOf says why an object cannot be created, or nil.
+func (w *World) refusalOf(kind, name string) error {
+	switch {
+	case w.trouble.refused[kind]:
+		return fmt.Errorf("%s %s is %w", kind, name, errRefused)
+	case w.objects.collected[kind+" "+name]:
+		return errTaken(kind, name)
+	}
+	return nil
+}
+
+// Refuse has Kubernetes refuse every new object of a kind, or admit it again.
+func (w *World) Refuse(kind string, isRefused bool) {
+	if w.trouble.refused == nil {
+		w.trouble.refused = map[string]bool{}
+	}
+	w.trouble.refused[kind] = isRefused
+	w.logf("fault: new objects of kind %s are refused: %v", kind, isRefused)
+}
+
+// refuseAny does it for a kind that the seed chooses.
+func (w *World) refuseAny(string) {
+	kinds := []string{kindVolume, kindSecret, kindService, kindBudget, kindPod}
+	kind := kinds[w.rng.IntN(len(kinds))]
+	w.Refuse(kind, !w.trouble.refused[kind])
 }

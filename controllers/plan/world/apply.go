@@ -3,10 +3,9 @@ package world
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -26,18 +25,46 @@ func (w *World) Apply(c plan.Change, refused []plan.Note, diesAfter int) error {
 		return errStale
 	}
 	w.remember()
-	before := w.health()
-	err := w.carryOut(admitted, &budgetOfEffects{left: diesAfter})
+	w.trouble.isRaced = false
+	w.meanwhile()
+	err := cmp.Or(w.effect(admitted, diesAfter), refusal)
+	if err == nil && w.sometimes(w.trouble.LostReplies, 4) {
+		err = errLost
+	}
+	return err
+}
+
+// effect carries a change out, and holds what that did to the invariants.
+func (w *World) effect(c plan.Change, diesAfter int) error {
+	written := w.clusters[w.objects.birth.ClusterID]
+	w.ledger.before = w.health()
+	before, copies, birth := w.snapshot(), w.countCopies(written), w.objects.birth
+	w.ledger.found = before
+	life := &budgetOfEffects{left: diesAfter, between: w.meanwhile}
+	err := cmp.Or(w.carryOut(c, life), life.err)
+	w.forgetAsOlder(birth)
 	w.settleClusters()
-	w.checkAction(before, admitted)
+	w.checkAction(w.ledger.before, c)
+	w.checkCopies(written, copies, plan.KindOf(c))
+	w.checkInstall(before)
 	w.checkLives()
-	return cmp.Or(err, refusal)
+	w.checkMoved(c, before, err)
+	return err
 }
 
 // budgetOfEffects counts down to the operator's death. It dies of the effect that it cannot make any more.
-type budgetOfEffects struct{ left int }
+type budgetOfEffects struct {
+	left     int
+	err      error  // why it goes no further, where it did not die
+	between  func() // what may happen between two effects
+	hasBegun bool
+}
 
 func (b *budgetOfEffects) spend() bool {
+	if b.hasBegun && b.between != nil {
+		b.between()
+	}
+	b.hasBegun = true
 	b.left--
 	return b.left >= 0
 }
@@ -47,8 +74,8 @@ func (w *World) carryOut(c plan.Change, life *budgetOfEffects) error {
 	case plan.AdoptData:
 		w.adopt(c, life)
 	case plan.BeginBirth, plan.VoidBirth, plan.NextBirth, plan.RecordBirth:
-		w.carryOutBirth(c)
-	case plan.BeginNext, plan.LayNext, plan.DropNext, plan.MoveLife, plan.MarkFormer, plan.MarkFlushed:
+		return w.carryOutBirth(c)
+	case plan.BeginNext, plan.PrepareNext, plan.DropNext, plan.SwitchOver, plan.MarkFormer, plan.MarkFlushed:
 		w.carryOutInPlace(c, life)
 	case plan.StartPreflight, plan.DeletePreflight, plan.RecordRestored, plan.DeleteRestores:
 		return w.carryOutRestore(c, life)
@@ -57,25 +84,40 @@ func (w *World) carryOut(c plan.Change, life *budgetOfEffects) error {
 	case plan.ApplyObjects:
 		w.makeObjects(c.Objects, c.Secrets, life)
 	case plan.SetBudget:
-		w.objects.budget = c.MinAvailable
+		return w.setBudget(c)
 	case plan.FollowPolicy:
-		w.Spec.ReleasePending = false
+		w.followPolicy(c)
 	default:
 		return w.carryOutMember(c, life)
 	}
 	return nil
 }
 
-func (w *World) carryOutBirth(c plan.Change) {
+// setBudget creates, changes or deletes the disruption budget.
+func (w *World) setBudget(c plan.SetBudget) error {
+	if err := w.refusalOf(kindBudget, "demo"); err != nil && w.objects.budget == 0 && c.MinAvailable > 0 {
+		return err
+	}
+	w.objects.budget = c.MinAvailable
+	return nil
+}
+
+func (w *World) carryOutBirth(c plan.Change) error {
+	if _, isFirst := c.(plan.BeginBirth); !isFirst && !w.objects.birth.Exists() {
+		return errStale // there is no record to change
+	}
 	switch c := c.(type) {
 	case plan.BeginBirth:
+		if err := w.refusalOf(kindService, "demo"); err != nil {
+			return err
+		}
 		w.beginBirth(c)
 	case plan.VoidBirth:
 		w.checkVoid()
 		w.objects.birth.Void = true
 	case plan.NextBirth:
 		w.checkBeginning(c.Origin)
-		w.objects.birth = birthOf(c.BeginBirth, w.Cluster.Operator)
+		w.objects.birth = record.Birth(c.BeginBirth)
 	case plan.RecordBirth:
 		w.objects.birth.ClusterID = c.ClusterID
 		w.checkBorn(c.ClusterID)
@@ -83,6 +125,7 @@ func (w *World) carryOutBirth(c plan.Change) {
 		w.checkApproval()
 	default:
 	}
+	return nil
 }
 
 func (w *World) carryOutMember(c plan.Change, life *budgetOfEffects) error {
@@ -93,6 +136,10 @@ func (w *World) carryOutMember(c plan.Change, life *budgetOfEffects) error {
 		w.setChoices(c, life)
 	case plan.DeleteVolumes:
 		w.deleteVolumes(c, life)
+	case plan.MarkVolume:
+		w.editVolume(c.Volume, func(v *volume) { v.RemovedFor = c.For })
+	case plan.KeepVolume:
+		w.editVolume(c.Volume, func(v *volume) { v.kept, v.keptSince = c.For, w.Now })
 	case plan.DeleteSecret:
 		delete(w.objects.secrets, c.Name)
 	case plan.PrepareMember:
@@ -121,7 +168,7 @@ func (w *World) carryOutPods(c plan.Change, life *budgetOfEffects) {
 		}
 	case plan.StartPods:
 		for _, s := range c.Pods {
-			if life.spend() {
+			if w.admits(kindPod, s.Name, life) {
 				w.createPod(s)
 			}
 		}
@@ -129,40 +176,6 @@ func (w *World) carryOutPods(c plan.Change, life *budgetOfEffects) {
 		w.deletePods(c, life)
 	default:
 	}
-}
-
-func (w *World) carryOutEtcd(c plan.Change) error {
-	cl := w.clusters[w.objects.birth.ClusterID]
-	if cl == nil || !w.hasQuorum(cl) {
-		return errors.New("no quorum")
-	}
-	switch c := c.(type) {
-	case plan.AddLearner:
-		w.serial++
-		cl.members = append(cl.members, etcdutil.Member{ID: hash(cl.id, c.Name, w.serial), PeerURLs: []string{w.url(c.Name)}, Learner: true})
-	case plan.Promote:
-		cl.members[cl.find(c.ID)].Learner = false
-	case plan.RemoveMember:
-		if w.objects.birth.Promised == c.Name {
-			w.objects.birth.Promised = ""
-		}
-		if i := cl.find(c.ID); i >= 0 {
-			cl.members = slices.Delete(cl.members, i, i+1)
-			cl.removed[c.ID] = true
-		}
-	case plan.MoveLeader:
-		cl.leader = c.ToID
-	case plan.DisarmAlarms:
-		w.disarm(cl)
-	default:
-		return fmt.Errorf("%T is not a change that the world knows", c)
-	}
-	return nil
-}
-
-func birthOf(c plan.BeginBirth, operator string) plan.Birth {
-	return plan.Birth{Exists: true, Operator: operator, Incarnation: c.Incarnation, Counter: c.Counter, Token: c.Token,
-		Names: slices.Clone(c.Names), ClusterID: c.ClusterID, Origin: c.Origin}
 }
 
 // adopt writes this object's UID on what an earlier one left, one after the other.
@@ -186,8 +199,8 @@ const kindSecret = "Secret"
 
 // beginBirth creates and never overwrites: of two operators one wins.
 func (w *World) beginBirth(c plan.BeginBirth) {
-	if !w.objects.birth.Exists {
-		w.objects.birth = birthOf(c, w.Cluster.Operator)
+	if !w.objects.birth.Exists() {
+		w.objects.birth, w.objects.claim = record.Birth(c), w.Cluster.Operator
 		if c.ClusterID != 0 {
 			w.checkBorn(c.ClusterID)
 		} else {
@@ -198,7 +211,11 @@ func (w *World) beginBirth(c plan.BeginBirth) {
 
 func (w *World) makeObjects(list []plan.Object, secrets []string, life *budgetOfEffects) {
 	for _, object := range list {
-		if !life.spend() {
+		if object.Kind == kindVolume {
+			w.relabel(object.Name)
+			continue
+		}
+		if !w.admits(object.Kind, object.Name, life) {
 			continue
 		}
 		w.objects.made[object.Name] = true
@@ -207,7 +224,7 @@ func (w *World) makeObjects(list []plan.Object, secrets []string, life *budgetOf
 		}
 	}
 	for _, name := range secrets {
-		if life.spend() {
+		if w.admits(kindSecret, name, life) {
 			w.objects.secrets[name] = true
 		}
 	}
@@ -217,7 +234,7 @@ func (w *World) makeObjects(list []plan.Object, secrets []string, life *budgetOf
 func (w *World) bootstrap(c plan.Bootstrap, life *budgetOfEffects) {
 	w.makeObjects(c.Objects, c.Secrets, life)
 	for _, v := range c.Volumes {
-		if !life.spend() {
+		if !w.admits(kindVolume, v.Name, life) {
 			return
 		}
 		w.createVolume(v, w.objects.birth.Incarnation)
@@ -232,7 +249,7 @@ func (w *World) bootstrap(c plan.Bootstrap, life *budgetOfEffects) {
 		w.createRestore(l, w.objects.birth.Incarnation, w.objects.birth.Origin)
 	}
 	for _, s := range c.Pods {
-		if !life.spend() {
+		if !w.admits(kindPod, s.Name, life) {
 			return
 		}
 		w.createPod(s)
@@ -241,6 +258,9 @@ func (w *World) bootstrap(c plan.Bootstrap, life *budgetOfEffects) {
 
 // begin writes down which volumes the first members are born on, once all of them are there.
 func (w *World) begin(life *budgetOfEffects) bool {
+	if !w.objects.birth.Exists() {
+		return false
+	}
 	volumes := map[string]string{}
 	for _, name := range w.objects.birth.Names {
 		v, ok := w.objects.volumes[name]
@@ -252,18 +272,18 @@ func (w *World) begin(life *budgetOfEffects) bool {
 	if !life.spend() {
 		return false
 	}
-	w.objects.birth.Begun, w.objects.birth.Volumes, w.objects.birth.Next = true, volumes, len(volumes)
+	w.objects.birth.Begun, w.objects.birth.Volumes, w.objects.birth.NextOrdinal = true, volumes, len(volumes)
 	return true
 }
 
 func (w *World) createVolume(v plan.NewVolume, incarnation string) {
-	if _, exists := w.objects.volumes[v.Name]; exists {
+	if _, exists := w.objects.volumes[v.Name]; exists || incarnation == "" {
 		return
 	}
 	uid := w.uid("volume")
 	w.disks[uid] = &disk{}
-	w.objects.volumes[v.Name] = volume{owner: w.Cluster.UID, Volume: plan.Volume{UID: uid, Created: w.Now, Phase: plan.VolumePending,
-		Incarnation: incarnation, Choices: v.Choices, Bytes: v.Bytes}}
+	w.objects.volumes[v.Name] = volume{owner: w.Cluster.UID, isReleased: !w.Spec.Retain, Volume: plan.Volume{UID: uid, Created: w.Now, Phase: plan.VolumePending,
+		Incarnation: incarnation, Choices: v.Choices, Bytes: v.Bytes, Backing: uid}}
 }
 
 func (w *World) createPod(s plan.Start) {
@@ -271,7 +291,7 @@ func (w *World) createPod(s plan.Start) {
 		return
 	}
 	p := pod{initial: s.Initial, seen: s.Flags, made: s.Choices, Pod: plan.Pod{UID: w.uid("pod"), Created: w.Now, Phase: plan.PodPending,
-		Flags: s.Flags, Role: s.Role, Incarnation: w.objects.birth.Incarnation, Choices: s.Choices}}
+		Flags: s.Flags, Role: s.Role, Incarnation: cmp.Or(w.objects.birth.Incarnation, w.objects.volumes[s.Name].Incarnation), Choices: s.Choices}}
 	p.disk = p.UID
 	if !w.Spec.Ephemeral {
 		p.disk = w.objects.volumes[s.Name].UID
@@ -282,15 +302,15 @@ func (w *World) createPod(s plan.Start) {
 func (w *World) prepare(c plan.PrepareMember, life *budgetOfEffects) {
 	ordinal, _ := etcdutil.Ordinal(w.Cluster.Name, c.Volume.Name)
 	if w.objects.birth.Promised != c.Volume.Name {
-		if ordinal < w.objects.birth.Next || !life.spend() {
+		if !w.objects.birth.Exists() || ordinal < w.objects.birth.NextOrdinal || !life.spend() {
 			return // promised before: whoever decided this was behind
 		}
-		w.objects.birth.Promised, w.objects.birth.Next = c.Volume.Name, ordinal+1
+		w.objects.birth.Promised, w.objects.birth.NextOrdinal = c.Volume.Name, ordinal+1
 	}
-	if c.Secret && life.spend() {
+	if c.Secret && w.admits(kindSecret, c.Volume.Name, life) {
 		w.objects.secrets[c.Volume.Name] = true
 	}
-	if !w.Spec.Ephemeral && life.spend() {
+	if !w.Spec.Ephemeral && w.admits(kindVolume, c.Volume.Name, life) {
 		w.createVolume(c.Volume, w.objects.birth.Incarnation)
 	}
 }
@@ -300,10 +320,8 @@ func (w *World) record(c plan.RecordMembers, life *budgetOfEffects) {
 		if !life.spend() {
 			return
 		}
-		if v, ok := w.objects.volumes[m.Name]; ok && m.VolumeUID != "" && v.UID == m.VolumeUID {
-			v.Record = m.Record
-			w.objects.volumes[m.Name] = v
-			w.checkRecord(m, v.UID)
+		if ref := (plan.VolumeRef{Name: m.Name, UID: m.VolumeUID}); w.editVolume(ref, func(v *volume) { v.Record = m.Record }) {
+			w.checkRecord(m, m.VolumeUID)
 		}
 		if p, ok := w.objects.pods[m.Name]; ok && m.PodUID != "" && p.UID == m.PodUID {
 			p.Record = m.Record
@@ -316,18 +334,36 @@ func (w *World) record(c plan.RecordMembers, life *budgetOfEffects) {
 func (w *World) seal(c plan.SealPods, life *budgetOfEffects) {
 	for _, s := range c.Pods {
 		if life.spend() {
-			w.editPod(s.Pod, func(p *pod) { p.Flags, p.Role = plan.FlagsSealed, s.Role })
+			w.editPod(s.Pod, func(p *pod) {
+				p.Flags = s.Flags
+				if s.Role != "" || s.Flags == plan.FlagsUncompared {
+					p.Role = s.Role
+				}
+			})
 		}
 	}
 }
 
 func (w *World) setChoices(c plan.SetChoices, life *budgetOfEffects) {
 	for _, ref := range c.Volumes {
-		if v, ok := w.objects.volumes[ref.Name]; ok && v.UID == ref.UID && life.spend() {
-			v.Choices = c.Choices
-			w.objects.volumes[ref.Name] = v
+		if life.spend() {
+			w.editVolume(ref, func(v *volume) { v.Choices = c.Choices })
 		}
 	}
+}
+
+// editVolume changes a volume if it is this one and no other. It is I7: the operator touches only what its cluster owns.
+func (w *World) editVolume(ref plan.VolumeRef, edit func(*volume)) bool {
+	v, ok := w.objects.volumes[ref.Name]
+	if !ok || ref.UID == "" || v.UID != ref.UID {
+		return false
+	}
+	if v.owner != w.Cluster.UID && !w.trouble.isRaced {
+		w.violate("I7: the volume %s of %s was changed, and this is %s", ref.Name, v.owner, w.Cluster.UID)
+	}
+	edit(&v)
+	w.objects.volumes[ref.Name] = v
+	return true
 }
 
 func (w *World) editPod(ref plan.PodRef, edit func(*pod)) {
@@ -367,12 +403,11 @@ func (w *World) evict(c plan.EvictPod) error {
 
 func (w *World) deleteVolumes(c plan.DeleteVolumes, life *budgetOfEffects) {
 	for _, ref := range c.Volumes {
-		v, ok := w.objects.volumes[ref.Name]
-		if !ok || v.UID != ref.UID || !life.spend() {
-			continue
+		if life.spend() {
+			w.editVolume(ref, func(v *volume) {
+				w.checkVolumeDeletion(ref, w.disks[v.UID])
+				v.Terminating = true
+			})
 		}
-		w.checkVolumeDeletion(ref, w.disks[v.UID])
-		v.Terminating = true
-		w.objects.volumes[ref.Name] = v
 	}
 }

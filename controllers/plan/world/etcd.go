@@ -13,7 +13,18 @@ import (
 type disk struct {
 	cluster, member etcdutil.ID
 	applied         int    // writes that reached it
-	from            string // the backup that was laid there; empty for what began empty
+	from            string // the backup that was restored there; empty for what began empty
+	emptied         emptied
+	content         int  // 0 for what clients wrote, another number for what no client wrote
+	promised        int  // writes that its member acknowledged, where the disk holds fewer by now
+	isCopy          bool // a backup tool made it: no member ever lived on it
+	fails           bool // it returns errors
+}
+
+// emptied is what a directory held before something emptied it.
+type emptied struct {
+	cluster, member etcdutil.ID
+	look            int // the last look that an operator had taken by then
 }
 
 func (d *disk) isEmpty() bool { return d.member == 0 }
@@ -25,6 +36,8 @@ type process struct {
 	served bool
 	mute   bool // it never serves, whoever is there
 	ill    illness
+
+	instead string // who answers at its address while it is out of reach
 }
 
 // illness is what a process suffers from.
@@ -39,17 +52,21 @@ const (
 // takesPart reports whether the process counts for its cluster.
 func (p *process) takesPart() bool { return !p.mute && (p.ill == "" || p.ill == hidden) }
 
+// isHeard reports a process that answers the operator.
+func (p *process) isHeard() bool { return p != nil && p.served && p.ill != frozen && p.ill != hidden }
+
 // cluster is what the members of one cluster ID agreed on.
 type cluster struct {
 	id      etcdutil.ID
 	members []etcdutil.Member
 	removed map[etcdutil.ID]bool
 	leader  etcdutil.ID
-	writes  int    // acknowledged to clients, and never to be lost
-	from    string // what it began with: the sum of a backup, or the survivor; empty for nothing
-	life    string // the incarnation that its members are of
-	alarm   bool   // that space ran out, under the ID of a member of the cluster that the backup was taken from
-	full    bool   // whether it did
+	writes  int                  // acknowledged to clients, and never to be lost
+	from    string               // what it began with: the sum of a backup, or the survivor; empty for nothing
+	life    string               // the incarnation that its members are of
+	alarm   bool                 // that space ran out, under the ID of a member of the cluster that the backup was taken from
+	full    bool                 // whether it did
+	corrupt map[etcdutil.ID]bool // members of which etcd said that their data differs; 0 where it does not know whose
 }
 
 func hash(parts ...any) etcdutil.ID {
@@ -81,8 +98,12 @@ func (w *World) running(c *cluster) []*process {
 // upVoters counts running voters.
 func (w *World) upVoters(c *cluster) int {
 	n := 0
-	for _, p := range w.running(c) {
-		if !c.members[c.find(p.disk.member)].Learner {
+	for _, pod := range w.objects.pods {
+		p := w.procs[pod.UID]
+		if p == nil || !p.takesPart() || p.disk.cluster != c.id {
+			continue
+		}
+		if i := c.find(p.disk.member); i >= 0 && !c.members[i].Learner {
 			n++
 		}
 	}
@@ -98,6 +119,14 @@ func (w *World) start(p pod, d *disk) etcdutil.ExitReason {
 	if !d.isEmpty() {
 		if c := w.clusters[d.cluster]; c.removed[d.member] {
 			return etcdutil.ExitRemoved
+		}
+		switch {
+		case d.fails:
+			return etcdutil.ExitDiskFailing
+		case w.isBehindItsWord(d):
+			return etcdutil.ExitRaftPanic
+		case p.seen != plan.FlagsRestored && w.differs(d):
+			return etcdutil.ExitDataDiffers
 		}
 		return ""
 	}
@@ -122,7 +151,7 @@ func (w *World) startNew(p pod, d *disk) etcdutil.ExitReason {
 		return etcdutil.ExitAlreadyBootstrapped
 	}
 	w.checkFreshStart(c, self)
-	if !w.isHeld(id) { // what was laid under that name left no trace
+	if !w.isHeld(id) { // what was restored under that name left no trace
 		c.from, c.alarm, c.full = "", false, false
 	}
 	*d = disk{cluster: id, member: self}
@@ -154,7 +183,7 @@ func (w *World) startExisting(p pod, d *disk) etcdutil.ExitReason {
 	for _, m := range c.members {
 		if m.PeerURLs[0] == w.url(name) {
 			w.checkFreshStart(c, m.ID)
-			*d = disk{cluster: c.id, member: m.ID}
+			*d = disk{cluster: c.id, member: m.ID, content: w.leadersContent(c)}
 			return ""
 		}
 	}
@@ -178,7 +207,7 @@ func (w *World) settleClusters() {
 		}
 		running := w.running(c)
 		newest := slices.MaxFunc(running, func(a, b *process) int { return a.disk.applied - b.disk.applied })
-		if newest.disk.applied < c.writes && !w.unsealedLoss {
+		if newest.disk.applied < c.writes && !w.unsealedLoss && !w.trouble.rolled {
 			w.violate("acknowledged writes lost: %d of %d left in %s", newest.disk.applied, c.writes, c.id)
 			c.writes = newest.disk.applied
 		}

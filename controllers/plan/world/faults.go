@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -50,7 +51,8 @@ func (w *World) WipeDisk(name string) {
 	if !w.sealed[w.disks[p.disk].member] {
 		w.unsealedLoss = true
 	}
-	w.disks[p.disk] = &disk{}
+	d := w.disks[p.disk]
+	w.disks[p.disk] = &disk{emptied: emptied{cluster: d.cluster, member: d.member, look: w.ledger.looks}}
 	w.logf("fault: directory of %s wiped", name)
 }
 
@@ -73,7 +75,7 @@ func (w *World) afflict(name string, with illness) {
 // Cure makes every process well.
 func (w *World) Cure() {
 	for _, proc := range w.procs {
-		proc.ill = ""
+		proc.ill, proc.instead = "", ""
 	}
 }
 
@@ -152,14 +154,14 @@ func (w *World) StripSeal(name string) {
 
 // DeletePeerService takes the birth record with it.
 func (w *World) DeletePeerService() {
-	w.objects.birth, w.recordLost = plan.Birth{}, true
+	w.objects.birth, w.objects.claim, w.recordLost = record.Birth{}, "", true
 	w.logf("fault: peer Service deleted")
 }
 
 // Recreate is somebody deleting the cluster and creating it again: the garbage collector takes all but the volumes and the
 // authority, and the new object has another UID.
 func (w *World) Recreate() {
-	if w.Spec.Ephemeral || w.objects.birth.ClusterID == 0 && len(w.objects.birth.Past) == 0 {
+	if w.Spec.Ephemeral || w.objects.birth.ClusterID == 0 && len(w.objects.birth.Former) == 0 {
 		return
 	}
 	w.serial++
@@ -168,11 +170,11 @@ func (w *World) Recreate() {
 		w.stop(p)
 		delete(w.objects.pods, name)
 	}
-	w.objects.birth, w.objects.budget = plan.Birth{}, 0
+	w.objects.birth, w.objects.claim, w.objects.budget = record.Birth{}, "", 0
 	w.objects.preflight, w.objects.restores = nil, map[string]restoreTask{}
 	w.objects.secrets = map[string]bool{}
 	w.objects.made = map[string]bool{"demo-ca": w.objects.made["demo-ca"]}
-	w.past = nil
+	w.past, w.specs = nil, nil
 	w.logf("fault: cluster deleted and created again as %s", w.Cluster.UID)
 }
 

@@ -6,22 +6,23 @@ import (
 	"strings"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
-// What restores in place need: EtcdRestores, a life that is laid beside another, and lives that ended.
+// What restores in place need: EtcdRestores, the next incarnation beside another, and former incarnations.
 
 func (w *World) carryOutInPlace(c plan.Change, life *budgetOfEffects) {
 	switch c := c.(type) {
 	case plan.BeginNext:
 		w.beginNext(c)
-	case plan.LayNext:
-		w.layNext(c, life)
+	case plan.PrepareNext:
+		w.prepareNext(c, life)
 	case plan.DropNext:
-		if w.objects.birth.Coming.Incarnation == c.Incarnation {
-			w.objects.birth.Coming = plan.Life{}
+		if w.objects.birth.Next.Incarnation == c.Incarnation {
+			w.objects.birth.Next = record.Next{}
 		}
-	case plan.MoveLife:
-		w.moveLife(c)
+	case plan.SwitchOver:
+		w.switchOver(c)
 	case plan.MarkFormer:
 		w.markFormer(c, life)
 	case plan.MarkFlushed:
@@ -32,19 +33,19 @@ func (w *World) carryOutInPlace(c plan.Change, life *budgetOfEffects) {
 
 func (w *World) beginNext(c plan.BeginNext) {
 	birth := &w.objects.birth
-	if birth.Incarnation == c.From && birth.Coming.IsZero() && !birth.Void {
-		birth.Coming, birth.Laid, birth.Next = c.Life, c.Counter, max(birth.Next, c.Next)
+	if birth.Exists() && birth.Incarnation == c.From && birth.Next.IsZero() && !birth.Void {
+		birth.Next, birth.LastCounter, birth.NextOrdinal = c.Next, c.Counter, max(birth.NextOrdinal, c.NextOrdinal)
 		w.checkNames(c.Names)
 	}
 }
 
-func (w *World) layNext(c plan.LayNext, life *budgetOfEffects) {
-	if w.objects.birth.Coming.Incarnation != c.Incarnation {
+func (w *World) prepareNext(c plan.PrepareNext, life *budgetOfEffects) {
+	if w.objects.birth.Next.Incarnation != c.Incarnation {
 		return
 	}
 	w.makeObjects(nil, c.Secrets, life)
 	for _, v := range c.Volumes {
-		if !life.spend() {
+		if !w.admits(kindVolume, v.Name, life) {
 			return
 		}
 		w.createVolume(v, c.Incarnation)
@@ -53,20 +54,20 @@ func (w *World) layNext(c plan.LayNext, life *budgetOfEffects) {
 		if !life.spend() {
 			return
 		}
-		w.createRestore(l, c.Incarnation, w.objects.birth.Coming.Origin)
+		w.createRestore(l, c.Incarnation, w.objects.birth.Next.Origin)
 	}
 }
 
-func (w *World) moveLife(c plan.MoveLife) {
-	old, next := w.objects.birth, w.objects.birth.Coming
+func (w *World) switchOver(c plan.SwitchOver) {
+	old, next := w.objects.birth, w.objects.birth.Next
 	if old.Incarnation != c.From || next.Incarnation != c.To {
 		return
 	}
 	digest := w.checkMove()
-	w.objects.birth = plan.Birth{
-		Exists: true, Operator: old.Operator, Incarnation: next.Incarnation, Counter: next.Counter, Token: next.Token, Names: next.Names,
-		Origin: next.Origin, Restore: next.Restore, Begun: true, Volumes: c.Volumes, Next: old.Next, Laid: old.Laid,
-		Past: append(slices.Clone(old.Past), plan.Past{Incarnation: old.Incarnation, Restore: old.Restore, Voters: c.Voters}),
+	w.objects.birth = record.Birth{
+		Incarnation: next.Incarnation, Counter: next.Counter, Token: next.Token, Names: next.Names,
+		Origin: next.Origin, Restore: next.Restore, Begun: true, Volumes: c.Volumes, NextOrdinal: old.NextOrdinal, LastCounter: old.LastCounter,
+		Former: append(slices.Clone(old.Former), record.Former{Incarnation: old.Incarnation, Restore: old.Restore, Voters: c.Voters}),
 	}
 	w.born = 0
 	w.moves[next.Restore]++
@@ -75,32 +76,31 @@ func (w *World) moveLife(c plan.MoveLife) {
 
 func (w *World) markFormer(c plan.MarkFormer, life *budgetOfEffects) {
 	for _, ref := range c.Volumes {
-		if v, ok := w.objects.volumes[ref.Name]; ok && v.UID == ref.UID && v.Superseded == "" && life.spend() {
-			v.Superseded = c.By
-			w.objects.volumes[ref.Name] = v
+		if w.objects.volumes[ref.Name].Superseded == "" && life.spend() {
+			w.editVolume(ref, func(v *volume) { v.Superseded = c.By })
 		}
 	}
 }
 
 func (w *World) markFlushed(c plan.MarkFlushed) {
-	if v, ok := w.objects.volumes[c.Volume.Name]; ok && v.UID == c.Volume.UID {
-		v.Flushed = c.Life
-		w.objects.volumes[c.Volume.Name] = v
-	}
+	w.editVolume(c.Volume, func(v *volume) { v.Flushed = c.Life })
 }
 
-// lifeOf is the list of the observation that a name belongs to.
-func (w *World) lifeOf(from objects, name string, o *plan.Observation) *[]plan.Replica {
+// incarnationOf is the list of the observation that a name belongs to.
+func (w *World) incarnationOf(from objects, name string, o *plan.Observation) *[]plan.Replica {
 	switch {
-	case slices.Contains(from.birth.Coming.Names, name):
-		return &o.Coming
+	case slices.Contains(from.birth.Next.Names, name):
+		return &o.Next.Members
 	case isFormer(from, name):
-		return &o.Former
+		if len(o.Former) == 0 {
+			o.Former = make([]plan.Incarnation, 1)
+		}
+		return &o.Former[0].Members
 	}
-	return &o.Replicas
+	return &o.Current.Members
 }
 
-// isFormer reports what is left of a life that ended, by what it says of itself.
+// isFormer reports what is left of a former incarnation, by what it says of itself.
 func isFormer(from objects, name string) bool {
 	incarnation := ""
 	v, hasVolume := from.volumes[name]
@@ -117,18 +117,18 @@ func isFormer(from objects, name string) bool {
 	if incarnation == "" || incarnation == from.birth.Incarnation {
 		return false
 	}
-	return v.Superseded != "" || slices.ContainsFunc(from.birth.Past, func(past plan.Past) bool { return past.Incarnation == incarnation })
+	return v.Superseded != "" || slices.ContainsFunc(from.birth.Former, func(past record.Former) bool { return past.Incarnation == incarnation })
 }
 
-// hasEnded reports whether a restore in place ended this life.
+// hasEnded reports whether a restore in place ended this incarnation.
 func (w *World) hasEnded(incarnation string) bool {
-	return slices.ContainsFunc(w.objects.birth.Past, func(past plan.Past) bool { return past.Incarnation == incarnation })
+	return slices.ContainsFunc(w.objects.birth.Former, func(past record.Former) bool { return past.Incarnation == incarnation })
 }
 
 // heldBy is what a member that answers could be asked for, or "".
 func (w *World) heldBy(name string) string {
 	p := w.procs[w.objects.pods[name].UID]
-	if p == nil || !p.served || p.ill == frozen || p.ill == hidden {
+	if !p.isHeard() {
 		return ""
 	}
 	return fmt.Sprintf("survivor %s/%d", p.disk.cluster, p.disk.applied)
@@ -147,8 +147,8 @@ func (w *World) readOn(name, life string) string {
 	return fmt.Sprintf("survivor %s/%d", d.cluster, d.applied)
 }
 
-// isFrom reports whether what lies somewhere is what a life was to begin with.
-func isFrom(from string, origin plan.Origin) bool {
+// isFrom reports whether what lies somewhere is what an incarnation was to begin with.
+func isFrom(from string, origin record.Origin) bool {
 	if origin.SHA256 == "" && !origin.IsZero() {
 		return strings.HasPrefix(from, "survivor ")
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 // settledAt is a cluster that serves, with volumes of its own.
@@ -22,7 +23,7 @@ func settledAt(t *testing.T, seed uint64, size int) *World {
 func mustSettle(t *testing.T, w *World, what string) {
 	t.Helper()
 	d, rests := w.Settle(2000)
-	if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || len(w.Observe().HealthyVoters()) != w.Spec.Size {
+	if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || len(w.Observe().Current.HealthyVoters()) != w.Spec.Size {
 		t.Fatalf("%s: rests=%v %+v %v\n%s", what, rests, d, w.Violations, w.Story(120))
 	}
 }
@@ -30,17 +31,17 @@ func mustSettle(t *testing.T, w *World, what string) {
 func TestAClusterOfEachSizeIsRestoredInPlaceAndKeepsItsOldVolumes(t *testing.T) {
 	for _, size := range []int{1, 3, 5} {
 		w := settledAt(t, uint64(size), size)
-		w.Ask(plan.SourceBackup, "", true)
+		w.Ask(record.SourceBackup, "", true)
 		mustSettle(t, w, fmt.Sprintf("size %d", size))
 		if c := w.clusters[w.born]; c == nil || !strings.HasPrefix(c.from, "sha of ") {
 			t.Fatalf("size %d: the cluster does not hold the backup\n%s", size, w.Story(120))
 		}
-		if o := w.Observe(); len(o.Former) != size || len(w.objects.restores) > 0 || w.objects.preflight != nil {
-			t.Fatalf("size %d: %d old volumes\n%s", size, len(o.Former), w.Story(120))
+		if o := w.Observe(); len(o.FormerMembers()) != size || len(w.objects.restores) > 0 || w.objects.preflight != nil {
+			t.Fatalf("size %d: %d old volumes\n%s", size, len(o.FormerMembers()), w.Story(120))
 		}
 		w.GiveUpOld()
 		mustSettle(t, w, fmt.Sprintf("size %d, the old volumes given up", size))
-		if o := w.Observe(); len(o.Former) != 0 {
+		if o := w.Observe(); len(o.FormerMembers()) != 0 {
 			t.Fatalf("size %d: old volumes are left\n%s", size, w.Story(40))
 		}
 	}
@@ -49,10 +50,10 @@ func TestAClusterOfEachSizeIsRestoredInPlaceAndKeepsItsOldVolumes(t *testing.T) 
 func TestAClusterCanBeRestoredAgainAndAgain(t *testing.T) {
 	w := settledAt(t, 5, 3)
 	for i := range 4 {
-		w.Ask(plan.SourceBackup, "", true)
+		w.Ask(record.SourceBackup, "", true)
 		mustSettle(t, w, fmt.Sprintf("restore %d", i))
 	}
-	if n := len(w.Observe().Birth.Past); n != 4 {
+	if n := len(w.Observe().Current.Birth.Former); n != 4 {
 		t.Fatalf("%d lives ended", n)
 	}
 }
@@ -71,7 +72,7 @@ func TestALostQuorumIsRebuiltFromASurvivorAndGrowsBack(t *testing.T) {
 		if survivor.Quorum != plan.QuorumLost || last.State != plan.MemberAnswers {
 			t.Fatalf("%+v", survivor)
 		}
-		w.Ask(plan.SourceSurvivor, last.Name, true)
+		w.Ask(record.SourceSurvivor, last.Name, true)
 		mustSettle(t, w, fmt.Sprintf("size %d", size))
 		if c := w.clusters[w.born]; !strings.HasPrefix(c.from, "survivor ") {
 			t.Fatalf("the cluster holds %q", c.from)
@@ -101,7 +102,7 @@ func TestASurvivorThatWasRestartedIsReadOnItsVolume(t *testing.T) {
 			t.Fatalf("%+v", e)
 		}
 		writes := w.clusters[w.born].writes
-		w.Ask(plan.SourceSurvivor, "demo-2", true)
+		w.Ask(record.SourceSurvivor, "demo-2", true)
 		mustSettle(t, w, fmt.Sprintf("seed %d", seed))
 		if c := w.clusters[w.born]; !strings.HasPrefix(c.from, "survivor ") || !strings.HasSuffix(c.from, fmt.Sprintf("/%d", writes)) || count(w.Log, "MarkFlushed") != 1 {
 			t.Fatalf("seed %d: the cluster holds %q, and there were %d writes\n%s", seed, c.from, writes, w.Story(60))
@@ -125,7 +126,7 @@ func TestWhereEverythingIsLostTheClusterBeginsEmptyOnApproval(t *testing.T) {
 		if d := w.Pass(); d.Rule != "quorum-lost" {
 			t.Fatalf("%+v", d)
 		}
-		w.Ask(plan.SourceEmpty, "", true)
+		w.Ask(record.SourceEmpty, "", true)
 		mustSettle(t, w, fmt.Sprintf("ephemeral %v", ephemeral))
 	}
 }
@@ -134,8 +135,8 @@ func TestARestoreIsCalledOffAtAnyMomentBeforeTheMoveAndNothingIsLost(t *testing.
 	calledOff := 0
 	for seed := range uint64(60) {
 		w := settledAt(t, seed+1, 3)
-		before, born := len(w.Observe().Replicas), w.born
-		w.Ask(plan.SourceBackup, "", true)
+		before, born := len(w.Observe().Current.Members), w.born
+		w.Ask(record.SourceBackup, "", true)
 		for range seed / 2 {
 			w.Advance()
 			w.Pass()
@@ -150,7 +151,7 @@ func TestARestoreIsCalledOffAtAnyMomentBeforeTheMoveAndNothingIsLost(t *testing.
 			w.TakeBack()
 		}
 		mustSettle(t, w, fmt.Sprintf("seed %d", seed))
-		if o := w.Observe(); w.born != born || len(o.Replicas) != before || len(o.Coming)+len(o.Former) > 0 || len(w.objects.volumes) != 3 {
+		if o := w.Observe(); w.born != born || len(o.Current.Members) != before || len(o.Next.Members)+len(o.FormerMembers()) > 0 || len(w.objects.volumes) != 3 {
 			t.Fatalf("seed %d: something is left\n%s", seed, w.Story(80))
 		}
 	}
@@ -159,14 +160,14 @@ func TestARestoreIsCalledOffAtAnyMomentBeforeTheMoveAndNothingIsLost(t *testing.
 	}
 }
 
-// Whoever deletes the cluster and makes it again finds the old life, or the new one, or a refusal that names what is there; never an
+// Whoever deletes the cluster and makes it again finds the old incarnation, or the new one, or a refusal that names what is there; never an
 // empty cluster. The EtcdRestore that was approved is not carried out on it.
 func TestAClusterThatIsMadeAgainInTheMiddleOfARestoreLosesNothing(t *testing.T) {
 	found := map[string]int{}
 	for seed := range uint64(120) {
 		w := settledAt(t, seed+1, 3)
 		old := w.born
-		w.Ask(plan.SourceBackup, "", true)
+		w.Ask(record.SourceBackup, "", true)
 		for range seed {
 			w.Advance()
 			w.take(w.ObserveStale(), 1+int(seed%3))
@@ -198,7 +199,7 @@ func TestAClusterThatIsMadeAgainInTheMiddleOfARestoreLosesNothing(t *testing.T) 
 	}
 }
 
-// unmark is somebody who goes on with what a restore had moved on from, and deletes what it moved to, or leaves it.
+// unmark is somebody who goes on with what a restore had switched over from, and deletes what it moved to, or leaves it.
 func (w *World) unmark(deletes bool) {
 	for name, v := range w.objects.volumes {
 		v.Terminating = v.Terminating || deletes && v.Superseded == ""
@@ -209,7 +210,7 @@ func (w *World) unmark(deletes bool) {
 
 func TestAMajorityThatCannotBeReachedKeepsTheNextLifeFromStarting(t *testing.T) {
 	w := settledAt(t, 8, 3)
-	w.Ask(plan.SourceBackup, "", true)
+	w.Ask(record.SourceBackup, "", true)
 	for len(w.moves) == 0 {
 		w.Advance()
 		w.Pass()
@@ -233,7 +234,7 @@ func TestARestoreInPlaceGoesOnWhereverTheOperatorDies(t *testing.T) {
 	for _, size := range []int{1, 3} {
 		for life := 1; life <= 4; life++ {
 			w := settledAt(t, uint64(10*size+life), size)
-			w.Ask(plan.SourceBackup, "", true)
+			w.Ask(record.SourceBackup, "", true)
 			for range 600 {
 				w.Advance()
 				w.take(w.ObserveStale(), life)

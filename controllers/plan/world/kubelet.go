@@ -17,6 +17,7 @@ func (w *World) Advance() {
 		w.advancePod(names[w.rng.IntN(len(names))])
 	}
 	w.advanceTasks()
+	w.advanceTrouble()
 	for _, name := range sortedKeys(w.objects.volumes) {
 		w.advanceVolume(name)
 	}
@@ -25,6 +26,7 @@ func (w *World) Advance() {
 		w.write()
 	}
 	w.readiness()
+	w.watch()
 	w.checkLists()
 	w.checkLives()
 }
@@ -91,7 +93,7 @@ func (w *World) schedule(name string, p *pod) {
 	if w.disks[p.disk] == nil {
 		w.disks[p.disk] = &disk{}
 	}
-	p.Scheduled, p.Node, p.Waiting, p.Message = true, "node-1", "", ""
+	p.Scheduled, p.Node, p.Waiting, p.Message = true, w.nodeOf(name), "", ""
 }
 
 // run starts the container: etcd reads the directory, then its flags.
@@ -99,15 +101,24 @@ func (w *World) run(name string, p *pod) {
 	p.Phase, p.Started = plan.PodRunning, true
 	d := w.disks[p.disk]
 	w.checkFirstStart(name, *p, d)
+	w.checkOwnDisk(name, d)
 	if reason := w.start(*p, d); reason != "" {
 		if p.Exit == nil || p.Exit.Reason != reason {
 			w.logf("kubelet: etcd of %s stops: %s", name, reason)
 		}
-		p.Exit = &plan.Exit{Reason: reason, Code: 1, Message: string(reason), At: w.Now}
+		p.Exit = &plan.Exit{Reason: reason, Code: 1, Message: lastWords(reason, d), At: w.Now}
 		return
 	}
 	p.Running, p.RunningSince, p.Booted = true, w.Now, true
 	w.procs[p.UID] = &process{pod: name, disk: d, mute: w.Mute[p.made]}
+}
+
+// lastWords are what etcd says of why it stops.
+func lastWords(reason etcdutil.ExitReason, d *disk) string {
+	if d.fails {
+		return "write /data/member/wal/0.wal: input/output error"
+	}
+	return string(reason)
 }
 
 // stop ends a Pod's process.
@@ -131,7 +142,7 @@ func (w *World) readiness() {
 	for _, name := range sortedKeys(w.objects.pods) {
 		p := w.objects.pods[name]
 		proc := w.procs[p.UID]
-		ready := !p.cutOff && proc != nil && proc.served && proc.takesPart() && w.hasQuorum(w.clusters[proc.disk.cluster])
+		ready := !p.cutOff && (proc == nil || len(w.clusters[proc.disk.cluster].corrupt) == 0) && proc != nil && proc.served && proc.takesPart() && w.hasQuorum(w.clusters[proc.disk.cluster])
 		if ready != p.Ready {
 			p.Ready, p.ReadySince = ready, w.Now
 			w.objects.pods[name] = p

@@ -17,39 +17,46 @@ func (w *World) ObserveStale() plan.Observation {
 	if len(w.past) == 0 {
 		return w.Observe()
 	}
-	return w.observe(w.past[w.rng.IntN(len(w.past))])
+	o := w.observe(w.lagging())
+	if w.sometimes(w.trouble.StaleSpecs, 2) {
+		o.Desired = w.specs[w.rng.IntN(len(w.specs))]
+	}
+	return o
 }
 
 func (w *World) observe(from objects) plan.Observation {
+	from = w.shown(from)
 	o := plan.Observation{
-		Now: w.Now, Cluster: w.Cluster, Desired: w.Spec, Birth: from.birth,
+		Now: shifted(w.Now, w.trouble.skew[apiServer]), Cluster: w.Cluster, Desired: w.Spec, Current: plan.Incarnation{Birth: from.birth}, ClaimedBy: from.claim,
 		Budget: plan.Budget{Object: plan.Object{Kind: "PodDisruptionBudget", Name: "demo", State: state(from.budget > 0)}, MinAvailable: from.budget},
 		Objects: []plan.Object{
 			{Kind: "Secret", Name: "demo-ca", State: state(from.made["demo-ca"]), Authority: true},
 			{Kind: "Service", Name: "demo", State: state(from.made["demo"])},
 		},
 	}
+	w.observeMetadata(from, &o)
 	o.Preflight = from.preflight
 	w.observeRetained(from, &o)
 	o.Requests = from.requests
 	names := map[string]bool{}
-	for _, name := range from.birth.Coming.Names {
+	for _, name := range from.birth.Next.Names {
 		names[name] = true
 	}
 	for _, set := range []map[string]bool{keys(from.pods), keys(from.restores), w.ownVolumes(from), from.secrets} {
 		maps.Copy(names, set)
 	}
 	answers := w.answers(from)
-	o.Membership = w.membership(answers)
-	for _, m := range o.Membership.Members {
+	o.Current.Membership = w.membership(answers)
+	for _, m := range o.Current.Membership.Members {
 		names[w.nameOfURL(m.PeerURLs[0])] = true
 	}
 	for _, name := range sortedKeys(names) {
-		list := w.lifeOf(from, name, &o)
-		*list = append(*list, w.replica(from, o.Membership, answers, name))
+		list := w.incarnationOf(from, name, &o)
+		*list = append(*list, w.replica(from, o.Current.Membership, answers, name))
 	}
-	for _, list := range [][]plan.Replica{o.Replicas, o.Coming, o.Former} {
-		slices.SortFunc(list, func(a, b plan.Replica) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	w.addHashes(&o)
+	for _, in := range append([]plan.Incarnation{o.Current, o.Next}, o.Former...) {
+		slices.SortFunc(in.Members, func(a, b plan.Replica) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	}
 	return o
 }
@@ -57,7 +64,12 @@ func (w *World) observe(from objects) plan.Observation {
 // observeRetained tells what an earlier object left from what is ours.
 func (w *World) observeRetained(from objects, o *plan.Observation) {
 	for _, name := range sortedKeys(from.volumes) {
-		if v := from.volumes[name]; v.owner != w.Cluster.UID && !v.Terminating {
+		v := from.volumes[name]
+		if v.kept != plan.NoCause && v.owner == w.Cluster.UID && !v.Terminating {
+			ordinal, _ := etcdutil.Ordinal(w.Cluster.Name, name)
+			o.Kept = append(o.Kept, plan.KeptVolume{Name: name, UID: v.UID, Ordinal: ordinal, For: v.kept, Since: v.keptSince})
+		}
+		if v.kept == plan.NoCause && v.owner != w.Cluster.UID && !v.Terminating {
 			o.Retained = append(o.Retained, plan.Retained{Kind: "PersistentVolumeClaim", Name: name, UID: v.UID, Owner: v.owner,
 				Incarnation: v.Incarnation, Record: v.Record, Superseded: v.Superseded, TLS: w.Spec.TLS})
 		}
@@ -68,10 +80,24 @@ func (w *World) observeRetained(from objects, o *plan.Observation) {
 	}
 }
 
+// lagging is what the operator's caches show: all of one moment, or each kind of another one.
+func (w *World) lagging() objects {
+	from := w.past[w.rng.IntN(len(w.past))]
+	if !w.trouble.SkewedCaches {
+		return from
+	}
+	other := func() objects { return w.past[w.rng.IntN(len(w.past))] }
+	from.pods, from.volumes, from.birth, from.secrets, from.requests = other().pods, other().volumes, other().birth, other().secrets, other().requests
+	services, budget, tasks := other(), other(), other()
+	from.made, from.caOwner, from.budget = services.made, services.caOwner, budget.budget
+	from.preflight, from.restores = tasks.preflight, tasks.restores
+	return from
+}
+
 func (w *World) ownVolumes(from objects) map[string]bool {
 	out := map[string]bool{}
 	for name, v := range from.volumes {
-		if v.owner == w.Cluster.UID {
+		if v.owner == w.Cluster.UID && v.kept == plan.NoCause {
 			out[name] = true
 		}
 	}
@@ -89,14 +115,17 @@ func (w *World) replica(from objects, m plan.Membership, answers map[string]*pla
 	ordinal, _ := etcdutil.Ordinal(w.Cluster.Name, name)
 	r := plan.Replica{Name: name, Ordinal: ordinal, Ephemeral: w.Spec.Ephemeral, Answer: answers[name], Secret: plan.Object{State: state(from.secrets[name])}}
 	if p, ok := from.pods[name]; ok {
-		copied := p.Pod
+		copied := w.dated(p)
+		if proc := w.procs[p.UID]; proc != nil && proc.instead != "" {
+			r.Impostor = w.answerInstead(proc)
+		}
 		r.Pod = &copied
 	}
 	if t, ok := from.restores[name]; ok {
 		copied := t.RestorePod
 		r.Restoring = &copied
 	}
-	if v, ok := from.volumes[name]; ok && v.owner == w.Cluster.UID {
+	if v, ok := from.volumes[name]; ok && v.owner == w.Cluster.UID && v.kept == plan.NoCause {
 		copied := v.Volume
 		r.Volume = &copied
 	}
@@ -114,7 +143,7 @@ func (w *World) answers(from objects) map[string]*plan.Answer {
 	out := map[string]*plan.Answer{}
 	for _, name := range sortedKeys(from.pods) {
 		p := w.procs[from.pods[name].UID]
-		if p == nil || !p.served || p.ill == frozen || p.ill == hidden || w.Unheard[from.pods[name].made] || isFormer(from, name) {
+		if !p.isHeard() || w.Unheard[from.pods[name].made] || isFormer(from, name) {
 			continue
 		}
 		c := w.clusters[p.disk.cluster]
@@ -128,12 +157,33 @@ func (w *World) answers(from objects) map[string]*plan.Answer {
 		}
 		raised, size := c.alarmed(w.Spec.QuotaBytes)
 		out[name] = &plan.Answer{
-			Alarms: raised, DBSize: size,
+			Alarms: append(raised, c.corruptAlarms()...), DBSize: size,
 			ID: p.disk.member, ClusterID: c.id, Leader: leader, Version: from.pods[name].made.Version,
 			Revision: c.bump() + int64(p.disk.applied) + 1, Applied: uint64(p.disk.applied), Learner: c.members[i].Learner,
 		}
 	}
 	return out
+}
+
+// answerInstead is what another etcd says at the address of a member.
+func (w *World) answerInstead(p *process) *plan.Answer {
+	if other := w.procs[w.objects.pods[p.instead].UID]; other != nil {
+		c := w.clusters[other.disk.cluster]
+		return &plan.Answer{ID: other.disk.member, ClusterID: c.id, Leader: c.leader, Version: w.Spec.Choices.Version, Revision: int64(other.disk.applied) + 1, Applied: uint64(other.disk.applied)}
+	}
+	return &plan.Answer{ID: 0xfeed, ClusterID: 0xbeef, Leader: 0xfeed, Version: w.Spec.Choices.Version, Revision: 7, Applied: 7}
+}
+
+// addHashes has every member that answers asked for its hash, where copies are in doubt.
+func (w *World) addHashes(o *plan.Observation) {
+	if !o.Current.AsksForHashes() {
+		return
+	}
+	for _, r := range o.Current.Members {
+		if sum, ok := w.Hash(r.Name); ok && r.Answer != nil {
+			r.Answer.Hash = &plan.Hash{Sum: sum, Revision: 1}
+		}
+	}
 }
 
 // bump is by how much a restore raises revisions.

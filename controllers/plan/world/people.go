@@ -6,17 +6,18 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 // What people do with EtcdRestores, and nodes that fall silent.
 
 // Ask makes an EtcdRestore, approved on what there is now, or not.
-func (w *World) Ask(source plan.SourceKind, survivor string, approved bool) {
+func (w *World) Ask(source record.Source, survivor string, approved bool) {
 	w.serial++
 	r := plan.Request{Name: fmt.Sprintf("restore-%d", w.serial), ID: fmt.Sprintf("request-%d", w.serial), Created: w.Now, Source: source, Survivor: survivor, Bump: 1e9}
-	if source == plan.SourceBackup {
-		r.Wish.Hash = fmt.Sprintf("of %s", r.ID)
-		w.storeOf(r.Wish)
+	if source == record.SourceBackup {
+		r.WantedBackup.Hash = fmt.Sprintf("of %s", r.ID)
+		w.storeOf(r.WantedBackup)
 	}
 	if approved {
 		r.Approval = w.Observe().Evidence().Digest
@@ -29,16 +30,16 @@ func (w *World) Ask(source plan.SourceKind, survivor string, approved bool) {
 func (w *World) AskAsNeeded() {
 	e := w.Observe().Evidence()
 	if e.Quorum != plan.QuorumLost || w.rng.IntN(3) == 0 {
-		w.Ask(plan.SourceBackup, "", w.rng.IntN(4) > 0)
+		w.Ask(record.SourceBackup, "", w.rng.IntN(4) > 0)
 		return
 	}
 	for _, m := range e.Members {
 		if m.State == plan.MemberAnswers || m.State == plan.MemberSilent && w.rng.IntN(3) > 0 {
-			w.Ask(plan.SourceSurvivor, m.Name, true)
+			w.Ask(record.SourceSurvivor, m.Name, true)
 			return
 		}
 	}
-	w.Ask(plan.SourceEmpty, "", true)
+	w.Ask(record.SourceEmpty, "", true)
 }
 
 // editRequest changes one EtcdRestore, chosen by the seed.
@@ -76,7 +77,7 @@ func (w *World) Withdraw() {
 // CutOff is a node that falls silent with its member: that goes on, out of the operator's and the kubelet's reach, and not of its peers'.
 func (w *World) CutOff(name string) {
 	if p, ok := w.objects.pods[name]; ok && p.Running {
-		p.cutOff, p.Ready, p.ReadySince = true, false, w.Now
+		p.cutOff, p.NodeSilent, p.Ready, p.ReadySince = true, w.Now, false, w.Now
 		w.objects.pods[name] = p
 		w.Hide(name)
 		w.logf("fault: the node of %s is cut off", name)
@@ -89,7 +90,7 @@ func (w *World) Reconnect() {
 		if proc := w.procs[p.UID]; p.cutOff && proc != nil && proc.ill == hidden {
 			proc.ill = ""
 		}
-		p.cutOff, p.GoneBy = false, time.Time{}
+		p.cutOff, p.NodeSilent, p.GoneBy = false, time.Time{}, time.Time{}
 		w.objects.pods[name] = p
 	}
 }
@@ -109,7 +110,7 @@ func (w *World) inPlaceFaults() []func() {
 
 // loseMajority loses the nodes of so many members that the rest is no quorum.
 func (w *World) loseMajority() {
-	voters := w.Observe().Voters()
+	voters := w.Observe().Current.Voters()
 	for _, r := range voters[:min(len(voters), len(voters)/2+1)] {
 		w.LoseNode(r.Name)
 	}
@@ -122,13 +123,13 @@ func (w *World) restartSurvivors() {
 		w.KillContainer(name)
 	}
 	if left := sortedKeys(w.objects.pods); len(left) > 0 {
-		w.Ask(plan.SourceSurvivor, left[0], true)
+		w.Ask(record.SourceSurvivor, left[0], true)
 	}
 }
 
-// anyComing does something to a volume that is laid, or was moved to.
+// anyComing does something to a volume that is restored, or was moved to.
 func (w *World) anyComing(fault func(string)) {
-	names := append(slices.Clone(w.objects.birth.Coming.Names), w.objects.birth.Names...)
+	names := append(slices.Clone(w.objects.birth.Next.Names), w.objects.birth.Names...)
 	if len(names) > 0 {
 		fault(names[w.rng.IntN(len(names))])
 	}

@@ -8,11 +8,17 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 )
 
-// immortal is a life that no change outlasts.
+// immortal is an incarnation that no change outlasts.
 const immortal = 1 << 20
 
 // Pass is one pass of the operator on what it sees. It returns the decision.
-func (w *World) Pass() plan.Decision { return w.take(w.Observe(), immortal) }
+func (w *World) Pass() plan.Decision {
+	w.ledger.isFresh = true
+	d := w.take(w.Observe(), immortal)
+	w.ledger.isFresh = false
+	w.checkClaim(d)
+	return d
+}
 
 // StalePass is a pass on a lagging cache, by an operator that may die in the middle of it.
 func (w *World) StalePass() plan.Decision {
@@ -20,18 +26,28 @@ func (w *World) StalePass() plan.Decision {
 	if w.rng.IntN(3) == 0 {
 		life = w.rng.IntN(4)
 	}
+	if w.isAny(w.trouble.Overlap, w.trouble.Installs, w.trouble.OlderRelease) && w.rng.IntN(3) == 0 {
+		return w.otherPass(life)
+	}
 	return w.take(w.ObserveStale(), life)
 }
 
 // take carries out the first change that is not refused: a rule whose change is refused gives way, if it may.
 func (w *World) take(o plan.Observation, life int) plan.Decision {
+	w.ledger.looks++
+	return w.takeOn(w.ledger.looks, o, life)
+}
+
+// takeOn acts on a look that was taken some time ago.
+func (w *World) takeOn(look int, o plan.Observation, life int) plan.Decision {
+	w.ledger.acting = look
 	for {
-		d := plan.Next(o)
+		d := plan.Decide(o)
 		if d.Change == nil {
 			return d
 		}
 		err := w.Apply(d.Change, o.Refused, life)
-		w.logf("%s %s: %s (err=%v)", d.Rule, d.Change.Kind(), d.Message, err)
+		w.logf("%s %s: %s (err=%v)", d.Rule, plan.KindOf(d.Change), d.Message, err)
 		if !errors.Is(err, errRefused) || !plan.MayYield(d.Rule) {
 			return d
 		}
@@ -44,9 +60,12 @@ func (w *World) take(o plan.Observation, life int) plan.Decision {
 func (w *World) Settle(passes int) (plan.Decision, bool) {
 	var d plan.Decision
 	quiet := 0
+	w.ledger.effects = map[string]int{}
+	defer func() { w.ledger.effects, w.ledger.settled = nil, nil }()
 	for range passes {
 		w.Advance()
 		d = w.Pass()
+		w.checkSilence(d)
 		if len(w.Violations) > 0 {
 			return d, false
 		}
@@ -56,9 +75,6 @@ func (w *World) Settle(passes int) (plan.Decision, bool) {
 			quiet = 0
 		}
 		if quiet > 60 {
-			if d.Verdict == plan.Settled {
-				w.checkRolled()
-			}
 			return d, true
 		}
 	}
@@ -75,11 +91,16 @@ func (w *World) isRest(d plan.Decision) bool {
 		return true
 	case w.hasIll(hidden, isolated):
 		return true // nothing is taken from a member that somebody still reaches
+	case w.isForPeopleToSay():
+		return d.NeedsHuman || d.Overdue
 	case w.Recoverable():
 		return slices.Contains([]string{plan.ReasonNotSupported, plan.ReasonAlarm}, d.Reason) || w.isForPeople(d)
 	}
 	return d.NeedsHuman || d.Overdue || w.isForPeople(d)
 }
+
+// isForPeopleToSay reports that only a person may know what is true: which copy is right, or of which incarnation a volume was.
+func (w *World) isForPeopleToSay() bool { return w.hasLiar() || w.hasEdited() }
 
 // isForGood reports a refusal that only a person ends, however the world goes on.
 func (w *World) isForGood(d plan.Decision) bool {
@@ -107,6 +128,7 @@ func (w *World) Fault() {
 		func(string) { w.Recreate() },
 		func(string) { w.changeSpec() }, func(string) { w.changeSpec() }, func(string) { w.changeSpec() }, func(string) { w.changeSpec() },
 	}
+	faults = append(faults, w.hazardFaults()...)
 	if w.hasRestores() {
 		faults = append(faults, w.restoreFaults()...)
 	}
@@ -148,6 +170,12 @@ func (w *World) changeSpec() {
 // and with lagging caches, look after it. With faults they are also made to happen.
 func Play(seed uint64, spec plan.Desired, steps int, faults bool) *World {
 	w := New(seed, spec)
+	w.suffer(steps, faults)
+	return w
+}
+
+// suffer lets so many steps go by.
+func (w *World) suffer(steps int, faults bool) {
 	rate := 4 + w.rng.IntN(60)
 	for range steps {
 		w.Advance()
@@ -161,7 +189,6 @@ func Play(seed uint64, spec plan.Desired, steps int, faults bool) *World {
 			break
 		}
 	}
-	return w
 }
 
 // Story prints what happened, for a failure to be read.

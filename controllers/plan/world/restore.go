@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -33,11 +34,11 @@ func (s *store) alarms() string {
 type restoreTask struct {
 	plan.RestorePod
 	disk    string // UID of the volume
-	origin  plan.Origin
+	origin  record.Origin
 	initial []etcdutil.NamedURL
 	made    plan.Choices
 
-	survivor string // the member whose data it lays there
+	survivor string // the member whose data it restores there
 	mounts   string // its volume, when that is read
 }
 
@@ -46,7 +47,7 @@ func (w *World) hasRestores() bool {
 	return len(w.stores) > 0 || !w.Spec.Restore.IsZero()
 }
 
-func (w *World) storeOf(wish plan.Wish) *store {
+func (w *World) storeOf(wish plan.WantedBackup) *store {
 	if w.stores[wish] == nil {
 		w.stores[wish] = &store{damaged: map[string]bool{}, auth: wish.Hash == "two"}
 	}
@@ -76,10 +77,8 @@ func (w *World) carryOutRestore(c plan.Change, life *budgetOfEffects) error {
 
 func (w *World) recordRestored(c plan.RecordRestored, life *budgetOfEffects) {
 	for _, ref := range c.Volumes {
-		if v, ok := w.objects.volumes[ref.Name]; ok && v.UID == ref.UID && life.spend() {
-			v.Restored = c.Incarnation
-			w.objects.volumes[ref.Name] = v
-			w.checkRestored(ref.Name, v.UID)
+		if life.spend() && w.editVolume(ref, func(v *volume) { v.Restored = c.Incarnation }) {
+			w.checkRestored(ref.Name, ref.UID)
 		}
 	}
 }
@@ -93,7 +92,7 @@ func (w *World) deleteRestores(c plan.DeleteRestores, life *budgetOfEffects) {
 	}
 }
 
-func (w *World) createRestore(l plan.Laying, incarnation string, origin plan.Origin) {
+func (w *World) createRestore(l plan.Laying, incarnation string, origin record.Origin) {
 	if _, exists := w.objects.restores[l.Name]; exists {
 		return
 	}
@@ -136,7 +135,7 @@ func (w *World) advancePreflight(p plan.Preflight) {
 
 // look is what a preflight finds in the store.
 func (w *World) look(p *plan.Preflight) {
-	s := w.storeOf(p.Asked.Wish)
+	s := w.storeOf(p.Asked.WantedBackup)
 	wrote := etcdutil.Version{Major: 3, Minor: 6, Patch: 15}
 	p.Finished = w.Now
 	switch key := s.key(p.Asked.Hash); {
@@ -149,7 +148,7 @@ func (w *World) look(p *plan.Preflight) {
 	case w.rng.IntN(8) == 0:
 		p.Phase = plan.PodFailed // killed
 	default:
-		p.Phase, p.Found = plan.PodSucceeded, plan.Origin{Hash: p.Asked.Hash, Key: key, SHA256: "sha of " + key, SizeBytes: 1, Revision: 7, Version: wrote, AuthEnabled: s.auth, Alarms: s.alarms()}
+		p.Phase, p.Found = plan.PodSucceeded, record.Origin{Hash: p.Asked.Hash, Key: key, SHA256: "sha of " + key, SizeBytes: 1, Revision: 7, Version: wrote, AuthEnabled: s.auth, Alarms: s.alarms()}
 	}
 }
 
@@ -178,10 +177,10 @@ func (w *World) lay(name string, t *restoreTask) {
 	t.Finished = w.Now
 	d := w.disks[t.disk]
 	switch {
-	case w.storeOf(plan.Wish{Hash: t.origin.Hash}).spoiled:
+	case w.storeOf(plan.WantedBackup{Hash: t.origin.Hash}).spoiled:
 		t.Phase, t.Reason, t.Failure = plan.PodFailed, "StoreUnreachable", "the store does not answer"
 		return
-	case w.storeOf(plan.Wish{Hash: t.origin.Hash}).damaged[t.origin.Key]:
+	case w.storeOf(plan.WantedBackup{Hash: t.origin.Hash}).damaged[t.origin.Key]:
 		t.Phase, t.Reason, t.Failure = plan.PodFailed, "ObjectDamaged", "the object is not what its manifest says"
 		return
 	case d == nil || w.rng.IntN(8) == 0:
@@ -199,7 +198,7 @@ func (w *World) lay(name string, t *restoreTask) {
 	}
 	id := hash("cluster", t.Incarnation, t.initial)
 	c := w.formed(id, t.Incarnation, t.initial)
-	if !w.isHeld(id) { // what was laid before it left no trace, and nothing of it ever ran
+	if !w.isHeld(id) { // what was restored before it left no trace, and nothing of it ever ran
 		c.from, c.alarm = from, t.origin.Alarms != ""
 		c.full = c.alarm && w.rng.IntN(2) == 0
 	}
@@ -209,7 +208,7 @@ func (w *World) lay(name string, t *restoreTask) {
 	*d = disk{cluster: id, member: hash(id, name), from: from}
 }
 
-// fetched is what a restore Pod got to lay: a backup, or what a survivor gave; empty when it gave nothing.
+// fetched is what a restore Pod got to restore: a backup, or what a survivor gave; empty when it gave nothing.
 func (w *World) fetched(t *restoreTask) string {
 	switch {
 	case t.mounts != "":
@@ -299,12 +298,21 @@ func (c *cluster) alarmed(quota int64) (raised []plan.Alarm, size int64) {
 	return raised, size
 }
 
-// disarm holds the operator to taking an alarm back only where there is room.
-func (w *World) disarm(c *cluster) {
-	if c.full {
-		w.violate("the alarm of %s is taken back, and it is full", c.id)
+// disarm holds the operator to taking an alarm back only where there is room, or where all copies are equal again.
+func (w *World) disarm(c *cluster, alarms []plan.Alarm) {
+	for _, alarm := range alarms {
+		switch {
+		case alarm.Name == plan.AlarmCorrupt:
+			if w.isCorrupted(c) {
+				w.violate("the alarm CORRUPT of %s is taken back, and a copy still differs", c.id)
+			}
+			delete(c.corrupt, alarm.Member)
+		case c.full:
+			w.violate("the alarm of %s is taken back, and it is full", c.id)
+		default:
+			c.alarm = false
+		}
 	}
-	c.alarm = false
 }
 
 // DeletePreflight is somebody's kubectl delete pod.
@@ -334,7 +342,7 @@ func (w *World) KillRestore(name string) {
 
 // changeWish is a user who wants to begin with something else, with nothing, or with what is not there.
 func (w *World) changeWish() {
-	w.Spec.Restore = []plan.Wish{{}, {Hash: "one"}, {Hash: "two"}, {Fault: "what is named is not there"}}[w.rng.IntN(4)]
+	w.Spec.Restore = []plan.WantedBackup{{}, {Hash: "one"}, {Hash: "two"}, {Fault: "what is named is not there"}}[w.rng.IntN(4)]
 	w.logf("spec: begin with %+v", w.Spec.Restore)
 }
 
@@ -344,12 +352,12 @@ func isUnrestorable(d plan.Decision) bool {
 }
 
 // checkBeginning holds a birth to what the spec asks for at that moment.
-func (w *World) checkBeginning(origin plan.Origin) {
-	if origin.Hash != w.Spec.Restore.Hash || w.Spec.Restore.Fault != "" {
+func (w *World) checkBeginning(origin record.Origin) {
+	if (origin.Hash != w.Spec.Restore.Hash || w.Spec.Restore.Fault != "") && !w.trouble.isRaced {
 		w.violate("a birth begins with %q, and the spec asks for %+v", origin.Hash, w.Spec.Restore)
 	}
 	if origin.AuthEnabled && !w.Spec.TLS {
-		w.violate("a birth begins with authentication on, and nobody has a certificate")
+		w.violate("a birth begins with authentication on, and there are no certificates")
 	}
 }
 
@@ -364,9 +372,14 @@ func (w *World) checkVoid() {
 
 // checkRestored holds what is written on a volume to what lies there.
 func (w *World) checkRestored(name, diskUID string) {
-	origin := w.objects.birth.Origin
-	if slices.Contains(w.objects.birth.Coming.Names, name) {
-		origin = w.objects.birth.Coming.Origin
+	birth, incarnation := w.objects.birth, w.objects.volumes[name].Incarnation
+	origin := birth.Origin
+	switch incarnation {
+	case birth.Next.Incarnation:
+		origin = birth.Next.Origin
+	case birth.Incarnation:
+	default:
+		return // given up meanwhile
 	}
 	if d := w.disks[diskUID]; d != nil && !d.isEmpty() && !isFrom(d.from, origin) {
 		w.violate("the volume of %s is called restored, and holds %q", name, d.from)

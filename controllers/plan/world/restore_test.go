@@ -19,7 +19,7 @@ func TestAClusterOfEachSizeIsRestoredAndSettles(t *testing.T) {
 	for _, size := range []int{1, 3, 5, 7} {
 		w := New(uint64(size), restoring(size))
 		d, rests := w.Settle(1500)
-		if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || len(w.Observe().HealthyVoters()) != size {
+		if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || len(w.Observe().Current.HealthyVoters()) != size {
 			t.Fatalf("size %d: %+v %v\n%s", size, d, w.Violations, w.Story(80))
 		}
 		if c := w.clusters[w.born]; c == nil || c.from != "sha of one/0" {
@@ -38,7 +38,7 @@ func TestABackupThatCannotBeUsedIsRefusedUntilItIsPutRight(t *testing.T) {
 		w.Advance()
 		w.Pass()
 	}
-	if d := w.Pass(); w.objects.birth.Exists || d.Rule != "restore-source" {
+	if d := w.Pass(); w.objects.birth.Exists() || d.Rule != "restore-source" {
 		t.Fatalf("something was born of a backup that cannot be read: %+v\n%s", d, w.Story(40))
 	}
 	w.SpoilBackups(false)
@@ -55,7 +55,7 @@ func TestABackupThatIsNoneIsLookedAtOnceUntilSomebodyAsksAgain(t *testing.T) {
 		w.Advance()
 		w.Pass()
 	}
-	if n := mentions(w.Log, "restore-source StartPreflight"); n != 1 || w.objects.birth.Exists {
+	if n := mentions(w.Log, "restore-source StartPreflight"); n != 1 || w.objects.birth.Exists() {
 		t.Fatalf("it was looked at %d times\n%s", n, w.Story(40))
 	}
 	w.NewerBackups()
@@ -89,7 +89,7 @@ func TestABackupWithAuthenticationBeginsNothingWithoutCertificates(t *testing.T)
 		spec.Restore.Hash, spec.TLS = "two", tls
 		w := New(4, spec)
 		d, rests := w.Settle(1500)
-		if !rests || len(w.Violations) > 0 || tls != (d.Verdict == plan.Settled) || tls != w.objects.birth.Exists {
+		if !rests || len(w.Violations) > 0 || tls != (d.Verdict == plan.Settled) || tls != w.objects.birth.Exists() {
 			t.Fatalf("certificates %v: %+v %v\n%s", tls, d, w.Violations, w.Story(80))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -31,29 +32,35 @@ type World struct {
 	rng          *rand.Rand
 	serial       int
 	objects      objects
-	past         []objects // what a stale cache may still show
+	past         []objects      // what a stale cache may still show
+	specs        []plan.Desired // and what a user asked for then
 	disks        map[string]*disk
 	procs        map[string]*process // by Pod UID
 	clusters     map[etcdutil.ID]*cluster
-	stores       map[plan.Wish]*store
+	stores       map[plan.WantedBackup]*store
 	sealed       map[etcdutil.ID]bool // members whose kubelet knows the seal
 	recordLost   bool                 // somebody deleted the peer Service at least once
 	unsealedLoss bool                 // a directory was emptied before its kubelet knew the seal: the one window that is left
-	born         etcdutil.ID          // the first cluster ID of this life that was written down; it never changes
+	born         etcdutil.ID          // the first cluster ID of this incarnation that was written down; it never changes
 	moves        map[string]int       // how often the cluster moved, by EtcdRestore
 	approved     map[string]string    // on what the cluster moved, by incarnation
 	served       map[string]bool      // incarnations that were written down as a cluster
+	ledger       ledger
+	trouble      trouble
 }
 
 // objects is the API server's part: plain values, so that a copy is a snapshot.
 type objects struct {
-	birth   plan.Birth
+	birth   record.Birth
+	claim   string          // the install that claims the cluster on the peer Service
 	made    map[string]bool // Services and Secrets that are not a member's
 	caOwner string          // UID of the object that the authority says it belongs to
 	secrets map[string]bool // by member
 	budget  int
 	pods    map[string]pod
 	volumes map[string]volume
+
+	collected map[string]bool // what the garbage collector has yet to take, by kind and name
 
 	preflight *plan.Preflight        // never changed in place
 	restores  map[string]restoreTask // by member
@@ -72,6 +79,12 @@ type pod struct {
 type volume struct {
 	plan.Volume
 	owner string // UID of the object that it says it belongs to
+
+	kept      plan.Cause // why it was put aside; NoCause while it is a member's
+	keptSince time.Time
+
+	isUnlabelled bool // the label that says of which cluster it is was taken off
+	isReleased   bool // its owner is as deletionPolicy Delete wants it
 }
 
 // New is an empty world in which somebody just created a cluster.
@@ -91,18 +104,19 @@ func New(seed uint64, spec plan.Desired) *World {
 		disks:    map[string]*disk{},
 		procs:    map[string]*process{},
 		clusters: map[etcdutil.ID]*cluster{},
-		stores:   map[plan.Wish]*store{},
+		stores:   map[plan.WantedBackup]*store{},
 		sealed:   map[etcdutil.ID]bool{},
 		moves:    map[string]int{},
 		approved: map[string]string{},
 		served:   map[string]bool{},
+		ledger:   newLedger(),
 	}
 }
 
 // Spec3 is the usual wish: so many members of one version, with volumes and TLS.
 func Spec3(size int) plan.Desired {
 	return plan.Desired{
-		Size: size, StorageBytes: 8 << 30, TLS: true, Retain: true, HasBudget: true, ReplaceAfter: 5 * time.Minute,
+		Size: size, StorageBytes: 8 << 30, TLS: true, Retain: true, HasBudget: true, ReplaceAfter: 5 * time.Minute, KeepVolumes: 10 * time.Minute,
 		Choices: plan.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a"},
 	}
 }
@@ -110,7 +124,7 @@ func Spec3(size int) plan.Desired {
 func (o objects) clone() objects {
 	o.birth.Names = append([]string(nil), o.birth.Names...)
 	o.birth.Volumes = maps.Clone(o.birth.Volumes)
-	o.made, o.secrets = maps.Clone(o.made), maps.Clone(o.secrets)
+	o.made, o.secrets, o.collected = maps.Clone(o.made), maps.Clone(o.secrets), maps.Clone(o.collected)
 	o.pods, o.volumes, o.restores = maps.Clone(o.pods), maps.Clone(o.volumes), maps.Clone(o.restores)
 	return o
 }
@@ -134,7 +148,8 @@ func (w *World) violate(format string, args ...any) {
 func (w *World) remember() {
 	const kept = 6
 	w.past = append(w.past, w.objects.clone())
+	w.specs = append(w.specs, w.Spec)
 	if len(w.past) > kept {
-		w.past = w.past[1:]
+		w.past, w.specs = w.past[1:], w.specs[1:]
 	}
 }

@@ -24,7 +24,7 @@ func TestAClusterOfEachSizeIsBornAndSettles(t *testing.T) {
 			if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 {
 				t.Fatalf("size %d, ephemeral %v: %+v %v\n%s", size, ephemeral, d, w.Violations, w.Story(80))
 			}
-			if got := len(w.Observe().HealthyVoters()); got != size {
+			if got := len(w.Observe().Current.HealthyVoters()); got != size {
 				t.Fatalf("size %d: %d healthy voters", size, got)
 			}
 		}
@@ -37,7 +37,7 @@ func TestASettledClusterGoesFromAnySizeToAnyOtherAndBack(t *testing.T) {
 			w := New(uint64(from*10+to), Spec3(from))
 			for _, size := range []int{from, to, from} {
 				w.Spec.Size = size
-				if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled || len(w.Observe().HealthyVoters()) != size {
+				if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled || len(w.Observe().Current.HealthyVoters()) != size {
 					t.Fatalf("%d to %d: %+v %v\n%s", from, to, d, w.Violations, w.Story(80))
 				}
 			}
@@ -56,7 +56,7 @@ func TestASettledClusterRollsToOtherChoicesAndBackWithOneMoveOfTheLeaderAtMost(t
 				before := len(w.Log)
 				w.Spec.Choices.Inputs = inputs
 				d, rests := w.Settle(1500)
-				if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || len(w.Observe().HealthyVoters()) != size {
+				if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || len(w.Observe().Current.HealthyVoters()) != size {
 					t.Fatalf("size %d, ephemeral %v: %+v %v\n%s", size, ephemeral, d, w.Violations, w.Story(120))
 				}
 				if moves := count(w.Log[before:], "MoveLeader"); moves > 1 {
@@ -126,7 +126,7 @@ func TestNoStoryViolatesAnInvariantAndEveryOneComesToRest(t *testing.T) {
 			t.Fatalf("seed %d never comes to rest: %+v\n%s", s, d, w.Story(120))
 		}
 		outcomes[d.Reason]++
-		for _, rule := range []string{"roll EvictPod", "replace-dead RemoveMember", "repair RemoveMember", "pod-metadata DressPods", "void-birth VoidBirth", "resume AdoptData", "does not answer. It is started anew"} {
+		for _, rule := range []string{"roll EvictPod", "replace RemoveMember", "pod-metadata DressPods", "void-birth VoidBirth", "retained-data AdoptData", "is started anew with"} {
 			done[rule] += count(w.Log, rule)
 		}
 	}
@@ -162,15 +162,15 @@ func TestALearnerThatIsStartingIsNotGivenUpForTheRemovalOfAnother(t *testing.T) 
 		w := New(seed+1, Spec3(5))
 		w.Settle(600)
 		w.DeleteVolume("demo-4") // doomed: its successor joins first
-		for count(w.Log, "unstarted-pod StartPods") == 0 {
+		for count(w.Log, "first-pod StartPods") == 0 {
 			w.Pass()
 		}
 		w.LoseNode("demo-4")
-		if d := w.Pass(); d.Rule != "repair" || d.Verdict != plan.Wait {
+		if d := w.Pass(); d.Rule != "replace" || d.Verdict != plan.Wait {
 			t.Fatalf("seed %d: %+v\n%s", seed, d, w.Story(40))
 		}
 		d, rests := w.Settle(1500)
-		if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || count(w.Log, "abandon-learner") > 0 || count(w.Log, "repair RemoveMember") != 1 {
+		if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || count(w.Log, "abandon-learner") > 0 || count(w.Log, "replace RemoveMember") != 1 {
 			t.Fatalf("seed %d: %+v %v\n%s", seed, d, w.Violations, w.Story(80))
 		}
 	}

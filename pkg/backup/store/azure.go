@@ -56,14 +56,16 @@ func (final) NonRetriable() {}
 // Unwrap gives the cause.
 func (f final) Unwrap() error { return f.error }
 
-func azureClient(c *Azure, dir string, options *container.ClientOptions, identityClient *http.Client) (*container.Client, error) {
+func azureClient(c *Azure, dir string, options *container.ClientOptions,
+	identityClient *http.Client) (*container.Client, error) {
 	if dir == "" {
 		if c.Endpoint == "" {
 			return nil, errors.New("neither an endpoint nor a Secret says which account of Azure it is")
 		}
 		asking := options.ClientOptions
 		asking.Transport = identityClient
-		identity, err := azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{ClientOptions: asking})
+		identity, err := azidentity.NewDefaultAzureCredential(
+			&azidentity.DefaultAzureCredentialOptions{ClientOptions: asking})
 		if err != nil {
 			return nil, fmt.Errorf("find the credentials of the environment: %w", err)
 		}

@@ -14,8 +14,8 @@ import (
 	"gocloud.dev/blob"
 )
 
-// An upload keeps at most (uploadConcurrency+1) parts in memory: 20 MiB. S3 takes 10,000 parts, so the largest object is
-// 48 GiB, several times what etcd is made for.
+// An upload keeps at most (uploadConcurrency+1) parts in memory: 20 MiB. S3 takes 10,000 parts, so the largest object
+// is 48 GiB, several times what etcd is made for.
 const (
 	partSize          = 5 << 20
 	uploadConcurrency = 3
@@ -146,8 +146,8 @@ func (b *Bucket) Stat(ctx context.Context, key string) (_ Object, err error) {
 	return Object{Key: key, Size: attributes.Size, ModTime: attributes.ModTime}, nil
 }
 
-// Open reads an object from its beginning and says how large the store calls it. The context ends the reading too. What comes
-// from a volume was read there, and is not what this node remembers of writing it.
+// Open reads an object from its beginning and says how large the store calls it. The context ends the reading too. What
+// comes from a volume was read there, and is not what this node remembers of writing it.
 func (b *Bucket) Open(ctx context.Context, key string) (_ io.ReadCloser, size int64, err error) {
 	defer calm(&err)
 	if err := b.check(key); err != nil {
@@ -234,13 +234,15 @@ func (b *Bucket) next(ctx context.Context, objects *blob.ListIterator) (_ *blob.
 	ctx, cancel := callContext(ctx)
 	defer cancel()
 	object, err := objects.Next(ctx)
-	if err == io.EOF { //nolint:errorlint // a connection that was closed is an EOF too, with words around it, and no end of the list
+	//nolint:errorlint // a connection that was closed is an EOF too, with words around it, and no end of the list
+	if err == io.EOF {
 		return nil, nil
 	}
 	return object, answered(ctx, err)
 }
 
-// Delete removes an object; one that is not there is no error. Of a volume, its directory goes with the last object in it.
+// Delete removes an object; one that is not there is no error. Of a volume, its directory goes with the last object in
+// it.
 func (b *Bucket) Delete(ctx context.Context, key string) (err error) {
 	defer calm(&err)
 	if err := b.check(key); err != nil {

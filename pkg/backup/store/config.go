@@ -140,7 +140,8 @@ func (c Config) Prefix() string {
 // checkPrefix refuses what could leave the prefix, or would be another name once a file system has read it.
 func checkPrefix(prefix string) error {
 	if !prefixText.MatchString(prefix) {
-		return fmt.Errorf("the prefix %q has characters other than letters, digits and !_.*'()/-, or is longer than 512", prefix)
+		return fmt.Errorf("the prefix %q has characters other than letters, digits and !_.*'()/-, or is "+
+			"longer than 512", prefix)
 	}
 	if prefix == "" {
 		return nil

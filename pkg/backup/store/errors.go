@@ -41,7 +41,8 @@ func classify(err, other error) error {
 		return nil
 	}
 	for _, known := range []error{
-		ErrConfig, ErrOutside, ErrNotFound, ErrExists, ErrDenied, ErrThrottled, ErrUnreachable, ErrRedirected, ErrStalled, ErrFull,
+		ErrConfig, ErrOutside, ErrNotFound, ErrExists, ErrDenied, ErrThrottled, ErrUnreachable, ErrRedirected,
+		ErrStalled, ErrFull,
 		ErrTooLarge, ErrDamaged, ErrStore, context.Canceled, context.DeadlineExceeded,
 	} {
 		if errors.Is(err, known) {
@@ -71,8 +72,9 @@ func kindOf(err, other error) error {
 	return other
 }
 
-// kindOfGocloud is what gocloud.dev makes of an error. Of S3's it is not asked: to it every text with "301" in it, be it in a key, in
-// an address or in the ID of a request, is of a bucket that does not exist (google/go-cloud:blob/s3blob/s3blob.go ErrorCode).
+// kindOfGocloud is what gocloud.dev makes of an error. Of S3's it is not asked: to it every text with "301" in it, be
+// it in a key, in an address or in the ID of a request, is of a bucket that does not exist
+// (google/go-cloud:blob/s3blob/s3blob.go ErrorCode).
 func kindOfGocloud(err error) error {
 	var ofS3 *smithy.OperationError
 	if errors.As(err, &ofS3) {
@@ -94,23 +96,28 @@ func kindOfGocloud(err error) error {
 
 // codes are the answers of S3 and of servers like it that gocloud.dev has no word for.
 var codes = map[string]error{
-	"InvalidAccessKeyId": ErrDenied, "SignatureDoesNotMatch": ErrDenied, "AccessDenied": ErrDenied, "Forbidden": ErrDenied,
+	"InvalidAccessKeyId": ErrDenied, "SignatureDoesNotMatch": ErrDenied, "AccessDenied": ErrDenied,
+	"Forbidden":          ErrDenied,
 	"XAdminUserNotFound": ErrDenied, // versitygw, with the status 404
-	"ExpiredToken":       ErrDenied, "InvalidToken": ErrDenied, "TokenRefreshRequired": ErrDenied, "AccountProblem": ErrDenied,
-	"NoSuchBucket": ErrNotFound, "NoSuchKey": ErrNotFound, "NotFound": ErrNotFound,
+	"ExpiredToken":       ErrDenied, "InvalidToken": ErrDenied, "TokenRefreshRequired": ErrDenied,
+	"AccountProblem": ErrDenied,
+	"NoSuchBucket":   ErrNotFound, "NoSuchKey": ErrNotFound, "NotFound": ErrNotFound,
 	"PreconditionFailed": ErrExists, "ConditionalRequestConflict": ErrExists,
-	"SlowDown": ErrThrottled, "Throttling": ErrThrottled, "ThrottlingException": ErrThrottled, "TooManyRequests": ErrThrottled,
+	"SlowDown": ErrThrottled, "Throttling": ErrThrottled, "ThrottlingException": ErrThrottled,
+	"TooManyRequests":      ErrThrottled,
 	"RequestLimitExceeded": ErrThrottled, "QuotaExceeded": ErrFull, "XMinioStorageFull": ErrFull,
 }
 
-// statuses of GCS and of Azure go before what gocloud.dev makes of them: to it what GCS forbids is not found, which is taken for
-// removed here, and of most that Azure forbids it knows nothing.
+// statuses of GCS and of Azure go before what gocloud.dev makes of them: to it what GCS forbids is not found, which is
+// taken for removed here, and of most that Azure forbids it knows nothing.
 var statuses = map[int]error{
 	http.StatusUnauthorized: ErrDenied, http.StatusForbidden: ErrDenied, http.StatusNotFound: ErrNotFound,
-	http.StatusPreconditionFailed: ErrExists, http.StatusTooManyRequests: ErrThrottled, http.StatusServiceUnavailable: ErrThrottled,
+	http.StatusPreconditionFailed: ErrExists, http.StatusTooManyRequests: ErrThrottled,
+	http.StatusServiceUnavailable: ErrThrottled,
 }
 
-// badChecksum is how the client of GCS says it, and nothing but the text tells (googleapis/google-cloud-go:storage/http_client.go).
+// badChecksum is how the client of GCS says it, and nothing but the text tells
+// (googleapis/google-cloud-go:storage/http_client.go).
 const badChecksum = "storage: bad CRC on read"
 
 func kindOfStatus(err error) error {
@@ -132,7 +139,8 @@ func kindOfStatus(err error) error {
 
 func kindOfCode(err error) error {
 	var answer *smithyhttp.ResponseError
-	if errors.As(err, &answer) && answer.HTTPStatusCode()/100 == 3 && answer.HTTPStatusCode() != http.StatusNotModified {
+	if errors.As(err, &answer) && answer.HTTPStatusCode()/100 == 3 &&
+		answer.HTTPStatusCode() != http.StatusNotModified {
 		return ErrRedirected // of a body that cannot be sent twice; http.Client leaves these to us
 	}
 	if kind := kindOfStatus(err); kind != nil {

@@ -41,7 +41,8 @@ func openGCS(ctx context.Context, c *GCS, o Options) (*blob.Bucket, error) {
 	}}
 	options := &gcsblob.Options{}
 	if c.Endpoint != "" {
-		options.ClientOptions = append(options.ClientOptions, option.WithEndpoint(strings.TrimSuffix(c.Endpoint, "/")+"/storage/v1/"))
+		options.ClientOptions = append(options.ClientOptions,
+			option.WithEndpoint(strings.TrimSuffix(c.Endpoint, "/")+"/storage/v1/"))
 	}
 	bucket, err := gcsblob.OpenBucket(ctx, client, c.Bucket, options)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 var errRedirected = errors.New("the store redirects to another host")
 
 // newHTTPClient speaks to the store alone. With a CA file it trusts exactly that; redirects within the host are
-// followed, as S3 knows them, and others are refused. It has no overall deadline, since big objects take long: a request
-// ends when it stands still.
+// followed, as S3 knows them, and others are refused. It has no overall deadline, since big objects take long: a
+// request ends when it stands still.
 func newHTTPClient(o Options) (*http.Client, error) {
 	if o.CAFile == "" {
 		return newClient(nil, o), nil
@@ -45,7 +45,7 @@ func identityRoots(caFile string) (*x509.CertPool, error) {
 	}
 	roots, err := x509.SystemCertPool()
 	if err != nil {
-		return nil, fmt.Errorf("read the system's authorities: %w", err)
+		return nil, fmt.Errorf("read the system's CAs: %w", err)
 	}
 	return roots, addAuthority(roots, caFile)
 }
@@ -53,10 +53,10 @@ func identityRoots(caFile string) (*x509.CertPool, error) {
 func addAuthority(roots *x509.CertPool, file string) error {
 	pem, err := os.ReadFile(file)
 	if err != nil {
-		return fmt.Errorf("read the store's authority: %w", err)
+		return fmt.Errorf("read the store's CA: %w", err)
 	}
 	if !roots.AppendCertsFromPEM(pem) {
-		return fmt.Errorf("read the store's authority: %s has no certificate", file)
+		return fmt.Errorf("read the store's CA: %s has no certificate", file)
 	}
 	return nil
 }
@@ -72,7 +72,8 @@ func newClient(roots *x509.CertPool, o Options) *http.Client {
 		MaxIdleConnsPerHost:   uploadConcurrency + 1,
 		IdleConnTimeout:       90 * time.Second,
 		ForceAttemptHTTP2:     true,
-		DisableCompression:    true, // nothing of ours is stored compressed, and a few bytes could become any number of them
+		// nothing of ours is stored compressed, and a few bytes could become any number of them
+		DisableCompression: true,
 	}
 	if o.Stall <= 0 {
 		o.Stall = defaultStall

@@ -71,7 +71,8 @@ func newRetryer() aws.Retryer {
 	return retry.NewStandard(func(options *retry.StandardOptions) {
 		options.MaxAttempts = requestAttempts
 		options.MaxBackoff = maxBackoff
-		options.Retryables = append([]retry.IsErrorRetryable{retry.IsErrorRetryableFunc(isFinal)}, options.Retryables...)
+		options.Retryables = append([]retry.IsErrorRetryable{retry.IsErrorRetryableFunc(isFinal)},
+			options.Retryables...)
 	})
 }
 

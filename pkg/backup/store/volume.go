@@ -27,8 +27,8 @@ func openVolume(root string) (*blob.Bucket, error) {
 	return bucket, nil
 }
 
-// checkReadable fails where a directory cannot be read: gocloud.dev passes over it without a word, and what is not seen is
-// not there to whoever looks for the newest.
+// checkReadable fails where a directory cannot be read: gocloud.dev passes over it without a word, and what is not seen
+// is not there to whoever looks for the newest.
 func checkReadable(root, below string) error {
 	top := filepath.Join(root, below)
 	return filepath.WalkDir(top, func(path string, _ fs.DirEntry, err error) error {
@@ -51,17 +51,17 @@ func syncBeforeRename(file *os.File) error {
 	return nil
 }
 
-// forgetPages has the kernel drop what it remembers of a volume's file, so that whoever reads it next reads what the volume
-// has: a proof that comes right after the writing would be one of the node's memory. It is advice: without it all works,
-// and proves less.
+// forgetPages has the kernel drop what it remembers of a volume's file, so that whoever reads it next reads what the
+// volume has: a proof that comes right after the writing would be one of the node's memory. It is advice: without it
+// all works, and proves less.
 func forgetPages(file *os.File) {
 	if file != nil {
 		_ = unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_DONTNEED)
 	}
 }
 
-// settle makes the name of what was written into a file survive a power failure: its directory and those above it, up to
-// the root. It goes by the file and not by the key, parts of which fileblob writes otherwise.
+// settle makes the name of what was written into a file survive a power failure: its directory and those above it, up
+// to the root. It goes by the file and not by the key, parts of which fileblob writes otherwise.
 func settle(root string, file *os.File) error {
 	for dir := filepath.Dir(file.Name()); ; dir = filepath.Dir(dir) {
 		if err := syncDirectory(dir); err != nil {

@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // What comes from memory says nothing of the disk.
@@ -16,7 +18,7 @@ func TestWhatIsReadFromAVolumeComesFromTheVolumeAndNotFromTheNodesMemory(t *test
 	var fs unix.Statfs_t
 	must(t, unix.Statfs(root, &fs))
 	if fs.Type == unix.TMPFS_MAGIC {
-		t.Skip("a tmpfs is nothing but memory: set TMPDIR to a disk")
+		needs.Missing(t, "a tmpfs is nothing but memory: set TMPDIR to a disk")
 	}
 	bucket := open(t, Config{Volume: &Volume{Path: "some/prefix"}}, Options{VolumeRoot: root})
 	key := bucket.Key("snapshot.db")

@@ -17,7 +17,8 @@ const defaultStall = 30 * time.Second
 // they answer.
 const completeLimit = 2 * time.Minute
 
-// maxDescription bounds every answer that is no object, such as a page of a list: the libraries read them into memory whole.
+// maxDescription bounds every answer that is no object, such as a page of a list: the libraries read them into memory
+// whole.
 const maxDescription = 16 << 20
 
 var errEndless = fmt.Errorf("%w: an answer of it is longer than %d MiB and no object", ErrStore, maxDescription>>20)
@@ -30,7 +31,8 @@ type watched struct {
 	mood  *mood // may be nil
 }
 
-// mood is whether the last thing that the store said was to slow down. The libraries wait then, and say nothing while they do.
+// mood is whether the last thing that the store said was to slow down. The libraries wait then, and say nothing while
+// they do.
 type mood struct{ patient atomic.Bool }
 
 func (m *mood) note(status int) {
@@ -78,8 +80,8 @@ func (w watched) limitOf(request *http.Request) time.Duration {
 	return w.stall
 }
 
-// isObject tells the bytes of an object, which whoever asked for them counts himself, from all other answers: lists of S3 and its
-// uploads, of Azure and of GCS, and what GCS says of an object.
+// isObject tells the bytes of an object, which whoever asked for them counts himself, from all other answers: lists of
+// S3 and its uploads, of Azure and of GCS, and what GCS says of an object.
 func isObject(request *http.Request, response *http.Response) bool {
 	query := request.URL.Query()
 	isDescription := query.Has("list-type") || query.Has("uploads") || query.Has("comp") || query.Get("alt") == "json"

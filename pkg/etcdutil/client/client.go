@@ -1,7 +1,7 @@
 // Package client is the narrow part of etcd that the operator uses, and its implementation by clientv3.
 //
-// A Client talks to one member and never to "the cluster": health, hashes and leadership are facts about single members,
-// and a balanced client would answer with somebody else's.
+// A Client talks to one member and never to "the cluster": health, hashes and leadership are facts about single
+// members, and a balanced client would answer with somebody else's.
 package client
 
 import (
@@ -54,8 +54,8 @@ type Client interface {
 	Status(ctx context.Context) (Status, error)
 	// MemberList reads the list linearizably. A learner refuses it.
 	MemberList(ctx context.Context) (MemberList, error)
-	// MemberListSerializable reads the list as this member has it, which nobody confirmed: evidence without a quorum, and
-	// never ground for a change. A learner refuses it.
+	// MemberListSerializable reads the list as this member has it, which nobody confirmed: evidence without a quorum,
+	// and never ground for a change. A learner refuses it.
 	MemberListSerializable(ctx context.Context) (MemberList, error)
 	// ReadLinearizable reads one key that need not exist. Success proves the member, a leader and a quorum.
 	ReadLinearizable(ctx context.Context) error
@@ -67,8 +67,8 @@ type Client interface {
 	Remove(ctx context.Context, id etcdutil.ID) error
 	// MoveLeader hands leadership to another voter. It must be sent to the leader.
 	MoveLeader(ctx context.Context, target etcdutil.ID) error
-	// DisarmAlarm takes back an alarm, "NOSPACE" for one, by the member that it was raised for, which may be gone. One that
-	// is not raised is no error.
+	// DisarmAlarm takes back an alarm, "NOSPACE" for one, by the member that it was raised for, which may be gone. One
+	// that is not raised is no error.
 	DisarmAlarm(ctx context.Context, member etcdutil.ID, alarm string) error
 	// HashKV hashes the keys up to a revision; 0 means the current one.
 	HashKV(ctx context.Context, revision int64) (Hash, error)

@@ -14,19 +14,22 @@ import (
 // The answers of etcd that decide what to do next. Test for them with errors.Is: clientv3 and the fake both return
 // errors that match. Sources: etcd-io/etcd:api/v3rpc/rpctypes/error.go.
 var (
-	ErrMemberNotFound      error = rpctypes.ErrMemberNotFound         // Remove: already so
-	ErrMemberNotLearner    error = rpctypes.ErrMemberNotLearner       // Promote: already so
-	ErrPeerURLExist        error = rpctypes.ErrPeerURLExist           // AddLearner: look again
-	ErrMemberExist         error = rpctypes.ErrMemberExist            // AddLearner, the same URL twice in one second: look again
-	ErrTooManyLearners     error = rpctypes.ErrTooManyLearners        // AddLearner: finish or abandon the other one
-	ErrLearnerNotReady     error = rpctypes.ErrMemberLearnerNotReady  // Promote: later
-	ErrUnhealthy           error = rpctypes.ErrUnhealthy              // membership: the asked member lacks connections; later
+	ErrMemberNotFound   error = rpctypes.ErrMemberNotFound   // Remove: already so
+	ErrMemberNotLearner error = rpctypes.ErrMemberNotLearner // Promote: already so
+	ErrPeerURLExist     error = rpctypes.ErrPeerURLExist     // AddLearner: look again
+	// AddLearner, the same URL twice in one second: look again
+	ErrMemberExist     error = rpctypes.ErrMemberExist
+	ErrTooManyLearners error = rpctypes.ErrTooManyLearners       // AddLearner: finish or abandon the other one
+	ErrLearnerNotReady error = rpctypes.ErrMemberLearnerNotReady // Promote: later
+	// membership: the asked member lacks connections; later
+	ErrUnhealthy           error = rpctypes.ErrUnhealthy
 	ErrNotEnoughStarted    error = rpctypes.ErrMemberNotEnoughStarted // membership: too few voters ever started
 	ErrNotLeader           error = rpctypes.ErrNotLeader              // MoveLeader: ask the leader
 	ErrBadLeaderTransferee error = rpctypes.ErrBadLeaderTransferee    // MoveLeader: not a voter, or unknown
 	ErrFutureRevision      error = rpctypes.ErrFutureRev              // HashKV: the member is not there yet
 	ErrNoLeader            error = rpctypes.ErrNoLeader
-	ErrLearnerRefuses      error = rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner) // a learner answers Status and little else
+	// a learner answers Status and little else
+	ErrLearnerRefuses error = rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner)
 )
 
 // IsRetryLater says that the same call may succeed with nothing changed but time. Whether the call was applied is
@@ -68,8 +71,9 @@ func IsAuth(err error) bool {
 	return code == codes.PermissionDenied || code == codes.Unauthenticated
 }
 
-// errHungUp marks a TLS connection that the member closed under our call. With TLS 1.3 the member judges our certificate
-// after our side of the handshake is done, and whether its reason arrives before the end of the connection is chance.
+// errHungUp marks a TLS connection that the member closed under our call. With TLS 1.3 the member judges our
+// certificate after our side of the handshake is done, and whether its reason arrives before the end of the connection
+// is chance.
 var errHungUp = errors.New("the member closed the connection; it may have refused our certificate")
 
 // hangUps are the texts of gRPC for a connection that ended without a reason.
@@ -82,7 +86,9 @@ func IsTLS(err error) bool {
 }
 
 func saysOneOf(err error, words []string) bool {
-	return err != nil && slices.ContainsFunc(words, func(word string) bool { return strings.Contains(err.Error(), word) })
+	return err != nil && slices.ContainsFunc(words, func(word string) bool {
+		return strings.Contains(err.Error(), word)
+	})
 }
 
 // IsUnreachable says that no answer came: nothing listens, the address is dead, or the deadline passed.

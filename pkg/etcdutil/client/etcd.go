@@ -79,7 +79,8 @@ func (EtcdDialer) Dial(endpoint Endpoint) (Client, error) {
 func dialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second},
+			Backoff: backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2,
+				MaxDelay: 5 * time.Second},
 			MinConnectTimeout: connectTimeout,
 		}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second}),
@@ -151,7 +152,8 @@ func (c *etcdClient) AddLearner(ctx context.Context, peerURL string) (etcdutil.M
 	if err := checkPeerURL(peerURL); err != nil {
 		return etcdutil.Member{}, err
 	}
-	r, err := call(ctx, c, membershipDeadline, c.cluster.MemberAdd, &pb.MemberAddRequest{PeerURLs: []string{peerURL}, IsLearner: true})
+	r, err := call(ctx, c, membershipDeadline, c.cluster.MemberAdd,
+		&pb.MemberAddRequest{PeerURLs: []string{peerURL}, IsLearner: true})
 	if err != nil {
 		return etcdutil.Member{}, fmt.Errorf("adding the learner %s: %w", peerURL, err)
 	}
@@ -159,21 +161,24 @@ func (c *etcdClient) AddLearner(ctx context.Context, peerURL string) (etcdutil.M
 }
 
 func (c *etcdClient) Promote(ctx context.Context, id etcdutil.ID) error {
-	if _, err := call(ctx, c, membershipDeadline, c.cluster.MemberPromote, &pb.MemberPromoteRequest{ID: uint64(id)}); err != nil {
+	if _, err := call(ctx, c, membershipDeadline, c.cluster.MemberPromote,
+		&pb.MemberPromoteRequest{ID: uint64(id)}); err != nil {
 		return fmt.Errorf("promoting member %s: %w", id, err)
 	}
 	return nil
 }
 
 func (c *etcdClient) Remove(ctx context.Context, id etcdutil.ID) error {
-	if _, err := call(ctx, c, membershipDeadline, c.cluster.MemberRemove, &pb.MemberRemoveRequest{ID: uint64(id)}); err != nil {
+	if _, err := call(ctx, c, membershipDeadline, c.cluster.MemberRemove,
+		&pb.MemberRemoveRequest{ID: uint64(id)}); err != nil {
 		return fmt.Errorf("removing member %s: %w", id, err)
 	}
 	return nil
 }
 
 func (c *etcdClient) MoveLeader(ctx context.Context, target etcdutil.ID) error {
-	if _, err := call(ctx, c, moveLeaderDeadline, c.maintenance.MoveLeader, &pb.MoveLeaderRequest{TargetID: uint64(target)}); err != nil {
+	if _, err := call(ctx, c, moveLeaderDeadline, c.maintenance.MoveLeader,
+		&pb.MoveLeaderRequest{TargetID: uint64(target)}); err != nil {
 		return fmt.Errorf("moving leadership to member %s: %w", target, err)
 	}
 	return nil
@@ -220,7 +225,8 @@ func memberOf(m *pb.Member) etcdutil.Member {
 
 // call makes one call with a deadline of its own, and turns etcd's answers into the errors of this package.
 func call[Request, Response any](ctx context.Context, c *etcdClient, deadline time.Duration,
-	method func(context.Context, *Request, ...grpc.CallOption) (*Response, error), request *Request) (*Response, error) {
+	method func(context.Context, *Request, ...grpc.CallOption) (*Response, error),
+	request *Request) (*Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	c.hastenReconnect(ctx)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // with starts a newborn single member with further arguments.
@@ -73,13 +74,28 @@ var flagCrashes = []crash{
 	}},
 }
 
-// fullDisk runs a newborn over a file system of a size, in a mount namespace of its own that ends with it.
-func fullDisk(p *play, w *realWorld, size string) string {
+// readOnlyDisk starts a member again over its data in a file system that takes no writes, in a mount namespace of its own.
+func readOnlyDisk(p *play, w *realWorld) string {
 	unshare, err := exec.LookPath("unshare")
 	if err != nil || os.Getuid() != 0 || exec.Command(unshare, "-m", "true").Run() != nil {
 		return ""
 	}
 	w.binary, w.wrapped = unshare, []string{"-m", "/bin/sh", "-c",
+		"/bin/mount --bind $0 $0 && /bin/mount -o remount,bind,ro $0 && exec \"$@\"", filepath.Join(w.root, "a"), w.binary}
+	p.start(sealed("a"))
+	return "a"
+}
+
+// fullDisk runs a newborn over a file system of a size, in a mount namespace of its own that ends with it.
+func fullDisk(p *play, w *realWorld, size string) string {
+	namespaces := "-m"
+	if os.Geteuid() != 0 {
+		namespaces = "-rm" // root in there, which may mount
+	}
+	if err := exec.Command("unshare", namespaces, "true").Run(); err != nil {
+		needs.Missing(w.t, "no file system can be mounted in a namespace of its own: "+err.Error())
+	}
+	w.binary, w.wrapped = "unshare", []string{namespaces, "/bin/sh", "-c",
 		"mkdir -p $0 && /bin/mount -t tmpfs -o size=" + size + " none $0 && exec \"$@\"", filepath.Join(w.root, "a"), w.binary}
 	p.start(newborn("a", "a"))
 	return "a"

@@ -124,11 +124,11 @@ var dataCrashes = []crash{
 		p.start(sealed("a"))
 		return "a"
 	}},
-	{"data that differ from those of the peers", etcdutil.ExitDataCorrupt, func(p *play, w *realWorld) string {
+	{"data that differ from those of the peers", etcdutil.ExitDataDiffers, func(p *play, w *realWorld) string {
 		if w.release == "3.5.35" {
 			return "" // it asks the members of its last raft snapshot; a young cluster has none, and so it asks nobody
 		}
-		w.extra = etcdutil.CorruptionCheckArgs(w.version(), true)
+		w.extra = etcdutil.OptionArgs(w.version(), "true", nil)
 		p.birth("a", "b", "c")
 		p.accepted(p.writing("a"))
 		p.until("b has it", func() bool { return p.status("b").Revision == 2 })
@@ -137,28 +137,68 @@ var dataCrashes = []crash{
 		p.start(sealed("b"))
 		return "b"
 	}},
-	{"a directory of another user", etcdutil.ExitPermission, func(p *play, w *realWorld) string {
-		if os.Getuid() != 0 {
+	{"good data beside a peer whose data differ", etcdutil.ExitDataDiffers, func(p *play, w *realWorld) string {
+		if w.release == "3.5.35" {
 			return ""
 		}
+		w.extra = etcdutil.OptionArgs(w.version(), "true", nil)
+		p.birth("a", "b", "c")
+		p.accepted(p.writing("a"))
+		p.until("b has it", func() bool { return p.status("b").Revision == 2 })
+		p.stop("b")
+		damage(w, "b/member/snap/db", flip)
+		w.extra = nil // the damaged one starts without looking at the others
+		p.start(sealed("b"))
+		p.until("b answers", func() bool { return p.status("b").Revision == 2 })
+		w.extra = etcdutil.OptionArgs(w.version(), "true", nil)
+		p.stop("c")
+		p.start(sealed("c"))
+		return "c"
+	}},
+	{"a file system that became read-only", etcdutil.ExitDiskFailing, func(p *play, w *realWorld) string {
 		p.grown("a")
-		w.asNobody()
+		return readOnlyDisk(p, w)
+	}},
+	{"a database that the disk does not deliver", etcdutil.ExitFault, func(p *play, w *realWorld) string {
+		p.grown("a")
+		p.start(sealed("a"))
+		p.until("a answers", func() bool { return p.status("a").Revision > 0 })
+		if err := os.Truncate(filepath.Join(w.root, "a/member/snap/db"), 0); err != nil {
+			p.Fatal(err)
+		}
+		_ = p.put("a") // the process reads a page that is not there any more, and never answers
+		return "a"
+	}},
+	{"a directory of another user", etcdutil.ExitPermission, func(p *play, w *realWorld) string {
+		p.grown("a")
+		w.asNobody("a")
 		p.start(sealed("a"))
 		return "a"
 	}},
 	{"a volume that may not be written", etcdutil.ExitPermission, func(p *play, w *realWorld) string {
-		if os.Getuid() != 0 {
-			return ""
+		if err := os.Mkdir(filepath.Join(w.root, "closed"), 0o755); err != nil {
+			p.Fatal(err)
 		}
-		w.asNobody()
-		p.start(newborn("a", "a"))
+		w.asNobody("closed")
+		first := newborn("a", "a")
+		first.dir = "closed/a"
+		p.start(first)
 		return "a"
 	}},
 }
 
-// asNobody makes the next processes run as a user without rights, who may reach the root of this world and the binary.
-func (w *realWorld) asNobody() {
+// asNobody makes the next processes run as a user without rights in a directory, who may reach the root of this world and the
+// binary. Only root can start processes of another user; any other user gives up its own right to write there.
+func (w *realWorld) asNobody(directory string) {
 	w.t.Helper()
+	if os.Geteuid() != 0 {
+		closed := filepath.Join(w.root, directory)
+		if err := os.Chmod(closed, 0o500); err != nil {
+			w.t.Fatal(err)
+		}
+		w.t.Cleanup(func() { _ = os.Chmod(closed, 0o700) })
+		return
+	}
 	own := filepath.Join(w.root, "etcd")
 	// Written by another process: a file that this one wrote may be busy for as long as a child that was forked
 	// meanwhile holds it open.

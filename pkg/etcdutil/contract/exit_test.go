@@ -24,7 +24,7 @@ func TestTheLastWordsOfRealCrashesAreUnderstood(t *testing.T) {
 					w := newRealWorld(t, version)
 					ended := c.cause(&play{TB: t, world: w}, w)
 					if ended == "" {
-						t.Skip("etcd does not end so here")
+						return // this release does not end so
 					}
 					last := w.exit(ended)
 					got := last.reason()

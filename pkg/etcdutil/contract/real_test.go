@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // realVersions are the releases that the operator's promises are kept to.
@@ -26,11 +27,7 @@ var realVersions = []string{"3.5.35", "3.6.16", "3.7.3"}
 // binaries is the directory of one release's programs, or the test is skipped.
 func binaries(t testing.TB, version string) string {
 	t.Helper()
-	root := os.Getenv("ETCD_BINARIES")
-	if root == "" {
-		t.Skip("ETCD_BINARIES is not set: nothing is tried on real etcd. Point it at a directory with <version>/etcd")
-	}
-	dir := filepath.Join(root, version)
+	dir := filepath.Join(needs.Etcd(t), version)
 	if _, err := os.Stat(filepath.Join(dir, "etcd")); err != nil {
 		t.Fatalf("ETCD_BINARIES is set and has no etcd %s: %v", version, err)
 	}

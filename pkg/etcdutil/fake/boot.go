@@ -28,7 +28,8 @@ func (p *Process) boot() *Exit {
 	case p.flags.InitialClusterState == etcdutil.StateExisting:
 		return p.bootExisting(listed)
 	}
-	return &Exit{2, fmt.Sprintf("invalid value %q for flag -initial-cluster-state: invalid value", p.flags.InitialClusterState)}
+	return &Exit{2, fmt.Sprintf("invalid value %q for flag -initial-cluster-state: invalid value",
+		p.flags.InitialClusterState)}
 }
 
 // bootWithData ends a process that any peer knows to be removed: each answers it 410.
@@ -67,7 +68,8 @@ func (p *Process) bootNew(listed []etcdutil.NamedURL) *Exit {
 func (p *Process) bootExisting(listed []etcdutil.NamedURL) *Exit {
 	peer := p.anyPeer(listed)
 	if peer == nil {
-		return &Exit{1, "cannot fetch cluster info from peer urls: could not retrieve cluster information from the given URLs"}
+		return &Exit{1, "cannot fetch cluster info from peer urls: could not retrieve cluster information from " +
+			"the given URLs"}
 	}
 	state := peer.state()
 	if len(state.members) != len(listed) {
@@ -76,7 +78,8 @@ func (p *Process) bootExisting(listed []etcdutil.NamedURL) *Exit {
 	for _, m := range state.members {
 		at := slices.IndexFunc(listed, func(l etcdutil.NamedURL) bool { return slices.Contains(m.PeerURLs, l.URL) })
 		if at < 0 {
-			return &Exit{1, fmt.Sprintf("error validating peerURLs: PeerURLs: no match found for existing member (%s, %v)", m.ID, m.PeerURLs)}
+			return &Exit{1, fmt.Sprintf("error validating peerURLs: PeerURLs: no match found for existing "+
+				"member (%s, %v)", m.ID, m.PeerURLs)}
 		}
 		if listed[at].Name == p.flags.Name {
 			p.id = m.ID
@@ -87,7 +90,8 @@ func (p *Process) bootExisting(listed []etcdutil.NamedURL) *Exit {
 	return nil
 }
 
-// anyPeer is the first listed process, other than this one by name, that answers on its peer port. Quorum is not needed.
+// anyPeer is the first listed process, other than this one by name, that answers on its peer port. Quorum is not
+// needed.
 func (p *Process) anyPeer(listed []etcdutil.NamedURL) *Process {
 	others := slices.DeleteFunc(slices.Clone(listed), func(l etcdutil.NamedURL) bool { return l.Name == p.flags.Name })
 	slices.SortFunc(others, func(a, b etcdutil.NamedURL) int { return strings.Compare(a.URL, b.URL) })
@@ -113,7 +117,8 @@ func parseInitialCluster(flags Flags) ([]etcdutil.NamedURL, *Exit) {
 		own = own || name == flags.Name
 	}
 	if !own {
-		return nil, &Exit{1, fmt.Sprintf("couldn't find local name %q in the initial cluster configuration", flags.Name)}
+		return nil, &Exit{1, fmt.Sprintf("couldn't find local name %q in the initial cluster configuration",
+			flags.Name)}
 	}
 	return listed, nil
 }

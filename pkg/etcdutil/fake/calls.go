@@ -17,8 +17,9 @@ func (c *conn) Status(ctx context.Context) (client.Status, error) {
 		g, state := c.network.group(p.cluster), p.state()
 		me, _ := state.find(p.id)
 		s := client.Status{
-			ClusterID: p.cluster, MemberID: p.id, Version: p.flags.Version.String(), StorageVersion: c.network.storageVersion(p),
-			RaftTerm: g.term, RaftIndex: uint64(len(p.dir.log)), RaftAppliedIndex: uint64(len(p.dir.log)),
+			ClusterID: p.cluster, MemberID: p.id, Version: p.flags.Version.String(),
+			StorageVersion: c.network.storageVersion(p),
+			RaftTerm:       g.term, RaftIndex: uint64(len(p.dir.log)), RaftAppliedIndex: uint64(len(p.dir.log)),
 			Revision: state.revision, DBSize: 24576, DBSizeInUse: 16384, Learner: me.Learner,
 		}
 		if g.leader == nil || p.cut {
@@ -57,7 +58,9 @@ func (c *conn) ReadLinearizable(ctx context.Context) error {
 }
 
 func (c *conn) AddLearner(ctx context.Context, peerURL string) (etcdutil.Member, error) {
-	return answer(ctx, c, "AddLearner", func(p *Process) (etcdutil.Member, error) { return c.network.addLearner(p, peerURL) })
+	return answer(ctx, c, "AddLearner", func(p *Process) (etcdutil.Member, error) {
+		return c.network.addLearner(p, peerURL)
+	})
 }
 
 func (c *conn) Promote(ctx context.Context, id etcdutil.ID) error {

@@ -110,8 +110,9 @@ func (c *conn) process() (*Process, error) {
 	case p.flags.TLS != (c.endpoint.TLS != nil):
 		return nil, errHandshake("tls: first record does not look like a TLS handshake")
 	case p.flags.TLS && p.flags.ServerName != "" && p.flags.ServerName != c.endpoint.ServerName:
-		return nil, errHandshake(fmt.Sprintf("tls: failed to verify certificate: x509: certificate is valid for %s, not %s",
-			p.flags.ServerName, c.endpoint.ServerName))
+		return nil,
+			errHandshake(fmt.Sprintf("tls: failed to verify certificate: x509: certificate is valid for %s, not %s",
+				p.flags.ServerName, c.endpoint.ServerName))
 	}
 	return p, nil
 }
@@ -149,9 +150,12 @@ func (f *Fault) err() error {
 }
 
 func errRefused(address string) error {
-	return status.Errorf(codes.Unavailable, "connection error: desc = \"transport: Error while dialing: dial tcp %s: connect: connection refused\"", address)
+	return status.Errorf(codes.Unavailable,
+		"connection error: desc = \"transport: Error while dialing: dial tcp %s: connect: connection refused\"",
+		address)
 }
 
 func errHandshake(why string) error {
-	return status.Errorf(codes.Unavailable, "connection error: desc = \"transport: authentication handshake failed: %s\"", why)
+	return status.Errorf(codes.Unavailable,
+		"connection error: desc = \"transport: authentication handshake failed: %s\"", why)
 }

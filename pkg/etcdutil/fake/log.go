@@ -54,7 +54,8 @@ func (m *membership) apply(e entry) {
 	case e.kind == entryPut:
 		m.revision++
 	case e.kind == entryAdd:
-		m.members = append(m.members, etcdutil.Member{ID: e.id, Name: e.name, PeerURLs: []string{e.peerURL}, Learner: e.learner})
+		m.members = append(m.members,
+			etcdutil.Member{ID: e.id, Name: e.name, PeerURLs: []string{e.peerURL}, Learner: e.learner})
 		slices.SortFunc(m.members, func(a, b etcdutil.Member) int { return cmp.Compare(a.ID, b.ID) })
 	case at < 0: // published or promoted after it was removed
 	case e.kind == entryRemove:

@@ -48,7 +48,9 @@ func (n *Network) addLearner(p *Process, peerURL string) (etcdutil.Member, error
 		return etcdutil.Member{}, errTimeout()
 	case exists:
 		return etcdutil.Member{}, client.ErrMemberExist
-	case slices.ContainsFunc(state.members, func(m etcdutil.Member) bool { return slices.Contains(m.PeerURLs, peerURL) }):
+	case slices.ContainsFunc(state.members, func(m etcdutil.Member) bool {
+		return slices.Contains(m.PeerURLs, peerURL)
+	}):
 		return etcdutil.Member{}, client.ErrPeerURLExist
 	case state.learners() > 0:
 		return etcdutil.Member{}, client.ErrTooManyLearners

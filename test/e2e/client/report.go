@@ -15,7 +15,7 @@ type Report struct {
 	Acknowledged int
 	Failed       int            // not acknowledged 5 s after the first attempt
 	Retried      int            // attempts that were issued again
-	LongestGap   time.Duration  // between two acknowledgements
+	LongestGap   time.Duration  // without an acknowledgement, from the start to the end
 	P99          time.Duration  // of a put, from its first attempt
 	Lost         []string       // keys that were acknowledged, and are not there or differ
 	Backward     []string       // acknowledgements whose revision was not above the one before
@@ -35,6 +35,11 @@ func (r Report) String() string {
 
 // Stop ends the writing, and may be called more than once. The connection stays, for Finish to read by.
 func (w *Writer) Stop() {
+	w.mu.Lock()
+	if w.stopped.IsZero() {
+		w.stopped = time.Now()
+	}
+	w.mu.Unlock()
 	w.stop()
 	<-w.ended
 }
@@ -68,17 +73,36 @@ func (w *Writer) Now() Report {
 		r.Problems[problem] = times
 	}
 	latencies := make([]time.Duration, 0, len(w.acks))
-	for i, a := range w.acks {
+	for _, a := range w.acks {
 		latencies = append(latencies, a.latency)
-		if i > 0 {
-			r.LongestGap = max(r.LongestGap, a.at.Sub(w.acks[i-1].at))
-		}
 	}
+	until := w.stopped
+	if until.IsZero() {
+		until = time.Now()
+	}
+	r.LongestGap = longestGap(w.acks, w.began, until)
 	slices.Sort(latencies)
 	if n := len(latencies); n > 0 {
 		r.P99 = latencies[min(n-1, n*99/100)]
 	}
 	return r
+}
+
+// LongestGap is the longest time without an acknowledgement in a span of time, whose two ends bound it like acknowledgements.
+func (w *Writer) LongestGap(from, to time.Time) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return longestGap(w.acks, from, to)
+}
+
+func longestGap(acks []ack, from, to time.Time) time.Duration {
+	gap, last := time.Duration(0), from
+	for _, a := range acks {
+		if a.at.After(last) && a.at.Before(to) {
+			gap, last = max(gap, a.at.Sub(last)), a.at
+		}
+	}
+	return max(gap, to.Sub(last))
 }
 
 // Latencies are those of the puts that were acknowledged in a time, each from its first attempt.

@@ -48,10 +48,12 @@ type Writer struct {
 	etcd   *clientv3.Client
 	prefix string
 	limit  *rate.Limiter
+	began  time.Time
 	stop   context.CancelFunc
 	ended  chan struct{}
 
 	mu       sync.Mutex
+	stopped  time.Time // when the writing was told to end
 	acks     []ack
 	clusters map[uint64]bool // by which etcd cluster puts were acknowledged
 	backward []string        // acknowledgements whose revision was not above the one before
@@ -79,8 +81,8 @@ func Start(ctx context.Context, o Options) (*Writer, error) {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	w := &Writer{
-		etcd: etcd, prefix: o.Prefix, limit: rate.NewLimiter(rate.Limit(o.PerSecond), 1), stop: stop,
-		ended: make(chan struct{}), problems: map[string]int{}, clusters: map[uint64]bool{},
+		etcd: etcd, prefix: o.Prefix, limit: rate.NewLimiter(rate.Limit(o.PerSecond), 1), began: time.Now(),
+		stop: stop, ended: make(chan struct{}), problems: map[string]int{}, clusters: map[uint64]bool{},
 	}
 	go w.run(ctx)
 	return w, nil

@@ -160,14 +160,14 @@ func (c *Cluster) AwaitCondition(ctx context.Context, kind string, status metav1
 		if err != nil {
 			return err
 		}
-		is := meta.FindStatusCondition(object.Status.Conditions, kind)
+		condition := meta.FindStatusCondition(object.Status.Conditions, kind)
 		switch {
-		case is == nil:
+		case condition == nil:
 			return fmt.Errorf("no condition %s: %s", kind, describeStep(object.Status.NextStep))
-		case is.ObservedGeneration != object.Generation:
+		case condition.ObservedGeneration != object.Generation:
 			return fmt.Errorf("condition %s is of an earlier generation", kind)
-		case is.Status != status || is.Reason != reason:
-			return fmt.Errorf("condition %s is %s, %s: %s", kind, is.Status, is.Reason, is.Message)
+		case condition.Status != status || condition.Reason != reason:
+			return fmt.Errorf("condition %s is %s, %s: %s", kind, condition.Status, condition.Reason, condition.Message)
 		}
 		return nil
 	}).WithTimeout(Patience).Should(gomega.Succeed())

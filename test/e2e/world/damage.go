@@ -55,6 +55,26 @@ func (c *Cluster) damage(ctx context.Context, member, pattern string, how func([
 	c.KillEtcd(ctx, member)
 }
 
+// Corrupt changes values that Fill wrote in a member's database, behind the back of its process, which serves on with them: the
+// database is mapped, and no page of it has a checksum. Members that get different bytes differ from each other.
+func (c *Cluster) Corrupt(ctx context.Context, member string, with byte) {
+	ginkgo.GinkgoHelper()
+	path := filepath.Join(c.data(ctx, member), "snap", "db")
+	database, err := os.OpenFile(path, os.O_RDWR, 0)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	defer database.Close()
+	content, err := os.ReadFile(path)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	value, changed := bytes.Repeat([]byte("x"), fillSize), 0
+	for at := bytes.Index(content, value); at >= 0; at = bytes.Index(content, value) {
+		_, err := database.WriteAt([]byte{with}, int64(at))
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+		content[at] = with
+		changed++
+	}
+	gomega.Expect(changed).To(gomega.BeNumerically(">", 0), "values of %s that could be changed", member)
+}
+
 // data is the directory that etcd itself made, as this machine sees it.
 func (c *Cluster) data(ctx context.Context, member string) string {
 	ginkgo.GinkgoHelper()

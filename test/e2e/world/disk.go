@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
@@ -48,8 +50,12 @@ func (c *Cluster) MoveToDisk(ctx context.Context, member string, mebibytes int) 
 // onNode runs a program that sees the node's files as they are mounted there.
 func (d *Disk) onNode(ctx context.Context, command ...string) {
 	ginkgo.GinkgoHelper()
+	run(ctx, "nsenter", d.commandOnNode(command...)...)
+}
+
+func (d *Disk) commandOnNode(command ...string) []string {
 	mounts := fmt.Sprintf("--mount=/proc/%d/fd/%d", os.Getpid(), d.mounts.Fd())
-	run(ctx, "nsenter", append([]string{mounts, "--"}, command...)...)
+	return append([]string{mounts, "--"}, command...)
 }
 
 // filler is the file that takes all the room that is left.
@@ -78,6 +84,18 @@ func (d *Disk) Fill() {
 func (d *Disk) Free() {
 	ginkgo.GinkgoHelper()
 	gomega.Expect(os.Remove(d.filler())).To(gomega.Succeed())
+}
+
+// MakeReadOnly makes the disk read-only for whoever has mounted it, as a kernel does after errors. It waits until no process has a
+// file there open to be written to, so the member is to be killed before.
+func (d *Disk) MakeReadOnly(ctx context.Context) {
+	ginkgo.GinkgoHelper()
+	command := d.commandOnNode("mount", "-o", "remount,ro", d.directory)
+	gomega.Eventually(ctx, func() ([]byte, error) {
+		return exec.CommandContext(ctx, "nsenter", command...).CombinedOutput()
+	}).WithTimeout(Patience).WithPolling(20*time.Millisecond).Should(gomega.BeEmpty(), "what mount says when it succeeds")
+	probe := filepath.Join(d.root, d.directory, "probe")
+	gomega.Expect(os.WriteFile(probe, nil, 0o600)).To(gomega.MatchError(syscall.EROFS))
 }
 
 // parent is the process that started another one.

@@ -97,9 +97,11 @@ func (h *History) Rules() []string {
 }
 
 // Restarted are the members that a roll stopped, in order.
-func (h *History) Restarted() []string {
+func (h *History) Restarted() []string { return restarted(h.Steps()) }
+
+func restarted(steps []Step) []string {
 	var members []string
-	for _, s := range h.Steps() {
+	for _, s := range steps {
 		if member, _, isRestart := strings.Cut(s.Message, " is restarted with the settings"); isRestart && s.Rule == "roll" {
 			members = append(members, member)
 		}

@@ -38,9 +38,9 @@ func (w *World) KillSteps(ctx context.Context, victims ...Victim) {
 	}).WithTimeout(Patience).WithPolling(2*time.Millisecond).Should(gomega.BeEmpty(), "steps that never ran")
 	for _, v := range victims {
 		gomega.Eventually(ctx, func() ([]int32, error) {
-			is := &corev1.Pod{}
-			err := w.Client.Get(ctx, client.ObjectKeyFromObject(v.Pod), is)
-			return exitCodes(is), err
+			pod := &corev1.Pod{}
+			err := w.Client.Get(ctx, client.ObjectKeyFromObject(v.Pod), pod)
+			return exitCodes(pod), err
 		}).Should(gomega.ContainElement(killed), "%s of %s was killed", v.Command, v.Pod.Name)
 	}
 }

@@ -150,27 +150,22 @@ func (c *Cluster) Leader(ctx context.Context) string {
 		if err != nil {
 			return err
 		}
-		for _, m := range view.List.Members {
-			if m.ID == view.Status.Leader {
-				leader = m.Name
-				return nil
-			}
+		if leader = leaderOf(view); leader == "" {
+			return fmt.Errorf("no member leads")
 		}
-		return fmt.Errorf("no member leads")
+		return nil
 	}).WithTimeout(Patience).Should(gomega.Succeed())
 	return leader
 }
 
-// Term counts elections: it is one more after each, whoever asked for it.
-func (c *Cluster) Term(ctx context.Context) uint64 {
-	ginkgo.GinkgoHelper()
-	var term uint64
-	gomega.Eventually(ctx, func() error {
-		view, err := c.anyView(ctx)
-		term = view.Status.RaftTerm
-		return err
-	}).WithTimeout(Patience).Should(gomega.Succeed())
-	return term
+// leaderOf is the name of the member that leads as one member sees it, or "".
+func leaderOf(view View) string {
+	for _, m := range view.List.Members {
+		if m.ID == view.Status.Leader {
+			return m.Name
+		}
+	}
+	return ""
 }
 
 func (c *Cluster) anyView(ctx context.Context) (View, error) {
@@ -236,12 +231,9 @@ func (c *Cluster) MoveLeader(ctx context.Context, to string) {
 		if err != nil {
 			return err
 		}
-		var leader string
+		leader := leaderOf(view)
 		var target etcdutil.ID
 		for _, m := range view.List.Members {
-			if m.ID == view.Status.Leader {
-				leader = m.Name
-			}
 			if m.Name == to {
 				target = m.ID
 			}

@@ -16,12 +16,14 @@ import (
 	"github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // NeedLocalkube skips a story that hurts nodes, containers or directories on any cluster but a localkube.
 func (w *World) NeedLocalkube() {
 	if w.Localkube == "" {
-		ginkgo.Skip("it breaks what only a localkube lets us break; LOCALKUBE names none")
+		needs.Missing(ginkgo.GinkgoT(), "it breaks what only a localkube lets us break; LOCALKUBE names none")
 	}
 }
 

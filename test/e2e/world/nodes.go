@@ -66,11 +66,11 @@ func (w *World) NodeReady(ctx context.Context, node string) (corev1.ConditionSta
 }
 
 func (w *World) readyCondition(ctx context.Context, node string) (corev1.NodeCondition, error) {
-	is := &corev1.Node{}
-	if err := w.Client.Get(ctx, client.ObjectKey{Name: node}, is); err != nil {
+	object := &corev1.Node{}
+	if err := w.Client.Get(ctx, client.ObjectKey{Name: node}, object); err != nil {
 		return corev1.NodeCondition{}, fmt.Errorf("reading the node %s: %w", node, err)
 	}
-	for _, condition := range is.Status.Conditions {
+	for _, condition := range object.Status.Conditions {
 		if condition.Type == corev1.NodeReady {
 			return condition, nil
 		}
@@ -171,12 +171,12 @@ func (w *World) TaintOutOfService(ctx context.Context, node string) (back func(c
 func (w *World) changeTaints(ctx context.Context, node string, change func([]corev1.Taint) []corev1.Taint) {
 	ginkgo.GinkgoHelper()
 	gomega.Eventually(ctx, func() error {
-		is := &corev1.Node{}
-		if err := w.Client.Get(ctx, client.ObjectKey{Name: node}, is); err != nil {
+		object := &corev1.Node{}
+		if err := w.Client.Get(ctx, client.ObjectKey{Name: node}, object); err != nil {
 			return err
 		}
-		is.Spec.Taints = change(is.Spec.Taints)
-		return w.Client.Update(ctx, is)
+		object.Spec.Taints = change(object.Spec.Taints)
+		return w.Client.Update(ctx, object)
 	}).WithTimeout(10 * time.Second).Should(gomega.Succeed())
 }
 

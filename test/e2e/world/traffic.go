@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -35,29 +36,69 @@ type Traffic struct {
 const keyPrefix = "/story/"
 
 // flow is how many puts prove that writes go on, and minimum how many a second of a fault leaves at least. A fault may begin
-// with an election, in which nobody is acknowledged; how long a put may take at most is the writer's own promise.
+// with an election, in which nobody is acknowledged.
 const (
 	flow     = 20
 	minimum  = 1.0
 	election = 3 * time.Second
 )
 
+// How long all writes of a client that knows every member may be held back.
+const (
+	// OneElection is the bound of what the operator does on purpose, and of what members should not notice at all.
+	OneElection = election
+	// OneFault is the bound of a member, a process or a node that fails, and of any story that claims no less: the writer calls a put
+	// failed after 5 s, and its last attempt may take one more.
+	OneFault = 6 * time.Second
+	// OneConnection is the bound of a client behind the Service whose member is stopped on purpose: an election, which costs less than it
+	// may when a leader hands over, and one new connection that is not refused. A refused one costs a second.
+	OneConnection = 500 * time.Millisecond
+)
+
 // Write starts a client and waits until it writes. It ends with the story at the latest.
 func (c *Cluster) Write(ctx context.Context) *Traffic {
 	ginkgo.GinkgoHelper()
-	config, err := c.ClientTLS(ctx)
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	names := &names{}
 	endpoints, err := c.endpoints(ctx, names)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	gomega.Expect(endpoints).NotTo(gomega.BeEmpty(), "voters to write to")
+	t, background := c.start(ctx, names, client.Options{Endpoints: endpoints})
+	t.ended.Go(func() { t.resolve(background) })
+	t.Flow(ctx)
+	return t
+}
+
+// manyPuts is how many puts a second show a gap that is shorter than a tenth of a second.
+const manyPuts = 200
+
+// WriteThroughService starts a client that knows the client Service only, and so has a single connection at a time. It needs a
+// localkube, whose Services this machine reaches.
+func (c *Cluster) WriteThroughService(ctx context.Context) *Traffic {
+	ginkgo.GinkgoHelper()
+	object, err := c.Get(ctx)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	gomega.Expect(object.Status.Endpoints).To(gomega.HaveLen(1), "the URL of the client Service")
+	service := &corev1.Service{}
+	key := ctrlclient.ObjectKey{Namespace: c.Namespace, Name: resources.ClientService(c.Name)}
+	gomega.Expect(c.Client.Get(ctx, key, service)).To(gomega.Succeed())
+	names := &names{}
+	_, host, _ := strings.Cut(object.Status.Endpoints[0], "://")
+	names.addresses.Store(host, net.JoinHostPort(service.Spec.ClusterIP, strconv.Itoa(etcdutil.ClientPort)))
+	t, _ := c.start(ctx, names, client.Options{Endpoints: object.Status.Endpoints, PerSecond: manyPuts})
+	t.Flow(ctx)
+	return t
+}
+
+// start begins to write by these names, and returns a context that ends with the writing.
+func (c *Cluster) start(ctx context.Context, names *names, o client.Options) (*Traffic, context.Context) {
+	ginkgo.GinkgoHelper()
+	config, err := c.ClientTLS(ctx)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	o.TLS, o.Connect, o.Prefix = config, names.connect, keyPrefix+rand.String(6)+"/"
 	background, stop := context.WithCancel(context.Background())
-	writer, err := client.Start(background, client.Options{
-		Endpoints: endpoints, TLS: config, Connect: names.connect, Prefix: keyPrefix + rand.String(6) + "/",
-	})
+	writer, err := client.Start(background, o)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	t := &Traffic{Writer: writer, cluster: c, names: names, stop: stop}
-	t.ended.Go(func() { t.resolve(background) })
 	ginkgo.DeferCleanup(func() {
 		if !t.done {
 			ginkgo.GinkgoWriter.Printf("\n---- the client that writes\n%s\n", t.Now())
@@ -65,8 +106,7 @@ func (c *Cluster) Write(ctx context.Context) *Traffic {
 			t.Abandon()
 		}
 	})
-	t.Flow(ctx)
-	return t
+	return t, background
 }
 
 // names is the DNS of a client that runs beside the cluster's network and not in it: where each member's Pod is now.
@@ -127,16 +167,41 @@ func (t *Traffic) Flow(ctx context.Context) {
 		Should(gomega.BeNumerically(">=", before+flow), "writes do not go on")
 }
 
-// During does what the story is about between two proofs that writes go on, and expects that they went on all the while.
+// During does what the story is about between two proofs that writes go on, and expects that no fault held them back for longer
+// than OneFault.
 func (t *Traffic) During(ctx context.Context, fault func()) {
+	ginkgo.GinkgoHelper()
+	t.Within(ctx, OneFault, fault)
+}
+
+// Within is During for a story that claims a bound of its own. A gap at the end of the story counts too: it lasts until writes go on.
+func (t *Traffic) Within(ctx context.Context, bound time.Duration, work func()) {
 	ginkgo.GinkgoHelper()
 	t.Flow(ctx)
 	began := time.Now()
-	fault()
+	work()
 	ended := time.Now()
 	t.Flow(ctx)
-	lasted := ended.Sub(began)
-	gomega.Expect(t.AcknowledgedBetween(began, ended)).To(gomega.BeNumerically(">=", int(minimum*(lasted-election).Seconds())), "writes in a fault of %s", lasted)
+	during := flowed{lasted: ended.Sub(began), writes: t.AcknowledgedBetween(began, ended), gap: t.LongestGap(began, time.Now())}
+	gomega.Expect(during.check(bound)).To(gomega.Succeed())
+}
+
+// flowed is what went on while a story did something.
+type flowed struct {
+	lasted time.Duration
+	writes int           // acknowledged meanwhile
+	gap    time.Duration // the longest without one, until writes were seen to go on after it
+}
+
+// check says what speaks against writes that went on all the while.
+func (f flowed) check(bound time.Duration) error {
+	if f.gap > bound {
+		return fmt.Errorf("all writes were held back for %s, longer than %s", f.gap, bound)
+	}
+	if least := int(minimum * (f.lasted - election).Seconds()); f.writes < least {
+		return fmt.Errorf("%d writes in %s, fewer than %d", f.writes, f.lasted, least)
+	}
+	return nil
 }
 
 // Finish expects that nothing failed, and that everything acknowledged is there on all members.

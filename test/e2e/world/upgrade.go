@@ -7,6 +7,8 @@ import (
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
+
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // PreviousCommit is what users of this project come from: the last commit before what is built now.
@@ -17,7 +19,7 @@ const PreviousCommit = "cb1f503"
 func (w *World) BuildCommit(ctx context.Context, commit string) *Install {
 	ginkgo.GinkgoHelper()
 	if err := exec.CommandContext(ctx, "git", "-C", project, "cat-file", "-e", commit+"^{commit}").Run(); err != nil {
-		ginkgo.Skip("this clone does not have the commit " + commit + ": git fetch --unshallow")
+		needs.Missing(ginkgo.GinkgoT(), "this clone does not have the commit "+commit+": git fetch --unshallow")
 	}
 	tree := filepath.Join(ginkgo.GinkgoT().TempDir(), "tree")
 	run(ctx, "git", "-C", project, "worktree", "add", "--detach", tree, commit)

@@ -51,7 +51,7 @@ func TestEachAlertIsOnThePageWithItsSeverityAndEachOnThePageExists(t *testing.T)
 	}
 }
 
-// The operator's own metrics are on the page, which a test of package controllers holds to what it exports; the Lease's is
+// The operator's own metrics are on the page, which a test of cmd/manager holds to what it exports; the Lease's is
 // controller-runtime's (kubernetes-sigs/controller-runtime:pkg/metrics/leaderelection.go).
 func TestEveryMetricInAnAlertIsExported(t *testing.T) {
 	page := text(t, "../../../docs/metrics.md")

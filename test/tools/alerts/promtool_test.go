@@ -54,8 +54,8 @@ func TestEachAlertIsTriedFiringAndNotFiring(t *testing.T) {
 			for _, alert := range test.Alerts {
 				firing[alert.Alert] = firing[alert.Alert] || len(alert.Expected) > 0
 			}
-			for alert, is := range firing {
-				if is {
+			for alert, want := range firing {
+				if want {
 					fires[alert] = true
 				} else {
 					silent[alert]++

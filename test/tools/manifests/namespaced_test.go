@@ -77,7 +77,7 @@ func TestTheOperatorOfOneNamespaceServesMetricsToNobodyOutsideItsPodUnlessAsked(
 func last(args []string, flag string) string {
 	value := ""
 	for _, arg := range args {
-		if after, is := strings.CutPrefix(arg, flag); is {
+		if after, ok := strings.CutPrefix(arg, flag); ok {
 			value = after
 		}
 	}

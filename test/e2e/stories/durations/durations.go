@@ -36,7 +36,7 @@ func Read(directory string) (map[string]Last, error) {
 	return last, nil
 }
 
-// Write lays the stories that ran over what was written before.
+// Write restores the stories that ran over what was written before.
 func Write(directory string, report types.Report) error {
 	if report.SuiteConfig.DryRun {
 		return nil

@@ -1,0 +1,72 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/apply"
+	"github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	schedule "github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
+)
+
+// keepFinishedJobs is how long a Job, its Pods and their logs stay after the outcome was recorded.
+const keepFinishedJobs = 3600 // seconds
+
+// apply makes one change. What the platform refuses comes as apply.Rejected or apply.Later; apply.ErrStale asks to look
+// again.
+func (r *Reconciler) apply(ctx context.Context, b *v1alpha1.EtcdBackup, seen view, change plan.Change) error {
+	switch change := change.(type) {
+	case plan.CreateJob:
+		start := seen.start
+		start.Deadline, start.Schedule = change.Deadline, schedule.Of(b.Name, b.Labels[v1alpha1.LabelSchedule])
+		return r.Create(ctx, b, resources.BuildBackupJob(b, seen.cluster, start))
+	case plan.RecordJob:
+		record := seen.Record
+		record.JobUID = change.UID
+		return r.Annotate(ctx, b, v1alpha1.AnnotationBackupRecord, record.Encode())
+	case plan.RecordOutcome:
+		record := seen.Record
+		record.Outcome = &change.Outcome
+		return r.Annotate(ctx, b, v1alpha1.AnnotationBackupRecord, record.Encode())
+	case plan.ReleaseJob:
+		return r.releaseJob(ctx, b, change.UID)
+	}
+	return fmt.Errorf("the change %T of the backup %s is unknown", change, client.ObjectKeyFromObject(b))
+}
+
+// releaseJob lets Kubernetes delete the Job after a while.
+func (r *Reconciler) releaseJob(ctx context.Context, b *v1alpha1.EtcdBackup, uid string) error {
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: resources.BackupJob(b)}}
+	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"spec":{"ttlSecondsAfterFinished":%d}}`, uid, keepFinishedJobs)
+	err := r.Client.Patch(ctx, job, client.RawPatch(types.MergePatchType, patch), apply.FieldOwner)
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err), isOfAnother(err): // gone, or another one of that name
+		return apply.ErrStale
+	case err != nil:
+		return apply.Answer(err, "giving the Job "+job.Name+" a time to live")
+	}
+	r.Unseen.Wrote(client.ObjectKeyFromObject(b), job)
+	return nil
+}
+
+// isOfAnother reports that a patch was refused since it named the UID of an object that is gone. Anything else that is
+// invalid was refused by a webhook or a policy.
+func isOfAnother(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool {
+		return c.Field == "metadata.uid"
+	})
+}

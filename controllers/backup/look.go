@@ -1,0 +1,166 @@
+package backup
+
+import (
+	"context"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/kit/jobs"
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// view is what a pass over a backup saw: the plain value that is decided on, and what a Job is made from.
+type view struct {
+	plan.Observation
+	cluster *v1alpha1.EtcdCluster // nil: there is none
+	start   resources.BackupStart
+}
+
+// look reads everything that a decision needs.
+func (r *Reconciler) look(ctx context.Context, b *v1alpha1.EtcdBackup) (view, error) {
+	seen := view{Observation: plan.Observation{Now: r.Now(), Operator: r.Operator, Backup: backupOf(b)}}
+	record, err := plan.DecodeRecord(b.Annotations[v1alpha1.AnnotationBackupRecord], b.Namespace, b.Name)
+	if err != nil {
+		seen.Backup.RecordErr = err.Error()
+	}
+	seen.Record = record
+	if err := r.lookAtJob(ctx, b, &seen); err != nil {
+		return seen, err
+	}
+	return seen, r.lookAtCluster(ctx, b, &seen)
+}
+
+func backupOf(b *v1alpha1.EtcdBackup) plan.Backup {
+	out := plan.Backup{
+		Cluster: b.Spec.ClusterRef.Name, Created: b.CreationTimestamp.Time, Deadline: b.Spec.DeadlineOrDefault(),
+		Verify:   b.Spec.IsVerified(),
+		Deleting: b.DeletionTimestamp != nil,
+	}
+	// otherwise the status was copied from another one
+	if b.Status.JobName == "" || b.Status.JobName == resources.BackupJob(b) {
+		out.Ended = plan.OutcomeOf(b.Status)
+	}
+	for _, c := range b.Status.Conditions {
+		if c.Type == v1alpha1.BackupComplete {
+			out.Said = c.Message
+		}
+	}
+	return out
+}
+
+// lookAtCluster reads whether there is something to back up, and what from.
+func (r *Reconciler) lookAtCluster(ctx context.Context, b *v1alpha1.EtcdBackup, seen *view) error {
+	cluster, err := observe.Find[v1alpha1.EtcdCluster](ctx, r.Client, b.Namespace, b.Spec.ClusterRef.Name)
+	if cluster == nil || err != nil {
+		return err
+	}
+	seen.cluster = cluster
+	seen.Cluster = plan.Cluster{Exists: true, Deleting: cluster.DeletionTimestamp != nil}
+	if seen.Record.Outcome != nil {
+		return nil // it has no say any more
+	}
+	if err := r.lookAtBirth(ctx, cluster, seen); err != nil {
+		return err
+	}
+	if seen.Job.Exists {
+		return nil // it is made from the cluster as it was
+	}
+	return r.lookAtStart(ctx, b, seen)
+}
+
+// lookAtStart reads what a Job is made from.
+func (r *Reconciler) lookAtStart(ctx context.Context, b *v1alpha1.EtcdBackup, seen *view) (err error) {
+	if seen.Backup.ClaimOf, err = observe.MemberOfClaim(ctx, r.Client, b.Namespace, b.Spec.Store); err != nil {
+		return err
+	}
+	if seen.start.AgentImage, err = r.AgentImage(ctx); err != nil {
+		return err
+	}
+	seen.AgentImage = seen.start.AgentImage
+	seen.Cluster.Members, err = jobs.Start(ctx, r.Client, seen.cluster, &seen.start)
+	return err
+}
+
+// lookAtBirth reads who looks after the cluster and whether it has served, from where the cluster's own passes write it
+// down.
+func (r *Reconciler) lookAtBirth(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen *view) error {
+	service, err := observe.Find[corev1.Service](ctx, r.Client, cluster.Namespace, resources.PeerService(cluster.Name))
+	if service == nil || err != nil || !resources.IsControlledBy(service, cluster.UID) {
+		return err
+	}
+	seen.Cluster.Operator = service.Annotations[v1alpha1.AnnotationOperator]
+	text, ok := service.Annotations[v1alpha1.AnnotationBirth]
+	if !ok {
+		return nil
+	}
+	birth, err := record.DecodeBirth(text)
+	if err != nil {
+		//nolint:nilerr // the cluster's own passes say so, and until it is put right nobody knows which cluster this is
+		return nil
+	}
+	seen.Cluster.Born = birth.ClusterID != 0 && !birth.Void
+	seen.start.ClusterID, seen.start.Incarnation = birth.ClusterID, birth.Counter
+	return nil
+}
+
+// lookAtJob reads the Job and its Pods. That there is none is believed of the API server alone: a Job that was recorded
+// and is gone is the end of the backup.
+func (r *Reconciler) lookAtJob(ctx context.Context, b *v1alpha1.EtcdBackup, seen *view) error {
+	job, err := observe.Find[batchv1.Job](ctx, r.Client, b.Namespace, resources.BackupJob(b))
+	if job == nil && err == nil && seen.Record.Outcome == nil {
+		job, err = observe.Find[batchv1.Job](ctx, r.Live, b.Namespace, resources.BackupJob(b))
+	}
+	if job == nil || err != nil {
+		return err
+	}
+	seen.Job = jobs.Of(job, b)
+	if seen.Job.Foreign || seen.Record.Outcome != nil {
+		return nil
+	}
+	pods, err := r.lookAtPods(ctx, job, seen)
+	if err == nil && seen.Job.End == plan.JobRuns {
+		seen.Job.Trouble = jobs.Explain(ctx, r.Live, job, pods, seen.Attempts)
+		r.lookAtProgress(ctx, pods, seen)
+	}
+	return err
+}
+
+// lookAtPods reads the attempts from the cache, unless what it has does not tell how the Job ended.
+func (r *Reconciler) lookAtPods(ctx context.Context, job *batchv1.Job, seen *view) ([]corev1.Pod, error) {
+	pods, err := jobs.PodsOf(ctx, r.Client, job, v1alpha1.LabelBackup)
+	if err != nil {
+		return nil, err
+	}
+	if seen.Attempts = jobs.AttemptsOf(pods); seen.Job.End == plan.JobRuns || isTold(seen.Observation) {
+		return pods, nil
+	}
+	pods, err = jobs.PodsOf(ctx, r.Live, job, v1alpha1.LabelBackup)
+	seen.Attempts = jobs.AttemptsOf(pods)
+	return pods, err
+}
+
+// isTold reports whether the Pods as the cache has them tell how the Job ended.
+func isTold(o plan.Observation) bool {
+	return slices.ContainsFunc(o.Attempts, func(a plan.Attempt) bool {
+		return a.Ended && a.Good == (o.Job.End == plan.JobComplete)
+	})
+}
+
+// lookAtProgress asks a step that runs how far it is.
+func (r *Reconciler) lookAtProgress(ctx context.Context, pods []corev1.Pod, seen *view) {
+	if len(pods) == 0 {
+		return
+	}
+	pod, latest := &pods[len(pods)-1], &seen.Attempts[len(seen.Attempts)-1]
+	for i, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		if latest.Steps[i].State == plan.StepRuns && len(container.Ports) > 0 {
+			latest.Progress = r.Progress(ctx, pod.Status.PodIP)
+		}
+	}
+}

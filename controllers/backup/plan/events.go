@@ -1,0 +1,28 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
+)
+
+// Events are what became different from the old status to the new one.
+func Events(d Decision, old, status v1alpha1.EtcdBackupStatus) []words.Event {
+	switch {
+	case d.Outcome != nil && old.Stage != status.Stage && d.Outcome.Complete:
+		return []words.Event{{Reason: EventComplete, Action: "Backup",
+			Note: fmt.Sprintf("%s Revision %d, %d bytes, at %s.",
+				d.Message, status.Revision, status.SizeBytes, status.Key)}}
+	case d.Outcome != nil && old.Stage != status.Stage:
+		return []words.Event{{Warning: true, Reason: EventFailed, Action: "Backup", Note: d.Reason + ": " + d.Message}}
+	case d.Outcome != nil:
+		return nil
+	case d.Trouble && words.ReasonOf(old.Conditions, v1alpha1.BackupComplete) != d.Reason:
+		return []words.Event{{Warning: true, Reason: EventHeldUp, Action: "Backup", Note: d.Reason + ": " + d.Message}}
+	case old.JobName == "" && status.JobName != "":
+		return []words.Event{{Reason: EventStarted, Action: "Backup",
+			Note: fmt.Sprintf("Job %s makes the backup.", status.JobName)}}
+	}
+	return nil
+}

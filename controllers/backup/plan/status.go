@@ -1,0 +1,81 @@
+package plan
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
+)
+
+// Status is what people see of a decision. The old status serves for the times at which conditions turned, and nothing
+// else.
+func Status(o Observation, d Decision, jobName string, old v1alpha1.EtcdBackupStatus) v1alpha1.EtcdBackupStatus {
+	status := v1alpha1.EtcdBackupStatus{Stage: d.Stage}
+	if o.Job.Exists || o.Record.JobUID != "" {
+		status.JobName = jobName
+	}
+	if d.Outcome != nil {
+		d.Outcome.fill(&status)
+	} else if d.Attempt != nil {
+		d.Attempt.fill(&status)
+	}
+	status.Conditions = words.Since(o.Now, 0, conditions(o, d), old.Conditions)
+	return status
+}
+
+func conditions(o Observation, d Decision) []metav1.Condition {
+	condition := func(kind string, isTrue bool, reason, message string) metav1.Condition {
+		status := metav1.ConditionFalse
+		if isTrue {
+			status = metav1.ConditionTrue
+		}
+		return words.Condition(kind, status, reason, message)
+	}
+	isComplete := d.Outcome != nil && d.Outcome.Complete
+	all := []metav1.Condition{condition(v1alpha1.BackupComplete, isComplete, d.Reason, d.Message)}
+	switch {
+	case d.Outcome == nil && o.Backup.Verify:
+		return append(all, condition(v1alpha1.BackupVerified, false, ReasonNotYet, "The backup is not proven yet."))
+	case d.Outcome != nil && !isComplete:
+		return append(all, condition(v1alpha1.BackupFailed, true, d.Reason, d.Message),
+			condition(v1alpha1.BackupVerified, false, ReasonNotProven,
+				"The backup failed. What it stored, if anything, is not known to be good."))
+	case isComplete && !d.Outcome.VerifiedAt.IsZero():
+		return append(all, condition(v1alpha1.BackupVerified, true, ReasonHashesAgree,
+			"The hash of the keys of the restored copy matches the hash that a member reported for that revision."))
+	}
+	return append(all, condition(v1alpha1.BackupVerified, false, ReasonNotAsked,
+		"spec.verify is false: the backup is not restored for a proof."))
+}
+
+func (outcome Outcome) fill(status *v1alpha1.EtcdBackupStatus) {
+	if outcome.Facts != nil {
+		outcome.Facts.fill(status)
+	}
+	if outcome.Complete {
+		status.CompletedAt = words.TimeOrNil(outcome.FinishedAt)
+		status.VerifiedAt = words.TimeOrNil(outcome.VerifiedAt)
+	}
+}
+
+// fill shows what the manifest says as soon as the snapshot is stored, while it is being proven.
+func (a Attempt) fill(status *v1alpha1.EtcdBackupStatus) {
+	status.StartedAt = words.TimeOrNil(a.step(stepSnapshot).StartedAt)
+	if facts, err := factsOf(a); err == nil {
+		facts.fill(status)
+	}
+	if a.Progress == nil {
+		return
+	}
+	status.BytesTransferred = new(a.Progress.Bytes)
+	if a.Progress.Total > 0 {
+		status.BytesTotal = new(a.Progress.Total)
+	}
+}
+
+func (f Facts) fill(status *v1alpha1.EtcdBackupStatus) {
+	status.Key, status.SizeBytes, status.SHA256 = f.Key, f.SizeBytes, f.SHA256
+	status.Revision, status.TotalKeys = f.Revision, f.TotalKeys
+	status.EtcdVersion, status.ClusterID, status.Member = f.EtcdVersion, f.ClusterID, f.Member
+	status.StartedAt = words.TimeOrNil(f.StartedAt)
+}

@@ -1,0 +1,68 @@
+package plan
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/words"
+)
+
+// Facts are what the manifest says of a snapshot, as far as people are told. Its other fields are the agent's own.
+type Facts struct {
+	Key         string    `json:"key"`
+	ClusterID   string    `json:"clusterID"`
+	Member      string    `json:"member"`
+	EtcdVersion string    `json:"etcdVersion"`
+	Revision    int64     `json:"revision"`
+	TotalKeys   int64     `json:"totalKeys"`
+	SizeBytes   int64     `json:"sizeBytes"`
+	SHA256      string    `json:"sha256"`
+	StartedAt   time.Time `json:"startedAt"`
+}
+
+// factsOf reads the last words of a snapshot that went well.
+func factsOf(a Attempt) (Facts, error) {
+	snapshot := a.step(stepSnapshot)
+	if snapshot.State != StepDone {
+		return Facts{}, errors.New("no snapshot was stored")
+	}
+	var facts Facts
+	if err := json.Unmarshal([]byte(snapshot.Message), &facts); err != nil {
+		return Facts{}, fmt.Errorf("reading the manifest in the Pod's last words: %w", err)
+	}
+	if facts.Key == "" || facts.Revision <= 0 || facts.SizeBytes <= 0 || len(facts.SHA256) != 64 {
+		return Facts{}, errors.New("the manifest in the Pod's last words lacks key, revision, size or hash")
+	}
+	facts.StartedAt = facts.StartedAt.UTC().Truncate(time.Second)
+	return facts, nil
+}
+
+// brokenBy reads the last words of a step that failed. The agent says why in JSON; what etcd says, or a kernel that
+// ended it, is text.
+func brokenBy(step Step, lost string) (reason, message string) {
+	var said struct{ Reason, Message string }
+	if err := json.Unmarshal([]byte(step.Message), &said); err == nil && words.IsReason(said.Reason) {
+		return said.Reason, words.Bounded(said.Message)
+	}
+	reason = ReasonStepFailed
+	if step.Name == stepRestore {
+		reason = ReasonRestoreFailed
+	}
+	last := lastLine(step.Message)
+	if last == "" {
+		last = lost
+	}
+	if last == "" {
+		last = "it said nothing"
+	}
+	return reason, words.Bounded(fmt.Sprintf("The step %s failed: %s", step.Name, last))
+}
+
+// lastLine is where programs say why they stop.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}

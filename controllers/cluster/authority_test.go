@@ -1,0 +1,95 @@
+package cluster
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// loseAuthorities deletes the Secrets of the cluster's authorities, and returns copies.
+func (w *world) loseAuthorities() (copies []*corev1.Secret) {
+	w.t.Helper()
+	for _, name := range w.secrets() {
+		if resources.IsAuthority(w.cluster(), name) {
+			secret := w.secretOf(name)
+			copies = append(copies, secret)
+			w.delete(&corev1.Secret{}, name)
+		}
+	}
+	w.operator.Secrets.ForgetCluster(w.key)
+	return copies
+}
+
+func (w *world) secretOf(name string) *corev1.Secret {
+	w.t.Helper()
+	secret := &corev1.Secret{}
+	if err := w.kube.Get(w.t.Context(), client.ObjectKey{Namespace: w.key.Namespace, Name: name}, secret); err != nil {
+		w.t.Fatal(err)
+	}
+	return secret
+}
+
+func (w *world) some(passes int) {
+	w.t.Helper()
+	for range passes {
+		if _, err := w.pass(); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// TestTheWaysOutOfALostAuthority are those that the pages name: the members serve on, their backups can be taken, a new cluster begins
+// with one, and a copy of the Secrets ends it.
+func TestTheWaysOutOfALostAuthority(t *testing.T) {
+	w := served(t, 3)
+	copies := w.loseAuthorities()
+	if len(copies) != 2 {
+		t.Fatalf("%d authorities", len(copies))
+	}
+	operator, before := w.secretOf(resources.OperatorSecret("demo")), w.clusterIDs()
+	w.delete(&corev1.Pod{}, "demo-1")
+	w.kubelet()
+	w.some(30)
+	status := w.status()
+	stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
+	if stalled == nil || stalled.Reason != plan.ReasonAuthorityLost || status.ReadyMembers != 3 || w.available() != metav1.ConditionTrue {
+		t.Fatalf("%+v, %d members are ready", stalled, status.ReadyMembers)
+	}
+	if now := w.secretOf(operator.Name); now.ResourceVersion != operator.ResourceVersion { // which the Jobs of backups mount
+		t.Errorf("the certificate that backups use was changed: %v", now.ObjectMeta)
+	}
+
+	fresh := demo(3)
+	fresh.Name, fresh.UID = "fresh", "uid-fresh"
+	fresh.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.RestoreSource{BackupRef: &v1alpha1.BackupReference{Name: "nightly"}}}
+	w.create(fresh)
+	w.key.Name = "fresh"
+	w.settle()
+	if got := w.status(); got.RestoredFrom == nil || got.RestoredFrom.Key != savedKey || got.ReadyMembers != 3 {
+		t.Errorf("the new cluster is %+v", got)
+	}
+	if ids := w.clusterIDs(); len(ids) != 2 || !slices.Contains(ids, before[0]) {
+		t.Errorf("the members are of %v, and were of %v", ids, before)
+	}
+
+	w.key.Name = "demo"
+	for _, secret := range copies {
+		secret.ResourceVersion, secret.UID = "", types.UID("again-"+secret.Name)
+		w.create(secret)
+	}
+	w.settle()
+	w.resize(5)
+	w.settle()
+	if got := w.status(); got.ReadyMembers != 5 {
+		t.Errorf("with the authorities back %d members are ready", got.ReadyMembers)
+	}
+}

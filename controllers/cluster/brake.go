@@ -1,0 +1,131 @@
+package cluster
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcdsteward/etcd-steward/controllers/kit"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+)
+
+// A change that was made and is wanted again, pass after pass, leaves the world as it was: something undoes it, or the
+// API server keeps something else than what was written.
+const (
+	repetitions = 3 // at full speed; a cache that lags can explain a few
+	firstBrake  = time.Second
+	lastBrake   = 30 * time.Second
+)
+
+// A cluster that is changed again and again, be it each time by another change, does not come to rest. Creating a
+// cluster, restarting each member and restoring it in place take 18 effects and 5 for each member; to grow by a member
+// and to shrink by one takes 13. The bound is far above that.
+const (
+	effectsOfCluster = 50
+	effectsOfMember  = 30
+)
+
+// brake slows changes down that lead nowhere. It decides nothing but how soon, and a process that forgot it repeats
+// some effects.
+type brake struct{ kit.Kept[effects] }
+
+// effects are what was done to a cluster since it was settled.
+type effects struct {
+	rule   string
+	change plan.Change      // that was made last; nil once a pass wanted none
+	saw    plan.Observation // what that was decided on, as far as a change moves it
+	times  int              // that it was made, one after the other
+	until  time.Time        // it is not made again before
+
+	count     float64   // of effects; one of them is forgotten each lastBrake
+	last      time.Time // when the last one was made
+	slowUntil time.Time // none is made before
+}
+
+// rest is how long the change has to wait; zero when it may be made. With isCluster every other one has to wait as
+// well.
+func (b *brake) rest(key types.NamespacedName, change plan.Change, now time.Time) (rest time.Duration, isCluster bool) {
+	e, _ := b.Get(key)
+	if rest = e.slowUntil.Sub(now); rest > 0 {
+		return rest, true
+	}
+	if reflect.DeepEqual(e.change, change) {
+		return max(0, e.until.Sub(now)), false
+	}
+	return 0, false
+}
+
+// isVain reports a decision whose very change was made last, and moved nothing that was seen.
+func (b *brake) isVain(key types.NamespacedName, decision plan.Decision, o plan.Observation) bool {
+	e, isKept := b.Get(key)
+	return isKept && decision.Change != nil && e.rule == decision.Rule &&
+		reflect.DeepEqual(e.change, decision.Change) && reflect.DeepEqual(e.saw, moved(o))
+}
+
+// applied notes that the change was made, and returns how long it will have to wait, or with isCluster any other one.
+func (b *brake) applied(key types.NamespacedName, decision plan.Decision, o plan.Observation,
+	now time.Time) (wait time.Duration, isCluster bool) {
+	e, _ := b.Get(key)
+	if !reflect.DeepEqual(e.change, decision.Change) {
+		e.times = 0
+	}
+	e.rule, e.change, e.saw = decision.Rule, decision.Change, moved(o)
+	e.times++
+	wait = backOff(e.times - repetitions)
+	e.until = now.Add(wait)
+
+	e.count = max(0, e.count-now.Sub(e.last).Seconds()/lastBrake.Seconds()) + 1
+	e.last = now
+	if slow := backOff(int(math.Ceil(e.count)) - boundOf(o) - 1); slow > 0 {
+		wait, isCluster, e.slowUntil = max(wait, slow), true, now.Add(slow)
+	}
+	b.Set(key, e)
+	return wait, isCluster
+}
+
+// paused notes a pass that wants no change, which ends the series; one that finds nothing left to do ends the count.
+func (b *brake) paused(key types.NamespacedName, verdict plan.Verdict) {
+	e, isKept := b.Get(key)
+	switch {
+	case !isKept:
+	case verdict == plan.Settled:
+		b.Forget(key)
+	default:
+		b.Set(key, effects{count: e.count, last: e.last, slowUntil: e.slowUntil})
+	}
+}
+
+// backOff doubles from one step to the next; below the first one there is none.
+func backOff(step int) time.Duration {
+	if step < 0 {
+		return 0
+	}
+	return min(firstBrake<<min(step, 5), lastBrake)
+}
+
+// boundOf is how many effects a cluster of that size may take before it is slowed down.
+func boundOf(o plan.Observation) int {
+	return effectsOfCluster + effectsOfMember*max(o.Desired.Size, len(o.Current.Voters()))
+}
+
+// moved is what a change moves in an observation: all but the clock, what members answer, and what was refused.
+func moved(o plan.Observation) plan.Observation {
+	o.Now, o.Refused = time.Time{}, nil
+	o.Current, o.Next, o.Former = unheard(o.Current), unheard(o.Next), slices.Clone(o.Former)
+	for i, former := range o.Former {
+		o.Former[i] = unheard(former)
+	}
+	return o
+}
+
+// unheard is an incarnation without what its members answer.
+func unheard(in plan.Incarnation) plan.Incarnation {
+	in.Members = slices.Clone(in.Members)
+	for i := range in.Members {
+		in.Members[i].Answer, in.Members[i].Impostor = nil, nil
+	}
+	return in
+}

@@ -1,0 +1,116 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/apply"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/report"
+)
+
+// choice is how one pass comes to its change: which rules gave way to later ones.
+type choice struct {
+	*Reconciler
+	cluster *v1alpha1.EtcdCluster
+	seen    *apply.View // is told what was refused
+
+	refused attempt     // the change that is told of those that Kubernetes or etcd refused; zero when none was
+	vain    *vainChange // nil when there is none
+}
+
+// vainChange is one that was made in the pass before and is wanted again, though nothing moved since.
+type vainChange struct {
+	decision plan.Decision
+	seen     apply.View // as it was wanted again
+}
+
+// decide takes the first change that is not refused: a rule whose change Kubernetes or etcd refuses gives way to later
+// ones, if it may. So does one whose change moved nothing, which is made again only where no later rule acts.
+func (r *Reconciler) decide(ctx context.Context, cluster *v1alpha1.EtcdCluster,
+	seen *apply.View) (plan.Decision, attempt) {
+	c := choice{Reconciler: r, cluster: cluster, seen: seen}
+	for {
+		decision := plan.Decide(c.seen.Observation)
+		if c.isVain(decision) {
+			c.vain = &vainChange{decision: decision, seen: *c.seen}
+			c.giveWay(decision, c.vain.says())
+			continue
+		}
+		if decision.Change == nil {
+			return c.end(ctx, decision)
+		}
+		tried := c.try(ctx, *c.seen, decision)
+		if tried.Change == nil && c.refused.Change != nil {
+			return decision, c.refused
+		}
+		if !tried.Rejected || !plan.MayYield(decision.Rule) {
+			return decision, tried
+		}
+		if c.refused.Change == nil || tried.NeedsHuman && !c.refused.NeedsHuman {
+			c.refused = tried
+			c.refused.Rule = decision.Rule
+		}
+		c.giveWay(decision, tried.Outcome)
+	}
+}
+
+func (c *choice) try(ctx context.Context, seen apply.View, decision plan.Decision) attempt {
+	tried := c.act(ctx, c.cluster, seen, decision)
+	logPass(ctx, decision, tried)
+	return tried
+}
+
+func (c *choice) isVain(decision plan.Decision) bool {
+	return c.vain == nil && plan.MayYield(decision.Rule) && !c.cluster.Spec.IsDryRun() &&
+		c.brake.isVain(client.ObjectKeyFromObject(c.cluster), decision, c.seen.Observation)
+}
+
+// giveWay lets later rules speak, and the planner know why.
+func (c *choice) giveWay(decision plan.Decision, told report.Outcome) {
+	c.seen.Refused = append(slices.Clone(c.seen.Refused), plan.Note{
+		Rule: decision.Rule, Reason: told.Reason, Message: told.Message, NeedsHuman: told.NeedsHuman,
+	})
+}
+
+// end is a pass in which no rule, or no other one, wants a change.
+func (c *choice) end(ctx context.Context, decision plan.Decision) (plan.Decision, attempt) {
+	if c.vain != nil {
+		return c.repeat(ctx, decision)
+	}
+	idle := c.try(ctx, *c.seen, decision)
+	if c.refused.Change != nil {
+		return decision, c.refused
+	}
+	c.brake.paused(client.ObjectKeyFromObject(c.cluster), decision.Verdict)
+	return decision, idle
+}
+
+// repeat makes a vain change once more, as far as the brake lets it. What was refused beside it is told first.
+func (c *choice) repeat(ctx context.Context, last plan.Decision) (plan.Decision, attempt) {
+	made := c.try(ctx, c.vain.seen, c.vain.decision)
+	if made.Reason != "" || made.Err != nil || made.stale {
+		return c.vain.decision, made
+	}
+	told := c.vain.says()
+	if c.refused.Change != nil {
+		told = c.refused.Outcome
+	}
+	told.Applied = made.Applied
+	made.Outcome = told
+	return last, made
+}
+
+// says is how people are told of it.
+func (v vainChange) says() report.Outcome {
+	return report.Outcome{
+		Change: v.decision.Change, Rule: v.decision.Rule, Rejected: true, Reason: plan.ReasonNoEffect,
+		Message: fmt.Sprintf("%s This was done before, and nothing changed. The operator tries again, at "+
+			"least every %s. "+
+			"Look for webhooks or controllers that write to the same objects.", v.decision.Message, lastBrake),
+	}
+}

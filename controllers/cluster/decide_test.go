@@ -1,0 +1,104 @@
+package cluster
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+)
+
+// drops makes the API server accept what the operator writes to the client Service, and keep it as it was. It counts how often.
+func (w *world) drops() (tries *int) {
+	tries = new(int)
+	w.onApplied = func() {
+		if !w.isUndone() {
+			*tries++
+			undo(w)
+		}
+	}
+	undo(w)
+	return tries
+}
+
+func TestAChangeThatTheAPIServerDropsKeepsNoOtherRuleFromActing(t *testing.T) {
+	w := newWorld(t, demo(3))
+	w.settle()
+	tries := w.drops()
+	w.delete(&corev1.Pod{}, "demo-1")
+	w.kubelet()
+	w.resize(1)
+	for range 60 {
+		if _, err := w.pass(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !w.isUndone() || *tries == 0 {
+		t.Fatal("the API server kept the Service")
+	}
+	status := w.status()
+	if status.Size != 1 || len(w.pods()) != 1 {
+		t.Errorf("%d voters, %d Pods: the rules after scaffold starve", status.Size, len(w.pods()))
+	}
+	if next := status.NextStep; next.Rule != "scaffold" || next.Reason != plan.ReasonNoEffect || next.Verdict != string(plan.Refuse) {
+		t.Errorf("the next step is %+v", next)
+	}
+	if ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady); ready.Reason != plan.ReasonNoEffect {
+		t.Errorf("Ready is %+v", ready)
+	}
+	if told := strings.Join(w.told(), "\n"); strings.Count(told, plan.ReasonNoEffect) != 1 {
+		t.Errorf("it told\n%s", told)
+	}
+	w.onApplied = nil
+	w.settle()
+}
+
+func TestAChangeThatTheAPIServerDropsIsToldOnceAndTriedMoreAndMoreSlowly(t *testing.T) {
+	w := newWorld(t, demo(1))
+	w.settle()
+	tries := w.drops()
+	w.told()
+	before := len(w.writes)
+	for began := w.now; w.now.Sub(began) < 10*time.Minute; {
+		if _, err := w.pass(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writes, told := len(w.writes)-before, w.told()
+	if *tries < 20 || *tries > 30 || writes > 3 || len(told) != 1 {
+		t.Errorf("in 10 minutes it was tried %d times, the status was written %d times, and told %q", *tries, writes, told)
+	}
+}
+
+func TestAProcessThatForgotAVainChangeRepeatsItOnceAndGoesOn(t *testing.T) {
+	w := newWorld(t, demo(3))
+	w.settle()
+	tries := w.drops()
+	w.resize(1)
+	for n := range 4 {
+		w.restart()
+		before := len(w.writes)
+		w.look()
+		if others := w.others(before); *tries != n+1 || len(others) > 0 {
+			t.Fatalf("a process that knows nothing tried %d times, and wrote %q", *tries-n, others)
+		}
+	}
+	before := len(w.writes)
+	if w.look(); *tries != 4 || len(w.others(before)) == 0 {
+		t.Errorf("the next pass tried it again, or nothing else: %d, %q", *tries, w.writes[before:])
+	}
+}
+
+// others are the writes from the n-th on that are not of a status.
+func (w *world) others(n int) (others []string) {
+	for _, what := range w.writes[n:] {
+		if !strings.HasPrefix(what, "patch status") {
+			others = append(others, what)
+		}
+	}
+	return others
+}

@@ -1,0 +1,106 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/admission"
+	"github.com/etcdsteward/etcd-steward/controllers/apply"
+	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/report"
+)
+
+// observer reads from the cache, unless the last decision proved that the cache is behind, or shows less than there is:
+// of a name that is taken, for one, it shows nothing.
+func (r *Reconciler) observer(key types.NamespacedName) *observe.Observer {
+	if r.lagging.Forget(key) {
+		return r.LiveObserver
+	}
+	return r.Observer
+}
+
+// find reads a cluster; nil when there is none.
+func find(ctx context.Context, observer *observe.Observer, key types.NamespacedName) (*v1alpha1.EtcdCluster, error) {
+	return observe.Find[v1alpha1.EtcdCluster](ctx, observer.Reader, key.Namespace, key.Name)
+}
+
+// look reads the whole world live, for the proof that a change is still right. What was refused in this pass still is.
+func (r *Reconciler) look(seen *v1alpha1.EtcdCluster, refused []plan.Note) apply.Look {
+	return func(ctx context.Context) (apply.View, error) {
+		cluster, err := find(ctx, r.LiveObserver, client.ObjectKeyFromObject(seen))
+		if err != nil {
+			return apply.View{}, err
+		}
+		if cluster == nil || cluster.UID != seen.UID {
+			return apply.View{}, apply.ErrStale
+		}
+		view, err := observeWith(ctx, r.LiveObserver, cluster)
+		view.Refused = refused
+		return view, err
+	}
+}
+
+// observeWith looks at a cluster, with what keeps its spec from being followed.
+func observeWith(ctx context.Context, observer *observe.Observer, cluster *v1alpha1.EtcdCluster) (apply.View, error) {
+	observation, clients, err := observer.Observe(ctx, cluster, faultOf(cluster))
+	return apply.View{Observation: observation, Clients: clients}, err
+}
+
+// faultOf says why the spec is refused; empty when it is not.
+func faultOf(cluster *v1alpha1.EtcdCluster) string {
+	return admission.Message(admission.Validate(cluster))
+}
+
+// backupsOf are the complete backups of a cluster, where something has to be said of them.
+func (r *Reconciler) backupsOf(ctx context.Context, cluster *v1alpha1.EtcdCluster,
+	o plan.Observation) ([]report.Backup, error) {
+	if !report.ShowsEvidence(o) {
+		return nil, nil
+	}
+	var list v1alpha1.EtcdBackupList
+	if err := r.Client.List(ctx, &list, client.InNamespace(cluster.Namespace)); err != nil {
+		return nil, fmt.Errorf("listing the EtcdBackups of %s: %w", client.ObjectKeyFromObject(cluster), err)
+	}
+	var backups []report.Backup
+	for i := range list.Items {
+		b := &list.Items[i]
+		record, err := backup.DecodeRecord(b.Annotations[v1alpha1.AnnotationBackupRecord], b.Namespace, b.Name)
+		if err != nil || b.Spec.ClusterRef.Name != cluster.Name || record.Outcome == nil || !record.Outcome.Complete {
+			continue
+		}
+		facts := record.Outcome.Facts
+		backups = append(backups, report.Backup{
+			Name: b.Name, ClusterID: facts.ClusterID, Revision: facts.Revision, StartedAt: facts.StartedAt,
+			Proven: !record.Outcome.VerifiedAt.IsZero(),
+		})
+	}
+	return backups, nil
+}
+
+// sourcesFrom finds what Pods are made from that read a backup which a cluster, or an EtcdRestore of it, names by its
+// hash.
+func sourcesFrom(
+	reader client.Reader, agentImage func(context.Context) (string, error),
+) func(context.Context, *v1alpha1.EtcdCluster, string) (apply.Source, error) {
+	return func(ctx context.Context, cluster *v1alpha1.EtcdCluster, hash string) (apply.Source, error) {
+		found, err := observe.Sources{Reader: reader}.OfHash(ctx, cluster, hash)
+		if found == nil || err != nil {
+			return apply.Source{}, err
+		}
+		image, err := agentImage(ctx)
+		if err != nil {
+			return apply.Source{}, err
+		}
+		source := apply.Source{Hash: hash, Store: found.Store, Key: found.Key, AgentImage: image}
+		if found.LatestOf != nil {
+			source.LatestOf = *found.LatestOf
+		}
+		return source, nil
+	}
+}

@@ -1,0 +1,120 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/apply"
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
+	"github.com/etcdsteward/etcd-steward/controllers/report"
+)
+
+// detailInterval is how often details of a status are written. Members that start, and steps that follow one another
+// within moments, would each be a write for no reader.
+const detailInterval = 2 * time.Second
+
+// doubtInterval lies between the two looks in which no quorum must answer before that is told. An orderly hand-over of
+// the leader is over by then.
+const doubtInterval = time.Second
+
+// publish writes the status if it differs, and only when it is stored says what became different, so that a repeated
+// pass does not say it again. What was done is said in any case: no later pass would say it. A result above zero means
+// that details wait to be written until then.
+func (r *Reconciler) publish(ctx context.Context, in report.Input) (later time.Duration, err error) {
+	key, values := client.ObjectKeyFromObject(in.Cluster), report.Metrics(in)
+	old, status := in.Cluster.Status, report.Status(in)
+	if later = r.doubt(key, old, status); later > 0 {
+		r.Metrics.Count(values)
+		r.Tell(in.Cluster, report.Done(in))
+		return later, nil
+	}
+	r.Metrics.Observe(values)
+	events := report.Events(in, old)
+	if !equality.Semantic.DeepEqual(old, status) {
+		later = r.written.Rest(key, r.Now(), detailInterval)
+		if later > 0 && len(events) == 0 && !isUrgent(old, status) {
+			return later, nil
+		}
+		updated := in.Cluster.DeepCopy()
+		updated.Status = status
+		stored, _, err := r.WriteStatus(ctx, in.Cluster, updated)
+		if !stored { // it switched over, and its next pass says what is true then
+			r.Tell(in.Cluster, report.Done(in))
+			return 0, err
+		}
+		r.written.Set(key, r.Now())
+	}
+	r.Tell(in.Cluster, events)
+	return 0, nil
+}
+
+// doubt is how long until a second look may tell that no quorum answers; zero when nothing is to be doubted. It
+// concerns only what is told: changes are decided on each look as it is.
+func (r *Reconciler) doubt(key types.NamespacedName, old, status v1alpha1.EtcdClusterStatus) time.Duration {
+	if !meta.IsStatusConditionTrue(old.Conditions, v1alpha1.ConditionAvailable) ||
+		!meta.IsStatusConditionFalse(status.Conditions, v1alpha1.ConditionAvailable) {
+		r.doubts.Forget(key)
+		return 0
+	}
+	if _, isKept := r.doubts.Get(key); !isKept {
+		r.doubts.Set(key, r.Now())
+	}
+	return r.doubts.Rest(key, r.Now(), doubtInterval)
+}
+
+// publishUnreadable tells people of a record that only they can put right. Of other errors it tells nothing: they pass.
+func (r *Reconciler) publishUnreadable(ctx context.Context, cluster *v1alpha1.EtcdCluster, o plan.Observation,
+	err error) error {
+	var unreadable observe.Unreadable
+	isAnothers := o.ClaimedBy != "" && o.ClaimedBy != o.Cluster.Operator
+	if !errors.As(err, &unreadable) || isAnothers {
+		return nil
+	}
+	_, err = r.publish(ctx, report.Input{Cluster: cluster, Observation: o, IsBlind: true,
+		Decision: unreadableRefusal(unreadable)})
+	return err
+}
+
+// unreadableRefusal says what a person can do about a record that cannot be read.
+func unreadableRefusal(u observe.Unreadable) plan.Decision {
+	refusal := plan.Decision{
+		Verdict: plan.Refuse, Rule: report.RuleObserve, Reason: apply.RejectedUnreadable, NeedsHuman: true,
+		Message: fmt.Sprintf("The annotation %s of %s %s cannot be read (%v), so the operator changes nothing of "+
+			"this cluster. "+
+			"Put the annotation back as it was, for example from a backup of the %s.",
+			u.Annotation, u.Kind, u.Name, u.Err, u.Kind),
+	}
+	if errors.As(u.Err, new(record.TooNew)) {
+		refusal.Reason = apply.RejectedTooNew
+		refusal.Message = fmt.Sprintf("The annotation %s of %s %s cannot be read: %v. The operator changes nothing "+
+			"of this cluster, and its members serve on. "+
+			"Upgrade the operator to the newer release again.", u.Annotation, u.Kind, u.Name, u.Err)
+	}
+	return refusal
+}
+
+// isUrgent says that a person may be waiting for it: a condition turned, or the spec's generation was taken up.
+func isUrgent(old, status v1alpha1.EtcdClusterStatus) bool {
+	return old.ObservedGeneration != status.ObservedGeneration ||
+		!maps.Equal(turns(old.Conditions), turns(status.Conditions))
+}
+
+func turns(conditions []metav1.Condition) map[string]metav1.ConditionStatus {
+	turns := make(map[string]metav1.ConditionStatus, len(conditions))
+	for _, c := range conditions {
+		turns[c.Type] = c.Status
+	}
+	return turns
+}

@@ -1,0 +1,115 @@
+package cluster
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/report"
+)
+
+// waiting is a pass that waits, and tells something that changes all the time.
+func (w *world) waiting(message string) report.Input {
+	o := plan.Observation{Now: w.now, Desired: plan.Desired{Size: 3}}
+	return report.Input{Cluster: w.cluster(), Observation: o, Decision: plan.Decision{
+		Verdict: plan.Wait, Rule: "first-quorum", Reason: plan.ReasonFirstQuorum, Message: message,
+	}}
+}
+
+func TestDetailsOfAStatusAreWrittenAtMostOnceInTwoSeconds(t *testing.T) {
+	w := newWorld(t, demo(3))
+	publish := func(message string) time.Duration {
+		t.Helper()
+		later, err := w.operator.publish(t.Context(), w.waiting(message))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return later
+	}
+	publish("one")
+	w.now = w.now.Add(300 * time.Millisecond)
+	if later := publish("two"); later != 1700*time.Millisecond || len(w.writes) != 1 {
+		t.Errorf("it waits %s after %d writes", later, len(w.writes))
+	}
+	w.now = w.now.Add(1700 * time.Millisecond)
+	if later := publish("three."); later != 0 || len(w.writes) != 2 || w.status().NextStep.Message != "three." {
+		t.Errorf("it waits %s after %d writes; %+v", later, len(w.writes), w.status().NextStep)
+	}
+}
+
+func TestAConditionThatTurnsIsWrittenAtOnce(t *testing.T) {
+	w := newWorld(t, demo(3))
+	if _, err := w.operator.publish(t.Context(), w.waiting("one")); err != nil {
+		t.Fatal(err)
+	}
+	stalled := w.waiting("two")
+	stalled.Decision.Verdict, stalled.Decision.NeedsHuman = plan.Refuse, true
+	if later, err := w.operator.publish(t.Context(), stalled); err != nil || later != 0 || len(w.writes) != 2 {
+		t.Errorf("it waits %s after %d writes: %v", later, len(w.writes), err)
+	}
+}
+
+func TestAStatusOfAnOlderStateOfTheClusterIsNotWritten(t *testing.T) {
+	w := newWorld(t, demo(3))
+	in := w.waiting("one")
+	w.resize(5)
+	if _, err := w.operator.publish(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	if next := w.status().NextStep; next != nil {
+		t.Errorf("it was written: %+v", next)
+	}
+}
+
+func TestWhatBecameDifferentIsToldOnlyOnceTheStatusIsStored(t *testing.T) {
+	w := newWorld(t, demo(3))
+	stalled := func() report.Input {
+		in := w.waiting("somebody else's")
+		in.Decision.Verdict, in.Decision.Reason, in.Decision.NeedsHuman = plan.Refuse, plan.ReasonNameTaken, true
+		return in
+	}
+	publish := func(in report.Input) {
+		t.Helper()
+		if _, err := w.operator.publish(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stale := stalled()
+	stale.Outcome = report.Outcome{Change: plan.AddLearner{Name: "demo-1"}, Applied: true}
+	w.resize(5)
+	publish(stale)
+	if told := w.told(); len(told) != 1 || !strings.Contains(told[0], report.EventAdded) {
+		t.Errorf("with a status that could not be written it told %q", told)
+	}
+	publish(stalled())
+	publish(stalled())
+	if told := w.told(); len(told) != 1 || !strings.Contains(told[0], plan.ReasonNameTaken) {
+		t.Errorf("with the status written it told %q", told)
+	}
+}
+
+// told takes the events that were sent.
+func (w *world) told() []string {
+	var told []string
+	for len(w.events.Events) > 0 {
+		told = append(told, <-w.events.Events)
+	}
+	return told
+}
+
+func TestAStatusThatWasWipedIsWrittenAgain(t *testing.T) {
+	w := newWorld(t, demo(1))
+	w.settle()
+	want := w.status()
+	cluster := w.cluster()
+	cluster.Status = v1alpha1.EtcdClusterStatus{}
+	if err := w.kube.Status().Update(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	w.settle()
+	if got := w.status(); got.NextStep == nil || got.ClusterID != want.ClusterID || len(got.Members) != 1 {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,100 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/apply"
+	"github.com/etcdsteward/etcd-steward/controllers/kit"
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
+	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+)
+
+// parallelPasses bounds the passes at once.
+const parallelPasses = 16
+
+// Add adds the controller of clusters to a manager. Install is what this operator is and which clock it reads,
+// agentImage tells what restores run from.
+func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context) (string, error)) error {
+	registered, err := NewMetrics(metrics.Registry)
+	if err != nil {
+		return err
+	}
+	r := newReconciler(kit.NewFrame(mgr, install), etcd.EtcdDialer{}, agentImage)
+	r.Metrics = registered
+	r.Applier.Leads = leadsBy(r.Live, install.Lease)
+	for _, o := range []*observe.Observer{r.Observer, r.LiveObserver} {
+		o.Progress = observe.AskProgress()
+		o.Warning = func(ctx context.Context, namespace string, uid types.UID) *corev1.Event {
+			return observe.LastWarning(ctx, r.Live, namespace, uid)
+		}
+	}
+	return r.setup(mgr)
+}
+
+// newReconciler wires what reads and what writes to each other: a Secret that was written is not believed from memory
+// any more.
+func newReconciler(frame kit.Frame, dialer etcd.Dialer, agentImage func(context.Context) (string, error)) *Reconciler {
+	secrets := observe.NewSecretCache(frame.Live, frame.Now)
+	pods := observe.NewPodDialer(dialer, secrets)
+	writer := kit.NotingClient{Client: frame.Client, Secrets: secrets, Unseen: frame.Unseen}
+	observer := func(reader client.Reader) *observe.Observer {
+		sources := observe.Sources{Reader: reader}
+		return &observe.Observer{
+			Reader: reader, Live: frame.Live, Secrets: secrets, Dial: pods, Now: frame.Now, Operator: frame.Operator,
+			WantedBackup: sources.WantedBackup, Requests: sources.Requests,
+		}
+	}
+	return &Reconciler{
+		Frame: frame, Observer: observer(frame.Client), LiveObserver: observer(frame.Live), Dialer: pods,
+		Secrets: secrets,
+		Applier: &apply.Applier{
+			Client: writer, Live: frame.Live, Now: frame.Now, Operator: frame.Operator,
+			Source: sourcesFrom(frame.Live, agentImage),
+		},
+	}
+}
+
+func (r *Reconciler) setup(mgr ctrl.Manager) error {
+	err := kit.ControllerOf(mgr, kit.Kind{
+		Name: "etcdcluster", Object: &v1alpha1.EtcdCluster{}, Word: "cluster", Parallel: parallelPasses,
+		IsTold: func(o client.Object) bool {
+			cluster, ok := o.(*v1alpha1.EtcdCluster)
+			return ok && cluster.Status.NextStep != nil
+		},
+	}).
+		Owns(&corev1.Pod{}).
+		Owns(&corev1.Service{}).
+		Owns(&policyv1.PodDisruptionBudget{}).
+		// a volume need not have an owner
+		Watches(&corev1.PersistentVolumeClaim{}, kit.ByLabel(v1alpha1.LabelInstance)).
+		Watches(&v1alpha1.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(clusterOfRestore),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("setting up the controller of clusters: %w", err)
+	}
+	return nil
+}
+
+// clusterOfRestore maps an EtcdRestore to the cluster whose passes carry it out.
+func clusterOfRestore(_ context.Context, object client.Object) []reconcile.Request {
+	restore, ok := object.(*v1alpha1.EtcdRestore)
+	if !ok {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: restore.Namespace,
+		Name: restore.Spec.ClusterRef.Name}}}
+}

@@ -1,0 +1,71 @@
+package kit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/controllers/apply"
+)
+
+// Annotate changes only the object that was looked at, as it was then.
+func (f *Frame) Annotate(ctx context.Context, was client.Object, annotation, value string) error {
+	updated := was.DeepCopyObject().(client.Object)
+	annotations := updated.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[annotation] = value
+	updated.SetAnnotations(annotations)
+	err := f.Client.Patch(ctx, updated, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}),
+		apply.FieldOwner)
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return apply.ErrStale
+	case err != nil:
+		return apply.Answer(err, fmt.Sprintf("recording on %s %s", kindOf(was), was.GetName()))
+	}
+	f.Unseen.Wrote(client.ObjectKeyFromObject(was), updated)
+	return nil
+}
+
+// Create makes an object for another. One that is there already is for the next look to tell: ours and not seen yet, or
+// of another owner.
+func (f *Frame) Create(ctx context.Context, owner, object client.Object) error {
+	err := f.Client.Create(ctx, object, apply.FieldOwner)
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return apply.ErrStale
+	case err != nil:
+		return apply.Answer(err, fmt.Sprintf("creating the %s %s", kindOf(object), object.GetName()))
+	}
+	f.Unseen.Wrote(client.ObjectKeyFromObject(owner), object)
+	return nil
+}
+
+// Refusal is why a change was not made, for people; nil when the next look tells what came of it.
+type Refusal struct{ Reason, Message string }
+
+// RefusalOf says what the answer to a change means.
+func RefusalOf(err error) (*Refusal, error) {
+	var (
+		later    apply.Later
+		rejected apply.Rejected
+	)
+	switch {
+	case err == nil, errors.Is(err, apply.ErrStale):
+		return nil, nil
+	case errors.As(err, &later):
+		return &Refusal{later.Reason, later.Message}, nil
+	case errors.As(err, &rejected):
+		return &Refusal{rejected.Reason, rejected.Message}, nil
+	}
+	return nil, err
+}
+
+// kindOf is the kind of an object, for people.
+func kindOf(object client.Object) string { return reflect.TypeOf(object).Elem().Name() }

@@ -1,0 +1,69 @@
+// Package jobs reads the Jobs that the agent runs in, as plain values, for the wings of backups and of their schedules.
+package jobs
+
+import (
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// Of is a Job as a plain value; it is foreign unless the owner has it. What came of it is decided before it has ended:
+// Kubernetes ends it only once all of its Pods have, and one on a node that died never does
+// (kubernetes/kubernetes:pkg/controller/job/job_controller.go).
+func Of(job *batchv1.Job, owner client.Object) backup.Job {
+	out := backup.Job{
+		Exists: true, Foreign: !resources.IsControlledBy(job, owner.GetUID()), UID: string(job.UID),
+		Created: job.CreationTimestamp.Time,
+		Kept:    job.Spec.TTLSecondsAfterFinished == nil, Suspended: job.Spec.Suspend != nil && *job.Spec.Suspend,
+	}
+	for _, c := range job.Status.Conditions {
+		if c.Status != corev1.ConditionTrue {
+			continue
+		}
+		switch c.Type { //nolint:exhaustive // the other one is that it is suspended
+		case batchv1.JobComplete, batchv1.JobSuccessCriteriaMet:
+			out.End, out.EndedAt = backup.JobComplete, c.LastTransitionTime.Time
+		case batchv1.JobFailed, batchv1.JobFailureTarget:
+			out.End, out.EndedAt, out.Reason, out.Message = backup.JobFailed, c.LastTransitionTime.Time, c.Reason,
+				c.Message
+		}
+	}
+	return out
+}
+
+// startFrom takes the image that a member runs: it is on a node already, and its etcdutl reads what that member wrote.
+// It returns how many members there are.
+func startFrom(pods []corev1.Pod, start *resources.BackupStart) int {
+	slices.SortFunc(pods, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	isChosen := false
+	for _, pod := range pods {
+		start.Members = append(start.Members, pod.Name)
+		_, _, err := resources.NormalizeInputs(pod.Annotations[v1alpha1.AnnotationInputs])
+		etcd := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool {
+			return c.Name == resources.Container
+		})
+		if err != nil || etcd < 0 || isChosen {
+			continue
+		}
+		start.EtcdImage, start.PullPolicy = pod.Spec.Containers[etcd].Image, pod.Spec.Containers[etcd].ImagePullPolicy
+		start.PullSecrets = pod.Spec.ImagePullSecrets
+		isChosen = isReady(&pod) // one that serves is preferred
+	}
+	if start.EtcdImage == "" {
+		return 0
+	}
+	return len(pods)
+}
+
+func isReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}

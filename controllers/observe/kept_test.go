@@ -1,0 +1,48 @@
+package observe_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+)
+
+func TestAVolumeThatIsKeptIsOfNoMemberAndCountsFromWhenItWasPutAside(t *testing.T) {
+	w := newBornWorld(t)
+	put := func(name, since string) {
+		volume := w.volume(name)
+		volume.Labels[v1alpha1.LabelKept] = string(plan.CauseDisk)
+		volume.Annotations[v1alpha1.AnnotationKeptSince] = since
+		w.put(volume)
+	}
+	put("demo-7", "some day")
+	put("demo-5", w.now.Add(-time.Hour).Format(time.RFC3339))
+	o := w.look()
+	want := []plan.KeptVolume{
+		{Name: "demo-5", UID: "uid-of-demo-5", Ordinal: 5, For: plan.CauseDisk, Since: w.now.Add(-time.Hour)},
+		{Name: "demo-7", UID: "uid-of-demo-7", Ordinal: 7, For: plan.CauseDisk, Since: w.now},
+	}
+	if !slices.EqualFunc(o.Kept, want, func(a, b plan.KeptVolume) bool {
+		isSame := a.Since.Equal(b.Since)
+		a.Since = b.Since
+		return isSame && a == b
+	}) {
+		t.Errorf("kept are %+v", o.Kept)
+	}
+	if names := namesIn(o.Current.Members); !slices.Equal(names, []string{"demo-0", "demo-1", "demo-2"}) {
+		t.Errorf("members and what they left are %v", names)
+	}
+}
+
+func TestAVolumeSaysWhyItsMemberIsRemoved(t *testing.T) {
+	w := newBornWorld(t)
+	w.objects["*v1.PersistentVolumeClaim demo-0"].GetAnnotations()[v1alpha1.AnnotationRemovedFor] = string(plan.CauseCorruption)
+	if v := w.replica("demo-0").Volume; v == nil || v.RemovedFor != plan.CauseCorruption {
+		t.Errorf("the volume is %+v", v)
+	}
+	if v := w.replica("demo-1").Volume; v == nil || v.RemovedFor != plan.NoCause {
+		t.Errorf("another member's volume is %+v", v)
+	}
+}

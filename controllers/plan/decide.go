@@ -1,0 +1,166 @@
+package plan
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+)
+
+// proposal is what a rule says. One that yields is reported, and later rules are asked. Any other one ends the walk,
+// even when it only waits.
+type proposal struct {
+	Decision
+	yields bool
+}
+
+// Decide names the one safe change to make now, or says why there is none.
+func Decide(seen Observation) Decision {
+	o := seen.current()
+	var notes []Note
+	for _, r := range rulesFor(o) {
+		if note, isRefused := o.refusalOf(r.rule); isRefused {
+			notes = append(notes, note)
+			continue
+		}
+		p := r.ask(o)
+		if p == nil {
+			continue
+		}
+		p.Rule = r.name
+		d, isVetoed := guarded(o, p.Decision)
+		if p.yields || isVetoed && r.beside {
+			notes = append(notes, noteOf(d))
+			continue
+		}
+		d.Yielded = notes
+		return d
+	}
+	return settled(o, notes)
+}
+
+// refusalOf is what was answered to the rule's change in this pass, if the rule may give way to later ones.
+func (o Observation) refusalOf(r rule) (Note, bool) {
+	for _, note := range o.Refused {
+		if note.Rule == r.name && r.givesWay {
+			return note, true
+		}
+	}
+	return Note{}, false
+}
+
+// MayYield reports whether later rules may act in the pass in which the rule's change was refused.
+func MayYield(name string) bool {
+	return slices.ContainsFunc(phases, func(p phase) bool {
+		return slices.ContainsFunc(p.rules, func(r rule) bool { return r.name == name && r.givesWay })
+	})
+}
+
+// guarded lets a decision pass, or turns it into a refusal when the guard vetoes its change.
+func guarded(o view, d Decision) (_ Decision, isVetoed bool) {
+	if d.Change == nil {
+		return d, false
+	}
+	veto := Guard(o, d.Change)
+	if veto == "" {
+		return d, false
+	}
+	return Decision{
+		Verdict: Refuse, Rule: d.Rule, Reason: ReasonGuard, Recheck: recheckSlow,
+		Message: fmt.Sprintf("%s Held back: %s", d.Message, veto),
+	}, true
+}
+
+// settled ends a walk in which every rule that spoke yielded. The gravest note is the decision, and of equals the
+// first; the verdict is Settled only when there is none.
+func settled(o view, notes []Note) Decision {
+	if len(notes) == 0 {
+		return Decision{Verdict: Settled, Rule: RuleSettled, Reason: ReasonSettled, Recheck: recheckSettled,
+			Message: allHealthy(len(o.Voters()))}
+	}
+	worst := 0
+	for i, n := range notes {
+		if n.gravity() > notes[worst].gravity() {
+			worst = i
+		}
+	}
+	n := notes[worst]
+	d := Decision{Verdict: Wait, Rule: n.Rule, Reason: n.Reason, Message: n.Message,
+		NeedsHuman: n.NeedsHuman, Overdue: n.Overdue, Recheck: recheckWait, Yielded: notes}
+	if n.NeedsHuman || n.Overdue {
+		d.Verdict, d.Recheck = Refuse, recheckSlow
+	}
+	return d
+}
+
+func allHealthy(voters int) string {
+	if voters == 1 {
+		return "The one member is healthy and as the spec asks."
+	}
+	return fmt.Sprintf("All %d members are healthy and as the spec asks.", voters)
+}
+
+func (n Note) gravity() int {
+	switch {
+	case n.NeedsHuman:
+		return 2
+	case n.Overdue:
+		return 1
+	}
+	return 0
+}
+
+func noteOf(d Decision) Note {
+	return Note{Rule: d.Rule, Reason: d.Reason, Message: d.Message, NeedsHuman: d.NeedsHuman, Overdue: d.Overdue}
+}
+
+// Confirm repeats the decision on what was just read live, and reports whether it still asks for this very change.
+func Confirm(live Observation, c Change) bool {
+	return reflect.DeepEqual(Decide(live).Change, c)
+}
+
+// MustConfirm reports whether a change is carried out only after Confirm. That is the rule; the exceptions say why: see traits.go.
+func MustConfirm(c Change) bool { return c.traits().Unconfirmed == "" }
+
+// How long until the next look when nothing is heard.
+const (
+	recheckWait    = 1 * time.Second
+	recheckSlow    = 10 * time.Second
+	recheckSettled = 20 * time.Second
+	recheckHashes  = time.Minute // to compute a hash stops the writes of a member for a moment
+)
+
+// How long a wait may last before it is called overdue. A wait is counted from a time on an object, and goes on after it.
+// That of a container which stopped, or cannot start, is counted from the creation of its Pod: see startTrouble.
+const (
+	startDeadline   = 2 * time.Minute  // a Pod to serve, from its creation or its last change
+	listDeadline    = 2 * time.Minute  // a member list, from the last change of any Pod
+	joinDeadline    = 10 * time.Minute // a learner to start and catch up, from the creation of its Pod
+	leavingDeadline = 30 * time.Second // a Pod to be gone, after its grace period ended
+)
+
+func act(c Change, reason, format string, args ...any) *proposal {
+	return &proposal{Decision: Decision{Verdict: Act, Change: c, Reason: reason, Message: fmt.Sprintf(format, args...)}}
+}
+
+func wait(reason, format string, args ...any) *proposal {
+	return &proposal{Decision: Decision{Verdict: Wait, Reason: reason, Recheck: recheckWait, Message: fmt.Sprintf(format, args...)}}
+}
+
+func refuse(reason, format string, args ...any) *proposal {
+	return &proposal{Decision: Decision{Verdict: Refuse, Reason: reason, Recheck: recheckSlow, Message: fmt.Sprintf(format, args...)}}
+}
+
+// byHuman marks a refusal that nothing but a person can end.
+func (p *proposal) byHuman() *proposal { p.NeedsHuman = true; return p }
+
+// yielding lets later rules act.
+func (p *proposal) yielding() *proposal { p.yields = true; return p }
+
+// due turns a wait into a refusal once it lasts longer than its deadline.
+func (p *proposal) due(o view, since time.Time, deadline time.Duration) *proposal {
+	if !since.IsZero() && o.Now.Sub(since) > deadline {
+		p.Verdict, p.Overdue, p.Recheck = Refuse, true, recheckSlow
+	}
+	return p
+}

@@ -1,0 +1,262 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// What the rows of the table ask of a member. Only two are asked elsewhere too: isUnheard by the rule corruption, and
+// saidItsDataIsGone by the guard.
+
+// Reasons of an exit, by what a new member in the place of this one would meet.
+var (
+	differs = []etcdutil.ExitReason{etcdutil.ExitDataDiffers}
+	failing = []etcdutil.ExitReason{etcdutil.ExitDiskFailing}
+	full    = []etcdutil.ExitReason{etcdutil.ExitDiskFull}
+	misset  = []etcdutil.ExitReason{etcdutil.ExitBadFlag, etcdutil.ExitVersionTooLow, etcdutil.ExitVersionSkipped, etcdutil.ExitPermission, etcdutil.ExitTLS, etcdutil.ExitAddress}
+)
+
+// answersAsAnotherCluster needs a second witness that this is another cluster: members that answer as the one that was born, or the
+// record on the volume. Where birth record and volume differ, no one knows which of them is wrong, and no data is called lost for it.
+func answersAsAnotherCluster(o view, r Replica) bool {
+	born := o.Birth.ClusterID
+	if r.Answer == nil || born == 0 || r.Answer.ClusterID == born {
+		return false
+	}
+	return o.Membership.Known && o.Membership.ClusterID == born || r.Record().ClusterID == born
+}
+
+func otherCluster(_ view, r Replica) string {
+	return fmt.Sprintf("its directory holds the data of cluster %s", r.Answer.ClusterID)
+}
+
+// isDisplaced reports an address without certificates at which another etcd answers, while the kubelet calls the Pod ready. Once the
+// kubelet does not, the member is one that does not answer.
+func isDisplaced(_ view, r Replica) bool {
+	return r.Impostor != nil && r.Pod != nil && r.Pod.Ready
+}
+
+func answersAsAnotherMember(_ view, r Replica) bool {
+	return r.Answer != nil && r.Member != nil && r.Answer.ID != r.Member.ID
+}
+
+func stoppedWith(reasons ...etcdutil.ExitReason) func(view, Replica) bool {
+	return func(_ view, r Replica) bool {
+		return r.Pod != nil && !r.Pod.Running && r.Pod.Exit != nil && slices.Contains(reasons, r.Pod.Exit.Reason)
+	}
+}
+
+// isNewInMemory reports a learner that never ran: its data, and its Pod, are yet to come.
+func isNewInMemory(_ view, r Replica) bool {
+	return r.Ephemeral && r.Pod == nil && r.IsLearner() && !r.Member.Started()
+}
+
+func hasLostPod(_ view, r Replica) bool {
+	return r.Ephemeral && (r.Pod == nil || r.Pod.HasEnded())
+}
+
+func hasLostNode(_ view, r Replica) bool {
+	return r.Ephemeral && r.Answer == nil && r.Pod.NodeGone != ""
+}
+
+func lostNode(_ view, r Replica) string {
+	if r.Ephemeral {
+		return r.Pod.NodeGone + ", and its data was there"
+	}
+	return r.Volume.Stranded + ", and its volume was there"
+}
+
+// hasLostClaim leaves out a member that runs: it serves until it stops.
+func hasLostClaim(_ view, r Replica) bool {
+	return !r.Ephemeral && r.Volume == nil && (r.Pod == nil || !r.Pod.Running)
+}
+
+func hasLostBacking(_ view, r Replica) bool {
+	return r.Volume != nil && r.Volume.Phase == VolumeLost && r.Answer == nil
+}
+
+func isStranded(_ view, r Replica) bool {
+	return r.Volume != nil && r.Volume.Stranded != "" && r.Answer == nil
+}
+
+// hasCopiedVolume reports a claim that was made anew under the old name, as a backup tool does: what lies there may be older than what
+// the member promised its peers.
+func hasCopiedVolume(_ view, r Replica) bool {
+	return r.Volume != nil && r.Answer == nil && (r.Pod == nil || !r.Pod.Running) && r.IsRecorded() && !r.isOnOwnVolume()
+}
+
+func hasGoingVolume(_ view, r Replica) bool {
+	return r.Volume != nil && r.Volume.Terminating && (r.Pod == nil || r.Pod.HasEnded())
+}
+
+// cannotReturn reports a member on a volume that is going, which has nothing to start with, or cannot start with what its Pod was
+// made from. No other Pod can be made on that volume.
+func cannotReturn(o view, r Replica) bool {
+	if !r.isDoomed() {
+		return false
+	}
+	return r.Volume != nil && r.Member != nil && !r.canStillStart() || r.cannotStart() && r.Pod.Choices != o.Desired.Choices
+}
+
+// canStillStart reports whether a member was recorded, or started once and has the flags to do it again.
+func (r Replica) canStillStart() bool {
+	return r.IsRecorded() || r.Member.Started() && !(r.isIdle() && r.Pod.Flags == FlagsNone)
+}
+
+// isForgotten reports a volume of which neither what is written on it nor the birth record says how to start on it.
+func isForgotten(o view, r Replica) bool {
+	isFirst := slices.Contains(o.Birth.Names, r.Name)
+	return r.IsVoter() && r.Pod == nil && r.Volume != nil && !r.IsRecorded() && (!isFirst || !o.isFilled(r))
+}
+
+// endedByOwnWord takes the last words of a member about its own disk: its directory is empty, foreign or damaged. A Pod that its kubelet
+// ended is made anew and says it again: what it said last may be of the time when it was joining.
+func endedByOwnWord(_ view, r Replica) bool {
+	return r.Pod != nil && !r.Pod.Running && !r.Pod.HasEnded() && r.saidItsDataIsGone()
+}
+
+// returnsAfterOwnWord reports a container that is started again and again, and stops each time for its data.
+func returnsAfterOwnWord(o view, r Replica) bool {
+	return r.isUnheard() && r.Pod.Running && r.saidItsDataIsGone() && o.Now.Sub(r.Pod.RunningSince) <= startDeadline
+}
+
+// saidItsDataIsGone believes "empty" of a sealed member only, recorded or restored: one that is still joining says the same when it
+// cannot reach its peers.
+func (r Replica) saidItsDataIsGone() bool {
+	if r.Pod.Exit == nil {
+		return false
+	}
+	switch r.Pod.Exit.Reason {
+	case etcdutil.ExitDataEmpty:
+		return r.IsSealed() || r.isRestored() && r.Pod.Flags.needData()
+	case etcdutil.ExitAlreadyBootstrapped:
+		return r.Pod.Flags == FlagsBirth
+	case etcdutil.ExitDataCorrupt, etcdutil.ExitRaftPanic:
+		return true
+	default:
+		return false
+	}
+}
+
+func ownWord(_ view, r Replica) string {
+	if r.Pod.Exit.Reason == etcdutil.ExitAlreadyBootstrapped {
+		return "its directory was emptied after it had started"
+	}
+	return fmt.Sprintf("etcd stopped with %s", r.Pod.Exit.Reason)
+}
+
+func isDoomed(_ view, r Replica) bool { return r.isDoomed() }
+
+// isUnheard reports a Pod of which neither the operator nor the kubelet hears that its member serves.
+func (r Replica) isUnheard() bool { return r.Answer == nil && r.Pod != nil && !r.Pod.Ready }
+
+func isLeavingUnheard(_ view, r Replica) bool { return r.isUnheard() && r.Pod.Terminating }
+
+func isTerminating(_ view, r Replica) bool { return r.Pod != nil && r.Pod.Terminating }
+
+func hasEnded(_ view, r Replica) bool { return r.Pod.HasEnded() }
+
+func hasNoPod(_ view, r Replica) bool { return r.Pod == nil }
+
+func isToStartAgain(o view, r Replica) bool { return r.Pod == nil && o.mayRestart(r) }
+
+// isToStartFirst reports a member whose first Pod is yet to be made.
+func isToStartFirst(o view, r Replica) bool {
+	return r.Pod == nil && !r.IsRecorded() && (r.Volume != nil || r.Ephemeral || r.Member == nil)
+}
+
+// whyNoPod says why no Pod is made for a member that has none.
+func whyNoPod(o view, r Replica) string {
+	record := r.Record()
+	switch {
+	case r.Volume == nil:
+		return "it has neither a Pod nor a volume"
+	case r.Volume.Incarnation != o.Birth.Incarnation:
+		return fmt.Sprintf("its volume says that it is of incarnation %q, and this is %s", r.Volume.Incarnation, o.Birth.Incarnation)
+	case record.ClusterID != o.Birth.ClusterID && o.Birth.ClusterID != 0:
+		return fmt.Sprintf("its volume is recorded as part of cluster %s, and this is %s", record.ClusterID, o.Birth.ClusterID)
+	case r.Member != nil && record.MemberID != r.Member.ID:
+		return fmt.Sprintf("its volume is recorded as member %s, and etcd lists it as %s", record.MemberID, r.Member.ID)
+	}
+	return "its volume cannot be used"
+}
+
+func hasSilentNode(_ view, r Replica) bool { return r.isUnheard() && !r.Pod.NodeSilent.IsZero() }
+
+func nodeSilence(r Replica) time.Time { return r.Pod.NodeSilent }
+
+// isTiedToNode reports a Pod that only nodes which do not take it could use the volume of, while others serve with the settings
+// it was made from: a member on another volume would start. What the Pod asks too much, a new one would ask as well.
+func isTiedToNode(o view, r Replica) bool {
+	says := func(words string) bool { return strings.Contains(r.Pod.Message, words) }
+	return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, says) && o.isServedWith(r.Pod.Choices)
+}
+
+// tiedToNode are the scheduler's words for it, of today and of Kubernetes before 1.36
+// (kubernetes/kubernetes:pkg/scheduler/framework/plugins/volumebinding/binder.go ErrReasonNodeConflict).
+var tiedToNode = []string{"didn't match PersistentVolume's node affinity", "volume node affinity conflict"}
+
+func waitsFor(reason string) func(view, Replica) bool {
+	return func(_ view, r Replica) bool { return r.isUnheard() && startProblems[r.Pod.Waiting] == reason }
+}
+
+func crashesWith(reasons ...etcdutil.ExitReason) func(view, Replica) bool {
+	return func(o view, r Replica) bool {
+		return isCrashing(o, r) && slices.Contains(reasons, r.Pod.Exit.Reason)
+	}
+}
+
+// faultsAlone reports a fault of the runtime that a member on another disk would not meet: others serve with the same settings.
+func faultsAlone(o view, r Replica) bool {
+	return crashesWith(etcdutil.ExitFault)(o, r) && o.isServedWith(r.Pod.Choices)
+}
+
+// isCrashing reports a container that ended since its Pod stopped being ready, whether it runs again at this moment or not. One
+// that has been running for longer than a start takes does not crash any more, it hangs.
+func isCrashing(o view, r Replica) bool {
+	if !r.isUnheard() || r.Pod.Exit == nil {
+		return false
+	}
+	endedSince := !r.Pod.Exit.At.Before(r.Pod.ReadySince)
+	return !r.Pod.Running || endedSince && o.Now.Sub(r.Pod.RunningSince) <= startDeadline
+}
+
+// isUnproven reports a member that never was ready with the settings of the spec, while no other serves with them either: they
+// are to blame, and whatever took its place would be restarted with them in turn. Putting them right restarts this one.
+func isUnproven(o view, r Replica) bool {
+	return r.isUnheard() && r.isKept() && r.Pod.neverReady() && r.Pod.Choices == o.Desired.Choices && !o.isServedWith(r.Pod.Choices)
+}
+
+func isReadyUnseen(_ view, r Replica) bool { return r.Answer == nil && r.Pod.Ready }
+
+// isStartingUp reports a Pod that is on its way, or a process that has not yet had its time.
+func isStartingUp(o view, r Replica) bool {
+	return r.Answer == nil && o.Now.Sub(lastStart(r.Pod)) <= startDeadline
+}
+
+func isUnanswered(_ view, r Replica) bool { return r.Answer == nil }
+
+func isOutsideQuorum(o view, r Replica) bool { return !r.IsHealthy(o.Membership) }
+
+func isUnsealed(_ view, r Replica) bool { return !r.IsSealed() }
+
+func isNotServing(o view, r Replica) bool { return !o.isServing(r) }
+
+func isServingNow(view, Replica) bool { return true }
+
+func podChangeOf(r Replica) time.Time { return podChange(r.Pod) }
+
+func lastStartOf(r Replica) time.Time { return lastStart(r.Pod) }
+
+// unheardSince is when a Pod should be gone, or since when its node is not heard of, where that is earlier: Kubernetes evicts the Pods of a
+// node that is silent, and that must not begin the wait anew.
+func unheardSince(r Replica) time.Time {
+	if silent := r.Pod.NodeSilent; !silent.IsZero() && silent.Before(r.Pod.GoneBy) {
+		return silent
+	}
+	return r.Pod.GoneBy
+}

@@ -1,0 +1,191 @@
+package world
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Copies that lie. Every disk holds what its cluster agreed on, or something that no client wrote: its content.
+// The content of a sound disk is 0. A new member copies the content of the leader, as a snapshot of raft does.
+
+// CorruptDisk changes what lies on a member's disk, unnoticed.
+func (w *World) CorruptDisk(name string) {
+	d := w.disks[w.objects.pods[name].disk]
+	if d == nil || d.isEmpty() {
+		return
+	}
+	w.serial++
+	d.content = w.serial
+	w.logf("fault: the disk of %s is corrupted", name)
+}
+
+// Hash is what a member answers to HashKV at a revision that all members have. Only one that answers says anything.
+func (w *World) Hash(name string) (uint32, bool) {
+	p := w.procs[w.objects.pods[name].UID]
+	if !p.isHeard() {
+		return 0, false
+	}
+	return uint32(hash(p.disk.cluster, p.disk.content)), true
+}
+
+// differs is etcd's initial check: a member that starts asks each peer that runs for its hash, and stops where any one
+// differs. A member with restored flags does not ask.
+func (w *World) differs(d *disk) bool {
+	c := w.clusters[d.cluster]
+	if c == nil || c.find(d.member) < 0 {
+		return false
+	}
+	return slices.ContainsFunc(w.running(c), func(p *process) bool { return p.disk != d && p.served && p.disk.content != d.content })
+}
+
+// leadersContent is what the leader holds, and sends to a new member.
+func (w *World) leadersContent(c *cluster) int {
+	for _, p := range w.running(c) {
+		if p.disk.member == c.leader {
+			return p.disk.content
+		}
+	}
+	return 0
+}
+
+// compareHashes is etcd's check of all members while they run: the leader raises CORRUPT for those whose hash differs
+// from that of a majority, or for member 0 where there is none.
+func (w *World) compareHashes() {
+	for _, id := range sortedIDs(w.clusters) {
+		c := w.clusters[id]
+		if !w.hasQuorum(c) || w.rng.IntN(20) > 0 {
+			continue
+		}
+		common, isMajority := w.commonContent(c)
+		for _, p := range w.running(c) {
+			switch {
+			case !isMajority:
+				c.corrupt = map[etcdutil.ID]bool{0: true}
+			case p.disk.content != common && !c.corrupt[p.disk.member]:
+				c.corrupt = maps.Clone(c.corrupt)
+				if c.corrupt == nil {
+					c.corrupt = map[etcdutil.ID]bool{}
+				}
+				c.corrupt[p.disk.member] = true
+			}
+		}
+	}
+}
+
+// commonContent is what a majority of the voters that run hold.
+func (w *World) commonContent(c *cluster) (content int, isMajority bool) {
+	counts := map[int]int{}
+	for _, p := range w.running(c) {
+		counts[p.disk.content]++
+	}
+	for held, n := range counts {
+		if n >= etcdutil.Quorum(len(c.voters())) {
+			return held, true
+		}
+	}
+	return 0, len(counts) <= 1
+}
+
+// corruptAlarms are the alarms that every member of the cluster speaks of.
+func (c *cluster) corruptAlarms() []plan.Alarm {
+	var out []plan.Alarm
+	for _, id := range slices.Sorted(maps.Keys(c.corrupt)) {
+		out = append(out, plan.Alarm{Name: plan.AlarmCorrupt, Member: id})
+	}
+	return out
+}
+
+// copies counts the voters of a cluster, and those whose disks hold what clients wrote. A voter that was added and has
+// no disk yet counts as one that holds nothing.
+func (w *World) copies(c *cluster) (good, voters int) {
+	sound := map[etcdutil.ID]bool{}
+	for _, objects := range []map[string]string{w.claimedDisks(), w.podDisks()} {
+		for _, uid := range objects {
+			if d := w.disks[uid]; d != nil && d.cluster == c.id && d.content == 0 {
+				sound[d.member] = true
+			}
+		}
+	}
+	for _, m := range c.voters() {
+		voters++
+		if sound[m.ID] {
+			good++
+		}
+	}
+	return good, voters
+}
+
+// claimedDisks are the disks of volumes that stay, by member.
+func (w *World) claimedDisks() map[string]string {
+	out := map[string]string{}
+	for name, v := range w.objects.volumes {
+		if !v.Terminating && v.Stranded == "" {
+			out[name] = v.UID
+		}
+	}
+	return out
+}
+
+// podDisks are the disks that are in Pods.
+func (w *World) podDisks() map[string]string {
+	out := map[string]string{}
+	for name, p := range w.objects.pods {
+		out[name] = p.disk
+	}
+	return out
+}
+
+// hasSpokenOfCorruption reports whether anything that the operator can see says that copies differ.
+func (w *World) hasSpokenOfCorruption(c *cluster) bool {
+	isSaid := slices.ContainsFunc(sortedKeys(w.objects.pods), func(name string) bool {
+		exit := w.objects.pods[name].Exit
+		return exit != nil && exit.Reason == etcdutil.ExitDataDiffers
+	})
+	return isSaid || len(c.corrupt) > 0
+}
+
+// isCorrupted reports a voter whose disk holds what no client wrote.
+func (w *World) isCorrupted(c *cluster) bool {
+	for _, d := range w.disks {
+		if d.cluster == c.id && d.content != 0 && c.find(d.member) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// checkCopies says that good copies beside a corrupt one are never destroyed: where most voters hold what clients
+// wrote, and something says that one does not, the operator leaves a majority of good copies.
+func (w *World) checkCopies(c *cluster, before copyCount, what string) {
+	if c == nil || !before.isMajority() || !before.isKnown || !w.isCorrupted(c) {
+		return
+	}
+	if good, voters := w.copies(c); good < etcdutil.Quorum(voters) {
+		w.violate("I5: %s left %d good copies of %d, and there were %d of %d beside a corrupt one", what, good, voters, before.good, before.voters)
+	}
+}
+
+// copyCount is what copies counted before an effect.
+type copyCount struct {
+	good, voters int
+	isKnown      bool // that one is corrupt
+}
+
+func (n copyCount) isMajority() bool { return n.voters > 0 && n.good >= etcdutil.Quorum(n.voters) }
+
+func (w *World) countCopies(c *cluster) copyCount {
+	if c == nil {
+		return copyCount{}
+	}
+	good, voters := w.copies(c)
+	return copyCount{good: good, voters: voters, isKnown: w.hasSpokenOfCorruption(c)}
+}
+
+// hasLiar reports a member of the cluster that is written down whose copy is corrupt.
+func (w *World) hasLiar() bool {
+	c := w.clusters[w.objects.birth.ClusterID]
+	return c != nil && w.isCorrupted(c)
+}

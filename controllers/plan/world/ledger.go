@@ -1,0 +1,202 @@
+package world
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// The invariants in this file look at more than one moment: what was seen before, and what the operator did since.
+//
+// I10 (a complete backup restores) has no check of its own. The backups of this world are names without content, so
+// all that can be wrong is which of them lies on a volume; checkRestored, checkFirstStart and checkOrigin hold the
+// operator to that.
+
+// ledger is what these invariants remember.
+type ledger struct {
+	looks   int  // how often an operator has looked at the world
+	acting  int  // the look on which the operator acts at this moment
+	isFresh bool // that look saw the world as it is
+
+	stopped map[etcdutil.ID]bool      // members that served when the operator stopped them, and are not back
+	seen    map[etcdutil.ID]time.Time // when a member last answered the operator, or was ready
+	effects map[string]int            // by kind of change, while nothing but time passes; nil otherwise
+	before  health                    // of the cluster, before the operator's present effect
+	settled *snapshot                 // the world as it was called settled, while nothing but time passes; nil otherwise
+	found   snapshot                  // the world as the last effect found it
+}
+
+func newLedger() ledger {
+	return ledger{stopped: map[etcdutil.ID]bool{}, seen: map[etcdutil.ID]time.Time{}}
+}
+
+// mostEffects is how often one kind of change may be made while nothing but time changes. What fails by chance and is
+// tried again after a rest stays far below it.
+const mostEffects = 30
+
+// checkMoved is I8 and the bound on effects: what succeeds on a look at the world as it is changes something, or it
+// would be done for ever; and what changes something, even if it fails after that, is not done again and again.
+func (w *World) checkMoved(c plan.Change, before snapshot, err error) {
+	isChanged := w.hasChanged(before)
+	if w.ledger.isFresh && err == nil && !isChanged {
+		w.violate("I8: %s was carried out, and nothing changed", plan.KindOf(c))
+	}
+	if !isChanged || w.ledger.effects == nil {
+		return
+	}
+	w.ledger.effects[plan.KindOf(c)]++
+	if w.ledger.effects[plan.KindOf(c)] == mostEffects {
+		w.violate("livelock: %s changed something %d times, and nothing but time passed", plan.KindOf(c), mostEffects)
+	}
+}
+
+// hasChanged compares with what was.
+func (w *World) hasChanged(before snapshot) bool { return !reflect.DeepEqual(before, w.snapshot()) }
+
+// checkSilence is I8 as well: a world that was called settled, and that changed in nothing since, is left alone. It is
+// asked after the pass, so that what the pass did does not count as the world's change.
+func (w *World) checkSilence(d plan.Decision) {
+	switch {
+	case d.Verdict != plan.Settled:
+		if d.Change != nil && w.ledger.settled != nil && reflect.DeepEqual(*w.ledger.settled, w.ledger.found) {
+			w.violate("I8: settled, and %s by %s a while later, where nothing had changed", plan.KindOf(d.Change), d.Rule)
+		}
+		w.ledger.settled = nil
+	case w.ledger.settled == nil:
+		s := w.snapshot()
+		w.ledger.settled = &s
+	}
+}
+
+// snapshot is all that an effect can change.
+type snapshot struct {
+	objects objects
+	spec    plan.Desired
+	members map[etcdutil.ID][]etcdutil.Member
+	leaders map[etcdutil.ID]etcdutil.ID
+	alarms  map[etcdutil.ID]bool
+	late    int
+	corrupt int // alarms
+}
+
+func (w *World) snapshot() snapshot {
+	s := snapshot{w.objects.clone(), w.Spec, map[etcdutil.ID][]etcdutil.Member{}, map[etcdutil.ID]etcdutil.ID{}, map[etcdutil.ID]bool{}, len(w.trouble.late), 0}
+	for id, c := range w.clusters {
+		s.members[id], s.leaders[id], s.alarms[id] = slices.Clone(c.members), c.leader, c.alarm
+		s.corrupt += len(c.corrupt)
+	}
+	return s
+}
+
+// watch notes which members serve by now.
+func (w *World) watch() {
+	for _, p := range w.objects.pods {
+		proc := w.procs[p.UID]
+		if proc == nil {
+			continue
+		}
+		if p.Ready {
+			delete(w.ledger.stopped, proc.disk.member)
+		}
+		if p.Ready || proc.served && proc.ill == "" && !p.cutOff {
+			w.ledger.seen[proc.disk.member] = w.Now
+		}
+	}
+}
+
+// checkAlone is I2: while a member that the operator stopped is away, the operator takes no other one out of service.
+func (w *World) checkAlone(c *cluster, id etcdutil.ID, what string) {
+	if !w.serves(c, id) || w.trouble.isRaced {
+		return
+	}
+	for _, other := range slices.Sorted(maps.Keys(w.ledger.stopped)) {
+		if i := c.find(other); other != id && i >= 0 && !c.members[i].Learner && !w.serves(c, other) {
+			w.violate("I2: %s of %s, while %s is stopped by the operator", what, c.nameOf(id), c.nameOf(other))
+		}
+	}
+}
+
+// serves reports whether a process of the member takes part in its cluster, and that has a quorum.
+func (w *World) serves(c *cluster, id etcdutil.ID) bool {
+	return w.hasQuorum(c) && slices.ContainsFunc(w.running(c), func(p *process) bool { return p.disk.member == id })
+}
+
+// nameOf is what the list calls a member.
+func (c *cluster) nameOf(id etcdutil.ID) string {
+	if i := c.find(id); i >= 0 && c.members[i].Name != "" {
+		return c.members[i].Name
+	}
+	return id.String()
+}
+
+// checkRemoval holds the removal of a member to I2, and to what the spec allows: beyond the size that is asked for,
+// only a member goes whose data is lost, or that nothing was heard of for repair.replaceAfter.
+func (w *World) checkRemoval(c *cluster, id etcdutil.ID) {
+	i := c.find(id)
+	if i < 0 || c.members[i].Learner || w.trouble.isRaced {
+		return
+	}
+	w.checkAlone(c, id, "RemoveMember")
+	away := w.Now.Sub(w.ledger.seen[id])
+	if len(c.voters()) > w.Spec.Size || !w.hasData(c, id) || w.isEphemeralRoll(c) || w.Spec.ReplaceAfter > 0 && away >= w.Spec.ReplaceAfter {
+		return
+	}
+	w.violate("%s was removed after %s, and repair.replaceAfter is %s", c.nameOf(id), away, w.Spec.ReplaceAfter)
+}
+
+// isEphemeralRoll reports that one voter more than the size asks for may be on its way out.
+func (w *World) isEphemeralRoll(c *cluster) bool {
+	return w.Spec.Ephemeral && len(c.voters()) > w.Spec.Size
+}
+
+// hasData reports whether the member could go on with the data that it has: its own, all that it acknowledged, and
+// what clients wrote.
+func (w *World) hasData(c *cluster, id etcdutil.ID) bool {
+	isSound := func(uid string) bool {
+		d := w.disks[uid]
+		return d != nil && d.cluster == c.id && d.member == id && d.isSound()
+	}
+	for name, v := range w.objects.volumes {
+		if isSound(v.UID) && w.isUsable(name) {
+			return true
+		}
+	}
+	for _, p := range w.objects.pods {
+		if isSound(p.UID) && !p.HasEnded() {
+			return true
+		}
+	}
+	return false
+}
+
+// checkClaim is I9: what the operator says after a look at the world as it is, is so.
+func (w *World) checkClaim(d plan.Decision) {
+	c := w.clusters[w.objects.birth.ClusterID]
+	switch {
+	case d.Reason == plan.ReasonQuorumLost && d.Verdict == plan.Refuse && c != nil && w.hasQuorum(c):
+		w.violate("I9: the quorum is called lost, and %d of %d voters serve", w.upVoters(c), len(c.voters()))
+	case d.Verdict != plan.Settled:
+	case c == nil:
+		w.violate("I9: settled, and no cluster is written down")
+	default:
+		w.checkSettled(c)
+	}
+}
+
+// checkSettled holds a cluster that is called settled to the spec, by what is really there.
+func (w *World) checkSettled(c *cluster) {
+	if n := len(c.voters()); n != w.Spec.Size || len(c.members) != n || w.upVoters(c) != n {
+		w.violate("I9: settled, and %d of %d voters serve of %d members; the spec asks for %d", w.upVoters(c), n, len(c.members), w.Spec.Size)
+	}
+	for _, p := range w.running(c) {
+		pod := w.objects.pods[p.pod]
+		if pod.Role != "voter" || !pod.Ready || pod.Flags != plan.FlagsSealed && pod.Flags != plan.FlagsRestored {
+			w.violate("I9: settled, and %s is %q, ready %v, flags %s", p.pod, pod.Role, pod.Ready, pod.Flags)
+		}
+	}
+	w.checkRolled()
+}

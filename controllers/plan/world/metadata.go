@@ -1,0 +1,132 @@
+package world
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+)
+
+// Labels and annotations that people edit, ownership, and the garbage collector.
+
+const (
+	kindVolume  = "PersistentVolumeClaim"
+	kindPod     = "Pod"
+	kindService = "Service"
+	kindBudget  = "PodDisruptionBudget"
+)
+
+// StripLabels takes the label off a claim that says of which cluster it is. The operator still knows it by the UID of
+// its owner, and a list by label does not show it.
+func (w *World) StripLabels(name string) {
+	if v, ok := w.objects.volumes[name]; ok && !v.Terminating {
+		v.isUnlabelled = true
+		w.objects.volumes[name] = v
+		w.logf("fault: the labels of the volume of %s are taken off", name)
+	}
+}
+
+// EditIncarnation changes the label of a claim that says of which incarnation its data is.
+func (w *World) EditIncarnation(name string) {
+	if v, ok := w.objects.volumes[name]; ok && !v.Terminating && v.Superseded == "" {
+		v.Incarnation = edited
+		w.objects.volumes[name] = v
+		w.logf("fault: the incarnation of the volume of %s is edited", name)
+	}
+}
+
+// ChangePolicy is a user who changes deletionPolicy.
+func (w *World) ChangePolicy(string) {
+	w.Spec.Retain = !w.Spec.Retain
+	w.logf("spec: volumes are kept: %v", w.Spec.Retain)
+}
+
+// observeMetadata says which claims lost their labels, and whether ownership follows the policy.
+func (w *World) observeMetadata(from objects, o *plan.Observation) {
+	for _, name := range sortedKeys(from.volumes) {
+		v := from.volumes[name]
+		if v.owner != w.Cluster.UID || v.Terminating {
+			continue
+		}
+		if v.isUnlabelled {
+			o.Objects = append(o.Objects, plan.Object{Kind: kindVolume, Name: name, State: plan.ObjectDrifted, Detail: "its labels were stripped"})
+		}
+		if v.isReleased == w.Spec.Retain {
+			o.Astray = append(o.Astray, plan.DataRef{Kind: kindVolume, Name: name, UID: v.UID})
+		}
+	}
+	if from.collected[kindService+" demo"] {
+		o.Objects[1].State = plan.ObjectTerminating
+	}
+	if from.collected[kindBudget+" demo"] {
+		o.Budget.State = plan.ObjectTerminating
+	}
+}
+
+// followPolicy finds claims by their names and UIDs.
+func (w *World) followPolicy(c plan.FollowPolicy) {
+	for _, item := range c.Items {
+		if v, ok := w.objects.volumes[item.Name]; ok && v.UID == item.UID && !v.Terminating {
+			v.isReleased = !c.Retain
+			w.objects.volumes[item.Name] = v
+		}
+	}
+	if c.Retain != w.Spec.Retain && !w.trouble.isRaced {
+		w.violate("the policy Retain=%v is followed, and the spec asks for Retain=%v", c.Retain, w.Spec.Retain)
+	}
+}
+
+// relabel puts the labels of a claim back.
+func (w *World) relabel(name string) {
+	if v, ok := w.objects.volumes[name]; ok {
+		v.isUnlabelled = false
+		w.objects.volumes[name] = v
+	}
+}
+
+// Collect deletes the cluster and creates it again, as Recreate does. The garbage collector takes the old objects one
+// by one; until then their names are not free.
+func (w *World) Collect() {
+	before, uid := w.objects.clone(), w.Cluster.UID
+	w.Recreate()
+	if w.Cluster.UID == uid {
+		return
+	}
+	w.objects.collected = map[string]bool{kindService + " demo": before.birth.Exists(), kindBudget + " demo": before.budget > 0}
+	w.logf("fault: the garbage collector takes %s apart", uid)
+	for name := range before.pods {
+		w.objects.collected[kindPod+" "+name] = true
+	}
+	for name := range before.secrets {
+		w.objects.collected[kindSecret+" "+name] = true
+	}
+}
+
+func (w *World) collect(string) { w.Collect() }
+
+// advanceTrouble lets happen by itself what hazards make possible.
+func (w *World) advanceTrouble() {
+	if names := sortedKeys(w.objects.collected); len(names) > 0 && w.rng.IntN(3) == 0 {
+		delete(w.objects.collected, names[w.rng.IntN(len(names))])
+	}
+	if w.trouble.Corruption {
+		w.compareHashes()
+	}
+	if len(w.trouble.late) > 0 && w.rng.IntN(3) == 0 {
+		late := w.trouble.late
+		w.trouble.late = nil
+		for _, happen := range late {
+			happen()
+		}
+	}
+}
+
+// errTaken says that an object of that name is still there.
+func errTaken(kind, name string) error { return fmt.Errorf("%s %s is being deleted", kind, name) }
+
+// hasEdited reports a claim that says it is of an incarnation that never was.
+func (w *World) hasEdited() bool {
+	return slices.ContainsFunc(sortedKeys(w.objects.volumes), func(name string) bool { return w.objects.volumes[name].Incarnation == edited })
+}
+
+const edited = "edited"

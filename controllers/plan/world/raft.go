@@ -1,0 +1,103 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Changes of the membership, with etcd's own refusals: the same rules as in pkg/etcdutil/fake/rules.go, which a
+// contract test holds to the real one.
+
+// carryOutEtcd asks etcd for a change of its list, its leader or its alarms. It may refuse, or do it a moment later.
+func (w *World) carryOutEtcd(c plan.Change) error {
+	cl := w.clusters[w.objects.birth.ClusterID]
+	if cl == nil || !w.hasQuorum(cl) {
+		return errors.New("no quorum")
+	}
+	if removal, ok := c.(plan.RemoveMember); ok {
+		if w.objects.birth.Promised == removal.Name {
+			w.objects.birth.Promised = ""
+		}
+		w.checkRemoval(cl, removal.ID)
+	}
+	switch {
+	case w.sometimes(w.trouble.SlowEtcd, 6):
+		return errors.New("etcdserver: unhealthy cluster")
+	case w.sometimes(w.trouble.SlowEtcd, 6):
+		w.trouble.late = append(w.trouble.late, func() { _ = w.commit(cl, c) })
+		return errLost
+	}
+	return w.commit(cl, c)
+}
+
+// commit is what the log's application does with a change that was proposed: it checks it again.
+func (w *World) commit(cl *cluster, c plan.Change) error {
+	if why := w.whyNot(cl, c); why != "" {
+		return errors.New("etcdserver: " + why)
+	}
+	switch c := c.(type) {
+	case plan.AddLearner:
+		w.serial++
+		cl.members = append(cl.members, etcdutil.Member{ID: hash(cl.id, c.Name, w.serial), PeerURLs: []string{w.url(c.Name)}, Learner: true})
+	case plan.Promote:
+		cl.members[cl.find(c.ID)].Learner = false
+	case plan.RemoveMember:
+		i := cl.find(c.ID)
+		cl.members = slices.Delete(cl.members, i, i+1)
+		cl.removed[c.ID] = true
+	case plan.MoveLeader:
+		cl.leader = c.ToID
+	case plan.DisarmAlarms:
+		w.disarm(cl, c.Alarms)
+	default:
+		return fmt.Errorf("%T is not a change that the world knows", c)
+	}
+	return nil
+}
+
+// whyNot says why etcd refuses a change, or "".
+func (w *World) whyNot(cl *cluster, c plan.Change) string {
+	switch c := c.(type) {
+	case plan.AddLearner:
+		return w.whyNotAdd(cl, c)
+	case plan.Promote:
+		if i := cl.find(c.ID); i < 0 || !cl.members[i].Learner {
+			return "can only promote a learner member"
+		}
+	case plan.RemoveMember:
+		return w.whyNotRemove(cl, c)
+	case plan.MoveLeader:
+		if !w.serves(cl, c.ToID) {
+			return "request timed out, leader transfer took too long"
+		}
+	default:
+	}
+	return ""
+}
+
+func (w *World) whyNotRemove(cl *cluster, c plan.RemoveMember) string {
+	switch i := cl.find(c.ID); {
+	case i < 0:
+		return "member not found"
+	case !cl.members[i].Learner && w.serves(cl, c.ID) && w.upVoters(cl)-1 < etcdutil.Quorum(len(cl.voters())-1):
+		return "unhealthy cluster"
+	}
+	return ""
+}
+
+func (w *World) whyNotAdd(cl *cluster, c plan.AddLearner) string {
+	voters := len(cl.voters())
+	switch {
+	case slices.ContainsFunc(cl.members, func(m etcdutil.Member) bool { return m.PeerURLs[0] == w.url(c.Name) }):
+		return "Peer URLs already exists"
+	case len(cl.members) > voters:
+		return "too many learner members in cluster"
+	case voters > 1 && w.upVoters(cl) < etcdutil.Quorum(voters+1):
+		return "unhealthy cluster"
+	}
+	return ""
+}

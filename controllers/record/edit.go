@@ -1,0 +1,134 @@
+package record
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// The edits of a birth record. Each says whether the record has what was asked for, now or already. One that answers
+// false has changed nothing: the record is another one than the caller saw.
+
+// isUndecided reports the incarnation, as long as it can still be given up or begun.
+func (b *Birth) isUndecided(incarnation string) bool {
+	return b.Incarnation == incarnation && b.ClusterID == 0
+}
+
+// GiveUp marks a bootstrap as given up, once and for all.
+func (b *Birth) GiveUp(incarnation string) bool {
+	if !b.isUndecided(incarnation) {
+		return false
+	}
+	b.Void = true
+	return true
+}
+
+// BeginAgain puts the next bootstrap in the place of one that was given up. What that used up stays used up.
+func (b *Birth) BeginAgain(voided string, next Birth) bool {
+	switch {
+	case b.Incarnation == next.Incarnation:
+		return true
+	case !b.isUndecided(voided) || !b.Void:
+		return false
+	}
+	*b = b.followedBy(next)
+	return true
+}
+
+// followedBy is the record of the incarnation that comes after this one. Ordinals and counters are never given twice.
+func (b *Birth) followedBy(next Birth) Birth {
+	next.NextOrdinal, next.LastCounter = b.NextOrdinal, b.LastCounter
+	next.form, next.rest = b.form, b.rest
+	return next
+}
+
+// Begin writes down that Pods may be made, and on which volumes.
+func (b *Birth) Begin(incarnation string, volumes map[string]string) bool {
+	if b.Incarnation != incarnation || b.Void {
+		return false
+	}
+	if !b.Begun {
+		b.Begun, b.Volumes, b.NextOrdinal = true, maps.Clone(volumes), len(b.Names)
+	}
+	return true
+}
+
+// Identify writes down which cluster came of the bootstrap. From then on nothing of it is ever bootstrapped again.
+func (b *Birth) Identify(incarnation string, cluster etcdutil.ID) bool {
+	if b.Incarnation != incarnation || b.Void || b.ClusterID != 0 && b.ClusterID != cluster {
+		return false
+	}
+	b.ClusterID = cluster
+	return true
+}
+
+// Promise gives a name to a member that will be added. A name that was given before is never given again.
+func (b *Birth) Promise(incarnation, name string, ordinal int) bool {
+	switch {
+	case b.Promised == name:
+		return true
+	case ordinal < b.NextOrdinal || b.Void || b.Incarnation != incarnation:
+		return false
+	}
+	b.Promised, b.NextOrdinal = name, ordinal+1
+	return true
+}
+
+// BreakPromise ends the promise of a name, so that it and what is left under it are not used again.
+func (b *Birth) BreakPromise(name string) {
+	if b.Promised == name {
+		b.Promised = ""
+	}
+}
+
+// BeginNext writes down which incarnation a restore prepares. Its counter, and all ordinals below the given one, are
+// used up by that, even if the restore is called off.
+func (b *Birth) BeginNext(from string, next Next, ordinal int) bool {
+	switch {
+	case !b.Next.IsZero() && b.Next.Incarnation == next.Incarnation:
+		return true
+	case b.Incarnation != from || b.Void || !b.Next.IsZero() || next.Counter <= max(b.Counter, b.LastCounter):
+		return false
+	}
+	b.Next, b.LastCounter, b.NextOrdinal = next, next.Counter, max(b.NextOrdinal, ordinal)
+	return true
+}
+
+// Prepares reports whether the restore still prepares this incarnation. In a record that was lost and written anew,
+// another restore may have given the same name.
+func (b *Birth) Prepares(incarnation, restore string) bool {
+	return b.Next.Incarnation == incarnation && b.Next.Restore == restore && b.Incarnation != incarnation
+}
+
+// DropNext takes the incarnation that a restore prepared out of the record again.
+func (b *Birth) DropNext(incarnation string) bool {
+	switch {
+	case b.Incarnation == incarnation: // it is the current one
+		return false
+	case b.Next.IsZero():
+		return true
+	case b.Next.Incarnation != incarnation:
+		return false
+	}
+	b.Next = Next{}
+	return true
+}
+
+// SwitchOver makes the next incarnation the current one. From then on the old members belong to a former incarnation.
+func (b *Birth) SwitchOver(from, to string, volumes map[string]string, voters []string) bool {
+	next := b.Next
+	switch {
+	case b.Incarnation == to:
+		return true
+	case b.Incarnation != from || b.Void || next.IsZero() || next.Incarnation != to:
+		return false
+	}
+	*b = b.followedBy(Birth{
+		Incarnation: to, Counter: next.Counter, Token: next.Token, Names: next.Names, Origin: next.Origin,
+		Restore: next.Restore,
+		Begun:   true, Volumes: maps.Clone(volumes),
+		Former: append(slices.Clone(b.Former), Former{Incarnation: from, Restore: b.Restore, Voters: voters}),
+	})
+	return true
+}

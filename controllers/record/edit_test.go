@@ -1,0 +1,136 @@
+package record
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+)
+
+func beginning() Birth {
+	return Birth{Incarnation: "ab", Counter: 1, Token: "t", Names: []string{"demo-0", "demo-1"}, LastCounter: 3, NextOrdinal: 4}
+}
+
+func having(edit func(*Birth)) Birth {
+	b := beginning()
+	edit(&b)
+	return b
+}
+
+func restoring(b *Birth) { b.ClusterID, b.Next = 1, second() }
+
+func second() Next {
+	return Next{Incarnation: "cd", Counter: 4, Token: "t2", Names: []string{"demo-4"}, Source: SourceBackup, Origin: backedUp(), Restore: "wish"}
+}
+
+func TestAnEditFindsTheRecordThatItsCallerSawOrChangesNothing(t *testing.T) {
+	volumes := map[string]string{"demo-4": "uid-4"}
+	void := func(b *Birth) { b.Void = true }
+	born := func(b *Birth) { b.ClusterID = 1 }
+	giveUp := func(b *Birth) bool { return b.GiveUp("ab") }
+	again := func(b *Birth) bool {
+		return b.BeginAgain("ab", Birth{Incarnation: "ef", Token: "t3", Names: []string{"demo-0"}})
+	}
+	begin := func(b *Birth) bool { return b.Begin("ab", volumes) }
+	identify := func(b *Birth) bool { return b.Identify("ab", 1) }
+	promise := func(b *Birth) bool { return b.Promise("ab", "demo-4", 4) }
+	next := func(b *Birth) bool { return b.BeginNext("ab", second(), 5) }
+	drop := func(b *Birth) bool { return b.DropNext("cd") }
+	move := func(b *Birth) bool { return b.SwitchOver("ab", "cd", volumes, []string{"demo-0"}) }
+	another := func(b *Birth) { b.Incarnation = "99" }
+	both := func(edits ...func(*Birth)) func(*Birth) {
+		return func(b *Birth) {
+			for _, edit := range edits {
+				edit(b)
+			}
+		}
+	}
+	for name, row := range map[string]struct {
+		from func(*Birth)
+		edit func(*Birth) bool
+	}{
+		"another bootstrap is not given up":             {another, giveUp},
+		"a cluster that serves is not given up":         {born, giveUp},
+		"what was not given up is not followed":         {func(*Birth) {}, again},
+		"what serves is not followed":                   {both(void, born), again},
+		"another one is not followed":                   {both(void, another), again},
+		"another bootstrap does not begin":              {another, begin},
+		"what was given up does not begin":              {void, begin},
+		"another incarnation is another cluster":        {another, identify},
+		"no cluster came of what was given up":          {void, identify},
+		"a cluster has one identity":                    {func(b *Birth) { b.ClusterID = 2 }, identify},
+		"a name is never given twice":                   {func(b *Birth) { b.NextOrdinal = 5 }, promise},
+		"a name is not given in what was given up":      {void, promise},
+		"a name is not given in another incarnation":    {another, promise},
+		"a restore is not of another incarnation":       {another, next},
+		"a restore is not of what was given up":         {void, next},
+		"one restore at a time":                         {func(b *Birth) { b.Next = Next{Incarnation: "99"} }, next},
+		"a counter is never used twice":                 {func(b *Birth) { b.LastCounter = 4 }, next},
+		"nor that of the current one":                   {func(b *Birth) { b.Counter, b.LastCounter = 4, 0 }, next},
+		"what is current by now is not dropped":         {func(b *Birth) { b.Incarnation = "cd" }, drop},
+		"another restore is not dropped":                {func(b *Birth) { b.Next = Next{Incarnation: "99"} }, drop},
+		"nothing is switched over to without a restore": {born, move},
+		"nor to another incarnation":                    {func(b *Birth) { b.Next = Next{Incarnation: "99"} }, move},
+		"nor from another one":                          {both(restoring, another), move},
+		"nor from what was given up":                    {both(restoring, void), move},
+	} {
+		got := having(row.from)
+		if row.edit(&got) || !reflect.DeepEqual(got, having(row.from)) {
+			t.Errorf("%s: it became %+v", name, got)
+		}
+	}
+	for name, row := range map[string]struct {
+		from func(*Birth)
+		edit func(*Birth) bool
+		want func(*Birth)
+	}{
+		"a bootstrap is given up": {func(*Birth) {}, giveUp, void},
+		"what it used up stays used up in the next one": {void, again, func(b *Birth) {
+			*b = Birth{Incarnation: "ef", Token: "t3", Names: []string{"demo-0"}, LastCounter: 3, NextOrdinal: 4}
+		}},
+		"Pods may begin":               {func(*Birth) {}, begin, func(b *Birth) { b.Begun, b.Volumes, b.NextOrdinal = true, volumes, 2 }},
+		"what began stays as it began": {func(b *Birth) { b.Begun = true }, begin, func(b *Birth) { b.Begun = true }},
+		"a cluster is identified":      {func(*Birth) {}, identify, born},
+		"a name is promised":           {func(*Birth) {}, promise, func(b *Birth) { b.Promised, b.NextOrdinal = "demo-4", 5 }},
+		"a restore begins":             {born, next, both(restoring, func(b *Birth) { b.LastCounter, b.NextOrdinal = 4, 5 })},
+		"a restore is called off":      {restoring, drop, born},
+		"the next incarnation is the current one": {both(restoring, func(b *Birth) { b.Restore, b.Promised = "wish before", "demo-3" }), move, func(b *Birth) {
+			*b = Birth{Incarnation: "cd", Counter: 4, Token: "t2", Names: []string{"demo-4"}, Origin: backedUp(), Restore: "wish", Begun: true, Volumes: volumes,
+				LastCounter: 3, NextOrdinal: 4, Former: []Former{{Incarnation: "ab", Restore: "wish before", Voters: []string{"demo-0"}}}}
+		}},
+	} {
+		got := having(row.from)
+		for _, time := range []string{"first", "second"} {
+			if !row.edit(&got) || !reflect.DeepEqual(got, having(row.want)) {
+				t.Errorf("%s, the %s time: it became %+v\nwant %+v", name, time, got, having(row.want))
+			}
+		}
+	}
+}
+
+func TestAFormerIncarnationIsNotLostByAnotherRestore(t *testing.T) {
+	b := having(restoring)
+	b.Former = []Former{{Incarnation: "01"}}
+	if !b.SwitchOver("ab", "cd", nil, nil) || !slices.EqualFunc(b.Former, []string{"01", "ab"}, func(f Former, name string) bool { return f.Incarnation == name }) {
+		t.Errorf("%+v", b.Former)
+	}
+}
+
+func TestAPromiseEndsWithItsNameOnly(t *testing.T) {
+	b := Birth{Promised: "demo-4"}
+	if b.BreakPromise("demo-3"); b.Promised != "demo-4" {
+		t.Error("the promise of another name ended")
+	}
+	if b.BreakPromise("demo-4"); b.Promised != "" {
+		t.Error("the promise stands")
+	}
+}
+
+func TestARestoreIsPreparedForItsOwnRequestOnly(t *testing.T) {
+	b := having(restoring)
+	if !b.Prepares("cd", "wish") || b.Prepares("cd", "another wish") || b.Prepares("ef", "wish") {
+		t.Errorf("%+v", b.Next)
+	}
+	if b.Incarnation = "cd"; b.Prepares("cd", "wish") {
+		t.Error("the current incarnation is not prepared")
+	}
+}

@@ -1,0 +1,97 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Member is what stands beside a member's data, on the volume or on the Pod whose emptyDir it is: which member lives
+// there. It is written once that very member answered.
+type Member struct {
+	ClusterID etcdutil.ID      `json:"clusterID"`
+	MemberID  etcdutil.ID      `json:"memberID"`
+	Version   etcdutil.Version `json:"version"` // of the etcd that last answered on the data
+
+	// VolumeUID is the UID of the PVC on which that was. It differs from the UID of a PVC that was created anew with
+	// the annotations of an old one. It is empty for data in a Pod, and where an older release wrote the record.
+	VolumeUID string `json:"volumeUID,omitempty"`
+
+	// Backing is the PersistentVolume behind that PVC. A new PVC that is bound to the same one holds the same data.
+	Backing string `json:"backing,omitempty"`
+
+	form form
+	rest rest
+}
+
+// IsZero reports that nothing is recorded.
+func (m Member) IsZero() bool { return m.MemberID == 0 }
+
+// IsOf reports that the data is recorded as that of this very member.
+func (m Member) IsOf(cluster, member etcdutil.ID) bool {
+	return m.ClusterID == cluster && m.MemberID == member
+}
+
+// IsOn reports whether a PVC holds the data that the record speaks of: it is that PVC, or bound to the same
+// PersistentVolume. Where an older release wrote the record, it is.
+func (m Member) IsOn(volumeUID, backing string) bool {
+	return m.VolumeUID == "" || m.VolumeUID == volumeUID || m.Backing != "" && m.Backing == backing
+}
+
+// Answered is the record after the member answered with this version. An empty UID says that nothing is known of its
+// volume. What a newer release wrote about the same member stays.
+func (m Member) Answered(cluster, member etcdutil.ID, version etcdutil.Version, volumeUID, backing string) Member {
+	if !m.IsOf(cluster, member) {
+		m = Member{ClusterID: cluster, MemberID: member}
+	}
+	m.Version = version
+	if volumeUID != "" {
+		m.VolumeUID, m.Backing = volumeUID, backing
+	}
+	return m
+}
+
+type plainMember Member
+
+// memberFields are the fields of a member record as they are written.
+type memberFields struct {
+	plainMember
+	form
+}
+
+// MarshalJSON writes the record, with the part of it that this release does not know.
+func (m Member) MarshalJSON() ([]byte, error) {
+	return join(memberFields{plainMember: plainMember(m), form: m.form.raised()}, m.rest)
+}
+
+// UnmarshalJSON reads a record that is whole.
+func (m *Member) UnmarshalJSON(data []byte) error {
+	var in memberFields
+	kept, err := split(data, &in)
+	if err != nil {
+		return err
+	}
+	*m = Member(in.plainMember)
+	m.form, m.rest = in.form.newer(), kept
+	if m.ClusterID == 0 || m.MemberID == 0 || m.Version.IsZero() {
+		return errors.New("cluster, member or version is missing")
+	}
+	return nil
+}
+
+// Encode writes the record.
+func (m Member) Encode() string { return JSON(m) }
+
+// DecodeMember reads a member's record; no text is no record. One that cannot be read is an error: it must never be
+// taken for a volume on which no member lives.
+func DecodeMember(text string) (Member, error) {
+	var m Member
+	if text == "" {
+		return m, nil
+	}
+	if err := decode(text, &m); err != nil {
+		return Member{}, fmt.Errorf("reading a member's record: %w", err)
+	}
+	return m, nil
+}

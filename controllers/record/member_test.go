@@ -1,0 +1,78 @@
+package record
+
+import (
+	"errors"
+	"testing"
+)
+
+// v01Member is what v0.1 wrote on a volume. It is never edited.
+const v01Member = `{"clusterID":"1","memberID":"ffffffffffffffff","version":"3.6.16"}`
+
+func member() Member {
+	return Member{ClusterID: 1, MemberID: 0xffffffffffffffff, Version: v3616}
+}
+
+func TestWhatAReleaseBeforeWroteOfAMemberIsReadAsItIs(t *testing.T) {
+	got, err := DecodeMember(v01Member)
+	if err != nil || got != member() {
+		t.Errorf("%+v, %v", got, err)
+	}
+	expectOnlyForm(t, v01Member, got.Encode())
+}
+
+func TestAMembersRecordNamesTheVolumeOnWhichItAnswered(t *testing.T) {
+	now := member().Answered(1, 0xffffffffffffffff, v3616, "uid-of-volume", "")
+	const want = `{"clusterID":"1","memberID":"ffffffffffffffff","version":"3.6.16","volumeUID":"uid-of-volume","recordVersion":1,"leastReader":1}`
+	if text := now.Encode(); text != want {
+		t.Errorf("it is %s", text)
+	}
+	if got, err := DecodeMember(want); err != nil || got != now || got.VolumeUID != "uid-of-volume" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestARecordFollowsTheMemberThatAnswers(t *testing.T) {
+	newer, err := DecodeMember(`{"clusterID":"1","memberID":"2","version":"3.6.16","volumeUID":"a","recordVersion":4,"leastReader":1,"trying":"3.7.3"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := v3616
+	next.Patch++
+	for name, row := range map[string]struct {
+		now  Member
+		want string
+	}{
+		"what a newer release wrote of it stays": {newer.Answered(1, 2, next, "", ""),
+			`{"clusterID":"1","memberID":"2","version":"3.6.17","volumeUID":"a","recordVersion":4,"leastReader":1,"trying":"3.7.3"}`},
+		"it lives on another volume by now": {newer.Answered(1, 2, v3616, "b", ""),
+			`{"clusterID":"1","memberID":"2","version":"3.6.16","volumeUID":"b","recordVersion":4,"leastReader":1,"trying":"3.7.3"}`},
+		"nothing of another member stays": {newer.Answered(1, 3, v3616, "", ""),
+			`{"clusterID":"1","memberID":"3","version":"3.6.16","recordVersion":1,"leastReader":1}`},
+		"nothing of another cluster stays": {newer.Answered(2, 2, v3616, "", ""),
+			`{"clusterID":"2","memberID":"2","version":"3.6.16","recordVersion":1,"leastReader":1}`},
+	} {
+		if got := row.now.Encode(); got != row.want {
+			t.Errorf("%s: it is %s", name, got)
+		}
+	}
+	if same := newer.Answered(1, 2, v3616, "a", ""); same != newer {
+		t.Errorf("nothing is new, and it became %+v", same)
+	}
+}
+
+func TestAMembersRecordThatIsBrokenIsNeverTakenForNone(t *testing.T) {
+	for _, text := range []string{
+		"{}", "null", "x", `{"clusterID":"1"}`, `{"clusterID":"1","memberID":"0","version":"3.6.16"}`,
+		`{"clusterID":"1","memberID":"2","version":""}`, `{"clusterID":"1","memberID":"2"}`, `{"clusterID":"","memberID":"2","version":"3.6.16"}`,
+	} {
+		if got, err := DecodeMember(text); err == nil || got != (Member{}) {
+			t.Errorf("%q was read as %+v, %v", text, got, err)
+		}
+	}
+	if got, err := DecodeMember(""); err != nil || !got.IsZero() {
+		t.Errorf("no record was read as %+v, %v", got, err)
+	}
+	if _, err := DecodeMember(`{"leastReader":2}`); !errors.As(err, new(TooNew)) {
+		t.Errorf("a record that this release may not read: %v", err)
+	}
+}

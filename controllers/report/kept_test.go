@@ -1,0 +1,82 @@
+package report
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+)
+
+// keeping is a settled cluster with the volume of a member that was replaced an hour ago for this cause.
+func keeping(cause plan.Cause) *scene {
+	w := demo(3, begin).settled()
+	w.o.Desired.KeepVolumes = 24 * time.Hour
+	w.o.Kept = []plan.KeptVolume{{Name: "demo-7", UID: "volume-7", Ordinal: 7, For: cause, Since: begin.Add(-time.Hour)}}
+	return w
+}
+
+func TestAKeptVolumeIsShownWithTheTimeOfItsEnd(t *testing.T) {
+	since, until := seconds(begin.Add(-time.Hour)), seconds(begin.Add(23*time.Hour))
+	want := []v1alpha1.KeptVolume{{Name: "demo-7", Reason: "Disk", Since: &since, Until: &until}}
+	if got := Status(keeping(plan.CauseDisk).input()).KeptVolumes; !reflect.DeepEqual(got, want) {
+		t.Errorf("the status has %+v, want %+v", got, want)
+	}
+}
+
+func TestACopyThatDiffersIsKeptWithoutAnEnd(t *testing.T) {
+	w := keeping(plan.CauseCorruption)
+	w.o.Desired.KeepVolumes = 0
+	since := seconds(begin.Add(-time.Hour))
+	want := []v1alpha1.KeptVolume{{Name: "demo-7", Reason: "Corruption", Since: &since}}
+	if got := Status(w.input()).KeptVolumes; !reflect.DeepEqual(got, want) {
+		t.Errorf("the status has %+v, want %+v", got, want)
+	}
+}
+
+func TestAnotherTimeToKeepVolumesMovesTheEndThatIsShown(t *testing.T) {
+	w := keeping(plan.CauseDisk).written(t)
+	w.o.Desired.KeepVolumes = 48 * time.Hour
+	got := Status(w.input()).KeptVolumes[0]
+	if want := begin.Add(47 * time.Hour); !got.Until.Time.Equal(want) {
+		t.Errorf("the volume is said to be kept until %s, want %s", got.Until, want)
+	}
+}
+
+// Where nothing says since when a volume is kept, the observation has the moment of the look.
+func TestAVolumeThatIsKeptSinceAnUnknownTimeIsShownWithoutTimesAndWritesNothingAgain(t *testing.T) {
+	w := keeping(plan.CauseDisk)
+	w.o.Kept[0].Since = w.o.Now
+	w.written(t).later(10 * time.Second)
+	w.o.Kept[0].Since = w.o.Now
+	again := Status(w.input())
+	if want := []v1alpha1.KeptVolume{{Name: "demo-7", Reason: "Disk"}}; !reflect.DeepEqual(again.KeptVolumes, want) {
+		t.Errorf("the status has %+v, want %+v", again.KeptVolumes, want)
+	}
+	if !reflect.DeepEqual(again, w.cluster.Status) {
+		t.Errorf("the second pass writes again\nfirst:  %+v\nsecond: %+v", w.cluster.Status, again)
+	}
+}
+
+func TestAVolumeThatIsGoneLeavesTheStatus(t *testing.T) {
+	w := keeping(plan.CauseDisk).written(t)
+	if len(w.cluster.Status.KeptVolumes) != 1 {
+		t.Fatalf("the status has %+v, so this proves nothing", w.cluster.Status.KeptVolumes)
+	}
+	w.o.Kept = nil
+	if got := Status(w.input()).KeptVolumes; got != nil {
+		t.Errorf("the status still has %+v", got)
+	}
+}
+
+func TestKeptVolumesAreCountedByReasonsOfAClosedSet(t *testing.T) {
+	w := demo(3, begin).settled()
+	for i, cause := range []plan.Cause{plan.CauseDisk, plan.CauseDisk, plan.CauseCorruption, "a-person-wrote-this", plan.CauseSettings} {
+		w.o.Kept = append(w.o.Kept, plan.KeptVolume{Name: string(rune('a' + i)), Ordinal: i, For: cause, Since: begin.Add(-time.Hour)})
+	}
+	want := map[string]int{"Disk": 2, "Corruption": 1, "Unknown": 2}
+	if got := Metrics(w.input()).Kept; !reflect.DeepEqual(got, want) {
+		t.Errorf("the volumes count as %v, want %v", got, want)
+	}
+}

@@ -1,0 +1,105 @@
+package schedule
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/apply"
+	"github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
+)
+
+// apply makes one change. What the platform refuses comes as apply.Rejected or apply.Later; apply.ErrStale asks to look
+// again.
+func (r *Reconciler) apply(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change plan.Change) error {
+	switch change := change.(type) {
+	case plan.CreateRun:
+		return r.createRun(ctx, s, change)
+	case plan.RecordRun:
+		return r.Annotate(ctx, s, v1alpha1.AnnotationLastRun, words.Format(change.At))
+	}
+	return fmt.Errorf("the change %T of the schedule %s is unknown", change, client.ObjectKeyFromObject(s))
+}
+
+// createRun makes the EtcdBackup of a run, or tells one that the cache does not show yet from another. The schedule
+// does not own it: it outlives the schedule, as what is in the store does.
+func (r *Reconciler) createRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, run plan.CreateRun) error {
+	b := &v1alpha1.EtcdBackup{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.Namespace, Name: run.Name,
+			Labels: map[string]string{
+				v1alpha1.LabelName: v1alpha1.NameValue, v1alpha1.LabelInstance: s.Spec.ClusterRef.Name,
+				v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue,
+				v1alpha1.LabelComponent: v1alpha1.ComponentBackup, v1alpha1.LabelSchedule: s.Name,
+			},
+		},
+		Spec: s.Spec.BackupSpec(),
+	}
+	err := r.Create(ctx, s, b)
+	if !errors.Is(err, apply.ErrStale) {
+		return err
+	}
+	taken, readErr := r.isTaken(ctx, s, b.Name)
+	if !taken || readErr != nil {
+		return cmp.Or(readErr, err)
+	}
+	return apply.Rejected{Reason: plan.ReasonNameTaken, Message: fmt.Sprintf(
+		"The EtcdBackup %s, whose name this run needs, exists and is not of this schedule. Delete it, or wait "+
+			"for the next run.", b.Name)}
+}
+
+func (r *Reconciler) applyChore(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change plan.Change) error {
+	switch change := change.(type) {
+	case plan.DeleteRuns:
+		return r.deleteRuns(ctx, s, change.Runs)
+	case plan.RecordChore:
+		annotation := v1alpha1.AnnotationLastPrune
+		if change.Chore == plan.Test {
+			annotation = v1alpha1.AnnotationLastTest
+		}
+		return r.Annotate(ctx, s, annotation, change.Record.Encode())
+	case plan.BeginPrune:
+		return r.beginPrune(ctx, s, change)
+	case plan.BeginTest:
+		return r.beginTest(ctx, s, change)
+	}
+	return fmt.Errorf("the chore %T of the schedule %s is unknown", change, client.ObjectKeyFromObject(s))
+}
+
+// deleteRuns deletes EtcdBackups as they were seen, and no other ones of their names.
+func (r *Reconciler) deleteRuns(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, runs []plan.Run) error {
+	for _, run := range runs {
+		b := &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: run.Name}}
+		options := []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationBackground)}
+		uid := run.UID
+		err := r.Client.Delete(ctx, b, append(options, client.Preconditions{UID: &uid})...)
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return apply.Answer(err, "deleting the EtcdBackup "+run.Name)
+		}
+		r.Unseen.Deleted(client.ObjectKeyFromObject(s), b, run.UID)
+	}
+	return nil
+}
+
+// createChore tells a Job of this schedule that the cache does not show yet from a foreign one.
+func (r *Reconciler) createChore(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, job *batchv1.Job) error {
+	err := r.Create(ctx, s, job)
+	if !errors.Is(err, apply.ErrStale) {
+		return err
+	}
+	taken, readErr := r.isJobTaken(ctx, s, job.Name)
+	if !taken || readErr != nil {
+		return cmp.Or(readErr, err)
+	}
+	return apply.Rejected{Reason: plan.ReasonNameTaken,
+		Message: fmt.Sprintf("The Job %s, whose name is needed, exists and is not of this schedule. Delete it.",
+			job.Name)}
+}

@@ -1,0 +1,201 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/apply"
+	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/kit/jobs"
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
+)
+
+// look reads everything that a decision needs.
+func (r *Reconciler) look(ctx context.Context, s *v1alpha1.EtcdBackupSchedule) (plan.Observation, error) {
+	seen := plan.Observation{Now: r.Now(), Operator: r.Operator, Schedule: scheduleOf(s)}
+	var err error
+	if seen.Cluster, err = r.lookAtCluster(ctx, s); err != nil {
+		return seen, err
+	}
+	var backups v1alpha1.EtcdBackupList
+	err = r.Client.List(ctx, &backups, client.InNamespace(s.Namespace),
+		client.MatchingLabels{v1alpha1.LabelSchedule: s.Name})
+	if err != nil {
+		return seen, fmt.Errorf("listing its EtcdBackups: %w", err)
+	}
+	for i := range backups.Items {
+		if isRunOf(s, &backups.Items[i]) {
+			seen.Runs = append(seen.Runs, runOf(&backups.Items[i], s.Spec.Store))
+		}
+	}
+	return seen, r.lookAtChores(ctx, s, &seen)
+}
+
+// isRunOf tells the EtcdBackups of a schedule from those that an earlier one of its name made of another cluster: they
+// outlive it.
+func isRunOf(s *v1alpha1.EtcdBackupSchedule, b *v1alpha1.EtcdBackup) bool {
+	return b.Labels[v1alpha1.LabelSchedule] == s.Name && b.Spec.ClusterRef.Name == s.Spec.ClusterRef.Name
+}
+
+func scheduleOf(s *v1alpha1.EtcdBackupSchedule) plan.Schedule {
+	spec := s.Spec.BackupSpec()
+	out := plan.Schedule{
+		Name: s.Name, Created: s.CreationTimestamp.Time, Deleting: s.DeletionTimestamp != nil,
+		Expression: s.Spec.Schedule,
+		Suspended:  s.Spec.IsSuspended(), Cluster: s.Spec.ClusterRef.Name, BackupDeadline: spec.DeadlineOrDefault(),
+		Retains: s.Spec.Retention != nil,
+	}
+	if s.Spec.TimeZone != nil {
+		out.TimeZone = *s.Spec.TimeZone
+	}
+	if s.Spec.StartingDeadline != nil {
+		out.StartingDeadline = s.Spec.StartingDeadline.Duration
+	}
+	if s.Spec.TestRestore != nil {
+		out.TestExpression = s.Spec.TestRestore.Schedule
+	}
+	// One that cannot be read is as one that is not there: the EtcdBackups tell of the last run too.
+	if at, err := time.Parse(time.RFC3339, s.Annotations[v1alpha1.AnnotationLastRun]); err == nil {
+		out.Recorded = at
+	}
+	return out
+}
+
+// runOf reads what came of an EtcdBackup from where its own passes write it down.
+func runOf(b *v1alpha1.EtcdBackup, store v1alpha1.BackupStore) plan.Run {
+	run := plan.Run{
+		Name: b.Name, UID: b.UID, State: plan.RunActive, Deleting: b.DeletionTimestamp != nil,
+		SameStore: sameStore(b.Spec.Store, store),
+		Created:   b.CreationTimestamp.Time, Deadline: b.Spec.DeadlineOrDefault(),
+	}
+	outcome := backup.OutcomeOf(b.Status)
+	if record, err := backup.DecodeRecord(b.Annotations[v1alpha1.AnnotationBackupRecord], b.Namespace,
+		b.Name); err == nil && record.Outcome != nil {
+		outcome = record.Outcome
+	}
+	switch {
+	case outcome == nil:
+		return run
+	case outcome.Complete:
+		run.State, run.CompletedAt, run.VerifiedAt = plan.RunComplete, outcome.FinishedAt, outcome.VerifiedAt
+		run.Point = plan.Point{Key: outcome.Facts.Key, Revision: outcome.Facts.Revision,
+			StartedAt: outcome.Facts.StartedAt}
+	default:
+		run.State = plan.RunFailed
+	}
+	run.Reason = outcome.Reason
+	return run
+}
+
+func (r *Reconciler) lookAtCluster(ctx context.Context, s *v1alpha1.EtcdBackupSchedule) (plan.Cluster, error) {
+	name := s.Spec.ClusterRef.Name
+	cluster, err := observe.Find[v1alpha1.EtcdCluster](ctx, r.Client, s.Namespace, name)
+	if cluster == nil || err != nil {
+		return plan.Cluster{}, err
+	}
+	seen := plan.Cluster{Exists: true, Deleting: cluster.DeletionTimestamp != nil}
+	service, err := observe.Find[corev1.Service](ctx, r.Client, s.Namespace, resources.PeerService(name))
+	if service == nil || err != nil || !resources.IsControlledBy(service, cluster.UID) {
+		return seen, err
+	}
+	seen.Operator = service.Annotations[v1alpha1.AnnotationOperator]
+	return seen, nil
+}
+
+// lookAtChores reads the Jobs of a schedule and what was recorded of those before.
+func (r *Reconciler) lookAtChores(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, seen *plan.Observation) error {
+	seen.Pruned = plan.DecodeRecord(s.Annotations[v1alpha1.AnnotationLastPrune]).AsOf(seen.Now)
+	seen.Tested = plan.DecodeRecord(s.Annotations[v1alpha1.AnnotationLastTest]).AsOf(seen.Now)
+	var list batchv1.JobList
+	err := r.Client.List(ctx, &list, client.InNamespace(s.Namespace),
+		client.MatchingLabels{v1alpha1.LabelSchedule: s.Name})
+	if err != nil {
+		return fmt.Errorf("listing its Jobs: %w", err)
+	}
+	slices.SortFunc(list.Items, func(a, b batchv1.Job) int {
+		return resources.ScheduledAt(b.Name).Compare(resources.ScheduledAt(a.Name))
+	})
+	told := map[plan.Chore]time.Time{plan.Prune: seen.Pruned.At, plan.Test: seen.Tested.At}
+	for i := range list.Items {
+		job, err := r.choreOf(ctx, s, &list.Items[i], told)
+		if err != nil {
+			return err
+		}
+		if job == nil {
+			continue
+		}
+		seen.Jobs = append(seen.Jobs, *job)
+		if job.End != backup.JobRuns && job.At.After(told[job.Chore]) && !job.At.After(seen.Now) {
+			told[job.Chore] = job.At
+		}
+	}
+	return nil
+}
+
+// choreOf is a Job as a plain value; nil when it is not the schedule's. The Pods of one that ended no later than what
+// is told of its chore, by the record or by a newer Job, are not asked any more.
+func (r *Reconciler) choreOf(
+	ctx context.Context, s *v1alpha1.EtcdBackupSchedule, job *batchv1.Job, told map[plan.Chore]time.Time,
+) (*plan.Job, error) {
+	at, chore := resources.ScheduledAt(job.Name), plan.Chore(job.Labels[v1alpha1.LabelComponent])
+	out := plan.Job{Name: job.Name, Chore: chore, At: at, Job: jobs.Of(job, s)}
+	last, ok := told[chore]
+	if out.Foreign || !ok || at.IsZero() {
+		return nil, nil
+	}
+	if out.End != backup.JobRuns && !at.After(last) {
+		return &out, nil
+	}
+	reader := client.Reader(r.Client)
+	if out.End != backup.JobRuns { // its last words count, and the cache may not have them yet
+		reader = r.Live
+	}
+	pods, err := jobs.PodsOf(ctx, reader, job, v1alpha1.LabelSchedule)
+	if out.Pods = jobs.AttemptsOf(pods); err == nil && out.End == backup.JobRuns {
+		out.Trouble = jobs.Explain(ctx, r.Live, job, pods, out.Pods)
+	}
+	return &out, err
+}
+
+// startChore reads what the Job of a chore is made from.
+func (r *Reconciler) startChore(ctx context.Context,
+	s *v1alpha1.EtcdBackupSchedule) (*v1alpha1.EtcdCluster, resources.BackupStart, error) {
+	var start resources.BackupStart
+	cluster, err := observe.Find[v1alpha1.EtcdCluster](ctx, r.Client, s.Namespace, s.Spec.ClusterRef.Name)
+	if err != nil {
+		return nil, start, err
+	}
+	if cluster == nil {
+		return nil, start, apply.ErrStale
+	}
+	if start.AgentImage, err = r.AgentImage(ctx); err != nil {
+		return nil, start, err
+	}
+	if start.AgentImage == "" {
+		return nil, start, apply.Rejected{Reason: backup.ReasonAgentImageUnknown,
+			Message: "The operator does not know which image it runs from: start it with --agent-image."}
+	}
+	_, err = jobs.Start(ctx, r.Client, cluster, &start)
+	return cluster, start, err
+}
+
+// isTaken reports whether an EtcdBackup of that name is there which is no run of this schedule.
+func (r *Reconciler) isTaken(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, name string) (bool, error) {
+	b, err := observe.Find[v1alpha1.EtcdBackup](ctx, r.Live, s.Namespace, name)
+	return b != nil && !isRunOf(s, b), err
+}
+
+// isJobTaken reports whether a Job of that name is there which is not of this schedule.
+func (r *Reconciler) isJobTaken(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, name string) (bool, error) {
+	job, err := observe.Find[batchv1.Job](ctx, r.Live, s.Namespace, name)
+	return job != nil && !resources.IsControlledBy(job, s.UID), err
+}

@@ -1,0 +1,187 @@
+package plan
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
+)
+
+// Chore is what a schedule does beside making backups, each by Jobs of its own.
+type Chore string
+
+// The chores.
+const (
+	Prune Chore = "prune"        // removes from the store what retention does not keep
+	Test  Chore = "test-restore" // restores the newest backup
+)
+
+// Names of the containers whose last words tell what came of a chore.
+const (
+	stepPrune = "prune"
+	stepFetch = "fetch"
+)
+
+// Job is one Job of a chore.
+type Job struct {
+	Name  string
+	Chore Chore
+	At    time.Time // the run that it prunes after, or the time that it was made for
+	backup.Job
+	Pods []backup.Attempt
+}
+
+// Record says what came of a chore when it was last done. It is written on the schedule, so that it outlives Jobs and
+// status.
+type Record struct {
+	At         time.Time `json:"at"` // as that of the Job
+	Good       bool      `json:"good"`
+	Reason     string    `json:"reason"`
+	Message    string    `json:"message"`
+	FinishedAt time.Time `json:"finishedAt"`
+
+	// What follows stays from the last time that went well.
+	Kept   int32     `json:"kept,omitempty"`   // after pruning
+	Oldest *Point    `json:"oldest,omitempty"` // of what is kept
+	Newest *Point    `json:"newest,omitempty"` // of what is kept; of a test, what was restored
+	GoodAt time.Time `json:"goodAt,omitzero"`
+	For    time.Time `json:"for,omitzero"` // the At of that time
+}
+
+// Point is a backup that can be restored.
+type Point struct {
+	Key       string    `json:"key"`
+	Revision  int64     `json:"revision"`
+	StartedAt time.Time `json:"startedAt"`
+}
+
+// Encode writes a record.
+func (r Record) Encode() string {
+	text, err := json.Marshal(r)
+	if err != nil {
+		panic(fmt.Sprintf("encoding a record: %v", err))
+	}
+	return string(text)
+}
+
+// DecodeRecord reads a record. One that cannot be read is as one that is not there: the chore is done once more, which
+// changes nothing.
+func DecodeRecord(text string) Record {
+	var r Record
+	if err := json.Unmarshal([]byte(text), &r); err != nil || r.FinishedAt.IsZero() || !words.IsReason(r.Reason) {
+		return Record{}
+	}
+	return r
+}
+
+// AsOf is a record as it is believed at a time. Clocks can be wrong: one of the future keeps nothing from being done,
+// and its Jobs are read once more.
+func (r Record) AsOf(now time.Time) Record {
+	if r.At.After(now) {
+		r.At = time.Time{}
+	}
+	return r
+}
+
+// lastWords are what the Pod of a chore says when all went well; a test restore says the last three of its backup
+// alone.
+type lastWords struct {
+	Kept      int32     `json:"kept"`
+	Removed   int32     `json:"removed"`
+	Leftovers int32     `json:"leftovers"`
+	Oldest    *Point    `json:"oldest"`
+	Newest    *Point    `json:"newest"`
+	Gone      []string  `json:"gone"`    // of what was asked for, the directories that the store has no backup in
+	NotRead   []string  `json:"notRead"` // manifests that cannot be trusted, and why
+	More      int       `json:"notReadMore"`
+	Key       string    `json:"key"`
+	Revision  int64     `json:"revision"`
+	StartedAt time.Time `json:"startedAt"`
+}
+
+// untrusted tells of manifests that are left alone; empty when there are none.
+func (s lastWords) untrusted() string {
+	if len(s.NotRead)+s.More == 0 {
+		return ""
+	}
+	first := ""
+	if len(s.NotRead) > 0 {
+		first = ": " + s.NotRead[0]
+	}
+	return fmt.Sprintf(" Manifests that cannot be trusted, and are left alone: %d%s", len(s.NotRead)+s.More, first)
+}
+
+// words reads the last words of a Job that is complete.
+func (j Job) words() (lastWords, error) {
+	step := stepPrune
+	if j.Chore == Test {
+		step = stepFetch
+	}
+	text := backup.LastWords(j.Pods, step)
+	if text == "" {
+		return lastWords{}, errors.New("its Pod is gone before its result was read")
+	}
+	var s lastWords
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return lastWords{}, fmt.Errorf("its result cannot be read: %w", err)
+	}
+	return s, nil
+}
+
+// record is what came of a Job that has ended; old is what came of the one before.
+func (j Job) record(old Record) Record {
+	r := Record{
+		At: j.At, FinishedAt: j.EndedAt.UTC().Truncate(time.Second), Kept: old.Kept, Oldest: old.Oldest,
+		Newest: old.Newest, GoodAt: old.GoodAt, For: old.For,
+	}
+	s, err := j.words()
+	switch {
+	case j.End != backup.JobComplete:
+		r.Reason, r.Message = j.WhyFailed(j.Pods)
+		return r
+	case err != nil:
+		r.Reason, r.Message = backup.ReasonResultLost, fmt.Sprintf("The Job %s succeeded, and %v.", j.Name, err)
+		return r
+	case j.Chore == Test:
+		r.Newest = &Point{Key: s.Key, Revision: s.Revision, StartedAt: s.StartedAt.UTC().Truncate(time.Second)}
+		r.Reason, r.Message = ReasonRestored,
+			fmt.Sprintf("The backup of %s, revision %d, was fetched, restored and compared.", words.Format(s.StartedAt),
+				s.Revision)
+	case s.Kept == 0:
+		r.Reason, r.Message = ReasonStoreEmpty,
+			"The store has no readable backup of this schedule, although one was complete. Check that it is the same "+
+				"store, and that its volume is mounted."+s.untrusted()
+		return r
+	default:
+		r.Kept, r.Oldest, r.Newest = s.Kept, s.Oldest, s.Newest
+		r.Reason, r.Message = ReasonApplied,
+			fmt.Sprintf("%s in the store, and %d were removed.%s", backups(s.Kept), s.Removed, s.untrusted())
+	}
+	r.Good, r.GoodAt, r.For = true, r.FinishedAt, j.At
+	return r
+}
+
+func backups(n int32) string {
+	if n == 1 {
+		return "1 backup is"
+	}
+	return fmt.Sprintf("%d backups are", n)
+}
+
+// directoryOf is what tells one backup in a store from the others.
+func directoryOf(key string) string { return path.Base(path.Dir(key)) }
+
+func (p *Point) show() *v1alpha1.RestorePoint {
+	if p == nil || p.Key == "" {
+		return nil
+	}
+	return &v1alpha1.RestorePoint{Time: metav1.NewTime(p.StartedAt.UTC().Truncate(time.Second)), Revision: p.Revision,
+		Key: p.Key}
+}

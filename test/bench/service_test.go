@@ -1,0 +1,78 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/test/e2e/client"
+)
+
+func TestOneRollOfTenThatHoldsAClientBackForASecondMissesTheTarget(t *testing.T) {
+	rolls := slices.Repeat([]sample{{Value: 0.05}}, 10)
+	f := gapOfRoll(route{name: "Service"}, shape{})
+	f.Ours = rolls
+	if !f.isHit() {
+		t.Errorf("ten short gaps: %g of %g", f.value(), f.target())
+	}
+	f.Ours = append(rolls[:9:9], sample{Value: 1.01})
+	if f.isHit() {
+		t.Errorf("one long gap: %g of %g", f.value(), f.target())
+	}
+}
+
+func TestEachClientHasAFigureOfItsOwnWithTLSAndWithout(t *testing.T) {
+	var names []string
+	for _, by := range []string{"Service", "all endpoints"} {
+		for _, plain := range []bool{false, true} {
+			names = append(names, gapOfRoll(route{name: by}, shape{plain: plain}).Name)
+		}
+	}
+	slices.Sort(names)
+	if len(slices.Compact(slices.Clone(names))) != 4 {
+		t.Errorf("%q", names)
+	}
+}
+
+func TestTheLeaderIsRestartedByHandAfterAllOthers(t *testing.T) {
+	var pods []*corev1.Pod
+	for _, name := range []string{"bench-2", "bench-0", "bench-1"} {
+		pods = append(pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	if got := leaderLast(pods, "bench-0"); !slices.Equal(got, []string{"bench-1", "bench-2", "bench-0"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAShapeWithoutTLSAsksForNone(t *testing.T) {
+	if c := manifest(shape{name: clusterName, size: 3, plain: true}); c.Spec.IsTLS() {
+		t.Errorf("%+v", c.Spec.TLS)
+	}
+	if c := manifest(shape{name: clusterName, size: 3}); !c.Spec.IsTLS() {
+		t.Errorf("%+v", c.Spec.TLS)
+	}
+	for _, row := range []struct {
+		side  side
+		plain bool
+		isTLS bool
+	}{{ours, false, true}, {ours, true, false}, {floor, false, false}, {floor, true, false}} {
+		tried := &trial{side: row.side, shape: shape{plain: row.plain}}
+		if got := tried.isTLS(); got != row.isTLS || (tried.scheme() == "https") != row.isTLS {
+			t.Errorf("%+v: %v, %s", row, got, tried.scheme())
+		}
+	}
+	if mode := manifest(shape{plain: true}).Spec.TLS.Mode; mode != v1alpha1.TLSDisabled {
+		t.Errorf("%s", mode)
+	}
+}
+
+func TestTheNoteOfAGapSaysWhatAttemptsWereTold(t *testing.T) {
+	note := noteOf(client.Report{Failed: 1,
+		Problems: map[string]int{"raft proposal dropped": 1, "context deadline exceeded": 2}})
+	if note != "1 failed; 2 × context deadline exceeded; 1 × raft proposal dropped" {
+		t.Error(note)
+	}
+}

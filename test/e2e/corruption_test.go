@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+)
+
+// corruptible is part of the keys whose values stories change behind etcd's back.
+const corruptible = "corruptible"
+
+var _ = Describe("A copy of the data that differs from the others", Label("data"), func() {
+	BeforeEach(func() { kube.NeedLocalkube() })
+	ownNamespace()
+
+	for _, version := range []string{world.DefaultVersion, "3.7.3"} {
+		labels := Labels{}
+		if version == world.DefaultVersion {
+			labels = Label("core")
+		}
+		It("is the only one that goes when it is the leader's and a roll is asked for, with etcd "+version, labels, perStory, func(ctx context.Context) {
+			cluster := story.Create(ctx, "corrupt", 3, world.Version(version))
+			cluster.AwaitReady(ctx, 3)
+			cluster.Fill(ctx, corruptible, 50)
+			traffic := cluster.Write(ctx)
+			traffic.Flow(ctx)
+			before, victim := cluster.Identities(ctx), cluster.Leader(ctx)
+			owned := volumes(ctx, cluster)
+			cluster.Corrupt(ctx, victim, '1')
+			cluster.Change(ctx, func(spec *v1alpha1.EtcdClusterSpec) {
+				spec.Etcd = &v1alpha1.EtcdSpec{ExtraArgs: map[string]v1alpha1.ArgValue{"max-txn-ops": "256"}}
+			})
+			expectSaid(ctx, cluster, "corruption", victim+" holds data that differs from that of a majority")
+			cluster.AwaitReady(ctx, 3)
+			expectReplaced(ctx, cluster, before, victim)
+			for name, uid := range volumes(ctx, cluster) {
+				if name != victim && owned[name] != "" {
+					Expect(uid).To(Equal(owned[name]), "the good copy of %s is where it was", name)
+				}
+			}
+			kept := &corev1.PersistentVolumeClaim{ObjectMeta: meta(cluster.Namespace, victim)}
+			Expect(kube.Client.Get(ctx, client.ObjectKeyFromObject(kept), kept)).To(Succeed(), "the corrupt copy is kept")
+			Expect(kept.Labels).To(HaveKeyWithValue(v1alpha1.LabelKept, "Corruption"))
+			Expect(kept.UID).To(Equal(owned[victim]))
+			traffic.Finish(ctx)
+			cluster.AwaitEqualHashes(ctx)
+		})
+	}
+
+	It("is replaced when it is a follower's that restarts, and its volume is kept", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "corrupt", 3)
+		cluster.AwaitReady(ctx, 3)
+		cluster.Fill(ctx, corruptible, 50)
+		traffic := cluster.Write(ctx)
+		traffic.Flow(ctx)
+		before, victim := cluster.Identities(ctx), follower(ctx, cluster)
+		cluster.Corrupt(ctx, victim, '1')
+		traffic.During(ctx, func() {
+			cluster.KillEtcd(ctx, victim)
+			expectSaid(ctx, cluster, "corruption", victim+" holds data that differs from that of a majority")
+			cluster.AwaitReady(ctx, 3)
+		})
+		expectReplaced(ctx, cluster, before, victim)
+		traffic.Finish(ctx)
+	})
+
+	It("is nobody's to judge when all three differ: a person is asked with the hashes, and nothing is restarted or removed", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "torn", 3)
+		cluster.AwaitReady(ctx, 3)
+		cluster.Fill(ctx, corruptible, 50)
+		cluster.Write(ctx).Finish(ctx)
+		before, owned := cluster.Identities(ctx), volumes(ctx, cluster)
+		leader, victim := cluster.Leader(ctx), follower(ctx, cluster)
+		cluster.Corrupt(ctx, leader, '1')
+		cluster.Corrupt(ctx, victim, '2')
+		cluster.KillEtcd(ctx, victim)
+		cluster.AwaitStalled(ctx, "DataDiffers")
+		cluster.Change(ctx, func(spec *v1alpha1.EtcdClusterSpec) {
+			spec.Etcd = &v1alpha1.EtcdSpec{ExtraArgs: map[string]v1alpha1.ArgValue{"max-txn-ops": "256"}}
+		})
+		Consistently(ctx, func(g Gomega) {
+			g.Expect(cluster.Identities(ctx)).To(Equal(before))
+			g.Expect(volumes(ctx, cluster)).To(Equal(owned))
+		}).WithTimeout(watching).Should(Succeed())
+	})
+})

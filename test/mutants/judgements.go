@@ -1,0 +1,211 @@
+package main
+
+import "strings"
+
+// judgedRow is the name of a test of one row of what is known of a member.
+func judgedRow(name string) string {
+	return "TestEachMemberIsJudgedByWhatIsSeenOfIt/" + strings.ReplaceAll(name, " ", "_")
+}
+
+// keptRow is the name of a test of one row of what replaced members leave, and of copies that differ.
+func keptRow(name string) string {
+	return "TestWhatAReplacedMemberLeavesIsKeptForAsLongAsTheUserSays/" + strings.ReplaceAll(name, " ", "_")
+}
+
+// guardKeepsRow is the name of a test of one row of the guard's table of copies, alarms and volumes.
+func guardKeepsRow(name string) string {
+	return "TestTheGuardKeepsCopiesAlarmsAndVolumesForOneWrongFactAndNamesIt/" + strings.ReplaceAll(name, " ", "_")
+}
+
+// judgements are bugs of the table that each member is judged by, and of the rules that read it.
+var judgements = []mutant{
+	{
+		Name: "rows of the table are swapped: a learner whose Pod is yet to come has lost its data", Peer: "",
+		File:    "controllers/plan/signs.go",
+		From:    "\tseen(\"it has not started yet\", isNewInMemory).\n\t\tmeans(Absent, NoCause, Restart),\n\tseen(\"the Pod that held its data is gone\", hasLostPod).\n\t\tmeans(Lost, CausePod, Replace).certainly().by(ByKubelet),\n",
+		To:      "\tseen(\"the Pod that held its data is gone\", hasLostPod).\n\t\tmeans(Lost, CausePod, Replace).certainly().by(ByKubelet),\n\tseen(\"it has not started yet\", isNewInMemory).\n\t\tmeans(Absent, NoCause, Restart),\n",
+		Package: planPackage, Test: judgedRow("a learner with its data in its Pod has no Pod yet"),
+	},
+	{
+		Name: "rows of the table are swapped: a dead node's Pod is waited for as one that goes by itself", Peer: "",
+		File:    "controllers/plan/signs.go",
+		From:    "\tseen(\"its Pod was asked to go, and nothing is heard of it\", isLeavingUnheard).\n\t\tmeans(Leaving, CauseNode, Replace).from(unheardSince).by(ByOperator, ByKubelet),\n\tseen(\"its Pod is terminating\", isTerminating).\n\t\tmeans(Leaving, NoCause, Await).by(ByKubelet),\n",
+		To:      "\tseen(\"its Pod is terminating\", isTerminating).\n\t\tmeans(Leaving, NoCause, Await).by(ByKubelet),\n\tseen(\"its Pod was asked to go, and nothing is heard of it\", isLeavingUnheard).\n\t\tmeans(Leaving, CauseNode, Replace).from(unheardSince).by(ByOperator, ByKubelet),\n",
+		Package: planPackage, Test: judgedRow("its Pod was asked to go, and nothing is heard of it"),
+	},
+	{
+		Name: "a row of the table is dropped: a copy that differs is a crash like any other", Peer: "",
+		File:    "controllers/plan/signs.go",
+		From:    "\tseen(\"it stopped because its copy of the data differs from another member's\", stoppedWith(differs...)).\n\t\tmeans(Stopped, CauseCorruption, Compare).by(ByMember),\n",
+		To:      "",
+		Package: planPackage, Test: judgedRow("it stopped because copies differ"),
+	},
+	{
+		Name: "a row of the table is dropped: no data is doomed while its member serves", Peer: "",
+		File:    "controllers/plan/signs.go",
+		From:    "\tseen(\"any stop of its Pod loses its data\", isDoomed).\n\t\tmeans(Doomed, CauseVolume, Replace).by(ByVolume),\n",
+		To:      "",
+		Package: planPackage, Test: judgedRow("its volume is being deleted, and it serves"),
+	},
+	{
+		Name: "a row of the table is dropped: a Pod that only its lost node could take waits for room", Peer: "",
+		File:    "controllers/plan/signs.go",
+		From:    "\tseen(\"no node that can use its volume takes its Pod\", isTiedToNode).\n\t\tmeans(Stopped, CauseNode, Replace).from(podChangeOf).by(ByOperator, ByKubelet),\n",
+		To:      "",
+		Package: planPackage, Test: judgedRow("no node that can use its volume takes its Pod"),
+	},
+	{
+		Name: "a row has another cure: a full disk is cured by the next one that fills up", Peer: "",
+		File:    "controllers/plan/signs.go",
+		From:    "means(Stopped, CauseSpace, Correct)",
+		To:      "means(Stopped, CauseSpace, Replace).from(podChangeOf)",
+		Package: planPackage, Test: judgedRow("its disk is full"),
+	},
+	{
+		Name: "a row has another cure: an image that cannot be pulled costs the member its place", Peer: "",
+		File:    "controllers/plan/signs.go",
+		From:    "means(Stopped, CauseImage, Correct)",
+		To:      "means(Stopped, CauseImage, Replace).from(podChangeOf)",
+		Package: planPackage, Test: "TestAJudgementThatAsksForAReplacementHasACauseThatTheNextMemberWouldNotMeet",
+	},
+	{
+		Name: "a row has another cure: a member that says that copies differ is the corrupt one", Peer: "",
+		File:    "controllers/plan/signs.go",
+		From:    "means(Stopped, CauseCorruption, Compare).by(ByMember)",
+		To:      "means(Lost, CauseCorruption, Replace).certainly().by(ByMember)",
+		Package: planPackage, Test: judgedRow("it stopped because copies differ"),
+	},
+	{
+		Name: "a row is certain: a member that is started once more is replaced before it could answer", Peer: "",
+		File:    "controllers/plan/signs.go",
+		From:    "means(Lost, CauseDisk, Await).by(ByMember)",
+		To:      "means(Lost, CauseDisk, Replace).certainly().by(ByMember)",
+		Package: planPackage, Test: judgedRow("its data cannot be read, and it was started once more"),
+	},
+	{
+		Name: "a row is not certain: data that is gone is waited for", Peer: "",
+		File:    "controllers/plan/signs.go",
+		From:    "means(Lost, CauseDisk, Replace).certainly().by(ByMember)",
+		To:      "means(Lost, CauseDisk, Replace).by(ByMember)",
+		Package: planPackage, Test: judgedRow("a sealed member says that its directory is empty"),
+	},
+	{
+		Name: "the own word of an unsealed member is believed", Peer: "",
+		File:    "controllers/plan/seen.go",
+		From:    "return r.IsSealed() || r.isRestored() && r.Pod.Flags.needData()",
+		To:      "return true",
+		Package: planPackage, Test: judgedRow("an unsealed member is not believed that its directory is empty"),
+	},
+	{
+		Name: "a member that others know is believed to be empty although it is sealed", Peer: "",
+		File:    "controllers/plan/seen.go",
+		From:    "return r.Pod.Flags == FlagsBirth\n",
+		To:      "return true\n",
+		Package: planPackage, Test: judgedRow("a sealed member is not believed the same"),
+	},
+	{
+		Name: "the last word of a Pod that ended is believed", Peer: "",
+		File:    "controllers/plan/seen.go",
+		From:    "!r.Pod.HasEnded() && r.saidItsDataIsGone()",
+		To:      "r.saidItsDataIsGone()",
+		Package: planPackage, Test: judgedRow("its Pod ended, and what it said may be of the time when it was joining"),
+	},
+	{
+		Name: "a volume that a person bound anew is not the own one", Peer: "",
+		File:    "controllers/plan/replica.go",
+		From:    "return r.Volume.Record.IsOn(r.Volume.UID, r.Volume.Backing)",
+		To:      "return r.Volume.Record.IsOn(r.Volume.UID, \"\")",
+		Package: planPackage, Test: judgedRow("a person bound its PersistentVolume to a new claim"),
+	},
+	{
+		Name: "a last word counts however long the member has run since", Peer: "",
+		File:    "controllers/plan/seen.go",
+		From:    "r.saidItsDataIsGone() && o.Now.Sub(r.Pod.RunningSince) <= startDeadline",
+		To:      "r.saidItsDataIsGone()",
+		Package: planPackage, Test: judgedRow("its data could not be read once, and it runs for longer than a start takes"),
+	},
+	{
+		Name: "data is another cluster's on one word alone", Peer: "",
+		File:    "controllers/plan/seen.go",
+		From:    "return o.Membership.Known && o.Membership.ClusterID == born || r.Record().ClusterID == born",
+		To:      "return true",
+		Package: planPackage, Test: judgedRow("where its volume says the same as it does, the birth record may be the one that is wrong"),
+	},
+	{
+		Name: "an address without certificates costs the member its place at one look", Peer: "",
+		File:    "controllers/plan/signs.go",
+		From:    "means(Unresponsive, CauseIdentity, Person).by(ByOperator, ByKubelet)",
+		To:      "means(Unresponsive, CauseIdentity, Replace).from(podChangeOf).by(ByOperator, ByKubelet)",
+		Package: planPackage, Test: judgedRow("another etcd answers at the address of a process that serves"),
+	},
+	{
+		Name: "a volume that has the place of the own one is started on", Peer: "",
+		File:    "controllers/plan/seen.go",
+		From:    "r.IsRecorded() && !r.isOnOwnVolume()",
+		To:      "r.IsRecorded() && false",
+		Package: planPackage, Test: judgedRow("a backup tool made its claim anew"),
+	},
+	{
+		Name: "a member is lost because its claim was made anew, although it runs", Peer: "",
+		File:    "controllers/plan/seen.go",
+		From:    "r.Volume != nil && r.Answer == nil && (r.Pod == nil || !r.Pod.Running) && r.IsRecorded()",
+		To:      "r.Volume != nil && r.Answer == nil && r.IsRecorded()",
+		Package: planPackage, Test: judgedRow("its claim was made anew, and it runs on the old one and is silent for a moment"),
+	},
+	{
+		Name: "an address without certificates speaks for the member that had it", Peer: "",
+		File:    "controllers/plan/seen.go",
+		From:    "return r.Impostor != nil && r.Pod != nil && r.Pod.Ready",
+		To:      "return r.Impostor != nil",
+		Package: planPackage, Test: judgedRow("another etcd answers where no process of the member serves: the address was given to another Pod"),
+	},
+	{
+		Name: "a node's silence is ignored", Peer: "",
+		File:    "controllers/plan/seen.go",
+		From:    "return r.isUnheard() && !r.Pod.NodeSilent.IsZero()",
+		To:      "return r.isUnheard() && false",
+		Package: planPackage, Test: judgedRow("its node does not answer"),
+	},
+	{
+		Name: "a node's silence counts against a member that answers", Peer: "",
+		File:    "controllers/plan/seen.go",
+		From:    "return r.isUnheard() && !r.Pod.NodeSilent.IsZero()",
+		To:      "return r.Pod != nil && !r.Pod.NodeSilent.IsZero()",
+		Package: planPackage, Test: judgedRow("its node does not answer, and it does"),
+	},
+	{
+		Name: "settings that stop etcd are a fault of the disk", Peer: "",
+		File:    "controllers/plan/seen.go",
+		From:    "return crashesWith(etcdutil.ExitFault)(o, r) && o.isServedWith(r.Pod.Choices)",
+		To:      "return crashesWith(etcdutil.ExitFault)(o, r)",
+		Package: planPackage, Test: judgedRow("the runtime stops it, and no other has its settings"),
+	},
+	{
+		Name: "a member that serves is lost because its volume is", Peer: "",
+		File:    "controllers/plan/seen.go",
+		From:    "r.Volume != nil && r.Volume.Phase == VolumeLost && r.Answer == nil",
+		To:      "r.Volume != nil && r.Volume.Phase == VolumeLost",
+		Package: planPackage, Test: judgedRow("what is behind its claim is gone, and it serves"),
+	},
+	{
+		Name: "a member on a volume that is going is replaced for an image that can still be put right", Peer: "",
+		File:    "controllers/plan/seen.go",
+		From:    "r.cannotStart() && r.Pod.Choices != o.Desired.Choices",
+		To:      "r.cannotStart()",
+		Package: planPackage, Test: judgedRow("its volume is being deleted, and its Pod can start once its image is there"),
+	},
+	{
+		Name: "a doomed member counts as lasting", Peer: "",
+		File:    "controllers/plan/size.go",
+		From:    "return state != Doomed && state != Lost",
+		To:      "return state != Lost",
+		Package: planPackage, Test: row("a claim that is gone under a serving member dooms it: the successor comes first"),
+	},
+	{
+		Name: "members are removed while the spec is refused, and none is added", Peer: "",
+		File:    "controllers/plan/replace.go",
+		From:    "\tif o.Desired.Fault != \"\" {\n\t\treturn o.replacementWaits(",
+		To:      "\tif false {\n\t\treturn o.replacementWaits(",
+		Package: planPackage, Test: keptRow("a member that lost its data is not removed while the spec is refused"),
+	},
+}
