@@ -90,7 +90,7 @@ func (o Observation) joined() Observation {
 func (o Observation) edit(ordinal int, change func(*Replica)) Observation {
 	replicas := make([]Replica, len(o.Current.Members))
 	for i, r := range o.Current.Members {
-		replicas[i] = r.copied()
+		replicas[i] = copied(r)
 		if r.Ordinal == ordinal {
 			change(&replicas[i])
 		}
@@ -117,7 +117,7 @@ func (o Observation) blind() Observation {
 	return o
 }
 
-func (r Replica) copied() Replica {
+func copied(r Replica) Replica {
 	if r.Member != nil {
 		m := *r.Member
 		r.Member = &m

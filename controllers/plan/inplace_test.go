@@ -86,7 +86,7 @@ func (o Observation) former(ordinal int, changes ...func(*Replica)) Observation 
 func changed(in []Replica, ordinal int, changes []func(*Replica)) []Replica {
 	out := make([]Replica, len(in))
 	for i, r := range in {
-		out[i] = r.copied()
+		out[i] = copied(r)
 		for _, change := range changes {
 			if r.Ordinal == ordinal {
 				change(&out[i])

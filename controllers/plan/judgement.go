@@ -1,6 +1,9 @@
 package plan
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // State says how a member stands, in one adjective. The set is closed.
 type State string
@@ -146,20 +149,24 @@ func (s sign) from(since func(Replica) time.Time) sign { s.since = since; return
 
 func (s sign) saying(says func(view, Replica) string) sign { s.says = says; return s }
 
-// judge reads the table from the top. The first row that fits speaks.
+// rowOf is the first row of the table that fits, from the top; -1 when none does.
+func rowOf(o view, r Replica) int {
+	return slices.IndexFunc(signs, func(s sign) bool { return s.fits(o, r) })
+}
+
+// judge is what that row says.
 func judge(o view, r Replica) Judgement {
-	for _, s := range signs {
-		if !s.fits(o, r) {
-			continue
-		}
-		j := s.Judgement
-		if s.since != nil {
-			j.Since = s.since(r)
-		}
-		if s.says != nil {
-			j.Says = s.says(o, r)
-		}
-		return j
+	i := rowOf(o, r)
+	if i < 0 {
+		return Judgement{}
 	}
-	return Judgement{}
+	s := signs[i]
+	j := s.Judgement
+	if s.since != nil {
+		j.Since = s.since(r)
+	}
+	if s.says != nil {
+		j.Says = s.says(o, r)
+	}
+	return j
 }

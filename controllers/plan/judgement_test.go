@@ -211,15 +211,10 @@ func TestEachMemberIsJudgedByWhatIsSeenOfIt(t *testing.T) {
 	}
 }
 
-// signOf is the place of the first sign that fits.
-func signOf(o Observation, r Replica) int {
-	return slices.IndexFunc(signs, func(s sign) bool { return s.fits(o.current(), r) })
-}
-
 func TestEverySignIsTheFirstToFitInSomeRow(t *testing.T) {
 	first := map[int]bool{}
 	for _, row := range allJudged() {
-		first[signOf(row.world, row.world.Current.Find("demo-1"))] = true
+		first[rowOf(row.world.current(), row.world.Current.Find("demo-1"))] = true
 	}
 	for i, s := range signs {
 		if !first[i] {
