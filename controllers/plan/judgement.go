@@ -107,6 +107,7 @@ type Judgement struct {
 	Since   time.Time // since when, by the API server's clock; zero when that is not known or does not matter
 	Proof   []Witness
 	Says    string // why, as a part of a sentence: "its volume is gone"
+	Reason  string // the same in one word, for the status; empty where the member is well
 }
 
 // IsLost reports data that is certainly gone, or another's.
@@ -126,6 +127,7 @@ type sign struct {
 	fits  func(view, Replica) bool
 	since func(Replica) time.Time    // nil where it does not matter
 	says  func(view, Replica) string // nil: what is seen
+	word  word                       // where Reason is no constant
 }
 
 // seen begins a row with a part of a sentence about the member.
@@ -146,6 +148,10 @@ func (s sign) from(since func(Replica) time.Time) sign { s.since = since; return
 
 func (s sign) saying(says func(view, Replica) string) sign { s.says = says; return s }
 
+func (s sign) told(reason string) sign { s.Reason = reason; return s }
+
+func (s sign) toldBy(w word) sign { s.word = w; return s }
+
 // judge reads the table from the top. The first row that fits speaks.
 func judge(o view, r Replica) Judgement {
 	for _, s := range signs {
@@ -158,6 +164,9 @@ func judge(o view, r Replica) Judgement {
 		}
 		if s.says != nil {
 			j.Says = s.says(o, r)
+		}
+		if s.word.find != nil {
+			j.Reason = s.word.find(r)
 		}
 		return j
 	}
