@@ -238,5 +238,5 @@ type KeptVolume struct {
 	Name, UID string
 	Ordinal   int
 	For       Cause
-	Since     time.Time // when it was put aside, by the operator's clock
+	Since     time.Time // when it was put aside, by the operator's clock; zero when that cannot be read
 }
