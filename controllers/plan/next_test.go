@@ -38,6 +38,9 @@ func desire(o Observation, change func(*Desired)) Observation {
 	return o
 }
 
+// ofMemory is a member to come whose data is in its Pod.
+func ofMemory(r *Replica) { r.Ephemeral, r.Volume = true, nil }
+
 // astray is the same world, in which a volume is not owned as deletionPolicy asks.
 func astray(o Observation) Observation {
 	o.Astray = []DataRef{{Kind: "PersistentVolumeClaim", Name: "demo-0", UID: "volume-demo-0"}}
@@ -240,6 +243,9 @@ func rows() []row {
 		{"an unhealthy member goes before a healthy one", desire(settledWorld(5).edit(1, silent), func(d *Desired) { d.Size = 3 }), Act, "shrink", ReasonShrink, "LabelRole", "demo-1"},
 		{"of two the last healthy one is not removed", desire(settledWorld(3).edit(1, silent).edit(2, unlabelled).edit(2, silent), func(d *Desired) { d.Size = 1 }),
 			Refuse, "shrink", ReasonGuard, "", "no quorum"},
+		{"the successor of a doomed member says whose place it takes",
+			settledWorld(3).edit(1, doomed).with(promised(3)).promising(3),
+			Act, "grow", ReasonGrow, "AddLearner", "demo-3 is added as a learner: it will take the place of demo-1."},
 		{"a doomed member's successor joins first", settledWorld(3).edit(1, doomed), Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
 		{"of doomed members nobody goes before a successor is there", desire(settledWorld(3).edit(0, doomed).edit(1, doomed).edit(2, doomed), func(d *Desired) { d.Size = 1 }),
 			Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
@@ -293,6 +299,9 @@ func rolls() []row {
 		{"the only member is restarted on its volume", wanting(settledWorld(1).edit(0, adopted), other), Act, "roll", ReasonRoll, "EvictPod", "demo-0"},
 		{"an ephemeral member is never restarted: a successor joins first", wanting(inMemory(settledWorld(3)), other), Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
 		{"once the successor votes the old member goes", wanting(inMemory(settledWorld(3).with(newcomer(3)).budgeting(3)), other), Act, "shrink", ReasonShrink, "LabelRole", "demo-2"},
+		{"and says whose place it takes",
+			wanting(inMemory(settledWorld(3)).with(promised(3)).promising(3).edit(3, ofMemory), other),
+			Act, "grow", ReasonGrow, "AddLearner", "demo-3 is added as a learner: it will take the place of demo-2."},
 		{"no successor joins while a member is not well", wanting(inMemory(settledWorld(3).edit(1, silent)), other), Refuse, "grow", ReasonNotReady, "", "once demo-1"},
 		{"labels follow in place", settledWorld(3).edit(1, undressed), Act, "pod-metadata", ReasonPodMetadata, "DressPods", "demo-1"},
 		{"a Pod that Kubernetes refuses takes a corrected setting", rejecting(wanting(settledWorld(3).edit(1, noPod), other), "pods"),
@@ -325,7 +334,7 @@ func returns() []row {
 	return []row{
 		{"what an earlier cluster left is taken over", retaining(unborn(3)), Act, "retained-data", ReasonResume, "AdoptData", "demo-0"},
 		{"and the rest of it, where the operator died in between", retaining(settledWorld(3).edit(0, bereft).edit(1, bereft).edit(2, gone).unwritten()), Act, "retained-data", ReasonResume, "AdoptData", ""},
-		{"then the birth record is written from it", settledWorld(3).edit(0, bereft).edit(1, bereft).edit(2, bereft).unwritten(), Act, "birth-record", ReasonBeginBirth, "BeginBirth", "from the volumes"},
+		{"then the birth record is written from it", settledWorld(3).edit(0, bereft).edit(1, bereft).edit(2, bereft).unwritten(), Act, "birth-record", ReasonBeginBirth, "BeginBirth", "from the members' records"},
 		{"not while Pods of the earlier cluster are leaving", func() Observation {
 			o := retaining(unborn(3))
 			o.Objects = append(o.Objects, Object{Kind: "Pod", Name: "demo-0", State: ObjectTerminating})
@@ -339,7 +348,7 @@ func returns() []row {
 		{"not for data in Pods", retaining(desire(unborn(3), func(d *Desired) { d.Ephemeral = true })), Refuse, "retained-data", ReasonRetainedData, "", "ephemeral"},
 		{"what lies beside a living cluster is nothing to it", retaining(settledWorld(3)), Settled, RuleSettled, ReasonSettled, "", ""},
 		{"not even when its birth record is lost", func() Observation { o := retaining(settledWorld(3)); o.Current.Birth = record.Birth{}; return o }(),
-			Act, "birth-record", ReasonBeginBirth, "BeginBirth", "from the volumes"},
+			Act, "birth-record", ReasonBeginBirth, "BeginBirth", "from the members' records"},
 	}
 }
 
