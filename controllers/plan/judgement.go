@@ -28,7 +28,7 @@ const (
 	CauseVolume   Cause = "Volume"   // the claim, or what is behind it, is gone or going
 	CausePod      Cause = "Pod"      // the Pod that held ephemeral data is gone
 	CauseDisk     Cause = "Disk"     // the disk fails, or what lies on it cannot be read
-	CauseNode     Cause = "Node"     // the node is gone, silent, or does not take the Pod
+	CauseNode     Cause = "Node"     // the node is gone, stopped answering, or does not take the Pod
 	CauseIdentity Cause = "Identity" // the data is of another cluster or of another member
 
 	CauseSettings Cause = "Settings" // a flag, a certificate, a version

@@ -71,7 +71,7 @@ func joiner(r *Replica) {
 
 func unlisted(r *Replica)       { r.Member = nil }
 func answersAgain(r *Replica)   { r.Answer = voter(r.Ordinal).Answer }
-func onDeadNode(r *Replica)     { r.Pod.NodeSilent = now.Add(-time.Hour) }
+func onDeadNode(r *Replica)     { r.Pod.NodeUnheard = now.Add(-time.Hour) }
 func misnamed(r *Replica)       { r.Answer.ID = 77 }
 func ofOtherCluster(r *Replica) { r.Volume.Record.ClusterID = clusterID + 1 }
 
@@ -200,8 +200,8 @@ func processes() []judged {
 	unnamed := three.edit(1, func(r *Replica) { r.Answer.ClusterID++ })
 	unnamed.Current.Birth.ClusterID = 0
 	return []judged{
-		{"it never served with the settings of the spec, and no other member does", wanting(three.edit(1, muteWithOther), other), Judgement{State: Unresponsive, Cause: CauseSettings, Cure: Correct}},
-		{"it never served with settings that others serve with", three.edit(1, mute), Judgement{State: Unresponsive, Cause: CauseUnknown, Cure: Replace}},
+		{"it never served with the settings of the spec, and no other member does", wanting(three.edit(1, failsWithOther), other), Judgement{State: Unresponsive, Cause: CauseSettings, Cure: Correct}},
+		{"it never served with settings that others serve with", three.edit(1, neverHeard), Judgement{State: Unresponsive, Cause: CauseUnknown, Cure: Replace}},
 		{"its kubelet calls it ready, and the operator cannot reach it", three.edit(1, unanswered), Judgement{State: Unresponsive, Cause: CauseUnknown, Cure: Await}},
 		{"it started a moment ago", three.edit(1, deadFor(time.Hour)).edit(1, justStarted), Judgement{State: Starting, Cause: CauseUnknown, Cure: Replace}},
 		{"it does not answer", three.edit(1, deadFor(time.Hour)), Judgement{State: Unresponsive, Cause: CauseUnknown, Cure: Replace}},

@@ -105,7 +105,7 @@ func cannotReturn(o view, r Replica) bool {
 
 // canStillStart reports whether a member was recorded, or started once and has the flags to do it again.
 func (r Replica) canStillStart() bool {
-	return r.IsRecorded() || r.Member.Started() && !(r.isIdle() && r.Pod.Flags == FlagsNone)
+	return r.IsRecorded() || r.Member.Started() && !(r.hasNoProcess() && r.Pod.Flags == FlagsNone)
 }
 
 // isForgotten reports a volume of which neither what is written on it nor the birth record says how to start on it.
@@ -186,9 +186,9 @@ func whyNoPod(o view, r Replica) string {
 	return "its volume cannot be used"
 }
 
-func hasSilentNode(_ view, r Replica) bool { return r.isUnheard() && !r.Pod.NodeSilent.IsZero() }
+func hasUnheardNode(_ view, r Replica) bool { return r.isUnheard() && !r.Pod.NodeUnheard.IsZero() }
 
-func nodeSilence(r Replica) time.Time { return r.Pod.NodeSilent }
+func nodeUnheardSince(r Replica) time.Time { return r.Pod.NodeUnheard }
 
 // isTiedToNode reports a Pod that only nodes which do not take it could use the volume of, while others serve with the settings
 // it was made from: a member on another volume would start. What the Pod asks too much, a new one would ask as well.
@@ -270,10 +270,10 @@ func podChangeOf(r Replica) time.Time { return podChange(r.Pod) }
 func lastStartOf(r Replica) time.Time { return lastStart(r.Pod) }
 
 // unheardSince is when a Pod should be gone, or since when its node is not heard of, where that is earlier: Kubernetes evicts the Pods of a
-// node that is silent, and that must not begin the wait anew.
+// node that stopped answering, and that must not begin the wait anew.
 func unheardSince(r Replica) time.Time {
-	if silent := r.Pod.NodeSilent; !silent.IsZero() && silent.Before(r.Pod.GoneBy) {
-		return silent
+	if since := r.Pod.NodeUnheard; !since.IsZero() && since.Before(r.Pod.GoneBy) {
+		return since
 	}
 	return r.Pod.GoneBy
 }

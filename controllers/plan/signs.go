@@ -61,8 +61,8 @@ var signs = []sign{
 		means(Absent, NoCause, Restart).told(MemberNoPod),
 	seen("it has no Pod, and no volume that is recorded as its own", hasNoPod).
 		means(Absent, CauseIdentity, Person).by(ByRecord).told(MemberNoPod).saying(whyNoPod),
-	seen("its node does not answer", hasSilentNode).
-		means(Unresponsive, CauseNode, Replace).from(nodeSilence).by(ByOperator, ByNode).told(MemberNotAnswering),
+	seen("its node does not answer", hasUnheardNode).
+		means(Unresponsive, CauseNode, Replace).from(nodeUnheardSince).by(ByOperator, ByNode).told(MemberNotAnswering),
 	seen("no node that can use its volume takes its Pod", isTiedToNode).
 		means(Stopped, CauseNode, Replace).from(podChangeOf).by(ByOperator, ByKubelet).toldBy(wordOfKubernetes),
 	seen("its image cannot be pulled", waitsFor(ReasonImagePull)).

@@ -52,7 +52,7 @@ func (o view) victim() (Replica, bool) {
 // isUnlabelled reports a member that clients are not led to, although they could be.
 func (r Replica) isUnlabelled() bool { return r.IsSealed() && r.Pod.Role == "" }
 
-// leavingRank is the order in which voters go. While one is being succeeded, a moment's silence of another is no reason, nor is
+// leavingRank is the order in which voters go. While one is being succeeded, another that is away for a moment is no reason, nor is
 // a label that was taken for it.
 func (o Incarnation) leavingRank(r Replica, succeeded string) int {
 	switch {

@@ -162,15 +162,15 @@ var judgements = []mutant{
 	{
 		Name: "a node's silence is ignored", Peer: "",
 		File:    "controllers/plan/seen.go",
-		From:    "return r.isUnheard() && !r.Pod.NodeSilent.IsZero()",
+		From:    "return r.isUnheard() && !r.Pod.NodeUnheard.IsZero()",
 		To:      "return r.isUnheard() && false",
 		Package: planPackage, Test: judgedRow("its node does not answer"),
 	},
 	{
 		Name: "a node's silence counts against a member that answers", Peer: "",
 		File:    "controllers/plan/seen.go",
-		From:    "return r.isUnheard() && !r.Pod.NodeSilent.IsZero()",
-		To:      "return r.Pod != nil && !r.Pod.NodeSilent.IsZero()",
+		From:    "return r.isUnheard() && !r.Pod.NodeUnheard.IsZero()",
+		To:      "return r.Pod != nil && !r.Pod.NodeUnheard.IsZero()",
 		Package: planPackage, Test: judgedRow("its node does not answer, and it does"),
 	},
 	{
