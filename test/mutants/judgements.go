@@ -55,6 +55,13 @@ var judgements = []mutant{
 		Package: planPackage, Test: judgedRow("no node that can use its volume takes its Pod"),
 	},
 	{
+		Name: "a row has another word: a lost volume is told as one that goes", Peer: "",
+		File:    "controllers/plan/seen.go",
+		From:    "\t\treturn MemberVolumeLost\n",
+		To:      "\t\treturn MemberVolumeTerminating\n",
+		Package: "./controllers/report", Test: "TestTheReasonOfAMemberSaysWhatIsWrongWithIt",
+	},
+	{
 		Name: "a row has another cure: a full disk is cured by the next one that fills up", Peer: "",
 		File:    "controllers/plan/signs.go",
 		From:    "means(Stopped, CauseSpace, Correct)",
