@@ -52,7 +52,7 @@ func (s step) rehearseMove(ctx context.Context, starts []plan.Start) error {
 		if err != nil {
 			return err
 		}
-		if old != nil && old.DeletionTimestamp == nil { // one that is stuck is not counted any more
+		if old != nil && old.DeletionTimestamp == nil { // one that does not go is not counted any more
 			e.old = append(e.old, old)
 		}
 	}

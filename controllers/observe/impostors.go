@@ -7,7 +7,7 @@ import (
 )
 
 // partImpostors takes out of a survey what answered as another member than the one that is written down beside the data
-// of that Pod, where no certificate proves who was asked: the address of a Pod whose node fell silent may be another
+// of that Pod, where no certificate proves who was asked: the address of a Pod whose node stopped may be another
 // Pod's by now.
 func (s *survey) partImpostors(records map[string]record.Member) {
 	s.impostors = map[string]etcd.Status{}

@@ -22,7 +22,7 @@ func TestAVolumeThatIsKeptIsOfNoMemberAndCountsFromWhenItWasPutAside(t *testing.
 	o := w.look()
 	want := []plan.KeptVolume{
 		{Name: "demo-5", UID: "uid-of-demo-5", Ordinal: 5, For: plan.CauseDisk, Since: w.now.Add(-time.Hour)},
-		{Name: "demo-7", UID: "uid-of-demo-7", Ordinal: 7, For: plan.CauseDisk, Since: w.now},
+		{Name: "demo-7", UID: "uid-of-demo-7", Ordinal: 7, For: plan.CauseDisk}, // that cannot be read
 	}
 	if !slices.EqualFunc(o.Kept, want, func(a, b plan.KeptVolume) bool {
 		isSame := a.Since.Equal(b.Since)

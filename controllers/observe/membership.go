@@ -46,7 +46,7 @@ func (s survey) membership(ctx context.Context, ours ownership, born etcdutil.ID
 	if conflict := s.conflict(ours); conflict != "" {
 		return plan.Membership{Conflict: conflict, Why: conflict, LastKnown: s.remembered(ctx)}
 	}
-	why, denied := s.silence(ours), s.isDenied()
+	why, denied := s.whyUnheard(ours), s.isDenied()
 	for _, name := range s.informed(ours) {
 		list, err := listMembers(ctx, s.clients[name])
 		if err == nil && list.ClusterID != s.answers[name].ClusterID {
@@ -143,8 +143,8 @@ func (s survey) conflict(ours ownership) string {
 	return "members answer as different clusters: " + strings.Join(claims, ", ")
 }
 
-// silence says why no list can be asked for; empty when one can.
-func (s survey) silence(ours ownership) string {
+// whyUnheard says why no list can be asked for; empty when one can.
+func (s survey) whyUnheard(ours ownership) string {
 	switch {
 	case s.dialErr != nil:
 		return s.dialErr.Error()

@@ -19,7 +19,7 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=nodes;persistentvolumes,verbs=get,roleName=node-reader-role
 
-// nodeSearch finds out what became of the nodes of members that are silent. Nodes are read one by one and past the
+// nodeSearch finds out what became of the nodes of members that do not answer. Nodes are read one by one and past the
 // cache: a watch on all nodes of Kubernetes would cost every cluster something, and a few reads cost only one in
 // trouble.
 //
@@ -38,7 +38,8 @@ type nodeAnswer struct {
 	isKnown bool
 }
 
-// addNodes says of each silent member whether its node, or the only one that can use its volume, is gone for good.
+// addNodes says of each member that does not answer whether its node, or the only one that can use its volume, is gone
+// for good.
 func (o *Observer) addNodes(ctx context.Context, birth record.Birth, g gathered, joined replicas) error {
 	look := &nodeSearch{observer: o, reader: o.Live, seen: map[string]nodeAnswer{}}
 	if look.reader == nil {
@@ -55,15 +56,15 @@ func (o *Observer) addNodes(ctx context.Context, birth record.Birth, g gathered,
 		// that is restored has a Pod, and the cluster must not move to what nobody could use.
 		isWorthIt := birth.ClusterID != 0 || isUnschedulable(replica) || lives.isFormer(replica.Name) ||
 			lives.isNext(replica.Name)
-		if isWorthIt && isSilent(replica) {
+		if isWorthIt && isUnheard(replica) {
 			group.Go(func() error { return look.add(ctx, g, replica) })
 		}
 	}
 	return group.Wait()
 }
 
-// isSilent reports that neither the member nor its kubelet says that it is well.
-func isSilent(r *plan.Replica) bool {
+// isUnheard reports that neither the member nor its kubelet says that it is well.
+func isUnheard(r *plan.Replica) bool {
 	return r.Answer == nil && (r.Pod == nil || !r.Pod.Ready)
 }
 
@@ -77,7 +78,7 @@ func (s *nodeSearch) add(ctx context.Context, g gathered, replica *plan.Replica)
 		if replica.Pod.NodeGone, err = s.fateOf(ctx, replica.Pod.Node); err != nil {
 			return err
 		}
-		if replica.Pod.NodeSilent, err = s.silenceOf(ctx, replica.Pod.Node); err != nil {
+		if replica.Pod.NodeUnheard, err = s.unheardSince(ctx, replica.Pod.Node); err != nil {
 			return err
 		}
 	}
@@ -100,9 +101,9 @@ func (s *nodeSearch) fateOf(ctx context.Context, name string) (string, error) {
 	return fate(name, answer.node), nil
 }
 
-// silenceOf is since when a node's kubelet has not been heard of, by the node controller's clock; zero while it is, and
+// unheardSince is since when a node's kubelet was not heard of, by the node controller's clock; zero while it is, and
 // where nodes may not be read (kubernetes/kubernetes:pkg/controller/nodelifecycle sets Ready to Unknown).
-func (s *nodeSearch) silenceOf(ctx context.Context, name string) (time.Time, error) {
+func (s *nodeSearch) unheardSince(ctx context.Context, name string) (time.Time, error) {
 	answer, err := s.node(ctx, name)
 	if err != nil || !answer.isKnown || answer.node == nil {
 		return time.Time{}, err

@@ -43,10 +43,11 @@ func (o *Observer) askTasks(ctx context.Context, pods []corev1.Pod) map[string]t
 
 func (o *Observer) askTask(ctx context.Context, pod *corev1.Pod) (said told) {
 	task := taskOf(pod, told{})
-	isStuck := pod.Spec.NodeName != "" && pod.Status.Phase == corev1.PodPending && !task.Started && task.Message == ""
+	startsNothing := pod.Spec.NodeName != "" && pod.Status.Phase == corev1.PodPending && !task.Started &&
+		task.Message == ""
 	switch {
 	case task.Terminating:
-	case isStuck && o.Now().Sub(task.Created) >= warningAfter:
+	case startsNothing && o.Now().Sub(task.Created) >= warningAfter:
 		if last := o.Warning(ctx, pod.Namespace, pod.UID); last != nil {
 			said.waiting, said.message = last.Reason, last.Message
 		}

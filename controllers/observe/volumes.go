@@ -43,8 +43,8 @@ func volumeOf(claim *corev1.PersistentVolumeClaim) (*plan.Volume, error) {
 // isKept reports a volume that was put aside when its member was replaced.
 func isKept(claim *corev1.PersistentVolumeClaim) bool { return claim.Labels[v1alpha1.LabelKept] != "" }
 
-// keptVolumes are the volumes that were put aside, by ordinal. One without a readable time counts from now on.
-func (g gathered) keptVolumes(ours ownership, now time.Time) []plan.KeptVolume {
+// keptVolumes are the volumes that were put aside, by ordinal.
+func (g gathered) keptVolumes(ours ownership) []plan.KeptVolume {
 	var kept []plan.KeptVolume
 	for _, claim := range g.kept {
 		if claim.DeletionTimestamp != nil {
@@ -52,7 +52,7 @@ func (g gathered) keptVolumes(ours ownership, now time.Time) []plan.KeptVolume {
 		}
 		since, err := time.Parse(time.RFC3339, claim.Annotations[v1alpha1.AnnotationKeptSince])
 		if err != nil {
-			since = now
+			since = time.Time{}
 		}
 		ordinal, _ := etcdutil.Ordinal(ours.cluster, claim.Name)
 		kept = append(kept, plan.KeptVolume{

@@ -8,7 +8,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Rules that are safe while etcd cannot be asked, because it may be silent exactly because this was not done. And what
+// Rules that are safe while etcd cannot be asked, because it may not answer exactly because this was not done. And what
 // is said of a list that cannot be had, or that members do not agree on: membersDisagree and membershipUnknown are
 // parts of the rule membership.
 

@@ -44,7 +44,7 @@ func birthRecord(o view) *proposal {
 		birth.ClusterID = recorded[0].Record().ClusterID
 		birth.Incarnation = o.incarnationOf(recorded)
 		birth.Restore = requestOf(recorded, birth.Incarnation)
-		return act(birth, ReasonBeginBirth, "The peer Service with the birth record is gone; it is written anew from the volumes.")
+		return act(birth, ReasonBeginBirth, "The peer Service with the birth record is gone; it is written anew from the members' records.")
 	}
 	if former := filter(o.FormerMembers(), Replica.IsRecorded); len(former) > 0 {
 		return refuse(ReasonRecordLost, "The peer Service with the birth record is gone, and only volumes that a restore in place switched over from say which cluster this was: %s. "+

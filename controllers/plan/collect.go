@@ -45,10 +45,15 @@ func collectSecret(r Replica) *proposal {
 		r.Name)
 }
 
-// collectKept deletes what was kept of replaced members for as long as the user asks.
+// collectKept deletes what was kept of replaced members for as long as the user asks. Where nothing says since when,
+// that time begins once more.
 func collectKept(o view) *proposal {
 	var volumes []VolumeRef
 	for _, v := range o.Kept {
+		if v.Since.IsZero() {
+			return act(KeepVolume{Volume: VolumeRef{Name: v.Name, UID: v.UID}, For: v.For}, ReasonKeepVolume,
+				"The time when the volume %s was put aside cannot be read; it is kept as if that were now.", v.Name)
+		}
 		if o.isExpired(v) {
 			volumes = append(volumes, VolumeRef{Name: v.Name, UID: v.UID})
 		}

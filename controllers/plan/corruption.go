@@ -81,7 +81,7 @@ func (o Incarnation) majorityHolders() []Replica {
 func hearCopy(o view) *proposal {
 	var seals []Seal
 	for _, r := range o.Members {
-		isStopped := r.isIdle() && r.saidCopiesDiffer() && r.Pod.Flags == FlagsSealed
+		isStopped := r.hasNoProcess() && r.saidCopiesDiffer() && r.Pod.Flags == FlagsSealed
 		if isStopped && r.IsRecorded() && o.mayRestart(r) {
 			seals = append(seals, Seal{Pod: r.podRef(), Flags: FlagsUncompared})
 		}

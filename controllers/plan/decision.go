@@ -199,7 +199,8 @@ type (
 		For    Cause
 	}
 
-	// KeepVolume puts the volume of a removed member aside: from then on it belongs to no member.
+	// KeepVolume puts the volume of a removed member aside: from then on it belongs to no member. The time for which it
+	// is kept begins, also of one that was put aside before.
 	KeepVolume struct {
 		Volume VolumeRef
 		For    Cause

@@ -34,7 +34,8 @@
 //
 //  1. Any: other-operator, deletion-policy, hands-off. What must be kept is un-owned whatever else holds.
 //  2. Unborn: spec-refused, retained-data, name-taken, restore-source, birth-record. Nothing is made over data, and
-//     nothing else is made before the birth record. One that was deleted is written anew, from the volumes.
+//     nothing else is made before the birth record. One that was deleted is written anew, from the
+//     members' records.
 //  3. Moving: restore-fence, restore-call-off, restore-begin, restore-prepare, restore-switch-over. The next
 //     incarnation gets its data beside the current one, on volumes and under names of its own. Nothing of a former one
 //     may serve a write when the next one starts.

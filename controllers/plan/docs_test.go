@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"cmp"
+	"flag"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -38,5 +41,70 @@ func TestTheRulesAreInTheirOrderInDocGoAndInTheUsersDocs(t *testing.T) {
 	}
 	if !slices.Equal(inPage, RuleNames()) {
 		t.Errorf("docs/rules.md lists %v\nthe code asks %v", inPage, RuleNames())
+	}
+}
+
+var update = flag.Bool("update", false, "write the table of signs in docs/failures.md anew")
+
+// signRow is the row of the docs for a row of the table.
+func signRow(s sign) string {
+	reason := s.word.doc
+	if s.Reason != "" {
+		reason = "`" + s.Reason + "`"
+	}
+	var proof []string
+	for _, w := range s.Proof {
+		proof = append(proof, string(w))
+	}
+	cells := []string{string(s.State), string(s.Cause), doneAbout(s), strings.Join(proof, ", "), reason}
+	for i, c := range cells {
+		cells[i] = cmp.Or(c, "–")
+	}
+	return fmt.Sprintf("| %s | %s |\n", s.Says, strings.Join(cells, " | "))
+}
+
+// doneAbout is what the operator does about a member with this sign.
+func doneAbout(s sign) string {
+	switch {
+	case s.Cure != Replace:
+		return map[Cure]string{
+			NoCure: "", Await: "Waits.", Restart: "Starts it.", Compare: "Compares all copies.", Person: "Asks you.",
+			Correct: "Asks you to put it right.",
+		}[s.Cure]
+	case s.Certain:
+		return "Replaces it at once."
+	case s.State == Doomed:
+		return "Lets another member join, then replaces it."
+	case s.Cause == CauseCorruption:
+		return "Leads clients away, then replaces it."
+	}
+	return "Replaces it after `repair.replaceAfter`."
+}
+
+func TestThePageOfFailuresSaysHowAMemberIsJudgedAsTheTableOfSignsDoes(t *testing.T) {
+	const path = "../../docs/failures.md"
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const head = "| What is seen | The member is | Cause | What the operator does | Seen by | Member reason |\n" +
+		"|---|---|---|---|---|---|\n"
+	want := head
+	for _, s := range signs {
+		want += signRow(s)
+	}
+	before, rest, isThere := strings.Cut(string(page), head)
+	if !isThere {
+		t.Fatalf("%s has no such table: %s", path, head)
+	}
+	_, after, _ := strings.Cut(rest, "\n\n")
+	if *update {
+		if err := os.WriteFile(path, []byte(before+want+"\n"+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !strings.Contains(string(page), want+"\n") {
+		t.Errorf("%s says it differently; go test ./controllers/plan -run PageOfFailures -update writes\n%s", path, want)
 	}
 }

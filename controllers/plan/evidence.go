@@ -166,6 +166,7 @@ func (o Observation) ordinalOf(name string) int {
 	return ordinal
 }
 
+// evidenceOf takes from the judgement whether data is lost, and why. What the member answered is shown as it is.
 func (o view) evidenceOf(r Replica) MemberEvidence {
 	m := MemberEvidence{Name: r.Name, ID: r.Record().MemberID, State: MemberSilent, Since: podChange(r.Pod)}
 	if r.Member != nil && o.hasQuorum() {

@@ -18,7 +18,7 @@ import (
 // being is one name in a small world, and what is true there.
 type being struct {
 	state
-	so string // of: listed votes serves runs pod stays recorded sealed mute leaving
+	so string // of: listed votes serves runs pod stays recorded sealed unheard leaving
 }
 
 func (b being) is(word string) bool { return slices.Contains(strings.Fields(b.so), word) }
@@ -26,7 +26,7 @@ func (b being) is(word string) bool { return slices.Contains(strings.Fields(b.so
 var beings = []being{
 	{state{"healthy", voter, true, true, true}, "listed votes serves runs pod stays recorded sealed"},
 	{state{"silent", edited(voter, silent), true, false, true}, "listed votes runs pod stays recorded sealed"},
-	{state{"mute", edited(voter, muteAndGiven), true, false, true}, "listed votes runs pod stays recorded sealed mute"},
+	{state{"neverHeard", edited(voter, unheardAndGiven), true, false, true}, "listed votes runs pod stays recorded sealed unheard"},
 	{state{"leaving", edited(voter, leaving), true, false, true}, "listed votes runs pod stays recorded sealed leaving"},
 	{state{"ended", edited(voter, ended), true, false, true}, "listed votes pod stays recorded sealed"},
 	{state{"without Pod", edited(voter, noPod), true, false, true}, "listed votes stays recorded"},
@@ -173,7 +173,7 @@ func (s small) damageOfEviction(name string) string {
 	b := s.at(name)
 	rest := s.up - one(b.is("serves") && b.is("votes"))
 	return when(!b.is("stays"), "its data goes with it", b.is("listed") && !b.is("sealed"), "it may start empty",
-		!s.isKnown && !s.isIdle(name), "it may be needed",
+		!s.isKnown && !s.neverAnswered(name), "it may be needed",
 		s.isKnown && s.all > 1 && s.leads(name), "clients wait for an election",
 		s.isKnown && b.is("votes") && s.all > 1 && !isQuorum(rest, s.all), "the others are no quorum")
 }
@@ -182,13 +182,13 @@ func (s small) damageOfEviction(name string) string {
 func (s small) damageOfDeletion(name string) string {
 	b := s.at(name)
 	return when(s.isKnown && !b.is("listed"), "", b.is("leaving"), "", b.is("pod") && !b.is("stays"), "its data goes with it",
-		b.is("runs") && !(!s.isKnown && s.isIdle(name)), "a process is stopped that may be needed")
+		b.is("runs") && !(!s.isKnown && s.neverAnswered(name)), "a process is stopped that may be needed")
 }
 
-// isIdle reports a process that never answered, with settings that the spec does not ask for, while no kubelet calls a
-// Pod ready.
-func (s small) isIdle(name string) bool {
-	return s.at(name).is("mute") && !slices.ContainsFunc(s.beings, func(b being) bool { return b.is("serves") || b.name == "removed" })
+// neverAnswered reports a process that was never heard, with settings that the spec does not ask for, while no kubelet
+// calls a Pod ready.
+func (s small) neverAnswered(name string) bool {
+	return s.at(name).is("unheard") && !slices.ContainsFunc(s.beings, func(b being) bool { return b.is("serves") || b.name == "removed" })
 }
 
 // damageOfStart: a member ID must never start on an empty directory, nor one that is no member.
@@ -313,7 +313,7 @@ func (d disagreement) covers(c Change, s small) bool {
 // cautions are harmless changes that the guard vetoes, and why it may.
 var cautions = []disagreement{
 	{"DeletePods", "leaving", "*", "its process may run on for a while, and it was asked to go already"},
-	{"EvictPod", "mute", "unknown", "beside others a Pod that was never ready is deleted; no budget counts it"},
+	{"EvictPod", "neverHeard", "unknown", "beside others a Pod that was never ready is deleted; no budget counts it"},
 	{"EvictPod", "removed", "known", "what is no member is deleted; no budget counts it"},
 	{"LabelRole", "*", "unknown", "others may serve that the operator cannot reach, or none: clients are led nowhere else"},
 }

@@ -24,7 +24,7 @@ var states = []state{
 	{"wiped", edited(voter, wiped), true, false, true},
 	{"doomed", edited(voter, doomed), true, true, true},
 	{"outdated", edited(voter, adopted), true, true, true},
-	{"mute", edited(voter, muteAndGiven), true, false, true},
+	{"neverHeard", edited(voter, unheardAndGiven), true, false, true},
 	{"ended", edited(voter, ended), true, false, true},
 	{"leaving", edited(voter, leaving), true, false, true},
 	{"learner", learner, false, true, true},
@@ -34,9 +34,9 @@ var states = []state{
 	{"nothing", nil, false, false, false},
 }
 
-// muteAndGiven is a process that never answered, and on whose volume the settings of the spec are written.
-func muteAndGiven(r *Replica) {
-	muteWithOther(r)
+// unheardAndGiven is a process that never answered, and on whose volume the settings of the spec are written.
+func unheardAndGiven(r *Replica) {
+	failsWithOther(r)
 	r.Volume.Choices = choices
 }
 
@@ -142,7 +142,7 @@ func harm(picked []state, c Change) string {
 		}
 	case DeletePods:
 		for _, p := range c.Pods {
-			if s := at(p.Name); s.member && (s.healthy || s.name == "mute" && 2*up > all) {
+			if s := at(p.Name); s.member && (s.healthy || s.name == "neverHeard" && 2*up > all) {
 				return "a member that serves, or that a roll restarts, is stopped"
 			}
 		}
@@ -155,7 +155,7 @@ func harm(picked []state, c Change) string {
 		if s.healthy && s.voter {
 			up--
 		}
-		if !s.voter || all == 1 || s.name == "mute" && up == 0 {
+		if !s.voter || all == 1 || s.name == "neverHeard" && up == 0 {
 			return "" // a learner, or the only member, which is back on its volume, or one where nobody serves anyway
 		}
 	case DeleteVolumes:

@@ -112,35 +112,35 @@ func (o view) unfenced() string {
 	if of := o.unmarked(); len(of) > 0 {
 		return fmt.Sprintf("nothing on the volume of %s says that the cluster switched over", of[0].Name)
 	}
-	stuck := map[string]int{}
+	remaining := map[string]int{}
 	for _, r := range o.FormerMembers() {
 		if r.Pod == nil {
 			continue
 		}
-		if !o.isStuck(r) {
+		if !o.hasNotLeft(r) {
 			return fmt.Sprintf("the Pod of %s, of the previous incarnation, is still there", r.Name)
 		}
-		stuck[r.Pod.Incarnation]++
+		remaining[r.Pod.Incarnation]++
 	}
 	for _, past := range o.Birth.Former {
-		if n := stuck[past.Incarnation]; n > 0 && n >= etcdutil.Quorum(len(past.Voters)) {
+		if n := remaining[past.Incarnation]; n > 0 && n >= etcdutil.Quorum(len(past.Voters)) {
 			return fmt.Sprintf("%d Pods of the previous incarnation do not go (%s), which might be enough "+
-				"to serve writes", n, strings.Join(o.stuckOn(), ", "))
+				"to serve writes", n, strings.Join(o.notLeft(), ", "))
 		}
-		delete(stuck, past.Incarnation)
+		delete(remaining, past.Incarnation)
 	}
-	if len(stuck) > 0 {
+	if len(remaining) > 0 {
 		return fmt.Sprintf("Pods of an incarnation of which nothing is known do not go (%s)",
-			strings.Join(o.stuckOn(), ", "))
+			strings.Join(o.notLeft(), ", "))
 	}
 	return ""
 }
 
-// stuckOn names the Pods of former incarnations that do not go, with their nodes.
-func (o Observation) stuckOn() []string {
+// notLeft names the Pods of former incarnations that do not go, with their nodes.
+func (o Observation) notLeft() []string {
 	var out []string
 	for _, r := range o.FormerMembers() {
-		if o.isStuck(r) {
+		if o.hasNotLeft(r) {
 			out = append(out, fmt.Sprintf("%s on node %s", r.Name, r.Pod.Node))
 		}
 	}
@@ -149,7 +149,7 @@ func (o Observation) stuckOn() []string {
 
 // fenceWait waits for Pods to be gone. Nothing but their absence says that their processes are.
 func (o view) fenceWait(why string) *proposal {
-	if stuck := o.stuckOn(); len(stuck) > 0 {
+	if len(o.notLeft()) > 0 {
 		return refuse(ReasonFence,
 			"The next members start once nothing of the previous incarnation can serve a write, and %s. Bring the "+
 				"nodes back, or taint those that are off with "+

@@ -18,11 +18,11 @@ func TestTheNextLifeStartsOnlyWhenTheOneBeforeCannotWriteInEverySmallWorld(t *te
 		{"runs", func(*Replica) {}, true, false, false},
 		{"runs, marked", markedOld, true, false, true},
 		{"is leaving", func(r *Replica) { markedOld(r); leavingOld(r) }, true, false, true},
-		{"is stuck", func(r *Replica) { markedOld(r); stuckOld(r) }, true, true, true},
+		{"is overdue", func(r *Replica) { markedOld(r); notLeftOld(r) }, true, true, true},
 		{"is gone", func(r *Replica) { markedOld(r); stoppedOld(r) }, false, false, true},
 		{"is gone, unmarked", stoppedOld, false, false, false},
 		{"is gone with its volume", func(r *Replica) { stoppedOld(r); r.Volume = nil }, false, false, true},
-		{"is stuck without a volume", func(r *Replica) { stuckOld(r); r.Volume = nil }, true, true, true},
+		{"is overdue without a volume", func(r *Replica) { notLeftOld(r); r.Volume = nil }, true, true, true},
 	}
 	starts, holds := 0, 0
 	moved := movedWorld(requesting(settledWorld(3))).unbudgeted()

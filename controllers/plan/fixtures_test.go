@@ -286,7 +286,7 @@ func leaderless(r *Replica) {
 func betweenCrashes(r *Replica) {
 	r.Pod.Running, r.Pod.RunningSince, r.Pod.Waiting, r.Pod.Exit = true, now.Add(-90*time.Second), "", &Exit{Reason: etcdutil.ExitBadFlag, Code: 2, At: now.Add(-time.Minute)}
 }
-func stuck(r *Replica) {
+func overdue(r *Replica) {
 	leaving(r)
 	r.Pod.GoneBy = now.Add(-6 * time.Minute)
 }
@@ -306,15 +306,15 @@ func stranded(r *Replica) {
 
 // Edits of members that run and do not answer.
 
-// mute is a process of which nobody ever heard a word; unheard one that only its kubelet hears.
-func mute(r *Replica) {
+// neverHeard is a process of which nobody ever heard a word; unheard one that only its kubelet hears.
+func neverHeard(r *Replica) {
 	r.Answer, r.Pod.Ready, r.Pod.ReadySince, r.Pod.RunningSince = nil, false, now.Add(-11*time.Minute), now.Add(-10*time.Minute)
 }
-func unheard(r *Replica)       { r.Answer, r.Pod.RunningSince = nil, now.Add(-10*time.Minute) }
-func muteWithOther(r *Replica) { rolled(r); mute(r) }
+func unheard(r *Replica)        { r.Answer, r.Pod.RunningSince = nil, now.Add(-10*time.Minute) }
+func failsWithOther(r *Replica) { rolled(r); neverHeard(r) }
 
 // servedBefore is a process that was ready in this container, and lacks the others since.
-func servedBefore(r *Replica) { mute(r); r.Pod.ReadySince = now.Add(-5 * time.Minute) }
+func servedBefore(r *Replica) { neverHeard(r); r.Pod.ReadySince = now.Add(-5 * time.Minute) }
 
 // given is a Pod made from settings that were changed on its volume since.
 func given(c Choices) func(*Replica) { return func(r *Replica) { r.Volume.Choices = c } }

@@ -253,8 +253,8 @@ func guardDeleteVolume(o view, ref VolumeRef) string {
 	if r, isFormer := find(o.FormerMembers(), ref.Name); isFormer {
 		return o.guardFormerVolume(r, ref)
 	}
-	if i := slices.IndexFunc(o.Kept, func(v KeptVolume) bool { return v.Name == ref.Name && v.UID == ref.UID }); i >= 0 {
-		return o.guardKeptVolume(o.Kept[i])
+	if v, isKept := o.keptAs(ref); isKept {
+		return o.guardKeptVolume(v)
 	}
 	return o.guardOwnVolume(o.Find(ref.Name), ref)
 }
@@ -287,17 +287,31 @@ func guardLastCopy(o view, r Replica) string {
 	return guardCopies(o, r.Name)
 }
 
+// keptAs returns what was put aside, if this volume was.
+func (o view) keptAs(ref VolumeRef) (KeptVolume, bool) {
+	for _, v := range o.Kept {
+		if v.Name == ref.Name && v.UID == ref.UID {
+			return v, true
+		}
+	}
+	return KeptVolume{}, false
+}
+
 // guardKeptVolume keeps what was put aside until its time is over, and while anything of its name is there.
 func (o view) guardKeptVolume(v KeptVolume) string {
 	r := o.Find(v.Name)
-	if v.For == CauseCorruption || o.Now.Sub(v.Since) < o.Desired.KeepVolumes || r.Member != nil || r.Pod != nil {
+	if v.For == CauseCorruption || o.Now.Sub(v.Since) < o.Desired.KeepVolumes || r.Member != nil || r.Pod != nil ||
+		v.Since.IsZero() {
 		return fmt.Sprintf("the volume %s is kept.", v.Name)
 	}
 	return ""
 }
 
-// guardKeep puts aside only what no member lives on.
+// guardKeep puts aside only what no member lives on, or what was put aside at a time that cannot be read.
 func guardKeep(o view, c KeepVolume) string {
+	if v, isKept := o.keptAs(c.Volume); isKept && v.For == c.For && v.Since.IsZero() {
+		return ""
+	}
 	r := o.Find(c.Volume.Name)
 	switch {
 	case !r.hasVolume(c.Volume) || c.For == NoCause || r.Volume.RemovedFor != c.For:

@@ -62,15 +62,15 @@ func TestThePodThatHoldsTheOnlyDataOfAMemberIsNeverDeleted(t *testing.T) {
 }
 
 func TestAMemberThatRunsIsDeletedOnlyWhenNobodyHasAnythingOfIt(t *testing.T) {
-	lone := settledWorld(1).edit(0, muteAndGiven)
-	three := settledWorld(3).edit(0, muteAndGiven).edit(1, servedBefore).edit(2, servedBefore)
+	lone := settledWorld(1).edit(0, unheardAndGiven)
+	three := settledWorld(3).edit(0, unheardAndGiven).edit(1, servedBefore).edit(2, servedBefore)
 	for _, row := range []struct {
 		name     string
 		world    Observation
 		allowed  bool // by the guard: nothing is lost by it
 		proposed bool // by the rules: something is gained by it
 	}{
-		{"the only one, mute with other settings", lone.blind(), true, true},
+		{"the only one, which never answered with other settings", lone.blind(), true, true},
 		{"the list is known", three, false, false},
 		{"one that may still be starting", lone.edit(0, startedAgo(time.Minute)).blind(), false, false},
 		{"one with the settings of the spec", wanting(lone, other).blind(), true, false},
@@ -79,12 +79,12 @@ func TestAMemberThatRunsIsDeletedOnlyWhenNobodyHasAnythingOfIt(t *testing.T) {
 		{"one on a volume of another incarnation", lone.edit(0, func(r *Replica) { r.Volume.Incarnation = "old" }).blind(), false, false},
 		{"one whose volume is going", lone.edit(0, doomed).blind(), false, false},
 		{"while a refused spec says what is wanted", desire(lone, func(d *Desired) { d.Fault = "no" }).blind(), true, false},
-		{"a mute one of three, nobody ready", three.blind(), true, true},
-		{"a mute one of three, and one is ready", three.edit(1, func(r *Replica) { r.Pod.Ready = true }).blind(), false, false},
+		{"one of three that never answered, nobody ready", three.blind(), true, true},
+		{"one of three that never answered, and one is ready", three.edit(1, func(r *Replica) { r.Pod.Ready = true }).blind(), false, false},
 		{"one of three that served before", three.edit(0, servedBefore).blind(), false, false},
 		{"while another one tries the settings of the spec", three.edit(1, startedAgo(time.Minute)).blind(), true, false},
 		{"while another one is on its way to them", three.edit(1, noPod).blind(), true, false},
-		{"what most members have, which are away", wanting(settledWorld(3).edit(0, mute).edit(0, given(other)).edit(1, servedBefore).edit(2, servedBefore), other).blind(), true, false},
+		{"what most members have, which are away", wanting(settledWorld(3).edit(0, neverHeard).edit(0, given(other)).edit(1, servedBefore).edit(2, servedBefore), other).blind(), true, false},
 	} {
 		if why := Veto(row.world, DeletePods{Pods: []PodRef{{Name: "demo-0", UID: "pod-demo-0"}}}); (why == "") != row.allowed {
 			t.Errorf("%s: %q", row.name, why)

@@ -191,11 +191,11 @@ func TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost(t *testing.T)
 		{"nor does any member alone", fenced.former(1, func(r *Replica) { r.Pod = voter(1).Pod }), sealed, false},
 		{"not while one is terminating", fenced.former(1, func(r *Replica) { r.Pod = voter(1).Pod; leavingOld(r) }), start, false},
 		{"not while nothing says on a volume that it ended", fenced.former(1, func(r *Replica) { r.Volume.Superseded = "" }), start, false},
-		{"one of three that does not go can serve no write", stopping.former(0, stuckOld).former(1, stoppedOld).former(2, stoppedOld), start, true},
-		{"two of three can", stopping.former(0, stuckOld).former(1, stuckOld).former(2, stoppedOld), start, false},
-		{"one of an unknown number can", unvoiced(stopping.former(0, stuckOld).former(1, stoppedOld).former(2, stoppedOld)), start, false},
+		{"one of three that does not go can serve no write", stopping.former(0, notLeftOld).former(1, stoppedOld).former(2, stoppedOld), start, true},
+		{"two of three can", stopping.former(0, notLeftOld).former(1, notLeftOld).former(2, stoppedOld), start, false},
+		{"one of an unknown number can", unvoiced(stopping.former(0, notLeftOld).former(1, stoppedOld).former(2, stoppedOld)), start, false},
 		{"one of an incarnation that nobody knows can", func() Observation {
-			o := stopping.former(0, stuckOld).former(1, stoppedOld).former(2, stoppedOld)
+			o := stopping.former(0, notLeftOld).former(1, stoppedOld).former(2, stoppedOld)
 			o.Current.Birth.Former = nil
 			return o
 		}(), sealed, false},

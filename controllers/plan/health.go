@@ -37,7 +37,7 @@ func notSupported(format string, args ...any) *proposal {
 // memberHealth keeps the cluster from being called settled while a member is not well.
 func memberHealth(o view) *proposal {
 	for _, r := range o.Members {
-		if r.Member == nil && r.isLeaving() && !o.isStuck(r) {
+		if r.Member == nil && r.isLeaving() && !o.hasNotLeft(r) {
 			return wait(ReasonPodLeaving, "%s is no member any more; its remains are being deleted.", r.Name).yielding()
 		}
 		if r.Member == nil {
@@ -50,9 +50,9 @@ func memberHealth(o view) *proposal {
 	return nil
 }
 
-// isStuck reports remains of a member that was removed, on a node that does not answer: they go when it is back or
+// hasNotLeft reports remains of a member that was removed, on a node that does not answer: they go when it is back or
 // deleted, and nobody needs to wait for that.
-func (o Observation) isStuck(r Replica) bool {
+func (o Observation) hasNotLeft(r Replica) bool {
 	return r.Pod != nil && r.Pod.Terminating && !r.Pod.GoneBy.IsZero() && o.Now.Sub(r.Pod.GoneBy) > leavingDeadline
 }
 

@@ -133,7 +133,7 @@ func markedOld(r *Replica)     { r.Volume.Superseded = IncarnationID("u1", 1) }
 func stoppedOld(r *Replica)    { r.Pod, r.Secret.State = nil, ObjectAbsent }
 func leavingOld(r *Replica)    { leaving(r); r.Secret.State = ObjectAbsent }
 func unlabelledOld(r *Replica) { r.Pod.Role = "" }
-func stuckOld(r *Replica)      { leavingOld(r); r.Pod.Node, r.Pod.GoneBy = "node-7", now.Add(-time.Hour) }
+func notLeftOld(r *Replica)    { leavingOld(r); r.Pod.Node, r.Pod.GoneBy = "node-7", now.Add(-time.Hour) }
 func (o Observation) everyFormer(changes ...func(*Replica)) Observation {
 	for _, r := range o.Former[0].Members {
 		o = o.former(r.Ordinal, changes...)

@@ -31,7 +31,7 @@ const (
 	CauseVolume   Cause = "Volume"   // the claim, or what is behind it, is gone or going
 	CausePod      Cause = "Pod"      // the Pod that held ephemeral data is gone
 	CauseDisk     Cause = "Disk"     // the disk fails, or what lies on it cannot be read
-	CauseNode     Cause = "Node"     // the node is gone, silent, or does not take the Pod
+	CauseNode     Cause = "Node"     // the node is gone, stopped answering, or does not take the Pod
 	CauseIdentity Cause = "Identity" // the data is of another cluster or of another member
 
 	CauseSettings Cause = "Settings" // a flag, a certificate, a version
@@ -110,6 +110,7 @@ type Judgement struct {
 	Since   time.Time // since when, by the API server's clock; zero when that is not known or does not matter
 	Proof   []Witness
 	Says    string // why, as a part of a sentence: "its volume is gone"
+	Reason  string // the same in one word, for the status; empty where the member is well
 }
 
 // IsLost reports data that is certainly gone, or another's.
@@ -129,6 +130,7 @@ type sign struct {
 	fits  func(view, Replica) bool
 	since func(Replica) time.Time    // nil where it does not matter
 	says  func(view, Replica) string // nil: what is seen
+	word  word                       // where Reason is no constant
 }
 
 // seen begins a row with a part of a sentence about the member.
@@ -149,6 +151,10 @@ func (s sign) from(since func(Replica) time.Time) sign { s.since = since; return
 
 func (s sign) saying(says func(view, Replica) string) sign { s.says = says; return s }
 
+func (s sign) told(reason string) sign { s.Reason = reason; return s }
+
+func (s sign) toldBy(w word) sign { s.word = w; return s }
+
 // rowOf is the first row of the table that fits, from the top; -1 when none does.
 func rowOf(o view, r Replica) int {
 	return slices.IndexFunc(signs, func(s sign) bool { return s.fits(o, r) })
@@ -167,6 +173,9 @@ func judge(o view, r Replica) Judgement {
 	}
 	if s.says != nil {
 		j.Says = s.says(o, r)
+	}
+	if s.word.find != nil {
+		j.Reason = s.word.find(r)
 	}
 	return j
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -68,9 +69,16 @@ func joiner(r *Replica) {
 	r.Member.Learner = true
 }
 
-func onDeadNode(r *Replica)     { r.Pod.NodeSilent = now.Add(-time.Hour) }
+func unlisted(r *Replica)       { r.Member = nil }
+func answersAgain(r *Replica)   { r.Answer = voter(r.Ordinal).Answer }
+func onDeadNode(r *Replica)     { r.Pod.NodeUnheard = now.Add(-time.Hour) }
 func misnamed(r *Replica)       { r.Answer.ID = 77 }
 func ofOtherCluster(r *Replica) { r.Volume.Record.ClusterID = clusterID + 1 }
+
+// calledCorrupt is a member that hears of the alarm of one.
+func calledCorrupt(member etcdutil.ID) func(*Replica) {
+	return func(r *Replica) { r.Answer.Alarms = []Alarm{{Name: AlarmCorrupt, Member: member}} }
+}
 
 // identities are rows of whose data a member has.
 func identities() []judged {
@@ -188,13 +196,21 @@ func stops() []judged {
 // processes are rows of members whose process runs.
 func processes() []judged {
 	three := settledWorld(3)
+	outside := Judgement{State: Behind, Cause: CauseUnknown, Cure: Await}
+	unnamed := three.edit(1, func(r *Replica) { r.Answer.ClusterID++ })
+	unnamed.Current.Birth.ClusterID = 0
 	return []judged{
-		{"it never served with the settings of the spec, and no other member does", wanting(three.edit(1, muteWithOther), other), Judgement{State: Unresponsive, Cause: CauseSettings, Cure: Correct}},
-		{"it never served with settings that others serve with", three.edit(1, mute), Judgement{State: Unresponsive, Cause: CauseUnknown, Cure: Replace}},
+		{"it never served with the settings of the spec, and no other member does", wanting(three.edit(1, failsWithOther), other), Judgement{State: Unresponsive, Cause: CauseSettings, Cure: Correct}},
+		{"it never served with settings that others serve with", three.edit(1, neverHeard), Judgement{State: Unresponsive, Cause: CauseUnknown, Cure: Replace}},
 		{"its kubelet calls it ready, and the operator cannot reach it", three.edit(1, unanswered), Judgement{State: Unresponsive, Cause: CauseUnknown, Cure: Await}},
 		{"it started a moment ago", three.edit(1, deadFor(time.Hour)).edit(1, justStarted), Judgement{State: Starting, Cause: CauseUnknown, Cure: Replace}},
 		{"it does not answer", three.edit(1, deadFor(time.Hour)), Judgement{State: Unresponsive, Cause: CauseUnknown, Cure: Replace}},
-		{"it answers without a leader", three.edit(1, leaderless), Judgement{State: Behind, Cause: CauseUnknown, Cure: Await}},
+		{"it answers, and etcd's list does not have it", three.edit(1, unlisted), outside},
+		{"it answers as of another cluster, and no birth record says which this is", unnamed, outside},
+		{"it answers without a leader", three.edit(1, leaderless), outside},
+		{"it answers, and the list is not known", three.blind().edit(1, answersAgain), outside},
+		{"etcd calls it corrupt", three.edit(1, calledCorrupt(2)), Judgement{State: Behind, Cure: Compare}},
+		{"etcd calls another member corrupt", three.edit(1, calledCorrupt(3)), Judgement{State: Serving}},
 		{"it answers, and is not written down", three.edit(1, unrecorded), Judgement{State: Behind, Cure: Await}},
 		{"it answers, and has not caught up", three.edit(1, behind), Judgement{State: Behind, Cure: Await}},
 		{"it serves", three, Judgement{State: Serving}},
@@ -208,6 +224,20 @@ func allJudged() []judged {
 func TestEachMemberIsJudgedByWhatIsSeenOfIt(t *testing.T) {
 	for _, row := range allJudged() {
 		t.Run(row.name, row.check)
+	}
+}
+
+func TestAMemberHasAReasonInOneWordAsLongAsItIsNotHealthy(t *testing.T) {
+	oneWord := regexp.MustCompile(`^[A-Z][A-Za-z]+$`)
+	for _, row := range allJudged() {
+		r := row.world.Current.Find("demo-1")
+		got := row.world.Judgements()["demo-1"]
+		if got.Reason == "" && r.IsHealthy(row.world.Current.Membership) {
+			continue
+		}
+		if !oneWord.MatchString(got.Reason) || got.State == Serving {
+			t.Errorf("%s: it is %s, and the reason is %q", row.name, got.State, got.Reason)
+		}
 	}
 }
 

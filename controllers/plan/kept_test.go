@@ -68,11 +68,19 @@ func keeping(cause Cause, since time.Duration) Observation {
 	return o
 }
 
+// withoutTime takes away since when the volume is kept.
+func withoutTime(o Observation) Observation {
+	o.Kept[0].Since = time.Time{}
+	return o
+}
+
 // guardedVolumes are rows of the volumes of members that were replaced.
 func guardedVolumes() []guardRow {
 	const isKept, isAnother, isUsed = "the volume demo-9 is kept", "is another one by now", "it is not certain that no member lives on"
 	expired := keeping(CauseDisk, 25*time.Hour)
 	remove := DeleteVolumes{Volumes: []VolumeRef{{"demo-9", "volume-demo-9"}}}
+	undated, again := withoutTime(keeping(CauseDisk, 0)), KeepVolume{Volume: remove.Volumes[0], For: CauseDisk}
+	ofNode := withoutTime(keeping(CauseNode, 0))
 	listed := voter(9)
 	listed.Pod, listed.Volume, listed.Answer = nil, nil, nil
 	running := voter(9)
@@ -90,6 +98,9 @@ func guardedVolumes() []guardRow {
 	return []guardRow{
 		{"a kept copy that differs", expired, remove, keeping(CauseCorruption, 25*time.Hour), remove, isKept},
 		{"a kept volume before its time", expired, remove, keeping(CauseDisk, 23*time.Hour), remove, isKept},
+		{"a kept volume that no time is known of", expired, remove, undated, remove, isKept},
+		{"a kept volume whose time is known counts anew", undated, again, expired, again, isAnother},
+		{"a kept volume counts anew for another reason", undated, again, ofNode, again, isAnother},
 		{"a kept volume whose name is a member's", expired, remove, expired.with(listed), remove, isKept},
 		{"a kept volume whose name is a Pod's", expired, remove, expired.with(running), remove, isKept},
 		{"a volume that is kept for another reason than was written on it", left, keep, left, KeepVolume{Volume: keep.Volume, For: CauseNode}, isAnother},
@@ -117,6 +128,7 @@ func keptRows() []row {
 	five := settledWorld(5).edit(1, uncompared)
 	grown := desire(keeping(CauseDisk, time.Hour), func(d *Desired) { d.Size = 5 })
 	grown.Current.Birth.NextOrdinal = 3
+	undated, undatedCopy := withoutTime(keeping(CauseDisk, 0)), withoutTime(keeping(CauseCorruption, 0))
 	return []row{
 		{"the volume of a member whose data cannot be read is marked before the member is removed", three.edit(1, wiped), Act, "replace", ReasonRepair, "MarkVolume", "demo-1"},
 		{"then the member is removed", three.edit(1, wiped).edit(1, markedFor(CauseDisk)), Act, "replace", ReasonRepair, "RemoveMember", "demo-1"},
@@ -127,6 +139,8 @@ func keptRows() []row {
 		{"a kept volume is deleted once its time is over", keeping(CauseDisk, 25*time.Hour), Act, "collect", ReasonLeftover, "DeleteVolumes", "demo-9"},
 		{"and not before", keeping(CauseDisk, 23*time.Hour), Settled, RuleSettled, ReasonSettled, "", ""},
 		{"a kept copy that differs is not deleted at all", keeping(CauseCorruption, 25*time.Hour), Settled, RuleSettled, ReasonSettled, "", ""},
+		{"one whose time cannot be read counts anew", undated, Act, "collect", ReasonKeepVolume, "KeepVolume", "demo-9"},
+		{"and so does a kept copy that differs", undatedCopy, Act, "collect", ReasonKeepVolume, "KeepVolume", "demo-9"},
 		{"a new member's name is above that of a kept volume", grown, Act, "grow", ReasonGrow, "PrepareMember", "demo-10"},
 		{"once a member compares again and runs no copy is in doubt", settledWorld(3).edit(1, uncompared).edit(1, func(r *Replica) { r.Pod.Flags, r.Pod.Role = FlagsSealed, roleVoter }),
 			Settled, RuleSettled, ReasonSettled, "", ""},

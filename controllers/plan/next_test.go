@@ -38,6 +38,9 @@ func desire(o Observation, change func(*Desired)) Observation {
 	return o
 }
 
+// ofMemory is a member to come whose data is in its Pod.
+func ofMemory(r *Replica) { r.Ephemeral, r.Volume = true, nil }
+
 // astray is the same world, in which a volume is not owned as deletionPolicy asks.
 func astray(o Observation) Observation {
 	o.Astray = []DataRef{{Kind: "PersistentVolumeClaim", Name: "demo-0", UID: "volume-demo-0"}}
@@ -240,6 +243,9 @@ func rows() []row {
 		{"an unhealthy member goes before a healthy one", desire(settledWorld(5).edit(1, silent), func(d *Desired) { d.Size = 3 }), Act, "shrink", ReasonShrink, "LabelRole", "demo-1"},
 		{"of two the last healthy one is not removed", desire(settledWorld(3).edit(1, silent).edit(2, unlabelled).edit(2, silent), func(d *Desired) { d.Size = 1 }),
 			Refuse, "shrink", ReasonGuard, "", "no quorum"},
+		{"the successor of a doomed member says whose place it takes",
+			settledWorld(3).edit(1, doomed).with(promised(3)).promising(3),
+			Act, "grow", ReasonGrow, "AddLearner", "demo-3 is added as a learner: it will take the place of demo-1."},
 		{"a doomed member's successor joins first", settledWorld(3).edit(1, doomed), Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
 		{"of doomed members nobody goes before a successor is there", desire(settledWorld(3).edit(0, doomed).edit(1, doomed).edit(2, doomed), func(d *Desired) { d.Size = 1 }),
 			Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
@@ -284,7 +290,7 @@ func rolls() []row {
 		{"not at once after it started", wanting(settledWorld(3).edit(2, rolled).edit(2, func(r *Replica) { r.Answer.Applied = 1 }).edit(2, startedAgo(time.Minute)), other),
 			Wait, "roll", ReasonRoll, "", "once demo-2"},
 		{"nobody is restarted while another one lives on a volume that is going", wanting(settledWorld(3).edit(2, doomed), other), Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
-		{"but a sick one is cured beside it, for which no successor could join", settledWorld(3).edit(1, doomed).edit(2, muteWithOther), Act, "roll", ReasonRoll, "SetChoices", "demo-2"},
+		{"but a sick one is cured beside it, for which no successor could join", settledWorld(3).edit(1, doomed).edit(2, failsWithOther), Act, "roll", ReasonRoll, "SetChoices", "demo-2"},
 		{"what was begun is taken back when the spec is", wanting(settledWorld(3).edit(2, rolled), choices), Act, "roll", ReasonRoll, "SetChoices", "demo-2"},
 		{"a Pod that does not say what it was made from is told", settledWorld(3).edit(1, unspoken), Act, "pod-metadata", ReasonPodMetadata, "RestoreInputs", "demo-1"},
 		{"before a roll would forget it", wanting(settledWorld(3).edit(1, unspoken), other), Act, "pod-metadata", ReasonPodMetadata, "RestoreInputs", "demo-1"},
@@ -293,6 +299,9 @@ func rolls() []row {
 		{"the only member is restarted on its volume", wanting(settledWorld(1).edit(0, adopted), other), Act, "roll", ReasonRoll, "EvictPod", "demo-0"},
 		{"an ephemeral member is never restarted: a successor joins first", wanting(inMemory(settledWorld(3)), other), Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
 		{"once the successor votes the old member goes", wanting(inMemory(settledWorld(3).with(newcomer(3)).budgeting(3)), other), Act, "shrink", ReasonShrink, "LabelRole", "demo-2"},
+		{"and says whose place it takes",
+			wanting(inMemory(settledWorld(3)).with(promised(3)).promising(3).edit(3, ofMemory), other),
+			Act, "grow", ReasonGrow, "AddLearner", "demo-3 is added as a learner: it will take the place of demo-2."},
 		{"no successor joins while a member is not well", wanting(inMemory(settledWorld(3).edit(1, silent)), other), Refuse, "grow", ReasonNotReady, "", "once demo-1"},
 		{"labels follow in place", settledWorld(3).edit(1, undressed), Act, "pod-metadata", ReasonPodMetadata, "DressPods", "demo-1"},
 		{"a Pod that Kubernetes refuses takes a corrected setting", rejecting(wanting(settledWorld(3).edit(1, noPod), other), "pods"),
@@ -325,7 +334,7 @@ func returns() []row {
 	return []row{
 		{"what an earlier cluster left is taken over", retaining(unborn(3)), Act, "retained-data", ReasonResume, "AdoptData", "demo-0"},
 		{"and the rest of it, where the operator died in between", retaining(settledWorld(3).edit(0, bereft).edit(1, bereft).edit(2, gone).unwritten()), Act, "retained-data", ReasonResume, "AdoptData", ""},
-		{"then the birth record is written from it", settledWorld(3).edit(0, bereft).edit(1, bereft).edit(2, bereft).unwritten(), Act, "birth-record", ReasonBeginBirth, "BeginBirth", "from the volumes"},
+		{"then the birth record is written from it", settledWorld(3).edit(0, bereft).edit(1, bereft).edit(2, bereft).unwritten(), Act, "birth-record", ReasonBeginBirth, "BeginBirth", "from the members' records"},
 		{"not while Pods of the earlier cluster are leaving", func() Observation {
 			o := retaining(unborn(3))
 			o.Objects = append(o.Objects, Object{Kind: "Pod", Name: "demo-0", State: ObjectTerminating})
@@ -339,7 +348,7 @@ func returns() []row {
 		{"not for data in Pods", retaining(desire(unborn(3), func(d *Desired) { d.Ephemeral = true })), Refuse, "retained-data", ReasonRetainedData, "", "ephemeral"},
 		{"what lies beside a living cluster is nothing to it", retaining(settledWorld(3)), Settled, RuleSettled, ReasonSettled, "", ""},
 		{"not even when its birth record is lost", func() Observation { o := retaining(settledWorld(3)); o.Current.Birth = record.Birth{}; return o }(),
-			Act, "birth-record", ReasonBeginBirth, "BeginBirth", "from the volumes"},
+			Act, "birth-record", ReasonBeginBirth, "BeginBirth", "from the members' records"},
 	}
 }
 
@@ -363,10 +372,10 @@ func deaths() []row {
 		{"one that stopped once and hangs since is", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(1, betweenCrashes).edit(1, func(r *Replica) { r.Pod.RunningSince = now.Add(-6 * time.Minute) })),
 			Act, "replace", ReasonReplaceDead, "RemoveMember", "demo-1"},
 		{"not when that would leave no quorum", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(2, silent)), Refuse, "replace", ReasonGuard, "", "no quorum"},
-		{"a Pod that is evicted from a silent node does not begin the wait anew", patient(settledWorld(3).edit(1, leaving).edit(1, func(r *Replica) { r.Pod.NodeSilent = now.Add(-6 * time.Minute) })),
+		{"a Pod that is evicted from a silent node does not begin the wait anew", patient(settledWorld(3).edit(1, leaving).edit(1, func(r *Replica) { r.Pod.NodeUnheard = now.Add(-6 * time.Minute) })),
 			Act, "replace", ReasonReplaceDead, "RemoveMember", "demo-1"},
-		{"a Pod that should long be gone is on a dead node", patient(settledWorld(3).edit(1, stuck)), Act, "replace", ReasonReplaceDead, "RemoveMember", "demo-1"},
-		{"what is left of a removed member on a dead node keeps nobody waiting", settledWorld(3).with(voter(3)).edit(3, removed).edit(3, noSecret).edit(3, stuck),
+		{"a Pod that should long be gone is on a dead node", patient(settledWorld(3).edit(1, overdue)), Act, "replace", ReasonReplaceDead, "RemoveMember", "demo-1"},
+		{"what is left of a removed member on a dead node keeps nobody waiting", settledWorld(3).with(voter(3)).edit(3, removed).edit(3, noSecret).edit(3, overdue),
 			Settled, RuleSettled, ReasonSettled, "", ""},
 		{"a Pod that only its lost node could take is replaced", patient(settledWorld(3).edit(1, tied("1 node(s) had volume node affinity conflict"))),
 			Act, "replace", ReasonReplaceDead, "RemoveMember", "demo-1"},
@@ -389,8 +398,8 @@ func deaths() []row {
 
 // silences are worlds in which nobody answers, and members run all the same.
 func silences() []row {
-	one := settledWorld(1).edit(0, muteWithOther)
-	three := settledWorld(3).edit(0, muteWithOther).edit(1, servedBefore)
+	one := settledWorld(1).edit(0, failsWithOther)
+	three := settledWorld(3).edit(0, failsWithOther).edit(1, servedBefore)
 	return []row{
 		{"the only member, which runs and never answers, takes a corrected setting", one.blind(), Act, "settings", ReasonNewChoices, "SetChoices", "demo-0"},
 		{"then it is started anew", one.edit(0, given(choices)).blind(), Act, "pods", ReasonNewChoices, "DeletePods", "demo-0"},
@@ -401,29 +410,29 @@ func silences() []row {
 		{"not when it runs with what the spec asks for", wanting(one, other).blind(), Refuse, "membership", ReasonMembershipUnknown, "", "Put the spec right"},
 		{"not while it answers", one.blind().edit(0, func(r *Replica) { r.Answer = &Answer{ID: 1, ClusterID: clusterID} }), Refuse, "membership", ReasonMembershipUnknown, "", ""},
 		{"not on a volume that is going", one.edit(0, doomed).blind(), Refuse, "membership", ReasonMembershipUnknown, "", ""},
-		{"not with its data in its Pod", inMemory(settledWorld(1)).edit(0, func(r *Replica) { r.Pod.Choices = other; mute(r) }).blind(),
+		{"not with its data in its Pod", inMemory(settledWorld(1)).edit(0, func(r *Replica) { r.Pod.Choices = other; neverHeard(r) }).blind(),
 			Refuse, "membership", ReasonMembershipUnknown, "", ""},
 		{"not to another minor version", wanting(one, newer).blind(), Refuse, "membership", ReasonMembershipUnknown, "", ""},
 		{"without a quorum a member that never answered takes back what the others have", three.edit(2, stranded).blind(), Act, "settings", ReasonNewChoices, "SetChoices", "demo-0"},
 		{"nobody runs twice for one setting", wanting(three.edit(2, stranded), other).blind(), Refuse, "membership", ReasonMembershipUnknown, "", ""},
 		{"not while another one is ready: the operator is the one that is cut off", three.blind(), Refuse, "membership", ReasonMembershipUnknown, "", ""},
-		{"what others will serve with when they are back is not given up", wanting(settledWorld(3).edit(0, muteWithOther).edit(1, servedBefore).edit(2, mute), other).blind(),
+		{"what others will serve with when they are back is not given up", wanting(settledWorld(3).edit(0, failsWithOther).edit(1, servedBefore).edit(2, neverHeard), other).blind(),
 			Refuse, "membership", ReasonMembershipUnknown, "", ""},
-		{"unless a quorum runs with it and never answered", settledWorld(3).edit(0, muteWithOther).edit(1, muteWithOther).edit(2, muteWithOther).blind(),
+		{"unless a quorum runs with it and never answered", settledWorld(3).edit(0, failsWithOther).edit(1, failsWithOther).edit(2, failsWithOther).blind(),
 			Act, "settings", ReasonNewChoices, "SetChoices", "demo-0"},
-		{"one member at a time", settledWorld(3).edit(0, mute).edit(0, startedAgo(time.Minute)).edit(1, muteWithOther).edit(2, muteWithOther).blind(),
+		{"one member at a time", settledWorld(3).edit(0, neverHeard).edit(0, startedAgo(time.Minute)).edit(1, failsWithOther).edit(2, failsWithOther).blind(),
 			Wait, "membership", ReasonMembershipUnknown, "", ""},
-		{"the next one when the last had its time", settledWorld(3).edit(0, mute).edit(0, startedAgo(3*time.Minute)).edit(1, muteWithOther).edit(2, muteWithOther).blind(),
+		{"the next one when the last had its time", settledWorld(3).edit(0, neverHeard).edit(0, startedAgo(3*time.Minute)).edit(1, failsWithOther).edit(2, failsWithOther).blind(),
 			Act, "settings", ReasonNewChoices, "SetChoices", "demo-1"},
 		{"one that does not say any more what it runs with is told first", one.edit(0, unspoken).blind(), Act, "settings", ReasonPodMetadata, "RestoreInputs", "demo-0"},
-		{"first members that never find each other take a corrected setting", wanting(atBirth(3).edit(0, mute).edit(1, mute).edit(2, mute), other),
+		{"first members that never find each other take a corrected setting", wanting(atBirth(3).edit(0, neverHeard).edit(1, neverHeard).edit(2, neverHeard), other),
 			Act, "settings", ReasonNewChoices, "SetChoices", "demo-0, demo-1, demo-2"},
 		{"one that does not say what it was made from is not written down as made from nothing", atBirth(3).edit(0, unspoken), Wait, "first-quorum", ReasonFirstQuorum, "", ""},
-		{"then they are started anew", wanting(atBirth(3).edit(0, mute).edit(0, given(other)).edit(1, mute).edit(1, given(other)).edit(2, mute).edit(2, given(other)), other),
+		{"then they are started anew", wanting(atBirth(3).edit(0, neverHeard).edit(0, given(other)).edit(1, neverHeard).edit(1, given(other)).edit(2, neverHeard).edit(2, given(other)), other),
 			Act, "pods", ReasonNewChoices, "DeletePods", "demo-2 (does not answer"},
-		{"a member that never was ready with new settings is not replaced: the next one would take them too", patient(wanting(settledWorld(3).edit(2, muteWithOther), other)),
+		{"a member that never was ready with new settings is not replaced: the next one would take them too", patient(wanting(settledWorld(3).edit(2, failsWithOther), other)),
 			Refuse, "member-health", ReasonNotReady, "", "demo-2"},
-		{"and takes back the old ones", patient(settledWorld(3).edit(2, muteWithOther)), Act, "replace", ReasonReplaceDead, "RemoveMember", "demo-2"},
+		{"and takes back the old ones", patient(settledWorld(3).edit(2, failsWithOther)), Act, "replace", ReasonReplaceDead, "RemoveMember", "demo-2"},
 	}
 }
 

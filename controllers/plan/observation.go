@@ -176,7 +176,7 @@ type Pod struct {
 	GoneBy       time.Time // when a terminating Pod should be gone, its grace period included; zero otherwise
 	Node         string
 	NodeGone     string    // why its node will not come back: "node worker-2 was deleted"; empty otherwise, and when nobody may look
-	NodeSilent   time.Time // since when its node's kubelet has not been heard of; zero while it is, and when nodes may not be read
+	NodeUnheard  time.Time // since when its kubelet is not heard of; zero while it is, and when nodes may not be read
 	Scheduled    bool
 	Started      bool      // the etcd container has run in this Pod at least once
 	Running      bool      // it runs now
@@ -238,5 +238,5 @@ type KeptVolume struct {
 	Name, UID string
 	Ordinal   int
 	For       Cause
-	Since     time.Time // when it was put aside, by the operator's clock
+	Since     time.Time // when it was put aside, by the operator's clock; zero when that cannot be read
 }

@@ -39,7 +39,7 @@ var phases = []phase{
 		{"retained-data", "Data of an earlier cluster of this name is resumed when all of it is of one. Nothing is created over it.", retainedData, holds, always},
 		{"name-taken", "An object that does not belong to the cluster is never adopted or changed.", nameTaken, holds, always},
 		{"restore-source", "The backup that a cluster begins with is looked at before its birth record is written.", restoreSource, holds, always},
-		{"birth-record", "The birth record is written before anything else is made.", birthRecord, holds, always},
+		{"birth-record", "The birth record is written before anything else is made; a lost one is written anew from the members' records.", birthRecord, holds, always},
 	}},
 	{name: "moving", holds: isBegun, beside: true, rules: []rule{
 		{"restore-fence", "Members of the previous incarnation are stopped before restored members start. Their volumes are kept.", restoreFence, givesWay, always},

@@ -41,7 +41,7 @@ func phaseRows() []row {
 			wanting(three.edit(1, unpullable).edit(2, unpullable), other),
 			Act, "settings", ReasonNewChoices, "SetChoices", "demo-1 cannot serve"},
 		{"of two members that run and never answered one is made anew",
-			three.edit(0, muteAndGiven).edit(1, muteAndGiven).edit(2, servedBefore).blind(),
+			three.edit(0, unheardAndGiven).edit(1, unheardAndGiven).edit(2, servedBefore).blind(),
 			Act, "pods", ReasonNewChoices, "DeletePods",
 			"made anew: demo-0 (does not answer, and is started anew with other settings)."},
 	}

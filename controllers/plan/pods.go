@@ -56,7 +56,7 @@ func (o view) writtenBack(r Replica) *proposal {
 
 // startedBefore reports a first member that runs with other settings than its volume was given meanwhile.
 func (o view) startedBefore(r Replica) bool {
-	return !o.isAlive() && r.Pod.Running && r.Volume.Choices != r.Pod.Choices && !o.isExpendableFirst(r)
+	return !o.isAlive() && r.Pod.Running && r.Volume.Choices != r.Pod.Choices && !o.mayStopFirst(r)
 }
 
 // toldAgain tells a sealed Pod what it was made from: a roll would never find it otherwise.
@@ -85,7 +85,7 @@ func (o view) likelyChoices() Choices {
 func (o view) takesSpec(r Replica) bool {
 	switch {
 	case !o.isAlive():
-		return r.isUp() && (o.isExpendableFirst(r) || !r.Pod.Running && mayTake(o, o.Desired.Choices))
+		return r.isUp() && (o.mayStopFirst(r) || !r.Pod.Running && mayTake(o, o.Desired.Choices))
 	case r.Pod == nil:
 		return o.isRefused(r) && o.mayAdopt(r)
 	case r.cannotRun():
@@ -267,11 +267,11 @@ func (o view) mayRebirth(r Replica) bool {
 
 // cannotRun reports a container that does not run because Kubernetes cannot start it, or because it stops again and again.
 func (r Replica) cannotRun() bool {
-	return r.isIdle() && (r.cannotStart() || r.Pod.Waiting == "CrashLoopBackOff")
+	return r.hasNoProcess() && (r.cannotStart() || r.Pod.Waiting == "CrashLoopBackOff")
 }
 
-// isIdle reports a Pod whose container does not run and that nothing is happening to.
-func (r Replica) isIdle() bool { return r.isUp() && !r.Pod.Running && !r.Pod.HasEnded() }
+// hasNoProcess reports a Pod whose container does not run and that nothing is happening to.
+func (r Replica) hasNoProcess() bool { return r.isUp() && !r.Pod.Running && !r.Pod.HasEnded() }
 
 // isRunning reports a container that runs.
 func (r Replica) isRunning() bool { return r.Pod != nil && r.Pod.Running }
@@ -279,7 +279,7 @@ func (r Replica) isRunning() bool { return r.Pod != nil && r.Pod.Running }
 // isStripped reports a Pod that can never start because its annotations are gone, that no seal can be put back on, and whose
 // volume outlives it.
 func (r Replica) isStripped() bool {
-	return r.isIdle() && r.Pod.Flags == FlagsNone && !r.IsRecorded() && !r.isDoomed()
+	return r.hasNoProcess() && r.Pod.Flags == FlagsNone && !r.IsRecorded() && !r.isDoomed()
 }
 
 // cannotStart reports that Kubernetes, not etcd, keeps the container from starting.

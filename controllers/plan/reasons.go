@@ -76,3 +76,24 @@ const (
 	ReasonDoomed        = "VolumeBeingDeleted" // a member's volume is being deleted under it
 	ReasonNotReady      = "MemberNotReady"
 )
+
+// Reasons of members: one word that says why a member is not healthy, or will not stay so. The rows of signs.go have
+// them. Beside them stand the reasons for which etcd stops (etcdutil.ExitReason) and those for which Kubernetes lets a
+// container or a Pod wait.
+const (
+	MemberNoVolume          = "VolumeMissing"
+	MemberVolumeLost        = "VolumeLost"
+	MemberVolumeTerminating = "VolumeTerminating"
+	MemberNoPod             = "PodMissing"
+	MemberPodTerminating    = "PodTerminating"
+	MemberPodEnded          = "PodEnded"
+	MemberStarting          = "Starting"
+	MemberStopped           = "Stopped"
+	MemberNotAnswering      = "NotAnswering"
+	MemberNodeGone          = "NodeGone"
+	MemberOtherIdentity     = "OtherIdentity"
+	MemberNoLeader          = "NoLeader"
+	MemberNotListed         = "NotInMemberList"
+	MemberListUnknown       = "MemberListUnknown"
+	MemberCorrupt           = "Corrupt"
+)

@@ -56,7 +56,7 @@ func (o view) remove(r Replica, j Judgement) *proposal {
 
 // isOverdue reports a member that nothing says has lost its data, and that two witnesses have called dead for as long
 // as the user allows. The table sees to the two: each of its rows with a time names them. The time is that of the row
-// which fits now. So a Pod that Kubernetes evicts from a silent node begins a new wait, at its GoneBy.
+// which fits now. So a Pod that Kubernetes evicts from a node that stopped answering begins a new wait, at its GoneBy.
 func (o view) isOverdue(j Judgement) bool {
 	if j.Cure != Replace || j.Certain || j.Since.IsZero() || o.Desired.ReplaceAfter == 0 {
 		return false

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,7 +105,7 @@ func cannotReturn(o view, r Replica) bool {
 
 // canStillStart reports whether a member was recorded, or started once and has the flags to do it again.
 func (r Replica) canStillStart() bool {
-	return r.IsRecorded() || r.Member.Started() && !(r.isIdle() && r.Pod.Flags == FlagsNone)
+	return r.IsRecorded() || r.Member.Started() && !(r.hasNoProcess() && r.Pod.Flags == FlagsNone)
 }
 
 // isForgotten reports a volume of which neither what is written on it nor the birth record says how to start on it.
@@ -185,9 +186,9 @@ func whyNoPod(o view, r Replica) string {
 	return "its volume cannot be used"
 }
 
-func hasSilentNode(_ view, r Replica) bool { return r.isUnheard() && !r.Pod.NodeSilent.IsZero() }
+func hasUnheardNode(_ view, r Replica) bool { return r.isUnheard() && !r.Pod.NodeUnheard.IsZero() }
 
-func nodeSilence(r Replica) time.Time { return r.Pod.NodeSilent }
+func nodeUnheardSince(r Replica) time.Time { return r.Pod.NodeUnheard }
 
 // isTiedToNode reports a Pod that only nodes which do not take it could use the volume of, while others serve with the settings
 // it was made from: a member on another volume would start. What the Pod asks too much, a new one would ask as well.
@@ -225,9 +226,10 @@ func isCrashing(o view, r Replica) bool {
 	return !r.Pod.Running || endedSince && o.Now.Sub(r.Pod.RunningSince) <= startDeadline
 }
 
-// isUnproven reports a member that never was ready with the settings of the spec, while no other serves with them either: they
-// are to blame, and whatever took its place would be restarted with them in turn. Putting them right restarts this one.
-func isUnproven(o view, r Replica) bool {
+// neverServedWithSpec reports a member that never was ready with the settings of the spec, while no other serves with
+// them either: they are to blame, and whatever took its place would be restarted with them in turn. Putting them right
+// restarts this one.
+func neverServedWithSpec(o view, r Replica) bool {
 	return r.isUnheard() && r.isKept() && r.Pod.neverReady() && r.Pod.Choices == o.Desired.Choices && !o.isServedWith(r.Pod.Choices)
 }
 
@@ -240,7 +242,22 @@ func isStartingUp(o view, r Replica) bool {
 
 func isUnanswered(_ view, r Replica) bool { return r.Answer == nil }
 
-func isOutsideQuorum(o view, r Replica) bool { return !r.IsHealthy(o.Membership) }
+func isUnlisted(o view, r Replica) bool { return o.Membership.Known && r.Member == nil }
+
+func isOfOtherList(o view, r Replica) bool {
+	return o.Membership.Known && r.Answer.ClusterID != o.Membership.ClusterID
+}
+
+func hasNoLeader(_ view, r Replica) bool { return r.Answer.Leader == 0 }
+
+func hasNoList(o view, _ Replica) bool { return !o.Membership.Known }
+
+// isCalledCorrupt reports an alarm that may mean this member. Of one without a name any may be meant.
+func isCalledCorrupt(_ view, r Replica) bool {
+	return slices.ContainsFunc(r.Answer.Alarms, func(a Alarm) bool {
+		return a.Name == AlarmCorrupt && (a.Member == 0 || a.Member == r.Answer.ID)
+	})
+}
 
 func isUnsealed(_ view, r Replica) bool { return !r.IsSealed() }
 
@@ -253,10 +270,63 @@ func podChangeOf(r Replica) time.Time { return podChange(r.Pod) }
 func lastStartOf(r Replica) time.Time { return lastStart(r.Pod) }
 
 // unheardSince is when a Pod should be gone, or since when its node is not heard of, where that is earlier: Kubernetes evicts the Pods of a
-// node that is silent, and that must not begin the wait anew.
+// node that stopped answering, and that must not begin the wait anew.
 func unheardSince(r Replica) time.Time {
-	if silent := r.Pod.NodeSilent; !silent.IsZero() && silent.Before(r.Pod.GoneBy) {
-		return silent
+	if since := r.Pod.NodeUnheard; !since.IsZero() && since.Before(r.Pod.GoneBy) {
+		return since
 	}
 	return r.Pod.GoneBy
+}
+
+// word is how a row finds its Reason, and how docs/failures.md tells that.
+type word struct {
+	find func(Replica) string
+	doc  string
+}
+
+var (
+	wordOfEtcd       = word{exitReason, "why etcd stopped"}
+	wordOfKubernetes = word{func(r Replica) string { return r.Pod.Waiting }, "what Kubernetes says"}
+	wordOfPod        = word{podReason, "`PodMissing` or `PodEnded`, or why etcd stopped"}
+	wordOfEndedPod   = word{podReason, "`PodEnded`, or why etcd stopped"}
+	wordOfVolume     = word{volumeReason, "`VolumeTerminating`, `VolumeMissing` or `VolumeLost`"}
+	wordOfProcess    = word{processReason, "what Kubernetes says, `Starting` or `NotAnswering`"}
+)
+
+// exitReason is what etcd said when it stopped, else what Kubernetes says of its container.
+func exitReason(r Replica) string {
+	if why := r.Pod.Exit.Reason; why != etcdutil.ExitUnknown {
+		return string(why)
+	}
+	return cmp.Or(r.Pod.Waiting, MemberStopped)
+}
+
+// podReason is of a Pod that is gone or ended.
+func podReason(r Replica) string {
+	switch {
+	case r.Pod == nil:
+		return MemberNoPod
+	case r.Pod.Exit != nil && r.Pod.Exit.Reason != etcdutil.ExitUnknown:
+		return string(r.Pod.Exit.Reason)
+	}
+	return MemberPodEnded
+}
+
+// volumeReason is of a volume that does not outlive its Pod.
+func volumeReason(r Replica) string {
+	switch {
+	case r.Volume == nil:
+		return MemberNoVolume
+	case r.Volume.Phase == VolumeLost:
+		return MemberVolumeLost
+	}
+	return MemberVolumeTerminating
+}
+
+// processReason is of a process that does not answer yet, or not any more.
+func processReason(r Replica) string {
+	if r.Pod.Running {
+		return cmp.Or(r.Pod.Waiting, MemberNotAnswering)
+	}
+	return cmp.Or(r.Pod.Waiting, MemberStarting)
 }

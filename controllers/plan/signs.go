@@ -1,100 +1,110 @@
 package plan
 
-// signs is the table by which each member is judged, once, for every rule. It is read from the top: whose the data is and whether it
-// is there come first, then what the Pod and its node say, then what etcd said when it stopped, then what it answers. What the rows ask
-// is in seen.go, and each row has its row in judgement_test.go.
+// signs is the table by which each member is judged, once, for every rule, the evidence and the status. It is read from
+// the top: whose the data is and whether it is there come first, then what the Pod and its node say, then what etcd
+// said when it stopped, then what it answers. What the rows ask is in seen.go. Each row has its row in judgement_test.go and
+// in docs/failures.md.
 var signs = []sign{
 	// Whose data it is.
 	seen("its directory holds the data of another cluster", answersAsAnotherCluster).
-		means(Lost, CauseIdentity, Replace).certainly().by(ByMember, ByRecord).saying(otherCluster),
+		means(Lost, CauseIdentity, Replace).certainly().by(ByMember, ByRecord).told(MemberOtherIdentity).
+		saying(otherCluster),
 	seen("another etcd answers at its address, and no certificate proves whose that is", isDisplaced).
-		means(Unresponsive, CauseIdentity, Person).by(ByOperator, ByKubelet),
+		means(Unresponsive, CauseIdentity, Person).by(ByOperator, ByKubelet).told(MemberNotAnswering),
 	seen("its directory holds the data of another member", answersAsAnotherMember).
-		means(Unresponsive, CauseIdentity, Person).by(ByMember),
+		means(Unresponsive, CauseIdentity, Person).by(ByMember).told(MemberOtherIdentity),
 
 	// Copies that differ: corruption.go decides.
 	seen("its copy of the data differs from that of a majority", view.standsAlone).
-		means(Behind, CauseCorruption, Replace).by(ByMember, ByPeers),
+		means(Behind, CauseCorruption, Replace).by(ByMember, ByPeers).told(MemberCorrupt),
 	seen("it stopped because its copy of the data differs from another member's", stoppedWith(differs...)).
-		means(Stopped, CauseCorruption, Compare).by(ByMember),
+		means(Stopped, CauseCorruption, Compare).by(ByMember).toldBy(wordOfEtcd),
 
 	// Data that is certainly gone.
 	seen("it has not started yet", isNewInMemory).
-		means(Absent, NoCause, Restart),
+		means(Absent, NoCause, Restart).told(MemberNoPod),
 	seen("the Pod that held its data is gone", hasLostPod).
-		means(Lost, CausePod, Replace).certainly().by(ByKubelet),
+		means(Lost, CausePod, Replace).certainly().by(ByKubelet).toldBy(wordOfPod),
 	seen("the node that held its data is gone", hasLostNode).
-		means(Lost, CauseNode, Replace).certainly().by(ByNode, ByOperator).saying(lostNode),
+		means(Lost, CauseNode, Replace).certainly().by(ByNode, ByOperator).told(MemberNodeGone).saying(lostNode),
 	seen("its volume is gone", hasLostClaim).
-		means(Lost, CauseVolume, Replace).certainly().by(ByVolume),
+		means(Lost, CauseVolume, Replace).certainly().by(ByVolume).told(MemberNoVolume),
 	seen("the volume behind its claim is gone", hasLostBacking).
-		means(Lost, CauseVolume, Replace).certainly().by(ByVolume, ByOperator),
+		means(Lost, CauseVolume, Replace).certainly().by(ByVolume, ByOperator).told(MemberVolumeLost),
 	seen("the only node that can use its volume is gone", isStranded).
-		means(Lost, CauseNode, Replace).certainly().by(ByNode, ByVolume).saying(lostNode),
+		means(Lost, CauseNode, Replace).certainly().by(ByNode, ByVolume).told(MemberNodeGone).saying(lostNode),
 	seen("another volume has the place of its own", hasCopiedVolume).
-		means(Lost, CauseIdentity, Replace).certainly().by(ByVolume, ByRecord),
+		means(Lost, CauseIdentity, Replace).certainly().by(ByVolume, ByRecord).told(MemberOtherIdentity),
 	seen("its volume is being deleted, and no Pod can start on it again", hasGoingVolume).
-		means(Lost, CauseVolume, Replace).certainly().by(ByVolume),
+		means(Lost, CauseVolume, Replace).certainly().by(ByVolume).told(MemberVolumeTerminating),
 	seen("its volume is being deleted, and it cannot start on it", cannotReturn).
-		means(Lost, CauseVolume, Replace).certainly().by(ByVolume, ByKubelet),
+		means(Lost, CauseVolume, Replace).certainly().by(ByVolume, ByKubelet).told(MemberVolumeTerminating),
 	seen("it was never recorded, and how it was to start is no longer known", isForgotten).
-		means(Lost, CauseIdentity, Replace).certainly().by(ByRecord),
+		means(Lost, CauseIdentity, Replace).certainly().by(ByRecord).told(MemberNoPod),
 	seen("its data is gone or cannot be read, by etcd's last words", endedByOwnWord).
-		means(Lost, CauseDisk, Replace).certainly().by(ByMember).saying(ownWord),
+		means(Lost, CauseDisk, Replace).certainly().by(ByMember).toldBy(wordOfEtcd).saying(ownWord),
 	seen("its data is gone or cannot be read, and it is started once more", returnsAfterOwnWord).
-		means(Lost, CauseDisk, Await).by(ByMember).saying(ownWord),
+		means(Lost, CauseDisk, Await).by(ByMember).toldBy(wordOfEtcd).saying(ownWord),
 	seen("any stop of its Pod loses its data", isDoomed).
-		means(Doomed, CauseVolume, Replace).by(ByVolume),
+		means(Doomed, CauseVolume, Replace).by(ByVolume).toldBy(wordOfVolume),
 
 	// What its Pod and its node say.
 	seen("its Pod was asked to go, and nothing is heard of it", isLeavingUnheard).
-		means(Leaving, CauseNode, Replace).from(unheardSince).by(ByOperator, ByKubelet),
+		means(Leaving, CauseNode, Replace).from(unheardSince).by(ByOperator, ByKubelet).told(MemberPodTerminating),
 	seen("its Pod is terminating", isTerminating).
-		means(Leaving, NoCause, Await).by(ByKubelet),
+		means(Leaving, NoCause, Await).by(ByKubelet).told(MemberPodTerminating),
 	seen("its Pod ended", hasEnded).
-		means(Stopped, NoCause, Restart).by(ByKubelet),
+		means(Stopped, NoCause, Restart).by(ByKubelet).toldBy(wordOfEndedPod),
 	seen("its Pod is gone", isToStartAgain).
-		means(Absent, NoCause, Restart).by(ByVolume),
+		means(Absent, NoCause, Restart).by(ByVolume).told(MemberNoPod),
 	seen("its first Pod was not made yet", isToStartFirst).
-		means(Absent, NoCause, Restart),
+		means(Absent, NoCause, Restart).told(MemberNoPod),
 	seen("it has no Pod, and no volume that is recorded as its own", hasNoPod).
-		means(Absent, CauseIdentity, Person).by(ByRecord).saying(whyNoPod),
-	seen("its node does not answer", hasSilentNode).
-		means(Unresponsive, CauseNode, Replace).from(nodeSilence).by(ByOperator, ByNode),
+		means(Absent, CauseIdentity, Person).by(ByRecord).told(MemberNoPod).saying(whyNoPod),
+	seen("its node does not answer", hasUnheardNode).
+		means(Unresponsive, CauseNode, Replace).from(nodeUnheardSince).by(ByOperator, ByNode).told(MemberNotAnswering),
 	seen("no node that can use its volume takes its Pod", isTiedToNode).
-		means(Stopped, CauseNode, Replace).from(podChangeOf).by(ByOperator, ByKubelet),
+		means(Stopped, CauseNode, Replace).from(podChangeOf).by(ByOperator, ByKubelet).toldBy(wordOfKubernetes),
 	seen("its image cannot be pulled", waitsFor(ReasonImagePull)).
-		means(Stopped, CauseImage, Correct).by(ByKubelet),
+		means(Stopped, CauseImage, Correct).by(ByKubelet).toldBy(wordOfKubernetes),
 	seen("its container cannot be made", waitsFor(ReasonContainer)).
-		means(Stopped, CauseSettings, Correct).by(ByKubelet),
+		means(Stopped, CauseSettings, Correct).by(ByKubelet).toldBy(wordOfKubernetes),
 	seen("no node has room for its Pod", waitsFor(ReasonUnschedulable)).
-		means(Stopped, CauseRoom, Correct).by(ByKubelet),
+		means(Stopped, CauseRoom, Correct).by(ByKubelet).toldBy(wordOfKubernetes),
 
 	// Why etcd stopped, by its last words.
 	seen("its disk fails", crashesWith(failing...)).
-		means(Stopped, CauseDisk, Replace).from(podChangeOf).by(ByMember, ByKubelet),
+		means(Stopped, CauseDisk, Replace).from(podChangeOf).by(ByMember, ByKubelet).toldBy(wordOfEtcd),
 	seen("the runtime stopped etcd, and others serve with its settings", faultsAlone).
-		means(Stopped, CauseDisk, Replace).from(podChangeOf).by(ByKubelet, ByPeers),
+		means(Stopped, CauseDisk, Replace).from(podChangeOf).by(ByKubelet, ByPeers).toldBy(wordOfEtcd),
 	seen("its disk is full", crashesWith(full...)).
-		means(Stopped, CauseSpace, Correct).by(ByMember),
+		means(Stopped, CauseSpace, Correct).by(ByMember).toldBy(wordOfEtcd),
 	seen("etcd does not start with its settings", crashesWith(misset...)).
-		means(Stopped, CauseSettings, Correct).by(ByMember),
+		means(Stopped, CauseSettings, Correct).by(ByMember).toldBy(wordOfEtcd),
 	seen("etcd stops, and does not say why", isCrashing).
-		means(Stopped, CauseUnknown, Await).by(ByKubelet),
+		means(Stopped, CauseUnknown, Await).by(ByKubelet).toldBy(wordOfEtcd),
 
 	// Processes that do not answer.
-	seen("it never served with the settings of the spec, and no other member does", isUnproven).
-		means(Unresponsive, CauseSettings, Correct).by(ByOperator, ByKubelet),
+	seen("it never served with the settings of the spec, and no other member does", neverServedWithSpec).
+		means(Unresponsive, CauseSettings, Correct).by(ByOperator, ByKubelet).told(MemberNotAnswering),
 	seen("its kubelet calls it ready, and the operator cannot reach it", isReadyUnseen).
-		means(Unresponsive, CauseUnknown, Await).by(ByOperator),
+		means(Unresponsive, CauseUnknown, Await).by(ByOperator).told(MemberNotAnswering),
 	seen("it is starting", isStartingUp).
-		means(Starting, CauseUnknown, Replace).from(lastStartOf).by(ByOperator, ByKubelet),
+		means(Starting, CauseUnknown, Replace).from(lastStartOf).by(ByOperator, ByKubelet).toldBy(wordOfProcess),
 	seen("it does not answer, and its kubelet does not call it ready", isUnanswered).
-		means(Unresponsive, CauseUnknown, Replace).from(lastStartOf).by(ByOperator, ByKubelet),
+		means(Unresponsive, CauseUnknown, Replace).from(lastStartOf).by(ByOperator, ByKubelet).toldBy(wordOfProcess),
 
 	// What it answers.
-	seen("it answers, and has no part in a quorum", isOutsideQuorum).
-		means(Behind, CauseUnknown, Await).by(ByMember),
+	seen("it answers, and etcd's list does not have it", isUnlisted).
+		means(Behind, CauseUnknown, Await).by(ByMember).told(MemberNotListed),
+	seen("it answers as of another cluster than etcd's list is", isOfOtherList).
+		means(Behind, CauseUnknown, Await).by(ByMember).told(MemberOtherIdentity),
+	seen("it answers, and knows no leader", hasNoLeader).
+		means(Behind, CauseUnknown, Await).by(ByMember).told(MemberNoLeader),
+	seen("it answers, and etcd's list could not be read", hasNoList).
+		means(Behind, CauseUnknown, Await).by(ByMember).told(MemberListUnknown),
+	seen("etcd raised the alarm CORRUPT, which may mean this member", isCalledCorrupt).
+		means(Behind, NoCause, Compare).by(ByMember).told(MemberCorrupt),
 	seen("it answers, and who it is could not be written down", isUnsealed).
 		means(Behind, NoCause, Await).by(ByMember, ByRecord),
 	seen("it answers, and is not ready or has not caught up", isNotServing).

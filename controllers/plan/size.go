@@ -2,7 +2,9 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -50,7 +52,7 @@ func (o view) victim() (Replica, bool) {
 // isUnlabelled reports a member that clients are not led to, although they could be.
 func (r Replica) isUnlabelled() bool { return r.IsSealed() && r.Pod.Role == "" }
 
-// leavingRank is the order in which voters go. While one is being succeeded, a moment's silence of another is no reason, nor is
+// leavingRank is the order in which voters go. While one is being succeeded, another that is away for a moment is no reason, nor is
 // a label that was taken for it.
 func (o Incarnation) leavingRank(r Replica, succeeded string) int {
 	switch {
@@ -132,7 +134,7 @@ func grow(o view) *proposal {
 	}
 	name := o.promise()
 	if name != "" && o.isPrepared(name) {
-		return act(AddLearner{Name: name}, ReasonGrow, "%s is added as a learner: the spec asks for %d members, there are %d.", name, o.Desired.Size, len(o.Voters()))
+		return act(AddLearner{Name: name}, ReasonGrow, "%s is added as a learner: %s.", name, o.whyGrow())
 	}
 	if o.lostAuthority() != "" {
 		return nil // nobody new can be trusted: scaffold says so
@@ -142,6 +144,16 @@ func grow(o view) *proposal {
 		volume.Bytes, volume.Choices = o.memberBytes(), o.memberChoices()
 	}
 	return act(PrepareMember{Volume: volume, Secret: o.Desired.TLS}, ReasonGrow, "A member %s will be added; what it needs is made.", volume.Name)
+}
+
+// whyGrow says what a new member is for.
+func (o view) whyGrow() string {
+	voters, lasting := o.Voters(), o.lastingVoters()
+	if len(voters) < o.Desired.Size {
+		return fmt.Sprintf("the spec asks for %d members, there are %d", o.Desired.Size, len(voters))
+	}
+	leaving := filter(voters, func(r Replica) bool { return !slices.Contains(names(lasting), r.Name) })
+	return "it will take the place of " + strings.Join(names(leaving), " or ")
 }
 
 // sickVoter is a voter that is not healthy, or an empty replica. etcd refuses additions while fewer are than a quorum with the

@@ -11,7 +11,9 @@ import (
 
 // mayStopUnasked reports a Pod that may be stopped whether the list is known or not: nothing runs in it, or its process
 // serves no one.
-func (o view) mayStopUnasked(r Replica) bool { return !r.Pod.Running || o.isUseless(r) }
+func (o view) mayStopUnasked(r Replica) bool {
+	return !r.Pod.Running || o.mayStopBlind(r) || o.mayStopFirst(r)
+}
 
 // hasNeverServed reports a process that has had its time, and of which neither the operator nor the kubelet ever heard
 // a word. One that served before in this container is none: what it lacks are others.
@@ -64,9 +66,6 @@ func (o view) mayStopBlind(r Replica) bool {
 // isKept reports a member whose data outlives its Pod, and that can only start from it.
 func (r Replica) isKept() bool { return !r.Ephemeral && !r.isDoomed() && r.IsSealed() }
 
-// isUseless reports a process that may be stopped before anything is known of the list.
-func (o view) isUseless(r Replica) bool { return o.mayStopBlind(r) || o.isExpendableFirst(r) }
-
 // isOtherwiseMade reports whether the Pod was made from other settings than the spec asks for, of the same minor
 // version.
 func (o Observation) isOtherwiseMade(r Replica) bool {
@@ -116,17 +115,17 @@ func (o view) isStarting(r Replica) bool {
 	case r.Pod == nil:
 		return o.mayRestart(r)
 	case r.Pod.Terminating:
-		return !o.isStuck(r)
+		return !o.hasNotLeft(r)
 	case r.Pod.Running:
 		return !r.Pod.Ready && o.Now.Sub(r.Pod.RunningSince) <= startDeadline
 	}
 	return o.Now.Sub(r.Pod.Created) <= startDeadline
 }
 
-// isExpendableFirst reports a first member that does not answer, before anything was written down of any: no client was
+// mayStopFirst reports a first member that does not answer, before anything was written down of any: no client was
 // ever led to it. It starts again on its volume as it was born. Where its data is in its Pod, it goes only if nobody
 // ever was ready.
-func (o view) isExpendableFirst(r Replica) bool {
+func (o view) mayStopFirst(r Replica) bool {
 	if o.isAlive() || o.Membership.Known || r.Pod == nil || !r.Pod.Choices.IsZero() && !o.isOtherwiseMade(r) {
 		return false
 	}

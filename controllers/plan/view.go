@@ -38,6 +38,15 @@ func (v view) Judge(r Replica) Judgement {
 	return j
 }
 
+// Judgements are how the members of the current incarnation are, by name.
+func (o Observation) Judgements() map[string]Judgement {
+	v := o.on(o.Current)
+	for _, r := range v.Members {
+		v.Judge(r)
+	}
+	return v.judged
+}
+
 // isLost reports data that is certainly gone, or another's.
 func (v view) isLost(r Replica) bool { return v.Judge(r).IsLost() }
 

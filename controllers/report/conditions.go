@@ -33,7 +33,7 @@ func (in Input) health(s step) []metav1.Condition {
 	return []metav1.Condition{in.available(), in.degraded(s), in.upToDate()}
 }
 
-// isAtRest reports that nothing is under way and nothing is stuck: all is done, or the user asked for nothing to be
+// isAtRest reports that nothing is under way and nothing is held up: all is done, or the user asked for nothing to be
 // done.
 func (in Input) isAtRest(s step) bool {
 	o := in.Observation

@@ -41,9 +41,10 @@ func (in Input) degraded(s step) metav1.Condition {
 // sickVoters are the voters that have served before and are not healthy now, each with the word that says why.
 func sickVoters(o plan.Observation) []string {
 	var sick []string
+	judged := o.Judgements()
 	for _, r := range o.Current.Voters() {
 		if !r.IsHealthy(o.Current.Membership) && r.Member.Started() {
-			sick = append(sick, fmt.Sprintf("%s (%s)", r.Name, memberReason(o, r)))
+			sick = append(sick, fmt.Sprintf("%s (%s)", r.Name, judged[r.Name].Reason))
 		}
 	}
 	return sick

@@ -27,7 +27,7 @@ func TestEveryReasonOfAConditionHasASentenceInTheDocsAndNoOther(t *testing.T) {
 
 func TestEveryReasonOfAMemberHasASentenceInTheDocsAndNoOther(t *testing.T) {
 	page := docwords.Read(t, conditionsPage)
-	code := docwords.Union(docwords.Constants(t, "reasons.go", "Member"), docwords.Constants(t, "../../pkg/etcdutil/exit.go", "Exit"))
+	code := docwords.Union(docwords.Constants(t, "../plan/reasons.go", "Member"), docwords.Constants(t, "../../pkg/etcdutil/exit.go", "Exit"))
 	delete(code, "Unknown") // is shown as Stopped
 	page.Same(t, "member's reason", code, page.Rows(t, "## Reasons of members", "## Volumes that are kept"))
 }

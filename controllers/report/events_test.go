@@ -206,6 +206,9 @@ func TestALongNoteIsCutBetweenCharacters(t *testing.T) {
 	}
 }
 
+// stopped has a member whose container does not run.
+func stopped(r *plan.Replica) { r.Answer, r.Pod.Running, r.Pod.Ready = nil, false, false }
+
 func TestTheReasonOfAMemberSaysWhatIsWrongWithIt(t *testing.T) {
 	for _, row := range []struct {
 		name   string
@@ -213,36 +216,46 @@ func TestTheReasonOfAMemberSaysWhatIsWrongWithIt(t *testing.T) {
 		want   string
 	}{
 		{"nothing", func(*scene, *plan.Replica) {}, ""},
-		{"no Pod", func(w *scene, _ *plan.Replica) { w.podGone("demo-1") }, MemberNoPod},
-		{"no volume", func(w *scene, _ *plan.Replica) { w.dataGone("demo-1") }, MemberNoVolume},
-		{"no Pod of an ephemeral member", func(w *scene, _ *plan.Replica) { w.o.Desired.Ephemeral = true; w.dataGone("demo-1") }, MemberNoPod},
-		{"the volume is lost", func(w *scene, r *plan.Replica) { w.podGone("demo-1"); r.Volume.Phase = plan.VolumeLost }, MemberVolumeLost},
-		{"the volume leaves with the Pod", func(_ *scene, r *plan.Replica) { r.Volume.Terminating = true }, MemberVolumeTerminating},
-		{"the Pod terminates", func(_ *scene, r *plan.Replica) { r.Answer, r.Pod.Terminating = nil, true }, MemberPodTerminating},
-		{"the Pod failed", func(_ *scene, r *plan.Replica) { r.Answer, r.Pod.Running, r.Pod.Phase = nil, false, plan.PodFailed }, MemberPodEnded},
+		{"no Pod", func(w *scene, _ *plan.Replica) { w.podGone("demo-1") }, plan.MemberNoPod},
+		{"no volume", func(w *scene, _ *plan.Replica) { w.dataGone("demo-1") }, plan.MemberNoVolume},
+		{"no Pod of an ephemeral member", func(w *scene, _ *plan.Replica) { w.find("demo-1").Ephemeral = true; w.dataGone("demo-1") }, plan.MemberNoPod},
+		{"the volume is lost", func(w *scene, r *plan.Replica) { w.podGone("demo-1"); r.Volume.Phase = plan.VolumeLost }, plan.MemberVolumeLost},
+		{"the volume leaves with the Pod", func(_ *scene, r *plan.Replica) { r.Volume.Terminating = true }, plan.MemberVolumeTerminating},
+		{"the Pod terminates", func(_ *scene, r *plan.Replica) { r.Answer, r.Pod.Terminating = nil, true }, plan.MemberPodTerminating},
+		{"the Pod failed", func(_ *scene, r *plan.Replica) { stopped(r); r.Pod.Phase = plan.PodFailed }, plan.MemberPodEnded},
 		{"Kubernetes waits", func(_ *scene, r *plan.Replica) {
-			r.Answer, r.Pod.Running, r.Pod.Waiting = nil, false, "ImagePullBackOff"
+			stopped(r)
+			r.Pod.Waiting = "ImagePullBackOff"
 		}, "ImagePullBackOff"},
 		{"etcd said why", func(_ *scene, r *plan.Replica) {
-			r.Answer, r.Pod.Running, r.Pod.Waiting, r.Pod.Exit = nil, false, "CrashLoopBackOff", &plan.Exit{Reason: etcdutil.ExitDiskFull}
+			stopped(r)
+			r.Pod.Waiting, r.Pod.Exit = "CrashLoopBackOff", &plan.Exit{Reason: etcdutil.ExitDiskFull}
 		}, "DiskFull"},
 		{"etcd stopped and nobody knows why", func(_ *scene, r *plan.Replica) {
-			r.Answer, r.Pod.Running, r.Pod.Exit = nil, false, &plan.Exit{Reason: etcdutil.ExitUnknown}
-		}, MemberStopped},
-		{"no container yet", func(_ *scene, r *plan.Replica) { r.Answer, r.Pod.Running, r.Pod.Started = nil, false, false }, MemberStarting},
-		{"silence", func(_ *scene, r *plan.Replica) { r.Answer = nil }, MemberNotAnswering},
-		{"another ID", func(_ *scene, r *plan.Replica) { r.Answer.ID++ }, MemberOtherIdentity},
-		{"another cluster", func(_ *scene, r *plan.Replica) { r.Answer.ClusterID++ }, MemberOtherIdentity},
-		{"no leader", func(_ *scene, r *plan.Replica) { r.Answer.Leader = 0 }, MemberNoLeader},
+			stopped(r)
+			r.Pod.Exit = &plan.Exit{Reason: etcdutil.ExitUnknown}
+		}, plan.MemberStopped},
+		{"no container yet", func(_ *scene, r *plan.Replica) { stopped(r); r.Pod.Started = false }, plan.MemberStarting},
+		{"the node is gone with the volume on it", func(_ *scene, r *plan.Replica) {
+			stopped(r)
+			r.Volume.Stranded = "node-b was deleted"
+		}, plan.MemberNodeGone},
+		{"no answer", func(_ *scene, r *plan.Replica) { r.Answer = nil }, plan.MemberNotAnswering},
+		{"another ID", func(_ *scene, r *plan.Replica) { r.Answer.ID++ }, plan.MemberOtherIdentity},
+		{"another cluster", func(_ *scene, r *plan.Replica) { r.Answer.ClusterID++ }, plan.MemberOtherIdentity},
+		{"no leader", func(_ *scene, r *plan.Replica) { r.Answer.Leader = 0 }, plan.MemberNoLeader},
+		{"the volume is lost under a member that serves", func(_ *scene, r *plan.Replica) {
+			r.Volume.Phase = plan.VolumeLost
+		}, plan.MemberVolumeLost},
 		{"corrupt", func(_ *scene, r *plan.Replica) {
 			r.Answer.Alarms = []plan.Alarm{{Name: "CORRUPT", Member: r.Answer.ID}}
-		}, MemberCorrupt},
-		{"not listed", func(_ *scene, r *plan.Replica) { r.Member = nil }, MemberNotListed},
-		{"no list", func(w *scene, r *plan.Replica) { r.Member, w.o.Current.Membership = nil, plan.Membership{} }, MemberListUnknown},
+		}, plan.MemberCorrupt},
+		{"not listed", func(_ *scene, r *plan.Replica) { r.Member = nil }, plan.MemberNotListed},
+		{"no list", func(w *scene, r *plan.Replica) { r.Member, w.o.Current.Membership = nil, plan.Membership{} }, plan.MemberListUnknown},
 	} {
 		w := demo(3, begin).settled()
 		row.change(w, w.find("demo-1"))
-		if got := memberReason(w.o, *w.find("demo-1")); got != row.want {
+		if got := Status(w.input()).Members[1].Reason; got != row.want {
 			t.Errorf("%s: the reason is %q, want %q", row.name, got, row.want)
 		}
 	}

@@ -145,26 +145,26 @@ func stillAnswers(e plan.Evidence) string {
 func lossToSurvivor(e plan.Evidence) string {
 	m := furthest(e)
 	if m.Name == "" {
-		return silentSurvivors(e)
+		return unheardSurvivors(e)
 	}
 	return fmt.Sprintf("With source.survivor %s, at revision %d, writes that the lost members agreed on "+
 		"without it are lost: "+
 		"the last moments, if it had kept up.", m.Name, m.Revision)
 }
 
-// silentSurvivors are members whose data is there. How much it is, is unknown before one of them was started.
-func silentSurvivors(e plan.Evidence) string {
-	var silent []string
+// unheardSurvivors are members whose data is there. How much it is, is unknown before one of them was started.
+func unheardSurvivors(e plan.Evidence) string {
+	var unheard []string
 	for _, m := range e.Members {
 		if m.State == plan.MemberSilent {
-			silent = append(silent, m.Name)
+			unheard = append(unheard, m.Name)
 		}
 	}
-	if len(silent) == 0 {
+	if len(unheard) == 0 {
 		return "No member still holds the data, so source.survivor has no member to begin with."
 	}
 	return fmt.Sprintf("No member answers. source.survivor may name one that stopped answering (%s): it is started "+
-		"without the others, stopped, and its volume is read.", strings.Join(silent, ", "))
+		"without the others, stopped, and its volume is read.", strings.Join(unheard, ", "))
 }
 
 func (in Input) lossToBackup(e plan.Evidence, status *v1alpha1.EvidenceStatus) string {

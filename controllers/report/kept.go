@@ -18,11 +18,10 @@ func (in Input) keptVolumes() []v1alpha1.KeptVolume {
 	return kept
 }
 
-// keptVolume leaves the times out while it is not known since when the volume is kept: an annotation that cannot be
-// read counts from each look anew, so the time never comes.
+// keptVolume leaves the times out while it is not known since when the volume is kept.
 func (in Input) keptVolume(v plan.KeptVolume, old v1alpha1.KeptVolume) v1alpha1.KeptVolume {
 	kept := v1alpha1.KeptVolume{Name: v.Name, Reason: string(v.For)}
-	if !v.Since.Before(in.Observation.Now) {
+	if v.Since.IsZero() {
 		return kept
 	}
 	kept.Since = holdTime(old.Since, v.Since)

@@ -44,12 +44,10 @@ func TestAnotherTimeToKeepVolumesMovesTheEndThatIsShown(t *testing.T) {
 	}
 }
 
-// Where nothing says since when a volume is kept, the observation has the moment of the look.
 func TestAVolumeThatIsKeptSinceAnUnknownTimeIsShownWithoutTimesAndWritesNothingAgain(t *testing.T) {
 	w := keeping(plan.CauseDisk)
-	w.o.Kept[0].Since = w.o.Now
+	w.o.Kept[0].Since = time.Time{}
 	w.written(t).later(10 * time.Second)
-	w.o.Kept[0].Since = w.o.Now
 	again := Status(w.input())
 	if want := []v1alpha1.KeptVolume{{Name: "demo-7", Reason: "Disk"}}; !reflect.DeepEqual(again.KeptVolumes, want) {
 		t.Errorf("the status has %+v, want %+v", again.KeptVolumes, want)

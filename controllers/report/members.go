@@ -14,11 +14,13 @@ import (
 // is not known, remembered by a survivor.
 func (in Input) members() []v1alpha1.MemberStatus {
 	var out []v1alpha1.MemberStatus
-	remembered := in.remembered()
+	remembered, judged := in.remembered(), in.Observation.Judgements()
 	for _, r := range in.Observation.Current.Members {
 		id, isRemembered := remembered[r.Name]
 		if r.Member != nil || r.Pod != nil || r.Volume != nil || isRemembered {
-			out = append(out, in.member(r, id, in.oldMember(r.Name)))
+			m := in.member(r, id, in.oldMember(r.Name))
+			m.Reason = judged[r.Name].Reason
+			out = append(out, m)
 		}
 	}
 	return out
@@ -42,7 +44,6 @@ func (in Input) member(r plan.Replica, remembered etcdutil.ID, old v1alpha1.Memb
 	o := in.Observation
 	m := v1alpha1.MemberStatus{
 		Name: r.Name, ID: memberID(r, remembered), Role: memberRole(r), Healthy: r.IsHealthy(o.Current.Membership),
-		Reason:            memberReason(o, r),
 		CertificateExpiry: certificateExpiry(r, old.CertificateExpiry),
 	}
 	if v := runningVersion(r); !v.IsZero() {

@@ -54,22 +54,3 @@ const (
 	EventRestorePrepared = "RestorePrepared" // of an EtcdRestore: the data lies on every new volume
 	EventRestoreComplete = "RestoreComplete" // of an EtcdRestore: the cluster serves with it
 )
-
-// Reasons of members: one word that says why a member is not healthy, or will not stay so. Beside them stand the
-// reasons for which etcd stops (etcdutil.ExitReason) and those for which Kubernetes lets a container or a Pod wait.
-const (
-	MemberNoVolume          = "VolumeMissing"
-	MemberVolumeLost        = "VolumeLost"
-	MemberVolumeTerminating = "VolumeTerminating"
-	MemberNoPod             = "PodMissing"
-	MemberPodTerminating    = "PodTerminating"
-	MemberPodEnded          = "PodEnded"
-	MemberStarting          = "Starting"
-	MemberStopped           = "Stopped"
-	MemberNotAnswering      = "NotAnswering"
-	MemberOtherIdentity     = "OtherIdentity"
-	MemberNoLeader          = "NoLeader"
-	MemberNotListed         = "NotInMemberList"
-	MemberListUnknown       = "MemberListUnknown"
-	MemberCorrupt           = "Corrupt"
-)

@@ -34,8 +34,8 @@ var ownedFlags = map[string]string{
 	"experimental-compact-hash-check-enabled": "use spec.etcd.corruptionChecks",
 }
 
-// muteLevels hide the last words of a member, which are the evidence of what happened to its data.
-var muteLevels = []string{"dpanic", "panic", "fatal"}
+// quietLevels hide the last words of a member, which are the evidence of what happened to its data.
+var quietLevels = []string{"dpanic", "panic", "fatal"}
 
 // OwnedFlag says that the operator sets this flag itself, or never lets it be set.
 func OwnedFlag(name string) bool {
@@ -61,7 +61,7 @@ func CheckExtraArg(v Version, name, value string) error {
 			v.MinorString())
 	case name == featureGatesFlag:
 		return checkGates(v, value)
-	case name == "log-level" && slices.Contains(muteLevels, value):
+	case name == "log-level" && slices.Contains(quietLevels, value):
 		return fmt.Errorf("extra flag %q: at level %q a stopping etcd would not say why; use error or a lower one",
 			name, value)
 	}

@@ -268,6 +268,14 @@ var copies = []mutant{
 		To:      "",
 		Package: planPackage, Test: guardKeepsRow("a kept volume before its time"),
 	},
+
+	{
+		Name: "the guard lets a kept volume go of which nothing says since when", Peer: "",
+		File:    "controllers/plan/guard.go",
+		From:    " || r.Pod != nil ||\n\t\tv.Since.IsZero() {",
+		To:      " || r.Pod != nil {",
+		Package: planPackage, Test: guardKeepsRow("a kept volume that no time is known of"),
+	},
 	{
 		Name: "a kept volume goes under a member of its name", Peer: "",
 		File:    "controllers/plan/guard.go",
@@ -396,10 +404,10 @@ var copies = []mutant{
 	},
 	{
 		Name: "a kept volume whose time cannot be read is deleted at once", Peer: "",
-		File:    "controllers/observe/volumes.go",
-		From:    "since = now\n",
-		To:      "since = time.Time{}\n",
-		Package: observePackage, Test: "TestAVolumeThatIsKeptIsOfNoMemberAndCountsFromWhenItWasPutAside",
+		File:    "controllers/plan/collect.go",
+		From:    "if v.Since.IsZero() {",
+		To:      "if false {",
+		Package: planPackage, Test: keptRow("one whose time cannot be read counts anew"),
 	},
 	{
 		Name: "why a member is removed is not read", Peer: "",

@@ -124,8 +124,8 @@ var restores = []mutant{
 	{
 		Name: "a restore that waits for a Secret does not say for which", Peer: "",
 		File:    "controllers/observe/tasks.go",
-		From:    "task := taskOf(pod, told{})\n\tisStuck := pod.Spec.NodeName != \"\" && ",
-		To:      "task := taskOf(pod, told{})\n\tisStuck := pod.Spec.NodeName == \"\" && ",
+		From:    "task := taskOf(pod, told{})\n\tstartsNothing := pod.Spec.NodeName != \"\" && ",
+		To:      "task := taskOf(pod, told{})\n\tstartsNothing := pod.Spec.NodeName == \"\" && ",
 		Package: "./controllers/observe", Test: "TestAPodOfARestoreThatDoesNotStartIsAskedWhyAndOneThatFetchesHowFarItIs",
 	},
 	{

@@ -58,7 +58,7 @@ func Explain(ctx context.Context, live client.Reader, job *batchv1.Job, pods []c
 		return nil
 	}
 	pod, latest := &pods[len(pods)-1], &attempts[len(attempts)-1]
-	if !isStuck(pod, latest) {
+	if !startsNothing(pod, latest) {
 		return nil
 	}
 	if said := observe.LastWarning(ctx, live, pod.Namespace, pod.UID); said != nil {

@@ -92,8 +92,8 @@ func troubleOf(pod *corev1.Pod, statuses []corev1.ContainerStatus) *backup.Troub
 	return nil
 }
 
-// isStuck reports that a Pod has its node, starts nothing, and does not say why.
-func isStuck(pod *corev1.Pod, a *backup.Attempt) bool {
+// startsNothing reports that a Pod has its node, starts nothing, and does not say why.
+func startsNothing(pod *corev1.Pod, a *backup.Attempt) bool {
 	return pod.Spec.NodeName != "" && !a.Ended && a.Trouble == nil &&
 		!slices.ContainsFunc(a.Steps, func(s backup.Step) bool { return s.State != backup.StepWaits })
 }

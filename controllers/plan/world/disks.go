@@ -168,7 +168,7 @@ func (w *World) FailDisk(name string) {
 	}
 }
 
-// DarkenNode is a node that loses power: the process is gone, the kubelet is silent, and the node controller calls the
+// DarkenNode is a node that loses power: the process is gone, the kubelet as well, and the node controller calls the
 // Pod not ready.
 func (w *World) DarkenNode(name string) {
 	p, ok := w.objects.pods[name]
@@ -176,7 +176,7 @@ func (w *World) DarkenNode(name string) {
 		return
 	}
 	w.stop(p)
-	if p.cutOff, p.NodeSilent = true, w.Now; p.Ready {
+	if p.cutOff, p.NodeUnheard = true, w.Now; p.Ready {
 		p.Ready, p.ReadySince = false, w.Now
 	}
 	w.objects.pods[name] = p

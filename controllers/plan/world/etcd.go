@@ -31,11 +31,11 @@ func (d *disk) isEmpty() bool { return d.member == 0 }
 
 // process is a running etcd. It serves clients from the first quorum that it was part of until it stops.
 type process struct {
-	pod    string
-	disk   *disk
-	served bool
-	mute   bool // it never serves, whoever is there
-	ill    illness
+	pod         string
+	disk        *disk
+	served      bool
+	neverServes bool // it never serves, whoever is there
+	ill         illness
 
 	instead string // who answers at its address while it is out of reach
 }
@@ -44,13 +44,13 @@ type process struct {
 type illness string
 
 const (
-	frozen   illness = "frozen"   // it is there and does nothing: a disk that hangs, a node that fell silent
+	frozen   illness = "frozen"   // it is there and does nothing: a disk that hangs, a node that stopped answering
 	isolated illness = "isolated" // it answers the operator, and its peers are out of reach
 	hidden   illness = "hidden"   // it is well, and out of the operator's reach
 )
 
 // takesPart reports whether the process counts for its cluster.
-func (p *process) takesPart() bool { return !p.mute && (p.ill == "" || p.ill == hidden) }
+func (p *process) takesPart() bool { return !p.neverServes && (p.ill == "" || p.ill == hidden) }
 
 // isHeard reports a process that answers the operator.
 func (p *process) isHeard() bool { return p != nil && p.served && p.ill != frozen && p.ill != hidden }

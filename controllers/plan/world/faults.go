@@ -56,7 +56,7 @@ func (w *World) WipeDisk(name string) {
 	w.logf("fault: directory of %s wiped", name)
 }
 
-// Freeze is a disk that hangs or a node that falls silent.
+// Freeze is a disk that hangs or a node that stops answering.
 func (w *World) Freeze(name string) { w.afflict(name, frozen) }
 
 // Isolate cuts a member off from its peers, and not from the operator.

@@ -27,7 +27,7 @@ var curedFindings = []finding{
 	{"another etcd at a reused address", "its member is removed at once if its Pod was ready for longer than repair.replaceAfter: the time counts from that", impostor},
 	{"a sibling at a reused address", "without TLS nothing is repaired while one address leads to another member", siblingBlocksRepair},
 	{"a voter without a Pod whose incarnation was edited", "it waits for ever, and nothing says why", voterWithoutPod},
-	{"a removed member whose Pod comes back, beside a mute one", "a removed member counts as a voter while none answers, and the mute one is not restarted", removedCounts},
+	{"a removed member whose Pod comes back, beside one that never serves", "a removed member counts as a voter while none answers, and the other one is not restarted", removedCounts},
 	{"a corrupt leader beside two good followers, and a roll", "a good member that restarts beside a corrupt one is taken for the corrupt one and removed", corruptLeaderRolled},
 	{"a corrupt follower, and a good member that restarts", "the same, while the alarm CORRUPT names another member", corruptFollowerRestarted},
 	{"a disk that fails", "a member whose disk returns errors is never replaced", diskFails},
@@ -254,14 +254,14 @@ func removedCounts(t *testing.T) *World {
 	for name := range w.objects.pods {
 		w.DeletePod(name)
 	}
-	w.Spec.Choices.Inputs = "mute"
-	w.Mute[w.Spec.Choices] = true
+	w.Spec.Choices.Inputs = "never-serves"
+	w.NeverServes[w.Spec.Choices] = true
 	for range 60 {
 		w.Advance()
 		w.Pass()
 	}
 	w.ToggleQuota(false)
-	until(t, w, "a mute process", func() bool { return len(w.procs) > 0 })
+	until(t, w, "a process that never serves", func() bool { return len(w.procs) > 0 })
 	w.Spec.Choices = good
 	return mustRest(w)
 }

@@ -86,7 +86,7 @@ func (w *World) checkStop(c *cluster, name string, p pod) {
 	}
 	if !isOutdated || proc.takesPart() && w.hasQuorum(c) && len(c.voters()) > 1 {
 		w.violate("I11: the operator stopped the running member %s", name)
-	} else if !proc.mute && w.isNeeded(c, name) {
+	} else if !proc.neverServes && w.isNeeded(c, name) {
 		w.violate("I1: %s was needed as it was, for when others are back", name)
 	}
 }
@@ -107,7 +107,7 @@ func (w *World) isAnyRecorded() bool {
 }
 
 // isBad reports choices with which no member serves its clients.
-func (w *World) isBad(c plan.Choices) bool { return w.Broken[c] || w.Mute[c] || w.Unheard[c] }
+func (w *World) isBad(c plan.Choices) bool { return w.Broken[c] || w.NeverServes[c] || w.Unheard[c] }
 
 // isNeeded reports a member without which others that come back would be no quorum, if it were given the choices of the spec.
 func (w *World) isNeeded(c *cluster, name string) bool {
@@ -228,7 +228,7 @@ func (w *World) isUsable(name string) bool {
 
 // goesOn reports a Pod that does not need to be made anew to serve.
 func (w *World) goesOn(p pod) bool {
-	return !p.HasEnded() && (p.Started || !w.Broken[p.made]) && !w.Mute[p.made] && !w.Unheard[p.made]
+	return !p.HasEnded() && (p.Started || !w.Broken[p.made]) && !w.NeverServes[p.made] && !w.Unheard[p.made]
 }
 
 // holds is 1 when the disk holds the data of a voter, and no process on it is ill.

@@ -110,7 +110,7 @@ func (w *World) run(name string, p *pod) {
 		return
 	}
 	p.Running, p.RunningSince, p.Booted = true, w.Now, true
-	w.procs[p.UID] = &process{pod: name, disk: d, mute: w.Mute[p.made]}
+	w.procs[p.UID] = &process{pod: name, disk: d, neverServes: w.NeverServes[p.made]}
 }
 
 // lastWords are what etcd says of why it stops.

@@ -57,9 +57,9 @@ func (w *World) checkMoved(c plan.Change, before snapshot, err error) {
 // hasChanged compares with what was.
 func (w *World) hasChanged(before snapshot) bool { return !reflect.DeepEqual(before, w.snapshot()) }
 
-// checkSilence is I8 as well: a world that was called settled, and that changed in nothing since, is left alone. It is
+// checkRest is I8 as well: a world that was called settled, and that changed in nothing since, is left alone. It is
 // asked after the pass, so that what the pass did does not count as the world's change.
-func (w *World) checkSilence(d plan.Decision) {
+func (w *World) checkRest(d plan.Decision) {
 	switch {
 	case d.Verdict != plan.Settled:
 		if d.Change != nil && w.ledger.settled != nil && reflect.DeepEqual(*w.ledger.settled, w.ledger.found) {

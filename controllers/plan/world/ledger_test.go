@@ -44,9 +44,9 @@ func TestEachInvariantSpeaksOfWhatItForbids(t *testing.T) {
 			}
 		}},
 		{"I8: settled, and SetChoices", func(w *World) {
-			w.checkSilence(plan.Decision{Verdict: plan.Settled})
+			w.checkRest(plan.Decision{Verdict: plan.Settled})
 			w.setInputs("demo-1", "b")
-			w.checkSilence(plan.Decision{Verdict: plan.Act, Change: plan.SetChoices{}})
+			w.checkRest(plan.Decision{Verdict: plan.Act, Change: plan.SetChoices{}})
 		}},
 		{"I9: settled, and 2 of 3 voters serve", func(w *World) { w.Freeze("demo-1"); w.checkClaim(plan.Decision{Verdict: plan.Settled}) }},
 		{"I9: settled, and demo-1 is \"\"", func(w *World) {

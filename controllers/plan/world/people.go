@@ -9,7 +9,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
-// What people do with EtcdRestores, and nodes that fall silent.
+// What people do with EtcdRestores, and nodes that stop answering.
 
 // Ask makes an EtcdRestore, approved on what there is now, or not.
 func (w *World) Ask(source record.Source, survivor string, approved bool) {
@@ -74,23 +74,23 @@ func (w *World) Withdraw() {
 	}
 }
 
-// CutOff is a node that falls silent with its member: that goes on, out of the operator's and the kubelet's reach, and not of its peers'.
+// CutOff is a node that stops answering with its member: that goes on, out of the operator's and the kubelet's reach, and not of its peers'.
 func (w *World) CutOff(name string) {
 	if p, ok := w.objects.pods[name]; ok && p.Running {
-		p.cutOff, p.NodeSilent, p.Ready, p.ReadySince = true, w.Now, false, w.Now
+		p.cutOff, p.NodeUnheard, p.Ready, p.ReadySince = true, w.Now, false, w.Now
 		w.objects.pods[name] = p
 		w.Hide(name)
 		w.logf("fault: the node of %s is cut off", name)
 	}
 }
 
-// Reconnect brings silent nodes back.
+// Reconnect brings nodes back that were cut off.
 func (w *World) Reconnect() {
 	for name, p := range w.objects.pods {
 		if proc := w.procs[p.UID]; p.cutOff && proc != nil && proc.ill == hidden {
 			proc.ill = ""
 		}
-		p.cutOff, p.NodeSilent, p.GoneBy = false, time.Time{}, time.Time{}
+		p.cutOff, p.NodeUnheard, p.GoneBy = false, time.Time{}, time.Time{}
 		w.objects.pods[name] = p
 	}
 }

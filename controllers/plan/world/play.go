@@ -65,7 +65,7 @@ func (w *World) Settle(passes int) (plan.Decision, bool) {
 	for range passes {
 		w.Advance()
 		d = w.Pass()
-		w.checkSilence(d)
+		w.checkRest(d)
 		if len(w.Violations) > 0 {
 			return d, false
 		}
@@ -157,9 +157,10 @@ func (w *World) changeSpec() {
 	case 1:
 		w.Spec.Choices.Version.Patch = []int{15, 16, 17}[w.rng.IntN(3)]
 	case 2:
-		w.Spec.Choices.Inputs = []string{"a", "b", "broken", "mute", "unheard"}[w.rng.IntN(5)]
+		w.Spec.Choices.Inputs = []string{"a", "b", "broken", "never-serves", "unheard"}[w.rng.IntN(5)]
 		c := w.Spec.Choices
-		w.Broken[c], w.Mute[c], w.Unheard[c] = c.Inputs == "broken", c.Inputs == "mute", c.Inputs == "unheard"
+		w.Broken[c], w.NeverServes[c] = c.Inputs == "broken", c.Inputs == "never-serves"
+		w.Unheard[c] = c.Inputs == "unheard"
 	default:
 		w.Spec.Size = []int{1, 3, 5}[w.rng.IntN(3)]
 	}

@@ -20,9 +20,9 @@ type World struct {
 
 	// Broken names choices whose Pods cannot start, such as an image that does not exist.
 	Broken map[plan.Choices]bool
-	// Mute names choices with which a process runs and never serves; Unheard those with which it serves its peers, and neither
-	// the operator nor a client can connect. Whoever restarts an unheard one takes it from nobody.
-	Mute, Unheard map[plan.Choices]bool
+	// NeverServes names choices with which a process runs and never serves. With those of Unheard it serves its peers,
+	// and neither the operator nor a client can connect. Whoever restarts an unheard one takes it from nobody.
+	NeverServes, Unheard map[plan.Choices]bool
 	// Violations of invariants, with the step at which they were seen. Empty is the point of it all.
 	Violations []string
 	// Log is what happened, one line each, for a failure to be read.
@@ -90,13 +90,13 @@ type volume struct {
 // New is an empty world in which somebody just created a cluster.
 func New(seed uint64, spec plan.Desired) *World {
 	return &World{
-		Now:     time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
-		Cluster: plan.Identity{Namespace: "default", Name: "demo", UID: "uid-1", Operator: "steward"},
-		Spec:    spec,
-		Broken:  map[plan.Choices]bool{},
-		Mute:    map[plan.Choices]bool{},
-		Unheard: map[plan.Choices]bool{},
-		rng:     rand.New(rand.NewPCG(seed, 1)),
+		Now:         time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
+		Cluster:     plan.Identity{Namespace: "default", Name: "demo", UID: "uid-1", Operator: "steward"},
+		Spec:        spec,
+		Broken:      map[plan.Choices]bool{},
+		NeverServes: map[plan.Choices]bool{},
+		Unheard:     map[plan.Choices]bool{},
+		rng:         rand.New(rand.NewPCG(seed, 1)),
 		objects: objects{
 			made: map[string]bool{}, secrets: map[string]bool{},
 			pods: map[string]pod{}, volumes: map[string]volume{}, restores: map[string]restoreTask{},

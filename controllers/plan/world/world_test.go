@@ -82,7 +82,7 @@ func TestARollThatDoesNotWorkStopsAtTheFirstMemberAndIsTakenBack(t *testing.T) {
 		for _, ephemeral := range []bool{false, true} {
 			for kind, bad := range map[string]func(*World) map[plan.Choices]bool{
 				"cannot start":  func(w *World) map[plan.Choices]bool { return w.Broken },
-				"never serves":  func(w *World) map[plan.Choices]bool { return w.Mute },
+				"never serves":  func(w *World) map[plan.Choices]bool { return w.NeverServes },
 				"never answers": func(w *World) map[plan.Choices]bool { return w.Unheard },
 			} {
 				spec := Spec3(size)
