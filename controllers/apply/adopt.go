@@ -4,16 +4,17 @@ import (
 	"context"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // adoptData writes this cluster's UID on what an earlier cluster of its name left, one object after the other: an
 // operator that dies in between leaves a set of which some is ours, which the next one goes on with.
-func (s step) adoptData(ctx context.Context, c plan.AdoptData) error {
+func (s step) adoptData(ctx context.Context, c changes.AdoptData) error {
 	return each(ctx, c.Items, s.adopt)
 }
 
-func (s step) adopt(ctx context.Context, item plan.Retained) error {
+func (s step) adopt(ctx context.Context, item facts.Retained) error {
 	live, err := s.dataOf(ctx, item.Kind, item.Name, item.UID)
 	switch {
 	case err != nil:

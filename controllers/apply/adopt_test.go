@@ -7,28 +7,33 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 func TestDataIsTakenOverFromTheOneWhoLeftItAndFromNobodyElse(t *testing.T) {
 	for _, row := range []struct {
 		name  string
-		edit  func(*testing.T, *world, *corev1.PersistentVolumeClaim, *plan.Retained)
+		edit  func(*testing.T, *world, *corev1.PersistentVolumeClaim, *facts.Retained)
 		owner string // whose it is afterwards
 		stale bool
 	}{
-		{"as it was left", func(*testing.T, *world, *corev1.PersistentVolumeClaim, *plan.Retained) {}, "the-next-one", false},
-		{"another volume of that name", func(_ *testing.T, _ *world, _ *corev1.PersistentVolumeClaim, item *plan.Retained) {
+		{"as it was left", func(*testing.T, *world, *corev1.PersistentVolumeClaim, *facts.Retained) {}, "the-next-one",
+			false},
+		{"another volume of that name", func(_ *testing.T, _ *world, _ *corev1.PersistentVolumeClaim,
+			item *facts.Retained) {
 			item.UID = "an earlier one"
 		}, "earlier", true},
-		{"left by somebody else than was seen", func(_ *testing.T, _ *world, _ *corev1.PersistentVolumeClaim, item *plan.Retained) {
+		{"left by somebody else than was seen", func(_ *testing.T, _ *world, _ *corev1.PersistentVolumeClaim,
+			item *facts.Retained) {
 			item.Owner = "somebody"
 		}, "earlier", true},
-		{"taken by somebody else meanwhile", func(t *testing.T, w *world, volume *corev1.PersistentVolumeClaim, _ *plan.Retained) {
+		{"taken by somebody else meanwhile", func(t *testing.T, w *world, volume *corev1.PersistentVolumeClaim,
+			_ *facts.Retained) {
 			w.edit(t, volume, func() { volume.Labels[v1alpha1.LabelClusterUID] = "a third one" })
 		}, "a third one", true},
-		{"on its way out", func(t *testing.T, w *world, volume *corev1.PersistentVolumeClaim, _ *plan.Retained) {
+		{"on its way out", func(t *testing.T, w *world, volume *corev1.PersistentVolumeClaim, _ *facts.Retained) {
 			w.edit(t, volume, func() { volume.Finalizers = []string{"kubernetes.io/pvc-protection"} })
 			if err := w.inner.Delete(t.Context(), volume); err != nil {
 				t.Fatal(err)
@@ -39,11 +44,11 @@ func TestDataIsTakenOverFromTheOneWhoLeftItAndFromNobodyElse(t *testing.T) {
 		wholeCluster(t, w)
 		volume := w.volume(t, "demo-0")
 		earlier := earlierOwner(volume)
-		item := plan.Retained{Kind: resources.KindVolume, Name: "demo-0", UID: string(volume.UID), Owner: earlier}
+		item := facts.Retained{Kind: resources.KindVolume, Name: "demo-0", UID: string(volume.UID), Owner: earlier}
 		w.cluster.UID = "the-next-one"
 		row.edit(t, w, volume, &item)
 		w.writes = 0
-		err := w.do(t, born(), plan.AdoptData{Items: []plan.Retained{item}})
+		err := w.do(t, born(), changes.AdoptData{Items: []facts.Retained{item}})
 		if errors.Is(err, ErrStale) != row.stale || !row.stale && err != nil || (w.writes == 0) != row.stale {
 			t.Errorf("%s: %v after %d writes", row.name, err, w.writes)
 		}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
@@ -23,7 +25,7 @@ const lookLasts = 9 * time.Second
 
 // View is what was seen: the planner's observation, and the clients of the members that answered, by replica name.
 type View struct {
-	plan.Observation
+	facts.Observation
 	Clients map[string]client.Client
 }
 
@@ -49,7 +51,7 @@ type Applier struct {
 // Apply carries out one change. A change that can hurt is decided again on a live look, and carried out only if that
 // still asks for it; otherwise the error is ErrStale. Carrying out what is already so succeeds. A change that stops
 // members for others is rehearsed before that look, since webhooks may take their time.
-func (a *Applier) Apply(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen View, change plan.Change,
+func (a *Applier) Apply(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen View, change changes.Change,
 	look Look) error {
 	if err := (step{Applier: a, cluster: cluster, view: seen}).rehearse(ctx, change); err != nil {
 		return err
@@ -57,7 +59,7 @@ func (a *Applier) Apply(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen
 	if plan.MustConfirm(change) {
 		live, err := look(ctx)
 		if err != nil {
-			return fmt.Errorf("looking again before %s: %w", plan.KindOf(change), err)
+			return fmt.Errorf("looking again before %s: %w", changes.KindOf(change), err)
 		}
 		if !plan.Confirm(live.Observation, change) || a.Now().Sub(live.Now) > lookLasts {
 			return ErrStale
@@ -77,59 +79,60 @@ type step struct {
 // carryOut has one case per change, in the order of the planner's list.
 //
 //nolint:gocyclo // one flat list that the linter holds complete
-func (s step) carryOut(ctx context.Context, change plan.Change) error {
+func (s step) carryOut(ctx context.Context, change changes.Change) error {
 	if edit := s.birthEdit(change); edit != nil {
 		return s.editBirth(ctx, edit)
 	}
 	switch c := change.(type) {
-	case plan.FollowPolicy:
+	case changes.FollowPolicy:
 		return s.followPolicy(ctx, c)
-	case plan.AdoptData:
+	case changes.AdoptData:
 		return s.adoptData(ctx, c)
-	case plan.BeginBirth:
+	case changes.BeginBirth:
 		return s.beginBirth(ctx, c)
-	case plan.StartPreflight:
+	case changes.StartPreflight:
 		return s.startPreflight(ctx, c)
-	case plan.DeletePreflight:
+	case changes.DeletePreflight:
 		return s.delete(ctx, resources.KindPod, podNamed(resources.PreflightPod(s.cluster.Name)), c.UID)
-	case plan.DeleteRestores:
+	case changes.DeleteRestores:
 		return s.deleteRestores(ctx, c)
-	case plan.Bootstrap:
+	case changes.Bootstrap:
 		return s.bootstrap(ctx, c)
-	// See birthEdit.
-	case plan.VoidBirth, plan.NextBirth, plan.RecordBirth, plan.BeginNext, plan.DropNext, plan.SwitchOver:
-	case plan.PrepareNext:
+	case changes.VoidBirth, changes.NextBirth, changes.RecordBirth, changes.BeginNext, changes.DropNext,
+		changes.SwitchOver: // see birthEdit
+	case changes.PrepareNext:
 		return s.prepareNext(ctx, c)
-	case plan.RecordMembers:
+	case changes.RecordMembers:
 		return s.recordMembers(ctx, c)
-	case plan.SealPods:
+	case changes.SealPods:
 		return s.sealPods(ctx, c)
-	case plan.LabelRole:
+	case changes.LabelRole:
 		return s.labelRole(ctx, c)
-	case plan.ApplyObjects:
+	case changes.ApplyObjects:
 		return s.applyObjects(ctx, c)
-	case plan.MarkVolume, plan.KeepVolume, plan.SetChoices, plan.RecordRestored, plan.MarkFlushed, plan.MarkFormer:
+	case changes.MarkVolume, changes.KeepVolume, changes.SetChoices, changes.RecordRestored, changes.MarkFlushed,
+		changes.MarkFormer:
 		return s.writeOnVolumes(ctx, c)
-	case plan.SetBudget:
+	case changes.SetBudget:
 		return s.setBudget(ctx, c)
-	case plan.StartPods:
+	case changes.StartPods:
 		return s.startPods(ctx, c)
-	case plan.DressPods:
+	case changes.DressPods:
 		return s.dressPods(ctx, c)
-	case plan.RestoreInputs:
+	case changes.RestoreInputs:
 		return s.restoreInputs(ctx, c)
-	case plan.EvictPod:
+	case changes.EvictPod:
 		return s.evictPod(ctx, c)
-	case plan.DeletePods:
+	case changes.DeletePods:
 		return s.deletePods(ctx, c)
-	case plan.DeleteVolumes:
+	case changes.DeleteVolumes:
 		return s.deleteVolumes(ctx, c)
-	case plan.DeleteSecret:
+	case changes.DeleteSecret:
 		return s.deleteSecret(ctx, c)
-	case plan.PrepareMember:
+	case changes.PrepareMember:
 		return s.prepareMember(ctx, c)
-	case plan.AddLearner, plan.Promote, plan.MoveLeader, plan.DisarmAlarms, plan.RemoveMember:
+	case changes.AddLearner, changes.Promote, changes.MoveLeader, changes.DisarmAlarms, changes.RemoveMember:
 		return s.carryOutInEtcd(ctx, c)
 	}
-	return fmt.Errorf("carrying out %s: no such change", plan.KindOf(change))
+	return fmt.Errorf("carrying out %s: no such change", changes.KindOf(change))
 }

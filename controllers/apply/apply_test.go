@@ -8,15 +8,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // unborn is a cluster of which nothing is there; the planner then asks for a birth record.
 func unborn() View {
-	return View{Observation: plan.Observation{
+	return View{Observation: facts.Observation{
 		Now:     now,
-		Cluster: plan.Identity{Namespace: "prod", Name: "demo", UID: "uid-of-demo", Operator: operator},
-		Desired: plan.Desired{Size: 3, Choices: choices(demo()), StorageBytes: 8 << 30, TLS: true, Retain: true, HasBudget: true},
+		Cluster: facts.Identity{Namespace: "prod", Name: "demo", UID: "uid-of-demo", Operator: operator},
+		Desired: facts.Desired{Size: 3, Choices: choices(demo()), StorageBytes: 8 << 30, TLS: true, Retain: true,
+			HasBudget: true},
 	}}
 }
 
@@ -55,9 +58,10 @@ func TestWhatCanHurtIsDecidedAgainOnALiveLook(t *testing.T) {
 func TestALookThatFailedStopsTheChange(t *testing.T) {
 	w := newWorld(t, demo())
 	cause := errors.New("no connection")
-	err := w.applier().Apply(t.Context(), w.cluster, unborn(), plan.Decide(unborn().Observation).Change, func(context.Context) (View, error) {
-		return View{}, cause
-	})
+	err := w.applier().Apply(t.Context(), w.cluster, unborn(), plan.Decide(unborn().Observation).Change,
+		func(context.Context) (View, error) {
+			return View{}, cause
+		})
 	if !errors.Is(err, cause) || w.writes != 0 {
 		t.Errorf("%v, %d writes", err, w.writes)
 	}
@@ -67,7 +71,7 @@ func TestWhatCannotHurtNeedsNoSecondLook(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
 	look, looks := looking(born())
-	seal := plan.SealPods{Pods: []plan.Seal{{Pod: ref(w.pod(t, "demo-0")), Flags: plan.FlagsSealed}}}
+	seal := changes.SealPods{Pods: []changes.Seal{{Pod: ref(w.pod(t, "demo-0")), Flags: facts.FlagsSealed}}}
 	if err := w.applier().Apply(t.Context(), w.cluster, born(), seal, look); err != nil || *looks != 0 {
 		t.Errorf("%v after %d looks", err, *looks)
 	}
@@ -76,14 +80,19 @@ func TestWhatCannotHurtNeedsNoSecondLook(t *testing.T) {
 // TestEveryChangeOfThePlannerIsCarriedOut hands each kind over with nothing in it: it may fail, but it must be known.
 func TestEveryChangeOfThePlannerIsCarriedOut(t *testing.T) {
 	w := newWorld(t, demo())
-	for _, change := range []plan.Change{
-		plan.DeletePreflight{}, plan.RecordRestored{}, plan.DeleteRestores{}, plan.FollowPolicy{}, plan.AdoptData{}, plan.Bootstrap{}, plan.VoidBirth{}, plan.NextBirth{}, plan.RecordBirth{}, plan.RecordMembers{},
-		plan.SealPods{}, plan.ApplyObjects{}, plan.SetBudget{}, plan.StartPods{}, plan.SetChoices{}, plan.DressPods{}, plan.RestoreInputs{Pod: plan.PodRef{Name: "demo-9", UID: "gone"}}, plan.EvictPod{}, plan.DeletePods{},
-		plan.DeleteVolumes{}, plan.DeleteSecret{}, plan.AddLearner{}, plan.Promote{}, plan.MoveLeader{}, plan.DisarmAlarms{}, plan.RemoveMember{},
+	for _, change := range []changes.Change{
+		changes.DeletePreflight{}, changes.RecordRestored{}, changes.DeleteRestores{}, changes.FollowPolicy{},
+		changes.AdoptData{}, changes.Bootstrap{}, changes.VoidBirth{}, changes.NextBirth{}, changes.RecordBirth{},
+		changes.RecordMembers{},
+		changes.SealPods{}, changes.ApplyObjects{}, changes.SetBudget{}, changes.StartPods{}, changes.SetChoices{},
+		changes.DressPods{}, changes.RestoreInputs{Pod: facts.PodRef{Name: "demo-9", UID: "gone"}}, changes.EvictPod{},
+		changes.DeletePods{},
+		changes.DeleteVolumes{}, changes.DeleteSecret{}, changes.AddLearner{}, changes.Promote{}, changes.MoveLeader{},
+		changes.DisarmAlarms{}, changes.RemoveMember{},
 	} {
 		err := w.do(t, born(), change)
 		if err != nil && !errors.Is(err, ErrStale) && !errors.As(err, new(Later)) {
-			t.Errorf("%s: %v", plan.KindOf(change), err)
+			t.Errorf("%s: %v", changes.KindOf(change), err)
 		}
 	}
 }
@@ -91,23 +100,29 @@ func TestEveryChangeOfThePlannerIsCarriedOut(t *testing.T) {
 func TestAPatchOfAPodThatIsAnotherNowIsStale(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
-	for _, change := range []plan.Change{
-		plan.SealPods{Pods: []plan.Seal{{Pod: plan.PodRef{Name: "demo-0", UID: "an earlier one"}, Flags: plan.FlagsSealed, Role: "voter"}}},
-		plan.SealPods{Pods: []plan.Seal{{Pod: plan.PodRef{Name: "demo-9", UID: "gone"}, Flags: plan.FlagsSealed, Role: "voter"}}},
-		plan.LabelRole{Pod: plan.PodRef{Name: "demo-0", UID: "an earlier one"}, Role: "voter"},
-		plan.DressPods{Pods: []plan.PodRef{{Name: "demo-0", UID: "an earlier one"}}},
-		plan.DressPods{Pods: []plan.PodRef{{Name: "demo-9", UID: "gone"}}},
-		plan.RestoreInputs{Pod: plan.PodRef{Name: "demo-0", UID: "an earlier one"}, Choices: choices(w.cluster)},
-		plan.AdoptData{Items: []plan.Retained{{Kind: resources.KindVolume, Name: "demo-0", UID: "an earlier one", Owner: "somebody"}}},
-		plan.SetChoices{Volumes: []plan.VolumeRef{{Name: "demo-0", UID: "an earlier one"}}},
-		plan.RecordRestored{Incarnation: incarnation, Volumes: []plan.VolumeRef{{Name: "demo-0", UID: "an earlier one"}}},
-		plan.RecordMembers{Members: []plan.MemberRecord{{Name: "demo-0", PodUID: "an earlier one", Record: recorded()}}},
+	for _, change := range []changes.Change{
+		changes.SealPods{Pods: []changes.Seal{{Pod: facts.PodRef{Name: "demo-0", UID: "an earlier one"},
+			Flags: facts.FlagsSealed, Role: "voter"}}},
+		changes.SealPods{Pods: []changes.Seal{{Pod: facts.PodRef{Name: "demo-9", UID: "gone"}, Flags: facts.FlagsSealed,
+			Role: "voter"}}},
+		changes.LabelRole{Pod: facts.PodRef{Name: "demo-0", UID: "an earlier one"}, Role: "voter"},
+		changes.DressPods{Pods: []facts.PodRef{{Name: "demo-0", UID: "an earlier one"}}},
+		changes.DressPods{Pods: []facts.PodRef{{Name: "demo-9", UID: "gone"}}},
+		changes.RestoreInputs{Pod: facts.PodRef{Name: "demo-0", UID: "an earlier one"}, Choices: choices(w.cluster)},
+		changes.AdoptData{Items: []facts.Retained{{Kind: resources.KindVolume, Name: "demo-0", UID: "an earlier one",
+			Owner: "somebody"}}},
+		changes.SetChoices{Volumes: []facts.VolumeRef{{Name: "demo-0", UID: "an earlier one"}}},
+		changes.RecordRestored{Incarnation: incarnation,
+			Volumes: []facts.VolumeRef{{Name: "demo-0", UID: "an earlier one"}}},
+		changes.RecordMembers{Members: []changes.MemberRecord{{Name: "demo-0", PodUID: "an earlier one",
+			Record: recorded()}}},
 	} {
 		if err := w.do(t, born(), change); !errors.Is(err, ErrStale) {
-			t.Errorf("%s: %v", plan.KindOf(change), err)
+			t.Errorf("%s: %v", changes.KindOf(change), err)
 		}
 	}
-	if pod := w.pod(t, "demo-0"); resources.FlagsOf(w.cluster, "demo-0", pod.Annotations) != resources.StartBirth || pod.Labels["etcdsteward.dev/role"] != "" {
+	if pod := w.pod(t, "demo-0"); resources.FlagsOf(w.cluster, "demo-0", pod.Annotations) != resources.StartBirth ||
+		pod.Labels["etcdsteward.dev/role"] != "" {
 		t.Errorf("another Pod was changed: %v, %v", pod.Annotations, pod.Labels)
 	}
 }
@@ -115,9 +130,9 @@ func TestAPatchOfAPodThatIsAnotherNowIsStale(t *testing.T) {
 func TestOneThatFailsKeepsNoOtherFromBeingTried(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
-	pods := []plan.PodRef{ref(w.pod(t, "demo-0")), ref(w.pod(t, "demo-1"))}
+	pods := []facts.PodRef{ref(w.pod(t, "demo-0")), ref(w.pod(t, "demo-1"))}
 	w.failing(1, false)
-	if err := w.do(t, born(), plan.DeletePods{Pods: pods}); !errors.Is(err, errLost) {
+	if err := w.do(t, born(), changes.DeletePods{Pods: pods}); !errors.Is(err, errLost) {
 		t.Errorf("%v", err)
 	}
 	left := 0

@@ -8,13 +8,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
 
 // ensureAuthority makes an authority that is not there. One that is there is never touched: members live by it.
-func (s step) ensureAuthority(ctx context.Context, object plan.Object) error {
+func (s step) ensureAuthority(ctx context.Context, object facts.Object) error {
 	like := resources.BuildAuthority(s.cluster, object.Name, nil)
 	existing, err := s.find(ctx, resources.KindSecret, like)
 	if err != nil || existing != nil {

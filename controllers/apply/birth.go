@@ -9,14 +9,14 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // beginBirth creates the peer Service with the birth record and this install's claim. Of two that try, one wins and the
 // other reads what it wrote. Only a Service of ours that has lost its record is given one.
-func (s step) beginBirth(ctx context.Context, c plan.BeginBirth) error {
+func (s step) beginBirth(ctx context.Context, c changes.BeginBirth) error {
 	birth := record.Birth(c)
 	made := resources.BuildPeerService(s.cluster, birth, s.Operator)
 	there, err := s.create(ctx, resources.KindService, made)
@@ -33,20 +33,20 @@ func (s step) beginBirth(ctx context.Context, c plan.BeginBirth) error {
 
 // birthEdit is what a change does that edits the birth record alone; nil for every other change. Each edit names what
 // was looked at: a slow operator may find another incarnation in the record.
-func (s step) birthEdit(change plan.Change) func(*record.Birth) bool {
+func (s step) birthEdit(change changes.Change) func(*record.Birth) bool {
 	switch c := change.(type) {
-	case plan.VoidBirth: // once and for all: from here on its Pods and volumes may go
+	case changes.VoidBirth: // once and for all: from here on its Pods and volumes may go
 		return func(b *record.Birth) bool { return b.GiveUp(c.Incarnation) }
-	case plan.NextBirth:
+	case changes.NextBirth:
 		return func(b *record.Birth) bool { return b.BeginAgain(c.Voided, record.Birth(c.BeginBirth)) }
-	case plan.RecordBirth:
+	case changes.RecordBirth:
 		return func(b *record.Birth) bool { return b.Identify(s.view.Current.Birth.Incarnation, c.ClusterID) }
 	// Before anything of it is made: that uses up its ordinals and its counter, also when it is called off.
-	case plan.BeginNext:
+	case changes.BeginNext:
 		return func(b *record.Birth) bool { return b.BeginNext(c.From, c.Next, c.NextOrdinal) }
-	case plan.DropNext: // what it used up stays used up
+	case changes.DropNext: // what it used up stays used up
 		return func(b *record.Birth) bool { return b.DropNext(c.Incarnation) }
-	case plan.SwitchOver: // in one write: from here on the old members belong to a former incarnation
+	case changes.SwitchOver: // in one write: from here on the old members belong to a former incarnation
 		return func(b *record.Birth) bool { return b.SwitchOver(c.From, c.To, c.Volumes, c.Voters) }
 	default:
 		return nil

@@ -9,7 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
@@ -35,16 +36,16 @@ func TestOfTwoBirthsOneWinsAndTheOtherReadsIt(t *testing.T) {
 }
 
 func TestTheBirthRecordMovesInOneDirectionOnly(t *testing.T) {
-	next := plan.NextBirth{Voided: incarnation,
-		BeginBirth: plan.BeginBirth{Incarnation: "next", Counter: 1, Token: "t", Names: []string{"demo-0"}}}
-	for name, row := range map[string]struct{ before, change plan.Change }{
-		"voiding another incarnation": {nil, plan.VoidBirth{Incarnation: "other"}},
-		"voiding a birth that a cluster came of": {plan.RecordBirth{ClusterID: 0xc},
-			plan.VoidBirth{Incarnation: incarnation}},
-		"a cluster coming of a voided birth": {plan.VoidBirth{Incarnation: incarnation},
-			plan.RecordBirth{ClusterID: 0xc}},
-		"another cluster coming of the same birth": {plan.RecordBirth{ClusterID: 0xc},
-			plan.RecordBirth{ClusterID: 0xd}},
+	next := changes.NextBirth{Voided: incarnation,
+		BeginBirth: changes.BeginBirth{Incarnation: "next", Counter: 1, Token: "t", Names: []string{"demo-0"}}}
+	for name, row := range map[string]struct{ before, change changes.Change }{
+		"voiding another incarnation": {nil, changes.VoidBirth{Incarnation: "other"}},
+		"voiding a birth that a cluster came of": {changes.RecordBirth{ClusterID: 0xc},
+			changes.VoidBirth{Incarnation: incarnation}},
+		"a cluster coming of a voided birth": {changes.VoidBirth{Incarnation: incarnation},
+			changes.RecordBirth{ClusterID: 0xc}},
+		"another cluster coming of the same birth": {changes.RecordBirth{ClusterID: 0xc},
+			changes.RecordBirth{ClusterID: 0xd}},
 		"the next birth before this one is voided": {nil, next},
 	} {
 		w := newWorld(t, demo())
@@ -67,11 +68,11 @@ func TestAClusterIsNotWrittenIntoALifeThatItDidNotComeOf(t *testing.T) {
 	w.mustDo(t, born(), begin())
 	heldUp := born()
 	heldUp.Current.Birth.Incarnation = "0a2b3c4d" // what was looked at before the next incarnation began
-	if err := w.do(t, heldUp, plan.RecordBirth{ClusterID: 0xc}); !errors.Is(err, ErrStale) ||
+	if err := w.do(t, heldUp, changes.RecordBirth{ClusterID: 0xc}); !errors.Is(err, ErrStale) ||
 		w.birth(t).ClusterID != 0 {
 		t.Errorf("%v: %+v", err, w.birth(t))
 	}
-	w.mustDo(t, born(), plan.RecordBirth{ClusterID: 0xd})
+	w.mustDo(t, born(), changes.RecordBirth{ClusterID: 0xd})
 	if got := w.birth(t).ClusterID; got != 0xd {
 		t.Errorf("the cluster of this incarnation is %s", got)
 	}
@@ -82,9 +83,10 @@ func TestABirthRecordThatCannotBeReadIsNotWrittenOver(t *testing.T) {
 	w.mustDo(t, born(), begin())
 	service := w.service(t, "demo-peers")
 	w.edit(t, service, func() { service.Annotations[v1alpha1.AnnotationBirth] = "{" })
-	for _, change := range []plan.Change{plan.RecordBirth{ClusterID: 1}, plan.VoidBirth{Incarnation: incarnation}} {
+	for _, change := range []changes.Change{changes.RecordBirth{ClusterID: 1},
+		changes.VoidBirth{Incarnation: incarnation}} {
 		if err := w.do(t, born(), change); !isRejected(err, RejectedUnreadable) {
-			t.Errorf("%s: %v", plan.KindOf(change), err)
+			t.Errorf("%s: %v", changes.KindOf(change), err)
 		}
 	}
 	w.mustDo(t, born(), begin())
@@ -124,7 +126,7 @@ func TestABirthStaysWithinItsWrites(t *testing.T) {
 	again := newWorld(t, demo())
 	again.mustDo(t, born(), begin())
 	again.mustDo(t, born(), bootstrap(again.cluster))
-	again.mustDo(t, born(), plan.SetBudget{MinAvailable: 2})
+	again.mustDo(t, born(), changes.SetBudget{MinAvailable: 2})
 	if again.writes != 1+1+4+3+3+1+3+1 {
 		t.Errorf("%d writes: %q", again.writes, again.calls)
 	}
@@ -140,7 +142,8 @@ func TestNoPodIsBornIntoABirthThatIsNotItsOwn(t *testing.T) {
 		w := newWorld(t, demo())
 		view := born()
 		edit(&view)
-		if err := w.do(t, view, plan.Bootstrap{Pods: []plan.Start{start}}); !errors.Is(err, ErrStale) || w.writes != 0 {
+		if err := w.do(t, view, changes.Bootstrap{Pods: []changes.Start{start}}); !errors.Is(err, ErrStale) ||
+			w.writes != 0 {
 			t.Errorf("%s: %v, %d writes", name, err, w.writes)
 		}
 	}
@@ -149,20 +152,20 @@ func TestNoPodIsBornIntoABirthThatIsNotItsOwn(t *testing.T) {
 func TestAPodIsNotMadeFromFlagsThatCouldHurt(t *testing.T) {
 	c := demo()
 	c.Spec.TLS = &v1alpha1.TLSSpec{Mode: v1alpha1.TLSDisabled}
-	for name, start := range map[string]plan.Start{
-		"no flags":               {Name: "demo-0", Flags: plan.FlagsNone},
-		"a join with nobody":     {Name: "demo-3", Flags: plan.FlagsJoin, Initial: initial(c, "demo-3")},
-		"a join without itself":  {Name: "demo-3", Flags: plan.FlagsJoin, Initial: initial(c, "demo-0", "demo-1")},
-		"a birth without itself": {Name: "demo-0", Flags: plan.FlagsBirth, Initial: initial(c, "demo-1")},
-		"a role before the seal": {Name: "demo-3", Flags: plan.FlagsJoin, Initial: initial(c, "demo-0", "demo-3"),
+	for name, start := range map[string]changes.Start{
+		"no flags":               {Name: "demo-0", Flags: facts.FlagsNone},
+		"a join with nobody":     {Name: "demo-3", Flags: facts.FlagsJoin, Initial: initial(c, "demo-3")},
+		"a join without itself":  {Name: "demo-3", Flags: facts.FlagsJoin, Initial: initial(c, "demo-0", "demo-1")},
+		"a birth without itself": {Name: "demo-0", Flags: facts.FlagsBirth, Initial: initial(c, "demo-1")},
+		"a role before the seal": {Name: "demo-3", Flags: facts.FlagsJoin, Initial: initial(c, "demo-0", "demo-3"),
 			Role: v1alpha1.RoleVoter},
-		"no choices": {Name: "demo-0", Flags: plan.FlagsSealed, Choices: plan.Choices{Inputs: "{}"}},
+		"no choices": {Name: "demo-0", Flags: facts.FlagsSealed, Choices: facts.Choices{Inputs: "{}"}},
 	} {
 		w := newWorld(t, c)
 		if start.Choices.IsZero() {
 			start.Choices = choices(c)
 		}
-		if err := w.do(t, born(), plan.StartPods{Pods: []plan.Start{start}}); err == nil || w.writes != 0 {
+		if err := w.do(t, born(), changes.StartPods{Pods: []changes.Start{start}}); err == nil || w.writes != 0 {
 			t.Errorf("%s: %v, %d writes", name, err, w.writes)
 		}
 	}
@@ -172,9 +175,9 @@ func TestAPodIsSealedByNoFlagsThatWouldNotStartItFromItsData(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
 	pod := ref(w.pod(t, "demo-0"))
-	for _, flags := range []plan.Flags{plan.FlagsNone, plan.FlagsBirth, plan.FlagsJoin} {
+	for _, flags := range []facts.Flags{facts.FlagsNone, facts.FlagsBirth, facts.FlagsJoin} {
 		before := w.writes
-		seal := plan.SealPods{Pods: []plan.Seal{{Pod: pod, Flags: flags, Role: v1alpha1.RoleVoter}}}
+		seal := changes.SealPods{Pods: []changes.Seal{{Pod: pod, Flags: flags, Role: v1alpha1.RoleVoter}}}
 		if err := w.do(t, born(), seal); err == nil || w.writes != before {
 			t.Errorf("flags %q: %v, %d writes", flags, err, w.writes-before)
 		}
@@ -184,7 +187,8 @@ func TestAPodIsSealedByNoFlagsThatWouldNotStartItFromItsData(t *testing.T) {
 func TestAPodWaitsForTheSecretThatItMounts(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
-	start := plan.StartPods{Pods: []plan.Start{{Name: "demo-3", Flags: plan.FlagsSealed, Choices: choices(w.cluster)}}}
+	start := changes.StartPods{Pods: []changes.Start{{Name: "demo-3", Flags: facts.FlagsSealed,
+		Choices: choices(w.cluster)}}}
 	if err := w.do(t, born(), start); !isLater(err, LaterMissing) || w.writes != 0 {
 		t.Errorf("%v, %d writes", err, w.writes)
 	}
@@ -199,11 +203,12 @@ func TestAPodWaitsForTheSecretThatItMounts(t *testing.T) {
 func TestAPodIsMadeOnTheIncarnationOfItsVolume(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
-	w.mustDo(t, born(), plan.DeletePods{Pods: []plan.PodRef{ref(w.pod(t, "demo-0"))}})
+	w.mustDo(t, born(), changes.DeletePods{Pods: []facts.PodRef{ref(w.pod(t, "demo-0"))}})
 	view := born()
-	view.Current.Members = []plan.Replica{{Name: "demo-0", Volume: &plan.Volume{Incarnation: "restored"}}}
+	view.Current.Members = []facts.Replica{{Name: "demo-0", Volume: &facts.Volume{Incarnation: "restored"}}}
 	w.mustDo(t, view,
-		plan.StartPods{Pods: []plan.Start{{Name: "demo-0", Flags: plan.FlagsSealed, Choices: choices(w.cluster)}}})
+		changes.StartPods{Pods: []changes.Start{{Name: "demo-0", Flags: facts.FlagsSealed,
+			Choices: choices(w.cluster)}}})
 	args := strings.Join(w.pod(t, "demo-0").Spec.Containers[0].Args, " ")
 	if !strings.Contains(args, "--data-dir=/var/lib/etcd/restored/demo-0 ") {
 		t.Errorf("it starts with %s", args)
@@ -234,7 +239,8 @@ func TestANameIsPromisedOnceAndItsPromiseEndsWithTheMember(t *testing.T) {
 	w := newWorld(t, demo())
 	w.mustDo(t, born(), begin())
 	w.mustDo(t, born(), bootstrap(w.cluster))
-	prepare := plan.PrepareMember{Volume: plan.NewVolume{Name: "demo-3", Bytes: 1 << 30, Choices: choices(w.cluster)},
+	prepare := changes.PrepareMember{Volume: changes.NewVolume{Name: "demo-3", Bytes: 1 << 30,
+		Choices: choices(w.cluster)},
 		Secret: true}
 	w.mustDo(t, begun(), prepare)
 	w.mustDo(t, begun(), prepare)

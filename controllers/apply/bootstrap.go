@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
@@ -16,8 +16,8 @@ const parallelWrites = 8
 
 // bootstrap makes what is missing of a birth. Pods come last, only when every volume is there, and only once the birth
 // record says which volumes these are: one that is missing or another from then on is a lost one.
-func (s step) bootstrap(ctx context.Context, c plan.Bootstrap) error {
-	if err := s.applyObjects(ctx, plan.ApplyObjects{Objects: c.Objects, Secrets: c.Secrets}); err != nil {
+func (s step) bootstrap(ctx context.Context, c changes.Bootstrap) error {
+	if err := s.applyObjects(ctx, changes.ApplyObjects{Objects: c.Objects, Secrets: c.Secrets}); err != nil {
 		return err
 	}
 	if err := each(ctx, c.Volumes, s.createVolume); err != nil {

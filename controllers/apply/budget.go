@@ -5,13 +5,13 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // setBudget creates, changes or deletes the PodDisruptionBudget. Changing it names the resource version that was read:
 // a bound is lowered only from the bound that was seen.
-func (s step) setBudget(ctx context.Context, c plan.SetBudget) error {
+func (s step) setBudget(ctx context.Context, c changes.SetBudget) error {
 	want := resources.BuildBudget(s.cluster, c.MinAvailable)
 	if c.MinAvailable == 0 {
 		return s.delete(ctx, resources.KindBudget, want, "")

@@ -8,7 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
@@ -22,13 +23,13 @@ func TestAnAuthorityThatIsThereIsNeverMadeAnew(t *testing.T) {
 	wholeCluster(t, w)
 	before := w.secret(t, "demo-ca")
 	w.edit(t, before, func() { before.Data[resources.KeyKey] = []byte("damaged") })
-	w.mustDo(t, born(), plan.ApplyObjects{Objects: []plan.Object{{Kind: "Secret", Name: "demo-ca"}}})
+	w.mustDo(t, born(), changes.ApplyObjects{Objects: []facts.Object{{Kind: "Secret", Name: "demo-ca"}}})
 	if after := w.secret(t, "demo-ca"); !bytes.Equal(after.Data[resources.KeyKey], []byte("damaged")) || w.writes != 0 {
 		t.Errorf("%d writes", w.writes)
 	}
 	drifted := w.secret(t, "demo-0-tls")
 	w.edit(t, drifted, func() { delete(drifted.Data, resources.KeyCert) })
-	if err := w.do(t, born(), plan.ApplyObjects{Secrets: []string{"demo-0"}}); !isRejected(err, RejectedUnreadable) {
+	if err := w.do(t, born(), changes.ApplyObjects{Secrets: []string{"demo-0"}}); !isRejected(err, RejectedUnreadable) {
 		t.Errorf("a certificate of an authority that cannot be read: %v", err)
 	}
 }
@@ -56,7 +57,7 @@ func TestRenewingOneCertificateLeavesTheOtherAsItIs(t *testing.T) {
 	wholeCluster(t, w)
 	before := w.secret(t, "demo-0-tls")
 	w.edit(t, before, func() { before.Data[resources.KeyCert] = before.Data[resources.KeyPeerCert] })
-	w.mustDo(t, born(), plan.ApplyObjects{Secrets: []string{"demo-0"}})
+	w.mustDo(t, born(), changes.ApplyObjects{Secrets: []string{"demo-0"}})
 	after := w.secret(t, "demo-0-tls")
 	holdsCertificates(t, w, "demo-0-tls", resources.MemberCertificates(w.cluster, "demo-0"))
 	if !bytes.Equal(after.Data[resources.KeyPeerCert], before.Data[resources.KeyPeerCert]) {
@@ -72,7 +73,8 @@ func TestACertificateIsRenewedInTheLastThirdOfItsLife(t *testing.T) {
 		applier.Now = func() time.Time { return now.Add(after) }
 		w.writes = 0
 		s := step{Applier: applier, cluster: w.cluster, view: born()}
-		if err := s.carryOut(t.Context(), plan.ApplyObjects{Secrets: []string{"demo-0"}}); err != nil || w.writes != renewals {
+		if err := s.carryOut(t.Context(), changes.ApplyObjects{Secrets: []string{"demo-0"}}); err != nil ||
+			w.writes != renewals {
 			t.Errorf("after %v: %d writes, %v", after, w.writes, err)
 		}
 	}
@@ -89,7 +91,7 @@ func TestNoKeyIsEverInAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.edit(t, broken, func() { broken.Data = nil })
-	err := w.do(t, born(), plan.ApplyObjects{Secrets: []string{"demo-1"}})
+	err := w.do(t, born(), changes.ApplyObjects{Secrets: []string{"demo-1"}})
 	if err == nil || bytes.Contains([]byte(err.Error()), []byte(key[40:80])) {
 		t.Errorf("%v", err)
 	}

@@ -12,7 +12,8 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
@@ -50,15 +51,17 @@ func holdsCertificates(t *testing.T, w *world, secret string, certificates []res
 		if !bytes.Equal(data[certificate.CAKey], authority) {
 			t.Errorf("%s: %s is not the authority", secret, certificate.CAKey)
 		}
-		if reason, renew := pki.NeedsRenewal(data[certificate.CertKey], authority, pki.Leaf(certificate.Leaf), now); renew {
+		if reason, renew := pki.NeedsRenewal(data[certificate.CertKey], authority, pki.Leaf(certificate.Leaf),
+			now); renew {
 			t.Errorf("%s: %s is %s", secret, certificate.CertKey, reason)
 		}
 	}
 }
 
 func objectEffects() []effect {
-	drifted := plan.ApplyObjects{
-		Objects: []plan.Object{{Kind: "Service", Name: "demo"}, {Kind: "Service", Name: "demo-peers"}, {Kind: "Secret", Name: "demo-client-tls"}},
+	drifted := changes.ApplyObjects{
+		Objects: []facts.Object{{Kind: "Service", Name: "demo"}, {Kind: "Service", Name: "demo-peers"},
+			{Kind: "Secret", Name: "demo-client-tls"}},
 		Secrets: []string{"demo-1"},
 	}
 	return []effect{
@@ -73,27 +76,29 @@ func objectEffects() []effect {
 				w.edit(t, users, func() { users.Data[resources.KeyCert] = []byte("x") })
 				w.edit(t, member, func() { delete(member.Data, resources.KeyPeerKey) })
 			},
-			change: func(*testing.T, *world) plan.Change { return drifted },
+			change: func(*testing.T, *world) changes.Change { return drifted },
 			holds: func(t *testing.T, w *world) {
 				holdsBootstrap(t, w)
-				if drift := resources.ServiceDrift(w.service(t, "demo"), resources.BuildClientService(w.cluster)); drift != "" {
+				if drift := resources.ServiceDrift(w.service(t, "demo"),
+					resources.BuildClientService(w.cluster)); drift != "" {
 					t.Errorf("client Service: %s", drift)
 				}
 				peers := w.service(t, "demo-peers")
-				if drift := resources.ServiceDrift(peers, resources.PeerServiceShape(w.cluster)); drift != "" || peers.Annotations[v1alpha1.AnnotationBirth] == "" {
+				if drift := resources.ServiceDrift(peers, resources.PeerServiceShape(w.cluster)); drift != "" ||
+					peers.Annotations[v1alpha1.AnnotationBirth] == "" {
 					t.Errorf("peer Service: %s, %v", drift, peers.Annotations)
 				}
 			},
 		},
 		{
 			name:   "create the budget",
-			change: func(*testing.T, *world) plan.Change { return plan.SetBudget{MinAvailable: 2} },
+			change: func(*testing.T, *world) changes.Change { return changes.SetBudget{MinAvailable: 2} },
 			holds:  holdsBudget(2),
 		},
 		{
 			name:   "lower the budget",
 			world:  func(t *testing.T, w *world) { w.put(t, resources.BuildBudget(w.cluster, 3)) },
-			change: func(*testing.T, *world) plan.Change { return plan.SetBudget{MinAvailable: 2} },
+			change: func(*testing.T, *world) changes.Change { return changes.SetBudget{MinAvailable: 2} },
 			holds:  holdsBudget(2),
 		},
 		{
@@ -103,37 +108,42 @@ func objectEffects() []effect {
 				budget.Spec.MinAvailable, budget.Spec.MaxUnavailable = nil, new(intstr.FromInt32(2))
 				w.put(t, budget)
 			},
-			change: func(*testing.T, *world) plan.Change { return plan.SetBudget{MinAvailable: 2} },
+			change: func(*testing.T, *world) changes.Change { return changes.SetBudget{MinAvailable: 2} },
 			holds:  holdsBudget(2),
 		},
 		{
 			name:   "delete the budget",
 			world:  func(t *testing.T, w *world) { w.put(t, resources.BuildBudget(w.cluster, 2)) },
-			change: func(*testing.T, *world) plan.Change { return plan.SetBudget{} },
+			change: func(*testing.T, *world) changes.Change { return changes.SetBudget{} },
 			holds:  func(t *testing.T, w *world) { w.isGone(t, resources.BuildBudget(w.cluster, 2), "demo") },
 		},
 		{
 			name: "delete a Secret", world: wholeCluster,
-			change: func(*testing.T, *world) plan.Change { return plan.DeleteSecret{Name: "demo-2"} },
+			change: func(*testing.T, *world) changes.Change { return changes.DeleteSecret{Name: "demo-2"} },
 			holds:  func(t *testing.T, w *world) { w.isGone(t, &corev1.Secret{}, "demo-2-tls") },
 		},
 		{
 			name: "own data", world: wholeCluster,
-			change: func(t *testing.T, w *world) plan.Change { return plan.FollowPolicy{Retain: false, Items: w.data(t)} },
-			holds:  holdsOwnership(true),
+			change: func(t *testing.T, w *world) changes.Change {
+				return changes.FollowPolicy{Retain: false, Items: w.data(t)}
+			},
+			holds: holdsOwnership(true),
 		},
 		{
 			name: "release data",
 			world: func(t *testing.T, w *world) {
 				wholeCluster(t, w)
-				w.mustDo(t, born(), plan.FollowPolicy{Retain: false, Items: w.data(t)})
+				w.mustDo(t, born(), changes.FollowPolicy{Retain: false, Items: w.data(t)})
 				other := w.volume(t, "demo-0")
 				w.edit(t, other, func() {
-					other.OwnerReferences = append(other.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"})
+					other.OwnerReferences = append(other.OwnerReferences,
+						metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"})
 				})
 			},
-			change: func(t *testing.T, w *world) plan.Change { return plan.FollowPolicy{Retain: true, Items: w.data(t)} },
-			holds:  holdsOwnership(false),
+			change: func(t *testing.T, w *world) changes.Change {
+				return changes.FollowPolicy{Retain: true, Items: w.data(t)}
+			},
+			holds: holdsOwnership(false),
 		},
 	}
 }
@@ -152,7 +162,8 @@ func holdsOwnership(isOwned bool) func(*testing.T, *world) {
 	return func(t *testing.T, w *world) {
 		t.Helper()
 		for _, object := range []ctrlclient.Object{
-			w.volume(t, "demo-0"), w.volume(t, "demo-1"), w.volume(t, "demo-2"), w.secret(t, "demo-ca"), w.secret(t, "demo-ca-peer"),
+			w.volume(t, "demo-0"), w.volume(t, "demo-1"), w.volume(t, "demo-2"), w.secret(t, "demo-ca"),
+			w.secret(t, "demo-ca-peer"),
 		} {
 			if !resources.FollowsPolicy(object, w.cluster.UID, !isOwned) {
 				t.Errorf("%s has owners %v", object.GetName(), object.GetOwnerReferences())
@@ -168,8 +179,9 @@ func memberEffects() []effect {
 	return []effect{
 		{
 			name: "prepare a member", world: wholeCluster, again: 1,
-			change: func(_ *testing.T, w *world) plan.Change {
-				return plan.PrepareMember{Volume: plan.NewVolume{Name: "demo-3", Bytes: 1 << 30, Choices: choices(w.cluster)}, Secret: true}
+			change: func(_ *testing.T, w *world) changes.Change {
+				return changes.PrepareMember{Volume: changes.NewVolume{Name: "demo-3", Bytes: 1 << 30,
+					Choices: choices(w.cluster)}, Secret: true}
 			},
 			holds: func(t *testing.T, w *world) {
 				holdsCertificates(t, w, "demo-3-tls", resources.MemberCertificates(w.cluster, "demo-3"))
@@ -180,15 +192,17 @@ func memberEffects() []effect {
 		},
 		{
 			name: "record members", world: wholeCluster, again: 2,
-			change: func(t *testing.T, w *world) plan.Change {
-				return plan.RecordMembers{Members: []plan.MemberRecord{
+			change: func(t *testing.T, w *world) changes.Change {
+				return changes.RecordMembers{Members: []changes.MemberRecord{
 					{Name: "demo-0", VolumeUID: string(w.volume(t, "demo-0").UID), Record: recorded()},
 					{Name: "demo-1", PodUID: string(w.pod(t, "demo-1").UID), Record: recorded()},
 				}}
 			},
 			holds: func(t *testing.T, w *world) {
-				for _, annotations := range []map[string]string{w.volume(t, "demo-0").Annotations, w.pod(t, "demo-1").Annotations} {
-					if got, err := record.DecodeMember(annotations[v1alpha1.AnnotationRecord]); err != nil || got != recorded() {
+				for _, annotations := range []map[string]string{w.volume(t, "demo-0").Annotations,
+					w.pod(t, "demo-1").Annotations} {
+					if got, err := record.DecodeMember(annotations[v1alpha1.AnnotationRecord]); err != nil ||
+						got != recorded() {
 						t.Errorf("recorded is %+v, %v", got, err)
 					}
 				}
@@ -196,15 +210,18 @@ func memberEffects() []effect {
 		},
 		{
 			name: "seal Pods", world: wholeCluster, again: 2,
-			change: func(t *testing.T, w *world) plan.Change {
-				return plan.SealPods{Pods: []plan.Seal{
-					{Pod: ref(w.pod(t, "demo-0")), Flags: plan.FlagsSealed, Role: v1alpha1.RoleVoter}, {Pod: ref(w.pod(t, "demo-1")), Flags: plan.FlagsSealed, Role: v1alpha1.RoleLearner},
+			change: func(t *testing.T, w *world) changes.Change {
+				return changes.SealPods{Pods: []changes.Seal{
+					{Pod: ref(w.pod(t, "demo-0")), Flags: facts.FlagsSealed, Role: v1alpha1.RoleVoter},
+					{Pod: ref(w.pod(t, "demo-1")), Flags: facts.FlagsSealed, Role: v1alpha1.RoleLearner},
 				}}
 			},
 			holds: func(t *testing.T, w *world) {
-				for name, role := range map[string]string{"demo-0": v1alpha1.RoleVoter, "demo-1": v1alpha1.RoleLearner} {
+				for name, role := range map[string]string{"demo-0": v1alpha1.RoleVoter,
+					"demo-1": v1alpha1.RoleLearner} {
 					pod := w.pod(t, name)
-					if resources.FlagsOf(w.cluster, name, pod.Annotations) != resources.StartSealed || pod.Labels[v1alpha1.LabelRole] != role {
+					if resources.FlagsOf(w.cluster, name, pod.Annotations) != resources.StartSealed ||
+						pod.Labels[v1alpha1.LabelRole] != role {
 						t.Errorf("%s: %v, %v", name, pod.Annotations, pod.Labels)
 					}
 				}
@@ -214,9 +231,11 @@ func memberEffects() []effect {
 			name: "take a role away", again: 1,
 			world: func(t *testing.T, w *world) {
 				wholeCluster(t, w)
-				w.mustDo(t, born(), plan.LabelRole{Pod: ref(w.pod(t, "demo-0")), Role: v1alpha1.RoleVoter})
+				w.mustDo(t, born(), changes.LabelRole{Pod: ref(w.pod(t, "demo-0")), Role: v1alpha1.RoleVoter})
 			},
-			change: func(t *testing.T, w *world) plan.Change { return plan.LabelRole{Pod: ref(w.pod(t, "demo-0"))} },
+			change: func(t *testing.T, w *world) changes.Change {
+				return changes.LabelRole{Pod: ref(w.pod(t, "demo-0"))}
+			},
 			holds: func(t *testing.T, w *world) {
 				if role, ok := w.pod(t, "demo-0").Labels[v1alpha1.LabelRole]; ok {
 					t.Errorf("the role is %q", role)
@@ -225,8 +244,9 @@ func memberEffects() []effect {
 		},
 		{
 			name: "set choices", world: wholeCluster, again: 1,
-			change: func(t *testing.T, w *world) plan.Change {
-				return plan.SetChoices{Volumes: []plan.VolumeRef{{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}}, Choices: plan.Choices{Inputs: `{"version":"3.7.3"}`}}
+			change: func(t *testing.T, w *world) changes.Change {
+				return changes.SetChoices{Volumes: []facts.VolumeRef{{Name: "demo-0",
+					UID: string(w.volume(t, "demo-0").UID)}}, Choices: facts.Choices{Inputs: `{"version":"3.7.3"}`}}
 			},
 			holds: func(t *testing.T, w *world) {
 				if got := w.volume(t, "demo-0").Annotations[v1alpha1.AnnotationInputs]; got != `{"version":"3.7.3"}` {
@@ -237,16 +257,18 @@ func memberEffects() []effect {
 		{
 			name: "dress Pods",
 			world: func(t *testing.T, w *world) {
-				w.cluster.Spec.Pod = &v1alpha1.PodSpec{Labels: map[string]string{"team": "storage"}, Annotations: map[string]string{"example.com/note": "x"}}
+				w.cluster.Spec.Pod = &v1alpha1.PodSpec{Labels: map[string]string{"team": "storage"},
+					Annotations: map[string]string{"example.com/note": "x"}}
 				wholeCluster(t, w)
 				w.cluster.Spec.Pod = &v1alpha1.PodSpec{Labels: map[string]string{"tier": "gold"}}
 			},
-			change: func(t *testing.T, w *world) plan.Change {
-				return plan.DressPods{Pods: []plan.PodRef{ref(w.pod(t, "demo-0")), ref(w.pod(t, "demo-2"))}}
+			change: func(t *testing.T, w *world) changes.Change {
+				return changes.DressPods{Pods: []facts.PodRef{ref(w.pod(t, "demo-0")), ref(w.pod(t, "demo-2"))}}
 			},
 			holds: func(t *testing.T, w *world) {
 				for name, isDressed := range map[string]bool{"demo-0": true, "demo-1": false, "demo-2": true} {
-					if pod := w.pod(t, name); resources.DressingOf(w.cluster, pod).IsZero() != isDressed || (pod.Labels["team"] == "") != isDressed {
+					if pod := w.pod(t, name); resources.DressingOf(w.cluster, pod).IsZero() != isDressed ||
+						(pod.Labels["team"] == "") != isDressed {
 						t.Errorf("%s: %v, %v", name, pod.Labels, pod.Annotations)
 					}
 				}
@@ -259,8 +281,8 @@ func memberEffects() []effect {
 				pod := w.pod(t, "demo-1")
 				w.edit(t, pod, func() { delete(pod.Annotations, v1alpha1.AnnotationInputs) })
 			},
-			change: func(t *testing.T, w *world) plan.Change {
-				return plan.RestoreInputs{Pod: ref(w.pod(t, "demo-1")), Choices: choices(w.cluster)}
+			change: func(t *testing.T, w *world) changes.Change {
+				return changes.RestoreInputs{Pod: ref(w.pod(t, "demo-1")), Choices: choices(w.cluster)}
 			},
 			holds: func(t *testing.T, w *world) {
 				if got := w.pod(t, "demo-1").Annotations[v1alpha1.AnnotationInputs]; got != choices(w.cluster).Inputs {
@@ -274,17 +296,20 @@ func memberEffects() []effect {
 				wholeCluster(t, w)
 				w.cluster.UID = "the-next-one"
 			},
-			change: func(t *testing.T, w *world) plan.Change {
-				c := plan.AdoptData{}
+			change: func(t *testing.T, w *world) changes.Change {
+				c := changes.AdoptData{}
 				for _, name := range []string{"demo-0", "demo-1", "demo-2"} {
 					volume := w.volume(t, name)
-					c.Items = append(c.Items, plan.Retained{Kind: resources.KindVolume, Name: name, UID: string(volume.UID), Owner: earlierOwner(volume)})
+					c.Items = append(c.Items, facts.Retained{Kind: resources.KindVolume, Name: name,
+						UID: string(volume.UID), Owner: earlierOwner(volume)})
 				}
 				authority := w.secret(t, "demo-ca")
-				return plan.AdoptData{Items: append(c.Items, plan.Retained{Kind: resources.KindSecret, Name: "demo-ca", UID: string(authority.UID), Owner: earlierOwner(authority)})}
+				return changes.AdoptData{Items: append(c.Items, facts.Retained{Kind: resources.KindSecret,
+					Name: "demo-ca", UID: string(authority.UID), Owner: earlierOwner(authority)})}
 			},
 			holds: func(t *testing.T, w *world) {
-				for _, data := range []ctrlclient.Object{w.volume(t, "demo-0"), w.volume(t, "demo-1"), w.volume(t, "demo-2"), w.secret(t, "demo-ca")} {
+				for _, data := range []ctrlclient.Object{w.volume(t, "demo-0"), w.volume(t, "demo-1"),
+					w.volume(t, "demo-2"), w.secret(t, "demo-ca")} {
 					if !resources.IsDataOf(data, w.cluster.UID) {
 						t.Errorf("%s is not ours: %v", data.GetName(), data.GetLabels())
 					}
@@ -293,7 +318,9 @@ func memberEffects() []effect {
 		},
 		{
 			name: "evict a Pod", world: wholeCluster,
-			change: func(t *testing.T, w *world) plan.Change { return plan.EvictPod{Pod: ref(w.pod(t, "demo-0"))} },
+			change: func(t *testing.T, w *world) changes.Change {
+				return changes.EvictPod{Pod: ref(w.pod(t, "demo-0"))}
+			},
 			holds: func(t *testing.T, w *world) {
 				w.isGone(t, &corev1.Pod{}, "demo-0")
 				w.pod(t, "demo-1")
@@ -301,8 +328,9 @@ func memberEffects() []effect {
 		},
 		{
 			name: "delete Pods and leave what came after them", world: wholeCluster,
-			change: func(t *testing.T, w *world) plan.Change {
-				return plan.DeletePods{Pods: []plan.PodRef{ref(w.pod(t, "demo-0")), {Name: "demo-1", UID: "an earlier one"}}}
+			change: func(t *testing.T, w *world) changes.Change {
+				return changes.DeletePods{Pods: []facts.PodRef{ref(w.pod(t, "demo-0")),
+					{Name: "demo-1", UID: "an earlier one"}}}
 			},
 			holds: func(t *testing.T, w *world) {
 				w.isGone(t, &corev1.Pod{}, "demo-0")
@@ -311,8 +339,9 @@ func memberEffects() []effect {
 		},
 		{
 			name: "delete volumes", world: wholeCluster,
-			change: func(t *testing.T, w *world) plan.Change {
-				return plan.DeleteVolumes{Volumes: []plan.VolumeRef{{Name: "demo-2", UID: string(w.volume(t, "demo-2").UID)}}}
+			change: func(t *testing.T, w *world) changes.Change {
+				return changes.DeleteVolumes{Volumes: []facts.VolumeRef{{Name: "demo-2",
+					UID: string(w.volume(t, "demo-2").UID)}}}
 			},
 			holds: func(t *testing.T, w *world) { w.isGone(t, &corev1.PersistentVolumeClaim{}, "demo-2") },
 		},
@@ -320,14 +349,16 @@ func memberEffects() []effect {
 			name: "start a sealed Pod on its volume", again: 1,
 			world: func(t *testing.T, w *world) {
 				wholeCluster(t, w)
-				w.mustDo(t, born(), plan.DeletePods{Pods: []plan.PodRef{ref(w.pod(t, "demo-0"))}})
+				w.mustDo(t, born(), changes.DeletePods{Pods: []facts.PodRef{ref(w.pod(t, "demo-0"))}})
 			},
-			change: func(_ *testing.T, w *world) plan.Change {
-				return plan.StartPods{Pods: []plan.Start{{Name: "demo-0", Flags: plan.FlagsSealed, Choices: choices(w.cluster), Role: v1alpha1.RoleVoter}}}
+			change: func(_ *testing.T, w *world) changes.Change {
+				return changes.StartPods{Pods: []changes.Start{{Name: "demo-0", Flags: facts.FlagsSealed,
+					Choices: choices(w.cluster), Role: v1alpha1.RoleVoter}}}
 			},
 			holds: func(t *testing.T, w *world) {
 				pod := w.pod(t, "demo-0")
-				if resources.FlagsOf(w.cluster, "demo-0", pod.Annotations) != resources.StartSealed || pod.Labels[v1alpha1.LabelRole] != v1alpha1.RoleVoter {
+				if resources.FlagsOf(w.cluster, "demo-0", pod.Annotations) != resources.StartSealed ||
+					pod.Labels[v1alpha1.LabelRole] != v1alpha1.RoleVoter {
 					t.Errorf("%v, %v", pod.Annotations, pod.Labels)
 				}
 			},
@@ -343,6 +374,6 @@ func earlierOwner(data ctrlclient.Object) string {
 	return "somebody"
 }
 
-func ref(pod *corev1.Pod) plan.PodRef {
-	return plan.PodRef{Name: pod.Name, UID: string(types.UID(pod.UID))}
+func ref(pod *corev1.Pod) facts.PodRef {
+	return facts.PodRef{Name: pod.Name, UID: string(types.UID(pod.UID))}
 }

@@ -18,7 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/test/needs"
 )
@@ -31,7 +32,8 @@ type node struct {
 	data     string
 }
 
-// TestEtcdRunsAsThePodSays starts real etcd of each minor by the arguments and the environment of the Pods that are made.
+// TestEtcdRunsAsThePodSays starts real etcd of each minor by the arguments and the environment of the Pods that are
+// made.
 func TestEtcdRunsAsThePodSays(t *testing.T) {
 	root := needs.Etcd(t)
 	for _, version := range []string{"3.5.35", "3.6.16", "3.7.3"} {
@@ -45,11 +47,13 @@ func TestEtcdRunsAsThePodSays(t *testing.T) {
 	}
 }
 
-// liveAndSeal gives birth, uses etcdctl as in the Pod, and then starts again: stripped, sealed with data, sealed without.
+// liveAndSeal gives birth, uses etcdctl as in the Pod, and then starts again: stripped, sealed with data, sealed
+// without.
 func liveAndSeal(t *testing.T, c *v1alpha1.EtcdCluster, binaries string) {
 	w := newWorld(t, c)
-	w.mustDo(t, oneBorn(), plan.BeginBirth{Incarnation: incarnation, Token: "t", Names: []string{"demo-0"}})
-	change := plan.Bootstrap{Pods: []plan.Start{{Name: "demo-0", Flags: plan.FlagsBirth, Initial: initial(c, "demo-0"), Choices: choices(c)}}}
+	w.mustDo(t, oneBorn(), changes.BeginBirth{Incarnation: incarnation, Token: "t", Names: []string{"demo-0"}})
+	change := changes.Bootstrap{Pods: []changes.Start{{Name: "demo-0", Flags: facts.FlagsBirth,
+		Initial: initial(c, "demo-0"), Choices: choices(c)}}}
 	if c.Spec.IsTLS() {
 		change.Objects, change.Secrets = bootstrap(c).Objects, []string{"demo-0"}
 	}
@@ -59,10 +63,12 @@ func liveAndSeal(t *testing.T, c *v1alpha1.EtcdCluster, binaries string) {
 	pod := w.pod(t, "demo-0")
 	stop := n.serve(t, pod)
 	out, err := n.command(pod, "etcdctl", "endpoint", "health").CombinedOutput()
-	if err != nil || !bytes.Contains(out, []byte("is healthy")) || bytes.Contains(out, []byte("warn")) || bytes.Contains(out, []byte("unrecognized")) {
+	if err != nil || !bytes.Contains(out, []byte("is healthy")) || bytes.Contains(out, []byte("warn")) ||
+		bytes.Contains(out, []byte("unrecognized")) {
 		t.Errorf("etcdctl with no flags: %v\n%s", err, out)
 	}
-	if log := stop(); strings.Contains(log, "unrecognized environment variable") || strings.Contains(log, "deprecated") && strings.Contains(log, "flag") {
+	if log := stop(); strings.Contains(log, "unrecognized environment variable") ||
+		strings.Contains(log, "deprecated") && strings.Contains(log, "flag") {
 		t.Errorf("etcd minds how it was started:\n%s", log)
 	}
 
@@ -71,7 +77,8 @@ func liveAndSeal(t *testing.T, c *v1alpha1.EtcdCluster, binaries string) {
 	if log := n.end(t, stripped); !strings.Contains(log, "initial-cluster-state") {
 		t.Errorf("with its annotations stripped etcd ended by:\n%s", log)
 	}
-	w.mustDo(t, oneBorn(), plan.SealPods{Pods: []plan.Seal{{Pod: ref(pod), Flags: plan.FlagsSealed, Role: v1alpha1.RoleVoter}}})
+	w.mustDo(t, oneBorn(), changes.SealPods{Pods: []changes.Seal{{Pod: ref(pod), Flags: facts.FlagsSealed,
+		Role: v1alpha1.RoleVoter}}})
 	sealed := w.pod(t, "demo-0")
 	n.serve(t, sealed)()
 	if err := os.RemoveAll(n.data); err != nil {
@@ -103,7 +110,8 @@ func newNode(t *testing.T, w *world, binaries string) *node {
 			}
 		}
 	}
-	n.replace = strings.NewReplacer("/var/lib/etcd", n.data, "/etc/etcd/tls", tls, ":2379", ":"+freePort(t), ":2380", ":"+freePort(t), ":2381", ":"+n.metrics)
+	n.replace = strings.NewReplacer("/var/lib/etcd", n.data, "/etc/etcd/tls", tls, ":2379", ":"+freePort(t), ":2380",
+		":"+freePort(t), ":2381", ":"+n.metrics)
 	return n
 }
 
@@ -122,7 +130,8 @@ func (n *node) variables(pod *corev1.Pod) map[string]string {
 	for _, variable := range pod.Spec.Containers[0].Env {
 		value := variable.Value
 		if variable.ValueFrom != nil {
-			key := strings.TrimSuffix(strings.TrimPrefix(variable.ValueFrom.FieldRef.FieldPath, "metadata.annotations['"), "']")
+			key := strings.TrimSuffix(strings.TrimPrefix(variable.ValueFrom.FieldRef.FieldPath,
+				"metadata.annotations['"), "']")
 			value = pod.Annotations[key]
 		}
 		variables[variable.Name] = n.replace.Replace(value)
@@ -153,13 +162,14 @@ func (n *node) serve(t *testing.T, pod *corev1.Pod) func() string {
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	container := pod.Spec.Containers[0]
 	for _, probe := range []*corev1.Probe{container.StartupProbe, container.LivenessProbe, container.ReadinessProbe} {
-		err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
-			response, err := http.Get("http://localhost:" + n.metrics + probe.HTTPGet.Path)
-			if err != nil {
-				return false, nil //nolint:nilerr // not listening yet
-			}
-			return response.StatusCode == http.StatusOK, response.Body.Close()
-		})
+		err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true,
+			func(context.Context) (bool, error) {
+				response, err := http.Get("http://localhost:" + n.metrics + probe.HTTPGet.Path)
+				if err != nil {
+					return false, nil //nolint:nilerr // not listening yet
+				}
+				return response.StatusCode == http.StatusOK, response.Body.Close()
+			})
 		if err != nil {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
@@ -20,7 +20,7 @@ import (
 // (kubernetes/kubernetes:pkg/registry/core/pod/storage/eviction.go). It goes by its UID alone: the slot is taken before
 // preconditions are looked at, and one that fails on a resource version, which moves with each word of the kubelet,
 // would hold its slot against everybody for two minutes.
-func (s step) evictPod(ctx context.Context, c plan.EvictPod) error {
+func (s step) evictPod(ctx context.Context, c changes.EvictPod) error {
 	live, err := s.find(ctx, resources.KindPod, podNamed(c.Pod.Name))
 	switch {
 	case err != nil:

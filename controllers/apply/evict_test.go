@@ -14,11 +14,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // evict holds evictions to what a real API server checks and the fake does not: the preconditions.
-func (w *world) evict(ctx context.Context, _ ctrlclient.Client, name string, object, body ctrlclient.Object, _ ...ctrlclient.SubResourceCreateOption) error {
+func (w *world) evict(ctx context.Context, _ ctrlclient.Client, name string, object, body ctrlclient.Object,
+	_ ...ctrlclient.SubResourceCreateOption) error {
 	eviction, ok := body.(*policyv1.Eviction)
 	if !ok || name != "eviction" || eviction.DeleteOptions == nil || eviction.DeleteOptions.Preconditions == nil {
 		w.wrong("%s of %s is not an eviction of one Pod and no other", name, object.GetName())
@@ -49,7 +51,8 @@ func (w *world) evict(ctx context.Context, _ ctrlclient.Client, name string, obj
 func overBudget() error {
 	err := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
-		Type: policyv1.DisruptionBudgetCause, Message: "The disruption budget demo needs 2 healthy pods and has 2 currently",
+		Type:    policyv1.DisruptionBudgetCause,
+		Message: "The disruption budget demo needs 2 healthy pods and has 2 currently",
 	}}
 	return err
 }
@@ -61,19 +64,28 @@ func TestWhatAnEvictionIsAnsweredIsToldApart(t *testing.T) {
 		answer error
 		as     func(error) bool
 	}{
-		"it is gone already":             {apierrors.NewNotFound(pods, "demo-0"), func(err error) bool { return err == nil }},
-		"it moved":                       {apierrors.NewConflict(pods, "demo-0", nil), func(err error) bool { return errors.Is(err, ErrStale) }},
-		"the budget forbids it":          {overBudget(), func(err error) bool { return isLater(err, LaterBudget) && err.Error() == sentence }},
-		"the API server is under load":   {apierrors.NewTooManyRequests("slow down", 1), func(err error) bool { return isLater(err, LaterBusy) }},
-		"two budgets cover it":           {status(http.StatusInternalServerError, severalBudgets), func(err error) bool { return isRejected(err, RejectedBudgets) }},
-		"the operator may not evict":     {forbidden(`User "steward" cannot create resource "pods/eviction"`), func(err error) bool { return isRejected(err, RejectedForbidden) }},
-		"the connection breaks":          {errLost, func(err error) bool { return errors.Is(err, errLost) }},
-		"the namespace is being deleted": {terminating(), func(err error) bool { return isLater(err, LaterTerminating) }},
+		"it is gone already": {apierrors.NewNotFound(pods, "demo-0"),
+			func(err error) bool { return err == nil }},
+		"it moved": {apierrors.NewConflict(pods, "demo-0", nil),
+			func(err error) bool { return errors.Is(err, ErrStale) }},
+		"the budget forbids it": {overBudget(), func(err error) bool {
+			return isLater(err, LaterBudget) &&
+				err.Error() == sentence
+		}},
+		"the API server is under load": {apierrors.NewTooManyRequests("slow down", 1),
+			func(err error) bool { return isLater(err, LaterBusy) }},
+		"two budgets cover it": {status(http.StatusInternalServerError, severalBudgets),
+			func(err error) bool { return isRejected(err, RejectedBudgets) }},
+		"the operator may not evict": {forbidden(`User "steward" cannot create resource "pods/eviction"`),
+			func(err error) bool { return isRejected(err, RejectedForbidden) }},
+		"the connection breaks": {errLost, func(err error) bool { return errors.Is(err, errLost) }},
+		"the namespace is being deleted": {terminating(),
+			func(err error) bool { return isLater(err, LaterTerminating) }},
 	} {
 		w := newWorld(t, demo())
 		wholeCluster(t, w)
 		w.eviction = func(context.Context) error { return row.answer }
-		if err := w.do(t, born(), plan.EvictPod{Pod: ref(w.pod(t, "demo-0"))}); !row.as(err) {
+		if err := w.do(t, born(), changes.EvictPod{Pod: ref(w.pod(t, "demo-0"))}); !row.as(err) {
 			t.Errorf("%s: %T %v", name, err, err)
 		}
 	}
@@ -84,15 +96,17 @@ const severalBudgets = "This pod has more than one PodDisruptionBudget, which th
 func TestNoOtherPodThanTheOneThatWasMeantIsEvicted(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
-	if err := w.do(t, born(), plan.EvictPod{Pod: plan.PodRef{Name: "demo-0", UID: "an earlier one"}}); !errors.Is(err, ErrStale) || w.writes != 0 {
+	if err := w.do(t, born(), changes.EvictPod{Pod: facts.PodRef{Name: "demo-0", UID: "an earlier one"}}); !errors.Is(
+		err, ErrStale) || w.writes != 0 {
 		t.Errorf("another of its name: %v, %d writes", err, w.writes)
 	}
-	w.eviction = func(context.Context) error { // somebody deletes it, and it is made anew, between the look and the eviction
+	// somebody deletes it, and it is made anew, between the look and the eviction
+	w.eviction = func(context.Context) error {
 		pod := w.pod(t, "demo-0")
 		w.edit(t, pod, func() { pod.UID = "a later one" })
 		return nil
 	}
-	if err := w.do(t, born(), plan.EvictPod{Pod: ref(w.pod(t, "demo-0"))}); !errors.Is(err, ErrStale) {
+	if err := w.do(t, born(), changes.EvictPod{Pod: ref(w.pod(t, "demo-0"))}); !errors.Is(err, ErrStale) {
 		t.Errorf("one that was made anew: %v", err)
 	}
 	w.pod(t, "demo-0")
@@ -106,7 +120,7 @@ func TestAPodOfWhichItsKubeletSpeaksMeanwhileIsEvictedAllTheSame(t *testing.T) {
 		w.edit(t, pod, func() { pod.Annotations["moved"] = "yes" })
 		return nil
 	}
-	if err := w.do(t, born(), plan.EvictPod{Pod: ref(w.pod(t, "demo-0"))}); err != nil {
+	if err := w.do(t, born(), changes.EvictPod{Pod: ref(w.pod(t, "demo-0"))}); err != nil {
 		t.Errorf("one that moved: %v", err)
 	}
 }
@@ -119,7 +133,7 @@ func TestAPodOnItsWayOutIsNotEvictedAgain(t *testing.T) {
 	if err := w.inner.Delete(t.Context(), pod); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.do(t, born(), plan.EvictPod{Pod: ref(pod)}); err != nil || w.writes != 0 {
+	if err := w.do(t, born(), changes.EvictPod{Pod: ref(pod)}); err != nil || w.writes != 0 {
 		t.Errorf("%v, %d writes", err, w.writes)
 	}
 }
@@ -132,7 +146,7 @@ func TestAnEvictionThatIsNotAnsweredIsNotWaitedForLongerThanALookIsBelieved(t *t
 			<-ctx.Done()
 			return ctx.Err()
 		}
-		err := w.do(t, born(), plan.EvictPod{Pod: ref(w.pod(t, "demo-0"))})
+		err := w.do(t, born(), changes.EvictPod{Pod: ref(w.pod(t, "demo-0"))})
 		if !isLater(err, LaterBusy) || !strings.Contains(err.Error(), "demo-0") {
 			t.Errorf("%T %v", err, err)
 		}

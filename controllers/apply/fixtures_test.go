@@ -10,7 +10,8 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -31,21 +32,24 @@ func demo() *v1alpha1.EtcdCluster {
 	}
 }
 
-func choices(c *v1alpha1.EtcdCluster) plan.Choices {
-	return plan.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: resources.Inputs(c).Canonical()}
+func choices(c *v1alpha1.EtcdCluster) facts.Choices {
+	return facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16},
+		Inputs: resources.Inputs(c).Canonical()}
 }
 
-func begin() plan.BeginBirth {
-	return plan.BeginBirth{Incarnation: incarnation, Token: "token-" + incarnation, Names: []string{"demo-0", "demo-1", "demo-2"}}
+func begin() changes.BeginBirth {
+	return changes.BeginBirth{Incarnation: incarnation, Token: "token-" + incarnation,
+		Names: []string{"demo-0", "demo-1", "demo-2"}}
 }
 
 // born is what is seen once the birth record is written.
 func born() View {
 	b := begin()
-	return View{Observation: plan.Observation{
-		Now:     now,
-		Cluster: plan.Identity{Namespace: "prod", Name: "demo", UID: "uid-of-demo", Operator: operator},
-		Current: plan.Incarnation{Birth: record.Birth{Incarnation: b.Incarnation, Token: b.Token, Names: b.Names}}, ClaimedBy: operator,
+	return View{Observation: facts.Observation{
+		Now:       now,
+		Cluster:   facts.Identity{Namespace: "prod", Name: "demo", UID: "uid-of-demo", Operator: operator},
+		Current:   facts.Incarnation{Birth: record.Birth{Incarnation: b.Incarnation, Token: b.Token, Names: b.Names}},
+		ClaimedBy: operator,
 	}}
 }
 
@@ -58,15 +62,17 @@ func initial(c *v1alpha1.EtcdCluster, members ...string) []etcdutil.NamedURL {
 }
 
 // bootstrap is the whole of a birth of three.
-func bootstrap(c *v1alpha1.EtcdCluster) plan.Bootstrap {
-	change := plan.Bootstrap{}
+func bootstrap(c *v1alpha1.EtcdCluster) changes.Bootstrap {
+	change := changes.Bootstrap{}
 	for _, object := range resources.ClusterObjects(c) {
-		change.Objects = append(change.Objects, plan.Object{Kind: object.Kind, Name: object.Name, State: plan.ObjectAbsent})
+		change.Objects = append(change.Objects, facts.Object{Kind: object.Kind, Name: object.Name,
+			State: facts.ObjectAbsent})
 	}
 	for _, name := range begin().Names {
 		change.Secrets = append(change.Secrets, name)
-		change.Volumes = append(change.Volumes, plan.NewVolume{Name: name, Bytes: 8 << 30, Choices: choices(c)})
-		change.Pods = append(change.Pods, plan.Start{Name: name, Flags: plan.FlagsBirth, Initial: initial(c, begin().Names...), Choices: choices(c)})
+		change.Volumes = append(change.Volumes, changes.NewVolume{Name: name, Bytes: 8 << 30, Choices: choices(c)})
+		change.Pods = append(change.Pods, changes.Start{Name: name, Flags: facts.FlagsBirth,
+			Initial: initial(c, begin().Names...), Choices: choices(c)})
 	}
 	return change
 }
@@ -84,13 +90,13 @@ func (w *world) volume(t *testing.T, name string) *corev1.PersistentVolumeClaim 
 }
 
 // data is what outlives a whole cluster, as the planner sees it.
-func (w *world) data(t *testing.T) []plan.DataRef {
-	var refs []plan.DataRef
+func (w *world) data(t *testing.T) []facts.DataRef {
+	var refs []facts.DataRef
 	for _, name := range []string{"demo-0", "demo-1", "demo-2"} {
-		refs = append(refs, plan.DataRef{Kind: resources.KindVolume, Name: name, UID: string(w.volume(t, name).UID)})
+		refs = append(refs, facts.DataRef{Kind: resources.KindVolume, Name: name, UID: string(w.volume(t, name).UID)})
 	}
 	for _, name := range []string{"demo-ca", "demo-ca-peer"} {
-		refs = append(refs, plan.DataRef{Kind: resources.KindSecret, Name: name, UID: string(w.secret(t, name).UID)})
+		refs = append(refs, facts.DataRef{Kind: resources.KindSecret, Name: name, UID: string(w.secret(t, name).UID)})
 	}
 	return refs
 }

@@ -7,14 +7,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // prepareNext makes what is missing of the next incarnation: members' Secrets, volumes, restore Pods. Nothing of it
 // runs etcd.
-func (s step) prepareNext(ctx context.Context, c plan.PrepareNext) error {
+func (s step) prepareNext(ctx context.Context, c changes.PrepareNext) error {
 	next := s.view.Current.Birth.Next
 	if next.Incarnation != c.Incarnation {
 		return ErrStale
@@ -26,7 +27,7 @@ func (s step) prepareNext(ctx context.Context, c plan.PrepareNext) error {
 	if err := each(ctx, c.Secrets, (&issuer{step: s}).ensureMember); err != nil {
 		return err
 	}
-	err = each(ctx, c.Volumes, func(ctx context.Context, v plan.NewVolume) error {
+	err = each(ctx, c.Volumes, func(ctx context.Context, v changes.NewVolume) error {
 		if !slices.Contains(next.Names, v.Name) {
 			return ErrStale
 		}
@@ -39,9 +40,9 @@ func (s step) prepareNext(ctx context.Context, c plan.PrepareNext) error {
 }
 
 // markFormer writes on volumes that another incarnation took the place of theirs. The first such mark stays.
-func (s step) markFormer(ctx context.Context, c plan.MarkFormer) error {
+func (s step) markFormer(ctx context.Context, c changes.MarkFormer) error {
 	patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationSuperseded: &c.By}}
-	return each(ctx, c.Volumes, func(ctx context.Context, volume plan.VolumeRef) error {
+	return each(ctx, c.Volumes, func(ctx context.Context, volume facts.VolumeRef) error {
 		claim, err := s.find(ctx, resources.KindVolume, claimNamed(volume.Name))
 		switch {
 		case err != nil:

@@ -11,7 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -28,8 +29,8 @@ func laidLifeOf(names ...string) record.Next {
 	}
 }
 
-func beginNextLife() plan.BeginNext {
-	return plan.BeginNext{From: incarnation, Next: laidLifeOf("demo-3", "demo-4"), NextOrdinal: 5}
+func beginNextLife() changes.BeginNext {
+	return changes.BeginNext{From: incarnation, Next: laidLifeOf("demo-3", "demo-4"), NextOrdinal: 5}
 }
 
 // restoring is what is seen while an incarnation is prepared.
@@ -39,13 +40,13 @@ func laying(*testing.T, *world) View {
 	return v
 }
 
-func prepareNext(c *v1alpha1.EtcdCluster) plan.PrepareNext {
+func prepareNext(c *v1alpha1.EtcdCluster) changes.PrepareNext {
 	names := []string{"demo-3", "demo-4"}
-	change := plan.PrepareNext{Incarnation: laidIncarnation, Secrets: names}
+	change := changes.PrepareNext{Incarnation: laidIncarnation, Secrets: names}
 	for _, name := range names {
-		change.Volumes = append(change.Volumes, plan.NewVolume{Name: name, Bytes: 8 << 30, Choices: choices(c)})
+		change.Volumes = append(change.Volumes, changes.NewVolume{Name: name, Bytes: 8 << 30, Choices: choices(c)})
 		change.Restores = append(change.Restores,
-			plan.Laying{Name: name, Initial: initial(c, names...), Choices: choices(c)})
+			changes.Laying{Name: name, Initial: initial(c, names...), Choices: choices(c)})
 	}
 	return change
 }
@@ -58,7 +59,7 @@ func serving(t *testing.T, w *world) {
 	}
 	w.mustDo(t, born(), begin())
 	w.mustDo(t, born(), bootstrap(w.cluster))
-	w.mustDo(t, begun(), plan.RecordBirth{ClusterID: 0xc})
+	w.mustDo(t, begun(), changes.RecordBirth{ClusterID: 0xc})
 }
 
 func begunNext(t *testing.T, w *world) {
@@ -67,8 +68,8 @@ func begunNext(t *testing.T, w *world) {
 	w.mustDo(t, laying(t, w), beginNextLife())
 }
 
-func switchOver() plan.SwitchOver {
-	return plan.SwitchOver{From: incarnation, To: laidIncarnation,
+func switchOver() changes.SwitchOver {
+	return changes.SwitchOver{From: incarnation, To: laidIncarnation,
 		Volumes: map[string]string{"demo-3": "u3", "demo-4": "u4"}, Voters: []string{"demo-0", "demo-1", "demo-2"}}
 }
 
@@ -81,8 +82,8 @@ func inPlaceEffects() []effect {
 			}
 		}
 	}
-	always := func(c plan.Change) func(*testing.T, *world) plan.Change {
-		return func(*testing.T, *world) plan.Change { return c }
+	always := func(c changes.Change) func(*testing.T, *world) changes.Change {
+		return func(*testing.T, *world) changes.Change { return c }
 	}
 	return []effect{
 		{
@@ -95,11 +96,11 @@ func inPlaceEffects() []effect {
 		{
 			// objects that are there are asked for once more
 			name: "lay the next incarnation", world: begunNext, view: laying, again: 4,
-			change: func(_ *testing.T, w *world) plan.Change { return prepareNext(w.cluster) }, holds: holdsLaid,
+			change: func(_ *testing.T, w *world) changes.Change { return prepareNext(w.cluster) }, holds: holdsLaid,
 		},
 		{
 			name: "drop the next incarnation", world: begunNext, view: laying,
-			change: always(plan.DropNext{Incarnation: laidIncarnation}),
+			change: always(changes.DropNext{Incarnation: laidIncarnation}),
 			holds: birthIs(func(r record.Birth) bool {
 				return r.Next.IsZero() && r.LastCounter == 1 && r.NextOrdinal == 5 && r.ClusterID == 0xc
 			}),
@@ -112,9 +113,9 @@ func inPlaceEffects() []effect {
 		},
 		{
 			name: "mark what was written out", world: serving, again: 1,
-			change: func(t *testing.T, w *world) plan.Change {
-				return plan.MarkFlushed{Life: laidIncarnation,
-					Volume: plan.VolumeRef{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}}
+			change: func(t *testing.T, w *world) changes.Change {
+				return changes.MarkFlushed{Life: laidIncarnation,
+					Volume: facts.VolumeRef{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}}
 			},
 			holds: func(t *testing.T, w *world) {
 				if got := w.volume(t, "demo-0").Annotations[v1alpha1.AnnotationFlushed]; got != laidIncarnation {
@@ -124,8 +125,8 @@ func inPlaceEffects() []effect {
 		},
 		{
 			name: "mark what ended", world: serving,
-			change: func(t *testing.T, w *world) plan.Change {
-				return plan.MarkFormer{By: laidIncarnation, Volumes: []plan.VolumeRef{
+			change: func(t *testing.T, w *world) changes.Change {
+				return changes.MarkFormer{By: laidIncarnation, Volumes: []facts.VolumeRef{
 					{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)},
 					{Name: "demo-1", UID: string(w.volume(t, "demo-1").UID)},
 				}}
@@ -205,16 +206,16 @@ func TestALifeIsNotTouchedByWhoeverIsBehind(t *testing.T) {
 	other := beginNextLife()
 	other.Incarnation, other.Counter = "another1", 2
 	used := beginNextLife()
-	for name, change := range map[string]plan.Change{
+	for name, change := range map[string]changes.Change{
 		"another incarnation is prepared already": other,
-		"of an incarnation that serves no more": plan.BeginNext{From: "99999999",
+		"of an incarnation that serves no more": changes.BeginNext{From: "99999999",
 			Next: record.Next{Incarnation: "x", Counter: 9}},
-		"restoring what is not the next incarnation": plan.PrepareNext{Incarnation: "another1"},
-		"dropping another incarnation":               plan.DropNext{Incarnation: "another1"},
-		"moving to another incarnation":              plan.SwitchOver{From: incarnation, To: "another1"},
-		"moving from another incarnation":            plan.SwitchOver{From: "99999999", To: laidIncarnation},
-		"a volume of another name": plan.PrepareNext{Incarnation: laidIncarnation,
-			Volumes: []plan.NewVolume{{Name: "demo-0", Bytes: 1, Choices: choices(w.cluster)}}},
+		"restoring what is not the next incarnation": changes.PrepareNext{Incarnation: "another1"},
+		"dropping another incarnation":               changes.DropNext{Incarnation: "another1"},
+		"moving to another incarnation":              changes.SwitchOver{From: incarnation, To: "another1"},
+		"moving from another incarnation":            changes.SwitchOver{From: "99999999", To: laidIncarnation},
+		"a volume of another name": changes.PrepareNext{Incarnation: laidIncarnation,
+			Volumes: []changes.NewVolume{{Name: "demo-0", Bytes: 1, Choices: choices(w.cluster)}}},
 	} {
 		if err := w.do(t, laying(t, w), change); !errors.Is(err, ErrStale) {
 			t.Errorf("%s: %v", name, err)
@@ -225,8 +226,8 @@ func TestALifeIsNotTouchedByWhoeverIsBehind(t *testing.T) {
 	if err := w.do(t, seen, prepareNext(w.cluster)); !errors.Is(err, ErrStale) {
 		t.Errorf("an incarnation of the same name that came of another EtcdRestore: %v", err)
 	}
-	w.mustDo(t, laying(t, w), plan.DropNext{Incarnation: laidIncarnation})
-	for name, change := range map[string]plan.Change{
+	w.mustDo(t, laying(t, w), changes.DropNext{Incarnation: laidIncarnation})
+	for name, change := range map[string]changes.Change{
 		"restoring what was called off": prepareNext(w.cluster),
 		"moving to what was called off": switchOver(),
 		"beginning with a used counter": used,
@@ -238,11 +239,11 @@ func TestALifeIsNotTouchedByWhoeverIsBehind(t *testing.T) {
 	again := beginNextLife()
 	again.Incarnation, again.Counter = "third123", 2
 	w.mustDo(t, laying(t, w), again)
-	w.mustDo(t, laying(t, w), plan.SwitchOver{From: incarnation, To: "third123"})
-	for name, change := range map[string]plan.Change{
-		"dropping the incarnation that lives": plan.DropNext{Incarnation: "third123"},
-		"moving back":                         plan.SwitchOver{From: "third123", To: incarnation},
-		"restoring after the move":            plan.PrepareNext{Incarnation: "third123"},
+	w.mustDo(t, laying(t, w), changes.SwitchOver{From: incarnation, To: "third123"})
+	for name, change := range map[string]changes.Change{
+		"dropping the incarnation that lives": changes.DropNext{Incarnation: "third123"},
+		"moving back":                         changes.SwitchOver{From: "third123", To: incarnation},
+		"restoring after the move":            changes.PrepareNext{Incarnation: "third123"},
 	} {
 		v := laying(t, w)
 		v.Current.Birth.Next.Incarnation = "third123"
@@ -257,12 +258,13 @@ func TestAVolumeKeepsTheFirstMarkAndAnotherVolumeGetsNone(t *testing.T) {
 	serving(t, w)
 	volume := w.volume(t, "demo-0")
 	w.edit(t, volume, func() { volume.Annotations[v1alpha1.AnnotationSuperseded] = "first" })
-	w.mustDo(t, born(), plan.MarkFormer{By: "second",
-		Volumes: []plan.VolumeRef{{Name: "demo-0", UID: string(volume.UID)}}})
+	w.mustDo(t, born(), changes.MarkFormer{By: "second",
+		Volumes: []facts.VolumeRef{{Name: "demo-0", UID: string(volume.UID)}}})
 	if got := w.volume(t, "demo-0").Annotations[v1alpha1.AnnotationSuperseded]; got != "first" {
 		t.Errorf("it says %q", got)
 	}
-	err := w.do(t, born(), plan.MarkFormer{By: "second", Volumes: []plan.VolumeRef{{Name: "demo-1", UID: "another"}}})
+	err := w.do(t, born(), changes.MarkFormer{By: "second",
+		Volumes: []facts.VolumeRef{{Name: "demo-1", UID: "another"}}})
 	if !errors.Is(err, ErrStale) || w.volume(t, "demo-1").Annotations[v1alpha1.AnnotationSuperseded] != "" {
 		t.Errorf("a volume of that name and another UID: %v", err)
 	}
@@ -275,16 +277,16 @@ func TestWhatASurvivorHoldsIsStreamedFromItAndFromNobodyElse(t *testing.T) {
 	life.Source, life.Survivor = record.SourceSurvivor, "demo-1"
 	life.Origin = record.Origin{Hash: "uid-of-restore-hash", Revision: 7,
 		Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}}
-	w.mustDo(t, born(), plan.BeginNext{From: incarnation, Next: life, NextOrdinal: 4})
+	w.mustDo(t, born(), changes.BeginNext{From: incarnation, Next: life, NextOrdinal: 4})
 	if got := w.birth(t).Next; got.Source != record.SourceSurvivor || got.Survivor != "demo-1" || got.Origin.IsZero() ||
 		got.Origin.Revision != 7 {
 		t.Fatalf("the record says %+v", got)
 	}
 	v := laying(t, w)
 	v.Current.Birth.Next = life
-	change := plan.PrepareNext{Incarnation: laidIncarnation,
-		Volumes: []plan.NewVolume{{Name: "demo-3", Bytes: 8 << 30, Choices: choices(w.cluster)}},
-		Restores: []plan.Laying{{Name: "demo-3", Initial: initial(w.cluster, "demo-3"), Choices: choices(w.cluster),
+	change := changes.PrepareNext{Incarnation: laidIncarnation,
+		Volumes: []changes.NewVolume{{Name: "demo-3", Bytes: 8 << 30, Choices: choices(w.cluster)}},
+		Restores: []changes.Laying{{Name: "demo-3", Initial: initial(w.cluster, "demo-3"), Choices: choices(w.cluster),
 			Survivor: "demo-1"}}}
 	w.mustDo(t, v, change)
 	args := w.pod(t, "demo-3-restore").Spec.InitContainers[0].Args
@@ -294,10 +296,10 @@ func TestWhatASurvivorHoldsIsStreamedFromItAndFromNobodyElse(t *testing.T) {
 			t.Errorf("%s is missing: %q", want, args)
 		}
 	}
-	v.Current.Members = []plan.Replica{{Name: "demo-1",
-		Volume: &plan.Volume{UID: "u1", Incarnation: "0ld11fe0", Record: record.Member{MemberID: 0x8e}}}}
+	v.Current.Members = []facts.Replica{{Name: "demo-1",
+		Volume: &facts.Volume{UID: "u1", Incarnation: "0ld11fe0", Record: record.Member{MemberID: 0x8e}}}}
 	w.mustDo(t, v,
-		plan.DeleteRestores{Pods: []plan.PodRef{{Name: "demo-3", UID: string(w.pod(t, "demo-3-restore").UID)}}})
+		changes.DeleteRestores{Pods: []facts.PodRef{{Name: "demo-3", UID: string(w.pod(t, "demo-3-restore").UID)}}})
 	change.Restores[0].Mounts = "demo-1"
 	w.mustDo(t, v, change)
 	pod := w.pod(t, "demo-3-restore")

@@ -6,32 +6,35 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 func TestTheVolumeOfAReplacedMemberSaysWhyAndSinceWhenItIsKeptAndNoOtherVolumeDoes(t *testing.T) {
 	w := bornWorld(t)
-	volume := plan.VolumeRef{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}
+	volume := facts.VolumeRef{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}
 	for range 2 {
-		w.mustDo(t, born(), plan.MarkVolume{Volume: volume, For: plan.CauseDisk})
+		w.mustDo(t, born(), changes.MarkVolume{Volume: volume, For: facts.CauseDisk})
 	}
 	marked := w.volume(t, "demo-0")
 	if marked.Annotations[v1alpha1.AnnotationRemovedFor] != "Disk" || marked.Labels[v1alpha1.LabelKept] != "" {
 		t.Errorf("a volume that is marked has %v and %v", marked.Annotations, marked.Labels)
 	}
 	for range 2 {
-		w.mustDo(t, born(), plan.KeepVolume{Volume: volume, For: plan.CauseDisk})
+		w.mustDo(t, born(), changes.KeepVolume{Volume: volume, For: facts.CauseDisk})
 	}
 	put := w.volume(t, "demo-0")
 	since, err := time.Parse(time.RFC3339, put.Annotations[v1alpha1.AnnotationKeptSince])
 	if put.Labels[v1alpha1.LabelKept] != "Disk" || err != nil || !since.Equal(now) {
 		t.Errorf("a volume that is kept has %v and %v", put.Annotations, put.Labels)
 	}
-	another := plan.VolumeRef{Name: "demo-1", UID: "another"}
-	for _, change := range []plan.Change{plan.MarkVolume{Volume: another, For: plan.CauseDisk}, plan.KeepVolume{Volume: another, For: plan.CauseDisk}} {
+	another := facts.VolumeRef{Name: "demo-1", UID: "another"}
+	for _, change := range []changes.Change{changes.MarkVolume{Volume: another, For: facts.CauseDisk},
+		changes.KeepVolume{Volume: another, For: facts.CauseDisk}} {
 		err := w.do(t, born(), change)
-		if left := w.volume(t, "demo-1"); !errors.Is(err, ErrStale) || left.Annotations[v1alpha1.AnnotationRemovedFor] != "" || left.Labels[v1alpha1.LabelKept] != "" {
-			t.Errorf("%s of a volume of that name and another UID: %v", plan.KindOf(change), err)
+		if left := w.volume(t, "demo-1"); !errors.Is(err, ErrStale) ||
+			left.Annotations[v1alpha1.AnnotationRemovedFor] != "" || left.Labels[v1alpha1.LabelKept] != "" {
+			t.Errorf("%s of a volume of that name and another UID: %v", changes.KindOf(change), err)
 		}
 	}
 }

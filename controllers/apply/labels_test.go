@@ -10,7 +10,8 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
@@ -66,7 +67,8 @@ func TestStrippedLabelsArePutBack(t *testing.T) {
 	w.strip(t, volume, append(selected, v1alpha1.LabelClusterUID, v1alpha1.LabelIncarnation)...)
 	v := begun()
 	v.Current.Birth.Volumes = map[string]string{"demo-0": string(volume.UID)}
-	change := plan.ApplyObjects{Objects: []plan.Object{{Kind: "Pod", Name: "demo-0"}, {Kind: "PersistentVolumeClaim", Name: "demo-0"}}}
+	change := changes.ApplyObjects{Objects: []facts.Object{{Kind: "Pod", Name: "demo-0"},
+		{Kind: "PersistentVolumeClaim", Name: "demo-0"}}}
 	for range 2 {
 		w.mustDo(t, v, change)
 		if got := w.pod(t, "demo-0"); !maps.Equal(got.Labels, wantPod) {
@@ -82,7 +84,7 @@ func TestAVolumeThatNothingProvesOursIsNotGivenOurLabels(t *testing.T) {
 	w := bornWorld(t)
 	volume := w.volume(t, "demo-0")
 	w.strip(t, volume, v1alpha1.LabelClusterUID)
-	change := plan.ApplyObjects{Objects: []plan.Object{{Kind: "PersistentVolumeClaim", Name: "demo-0"}}}
+	change := changes.ApplyObjects{Objects: []facts.Object{{Kind: "PersistentVolumeClaim", Name: "demo-0"}}}
 	if err := w.do(t, begun(), change); !errors.As(err, new(NameTaken)) {
 		t.Errorf("%v", err)
 	}
@@ -96,14 +98,15 @@ func TestAVolumeIsProvenByTheYoungerPodOnIt(t *testing.T) {
 	volume := resources.BuildVolume(w.cluster, resources.Volume{Name: "demo-3", Incarnation: incarnation, Bytes: 1})
 	delete(volume.Labels, v1alpha1.LabelClusterUID)
 	volume.CreationTimestamp = metav1.NewTime(now.Add(-time.Hour))
-	pod, err := resources.BuildPod(w.cluster, resources.PodStart{Name: "demo-3", Incarnation: incarnation, Flags: resources.StartSealed, Inputs: resources.Inputs(w.cluster)})
+	pod, err := resources.BuildPod(w.cluster, resources.PodStart{Name: "demo-3", Incarnation: incarnation,
+		Flags: resources.StartSealed, Inputs: resources.Inputs(w.cluster)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	pod.CreationTimestamp = metav1.NewTime(now)
 	w.put(t, volume)
 	w.put(t, pod)
-	w.mustDo(t, begun(), plan.ApplyObjects{Objects: []plan.Object{{Kind: "PersistentVolumeClaim", Name: "demo-3"}}})
+	w.mustDo(t, begun(), changes.ApplyObjects{Objects: []facts.Object{{Kind: "PersistentVolumeClaim", Name: "demo-3"}}})
 	if got := w.volume(t, "demo-3").Labels[v1alpha1.LabelClusterUID]; got != string(w.cluster.UID) {
 		t.Errorf("its cluster is %q", got)
 	}
@@ -112,7 +115,8 @@ func TestAVolumeIsProvenByTheYoungerPodOnIt(t *testing.T) {
 func TestAnObjectThatIsGoneIsNotMadeByPuttingItsLabelsBack(t *testing.T) {
 	w := newWorld(t, demo())
 	for _, kind := range []string{"Pod", "PersistentVolumeClaim"} {
-		if err := w.do(t, begun(), plan.ApplyObjects{Objects: []plan.Object{{Kind: kind, Name: "demo-0"}}}); !errors.Is(err, ErrStale) {
+		if err := w.do(t, begun(),
+			changes.ApplyObjects{Objects: []facts.Object{{Kind: kind, Name: "demo-0"}}}); !errors.Is(err, ErrStale) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}

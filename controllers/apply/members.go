@@ -5,31 +5,31 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
 // carryOutInEtcd has one case per change that a member carries out.
-func (s step) carryOutInEtcd(ctx context.Context, change plan.Change) error {
+func (s step) carryOutInEtcd(ctx context.Context, change changes.Change) error {
 	switch c := change.(type) {
-	case plan.AddLearner:
+	case changes.AddLearner:
 		return s.addLearner(ctx, c)
-	case plan.Promote:
+	case changes.Promote:
 		return s.promote(ctx, c)
-	case plan.MoveLeader:
+	case changes.MoveLeader:
 		return s.moveLeader(ctx, c)
-	case plan.DisarmAlarms:
+	case changes.DisarmAlarms:
 		return s.disarmAlarms(ctx, c)
-	case plan.RemoveMember:
+	case changes.RemoveMember:
 		return s.removeMember(ctx, c)
 	default:
-		return fmt.Errorf("carrying out %s: no member does that", plan.KindOf(change))
+		return fmt.Errorf("carrying out %s: no member does that", changes.KindOf(change))
 	}
 }
 
 // addLearner adds a learner to the list. Whether an unanswered call took effect, the next look shows by the peer URL.
-func (s step) addLearner(ctx context.Context, c plan.AddLearner) error {
+func (s step) addLearner(ctx context.Context, c changes.AddLearner) error {
 	leader, err := s.leader()
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s step) addLearner(ctx context.Context, c plan.AddLearner) error {
 }
 
 // promote makes a learner a voter.
-func (s step) promote(ctx context.Context, c plan.Promote) error {
+func (s step) promote(ctx context.Context, c changes.Promote) error {
 	leader, err := s.leader()
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (s step) promote(ctx context.Context, c plan.Promote) error {
 }
 
 // moveLeader asks the leader itself: no other member can hand it over.
-func (s step) moveLeader(ctx context.Context, c plan.MoveLeader) error {
+func (s step) moveLeader(ctx context.Context, c changes.MoveLeader) error {
 	from, ok := s.view.Clients[c.From]
 	if !ok {
 		return Later{Reason: LaterNoLeader, Message: fmt.Sprintf("the leader %s did not answer", c.From)}
@@ -80,7 +80,7 @@ func (s step) moveLeader(ctx context.Context, c plan.MoveLeader) error {
 }
 
 // removeMember takes a member out of the list, for good: its ID never comes back.
-func (s step) removeMember(ctx context.Context, c plan.RemoveMember) error {
+func (s step) removeMember(ctx context.Context, c changes.RemoveMember) error {
 	leader, err := s.leader()
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (s step) removeMember(ctx context.Context, c plan.RemoveMember) error {
 }
 
 // disarmAlarms takes alarms back one by one, by the members that they were raised for, who may be gone.
-func (s step) disarmAlarms(ctx context.Context, c plan.DisarmAlarms) error {
+func (s step) disarmAlarms(ctx context.Context, c changes.DisarmAlarms) error {
 	leader, err := s.leader()
 	if err != nil {
 		return err

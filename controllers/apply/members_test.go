@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
@@ -36,7 +37,8 @@ func newRunning(t *testing.T) *running {
 func (r *running) start(name, state string, list []etcdutil.NamedURL) *fake.Process {
 	return r.network.Start(name, fake.Flags{
 		Name: name, PeerURL: resources.PeerURL(r.cluster, name), ClientURL: resources.ClientURL(r.cluster, name),
-		InitialCluster: etcdutil.InitialCluster(list), InitialClusterState: state, InitialClusterToken: begin().Token, Address: name,
+		InitialCluster: etcdutil.InitialCluster(list), InitialClusterState: state, InitialClusterToken: begin().Token,
+		Address: name,
 	})
 }
 
@@ -61,7 +63,7 @@ func (r *running) look(t *testing.T) View {
 	}
 	for _, m := range view.Current.Membership.Members {
 		if name, ok := etcdutil.MemberFromPeerURL(m.PeerURLs[0], "demo", "prod"); ok {
-			view.Current.Members = append(view.Current.Members, plan.Replica{Name: name, Member: &m})
+			view.Current.Members = append(view.Current.Members, facts.Replica{Name: name, Member: &m})
 		}
 	}
 	return view
@@ -91,7 +93,7 @@ func (r *running) leaderName(t *testing.T) string {
 // grown has a learner demo-3 that serves and has caught up.
 func (r *running) grown(t *testing.T) etcdutil.ID {
 	t.Helper()
-	r.mustDo(t, r.look(t), plan.AddLearner{Name: "demo-3"})
+	r.mustDo(t, r.look(t), changes.AddLearner{Name: "demo-3"})
 	r.start("demo-3", etcdutil.StateExisting, initial(r.cluster, "demo-0", "demo-1", "demo-2", "demo-3"))
 	return r.member(t, "demo-3").ID
 }
@@ -99,10 +101,11 @@ func (r *running) grown(t *testing.T) etcdutil.ID {
 func TestALearnerIsAddedOnceHoweverOftenItIsAsked(t *testing.T) {
 	r := newRunning(t)
 	for range 2 {
-		r.mustDo(t, r.look(t), plan.AddLearner{Name: "demo-3"})
+		r.mustDo(t, r.look(t), changes.AddLearner{Name: "demo-3"})
 	}
 	m := r.member(t, "demo-3")
-	if m == nil || !m.Learner || !slices.Equal(m.PeerURLs, []string{"https://demo-3.demo-peers.prod.svc:2380"}) || len(r.look(t).Current.Membership.Members) != 4 {
+	if m == nil || !m.Learner || !slices.Equal(m.PeerURLs, []string{"https://demo-3.demo-peers.prod.svc:2380"}) ||
+		len(r.look(t).Current.Membership.Members) != 4 {
 		t.Errorf("%+v", r.look(t).Current.Membership.Members)
 	}
 }
@@ -111,7 +114,7 @@ func TestALearnerIsPromotedOnceHoweverOftenItIsAsked(t *testing.T) {
 	r := newRunning(t)
 	id := r.grown(t)
 	for range 2 {
-		r.mustDo(t, r.look(t), plan.Promote{Name: "demo-3", ID: id})
+		r.mustDo(t, r.look(t), changes.Promote{Name: "demo-3", ID: id})
 	}
 	if m := r.member(t, "demo-3"); m == nil || m.Learner {
 		t.Errorf("%+v", m)
@@ -126,7 +129,7 @@ func TestAMemberIsRemovedOnceHoweverOftenItIsAsked(t *testing.T) {
 	}
 	id := r.member(t, victim).ID
 	for range 2 {
-		r.mustDo(t, r.look(t), plan.RemoveMember{Name: victim, ID: id})
+		r.mustDo(t, r.look(t), changes.RemoveMember{Name: victim, ID: id})
 	}
 	if m := r.member(t, victim); m != nil || len(r.look(t).Current.Membership.Members) != 2 {
 		t.Errorf("%+v", r.look(t).Current.Membership.Members)
@@ -139,7 +142,7 @@ func TestLeadershipIsMovedByTheLeaderItself(t *testing.T) {
 	if from == to {
 		to = "demo-1"
 	}
-	change := plan.MoveLeader{From: from, To: to, FromID: r.member(t, from).ID, ToID: r.member(t, to).ID}
+	change := changes.MoveLeader{From: from, To: to, FromID: r.member(t, from).ID, ToID: r.member(t, to).ID}
 	view := r.look(t)
 	r.mustDo(t, view, change)
 	if got := r.leaderName(t); got != to {
@@ -165,10 +168,11 @@ func TestAnAlarmIsTakenBackByTheMemberThatItWasRaisedFor(t *testing.T) {
 	r.network.Raise(status.ClusterID, 0x99, "NOSPACE")
 	r.network.Raise(status.ClusterID, 0x98, "CORRUPT")
 	for range 2 {
-		r.mustDo(t, r.look(t), plan.DisarmAlarms{Alarms: []plan.Alarm{{Name: "NOSPACE", Member: 0x99}}})
+		r.mustDo(t, r.look(t), changes.DisarmAlarms{Alarms: []facts.Alarm{{Name: "NOSPACE", Member: 0x99}}})
 	}
 	for name, member := range r.look(t).Clients {
-		if status, err := member.Status(t.Context()); err != nil || len(status.Errors) != 1 || !strings.Contains(status.Errors[0], "alarm:CORRUPT") {
+		if status, err := member.Status(t.Context()); err != nil || len(status.Errors) != 1 ||
+			!strings.Contains(status.Errors[0], "alarm:CORRUPT") {
 			t.Errorf("%s speaks of %v, %v", name, status.Errors, err)
 		}
 	}
@@ -185,12 +189,13 @@ func TestChangesOfTheMembershipAreAskedOfTheLeader(t *testing.T) {
 	}
 	view := r.look(t)
 	delete(view.Clients, leader)
-	for _, change := range []plan.Change{plan.AddLearner{Name: "demo-4"}, plan.Promote{Name: "demo-3"}, plan.RemoveMember{Name: "demo-3"}} {
+	for _, change := range []changes.Change{changes.AddLearner{Name: "demo-4"}, changes.Promote{Name: "demo-3"},
+		changes.RemoveMember{Name: "demo-3"}} {
 		if err := r.do(t, view, change); !isLater(err, LaterNoLeader) {
-			t.Errorf("%s with nobody to ask: %v", plan.KindOf(change), err)
+			t.Errorf("%s with nobody to ask: %v", changes.KindOf(change), err)
 		}
 	}
-	if err := r.do(t, view, plan.MoveLeader{From: leader}); !isLater(err, LaterNoLeader) {
+	if err := r.do(t, view, changes.MoveLeader{From: leader}); !isLater(err, LaterNoLeader) {
 		t.Errorf("MoveLeader with nobody to ask: %v", err)
 	}
 }
@@ -198,22 +203,28 @@ func TestChangesOfTheMembershipAreAskedOfTheLeader(t *testing.T) {
 func TestWhatEtcdRefusesForNowIsTriedLater(t *testing.T) {
 	r := newRunning(t)
 	r.grown(t)
-	if err := r.do(t, r.look(t), plan.AddLearner{Name: "demo-4"}); !isLater(err, LaterNotReady) {
+	if err := r.do(t, r.look(t), changes.AddLearner{Name: "demo-4"}); !isLater(err, LaterNotReady) {
 		t.Errorf("a second learner: %v", err)
 	}
 	id := r.member(t, "demo-3").ID
-	if err := r.do(t, r.look(t), plan.Promote{Name: "demo-3", ID: id + 1}); !errors.Is(err, ErrStale) {
+	if err := r.do(t, r.look(t), changes.Promote{Name: "demo-3", ID: id + 1}); !errors.Is(err, ErrStale) {
 		t.Errorf("promoting who is not there: %v", err)
 	}
 }
 
-// TestAnUnansweredCallIsUnknownAndMendedByLookingAgain loses the answer of each membership call, with and without effect.
+// TestAnUnansweredCallIsUnknownAndMendedByLookingAgain loses the answer of each membership call, with and without
+// effect.
 func TestAnUnansweredCallIsUnknownAndMendedByLookingAgain(t *testing.T) {
 	for _, after := range []bool{false, true} {
-		for method, change := range map[string]func(*testing.T, *running) plan.Change{
-			"AddLearner": func(*testing.T, *running) plan.Change { return plan.AddLearner{Name: "demo-3"} },
-			"Promote":    func(t *testing.T, r *running) plan.Change { return plan.Promote{Name: "demo-3", ID: r.grown(t)} },
-			"Remove":     func(t *testing.T, r *running) plan.Change { return plan.RemoveMember{Name: "demo-3", ID: r.grown(t)} },
+		for method, change := range map[string]func(*testing.T, *running) changes.Change{
+			"AddLearner": func(*testing.T, *running) changes.Change { return changes.AddLearner{Name: "demo-3"} },
+			"Promote": func(t *testing.T, r *running) changes.Change {
+				return changes.Promote{Name: "demo-3",
+					ID: r.grown(t)}
+			},
+			"Remove": func(t *testing.T, r *running) changes.Change {
+				return changes.RemoveMember{Name: "demo-3", ID: r.grown(t)}
+			},
 		} {
 			r := newRunning(t)
 			change := change(t, r)
@@ -231,17 +242,23 @@ func TestAnUnansweredCallIsUnknownAndMendedByLookingAgain(t *testing.T) {
 // TestEtcdIsChangedOnlyByTheProcessThatLeads loses the Lease before each change, and before the second alarm of two.
 func TestEtcdIsChangedOnlyByTheProcessThatLeads(t *testing.T) {
 	lost := errors.New("another process holds it")
-	for method, change := range map[string]func(*testing.T, *running) plan.Change{
-		"AddLearner": func(*testing.T, *running) plan.Change { return plan.AddLearner{Name: "demo-3"} },
-		"Promote":    func(t *testing.T, r *running) plan.Change { return plan.Promote{Name: "demo-3", ID: r.grown(t)} },
-		"Remove":     func(t *testing.T, r *running) plan.Change { return plan.RemoveMember{Name: "demo-3", ID: r.grown(t)} },
-		"MoveLeader": func(t *testing.T, r *running) plan.Change {
+	for method, change := range map[string]func(*testing.T, *running) changes.Change{
+		"AddLearner": func(*testing.T, *running) changes.Change { return changes.AddLearner{Name: "demo-3"} },
+		"Promote": func(t *testing.T, r *running) changes.Change {
+			return changes.Promote{Name: "demo-3",
+				ID: r.grown(t)}
+		},
+		"Remove": func(t *testing.T, r *running) changes.Change {
+			return changes.RemoveMember{Name: "demo-3", ID: r.grown(t)}
+		},
+		"MoveLeader": func(t *testing.T, r *running) changes.Change {
 			from := r.leaderName(t)
 			to := map[bool]string{true: "demo-2", false: "demo-1"}[from == "demo-1"]
-			return plan.MoveLeader{From: from, To: to, FromID: r.member(t, from).ID, ToID: r.member(t, to).ID}
+			return changes.MoveLeader{From: from, To: to, FromID: r.member(t, from).ID, ToID: r.member(t, to).ID}
 		},
-		"DisarmAlarm": func(t *testing.T, r *running) plan.Change {
-			return plan.DisarmAlarms{Alarms: []plan.Alarm{{Name: "NOSPACE", Member: 0x98}, {Name: "NOSPACE", Member: 0x99}}}
+		"DisarmAlarm": func(t *testing.T, r *running) changes.Change {
+			return changes.DisarmAlarms{Alarms: []facts.Alarm{{Name: "NOSPACE", Member: 0x98},
+				{Name: "NOSPACE", Member: 0x99}}}
 		},
 	} {
 		r := newRunning(t)
@@ -261,7 +278,8 @@ func TestEtcdIsChangedOnlyByTheProcessThatLeads(t *testing.T) {
 			return nil
 		}
 		err := r.do(t, view, change)
-		if isAlarms := method == "DisarmAlarm"; isLater(err, LaterNotLeading) != isAlarms || r.called(method) != before+1 {
+		if isAlarms := method == "DisarmAlarm"; isLater(err, LaterNotLeading) != isAlarms || r.called(method) != before+
+			1 {
 			t.Errorf("%s: %d calls: %v", method, r.called(method)-before, err)
 		}
 	}

@@ -8,14 +8,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // applyObjects makes or puts right what the cluster needs beside Pods and volumes, and the labels of these: authorities
 // first, since everything else that holds a certificate is issued from them as they are read back.
-func (s step) applyObjects(ctx context.Context, c plan.ApplyObjects) error {
-	var authorities, others []plan.Object
+func (s step) applyObjects(ctx context.Context, c changes.ApplyObjects) error {
+	var authorities, others []facts.Object
 	for _, object := range c.Objects {
 		if object.Kind == resources.KindSecret && resources.IsAuthority(s.cluster, object.Name) {
 			authorities = append(authorities, object)
@@ -27,13 +28,13 @@ func (s step) applyObjects(ctx context.Context, c plan.ApplyObjects) error {
 		return err
 	}
 	issuer := &issuer{step: s}
-	err := each(ctx, others, func(ctx context.Context, object plan.Object) error {
+	err := each(ctx, others, func(ctx context.Context, object facts.Object) error {
 		return s.applyObject(ctx, issuer, object)
 	})
 	return errors.Join(err, each(ctx, c.Secrets, issuer.ensureMember))
 }
 
-func (s step) applyObject(ctx context.Context, issuer *issuer, object plan.Object) error {
+func (s step) applyObject(ctx context.Context, issuer *issuer, object facts.Object) error {
 	switch {
 	case object.Kind == resources.KindSecret:
 		return issuer.ensureNamed(ctx, object.Name)
@@ -83,7 +84,7 @@ func (s step) correctService(ctx context.Context, have, want *corev1.Service) er
 }
 
 // deleteSecret deletes the certificates of a member that is gone.
-func (s step) deleteSecret(ctx context.Context, c plan.DeleteSecret) error {
+func (s step) deleteSecret(ctx context.Context, c changes.DeleteSecret) error {
 	name := resources.MemberSecret(c.Name)
 	return s.delete(ctx, resources.KindSecret, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, "")
 }

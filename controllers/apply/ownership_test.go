@@ -10,29 +10,32 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // strangers are objects of somebody else under our names, and the changes that meet them.
-func strangers(c *v1alpha1.EtcdCluster) map[ctrlclient.Object]plan.Change {
+func strangers(c *v1alpha1.EtcdCluster) map[ctrlclient.Object]changes.Change {
 	meta := func(name string) metav1.ObjectMeta {
-		return metav1.ObjectMeta{Namespace: "prod", Name: name, Labels: map[string]string{v1alpha1.LabelInstance: "demo", v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}}
+		return metav1.ObjectMeta{Namespace: "prod", Name: name,
+			Labels: map[string]string{v1alpha1.LabelInstance: "demo", v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}}
 	}
-	start := plan.Start{Name: "demo-0", Flags: plan.FlagsSealed, Choices: choices(c)}
-	volume := plan.NewVolume{Name: "demo-0", Bytes: 1, Choices: choices(c)}
-	applied := func(kind, name string) plan.Change {
-		return plan.ApplyObjects{Objects: []plan.Object{{Kind: kind, Name: name}}}
+	start := changes.Start{Name: "demo-0", Flags: facts.FlagsSealed, Choices: choices(c)}
+	volume := changes.NewVolume{Name: "demo-0", Bytes: 1, Choices: choices(c)}
+	applied := func(kind, name string) changes.Change {
+		return changes.ApplyObjects{Objects: []facts.Object{{Kind: kind, Name: name}}}
 	}
-	return map[ctrlclient.Object]plan.Change{
-		&corev1.Service{ObjectMeta: meta("demo-peers")}:           begin(),
-		&corev1.Service{ObjectMeta: meta("demo")}:                 applied("Service", "demo"),
-		&corev1.Secret{ObjectMeta: meta("demo-ca")}:               applied("Secret", "demo-ca"),
-		&corev1.Secret{ObjectMeta: meta("demo-operator-tls")}:     applied("Secret", "demo-operator-tls"),
-		&corev1.Secret{ObjectMeta: meta("demo-0-tls")}:            plan.DeleteSecret{Name: "demo-0"},
-		&corev1.PersistentVolumeClaim{ObjectMeta: meta("demo-0")}: plan.Bootstrap{Volumes: []plan.NewVolume{volume}},
-		&policyv1.PodDisruptionBudget{ObjectMeta: meta("demo")}:   plan.SetBudget{MinAvailable: 2},
-		&corev1.Pod{ObjectMeta: meta("demo-0")}:                   plan.Bootstrap{Pods: []plan.Start{start}},
+	return map[ctrlclient.Object]changes.Change{
+		&corev1.Service{ObjectMeta: meta("demo-peers")}:       begin(),
+		&corev1.Service{ObjectMeta: meta("demo")}:             applied("Service", "demo"),
+		&corev1.Secret{ObjectMeta: meta("demo-ca")}:           applied("Secret", "demo-ca"),
+		&corev1.Secret{ObjectMeta: meta("demo-operator-tls")}: applied("Secret", "demo-operator-tls"),
+		&corev1.Secret{ObjectMeta: meta("demo-0-tls")}:        changes.DeleteSecret{Name: "demo-0"},
+		&corev1.PersistentVolumeClaim{ObjectMeta: meta("demo-0")}: changes.Bootstrap{
+			Volumes: []changes.NewVolume{volume}},
+		&policyv1.PodDisruptionBudget{ObjectMeta: meta("demo")}: changes.SetBudget{MinAvailable: 2},
+		&corev1.Pod{ObjectMeta: meta("demo-0")}:                 changes.Bootstrap{Pods: []changes.Start{start}},
 	}
 }
 
@@ -43,7 +46,7 @@ func TestAnObjectOfSomebodyElseIsNeverTouched(t *testing.T) {
 		err := w.do(t, begun(), change)
 		var taken NameTaken
 		if !errors.As(err, &taken) || taken.Name != object.GetName() || taken.Kind == "" {
-			t.Errorf("%s over a foreign %T %s: %v", plan.KindOf(change), object, object.GetName(), err)
+			t.Errorf("%s over a foreign %T %s: %v", changes.KindOf(change), object, object.GetName(), err)
 		}
 		there := read(t, w, object.GetName(), object.DeepCopyObject().(ctrlclient.Object))
 		if there.GetResourceVersion() != object.GetResourceVersion() {
@@ -54,10 +57,11 @@ func TestAnObjectOfSomebodyElseIsNeverTouched(t *testing.T) {
 
 func TestWhoAnObjectBelongsToIsSaid(t *testing.T) {
 	w := newWorld(t, demo())
-	w.put(t, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "demo", OwnerReferences: []metav1.OwnerReference{
-		{APIVersion: "apps/v1", Kind: "Deployment", Name: "shop", UID: "x", Controller: new(true)},
-	}}})
-	err := w.do(t, born(), plan.ApplyObjects{Objects: []plan.Object{{Kind: "Service", Name: "demo"}}})
+	w.put(t, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "demo",
+		OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: "apps/v1", Kind: "Deployment", Name: "shop", UID: "x", Controller: new(true)},
+		}}})
+	err := w.do(t, born(), changes.ApplyObjects{Objects: []facts.Object{{Kind: "Service", Name: "demo"}}})
 	if got := (NameTaken{Kind: "Service", Name: "demo", Owner: "Deployment shop"}); !errors.Is(err, got) {
 		t.Errorf("%v, want %v", err, got)
 	}
@@ -68,11 +72,13 @@ func TestWhatAnEarlierClusterOfThisNameLeftIsWaitedFor(t *testing.T) {
 	earlier := demo()
 	earlier.UID = "uid-of-an-earlier-one"
 	w.put(t, resources.BuildClientService(earlier))
-	if err := w.do(t, born(), plan.ApplyObjects{Objects: []plan.Object{{Kind: "Service", Name: "demo"}}}); !isLater(err, LaterTerminating) {
+	if err := w.do(t, born(), changes.ApplyObjects{Objects: []facts.Object{{Kind: "Service", Name: "demo"}}}); !isLater(
+		err, LaterTerminating) {
 		t.Errorf("a Service that the garbage collector removes: %v", err)
 	}
 	w.put(t, resources.BuildVolume(earlier, resources.Volume{Name: "demo-0", Incarnation: incarnation, Bytes: 1}))
-	err := w.do(t, born(), plan.Bootstrap{Volumes: []plan.NewVolume{{Name: "demo-0", Bytes: 1, Choices: choices(w.cluster)}}})
+	err := w.do(t, born(), changes.Bootstrap{Volumes: []changes.NewVolume{{Name: "demo-0", Bytes: 1,
+		Choices: choices(w.cluster)}}})
 	if !errors.As(err, new(NameTaken)) {
 		t.Errorf("a volume that nobody removes: %v", err)
 	}
@@ -86,7 +92,7 @@ func TestAnObjectOnItsWayOutIsWaitedFor(t *testing.T) {
 	if err := w.inner.Delete(t.Context(), volume); err != nil {
 		t.Fatal(err)
 	}
-	change := plan.Bootstrap{Volumes: []plan.NewVolume{{Name: "demo-0", Bytes: 1, Choices: choices(w.cluster)}}}
+	change := changes.Bootstrap{Volumes: []changes.NewVolume{{Name: "demo-0", Bytes: 1, Choices: choices(w.cluster)}}}
 	if err := w.do(t, born(), change); !isLater(err, LaterTerminating) {
 		t.Errorf("a volume that is being deleted was taken: %v", err)
 	}
@@ -107,14 +113,14 @@ func TestOnlyTheVolumeThatWasSeenIsReleased(t *testing.T) {
 	owned := demo()
 	owned.Spec.Storage = &v1alpha1.StorageSpec{DeletionPolicy: v1alpha1.DeletionDelete}
 	w.put(t, resources.BuildVolume(owned, resources.Volume{Name: "demo-0", Incarnation: incarnation, Bytes: 1}))
-	seen := plan.DataRef{Kind: resources.KindVolume, Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}
+	seen := facts.DataRef{Kind: resources.KindVolume, Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}
 	gone, another := seen, seen
 	gone.Name, another.UID = "demo-9", "another"
-	w.mustDo(t, born(), plan.FollowPolicy{Retain: true, Items: []plan.DataRef{gone, another}})
+	w.mustDo(t, born(), changes.FollowPolicy{Retain: true, Items: []facts.DataRef{gone, another}})
 	if refs := w.volume(t, "demo-0").OwnerReferences; len(refs) != 1 || w.writes != 0 {
 		t.Errorf("another volume is owned by %v after %d writes", refs, w.writes)
 	}
-	w.mustDo(t, born(), plan.FollowPolicy{Retain: true, Items: []plan.DataRef{seen}})
+	w.mustDo(t, born(), changes.FollowPolicy{Retain: true, Items: []facts.DataRef{seen}})
 	if refs := w.volume(t, "demo-0").OwnerReferences; len(refs) != 0 || w.writes != 1 {
 		t.Errorf("the volume is owned by %v after %d writes", refs, w.writes)
 	}

@@ -8,15 +8,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // startPods creates members' Pods on the data they have, or a learner's first. Without the Secret that it mounts a Pod
 // would hang, so that one must be there.
-func (s step) startPods(ctx context.Context, c plan.StartPods) error {
-	return each(ctx, c.Pods, func(ctx context.Context, start plan.Start) error {
+func (s step) startPods(ctx context.Context, c changes.StartPods) error {
+	return each(ctx, c.Pods, func(ctx context.Context, start changes.Start) error {
 		if err := s.needSecret(ctx, start.Name); err != nil {
 			return err
 		}
@@ -41,7 +42,7 @@ func (s step) needSecret(ctx context.Context, member string) error {
 	return nil
 }
 
-func (s step) startPod(ctx context.Context, start plan.Start) error {
+func (s step) startPod(ctx context.Context, start changes.Start) error {
 	pod, err := s.buildPod(start)
 	if err != nil {
 		return err
@@ -51,7 +52,7 @@ func (s step) startPod(ctx context.Context, start plan.Start) error {
 }
 
 // buildPod builds a member's Pod, once nothing speaks against its start.
-func (s step) buildPod(start plan.Start) (*corev1.Pod, error) {
+func (s step) buildPod(start changes.Start) (*corev1.Pod, error) {
 	if err := s.checkStart(start); err != nil {
 		return nil, err
 	}
@@ -69,19 +70,19 @@ func (s step) buildPod(start plan.Start) (*corev1.Pod, error) {
 // checkStart refuses the unthinkable, although the planner decided it: a birth that was given up, or of somebody who is
 // not a first member, and a list that the member is not on. A first member may still be born when the cluster lives
 // already: the others found each other without it.
-func (s step) checkStart(start plan.Start) error {
+func (s step) checkStart(start changes.Start) error {
 	birth := s.view.Current.Birth
 	if !birth.Exists() || birth.Void {
 		return ErrStale
 	}
 	switch start.Flags {
-	case plan.FlagsSealed, plan.FlagsRestored:
+	case facts.FlagsSealed, facts.FlagsRestored:
 		return nil
-	case plan.FlagsBirth:
+	case facts.FlagsBirth:
 		if !slices.Contains(birth.Names, start.Name) {
 			return ErrStale
 		}
-	case plan.FlagsJoin:
+	case facts.FlagsJoin:
 		if len(start.Initial) < 2 {
 			return fmt.Errorf("starting member %s: there is no member to join", start.Name)
 		}
@@ -107,8 +108,8 @@ func (s step) incarnationOf(name string) string {
 }
 
 // deletePods deletes Pods, each with the time it asks for.
-func (s step) deletePods(ctx context.Context, c plan.DeletePods) error {
-	return each(ctx, c.Pods, func(ctx context.Context, pod plan.PodRef) error {
+func (s step) deletePods(ctx context.Context, c changes.DeletePods) error {
+	return each(ctx, c.Pods, func(ctx context.Context, pod facts.PodRef) error {
 		return s.delete(ctx, resources.KindPod, podNamed(pod.Name), pod.UID)
 	})
 }

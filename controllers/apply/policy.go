@@ -10,15 +10,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // followPolicy puts the ownership of volumes and authorities as deletionPolicy says. Each is named as it was seen: a
 // list by labels would not show what lost its own. What follows the policy already is not written; other owners are
 // left as they are.
-func (s step) followPolicy(ctx context.Context, c plan.FollowPolicy) error {
-	return each(ctx, c.Items, func(ctx context.Context, ref plan.DataRef) error {
+func (s step) followPolicy(ctx context.Context, c changes.FollowPolicy) error {
+	return each(ctx, c.Items, func(ctx context.Context, ref facts.DataRef) error {
 		object, err := s.dataOf(ctx, ref.Kind, ref.Name, ref.UID)
 		if err != nil || object == nil || object.GetDeletionTimestamp() != nil ||
 			resources.FollowsPolicy(object, s.cluster.UID, c.Retain) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 )
 
 // rewritten puts another text of the birth record on the peer Service, as another release would have written it.
@@ -32,12 +32,13 @@ func TestARecordOfTheReleaseBeforeIsNotWrittenForItsFormAlone(t *testing.T) {
 	w := newWorld(t, demo())
 	w.mustDo(t, born(), begin())
 	old := w.rewritten(t, withoutForm)
-	w.mustDo(t, born(), plan.NextBirth{Voided: "an earlier one", BeginBirth: begin()})
+	w.mustDo(t, born(), changes.NextBirth{Voided: "an earlier one", BeginBirth: begin()})
 	if got := w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBirth]; got != old {
 		t.Errorf("%s became %s", old, got)
 	}
-	w.mustDo(t, born(), plan.RecordBirth{ClusterID: 0xc})
-	if got := w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBirth]; !strings.Contains(got, `"recordVersion":1`) {
+	w.mustDo(t, born(), changes.RecordBirth{ClusterID: 0xc})
+	if got := w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBirth]; !strings.Contains(got,
+		`"recordVersion":1`) {
 		t.Errorf("it is written anyway, and does not say how: %s", got)
 	}
 }
@@ -48,8 +49,9 @@ func TestWhatANewerReleaseWroteIntoTheRecordOutlivesAChange(t *testing.T) {
 	w.rewritten(t, func(text string) string {
 		return strings.Replace(text, `{"incarnation"`, `{"later":[1],"incarnation"`, 1)
 	})
-	w.mustDo(t, born(), plan.RecordBirth{ClusterID: 0xc})
-	if got := w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBirth]; !strings.Contains(got, `"later":[1]`) || w.birth(t).ClusterID != 0xc {
+	w.mustDo(t, born(), changes.RecordBirth{ClusterID: 0xc})
+	if got := w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBirth]; !strings.Contains(got, `"later":[1]`) ||
+		w.birth(t).ClusterID != 0xc {
 		t.Errorf("it is %s", got)
 	}
 }
@@ -57,8 +59,11 @@ func TestWhatANewerReleaseWroteIntoTheRecordOutlivesAChange(t *testing.T) {
 func TestARecordThatOnlyANewerReleaseMayReadIsNotChanged(t *testing.T) {
 	w := newWorld(t, demo())
 	w.mustDo(t, born(), begin())
-	newer := w.rewritten(t, func(text string) string { return strings.Replace(text, `"leastReader":1`, `"leastReader":2`, 1) })
-	if err := w.do(t, born(), plan.RecordBirth{ClusterID: 0xc}); !isRejected(err, RejectedUnreadable) {
+	newer := w.rewritten(t, func(text string) string {
+		return strings.Replace(text, `"leastReader":1`,
+			`"leastReader":2`, 1)
+	})
+	if err := w.do(t, born(), changes.RecordBirth{ClusterID: 0xc}); !isRejected(err, RejectedUnreadable) {
 		t.Errorf("%v", err)
 	}
 	if got := w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBirth]; got != newer {

@@ -10,25 +10,26 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // rehearse asks Kubernetes whether it would admit the Pods that a change leads to, before anything that runs is stopped
 // for them: quotas, Pod Security and webhooks may have been tightened since the members' Pods were made.
-func (s step) rehearse(ctx context.Context, change plan.Change) error {
+func (s step) rehearse(ctx context.Context, change changes.Change) error {
 	switch c := change.(type) {
-	case plan.EvictPod:
+	case changes.EvictPod:
 		return s.rehearseStart(ctx, c.Successor)
-	case plan.SetChoices:
+	case changes.SetChoices:
 		if !c.Rehearse {
 			return nil
 		}
-		return each(ctx, c.Volumes, func(ctx context.Context, volume plan.VolumeRef) error {
-			return s.rehearseStart(ctx, plan.Start{Name: volume.Name, Flags: plan.FlagsSealed, Choices: c.Choices})
+		return each(ctx, c.Volumes, func(ctx context.Context, volume facts.VolumeRef) error {
+			return s.rehearseStart(ctx, changes.Start{Name: volume.Name, Flags: facts.FlagsSealed, Choices: c.Choices})
 		})
-	case plan.SwitchOver:
+	case changes.SwitchOver:
 		return s.rehearseMove(ctx, c.Successors)
 	default:
 		return nil
@@ -45,7 +46,7 @@ func (s step) next() step {
 
 // rehearseMove rehearses all members of the next incarnation. They have other names than those whom they follow, who
 // run until then.
-func (s step) rehearseMove(ctx context.Context, starts []plan.Start) error {
+func (s step) rehearseMove(ctx context.Context, starts []changes.Start) error {
 	var e exchange
 	for _, r := range s.view.Current.Members {
 		old, err := s.podOf(ctx, r.Name)
@@ -84,7 +85,7 @@ func (s step) rehearseMove(ctx context.Context, starts []plan.Start) error {
 }
 
 // rehearseStart rehearses the Pod of one member, which may run now.
-func (s step) rehearseStart(ctx context.Context, start plan.Start) error {
+func (s step) rehearseStart(ctx context.Context, start changes.Start) error {
 	var e exchange
 	old, err := s.podOf(ctx, start.Name)
 	if err != nil {
@@ -113,7 +114,7 @@ func (s step) podOf(ctx context.Context, name string) (*corev1.Pod, error) {
 	return pod, nil
 }
 
-func (s step) successor(ctx context.Context, start plan.Start) (*corev1.Pod, error) {
+func (s step) successor(ctx context.Context, start changes.Start) (*corev1.Pod, error) {
 	if err := s.needSecret(ctx, start.Name); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
@@ -37,15 +38,15 @@ func (w *world) rehearse(ctx context.Context, pod *corev1.Pod) error {
 	})
 }
 
-func successor(c *v1alpha1.EtcdCluster) plan.Start {
-	return plan.Start{Name: "demo-0", Flags: plan.FlagsSealed, Choices: choices(c), Role: v1alpha1.RoleVoter}
+func successor(c *v1alpha1.EtcdCluster) changes.Start {
+	return changes.Start{Name: "demo-0", Flags: facts.FlagsSealed, Choices: choices(c), Role: v1alpha1.RoleVoter}
 }
 
 // stopping are the changes that lead to a Pod of demo-0 being replaced by one of these choices.
-func stopping(t *testing.T, w *world, c *v1alpha1.EtcdCluster) []plan.Change {
-	return []plan.Change{
-		plan.EvictPod{Pod: ref(w.pod(t, "demo-0")), Successor: successor(c)},
-		plan.SetChoices{Volumes: []plan.VolumeRef{{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}},
+func stopping(t *testing.T, w *world, c *v1alpha1.EtcdCluster) []changes.Change {
+	return []changes.Change{
+		changes.EvictPod{Pod: ref(w.pod(t, "demo-0")), Successor: successor(c)},
+		changes.SetChoices{Volumes: []facts.VolumeRef{{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}},
 			Choices: choices(c), Rehearse: true},
 	}
 }
@@ -81,13 +82,14 @@ func TestNothingIsStoppedForAPodThatWouldNotBeAdmitted(t *testing.T) {
 			look, looks := looking(born())
 			err := w.applier().Apply(t.Context(), w.cluster, born(), change, look)
 			switch {
-			case row.reason == "" && (!errors.Is(err, ErrStale) || *looks != 1): // the planner of that look does not ask for it
-				t.Errorf("%s, %s: %v after %d looks", name, plan.KindOf(change), err, *looks)
+			// the planner of that look does not ask for it
+			case row.reason == "" && (!errors.Is(err, ErrStale) || *looks != 1):
+				t.Errorf("%s, %s: %v after %d looks", name, changes.KindOf(change), err, *looks)
 			case row.reason != "" && (!isRejected(err, row.reason) || *looks != 0):
-				t.Errorf("%s, %s: %v after %d looks", name, plan.KindOf(change), err, *looks)
+				t.Errorf("%s, %s: %v after %d looks", name, changes.KindOf(change), err, *looks)
 			}
 			if w.writes != 0 || !slices.Contains(w.calls, "rehearse demo-0") {
-				t.Errorf("%s, %s: %d writes in %q", name, plan.KindOf(change), w.writes, w.calls)
+				t.Errorf("%s, %s: %d writes in %q", name, changes.KindOf(change), w.writes, w.calls)
 			}
 		}
 	}
@@ -98,7 +100,7 @@ func TestWhatIsRehearsedIsThePodThatIsMadeLater(t *testing.T) {
 	changed.Spec.Version = "3.6.15"
 	w := newWorld(t, changed)
 	wholeCluster(t, w)
-	w.mustDo(t, born(), plan.LabelRole{Pod: ref(w.pod(t, "demo-0")), Role: v1alpha1.RoleVoter})
+	w.mustDo(t, born(), changes.LabelRole{Pod: ref(w.pod(t, "demo-0")), Role: v1alpha1.RoleVoter})
 	var (
 		mu        sync.Mutex
 		rehearsed []*corev1.Pod
@@ -112,11 +114,11 @@ func TestWhatIsRehearsedIsThePodThatIsMadeLater(t *testing.T) {
 	look, _ := looking(born())
 	for _, change := range stopping(t, w, changed) {
 		if err := w.applier().Apply(t.Context(), w.cluster, born(), change, look); !errors.Is(err, ErrStale) {
-			t.Errorf("%s: %v", plan.KindOf(change), err)
+			t.Errorf("%s: %v", changes.KindOf(change), err)
 		}
 	}
-	w.mustDo(t, born(), plan.DeletePods{Pods: []plan.PodRef{ref(w.pod(t, "demo-0"))}})
-	w.mustDo(t, born(), plan.StartPods{Pods: []plan.Start{successor(changed)}})
+	w.mustDo(t, born(), changes.DeletePods{Pods: []facts.PodRef{ref(w.pod(t, "demo-0"))}})
+	w.mustDo(t, born(), changes.StartPods{Pods: []changes.Start{successor(changed)}})
 	made := w.pod(t, "demo-0")
 	if len(rehearsed) != 2 {
 		t.Fatalf("%d rehearsals", len(rehearsed))
@@ -143,7 +145,8 @@ func TestAClusterMovesOnlyToMembersThatWouldBeAdmitted(t *testing.T) {
 			"limited: pods=3"), ""},
 		"a quota has no room for it ever": {forbidden("exceeded quota: small, requested: pods=4, used: pods=3, " +
 			"limited: pods=3"), RejectedQuota},
-		"a webhook denies it":        {forbidden(`admission webhook "policy.example.com" denied the request: no`), RejectedWebhook},
+		"a webhook denies it": {forbidden(`admission webhook "policy.example.com" denied the request: no`),
+			RejectedWebhook},
 		"Pod Security was tightened": {forbidden(`violates PodSecurity "restricted:latest"`), RejectedPodSecurity},
 	} {
 		w := newWorld(t, demo())
@@ -152,14 +155,15 @@ func TestAClusterMovesOnlyToMembersThatWouldBeAdmitted(t *testing.T) {
 		var life string
 		w.admission = func(pod *corev1.Pod) error { life = pod.Labels[v1alpha1.LabelIncarnation]; return row.answer }
 		change := switchOver()
-		change.Successors = []plan.Start{{Name: "demo-3", Flags: plan.FlagsRestored, Choices: choices(w.cluster)}}
+		change.Successors = []changes.Start{{Name: "demo-3", Flags: facts.FlagsRestored, Choices: choices(w.cluster)}}
 		before := w.writes
 		look, looks := looking(laying(t, w))
 		seen := laying(t, w)
-		seen.Current.Members = []plan.Replica{{Name: "demo-0"}, {Name: "demo-1"}, {Name: "demo-2"}}
+		seen.Current.Members = []facts.Replica{{Name: "demo-0"}, {Name: "demo-1"}, {Name: "demo-2"}}
 		err := w.applier().Apply(t.Context(), w.cluster, seen, change, look)
 		switch {
-		case row.reason == "" && (!errors.Is(err, ErrStale) || *looks != 1): // the planner of that look does not ask for it
+		// the planner of that look does not ask for it
+		case row.reason == "" && (!errors.Is(err, ErrStale) || *looks != 1):
 			t.Errorf("%s: %v after %d looks", name, err, *looks)
 		case row.reason != "" && (!isRejected(err, row.reason) || *looks != 0):
 			t.Errorf("%s: %v after %d looks", name, err, *looks)
@@ -205,16 +209,16 @@ func TestAClusterDoesNotMoveToMembersOfWhichOnlySomeWouldFit(t *testing.T) {
 		}
 		w.put(t, small)
 		seen := laying(t, w)
-		seen.Current.Members = []plan.Replica{{Name: "demo-0"}, {Name: "demo-1"}}
+		seen.Current.Members = []facts.Replica{{Name: "demo-0"}, {Name: "demo-1"}}
 		if old := w.pod(t, "demo-1"); row.isStuck {
 			w.edit(t, old, func() { old.Finalizers = []string{"example.com/held"} })
-			w.mustDo(t, born(), plan.DeletePods{Pods: []plan.PodRef{ref(old)}})
+			w.mustDo(t, born(), changes.DeletePods{Pods: []facts.PodRef{ref(old)}})
 		}
 		w.admission = row.admission
 		change := switchOver()
 		for _, name := range []string{"demo-3", "demo-4"} {
 			change.Successors = append(change.Successors,
-				plan.Start{Name: name, Flags: plan.FlagsRestored, Choices: choices(w.cluster)})
+				changes.Start{Name: name, Flags: facts.FlagsRestored, Choices: choices(w.cluster)})
 		}
 		look, _ := looking(seen)
 		err := w.applier().Apply(t.Context(), w.cluster, seen, change, look)
@@ -227,12 +231,12 @@ func TestAClusterDoesNotMoveToMembersOfWhichOnlySomeWouldFit(t *testing.T) {
 func TestNoMemberIsStoppedWhoseSecretIsGone(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
-	w.mustDo(t, born(), plan.DeleteSecret{Name: "demo-0"})
+	w.mustDo(t, born(), changes.DeleteSecret{Name: "demo-0"})
 	look, looks := looking(born())
 	for _, change := range stopping(t, w, w.cluster) {
 		if err := w.applier().Apply(t.Context(), w.cluster, born(), change, look); !isLater(err, LaterMissing) ||
 			*looks != 0 {
-			t.Errorf("%s: %v after %d looks", plan.KindOf(change), err, *looks)
+			t.Errorf("%s: %v after %d looks", changes.KindOf(change), err, *looks)
 		}
 	}
 }
@@ -241,7 +245,7 @@ func TestChoicesOfAMemberThatDoesNotRunAreNotRehearsed(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
 	w.failing(0, false)
-	change := stopping(t, w, w.cluster)[1].(plan.SetChoices)
+	change := stopping(t, w, w.cluster)[1].(changes.SetChoices)
 	change.Rehearse = false
 	look, _ := looking(born())
 	if err := w.applier().Apply(t.Context(), w.cluster, born(), change, look); !errors.Is(err, ErrStale) ||

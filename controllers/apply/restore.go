@@ -7,7 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -41,7 +42,7 @@ func (s step) sourceOf(ctx context.Context, hash string) (Source, error) {
 }
 
 // startPreflight creates the Pod that looks at the backup to begin with.
-func (s step) startPreflight(ctx context.Context, c plan.StartPreflight) error {
+func (s step) startPreflight(ctx context.Context, c changes.StartPreflight) error {
 	source, err := s.sourceOf(ctx, c.Asked.Hash)
 	if err != nil {
 		return err
@@ -62,7 +63,7 @@ type laidLife struct {
 }
 
 // startRestores creates restore Pods of the incarnation that the birth record is of.
-func (s step) startRestores(ctx context.Context, layings []plan.Laying) error {
+func (s step) startRestores(ctx context.Context, layings []changes.Laying) error {
 	if len(layings) == 0 {
 		return nil
 	}
@@ -76,7 +77,7 @@ func (s step) startRestores(ctx context.Context, layings []plan.Laying) error {
 }
 
 // lay creates restore Pods. What they fetch is what the birth record says, also when the store has a newer one by now.
-func (s step) lay(ctx context.Context, life laidLife, layings []plan.Laying) error {
+func (s step) lay(ctx context.Context, life laidLife, layings []changes.Laying) error {
 	if len(layings) == 0 {
 		return nil
 	}
@@ -87,10 +88,13 @@ func (s step) lay(ctx context.Context, life laidLife, layings []plan.Laying) err
 	if err != nil {
 		return err
 	}
-	return each(ctx, layings, func(ctx context.Context, l plan.Laying) error { return s.layOne(ctx, life, source, l) })
+	return each(ctx, layings, func(ctx context.Context, l changes.Laying) error {
+		return s.layOne(ctx, life, source,
+			l)
+	})
 }
 
-func (s step) layOne(ctx context.Context, life laidLife, source Source, l plan.Laying) error {
+func (s step) layOne(ctx context.Context, life laidLife, source Source, l changes.Laying) error {
 	inputs, err := resources.DecodeInputs(l.Choices.Inputs)
 	if err != nil {
 		return Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("restoring member %s: %v", l.Name, err)}
@@ -116,8 +120,8 @@ func (s step) recordedOn(name string) etcdutil.ID {
 }
 
 // deleteRestores deletes restore Pods, which are named by their members.
-func (s step) deleteRestores(ctx context.Context, c plan.DeleteRestores) error {
-	return each(ctx, c.Pods, func(ctx context.Context, pod plan.PodRef) error {
+func (s step) deleteRestores(ctx context.Context, c changes.DeleteRestores) error {
+	return each(ctx, c.Pods, func(ctx context.Context, pod facts.PodRef) error {
 		return s.delete(ctx, resources.KindPod, restoreNamed(pod.Name), pod.UID)
 	})
 }

@@ -11,7 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -21,13 +22,13 @@ var (
 	found = record.Origin{Hash: "hash", Key: "prod/demo/snapshot.db", SHA256: strings.Repeat("a", 64), SizeBytes: 1056,
 		Revision: 7,
 		Version:  etcdutil.Version{Major: 3, Minor: 6, Patch: 15}}
-	asked = plan.StartPreflight{Asked: plan.Inquiry{WantedBackup: plan.WantedBackup{Hash: "hash"},
+	asked = changes.StartPreflight{Asked: facts.Inquiry{WantedBackup: facts.WantedBackup{Hash: "hash"},
 		Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Bytes: 8 << 30}}
 	store = v1alpha1.BackupStore{Volume: &v1alpha1.VolumeStore{ClaimName: "backups"}}
 )
 
 // restoring carries a change out in a world where a cluster may begin with a backup.
-func (w *world) restoring(t *testing.T, v View, change plan.Change, edits ...func(*Source)) error {
+func (w *world) restoring(t *testing.T, v View, change changes.Change, edits ...func(*Source)) error {
 	t.Helper()
 	source := Source{Hash: "hash", Store: store, AgentImage: "steward:1",
 		LatestOf: v1alpha1.BackedUpCluster{Name: "old"}}
@@ -68,7 +69,7 @@ func TestAPreflightPodAsksWhatTheDecisionAsks(t *testing.T) {
 	if !slices.Contains(pod.Spec.Containers[0].Args, "--latest-of=prod/old") {
 		t.Errorf("%q", pod.Spec.Containers[0].Args)
 	}
-	if err := w.restoring(t, born(), plan.DeletePreflight{UID: string(pod.UID)}); err != nil {
+	if err := w.restoring(t, born(), changes.DeletePreflight{UID: string(pod.UID)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.inner.Get(t.Context(), keyOf("demo-preflight"), &corev1.Pod{}); !apierrors.IsNotFound(err) {
@@ -100,9 +101,9 @@ func TestABirthFromABackupSaysWhichAndGoesOnToTheNext(t *testing.T) {
 	if got := w.birth(t); got.Origin != found {
 		t.Fatalf("%+v", got)
 	}
-	w.mustDo(t, born(), plan.VoidBirth{Incarnation: incarnation})
-	w.mustDo(t, born(), plan.NextBirth{Voided: incarnation,
-		BeginBirth: plan.BeginBirth{Incarnation: "next", Token: "t", Names: []string{"demo-0"}}})
+	w.mustDo(t, born(), changes.VoidBirth{Incarnation: incarnation})
+	w.mustDo(t, born(), changes.NextBirth{Voided: incarnation,
+		BeginBirth: changes.BeginBirth{Incarnation: "next", Token: "t", Names: []string{"demo-0"}}})
 	if got := w.birth(t); !got.Origin.IsZero() {
 		t.Errorf("a birth that is to begin empty began with %+v", got)
 	}
@@ -115,7 +116,7 @@ func TestABackupIsLaidOnEveryFirstVolumeByPodsOfTheirOwn(t *testing.T) {
 	change.Pods = nil
 	for _, name := range begin().Names {
 		change.Restores = append(change.Restores,
-			plan.Laying{Name: name, Initial: initial(w.cluster, begin().Names...), Choices: choices(w.cluster)})
+			changes.Laying{Name: name, Initial: initial(w.cluster, begin().Names...), Choices: choices(w.cluster)})
 	}
 	for range 2 {
 		if err := w.restoring(t, fromBackup(), change); err != nil {
@@ -137,15 +138,15 @@ func TestABackupIsLaidOnEveryFirstVolumeByPodsOfTheirOwn(t *testing.T) {
 		}
 	}
 
-	volumes := plan.RecordRestored{Incarnation: incarnation,
-		Volumes: []plan.VolumeRef{{Name: "demo-1", UID: string(w.volume(t, "demo-1").UID)}}}
+	volumes := changes.RecordRestored{Incarnation: incarnation,
+		Volumes: []facts.VolumeRef{{Name: "demo-1", UID: string(w.volume(t, "demo-1").UID)}}}
 	if err := w.restoring(t, fromBackup(), volumes); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.volume(t, "demo-1").Annotations[v1alpha1.AnnotationRestored]; got != incarnation {
 		t.Errorf("the volume says %q", got)
 	}
-	gone := plan.DeleteRestores{Pods: []plan.PodRef{ref(w.pod(t, "demo-1-restore"))}}
+	gone := changes.DeleteRestores{Pods: []facts.PodRef{ref(w.pod(t, "demo-1-restore"))}}
 	gone.Pods[0].Name = "demo-1"
 	if err := w.restoring(t, fromBackup(), gone); err != nil {
 		t.Fatal(err)
@@ -160,7 +161,7 @@ func TestNoRestorePodIsMadeForABirthThatBeginsEmptyOrWithAnotherSource(t *testin
 	w.mustDo(t, born(), begin())
 	change := bootstrap(w.cluster)
 	change.Pods, change.Restores = nil,
-		[]plan.Laying{{Name: "demo-0", Initial: initial(w.cluster, begin().Names...), Choices: choices(w.cluster)}}
+		[]changes.Laying{{Name: "demo-0", Initial: initial(w.cluster, begin().Names...), Choices: choices(w.cluster)}}
 	if err := w.restoring(t, begun(), change); !errors.Is(err, ErrStale) {
 		t.Errorf("a birth that begins empty: %v", err)
 	}

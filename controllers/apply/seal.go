@@ -5,15 +5,16 @@ import (
 	"fmt"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // sealPods patches Pods so that their next containers start from their data or not at all. The role goes along in the
 // same patch: a Pod that clients reach is a sealed one.
-func (s step) sealPods(ctx context.Context, c plan.SealPods) error {
-	return each(ctx, c.Pods, func(ctx context.Context, seal plan.Seal) error {
-		if seal.Flags != plan.FlagsSealed && seal.Flags != plan.FlagsUncompared {
+func (s step) sealPods(ctx context.Context, c changes.SealPods) error {
+	return each(ctx, c.Pods, func(ctx context.Context, seal changes.Seal) error {
+		if seal.Flags != facts.FlagsSealed && seal.Flags != facts.FlagsUncompared {
 			return fmt.Errorf("sealing Pod %s: flags %q do not make a member start from its data", seal.Pod.Name,
 				seal.Flags)
 		}
@@ -22,7 +23,7 @@ func (s step) sealPods(ctx context.Context, c plan.SealPods) error {
 			nil) {
 			patch.Annotations[key] = &value
 		}
-		if seal.Flags == plan.FlagsUncompared {
+		if seal.Flags == facts.FlagsUncompared {
 			patch.Labels = map[string]*string{v1alpha1.LabelRole: nil}
 		}
 		if seal.Role != "" {
@@ -33,7 +34,7 @@ func (s step) sealPods(ctx context.Context, c plan.SealPods) error {
 }
 
 // labelRole sets the role by which the client Service and the budget select, or takes it away.
-func (s step) labelRole(ctx context.Context, c plan.LabelRole) error {
+func (s step) labelRole(ctx context.Context, c changes.LabelRole) error {
 	patch := metadataPatch{Labels: map[string]*string{v1alpha1.LabelRole: nil}}
 	if c.Role != "" {
 		patch.Labels[v1alpha1.LabelRole] = &c.Role

@@ -18,21 +18,25 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// serving makes the three Pods voters that are ready, as a kubelet would say. No kubelet has them, so nothing takes it back.
+// serving makes the three Pods voters that are ready, as a kubelet would say. No kubelet has them, so nothing takes it
+// back.
 func (s *server) serving(t *testing.T) *server {
 	t.Helper()
 	s.born(t)
 	for _, name := range begin().Names {
 		pod := get(t, s, name, &corev1.Pod{})
-		s.mustDo(t, plan.SealPods{Pods: []plan.Seal{{Pod: ref(pod), Flags: plan.FlagsSealed, Role: v1alpha1.RoleVoter}}})
+		s.mustDo(t, changes.SealPods{Pods: []changes.Seal{{Pod: ref(pod), Flags: facts.FlagsSealed,
+			Role: v1alpha1.RoleVoter}}})
 		pod = get(t, s, name, &corev1.Pod{})
 		before := pod.DeepCopy()
 		pod.Status.Phase = corev1.PodRunning
-		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
+		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady,
+			Status: corev1.ConditionTrue})
 		if err := s.client.Status().Patch(t.Context(), pod, ctrlclient.MergeFrom(before)); err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +47,8 @@ func (s *server) serving(t *testing.T) *server {
 // until waits for what one of Kubernetes' own controllers does.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return holds(), nil })
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true,
+		func(context.Context) (bool, error) { return holds(), nil })
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
@@ -52,7 +57,7 @@ func until(t *testing.T, what string, holds func() bool) {
 // budgeted sets the budget and waits until it is worked out.
 func (s *server) budgeted(t *testing.T, bound int) {
 	t.Helper()
-	s.mustDo(t, plan.SetBudget{MinAvailable: bound})
+	s.mustDo(t, changes.SetBudget{MinAvailable: bound})
 	until(t, "working the budget out", func() bool {
 		budget := get(t, s, "demo", &policyv1.PodDisruptionBudget{})
 		return budget.Status.ObservedGeneration == budget.Generation && budget.Status.CurrentHealthy == 3
@@ -63,17 +68,21 @@ func TestARealServerEvictsThePodThatIsMeantAndOnlyWithinTheBudget(t *testing.T) 
 	s := newServer(t).serving(t)
 	pod := get(t, s, "demo-0", &corev1.Pod{})
 	// Without a budget: one that failed on a precondition would hold a place in it for two minutes.
-	another := &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: new(types.UID("an-earlier-one"))}}}
-	if err := s.client.SubResource("eviction").Create(t.Context(), pod.DeepCopy(), another); !apierrors.IsConflict(err) {
+	another := &policyv1.Eviction{
+		DeleteOptions: &metav1.DeleteOptions{
+			Preconditions: &metav1.Preconditions{UID: new(types.UID("an-earlier-one"))}}}
+	if err := s.client.SubResource("eviction").Create(t.Context(), pod.DeepCopy(),
+		another); !apierrors.IsConflict(err) {
 		t.Errorf("the server evicts in spite of a precondition: %v", err)
 	}
 	s.budgeted(t, 3)
-	err := s.do(t, plan.EvictPod{Pod: ref(pod)})
+	err := s.do(t, changes.EvictPod{Pod: ref(pod)})
 	if !isLater(err, LaterBudget) || !strings.Contains(err.Error(), "demo needs 3 healthy pods and has 3") {
 		t.Errorf("over the budget: %T %v", err, err)
 	}
 	s.budgeted(t, 2)
-	if err := s.do(t, plan.EvictPod{Pod: plan.PodRef{Name: "demo-0", UID: "an-earlier-one"}}); !errors.Is(err, ErrStale) {
+	if err := s.do(t, changes.EvictPod{Pod: facts.PodRef{Name: "demo-0", UID: "an-earlier-one"}}); !errors.Is(err,
+		ErrStale) {
 		t.Errorf("another of its name: %v", err)
 	}
 	other := resources.BuildBudget(s.cluster, 1)
@@ -81,25 +90,25 @@ func TestARealServerEvictsThePodThatIsMeantAndOnlyWithinTheBudget(t *testing.T) 
 	if err := s.client.Create(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.do(t, plan.EvictPod{Pod: ref(pod)}); !isRejected(err, RejectedBudgets) {
+	if err := s.do(t, changes.EvictPod{Pod: ref(pod)}); !isRejected(err, RejectedBudgets) {
 		t.Errorf("with two budgets: %T %v", err, err)
 	}
 	if err := s.client.Delete(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
-	s.mustDo(t, plan.EvictPod{Pod: ref(pod)})
+	s.mustDo(t, changes.EvictPod{Pod: ref(pod)})
 	err = s.client.Get(t.Context(), ctrlclient.ObjectKeyFromObject(pod), pod)
 	if err == nil && pod.DeletionTimestamp == nil {
 		t.Error("the Pod is still there, and not on its way")
 	}
-	s.mustDo(t, plan.EvictPod{Pod: ref(pod)})
+	s.mustDo(t, changes.EvictPod{Pod: ref(pod)})
 }
 
 // rehearsed is what a change that replaces demo-0 is answered before anything is looked at again.
 func (s *server) rehearsed(t *testing.T) error {
 	t.Helper()
 	applier := &Applier{Client: s.client, Live: s.client, Now: time.Now, Operator: operator}
-	change := plan.EvictPod{Pod: plan.PodRef{Name: "demo-0"}, Successor: successor(s.cluster)}
+	change := changes.EvictPod{Pod: facts.PodRef{Name: "demo-0"}, Successor: successor(s.cluster)}
 	return step{Applier: applier, cluster: s.cluster, view: born()}.rehearse(t.Context(), change)
 }
 
@@ -116,12 +125,12 @@ func TestARealServerSaysBeforehandWhetherASuccessorWouldBeAdmitted(t *testing.T)
 	}
 	fourth := successor(s.cluster)
 	fourth.Name = "demo-1"
-	s.mustDo(t, plan.DeletePods{Pods: []plan.PodRef{ref(get(t, s, "demo-1", &corev1.Pod{}))}})
+	s.mustDo(t, changes.DeletePods{Pods: []facts.PodRef{ref(get(t, s, "demo-1", &corev1.Pod{}))}})
 	s.limited(t, quota, "3", "1Gi")
 	if err := s.rehearsed(t); err != nil {
 		t.Errorf("with a quota that is full of two: %v", err)
 	}
-	if err := s.do(t, plan.StartPods{Pods: []plan.Start{fourth}}); !isRejected(err, RejectedQuota) {
+	if err := s.do(t, changes.StartPods{Pods: []changes.Start{fourth}}); !isRejected(err, RejectedQuota) {
 		t.Errorf("a Pod more: %v", err)
 	}
 	s.limited(t, quota, "3", "1023Mi")
@@ -131,9 +140,11 @@ func TestARealServerSaysBeforehandWhetherASuccessorWouldBeAdmitted(t *testing.T)
 	if err := s.client.Delete(t.Context(), quota); err != nil {
 		t.Fatal(err)
 	}
-	limits := &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: s.cluster.Namespace, Name: "small"}, Spec: corev1.LimitRangeSpec{
-		Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, Max: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("100Mi")}}},
-	}}
+	limits := &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: s.cluster.Namespace, Name: "small"},
+		Spec: corev1.LimitRangeSpec{
+			Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer,
+				Max: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("100Mi")}}},
+		}}
 	if err := s.client.Create(t.Context(), limits); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +161,8 @@ func TestARealServerSaysBeforehandWhetherASuccessorWouldBeAdmitted(t *testing.T)
 // limited sets a quota on Pods and memory, and waits until its use is counted.
 func (s *server) limited(t *testing.T, quota *corev1.ResourceQuota, pods, memory string) {
 	t.Helper()
-	hard := corev1.ResourceList{corev1.ResourcePods: resource.MustParse(pods), corev1.ResourceRequestsMemory: resource.MustParse(memory)}
+	hard := corev1.ResourceList{corev1.ResourcePods: resource.MustParse(pods),
+		corev1.ResourceRequestsMemory: resource.MustParse(memory)}
 	if quota.UID == "" {
 		quota.Spec.Hard = hard
 		if err := s.client.Create(t.Context(), quota); err != nil {
@@ -178,11 +190,13 @@ func TestARealServerDressesPodsInPlace(t *testing.T) {
 	s := newServer(t)
 	s.cluster.Spec.Pod.Labels = map[string]string{"team": "storage"}
 	s.born(t)
-	s.cluster.Spec.Pod.Labels, s.cluster.Spec.Pod.Annotations = map[string]string{"tier": "gold"}, map[string]string{"example.com/note": "x"}
+	s.cluster.Spec.Pod.Labels, s.cluster.Spec.Pod.Annotations = map[string]string{"tier": "gold"},
+		map[string]string{"example.com/note": "x"}
 	pod := get(t, s, "demo-0", &corev1.Pod{})
-	s.mustDo(t, plan.DressPods{Pods: []plan.PodRef{ref(pod)}})
+	s.mustDo(t, changes.DressPods{Pods: []facts.PodRef{ref(pod)}})
 	dressed := get(t, s, "demo-0", &corev1.Pod{})
-	if !resources.DressingOf(s.cluster, dressed).IsZero() || dressed.Labels["tier"] != "gold" || dressed.Labels["team"] != "" || dressed.UID != pod.UID {
+	if !resources.DressingOf(s.cluster, dressed).IsZero() || dressed.Labels["tier"] != "gold" ||
+		dressed.Labels["team"] != "" || dressed.UID != pod.UID {
 		t.Errorf("%v, %v", dressed.Labels, dressed.Annotations)
 	}
 	if dressed.Generation != pod.Generation || dressed.Labels[v1alpha1.LabelMember] != "demo-0" {
@@ -190,7 +204,7 @@ func TestARealServerDressesPodsInPlace(t *testing.T) {
 	}
 	for range 10 { // others write to the Pod as well, and are done soon: scheduler, kubelet
 		before := get(t, s, "demo-0", &corev1.Pod{})
-		s.mustDo(t, plan.DressPods{Pods: []plan.PodRef{ref(pod)}})
+		s.mustDo(t, changes.DressPods{Pods: []facts.PodRef{ref(pod)}})
 		if get(t, s, "demo-0", &corev1.Pod{}).ResourceVersion == before.ResourceVersion {
 			return
 		}

@@ -16,13 +16,14 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
-// server is a real API server, named by E2E_KUBECONFIG, with a namespace and a cluster of its own. Whatever else runs there
-// leaves these alone: an operator takes no step of a DryRun, and no scheduler finds a node for the Pods.
+// server is a real API server, named by E2E_KUBECONFIG, with a namespace and a cluster of its own. Whatever else runs
+// there leaves these alone: an operator takes no step of a DryRun, and no scheduler finds a node for the Pods.
 type server struct {
 	client  ctrlclient.Client
 	cluster *v1alpha1.EtcdCluster
@@ -57,7 +58,8 @@ func newServer(t *testing.T) *server {
 	s.cluster.Spec.Mode = v1alpha1.ModeDryRun
 	s.cluster.Spec.Pod = &v1alpha1.PodSpec{NodeSelector: map[string]string{"example.com/node": "none"}}
 	err = client.Create(t.Context(), s.cluster)
-	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) { // the definition is not installed, and so nothing looks for the owner
+	// the definition is not installed, and so nothing looks for the owner
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
 		s.cluster.UID, err = "uid-of-demo", nil
 	}
 	if err != nil {
@@ -66,14 +68,14 @@ func newServer(t *testing.T) *server {
 	return s
 }
 
-func (s *server) do(t *testing.T, change plan.Change) error {
+func (s *server) do(t *testing.T, change changes.Change) error {
 	t.Helper()
 	applier := &Applier{Client: s.client, Live: s.client, Now: time.Now, Operator: operator}
 	return step{Applier: applier, cluster: s.cluster, view: born()}.carryOut(t.Context(), change)
 }
 
 // mustDo tries again as the reconciler would when somebody else wrote at the same moment.
-func (s *server) mustDo(t *testing.T, change plan.Change) {
+func (s *server) mustDo(t *testing.T, change changes.Change) {
 	t.Helper()
 	err := s.do(t, change)
 	for range 50 {
@@ -83,13 +85,14 @@ func (s *server) mustDo(t *testing.T, change plan.Change) {
 		err = s.do(t, change)
 	}
 	if err != nil {
-		t.Fatalf("%s: %v", plan.KindOf(change), err)
+		t.Fatalf("%s: %v", changes.KindOf(change), err)
 	}
 }
 
 func get[T ctrlclient.Object](t *testing.T, s *server, name string, into T) T {
 	t.Helper()
-	if err := s.client.Get(t.Context(), ctrlclient.ObjectKey{Namespace: s.cluster.Namespace, Name: name}, into); err != nil {
+	if err := s.client.Get(t.Context(), ctrlclient.ObjectKey{Namespace: s.cluster.Namespace, Name: name},
+		into); err != nil {
 		t.Fatal(err)
 	}
 	return into
@@ -107,13 +110,16 @@ func TestARealServerTakesABirthUnderRestrictedTwice(t *testing.T) {
 	before := get(t, s, "demo-0", &corev1.Pod{})
 	s.born(t)
 	after := get(t, s, "demo-0", &corev1.Pod{})
-	if before.UID != after.UID || before.Generation != after.Generation || !maps.Equal(before.Annotations, after.Annotations) {
+	if before.UID != after.UID || before.Generation != after.Generation ||
+		!maps.Equal(before.Annotations, after.Annotations) {
 		t.Errorf("the second birth changed a Pod: %+v to %+v", before.ObjectMeta, after.ObjectMeta)
 	}
-	if drift := resources.ServiceDrift(get(t, s, "demo", &corev1.Service{}), resources.BuildClientService(s.cluster)); drift != "" {
+	if drift := resources.ServiceDrift(get(t, s, "demo", &corev1.Service{}),
+		resources.BuildClientService(s.cluster)); drift != "" {
 		t.Errorf("a new client Service is not as wanted: %s", drift)
 	}
-	if drift := resources.ServiceDrift(get(t, s, "demo-peers", &corev1.Service{}), resources.PeerServiceShape(s.cluster)); drift != "" {
+	if drift := resources.ServiceDrift(get(t, s, "demo-peers", &corev1.Service{}),
+		resources.PeerServiceShape(s.cluster)); drift != "" {
 		t.Errorf("a new peer Service is not as wanted: %s", drift)
 	}
 }
@@ -121,22 +127,27 @@ func TestARealServerTakesABirthUnderRestrictedTwice(t *testing.T) {
 func TestARealServerRefusesToPatchAnotherOfTheSameName(t *testing.T) {
 	s := newServer(t).born(t)
 	pod, volume := get(t, s, "demo-0", &corev1.Pod{}), get(t, s, "demo-0", &corev1.PersistentVolumeClaim{})
-	seal := plan.SealPods{Pods: []plan.Seal{{Pod: plan.PodRef{Name: "demo-0", UID: "an-earlier-one"}, Flags: plan.FlagsSealed, Role: v1alpha1.RoleVoter}}}
+	seal := changes.SealPods{Pods: []changes.Seal{{Pod: facts.PodRef{Name: "demo-0", UID: "an-earlier-one"},
+		Flags: facts.FlagsSealed, Role: v1alpha1.RoleVoter}}}
 	if err := s.do(t, seal); !errors.Is(err, ErrStale) {
 		t.Errorf("sealing another Pod: %v", err)
 	}
-	records := plan.RecordMembers{Members: []plan.MemberRecord{{Name: "demo-0", VolumeUID: "an-earlier-one", Record: recorded()}}}
+	records := changes.RecordMembers{Members: []changes.MemberRecord{{Name: "demo-0", VolumeUID: "an-earlier-one",
+		Record: recorded()}}}
 	if err := s.do(t, records); !errors.Is(err, ErrStale) {
 		t.Errorf("recording on another volume: %v", err)
 	}
-	gone := plan.SealPods{Pods: []plan.Seal{{Pod: plan.PodRef{Name: "demo-9", UID: "x"}, Flags: plan.FlagsSealed}}}
+	gone := changes.SealPods{Pods: []changes.Seal{{Pod: facts.PodRef{Name: "demo-9", UID: "x"},
+		Flags: facts.FlagsSealed}}}
 	if err := s.do(t, gone); !errors.Is(err, ErrStale) {
 		t.Errorf("sealing a Pod that is gone: %v", err)
 	}
-	if after := get(t, s, "demo-0", &corev1.Pod{}); !maps.Equal(after.Annotations, pod.Annotations) || !maps.Equal(after.Labels, pod.Labels) {
+	if after := get(t, s, "demo-0", &corev1.Pod{}); !maps.Equal(after.Annotations, pod.Annotations) ||
+		!maps.Equal(after.Labels, pod.Labels) {
 		t.Error("the Pod was changed")
 	}
-	if after := get(t, s, "demo-0", &corev1.PersistentVolumeClaim{}); after.Annotations[v1alpha1.AnnotationRecord] != "" {
+	if after := get(t, s, "demo-0",
+		&corev1.PersistentVolumeClaim{}); after.Annotations[v1alpha1.AnnotationRecord] != "" {
 		t.Error("the volume was changed")
 	}
 	seal.Pods[0].Pod.UID = string(pod.UID)
@@ -144,7 +155,8 @@ func TestARealServerRefusesToPatchAnotherOfTheSameName(t *testing.T) {
 	s.mustDo(t, seal)
 	s.mustDo(t, records)
 	sealed := get(t, s, "demo-0", &corev1.Pod{})
-	if resources.FlagsOf(s.cluster, "demo-0", sealed.Annotations) != resources.StartSealed || sealed.Labels[v1alpha1.LabelRole] != v1alpha1.RoleVoter {
+	if resources.FlagsOf(s.cluster, "demo-0", sealed.Annotations) != resources.StartSealed ||
+		sealed.Labels[v1alpha1.LabelRole] != v1alpha1.RoleVoter {
 		t.Errorf("sealed: %v, %v", sealed.Annotations, sealed.Labels)
 	}
 }
@@ -163,7 +175,8 @@ func TestARealServerPutsDriftRightAndLeavesWhatIsNotOurs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.mustDo(t, plan.ApplyObjects{Objects: []plan.Object{{Kind: "Service", Name: "demo"}, {Kind: "Service", Name: "demo-peers"}}})
+	s.mustDo(t, changes.ApplyObjects{Objects: []facts.Object{{Kind: "Service", Name: "demo"},
+		{Kind: "Service", Name: "demo-peers"}}})
 	client, peers = get(t, s, "demo", &corev1.Service{}), get(t, s, "demo-peers", &corev1.Service{})
 	if drift := resources.ServiceDrift(client, resources.BuildClientService(s.cluster)); drift != "" {
 		t.Errorf("client Service: %s", drift)
@@ -171,11 +184,12 @@ func TestARealServerPutsDriftRightAndLeavesWhatIsNotOurs(t *testing.T) {
 	if drift := resources.ServiceDrift(peers, resources.PeerServiceShape(s.cluster)); drift != "" {
 		t.Errorf("peer Service: %s", drift)
 	}
-	if client.Labels["team"] != "storage" || client.Annotations["example.com/note"] != "kept" || peers.Annotations[v1alpha1.AnnotationBirth] == "" {
+	if client.Labels["team"] != "storage" || client.Annotations["example.com/note"] != "kept" ||
+		peers.Annotations[v1alpha1.AnnotationBirth] == "" {
 		t.Errorf("what is not ours was taken away: %v, %v, %v", client.Labels, client.Annotations, peers.Annotations)
 	}
 	before := client.ResourceVersion
-	s.mustDo(t, plan.ApplyObjects{Objects: []plan.Object{{Kind: "Service", Name: "demo"}}})
+	s.mustDo(t, changes.ApplyObjects{Objects: []facts.Object{{Kind: "Service", Name: "demo"}}})
 	if get(t, s, "demo", &corev1.Service{}).ResourceVersion != before {
 		t.Error("a Service as wanted was written")
 	}
@@ -184,9 +198,9 @@ func TestARealServerPutsDriftRightAndLeavesWhatIsNotOurs(t *testing.T) {
 func TestARealServerChangesABudgetOnlyFromWhatWasSeen(t *testing.T) {
 	s := newServer(t)
 	for _, bound := range []int{2, 2, 3, 1, 0, 0} {
-		s.mustDo(t, plan.SetBudget{MinAvailable: bound})
+		s.mustDo(t, changes.SetBudget{MinAvailable: bound})
 	}
-	s.mustDo(t, plan.SetBudget{MinAvailable: 2})
+	s.mustDo(t, changes.SetBudget{MinAvailable: 2})
 	budget := get(t, s, "demo", resources.BuildBudget(s.cluster, 0))
 	if resources.BudgetBound(budget) != 2 {
 		t.Errorf("the bound is %v", budget.Spec.MinAvailable)
@@ -194,7 +208,8 @@ func TestARealServerChangesABudgetOnlyFromWhatWasSeen(t *testing.T) {
 	want := resources.BuildBudget(s.cluster, 1)
 	want.ResourceVersion = "1"
 	applier := &Applier{Client: s.client, Live: s.client}
-	err := step{Applier: applier, cluster: s.cluster}.serverSideApply(t.Context(), budget, want, func(map[string]any) {})
+	err := step{Applier: applier, cluster: s.cluster}.serverSideApply(t.Context(), budget, want,
+		func(map[string]any) {})
 	if !isLater(err, LaterConflict) {
 		t.Errorf("lowered from another bound: %v", err)
 	}
@@ -209,38 +224,42 @@ func TestARealServerChangesABudgetOnlyFromWhatWasSeen(t *testing.T) {
 func TestARealServerDeletesNoOtherOfTheSameName(t *testing.T) {
 	s := newServer(t).born(t)
 	pod := get(t, s, "demo-0", &corev1.Pod{})
-	s.mustDo(t, plan.DeletePods{Pods: []plan.PodRef{{Name: "demo-0", UID: "an-earlier-one"}}})
+	s.mustDo(t, changes.DeletePods{Pods: []facts.PodRef{{Name: "demo-0", UID: "an-earlier-one"}}})
 	if get(t, s, "demo-0", &corev1.Pod{}).DeletionTimestamp != nil {
 		t.Error("another Pod is being deleted")
 	}
 	for _, precondition := range []ctrlclient.Preconditions{
-		{UID: new(types.UID("an-earlier-one")), ResourceVersion: &pod.ResourceVersion}, {UID: &pod.UID, ResourceVersion: new("1")},
+		{UID: new(types.UID("an-earlier-one")), ResourceVersion: &pod.ResourceVersion},
+		{UID: &pod.UID, ResourceVersion: new("1")},
 	} {
 		if err := s.client.Delete(t.Context(), pod.DeepCopy(), precondition); !apierrors.IsConflict(err) {
 			t.Errorf("the server deletes in spite of a precondition: %v", err)
 		}
 	}
-	s.mustDo(t, plan.DeletePods{Pods: []plan.PodRef{ref(pod)}})
+	s.mustDo(t, changes.DeletePods{Pods: []facts.PodRef{ref(pod)}})
 	err := s.client.Get(t.Context(), ctrlclient.ObjectKeyFromObject(pod), pod)
 	if err == nil && pod.DeletionTimestamp == nil {
 		t.Error("the Pod is still there, and not on its way")
 	}
-	s.mustDo(t, plan.DeleteSecret{Name: "demo-1"})
-	s.mustDo(t, plan.DeleteVolumes{Volumes: []plan.VolumeRef{{Name: "demo-2", UID: string(get(t, s, "demo-2", &corev1.PersistentVolumeClaim{}).UID)}}})
+	s.mustDo(t, changes.DeleteSecret{Name: "demo-1"})
+	s.mustDo(t, changes.DeleteVolumes{Volumes: []facts.VolumeRef{{Name: "demo-2",
+		UID: string(get(t, s, "demo-2", &corev1.PersistentVolumeClaim{}).UID)}}})
 }
 
 func TestARealServerPutsOwnershipOnAndOff(t *testing.T) {
 	s := newServer(t).born(t)
 	for _, retain := range []bool{false, true, true} {
-		ref := func(kind, name string, object ctrlclient.Object) plan.DataRef {
-			return plan.DataRef{Kind: kind, Name: name, UID: string(get(t, s, name, object).GetUID())}
+		ref := func(kind, name string, object ctrlclient.Object) facts.DataRef {
+			return facts.DataRef{Kind: kind, Name: name, UID: string(get(t, s, name, object).GetUID())}
 		}
-		s.mustDo(t, plan.FollowPolicy{Retain: retain, Items: []plan.DataRef{
-			ref(resources.KindVolume, "demo-0", &corev1.PersistentVolumeClaim{}), ref(resources.KindSecret, "demo-ca", &corev1.Secret{}),
+		s.mustDo(t, changes.FollowPolicy{Retain: retain, Items: []facts.DataRef{
+			ref(resources.KindVolume, "demo-0", &corev1.PersistentVolumeClaim{}),
+			ref(resources.KindSecret, "demo-ca", &corev1.Secret{}),
 			ref(resources.KindSecret, "demo-ca-peer", &corev1.Secret{}),
 		}})
 		for _, object := range []ctrlclient.Object{
-			get(t, s, "demo-0", &corev1.PersistentVolumeClaim{}), get(t, s, "demo-ca", &corev1.Secret{}), get(t, s, "demo-ca-peer", &corev1.Secret{}),
+			get(t, s, "demo-0", &corev1.PersistentVolumeClaim{}), get(t, s, "demo-ca", &corev1.Secret{}),
+			get(t, s, "demo-ca-peer", &corev1.Secret{}),
 		} {
 			if !resources.FollowsPolicy(object, s.cluster.UID, retain) {
 				t.Errorf("retain %v: %s is owned by %v", retain, object.GetName(), object.GetOwnerReferences())
@@ -251,17 +270,19 @@ func TestARealServerPutsOwnershipOnAndOff(t *testing.T) {
 
 func TestARealServersRefusalsAreToldApart(t *testing.T) {
 	s := newServer(t)
-	pod, err := resources.BuildPod(s.cluster, resources.PodStart{Name: "demo-0", Flags: resources.StartSealed, Inputs: resources.Inputs(s.cluster)})
+	pod, err := resources.BuildPod(s.cluster, resources.PodStart{Name: "demo-0", Flags: resources.StartSealed,
+		Inputs: resources.Inputs(s.cluster)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	pod.Spec.HostNetwork = true
-	_, err = step{Applier: &Applier{Client: s.client, Live: s.client}, cluster: s.cluster}.create(t.Context(), resources.KindPod, pod)
+	_, err = step{Applier: &Applier{Client: s.client, Live: s.client}, cluster: s.cluster}.create(t.Context(),
+		resources.KindPod, pod)
 	if !isRejected(err, RejectedPodSecurity) {
 		t.Errorf("against Pod Security: %v", err)
 	}
-	bad := plan.NewVolume{Name: "Not_A_Name", Bytes: 1, Choices: choices(s.cluster)}
-	if err := s.do(t, plan.Bootstrap{Volumes: []plan.NewVolume{bad}}); !isRejected(err, RejectedInvalid) {
+	bad := changes.NewVolume{Name: "Not_A_Name", Bytes: 1, Choices: choices(s.cluster)}
+	if err := s.do(t, changes.Bootstrap{Volumes: []changes.NewVolume{bad}}); !isRejected(err, RejectedInvalid) {
 		t.Errorf("with a bad name: %v", err)
 	}
 	s.cluster.Namespace = "no-such-namespace"

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
@@ -18,7 +18,7 @@ type effect struct {
 	cluster func(*v1alpha1.EtcdCluster)
 	world   func(*testing.T, *world)
 	view    func(*testing.T, *world) View
-	change  func(*testing.T, *world) plan.Change
+	change  func(*testing.T, *world) changes.Change
 	holds   func(*testing.T, *world)
 	// again is how many writes the change makes when it is already so.
 	again int
@@ -109,8 +109,8 @@ func birthEffects() []effect {
 			}
 		}
 	}
-	always := func(c plan.Change) func(*testing.T, *world) plan.Change {
-		return func(*testing.T, *world) plan.Change { return c }
+	always := func(c changes.Change) func(*testing.T, *world) changes.Change {
+		return func(*testing.T, *world) changes.Change { return c }
 	}
 	return []effect{
 		{
@@ -129,20 +129,20 @@ func birthEffects() []effect {
 			holds: birthIs(func(r record.Birth) bool { return r.Incarnation == incarnation }),
 		},
 		{
-			name: "record birth", world: withService, change: always(plan.RecordBirth{ClusterID: 0xc}),
+			name: "record birth", world: withService, change: always(changes.RecordBirth{ClusterID: 0xc}),
 			holds: birthIs(func(r record.Birth) bool { return r.ClusterID == 0xc && r.Token == begin().Token }),
 		},
 		{
-			name: "void birth", world: withService, change: always(plan.VoidBirth{Incarnation: incarnation}),
+			name: "void birth", world: withService, change: always(changes.VoidBirth{Incarnation: incarnation}),
 			holds: birthIs(func(r record.Birth) bool { return r.Void && r.Incarnation == incarnation }),
 		},
 		{
 			name: "next birth",
 			world: func(t *testing.T, w *world) {
 				withService(t, w)
-				w.mustDo(t, born(), plan.VoidBirth{Incarnation: incarnation})
+				w.mustDo(t, born(), changes.VoidBirth{Incarnation: incarnation})
 			},
-			change: always(plan.NextBirth{Voided: incarnation, BeginBirth: plan.BeginBirth{
+			change: always(changes.NextBirth{Voided: incarnation, BeginBirth: changes.BeginBirth{
 				Incarnation: "next", Counter: 1, Token: "next-token", Names: []string{"demo-0"},
 			}}),
 			holds: birthIs(func(r record.Birth) bool {
@@ -151,7 +151,7 @@ func birthEffects() []effect {
 		},
 		{
 			name: "bootstrap", world: withService, again: 6,
-			change: func(_ *testing.T, w *world) plan.Change { return bootstrap(w.cluster) },
+			change: func(_ *testing.T, w *world) changes.Change { return bootstrap(w.cluster) },
 			holds:  holdsBootstrap,
 		},
 		{
@@ -160,7 +160,7 @@ func birthEffects() []effect {
 				c.Spec.TLS = &v1alpha1.TLSSpec{Mode: v1alpha1.TLSDisabled}
 				c.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}}
 			},
-			change: func(_ *testing.T, w *world) plan.Change {
+			change: func(_ *testing.T, w *world) changes.Change {
 				change := bootstrap(w.cluster)
 				change.Secrets, change.Volumes = nil, nil
 				return change
@@ -180,10 +180,12 @@ func holdsBootstrap(t *testing.T, w *world) {
 	t.Helper()
 	for _, name := range begin().Names {
 		pod, volume := w.pod(t, name), w.volume(t, name)
-		if resources.FlagsOf(w.cluster, name, pod.Annotations) != resources.StartBirth || pod.Labels[v1alpha1.LabelRole] != "" {
+		if resources.FlagsOf(w.cluster, name, pod.Annotations) != resources.StartBirth ||
+			pod.Labels[v1alpha1.LabelRole] != "" {
 			t.Errorf("%s starts by %v with labels %v", name, pod.Annotations, pod.Labels)
 		}
-		if volume.Labels[v1alpha1.LabelIncarnation] != incarnation || volume.Annotations[v1alpha1.AnnotationInputs] != choices(w.cluster).Inputs {
+		if volume.Labels[v1alpha1.LabelIncarnation] != incarnation ||
+			volume.Annotations[v1alpha1.AnnotationInputs] != choices(w.cluster).Inputs {
 			t.Errorf("volume %s has %v and %v", name, volume.Labels, volume.Annotations)
 		}
 		holdsCertificates(t, w, resources.MemberSecret(name), resources.MemberCertificates(w.cluster, name))
@@ -191,10 +193,12 @@ func holdsBootstrap(t *testing.T, w *world) {
 	for _, name := range []string{"demo-client-tls", "demo-operator-tls"} {
 		holdsCertificates(t, w, name, resources.Certificates(w.cluster, name))
 	}
-	if service := w.service(t, "demo"); service.Spec.Selector[v1alpha1.LabelRole] != v1alpha1.RoleVoter || len(service.OwnerReferences) != 1 {
+	if service := w.service(t, "demo"); service.Spec.Selector[v1alpha1.LabelRole] != v1alpha1.RoleVoter ||
+		len(service.OwnerReferences) != 1 {
 		t.Errorf("client Service %+v", service)
 	}
-	if authority := w.secret(t, "demo-ca"); len(authority.OwnerReferences) != 0 || authority.Type != corev1.SecretTypeTLS {
+	if authority := w.secret(t, "demo-ca"); len(authority.OwnerReferences) != 0 ||
+		authority.Type != corev1.SecretTypeTLS {
 		t.Errorf("the authority has owners %v and type %s", authority.OwnerReferences, authority.Type)
 	}
 }

@@ -9,21 +9,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // createVolume makes the volume of one member. One that is ours but of another incarnation is not this one.
-func (s step) createVolume(ctx context.Context, v plan.NewVolume) error {
+func (s step) createVolume(ctx context.Context, v changes.NewVolume) error {
 	if s.view.Current.Birth.Void {
 		return ErrStale
 	}
 	return s.createVolumeOf(ctx, record.Next{Incarnation: s.view.Current.Birth.Incarnation}, v)
 }
 
-func (s step) createVolumeOf(ctx context.Context, life record.Next, v plan.NewVolume) error {
+func (s step) createVolumeOf(ctx context.Context, life record.Next, v changes.NewVolume) error {
 	if life.Incarnation == "" {
 		return ErrStale
 	}
@@ -41,7 +42,7 @@ func (s step) createVolumeOf(ctx context.Context, life record.Next, v plan.NewVo
 
 // prepareMember promises a name in the birth record, and makes what the member will live on. A name that was given
 // before is never given again: a pass that asks for one was behind.
-func (s step) prepareMember(ctx context.Context, c plan.PrepareMember) error {
+func (s step) prepareMember(ctx context.Context, c changes.PrepareMember) error {
 	if err := s.promise(ctx, c.Volume.Name); err != nil {
 		return err
 	}
@@ -79,38 +80,38 @@ func (s step) breakPromise(ctx context.Context, name string) error {
 }
 
 // writeOnVolumes has one case per change that writes something on volumes and does nothing else.
-func (s step) writeOnVolumes(ctx context.Context, change plan.Change) error {
+func (s step) writeOnVolumes(ctx context.Context, change changes.Change) error {
 	switch c := change.(type) {
-	case plan.MarkVolume:
+	case changes.MarkVolume:
 		return s.markVolume(ctx, c)
-	case plan.KeepVolume:
+	case changes.KeepVolume:
 		return s.keepVolume(ctx, c)
-	case plan.SetChoices: // what their members' next Pods are made from
+	case changes.SetChoices: // what their members' next Pods are made from
 		return s.annotateVolumes(ctx, c.Volumes, v1alpha1.AnnotationInputs, c.Choices.Inputs)
-	case plan.RecordRestored: // the backup lies there
+	case changes.RecordRestored: // the backup lies there
 		return s.annotateVolumes(ctx, c.Volumes, v1alpha1.AnnotationRestored, c.Incarnation)
 	// For which incarnation a survivor's volume may be read; an earlier mark has no meaning any more.
-	case plan.MarkFlushed:
-		return s.annotateVolumes(ctx, []plan.VolumeRef{c.Volume}, v1alpha1.AnnotationFlushed, c.Life)
-	case plan.MarkFormer:
+	case changes.MarkFlushed:
+		return s.annotateVolumes(ctx, []facts.VolumeRef{c.Volume}, v1alpha1.AnnotationFlushed, c.Life)
+	case changes.MarkFormer:
 		return s.markFormer(ctx, c)
 	default:
-		return fmt.Errorf("carrying out %s: it writes on no volume", plan.KindOf(change))
+		return fmt.Errorf("carrying out %s: it writes on no volume", changes.KindOf(change))
 	}
 }
 
 // annotateVolumes writes one annotation on volumes.
-func (s step) annotateVolumes(ctx context.Context, volumes []plan.VolumeRef, annotation, value string) error {
+func (s step) annotateVolumes(ctx context.Context, volumes []facts.VolumeRef, annotation, value string) error {
 	patch := metadataPatch{Annotations: map[string]*string{annotation: &value}}
-	return each(ctx, volumes, func(ctx context.Context, volume plan.VolumeRef) error {
+	return each(ctx, volumes, func(ctx context.Context, volume facts.VolumeRef) error {
 		return s.patchMetadata(ctx, resources.KindVolume, claimNamed(volume.Name), volume.UID, patch)
 	})
 }
 
 // recordMembers writes down which members live where, beside their data: on the volume, or on the Pod whose emptyDir it
 // is.
-func (s step) recordMembers(ctx context.Context, c plan.RecordMembers) error {
-	return each(ctx, c.Members, func(ctx context.Context, m plan.MemberRecord) error {
+func (s step) recordMembers(ctx context.Context, c changes.RecordMembers) error {
+	return each(ctx, c.Members, func(ctx context.Context, m changes.MemberRecord) error {
 		text := m.Record.Encode()
 		patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationRecord: &text}}
 		if m.VolumeUID != "" {
@@ -121,14 +122,14 @@ func (s step) recordMembers(ctx context.Context, c plan.RecordMembers) error {
 }
 
 // markVolume writes on a volume why the operator removes its member.
-func (s step) markVolume(ctx context.Context, c plan.MarkVolume) error {
+func (s step) markVolume(ctx context.Context, c changes.MarkVolume) error {
 	why := string(c.For)
 	patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationRemovedFor: &why}}
 	return s.patchMetadata(ctx, resources.KindVolume, claimNamed(c.Volume.Name), c.Volume.UID, patch)
 }
 
 // keepVolume puts the volume of a removed member aside, in one write.
-func (s step) keepVolume(ctx context.Context, c plan.KeepVolume) error {
+func (s step) keepVolume(ctx context.Context, c changes.KeepVolume) error {
 	why, since := string(c.For), s.Now().UTC().Format(time.RFC3339)
 	patch := metadataPatch{
 		Labels:      map[string]*string{v1alpha1.LabelKept: &why},
@@ -138,8 +139,8 @@ func (s step) keepVolume(ctx context.Context, c plan.KeepVolume) error {
 }
 
 // deleteVolumes deletes volumes on which no member lives.
-func (s step) deleteVolumes(ctx context.Context, c plan.DeleteVolumes) error {
-	return each(ctx, c.Volumes, func(ctx context.Context, volume plan.VolumeRef) error {
+func (s step) deleteVolumes(ctx context.Context, c changes.DeleteVolumes) error {
+	return each(ctx, c.Volumes, func(ctx context.Context, volume facts.VolumeRef) error {
 		return s.delete(ctx, resources.KindVolume, claimNamed(volume.Name), volume.UID)
 	})
 }

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 )
 
 // world is an API server in memory that counts calls, makes one of them fail, and holds writes to what a real one would
@@ -38,10 +38,13 @@ type world struct {
 	after  bool     // it takes effect, and its answer is lost
 	uids   int
 
-	source    func(context.Context, *v1alpha1.EtcdCluster, string) (Source, error) // where backups are; nil knows of none
-	leads     func(context.Context) error                                          // whether this process holds the Lease; nil is not asked
-	admission func(*corev1.Pod) error                                              // what a rehearsal is answered; nil admits all
-	eviction  func(context.Context) error                                          // the same of an eviction
+	// where backups are; nil knows of none
+	source func(context.Context, *v1alpha1.EtcdCluster, string) (Source, error)
+	// whether this process holds the Lease; nil is not asked
+	leads func(context.Context) error
+	// what a rehearsal is answered; nil admits all
+	admission func(*corev1.Pod) error
+	eviction  func(context.Context) error // the same of an eviction
 }
 
 var errLost = errors.New("connection lost")
@@ -49,7 +52,8 @@ var errLost = errors.New("connection lost")
 // testScheme has what is written and no more: the fake goes through all of a scheme at each call.
 var testScheme = sync.OnceValue(func() *runtime.Scheme {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), policyv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(corev1.AddToScheme(scheme), policyv1.AddToScheme(scheme),
+		v1alpha1.AddToScheme(scheme)); err != nil {
 		panic(err)
 	}
 	return scheme
@@ -71,19 +75,20 @@ func newWorld(t *testing.T, c *v1alpha1.EtcdCluster) *world {
 }
 
 func (w *world) applier() *Applier {
-	return &Applier{Client: w.client, Live: w.client, Now: func() time.Time { return now }, Operator: operator, Source: w.source, Leads: w.leads}
+	return &Applier{Client: w.client, Live: w.client, Now: func() time.Time { return now }, Operator: operator,
+		Source: w.source, Leads: w.leads}
 }
 
 // do carries a change out on what is seen, with no second look.
-func (w *world) do(t *testing.T, v View, change plan.Change) error {
+func (w *world) do(t *testing.T, v View, change changes.Change) error {
 	t.Helper()
 	return step{Applier: w.applier(), cluster: w.cluster, view: v}.carryOut(t.Context(), change)
 }
 
-func (w *world) mustDo(t *testing.T, v View, change plan.Change) {
+func (w *world) mustDo(t *testing.T, v View, change changes.Change) {
 	t.Helper()
 	if err := w.do(t, v, change); err != nil {
-		t.Fatalf("%s: %v", plan.KindOf(change), err)
+		t.Fatalf("%s: %v", changes.KindOf(change), err)
 	}
 }
 
@@ -138,15 +143,19 @@ func (w *world) wrong(format string, args ...any) {
 	w.broken = append(w.broken, fmt.Sprintf(format, args...))
 }
 
-func (w *world) get(ctx context.Context, c ctrlclient.WithWatch, key ctrlclient.ObjectKey, object ctrlclient.Object, opts ...ctrlclient.GetOption) error {
-	return w.call(false, fmt.Sprintf("get %T %s", object, key.Name), func() error { return c.Get(ctx, key, object, opts...) })
+func (w *world) get(ctx context.Context, c ctrlclient.WithWatch, key ctrlclient.ObjectKey, object ctrlclient.Object,
+	opts ...ctrlclient.GetOption) error {
+	return w.call(false, fmt.Sprintf("get %T %s", object, key.Name),
+		func() error { return c.Get(ctx, key, object, opts...) })
 }
 
-func (w *world) list(ctx context.Context, c ctrlclient.WithWatch, list ctrlclient.ObjectList, opts ...ctrlclient.ListOption) error {
+func (w *world) list(ctx context.Context, c ctrlclient.WithWatch, list ctrlclient.ObjectList,
+	opts ...ctrlclient.ListOption) error {
 	return w.call(false, fmt.Sprintf("list %T", list), func() error { return c.List(ctx, list, opts...) })
 }
 
-func (w *world) create(ctx context.Context, c ctrlclient.WithWatch, object ctrlclient.Object, opts ...ctrlclient.CreateOption) error {
+func (w *world) create(ctx context.Context, c ctrlclient.WithWatch, object ctrlclient.Object,
+	opts ...ctrlclient.CreateOption) error {
 	if object.GetNamespace() != w.cluster.Namespace {
 		w.wrong("creating %s in another namespace", object.GetName())
 	}
@@ -154,16 +163,19 @@ func (w *world) create(ctx context.Context, c ctrlclient.WithWatch, object ctrlc
 		return w.rehearse(ctx, object.(*corev1.Pod))
 	}
 	w.identify(object)
-	return w.call(true, fmt.Sprintf("create %T %s", object, object.GetName()), func() error { return c.Create(ctx, object, opts...) })
+	return w.call(true, fmt.Sprintf("create %T %s", object, object.GetName()),
+		func() error { return c.Create(ctx, object, opts...) })
 }
 
-func (w *world) update(_ context.Context, _ ctrlclient.WithWatch, object ctrlclient.Object, _ ...ctrlclient.UpdateOption) error {
+func (w *world) update(_ context.Context, _ ctrlclient.WithWatch, object ctrlclient.Object,
+	_ ...ctrlclient.UpdateOption) error {
 	w.wrong("a whole %T was updated", object)
 	return nil
 }
 
 // patch refuses another UID as invalid, which is what the API server does and the fake does not.
-func (w *world) patch(ctx context.Context, c ctrlclient.WithWatch, object ctrlclient.Object, p ctrlclient.Patch, opts ...ctrlclient.PatchOption) error {
+func (w *world) patch(ctx context.Context, c ctrlclient.WithWatch, object ctrlclient.Object, p ctrlclient.Patch,
+	opts ...ctrlclient.PatchOption) error {
 	body, err := p.Data(object)
 	if err != nil {
 		return err
@@ -189,7 +201,8 @@ func (w *world) patch(ctx context.Context, c ctrlclient.WithWatch, object ctrlcl
 	})
 }
 
-func (w *world) apply(ctx context.Context, c ctrlclient.WithWatch, config runtime.ApplyConfiguration, opts ...ctrlclient.ApplyOption) error {
+func (w *world) apply(ctx context.Context, c ctrlclient.WithWatch, config runtime.ApplyConfiguration,
+	opts ...ctrlclient.ApplyOption) error {
 	text, err := json.Marshal(config)
 	if err != nil {
 		return err
@@ -199,13 +212,16 @@ func (w *world) apply(ctx context.Context, c ctrlclient.WithWatch, config runtim
 		Metadata struct{ Name, UID string }
 	}
 	options := (&ctrlclient.ApplyOptions{}).ApplyOptions(opts)
-	if err := json.Unmarshal(text, &applied); err != nil || applied.Metadata.UID == "" || options.Force == nil || options.FieldManager == "" {
+	if err := json.Unmarshal(text, &applied); err != nil || applied.Metadata.UID == "" || options.Force == nil ||
+		options.FieldManager == "" {
 		w.wrong("applied blindly: %s", text)
 	}
-	return w.call(true, fmt.Sprintf("apply %s %s", applied.Kind, applied.Metadata.Name), func() error { return c.Apply(ctx, config, opts...) })
+	return w.call(true, fmt.Sprintf("apply %s %s", applied.Kind, applied.Metadata.Name),
+		func() error { return c.Apply(ctx, config, opts...) })
 }
 
-func (w *world) delete(ctx context.Context, c ctrlclient.WithWatch, object ctrlclient.Object, opts ...ctrlclient.DeleteOption) error {
+func (w *world) delete(ctx context.Context, c ctrlclient.WithWatch, object ctrlclient.Object,
+	opts ...ctrlclient.DeleteOption) error {
 	options := (&ctrlclient.DeleteOptions{}).ApplyOptions(opts)
 	p := options.Preconditions
 	if p == nil || p.UID == nil || p.ResourceVersion == nil || *p.UID != object.GetUID() {
@@ -214,5 +230,6 @@ func (w *world) delete(ctx context.Context, c ctrlclient.WithWatch, object ctrlc
 	if options.GracePeriodSeconds != nil {
 		w.wrong("%T %s is deleted with a grace period of its own", object, object.GetName())
 	}
-	return w.call(true, fmt.Sprintf("delete %T %s", object, object.GetName()), func() error { return c.Delete(ctx, object, opts...) })
+	return w.call(true, fmt.Sprintf("delete %T %s", object, object.GetName()),
+		func() error { return c.Delete(ctx, object, opts...) })
 }

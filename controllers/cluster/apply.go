@@ -9,6 +9,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/report"
 )
 
@@ -24,7 +25,7 @@ func (r *Reconciler) act(ctx context.Context, cluster *v1alpha1.EtcdCluster, see
 		resting.say(isCluster)
 		return resting
 	}
-	if plan.TraitsOf(decision.Change).Secrets { // which may be remembered as they were before
+	if changes.TraitsOf(decision.Change).Secrets { // which may be remembered as they were before
 		r.Secrets.ForgetCluster(key)
 	}
 	look := r.look(cluster, seen.Refused)

@@ -10,6 +10,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/report"
 )
 
@@ -27,7 +29,7 @@ type attempt struct {
 }
 
 // attemptOf says what apply's answer means. What is to be expected is a reason to wait; what is left is an error.
-func attemptOf(change plan.Change, err error) attempt {
+func attemptOf(change changes.Change, err error) attempt {
 	a := attempt{Outcome: report.Outcome{Change: change}}
 	var (
 		later    apply.Later
@@ -44,7 +46,7 @@ func attemptOf(change plan.Change, err error) attempt {
 	case errors.As(err, &rejected):
 		a.Rejected, a.Reason, a.Message, a.recheck = true, rejected.Reason, rejected.Message, kit.AfterRejected
 	case errors.As(err, &taken):
-		a.Rejected, a.NeedsHuman, a.Reason, a.recheck = true, true, plan.ReasonNameTaken, kit.AfterRejected
+		a.Rejected, a.NeedsHuman, a.Reason, a.recheck = true, true, facts.ReasonNameTaken, kit.AfterRejected
 		a.Message = taken.Error() + ". Delete or rename it, or choose another name for the cluster."
 	default:
 		a.Err = err
@@ -60,7 +62,7 @@ func logPass(ctx context.Context, decision plan.Decision, a attempt) {
 		logger = logger.V(1)
 	}
 	if decision.Change != nil {
-		logger = logger.WithValues("change", plan.KindOf(decision.Change), "result", a.Result(), "stale", a.stale)
+		logger = logger.WithValues("change", changes.KindOf(decision.Change), "result", a.Result(), "stale", a.stale)
 	}
 	if a.Reason != "" {
 		logger = logger.WithValues("deferred", a.Reason, "because", a.Message)

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
@@ -47,8 +47,8 @@ func (w *world) some(passes int) {
 	}
 }
 
-// TestTheWaysOutOfALostAuthority are those that the pages name: the members serve on, their backups can be taken, a new cluster begins
-// with one, and a copy of the Secrets ends it.
+// TestTheWaysOutOfALostAuthority are those that the pages name: the members serve on, their backups can be taken, a new
+// cluster begins with one, and a copy of the Secrets ends it.
 func TestTheWaysOutOfALostAuthority(t *testing.T) {
 	w := served(t, 3)
 	copies := w.loseAuthorities()
@@ -61,16 +61,19 @@ func TestTheWaysOutOfALostAuthority(t *testing.T) {
 	w.some(30)
 	status := w.status()
 	stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
-	if stalled == nil || stalled.Reason != plan.ReasonAuthorityLost || status.ReadyMembers != 3 || w.available() != metav1.ConditionTrue {
+	if stalled == nil || stalled.Reason != facts.ReasonAuthorityLost || status.ReadyMembers != 3 ||
+		w.available() != metav1.ConditionTrue {
 		t.Fatalf("%+v, %d members are ready", stalled, status.ReadyMembers)
 	}
-	if now := w.secretOf(operator.Name); now.ResourceVersion != operator.ResourceVersion { // which the Jobs of backups mount
+	// which the Jobs of backups mount
+	if now := w.secretOf(operator.Name); now.ResourceVersion != operator.ResourceVersion {
 		t.Errorf("the certificate that backups use was changed: %v", now.ObjectMeta)
 	}
 
 	fresh := demo(3)
 	fresh.Name, fresh.UID = "fresh", "uid-fresh"
-	fresh.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.RestoreSource{BackupRef: &v1alpha1.BackupReference{Name: "nightly"}}}
+	fresh.Spec.Bootstrap = &v1alpha1.BootstrapSpec{
+		Restore: &v1alpha1.RestoreSource{BackupRef: &v1alpha1.BackupReference{Name: "nightly"}}}
 	w.create(fresh)
 	w.key.Name = "fresh"
 	w.settle()

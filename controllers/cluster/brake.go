@@ -10,6 +10,8 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // A change that was made and is wanted again, pass after pass, leaves the world as it was: something undoes it, or the
@@ -35,10 +37,10 @@ type brake struct{ kit.Kept[effects] }
 // effects are what was done to a cluster since it was settled.
 type effects struct {
 	rule   string
-	change plan.Change      // that was made last; nil once a pass wanted none
-	saw    plan.Observation // what that was decided on, as far as a change moves it
-	times  int              // that it was made, one after the other
-	until  time.Time        // it is not made again before
+	change changes.Change    // that was made last; nil once a pass wanted none
+	saw    facts.Observation // what that was decided on, as far as a change moves it
+	times  int               // that it was made, one after the other
+	until  time.Time         // it is not made again before
 
 	count     float64   // of effects; one of them is forgotten each lastBrake
 	last      time.Time // when the last one was made
@@ -47,7 +49,8 @@ type effects struct {
 
 // rest is how long the change has to wait; zero when it may be made. With isCluster every other one has to wait as
 // well.
-func (b *brake) rest(key types.NamespacedName, change plan.Change, now time.Time) (rest time.Duration, isCluster bool) {
+func (b *brake) rest(key types.NamespacedName, change changes.Change, now time.Time) (rest time.Duration,
+	isCluster bool) {
 	e, _ := b.Get(key)
 	if rest = e.slowUntil.Sub(now); rest > 0 {
 		return rest, true
@@ -59,14 +62,14 @@ func (b *brake) rest(key types.NamespacedName, change plan.Change, now time.Time
 }
 
 // isVain reports a decision whose very change was made last, and moved nothing that was seen.
-func (b *brake) isVain(key types.NamespacedName, decision plan.Decision, o plan.Observation) bool {
+func (b *brake) isVain(key types.NamespacedName, decision plan.Decision, o facts.Observation) bool {
 	e, isKept := b.Get(key)
 	return isKept && decision.Change != nil && e.rule == decision.Rule &&
 		reflect.DeepEqual(e.change, decision.Change) && reflect.DeepEqual(e.saw, moved(o))
 }
 
 // applied notes that the change was made, and returns how long it will have to wait, or with isCluster any other one.
-func (b *brake) applied(key types.NamespacedName, decision plan.Decision, o plan.Observation,
+func (b *brake) applied(key types.NamespacedName, decision plan.Decision, o facts.Observation,
 	now time.Time) (wait time.Duration, isCluster bool) {
 	e, _ := b.Get(key)
 	if !reflect.DeepEqual(e.change, decision.Change) {
@@ -107,12 +110,12 @@ func backOff(step int) time.Duration {
 }
 
 // boundOf is how many effects a cluster of that size may take before it is slowed down.
-func boundOf(o plan.Observation) int {
+func boundOf(o facts.Observation) int {
 	return effectsOfCluster + effectsOfMember*max(o.Desired.Size, len(o.Current.Voters()))
 }
 
 // moved is what a change moves in an observation: all but the clock, what members answer, and what was refused.
-func moved(o plan.Observation) plan.Observation {
+func moved(o facts.Observation) facts.Observation {
 	o.Now, o.Refused = time.Time{}, nil
 	o.Current, o.Next, o.Former = unheard(o.Current), unheard(o.Next), slices.Clone(o.Former)
 	for i, former := range o.Former {
@@ -122,7 +125,7 @@ func moved(o plan.Observation) plan.Observation {
 }
 
 // unheard is an incarnation without what its members answer.
-func unheard(in plan.Incarnation) plan.Incarnation {
+func unheard(in facts.Incarnation) facts.Incarnation {
 	in.Members = slices.Clone(in.Members)
 	for i := range in.Members {
 		in.Members[i].Answer, in.Members[i].Impostor = nil, nil

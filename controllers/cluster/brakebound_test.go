@@ -10,14 +10,19 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/report"
 )
 
 // livelocks are changes that are made again and again, each by its number.
-var livelocks = map[string]func(n int) plan.Change{
-	"the same change":         func(int) plan.Change { return plan.SetBudget{MinAvailable: 2} },
-	"two changes in turn":     func(n int) plan.Change { return plan.SetBudget{MinAvailable: 1 + n%2} },
-	"a new name at each time": func(n int) plan.Change { return plan.AddLearner{Name: fmt.Sprintf("demo-%d", n)} },
+var livelocks = map[string]func(n int) changes.Change{
+	"the same change":     func(int) changes.Change { return changes.SetBudget{MinAvailable: 2} },
+	"two changes in turn": func(n int) changes.Change { return changes.SetBudget{MinAvailable: 1 + n%2} },
+	"a new name at each time": func(n int) changes.Change {
+		return changes.AddLearner{Name: fmt.Sprintf("demo-%d",
+			n)}
+	},
 }
 
 // TestEveryLivelockIsBraked plays what an operator does that is asked for a change in each pass, for an hour.
@@ -29,7 +34,7 @@ func TestEveryLivelockIsBraked(t *testing.T) {
 				b       brake
 				now     = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 				end     = now.Add(time.Hour)
-				o       = plan.Observation{Desired: plan.Desired{Size: size}}
+				o       = facts.Observation{Desired: facts.Desired{Size: size}}
 				effects int
 				longest time.Duration
 			)
@@ -42,12 +47,14 @@ func TestEveryLivelockIsBraked(t *testing.T) {
 				effects++
 				b.applied(key, decision, o, now)
 			}
-			if most := boundOf(o) + 6 + int(time.Hour/lastBrake); effects > most || longest > lastBrake || longest < lastBrake-time.Second {
-				t.Errorf("%s, size %d: %d effects in an hour, more than %d; it waits %s", name, size, effects, most, longest)
+			if most := boundOf(o) + 6 + int(time.Hour/lastBrake); effects > most || longest > lastBrake ||
+				longest < lastBrake-time.Second {
+				t.Errorf("%s, size %d: %d effects in an hour, more than %d; it waits %s", name, size, effects, most,
+					longest)
 			}
 			b.applied(key, plan.Decision{Verdict: plan.Act, Rule: "r", Change: change(effects)}, o, now)
 			b.paused(key, plan.Wait)
-			if rest, _ := b.rest(key, plan.Promote{}, now); name != "the same change" && rest == 0 {
+			if rest, _ := b.rest(key, changes.Promote{}, now); name != "the same change" && rest == 0 {
 				t.Errorf("%s, size %d: a pass that waits lets it go on", name, size)
 			}
 			b.paused(key, plan.Settled)
@@ -78,7 +85,7 @@ func TestACreationARollAndARestoreInARowAreNotBraked(t *testing.T) {
 		w.approve("back")
 		w.until("it is restored", func() bool { return w.isComplete("back") })
 		done, _ := w.operator.brake.Get(key)
-		bound := boundOf(plan.Observation{Desired: plan.Desired{Size: int(size)}})
+		bound := boundOf(facts.Observation{Desired: facts.Desired{Size: int(size)}})
 		if int(done.count) < 10 || int(done.count) > bound/2 || !done.slowUntil.IsZero() {
 			t.Errorf("size %d: %.0f effects of %d", size, done.count, bound)
 		}
@@ -89,10 +96,12 @@ func TestAClusterThatIsBrakedSaysSoUntilItIsAtRest(t *testing.T) {
 	w := newWorld(t, demo(3))
 	w.settle()
 	w.told()
-	w.operator.brake.Set(w.key, effects{count: float64(boundOf(plan.Observation{Desired: plan.Desired{Size: 3}})), last: w.now})
+	w.operator.brake.Set(w.key, effects{count: float64(boundOf(facts.Observation{Desired: facts.Desired{Size: 3}})),
+		last: w.now})
 	w.resize(1)
 	w.look()
-	if next := w.status().NextStep; next.Rule != report.RuleBrake || next.Reason != report.ReasonTooManyChanges || next.Verdict != string(plan.Wait) {
+	if next := w.status().NextStep; next.Rule != report.RuleBrake || next.Reason != report.ReasonTooManyChanges ||
+		next.Verdict != string(plan.Wait) {
 		t.Fatalf("the next step is %+v", next)
 	}
 	since := w.status().NextStep.Since

@@ -10,6 +10,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/report"
 )
 
@@ -72,7 +73,7 @@ func (c *choice) isVain(decision plan.Decision) bool {
 
 // giveWay lets later rules speak, and the planner know why.
 func (c *choice) giveWay(decision plan.Decision, told report.Outcome) {
-	c.seen.Refused = append(slices.Clone(c.seen.Refused), plan.Note{
+	c.seen.Refused = append(slices.Clone(c.seen.Refused), facts.Note{
 		Rule: decision.Rule, Reason: told.Reason, Message: told.Message, NeedsHuman: told.NeedsHuman,
 	})
 }
@@ -108,7 +109,7 @@ func (c *choice) repeat(ctx context.Context, last plan.Decision) (plan.Decision,
 // says is how people are told of it.
 func (v vainChange) says() report.Outcome {
 	return report.Outcome{
-		Change: v.decision.Change, Rule: v.decision.Rule, Rejected: true, Reason: plan.ReasonNoEffect,
+		Change: v.decision.Change, Rule: v.decision.Rule, Rejected: true, Reason: facts.ReasonNoEffect,
 		Message: fmt.Sprintf("%s This was done before, and nothing changed. The operator tries again, at "+
 			"least every %s. "+
 			"Look for webhooks or controllers that write to the same objects.", v.decision.Message, lastBrake),

@@ -10,9 +10,11 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
-// drops makes the API server accept what the operator writes to the client Service, and keep it as it was. It counts how often.
+// drops makes the API server accept what the operator writes to the client Service, and keep it as it was. It counts
+// how often.
 func (w *world) drops() (tries *int) {
 	tries = new(int)
 	w.onApplied = func() {
@@ -44,13 +46,15 @@ func TestAChangeThatTheAPIServerDropsKeepsNoOtherRuleFromActing(t *testing.T) {
 	if status.Size != 1 || len(w.pods()) != 1 {
 		t.Errorf("%d voters, %d Pods: the rules after scaffold starve", status.Size, len(w.pods()))
 	}
-	if next := status.NextStep; next.Rule != "scaffold" || next.Reason != plan.ReasonNoEffect || next.Verdict != string(plan.Refuse) {
+	if next := status.NextStep; next.Rule != "scaffold" || next.Reason != facts.ReasonNoEffect ||
+		next.Verdict != string(plan.Refuse) {
 		t.Errorf("the next step is %+v", next)
 	}
-	if ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady); ready.Reason != plan.ReasonNoEffect {
+	if ready := meta.FindStatusCondition(status.Conditions,
+		v1alpha1.ConditionReady); ready.Reason != facts.ReasonNoEffect {
 		t.Errorf("Ready is %+v", ready)
 	}
-	if told := strings.Join(w.told(), "\n"); strings.Count(told, plan.ReasonNoEffect) != 1 {
+	if told := strings.Join(w.told(), "\n"); strings.Count(told, facts.ReasonNoEffect) != 1 {
 		t.Errorf("it told\n%s", told)
 	}
 	w.onApplied = nil
@@ -70,7 +74,8 @@ func TestAChangeThatTheAPIServerDropsIsToldOnceAndTriedMoreAndMoreSlowly(t *test
 	}
 	writes, told := len(w.writes)-before, w.told()
 	if *tries < 20 || *tries > 30 || writes > 3 || len(told) != 1 {
-		t.Errorf("in 10 minutes it was tried %d times, the status was written %d times, and told %q", *tries, writes, told)
+		t.Errorf("in 10 minutes it was tried %d times, the status was written %d times, and told %q", *tries, writes,
+			told)
 	}
 }
 

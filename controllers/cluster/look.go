@@ -12,7 +12,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
 	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/report"
 )
 
@@ -31,7 +31,7 @@ func find(ctx context.Context, observer *observe.Observer, key types.NamespacedN
 }
 
 // look reads the whole world live, for the proof that a change is still right. What was refused in this pass still is.
-func (r *Reconciler) look(seen *v1alpha1.EtcdCluster, refused []plan.Note) apply.Look {
+func (r *Reconciler) look(seen *v1alpha1.EtcdCluster, refused []facts.Note) apply.Look {
 	return func(ctx context.Context) (apply.View, error) {
 		cluster, err := find(ctx, r.LiveObserver, client.ObjectKeyFromObject(seen))
 		if err != nil {
@@ -59,7 +59,7 @@ func faultOf(cluster *v1alpha1.EtcdCluster) string {
 
 // backupsOf are the complete backups of a cluster, where something has to be said of them.
 func (r *Reconciler) backupsOf(ctx context.Context, cluster *v1alpha1.EtcdCluster,
-	o plan.Observation) ([]report.Backup, error) {
+	o facts.Observation) ([]report.Backup, error) {
 	if !report.ShowsEvidence(o) {
 		return nil, nil
 	}

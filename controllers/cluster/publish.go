@@ -17,6 +17,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/report"
 )
@@ -75,7 +76,7 @@ func (r *Reconciler) doubt(key types.NamespacedName, old, status v1alpha1.EtcdCl
 }
 
 // publishUnreadable tells people of a record that only they can put right. Of other errors it tells nothing: they pass.
-func (r *Reconciler) publishUnreadable(ctx context.Context, cluster *v1alpha1.EtcdCluster, o plan.Observation,
+func (r *Reconciler) publishUnreadable(ctx context.Context, cluster *v1alpha1.EtcdCluster, o facts.Observation,
 	err error) error {
 	var unreadable observe.Unreadable
 	isAnothers := o.ClaimedBy != "" && o.ClaimedBy != o.Cluster.Operator

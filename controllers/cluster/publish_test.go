@@ -7,14 +7,16 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/report"
 )
 
 // waiting is a pass that waits, and tells something that changes all the time.
 func (w *world) waiting(message string) report.Input {
-	o := plan.Observation{Now: w.now, Desired: plan.Desired{Size: 3}}
+	o := facts.Observation{Now: w.now, Desired: facts.Desired{Size: 3}}
 	return report.Input{Cluster: w.cluster(), Observation: o, Decision: plan.Decision{
-		Verdict: plan.Wait, Rule: "first-quorum", Reason: plan.ReasonFirstQuorum, Message: message,
+		Verdict: plan.Wait, Rule: "first-quorum", Reason: facts.ReasonFirstQuorum, Message: message,
 	}}
 }
 
@@ -67,7 +69,7 @@ func TestWhatBecameDifferentIsToldOnlyOnceTheStatusIsStored(t *testing.T) {
 	w := newWorld(t, demo(3))
 	stalled := func() report.Input {
 		in := w.waiting("somebody else's")
-		in.Decision.Verdict, in.Decision.Reason, in.Decision.NeedsHuman = plan.Refuse, plan.ReasonNameTaken, true
+		in.Decision.Verdict, in.Decision.Reason, in.Decision.NeedsHuman = plan.Refuse, facts.ReasonNameTaken, true
 		return in
 	}
 	publish := func(in report.Input) {
@@ -77,7 +79,7 @@ func TestWhatBecameDifferentIsToldOnlyOnceTheStatusIsStored(t *testing.T) {
 		}
 	}
 	stale := stalled()
-	stale.Outcome = report.Outcome{Change: plan.AddLearner{Name: "demo-1"}, Applied: true}
+	stale.Outcome = report.Outcome{Change: changes.AddLearner{Name: "demo-1"}, Applied: true}
 	w.resize(5)
 	publish(stale)
 	if told := w.told(); len(told) != 1 || !strings.Contains(told[0], report.EventAdded) {
@@ -85,7 +87,7 @@ func TestWhatBecameDifferentIsToldOnlyOnceTheStatusIsStored(t *testing.T) {
 	}
 	publish(stalled())
 	publish(stalled())
-	if told := w.told(); len(told) != 1 || !strings.Contains(told[0], plan.ReasonNameTaken) {
+	if told := w.told(); len(told) != 1 || !strings.Contains(told[0], facts.ReasonNameTaken) {
 		t.Errorf("with the status written it told %q", told)
 	}
 }

@@ -11,12 +11,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/etcdsteward/etcd-steward/controllers/admission"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/report"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
@@ -31,7 +32,10 @@ type Reconciler struct {
 	Applier      *apply.Applier
 	Dialer       *observe.PodDialer
 	Secrets      *observe.SecretCache
+	Pinger       *observe.Pinger // asks members between two passes whether they serve
 	Metrics      *Metrics
+
+	changed chan event.GenericEvent // clusters of which the pinger has news
 
 	written kit.Pace       // when each status was last written
 	doubts  kit.Pace       // when a look first found no quorum that was published to answer
@@ -73,7 +77,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.lagging.Set(request.NamespacedName, true)
 		return ctrl.Result{RequeueAfter: attempt.recheck}, nil
 	}
-	if decision.Reason == plan.ReasonOtherOperator { // its status is the other operator's to write
+	if decision.Reason == facts.ReasonOtherOperator { // its status is the other operator's to write
 		return ctrl.Result{RequeueAfter: attempt.recheck}, nil
 	}
 	backups, err := r.backupsOf(ctx, cluster, view.Observation)
@@ -96,7 +100,7 @@ const mountPatience = 5 * time.Second
 
 // forgetDoubtfulSecrets makes the next pass read anew a Secret that is in the way, which a person may take away, and
 // that of a member whose Pod does not start, because it may be gone.
-func (r *Reconciler) forgetDoubtfulSecrets(namespace string, o plan.Observation) {
+func (r *Reconciler) forgetDoubtfulSecrets(namespace string, o facts.Observation) {
 	secrets := slices.Clone(o.Objects)
 	for _, replica := range o.Current.Members {
 		secrets = append(secrets, replica.Secret)
@@ -106,15 +110,15 @@ func (r *Reconciler) forgetDoubtfulSecrets(namespace string, o plan.Observation)
 	}
 	for _, object := range secrets {
 		if object.Kind == resources.KindSecret &&
-			(object.State == plan.ObjectForeign || object.State == plan.ObjectTerminating) {
+			(object.State == facts.ObjectForeign || object.State == facts.ObjectTerminating) {
 			r.Secrets.Forget(types.NamespacedName{Namespace: namespace, Name: object.Name})
 		}
 	}
 }
 
 // waitsForMount reports a Pod that has its node for long and whose container never ran.
-func waitsForMount(pod *plan.Pod, now time.Time) bool {
-	return pod != nil && pod.Phase == plan.PodPending && pod.Scheduled && !pod.Started &&
+func waitsForMount(pod *facts.Pod, now time.Time) bool {
+	return pod != nil && pod.Phase == facts.PodPending && pod.Scheduled && !pod.Started &&
 		now.Sub(pod.Created) > mountPatience
 }
 
@@ -126,5 +130,6 @@ func (r *Reconciler) forget(key types.NamespacedName) error {
 	r.brake.Forget(key)
 	r.Metrics.Forget(key)
 	r.Secrets.ForgetCluster(key)
+	r.Pinger.Forget(key)
 	return r.Dialer.Forget(key)
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
@@ -29,11 +30,13 @@ func TestAClusterOfThreeIsCreatedWithinItsBudgetOfWrites(t *testing.T) {
 	w := newWorld(t, demo(3))
 	w.settle()
 	status := w.status()
-	if status.Size != 3 || status.ReadyMembers != 3 || !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady) {
+	if status.Size != 3 || status.ReadyMembers != 3 || !meta.IsStatusConditionTrue(status.Conditions,
+		v1alpha1.ConditionReady) {
 		t.Errorf("the status is %+v", status)
 	}
 	for _, pod := range w.pods() {
-		if resources.FlagsOf(demo(3), pod.Name, pod.Annotations) != resources.StartSealed || pod.Labels[v1alpha1.LabelRole] != v1alpha1.RoleVoter {
+		if resources.FlagsOf(demo(3), pod.Name, pod.Annotations) != resources.StartSealed ||
+			pod.Labels[v1alpha1.LabelRole] != v1alpha1.RoleVoter {
 			t.Errorf("%s is not a sealed voter: %v %v", pod.Name, pod.Annotations, pod.Labels)
 		}
 	}
@@ -65,13 +68,15 @@ var lives = []struct {
 }{
 	{"one member is created", 1, nil, []string{"demo-0"}},
 	{"three members are created", 3, nil, []string{"demo-0", "demo-1", "demo-2"}},
-	{"a Pod is deleted", 3, func(w *world) { w.delete(&corev1.Pod{}, "demo-1") }, []string{"demo-0", "demo-1", "demo-2"}},
+	{"a Pod is deleted", 3, func(w *world) { w.delete(&corev1.Pod{}, "demo-1") },
+		[]string{"demo-0", "demo-1", "demo-2"}},
 	{"all Pods are deleted", 3, func(w *world) {
 		for _, pod := range w.pods() {
 			w.delete(&corev1.Pod{}, pod.Name)
 		}
 	}, []string{"demo-0", "demo-1", "demo-2"}},
-	{"the data of a member is lost", 3, func(w *world) { w.loseData("demo-1") }, []string{"demo-0", "demo-2", "demo-3"}},
+	{"the data of a member is lost", 3, func(w *world) { w.loseData("demo-1") },
+		[]string{"demo-0", "demo-2", "demo-3"}},
 	{"one member becomes three", 1, func(w *world) { w.resize(3) }, []string{"demo-0", "demo-1", "demo-2"}},
 	{"three members become one", 3, func(w *world) { w.resize(1) }, nil},
 }
@@ -142,8 +147,8 @@ func TestHardships(t *testing.T) {
 	}
 }
 
-// live settles the cluster, lets something happen and settles it again. It returns the number of the first write that is
-// about that.
+// live settles the cluster, lets something happen and settles it again. It returns the number of the first write that
+// is about that.
 func (w *world) live(happens func(*world)) int {
 	w.t.Helper()
 	w.settle()
@@ -243,7 +248,8 @@ func TestWhatThePlatformRefusesIsReportedAndTriedAgain(t *testing.T) {
 	w := newWorld(t, demo(1))
 	w.onWrite = func(what string) error {
 		if strings.HasPrefix(what, "create *v1.Pod ") {
-			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "demo-0", fmt.Errorf("exceeded quota: small"))
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "demo-0",
+				fmt.Errorf("exceeded quota: small"))
 		}
 		return nil
 	}
@@ -265,7 +271,8 @@ func TestAPodThatThePlatformRefusesKeepsNoOtherMemberFromBeingReplaced(t *testin
 	w.settle()
 	w.onWrite = func(what string) error {
 		if what == "create *v1.Pod demo-1" {
-			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "demo-1", fmt.Errorf("exceeded quota: small"))
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "demo-1",
+				fmt.Errorf("exceeded quota: small"))
 		}
 		return nil
 	}
@@ -307,14 +314,15 @@ func TestANameThatSomebodyTookIsReportedAndNotAdopted(t *testing.T) {
 		}
 		result, err = w.pass()
 	}
-	if next := w.status().NextStep; next.Reason != plan.ReasonNameTaken || result.RequeueAfter < 5*time.Second {
+	if next := w.status().NextStep; next.Reason != facts.ReasonNameTaken || result.RequeueAfter < 5*time.Second {
 		t.Errorf("the next step is %+v, again in %s", next, result.RequeueAfter)
 	}
 }
 
 func TestAnObjectOfSomebodyElseThatOnlyTheWriteFindsStallsTheCluster(t *testing.T) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x"}}}}
-	orphan := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}}}
+	orphan := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}}}
 	for _, row := range []struct {
 		name, kind, taken string
 		object            client.Object
@@ -352,8 +360,9 @@ func TestAnObjectOfSomebodyElseThatOnlyTheWriteFindsStallsTheCluster(t *testing.
 				t.Fatal(err)
 			}
 			taken := w.now
-			for w.status().NextStep.Reason == plan.ReasonNameTaken {
-				if _, err := w.operator.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key}); err != nil || w.now.Sub(taken) > 30*time.Second {
+			for w.status().NextStep.Reason == facts.ReasonNameTaken {
+				if _, err := w.operator.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key}); err != nil ||
+					w.now.Sub(taken) > 30*time.Second {
 					t.Fatalf("it is not seen that the name is free: %v", err)
 				}
 				w.now = w.now.Add(time.Second)
@@ -367,7 +376,7 @@ func (w *world) checkTaken(kind, name string) {
 	w.t.Helper()
 	status := w.status()
 	stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
-	if stalled == nil || stalled.Reason != plan.ReasonNameTaken || status.NextStep.Verdict != string(plan.Refuse) {
+	if stalled == nil || stalled.Reason != facts.ReasonNameTaken || status.NextStep.Verdict != string(plan.Refuse) {
 		w.t.Fatalf("%+v; %+v", status.NextStep, stalled)
 	}
 	for _, part := range []string{kind, name, "Delete or rename it"} {
@@ -403,8 +412,10 @@ func TestAClusterThatIsGoneLeavesNothingBehindInMemory(t *testing.T) {
 	}
 	o := w.operator
 	for what, memory := range map[string]reflect.Value{
-		"Secrets": fieldOf(o.Secrets, "entries"), "writes": fieldOf(o.Unseen, "clusters"), "times of writing": fieldOf(&o.written, "byObject"),
-		"doubts": fieldOf(&o.doubts, "byObject"), "laggards": fieldOf(&o.lagging, "byObject"), "repetitions": fieldOf(&o.brake, "byObject"), "series": fieldOf(o.Metrics, "clusters"),
+		"Secrets": fieldOf(o.Secrets, "entries"), "writes": fieldOf(o.Unseen, "clusters"),
+		"times of writing": fieldOf(&o.written, "byObject"),
+		"doubts":           fieldOf(&o.doubts, "byObject"), "laggards": fieldOf(&o.lagging, "byObject"),
+		"repetitions": fieldOf(&o.brake, "byObject"), "series": fieldOf(o.Metrics, "clusters"),
 	} {
 		if memory.Len() > 0 {
 			t.Errorf("it remembers %s: %v", what, memory)

@@ -6,14 +6,17 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
@@ -41,6 +44,9 @@ func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context)
 			return observe.LastWarning(ctx, r.Live, namespace, uid)
 		}
 	}
+	if err := mgr.Add(r.Pinger); err != nil {
+		return fmt.Errorf("adding what asks members between looks: %w", err)
+	}
 	return r.setup(mgr)
 }
 
@@ -49,17 +55,19 @@ func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context)
 func newReconciler(frame kit.Frame, dialer etcd.Dialer, agentImage func(context.Context) (string, error)) *Reconciler {
 	secrets := observe.NewSecretCache(frame.Live, frame.Now)
 	pods := observe.NewPodDialer(dialer, secrets)
+	changed := make(chan event.GenericEvent)
+	pinger := observe.NewPinger(lookAgain(changed))
 	writer := kit.NotingClient{Client: frame.Client, Secrets: secrets, Unseen: frame.Unseen}
 	observer := func(reader client.Reader) *observe.Observer {
 		sources := observe.Sources{Reader: reader}
 		return &observe.Observer{
 			Reader: reader, Live: frame.Live, Secrets: secrets, Dial: pods, Now: frame.Now, Operator: frame.Operator,
-			WantedBackup: sources.WantedBackup, Requests: sources.Requests,
+			Pinger: pinger, WantedBackup: sources.WantedBackup, Requests: sources.Requests,
 		}
 	}
 	return &Reconciler{
 		Frame: frame, Observer: observer(frame.Client), LiveObserver: observer(frame.Live), Dialer: pods,
-		Secrets: secrets,
+		Secrets: secrets, Pinger: pinger, changed: changed,
 		Applier: &apply.Applier{
 			Client: writer, Live: frame.Live, Now: frame.Now, Operator: frame.Operator,
 			Source: sourcesFrom(frame.Live, agentImage),
@@ -82,11 +90,23 @@ func (r *Reconciler) setup(mgr ctrl.Manager) error {
 		Watches(&corev1.PersistentVolumeClaim{}, kit.ByLabel(v1alpha1.LabelInstance)).
 		Watches(&v1alpha1.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(clusterOfRestore),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(source.Channel(r.changed, &handler.EnqueueRequestForObject{})).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("setting up the controller of clusters: %w", err)
 	}
 	return nil
+}
+
+// lookAgain returns what begins a pass over a cluster of which a member does not do what was seen last.
+func lookAgain(changed chan<- event.GenericEvent) func(context.Context, types.NamespacedName) {
+	return func(ctx context.Context, key types.NamespacedName) {
+		cluster := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+		select {
+		case changed <- event.GenericEvent{Object: cluster}:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // clusterOfRestore maps an EtcdRestore to the cluster whose passes carry it out.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // What docs/restore.md says under "Back to the volumes that were kept", step by step.
@@ -36,10 +37,12 @@ func TestACreatedClusterGoesBackToTheVolumesThatARestoreMovedOnFrom(t *testing.T
 			w.settle()
 
 			got := w.birthRecord()
-			if got.ClusterID != before.ClusterID || got.Incarnation != before.Incarnation || !slices.Equal(got.Names, before.Names) || !got.Next.IsZero() {
+			if got.ClusterID != before.ClusterID || got.Incarnation != before.Incarnation ||
+				!slices.Equal(got.Names, before.Names) || !got.Next.IsZero() {
 				t.Errorf("the birth record was %+v\nand is %+v", before, got)
 			}
-			if s := w.status(); s.Size != size || s.ReadyMembers != size || s.Evidence.Quorum != string(plan.QuorumHolds) {
+			if s := w.status(); s.Size != size || s.ReadyMembers != size ||
+				s.Evidence.Quorum != string(plan.QuorumHolds) {
 				t.Errorf("the cluster is %+v", s)
 			}
 			now := w.uidsOf(&corev1.PersistentVolumeClaimList{})
@@ -89,7 +92,11 @@ func TestWithoutTheWayBackNothingIsTakenUpAndNothingIsLost(t *testing.T) {
 	w.deleteCluster()
 	w.annotated(status.ToIncarnation, "by nobody")
 	w.createAgain(1)
-	w.until("it refuses", func() bool { n := w.status().NextStep; return n != nil && n.Reason == plan.ReasonRetainedData })
+	w.until("it refuses", func() bool {
+		n := w.status().NextStep
+		return n != nil &&
+			n.Reason == facts.ReasonRetainedData
+	})
 	if now := w.uidsOf(&corev1.PersistentVolumeClaimList{}); len(now) != len(volumes) {
 		t.Errorf("%v of %v are left", now, volumes)
 	}
@@ -101,7 +108,8 @@ func (w *world) deleteCluster() {
 	uid := w.cluster().UID
 	w.delete(&v1alpha1.EtcdCluster{}, w.key.Name)
 	for _, list := range []client.ObjectList{
-		&corev1.PodList{}, &corev1.ServiceList{}, &corev1.SecretList{}, &corev1.PersistentVolumeClaimList{}, &policyv1.PodDisruptionBudgetList{},
+		&corev1.PodList{}, &corev1.ServiceList{}, &corev1.SecretList{}, &corev1.PersistentVolumeClaimList{},
+		&policyv1.PodDisruptionBudgetList{},
 	} {
 		for _, object := range w.objectsOf(list) {
 			isOwner := func(ref metav1.OwnerReference) bool { return ref.UID == uid }

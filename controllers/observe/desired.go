@@ -8,22 +8,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // desiredOf is what the spec asks for. A version that is none is part of the fault that the spec is refused with.
-func desiredOf(cluster *v1alpha1.EtcdCluster, fault string) plan.Desired {
+func desiredOf(cluster *v1alpha1.EtcdCluster, fault string) facts.Desired {
 	inputs := resources.Inputs(cluster)
 	version, err := etcdutil.ParseVersion(inputs.Version)
 	if err != nil && fault == "" {
 		fault = err.Error()
 	}
 	quota := cluster.Spec.QuotaOrDefault()
-	return plan.Desired{
+	return facts.Desired{
 		Size:         int(cluster.Spec.Size),
-		Choices:      plan.Choices{Version: version, Inputs: inputs.Canonical()},
+		Choices:      facts.Choices{Version: version, Inputs: inputs.Canonical()},
 		StorageBytes: resources.StorageBytes(cluster),
 		QuotaBytes:   quota.Value(),
 		TLS:          cluster.Spec.IsTLS(),
@@ -45,11 +45,11 @@ func retains(cluster *v1alpha1.EtcdCluster) bool {
 // astray are the volumes and the Secrets of authorities whose owner is not as deletionPolicy wants it. Data on its way
 // out, and what has no right to it, is left alone.
 func astray(cluster *v1alpha1.EtcdCluster, volumes []corev1.PersistentVolumeClaim,
-	authorities []*corev1.Secret) []plan.DataRef {
-	var out []plan.DataRef
+	authorities []*corev1.Secret) []facts.DataRef {
+	var out []facts.DataRef
 	add := func(kind string, object metav1.Object) {
 		if object.GetDeletionTimestamp() == nil && !resources.FollowsPolicy(object, cluster.UID, retains(cluster)) {
-			out = append(out, plan.DataRef{Kind: kind, Name: object.GetName(), UID: string(object.GetUID())})
+			out = append(out, facts.DataRef{Kind: kind, Name: object.GetName(), UID: string(object.GetUID())})
 		}
 	}
 	for i := range volumes {
@@ -58,7 +58,7 @@ func astray(cluster *v1alpha1.EtcdCluster, volumes []corev1.PersistentVolumeClai
 	for _, authority := range authorities {
 		add(resources.KindSecret, authority)
 	}
-	slices.SortFunc(out, func(a, b plan.DataRef) int {
+	slices.SortFunc(out, func(a, b facts.DataRef) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	return out

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // hashPatience bounds what the members take to compute their hashes, all at once: a few seconds for a database of 8
@@ -14,7 +14,7 @@ const hashPatience = 4 * time.Second
 
 // addHashes asks every voter that answers for the hash of its keys, at the lowest revision that any of them has: only
 // hashes of one revision can be compared. One that does not answer, or has compacted that revision, has none.
-func (s survey) addHashes(ctx context.Context, replicas []plan.Replica) {
+func (s survey) addHashes(ctx context.Context, replicas []facts.Replica) {
 	var revision int64
 	for _, r := range replicas {
 		if r.IsVoter() && r.Answer != nil && (revision == 0 || r.Answer.Revision < revision) {
@@ -31,7 +31,7 @@ func (s survey) addHashes(ctx context.Context, replicas []plan.Replica) {
 		}
 		group.Go(func() {
 			if h, err := client.HashKV(ctx, revision); err == nil {
-				r.Answer.Hash = &plan.Hash{Sum: h.Hash, Revision: h.Revision, Compacted: h.CompactRevision}
+				r.Answer.Hash = &facts.Hash{Sum: h.Hash, Revision: h.Revision, Compacted: h.CompactRevision}
 			}
 		})
 	}

@@ -1,7 +1,7 @@
 package observe
 
 import (
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
@@ -40,7 +40,7 @@ func (g gathered) recordsOf() map[string]record.Member {
 }
 
 // addSurvey joins what etcd said: the list, the answers of members, and what others answered at their addresses.
-func (r replicas) addSurvey(s survey, membership *plan.Membership) {
+func (r replicas) addSurvey(s survey, membership *facts.Membership) {
 	r.addMembers(membership)
 	r.addAnswers(s)
 	for name, status := range s.impostors {
@@ -49,7 +49,7 @@ func (r replicas) addSurvey(s survey, membership *plan.Membership) {
 }
 
 // answerIn is what a status says.
-func answerIn(status etcd.Status) *plan.Answer {
-	return &plan.Answer{ID: status.MemberID, ClusterID: status.ClusterID, Leader: status.Leader,
+func answerIn(status etcd.Status) *facts.Answer {
+	return &facts.Answer{ID: status.MemberID, ClusterID: status.ClusterID, Leader: status.Leader,
 		Revision: status.Revision, Applied: status.RaftAppliedIndex, Learner: status.Learner}
 }

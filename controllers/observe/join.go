@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -17,20 +17,20 @@ import (
 type replicas struct {
 	ours      ownership
 	ephemeral bool // members' data is in their Pods
-	byName    map[string]*plan.Replica
+	byName    map[string]*facts.Replica
 }
 
 func newReplicas(cluster *v1alpha1.EtcdCluster) replicas {
 	return replicas{ours: ownershipOf(cluster), ephemeral: cluster.Spec.IsEphemeral(),
-		byName: map[string]*plan.Replica{}}
+		byName: map[string]*facts.Replica{}}
 }
 
 // of returns the replica of a name, which is there from now on.
-func (r replicas) of(name string) *plan.Replica {
+func (r replicas) of(name string) *facts.Replica {
 	replica, ok := r.byName[name]
 	if !ok {
 		ordinal, _ := etcdutil.Ordinal(r.ours.cluster, name)
-		replica = &plan.Replica{Name: name, Ordinal: ordinal, Ephemeral: r.ephemeral}
+		replica = &facts.Replica{Name: name, Ordinal: ordinal, Ephemeral: r.ephemeral}
 		r.byName[name] = replica
 	}
 	return replica
@@ -78,7 +78,7 @@ func (r replicas) addPods(cluster *v1alpha1.EtcdCluster, pods []corev1.Pod) erro
 
 // addMembers joins entries of the member list by the peer URL that the operator chose for them. Of two entries under
 // one name neither may be taken for it: the second is left to the strangers.
-func (r replicas) addMembers(membership *plan.Membership) {
+func (r replicas) addMembers(membership *facts.Membership) {
 	for _, member := range membership.Members {
 		name, ok := r.ours.memberOf(member)
 		if !ok {
@@ -130,7 +130,7 @@ func (r replicas) addBereft(ctx context.Context, keys *keyring, names []string) 
 		if err != nil {
 			return err
 		}
-		if secret.State == plan.ObjectCurrent || secret.State == plan.ObjectDrifted {
+		if secret.State == facts.ObjectCurrent || secret.State == facts.ObjectDrifted {
 			r.of(name).Secret = secret
 		}
 	}
@@ -140,8 +140,8 @@ func (r replicas) addBereft(ctx context.Context, keys *keyring, names []string) 
 // names are the names seen so far, by ordinal.
 func (r replicas) names() []string { return sortedNames(r.ours, r.byName) }
 
-func (r replicas) list() []plan.Replica {
-	list := make([]plan.Replica, 0, len(r.byName))
+func (r replicas) list() []facts.Replica {
+	list := make([]facts.Replica, 0, len(r.byName))
 	for _, name := range r.names() {
 		list = append(list, *r.byName[name])
 	}
@@ -149,15 +149,15 @@ func (r replicas) list() []plan.Replica {
 }
 
 // podOf reads a Pod of ours.
-func podOf(cluster *v1alpha1.EtcdCluster, pod *corev1.Pod) (*plan.Pod, error) {
+func podOf(cluster *v1alpha1.EtcdCluster, pod *corev1.Pod) (*facts.Pod, error) {
 	member, err := recordOf(pod)
 	if err != nil {
 		return nil, Unreadable{Kind: resources.KindPod, Name: pod.Name, Annotation: v1alpha1.AnnotationRecord, Err: err}
 	}
-	p := &plan.Pod{
+	p := &facts.Pod{
 		UID:         string(pod.UID),
 		Created:     pod.CreationTimestamp.Time,
-		Flags:       plan.Flags(resources.FlagsOf(cluster, pod.Name, pod.Annotations)),
+		Flags:       facts.Flags(resources.FlagsOf(cluster, pod.Name, pod.Annotations)),
 		Role:        pod.Labels[v1alpha1.LabelRole],
 		Incarnation: pod.Labels[v1alpha1.LabelIncarnation],
 		Choices:     choicesOf(pod),

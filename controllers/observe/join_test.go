@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
@@ -59,7 +59,7 @@ func TestAMemberThatWasPromisedAndNotAddedYetIsAReplica(t *testing.T) {
 	if names := w.names(); !slices.Equal(names, []string{"demo-0", "demo-1"}) {
 		t.Errorf("%q", names)
 	}
-	if s := w.replica("demo-1").Secret; s.State != plan.ObjectCurrent {
+	if s := w.replica("demo-1").Secret; s.State != facts.ObjectCurrent {
 		t.Errorf("%+v", s)
 	}
 }
@@ -67,7 +67,8 @@ func TestAMemberThatWasPromisedAndNotAddedYetIsAReplica(t *testing.T) {
 func TestBirthIsReadFromThePeerServiceThatIsOurs(t *testing.T) {
 	w := newBornWorld(t)
 	b := w.look().Current.Birth
-	if !b.Exists() || w.look().ClaimedBy != "ops/etcd-steward" || b.Incarnation != incarnation || b.Counter != 1 || b.Token != "token" ||
+	if !b.Exists() || w.look().ClaimedBy != "ops/etcd-steward" || b.Incarnation != incarnation || b.Counter != 1 ||
+		b.Token != "token" ||
 		b.Void || b.ClusterID != 0 || !slices.Equal(b.Names, []string{"demo-0", "demo-1", "demo-2"}) {
 		t.Errorf("%+v", b)
 	}
@@ -80,16 +81,19 @@ func TestBirthIsReadFromThePeerServiceThatIsOurs(t *testing.T) {
 func TestDesiredIsWhatTheSpecAsksFor(t *testing.T) {
 	w := newWorld(t)
 	d := w.look().Desired
-	want := plan.Desired{
-		Size: 3, Choices: d.Choices, StorageBytes: 8 << 30, QuotaBytes: 2 << 30, Retain: true, HasBudget: true, ReplaceAfter: 5 * time.Minute, KeepVolumes: 24 * time.Hour,
+	want := facts.Desired{
+		Size: 3, Choices: d.Choices, StorageBytes: 8 << 30, QuotaBytes: 2 << 30, Retain: true, HasBudget: true,
+		ReplaceAfter: 5 * time.Minute, KeepVolumes: 24 * time.Hour,
 	}
-	if d != want || d.Choices.Version.String() != "3.6.16" || d.Choices.Inputs != resources.Inputs(w.cluster).Canonical() {
+	if d != want || d.Choices.Version.String() != "3.6.16" ||
+		d.Choices.Inputs != resources.Inputs(w.cluster).Canonical() {
 		t.Errorf("%+v", d)
 	}
 	w.cluster.Spec.Paused, w.cluster.Spec.TLS = true, nil
 	w.cluster.Spec.Repair = &v1alpha1.RepairSpec{ReplaceAfter: &metav1.Duration{Duration: 0}}
 	w.cluster.Spec.Disruption = &v1alpha1.DisruptionSpec{PodDisruptionBudget: v1alpha1.BudgetNone}
-	w.cluster.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}, DeletionPolicy: v1alpha1.DeletionDelete}
+	w.cluster.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{},
+		DeletionPolicy: v1alpha1.DeletionDelete}
 	if d := w.look().Desired; !d.Paused || !d.TLS || d.HasBudget || !d.Ephemeral || d.Retain || d.ReplaceAfter != 0 {
 		t.Errorf("%+v", d)
 	}

@@ -6,25 +6,25 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 func TestAVolumeThatIsKeptIsOfNoMemberAndCountsFromWhenItWasPutAside(t *testing.T) {
 	w := newBornWorld(t)
 	put := func(name, since string) {
 		volume := w.volume(name)
-		volume.Labels[v1alpha1.LabelKept] = string(plan.CauseDisk)
+		volume.Labels[v1alpha1.LabelKept] = string(facts.CauseDisk)
 		volume.Annotations[v1alpha1.AnnotationKeptSince] = since
 		w.put(volume)
 	}
 	put("demo-7", "some day")
 	put("demo-5", w.now.Add(-time.Hour).Format(time.RFC3339))
 	o := w.look()
-	want := []plan.KeptVolume{
-		{Name: "demo-5", UID: "uid-of-demo-5", Ordinal: 5, For: plan.CauseDisk, Since: w.now.Add(-time.Hour)},
-		{Name: "demo-7", UID: "uid-of-demo-7", Ordinal: 7, For: plan.CauseDisk}, // that cannot be read
+	want := []facts.KeptVolume{
+		{Name: "demo-5", UID: "uid-of-demo-5", Ordinal: 5, For: facts.CauseDisk, Since: w.now.Add(-time.Hour)},
+		{Name: "demo-7", UID: "uid-of-demo-7", Ordinal: 7, For: facts.CauseDisk}, // that cannot be read
 	}
-	if !slices.EqualFunc(o.Kept, want, func(a, b plan.KeptVolume) bool {
+	if !slices.EqualFunc(o.Kept, want, func(a, b facts.KeptVolume) bool {
 		isSame := a.Since.Equal(b.Since)
 		a.Since = b.Since
 		return isSame && a == b
@@ -38,11 +38,12 @@ func TestAVolumeThatIsKeptIsOfNoMemberAndCountsFromWhenItWasPutAside(t *testing.
 
 func TestAVolumeSaysWhyItsMemberIsRemoved(t *testing.T) {
 	w := newBornWorld(t)
-	w.objects["*v1.PersistentVolumeClaim demo-0"].GetAnnotations()[v1alpha1.AnnotationRemovedFor] = string(plan.CauseCorruption)
-	if v := w.replica("demo-0").Volume; v == nil || v.RemovedFor != plan.CauseCorruption {
+	w.objects["*v1.PersistentVolumeClaim demo-0"].GetAnnotations()[v1alpha1.AnnotationRemovedFor] = string(
+		facts.CauseCorruption)
+	if v := w.replica("demo-0").Volume; v == nil || v.RemovedFor != facts.CauseCorruption {
 		t.Errorf("the volume is %+v", v)
 	}
-	if v := w.replica("demo-1").Volume; v == nil || v.RemovedFor != plan.NoCause {
+	if v := w.replica("demo-1").Volume; v == nil || v.RemovedFor != facts.NoCause {
 		t.Errorf("another member's volume is %+v", v)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
@@ -87,7 +87,7 @@ func (g gathered) members(birth record.Birth) []corev1.Pod {
 }
 
 // part divides replicas among the incarnations.
-func (l lives) part(all []plan.Replica) (ours, coming []plan.Replica, former []plan.Incarnation) {
+func (l lives) part(all []facts.Replica) (ours, coming []facts.Replica, former []facts.Incarnation) {
 	for _, r := range all {
 		switch {
 		case l.isNext(r.Name):
@@ -102,11 +102,11 @@ func (l lives) part(all []plan.Replica) (ours, coming []plan.Replica, former []p
 }
 
 // addFormer puts what is left of a member beside what is left of its incarnation.
-func addFormer(all []plan.Incarnation, r plan.Replica) []plan.Incarnation {
+func addFormer(all []facts.Incarnation, r facts.Replica) []facts.Incarnation {
 	id := r.Incarnation()
-	i := slices.IndexFunc(all, func(in plan.Incarnation) bool { return in.Birth.Incarnation == id })
+	i := slices.IndexFunc(all, func(in facts.Incarnation) bool { return in.Birth.Incarnation == id })
 	if i < 0 {
-		i, all = len(all), append(all, plan.Incarnation{Birth: record.Birth{Incarnation: id}})
+		i, all = len(all), append(all, facts.Incarnation{Birth: record.Birth{Incarnation: id}})
 	}
 	all[i].Members = append(all[i].Members, r)
 	return all

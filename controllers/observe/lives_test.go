@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -39,7 +39,7 @@ func (w *world) putBirth(edit func(*record.Birth)) {
 	w.put(resources.BuildPeerService(w.cluster, record, "ops/etcd-steward"))
 }
 
-func namesIn(replicas []plan.Replica) []string {
+func namesIn(replicas []facts.Replica) []string {
 	var names []string
 	for _, r := range replicas {
 		names = append(names, r.Name)
@@ -178,13 +178,13 @@ func (w *world) liveReads(t *testing.T) []string {
 
 func TestRestoresThatNameTheClusterAreSeenAndTheOldWishIsNot(t *testing.T) {
 	w := newBornWorld(t)
-	asked := []plan.Request{{Name: "back", ID: "uid-hash", Source: record.SourceBackup,
-		WantedBackup: plan.WantedBackup{Hash: "h"}}}
-	look := func(requests []plan.Request, err error) (plan.Observation, error) {
+	asked := []facts.Request{{Name: "back", ID: "uid-hash", Source: record.SourceBackup,
+		WantedBackup: facts.WantedBackup{Hash: "h"}}}
+	look := func(requests []facts.Request, err error) (facts.Observation, error) {
 		o := w.observer()
-		o.Requests = func(context.Context, *v1alpha1.EtcdCluster) ([]plan.Request, error) { return requests, err }
-		o.WantedBackup = func(context.Context, *v1alpha1.EtcdCluster) (plan.WantedBackup, error) {
-			return plan.WantedBackup{Hash: "bootstrap"}, nil
+		o.Requests = func(context.Context, *v1alpha1.EtcdCluster) ([]facts.Request, error) { return requests, err }
+		o.WantedBackup = func(context.Context, *v1alpha1.EtcdCluster) (facts.WantedBackup, error) {
+			return facts.WantedBackup{Hash: "bootstrap"}, nil
 		}
 		seen, _, err := o.Observe(t.Context(), w.cluster, "")
 		return seen, err

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
@@ -25,15 +25,15 @@ const listPatience = 1500 * time.Millisecond
 var alarmText = regexp.MustCompile(`^(?:memberID:([0-9]+)\s+)?alarm:([A-Z]+)`)
 
 // alarms reads those among what Status calls errors.
-func alarms(errs []string) []plan.Alarm {
-	var found []plan.Alarm
+func alarms(errs []string) []facts.Alarm {
+	var found []facts.Alarm
 	for _, text := range errs {
 		parts := alarmText.FindStringSubmatch(text)
 		if parts == nil || parts[2] == "NONE" {
 			continue
 		}
 		id, _ := strconv.ParseUint(parts[1], 10, 64) // none: etcd does not know whom to accuse
-		found = append(found, plan.Alarm{Name: parts[2], Member: etcdutil.ID(id)})
+		found = append(found, facts.Alarm{Name: parts[2], Member: etcdutil.ID(id)})
 	}
 	return found
 }
@@ -41,10 +41,10 @@ func alarms(errs []string) []plan.Alarm {
 // membership asks for etcd's own list. It is known only when a quorum agreed on it and every member that answers is of
 // that same cluster: two clusters among our Pods mean that some list is not ours. Once it is written down which cluster
 // this is, and a member answers as part of it, those that answer as others have foreign data, and are not asked.
-func (s survey) membership(ctx context.Context, ours ownership, born etcdutil.ID) plan.Membership {
+func (s survey) membership(ctx context.Context, ours ownership, born etcdutil.ID) facts.Membership {
 	s = s.of(born)
 	if conflict := s.conflict(ours); conflict != "" {
-		return plan.Membership{Conflict: conflict, Why: conflict, LastKnown: s.remembered(ctx)}
+		return facts.Membership{Conflict: conflict, Why: conflict, LastKnown: s.remembered(ctx)}
 	}
 	why, denied := s.whyUnheard(ours), s.isDenied()
 	for _, name := range s.informed(ours) {
@@ -57,12 +57,12 @@ func (s survey) membership(ctx context.Context, ours ownership, born etcdutil.ID
 			why, denied = cmp.Or(why, fmt.Sprintf("%s: %v", name, err)), denied || etcd.IsAuth(err)
 			continue
 		}
-		return plan.Membership{
+		return facts.Membership{
 			Known: true, ClusterID: list.ClusterID, Leader: s.leader(), Members: list.Members,
 			Strangers: ours.strangers(list.Members),
 		}
 	}
-	return plan.Membership{Why: why, Denied: denied, LastKnown: s.remembered(ctx)}
+	return facts.Membership{Why: why, Denied: denied, LastKnown: s.remembered(ctx)}
 }
 
 // isDenied reports that a member knows us and does not let us in, and none does.

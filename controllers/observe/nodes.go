@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
@@ -64,15 +64,15 @@ func (o *Observer) addNodes(ctx context.Context, birth record.Birth, g gathered,
 }
 
 // isUnheard reports that neither the member nor its kubelet says that it is well.
-func isUnheard(r *plan.Replica) bool {
+func isUnheard(r *facts.Replica) bool {
 	return r.Answer == nil && (r.Pod == nil || !r.Pod.Ready)
 }
 
-func isUnschedulable(r *plan.Replica) bool {
+func isUnschedulable(r *facts.Replica) bool {
 	return r.Pod != nil && r.Pod.Waiting == corev1.PodReasonUnschedulable
 }
 
-func (s *nodeSearch) add(ctx context.Context, g gathered, replica *plan.Replica) error {
+func (s *nodeSearch) add(ctx context.Context, g gathered, replica *facts.Replica) error {
 	var err error
 	if replica.Pod != nil && replica.Pod.Scheduled {
 		if replica.Pod.NodeGone, err = s.fateOf(ctx, replica.Pod.Node); err != nil {
@@ -85,7 +85,7 @@ func (s *nodeSearch) add(ctx context.Context, g gathered, replica *plan.Replica)
 	i := slices.IndexFunc(g.volumes, func(claim corev1.PersistentVolumeClaim) bool {
 		return claim.Name == replica.Name
 	})
-	if i < 0 || replica.Volume == nil || replica.Volume.Phase != plan.VolumeBound {
+	if i < 0 || replica.Volume == nil || replica.Volume.Phase != facts.VolumeBound {
 		return nil
 	}
 	replica.Volume.Stranded, err = s.stranded(ctx, &g.volumes[i], replica.Pod)

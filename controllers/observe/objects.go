@@ -5,33 +5,33 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // judge says how an object that goes with the cluster stands; drift is asked only of one that is ours.
-func (o ownership) judge(kind, name string, object metav1.Object, isAbsent bool, drift func() string) plan.Object {
-	judged := plan.Object{Kind: kind, Name: name}
+func (o ownership) judge(kind, name string, object metav1.Object, isAbsent bool, drift func() string) facts.Object {
+	judged := facts.Object{Kind: kind, Name: name}
 	if isAbsent {
-		judged.State = plan.ObjectAbsent
+		judged.State = facts.ObjectAbsent
 		return judged
 	}
 	if judged.State, judged.Detail = o.standing(object); judged.State != "" {
 		return judged
 	}
 	if judged.Detail = drift(); judged.Detail != "" {
-		judged.State = plan.ObjectDrifted
+		judged.State = facts.ObjectDrifted
 		return judged
 	}
-	judged.State = plan.ObjectCurrent
+	judged.State = facts.ObjectCurrent
 	return judged
 }
 
 // services are the peer Service and the client Service. The peer Service is created by a birth alone; here it is put
 // right, or found to be taken.
-func (g gathered) services(cluster *v1alpha1.EtcdCluster, ours ownership) []plan.Object {
-	return []plan.Object{
+func (g gathered) services(cluster *v1alpha1.EtcdCluster, ours ownership) []facts.Object {
+	return []facts.Object{
 		ours.judge(resources.KindService, resources.PeerService(cluster.Name), g.peerService, g.peerService == nil,
 			func() string {
 				return resources.ServiceDrift(g.peerService, resources.PeerServiceShape(cluster))
@@ -53,12 +53,12 @@ func (g gathered) birth(ours ownership) (birth record.Birth, claim string, err e
 }
 
 // disruptionBudget is the PodDisruptionBudget with its bound. A bound that is no number is drift, and counts as none.
-func (g gathered) disruptionBudget(cluster *v1alpha1.EtcdCluster, ours ownership) plan.Budget {
+func (g gathered) disruptionBudget(cluster *v1alpha1.EtcdCluster, ours ownership) facts.Budget {
 	name := resources.Budget(cluster.Name)
-	budget := plan.Budget{Object: ours.judge(resources.KindBudget, name, g.budget, g.budget == nil, func() string {
+	budget := facts.Budget{Object: ours.judge(resources.KindBudget, name, g.budget, g.budget == nil, func() string {
 		return budgetDrift(cluster, g.budget)
 	})}
-	if budget.State == plan.ObjectCurrent || budget.State == plan.ObjectDrifted {
+	if budget.State == facts.ObjectCurrent || budget.State == facts.ObjectDrifted {
 		budget.MinAvailable = max(resources.BudgetBound(g.budget), 0)
 	}
 	return budget
@@ -77,21 +77,21 @@ const detailEarlier = "it goes with an earlier cluster of this name"
 
 // others are Pods and volumes under members' names that are not ours. What the garbage collector takes is waited for;
 // what an earlier cluster left is for a person to decide about; anything else has taken a name.
-func (g gathered) others(ours ownership) (objects []plan.Object, left []plan.Retained) {
+func (g gathered) others(ours ownership) (objects []facts.Object, left []facts.Retained) {
 	for _, pod := range g.otherPods {
 		state, detail := ours.standing(&pod)
-		objects = append(objects, plan.Object{Kind: resources.KindPod, Name: pod.Name, State: state, Detail: detail})
+		objects = append(objects, facts.Object{Kind: resources.KindPod, Name: pod.Name, State: state, Detail: detail})
 	}
 	for _, volume := range g.otherVolumes {
-		object := plan.Object{Kind: resources.KindVolume, Name: volume.Name}
+		object := facts.Object{Kind: resources.KindVolume, Name: volume.Name}
 		switch {
 		case ours.goesWithAnother(&volume):
-			object.State, object.Detail = plan.ObjectTerminating, detailEarlier
+			object.State, object.Detail = facts.ObjectTerminating, detailEarlier
 		case ours.isRetained(&volume):
 			left = append(left, retainedVolume(&volume))
 			continue
 		default:
-			object.State, object.Detail = plan.ObjectForeign, "it does not say to which cluster it belongs"
+			object.State, object.Detail = facts.ObjectForeign, "it does not say to which cluster it belongs"
 		}
 		objects = append(objects, object)
 	}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -49,7 +49,8 @@ func (w *world) issue(certificates []resources.Certificate) map[string][]byte {
 	data := map[string][]byte{}
 	for _, c := range certificates {
 		secret := w.secret(c.Authority)
-		authority, err := pki.ParseAuthority(pki.Pair{Cert: secret.Data[resources.KeyCert], Key: secret.Data[resources.KeyKey]})
+		authority, err := pki.ParseAuthority(pki.Pair{Cert: secret.Data[resources.KeyCert],
+			Key: secret.Data[resources.KeyKey]})
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -62,7 +63,7 @@ func (w *world) issue(certificates []resources.Certificate) map[string][]byte {
 	return data
 }
 
-func (w *world) object(kind, name string) plan.Object {
+func (w *world) object(kind, name string) facts.Object {
 	w.t.Helper()
 	for _, o := range w.look().Objects {
 		if o.Kind == kind && o.Name == name {
@@ -70,7 +71,7 @@ func (w *world) object(kind, name string) plan.Object {
 		}
 	}
 	w.t.Fatalf("no %s %s was judged", kind, name)
-	return plan.Object{}
+	return facts.Object{}
 }
 
 func TestObjectsThatAreAsTheyShouldBeAreCurrent(t *testing.T) {
@@ -81,63 +82,69 @@ func TestObjectsThatAreAsTheyShouldBeAreCurrent(t *testing.T) {
 	}
 	for _, o := range view.Objects {
 		isAuthority := o.Name == "demo-ca" || o.Name == "demo-ca-peer"
-		if o.State != plan.ObjectCurrent || o.Detail != "" || o.Authority != isAuthority || (o.Kind == "Secret") == o.NotAfter.IsZero() {
+		if o.State != facts.ObjectCurrent || o.Detail != "" || o.Authority != isAuthority ||
+			(o.Kind == "Secret") == o.NotAfter.IsZero() {
 			t.Errorf("%+v", o)
 		}
 	}
-	if s := view.Current.Members[0].Secret; s.State != plan.ObjectCurrent || s.Name != "demo-0-tls" || !s.NotAfter.Equal(w.now.Add(pki.DefaultLeafValidity)) {
+	if s := view.Current.Members[0].Secret; s.State != facts.ObjectCurrent || s.Name != "demo-0-tls" ||
+		!s.NotAfter.Equal(w.now.Add(pki.DefaultLeafValidity)) {
 		t.Errorf("the member's: %+v", s)
 	}
 }
 
 func TestObject(t *testing.T) {
-	another := []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "shop", UID: "x", Controller: new(true)}}
-	earlier := []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdCluster", Name: "demo", UID: "gone", Controller: new(true)}}
+	another := []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "shop", UID: "x",
+		Controller: new(true)}}
+	earlier := []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdCluster", Name: "demo",
+		UID: "gone", Controller: new(true)}}
 	for _, row := range []struct {
 		name, kind, object string
 		given              func(*world)
-		state              plan.ObjectState
+		state              facts.ObjectState
 		detail             string
 	}{
-		{"a Service that is not there is absent", "Service", "demo", func(w *world) { w.remove(resources.BuildClientService(w.cluster)) }, plan.ObjectAbsent, ""},
+		{"a Service that is not there is absent", "Service", "demo",
+			func(w *world) { w.remove(resources.BuildClientService(w.cluster)) }, facts.ObjectAbsent, ""},
 		{"a Service that selects other Pods has drifted", "Service", "demo", func(w *world) {
 			w.objects["*v1.Service demo"].(*corev1.Service).Spec.Selector = map[string]string{"app": "x"}
-		}, plan.ObjectDrifted, "it selects other Pods"},
+		}, facts.ObjectDrifted, "it selects other Pods"},
 		{"a Service of somebody else is foreign", "Service", "demo", func(w *world) {
 			w.objects["*v1.Service demo"].SetOwnerReferences(another)
-		}, plan.ObjectForeign, "it belongs to Deployment shop"},
+		}, facts.ObjectForeign, "it belongs to Deployment shop"},
 		{"a Service without an owner is foreign", "Service", "demo-peers", func(w *world) {
 			w.objects["*v1.Service demo-peers"].SetOwnerReferences(nil)
-		}, plan.ObjectForeign, "it has no owner"},
+		}, facts.ObjectForeign, "it has no owner"},
 		{"a Service of an earlier cluster goes with it", "Service", "demo-peers", func(w *world) {
 			w.objects["*v1.Service demo-peers"].SetOwnerReferences(earlier)
-		}, plan.ObjectTerminating, "it goes with an earlier cluster of this name"},
-		{"an authority that is not there is absent", "Secret", "demo-ca", func(w *world) { w.remove(w.secret("demo-ca")) }, plan.ObjectAbsent, ""},
+		}, facts.ObjectTerminating, "it goes with an earlier cluster of this name"},
+		{"an authority that is not there is absent", "Secret", "demo-ca",
+			func(w *world) { w.remove(w.secret("demo-ca")) }, facts.ObjectAbsent, ""},
 		{"an authority of an earlier cluster is not ours", "Secret", "demo-ca", func(w *world) {
 			w.secret("demo-ca").Labels[v1alpha1.LabelClusterUID] = "gone"
-		}, plan.ObjectForeign, "an earlier cluster of this name left it"},
+		}, facts.ObjectForeign, "an earlier cluster of this name left it"},
 		{"an authority that an earlier cluster owns goes with it", "Secret", "demo-ca", func(w *world) {
 			w.secret("demo-ca").Labels[v1alpha1.LabelClusterUID] = "gone"
 			w.secret("demo-ca").OwnerReferences = earlier
-		}, plan.ObjectTerminating, "it goes with an earlier cluster of this name"},
+		}, facts.ObjectTerminating, "it goes with an earlier cluster of this name"},
 		{"a Secret of an authority's name that somebody made is foreign", "Secret", "demo-ca", func(w *world) {
 			w.secret("demo-ca").Labels = nil
-		}, plan.ObjectForeign, "the operator did not make it"},
+		}, facts.ObjectForeign, "the operator did not make it"},
 		{"a certificate of another authority is due", "Secret", "demo-client-tls", func(w *world) {
 			w.secret("demo-client-tls").Data[resources.KeyCert] = w.secret("demo-ca-peer").Data[resources.KeyCert]
-		}, plan.ObjectDrifted, "tls.crt: not signed by this CA"},
+		}, facts.ObjectDrifted, "tls.crt: not signed by this CA"},
 		{"a certificate in the last third of its life is due", "Secret", "demo-operator-tls", func(w *world) {
 			w.now = w.now.Add(pki.DefaultLeafValidity - 100*24*time.Hour)
-		}, plan.ObjectDrifted, "tls.crt: in the last third of its lifetime"},
+		}, facts.ObjectDrifted, "tls.crt: in the last third of its lifetime"},
 		{"a Secret without its key has drifted", "Secret", "demo-client-tls", func(w *world) {
 			delete(w.secret("demo-client-tls").Data, resources.KeyKey)
-		}, plan.ObjectDrifted, "a key is missing"},
+		}, facts.ObjectDrifted, "a key is missing"},
 		{"a Secret that trusts another authority has drifted", "Secret", "demo-client-tls", func(w *world) {
 			w.secret("demo-client-tls").Data[resources.KeyCA] = w.secret("demo-ca-peer").Data[resources.KeyCert]
-		}, plan.ObjectDrifted, "ca.crt is not the certificate of the CA"},
+		}, facts.ObjectDrifted, "ca.crt is not the certificate of the CA"},
 		{"a certificate is not judged while its authority is gone", "Secret", "demo-client-tls", func(w *world) {
 			w.remove(w.secret("demo-ca"))
-		}, plan.ObjectCurrent, ""},
+		}, facts.ObjectCurrent, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := newTLSWorld(t)
@@ -152,7 +159,8 @@ func TestObject(t *testing.T) {
 func TestAMembersCertificateIsDueWhenItLacksAName(t *testing.T) {
 	w := newTLSWorld(t)
 	w.secret("demo-0-tls").Data = w.issue(resources.MemberCertificates(w.cluster, "demo-1"))
-	if s := w.replica("demo-0").Secret; s.State != plan.ObjectDrifted || s.Detail != "tls.crt: has another subject than wanted" {
+	if s := w.replica("demo-0").Secret; s.State != facts.ObjectDrifted ||
+		s.Detail != "tls.crt: has another subject than wanted" {
 		t.Errorf("%+v", s)
 	}
 }
@@ -179,19 +187,21 @@ func TestBudget(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		given func(*policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget
-		state plan.ObjectState
+		state facts.ObjectState
 		bound int
 	}{
-		{"as it should be", func(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget { return b }, plan.ObjectCurrent, 2},
+		{"as it should be", func(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget { return b },
+			facts.ObjectCurrent, 2},
 		{"with a percentage counts as none", func(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget {
 			b.Spec.MinAvailable = new(intstr.FromString("50%"))
 			return b
-		}, plan.ObjectDrifted, 0},
+		}, facts.ObjectDrifted, 0},
 		{"of somebody else has no bound of ours", func(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget {
 			b.OwnerReferences = nil
 			return b
-		}, plan.ObjectForeign, 0},
-		{"that is not there", func(*policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget { return nil }, plan.ObjectAbsent, 0},
+		}, facts.ObjectForeign, 0},
+		{"that is not there", func(*policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget { return nil },
+			facts.ObjectAbsent, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := newBornWorld(t)
@@ -220,7 +230,8 @@ func TestWhatAnEarlierClusterLeftIsNamed(t *testing.T) {
 		t.Fatalf("retained: %+v", view.Retained)
 	}
 	left, authority := view.Retained[0], view.Retained[1]
-	if left.String() != "PersistentVolumeClaim demo-0" || left.Owner != "gone" || left.UID != string(volume.UID) || !left.TLS ||
+	if left.String() != "PersistentVolumeClaim demo-0" || left.Owner != "gone" || left.UID != string(volume.UID) ||
+		!left.TLS ||
 		left.Incarnation != volume.Labels[v1alpha1.LabelIncarnation] || left.Record.IsZero() {
 		t.Errorf("%+v", left)
 	}
@@ -253,9 +264,10 @@ func TestAVolumeThatTheGarbageCollectorTakesIsWaitedFor(t *testing.T) {
 	w := newWorld(t)
 	volume := w.volume("demo-0")
 	volume.Labels[v1alpha1.LabelClusterUID] = "gone"
-	volume.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdCluster", Name: "demo", UID: "gone"}}
+	volume.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdCluster",
+		Name: "demo", UID: "gone"}}
 	w.put(volume)
-	if o := w.object("PersistentVolumeClaim", "demo-0"); o.State != plan.ObjectTerminating {
+	if o := w.object("PersistentVolumeClaim", "demo-0"); o.State != facts.ObjectTerminating {
 		t.Errorf("%+v", o)
 	}
 	if left := w.look().Retained; len(left) > 0 {

@@ -1,5 +1,5 @@
 // Package observe is the only reader: it looks at Kubernetes and at the members themselves, and joins what it finds by
-// name into one plan.Observation. It changes nothing, and works the same on a cached reader and on a live one.
+// name into one facts.Observation. It changes nothing, and works the same on a cached reader and on a live one.
 //
 // What could not be asked is said to be unknown, never to be absent: a failed read of Kubernetes is an error and ends
 // the pass, an etcd that does not answer is part of what was seen.
@@ -17,6 +17,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
@@ -31,14 +32,15 @@ type Observer struct {
 	Secrets  SecretReader
 	Dial     MemberDialer
 	Now      func() time.Time
-	Operator string // namespace/name of this install
+	Operator string  // namespace/name of this install
+	Pinger   *Pinger // is told what each look saw; nil where nothing is asked between looks
 
 	// WantedBackup tells which backup a cluster is asked to begin with; it is not asked of one that is born. Nil where
 	// none can be.
-	WantedBackup func(ctx context.Context, cluster *v1alpha1.EtcdCluster) (plan.WantedBackup, error)
+	WantedBackup func(ctx context.Context, cluster *v1alpha1.EtcdCluster) (facts.WantedBackup, error)
 
 	// Requests tells which EtcdRestores name a cluster, the oldest first. Nil where none can.
-	Requests func(ctx context.Context, cluster *v1alpha1.EtcdCluster) ([]plan.Request, error)
+	Requests func(ctx context.Context, cluster *v1alpha1.EtcdCluster) ([]facts.Request, error)
 
 	// Warning and Progress tell of Pods of restores what their status does not: the last warning that Kubernetes gave,
 	// and what the step that runs says of itself. Both are for display; nil where no member can be asked.
@@ -55,12 +57,12 @@ type Clients map[string]etcd.Client
 // Kubernetes could not be read, or holds a record that cannot be (Unreadable); then the observation tells no more than
 // whose cluster it is.
 func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
-	fault string) (plan.Observation, Clients, error) {
+	fault string) (facts.Observation, Clients, error) {
 	began := o.Now() // what is seen is at least as new
 	ours := ownershipOf(cluster)
 	g, err := o.gather(ctx, cluster)
 	if err != nil {
-		return plan.Observation{}, nil, err
+		return facts.Observation{}, nil, err
 	}
 	birth, claim, err := g.birth(ours)
 	if err != nil {
@@ -68,17 +70,17 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	}
 	wish, requests, err := o.wishes(ctx, cluster, birth)
 	if err != nil {
-		return plan.Observation{}, nil, err
+		return facts.Observation{}, nil, err
 	}
 	keys := o.keyringOf(cluster)
 	secrets, err := keys.objects(ctx)
 	if err != nil {
-		return plan.Observation{}, nil, err
+		return facts.Observation{}, nil, err
 	}
 	look := search{observer: o, cluster: cluster, birth: birth, gathered: &g, asked: map[string]bool{}}
 	s, membership, err := look.askMembers(ctx)
 	if err != nil {
-		return plan.Observation{}, nil, err
+		return facts.Observation{}, nil, err
 	}
 	stripped := look.relabel()
 
@@ -88,18 +90,18 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	}
 	joined.addSurvey(s, &membership)
 	if err := o.addNodes(ctx, birth, g, joined); err != nil {
-		return plan.Observation{}, nil, err
+		return facts.Observation{}, nil, err
 	}
 	if err := joined.addSecrets(ctx, keys, bereft(cluster, membership, birth)); err != nil {
-		return plan.Observation{}, nil, err
+		return facts.Observation{}, nil, err
 	}
 	others, left := g.others(ours)
 	desired := desiredOf(cluster, fault)
 	desired.Restore = wish
 	replicas, coming, former := livesOf(birth, g).part(joined.list())
-	s.askForHashes(ctx, plan.Observation{Current: plan.Incarnation{Birth: birth, Membership: membership,
+	s.askForHashes(ctx, facts.Observation{Current: facts.Incarnation{Birth: birth, Membership: membership,
 		Members: replicas}})
-	return plan.Observation{
+	return facts.Observation{
 		Now:       began,
 		Cluster:   o.identityOf(cluster),
 		Desired:   desired,
@@ -107,8 +109,8 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Preflight: g.preflight(cluster.Name),
 		Objects:   slices.Concat(secrets, g.services(cluster, ours), others, stripped),
 		Budget:    g.disruptionBudget(cluster, ours),
-		Current:   plan.Incarnation{Birth: birth, Membership: membership, Members: replicas},
-		Next:      plan.Incarnation{Members: coming},
+		Current:   facts.Incarnation{Birth: birth, Membership: membership, Members: replicas},
+		Next:      facts.Incarnation{Members: coming},
 		Former:    former,
 		Kept:      g.keptVolumes(ours),
 		Astray:    astray(cluster, g.volumes, keys.authorities),
@@ -118,20 +120,20 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 }
 
 // askForHashes asks the members what their copies hold, where the planner has to know.
-func (s survey) askForHashes(ctx context.Context, seen plan.Observation) {
-	if seen.Current.AsksForHashes() {
+func (s survey) askForHashes(ctx context.Context, seen facts.Observation) {
+	if plan.AsksForHashes(seen.Current) {
 		s.addHashes(ctx, seen.Current.Members)
 	}
 }
 
-func (o *Observer) identityOf(cluster *v1alpha1.EtcdCluster) plan.Identity {
-	return plan.Identity{Namespace: cluster.Namespace, Name: cluster.Name, UID: string(cluster.UID),
+func (o *Observer) identityOf(cluster *v1alpha1.EtcdCluster) facts.Identity {
+	return facts.Identity{Namespace: cluster.Namespace, Name: cluster.Name, UID: string(cluster.UID),
 		Operator: o.Operator, Created: cluster.CreationTimestamp.Time}
 }
 
 // blind is what is known of a cluster of which something cannot be read.
-func (o *Observer) blind(cluster *v1alpha1.EtcdCluster, claim string) plan.Observation {
-	return plan.Observation{
+func (o *Observer) blind(cluster *v1alpha1.EtcdCluster, claim string) facts.Observation {
+	return facts.Observation{
 		Now:       o.Now(),
 		Cluster:   o.identityOf(cluster),
 		Desired:   desiredOf(cluster, ""),
@@ -141,7 +143,7 @@ func (o *Observer) blind(cluster *v1alpha1.EtcdCluster, claim string) plan.Obser
 
 // askMembers asks each member alone, and then one of them for the list.
 func (o *Observer) askMembers(ctx context.Context, cluster *v1alpha1.EtcdCluster, g *gathered,
-	birth record.Birth) (survey, plan.Membership) {
+	birth record.Birth) (survey, facts.Membership) {
 	ctx, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
 	s := o.ask(ctx, cluster, g.members(birth))

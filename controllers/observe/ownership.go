@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -23,16 +23,16 @@ func ownershipOf(cluster *v1alpha1.EtcdCluster) ownership {
 
 // standing says how an object stands that goes with its cluster: ours (and then empty), leaving, or of another owner.
 // What an earlier cluster of this name controlled is the garbage collector's already.
-func (o ownership) standing(object metav1.Object) (state plan.ObjectState, detail string) {
+func (o ownership) standing(object metav1.Object) (state facts.ObjectState, detail string) {
 	switch controller := metav1.GetControllerOf(object); {
 	case controller == nil:
-		return plan.ObjectForeign, "it has no owner"
+		return facts.ObjectForeign, "it has no owner"
 	case controller.UID != o.uid && controller.Kind == resources.KindCluster && controller.Name == o.cluster:
-		return plan.ObjectTerminating, detailEarlier
+		return facts.ObjectTerminating, detailEarlier
 	case controller.UID != o.uid:
-		return plan.ObjectForeign, "it belongs to " + controller.Kind + " " + controller.Name
+		return facts.ObjectForeign, "it belongs to " + controller.Kind + " " + controller.Name
 	case object.GetDeletionTimestamp() != nil:
-		return plan.ObjectTerminating, "it is being deleted"
+		return facts.ObjectTerminating, "it is being deleted"
 	}
 	return "", ""
 }

@@ -6,13 +6,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // fillProcess says how the Pod and its etcd container stand.
-func fillProcess(p *plan.Pod, pod *corev1.Pod) {
+func fillProcess(p *facts.Pod, pod *corev1.Pod) {
 	p.Phase = podPhase(pod.Status.Phase)
 	p.Terminating = pod.DeletionTimestamp != nil
 	if p.Terminating {
@@ -30,18 +30,18 @@ func fillProcess(p *plan.Pod, pod *corev1.Pod) {
 	}
 }
 
-func podPhase(phase corev1.PodPhase) plan.Phase {
+func podPhase(phase corev1.PodPhase) facts.Phase {
 	switch phase {
 	case corev1.PodRunning:
-		return plan.PodRunning
+		return facts.PodRunning
 	case corev1.PodSucceeded:
-		return plan.PodSucceeded
+		return facts.PodSucceeded
 	case corev1.PodFailed:
-		return plan.PodFailed
+		return facts.PodFailed
 	case corev1.PodPending, corev1.PodUnknown: // Unknown is no longer set by Kubernetes
-		return plan.PodPending
+		return facts.PodPending
 	}
-	return plan.PodPending
+	return facts.PodPending
 }
 
 // readiness returns whether the kubelet calls the Pod ready and since when it has said so.
@@ -56,7 +56,7 @@ func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCond
 	return found(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
 }
 
-func fillScheduling(p *plan.Pod, pod *corev1.Pod) {
+func fillScheduling(p *facts.Pod, pod *corev1.Pod) {
 	c := podCondition(pod, corev1.PodScheduled)
 	if c != nil && c.Status == corev1.ConditionFalse {
 		p.Waiting, p.Message = c.Reason, c.Message
@@ -77,7 +77,7 @@ func found[T any](items []T, fits func(T) bool) *T {
 	return nil
 }
 
-func fillContainer(p *plan.Pod, c *corev1.ContainerStatus) {
+func fillContainer(p *facts.Pod, c *corev1.ContainerStatus) {
 	if running := c.State.Running; running != nil {
 		p.Running, p.RunningSince = true, running.StartedAt.Time
 		p.Booted = c.Started != nil && *c.Started
@@ -94,11 +94,11 @@ func fillContainer(p *plan.Pod, c *corev1.ContainerStatus) {
 }
 
 // exit reads how the container ended: with FallbackToLogsOnError the message is the end of what etcd printed.
-func exit(t *corev1.ContainerStateTerminated) *plan.Exit {
+func exit(t *corev1.ContainerStateTerminated) *facts.Exit {
 	if t == nil {
 		return nil
 	}
-	return &plan.Exit{
+	return &facts.Exit{
 		Reason:  etcdutil.Classify(int(t.ExitCode), t.Message),
 		Code:    int(t.ExitCode),
 		Message: etcdutil.LastWords(t.Message),

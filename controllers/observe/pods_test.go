@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -22,65 +22,80 @@ func TestPod(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		given func(*corev1.Pod)
-		holds func(*plan.Pod) bool
+		holds func(*facts.Pod) bool
 	}{
-		{"that serves is running, ready and sealed", func(*corev1.Pod) {}, func(p *plan.Pod) bool {
-			return p.Phase == plan.PodRunning && p.Scheduled && p.Started && p.Running && p.Ready && p.Exit == nil &&
-				p.Waiting == "" && !p.Undressed && p.Flags == plan.FlagsSealed && p.Incarnation == incarnation && p.Node == "node-of-demo-0" &&
-				p.Choices.Version.String() == "3.6.16" && p.ReadySince.Equal(time.Date(2026, 3, 1, 11, 59, 0, 0, time.UTC))
+		{"that serves is running, ready and sealed", func(*corev1.Pod) {}, func(p *facts.Pod) bool {
+			return p.Phase == facts.PodRunning && p.Scheduled && p.Started && p.Running && p.Ready && p.Exit == nil &&
+				p.Waiting == "" && !p.Undressed && p.Flags == facts.FlagsSealed && p.Incarnation == incarnation &&
+				p.Node == "node-of-demo-0" &&
+				p.Choices.Version.String() == "3.6.16" &&
+				p.ReadySince.Equal(time.Date(2026, 3, 1, 11, 59, 0, 0, time.UTC))
 		}},
 		{"whose container crashed says how, from its last state", func(pod *corev1.Pod) {
 			status := &pod.Status.ContainerStatuses[0]
-			status.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off"}}
+			status.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff",
+				Message: "back-off"}}
 			status.LastTerminationState = corev1.ContainerState{Terminated: terminated}
-		}, func(p *plan.Pod) bool {
+		}, func(p *facts.Pod) bool {
 			return p.Started && !p.Running && p.Waiting == "CrashLoopBackOff" && p.Exit != nil &&
-				p.Exit.Reason == etcdutil.ExitDataEmpty && p.Exit.Code == 1 && p.Exit.Message == etcdutil.LastWords(refusal) && p.Exit.At.Equal(ended.Time)
+				p.Exit.Reason == etcdutil.ExitDataEmpty && p.Exit.Code == 1 &&
+				p.Exit.Message == etcdutil.LastWords(refusal) && p.Exit.At.Equal(ended.Time)
 		}},
 		{"whose container just ended says how, from its state", func(pod *corev1.Pod) {
 			pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: terminated}
-		}, func(p *plan.Pod) bool { return p.Started && !p.Running && p.Exit.Reason == etcdutil.ExitDataEmpty }},
+		}, func(p *facts.Pod) bool { return p.Started && !p.Running && p.Exit.Reason == etcdutil.ExitDataEmpty }},
 		{"whose image does not exist has never started", func(pod *corev1.Pod) {
 			pod.Status.Phase = corev1.PodPending
-			pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}}
-		}, func(p *plan.Pod) bool {
-			return p.Phase == plan.PodPending && !p.Started && p.Waiting == "ImagePullBackOff" && p.Message == "no such image"
+			pod.Status.ContainerStatuses[0].State = corev1.ContainerState{
+				Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}}
+		}, func(p *facts.Pod) bool {
+			return p.Phase == facts.PodPending && !p.Started && p.Waiting == "ImagePullBackOff" &&
+				p.Message == "no such image"
 		}},
 		{"that cannot be scheduled says why", func(pod *corev1.Pod) {
 			pod.Spec.NodeName = ""
 			pod.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
-				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available",
+				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable",
+				Message: "0/3 nodes are available",
 			}}}
-		}, func(p *plan.Pod) bool {
-			return !p.Scheduled && !p.Started && p.Waiting == "Unschedulable" && p.Message == "0/3 nodes are available" && p.ReadySince.IsZero()
+		}, func(p *facts.Pod) bool {
+			return !p.Scheduled && !p.Started && p.Waiting == "Unschedulable" &&
+				p.Message == "0/3 nodes are available" && p.ReadySince.IsZero()
 		}},
 		{"that was evicted has failed, with the reason", func(pod *corev1.Pod) {
 			pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "low on memory"}
-		}, func(p *plan.Pod) bool {
-			return p.Phase == plan.PodFailed && p.Waiting == "Evicted" && p.Message == "low on memory"
+		}, func(p *facts.Pod) bool {
+			return p.Phase == facts.PodFailed && p.Waiting == "Evicted" && p.Message == "low on memory"
 		}},
-		{"that is not ready says since when", func(pod *corev1.Pod) { pod.Status.Conditions[0].Status = corev1.ConditionFalse }, func(p *plan.Pod) bool {
-			return p.Running && !p.Ready && !p.ReadySince.IsZero()
-		}},
-		{"with the role of a voter has it", func(pod *corev1.Pod) { pod.Labels[v1alpha1.LabelRole] = v1alpha1.RoleVoter }, func(p *plan.Pod) bool {
-			return p.Role == "voter"
-		}},
-		{"whose seal was stripped starts from nothing", func(pod *corev1.Pod) { delete(pod.Annotations, v1alpha1.AnnotationInitialState) }, func(p *plan.Pod) bool {
-			return p.Flags == plan.FlagsNone
-		}},
-		{"without the labels of the spec is undressed", func(pod *corev1.Pod) { delete(pod.Labels, "team") }, func(p *plan.Pod) bool {
-			return p.Undressed
-		}},
+		{"that is not ready says since when",
+			func(pod *corev1.Pod) { pod.Status.Conditions[0].Status = corev1.ConditionFalse }, func(p *facts.Pod) bool {
+				return p.Running && !p.Ready && !p.ReadySince.IsZero()
+			}},
+		{"with the role of a voter has it",
+			func(pod *corev1.Pod) { pod.Labels[v1alpha1.LabelRole] = v1alpha1.RoleVoter }, func(p *facts.Pod) bool {
+				return p.Role == "voter"
+			}},
+		{"whose seal was stripped starts from nothing",
+			func(pod *corev1.Pod) { delete(pod.Annotations, v1alpha1.AnnotationInitialState) },
+			func(p *facts.Pod) bool {
+				return p.Flags == facts.FlagsNone
+			}},
+		{"without the labels of the spec is undressed", func(pod *corev1.Pod) { delete(pod.Labels, "team") },
+			func(p *facts.Pod) bool {
+				return p.Undressed
+			}},
 		{"with a label that left the spec is undressed", func(pod *corev1.Pod) {
 			pod.Labels["tier"] = "gold"
 			pod.Annotations[v1alpha1.AnnotationDressed] = `{"labels":["team","tier"]}`
-		}, func(p *plan.Pod) bool { return p.Undressed }},
-		{"with labels of somebody else is not undressed", func(pod *corev1.Pod) { pod.Labels["tier"] = "gold" }, func(p *plan.Pod) bool {
-			return !p.Undressed
-		}},
-		{"whose choices cannot be read has none", func(pod *corev1.Pod) { pod.Annotations[v1alpha1.AnnotationInputs] = "{" }, func(p *plan.Pod) bool {
-			return p.Choices.IsZero()
-		}},
+		}, func(p *facts.Pod) bool { return p.Undressed }},
+		{"with labels of somebody else is not undressed", func(pod *corev1.Pod) { pod.Labels["tier"] = "gold" },
+			func(p *facts.Pod) bool {
+				return !p.Undressed
+			}},
+		{"whose choices cannot be read has none",
+			func(pod *corev1.Pod) { pod.Annotations[v1alpha1.AnnotationInputs] = "{" }, func(p *facts.Pod) bool {
+				return p.Choices.IsZero()
+			}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := newBornWorld(t)
@@ -96,8 +111,9 @@ func TestPod(t *testing.T) {
 }
 
 func TestFlagsTellWhatTheNextStartOfAPodCanDo(t *testing.T) {
-	for flags, want := range map[resources.StartFlags]plan.Flags{
-		resources.StartBirth: plan.FlagsBirth, resources.StartJoin: plan.FlagsJoin, resources.StartSealed: plan.FlagsSealed,
+	for flags, want := range map[resources.StartFlags]facts.Flags{
+		resources.StartBirth: facts.FlagsBirth, resources.StartJoin: facts.FlagsJoin,
+		resources.StartSealed: facts.FlagsSealed,
 	} {
 		w := newBornWorld(t)
 		w.put(w.pod("demo-0", flags))
@@ -111,23 +127,28 @@ func TestVolume(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		given func(*corev1.PersistentVolumeClaim)
-		holds func(*plan.Volume, *world) bool
+		holds func(*facts.Volume, *world) bool
 	}{
-		{"of a member has its record", func(*corev1.PersistentVolumeClaim) {}, func(v *plan.Volume, w *world) bool {
+		{"of a member has its record", func(*corev1.PersistentVolumeClaim) {}, func(v *facts.Volume, w *world) bool {
 			p := w.processes["demo-0"]
-			return v.Phase == plan.VolumeBound && v.Bytes == 8<<30 && v.Incarnation == incarnation && !v.Terminating &&
+			return v.Phase == facts.VolumeBound && v.Bytes == 8<<30 && v.Incarnation == incarnation && !v.Terminating &&
 				v.Choices.Version.String() == "3.6.16" && v.UID == "uid-of-demo-0" &&
-				v.Record == record.Member{ClusterID: p.ClusterID(), MemberID: p.ID(), Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}}
+				v.Record == record.Member{ClusterID: p.ClusterID(), MemberID: p.ID(),
+					Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}}
 		}},
-		{"without a record has none", func(c *corev1.PersistentVolumeClaim) { delete(c.Annotations, v1alpha1.AnnotationRecord) },
-			func(v *plan.Volume, _ *world) bool { return v.Record.IsZero() }},
-		{"whose PersistentVolume is gone is lost", func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimLost },
-			func(v *plan.Volume, _ *world) bool { return v.Phase == plan.VolumeLost }},
+		{"without a record has none", func(c *corev1.PersistentVolumeClaim) {
+			delete(c.Annotations,
+				v1alpha1.AnnotationRecord)
+		},
+			func(v *facts.Volume, _ *world) bool { return v.Record.IsZero() }},
+		{"whose PersistentVolume is gone is lost",
+			func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimLost },
+			func(v *facts.Volume, _ *world) bool { return v.Phase == facts.VolumeLost }},
 		{"that was just created is pending", func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = "" },
-			func(v *plan.Volume, _ *world) bool { return v.Phase == plan.VolumePending }},
+			func(v *facts.Volume, _ *world) bool { return v.Phase == facts.VolumePending }},
 		{"that is being deleted is terminating", func(c *corev1.PersistentVolumeClaim) {
 			c.DeletionTimestamp, c.Finalizers = &metav1.Time{Time: time.Now()}, []string{"kubernetes.io/pvc-protection"}
-		}, func(v *plan.Volume, _ *world) bool { return v.Terminating }},
+		}, func(v *facts.Volume, _ *world) bool { return v.Terminating }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := newBornWorld(t)

@@ -24,14 +24,16 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
 
-// release writes what today's code makes as the files of a release that is about to be made. What was released is never written
-// anew: there are clusters that look like it.
+// release writes what today's code makes as the files of a release that is about to be made. What was released is never
+// written anew: there are clusters that look like it.
 var release = flag.String("release", "", "write testdata/released of this release, such as v0.2")
 
 func TestANewOperatorPlansOneWriteOfEachRecordAndNothingElseForWhatAReleasedOneMade(t *testing.T) {
@@ -53,12 +55,13 @@ func TestANewOperatorPlansOneWriteOfEachRecordAndNothingElseForWhatAReleasedOneM
 				t.Errorf("%+v", d)
 			}
 			for _, o := range view.Objects {
-				if o.State != plan.ObjectCurrent {
+				if o.State != facts.ObjectCurrent {
 					t.Errorf("%+v", o)
 				}
 			}
 			for _, r := range view.Current.Members {
-				if r.Pod == nil || r.Volume == nil || r.Pod.Undressed || !r.IsSealed() || r.Pod.Choices != view.Desired.Choices || r.Volume.Choices != view.Desired.Choices {
+				if r.Pod == nil || r.Volume == nil || r.Pod.Undressed || !r.IsSealed() ||
+					r.Pod.Choices != view.Desired.Choices || r.Volume.Choices != view.Desired.Choices {
 					t.Errorf("%s: %+v, %+v, wanted %+v", r.Name, r.Pod, r.Volume, view.Desired.Choices)
 				}
 			}
@@ -79,12 +82,13 @@ func TestAReleasedPodOfOtherChoicesIsNoticed(t *testing.T) {
 	}
 }
 
-// gainVolumeUIDs carries out the one write of each member's record that v0.1 gave no volume's UID: nothing else in it changes.
+// gainVolumeUIDs carries out the one write of each member's record that v0.1 gave no volume's UID: nothing else in it
+// changes.
 func (w *world) gainVolumeUIDs() {
 	w.t.Helper()
 	view := w.look()
 	d := plan.Decide(view.Observation)
-	change, ok := d.Change.(plan.RecordMembers)
+	change, ok := d.Change.(changes.RecordMembers)
 	if !ok || len(change.Members) != len(view.Current.Members) {
 		w.t.Fatalf("%+v", d)
 	}
@@ -157,7 +161,8 @@ func (w *world) certify(members []string) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		w.secret(name).Data = map[string][]byte{resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key, resources.KeyCA: pair.Cert}
+		w.secret(name).Data = map[string][]byte{resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key,
+			resources.KeyCA: pair.Cert}
 	}
 	for _, name := range []string{resources.ClientSecret(w.cluster.Name), resources.OperatorSecret(w.cluster.Name)} {
 		w.secret(name).Data = w.issue(resources.Certificates(w.cluster, name))
@@ -176,9 +181,11 @@ func writeRelease(t *testing.T, version string) {
 		Size: 3, Version: "3.6.16",
 		Etcd: &v1alpha1.EtcdSpec{ExtraArgs: map[string]v1alpha1.ArgValue{"max-request-bytes": "2097152"}},
 		Pod: &v1alpha1.PodSpec{
-			Labels: map[string]string{"team": "storage"}, Annotations: map[string]string{"example.com/owner": "storage"},
+			Labels:       map[string]string{"team": "storage"},
+			Annotations:  map[string]string{"example.com/owner": "storage"},
 			NodeSelector: map[string]string{"disk": "fast"}, PriorityClassName: "important",
-			Resources: &v1alpha1.ResourceRequirements{Requests: map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceMemory: "512Mi"}},
+			Resources: &v1alpha1.ResourceRequirements{Requests: map[corev1.ResourceName]v1alpha1.Amount{
+				corev1.ResourceMemory: "512Mi"}},
 		},
 	}
 	for shape, w := range map[string]*world{"one": one, "three": three} {
@@ -206,7 +213,8 @@ func (w *world) makeAll() {
 		birth.ClusterID = process.ClusterID()
 		volume, pod := w.volume(name), w.pod(name, resources.StartSealed)
 		volume.Annotations[v1alpha1.AnnotationRecord] = record.Member{
-			ClusterID: process.ClusterID(), MemberID: process.ID(), Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, VolumeUID: string(volume.UID),
+			ClusterID: process.ClusterID(), MemberID: process.ID(), Version: etcdutil.Version{Major: 3, Minor: 6,
+				Patch: 16}, VolumeUID: string(volume.UID),
 		}.Encode()
 		pod.Labels[v1alpha1.LabelRole] = v1alpha1.RoleVoter
 		w.put(volume)

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
@@ -31,12 +31,12 @@ func RestoresOf(ctx context.Context, reader client.Reader,
 }
 
 // Requests tells the planner of them.
-func (s Sources) Requests(ctx context.Context, cluster *v1alpha1.EtcdCluster) ([]plan.Request, error) {
+func (s Sources) Requests(ctx context.Context, cluster *v1alpha1.EtcdCluster) ([]facts.Request, error) {
 	restores, err := RestoresOf(ctx, s.Reader, cluster)
 	if err != nil {
 		return nil, err
 	}
-	var requests []plan.Request
+	var requests []facts.Request
 	for i := range restores {
 		request, err := s.request(ctx, &restores[i])
 		if err != nil {
@@ -47,8 +47,8 @@ func (s Sources) Requests(ctx context.Context, cluster *v1alpha1.EtcdCluster) ([
 	return requests, nil
 }
 
-func (s Sources) request(ctx context.Context, r *v1alpha1.EtcdRestore) (plan.Request, error) {
-	request := plan.Request{
+func (s Sources) request(ctx context.Context, r *v1alpha1.EtcdRestore) (facts.Request, error) {
+	request := facts.Request{
 		Name: r.Name, ID: RequestID(r), Created: r.CreationTimestamp.Time, Bump: r.Spec.BumpRevisionOrDefault(),
 		Approval: r.Spec.Approval, DeletesOld: r.Spec.OldVolumes == v1alpha1.OldVolumesDelete,
 	}
@@ -62,10 +62,10 @@ func (s Sources) request(ctx context.Context, r *v1alpha1.EtcdRestore) (plan.Req
 		request.Source = record.SourceBackup
 		found, fault, err := s.findRestored(ctx, r)
 		if err != nil {
-			return plan.Request{}, err
+			return facts.Request{}, err
 		}
 		if request.WantedBackup, err = s.wished(ctx, r.Namespace, found, fault); err != nil {
-			return plan.Request{}, err
+			return facts.Request{}, err
 		}
 	default: // the schema lets none of these by
 		request.Source, request.WantedBackup.Fault = record.SourceBackup, "spec.source names nothing"

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
@@ -72,7 +72,7 @@ func TestRestoresOfAClusterAreFoundTheOldestFirst(t *testing.T) {
 }
 
 func TestARestoreIsKnownByItselfAndByWhatItAsksFor(t *testing.T) {
-	request := func(name string, edit func(*v1alpha1.EtcdRestoreSpec)) plan.Request {
+	request := func(name string, edit func(*v1alpha1.EtcdRestoreSpec)) facts.Request {
 		t.Helper()
 		r := restoreNamed(name, 0, backupNamed("nightly"))
 		edit(&r.Spec)

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -19,14 +19,14 @@ import (
 
 // wishes are what is asked of the cluster's data: by its own spec, and by EtcdRestores.
 func (o *Observer) wishes(ctx context.Context, cluster *v1alpha1.EtcdCluster,
-	birth record.Birth) (plan.WantedBackup, []plan.Request, error) {
+	birth record.Birth) (facts.WantedBackup, []facts.Request, error) {
 	wish, err := o.wishOf(ctx, cluster, birth)
 	if o.Requests == nil || err != nil {
 		return wish, nil, err
 	}
 	requests, err := o.Requests(ctx, cluster)
 	if err != nil {
-		return plan.WantedBackup{}, nil,
+		return facts.WantedBackup{}, nil,
 			fmt.Errorf("finding the restores of %s/%s: %w", cluster.Namespace, cluster.Name, err)
 	}
 	return wish, requests, nil
@@ -35,32 +35,32 @@ func (o *Observer) wishes(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 // wishOf asks which backup the cluster is to begin with. One that was born has begun: what is asked of it now is
 // nothing to it.
 func (o *Observer) wishOf(ctx context.Context, cluster *v1alpha1.EtcdCluster,
-	birth record.Birth) (plan.WantedBackup, error) {
+	birth record.Birth) (facts.WantedBackup, error) {
 	if o.WantedBackup == nil || birth.ClusterID != 0 || len(birth.Former) > 0 {
-		return plan.WantedBackup{}, nil
+		return facts.WantedBackup{}, nil
 	}
 	wish, err := o.WantedBackup(ctx, cluster)
 	if err != nil {
-		return plan.WantedBackup{}, fmt.Errorf("finding the backup that %s/%s is to begin with: %w", cluster.Namespace,
+		return facts.WantedBackup{}, fmt.Errorf("finding the backup that %s/%s is to begin with: %w", cluster.Namespace,
 			cluster.Name, err)
 	}
 	return wish, nil
 }
 
 // preflight is the Pod that looks at the backup to begin with, or nil.
-func (g *gathered) preflight(cluster string) *plan.Preflight {
+func (g *gathered) preflight(cluster string) *facts.Preflight {
 	i := slices.IndexFunc(g.tasks, func(pod corev1.Pod) bool { return pod.Name == resources.PreflightPod(cluster) })
 	if i < 0 {
 		return nil
 	}
 	pod := &g.tasks[i]
 	version, bytes := resources.PreflightAsked(pod)
-	p := &plan.Preflight{Task: taskOf(pod, g.told[pod.Name]),
-		Asked: plan.Inquiry{WantedBackup: plan.WantedBackup{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash]},
+	p := &facts.Preflight{Task: taskOf(pod, g.told[pod.Name]),
+		Asked: facts.Inquiry{WantedBackup: facts.WantedBackup{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash]},
 			Bytes: bytes}}
 	p.Asked.Version, _ = etcdutil.ParseVersion(version) // one that cannot be read is another one than is asked for
 	if p.HasSucceeded() || hasAnswered(pod) {
-		p.Phase, p.Found = plan.PodSucceeded, foundBy(pod)
+		p.Phase, p.Found = facts.PodSucceeded, foundBy(pod)
 	}
 	return p
 }
@@ -108,15 +108,15 @@ func alarmNames(alarms []string) string {
 func (r replicas) addRestores(tasks []corev1.Pod, all map[string]told) {
 	for _, pod := range tasks {
 		if member, ok := resources.RestoredMember(pod.Name); ok {
-			r.of(member).Restoring = &plan.RestorePod{Task: taskOf(&pod, all[pod.Name]),
+			r.of(member).Restoring = &facts.RestorePod{Task: taskOf(&pod, all[pod.Name]),
 				Incarnation: pod.Labels[v1alpha1.LabelIncarnation], Choices: choicesOf(&pod)}
 		}
 	}
 }
 
 // taskOf says how a Pod stands whose containers run to their end, one after the other.
-func taskOf(pod *corev1.Pod, said told) plan.Task {
-	t := plan.Task{
+func taskOf(pod *corev1.Pod, said told) facts.Task {
+	t := facts.Task{
 		UID: string(pod.UID), Created: pod.CreationTimestamp.Time, Phase: podPhase(pod.Status.Phase),
 		Terminating: pod.DeletionTimestamp != nil,
 		Waiting:     pod.Status.Reason, Message: pod.Status.Message, Done: said.done, Total: said.total,
@@ -150,7 +150,7 @@ func hasAnswered(pod *corev1.Pod) bool {
 		last[0].State.Terminated.ExitCode == 0
 }
 
-func fillTask(t *plan.Task, status corev1.ContainerStatus) {
+func fillTask(t *facts.Task, status corev1.ContainerStatus) {
 	t.Started = t.Started || status.State.Running != nil || status.State.Terminated != nil
 	switch state := status.State; {
 	case state.Running != nil:

@@ -13,7 +13,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -65,47 +65,47 @@ func (w *world) restorePod(member string) *corev1.Pod {
 func TestPreflight(t *testing.T) {
 	for name, row := range map[string]struct {
 		pod   func(*world) *corev1.Pod
-		holds func(*plan.Preflight) bool
+		holds func(*facts.Preflight) bool
 	}{
 		"that succeeded says what it found": {
 			func(w *world) *corev1.Pod { return w.preflightPod(corev1.PodSucceeded, 0, manifest) },
-			func(p *plan.Preflight) bool {
-				return p.HasSucceeded() && p.Found == found && !p.Finished.IsZero() && p.Asked == plan.Inquiry{
-					WantedBackup: plan.WantedBackup{Hash: "hash"},
+			func(p *facts.Preflight) bool {
+				return p.HasSucceeded() && p.Found == found && !p.Finished.IsZero() && p.Asked == facts.Inquiry{
+					WantedBackup: facts.WantedBackup{Hash: "hash"},
 					Version:      etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Bytes: 8 << 30}
 			},
 		},
 		"has succeeded once its container has, before the kubelet says so of the Pod": {
 			func(w *world) *corev1.Pod { return w.preflightPod(corev1.PodRunning, 0, manifest) },
-			func(p *plan.Preflight) bool { return p.HasSucceeded() && p.Found == found },
+			func(p *facts.Preflight) bool { return p.HasSucceeded() && p.Found == found },
 		},
 		"has not failed before the kubelet says so": {
 			func(w *world) *corev1.Pod { return w.preflightPod(corev1.PodRunning, 1, manifest) },
-			func(p *plan.Preflight) bool { return !p.HasSucceeded() && !p.HasFailed() },
+			func(p *facts.Preflight) bool { return !p.HasSucceeded() && !p.HasFailed() },
 		},
 		"says what else was so when the backup was taken": {
 			func(w *world) *corev1.Pod {
 				return w.preflightPod(corev1.PodSucceeded, 0, strings.TrimSuffix(manifest, "}")+
 					`,"authEnabled":true,"alarms":["CORRUPT 8e9e05c52164694d","NOSPACE a1","NOSPACE a2"]}`)
 			},
-			func(p *plan.Preflight) bool { return p.Found.AuthEnabled && p.Found.Alarms == "CORRUPT, NOSPACE" },
+			func(p *facts.Preflight) bool { return p.Found.AuthEnabled && p.Found.Alarms == "CORRUPT, NOSPACE" },
 		},
 		"whose words are no manifest found nothing": {
 			func(w *world) *corev1.Pod { return w.preflightPod(corev1.PodSucceeded, 0, "cut off") },
-			func(p *plan.Preflight) bool { return p.HasSucceeded() && p.Found.IsZero() },
+			func(p *facts.Preflight) bool { return p.HasSucceeded() && p.Found.IsZero() },
 		},
 		"that lacks the sum found nothing": {
 			func(w *world) *corev1.Pod {
 				return w.preflightPod(corev1.PodSucceeded, 0, `{"key":"k","etcdVersion":"3.6.15"}`)
 			},
-			func(p *plan.Preflight) bool { return p.Found.IsZero() },
+			func(p *facts.Preflight) bool { return p.Found.IsZero() },
 		},
 		"that failed says why, in the agent's words": {
 			func(w *world) *corev1.Pod {
 				return w.preflightPod(corev1.PodFailed, 1,
 					`{"reason":"StoreNotFound","message":"there is no bucket b"}`)
 			},
-			func(p *plan.Preflight) bool {
+			func(p *facts.Preflight) bool {
 				return p.HasFailed() && p.Failure == "there is no bucket b" && p.Reason == "StoreNotFound" &&
 					!p.Finished.IsZero() && p.Found.IsZero()
 			},
@@ -116,7 +116,7 @@ func TestPreflight(t *testing.T) {
 				pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "low on memory"}
 				return pod
 			},
-			func(p *plan.Preflight) bool {
+			func(p *facts.Preflight) bool {
 				return p.HasFailed() && p.Failure == "" && p.Message == "low on memory" && !p.Finished.IsZero()
 			},
 		},
@@ -127,7 +127,7 @@ func TestPreflight(t *testing.T) {
 					Reason: "Unschedulable", Message: "no node"}}
 				return pod
 			},
-			func(p *plan.Preflight) bool {
+			func(p *facts.Preflight) bool {
 				return p.Waiting == "Unschedulable" && p.Message == "no node" && p.Finished.IsZero()
 			},
 		},
@@ -167,7 +167,7 @@ func TestRestorePodIsJoinedToItsMemberAndIsNoMemberItself(t *testing.T) {
 	}
 	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepFetch,
 		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
-	if got := w.replica("demo-1").Restoring; !got.Started || got.Phase != plan.PodPending {
+	if got := w.replica("demo-1").Restoring; !got.Started || got.Phase != facts.PodPending {
 		t.Errorf("a Pod whose first step runs: %+v", got)
 	}
 
@@ -215,13 +215,13 @@ func TestABirthSaysWhatItBeganWith(t *testing.T) {
 }
 
 func TestAWishIsAskedForUntilTheClusterIsBorn(t *testing.T) {
-	wish := func(w *world, answer plan.WantedBackup, err error) (plan.WantedBackup, error) {
+	wish := func(w *world, answer facts.WantedBackup, err error) (facts.WantedBackup, error) {
 		o := w.observer()
-		o.WantedBackup = func(context.Context, *v1alpha1.EtcdCluster) (plan.WantedBackup, error) { return answer, err }
+		o.WantedBackup = func(context.Context, *v1alpha1.EtcdCluster) (facts.WantedBackup, error) { return answer, err }
 		view, _, err := o.Observe(t.Context(), w.cluster, "")
 		return view.Desired.Restore, err
 	}
-	asked := plan.WantedBackup{Hash: "hash"}
+	asked := facts.WantedBackup{Hash: "hash"}
 	if got, err := wish(newWorld(t), asked, nil); err != nil || got != asked {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -244,32 +244,34 @@ func TestAPodOfARestoreThatDoesNotStartIsAskedWhyAndOneThatFetchesHowFarItIs(t *
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	for name, row := range map[string]struct {
 		edit func(w *world, pod *corev1.Pod)
-		want plan.Task
+		want facts.Task
 	}{
 		"has its node and does not start": {func(w *world, pod *corev1.Pod) {
 			pod.Spec.NodeName = "n"
-		}, plan.Task{Waiting: "FailedMount", Message: "no Secret s3"}},
+		}, facts.Task{Waiting: "FailedMount", Message: "no Secret s3"}},
 		"has its node since a moment": {func(w *world, pod *corev1.Pod) {
 			pod.Spec.NodeName, pod.CreationTimestamp = "n", metav1.NewTime(w.now.Add(-time.Second))
-		}, plan.Task{}},
-		"has no node": {func(*world, *corev1.Pod) {}, plan.Task{}},
+		}, facts.Task{}},
+		"has no node": {func(*world, *corev1.Pod) {}, facts.Task{}},
 		"says itself why": {func(_ *world, pod *corev1.Pod) {
 			pod.Spec.NodeName = "n"
-			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no image"}}}}
-		}, plan.Task{Waiting: "ErrImagePull", Message: "no image"}},
+			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{
+				{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull",
+					Message: "no image"}}}}
+		}, facts.Task{Waiting: "ErrImagePull", Message: "no image"}},
 		"fetches": {func(_ *world, pod *corev1.Pod) {
 			pod.Spec.NodeName = "n"
 			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepFetch, State: running}}
-		}, plan.Task{Step: "fetch", Done: 300, Total: 1056}},
+		}, facts.Task{Step: "fetch", Done: 300, Total: 1056}},
 		"restores": {func(_ *world, pod *corev1.Pod) {
 			pod.Spec.NodeName = "n"
 			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepFetch,
 				State: ended(newWorld(t), 0, "{}")}, {Name: resources.StepRestore, State: running}}
-		}, plan.Task{Step: "restore"}},
+		}, facts.Task{Step: "restore"}},
 		"activates": {func(_ *world, pod *corev1.Pod) {
 			pod.Spec.NodeName = "n"
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepActivate, State: running}}
-		}, plan.Task{Step: "activate"}},
+		}, facts.Task{Step: "activate"}},
 	} {
 		w := newWorld(t)
 		pod := w.restorePod("demo-1")

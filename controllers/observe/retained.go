@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
@@ -21,14 +21,14 @@ func (o ownership) isRetained(data metav1.Object) bool {
 }
 
 // retained names what an earlier cluster of this name left.
-func retained(kind string, object metav1.Object) plan.Retained {
-	return plan.Retained{Kind: kind, Name: object.GetName(), UID: string(object.GetUID()),
+func retained(kind string, object metav1.Object) facts.Retained {
+	return facts.Retained{Kind: kind, Name: object.GetName(), UID: string(object.GetUID()),
 		Owner: object.GetLabels()[v1alpha1.LabelClusterUID]}
 }
 
 // retainedVolume is a volume that an earlier cluster left, with what it says of the member that lived there. A record
 // that is damaged says nothing. Where nothing says otherwise, its member had TLS.
-func retainedVolume(claim *corev1.PersistentVolumeClaim) plan.Retained {
+func retainedVolume(claim *corev1.PersistentVolumeClaim) facts.Retained {
 	r := retained(resources.KindVolume, claim)
 	r.Backing, r.Kept = claim.Spec.VolumeName, isKept(claim)
 	r.Incarnation = claim.Labels[v1alpha1.LabelIncarnation]

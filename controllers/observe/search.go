@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -29,9 +29,9 @@ type search struct {
 }
 
 // askMembers asks the members that are there, and once more when their list names one whose Pod only now is found.
-func (s search) askMembers(ctx context.Context) (survey, plan.Membership, error) {
+func (s search) askMembers(ctx context.Context) (survey, facts.Membership, error) {
 	if _, err := s.find(ctx, s.halves()); err != nil {
-		return survey{}, plan.Membership{}, err
+		return survey{}, facts.Membership{}, err
 	}
 	answers, membership := s.observer.askMembers(ctx, s.cluster, s.gathered, s.birth)
 	found, err := s.find(ctx, s.members(membership))
@@ -75,7 +75,7 @@ func (s search) seen() []string {
 }
 
 // members are the names in etcd's own list; while nobody tells it, those of whoever remembers.
-func (s search) members(membership plan.Membership) []string {
+func (s search) members(membership facts.Membership) []string {
 	ours := ownershipOf(s.cluster)
 	var names []string
 	for _, member := range append(slices.Clone(membership.Members), membership.LastKnown...) {
@@ -106,7 +106,7 @@ func given(cluster string, birth record.Birth) []string {
 
 // bereft are names of which nothing may be left but certificates. They matter while no member tells who the members
 // are.
-func bereft(cluster *v1alpha1.EtcdCluster, membership plan.Membership, birth record.Birth) []string {
+func bereft(cluster *v1alpha1.EtcdCluster, membership facts.Membership, birth record.Birth) []string {
 	if membership.Known || birth.ClusterID == 0 {
 		return nil
 	}
@@ -197,13 +197,13 @@ func (s search) claimProven() {
 }
 
 // relabel returns the Pods and volumes that lack labels of ours, and shows them as they will be with these put back.
-func (s search) relabel() []plan.Object {
-	var objects []plan.Object
+func (s search) relabel() []facts.Object {
+	var objects []facts.Object
 	put := func(kind string, object client.Object, lost map[string]string) {
 		if len(lost) > 0 && object.GetDeletionTimestamp() == nil {
 			// a new map: what a cache returned must not be changed
 			object.SetLabels(labels.Merge(object.GetLabels(), lost))
-			objects = append(objects, plan.Object{Kind: kind, Name: object.GetName(), State: plan.ObjectDrifted,
+			objects = append(objects, facts.Object{Kind: kind, Name: object.GetName(), State: facts.ObjectDrifted,
 				Detail: "its labels were stripped"})
 		}
 	}

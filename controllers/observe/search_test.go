@@ -15,6 +15,8 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
@@ -24,7 +26,8 @@ type liveReader struct {
 	world *world
 }
 
-func (r liveReader) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+func (r liveReader) Get(ctx context.Context, key client.ObjectKey, object client.Object,
+	opts ...client.GetOption) error {
 	r.world.noteLive(fmt.Sprintf("%T %s", object, key.Name))
 	if r.world.denied && key.Namespace == "" {
 		return apierrors.NewForbidden(schema.GroupResource{}, key.Name, nil)
@@ -38,7 +41,8 @@ func (r liveReader) Get(ctx context.Context, key client.ObjectKey, object client
 // cachedReader does not hold what has lost the label by which the cache selects.
 type cachedReader struct{ client.Reader }
 
-func (r cachedReader) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+func (r cachedReader) Get(ctx context.Context, key client.ObjectKey, object client.Object,
+	opts ...client.GetOption) error {
 	if err := r.Reader.Get(ctx, key, object, opts...); err != nil {
 		return err
 	}
@@ -72,7 +76,8 @@ func TestASettledLookReadsNothingPastTheCache(t *testing.T) {
 // bear writes the cluster's identity and the birth's volumes into the birth record.
 func (w *world) bear() {
 	birth := birthRecord("demo-0", "demo-1", "demo-2")
-	birth.ClusterID, birth.Begun, birth.NextOrdinal, birth.Volumes = w.processes["demo-0"].ClusterID(), true, 3, map[string]string{}
+	birth.ClusterID, birth.Begun, birth.NextOrdinal, birth.Volumes = w.processes["demo-0"].ClusterID(), true, 3,
+		map[string]string{}
 	for _, name := range birth.Names {
 		birth.Volumes[name] = string(w.objects["*v1.PersistentVolumeClaim "+name].GetUID())
 	}
@@ -103,12 +108,14 @@ func TestStrippedLabelsLeadToThemBeingPutBackAndNothingElse(t *testing.T) {
 				w.stop("demo-1")
 			}
 			r := w.replica("demo-1")
-			if r.Pod == nil || r.Volume == nil || r.Volume.Record.IsZero() || r.Volume.Incarnation != incarnation || r.Pod.Incarnation != incarnation || (r.Answer == nil) != row.down {
+			if r.Pod == nil || r.Volume == nil || r.Volume.Record.IsZero() || r.Volume.Incarnation != incarnation ||
+				r.Pod.Incarnation != incarnation || (r.Answer == nil) != row.down {
 				t.Errorf("%+v", r)
 			}
 			d := next(w)
-			change, ok := d.Change.(plan.ApplyObjects)
-			if !ok || d.Rule != "scaffold" || len(change.Objects) != 1 || change.Objects[0].Name != "demo-1" || change.Objects[0].State != plan.ObjectDrifted {
+			change, ok := d.Change.(changes.ApplyObjects)
+			if !ok || d.Rule != "scaffold" || len(change.Objects) != 1 || change.Objects[0].Name != "demo-1" ||
+				change.Objects[0].State != facts.ObjectDrifted {
 				t.Errorf("%s: %+v", d.Rule, d.Change)
 			}
 		})
@@ -155,7 +162,7 @@ func TestAVolumeThatNothingProvesOursIsForeign(t *testing.T) {
 	if r := w.replica("demo-1"); r.Volume != nil {
 		t.Errorf("it was adopted: %+v", r.Volume)
 	}
-	if o := w.object(resources.KindVolume, "demo-1"); o.State != plan.ObjectForeign {
+	if o := w.object(resources.KindVolume, "demo-1"); o.State != facts.ObjectForeign {
 		t.Errorf("%+v", o)
 	}
 }
@@ -176,7 +183,7 @@ func TestAPeerServiceThatTheCacheDoesNotHoldIsStillTheBirthRecord(t *testing.T) 
 	if view := w.look(); !view.Current.Birth.Exists() {
 		t.Errorf("%+v", view.Current.Birth)
 	}
-	if o := w.object(resources.KindService, "demo-peers"); o.State != plan.ObjectDrifted {
+	if o := w.object(resources.KindService, "demo-peers"); o.State != facts.ObjectDrifted {
 		t.Errorf("%+v", o)
 	}
 }
@@ -191,7 +198,8 @@ func TestWhatIsGoneIsStillGone(t *testing.T) {
 	if r := w.replica("demo-1"); r.Pod != nil || r.Volume != nil {
 		t.Errorf("%+v", r)
 	}
-	if want := []string{"*v1.PersistentVolumeClaim demo-1", "*v1.Pod demo-1"}; !slices.Equal(slices.Sorted(slices.Values(w.live)), want) {
+	if want := []string{"*v1.PersistentVolumeClaim demo-1",
+		"*v1.Pod demo-1"}; !slices.Equal(slices.Sorted(slices.Values(w.live)), want) {
 		t.Errorf("read live: %q", w.live)
 	}
 }

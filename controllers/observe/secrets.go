@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
@@ -29,7 +29,7 @@ type keyring struct {
 	read        map[string]*corev1.Secret // what was read in this look, by name; nil for one that is not there
 	authorities []*corev1.Secret          // ours
 	trusted     map[string][]byte         // certificates of our authorities, by the name of their Secret
-	retained    []plan.Retained           // authorities that an earlier cluster left
+	retained    []facts.Retained          // authorities that an earlier cluster left
 }
 
 func (o *Observer) keyringOf(cluster *v1alpha1.EtcdCluster) *keyring {
@@ -79,7 +79,7 @@ func (k *keyring) get(ctx context.Context, name string) (*corev1.Secret, error) 
 }
 
 // objects judges the cluster's own Secrets, the authorities first: the others are held against them.
-func (k *keyring) objects(ctx context.Context) ([]plan.Object, error) {
+func (k *keyring) objects(ctx context.Context) ([]facts.Object, error) {
 	var names []string
 	for _, needed := range resources.ClusterObjects(k.cluster) {
 		if needed.Kind == resources.KindSecret {
@@ -89,7 +89,7 @@ func (k *keyring) objects(ctx context.Context) ([]plan.Object, error) {
 	if err := k.readAll(ctx, names); err != nil {
 		return nil, err
 	}
-	objects := make([]plan.Object, 0, len(names))
+	objects := make([]facts.Object, 0, len(names))
 	for _, name := range names {
 		judge := k.leaf
 		if resources.IsAuthority(k.cluster, name) {
@@ -105,48 +105,48 @@ func (k *keyring) objects(ctx context.Context) ([]plan.Object, error) {
 }
 
 // authority judges an authority. It belongs to the cluster that its label names, whether it has an owner or not.
-func (k *keyring) authority(ctx context.Context, name string) (plan.Object, error) {
-	object := plan.Object{Kind: resources.KindSecret, Name: name, Authority: true}
+func (k *keyring) authority(ctx context.Context, name string) (facts.Object, error) {
+	object := facts.Object{Kind: resources.KindSecret, Name: name, Authority: true}
 	secret, err := k.secret(ctx, name)
 	switch {
 	case err != nil:
 		return object, err
 	case secret == nil:
-		object.State = plan.ObjectAbsent
+		object.State = facts.ObjectAbsent
 	case resources.IsDataOf(secret, k.ours.uid):
-		object.State = plan.ObjectCurrent
+		object.State = facts.ObjectCurrent
 		k.authorities = append(k.authorities, secret)
 		k.trusted[name] = secret.Data[resources.KeyCert]
 		object.NotAfter = endOf(secret.Data, resources.KeyCert)
 	case k.ours.goesWithAnother(secret):
-		object.State, object.Detail = plan.ObjectTerminating, detailEarlier
+		object.State, object.Detail = facts.ObjectTerminating, detailEarlier
 	case k.ours.isRetained(secret):
-		object.State, object.Detail = plan.ObjectForeign, "an earlier cluster of this name left it"
+		object.State, object.Detail = facts.ObjectForeign, "an earlier cluster of this name left it"
 		k.retained = append(k.retained, retained(resources.KindSecret, secret))
 	default:
-		object.State, object.Detail = plan.ObjectForeign, "the operator did not make it"
+		object.State, object.Detail = facts.ObjectForeign, "the operator did not make it"
 	}
 	return object, nil
 }
 
-func (k *keyring) leaf(ctx context.Context, name string) (plan.Object, error) {
+func (k *keyring) leaf(ctx context.Context, name string) (facts.Object, error) {
 	return k.judge(ctx, name, resources.Certificates(k.cluster, name))
 }
 
 // member judges the Secret of a member.
-func (k *keyring) member(ctx context.Context, member string) (plan.Object, error) {
+func (k *keyring) member(ctx context.Context, member string) (facts.Object, error) {
 	return k.judge(ctx, resources.MemberSecret(member), resources.MemberCertificates(k.cluster, member))
 }
 
-func (k *keyring) judge(ctx context.Context, name string, certificates []resources.Certificate) (plan.Object, error) {
+func (k *keyring) judge(ctx context.Context, name string, certificates []resources.Certificate) (facts.Object, error) {
 	secret, err := k.secret(ctx, name)
 	if err != nil {
-		return plan.Object{}, err
+		return facts.Object{}, err
 	}
 	object := k.ours.judge(resources.KindSecret, name, secret, secret == nil, func() string {
 		return k.drift(secret.Data, certificates)
 	})
-	if object.State == plan.ObjectCurrent || object.State == plan.ObjectDrifted {
+	if object.State == facts.ObjectCurrent || object.State == facts.ObjectDrifted {
 		for _, c := range certificates {
 			if end := endOf(secret.Data, c.CertKey); object.NotAfter.IsZero() || end.Before(object.NotAfter) {
 				object.NotAfter = end

@@ -12,7 +12,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
@@ -92,25 +92,26 @@ func (s Sources) findBackup(ctx context.Context, namespace, name string) (*Sourc
 }
 
 // WantedBackup is what the planner is told of the backup that a cluster is to begin with.
-func (s Sources) WantedBackup(ctx context.Context, cluster *v1alpha1.EtcdCluster) (plan.WantedBackup, error) {
+func (s Sources) WantedBackup(ctx context.Context, cluster *v1alpha1.EtcdCluster) (facts.WantedBackup, error) {
 	found, fault, err := s.find(ctx, cluster)
 	if err != nil {
-		return plan.WantedBackup{}, err
+		return facts.WantedBackup{}, err
 	}
 	return s.wished(ctx, cluster.Namespace, found, fault)
 }
 
 // wished is what the planner is told of what was found.
-func (s Sources) wished(ctx context.Context, namespace string, found *Source, fault string) (plan.WantedBackup, error) {
+func (s Sources) wished(ctx context.Context, namespace string, found *Source, fault string) (facts.WantedBackup,
+	error) {
 	if found == nil {
-		return plan.WantedBackup{Fault: fault, Later: strings.HasSuffix(fault, notYet)}, nil
+		return facts.WantedBackup{Fault: fault, Later: strings.HasSuffix(fault, notYet)}, nil
 	}
 	member, err := MemberOfClaim(ctx, s.Reader, namespace, found.Store)
 	if member != "" {
-		return plan.WantedBackup{Fault: fmt.Sprintf("the claim %s is the volume of %s, and no store of backups",
+		return facts.WantedBackup{Fault: fmt.Sprintf("the claim %s is the volume of %s, and no store of backups",
 			found.Store.Volume.ClaimName, member)}, err
 	}
-	return plan.WantedBackup{Hash: found.hash()}, err
+	return facts.WantedBackup{Hash: found.hash()}, err
 }
 
 // OfHash is the backup of that hash, which the cluster itself or an EtcdRestore of it names; nil when neither does.

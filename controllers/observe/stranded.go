@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // annotationSelectedNode is where the scheduler says for which node a volume was made (kubernetes/kubernetes:
@@ -16,7 +16,8 @@ const annotationSelectedNode = "volume.kubernetes.io/selected-node"
 
 // stranded says why the only node that can use a volume will not come back; empty when it may, when others can use it,
 // and when it is not certain which node it is.
-func (s *nodeSearch) stranded(ctx context.Context, claim *corev1.PersistentVolumeClaim, pod *plan.Pod) (string, error) {
+func (s *nodeSearch) stranded(ctx context.Context, claim *corev1.PersistentVolumeClaim, pod *facts.Pod) (string,
+	error) {
 	if claim.Spec.VolumeName == "" {
 		return "", nil
 	}
@@ -55,7 +56,7 @@ func (s *nodeSearch) fateOfHost(ctx context.Context, host, name string) (string,
 
 // scheduledTo is the name of the node that a volume was made for, or that its Pod was bound to; empty when neither is
 // known.
-func scheduledTo(claim *corev1.PersistentVolumeClaim, pod *plan.Pod) string {
+func scheduledTo(claim *corev1.PersistentVolumeClaim, pod *facts.Pod) string {
 	if pod != nil && pod.Node != "" {
 		return pod.Node
 	}

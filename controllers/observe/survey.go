@@ -8,9 +8,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
@@ -25,7 +27,8 @@ type MemberDialer interface {
 }
 
 // How long a member may take to say its status. A Pod that has just begun, or that the kubelet calls not ready, most
-// likely does not answer yet, and must not make every pass of a birth last as long as a dead member does.
+// likely does not answer yet, and must not make every pass of a birth last as long as a dead member does. A member that
+// did not serve when it was asked last had a second then, and gets another one in each look.
 const (
 	patience      = 2 * time.Second
 	shortPatience = time.Second
@@ -45,6 +48,7 @@ type survey struct {
 // ask asks every Pod that may answer, all at once.
 func (o *Observer) ask(ctx context.Context, cluster *v1alpha1.EtcdCluster, pods []corev1.Pod) survey {
 	s := survey{answers: map[string]etcd.Status{}, errs: map[string]error{}}
+	key := client.ObjectKeyFromObject(cluster)
 	reachable := slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool { return !isReachable(&pod) })
 	s.clients, s.dialErr = o.Dial.Dial(ctx, cluster, reachable)
 	var (
@@ -57,7 +61,7 @@ func (o *Observer) ask(ctx context.Context, cluster *v1alpha1.EtcdCluster, pods 
 			continue
 		}
 		group.Go(func() {
-			status, err := askOne(ctx, c, o.patienceWith(&pod))
+			status, err := askOne(ctx, c, o.patienceWith(key, &pod))
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -68,6 +72,7 @@ func (o *Observer) ask(ctx context.Context, cluster *v1alpha1.EtcdCluster, pods 
 		})
 	}
 	group.Wait()
+	o.Pinger.note(key, s)
 	if slices.ContainsFunc(slices.Collect(maps.Values(s.errs)), etcd.IsTLS) {
 		o.Dial.Distrust(cluster)
 	}
@@ -86,15 +91,16 @@ func isReachable(pod *corev1.Pod) bool {
 	return pod.Status.PodIP != "" && container != nil && container.State.Running != nil
 }
 
-func (o *Observer) patienceWith(pod *corev1.Pod) time.Duration {
-	if _, ready := readiness(pod); !ready || o.Now().Sub(pod.CreationTimestamp.Time) < youngPod {
+func (o *Observer) patienceWith(cluster types.NamespacedName, pod *corev1.Pod) time.Duration {
+	_, ready := readiness(pod)
+	if !ready || o.Now().Sub(pod.CreationTimestamp.Time) < youngPod || o.Pinger.isDoubtful(cluster, pod.Name) {
 		return shortPatience
 	}
 	return patience
 }
 
 // answerOf is what a member said of itself; nil when it did not answer.
-func (s survey) answerOf(pod string) *plan.Answer {
+func (s survey) answerOf(pod string) *facts.Answer {
 	status, ok := s.answers[pod]
 	if !ok {
 		return nil

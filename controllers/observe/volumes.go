@@ -8,21 +8,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // volumeOf reads a volume of ours. A record that cannot be read is an error: it must not be taken for none.
-func volumeOf(claim *corev1.PersistentVolumeClaim) (*plan.Volume, error) {
+func volumeOf(claim *corev1.PersistentVolumeClaim) (*facts.Volume, error) {
 	member, err := recordOf(claim)
 	if err != nil {
 		return nil, Unreadable{Kind: resources.KindVolume, Name: claim.Name, Annotation: v1alpha1.AnnotationRecord,
 			Err: err}
 	}
 	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
-	return &plan.Volume{
+	return &facts.Volume{
 		UID:         string(claim.UID),
 		Created:     claim.CreationTimestamp.Time,
 		Phase:       volumePhase(claim.Status.Phase),
@@ -36,7 +36,7 @@ func volumeOf(claim *corev1.PersistentVolumeClaim) (*plan.Volume, error) {
 		Restored:    claim.Annotations[v1alpha1.AnnotationRestored],
 		Flushed:     claim.Annotations[v1alpha1.AnnotationFlushed],
 		Superseded:  claim.Annotations[v1alpha1.AnnotationSuperseded],
-		RemovedFor:  plan.Cause(claim.Annotations[v1alpha1.AnnotationRemovedFor]),
+		RemovedFor:  facts.Cause(claim.Annotations[v1alpha1.AnnotationRemovedFor]),
 	}, nil
 }
 
@@ -44,8 +44,8 @@ func volumeOf(claim *corev1.PersistentVolumeClaim) (*plan.Volume, error) {
 func isKept(claim *corev1.PersistentVolumeClaim) bool { return claim.Labels[v1alpha1.LabelKept] != "" }
 
 // keptVolumes are the volumes that were put aside, by ordinal.
-func (g gathered) keptVolumes(ours ownership) []plan.KeptVolume {
-	var kept []plan.KeptVolume
+func (g gathered) keptVolumes(ours ownership) []facts.KeptVolume {
+	var kept []facts.KeptVolume
 	for _, claim := range g.kept {
 		if claim.DeletionTimestamp != nil {
 			continue
@@ -55,25 +55,25 @@ func (g gathered) keptVolumes(ours ownership) []plan.KeptVolume {
 			since = time.Time{}
 		}
 		ordinal, _ := etcdutil.Ordinal(ours.cluster, claim.Name)
-		kept = append(kept, plan.KeptVolume{
+		kept = append(kept, facts.KeptVolume{
 			Name: claim.Name, UID: string(claim.UID), Ordinal: ordinal,
-			For: plan.Cause(claim.Labels[v1alpha1.LabelKept]), Since: since,
+			For: facts.Cause(claim.Labels[v1alpha1.LabelKept]), Since: since,
 		})
 	}
-	slices.SortFunc(kept, func(a, b plan.KeptVolume) int { return a.Ordinal - b.Ordinal })
+	slices.SortFunc(kept, func(a, b facts.KeptVolume) int { return a.Ordinal - b.Ordinal })
 	return kept
 }
 
-func volumePhase(phase corev1.PersistentVolumeClaimPhase) plan.VolumePhase {
+func volumePhase(phase corev1.PersistentVolumeClaimPhase) facts.VolumePhase {
 	switch phase {
 	case corev1.ClaimBound:
-		return plan.VolumeBound
+		return facts.VolumeBound
 	case corev1.ClaimLost:
-		return plan.VolumeLost
+		return facts.VolumeLost
 	case corev1.ClaimPending:
-		return plan.VolumePending
+		return facts.VolumePending
 	}
-	return plan.VolumePending // the status is not written yet
+	return facts.VolumePending // the status is not written yet
 }
 
 func recordOf(object metav1.Object) (record.Member, error) {
@@ -82,10 +82,10 @@ func recordOf(object metav1.Object) (record.Member, error) {
 
 // choicesOf are the choices written on a volume or a Pod. Choices that cannot be read are none: they differ from all
 // that can be wanted, and nothing is lost by that.
-func choicesOf(object metav1.Object) plan.Choices {
+func choicesOf(object metav1.Object) facts.Choices {
 	inputs, version, err := resources.NormalizeInputs(object.GetAnnotations()[v1alpha1.AnnotationInputs])
 	if err != nil {
-		return plan.Choices{}
+		return facts.Choices{}
 	}
-	return plan.Choices{Version: version, Inputs: inputs}
+	return facts.Choices{Version: version, Inputs: inputs}
 }

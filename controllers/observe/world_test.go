@@ -20,7 +20,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -48,6 +48,7 @@ type world struct {
 	live      []string // what was read past the cache in the last look
 	denied    bool     // the operator may read nothing that lies in no namespace
 	nodeErr   error    // reading a node fails
+	pinger    *observe.Pinger
 }
 
 // newWorld holds a cluster "demo" of three members without TLS, of which nothing is there yet.
@@ -79,7 +80,8 @@ func newBornWorld(t *testing.T) *world {
 	for _, name := range names {
 		process := w.processes[name]
 		record := record.Member{
-			ClusterID: process.ClusterID(), MemberID: process.ID(), Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16},
+			ClusterID: process.ClusterID(), MemberID: process.ID(), Version: etcdutil.Version{Major: 3, Minor: 6,
+				Patch: 16},
 		}.Encode()
 		volume := w.volume(name)
 		volume.Annotations[v1alpha1.AnnotationRecord] = record
@@ -123,7 +125,8 @@ func (w *world) pod(name string, flags resources.StartFlags) *corev1.Pod {
 	pod, err := resources.BuildPod(w.cluster, resources.PodStart{
 		Name: name, Incarnation: incarnation, Token: "token", Flags: flags, Inputs: resources.Inputs(w.cluster),
 		Initial: []etcdutil.NamedURL{
-			{Name: "demo-0", URL: w.peerURL("demo-0")}, {Name: "demo-1", URL: w.peerURL("demo-1")}, {Name: "demo-2", URL: w.peerURL("demo-2")},
+			{Name: "demo-0", URL: w.peerURL("demo-0")}, {Name: "demo-1", URL: w.peerURL("demo-1")},
+			{Name: "demo-2", URL: w.peerURL("demo-2")},
 		},
 	})
 	if err != nil {
@@ -133,9 +136,11 @@ func (w *world) pod(name string, flags resources.StartFlags) *corev1.Pod {
 	pod.Spec.NodeName = "node-of-" + name
 	pod.Status = corev1.PodStatus{
 		Phase: corev1.PodRunning, PodIP: "ip-of-" + name,
-		Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: since}},
+		Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue,
+			LastTransitionTime: since}},
 		ContainerStatuses: []corev1.ContainerStatus{{
-			Name: resources.Container, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}},
+			Name:  resources.Container,
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}},
 		}},
 	}
 	return pod
@@ -150,7 +155,8 @@ func (w *world) start(name, state string, names ...string) {
 		initial = append(initial, etcdutil.NamedURL{Name: n, URL: w.peerURL(n)})
 	}
 	w.processes[name] = w.network.Start(name, etcdfake.Flags{
-		Name: name, PeerURL: w.peerURL(name), ClientURL: resources.ClientURL(w.cluster, name), Address: "ip-of-" + name + ":2379",
+		Name: name, PeerURL: w.peerURL(name), ClientURL: resources.ClientURL(w.cluster, name), Address: "ip-of-" +
+			name + ":2379",
 		InitialCluster: etcdutil.InitialCluster(initial), InitialClusterState: state, InitialClusterToken: "token",
 	})
 }
@@ -160,7 +166,7 @@ func (w *world) stop(name string) { w.processes[name].Stop() }
 
 // view is one look: what was seen, and by which clients.
 type view struct {
-	plan.Observation
+	facts.Observation
 	Clients observe.Clients
 }
 
@@ -192,7 +198,9 @@ func (w *world) observer() *observe.Observer {
 	}
 	kube := builder.Build()
 	return &observe.Observer{
-		Reader: cachedReader{kube}, Live: liveReader{kube, w}, Secrets: secretReader{kube, w}, Dial: (*dialer)(w), Now: func() time.Time { return w.now }, Operator: "ops/etcd-steward",
+		Reader: cachedReader{kube}, Live: liveReader{kube, w}, Secrets: secretReader{kube, w}, Dial: (*dialer)(w),
+		Now: func() time.Time { return w.now }, Operator: "ops/etcd-steward",
+		Pinger: w.pinger,
 	}
 }
 
@@ -205,7 +213,7 @@ func (w *world) noteLive(what string) {
 func errAbsent(name string) error { return apierrors.NewNotFound(schema.GroupResource{}, name) }
 
 // replica finds one replica of a look.
-func (w *world) replica(name string) plan.Replica {
+func (w *world) replica(name string) facts.Replica {
 	w.t.Helper()
 	view := w.look()
 	for _, r := range view.Current.Members {
@@ -214,7 +222,7 @@ func (w *world) replica(name string) plan.Replica {
 		}
 	}
 	w.t.Fatalf("no replica %s among %d", name, len(view.Current.Members))
-	return plan.Replica{}
+	return facts.Replica{}
 }
 
 type secretReader struct {

@@ -3,12 +3,15 @@ package plan
 import (
 	"strings"
 	"testing"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // raising has every member that answers speak of an alarm, and gives each a database of so many percent of the quota.
-func raising(o Observation, percent int64, raised ...Alarm) Observation {
+func raising(o scene, percent int64, raised ...facts.Alarm) scene {
 	for _, r := range o.Current.Members {
-		o = o.edit(r.Ordinal, func(r *Replica) {
+		o = o.edit(r.Ordinal, func(r *facts.Replica) {
 			if r.Answer != nil {
 				r.Answer.Alarms, r.Answer.DBSize = raised, o.Desired.QuotaBytes*percent/100
 			}
@@ -18,10 +21,10 @@ func raising(o Observation, percent int64, raised ...Alarm) Observation {
 }
 
 var (
-	noSpace = Alarm{Name: AlarmNoSpace, Member: 99}
-	corrupt = Alarm{Name: AlarmCorrupt, Member: 2}
+	noSpace = facts.Alarm{Name: facts.AlarmNoSpace, Member: 99}
+	corrupt = facts.Alarm{Name: facts.AlarmCorrupt, Member: 2}
 
-	corruptFormer = Alarm{Name: AlarmCorrupt, Member: 99}
+	corruptFormer = facts.Alarm{Name: facts.AlarmCorrupt, Member: 99}
 )
 
 // alarmRows are clusters of which a member raised an alarm, or whose backup brought one along.
@@ -30,51 +33,64 @@ func alarmRows() []row {
 	from := three
 	from.Current.Birth.Origin = backupOf
 	return []row{
-		{"an alarm of space is taken back where there is room", raising(three, 79, noSpace), Act, "alarms", ReasonDisarm, "DisarmAlarms", ""},
-		{"and not where a member is full", raising(three, 10, noSpace).edit(1, func(r *Replica) { r.Answer.DBSize = 2 << 30 }), Refuse, "alarms", ReasonAlarm, "", "demo-1 has 2048Mi of 2048Mi"},
-		{"nor while one does not answer", raising(three, 10, noSpace).edit(1, silent), Refuse, "alarms", ReasonAlarm, "", "NOSPACE"},
-		{"nor before the members run with the new quota: they are restarted with it", wanting(raising(three, 79, noSpace), other), Act, "roll", ReasonRoll, "SetChoices", ""},
-		{"one that came with a backup says so", raising(from, 90, noSpace), Refuse, "alarms", ReasonAlarm, "", "of the cluster that the backup was taken from"},
-		{"an alarm of corruption of a member whose copy is as all others is a person's", hashing(raising(three, 10, corrupt), 7, 7, 7), Refuse, "alarms", ReasonAlarm, "", "for demo-1"},
-		{"beside it the other one is taken back", hashing(raising(three, 10, corrupt, noSpace), 7, 7, 7), Act, "alarms", ReasonDisarm, "DisarmAlarms", ""},
-		{"one of a member that was removed is taken back once all copies are the same", hashing(raising(three, 10, corruptFormer), 7, 7, 7), Act, "alarms", ReasonDisarm, "DisarmAlarms", "is gone"},
-		{"and not where a backup brought it along", hashing(raising(from, 10, corruptFormer), 7, 7, 7), Refuse, "alarms", ReasonAlarm, "", "of the cluster that the backup was taken from"},
-		{"a dead member is replaced all the same", raising(three.edit(2, noData), 90, noSpace), Act, "replace", ReasonRepair, "RemoveMember", ""},
+		{"an alarm of space is taken back where there is room", raising(three, 79, noSpace), Act, "alarms",
+			facts.ReasonDisarm, "DisarmAlarms", ""},
+		{"and not where a member is full",
+			raising(three, 10, noSpace).edit(1, func(r *facts.Replica) { r.Answer.DBSize = 2 << 30 }), Refuse, "alarms",
+			facts.ReasonAlarm, "", "demo-1 has 2048Mi of 2048Mi"},
+		{"nor while one does not answer", raising(three, 10, noSpace).edit(1, silent), Refuse, "alarms",
+			facts.ReasonAlarm, "", "NOSPACE"},
+		{"nor before the members run with the new quota: they are restarted with it",
+			wanting(raising(three, 79, noSpace), other), Act, "roll", facts.ReasonRoll, "SetChoices", ""},
+		{"one that came with a backup says so", raising(from, 90, noSpace), Refuse, "alarms", facts.ReasonAlarm, "",
+			"of the cluster that the backup was taken from"},
+		{"an alarm of corruption of a member whose copy is as all others is a person's",
+			hashing(raising(three, 10, corrupt), 7, 7, 7), Refuse, "alarms", facts.ReasonAlarm, "", "for demo-1"},
+		{"beside it the other one is taken back", hashing(raising(three, 10, corrupt, noSpace), 7, 7, 7), Act, "alarms",
+			facts.ReasonDisarm, "DisarmAlarms", ""},
+		{"one of a member that was removed is taken back once all copies are the same",
+			hashing(raising(three, 10, corruptFormer), 7, 7, 7), Act, "alarms", facts.ReasonDisarm, "DisarmAlarms",
+			"is gone"},
+		{"and not where a backup brought it along", hashing(raising(from, 10, corruptFormer), 7, 7, 7), Refuse,
+			"alarms", facts.ReasonAlarm, "", "of the cluster that the backup was taken from"},
+		{"a dead member is replaced all the same", raising(three.edit(2, noData), 90, noSpace), Act, "replace",
+			facts.ReasonRepair, "RemoveMember", ""},
 	}
 }
 
 func TestNoAlarmIsTakenBackButThatOfSpaceWhereThereIsRoom(t *testing.T) {
 	three := settledWorld(3)
-	disarm := DisarmAlarms{Alarms: []Alarm{noSpace}}
+	disarm := changes.DisarmAlarms{Alarms: []facts.Alarm{noSpace}}
 	for _, row := range []struct {
 		name    string
-		world   Observation
-		change  DisarmAlarms
+		world   scene
+		change  changes.DisarmAlarms
 		allowed bool
 	}{
 		{"with room", raising(three, 10, noSpace), disarm, true},
 		{"without", raising(three, 81, noSpace), disarm, false},
 		{"that nobody raised", raising(three, 10), disarm, false},
-		{"of another member", raising(three, 10, Alarm{Name: AlarmNoSpace, Member: 98}), disarm, false},
-		{"of corruption", raising(three, 10, corrupt), DisarmAlarms{Alarms: []Alarm{corrupt}}, false},
+		{"of another member", raising(three, 10, facts.Alarm{Name: facts.AlarmNoSpace, Member: 98}), disarm, false},
+		{"of corruption", raising(three, 10, corrupt), changes.DisarmAlarms{Alarms: []facts.Alarm{corrupt}}, false},
 		{"while nobody tells the list", raising(three, 10, noSpace).blind(), disarm, false},
 		{"while the quota is another one", wanting(raising(three, 10, noSpace), other), disarm, false},
 	} {
-		if why := Veto(row.world, row.change); (why == "") != row.allowed {
+		if why := Veto(row.world.Observation, row.change); (why == "") != row.allowed {
 			t.Errorf("%s: %q", row.name, why)
 		}
 	}
 }
 
 func TestAllMembersThatRaisedItAreDisarmedAtOnceAndEachOnlyOnce(t *testing.T) {
-	equal := func(percent int64, raised ...Alarm) Decision {
-		return Decide(hashing(raising(settledWorld(3), percent, raised...), 7, 7, 7))
+	equal := func(percent int64, raised ...facts.Alarm) Decision {
+		return Decide(hashing(raising(settledWorld(3), percent, raised...), 7, 7, 7).Observation)
 	}
-	c, ok := equal(10, noSpace, Alarm{Name: AlarmNoSpace, Member: 1}, corrupt).Change.(DisarmAlarms)
+	c, ok := equal(10, noSpace, facts.Alarm{Name: facts.AlarmNoSpace, Member: 1}, corrupt).Change.(changes.DisarmAlarms)
 	if !ok || len(c.Alarms) != 2 || c.Alarms[0].Member != 1 || c.Alarms[1] != noSpace {
 		t.Errorf("%+v", c)
 	}
-	if got := equal(90, Alarm{Name: AlarmCorrupt}); !strings.Contains(got.Message, "some member") || !got.NeedsHuman {
+	if got := equal(90, facts.Alarm{Name: facts.AlarmCorrupt}); !strings.Contains(got.Message, "some member") ||
+		!got.NeedsHuman {
 		t.Errorf("%+v", got)
 	}
 }

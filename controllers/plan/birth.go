@@ -3,135 +3,140 @@ package plan
 import (
 	"slices"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // Rules between the first Pod and the moment when the cluster's identity is written down.
 
-// newChoices lets first members that have no Pod follow a spec that changed since their volumes were made: what keeps Kubernetes from
-// admitting their Pods is put right there.
-func (o view) newChoices() *proposal {
-	var stale []VolumeRef
-	for _, r := range o.firstMembers() {
+// newChoices lets first members that have no Pod follow a spec that changed since their volumes were made: what keeps
+// Kubernetes from admitting their Pods is put right there.
+func newChoices(o judge.View) *proposal {
+	var stale []facts.VolumeRef
+	for _, r := range firstMembers(o) {
 		hasOnlyVolume := r.Pod == nil && r.Restoring == nil && r.Volume != nil && !r.Volume.Terminating
 		if !hasOnlyVolume || r.Volume.Choices == o.Desired.Choices {
 			continue
 		}
-		if o.mayHoldOther(r.Volume) {
+		if mayHoldOther(o, r.Volume) {
 			return nil
 		}
-		stale = append(stale, r.volumeRef())
+		stale = append(stale, r.VolumeRef())
 	}
 	if len(stale) == 0 || !mayTake(o, o.Desired.Choices) {
 		return nil
 	}
-	return act(SetChoices{Volumes: stale, Choices: o.Desired.Choices}, ReasonNewChoices, "Members that have not started yet take the settings of the spec: %s.", joinNames(stale, func(v VolumeRef) string { return v.Name }))
+	return act(changes.SetChoices{Volumes: stale, Choices: o.Desired.Choices}, facts.ReasonNewChoices,
+		"Members that have not started yet take the settings of the spec: %s.",
+		joinNames(stale, func(v facts.VolumeRef) string { return v.Name }))
 }
 
 // mayHoldOther reports a first volume on which a member of another minor version may have lived, whose Pod is gone.
-func (o view) mayHoldOther(v *Volume) bool {
-	return o.Birth.Begun && v.Phase != VolumePending && !v.Choices.IsZero() && !v.Choices.Version.SameMinor(o.Desired.Choices.Version)
+func mayHoldOther(o judge.View, v *facts.Volume) bool {
+	return o.Birth.Begun && v.Phase != facts.VolumePending && !v.Choices.IsZero() &&
+		!v.Choices.Version.SameMinor(o.Desired.Choices.Version)
 }
 
-// mayTake reports whether first members that do not run may take these choices: none of another version has started. With
-// the version it has, a first member starts on its volume again as it did before. What is refused nobody takes.
-func mayTake(o view, c Choices) bool {
+// mayTake reports whether first members that do not run may take these choices: none of another version has started.
+// With the version it has, a first member starts on its volume again as it did before. What is refused nobody takes.
+func mayTake(o judge.View, c facts.Choices) bool {
 	if o.Desired.Fault != "" {
 		return false
 	}
 	if origin := o.Birth.Origin; !origin.IsZero() && !origin.Version.SameMinor(c.Version) {
 		return false
 	}
-	return !slices.ContainsFunc(o.birthReplicas(), func(r Replica) bool {
+	return !slices.ContainsFunc(o.BirthReplicas(), func(r facts.Replica) bool {
 		return r.Pod != nil && r.Pod.Started && r.Choices().Version != c.Version
 	})
 }
 
-// otherIncarnation deletes what a birth that was given up left under the first members' names, such as a Pod that another operator
-// made a moment too late. Nothing of such an incarnation was ever recorded.
-func otherIncarnation(o view) *proposal {
-	for _, clear := range []func(Replica) *proposal{o.clearRestore, o.clearData} {
-		for _, r := range o.Members {
-			if p := clear(r); p != nil {
-				return p
-			}
-		}
-	}
-	return nil
+// otherIncarnation deletes what a birth that was given up left under the first members' names, such as a Pod that
+// another operator made a moment too late. Nothing of such an incarnation was ever recorded.
+func otherIncarnation(o judge.View) *proposal {
+	return inTurn(o, o.Members, clearRestore, clearData)
 }
 
 // clearData deletes a Pod, then a volume.
-func (o view) clearData(r Replica) *proposal {
+func clearData(o judge.View, r facts.Replica) *proposal {
 	switch {
-	case r.Incarnation() == "" || r.Incarnation() == o.Birth.Incarnation && !o.isMixed(r):
+	case r.Incarnation() == "" || r.Incarnation() == o.Birth.Incarnation && !isMixed(o.Incarnation, r):
 		return nil
 	case r.Pod != nil && r.Pod.Terminating, r.Volume != nil && r.Volume.Terminating && r.Pod == nil:
-		return r.waitForName(o)
+		return waitForName(r, o)
 	case r.Pod != nil:
-		return act(DeletePods{Pods: []PodRef{r.podRef()}}, ReasonVoidBirth, "The Pod of %s is left from a birth that was given up; it is deleted.", r.Name)
+		return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, facts.ReasonVoidBirth,
+			"The Pod of %s is left from a birth that was given up; it is deleted.", r.Name)
 	}
-	return act(DeleteVolumes{Volumes: []VolumeRef{r.volumeRef()}}, ReasonVoidBirth, "The volume of %s is left from a birth that was given up; it is deleted.", r.Name)
+	return act(changes.DeleteVolumes{Volumes: []facts.VolumeRef{r.VolumeRef()}}, facts.ReasonVoidBirth,
+		"The volume of %s is left from a birth that was given up; it is deleted.", r.Name)
 }
 
 // clearRestore deletes a restore Pod of a birth that was given up.
-func (o view) clearRestore(r Replica) *proposal {
+func clearRestore(o judge.View, r facts.Replica) *proposal {
 	if r.Restoring == nil || r.Restoring.Incarnation == o.Birth.Incarnation {
 		return nil
 	}
 	if r.Restoring.Terminating {
-		return r.Restoring.leaving(o, ReasonPodLeaving, "The restore Pod of %s, of an earlier attempt, is terminating.", r.Name)
+		return taskLeaving(r.Restoring.Task, o, facts.ReasonPodLeaving,
+			"The restore Pod of %s, of an earlier attempt, is terminating.", r.Name)
 	}
-	return act(DeleteRestores{Pods: []PodRef{r.restoreRef()}}, ReasonVoidBirth, "The restore Pod of %s is left from a birth that was given up; it is deleted.", r.Name)
+	return act(changes.DeleteRestores{Pods: []facts.PodRef{restoreRef(r)}}, facts.ReasonVoidBirth,
+		"The restore Pod of %s is left from a birth that was given up; it is deleted.", r.Name)
 }
 
 // isMixed reports a Pod of another incarnation than its volume's.
-func (o Incarnation) isMixed(r Replica) bool {
+func isMixed(o facts.Incarnation, r facts.Replica) bool {
 	return r.Pod != nil && r.Pod.Incarnation != o.Birth.Incarnation
 }
 
-// firstQuorum holds everything else back until the members agree on one list, and who they are is written down: first on
-// the volumes of a quorum, then in the birth record. From then on no member is ever started as at birth without being asked
-// for by a list that is known.
-func firstQuorum(o view) *proposal {
+// firstQuorum holds everything else back until the members agree on one list, and who they are is written down: first
+// on the volumes of a quorum, then in the birth record. From then on no member is ever started as at birth without
+// being asked for by a list that is known.
+func firstQuorum(o judge.View) *proposal {
 	if o.Birth.ClusterID != 0 {
 		return nil
 	}
-	recorded := filter(o.Members, Replica.IsRecorded)
+	recorded := facts.Filter(o.Members, facts.Replica.IsRecorded)
 	if len(recorded) >= etcdutil.Quorum(len(o.Birth.Names)) {
-		return act(RecordBirth{ClusterID: recorded[0].Record().ClusterID}, ReasonRecordBirth,
+		return act(changes.RecordBirth{ClusterID: recorded[0].Record().ClusterID}, facts.ReasonRecordBirth,
 			"The members found each other; the identity of the cluster is written down.")
 	}
 	if o.Membership.Known {
-		return o.recordFirst()
+		return recordFirst(o)
 	}
 	if len(recorded) > 0 {
 		return nil // interrupted: their Pods are looked after below
 	}
-	return o.waitForQuorum()
+	return waitForQuorum(o)
 }
 
 // recordFirst writes down who the first members are, if the list that answers is the list of this birth.
-func (o view) recordFirst() *proposal {
+func recordFirst(o judge.View) *proposal {
 	for _, m := range o.Membership.Members {
-		name, ok := etcdutil.MemberFromPeerURL(firstURL(m), o.Cluster.Name, o.Cluster.Namespace)
+		name, ok := etcdutil.MemberFromPeerURL(facts.FirstURL(m), o.Cluster.Name, o.Cluster.Namespace)
 		if !ok || !slices.Contains(o.Birth.Names, name) {
-			return refuse(ReasonForeignData, "Another cluster (%s) answers under the names of the first members: %v is no member of this birth.",
+			return refuse(facts.ReasonForeignData, "Another cluster (%s) answers under the names of the first "+
+				"members: %v is no member of this birth.",
 				o.Membership.ClusterID, m.PeerURLs).byHuman()
 		}
 	}
 	if p := recordMembers(o); p != nil {
 		return p
 	}
-	return o.waitForQuorum()
+	return waitForQuorum(o)
 }
 
-func (o view) waitForQuorum() *proposal {
-	for _, r := range o.birthReplicas() {
+func waitForQuorum(o judge.View) *proposal {
+	for _, r := range o.BirthReplicas() {
 		if p := startTrouble(o, r); p != nil {
 			return p
 		}
 	}
-	p := wait(ReasonFirstQuorum, "%d of %d members have started; the cluster serves once %d have found each other.",
+	p := wait(facts.ReasonFirstQuorum,
+		"%d of %d members have started; the cluster serves once %d have found each other.",
 		len(started(o)), len(o.Birth.Names), etcdutil.Quorum(len(o.Birth.Names)))
-	return p.due(o, lastPodChange(o), startDeadline)
+	return p.due(o, lastPodChange(o), facts.StartDeadline)
 }

@@ -5,6 +5,11 @@ import (
 	"reflect"
 	"slices"
 	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/guard"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 )
 
 // proposal is what a rule says. One that yields is reported, and later rules are asked. Any other one ends the walk,
@@ -15,11 +20,11 @@ type proposal struct {
 }
 
 // Decide names the one safe change to make now, or says why there is none.
-func Decide(seen Observation) Decision {
-	o := seen.current()
-	var notes []Note
+func Decide(seen facts.Observation) Decision {
+	o := current(seen)
+	var notes []facts.Note
 	for _, r := range rulesFor(o) {
-		if note, isRefused := o.refusalOf(r.rule); isRefused {
+		if note, isRefused := refused(o.Observation, r.rule); isRefused {
 			notes = append(notes, note)
 			continue
 		}
@@ -39,14 +44,14 @@ func Decide(seen Observation) Decision {
 	return settled(o, notes)
 }
 
-// refusalOf is what was answered to the rule's change in this pass, if the rule may give way to later ones.
-func (o Observation) refusalOf(r rule) (Note, bool) {
+// refused is what was answered to the rule's change in this pass, if the rule may give way to later ones.
+func refused(o facts.Observation, r rule) (facts.Note, bool) {
 	for _, note := range o.Refused {
 		if note.Rule == r.name && r.givesWay {
 			return note, true
 		}
 	}
-	return Note{}, false
+	return facts.Note{}, false
 }
 
 // MayYield reports whether later rules may act in the pass in which the rule's change was refused.
@@ -57,30 +62,30 @@ func MayYield(name string) bool {
 }
 
 // guarded lets a decision pass, or turns it into a refusal when the guard vetoes its change.
-func guarded(o view, d Decision) (_ Decision, isVetoed bool) {
+func guarded(o judge.View, d Decision) (_ Decision, isVetoed bool) {
 	if d.Change == nil {
 		return d, false
 	}
-	veto := Guard(o, d.Change)
+	veto := guard.Veto(o.View, d.Change)
 	if veto == "" {
 		return d, false
 	}
 	return Decision{
-		Verdict: Refuse, Rule: d.Rule, Reason: ReasonGuard, Recheck: recheckSlow,
+		Verdict: Refuse, Rule: d.Rule, Reason: facts.ReasonGuard, Recheck: recheckSlow,
 		Message: fmt.Sprintf("%s Held back: %s", d.Message, veto),
 	}, true
 }
 
 // settled ends a walk in which every rule that spoke yielded. The gravest note is the decision, and of equals the
 // first; the verdict is Settled only when there is none.
-func settled(o view, notes []Note) Decision {
+func settled(o judge.View, notes []facts.Note) Decision {
 	if len(notes) == 0 {
-		return Decision{Verdict: Settled, Rule: RuleSettled, Reason: ReasonSettled, Recheck: recheckSettled,
+		return Decision{Verdict: Settled, Rule: RuleSettled, Reason: facts.ReasonSettled, Recheck: recheckSettled,
 			Message: allHealthy(len(o.Voters()))}
 	}
 	worst := 0
 	for i, n := range notes {
-		if n.gravity() > notes[worst].gravity() {
+		if gravity(n) > gravity(notes[worst]) {
 			worst = i
 		}
 	}
@@ -100,7 +105,7 @@ func allHealthy(voters int) string {
 	return fmt.Sprintf("All %d members are healthy and as the spec asks.", voters)
 }
 
-func (n Note) gravity() int {
+func gravity(n facts.Note) int {
 	switch {
 	case n.NeedsHuman:
 		return 2
@@ -110,17 +115,18 @@ func (n Note) gravity() int {
 	return 0
 }
 
-func noteOf(d Decision) Note {
-	return Note{Rule: d.Rule, Reason: d.Reason, Message: d.Message, NeedsHuman: d.NeedsHuman, Overdue: d.Overdue}
+func noteOf(d Decision) facts.Note {
+	return facts.Note{Rule: d.Rule, Reason: d.Reason, Message: d.Message, NeedsHuman: d.NeedsHuman, Overdue: d.Overdue}
 }
 
 // Confirm repeats the decision on what was just read live, and reports whether it still asks for this very change.
-func Confirm(live Observation, c Change) bool {
+func Confirm(live facts.Observation, c changes.Change) bool {
 	return reflect.DeepEqual(Decide(live).Change, c)
 }
 
-// MustConfirm reports whether a change is carried out only after Confirm. That is the rule; the exceptions say why: see traits.go.
-func MustConfirm(c Change) bool { return c.traits().Unconfirmed == "" }
+// MustConfirm reports whether a change is carried out only after Confirm. That is the rule; the exceptions say why: see
+// changes/traits.go.
+func MustConfirm(c changes.Change) bool { return changes.TraitsOf(c).Unconfirmed == "" }
 
 // How long until the next look when nothing is heard.
 const (
@@ -130,25 +136,30 @@ const (
 	recheckHashes  = time.Minute // to compute a hash stops the writes of a member for a moment
 )
 
-// How long a wait may last before it is called overdue. A wait is counted from a time on an object, and goes on after it.
-// That of a container which stopped, or cannot start, is counted from the creation of its Pod: see startTrouble.
-const (
-	startDeadline   = 2 * time.Minute  // a Pod to serve, from its creation or its last change
-	listDeadline    = 2 * time.Minute  // a member list, from the last change of any Pod
-	joinDeadline    = 10 * time.Minute // a learner to start and catch up, from the creation of its Pod
-	leavingDeadline = 30 * time.Second // a Pod to be gone, after its grace period ended
-)
+// inTurn takes each step for every member before the next one for any.
+func inTurn(o judge.View, members []facts.Replica, steps ...func(judge.View, facts.Replica) *proposal) *proposal {
+	for _, step := range steps {
+		for _, r := range members {
+			if p := step(o, r); p != nil {
+				return p
+			}
+		}
+	}
+	return nil
+}
 
-func act(c Change, reason, format string, args ...any) *proposal {
+func act(c changes.Change, reason, format string, args ...any) *proposal {
 	return &proposal{Decision: Decision{Verdict: Act, Change: c, Reason: reason, Message: fmt.Sprintf(format, args...)}}
 }
 
 func wait(reason, format string, args ...any) *proposal {
-	return &proposal{Decision: Decision{Verdict: Wait, Reason: reason, Recheck: recheckWait, Message: fmt.Sprintf(format, args...)}}
+	return &proposal{Decision: Decision{Verdict: Wait, Reason: reason, Recheck: recheckWait,
+		Message: fmt.Sprintf(format, args...)}}
 }
 
 func refuse(reason, format string, args ...any) *proposal {
-	return &proposal{Decision: Decision{Verdict: Refuse, Reason: reason, Recheck: recheckSlow, Message: fmt.Sprintf(format, args...)}}
+	return &proposal{Decision: Decision{Verdict: Refuse, Reason: reason, Recheck: recheckSlow,
+		Message: fmt.Sprintf(format, args...)}}
 }
 
 // byHuman marks a refusal that nothing but a person can end.
@@ -158,9 +169,12 @@ func (p *proposal) byHuman() *proposal { p.NeedsHuman = true; return p }
 func (p *proposal) yielding() *proposal { p.yields = true; return p }
 
 // due turns a wait into a refusal once it lasts longer than its deadline.
-func (p *proposal) due(o view, since time.Time, deadline time.Duration) *proposal {
+func (p *proposal) due(o judge.View, since time.Time, deadline time.Duration) *proposal {
 	if !since.IsZero() && o.Now.Sub(since) > deadline {
 		p.Verdict, p.Overdue, p.Recheck = Refuse, true, recheckSlow
 	}
 	return p
 }
+
+// Veto says why a change must not be made in this world, or "": the guard's answer, which no rule is asked for.
+func Veto(o facts.Observation, c changes.Change) string { return guard.Veto(current(o).View, c) }

@@ -4,7 +4,7 @@
 // # Words
 //
 // A member is an entry in etcd's list, a Pod its process, a volume what holds its data. A replica joins the three under
-// one name. Each is judged once, by the table in signs.go; every rule reads that judgement. The guard does not. A
+// one name. Each is judged once, by the table judge.Signs; every rule reads that judgement. The guard does not. A
 // record is what a volume's annotations say of the member that lives on it. The birth record is what the peer Service
 // says of the cluster. An incarnation is one continuous history of the data: the current one, the next one that a
 // restore prepares, former ones. A view is an observation with the incarnation that rules look after; it is called o. A
@@ -23,7 +23,7 @@
 //   - unborn: no birth record was read. So is a cluster that serves, and whose peer Service somebody deleted.
 //   - moving: there is a birth record. Its rules say nothing where no EtcdRestore is, or was.
 //   - being born: beside that, no identity is written down, neither in the birth record nor on a volume.
-//   - alive: beside that, one is (isAlive).
+//   - alive: beside that, one is (facts.Incarnation.IsAlive).
 //
 // A rule that follows the spec is not asked while the spec is refused, or while a restore in place is about to end the
 // current incarnation. No rule overrides the order from inside.
@@ -84,13 +84,21 @@
 //   - restore.go: restore-source and restored, of a birth that begins with a backup
 //   - fence.go: restore-fence. inplace.go: restore-call-off, restore-begin
 //   - laying.go: restore-prepare, restore-switch-over. survivor.go and moved.go help them
-//   - life.go: what an EtcdRestore asks for. request.go: how it stands, and which one is carried out
+//   - request.go: how an EtcdRestore stands, and which one is carried out
 //   - pods.go: settings, pods, first-pod. stopping.go: which process they may stop
 //   - scaffold.go: scaffold, budget. collect.go: restore-leftover, collect
 //   - blind.go: seal, lead-away, quorum-lost, and the parts of membership that speak while etcd cannot be asked
 //   - membership.go: membership, record-members, label-role. corruption.go: corruption
 //   - learner.go: abandon-learner, promote. replace.go: replace. size.go: shrink, grow. alarms.go: alarms
 //   - rollout.go: pod-metadata, roll. health.go: member-health. decide.go: settled
-//   - signs.go is the table of judgements, seen.go what its rows ask, judgement.go its words
-//   - guard.go and guard*.go: the vetoes. The guard of copies that differ is in corruption.go, of resuming in resume.go
+//
+// # The packages below
+//
+// Each may import only those after it: plan → guard → changes → facts, and plan → judge → facts. So the compiler holds
+// that the guard knows neither a rule nor a judgement.
+//
+//   - facts: what was observed, and the questions about plain facts that all others share
+//   - judge: how each member is. signs.go is the table, seen.go what its rows ask, judgement.go its words
+//   - changes: the closed set of changes, each with its traits
+//   - guard: the vetoes: members.go, data.go, birth.go, restore.go, inplace.go, former.go, corruption.go
 package plan

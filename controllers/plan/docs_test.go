@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 )
 
 func TestTheRulesAreInTheirOrderInDocGoAndInTheUsersDocs(t *testing.T) {
@@ -47,16 +50,12 @@ func TestTheRulesAreInTheirOrderInDocGoAndInTheUsersDocs(t *testing.T) {
 var update = flag.Bool("update", false, "write the table of signs in docs/failures.md anew")
 
 // signRow is the row of the docs for a row of the table.
-func signRow(s sign) string {
-	reason := s.word.doc
-	if s.Reason != "" {
-		reason = "`" + s.Reason + "`"
-	}
+func signRow(s judge.Sign) string {
 	var proof []string
 	for _, w := range s.Proof {
 		proof = append(proof, string(w))
 	}
-	cells := []string{string(s.State), string(s.Cause), doneAbout(s), strings.Join(proof, ", "), reason}
+	cells := []string{string(s.State), string(s.Cause), doneAbout(s), strings.Join(proof, ", "), s.Word()}
 	for i, c := range cells {
 		cells[i] = cmp.Or(c, "–")
 	}
@@ -64,18 +63,19 @@ func signRow(s sign) string {
 }
 
 // doneAbout is what the operator does about a member with this sign.
-func doneAbout(s sign) string {
+func doneAbout(s judge.Sign) string {
 	switch {
-	case s.Cure != Replace:
-		return map[Cure]string{
-			NoCure: "", Await: "Waits.", Restart: "Starts it.", Compare: "Compares all copies.", Person: "Asks you.",
-			Correct: "Asks you to put it right.",
+	case s.Cure != judge.Replace:
+		return map[judge.Cure]string{
+			judge.NoCure: "", judge.Await: "Waits.", judge.Restart: "Starts it.", judge.Compare: "Compares all copies.",
+			judge.Person:  "Asks you.",
+			judge.Correct: "Asks you to put it right.",
 		}[s.Cure]
 	case s.Certain:
 		return "Replaces it at once."
-	case s.State == Doomed:
+	case s.State == judge.Doomed:
 		return "Lets another member join, then replaces it."
-	case s.Cause == CauseCorruption:
+	case s.Cause == facts.CauseCorruption:
 		return "Leads clients away, then replaces it."
 	}
 	return "Replaces it after `repair.replaceAfter`."
@@ -90,7 +90,7 @@ func TestThePageOfFailuresSaysHowAMemberIsJudgedAsTheTableOfSignsDoes(t *testing
 	const head = "| What is seen | The member is | Cause | What the operator does | Seen by | Member reason |\n" +
 		"|---|---|---|---|---|---|\n"
 	want := head
-	for _, s := range signs {
+	for _, s := range judge.Signs {
 		want += signRow(s)
 	}
 	before, rest, isThere := strings.Cut(string(page), head)
@@ -105,6 +105,7 @@ func TestThePageOfFailuresSaysHowAMemberIsJudgedAsTheTableOfSignsDoes(t *testing
 		return
 	}
 	if !strings.Contains(string(page), want+"\n") {
-		t.Errorf("%s says it differently; go test ./controllers/plan -run PageOfFailures -update writes\n%s", path, want)
+		t.Errorf("%s says it differently; go test ./controllers/plan -run PageOfFailures -update writes\n%s", path,
+			want)
 	}
 }

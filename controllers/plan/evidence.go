@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -55,18 +57,21 @@ type Evidence struct {
 	accepted    []string         // digests that say as much: yesterday's, and those of more than is given up by now
 }
 
-// Evidence is what is left of the cluster. Its digest changes when the incarnation of the cluster does, or its members, or whether a quorum
-// answers; and, while the quorum is lost, when it changes whose data is lost. It does not change with revisions.
-func (o Observation) Evidence() Evidence { return o.current().Evidence() }
+// EvidenceOf is what is left of the cluster. Its digest changes when the incarnation of the cluster does, or its
+// members, or whether a quorum answers; and, while the quorum is lost, when it changes whose data is lost. It does not
+// change with revisions.
+func EvidenceOf(o facts.Observation) Evidence { return evidenceNow(current(o)) }
 
-// Evidence is what is left of the cluster.
-func (o view) Evidence() Evidence {
-	e := Evidence{ClusterUID: o.Cluster.UID, ClusterID: o.Birth.ClusterID, Incarnation: o.Birth.Incarnation, Quorum: o.quorumState()}
-	for _, r := range o.witnesses() {
-		e.Members = append(e.Members, o.evidenceOf(r))
+// evidenceNow is what is left of the cluster.
+func evidenceNow(o judge.View) Evidence {
+	e := Evidence{ClusterUID: o.Cluster.UID, ClusterID: o.Birth.ClusterID, Incarnation: o.Birth.Incarnation,
+		Quorum: quorumState(o)}
+	for _, r := range witnesses(o) {
+		e.Members = append(e.Members, evidenceOf(o, r))
 	}
 	if e.Quorum == QuorumUnknown {
-		e.Vanished = names(filter(o.birthReplicas(), o.isVanished))
+		e.Vanished = facts.Names(facts.Filter(o.BirthReplicas(),
+			func(r facts.Replica) bool { return isVanished(o, r) }))
 	}
 	today := o.Now.Unix() / int64(approvalLife/time.Second)
 	e.Digest, e.accepted = e.digest(today), []string{e.digest(today - 1)}
@@ -78,8 +83,8 @@ func (o view) Evidence() Evidence {
 	return e
 }
 
-// approvalLife is for how long an approval is good at least; twice as long at most. Clients write on, so one that is held up for
-// longer would give up more than its approver saw.
+// approvalLife is for how long an approval is good at least; twice as long at most. Clients write on, so one that is
+// held up for longer would give up more than its approver saw.
 const approvalLife = 24 * time.Hour
 
 // Accepts reports an approval of this evidence that is not too old.
@@ -87,16 +92,17 @@ func (e Evidence) Accepts(approval string) bool {
 	return approval != "" && (approval == e.Digest || slices.Contains(e.accepted, approval))
 }
 
-// isVanished reports a first member without a volume of which nobody can say whether it had been removed before. With TLS its
-// certificates would.
-func (o view) isVanished(r Replica) bool {
-	_, isWitness := find(o.witnesses(), r.Name)
+// isVanished reports a first member without a volume of which nobody can say whether it had been removed before. With
+// TLS its certificates would.
+func isVanished(o judge.View, r facts.Replica) bool {
+	_, isWitness := facts.Find(witnesses(o), r.Name)
 	return !r.Ephemeral && r.Volume == nil && r.Pod == nil && !isWitness
 }
 
 // digest is over canonical text: the first half of its SHA-256.
 func (e Evidence) digest(day int64) string {
-	lines := []string{fmt.Sprintf("day %d", day), "cluster " + e.ClusterUID, "etcd " + e.ClusterID.String(), "life " + e.Incarnation}
+	lines := []string{fmt.Sprintf("day %d", day), "cluster " + e.ClusterUID, "etcd " + e.ClusterID.String(), "life " +
+		e.Incarnation}
 	if e.Quorum == QuorumUnknown {
 		lines = append(lines, "no quorum answers")
 	}
@@ -107,7 +113,8 @@ func (e Evidence) digest(day int64) string {
 			continue
 		}
 		isLost := m.State == MemberLost
-		members = append(members, fmt.Sprintf("member %s lost %t volume %s", m.Name, isLost, map[bool]string{false: m.VolumeUID}[isLost]))
+		members = append(members, fmt.Sprintf("member %s lost %t volume %s", m.Name, isLost,
+			map[bool]string{false: m.VolumeUID}[isLost]))
 	}
 	slices.Sort(members)
 	sum := sha256.Sum256([]byte(strings.Join(append(lines, members...), "\n")))
@@ -115,61 +122,42 @@ func (e Evidence) digest(day int64) string {
 }
 
 // quorumState is what is known of the quorum.
-func (o view) quorumState() QuorumState {
+func quorumState(o judge.View) QuorumState {
 	switch {
-	case o.hasQuorum():
+	case o.HasQuorum():
 		return QuorumHolds
-	case o.isQuorumLost():
+	case isQuorumLost(o):
 		return QuorumLost
 	}
 	return QuorumUnknown
 }
 
-// hasQuorum reports that a quorum of this very cluster answers. Other data where a member has its own may serve by itself, and speaks
-// for nobody here.
-func (o Incarnation) hasQuorum() bool {
-	return o.Membership.Known && (o.Birth.ClusterID == 0 || o.Membership.ClusterID == o.Birth.ClusterID)
-}
-
-// isQuorumLost reports that what is left is no quorum, by what members said last: one that is started again and again on an empty
-// directory has lost its data while it is being started, too.
-func (o view) isQuorumLost() bool {
-	if o.isServedUnseen() {
+// isQuorumLost reports that what is left is no quorum, by what members said last: one that is started again and again
+// on an empty directory has lost its data while it is being started, too.
+func isQuorumLost(o judge.View) bool {
+	if o.IsServedUnseen() {
 		return false
 	}
-	voters := o.lastKnownVoters(o.isLost)
-	left := filter(voters, func(r Replica) bool { return !o.isLost(r) })
+	voters := o.LastKnownVoters(o.IsLost)
+	left := facts.Filter(voters, func(r facts.Replica) bool { return !o.IsLost(r) })
 	return len(left) < len(voters) && len(left) < etcdutil.Quorum(len(voters))
 }
 
-// isServedUnseen reports a member that serves by its kubelet's word and does not answer here: then there is a quorum, and the
-// operator is the one cut off. Nobody vouches for a kubelet whose node is gone.
-func (o Incarnation) isServedUnseen() bool {
-	return slices.ContainsFunc(o.Members, func(r Replica) bool {
-		return r.Answer == nil && r.Pod != nil && r.Pod.Ready && r.Pod.NodeGone == "" && (r.Volume == nil || r.Volume.Stranded == "")
-	})
-}
-
 // witnesses are the members with a vote that the cluster had, as far as anything says, by ordinal.
-func (o view) witnesses() []Replica {
-	of := o.lastKnownVoters(o.isLost)
-	if o.hasQuorum() {
+func witnesses(o judge.View) []facts.Replica {
+	of := o.LastKnownVoters(o.IsLost)
+	if o.HasQuorum() {
 		of = o.Voters()
 	}
 	of = slices.Clone(of)
-	slices.SortFunc(of, func(a, b Replica) int { return o.ordinalOf(a.Name) - o.ordinalOf(b.Name) })
+	slices.SortFunc(of, func(a, b facts.Replica) int { return o.OrdinalOf(a.Name) - o.OrdinalOf(b.Name) })
 	return of
 }
 
-func (o Observation) ordinalOf(name string) int {
-	ordinal, _ := etcdutil.Ordinal(o.Cluster.Name, name)
-	return ordinal
-}
-
 // evidenceOf takes from the judgement whether data is lost, and why. What the member answered is shown as it is.
-func (o view) evidenceOf(r Replica) MemberEvidence {
-	m := MemberEvidence{Name: r.Name, ID: r.Record().MemberID, State: MemberSilent, Since: podChange(r.Pod)}
-	if r.Member != nil && o.hasQuorum() {
+func evidenceOf(o judge.View, r facts.Replica) MemberEvidence {
+	m := MemberEvidence{Name: r.Name, ID: r.Record().MemberID, State: MemberSilent, Since: facts.PodChange(r.Pod)}
+	if r.Member != nil && o.HasQuorum() {
 		m.ID = r.Member.ID
 	}
 	if r.Volume != nil {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -26,13 +28,16 @@ func (b being) is(word string) bool { return slices.Contains(strings.Fields(b.so
 var beings = []being{
 	{state{"healthy", voter, true, true, true}, "listed votes serves runs pod stays recorded sealed"},
 	{state{"silent", edited(voter, silent), true, false, true}, "listed votes runs pod stays recorded sealed"},
-	{state{"neverHeard", edited(voter, unheardAndGiven), true, false, true}, "listed votes runs pod stays recorded sealed unheard"},
-	{state{"leaving", edited(voter, leaving), true, false, true}, "listed votes runs pod stays recorded sealed leaving"},
+	{state{"neverHeard", edited(voter, unheardAndGiven), true, false, true},
+		"listed votes runs pod stays recorded sealed unheard"},
+	{state{"leaving", edited(voter, leaving), true, false, true},
+		"listed votes runs pod stays recorded sealed leaving"},
 	{state{"ended", edited(voter, ended), true, false, true}, "listed votes pod stays recorded sealed"},
 	{state{"without Pod", edited(voter, noPod), true, false, true}, "listed votes stays recorded"},
 	{state{"without data", edited(voter, noData), true, false, true}, "listed votes"},
 	{state{"doomed", edited(voter, doomed), true, true, true}, "listed votes serves runs pod recorded sealed"},
-	{state{"doomed and stopped", edited(voter, doomedAndStopped), true, false, true}, "listed votes pod recorded sealed"},
+	{state{"doomed and stopped", edited(voter, doomedAndStopped), true, false, true},
+		"listed votes pod recorded sealed"},
 	{state{"unwritten", edited(voter, unrecorded), true, true, true}, "listed votes serves runs pod stays"},
 	{state{"unstarted", edited(voter, unstarted), true, false, true}, "listed votes stays"},
 	{state{"learner", learner, false, true, true}, "listed serves runs pod stays recorded sealed"},
@@ -43,9 +48,11 @@ var beings = []being{
 	{state{"promised", promised, false, false, false}, "stays"},
 }
 
-func doomedAndStopped(r *Replica) { doomed(r); wiped(r); r.Pod.Exit = nil }
-func unstarted(r *Replica)        { unrecorded(r); noPod(r) }
-func leftBehind(r *Replica)       { removed(r); noPod(r) }
+func doomedAndStopped(r *facts.Replica) { doomed(r); wiped(r); r.Pod.Exit = nil }
+
+func unstarted(r *facts.Replica) { unrecorded(r); noPod(r) }
+
+func leftBehind(r *facts.Replica) { removed(r); noPod(r) }
 
 // small is a world of a few beings.
 type small struct {
@@ -73,7 +80,7 @@ func (s small) leads(name string) bool {
 func isQuorum(up, all int) bool { return 2*up > all }
 
 // everySmallWorld visits each world of three beings, alone and beside two healthy voters, with at most one learner.
-func everySmallWorld(visit func(Observation, small)) {
+func everySmallWorld(visit func(scene, small)) {
 	healthy := beings[0]
 	for _, a := range beings {
 		for _, b := range beings {
@@ -104,64 +111,71 @@ func everySmallWorld(visit func(Observation, small)) {
 }
 
 // damage says in plain words whom a change would hurt, or "".
-func (s small) damage(c Change) string {
+func (s small) damage(c changes.Change) string {
 	switch c := c.(type) {
-	case RemoveMember, Promote, AddLearner, MoveLeader:
+	case changes.RemoveMember, changes.Promote, changes.AddLearner, changes.MoveLeader:
 		return s.damageToList(c)
-	case EvictPod:
+	case changes.EvictPod:
 		return s.damageOfEviction(c.Pod.Name)
-	case DeletePods:
+	case changes.DeletePods:
 		return s.damageOfDeletion(c.Pods[0].Name)
-	case DeleteVolumes:
+	case changes.DeleteVolumes:
 		b := s.at(c.Volumes[0].Name)
-		return when(!s.isKnown, "its member may be listed", b.is("listed"), "a member lives on it", b.is("pod"), "a Pod uses it")
-	case StartPods:
+		return when(!s.isKnown, "its member may be listed", b.is("listed"), "a member lives on it", b.is("pod"),
+			"a Pod uses it")
+	case changes.StartPods:
 		return s.damageOfStart(c.Pods[0])
-	case RecordMembers:
+	case changes.RecordMembers:
 		b := s.at(c.Members[0].Name)
 		isTrue := c.Members[0].Record.IsOf(clusterID, etcdutil.ID(ordinal(c.Members[0].Name)+1))
-		return when(!s.isKnown || !b.is("listed") || !b.is("serves"), "that member did not say so", !isTrue, "it said something else")
-	case SetBudget:
-		return when(!s.isKnown, "the number of voters is unknown", s.all > 1 && !isQuorum(c.MinAvailable, s.all), "a drain may take the quorum")
-	case LabelRole:
+		return when(!s.isKnown || !b.is("listed") || !b.is("serves"), "that member did not say so", !isTrue,
+			"it said something else")
+	case changes.SetBudget:
+		return when(!s.isKnown, "the number of voters is unknown", s.all > 1 && !isQuorum(c.MinAvailable, s.all),
+			"a drain may take the quorum")
+	case changes.LabelRole:
 		b := s.at(c.Pod.Name)
-		return when(c.Role == roleVoter && !b.is("sealed"), "clients are led to what may lose their writes",
-			c.Role == roleVoter && s.isKnown && !b.is("votes"), "clients are led to what does not serve them")
-	case SealPods:
+		return when(c.Role == facts.RoleVoter && !b.is("sealed"), "clients are led to what may lose their writes",
+			c.Role == facts.RoleVoter && s.isKnown && !b.is("votes"), "clients are led to what does not serve them")
+	case changes.SealPods:
 		return when(!s.at(c.Pods[0].Pod.Name).is("recorded"), "it never starts, where it has not begun")
-	case SetChoices:
-		return when(s.at(c.Volumes[0].Name).is("recorded") && !c.Choices.Version.SameMinor(choices.Version), "another minor version wrote its data")
-	case PrepareMember:
-		return when(s.at(c.Volume.Name).name != "a new name" && s.at(c.Volume.Name).name != "promised", "the name was given before")
-	case BeginBirth, Bootstrap, VoidBirth, NextBirth:
+	case changes.SetChoices:
+		return when(s.at(c.Volumes[0].Name).is("recorded") && !c.Choices.Version.SameMinor(choices.Version),
+			"another minor version wrote its data")
+	case changes.PrepareMember:
+		return when(s.at(c.Volume.Name).name != "a new name" && s.at(c.Volume.Name).name != "promised",
+			"the name was given before")
+	case changes.BeginBirth, changes.Bootstrap, changes.VoidBirth, changes.NextBirth:
 		return "the cluster lives"
 	default:
-	case DeleteSecret:
+	case changes.DeleteSecret:
 		return when(!s.isKnown, "its member may be listed", s.at(c.Name).is("listed"), "a member cannot start again")
 	}
 	return "the oracle does not know this change"
 }
 
-func (s small) damageToList(c Change) string {
+func (s small) damageToList(c changes.Change) string {
 	if !s.isKnown {
 		return "the list is unknown"
 	}
 	switch c := c.(type) {
-	case RemoveMember:
+	case changes.RemoveMember:
 		b := s.at(c.Name)
 		isLast := b.is("votes") && s.all == 1
-		return when(!b.is("listed"), "it is no member", !b.is("votes"), "", s.leads(c.Name), "clients wait for an election", isLast, "none is left",
+		return when(!b.is("listed"), "it is no member", !b.is("votes"), "", s.leads(c.Name),
+			"clients wait for an election", isLast, "none is left",
 			!isQuorum(s.up-one(b.is("serves")), s.all-1), "the others are no quorum")
-	case Promote:
+	case changes.Promote:
 		b := s.at(c.Name)
 		return when(!b.is("listed") || b.is("votes"), "it is no learner", !b.is("sealed"), "it may start empty",
 			!isQuorum(s.up+one(b.is("serves")), s.all+1), "there is no quorum with it")
-	case AddLearner:
+	case changes.AddLearner:
 		b := s.at(c.Name)
 		hasLearner := slices.ContainsFunc(s.beings, func(b being) bool { return b.is("listed") && !b.is("votes") })
-		return when(hasLearner, "there is a learner", b.is("listed") || b.is("pod") || b.is("recorded"), "the name is in use")
+		return when(hasLearner, "there is a learner", b.is("listed") || b.is("pod") || b.is("recorded"),
+			"the name is in use")
 	default:
-	case MoveLeader:
+	case changes.MoveLeader:
 		b := s.at(c.To)
 		return when(!s.leads(c.From), "another one leads", !b.is("votes") || !b.is("serves"), "the heir does not serve")
 	}
@@ -181,28 +195,33 @@ func (s small) damageOfEviction(name string) string {
 // damageOfDeletion: the Pod goes without asking a budget, so only one may that does nothing.
 func (s small) damageOfDeletion(name string) string {
 	b := s.at(name)
-	return when(s.isKnown && !b.is("listed"), "", b.is("leaving"), "", b.is("pod") && !b.is("stays"), "its data goes with it",
+	return when(s.isKnown && !b.is("listed"), "", b.is("leaving"), "", b.is("pod") && !b.is("stays"),
+		"its data goes with it",
 		b.is("runs") && !(!s.isKnown && s.neverAnswered(name)), "a process is stopped that may be needed")
 }
 
 // neverAnswered reports a process that was never heard, with settings that the spec does not ask for, while no kubelet
 // calls a Pod ready.
 func (s small) neverAnswered(name string) bool {
-	return s.at(name).is("unheard") && !slices.ContainsFunc(s.beings, func(b being) bool { return b.is("serves") || b.name == "removed" })
+	return s.at(name).is("unheard") &&
+		!slices.ContainsFunc(s.beings, func(b being) bool { return b.is("serves") || b.name == "removed" })
 }
 
 // damageOfStart: a member ID must never start on an empty directory, nor one that is no member.
-func (s small) damageOfStart(start Start) string {
+func (s small) damageOfStart(start changes.Start) string {
 	b := s.at(start.Name)
 	isFirst := ordinal(start.Name) < 3
 	switch start.Flags {
-	case FlagsRestored, FlagsNone:
-	case FlagsBirth:
-		return when(b.is("recorded"), "it may start empty", !s.isKnown || !b.is("votes") || !isFirst || !b.is("stays"), "a cluster of its own begins")
-	case FlagsJoin:
-		return when(b.is("recorded"), "it may start empty", !s.isKnown || !b.is("listed") || b.is("votes"), "it is no learner")
-	case FlagsSealed:
-		return when(!b.is("recorded") || !b.is("stays"), "it has no data", s.isKnown && !b.is("listed"), "it is no member",
+	case facts.FlagsRestored, facts.FlagsNone:
+	case facts.FlagsBirth:
+		return when(b.is("recorded"), "it may start empty", !s.isKnown || !b.is("votes") || !isFirst || !b.is("stays"),
+			"a cluster of its own begins")
+	case facts.FlagsJoin:
+		return when(b.is("recorded"), "it may start empty", !s.isKnown || !b.is("listed") || b.is("votes"),
+			"it is no learner")
+	case facts.FlagsSealed:
+		return when(!b.is("recorded") || !b.is("stays"), "it has no data", s.isKnown && !b.is("listed"),
+			"it is no member",
 			!start.Choices.Version.SameMinor(choices.Version), "another minor version wrote its data")
 	}
 	return "it has nothing to start with"
@@ -231,30 +250,39 @@ func ordinal(name string) int {
 }
 
 // everyDeed is each change that concerns one of the beings, whether or not a rule would propose it.
-func everyDeed(o Observation) []Change {
-	out := []Change{AddLearner{Name: "demo-9"}, SetBudget{}, SetBudget{MinAvailable: 1}, SetBudget{MinAvailable: 2}, SetBudget{MinAvailable: 3},
-		PrepareMember{Volume: NewVolume{Name: "demo-9"}}, BeginBirth{Names: o.Current.Birth.Names}, Bootstrap{}, VoidBirth{}, NextBirth{}}
+func everyDeed(o scene) []changes.Change {
+	out := []changes.Change{changes.AddLearner{Name: "demo-9"}, changes.SetBudget{}, changes.SetBudget{MinAvailable: 1},
+		changes.SetBudget{MinAvailable: 2}, changes.SetBudget{MinAvailable: 3},
+		changes.PrepareMember{Volume: changes.NewVolume{Name: "demo-9"}},
+		changes.BeginBirth{Names: o.Current.Birth.Names}, changes.Bootstrap{}, changes.VoidBirth{}, changes.NextBirth{}}
 	for _, r := range o.Current.Members {
 		id := etcdutil.ID(r.Ordinal + 1)
-		out = append(out, RemoveMember{Name: r.Name, ID: id}, Promote{Name: r.Name, ID: id}, AddLearner{Name: r.Name}, DeleteSecret{Name: r.Name},
-			PrepareMember{Volume: NewVolume{Name: r.Name}})
-		for _, flags := range []Flags{FlagsBirth, FlagsJoin, FlagsSealed, FlagsNone} {
-			out = append(out, StartPods{Pods: []Start{{Name: r.Name, Flags: flags, Choices: choices}}})
+		out = append(out, changes.RemoveMember{Name: r.Name, ID: id}, changes.Promote{Name: r.Name, ID: id},
+			changes.AddLearner{Name: r.Name}, changes.DeleteSecret{Name: r.Name},
+			changes.PrepareMember{Volume: changes.NewVolume{Name: r.Name}})
+		for _, flags := range []facts.Flags{facts.FlagsBirth, facts.FlagsJoin, facts.FlagsSealed, facts.FlagsNone} {
+			out = append(out, changes.StartPods{Pods: []changes.Start{{Name: r.Name, Flags: flags, Choices: choices}}})
 		}
-		out = append(out, StartPods{Pods: []Start{{Name: r.Name, Flags: FlagsSealed, Choices: newer}}})
+		out = append(out, changes.StartPods{Pods: []changes.Start{{Name: r.Name, Flags: facts.FlagsSealed,
+			Choices: newer}}})
 		for _, to := range o.Current.Members {
-			out = append(out, MoveLeader{From: r.Name, To: to.Name, FromID: id, ToID: etcdutil.ID(to.Ordinal + 1)})
+			out = append(out, changes.MoveLeader{From: r.Name, To: to.Name, FromID: id,
+				ToID: etcdutil.ID(to.Ordinal + 1)})
 		}
 		if r.Pod != nil {
-			out = append(out, DeletePods{Pods: []PodRef{r.podRef()}}, EvictPod{Pod: r.podRef()}, LabelRole{Pod: r.podRef(), Role: roleVoter}, LabelRole{Pod: r.podRef()},
-				SealPods{Pods: []Seal{{Pod: r.podRef()}}})
+			out = append(out, changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, changes.EvictPod{Pod: r.PodRef()},
+				changes.LabelRole{Pod: r.PodRef(), Role: facts.RoleVoter}, changes.LabelRole{Pod: r.PodRef()},
+				changes.SealPods{Pods: []changes.Seal{{Pod: r.PodRef()}}})
 		}
 		if r.Volume != nil {
-			refs := []VolumeRef{r.volumeRef()}
-			out = append(out, DeleteVolumes{Volumes: refs}, SetChoices{Volumes: refs, Choices: other}, SetChoices{Volumes: refs, Choices: newer})
+			refs := []facts.VolumeRef{r.VolumeRef()}
+			out = append(out, changes.DeleteVolumes{Volumes: refs}, changes.SetChoices{Volumes: refs, Choices: other},
+				changes.SetChoices{Volumes: refs, Choices: newer})
 			for _, ids := range [][2]etcdutil.ID{{clusterID, id}, {clusterID, 77}, {clusterID + 1, id}} {
-				said := record.Member{ClusterID: ids[0], MemberID: ids[1], Version: choices.Version, VolumeUID: r.Volume.UID}
-				out = append(out, RecordMembers{Members: []MemberRecord{{Name: r.Name, VolumeUID: r.Volume.UID, Record: said}}})
+				said := record.Member{ClusterID: ids[0], MemberID: ids[1], Version: choices.Version,
+					VolumeUID: r.Volume.UID}
+				out = append(out, changes.RecordMembers{Members: []changes.MemberRecord{{Name: r.Name,
+					VolumeUID: r.Volume.UID, Record: said}}})
 			}
 		}
 	}
@@ -262,35 +290,35 @@ func everyDeed(o Observation) []Change {
 }
 
 // about is the name that a change concerns.
-func about(c Change) string {
+func about(c changes.Change) string {
 	switch c := c.(type) {
-	case RemoveMember:
+	case changes.RemoveMember:
 		return c.Name
-	case Promote:
+	case changes.Promote:
 		return c.Name
-	case AddLearner:
+	case changes.AddLearner:
 		return c.Name
-	case DeleteSecret:
+	case changes.DeleteSecret:
 		return c.Name
-	case MoveLeader:
+	case changes.MoveLeader:
 		return c.To
-	case StartPods:
+	case changes.StartPods:
 		return c.Pods[0].Name
-	case DeletePods:
+	case changes.DeletePods:
 		return c.Pods[0].Name
-	case EvictPod:
+	case changes.EvictPod:
 		return c.Pod.Name
-	case LabelRole:
+	case changes.LabelRole:
 		return c.Pod.Name
-	case DeleteVolumes:
+	case changes.DeleteVolumes:
 		return c.Volumes[0].Name
-	case RecordMembers:
+	case changes.RecordMembers:
 		return c.Members[0].Name
-	case SealPods:
+	case changes.SealPods:
 		return c.Pods[0].Pod.Name
-	case SetChoices:
+	case changes.SetChoices:
 		return c.Volumes[0].Name
-	case PrepareMember:
+	case changes.PrepareMember:
 		return c.Volume.Name
 	default:
 	}
@@ -305,9 +333,10 @@ type disagreement struct {
 	why          string
 }
 
-func (d disagreement) covers(c Change, s small) bool {
+func (d disagreement) covers(c changes.Change, s small) bool {
 	known := map[bool]string{true: "known", false: "unknown"}[s.isKnown]
-	return d.kind == KindOf(c) && (d.isKnown == "*" || d.isKnown == known) && (d.beings == "*" || slices.Contains(strings.Split(d.beings, "|"), s.at(about(c)).name))
+	return d.kind == changes.KindOf(c) && (d.isKnown == "*" || d.isKnown == known) &&
+		(d.beings == "*" || slices.Contains(strings.Split(d.beings, "|"), s.at(about(c)).name))
 }
 
 // cautions are harmless changes that the guard vetoes, and why it may.
@@ -315,17 +344,22 @@ var cautions = []disagreement{
 	{"DeletePods", "leaving", "*", "its process may run on for a while, and it was asked to go already"},
 	{"EvictPod", "neverHeard", "unknown", "beside others a Pod that was never ready is deleted; no budget counts it"},
 	{"EvictPod", "removed", "known", "what is no member is deleted; no budget counts it"},
-	{"LabelRole", "*", "unknown", "others may serve that the operator cannot reach, or none: clients are led nowhere else"},
+	{"LabelRole", "*", "unknown",
+		"others may serve that the operator cannot reach, or none: clients are led nowhere else"},
 }
 
 // gaps are changes that may hurt and that the guard lets pass. Only the rules that propose them stand before the harm.
 var gaps = []disagreement{
 	{"DeleteSecret", "*", "*", "the guard does not look at certificates: a member without them cannot start again"},
-	{"LabelRole", "learner|dead learner|removed|unwritten", "*", "the guard does not look at roles: clients may be led to what does not serve them"},
-	{"SetBudget", "*", "unknown", "restore-fence takes the budget away while no list is known, and the guard does not ask whether a restore does"},
-	{"StartPods", "added", "known", "a learner with a first member's name may start as at birth; only that names are never given twice keeps that away"},
+	{"LabelRole", "learner|dead learner|removed|unwritten", "*",
+		"the guard does not look at roles: clients may be led to what does not serve them"},
+	{"SetBudget", "*", "unknown",
+		"restore-fence takes the budget away while no list is known, and the guard does not ask whether a restore does"},
+	{"StartPods", "added", "known",
+		"a learner with a first member's name may start as at birth; only that names are never given twice keeps that away"},
 	{"SealPods", "*", "*", "the guard does not look at seals: what is sealed before it has data never starts"},
-	{"SetChoices", "*", "*", "the guard does not look at settings: another minor version may be written beside data, and only the start is vetoed"},
+	{"SetChoices", "*", "*",
+		"the guard does not look at settings: another minor version may be written beside data, and only the start is vetoed"},
 	{"PrepareMember", "*", "*", "the guard does not look at names: one that is in use may be promised again"},
 }
 
@@ -335,7 +369,7 @@ type disagreements struct {
 	met  []int
 }
 
-func (d *disagreements) cover(c Change, s small) bool {
+func (d *disagreements) cover(c changes.Change, s small) bool {
 	i := slices.IndexFunc(d.rows, func(row disagreement) bool { return row.covers(c, s) })
 	if i >= 0 {
 		d.met[i]++
@@ -356,18 +390,19 @@ func TestTheGuardVetoesWhatHurtsAndNothingElse(t *testing.T) {
 	careful := &disagreements{cautions, make([]int, len(cautions))}
 	careless := &disagreements{gaps, make([]int, len(gaps))}
 	agreed := map[string][2]int{}
-	everySmallWorld(func(o Observation, s small) {
+	everySmallWorld(func(o scene, s small) {
 		for _, c := range everyDeed(o) {
-			veto, damage := Veto(o, c), s.damage(c)
+			veto, damage := Veto(o.Observation, c), s.damage(c)
 			switch {
 			case veto == "" && damage != "" && !careless.cover(c, s):
-				t.Fatalf("%s of %s passes in %s: %s", KindOf(c), about(c), describeAll(s), damage)
+				t.Fatalf("%s of %s passes in %s: %s", changes.KindOf(c), about(c), describeAll(s), damage)
 			case veto != "" && damage == "" && !careful.cover(c, s):
-				t.Fatalf("%s of %s is harmless in %s, and is vetoed: %s", KindOf(c), about(c), describeAll(s), veto)
+				t.Fatalf("%s of %s is harmless in %s, and is vetoed: %s", changes.KindOf(c), about(c), describeAll(s),
+					veto)
 			}
-			n := agreed[KindOf(c)]
+			n := agreed[changes.KindOf(c)]
 			n[one(veto == "")]++
-			agreed[KindOf(c)] = n
+			agreed[changes.KindOf(c)] = n
 		}
 	})
 	careful.mustAllBeMet(t, "a caution")
@@ -381,12 +416,15 @@ func TestTheGuardVetoesWhatHurtsAndNothingElse(t *testing.T) {
 // Before the identity of a cluster is written down, a quorum of its first members must bear it.
 func TestAnIdentityIsWrittenDownOnlyWhenAQuorumOfFirstMembersBearsIt(t *testing.T) {
 	passed, vetoed := 0, 0
-	everySmallWorld(func(o Observation, s small) {
+	everySmallWorld(func(o scene, s small) {
 		o.Current.Birth.ClusterID = 0
-		bearers := len(slices.DeleteFunc(slices.Clone(s.beings), func(b being) bool { return !b.is("recorded") || b.name == "without data" }))
+		bearers := len(slices.DeleteFunc(slices.Clone(s.beings), func(b being) bool {
+			return !b.is("recorded") ||
+				b.name == "without data"
+		}))
 		for _, id := range []etcdutil.ID{clusterID, clusterID + 1} {
 			mayPass := id == clusterID && isQuorum(bearers, len(o.Current.Birth.Names))
-			if veto := Veto(o, RecordBirth{ClusterID: id}); (veto == "") != mayPass {
+			if veto := Veto(o.Observation, changes.RecordBirth{ClusterID: id}); (veto == "") != mayPass {
 				t.Fatalf("%d first members of %s bear %s: %q", bearers, describeAll(s), id, veto)
 			}
 			passed, vetoed = passed+one(mayPass), vetoed+one(!mayPass)
@@ -400,16 +438,17 @@ func TestAnIdentityIsWrittenDownOnlyWhenAQuorumOfFirstMembersBearsIt(t *testing.
 // Where all that answers is another cluster than the one that was written down, nothing of it is.
 func TestNothingOfAnotherClusterIsWrittenDown(t *testing.T) {
 	tried := 0
-	everySmallWorld(func(o Observation, s small) {
+	everySmallWorld(func(o scene, s small) {
 		o.Current.Birth.ClusterID = clusterID + 1
 		for _, c := range everyDeed(o) {
-			written, ok := c.(RecordMembers)
+			written, ok := c.(changes.RecordMembers)
 			if !ok {
 				continue
 			}
 			tried++
-			if Veto(o, written) == "" {
-				t.Fatalf("%s is recorded as a member of %s in %s", about(c), written.Members[0].Record.ClusterID, describeAll(s))
+			if Veto(o.Observation, written) == "" {
+				t.Fatalf("%s is recorded as a member of %s in %s", about(c), written.Members[0].Record.ClusterID,
+					describeAll(s))
 			}
 		}
 	})

@@ -5,13 +5,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// state is what one ordinal can be, and what the oracle needs to know of it: nothing here uses the planner's own counting.
+// state is what one ordinal can be, and what the oracle needs to know of it: nothing here uses the planner's own
+// counting.
 type state struct {
 	name    string
-	build   func(int) Replica
+	build   func(int) facts.Replica
 	voter   bool // has a vote
 	healthy bool // its process serves
 	member  bool
@@ -35,22 +38,22 @@ var states = []state{
 }
 
 // unheardAndGiven is a process that never answered, and on whose volume the settings of the spec are written.
-func unheardAndGiven(r *Replica) {
+func unheardAndGiven(r *facts.Replica) {
 	failsWithOther(r)
 	r.Volume.Choices = choices
 }
 
-func edited(build func(int) Replica, change func(*Replica)) func(int) Replica {
-	return func(i int) Replica {
+func edited(build func(int) facts.Replica, change func(*facts.Replica)) func(int) facts.Replica {
+	return func(i int) facts.Replica {
 		r := build(i)
 		change(&r)
 		return r
 	}
 }
 
-// everyWorld calls visit with each world of so many ordinals in which at most one learner is on its way. Whether etcd has a
-// quorum decides whether its list is known.
-func everyWorld(ordinals int, visit func(Observation, []state)) {
+// everyWorld calls visit with each world of so many ordinals in which at most one learner is on its way. Whether etcd
+// has a quorum decides whether its list is known.
+func everyWorld(ordinals int, visit func(scene, []state)) {
 	picked := make([]state, 0, ordinals)
 	var walk func(int)
 	walk = func(left int) {
@@ -79,7 +82,7 @@ func learners(picked []state) int {
 	return n
 }
 
-func build(picked []state) Observation {
+func build(picked []state) scene {
 	o := settledWorld(0)
 	o.Current.Birth.Names = []string{"demo-0", "demo-1", "demo-2"}
 	o.Current.Membership.Leader = 0
@@ -119,14 +122,14 @@ func count(picked []state) (up, all int) {
 }
 
 // harm is the oracle: what the change does to the votes, by counting on fingers.
-func harm(picked []state, c Change) string {
+func harm(picked []state, c changes.Change) string {
 	up, all := count(picked)
 	at := func(name string) state {
 		i, _ := etcdutil.Ordinal("demo", name)
 		return picked[i]
 	}
 	switch c := c.(type) {
-	case RemoveMember:
+	case changes.RemoveMember:
 		s := at(c.Name)
 		if !s.voter {
 			return ""
@@ -135,19 +138,19 @@ func harm(picked []state, c Change) string {
 		if s.healthy {
 			up--
 		}
-	case Promote:
+	case changes.Promote:
 		all++
 		if at(c.Name).healthy {
 			up++
 		}
-	case DeletePods:
+	case changes.DeletePods:
 		for _, p := range c.Pods {
 			if s := at(p.Name); s.member && (s.healthy || s.name == "neverHeard" && 2*up > all) {
 				return "a member that serves, or that a roll restarts, is stopped"
 			}
 		}
 		return ""
-	case EvictPod:
+	case changes.EvictPod:
 		s := at(c.Pod.Name)
 		if s.name == "doomed" {
 			return "the only copy of a member's data is stopped"
@@ -158,7 +161,7 @@ func harm(picked []state, c Change) string {
 		if !s.voter || all == 1 || s.name == "neverHeard" && up == 0 {
 			return "" // a learner, or the only member, which is back on its volume, or one where nobody serves anyway
 		}
-	case DeleteVolumes:
+	case changes.DeleteVolumes:
 		for _, v := range c.Volumes {
 			if at(v.Name).member {
 				return "the volume of a member is deleted"
@@ -175,16 +178,16 @@ func harm(picked []state, c Change) string {
 }
 
 // everyChange is each change that could hurt in this world, whether or not a rule would propose it.
-func everyChange(o Observation) []Change {
-	var out []Change
+func everyChange(o scene) []changes.Change {
+	var out []changes.Change
 	for _, r := range o.Current.Members {
 		id := etcdutil.ID(r.Ordinal + 1)
-		out = append(out, RemoveMember{Name: r.Name, ID: id}, Promote{Name: r.Name, ID: id})
+		out = append(out, changes.RemoveMember{Name: r.Name, ID: id}, changes.Promote{Name: r.Name, ID: id})
 		if r.Pod != nil {
-			out = append(out, DeletePods{Pods: []PodRef{r.podRef()}}, EvictPod{Pod: r.podRef()})
+			out = append(out, changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, changes.EvictPod{Pod: r.PodRef()})
 		}
 		if r.Volume != nil {
-			out = append(out, DeleteVolumes{Volumes: []VolumeRef{r.volumeRef()}})
+			out = append(out, changes.DeleteVolumes{Volumes: []facts.VolumeRef{r.VolumeRef()}})
 		}
 	}
 	return out
@@ -196,10 +199,10 @@ func TestTheGuardAgreesWithAnIndependentOracleInEverySmallWorld(t *testing.T) {
 		ordinals = 4
 	}
 	worlds, vetoed, passed := 0, 0, 0
-	everyWorld(ordinals, func(o Observation, picked []state) {
+	everyWorld(ordinals, func(o scene, picked []state) {
 		worlds++
 		for _, c := range everyChange(o) {
-			if Veto(o, c) != "" {
+			if Veto(o.Observation, c) != "" {
 				vetoed++
 				continue
 			}
@@ -221,14 +224,14 @@ func TestNextIsHarmlessAndNeverMuteInEverySmallWorld(t *testing.T) {
 		ordinals = 4
 	}
 	verdicts := map[Verdict]int{}
-	everyWorld(ordinals, func(o Observation, picked []state) {
+	everyWorld(ordinals, func(o scene, picked []state) {
 		for _, size := range []int{1, 3, 5} {
 			o.Desired.Size = size
-			d := Decide(o)
+			d := Decide(o.Observation)
 			verdicts[d.Verdict]++
 			if d.Change != nil {
 				if why := harm(picked, d.Change); why != "" {
-					t.Fatalf("size %d, %s: %s by %s: %s", size, describe(picked), KindOf(d.Change), d.Rule, why)
+					t.Fatalf("size %d, %s: %s by %s: %s", size, describe(picked), changes.KindOf(d.Change), d.Rule, why)
 				}
 			}
 			if d.Verdict == Settled && (len(o.Current.HealthyVoters()) != size || len(o.Current.Members) != size) {

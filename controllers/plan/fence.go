@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -13,93 +16,80 @@ import (
 
 // restoreFence takes a former incarnation out of service: its volumes say so, then nobody is led to its members, then
 // their Pods go.
-func restoreFence(o view) *proposal {
+func restoreFence(o judge.View) *proposal {
 	if !o.Birth.Exists() {
 		return nil // nothing says what took its place
 	}
-	for _, step := range []func(view) *proposal{fenceMark, fenceBudget, fenceLabels, fencePods, fenceSecrets} {
+	for _, step := range []func(judge.View) *proposal{fenceMark, fenceBudget, fenceLabels, fencePods, fenceSecrets} {
 		if p := step(o); p != nil {
 			return p
 		}
 	}
-	if why := o.unfenced(); why != "" {
-		return o.fenceWait(why)
+	if why := unfenced(o); why != "" {
+		return fenceWait(o, why)
 	}
 	return nil
 }
 
 // fenceMark writes on what the ended incarnation lived on that another took its place, so that nobody takes it up again
 // by mistake.
-func fenceMark(o view) *proposal {
-	volumes := o.unmarked()
+func fenceMark(o judge.View) *proposal {
+	volumes := o.Unmarked()
 	if len(volumes) == 0 {
 		return nil
 	}
-	return act(MarkFormer{By: o.Birth.Incarnation, Volumes: volumes}, ReasonFence,
+	return act(changes.MarkFormer{By: o.Birth.Incarnation, Volumes: volumes}, facts.ReasonFence,
 		"The cluster has switched over; that is written on the volumes of %s, which are kept.",
-		joinNames(volumes, func(v VolumeRef) string { return v.Name }))
-}
-
-func (o Observation) unmarked() []VolumeRef {
-	var out []VolumeRef
-	for _, r := range o.FormerMembers() {
-		if r.Volume != nil && r.Volume.Superseded == "" {
-			out = append(out, r.volumeRef())
-		}
-	}
-	return out
+		joinNames(volumes, func(v facts.VolumeRef) string { return v.Name }))
 }
 
 // fenceBudget lets go of a budget that counts members which are to stop.
-func fenceBudget(o view) *proposal {
-	isOurs := o.Budget.State == ObjectCurrent || o.Budget.State == ObjectDrifted
+func fenceBudget(o judge.View) *proposal {
+	isOurs := o.Budget.State == facts.ObjectCurrent || o.Budget.State == facts.ObjectDrifted
 	if o.Birth.ClusterID != 0 || !isOurs || o.Budget.MinAvailable == 0 ||
-		!slices.ContainsFunc(o.FormerMembers(), Replica.isUp) {
+		!slices.ContainsFunc(o.FormerMembers(), facts.Replica.IsUp) {
 		return nil
 	}
-	return act(SetBudget{}, ReasonFence,
+	return act(changes.SetBudget{}, facts.ReasonFence,
 		"The disruption budget goes while the members of the previous incarnation are stopped.")
 }
 
-// isUp reports a Pod that nobody has asked to go.
-func (r Replica) isUp() bool { return r.Pod != nil && !r.Pod.Terminating }
-
-func fenceLabels(o view) *proposal {
+func fenceLabels(o judge.View) *proposal {
 	for _, r := range o.FormerMembers() {
-		if r.isUp() && r.Pod.Role != "" {
-			return act(LabelRole{Pod: r.podRef()}, ReasonFence,
+		if r.IsUp() && r.Pod.Role != "" {
+			return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonFence,
 				"%s is of the previous incarnation; clients are led elsewhere.", r.Name)
 		}
 	}
 	return nil
 }
 
-func fencePods(o view) *proposal {
-	var pods, tasks []PodRef
+func fencePods(o judge.View) *proposal {
+	var pods, tasks []facts.PodRef
 	for _, r := range o.FormerMembers() {
-		if r.isUp() {
-			pods = append(pods, r.podRef())
+		if r.IsUp() {
+			pods = append(pods, r.PodRef())
 		}
 		if r.Restoring != nil && !r.Restoring.Terminating {
-			tasks = append(tasks, r.restoreRef())
+			tasks = append(tasks, restoreRef(r))
 		}
 	}
 	switch {
 	case len(pods) > 0:
-		return act(DeletePods{Pods: pods}, ReasonFence,
+		return act(changes.DeletePods{Pods: pods}, facts.ReasonFence,
 			"The Pods of %s, of the previous incarnation, are deleted; their volumes are kept.", podNames(pods))
 	case len(tasks) > 0:
-		return act(DeleteRestores{Pods: tasks}, ReasonFence,
+		return act(changes.DeleteRestores{Pods: tasks}, facts.ReasonFence,
 			"The restore Pods of %s, of the previous incarnation, are deleted.", podNames(tasks))
 	}
 	return nil
 }
 
 // fenceSecrets deletes certificates: without them no Pod of the previous incarnation starts again, whoever makes one.
-func fenceSecrets(o view) *proposal {
+func fenceSecrets(o judge.View) *proposal {
 	for _, r := range o.FormerMembers() {
 		if p := collectSecret(r); p != nil {
-			return act(p.Change, ReasonFence, "%s is of the previous incarnation; its certificates are deleted.",
+			return act(p.Change, facts.ReasonFence, "%s is of the previous incarnation; its certificates are deleted.",
 				r.Name)
 		}
 	}
@@ -108,8 +98,8 @@ func fenceSecrets(o view) *proposal {
 
 // unfenced says why a former incarnation might still serve a write, or "". Pods that were asked to go and whose nodes
 // do not answer are left behind where they are too few for that.
-func (o view) unfenced() string {
-	if of := o.unmarked(); len(of) > 0 {
+func unfenced(o judge.View) string {
+	if of := o.Unmarked(); len(of) > 0 {
 		return fmt.Sprintf("nothing on the volume of %s says that the cluster switched over", of[0].Name)
 	}
 	remaining := map[string]int{}
@@ -117,30 +107,31 @@ func (o view) unfenced() string {
 		if r.Pod == nil {
 			continue
 		}
-		if !o.hasNotLeft(r) {
+		if !hasNotLeft(o.Observation, r) {
 			return fmt.Sprintf("the Pod of %s, of the previous incarnation, is still there", r.Name)
 		}
 		remaining[r.Pod.Incarnation]++
 	}
 	for _, past := range o.Birth.Former {
 		if n := remaining[past.Incarnation]; n > 0 && n >= etcdutil.Quorum(len(past.Voters)) {
-			return fmt.Sprintf("%d Pods of the previous incarnation do not go (%s), which might be enough "+
-				"to serve writes", n, strings.Join(o.notLeft(), ", "))
+			return fmt.Sprintf(
+				"%d Pods of the previous incarnation do not go (%s), which might be enough to serve writes", n,
+				strings.Join(notLeft(o.Observation), ", "))
 		}
 		delete(remaining, past.Incarnation)
 	}
 	if len(remaining) > 0 {
 		return fmt.Sprintf("Pods of an incarnation of which nothing is known do not go (%s)",
-			strings.Join(o.notLeft(), ", "))
+			strings.Join(notLeft(o.Observation), ", "))
 	}
 	return ""
 }
 
 // notLeft names the Pods of former incarnations that do not go, with their nodes.
-func (o Observation) notLeft() []string {
+func notLeft(o facts.Observation) []string {
 	var out []string
 	for _, r := range o.FormerMembers() {
-		if o.hasNotLeft(r) {
+		if hasNotLeft(o, r) {
 			out = append(out, fmt.Sprintf("%s on node %s", r.Name, r.Pod.Node))
 		}
 	}
@@ -148,53 +139,20 @@ func (o Observation) notLeft() []string {
 }
 
 // fenceWait waits for Pods to be gone. Nothing but their absence says that their processes are.
-func (o view) fenceWait(why string) *proposal {
-	if len(o.notLeft()) > 0 {
-		return refuse(ReasonFence,
+func fenceWait(o judge.View, why string) *proposal {
+	if len(notLeft(o.Observation)) > 0 {
+		return refuse(facts.ReasonFence,
 			"The next members start once nothing of the previous incarnation can serve a write, and %s. Bring the "+
-				"nodes back, or taint those that are off with "+
-				"node.kubernetes.io/out-of-service, or delete the Pods by force once it is certain that their "+
-				"machines are off.", why).byHuman().unlessAlive(o)
+				"nodes back, or taint those that are off with node.kubernetes.io/out-of-service, or delete the Pods "+
+				"by force once it is certain that their machines are off.", why).byHuman().unlessAlive(o)
 	}
-	return wait(ReasonFence, "The next members start once nothing of the previous incarnation can serve a write: %s.",
+	return wait(facts.ReasonFence,
+		"The next members start once nothing of the previous incarnation can serve a write: %s.",
 		why).unlessAlive(o)
 }
 
 // unlessAlive lets later rules look after an incarnation that serves already.
-func (p *proposal) unlessAlive(o view) *proposal {
-	p.yields = o.isAlive()
+func (p *proposal) unlessAlive(o judge.View) *proposal {
+	p.yields = o.IsAlive()
 	return p
-}
-
-// whyKeepFormer says why the volume of a former incarnation is kept, or "".
-func (o view) whyKeepFormer(r Replica) string {
-	switch {
-	case r.Pod != nil || r.Restoring != nil:
-		return "a Pod still uses it"
-	case r.Volume.Superseded == "" || r.Volume.Incarnation == o.Birth.Incarnation:
-		return "nothing on it says that the cluster switched over"
-	case o.Birth.ClusterID == 0 || !o.Membership.Known || o.Membership.ClusterID != o.Birth.ClusterID || o.Margin() < 0:
-		return "what took its place does not serve"
-	case !slices.ContainsFunc(o.Requests, func(request Request) bool {
-		return request.DeletesOld && o.incarnationOfRequest(request.ID) == r.Volume.Superseded
-	}):
-		return "no EtcdRestore asks to delete it"
-	}
-	return ""
-}
-
-// incarnationOfRequest is the incarnation that came of a request, or "".
-func (o Incarnation) incarnationOfRequest(id string) string {
-	if id == "" {
-		return ""
-	}
-	if o.Birth.Restore == id {
-		return o.Birth.Incarnation
-	}
-	for _, past := range o.Birth.Former {
-		if past.Restore == id {
-			return past.Incarnation
-		}
-	}
-	return ""
 }

@@ -3,41 +3,49 @@ package plan
 import (
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
+
+// scene is an observation that a test puts together step by step.
+type scene struct{ facts.Observation }
 
 // Test data reads as a phrase: world(3).with(member(0).wiped()).
 
 var (
 	now     = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
-	choices = Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a"}
-	other   = Choices{Version: choices.Version, Inputs: "b"}
-	patched = Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 17}, Inputs: "d"}
-	newer   = Choices{Version: etcdutil.Version{Major: 3, Minor: 7, Patch: 3}, Inputs: "c"}
+	choices = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a"}
+	other   = facts.Choices{Version: choices.Version, Inputs: "b"}
+	patched = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 17}, Inputs: "d"}
+	newer   = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 7, Patch: 3}, Inputs: "c"}
 )
 
 const clusterID = etcdutil.ID(0xc1)
 
 // settledWorld is a healthy cluster of so many voters, with nothing left to do. The first one leads.
-func settledWorld(size int) Observation {
-	o := Observation{
+func settledWorld(size int) scene {
+	o := scene{facts.Observation{
 		Now:     now,
-		Cluster: Identity{Namespace: "default", Name: "demo", UID: "u1", Operator: "ns/op"},
-		Desired: Desired{Size: size, Choices: choices, StorageBytes: 8 << 30, QuotaBytes: 2 << 30, TLS: true, Retain: true, HasBudget: true},
-		Objects: []Object{
-			{Kind: "Secret", Name: "demo-ca", State: ObjectCurrent, Authority: true},
-			{Kind: "Service", Name: "demo", State: ObjectCurrent},
+		Cluster: facts.Identity{Namespace: "default", Name: "demo", UID: "u1", Operator: "ns/op"},
+		Desired: facts.Desired{Size: size, Choices: choices, StorageBytes: 8 << 30, QuotaBytes: 2 << 30, TLS: true,
+			Retain: true, HasBudget: true},
+		Objects: []facts.Object{
+			{Kind: "Secret", Name: "demo-ca", State: facts.ObjectCurrent, Authority: true},
+			{Kind: "Service", Name: "demo", State: facts.ObjectCurrent},
 		},
-		Current: Incarnation{Membership: Membership{Known: true, ClusterID: clusterID, Leader: 1}},
-	}
+		Current: facts.Incarnation{Membership: facts.Membership{Known: true, ClusterID: clusterID, Leader: 1}},
+	}}
 	o.ClaimedBy = "ns/op"
-	o.Current.Birth = record.Birth{Incarnation: IncarnationID("u1", 0), Token: token("u1", IncarnationID("u1", 0)),
-		Names: firstNames(o.current()), ClusterID: clusterID, Begun: true, Volumes: map[string]string{}, NextOrdinal: size}
+	o.Current.Birth = record.Birth{Incarnation: facts.IncarnationID("u1", 0),
+		Token: token("u1", facts.IncarnationID("u1", 0)),
+		Names: firstNames(current(o.Observation)), ClusterID: clusterID, Begun: true, Volumes: map[string]string{},
+		NextOrdinal: size}
 	for _, name := range o.Current.Birth.Names {
 		o.Current.Birth.Volumes[name] = "volume-" + name
 	}
-	o.Budget = Budget{Object: Object{Kind: "PodDisruptionBudget", Name: "demo", State: ObjectCurrent}, MinAvailable: budgetFor(o.current(), size)}
+	o.Budget = facts.Budget{Object: facts.Object{Kind: "PodDisruptionBudget", Name: "demo", State: facts.ObjectCurrent},
+		MinAvailable: facts.BudgetFor(current(o.Observation).View, size)}
 	for i := range size {
 		o.Current.Members = append(o.Current.Members, voter(i))
 	}
@@ -45,38 +53,39 @@ func settledWorld(size int) Observation {
 }
 
 // bornWorld is an observation before anything exists.
-func unborn(size int) Observation {
+func unborn(size int) scene {
 	o := settledWorld(size)
-	o.Current.Birth, o.Current.Members, o.Current.Membership = record.Birth{}, nil, Membership{Why: "nobody there"}
-	o.Budget = Budget{Object: Object{Kind: "PodDisruptionBudget", Name: "demo", State: ObjectAbsent}}
+	o.Current.Birth, o.Current.Members, o.Current.Membership = record.Birth{}, nil,
+		facts.Membership{Why: "nobody there"}
+	o.Budget = facts.Budget{Object: facts.Object{Kind: "PodDisruptionBudget", Name: "demo", State: facts.ObjectAbsent}}
 	for i := range o.Objects {
-		o.Objects[i].State = ObjectAbsent
+		o.Objects[i].State = facts.ObjectAbsent
 	}
 	return o
 }
 
 // atBirth is an observation with the record and the objects of the birth, and Pods that have not yet found each other.
-func atBirth(size int) Observation {
+func atBirth(size int) scene {
 	o := settledWorld(size)
-	o.Current.Birth.ClusterID, o.Current.Membership = 0, Membership{Why: "no quorum yet"}
-	o.Budget = Budget{Object: Object{State: ObjectAbsent}}
+	o.Current.Birth.ClusterID, o.Current.Membership = 0, facts.Membership{Why: "no quorum yet"}
+	o.Budget = facts.Budget{Object: facts.Object{State: facts.ObjectAbsent}}
 	for i := range o.Current.Members {
 		r := &o.Current.Members[i]
 		r.Member, r.Answer, r.Volume.Record = nil, nil, record.Member{}
-		r.Pod.Flags, r.Pod.Role, r.Pod.Ready = FlagsBirth, "", false
+		r.Pod.Flags, r.Pod.Role, r.Pod.Ready = facts.FlagsBirth, "", false
 		r.Pod.Created, r.Pod.ReadySince, r.Volume.Created = now.Add(-time.Second), time.Time{}, now.Add(-2*time.Second)
 	}
 	return o
 }
 
 // promising says in the birth record that the member of an ordinal was prepared.
-func (o Observation) promising(ordinal int) Observation {
+func (o scene) promising(ordinal int) scene {
 	o.Current.Birth.Promised, o.Current.Birth.NextOrdinal = etcdutil.MemberName("demo", ordinal), ordinal+1
 	return o
 }
 
 // joined fills the member list from the replicas.
-func (o Observation) joined() Observation {
+func (o scene) joined() scene {
 	o.Current.Membership.Members = nil
 	for _, r := range o.Current.Members {
 		if r.Member != nil {
@@ -87,8 +96,8 @@ func (o Observation) joined() Observation {
 }
 
 // edit changes the replica of an ordinal.
-func (o Observation) edit(ordinal int, change func(*Replica)) Observation {
-	replicas := make([]Replica, len(o.Current.Members))
+func (o scene) edit(ordinal int, change func(*facts.Replica)) scene {
+	replicas := make([]facts.Replica, len(o.Current.Members))
 	for i, r := range o.Current.Members {
 		replicas[i] = copied(r)
 		if r.Ordinal == ordinal {
@@ -100,15 +109,15 @@ func (o Observation) edit(ordinal int, change func(*Replica)) Observation {
 }
 
 // with adds a replica.
-func (o Observation) with(r Replica) Observation {
-	o.Current.Members = append(append([]Replica(nil), o.Current.Members...), r)
+func (o scene) with(r facts.Replica) scene {
+	o.Current.Members = append(append([]facts.Replica(nil), o.Current.Members...), r)
 	return o.joined()
 }
 
 // blind is the same world with no answer from etcd.
-func (o Observation) blind() Observation {
-	o.Current.Membership = Membership{Why: "no member answers"}
-	replicas := make([]Replica, len(o.Current.Members))
+func (o scene) blind() scene {
+	o.Current.Membership = facts.Membership{Why: "no member answers"}
+	replicas := make([]facts.Replica, len(o.Current.Members))
 	for i, r := range o.Current.Members {
 		r.Member, r.Answer = nil, nil
 		replicas[i] = r
@@ -117,7 +126,7 @@ func (o Observation) blind() Observation {
 	return o
 }
 
-func copied(r Replica) Replica {
+func copied(r facts.Replica) facts.Replica {
 	if r.Member != nil {
 		m := *r.Member
 		r.Member = &m
@@ -138,50 +147,56 @@ func copied(r Replica) Replica {
 }
 
 // denied is the same world, whose etcd does not let the operator in.
-func denied(o Observation) Observation {
+func denied(o scene) scene {
 	o = o.blind()
 	o.Current.Membership.Why, o.Current.Membership.Denied = "demo-0: etcdserver: user name is empty", true
 	return o
 }
 
-func voter(ordinal int) Replica {
+func voter(ordinal int) facts.Replica {
 	name, id := etcdutil.MemberName("demo", ordinal), etcdutil.ID(ordinal+1)
-	incarnation := IncarnationID("u1", 0)
+	incarnation := facts.IncarnationID("u1", 0)
 	known := record.Member{ClusterID: clusterID, MemberID: id, Version: choices.Version, VolumeUID: "volume-" + name}
-	return Replica{
+	return facts.Replica{
 		Name: name, Ordinal: ordinal,
-		Member: &etcdutil.Member{ID: id, Name: name, PeerURLs: []string{etcdutil.PeerURL("https", name, "demo", "default")}, ClientURLs: []string{"c"}},
-		Answer: &Answer{ID: id, ClusterID: clusterID, Leader: 1, Version: choices.Version, Revision: 10, Applied: 5000},
-		Pod: &Pod{UID: "pod-" + name, Created: now.Add(-time.Hour), Phase: PodRunning, Scheduled: true, Started: true, Running: true, Booted: true,
-			Ready: true, ReadySince: now.Add(-time.Hour), Flags: FlagsSealed, Role: roleVoter, Incarnation: incarnation, Choices: choices},
-		Volume: &Volume{UID: "volume-" + name, Created: now.Add(-time.Hour), Phase: VolumeBound, Incarnation: incarnation, Choices: choices, Bytes: 8 << 30, Record: known},
-		Secret: Object{Kind: "Secret", Name: name + "-tls", State: ObjectCurrent},
+		Member: &etcdutil.Member{ID: id, Name: name,
+			PeerURLs: []string{etcdutil.PeerURL("https", name, "demo", "default")}, ClientURLs: []string{"c"}},
+		Answer: &facts.Answer{ID: id, ClusterID: clusterID, Leader: 1, Version: choices.Version, Revision: 10,
+			Applied: 5000},
+		Pod: &facts.Pod{UID: "pod-" + name, Created: now.Add(-time.Hour), Phase: facts.PodRunning, Scheduled: true,
+			Started: true, Running: true, Booted: true,
+			Ready: true, ReadySince: now.Add(-time.Hour), Flags: facts.FlagsSealed, Role: facts.RoleVoter,
+			Incarnation: incarnation, Choices: choices},
+		Volume: &facts.Volume{UID: "volume-" + name, Created: now.Add(-time.Hour), Phase: facts.VolumeBound,
+			Incarnation: incarnation, Choices: choices, Bytes: 8 << 30, Record: known},
+		Secret: facts.Object{Kind: "Secret", Name: name + "-tls", State: facts.ObjectCurrent},
 	}
 }
 
-func learner(ordinal int) Replica {
+func learner(ordinal int) facts.Replica {
 	r := voter(ordinal)
-	r.Member.Learner, r.Answer.Learner, r.Pod.Role = true, true, roleLearner
+	r.Member.Learner, r.Answer.Learner, r.Pod.Role = true, true, facts.RoleLearner
 	return r
 }
 
-func added(ordinal int) Replica {
+func added(ordinal int) facts.Replica {
 	r := learner(ordinal)
 	r.Member.Name, r.Member.ClientURLs, r.Answer, r.Pod = "", nil, nil, nil
-	r.Volume.Record, r.Volume.Phase = record.Member{}, VolumePending
+	r.Volume.Record, r.Volume.Phase = record.Member{}, facts.VolumePending
 	return r
 }
 
 // starting is an added learner whose Pod was just made.
-func starting(ordinal int) Replica {
+func starting(ordinal int) facts.Replica {
 	r, made := added(ordinal), voter(ordinal)
 	r.Pod = made.Pod
-	r.Pod.Created, r.Pod.Phase, r.Pod.Running, r.Pod.Started, r.Pod.Ready, r.Pod.Flags, r.Pod.Role = now.Add(-time.Second), PodPending, false, false, false, FlagsJoin, ""
+	r.Pod.Created, r.Pod.Phase, r.Pod.Running, r.Pod.Started, r.Pod.Ready, r.Pod.Flags,
+		r.Pod.Role = now.Add(-time.Second), facts.PodPending, false, false, false, facts.FlagsJoin, ""
 	return r
 }
 
 // promised is a volume made for a member that is not yet added.
-func promised(ordinal int) Replica {
+func promised(ordinal int) facts.Replica {
 	r := added(ordinal)
 	r.Member = nil
 	return r
@@ -189,58 +204,77 @@ func promised(ordinal int) Replica {
 
 // Edits, for (Observation).edit.
 
-func noPod(r *Replica)    { r.Pod, r.Answer = nil, nil }
-func noData(r *Replica)   { r.Pod, r.Answer, r.Volume = nil, nil, nil }
-func noSecret(r *Replica) { r.Secret.State = ObjectAbsent }
-func crashing(r *Replica) {
+func noPod(r *facts.Replica) { r.Pod, r.Answer = nil, nil }
+
+func noData(r *facts.Replica) { r.Pod, r.Answer, r.Volume = nil, nil, nil }
+
+func noSecret(r *facts.Replica) { r.Secret.State = facts.ObjectAbsent }
+
+func crashing(r *facts.Replica) {
 	r.Answer, r.Pod.Ready, r.Pod.Running, r.Pod.Waiting = nil, false, false, "CrashLoopBackOff"
-	r.Pod.Exit = &Exit{Reason: etcdutil.ExitBadFlag, Code: 2, Message: "flag"}
+	r.Pod.Exit = &facts.Exit{Reason: etcdutil.ExitBadFlag, Code: 2, Message: "flag"}
 }
-func silent(r *Replica) { r.Answer, r.Pod.Ready = nil, false }
-func wiped(r *Replica) {
+
+func silent(r *facts.Replica) { r.Answer, r.Pod.Ready = nil, false }
+
+func wiped(r *facts.Replica) {
 	r.Answer, r.Pod.Ready, r.Pod.Running = nil, false, false
-	r.Pod.Exit = &Exit{Reason: etcdutil.ExitDataEmpty, Code: 1, Message: "empty"}
+	r.Pod.Exit = &facts.Exit{Reason: etcdutil.ExitDataEmpty, Code: 1, Message: "empty"}
 }
-func doomed(r *Replica) { r.Volume.Terminating = true }
-func ended(r *Replica) {
-	r.Answer, r.Pod.Phase, r.Pod.Running, r.Pod.Ready = nil, PodFailed, false, false
+
+func doomed(r *facts.Replica) { r.Volume.Terminating = true }
+
+func ended(r *facts.Replica) {
+	r.Answer, r.Pod.Phase, r.Pod.Running, r.Pod.Ready = nil, facts.PodFailed, false, false
 }
-func leaving(r *Replica) {
+
+func leaving(r *facts.Replica) {
 	r.Answer, r.Pod.Terminating, r.Pod.Ready, r.Pod.GoneBy = nil, true, false, now.Add(time.Minute)
 }
-func removed(r *Replica)    { r.Member = nil }
-func unlabelled(r *Replica) { r.Pod.Role = "" }
-func stripped(r *Replica)   { r.Pod.Flags = FlagsNone }
-func unrecorded(r *Replica) {
-	r.Volume.Record, r.Pod.Flags, r.Pod.Role = record.Member{}, FlagsBirth, ""
+
+func removed(r *facts.Replica) { r.Member = nil }
+
+func unlabelled(r *facts.Replica) { r.Pod.Role = "" }
+
+func stripped(r *facts.Replica) { r.Pod.Flags = facts.FlagsNone }
+
+func unrecorded(r *facts.Replica) {
+	r.Volume.Record, r.Pod.Flags, r.Pod.Role = record.Member{}, facts.FlagsBirth, ""
 }
-func unpullable(r *Replica) {
+
+func unpullable(r *facts.Replica) {
 	r.Answer, r.Pod.Running, r.Pod.Started, r.Pod.Ready = nil, false, false, false
-	r.Pod.Phase, r.Pod.Waiting, r.Pod.Message = PodPending, "ImagePullBackOff", "not found"
+	r.Pod.Phase, r.Pod.Waiting, r.Pod.Message = facts.PodPending, "ImagePullBackOff", "not found"
 }
 
 // Edits and worlds of rolls.
 
-func mistaken(r *Replica) {
+func mistaken(r *facts.Replica) {
 	unpullable(r)
 	r.Volume.Choices, r.Pod.Choices = patched, patched
 }
-func adopted(r *Replica)   { r.Volume.Choices = other }
-func rolled(r *Replica)    { r.Volume.Choices, r.Pod.Choices = other, other }
-func unspoken(r *Replica)  { r.Pod.Choices = Choices{} }
-func undressed(r *Replica) { r.Pod.Undressed = true }
-func unready(r *Replica)   { r.Pod.Ready = false }
-func behind(r *Replica)    { r.Answer.Applied, r.Pod.Ready = 1, false }
 
-func wanting(o Observation, c Choices) Observation {
-	return desire(o, func(d *Desired) { d.Choices = c })
+func adopted(r *facts.Replica) { r.Volume.Choices = other }
+
+func rolled(r *facts.Replica) { r.Volume.Choices, r.Pod.Choices = other, other }
+
+func unspoken(r *facts.Replica) { r.Pod.Choices = facts.Choices{} }
+
+func undressed(r *facts.Replica) { r.Pod.Undressed = true }
+
+func unready(r *facts.Replica) { r.Pod.Ready = false }
+
+func behind(r *facts.Replica) { r.Answer.Applied, r.Pod.Ready = 1, false }
+
+func wanting(o scene, c facts.Choices) scene {
+	return desire(o, func(d *facts.Desired) { d.Choices = c })
 }
 
 // inMemory is the same world with data in the Pods.
-func inMemory(o Observation) Observation {
+func inMemory(o scene) scene {
 	o.Desired.Ephemeral = true
 	for _, r := range o.Current.Members {
-		o = o.edit(r.Ordinal, func(r *Replica) {
+		o = o.edit(r.Ordinal, func(r *facts.Replica) {
 			r.Ephemeral, r.Pod.Record, r.Volume = true, r.Volume.Record, nil
 		})
 	}
@@ -248,79 +282,97 @@ func inMemory(o Observation) Observation {
 }
 
 // newcomer is a voter with the new settings.
-func newcomer(ordinal int) Replica {
+func newcomer(ordinal int) facts.Replica {
 	r := voter(ordinal)
 	rolled(&r)
 	return r
 }
 
-func rejecting(o Observation, rule string) Observation {
-	o.Refused = []Note{{Rule: rule, Reason: "QuotaExceeded", Message: "no room"}}
+func rejecting(o scene, rule string) scene {
+	o.Refused = []facts.Note{{Rule: rule, Reason: "QuotaExceeded", Message: "no room"}}
 	return o
 }
 
-func (o Observation) budgeting(minAvailable int) Observation {
+func (o scene) budgeting(minAvailable int) scene {
 	o.Budget.MinAvailable = minAvailable
 	return o
 }
 
 // Edits and worlds of dead members.
 
-func patient(o Observation) Observation {
-	return desire(o, func(d *Desired) { d.ReplaceAfter = 5 * time.Minute })
+func patient(o scene) scene {
+	return desire(o, func(d *facts.Desired) { d.ReplaceAfter = 5 * time.Minute })
 }
 
-func deadFor(d time.Duration) func(*Replica) {
-	return func(r *Replica) { r.Answer, r.Pod.Ready, r.Pod.ReadySince = nil, false, now.Add(-d) }
+func deadFor(d time.Duration) func(*facts.Replica) {
+	return func(r *facts.Replica) { r.Answer, r.Pod.Ready, r.Pod.ReadySince = nil, false, now.Add(-d) }
 }
 
 // readyFor is a member that was away, and is back since.
-func readyFor(d time.Duration) func(*Replica) {
-	return func(r *Replica) { r.Pod.ReadySince = now.Add(-d) }
+func readyFor(d time.Duration) func(*facts.Replica) {
+	return func(r *facts.Replica) { r.Pod.ReadySince = now.Add(-d) }
 }
 
-func unanswered(r *Replica) { r.Answer = nil }
-func leaderless(r *Replica) {
+func unanswered(r *facts.Replica) { r.Answer = nil }
+
+func leaderless(r *facts.Replica) {
 	r.Answer.Leader, r.Pod.Ready, r.Pod.ReadySince = 0, false, now.Add(-time.Hour)
 }
-func betweenCrashes(r *Replica) {
-	r.Pod.Running, r.Pod.RunningSince, r.Pod.Waiting, r.Pod.Exit = true, now.Add(-90*time.Second), "", &Exit{Reason: etcdutil.ExitBadFlag, Code: 2, At: now.Add(-time.Minute)}
+
+// adrift is a member that lost its leader, and that its kubelet still calls ready.
+func adrift(r *facts.Replica) { r.Answer.Leader = 0 }
+
+func betweenCrashes(r *facts.Replica) {
+	r.Pod.Running, r.Pod.RunningSince, r.Pod.Waiting, r.Pod.Exit = true, now.Add(-90*time.Second), "",
+		&facts.Exit{Reason: etcdutil.ExitBadFlag, Code: 2, At: now.Add(-time.Minute)}
 }
-func overdue(r *Replica) {
+
+func overdue(r *facts.Replica) {
 	leaving(r)
 	r.Pod.GoneBy = now.Add(-6 * time.Minute)
 }
-func tied(message string) func(*Replica) {
-	return func(r *Replica) {
-		r.Answer, r.Pod.Running, r.Pod.Ready, r.Pod.Phase = nil, false, false, PodPending
+
+func tied(message string) func(*facts.Replica) {
+	return func(r *facts.Replica) {
+		r.Answer, r.Pod.Running, r.Pod.Ready, r.Pod.Phase = nil, false, false, facts.PodPending
 		r.Pod.Waiting, r.Pod.Message = "Unschedulable", message
 	}
 }
-func justStarted(r *Replica) { r.Pod.RunningSince = now.Add(-time.Second) }
-func volumeLost(r *Replica)  { r.Volume.Phase = VolumeLost }
-func foreign(r *Replica)     { r.Answer.ClusterID, r.Answer.ID = clusterID+1, 99 }
-func strandedPod(r *Replica) { r.Pod.NodeGone = "node-2 was deleted" }
-func stranded(r *Replica) {
+
+func justStarted(r *facts.Replica) { r.Pod.RunningSince = now.Add(-time.Second) }
+
+func volumeLost(r *facts.Replica) { r.Volume.Phase = facts.VolumeLost }
+
+func foreign(r *facts.Replica) { r.Answer.ClusterID, r.Answer.ID = clusterID+1, 99 }
+
+func strandedPod(r *facts.Replica) { r.Pod.NodeGone = "node-2 was deleted" }
+
+func stranded(r *facts.Replica) {
 	r.Answer, r.Pod, r.Volume.Stranded = nil, nil, "node-2 was deleted"
 }
 
 // Edits of members that run and do not answer.
 
 // neverHeard is a process of which nobody ever heard a word; unheard one that only its kubelet hears.
-func neverHeard(r *Replica) {
-	r.Answer, r.Pod.Ready, r.Pod.ReadySince, r.Pod.RunningSince = nil, false, now.Add(-11*time.Minute), now.Add(-10*time.Minute)
+func neverHeard(r *facts.Replica) {
+	r.Answer, r.Pod.Ready, r.Pod.ReadySince, r.Pod.RunningSince = nil, false, now.Add(-11*time.Minute),
+		now.Add(-10*time.Minute)
 }
-func unheard(r *Replica)        { r.Answer, r.Pod.RunningSince = nil, now.Add(-10*time.Minute) }
-func failsWithOther(r *Replica) { rolled(r); neverHeard(r) }
+
+func unheard(r *facts.Replica) { r.Answer, r.Pod.RunningSince = nil, now.Add(-10*time.Minute) }
+
+func failsWithOther(r *facts.Replica) { rolled(r); neverHeard(r) }
 
 // servedBefore is a process that was ready in this container, and lacks the others since.
-func servedBefore(r *Replica) { neverHeard(r); r.Pod.ReadySince = now.Add(-5 * time.Minute) }
+func servedBefore(r *facts.Replica) { neverHeard(r); r.Pod.ReadySince = now.Add(-5 * time.Minute) }
 
 // given is a Pod made from settings that were changed on its volume since.
-func given(c Choices) func(*Replica) { return func(r *Replica) { r.Volume.Choices = c } }
+func given(c facts.Choices) func(*facts.Replica) {
+	return func(r *facts.Replica) { r.Volume.Choices = c }
+}
 
-func startedAgo(d time.Duration) func(*Replica) {
-	return func(r *Replica) {
+func startedAgo(d time.Duration) func(*facts.Replica) {
+	return func(r *facts.Replica) {
 		r.Pod.Created, r.Pod.ReadySince, r.Pod.RunningSince = now.Add(-d), now.Add(-d), now.Add(-d)
 	}
 }
@@ -329,9 +381,10 @@ func startedAgo(d time.Duration) func(*Replica) {
 
 // retaining adds the volumes of three members that an earlier object left; edits are of the last one, and
 // where it loses its record the others go.
-func retaining(o Observation, edits ...func(*Retained)) Observation {
+func retaining(o scene, edits ...func(*facts.Retained)) scene {
 	for i := range 3 {
-		r := Retained{Kind: "PersistentVolumeClaim", Name: etcdutil.MemberName("demo", i), UID: "old", Owner: "u0", Incarnation: IncarnationID("u0", 0), TLS: true,
+		r := facts.Retained{Kind: "PersistentVolumeClaim", Name: etcdutil.MemberName("demo", i), UID: "old",
+			Owner: "u0", Incarnation: facts.IncarnationID("u0", 0), TLS: true,
 			Record: record.Member{ClusterID: clusterID, MemberID: etcdutil.ID(i + 1), Version: choices.Version}}
 		o.Retained = append(o.Retained, r)
 	}
@@ -345,20 +398,22 @@ func retaining(o Observation, edits ...func(*Retained)) Observation {
 }
 
 // anonymous leaves one volume of which nobody says who lived there.
-func anonymous(r *Retained) {
-	*r = Retained{Kind: r.Kind, Name: "demo-0", Owner: "u0", Incarnation: r.Incarnation, TLS: true}
+func anonymous(r *facts.Retained) {
+	*r = facts.Retained{Kind: r.Kind, Name: "demo-0", Owner: "u0", Incarnation: r.Incarnation, TLS: true}
 }
 
 // bereft is a volume of an earlier incarnation that was taken over, with nothing else left.
-func bereft(r *Replica) {
-	r.Member, r.Answer, r.Pod, r.Secret.State, r.Volume.Incarnation = nil, nil, nil, ObjectAbsent, IncarnationID("u0", 0)
+func bereft(r *facts.Replica) {
+	r.Member, r.Answer, r.Pod, r.Secret.State, r.Volume.Incarnation = nil, nil, nil, facts.ObjectAbsent,
+		facts.IncarnationID("u0", 0)
 }
-func gone(r *Replica) {
-	r.Member, r.Answer, r.Pod, r.Volume, r.Secret.State = nil, nil, nil, nil, ObjectAbsent
+
+func gone(r *facts.Replica) {
+	r.Member, r.Answer, r.Pod, r.Volume, r.Secret.State = nil, nil, nil, nil, facts.ObjectAbsent
 }
 
 // unwritten has no birth record, and no answer from etcd.
-func (o Observation) unwritten() Observation {
-	o.Current.Birth, o.Current.Membership = record.Birth{}, Membership{Why: "nobody answers"}
+func (o scene) unwritten() scene {
+	o.Current.Birth, o.Current.Membership = record.Birth{}, facts.Membership{Why: "nobody answers"}
 	return o
 }

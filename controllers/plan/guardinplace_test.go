@@ -5,69 +5,96 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 type guarded1 struct {
 	name    string
-	world   Observation
-	change  Change
+	world   scene
+	change  changes.Change
 	allowed bool
 }
 
 func checkGuard(t *testing.T, rows []guarded1) {
 	t.Helper()
 	for _, row := range rows {
-		if why := Veto(row.world, row.change); (why == "") != row.allowed {
+		if why := Veto(row.world.Observation, row.change); (why == "") != row.allowed {
 			t.Errorf("%s: %q", row.name, why)
 		}
 	}
 }
 
 // other changes a copy of the change.
-func otherwise[C Change](c C, change func(*C)) C {
+func otherwise[C changes.Change](c C, change func(*C)) C {
 	change(&c)
 	return c
 }
 
 func TestALifeIsLaidOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed(t *testing.T) {
 	begin := lookedAt(requesting(settledWorld(3)), hasFound)
-	good := Decide(begin).Change.(BeginNext)
+	good := Decide(begin.Observation).Change.(changes.BeginNext)
 	lost := lostWorld()
-	survivor := Decide(requesting(lost, ofDemo0)).Change.(BeginNext)
+	survivor := Decide(requesting(lost, ofDemo0).Observation).Change.(changes.BeginNext)
 	all := settledWorld(3).edit(0, noData).edit(1, noData).edit(2, noData).blind()
-	empty := Decide(requesting(all, forNothing)).Change.(BeginNext)
+	empty := Decide(requesting(all, forNothing).Observation).Change.(changes.BeginNext)
 	used := begin
-	used.Former = []Incarnation{{Members: []Replica{voter(4)}}}
+	used.Former = []facts.Incarnation{{Members: []facts.Replica{voter(4)}}}
 	checkGuard(t, []guarded1{
 		{"as approved, with what was found", begin, good, true},
 		{"without an EtcdRestore", unrequested(begin), good, false},
 		{"unapproved", requesting(unrequested(begin), unapproved), good, false},
 		{"approved on other evidence", staled(begin), good, false},
 		{"approved, by then members were others", begin.edit(2, gone).with(voter(9)), good, false},
-		{"once the cluster came of it", func() Observation { o := begin; o.Current.Birth.Restore = "r1"; return o }(), good, false},
+		{"once the cluster came of it", func() scene { o := begin; o.Current.Birth.Restore = "r1"; return o }(), good,
+			false},
 		{"beside another that is restored", layingWorld(begin), good, false},
-		{"after another incarnation than there is", begin, otherwise(good, func(c *BeginNext) { c.From = "old" }), false},
-		{"before the cluster was born", lookedAt(func() Observation { o := begin; o.Current.Birth.ClusterID = 0; return o }(), hasFound), good, false},
+		{"after another incarnation than there is", begin,
+			otherwise(good, func(c *changes.BeginNext) { c.From = "old" }), false},
+		{"before the cluster was born", lookedAt(func() scene { o := begin; o.Current.Birth.ClusterID = 0; return o }(),
+			hasFound), good, false},
 		{"with a backup that nobody looked at", requesting(settledWorld(3)), good, false},
-		{"with another one than was found", begin, otherwise(good, func(c *BeginNext) { c.Origin.Key = "another" }), false},
-		{"with nothing, while a backup was approved", begin, otherwise(good, func(c *BeginNext) { c.Source, c.Origin = record.SourceEmpty, record.Origin{} }), false},
+		{"with another one than was found", begin,
+			otherwise(good, func(c *changes.BeginNext) { c.Origin.Key = "another" }), false},
+		{"with nothing, while a backup was approved", begin,
+			otherwise(good, func(c *changes.BeginNext) { c.Source, c.Origin = record.SourceEmpty, record.Origin{} }),
+			false},
 		{"of another minor version", wanting(begin, newer), good, false},
-		{"under a name of this incarnation", begin, otherwise(good, func(c *BeginNext) { c.Names = []string{"demo-1"} }), false},
+		{"under a name of this incarnation", begin,
+			otherwise(good, func(c *changes.BeginNext) { c.Names = []string{"demo-1"} }), false},
 		{"under a name of an incarnation before", used, good, false},
-		{"under a name that was promised", func() Observation { o := begin; o.Current.Birth.NextOrdinal = 5; return o }(), good, false},
-		{"under a name that stays free for others", begin, otherwise(good, func(c *BeginNext) { c.NextOrdinal = 5 }), false},
-		{"as the incarnation that lives", begin, otherwise(good, func(c *BeginNext) { c.Incarnation, c.Counter = IncarnationID("u1", 0), 0 }), false},
-		{"as one that was restored before", func() Observation { o := begin; o.Current.Birth.LastCounter = 1; return o }(), good, false},
+		{"under a name that was promised", func() scene { o := begin; o.Current.Birth.NextOrdinal = 5; return o }(),
+			good, false},
+		{"under a name that stays free for others", begin,
+			otherwise(good, func(c *changes.BeginNext) { c.NextOrdinal = 5 }), false},
+		{"as the incarnation that lives", begin,
+			otherwise(good, func(c *changes.BeginNext) { c.Incarnation, c.Counter = facts.IncarnationID("u1", 0), 0 }),
+			false},
+		{"as one that was restored before", func() scene { o := begin; o.Current.Birth.LastCounter = 1; return o }(),
+			good, false},
 		{"of a survivor, without a quorum", requesting(lost, ofDemo0), survivor, true},
-		{"of a survivor that can be started once more", requesting(lost.edit2(0, silent), ofDemo0), Decide(requesting(lost.edit2(0, silent), ofDemo0)).Change, true},
+		{"of a survivor that can be started once more", requesting(lost.edit2(0, silent), ofDemo0),
+			Decide(requesting(lost.edit2(0, silent), ofDemo0).Observation).Change, true},
 		{"of a survivor that cannot", requesting(lost.edit2(0, silent, doomed), ofDemo0), survivor, false},
-		{"of a survivor of another cluster", requesting(lost.edit2(0, func(r *Replica) { r.Volume.Record.ClusterID, r.Answer.ClusterID = 77, 77 }), ofDemo0), survivor, false},
-		{"of a survivor that answers as another member", requesting(lost.edit2(0, func(r *Replica) { r.Volume.Record.MemberID = 77 }), ofDemo0), survivor, false},
-		{"of a survivor that was restored of another incarnation", requesting(lost.edit2(0, func(r *Replica) { r.Volume.Incarnation = "old" }), ofDemo0), survivor, false},
+		{"of a survivor of another cluster",
+			requesting(lost.edit2(0, func(r *facts.Replica) { r.Volume.Record.ClusterID, r.Answer.ClusterID = 77, 77 }),
+				ofDemo0), survivor, false},
+		{"of a survivor that answers as another member",
+			requesting(lost.edit2(0, func(r *facts.Replica) { r.Volume.Record.MemberID = 77 }), ofDemo0), survivor,
+			false},
+		{"of a survivor that was restored of another incarnation",
+			requesting(lost.edit2(0, func(r *facts.Replica) { r.Volume.Incarnation = "old" }), ofDemo0), survivor,
+			false},
 		{"of a survivor, with a quorum", requesting(settledWorld(3), ofDemo0), survivor, false},
-		{"of another survivor than was approved", requesting(lost, ofDemo0), otherwise(survivor, func(c *BeginNext) { c.Survivor = "demo-1" }), false},
-		{"of one survivor as three", requesting(lost, ofDemo0), otherwise(survivor, func(c *BeginNext) { c.Names, c.NextOrdinal = []string{"demo-3", "demo-4"}, 5 }), false},
+		{"of another survivor than was approved", requesting(lost, ofDemo0),
+			otherwise(survivor, func(c *changes.BeginNext) { c.Survivor = "demo-1" }), false},
+		{"of one survivor as three", requesting(lost, ofDemo0),
+			otherwise(survivor, func(c *changes.BeginNext) {
+				c.Names, c.NextOrdinal = []string{"demo-3", "demo-4"},
+					5
+			}), false},
 		{"empty, where all is lost", requesting(all, forNothing), empty, true},
 		{"empty, while nobody knows", requesting(settledWorld(3).blind(), forNothing), empty, false},
 		{"empty, with a quorum", requesting(settledWorld(3), forNothing), empty, false},
@@ -79,73 +106,106 @@ func TestWhatIsLaidTouchesNothingOfTheLifeThatServes(t *testing.T) {
 	laying, laid := layingWorld(begin), laidWorld(begin)
 	blank := laying
 	blank.Next.Members = nil
-	lay := Decide(blank).Change.(PrepareNext)
-	volume := func(name string) DeleteVolumes { return DeleteVolumes{Volumes: []VolumeRef{{name, "volume-" + name}}} }
-	task := func(name string) DeleteRestores { return DeleteRestores{Pods: []PodRef{{name, "restore-" + name}}} }
-	record := func(name string) RecordRestored {
-		return RecordRestored{Incarnation: IncarnationID("u1", 1), Volumes: []VolumeRef{{name, "volume-" + name}}}
+	lay := Decide(blank.Observation).Change.(changes.PrepareNext)
+	volume := func(name string) changes.DeleteVolumes {
+		return changes.DeleteVolumes{Volumes: []facts.VolumeRef{{Name: name, UID: "volume-" + name}}}
+	}
+	task := func(name string) changes.DeleteRestores {
+		return changes.DeleteRestores{Pods: []facts.PodRef{{Name: name, UID: "restore-" + name}}}
+	}
+	record := func(name string) changes.RecordRestored {
+		return changes.RecordRestored{Incarnation: facts.IncarnationID("u1", 1),
+			Volumes: []facts.VolumeRef{{Name: name, UID: "volume-" + name}}}
 	}
 	off := unrequested(laid)
 	checkGuard(t, []guarded1{
 		{"what is missing is made", blank, lay, true},
 		{"not for an incarnation that is not restored", begin, lay, false},
-		{"not for the incarnation that serves", blank, otherwise(lay, func(c *PrepareNext) { c.Incarnation = IncarnationID("u1", 0) }), false},
-		{"not under a name of this incarnation", blank, PrepareNext{Incarnation: lay.Incarnation, Volumes: []NewVolume{{Name: "demo-1"}}}, false},
-		{"not the certificates of another", blank, PrepareNext{Incarnation: lay.Incarnation, Secrets: []string{"demo-1"}}, false},
-		{"not a volume beside one", laid, PrepareNext{Incarnation: lay.Incarnation, Volumes: lay.Volumes[:1]}, false},
-		{"not a volume beside a Pod that restored on another", laying.next(3, func(r *Replica) { r.Volume = nil }), PrepareNext{Incarnation: lay.Incarnation, Volumes: lay.Volumes[:1]}, false},
-		{"not on a volume that has its data", laid, PrepareNext{Incarnation: lay.Incarnation, Restores: lay.Restores[:1]}, false},
-		{"not on one that is going", laying.next(3, cleared, doomed), PrepareNext{Incarnation: lay.Incarnation, Restores: lay.Restores[:1]}, false},
-		{"not from a survivor that nobody chose", laying.next(3, cleared), PrepareNext{Incarnation: lay.Incarnation, Restores: []Laying{{Name: "demo-3", Choices: choices, Survivor: "demo-0"}}}, false},
-		{"not with the tools of another minor version", laying.next(3, cleared), PrepareNext{Incarnation: lay.Incarnation, Restores: []Laying{{Name: "demo-3", Choices: newer}}}, false},
+		{"not for the incarnation that serves", blank,
+			otherwise(lay, func(c *changes.PrepareNext) { c.Incarnation = facts.IncarnationID("u1", 0) }), false},
+		{"not under a name of this incarnation", blank, changes.PrepareNext{Incarnation: lay.Incarnation,
+			Volumes: []changes.NewVolume{{Name: "demo-1"}}}, false},
+		{"not the certificates of another", blank, changes.PrepareNext{Incarnation: lay.Incarnation,
+			Secrets: []string{"demo-1"}}, false},
+		{"not a volume beside one", laid, changes.PrepareNext{Incarnation: lay.Incarnation, Volumes: lay.Volumes[:1]},
+			false},
+		{"not a volume beside a Pod that restored on another",
+			laying.next(3, func(r *facts.Replica) { r.Volume = nil }), changes.PrepareNext{Incarnation: lay.Incarnation,
+				Volumes: lay.Volumes[:1]}, false},
+		{"not on a volume that has its data", laid, changes.PrepareNext{Incarnation: lay.Incarnation,
+			Restores: lay.Restores[:1]}, false},
+		{"not on one that is going", laying.next(3, cleared, doomed), changes.PrepareNext{Incarnation: lay.Incarnation,
+			Restores: lay.Restores[:1]}, false},
+		{"not from a survivor that nobody chose", laying.next(3, cleared),
+			changes.PrepareNext{Incarnation: lay.Incarnation,
+				Restores: []changes.Laying{{Name: "demo-3", Choices: choices, Survivor: "demo-0"}}}, false},
+		{"not with the tools of another minor version", laying.next(3, cleared),
+			changes.PrepareNext{Incarnation: lay.Incarnation,
+				Restores: []changes.Laying{{Name: "demo-3", Choices: newer}}}, false},
 		{"a Pod that succeeded is believed", laying.next(3, laid1), record("demo-3"), true},
 		{"one that runs is not", laying, record("demo-3"), false},
 		{"nor of a volume that is going", laying.next(3, laid1, doomed), record("demo-3"), false},
 		{"what succeeded stays until it is written down", laying.next(3, laid1), task("demo-3"), false},
 		{"then it may go", laying.next(3, laid1, written), task("demo-3"), true},
-		{"or when its volume is gone", laying.next(3, laid1, func(r *Replica) { r.Volume = nil }), task("demo-3"), true},
+		{"or when its volume is gone", laying.next(3, laid1, func(r *facts.Replica) { r.Volume = nil }), task("demo-3"),
+			true},
 		{"or when nobody wants it", unrequested(laying.next(3, laid1)), task("demo-3"), true},
 		{"what nobody wants is taken back", off, volume("demo-3"), true},
 		{"not what somebody wants", laid, volume("demo-3"), false},
 		{"even on an approval that is stale", staled(laid), volume("demo-3"), false},
 		{"unless it is lost", laid.next(3, stranded1), volume("demo-3"), true},
 		{"not under a restore Pod", unrequested(laying), volume("demo-3"), false},
-		{"not what a member lived on", off.next(3, func(r *Replica) { r.Volume.Record = voter(3).Volume.Record }), volume("demo-3"), false},
-		{"not what is of the incarnation that serves", off.next(3, func(r *Replica) { r.Volume.Incarnation = off.Current.Birth.Incarnation }), volume("demo-3"), false},
-		{"the promise goes with the last of it", emptied(off), DropNext{Incarnation: lay.Incarnation}, true},
-		{"not before", off, DropNext{Incarnation: lay.Incarnation}, false},
-		{"not while somebody wants it", emptied(laid), DropNext{Incarnation: lay.Incarnation}, false},
-		{"nor the incarnation that serves", emptied(off), DropNext{Incarnation: off.Current.Birth.Incarnation}, false},
-		{"a backup is looked at for an EtcdRestore", begin, StartPreflight{Asked: begin.current().asking(begin.Requests[0]).inquiry()}, true},
-		{"not for one that nobody approved", staled(begin), StartPreflight{Asked: begin.current().asking(begin.Requests[0]).inquiry()}, false},
-		{"not twice", lookedAt(begin), StartPreflight{Asked: begin.current().asking(begin.Requests[0]).inquiry()}, false},
+		{"not what a member lived on", off.next(3, func(r *facts.Replica) { r.Volume.Record = voter(3).Volume.Record }),
+			volume("demo-3"), false},
+		{"not what is of the incarnation that serves",
+			off.next(3, func(r *facts.Replica) { r.Volume.Incarnation = off.Current.Birth.Incarnation }),
+			volume("demo-3"), false},
+		{"the promise goes with the last of it", emptied(off), changes.DropNext{Incarnation: lay.Incarnation}, true},
+		{"not before", off, changes.DropNext{Incarnation: lay.Incarnation}, false},
+		{"not while somebody wants it", emptied(laid), changes.DropNext{Incarnation: lay.Incarnation}, false},
+		{"nor the incarnation that serves", emptied(off), changes.DropNext{Incarnation: off.Current.Birth.Incarnation},
+			false},
+		{"a backup is looked at for an EtcdRestore", begin,
+			changes.StartPreflight{Asked: judge.Of(current(begin.Observation).Asking(begin.Requests[0])).Inquiry()},
+			true},
+		{"not for one that nobody approved", staled(begin),
+			changes.StartPreflight{Asked: judge.Of(current(begin.Observation).Asking(begin.Requests[0])).Inquiry()},
+			false},
+		{"not twice", lookedAt(begin),
+			changes.StartPreflight{Asked: judge.Of(current(begin.Observation).Asking(begin.Requests[0])).Inquiry()},
+			false},
 	})
 }
 
 func TestAClusterMovesOnlyToWhatIsWholeAndWasApproved(t *testing.T) {
 	laid := laidWorld(requesting(settledWorld(3)))
-	good := Decide(laid).Change.(SwitchOver)
-	silently := otherwise(good, func(c *SwitchOver) { c.Voters = nil })
+	good := Decide(laid.Observation).Change.(changes.SwitchOver)
+	silently := otherwise(good, func(c *changes.SwitchOver) { c.Voters = nil })
 	lost := laidWorld(requesting(lostWorld(), ofDemo0))
-	survivor := Decide(lost).Change.(SwitchOver)
+	survivor := Decide(lost.Observation).Change.(changes.SwitchOver)
 	back := settledWorld(3)
-	back.Current.Birth.Next, back.Next.Members, back.Current.Birth.NextOrdinal = lost.Current.Birth.Next, lost.Next.Members, 4
+	back.Current.Birth.Next, back.Next.Members, back.Current.Birth.NextOrdinal = lost.Current.Birth.Next,
+		lost.Next.Members, 4
 	back.Requests = nil
 	checkGuard(t, []guarded1{
 		{"all is restored", laid, good, true},
 		{"nobody wants it any more", unrequested(laid), good, false},
 		{"the approval is of other evidence", staled(laid), good, false},
 		{"the members are others", laid.edit(2, gone).with(voter(9)), good, false},
-		{"a restore Pod is there", laid.next(4, func(r *Replica) { r.Restoring = coming(4).Restoring }), good, false},
-		{"a volume is not restored", laid.next(4, func(r *Replica) { r.Volume.Restored = "" }), good, false},
-		{"a volume was restored in another incarnation", laid.next(4, func(r *Replica) { r.Volume.Restored = "old" }), good, false},
-		{"a volume is of another incarnation", laid.next(4, func(r *Replica) { r.Volume.Incarnation, r.Volume.Restored = "old", "old" }), good, false},
-		{"a volume is another one", laid.next(4, func(r *Replica) { r.Volume.UID = "another" }), good, false},
-		{"a volume is gone", laid.next(4, func(r *Replica) { r.Volume = nil }), good, false},
+		{"a restore Pod is there", laid.next(4, func(r *facts.Replica) { r.Restoring = coming(4).Restoring }), good,
+			false},
+		{"a volume is not restored", laid.next(4, func(r *facts.Replica) { r.Volume.Restored = "" }), good, false},
+		{"a volume was restored in another incarnation",
+			laid.next(4, func(r *facts.Replica) { r.Volume.Restored = "old" }), good, false},
+		{"a volume is of another incarnation",
+			laid.next(4, func(r *facts.Replica) { r.Volume.Incarnation, r.Volume.Restored = "old", "old" }), good,
+			false},
+		{"a volume is another one", laid.next(4, func(r *facts.Replica) { r.Volume.UID = "another" }), good, false},
+		{"a volume is gone", laid.next(4, func(r *facts.Replica) { r.Volume = nil }), good, false},
 		{"a volume is going", laid.next(4, doomed), good, false},
 		{"a volume is lost", laid.next(4, stranded1), good, false},
 		{"a member has no certificates", laid.next(4, noSecret), good, false},
-		{"a member's Pod is there", laid.next(4, func(r *Replica) { r.Pod = voter(4).Pod }), good, false},
+		{"a member's Pod is there", laid.next(4, func(r *facts.Replica) { r.Pod = voter(4).Pod }), good, false},
 		{"the spec asks for another minor version", wanting(laid, newer), good, false},
 		{"the authority is gone", withoutAuthority(laid), good, false},
 		{"a member was added by hand", strangers(laid), good, false},
@@ -154,15 +214,21 @@ func TestAClusterMovesOnlyToWhatIsWholeAndWasApproved(t *testing.T) {
 		{"one answers, and does not say who else there is", reticent(laid), silently, false},
 		{"members that were added by hand are too few to serve on by themselves", outvoted(laid, 2), silently, true},
 		{"they are a quorum by themselves", outvoted(laid, 4), silently, false},
-		{"another incarnation lives", laid, otherwise(good, func(c *SwitchOver) { c.From = "old" }), false},
-		{"another incarnation is prepared", laid, otherwise(good, func(c *SwitchOver) { c.To = "old" }), false},
-		{"somebody else has a vote", laid, otherwise(good, func(c *SwitchOver) { c.Voters = []string{"demo-0"} }), false},
-		{"votes are made up while nobody knows", requesting(unrequested(laid.blind())), otherwise(good, func(*SwitchOver) {}), false},
-		{"what was restored is nothing, and a backup was approved", func() Observation { o := laid; o.Current.Birth.Next.Origin = record.Origin{}; return o }(), good, false},
+		{"another incarnation lives", laid, otherwise(good, func(c *changes.SwitchOver) { c.From = "old" }), false},
+		{"another incarnation is prepared", laid, otherwise(good, func(c *changes.SwitchOver) { c.To = "old" }), false},
+		{"somebody else has a vote", laid,
+			otherwise(good, func(c *changes.SwitchOver) { c.Voters = []string{"demo-0"} }), false},
+		{"votes are made up while nobody knows", requesting(unrequested(laid.blind())),
+			otherwise(good, func(*changes.SwitchOver) {}), false},
+		{"what was restored is nothing, and a backup was approved",
+			func() scene { o := laid; o.Current.Birth.Next.Origin = record.Origin{}; return o }(), good, false},
 		{"a survivor, without a quorum", lost, survivor, true},
-		{"a survivor that went on since", lost.edit2(0, func(r *Replica) { r.Answer.Revision = 11 }), survivor, false},
+		{"a survivor that went on since", lost.edit2(0, func(r *facts.Replica) { r.Answer.Revision = 11 }), survivor,
+			false},
 		{"a survivor that fell silent since", lost.edit2(0, silent), survivor, false},
-		{"a survivor, and the quorum came back", requesting(back, ofDemo0), otherwise(survivor, func(c *SwitchOver) { c.Voters = names(settledWorld(3).Current.Members) }), false},
+		{"a survivor, and the quorum came back", requesting(back, ofDemo0),
+			otherwise(survivor,
+				func(c *changes.SwitchOver) { c.Voters = facts.Names(settledWorld(3).Current.Members) }), false},
 	})
 }
 
@@ -170,61 +236,77 @@ func TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost(t *testing.T)
 	moved := movedWorld(requesting(settledWorld(3)))
 	marked := moved.everyFormer(markedOld)
 	fenced := fencedWorld(requesting(settledWorld(3)))
-	start := Decide(fenced).Change.(Bootstrap)
-	sealed := StartPods{Pods: []Start{start.Pods[0]}}
-	stop := DeletePods{Pods: []PodRef{{"demo-1", "pod-demo-1"}}}
-	mark := MarkFormer{By: moved.Current.Birth.Incarnation, Volumes: []VolumeRef{{"demo-1", "volume-demo-1"}}}
-	old := DeleteVolumes{Volumes: []VolumeRef{{"demo-1", "volume-demo-1"}}}
+	start := Decide(fenced.Observation).Change.(changes.Bootstrap)
+	sealed := changes.StartPods{Pods: []changes.Start{start.Pods[0]}}
+	stop := changes.DeletePods{Pods: []facts.PodRef{{Name: "demo-1", UID: "pod-demo-1"}}}
+	mark := changes.MarkFormer{By: moved.Current.Birth.Incarnation,
+		Volumes: []facts.VolumeRef{{Name: "demo-1", UID: "volume-demo-1"}}}
+	old := changes.DeleteVolumes{Volumes: []facts.VolumeRef{{Name: "demo-1", UID: "volume-demo-1"}}}
 	serving := requesting(unrequested(servingWorld(requesting(settledWorld(3)))), givingUp)
 	stopping := marked.everyFormer(leavingOld)
 	checkGuard(t, []guarded1{
 		{"what ended is marked", moved, mark, true},
-		{"not as another incarnation's", moved, otherwise(mark, func(c *MarkFormer) { c.By = "old" }), false},
+		{"not as another incarnation's", moved, otherwise(mark, func(c *changes.MarkFormer) { c.By = "old" }), false},
 		{"not twice", marked, mark, false},
-		{"not what lives", moved, MarkFormer{By: moved.Current.Birth.Incarnation, Volumes: []VolumeRef{{"demo-3", "volume-demo-3"}}}, false},
+		{"not what lives", moved, changes.MarkFormer{By: moved.Current.Birth.Incarnation,
+			Volumes: []facts.VolumeRef{{Name: "demo-3", UID: "volume-demo-3"}}}, false},
 		{"then it is stopped", marked, stop, true},
-		{"not before every volume says so", marked.former(2, func(r *Replica) { r.Volume.Superseded = "" }), stop, false},
-		{"not another Pod", marked.former(1, func(r *Replica) { r.Pod.UID = "another" }), stop, false},
+		{"not before every volume says so", marked.former(2, func(r *facts.Replica) { r.Volume.Superseded = "" }), stop,
+			false},
+		{"not another Pod", marked.former(1, func(r *facts.Replica) { r.Pod.UID = "another" }), stop, false},
 		{"the next incarnation starts after that", fenced, start, true},
 		{"and so does each of its members", fenced, sealed, true},
-		{"not while a Pod of what ended runs", fenced.former(1, func(r *Replica) { r.Pod = voter(1).Pod }), start, false},
-		{"nor does any member alone", fenced.former(1, func(r *Replica) { r.Pod = voter(1).Pod }), sealed, false},
-		{"not while one is terminating", fenced.former(1, func(r *Replica) { r.Pod = voter(1).Pod; leavingOld(r) }), start, false},
-		{"not while nothing says on a volume that it ended", fenced.former(1, func(r *Replica) { r.Volume.Superseded = "" }), start, false},
-		{"one of three that does not go can serve no write", stopping.former(0, notLeftOld).former(1, stoppedOld).former(2, stoppedOld), start, true},
+		{"not while a Pod of what ended runs", fenced.former(1, func(r *facts.Replica) { r.Pod = voter(1).Pod }), start,
+			false},
+		{"nor does any member alone", fenced.former(1, func(r *facts.Replica) { r.Pod = voter(1).Pod }), sealed, false},
+		{"not while one is terminating",
+			fenced.former(1, func(r *facts.Replica) { r.Pod = voter(1).Pod; leavingOld(r) }), start, false},
+		{"not while nothing says on a volume that it ended",
+			fenced.former(1, func(r *facts.Replica) { r.Volume.Superseded = "" }), start, false},
+		{"one of three that does not go can serve no write", stopping.former(0, notLeftOld).former(1,
+			stoppedOld).former(2, stoppedOld), start, true},
 		{"two of three can", stopping.former(0, notLeftOld).former(1, notLeftOld).former(2, stoppedOld), start, false},
-		{"one of an unknown number can", unvoiced(stopping.former(0, notLeftOld).former(1, stoppedOld).former(2, stoppedOld)), start, false},
-		{"one of an incarnation that nobody knows can", func() Observation {
+		{"one of an unknown number can",
+			unvoiced(stopping.former(0, notLeftOld).former(1, stoppedOld).former(2, stoppedOld)), start, false},
+		{"one of an incarnation that nobody knows can", func() scene {
 			o := stopping.former(0, notLeftOld).former(1, stoppedOld).former(2, stoppedOld)
 			o.Current.Birth.Former = nil
 			return o
 		}(), sealed, false},
-		{"an incarnation that was moved to is never given up by itself", fenced, VoidBirth{Incarnation: fenced.Current.Birth.Incarnation}, false},
+		{"an incarnation that was moved to is never given up by itself", fenced,
+			changes.VoidBirth{Incarnation: fenced.Current.Birth.Incarnation}, false},
 		{"old volumes go when the EtcdRestore says so", serving, old, true},
 		{"not when nobody says so", servingWorld(requesting(settledWorld(3))), old, false},
-		{"not for another EtcdRestore", requesting(unrequested(serving), givingUp, func(r *Request) { r.ID = "r2" }), old, false},
+		{"not for another EtcdRestore", requesting(unrequested(serving), givingUp,
+			func(r *facts.Request) { r.ID = "r2" }), old, false},
 		{"not while what followed is silent", serving.blind(), old, false},
 		{"not without its quorum", serving.edit(3, silent).edit(4, silent), old, false},
-		{"not while what followed has no name yet", func() Observation { o := serving; o.Current.Birth.ClusterID = 0; return o }(), old, false},
-		{"not under a Pod", serving.former(1, func(r *Replica) { r.Pod = voter(1).Pod }), old, false},
-		{"not one that does not say that it ended", serving.former(1, func(r *Replica) { r.Volume.Superseded = "" }), old, false},
-		{"not one that another incarnation ended", serving.former(1, func(r *Replica) { r.Volume.Superseded = "later" }), old, false},
-		{"not another volume", serving.former(1, func(r *Replica) { r.Volume.UID = "another" }), old, false},
+		{"not while what followed has no name yet",
+			func() scene { o := serving; o.Current.Birth.ClusterID = 0; return o }(), old, false},
+		{"not under a Pod", serving.former(1, func(r *facts.Replica) { r.Pod = voter(1).Pod }), old, false},
+		{"not one that does not say that it ended",
+			serving.former(1, func(r *facts.Replica) { r.Volume.Superseded = "" }), old, false},
+		{"not one that another incarnation ended",
+			serving.former(1, func(r *facts.Replica) { r.Volume.Superseded = "later" }), old, false},
+		{"not another volume", serving.former(1, func(r *facts.Replica) { r.Volume.UID = "another" }), old, false},
 	})
 }
 
-// Each next member is in each state, with each EtcdRestore: the cluster switches over only to what is whole, and nothing is taken back that is
-// wanted.
+// Each next member is in each state, with each EtcdRestore: the cluster switches over only to what is whole, and
+// nothing is taken back that is wanted.
 func TestNothingIsMovedToOrTakenBackTooEarlyInEverySmallWorld(t *testing.T) {
-	edits := map[string]func(*Replica){
-		"restoring": func(*Replica) {}, "laid": laid, "failed": failed(0), "cleared": cleared, "going": goingTask,
-		"written": func(r *Replica) { laid(r); written(r) }, "ready": func(r *Replica) { written(r); cleared(r) },
-		"no volume": func(r *Replica) { r.Volume = nil; cleared(r) }, "no volume, restored": func(r *Replica) { laid(r); r.Volume = nil },
-		"doomed":   func(r *Replica) { written(r); cleared(r); doomed(r) },
-		"stranded": func(r *Replica) { written(r); cleared(r); stranded1(r) },
+	edits := map[string]func(*facts.Replica){
+		"restoring": func(*facts.Replica) {}, "laid": laid, "failed": failed(0), "cleared": cleared, "going": goingTask,
+		"written":             func(r *facts.Replica) { laid(r); written(r) },
+		"ready":               func(r *facts.Replica) { written(r); cleared(r) },
+		"no volume":           func(r *facts.Replica) { r.Volume = nil; cleared(r) },
+		"no volume, restored": func(r *facts.Replica) { laid(r); r.Volume = nil },
+		"doomed":              func(r *facts.Replica) { written(r); cleared(r); doomed(r) },
+		"stranded":            func(r *facts.Replica) { written(r); cleared(r); stranded1(r) },
 	}
 	three := settledWorld(3)
-	asking := map[string]Observation{"approved": requesting(three), "unapproved": requesting(three, unapproved), "stale": requesting(three, staleApproval), "gone": three}
+	asking := map[string]scene{"approved": requesting(three), "unapproved": requesting(three, unapproved),
+		"stale": requesting(three, staleApproval), "gone": three}
 	verdicts := map[Verdict]int{}
 	for how, o := range asking {
 		of := layingWorld(requesting(three))
@@ -233,9 +315,9 @@ func TestNothingIsMovedToOrTakenBackTooEarlyInEverySmallWorld(t *testing.T) {
 			for _, b := range edits {
 				for _, c := range edits {
 					world := of.next(3, a).next(4, b).next(5, c)
-					d := Decide(world)
+					d := Decide(world.Observation)
 					verdicts[d.Verdict]++
-					if d.Message == "" || d.Reason == ReasonGuard || d.Verdict == Settled {
+					if d.Message == "" || d.Reason == facts.ReasonGuard || d.Verdict == Settled {
 						t.Fatalf("%s: %+v", how, d)
 					}
 					holdInPlace(t, how, world, d)
@@ -248,68 +330,73 @@ func TestNothingIsMovedToOrTakenBackTooEarlyInEverySmallWorld(t *testing.T) {
 	}
 }
 
-func holdInPlace(t *testing.T, how string, o Observation, d Decision) {
+func holdInPlace(t *testing.T, how string, o scene, d Decision) {
 	t.Helper()
-	isReady := func(r Replica) bool {
+	isReady := func(r facts.Replica) bool {
 		v := r.Volume
 		return v != nil && v.Restored == v.Incarnation && !v.Terminating && v.Stranded == "" && r.Restoring == nil
 	}
 	switch c := d.Change.(type) {
-	case SwitchOver:
-		if how != "approved" || slices.ContainsFunc(o.Next.Members, func(r Replica) bool { return !isReady(r) }) {
+	case changes.SwitchOver:
+		if how != "approved" || slices.ContainsFunc(o.Next.Members, func(r facts.Replica) bool { return !isReady(r) }) {
 			t.Fatalf("%s: the cluster switches over", how)
 		}
-	case DropNext:
+	case changes.DropNext:
 		if how != "gone" && how != "unapproved" {
 			t.Fatalf("%s: what is wanted is dropped", how)
 		}
-	case DeleteVolumes:
+	case changes.DeleteVolumes:
 		for _, ref := range c.Volumes {
-			r, isNext := find(o.Next.Members, ref.Name)
+			r, isNext := facts.Find(o.Next.Members, ref.Name)
 			if !isNext || (how == "approved" || how == "stale") && r.Volume.Stranded == "" {
 				t.Fatalf("%s: the volume of %s is deleted", how, ref.Name)
 			}
 		}
-	case RecordRestored:
+	case changes.RecordRestored:
 		for _, ref := range c.Volumes {
-			if r, _ := find(o.Next.Members, ref.Name); r.Restoring == nil || r.Restoring.Phase != PodSucceeded {
+			if r, _ := facts.Find(o.Next.Members, ref.Name); r.Restoring == nil ||
+				r.Restoring.Phase != facts.PodSucceeded {
 				t.Fatalf("%s: %s is called restored", how, ref.Name)
 			}
 		}
-	case StartPods, Bootstrap, DeletePods, EvictPod:
-		t.Fatalf("%s: %s", how, KindOf(c))
+	case changes.StartPods, changes.Bootstrap, changes.DeletePods, changes.EvictPod:
+		t.Fatalf("%s: %s", how, changes.KindOf(c))
 	default:
 	}
 }
 
 func TestAnApprovalIsOfALifeAndItsMembersAndNotOfTheMoment(t *testing.T) {
 	o := settledWorld(3)
-	digest := o.Evidence().Digest
-	later := o.edit(1, func(r *Replica) { r.Answer.Revision, r.Answer.Applied = 99, 9999 })
+	digest := EvidenceOf(o.Observation).Digest
+	later := o.edit(1, func(r *facts.Replica) { r.Answer.Revision, r.Answer.Applied = 99, 9999 })
 	later.Now = now.Add(1e12)
-	for name, same := range map[string]Observation{"later": later, "a member is silent": o.edit(1, silent)} {
-		if same.Evidence().Digest != digest {
+	for name, same := range map[string]scene{"later": later, "a member is silent": o.edit(1, silent)} {
+		if EvidenceOf(same.Observation).Digest != digest {
 			t.Errorf("%s: the digest changed", name)
 		}
 	}
 	next := o
-	next.Current.Birth.Incarnation = IncarnationID("u1", 1)
+	next.Current.Birth.Incarnation = facts.IncarnationID("u1", 1)
 	again := o
 	again.Cluster.UID = "u2"
 	lost := lostWorld()
-	for name, changed := range map[string]Observation{
-		"the incarnation is another": next, "the object is another": again, "a member was replaced": o.edit(2, gone).with(voter(9)), "the quorum is lost": lost,
+	for name, changed := range map[string]scene{
+		"the incarnation is another": next, "the object is another": again,
+		"a member was replaced": o.edit(2, gone).with(voter(9)), "the quorum is lost": lost,
 	} {
-		if changed.Evidence().Digest == digest {
+		if EvidenceOf(changed.Observation).Digest == digest {
 			t.Errorf("%s: the digest is the same", name)
 		}
 	}
-	of := lost.Evidence().Digest
-	if lost.edit2(0, func(r *Replica) { r.Volume.UID = "another" }).Evidence().Digest == of || lost.edit2(0, noData).Evidence().Digest == of {
+	of := EvidenceOf(lost.Observation).Digest
+	if EvidenceOf(lost.edit2(0, func(r *facts.Replica) { r.Volume.UID = "another" }).Observation).Digest == of ||
+		EvidenceOf(lost.edit2(0, noData).Observation).Digest == of {
 		t.Error("without a quorum, whose data is left is no part of the digest")
 	}
 	restarting := settledWorld(3).edit(1, wiped).edit(2, wiped).blind()
-	if restarting.edit2(1, func(r *Replica) { r.Pod.Running = true }).Evidence().Digest != restarting.Evidence().Digest {
+	if EvidenceOf(restarting.edit2(1,
+		func(r *facts.Replica) { r.Pod.Running = true }).Observation).Digest != EvidenceOf(
+		restarting.Observation).Digest {
 		t.Error("the digest changes while a container that lost its data is started again and again")
 	}
 }
@@ -317,35 +404,36 @@ func TestAnApprovalIsOfALifeAndItsMembersAndNotOfTheMoment(t *testing.T) {
 func TestWhoGaveUpWhatServesGaveUpWhatIsSilentAndNotTheOtherWayRound(t *testing.T) {
 	serving := settledWorld(3)
 	silent := serving.blind()
-	if !silent.Evidence().Accepts(serving.Evidence().Digest) {
+	if !EvidenceOf(silent.Observation).Accepts(EvidenceOf(serving.Observation).Digest) {
 		t.Error("an approval of a cluster that serves is stale while nobody answers")
 	}
 	approved := requesting(silent)
-	if got := approved.Standing(approved.Requests[0]); got != StandingApproved {
+	if got := StandingOf(approved.Observation, approved.Requests[0]); got != StandingApproved {
 		t.Errorf("while nobody answers it is %s", got)
 	}
 	back := serving
 	back.Requests = approved.Requests
-	if got := back.Standing(back.Requests[0]); got != StandingStale {
+	if got := StandingOf(back.Observation, back.Requests[0]); got != StandingStale {
 		t.Errorf("once the quorum is back, what was approved while nobody answered is %s", got)
 	}
 	laid := laidWorld(requesting(serving))
-	laid.Requests[0].Approval = silent.Evidence().Digest
-	row{"nor does the cluster move for it", laid, Refuse, "restore-switch-over", ReasonRestoreHeld, "", "approve that"}.check(t)
+	laid.Requests[0].Approval = EvidenceOf(silent.Observation).Digest
+	row{"nor does the cluster move for it", laid, Refuse, "restore-switch-over", facts.ReasonRestoreHeld, "",
+		"approve that"}.check(t)
 }
 
 func TestMembersOfALifeThatWasMovedToStartBeforeAnythingElseIsPutRight(t *testing.T) {
 	o := fencedWorld(requesting(settledWorld(3)))
-	o.Objects = append([]Object(nil), o.Objects...)
-	o.Objects[len(o.Objects)-1].State = ObjectDrifted
-	c, _ := Decide(o).Change.(Bootstrap)
+	o.Objects = append([]facts.Object(nil), o.Objects...)
+	o.Objects[len(o.Objects)-1].State = facts.ObjectDrifted
+	c, _ := Decide(o.Observation).Change.(changes.Bootstrap)
 	if len(c.Pods) != 3 || len(c.Objects) != 0 {
 		t.Errorf("first: %+v", c)
 	}
 	for _, r := range o.Current.Members {
 		o = o.edit(r.Ordinal, upAgain)
 	}
-	c, _ = Decide(o).Change.(Bootstrap)
+	c, _ = Decide(o.Observation).Change.(changes.Bootstrap)
 	if len(c.Pods) != 0 || len(c.Objects) != 1 {
 		t.Errorf("then: %+v", c)
 	}
@@ -354,23 +442,26 @@ func TestMembersOfALifeThatWasMovedToStartBeforeAnythingElseIsPutRight(t *testin
 func TestARecordThatIsWrittenAnewSaysWhichEtcdRestoreWasDone(t *testing.T) {
 	serving := servingWorld(requesting(settledWorld(3)))
 	for _, r := range serving.Current.Members {
-		serving = serving.edit(r.Ordinal, func(r *Replica) { r.Volume.Request = asked.ID })
+		serving = serving.edit(r.Ordinal, func(r *facts.Replica) { r.Volume.Request = asked.ID })
 	}
 	serving.Current.Birth = record.Birth{}
-	birth, _ := Decide(serving).Change.(BeginBirth)
-	serving.Current.Birth = record.Birth{Incarnation: birth.Incarnation, ClusterID: birth.ClusterID, Restore: birth.Restore}
-	if got := serving.Standing(serving.Requests[0]); got != StandingComplete {
+	birth, _ := Decide(serving.Observation).Change.(changes.BeginBirth)
+	serving.Current.Birth = record.Birth{Incarnation: birth.Incarnation, ClusterID: birth.ClusterID,
+		Restore: birth.Restore}
+	if got := StandingOf(serving.Observation, serving.Requests[0]); got != StandingComplete {
 		t.Errorf("it is %s", got)
 	}
 }
 
 func TestAnApprovalIsGoodForADayOrTwo(t *testing.T) {
 	o := requesting(settledWorld(3))
-	for hours, want := range map[time.Duration]Standing{0: StandingApproved, 24: StandingApproved, 48: StandingStale, 24 * 30: StandingStale} {
+	for hours, want := range map[time.Duration]Standing{0: StandingApproved, 24: StandingApproved, 48: StandingStale,
+		24 * 30: StandingStale} {
 		later := o
 		later.Now = now.Add(hours * time.Hour)
-		_, isApproved := later.current().approvedNow(o.Requests[0].ID)
-		if got := later.Standing(o.Requests[0]); got != want || isApproved != (want == StandingApproved) {
+		_, isApproved := current(later.Observation).ApprovedNow(o.Requests[0].ID)
+		if got := StandingOf(later.Observation, o.Requests[0]); got != want ||
+			isApproved != (want == StandingApproved) {
 			t.Errorf("after %d hours it is %s, approved %v", hours, got, isApproved)
 		}
 	}
@@ -380,7 +471,7 @@ func TestWhereAnEtcdRestoreStands(t *testing.T) {
 	three := settledWorld(3)
 	for _, row := range []struct {
 		name  string
-		world Observation
+		world scene
 		want  Standing
 	}{
 		{"before the cluster is born", requesting(atBirth(3)), StandingUnborn},
@@ -388,21 +479,25 @@ func TestWhereAnEtcdRestoreStands(t *testing.T) {
 		{"approved on other evidence", requesting(three, staleApproval), StandingStale},
 		{"approved", requesting(three), StandingApproved},
 		{"while it is restored", layingWorld(requesting(three)), StandingLaying},
-		{"while it is restored, with an approval that went stale", staled(layingWorld(requesting(three))), StandingLaying},
+		{"while it is restored, with an approval that went stale", staled(layingWorld(requesting(three))),
+			StandingLaying},
 		{"once the cluster moved", movedWorld(requesting(three)), StandingMoved},
 		{"once it serves", servingWorld(requesting(three)), StandingComplete},
-		{"behind an older one", func() Observation { o := requesting(requesting(three, func(r *Request) { r.ID = "r0" })); return o }(), StandingAnother},
+		{"behind an older one",
+			func() scene { o := requesting(requesting(three, func(r *facts.Request) { r.ID = "r0" })); return o }(),
+			StandingAnother},
 	} {
-		if got := row.world.Standing(row.world.Requests[len(row.world.Requests)-1]); got != row.want {
+		if got := StandingOf(row.world.Observation, row.world.Requests[len(row.world.Requests)-1]); got != row.want {
 			t.Errorf("%s: %s, not %s", row.name, got, row.want)
 		}
 	}
 }
 
 func TestEveryStartIsConfirmed(t *testing.T) {
-	for _, flags := range []Flags{FlagsSealed, FlagsJoin, FlagsBirth} {
-		if !MustConfirm(StartPods{Pods: []Start{{Name: "demo-1", Flags: flags}}}) {
-			t.Errorf("a Pod with flags %s is started on what a cache says: its incarnation may have ended meanwhile", flags)
+	for _, flags := range []facts.Flags{facts.FlagsSealed, facts.FlagsJoin, facts.FlagsBirth} {
+		if !MustConfirm(changes.StartPods{Pods: []changes.Start{{Name: "demo-1", Flags: flags}}}) {
+			t.Errorf("a Pod with flags %s is started on what a cache says: its incarnation may have ended meanwhile",
+				flags)
 		}
 	}
 }
@@ -410,19 +505,23 @@ func TestEveryStartIsConfirmed(t *testing.T) {
 func TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped(t *testing.T) {
 	muted := mutedFor(time.Minute)
 	alone := reading(muted)
-	mark := MarkFlushed{Life: alone.Current.Birth.Next.Incarnation, Volume: VolumeRef{"demo-0", "volume-demo-0"}}
-	unread := DeleteVolumes{Volumes: []VolumeRef{{"demo-3", "volume-demo-3"}}}
-	stop := DeletePods{Pods: []PodRef{{"demo-0", "pod-demo-0"}}}
-	read := PrepareNext{Incarnation: alone.Current.Birth.Next.Incarnation, Restores: []Laying{{Name: "demo-3", Choices: choices, Survivor: "demo-0", Mounts: "demo-0"}}}
-	start := StartPods{Pods: []Start{{Name: "demo-0", Flags: FlagsSealed, Choices: choices}}}
+	mark := changes.MarkFlushed{Life: alone.Current.Birth.Next.Incarnation,
+		Volume: facts.VolumeRef{Name: "demo-0", UID: "volume-demo-0"}}
+	unread := changes.DeleteVolumes{Volumes: []facts.VolumeRef{{Name: "demo-3", UID: "volume-demo-3"}}}
+	stop := changes.DeletePods{Pods: []facts.PodRef{{Name: "demo-0", UID: "pod-demo-0"}}}
+	read := changes.PrepareNext{Incarnation: alone.Current.Birth.Next.Incarnation,
+		Restores: []changes.Laying{{Name: "demo-3", Choices: choices, Survivor: "demo-0", Mounts: "demo-0"}}}
+	start := changes.StartPods{Pods: []changes.Start{{Name: "demo-0", Flags: facts.FlagsSealed, Choices: choices}}}
 	stopped := reading(muted.edit2(0, flushed, noPod))
 	checkGuard(t, []guarded1{
 		{"one that ran alone for long enough is marked", alone, mark, true},
 		{"not one that just started", reading(mutedFor(time.Second)), mark, false},
-		{"not one that still reads its log", reading(muted.edit2(0, func(r *Replica) { r.Pod.Booted = false })), mark, false},
+		{"not one that still reads its log", reading(muted.edit2(0, func(r *facts.Replica) { r.Pod.Booted = false })),
+			mark, false},
 		{"not one that answers", reading(lostWorld()), mark, false},
-		{"not one that served since it started", reading(muted.edit2(0, func(r *Replica) { r.Pod.ReadySince = now })), mark, false},
-		{"not for another incarnation", alone, otherwise(mark, func(c *MarkFlushed) { c.Life = "old" }), false},
+		{"not one that served since it started",
+			reading(muted.edit2(0, func(r *facts.Replica) { r.Pod.ReadySince = now })), mark, false},
+		{"not for another incarnation", alone, otherwise(mark, func(c *changes.MarkFlushed) { c.Life = "old" }), false},
 		{"not while nothing is restored", muted, mark, false},
 		{"what was made to be written to from afar goes first", laidInPart(muted).next(3, cleared), unread, true},
 		{"not what somebody still writes to", laidInPart(muted), unread, false},
@@ -432,11 +531,14 @@ func TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped(t *testing.T) 
 		{"then it is stopped", reading(muted.edit2(0, flushed)), stop, true},
 		{"not before", alone, stop, false},
 		{"not on an approval that went stale", staled(reading(muted.edit2(0, flushed))), stop, false},
-		{"not for another incarnation's sake", reading(muted.edit2(0, func(r *Replica) { r.Volume.Flushed = "old" })), stop, false},
+		{"not for another incarnation's sake",
+			reading(muted.edit2(0, func(r *facts.Replica) { r.Volume.Flushed = "old" })), stop, false},
 		{"it is read once it is gone", stopped, read, true},
 		{"not before", reading(muted.edit2(0, flushed)), read, false},
 		{"not where nothing says that it ran", reading(muted.edit2(0, noPod)), read, false},
-		{"nobody else's volume is", stopped, PrepareNext{Incarnation: read.Incarnation, Restores: []Laying{{Name: "demo-3", Choices: choices, Survivor: "demo-0", Mounts: "demo-1"}}}, false},
+		{"nobody else's volume is", stopped, changes.PrepareNext{Incarnation: read.Incarnation,
+			Restores: []changes.Laying{{Name: "demo-3", Choices: choices, Survivor: "demo-0", Mounts: "demo-1"}}},
+			false},
 		{"it does not start while it is read", stopped, start, false},
 		{"but once nobody reads it", muted.edit2(0, flushed, noPod), start, true},
 	})

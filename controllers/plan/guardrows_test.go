@@ -5,16 +5,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
-// guardRow is a change that the guard lets pass, and the same change with one fact wrong: in the world, or in the change itself.
+// guardRow is a change that the guard lets pass, and the same change with one fact wrong: in the world, or in the
+// change itself.
 type guardRow struct {
 	name    string
-	world   Observation
-	change  Change
-	wrong   Observation
-	instead Change
+	world   scene
+	change  changes.Change
+	wrong   scene
+	instead changes.Change
 	why     string // part of the guard's sentence
 }
 
@@ -26,10 +29,10 @@ func TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt(t *testing.T) {
 
 func (row guardRow) check(t *testing.T) {
 	t.Helper()
-	if why := Veto(row.world, row.change); why != "" {
+	if why := Veto(row.world.Observation, row.change); why != "" {
 		t.Errorf("the guard refuses it where nothing is wrong: %s", why)
 	}
-	if why := Veto(row.wrong, row.instead); !strings.Contains(why, row.why) {
+	if why := Veto(row.wrong.Observation, row.instead); !strings.Contains(why, row.why) {
 		t.Errorf("the guard says %q, which does not name that %s", why, row.why)
 	}
 }
@@ -38,65 +41,78 @@ func (row guardRow) check(t *testing.T) {
 func guardedMembership() []guardRow {
 	const otherID = clusterID + 1
 	three := settledWorld(3)
-	add := AddLearner{Name: "demo-4"}
-	move := MoveLeader{From: "demo-0", FromID: 1, To: "demo-1", ToID: 2}
-	recording := func(id record.Member) Change {
-		return RecordMembers{Members: []MemberRecord{{Name: "demo-1", VolumeUID: "volume-demo-1", Record: id}}}
+	add := changes.AddLearner{Name: "demo-4"}
+	move := changes.MoveLeader{From: "demo-0", FromID: 1, To: "demo-1", ToID: 2}
+	recording := func(id record.Member) changes.Change {
+		return changes.RecordMembers{Members: []changes.MemberRecord{{Name: "demo-1", VolumeUID: "volume-demo-1",
+			Record: id}}}
 	}
 	own := record.Member{ClusterID: clusterID, MemberID: 2, Version: choices.Version, VolumeUID: "volume-demo-1"}
 	foreign := record.Member{ClusterID: otherID, MemberID: 2, Version: choices.Version, VolumeUID: "volume-demo-1"}
 	blank := three.edit(1, unrecorded)
-	strange := blank.edit(1, func(r *Replica) { r.Answer.ClusterID = otherID })
+	strange := blank.edit(1, func(r *facts.Replica) { r.Answer.ClusterID = otherID })
 	strange.Current.Membership.ClusterID = otherID
 	newborn := three.edit(2, unrecorded)
 	newborn.Current.Birth.ClusterID = 0
-	identity := RecordBirth{ClusterID: clusterID}
+	identity := changes.RecordBirth{ClusterID: clusterID}
 	unseen := three.edit(1, unanswered)
-	away := LabelRole{Pod: PodRef{Name: "demo-1", UID: "pod-demo-1"}}
+	away := changes.LabelRole{Pod: facts.PodRef{Name: "demo-1", UID: "pod-demo-1"}}
 	return []guardRow{
 		{"a learner beside a learner", three, add, three.with(learner(3)), add, "another member is being added"},
-		{"a learner beside a member that a person added", three, add, strangers(three), add, "another member is being added"},
-		{"a leader that hands over to a member that does not answer", three, move, three.edit(1, unanswered), move, "demo-1 is not a healthy voter"},
-		{"a record with another cluster ID", blank, recording(own), strange, recording(foreign), "demo-1 did not answer as member 2 of this cluster"},
-		{"a cluster ID that one of three first members bears", newborn, identity, newborn.edit(1, unrecorded), identity, "too few members are recorded"},
-		{"a budget below quorum", three, SetBudget{MinAvailable: 2}, three, SetBudget{MinAvailable: 1}, "3 voters need a larger budget"},
-		{"a member that clients are led away from while no quorum answers", unseen, away, unseen.edit(2, unanswered), away, "demo-1 does not answer, and no quorum does"},
+		{"a learner beside a member that a person added", three, add, strangers(three), add,
+			"another member is being added"},
+		{"a leader that hands over to a member that does not answer", three, move, three.edit(1, unanswered), move,
+			"demo-1 is not a healthy voter"},
+		{"a record with another cluster ID", blank, recording(own), strange, recording(foreign),
+			"demo-1 did not answer as member 2 of this cluster"},
+		{"a cluster ID that one of three first members bears", newborn, identity, newborn.edit(1, unrecorded), identity,
+			"too few members are recorded"},
+		{"a budget below quorum", three, changes.SetBudget{MinAvailable: 2}, three, changes.SetBudget{MinAvailable: 1},
+			"3 voters need a larger budget"},
+		{"a member that clients are led away from while no quorum answers", unseen, away, unseen.edit(2, unanswered),
+			away, "demo-1 does not serve, and no quorum does"},
 	}
 }
 
-// guardedApprovals are rows of restores in place, in a world that has lost all its data: there nothing but the approval holds
-// an empty incarnation back.
+// guardedApprovals are rows of restores in place, in a world that has lost all its data: there nothing but the approval
+// holds an empty incarnation back.
 func guardedApprovals() []guardRow {
 	lost := settledWorld(3).edit(0, noData).edit(1, noData).edit(2, noData).blind()
 	approved := requesting(lost, forNothing)
-	refused := func(r *Request) { r.WantedBackup.Fault = "the request is refused" }
-	begin := BeginNext{From: IncarnationID("u1", 0), NextOrdinal: 6, Next: record.Next{
-		Incarnation: IncarnationID("u1", 1), Counter: 1, Token: token("u1", IncarnationID("u1", 1)),
+	refused := func(r *facts.Request) { r.WantedBackup.Fault = "the request is refused" }
+	begin := changes.BeginNext{From: facts.IncarnationID("u1", 0), NextOrdinal: 6, Next: record.Next{
+		Incarnation: facts.IncarnationID("u1", 1), Counter: 1, Token: token("u1", facts.IncarnationID("u1", 1)),
 		Names: []string{"demo-3", "demo-4", "demo-5"}, Source: record.SourceEmpty, Bump: asked.Bump, Restore: asked.ID,
 	}}
 	notAsked := "no EtcdRestore asks for this"
 	return []guardRow{
 		{"an empty incarnation where a backup was approved", approved, begin, requesting(lost), begin, notAsked},
-		{"an incarnation of a refused request", approved, begin, requesting(lost, forNothing, refused), begin, notAsked},
+		{"an incarnation of a refused request", approved, begin, requesting(lost, forNothing, refused), begin,
+			notAsked},
 		{"an incarnation with another bump than was approved", approved, begin, approved,
-			otherwise(begin, func(c *BeginNext) { c.Bump = 1 }), notAsked},
+			otherwise(begin, func(c *changes.BeginNext) { c.Bump = 1 }), notAsked},
 	}
 }
 
-// guardedReturns are rows of data that an earlier cluster left, each taken over with one thing wrong about the last of its volumes.
+// guardedReturns are rows of data that an earlier cluster left, each taken over with one thing wrong about the last of
+// its volumes.
 func guardedReturns() []guardRow {
 	const cannot, isMixed = "demo-2 cannot be resumed", "not known to be one incarnation of one cluster"
 	left := retaining(unborn(3))
-	adopt := func(o Observation) Change { return AdoptData{Items: o.Retained} }
-	row := func(name, why string, wrong Observation) guardRow {
+	adopt := func(o scene) changes.Change { return changes.AdoptData{Items: o.Retained} }
+	row := func(name, why string, wrong scene) guardRow {
 		return guardRow{name, left, adopt(left), wrong, adopt(wrong), why}
 	}
 	return []guardRow{
-		row("data of two clusters", isMixed, retaining(unborn(3), func(r *Retained) { r.Record.ClusterID++ })),
-		row("data of two incarnations", isMixed, retaining(unborn(3), func(r *Retained) { r.Incarnation = "other" })),
-		row("data that two objects left", cannot, retaining(unborn(3), func(r *Retained) { r.Owner = "u-other" })),
-		row("data of which a newer release wrote a record", cannot, retaining(unborn(3), func(r *Retained) { r.TooNew = "a newer release wrote it" })),
-		row("data on a copy of the volume that its member lived on", cannot, retaining(unborn(3), func(r *Retained) { r.Record.VolumeUID = "another" })),
+		row("data of two clusters", isMixed, retaining(unborn(3), func(r *facts.Retained) { r.Record.ClusterID++ })),
+		row("data of two incarnations", isMixed,
+			retaining(unborn(3), func(r *facts.Retained) { r.Incarnation = "other" })),
+		row("data that two objects left", cannot,
+			retaining(unborn(3), func(r *facts.Retained) { r.Owner = "u-other" })),
+		row("data of which a newer release wrote a record", cannot,
+			retaining(unborn(3), func(r *facts.Retained) { r.TooNew = "a newer release wrote it" })),
+		row("data on a copy of the volume that its member lived on", cannot,
+			retaining(unborn(3), func(r *facts.Retained) { r.Record.VolumeUID = "another" })),
 		row("data of which no volume says whose it is", isMixed, retaining(unborn(3), anonymous)),
 	}
 }

@@ -5,11 +5,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // unsupported refuses changes of the spec that this release cannot make to running members.
-func (o view) unsupported() *proposal {
+func unsupported(o judge.View) *proposal {
 	for _, r := range o.Members {
 		if r.Member == nil || !r.IsRecorded() {
 			continue
@@ -31,19 +34,20 @@ func (o view) unsupported() *proposal {
 }
 
 func notSupported(format string, args ...any) *proposal {
-	return refuse(ReasonNotSupported, format, args...).byHuman().yielding()
+	return refuse(facts.ReasonNotSupported, format, args...).byHuman().yielding()
 }
 
 // memberHealth keeps the cluster from being called settled while a member is not well.
-func memberHealth(o view) *proposal {
+func memberHealth(o judge.View) *proposal {
 	for _, r := range o.Members {
-		if r.Member == nil && r.isLeaving() && !o.hasNotLeft(r) {
-			return wait(ReasonPodLeaving, "%s is no member any more; its remains are being deleted.", r.Name).yielding()
+		if r.Member == nil && isLeaving(r) && !hasNotLeft(o.Observation, r) {
+			return wait(facts.ReasonPodLeaving, "%s is no member any more; its remains are being deleted.",
+				r.Name).yielding()
 		}
 		if r.Member == nil {
 			continue
 		}
-		if p := o.ailment(r); p != nil {
+		if p := ailment(o, r); p != nil {
 			return p.yielding()
 		}
 	}
@@ -52,124 +56,68 @@ func memberHealth(o view) *proposal {
 
 // hasNotLeft reports remains of a member that was removed, on a node that does not answer: they go when it is back or
 // deleted, and nobody needs to wait for that.
-func (o Observation) hasNotLeft(r Replica) bool {
-	return r.Pod != nil && r.Pod.Terminating && !r.Pod.GoneBy.IsZero() && o.Now.Sub(r.Pod.GoneBy) > leavingDeadline
+func hasNotLeft(o facts.Observation, r facts.Replica) bool {
+	return r.Pod != nil && r.Pod.Terminating && !r.Pod.GoneBy.IsZero() &&
+		o.Now.Sub(r.Pod.GoneBy) > facts.LeavingDeadline
 }
 
 // ailment says what a member lacks to be well: a volume that stays, a process that serves, and a name that is written
 // down.
-func (o view) ailment(r Replica) *proposal {
-	if r.isDoomed() {
-		return wait(ReasonDoomed,
+func ailment(o judge.View, r facts.Replica) *proposal {
+	if r.IsDoomed() {
+		return wait(facts.ReasonDoomed,
 			"The volume of %s is being deleted, or its claim is gone, while the member uses it: any stop of its Pod "+
 				"loses its data. A successor joins first.", r.Name)
 	}
 	if p := startTrouble(o, r); p != nil {
 		return p
 	}
-	if j := o.Judge(r); r.Pod == nil && j.Cure == Person {
-		return refuse(ReasonForeignData,
+	if j := o.Judge(r); r.Pod == nil && j.Cure == judge.Person {
+		return refuse(facts.ReasonForeignData,
 			"%s is a member and no Pod is started for it: %s. Put back what was changed on its "+
 				"PersistentVolumeClaim, or delete that, and the member is replaced.",
 			r.Name, j.Says).byHuman()
 	}
 	if !r.IsHealthy(o.Membership) || r.Pod == nil || !r.Pod.Ready {
-		return wait(ReasonNotReady, "%s is not well: %s.", r.Name, o.Judge(r).Says).due(o, podChange(r.Pod),
-			startDeadline)
+		return wait(facts.ReasonNotReady, "%s is not well: %s.", r.Name, o.Judge(r).Says).due(o, facts.PodChange(r.Pod),
+			facts.StartDeadline)
 	}
 	if !r.IsSealed() {
-		return wait(ReasonNotRecorded,
+		return wait(facts.ReasonNotRecorded,
 			"%s serves, but who lives on its data could not be written down; clients are not led to it.", r.Name).due(o,
-			podChange(r.Pod), startDeadline)
+			facts.PodChange(r.Pod), facts.StartDeadline)
 	}
 	return nil
 }
 
-// startProblems maps what Kubernetes says of a container or Pod that cannot start to a reason.
-var startProblems = map[string]string{
-	"ErrImagePull":               ReasonImagePull,
-	"ImagePullBackOff":           ReasonImagePull,
-	"InvalidImageName":           ReasonImagePull,
-	"ErrImageNeverPull":          ReasonImagePull,
-	"RegistryUnavailable":        ReasonImagePull,
-	"ImageInspectError":          ReasonImagePull,
-	"SignatureValidationFailed":  ReasonImagePull,
-	"CreateContainerConfigError": ReasonContainer,
-	"CreateContainerError":       ReasonContainer,
-	"RunContainerError":          ReasonContainer,
-	"CreatePodSandboxError":      ReasonContainer,
-	"Unschedulable":              ReasonUnschedulable,
-}
-
 // startTrouble says what keeps a replica's Pod from serving, or nil when nothing is known to. It is due from the
 // creation of the Pod, so a member that stops after a long time is overdue at once.
-func startTrouble(o view, r Replica) *proposal {
+func startTrouble(o judge.View, r facts.Replica) *proposal {
 	pod := r.Pod
 	switch {
 	case pod == nil:
 		return nil
 	case pod.Terminating:
-		return wait(ReasonPodLeaving, "The Pod of %s is terminating; it is started again when it is gone.",
-			r.Name).due(o, pod.GoneBy, leavingDeadline)
+		return wait(facts.ReasonPodLeaving, "The Pod of %s is terminating; it is started again when it is gone.",
+			r.Name).due(o, pod.GoneBy, facts.LeavingDeadline)
 	case pod.HasEnded():
 		return nil
-	case r.cannotStart():
-		return wait(startProblems[pod.Waiting], "The Pod of %s cannot start (%s): %s", r.Name, pod.Waiting,
-			pod.Message).due(o, pod.Created, startDeadline)
+	case r.CannotStart():
+		return wait(facts.StartProblems[pod.Waiting], "The Pod of %s cannot start (%s): %s", r.Name, pod.Waiting,
+			pod.Message).due(o, pod.Created, facts.StartDeadline)
 	case !pod.Running && pod.Exit != nil && pod.Exit.Reason != etcdutil.ExitRemoved:
-		return wait(ReasonCrashing, "etcd of %s stopped (%s): %s", r.Name, pod.Exit.Reason, pod.Exit.Message).due(o,
-			pod.Created, startDeadline)
+		return wait(facts.ReasonCrashing, "etcd of %s stopped (%s): %s", r.Name, pod.Exit.Reason,
+			pod.Exit.Message).due(o,
+			pod.Created, facts.StartDeadline)
 	}
 	return nil
 }
 
-// podChange is the last time that the Pod came, or its readiness changed. How often its container stops does not count:
-// a crash loop must not put a deadline off for ever.
-func podChange(p *Pod) time.Time {
-	if p == nil {
-		return time.Time{}
-	}
-	last := p.Created
-	if ready := p.byServer(p.ReadySince); ready.After(last) {
-		last = ready
-	}
-	return last
-}
-
-// byServer is a time that the kubelet wrote, by the API server's clock. When the status was last written is known by
-// that clock, and the latest time in it is at most as old: a kubelet whose clock is behind cannot make anything seem
-// older than that.
-func (p *Pod) byServer(stamp time.Time) time.Time {
-	latest := p.ReadySince
-	if p.RunningSince.After(latest) {
-		latest = p.RunningSince
-	}
-	if p.Exit != nil && p.Exit.At.After(latest) {
-		latest = p.Exit.At
-	}
-	if stamp.IsZero() || !p.StatusAt.After(latest) {
-		return stamp
-	}
-	return stamp.Add(p.StatusAt.Sub(latest))
-}
-
-// lastStart is the last time that the Pod came, its readiness changed or its process began.
-func lastStart(p *Pod) time.Time {
-	last := podChange(p)
-	if p == nil {
-		return last
-	}
-	if running := p.byServer(p.RunningSince); running.After(last) {
-		last = running
-	}
-	return last
-}
-
 // lastPodChange is the last time that something is known to have happened to any Pod, or that a volume was made.
-func lastPodChange(o view) time.Time {
+func lastPodChange(o judge.View) time.Time {
 	var last time.Time
 	for _, r := range o.Members {
-		if at := podChange(r.Pod); at.After(last) {
+		if at := facts.PodChange(r.Pod); at.After(last) {
 			last = at
 		}
 		if r.Volume != nil && r.Volume.Created.After(last) {
@@ -179,18 +127,20 @@ func lastPodChange(o view) time.Time {
 	return last
 }
 
-func recordNames(records []MemberRecord) string {
-	return joinNames(records, func(r MemberRecord) string { return r.Name })
+func recordNames(records []changes.MemberRecord) string {
+	return joinNames(records, func(r changes.MemberRecord) string { return r.Name })
 }
 
-func sealNames(seals []Seal) string {
-	return joinNames(seals, func(s Seal) string { return s.Pod.Name })
+func sealNames(seals []changes.Seal) string {
+	return joinNames(seals, func(s changes.Seal) string { return s.Pod.Name })
 }
 
-func podNames(pods []PodRef) string { return joinNames(pods, func(p PodRef) string { return p.Name }) }
+func podNames(pods []facts.PodRef) string {
+	return joinNames(pods, func(p facts.PodRef) string { return p.Name })
+}
 
-func startNames(starts []Start) string {
-	return joinNames(starts, func(s Start) string { return s.Name })
+func startNames(starts []changes.Start) string {
+	return joinNames(starts, func(s changes.Start) string { return s.Name })
 }
 
 func joinNames[T any](items []T, name func(T) string) string {

@@ -1,9 +1,11 @@
 package plan
 
 import (
-	"slices"
 	"strings"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -13,8 +15,8 @@ import (
 
 // rebuilding is what a restore in place waits for, as a word that holds the rules after it back; nil when none is
 // carried out.
-func (o view) rebuilding() *proposal {
-	for _, ask := range []func(view) *proposal{restoreCallOff, restoreBegin, restorePrepare, restoreSwitchOver} {
+func rebuilding(o judge.View) *proposal {
+	for _, ask := range []func(judge.View) *proposal{restoreCallOff, restoreBegin, restorePrepare, restoreSwitchOver} {
 		if p := ask(o); p != nil {
 			word := wait(p.Reason, "%s", p.Message)
 			word.NeedsHuman, word.Overdue = p.NeedsHuman, p.Overdue
@@ -27,85 +29,66 @@ func (o view) rebuilding() *proposal {
 	return nil
 }
 
-// isPreparing reports whether another incarnation is on its way.
-func (o Incarnation) isPreparing() bool { return !o.Birth.Next.IsZero() }
-
-// namesake is a member under a name of the next incarnation; nil when there is none. Where the record was lost while
-// nobody answered, nobody could say which names were used, and a name of both could be counted for neither.
-func (o view) namesake() *etcdutil.Member {
-	list := o.Membership.LastKnown
-	if o.hasQuorum() {
-		list = o.Membership.Members
-	}
-	for i, m := range list {
-		name, _ := etcdutil.MemberFromPeerURL(firstURL(m), o.Cluster.Name, o.Cluster.Namespace)
-		if slices.Contains(o.Birth.Next.Names, name) {
-			return &list[i]
-		}
-	}
-	return nil
-}
-
 // restoreCallOff clears away what was restored for an EtcdRestore that is gone, is another one by now, or had its
 // approval taken back.
-func restoreCallOff(o view) *proposal {
-	if _, isWanted := o.chosen(); isWanted || !o.isPreparing() {
+func restoreCallOff(o judge.View) *proposal {
+	if _, isWanted := chosenRequest(o); isWanted || !o.IsPreparing() {
 		return nil
 	}
-	for _, step := range []func(view) *proposal{dropRestores, dropVolumes, dropSecrets} {
+	for _, step := range []func(judge.View) *proposal{dropRestores, dropVolumes, dropSecrets} {
 		if p := step(o); p != nil {
 			return p
 		}
 	}
-	return act(DropNext{Incarnation: o.Birth.Next.Incarnation}, ReasonCallOff,
+	return act(changes.DropNext{Incarnation: o.Birth.Next.Incarnation}, facts.ReasonCallOff,
 		"The restore in place is called off; nothing of it is left, and the cluster goes on as it was.")
 }
 
-func dropRestores(o view) *proposal {
-	of := filter(o.Next.Members, func(r Replica) bool { return r.Restoring != nil })
+func dropRestores(o judge.View) *proposal {
+	of := facts.Filter(o.Next.Members, func(r facts.Replica) bool { return r.Restoring != nil })
 	if len(of) == 0 {
 		return nil
 	}
-	var pods []PodRef
+	var pods []facts.PodRef
 	for _, r := range of {
 		if !r.Restoring.Terminating {
-			pods = append(pods, r.restoreRef())
+			pods = append(pods, restoreRef(r))
 		}
 	}
 	if len(pods) > 0 {
-		return act(DeleteRestores{Pods: pods}, ReasonCallOff,
+		return act(changes.DeleteRestores{Pods: pods}, facts.ReasonCallOff,
 			"The restore in place is called off; the restore Pods of %s are deleted.", podNames(pods))
 	}
-	return Task{GoneBy: lastGoneBy(o.ofNext())}.leaving(o, ReasonCallOff,
+	return taskLeaving(facts.Task{GoneBy: lastGoneBy(judge.Of(o.OfNext()))}, o, facts.ReasonCallOff,
 		"The restore in place is called off; the restore Pods of %s are terminating, and another restore begins once "+
 			"they are gone.",
-		strings.Join(names(of), ", ")).yielding()
+		strings.Join(facts.Names(of), ", ")).yielding()
 }
 
-func dropVolumes(o view) *proposal {
-	of := filter(o.Next.Members, func(r Replica) bool { return r.Volume != nil })
+func dropVolumes(o judge.View) *proposal {
+	of := facts.Filter(o.Next.Members, func(r facts.Replica) bool { return r.Volume != nil })
 	if len(of) == 0 {
 		return nil
 	}
-	var volumes []VolumeRef
+	var volumes []facts.VolumeRef
 	for _, r := range of {
 		if !r.Volume.Terminating {
-			volumes = append(volumes, r.volumeRef())
+			volumes = append(volumes, r.VolumeRef())
 		}
 	}
 	if len(volumes) > 0 {
-		return act(DeleteVolumes{Volumes: volumes}, ReasonCallOff,
+		return act(changes.DeleteVolumes{Volumes: volumes}, facts.ReasonCallOff,
 			"The restore in place is called off; the new volumes of %s, which no member ever used, are deleted.",
-			strings.Join(names(of), ", "))
+			strings.Join(facts.Names(of), ", "))
 	}
-	return wait(ReasonCallOff, "The restore in place is called off; the new volumes of %s are being deleted.",
-		strings.Join(names(of), ", ")).yielding()
+	return wait(facts.ReasonCallOff, "The restore in place is called off; the new volumes of %s are being deleted.",
+		strings.Join(facts.Names(of), ", ")).yielding()
 }
 
-func dropSecrets(o view) *proposal {
+func dropSecrets(o judge.View) *proposal {
 	for _, r := range o.Next.Members {
 		if p := collectSecret(r); p != nil {
-			return act(p.Change, ReasonCallOff,
+			return act(p.Change, facts.ReasonCallOff,
 				"The restore in place is called off; the certificates of %s are deleted.", r.Name)
 		}
 	}
@@ -114,38 +97,31 @@ func dropSecrets(o view) *proposal {
 
 // restoreBegin writes down which incarnation is prepared beside this one, once a person approved that on the evidence
 // there is, and the backup was looked at.
-func restoreBegin(o view) *proposal {
-	request, ok := o.chosen()
-	if !ok || o.isPreparing() || o.Desired.Fault != "" {
+func restoreBegin(o judge.View) *proposal {
+	request, ok := chosenRequest(o)
+	if !ok || o.IsPreparing() || o.Desired.Fault != "" {
 		return nil
 	}
-	if why := o.whyNotLay(request); why != "" {
-		return refuse(ReasonRestoreHeld,
+	if why := whyNotLay(o, request); why != "" {
+		return refuse(facts.ReasonRestoreHeld,
 			"The EtcdRestore %s is approved and cannot be carried out: %s. Nothing was changed.", request.Name,
 			why).byHuman().unlessLater(request.WantedBackup).yielding()
 	}
-	asking := o.asking(request)
+	asking := judge.Of(o.Asking(request))
 	if request.Source == record.SourceBackup {
 		if p := lookAtBackup(asking); p != nil {
 			return p.unlessActing()
 		}
 	}
-	life := o.nextFor(request)
-	return act(BeginNext{From: o.Birth.Incarnation, Next: life, NextOrdinal: o.nextOrdinal() + len(life.Names)},
-		ReasonInPlace,
+	life := nextFor(o, request)
+	return act(changes.BeginNext{From: o.Birth.Incarnation, Next: life, NextOrdinal: nextOrdinal(o) + len(life.Names)},
+		facts.ReasonInPlace,
 		"The EtcdRestore %s is carried out: %s are made beside the members that there are, which serve on meanwhile.",
 		request.Name, strings.Join(life.Names, ", "))
 }
 
-// asking is the same world, in which the spec asks for the backup of the request.
-func (o view) asking(request Request) view {
-	o.Desired.Restore = request.WantedBackup
-	o.Cluster.Created = request.Created // since when it is tried
-	return o
-}
-
 // unlessLater asks no person about a backup that is still being taken.
-func (p *proposal) unlessLater(w WantedBackup) *proposal {
+func (p *proposal) unlessLater(w facts.WantedBackup) *proposal {
 	p.NeedsHuman = p.NeedsHuman && !w.Later
 	return p
 }
@@ -159,58 +135,58 @@ func (p *proposal) unlessActing() *proposal {
 }
 
 // whyNotLay says why a request cannot be carried out as the cluster stands, or "".
-func (o view) whyNotLay(request Request) string {
+func whyNotLay(o judge.View, request facts.Request) string {
 	switch {
 	case request.WantedBackup.Fault != "":
 		return request.WantedBackup.Fault
-	case o.whyTaken() != "":
-		return o.whyTaken()
+	case whyTaken(o.Observation) != "":
+		return whyTaken(o.Observation)
 	case o.Desired.Ephemeral && request.Source != record.SourceEmpty:
 		return "spec.storage.ephemeral keeps the data in Pods, where nothing can be restored before they start"
-	case o.whyNoCertificates() != "":
-		return o.whyNoCertificates()
+	case o.WhyNoCertificates() != "":
+		return o.WhyNoCertificates()
 	}
-	return o.whyNotSource(request)
+	return whyNotSource(o, request)
 }
 
 // whyNotSource holds what is given up to what was lost: without a backup only where the quorum is.
-func (o view) whyNotSource(request Request) string {
+func whyNotSource(o judge.View, request facts.Request) string {
 	switch {
 	case request.Source == record.SourceBackup:
 		return ""
-	case o.quorumState() != QuorumLost:
+	case quorumState(o) != QuorumLost:
 		return "the quorum of this cluster is not certainly lost, and without a backup more would be given up than " +
 			"what is; restore from a backup, or see status.evidence for what is lost"
 	case request.Source == record.SourceSurvivor:
-		return o.whyNotSurvivor(o.Find(request.Survivor))
+		return whyNotSurvivor(o, o.Find(request.Survivor))
 	}
 	return ""
 }
 
 // nextFor is the incarnation that a request asks for. Neither its names nor its incarnation were ever used.
-func (o view) nextFor(request Request) record.Next {
+func nextFor(o judge.View, request facts.Request) record.Next {
 	size := o.Desired.Size
 	l := record.Next{Source: request.Source, Bump: request.Bump, Restore: request.ID}
 	switch request.Source {
 	case record.SourceBackup:
-		l.Origin, _ = o.asking(request).source()
+		l.Origin, _ = sourceOf(judge.Of(o.Asking(request)).Observation)
 	case record.SourceSurvivor:
 		r := o.Find(request.Survivor)
 		size, l.Survivor = 1, r.Name
-		l.Origin = record.Origin{Hash: request.ID, Revision: r.revision(), Version: r.Record().Version}
+		l.Origin = record.Origin{Hash: request.ID, Revision: revision(r), Version: r.Record().Version}
 	case record.SourceEmpty:
 	}
-	l.Counter = o.freshCounter()
-	l.Incarnation = IncarnationID(o.Cluster.UID, l.Counter)
+	l.Counter = freshCounter(o)
+	l.Incarnation = facts.IncarnationID(o.Cluster.UID, l.Counter)
 	l.Token = token(o.Cluster.UID, l.Incarnation)
-	first := o.nextOrdinal()
+	first := nextOrdinal(o)
 	for i := range size {
 		l.Names = append(l.Names, etcdutil.MemberName(o.Cluster.Name, first+i))
 	}
 	return l
 }
 
-func (r Replica) revision() int64 {
+func revision(r facts.Replica) int64 {
 	if r.Answer == nil {
 		return 0
 	}
@@ -218,25 +194,10 @@ func (r Replica) revision() int64 {
 }
 
 // freshCounter is above every counter that the record knows, and its incarnation has left no trace.
-func (o view) freshCounter() int {
+func freshCounter(o judge.View) int {
 	counter := max(o.Birth.Counter, o.Birth.LastCounter) + 1
-	for o.hasTraceOf(IncarnationID(o.Cluster.UID, counter)) {
+	for o.HasTraceOf(facts.IncarnationID(o.Cluster.UID, counter)) {
 		counter++
 	}
 	return counter
-}
-
-// hasTraceOf reports whether anything that can be seen is of this incarnation.
-func (o view) hasTraceOf(incarnation string) bool {
-	isOf := func(r Replica) bool {
-		return r.hasAnyOf(incarnation) || r.Volume != nil && r.Volume.Superseded == incarnation
-	}
-	return slices.ContainsFunc(o.everyReplica(), isOf) || slices.ContainsFunc(o.Retained, func(r Retained) bool {
-		return r.Incarnation == incarnation
-	})
-}
-
-// everyReplica is of this incarnation, of the one that is restored, and of those that ended.
-func (o view) everyReplica() []Replica {
-	return slices.Concat(o.Members, o.Next.Members, o.FormerMembers())
 }

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // guardedCopies are rows of copies that differ: each fact that the guard counts for itself.
@@ -12,29 +15,36 @@ func guardedCopies() []guardRow {
 	three, five := settledWorld(3), settledWorld(5)
 	heard, heardOfFive := three.edit(1, uncompared), five.edit(1, uncompared)
 	alone := hashing(heard, 7, 7, 6)
-	goes, last := RemoveMember{Name: "demo-2", ID: 3}, RemoveMember{Name: "demo-4", ID: 5}
-	evict := EvictPod{Pod: PodRef{"demo-2", "pod-demo-2"}}
-	add := AddLearner{Name: "demo-9"}
-	compacted := hashing(heard, 7, 7, 6).edit(2, func(r *Replica) { r.Answer.Hash.Compacted = 2 })
+	goes, last := changes.RemoveMember{Name: "demo-2", ID: 3}, changes.RemoveMember{Name: "demo-4", ID: 5}
+	evict := changes.EvictPod{Pod: facts.PodRef{Name: "demo-2", UID: "pod-demo-2"}}
+	add := changes.AddLearner{Name: "demo-9"}
+	compacted := hashing(heard, 7, 7, 6).edit(2, func(r *facts.Replica) { r.Answer.Hash.Compacted = 2 })
 	former := three.with(voter(3)).edit(3, removed).edit(3, differing)
-	sealedAgain := heard.edit(1, func(r *Replica) { r.Pod.Flags = FlagsSealed })
+	sealedAgain := heard.edit(1, func(r *facts.Replica) { r.Pod.Flags = facts.FlagsSealed })
 	two := settledWorld(2).edit(1, uncompared)
 	left := kept(3)
-	left.Volume.RemovedFor = NoCause
-	delete3 := DeleteVolumes{Volumes: []VolumeRef{{"demo-3", "volume-demo-3"}}}
+	left.Volume.RemovedFor = facts.NoCause
+	delete3 := changes.DeleteVolumes{Volumes: []facts.VolumeRef{{Name: "demo-3", UID: "volume-demo-3"}}}
 	return []guardRow{
-		{"a copy that is as another one is", hashing(heardOfFive, 7, 7, 7, 5, 6), last, hashing(heardOfFive, 7, 7, 7, 6, 6), last, veto},
-		{"a copy that stands alone against two of five", hashing(heardOfFive, 7, 7, 7, 5, 6), last, hashing(heardOfFive, 7, 7, 4, 5, 6), last, veto},
-		{"a copy beside one other", alone, goes, hashing(two, 6, 7), RemoveMember{Name: "demo-1", ID: 2}, veto},
+		{"a copy that is as another one is", hashing(heardOfFive, 7, 7, 7, 5, 6), last,
+			hashing(heardOfFive, 7, 7, 7, 6, 6), last, veto},
+		{"a copy that stands alone against two of five", hashing(heardOfFive, 7, 7, 7, 5, 6), last,
+			hashing(heardOfFive, 7, 7, 4, 5, 6), last, veto},
+		{"a copy beside one other", alone, goes, hashing(two, 6, 7), changes.RemoveMember{Name: "demo-1", ID: 2}, veto},
 		{"a copy that was compacted elsewhere", alone, goes, compacted, goes, veto},
-		{"a copy against that of a voter and of two learners", alone, goes, hashing(heard.with(learner(3)).with(learner(4)), 7, 5, 6, 7, 7), goes, veto},
+		{"a copy against that of a voter and of two learners", alone, goes,
+			hashing(heard.with(learner(3)).with(learner(4)), 7, 5, 6, 7, 7), goes, veto},
 		{"a member that runs uncompared since it stopped for that", sealedAgain, goes, heard, goes, veto},
 		{"a member that stopped for that", former, goes, three.edit(1, differing), goes, veto},
 		{"an alarm", three, goes, raising(three, 10, corrupt), goes, veto},
-		{"a member whose restart is a change of a copy in doubt", three, evict, raising(three, 10, corrupt), evict, veto},
-		{"a volume that may hold the right copy", three.with(left), delete3, raising(three.with(left), 10, corrupt), delete3, veto},
-		{"a volume of a corrupt member", three.with(left), delete3, three.with(kept(3)), delete3, "a person decides about it"},
-		{"a member that would copy data in doubt", hashing(raising(three, 10, corrupt), 7, 7, 7), add, raising(three, 10, corrupt), add, "a new one would copy either"},
+		{"a member whose restart is a change of a copy in doubt", three, evict, raising(three, 10, corrupt), evict,
+			veto},
+		{"a volume that may hold the right copy", three.with(left), delete3, raising(three.with(left), 10, corrupt),
+			delete3, veto},
+		{"a volume of a corrupt member", three.with(left), delete3, three.with(kept(3)), delete3,
+			"a person decides about it"},
+		{"a member that would copy data in doubt", hashing(raising(three, 10, corrupt), 7, 7, 7), add,
+			raising(three, 10, corrupt), add, "a new one would copy either"},
 	}
 }
 
@@ -46,66 +56,78 @@ func guardedAlarms() []guardRow {
 	restored, unknown := equal, equal
 	restored.Current.Birth.Origin = backupOf
 	unknown.Current.Membership.Known = false
-	disarm := DisarmAlarms{Alarms: []Alarm{corruptFormer}}
-	disarming := func(more Alarm) DisarmAlarms { return DisarmAlarms{Alarms: []Alarm{corruptFormer, more}} }
+	disarm := changes.DisarmAlarms{Alarms: []facts.Alarm{corruptFormer}}
+	disarming := func(more facts.Alarm) changes.DisarmAlarms {
+		return changes.DisarmAlarms{Alarms: []facts.Alarm{corruptFormer, more}}
+	}
 	return []guardRow{
 		{"an alarm of a member that is there", equal, disarm, equal, disarming(corrupt), notOurs},
-		{"an alarm that no member is named for", equal, disarm, equal, disarming(Alarm{Name: AlarmCorrupt}), notOurs},
+		{"an alarm that no member is named for", equal, disarm, equal, disarming(facts.Alarm{Name: facts.AlarmCorrupt}),
+			notOurs},
 		{"an alarm of space beside it", equal, disarm, equal, disarming(noSpace), notOurs},
 		{"an alarm that a backup brought along", equal, disarm, restored, disarm, notOurs},
 		{"an alarm while copies differ", equal, disarm, hashing(equal, 7, 7, 6), disarm, differ},
-		{"an alarm while one copy was not heard", equal, disarm, hashing(raising(three, 10, corruptFormer), 7, 7, 0), disarm, differ},
-		{"an alarm of which one copy alone speaks", equal, disarm, hashing(raising(settledWorld(1), 10, corruptFormer), 7), disarm, differ},
+		{"an alarm while one copy was not heard", equal, disarm, hashing(raising(three, 10, corruptFormer), 7, 7, 0),
+			disarm, differ},
+		{"an alarm of which one copy alone speaks", equal, disarm, hashing(raising(settledWorld(1), 10, corruptFormer),
+			7), disarm, differ},
 		{"an alarm while the list is not known", equal, disarm, unknown, disarm, differ},
 	}
 }
 
 // keeping is a world in which the volume of a replaced member is kept for so long already.
-func keeping(cause Cause, since time.Duration) Observation {
-	o := desire(settledWorld(3), func(d *Desired) { d.KeepVolumes = 24 * time.Hour })
-	o.Kept = []KeptVolume{{Name: "demo-9", UID: "volume-demo-9", Ordinal: 9, For: cause, Since: now.Add(-since)}}
+func keeping(cause facts.Cause, since time.Duration) scene {
+	o := desire(settledWorld(3), func(d *facts.Desired) { d.KeepVolumes = 24 * time.Hour })
+	o.Kept = []facts.KeptVolume{{Name: "demo-9", UID: "volume-demo-9", Ordinal: 9, For: cause, Since: now.Add(-since)}}
 	o.Current.Birth.NextOrdinal = 10
 	return o
 }
 
 // withoutTime takes away since when the volume is kept.
-func withoutTime(o Observation) Observation {
+func withoutTime(o scene) scene {
 	o.Kept[0].Since = time.Time{}
 	return o
 }
 
 // guardedVolumes are rows of the volumes of members that were replaced.
 func guardedVolumes() []guardRow {
-	const isKept, isAnother, isUsed = "the volume demo-9 is kept", "is another one by now", "it is not certain that no member lives on"
-	expired := keeping(CauseDisk, 25*time.Hour)
-	remove := DeleteVolumes{Volumes: []VolumeRef{{"demo-9", "volume-demo-9"}}}
-	undated, again := withoutTime(keeping(CauseDisk, 0)), KeepVolume{Volume: remove.Volumes[0], For: CauseDisk}
-	ofNode := withoutTime(keeping(CauseNode, 0))
+	const isKept, isAnother, isUsed = "the volume demo-9 is kept", "is another one by now",
+		"it is not certain that no member lives on"
+	expired := keeping(facts.CauseDisk, 25*time.Hour)
+	remove := changes.DeleteVolumes{Volumes: []facts.VolumeRef{{Name: "demo-9", UID: "volume-demo-9"}}}
+	undated, again := withoutTime(keeping(facts.CauseDisk, 0)), changes.KeepVolume{Volume: remove.Volumes[0],
+		For: facts.CauseDisk}
+	ofNode := withoutTime(keeping(facts.CauseNode, 0))
 	listed := voter(9)
 	listed.Pod, listed.Volume, listed.Answer = nil, nil, nil
 	running := voter(9)
 	running.Member, running.Volume, running.Answer = nil, nil, nil
 
-	three := desire(settledWorld(3), func(d *Desired) { d.KeepVolumes = 24 * time.Hour })
+	three := desire(settledWorld(3), func(d *facts.Desired) { d.KeepVolumes = 24 * time.Hour })
 	dead := kept(3)
-	dead.Volume.RemovedFor = CauseDisk
+	dead.Volume.RemovedFor = facts.CauseDisk
 	left := three.with(dead)
-	keep := KeepVolume{Volume: VolumeRef{"demo-3", "volume-demo-3"}, For: CauseDisk}
-	used := left.edit(3, func(r *Replica) { r.Pod = voter(3).Pod })
-	isMember := left.edit(3, func(r *Replica) { r.Member = voter(3).Member })
+	keep := changes.KeepVolume{Volume: facts.VolumeRef{Name: "demo-3", UID: "volume-demo-3"}, For: facts.CauseDisk}
+	used := left.edit(3, func(r *facts.Replica) { r.Pod = voter(3).Pod })
+	isMember := left.edit(3, func(r *facts.Replica) { r.Member = voter(3).Member })
 	unknown := left
 	unknown.Current.Membership.Known = false
 	return []guardRow{
-		{"a kept copy that differs", expired, remove, keeping(CauseCorruption, 25*time.Hour), remove, isKept},
-		{"a kept volume before its time", expired, remove, keeping(CauseDisk, 23*time.Hour), remove, isKept},
+		{"a kept copy that differs", expired, remove, keeping(facts.CauseCorruption, 25*time.Hour), remove, isKept},
+		{"a kept volume before its time", expired, remove, keeping(facts.CauseDisk, 23*time.Hour), remove, isKept},
 		{"a kept volume that no time is known of", expired, remove, undated, remove, isKept},
 		{"a kept volume whose time is known counts anew", undated, again, expired, again, isAnother},
 		{"a kept volume counts anew for another reason", undated, again, ofNode, again, isAnother},
 		{"a kept volume whose name is a member's", expired, remove, expired.with(listed), remove, isKept},
 		{"a kept volume whose name is a Pod's", expired, remove, expired.with(running), remove, isKept},
-		{"a volume that is kept for another reason than was written on it", left, keep, left, KeepVolume{Volume: keep.Volume, For: CauseNode}, isAnother},
-		{"a volume that is kept for no reason", left, keep, three.with(dead).edit(3, func(r *Replica) { r.Volume.RemovedFor = NoCause }), KeepVolume{Volume: keep.Volume}, isAnother},
-		{"a volume of another UID", left, keep, left, KeepVolume{Volume: VolumeRef{"demo-3", "another"}, For: CauseDisk}, isAnother},
+		{"a volume that is kept for another reason than was written on it", left, keep, left,
+			changes.KeepVolume{Volume: keep.Volume, For: facts.CauseNode}, isAnother},
+		{"a volume that is kept for no reason", left, keep,
+			three.with(dead).edit(3, func(r *facts.Replica) { r.Volume.RemovedFor = facts.NoCause }),
+			changes.KeepVolume{Volume: keep.Volume}, isAnother},
+		{"a volume of another UID", left, keep, left,
+			changes.KeepVolume{Volume: facts.VolumeRef{Name: "demo-3", UID: "another"}, For: facts.CauseDisk},
+			isAnother},
 		{"a volume that is put aside under a Pod", left, keep, used, keep, isUsed},
 		{"a volume that is put aside under a member", left, keep, isMember, keep, isUsed},
 		{"a volume that is put aside while the list is not known", left, keep, unknown, keep, isUsed},
@@ -120,37 +142,59 @@ func TestTheGuardKeepsCopiesAlarmsAndVolumesForOneWrongFactAndNamesIt(t *testing
 
 // keptRows are decisions about what members leave that were replaced, and about members whose copies differ.
 func keptRows() []row {
-	three := desire(settledWorld(3), func(d *Desired) { d.KeepVolumes = 24 * time.Hour })
-	refused := func(o Observation) Observation { return desire(o, func(d *Desired) { d.Fault = "no such version" }) }
-	markedFor := func(cause Cause) func(*Replica) { return func(r *Replica) { r.Volume.RemovedFor = cause } }
+	three := desire(settledWorld(3), func(d *facts.Desired) { d.KeepVolumes = 24 * time.Hour })
+	refused := func(o scene) scene { return desire(o, func(d *facts.Desired) { d.Fault = "no such version" }) }
+	markedFor := func(cause facts.Cause) func(*facts.Replica) {
+		return func(r *facts.Replica) { r.Volume.RemovedFor = cause }
+	}
 	dead := kept(3)
-	dead.Volume.RemovedFor = CauseDisk
+	dead.Volume.RemovedFor = facts.CauseDisk
 	five := settledWorld(5).edit(1, uncompared)
-	grown := desire(keeping(CauseDisk, time.Hour), func(d *Desired) { d.Size = 5 })
+	grown := desire(keeping(facts.CauseDisk, time.Hour), func(d *facts.Desired) { d.Size = 5 })
 	grown.Current.Birth.NextOrdinal = 3
-	undated, undatedCopy := withoutTime(keeping(CauseDisk, 0)), withoutTime(keeping(CauseCorruption, 0))
+	undated, undatedCopy := withoutTime(keeping(facts.CauseDisk, 0)), withoutTime(keeping(facts.CauseCorruption, 0))
 	return []row{
-		{"the volume of a member whose data cannot be read is marked before the member is removed", three.edit(1, wiped), Act, "replace", ReasonRepair, "MarkVolume", "demo-1"},
-		{"then the member is removed", three.edit(1, wiped).edit(1, markedFor(CauseDisk)), Act, "replace", ReasonRepair, "RemoveMember", "demo-1"},
-		{"one that was marked for another reason is marked anew", three.edit(1, wiped).edit(1, markedFor(CauseNode)), Act, "replace", ReasonRepair, "MarkVolume", "demo-1"},
-		{"where no volumes are kept it is removed at once", settledWorld(3).edit(1, wiped), Act, "replace", ReasonRepair, "RemoveMember", "demo-1"},
-		{"what it leaves is put aside", three.with(dead), Act, "collect", ReasonKeepVolume, "KeepVolume", "demo-3"},
-		{"and deleted where no volumes are kept", settledWorld(3).with(dead), Act, "collect", ReasonLeftover, "DeleteVolumes", "demo-3"},
-		{"a kept volume is deleted once its time is over", keeping(CauseDisk, 25*time.Hour), Act, "collect", ReasonLeftover, "DeleteVolumes", "demo-9"},
-		{"and not before", keeping(CauseDisk, 23*time.Hour), Settled, RuleSettled, ReasonSettled, "", ""},
-		{"a kept copy that differs is not deleted at all", keeping(CauseCorruption, 25*time.Hour), Settled, RuleSettled, ReasonSettled, "", ""},
-		{"one whose time cannot be read counts anew", undated, Act, "collect", ReasonKeepVolume, "KeepVolume", "demo-9"},
-		{"and so does a kept copy that differs", undatedCopy, Act, "collect", ReasonKeepVolume, "KeepVolume", "demo-9"},
-		{"a new member's name is above that of a kept volume", grown, Act, "grow", ReasonGrow, "PrepareMember", "demo-10"},
-		{"once a member compares again and runs no copy is in doubt", settledWorld(3).edit(1, uncompared).edit(1, func(r *Replica) { r.Pod.Flags, r.Pod.Role = FlagsSealed, roleVoter }),
-			Settled, RuleSettled, ReasonSettled, "", ""},
-		{"a member that lost its data is not removed while the spec is refused", refused(settledWorld(3).edit(1, wiped)), Refuse, "spec-refused", ReasonSpecRefused, "", ""},
-		{"nor one that is dead", refused(patient(settledWorld(3).edit(1, deadFor(time.Hour)))), Refuse, "spec-refused", ReasonSpecRefused, "", ""},
-		{"a copy that is as another one is not the corrupt one", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption", ReasonCorruption, "", "no single copy stands"},
-		{"copies of which one was not heard are in doubt", hashing(settledWorld(3).edit(1, uncompared), 7, 7, 0), Refuse, "corruption", ReasonCorruption, "", "demo-2 unknown"},
-		{"a member that is heard is not sealed before all copies are the same", hashing(settledWorld(3).edit(1, uncompared), 7, 7, 6), Act, "corruption", ReasonCorruption, "LabelRole", "demo-2"},
-		{"a member on a volume of another incarnation is not started to be heard", settledWorld(3).edit(1, differing).edit(1, func(r *Replica) { r.Volume.Incarnation = "old" }),
-			Wait, "corruption", ReasonCorruption, "", "demo-1"},
+		{"the volume of a member whose data cannot be read is marked before the member is removed",
+			three.edit(1, wiped), Act, "replace", facts.ReasonRepair, "MarkVolume", "demo-1"},
+		{"then the member is removed", three.edit(1, wiped).edit(1, markedFor(facts.CauseDisk)), Act, "replace",
+			facts.ReasonRepair, "RemoveMember", "demo-1"},
+		{"one that was marked for another reason is marked anew",
+			three.edit(1, wiped).edit(1, markedFor(facts.CauseNode)), Act, "replace", facts.ReasonRepair, "MarkVolume",
+			"demo-1"},
+		{"where no volumes are kept it is removed at once", settledWorld(3).edit(1, wiped), Act, "replace",
+			facts.ReasonRepair, "RemoveMember", "demo-1"},
+		{"what it leaves is put aside", three.with(dead), Act, "collect", facts.ReasonKeepVolume, "KeepVolume",
+			"demo-3"},
+		{"and deleted where no volumes are kept", settledWorld(3).with(dead), Act, "collect", facts.ReasonLeftover,
+			"DeleteVolumes", "demo-3"},
+		{"a kept volume is deleted once its time is over", keeping(facts.CauseDisk, 25*time.Hour), Act, "collect",
+			facts.ReasonLeftover, "DeleteVolumes", "demo-9"},
+		{"and not before", keeping(facts.CauseDisk, 23*time.Hour), Settled, RuleSettled, facts.ReasonSettled, "", ""},
+		{"a kept copy that differs is not deleted at all", keeping(facts.CauseCorruption, 25*time.Hour), Settled,
+			RuleSettled, facts.ReasonSettled, "", ""},
+		{"one whose time cannot be read counts anew", undated, Act, "collect", facts.ReasonKeepVolume, "KeepVolume",
+			"demo-9"},
+		{"and so does a kept copy that differs", undatedCopy, Act, "collect", facts.ReasonKeepVolume, "KeepVolume",
+			"demo-9"},
+		{"a new member's name is above that of a kept volume", grown, Act, "grow", facts.ReasonGrow, "PrepareMember",
+			"demo-10"},
+		{"once a member compares again and runs no copy is in doubt", settledWorld(3).edit(1, uncompared).edit(1,
+			func(r *facts.Replica) { r.Pod.Flags, r.Pod.Role = facts.FlagsSealed, facts.RoleVoter }),
+			Settled, RuleSettled, facts.ReasonSettled, "", ""},
+		{"a member that lost its data is not removed while the spec is refused",
+			refused(settledWorld(3).edit(1, wiped)), Refuse, "spec-refused", facts.ReasonSpecRefused, "", ""},
+		{"nor one that is dead", refused(patient(settledWorld(3).edit(1, deadFor(time.Hour)))), Refuse, "spec-refused",
+			facts.ReasonSpecRefused, "", ""},
+		{"a copy that is as another one is not the corrupt one", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption",
+			facts.ReasonCorruption, "", "no single copy stands"},
+		{"copies of which one was not heard are in doubt", hashing(settledWorld(3).edit(1, uncompared), 7, 7, 0),
+			Refuse, "corruption", facts.ReasonCorruption, "", "demo-2 unknown"},
+		{"a member that is heard is not sealed before all copies are the same",
+			hashing(settledWorld(3).edit(1, uncompared), 7, 7, 6), Act, "corruption", facts.ReasonCorruption,
+			"LabelRole", "demo-2"},
+		{"a member on a volume of another incarnation is not started to be heard",
+			settledWorld(3).edit(1, differing).edit(1, func(r *facts.Replica) { r.Volume.Incarnation = "old" }),
+			Wait, "corruption", facts.ReasonCorruption, "", "demo-1"},
 	}
 }
 
@@ -161,10 +205,10 @@ func TestWhatAReplacedMemberLeavesIsKeptForAsLongAsTheUserSays(t *testing.T) {
 }
 
 func TestDataIsGivenAnOwnerOnlyAfterASecondLook(t *testing.T) {
-	if !MustConfirm(FollowPolicy{Retain: false}) {
+	if !MustConfirm(changes.FollowPolicy{Retain: false}) {
 		t.Error("what a cache says is enough to let data go with the cluster")
 	}
-	if MustConfirm(FollowPolicy{Retain: true}) {
+	if MustConfirm(changes.FollowPolicy{Retain: true}) {
 		t.Error("what is to be kept waits for a second look")
 	}
 }

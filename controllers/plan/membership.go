@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
@@ -8,8 +11,8 @@ import (
 // to whom clients are led.
 
 // membership stops every change of members while it is not certain who they are.
-func membership(o view) *proposal {
-	for _, ask := range []func(view) *proposal{membersDisagree, membershipUnknown, strangeMember} {
+func membership(o judge.View) *proposal {
+	for _, ask := range []func(judge.View) *proposal{membersDisagree, membershipUnknown, strangeMember} {
 		if p := ask(o); p != nil {
 			return p
 		}
@@ -17,15 +20,18 @@ func membership(o view) *proposal {
 	return nil
 }
 
-// strangeMember stops where the list is not what the operator made: a member with another URL, or data that answers, or is
-// recorded, as somebody else; or, for as long as that takes to call off, one whose name the next incarnation has too.
-func strangeMember(o view) *proposal {
-	if m := o.namesake(); m != nil {
-		return wait(ReasonCallOff, "Member %s has a name that a restore in place took as well; nothing is added or removed until that is called off.", m.ID)
+// strangeMember stops where the list is not what the operator made: a member with another URL, or data that answers, or
+// is recorded, as somebody else; or, for as long as that takes to call off, one whose name the next incarnation has
+// too.
+func strangeMember(o judge.View) *proposal {
+	if m := o.Namesake(); m != nil {
+		return wait(facts.ReasonCallOff, "Member %s has a name that a restore in place took as well; nothing is "+
+			"added or removed until that is called off.", m.ID)
 	}
 	if len(o.Membership.Strangers) > 0 {
 		m := o.Membership.Strangers[0]
-		return refuse(ReasonStranger, "Member %s (%v) was not added by the operator. Remove it with etcdctl member remove, or nothing is added or removed.",
+		return refuse(facts.ReasonStranger, "Member %s (%v) was not added by the operator. Remove it with etcdctl "+
+			"member remove, or nothing is added or removed.",
 			m.ID, m.PeerURLs).byHuman()
 	}
 	for _, r := range o.Members {
@@ -33,24 +39,27 @@ func strangeMember(o view) *proposal {
 			continue
 		}
 		if r.IsRecorded() && r.Record().MemberID != r.Member.ID {
-			return refuse(ReasonForeignData, "The data of %s is recorded as member %s, the list says %s.", r.Name, r.Record().MemberID, r.Member.ID).byHuman()
+			return refuse(facts.ReasonForeignData, "The data of %s is recorded as member %s, the list says %s.", r.Name,
+				r.Record().MemberID, r.Member.ID).byHuman()
 		}
-		if j := o.Judge(r); r.Answer != nil && j.Cause == CauseIdentity && j.Cure == Person {
-			return refuse(ReasonForeignData, "%s answers as member %s, the list says %s: its volume holds other data.", r.Name, r.Answer.ID, r.Member.ID).byHuman()
+		if j := o.Judge(r); r.Answer != nil && j.Cause == facts.CauseIdentity && j.Cure == judge.Person {
+			return refuse(facts.ReasonForeignData,
+				"%s answers as member %s, the list says %s: its volume holds other data.", r.Name, r.Answer.ID,
+				r.Member.ID).byHuman()
 		}
 	}
 	return nil
 }
 
 // recordMembers writes down who lives where, once that very member has answered with its ID.
-func recordMembers(o view) *proposal {
-	var records []MemberRecord
+func recordMembers(o judge.View) *proposal {
+	var records []changes.MemberRecord
 	for _, r := range o.Members {
-		want, ok := o.recordOf(r)
+		want, ok := recordOf(o, r)
 		if !ok || want == r.Record() {
 			continue
 		}
-		record := MemberRecord{Name: r.Name, Record: want}
+		record := changes.MemberRecord{Name: r.Name, Record: want}
 		if r.Volume != nil {
 			record.VolumeUID = r.Volume.UID
 		} else {
@@ -61,56 +70,54 @@ func recordMembers(o view) *proposal {
 	if len(records) == 0 {
 		return nil
 	}
-	return act(RecordMembers{Members: records}, ReasonRecordMembers, "%s answered; who lives where is written down.", recordNames(records))
+	return act(changes.RecordMembers{Members: records}, facts.ReasonRecordMembers,
+		"%s answered; who lives where is written down.", recordNames(records))
 }
 
 // recordOf is what can be written about the replica's data in this very observation.
-func (o view) recordOf(r Replica) (record.Member, bool) {
-	if !o.isAnsweringFor(r) || !o.isDataOfThisIncarnation(r) {
+func recordOf(o judge.View, r facts.Replica) (record.Member, bool) {
+	if !o.IsAnsweringFor(r) || !isDataOfThisIncarnation(o, r) {
 		return record.Member{}, false
 	}
 	version := r.Answer.Version
 	if version.IsZero() { // a build that is no release: what it was made from must do
 		version = r.Choices().Version
 	}
-	mounted, backing := r.mounted()
+	mounted, backing := mountedBy(r)
 	return r.Record().Answered(r.Answer.ClusterID, r.Answer.ID, version, mounted, backing), !version.IsZero()
 }
 
-// mounted is the UID of the volume that the replica's Pod runs on; empty when that is not certain. A Pod runs on no volume that is
-// younger: it may have the old volume of that name, which was deleted, and the new one is another disk.
-func (r Replica) mounted() (uid, backing string) {
+// mountedBy is the UID of the volume that the replica's Pod runs on; empty when that is not certain. A Pod runs on no
+// volume that is younger: it may have the old volume of that name, which was deleted, and the new one is another disk.
+func mountedBy(r facts.Replica) (uid, backing string) {
 	if r.Pod == nil || r.Volume == nil || r.Volume.Created.After(r.Pod.Created) {
 		return "", ""
 	}
 	return r.Volume.UID, r.Volume.Backing
 }
 
-// isAnsweringFor reports whether the very member that the list has under this name answered.
-func (o Incarnation) isAnsweringFor(r Replica) bool {
-	a := r.Answer
-	return r.Member != nil && a != nil && a.ID == r.Member.ID && a.ClusterID == o.Membership.ClusterID
-}
-
-// isDataOfThisIncarnation reports whether the replica's data is of this incarnation and will stay. Before the cluster's identity is
-// written down one that will not stay counts too: a birth that could be given up was by now, so it holds what would be lost, and
-// once it is written down a successor joins it.
-func (o view) isDataOfThisIncarnation(r Replica) bool {
+// isDataOfThisIncarnation reports whether the replica's data is of this incarnation and will stay. Before the cluster's
+// identity is written down one that will not stay counts too: a birth that could be given up was by now, so it holds
+// what would be lost, and once it is written down a successor joins it.
+func isDataOfThisIncarnation(o judge.View, r facts.Replica) bool {
 	if r.Pod == nil || r.Pod.Terminating || r.Incarnation() != o.Birth.Incarnation {
 		return false
 	}
 	return o.Desired.Ephemeral || r.Volume != nil && (!r.Volume.Terminating || o.Birth.ClusterID == 0)
 }
 
-// labelRole lets the client Service follow the roles. It comes after shrink, which takes a label off before it removes a member.
-func labelRole(o view) *proposal {
+// labelRole lets the client Service follow the roles. It comes after shrink, which takes a label off before it removes
+// a member.
+func labelRole(o judge.View) *proposal {
 	for _, r := range o.Members {
 		if !r.IsSealed() || r.Member == nil || r.Pod.Terminating {
 			continue
 		}
 		want := roleOf(o, r)
-		if cause := o.Judge(r).Cause; r.Answer != nil && want != r.Pod.Role && cause != CauseIdentity && cause != CauseCorruption {
-			return act(LabelRole{Pod: r.podRef(), Role: want}, ReasonLabelRole, "%s is a %s; clients are told.", r.Name, want)
+		cause := o.Judge(r).Cause
+		if !servesNothing(r) && want != r.Pod.Role && cause != facts.CauseIdentity && cause != facts.CauseCorruption {
+			return act(changes.LabelRole{Pod: r.PodRef(), Role: want}, facts.ReasonLabelRole,
+				"%s is a %s; clients are told.", r.Name, want)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
@@ -21,85 +22,133 @@ func moves() []row {
 	serving := servingWorld(requesting(settledWorld(3)))
 	const rule = "restore-fence"
 	return []row{
-		{"what the cluster switched over from is marked first", moved, Act, rule, ReasonFence, "MarkFormer", "demo-0, demo-1, demo-2"},
-		{"then its budget goes", marked, Act, rule, ReasonFence, "SetBudget", ""},
-		{"then nobody is led to it", marked.unbudgeted(), Act, rule, ReasonFence, "LabelRole", "demo-0"},
-		{"then it is stopped", quiet, Act, rule, ReasonFence, "DeletePods", "demo-0, demo-1, demo-2"},
-		{"then its certificates go", quiet.everyFormer(leaving), Act, rule, ReasonFence, "DeleteSecret", "demo-0"},
-		{"the next members wait until it is gone", stopping, Wait, rule, ReasonFence, "", "demo-0"},
-		{"a majority that does not go asks for a person", stopping.former(0, notLeftOld).former(1, notLeftOld).former(2, stoppedOld), Refuse, rule, ReasonFence, "", "demo-1 on node node-7"},
-		{"a minority on a node that does not answer can serve no write", stopping.former(0, notLeftOld).former(1, stoppedOld).former(2, stoppedOld), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
-		{"where nobody could say who had a vote, one is too many", unvoiced(stopping.former(0, notLeftOld).former(1, stoppedOld).former(2, stoppedOld)), Refuse, rule, ReasonFence, "", "out-of-service"},
-		{"once it is gone the next members start", fenced, Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
-		{"an EtcdRestore that is deleted now changes nothing", unrequested(fenced), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
-		{"they look for each other", up, Wait, "first-quorum", ReasonFirstQuorum, "", "3 of 3"},
-		{"one that lost its volume is made up for later", up.edit(4, func(r *Replica) { r.Volume, r.Pod = nil, nil }), Wait, "first-quorum", ReasonFirstQuorum, "", "2 of 3"},
-		{"nor does one whose volume is going keep the others from following the spec", wanting(idle.edit(3, doomed), other), Act, "settings", ReasonNewChoices, "SetChoices", "demo-4, demo-5"},
-		{"and from being made anew", wanting(idle.edit(3, doomed).edit(4, adopted).edit(5, adopted), other), Act, "pods", ReasonNewChoices, "DeletePods", "demo-5 (made from other settings"},
-		{"nobody waits for it", fenced.edit(4, func(r *Replica) { r.Volume = nil }), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
-		{"an incarnation that cannot serve any more is never begun again empty", fenced.edit(4, func(r *Replica) { r.Volume = nil }).edit(5, doomed), Refuse, "void-birth", ReasonRestoreLost, "", "demo-4, demo-5"},
-		{"and how to go back to what was before is said by the field's name", fenced.edit(4, func(r *Replica) { r.Volume = nil }).edit(5, doomed),
-			Refuse, "void-birth", ReasonRestoreLost, "", "set spec.storage.deletionPolicy to Retain, wait until status.deletionPolicy says Retain"},
-		{"a paused cluster warns of what is still written to the previous incarnation", desire(quiet, func(d *Desired) { d.Paused = true }), Wait, "hands-off", ReasonPaused, "", "what is written to them is lost"},
-		{"not once they are stopped", desire(fenced, func(d *Desired) { d.Paused = true }), Wait, "hands-off", ReasonPaused, "", "changes nothing."},
-		{"a spec that is refused keeps no incarnation that was moved to from starting", refusing(fenced), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
-		{"and none of it follows that spec", refusing(wanting(up.edit(4, unpullable), other)), Wait, "first-quorum", ReasonImagePull, "", "demo-4"},
-		{"nor does an object of somebody else", taken(fenced), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
-		{"but where something has to be made it does", taken(fenced.edit(4, noSecret)), Refuse, "name-taken", ReasonNameTaken, "", "Service demo"},
-		{"and so does the spec", refusing(fenced.edit(4, noSecret)), Refuse, "spec-refused", ReasonSpecRefused, "", "no such version"},
-		{"those who have certificates start without the authority, if they are a quorum", withoutAuthority(fenced.edit(4, noSecret)), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
-		{"then they look for each other", withoutAuthority(up.edit(4, noSecret).edit(4, noPod)), Wait, "first-quorum", ReasonFirstQuorum, "", "2 of 3"},
-		{"no authority is made anew for it", withoutAuthority(fenced.edit(4, noSecret).edit(5, noSecret)), Refuse, "bootstrap", ReasonAuthorityLost, "", "put it back from a copy"},
-		{"nor keeps one that is gone its members from starting", withoutAuthority(fenced), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
-		{"what was restored is not restored over when somebody takes the word of it away", fenced.edit(4, func(r *Replica) { r.Volume.Restored = "" }), Refuse, "bootstrap", ReasonRestoreHeld, "",
-			"kubectl annotate pvc demo-4 -n default etcdsteward.dev/restored=" + IncarnationID("u1", 1)},
-		{"whatever the spec asks for by now", desire(up, func(d *Desired) { d.Restore = WantedBackup{Hash: "another"}; d.Size = 1 }), Wait, "first-quorum", ReasonFirstQuorum, "", ""},
-		{"another EtcdRestore can follow it", requesting(fenced.edit(4, func(r *Replica) { r.Volume = nil }).edit(5, doomed), func(r *Request) { r.ID = "r2" }),
-			Act, "restore-begin", ReasonPreflight, "StartPreflight", ""},
-		{"a cluster that was restored in place is settled", serving, Settled, RuleSettled, ReasonSettled, "", ""},
-		{"a Pod of the previous incarnation that turns up is stopped", serving.former(1, func(r *Replica) { r.Pod = voter(1).Pod; r.Pod.Role = "" }), Act, rule, ReasonFence, "DeletePods", "demo-1"},
-		{"what is overdue on a dead node keeps nobody waiting", serving.former(1, func(r *Replica) { r.Pod = voter(1).Pod; notLeftOld(r) }), Settled, RuleSettled, ReasonSettled, "", ""},
-		{"old volumes are kept", unrequested(serving), Settled, RuleSettled, ReasonSettled, "", ""},
-		{"until the EtcdRestore gives them up", requesting(unrequested(serving), givingUp), Act, "collect", ReasonLeftover, "DeleteVolumes", "demo-0, demo-1, demo-2"},
-		{"not while what followed does not serve", requesting(unrequested(serving), givingUp).blind(), Refuse, "membership", ReasonMembershipUnknown, "", ""},
-		{"not by another EtcdRestore", requesting(unrequested(serving), givingUp, func(r *Request) { r.ID = "r2" }, staleApproval), Settled, RuleSettled, ReasonSettled, "", ""},
-		{"a lost record is written anew from what lives, not from what ended", func() Observation { o := serving; o.Current.Birth = record.Birth{}; return o }(), Act, "birth-record", ReasonBeginBirth, "BeginBirth", ""},
-		{"nothing is born beside what ended", func() Observation {
+		{"what the cluster switched over from is marked first", moved, Act, rule, facts.ReasonFence, "MarkFormer",
+			"demo-0, demo-1, demo-2"},
+		{"then its budget goes", marked, Act, rule, facts.ReasonFence, "SetBudget", ""},
+		{"then nobody is led to it", marked.unbudgeted(), Act, rule, facts.ReasonFence, "LabelRole", "demo-0"},
+		{"then it is stopped", quiet, Act, rule, facts.ReasonFence, "DeletePods", "demo-0, demo-1, demo-2"},
+		{"then its certificates go", quiet.everyFormer(leaving), Act, rule, facts.ReasonFence, "DeleteSecret",
+			"demo-0"},
+		{"the next members wait until it is gone", stopping, Wait, rule, facts.ReasonFence, "", "demo-0"},
+		{"a majority that does not go asks for a person", stopping.former(0, notLeftOld).former(1, notLeftOld).former(2,
+			stoppedOld), Refuse, rule, facts.ReasonFence, "", "demo-1 on node node-7"},
+		{"a minority on a node that does not answer can serve no write", stopping.former(0, notLeftOld).former(1,
+			stoppedOld).former(2, stoppedOld), Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap", ""},
+		{"where nobody could say who had a vote, one is too many",
+			unvoiced(stopping.former(0, notLeftOld).former(1, stoppedOld).former(2, stoppedOld)), Refuse, rule,
+			facts.ReasonFence, "", "out-of-service"},
+		{"once it is gone the next members start", fenced, Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap", ""},
+		{"an EtcdRestore that is deleted now changes nothing", unrequested(fenced), Act, "bootstrap",
+			facts.ReasonBootstrap, "Bootstrap", ""},
+		{"they look for each other", up, Wait, "first-quorum", facts.ReasonFirstQuorum, "", "3 of 3"},
+		{"one that lost its volume is made up for later",
+			up.edit(4, func(r *facts.Replica) { r.Volume, r.Pod = nil, nil }), Wait, "first-quorum",
+			facts.ReasonFirstQuorum, "", "2 of 3"},
+		{"nor does one whose volume is going keep the others from following the spec",
+			wanting(idle.edit(3, doomed), other), Act, "settings", facts.ReasonNewChoices, "SetChoices",
+			"demo-4, demo-5"},
+		{"and from being made anew", wanting(idle.edit(3, doomed).edit(4, adopted).edit(5, adopted), other), Act,
+			"pods", facts.ReasonNewChoices, "DeletePods", "demo-5 (made from other settings"},
+		{"nobody waits for it", fenced.edit(4, func(r *facts.Replica) { r.Volume = nil }), Act, "bootstrap",
+			facts.ReasonBootstrap, "Bootstrap", ""},
+		{"an incarnation that cannot serve any more is never begun again empty",
+			fenced.edit(4, func(r *facts.Replica) { r.Volume = nil }).edit(5, doomed), Refuse, "void-birth",
+			facts.ReasonRestoreLost, "", "demo-4, demo-5"},
+		{"and how to go back to what was before is said by the field's name",
+			fenced.edit(4, func(r *facts.Replica) { r.Volume = nil }).edit(5, doomed),
+			Refuse, "void-birth", facts.ReasonRestoreLost, "",
+			"set spec.storage.deletionPolicy to Retain, wait until status.deletionPolicy says Retain"},
+		{"a paused cluster warns of what is still written to the previous incarnation",
+			desire(quiet, func(d *facts.Desired) { d.Paused = true }), Wait, "hands-off", facts.ReasonPaused, "",
+			"what is written to them is lost"},
+		{"not once they are stopped", desire(fenced, func(d *facts.Desired) { d.Paused = true }), Wait, "hands-off",
+			facts.ReasonPaused, "", "changes nothing."},
+		{"a spec that is refused keeps no incarnation that was moved to from starting", refusing(fenced), Act,
+			"bootstrap", facts.ReasonBootstrap, "Bootstrap", ""},
+		{"and none of it follows that spec", refusing(wanting(up.edit(4, unpullable), other)), Wait, "first-quorum",
+			facts.ReasonImagePull, "", "demo-4"},
+		{"nor does an object of somebody else", taken(fenced), Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap",
+			""},
+		{"but where something has to be made it does", taken(fenced.edit(4, noSecret)), Refuse, "name-taken",
+			facts.ReasonNameTaken, "", "Service demo"},
+		{"and so does the spec", refusing(fenced.edit(4, noSecret)), Refuse, "spec-refused", facts.ReasonSpecRefused,
+			"", "no such version"},
+		{"those who have certificates start without the authority, if they are a quorum",
+			withoutAuthority(fenced.edit(4, noSecret)), Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap", ""},
+		{"then they look for each other", withoutAuthority(up.edit(4, noSecret).edit(4, noPod)), Wait, "first-quorum",
+			facts.ReasonFirstQuorum, "", "2 of 3"},
+		{"no authority is made anew for it", withoutAuthority(fenced.edit(4, noSecret).edit(5, noSecret)), Refuse,
+			"bootstrap", facts.ReasonAuthorityLost, "", "put it back from a copy"},
+		{"nor keeps one that is gone its members from starting", withoutAuthority(fenced), Act, "bootstrap",
+			facts.ReasonBootstrap, "Bootstrap", ""},
+		{"what was restored is not restored over when somebody takes the word of it away",
+			fenced.edit(4, func(r *facts.Replica) { r.Volume.Restored = "" }), Refuse, "bootstrap",
+			facts.ReasonRestoreHeld, "",
+			"kubectl annotate pvc demo-4 -n default etcdsteward.dev/restored=" + facts.IncarnationID("u1", 1)},
+		{"whatever the spec asks for by now",
+			desire(up, func(d *facts.Desired) { d.Restore = facts.WantedBackup{Hash: "another"}; d.Size = 1 }), Wait,
+			"first-quorum", facts.ReasonFirstQuorum, "", ""},
+		{"another EtcdRestore can follow it",
+			requesting(fenced.edit(4, func(r *facts.Replica) { r.Volume = nil }).edit(5, doomed),
+				func(r *facts.Request) { r.ID = "r2" }),
+			Act, "restore-begin", facts.ReasonPreflight, "StartPreflight", ""},
+		{"a cluster that was restored in place is settled", serving, Settled, RuleSettled, facts.ReasonSettled, "", ""},
+		{"a Pod of the previous incarnation that turns up is stopped",
+			serving.former(1, func(r *facts.Replica) { r.Pod = voter(1).Pod; r.Pod.Role = "" }), Act, rule,
+			facts.ReasonFence, "DeletePods", "demo-1"},
+		{"what is overdue on a dead node keeps nobody waiting",
+			serving.former(1, func(r *facts.Replica) { r.Pod = voter(1).Pod; notLeftOld(r) }), Settled, RuleSettled,
+			facts.ReasonSettled, "", ""},
+		{"old volumes are kept", unrequested(serving), Settled, RuleSettled, facts.ReasonSettled, "", ""},
+		{"until the EtcdRestore gives them up", requesting(unrequested(serving), givingUp), Act, "collect",
+			facts.ReasonLeftover, "DeleteVolumes", "demo-0, demo-1, demo-2"},
+		{"not while what followed does not serve", requesting(unrequested(serving), givingUp).blind(), Refuse,
+			"membership", facts.ReasonMembershipUnknown, "", ""},
+		{"not by another EtcdRestore", requesting(unrequested(serving), givingUp,
+			func(r *facts.Request) { r.ID = "r2" }, staleApproval), Settled, RuleSettled, facts.ReasonSettled, "", ""},
+		{"a lost record is written anew from what lives, not from what ended",
+			func() scene { o := serving; o.Current.Birth = record.Birth{}; return o }(), Act, "birth-record",
+			facts.ReasonBeginBirth, "BeginBirth", ""},
+		{"nothing is born beside what ended", func() scene {
 			o := unborn(3)
 			o.Former = fenced.Former
 			return o
-		}(), Refuse, "birth-record", ReasonRecordLost, "", "demo-0, demo-1, demo-2. Nothing is born over it, and no data is lost"},
-		{"what a restore ended is not taken up again by itself", retainingFormer(), Refuse, "retained-data", ReasonRetainedData, "", "take the annotation etcdsteward.dev/superseded-by off all of one incarnation"},
+		}(), Refuse, "birth-record", facts.ReasonRecordLost, "",
+			"demo-0, demo-1, demo-2. Nothing is born over it, and no data is lost"},
+		{"what a restore ended is not taken up again by itself", retainingFormer(), Refuse, "retained-data",
+			facts.ReasonRetainedData, "",
+			"take the annotation etcdsteward.dev/superseded-by off all of one incarnation"},
 	}
 }
 
-func refusing(o Observation) Observation {
-	return desire(o, func(d *Desired) { d.Fault = "no such version" })
+func refusing(o scene) scene {
+	return desire(o, func(d *facts.Desired) { d.Fault = "no such version" })
 }
 
 // taken has a Service of somebody else in the place of the cluster's.
-func taken(o Observation) Observation {
-	o.Objects = append([]Object(nil), o.Objects...)
-	o.Objects[1].State = ObjectForeign
+func taken(o scene) scene {
+	o.Objects = append([]facts.Object(nil), o.Objects...)
+	o.Objects[1].State = facts.ObjectForeign
 	return o
 }
 
-func upAgain(r *Replica) {
+func upAgain(r *facts.Replica) {
 	p := voter(r.Ordinal).Pod
-	p.Incarnation, p.Role, p.Ready, p.Created, p.ReadySince = r.Volume.Incarnation, "", false, now.Add(-time.Second), time.Time{}
+	p.Incarnation, p.Role, p.Ready, p.Created, p.ReadySince = r.Volume.Incarnation, "", false, now.Add(-time.Second),
+		time.Time{}
 	r.Pod = p
 }
 
 // unvoiced does not know who had a vote in the previous incarnation.
-func unvoiced(o Observation) Observation {
+func unvoiced(o scene) scene {
 	o.Current.Birth.Former = []record.Former{{Incarnation: o.Current.Birth.Former[0].Incarnation}}
 	return o
 }
 
 // retainingFormer has nothing but volumes that a restore in place switched over from.
-func retainingFormer() Observation {
+func retainingFormer() scene {
 	o := retaining(unborn(3))
-	o.Retained = append([]Retained(nil), o.Retained...)
+	o.Retained = append([]facts.Retained(nil), o.Retained...)
 	for i := range o.Retained {
 		o.Retained[i].Superseded = "later"
 	}
@@ -111,63 +160,110 @@ func losses() []row {
 	lost := lostWorld()
 	all := settledWorld(3).edit(0, noData).edit(1, noData).edit(2, noData).blind()
 	return []row{
-		{"without a quorum nothing is rebuilt by itself", lost, Refuse, "quorum-lost", ReasonQuorumLost, "", "demo-1"},
-		{"nor on an approval of what was there before", requesting(lost, func(r *Request) { ofDemo0(r); r.Approval = settledWorld(3).Evidence().Digest }), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
-		{"nor does it need a member that remembers the others: their certificates do", forgetful(mutedFor(time.Minute)), Refuse, "quorum-lost", ReasonQuorumLost, "", "2 of 3"},
-		{"a member that was removed leaves none", forgetful(mutedFor(time.Minute)).edit2(1, noSecret).edit2(2, noSecret), Wait, "membership", ReasonMembershipUnknown, "", ""},
-		{"what such a survivor holds can be restored", requesting(forgetful(mutedFor(time.Minute)), ofDemo0), Act, "restore-begin", ReasonInPlace, "BeginNext", "demo-3 are"},
-		{"and moved to", laidWorld(requesting(forgetful(mutedFor(time.Minute).edit2(0, flushed, noPod)), ofDemo0)), Act, "restore-switch-over", ReasonInPlace, "SwitchOver", ""},
-		{"the next incarnation is made of one survivor", requesting(lost, ofDemo0), Act, "restore-begin", ReasonInPlace, "BeginNext", "demo-3 are"},
-		{"not of one that never was a member", requesting(lost, ofDemo0, func(r *Request) { r.Survivor = "demo-9" }), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
-		{"not of one that lost its data", requesting(lost, ofDemo0, func(r *Request) { r.Survivor = "demo-1" }), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
-		{"not of one of another cluster", requesting(lost.edit2(0, func(r *Replica) { r.Volume.Record.ClusterID = 77 }), ofDemo0), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
-		{"not of one that answers as somebody else", requesting(lost.edit2(0, func(r *Replica) { r.Answer.ClusterID, r.Pod.Role = 77, "" }), ofDemo0), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
-		{"a survivor's data is restored on a volume of its own", func() Observation { o := layingWorld(requesting(lost, ofDemo0)); o.Next.Members = nil; return o }(), Act, "restore-prepare", ReasonInPlace, "PrepareNext", ""},
-		{"one that does not answer runs alone first", reading(mutedFor(time.Second)), Wait, "quorum-lost", ReasonQuorumLost, "", "demo-0 does not answer"},
-		{"one that is away is started for that", reading(lost.edit2(0, noPod)), Act, "pods", ReasonPodMissing, "StartPods", "demo-0"},
-		{"that it wrote out all it had is written down", reading(mutedFor(time.Minute)), Act, "restore-prepare", ReasonInPlace, "MarkFlushed", "demo-0"},
-		{"but first the Pod that did not get it by asking goes", laidInPart(mutedFor(time.Minute)).next(3, failed(time.Second)), Act, "restore-prepare", ReasonInPlace, "DeleteRestores", "demo-3"},
-		{"and its volume, which may lie where nobody could mount both", laidInPart(mutedFor(time.Minute)).next(3, cleared), Act, "restore-prepare", ReasonInPlace, "DeleteVolumes", "demo-3"},
-		{"then it is stopped", reading(mutedFor(time.Minute).edit2(0, flushed)), Act, "restore-prepare", ReasonInPlace, "DeletePods", "demo-0"},
-		{"its volume is read once it is gone", reading(mutedFor(time.Minute).edit2(0, flushed, noPod)), Act, "restore-prepare", ReasonInPlace, "PrepareNext", ""},
-		{"it is not started meanwhile", laidInPart(mutedFor(time.Minute).edit2(0, flushed, noPod)), Wait, "quorum-lost", ReasonQuorumLost, "", "demo-3"},
-		{"but once the restore was called off", lost.edit2(0, flushed, noPod), Act, "pods", ReasonPodMissing, "StartPods", "demo-0"},
-		{"one that served since it started is never stopped", reading(lost.edit2(0, silent, func(r *Replica) { r.Pod.RunningSince = now.Add(-2 * time.Hour) })), Refuse, "quorum-lost", ReasonQuorumLost, "", "has served"},
-		{"one that cannot start is no survivor", requesting(lost.edit2(0, silent, crashing), ofDemo0), Refuse, "quorum-lost", ReasonQuorumLost, "", ""},
-		{"then the cluster switches over to it", laidWorld(requesting(lost, ofDemo0)), Act, "restore-switch-over", ReasonInPlace, "SwitchOver", ""},
-		{"when the quorum came back what was restored is of the past", laidWorld(requesting(settledWorld(3), ofDemo0)), Act, "restore-call-off", ReasonCallOff, "DeleteVolumes", "demo-3"},
-		{"so it is when the survivor went on meanwhile", laidWorld(requesting(lost, ofDemo0)).edit2(0, func(r *Replica) { r.Answer.Revision = 11 }), Act, "restore-call-off", ReasonCallOff, "DeleteVolumes", "demo-3"},
-		{"and when others may come back while it is stopped", staled(laidWorld(requesting(mutedFor(time.Minute).edit2(0, flushed, noPod), ofDemo0))), Act, "restore-call-off", ReasonCallOff, "DeleteVolumes", "demo-3"},
-		{"not when it was stopped to be read", laidWorld(requesting(mutedFor(time.Minute).edit2(0, flushed, noPod), ofDemo0)), Act, "restore-switch-over", ReasonInPlace, "SwitchOver", ""},
-		{"a survivor that fell silent since may have gone on", laidWorld(requesting(lost, ofDemo0)).edit2(0, silent), Refuse, "quorum-lost", ReasonQuorumLost, "", "still holds just what was restored"},
-		{"where all is lost the next incarnation begins empty", requesting(all, forNothing), Act, "restore-begin", ReasonInPlace, "BeginNext", "demo-3, demo-4, demo-5"},
-		{"its volumes are made before the cluster switches over", func() Observation { o := layingWorld(requesting(all, forNothing)); o.Next.Members = nil; return o }(), Act, "restore-prepare", ReasonInPlace, "PrepareNext", ""},
-		{"then it moves", laidWorld(requesting(all, forNothing)), Act, "restore-switch-over", ReasonInPlace, "SwitchOver", ""},
-		{"then it is born", fencedWorld(requesting(all, forNothing)), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
+		{"without a quorum nothing is rebuilt by itself", lost, Refuse, "quorum-lost", facts.ReasonQuorumLost, "",
+			"demo-1"},
+		{"nor on an approval of what was there before",
+			requesting(lost,
+				func(r *facts.Request) { ofDemo0(r); r.Approval = EvidenceOf(settledWorld(3).Observation).Digest }),
+			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", ""},
+		{"nor does it need a member that remembers the others: their certificates do", forgetful(mutedFor(time.Minute)),
+			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "2 of 3"},
+		{"a member that was removed leaves none", forgetful(mutedFor(time.Minute)).edit2(1, noSecret).edit2(2,
+			noSecret), Wait, "membership", facts.ReasonMembershipUnknown, "", ""},
+		{"what such a survivor holds can be restored", requesting(forgetful(mutedFor(time.Minute)), ofDemo0), Act,
+			"restore-begin", facts.ReasonInPlace, "BeginNext", "demo-3 are"},
+		{"and moved to", laidWorld(requesting(forgetful(mutedFor(time.Minute).edit2(0, flushed, noPod)), ofDemo0)), Act,
+			"restore-switch-over", facts.ReasonInPlace, "SwitchOver", ""},
+		{"the next incarnation is made of one survivor", requesting(lost, ofDemo0), Act, "restore-begin",
+			facts.ReasonInPlace, "BeginNext", "demo-3 are"},
+		{"not of one that never was a member",
+			requesting(lost, ofDemo0, func(r *facts.Request) { r.Survivor = "demo-9" }), Refuse, "quorum-lost",
+			facts.ReasonQuorumLost, "", ""},
+		{"not of one that lost its data", requesting(lost, ofDemo0, func(r *facts.Request) { r.Survivor = "demo-1" }),
+			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", ""},
+		{"not of one of another cluster",
+			requesting(lost.edit2(0, func(r *facts.Replica) { r.Volume.Record.ClusterID = 77 }), ofDemo0), Refuse,
+			"quorum-lost", facts.ReasonQuorumLost, "", ""},
+		{"not of one that answers as somebody else",
+			requesting(lost.edit2(0, func(r *facts.Replica) { r.Answer.ClusterID, r.Pod.Role = 77, "" }), ofDemo0),
+			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", ""},
+		{"a survivor's data is restored on a volume of its own",
+			func() scene { o := layingWorld(requesting(lost, ofDemo0)); o.Next.Members = nil; return o }(), Act,
+			"restore-prepare", facts.ReasonInPlace, "PrepareNext", ""},
+		{"one that does not answer runs alone first", reading(mutedFor(time.Second)), Wait, "quorum-lost",
+			facts.ReasonQuorumLost, "", "demo-0 does not answer"},
+		{"one that is away is started for that", reading(lost.edit2(0, noPod)), Act, "pods", facts.ReasonPodMissing,
+			"StartPods", "demo-0"},
+		{"that it wrote out all it had is written down", reading(mutedFor(time.Minute)), Act, "restore-prepare",
+			facts.ReasonInPlace, "MarkFlushed", "demo-0"},
+		{"but first the Pod that did not get it by asking goes", laidInPart(mutedFor(time.Minute)).next(3,
+			failed(time.Second)), Act, "restore-prepare", facts.ReasonInPlace, "DeleteRestores", "demo-3"},
+		{"and its volume, which may lie where nobody could mount both", laidInPart(mutedFor(time.Minute)).next(3,
+			cleared), Act, "restore-prepare", facts.ReasonInPlace, "DeleteVolumes", "demo-3"},
+		{"then it is stopped", reading(mutedFor(time.Minute).edit2(0, flushed)), Act, "restore-prepare",
+			facts.ReasonInPlace, "DeletePods", "demo-0"},
+		{"its volume is read once it is gone", reading(mutedFor(time.Minute).edit2(0, flushed, noPod)), Act,
+			"restore-prepare", facts.ReasonInPlace, "PrepareNext", ""},
+		{"it is not started meanwhile", laidInPart(mutedFor(time.Minute).edit2(0, flushed, noPod)), Wait, "quorum-lost",
+			facts.ReasonQuorumLost, "", "demo-3"},
+		{"but once the restore was called off", lost.edit2(0, flushed, noPod), Act, "pods", facts.ReasonPodMissing,
+			"StartPods", "demo-0"},
+		{"one that served since it started is never stopped",
+			reading(lost.edit2(0, silent, func(r *facts.Replica) { r.Pod.RunningSince = now.Add(-2 * time.Hour) })),
+			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "has served"},
+		{"one that cannot start is no survivor", requesting(lost.edit2(0, silent, crashing), ofDemo0), Refuse,
+			"quorum-lost", facts.ReasonQuorumLost, "", ""},
+		{"then the cluster switches over to it", laidWorld(requesting(lost, ofDemo0)), Act, "restore-switch-over",
+			facts.ReasonInPlace, "SwitchOver", ""},
+		{"when the quorum came back what was restored is of the past", laidWorld(requesting(settledWorld(3), ofDemo0)),
+			Act, "restore-call-off", facts.ReasonCallOff, "DeleteVolumes", "demo-3"},
+		{"so it is when the survivor went on meanwhile", laidWorld(requesting(lost, ofDemo0)).edit2(0,
+			func(r *facts.Replica) { r.Answer.Revision = 11 }), Act, "restore-call-off", facts.ReasonCallOff,
+			"DeleteVolumes", "demo-3"},
+		{"and when others may come back while it is stopped",
+			staled(laidWorld(requesting(mutedFor(time.Minute).edit2(0, flushed, noPod), ofDemo0))), Act,
+			"restore-call-off", facts.ReasonCallOff, "DeleteVolumes", "demo-3"},
+		{"not when it was stopped to be read",
+			laidWorld(requesting(mutedFor(time.Minute).edit2(0, flushed, noPod), ofDemo0)), Act, "restore-switch-over",
+			facts.ReasonInPlace, "SwitchOver", ""},
+		{"a survivor that fell silent since may have gone on", laidWorld(requesting(lost, ofDemo0)).edit2(0, silent),
+			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "still holds just what was restored"},
+		{"where all is lost the next incarnation begins empty", requesting(all, forNothing), Act, "restore-begin",
+			facts.ReasonInPlace, "BeginNext", "demo-3, demo-4, demo-5"},
+		{"its volumes are made before the cluster switches over",
+			func() scene { o := layingWorld(requesting(all, forNothing)); o.Next.Members = nil; return o }(), Act,
+			"restore-prepare", facts.ReasonInPlace, "PrepareNext", ""},
+		{"then it moves", laidWorld(requesting(all, forNothing)), Act, "restore-switch-over", facts.ReasonInPlace,
+			"SwitchOver", ""},
+		{"then it is born", fencedWorld(requesting(all, forNothing)), Act, "bootstrap", facts.ReasonBootstrap,
+			"Bootstrap", ""},
 	}
 }
 
 // mutedFor has a survivor that was started without the others, so long ago.
-func mutedFor(ago time.Duration) Observation {
-	return lostWorld().edit2(0, silent, func(r *Replica) { r.Pod.RunningSince, r.Pod.ReadySince = now.Add(-ago), now.Add(-ago) })
+func mutedFor(ago time.Duration) scene {
+	return lostWorld().edit2(0, silent, func(r *facts.Replica) {
+		r.Pod.RunningSince, r.Pod.ReadySince = now.Add(-ago),
+			now.Add(-ago)
+	})
 }
 
 // forgetful has nobody left who remembers the member list.
-func forgetful(o Observation) Observation { o.Current.Membership.LastKnown = nil; return o }
+func forgetful(o scene) scene { o.Current.Membership.LastKnown = nil; return o }
 
 // reading restores an incarnation that begins with what demo-0 holds, of which nothing is there yet.
-func reading(o Observation) Observation {
+func reading(o scene) scene {
 	o = layingWorld(requesting(o, ofDemo0))
-	return o.next(3, cleared, func(r *Replica) { r.Volume = nil })
+	return o.next(3, cleared, func(r *facts.Replica) { r.Volume = nil })
 }
 
 // laidInPart has a restore Pod that reads what demo-0 holds.
-func laidInPart(o Observation) Observation { return layingWorld(requesting(o, ofDemo0)) }
+func laidInPart(o scene) scene { return layingWorld(requesting(o, ofDemo0)) }
 
-func flushed(r *Replica) { r.Volume.Flushed = IncarnationID("u1", 1) }
+func flushed(r *facts.Replica) { r.Volume.Flushed = facts.IncarnationID("u1", 1) }
 
 // edit2 changes a replica and leaves the member list as it is.
-func (o Observation) edit2(ordinal int, changes ...func(*Replica)) Observation {
+func (o scene) edit2(ordinal int, changes ...func(*facts.Replica)) scene {
 	o.Current.Members = changed(o.Current.Members, ordinal, changes)
 	return o
 }

@@ -6,13 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 type row struct {
 	name    string
-	world   Observation
+	world   scene
 	verdict Verdict
 	rule    string
 	reason  string
@@ -22,377 +24,585 @@ type row struct {
 
 func (r row) check(t *testing.T) {
 	t.Helper()
-	d := Decide(r.world)
+	d := Decide(r.world.Observation)
 	kind := ""
 	if d.Change != nil {
-		kind = KindOf(d.Change)
+		kind = changes.KindOf(d.Change)
 	}
-	if d.Verdict != r.verdict || d.Rule != r.rule || d.Reason != r.reason || kind != r.change || !strings.Contains(d.Message, r.says) {
+	if d.Verdict != r.verdict || d.Rule != r.rule || d.Reason != r.reason || kind != r.change ||
+		!strings.Contains(d.Message, r.says) {
 		t.Errorf("got %s by %s (%s) change %q: %s\nwant %s by %s (%s) change %q: …%s…",
 			d.Verdict, d.Rule, d.Reason, kind, d.Message, r.verdict, r.rule, r.reason, r.change, r.says)
 	}
 }
 
-func desire(o Observation, change func(*Desired)) Observation {
+func desire(o scene, change func(*facts.Desired)) scene {
 	change(&o.Desired)
 	return o
 }
 
 // ofMemory is a member to come whose data is in its Pod.
-func ofMemory(r *Replica) { r.Ephemeral, r.Volume = true, nil }
+func ofMemory(r *facts.Replica) { r.Ephemeral, r.Volume = true, nil }
 
 // astray is the same world, in which a volume is not owned as deletionPolicy asks.
-func astray(o Observation) Observation {
-	o.Astray = []DataRef{{Kind: "PersistentVolumeClaim", Name: "demo-0", UID: "volume-demo-0"}}
+func astray(o scene) scene {
+	o.Astray = []facts.DataRef{{Kind: "PersistentVolumeClaim", Name: "demo-0", UID: "volume-demo-0"}}
 	return o
 }
 
 func rows() []row {
 	return []row{
-		{"a settled cluster is left alone", settledWorld(3), Settled, RuleSettled, ReasonSettled, "", "All 3 members"},
-		{"one healthy member is settled", settledWorld(1), Settled, RuleSettled, ReasonSettled, "", "one member"},
+		{"a settled cluster is left alone", settledWorld(3), Settled, RuleSettled, facts.ReasonSettled, "",
+			"All 3 members"},
+		{"one healthy member is settled", settledWorld(1), Settled, RuleSettled, facts.ReasonSettled, "", "one member"},
 
-		{"another install's cluster is left alone", func() Observation { o := settledWorld(3); o.ClaimedBy = "other/op"; return o }(),
-			Refuse, "other-operator", ReasonOtherOperator, "", "other/op"},
-		{"what must be kept is un-owned even while paused", desire(astray(settledWorld(3)), func(d *Desired) { d.Paused = true }),
-			Act, "deletion-policy", ReasonDeletionPolicy, "FollowPolicy", "kept"},
-		{"ownership is not taken while paused", desire(astray(settledWorld(3)), func(d *Desired) { d.Paused, d.Retain = true, false }),
-			Wait, "hands-off", ReasonPaused, "", "paused"},
-		{"a paused cluster is not healed", desire(settledWorld(3).edit(1, noPod), func(d *Desired) { d.Paused = true }),
-			Wait, "hands-off", ReasonPaused, "", ""},
-		{"a cluster being deleted is left to the garbage collector", desire(settledWorld(3).edit(1, noPod), func(d *Desired) { d.Deleting = true }),
-			Wait, "hands-off", ReasonDeleting, "", ""},
-		{"a refused spec stops a birth", desire(unborn(3), func(d *Desired) { d.Fault = "no such version" }),
-			Refuse, "spec-refused", ReasonSpecRefused, "", "no such version"},
-		{"a refused spec does not stop healing", desire(settledWorld(3).edit(1, noPod), func(d *Desired) { d.Fault = "no such version" }),
-			Act, "pods", ReasonPodMissing, "StartPods", "demo-1"},
-		{"over retained volumes nothing is born", retaining(unborn(3), anonymous), Refuse, "retained-data", ReasonRetainedData, "", "PersistentVolumeClaim demo-0"},
-		{"somebody else's Service is never adopted", func() Observation { o := unborn(3); o.Objects[1].State = ObjectForeign; return o }(),
-			Refuse, "name-taken", ReasonNameTaken, "", "Service demo"},
+		{"another install's cluster is left alone",
+			func() scene { o := settledWorld(3); o.ClaimedBy = "other/op"; return o }(),
+			Refuse, "other-operator", facts.ReasonOtherOperator, "", "other/op"},
+		{"what must be kept is un-owned even while paused",
+			desire(astray(settledWorld(3)), func(d *facts.Desired) { d.Paused = true }),
+			Act, "deletion-policy", facts.ReasonDeletionPolicy, "FollowPolicy", "kept"},
+		{"ownership is not taken while paused",
+			desire(astray(settledWorld(3)), func(d *facts.Desired) { d.Paused, d.Retain = true, false }),
+			Wait, "hands-off", facts.ReasonPaused, "", "paused"},
+		{"a paused cluster is not healed",
+			desire(settledWorld(3).edit(1, noPod), func(d *facts.Desired) { d.Paused = true }),
+			Wait, "hands-off", facts.ReasonPaused, "", ""},
+		{"a cluster being deleted is left to the garbage collector",
+			desire(settledWorld(3).edit(1, noPod), func(d *facts.Desired) { d.Deleting = true }),
+			Wait, "hands-off", facts.ReasonDeleting, "", ""},
+		{"a refused spec stops a birth", desire(unborn(3), func(d *facts.Desired) { d.Fault = "no such version" }),
+			Refuse, "spec-refused", facts.ReasonSpecRefused, "", "no such version"},
+		{"a refused spec does not stop healing",
+			desire(settledWorld(3).edit(1, noPod), func(d *facts.Desired) { d.Fault = "no such version" }),
+			Act, "pods", facts.ReasonPodMissing, "StartPods", "demo-1"},
+		{"over retained volumes nothing is born", retaining(unborn(3), anonymous), Refuse, "retained-data",
+			facts.ReasonRetainedData, "", "PersistentVolumeClaim demo-0"},
+		{"somebody else's Service is never adopted",
+			func() scene { o := unborn(3); o.Objects[1].State = facts.ObjectForeign; return o }(),
+			Refuse, "name-taken", facts.ReasonNameTaken, "", "Service demo"},
 
-		{"a birth begins with its record", unborn(3), Act, "birth-record", ReasonBeginBirth, "BeginBirth", "3 members"},
-		{"a lost record is written anew from the volumes", func() Observation { o := settledWorld(3); o.Current.Birth = record.Birth{}; return o }(),
-			Act, "birth-record", ReasonBeginBirth, "BeginBirth", "anew"},
-		{"nothing is born when the record and all volumes are gone", func() Observation { o := unborn(1); o.Objects[0].State = ObjectCurrent; return o }(),
-			Refuse, "birth-record", ReasonRecordLost, "", "Secret demo-ca"},
-		{"the first members are created in one step", func() Observation {
+		{"a birth begins with its record", unborn(3), Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth",
+			"3 members"},
+		{"a lost record is written anew from the volumes",
+			func() scene { o := settledWorld(3); o.Current.Birth = record.Birth{}; return o }(),
+			Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth", "anew"},
+		{"nothing is born when the record and all volumes are gone",
+			func() scene { o := unborn(1); o.Objects[0].State = facts.ObjectCurrent; return o }(),
+			Refuse, "birth-record", facts.ReasonRecordLost, "", "Secret demo-ca"},
+		{"the first members are created in one step", func() scene {
 			o := atBirth(3)
 			o.Current.Members, o.Current.Birth.Begun, o.Current.Birth.Volumes = nil, false, nil
 			return o
 		}(),
-			Act, "bootstrap", ReasonBootstrap, "Bootstrap", "3 members"},
-		{"first members whose Pods Kubernetes did not admit take a corrected setting", wanting(atBirth(3).edit(0, noPod).edit(1, noPod).edit(2, noPod), other),
-			Act, "bootstrap", ReasonNewChoices, "SetChoices", "spec: demo-0, demo-1, demo-2."},
-		{"then they are created with it", wanting(atBirth(3).edit(0, adopted).edit(0, noPod).edit(1, adopted).edit(1, noPod).edit(2, adopted).edit(2, noPod), other), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
-		{"but no other version where one has started", wanting(atBirth(3).edit(2, noPod), newer), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
-		{"first members that look for each other are waited for", atBirth(3), Wait, "first-quorum", ReasonFirstQuorum, "", "3 of 3"},
-		{"an image that cannot be pulled at birth is named", atBirth(3).edit(0, unpullable), Wait, "first-quorum", ReasonImagePull, "", "not found"},
-		{"a birth whose volume is lost is voided", atBirth(3).edit(1, func(r *Replica) { r.Volume = nil }), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "volume of demo-1"},
-		{"a birth of other size is voided while too few have started", desire(atBirth(3).edit(0, unpullable).edit(1, unpullable), func(d *Desired) { d.Size = 5 }),
-			Act, "void-birth", ReasonVoidBirth, "VoidBirth", "other first members"},
-		{"a birth whose volume is another one is voided", atBirth(3).edit(1, func(r *Replica) { r.Volume.UID = "another" }), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "volume of demo-1"},
-		{"a volume that was never made is made, not missed", func() Observation {
+			Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap", "3 members"},
+		{"first members whose Pods Kubernetes did not admit take a corrected setting",
+			wanting(atBirth(3).edit(0, noPod).edit(1, noPod).edit(2, noPod), other),
+			Act, "bootstrap", facts.ReasonNewChoices, "SetChoices", "spec: demo-0, demo-1, demo-2."},
+		{"then they are created with it",
+			wanting(atBirth(3).edit(0, adopted).edit(0, noPod).edit(1, adopted).edit(1, noPod).edit(2, adopted).edit(2,
+				noPod), other), Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap", ""},
+		{"but no other version where one has started", wanting(atBirth(3).edit(2, noPod), newer), Act, "bootstrap",
+			facts.ReasonBootstrap, "Bootstrap", ""},
+		{"first members that look for each other are waited for", atBirth(3), Wait, "first-quorum",
+			facts.ReasonFirstQuorum, "", "3 of 3"},
+		{"an image that cannot be pulled at birth is named", atBirth(3).edit(0, unpullable), Wait, "first-quorum",
+			facts.ReasonImagePull, "", "not found"},
+		{"a birth whose volume is lost is voided", atBirth(3).edit(1, func(r *facts.Replica) { r.Volume = nil }), Act,
+			"void-birth", facts.ReasonVoidBirth, "VoidBirth", "volume of demo-1"},
+		{"a birth of other size is voided while too few have started",
+			desire(atBirth(3).edit(0, unpullable).edit(1, unpullable), func(d *facts.Desired) { d.Size = 5 }),
+			Act, "void-birth", facts.ReasonVoidBirth, "VoidBirth", "other first members"},
+		{"a birth whose volume is another one is voided",
+			atBirth(3).edit(1, func(r *facts.Replica) { r.Volume.UID = "another" }), Act, "void-birth",
+			facts.ReasonVoidBirth, "VoidBirth", "volume of demo-1"},
+		{"a volume that was never made is made, not missed", func() scene {
 			o := atBirth(3).edit(1, noData)
 			o.Current.Birth.Begun, o.Current.Birth.Volumes = false, nil
 			return o
-		}(), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
-		{"what another incarnation left under a first member's name is deleted", atBirth(3).edit(1, func(r *Replica) { r.Pod.Incarnation = "old" }),
-			Act, "void-birth", ReasonVoidBirth, "DeletePods", "demo-1"},
-		{"a birth that another cluster answers for is not recorded", func() Observation {
+		}(), Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap", ""},
+		{"what another incarnation left under a first member's name is deleted",
+			atBirth(3).edit(1, func(r *facts.Replica) { r.Pod.Incarnation = "old" }),
+			Act, "void-birth", facts.ReasonVoidBirth, "DeletePods", "demo-1"},
+		{"a birth that another cluster answers for is not recorded", func() scene {
 			o := atBirth(1)
-			o.Current.Membership = Membership{Known: true, ClusterID: 9, Members: []etcdutil.Member{{ID: 9, PeerURLs: []string{"https://demo-0.demo-peers.elsewhere.svc:2380"}}}}
+			o.Current.Membership = facts.Membership{Known: true, ClusterID: 9,
+				Members: []etcdutil.Member{{ID: 9, PeerURLs: []string{"https://demo-0.demo-peers.elsewhere.svc:2380"}}}}
 			return o
-		}(), Refuse, "first-quorum", ReasonForeignData, "", "no member of this birth"},
-		{"a first member that stops again and again takes a corrected setting", desire(atBirth(3).edit(0, crashing), func(d *Desired) { d.Choices = other }),
-			Act, "settings", ReasonNewChoices, "SetChoices", ""},
-		{"a birth goes on when a quorum has started", desire(atBirth(3), func(d *Desired) { d.Size = 5 }), Wait, "first-quorum", ReasonFirstQuorum, "", ""},
-		{"a birth with writes is never voided", atBirth(3).edit(0, func(r *Replica) { r.Answer = voter(0).Answer }).edit(1, func(r *Replica) { r.Volume = nil }),
-			Wait, "first-quorum", ReasonFirstQuorum, "", ""},
-		{"a first Pod that never started takes the new settings", desire(atBirth(3).edit(0, unpullable), func(d *Desired) { d.Choices = other }),
-			Act, "settings", ReasonNewChoices, "SetChoices", ""},
+		}(), Refuse, "first-quorum", facts.ReasonForeignData, "", "no member of this birth"},
+		{"a first member that stops again and again takes a corrected setting",
+			desire(atBirth(3).edit(0, crashing), func(d *facts.Desired) { d.Choices = other }),
+			Act, "settings", facts.ReasonNewChoices, "SetChoices", ""},
+		{"a birth goes on when a quorum has started", desire(atBirth(3), func(d *facts.Desired) { d.Size = 5 }), Wait,
+			"first-quorum", facts.ReasonFirstQuorum, "", ""},
+		{"a birth with writes is never voided",
+			atBirth(3).edit(0, func(r *facts.Replica) { r.Answer = voter(0).Answer }).edit(1,
+				func(r *facts.Replica) { r.Volume = nil }),
+			Wait, "first-quorum", facts.ReasonFirstQuorum, "", ""},
+		{"a first Pod that never started takes the new settings",
+			desire(atBirth(3).edit(0, unpullable), func(d *facts.Desired) { d.Choices = other }),
+			Act, "settings", facts.ReasonNewChoices, "SetChoices", ""},
 
-		{"a first member that started before the spec changed keeps what it was made from", desire(atBirth(3).edit(0, func(r *Replica) { r.Volume.Choices = other }), func(d *Desired) { d.Choices = other }),
-			Act, "settings", ReasonNewChoices, "SetChoices", "demo-0"},
+		{"a first member that started before the spec changed keeps what it was made from",
+			desire(atBirth(3).edit(0, func(r *facts.Replica) { r.Volume.Choices = other }),
+				func(d *facts.Desired) { d.Choices = other }),
+			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-0"},
 
-		{"a Pod that is gone is started on its volume", settledWorld(3).edit(2, noPod), Act, "pods", ReasonPodMissing, "StartPods", "demo-2"},
-		{"all Pods gone are started at once, without an answer from etcd", settledWorld(3).blind().edit(0, noPod).edit(1, noPod).edit(2, noPod),
-			Act, "pods", ReasonPodMissing, "StartPods", "demo-0, demo-1, demo-2"},
-		{"one that has no certificates, and gets none, keeps nobody from looking after the others", withoutAuthority(settledWorld(3).edit(1, func(r *Replica) { r.Pod.Role = roleLearner }).edit(2, noPod).edit(2, noSecret)),
-			Act, "label-role", ReasonLabelRole, "LabelRole", "demo-1"},
-		{"a Pod on a volume that is being deleted is not started", settledWorld(3).edit(2, noPod).edit(2, doomed), Act, "replace", ReasonRepair, "RemoveMember", "demo-2"},
-		{"a Pod that ended is made anew", settledWorld(3).edit(1, ended), Act, "pods", ReasonPodEnded, "DeletePods", "demo-1 (ended)"},
-		{"a stripped seal is put back", settledWorld(3).edit(1, stripped), Act, "seal", ReasonSeal, "SealPods", "demo-1"},
-		{"a terminating Pod is waited for", settledWorld(3).edit(1, leaving), Wait, "member-health", ReasonPodLeaving, "", "demo-1"},
+		{"a Pod that is gone is started on its volume", settledWorld(3).edit(2, noPod), Act, "pods",
+			facts.ReasonPodMissing, "StartPods", "demo-2"},
+		{"all Pods gone are started at once, without an answer from etcd",
+			settledWorld(3).blind().edit(0, noPod).edit(1, noPod).edit(2, noPod),
+			Act, "pods", facts.ReasonPodMissing, "StartPods", "demo-0, demo-1, demo-2"},
+		{"one that has no certificates, and gets none, keeps nobody from looking after the others",
+			withoutAuthority(settledWorld(3).edit(1, func(r *facts.Replica) { r.Pod.Role = facts.RoleLearner }).edit(2,
+				noPod).edit(2, noSecret)),
+			Act, "label-role", facts.ReasonLabelRole, "LabelRole", "demo-1"},
+		{"a Pod on a volume that is being deleted is not started", settledWorld(3).edit(2, noPod).edit(2, doomed), Act,
+			"replace", facts.ReasonRepair, "RemoveMember", "demo-2"},
+		{"a Pod that ended is made anew", settledWorld(3).edit(1, ended), Act, "pods", facts.ReasonPodEnded,
+			"DeletePods", "demo-1 (ended)"},
+		{"a stripped seal is put back", settledWorld(3).edit(1, stripped), Act, "seal", facts.ReasonSeal, "SealPods",
+			"demo-1"},
+		{"a terminating Pod is waited for", settledWorld(3).edit(1, leaving), Wait, "member-health",
+			facts.ReasonPodLeaving, "", "demo-1"},
 
-		{"a Pod that should long be gone is called overdue", settledWorld(3).edit(1, leaving).edit(1, func(r *Replica) { r.Pod.GoneBy = now.Add(-time.Minute) }),
-			Refuse, "member-health", ReasonPodLeaving, "", "demo-1"},
-		{"a lost Secret is made anew", settledWorld(3).edit(1, func(r *Replica) { r.Secret.State = ObjectAbsent }), Act, "scaffold", ReasonScaffold, "ApplyObjects", ""},
-		{"a lost authority is not made anew under members that trust it", func() Observation { o := settledWorld(3); o.Objects[0].State = ObjectAbsent; return o }(),
-			Refuse, "scaffold", ReasonAuthorityLost, "", "demo-ca"},
-		{"a deleted budget is put back", func() Observation { o := settledWorld(3); o.Budget = Budget{}; return o }(),
-			Act, "budget", ReasonBudget, "SetBudget", "2 of 3"},
-		{"a Pod made from other settings than its volume says is made anew when it does not run", settledWorld(3).edit(1, unpullable).edit(1, func(r *Replica) { r.Pod.Choices = other }),
-			Act, "pods", ReasonNewChoices, "DeletePods", "demo-1"},
-		{"a member added by hand stops every change of the list", func() Observation {
-			o := desire(settledWorld(3), func(d *Desired) { d.Size = 5 })
+		{"a Pod that should long be gone is called overdue", settledWorld(3).edit(1, leaving).edit(1,
+			func(r *facts.Replica) { r.Pod.GoneBy = now.Add(-time.Minute) }),
+			Refuse, "member-health", facts.ReasonPodLeaving, "", "demo-1"},
+		{"a lost Secret is made anew",
+			settledWorld(3).edit(1, func(r *facts.Replica) { r.Secret.State = facts.ObjectAbsent }), Act, "scaffold",
+			facts.ReasonScaffold, "ApplyObjects", ""},
+		{"a lost authority is not made anew under members that trust it",
+			func() scene { o := settledWorld(3); o.Objects[0].State = facts.ObjectAbsent; return o }(),
+			Refuse, "scaffold", facts.ReasonAuthorityLost, "", "demo-ca"},
+		{"a deleted budget is put back", func() scene { o := settledWorld(3); o.Budget = facts.Budget{}; return o }(),
+			Act, "budget", facts.ReasonBudget, "SetBudget", "2 of 3"},
+		{"a Pod made from other settings than its volume says is made anew when it does not run",
+			settledWorld(3).edit(1, unpullable).edit(1, func(r *facts.Replica) { r.Pod.Choices = other }),
+			Act, "pods", facts.ReasonNewChoices, "DeletePods", "demo-1"},
+		{"a member added by hand stops every change of the list", func() scene {
+			o := desire(settledWorld(3), func(d *facts.Desired) { d.Size = 5 })
 			o.Current.Membership.Strangers = []etcdutil.Member{{ID: 99}}
 			return o
-		}(), Refuse, "membership", ReasonStranger, "", "63"},
-		{"clients are led away from a volume with another member's data", settledWorld(3).edit(1, func(r *Replica) { r.Answer.ID = 77 }),
-			Act, "lead-away", ReasonLabelRole, "LabelRole", "demo-1"},
-		{"which then stops everything", settledWorld(3).edit(1, func(r *Replica) { r.Answer.ID = 77 }).edit(1, unlabelledOld),
-			Refuse, "membership", ReasonForeignData, "", "demo-1"},
-		{"a promoted learner gets its label", settledWorld(3).edit(1, func(r *Replica) { r.Pod.Role = roleLearner }), Act, "label-role", ReasonLabelRole, "LabelRole", "voter"},
+		}(), Refuse, "membership", facts.ReasonStranger, "", "63"},
+		{"clients are led away from a volume with another member's data",
+			settledWorld(3).edit(1, func(r *facts.Replica) { r.Answer.ID = 77 }),
+			Act, "lead-away", facts.ReasonLabelRole, "LabelRole", "demo-1"},
+		{"which then stops everything", settledWorld(3).edit(1, func(r *facts.Replica) { r.Answer.ID = 77 }).edit(1,
+			unlabelledOld),
+			Refuse, "membership", facts.ReasonForeignData, "", "demo-1"},
+		{"a promoted learner gets its label",
+			settledWorld(3).edit(1, func(r *facts.Replica) { r.Pod.Role = facts.RoleLearner }), Act, "label-role",
+			facts.ReasonLabelRole, "LabelRole", "voter"},
 
-		{"a volume that somebody made anew under the old name is not started as at birth", settledWorld(1).blind().edit(0, noPod).edit(0, func(r *Replica) {
-			r.Volume.Record, r.Volume.UID = record.Member{}, "another"
-		}), Refuse, "membership", ReasonMembershipUnknown, "", ""},
-		{"a volume whose record was stripped is not started as at birth", settledWorld(1).blind().edit(0, noPod).edit(0, func(r *Replica) { r.Volume.Record = record.Member{} }),
-			Refuse, "membership", ReasonMembershipUnknown, "", ""},
-		{"a member that is silent for a moment is not removed because its claim is gone", settledWorld(3).edit(1, silent).edit(1, func(r *Replica) { r.Volume = nil }),
-			Refuse, "grow", ReasonNotReady, "", "demo-1"},
-		{"a claim that is gone under a serving member dooms it: the successor comes first", settledWorld(3).edit(1, func(r *Replica) { r.Volume = nil }),
-			Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
-		{"a member that cannot be recorded keeps the cluster from being called settled", settledWorld(3).edit(1, func(r *Replica) {
-			unrecorded(r)
-			r.Volume.Incarnation = "old"
-		}), Refuse, "member-health", ReasonNotRecorded, "", "demo-1"},
-		{"no member is added while an authority is gone: nobody would trust it", func() Observation {
+		{"a volume that somebody made anew under the old name is not started as at birth",
+			settledWorld(1).blind().edit(0, noPod).edit(0, func(r *facts.Replica) {
+				r.Volume.Record, r.Volume.UID = record.Member{}, "another"
+			}), Refuse, "membership", facts.ReasonMembershipUnknown, "", ""},
+		{"a volume whose record was stripped is not started as at birth", settledWorld(1).blind().edit(0, noPod).edit(0,
+			func(r *facts.Replica) { r.Volume.Record = record.Member{} }),
+			Refuse, "membership", facts.ReasonMembershipUnknown, "", ""},
+		{"a member that is silent for a moment is not removed because its claim is gone",
+			settledWorld(3).edit(1, silent).edit(1, func(r *facts.Replica) { r.Volume = nil }),
+			Refuse, "grow", facts.ReasonNotReady, "", "demo-1"},
+		{"a claim that is gone under a serving member dooms it: the successor comes first",
+			settledWorld(3).edit(1, func(r *facts.Replica) { r.Volume = nil }),
+			Act, "grow", facts.ReasonGrow, "PrepareMember", "demo-3"},
+		{"a member that cannot be recorded keeps the cluster from being called settled",
+			settledWorld(3).edit(1, func(r *facts.Replica) {
+				unrecorded(r)
+				r.Volume.Incarnation = "old"
+			}), Refuse, "member-health", facts.ReasonNotRecorded, "", "demo-1"},
+		{"no member is added while an authority is gone: nobody would trust it", func() scene {
 			o := settledWorld(3)
-			o.Desired.Size, o.Objects[0].State = 5, ObjectAbsent
+			o.Desired.Size, o.Objects[0].State = 5, facts.ObjectAbsent
 			return o
-		}(), Refuse, "scaffold", ReasonAuthorityLost, "", "demo-ca"},
-		{"no member is removed for a successor that could get no certificates", withoutAuthority(settledWorld(3).edit(1, noData)), Refuse, "scaffold", ReasonAuthorityLost, "", "demo-ca"},
-		{"certificates wait while their authority is gone, and the words are about it", func() Observation {
+		}(), Refuse, "scaffold", facts.ReasonAuthorityLost, "", "demo-ca"},
+		{"no member is removed for a successor that could get no certificates",
+			withoutAuthority(settledWorld(3).edit(1, noData)), Refuse, "scaffold", facts.ReasonAuthorityLost, "",
+			"demo-ca"},
+		{"certificates wait while their authority is gone, and the words are about it", func() scene {
 			o := settledWorld(3).edit(1, noSecret)
-			o.Objects[0].State = ObjectAbsent
+			o.Objects[0].State = facts.ObjectAbsent
 			return o
-		}(), Refuse, "scaffold", ReasonAuthorityLost, "", "demo-ca"},
-		{"a refused scaffold does not keep a lost Pod from being started", func() Observation {
+		}(), Refuse, "scaffold", facts.ReasonAuthorityLost, "", "demo-ca"},
+		{"a refused scaffold does not keep a lost Pod from being started", func() scene {
 			o := settledWorld(3).edit(1, noPod)
-			o.Objects[1].State = ObjectDrifted
-			o.Refused = []Note{{Rule: "scaffold", Reason: "QuotaExceeded", Message: "no"}}
+			o.Objects[1].State = facts.ObjectDrifted
+			o.Refused = []facts.Note{{Rule: "scaffold", Reason: "QuotaExceeded", Message: "no"}}
 			return o
-		}(), Act, "pods", ReasonPodMissing, "StartPods", "demo-1"},
-		{"a refused birth record holds everything back", func() Observation {
+		}(), Act, "pods", facts.ReasonPodMissing, "StartPods", "demo-1"},
+		{"a refused birth record holds everything back", func() scene {
 			o := unborn(3)
-			o.Refused = []Note{{Rule: "birth-record", Reason: "QuotaExceeded", Message: "no"}}
+			o.Refused = []facts.Note{{Rule: "birth-record", Reason: "QuotaExceeded", Message: "no"}}
 			return o
-		}(), Act, "birth-record", ReasonBeginBirth, "BeginBirth", ""},
-		{"another cluster's answer stops everything", func() Observation { o := settledWorld(3); o.Current.Birth.ClusterID = 9; return o }(),
-			Refuse, "membership", ReasonMembersDisagree, "", "born as 9"},
-		{"a learner that follows the leader of the past is not promoted", desire(settledWorld(1).with(learner(1)).edit(1, func(r *Replica) { r.Answer.Leader = 77 }), func(d *Desired) { d.Size = 3 }),
-			Refuse, "promote", ReasonCatchUp, "", "demo-1"},
+		}(), Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth", ""},
+		{"another cluster's answer stops everything",
+			func() scene { o := settledWorld(3); o.Current.Birth.ClusterID = 9; return o }(),
+			Refuse, "membership", facts.ReasonMembersDisagree, "", "born as 9"},
+		{"a learner that follows the leader of the past is not promoted",
+			desire(settledWorld(1).with(learner(1)).edit(1, func(r *facts.Replica) { r.Answer.Leader = 77 }),
+				func(d *facts.Desired) { d.Size = 3 }),
+			Refuse, "promote", facts.ReasonCatchUp, "", "demo-1"},
 
-		{"at size 1 an emptied directory is lost quorum, not a new cluster", settledWorld(1).edit(0, wiped).blind(), Refuse, "quorum-lost", ReasonQuorumLost, "", "nothing is rebuilt by itself"},
-		{"two of three emptied are lost quorum", settledWorld(3).blind().edit(0, wiped).edit(1, wiped).edit(2, silent), Refuse, "quorum-lost", ReasonQuorumLost, "", "data of 2 of 3"},
-		{"with every volume gone quorum is lost", settledWorld(3).blind().edit(0, noData).edit(1, noData).edit(2, noData), Refuse, "quorum-lost", ReasonQuorumLost, "", "data of 3 of 3"},
-		{"authentication that keeps the operator out is said, with what helps", denied(settledWorld(3)), Refuse, "membership", ReasonAuth, "", "user root"},
-		{"also where there are no certificates", denied(plain(settledWorld(3))), Refuse, "membership", ReasonAuth, "", "etcdctl auth disable"},
-		{"a Pod that is gone is started all the same", denied(settledWorld(3)).edit(1, noPod), Act, "pods", ReasonPodMissing, "StartPods", "demo-1"},
-		{"without an answer nothing is removed", settledWorld(3).blind(), Refuse, "membership", ReasonMembershipUnknown, "", "Nothing is added or removed"},
-		{"members that disagree stop everything", func() Observation { o := settledWorld(3).blind(); o.Current.Membership.Conflict = "a, b"; return o }(),
-			Refuse, "membership", ReasonMembersDisagree, "", "a, b"},
+		{"at size 1 an emptied directory is lost quorum, not a new cluster", settledWorld(1).edit(0, wiped).blind(),
+			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "nothing is rebuilt by itself"},
+		{"two of three emptied are lost quorum", settledWorld(3).blind().edit(0, wiped).edit(1, wiped).edit(2, silent),
+			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "data of 2 of 3"},
+		{"with every volume gone quorum is lost", settledWorld(3).blind().edit(0, noData).edit(1, noData).edit(2,
+			noData), Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "data of 3 of 3"},
+		{"authentication that keeps the operator out is said, with what helps", denied(settledWorld(3)), Refuse,
+			"membership", facts.ReasonAuth, "", "user root"},
+		{"also where there are no certificates", denied(plain(settledWorld(3))), Refuse, "membership", facts.ReasonAuth,
+			"", "etcdctl auth disable"},
+		{"a Pod that is gone is started all the same", denied(settledWorld(3)).edit(1, noPod), Act, "pods",
+			facts.ReasonPodMissing, "StartPods", "demo-1"},
+		{"without an answer nothing is removed", settledWorld(3).blind(), Refuse, "membership",
+			facts.ReasonMembershipUnknown, "", "Nothing is added or removed"},
+		{"members that disagree stop everything",
+			func() scene { o := settledWorld(3).blind(); o.Current.Membership.Conflict = "a, b"; return o }(),
+			Refuse, "membership", facts.ReasonMembersDisagree, "", "a, b"},
 
-		{"a member that answered is recorded", settledWorld(3).edit(1, unrecorded), Act, "record-members", ReasonRecordMembers, "RecordMembers", "demo-1"},
-		{"a wiped member is removed at once", settledWorld(3).edit(2, wiped), Act, "replace", ReasonRepair, "RemoveMember", "demo-2"},
-		{"a member without volume is removed at once", settledWorld(3).edit(2, noData), Act, "replace", ReasonRepair, "RemoveMember", "demo-2"},
-		{"a silent member alone is not removed", settledWorld(3).edit(2, silent), Refuse, "member-health", ReasonNotReady, "", "demo-2"},
-		{"the certificates of a removed member are deleted first", settledWorld(3).with(voter(3)).edit(3, removed), Act, "collect", ReasonLeftover, "DeleteSecret", "demo-3"},
-		{"then its Pod", settledWorld(3).with(voter(3)).edit(3, removed).edit(3, noSecret), Act, "collect", ReasonLeftover, "DeletePods", "demo-3"},
-		{"then its volume", settledWorld(3).with(voter(3)).edit(3, removed).edit(3, noPod).edit(3, noSecret), Act, "collect", ReasonLeftover, "DeleteVolumes", "demo-3"},
+		{"a member that answered is recorded", settledWorld(3).edit(1, unrecorded), Act, "record-members",
+			facts.ReasonRecordMembers, "RecordMembers", "demo-1"},
+		{"a wiped member is removed at once", settledWorld(3).edit(2, wiped), Act, "replace", facts.ReasonRepair,
+			"RemoveMember", "demo-2"},
+		{"a member without volume is removed at once", settledWorld(3).edit(2, noData), Act, "replace",
+			facts.ReasonRepair, "RemoveMember", "demo-2"},
+		{"a silent member alone is not removed", settledWorld(3).edit(2, silent), Refuse, "member-health",
+			facts.ReasonNotReady, "", "demo-2"},
+		{"the certificates of a removed member are deleted first", settledWorld(3).with(voter(3)).edit(3, removed), Act,
+			"collect", facts.ReasonLeftover, "DeleteSecret", "demo-3"},
+		{"then its Pod", settledWorld(3).with(voter(3)).edit(3, removed).edit(3, noSecret), Act, "collect",
+			facts.ReasonLeftover, "DeletePods", "demo-3"},
+		{"then its volume", settledWorld(3).with(voter(3)).edit(3, removed).edit(3, noPod).edit(3, noSecret), Act,
+			"collect", facts.ReasonLeftover, "DeleteVolumes", "demo-3"},
 
-		{"growth makes the volume first", desire(settledWorld(1), func(d *Desired) { d.Size = 3 }), Act, "grow", ReasonGrow, "PrepareMember", "demo-1"},
-		{"then adds the learner it was promised to", desire(settledWorld(1).with(promised(1)).promising(1), func(d *Desired) { d.Size = 3 }), Act, "grow", ReasonGrow, "AddLearner", "demo-1"},
-		{"then starts its Pod", desire(settledWorld(1).with(added(1)), func(d *Desired) { d.Size = 3 }), Act, "first-pod", ReasonJoin, "StartPods", "demo-1"},
-		{"the budget is raised before a promotion", desire(settledWorld(1).with(learner(1)), func(d *Desired) { d.Size = 3 }), Act, "promote", ReasonBudget, "SetBudget", "demo-1"},
-		{"a caught-up learner is promoted", func() Observation {
-			o := desire(settledWorld(1).with(learner(1)), func(d *Desired) { d.Size = 3 })
+		{"growth makes the volume first", desire(settledWorld(1), func(d *facts.Desired) { d.Size = 3 }), Act, "grow",
+			facts.ReasonGrow, "PrepareMember", "demo-1"},
+		{"then adds the learner it was promised to", desire(settledWorld(1).with(promised(1)).promising(1),
+			func(d *facts.Desired) { d.Size = 3 }), Act, "grow", facts.ReasonGrow, "AddLearner", "demo-1"},
+		{"then starts its Pod", desire(settledWorld(1).with(added(1)), func(d *facts.Desired) { d.Size = 3 }), Act,
+			"first-pod", facts.ReasonJoin, "StartPods", "demo-1"},
+		{"the budget is raised before a promotion", desire(settledWorld(1).with(learner(1)),
+			func(d *facts.Desired) { d.Size = 3 }), Act, "promote", facts.ReasonBudget, "SetBudget", "demo-1"},
+		{"a caught-up learner is promoted", func() scene {
+			o := desire(settledWorld(1).with(learner(1)), func(d *facts.Desired) { d.Size = 3 })
 			o.Budget.MinAvailable = 2
 			return o
-		}(), Act, "promote", ReasonPromote, "Promote", "demo-1"},
-		{"a learner far behind is not promoted", desire(settledWorld(1).with(learner(1)).edit(1, func(r *Replica) { r.Answer.Applied = 10 }), func(d *Desired) { d.Size = 3 }),
-			Refuse, "promote", ReasonCatchUp, "", "demo-1"},
-		{"a learner that the size no longer asks for is removed", settledWorld(3).with(learner(3)), Act, "abandon-learner", ReasonAbandon, "RemoveMember", "demo-3"},
-		{"a promise that is no longer wanted is cleaned up", settledWorld(3).with(promised(3)).promising(3).edit(3, noSecret), Act, "collect", ReasonLeftover, "DeleteVolumes", "demo-3"},
-		{"a volume that was not promised is a leftover even while growth is wanted", desire(settledWorld(1).with(promised(1)).edit(1, noSecret), func(d *Desired) { d.Size = 3 }),
-			Act, "collect", ReasonLeftover, "DeleteVolumes", "demo-1"},
-		{"a new name is above every trace", desire(settledWorld(3).with(voter(7)).edit(7, removed).edit(7, noData), func(d *Desired) { d.Size = 5 }),
-			Act, "collect", ReasonLeftover, "DeleteSecret", "demo-7"},
-		{"a name that was promised once is not promised again", func() Observation {
-			o := desire(settledWorld(3), func(d *Desired) { d.Size = 5 })
+		}(), Act, "promote", facts.ReasonPromote, "Promote", "demo-1"},
+		{"a learner far behind is not promoted",
+			desire(settledWorld(1).with(learner(1)).edit(1, func(r *facts.Replica) { r.Answer.Applied = 10 }),
+				func(d *facts.Desired) { d.Size = 3 }),
+			Refuse, "promote", facts.ReasonCatchUp, "", "demo-1"},
+		{"a learner that the size no longer asks for is removed", settledWorld(3).with(learner(3)), Act,
+			"abandon-learner", facts.ReasonAbandon, "RemoveMember", "demo-3"},
+		{"a promise that is no longer wanted is cleaned up", settledWorld(3).with(promised(3)).promising(3).edit(3,
+			noSecret), Act, "collect", facts.ReasonLeftover, "DeleteVolumes", "demo-3"},
+		{"a volume that was not promised is a leftover even while growth is wanted",
+			desire(settledWorld(1).with(promised(1)).edit(1, noSecret), func(d *facts.Desired) { d.Size = 3 }),
+			Act, "collect", facts.ReasonLeftover, "DeleteVolumes", "demo-1"},
+		{"a new name is above every trace", desire(settledWorld(3).with(voter(7)).edit(7, removed).edit(7, noData),
+			func(d *facts.Desired) { d.Size = 5 }),
+			Act, "collect", facts.ReasonLeftover, "DeleteSecret", "demo-7"},
+		{"a name that was promised once is not promised again", func() scene {
+			o := desire(settledWorld(3), func(d *facts.Desired) { d.Size = 5 })
 			o.Current.Birth.NextOrdinal = 9
 			return o
-		}(), Act, "grow", ReasonGrow, "PrepareMember", "demo-9"},
+		}(), Act, "grow", facts.ReasonGrow, "PrepareMember", "demo-9"},
 
-		{"shrinking takes the label from the highest ordinal first", desire(settledWorld(3), func(d *Desired) { d.Size = 1 }), Act, "shrink", ReasonShrink, "LabelRole", "demo-2"},
-		{"a lost member of five is not removed under a learner that is starting", settledWorld(5).edit(4, noData).with(starting(5)),
-			Wait, "replace", ReasonRepair, "", "once the new member demo-5"},
-		{"nor a dead one", patient(settledWorld(5).edit(4, doomed).edit(3, deadFor(time.Hour)).with(starting(5))), Wait, "replace", ReasonReplaceDead, "", "once the new member demo-5"},
-		{"not for longer than a start takes", settledWorld(5).edit(4, noData).with(starting(5)).edit(5, func(r *Replica) { r.Pod.Created = now.Add(-3 * time.Minute) }),
-			Act, "replace", ReasonRepair, "RemoveMember", "demo-4"},
-		{"nor for one that cannot start", settledWorld(5).edit(4, noData).with(starting(5)).edit(5, func(r *Replica) { r.Pod.Waiting = "ImagePullBackOff" }),
-			Act, "replace", ReasonRepair, "RemoveMember", "demo-4"},
-		{"nor where no further voter may fail", settledWorld(3).edit(2, noData).with(starting(3)), Act, "replace", ReasonRepair, "RemoveMember", "demo-2"},
-		{"then its vote", desire(settledWorld(3).edit(2, unlabelled), func(d *Desired) { d.Size = 1 }), Act, "shrink", ReasonShrink, "RemoveMember", "demo-2"},
-		{"a leader hands over before it is removed", func() Observation {
-			o := desire(settledWorld(3), func(d *Desired) { d.Size = 1 })
+		{"shrinking takes the label from the highest ordinal first",
+			desire(settledWorld(3), func(d *facts.Desired) { d.Size = 1 }), Act, "shrink", facts.ReasonShrink,
+			"LabelRole", "demo-2"},
+		{"a lost member of five is not removed under a learner that is starting",
+			settledWorld(5).edit(4, noData).with(starting(5)),
+			Wait, "replace", facts.ReasonRepair, "", "once the new member demo-5"},
+		{"nor a dead one", patient(settledWorld(5).edit(4, doomed).edit(3, deadFor(time.Hour)).with(starting(5))), Wait,
+			"replace", facts.ReasonReplaceDead, "", "once the new member demo-5"},
+		{"not for longer than a start takes", settledWorld(5).edit(4, noData).with(starting(5)).edit(5,
+			func(r *facts.Replica) { r.Pod.Created = now.Add(-3 * time.Minute) }),
+			Act, "replace", facts.ReasonRepair, "RemoveMember", "demo-4"},
+		{"nor for one that cannot start", settledWorld(5).edit(4, noData).with(starting(5)).edit(5,
+			func(r *facts.Replica) { r.Pod.Waiting = "ImagePullBackOff" }),
+			Act, "replace", facts.ReasonRepair, "RemoveMember", "demo-4"},
+		{"nor where no further voter may fail", settledWorld(3).edit(2, noData).with(starting(3)), Act, "replace",
+			facts.ReasonRepair, "RemoveMember", "demo-2"},
+		{"then its vote", desire(settledWorld(3).edit(2, unlabelled), func(d *facts.Desired) { d.Size = 1 }), Act,
+			"shrink", facts.ReasonShrink, "RemoveMember", "demo-2"},
+		{"a leader hands over before it is removed", func() scene {
+			o := desire(settledWorld(3), func(d *facts.Desired) { d.Size = 1 })
 			o.Current.Membership.Leader = 3
 			return o
-		}(), Act, "shrink", ReasonMoveLeader, "MoveLeader", "demo-2"},
-		{"an unhealthy member goes before a healthy one", desire(settledWorld(5).edit(1, silent), func(d *Desired) { d.Size = 3 }), Act, "shrink", ReasonShrink, "LabelRole", "demo-1"},
-		{"of two the last healthy one is not removed", desire(settledWorld(3).edit(1, silent).edit(2, unlabelled).edit(2, silent), func(d *Desired) { d.Size = 1 }),
-			Refuse, "shrink", ReasonGuard, "", "no quorum"},
+		}(), Act, "shrink", facts.ReasonMoveLeader, "MoveLeader", "demo-2"},
+		{"an unhealthy member goes before a healthy one",
+			desire(settledWorld(5).edit(1, silent), func(d *facts.Desired) { d.Size = 3 }), Act, "shrink",
+			facts.ReasonShrink, "LabelRole", "demo-1"},
+		{"of two the last healthy one is not removed",
+			desire(settledWorld(3).edit(1, silent).edit(2, unlabelled).edit(2, silent),
+				func(d *facts.Desired) { d.Size = 1 }),
+			Refuse, "shrink", facts.ReasonGuard, "", "no quorum"},
 		{"the successor of a doomed member says whose place it takes",
 			settledWorld(3).edit(1, doomed).with(promised(3)).promising(3),
-			Act, "grow", ReasonGrow, "AddLearner", "demo-3 is added as a learner: it will take the place of demo-1."},
-		{"a doomed member's successor joins first", settledWorld(3).edit(1, doomed), Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
-		{"of doomed members nobody goes before a successor is there", desire(settledWorld(3).edit(0, doomed).edit(1, doomed).edit(2, doomed), func(d *Desired) { d.Size = 1 }),
-			Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
-		{"the budget follows the voters down", func() Observation { o := settledWorld(1); o.Budget.MinAvailable = 2; return o }(),
-			Act, "budget", ReasonBudget, "SetBudget", "set to 0 of 1 voters"},
+			Act, "grow", facts.ReasonGrow, "AddLearner",
+			"demo-3 is added as a learner: it will take the place of demo-1."},
+		{"a doomed member's successor joins first", settledWorld(3).edit(1, doomed), Act, "grow", facts.ReasonGrow,
+			"PrepareMember", "demo-3"},
+		{"of doomed members nobody goes before a successor is there",
+			desire(settledWorld(3).edit(0, doomed).edit(1, doomed).edit(2, doomed),
+				func(d *facts.Desired) { d.Size = 1 }),
+			Act, "grow", facts.ReasonGrow, "PrepareMember", "demo-3"},
+		{"the budget follows the voters down",
+			func() scene { o := settledWorld(1); o.Budget.MinAvailable = 2; return o }(),
+			Act, "budget", facts.ReasonBudget, "SetBudget", "set to 0 of 1 voters"},
 
-		{"another version of a running cluster is not begun", desire(settledWorld(3), func(d *Desired) { d.Choices = newer }),
-			Refuse, "roll", ReasonNotSupported, "", "put spec.version back to 3.6.x"},
-		{"another volume size is not begun", desire(settledWorld(3), func(d *Desired) { d.StorageBytes = 4 << 30 }),
-			Refuse, "roll", ReasonNotSupported, "", "8Gi"},
-		{"while a change is refused a lost Pod is started as it was", desire(settledWorld(3).edit(1, noPod), func(d *Desired) { d.Choices = newer }),
-			Act, "pods", ReasonPodMissing, "StartPods", "demo-1"},
-		{"a Pod that cannot start takes a corrected setting", desire(settledWorld(3).edit(1, unpullable), func(d *Desired) { d.Choices = other }),
-			Act, "settings", ReasonNewChoices, "SetChoices", "demo-1"},
-		{"a member that stops again and again takes a corrected setting", desire(settledWorld(3).edit(1, crashing), func(d *Desired) { d.Choices = other }),
-			Act, "settings", ReasonNewChoices, "SetChoices", "demo-1"},
-		{"settings that were stripped from a volume are written back", settledWorld(3).edit(1, func(r *Replica) { r.Volume.Choices = Choices{} }),
-			Act, "settings", ReasonNewChoices, "SetChoices", "demo-1"},
-		{"but never another minor version", desire(settledWorld(3).edit(1, unpullable), func(d *Desired) { d.Choices = newer }),
-			Refuse, "roll", ReasonNotSupported, "", ""},
+		{"another version of a running cluster is not begun",
+			desire(settledWorld(3), func(d *facts.Desired) { d.Choices = newer }),
+			Refuse, "roll", facts.ReasonNotSupported, "", "put spec.version back to 3.6.x"},
+		{"another volume size is not begun",
+			desire(settledWorld(3), func(d *facts.Desired) { d.StorageBytes = 4 << 30 }),
+			Refuse, "roll", facts.ReasonNotSupported, "", "8Gi"},
+		{"while a change is refused a lost Pod is started as it was",
+			desire(settledWorld(3).edit(1, noPod), func(d *facts.Desired) { d.Choices = newer }),
+			Act, "pods", facts.ReasonPodMissing, "StartPods", "demo-1"},
+		{"a Pod that cannot start takes a corrected setting", desire(settledWorld(3).edit(1, unpullable),
+			func(d *facts.Desired) { d.Choices = other }),
+			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-1"},
+		{"a member that stops again and again takes a corrected setting", desire(settledWorld(3).edit(1, crashing),
+			func(d *facts.Desired) { d.Choices = other }),
+			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-1"},
+		{"settings that were stripped from a volume are written back",
+			settledWorld(3).edit(1, func(r *facts.Replica) { r.Volume.Choices = facts.Choices{} }),
+			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-1"},
+		{"but never another minor version", desire(settledWorld(3).edit(1, unpullable),
+			func(d *facts.Desired) { d.Choices = newer }),
+			Refuse, "roll", facts.ReasonNotSupported, "", ""},
 	}
 }
 
 // rolls are worlds in which the spec asks for other settings than members run with.
 func rolls() []row {
 	return []row{
-		{"new settings are written on a follower's volume first", wanting(settledWorld(3), other), Act, "roll", ReasonRoll, "SetChoices", "demo-2"},
-		{"then its Pod is evicted", wanting(settledWorld(3).edit(2, adopted), other), Act, "roll", ReasonRoll, "EvictPod", "demo-2"},
-		{"another patch is rolled", wanting(settledWorld(3), patched), Act, "roll", ReasonRoll, "SetChoices", "etcd 3.6.17"},
-		{"one member after the other", wanting(settledWorld(3).edit(2, rolled), other), Act, "roll", ReasonRoll, "SetChoices", "demo-1"},
-		{"the leader hands over to a member that is done before it is restarted", wanting(settledWorld(3).edit(1, rolled).edit(2, rolled), other),
-			Act, "roll", ReasonMoveLeader, "MoveLeader", "demo-0"},
-		{"a sick member is restarted before healthy ones", wanting(settledWorld(3).edit(1, silent), other), Act, "roll", ReasonRoll, "SetChoices", "demo-1"},
-		{"nobody is restarted while another one is not well", wanting(settledWorld(3).edit(2, rolled).edit(2, crashing), other),
-			Refuse, "member-health", ReasonCrashing, "", "demo-2"},
-		{"nobody is restarted while another one is far behind", wanting(settledWorld(3).edit(2, rolled).edit(2, behind), other),
-			Refuse, "member-health", ReasonNotReady, "", "demo-2"},
-		{"nobody is restarted while the kubelet does not call the last one ready", wanting(settledWorld(3).edit(2, rolled).edit(2, unready), other),
-			Refuse, "member-health", ReasonNotReady, "", "demo-2"},
-		{"nor while it serves, and is far behind", wanting(settledWorld(3).edit(2, rolled).edit(2, func(r *Replica) { r.Answer.Applied = 1 }), other),
-			Refuse, "roll", ReasonRoll, "", "once demo-2"},
-		{"not at once after it started", wanting(settledWorld(3).edit(2, rolled).edit(2, func(r *Replica) { r.Answer.Applied = 1 }).edit(2, startedAgo(time.Minute)), other),
-			Wait, "roll", ReasonRoll, "", "once demo-2"},
-		{"nobody is restarted while another one lives on a volume that is going", wanting(settledWorld(3).edit(2, doomed), other), Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
-		{"but a sick one is cured beside it, for which no successor could join", settledWorld(3).edit(1, doomed).edit(2, failsWithOther), Act, "roll", ReasonRoll, "SetChoices", "demo-2"},
-		{"what was begun is taken back when the spec is", wanting(settledWorld(3).edit(2, rolled), choices), Act, "roll", ReasonRoll, "SetChoices", "demo-2"},
-		{"a Pod that does not say what it was made from is told", settledWorld(3).edit(1, unspoken), Act, "pod-metadata", ReasonPodMetadata, "RestoreInputs", "demo-1"},
-		{"before a roll would forget it", wanting(settledWorld(3).edit(1, unspoken), other), Act, "pod-metadata", ReasonPodMetadata, "RestoreInputs", "demo-1"},
-		{"and is not restarted for that, even while it cannot be told", rejecting(settledWorld(3).edit(1, unspoken), "pod-metadata"),
+		{"new settings are written on a follower's volume first", wanting(settledWorld(3), other), Act, "roll",
+			facts.ReasonRoll, "SetChoices", "demo-2"},
+		{"then its Pod is evicted", wanting(settledWorld(3).edit(2, adopted), other), Act, "roll", facts.ReasonRoll,
+			"EvictPod", "demo-2"},
+		{"another patch is rolled", wanting(settledWorld(3), patched), Act, "roll", facts.ReasonRoll, "SetChoices",
+			"etcd 3.6.17"},
+		{"one member after the other", wanting(settledWorld(3).edit(2, rolled), other), Act, "roll", facts.ReasonRoll,
+			"SetChoices", "demo-1"},
+		{"the leader hands over to a member that is done before it is restarted",
+			wanting(settledWorld(3).edit(1, rolled).edit(2, rolled), other),
+			Act, "roll", facts.ReasonMoveLeader, "MoveLeader", "demo-0"},
+		{"a sick member is restarted before healthy ones", wanting(settledWorld(3).edit(1, silent), other), Act, "roll",
+			facts.ReasonRoll, "SetChoices", "demo-1"},
+		{"nobody is restarted while another one is not well", wanting(settledWorld(3).edit(2, rolled).edit(2, crashing),
+			other),
+			Refuse, "member-health", facts.ReasonCrashing, "", "demo-2"},
+		{"nobody is restarted while another one is far behind", wanting(settledWorld(3).edit(2, rolled).edit(2, behind),
+			other),
+			Refuse, "member-health", facts.ReasonNotReady, "", "demo-2"},
+		{"nobody is restarted while the kubelet does not call the last one ready",
+			wanting(settledWorld(3).edit(2, rolled).edit(2, unready), other),
+			Refuse, "member-health", facts.ReasonNotReady, "", "demo-2"},
+		{"nor while it serves, and is far behind",
+			wanting(settledWorld(3).edit(2, rolled).edit(2, func(r *facts.Replica) { r.Answer.Applied = 1 }), other),
+			Refuse, "roll", facts.ReasonRoll, "", "once demo-2"},
+		{"not at once after it started",
+			wanting(settledWorld(3).edit(2, rolled).edit(2, func(r *facts.Replica) { r.Answer.Applied = 1 }).edit(2,
+				startedAgo(time.Minute)), other),
+			Wait, "roll", facts.ReasonRoll, "", "once demo-2"},
+		{"nobody is restarted while another one lives on a volume that is going",
+			wanting(settledWorld(3).edit(2, doomed), other), Act, "grow", facts.ReasonGrow, "PrepareMember", "demo-3"},
+		{"but a sick one is cured beside it, for which no successor could join",
+			settledWorld(3).edit(1, doomed).edit(2, failsWithOther), Act, "roll", facts.ReasonRoll, "SetChoices",
+			"demo-2"},
+		{"what was begun is taken back when the spec is", wanting(settledWorld(3).edit(2, rolled), choices), Act,
+			"roll", facts.ReasonRoll, "SetChoices", "demo-2"},
+		{"a Pod that does not say what it was made from is told", settledWorld(3).edit(1, unspoken), Act,
+			"pod-metadata", facts.ReasonPodMetadata, "RestoreInputs", "demo-1"},
+		{"before a roll would forget it", wanting(settledWorld(3).edit(1, unspoken), other), Act, "pod-metadata",
+			facts.ReasonPodMetadata, "RestoreInputs", "demo-1"},
+		{"and is not restarted for that, even while it cannot be told", rejecting(settledWorld(3).edit(1, unspoken),
+			"pod-metadata"),
 			Wait, "pod-metadata", "QuotaExceeded", "", ""},
-		{"the only member is restarted on its volume", wanting(settledWorld(1).edit(0, adopted), other), Act, "roll", ReasonRoll, "EvictPod", "demo-0"},
-		{"an ephemeral member is never restarted: a successor joins first", wanting(inMemory(settledWorld(3)), other), Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
-		{"once the successor votes the old member goes", wanting(inMemory(settledWorld(3).with(newcomer(3)).budgeting(3)), other), Act, "shrink", ReasonShrink, "LabelRole", "demo-2"},
+		{"the only member is restarted on its volume", wanting(settledWorld(1).edit(0, adopted), other), Act, "roll",
+			facts.ReasonRoll, "EvictPod", "demo-0"},
+		{"an ephemeral member is never restarted: a successor joins first", wanting(inMemory(settledWorld(3)), other),
+			Act, "grow", facts.ReasonGrow, "PrepareMember", "demo-3"},
+		{"once the successor votes the old member goes",
+			wanting(inMemory(settledWorld(3).with(newcomer(3)).budgeting(3)), other), Act, "shrink", facts.ReasonShrink,
+			"LabelRole", "demo-2"},
 		{"and says whose place it takes",
 			wanting(inMemory(settledWorld(3)).with(promised(3)).promising(3).edit(3, ofMemory), other),
-			Act, "grow", ReasonGrow, "AddLearner", "demo-3 is added as a learner: it will take the place of demo-2."},
-		{"no successor joins while a member is not well", wanting(inMemory(settledWorld(3).edit(1, silent)), other), Refuse, "grow", ReasonNotReady, "", "once demo-1"},
-		{"labels follow in place", settledWorld(3).edit(1, undressed), Act, "pod-metadata", ReasonPodMetadata, "DressPods", "demo-1"},
-		{"a Pod that Kubernetes refuses takes a corrected setting", rejecting(wanting(settledWorld(3).edit(1, noPod), other), "pods"),
-			Act, "settings", ReasonNewChoices, "SetChoices", "demo-1"},
-		{"a new member whose Pod Kubernetes refuses takes a corrected setting", rejecting(desire(wanting(settledWorld(1).with(added(1)), other), func(d *Desired) { d.Size = 3 }), "first-pod"),
-			Act, "settings", ReasonNewChoices, "SetChoices", "demo-1"},
-		{"a Pod that Kubernetes took and that is not there takes none", func() Observation {
+			Act, "grow", facts.ReasonGrow, "AddLearner",
+			"demo-3 is added as a learner: it will take the place of demo-2."},
+		{"no successor joins while a member is not well", wanting(inMemory(settledWorld(3).edit(1, silent)), other),
+			Refuse, "grow", facts.ReasonNotReady, "", "once demo-1"},
+		{"labels follow in place", settledWorld(3).edit(1, undressed), Act, "pod-metadata", facts.ReasonPodMetadata,
+			"DressPods", "demo-1"},
+		{"a Pod that Kubernetes refuses takes a corrected setting",
+			rejecting(wanting(settledWorld(3).edit(1, noPod), other), "pods"),
+			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-1"},
+		{"a new member whose Pod Kubernetes refuses takes a corrected setting",
+			rejecting(desire(wanting(settledWorld(1).with(added(1)), other), func(d *facts.Desired) { d.Size = 3 }),
+				"first-pod"),
+			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-1"},
+		{"a Pod that Kubernetes took and that is not there takes none", func() scene {
 			o := rejecting(wanting(settledWorld(3).edit(1, noPod), other), "pods")
-			o.Refused[0].Reason = ReasonNoEffect
+			o.Refused[0].Reason = facts.ReasonNoEffect
 			return o
-		}(), Wait, "pods", ReasonNoEffect, "", "no room"},
-		{"a setting with which another member cannot run is not spread", wanting(settledWorld(3).edit(2, rolled).edit(2, unpullable).edit(1, unpullable), other).blind(),
-			Refuse, "membership", ReasonImagePull, "", "demo-1"},
-		{"not even between two of its crashes", wanting(settledWorld(3).edit(2, rolled).edit(2, silent).edit(1, unpullable), other).blind(),
-			Refuse, "membership", ReasonImagePull, "", "demo-1"},
-		{"what others serve with is given back, whatever ails a third", wanting(settledWorld(3).edit(2, rolled).edit(2, unpullable).edit(1, crashing), choices).blind(),
-			Act, "settings", ReasonNewChoices, "SetChoices", "demo-2"},
-		{"where nobody serves with what it has, a member need not wait for another to try", wanting(settledWorld(3).edit(0, silent).edit(1, mistaken).edit(2, rolled).edit(2, silent), other).blind(),
-			Act, "settings", ReasonNewChoices, "SetChoices", "demo-1"},
-		{"no other minor version starts on data, whatever was lost that said so", wanting(settledWorld(1).edit(0, noPod).edit(0, func(r *Replica) { r.Volume.Choices = Choices{} }), newer).blind(),
-			Refuse, "membership", ReasonMembershipUnknown, "", ""},
-		{"a successor that stops answering for a moment is not the one that goes", wanting(inMemory(settledWorld(3).with(newcomer(3)).budgeting(3).edit(3, unanswered).edit(3, unlabelledOld)), other),
-			Act, "shrink", ReasonShrink, "LabelRole", "demo-2"},
-		{"a Pod that was refused for a moment only is made as it was", wanting(settledWorld(3).edit(1, noPod), other), Act, "pods", ReasonPodMissing, "StartPods", "demo-1"},
+		}(), Wait, "pods", facts.ReasonNoEffect, "", "no room"},
+		{"a setting with which another member cannot run is not spread",
+			wanting(settledWorld(3).edit(2, rolled).edit(2, unpullable).edit(1, unpullable), other).blind(),
+			Refuse, "membership", facts.ReasonImagePull, "", "demo-1"},
+		{"not even between two of its crashes",
+			wanting(settledWorld(3).edit(2, rolled).edit(2, silent).edit(1, unpullable), other).blind(),
+			Refuse, "membership", facts.ReasonImagePull, "", "demo-1"},
+		{"what others serve with is given back, whatever ails a third",
+			wanting(settledWorld(3).edit(2, rolled).edit(2, unpullable).edit(1, crashing), choices).blind(),
+			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-2"},
+		{"where nobody serves with what it has, a member need not wait for another to try",
+			wanting(settledWorld(3).edit(0, silent).edit(1, mistaken).edit(2, rolled).edit(2, silent), other).blind(),
+			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-1"},
+		{"no other minor version starts on data, whatever was lost that said so",
+			wanting(settledWorld(1).edit(0, noPod).edit(0,
+				func(r *facts.Replica) { r.Volume.Choices = facts.Choices{} }), newer).blind(),
+			Refuse, "membership", facts.ReasonMembershipUnknown, "", ""},
+		{"a successor that stops answering for a moment is not the one that goes",
+			wanting(inMemory(settledWorld(3).with(newcomer(3)).budgeting(3).edit(3, unanswered).edit(3, unlabelledOld)),
+				other),
+			Act, "shrink", facts.ReasonShrink, "LabelRole", "demo-2"},
+		{"a Pod that was refused for a moment only is made as it was", wanting(settledWorld(3).edit(1, noPod), other),
+			Act, "pods", facts.ReasonPodMissing, "StartPods", "demo-1"},
 	}
 }
 
 // returns are worlds in which a cluster is created where an earlier one of its name left data.
 func returns() []row {
 	return []row{
-		{"what an earlier cluster left is taken over", retaining(unborn(3)), Act, "retained-data", ReasonResume, "AdoptData", "demo-0"},
-		{"and the rest of it, where the operator died in between", retaining(settledWorld(3).edit(0, bereft).edit(1, bereft).edit(2, gone).unwritten()), Act, "retained-data", ReasonResume, "AdoptData", ""},
-		{"then the birth record is written from it", settledWorld(3).edit(0, bereft).edit(1, bereft).edit(2, bereft).unwritten(), Act, "birth-record", ReasonBeginBirth, "BeginBirth", "from the members' records"},
-		{"not while Pods of the earlier cluster are leaving", func() Observation {
+		{"what an earlier cluster left is taken over", retaining(unborn(3)), Act, "retained-data", facts.ReasonResume,
+			"AdoptData", "demo-0"},
+		{"and the rest of it, where the operator died in between",
+			retaining(settledWorld(3).edit(0, bereft).edit(1, bereft).edit(2, gone).unwritten()), Act, "retained-data",
+			facts.ReasonResume, "AdoptData", ""},
+		{"then the birth record is written from it", settledWorld(3).edit(0, bereft).edit(1, bereft).edit(2,
+			bereft).unwritten(), Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth",
+			"from the members' records"},
+		{"not while Pods of the earlier cluster are leaving", func() scene {
 			o := retaining(unborn(3))
-			o.Objects = append(o.Objects, Object{Kind: "Pod", Name: "demo-0", State: ObjectTerminating})
+			o.Objects = append(o.Objects, facts.Object{Kind: "Pod", Name: "demo-0", State: facts.ObjectTerminating})
 			return o
-		}(), Wait, "retained-data", ReasonOldObjects, "", "Pod demo-0"},
-		{"not when it is of two clusters", retaining(unborn(3), func(r *Retained) { r.Record.ClusterID++ }), Refuse, "retained-data", ReasonRetainedData, "", "different etcd clusters"},
-		{"not when a newer release wrote a record of it", retaining(unborn(3), func(r *Retained) { r.TooNew = "a newer release wrote it" }), Refuse, "retained-data", ReasonRetainedData, "", "upgrade the operator"},
-		{"not when it was left by two objects", retaining(unborn(3), func(r *Retained) { r.Owner = "u-other" }), Refuse, "retained-data", ReasonRetainedData, "", "more than one"},
-		{"not when it is of two incarnations", retaining(unborn(3), func(r *Retained) { r.Incarnation = "other" }), Refuse, "retained-data", ReasonRetainedData, "", "different incarnations"},
-		{"not under another TLS mode", retaining(desire(unborn(3), func(d *Desired) { d.TLS = false })), Refuse, "retained-data", ReasonRetainedData, "", "put the mode back"},
-		{"not for data in Pods", retaining(desire(unborn(3), func(d *Desired) { d.Ephemeral = true })), Refuse, "retained-data", ReasonRetainedData, "", "ephemeral"},
-		{"what lies beside a living cluster is nothing to it", retaining(settledWorld(3)), Settled, RuleSettled, ReasonSettled, "", ""},
-		{"not even when its birth record is lost", func() Observation { o := retaining(settledWorld(3)); o.Current.Birth = record.Birth{}; return o }(),
-			Act, "birth-record", ReasonBeginBirth, "BeginBirth", "from the members' records"},
+		}(), Wait, "retained-data", facts.ReasonOldObjects, "", "Pod demo-0"},
+		{"not when it is of two clusters", retaining(unborn(3), func(r *facts.Retained) { r.Record.ClusterID++ }),
+			Refuse, "retained-data", facts.ReasonRetainedData, "", "different etcd clusters"},
+		{"not when a newer release wrote a record of it",
+			retaining(unborn(3), func(r *facts.Retained) { r.TooNew = "a newer release wrote it" }), Refuse,
+			"retained-data", facts.ReasonRetainedData, "", "upgrade the operator"},
+		{"not when it was left by two objects", retaining(unborn(3), func(r *facts.Retained) { r.Owner = "u-other" }),
+			Refuse, "retained-data", facts.ReasonRetainedData, "", "more than one"},
+		{"not when it is of two incarnations",
+			retaining(unborn(3), func(r *facts.Retained) { r.Incarnation = "other" }), Refuse, "retained-data",
+			facts.ReasonRetainedData, "", "different incarnations"},
+		{"not under another TLS mode", retaining(desire(unborn(3), func(d *facts.Desired) { d.TLS = false })), Refuse,
+			"retained-data", facts.ReasonRetainedData, "", "put the mode back"},
+		{"not for data in Pods", retaining(desire(unborn(3), func(d *facts.Desired) { d.Ephemeral = true })), Refuse,
+			"retained-data", facts.ReasonRetainedData, "", "ephemeral"},
+		{"what lies beside a living cluster is nothing to it", retaining(settledWorld(3)), Settled, RuleSettled,
+			facts.ReasonSettled, "", ""},
+		{"not even when its birth record is lost",
+			func() scene { o := retaining(settledWorld(3)); o.Current.Birth = record.Birth{}; return o }(),
+			Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth", "from the members' records"},
 	}
 }
 
 // deaths are worlds with a member that nothing is heard of.
 func deaths() []row {
 	return []row{
-		{"a member that is dead for longer than allowed is removed", patient(settledWorld(3).edit(1, deadFor(6*time.Minute))), Act, "replace", ReasonReplaceDead, "RemoveMember", "demo-1"},
-		{"not a moment before", patient(settledWorld(3).edit(1, deadFor(4*time.Minute))), Refuse, "member-health", ReasonNotReady, "", "demo-1"},
-		{"nor right after an outage: the quorum has only just come back, and so may this one", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(2, readyFor(4*time.Minute))), Refuse, "member-health", ReasonNotReady, "", "demo-1"},
-		{"but as long after it", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(2, readyFor(6*time.Minute))), Act, "replace", ReasonReplaceDead, "RemoveMember", "demo-1"},
-		{"and whoever came back beside a quorum puts nothing off", patient(settledWorld(5).edit(1, deadFor(time.Hour)).edit(2, readyFor(time.Second))), Act, "replace", ReasonReplaceDead, "RemoveMember", "demo-1"},
-		{"never where the user says never", settledWorld(3).edit(1, deadFor(time.Hour)), Refuse, "member-health", ReasonNotReady, "", "demo-1"},
-		{"clients are led away from one that stopped answering beside a quorum", settledWorld(3).edit(1, unanswered), Act, "lead-away", ReasonLabelRole, "LabelRole", "demo-1"},
-		{"and back once it answers again", settledWorld(3).edit(1, unlabelledOld), Act, "label-role", ReasonLabelRole, "LabelRole", "demo-1 is a voter"},
-		{"and from none while the others are no quorum", settledWorld(3).edit(1, unanswered).edit(2, unanswered).blind(), Refuse, "membership", ReasonMembershipUnknown, "", ""},
-		{"not while the kubelet calls it ready: the operator is the one that is cut off", patient(settledWorld(3).edit(1, unanswered).edit(1, unlabelledOld)), Refuse, "member-health", ReasonNotReady, "", "demo-1"},
-		{"not while it answers: its peers are the ones that are cut off", patient(settledWorld(3).edit(1, leaderless)), Refuse, "member-health", ReasonNotReady, "", "demo-1"},
-		{"not for what a new member would meet as well", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(1, crashing)), Refuse, "member-health", ReasonCrashing, "", "demo-1"},
-		{"not between two crashes of one that stops again and again", desire(settledWorld(3).edit(1, deadFor(time.Hour)).edit(1, betweenCrashes), func(d *Desired) { d.ReplaceAfter = time.Minute }),
-			Refuse, "member-health", ReasonNotReady, "", "demo-1"},
-		{"one that stopped once and hangs since is", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(1, betweenCrashes).edit(1, func(r *Replica) { r.Pod.RunningSince = now.Add(-6 * time.Minute) })),
-			Act, "replace", ReasonReplaceDead, "RemoveMember", "demo-1"},
-		{"not when that would leave no quorum", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(2, silent)), Refuse, "replace", ReasonGuard, "", "no quorum"},
-		{"a Pod that is evicted from a silent node does not begin the wait anew", patient(settledWorld(3).edit(1, leaving).edit(1, func(r *Replica) { r.Pod.NodeUnheard = now.Add(-6 * time.Minute) })),
-			Act, "replace", ReasonReplaceDead, "RemoveMember", "demo-1"},
-		{"a Pod that should long be gone is on a dead node", patient(settledWorld(3).edit(1, overdue)), Act, "replace", ReasonReplaceDead, "RemoveMember", "demo-1"},
-		{"what is left of a removed member on a dead node keeps nobody waiting", settledWorld(3).with(voter(3)).edit(3, removed).edit(3, noSecret).edit(3, overdue),
-			Settled, RuleSettled, ReasonSettled, "", ""},
-		{"a Pod that only its lost node could take is replaced", patient(settledWorld(3).edit(1, tied("1 node(s) had volume node affinity conflict"))),
-			Act, "replace", ReasonReplaceDead, "RemoveMember", "demo-1"},
-		{"one that is tied to a cordoned node is", patient(settledWorld(3).edit(1, tied("1 node(s) were unschedulable, 2 node(s) didn't match PersistentVolume's node affinity"))),
-			Act, "replace", ReasonReplaceDead, "RemoveMember", "demo-1"},
-		{"one whose new settings no node has room for is not", patient(wanting(settledWorld(3).edit(1, rolled).edit(1, tied("1 Insufficient memory, 2 node(s) didn't match PersistentVolume's node affinity")), other)),
-			Refuse, "member-health", ReasonUnschedulable, "", "demo-1"},
-		{"a Pod that no node takes for its own demands is not", patient(settledWorld(3).edit(1, tied("3 Insufficient memory"))), Refuse, "member-health", ReasonUnschedulable, "", "demo-1"},
-		{"data in a Pod whose node was deleted is lost with it", inMemory(settledWorld(3)).edit(1, deadFor(time.Minute)).edit(1, strandedPod), Act, "replace", ReasonRepair, "RemoveMember", "node-2 was deleted"},
-		{"a node that nobody may read: the scheduler's words of today", patient(settledWorld(3).edit(1, tied("1 node(s) didn't match PersistentVolume's node affinity"))),
-			Act, "replace", ReasonReplaceDead, "RemoveMember", "demo-1"},
-		{"a member that has only just started again gets its time", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(1, justStarted)), Refuse, "member-health", ReasonNotReady, "", "demo-1"},
-		{"a serving member whose volume is lost is succeeded", settledWorld(3).edit(1, volumeLost), Act, "grow", ReasonGrow, "PrepareMember", "demo-3"},
-		{"and is the one that goes", settledWorld(3).edit(1, volumeLost).with(voter(3)).budgeting(3), Act, "shrink", ReasonShrink, "LabelRole", "demo-1"},
-		{"clients are led away from a process with another cluster's data", settledWorld(3).edit(1, foreign), Act, "lead-away", ReasonLabelRole, "LabelRole", "demo-1"},
-		{"then it is removed", settledWorld(3).edit(1, foreign).edit(1, unlabelled), Act, "replace", ReasonRepair, "RemoveMember", "holds the data of cluster"},
-		{"a member whose volume's node was deleted is removed at once", settledWorld(3).edit(1, stranded), Act, "replace", ReasonRepair, "RemoveMember", "node-2 was deleted"},
+		{"a member that is dead for longer than allowed is removed",
+			patient(settledWorld(3).edit(1, deadFor(6*time.Minute))), Act, "replace", facts.ReasonReplaceDead,
+			"RemoveMember", "demo-1"},
+		{"not a moment before", patient(settledWorld(3).edit(1, deadFor(4*time.Minute))), Refuse, "member-health",
+			facts.ReasonNotReady, "", "demo-1"},
+		{"nor right after an outage: the quorum has only just come back, and so may this one",
+			patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(2, readyFor(4*time.Minute))), Refuse,
+			"member-health", facts.ReasonNotReady, "", "demo-1"},
+		{"but as long after it", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(2, readyFor(6*time.Minute))),
+			Act, "replace", facts.ReasonReplaceDead, "RemoveMember", "demo-1"},
+		{"and whoever came back beside a quorum puts nothing off",
+			patient(settledWorld(5).edit(1, deadFor(time.Hour)).edit(2, readyFor(time.Second))), Act, "replace",
+			facts.ReasonReplaceDead, "RemoveMember", "demo-1"},
+		{"never where the user says never", settledWorld(3).edit(1, deadFor(time.Hour)), Refuse, "member-health",
+			facts.ReasonNotReady, "", "demo-1"},
+		{"clients are led away from one that stopped answering beside a quorum", settledWorld(3).edit(1, unanswered),
+			Act, "lead-away", facts.ReasonLabelRole, "LabelRole", "demo-1"},
+		{"and back once it answers again", settledWorld(3).edit(1, unlabelledOld), Act, "label-role",
+			facts.ReasonLabelRole, "LabelRole", "demo-1 is a voter"},
+		{"clients are led away from one that knows no leader beside a quorum", settledWorld(3).edit(1, adrift),
+			Act, "lead-away", facts.ReasonLabelRole, "LabelRole", "knows no leader"},
+		{"and not back while it knows none", settledWorld(3).edit(1, adrift).edit(1, unlabelledOld),
+			Refuse, "member-health", facts.ReasonNotReady, "", "demo-1"},
+		{"and from none while the others are no quorum", settledWorld(3).edit(1, unanswered).edit(2,
+			unanswered).blind(), Refuse, "membership", facts.ReasonMembershipUnknown, "", ""},
+		{"not while the kubelet calls it ready: the operator is the one that is cut off",
+			patient(settledWorld(3).edit(1, unanswered).edit(1, unlabelledOld)), Refuse, "member-health",
+			facts.ReasonNotReady, "", "demo-1"},
+		{"not while it answers: its peers are the ones that are cut off", patient(settledWorld(3).edit(1, leaderless)),
+			Refuse, "member-health", facts.ReasonNotReady, "", "demo-1"},
+		{"not for what a new member would meet as well",
+			patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(1, crashing)), Refuse, "member-health",
+			facts.ReasonCrashing, "", "demo-1"},
+		{"not between two crashes of one that stops again and again",
+			desire(settledWorld(3).edit(1, deadFor(time.Hour)).edit(1, betweenCrashes),
+				func(d *facts.Desired) { d.ReplaceAfter = time.Minute }),
+			Refuse, "member-health", facts.ReasonNotReady, "", "demo-1"},
+		{"one that stopped once and hangs since is",
+			patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(1, betweenCrashes).edit(1,
+				func(r *facts.Replica) { r.Pod.RunningSince = now.Add(-6 * time.Minute) })),
+			Act, "replace", facts.ReasonReplaceDead, "RemoveMember", "demo-1"},
+		{"not when that would leave no quorum", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(2, silent)),
+			Refuse, "replace", facts.ReasonGuard, "", "no quorum"},
+		{"a Pod that is evicted from a silent node does not begin the wait anew",
+			patient(settledWorld(3).edit(1, leaving).edit(1,
+				func(r *facts.Replica) { r.Pod.NodeUnheard = now.Add(-6 * time.Minute) })),
+			Act, "replace", facts.ReasonReplaceDead, "RemoveMember", "demo-1"},
+		{"a Pod that should long be gone is on a dead node", patient(settledWorld(3).edit(1, overdue)), Act, "replace",
+			facts.ReasonReplaceDead, "RemoveMember", "demo-1"},
+		{"what is left of a removed member on a dead node keeps nobody waiting",
+			settledWorld(3).with(voter(3)).edit(3, removed).edit(3, noSecret).edit(3, overdue),
+			Settled, RuleSettled, facts.ReasonSettled, "", ""},
+		{"a Pod that only its lost node could take is replaced",
+			patient(settledWorld(3).edit(1, tied("1 node(s) had volume node affinity conflict"))),
+			Act, "replace", facts.ReasonReplaceDead, "RemoveMember", "demo-1"},
+		{"one that is tied to a cordoned node is",
+			patient(settledWorld(3).edit(1,
+				tied("1 node(s) were unschedulable, 2 node(s) didn't match PersistentVolume's node affinity"))),
+			Act, "replace", facts.ReasonReplaceDead, "RemoveMember", "demo-1"},
+		{"one whose new settings no node has room for is not",
+			patient(wanting(settledWorld(3).edit(1, rolled).edit(1,
+				tied("1 Insufficient memory, 2 node(s) didn't match PersistentVolume's node affinity")), other)),
+			Refuse, "member-health", facts.ReasonUnschedulable, "", "demo-1"},
+		{"a Pod that no node takes for its own demands is not",
+			patient(settledWorld(3).edit(1, tied("3 Insufficient memory"))), Refuse, "member-health",
+			facts.ReasonUnschedulable, "", "demo-1"},
+		{"data in a Pod whose node was deleted is lost with it",
+			inMemory(settledWorld(3)).edit(1, deadFor(time.Minute)).edit(1, strandedPod), Act, "replace",
+			facts.ReasonRepair, "RemoveMember", "node-2 was deleted"},
+		{"a node that nobody may read: the scheduler's words of today",
+			patient(settledWorld(3).edit(1, tied("1 node(s) didn't match PersistentVolume's node affinity"))),
+			Act, "replace", facts.ReasonReplaceDead, "RemoveMember", "demo-1"},
+		{"a member that has only just started again gets its time",
+			patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(1, justStarted)), Refuse, "member-health",
+			facts.ReasonNotReady, "", "demo-1"},
+		{"a serving member whose volume is lost is succeeded", settledWorld(3).edit(1, volumeLost), Act, "grow",
+			facts.ReasonGrow, "PrepareMember", "demo-3"},
+		{"and is the one that goes", settledWorld(3).edit(1, volumeLost).with(voter(3)).budgeting(3), Act, "shrink",
+			facts.ReasonShrink, "LabelRole", "demo-1"},
+		{"clients are led away from a process with another cluster's data", settledWorld(3).edit(1, foreign), Act,
+			"lead-away", facts.ReasonLabelRole, "LabelRole", "demo-1"},
+		{"then it is removed", settledWorld(3).edit(1, foreign).edit(1, unlabelled), Act, "replace", facts.ReasonRepair,
+			"RemoveMember", "holds the data of cluster"},
+		{"a member whose volume's node was deleted is removed at once", settledWorld(3).edit(1, stranded), Act,
+			"replace", facts.ReasonRepair, "RemoveMember", "node-2 was deleted"},
 	}
 }
 
@@ -401,43 +611,69 @@ func silences() []row {
 	one := settledWorld(1).edit(0, failsWithOther)
 	three := settledWorld(3).edit(0, failsWithOther).edit(1, servedBefore)
 	return []row{
-		{"the only member, which runs and never answers, takes a corrected setting", one.blind(), Act, "settings", ReasonNewChoices, "SetChoices", "demo-0"},
-		{"then it is started anew", one.edit(0, given(choices)).blind(), Act, "pods", ReasonNewChoices, "DeletePods", "demo-0"},
-		{"one that its kubelet hears, and no client, takes a corrected setting", settledWorld(1).edit(0, rolled).edit(0, unheard).blind(),
-			Act, "settings", ReasonNewChoices, "SetChoices", "demo-0"},
-		{"then it is evicted", settledWorld(1).edit(0, rolled).edit(0, unheard).edit(0, given(choices)).blind(), Act, "pods", ReasonNewChoices, "EvictPod", "demo-0"},
-		{"not while it may still be starting", one.edit(0, startedAgo(time.Minute)).blind(), Wait, "membership", ReasonMembershipUnknown, "", ""},
-		{"not when it runs with what the spec asks for", wanting(one, other).blind(), Refuse, "membership", ReasonMembershipUnknown, "", "Put the spec right"},
-		{"not while it answers", one.blind().edit(0, func(r *Replica) { r.Answer = &Answer{ID: 1, ClusterID: clusterID} }), Refuse, "membership", ReasonMembershipUnknown, "", ""},
-		{"not on a volume that is going", one.edit(0, doomed).blind(), Refuse, "membership", ReasonMembershipUnknown, "", ""},
-		{"not with its data in its Pod", inMemory(settledWorld(1)).edit(0, func(r *Replica) { r.Pod.Choices = other; neverHeard(r) }).blind(),
-			Refuse, "membership", ReasonMembershipUnknown, "", ""},
-		{"not to another minor version", wanting(one, newer).blind(), Refuse, "membership", ReasonMembershipUnknown, "", ""},
-		{"without a quorum a member that never answered takes back what the others have", three.edit(2, stranded).blind(), Act, "settings", ReasonNewChoices, "SetChoices", "demo-0"},
-		{"nobody runs twice for one setting", wanting(three.edit(2, stranded), other).blind(), Refuse, "membership", ReasonMembershipUnknown, "", ""},
-		{"not while another one is ready: the operator is the one that is cut off", three.blind(), Refuse, "membership", ReasonMembershipUnknown, "", ""},
-		{"what others will serve with when they are back is not given up", wanting(settledWorld(3).edit(0, failsWithOther).edit(1, servedBefore).edit(2, neverHeard), other).blind(),
-			Refuse, "membership", ReasonMembershipUnknown, "", ""},
-		{"unless a quorum runs with it and never answered", settledWorld(3).edit(0, failsWithOther).edit(1, failsWithOther).edit(2, failsWithOther).blind(),
-			Act, "settings", ReasonNewChoices, "SetChoices", "demo-0"},
-		{"one member at a time", settledWorld(3).edit(0, neverHeard).edit(0, startedAgo(time.Minute)).edit(1, failsWithOther).edit(2, failsWithOther).blind(),
-			Wait, "membership", ReasonMembershipUnknown, "", ""},
-		{"the next one when the last had its time", settledWorld(3).edit(0, neverHeard).edit(0, startedAgo(3*time.Minute)).edit(1, failsWithOther).edit(2, failsWithOther).blind(),
-			Act, "settings", ReasonNewChoices, "SetChoices", "demo-1"},
-		{"one that does not say any more what it runs with is told first", one.edit(0, unspoken).blind(), Act, "settings", ReasonPodMetadata, "RestoreInputs", "demo-0"},
-		{"first members that never find each other take a corrected setting", wanting(atBirth(3).edit(0, neverHeard).edit(1, neverHeard).edit(2, neverHeard), other),
-			Act, "settings", ReasonNewChoices, "SetChoices", "demo-0, demo-1, demo-2"},
-		{"one that does not say what it was made from is not written down as made from nothing", atBirth(3).edit(0, unspoken), Wait, "first-quorum", ReasonFirstQuorum, "", ""},
-		{"then they are started anew", wanting(atBirth(3).edit(0, neverHeard).edit(0, given(other)).edit(1, neverHeard).edit(1, given(other)).edit(2, neverHeard).edit(2, given(other)), other),
-			Act, "pods", ReasonNewChoices, "DeletePods", "demo-2 (does not answer"},
-		{"a member that never was ready with new settings is not replaced: the next one would take them too", patient(wanting(settledWorld(3).edit(2, failsWithOther), other)),
-			Refuse, "member-health", ReasonNotReady, "", "demo-2"},
-		{"and takes back the old ones", patient(settledWorld(3).edit(2, failsWithOther)), Act, "replace", ReasonReplaceDead, "RemoveMember", "demo-2"},
+		{"the only member, which runs and never answers, takes a corrected setting", one.blind(), Act, "settings",
+			facts.ReasonNewChoices, "SetChoices", "demo-0"},
+		{"then it is started anew", one.edit(0, given(choices)).blind(), Act, "pods", facts.ReasonNewChoices,
+			"DeletePods", "demo-0"},
+		{"one that its kubelet hears, and no client, takes a corrected setting",
+			settledWorld(1).edit(0, rolled).edit(0, unheard).blind(),
+			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-0"},
+		{"then it is evicted", settledWorld(1).edit(0, rolled).edit(0, unheard).edit(0, given(choices)).blind(), Act,
+			"pods", facts.ReasonNewChoices, "EvictPod", "demo-0"},
+		{"not while it may still be starting", one.edit(0, startedAgo(time.Minute)).blind(), Wait, "membership",
+			facts.ReasonMembershipUnknown, "", ""},
+		{"not when it runs with what the spec asks for", wanting(one, other).blind(), Refuse, "membership",
+			facts.ReasonMembershipUnknown, "", "Put the spec right"},
+		{"not while it answers", one.blind().edit(0,
+			func(r *facts.Replica) { r.Answer = &facts.Answer{ID: 1, ClusterID: clusterID} }), Refuse, "membership",
+			facts.ReasonMembershipUnknown, "", ""},
+		{"not on a volume that is going", one.edit(0, doomed).blind(), Refuse, "membership",
+			facts.ReasonMembershipUnknown, "", ""},
+		{"not with its data in its Pod",
+			inMemory(settledWorld(1)).edit(0, func(r *facts.Replica) { r.Pod.Choices = other; neverHeard(r) }).blind(),
+			Refuse, "membership", facts.ReasonMembershipUnknown, "", ""},
+		{"not to another minor version", wanting(one, newer).blind(), Refuse, "membership",
+			facts.ReasonMembershipUnknown, "", ""},
+		{"without a quorum a member that never answered takes back what the others have",
+			three.edit(2, stranded).blind(), Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-0"},
+		{"nobody runs twice for one setting", wanting(three.edit(2, stranded), other).blind(), Refuse, "membership",
+			facts.ReasonMembershipUnknown, "", ""},
+		{"not while another one is ready: the operator is the one that is cut off", three.blind(), Refuse, "membership",
+			facts.ReasonMembershipUnknown, "", ""},
+		{"what others will serve with when they are back is not given up",
+			wanting(settledWorld(3).edit(0, failsWithOther).edit(1, servedBefore).edit(2, neverHeard), other).blind(),
+			Refuse, "membership", facts.ReasonMembershipUnknown, "", ""},
+		{"unless a quorum runs with it and never answered", settledWorld(3).edit(0, failsWithOther).edit(1,
+			failsWithOther).edit(2, failsWithOther).blind(),
+			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-0"},
+		{"one member at a time", settledWorld(3).edit(0, neverHeard).edit(0, startedAgo(time.Minute)).edit(1,
+			failsWithOther).edit(2, failsWithOther).blind(),
+			Wait, "membership", facts.ReasonMembershipUnknown, "", ""},
+		{"the next one when the last had its time", settledWorld(3).edit(0, neverHeard).edit(0,
+			startedAgo(3*time.Minute)).edit(1, failsWithOther).edit(2, failsWithOther).blind(),
+			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-1"},
+		{"one that does not say any more what it runs with is told first", one.edit(0, unspoken).blind(), Act,
+			"settings", facts.ReasonPodMetadata, "RestoreInputs", "demo-0"},
+		{"first members that never find each other take a corrected setting",
+			wanting(atBirth(3).edit(0, neverHeard).edit(1, neverHeard).edit(2, neverHeard), other),
+			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-0, demo-1, demo-2"},
+		{"one that does not say what it was made from is not written down as made from nothing",
+			atBirth(3).edit(0, unspoken), Wait, "first-quorum", facts.ReasonFirstQuorum, "", ""},
+		{"then they are started anew",
+			wanting(atBirth(3).edit(0, neverHeard).edit(0, given(other)).edit(1, neverHeard).edit(1,
+				given(other)).edit(2, neverHeard).edit(2, given(other)), other),
+			Act, "pods", facts.ReasonNewChoices, "DeletePods", "demo-2 (does not answer"},
+		{"a member that never was ready with new settings is not replaced: the next one would take them too",
+			patient(wanting(settledWorld(3).edit(2, failsWithOther), other)),
+			Refuse, "member-health", facts.ReasonNotReady, "", "demo-2"},
+		{"and takes back the old ones", patient(settledWorld(3).edit(2, failsWithOther)), Act, "replace",
+			facts.ReasonReplaceDead, "RemoveMember", "demo-2"},
 	}
 }
 
 func allRows() []row {
-	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses(), alarmRows(), corruptionRows(), phaseRows())
+	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses(),
+		alarmRows(), corruptionRows(), phaseRows())
 }
 
 func TestNextOneSentencePerRule(t *testing.T) {
@@ -449,7 +685,7 @@ func TestNextOneSentencePerRule(t *testing.T) {
 func TestEveryRuleHasARowThatMakesItSpeak(t *testing.T) {
 	spoken := map[string]bool{}
 	for _, r := range allRows() {
-		d := Decide(r.world)
+		d := Decide(r.world.Observation)
 		spoken[d.Rule] = true
 		for _, n := range d.Yielded {
 			spoken[n.Rule] = true
@@ -465,7 +701,7 @@ func TestEveryRuleHasARowThatMakesItSpeak(t *testing.T) {
 func TestNextIsPureAndTotal(t *testing.T) {
 	for _, r := range allRows() {
 		before := len(r.world.Current.Members)
-		a, b := Decide(r.world), Decide(r.world)
+		a, b := Decide(r.world.Observation), Decide(r.world.Observation)
 		if a.Message != b.Message || a.Verdict != b.Verdict || len(r.world.Current.Members) != before {
 			t.Errorf("%s: two looks at one world differ", r.name)
 		}
@@ -483,14 +719,14 @@ func TestNextIsPureAndTotal(t *testing.T) {
 
 func TestConfirmRefusesWhenTheWorldMoved(t *testing.T) {
 	o := settledWorld(3).edit(2, noData)
-	c := Decide(o).Change
-	if !Confirm(o, c) {
+	c := Decide(o.Observation).Change
+	if !Confirm(o.Observation, c) {
 		t.Fatal("the same world does not confirm its own change")
 	}
-	if Confirm(settledWorld(3), c) {
+	if Confirm(settledWorld(3).Observation, c) {
 		t.Fatal("a removal is confirmed in a world where the member is healthy")
 	}
-	if Confirm(o.edit(1, silent), c) {
+	if Confirm(o.edit(1, silent).Observation, c) {
 		t.Fatal("a removal is confirmed although it takes the quorum now")
 	}
 }

@@ -3,75 +3,86 @@ package plan
 import (
 	"slices"
 	"strings"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 )
 
-func otherOperator(o view) *proposal {
+func otherOperator(o judge.View) *proposal {
 	if !o.Birth.Exists() || o.ClaimedBy == "" || o.ClaimedBy == o.Cluster.Operator {
 		return nil
 	}
-	return refuse(ReasonOtherOperator, "This cluster is looked after by the operator %s; this one (%s) leaves it alone.",
+	return refuse(facts.ReasonOtherOperator,
+		"This cluster is looked after by the operator %s; this one (%s) leaves it alone.",
 		o.ClaimedBy, o.Cluster.Operator).byHuman()
 }
 
-// deletionPolicy un-owns what must be kept whatever else holds: between "kubectl delete" and the garbage collector there is
-// no second chance. Taking ownership, which can lead to deletion, waits until nothing speaks against touching the cluster.
-func deletionPolicy(o view) *proposal {
+// deletionPolicy un-owns what must be kept whatever else holds: between "kubectl delete" and the garbage collector
+// there is no second chance. Taking ownership, which can lead to deletion, waits until nothing speaks against touching
+// the cluster.
+func deletionPolicy(o judge.View) *proposal {
 	if len(o.Astray) == 0 {
 		return nil
 	}
 	if o.Desired.Retain {
-		return act(FollowPolicy{Retain: true, Items: o.Astray}, ReasonDeletionPolicy, "Volumes and authorities are kept when the cluster is deleted.")
+		return act(changes.FollowPolicy{Retain: true, Items: o.Astray}, facts.ReasonDeletionPolicy,
+			"Volumes and authorities are kept when the cluster is deleted.")
 	}
 	if o.Desired.Paused || o.Desired.Deleting {
 		return nil
 	}
-	return act(FollowPolicy{Retain: false, Items: o.Astray}, ReasonDeletionPolicy, "Volumes and authorities go when the cluster is deleted.")
+	return act(changes.FollowPolicy{Retain: false, Items: o.Astray}, facts.ReasonDeletionPolicy,
+		"Volumes and authorities go when the cluster is deleted.")
 }
 
 // handsOff leaves a cluster alone that is being deleted, or is paused.
-func handsOff(o view) *proposal {
+func handsOff(o judge.View) *proposal {
 	if o.Desired.Deleting {
-		return wait(ReasonDeleting, "The cluster is being deleted.")
+		return wait(facts.ReasonDeleting, "The cluster is being deleted.")
 	}
 	if !o.Desired.Paused {
 		return nil
 	}
-	p := wait(ReasonPaused, "spec.paused is true: the operator looks and reports, and changes nothing.%s", o.stillWritten())
+	p := wait(facts.ReasonPaused, "spec.paused is true: the operator looks and reports, and changes nothing.%s",
+		stillWritten(o))
 	p.Recheck = recheckSettled
 	return p
 }
 
 // stillWritten warns of members of an incarnation that was given up, which serve writes until somebody stops them.
-func (o view) stillWritten() string {
-	if !o.hasSwitchedOver() || o.isAlive() || !slices.ContainsFunc(o.FormerMembers(), func(r Replica) bool { return r.Pod != nil }) {
+func stillWritten(o judge.View) string {
+	if !o.HasSwitchedOver() || o.IsAlive() ||
+		!slices.ContainsFunc(o.FormerMembers(), func(r facts.Replica) bool { return r.Pod != nil }) {
 		return ""
 	}
-	return " The cluster has switched over to what an EtcdRestore restored, and members of before still run: what is written to them is lost. Take spec.paused back, and they are stopped."
+	return " The cluster has switched over to what an EtcdRestore restored, and members of before still run: what is " +
+		"written to them is lost. Take spec.paused back, and they are stopped."
 }
 
 // specRefused stops a birth, and nothing that members need to live.
-func specRefused(o view) *proposal {
+func specRefused(o judge.View) *proposal {
 	if o.Desired.Fault == "" {
 		return nil
 	}
-	p := refuse(ReasonSpecRefused, "%s", o.Desired.Fault).byHuman()
-	if o.isAlive() || o.needsNothing() {
+	p := refuse(facts.ReasonSpecRefused, "%s", o.Desired.Fault).byHuman()
+	if o.IsAlive() || needsNothing(o) {
 		return p.yielding()
 	}
 	return p
 }
 
-func nameTaken(o view) *proposal {
-	p := o.taken()
-	if p != nil && (o.isAlive() || o.needsNothing()) {
+func nameTaken(o judge.View) *proposal {
+	p := foreignObject(o.Observation)
+	if p != nil && (o.IsAlive() || needsNothing(o)) {
 		return p.yielding()
 	}
 	return p
 }
 
-// taken says which object that the cluster needs is not to be had; nil when all are.
-func (o Observation) taken() *proposal {
-	for _, object := range append([]Object{o.Budget.Object}, o.Objects...) {
+// foreignObject says which object that the cluster needs is not to be had; nil when all are.
+func foreignObject(o facts.Observation) *proposal {
+	for _, object := range append([]facts.Object{o.Budget.Object}, o.Objects...) {
 		if p := takenBy(object); p != nil {
 			return p
 		}
@@ -80,22 +91,24 @@ func (o Observation) taken() *proposal {
 }
 
 // whyTaken is that as a part of a sentence, or "".
-func (o Observation) whyTaken() string {
-	p := o.taken()
+func whyTaken(o facts.Observation) string {
+	p := foreignObject(o)
 	if p == nil {
 		return ""
 	}
 	return "something that the cluster needs is not to be had. " + strings.TrimSuffix(p.Message, ".")
 }
 
-func takenBy(object Object) *proposal {
+func takenBy(object facts.Object) *proposal {
 	switch object.State {
-	case ObjectForeign:
-		return refuse(ReasonNameTaken, "%s %s exists and does not belong to this cluster (%s). Delete or rename it, or choose another name for the cluster.",
+	case facts.ObjectForeign:
+		return refuse(facts.ReasonNameTaken, "%s %s exists and does not belong to this cluster (%s). Delete or "+
+			"rename it, or choose another name for the cluster.",
 			object.Kind, object.Name, object.Detail).byHuman()
-	case ObjectTerminating:
-		return wait(ReasonOldObjects, "%s %s is being deleted; its name is free after that.", object.Kind, object.Name)
-	case ObjectCurrent, ObjectAbsent, ObjectDrifted:
+	case facts.ObjectTerminating:
+		return wait(facts.ReasonOldObjects, "%s %s is being deleted; its name is free after that.", object.Kind,
+			object.Name)
+	case facts.ObjectCurrent, facts.ObjectAbsent, facts.ObjectDrifted:
 	}
 	return nil
 }

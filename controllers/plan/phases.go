@@ -1,10 +1,14 @@
 package plan
 
+import (
+	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
+)
+
 // rule is one named question. The first rule that acts, or that must hold the others back, wins.
 type rule struct {
 	name string
 	says string // one sentence, for docs/rules.md
-	ask  func(view) *proposal
+	ask  func(judge.View) *proposal
 	// givesWay: when its change is refused by Kubernetes or etcd, later rules may act in the same pass
 	givesWay bool
 	// ofSpec: not asked while the spec is refused, or while a restore in place is about to end this incarnation
@@ -20,7 +24,7 @@ const (
 // phase is a list of rules for a cluster that has come this far.
 type phase struct {
 	name  string
-	holds func(view) bool
+	holds func(judge.View) bool
 	rules []rule
 	// beside: what the guard vetoes of these rules does not keep the rules of the phases after it from being asked
 	beside bool
@@ -29,84 +33,131 @@ type phase struct {
 // phases in the order in which they are asked. Their rules are in the order of their priority, which is the safety
 // argument: see doc.go.
 var phases = []phase{
-	{name: "any", holds: func(view) bool { return true }, rules: []rule{
+	{name: "any", holds: func(judge.View) bool { return true }, rules: []rule{
 		{"other-operator", "A cluster that another install looks after is left alone.", otherOperator, holds, always},
-		{"deletion-policy", "Volumes and CAs that must be kept lose their owner at once, even while the cluster is paused.", deletionPolicy, givesWay, always},
-		{"hands-off", "A cluster that is paused, or is being deleted, is looked at and reported, and not touched.", handsOff, holds, always},
+		{"deletion-policy",
+			"Volumes and CAs that must be kept lose their owner at once, even while the cluster is paused.",
+			deletionPolicy, givesWay, always},
+		{"hands-off", "A cluster that is paused, or is being deleted, is looked at and reported, and not touched.",
+			handsOff, holds, always},
 	}},
 	{name: "unborn", holds: isUnborn, rules: []rule{
-		{"spec-refused", "A spec that is refused changes nothing; members that are there are kept alive.", specRefused, holds, always},
-		{"retained-data", "Data of an earlier cluster of this name is resumed when all of it is of one. Nothing is created over it.", retainedData, holds, always},
-		{"name-taken", "An object that does not belong to the cluster is never adopted or changed.", nameTaken, holds, always},
-		{"restore-source", "The backup that a cluster begins with is looked at before its birth record is written.", restoreSource, holds, always},
-		{"birth-record", "The birth record is written before anything else is made; a lost one is written anew from the members' records.", birthRecord, holds, always},
+		{"spec-refused", "A spec that is refused changes nothing; members that are there are kept alive.",
+			specRefused, holds, always},
+		{"retained-data",
+			"Data of an earlier cluster of this name is resumed when all of it is of one. Nothing is created over it.",
+			retainedData, holds, always},
+		{"name-taken", "An object that does not belong to the cluster is never adopted or changed.",
+			nameTaken, holds, always},
+		{"restore-source", "The backup that a cluster begins with is looked at before its birth record is written.",
+			restoreSource, holds, always},
+		{"birth-record",
+			"The birth record is written before anything else is made; a lost one is written anew from the " +
+				"members' records.",
+			birthRecord, holds, always},
 	}},
 	{name: "moving", holds: isBegun, beside: true, rules: []rule{
-		{"restore-fence", "Members of the previous incarnation are stopped before restored members start. Their volumes are kept.", restoreFence, givesWay, always},
-		{"restore-call-off", "What was made for an EtcdRestore that was taken back is deleted; the cluster goes on.", restoreCallOff, givesWay, always},
-		{"restore-begin", "An approved EtcdRestore gets new members beside those that serve, once its backup was looked at.", restoreBegin, givesWay, always},
-		{"restore-prepare", "The next incarnation's volumes are restored and marked complete.", restorePrepare, givesWay, always},
-		{"restore-switch-over", "The cluster switches over once every volume is restored, and only on the evidence that was approved.", restoreSwitchOver, givesWay, always},
+		{"restore-fence",
+			"Members of the previous incarnation are stopped before restored members start. Their volumes are kept.",
+			restoreFence, givesWay, always},
+		{"restore-call-off", "What was made for an EtcdRestore that was taken back is deleted; the cluster goes on.",
+			restoreCallOff, givesWay, always},
+		{"restore-begin",
+			"An approved EtcdRestore gets new members beside those that serve, once its backup was looked at.",
+			restoreBegin, givesWay, always},
+		{"restore-prepare", "The next incarnation's volumes are restored and marked complete.",
+			restorePrepare, givesWay, always},
+		{"restore-switch-over",
+			"The cluster switches over once every volume is restored, and only on the evidence that was approved.",
+			restoreSwitchOver, givesWay, always},
 	}},
 	{name: "being born", holds: isBeingBorn, rules: []rule{
-		{"spec-refused", "A spec that is refused changes nothing; members that are there are kept alive.", specRefused, holds, always},
-		{"name-taken", "An object that does not belong to the cluster is never adopted or changed.", nameTaken, holds, always},
-		{"restore-source", "The backup that a cluster begins with is looked at before its birth record is written.", restoreSource, holds, always},
-		{"void-birth", "A bootstrap that cannot succeed is repeated under a new incarnation, where nothing can be lost by that.", voidBirth, holds, always},
-		{"bootstrap", "Objects, volumes and then Pods of the first members are made, in parallel.", bootstrap, holds, always},
-		{"restored", "Restored members start only after every volume is restored and marked complete.", restored, holds, always},
-		{"settings", "A member that does not run, or never answers, takes the settings of the spec.", settings, holds, always},
+		{"spec-refused", "A spec that is refused changes nothing; members that are there are kept alive.",
+			specRefused, holds, always},
+		{"name-taken", "An object that does not belong to the cluster is never adopted or changed.",
+			nameTaken, holds, always},
+		{"restore-source", "The backup that a cluster begins with is looked at before its birth record is written.",
+			restoreSource, holds, always},
+		{"void-birth",
+			"A bootstrap that cannot succeed is repeated under a new incarnation, where nothing can be lost by that.",
+			voidBirth, holds, always},
+		{"bootstrap", "Objects, volumes and then Pods of the first members are made, in parallel.",
+			bootstrap, holds, always},
+		{"restored", "Restored members start only after every volume is restored and marked complete.",
+			restored, holds, always},
+		{"settings", "A member that does not run, or never answers, takes the settings of the spec.",
+			settings, holds, always},
 		{"pods", "Each member has the Pod that its volume asks for, started on its own data.", pods, holds, always},
 		{"first-quorum", "The cluster is alive once its members agree on one list.", firstQuorum, holds, always},
 	}},
 	{name: "alive", holds: isLiving, rules: []rule{
-		{"spec-refused", "A spec that is refused changes nothing; members that are there are kept alive.", specRefused, holds, always},
-		{"name-taken", "An object that does not belong to the cluster is never adopted or changed.", nameTaken, holds, always},
+		{"spec-refused", "A spec that is refused changes nothing; members that are there are kept alive.",
+			specRefused, holds, always},
+		{"name-taken", "An object that does not belong to the cluster is never adopted or changed.",
+			nameTaken, holds, always},
 		{"first-quorum", "The cluster is alive once its members agree on one list.", firstQuorum, holds, always},
 		{"scaffold", "Services and Secrets that are missing or drifted are put right.", scaffold, givesWay, always},
 		{"budget", "The disruption budget never allows less than the voters need.", budget, givesWay, always},
-		{"restore-leftover", "What looked at a backup, or restored a volume, is deleted once the cluster lives.", restoreLeftover, givesWay, always},
+		{"restore-leftover", "What looked at a backup, or restored a volume, is deleted once the cluster lives.",
+			restoreLeftover, givesWay, always},
 		{"seal", "A recorded member can no longer start from an empty directory.", seal, givesWay, always},
-		{"settings", "A member that does not run, or never answers, takes the settings of the spec.", settings, givesWay, always},
+		{"settings", "A member that does not run, or never answers, takes the settings of the spec.",
+			settings, givesWay, always},
 		{"pods", "Each member has the Pod that its volume asks for, started on its own data.", pods, givesWay, always},
-		{"lead-away", "The client Service leads to no process that holds other data than its member's.", leadAway, givesWay, always},
-		{"quorum-lost", "When too many members have certainly lost their data, nothing is rebuilt without a person.", quorumLost, holds, always},
-		{"membership", "While it is not certain who is a member, no member is added or removed.", membership, holds, always},
-		{"corruption", "While members hold different data nothing is restarted or removed, but a copy that stands alone against a majority.", corruption, holds, always},
+		{"lead-away",
+			"Clients are led to no process with other data than its member's, nor to one that stopped serving " +
+				"beside a quorum.",
+			leadAway, givesWay, always},
+		{"quorum-lost", "When too many members have certainly lost their data, nothing is rebuilt without a person.",
+			quorumLost, holds, always},
+		{"membership", "While it is not certain who is a member, no member is added or removed.",
+			membership, holds, always},
+		{"corruption",
+			"While members hold different data nothing is restarted or removed, but a copy that stands alone " +
+				"against a majority.",
+			corruption, holds, always},
 		{"record-members", "A member that answered is written down beside its data.", recordMembers, holds, always},
 		{"abandon-learner", "A learner that is not wanted, or cannot live, is removed.", abandonLearner, holds, always},
 		{"first-pod", "The missing first Pod of a listed member is started.", firstPod, givesWay, always},
 		{"promote", "A sealed learner that has caught up becomes a voter.", promote, holds, always},
-		{"collect", "What belongs to no wanted member or incarnation is deleted, or kept for a while.", collect, givesWay, always},
-		{"alarms", "The alarm that space ran out is taken back once every member has room; all others ask for a person.", alarms, givesWay, always},
-		{"replace", "A member that certainly lost its data is removed; one that two witnesses called dead for repair.replaceAfter, too.", replace, holds, always},
+		{"collect", "What belongs to no wanted member or incarnation is deleted, or kept for a while.",
+			collect, givesWay, always},
+		{"alarms",
+			"The alarm that space ran out is taken back once every member has room; all others ask for a person.",
+			alarms, givesWay, always},
+		{"replace",
+			"A member that certainly lost its data is removed; one that two witnesses called dead for " +
+				"repair.replaceAfter, too.",
+			replace, holds, always},
 		{"shrink", "Unhealthy members first; the leader hands over before it goes.", shrink, holds, ofSpec},
 		{"label-role", "The client Service leads to sealed voters only.", labelRole, givesWay, always},
 		{"grow", "One learner at a time, under a name that was never used.", grow, givesWay, ofSpec},
-		{"pod-metadata", "Labels and annotations of the spec follow on running Pods, in place.", podMetadata, givesWay, always},
-		{"roll", "One member at a time is restarted with the settings of the spec, the leader last.", roll, givesWay, ofSpec},
+		{"pod-metadata", "Labels and annotations of the spec follow on running Pods, in place.",
+			podMetadata, givesWay, always},
+		{"roll", "One member at a time is restarted with the settings of the spec, the leader last.",
+			roll, givesWay, ofSpec},
 		{"member-health", "The cluster is settled only when every member is healthy.", memberHealth, holds, always},
 	}},
 }
 
 // isUnborn reports a cluster of which no birth record was read: there never was one, or its peer Service was deleted.
 // Then it may serve all the same, and birthRecord writes the record anew.
-func isUnborn(o view) bool { return !o.Birth.Exists() }
+func isUnborn(o judge.View) bool { return !o.Birth.Exists() }
 
 // isBegun reports a cluster with a birth record, whether an EtcdRestore names it or not. Birth.Begun says more: that
 // all first volumes were there.
-func isBegun(o view) bool { return o.Birth.Exists() }
+func isBegun(o judge.View) bool { return o.Birth.Exists() }
 
 // isBeingBorn reports a birth record without a cluster ID, which was given up or of which no member is recorded.
-func isBeingBorn(o view) bool { return o.Birth.Exists() && !o.isAlive() }
+func isBeingBorn(o judge.View) bool { return o.Birth.Exists() && !o.IsAlive() }
 
-// isLiving reports a cluster whose identity is in its birth record, or on any volume: see isAlive. The second comes
+// isLiving reports a cluster whose identity is in its birth record, or on any volume: see IsAlive. The second comes
 // first, so first-quorum is asked here as well.
-func isLiving(o view) bool { return o.Birth.Exists() && o.isAlive() }
+func isLiving(o judge.View) bool { return o.Birth.Exists() && o.IsAlive() }
 
 // rulesFor are the rules of all the phases that a cluster is in, and whether each is asked beside the others.
-func rulesFor(o view) []turn {
-	followsSpec := o.Desired.Fault == "" && !o.isEnding()
+func rulesFor(o judge.View) []turn {
+	followsSpec := o.Desired.Fault == "" && !isEnding(o)
 	var out []turn
 	for _, p := range phases {
 		if !p.holds(o) {
@@ -127,10 +178,11 @@ type turn struct {
 	beside bool
 }
 
-// isEnding reports that a restore in place is about to end this incarnation. Where that waits for a person, who may be long, it is not.
-func (o view) isEnding() bool {
-	_, isAwaited := o.approvedNow(o.Birth.Next.Restore)
-	return o.isPreparing() && isAwaited
+// isEnding reports that a restore in place is about to end this incarnation. Where that waits for a person, who may be
+// long, it is not.
+func isEnding(o judge.View) bool {
+	_, isAwaited := o.ApprovedNow(o.Birth.Next.Restore)
+	return o.IsPreparing() && isAwaited
 }
 
 // RuleSettled speaks when no other rule does; RuleGuard when a change was vetoed.

@@ -3,55 +3,59 @@ package plan
 import (
 	"testing"
 	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // phaseRows are worlds in which a rule is asked or is not, and others in which it acts on one member and not on the
 // next.
 func phaseRows() []row {
 	three := settledWorld(3)
-	sized := func(o Observation, n int) Observation { return desire(o, func(d *Desired) { d.Size = n }) }
+	sized := func(o scene, n int) scene { return desire(o, func(d *facts.Desired) { d.Size = n }) }
 	elsewhere := settledWorld(1).budgeting(2)
 	elsewhere.Current.Birth.ClusterID = 9
 	const refused = "no such version"
-	firstReady := func(r *Replica) { r.Pod.Ready, r.Pod.RunningSince = true, now.Add(-10*time.Minute) }
+	firstReady := func(r *facts.Replica) { r.Pod.Ready, r.Pod.RunningSince = true, now.Add(-10*time.Minute) }
 	return []row{
-		{"a refused spec adds no member", refusing(sized(three, 5)), Refuse, "spec-refused", ReasonSpecRefused,
+		{"a refused spec adds no member", refusing(sized(three, 5)), Refuse, "spec-refused", facts.ReasonSpecRefused,
 			"", refused},
-		{"and removes none", refusing(sized(three, 1)), Refuse, "spec-refused", ReasonSpecRefused, "", refused},
-		{"and restarts none", refusing(wanting(three, other)), Refuse, "spec-refused", ReasonSpecRefused, "", refused},
+		{"and removes none", refusing(sized(three, 1)), Refuse, "spec-refused", facts.ReasonSpecRefused, "", refused},
+		{"and restarts none", refusing(wanting(three, other)), Refuse, "spec-refused", facts.ReasonSpecRefused, "",
+			refused},
 		{"and abandons no learner for its size", refusing(three.with(learner(3)).budgeting(3)), Act, "promote",
-			ReasonPromote, "Promote", "demo-3"},
+			facts.ReasonPromote, "Promote", "demo-3"},
 		{"no ephemeral member is followed by one of another minor version", wanting(inMemory(three), newer), Refuse,
-			"roll", ReasonNotSupported, "", "put spec.version back"},
+			"roll", facts.ReasonNotSupported, "", "put spec.version back"},
 		{"a member that was restored of another incarnation is no survivor",
-			requesting(lostWorld().edit2(0, func(r *Replica) { r.Volume.Incarnation = "old" }), ofDemo0),
-			Refuse, "quorum-lost", ReasonQuorumLost, "", "holds the data of"},
+			requesting(lostWorld().edit2(0, func(r *facts.Replica) { r.Volume.Incarnation = "old" }), ofDemo0),
+			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "holds the data of"},
 
 		{"clients are led away from no member while too few others answer",
-			three.edit(1, unanswered).edit(2, unanswered), Refuse, "member-health", ReasonNotReady, "", "demo-1"},
+			three.edit(1, unanswered).edit(2, unanswered), Refuse, "member-health", facts.ReasonNotReady, "", "demo-1"},
 		{"a member that does not answer gets no label", three.edit(1, unanswered).edit(1, unlabelled), Refuse,
-			"member-health", ReasonNotReady, "", "demo-1"},
+			"member-health", facts.ReasonNotReady, "", "demo-1"},
 		{"the budget does not follow the voters of another cluster", elsewhere, Refuse, "membership",
-			ReasonMembersDisagree, "", "born as 9"},
+			facts.ReasonMembersDisagree, "", "born as 9"},
 
 		{"a first member that its kubelet calls ready is deleted and not evicted: no list says who votes",
 			wanting(atBirth(3).edit(0, firstReady).edit(0, given(other)), other),
-			Act, "pods", ReasonNewChoices, "DeletePods", "demo-0"},
+			Act, "pods", facts.ReasonNewChoices, "DeletePods", "demo-0"},
 		{"of two members that cannot start one takes the settings of the spec",
 			wanting(three.edit(1, unpullable).edit(2, unpullable), other),
-			Act, "settings", ReasonNewChoices, "SetChoices", "demo-1 cannot serve"},
+			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-1 cannot serve"},
 		{"of two members that run and never answered one is made anew",
 			three.edit(0, unheardAndGiven).edit(1, unheardAndGiven).edit(2, servedBefore).blind(),
-			Act, "pods", ReasonNewChoices, "DeletePods",
+			Act, "pods", facts.ReasonNewChoices, "DeletePods",
 			"made anew: demo-0 (does not answer, and is started anew with other settings)."},
 	}
 }
 
 func TestClientsAreLedAwayOnlyAfterASecondLook(t *testing.T) {
-	if !MustConfirm(LabelRole{}) {
+	if !MustConfirm(changes.LabelRole{}) {
 		t.Error("what a cache says is enough to lead clients away from a member")
 	}
-	if MustConfirm(LabelRole{Role: roleVoter}) {
+	if MustConfirm(changes.LabelRole{Role: facts.RoleVoter}) {
 		t.Error("a member that serves waits for a second look before clients are led to it")
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/guard"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -11,21 +14,23 @@ import (
 // Worlds of clusters that begin with a backup.
 
 var (
-	wish     = WantedBackup{Hash: "wish"}
-	backupOf = record.Origin{Hash: "wish", Key: "ns/demo/snapshot.db", SHA256: "sha", SizeBytes: 32, Revision: 7, Version: choices.Version}
+	wish     = facts.WantedBackup{Hash: "wish"}
+	backupOf = record.Origin{Hash: "wish", Key: "ns/demo/snapshot.db", SHA256: "sha", SizeBytes: 32, Revision: 7,
+		Version: choices.Version}
 )
 
 // wishing asks to begin with a backup.
-func wishing(o Observation) Observation { return desire(o, func(d *Desired) { d.Restore = wish }) }
+func wishing(o scene) scene { return desire(o, func(d *facts.Desired) { d.Restore = wish }) }
 
 // faulty asks for what is not there.
-func faulty(o Observation) Observation {
-	return desire(o, func(d *Desired) { d.Restore = WantedBackup{Fault: "there is no EtcdBackup b"} })
+func faulty(o scene) scene {
+	return desire(o, func(d *facts.Desired) { d.Restore = facts.WantedBackup{Fault: "there is no EtcdBackup b"} })
 }
 
 // looking has a preflight Pod, which is as the edits say.
-func looking(o Observation, edits ...func(*Preflight)) Observation {
-	p := Preflight{Asked: o.current().inquiry(), Task: Task{UID: "preflight", Created: now.Add(-time.Second), Phase: PodRunning, Started: true}}
+func looking(o scene, edits ...func(*facts.Preflight)) scene {
+	p := facts.Preflight{Asked: current(o.Observation).Inquiry(),
+		Task: facts.Task{UID: "preflight", Created: now.Add(-time.Second), Phase: facts.PodRunning, Started: true}}
 	for _, edit := range edits {
 		edit(&p)
 	}
@@ -33,78 +38,88 @@ func looking(o Observation, edits ...func(*Preflight)) Observation {
 	return o
 }
 
-func hasFound(p *Preflight) { p.Phase, p.Finished, p.Found = PodSucceeded, now, backupOf }
-func hasFailed(ago time.Duration) func(*Preflight) {
-	return func(p *Preflight) {
-		p.Phase, p.Finished, p.Reason, p.Failure = PodFailed, now.Add(-ago), "StoreAccessDenied", "the credentials are refused"
+func hasFound(p *facts.Preflight) { p.Phase, p.Finished, p.Found = facts.PodSucceeded, now, backupOf }
+
+func hasFailed(ago time.Duration) func(*facts.Preflight) {
+	return func(p *facts.Preflight) {
+		p.Phase, p.Finished, p.Reason, p.Failure = facts.PodFailed, now.Add(-ago), "StoreAccessDenied",
+			"the credentials are refused"
 	}
 }
 
 // because says why a look failed.
-func because(reason string) func(*Preflight) {
-	return func(p *Preflight) { p.Reason, p.Failure = reason, "it is so" }
+func because(reason string) func(*facts.Preflight) {
+	return func(p *facts.Preflight) { p.Reason, p.Failure = reason, "it is so" }
 }
 
 // withAuth and alarmed are backups of such clusters.
-func withAuth(p *Preflight) { p.Found.AuthEnabled = true }
+func withAuth(p *facts.Preflight) { p.Found.AuthEnabled = true }
 
 // createdAgo is a cluster that was asked for so long ago.
-func createdAgo(o Observation, ago time.Duration) Observation {
+func createdAgo(o scene, ago time.Duration) scene {
 	o.Cluster.Created = now.Add(-ago)
 	return o
 }
 
-func plain(o Observation) Observation { return desire(o, func(d *Desired) { d.TLS = false }) }
+func plain(o scene) scene { return desire(o, func(d *facts.Desired) { d.TLS = false }) }
 
-// restoringWorld is a birth that begins with a backup: the volumes are there, and a Pod runs on each to restore it there.
-func restoringWorld(size int) Observation {
+// restoringWorld is a birth that begins with a backup: the volumes are there, and a Pod runs on each to restore it
+// there.
+func restoringWorld(size int) scene {
 	o := wishing(atBirth(size))
 	o.Current.Birth.Origin = backupOf
 	for i := range o.Current.Members {
 		r := &o.Current.Members[i]
 		r.Pod = nil
-		r.Restoring = &RestorePod{Incarnation: o.Current.Birth.Incarnation, Choices: choices, Task: Task{UID: "restore-" + r.Name, Created: now.Add(-time.Second), Phase: PodRunning, Started: true}}
+		r.Restoring = &facts.RestorePod{Incarnation: o.Current.Birth.Incarnation, Choices: choices,
+			Task: facts.Task{UID: "restore-" + r.Name, Created: now.Add(-time.Second), Phase: facts.PodRunning,
+				Started: true}}
 	}
 	return o
 }
 
 // restoredWorld is the same birth with its members' Pods, which look for each other.
-func restoredWorld(size int) Observation {
+func restoredWorld(size int) scene {
 	o := wishing(atBirth(size))
 	o.Current.Birth.Origin = backupOf
 	for i := range o.Current.Members {
-		o.Current.Members[i].Pod.Flags = FlagsRestored
+		o.Current.Members[i].Pod.Flags = facts.FlagsRestored
 		written(&o.Current.Members[i])
 	}
 	return o
 }
 
 // listed is the same birth whose only member tells the list.
-func listed(o Observation) Observation {
-	o = o.edit(0, func(r *Replica) { r.Member = voter(0).Member })
+func listed(o scene) scene {
+	o = o.edit(0, func(r *facts.Replica) { r.Member = voter(0).Member })
 	o.Current.Membership.Known, o.Current.Membership.ClusterID, o.Current.Membership.Leader = true, clusterID, 1
 	return o
 }
 
-func void(o Observation) Observation { o.Current.Birth.Void = true; return o }
+func void(o scene) scene { o.Current.Birth.Void = true; return o }
 
-func task(change func(*RestorePod)) func(*Replica) {
-	return func(r *Replica) {
+func task(change func(*facts.RestorePod)) func(*facts.Replica) {
+	return func(r *facts.Replica) {
 		pod := *r.Restoring
 		change(&pod)
 		r.Restoring = &pod
 	}
 }
 
-var laid = task(func(p *RestorePod) { p.Phase, p.Finished = PodSucceeded, now })
+var laid = task(func(p *facts.RestorePod) { p.Phase, p.Finished = facts.PodSucceeded, now })
 
-func failed(ago time.Duration) func(*Replica) {
-	return task(func(p *RestorePod) { p.Phase, p.Finished, p.Failure = PodFailed, now.Add(-ago), "no room" })
+func failed(ago time.Duration) func(*facts.Replica) {
+	return task(func(p *facts.RestorePod) {
+		p.Phase, p.Finished, p.Failure = facts.PodFailed, now.Add(-ago),
+			"no room"
+	})
 }
 
-func written(r *Replica)  { r.Volume.Restored = r.Volume.Incarnation }
-func cleared(r *Replica)  { r.Restoring = nil }
-func answered(r *Replica) { r.Answer = voter(r.Ordinal).Answer }
+func written(r *facts.Replica) { r.Volume.Restored = r.Volume.Incarnation }
+
+func cleared(r *facts.Replica) { r.Restoring = nil }
+
+func answered(r *facts.Replica) { r.Answer = voter(r.Ordinal).Answer }
 
 // restores are births from a backup.
 func restores() []row {
@@ -115,112 +130,205 @@ func restores() []row {
 		ready = ready.edit(i, written).edit(i, cleared)
 	}
 	return []row{
-		{"a backup is looked at before anything is made of it", begin, Act, "restore-source", ReasonPreflight, "StartPreflight", ""},
-		{"a wish that names nothing is refused", faulty(begin), Refuse, "restore-source", ReasonPreflight, "", "there is no EtcdBackup"},
-		{"a backup that is still being taken is waited for", func() Observation { o := faulty(begin); o.Desired.Restore.Later = true; return o }(), Refuse, "restore-source", ReasonPreflight, "", "there is no EtcdBackup"},
-		{"what cannot be named any more is restored on no further volume", faulty(three.edit(1, cleared)), Refuse, "bootstrap", ReasonPreflight, "", "there is no EtcdBackup"},
-		{"and members start without it once it lies on all", faulty(ready), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
-		{"and voids no birth that began", faulty(three), Wait, "restored", ReasonRestore, "", ""},
-		{"a living cluster does not mind it", faulty(settledWorld(3)), Settled, RuleSettled, ReasonSettled, "", ""},
-		{"nor does data that an earlier cluster left", retaining(faulty(unborn(3))), Act, "retained-data", ReasonResume, "AdoptData", ""},
-		{"nothing is made while it is looked at", looking(begin), Wait, "restore-source", ReasonPreflight, "", ""},
-		{"a Pod that cannot look is named", looking(begin, func(p *Preflight) { p.Phase, p.Waiting, p.Message = PodPending, "ImagePullBackOff", "no image" }),
-			Wait, "restore-source", ReasonImagePull, "", "no image"},
-		{"a Pod that looks and does not start says where to find why", looking(begin, func(p *Preflight) { p.Created, p.Phase, p.Started = now.Add(-time.Hour), PodPending, false }),
-			Refuse, "restore-source", ReasonPreflight, "", "kubectl describe pod"},
-		{"a restore that goes on for long is let go on", three.edit(0, task(func(p *RestorePod) { p.Created = now.Add(-20 * time.Minute) })), Wait, "restored", ReasonRestore, "", ""},
-		{"one that does not start says where to find why", three.edit(2, task(func(p *RestorePod) { p.Created, p.Started = now.Add(-20*time.Minute), false })),
-			Refuse, "restored", ReasonRestore, "", "kubectl describe pod"},
-		{"a look that lasts too long is called overdue", looking(begin, func(p *Preflight) { p.Created = now.Add(-time.Hour) }), Refuse, "restore-source", ReasonPreflight, "", ""},
-		{"what was found is written down with the birth", looking(begin, hasFound), Act, "birth-record", ReasonBeginBirth, "BeginBirth", ""},
-		{"a look for another wish is made anew", looking(begin, hasFound, func(p *Preflight) { p.Asked.Hash = "another" }), Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
-		{"a look for another version is made anew", looking(begin, hasFailed(0), func(p *Preflight) { p.Asked.Version = newer.Version }), Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
-		{"its name must be free first", looking(begin, func(p *Preflight) { p.Terminating = true }), Wait, "restore-source", ReasonPreflight, "", ""},
-		{"a backup that cannot be used is refused in the words of who looked", looking(begin, hasFailed(time.Second)), Refuse, "restore-source", ReasonPreflight, "", "the credentials are refused"},
-		{"and looked at again later", looking(begin, hasFailed(time.Hour)), Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
-		{"the longer it lasts the less often", createdAgo(looking(begin, hasFailed(time.Minute)), 10*time.Minute), Refuse, "restore-source", ReasonPreflight, "", "less and less often"},
-		{"and still every few minutes after days", createdAgo(looking(begin, hasFailed(6*time.Minute)), 100*time.Hour), Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
-		{"a store that does not answer is asked again", looking(begin, hasFailed(time.Minute), because("StoreUnreachable")), Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
-		{"what stays as it is is not looked at again", looking(begin, hasFailed(100*time.Hour), because("ManifestInvalid")), Refuse, "restore-source", ReasonPreflight, "", "demo-preflight is deleted"},
-		{"until the spec asks for something else", looking(begin, hasFailed(time.Second), because("VersionDiffers"), func(p *Preflight) { p.Asked.Version = newer.Version }),
-			Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
-		{"a backup with authentication is begun with where there are certificates", looking(begin, hasFound, withAuth), Act, "birth-record", ReasonBeginBirth, "BeginBirth", ""},
-		{"and nowhere else", looking(plain(begin), hasFound, withAuth), Refuse, "restore-source", ReasonPreflight, "", "create it with spec.tls.mode Managed"},
-		{"a backup without authentication needs no certificates", looking(plain(begin), hasFound), Act, "birth-record", ReasonBeginBirth, "BeginBirth", ""},
-		{"a look that ended without a word is made anew", looking(begin, func(p *Preflight) { p.Phase = PodSucceeded }), Act, "restore-source", ReasonPreflight, "DeletePreflight", ""},
-		{"a backup of another minor version is never begun with", looking(begin, hasFound, func(p *Preflight) { p.Found.Version = newer.Version }),
-			Refuse, "restore-source", ReasonPreflight, "", "begin with spec.version of 3.7"},
-		{"a living cluster whose record was lost does not begin again", func() Observation { o := wishing(settledWorld(3)); o.Current.Birth = record.Birth{}; return o }(),
-			Act, "birth-record", ReasonBeginBirth, "BeginBirth", "anew"},
-		{"nor does one of which nothing but a trace is left", func() Observation { o := wishing(unborn(3)); o.Objects[0].State = ObjectCurrent; return o }(),
-			Refuse, "birth-record", ReasonRecordLost, "", ""},
+		{"a backup is looked at before anything is made of it", begin, Act, "restore-source", facts.ReasonPreflight,
+			"StartPreflight", ""},
+		{"a wish that names nothing is refused", faulty(begin), Refuse, "restore-source", facts.ReasonPreflight, "",
+			"there is no EtcdBackup"},
+		{"a backup that is still being taken is waited for",
+			func() scene { o := faulty(begin); o.Desired.Restore.Later = true; return o }(), Refuse, "restore-source",
+			facts.ReasonPreflight, "", "there is no EtcdBackup"},
+		{"what cannot be named any more is restored on no further volume", faulty(three.edit(1, cleared)), Refuse,
+			"bootstrap", facts.ReasonPreflight, "", "there is no EtcdBackup"},
+		{"and members start without it once it lies on all", faulty(ready), Act, "bootstrap", facts.ReasonBootstrap,
+			"Bootstrap", ""},
+		{"and voids no birth that began", faulty(three), Wait, "restored", facts.ReasonRestore, "", ""},
+		{"a living cluster does not mind it", faulty(settledWorld(3)), Settled, RuleSettled, facts.ReasonSettled, "",
+			""},
+		{"nor does data that an earlier cluster left", retaining(faulty(unborn(3))), Act, "retained-data",
+			facts.ReasonResume, "AdoptData", ""},
+		{"nothing is made while it is looked at", looking(begin), Wait, "restore-source", facts.ReasonPreflight, "",
+			""},
+		{"a Pod that cannot look is named", looking(begin, func(p *facts.Preflight) {
+			p.Phase, p.Waiting, p.Message = facts.PodPending, "ImagePullBackOff", "no image"
+		}),
+			Wait, "restore-source", facts.ReasonImagePull, "", "no image"},
+		{"a Pod that looks and does not start says where to find why",
+			looking(begin, func(p *facts.Preflight) {
+				p.Created, p.Phase, p.Started = now.Add(-time.Hour),
+					facts.PodPending, false
+			}),
+			Refuse, "restore-source", facts.ReasonPreflight, "", "kubectl describe pod"},
+		{"a restore that goes on for long is let go on",
+			three.edit(0, task(func(p *facts.RestorePod) { p.Created = now.Add(-20 * time.Minute) })), Wait, "restored",
+			facts.ReasonRestore, "", ""},
+		{"one that does not start says where to find why",
+			three.edit(2, task(func(p *facts.RestorePod) { p.Created, p.Started = now.Add(-20*time.Minute), false })),
+			Refuse, "restored", facts.ReasonRestore, "", "kubectl describe pod"},
+		{"a look that lasts too long is called overdue",
+			looking(begin, func(p *facts.Preflight) { p.Created = now.Add(-time.Hour) }), Refuse, "restore-source",
+			facts.ReasonPreflight, "", ""},
+		{"what was found is written down with the birth", looking(begin, hasFound), Act, "birth-record",
+			facts.ReasonBeginBirth, "BeginBirth", ""},
+		{"a look for another wish is made anew",
+			looking(begin, hasFound, func(p *facts.Preflight) { p.Asked.Hash = "another" }), Act, "restore-source",
+			facts.ReasonPreflight, "DeletePreflight", ""},
+		{"a look for another version is made anew",
+			looking(begin, hasFailed(0), func(p *facts.Preflight) { p.Asked.Version = newer.Version }), Act,
+			"restore-source", facts.ReasonPreflight, "DeletePreflight", ""},
+		{"its name must be free first", looking(begin, func(p *facts.Preflight) { p.Terminating = true }), Wait,
+			"restore-source", facts.ReasonPreflight, "", ""},
+		{"a backup that cannot be used is refused in the words of who looked", looking(begin, hasFailed(time.Second)),
+			Refuse, "restore-source", facts.ReasonPreflight, "", "the credentials are refused"},
+		{"and looked at again later", looking(begin, hasFailed(time.Hour)), Act, "restore-source",
+			facts.ReasonPreflight, "DeletePreflight", ""},
+		{"the longer it lasts the less often", createdAgo(looking(begin, hasFailed(time.Minute)), 10*time.Minute),
+			Refuse, "restore-source", facts.ReasonPreflight, "", "less and less often"},
+		{"and still every few minutes after days", createdAgo(looking(begin, hasFailed(6*time.Minute)), 100*time.Hour),
+			Act, "restore-source", facts.ReasonPreflight, "DeletePreflight", ""},
+		{"a store that does not answer is asked again",
+			looking(begin, hasFailed(time.Minute), because("StoreUnreachable")), Act, "restore-source",
+			facts.ReasonPreflight, "DeletePreflight", ""},
+		{"what stays as it is is not looked at again", looking(begin, hasFailed(100*time.Hour),
+			because("ManifestInvalid")), Refuse, "restore-source", facts.ReasonPreflight, "",
+			"demo-preflight is deleted"},
+		{"until the spec asks for something else", looking(begin, hasFailed(time.Second), because("VersionDiffers"),
+			func(p *facts.Preflight) { p.Asked.Version = newer.Version }),
+			Act, "restore-source", facts.ReasonPreflight, "DeletePreflight", ""},
+		{"a backup with authentication is begun with where there are certificates", looking(begin, hasFound, withAuth),
+			Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth", ""},
+		{"and nowhere else", looking(plain(begin), hasFound, withAuth), Refuse, "restore-source", facts.ReasonPreflight,
+			"", "create it with spec.tls.mode Managed"},
+		{"a backup without authentication needs no certificates", looking(plain(begin), hasFound), Act, "birth-record",
+			facts.ReasonBeginBirth, "BeginBirth", ""},
+		{"a look that ended without a word is made anew",
+			looking(begin, func(p *facts.Preflight) { p.Phase = facts.PodSucceeded }), Act, "restore-source",
+			facts.ReasonPreflight, "DeletePreflight", ""},
+		{"a backup of another minor version is never begun with",
+			looking(begin, hasFound, func(p *facts.Preflight) { p.Found.Version = newer.Version }),
+			Refuse, "restore-source", facts.ReasonPreflight, "", "begin with spec.version of 3.7"},
+		{"a living cluster whose record was lost does not begin again",
+			func() scene { o := wishing(settledWorld(3)); o.Current.Birth = record.Birth{}; return o }(),
+			Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth", "anew"},
+		{"nor does one of which nothing but a trace is left",
+			func() scene { o := wishing(unborn(3)); o.Objects[0].State = facts.ObjectCurrent; return o }(),
+			Refuse, "birth-record", facts.ReasonRecordLost, "", ""},
 
-		{"volumes and restore Pods are made in one step", func() Observation {
+		{"volumes and restore Pods are made in one step", func() scene {
 			o := restoringWorld(3)
 			o.Current.Members, o.Current.Birth.Begun, o.Current.Birth.Volumes = nil, false, nil
 			return o
-		}(), Act, "bootstrap", ReasonBootstrap, "Bootstrap", "3 members"},
-		{"a restore Pod that is gone is made anew", three.edit(1, cleared), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
-		{"restores are waited for", three, Wait, "restored", ReasonRestore, "", "demo-0, demo-1, demo-2"},
-		{"and how far they are", three.edit(0, task(func(p *RestorePod) { p.Step, p.Done, p.Total = "fetch", 300<<20, 1<<30 })).edit(2, task(func(p *RestorePod) { p.Step = "restore" })),
-			Wait, "restored", ReasonRestore, "", "demo-0 (fetched 300Mi of 1024Mi), demo-1, demo-2 (restoring)."},
-		{"a Secret that is not there is named", three.edit(1, task(func(p *RestorePod) {
-			p.Phase, p.Started, p.Waiting, p.Message = PodPending, false, "FailedMount", `secret "s3" not found`
+		}(), Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap", "3 members"},
+		{"a restore Pod that is gone is made anew", three.edit(1, cleared), Act, "bootstrap", facts.ReasonBootstrap,
+			"Bootstrap", ""},
+		{"restores are waited for", three, Wait, "restored", facts.ReasonRestore, "", "demo-0, demo-1, demo-2"},
+		{"and how far they are", three.edit(0,
+			task(func(p *facts.RestorePod) { p.Step, p.Done, p.Total = "fetch", 300<<20, 1<<30 })).edit(2,
+			task(func(p *facts.RestorePod) { p.Step = "restore" })),
+			Wait, "restored", facts.ReasonRestore, "", "demo-0 (fetched 300Mi of 1024Mi), demo-1, demo-2 (restoring)."},
+		{"a Secret that is not there is named", three.edit(1, task(func(p *facts.RestorePod) {
+			p.Phase, p.Started, p.Waiting, p.Message = facts.PodPending, false, "FailedMount", `secret "s3" not found`
 		})),
-			Wait, "restored", ReasonNotMounted, "", `secret "s3" not found`},
-		{"also before anything is made", looking(begin, func(p *Preflight) {
-			p.Created, p.Phase, p.Started, p.Waiting, p.Message = now.Add(-time.Hour), PodPending, false, "FailedMount", `secret "s3" not found`
+			Wait, "restored", facts.ReasonNotMounted, "", `secret "s3" not found`},
+		{"also before anything is made", looking(begin, func(p *facts.Preflight) {
+			p.Created, p.Phase, p.Started, p.Waiting, p.Message = now.Add(-time.Hour), facts.PodPending, false,
+				"FailedMount", `secret "s3" not found`
 		}),
-			Refuse, "restore-source", ReasonNotMounted, "", `secret "s3" not found`},
-		{"a restore that lasts too long is called overdue", three.edit(0, task(func(p *RestorePod) { p.Created = now.Add(-time.Hour) })), Refuse, "restored", ReasonRestore, "", ""},
-		{"a restore Pod that cannot start is named", three.edit(2, task(func(p *RestorePod) {
-			p.Phase, p.Started, p.Waiting, p.Message = PodPending, false, "Unschedulable", "no node"
+			Refuse, "restore-source", facts.ReasonNotMounted, "", `secret "s3" not found`},
+		{"a restore that lasts too long is called overdue",
+			three.edit(0, task(func(p *facts.RestorePod) { p.Created = now.Add(-time.Hour) })), Refuse, "restored",
+			facts.ReasonRestore, "", ""},
+		{"a restore Pod that cannot start is named", three.edit(2, task(func(p *facts.RestorePod) {
+			p.Phase, p.Started, p.Waiting, p.Message = facts.PodPending, false, "Unschedulable", "no node"
 		})),
-			Wait, "restored", ReasonUnschedulable, "", "no node"},
-		{"where a backup lies is written down", three.edit(1, laid), Act, "restored", ReasonRestore, "RecordRestored", "demo-1"},
-		{"then the Pod that restored it there goes", three.edit(1, laid).edit(1, written), Act, "restored", ReasonRestore, "DeleteRestores", "demo-1"},
-		{"who is restored waits for the others", three.edit(1, written).edit(1, cleared), Wait, "restored", ReasonRestore, "", "demo-0, demo-2"},
-		{"a restore that failed is refused in its words", three.edit(1, failed(time.Second)), Refuse, "restored", ReasonRestoreFailed, "", "no room"},
-		{"and tried again later", three.edit(1, failed(time.Hour)), Act, "restored", ReasonRestore, "DeleteRestores", "no room"},
-		{"but not when it would find the same again", three.edit(1, failed(100*time.Hour)).edit(1, task(func(p *RestorePod) { p.Reason = "ObjectDamaged" })),
-			Refuse, "restored", ReasonRestoreFailed, "", "demo-1-restore is deleted"},
-		{"its name must be free for that", three.edit(1, task(func(p *RestorePod) { p.Terminating = true })), Wait, "restored", ReasonPodLeaving, "", "demo-1"},
-		{"members that are still to be restored follow the spec", wanting(three, other), Act, "restored", ReasonNewChoices, "SetChoices", "demo-0"},
-		{"a restore Pod follows its volume", wanting(three.edit(0, given(other)).edit(1, given(other)).edit(2, given(other)), other), Act, "restored", ReasonNewChoices, "DeleteRestores", "demo-0"},
-		{"members start once all of them are restored", ready, Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
-		{"restored members look for each other", up, Wait, "first-quorum", ReasonFirstQuorum, "", "3 of 3"},
-		{"what begins with a backup does not wait for who has it and runs already", up.edit(1, func(r *Replica) { r.Pod = nil }), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
+			Wait, "restored", facts.ReasonUnschedulable, "", "no node"},
+		{"where a backup lies is written down", three.edit(1, laid), Act, "restored", facts.ReasonRestore,
+			"RecordRestored", "demo-1"},
+		{"then the Pod that restored it there goes", three.edit(1, laid).edit(1, written), Act, "restored",
+			facts.ReasonRestore, "DeleteRestores", "demo-1"},
+		{"who is restored waits for the others", three.edit(1, written).edit(1, cleared), Wait, "restored",
+			facts.ReasonRestore, "", "demo-0, demo-2"},
+		{"a restore that failed is refused in its words", three.edit(1, failed(time.Second)), Refuse, "restored",
+			facts.ReasonRestoreFailed, "", "no room"},
+		{"and tried again later", three.edit(1, failed(time.Hour)), Act, "restored", facts.ReasonRestore,
+			"DeleteRestores", "no room"},
+		{"but not when it would find the same again", three.edit(1, failed(100*time.Hour)).edit(1,
+			task(func(p *facts.RestorePod) { p.Reason = "ObjectDamaged" })),
+			Refuse, "restored", facts.ReasonRestoreFailed, "", "demo-1-restore is deleted"},
+		{"its name must be free for that", three.edit(1, task(func(p *facts.RestorePod) { p.Terminating = true })),
+			Wait, "restored", facts.ReasonPodLeaving, "", "demo-1"},
+		{"members that are still to be restored follow the spec", wanting(three, other), Act, "restored",
+			facts.ReasonNewChoices, "SetChoices", "demo-0"},
+		{"a restore Pod follows its volume",
+			wanting(three.edit(0, given(other)).edit(1, given(other)).edit(2, given(other)), other), Act, "restored",
+			facts.ReasonNewChoices, "DeleteRestores", "demo-0"},
+		{"members start once all of them are restored", ready, Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap",
+			""},
+		{"restored members look for each other", up, Wait, "first-quorum", facts.ReasonFirstQuorum, "", "3 of 3"},
+		{"what begins with a backup does not wait for who has it and runs already",
+			up.edit(1, func(r *facts.Replica) { r.Pod = nil }), Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap",
+			""},
 
-		{"a birth of another wish is voided while too few have started", desire(three, func(d *Desired) { d.Restore.Hash = "another" }), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "another backup"},
-		{"one that is to begin empty after all as well", desire(three, func(d *Desired) { d.Restore = WantedBackup{} }), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "none"},
-		{"one that is to begin with a backup after all as well", wishing(atBirth(3).edit(0, unpullable).edit(1, unpullable)), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "another backup"},
-		{"one of another minor version as well", wanting(three, newer), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "another version"},
-		{"not when a quorum has started", desire(up, func(d *Desired) { d.Restore.Hash = "another" }), Wait, "first-quorum", ReasonFirstQuorum, "", ""},
-		{"a restored birth whose volume is lost is voided", up.edit(1, func(r *Replica) { r.Volume = nil }), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "volume of demo-1"},
-		{"one that answers goes on without it: who is away starts again", up.edit(0, answered).edit(1, func(r *Replica) { r.Volume = nil }).edit(2, noPod), Act, "bootstrap", ReasonBootstrap, "Bootstrap", ""},
-		{"a restored member that finds its directory empty has lost its data", up.edit(1, wiped), Act, "void-birth", ReasonVoidBirth, "VoidBirth", "demo-1"},
-		{"a restored birth that answers is never voided", desire(up.edit(0, answered).edit(1, func(r *Replica) { r.Volume = nil }), func(d *Desired) { d.Restore.Hash = "another" }),
-			Wait, "first-quorum", ReasonFirstQuorum, "", ""},
-		{"the only restored member answers on a volume that is going: it is written down, to be succeeded", listed(restoredWorld(1).edit(0, answered).edit(0, doomed)),
-			Act, "first-quorum", ReasonRecordMembers, "RecordMembers", "demo-0"},
-		{"restore Pods of a birth that was given up go before its volumes", void(three), Act, "void-birth", ReasonVoidBirth, "DeleteRestores", "3 restore Pods"},
-		{"and are waited for", void(three.edit(0, cleared).edit(1, cleared).edit(2, task(func(p *RestorePod) { p.Terminating = true }))), Wait, "void-birth", ReasonVoidBirth, "", ""},
-		{"then the backup is looked at again", func() Observation { o := void(three); o.Current.Members = nil; return o }(), Act, "restore-source", ReasonPreflight, "StartPreflight", ""},
-		{"and the next birth begins with it", looking(func() Observation { o := void(three); o.Current.Members = nil; return o }(), hasFound), Act, "void-birth", ReasonVoidBirth, "NextBirth", ""},
-		{"a restore Pod of another incarnation is deleted", three.edit(0, task(func(p *RestorePod) { p.Incarnation = "old" })), Act, "void-birth", ReasonVoidBirth, "DeleteRestores", "demo-0"},
-		{"its name must be free as well", three.edit(0, task(func(p *RestorePod) { p.Incarnation, p.Terminating = "old", true })), Wait, "void-birth", ReasonPodLeaving, "", "demo-0"},
+		{"a birth of another wish is voided while too few have started",
+			desire(three, func(d *facts.Desired) { d.Restore.Hash = "another" }), Act, "void-birth",
+			facts.ReasonVoidBirth, "VoidBirth", "another backup"},
+		{"one that is to begin empty after all as well",
+			desire(three, func(d *facts.Desired) { d.Restore = facts.WantedBackup{} }), Act, "void-birth",
+			facts.ReasonVoidBirth, "VoidBirth", "none"},
+		{"one that is to begin with a backup after all as well",
+			wishing(atBirth(3).edit(0, unpullable).edit(1, unpullable)), Act, "void-birth", facts.ReasonVoidBirth,
+			"VoidBirth", "another backup"},
+		{"one of another minor version as well", wanting(three, newer), Act, "void-birth", facts.ReasonVoidBirth,
+			"VoidBirth", "another version"},
+		{"not when a quorum has started", desire(up, func(d *facts.Desired) { d.Restore.Hash = "another" }), Wait,
+			"first-quorum", facts.ReasonFirstQuorum, "", ""},
+		{"a restored birth whose volume is lost is voided", up.edit(1, func(r *facts.Replica) { r.Volume = nil }), Act,
+			"void-birth", facts.ReasonVoidBirth, "VoidBirth", "volume of demo-1"},
+		{"one that answers goes on without it: who is away starts again",
+			up.edit(0, answered).edit(1, func(r *facts.Replica) { r.Volume = nil }).edit(2, noPod), Act, "bootstrap",
+			facts.ReasonBootstrap, "Bootstrap", ""},
+		{"a restored member that finds its directory empty has lost its data", up.edit(1, wiped), Act, "void-birth",
+			facts.ReasonVoidBirth, "VoidBirth", "demo-1"},
+		{"a restored birth that answers is never voided",
+			desire(up.edit(0, answered).edit(1, func(r *facts.Replica) { r.Volume = nil }),
+				func(d *facts.Desired) { d.Restore.Hash = "another" }),
+			Wait, "first-quorum", facts.ReasonFirstQuorum, "", ""},
+		{"the only restored member answers on a volume that is going: it is written down, to be succeeded",
+			listed(restoredWorld(1).edit(0, answered).edit(0, doomed)),
+			Act, "first-quorum", facts.ReasonRecordMembers, "RecordMembers", "demo-0"},
+		{"restore Pods of a birth that was given up go before its volumes", void(three), Act, "void-birth",
+			facts.ReasonVoidBirth, "DeleteRestores", "3 restore Pods"},
+		{"and are waited for", void(three.edit(0, cleared).edit(1, cleared).edit(2,
+			task(func(p *facts.RestorePod) { p.Terminating = true }))), Wait, "void-birth", facts.ReasonVoidBirth, "",
+			""},
+		{"then the backup is looked at again", func() scene { o := void(three); o.Current.Members = nil; return o }(),
+			Act, "restore-source", facts.ReasonPreflight, "StartPreflight", ""},
+		{"and the next birth begins with it",
+			looking(func() scene { o := void(three); o.Current.Members = nil; return o }(), hasFound), Act,
+			"void-birth", facts.ReasonVoidBirth, "NextBirth", ""},
+		{"a restore Pod of another incarnation is deleted",
+			three.edit(0, task(func(p *facts.RestorePod) { p.Incarnation = "old" })), Act, "void-birth",
+			facts.ReasonVoidBirth, "DeleteRestores", "demo-0"},
+		{"its name must be free as well",
+			three.edit(0, task(func(p *facts.RestorePod) { p.Incarnation, p.Terminating = "old", true })), Wait,
+			"void-birth", facts.ReasonPodLeaving, "", "demo-0"},
 
-		{"a wish that changes on a living cluster changes nothing", wishing(settledWorld(3)), Settled, RuleSettled, ReasonSettled, "", ""},
-		{"a preflight Pod is a leftover once the cluster lives", looking(settledWorld(3)), Act, "restore-leftover", ReasonLeftover, "DeletePreflight", ""},
-		{"a restore Pod as well", settledWorld(3).edit(1, func(r *Replica) { r.Restoring = restoringWorld(3).Current.Members[1].Restoring }).blind(), Act, "restore-leftover", ReasonLeftover, "DeleteRestores", "demo-1"},
-		{"a restored member that is yet to be recorded starts from what was restored", restoredAndUnrecorded().edit(1, noPod), Act, "first-pod", ReasonJoin, "StartPods", "demo-1"},
-		{"one of which nobody knows any more whether it was is replaced", restoredAndUnrecorded().edit(1, noPod).edit(1, func(r *Replica) { r.Volume.Restored = "" }),
-			Act, "replace", ReasonRepair, "RemoveMember", "demo-1"},
+		{"a wish that changes on a living cluster changes nothing", wishing(settledWorld(3)), Settled, RuleSettled,
+			facts.ReasonSettled, "", ""},
+		{"a preflight Pod is a leftover once the cluster lives", looking(settledWorld(3)), Act, "restore-leftover",
+			facts.ReasonLeftover, "DeletePreflight", ""},
+		{"a restore Pod as well", settledWorld(3).edit(1,
+			func(r *facts.Replica) { r.Restoring = restoringWorld(3).Current.Members[1].Restoring }).blind(), Act,
+			"restore-leftover", facts.ReasonLeftover, "DeleteRestores", "demo-1"},
+		{"a restored member that is yet to be recorded starts from what was restored",
+			restoredAndUnrecorded().edit(1, noPod), Act, "first-pod", facts.ReasonJoin, "StartPods", "demo-1"},
+		{"one of which nobody knows any more whether it was is replaced", restoredAndUnrecorded().edit(1, noPod).edit(1,
+			func(r *facts.Replica) { r.Volume.Restored = "" }),
+			Act, "replace", facts.ReasonRepair, "RemoveMember", "demo-1"},
 	}
 }
 
 // restoredAndUnrecorded is a living cluster that began with a backup, of which one member is not written down yet.
-func restoredAndUnrecorded() Observation {
+func restoredAndUnrecorded() scene {
 	o := settledWorld(3).edit(1, unrecorded).edit(1, written)
 	o.Current.Birth.Origin = backupOf
 	return o
@@ -231,70 +339,77 @@ func TestAMemberOfAClusterThatBeginsWithABackupNeverStartsEmpty(t *testing.T) {
 	for i := range 3 {
 		ready = ready.edit(i, written).edit(i, cleared)
 	}
-	for _, s := range Decide(ready).Change.(Bootstrap).Pods {
-		if s.Flags != FlagsRestored || len(s.Initial) > 0 || s.Role != "" {
+	for _, s := range Decide(ready.Observation).Change.(changes.Bootstrap).Pods {
+		if s.Flags != facts.FlagsRestored || len(s.Initial) > 0 || s.Role != "" {
 			t.Errorf("%s starts with flags %s, list %v, role %q", s.Name, s.Flags, s.Initial, s.Role)
 		}
 	}
 	begin := restoringWorld(3)
 	begin.Current.Members, begin.Current.Birth.Begun, begin.Current.Birth.Volumes = nil, false, nil
-	if c := Decide(begin).Change.(Bootstrap); len(c.Volumes) != 3 || len(c.Restores) != 3 || len(c.Pods) != 0 {
+	if c := Decide(begin.Observation).Change.(changes.Bootstrap); len(c.Volumes) != 3 || len(c.Restores) != 3 ||
+		len(c.Pods) != 0 {
 		t.Errorf("a birth from a backup makes %+v", c)
 	}
-	s := Decide(restoredAndUnrecorded().edit(1, noPod)).Change.(StartPods).Pods[0]
-	if s.Flags != FlagsRestored {
+	s := Decide(restoredAndUnrecorded().edit(1, noPod).Observation).Change.(changes.StartPods).Pods[0]
+	if s.Flags != facts.FlagsRestored {
 		t.Errorf("a restored member that was interrupted starts with flags %s", s.Flags)
 	}
 	forgotten := restoredAndUnrecorded().edit(1, noPod)
 	forgotten.Current.Birth.Origin = record.Origin{} // the record was lost, and written anew from the volumes
-	if s := Decide(forgotten).Change.(StartPods).Pods[0]; s.Flags != FlagsRestored {
+	if s := Decide(forgotten.Observation).Change.(changes.StartPods).Pods[0]; s.Flags != facts.FlagsRestored {
 		t.Errorf("once the record was lost, it starts with flags %s", s.Flags)
 	}
 }
 
 func TestARestoredMemberIsSealedOnceItIsRecordedAndComparesItsDataFromThenOn(t *testing.T) {
-	o := settledWorld(3).edit(1, func(r *Replica) { r.Pod.Flags = FlagsRestored })
+	o := settledWorld(3).edit(1, func(r *facts.Replica) { r.Pod.Flags = facts.FlagsRestored })
 	if !o.Current.Members[1].IsSealed() {
 		t.Error("it could start empty")
 	}
-	seals, isSeal := Decide(o).Change.(SealPods)
+	seals, isSeal := Decide(o.Observation).Change.(changes.SealPods)
 	if !isSeal || len(seals.Pods) != 1 || seals.Pods[0].Pod.Name != "demo-1" {
-		t.Errorf("%+v", Decide(o))
+		t.Errorf("%+v", Decide(o.Observation))
 	}
-	start := Start{Name: "demo-1", Flags: FlagsRestored, Choices: choices}
-	if guardStart(o.edit(1, noPod).current(), start) == "" {
+	start := changes.Start{Name: "demo-1", Flags: facts.FlagsRestored, Choices: choices}
+	if guard.GuardStart(current(o.edit(1, noPod).Observation).View, start) == "" {
 		t.Error("a member that has lived starts without comparing")
 	}
 }
 
 func TestABirthBeginsWithWhatTheSpecAsksForOrNotAtAll(t *testing.T) {
 	begin := wishing(unborn(3))
-	empty := newBirth(begin.current(), 0, firstNames(begin.current()))
+	empty := newBirth(current(begin.Observation), 0, firstNames(current(begin.Observation)))
 	filled := empty
 	filled.Origin = backupOf
 	for _, row := range []struct {
 		name    string
-		world   Observation
-		birth   BeginBirth
+		world   scene
+		birth   changes.BeginBirth
 		allowed bool
 	}{
 		{"with what was found", looking(begin, hasFound), filled, true},
 		{"empty, as the spec asks", unborn(3), empty, true},
 		{"empty, while a backup is asked for", looking(begin, hasFound), empty, false},
 		{"with a backup, while none is asked for", looking(unborn(3), hasFound), filled, false},
-		{"with the backup of another wish", looking(desire(begin, func(d *Desired) { d.Restore.Hash = "another" }), hasFound), filled, false},
+		{"with the backup of another wish",
+			looking(desire(begin, func(d *facts.Desired) { d.Restore.Hash = "another" }), hasFound), filled, false},
 		{"empty, while what is asked for is not there", faulty(begin), empty, false},
-		{"with what was found before, while what is asked for is not there", faulty(looking(begin, hasFound)), filled, false},
+		{"with what was found before, while what is asked for is not there", faulty(looking(begin, hasFound)), filled,
+			false},
 		{"with a backup that nobody looked at", begin, filled, false},
-		{"with another backup than was found", looking(begin, hasFound, func(p *Preflight) { p.Found.Key = "another" }), filled, false},
+		{"with another backup than was found",
+			looking(begin, hasFound, func(p *facts.Preflight) { p.Found.Key = "another" }), filled, false},
 		{"with one that could not be used", looking(begin, hasFound, hasFailed(0)), filled, false},
 		{"with one of another minor version", looking(wanting(begin, newer), hasFound), filled, false},
-		{"with one of which nothing says of which version it is", looking(begin, hasFound, func(p *Preflight) { p.Found.Version = etcdutil.Version{} }), filled, false},
-		{"where the data is to live in Pods", looking(desire(begin, func(d *Desired) { d.Ephemeral = true }), hasFound), filled, false},
+		{"with one of which nothing says of which version it is",
+			looking(begin, hasFound, func(p *facts.Preflight) { p.Found.Version = etcdutil.Version{} }), filled, false},
+		{"where the data is to live in Pods", looking(desire(begin, func(d *facts.Desired) { d.Ephemeral = true }),
+			hasFound), filled, false},
 	} {
 		voided := void(row.world)
 		voided.Current.Birth = record.Birth{Void: true, Incarnation: "old"}
-		for _, judged := range []string{Veto(row.world, row.birth), Veto(voided, NextBirth{Voided: "old", BeginBirth: row.birth})} {
+		for _, judged := range []string{Veto(row.world.Observation, row.birth),
+			Veto(voided.Observation, changes.NextBirth{Voided: "old", BeginBirth: row.birth})} {
 			if (judged == "") != row.allowed {
 				t.Errorf("%s: %q", row.name, judged)
 			}
@@ -305,14 +420,14 @@ func TestABirthBeginsWithWhatTheSpecAsksForOrNotAtAll(t *testing.T) {
 func TestAFirstMemberStartsOnlyWithTheDataThatItsClusterBeginsWith(t *testing.T) {
 	three := restoringWorld(3)
 	ready := three.edit(1, written).edit(1, cleared)
-	sealed := Start{Name: "demo-1", Flags: FlagsRestored, Choices: choices}
-	birth := Start{Name: "demo-1", Flags: FlagsBirth, Choices: choices}
+	sealed := changes.Start{Name: "demo-1", Flags: facts.FlagsRestored, Choices: choices}
+	birth := changes.Start{Name: "demo-1", Flags: facts.FlagsBirth, Choices: choices}
 	withNewer := sealed
 	withNewer.Choices = newer
 	for _, row := range []struct {
 		name    string
-		world   Observation
-		start   Start
+		world   scene
+		start   changes.Start
 		allowed bool
 	}{
 		{"from what was restored", ready, sealed, true},
@@ -322,13 +437,19 @@ func TestAFirstMemberStartsOnlyWithTheDataThatItsClusterBeginsWith(t *testing.T)
 		{"before that is written down", three.edit(1, laid), sealed, false},
 		{"while the restore Pod is there", three.edit(1, written), sealed, false},
 		{"with another minor version", ready, withNewer, false},
-		{"from what was restored in another incarnation", ready.edit(1, func(r *Replica) { r.Volume.Incarnation, r.Volume.Restored = "old", "old" }), sealed, false},
-		{"from a volume that says so of another incarnation", ready.edit(1, func(r *Replica) { r.Volume.Restored = "old" }), sealed, false},
+		{"from what was restored in another incarnation",
+			ready.edit(1, func(r *facts.Replica) { r.Volume.Incarnation, r.Volume.Restored = "old", "old" }), sealed,
+			false},
+		{"from a volume that says so of another incarnation",
+			ready.edit(1, func(r *facts.Replica) { r.Volume.Restored = "old" }), sealed, false},
 		{"in a birth that was given up", void(ready), sealed, false},
 	} {
-		for _, change := range []Change{Bootstrap{Pods: []Start{row.start}}, StartPods{Pods: []Start{row.start}}} {
-			if why := Veto(row.world, change); KindOf(change) == "Bootstrap" && (why == "") != row.allowed || why == "" && !row.allowed && row.world.Current.Find("demo-1").Restoring == nil {
-				t.Errorf("%s, by %s: %q", row.name, KindOf(change), why)
+		for _, change := range []changes.Change{changes.Bootstrap{Pods: []changes.Start{row.start}},
+			changes.StartPods{Pods: []changes.Start{row.start}}} {
+			if why := Veto(row.world.Observation, change); changes.KindOf(change) == "Bootstrap" &&
+				(why == "") != row.allowed || why == "" && !row.allowed &&
+				row.world.Current.Find("demo-1").Restoring == nil {
+				t.Errorf("%s, by %s: %q", row.name, changes.KindOf(change), why)
 			}
 		}
 	}
@@ -336,63 +457,76 @@ func TestAFirstMemberStartsOnlyWithTheDataThatItsClusterBeginsWith(t *testing.T)
 
 func TestTheGuardOfRestores(t *testing.T) {
 	three := restoringWorld(3)
-	record := RecordRestored{Incarnation: three.Current.Birth.Incarnation, Volumes: []VolumeRef{{"demo-1", "volume-demo-1"}}}
-	gone := DeleteRestores{Pods: []PodRef{{"demo-1", "restore-demo-1"}}}
-	lay := Bootstrap{Restores: []Laying{{Name: "demo-1", Choices: choices}}}
-	start := StartPreflight{Asked: wishing(unborn(3)).current().inquiry()}
+	record := changes.RecordRestored{Incarnation: three.Current.Birth.Incarnation,
+		Volumes: []facts.VolumeRef{{Name: "demo-1", UID: "volume-demo-1"}}}
+	gone := changes.DeleteRestores{Pods: []facts.PodRef{{Name: "demo-1", UID: "restore-demo-1"}}}
+	lay := changes.Bootstrap{Restores: []changes.Laying{{Name: "demo-1", Choices: choices}}}
+	start := changes.StartPreflight{Asked: current(wishing(unborn(3)).Observation).Inquiry()}
 	for _, row := range []struct {
 		name    string
-		world   Observation
-		change  Change
+		world   scene
+		change  changes.Change
 		allowed bool
 	}{
 		{"a Pod that succeeded is believed", three.edit(1, laid), record, true},
 		{"one that runs is not", three, record, false},
 		{"one that failed is not", three.edit(1, failed(0)), record, false},
-		{"nor one of another incarnation", three.edit(1, laid).edit(1, task(func(p *RestorePod) { p.Incarnation = "old" })), record, false},
-		{"nor one on another volume", three.edit(1, laid).edit(1, func(r *Replica) { r.Volume.UID = "another" }), record, false},
-		{"nor on a volume of another incarnation", three.edit(1, laid).edit(1, func(r *Replica) { r.Volume.Incarnation = "old" }), record, false},
+		{"nor one of another incarnation",
+			three.edit(1, laid).edit(1, task(func(p *facts.RestorePod) { p.Incarnation = "old" })), record, false},
+		{"nor one on another volume", three.edit(1, laid).edit(1, func(r *facts.Replica) { r.Volume.UID = "another" }),
+			record, false},
+		{"nor on a volume of another incarnation",
+			three.edit(1, laid).edit(1, func(r *facts.Replica) { r.Volume.Incarnation = "old" }), record, false},
 		{"nor in a birth that was given up", void(three.edit(1, laid)), record, false},
 		{"what succeeded stays until it is written down", three.edit(1, laid), gone, false},
 		{"then it may go", three.edit(1, laid).edit(1, written), gone, true},
 		{"and when the birth was given up", void(three.edit(1, laid)), gone, true},
-		{"and once the cluster lives", settledWorld(3).edit(1, func(r *Replica) { r.Restoring = restoringWorld(3).edit(1, laid).Current.Members[1].Restoring }), gone, true},
-		{"another Pod than was meant stays", three, DeleteRestores{Pods: []PodRef{{"demo-1", "another"}}}, false},
+		{"and once the cluster lives",
+			settledWorld(3).edit(1, func(r *facts.Replica) {
+				r.Restoring = restoringWorld(3).edit(1,
+					laid).Current.Members[1].Restoring
+			}), gone, true},
+		{"another Pod than was meant stays", three,
+			changes.DeleteRestores{Pods: []facts.PodRef{{Name: "demo-1", UID: "another"}}}, false},
 		{"a backup is restored on an empty volume", three.edit(1, cleared), lay, true},
 		{"not twice", three, lay, false},
 		{"not over what was restored", three.edit(1, cleared).edit(1, written), lay, false},
-		{"not under a member", restoredWorld(3).edit(1, func(r *Replica) { r.Volume.Restored = "" }), lay, false},
+		{"not under a member", restoredWorld(3).edit(1, func(r *facts.Replica) { r.Volume.Restored = "" }), lay, false},
 		{"not where a cluster begins empty", atBirth(3).edit(1, noPod), lay, false},
-		{"not with the tools of another minor version", three.edit(1, cleared), Bootstrap{Restores: []Laying{{Name: "demo-1", Choices: newer}}}, false},
-		{"not for who is no first member", three, Bootstrap{Restores: []Laying{{Name: "demo-7", Choices: choices}}}, false},
+		{"not with the tools of another minor version", three.edit(1, cleared),
+			changes.Bootstrap{Restores: []changes.Laying{{Name: "demo-1", Choices: newer}}}, false},
+		{"not for who is no first member", three,
+			changes.Bootstrap{Restores: []changes.Laying{{Name: "demo-7", Choices: choices}}}, false},
 		{"not in a cluster that lives", restoredAndUnrecorded(), lay, false},
 		{"a look begins before a birth", wishing(unborn(3)), start, true},
-		{"not for a wish that names nothing", faulty(unborn(3)), StartPreflight{Asked: faulty(unborn(3)).current().inquiry()}, false},
+		{"not for a wish that names nothing", faulty(unborn(3)),
+			changes.StartPreflight{Asked: current(faulty(unborn(3)).Observation).Inquiry()}, false},
 		{"not beside another", looking(wishing(unborn(3))), start, false},
 		{"not for what nobody asks", unborn(3), start, false},
 		{"not in a birth that was begun", three, start, false},
 		{"not in a cluster that lives", wishing(settledWorld(3)), start, false},
-		{"a preflight Pod goes", looking(unborn(3)), DeletePreflight{UID: "preflight"}, true},
-		{"and no other", looking(unborn(3)), DeletePreflight{UID: "another"}, false},
+		{"a preflight Pod goes", looking(unborn(3)), changes.DeletePreflight{UID: "preflight"}, true},
+		{"and no other", looking(unborn(3)), changes.DeletePreflight{UID: "another"}, false},
 	} {
-		if why := Veto(row.world, row.change); (why == "") != row.allowed {
+		if why := Veto(row.world.Observation, row.change); (why == "") != row.allowed {
 			t.Errorf("%s: %q", row.name, why)
 		}
 	}
 }
 
-// Each first member is in each state, with each wish: whatever comes out, nothing starts empty beside a backup, nothing that
-// answers is given up, and every world has a word said about it.
+// Each first member is in each state, with each wish: whatever comes out, nothing starts empty beside a backup, nothing
+// that answers is given up, and every world has a word said about it.
 func TestNothingOfARestoreIsLostOrStartsEmptyInEverySmallWorld(t *testing.T) {
-	edits := map[string]func(*Replica){
-		"restoring": func(*Replica) {}, "laid": laid, "failed": failed(time.Second), "cleared": cleared,
-		"written": func(r *Replica) { laid(r); written(r) }, "ready": func(r *Replica) { written(r); cleared(r) },
-		"no volume":   func(r *Replica) { r.Volume = nil; cleared(r) },
-		"starting":    func(r *Replica) { *r = restoredWorld(3).Current.Members[r.Ordinal]; unpullable(r) },
-		"up":          func(r *Replica) { *r = restoredWorld(3).Current.Members[r.Ordinal] },
-		"up, answers": func(r *Replica) { *r = restoredWorld(3).Current.Members[r.Ordinal]; answered(r) },
-		"wiped":       func(r *Replica) { *r = restoredWorld(3).Current.Members[r.Ordinal]; wiped(r) },
-		"old":         task(func(p *RestorePod) { p.Incarnation = "old" }),
+	edits := map[string]func(*facts.Replica){
+		"restoring": func(*facts.Replica) {}, "laid": laid, "failed": failed(time.Second), "cleared": cleared,
+		"written":     func(r *facts.Replica) { laid(r); written(r) },
+		"ready":       func(r *facts.Replica) { written(r); cleared(r) },
+		"no volume":   func(r *facts.Replica) { r.Volume = nil; cleared(r) },
+		"starting":    func(r *facts.Replica) { *r = restoredWorld(3).Current.Members[r.Ordinal]; unpullable(r) },
+		"up":          func(r *facts.Replica) { *r = restoredWorld(3).Current.Members[r.Ordinal] },
+		"up, answers": func(r *facts.Replica) { *r = restoredWorld(3).Current.Members[r.Ordinal]; answered(r) },
+		"wiped":       func(r *facts.Replica) { *r = restoredWorld(3).Current.Members[r.Ordinal]; wiped(r) },
+		"old":         task(func(p *facts.RestorePod) { p.Incarnation = "old" }),
 	}
 	verdicts := map[Verdict]int{}
 	for first, a := range edits {
@@ -401,9 +535,9 @@ func TestNothingOfARestoreIsLostOrStartsEmptyInEverySmallWorld(t *testing.T) {
 				for _, hash := range []string{"wish", "another", ""} {
 					o := restoringWorld(3).edit(0, a).edit(1, b).edit(2, c)
 					o.Desired.Restore.Hash = hash
-					d := Decide(o)
+					d := Decide(o.Observation)
 					verdicts[d.Verdict]++
-					if d.Message == "" || d.Verdict == Settled || d.Reason == ReasonGuard {
+					if d.Message == "" || d.Verdict == Settled || d.Reason == facts.ReasonGuard {
 						t.Fatalf("%s, %s, %s with %q: %+v", first, second, third, hash, d)
 					}
 					holdRestore(t, o, d)
@@ -416,20 +550,21 @@ func TestNothingOfARestoreIsLostOrStartsEmptyInEverySmallWorld(t *testing.T) {
 	}
 }
 
-func holdRestore(t *testing.T, o Observation, d Decision) {
+func holdRestore(t *testing.T, o scene, d Decision) {
 	t.Helper()
 	isAnswering := false
 	for _, r := range o.Current.Members {
 		isAnswering = isAnswering || r.Answer != nil
 	}
 	switch c := d.Change.(type) {
-	case VoidBirth:
+	case changes.VoidBirth:
 		if isAnswering {
 			t.Fatalf("a birth that answers is voided: %s", d.Message)
 		}
-	case Bootstrap:
+	case changes.Bootstrap:
 		for _, s := range c.Pods {
-			if r := o.Current.Find(s.Name); s.Flags != FlagsRestored || r.Volume == nil || r.Volume.Restored != o.Current.Birth.Incarnation {
+			if r := o.Current.Find(s.Name); s.Flags != facts.FlagsRestored || r.Volume == nil ||
+				r.Volume.Restored != o.Current.Birth.Incarnation {
 				t.Fatalf("%s starts with flags %s on %+v", s.Name, s.Flags, r.Volume)
 			}
 		}
@@ -438,16 +573,16 @@ func holdRestore(t *testing.T, o Observation, d Decision) {
 				t.Fatalf("the volume of %s is restored again", l.Name)
 			}
 		}
-	case DeleteVolumes, NextBirth:
-		t.Fatalf("%s while the birth was not given up", KindOf(c))
+	case changes.DeleteVolumes, changes.NextBirth:
+		t.Fatalf("%s while the birth was not given up", changes.KindOf(c))
 	default:
 	}
 }
 
 func TestARestoredMemberIsRecordedAsTheOneThatAnswered(t *testing.T) {
 	o := restoredAndUnrecorded()
-	c, ok := Decide(o).Change.(RecordMembers)
+	c, ok := Decide(o.Observation).Change.(changes.RecordMembers)
 	if !ok || c.Members[0].Record.MemberID != etcdutil.ID(2) {
-		t.Errorf("%+v", Decide(o))
+		t.Errorf("%+v", Decide(o.Observation))
 	}
 }

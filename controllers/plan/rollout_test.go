@@ -4,26 +4,28 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 func TestARollAsksWhetherItsPodWouldBeAdmittedBeforeItWritesAnything(t *testing.T) {
-	c, ok := Decide(wanting(settledWorld(3), other)).Change.(SetChoices)
+	c, ok := Decide(wanting(settledWorld(3), other).Observation).Change.(changes.SetChoices)
 	if !ok || !c.Rehearse || c.Choices != other {
 		t.Errorf("a member that runs takes %+v", c)
 	}
-	c, ok = Decide(wanting(settledWorld(3).edit(1, unpullable), other)).Change.(SetChoices)
+	c, ok = Decide(wanting(settledWorld(3).edit(1, unpullable), other).Observation).Change.(changes.SetChoices)
 	if !ok || c.Rehearse {
 		t.Errorf("a member that does not run takes %+v", c)
 	}
 }
 
 func TestNobodyIsRestartedWhileAnotherOneIsReadyButFarBehind(t *testing.T) {
-	o := wanting(settledWorld(3).edit(2, rolled).edit(2, func(r *Replica) { r.Answer.Applied = 1 }), other)
-	if d := Decide(o); d.Change != nil || d.Verdict == Settled {
+	o := wanting(settledWorld(3).edit(2, rolled).edit(2, func(r *facts.Replica) { r.Answer.Applied = 1 }), other)
+	if d := Decide(o.Observation); d.Change != nil || d.Verdict == Settled {
 		t.Errorf("%s: %s", d.Verdict, d.Message)
 	}
-	if d := Decide(o.edit(2, func(r *Replica) { r.Answer.Applied = 5000 })); d.Change == nil {
+	if d := Decide(o.edit(2, func(r *facts.Replica) { r.Answer.Applied = 5000 }).Observation); d.Change == nil {
 		t.Errorf("once it has caught up: %s", d.Message)
 	}
 }
@@ -31,21 +33,26 @@ func TestNobodyIsRestartedWhileAnotherOneIsReadyButFarBehind(t *testing.T) {
 func TestAMemberIsEvictedOnlyOnDataThatOutlivesItsPod(t *testing.T) {
 	for _, row := range []struct {
 		name  string
-		world Observation
+		world scene
 		says  string // empty: it may be evicted
 	}{
 		{"a follower on its volume", settledWorld(3), ""},
-		{"the only member", settledWorld(1).edit(0, func(r *Replica) { r.Name, r.Pod.UID = "demo-2", "pod-demo-2" }), ""},
+		{"the only member", settledWorld(1).edit(0, func(r *facts.Replica) {
+			r.Name, r.Pod.UID = "demo-2",
+				"pod-demo-2"
+		}), ""},
 		{"one on a volume that is going", settledWorld(3).edit(2, doomed), "would be lost"},
 		{"one whose volume is lost", settledWorld(3).edit(2, volumeLost), "would be lost"},
 		{"one with its data in the Pod", inMemory(settledWorld(3)), "would be lost"},
 		{"one that could start from an empty directory", settledWorld(3).edit(2, stripped), "no recorded data"},
-		{"one on a volume of another incarnation", settledWorld(3).edit(2, func(r *Replica) { r.Volume.Incarnation = "old" }), "no recorded data"},
-		{"another Pod of its name", settledWorld(3).edit(2, func(r *Replica) { r.Pod.UID = "younger" }), "another one"},
-		{"the leader", func() Observation { o := settledWorld(3); o.Current.Membership.Leader = 3; return o }(), "hand over"},
+		{"one on a volume of another incarnation",
+			settledWorld(3).edit(2, func(r *facts.Replica) { r.Volume.Incarnation = "old" }), "no recorded data"},
+		{"another Pod of its name", settledWorld(3).edit(2, func(r *facts.Replica) { r.Pod.UID = "younger" }),
+			"another one"},
+		{"the leader", func() scene { o := settledWorld(3); o.Current.Membership.Leader = 3; return o }(), "hand over"},
 		{"one of two that serve", settledWorld(3).edit(1, silent), "no quorum"},
 	} {
-		why := Veto(row.world, EvictPod{Pod: PodRef{Name: "demo-2", UID: "pod-demo-2"}})
+		why := Veto(row.world.Observation, changes.EvictPod{Pod: facts.PodRef{Name: "demo-2", UID: "pod-demo-2"}})
 		if row.says == "" && why != "" || !strings.Contains(why, row.says) {
 			t.Errorf("%s: %q", row.name, why)
 		}
@@ -55,15 +62,18 @@ func TestAMemberIsEvictedOnlyOnDataThatOutlivesItsPod(t *testing.T) {
 func TestANewMemberIsMadeFromSettingsThatAMemberServesWith(t *testing.T) {
 	for _, row := range []struct {
 		name  string
-		world Observation
-		want  Choices
+		world scene
+		want  facts.Choices
 	}{
-		{"those of the spec, when a member serves with them", settledWorld(3).edit(2, rolled).edit(1, noData).edit(1, removed), other},
-		{"those of the others, when the first that took them stopped", settledWorld(3).edit(2, rolled).edit(2, silent).with(voter(3)).edit(1, noData).edit(1, removed), choices},
-		{"those that it runs with, when others are only written on its volume", settledWorld(1).edit(0, doomed).edit(0, adopted), choices},
+		{"those of the spec, when a member serves with them", settledWorld(3).edit(2, rolled).edit(1, noData).edit(1,
+			removed), other},
+		{"those of the others, when the first that took them stopped",
+			settledWorld(3).edit(2, rolled).edit(2, silent).with(voter(3)).edit(1, noData).edit(1, removed), choices},
+		{"those that it runs with, when others are only written on its volume",
+			settledWorld(1).edit(0, doomed).edit(0, adopted), choices},
 		{"those of the others, when nobody took them yet", settledWorld(3).edit(1, noData).edit(1, removed), choices},
 	} {
-		if got := wanting(row.world, other).current().memberChoices(); got != row.want {
+		if got := memberChoices(current(wanting(row.world, other).Observation)); got != row.want {
 			t.Errorf("%s: %+v", row.name, got)
 		}
 	}
@@ -71,38 +81,41 @@ func TestANewMemberIsMadeFromSettingsThatAMemberServesWith(t *testing.T) {
 
 func TestAClusterThatIsResumedGoesOnWithTheLifeOfItsVolumes(t *testing.T) {
 	left := settledWorld(3).edit(0, bereft).edit(1, bereft).edit(2, bereft).unwritten()
-	birth, ok := Decide(left).Change.(BeginBirth)
-	if !ok || birth.Incarnation != IncarnationID("u0", 0) || birth.ClusterID != clusterID || len(birth.Names) != 3 {
-		t.Fatalf("%+v", Decide(left))
+	birth, ok := Decide(left.Observation).Change.(changes.BeginBirth)
+	if !ok || birth.Incarnation != facts.IncarnationID("u0", 0) || birth.ClusterID != clusterID ||
+		len(birth.Names) != 3 {
+		t.Fatalf("%+v", Decide(left.Observation))
 	}
 	ours := settledWorld(3)
 	ours.Current.Birth = record.Birth{}
-	if birth, ok = Decide(ours).Change.(BeginBirth); !ok || birth.Incarnation != IncarnationID("u1", 0) {
-		t.Fatalf("%+v", Decide(ours))
+	if birth, ok = Decide(ours.Observation).Change.(changes.BeginBirth); !ok ||
+		birth.Incarnation != facts.IncarnationID("u1", 0) {
+		t.Fatalf("%+v", Decide(ours.Observation))
 	}
 }
 
 func TestANewMemberIsMadeLikeThoseThatServe(t *testing.T) {
-	o := wanting(settledWorld(5).edit(0, rolled).edit(0, unpullable).edit(4, noData).edit(4, removed).edit(4, noSecret), other)
-	made, ok := Decide(o).Change.(PrepareMember)
+	o := wanting(settledWorld(5).edit(0, rolled).edit(0, unpullable).edit(4, noData).edit(4, removed).edit(4, noSecret),
+		other)
+	made, ok := Decide(o.Observation).Change.(changes.PrepareMember)
 	if !ok || made.Volume.Choices != choices {
-		t.Errorf("it is made from %+v", Decide(o).Change)
+		t.Errorf("it is made from %+v", Decide(o.Observation).Change)
 	}
 }
 
 func TestAPodIsToldWhatItWasMadeFromAndNotWhatIsWanted(t *testing.T) {
-	stripped := func(r *Replica) { unspoken(r); r.Volume.Choices = Choices{} }
+	stripped := func(r *facts.Replica) { unspoken(r); r.Volume.Choices = facts.Choices{} }
 	for _, row := range []struct {
 		name  string
-		world Observation
-		want  Choices
+		world scene
+		want  facts.Choices
 	}{
 		{"its volume says it", wanting(settledWorld(3).edit(1, given(patched)).edit(1, unspoken), other), patched},
 		{"its volume does not either, and others do", wanting(settledWorld(3).edit(1, stripped), other), choices},
 		{"nothing is left that says it", wanting(settledWorld(1).edit(0, stripped), other), other},
 	} {
-		if c, ok := Decide(row.world).Change.(RestoreInputs); !ok || c.Choices != row.want {
-			t.Errorf("%s: %+v", row.name, Decide(row.world))
+		if c, ok := Decide(row.world.Observation).Change.(changes.RestoreInputs); !ok || c.Choices != row.want {
+			t.Errorf("%s: %+v", row.name, Decide(row.world.Observation))
 		}
 	}
 }

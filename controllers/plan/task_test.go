@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/test/docwords"
 )
 
@@ -23,17 +24,17 @@ func TestATaskIsTriedAgainLessAndLessOftenUnlessItWouldFindTheSame(t *testing.T)
 		{"what etcd says", time.Minute, time.Minute, "", true, true},
 		{"what would be the same again", time.Minute, 100 * time.Hour, "ObjectDamaged", false, true},
 	} {
-		o := Observation{Now: now}
-		task := Task{Phase: PodFailed, Finished: now.Add(-row.ago), Reason: row.reason, Failure: "it is so"}
-		if got := task.hasRested(o.Now, task.Finished.Add(-row.tried)); got != row.again {
+		o := scene{facts.Observation{Now: now}}
+		task := facts.Task{Phase: facts.PodFailed, Finished: now.Add(-row.ago), Reason: row.reason, Failure: "it is so"}
+		if got := hasRested(task, o.Now, task.Finished.Add(-row.tried)); got != row.again {
 			t.Errorf("%s: tried again: %v", row.name, got)
 		}
-		if got := task.refusal(ReasonPreflight, "%s", "so").NeedsHuman; got != row.needsHuman {
+		if got := taskRefused(task, facts.ReasonPreflight, "%s", "so").NeedsHuman; got != row.needsHuman {
 			t.Errorf("%s: asks for a person: %v", row.name, got)
 		}
 	}
-	killed := Task{Phase: PodFailed, Finished: now.Add(-time.Minute)}
-	if killed.refusal(ReasonPreflight, "%s", "so").NeedsHuman || !killed.hasRested(now, time.Time{}) {
+	killed := facts.Task{Phase: facts.PodFailed, Finished: now.Add(-time.Minute)}
+	if taskRefused(killed, facts.ReasonPreflight, "%s", "so").NeedsHuman || !hasRested(killed, now, time.Time{}) {
 		t.Error("a Pod that was killed asks for a person, or is not made anew")
 	}
 }

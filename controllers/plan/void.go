@@ -4,36 +4,41 @@ import (
 	"slices"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// voidBirth gives a birth up and begins the next: mark, Pods, volumes, new record. The mark makes the intent readable by
-// whoever comes next; it is set only while nothing can be lost.
-func voidBirth(o view) *proposal {
-	if o.hasSwitchedOver() {
-		if p := o.lostAfterMove(); p != nil {
+// voidBirth gives a birth up and begins the next: mark, Pods, volumes, new record. The mark makes the intent readable
+// by whoever comes next; it is set only while nothing can be lost.
+func voidBirth(o judge.View) *proposal {
+	if o.HasSwitchedOver() {
+		if p := lostAfterMove(o); p != nil {
 			return p
 		}
 		return otherIncarnation(o)
 	}
 	if !o.Birth.Void {
 		if why := voidable(o); why != "" {
-			return act(VoidBirth{Incarnation: o.Birth.Incarnation}, ReasonVoidBirth, "The birth is begun anew, with nothing lost: %s.", why)
+			return act(changes.VoidBirth{Incarnation: o.Birth.Incarnation}, facts.ReasonVoidBirth,
+				"The birth is begun anew, with nothing lost: %s.", why)
 		}
 		return otherIncarnation(o)
 	}
-	for _, step := range []func(view) *proposal{voidPods, voidRestores, voidVolumes} {
+	for _, step := range []func(judge.View) *proposal{voidPods, voidRestores, voidVolumes} {
 		if p := step(o); p != nil {
 			return p
 		}
 	}
 	next := newBirth(o, o.Birth.Counter+1, firstNames(o))
-	next.Origin, _ = o.source()
-	return act(NextBirth{Voided: o.Birth.Incarnation, BeginBirth: next}, ReasonVoidBirth, "A cluster of %d members begins anew.", o.Desired.Size)
+	next.Origin, _ = sourceOf(o.Observation)
+	return act(changes.NextBirth{Voided: o.Birth.Incarnation, BeginBirth: next}, facts.ReasonVoidBirth,
+		"A cluster of %d members begins anew.", o.Desired.Size)
 }
 
-func voidPods(o view) *proposal {
-	var pods []PodRef
+func voidPods(o judge.View) *proposal {
+	var pods []facts.PodRef
 	leaving := false
 	for _, r := range o.Members {
 		if r.Pod == nil || r.Pod.Incarnation != o.Birth.Incarnation {
@@ -41,20 +46,22 @@ func voidPods(o view) *proposal {
 		}
 		leaving = leaving || r.Pod.Terminating
 		if !r.Pod.Terminating {
-			pods = append(pods, r.podRef())
+			pods = append(pods, r.PodRef())
 		}
 	}
 	if len(pods) > 0 {
-		return act(DeletePods{Pods: pods}, ReasonVoidBirth, "%d Pods of the birth that was given up are deleted.", len(pods))
+		return act(changes.DeletePods{Pods: pods}, facts.ReasonVoidBirth,
+			"%d Pods of the birth that was given up are deleted.", len(pods))
 	}
 	if leaving {
-		return wait(ReasonVoidBirth, "Pods of the birth that was given up are terminating.").due(o, lastGoneBy(o), leavingDeadline)
+		return wait(facts.ReasonVoidBirth, "Pods of the birth that was given up are terminating.").due(o, lastGoneBy(o),
+			facts.LeavingDeadline)
 	}
 	return nil
 }
 
-func voidRestores(o view) *proposal {
-	var pods []PodRef
+func voidRestores(o judge.View) *proposal {
+	var pods []facts.PodRef
 	leaving := false
 	for _, r := range o.Members {
 		if r.Restoring == nil || r.Restoring.Incarnation != o.Birth.Incarnation {
@@ -62,20 +69,22 @@ func voidRestores(o view) *proposal {
 		}
 		leaving = leaving || r.Restoring.Terminating
 		if !r.Restoring.Terminating {
-			pods = append(pods, r.restoreRef())
+			pods = append(pods, restoreRef(r))
 		}
 	}
 	if len(pods) > 0 {
-		return act(DeleteRestores{Pods: pods}, ReasonVoidBirth, "%d restore Pods of the birth that was given up are deleted.", len(pods))
+		return act(changes.DeleteRestores{Pods: pods}, facts.ReasonVoidBirth,
+			"%d restore Pods of the birth that was given up are deleted.", len(pods))
 	}
 	if leaving {
-		return wait(ReasonVoidBirth, "Restore Pods of the birth that was given up are terminating.").due(o, lastGoneBy(o), leavingDeadline)
+		return wait(facts.ReasonVoidBirth, "Restore Pods of the birth that was given up are terminating.").due(o,
+			lastGoneBy(o), facts.LeavingDeadline)
 	}
 	return nil
 }
 
-func voidVolumes(o view) *proposal {
-	var volumes []VolumeRef
+func voidVolumes(o judge.View) *proposal {
+	var volumes []facts.VolumeRef
 	leaving := false
 	for _, r := range o.Members {
 		if r.Volume == nil || r.Volume.Incarnation != o.Birth.Incarnation {
@@ -83,22 +92,23 @@ func voidVolumes(o view) *proposal {
 		}
 		leaving = leaving || r.Volume.Terminating
 		if !r.Volume.Terminating {
-			volumes = append(volumes, r.volumeRef())
+			volumes = append(volumes, r.VolumeRef())
 		}
 	}
 	if len(volumes) > 0 {
-		return act(DeleteVolumes{Volumes: volumes}, ReasonVoidBirth, "%d volumes of the birth that was given up are deleted.", len(volumes))
+		return act(changes.DeleteVolumes{Volumes: volumes}, facts.ReasonVoidBirth,
+			"%d volumes of the birth that was given up are deleted.", len(volumes))
 	}
 	if leaving {
-		return wait(ReasonVoidBirth, "Volumes of the birth that was given up are being deleted.")
+		return wait(facts.ReasonVoidBirth, "Volumes of the birth that was given up are being deleted.")
 	}
 	return nil
 }
 
 // voidable says why the birth must be begun anew, or "". Nothing can be lost while no member that answers is past
 // revision 1: no key was ever written.
-func voidable(o view) string {
-	if o.isAlive() || o.hasSwitchedOver() || slices.ContainsFunc(o.Members, hasWrites) {
+func voidable(o judge.View) string {
+	if o.IsAlive() || o.HasSwitchedOver() || slices.ContainsFunc(o.Members, facts.HasWrites) {
 		return ""
 	}
 	if why := birthVolumeLost(o); why != "" {
@@ -107,11 +117,11 @@ func voidable(o view) string {
 	if len(started(o)) >= etcdutil.Quorum(len(o.Birth.Names)) {
 		return ""
 	}
-	return o.unwanted()
+	return unwanted(o)
 }
 
 // unwanted says what of a birth the spec does not ask for any more, or "".
-func (o view) unwanted() string {
+func unwanted(o judge.View) string {
 	switch {
 	case o.Desired.Fault != "":
 		return ""
@@ -125,10 +135,8 @@ func (o view) unwanted() string {
 	return ""
 }
 
-func hasWrites(r Replica) bool { return r.Answer != nil && r.Answer.Revision > 1 }
-
 // lastGoneBy is when the last terminating Pod should be gone.
-func lastGoneBy(o view) time.Time {
+func lastGoneBy(o judge.View) time.Time {
 	var last time.Time
 	for _, r := range o.Members {
 		if r.Pod != nil && r.Pod.GoneBy.After(last) {
@@ -142,29 +150,21 @@ func lastGoneBy(o view) time.Time {
 }
 
 // started are the first members whose container has run.
-func started(o view) []Replica {
-	return filter(o.birthReplicas(), func(r Replica) bool { return r.Pod != nil && r.Pod.Started })
+func started(o judge.View) []facts.Replica {
+	return facts.Filter(o.BirthReplicas(), func(r facts.Replica) bool { return r.Pod != nil && r.Pod.Started })
 }
 
-// birthVolumeLost says whose data is gone. Before the first Pod is made every volume is there, and the birth record says
-// which: from then on a volume that is missing, or is another one, is a lost one. A first member whose data was in its Pod
-// is simply started again: nothing but its own word says that it had data.
-func birthVolumeLost(o view) string {
-	for _, r := range o.birthReplicas() {
-		if j := o.Judge(r); j.isOwnWord() {
+// birthVolumeLost says whose data is gone. Before the first Pod is made every volume is there, and the birth record
+// says which: from then on a volume that is missing, or is another one, is a lost one. A first member whose data was in
+// its Pod is simply started again: nothing but its own word says that it had data.
+func birthVolumeLost(o judge.View) string {
+	for _, r := range o.BirthReplicas() {
+		if j := o.Judge(r); j.IsOwnWord() {
 			return r.Name + " cannot go on: " + j.Says
 		}
-		if o.hasLostVolume(r) {
+		if o.HasLostVolume(r) {
 			return "the volume of " + r.Name + " is gone"
 		}
 	}
 	return ""
-}
-
-func (o view) hasLostVolume(r Replica) bool {
-	if o.Desired.Ephemeral || !o.Birth.Begun {
-		return false
-	}
-	v := r.Volume
-	return v == nil || v.Phase == VolumeLost || v.Terminating || v.Stranded != "" || o.Birth.Volumes[r.Name] != v.UID
 }

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
@@ -14,61 +15,64 @@ import (
 func changeEvents(in Input) []words.Event { //nolint:gocyclo // one flat list that the linter holds complete
 	why := in.Decision.Message
 	switch c := in.Outcome.Change.(type) {
-	case plan.BeginBirth:
+	case changes.BeginBirth:
 		return begun(in, c)
-	case plan.NextBirth:
+	case changes.NextBirth:
 		return begun(in, c.BeginBirth)
-	case plan.RecordBirth:
+	case changes.RecordBirth:
 		return born(in, c)
-	case plan.VoidBirth:
-		return warning(EventBirthVoided, plan.KindOf(c), strings.TrimSpace(why))
-	case plan.BeginNext:
+	case changes.VoidBirth:
+		return warning(EventBirthVoided, changes.KindOf(c), strings.TrimSpace(why))
+	case changes.BeginNext:
 		return done(in, EventRestoreBegun, "", why)
-	case plan.SwitchOver:
+	case changes.SwitchOver:
 		return done(in, EventRestoreMoved, "", why)
-	case plan.DropNext:
+	case changes.DropNext:
 		return done(in, EventRestoreCalledOff, "", why)
-	case plan.AddLearner:
+	case changes.AddLearner:
 		return done(in, EventAdded, c.Name, why)
-	case plan.Promote:
+	case changes.Promote:
 		return done(in, EventPromoted, c.Name,
 			fmt.Sprintf("%s has caught up with the leader and is a voter now.", c.Name))
-	case plan.MoveLeader:
+	case changes.MoveLeader:
 		return done(in, EventLeaderMoved, c.To, why)
-	case plan.RemoveMember:
+	case changes.RemoveMember:
 		return done(in, EventRemoved, c.Name, why)
-	case plan.DisarmAlarms:
+	case changes.DisarmAlarms:
 		return done(in, EventDisarmed, "", why)
-	case plan.StartPods:
+	case changes.StartPods:
 		return started(in, c)
-	case plan.EvictPod:
+	case changes.EvictPod:
 		return done(in, EventPodEvicted, c.Pod.Name, why)
-	case plan.DeletePods:
+	case changes.DeletePods:
 		return done(in, EventPodDeleted, only(c.Pods), why)
-	case plan.KeepVolume:
+	case changes.KeepVolume:
 		return done(in, EventVolumeKept, c.Volume.Name, why)
-	case plan.DeleteVolumes:
+	case changes.DeleteVolumes:
 		return done(in, EventVolumeDeleted, "", why)
-	case plan.AdoptData:
+	case changes.AdoptData:
 		return done(in, EventDataTaken, "", why)
-	case plan.FollowPolicy:
+	case changes.FollowPolicy:
 		return done(in, EventPolicyApplied, "", policyApplied(c))
-	case plan.StartPreflight, plan.DeletePreflight, plan.RecordRestored, plan.DeleteRestores, plan.PrepareNext,
-		plan.MarkFlushed, plan.MarkFormer,
-		plan.Bootstrap, plan.RecordMembers, plan.SealPods, plan.LabelRole, plan.ApplyObjects, plan.SetBudget,
-		plan.SetChoices, plan.MarkVolume, plan.DressPods, plan.RestoreInputs, plan.DeleteSecret, plan.PrepareMember:
+	case changes.StartPreflight, changes.DeletePreflight, changes.RecordRestored, changes.DeleteRestores,
+		changes.PrepareNext,
+		changes.MarkFlushed, changes.MarkFormer,
+		changes.Bootstrap, changes.RecordMembers, changes.SealPods, changes.LabelRole, changes.ApplyObjects,
+		changes.SetBudget,
+		changes.SetChoices, changes.MarkVolume, changes.DressPods, changes.RestoreInputs, changes.DeleteSecret,
+		changes.PrepareMember:
 	}
 	return nil
 }
 
 func done(in Input, reason, member, note string) []words.Event {
 	return []words.Event{{
-		Reason: reason, Action: plan.KindOf(in.Outcome.Change), Note: strings.TrimSpace(note), Member: member,
+		Reason: reason, Action: changes.KindOf(in.Outcome.Change), Note: strings.TrimSpace(note), Member: member,
 	}}
 }
 
 // begun tells of a birth; the lost record of a living cluster that is written anew is none.
-func begun(in Input, b plan.BeginBirth) []words.Event {
+func begun(in Input, b changes.BeginBirth) []words.Event {
 	if b.ClusterID != 0 {
 		return nil
 	}
@@ -103,7 +107,7 @@ func restoreDone(in Input, origin record.Origin) []words.Event {
 }
 
 // born tells of a cluster that answers for the first time; an identity that is put back from a volume is not new.
-func born(in Input, c plan.RecordBirth) []words.Event {
+func born(in Input, c changes.RecordBirth) []words.Event {
 	if !in.Observation.Current.Membership.Known {
 		return nil
 	}
@@ -112,7 +116,7 @@ func born(in Input, c plan.RecordBirth) []words.Event {
 	return append(created, restoreDone(in, in.Observation.Current.Birth.Origin)...)
 }
 
-func policyApplied(c plan.FollowPolicy) string {
+func policyApplied(c changes.FollowPolicy) string {
 	if c.Retain {
 		return "Volumes and CAs will be kept when the cluster is deleted."
 	}
@@ -120,10 +124,10 @@ func policyApplied(c plan.FollowPolicy) string {
 }
 
 // started tells of Pods that are started again; the first Pod of a learner is told by its addition.
-func started(in Input, c plan.StartPods) []words.Event {
+func started(in Input, c changes.StartPods) []words.Event {
 	var events []words.Event
 	for _, pod := range c.Pods {
-		if pod.Flags == plan.FlagsSealed {
+		if pod.Flags == facts.FlagsSealed {
 			events = append(events, done(in, EventPodStarted, pod.Name,
 				fmt.Sprintf("Started Pod %s again, on its own data.", pod.Name))...)
 		}
@@ -132,7 +136,7 @@ func started(in Input, c plan.StartPods) []words.Event {
 }
 
 // only is the name of the Pod, when it is a single one.
-func only(pods []plan.PodRef) string {
+func only(pods []facts.PodRef) string {
 	if len(pods) != 1 {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,13 +60,13 @@ func (in Input) ready(s step) metav1.Condition {
 }
 
 // isComplete reports whether what was observed is all that the spec asks for.
-func isComplete(o plan.Observation) bool {
+func isComplete(o facts.Observation) bool {
 	if !o.Current.Membership.Known || o.Desired.Fault != "" || len(o.Current.Membership.Strangers) > 0 ||
 		len(o.Current.Learners()) > 0 {
 		return false
 	}
 	for _, object := range o.Objects {
-		if object.State != plan.ObjectCurrent {
+		if object.State != facts.ObjectCurrent {
 			return false
 		}
 	}
@@ -75,7 +76,9 @@ func isComplete(o plan.Observation) bool {
 
 // hasServed reports that the cluster was born, be it in an earlier incarnation: one that moved to what was restored is
 // not being created.
-func hasServed(o plan.Observation) bool { return o.Current.IsBorn() || len(o.Current.Birth.Former) > 0 }
+func hasServed(o facts.Observation) bool {
+	return o.Current.IsAlive() || len(o.Current.Birth.Former) > 0
+}
 
 const creating = "The cluster is being created."
 

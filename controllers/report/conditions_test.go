@@ -12,6 +12,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
@@ -59,7 +60,8 @@ func TestConditionsAreAlwaysWhatTheAPIServerTakes(t *testing.T) {
 	reason := regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 	for name, w := range everyWorld() {
 		for _, c := range Status(w.input()).Conditions {
-			if !reason.MatchString(c.Reason) || c.Message == "" || !strings.HasSuffix(c.Message, ".") || c.LastTransitionTime.IsZero() {
+			if !reason.MatchString(c.Reason) || c.Message == "" || !strings.HasSuffix(c.Message, ".") ||
+				c.LastTransitionTime.IsZero() {
 				t.Errorf("%s: %+v", name, c)
 			}
 		}
@@ -70,7 +72,8 @@ func TestReconcilingAndStalledAreNeverBothThereAndNeverBesideReady(t *testing.T)
 	for name, w := range everyWorld() {
 		present := 0
 		for _, c := range Status(w.input()).Conditions {
-			if c.Type == v1alpha1.ConditionReconciling || c.Type == v1alpha1.ConditionStalled || c.Type == v1alpha1.ConditionReady && c.Status == metav1.ConditionTrue {
+			if c.Type == v1alpha1.ConditionReconciling || c.Type == v1alpha1.ConditionStalled ||
+				c.Type == v1alpha1.ConditionReady && c.Status == metav1.ConditionTrue {
 				present++
 			}
 		}
@@ -84,11 +87,13 @@ func TestATransitionTimeMovesWithTheStatusOnly(t *testing.T) {
 	w := demo(3, begin).starting().written(t)
 	first := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionReady).LastTransitionTime
 	w.later(time.Minute).answering().written(t)
-	if got := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionReady); got.Reason != plan.ReasonRecordMembers || !got.LastTransitionTime.Equal(&first) {
+	if got := meta.FindStatusCondition(w.cluster.Status.Conditions,
+		v1alpha1.ConditionReady); got.Reason != facts.ReasonRecordMembers || !got.LastTransitionTime.Equal(&first) {
 		t.Errorf("Ready stayed False and moved: %+v", got)
 	}
 	w.later(time.Minute).settled().written(t)
-	if got := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionReady).LastTransitionTime; !got.Time.Equal(w.o.Now) {
+	if got := meta.FindStatusCondition(w.cluster.Status.Conditions,
+		v1alpha1.ConditionReady).LastTransitionTime; !got.Time.Equal(w.o.Now) {
 		t.Errorf("Ready became True at %s, and says %s", w.o.Now, got)
 	}
 }
@@ -107,7 +112,7 @@ func TestEveryConditionSpeaksOfTheGenerationThatWasSeen(t *testing.T) {
 func TestAPausedClusterIsReadyOnlyWhenAllIsAsTheSpecAsks(t *testing.T) {
 	for name, change := range map[string]func(*scene){
 		"a Pod is gone":         func(w *scene) { w.podGone("demo-1") },
-		"a Service is gone":     func(w *scene) { w.objects(plan.ObjectAbsent) },
+		"a Service is gone":     func(w *scene) { w.objects(facts.ObjectAbsent) },
 		"another size is asked": func(w *scene) { w.o.Desired.Size = 5 },
 		"other settings":        func(w *scene) { w.o.Desired.Choices.Inputs = `{"quota":1}` },
 		"a spec that is refused": func(w *scene) {
@@ -120,7 +125,7 @@ func TestAPausedClusterIsReadyOnlyWhenAllIsAsTheSpecAsks(t *testing.T) {
 			w.o.Desired.Paused = true
 			change(w)
 			ready := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionReady)
-			if ready.Status != metav1.ConditionFalse || ready.Reason != plan.ReasonPaused {
+			if ready.Status != metav1.ConditionFalse || ready.Reason != facts.ReasonPaused {
 				t.Errorf("Ready is %+v", ready)
 			}
 		})
@@ -129,7 +134,8 @@ func TestAPausedClusterIsReadyOnlyWhenAllIsAsTheSpecAsks(t *testing.T) {
 
 func TestNothingIsReadyThatWasNotSeen(t *testing.T) {
 	in := demo(3, begin).settled().unreadable("no answer").input()
-	in.Decision = plan.Decision{Verdict: plan.Settled, Rule: plan.RuleSettled, Reason: plan.ReasonSettled, Message: "All is well."}
+	in.Decision = plan.Decision{Verdict: plan.Settled, Rule: plan.RuleSettled, Reason: facts.ReasonSettled,
+		Message: "All is well."}
 	if meta.IsStatusConditionTrue(Status(in).Conditions, v1alpha1.ConditionReady) {
 		t.Error("a cluster whose members could not be asked is called ready")
 	}
@@ -139,7 +145,8 @@ func TestAMemberThatSomebodyElseRemovedMakesTheClusterDegraded(t *testing.T) {
 	w := demo(3, begin).settled()
 	w.o.Current.Birth.Names = []string{"demo-0"} // as if grown from one
 	w.written(t).without("demo-2").written(t)
-	if got := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionDegraded); got.Reason != ReasonMissing {
+	if got := meta.FindStatusCondition(w.cluster.Status.Conditions,
+		v1alpha1.ConditionDegraded); got.Reason != ReasonMissing {
 		t.Errorf("Degraded is %+v", got)
 	}
 }
@@ -155,7 +162,8 @@ func TestAGrowingClusterIsNotDegradedAndAShrunkenOneIs(t *testing.T) {
 	}
 
 	three := demo(3, begin).settled()
-	three.o.Current.Birth.Names = []string{"demo-0"} // as if grown from one: nothing but the old status says that it had three
+	// as if grown from one: nothing but the old status says that it had three
+	three.o.Current.Birth.Names = []string{"demo-0"}
 	three.written(t)
 	if got := degraded(three.dataGone("demo-1").written(t)); got.Reason != ReasonUnhealthy {
 		t.Errorf("a lost member reads %+v", got)
@@ -173,7 +181,8 @@ func TestAFirstMemberThatNeverServedDoesNotMakeTheClusterDegraded(t *testing.T) 
 	w := demo(3, begin).settled()
 	late := w.find("demo-2")
 	late.Answer, late.Member.ClientURLs, late.Volume.Record, late.Pod = nil, nil, record.Member{}, w.pod(2)
-	if got := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionDegraded); got.Reason != ReasonNotReached {
+	if got := meta.FindStatusCondition(Status(w.input()).Conditions,
+		v1alpha1.ConditionDegraded); got.Reason != ReasonNotReached {
 		t.Errorf("Degraded is %+v", got)
 	}
 }

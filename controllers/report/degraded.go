@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -39,9 +40,9 @@ func (in Input) degraded(s step) metav1.Condition {
 }
 
 // sickVoters are the voters that have served before and are not healthy now, each with the word that says why.
-func sickVoters(o plan.Observation) []string {
+func sickVoters(o facts.Observation) []string {
 	var sick []string
-	judged := o.Judgements()
+	judged := judge.Current(o)
 	for _, r := range o.Current.Voters() {
 		if !r.IsHealthy(o.Current.Membership) && r.Member.Started() {
 			sick = append(sick, fmt.Sprintf("%s (%s)", r.Name, judged[r.Name].Reason))
@@ -61,7 +62,7 @@ func (in Input) hadReached(size int) bool {
 		(old.Reason == ReasonUnhealthy || old.Reason == ReasonMissing)
 }
 
-func allHealthy(o plan.Observation) string {
+func allHealthy(o facts.Observation) string {
 	n := len(o.Current.HealthyVoters())
 	if n == 1 {
 		return "The only member is healthy."

@@ -3,7 +3,7 @@ package report
 import (
 	"testing"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/test/docwords"
 )
 
@@ -18,7 +18,7 @@ func TestEveryConditionHasASentenceInTheDocsAndNoOther(t *testing.T) {
 func TestEveryReasonOfAConditionHasASentenceInTheDocsAndNoOther(t *testing.T) {
 	page := docwords.Read(t, conditionsPage)
 	code := docwords.Union(
-		docwords.Constants(t, "../plan/reasons.go", "Reason"),
+		docwords.Constants(t, "../plan/facts/reasons.go", "Reason"),
 		docwords.Constants(t, "reasons.go", "Reason"),
 		docwords.Constants(t, "../apply/errors.go", "Later", "Rejected"),
 	)
@@ -27,20 +27,21 @@ func TestEveryReasonOfAConditionHasASentenceInTheDocsAndNoOther(t *testing.T) {
 
 func TestEveryReasonOfAMemberHasASentenceInTheDocsAndNoOther(t *testing.T) {
 	page := docwords.Read(t, conditionsPage)
-	code := docwords.Union(docwords.Constants(t, "../plan/reasons.go", "Member"), docwords.Constants(t, "../../pkg/etcdutil/exit.go", "Exit"))
+	code := docwords.Union(docwords.Constants(t, "../plan/facts/reasons.go", "Member"),
+		docwords.Constants(t, "../../pkg/etcdutil/exit.go", "Exit"))
 	delete(code, "Unknown") // is shown as Stopped
 	page.Same(t, "member's reason", code, page.Rows(t, "## Reasons of members", "## Volumes that are kept"))
 }
 
 func TestEveryReasonToKeepAVolumeHasASentenceInTheDocsAndNoOther(t *testing.T) {
 	page := docwords.Read(t, conditionsPage)
-	code := docwords.Constants(t, "../plan/judgement.go", "Cause")
+	code := docwords.Constants(t, "../plan/facts/cause.go", "Cause")
 	for cause := range code {
-		if plan.Cause(cause).Kind() == plan.RecursKind {
+		if facts.Cause(cause).Kind() == facts.RecursKind {
 			delete(code, cause) // no member is replaced for it
 		}
 	}
-	delete(code, string(plan.CausePod)) // its data was no volume
+	delete(code, string(facts.CausePod)) // its data was no volume
 	page.Same(t, "reason to keep a volume", code, page.Rows(t, "## Volumes that are kept", "## Events"))
 }
 

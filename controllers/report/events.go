@@ -5,6 +5,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -96,7 +97,7 @@ func (t transition) health() []words.Event {
 // progress tells of a step that is refused or paused, or that the platform would not take, when it begins to be.
 func (t transition) progress() []words.Event {
 	now, old := t.now.NextStep, t.old.NextStep
-	wasPaused := old != nil && old.Reason == plan.ReasonPaused
+	wasPaused := old != nil && old.Reason == facts.ReasonPaused
 	if old != nil && old.Reason == now.Reason && old.Verdict == now.Verdict {
 		return nil
 	}
@@ -106,9 +107,9 @@ func (t transition) progress() []words.Event {
 	}
 	result := t.in.Outcome.Result()
 	switch {
-	case now.Reason == plan.ReasonDeleting:
-	case now.Reason == plan.ReasonPaused:
-		events = append(events, normal(plan.ReasonPaused, actionDecide, now.Message)...)
+	case now.Reason == facts.ReasonDeleting:
+	case now.Reason == facts.ReasonPaused:
+		events = append(events, normal(facts.ReasonPaused, actionDecide, now.Message)...)
 	case now.Verdict == string(plan.Refuse), now.Reason == ReasonTooManyChanges, result == ResultRejected,
 		result == ResultFailed:
 		events = append(events, warning(now.Reason, actionDecide, now.Message)...)

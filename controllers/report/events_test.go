@@ -9,6 +9,8 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -45,7 +47,8 @@ func TestWhatBecameDifferentIsTold(t *testing.T) {
 		{"a member is silent", func(w *scene) { w.silent("demo-1") }, []string{"Warning Degraded"}},
 		{"nobody answers", func(w *scene) { w.unreadable("no answer") }, []string{"Warning Unavailable"}},
 		{
-			"the data of most is gone", func(w *scene) { w.dataGone("demo-1").dataGone("demo-2").unreadable("no leader") },
+			"the data of most is gone",
+			func(w *scene) { w.dataGone("demo-1").dataGone("demo-2").unreadable("no leader") },
 			[]string{"Warning Unavailable", "Warning QuorumLost"},
 		},
 		{"it is paused", func(w *scene) { pause(w, true) }, []string{"Normal Paused"}},
@@ -53,8 +56,10 @@ func TestWhatBecameDifferentIsTold(t *testing.T) {
 			"a version that cannot be had", func(w *scene) { w.o.Desired.Choices.Version.Minor = 7 },
 			[]string{"Warning ChangeNotSupported"},
 		},
-		{"a warning", func(w *scene) { w.warn = []string{"etcd 3.6.10 has known defects."} }, []string{"Warning SpecWarning"}},
-		{"a member is off the list", func(w *scene) { w.without("demo-2").promised(3) }, []string{"Warning Degraded", "Normal MemberAdded"}},
+		{"a warning", func(w *scene) { w.warn = []string{"etcd 3.6.10 has known defects."} },
+			[]string{"Warning SpecWarning"}},
+		{"a member is off the list", func(w *scene) { w.without("demo-2").promised(3) },
+			[]string{"Warning Degraded", "Normal MemberAdded"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := demo(3, begin).settled()
@@ -113,11 +118,13 @@ func TestAPausedClusterThatRecoversByItselfIsNotToldAsReady(t *testing.T) {
 func TestABirthTellsThreeThings(t *testing.T) {
 	w := demo(3, begin)
 	var heard []string
-	for _, next := range []func() *scene{w.recorded, w.starting, w.answering, w.identified, w.settled, func() *scene { return w }} {
+	for _, next := range []func() *scene{w.recorded, w.starting, w.answering, w.identified, w.settled,
+		func() *scene { return w }} {
 		heard = append(heard, w.heard(t)...)
 		next()
 	}
-	if want := []string{"Normal CreatingCluster", "Normal ClusterCreated", "Normal Ready"}; !reflect.DeepEqual(heard, want) {
+	if want := []string{"Normal CreatingCluster", "Normal ClusterCreated", "Normal Ready"}; !reflect.DeepEqual(heard,
+		want) {
 		t.Errorf("a birth tells %q, want %q", heard, want)
 	}
 }
@@ -127,11 +134,13 @@ func TestWhatWasDoneIsToldOnlyWhenItWasDone(t *testing.T) {
 		outcome Outcome
 		want    []string
 	}{
-		"applied":      {Outcome{Applied: true}, []string{"Warning Degraded", "Normal PodStarted"}},
-		"failed":       {Outcome{Err: errors.New("connection refused")}, []string{"Warning Degraded", "Warning ApplyFailed"}},
+		"applied": {Outcome{Applied: true}, []string{"Warning Degraded", "Normal PodStarted"}},
+		"failed": {Outcome{Err: errors.New("connection refused")},
+			[]string{"Warning Degraded", "Warning ApplyFailed"}},
 		"deferred":     {Outcome{Reason: "Busy", Message: "too many requests"}, []string{"Warning Degraded"}},
 		"simply stale": {Outcome{}, []string{"Warning Degraded"}},
-		"refused":      {Outcome{Rejected: true, Reason: "PodSecurity", Message: "violates PodSecurity"}, []string{"Warning Degraded", "Warning PodSecurity"}},
+		"refused": {Outcome{Rejected: true, Reason: "PodSecurity", Message: "violates PodSecurity"},
+			[]string{"Warning Degraded", "Warning PodSecurity"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := demo(3, begin).settled()
@@ -147,29 +156,30 @@ func TestWhatWasDoneIsToldOnlyWhenItWasDone(t *testing.T) {
 }
 
 func TestEveryChangeIsToldOrKeptQuietOnPurpose(t *testing.T) {
-	pods := []plan.PodRef{{Name: "demo-1", UID: "1"}}
+	pods := []facts.PodRef{{Name: "demo-1", UID: "1"}}
 	for _, row := range []struct {
-		change plan.Change
+		change changes.Change
 		want   string // reason and member; empty when it is bookkeeping
 	}{
-		{plan.BeginBirth{Names: []string{"demo-0"}}, "CreatingCluster "},
-		{plan.BeginBirth{Names: []string{"demo-0"}, ClusterID: clusterID}, ""},
-		{plan.NextBirth{BeginBirth: plan.BeginBirth{Names: []string{"demo-0"}}}, "CreatingCluster "},
-		{plan.VoidBirth{}, "BirthVoided "},
-		{plan.RecordBirth{ClusterID: clusterID}, "ClusterCreated "},
-		{plan.AddLearner{Name: "demo-3"}, "MemberAdded demo-3"},
-		{plan.Promote{Name: "demo-3"}, "MemberPromoted demo-3"},
-		{plan.MoveLeader{From: "demo-2", To: "demo-0"}, "LeaderMoved demo-0"},
-		{plan.RemoveMember{Name: "demo-2"}, "MemberRemoved demo-2"},
-		{plan.FollowPolicy{Retain: true}, "DeletionPolicyApplied "},
-		{plan.StartPods{Pods: []plan.Start{{Name: "demo-1", Flags: plan.FlagsSealed}}}, "PodStarted demo-1"},
-		{plan.StartPods{Pods: []plan.Start{{Name: "demo-3", Flags: plan.FlagsJoin}}}, ""},
-		{plan.DeletePods{Pods: pods}, "PodDeleted demo-1"},
-		{plan.DeletePods{Pods: append(pods, pods...)}, "PodDeleted "},
-		{plan.DeleteVolumes{}, "VolumeDeleted "},
-		{plan.DisarmAlarms{}, "AlarmDisarmed "},
-		{plan.Bootstrap{}, ""}, {plan.RecordMembers{}, ""}, {plan.SealPods{}, ""}, {plan.LabelRole{}, ""},
-		{plan.ApplyObjects{}, ""}, {plan.SetBudget{}, ""}, {plan.SetChoices{}, ""}, {plan.DeleteSecret{}, ""}, {plan.PrepareMember{}, ""},
+		{changes.BeginBirth{Names: []string{"demo-0"}}, "CreatingCluster "},
+		{changes.BeginBirth{Names: []string{"demo-0"}, ClusterID: clusterID}, ""},
+		{changes.NextBirth{BeginBirth: changes.BeginBirth{Names: []string{"demo-0"}}}, "CreatingCluster "},
+		{changes.VoidBirth{}, "BirthVoided "},
+		{changes.RecordBirth{ClusterID: clusterID}, "ClusterCreated "},
+		{changes.AddLearner{Name: "demo-3"}, "MemberAdded demo-3"},
+		{changes.Promote{Name: "demo-3"}, "MemberPromoted demo-3"},
+		{changes.MoveLeader{From: "demo-2", To: "demo-0"}, "LeaderMoved demo-0"},
+		{changes.RemoveMember{Name: "demo-2"}, "MemberRemoved demo-2"},
+		{changes.FollowPolicy{Retain: true}, "DeletionPolicyApplied "},
+		{changes.StartPods{Pods: []changes.Start{{Name: "demo-1", Flags: facts.FlagsSealed}}}, "PodStarted demo-1"},
+		{changes.StartPods{Pods: []changes.Start{{Name: "demo-3", Flags: facts.FlagsJoin}}}, ""},
+		{changes.DeletePods{Pods: pods}, "PodDeleted demo-1"},
+		{changes.DeletePods{Pods: append(pods, pods...)}, "PodDeleted "},
+		{changes.DeleteVolumes{}, "VolumeDeleted "},
+		{changes.DisarmAlarms{}, "AlarmDisarmed "},
+		{changes.Bootstrap{}, ""}, {changes.RecordMembers{}, ""}, {changes.SealPods{}, ""}, {changes.LabelRole{}, ""},
+		{changes.ApplyObjects{}, ""}, {changes.SetBudget{}, ""}, {changes.SetChoices{}, ""},
+		{changes.DeleteSecret{}, ""}, {changes.PrepareMember{}, ""},
 	} {
 		in := demo(3, begin).settled().input()
 		in.Decision.Message = "That is why."
@@ -177,19 +187,19 @@ func TestEveryChangeIsToldOrKeptQuietOnPurpose(t *testing.T) {
 		var got string
 		for _, e := range changeEvents(in) {
 			got += e.Reason + " " + e.Member
-			if e.Action != plan.KindOf(row.change) {
-				t.Errorf("%s has the action %s", plan.KindOf(row.change), e.Action)
+			if e.Action != changes.KindOf(row.change) {
+				t.Errorf("%s has the action %s", changes.KindOf(row.change), e.Action)
 			}
 		}
 		if got != row.want {
-			t.Errorf("%s tells %q, want %q", plan.KindOf(row.change), got, row.want)
+			t.Errorf("%s tells %q, want %q", changes.KindOf(row.change), got, row.want)
 		}
 	}
 }
 
 func TestAnIdentityThatIsPutBackIsNoNewCluster(t *testing.T) {
 	in := demo(3, begin).settled().unreadable("no leader").input()
-	in.Outcome = Outcome{Change: plan.RecordBirth{ClusterID: clusterID}, Applied: true}
+	in.Outcome = Outcome{Change: changes.RecordBirth{ClusterID: clusterID}, Applied: true}
 	if got := changeEvents(in); len(got) > 0 {
 		t.Errorf("told %+v", got)
 	}
@@ -197,7 +207,8 @@ func TestAnIdentityThatIsPutBackIsNoNewCluster(t *testing.T) {
 
 func TestALongNoteIsCutBetweenCharacters(t *testing.T) {
 	in := demo(3, begin).input()
-	in.Decision = plan.Decision{Verdict: plan.Refuse, Rule: "spec-refused", Reason: "SpecRefused", Message: strings.Repeat("–", 1000)}
+	in.Decision = plan.Decision{Verdict: plan.Refuse, Rule: "spec-refused", Reason: "SpecRefused",
+		Message: strings.Repeat("–", 1000)}
 	in.Outcome = Outcome{}
 	for _, e := range Events(in, v1alpha1.EtcdClusterStatus{}) {
 		if len(e.Note) > noteLimit || !strings.HasSuffix(e.Note, "–…") {
@@ -207,51 +218,62 @@ func TestALongNoteIsCutBetweenCharacters(t *testing.T) {
 }
 
 // stopped has a member whose container does not run.
-func stopped(r *plan.Replica) { r.Answer, r.Pod.Running, r.Pod.Ready = nil, false, false }
+func stopped(r *facts.Replica) { r.Answer, r.Pod.Running, r.Pod.Ready = nil, false, false }
 
 func TestTheReasonOfAMemberSaysWhatIsWrongWithIt(t *testing.T) {
 	for _, row := range []struct {
 		name   string
-		change func(*scene, *plan.Replica)
+		change func(*scene, *facts.Replica)
 		want   string
 	}{
-		{"nothing", func(*scene, *plan.Replica) {}, ""},
-		{"no Pod", func(w *scene, _ *plan.Replica) { w.podGone("demo-1") }, plan.MemberNoPod},
-		{"no volume", func(w *scene, _ *plan.Replica) { w.dataGone("demo-1") }, plan.MemberNoVolume},
-		{"no Pod of an ephemeral member", func(w *scene, _ *plan.Replica) { w.find("demo-1").Ephemeral = true; w.dataGone("demo-1") }, plan.MemberNoPod},
-		{"the volume is lost", func(w *scene, r *plan.Replica) { w.podGone("demo-1"); r.Volume.Phase = plan.VolumeLost }, plan.MemberVolumeLost},
-		{"the volume leaves with the Pod", func(_ *scene, r *plan.Replica) { r.Volume.Terminating = true }, plan.MemberVolumeTerminating},
-		{"the Pod terminates", func(_ *scene, r *plan.Replica) { r.Answer, r.Pod.Terminating = nil, true }, plan.MemberPodTerminating},
-		{"the Pod failed", func(_ *scene, r *plan.Replica) { stopped(r); r.Pod.Phase = plan.PodFailed }, plan.MemberPodEnded},
-		{"Kubernetes waits", func(_ *scene, r *plan.Replica) {
+		{"nothing", func(*scene, *facts.Replica) {}, ""},
+		{"no Pod", func(w *scene, _ *facts.Replica) { w.podGone("demo-1") }, facts.MemberNoPod},
+		{"no volume", func(w *scene, _ *facts.Replica) { w.dataGone("demo-1") }, facts.MemberNoVolume},
+		{"no Pod of an ephemeral member",
+			func(w *scene, _ *facts.Replica) { w.find("demo-1").Ephemeral = true; w.dataGone("demo-1") },
+			facts.MemberNoPod},
+		{"the volume is lost", func(w *scene,
+			r *facts.Replica) {
+			w.podGone("demo-1")
+			r.Volume.Phase = facts.VolumeLost
+		}, facts.MemberVolumeLost},
+		{"the volume leaves with the Pod", func(_ *scene, r *facts.Replica) { r.Volume.Terminating = true },
+			facts.MemberVolumeTerminating},
+		{"the Pod terminates", func(_ *scene, r *facts.Replica) { r.Answer, r.Pod.Terminating = nil, true },
+			facts.MemberPodTerminating},
+		{"the Pod failed", func(_ *scene, r *facts.Replica) { stopped(r); r.Pod.Phase = facts.PodFailed },
+			facts.MemberPodEnded},
+		{"Kubernetes waits", func(_ *scene, r *facts.Replica) {
 			stopped(r)
 			r.Pod.Waiting = "ImagePullBackOff"
 		}, "ImagePullBackOff"},
-		{"etcd said why", func(_ *scene, r *plan.Replica) {
+		{"etcd said why", func(_ *scene, r *facts.Replica) {
 			stopped(r)
-			r.Pod.Waiting, r.Pod.Exit = "CrashLoopBackOff", &plan.Exit{Reason: etcdutil.ExitDiskFull}
+			r.Pod.Waiting, r.Pod.Exit = "CrashLoopBackOff", &facts.Exit{Reason: etcdutil.ExitDiskFull}
 		}, "DiskFull"},
-		{"etcd stopped and nobody knows why", func(_ *scene, r *plan.Replica) {
+		{"etcd stopped and nobody knows why", func(_ *scene, r *facts.Replica) {
 			stopped(r)
-			r.Pod.Exit = &plan.Exit{Reason: etcdutil.ExitUnknown}
-		}, plan.MemberStopped},
-		{"no container yet", func(_ *scene, r *plan.Replica) { stopped(r); r.Pod.Started = false }, plan.MemberStarting},
-		{"the node is gone with the volume on it", func(_ *scene, r *plan.Replica) {
+			r.Pod.Exit = &facts.Exit{Reason: etcdutil.ExitUnknown}
+		}, facts.MemberStopped},
+		{"no container yet", func(_ *scene, r *facts.Replica) { stopped(r); r.Pod.Started = false },
+			facts.MemberStarting},
+		{"the node is gone with the volume on it", func(_ *scene, r *facts.Replica) {
 			stopped(r)
 			r.Volume.Stranded = "node-b was deleted"
-		}, plan.MemberNodeGone},
-		{"no answer", func(_ *scene, r *plan.Replica) { r.Answer = nil }, plan.MemberNotAnswering},
-		{"another ID", func(_ *scene, r *plan.Replica) { r.Answer.ID++ }, plan.MemberOtherIdentity},
-		{"another cluster", func(_ *scene, r *plan.Replica) { r.Answer.ClusterID++ }, plan.MemberOtherIdentity},
-		{"no leader", func(_ *scene, r *plan.Replica) { r.Answer.Leader = 0 }, plan.MemberNoLeader},
-		{"the volume is lost under a member that serves", func(_ *scene, r *plan.Replica) {
-			r.Volume.Phase = plan.VolumeLost
-		}, plan.MemberVolumeLost},
-		{"corrupt", func(_ *scene, r *plan.Replica) {
-			r.Answer.Alarms = []plan.Alarm{{Name: "CORRUPT", Member: r.Answer.ID}}
-		}, plan.MemberCorrupt},
-		{"not listed", func(_ *scene, r *plan.Replica) { r.Member = nil }, plan.MemberNotListed},
-		{"no list", func(w *scene, r *plan.Replica) { r.Member, w.o.Current.Membership = nil, plan.Membership{} }, plan.MemberListUnknown},
+		}, facts.MemberNodeGone},
+		{"no answer", func(_ *scene, r *facts.Replica) { r.Answer = nil }, facts.MemberNotAnswering},
+		{"another ID", func(_ *scene, r *facts.Replica) { r.Answer.ID++ }, facts.MemberOtherIdentity},
+		{"another cluster", func(_ *scene, r *facts.Replica) { r.Answer.ClusterID++ }, facts.MemberOtherIdentity},
+		{"no leader", func(_ *scene, r *facts.Replica) { r.Answer.Leader = 0 }, facts.MemberNoLeader},
+		{"the volume is lost under a member that serves", func(_ *scene, r *facts.Replica) {
+			r.Volume.Phase = facts.VolumeLost
+		}, facts.MemberVolumeLost},
+		{"corrupt", func(_ *scene, r *facts.Replica) {
+			r.Answer.Alarms = []facts.Alarm{{Name: "CORRUPT", Member: r.Answer.ID}}
+		}, facts.MemberCorrupt},
+		{"not listed", func(_ *scene, r *facts.Replica) { r.Member = nil }, facts.MemberNotListed},
+		{"no list", func(w *scene, r *facts.Replica) { r.Member, w.o.Current.Membership = nil, facts.Membership{} },
+			facts.MemberListUnknown},
 	} {
 		w := demo(3, begin).settled()
 		row.change(w, w.find("demo-1"))

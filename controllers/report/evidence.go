@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // Backup is a complete backup of the cluster, as its EtcdBackup says.
@@ -22,8 +23,8 @@ type Backup struct {
 }
 
 // ShowsEvidence reports whether the status has to say what a restore would give up.
-func ShowsEvidence(o plan.Observation) bool {
-	return hasServed(o) && (len(o.Requests) > 0 || o.Evidence().Quorum == plan.QuorumLost)
+func ShowsEvidence(o facts.Observation) bool {
+	return hasServed(o) && (len(o.Requests) > 0 || plan.EvidenceOf(o).Quorum == plan.QuorumLost)
 }
 
 // evidence is what a person has to read before anything is given up. While a quorum answers it is not written again for
@@ -32,7 +33,7 @@ func (in Input) evidence() *v1alpha1.EvidenceStatus {
 	if !ShowsEvidence(in.Observation) {
 		return nil
 	}
-	e := in.Observation.Evidence()
+	e := plan.EvidenceOf(in.Observation)
 	status := &v1alpha1.EvidenceStatus{
 		Digest: e.Digest, Quorum: string(e.Quorum), Incarnation: e.Incarnation, Revision: furthest(e).Revision,
 		Members: membersIn(e),

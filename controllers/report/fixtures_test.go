@@ -5,13 +5,14 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-var wanted = plan.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "{}"}
+var wanted = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "{}"}
 
 const (
 	clusterID   = etcdutil.ID(0xcdf818194e3a8c32)
@@ -26,7 +27,7 @@ func ids(ordinal int) etcdutil.ID {
 // scene is an observation that is written down as a phrase: demo(3).settled().without("demo-1").
 type scene struct {
 	cluster *v1alpha1.EtcdCluster
-	o       plan.Observation
+	o       facts.Observation
 	warn    []string
 }
 
@@ -36,30 +37,35 @@ func demo(size int, at time.Time) *scene {
 		cluster: &v1alpha1.EtcdCluster{
 			TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdCluster"},
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: "default", Name: "demo", UID: types.UID("3f1c"), Generation: 1, CreationTimestamp: seconds(at),
+				Namespace: "default", Name: "demo", UID: types.UID("3f1c"), Generation: 1,
+				CreationTimestamp: seconds(at),
 			},
 			Spec:   v1alpha1.EtcdClusterSpec{Size: int32(size), Version: "3.6.16"},
 			Status: v1alpha1.EtcdClusterStatus{ObservedGeneration: -1},
 		},
-		o: plan.Observation{
-			Now:     at,
-			Cluster: plan.Identity{Namespace: "default", Name: "demo", UID: "3f1c", Operator: "etcd-steward-system/etcd-steward"},
-			Desired: plan.Desired{Size: size, Choices: wanted, StorageBytes: 8 << 30, TLS: true, Retain: true, HasBudget: true},
-			Budget:  plan.Budget{Object: plan.Object{Kind: "PodDisruptionBudget", Name: "demo", State: plan.ObjectAbsent}},
-			Current: plan.Incarnation{Membership: plan.Membership{
+		o: facts.Observation{
+			Now: at,
+			Cluster: facts.Identity{Namespace: "default", Name: "demo", UID: "3f1c",
+				Operator: "etcd-steward-system/etcd-steward"},
+			Desired: facts.Desired{Size: size, Choices: wanted, StorageBytes: 8 << 30, TLS: true, Retain: true,
+				HasBudget: true},
+			Budget: facts.Budget{Object: facts.Object{Kind: "PodDisruptionBudget", Name: "demo",
+				State: facts.ObjectAbsent}},
+			Current: facts.Incarnation{Membership: facts.Membership{
 				Why: "no member runs",
 			}},
 		},
 	}
-	return w.objects(plan.ObjectAbsent)
+	return w.objects(facts.ObjectAbsent)
 }
 
-func (w *scene) objects(state plan.ObjectState) *scene {
+func (w *scene) objects(state facts.ObjectState) *scene {
 	w.o.Objects = nil
 	for _, name := range []string{"demo-ca", "demo-ca-peer", "demo-client-tls", "demo-operator-tls"} {
-		w.o.Objects = append(w.o.Objects, plan.Object{Kind: "Secret", Name: name, State: state, Authority: name == "demo-ca" || name == "demo-ca-peer"})
+		w.o.Objects = append(w.o.Objects, facts.Object{Kind: "Secret", Name: name, State: state,
+			Authority: name == "demo-ca" || name == "demo-ca-peer"})
 	}
-	w.o.Objects = append(w.o.Objects, plan.Object{Kind: "Service", Name: "demo", State: state})
+	w.o.Objects = append(w.o.Objects, facts.Object{Kind: "Service", Name: "demo", State: state})
 	return w
 }
 
@@ -76,59 +82,64 @@ func (w *scene) recorded() *scene {
 
 // starting has everything made, and no container that has run yet.
 func (w *scene) starting() *scene {
-	w.recorded().objects(plan.ObjectCurrent)
+	w.recorded().objects(facts.ObjectCurrent)
 	w.o.Current.Birth.Begun, w.o.Current.Birth.Volumes = true, map[string]string{}
 	for i, name := range w.o.Current.Birth.Names {
 		w.o.Current.Birth.Volumes[name] = w.volume(i).UID
 	}
 	w.o.Current.Members = nil
 	for i := range w.o.Desired.Size {
-		w.o.Current.Members = append(w.o.Current.Members, plan.Replica{
+		w.o.Current.Members = append(w.o.Current.Members, facts.Replica{
 			Name: etcdutil.MemberName("demo", i), Ordinal: i, Pod: w.pod(i), Volume: w.volume(i), Secret: w.secret(i),
 		})
 	}
 	return w
 }
 
-func (w *scene) pod(i int) *plan.Pod {
-	return &plan.Pod{
-		UID: "pod-" + etcdutil.MemberName("", i), Created: w.o.Now, Phase: plan.PodPending, Scheduled: true,
-		Node: []string{"node-a", "node-b", "node-c"}[i%3], Flags: plan.FlagsBirth, Incarnation: incarnation, Choices: wanted,
+func (w *scene) pod(i int) *facts.Pod {
+	return &facts.Pod{
+		UID: "pod-" + etcdutil.MemberName("", i), Created: w.o.Now, Phase: facts.PodPending, Scheduled: true,
+		Node: []string{"node-a", "node-b", "node-c"}[i%3], Flags: facts.FlagsBirth, Incarnation: incarnation,
+		Choices: wanted,
 		Waiting: "ContainerCreating",
 	}
 }
 
-func (w *scene) volume(i int) *plan.Volume {
-	return &plan.Volume{
-		UID: "volume-" + etcdutil.MemberName("", i), Created: w.o.Now, Phase: plan.VolumeBound, Incarnation: incarnation, Choices: wanted, Bytes: 8 << 30,
+func (w *scene) volume(i int) *facts.Volume {
+	return &facts.Volume{
+		UID: "volume-" + etcdutil.MemberName("", i), Created: w.o.Now, Phase: facts.VolumeBound,
+		Incarnation: incarnation, Choices: wanted, Bytes: 8 << 30,
 	}
 }
 
-func (w *scene) secret(i int) plan.Object {
-	return plan.Object{
-		Kind: "Secret", Name: etcdutil.MemberName("demo", i) + "-tls", State: plan.ObjectCurrent, NotAfter: w.cluster.CreationTimestamp.AddDate(0, 3, 0),
+func (w *scene) secret(i int) facts.Object {
+	return facts.Object{
+		Kind: "Secret", Name: etcdutil.MemberName("demo", i) + "-tls", State: facts.ObjectCurrent,
+		NotAfter: w.cluster.CreationTimestamp.AddDate(0, 3, 0),
 	}
 }
 
 // answering has every member started and answering; nothing is written down of it yet.
 func (w *scene) answering() *scene {
-	w.o.Current.Membership = plan.Membership{Known: true, ClusterID: clusterID, Leader: ids(0)}
+	w.o.Current.Membership = facts.Membership{Known: true, ClusterID: clusterID, Leader: ids(0)}
 	for i := range w.o.Current.Members {
 		w.serve(&w.o.Current.Members[i], false)
 	}
 	return w
 }
 
-func (w *scene) serve(r *plan.Replica, learner bool) {
+func (w *scene) serve(r *facts.Replica, learner bool) {
 	r.Member = &etcdutil.Member{
-		ID: ids(r.Ordinal), Name: r.Name, Learner: learner, ClientURLs: []string{"https://" + r.Name + ".demo-peers.default.svc:2379"},
+		ID: ids(r.Ordinal), Name: r.Name, Learner: learner, ClientURLs: []string{"https://" + r.Name +
+			".demo-peers.default.svc:2379"},
 		PeerURLs: []string{etcdutil.PeerURL("https", r.Name, "demo", "default")},
 	}
-	r.Answer = &plan.Answer{
-		ID: ids(r.Ordinal), ClusterID: clusterID, Leader: ids(0), Version: wanted.Version, Revision: 1, Applied: 100, Learner: learner,
-		DBSize: 20 << 10, DBSizeInUse: 16 << 10,
+	r.Answer = &facts.Answer{
+		ID: ids(r.Ordinal), ClusterID: clusterID, Leader: ids(0), Version: wanted.Version, Revision: 1, Applied: 100,
+		Learner: learner,
+		DBSize:  20 << 10, DBSizeInUse: 16 << 10,
 	}
-	r.Pod.Phase, r.Pod.Started, r.Pod.Running, r.Pod.Ready, r.Pod.Waiting = plan.PodRunning, true, true, true, ""
+	r.Pod.Phase, r.Pod.Started, r.Pod.Running, r.Pod.Ready, r.Pod.Waiting = facts.PodRunning, true, true, true, ""
 	r.Pod.ReadySince = w.o.Now
 	w.o.Current.Membership.Members = append(w.o.Current.Membership.Members, *r.Member)
 }
@@ -138,7 +149,8 @@ func (w *scene) identified() *scene {
 	w.answering()
 	for i := range w.o.Current.Members {
 		r := &w.o.Current.Members[i]
-		r.Volume.Record = record.Member{ClusterID: clusterID, MemberID: r.Member.ID, Version: wanted.Version, VolumeUID: r.Volume.UID}
+		r.Volume.Record = record.Member{ClusterID: clusterID, MemberID: r.Member.ID, Version: wanted.Version,
+			VolumeUID: r.Volume.UID}
 	}
 	return w
 }
@@ -147,9 +159,10 @@ func (w *scene) identified() *scene {
 func (w *scene) settled() *scene {
 	w.starting().answering()
 	w.o.Current.Birth.ClusterID = clusterID
-	w.o.Budget.State, w.o.Budget.MinAvailable = plan.ObjectCurrent, etcdutil.Quorum(w.o.Desired.Size)
+	w.o.Budget.State, w.o.Budget.MinAvailable = facts.ObjectCurrent, etcdutil.Quorum(w.o.Desired.Size)
 	if w.o.Desired.Size == 1 {
-		w.o.Budget = plan.Budget{Object: plan.Object{Kind: "PodDisruptionBudget", Name: "demo", State: plan.ObjectAbsent}}
+		w.o.Budget = facts.Budget{Object: facts.Object{Kind: "PodDisruptionBudget", Name: "demo",
+			State: facts.ObjectAbsent}}
 	}
 	for i := range w.o.Current.Members {
 		w.write(&w.o.Current.Members[i])
@@ -159,15 +172,16 @@ func (w *scene) settled() *scene {
 }
 
 // write records and seals a member, with the label of its role.
-func (w *scene) write(r *plan.Replica) {
-	r.Volume.Record = record.Member{ClusterID: clusterID, MemberID: r.Member.ID, Version: wanted.Version, VolumeUID: r.Volume.UID}
-	r.Pod.Flags, r.Pod.Role = plan.FlagsSealed, v1alpha1.RoleVoter
+func (w *scene) write(r *facts.Replica) {
+	r.Volume.Record = record.Member{ClusterID: clusterID, MemberID: r.Member.ID, Version: wanted.Version,
+		VolumeUID: r.Volume.UID}
+	r.Pod.Flags, r.Pod.Role = facts.FlagsSealed, v1alpha1.RoleVoter
 	if r.Member.Learner {
 		r.Pod.Role = v1alpha1.RoleLearner
 	}
 }
 
-func (w *scene) find(name string) *plan.Replica {
+func (w *scene) find(name string) *facts.Replica {
 	for i := range w.o.Current.Members {
 		if w.o.Current.Members[i].Name == name {
 			return &w.o.Current.Members[i]
@@ -197,7 +211,7 @@ func (w *scene) silent(name string) *scene {
 
 // without takes a member off the list, and its last traces with it.
 func (w *scene) without(name string) *scene {
-	var rest []plan.Replica
+	var rest []facts.Replica
 	w.o.Current.Membership.Members = nil
 	for _, r := range w.o.Current.Members {
 		if r.Name != name {
@@ -214,8 +228,9 @@ func (w *scene) without(name string) *scene {
 // promised has the volume of a member that is to be added.
 func (w *scene) promised(ordinal int) *scene {
 	w.o.Current.Birth.Promised, w.o.Current.Birth.NextOrdinal = etcdutil.MemberName("demo", ordinal), ordinal+1
-	w.o.Current.Members = append(w.o.Current.Members, plan.Replica{
-		Name: etcdutil.MemberName("demo", ordinal), Ordinal: ordinal, Volume: w.volume(ordinal), Secret: w.secret(ordinal),
+	w.o.Current.Members = append(w.o.Current.Members, facts.Replica{
+		Name: etcdutil.MemberName("demo", ordinal), Ordinal: ordinal, Volume: w.volume(ordinal),
+		Secret: w.secret(ordinal),
 	})
 	return w
 }
@@ -224,7 +239,7 @@ func (w *scene) promised(ordinal int) *scene {
 func (w *scene) learning(ordinal int) *scene {
 	r := w.find(etcdutil.MemberName("demo", ordinal))
 	r.Pod = w.pod(ordinal)
-	r.Pod.Flags = plan.FlagsJoin
+	r.Pod.Flags = facts.FlagsJoin
 	r.Member = &etcdutil.Member{
 		ID: ids(ordinal), Learner: true, PeerURLs: []string{etcdutil.PeerURL("https", r.Name, "demo", "default")},
 	}
@@ -235,7 +250,7 @@ func (w *scene) learning(ordinal int) *scene {
 // unreadable makes the member list unknown; those that still run answer without a leader.
 func (w *scene) unreadable(why string) *scene {
 	known := w.o.Current.Membership.Members
-	w.o.Current.Membership = plan.Membership{Why: why, LastKnown: known}
+	w.o.Current.Membership = facts.Membership{Why: why, LastKnown: known}
 	for i := range w.o.Current.Members {
 		w.o.Current.Members[i].Member = nil
 		if w.o.Current.Members[i].Answer != nil {

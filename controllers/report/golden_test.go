@@ -15,6 +15,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -108,7 +109,8 @@ func (s *story) shows(golden string) {
 		s.t.Fatal(err)
 	}
 	if string(want) != text {
-		s.t.Errorf("%s differs; if that is wanted, run go test ./controllers/report -update and read the file as a user would\n%s", path, text)
+		s.t.Errorf(
+			"%s differs; if that is wanted, run go test ./controllers/report -update and read the file as a user would\n%s", path, text)
 	}
 }
 
@@ -123,13 +125,13 @@ func (s *story) decides(verdict plan.Verdict, reason string) *story {
 
 func TestAClusterThatIsBeingCreatedReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
-		s.begins().decides(plan.Wait, plan.ReasonFirstQuorum).shows("creating")
+		s.begins().decides(plan.Wait, facts.ReasonFirstQuorum).shows("creating")
 	})
 }
 
 func TestASettledClusterReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
-		s.lives().decides(plan.Settled, plan.ReasonSettled).shows("settled")
+		s.lives().decides(plan.Settled, facts.ReasonSettled).shows("settled")
 	})
 }
 
@@ -137,13 +139,13 @@ func TestAHealingClusterReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
 		s.lives()
 		s.dataGone("demo-1")
-		s.pass().decides(plan.Act, plan.ReasonRepair)
+		s.pass().decides(plan.Act, facts.ReasonRepair)
 		s.without("demo-1")
-		s.after(time.Second).pass().decides(plan.Act, plan.ReasonGrow)
+		s.after(time.Second).pass().decides(plan.Act, facts.ReasonGrow)
 		s.promised(3)
 		s.pass()
 		s.learning(3)
-		s.after(2*time.Second).pass().decides(plan.Wait, plan.ReasonStarting).after(time.Second).shows("healing")
+		s.after(2*time.Second).pass().decides(plan.Wait, facts.ReasonStarting).after(time.Second).shows("healing")
 	})
 }
 
@@ -152,7 +154,8 @@ func TestARefusedChangeReadsWell(t *testing.T) {
 		s.lives()
 		s.cluster.Generation, s.cluster.Spec.Version = 2, "3.7.3"
 		s.o.Desired.Choices.Version.Minor, s.o.Desired.Choices.Version.Patch = 7, 3
-		s.after(time.Second).pass().decides(plan.Refuse, plan.ReasonNotSupported).after(5 * time.Minute).shows("refused")
+		s.after(time.Second).pass().decides(plan.Refuse,
+			facts.ReasonNotSupported).after(5 * time.Minute).shows("refused")
 	})
 }
 
@@ -162,7 +165,7 @@ func TestAPausedClusterReadsWell(t *testing.T) {
 		s.cluster.Generation, s.cluster.Spec.Paused, s.o.Desired.Paused = 2, true, true
 		s.pass().after(time.Minute)
 		s.podGone("demo-2")
-		s.pass().decides(plan.Wait, plan.ReasonPaused).after(30 * time.Second).shows("paused")
+		s.pass().decides(plan.Wait, facts.ReasonPaused).after(30 * time.Second).shows("paused")
 	})
 }
 
@@ -170,7 +173,7 @@ func TestAClusterWithoutQuorumReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
 		s.lives()
 		s.dataGone("demo-1").dataGone("demo-2").unreadable("the members that answer know no leader: demo-0")
-		s.pass().decides(plan.Refuse, plan.ReasonQuorumLost).after(3 * time.Minute).shows("lost-quorum")
+		s.pass().decides(plan.Refuse, facts.ReasonQuorumLost).after(3 * time.Minute).shows("lost-quorum")
 	})
 }
 
@@ -178,10 +181,10 @@ func TestAClusterWithKeptVolumesReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
 		s.lives()
 		s.o.Desired.KeepVolumes = 24 * time.Hour
-		s.o.Kept = []plan.KeptVolume{
-			{Name: "demo-7", UID: "volume-7", Ordinal: 7, For: plan.CauseCorruption, Since: begin},
-			{Name: "demo-8", UID: "volume-8", Ordinal: 8, For: plan.CauseDisk, Since: begin.Add(10 * time.Minute)},
+		s.o.Kept = []facts.KeptVolume{
+			{Name: "demo-7", UID: "volume-7", Ordinal: 7, For: facts.CauseCorruption, Since: begin},
+			{Name: "demo-8", UID: "volume-8", Ordinal: 8, For: facts.CauseDisk, Since: begin.Add(10 * time.Minute)},
 		}
-		s.pass().decides(plan.Settled, plan.ReasonSettled).shows("kept-volumes")
+		s.pass().decides(plan.Settled, facts.ReasonSettled).shows("kept-volumes")
 	})
 }

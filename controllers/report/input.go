@@ -3,12 +3,14 @@ package report
 import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // Input is one pass: what was seen, what was decided, and what came of it.
 type Input struct {
 	Cluster     *v1alpha1.EtcdCluster // as it was read at the start of the pass; its status is the old one
-	Observation plan.Observation
+	Observation facts.Observation
 	Decision    plan.Decision
 	Outcome     Outcome  // zero when nothing was to be done, or (DryRun) nothing was done
 	Warnings    []string // sentences about a spec that is accepted all the same, such as a version with known defects
@@ -23,7 +25,7 @@ type Input struct {
 
 // Outcome is what came of applying the decision's change. The zero value means that nothing was tried.
 type Outcome struct {
-	Change plan.Change // what was tried; nil when nothing was
+	Change changes.Change // what was tried; nil when nothing was
 	// the rule that is told instead of the decision's: one whose change gave way, or RuleBrake; empty for none
 	Rule    string
 	Applied bool // the world is now as the change wants it

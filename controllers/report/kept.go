@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // keptVolumes are the volumes of replaced members, in the order in which they were observed.
@@ -19,13 +19,13 @@ func (in Input) keptVolumes() []v1alpha1.KeptVolume {
 }
 
 // keptVolume leaves the times out while it is not known since when the volume is kept.
-func (in Input) keptVolume(v plan.KeptVolume, old v1alpha1.KeptVolume) v1alpha1.KeptVolume {
+func (in Input) keptVolume(v facts.KeptVolume, old v1alpha1.KeptVolume) v1alpha1.KeptVolume {
 	kept := v1alpha1.KeptVolume{Name: v.Name, Reason: string(v.For)}
 	if v.Since.IsZero() {
 		return kept
 	}
 	kept.Since = holdTime(old.Since, v.Since)
-	if v.For != plan.CauseCorruption {
+	if v.For != facts.CauseCorruption {
 		kept.Until = holdTime(old.Until, v.Since.Add(in.Observation.Desired.KeepVolumes))
 	}
 	return kept
@@ -54,9 +54,9 @@ func holdTime(old *metav1.Time, at time.Time) *metav1.Time {
 func keptByReason(volumes []v1alpha1.KeptVolume) map[string]int {
 	counts := map[string]int{}
 	for _, v := range volumes {
-		reason := plan.CauseUnknown
-		if kind := plan.Cause(v.Reason).Kind(); kind == plan.OwnKind || kind == plan.DoubtKind {
-			reason = plan.Cause(v.Reason)
+		reason := facts.CauseUnknown
+		if kind := facts.Cause(v.Reason).Kind(); kind == facts.OwnKind || kind == facts.DoubtKind {
+			reason = facts.Cause(v.Reason)
 		}
 		counts[string(reason)]++
 	}

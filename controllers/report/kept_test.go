@@ -6,27 +6,28 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // keeping is a settled cluster with the volume of a member that was replaced an hour ago for this cause.
-func keeping(cause plan.Cause) *scene {
+func keeping(cause facts.Cause) *scene {
 	w := demo(3, begin).settled()
 	w.o.Desired.KeepVolumes = 24 * time.Hour
-	w.o.Kept = []plan.KeptVolume{{Name: "demo-7", UID: "volume-7", Ordinal: 7, For: cause, Since: begin.Add(-time.Hour)}}
+	w.o.Kept = []facts.KeptVolume{{Name: "demo-7", UID: "volume-7", Ordinal: 7, For: cause,
+		Since: begin.Add(-time.Hour)}}
 	return w
 }
 
 func TestAKeptVolumeIsShownWithTheTimeOfItsEnd(t *testing.T) {
 	since, until := seconds(begin.Add(-time.Hour)), seconds(begin.Add(23*time.Hour))
 	want := []v1alpha1.KeptVolume{{Name: "demo-7", Reason: "Disk", Since: &since, Until: &until}}
-	if got := Status(keeping(plan.CauseDisk).input()).KeptVolumes; !reflect.DeepEqual(got, want) {
+	if got := Status(keeping(facts.CauseDisk).input()).KeptVolumes; !reflect.DeepEqual(got, want) {
 		t.Errorf("the status has %+v, want %+v", got, want)
 	}
 }
 
 func TestACopyThatDiffersIsKeptWithoutAnEnd(t *testing.T) {
-	w := keeping(plan.CauseCorruption)
+	w := keeping(facts.CauseCorruption)
 	w.o.Desired.KeepVolumes = 0
 	since := seconds(begin.Add(-time.Hour))
 	want := []v1alpha1.KeptVolume{{Name: "demo-7", Reason: "Corruption", Since: &since}}
@@ -36,7 +37,7 @@ func TestACopyThatDiffersIsKeptWithoutAnEnd(t *testing.T) {
 }
 
 func TestAnotherTimeToKeepVolumesMovesTheEndThatIsShown(t *testing.T) {
-	w := keeping(plan.CauseDisk).written(t)
+	w := keeping(facts.CauseDisk).written(t)
 	w.o.Desired.KeepVolumes = 48 * time.Hour
 	got := Status(w.input()).KeptVolumes[0]
 	if want := begin.Add(47 * time.Hour); !got.Until.Time.Equal(want) {
@@ -45,7 +46,7 @@ func TestAnotherTimeToKeepVolumesMovesTheEndThatIsShown(t *testing.T) {
 }
 
 func TestAVolumeThatIsKeptSinceAnUnknownTimeIsShownWithoutTimesAndWritesNothingAgain(t *testing.T) {
-	w := keeping(plan.CauseDisk)
+	w := keeping(facts.CauseDisk)
 	w.o.Kept[0].Since = time.Time{}
 	w.written(t).later(10 * time.Second)
 	again := Status(w.input())
@@ -58,7 +59,7 @@ func TestAVolumeThatIsKeptSinceAnUnknownTimeIsShownWithoutTimesAndWritesNothingA
 }
 
 func TestAVolumeThatIsGoneLeavesTheStatus(t *testing.T) {
-	w := keeping(plan.CauseDisk).written(t)
+	w := keeping(facts.CauseDisk).written(t)
 	if len(w.cluster.Status.KeptVolumes) != 1 {
 		t.Fatalf("the status has %+v, so this proves nothing", w.cluster.Status.KeptVolumes)
 	}
@@ -70,8 +71,10 @@ func TestAVolumeThatIsGoneLeavesTheStatus(t *testing.T) {
 
 func TestKeptVolumesAreCountedByReasonsOfAClosedSet(t *testing.T) {
 	w := demo(3, begin).settled()
-	for i, cause := range []plan.Cause{plan.CauseDisk, plan.CauseDisk, plan.CauseCorruption, "a-person-wrote-this", plan.CauseSettings} {
-		w.o.Kept = append(w.o.Kept, plan.KeptVolume{Name: string(rune('a' + i)), Ordinal: i, For: cause, Since: begin.Add(-time.Hour)})
+	for i, cause := range []facts.Cause{facts.CauseDisk, facts.CauseDisk, facts.CauseCorruption, "a-person-wrote-this",
+		facts.CauseSettings} {
+		w.o.Kept = append(w.o.Kept, facts.KeptVolume{Name: string(rune('a' + i)), Ordinal: i, For: cause,
+			Since: begin.Add(-time.Hour)})
 	}
 	want := map[string]int{"Disk": 2, "Corruption": 1, "Unknown": 2}
 	if got := Metrics(w.input()).Kept; !reflect.DeepEqual(got, want) {

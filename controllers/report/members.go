@@ -4,7 +4,8 @@ import (
 	"cmp"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,7 +15,7 @@ import (
 // is not known, remembered by a survivor.
 func (in Input) members() []v1alpha1.MemberStatus {
 	var out []v1alpha1.MemberStatus
-	remembered, judged := in.remembered(), in.Observation.Judgements()
+	remembered, judged := in.remembered(), judge.Current(in.Observation)
 	for _, r := range in.Observation.Current.Members {
 		id, isRemembered := remembered[r.Name]
 		if r.Member != nil || r.Pod != nil || r.Volume != nil || isRemembered {
@@ -40,7 +41,7 @@ func (in Input) remembered() map[string]etcdutil.ID {
 	return out
 }
 
-func (in Input) member(r plan.Replica, remembered etcdutil.ID, old v1alpha1.MemberStatus) v1alpha1.MemberStatus {
+func (in Input) member(r facts.Replica, remembered etcdutil.ID, old v1alpha1.MemberStatus) v1alpha1.MemberStatus {
 	o := in.Observation
 	m := v1alpha1.MemberStatus{
 		Name: r.Name, ID: memberID(r, remembered), Role: memberRole(r), Healthy: r.IsHealthy(o.Current.Membership),
@@ -70,7 +71,7 @@ func (in Input) oldMember(name string) v1alpha1.MemberStatus {
 
 // memberID is what the list says, else what the member says, else what is recorded beside its data, else what a
 // survivor remembers.
-func memberID(r plan.Replica, remembered etcdutil.ID) string {
+func memberID(r facts.Replica, remembered etcdutil.ID) string {
 	id := cmp.Or(r.Record().MemberID, remembered)
 	switch {
 	case r.Member != nil:
@@ -85,7 +86,7 @@ func memberID(r plan.Replica, remembered etcdutil.ID) string {
 }
 
 // memberRole is absent while the list is not known: what a member without quorum believes may be long past.
-func memberRole(r plan.Replica) string {
+func memberRole(r facts.Replica) string {
 	switch {
 	case r.IsVoter():
 		return v1alpha1.RoleVoter
@@ -97,7 +98,7 @@ func memberRole(r plan.Replica) string {
 
 // runningVersion is what the member says it runs, else what its running container was made from; zero when it does not
 // run.
-func runningVersion(r plan.Replica) etcdutil.Version {
+func runningVersion(r facts.Replica) etcdutil.Version {
 	switch {
 	case r.Answer != nil:
 		return r.Answer.Version
@@ -108,7 +109,7 @@ func runningVersion(r plan.Replica) etcdutil.Version {
 }
 
 // lowestVersion is the lowest version that a member runs; zero when none does.
-func lowestVersion(o plan.Observation) etcdutil.Version {
+func lowestVersion(o facts.Observation) etcdutil.Version {
 	var lowest etcdutil.Version
 	for _, r := range o.Current.Members {
 		if v := runningVersion(r); !v.IsZero() && (lowest.IsZero() || v.Compare(lowest) < 0) {
@@ -119,20 +120,20 @@ func lowestVersion(o plan.Observation) etcdutil.Version {
 }
 
 // stoppedMembers names the members whose container does not run.
-func stoppedMembers(o plan.Observation) []string {
-	return namesOf(o, func(r plan.Replica) bool { return r.Member != nil && (r.Pod == nil || !r.Pod.Running) })
+func stoppedMembers(o facts.Observation) []string {
+	return namesOf(o, func(r facts.Replica) bool { return r.Member != nil && (r.Pod == nil || !r.Pod.Running) })
 }
 
 // outdatedMembers names the members that are made with other settings than those of this spec; while the list is not
 // known, every replica that has a Pod counts as one.
-func outdatedMembers(o plan.Observation) []string {
-	return namesOf(o, func(r plan.Replica) bool {
+func outdatedMembers(o facts.Observation) []string {
+	return namesOf(o, func(r facts.Replica) bool {
 		isMember := r.Member != nil || !o.Current.Membership.Known && r.Pod != nil
 		return isMember && !r.Choices().IsZero() && r.Choices() != o.Desired.Choices
 	})
 }
 
-func namesOf(o plan.Observation, counts func(plan.Replica) bool) []string {
+func namesOf(o facts.Observation, counts func(facts.Replica) bool) []string {
 	var names []string
 	for _, r := range o.Current.Members {
 		if counts(r) {
@@ -143,14 +144,14 @@ func namesOf(o plan.Observation, counts func(plan.Replica) bool) []string {
 }
 
 // updatedMembers counts the members that run with the settings of this spec.
-func updatedMembers(o plan.Observation) int32 {
-	return int32(len(namesOf(o, func(r plan.Replica) bool {
+func updatedMembers(o facts.Observation) int32 {
+	return int32(len(namesOf(o, func(r facts.Replica) bool {
 		return (r.Member != nil || !o.Current.Membership.Known) && r.Pod != nil && r.Pod.Running &&
 			r.Pod.Choices == o.Desired.Choices
 	})))
 }
 
-func certificateExpiry(r plan.Replica, old *metav1.Time) *metav1.Time {
+func certificateExpiry(r facts.Replica, old *metav1.Time) *metav1.Time {
 	if r.Secret.NotAfter.IsZero() {
 		return nil
 	}

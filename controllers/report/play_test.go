@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/world"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -23,8 +24,9 @@ type player struct {
 }
 
 func play(t *testing.T, seed uint64) *player {
-	spec := plan.Desired{
-		Size: []int{1, 3, 5}[seed%3], Choices: plan.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a"},
+	spec := facts.Desired{
+		Size: []int{1, 3, 5}[seed%3], Choices: facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16},
+			Inputs: "a"},
 		StorageBytes: 8 << 30, TLS: seed%2 == 0, Ephemeral: seed%5 == 0, Retain: true, HasBudget: true,
 	}
 	sim := world.New(seed, spec)
@@ -71,9 +73,12 @@ func (p *player) check(in Input, s v1alpha1.EtcdClusterStatus) {
 		p.t.Fatalf("both reconciling and stalled: %s", brief(s))
 	case isTrue(v1alpha1.ConditionReady) && !isComplete(o):
 		p.t.Fatalf("ready, and not as the spec asks: %s", brief(s))
-	case isTrue(v1alpha1.ConditionReady) && (isTrue(v1alpha1.ConditionDegraded) || !isTrue(v1alpha1.ConditionUpToDate) || s.ReadyMembers != int32(o.Desired.Size)):
+	case isTrue(v1alpha1.ConditionReady) &&
+		(isTrue(v1alpha1.ConditionDegraded) || !isTrue(v1alpha1.ConditionUpToDate) ||
+			s.ReadyMembers != int32(o.Desired.Size)):
 		p.t.Fatalf("ready and in trouble at once: %s", brief(s))
-	case !isTrue(v1alpha1.ConditionReady) && !isTrue(v1alpha1.ConditionReconciling) && !isTrue(v1alpha1.ConditionStalled) && !o.Desired.Paused:
+	case !isTrue(v1alpha1.ConditionReady) && !isTrue(v1alpha1.ConditionReconciling) &&
+		!isTrue(v1alpha1.ConditionStalled) && !o.Desired.Paused:
 		p.t.Fatalf("not ready, and nobody is at it: %s", brief(s))
 	case s.NextStep.Reason == "" || s.NextStep.Message == "":
 		p.t.Fatalf("a step without a reason or a sentence: %+v", s.NextStep)
@@ -112,7 +117,8 @@ func TestEveryReportOfAnyHistoryIsConsistentAndAClusterAtRestIsNotWritten(t *tes
 			p.pass()
 		}
 		if p.writes != before {
-			t.Errorf("seed %d: with no faults any more it was written %d times; it reads %s", seed, p.writes-before, brief(p.cluster.Status))
+			t.Errorf("seed %d: with no faults any more it was written %d times; it reads %s", seed, p.writes-before,
+				brief(p.cluster.Status))
 		}
 		verdicts[plan.Verdict(p.cluster.Status.NextStep.Verdict)]++
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +18,7 @@ import (
 type restore struct {
 	Input
 	object   *v1alpha1.EtcdRestore
-	request  plan.Request
+	request  facts.Request
 	standing plan.Standing
 	evidence *v1alpha1.EvidenceStatus
 }
@@ -25,12 +26,12 @@ type restore struct {
 // Restore is the complete new status of an EtcdRestore that names the cluster; false when the pass did not see it. What
 // the cluster's own status says of the evidence is said here in the same words, and as seldom.
 func Restore(in Input, r *v1alpha1.EtcdRestore) (v1alpha1.EtcdRestoreStatus, bool) {
-	i := slices.IndexFunc(in.Observation.Requests, func(q plan.Request) bool { return q.Name == r.Name })
+	i := slices.IndexFunc(in.Observation.Requests, func(q facts.Request) bool { return q.Name == r.Name })
 	if i < 0 || in.IsBlind {
 		return v1alpha1.EtcdRestoreStatus{}, false
 	}
 	request := in.Observation.Requests[i]
-	x := restore{Input: in, object: r, request: request, standing: in.Observation.Standing(request),
+	x := restore{Input: in, object: r, request: request, standing: plan.StandingOf(in.Observation, request),
 		evidence: Status(in).Evidence}
 	return x.status(), true
 }
@@ -41,7 +42,7 @@ func (r restore) status() v1alpha1.EtcdRestoreStatus {
 		ObservedGeneration: r.object.Generation,
 		Conditions:         words.Since(r.Observation.Now, r.object.Generation, r.conditions(), old.Conditions),
 		Stage:              r.stage(),
-		Evidence:           r.Observation.Evidence().Digest,
+		Evidence:           plan.EvidenceOf(r.Observation).Digest,
 		OldVolumes:         r.oldVolumes(),
 		StartedAt:          r.startedAt(),
 		CompletedAt:        r.completedAt(),
@@ -66,7 +67,7 @@ const (
 )
 
 func (r restore) stage() string {
-	hasPod := func(replica plan.Replica) bool { return replica.Pod != nil }
+	hasPod := func(replica facts.Replica) bool { return replica.Pod != nil }
 	switch r.standing {
 	case plan.StandingComplete:
 		if r.isSuperseded() && r.object.Status.CompletedAt == nil {
@@ -168,7 +169,7 @@ func (r restore) isSuperseded() bool {
 
 // held is what keeps a restore from going on without a person; nil when nothing does. A restore that waits may go on
 // when its approver has forgotten it, so it says how to end that, as long as it can be ended.
-func (r restore) held() *plan.Note {
+func (r restore) held() *facts.Note {
 	if r.standing != plan.StandingApproved && r.standing != plan.StandingLaying && r.standing != plan.StandingMoved {
 		return nil
 	}
@@ -185,11 +186,11 @@ func (r restore) held() *plan.Note {
 }
 
 // note is what the planner says of the restore that it carries out; nil when it says nothing.
-func (r restore) note() *plan.Note {
+func (r restore) note() *facts.Note {
 	d := r.Decision
-	notes := append([]plan.Note{{Rule: d.Rule, Reason: d.Reason, Message: d.Message, NeedsHuman: d.NeedsHuman,
+	notes := append([]facts.Note{{Rule: d.Rule, Reason: d.Reason, Message: d.Message, NeedsHuman: d.NeedsHuman,
 		Overdue: d.Overdue}}, d.Yielded...)
-	isAbout := func(n plan.Note) bool { return slices.Contains(restoreRules, n.Rule) }
+	isAbout := func(n facts.Note) bool { return slices.Contains(restoreRules, n.Rule) }
 	if r.standing == plan.StandingMoved && !slices.ContainsFunc(notes, isAbout) {
 		return &notes[0] // all that is done now is done for it
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -39,7 +40,7 @@ func (r restore) approved() metav1.Condition {
 	approved := func(status metav1.ConditionStatus, reason string, says ...string) metav1.Condition {
 		return is(v1alpha1.RestoreApproved, status, reason, join(says...))
 	}
-	evidence := r.Observation.Evidence()
+	evidence := plan.EvidenceOf(r.Observation)
 	digest := evidence.Digest
 	switch r.standing {
 	case plan.StandingUnborn:
@@ -140,7 +141,7 @@ func (r restore) laying() metav1.Condition {
 			strings.Join(missing, ", ")))
 }
 
-func isPrepared(r plan.Replica, source record.Source) bool {
+func isPrepared(r facts.Replica, source record.Source) bool {
 	v := r.Volume
 	return v != nil && r.Restoring == nil &&
 		(source == record.SourceEmpty || v.Restored != "" && v.Restored == v.Incarnation)
@@ -171,7 +172,7 @@ func (r restore) complete() metav1.Condition {
 
 // another names the one that is carried out first: it may wait for a person for a long time.
 func (r restore) another() string {
-	first := r.Observation.Ahead(r.request)
+	first := plan.ChosenBefore(r.Observation, r.request)
 	return fmt.Sprintf("The EtcdRestore %s of this cluster is carried out first. After that this approval is stale. "+
 		"To carry out this one instead, delete %s or take its approval back: "+
 		`kubectl patch etcdrestore %s -n %s --type merge -p '{"spec":{"approval":""}}'`, first, first,

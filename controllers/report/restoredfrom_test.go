@@ -6,15 +6,16 @@ import (
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-var saved = record.Origin{Hash: "h", Key: "shop/demo/snapshot.db", SHA256: "s", SizeBytes: 1056, Revision: 7, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 15}}
+var saved = record.Origin{Hash: "h", Key: "shop/demo/snapshot.db", SHA256: "s", SizeBytes: 1056, Revision: 7,
+	Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 15}}
 
 // tellings are the events of a change that was made, each with its note.
-func tellings(w *scene, change plan.Change) []string {
+func tellings(w *scene, change changes.Change) []string {
 	in := w.input()
 	in.Outcome = Outcome{Change: change, Applied: true}
 	var said []string
@@ -27,14 +28,16 @@ func tellings(w *scene, change plan.Change) []string {
 func TestARestoreIsToldWhenItBeginsAndWhenItIsDone(t *testing.T) {
 	w := demo(3, begin).settled()
 	w.o.Current.Birth.Origin = saved
-	first := plan.BeginBirth{Names: []string{"demo-0"}, Origin: saved}
+	first := changes.BeginBirth{Names: []string{"demo-0"}, Origin: saved}
 	for name, row := range map[string]struct {
-		change plan.Change
+		change changes.Change
 		want   []string
 	}{
-		"at its birth":          {first, []string{"Normal CreatingCluster", "Normal RestoreStarted"}},
-		"at another attempt":    {plan.NextBirth{BeginBirth: first}, []string{"Normal CreatingCluster", "Normal RestoreStarted"}},
-		"when the members meet": {plan.RecordBirth{ClusterID: clusterID}, []string{"Normal ClusterCreated", "Normal Restored"}},
+		"at its birth": {first, []string{"Normal CreatingCluster", "Normal RestoreStarted"}},
+		"at another attempt": {changes.NextBirth{BeginBirth: first},
+			[]string{"Normal CreatingCluster", "Normal RestoreStarted"}},
+		"when the members meet": {changes.RecordBirth{ClusterID: clusterID},
+			[]string{"Normal ClusterCreated", "Normal Restored"}},
 	} {
 		said := tellings(w, row.change)
 		var got []string
@@ -42,12 +45,14 @@ func TestARestoreIsToldWhenItBeginsAndWhenItIsDone(t *testing.T) {
 			reason, _, _ := strings.Cut(line, ":")
 			got = append(got, reason)
 		}
-		if !reflect.DeepEqual(got, row.want) || !strings.Contains(said[1], "shop/demo/snapshot.db") || !strings.Contains(said[1], "revision 7") {
+		if !reflect.DeepEqual(got, row.want) || !strings.Contains(said[1], "shop/demo/snapshot.db") ||
+			!strings.Contains(said[1], "revision 7") {
 			t.Errorf("%s: %q", name, said)
 		}
 	}
 	first.Origin.Alarms = "CORRUPT"
-	if said := tellings(w, first); !strings.HasPrefix(said[1], "Warning RestoreStarted") || !strings.Contains(said[1], "raised CORRUPT") {
+	if said := tellings(w, first); !strings.HasPrefix(said[1], "Warning RestoreStarted") ||
+		!strings.Contains(said[1], "raised CORRUPT") {
 		t.Errorf("of an alarm that comes back: %q", said)
 	}
 }

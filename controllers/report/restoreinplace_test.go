@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,15 +16,15 @@ import (
 // inPlaceScene is a cluster that serves, and an EtcdRestore of it that nobody approved.
 func inPlaceScene() (*scene, *v1alpha1.EtcdRestore) {
 	w := demo(3, begin).settled()
-	w.o.Requests = []plan.Request{{Name: "back", ID: "uid-1", Source: record.SourceBackup,
-		WantedBackup: plan.WantedBackup{Hash: "h"}}}
+	w.o.Requests = []facts.Request{{Name: "back", ID: "uid-1", Source: record.SourceBackup,
+		WantedBackup: facts.WantedBackup{Hash: "h"}}}
 	r := &v1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "back", Generation: 2}}
 	r.Spec.Source.BackupRef = &v1alpha1.BackupReference{Name: "nightly"}
 	return w, r
 }
 
 func (w *scene) approved() *scene {
-	w.o.Requests[0].Approval = w.o.Evidence().Digest
+	w.o.Requests[0].Approval = plan.EvidenceOf(w.o).Digest
 	return w
 }
 
@@ -42,7 +43,7 @@ func (w *scene) laying(done int) *scene {
 			v.Restored = "cafe"
 		}
 		w.o.Next.Members = append(w.o.Next.Members,
-			plan.Replica{Name: w.o.Current.Birth.Next.Names[i], Ordinal: 3 + i, Volume: v, Secret: w.secret(3 + i)})
+			facts.Replica{Name: w.o.Current.Birth.Next.Names[i], Ordinal: 3 + i, Volume: v, Secret: w.secret(3 + i)})
 	}
 	return w
 }
@@ -56,9 +57,9 @@ func (w *scene) moved() *scene {
 		Begun: true, Restore: life.Restore, NextOrdinal: 6,
 		Former: []record.Former{{Incarnation: incarnation, Voters: []string{"demo-0", "demo-1", "demo-2"}}},
 	}
-	w.o.Former = []plan.Incarnation{{Members: w.o.Current.Members}}
+	w.o.Former = []facts.Incarnation{{Members: w.o.Current.Members}}
 	w.o.Current.Members, w.o.Next.Members = w.o.Next.Members, nil
-	w.o.Current.Membership = plan.Membership{Why: "no member runs"}
+	w.o.Current.Membership = facts.Membership{Why: "no member runs"}
 	return w
 }
 
@@ -107,16 +108,16 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 		}, "Looking", "Approved", "True", RestoreReasonApproved, "The approval matches the evidence."},
 		"what it waits for is said": {func(w *scene) {
 			w.approved()
-		}, "Looking", "Complete", "False", plan.ReasonPreflight, "The backup"},
+		}, "Looking", "Complete", "False", facts.ReasonPreflight, "The backup"},
 		"what cannot be restored is said": {func(w *scene) {
-			w.o.Requests[0].WantedBackup = plan.WantedBackup{Fault: "there is no EtcdBackup nightly"}
+			w.o.Requests[0].WantedBackup = facts.WantedBackup{Fault: "there is no EtcdBackup nightly"}
 			w.approved()
-		}, "Waiting", "Failed", "True", plan.ReasonRestoreHeld,
+		}, "Waiting", "Failed", "True", facts.ReasonRestoreHeld,
 			"there is no EtcdBackup nightly"},
 		"and that this is no end, and how to make one": {func(w *scene) {
-			w.o.Requests[0].WantedBackup = plan.WantedBackup{Fault: "there is no EtcdBackup nightly"}
+			w.o.Requests[0].WantedBackup = facts.WantedBackup{Fault: "there is no EtcdBackup nightly"}
 			w.approved()
-		}, "Waiting", "Failed", "True", plan.ReasonRestoreHeld,
+		}, "Waiting", "Failed", "True", facts.ReasonRestoreHeld,
 			`It goes on as soon as you correct that. Its approval expires after 24–48 h; then approve again. To end it: kubectl patch etcdrestore back -n default --type merge -p '{"spec":{"approval":""}}'`},
 		"while it is restored the missing volumes are named": {func(w *scene) {
 			w.laying(1)
@@ -151,8 +152,9 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 		"a second one waits for the first": {func(w *scene) {
 			first := w.o.Requests[0]
 			first.Name, first.ID = "first", "uid-0"
-			w.o.Requests = append([]plan.Request{first}, w.o.Requests...)
-			w.o.Requests[0].Approval, w.o.Requests[1].Approval = w.o.Evidence().Digest, w.o.Evidence().Digest
+			w.o.Requests = append([]facts.Request{first}, w.o.Requests...)
+			w.o.Requests[0].Approval, w.o.Requests[1].Approval = plan.EvidenceOf(w.o).Digest,
+				plan.EvidenceOf(w.o).Digest
 		}, "Waiting", "Complete", "False", RestoreReasonAnother,
 			"The EtcdRestore first of this cluster is carried out first. After that this approval is stale. To carry " +
 				"out this one instead, delete first or take its approval back"},
@@ -166,7 +168,7 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 				!strings.Contains(says, row.says) {
 				t.Errorf("stage %s, %s is %s (%s): %s", got.Stage, row.kind, status, reason, says)
 			}
-			if got.Evidence != w.o.Evidence().Digest || got.ObservedGeneration != 2 {
+			if got.Evidence != plan.EvidenceOf(w.o).Digest || got.ObservedGeneration != 2 {
 				t.Errorf("%+v", got)
 			}
 		})

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/labels"
@@ -83,7 +83,7 @@ func (in Input) voters() int {
 	if n > 0 {
 		return n
 	}
-	return len(namesOf(o, plan.Replica.IsRecorded))
+	return len(namesOf(o, facts.Replica.IsRecorded))
 }
 
 func selector(cluster string) string {
@@ -104,14 +104,14 @@ func (in Input) targetVersion() string {
 
 // deletionPolicy is the policy as the owner references of volumes and authorities have it now: until they were changed,
 // the other one than is asked for.
-func deletionPolicy(o plan.Observation) v1alpha1.DeletionPolicy {
+func deletionPolicy(o facts.Observation) v1alpha1.DeletionPolicy {
 	if o.Desired.Retain != (len(o.Astray) > 0) {
 		return v1alpha1.DeletionRetain
 	}
 	return v1alpha1.DeletionDelete
 }
 
-func leader(o plan.Observation) string {
+func leader(o facts.Observation) string {
 	for _, r := range o.Current.Voters() {
 		if o.Current.Membership.Leader != 0 && r.Member.ID == o.Current.Membership.Leader {
 			return r.Name
@@ -121,7 +121,7 @@ func leader(o plan.Observation) string {
 }
 
 // quorum is absent while the list is not known: it is unknown then how many failures more the cluster survives.
-func quorum(o plan.Observation) *v1alpha1.QuorumStatus {
+func quorum(o facts.Observation) *v1alpha1.QuorumStatus {
 	if !o.Current.Membership.Known {
 		return nil
 	}

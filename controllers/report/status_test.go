@@ -2,15 +2,18 @@ package report
 
 import (
 	"errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"reflect"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -40,7 +43,8 @@ func everyWorld() map[string]*scene {
 	warned := demo(1, begin).settled()
 	warned.warn = []string{"etcd 3.6.10 has known defects."}
 	overdue := demo(3, begin).starting()
-	overdue.find("demo-2").Pod.Waiting, overdue.find("demo-2").Pod.Message = "Unschedulable", "0/3 nodes are available: 3 Insufficient memory"
+	overdue.find("demo-2").Pod.Waiting, overdue.find("demo-2").Pod.Message = "Unschedulable",
+		"0/3 nodes are available: 3 Insufficient memory"
 	return map[string]*scene{
 		"just applied":     demo(3, begin),
 		"recorded":         demo(3, begin).recorded(),
@@ -52,11 +56,12 @@ func everyWorld() map[string]*scene {
 		"data gone":        demo(3, begin).settled().dataGone("demo-1"),
 		"a member removed": demo(3, begin).settled().without("demo-1"),
 		"a learner":        demo(3, begin).settled().without("demo-1").promised(3).learning(3),
-		"nothing answers":  demo(3, begin).settled().silent("demo-0").silent("demo-1").silent("demo-2").unreadable("no answer"),
-		"quorum lost":      demo(3, begin).settled().dataGone("demo-1").dataGone("demo-2").unreadable("no leader"),
-		"paused":           paused, "deleting": deleting, "dry run": dryRun, "spec refused": refused, "warned": warned,
+		"nothing answers": demo(3, begin).settled().silent("demo-0").silent("demo-1").silent("demo-2").unreadable(
+			"no answer"),
+		"quorum lost": demo(3, begin).settled().dataGone("demo-1").dataGone("demo-2").unreadable("no leader"),
+		"paused":      paused, "deleting": deleting, "dry run": dryRun, "spec refused": refused, "warned": warned,
 		"overdue":       overdue.later(time.Hour),
-		"a kept volume": keeping(plan.CauseDisk), "a kept copy that differs": keeping(plan.CauseCorruption),
+		"a kept volume": keeping(facts.CauseDisk), "a kept copy that differs": keeping(facts.CauseCorruption),
 	}
 }
 
@@ -77,10 +82,12 @@ func TestLoadAloneWritesNothing(t *testing.T) {
 		w.later(10 * time.Second)
 		for i := range w.o.Current.Members {
 			a := w.o.Current.Members[i].Answer
-			a.Revision, a.Applied, a.DBSize, a.DBSizeInUse = a.Revision+5000, a.Applied+5000, a.DBSize+mebibyte, a.DBSizeInUse+mebibyte/2
+			a.Revision, a.Applied, a.DBSize, a.DBSizeInUse = a.Revision+5000, a.Applied+5000, a.DBSize+mebibyte,
+				a.DBSizeInUse+mebibyte/2
 		}
 		if again := Status(w.input()); !reflect.DeepEqual(again, w.cluster.Status) {
-			t.Fatalf("after %d Mi more the status was written again", (w.o.Current.Members[0].Answer.DBSize-25*mebibyte)/mebibyte)
+			t.Fatalf("after %d Mi more the status was written again",
+				(w.o.Current.Members[0].Answer.DBSize-25*mebibyte)/mebibyte)
 		}
 	}
 }
@@ -156,7 +163,8 @@ func TestEndpointsAppearWhenTheClusterIsThere(t *testing.T) {
 	}
 	w := demo(3, begin).settled()
 	s := Status(w.input())
-	if !reflect.DeepEqual(s.Endpoints, []string{"https://demo.default.svc:2379"}) || s.ClientSecretRef.Name != "demo-client-tls" {
+	if !reflect.DeepEqual(s.Endpoints, []string{"https://demo.default.svc:2379"}) ||
+		s.ClientSecretRef.Name != "demo-client-tls" {
 		t.Errorf("endpoints %v, secret %v", s.Endpoints, s.ClientSecretRef)
 	}
 	w.o.Desired.TLS = false
@@ -179,7 +187,7 @@ func TestTheDeletionPolicyShownIsTheOneThatVolumesFollow(t *testing.T) {
 		w := demo(3, begin).settled()
 		w.o.Desired.Retain = row.retain
 		if row.pending {
-			w.o.Astray = []plan.DataRef{{Kind: "PersistentVolumeClaim", Name: "demo-0"}}
+			w.o.Astray = []facts.DataRef{{Kind: "PersistentVolumeClaim", Name: "demo-0"}}
 		}
 		if got := Status(w.input()).DeletionPolicy; got != row.want {
 			t.Errorf("retain %v, not followed yet %v: shown %s, want %s", row.retain, row.pending, got, row.want)
@@ -220,12 +228,15 @@ func TestAnErrorOfACallIsShownOnceAndKept(t *testing.T) {
 func TestWhatKubernetesRefusesIsTheReason(t *testing.T) {
 	w := demo(3, begin).settled().podGone("demo-1")
 	in := w.input()
-	in.Outcome = Outcome{Change: in.Decision.Change, Rejected: true, Reason: "QuotaExceeded", Message: "creating Pod demo-1: exceeded quota: pods"}
+	in.Outcome = Outcome{Change: in.Decision.Change, Rejected: true, Reason: "QuotaExceeded",
+		Message: "creating Pod demo-1: exceeded quota: pods"}
 	next := Status(in).NextStep
-	if next.Rule != in.Decision.Rule || next.Reason != "QuotaExceeded" || next.Message != "creating Pod demo-1: exceeded quota: pods." {
+	if next.Rule != in.Decision.Rule || next.Reason != "QuotaExceeded" ||
+		next.Message != "creating Pod demo-1: exceeded quota: pods." {
 		t.Errorf("a refused change reads %+v", next)
 	}
-	if next.Verdict != string(plan.Refuse) || meta.IsStatusConditionTrue(Status(in).Conditions, v1alpha1.ConditionStalled) {
+	if next.Verdict != string(plan.Refuse) || meta.IsStatusConditionTrue(Status(in).Conditions,
+		v1alpha1.ConditionStalled) {
 		t.Errorf("a quota may be raised, and the step reads %+v", next)
 	}
 }
@@ -233,9 +244,11 @@ func TestWhatKubernetesRefusesIsTheReason(t *testing.T) {
 func TestARejectionThatOnlyAPersonCanEndStallsTheCluster(t *testing.T) {
 	w := demo(3, begin).settled().podGone("demo-1")
 	in := w.input()
-	in.Outcome = Outcome{Change: in.Decision.Change, Rejected: true, NeedsHuman: true, Reason: plan.ReasonNameTaken, Message: "Pod demo-1 is somebody else's"}
+	in.Outcome = Outcome{Change: in.Decision.Change, Rejected: true, NeedsHuman: true, Reason: facts.ReasonNameTaken,
+		Message: "Pod demo-1 is somebody else's"}
 	status := Status(in)
-	if !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionStalled) || status.NextStep.Verdict != string(plan.Refuse) {
+	if !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionStalled) ||
+		status.NextStep.Verdict != string(plan.Refuse) {
 		t.Errorf("the conditions are %+v", status.Conditions)
 	}
 }
@@ -243,11 +256,14 @@ func TestARejectionThatOnlyAPersonCanEndStallsTheCluster(t *testing.T) {
 func TestOfARejectedChangeAndAStepThatNeedsAPersonTheLatterIsShownFirst(t *testing.T) {
 	w := demo(3, begin).settled()
 	in := w.input()
-	in.Decision = plan.Decision{Verdict: plan.Refuse, Rule: "name-taken", Reason: plan.ReasonNameTaken, Message: "Taken.", NeedsHuman: true}
-	in.Outcome = Outcome{Change: plan.StartPods{}, Rule: "pods", Rejected: true, Reason: "QuotaExceeded", Message: "exceeded quota"}
+	in.Decision = plan.Decision{Verdict: plan.Refuse, Rule: "name-taken", Reason: facts.ReasonNameTaken,
+		Message: "Taken.", NeedsHuman: true}
+	in.Outcome = Outcome{Change: changes.StartPods{}, Rule: "pods", Rejected: true, Reason: "QuotaExceeded",
+		Message: "exceeded quota"}
 	status := Status(in)
 	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
-	if status.NextStep.Rule != "name-taken" || status.NextStep.Reason != plan.ReasonNameTaken || ready.Message != "Taken. exceeded quota." {
+	if status.NextStep.Rule != "name-taken" || status.NextStep.Reason != facts.ReasonNameTaken ||
+		ready.Message != "Taken. exceeded quota." {
 		t.Errorf("%+v; %+v", status.NextStep, ready)
 	}
 	in.Decision.NeedsHuman = false

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -15,8 +16,8 @@ type step struct {
 	rule, reason, message string
 	verdict               plan.Verdict
 	needsHuman            bool
-	late                  *plan.Note // the wait that is past its deadline; nil when none is
-	also                  string     // what other rules need a person for, or have waited for too long
+	late                  *facts.Note // the wait that is past its deadline; nil when none is
+	also                  string      // what other rules need a person for, or have waited for too long
 }
 
 // step joins decision and outcome.
@@ -25,7 +26,7 @@ func (in Input) step() step {
 	s := in.tried(step{rule: d.Rule, reason: d.Reason, message: sentence(d.Message), verdict: d.Verdict,
 		needsHuman: d.NeedsHuman})
 	if d.Overdue {
-		s.late = &plan.Note{Rule: s.rule, Reason: s.reason, Message: s.message}
+		s.late = &facts.Note{Rule: s.rule, Reason: s.reason, Message: s.message}
 	}
 	for _, note := range d.Yielded {
 		note.Message = sentence(note.Message)
@@ -58,7 +59,7 @@ func (in Input) tried(s step) step {
 		s.verdict, s.reason = plan.Wait, in.Outcome.Reason
 		s.rule = cmp.Or(in.Outcome.Rule, s.rule)
 		s.message = in.firstError(s, in.Outcome.Message)
-	case s.reason == plan.ReasonMembershipUnknown:
+	case s.reason == facts.ReasonMembershipUnknown:
 		s.message = in.firstError(s, s.message)
 	}
 	return s

@@ -6,6 +6,8 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
@@ -69,7 +71,7 @@ func Metrics(in Input) Values {
 		v.Rule, v.Since = status.NextStep.Rule, status.NextStep.Since.Time
 	}
 	if in.Outcome.Change != nil {
-		v.Change, v.Result = plan.KindOf(in.Outcome.Change), in.Outcome.Result()
+		v.Change, v.Result = changes.KindOf(in.Outcome.Change), in.Outcome.Result()
 		v.Replaced = replaced(in)
 	}
 	return v
@@ -77,15 +79,15 @@ func Metrics(in Input) Values {
 
 // replaced says why a member was just given up. One that the spec asks to remove, or that was succeeded before, is not.
 func replaced(in Input) string {
-	_, isRemoval := in.Outcome.Change.(plan.RemoveMember)
+	_, isRemoval := in.Outcome.Change.(changes.RemoveMember)
 	reason := in.Decision.Reason
-	if isRemoval && in.Outcome.Applied && (reason == plan.ReasonRepair || reason == plan.ReasonReplaceDead) {
+	if isRemoval && in.Outcome.Applied && (reason == facts.ReasonRepair || reason == facts.ReasonReplaceDead) {
 		return reason
 	}
 	return ""
 }
 
-func count(o plan.Observation) *Members {
+func count(o facts.Observation) *Members {
 	if !o.Current.Membership.Known {
 		return nil
 	}
@@ -110,7 +112,7 @@ func count(o plan.Observation) *Members {
 	return &m
 }
 
-func alarms(o plan.Observation) []string {
+func alarms(o facts.Observation) []string {
 	var raised []string
 	for _, r := range o.Current.Members {
 		if r.Answer != nil {

@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 func TestValuesOfASettledCluster(t *testing.T) {
@@ -15,7 +16,8 @@ func TestValuesOfASettledCluster(t *testing.T) {
 	want := Values{
 		Namespace: "default", Name: "demo", Version: "3.6.16", TLS: "Managed", Storage: "Volume",
 		Desired: 3, Members: &Members{Voters: 3}, Margin: &margin, Ready: true, Served: true,
-		Conditions:        map[string]string{"Ready": "True", "Available": "True", "Degraded": "False", "UpToDate": "True"},
+		Conditions: map[string]string{"Ready": "True", "Available": "True", "Degraded": "False",
+			"UpToDate": "True"},
 		Kept:              map[string]int{},
 		CertificateExpiry: begin.AddDate(0, 3, 0),
 	}
@@ -29,8 +31,9 @@ func TestMembersAreCountedByState(t *testing.T) {
 		scene *scene
 		want  *Members
 	}{
-		"a silent voter":           {demo(3, begin).settled().silent("demo-1"), &Members{Voters: 3, Unhealthy: 1}},
-		"a learner without a Pod":  {demo(3, begin).settled().without("demo-1").promised(3).learning(3), &Members{Voters: 2, Learners: 1, Unstarted: 1}},
+		"a silent voter": {demo(3, begin).settled().silent("demo-1"), &Members{Voters: 3, Unhealthy: 1}},
+		"a learner without a Pod": {demo(3, begin).settled().without("demo-1").promised(3).learning(3),
+			&Members{Voters: 2, Learners: 1, Unstarted: 1}},
 		"a promised volume alone":  {demo(3, begin).settled().without("demo-1").promised(3), &Members{Voters: 2}},
 		"a list that is not known": {demo(3, begin).settled().unreadable("no answer"), nil},
 	} {
@@ -68,15 +71,15 @@ func TestAClusterThatMovedToAnotherLifeHasServedBefore(t *testing.T) {
 
 func TestAlarmsAreCountedOnce(t *testing.T) {
 	w := demo(3, begin).settled()
-	w.find("demo-0").Answer.Alarms = []plan.Alarm{{Name: "NOSPACE"}, {Name: "CORRUPT"}}
-	w.find("demo-1").Answer.Alarms = []plan.Alarm{{Name: "NOSPACE", Member: 1}}
+	w.find("demo-0").Answer.Alarms = []facts.Alarm{{Name: "NOSPACE"}, {Name: "CORRUPT"}}
+	w.find("demo-1").Answer.Alarms = []facts.Alarm{{Name: "NOSPACE", Member: 1}}
 	if got := Metrics(w.input()).Alarms; !reflect.DeepEqual(got, []string{"CORRUPT", "NOSPACE"}) {
 		t.Errorf("alarms %q", got)
 	}
 }
 
 func TestEachOutcomeHasItsResult(t *testing.T) {
-	change := plan.AddLearner{Name: "demo-3"}
+	change := changes.AddLearner{Name: "demo-3"}
 	for want, outcome := range map[string]Outcome{
 		"":             {},
 		ResultApplied:  {Change: change, Applied: true},
@@ -93,17 +96,19 @@ func TestEachOutcomeHasItsResult(t *testing.T) {
 }
 
 func TestOnlyAMemberThatWasGivenUpIsReplaced(t *testing.T) {
-	removed := Outcome{Change: plan.RemoveMember{Name: "demo-1"}, Applied: true}
+	removed := Outcome{Change: changes.RemoveMember{Name: "demo-1"}, Applied: true}
 	for name, row := range map[string]struct {
 		reason  string
 		outcome Outcome
 		want    string
 	}{
-		"its data was lost":             {plan.ReasonRepair, removed, plan.ReasonRepair},
-		"it was dead":                   {plan.ReasonReplaceDead, removed, plan.ReasonReplaceDead},
-		"the spec asks for fewer":       {plan.ReasonShrink, removed, ""},
-		"etcd did not remove it":        {plan.ReasonRepair, Outcome{Change: plan.RemoveMember{Name: "demo-1"}, Reason: "EtcdNotReady"}, ""},
-		"something else was done first": {plan.ReasonRepair, Outcome{Change: plan.MoveLeader{From: "demo-1"}, Applied: true}, ""},
+		"its data was lost":       {facts.ReasonRepair, removed, facts.ReasonRepair},
+		"it was dead":             {facts.ReasonReplaceDead, removed, facts.ReasonReplaceDead},
+		"the spec asks for fewer": {facts.ReasonShrink, removed, ""},
+		"etcd did not remove it": {facts.ReasonRepair, Outcome{Change: changes.RemoveMember{Name: "demo-1"},
+			Reason: "EtcdNotReady"}, ""},
+		"something else was done first": {facts.ReasonRepair, Outcome{Change: changes.MoveLeader{From: "demo-1"},
+			Applied: true}, ""},
 	} {
 		in := demo(3, begin).settled().input()
 		in.Decision.Reason, in.Outcome = row.reason, row.outcome

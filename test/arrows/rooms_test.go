@@ -9,7 +9,8 @@ type room struct {
 }
 
 // impure is what a deciding package may not reach: the outside world, and the way to wait for it.
-var impure = []string{"k8s.io/", "sigs.k8s.io/", "go.etcd.io/", "google.golang.org/", "net", "net/http", "context", "os/exec", "log/slog"}
+var impure = []string{"k8s.io/", "sigs.k8s.io/", "go.etcd.io/", "google.golang.org/", "net", "net/http", "context",
+	"os/exec", "log/slog"}
 
 // kubernetes is what pkg/ may not reach: it must be usable without Kubernetes.
 var kubernetes = []string{"k8s.io/", "sigs.k8s.io/"}
@@ -19,7 +20,8 @@ var clients = []string{"k8s.io/client-go/", "sigs.k8s.io/controller-runtime/", "
 
 // reconcilers is what the kubectl plugin must not link, which enters observe.
 var reconcilers = []string{
-	"sigs.k8s.io/controller-runtime/pkg/manager", "sigs.k8s.io/controller-runtime/pkg/builder", "sigs.k8s.io/controller-runtime/pkg/controller",
+	"sigs.k8s.io/controller-runtime/pkg/manager", "sigs.k8s.io/controller-runtime/pkg/builder",
+	"sigs.k8s.io/controller-runtime/pkg/controller",
 	module + "/controllers/kit",
 }
 
@@ -28,7 +30,8 @@ var rooms = []room{
 	{
 		path: "cmd/manager",
 		enters: []string{
-			"controllers/cluster", "controllers/backup", "controllers/schedule", "controllers/restore", "controllers/kit", "controllers/observe", "api",
+			"controllers/cluster", "controllers/backup", "controllers/schedule", "controllers/restore",
+			"controllers/kit", "controllers/observe", "api",
 		},
 		foreign: []string{"*"},
 	},
@@ -36,7 +39,8 @@ var rooms = []room{
 	{
 		path: "controllers/cluster",
 		enters: []string{
-			"controllers/kit", "controllers/observe", "controllers/apply", "controllers/report", "controllers/plan", "controllers/record", "controllers/admission",
+			"controllers/kit", "controllers/observe", "controllers/apply", "controllers/report", "controllers/plan",
+			"controllers/plan/facts", "controllers/plan/changes", "controllers/record", "controllers/admission",
 			"controllers/resources", "controllers/backup/plan", "controllers/words", "api", "pkg/etcdutil/client",
 		},
 		foreign: []string{"*"},
@@ -44,7 +48,8 @@ var rooms = []room{
 	{
 		path: "controllers/backup",
 		enters: []string{
-			"controllers/kit", "controllers/kit/jobs", "controllers/observe", "controllers/apply", "controllers/record", "controllers/resources", "controllers/backup/plan",
+			"controllers/kit", "controllers/kit/jobs", "controllers/observe", "controllers/apply", "controllers/record",
+			"controllers/resources", "controllers/backup/plan",
 			"controllers/schedule/plan", "controllers/words", "api",
 		},
 		foreign: []string{"*"},
@@ -52,13 +57,16 @@ var rooms = []room{
 	{
 		path: "controllers/schedule",
 		enters: []string{
-			"controllers/kit", "controllers/kit/jobs", "controllers/observe", "controllers/apply", "controllers/record", "controllers/resources", "controllers/schedule/plan",
+			"controllers/kit", "controllers/kit/jobs", "controllers/observe", "controllers/apply", "controllers/record",
+			"controllers/resources", "controllers/schedule/plan",
 			"controllers/backup/plan", "controllers/words", "api",
 		},
 		foreign: []string{"*"},
 	},
-	{path: "controllers/restore", enters: []string{"controllers/kit", "controllers/observe", "controllers/report", "api"}, foreign: []string{"*"}},
-	{path: "controllers/kit", enters: []string{"controllers/apply", "controllers/words", "api"}, foreign: []string{"*"}},
+	{path: "controllers/restore", enters: []string{"controllers/kit", "controllers/observe", "controllers/report",
+		"api"}, foreign: []string{"*"}},
+	{path: "controllers/kit", enters: []string{"controllers/apply", "controllers/words", "api"},
+		foreign: []string{"*"}},
 	{
 		path:    "controllers/kit/jobs",
 		enters:  []string{"controllers/observe", "controllers/resources", "controllers/backup/plan", "api"},
@@ -67,19 +75,22 @@ var rooms = []room{
 	{
 		path: "controllers/observe",
 		enters: []string{
-			"controllers/plan", "controllers/backup/plan", "controllers/record", "controllers/resources", "api", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki",
+			"controllers/plan", "controllers/plan/facts", "controllers/plan/changes", "controllers/backup/plan",
+			"controllers/record", "controllers/resources", "api", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki",
 		},
 		foreign: []string{"*"},
 		never:   reconcilers,
 	},
 	{
-		path:    "controllers/apply",
-		enters:  []string{"controllers/plan", "controllers/record", "controllers/resources", "api", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki"},
+		path: "controllers/apply",
+		enters: []string{"controllers/plan", "controllers/plan/facts", "controllers/plan/changes",
+			"controllers/record", "controllers/resources", "api", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki"},
 		foreign: []string{"*"},
 	},
 	{
-		path:    "controllers/report",
-		enters:  []string{"controllers/plan", "controllers/record", "controllers/words", "api", "pkg/etcdutil"},
+		path: "controllers/report",
+		enters: []string{"controllers/plan", "controllers/plan/facts", "controllers/plan/changes",
+			"controllers/plan/judge", "controllers/record", "controllers/words", "api", "pkg/etcdutil"},
 		foreign: []string{"k8s.io/api/", "k8s.io/apimachinery/"},
 		never:   clients,
 	},
@@ -103,8 +114,32 @@ var rooms = []room{
 		never:   clients,
 	},
 	{path: "controllers/admission", enters: []string{"api", "pkg/etcdutil"}, foreign: []string{"*"}},
-	{path: "controllers/plan", enters: []string{"controllers/record", "pkg/etcdutil"}, never: impure},
-	{path: "controllers/plan/world", enters: []string{"controllers/plan", "controllers/record", "pkg/etcdutil"}, never: impure},
+	{
+		path: "controllers/plan",
+		enters: []string{
+			"controllers/plan/guard", "controllers/plan/changes", "controllers/plan/judge", "controllers/plan/facts",
+			"controllers/record", "pkg/etcdutil",
+		},
+		never: impure,
+	},
+	{
+		// neither a rule nor a judgement: what clears a change is found out apart from what proposes it
+		path:   "controllers/plan/guard",
+		enters: []string{"controllers/plan/changes", "controllers/plan/facts", "controllers/record", "pkg/etcdutil"},
+		never:  append([]string{module + "/controllers/plan/judge"}, impure...),
+	},
+	{path: "controllers/plan/changes", enters: []string{"controllers/plan/facts", "controllers/record", "pkg/etcdutil"},
+		never: impure},
+	{path: "controllers/plan/judge", enters: []string{"controllers/plan/facts", "pkg/etcdutil"}, never: impure},
+	{path: "controllers/plan/facts", enters: []string{"controllers/record", "pkg/etcdutil"}, never: impure},
+	{
+		path: "controllers/plan/world",
+		enters: []string{
+			"controllers/plan", "controllers/plan/changes", "controllers/plan/judge", "controllers/plan/facts",
+			"controllers/record", "pkg/etcdutil",
+		},
+		never: impure,
+	},
 	{path: "controllers/record", enters: []string{"pkg/etcdutil"}, never: impure},
 	{path: "api", foreign: []string{"k8s.io/api/", "k8s.io/apimachinery/"}, never: clients},
 	{path: "pkg/pki", never: append([]string{"go.etcd.io/"}, kubernetes...)},
@@ -128,16 +163,19 @@ var rooms = []room{
 		never:   kubernetes,
 	},
 	{
-		path:    "pkg/backup",
-		enters:  []string{"pkg/backup/store", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki"},
-		foreign: []string{"go.etcd.io/", "google.golang.org/grpc", "google.golang.org/protobuf/", "go.uber.org/zap", "golang.org/x/sync/errgroup"},
-		never:   kubernetes,
+		path:   "pkg/backup",
+		enters: []string{"pkg/backup/store", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki"},
+		foreign: []string{"go.etcd.io/", "google.golang.org/grpc", "google.golang.org/protobuf/", "go.uber.org/zap",
+			"golang.org/x/sync/errgroup"},
+		never: kubernetes,
 	},
 	{path: "pkg/backup/store", foreign: []string{"*"}, never: kubernetes},
 	{
 		path: "test",
 		enters: []string{
-			"controllers/kit", "controllers/report", "controllers/record", "controllers/resources", "controllers/plan", "controllers/plan/world", "api", "pkg/pki", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/etcdutil/fake",
+			"controllers/kit", "controllers/report", "controllers/record", "controllers/resources", "controllers/plan",
+			"controllers/plan/facts", "controllers/plan/changes", "controllers/plan/world", "api", "pkg/pki",
+			"pkg/etcdutil", "pkg/etcdutil/client", "pkg/etcdutil/fake",
 		},
 		foreign: []string{"*"},
 	},

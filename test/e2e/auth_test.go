@@ -7,7 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
 
@@ -27,7 +27,7 @@ var _ = Describe("A cluster whose authentication is turned on", Label("auth"), f
 		cluster := story.Create(ctx, "plain", 1, withoutTLS)
 		cluster.AwaitReady(ctx, 1)
 		cluster.EnableAuth(ctx)
-		cluster.AwaitStalled(ctx, plan.ReasonAuth)
+		cluster.AwaitStalled(ctx, facts.ReasonAuth)
 		pod, err := cluster.Pod(ctx, cluster.Member(0))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(kube.Client.Delete(ctx, pod)).To(Succeed())
@@ -35,8 +35,9 @@ var _ = Describe("A cluster whose authentication is turned on", Label("auth"), f
 			again, err := cluster.Pod(ctx, cluster.Member(0))
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(again.UID).NotTo(Equal(pod.UID))
-			g.Expect(again.Status.Conditions).To(ContainElement(And(HaveField("Type", corev1.PodReady), HaveField("Status", corev1.ConditionTrue))))
+			g.Expect(again.Status.Conditions).To(ContainElement(And(HaveField("Type", corev1.PodReady),
+				HaveField("Status", corev1.ConditionTrue))))
 		}).WithTimeout(world.Patience).Should(Succeed())
-		cluster.AwaitStalled(ctx, plan.ReasonAuth)
+		cluster.AwaitStalled(ctx, facts.ReasonAuth)
 	})
 })

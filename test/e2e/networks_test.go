@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
 
@@ -50,6 +51,9 @@ var _ = Describe("An operator that is cut off", Label("networks"), func() {
 			cluster.Resize(ctx, 5)
 			Consistently(ctx, func() any { return podsOf(ctx, cluster) }).WithTimeout(outlasting).Should(Equal(was.pods))
 			Expect(cluster.Identities(ctx)).To(Equal(was.ids), "asked by others, the members answer")
+			for member := range was.ids {
+				Expect(roleOf(ctx, cluster, member)).To(Equal(v1alpha1.RoleVoter), "%s is in the Service", member)
+			}
 			Expect(partition.Dropped(ctx)).To(BeNumerically(">", 0))
 			cluster.Resize(ctx, 3)
 			partition.Heal(ctx)

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
@@ -24,7 +24,8 @@ const savedKeys, lostKeys = 40, 10
 // fromBackup is a cluster that is to begin with an EtcdBackup.
 func fromBackup(name string) world.Option {
 	return func(c *v1alpha1.EtcdCluster) {
-		c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.RestoreSource{BackupRef: &v1alpha1.BackupReference{Name: name}}}
+		c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{
+			Restore: &v1alpha1.RestoreSource{BackupRef: &v1alpha1.BackupReference{Name: name}}}
 	}
 }
 
@@ -37,7 +38,8 @@ func save(ctx context.Context, cluster *world.Cluster, store v1alpha1.BackupStor
 	return status
 }
 
-// holdsBackup says that a cluster holds what was saved and nothing of what came later, and is another one than it was saved from.
+// holdsBackup says that a cluster holds what was saved and nothing of what came later, and is another one than it was
+// saved from.
 func holdsBackup(ctx context.Context, cluster, saved *world.Cluster) {
 	GinkgoHelper()
 	Expect(cluster.Filled(ctx, "saved")).To(Equal(savedKeys))
@@ -99,7 +101,7 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 
 	It("says that there is no such backup, and begins when there is one", perStory, func(ctx context.Context) {
 		again := story.Create(ctx, "again", 1, fromBackup("first"))
-		again.AwaitStalled(ctx, plan.ReasonPreflight)
+		again.AwaitStalled(ctx, facts.ReasonPreflight)
 		saved := story.Create(ctx, "saved", 1)
 		saved.AwaitReady(ctx, 1)
 		story.Claim(ctx, "backups")
@@ -108,19 +110,21 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 		holdsBackup(ctx, again, saved)
 	})
 
-	It("of another minor version is refused, and begins when spec.version is put right", perStory, func(ctx context.Context) {
-		saved := story.Create(ctx, "saved", 1)
-		saved.AwaitReady(ctx, 1)
-		story.Claim(ctx, "backups")
-		save(ctx, saved, world.ToVolume("backups"))
-		again := story.Create(ctx, "again", 1, fromBackup("first"), world.Version("3.5.35"))
-		again.AwaitStalled(ctx, plan.ReasonPreflight)
-		Expect(nextStep(ctx, again)).To(ContainSubstring("begin an EtcdCluster of version 3.6 with it, then change spec.version there"))
-		Expect(again.Pods(ctx)).To(BeEmpty())
-		again.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = world.DefaultVersion })
-		again.AwaitReady(ctx, 1)
-		holdsBackup(ctx, again, saved)
-	})
+	It("of another minor version is refused, and begins when spec.version is put right", perStory,
+		func(ctx context.Context) {
+			saved := story.Create(ctx, "saved", 1)
+			saved.AwaitReady(ctx, 1)
+			story.Claim(ctx, "backups")
+			save(ctx, saved, world.ToVolume("backups"))
+			again := story.Create(ctx, "again", 1, fromBackup("first"), world.Version("3.5.35"))
+			again.AwaitStalled(ctx, facts.ReasonPreflight)
+			Expect(nextStep(ctx, again)).To(
+				ContainSubstring("begin an EtcdCluster of version 3.6 with it, then change spec.version there"))
+			Expect(again.Pods(ctx)).To(BeEmpty())
+			again.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = world.DefaultVersion })
+			again.AwaitReady(ctx, 1)
+			holdsBackup(ctx, again, saved)
+		})
 
 	for _, version := range []string{"3.5.35", "3.7.3"} {
 		It("of etcd "+version+" holds what was saved, with that version", perStory, func(ctx context.Context) {
@@ -135,46 +139,53 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 		})
 	}
 
-	It("of a cluster with authentication on has it on too, and is looked after; without certificates nothing is made", perStory, func(ctx context.Context) {
-		saved := story.Create(ctx, "saved", 1)
-		saved.AwaitReady(ctx, 1)
-		saved.EnableAuth(ctx, "saved-client", "again-client")
-		story.Claim(ctx, "backups")
-		save(ctx, saved, world.ToVolume("backups"))
+	It("of a cluster with authentication on has it on too, and is looked after; without certificates nothing is made",
+		perStory, func(ctx context.Context) {
+			saved := story.Create(ctx, "saved", 1)
+			saved.AwaitReady(ctx, 1)
+			saved.EnableAuth(ctx, "saved-client", "again-client")
+			story.Claim(ctx, "backups")
+			save(ctx, saved, world.ToVolume("backups"))
 
-		plain := story.Create(ctx, "plain", 1, fromBackup("first"), withoutTLS)
-		plain.AwaitStalled(ctx, plan.ReasonPreflight)
-		Expect(plain.Pods(ctx)).To(BeEmpty())
+			plain := story.Create(ctx, "plain", 1, fromBackup("first"), withoutTLS)
+			plain.AwaitStalled(ctx, facts.ReasonPreflight)
+			Expect(plain.Pods(ctx)).To(BeEmpty())
 
-		again := story.Create(ctx, "again", 1, fromBackup("first"))
-		again.AwaitReady(ctx, 1)
-		Expect(again.AuthIsOn(ctx)).To(BeTrue())
-		holdsBackup(ctx, again, saved)
-		again.Resize(ctx, 3) // which etcd lets nobody do but root
-		again.AwaitReady(ctx, 3)
-		current, err := again.Get(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(current.Status.RestoredFrom).NotTo(BeNil())
-	})
-
-	It("says within half a minute which Secret is not there, and begins when it is", perStory, func(ctx context.Context) {
-		kube.NeedLocalkube()
-		saved := story.Create(ctx, "saved", 1, world.Ephemeral)
-		saved.AwaitReady(ctx, 1)
-		store := story.ToS3(ctx, kube.S3Server(s3server.Versitygw).Access)
-		done := save(ctx, saved, store)
-		credentials := &corev1.Secret{}
-		Expect(kube.Client.Get(ctx, client.ObjectKey{Namespace: story.Namespace, Name: store.S3.CredentialsSecretRef.Name}, credentials)).To(Succeed())
-		store.S3.CredentialsSecretRef = &v1alpha1.StoreSecretReference{Name: "absent"}
-		again := story.Create(ctx, "again", 1, func(c *v1alpha1.EtcdCluster) {
-			c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.RestoreSource{Store: &store, Key: done.Key}}
+			again := story.Create(ctx, "again", 1, fromBackup("first"))
+			again.AwaitReady(ctx, 1)
+			Expect(again.AuthIsOn(ctx)).To(BeTrue())
+			holdsBackup(ctx, again, saved)
+			again.Resize(ctx, 3) // which etcd lets nobody do but root
+			again.AwaitReady(ctx, 3)
+			current, err := again.Get(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(current.Status.RestoredFrom).NotTo(BeNil())
 		})
-		Eventually(ctx, func() (string, error) { return nextStep(ctx, again) }).WithTimeout(30 * time.Second).Should(SatisfyAll(HavePrefix(plan.ReasonNotMounted+": "), ContainSubstring(`secret "absent" not found`)))
-		absent := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: story.Namespace, Name: "absent"}, Data: credentials.Data}
-		Expect(kube.Client.Create(ctx, absent)).To(Succeed())
-		again.AwaitReady(ctx, 1)
-		holdsBackup(ctx, again, saved)
-	})
+
+	It("says within half a minute which Secret is not there, and begins when it is", perStory,
+		func(ctx context.Context) {
+			kube.NeedLocalkube()
+			saved := story.Create(ctx, "saved", 1, world.Ephemeral)
+			saved.AwaitReady(ctx, 1)
+			store := story.ToS3(ctx, kube.S3Server(s3server.Versitygw).Access)
+			done := save(ctx, saved, store)
+			credentials := &corev1.Secret{}
+			Expect(kube.Client.Get(ctx, client.ObjectKey{Namespace: story.Namespace,
+				Name: store.S3.CredentialsSecretRef.Name}, credentials)).To(Succeed())
+			store.S3.CredentialsSecretRef = &v1alpha1.StoreSecretReference{Name: "absent"}
+			again := story.Create(ctx, "again", 1, func(c *v1alpha1.EtcdCluster) {
+				c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.RestoreSource{Store: &store,
+					Key: done.Key}}
+			})
+			Eventually(ctx, func() (string, error) { return nextStep(ctx, again) }).WithTimeout(
+				30 * time.Second).Should(
+				SatisfyAll(HavePrefix(facts.ReasonNotMounted+": "), ContainSubstring(`secret "absent" not found`)))
+			absent := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: story.Namespace, Name: "absent"},
+				Data: credentials.Data}
+			Expect(kube.Client.Create(ctx, absent)).To(Succeed())
+			again.AwaitReady(ctx, 1)
+			holdsBackup(ctx, again, saved)
+		})
 
 	It("goes on when its restore Pod is deleted", perStory, func(ctx context.Context) {
 		saved := story.Create(ctx, "saved", 1)
@@ -200,16 +211,17 @@ var _ = Describe("A new cluster that begins with a backup in S3", Label("restore
 		from, to int32
 		kind     s3server.Kind
 	}{{1, 3, s3server.Versitygw}, {3, 1, s3server.Rclone}, {3, 5, s3server.Versitygw}} {
-		It(fmt.Sprintf("of %d members, from one of %d, holds what was saved", row.to, row.from), perStory, func(ctx context.Context) {
-			saved := story.Create(ctx, "saved", row.from, world.Ephemeral)
-			saved.AwaitReady(ctx, int(row.from))
-			save(ctx, saved, story.ToS3(ctx, kube.S3Server(row.kind).Access))
-			again := story.Create(ctx, "again", row.to, fromBackup("first"))
-			again.AwaitReady(ctx, int(row.to))
-			holdsBackup(ctx, again, saved)
-			traffic := again.Write(ctx)
-			traffic.Finish(ctx)
-		})
+		It(fmt.Sprintf("of %d members, from one of %d, holds what was saved", row.to, row.from), perStory,
+			func(ctx context.Context) {
+				saved := story.Create(ctx, "saved", row.from, world.Ephemeral)
+				saved.AwaitReady(ctx, int(row.from))
+				save(ctx, saved, story.ToS3(ctx, kube.S3Server(row.kind).Access))
+				again := story.Create(ctx, "again", row.to, fromBackup("first"))
+				again.AwaitReady(ctx, int(row.to))
+				holdsBackup(ctx, again, saved)
+				traffic := again.Write(ctx)
+				traffic.Finish(ctx)
+			})
 	}
 })
 
@@ -217,34 +229,37 @@ var _ = Describe("A bucket with backups of two clusters of one name", Label("res
 	BeforeEach(func() { kube.NeedLocalkube() })
 	ownNamespace()
 
-	It("is not guessed from: their keys are named, and a new cluster begins with the one that is chosen", perStory, func(ctx context.Context) {
-		server := kube.S3Server(s3server.Rclone)
-		store := story.ToS3(ctx, server.Access)
-		leavesNothing := func(c *v1alpha1.EtcdCluster) {
-			c.Spec.Storage = &v1alpha1.StorageSpec{DeletionPolicy: v1alpha1.DeletionDelete}
-		}
-		was := story.Create(ctx, "saved", 1, leavesNothing)
-		was.AwaitReady(ctx, 1)
-		older := save(ctx, was, store)
-		end(ctx, was)
-		saved := story.Create(ctx, "saved", 1, leavesNothing)
-		saved.AwaitReady(ctx, 1)
-		saved.Fill(ctx, "other", savedKeys)
-		newer := story.Backup(ctx, "second", saved.Name, store).Await(ctx, v1alpha1.BackupVerified)
+	It("is not guessed from: their keys are named, and a new cluster begins with the one that is chosen", perStory,
+		func(ctx context.Context) {
+			server := kube.S3Server(s3server.Rclone)
+			store := story.ToS3(ctx, server.Access)
+			leavesNothing := func(c *v1alpha1.EtcdCluster) {
+				c.Spec.Storage = &v1alpha1.StorageSpec{DeletionPolicy: v1alpha1.DeletionDelete}
+			}
+			was := story.Create(ctx, "saved", 1, leavesNothing)
+			was.AwaitReady(ctx, 1)
+			older := save(ctx, was, store)
+			end(ctx, was)
+			saved := story.Create(ctx, "saved", 1, leavesNothing)
+			saved.AwaitReady(ctx, 1)
+			saved.Fill(ctx, "other", savedKeys)
+			newer := story.Backup(ctx, "second", saved.Name, store).Await(ctx, v1alpha1.BackupVerified)
 
-		source := &v1alpha1.RestoreSource{Store: &store, Latest: true, LatestOf: &v1alpha1.BackedUpCluster{Name: "saved"}}
-		again := story.Create(ctx, "again", 1, func(c *v1alpha1.EtcdCluster) { c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: source} })
-		again.AwaitStalled(ctx, plan.ReasonPreflight)
-		Expect(nextStep(ctx, again)).To(And(ContainSubstring(older.Key), ContainSubstring(newer.Key)))
-		Expect(again.Pods(ctx)).To(BeEmpty())
-		again.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
-			s.Bootstrap.Restore = &v1alpha1.RestoreSource{Store: &store, Key: older.Key}
+			source := &v1alpha1.RestoreSource{Store: &store, Latest: true,
+				LatestOf: &v1alpha1.BackedUpCluster{Name: "saved"}}
+			again := story.Create(ctx, "again", 1,
+				func(c *v1alpha1.EtcdCluster) { c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: source} })
+			again.AwaitStalled(ctx, facts.ReasonPreflight)
+			Expect(nextStep(ctx, again)).To(And(ContainSubstring(older.Key), ContainSubstring(newer.Key)))
+			Expect(again.Pods(ctx)).To(BeEmpty())
+			again.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
+				s.Bootstrap.Restore = &v1alpha1.RestoreSource{Store: &store, Key: older.Key}
+			})
+			again.AwaitReady(ctx, 1)
+			Expect(again.Filled(ctx, "saved")).To(Equal(savedKeys))
+			Expect(again.Filled(ctx, "other")).To(BeZero())
+			Expect(objects(ctx, server)).To(HaveLen(4), "nobody touched the backups of the other")
 		})
-		again.AwaitReady(ctx, 1)
-		Expect(again.Filled(ctx, "saved")).To(Equal(savedKeys))
-		Expect(again.Filled(ctx, "other")).To(BeZero())
-		Expect(objects(ctx, server)).To(HaveLen(4), "nobody touched the backups of the other")
-	})
 })
 
 // end deletes a cluster that keeps nothing, and waits until its name is free.

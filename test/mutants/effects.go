@@ -73,10 +73,13 @@ var effects = []mutant{
 		Package: applyPackage, Test: "TestAPatchOfAPodThatIsAnotherNowIsStale",
 	},
 	{
-		Name: "a Pod is told that it was made from what the spec asks for now, and is never rolled", Peer: "etcd-io/etcd-operator#403",
-		File:    "controllers/plan/pods.go",
-		From:    "choices := r.Choices()\n\tif choices.IsZero() &&",
-		To:      "choices := o.Desired.Choices\n\tif choices.IsZero() &&",
+		Name: "a Pod is told that it was made from what the spec asks for now, and is never rolled",
+		Peer: "etcd-io/etcd-operator#403",
+		File: "controllers/plan/pods.go",
+		From: `choices := r.Choices()
+	if choices.IsZero() && o.Membership.Known {`,
+		To: `choices := o.Desired.Choices
+	if choices.IsZero() && o.Membership.Known {`,
 		Package: planPackage, Test: "TestAPodIsToldWhatItWasMadeFromAndNotWhatIsWanted",
 	},
 	{

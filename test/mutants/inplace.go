@@ -1,32 +1,25 @@
 package main
 
-const (
-	guardInPlace = "controllers/plan/guardinplace.go"
-	guardLives   = "controllers/plan/guardlives.go"
-	fence        = "controllers/plan/fence.go"
-	laying       = "controllers/plan/laying.go"
-)
-
 // inPlace are bugs of restores in place, and of the way back from a lost quorum.
 var inPlace = []mutant{
 	{
 		Name: "the cluster switches over on an approval of what was there before", Peer: "",
 		File:    "controllers/plan/request.go",
 		From:    "out[r.ID] = evidence.Accepts(r.Approval)",
-		To:      "out[r.ID] = evidence.Accepts(r.Approval) || r.Approval != \"\"",
+		To:      `out[r.ID] = evidence.Accepts(r.Approval) || r.Approval != ""`,
 		Package: planPackage, Test: "TestAClusterMovesOnlyToWhatIsWholeAndWasApproved",
 	},
 	{
 		Name: "an EtcdRestore that was carried out is carried out again", Peer: "",
-		File:    "controllers/plan/request.go",
-		From:    " || o.incarnationOfRequest(id) != \"\" {",
-		To:      " {",
+		File:    "controllers/plan/facts/restore.go",
+		From:    `if id == "" || i < 0 || !o.Approved[id] || o.incarnationOfRequest(id) != "" {`,
+		To:      `if id == "" || i < 0 || !o.Approved[id] {`,
 		Package: planPackage, Test: "TestALifeIsLaidOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed",
 	},
 	{
 		Name: "without a backup a cluster with a quorum is given up", Peer: "",
-		File:    guardInPlace,
-		From:    "if !l.Origin.IsZero() || !o.isQuorumGone() {",
+		File:    "controllers/plan/guard/inplace.go",
+		From:    "if !l.Origin.IsZero() || !o.IsQuorumGone() {",
 		To:      "if !l.Origin.IsZero() {",
 		Package: planPackage, Test: "TestALifeIsLaidOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed",
 	},
@@ -39,114 +32,129 @@ var inPlace = []mutant{
 	},
 	{
 		Name: "the cluster switches over while a volume is still being restored", Peer: "",
-		File:    guardInPlace,
+		File:    "controllers/plan/guard/inplace.go",
 		From:    "case r.Pod != nil || r.Restoring != nil:",
 		To:      "case r.Pod != nil:",
 		Package: planPackage, Test: "TestAClusterMovesOnlyToWhatIsWholeAndWasApproved",
 	},
 	{
 		Name: "what a Pod restored on a volume that is gone counts for the next one", Peer: "",
-		File:    laying,
-		From:    "isGoing := r.Volume == nil || r.Volume.Terminating || ",
-		To:      "isGoing := r.Volume != nil && r.Volume.Terminating || r.Volume != nil && ",
+		File:    "controllers/plan/laying.go",
+		From:    "isGoing := r.Volume == nil || r.Volume.Terminating || r.Volume.IsSpoilt()",
+		To:      "isGoing := r.Volume != nil && r.Volume.Terminating || r.Volume != nil && r.Volume.IsSpoilt()",
 		Package: planPackage, Test: row("what was restored on a volume that is gone says nothing of the next one"),
 	},
 	{
 		Name: "the next members start beside those of the previous incarnation", Peer: "",
-		File:    "controllers/plan/guard.go",
-		From:    "if why := o.guardFence(); why != \"\" && len(c.Pods) > 0 {",
-		To:      "if why := o.guardFence(); why != \"\" && len(c.Pods) > 9 {",
+		File:    "controllers/plan/guard/birth.go",
+		From:    `if why := guardFence(o); why != "" && len(c.Pods) > 0 {`,
+		To:      `if why := guardFence(o); why != "" && len(c.Pods) > 9 {`,
 		Package: planPackage, Test: "TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost",
 	},
 	{
 		Name: "a majority on nodes that do not answer is left behind", Peer: "",
-		File:    fence,
-		From:    "n > 0 && n >= etcdutil.Quorum(len(past.Voters))",
-		To:      "n > 0 && n >= max(3, etcdutil.Quorum(len(past.Voters)))",
+		File:    "controllers/plan/fence.go",
+		From:    "if n := remaining[past.Incarnation]; n > 0 && n >= etcdutil.Quorum(len(past.Voters)) {",
+		To:      "if n := remaining[past.Incarnation]; n > 0 && n >= max(3, etcdutil.Quorum(len(past.Voters))) {",
 		Package: planPackage, Test: row("a majority that does not go asks for a person"),
 	},
 	{
 		Name: "members are stopped before their volumes say that the cluster switched over", Peer: "",
-		File:    guardLives,
-		From:    "r.Pod.Incarnation == o.Birth.Incarnation || len(o.unmarked()) > 0:",
-		To:      "r.Pod.Incarnation == o.Birth.Incarnation:",
+		File:    "controllers/plan/guard/former.go",
+		From:    "case !o.Birth.Exists() || r.Pod.Incarnation == o.Birth.Incarnation || len(o.Unmarked()) > 0:",
+		To:      "case !o.Birth.Exists() || r.Pod.Incarnation == o.Birth.Incarnation:",
 		Package: planPackage, Test: "TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost",
 	},
 	{
 		Name: "old volumes are deleted without a word", Peer: "",
-		File:    fence,
-		From:    "return request.DeletesOld && o.incarnationOfRequest(",
-		To:      "return o.incarnationOfRequest(",
+		File:    "controllers/plan/facts/restore.go",
+		From:    "return request.DeletesOld && o.incarnationOfRequest(request.ID) == r.Volume.Superseded",
+		To:      "return o.incarnationOfRequest(request.ID) == r.Volume.Superseded",
 		Package: planPackage, Test: row("a cluster that was restored in place is settled"),
 	},
 	{
 		Name: "old volumes go before what followed serves", Peer: "",
-		File:    fence,
-		From:    "case o.Birth.ClusterID == 0 || !o.Membership.Known || o.Membership.ClusterID != o.Birth.ClusterID || o.Margin() < 0:",
+		File: "controllers/plan/facts/restore.go",
+		From: "case o.Birth.ClusterID == 0 || !o.Membership.Known || o.Membership.ClusterID != o.Birth.ClusterID " +
+			"|| o.Margin() < 0:",
 		To:      "case o.Birth.ClusterID == 0:",
 		Package: planPackage, Test: "TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost",
 	},
 	{
 		Name: "an incarnation that was moved to is voided into an empty one", Peer: "",
-		File:    "controllers/plan/void.go",
-		From:    "if o.hasSwitchedOver() {\n\t\tif p := o.lostAfterMove(); p != nil {\n\t\t\treturn p\n\t\t}\n\t\treturn otherIncarnation(o)\n\t}\n",
-		To:      "",
+		File: "controllers/plan/void.go",
+		From: `if o.HasSwitchedOver() {
+		if p := lostAfterMove(o); p != nil {
+			return p
+		}
+		return otherIncarnation(o)
+	}
+	if !o.Birth.Void {`,
+		To:      "if !o.Birth.Void {",
 		Package: planPackage, Test: row("an incarnation that cannot serve any more is never begun again empty"),
 	},
 	{
 		Name: "what is restored is taken back although it is wanted", Peer: "",
-		File:    guardInPlace,
-		From:    "if r.ID == o.Birth.Next.Restore && r.Approval != \"\" && ",
-		To:      "if r.ID == o.Birth.Next.Restore && r.Approval == \"\" && ",
+		File:    "controllers/plan/guard/inplace.go",
+		From:    `if r.ID == o.Birth.Next.Restore && r.Approval != "" && !o.IsOvertaken() {`,
+		To:      `if r.ID == o.Birth.Next.Restore && r.Approval == "" && !o.IsOvertaken() {`,
 		Package: planPackage, Test: "TestWhatIsLaidTouchesNothingOfTheLifeThatServes",
 	},
 	{
 		Name: "a lagging operator starts a member of a former incarnation", Peer: "",
-		File:    "controllers/plan/traits.go",
-		From:    "func (StartPods) traits() Traits  { return Traits{} }",
-		To:      "func (StartPods) traits() Traits  { return Traits{Unconfirmed: \"it starts what was there\"} }",
+		File:    "controllers/plan/changes/traits.go",
+		From:    "func (StartPods) traits() Traits { return Traits{} }",
+		To:      `func (StartPods) traits() Traits  { return Traits{Unconfirmed: "it starts what was there"} }`,
 		Package: planPackage, Test: "TestEveryStartIsConfirmed",
 	},
 	{
 		Name: "what a restore switched over from is taken up again by a new cluster", Peer: "",
-		File:    "controllers/plan/resume.go",
-		From:    "return !v.Record.IsZero() && v.Superseded == \"\" })",
-		To:      "return !v.Record.IsZero() })",
+		File: "controllers/plan/resume.go",
+		From: `known = append(known, facts.Filter(volumes, func(v facts.Retained) bool {
+		return !v.Record.IsZero() &&
+			v.Superseded == ""
+	})...)`,
+		To: "known = append(known, facts.Filter(volumes, func(v facts.Retained) bool { return " +
+			"!v.Record.IsZero() })...)",
 		Package: planPackage, Test: row("what a restore ended is not taken up again by itself"),
 	},
 	{
 		Name: "a survivor that answers is restarted to be read", Peer: "",
-		File:    "controllers/plan/survivor.go",
-		From:    "return r.Answer == nil && r.isKept() && !r.Pod.Terminating && r.Pod.neverReady() && ",
-		To:      "return r.isKept() && !r.Pod.Terminating && ",
+		File: "controllers/plan/facts/restore.go",
+		From: `return r.Answer == nil && r.IsKept() && !r.Pod.Terminating && r.Pod.NeverReady() && r.Pod.Booted &&
+		o.Now.Sub(r.Pod.RunningSince) > FlushTime`,
+		To:      "return r.IsKept() && !r.Pod.Terminating && r.Pod.Booted && o.Now.Sub(r.Pod.RunningSince) > FlushTime",
 		Package: planPackage, Test: "TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped",
 	},
 	{
 		Name: "what a survivor held before the quorum came back is moved to", Peer: "",
-		File:    "controllers/plan/survivor.go",
-		From:    "r.Answer != nil && r.Answer.Revision == o.Birth.Next.Origin.Revision",
-		To:      "r.Answer != nil",
+		File: "controllers/plan/facts/restore.go",
+		From: "return o.IsFlushed(r) && r.Pod == nil || r.Answer != nil && r.Answer.Revision == " +
+			"o.Birth.Next.Origin.Revision",
+		To:      "return o.IsFlushed(r) && r.Pod == nil || r.Answer != nil",
 		Package: planPackage, Test: "TestAClusterMovesOnlyToWhatIsWholeAndWasApproved",
 	},
 	{
 		Name: "a survivor is started again while it is read", Peer: "",
-		File:    "controllers/plan/survivor.go",
-		From:    "guardRead(r Replica) string {\n\tif o.isFlushed(r) {",
-		To:      "guardRead(r Replica) string {\n\tif o.isFlushed(r) && r.Pod != nil {",
+		File: "controllers/plan/guard/inplace.go",
+		From: `func guardRead(o facts.Incarnation, r facts.Replica) string {
+	if o.IsFlushed(r) {`,
+		To: `func guardRead(o facts.Incarnation, r facts.Replica) string {
+	if o.IsFlushed(r) && r.Pod != nil {`,
 		Package: planPackage, Test: "TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped",
 	},
 	{
 		Name: "a veto of a restore keeps the cluster from being looked after", Peer: "",
 		File:    "controllers/plan/phases.go",
-		From:    "holds: isBegun, beside: true,",
-		To:      "holds: isBegun,",
+		From:    `{name: "moving", holds: isBegun, beside: true, rules: []rule{`,
+		To:      `{name: "moving", holds: isBegun, rules: []rule{`,
 		Package: planPackage, Test: row("what cannot be moved to keeps nobody from looking after the cluster"),
 	},
 	{
 		Name: "a digest that changes with every write is never approved in time", Peer: "",
 		File:    "controllers/plan/evidence.go",
-		From:    "members = append(members, \"member \"+m.ID.String())",
-		To:      "members = append(members, fmt.Sprint(\"member \", m.ID, m.Revision))",
+		From:    `members = append(members, "member "+m.ID.String())`,
+		To:      `members = append(members, fmt.Sprint("member ", m.ID, m.Revision))`,
 		Package: planPackage, Test: "TestAnApprovalIsOfALifeAndItsMembersAndNotOfTheMoment",
 	},
 	{
@@ -207,35 +215,38 @@ var inPlace = []mutant{
 	},
 	{
 		Name: "an approval that is weeks old moves the cluster", Peer: "",
-		File:    "controllers/plan/evidence.go",
-		From:    "fmt.Sprintf(\"day %d\", day)",
-		To:      "fmt.Sprintf(\"day %d\", day*0)",
+		File: "controllers/plan/evidence.go",
+		From: `lines := []string{fmt.Sprintf("day %d", day), "cluster " + e.ClusterUID, "etcd " + e.ClusterID.String(), "life " +
+		e.Incarnation}`,
+		To:      `lines := []string{fmt.Sprintf("day %d", day*0), "cluster " + e.ClusterUID, "etcd " + e.ClusterID.String(), "life " + e.Incarnation}`,
 		Package: planPackage, Test: "TestAnApprovalIsGoodForADayOrTwo",
 	},
 	{
 		Name: "a quorum is called lost while a kubelet says that somebody serves", Peer: "",
 		File:    "controllers/plan/evidence.go",
-		From:    "if o.isServedUnseen() {",
+		From:    "if o.IsServedUnseen() {",
 		To:      "if false {",
 		Package: planPackage, Test: "TestNothingIsLostWhileAKubeletSaysThatSomebodyServes",
 	},
 	{
 		Name: "a learner whose volume is left counts as a voter", Peer: "",
-		File:    "controllers/plan/blind.go",
-		From:    "isLearner := r.Pod != nil && r.Pod.Role == roleLearner",
-		To:      "isLearner := r.Pod != nil && r.Pod.Role == \"\" && r.Pod.Role == roleLearner",
+		File:    "controllers/plan/facts/incarnation.go",
+		From:    "isLearner := r.Pod != nil && r.Pod.Role == RoleLearner",
+		To:      `isLearner := r.Pod != nil && r.Pod.Role == "" && r.Pod.Role == RoleLearner`,
 		Package: planPackage, Test: "TestAListOfThePastIsJoinedWithWhoCameSince",
 	},
 	{
 		Name: "a survivor that still reads its log is stopped to be read", Peer: "",
-		File:    "controllers/plan/survivor.go",
-		From:    " && r.Pod.Booted && ",
-		To:      " && ",
+		File: "controllers/plan/facts/restore.go",
+		From: `return r.Answer == nil && r.IsKept() && !r.Pod.Terminating && r.Pod.NeverReady() && r.Pod.Booted &&
+		o.Now.Sub(r.Pod.RunningSince) > FlushTime`,
+		To: "return r.Answer == nil && r.IsKept() && !r.Pod.Terminating && r.Pod.NeverReady() && " +
+			"o.Now.Sub(r.Pod.RunningSince) > FlushTime",
 		Package: planPackage, Test: "TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped",
 	},
 	{
 		Name: "another cluster's data on a member's volume is a quorum", Peer: "",
-		File:    "controllers/plan/evidence.go",
+		File:    "controllers/plan/facts/incarnation.go",
 		From:    "return o.Membership.Known && (o.Birth.ClusterID == 0 || o.Membership.ClusterID == o.Birth.ClusterID)",
 		To:      "return o.Membership.Known",
 		Package: planPackage, Test: "TestWhoHoldsTheDataOfAnotherClusterIsNoSurvivorAndNoQuorum",
@@ -243,21 +254,22 @@ var inPlace = []mutant{
 	{
 		Name: "what a cluster switched over to is restored over", Peer: "",
 		File:    "controllers/plan/bootstrap.go",
-		From:    "case o.hasSwitchedOver() && len(c.Restores) > 0:",
+		From:    "case o.HasSwitchedOver() && len(c.Restores) > 0:",
 		To:      "case false:",
-		Package: planPackage, Test: row("what was restored is not restored over when somebody takes the word of it away"),
+		Package: planPackage,
+		Test:    row("what was restored is not restored over when somebody takes the word of it away"),
 	},
 	{
 		Name: "a name that is taken keeps an incarnation that was moved to from starting", Peer: "",
 		File:    "controllers/plan/ownership.go",
-		From:    "if p != nil && (o.isAlive() || o.needsNothing()) {",
-		To:      "if p != nil && o.isAlive() {",
+		From:    "if p != nil && (o.IsAlive() || needsNothing(o)) {",
+		To:      "if p != nil && o.IsAlive() {",
 		Package: planPackage, Test: row("nor does an object of somebody else"),
 	},
 	{
 		Name: "who gave up a cluster that was silent gave up one that serves again", Peer: "",
 		File:    "controllers/plan/evidence.go",
-		From:    "lines = append(lines, \"no quorum answers\")",
+		From:    `lines = append(lines, "no quorum answers")`,
 		To:      "lines = append(lines, lines[:0]...)",
 		Package: planPackage, Test: "TestWhoGaveUpWhatServesGaveUpWhatIsSilentAndNotTheOtherWayRound",
 	},
@@ -270,9 +282,9 @@ var inPlace = []mutant{
 	},
 	{
 		Name: "another backup is restored beside what lies on some of the volumes", Peer: "",
-		File:    laying,
-		From:    "		request.WantedBackup.Hash == o.Birth.Next.Origin.Hash {",
-		To:      "		request.WantedBackup.Hash != \"\" {",
+		File:    "controllers/plan/laying.go",
+		From:    "request.WantedBackup.Hash == o.Birth.Next.Origin.Hash {",
+		To:      `request.WantedBackup.Hash != "" {`,
 		Package: planPackage, Test: row("so is one that is another backup by now, and the cluster is looked after"),
 	},
 	{
@@ -284,7 +296,7 @@ var inPlace = []mutant{
 	},
 	{
 		Name: "members that were added by hand serve on beside the next incarnation", Peer: "",
-		File:    laying,
+		File:    "controllers/plan/facts/restore.go",
 		From:    "if len(strangers) < etcdutil.Quorum(voters) {",
 		To:      "if len(strangers) <= etcdutil.Quorum(voters) {",
 		Package: planPackage, Test: "TestAClusterMovesOnlyToWhatIsWholeAndWasApproved",

@@ -12,23 +12,28 @@ const (
 var life = []mutant{
 	{
 		Name: "a removal does not ask what quorum is left", Peer: "coreos/etcd-operator#1211",
-		File:    "controllers/plan/guard.go",
-		From:    "if voters < 1 || healthy < etcdutil.Quorum(voters) {\n\t\treturn fmt.Sprintf(\"without",
-		To:      "if voters < 1 {\n\t\treturn fmt.Sprintf(\"without",
+		File: "controllers/plan/guard/members.go",
+		From: `if voters < 1 || healthy < etcdutil.Quorum(voters) {
+		return fmt.Sprintf("without %s only %d healthy of %d voters would be left, which is no quorum.", c.Name,
+			healthy, voters)`,
+		To: `if voters < 1 {
+		return fmt.Sprintf("without %s only %d healthy of %d voters would be left, which is no quorum.", c.Name, healthy, voters)`,
 		Package: planPackage, Test: "TestTheGuardAgreesWithAnIndependentOracleInEverySmallWorld",
 	},
 	{
 		Name: "a learner is promoted blindly", Peer: "kubernetes/kubeadm#2997",
-		File:    "controllers/plan/learner.go",
+		File:    "controllers/plan/facts/incarnation.go",
 		From:    "return r.Answer.Applied+caughtUpWithin >= other.Answer.Applied",
 		To:      "return true",
 		Package: planPackage, Test: row("a learner far behind is not promoted"),
 	},
 	{
 		Name: "a dead learner counts for its own promotion", Peer: "",
-		File:    "controllers/plan/guard.go",
-		From:    "if o.isCaughtUp(r) {\n\t\thealthy++",
-		To:      "if r.IsLearner() {\n\t\thealthy++",
+		File: "controllers/plan/guard/members.go",
+		From: `if o.IsCaughtUp(r) {
+		healthy++`,
+		To: `if r.IsLearner() {
+		healthy++`,
 		Package: planPackage, Test: "TestTheGuardAgreesWithAnIndependentOracleInEverySmallWorld",
 	},
 	{
@@ -40,44 +45,53 @@ var life = []mutant{
 	},
 	{
 		Name: "who lives on a volume is recorded before that very member said so", Peer: "",
-		File:    "controllers/plan/membership.go",
-		From:    "return r.Member != nil && a != nil && a.ID == r.Member.ID && a.ClusterID",
-		To:      "return r.Member != nil && a != nil && a.ClusterID",
+		File:    "controllers/plan/facts/incarnation.go",
+		From:    "return r.Member != nil && a != nil && a.ID == r.Member.ID && a.ClusterID == o.Membership.ClusterID",
+		To:      "return r.Member != nil && a != nil && a.ClusterID == o.Membership.ClusterID",
 		Package: planPackage, Test: "TestARecordIsRefusedUnlessThatVeryMemberSaidIt",
 	},
 	{
 		Name: "rules are swapped: what is left over goes before what was begun is recorded", Peer: "",
-		File:    "controllers/plan/phases.go",
-		From:    "\t\t{\"record-members\", \"A member that answered is written down beside its data.\", recordMembers, holds, always},\n",
-		To:      "\t\t{\"collect\", \"\", collect, givesWay, always},\n\t\t{\"record-members\", \"A member that answered is written down beside its data.\", recordMembers, holds, always},\n",
+		File: "controllers/plan/phases.go",
+		From: `{"record-members", "A member that answered is written down beside its data.", recordMembers, holds, always},
+		{"abandon-learner", "A learner that is not wanted, or cannot live, is removed.", abandonLearner, holds, always},`,
+		To: `{"collect", "", collect, givesWay, always},
+		{"record-members", "A member that answered is written down beside its data.", recordMembers, holds, always},
+		{"abandon-learner", "A learner that is not wanted, or cannot live, is removed.", abandonLearner, holds, always},`,
 		Package: planPackage, Test: "TestTheRulesAreInTheirOrderInDocGoAndInTheUsersDocs",
 	},
 	{
 		Name: "unknown is taken for empty: volumes go while etcd cannot be asked", Peer: "cozystack/etcd-operator#347",
-		File:    "controllers/plan/guard.go",
-		From:    "if !o.Membership.Known || r.Member != nil {\n\t\treturn fmt.Sprintf(\"it is not certain that no member lives",
-		To:      "if r.Member != nil {\n\t\treturn fmt.Sprintf(\"it is not certain that no member lives",
+		File: "controllers/plan/guard/data.go",
+		From: `if !o.Membership.Known || r.Member != nil {
+		return fmt.Sprintf("it is not certain that no member lives on the volume %s.", ref.Name)`,
+		To: `if r.Member != nil {
+		return fmt.Sprintf("it is not certain that no member lives on the volume %s.", ref.Name)`,
 		Package: planPackage, Test: "TestTheGuardAgreesWithAnIndependentOracleInEverySmallWorld",
 	},
 	{
 		Name: "a cluster is born over retained volumes", Peer: "cozystack/etcd-operator#355",
-		File:    "controllers/plan/resume.go",
-		From:    "func retainedData(o view) *proposal {\n\tif !o.isOverRetained() {",
-		To:      "func retainedData(o view) *proposal {\n\tif o.isOverRetained() {",
+		File: "controllers/plan/resume.go",
+		From: `func retainedData(o judge.View) *proposal {
+	if !o.IsOverRetained() {`,
+		To: `func retainedData(o judge.View) *proposal {
+	if o.IsOverRetained() {`,
 		Package: planPackage, Test: row("over retained volumes nothing is born"),
 	},
 	{
 		Name: "a birth with writes is voided", Peer: "",
-		File:    "controllers/plan/void.go",
-		From:    "if o.isAlive() || o.hasSwitchedOver() || slices.ContainsFunc(o.Members, hasWrites) {\n\t\treturn \"\"",
-		To:      "if o.isAlive() {\n\t\treturn \"\"",
+		File: "controllers/plan/void.go",
+		From: `if o.IsAlive() || o.HasSwitchedOver() || slices.ContainsFunc(o.Members, facts.HasWrites) {
+		return ""`,
+		To: `if o.IsAlive() {
+		return ""`,
 		Package: planPackage, Test: row("a birth with writes is never voided"),
 	},
 	{
 		Name: "a lost record is a new birth: at size 1 an empty cluster, silently", Peer: "rancher/k3k#836",
 		File:    "controllers/plan/bootstrap.go",
-		From:    "if trace := o.trace(); trace != \"\" {",
-		To:      "if trace := o.trace(); trace == \"never\" {",
+		From:    `if trace := traceOf(o); trace != "" {`,
+		To:      `if trace := traceOf(o); trace == "never" {`,
 		Package: planPackage, Test: row("nothing is born when the record and all volumes are gone"),
 	},
 	{
@@ -103,30 +117,33 @@ var life = []mutant{
 	},
 	{
 		Name: "a member is removed because it is silent", Peer: "coreos/etcd-operator#1968",
-		File:    "controllers/plan/judgement.go",
-		From:    "return j.Cure == Replace && j.Certain && j.State == Lost",
-		To:      "return j.Cure == Replace",
+		File:    "controllers/plan/judge/judgement.go",
+		From:    "func (j Judgement) MustGo() bool { return j.Cure == Replace && j.Certain && j.State == Lost }",
+		To:      "func (j Judgement) MustGo() bool { return j.Cure == Replace }",
 		Package: planPackage, Test: row("a silent member alone is not removed"),
 	},
 	{
 		Name: "the only copy of an ephemeral member's data is deleted", Peer: "",
-		File:    "controllers/plan/guard.go",
+		File:    "controllers/plan/guard/data.go",
 		From:    "case r.Ephemeral && r.IsRecorded():",
 		To:      "case r.Ephemeral && r.IsRecorded() && r.Pod == nil:",
 		Package: planPackage, Test: "TestThePodThatHoldsTheOnlyDataOfAMemberIsNeverDeleted",
 	},
 	{
 		Name: "a volume made anew under an old name is started as at birth", Peer: "cozystack/etcd-operator#355",
-		File:    "controllers/plan/pods.go",
-		From:    "if o.Membership.Known || o.Birth.ClusterID != 0 || r.IsRecorded()",
-		To:      "if o.Membership.Known || r.IsRecorded()",
+		File: "controllers/plan/facts/view.go",
+		From: `if o.Membership.Known || o.Birth.ClusterID != 0 || r.IsRecorded() || !slices.Contains(o.Birth.Names, r.Name) ||
+		!o.IsFilled(r) {`,
+		To: "if o.Membership.Known || r.IsRecorded() || !slices.Contains(o.Birth.Names, r.Name) || " +
+			"!o.IsFilled(r) {",
 		Package: planPackage, Test: row("a volume whose record was stripped is not started as at birth"),
 	},
 	{
 		Name: "a healthy member is removed because its claim was not seen", Peer: "etcd-io/etcd-operator#193",
-		File:    "controllers/plan/seen.go",
-		From:    "r.Volume == nil && (r.Pod == nil || !r.Pod.Running)",
-		To:      "r.Volume == nil",
-		Package: planPackage, Test: row("a member that is silent for a moment is not removed because its claim is gone"),
+		File:    "controllers/plan/judge/seen.go",
+		From:    "return !r.Ephemeral && r.Volume == nil && (r.Pod == nil || !r.Pod.Running)",
+		To:      "return !r.Ephemeral && r.Volume == nil",
+		Package: planPackage,
+		Test:    row("a member that is silent for a moment is not removed because its claim is gone"),
 	},
 }

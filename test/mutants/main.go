@@ -35,7 +35,8 @@ func row(sentence string) string {
 
 // every is each mutant.
 func every() []mutant {
-	return slices.Concat(life, guards, effects, rolls, deaths, returns, restores, inPlace, records, schedules, stores, judgements, copies, passes, phases)
+	return slices.Concat(life, guards, effects, rolls, deaths, returns, restores, inPlace, records, schedules, stores,
+		judgements, copies, passes, phases)
 }
 
 func main() {
@@ -108,8 +109,10 @@ func sound(chosen []mutant) error {
 		}
 		out, err := test(program, m.Package, m.Test)
 		_, row, isRow := strings.Cut(m.Test, "/")
-		if err != nil || strings.Contains(string(out), "no tests to run") || isRow && !strings.Contains(string(out), "/"+row+" ") {
-			return fmt.Errorf("%s of %s does not pass as things are, or is not there: %s", m.Test, m.Package, lastLine(out))
+		if err != nil || strings.Contains(string(out), "no tests to run") || isRow &&
+			!strings.Contains(string(out), "/"+row+" ") {
+			return fmt.Errorf("%s of %s does not pass as things are, or is not there: %s", m.Test, m.Package,
+				lastLine(out))
 		}
 	}
 	return nil
@@ -127,7 +130,8 @@ func test(program, dir, name string) ([]byte, error) {
 	for i, part := range parts {
 		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
 	}
-	command := exec.Command(program, "-test.v", "-test.short", "-test.timeout=1m", "-test.run", strings.Join(parts, "/"))
+	command := exec.Command(program, "-test.v", "-test.short", "-test.timeout=1m", "-test.run",
+		strings.Join(parts, "/"))
 	command.Dir = dir
 	return command.CombinedOutput()
 }

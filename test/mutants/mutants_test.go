@@ -13,7 +13,8 @@ func TestEveryMutantHasItsPlaceInTheCode(t *testing.T) {
 	t.Chdir("../..")
 	const fewest = 332
 	if n := len(every()); n < fewest {
-		t.Errorf("there are %d mutants, and were %d: one that stands nowhere wants its text moved along with the code", n, fewest)
+		t.Errorf("there are %d mutants, and were %d: one that stands nowhere wants its text moved along with the code",
+			n, fewest)
 	}
 	seen := map[string]bool{}
 	for _, m := range every() {

@@ -30,7 +30,8 @@ var passes = []mutant{
 		File:    "controllers/cluster/looklease.go",
 		From:    "lease.Now().Add(leaseMargin).After(end)",
 		To:      "lease.Now().After(end)",
-		Package: clusterPackage, Test: "TestAProcessLeadsWhileTheLeaseNamesItAndLasts/a_call_that_changes_etcd_may_outlast_it",
+		Package: clusterPackage,
+		Test:    "TestAProcessLeadsWhileTheLeaseNamesItAndLasts/a_call_that_changes_etcd_may_outlast_it",
 	},
 	{
 		Name: "a first look that finds no quorum is told", Peer: "",
@@ -104,9 +105,12 @@ var passes = []mutant{
 	},
 	{
 		Name: "a Pod that Kubernetes took and that vanished takes other settings", Peer: "",
-		File:    "controllers/plan/pods.go",
-		From:    "n.Rule == rule && n.Reason != ReasonNoEffect",
-		To:      "n.Rule == rule",
+		File: "controllers/plan/pods.go",
+		From: `return slices.ContainsFunc(o.Refused, func(n facts.Note) bool {
+		return n.Rule == rule &&
+			n.Reason != facts.ReasonNoEffect
+	})`,
+		To:      "return slices.ContainsFunc(o.Refused, func(n facts.Note) bool { return n.Rule == rule })",
 		Package: planPackage, Test: row("a Pod that Kubernetes took and that is not there takes none"),
 	},
 }

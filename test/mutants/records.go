@@ -42,8 +42,8 @@ var records = []mutant{
 	{
 		Name: "a record names a volume that the member does not run on", Peer: "",
 		File:    "controllers/plan/membership.go",
-		From:    " || r.Volume.Created.After(r.Pod.Created)",
-		To:      "",
+		From:    "if r.Pod == nil || r.Volume == nil || r.Volume.Created.After(r.Pod.Created) {",
+		To:      "if r.Pod == nil || r.Volume == nil {",
 		Package: planPackage, Test: "TestARecordNamesTheVolumeThatTheMemberAnsweredOn",
 	},
 	{
@@ -79,13 +79,14 @@ var records = []mutant{
 		File:    "controllers/observe/retained.go",
 		From:    "; errors.As(err, new(record.TooNew)) {",
 		To:      "; errors.As(err, new(record.TooNew)) && false {",
-		Package: observePackage, Test: "TestARetainedRecordThatOnlyANewerReleaseMayReadIsNamedAndADamagedOneSaysNothing",
+		Package: observePackage,
+		Test:    "TestARetainedRecordThatOnlyANewerReleaseMayReadIsNamedAndADamagedOneSaysNothing",
 	},
 	{
 		Name: "a cluster is resumed although only a newer release may read its records", Peer: "",
 		File:    "controllers/plan/resume.go",
-		From:    "return v.TooNew != \"\" }); len(newer) > 0 {",
-		To:      "return v.TooNew != \"\" }); len(newer) > 9 {",
+		From:    `if newer := facts.Filter(volumes, func(v facts.Retained) bool { return v.TooNew != "" }); len(newer) > 0 {`,
+		To:      `if newer := facts.Filter(volumes, func(v facts.Retained) bool { return v.TooNew != "" }); len(newer) > 9 {`,
 		Package: planPackage, Test: row("not when a newer release wrote a record of it"),
 	},
 }

@@ -4,37 +4,43 @@ package main
 var rolls = []mutant{
 	{
 		Name: "a roll goes on although the member before did not come back", Peer: "coreos/etcd-operator#1211",
-		File:    "controllers/plan/rollout.go",
-		From:    "if other.Name != r.Name && !o.isWell(other) && ",
-		To:      "if other.Name == r.Name && !o.isWell(other) && ",
+		File: "controllers/plan/rollout.go",
+		From: `if other.Name != r.Name && !isWell(o.Incarnation, other) && !isSucceeding(o) &&
+			!isCuredBeside(o.Incarnation, r, other) {`,
+		To: "if other.Name == r.Name && !isWell(o.Incarnation, other) && !isSucceeding(o) && " +
+			"!isCuredBeside(o.Incarnation, r, other) {",
 		Package: planPackage, Test: row("nobody is restarted while another one is not well"),
 	},
 	{
 		Name: "a roll believes etcd's answer and not the kubelet", Peer: "",
-		File:    "controllers/plan/rollout.go",
-		From:    "return r.IsSealed() && r.Pod.Ready && ",
-		To:      "return r.IsSealed() && ",
+		File:    "controllers/plan/facts/incarnation.go",
+		From:    "return r.IsSealed() && r.Pod.Ready && !r.Pod.Terminating && o.IsCaughtUp(r)",
+		To:      "return r.IsSealed() && !r.Pod.Terminating && o.IsCaughtUp(r)",
 		Package: planPackage, Test: row("nobody is restarted while the kubelet does not call the last one ready"),
 	},
 	{
 		Name: "a roll is blind to what the member before still lacks", Peer: "gardener/etcd-druid#588",
-		File:    "controllers/plan/rollout.go",
-		From:    "!r.Pod.Terminating && o.isCaughtUp(r)",
-		To:      "!r.Pod.Terminating && r.IsHealthy(o.Membership)",
+		File:    "controllers/plan/facts/incarnation.go",
+		From:    "return r.IsSealed() && r.Pod.Ready && !r.Pod.Terminating && o.IsCaughtUp(r)",
+		To:      "return r.IsSealed() && r.Pod.Ready && !r.Pod.Terminating && r.IsHealthy(o.Membership)",
 		Package: planPackage, Test: "TestNobodyIsRestartedWhileAnotherOneIsReadyButFarBehind",
 	},
 	{
 		Name: "a sick member is restarted last", Peer: "gardener/etcd-druid#879",
-		File:    "controllers/plan/rollout.go",
-		From:    "case !r.IsHealthy(o.Membership):\n\t\treturn 0",
-		To:      "case !r.IsHealthy(o.Membership):\n\t\treturn 4",
+		File: "controllers/plan/rollout.go",
+		From: `case !r.IsHealthy(o.Membership):
+		return 0`,
+		To: `case !r.IsHealthy(o.Membership):
+		return 4`,
 		Package: planPackage, Test: row("a sick member is restarted before healthy ones"),
 	},
 	{
 		Name: "the leader is not restarted last", Peer: "etcd-io/etcd-operator#403",
-		File:    "controllers/plan/rollout.go",
-		From:    "return 3\n",
-		To:      "return 0\n",
+		File: "controllers/plan/rollout.go",
+		From: `return 3
+	case isBehindVolume(r):`,
+		To: `return 0
+	case isBehindVolume(r):`,
 		Package: planPackage, Test: row("new settings are written on a follower's volume first"),
 	},
 	{
@@ -46,37 +52,42 @@ var rolls = []mutant{
 	},
 	{
 		Name: "members are restarted without asking what quorum is left", Peer: "gardener/etcd-druid#588",
-		File:    "controllers/plan/guard.go",
-		From:    "\treturn guardVotes(o, r)\n",
-		To:      "\treturn \"\"\n",
+		File: "controllers/plan/guard/data.go",
+		From: `return guardVotes(o, r)
+}`,
+		To: `return ""
+}`,
 		Package: planPackage, Test: "TestTheGuardAgreesWithAnIndependentOracleInEverySmallWorld",
 	},
 	{
 		Name: "a member with its data in its Pod is evicted", Peer: "cozystack/etcd-operator#98",
-		File:    "controllers/plan/guard.go",
-		From:    "case r.Ephemeral || r.isDoomed():",
-		To:      "case r.isDoomed():",
+		File:    "controllers/plan/guard/data.go",
+		From:    "case r.Ephemeral || r.IsDoomed():",
+		To:      "case r.IsDoomed():",
 		Package: planPackage, Test: "TestAMemberIsEvictedOnlyOnDataThatOutlivesItsPod",
 	},
 	{
 		Name: "a member whose volume is going is evicted", Peer: "",
-		File:    "controllers/plan/guard.go",
-		From:    "case r.Ephemeral || r.isDoomed():",
+		File:    "controllers/plan/guard/data.go",
+		From:    "case r.Ephemeral || r.IsDoomed():",
 		To:      "case r.Ephemeral:",
 		Package: planPackage, Test: "TestAMemberIsEvictedOnlyOnDataThatOutlivesItsPod",
 	},
 	{
 		Name: "new settings never reach ephemeral members", Peer: "etcd-io/etcd-operator#327",
-		File:    "controllers/plan/rollout.go",
-		From:    "if !o.Desired.Ephemeral {\n\t\treturn Replica{}",
-		To:      "if o.Desired.Size > 0 {\n\t\treturn Replica{}",
+		File: "controllers/plan/rollout.go",
+		From: `if !o.Desired.Ephemeral {
+		return facts.Replica{}`,
+		To: `if o.Desired.Size > 0 {
+		return facts.Replica{}`,
 		Package: planPackage, Test: row("an ephemeral member is never restarted: a successor joins first"),
 	},
 	{
 		Name: "a member is restarted because an annotation of its Pod is gone", Peer: "etcd-io/etcd-operator#403",
-		File:    "controllers/plan/rollout.go",
-		From:    " || r.isDoomed() || r.Pod.Choices.IsZero() {",
-		To:      " || r.isDoomed() {",
+		File: "controllers/plan/rollout.go",
+		From: "if r.Pod == nil || !r.Pod.Running || r.Pod.Terminating || !r.IsSealed() || r.IsDoomed() || " +
+			"r.Pod.Choices.IsZero() {",
+		To:      "if r.Pod == nil || !r.Pod.Running || r.Pod.Terminating || !r.IsSealed() || r.IsDoomed() {",
 		Package: planPackage, Test: row("and is not restarted for that, even while it cannot be told"),
 	},
 	{
@@ -88,9 +99,11 @@ var rolls = []mutant{
 	},
 	{
 		Name: "a roll writes what Kubernetes may refuse", Peer: "",
-		File:    "controllers/plan/rollout.go",
-		From:    "Choices: o.Desired.Choices, Rehearse: true}",
-		To:      "Choices: o.Desired.Choices}",
+		File: "controllers/plan/rollout.go",
+		From: `return act(changes.SetChoices{Volumes: []facts.VolumeRef{r.VolumeRef()}, Choices: o.Desired.Choices,
+			Rehearse: true}, facts.ReasonRoll,`,
+		To: "return act(changes.SetChoices{Volumes: []facts.VolumeRef{r.VolumeRef()}, Choices: " +
+			"o.Desired.Choices}, facts.ReasonRoll,",
 		Package: planPackage, Test: "TestARollAsksWhetherItsPodWouldBeAdmittedBeforeItWritesAnything",
 	},
 	{
@@ -102,9 +115,10 @@ var rolls = []mutant{
 	},
 	{
 		Name: "a roll deletes Pods past the disruption budget", Peer: "",
-		File:    "controllers/plan/rollout.go",
-		From:    "act(EvictPod{Pod: r.podRef(), Successor: o.restartOf(r)}, ReasonRoll,",
-		To:      "act(DeletePods{Pods: []PodRef{r.podRef()}}, ReasonRoll,",
+		File: "controllers/plan/rollout.go",
+		From: `return act(changes.EvictPod{Pod: r.PodRef(), Successor: restartOf(r)}, facts.ReasonRoll,
+		"%s is restarted with the settings on its volume.", r.Name)`,
+		To:      `return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, facts.ReasonRoll, "%s is restarted with the settings on its volume.", r.Name)`,
 		Package: planPackage, Test: row("then its Pod is evicted"),
 	},
 	{
@@ -131,55 +145,58 @@ var rolls = []mutant{
 	{
 		Name: "a roll takes members to another minor version", Peer: "",
 		File:    "controllers/plan/health.go",
-		From:    "!c.Version.SameMinor(o.Desired.Choices.Version) {",
-		To:      "c.IsZero() {",
+		From:    "} else if !c.Version.SameMinor(o.Desired.Choices.Version) {",
+		To:      "} else if c.IsZero() {",
 		Package: planPackage, Test: row("another version of a running cluster is not begun"),
 	},
 	{
 		Name: "a member that cannot start takes another minor version", Peer: "",
 		File:    "controllers/plan/pods.go",
-		From:    " || !current.Version.SameMinor(o.Desired.Choices.Version) {",
-		To:      " {",
+		From:    `if o.Desired.Fault != "" || current == o.Desired.Choices || !current.Version.SameMinor(o.Desired.Choices.Version) {`,
+		To:      `if o.Desired.Fault != "" || current == o.Desired.Choices {`,
 		Package: planPackage, Test: row("but never another minor version"),
 	},
 	{
 		Name:    "settings with which one member cannot run are given to the next one that stops",
 		Peer:    "",
 		File:    "controllers/plan/pods.go",
-		From:    "return !isTried || o.isServedWith(o.Desired.Choices) || !o.isServedWith(current)",
+		From:    "return !isTried || o.IsServedWith(o.Desired.Choices) || !o.IsServedWith(current)",
 		To:      "return isTried || !isTried",
 		Package: planPackage, Test: row("a setting with which another member cannot run is not spread"),
 	},
 	{
 		Name: "two members that cannot start wait for each other to try corrected settings", Peer: "",
 		File: "controllers/plan/pods.go",
-		From: " || !o.isServedWith(current)",
-		To:   "", Package: planPackage, Test: row("where nobody serves with what it has, a member need not wait for another to try"),
+		From: "return !isTried || o.IsServedWith(o.Desired.Choices) || !o.IsServedWith(current)",
+		To:   "return !isTried || o.IsServedWith(o.Desired.Choices)", Package: planPackage,
+		Test: row("where nobody serves with what it has, a member need not wait for another to try"),
 	},
 	{
 		Name: "another minor version starts on a member's data", Peer: "",
-		File: "controllers/plan/guard.go",
+		File: "controllers/plan/guard/data.go",
 		From: "case !wrote.SameMinor(s.Choices.Version):",
 		To:   "case wrote.IsZero():", Package: planPackage, Test: "TestAMemberStartsOnlyFromItsOwnData",
 	},
 	{
 		Name: "a member that asks too much is replaced by one that asks the same, for ever", Peer: "",
-		File:    "controllers/plan/seen.go",
-		From:    "slices.ContainsFunc(tiedToNode, says) && o.isServedWith(r.Pod.Choices)",
-		To:      "slices.ContainsFunc(tiedToNode, says)",
+		File:    "controllers/plan/judge/seen.go",
+		From:    `return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, says) && o.IsServedWith(r.Pod.Choices)`,
+		To:      `return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, says)`,
 		Package: planPackage, Test: row("one whose new settings no node has room for is not"),
 	},
 	{
 		Name: "a Pod that cannot start is never given the corrected settings", Peer: "coreos/etcd-operator#1301",
-		File:    "controllers/plan/pods.go",
-		From:    "case r.cannotRun():\n",
-		To:      "case !r.cannotRun():\n",
+		File: "controllers/plan/pods.go",
+		From: `case r.CannotRun():
+		return mayAdopt(o, r)`,
+		To: `case !r.CannotRun():
+		return mayAdopt(o, r)`,
 		Package: planPackage, Test: row("a Pod that cannot start takes a corrected setting"),
 	},
 	{
 		Name: "a new member is made from settings with which nobody serves", Peer: "coreos/etcd-operator#1211",
 		File:    "controllers/plan/size.go",
-		From:    "serving := filter(known, func(r Replica) bool { return r.IsHealthy(o.Membership) })",
+		From:    "serving := facts.Filter(known, func(r facts.Replica) bool { return r.IsHealthy(o.Membership) })",
 		To:      "serving := known",
 		Package: planPackage, Test: "TestANewMemberIsMadeLikeThoseThatServe",
 	},
@@ -205,17 +222,20 @@ var rolls = []mutant{
 		Package: resourcesPackage, Test: "TestDressing/a_Pod_that_was_made_before_keys_were_written_down_needs_nothing",
 	},
 	{
-		Name: "a member that runs and never answers is not given the corrected settings", Peer: "coreos/etcd-operator#1301",
-		File:    "controllers/plan/pods.go",
-		From:    "return o.mayStopBlind(r)\n",
-		To:      "return false\n",
+		Name: "a member that runs and never answers is not given the corrected settings",
+		Peer: "coreos/etcd-operator#1301",
+		File: "controllers/plan/pods.go",
+		From: `return mayStopBlind(o, r)
+}`,
+		To: `return false
+}`,
 		Package: planPackage, Test: row("the only member, which runs and never answers, takes a corrected setting"),
 	},
 	{
 		Name: "an operator that is cut off stops members that serve", Peer: "coreos/etcd-operator#1968",
 		File:    "controllers/plan/stopping.go",
-		From:    "return o.hasNeverServed(r) && !o.isAnyReady() && o.areToBlame(r.runsWith())",
-		To:      "return o.hasNeverServed(r) && o.areToBlame(r.runsWith())",
+		From:    "return hasNeverServed(o.Observation, r) && !o.IsAnyReady() && areToBlame(o, runsWith(r))",
+		To:      "return hasNeverServed(o.Observation, r) && areToBlame(o, runsWith(r))",
 		Package: planPackage, Test: row("not while another one is ready: the operator is the one that is cut off"),
 	},
 	{
@@ -228,22 +248,27 @@ var rolls = []mutant{
 	{
 		Name: "a member with a large database is restarted before it has read it", Peer: "coreos/etcd-operator#2109",
 		File:    "controllers/plan/stopping.go",
-		From:    "return o.Now.Sub(pod.RunningSince) > startDeadline",
+		From:    "return o.Now.Sub(pod.RunningSince) > facts.StartDeadline",
 		To:      "return o.Now.Sub(pod.RunningSince) > 0",
 		Package: planPackage, Test: row("not while it may still be starting"),
 	},
 	{
 		Name: "new settings are tried on all members at once", Peer: "coreos/etcd-operator#1211",
-		File:    "controllers/plan/stopping.go",
-		From:    " || !o.isOtherwiseMade(r) || o.isAnotherTrying(r) {",
-		To:      " || !o.isOtherwiseMade(r) {",
+		File: "controllers/plan/stopping.go",
+		From: `if o.Membership.Known || !r.IsKept() || !o.MayRestart(r) || !isOtherwiseMade(o.Observation, r) ||
+		isAnotherTrying(o, r) {`,
+		To:      "if o.Membership.Known || !r.IsKept() || !o.MayRestart(r) || !isOtherwiseMade(o.Observation, r) {",
 		Package: planPackage, Test: row("one member at a time"),
 	},
 	{
-		Name: "members are replaced one after the other for settings that keep them silent", Peer: "coreos/etcd-operator#1211",
-		File:    "controllers/plan/seen.go",
-		From:    "return r.isUnheard() && r.isKept() && r.Pod.neverReady()",
-		To:      "return false && r.isKept() && r.Pod.neverReady()",
-		Package: planPackage, Test: row("a member that never was ready with new settings is not replaced: the next one would take them too"),
+		Name: "members are replaced one after the other for settings that keep them silent",
+		Peer: "coreos/etcd-operator#1211",
+		File: "controllers/plan/judge/seen.go",
+		From: `return IsUnheard(r) && r.IsKept() && r.Pod.NeverReady() && r.Pod.Choices == o.Desired.Choices &&
+		!o.IsServedWith(r.Pod.Choices)`,
+		To: "return false && r.IsKept() && r.Pod.NeverReady() && r.Pod.Choices == o.Desired.Choices && " +
+			"!o.IsServedWith(r.Pod.Choices)",
+		Package: planPackage, Test: row("a member that never was ready with new settings is not replaced: the next " +
+			"one would take them too"),
 	},
 }

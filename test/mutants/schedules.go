@@ -52,9 +52,10 @@ var schedules = []mutant{
 	},
 	{
 		Name: "a Job that the platform refuses keeps backups from being made", Peer: "",
-		File:    "controllers/schedule/plan/next.go",
-		From:    "if d.Change != nil || d.Ignored {",
-		To:      "if chores := v.chores(); len(chores) > 0 && !d.Ignored {\n\t\td.Change, d.Chores = nil, chores\n\t\treturn d\n\t}\n\tif d.Change != nil || d.Ignored {",
+		File: "controllers/schedule/plan/next.go",
+		From: "if d.Change != nil || d.Ignored {",
+		To: "if chores := v.chores(); len(chores) > 0 && !d.Ignored {\n\t\td.Change, d.Chores = nil, " +
+			"chores\n\t\treturn d\n\t}\n\tif d.Change != nil || d.Ignored {",
 		Package: scheduleWing, Test: "TestAChoreThatIsRefusedKeepsNoBackupFromBeingMade",
 	},
 	{

@@ -85,7 +85,8 @@ var stores = []mutant{
 		Package: storePackage, Test: "TestEveryAnswerOfGooglesAndOfAzureIsWhatItSays",
 	},
 	{
-		Name: "an outage of S3 is a deletion that was done, where the key has a 301 in it", Peer: "google/go-cloud s3blob ErrorCode",
+		Name:    "an outage of S3 is a deletion that was done, where the key has a 301 in it",
+		Peer:    "google/go-cloud s3blob ErrorCode",
 		File:    "pkg/backup/store/errors.go",
 		From:    "if errors.As(err, &ofS3) {",
 		To:      "if errors.As(err, &ofS3) && false {",

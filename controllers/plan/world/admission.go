@@ -4,21 +4,22 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 )
 
 // errRefused says that Kubernetes admits no such Pod.
 var errRefused = errors.New("refused")
 
-// admit is what is left of a change that makes Pods while Kubernetes admits none: where others make them first, all that comes before.
-func (w *World) admit(c plan.Change) (plan.Change, error) {
+// admit is what is left of a change that makes Pods while Kubernetes admits none: where others make them first, all
+// that comes before.
+func (w *World) admit(c changes.Change) (changes.Change, error) {
 	switch c := c.(type) {
-	case plan.Bootstrap:
+	case changes.Bootstrap:
 		if w.refusing && len(c.Restores)+len(c.Pods) > 0 {
 			c.Restores, c.Pods = nil, nil
 			return c, errRefused
 		}
-	case plan.PrepareNext:
+	case changes.PrepareNext:
 		if w.refusing && len(c.Restores) > 0 {
 			c.Restores = nil
 			return c, errRefused
@@ -32,19 +33,19 @@ func (w *World) admit(c plan.Change) (plan.Change, error) {
 }
 
 // needsAdmission reports a change that makes Pods, or makes sure first that they could be made.
-func needsAdmission(c plan.Change) bool {
+func needsAdmission(c changes.Change) bool {
 	switch c := c.(type) {
-	case plan.StartPods, plan.EvictPod, plan.StartPreflight, plan.SwitchOver:
+	case changes.StartPods, changes.EvictPod, changes.StartPreflight, changes.SwitchOver:
 		return true
-	case plan.SetChoices:
+	case changes.SetChoices:
 		return c.Rehearse
 	default:
 		return false
 	}
 }
 
-// admits reports whether an object can be created: Kubernetes refuses none of its kind, its name is free, and the operator is alive
-// to ask for it.
+// admits reports whether an object can be created: Kubernetes refuses none of its kind, its name is free, and the
+// operator is alive to ask for it.
 func (w *World) admits(kind, name string, life *budgetOfEffects) bool {
 	if err := w.refusalOf(kind, name); err != nil {
 		life.err, life.left = err, 0

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -14,7 +16,7 @@ var errStale = errors.New("stale")
 
 // Apply carries a change out as the operator would: after a live look where the change must be confirmed, with
 // preconditions, and possibly not to its end, because the operator may die between any two effects.
-func (w *World) Apply(c plan.Change, refused []plan.Note, diesAfter int) error {
+func (w *World) Apply(c changes.Change, refused []facts.Note, diesAfter int) error {
 	admitted, refusal := w.admit(c)
 	if admitted == nil {
 		return refusal
@@ -35,7 +37,7 @@ func (w *World) Apply(c plan.Change, refused []plan.Note, diesAfter int) error {
 }
 
 // effect carries a change out, and holds what that did to the invariants.
-func (w *World) effect(c plan.Change, diesAfter int) error {
+func (w *World) effect(c changes.Change, diesAfter int) error {
 	written := w.clusters[w.objects.birth.ClusterID]
 	w.ledger.before = w.health()
 	before, copies, birth := w.snapshot(), w.countCopies(written), w.objects.birth
@@ -45,7 +47,7 @@ func (w *World) effect(c plan.Change, diesAfter int) error {
 	w.forgetAsOlder(birth)
 	w.settleClusters()
 	w.checkAction(w.ledger.before, c)
-	w.checkCopies(written, copies, plan.KindOf(c))
+	w.checkCopies(written, copies, changes.KindOf(c))
 	w.checkInstall(before)
 	w.checkLives()
 	w.checkMoved(c, before, err)
@@ -69,23 +71,24 @@ func (b *budgetOfEffects) spend() bool {
 	return b.left >= 0
 }
 
-func (w *World) carryOut(c plan.Change, life *budgetOfEffects) error {
+func (w *World) carryOut(c changes.Change, life *budgetOfEffects) error {
 	switch c := c.(type) {
-	case plan.AdoptData:
+	case changes.AdoptData:
 		w.adopt(c, life)
-	case plan.BeginBirth, plan.VoidBirth, plan.NextBirth, plan.RecordBirth:
+	case changes.BeginBirth, changes.VoidBirth, changes.NextBirth, changes.RecordBirth:
 		return w.carryOutBirth(c)
-	case plan.BeginNext, plan.PrepareNext, plan.DropNext, plan.SwitchOver, plan.MarkFormer, plan.MarkFlushed:
+	case changes.BeginNext, changes.PrepareNext, changes.DropNext, changes.SwitchOver, changes.MarkFormer,
+		changes.MarkFlushed:
 		w.carryOutInPlace(c, life)
-	case plan.StartPreflight, plan.DeletePreflight, plan.RecordRestored, plan.DeleteRestores:
+	case changes.StartPreflight, changes.DeletePreflight, changes.RecordRestored, changes.DeleteRestores:
 		return w.carryOutRestore(c, life)
-	case plan.Bootstrap:
+	case changes.Bootstrap:
 		w.bootstrap(c, life)
-	case plan.ApplyObjects:
+	case changes.ApplyObjects:
 		w.makeObjects(c.Objects, c.Secrets, life)
-	case plan.SetBudget:
+	case changes.SetBudget:
 		return w.setBudget(c)
-	case plan.FollowPolicy:
+	case changes.FollowPolicy:
 		w.followPolicy(c)
 	default:
 		return w.carryOutMember(c, life)
@@ -94,7 +97,7 @@ func (w *World) carryOut(c plan.Change, life *budgetOfEffects) error {
 }
 
 // setBudget creates, changes or deletes the disruption budget.
-func (w *World) setBudget(c plan.SetBudget) error {
+func (w *World) setBudget(c changes.SetBudget) error {
 	if err := w.refusalOf(kindBudget, "demo"); err != nil && w.objects.budget == 0 && c.MinAvailable > 0 {
 		return err
 	}
@@ -102,23 +105,23 @@ func (w *World) setBudget(c plan.SetBudget) error {
 	return nil
 }
 
-func (w *World) carryOutBirth(c plan.Change) error {
-	if _, isFirst := c.(plan.BeginBirth); !isFirst && !w.objects.birth.Exists() {
+func (w *World) carryOutBirth(c changes.Change) error {
+	if _, isFirst := c.(changes.BeginBirth); !isFirst && !w.objects.birth.Exists() {
 		return errStale // there is no record to change
 	}
 	switch c := c.(type) {
-	case plan.BeginBirth:
+	case changes.BeginBirth:
 		if err := w.refusalOf(kindService, "demo"); err != nil {
 			return err
 		}
 		w.beginBirth(c)
-	case plan.VoidBirth:
+	case changes.VoidBirth:
 		w.checkVoid()
 		w.objects.birth.Void = true
-	case plan.NextBirth:
+	case changes.NextBirth:
 		w.checkBeginning(c.Origin)
 		w.objects.birth = record.Birth(c.BeginBirth)
-	case plan.RecordBirth:
+	case changes.RecordBirth:
 		w.objects.birth.ClusterID = c.ClusterID
 		w.checkBorn(c.ClusterID)
 		w.checkOrigin(c.ClusterID)
@@ -128,25 +131,26 @@ func (w *World) carryOutBirth(c plan.Change) error {
 	return nil
 }
 
-func (w *World) carryOutMember(c plan.Change, life *budgetOfEffects) error {
+func (w *World) carryOutMember(c changes.Change, life *budgetOfEffects) error {
 	switch c := c.(type) {
-	case plan.RecordMembers:
+	case changes.RecordMembers:
 		w.record(c, life)
-	case plan.SetChoices:
+	case changes.SetChoices:
 		w.setChoices(c, life)
-	case plan.DeleteVolumes:
+	case changes.DeleteVolumes:
 		w.deleteVolumes(c, life)
-	case plan.MarkVolume:
+	case changes.MarkVolume:
 		w.editVolume(c.Volume, func(v *volume) { v.RemovedFor = c.For })
-	case plan.KeepVolume:
+	case changes.KeepVolume:
 		w.editVolume(c.Volume, func(v *volume) { v.kept, v.keptSince = c.For, w.Now })
-	case plan.DeleteSecret:
+	case changes.DeleteSecret:
 		delete(w.objects.secrets, c.Name)
-	case plan.PrepareMember:
+	case changes.PrepareMember:
 		w.prepare(c, life)
-	case plan.SealPods, plan.LabelRole, plan.DressPods, plan.RestoreInputs, plan.StartPods, plan.DeletePods:
+	case changes.SealPods, changes.LabelRole, changes.DressPods, changes.RestoreInputs, changes.StartPods,
+		changes.DeletePods:
 		w.carryOutPods(c, life)
-	case plan.EvictPod:
+	case changes.EvictPod:
 		return w.evict(c)
 	default:
 		return w.carryOutEtcd(c)
@@ -154,32 +158,32 @@ func (w *World) carryOutMember(c plan.Change, life *budgetOfEffects) error {
 	return nil
 }
 
-func (w *World) carryOutPods(c plan.Change, life *budgetOfEffects) {
+func (w *World) carryOutPods(c changes.Change, life *budgetOfEffects) {
 	switch c := c.(type) {
-	case plan.SealPods:
+	case changes.SealPods:
 		w.seal(c, life)
-	case plan.LabelRole:
+	case changes.LabelRole:
 		w.editPod(c.Pod, func(p *pod) { p.Role = c.Role })
-	case plan.RestoreInputs:
+	case changes.RestoreInputs:
 		w.editPod(c.Pod, func(p *pod) { p.Choices = c.Choices })
-	case plan.DressPods:
+	case changes.DressPods:
 		for _, ref := range c.Pods {
 			w.editPod(ref, func(p *pod) { p.Undressed = false })
 		}
-	case plan.StartPods:
+	case changes.StartPods:
 		for _, s := range c.Pods {
 			if w.admits(kindPod, s.Name, life) {
 				w.createPod(s)
 			}
 		}
-	case plan.DeletePods:
+	case changes.DeletePods:
 		w.deletePods(c, life)
 	default:
 	}
 }
 
 // adopt writes this object's UID on what an earlier one left, one after the other.
-func (w *World) adopt(c plan.AdoptData, life *budgetOfEffects) {
+func (w *World) adopt(c changes.AdoptData, life *budgetOfEffects) {
 	for _, item := range c.Items {
 		if !life.spend() {
 			return
@@ -198,7 +202,7 @@ func (w *World) adopt(c plan.AdoptData, life *budgetOfEffects) {
 const kindSecret = "Secret"
 
 // beginBirth creates and never overwrites: of two operators one wins.
-func (w *World) beginBirth(c plan.BeginBirth) {
+func (w *World) beginBirth(c changes.BeginBirth) {
 	if !w.objects.birth.Exists() {
 		w.objects.birth, w.objects.claim = record.Birth(c), w.Cluster.Operator
 		if c.ClusterID != 0 {
@@ -209,7 +213,7 @@ func (w *World) beginBirth(c plan.BeginBirth) {
 	}
 }
 
-func (w *World) makeObjects(list []plan.Object, secrets []string, life *budgetOfEffects) {
+func (w *World) makeObjects(list []facts.Object, secrets []string, life *budgetOfEffects) {
 	for _, object := range list {
 		if object.Kind == kindVolume {
 			w.relabel(object.Name)
@@ -231,7 +235,7 @@ func (w *World) makeObjects(list []plan.Object, secrets []string, life *budgetOf
 }
 
 // bootstrap creates Pods only when every volume of the birth is there.
-func (w *World) bootstrap(c plan.Bootstrap, life *budgetOfEffects) {
+func (w *World) bootstrap(c changes.Bootstrap, life *budgetOfEffects) {
 	w.makeObjects(c.Objects, c.Secrets, life)
 	for _, v := range c.Volumes {
 		if !w.admits(kindVolume, v.Name, life) {
@@ -276,22 +280,25 @@ func (w *World) begin(life *budgetOfEffects) bool {
 	return true
 }
 
-func (w *World) createVolume(v plan.NewVolume, incarnation string) {
+func (w *World) createVolume(v changes.NewVolume, incarnation string) {
 	if _, exists := w.objects.volumes[v.Name]; exists || incarnation == "" {
 		return
 	}
 	uid := w.uid("volume")
 	w.disks[uid] = &disk{}
-	w.objects.volumes[v.Name] = volume{owner: w.Cluster.UID, isReleased: !w.Spec.Retain, Volume: plan.Volume{UID: uid, Created: w.Now, Phase: plan.VolumePending,
-		Incarnation: incarnation, Choices: v.Choices, Bytes: v.Bytes, Backing: uid}}
+	w.objects.volumes[v.Name] = volume{owner: w.Cluster.UID, isReleased: !w.Spec.Retain,
+		Volume: facts.Volume{UID: uid, Created: w.Now, Phase: facts.VolumePending,
+			Incarnation: incarnation, Choices: v.Choices, Bytes: v.Bytes, Backing: uid}}
 }
 
-func (w *World) createPod(s plan.Start) {
+func (w *World) createPod(s changes.Start) {
 	if _, exists := w.objects.pods[s.Name]; exists {
 		return
 	}
-	p := pod{initial: s.Initial, seen: s.Flags, made: s.Choices, Pod: plan.Pod{UID: w.uid("pod"), Created: w.Now, Phase: plan.PodPending,
-		Flags: s.Flags, Role: s.Role, Incarnation: cmp.Or(w.objects.birth.Incarnation, w.objects.volumes[s.Name].Incarnation), Choices: s.Choices}}
+	p := pod{initial: s.Initial, seen: s.Flags, made: s.Choices, Pod: facts.Pod{UID: w.uid("pod"), Created: w.Now,
+		Phase: facts.PodPending,
+		Flags: s.Flags, Role: s.Role, Incarnation: cmp.Or(w.objects.birth.Incarnation,
+			w.objects.volumes[s.Name].Incarnation), Choices: s.Choices}}
 	p.disk = p.UID
 	if !w.Spec.Ephemeral {
 		p.disk = w.objects.volumes[s.Name].UID
@@ -299,7 +306,7 @@ func (w *World) createPod(s plan.Start) {
 	w.objects.pods[s.Name] = p
 }
 
-func (w *World) prepare(c plan.PrepareMember, life *budgetOfEffects) {
+func (w *World) prepare(c changes.PrepareMember, life *budgetOfEffects) {
 	ordinal, _ := etcdutil.Ordinal(w.Cluster.Name, c.Volume.Name)
 	if w.objects.birth.Promised != c.Volume.Name {
 		if !w.objects.birth.Exists() || ordinal < w.objects.birth.NextOrdinal || !life.spend() {
@@ -315,12 +322,13 @@ func (w *World) prepare(c plan.PrepareMember, life *budgetOfEffects) {
 	}
 }
 
-func (w *World) record(c plan.RecordMembers, life *budgetOfEffects) {
+func (w *World) record(c changes.RecordMembers, life *budgetOfEffects) {
 	for _, m := range c.Members {
 		if !life.spend() {
 			return
 		}
-		if ref := (plan.VolumeRef{Name: m.Name, UID: m.VolumeUID}); w.editVolume(ref, func(v *volume) { v.Record = m.Record }) {
+		if ref := (facts.VolumeRef{Name: m.Name, UID: m.VolumeUID}); w.editVolume(ref,
+			func(v *volume) { v.Record = m.Record }) {
 			w.checkRecord(m, m.VolumeUID)
 		}
 		if p, ok := w.objects.pods[m.Name]; ok && m.PodUID != "" && p.UID == m.PodUID {
@@ -331,12 +339,12 @@ func (w *World) record(c plan.RecordMembers, life *budgetOfEffects) {
 	}
 }
 
-func (w *World) seal(c plan.SealPods, life *budgetOfEffects) {
+func (w *World) seal(c changes.SealPods, life *budgetOfEffects) {
 	for _, s := range c.Pods {
 		if life.spend() {
 			w.editPod(s.Pod, func(p *pod) {
 				p.Flags = s.Flags
-				if s.Role != "" || s.Flags == plan.FlagsUncompared {
+				if s.Role != "" || s.Flags == facts.FlagsUncompared {
 					p.Role = s.Role
 				}
 			})
@@ -344,7 +352,7 @@ func (w *World) seal(c plan.SealPods, life *budgetOfEffects) {
 	}
 }
 
-func (w *World) setChoices(c plan.SetChoices, life *budgetOfEffects) {
+func (w *World) setChoices(c changes.SetChoices, life *budgetOfEffects) {
 	for _, ref := range c.Volumes {
 		if life.spend() {
 			w.editVolume(ref, func(v *volume) { v.Choices = c.Choices })
@@ -352,8 +360,9 @@ func (w *World) setChoices(c plan.SetChoices, life *budgetOfEffects) {
 	}
 }
 
-// editVolume changes a volume if it is this one and no other. It is I7: the operator touches only what its cluster owns.
-func (w *World) editVolume(ref plan.VolumeRef, edit func(*volume)) bool {
+// editVolume changes a volume if it is this one and no other. It is I7: the operator touches only what its cluster
+// owns.
+func (w *World) editVolume(ref facts.VolumeRef, edit func(*volume)) bool {
 	v, ok := w.objects.volumes[ref.Name]
 	if !ok || ref.UID == "" || v.UID != ref.UID {
 		return false
@@ -366,14 +375,14 @@ func (w *World) editVolume(ref plan.VolumeRef, edit func(*volume)) bool {
 	return true
 }
 
-func (w *World) editPod(ref plan.PodRef, edit func(*pod)) {
+func (w *World) editPod(ref facts.PodRef, edit func(*pod)) {
 	if p, ok := w.objects.pods[ref.Name]; ok && p.UID == ref.UID {
 		edit(&p)
 		w.objects.pods[ref.Name] = p
 	}
 }
 
-func (w *World) deletePods(c plan.DeletePods, life *budgetOfEffects) {
+func (w *World) deletePods(c changes.DeletePods, life *budgetOfEffects) {
 	for _, ref := range c.Pods {
 		if life.spend() {
 			w.checkPodDeletion(ref)
@@ -383,7 +392,7 @@ func (w *World) deletePods(c plan.DeletePods, life *budgetOfEffects) {
 }
 
 // evict stops a Pod if the disruption budget allows it: as many voters' Pods as it asks for stay ready.
-func (w *World) evict(c plan.EvictPod) error {
+func (w *World) evict(c changes.EvictPod) error {
 	if p, ok := w.objects.pods[c.Pod.Name]; !ok || p.UID != c.Pod.UID {
 		return nil
 	}
@@ -401,7 +410,7 @@ func (w *World) evict(c plan.EvictPod) error {
 	return nil
 }
 
-func (w *World) deleteVolumes(c plan.DeleteVolumes, life *budgetOfEffects) {
+func (w *World) deleteVolumes(c changes.DeleteVolumes, life *budgetOfEffects) {
 	for _, ref := range c.Volumes {
 		if life.spend() {
 			w.editVolume(ref, func(v *volume) {

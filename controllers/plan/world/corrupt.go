@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -38,7 +38,10 @@ func (w *World) differs(d *disk) bool {
 	if c == nil || c.find(d.member) < 0 {
 		return false
 	}
-	return slices.ContainsFunc(w.running(c), func(p *process) bool { return p.disk != d && p.served && p.disk.content != d.content })
+	return slices.ContainsFunc(w.running(c), func(p *process) bool {
+		return p.disk != d && p.served &&
+			p.disk.content != d.content
+	})
 }
 
 // leadersContent is what the leader holds, and sends to a new member.
@@ -90,10 +93,10 @@ func (w *World) commonContent(c *cluster) (content int, isMajority bool) {
 }
 
 // corruptAlarms are the alarms that every member of the cluster speaks of.
-func (c *cluster) corruptAlarms() []plan.Alarm {
-	var out []plan.Alarm
+func (c *cluster) corruptAlarms() []facts.Alarm {
+	var out []facts.Alarm
 	for _, id := range slices.Sorted(maps.Keys(c.corrupt)) {
-		out = append(out, plan.Alarm{Name: plan.AlarmCorrupt, Member: id})
+		out = append(out, facts.Alarm{Name: facts.AlarmCorrupt, Member: id})
 	}
 	return out
 }
@@ -164,7 +167,8 @@ func (w *World) checkCopies(c *cluster, before copyCount, what string) {
 		return
 	}
 	if good, voters := w.copies(c); good < etcdutil.Quorum(voters) {
-		w.violate("I5: %s left %d good copies of %d, and there were %d of %d beside a corrupt one", what, good, voters, before.good, before.voters)
+		w.violate("I5: %s left %d good copies of %d, and there were %d of %d beside a corrupt one", what, good, voters,
+			before.good, before.voters)
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -26,7 +26,8 @@ func (w *World) RollBack(name string) {
 	if c := w.clusters[d.cluster]; !w.hasQuorum(c) {
 		return
 	}
-	w.disks[p.disk] = &disk{cluster: d.cluster, member: d.member, content: d.content, from: d.from, applied: d.applied / 2, promised: max(d.promised, d.applied)}
+	w.disks[p.disk] = &disk{cluster: d.cluster, member: d.member, content: d.content, from: d.from,
+		applied: d.applied / 2, promised: max(d.promised, d.applied)}
 	w.trouble.rolled = true
 	w.logf("fault: the disk of %s is rolled back", name)
 }
@@ -46,7 +47,8 @@ func (w *World) CopyVolume(name string) {
 	if !ok || v.Record.IsZero() || d == nil || d.isEmpty() || w.Spec.Ephemeral {
 		return
 	}
-	older := disk{cluster: d.cluster, member: d.member, content: d.content, from: d.from, applied: d.applied / 2, promised: max(d.promised, d.applied), isCopy: true}
+	older := disk{cluster: d.cluster, member: d.member, content: d.content, from: d.from, applied: d.applied / 2,
+		promised: max(d.promised, d.applied), isCopy: true}
 	v.Backing = w.uid("persistent-volume")
 	w.exchangeVolume(name, v, &older)
 	w.trouble.rolled = true
@@ -118,7 +120,7 @@ func (w *World) SkewNode(node string, by time.Duration) {
 
 // dated is a Pod as its node and the API server date it. What the node controller wrote of a node that is cut off has
 // the true time.
-func (w *World) dated(p pod) plan.Pod {
+func (w *World) dated(p pod) facts.Pod {
 	out := p.Pod
 	kubelet, server := w.trouble.skew[p.Node], w.trouble.skew[apiServer]
 	for _, written := range []time.Time{out.ReadySince, out.RunningSince} {

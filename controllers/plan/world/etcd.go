@@ -5,7 +5,7 @@ import (
 	"hash/fnv"
 	"slices"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -61,10 +61,11 @@ type cluster struct {
 	members []etcdutil.Member
 	removed map[etcdutil.ID]bool
 	leader  etcdutil.ID
-	writes  int                  // acknowledged to clients, and never to be lost
-	from    string               // what it began with: the sum of a backup, or the survivor; empty for nothing
-	life    string               // the incarnation that its members are of
-	alarm   bool                 // that space ran out, under the ID of a member of the cluster that the backup was taken from
+	writes  int    // acknowledged to clients, and never to be lost
+	from    string // what it began with: the sum of a backup, or the survivor; empty for nothing
+	life    string // the incarnation that its members are of
+	// that space ran out, under the ID of a member of the cluster that the backup was taken from
+	alarm   bool
 	full    bool                 // whether it did
 	corrupt map[etcdutil.ID]bool // members of which etcd said that their data differs; 0 where it does not know whose
 }
@@ -125,19 +126,19 @@ func (w *World) start(p pod, d *disk) etcdutil.ExitReason {
 			return etcdutil.ExitDiskFailing
 		case w.isBehindItsWord(d):
 			return etcdutil.ExitRaftPanic
-		case p.seen != plan.FlagsRestored && w.differs(d):
+		case p.seen != facts.FlagsRestored && w.differs(d):
 			return etcdutil.ExitDataDiffers
 		}
 		return ""
 	}
 	switch p.seen {
-	case plan.FlagsSealed, plan.FlagsRestored:
+	case facts.FlagsSealed, facts.FlagsRestored:
 		return etcdutil.ExitDataEmpty
-	case plan.FlagsBirth:
+	case facts.FlagsBirth:
 		return w.startNew(p, d)
-	case plan.FlagsJoin:
+	case facts.FlagsJoin:
 		return w.startExisting(p, d)
-	case plan.FlagsNone:
+	case facts.FlagsNone:
 	}
 	return etcdutil.ExitBadFlag
 }
@@ -163,7 +164,8 @@ func (w *World) formed(id etcdutil.ID, life string, initial []etcdutil.NamedURL)
 	if w.clusters[id] == nil {
 		c := &cluster{id: id, life: life, removed: map[etcdutil.ID]bool{}}
 		for _, m := range initial {
-			c.members = append(c.members, etcdutil.Member{ID: hash(id, m.Name), Name: m.Name, PeerURLs: []string{m.URL}})
+			c.members = append(c.members, etcdutil.Member{ID: hash(id, m.Name), Name: m.Name,
+				PeerURLs: []string{m.URL}})
 		}
 		w.clusters[id] = c
 	}
@@ -190,7 +192,8 @@ func (w *World) startExisting(p pod, d *disk) etcdutil.ExitReason {
 	return etcdutil.ExitStaleFlags
 }
 
-// checkFreshStart is I4: an identity that was sealed, as far as the kubelet knows, starts from its own data or not at all.
+// checkFreshStart is I4: an identity that was sealed, as far as the kubelet knows, starts from its own data or not at
+// all.
 func (w *World) checkFreshStart(c *cluster, id etcdutil.ID) {
 	if w.sealed[id] {
 		w.violate("I4: member %s of %s starts on an empty disk", id, c.id)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -36,7 +36,8 @@ func (w *World) KillContainer(name string) {
 		return
 	}
 	w.stop(p)
-	p.Running, p.RunningSince, p.Exit = false, time.Time{}, &plan.Exit{Reason: etcdutil.ExitUnknown, Code: 137, At: w.Now}
+	p.Running, p.RunningSince, p.Exit = false, time.Time{}, &facts.Exit{Reason: etcdutil.ExitUnknown, Code: 137,
+		At: w.Now}
 	w.objects.pods[name] = p
 	w.logf("fault: container of %s killed", name)
 }
@@ -122,7 +123,7 @@ func (w *World) Undress(name string) {
 // StripInputs is somebody removing what a Pod says it was made from.
 func (w *World) StripInputs(name string) {
 	if p, ok := w.objects.pods[name]; ok {
-		p.Choices = plan.Choices{}
+		p.Choices = facts.Choices{}
 		w.objects.pods[name] = p
 		w.logf("fault: %s does not say any more what it was made from", name)
 	}
@@ -135,7 +136,7 @@ func (w *World) EndPod(name string) {
 		return
 	}
 	w.stop(p)
-	p.Running, p.RunningSince, p.Ready, p.Phase = false, time.Time{}, false, plan.PodFailed
+	p.Running, p.RunningSince, p.Ready, p.Phase = false, time.Time{}, false, facts.PodFailed
 	if p.disk == p.UID {
 		delete(w.disks, p.disk)
 	}
@@ -146,7 +147,7 @@ func (w *World) EndPod(name string) {
 // StripSeal is somebody removing the operator's annotations from a Pod.
 func (w *World) StripSeal(name string) {
 	if p, ok := w.objects.pods[name]; ok && !p.Terminating {
-		p.Flags = plan.FlagsNone
+		p.Flags = facts.FlagsNone
 		w.objects.pods[name] = p
 		w.logf("fault: annotations of %s stripped", name)
 	}
@@ -158,8 +159,8 @@ func (w *World) DeletePeerService() {
 	w.logf("fault: peer Service deleted")
 }
 
-// Recreate is somebody deleting the cluster and creating it again: the garbage collector takes all but the volumes and the
-// authority, and the new object has another UID.
+// Recreate is somebody deleting the cluster and creating it again: the garbage collector takes all but the volumes and
+// the authority, and the new object has another UID.
 func (w *World) Recreate() {
 	if w.Spec.Ephemeral || w.objects.birth.ClusterID == 0 && len(w.objects.birth.Former) == 0 {
 		return

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // finding is a story that shows something wrong with the planner.
@@ -19,21 +20,30 @@ var openFindings = []finding{}
 
 // curedFindings were open once. None of them violates anything.
 var curedFindings = []finding{
-	{"a claim without its label, and another policy", "deletion-policy speaks first for ever, and nothing else is done", policyStarves},
+	{"a claim without its label, and another policy", "deletion-policy speaks first for ever, and nothing else is done",
+		policyStarves},
 	{"new claims are refused", "each pass promises another name, and makes and deletes its Secret", claimsRefused},
 	{"a policy that was taken back", "FollowPolicy{Retain: false} is not confirmed", policyTakenBack},
 	{"a claim that a backup tool put back", "a claim of the old name counts as the member's own disk", claimPutBack},
 	{"a node whose clock is six minutes behind", "its member is replaced seconds after a restart", clockBehind},
-	{"another etcd at a reused address", "its member is removed at once if its Pod was ready for longer than repair.replaceAfter: the time counts from that", impostor},
-	{"a sibling at a reused address", "without TLS nothing is repaired while one address leads to another member", siblingBlocksRepair},
+	{"another etcd at a reused address",
+		"its member is removed at once if its Pod was ready for longer than repair.replaceAfter: the time counts from that", impostor},
+	{"a sibling at a reused address", "without TLS nothing is repaired while one address leads to another member",
+		siblingBlocksRepair},
 	{"a voter without a Pod whose incarnation was edited", "it waits for ever, and nothing says why", voterWithoutPod},
-	{"a removed member whose Pod comes back, beside one that never serves", "a removed member counts as a voter while none answers, and the other one is not restarted", removedCounts},
-	{"a corrupt leader beside two good followers, and a roll", "a good member that restarts beside a corrupt one is taken for the corrupt one and removed", corruptLeaderRolled},
-	{"a corrupt follower, and a good member that restarts", "the same, while the alarm CORRUPT names another member", corruptFollowerRestarted},
+	{"a removed member whose Pod comes back, beside one that never serves",
+		"a removed member counts as a voter while none answers, and the other one is not restarted", removedCounts},
+	{"a corrupt leader beside two good followers, and a roll",
+		"a good member that restarts beside a corrupt one is taken for the corrupt one and removed",
+		corruptLeaderRolled},
+	{"a corrupt follower, and a good member that restarts", "the same, while the alarm CORRUPT names another member",
+		corruptFollowerRestarted},
 	{"a disk that fails", "a member whose disk returns errors is never replaced", diskFails},
 	{"a node that loses power while its member is rolled", "the member is never replaced", nodeDarkWhileRolled},
-	{"another etcd at a reused address, where no member will be replaced", "the same with repair.replaceAfter: 0", impostorWithoutReplacement},
-	{"a spec that is refused, and a node that is deleted", "the member is removed, and none is added in its place", refusedSpecShrinks},
+	{"another etcd at a reused address, where no member will be replaced", "the same with repair.replaceAfter: 0",
+		impostorWithoutReplacement},
+	{"a spec that is refused, and a node that is deleted", "the member is removed, and none is added in its place",
+		refusedSpecShrinks},
 }
 
 func TestEachOpenFindingIsStillThere(t *testing.T) {
@@ -62,7 +72,8 @@ func TestNoCuredFindingComesBack(t *testing.T) {
 func mustRest(w *World) *World {
 	d, rests := w.Settle(2000)
 	if up := w.health(); len(w.Violations) == 0 && (!rests || d.Verdict != plan.Settled || up.up != w.Spec.Size) {
-		w.violate("it does not settle: %d of %d voters serve, rests=%v, %s: %s", up.up, up.voters, rests, d.Rule, d.Message)
+		w.violate("it does not settle: %d of %d voters serve, rests=%v, %s: %s", up.up, up.voters, rests, d.Rule,
+			d.Message)
 	}
 	return w
 }
@@ -199,7 +210,7 @@ func impostorWithoutReplacement(*testing.T) *World {
 }
 
 // underImpostor is a member that is cut off for a while, and whose address another etcd has got by then.
-func underImpostor(spec plan.Desired) *World {
+func underImpostor(spec facts.Desired) *World {
 	w := New(1, spec)
 	w.Settle(600)
 	for range 400 { // it served for longer than repair.replaceAfter

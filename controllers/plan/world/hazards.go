@@ -57,7 +57,8 @@ func (w *World) hazardFaults() []func(string) {
 	}{
 		{w.trouble.Corruption, []func(string){w.CorruptDisk, w.CorruptDisk, w.KillContainer, w.KillContainer}},
 		{w.trouble.RolledBack, []func(string){w.RollBack, w.RollBack}},
-		{w.trouble.CopiedVolumes, []func(string){w.CopyVolume, w.CopyVolume, w.RebindVolume, w.RebindVolume, w.RebindVolume}},
+		{w.trouble.CopiedVolumes, []func(string){w.CopyVolume, w.CopyVolume, w.RebindVolume, w.RebindVolume,
+			w.RebindVolume}},
 		{w.trouble.SkewedClocks, []func(string){w.SkewClock, w.SkewClock, w.KillContainer, w.KillContainer}},
 		{w.trouble.Refusals, []func(string){w.refuseAny, w.refuseAny, w.loseMember}},
 		{w.trouble.EditedMetadata, []func(string){w.StripLabels, w.EditIncarnation, w.ChangePolicy}},

@@ -5,33 +5,34 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 // What restores in place need: EtcdRestores, the next incarnation beside another, and former incarnations.
 
-func (w *World) carryOutInPlace(c plan.Change, life *budgetOfEffects) {
+func (w *World) carryOutInPlace(c changes.Change, life *budgetOfEffects) {
 	switch c := c.(type) {
-	case plan.BeginNext:
+	case changes.BeginNext:
 		w.beginNext(c)
-	case plan.PrepareNext:
+	case changes.PrepareNext:
 		w.prepareNext(c, life)
-	case plan.DropNext:
+	case changes.DropNext:
 		if w.objects.birth.Next.Incarnation == c.Incarnation {
 			w.objects.birth.Next = record.Next{}
 		}
-	case plan.SwitchOver:
+	case changes.SwitchOver:
 		w.switchOver(c)
-	case plan.MarkFormer:
+	case changes.MarkFormer:
 		w.markFormer(c, life)
-	case plan.MarkFlushed:
+	case changes.MarkFlushed:
 		w.markFlushed(c)
 	default:
 	}
 }
 
-func (w *World) beginNext(c plan.BeginNext) {
+func (w *World) beginNext(c changes.BeginNext) {
 	birth := &w.objects.birth
 	if birth.Exists() && birth.Incarnation == c.From && birth.Next.IsZero() && !birth.Void {
 		birth.Next, birth.LastCounter, birth.NextOrdinal = c.Next, c.Counter, max(birth.NextOrdinal, c.NextOrdinal)
@@ -39,7 +40,7 @@ func (w *World) beginNext(c plan.BeginNext) {
 	}
 }
 
-func (w *World) prepareNext(c plan.PrepareNext, life *budgetOfEffects) {
+func (w *World) prepareNext(c changes.PrepareNext, life *budgetOfEffects) {
 	if w.objects.birth.Next.Incarnation != c.Incarnation {
 		return
 	}
@@ -58,7 +59,7 @@ func (w *World) prepareNext(c plan.PrepareNext, life *budgetOfEffects) {
 	}
 }
 
-func (w *World) switchOver(c plan.SwitchOver) {
+func (w *World) switchOver(c changes.SwitchOver) {
 	old, next := w.objects.birth, w.objects.birth.Next
 	if old.Incarnation != c.From || next.Incarnation != c.To {
 		return
@@ -66,15 +67,17 @@ func (w *World) switchOver(c plan.SwitchOver) {
 	digest := w.checkMove()
 	w.objects.birth = record.Birth{
 		Incarnation: next.Incarnation, Counter: next.Counter, Token: next.Token, Names: next.Names,
-		Origin: next.Origin, Restore: next.Restore, Begun: true, Volumes: c.Volumes, NextOrdinal: old.NextOrdinal, LastCounter: old.LastCounter,
-		Former: append(slices.Clone(old.Former), record.Former{Incarnation: old.Incarnation, Restore: old.Restore, Voters: c.Voters}),
+		Origin: next.Origin, Restore: next.Restore, Begun: true, Volumes: c.Volumes, NextOrdinal: old.NextOrdinal,
+		LastCounter: old.LastCounter,
+		Former: append(slices.Clone(old.Former), record.Former{Incarnation: old.Incarnation, Restore: old.Restore,
+			Voters: c.Voters}),
 	}
 	w.born = 0
 	w.moves[next.Restore]++
 	w.approved[next.Incarnation] = next.Restore + " on " + digest
 }
 
-func (w *World) markFormer(c plan.MarkFormer, life *budgetOfEffects) {
+func (w *World) markFormer(c changes.MarkFormer, life *budgetOfEffects) {
 	for _, ref := range c.Volumes {
 		if w.objects.volumes[ref.Name].Superseded == "" && life.spend() {
 			w.editVolume(ref, func(v *volume) { v.Superseded = c.By })
@@ -82,18 +85,18 @@ func (w *World) markFormer(c plan.MarkFormer, life *budgetOfEffects) {
 	}
 }
 
-func (w *World) markFlushed(c plan.MarkFlushed) {
+func (w *World) markFlushed(c changes.MarkFlushed) {
 	w.editVolume(c.Volume, func(v *volume) { v.Flushed = c.Life })
 }
 
 // incarnationOf is the list of the observation that a name belongs to.
-func (w *World) incarnationOf(from objects, name string, o *plan.Observation) *[]plan.Replica {
+func (w *World) incarnationOf(from objects, name string, o *facts.Observation) *[]facts.Replica {
 	switch {
 	case slices.Contains(from.birth.Next.Names, name):
 		return &o.Next.Members
 	case isFormer(from, name):
 		if len(o.Former) == 0 {
-			o.Former = make([]plan.Incarnation, 1)
+			o.Former = make([]facts.Incarnation, 1)
 		}
 		return &o.Former[0].Members
 	}
@@ -117,12 +120,14 @@ func isFormer(from objects, name string) bool {
 	if incarnation == "" || incarnation == from.birth.Incarnation {
 		return false
 	}
-	return v.Superseded != "" || slices.ContainsFunc(from.birth.Former, func(past record.Former) bool { return past.Incarnation == incarnation })
+	return v.Superseded != "" || slices.ContainsFunc(from.birth.Former,
+		func(past record.Former) bool { return past.Incarnation == incarnation })
 }
 
 // hasEnded reports whether a restore in place ended this incarnation.
 func (w *World) hasEnded(incarnation string) bool {
-	return slices.ContainsFunc(w.objects.birth.Former, func(past record.Former) bool { return past.Incarnation == incarnation })
+	return slices.ContainsFunc(w.objects.birth.Former,
+		func(past record.Former) bool { return past.Incarnation == incarnation })
 }
 
 // heldBy is what a member that answers could be asked for, or "".

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
@@ -23,7 +24,8 @@ func settledAt(t *testing.T, seed uint64, size int) *World {
 func mustSettle(t *testing.T, w *World, what string) {
 	t.Helper()
 	d, rests := w.Settle(2000)
-	if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || len(w.Observe().Current.HealthyVoters()) != w.Spec.Size {
+	if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 ||
+		len(w.Observe().Current.HealthyVoters()) != w.Spec.Size {
 		t.Fatalf("%s: rests=%v %+v %v\n%s", what, rests, d, w.Violations, w.Story(120))
 	}
 }
@@ -36,7 +38,8 @@ func TestAClusterOfEachSizeIsRestoredInPlaceAndKeepsItsOldVolumes(t *testing.T) 
 		if c := w.clusters[w.born]; c == nil || !strings.HasPrefix(c.from, "sha of ") {
 			t.Fatalf("size %d: the cluster does not hold the backup\n%s", size, w.Story(120))
 		}
-		if o := w.Observe(); len(o.FormerMembers()) != size || len(w.objects.restores) > 0 || w.objects.preflight != nil {
+		if o := w.Observe(); len(o.FormerMembers()) != size || len(w.objects.restores) > 0 ||
+			w.objects.preflight != nil {
 			t.Fatalf("size %d: %d old volumes\n%s", size, len(o.FormerMembers()), w.Story(120))
 		}
 		w.GiveUpOld()
@@ -67,7 +70,7 @@ func TestALostQuorumIsRebuiltFromASurvivorAndGrowsBack(t *testing.T) {
 			w.Advance()
 			w.Pass()
 		}
-		survivor := w.Observe().Evidence()
+		survivor := plan.EvidenceOf(w.Observe())
 		last := survivor.Members[len(survivor.Members)-1]
 		if survivor.Quorum != plan.QuorumLost || last.State != plan.MemberAnswers {
 			t.Fatalf("%+v", survivor)
@@ -98,13 +101,14 @@ func TestASurvivorThatWasRestartedIsReadOnItsVolume(t *testing.T) {
 			w.Advance()
 			w.Pass()
 		}
-		if e := w.Observe().Evidence(); e.Quorum != plan.QuorumLost || e.Members[2].State != plan.MemberSilent {
+		if e := plan.EvidenceOf(w.Observe()); e.Quorum != plan.QuorumLost || e.Members[2].State != plan.MemberSilent {
 			t.Fatalf("%+v", e)
 		}
 		writes := w.clusters[w.born].writes
 		w.Ask(record.SourceSurvivor, "demo-2", true)
 		mustSettle(t, w, fmt.Sprintf("seed %d", seed))
-		if c := w.clusters[w.born]; !strings.HasPrefix(c.from, "survivor ") || !strings.HasSuffix(c.from, fmt.Sprintf("/%d", writes)) || count(w.Log, "MarkFlushed") != 1 {
+		if c := w.clusters[w.born]; !strings.HasPrefix(c.from, "survivor ") ||
+			!strings.HasSuffix(c.from, fmt.Sprintf("/%d", writes)) || count(w.Log, "MarkFlushed") != 1 {
 			t.Fatalf("seed %d: the cluster holds %q, and there were %d writes\n%s", seed, c.from, writes, w.Story(60))
 		}
 	}
@@ -151,7 +155,8 @@ func TestARestoreIsCalledOffAtAnyMomentBeforeTheMoveAndNothingIsLost(t *testing.
 			w.TakeBack()
 		}
 		mustSettle(t, w, fmt.Sprintf("seed %d", seed))
-		if o := w.Observe(); w.born != born || len(o.Current.Members) != before || len(o.Next.Members)+len(o.FormerMembers()) > 0 || len(w.objects.volumes) != 3 {
+		if o := w.Observe(); w.born != born || len(o.Current.Members) != before || len(o.Next.Members)+
+			len(o.FormerMembers()) > 0 || len(w.objects.volumes) != 3 {
 			t.Fatalf("seed %d: something is left\n%s", seed, w.Story(80))
 		}
 	}
@@ -160,8 +165,8 @@ func TestARestoreIsCalledOffAtAnyMomentBeforeTheMoveAndNothingIsLost(t *testing.
 	}
 }
 
-// Whoever deletes the cluster and makes it again finds the old incarnation, or the new one, or a refusal that names what is there; never an
-// empty cluster. The EtcdRestore that was approved is not carried out on it.
+// Whoever deletes the cluster and makes it again finds the old incarnation, or the new one, or a refusal that names
+// what is there; never an empty cluster. The EtcdRestore that was approved is not carried out on it.
 func TestAClusterThatIsMadeAgainInTheMiddleOfARestoreLosesNothing(t *testing.T) {
 	found := map[string]int{}
 	for seed := range uint64(120) {
@@ -179,7 +184,7 @@ func TestAClusterThatIsMadeAgainInTheMiddleOfARestoreLosesNothing(t *testing.T) 
 		switch {
 		case !rests || len(w.Violations) > 0 || w.moves[request] != moves:
 			t.Fatalf("seed %d: rests=%v %+v %v\n%s", seed, rests, d, w.Violations, w.Story(80))
-		case d.Reason == plan.ReasonRetainedData:
+		case d.Reason == facts.ReasonRetainedData:
 			found["refused"]++
 			w.unmark(seed%2 == 0)
 			mustSettle(t, w, fmt.Sprintf("seed %d, the marks taken off", seed))
@@ -199,7 +204,8 @@ func TestAClusterThatIsMadeAgainInTheMiddleOfARestoreLosesNothing(t *testing.T) 
 	}
 }
 
-// unmark is somebody who goes on with what a restore had switched over from, and deletes what it moved to, or leaves it.
+// unmark is somebody who goes on with what a restore had switched over from, and deletes what it moved to, or leaves
+// it.
 func (w *World) unmark(deletes bool) {
 	for name, v := range w.objects.volumes {
 		v.Terminating = v.Terminating || deletes && v.Superseded == ""

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -33,10 +34,14 @@ func (w *World) checkApproval() {
 	w.served[life] = true
 }
 
-// checkMove holds a move to what a person said: the approval quotes what is given up now, whoever looked at what before.
+// checkMove holds a move to what a person said: the approval quotes what is given up now, whoever looked at what
+// before.
 func (w *World) checkMove() string {
-	next, evidence := w.objects.birth.Next, w.Observe().Evidence()
-	isApproved := slices.ContainsFunc(w.objects.requests, func(r plan.Request) bool { return r.ID == next.Restore && evidence.Accepts(r.Approval) })
+	next, evidence := w.objects.birth.Next, plan.EvidenceOf(w.Observe())
+	isApproved := slices.ContainsFunc(w.objects.requests, func(r facts.Request) bool {
+		return r.ID == next.Restore &&
+			evidence.Accepts(r.Approval)
+	})
 	if !isApproved && !w.trouble.isRaced {
 		w.violate("the cluster switches over for %s, and that was not approved on %s", next.Restore, evidence.Digest)
 	}
@@ -51,12 +56,15 @@ func (w *World) checkMove() string {
 func (w *World) checkReady(next record.Next) {
 	for _, name := range next.Names {
 		if now := w.disks[w.objects.volumes[next.Survivor].UID]; next.Source == record.SourceSurvivor && now != nil {
-			if laid := w.disks[w.objects.volumes[name].UID]; laid != nil && laid.from != fmt.Sprintf("survivor %s/%d", now.cluster, now.applied) {
-				w.violate("the cluster switches over to %s, and %s holds %d writes by now", laid.from, next.Survivor, now.applied)
+			if laid := w.disks[w.objects.volumes[name].UID]; laid != nil && laid.from != fmt.Sprintf("survivor %s/%d",
+				now.cluster, now.applied) {
+				w.violate("the cluster switches over to %s, and %s holds %d writes by now", laid.from, next.Survivor,
+					now.applied)
 			}
 		}
 		v, ok := w.objects.volumes[name]
-		if !w.Spec.Ephemeral && (!ok || next.Source != record.SourceEmpty && (w.disks[v.UID] == nil || !isFrom(w.disks[v.UID].from, next.Origin))) {
+		if !w.Spec.Ephemeral && (!ok || next.Source != record.SourceEmpty &&
+			(w.disks[v.UID] == nil || !isFrom(w.disks[v.UID].from, next.Origin))) {
 			w.violate("the cluster switches over, and %s does not have what it is to begin with", name)
 		}
 	}
@@ -80,7 +88,7 @@ func (w *World) checkLives() {
 
 // checkGivenUp is I12: what a former incarnation left goes on the word of the EtcdRestore that ended it.
 func (w *World) checkGivenUp(name string, v volume) {
-	isSaid := slices.ContainsFunc(w.objects.requests, func(r plan.Request) bool { return r.DeletesOld })
+	isSaid := slices.ContainsFunc(w.objects.requests, func(r facts.Request) bool { return r.DeletesOld })
 	if !isSaid && !w.trouble.isRaced {
 		w.violate("I12: the volume of %s, of the incarnation %s that ended, was deleted", name, v.Incarnation)
 	}
@@ -92,13 +100,14 @@ func (w *World) isForRestore(d plan.Decision) bool {
 		return false
 	}
 	switch d.Reason {
-	case plan.ReasonRestoreHeld:
+	case facts.ReasonRestoreHeld:
 		return true
-	case plan.ReasonFence:
-		return slices.ContainsFunc(sortedKeys(w.objects.pods), func(name string) bool { return w.objects.pods[name].cutOff })
-	case plan.ReasonRestoreLost:
+	case facts.ReasonFence:
+		return slices.ContainsFunc(sortedKeys(w.objects.pods),
+			func(name string) bool { return w.objects.pods[name].cutOff })
+	case facts.ReasonRestoreLost:
 		return w.intact() < etcdutil.Quorum(len(w.objects.birth.Names))
-	case plan.ReasonRetainedData:
+	case facts.ReasonRetainedData:
 		return !slices.ContainsFunc(sortedKeys(w.objects.volumes), func(name string) bool {
 			v := w.objects.volumes[name]
 			return !v.Record.IsZero() && v.Superseded == ""
@@ -112,7 +121,8 @@ func (w *World) intact() int {
 	n := 0
 	for _, name := range w.objects.birth.Names {
 		v, ok := w.objects.volumes[name]
-		if ok && !v.Terminating && v.Stranded == "" && v.UID == w.objects.birth.Volumes[name] && (w.objects.birth.Origin.IsZero() || !w.disks[v.UID].isEmpty()) {
+		if ok && !v.Terminating && v.Stranded == "" && v.UID == w.objects.birth.Volumes[name] &&
+			(w.objects.birth.Origin.IsZero() || !w.disks[v.UID].isEmpty()) {
 			n++
 		}
 	}

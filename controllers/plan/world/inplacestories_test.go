@@ -4,14 +4,18 @@ import (
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 // inPlaceEvents must happen in stories, or these prove nothing.
 var inPlaceEvents = []string{
-	"restore-begin BeginNext", "restore-prepare PrepareNext", "restore-prepare RecordRestored", "restore-prepare DeleteVolumes", "restore-prepare DeleteRestores",
-	"restore-call-off DropNext", "restore-switch-over SwitchOver", "restore-fence MarkFormer", "restore-fence DeletePods", "restore-fence DeleteSecret",
-	"collect DeleteVolumes: The restore asks to give up", "from Survivor", "restore-prepare MarkFlushed", "from Empty", "cut off", "created again",
+	"restore-begin BeginNext", "restore-prepare PrepareNext", "restore-prepare RecordRestored",
+	"restore-prepare DeleteVolumes", "restore-prepare DeleteRestores",
+	"restore-call-off DropNext", "restore-switch-over SwitchOver", "restore-fence MarkFormer",
+	"restore-fence DeletePods", "restore-fence DeleteSecret",
+	"collect DeleteVolumes: The restore asks to give up", "from Survivor", "restore-prepare MarkFlushed", "from Empty",
+	"cut off", "created again",
 }
 
 func TestNoStoryOfARestoreInPlaceViolatesAnInvariantAndEveryOneComesToRest(t *testing.T) {
@@ -41,7 +45,7 @@ func TestNoStoryOfARestoreInPlaceViolatesAnInvariantAndEveryOneComesToRest(t *te
 			t.Errorf("%q happened %d times only, which proves nothing", what, done[what])
 		}
 	}
-	if *seed == 0 && outcomes[plan.ReasonSettled] < int(to-from)/2 {
+	if *seed == 0 && outcomes[facts.ReasonSettled] < int(to-from)/2 {
 		t.Fatalf("too few stories end settled for this to prove anything: %v", outcomes)
 	}
 }

@@ -3,7 +3,8 @@ package world
 import (
 	"slices"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -21,13 +22,13 @@ func (w *World) health() health {
 }
 
 // checkAction is I1: what the operator did took the cluster's quorum from nobody.
-func (w *World) checkAction(before health, c plan.Change) {
+func (w *World) checkAction(before health, c changes.Change) {
 	after := w.health()
 	if w.trouble.isRaced {
 		return // a fault took it, or what stood between the operator and its doing
 	}
-	if _, isMove := c.(plan.SwitchOver); before.hasQuorum() && !after.hasQuorum() && !isMove {
-		w.violate("I1: %s took the quorum: %+v -> %+v", plan.KindOf(c), before, after)
+	if _, isMove := c.(changes.SwitchOver); before.hasQuorum() && !after.hasQuorum() && !isMove {
+		w.violate("I1: %s took the quorum: %+v -> %+v", changes.KindOf(c), before, after)
 	}
 }
 
@@ -49,36 +50,40 @@ func (w *World) checkBorn(id etcdutil.ID) {
 	w.born = id
 }
 
-// checkRecord holds records to the truth on the disk. A record may be late by one moment: the member answered when the operator
-// looked, and after that look its disk was emptied. The member is sealed then, and stops by itself.
-func (w *World) checkRecord(m plan.MemberRecord, diskUID string) {
+// checkRecord holds records to the truth on the disk. A record may be late by one moment: the member answered when the
+// operator looked, and after that look its disk was emptied. The member is sealed then, and stops by itself.
+func (w *World) checkRecord(m changes.MemberRecord, diskUID string) {
 	d := w.disks[diskUID]
 	if d == nil {
 		w.violate("%s is recorded on a disk that is gone", m.Name)
 		return
 	}
 	isHeld := d.member == m.Record.MemberID && d.cluster == m.Record.ClusterID
-	isLate := d.emptied.member == m.Record.MemberID && d.emptied.cluster == m.Record.ClusterID && d.emptied.look >= w.ledger.acting
+	isLate := d.emptied.member == m.Record.MemberID && d.emptied.cluster == m.Record.ClusterID &&
+		d.emptied.look >= w.ledger.acting
 	if !isHeld && !isLate {
-		w.violate("%s is recorded as member %s of %s, and its disk holds %s of %s", m.Name, m.Record.MemberID, m.Record.ClusterID, d.member, d.cluster)
+		w.violate("%s is recorded as member %s of %s, and its disk holds %s of %s", m.Name, m.Record.MemberID,
+			m.Record.ClusterID, d.member, d.cluster)
 	}
 }
 
 // checkPodDeletion is I11 and I1: the operator alone stops no member that runs, and never the only copy of its data.
-func (w *World) checkPodDeletion(ref plan.PodRef) {
+func (w *World) checkPodDeletion(ref facts.PodRef) {
 	p, ok := w.objects.pods[ref.Name]
-	if !ok || p.UID != ref.UID || w.trouble.isRaced || w.objects.birth.Void || w.procs[p.UID] == nil || w.hasEnded(p.Incarnation) || p.cutOff {
+	if !ok || p.UID != ref.UID || w.trouble.isRaced || w.objects.birth.Void || w.procs[p.UID] == nil ||
+		w.hasEnded(p.Incarnation) || p.cutOff {
 		return
 	}
 	c := w.clusters[w.procs[p.UID].disk.cluster]
 	w.checkAlone(c, w.procs[p.UID].disk.member, "DeletePods")
-	if isToBeRead := w.objects.birth.Next.Survivor == ref.Name && !w.hasQuorum(c); !isToBeRead && c.find(w.procs[p.UID].disk.member) >= 0 {
+	if isToBeRead := w.objects.birth.Next.Survivor == ref.Name && !w.hasQuorum(c); !isToBeRead &&
+		c.find(w.procs[p.UID].disk.member) >= 0 {
 		w.checkStop(c, ref.Name, p)
 	}
 }
 
-// checkStop lets a member be stopped that serves nobody, once for the choices of the spec, unless it would serve when others are
-// back; and the only one as a roll would, even if it came to itself unnoticed.
+// checkStop lets a member be stopped that serves nobody, once for the choices of the spec, unless it would serve when
+// others are back; and the only one as a roll would, even if it came to itself unnoticed.
 func (w *World) checkStop(c *cluster, name string, p pod) {
 	proc, isOutdated := w.procs[p.UID], p.Choices != w.Spec.Choices
 	if w.born == 0 && isOutdated && (w.Unheard[p.made] || !w.isAnyRecorded()) {
@@ -107,14 +112,16 @@ func (w *World) isAnyRecorded() bool {
 }
 
 // isBad reports choices with which no member serves its clients.
-func (w *World) isBad(c plan.Choices) bool { return w.Broken[c] || w.NeverServes[c] || w.Unheard[c] }
+func (w *World) isBad(c facts.Choices) bool { return w.Broken[c] || w.NeverServes[c] || w.Unheard[c] }
 
-// isNeeded reports a member without which others that come back would be no quorum, if it were given the choices of the spec.
+// isNeeded reports a member without which others that come back would be no quorum, if it were given the choices of the
+// spec.
 func (w *World) isNeeded(c *cluster, name string) bool {
 	return w.isBad(w.Spec.Choices) && w.couldServe(c, "") && !w.couldServe(c, name)
 }
 
-// couldServe reports whether so many voters have their data, and choices to serve with, that they are a quorum without one.
+// couldServe reports whether so many voters have their data, and choices to serve with, that they are a quorum without
+// one.
 func (w *World) couldServe(c *cluster, without string) bool {
 	able := 0
 	for _, name := range sortedKeys(w.objects.volumes) {
@@ -130,9 +137,9 @@ func (w *World) couldServe(c *cluster, without string) bool {
 	return able >= etcdutil.Quorum(len(c.voters()))
 }
 
-// checkEviction is I1, I2 and I11 for a member that is stopped on purpose: the others are a quorum, nobody else is away, its
-// data outlives it, and it was made from other choices than those that are wanted.
-func (w *World) checkEviction(ref plan.PodRef) {
+// checkEviction is I1, I2 and I11 for a member that is stopped on purpose: the others are a quorum, nobody else is
+// away, its data outlives it, and it was made from other choices than those that are wanted.
+func (w *World) checkEviction(ref facts.PodRef) {
 	p := w.objects.pods[ref.Name]
 	proc := w.procs[p.UID]
 	if proc == nil || w.clusters[proc.disk.cluster].find(proc.disk.member) < 0 {
@@ -168,7 +175,7 @@ func (w *World) checkRolled() {
 }
 
 // checkVolumeDeletion is I5: a volume of a current member is never deleted.
-func (w *World) checkVolumeDeletion(ref plan.VolumeRef, d *disk) {
+func (w *World) checkVolumeDeletion(ref facts.VolumeRef, d *disk) {
 	if d == nil || d.isEmpty() || w.objects.birth.Void {
 		return
 	}
@@ -216,11 +223,13 @@ func (w *World) written() *cluster {
 	return nil
 }
 
-// isUsable reports whether a member may start on the volume again. It may not when nobody wrote down who lives there before
-// the cluster's identity was: it is not started blindly then. Nor on a volume that is going, unless a Pod holds it.
+// isUsable reports whether a member may start on the volume again. It may not when nobody wrote down who lives there
+// before the cluster's identity was: it is not started blindly then. Nor on a volume that is going, unless a Pod holds
+// it.
 func (w *World) isUsable(name string) bool {
 	v, p := w.objects.volumes[name], w.objects.pods[name]
-	if isAnonymous := v.Record.IsZero() && w.objects.birth.ClusterID != 0; isAnonymous && (w.procs[p.UID] == nil || !w.goesOn(p)) {
+	if isAnonymous := v.Record.IsZero() && w.objects.birth.ClusterID != 0; isAnonymous &&
+		(w.procs[p.UID] == nil || !w.goesOn(p)) {
 		return false
 	}
 	return v.Stranded == "" && !v.Terminating || v.Terminating && p.disk == v.UID && w.goesOn(p)
@@ -267,7 +276,8 @@ func (w *World) hasUnproven() bool {
 		isShared := slices.ContainsFunc(sortedKeys(w.objects.pods), func(other string) bool {
 			return w.objects.pods[other].Ready && w.objects.pods[other].Choices == p.Choices
 		})
-		if proc := w.procs[p.UID]; proc != nil && proc.ill == frozen && !isShared && !p.ReadySince.After(p.RunningSince) {
+		if proc := w.procs[p.UID]; proc != nil && proc.ill == frozen && !isShared &&
+			!p.ReadySince.After(p.RunningSince) {
 			return true
 		}
 	}

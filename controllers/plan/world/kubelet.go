@@ -3,7 +3,7 @@ package world
 import (
 	"time"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -49,7 +49,7 @@ func (w *World) advancePod(name string) {
 		w.run(name, &p)
 	default:
 		p.seen = p.Flags
-		if proc := w.procs[p.UID]; proc != nil && p.seen == plan.FlagsSealed {
+		if proc := w.procs[p.UID]; proc != nil && p.seen == facts.FlagsSealed {
 			w.sealed[proc.disk.member] = true
 		}
 	}
@@ -87,7 +87,7 @@ func (w *World) schedule(name string, p *pod) {
 			p.Waiting, p.Message = "Unschedulable", "1 node(s) had volume node affinity conflict"
 			return
 		}
-		v.Phase = plan.VolumeBound
+		v.Phase = facts.VolumeBound
 		w.objects.volumes[name] = v
 	}
 	if w.disks[p.disk] == nil {
@@ -98,7 +98,7 @@ func (w *World) schedule(name string, p *pod) {
 
 // run starts the container: etcd reads the directory, then its flags.
 func (w *World) run(name string, p *pod) {
-	p.Phase, p.Started = plan.PodRunning, true
+	p.Phase, p.Started = facts.PodRunning, true
 	d := w.disks[p.disk]
 	w.checkFirstStart(name, *p, d)
 	w.checkOwnDisk(name, d)
@@ -106,7 +106,7 @@ func (w *World) run(name string, p *pod) {
 		if p.Exit == nil || p.Exit.Reason != reason {
 			w.logf("kubelet: etcd of %s stops: %s", name, reason)
 		}
-		p.Exit = &plan.Exit{Reason: reason, Code: 1, Message: lastWords(reason, d), At: w.Now}
+		p.Exit = &facts.Exit{Reason: reason, Code: 1, Message: lastWords(reason, d), At: w.Now}
 		return
 	}
 	p.Running, p.RunningSince, p.Booted = true, w.Now, true
@@ -142,14 +142,15 @@ func (w *World) readiness() {
 	for _, name := range sortedKeys(w.objects.pods) {
 		p := w.objects.pods[name]
 		proc := w.procs[p.UID]
-		ready := !p.cutOff && (proc == nil || len(w.clusters[proc.disk.cluster].corrupt) == 0) && proc != nil && proc.served && proc.takesPart() && w.hasQuorum(w.clusters[proc.disk.cluster])
+		ready := !p.cutOff && (proc == nil || len(w.clusters[proc.disk.cluster].corrupt) == 0) && proc != nil &&
+			proc.served && proc.takesPart() && w.hasQuorum(w.clusters[proc.disk.cluster])
 		if ready != p.Ready {
 			p.Ready, p.ReadySince = ready, w.Now
 			w.objects.pods[name] = p
 		}
 		if proc != nil && w.clusters[proc.disk.cluster].removed[proc.disk.member] {
 			p.Running, p.RunningSince, p.Ready = false, time.Time{}, false
-			p.Exit = &plan.Exit{Reason: etcdutil.ExitRemoved, At: w.Now}
+			p.Exit = &facts.Exit{Reason: etcdutil.ExitRemoved, At: w.Now}
 			w.stop(p)
 			w.objects.pods[name] = p
 		}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -26,8 +28,9 @@ type ledger struct {
 	seen    map[etcdutil.ID]time.Time // when a member last answered the operator, or was ready
 	effects map[string]int            // by kind of change, while nothing but time passes; nil otherwise
 	before  health                    // of the cluster, before the operator's present effect
-	settled *snapshot                 // the world as it was called settled, while nothing but time passes; nil otherwise
-	found   snapshot                  // the world as the last effect found it
+	// the world as it was called settled, while nothing but time passes; nil otherwise
+	settled *snapshot
+	found   snapshot // the world as the last effect found it
 }
 
 func newLedger() ledger {
@@ -40,17 +43,18 @@ const mostEffects = 30
 
 // checkMoved is I8 and the bound on effects: what succeeds on a look at the world as it is changes something, or it
 // would be done for ever; and what changes something, even if it fails after that, is not done again and again.
-func (w *World) checkMoved(c plan.Change, before snapshot, err error) {
+func (w *World) checkMoved(c changes.Change, before snapshot, err error) {
 	isChanged := w.hasChanged(before)
 	if w.ledger.isFresh && err == nil && !isChanged {
-		w.violate("I8: %s was carried out, and nothing changed", plan.KindOf(c))
+		w.violate("I8: %s was carried out, and nothing changed", changes.KindOf(c))
 	}
 	if !isChanged || w.ledger.effects == nil {
 		return
 	}
-	w.ledger.effects[plan.KindOf(c)]++
-	if w.ledger.effects[plan.KindOf(c)] == mostEffects {
-		w.violate("livelock: %s changed something %d times, and nothing but time passed", plan.KindOf(c), mostEffects)
+	w.ledger.effects[changes.KindOf(c)]++
+	if w.ledger.effects[changes.KindOf(c)] == mostEffects {
+		w.violate("livelock: %s changed something %d times, and nothing but time passed", changes.KindOf(c),
+			mostEffects)
 	}
 }
 
@@ -63,7 +67,8 @@ func (w *World) checkRest(d plan.Decision) {
 	switch {
 	case d.Verdict != plan.Settled:
 		if d.Change != nil && w.ledger.settled != nil && reflect.DeepEqual(*w.ledger.settled, w.ledger.found) {
-			w.violate("I8: settled, and %s by %s a while later, where nothing had changed", plan.KindOf(d.Change), d.Rule)
+			w.violate("I8: settled, and %s by %s a while later, where nothing had changed", changes.KindOf(d.Change),
+				d.Rule)
 		}
 		w.ledger.settled = nil
 	case w.ledger.settled == nil:
@@ -75,7 +80,7 @@ func (w *World) checkRest(d plan.Decision) {
 // snapshot is all that an effect can change.
 type snapshot struct {
 	objects objects
-	spec    plan.Desired
+	spec    facts.Desired
 	members map[etcdutil.ID][]etcdutil.Member
 	leaders map[etcdutil.ID]etcdutil.ID
 	alarms  map[etcdutil.ID]bool
@@ -84,7 +89,8 @@ type snapshot struct {
 }
 
 func (w *World) snapshot() snapshot {
-	s := snapshot{w.objects.clone(), w.Spec, map[etcdutil.ID][]etcdutil.Member{}, map[etcdutil.ID]etcdutil.ID{}, map[etcdutil.ID]bool{}, len(w.trouble.late), 0}
+	s := snapshot{w.objects.clone(), w.Spec, map[etcdutil.ID][]etcdutil.Member{}, map[etcdutil.ID]etcdutil.ID{},
+		map[etcdutil.ID]bool{}, len(w.trouble.late), 0}
 	for id, c := range w.clusters {
 		s.members[id], s.leaders[id], s.alarms[id] = slices.Clone(c.members), c.leader, c.alarm
 		s.corrupt += len(c.corrupt)
@@ -142,7 +148,8 @@ func (w *World) checkRemoval(c *cluster, id etcdutil.ID) {
 	}
 	w.checkAlone(c, id, "RemoveMember")
 	away := w.Now.Sub(w.ledger.seen[id])
-	if len(c.voters()) > w.Spec.Size || !w.hasData(c, id) || w.isEphemeralRoll(c) || w.Spec.ReplaceAfter > 0 && away >= w.Spec.ReplaceAfter {
+	if len(c.voters()) > w.Spec.Size || !w.hasData(c, id) || w.isEphemeralRoll(c) || w.Spec.ReplaceAfter > 0 &&
+		away >= w.Spec.ReplaceAfter {
 		return
 	}
 	w.violate("%s was removed after %s, and repair.replaceAfter is %s", c.nameOf(id), away, w.Spec.ReplaceAfter)
@@ -177,7 +184,7 @@ func (w *World) hasData(c *cluster, id etcdutil.ID) bool {
 func (w *World) checkClaim(d plan.Decision) {
 	c := w.clusters[w.objects.birth.ClusterID]
 	switch {
-	case d.Reason == plan.ReasonQuorumLost && d.Verdict == plan.Refuse && c != nil && w.hasQuorum(c):
+	case d.Reason == facts.ReasonQuorumLost && d.Verdict == plan.Refuse && c != nil && w.hasQuorum(c):
 		w.violate("I9: the quorum is called lost, and %d of %d voters serve", w.upVoters(c), len(c.voters()))
 	case d.Verdict != plan.Settled:
 	case c == nil:
@@ -190,11 +197,12 @@ func (w *World) checkClaim(d plan.Decision) {
 // checkSettled holds a cluster that is called settled to the spec, by what is really there.
 func (w *World) checkSettled(c *cluster) {
 	if n := len(c.voters()); n != w.Spec.Size || len(c.members) != n || w.upVoters(c) != n {
-		w.violate("I9: settled, and %d of %d voters serve of %d members; the spec asks for %d", w.upVoters(c), n, len(c.members), w.Spec.Size)
+		w.violate("I9: settled, and %d of %d voters serve of %d members; the spec asks for %d", w.upVoters(c), n,
+			len(c.members), w.Spec.Size)
 	}
 	for _, p := range w.running(c) {
 		pod := w.objects.pods[p.pod]
-		if pod.Role != "voter" || !pod.Ready || pod.Flags != plan.FlagsSealed && pod.Flags != plan.FlagsRestored {
+		if pod.Role != "voter" || !pod.Ready || pod.Flags != facts.FlagsSealed && pod.Flags != facts.FlagsRestored {
 			w.violate("I9: settled, and %s is %q, ready %v, flags %s", p.pod, pod.Role, pod.Ready, pod.Flags)
 		}
 	}

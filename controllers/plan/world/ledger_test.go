@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -33,10 +35,14 @@ func TestEachInvariantSpeaksOfWhatItForbids(t *testing.T) {
 			w.clusters[w.born].corrupt = map[etcdutil.ID]bool{w.idOf("demo-2"): true}
 			w.remove("demo-1")
 		}},
-		{"I4: demo-1 starts on a copy", func(w *World) { w.disks[w.objects.pods["demo-1"].disk].isCopy = true; w.restart("demo-1") }},
-		{"I7: the volume demo-1 of other was changed", func(w *World) { w.disown("demo-1"); w.setInputs("demo-1", "b") }},
-		{"I7: another install changed what steward looks after", func(w *World) { w.Cluster.Operator = "another install"; w.setInputs("demo-1", "b") }},
-		{"I8: SetChoices was carried out, and nothing changed", func(w *World) { w.setInputs("demo-1", w.Spec.Choices.Inputs) }},
+		{"I4: demo-1 starts on a copy",
+			func(w *World) { w.disks[w.objects.pods["demo-1"].disk].isCopy = true; w.restart("demo-1") }},
+		{"I7: the volume demo-1 of other was changed",
+			func(w *World) { w.disown("demo-1"); w.setInputs("demo-1", "b") }},
+		{"I7: another install changed what steward looks after",
+			func(w *World) { w.Cluster.Operator = "another install"; w.setInputs("demo-1", "b") }},
+		{"I8: SetChoices was carried out, and nothing changed",
+			func(w *World) { w.setInputs("demo-1", w.Spec.Choices.Inputs) }},
 		{"livelock: SetChoices changed something 30 times", func(w *World) {
 			w.ledger.effects = map[string]int{}
 			for i := range mostEffects {
@@ -46,14 +52,16 @@ func TestEachInvariantSpeaksOfWhatItForbids(t *testing.T) {
 		{"I8: settled, and SetChoices", func(w *World) {
 			w.checkRest(plan.Decision{Verdict: plan.Settled})
 			w.setInputs("demo-1", "b")
-			w.checkRest(plan.Decision{Verdict: plan.Act, Change: plan.SetChoices{}})
+			w.checkRest(plan.Decision{Verdict: plan.Act, Change: changes.SetChoices{}})
 		}},
-		{"I9: settled, and 2 of 3 voters serve", func(w *World) { w.Freeze("demo-1"); w.checkClaim(plan.Decision{Verdict: plan.Settled}) }},
+		{"I9: settled, and 2 of 3 voters serve",
+			func(w *World) { w.Freeze("demo-1"); w.checkClaim(plan.Decision{Verdict: plan.Settled}) }},
 		{"I9: settled, and demo-1 is \"\"", func(w *World) {
 			w.editPod(w.refOf("demo-1"), func(p *pod) { p.Role = "" })
 			w.checkClaim(plan.Decision{Verdict: plan.Settled})
 		}},
-		{"I9: the quorum is called lost", func(w *World) { w.checkClaim(plan.Decision{Verdict: plan.Refuse, Reason: plan.ReasonQuorumLost}) }},
+		{"I9: the quorum is called lost",
+			func(w *World) { w.checkClaim(plan.Decision{Verdict: plan.Refuse, Reason: facts.ReasonQuorumLost}) }},
 		{"demo-1 is recorded as member", func(w *World) { w.recordAs("demo-1", 77) }},
 		{"demo-1 is recorded as member", func(w *World) { // too late: it was wiped before the look
 			id := w.idOf("demo-1")
@@ -67,7 +75,8 @@ func TestEachInvariantSpeaksOfWhatItForbids(t *testing.T) {
 			w.ledger.looks++
 			w.ledger.acting = w.ledger.looks
 			w.WipeDisk("demo-1")
-			w.editVolume(plan.VolumeRef{Name: "demo-1", UID: w.objects.volumes["demo-1"].UID}, func(v *volume) { v.Record = record.Member{} })
+			w.editVolume(facts.VolumeRef{Name: "demo-1", UID: w.objects.volumes["demo-1"].UID},
+				func(v *volume) { v.Record = record.Member{} })
 			w.recordAs("demo-1", id)
 		}},
 	} {
@@ -81,25 +90,26 @@ func TestEachInvariantSpeaksOfWhatItForbids(t *testing.T) {
 	}
 }
 
-func (w *World) refOf(name string) plan.PodRef {
-	return plan.PodRef{Name: name, UID: w.objects.pods[name].UID}
+func (w *World) refOf(name string) facts.PodRef {
+	return facts.PodRef{Name: name, UID: w.objects.pods[name].UID}
 }
 func (w *World) idOf(name string) etcdutil.ID { return w.disks[w.objects.pods[name].disk].member }
 
-func (w *World) evictOf(name string) { _ = w.effect(plan.EvictPod{Pod: w.refOf(name)}, immortal) }
+func (w *World) evictOf(name string) { _ = w.effect(changes.EvictPod{Pod: w.refOf(name)}, immortal) }
 func (w *World) remove(name string) {
-	_ = w.effect(plan.RemoveMember{Name: name, ID: w.idOf(name)}, immortal)
+	_ = w.effect(changes.RemoveMember{Name: name, ID: w.idOf(name)}, immortal)
 }
 
 func (w *World) setInputs(name, inputs string) {
-	ref, choices := plan.VolumeRef{Name: name, UID: w.objects.volumes[name].UID}, w.Spec.Choices
+	ref, choices := facts.VolumeRef{Name: name, UID: w.objects.volumes[name].UID}, w.Spec.Choices
 	choices.Inputs = inputs
-	_ = w.effect(plan.SetChoices{Volumes: []plan.VolumeRef{ref}, Choices: choices}, immortal)
+	_ = w.effect(changes.SetChoices{Volumes: []facts.VolumeRef{ref}, Choices: choices}, immortal)
 }
 
 func (w *World) recordAs(name string, id etcdutil.ID) {
 	record := record.Member{ClusterID: w.born, MemberID: id, Version: w.Spec.Choices.Version}
-	_ = w.effect(plan.RecordMembers{Members: []plan.MemberRecord{{Name: name, VolumeUID: w.objects.volumes[name].UID, Record: record}}}, immortal)
+	_ = w.effect(changes.RecordMembers{Members: []changes.MemberRecord{{Name: name,
+		VolumeUID: w.objects.volumes[name].UID, Record: record}}}, immortal)
 }
 
 func (w *World) disown(name string) {

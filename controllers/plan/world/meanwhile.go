@@ -116,6 +116,7 @@ func (w *World) forgetAsOlder(before record.Birth) {
 }
 
 func isSameBirth(a, b record.Birth) bool {
-	return a.Incarnation == b.Incarnation && a.Void == b.Void && a.ClusterID == b.ClusterID && a.Begun == b.Begun && a.Promised == b.Promised &&
+	return a.Incarnation == b.Incarnation && a.Void == b.Void && a.ClusterID == b.ClusterID && a.Begun == b.Begun &&
+		a.Promised == b.Promised &&
 		a.NextOrdinal == b.NextOrdinal && a.Next.Incarnation == b.Next.Incarnation && maps.Equal(a.Volumes, b.Volumes)
 }

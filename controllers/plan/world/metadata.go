@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // Labels and annotations that people edit, ownership, and the garbage collector.
@@ -42,29 +43,30 @@ func (w *World) ChangePolicy(string) {
 }
 
 // observeMetadata says which claims lost their labels, and whether ownership follows the policy.
-func (w *World) observeMetadata(from objects, o *plan.Observation) {
+func (w *World) observeMetadata(from objects, o *facts.Observation) {
 	for _, name := range sortedKeys(from.volumes) {
 		v := from.volumes[name]
 		if v.owner != w.Cluster.UID || v.Terminating {
 			continue
 		}
 		if v.isUnlabelled {
-			o.Objects = append(o.Objects, plan.Object{Kind: kindVolume, Name: name, State: plan.ObjectDrifted, Detail: "its labels were stripped"})
+			o.Objects = append(o.Objects, facts.Object{Kind: kindVolume, Name: name, State: facts.ObjectDrifted,
+				Detail: "its labels were stripped"})
 		}
 		if v.isReleased == w.Spec.Retain {
-			o.Astray = append(o.Astray, plan.DataRef{Kind: kindVolume, Name: name, UID: v.UID})
+			o.Astray = append(o.Astray, facts.DataRef{Kind: kindVolume, Name: name, UID: v.UID})
 		}
 	}
 	if from.collected[kindService+" demo"] {
-		o.Objects[1].State = plan.ObjectTerminating
+		o.Objects[1].State = facts.ObjectTerminating
 	}
 	if from.collected[kindBudget+" demo"] {
-		o.Budget.State = plan.ObjectTerminating
+		o.Budget.State = facts.ObjectTerminating
 	}
 }
 
 // followPolicy finds claims by their names and UIDs.
-func (w *World) followPolicy(c plan.FollowPolicy) {
+func (w *World) followPolicy(c changes.FollowPolicy) {
 	for _, item := range c.Items {
 		if v, ok := w.objects.volumes[item.Name]; ok && v.UID == item.UID && !v.Terminating {
 			v.isReleased = !c.Retain
@@ -92,7 +94,8 @@ func (w *World) Collect() {
 	if w.Cluster.UID == uid {
 		return
 	}
-	w.objects.collected = map[string]bool{kindService + " demo": before.birth.Exists(), kindBudget + " demo": before.budget > 0}
+	w.objects.collected = map[string]bool{kindService + " demo": before.birth.Exists(), kindBudget +
+		" demo": before.budget > 0}
 	w.logf("fault: the garbage collector takes %s apart", uid)
 	for name := range before.pods {
 		w.objects.collected[kindPod+" "+name] = true
@@ -126,7 +129,8 @@ func errTaken(kind, name string) error { return fmt.Errorf("%s %s is being delet
 
 // hasEdited reports a claim that says it is of an incarnation that never was.
 func (w *World) hasEdited() bool {
-	return slices.ContainsFunc(sortedKeys(w.objects.volumes), func(name string) bool { return w.objects.volumes[name].Incarnation == edited })
+	return slices.ContainsFunc(sortedKeys(w.objects.volumes),
+		func(name string) bool { return w.objects.volumes[name].Incarnation == edited })
 }
 
 const edited = "edited"

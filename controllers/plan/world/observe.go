@@ -6,14 +6,15 @@ import (
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // Observe is what the operator sees now.
-func (w *World) Observe() plan.Observation { return w.observe(w.objects) }
+func (w *World) Observe() facts.Observation { return w.observe(w.objects) }
 
 // ObserveStale is what an operator with a lagging cache sees: old objects, and etcd as it answers now.
-func (w *World) ObserveStale() plan.Observation {
+func (w *World) ObserveStale() facts.Observation {
 	if len(w.past) == 0 {
 		return w.Observe()
 	}
@@ -24,12 +25,14 @@ func (w *World) ObserveStale() plan.Observation {
 	return o
 }
 
-func (w *World) observe(from objects) plan.Observation {
+func (w *World) observe(from objects) facts.Observation {
 	from = w.shown(from)
-	o := plan.Observation{
-		Now: shifted(w.Now, w.trouble.skew[apiServer]), Cluster: w.Cluster, Desired: w.Spec, Current: plan.Incarnation{Birth: from.birth}, ClaimedBy: from.claim,
-		Budget: plan.Budget{Object: plan.Object{Kind: "PodDisruptionBudget", Name: "demo", State: state(from.budget > 0)}, MinAvailable: from.budget},
-		Objects: []plan.Object{
+	o := facts.Observation{
+		Now: shifted(w.Now, w.trouble.skew[apiServer]), Cluster: w.Cluster, Desired: w.Spec,
+		Current: facts.Incarnation{Birth: from.birth}, ClaimedBy: from.claim,
+		Budget: facts.Budget{Object: facts.Object{Kind: "PodDisruptionBudget", Name: "demo",
+			State: state(from.budget > 0)}, MinAvailable: from.budget},
+		Objects: []facts.Object{
 			{Kind: "Secret", Name: "demo-ca", State: state(from.made["demo-ca"]), Authority: true},
 			{Kind: "Service", Name: "demo", State: state(from.made["demo"])},
 		},
@@ -55,28 +58,31 @@ func (w *World) observe(from objects) plan.Observation {
 		*list = append(*list, w.replica(from, o.Current.Membership, answers, name))
 	}
 	w.addHashes(&o)
-	for _, in := range append([]plan.Incarnation{o.Current, o.Next}, o.Former...) {
-		slices.SortFunc(in.Members, func(a, b plan.Replica) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	for _, in := range append([]facts.Incarnation{o.Current, o.Next}, o.Former...) {
+		slices.SortFunc(in.Members, func(a, b facts.Replica) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	}
 	return o
 }
 
 // observeRetained tells what an earlier object left from what is ours.
-func (w *World) observeRetained(from objects, o *plan.Observation) {
+func (w *World) observeRetained(from objects, o *facts.Observation) {
 	for _, name := range sortedKeys(from.volumes) {
 		v := from.volumes[name]
-		if v.kept != plan.NoCause && v.owner == w.Cluster.UID && !v.Terminating {
+		if v.kept != facts.NoCause && v.owner == w.Cluster.UID && !v.Terminating {
 			ordinal, _ := etcdutil.Ordinal(w.Cluster.Name, name)
-			o.Kept = append(o.Kept, plan.KeptVolume{Name: name, UID: v.UID, Ordinal: ordinal, For: v.kept, Since: v.keptSince})
+			o.Kept = append(o.Kept, facts.KeptVolume{Name: name, UID: v.UID, Ordinal: ordinal, For: v.kept,
+				Since: v.keptSince})
 		}
-		if v.kept == plan.NoCause && v.owner != w.Cluster.UID && !v.Terminating {
-			o.Retained = append(o.Retained, plan.Retained{Kind: "PersistentVolumeClaim", Name: name, UID: v.UID, Owner: v.owner,
+		if v.kept == facts.NoCause && v.owner != w.Cluster.UID && !v.Terminating {
+			o.Retained = append(o.Retained, facts.Retained{Kind: "PersistentVolumeClaim", Name: name, UID: v.UID,
+				Owner:       v.owner,
 				Incarnation: v.Incarnation, Record: v.Record, Superseded: v.Superseded, TLS: w.Spec.TLS})
 		}
 	}
 	if from.made["demo-ca"] && from.caOwner != w.Cluster.UID {
-		o.Retained = append(o.Retained, plan.Retained{Kind: kindSecret, Name: "demo-ca", UID: "ca", Owner: from.caOwner})
-		o.Objects[0].State = plan.ObjectForeign
+		o.Retained = append(o.Retained, facts.Retained{Kind: kindSecret, Name: "demo-ca", UID: "ca",
+			Owner: from.caOwner})
+		o.Objects[0].State = facts.ObjectForeign
 	}
 }
 
@@ -87,7 +93,8 @@ func (w *World) lagging() objects {
 		return from
 	}
 	other := func() objects { return w.past[w.rng.IntN(len(w.past))] }
-	from.pods, from.volumes, from.birth, from.secrets, from.requests = other().pods, other().volumes, other().birth, other().secrets, other().requests
+	from.pods, from.volumes, from.birth, from.secrets, from.requests = other().pods, other().volumes, other().birth,
+		other().secrets, other().requests
 	services, budget, tasks := other(), other(), other()
 	from.made, from.caOwner, from.budget = services.made, services.caOwner, budget.budget
 	from.preflight, from.restores = tasks.preflight, tasks.restores
@@ -97,23 +104,24 @@ func (w *World) lagging() objects {
 func (w *World) ownVolumes(from objects) map[string]bool {
 	out := map[string]bool{}
 	for name, v := range from.volumes {
-		if v.owner == w.Cluster.UID && v.kept == plan.NoCause {
+		if v.owner == w.Cluster.UID && v.kept == facts.NoCause {
 			out[name] = true
 		}
 	}
 	return out
 }
 
-func state(there bool) plan.ObjectState {
+func state(there bool) facts.ObjectState {
 	if there {
-		return plan.ObjectCurrent
+		return facts.ObjectCurrent
 	}
-	return plan.ObjectAbsent
+	return facts.ObjectAbsent
 }
 
-func (w *World) replica(from objects, m plan.Membership, answers map[string]*plan.Answer, name string) plan.Replica {
+func (w *World) replica(from objects, m facts.Membership, answers map[string]*facts.Answer, name string) facts.Replica {
 	ordinal, _ := etcdutil.Ordinal(w.Cluster.Name, name)
-	r := plan.Replica{Name: name, Ordinal: ordinal, Ephemeral: w.Spec.Ephemeral, Answer: answers[name], Secret: plan.Object{State: state(from.secrets[name])}}
+	r := facts.Replica{Name: name, Ordinal: ordinal, Ephemeral: w.Spec.Ephemeral, Answer: answers[name],
+		Secret: facts.Object{State: state(from.secrets[name])}}
 	if p, ok := from.pods[name]; ok {
 		copied := w.dated(p)
 		if proc := w.procs[p.UID]; proc != nil && proc.instead != "" {
@@ -125,7 +133,7 @@ func (w *World) replica(from objects, m plan.Membership, answers map[string]*pla
 		copied := t.RestorePod
 		r.Restoring = &copied
 	}
-	if v, ok := from.volumes[name]; ok && v.owner == w.Cluster.UID && v.kept == plan.NoCause {
+	if v, ok := from.volumes[name]; ok && v.owner == w.Cluster.UID && v.kept == facts.NoCause {
 		copied := v.Volume
 		r.Volume = &copied
 	}
@@ -139,8 +147,8 @@ func (w *World) replica(from objects, m plan.Membership, answers map[string]*pla
 }
 
 // answers asks every Pod that the operator sees and that serves. A process serves from the first quorum it was part of.
-func (w *World) answers(from objects) map[string]*plan.Answer {
-	out := map[string]*plan.Answer{}
+func (w *World) answers(from objects) map[string]*facts.Answer {
+	out := map[string]*facts.Answer{}
 	for _, name := range sortedKeys(from.pods) {
 		p := w.procs[from.pods[name].UID]
 		if !p.isHeard() || w.Unheard[from.pods[name].made] || isFormer(from, name) {
@@ -156,32 +164,35 @@ func (w *World) answers(from objects) map[string]*plan.Answer {
 			leader = 0
 		}
 		raised, size := c.alarmed(w.Spec.QuotaBytes)
-		out[name] = &plan.Answer{
+		out[name] = &facts.Answer{
 			Alarms: append(raised, c.corruptAlarms()...), DBSize: size,
 			ID: p.disk.member, ClusterID: c.id, Leader: leader, Version: from.pods[name].made.Version,
-			Revision: c.bump() + int64(p.disk.applied) + 1, Applied: uint64(p.disk.applied), Learner: c.members[i].Learner,
+			Revision: c.bump() + int64(p.disk.applied) + 1, Applied: uint64(p.disk.applied),
+			Learner: c.members[i].Learner,
 		}
 	}
 	return out
 }
 
 // answerInstead is what another etcd says at the address of a member.
-func (w *World) answerInstead(p *process) *plan.Answer {
+func (w *World) answerInstead(p *process) *facts.Answer {
 	if other := w.procs[w.objects.pods[p.instead].UID]; other != nil {
 		c := w.clusters[other.disk.cluster]
-		return &plan.Answer{ID: other.disk.member, ClusterID: c.id, Leader: c.leader, Version: w.Spec.Choices.Version, Revision: int64(other.disk.applied) + 1, Applied: uint64(other.disk.applied)}
+		return &facts.Answer{ID: other.disk.member, ClusterID: c.id, Leader: c.leader, Version: w.Spec.Choices.Version,
+			Revision: int64(other.disk.applied) + 1, Applied: uint64(other.disk.applied)}
 	}
-	return &plan.Answer{ID: 0xfeed, ClusterID: 0xbeef, Leader: 0xfeed, Version: w.Spec.Choices.Version, Revision: 7, Applied: 7}
+	return &facts.Answer{ID: 0xfeed, ClusterID: 0xbeef, Leader: 0xfeed, Version: w.Spec.Choices.Version, Revision: 7,
+		Applied: 7}
 }
 
 // addHashes has every member that answers asked for its hash, where copies are in doubt.
-func (w *World) addHashes(o *plan.Observation) {
-	if !o.Current.AsksForHashes() {
+func (w *World) addHashes(o *facts.Observation) {
+	if !plan.AsksForHashes(o.Current) {
 		return
 	}
 	for _, r := range o.Current.Members {
 		if sum, ok := w.Hash(r.Name); ok && r.Answer != nil {
-			r.Answer.Hash = &plan.Hash{Sum: sum, Revision: 1}
+			r.Answer.Hash = &facts.Hash{Sum: sum, Revision: 1}
 		}
 	}
 }
@@ -194,13 +205,13 @@ func (c *cluster) bump() int64 {
 	return 1e9
 }
 
-func (w *World) membership(answers map[string]*plan.Answer) plan.Membership {
-	m := plan.Membership{Why: "no member answers"}
+func (w *World) membership(answers map[string]*facts.Answer) facts.Membership {
+	m := facts.Membership{Why: "no member answers"}
 	for _, name := range sortedKeys(answers) {
 		a := answers[name]
 		c := w.clusters[a.ClusterID]
 		if m.ClusterID != 0 && m.ClusterID != c.id {
-			return plan.Membership{Conflict: "two clusters", Why: "members disagree"}
+			return facts.Membership{Conflict: "two clusters", Why: "members disagree"}
 		}
 		m.ClusterID, m.LastKnown = c.id, slices.Clone(c.members)
 		if w.hasQuorum(c) && !a.Learner && a.Leader != 0 {

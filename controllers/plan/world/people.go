@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
@@ -14,13 +15,14 @@ import (
 // Ask makes an EtcdRestore, approved on what there is now, or not.
 func (w *World) Ask(source record.Source, survivor string, approved bool) {
 	w.serial++
-	r := plan.Request{Name: fmt.Sprintf("restore-%d", w.serial), ID: fmt.Sprintf("request-%d", w.serial), Created: w.Now, Source: source, Survivor: survivor, Bump: 1e9}
+	r := facts.Request{Name: fmt.Sprintf("restore-%d", w.serial), ID: fmt.Sprintf("request-%d", w.serial),
+		Created: w.Now, Source: source, Survivor: survivor, Bump: 1e9}
 	if source == record.SourceBackup {
 		r.WantedBackup.Hash = fmt.Sprintf("of %s", r.ID)
 		w.storeOf(r.WantedBackup)
 	}
 	if approved {
-		r.Approval = w.Observe().Evidence().Digest
+		r.Approval = plan.EvidenceOf(w.Observe()).Digest
 	}
 	w.objects.requests = append(slices.Clone(w.objects.requests), r)
 	w.logf("user: EtcdRestore %s from %s %s, approved %v", r.ID, source, survivor, approved)
@@ -28,7 +30,7 @@ func (w *World) Ask(source record.Source, survivor string, approved bool) {
 
 // AskAsNeeded makes the EtcdRestore that a person would make of what there is.
 func (w *World) AskAsNeeded() {
-	e := w.Observe().Evidence()
+	e := plan.EvidenceOf(w.Observe())
 	if e.Quorum != plan.QuorumLost || w.rng.IntN(3) == 0 {
 		w.Ask(record.SourceBackup, "", w.rng.IntN(4) > 0)
 		return
@@ -43,7 +45,7 @@ func (w *World) AskAsNeeded() {
 }
 
 // editRequest changes one EtcdRestore, chosen by the seed.
-func (w *World) editRequest(edit func(*plan.Request)) {
+func (w *World) editRequest(edit func(*facts.Request)) {
 	if len(w.objects.requests) == 0 {
 		return
 	}
@@ -56,14 +58,14 @@ func (w *World) editRequest(edit func(*plan.Request)) {
 
 // Approve quotes the evidence there is.
 func (w *World) Approve() {
-	w.editRequest(func(r *plan.Request) { r.Approval = w.Observe().Evidence().Digest })
+	w.editRequest(func(r *facts.Request) { r.Approval = plan.EvidenceOf(w.Observe()).Digest })
 }
 
 // TakeBack takes an approval back.
-func (w *World) TakeBack() { w.editRequest(func(r *plan.Request) { r.Approval = "" }) }
+func (w *World) TakeBack() { w.editRequest(func(r *facts.Request) { r.Approval = "" }) }
 
 // GiveUpOld lets the volumes go that an EtcdRestore left behind.
-func (w *World) GiveUpOld() { w.editRequest(func(r *plan.Request) { r.DeletesOld = true }) }
+func (w *World) GiveUpOld() { w.editRequest(func(r *facts.Request) { r.DeletesOld = true }) }
 
 // Withdraw deletes an EtcdRestore.
 func (w *World) Withdraw() {
@@ -74,7 +76,8 @@ func (w *World) Withdraw() {
 	}
 }
 
-// CutOff is a node that stops answering with its member: that goes on, out of the operator's and the kubelet's reach, and not of its peers'.
+// CutOff is a node that stops answering with its member: that goes on, out of the operator's and the kubelet's reach,
+// and not of its peers'.
 func (w *World) CutOff(name string) {
 	if p, ok := w.objects.pods[name]; ok && p.Running {
 		p.cutOff, p.NodeUnheard, p.Ready, p.ReadySince = true, w.Now, false, w.Now
@@ -101,7 +104,8 @@ func (w *World) inPlaceFaults() []func() {
 		w.AskAsNeeded, w.AskAsNeeded, w.Approve, w.Approve, w.TakeBack, w.Withdraw, w.GiveUpOld,
 		func() { w.CutOff(w.anyName()) }, w.Reconnect, w.Reconnect,
 		w.loseMajority, w.restartSurvivors,
-		func() { w.anyComing(w.DeleteVolume) }, func() { w.anyComing(w.DeleteVolume) }, func() { w.anyComing(w.strand) },
+		func() { w.anyComing(w.DeleteVolume) }, func() { w.anyComing(w.DeleteVolume) },
+		func() { w.anyComing(w.strand) },
 		w.Recreate, w.DeletePeerService,
 		func() { w.anyRestore(w.DeleteRestore) }, func() { w.anyRestore(w.KillRestore) },
 		func() { w.SpoilBackups(true) }, func() { w.SpoilBackups(false) },

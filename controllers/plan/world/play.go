@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // immortal is an incarnation that no change outlasts.
@@ -33,13 +35,13 @@ func (w *World) StalePass() plan.Decision {
 }
 
 // take carries out the first change that is not refused: a rule whose change is refused gives way, if it may.
-func (w *World) take(o plan.Observation, life int) plan.Decision {
+func (w *World) take(o facts.Observation, life int) plan.Decision {
 	w.ledger.looks++
 	return w.takeOn(w.ledger.looks, o, life)
 }
 
 // takeOn acts on a look that was taken some time ago.
-func (w *World) takeOn(look int, o plan.Observation, life int) plan.Decision {
+func (w *World) takeOn(look int, o facts.Observation, life int) plan.Decision {
 	w.ledger.acting = look
 	for {
 		d := plan.Decide(o)
@@ -47,16 +49,17 @@ func (w *World) takeOn(look int, o plan.Observation, life int) plan.Decision {
 			return d
 		}
 		err := w.Apply(d.Change, o.Refused, life)
-		w.logf("%s %s: %s (err=%v)", d.Rule, plan.KindOf(d.Change), d.Message, err)
+		w.logf("%s %s: %s (err=%v)", d.Rule, changes.KindOf(d.Change), d.Message, err)
 		if !errors.Is(err, errRefused) || !plan.MayYield(d.Rule) {
 			return d
 		}
-		o.Refused = append(o.Refused, plan.Note{Rule: d.Rule, Reason: "QuotaExceeded", Message: err.Error()})
+		o.Refused = append(o.Refused, facts.Note{Rule: d.Rule, Reason: "QuotaExceeded", Message: err.Error()})
 	}
 }
 
-// Settle lets time pass without faults until the operator has nothing to do, and returns the last decision and whether it
-// is a rest: settled, or refused for a reason that only a person can end. A cluster of which enough is left must settle.
+// Settle lets time pass without faults until the operator has nothing to do, and returns the last decision and whether
+// it is a rest: settled, or refused for a reason that only a person can end. A cluster of which enough is left must
+// settle.
 func (w *World) Settle(passes int) (plan.Decision, bool) {
 	var d plan.Decision
 	quiet := 0
@@ -94,31 +97,34 @@ func (w *World) isRest(d plan.Decision) bool {
 	case w.isForPeopleToSay():
 		return d.NeedsHuman || d.Overdue
 	case w.Recoverable():
-		return slices.Contains([]string{plan.ReasonNotSupported, plan.ReasonAlarm}, d.Reason) || w.isForPeople(d)
+		return slices.Contains([]string{facts.ReasonNotSupported, facts.ReasonAlarm}, d.Reason) || w.isForPeople(d)
 	}
 	return d.NeedsHuman || d.Overdue || w.isForPeople(d)
 }
 
-// isForPeopleToSay reports that only a person may know what is true: which copy is right, or of which incarnation a volume was.
+// isForPeopleToSay reports that only a person may know what is true: which copy is right, or of which incarnation a
+// volume was.
 func (w *World) isForPeopleToSay() bool { return w.hasLiar() || w.hasEdited() }
 
 // isForGood reports a refusal that only a person ends, however the world goes on.
 func (w *World) isForGood(d plan.Decision) bool {
-	isOfRecord := w.recordLost && d.Overdue || d.Reason == plan.ReasonRecordLost // the names of the first members went with the peer Service
+	// the names of the first members went with the peer Service
+	isOfRecord := w.recordLost && d.Overdue || d.Reason == facts.ReasonRecordLost
 	return isOfRecord || w.isForRestore(d) || isUnrestorable(d)
 }
 
-// isForPeople reports a refusal while members are there whose settings may be what keeps them from answering: ones that serve by
-// their kubelets' word, from which nothing is taken, and ones that nobody else can speak for.
+// isForPeople reports a refusal while members are there whose settings may be what keeps them from answering: ones that
+// serve by their kubelets' word, from which nothing is taken, and ones that nobody else can speak for.
 func (w *World) isForPeople(d plan.Decision) bool {
 	isUnheard := w.hasUnheard() && (w.Spec.Ephemeral || len(w.objects.pods) > 1)
-	return isUnheard && d.Reason == plan.ReasonGuard || d.Overdue && (isUnheard || w.hasUnproven())
+	return isUnheard && d.Reason == facts.ReasonGuard || d.Overdue && (isUnheard || w.hasUnproven())
 }
 
 // Fault does one thing to the world that people and machines do, chosen by the seed.
 func (w *World) Fault() {
 	faults := []func(string){
-		w.DeletePod, w.DeletePod, w.loseMember, w.DeleteVolume, w.KillContainer, w.KillContainer, w.WipeDisk, w.EndPod, w.StripSeal,
+		w.DeletePod, w.DeletePod, w.loseMember, w.DeleteVolume, w.KillContainer, w.KillContainer, w.WipeDisk, w.EndPod,
+		w.StripSeal,
 		w.Freeze, w.Isolate, w.Hide, w.LoseNode, w.Undress, w.StripInputs,
 		func(string) { w.LoseObject("demo") },
 		func(string) { w.DeletePeerService() },
@@ -126,7 +132,8 @@ func (w *World) Fault() {
 		func(string) { w.ReturnNodes() },
 		func(string) { w.ToggleQuota(!w.refusing) },
 		func(string) { w.Recreate() },
-		func(string) { w.changeSpec() }, func(string) { w.changeSpec() }, func(string) { w.changeSpec() }, func(string) { w.changeSpec() },
+		func(string) { w.changeSpec() }, func(string) { w.changeSpec() }, func(string) { w.changeSpec() },
+		func(string) { w.changeSpec() },
 	}
 	faults = append(faults, w.hazardFaults()...)
 	if w.hasRestores() {
@@ -164,12 +171,13 @@ func (w *World) changeSpec() {
 	default:
 		w.Spec.Size = []int{1, 3, 5}[w.rng.IntN(3)]
 	}
-	w.logf("spec: size %d, version %s, inputs %s, paused %v", w.Spec.Size, w.Spec.Choices.Version, w.Spec.Choices.Inputs, w.Spec.Paused)
+	w.logf("spec: size %d, version %s, inputs %s, paused %v", w.Spec.Size, w.Spec.Choices.Version,
+		w.Spec.Choices.Inputs, w.Spec.Paused)
 }
 
-// Play runs one story: a cluster is created, and for so many steps things happen to it while operators, up to two at once
-// and with lagging caches, look after it. With faults they are also made to happen.
-func Play(seed uint64, spec plan.Desired, steps int, faults bool) *World {
+// Play runs one story: a cluster is created, and for so many steps things happen to it while operators, up to two at
+// once and with lagging caches, look after it. With faults they are also made to happen.
+func Play(seed uint64, spec facts.Desired, steps int, faults bool) *World {
 	w := New(seed, spec)
 	w.suffer(steps, faults)
 	return w

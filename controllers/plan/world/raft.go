@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -13,12 +13,12 @@ import (
 // contract test holds to the real one.
 
 // carryOutEtcd asks etcd for a change of its list, its leader or its alarms. It may refuse, or do it a moment later.
-func (w *World) carryOutEtcd(c plan.Change) error {
+func (w *World) carryOutEtcd(c changes.Change) error {
 	cl := w.clusters[w.objects.birth.ClusterID]
 	if cl == nil || !w.hasQuorum(cl) {
 		return errors.New("no quorum")
 	}
-	if removal, ok := c.(plan.RemoveMember); ok {
+	if removal, ok := c.(changes.RemoveMember); ok {
 		if w.objects.birth.Promised == removal.Name {
 			w.objects.birth.Promised = ""
 		}
@@ -35,23 +35,24 @@ func (w *World) carryOutEtcd(c plan.Change) error {
 }
 
 // commit is what the log's application does with a change that was proposed: it checks it again.
-func (w *World) commit(cl *cluster, c plan.Change) error {
+func (w *World) commit(cl *cluster, c changes.Change) error {
 	if why := w.whyNot(cl, c); why != "" {
 		return errors.New("etcdserver: " + why)
 	}
 	switch c := c.(type) {
-	case plan.AddLearner:
+	case changes.AddLearner:
 		w.serial++
-		cl.members = append(cl.members, etcdutil.Member{ID: hash(cl.id, c.Name, w.serial), PeerURLs: []string{w.url(c.Name)}, Learner: true})
-	case plan.Promote:
+		cl.members = append(cl.members, etcdutil.Member{ID: hash(cl.id, c.Name, w.serial),
+			PeerURLs: []string{w.url(c.Name)}, Learner: true})
+	case changes.Promote:
 		cl.members[cl.find(c.ID)].Learner = false
-	case plan.RemoveMember:
+	case changes.RemoveMember:
 		i := cl.find(c.ID)
 		cl.members = slices.Delete(cl.members, i, i+1)
 		cl.removed[c.ID] = true
-	case plan.MoveLeader:
+	case changes.MoveLeader:
 		cl.leader = c.ToID
-	case plan.DisarmAlarms:
+	case changes.DisarmAlarms:
 		w.disarm(cl, c.Alarms)
 	default:
 		return fmt.Errorf("%T is not a change that the world knows", c)
@@ -60,17 +61,17 @@ func (w *World) commit(cl *cluster, c plan.Change) error {
 }
 
 // whyNot says why etcd refuses a change, or "".
-func (w *World) whyNot(cl *cluster, c plan.Change) string {
+func (w *World) whyNot(cl *cluster, c changes.Change) string {
 	switch c := c.(type) {
-	case plan.AddLearner:
+	case changes.AddLearner:
 		return w.whyNotAdd(cl, c)
-	case plan.Promote:
+	case changes.Promote:
 		if i := cl.find(c.ID); i < 0 || !cl.members[i].Learner {
 			return "can only promote a learner member"
 		}
-	case plan.RemoveMember:
+	case changes.RemoveMember:
 		return w.whyNotRemove(cl, c)
-	case plan.MoveLeader:
+	case changes.MoveLeader:
 		if !w.serves(cl, c.ToID) {
 			return "request timed out, leader transfer took too long"
 		}
@@ -79,7 +80,7 @@ func (w *World) whyNot(cl *cluster, c plan.Change) string {
 	return ""
 }
 
-func (w *World) whyNotRemove(cl *cluster, c plan.RemoveMember) string {
+func (w *World) whyNotRemove(cl *cluster, c changes.RemoveMember) string {
 	switch i := cl.find(c.ID); {
 	case i < 0:
 		return "member not found"
@@ -89,7 +90,7 @@ func (w *World) whyNotRemove(cl *cluster, c plan.RemoveMember) string {
 	return ""
 }
 
-func (w *World) whyNotAdd(cl *cluster, c plan.AddLearner) string {
+func (w *World) whyNotAdd(cl *cluster, c changes.AddLearner) string {
 	voters := len(cl.voters())
 	switch {
 	case slices.ContainsFunc(cl.members, func(m etcdutil.Member) bool { return m.PeerURLs[0] == w.url(c.Name) }):

@@ -5,13 +5,17 @@ import (
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// What births that begin with a backup need: a store, a Pod that looks into it, and Pods that lay what is there on volumes.
+// What births that begin with a backup need: a store, a Pod that looks into it, and Pods that lay what is there on
+// volumes.
 
-// store is what a wish finds: the newest of so many backups, unless they cannot be read just now, or it is damaged for good.
+// store is what a wish finds: the newest of so many backups, unless they cannot be read just now, or it is damaged for
+// good.
 type store struct {
 	newest  int
 	spoiled bool
@@ -25,18 +29,18 @@ func (s *store) key(wish string) string { return fmt.Sprintf("%s/%d", wish, s.ne
 // alarms are those that were raised when the newest was taken: every other one was taken of a full cluster.
 func (s *store) alarms() string {
 	if s.newest%2 == 1 {
-		return plan.AlarmNoSpace
+		return facts.AlarmNoSpace
 	}
 	return ""
 }
 
 // restoreTask is a restore Pod.
 type restoreTask struct {
-	plan.RestorePod
+	facts.RestorePod
 	disk    string // UID of the volume
 	origin  record.Origin
 	initial []etcdutil.NamedURL
-	made    plan.Choices
+	made    facts.Choices
 
 	survivor string // the member whose data it restores there
 	mounts   string // its volume, when that is read
@@ -47,7 +51,7 @@ func (w *World) hasRestores() bool {
 	return len(w.stores) > 0 || !w.Spec.Restore.IsZero()
 }
 
-func (w *World) storeOf(wish plan.WantedBackup) *store {
+func (w *World) storeOf(wish facts.WantedBackup) *store {
 	if w.stores[wish] == nil {
 		w.stores[wish] = &store{damaged: map[string]bool{}, auth: wish.Hash == "two"}
 	}
@@ -55,19 +59,20 @@ func (w *World) storeOf(wish plan.WantedBackup) *store {
 }
 
 // carryOutRestore does what the operator asks for a restore.
-func (w *World) carryOutRestore(c plan.Change, life *budgetOfEffects) error {
+func (w *World) carryOutRestore(c changes.Change, life *budgetOfEffects) error {
 	switch c := c.(type) {
-	case plan.StartPreflight:
+	case changes.StartPreflight:
 		if w.objects.preflight == nil {
-			w.objects.preflight = &plan.Preflight{Asked: c.Asked, Task: plan.Task{UID: w.uid("preflight"), Created: w.Now, Phase: plan.PodPending}}
+			w.objects.preflight = &facts.Preflight{Asked: c.Asked, Task: facts.Task{UID: w.uid("preflight"),
+				Created: w.Now, Phase: facts.PodPending}}
 		}
-	case plan.DeletePreflight:
+	case changes.DeletePreflight:
 		if p := w.objects.preflight; p != nil && p.UID == c.UID {
-			w.editPreflight(func(p *plan.Preflight) { p.Terminating = true })
+			w.editPreflight(func(p *facts.Preflight) { p.Terminating = true })
 		}
-	case plan.RecordRestored:
+	case changes.RecordRestored:
 		w.recordRestored(c, life)
-	case plan.DeleteRestores:
+	case changes.DeleteRestores:
 		w.deleteRestores(c, life)
 	default:
 		return fmt.Errorf("%T is not a change that the world knows", c)
@@ -75,7 +80,7 @@ func (w *World) carryOutRestore(c plan.Change, life *budgetOfEffects) error {
 	return nil
 }
 
-func (w *World) recordRestored(c plan.RecordRestored, life *budgetOfEffects) {
+func (w *World) recordRestored(c changes.RecordRestored, life *budgetOfEffects) {
 	for _, ref := range c.Volumes {
 		if life.spend() && w.editVolume(ref, func(v *volume) { v.Restored = c.Incarnation }) {
 			w.checkRestored(ref.Name, ref.UID)
@@ -83,7 +88,7 @@ func (w *World) recordRestored(c plan.RecordRestored, life *budgetOfEffects) {
 	}
 }
 
-func (w *World) deleteRestores(c plan.DeleteRestores, life *budgetOfEffects) {
+func (w *World) deleteRestores(c changes.DeleteRestores, life *budgetOfEffects) {
 	for _, ref := range c.Pods {
 		if t, ok := w.objects.restores[ref.Name]; ok && t.UID == ref.UID && life.spend() {
 			t.Terminating = true
@@ -92,17 +97,18 @@ func (w *World) deleteRestores(c plan.DeleteRestores, life *budgetOfEffects) {
 	}
 }
 
-func (w *World) createRestore(l plan.Laying, incarnation string, origin record.Origin) {
+func (w *World) createRestore(l changes.Laying, incarnation string, origin record.Origin) {
 	if _, exists := w.objects.restores[l.Name]; exists {
 		return
 	}
-	w.objects.restores[l.Name] = restoreTask{disk: w.objects.volumes[l.Name].UID, origin: origin, initial: l.Initial, made: l.Choices, survivor: l.Survivor, mounts: l.Mounts,
-		RestorePod: plan.RestorePod{Incarnation: incarnation, Choices: l.Choices,
-			Task: plan.Task{UID: w.uid("restore"), Created: w.Now, Phase: plan.PodPending}}}
+	w.objects.restores[l.Name] = restoreTask{disk: w.objects.volumes[l.Name].UID, origin: origin, initial: l.Initial,
+		made: l.Choices, survivor: l.Survivor, mounts: l.Mounts,
+		RestorePod: facts.RestorePod{Incarnation: incarnation, Choices: l.Choices,
+			Task: facts.Task{UID: w.uid("restore"), Created: w.Now, Phase: facts.PodPending}}}
 }
 
 // editPreflight changes a copy: what a stale cache shows stays as it was.
-func (w *World) editPreflight(edit func(*plan.Preflight)) {
+func (w *World) editPreflight(edit func(*facts.Preflight)) {
 	copied := *w.objects.preflight
 	edit(&copied)
 	w.objects.preflight = &copied
@@ -120,35 +126,36 @@ func (w *World) advanceTasks() {
 	}
 }
 
-func (w *World) advancePreflight(p plan.Preflight) {
+func (w *World) advancePreflight(p facts.Preflight) {
 	switch {
 	case p.Terminating:
 		w.objects.preflight = nil
 		return
-	case p.Phase == plan.PodPending:
-		p.Phase, p.Started = plan.PodRunning, true
-	case p.Phase == plan.PodRunning:
+	case p.Phase == facts.PodPending:
+		p.Phase, p.Started = facts.PodRunning, true
+	case p.Phase == facts.PodRunning:
 		w.look(&p)
 	}
 	w.objects.preflight = &p
 }
 
 // look is what a preflight finds in the store.
-func (w *World) look(p *plan.Preflight) {
+func (w *World) look(p *facts.Preflight) {
 	s := w.storeOf(p.Asked.WantedBackup)
 	wrote := etcdutil.Version{Major: 3, Minor: 6, Patch: 15}
 	p.Finished = w.Now
 	switch key := s.key(p.Asked.Hash); {
 	case s.spoiled:
-		p.Phase, p.Reason, p.Failure = plan.PodFailed, "StoreUnreachable", "the store does not answer"
+		p.Phase, p.Reason, p.Failure = facts.PodFailed, "StoreUnreachable", "the store does not answer"
 	case s.damaged[key]:
-		p.Phase, p.Reason, p.Failure = plan.PodFailed, "ManifestInvalid", "the manifest is damaged"
+		p.Phase, p.Reason, p.Failure = facts.PodFailed, "ManifestInvalid", "the manifest is damaged"
 	case !wrote.SameMinor(p.Asked.Version):
-		p.Phase, p.Reason, p.Failure = plan.PodFailed, "VersionDiffers", "the backup is of another minor version"
+		p.Phase, p.Reason, p.Failure = facts.PodFailed, "VersionDiffers", "the backup is of another minor version"
 	case w.rng.IntN(8) == 0:
-		p.Phase = plan.PodFailed // killed
+		p.Phase = facts.PodFailed // killed
 	default:
-		p.Phase, p.Found = plan.PodSucceeded, record.Origin{Hash: p.Asked.Hash, Key: key, SHA256: "sha of " + key, SizeBytes: 1, Revision: 7, Version: wrote, AuthEnabled: s.auth, Alarms: s.alarms()}
+		p.Phase, p.Found = facts.PodSucceeded, record.Origin{Hash: p.Asked.Hash, Key: key, SHA256: "sha of " + key,
+			SizeBytes: 1, Revision: 7, Version: wrote, AuthEnabled: s.auth, Alarms: s.alarms()}
 	}
 }
 
@@ -158,15 +165,15 @@ func (w *World) advanceRestore(name string, t restoreTask) {
 	case t.Terminating:
 		delete(w.objects.restores, name)
 		return
-	case t.Phase == plan.PodPending && (!ok || v.Terminating || v.UID != t.disk || v.Stranded != ""):
+	case t.Phase == facts.PodPending && (!ok || v.Terminating || v.UID != t.disk || v.Stranded != ""):
 		t.Waiting, t.Message = "Unschedulable", "the claim is gone or being deleted"
-	case t.Phase == plan.PodPending && w.Broken[t.made]:
+	case t.Phase == facts.PodPending && w.Broken[t.made]:
 		t.Waiting, t.Message = "ImagePullBackOff", "image not found"
-	case t.Phase == plan.PodPending:
-		t.Phase, t.Started, t.Waiting, t.Message = plan.PodRunning, true, "", ""
-		v.Phase = plan.VolumeBound
+	case t.Phase == facts.PodPending:
+		t.Phase, t.Started, t.Waiting, t.Message = facts.PodRunning, true, "", ""
+		v.Phase = facts.VolumeBound
 		w.objects.volumes[name] = v
-	case t.Phase == plan.PodRunning:
+	case t.Phase == facts.PodRunning:
 		w.lay(name, &t)
 	}
 	w.objects.restores[name] = t
@@ -177,22 +184,22 @@ func (w *World) lay(name string, t *restoreTask) {
 	t.Finished = w.Now
 	d := w.disks[t.disk]
 	switch {
-	case w.storeOf(plan.WantedBackup{Hash: t.origin.Hash}).spoiled:
-		t.Phase, t.Reason, t.Failure = plan.PodFailed, "StoreUnreachable", "the store does not answer"
+	case w.storeOf(facts.WantedBackup{Hash: t.origin.Hash}).spoiled:
+		t.Phase, t.Reason, t.Failure = facts.PodFailed, "StoreUnreachable", "the store does not answer"
 		return
-	case w.storeOf(plan.WantedBackup{Hash: t.origin.Hash}).damaged[t.origin.Key]:
-		t.Phase, t.Reason, t.Failure = plan.PodFailed, "ObjectDamaged", "the object is not what its manifest says"
+	case w.storeOf(facts.WantedBackup{Hash: t.origin.Hash}).damaged[t.origin.Key]:
+		t.Phase, t.Reason, t.Failure = facts.PodFailed, "ObjectDamaged", "the object is not what its manifest says"
 		return
 	case d == nil || w.rng.IntN(8) == 0:
-		t.Phase = plan.PodFailed // killed
+		t.Phase = facts.PodFailed // killed
 		return
 	}
 	from := w.fetched(t)
 	if from == "" {
-		t.Phase, t.Failure = plan.PodFailed, "the survivor does not answer"
+		t.Phase, t.Failure = facts.PodFailed, "the survivor does not answer"
 		return
 	}
-	t.Phase = plan.PodSucceeded
+	t.Phase = facts.PodSucceeded
 	if !d.isEmpty() {
 		return
 	}
@@ -222,7 +229,7 @@ func (w *World) fetched(t *restoreTask) string {
 // holdsVolume reports a restore Pod that keeps a claim from going.
 func (w *World) holdsVolume(name, uid string) bool {
 	t, ok := w.objects.restores[name]
-	return ok && t.Phase == plan.PodRunning && t.disk == uid
+	return ok && t.Phase == facts.PodRunning && t.disk == uid
 }
 
 // restoreFaults are what goes wrong while a cluster begins with a backup.
@@ -287,10 +294,10 @@ func (w *World) FreeSpace() {
 }
 
 // alarmed is what every member of the cluster says of alarms and of its size.
-func (c *cluster) alarmed(quota int64) (raised []plan.Alarm, size int64) {
+func (c *cluster) alarmed(quota int64) (raised []facts.Alarm, size int64) {
 	size = quota / 10
 	if c.alarm {
-		raised = []plan.Alarm{{Name: plan.AlarmNoSpace, Member: 99}}
+		raised = []facts.Alarm{{Name: facts.AlarmNoSpace, Member: 99}}
 	}
 	if c.full {
 		size = quota
@@ -299,10 +306,10 @@ func (c *cluster) alarmed(quota int64) (raised []plan.Alarm, size int64) {
 }
 
 // disarm holds the operator to taking an alarm back only where there is room, or where all copies are equal again.
-func (w *World) disarm(c *cluster, alarms []plan.Alarm) {
+func (w *World) disarm(c *cluster, alarms []facts.Alarm) {
 	for _, alarm := range alarms {
 		switch {
-		case alarm.Name == plan.AlarmCorrupt:
+		case alarm.Name == facts.AlarmCorrupt:
 			if w.isCorrupted(c) {
 				w.violate("the alarm CORRUPT of %s is taken back, and a copy still differs", c.id)
 			}
@@ -318,7 +325,7 @@ func (w *World) disarm(c *cluster, alarms []plan.Alarm) {
 // DeletePreflight is somebody's kubectl delete pod.
 func (w *World) DeletePreflight() {
 	if w.objects.preflight != nil {
-		w.editPreflight(func(p *plan.Preflight) { p.Terminating = true })
+		w.editPreflight(func(p *facts.Preflight) { p.Terminating = true })
 		w.logf("fault: preflight Pod deleted")
 	}
 }
@@ -334,7 +341,7 @@ func (w *World) DeleteRestore(name string) {
 // KillRestore is a node shutdown or an eviction by the kubelet.
 func (w *World) KillRestore(name string) {
 	if t := w.objects.restores[name]; !t.HasSucceeded() && !t.HasFailed() {
-		t.Phase, t.Finished = plan.PodFailed, w.Now
+		t.Phase, t.Finished = facts.PodFailed, w.Now
 		w.objects.restores[name] = t
 		w.logf("fault: restore Pod of %s killed", name)
 	}
@@ -342,13 +349,14 @@ func (w *World) KillRestore(name string) {
 
 // changeWish is a user who wants to begin with something else, with nothing, or with what is not there.
 func (w *World) changeWish() {
-	w.Spec.Restore = []plan.WantedBackup{{}, {Hash: "one"}, {Hash: "two"}, {Fault: "what is named is not there"}}[w.rng.IntN(4)]
+	w.Spec.Restore = []facts.WantedBackup{{}, {Hash: "one"}, {Hash: "two"},
+		{Fault: "what is named is not there"}}[w.rng.IntN(4)]
 	w.logf("spec: begin with %+v", w.Spec.Restore)
 }
 
 // isUnrestorable reports a backup of which nothing but another wish, or another look, could find anything else.
 func isUnrestorable(d plan.Decision) bool {
-	return d.NeedsHuman && (d.Reason == plan.ReasonPreflight || d.Reason == plan.ReasonRestoreFailed)
+	return d.NeedsHuman && (d.Reason == facts.ReasonPreflight || d.Reason == facts.ReasonRestoreFailed)
 }
 
 // checkBeginning holds a birth to what the spec asks for at that moment.
@@ -386,13 +394,15 @@ func (w *World) checkRestored(name, diskUID string) {
 	}
 }
 
-// checkFirstStart holds a first member that starts from data to the backup of the record, and lets none start empty beside one.
+// checkFirstStart holds a first member that starts from data to the backup of the record, and lets none start empty
+// beside one.
 func (w *World) checkFirstStart(name string, p pod, d *disk) {
 	origin := w.objects.birth.Origin
-	if origin.IsZero() || p.Incarnation != w.objects.birth.Incarnation || !slices.Contains(w.objects.birth.Names, name) {
+	if origin.IsZero() || p.Incarnation != w.objects.birth.Incarnation ||
+		!slices.Contains(w.objects.birth.Names, name) {
 		return
 	}
-	if p.seen == plan.FlagsBirth {
+	if p.seen == facts.FlagsBirth {
 		w.violate("%s starts as at birth, in a cluster that begins with a backup", name)
 	}
 	if !d.isEmpty() && !isFrom(d.from, origin) {

@@ -5,10 +5,11 @@ import (
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // restoring is the usual wish, to begin with a backup.
-func restoring(size int) plan.Desired {
+func restoring(size int) facts.Desired {
 	spec := Spec3(size)
 	spec.Restore.Hash = "one"
 	spec.QuotaBytes = 2 << 30
@@ -19,7 +20,8 @@ func TestAClusterOfEachSizeIsRestoredAndSettles(t *testing.T) {
 	for _, size := range []int{1, 3, 5, 7} {
 		w := New(uint64(size), restoring(size))
 		d, rests := w.Settle(1500)
-		if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || len(w.Observe().Current.HealthyVoters()) != size {
+		if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 ||
+			len(w.Observe().Current.HealthyVoters()) != size {
 			t.Fatalf("size %d: %+v %v\n%s", size, d, w.Violations, w.Story(80))
 		}
 		if c := w.clusters[w.born]; c == nil || c.from != "sha of one/0" {
@@ -73,11 +75,13 @@ func TestAnAlarmThatCameWithABackupIsTakenBackOnceThereIsRoom(t *testing.T) {
 		w.NewerBackups()
 		d, rests := w.Settle(1500)
 		wasFull := w.clusters[w.born].full
-		if !rests || len(w.Violations) > 0 || wasFull != (d.Reason == plan.ReasonAlarm) || wasFull != w.clusters[w.born].alarm {
+		if !rests || len(w.Violations) > 0 || wasFull != (d.Reason == facts.ReasonAlarm) ||
+			wasFull != w.clusters[w.born].alarm {
 			t.Fatalf("seed %d, full %v: %+v %v\n%s", seed, wasFull, d, w.Violations, w.Story(40))
 		}
 		w.FreeSpace()
-		if d, rests = w.Settle(300); !rests || d.Verdict != plan.Settled || w.clusters[w.born].alarm || len(w.Violations) > 0 {
+		if d, rests = w.Settle(300); !rests || d.Verdict != plan.Settled || w.clusters[w.born].alarm ||
+			len(w.Violations) > 0 {
 			t.Fatalf("seed %d: %+v %v\n%s", seed, d, w.Violations, w.Story(40))
 		}
 	}
@@ -96,7 +100,7 @@ func TestABackupWithAuthenticationBeginsNothingWithoutCertificates(t *testing.T)
 }
 
 func TestAWishThatChangesOnALivingClusterChangesNothing(t *testing.T) {
-	for _, begin := range []plan.Desired{Spec3(3), restoring(3)} {
+	for _, begin := range []facts.Desired{Spec3(3), restoring(3)} {
 		w := New(3, begin)
 		w.Settle(1500)
 		for _, wish := range []string{"two", ""} {
@@ -150,16 +154,19 @@ func TestNoStoryOfARestoreViolatesAnInvariantAndEveryOneComesToRest(t *testing.T
 			t.Errorf("%q happened %d times only, which proves nothing", what, done[what])
 		}
 	}
-	if *seed == 0 && outcomes[plan.ReasonSettled] < int(to-from)/3 {
+	if *seed == 0 && outcomes[facts.ReasonSettled] < int(to-from)/3 {
 		t.Fatalf("too few stories end settled for this to prove anything: %v", outcomes)
 	}
 }
 
 // restoreEvents must happen in stories, or these prove nothing.
 var restoreEvents = []string{
-	"restore-source StartPreflight", "restore-source DeletePreflight", "restored RecordRestored", "restored DeleteRestores", "and is tried again",
-	"asks to begin with another backup", "void-birth DeleteRestores", "void-birth NextBirth", "restore-leftover DeletePreflight", "RecordBirth",
-	"fault: restore Pod", "alarms DisarmAlarms", "fault: preflight Pod", "fault: backups spoiled: true", "fault: the newest backups are damaged", "spec: begin with",
+	"restore-source StartPreflight", "restore-source DeletePreflight", "restored RecordRestored",
+	"restored DeleteRestores", "and is tried again",
+	"asks to begin with another backup", "void-birth DeleteRestores", "void-birth NextBirth",
+	"restore-leftover DeletePreflight", "RecordBirth",
+	"fault: restore Pod", "alarms DisarmAlarms", "fault: preflight Pod", "fault: backups spoiled: true",
+	"fault: the newest backups are damaged", "spec: begin with",
 }
 
 func mentions(lines []string, word string) int {

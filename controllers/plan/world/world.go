@@ -6,47 +6,50 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// World is the whole of it. Objects are what the API server holds; disks, processes and clusters are what is really there.
+// World is the whole of it. Objects are what the API server holds; disks, processes and clusters are what is really
+// there.
 type World struct {
 	Now     time.Time
 	Steps   int // how often something happened by itself, or was left to
-	Cluster plan.Identity
-	Spec    plan.Desired
+	Cluster facts.Identity
+	Spec    facts.Desired
 
 	// Broken names choices whose Pods cannot start, such as an image that does not exist.
-	Broken map[plan.Choices]bool
+	Broken map[facts.Choices]bool
 	// NeverServes names choices with which a process runs and never serves. With those of Unheard it serves its peers,
 	// and neither the operator nor a client can connect. Whoever restarts an unheard one takes it from nobody.
-	NeverServes, Unheard map[plan.Choices]bool
+	NeverServes, Unheard map[facts.Choices]bool
 	// Violations of invariants, with the step at which they were seen. Empty is the point of it all.
 	Violations []string
 	// Log is what happened, one line each, for a failure to be read.
 	Log []string
 
-	refusing     bool // Kubernetes admits no new Pod
-	rng          *rand.Rand
-	serial       int
-	objects      objects
-	past         []objects      // what a stale cache may still show
-	specs        []plan.Desired // and what a user asked for then
-	disks        map[string]*disk
-	procs        map[string]*process // by Pod UID
-	clusters     map[etcdutil.ID]*cluster
-	stores       map[plan.WantedBackup]*store
-	sealed       map[etcdutil.ID]bool // members whose kubelet knows the seal
-	recordLost   bool                 // somebody deleted the peer Service at least once
-	unsealedLoss bool                 // a directory was emptied before its kubelet knew the seal: the one window that is left
-	born         etcdutil.ID          // the first cluster ID of this incarnation that was written down; it never changes
-	moves        map[string]int       // how often the cluster moved, by EtcdRestore
-	approved     map[string]string    // on what the cluster moved, by incarnation
-	served       map[string]bool      // incarnations that were written down as a cluster
-	ledger       ledger
-	trouble      trouble
+	refusing   bool // Kubernetes admits no new Pod
+	rng        *rand.Rand
+	serial     int
+	objects    objects
+	past       []objects       // what a stale cache may still show
+	specs      []facts.Desired // and what a user asked for then
+	disks      map[string]*disk
+	procs      map[string]*process // by Pod UID
+	clusters   map[etcdutil.ID]*cluster
+	stores     map[facts.WantedBackup]*store
+	sealed     map[etcdutil.ID]bool // members whose kubelet knows the seal
+	recordLost bool                 // somebody deleted the peer Service at least once
+	// a directory was emptied before its kubelet knew the seal: the one window that is left
+	unsealedLoss bool
+	// the first cluster ID of this incarnation that was written down; it never changes
+	born     etcdutil.ID
+	moves    map[string]int    // how often the cluster moved, by EtcdRestore
+	approved map[string]string // on what the cluster moved, by incarnation
+	served   map[string]bool   // incarnations that were written down as a cluster
+	ledger   ledger
+	trouble  trouble
 }
 
 // objects is the API server's part: plain values, so that a copy is a snapshot.
@@ -62,25 +65,25 @@ type objects struct {
 
 	collected map[string]bool // what the garbage collector has yet to take, by kind and name
 
-	preflight *plan.Preflight        // never changed in place
+	preflight *facts.Preflight       // never changed in place
 	restores  map[string]restoreTask // by member
-	requests  []plan.Request         // EtcdRestores; never changed in place
+	requests  []facts.Request        // EtcdRestores; never changed in place
 }
 
 type pod struct {
-	plan.Pod
-	seen    plan.Flags // the flags as the kubelet last saw them
+	facts.Pod
+	seen    facts.Flags // the flags as the kubelet last saw them
 	initial []etcdutil.NamedURL
-	cutOff  bool         // its node does not answer: once the Pod is to go, it stays
-	disk    string       // UID of what holds the data: the volume's, or the Pod's own
-	made    plan.Choices // what it was really made from, whatever its annotations say by now
+	cutOff  bool          // its node does not answer: once the Pod is to go, it stays
+	disk    string        // UID of what holds the data: the volume's, or the Pod's own
+	made    facts.Choices // what it was really made from, whatever its annotations say by now
 }
 
 type volume struct {
-	plan.Volume
+	facts.Volume
 	owner string // UID of the object that it says it belongs to
 
-	kept      plan.Cause // why it was put aside; NoCause while it is a member's
+	kept      facts.Cause // why it was put aside; NoCause while it is a member's
 	keptSince time.Time
 
 	isUnlabelled bool // the label that says of which cluster it is was taken off
@@ -88,14 +91,14 @@ type volume struct {
 }
 
 // New is an empty world in which somebody just created a cluster.
-func New(seed uint64, spec plan.Desired) *World {
+func New(seed uint64, spec facts.Desired) *World {
 	return &World{
 		Now:         time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
-		Cluster:     plan.Identity{Namespace: "default", Name: "demo", UID: "uid-1", Operator: "steward"},
+		Cluster:     facts.Identity{Namespace: "default", Name: "demo", UID: "uid-1", Operator: "steward"},
 		Spec:        spec,
-		Broken:      map[plan.Choices]bool{},
-		NeverServes: map[plan.Choices]bool{},
-		Unheard:     map[plan.Choices]bool{},
+		Broken:      map[facts.Choices]bool{},
+		NeverServes: map[facts.Choices]bool{},
+		Unheard:     map[facts.Choices]bool{},
 		rng:         rand.New(rand.NewPCG(seed, 1)),
 		objects: objects{
 			made: map[string]bool{}, secrets: map[string]bool{},
@@ -104,7 +107,7 @@ func New(seed uint64, spec plan.Desired) *World {
 		disks:    map[string]*disk{},
 		procs:    map[string]*process{},
 		clusters: map[etcdutil.ID]*cluster{},
-		stores:   map[plan.WantedBackup]*store{},
+		stores:   map[facts.WantedBackup]*store{},
 		sealed:   map[etcdutil.ID]bool{},
 		moves:    map[string]int{},
 		approved: map[string]string{},
@@ -114,10 +117,11 @@ func New(seed uint64, spec plan.Desired) *World {
 }
 
 // Spec3 is the usual wish: so many members of one version, with volumes and TLS.
-func Spec3(size int) plan.Desired {
-	return plan.Desired{
-		Size: size, StorageBytes: 8 << 30, TLS: true, Retain: true, HasBudget: true, ReplaceAfter: 5 * time.Minute, KeepVolumes: 10 * time.Minute,
-		Choices: plan.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a"},
+func Spec3(size int) facts.Desired {
+	return facts.Desired{
+		Size: size, StorageBytes: 8 << 30, TLS: true, Retain: true, HasBudget: true, ReplaceAfter: 5 * time.Minute,
+		KeepVolumes: 10 * time.Minute,
+		Choices:     facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a"},
 	}
 }
 

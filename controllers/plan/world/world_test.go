@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 var (
@@ -37,7 +38,8 @@ func TestASettledClusterGoesFromAnySizeToAnyOtherAndBack(t *testing.T) {
 			w := New(uint64(from*10+to), Spec3(from))
 			for _, size := range []int{from, to, from} {
 				w.Spec.Size = size
-				if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled || len(w.Observe().Current.HealthyVoters()) != size {
+				if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled ||
+					len(w.Observe().Current.HealthyVoters()) != size {
 					t.Fatalf("%d to %d: %+v %v\n%s", from, to, d, w.Violations, w.Story(80))
 				}
 			}
@@ -56,11 +58,13 @@ func TestASettledClusterRollsToOtherChoicesAndBackWithOneMoveOfTheLeaderAtMost(t
 				before := len(w.Log)
 				w.Spec.Choices.Inputs = inputs
 				d, rests := w.Settle(1500)
-				if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || len(w.Observe().Current.HealthyVoters()) != size {
+				if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 ||
+					len(w.Observe().Current.HealthyVoters()) != size {
 					t.Fatalf("size %d, ephemeral %v: %+v %v\n%s", size, ephemeral, d, w.Violations, w.Story(120))
 				}
 				if moves := count(w.Log[before:], "MoveLeader"); moves > 1 {
-					t.Fatalf("size %d, ephemeral %v: leadership moved %d times\n%s", size, ephemeral, moves, w.Story(120))
+					t.Fatalf("size %d, ephemeral %v: leadership moved %d times\n%s", size, ephemeral, moves,
+						w.Story(120))
 				}
 			}
 		}
@@ -80,10 +84,10 @@ func count(lines []string, word string) int {
 func TestARollThatDoesNotWorkStopsAtTheFirstMemberAndIsTakenBack(t *testing.T) {
 	for _, size := range []int{1, 3} {
 		for _, ephemeral := range []bool{false, true} {
-			for kind, bad := range map[string]func(*World) map[plan.Choices]bool{
-				"cannot start":  func(w *World) map[plan.Choices]bool { return w.Broken },
-				"never serves":  func(w *World) map[plan.Choices]bool { return w.NeverServes },
-				"never answers": func(w *World) map[plan.Choices]bool { return w.Unheard },
+			for kind, bad := range map[string]func(*World) map[facts.Choices]bool{
+				"cannot start":  func(w *World) map[facts.Choices]bool { return w.Broken },
+				"never serves":  func(w *World) map[facts.Choices]bool { return w.NeverServes },
+				"never answers": func(w *World) map[facts.Choices]bool { return w.Unheard },
 			} {
 				spec := Spec3(size)
 				spec.Ephemeral = ephemeral
@@ -95,8 +99,10 @@ func TestARollThatDoesNotWorkStopsAtTheFirstMemberAndIsTakenBack(t *testing.T) {
 					w.Advance()
 					w.Pass()
 				}
-				if up := w.health(); up.up < size-1 || len(w.Violations) > 0 || !ephemeral && count(w.Log, "RemoveMember") > 0 {
-					t.Fatalf("%s, size %d, ephemeral %v: %+v %v\n%s", kind, size, ephemeral, up, w.Violations, w.Story(120))
+				if up := w.health(); up.up < size-1 || len(w.Violations) > 0 || !ephemeral &&
+					count(w.Log, "RemoveMember") > 0 {
+					t.Fatalf("%s, size %d, ephemeral %v: %+v %v\n%s", kind, size, ephemeral, up, w.Violations,
+						w.Story(120))
 				}
 				w.Spec.Choices = spec.Choices
 				if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled {
@@ -126,7 +132,8 @@ func TestNoStoryViolatesAnInvariantAndEveryOneComesToRest(t *testing.T) {
 			t.Fatalf("seed %d never comes to rest: %+v\n%s", s, d, w.Story(120))
 		}
 		outcomes[d.Reason]++
-		for _, rule := range []string{"roll EvictPod", "replace RemoveMember", "pod-metadata DressPods", "void-birth VoidBirth", "retained-data AdoptData", "is started anew with"} {
+		for _, rule := range []string{"roll EvictPod", "replace RemoveMember", "pod-metadata DressPods",
+			"void-birth VoidBirth", "retained-data AdoptData", "is started anew with"} {
 			done[rule] += count(w.Log, rule)
 		}
 	}
@@ -136,7 +143,7 @@ func TestNoStoryViolatesAnInvariantAndEveryOneComesToRest(t *testing.T) {
 			t.Errorf("%s happened %d times only, which proves nothing", rule, n)
 		}
 	}
-	if outcomes[plan.ReasonSettled] < *stories/3 {
+	if outcomes[facts.ReasonSettled] < *stories/3 {
 		t.Fatalf("too few stories end settled for this to prove anything: %v", outcomes)
 	}
 }
@@ -170,7 +177,8 @@ func TestALearnerThatIsStartingIsNotGivenUpForTheRemovalOfAnother(t *testing.T) 
 			t.Fatalf("seed %d: %+v\n%s", seed, d, w.Story(40))
 		}
 		d, rests := w.Settle(1500)
-		if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || count(w.Log, "abandon-learner") > 0 || count(w.Log, "replace RemoveMember") != 1 {
+		if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || count(w.Log, "abandon-learner") > 0 ||
+			count(w.Log, "replace RemoveMember") != 1 {
 			t.Fatalf("seed %d: %+v %v\n%s", seed, d, w.Violations, w.Story(80))
 		}
 	}

@@ -21,6 +21,8 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // What the client promises itself: one attempt is bounded, and a put that is not acknowledged this long after its first
@@ -38,6 +40,11 @@ type Options struct {
 	Connect   Connect     // nil: by the machine's own DNS
 	Prefix    string      // of the keys, unique to this writer
 	PerSecond float64     // puts per second at most; default 20
+
+	// LetGoAfter so many attempts in a row that were not answered the connection is closed and a new one is made; 0 is
+	// never. Behind a Service it takes that to get away from a member that stopped answering: gRPC's own keepalive is
+	// not below 10 s, and a process that hangs keeps its connections open.
+	LetGoAfter int
 }
 
 // Connect reaches the host and port of an endpoint, for a client that does not have the members' DNS.
@@ -45,17 +52,20 @@ type Connect func(ctx context.Context, address string) (net.Conn, error)
 
 // Writer puts unique keys one after the other until it is stopped. It is safe for concurrent use.
 type Writer struct {
-	etcd   *clientv3.Client
-	prefix string
-	limit  *rate.Limiter
-	began  time.Time
-	stop   context.CancelFunc
-	ended  chan struct{}
+	etcd       *clientv3.Client
+	line       *line
+	letGoAfter int
+	prefix     string
+	limit      *rate.Limiter
+	began      time.Time
+	stop       context.CancelFunc
+	ended      chan struct{}
 
 	mu       sync.Mutex
 	stopped  time.Time // when the writing was told to end
 	acks     []ack
 	clusters map[uint64]bool // by which etcd cluster puts were acknowledged
+	member   uint64          // that acknowledged last
 	backward []string        // acknowledgements whose revision was not above the one before
 	failed   int
 	retried  int
@@ -72,6 +82,10 @@ type ack struct {
 
 // Start dials and begins to write. The writer ends with ctx, or with Finish.
 func Start(ctx context.Context, o Options) (*Writer, error) {
+	line := &line{connect: o.Connect}
+	if o.LetGoAfter > 0 {
+		o.Connect = line.dial
+	}
 	etcd, err := Dial(o)
 	if err != nil {
 		return nil, err
@@ -81,7 +95,8 @@ func Start(ctx context.Context, o Options) (*Writer, error) {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	w := &Writer{
-		etcd: etcd, prefix: o.Prefix, limit: rate.NewLimiter(rate.Limit(o.PerSecond), 1), began: time.Now(),
+		etcd: etcd, line: line, letGoAfter: o.LetGoAfter, prefix: o.Prefix,
+		limit: rate.NewLimiter(rate.Limit(o.PerSecond), 1), began: time.Now(),
 		stop: stop, ended: make(chan struct{}), problems: map[string]int{}, clusters: map[uint64]bool{},
 	}
 	go w.run(ctx)
@@ -123,7 +138,7 @@ func (w *Writer) value(number int) string { return fmt.Sprintf("value of %s", w.
 // put issues the same put until it is acknowledged or has failed. A put that the end of the story interrupts is neither.
 func (w *Writer) put(ctx context.Context, number int) {
 	began := time.Now()
-	for {
+	for tried := 1; ; tried++ {
 		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
 		answer, err := w.etcd.Put(attempt, w.key(number), w.value(number))
 		cancel()
@@ -139,8 +154,21 @@ func (w *Writer) put(ctx context.Context, number int) {
 			w.fail()
 			return
 		}
+		if w.letGoAfter > 0 && tried%w.letGoAfter == 0 {
+			w.LetGo()
+		}
 		pause(ctx, retryPause)
 	}
+}
+
+// LetGo closes the connection; the next attempt makes a new one.
+func (w *Writer) LetGo() { w.line.hangUp() }
+
+// Member is who acknowledged last.
+func (w *Writer) Member() etcdutil.ID {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return etcdutil.ID(w.member)
 }
 
 // isRetryable reports an answer after which a client issues the same put again: unavailable, too late, or another leader.
@@ -178,7 +206,7 @@ func (w *Writer) acknowledge(number int, began time.Time, header *pb.ResponseHea
 	if n := len(w.acks); n > 0 && header.Revision <= w.acks[n-1].revision {
 		w.backward = append(w.backward, fmt.Sprintf("%s at revision %d, after %d", w.key(number), header.Revision, w.acks[n-1].revision))
 	}
-	w.clusters[header.ClusterId] = true
+	w.clusters[header.ClusterId], w.member = true, header.MemberId
 	w.acks = append(w.acks, ack{number: number, revision: header.Revision, at: now, latency: now.Sub(began)})
 }
 

@@ -112,6 +112,12 @@ func (c *Cluster) CutOneWay(ctx context.Context, from, to string) *Partition {
 		fmt.Sprintf("%s tcp sport %d", source, etcdutil.PeerPort), fmt.Sprintf("%s tcp dport %d", source, etcdutil.PeerPort))
 }
 
+// CutSender drops every packet that a member sends, to its kubelet and to the operator as well; those to it arrive.
+func (c *Cluster) CutSender(ctx context.Context, member string) *Partition {
+	ginkgo.GinkgoHelper()
+	return c.partition(ctx, []int{c.pid(ctx, member)}, outgoing, `oifname != "lo"`)
+}
+
 // SlowReceiver lets a member receive no more than so many KiB a second from its peers. Small packets pass, as with SlowPeers.
 func (c *Cluster) SlowReceiver(ctx context.Context, member string, kib int) *Partition {
 	ginkgo.GinkgoHelper()

@@ -71,6 +71,10 @@ func (c *Cluster) Write(ctx context.Context) *Traffic {
 // manyPuts is how many puts a second show a gap that is shorter than a tenth of a second.
 const manyPuts = 200
 
+// unanswered is how many attempts in a row without an answer make a client behind the Service connect anew. Each takes
+// a second.
+const unanswered = 2
+
 // WriteThroughService starts a client that knows the client Service only, and so has a single connection at a time. It needs a
 // localkube, whose Services this machine reaches.
 func (c *Cluster) WriteThroughService(ctx context.Context) *Traffic {
@@ -84,7 +88,9 @@ func (c *Cluster) WriteThroughService(ctx context.Context) *Traffic {
 	names := &names{}
 	_, host, _ := strings.Cut(object.Status.Endpoints[0], "://")
 	names.addresses.Store(host, net.JoinHostPort(service.Spec.ClusterIP, strconv.Itoa(etcdutil.ClientPort)))
-	t, _ := c.start(ctx, names, client.Options{Endpoints: object.Status.Endpoints, PerSecond: manyPuts})
+	t, _ := c.start(ctx, names, client.Options{
+		Endpoints: object.Status.Endpoints, PerSecond: manyPuts, LetGoAfter: unanswered,
+	})
 	t.Flow(ctx)
 	return t
 }

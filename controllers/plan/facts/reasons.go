@@ -1,4 +1,4 @@
-package plan
+package facts
 
 // Reasons, for machines. Each has a sentence in docs/conditions.md.
 const (
@@ -21,17 +21,20 @@ const (
 	ReasonPreflight     = "Preflight"       // the backup to begin with is looked at
 	ReasonRestore       = "Restore"         // the backup is restored on the first members' volumes
 	ReasonRestoreFailed = "RestoreFailed"   // restoring it there failed
-	ReasonInPlace       = "RestoreInPlace"  // the next incarnation is prepared beside the one that serves, or the cluster switches over to it
-	ReasonRestoreHeld   = "RestoreHeld"     // an EtcdRestore cannot go on without a person
-	ReasonCallOff       = "RestoreCalledOff"
-	ReasonFence         = "Fence"            // the members of an incarnation that a restore ended are stopped before the next ones start
-	ReasonRestoreLost   = "RestoredDataLost" // too many of the volumes that a restore switched over to were lost before they served
-	ReasonFirstQuorum   = "FirstQuorum"      // the first members start and find each other
-	ReasonRecordBirth   = "RecordBirth"      // the cluster's identity is written down
-	ReasonNewChoices    = "NewChoices"       // a Pod that does not run is made from other choices
-	ReasonScaffold      = "Scaffold"         // Services or Secrets are created or corrected
-	ReasonAuthorityLost = "AuthorityLost"    // the Secret of an authority is gone while members live by it
-	ReasonBudget        = "Budget"           // the PodDisruptionBudget follows the voters
+	// the next incarnation is prepared beside the one that serves, or the cluster switches over to it
+	ReasonInPlace     = "RestoreInPlace"
+	ReasonRestoreHeld = "RestoreHeld" // an EtcdRestore cannot go on without a person
+	ReasonCallOff     = "RestoreCalledOff"
+	// the members of an incarnation that a restore ended are stopped before the next ones start
+	ReasonFence = "Fence"
+	// too many of the volumes that a restore switched over to were lost before they served
+	ReasonRestoreLost   = "RestoredDataLost"
+	ReasonFirstQuorum   = "FirstQuorum"   // the first members start and find each other
+	ReasonRecordBirth   = "RecordBirth"   // the cluster's identity is written down
+	ReasonNewChoices    = "NewChoices"    // a Pod that does not run is made from other choices
+	ReasonScaffold      = "Scaffold"      // Services or Secrets are created or corrected
+	ReasonAuthorityLost = "AuthorityLost" // the Secret of an authority is gone while members live by it
+	ReasonBudget        = "Budget"        // the PodDisruptionBudget follows the voters
 
 	ReasonPodEnded          = "PodEnded"          // a Pod ended and is made anew on its volume
 	ReasonPodMissing        = "PodMissing"        // a member's Pod is gone and is started on its volume
@@ -64,7 +67,8 @@ const (
 	ReasonPodMetadata   = "PodMetadata"        // labels and annotations of the spec follow in place
 	ReasonNotSupported  = "ChangeNotSupported" // a change of a running cluster that this release cannot make
 	ReasonGuard         = "QuorumAtRisk"       // the guard vetoed a change
-	ReasonNoEffect      = "NoEffect"           // of a Note: the change was made in the pass before, and nothing that is seen moved
+	// of a Note: the change was made in the pass before, and nothing that is seen moved
+	ReasonNoEffect = "NoEffect"
 
 	ReasonStarting      = "MemberStarting"
 	ReasonUnschedulable = "Unschedulable"

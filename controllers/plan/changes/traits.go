@@ -1,6 +1,8 @@
-package plan
+package changes
 
-import "reflect"
+import (
+	"reflect"
+)
 
 // Traits are what has to be known of a change beside its effect.
 type Traits struct {
@@ -33,51 +35,86 @@ func (c LabelRole) traits() Traits {
 	return Traits{Unconfirmed: "clients are led to a member that answered in this very pass"}
 }
 
-func (AdoptData) traits() Traits       { return Traits{Secrets: true} }
-func (BeginBirth) traits() Traits      { return Traits{} }
-func (StartPreflight) traits() Traits  { return Traits{} }
+func (AdoptData) traits() Traits { return Traits{Secrets: true} }
+
+func (BeginBirth) traits() Traits { return Traits{} }
+
+func (StartPreflight) traits() Traits { return Traits{} }
+
 func (DeletePreflight) traits() Traits { return Traits{} }
-func (RecordRestored) traits() Traits  { return Traits{} }
-func (DeleteRestores) traits() Traits  { return Traits{} }
-func (Bootstrap) traits() Traits       { return Traits{Secrets: true} }
-func (VoidBirth) traits() Traits       { return Traits{} }
-func (NextBirth) traits() Traits       { return Traits{} }
-func (BeginNext) traits() Traits       { return Traits{} }
-func (PrepareNext) traits() Traits     { return Traits{Secrets: true} }
-func (DropNext) traits() Traits        { return Traits{} }
-func (SwitchOver) traits() Traits      { return Traits{Secrets: true} }
-func (MarkFlushed) traits() Traits     { return Traits{} }
-func (MarkFormer) traits() Traits      { return Traits{} }
-func (RecordBirth) traits() Traits     { return Traits{} }
+
+func (RecordRestored) traits() Traits { return Traits{} }
+
+func (DeleteRestores) traits() Traits { return Traits{} }
+
+func (Bootstrap) traits() Traits { return Traits{Secrets: true} }
+
+func (VoidBirth) traits() Traits { return Traits{} }
+
+func (NextBirth) traits() Traits { return Traits{} }
+
+func (BeginNext) traits() Traits { return Traits{} }
+
+func (PrepareNext) traits() Traits { return Traits{Secrets: true} }
+
+func (DropNext) traits() Traits { return Traits{} }
+
+func (SwitchOver) traits() Traits { return Traits{Secrets: true} }
+
+func (MarkFlushed) traits() Traits { return Traits{} }
+
+func (MarkFormer) traits() Traits { return Traits{} }
+
+func (RecordBirth) traits() Traits { return Traits{} }
+
 func (RecordMembers) traits() Traits {
 	return Traits{Unconfirmed: "what the member said in this very pass does not change"}
 }
+
 func (SealPods) traits() Traits {
 	return Traits{Unconfirmed: "a sealed Pod can do nothing that it could not do before"}
 }
+
 func (ApplyObjects) traits() Traits {
 	return Traits{Secrets: true, Unconfirmed: "an object is written as it is wanted, and nothing of it is lost"}
 }
+
 func (MarkVolume) traits() Traits { return Traits{Unconfirmed: "a mark deletes nothing"} }
+
 func (KeepVolume) traits() Traits { return Traits{} }
-func (SetBudget) traits() Traits  { return Traits{} }
-func (StartPods) traits() Traits  { return Traits{} }
+
+func (SetBudget) traits() Traits { return Traits{} }
+
+func (StartPods) traits() Traits { return Traits{} }
+
 func (SetChoices) traits() Traits { return Traits{} }
+
 func (DressPods) traits() Traits {
 	return Traits{Unconfirmed: "no process is stopped for labels and annotations"}
 }
+
 func (RestoreInputs) traits() Traits {
 	return Traits{Unconfirmed: "it is written only where nothing is"}
 }
-func (EvictPod) traits() Traits      { return Traits{} }
-func (DeletePods) traits() Traits    { return Traits{} }
+
+func (EvictPod) traits() Traits { return Traits{} }
+
+func (DeletePods) traits() Traits { return Traits{} }
+
 func (DeleteVolumes) traits() Traits { return Traits{} }
-func (DeleteSecret) traits() Traits  { return Traits{Secrets: true} }
+
+func (DeleteSecret) traits() Traits { return Traits{Secrets: true} }
+
 func (PrepareMember) traits() Traits {
 	return Traits{Secrets: true, Unconfirmed: "a name that was promised meanwhile is refused by the write itself"}
 }
-func (AddLearner) traits() Traits   { return Traits{} }
-func (Promote) traits() Traits      { return Traits{} }
-func (MoveLeader) traits() Traits   { return Traits{} }
+
+func (AddLearner) traits() Traits { return Traits{} }
+
+func (Promote) traits() Traits { return Traits{} }
+
+func (MoveLeader) traits() Traits { return Traits{} }
+
 func (DisarmAlarms) traits() Traits { return Traits{} }
+
 func (RemoveMember) traits() Traits { return Traits{} }

@@ -1,4 +1,6 @@
-package plan
+// Package facts is what was observed of a cluster: plain values, and the questions about them that the judgement, the
+// guard and the rules share. Nothing here judges a member or proposes a change.
+package facts
 
 import (
 	"time"
@@ -18,21 +20,15 @@ type Observation struct {
 	Budget    Budget
 
 	Current Incarnation
-	Next    Incarnation   // prepared beside the current one by a restore in place: nothing of it runs, and Current.Birth.Next is its record
-	Former  []Incarnation // ended by restores in place; nothing of them is a member
+	// prepared beside the current one by a restore in place: nothing of it runs, and Current.Birth.Next is its record
+	Next   Incarnation
+	Former []Incarnation // ended by restores in place; nothing of them is a member
 
 	Kept     []KeptVolume // of members that were replaced, in no list any more
 	Astray   []DataRef    // volumes and Secrets of authorities whose owner is not as deletionPolicy asks
 	Requests []Request    // EtcdRestores that name this cluster, the oldest first
 	Retained []Retained   // what an earlier cluster of this name left behind, volumes first, each by name
 	Refused  []Note       // rules whose change Kubernetes or etcd refused in this very pass: they yield, if they may
-}
-
-// Incarnation is one continuous history of the cluster's data: from a bootstrap or a restore to the next.
-type Incarnation struct {
-	Birth      record.Birth // as read from the peer Service; zero when none was
-	Membership Membership
-	Members    []Replica // sorted by ordinal; one for each name seen as member, Pod, volume or Secret
 }
 
 // Identity names the object that is looked after.
@@ -60,8 +56,8 @@ type Desired struct {
 	Restore      WantedBackup  // the backup to begin with; it counts at birth only
 }
 
-// Choices are what a member's Pod is made from: the etcd version and everything else of the user's that needs a restart.
-// Inputs is canonical JSON, so that two Choices are the same exactly when they are equal.
+// Choices are what a member's Pod is made from: the etcd version and everything else of the user's that needs a
+// restart. Inputs is canonical JSON, so that two Choices are the same exactly when they are equal.
 type Choices struct {
 	Version etcdutil.Version
 	Inputs  string
@@ -97,20 +93,6 @@ type Budget struct {
 	MinAvailable int // 0 when there is none
 }
 
-// Membership is etcd's own list, asked linearizably.
-type Membership struct {
-	Known     bool // false means "could not ask", which is not "empty"
-	ClusterID etcdutil.ID
-	Leader    etcdutil.ID
-	Members   []etcdutil.Member
-	Conflict  string // members answer with different cluster IDs: which, and with what
-	// members with a peer URL that is not ours; one added by hand under a URL of ours is taken for the member of that name
-	Strangers []etcdutil.Member
-	LastKnown []etcdutil.Member // what a survivor without quorum remembers; evidence, never ground for a removal
-	Why       string            // why it is not known: the first error
-	Denied    bool              // because etcd lets nobody in who has no user, or not this one
-}
-
 // Replica joins the member, the Pod and the volume of one name.
 type Replica struct {
 	Name      string
@@ -118,7 +100,8 @@ type Replica struct {
 	Ephemeral bool             // its data is in the Pod
 	Member    *etcdutil.Member // nil when it is not in the list, or the list is not known
 	Answer    *Answer          // nil when the member did not answer just now
-	Impostor  *Answer          // what another etcd said at the address of its Pod, where no certificate proves who is asked
+	// what another etcd said at the address of its Pod, where no certificate proves who is asked
+	Impostor  *Answer
 	Pod       *Pod
 	Volume    *Volume // nil as well when data is ephemeral
 	Restoring *RestorePod
@@ -153,19 +136,20 @@ type Flags string
 
 // The kinds of flags. Only FlagsBirth and FlagsJoin can start from an empty directory.
 const (
-	FlagsBirth    Flags = "Birth"    // new, with the full list of the first members
-	FlagsJoin     Flags = "Join"     // existing, with the list the learner was added to
-	FlagsRestored Flags = "Restored" // as Sealed, but the data was just restored: it is not compared with that of others first
-	FlagsSealed   Flags = "Sealed"   // existing, with only itself: starts from its own data or not at all
-	FlagsNone     Flags = "None"     // stripped or foreign: etcd stops
+	FlagsBirth Flags = "Birth" // new, with the full list of the first members
+	FlagsJoin  Flags = "Join"  // existing, with the list the learner was added to
+	// as Sealed, but the data was just restored: it is not compared with that of others first
+	FlagsRestored Flags = "Restored"
+	FlagsSealed   Flags = "Sealed" // existing, with only itself: starts from its own data or not at all
+	FlagsNone     Flags = "None"   // stripped or foreign: etcd stops
 )
 
 // FlagsUncompared are those of FlagsRestored, and are printed so. With them a member also starts once that stopped
 // because copies of the data differ.
 const FlagsUncompared = FlagsRestored
 
-// needData reports whether etcd starts from the data it has or not at all.
-func (f Flags) needData() bool { return f == FlagsSealed || f == FlagsRestored }
+// NeedData reports whether etcd starts from the data it has or not at all.
+func (f Flags) NeedData() bool { return f == FlagsSealed || f == FlagsRestored }
 
 // Pod is a member's process.
 type Pod struct {
@@ -175,7 +159,7 @@ type Pod struct {
 	Terminating  bool
 	GoneBy       time.Time // when a terminating Pod should be gone, its grace period included; zero otherwise
 	Node         string
-	NodeGone     string    // why its node will not come back: "node worker-2 was deleted"; empty otherwise, and when nobody may look
+	NodeGone     string    // why its node will not come back; empty otherwise, and when nodes may not be read
 	NodeUnheard  time.Time // since when its kubelet is not heard of; zero while it is, and when nodes may not be read
 	Scheduled    bool
 	Started      bool      // the etcd container has run in this Pod at least once
@@ -227,13 +211,15 @@ type Volume struct {
 	Request     string // the Request.ID of the EtcdRestore that it was made for; empty for none
 	Restored    string // the incarnation whose data was restored there from its backup, completely; empty when none was
 	Superseded  string // the incarnation that a restore in place put in the place of this one's; empty when none did
-	Flushed     string // the incarnation that this volume is to be read for: its member ran alone and wrote out all that it had
-	RemovedFor  Cause  // why its member is to be removed, or was; NoCause while nothing asks for that
-	Backing     string // the PersistentVolume that it is bound to; empty while it is bound to none
-	Stranded    string // why the only node that can use it will not come back: "node worker-2 was deleted"; empty otherwise
+	// the incarnation that this volume is to be read for: its member ran alone and wrote out all that it had
+	Flushed    string
+	RemovedFor Cause  // why its member is to be removed, or was; NoCause while nothing asks for that
+	Backing    string // the PersistentVolume that it is bound to; empty while it is bound to none
+	Stranded   string // why the only node that can use it will not come back; empty otherwise
 }
 
-// KeptVolume is the volume of a member that was replaced. It is kept for a while, so that a wrong judgement can be taken back.
+// KeptVolume is the volume of a member that was replaced. It is kept for a while, so that a wrong judgement can be
+// taken back.
 type KeptVolume struct {
 	Name, UID string
 	Ordinal   int

@@ -1,0 +1,133 @@
+package observe
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/types"
+
+	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+)
+
+// Each member is asked once in pingEvery, and has pingPatience to answer. All members together are asked no more than
+// pingsPerSecond times a second: more of them are asked less often, and cost no more.
+const (
+	pingEvery      = time.Second
+	pingPatience   = time.Second
+	pingsPerSecond = 200
+)
+
+// Pinger asks members between two looks whether they serve, on the connections that looks keep. When one of them does
+// what neither a look nor a ping saw before, its cluster is looked at. A ping is no evidence: decisions rest on looks.
+type Pinger struct {
+	changed func(ctx context.Context, cluster types.NamespacedName)
+	limit   *rate.Limiter
+
+	mu      sync.Mutex
+	members map[member]pinged
+}
+
+// member is a member's Pod by its name.
+type member struct {
+	cluster types.NamespacedName
+	name    string
+}
+
+// pinged is what is known of a member.
+type pinged struct {
+	client etcd.Client
+	serves bool // when it was asked last, by a look or by a ping
+}
+
+// NewPinger makes a pinger of no members that calls changed when a cluster should be looked at.
+func NewPinger(changed func(ctx context.Context, cluster types.NamespacedName)) *Pinger {
+	return &Pinger{changed: changed, limit: rate.NewLimiter(pingsPerSecond, 1), members: map[member]pinged{}}
+}
+
+// Start pings until the context ends.
+func (p *Pinger) Start(ctx context.Context) error {
+	for ctx.Err() == nil {
+		next := time.After(pingEvery)
+		p.pingAll(ctx)
+		select {
+		case <-next:
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+func (p *Pinger) pingAll(ctx context.Context) {
+	for m, was := range p.all() {
+		if p.limit.Wait(ctx) != nil {
+			return
+		}
+		go p.ping(ctx, m, was)
+	}
+}
+
+func (p *Pinger) all() map[member]pinged {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.members)
+}
+
+func (p *Pinger) ping(ctx context.Context, m member, was pinged) {
+	status, err := askOne(ctx, was.client, pingPatience)
+	if ctx.Err() == nil && p.hear(m, was, err == nil && serves(status)) {
+		p.changed(ctx, m.cluster)
+	}
+}
+
+// hear notes what a ping found, and reports news: nothing that a look found out meanwhile.
+func (p *Pinger) hear(m member, was pinged, serves bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.members[m] != was || was.serves == serves {
+		return false
+	}
+	p.members[m] = pinged{was.client, serves}
+	return true
+}
+
+// serves reports a member that can do something for a client.
+func serves(status etcd.Status) bool { return status.Leader != 0 }
+
+// note replaces what is known of a cluster by what a look saw.
+func (p *Pinger) note(cluster types.NamespacedName, s survey) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drop(cluster)
+	for name, c := range s.clients {
+		status, answers := s.answers[name]
+		p.members[member{cluster, name}] = pinged{c, answers && serves(status)}
+	}
+}
+
+// isDoubtful reports a member that did not serve when it was asked last.
+func (p *Pinger) isDoubtful(cluster types.NamespacedName, name string) bool {
+	if p == nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m, isKnown := p.members[member{cluster, name}]
+	return isKnown && !m.serves
+}
+
+// Forget ends the pings of a cluster.
+func (p *Pinger) Forget(cluster types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drop(cluster)
+}
+
+func (p *Pinger) drop(cluster types.NamespacedName) {
+	maps.DeleteFunc(p.members, func(m member, _ pinged) bool { return m.cluster == cluster })
+}

@@ -1,0 +1,47 @@
+package facts
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Alarms that etcd raises. They are part of its data: a backup brings them along, under the IDs of members that are
+// gone.
+const (
+	AlarmNoSpace = "NOSPACE" // a member's database reached its quota: no key can be written
+	AlarmCorrupt = "CORRUPT" // members hold different data: reads are answered, and nothing can be written
+)
+
+// Alarm is an alarm with the member that it was raised for; zero when etcd does not know which one it is.
+type Alarm struct {
+	Name   string
+	Member etcdutil.ID
+}
+
+// RoomPercent is how full a database may be for an alarm to be taken back: etcd raises it again at its quota.
+const RoomPercent = 80
+
+// Raised are all alarms that a member speaks of, each once.
+func (o Incarnation) Raised() []Alarm {
+	var all []Alarm
+	for _, r := range o.Members {
+		if r.Member != nil && r.Answer != nil {
+			all = append(all, r.Answer.Alarms...)
+		}
+	}
+	slices.SortFunc(all, func(a, b Alarm) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name),
+			cmp.Compare(a.Member, b.Member))
+	})
+	return slices.Compact(all)
+}
+
+// HasRoom reports whether every member answers, runs with the quota of the spec, and is well below it.
+func (o View) HasRoom() bool {
+	return o.Membership.Known && !slices.ContainsFunc(o.Members, func(r Replica) bool {
+		return r.Member != nil && (r.Answer == nil || r.Pod == nil || r.Pod.Choices != o.Desired.Choices ||
+			r.Answer.DBSize*100 >= o.Desired.QuotaBytes*RoomPercent)
+	})
+}

@@ -1,0 +1,237 @@
+package facts
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/controllers/record"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Incarnation is one continuous history of the cluster's data: from a bootstrap or a restore to the next.
+type Incarnation struct {
+	Birth      record.Birth // as read from the peer Service; zero when none was
+	Membership Membership
+	Members    []Replica // sorted by ordinal; one for each name seen as member, Pod, volume or Secret
+}
+
+// Membership is etcd's own list, asked linearizably.
+type Membership struct {
+	Known     bool // false means "could not ask", which is not "empty"
+	ClusterID etcdutil.ID
+	Leader    etcdutil.ID
+	Members   []etcdutil.Member
+	Conflict  string // members answer with different cluster IDs: which, and with what
+	// members with a peer URL that is not ours; one added by hand under a URL of ours is taken for the member of that
+	// name
+	Strangers []etcdutil.Member
+	LastKnown []etcdutil.Member // what a survivor without quorum remembers; evidence, never ground for a removal
+	Why       string            // why it is not known: the first error
+	Denied    bool              // because etcd lets nobody in who has no user, or not this one
+}
+
+// Find returns the replica of that name, or an empty one.
+func (o Incarnation) Find(name string) Replica {
+	r, _ := Find(o.Members, name)
+	return r
+}
+
+// Find returns the replica of that name in a list, and whether it is there.
+func Find(in []Replica, name string) (Replica, bool) {
+	i := slices.IndexFunc(in, func(r Replica) bool { return r.Name == name })
+	if i < 0 {
+		return Replica{Name: name}, false
+	}
+	return in[i], true
+}
+
+// Voters are the replicas with a vote.
+func (o Incarnation) Voters() []Replica { return Filter(o.Members, Replica.IsVoter) }
+
+// HealthyVoters are the voters that answered just now.
+func (o Incarnation) HealthyVoters() []Replica {
+	return Filter(o.Voters(), func(r Replica) bool { return r.IsHealthy(o.Membership) })
+}
+
+// Learners are the replicas in the member list without a vote.
+func (o Incarnation) Learners() []Replica { return Filter(o.Members, Replica.IsLearner) }
+
+// Margin is the number of further voters that may fail before writes stop; negative when they have stopped.
+func (o Incarnation) Margin() int {
+	return len(o.HealthyVoters()) - etcdutil.Quorum(len(o.Voters()))
+}
+
+// IsAlive reports whether the cluster was born: its identity is on the birth record or on any volume. What a lagging
+// operator recorded of a birth after that was given up does not count: nobody was sealed, and no client was led there.
+func (o Incarnation) IsAlive() bool {
+	return o.Birth.ClusterID != 0 || !o.Birth.Void && slices.ContainsFunc(o.Members, Replica.IsRecorded)
+}
+
+// HasQuorum reports that a quorum of this very cluster answers. Other data where a member has its own may serve by
+// itself, and speaks for nobody here.
+func (o Incarnation) HasQuorum() bool {
+	return o.Membership.Known && (o.Birth.ClusterID == 0 || o.Membership.ClusterID == o.Birth.ClusterID)
+}
+
+// IsServedUnseen reports a member that serves by its kubelet's word and does not answer here: then there is a quorum,
+// and the operator is the one cut off. Nobody vouches for a kubelet whose node is gone.
+func (o Incarnation) IsServedUnseen() bool {
+	return slices.ContainsFunc(o.Members, func(r Replica) bool {
+		return r.Answer == nil && r.Pod != nil && r.Pod.Ready && r.Pod.NodeGone == "" &&
+			(r.Volume == nil || r.Volume.Stranded == "")
+	})
+}
+
+// IsAnyReady reports a member that serves by its kubelet's word: then there is a quorum, and the operator is the one
+// cut off.
+func (o Incarnation) IsAnyReady() bool {
+	return slices.ContainsFunc(o.Members, func(r Replica) bool { return r.Pod != nil && r.Pod.Ready })
+}
+
+// IsAlone reports whether nothing is left of any other member: this one is the whole cluster, and to restart it for the
+// settings of the spec is what a roll would do. Ready or not makes no difference then: with settings by which no client
+// can connect, the kubelet still calls it ready.
+func (o Incarnation) IsAlone(r Replica) bool {
+	return len(o.Membership.LastKnown) == 0 && !slices.ContainsFunc(o.Members, func(other Replica) bool {
+		return other.Name != r.Name && (other.Pod != nil || other.IsRecorded())
+	})
+}
+
+// IsAnsweringFor reports whether the very member that the list has under this name answered.
+func (o Incarnation) IsAnsweringFor(r Replica) bool {
+	a := r.Answer
+	return r.Member != nil && a != nil && a.ID == r.Member.ID && a.ClusterID == o.Membership.ClusterID
+}
+
+// IsServing reports a voter that serves, has all that was committed, and can only start from its data.
+func (o Incarnation) IsServing(r Replica) bool {
+	return r.IsSealed() && r.Pod.Ready && !r.Pod.Terminating && o.IsCaughtUp(r)
+}
+
+// caughtUpWithin is how many raft entries a learner may be behind the leader when it gets its vote.
+const caughtUpWithin = 1000
+
+// IsCaughtUp reports whether the replica answered in this very observation, close to the leader. etcd's own test would
+// promote a learner whose process is dead.
+func (o Incarnation) IsCaughtUp(r Replica) bool {
+	if !r.IsHealthy(o.Membership) || r.Answer.Leader != o.Membership.Leader {
+		return false // a learner that is cut off goes on calling the leader of the past its leader
+	}
+	for _, other := range o.Members {
+		if other.Answer != nil && other.Answer.ID == o.Membership.Leader {
+			return r.Answer.Applied+caughtUpWithin >= other.Answer.Applied
+		}
+	}
+	return false
+}
+
+// IsServedWith reports whether a Pod that was made from these choices is ready.
+func (o Incarnation) IsServedWith(c Choices) bool {
+	return slices.ContainsFunc(o.Members, func(r Replica) bool {
+		return r.Pod != nil && r.Pod.Choices == c &&
+			r.Pod.Running && r.Pod.Ready
+	})
+}
+
+// MayRestart reports whether the replica's volume holds a member of this incarnation that is not known to be removed.
+func (o Incarnation) MayRestart(r Replica) bool {
+	if !r.IsRecorded() || !r.IsOnOwnVolume() || !r.Volume.isUsable() {
+		return false
+	}
+	if r.Volume.Incarnation != o.Birth.Incarnation || o.Birth.ClusterID != 0 &&
+		r.Volume.Record.ClusterID != o.Birth.ClusterID {
+		return false
+	}
+	return !o.Membership.Known || r.Member != nil && r.Member.ID == r.Volume.Record.MemberID
+}
+
+// IsGone reports data that certainly is not there any more, or is another's: by the volume, by the node, by what
+// answers, or by the member's own last words.
+func (o Incarnation) IsGone(r Replica) bool {
+	isDown := r.Pod == nil || r.Pod.HasEnded()
+	switch {
+	case r.Answer != nil:
+		return o.Birth.ClusterID != 0 && r.Answer.ClusterID != o.Birth.ClusterID
+	case r.Ephemeral:
+		return isDown || r.Pod.NodeGone != ""
+	case r.Volume == nil:
+		return !r.IsRunning()
+	}
+	return !r.Volume.IsThere(isDown) || r.isCopy() || !isDown && r.SaidItsDataIsGone()
+}
+
+// IsQuorumOf reports so many members of a former incarnation that they might be a quorum of it. Of one that is not
+// known, each might.
+func (o Incarnation) IsQuorumOf(incarnation string, n int) bool {
+	i := slices.IndexFunc(o.Birth.Former, func(f record.Former) bool { return f.Incarnation == incarnation })
+	return i < 0 || n >= etcdutil.Quorum(len(o.Birth.Former[i].Voters))
+}
+
+// IsFirstToSpare reports a first member that starts again as it did before: no client was led to it yet.
+func (o Incarnation) IsFirstToSpare(r Replica) bool {
+	return r.Volume != nil && !r.Volume.Terminating || r.Ephemeral && !o.IsAnyReady()
+}
+
+// isVoterByRecord reports a member of this incarnation that has answered once, and that nothing calls a learner.
+func (o Incarnation) isVoterByRecord(r Replica) bool {
+	isLearner := r.Pod != nil && r.Pod.Role == RoleLearner
+	wasRemoved := r.Pod != nil && r.Pod.Exit != nil && r.Pod.Exit.Reason == etcdutil.ExitRemoved // its peers said so
+	return r.IsRecorded() && r.Incarnation() == o.Birth.Incarnation && !isLearner && !wasRemoved
+}
+
+// BirthReplicas are the first members.
+func (o Incarnation) BirthReplicas() []Replica {
+	out := make([]Replica, 0, len(o.Birth.Names))
+	for _, name := range o.Birth.Names {
+		out = append(out, o.Find(name))
+	}
+	return out
+}
+
+// IncarnationID names one incarnation of a cluster: a short hash of the object's UID and a counter.
+func IncarnationID(uid string, counter int) string {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s/%d", uid, counter)
+	return fmt.Sprintf("%08x", uint32(h.Sum64()^h.Sum64()>>32))
+}
+
+// BudgetFor is minAvailable for so many voters: a quorum of them, and no budget for a single one, which could never be
+// drained.
+func BudgetFor(o View, voters int) int {
+	if !o.Desired.HasBudget || voters < 2 {
+		return 0
+	}
+	return etcdutil.Quorum(voters)
+}
+
+// Filter returns the items that are to be kept.
+func Filter[T any](items []T, keep func(T) bool) []T {
+	var out []T
+	for _, item := range items {
+		if keep(item) {
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
+// Names are the names of replicas.
+func Names(rs []Replica) []string {
+	out := make([]string, 0, len(rs))
+	for _, r := range rs {
+		out = append(out, r.Name)
+	}
+	return out
+}
+
+// FirstURL is the first peer URL of a member, or "".
+func FirstURL(m etcdutil.Member) string {
+	if len(m.PeerURLs) == 0 {
+		return ""
+	}
+	return m.PeerURLs[0]
+}
+
+// HasWrites reports a member that holds more than an empty etcd does.
+func HasWrites(r Replica) bool { return r.Answer != nil && r.Answer.Revision > 1 }

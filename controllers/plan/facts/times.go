@@ -1,0 +1,55 @@
+package facts
+
+import (
+	"time"
+)
+
+// How long a wait may last before it is called overdue. A wait is counted from a time on an object, and goes on after
+// it. That of a container which stopped, or cannot start, is counted from the creation of its Pod: see startTrouble.
+const (
+	StartDeadline   = 2 * time.Minute  // a Pod to serve, from its creation or its last change
+	ListDeadline    = 2 * time.Minute  // a member list, from the last change of any Pod
+	JoinDeadline    = 10 * time.Minute // a learner to start and catch up, from the creation of its Pod
+	LeavingDeadline = 30 * time.Second // a Pod to be gone, after its grace period ended
+)
+
+// StartProblems maps what Kubernetes says of a container or Pod that cannot start to a reason.
+var StartProblems = map[string]string{
+	"ErrImagePull":               ReasonImagePull,
+	"ImagePullBackOff":           ReasonImagePull,
+	"InvalidImageName":           ReasonImagePull,
+	"ErrImageNeverPull":          ReasonImagePull,
+	"RegistryUnavailable":        ReasonImagePull,
+	"ImageInspectError":          ReasonImagePull,
+	"SignatureValidationFailed":  ReasonImagePull,
+	"CreateContainerConfigError": ReasonContainer,
+	"CreateContainerError":       ReasonContainer,
+	"RunContainerError":          ReasonContainer,
+	"CreatePodSandboxError":      ReasonContainer,
+	"Unschedulable":              ReasonUnschedulable,
+}
+
+// PodChange is the last time that the Pod came, or its readiness changed. How often its container stops does not count:
+// a crash loop must not put a deadline off for ever.
+func PodChange(p *Pod) time.Time {
+	if p == nil {
+		return time.Time{}
+	}
+	last := p.Created
+	if ready := p.byServer(p.ReadySince); ready.After(last) {
+		last = ready
+	}
+	return last
+}
+
+// LastStart is the last time that the Pod came, its readiness changed or its process began.
+func LastStart(p *Pod) time.Time {
+	last := PodChange(p)
+	if p == nil {
+		return last
+	}
+	if running := p.byServer(p.RunningSince); running.After(last) {
+		last = running
+	}
+	return last
+}

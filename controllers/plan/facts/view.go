@@ -1,0 +1,137 @@
+package facts
+
+import (
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// View is an observation with the one incarnation of it that is looked at. The guard reads it as it is, the rules with
+// how each member is judged.
+type View struct {
+	Observation
+	Incarnation
+	Approved map[string]bool // the requests, by ID, whose approval quotes the evidence of this observation
+}
+
+// On is the view of one incarnation.
+func (o Observation) On(in Incarnation) View { return View{Observation: o, Incarnation: in} }
+
+// LastKnownVoters are the members that the cluster had as far as anything left says: a survivor's own list, with who
+// joined since by what is written on volumes; else these alone, with the certificates; else the birth record.
+func (o View) LastKnownVoters(gone func(Replica) bool) []Replica {
+	var out []Replica
+	listed := map[string]bool{}
+	for _, m := range o.Membership.LastKnown {
+		name, ok := etcdutil.MemberFromPeerURL(FirstURL(m), o.Cluster.Name, o.Cluster.Namespace)
+		listed[name] = true
+		if ok && !m.Learner {
+			out = append(out, o.Find(name))
+		}
+	}
+	if len(out) > 0 {
+		return append(out, Filter(o.Members, func(r Replica) bool {
+			return !listed[r.Name] && o.isVoterByRecord(r) &&
+				!gone(r)
+		})...)
+	}
+	out = Filter(o.Members, func(r Replica) bool { return o.isVoterByRecord(r) || o.isBereft(r) })
+	if len(out) == 0 {
+		out = o.BirthReplicas()
+	}
+	return out
+}
+
+// isBereft reports a member of which nothing is left but its certificates. Those of a member that was removed go before
+// its volume does, and before the next name is promised, so this one was not. Who was promised last may never have had
+// a vote.
+func (o View) isBereft(r Replica) bool {
+	hasSecret := r.Secret.State == ObjectCurrent || r.Secret.State == ObjectDrifted
+	ordinal, isFirst := o.OrdinalOf(r.Name), slices.Contains(o.Birth.Names, r.Name)
+	wasGiven := isFirst || r.Name != o.Birth.Promised && ordinal >= o.Birth.FirstOrdinal(o.Cluster.Name) &&
+		ordinal < o.Birth.NextOrdinal
+	return hasSecret && !r.Ephemeral && r.Volume == nil && o.Birth.ClusterID != 0 && wasGiven
+}
+
+// OwnIncarnations are those that this object may have begun, by their counters.
+func (o Observation) OwnIncarnations() []string {
+	const voidedAtMost = 64
+	out := make([]string, voidedAtMost)
+	for counter := range out {
+		out[counter] = IncarnationID(o.Cluster.UID, counter)
+	}
+	return out
+}
+
+// OrdinalOf is the number in a member's name; 0 where there is none.
+func (o Observation) OrdinalOf(name string) int {
+	ordinal, _ := etcdutil.Ordinal(o.Cluster.Name, name)
+	return ordinal
+}
+
+// IsQuorumGone reports that the members whose data is left are no quorum, and that none of them serves where the
+// operator cannot see it.
+func (o View) IsQuorumGone() bool {
+	if o.HasQuorum() || o.IsServedUnseen() {
+		return false
+	}
+	voters := o.LastKnownVoters(o.IsGone)
+	left := Filter(voters, func(r Replica) bool { return !o.IsGone(r) })
+	return len(left) < len(voters) && len(left) < etcdutil.Quorum(len(voters))
+}
+
+// MayRebirth reports whether the replica is a first member that was interrupted, with the volume it was born on, before
+// a quorum of first members was recorded. Until then none was sealed, and no client was ever led to one.
+func (o View) MayRebirth(r Replica) bool {
+	if o.Membership.Known || o.Birth.ClusterID != 0 || r.IsRecorded() || !slices.Contains(o.Birth.Names, r.Name) ||
+		!o.IsFilled(r) {
+		return false
+	}
+	return r.Ephemeral || r.Volume != nil && !o.HasLostVolume(r)
+}
+
+// IsOverRetained reports whether a cluster is to begin, or to be resumed, where an earlier one left data. What lies
+// beside a cluster that was born under this very object is nothing to it.
+func (o View) IsOverRetained() bool {
+	return len(o.Retained) > 0 && !o.Birth.Exists() && !slices.ContainsFunc(o.Members, o.IsBornHere)
+}
+
+// IsBornHere reports a recorded member of an incarnation that this very object began.
+func (o Observation) IsBornHere(r Replica) bool {
+	return r.IsRecorded() && slices.Contains(o.OwnIncarnations(), r.Incarnation())
+}
+
+// LostAuthority names the Secret of an authority that is gone, or "".
+func (o Observation) LostAuthority() string {
+	for _, object := range o.Objects {
+		if object.Authority && object.State == ObjectAbsent {
+			return object.Name
+		}
+	}
+	return ""
+}
+
+// OfNext is the view of the incarnation that a restore in place prepares.
+func (o Observation) OfNext() View {
+	in := o.Next
+	in.Birth, in.Membership.Why = o.Current.Birth.Next.Birth(), "nothing of it runs"
+	return o.On(in)
+}
+
+// FormerMembers are what is left of every former incarnation.
+func (o Observation) FormerMembers() []Replica {
+	var out []Replica
+	for _, in := range o.Former {
+		out = append(out, in.Members...)
+	}
+	return out
+}
+
+// HasLostVolume reports a first member whose volume, which was there, is not there any more.
+func (o View) HasLostVolume(r Replica) bool {
+	if o.Desired.Ephemeral || !o.Birth.Begun {
+		return false
+	}
+	v := r.Volume
+	return v == nil || v.Phase == VolumeLost || v.Terminating || v.Stranded != "" || o.Birth.Volumes[r.Name] != v.UID
+}

@@ -1,0 +1,127 @@
+package guard
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+func guardBirth(o facts.View, c changes.Change) string {
+	switch c := c.(type) {
+	case changes.AdoptData:
+		return guardAdopt(o, c)
+	case changes.BeginBirth:
+		return guardBegin(o, c)
+	case changes.Bootstrap:
+		return guardBootstrap(o, c)
+	case changes.VoidBirth:
+		return guardVoid(o)
+	case changes.NextBirth:
+		return guardNext(o, c)
+	default:
+		return fmt.Sprintf("%T is no part of a birth.", c)
+	}
+}
+
+func guardBootstrap(o facts.View, c changes.Bootstrap) string {
+	if o.IsAlive() || o.Birth.Void || !o.Birth.Exists() {
+		return "the cluster lives already, or its birth is not written down."
+	}
+	if why := first(c.Restores, func(l changes.Laying) string { return guardLaying(o, l) }); why != "" {
+		return why
+	}
+	if why := guardFence(o); why != "" && len(c.Pods) > 0 {
+		return why
+	}
+	return first(c.Pods, func(s changes.Start) string { return guardFirstStart(o, s) })
+}
+
+// guardVoid lets a birth be given up only while nothing was ever written or recorded.
+func guardVoid(o facts.View) string {
+	if o.IsAlive() || slices.ContainsFunc(o.Members, facts.HasWrites) {
+		return "the cluster lives, or may hold data."
+	}
+	if o.HasSwitchedOver() {
+		return "a restore in place switched over to this incarnation, and nothing takes its place without a person."
+	}
+	return ""
+}
+
+// guardNext begins the next incarnation only after one that was given up, and with what the spec asks for.
+func guardNext(o facts.View, c changes.NextBirth) string {
+	if why := guardVoid(o); why != "" {
+		return why
+	}
+	return guardOrigin(o, c.Origin)
+}
+
+func guardBegin(o facts.View, c changes.BeginBirth) string {
+	if o.Birth.Exists() {
+		return "a birth is already written down."
+	}
+	if o.IsOverRetained() || c.ClusterID == 0 && o.IsAlive() {
+		return "there is data of a cluster already."
+	}
+	if c.ClusterID != 0 {
+		return "" // what a living cluster began with is past
+	}
+	return guardOrigin(o, c.Origin)
+}
+
+// guardRecordBirth writes the cluster's identity down only once a quorum of first members bears it on their data.
+func guardRecordBirth(o facts.View, c changes.RecordBirth) string {
+	bearers := facts.Filter(o.Members, func(r facts.Replica) bool { return r.Record().ClusterID == c.ClusterID })
+	if o.Birth.ClusterID != 0 || len(bearers) < etcdutil.Quorum(len(o.Birth.Names)) {
+		return "too few members are recorded, or another identity is written down already."
+	}
+	return ""
+}
+
+// guardAdopt takes over only what was listed as left behind, as one cluster, before anything of a new one exists.
+func guardAdopt(o facts.View, c changes.AdoptData) string {
+	if !o.IsOverRetained() {
+		return "the cluster has begun already."
+	}
+	if why := guardMixed(o); why != "" {
+		return why
+	}
+	if !slices.Equal(c.Items, o.Retained) {
+		return "it is not what the earlier cluster left."
+	}
+	return ""
+}
+
+// isUsable reports a volume that its member can start on as the spec asks.
+func isUsable(r facts.Retained, d facts.Desired) bool {
+	return r.TooNew == "" && r.TLS == d.TLS && !d.Ephemeral && r.Record.IsOn(r.UID, r.Backing)
+}
+
+// guardMixed lets data be resumed only where all of it is one incarnation of one cluster, on the volumes that it was
+// written on.
+func guardMixed(o facts.View) string {
+	type origin struct {
+		cluster     etcdutil.ID
+		incarnation string
+	}
+	origins := map[origin]bool{}
+	for _, r := range o.Members {
+		if r.IsRecorded() {
+			origins[origin{r.Record().ClusterID, r.Incarnation()}] = true
+		}
+	}
+	for _, item := range o.Retained {
+		if item.Owner != o.Retained[0].Owner || item.IsVolume() && !isUsable(item, o.Desired) {
+			return fmt.Sprintf("%s cannot be resumed.", item)
+		}
+		if item.IsVolume() && !item.Record.IsZero() && item.Superseded == "" {
+			origins[origin{item.Record.ClusterID, item.Incarnation}] = true
+		}
+	}
+	if len(origins) != 1 {
+		return "it is not known to be one incarnation of one cluster."
+	}
+	return ""
+}

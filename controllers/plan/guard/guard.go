@@ -1,0 +1,60 @@
+// Package guard says why a change must not be made. It finds out for itself, from plain facts: it can import neither a
+// rule nor a judgement, so one mistake there cannot propose a change and clear it as well.
+package guard
+
+import (
+	"fmt"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+)
+
+// Veto says why a change must not be made in this world, or "". It knows nothing of why a rule proposes it: whatever
+// comes out of plan.Decide, and again of the live look before a change is carried out, passes here.
+func Veto(o facts.View, c changes.Change) string {
+	switch c := c.(type) {
+	case changes.RemoveMember, changes.Promote, changes.AddLearner, changes.MoveLeader:
+		return guardMembership(o, c)
+	case changes.DeletePods, changes.EvictPod, changes.DeleteVolumes, changes.KeepVolume, changes.StartPods,
+		changes.RecordMembers:
+		return guardData(o, c)
+	case changes.AdoptData, changes.BeginBirth, changes.Bootstrap, changes.VoidBirth, changes.NextBirth:
+		return guardBirth(o, c)
+	case changes.BeginNext, changes.PrepareNext, changes.DropNext, changes.SwitchOver, changes.MarkFormer,
+		changes.MarkFlushed:
+		return guardInPlace(o, c)
+	case changes.StartPreflight, changes.DeletePreflight, changes.RecordRestored, changes.DeleteRestores:
+		return guardRestore(o, c)
+	case changes.SetBudget:
+		return guardBudget(o, c)
+	case changes.DisarmAlarms:
+		return guardDisarm(o, c)
+	case changes.RecordBirth:
+		return guardRecordBirth(o, c)
+	case changes.LabelRole:
+		return guardLabel(o, c)
+	case changes.FollowPolicy, changes.MarkVolume, changes.SealPods, changes.DressPods, changes.RestoreInputs,
+		changes.ApplyObjects, changes.SetChoices, changes.DeleteSecret, changes.PrepareMember:
+		return "" // nothing stops, nothing is deleted that data or votes depend on
+	}
+	return fmt.Sprintf("%T is not a change that the guard knows.", c)
+}
+
+func first[T any](items []T, veto func(T) string) string {
+	for _, item := range items {
+		if why := veto(item); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// keptAs returns what was put aside, if this volume was.
+func keptAs(o facts.View, ref facts.VolumeRef) (facts.KeptVolume, bool) {
+	for _, v := range o.Kept {
+		if v.Name == ref.Name && v.UID == ref.UID {
+			return v, true
+		}
+	}
+	return facts.KeptVolume{}, false
+}

@@ -1,0 +1,136 @@
+package guard
+
+import (
+	"fmt"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+func guardMembership(o facts.View, c changes.Change) string {
+	switch c := c.(type) {
+	case changes.RemoveMember:
+		return guardRemove(o, c)
+	case changes.Promote:
+		return guardPromote(o, c)
+	case changes.AddLearner:
+		return guardAdd(o, c)
+	case changes.MoveLeader:
+		return guardMove(o, c)
+	default:
+		return fmt.Sprintf("%T does not change the membership.", c)
+	}
+}
+
+// guardRemove projects the membership without the member: what is left must be a quorum of itself.
+func guardRemove(o facts.View, c changes.RemoveMember) string {
+	r := o.Find(c.Name)
+	if !o.Membership.Known || r.Member == nil || r.Member.ID != c.ID {
+		return fmt.Sprintf("it is not certain that %s is member %s.", c.Name, c.ID)
+	}
+	if r.Member.Learner {
+		return ""
+	}
+	if c.ID == o.Membership.Leader {
+		return fmt.Sprintf("%s leads; it must hand over first.", c.Name)
+	}
+	if veto := guardCopies(o, c.Name); veto != "" {
+		return veto
+	}
+	voters, healthy := len(o.Voters())-1, len(o.HealthyVoters())
+	if r.IsHealthy(o.Membership) {
+		healthy--
+	}
+	if voters < 1 || healthy < etcdutil.Quorum(voters) {
+		return fmt.Sprintf("without %s only %d healthy of %d voters would be left, which is no quorum.", c.Name,
+			healthy, voters)
+	}
+	return ""
+}
+
+// guardPromote projects the membership with one voter more, which counts as dead unless it is sealed and caught up now.
+func guardPromote(o facts.View, c changes.Promote) string {
+	r := o.Find(c.Name)
+	if !o.Membership.Known || !r.IsLearner() || r.Member.ID != c.ID {
+		return fmt.Sprintf("it is not certain that %s is learner %s.", c.Name, c.ID)
+	}
+	if !r.IsSealed() {
+		return fmt.Sprintf("%s could still start from an empty directory.", c.Name)
+	}
+	if saysThatCopiesDiffer(o) && !allHoldTheSame(o) {
+		return "members hold different data, and nothing shows which of them it was copied from."
+	}
+	voters, healthy := len(o.Voters())+1, len(o.HealthyVoters())
+	if o.IsCaughtUp(r) {
+		healthy++
+	}
+	if healthy < etcdutil.Quorum(voters) {
+		return fmt.Sprintf("with %s as a voter only %d of %d would be healthy, which is no quorum.", c.Name, healthy,
+			voters)
+	}
+	return ""
+}
+
+func guardAdd(o facts.View, c changes.AddLearner) string {
+	switch {
+	case !o.Membership.Known:
+		return "the member list is not known."
+	case len(o.Learners()) > 0 || len(o.Membership.Strangers) > 0:
+		return "another member is being added."
+	case len(o.HealthyVoters()) < etcdutil.Quorum(len(o.Voters())):
+		return "the voters have no quorum."
+	case saysThatCopiesDiffer(o) && !allHoldTheSame(o):
+		return "members hold different data, and a new one would copy either."
+	case o.Find(c.Name).Member != nil || o.Find(c.Name).Pod != nil || o.Find(c.Name).IsRecorded():
+		return fmt.Sprintf("the name %s is in use.", c.Name)
+	}
+	return ""
+}
+
+func guardMove(o facts.View, c changes.MoveLeader) string {
+	if !o.Membership.Known || o.Membership.Leader != c.FromID {
+		return fmt.Sprintf("it is not certain that %s leads.", c.From)
+	}
+	taker := o.Find(c.To)
+	if !taker.IsVoter() || taker.Member.ID != c.ToID || !taker.IsHealthy(o.Membership) {
+		return fmt.Sprintf("%s is not a healthy voter.", c.To)
+	}
+	return guardHeir(o, taker)
+}
+
+// guardVotes asks whether the cluster can do without a member for a while. The only one of a cluster of one is away for
+// as long as it takes, whatever is done.
+func guardVotes(o facts.View, r facts.Replica) string {
+	voters := o.Voters()
+	if len(voters) == 1 || !r.IsVoter() {
+		return ""
+	}
+	if r.Member.ID == o.Membership.Leader {
+		return fmt.Sprintf("%s leads; it must hand over first.", r.Name)
+	}
+	others := facts.Filter(o.HealthyVoters(), func(other facts.Replica) bool { return other.Name != r.Name })
+	if len(others) < etcdutil.Quorum(len(voters)) {
+		return fmt.Sprintf("without %s only %d healthy of %d voters would serve, which is no quorum.", r.Name,
+			len(others), len(voters))
+	}
+	return ""
+}
+
+// guardLabel leads clients away from a member that does not serve only to others that do: the operator itself may be
+// cut off.
+func guardLabel(o facts.View, c changes.LabelRole) string {
+	r := o.Find(c.Pod.Name)
+	isUnseen := c.Role == "" && r.Pod != nil && (r.Answer == nil || r.Answer.Leader == 0)
+	if isUnseen && (!o.Membership.Known || len(o.HealthyVoters()) < etcdutil.Quorum(len(o.Voters()))) {
+		return fmt.Sprintf("%s does not serve, and no quorum does.", c.Pod.Name)
+	}
+	return ""
+}
+
+func guardBudget(o facts.View, c changes.SetBudget) string {
+	if o.Membership.Known && c.MinAvailable < facts.BudgetFor(o, len(o.Voters())) {
+		return fmt.Sprintf("%d voters need a larger budget.", len(o.Voters()))
+	}
+	return ""
+}

@@ -1,0 +1,327 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// What the rows of the table ask of a member. Only two are asked elsewhere too: IsUnheard by the rule corruption, and
+// SaidItsDataIsGone by the guard.
+
+// Reasons of an exit, by what a new member in the place of this one would meet.
+var (
+	differs = []etcdutil.ExitReason{etcdutil.ExitDataDiffers}
+	failing = []etcdutil.ExitReason{etcdutil.ExitDiskFailing}
+	full    = []etcdutil.ExitReason{etcdutil.ExitDiskFull}
+	misset  = []etcdutil.ExitReason{etcdutil.ExitBadFlag, etcdutil.ExitVersionTooLow, etcdutil.ExitVersionSkipped,
+		etcdutil.ExitPermission, etcdutil.ExitTLS, etcdutil.ExitAddress}
+)
+
+// answersAsAnotherCluster needs a second witness that this is another cluster: members that answer as the one that was
+// born, or the record on the volume. Where birth record and volume differ, no one knows which of them is wrong, and no
+// data is called lost for it.
+func answersAsAnotherCluster(o View, r facts.Replica) bool {
+	born := o.Birth.ClusterID
+	if r.Answer == nil || born == 0 || r.Answer.ClusterID == born {
+		return false
+	}
+	return o.Membership.Known && o.Membership.ClusterID == born || r.Record().ClusterID == born
+}
+
+func otherCluster(_ View, r facts.Replica) string {
+	return fmt.Sprintf("its directory holds the data of cluster %s", r.Answer.ClusterID)
+}
+
+// isDisplaced reports an address without certificates at which another etcd answers, while the kubelet calls the Pod
+// ready. Once the kubelet does not, the member is one that does not answer.
+func isDisplaced(_ View, r facts.Replica) bool {
+	return r.Impostor != nil && r.Pod != nil && r.Pod.Ready
+}
+
+func answersAsAnotherMember(_ View, r facts.Replica) bool {
+	return r.Answer != nil && r.Member != nil && r.Answer.ID != r.Member.ID
+}
+
+func stoppedWith(reasons ...etcdutil.ExitReason) func(View, facts.Replica) bool {
+	return func(_ View, r facts.Replica) bool {
+		return r.Pod != nil && !r.Pod.Running && r.Pod.Exit != nil && slices.Contains(reasons, r.Pod.Exit.Reason)
+	}
+}
+
+// isNewInMemory reports a learner that never ran: its data, and its Pod, are yet to come.
+func isNewInMemory(_ View, r facts.Replica) bool {
+	return r.Ephemeral && r.Pod == nil && r.IsLearner() && !r.Member.Started()
+}
+
+func hasLostPod(_ View, r facts.Replica) bool {
+	return r.Ephemeral && (r.Pod == nil || r.Pod.HasEnded())
+}
+
+func hasLostNode(_ View, r facts.Replica) bool {
+	return r.Ephemeral && r.Answer == nil && r.Pod.NodeGone != ""
+}
+
+func lostNode(_ View, r facts.Replica) string {
+	if r.Ephemeral {
+		return r.Pod.NodeGone + ", and its data was there"
+	}
+	return r.Volume.Stranded + ", and its volume was there"
+}
+
+// hasLostClaim leaves out a member that runs: it serves until it stops.
+func hasLostClaim(_ View, r facts.Replica) bool {
+	return !r.Ephemeral && r.Volume == nil && (r.Pod == nil || !r.Pod.Running)
+}
+
+func hasLostBacking(_ View, r facts.Replica) bool {
+	return r.Volume != nil && r.Volume.Phase == facts.VolumeLost && r.Answer == nil
+}
+
+func isStranded(_ View, r facts.Replica) bool {
+	return r.Volume != nil && r.Volume.Stranded != "" && r.Answer == nil
+}
+
+// hasCopiedVolume reports a claim that was made anew under the old name, as a backup tool does: what lies there may be
+// older than what the member promised its peers.
+func hasCopiedVolume(_ View, r facts.Replica) bool {
+	return r.Volume != nil && r.Answer == nil && (r.Pod == nil || !r.Pod.Running) && r.IsRecorded() &&
+		!r.IsOnOwnVolume()
+}
+
+func hasGoingVolume(_ View, r facts.Replica) bool {
+	return r.Volume != nil && r.Volume.Terminating && (r.Pod == nil || r.Pod.HasEnded())
+}
+
+// cannotReturn reports a member on a volume that is going, which has nothing to start with, or cannot start with what
+// its Pod was made from. No other Pod can be made on that volume.
+func cannotReturn(o View, r facts.Replica) bool {
+	if !r.IsDoomed() {
+		return false
+	}
+	return r.Volume != nil && r.Member != nil && !canStillStart(r) || r.CannotStart() &&
+		r.Pod.Choices != o.Desired.Choices
+}
+
+// canStillStart reports whether a member was recorded, or started once and has the flags to do it again.
+func canStillStart(r facts.Replica) bool {
+	return r.IsRecorded() || r.Member.Started() && !(r.HasNoProcess() && r.Pod.Flags == facts.FlagsNone)
+}
+
+// isForgotten reports a volume of which neither what is written on it nor the birth record says how to start on it.
+func isForgotten(o View, r facts.Replica) bool {
+	isFirst := slices.Contains(o.Birth.Names, r.Name)
+	return r.IsVoter() && r.Pod == nil && r.Volume != nil && !r.IsRecorded() && (!isFirst || !o.IsFilled(r))
+}
+
+// endedByOwnWord takes the last words of a member about its own disk: its directory is empty, foreign or damaged. A Pod
+// that its kubelet ended is made anew and says it again: what it said last may be of the time when it was joining.
+func endedByOwnWord(_ View, r facts.Replica) bool {
+	return r.Pod != nil && !r.Pod.Running && !r.Pod.HasEnded() && r.SaidItsDataIsGone()
+}
+
+// returnsAfterOwnWord reports a container that is started again and again, and stops each time for its data.
+func returnsAfterOwnWord(o View, r facts.Replica) bool {
+	return IsUnheard(r) && r.Pod.Running && r.SaidItsDataIsGone() &&
+		o.Now.Sub(r.Pod.RunningSince) <= facts.StartDeadline
+}
+
+func ownWord(_ View, r facts.Replica) string {
+	if r.Pod.Exit.Reason == etcdutil.ExitAlreadyBootstrapped {
+		return "its directory was emptied after it had started"
+	}
+	return fmt.Sprintf("etcd stopped with %s", r.Pod.Exit.Reason)
+}
+
+func isDoomed(_ View, r facts.Replica) bool { return r.IsDoomed() }
+
+// IsUnheard reports a Pod of which neither the operator nor the kubelet hears that its member serves.
+func IsUnheard(r facts.Replica) bool { return r.Answer == nil && r.Pod != nil && !r.Pod.Ready }
+
+func isLeavingUnheard(_ View, r facts.Replica) bool { return IsUnheard(r) && r.Pod.Terminating }
+
+func isTerminating(_ View, r facts.Replica) bool { return r.Pod != nil && r.Pod.Terminating }
+
+func hasEnded(_ View, r facts.Replica) bool { return r.Pod.HasEnded() }
+
+func hasNoPod(_ View, r facts.Replica) bool { return r.Pod == nil }
+
+func isToStartAgain(o View, r facts.Replica) bool { return r.Pod == nil && o.MayRestart(r) }
+
+// isToStartFirst reports a member whose first Pod is yet to be made.
+func isToStartFirst(o View, r facts.Replica) bool {
+	return r.Pod == nil && !r.IsRecorded() && (r.Volume != nil || r.Ephemeral || r.Member == nil)
+}
+
+// whyNoPod says why no Pod is made for a member that has none.
+func whyNoPod(o View, r facts.Replica) string {
+	record := r.Record()
+	switch {
+	case r.Volume == nil:
+		return "it has neither a Pod nor a volume"
+	case r.Volume.Incarnation != o.Birth.Incarnation:
+		return fmt.Sprintf("its volume says that it is of incarnation %q, and this is %s", r.Volume.Incarnation,
+			o.Birth.Incarnation)
+	case record.ClusterID != o.Birth.ClusterID && o.Birth.ClusterID != 0:
+		return fmt.Sprintf("its volume is recorded as part of cluster %s, and this is %s", record.ClusterID,
+			o.Birth.ClusterID)
+	case r.Member != nil && record.MemberID != r.Member.ID:
+		return fmt.Sprintf("its volume is recorded as member %s, and etcd lists it as %s", record.MemberID, r.Member.ID)
+	}
+	return "its volume cannot be used"
+}
+
+func hasUnheardNode(_ View, r facts.Replica) bool { return IsUnheard(r) && !r.Pod.NodeUnheard.IsZero() }
+
+func nodeUnheardSince(r facts.Replica) time.Time { return r.Pod.NodeUnheard }
+
+// isTiedToNode reports a Pod that only nodes which do not take it could use the volume of, while others serve with the
+// settings it was made from: a member on another volume would start. What the Pod asks too much, a new one would ask as
+// well.
+func isTiedToNode(o View, r facts.Replica) bool {
+	says := func(words string) bool { return strings.Contains(r.Pod.Message, words) }
+	return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, says) && o.IsServedWith(r.Pod.Choices)
+}
+
+// tiedToNode are the scheduler's words for it, of today and of Kubernetes before 1.36
+// (kubernetes/kubernetes:pkg/scheduler/framework/plugins/volumebinding/binder.go ErrReasonNodeConflict).
+var tiedToNode = []string{"didn't match PersistentVolume's node affinity", "volume node affinity conflict"}
+
+func waitsFor(reason string) func(View, facts.Replica) bool {
+	return func(_ View, r facts.Replica) bool {
+		return IsUnheard(r) && facts.StartProblems[r.Pod.Waiting] == reason
+	}
+}
+
+func crashesWith(reasons ...etcdutil.ExitReason) func(View, facts.Replica) bool {
+	return func(o View, r facts.Replica) bool {
+		return isCrashing(o, r) && slices.Contains(reasons, r.Pod.Exit.Reason)
+	}
+}
+
+// faultsAlone reports a fault of the runtime that a member on another disk would not meet: others serve with the same
+// settings.
+func faultsAlone(o View, r facts.Replica) bool {
+	return crashesWith(etcdutil.ExitFault)(o, r) && o.IsServedWith(r.Pod.Choices)
+}
+
+// isCrashing reports a container that ended since its Pod stopped being ready, whether it runs again at this moment or
+// not. One that has been running for longer than a start takes does not crash any more, it hangs.
+func isCrashing(o View, r facts.Replica) bool {
+	if !IsUnheard(r) || r.Pod.Exit == nil {
+		return false
+	}
+	endedSince := !r.Pod.Exit.At.Before(r.Pod.ReadySince)
+	return !r.Pod.Running || endedSince && o.Now.Sub(r.Pod.RunningSince) <= facts.StartDeadline
+}
+
+// neverServedWithSpec reports a member that never was ready with the settings of the spec, while no other serves with
+// them either: they are to blame, and whatever took its place would be restarted with them in turn. Putting them right
+// restarts this one.
+func neverServedWithSpec(o View, r facts.Replica) bool {
+	return IsUnheard(r) && r.IsKept() && r.Pod.NeverReady() && r.Pod.Choices == o.Desired.Choices &&
+		!o.IsServedWith(r.Pod.Choices)
+}
+
+func isReadyUnseen(_ View, r facts.Replica) bool { return r.Answer == nil && r.Pod.Ready }
+
+// isStartingUp reports a Pod that is on its way, or a process that has not yet had its time.
+func isStartingUp(o View, r facts.Replica) bool {
+	return r.Answer == nil && o.Now.Sub(facts.LastStart(r.Pod)) <= facts.StartDeadline
+}
+
+func isUnanswered(_ View, r facts.Replica) bool { return r.Answer == nil }
+
+func isUnlisted(o View, r facts.Replica) bool { return o.Membership.Known && r.Member == nil }
+
+func isOfOtherList(o View, r facts.Replica) bool {
+	return o.Membership.Known && r.Answer.ClusterID != o.Membership.ClusterID
+}
+
+func hasNoLeader(_ View, r facts.Replica) bool { return r.Answer.Leader == 0 }
+
+func hasNoList(o View, _ facts.Replica) bool { return !o.Membership.Known }
+
+// isCalledCorrupt reports an alarm that may mean this member. Of one without a name any may be meant.
+func isCalledCorrupt(_ View, r facts.Replica) bool {
+	return slices.ContainsFunc(r.Answer.Alarms, func(a facts.Alarm) bool {
+		return a.Name == facts.AlarmCorrupt && (a.Member == 0 || a.Member == r.Answer.ID)
+	})
+}
+
+func isUnsealed(_ View, r facts.Replica) bool { return !r.IsSealed() }
+
+func isNotServing(o View, r facts.Replica) bool { return !o.IsServing(r) }
+
+func isServingNow(View, facts.Replica) bool { return true }
+
+func podChangeOf(r facts.Replica) time.Time { return facts.PodChange(r.Pod) }
+
+func lastStartOf(r facts.Replica) time.Time { return facts.LastStart(r.Pod) }
+
+// unheardSince is when a Pod should be gone, or since when its node is not heard of, where that is earlier: Kubernetes
+// evicts the Pods of a node that stopped answering, and that must not begin the wait anew.
+func unheardSince(r facts.Replica) time.Time {
+	if since := r.Pod.NodeUnheard; !since.IsZero() && since.Before(r.Pod.GoneBy) {
+		return since
+	}
+	return r.Pod.GoneBy
+}
+
+// word is how a row finds its Reason, and how docs/failures.md tells that.
+type word struct {
+	find func(facts.Replica) string
+	doc  string
+}
+
+var (
+	wordOfEtcd       = word{exitReason, "why etcd stopped"}
+	wordOfKubernetes = word{func(r facts.Replica) string { return r.Pod.Waiting }, "what Kubernetes says"}
+	wordOfPod        = word{podReason, "`PodMissing` or `PodEnded`, or why etcd stopped"}
+	wordOfEndedPod   = word{podReason, "`PodEnded`, or why etcd stopped"}
+	wordOfVolume     = word{volumeReason, "`VolumeTerminating`, `VolumeMissing` or `VolumeLost`"}
+	wordOfProcess    = word{processReason, "what Kubernetes says, `Starting` or `NotAnswering`"}
+)
+
+// exitReason is what etcd said when it stopped, else what Kubernetes says of its container.
+func exitReason(r facts.Replica) string {
+	if why := r.Pod.Exit.Reason; why != etcdutil.ExitUnknown {
+		return string(why)
+	}
+	return cmp.Or(r.Pod.Waiting, facts.MemberStopped)
+}
+
+// podReason is of a Pod that is gone or ended.
+func podReason(r facts.Replica) string {
+	switch {
+	case r.Pod == nil:
+		return facts.MemberNoPod
+	case r.Pod.Exit != nil && r.Pod.Exit.Reason != etcdutil.ExitUnknown:
+		return string(r.Pod.Exit.Reason)
+	}
+	return facts.MemberPodEnded
+}
+
+// volumeReason is of a volume that does not outlive its Pod.
+func volumeReason(r facts.Replica) string {
+	switch {
+	case r.Volume == nil:
+		return facts.MemberNoVolume
+	case r.Volume.Phase == facts.VolumeLost:
+		return facts.MemberVolumeLost
+	}
+	return facts.MemberVolumeTerminating
+}
+
+// processReason is of a process that does not answer yet, or not any more.
+func processReason(r facts.Replica) string {
+	if r.Pod.Running {
+		return cmp.Or(r.Pod.Waiting, facts.MemberNotAnswering)
+	}
+	return cmp.Or(r.Pod.Waiting, facts.MemberStarting)
+}

@@ -1,0 +1,149 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+)
+
+// cuts is how often in a row each way to stop serving is tried on one cluster.
+const cuts = 5
+
+// wayOut is one way in which a member stops serving that its kubelet does not see at once.
+type wayOut struct {
+	when string
+	size int
+	take takeOut
+}
+
+// takeOut makes a member stop serving; what it returns lets it serve again.
+type takeOut func(ctx context.Context, c *world.Cluster, member string) (heal func(context.Context))
+
+var waysOut = []wayOut{
+	{"the node of its member is cut off", 3, cutNode},
+	{"the process of its member is stopped", 3, freeze},
+	{"all that its member sends is lost", 3, cutSender},
+	{"its member hears nothing of the leader", 3, cutFromLeader},
+	{"two members of five are stopped, each while it serves this client", 5, freeze},
+}
+
+func cutNode(ctx context.Context, c *world.Cluster, member string) func(context.Context) {
+	return kube.Cut(ctx, c.NodeOf(ctx, member))
+}
+
+func freeze(ctx context.Context, c *world.Cluster, member string) func(context.Context) {
+	c.Freeze(ctx, member)
+	return func(ctx context.Context) { c.Thaw(ctx, member) }
+}
+
+func cutSender(ctx context.Context, c *world.Cluster, member string) func(context.Context) {
+	return c.CutSender(ctx, member).Heal
+}
+
+func cutFromLeader(ctx context.Context, c *world.Cluster, member string) func(context.Context) {
+	return c.CutOneWay(ctx, anotherLeader(ctx, c, member), member).Heal
+}
+
+var _ = Describe("A client behind the Service", Label("networks"), Serial, func() {
+	BeforeEach(func() { kube.NeedLocalkube() })
+	ownNamespace()
+
+	for _, way := range waysOut {
+		It("writes on within 6 s when "+way.when+", and is led there again", perStory, func(ctx context.Context) {
+			cluster := story.Create(ctx, "behind", int32(way.size), world.ReplaceAfter(never))
+			cluster.AwaitReady(ctx, way.size)
+			was := identityOf(ctx, cluster)
+			traffic := cluster.WriteThroughService(ctx)
+			for range cuts {
+				var heals []func(context.Context)
+				for range way.size / 2 {
+					heals = append(heals, stopServing(ctx, cluster, traffic, way.take))
+				}
+				for _, heal := range heals {
+					heal(ctx)
+				}
+				for member := range was.ids {
+					awaitRole(ctx, cluster, member, v1alpha1.RoleVoter)
+				}
+				cluster.AwaitReady(ctx, way.size)
+			}
+			expectUntouched(ctx, cluster, was)
+			expectNoRestarts(ctx, cluster)
+			traffic.Finish(ctx)
+		})
+	}
+})
+
+// stopServing stops the very member that the client is led to. It expects that the client writes on soon, and that the
+// member leaves the Service.
+func stopServing(ctx context.Context, c *world.Cluster, t *world.Traffic, take takeOut) (heal func(context.Context)) {
+	GinkgoHelper()
+	t.Within(ctx, world.OneFault, func() {
+		member := servingMember(ctx, c, t)
+		began := time.Now()
+		heal = take(ctx, c, member)
+		awaitRole(ctx, c, member, "")
+		left := time.Since(began)
+		t.Flow(ctx)
+		AddReportEntry("stopped", fmt.Sprintf("%s: left the Service after %.1f s, longest gap of the client %.1f s",
+			member, left.Seconds(), t.LongestGap(began, time.Now()).Seconds()))
+	})
+	return heal
+}
+
+// awaitRole waits until a member has a role label, by which the Service selects, or has none.
+func awaitRole(ctx context.Context, c *world.Cluster, member, role string) {
+	GinkgoHelper()
+	Eventually(ctx, func() (string, error) { return roleOf(ctx, c, member) }).
+		WithTimeout(leaving).WithPolling(50*time.Millisecond).Should(Equal(role), "the role of %s", member)
+}
+
+// leaving is how long a member that stopped serving may stay in the Service, and one that serves again out of it.
+const leaving = 8 * time.Second
+
+// servingMember is the member that the client's connection leads to. It is on no node of the operator in charge.
+func servingMember(ctx context.Context, c *world.Cluster, t *world.Traffic) string {
+	GinkgoHelper()
+	operator, err := kube.OperatorLeader(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	ids := c.Identities(ctx)
+	for range 50 {
+		t.Flow(ctx)
+		for name, id := range ids {
+			if id == t.Member() && c.NodeOf(ctx, name) != operator.Spec.NodeName {
+				return name
+			}
+		}
+		t.LetGo()
+	}
+	Fail("the client is led to the operator's node only")
+	return ""
+}
+
+// anotherLeader is the leader once the member itself does not lead.
+func anotherLeader(ctx context.Context, c *world.Cluster, member string) string {
+	GinkgoHelper()
+	for name := range c.Identities(ctx) {
+		if leader := c.Leader(ctx); leader != member {
+			return leader
+		} else if name != member {
+			c.MoveLeader(ctx, name)
+		}
+	}
+	return c.Leader(ctx)
+}
+
+// roleOf is the role label of a member's Pod, by which the Service selects.
+func roleOf(ctx context.Context, c *world.Cluster, member string) (string, error) {
+	pod, err := c.Pod(ctx, member)
+	if err != nil {
+		return "", err
+	}
+	return pod.Labels[v1alpha1.LabelRole], nil
+}
