@@ -86,5 +86,5 @@ func (s step) correctService(ctx context.Context, have, want *corev1.Service) er
 // deleteSecret deletes the certificates of a member that is gone.
 func (s step) deleteSecret(ctx context.Context, c changes.DeleteSecret) error {
 	name := resources.MemberSecret(c.Name)
-	return s.delete(ctx, resources.KindSecret, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, "")
+	return s.delete(ctx, resources.KindSecret, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, c.UID)
 }

@@ -165,6 +165,14 @@ func TestAMembersCertificateIsDueWhenItLacksAName(t *testing.T) {
 	}
 }
 
+func TestAMembersCertificatesAreToldFromThoseThatTakeTheirPlace(t *testing.T) {
+	w := newTLSWorld(t)
+	w.secret("demo-0-tls").UID = "of today"
+	if s := w.replica("demo-0").Secret; s.UID != "of today" {
+		t.Errorf("the UID is %q", s.UID)
+	}
+}
+
 func TestASecretThatCannotBeReadEndsTheLook(t *testing.T) {
 	w := newTLSWorld(t)
 	w.readErr = errors.New("the API server is away")

@@ -147,6 +147,7 @@ func (k *keyring) judge(ctx context.Context, name string, certificates []resourc
 		return k.drift(secret.Data, certificates)
 	})
 	if object.State == facts.ObjectCurrent || object.State == facts.ObjectDrifted {
+		object.UID = string(secret.UID)
 		for _, c := range certificates {
 			if end := endOf(secret.Data, c.CertKey); object.NotAfter.IsZero() || end.Before(object.NotAfter) {
 				object.NotAfter = end

@@ -46,7 +46,7 @@ func collectSecret(r facts.Replica) *proposal {
 	if r.Secret.State != facts.ObjectCurrent && r.Secret.State != facts.ObjectDrifted {
 		return nil
 	}
-	return act(changes.DeleteSecret{Name: r.Name}, facts.ReasonLeftover,
+	return act(changes.DeleteSecret{Name: r.Name, UID: r.Secret.UID}, facts.ReasonLeftover,
 		"%s is no member any more; its certificates are deleted.",
 		r.Name)
 }

@@ -350,7 +350,6 @@ var cautions = []disagreement{
 
 // gaps are changes that may hurt and that the guard lets pass. Only the rules that propose them stand before the harm.
 var gaps = []disagreement{
-	{"DeleteSecret", "*", "*", "the guard does not look at certificates: a member without them cannot start again"},
 	{"LabelRole", "learner|dead learner|removed|unwritten", "*",
 		"the guard does not look at roles: clients may be led to what does not serve them"},
 	{"SetBudget", "*", "unknown",

@@ -57,6 +57,8 @@ func guardedMembership() []guardRow {
 	identity := changes.RecordBirth{ClusterID: clusterID}
 	unseen := three.edit(1, unanswered)
 	away := changes.LabelRole{Pod: facts.PodRef{Name: "demo-1", UID: "pod-demo-1"}}
+	without := three.edit(2, removed)
+	certificates := changes.DeleteSecret{Name: "demo-2"}
 	return []guardRow{
 		{"a learner beside a learner", three, add, three.with(learner(3)), add, "another member is being added"},
 		{"a learner beside a member that a person added", three, add, strangers(three), add,
@@ -69,6 +71,11 @@ func guardedMembership() []guardRow {
 			"too few members are recorded"},
 		{"a budget below quorum", three, changes.SetBudget{MinAvailable: 2}, three, changes.SetBudget{MinAvailable: 1},
 			"3 voters need a larger budget"},
+		{"the certificates of a member", without, certificates, three, certificates,
+			"it is not certain that demo-2 is no member"},
+		{"certificates that were made anew", without, certificates, without,
+			otherwise(certificates, func(c *changes.DeleteSecret) { c.UID = "another" }),
+			"the certificates of demo-2 are others by now"},
 		{"a member that clients are led away from while no quorum answers", unseen, away, unseen.edit(2, unanswered),
 			away, "demo-1 does not serve, and no quorum does"},
 	}

@@ -17,6 +17,21 @@ var guards = []mutant{
 		Package: planPackage, Test: guardRow("a learner beside a learner"),
 	},
 	{
+		Name: "a member loses its certificates", Peer: "",
+		File: "controllers/plan/guard/members.go",
+		From: "case !o.Membership.Known || r.Member != nil:\n\t\treturn fmt.Sprintf(\"it is not certain that %s " +
+			"is no member.\"",
+		To:      "case !o.Membership.Known:\n\t\treturn fmt.Sprintf(\"it is not certain that %s is no member.\"",
+		Package: planPackage, Test: guardRow("the certificates of a member"),
+	},
+	{
+		Name: "certificates that were made anew are deleted", Peer: "",
+		File:    "controllers/plan/guard/members.go",
+		From:    "case r.Secret.UID != c.UID:",
+		To:      "case r.Secret.UID == \"nobody's\":",
+		Package: planPackage, Test: guardRow("certificates that were made anew"),
+	},
+	{
 		Name: "leadership moves to a member that does not answer", Peer: "",
 		File:    "controllers/plan/guard/members.go",
 		From:    "if !taker.IsVoter() || taker.Member.ID != c.ToID || !taker.IsHealthy(o.Membership) {",

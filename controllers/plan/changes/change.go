@@ -200,8 +200,8 @@ type (
 	// DeleteVolumes deletes volumes that belong to no member.
 	DeleteVolumes struct{ Volumes []facts.VolumeRef }
 
-	// DeleteSecret deletes the certificates of a member that is gone.
-	DeleteSecret struct{ Name string } // of the member
+	// DeleteSecret deletes the certificates of a member that is gone, and no other Secret of that name.
+	DeleteSecret struct{ Name, UID string } // of the member; of the Secret
 
 	// PrepareMember promises a name in the birth record, which never gives it again, and creates the Secret and the
 	// volume of the member to be added.

@@ -84,6 +84,7 @@ type Object struct {
 	State      ObjectState
 	Authority  bool // the key that members' certificates are signed with: it cannot be made again while they live by it
 	Detail     string
+	UID        string    // of a member's Secret; empty when there is none
 	NotAfter   time.Time // end of the certificate in it; zero when there is none
 }
 

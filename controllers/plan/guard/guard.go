@@ -27,6 +27,8 @@ func Veto(o facts.View, c changes.Change) string {
 		return guardRestore(o, c)
 	case changes.SetBudget:
 		return guardBudget(o, c)
+	case changes.DeleteSecret:
+		return guardSecret(o, c)
 	case changes.DisarmAlarms:
 		return guardDisarm(o, c)
 	case changes.RecordBirth:
@@ -34,7 +36,7 @@ func Veto(o facts.View, c changes.Change) string {
 	case changes.LabelRole:
 		return guardLabel(o, c)
 	case changes.FollowPolicy, changes.MarkVolume, changes.SealPods, changes.DressPods, changes.RestoreInputs,
-		changes.ApplyObjects, changes.SetChoices, changes.DeleteSecret, changes.PrepareMember:
+		changes.ApplyObjects, changes.SetChoices, changes.PrepareMember:
 		return "" // nothing stops, nothing is deleted that data or votes depend on
 	}
 	return fmt.Sprintf("%T is not a change that the guard knows.", c)

@@ -118,10 +118,18 @@ func state(there bool) facts.ObjectState {
 	return facts.ObjectAbsent
 }
 
+// secretUID is that of certificates. It is the same in old objects and in new ones: here a name gets them once.
+func secretUID(from objects, name string) string {
+	if !from.secrets[name] {
+		return ""
+	}
+	return name + "-tls"
+}
+
 func (w *World) replica(from objects, m facts.Membership, answers map[string]*facts.Answer, name string) facts.Replica {
 	ordinal, _ := etcdutil.Ordinal(w.Cluster.Name, name)
 	r := facts.Replica{Name: name, Ordinal: ordinal, Ephemeral: w.Spec.Ephemeral, Answer: answers[name],
-		Secret: facts.Object{State: state(from.secrets[name])}}
+		Secret: facts.Object{State: state(from.secrets[name]), UID: secretUID(from, name)}}
 	if p, ok := from.pods[name]; ok {
 		copied := w.dated(p)
 		if proc := w.procs[p.UID]; proc != nil && proc.instead != "" {
