@@ -18,7 +18,7 @@ var guards = []mutant{
 	},
 	{
 		Name: "a member loses its certificates", Peer: "",
-		File: "controllers/plan/guard/members.go",
+		File: "controllers/plan/guard/data.go",
 		From: "case !o.Membership.Known || r.Member != nil:\n\t\treturn fmt.Sprintf(\"it is not certain that %s " +
 			"is no member.\"",
 		To:      "case !o.Membership.Known:\n\t\treturn fmt.Sprintf(\"it is not certain that %s is no member.\"",
@@ -26,7 +26,7 @@ var guards = []mutant{
 	},
 	{
 		Name: "certificates that were made anew are deleted", Peer: "",
-		File:    "controllers/plan/guard/members.go",
+		File:    "controllers/plan/guard/data.go",
 		From:    "case r.Secret.UID != c.UID:",
 		To:      "case r.Secret.UID == \"nobody's\":",
 		Package: planPackage, Test: guardRow("certificates that were made anew"),

@@ -23,6 +23,8 @@ func guardData(o facts.View, c changes.Change) string {
 		return cmp.Or(guardFence(o), first(c.Pods, func(s changes.Start) string { return GuardStart(o, s) }))
 	case changes.RecordMembers:
 		return first(c.Members, func(r changes.MemberRecord) string { return guardRecord(o, r) })
+	case changes.DeleteSecret:
+		return guardSecret(o, c)
 	default:
 		return fmt.Sprintf("%T does not touch data.", c)
 	}
@@ -238,4 +240,21 @@ func guardStop(o facts.View, r facts.Replica) string {
 		return ""
 	}
 	return fmt.Sprintf("etcd of %s runs, and may serve.", r.Name)
+}
+
+// guardSecret takes no certificates from a member: it could not start again.
+func guardSecret(o facts.View, c changes.DeleteSecret) string {
+	if _, isFormer := facts.Find(o.FormerMembers(), c.Name); isFormer {
+		return ""
+	}
+	if _, isNext := facts.Find(o.Next.Members, c.Name); isNext {
+		return guardUnwanted(o)
+	}
+	switch r := o.Find(c.Name); {
+	case r.Secret.UID != c.UID:
+		return fmt.Sprintf("the certificates of %s are others by now.", c.Name)
+	case !o.Membership.Known || r.Member != nil:
+		return fmt.Sprintf("it is not certain that %s is no member.", c.Name)
+	}
+	return ""
 }

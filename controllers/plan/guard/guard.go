@@ -16,7 +16,7 @@ func Veto(o facts.View, c changes.Change) string {
 	case changes.RemoveMember, changes.Promote, changes.AddLearner, changes.MoveLeader:
 		return guardMembership(o, c)
 	case changes.DeletePods, changes.EvictPod, changes.DeleteVolumes, changes.KeepVolume, changes.StartPods,
-		changes.RecordMembers:
+		changes.RecordMembers, changes.DeleteSecret:
 		return guardData(o, c)
 	case changes.AdoptData, changes.BeginBirth, changes.Bootstrap, changes.VoidBirth, changes.NextBirth:
 		return guardBirth(o, c)
@@ -27,8 +27,6 @@ func Veto(o facts.View, c changes.Change) string {
 		return guardRestore(o, c)
 	case changes.SetBudget:
 		return guardBudget(o, c)
-	case changes.DeleteSecret:
-		return guardSecret(o, c)
 	case changes.DisarmAlarms:
 		return guardDisarm(o, c)
 	case changes.RecordBirth:

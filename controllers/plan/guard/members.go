@@ -134,20 +134,3 @@ func guardBudget(o facts.View, c changes.SetBudget) string {
 	}
 	return ""
 }
-
-// guardSecret takes no certificates from a member: it could not start again.
-func guardSecret(o facts.View, c changes.DeleteSecret) string {
-	if _, isFormer := facts.Find(o.FormerMembers(), c.Name); isFormer {
-		return ""
-	}
-	if _, isNext := facts.Find(o.Next.Members, c.Name); isNext {
-		return guardUnwanted(o)
-	}
-	switch r := o.Find(c.Name); {
-	case r.Secret.UID != c.UID:
-		return fmt.Sprintf("the certificates of %s are others by now.", c.Name)
-	case !o.Membership.Known || r.Member != nil:
-		return fmt.Sprintf("it is not certain that %s is no member.", c.Name)
-	}
-	return ""
-}
