@@ -84,8 +84,8 @@ func ailment(o judge.View, r facts.Replica) *proposal {
 	}
 	if !r.IsSealed() {
 		return wait(facts.ReasonNotRecorded,
-			"%s serves, but who lives on its data could not be written down; clients are not led to it.", r.Name).due(o,
-			facts.PodChange(r.Pod), facts.StartDeadline)
+			"%s serves, but who lives on its data could not be written down; clients are not led to it.", r.Name).
+			due(o, facts.PodChange(r.Pod), facts.StartDeadline)
 	}
 	return nil
 }
@@ -107,8 +107,8 @@ func startTrouble(o judge.View, r facts.Replica) *proposal {
 			pod.Message).due(o, pod.Created, facts.StartDeadline)
 	case !pod.Running && pod.Exit != nil && pod.Exit.Reason != etcdutil.ExitRemoved:
 		return wait(facts.ReasonCrashing, "etcd of %s stopped (%s): %s", r.Name, pod.Exit.Reason,
-			pod.Exit.Message).due(o,
-			pod.Created, facts.StartDeadline)
+			pod.Exit.Message).
+			due(o, pod.Created, facts.StartDeadline)
 	}
 	return nil
 }

@@ -125,6 +125,6 @@ func joining(o judge.View, r facts.Replica) *proposal {
 		return wait(facts.ReasonStarting, "The new member %s is starting.", r.Name).due(o, facts.PodChange(r.Pod),
 			joinDeadline(o.Incarnation))
 	}
-	return wait(facts.ReasonCatchUp, "%s is copying the data; it votes once it has caught up.", r.Name).due(o,
-		r.Pod.Created, joinDeadline(o.Incarnation))
+	return wait(facts.ReasonCatchUp, "%s is copying the data; it votes once it has caught up.", r.Name).
+		due(o, r.Pod.Created, joinDeadline(o.Incarnation))
 }

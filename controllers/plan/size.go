@@ -34,8 +34,8 @@ func shrink(o judge.View) *proposal {
 func handOver(o judge.View, r facts.Replica, heirs []facts.Replica, reason, why string) *proposal {
 	taker := heir(o, r.Name, heirs)
 	if taker.Member == nil {
-		return wait(reason, "%s leads and %s; no other voter is healthy enough to take over.", r.Name, why).due(o,
-			lastPodChange(o), facts.StartDeadline)
+		return wait(reason, "%s leads and %s; no other voter is healthy enough to take over.", r.Name, why).
+			due(o, lastPodChange(o), facts.StartDeadline)
 	}
 	return act(changes.MoveLeader{From: r.Name, To: taker.Name, FromID: r.Member.ID, ToID: taker.Member.ID},
 		facts.ReasonMoveLeader,
@@ -142,10 +142,10 @@ func grow(o judge.View) *proposal {
 	if !wantsGrowth(o) {
 		return nil
 	}
-	if sick := sickVoter(o.Incarnation); sick.Member != nil && len(o.HealthyVoters()) < etcdutil.Quorum(len(o.Voters())+
-		1) {
-		return wait(facts.ReasonNotReady, "A member will be added once %s is healthy.", sick.Name).due(o,
-			facts.PodChange(sick.Pod), facts.StartDeadline).yielding()
+	quorum := etcdutil.Quorum(len(o.Voters()) + 1)
+	if sick := sickVoter(o.Incarnation); sick.Member != nil && len(o.HealthyVoters()) < quorum {
+		return wait(facts.ReasonNotReady, "A member will be added once %s is healthy.", sick.Name).
+			due(o, facts.PodChange(sick.Pod), facts.StartDeadline).yielding()
 	}
 	name := promise(o)
 	if name != "" && isPrepared(o, name) {

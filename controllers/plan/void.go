@@ -77,8 +77,8 @@ func voidRestores(o judge.View) *proposal {
 			"%d restore Pods of the birth that was given up are deleted.", len(pods))
 	}
 	if leaving {
-		return wait(facts.ReasonVoidBirth, "Restore Pods of the birth that was given up are terminating.").due(o,
-			lastGoneBy(o), facts.LeavingDeadline)
+		return wait(facts.ReasonVoidBirth, "Restore Pods of the birth that was given up are terminating.").
+			due(o, lastGoneBy(o), facts.LeavingDeadline)
 	}
 	return nil
 }
