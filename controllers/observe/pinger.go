@@ -65,7 +65,9 @@ func (p *Pinger) pingAll(ctx context.Context) {
 		if p.limit.Wait(ctx) != nil {
 			return
 		}
-		go p.ping(ctx, m, was)
+		if p.isAsOf(m, was) {
+			go p.ping(ctx, m, was)
+		}
 	}
 }
 
@@ -80,6 +82,13 @@ func (p *Pinger) ping(ctx context.Context, m member, was pinged) {
 	if ctx.Err() == nil && p.hear(m, was, err == nil && serves(status)) {
 		p.changed(ctx, m.cluster)
 	}
+}
+
+// isAsOf reports whether neither a look nor Forget came since this was known of a member.
+func (p *Pinger) isAsOf(m member, was pinged) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.members[m] == was
 }
 
 // hear notes what a ping found, and reports news: nothing that a look found out meanwhile.

@@ -2,6 +2,7 @@ package observe_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +16,7 @@ import (
 type pinged struct {
 	*world
 	pinger *observe.Pinger
-	asked  int
+	asked  atomic.Int64
 }
 
 // ping runs a story while the pinger runs, on a clock of its own.
@@ -26,13 +27,14 @@ func ping(t *testing.T, story func(*pinged)) {
 			if cluster != (types.NamespacedName{Namespace: "shop", Name: "demo"}) {
 				t.Errorf("%s is to be looked at", cluster)
 			}
-			p.asked++
+			p.asked.Add(1)
 		})
 		p.world.pinger = p.pinger
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		p.look()
 		go func() { _ = p.pinger.Start(ctx) }()
+		synctest.Wait() // its first pings are answered
 		story(p)
 	})
 }
@@ -40,11 +42,11 @@ func ping(t *testing.T, story func(*pinged)) {
 // within lets time go by, and expects that so many looks were asked for meanwhile.
 func (p *pinged) within(d time.Duration, looks int, when string) {
 	p.t.Helper()
-	p.asked = 0
+	before := p.asked.Load()
 	time.Sleep(d)
 	synctest.Wait()
-	if p.asked != looks {
-		p.t.Errorf("%s: %d looks were asked for in %s, want %d", when, p.asked, d, looks)
+	if asked := p.asked.Load() - before; asked != int64(looks) {
+		p.t.Errorf("%s: %d looks were asked for in %s, want %d", when, asked, d, looks)
 	}
 }
 

@@ -76,24 +76,29 @@ func leadAway(o judge.View) *proposal {
 		if !r.IsUp() || r.Pod.Role == "" {
 			continue
 		}
-		if isIdleBesideQuorum(o.Incarnation, r) {
+		j := o.Judge(r)
+		switch {
+		case j.Cause == facts.CauseIdentity && (j.IsLost() || o.HasQuorum()):
+			return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonLabelRole,
+				"%s answers, and %s; clients are led away from it.", r.Name, j.Says)
+		case isIdleBesideQuorum(o.Incarnation, r):
 			return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonLabelRole,
 				"%s %s, and the others serve; clients are led to them until it serves again.", r.Name, whyIdle(r))
 		}
-		j := o.Judge(r)
-		if j.Cause != facts.CauseIdentity || !j.IsLost() && !o.HasQuorum() {
-			continue
-		}
-		return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonLabelRole,
-			"%s answers, and %s; clients are led away from it.", r.Name, j.Says)
 	}
 	return nil
 }
 
-// isIdleBesideQuorum reports a voter that its kubelet calls ready and that serves no client, while those who do are a
-// quorum.
+// isIdleBesideQuorum reports a voter that its kubelet calls ready and that serves no client, while those who do, and
+// that clients are led to, are a quorum: so hiccups in turn take no more labels than the cluster can do without.
 func isIdleBesideQuorum(o facts.Incarnation, r facts.Replica) bool {
-	return r.IsVoter() && servesNothing(r) && r.Pod.Ready && o.HasQuorum() && o.Margin() >= 0
+	if !r.IsVoter() || !servesNothing(r) || !r.Pod.Ready || !o.HasQuorum() {
+		return false
+	}
+	led := facts.Filter(o.HealthyVoters(), func(v facts.Replica) bool {
+		return v.IsUp() && v.Pod.Ready && v.Pod.Role == facts.RoleVoter
+	})
+	return len(led) >= etcdutil.Quorum(len(o.Voters()))
 }
 
 // servesNothing reports a member that can do nothing for a client: it does not answer, or knows no leader.
@@ -145,15 +150,15 @@ func membershipUnknown(o judge.View) *proposal {
 		}
 	}
 	if o.Membership.Denied {
-		return isDenied(o)
+		return authRequired(o)
 	}
 	p := wait(facts.ReasonMembershipUnknown, "No member could be asked for the member list (%s). Nothing is added or "+
 		"removed meanwhile.%s", o.Membership.Why, helpFor(o))
 	return p.due(o, lastPodChange(o), facts.ListDeadline)
 }
 
-// isDenied says what the operator lacks to look after a cluster whose authentication was turned on.
-func isDenied(o judge.View) *proposal {
+// authRequired says what the operator lacks to look after a cluster whose authentication was turned on.
+func authRequired(o judge.View) *proposal {
 	help := "Its certificate is that of the user root: see that this user exists and has the role root"
 	if !o.Desired.TLS {
 		help = "Without certificates (spec.tls.mode is Disabled) it has no user: turn authentication off (etcdctl " +

@@ -69,7 +69,7 @@ func requestOf(recorded []facts.Replica, incarnation string) string {
 	return ""
 }
 
-// trace names an object of this cluster that is only made once its birth was written down, or "".
+// traceOf names an object of this cluster that is only made once its birth was written down, or "".
 func traceOf(o judge.View) string {
 	for _, object := range append([]facts.Object{o.Budget.Object}, o.Objects...) {
 		if object.State == facts.ObjectCurrent || object.State == facts.ObjectDrifted {

@@ -12,7 +12,7 @@
 // change.
 //
 // What a Pod is made from is called settings in sentences, and Choices in code. A replica IsHealthy when its etcd
-// answered just now and knows a leader; its kubelet is not asked. It isServing when it is also sealed, ready and caught
+// answered just now and knows a leader; its kubelet is not asked. It IsServing when it is also sealed, ready and caught
 // up. It isWell when it does that on data that stays.
 //
 // # Phases
@@ -97,7 +97,7 @@
 // Each may import only those after it: plan → guard → changes → facts, and plan → judge → facts. So the compiler holds
 // that the guard knows neither a rule nor a judgement.
 //
-//   - facts: what was observed, and the questions about plain facts that all others share
+//   - facts: what was observed, and the questions about them that more than one of the others asks
 //   - judge: how each member is. signs.go is the table, seen.go what its rows ask, judgement.go its words
 //   - changes: the closed set of changes, each with its traits
 //   - guard: the vetoes: members.go, data.go, birth.go, restore.go, inplace.go, former.go, corruption.go

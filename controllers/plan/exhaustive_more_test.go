@@ -61,6 +61,15 @@ type small struct {
 	isKnown bool // etcd has a quorum, so its list can be asked for
 }
 
+// ledTo counts the voters that serve and that clients are led to.
+func (s small) ledTo() int {
+	n := 0
+	for _, b := range s.beings {
+		n += one(b.is("votes") && b.is("serves") && b.is("sealed"))
+	}
+	return n
+}
+
 func (s small) at(name string) being {
 	i, ok := etcdutil.Ordinal("demo", name)
 	if !ok || i >= len(s.beings) {
@@ -136,7 +145,9 @@ func (s small) damage(c changes.Change) string {
 	case changes.LabelRole:
 		b := s.at(c.Pod.Name)
 		return when(c.Role == facts.RoleVoter && !b.is("sealed"), "clients are led to what may lose their writes",
-			c.Role == facts.RoleVoter && s.isKnown && !b.is("votes"), "clients are led to what does not serve them")
+			c.Role == facts.RoleVoter && s.isKnown && !b.is("votes"), "clients are led to what does not serve them",
+			c.Role == "" && s.isKnown && !b.is("serves") && s.ledTo() < etcdutil.Quorum(s.all),
+			"clients are led to too few")
 	case changes.SealPods:
 		return when(!s.at(c.Pods[0].Pod.Name).is("recorded"), "it never starts, where it has not begun")
 	case changes.SetChoices:
@@ -258,7 +269,7 @@ func everyDeed(o scene) []changes.Change {
 	for _, r := range o.Current.Members {
 		id := etcdutil.ID(r.Ordinal + 1)
 		out = append(out, changes.RemoveMember{Name: r.Name, ID: id}, changes.Promote{Name: r.Name, ID: id},
-			changes.AddLearner{Name: r.Name}, changes.DeleteSecret{Name: r.Name},
+			changes.AddLearner{Name: r.Name}, changes.DeleteSecret{Name: r.Name, UID: r.Secret.UID},
 			changes.PrepareMember{Volume: changes.NewVolume{Name: r.Name}})
 		for _, flags := range []facts.Flags{facts.FlagsBirth, facts.FlagsJoin, facts.FlagsSealed, facts.FlagsNone} {
 			out = append(out, changes.StartPods{Pods: []changes.Start{{Name: r.Name, Flags: flags, Choices: choices}}})

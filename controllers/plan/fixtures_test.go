@@ -169,7 +169,7 @@ func voter(ordinal int) facts.Replica {
 			Incarnation: incarnation, Choices: choices},
 		Volume: &facts.Volume{UID: "volume-" + name, Created: now.Add(-time.Hour), Phase: facts.VolumeBound,
 			Incarnation: incarnation, Choices: choices, Bytes: 8 << 30, Record: known},
-		Secret: facts.Object{Kind: "Secret", Name: name + "-tls", State: facts.ObjectCurrent},
+		Secret: facts.Object{Kind: "Secret", Name: name + "-tls", State: facts.ObjectCurrent, UID: "secret-" + name},
 	}
 }
 
@@ -208,7 +208,8 @@ func noPod(r *facts.Replica) { r.Pod, r.Answer = nil, nil }
 
 func noData(r *facts.Replica) { r.Pod, r.Answer, r.Volume = nil, nil, nil }
 
-func noSecret(r *facts.Replica) { r.Secret.State = facts.ObjectAbsent }
+func unsaidSecret(r *facts.Replica) { r.Secret.UID = "" }
+func noSecret(r *facts.Replica)     { r.Secret.State = facts.ObjectAbsent }
 
 func crashing(r *facts.Replica) {
 	r.Answer, r.Pod.Ready, r.Pod.Running, r.Pod.Waiting = nil, false, false, "CrashLoopBackOff"

@@ -8,6 +8,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // guardRow is a change that the guard lets pass, and the same change with one fact wrong: in the world, or in the
@@ -57,8 +58,17 @@ func guardedMembership() []guardRow {
 	identity := changes.RecordBirth{ClusterID: clusterID}
 	unseen := three.edit(1, unanswered)
 	away := changes.LabelRole{Pod: facts.PodRef{Name: "demo-1", UID: "pod-demo-1"}}
+	spare := settledWorld(4)
+	removal := changes.RemoveMember{Name: "demo-3", ID: 4}
+	stranger := func(o scene) scene {
+		o.Current.Membership.Strangers = []etcdutil.Member{{ID: 77, PeerURLs: []string{"https://elsewhere:2380"}}}
+		return o
+	}
+	label := changes.LabelRole{Pod: away.Pod, Role: facts.RoleVoter}
+	unlabelled := three.edit(1, unlabelledOld)
+	joinable := func(r *facts.Replica) { r.Pod.Flags = facts.FlagsJoin }
 	without := three.edit(2, removed)
-	certificates := changes.DeleteSecret{Name: "demo-2"}
+	certificates := changes.DeleteSecret{Name: "demo-2", UID: "secret-demo-2"}
 	return []guardRow{
 		{"a learner beside a learner", three, add, three.with(learner(3)), add, "another member is being added"},
 		{"a learner beside a member that a person added", three, add, strangers(three), add,
@@ -73,11 +83,24 @@ func guardedMembership() []guardRow {
 			"3 voters need a larger budget"},
 		{"the certificates of a member", without, certificates, three, certificates,
 			"it is not certain that demo-2 is no member"},
+		{"certificates of which nothing says which they are", without, certificates, without.edit(2, unsaidSecret),
+			changes.DeleteSecret{Name: "demo-2"}, "nothing says which certificates of demo-2 these are"},
 		{"certificates that were made anew", without, certificates, without,
 			otherwise(certificates, func(c *changes.DeleteSecret) { c.UID = "another" }),
 			"the certificates of demo-2 are others by now"},
+		{"a removal beside a vote that nobody of ours has", spare, removal, stranger(spare), removal,
+			"a member that the operator did not add has a vote"},
 		{"a member that clients are led away from while no quorum answers", unseen, away, unseen.edit(2, unanswered),
-			away, "demo-1 does not serve, and no quorum does"},
+			away, "demo-1 does not serve, and those that clients are led to are no quorum"},
+		{"a member that clients are led away from while they are led to too few others", unseen, away,
+			unseen.edit(2, unlabelledOld), away, "those that clients are led to are no quorum"},
+		{"a label for a member that could start empty", unlabelled, label, unlabelled.edit(1, joinable), label,
+			"demo-1 is no sealed voter"},
+		{"a label of another role", unlabelled, label, unlabelled,
+			otherwise(label, func(c *changes.LabelRole) { c.Role = facts.RoleLearner }), "demo-1 is no sealed learner"},
+		{"a label for another Pod of that name", unlabelled, label, unlabelled,
+			otherwise(label, func(c *changes.LabelRole) { c.Pod.UID = "another" }),
+			"the Pod demo-1 is another one by now"},
 	}
 }
 

@@ -51,7 +51,7 @@ func lookedAt(o scene, edits ...func(*facts.Preflight)) scene {
 func coming(ordinal int) facts.Replica {
 	name, incarnation := etcdutil.MemberName("demo", ordinal), facts.IncarnationID("u1", 1)
 	return facts.Replica{
-		Name: name, Ordinal: ordinal, Secret: facts.Object{Kind: "Secret", Name: name + "-tls",
+		Name: name, Ordinal: ordinal, Secret: facts.Object{Kind: "Secret", Name: name + "-tls", UID: "secret-" + name,
 			State: facts.ObjectCurrent},
 		Volume: &facts.Volume{UID: "volume-" + name, Created: now.Add(-2 * time.Second), Phase: facts.VolumeBound,
 			Incarnation: incarnation, Choices: choices, Bytes: 8 << 30},

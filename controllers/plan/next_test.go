@@ -515,6 +515,12 @@ func returns() []row {
 	}
 }
 
+// unlisting has no member list: each member answers, and none that linearizably.
+func unlisting(o scene) scene {
+	o.Current.Membership.Known = false
+	return o
+}
+
 // deaths are worlds with a member that nothing is heard of.
 func deaths() []row {
 	return []row{
@@ -541,6 +547,11 @@ func deaths() []row {
 			Act, "lead-away", facts.ReasonLabelRole, "LabelRole", "knows no leader"},
 		{"and not back while it knows none", settledWorld(3).edit(1, adrift).edit(1, unlabelledOld),
 			Refuse, "member-health", facts.ReasonNotReady, "", "demo-1"},
+		{"and from no further one than the cluster can do without", settledWorld(3).edit(0, unlabelledOld).
+			edit(1, unanswered), Act, "label-role", facts.ReasonLabelRole, "LabelRole", "demo-0 is a voter"},
+		{"one with other data is led away from although it knows no leader, and no list is known",
+			unlisting(settledWorld(3).edit(1, foreign).edit(1, adrift)),
+			Act, "lead-away", facts.ReasonLabelRole, "LabelRole", "demo-1 answers"},
 		{"and from none while the others are no quorum", settledWorld(3).edit(1, unanswered).edit(2,
 			unanswered).blind(), Refuse, "membership", facts.ReasonMembershipUnknown, "", ""},
 		{"not while the kubelet calls it ready: the operator is the one that is cut off",

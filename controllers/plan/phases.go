@@ -185,11 +185,8 @@ func isEnding(o judge.View) bool {
 	return o.IsPreparing() && isAwaited
 }
 
-// RuleSettled speaks when no other rule does; RuleGuard when a change was vetoed.
-const (
-	RuleSettled = "settled"
-	RuleGuard   = "guard"
-)
+// RuleSettled speaks when no other rule does.
+const RuleSettled = "settled"
 
 // everyRule is each rule once, in the order in which they are asked.
 func everyRule() []rule {

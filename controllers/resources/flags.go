@@ -7,7 +7,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// StartFlags says with which membership flags the next container of a Pod starts. The values are those of plan.Flags.
+// StartFlags says with which membership flags the next container of a Pod starts. The values are those of facts.Flags.
 type StartFlags string
 
 // The kinds of flags. Only StartBirth and StartJoin can start from an empty directory.

@@ -18,18 +18,31 @@ var guards = []mutant{
 	},
 	{
 		Name: "a member loses its certificates", Peer: "",
-		File: "controllers/plan/guard/data.go",
-		From: "case !o.Membership.Known || r.Member != nil:\n\t\treturn fmt.Sprintf(\"it is not certain that %s " +
-			"is no member.\"",
-		To:      "case !o.Membership.Known:\n\t\treturn fmt.Sprintf(\"it is not certain that %s is no member.\"",
+		File:    "controllers/plan/guard/data.go",
+		From:    "case !o.Membership.Known || r.Member != nil:\n\t\treturn fmt.Sprintf(\"it is not certain that %s is no",
+		To:      "case !o.Membership.Known:\n\t\treturn fmt.Sprintf(\"it is not certain that %s is no",
 		Package: planPackage, Test: guardRow("the certificates of a member"),
 	},
 	{
 		Name: "certificates that were made anew are deleted", Peer: "",
 		File:    "controllers/plan/guard/data.go",
-		From:    "case r.Secret.UID != c.UID:",
-		To:      "case r.Secret.UID == \"nobody's\":",
+		From:    "if r.Secret.UID != c.UID {",
+		To:      "if r.Secret.UID == \"\" {",
 		Package: planPackage, Test: guardRow("certificates that were made anew"),
+	},
+	{
+		Name: "a vote that nobody of ours has is left out", Peer: "",
+		File:    "controllers/plan/guard/members.go",
+		From:    "func(m etcdutil.Member) bool { return !m.Learner })",
+		To:      "func(etcdutil.Member) bool { return false })",
+		Package: planPackage, Test: guardRow("a removal beside a vote that nobody of ours has"),
+	},
+	{
+		Name: "clients are led to a member that could start empty", Peer: "",
+		File:    "controllers/plan/guard/members.go",
+		From:    "(!r.IsSealed() || (c.Role == facts.RoleVoter) != r.IsVoter()):",
+		To:      "(c.Role == facts.RoleVoter) != r.IsVoter():",
+		Package: planPackage, Test: guardRow("a label for a member that could start empty"),
 	},
 	{
 		Name: "leadership moves to a member that does not answer", Peer: "",

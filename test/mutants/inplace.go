@@ -61,8 +61,8 @@ var inPlace = []mutant{
 	{
 		Name: "members are stopped before their volumes say that the cluster switched over", Peer: "",
 		File:    "controllers/plan/guard/former.go",
-		From:    "case !o.Birth.Exists() || r.Pod.Incarnation == o.Birth.Incarnation || len(o.Unmarked()) > 0:",
-		To:      "case !o.Birth.Exists() || r.Pod.Incarnation == o.Birth.Incarnation:",
+		From:    "if !o.Birth.Exists() || len(o.Unmarked()) > 0 {",
+		To:      "if !o.Birth.Exists() {",
 		Package: planPackage, Test: "TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost",
 	},
 	{

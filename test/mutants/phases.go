@@ -64,15 +64,15 @@ var phases = []mutant{
 	{
 		Name: "clients are led away from a member while too few others answer", Peer: "",
 		File:    "controllers/plan/blind.go",
-		From:    "return r.IsVoter() && servesNothing(r) && r.Pod.Ready && o.HasQuorum() && o.Margin() >= 0",
-		To:      "return r.IsVoter() && servesNothing(r) && r.Pod.Ready",
+		From:    "return len(led) >= etcdutil.Quorum(len(o.Voters()))",
+		To:      "return len(led) >= 0",
 		Package: planPackage, Test: row("clients are led away from no member while too few others answer"),
 	},
 	{
 		Name: "the guard lets clients be led away while no quorum answers", Peer: "",
 		File:    "controllers/plan/guard/members.go",
-		From:    "if isUnseen && (!o.Membership.Known || len(o.HealthyVoters()) < etcdutil.Quorum(len(o.Voters()))) {",
-		To:      "if isUnseen && !o.Membership.Known {",
+		From:    "ledTo(o, r.Name) < etcdutil.Quorum(len(o.Voters())):",
+		To:      "!o.Membership.Known:",
 		Package: planPackage, Test: guardRow("a member that clients are led away from while no quorum answers"),
 	},
 	{

@@ -1,5 +1,5 @@
-// Package facts is what was observed of a cluster: plain values, and the questions about them that the judgement, the
-// guard and the rules share. Nothing here judges a member or proposes a change.
+// Package facts is what was observed of a cluster: plain values, and the questions about them that more
+// than one of judgement, guard and rules asks. Nothing here judges a member or proposes a change.
 package facts
 
 import (
@@ -84,7 +84,7 @@ type Object struct {
 	State      ObjectState
 	Authority  bool // the key that members' certificates are signed with: it cannot be made again while they live by it
 	Detail     string
-	UID        string    // of a member's Secret; empty when there is none
+	UID        string    // of a Secret with certificates that is ours; empty otherwise
 	NotAfter   time.Time // end of the certificate in it; zero when there is none
 }
 
@@ -118,7 +118,7 @@ type Answer struct {
 	Learner               bool
 	DBSize, DBSizeInUse   int64   // bytes
 	Alarms                []Alarm // that it knows of, of whomever
-	Hash                  *Hash   // of its keys; nil unless copies are in doubt: see Observation.AsksForHashes
+	Hash                  *Hash   // of its keys; nil unless copies are in doubt: see plan.AsksForHashes
 }
 
 // Phase is the phase of a Pod.

@@ -30,6 +30,9 @@ func guardBootstrap(o facts.View, c changes.Bootstrap) string {
 	if o.IsAlive() || o.Birth.Void || !o.Birth.Exists() {
 		return "the cluster lives already, or its birth is not written down."
 	}
+	if o.HasSwitchedOver() && len(c.Restores) > 0 {
+		return "a restore in place ended with what lies on these volumes."
+	}
 	if why := first(c.Restores, func(l changes.Laying) string { return guardLaying(o, l) }); why != "" {
 		return why
 	}

@@ -244,17 +244,25 @@ func guardStop(o facts.View, r facts.Replica) string {
 
 // guardSecret takes no certificates from a member: it could not start again.
 func guardSecret(o facts.View, c changes.DeleteSecret) string {
-	if _, isFormer := facts.Find(o.FormerMembers(), c.Name); isFormer {
-		return ""
-	}
-	if _, isNext := facts.Find(o.Next.Members, c.Name); isNext {
-		return guardUnwanted(o)
-	}
+	former, isFormer := facts.Find(o.FormerMembers(), c.Name)
+	next, isNext := facts.Find(o.Next.Members, c.Name)
 	switch r := o.Find(c.Name); {
-	case r.Secret.UID != c.UID:
-		return fmt.Sprintf("the certificates of %s are others by now.", c.Name)
+	case c.UID == "":
+		return fmt.Sprintf("nothing says which certificates of %s these are.", c.Name)
+	case isFormer:
+		return cmp.Or(guardSame(former, c), guardSwitched(o, c.Name))
+	case isNext:
+		return cmp.Or(guardSame(next, c), guardUnwanted(o))
 	case !o.Membership.Known || r.Member != nil:
 		return fmt.Sprintf("it is not certain that %s is no member.", c.Name)
+	default:
+		return guardSame(r, c)
+	}
+}
+
+func guardSame(r facts.Replica, c changes.DeleteSecret) string {
+	if r.Secret.UID != c.UID {
+		return fmt.Sprintf("the certificates of %s are others by now.", c.Name)
 	}
 	return ""
 }

@@ -25,8 +25,16 @@ func guardFormerPod(o facts.View, r facts.Replica, ref facts.PodRef) string {
 	switch {
 	case r.Pod == nil || r.Pod.UID != ref.UID:
 		return fmt.Sprintf("the Pod %s is another one by now.", ref.Name)
-	case !o.Birth.Exists() || r.Pod.Incarnation == o.Birth.Incarnation || len(o.Unmarked()) > 0:
-		return fmt.Sprintf("nothing says that the cluster switched over from %s.", ref.Name)
+	case r.Pod.Incarnation == o.Birth.Incarnation:
+		return fmt.Sprintf("the Pod %s is of the current incarnation.", ref.Name)
+	}
+	return guardSwitched(o, ref.Name)
+}
+
+// guardSwitched believes that an incarnation ended only of the birth record, and once its volumes say so.
+func guardSwitched(o facts.View, name string) string {
+	if !o.Birth.Exists() || len(o.Unmarked()) > 0 {
+		return fmt.Sprintf("nothing says that the cluster switched over from %s.", name)
 	}
 	return ""
 }

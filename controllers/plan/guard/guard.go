@@ -1,5 +1,5 @@
-// Package guard says why a change must not be made. It finds out for itself, from plain facts: it can import neither a
-// rule nor a judgement, so one mistake there cannot propose a change and clear it as well.
+// Package guard says why a change must not be made. It finds out for itself, and can import neither a rule nor a
+// judgement. It shares with them the questions of package facts, such as MayRestart: a mistake there reaches both.
 package guard
 
 import (

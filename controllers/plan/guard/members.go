@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -38,6 +39,9 @@ func guardRemove(o facts.View, c changes.RemoveMember) string {
 	if veto := guardCopies(o, c.Name); veto != "" {
 		return veto
 	}
+	if hasVotingStranger(o) {
+		return "a member that the operator did not add has a vote."
+	}
 	voters, healthy := len(o.Voters())-1, len(o.HealthyVoters())
 	if r.IsHealthy(o.Membership) {
 		healthy--
@@ -61,6 +65,9 @@ func guardPromote(o facts.View, c changes.Promote) string {
 	if saysThatCopiesDiffer(o) && !allHoldTheSame(o) {
 		return "members hold different data, and nothing shows which of them it was copied from."
 	}
+	if hasVotingStranger(o) {
+		return "a member that the operator did not add has a vote."
+	}
 	voters, healthy := len(o.Voters())+1, len(o.HealthyVoters())
 	if o.IsCaughtUp(r) {
 		healthy++
@@ -70,6 +77,11 @@ func guardPromote(o facts.View, c changes.Promote) string {
 			voters)
 	}
 	return ""
+}
+
+// hasVotingStranger reports a vote that these counts of voters would leave out.
+func hasVotingStranger(o facts.View) bool {
+	return slices.ContainsFunc(o.Membership.Strangers, func(m etcdutil.Member) bool { return !m.Learner })
 }
 
 func guardAdd(o facts.View, c changes.AddLearner) string {
@@ -117,15 +129,38 @@ func guardVotes(o facts.View, r facts.Replica) string {
 	return ""
 }
 
-// guardLabel leads clients away from a member that does not serve only to others that do: the operator itself may be
-// cut off.
+// guardLabel leads clients to no member that could still start empty, or has another role. It takes them from a member
+// that does not serve only while those that they are led to are a quorum: the operator itself may be cut off, and the
+// disruption budget counts labelled Pods alone.
 func guardLabel(o facts.View, c changes.LabelRole) string {
+	if _, isFormer := facts.Find(o.FormerMembers(), c.Pod.Name); isFormer {
+		return ""
+	}
 	r := o.Find(c.Pod.Name)
-	isUnseen := c.Role == "" && r.Pod != nil && (r.Answer == nil || r.Answer.Leader == 0)
-	if isUnseen && (!o.Membership.Known || len(o.HealthyVoters()) < etcdutil.Quorum(len(o.Voters()))) {
-		return fmt.Sprintf("%s does not serve, and no quorum does.", c.Pod.Name)
+	switch {
+	case r.Pod == nil || r.Pod.UID != c.Pod.UID:
+		return fmt.Sprintf("the Pod %s is another one by now.", c.Pod.Name)
+	case c.Role != "" && (!r.IsSealed() || (c.Role == facts.RoleVoter) != r.IsVoter()):
+		return fmt.Sprintf("%s is no sealed %s.", r.Name, c.Role)
+	case c.Role == "" && servesNobody(o, r) && ledTo(o, r.Name) < etcdutil.Quorum(len(o.Voters())):
+		return fmt.Sprintf("%s does not serve, and those that clients are led to are no quorum.", r.Name)
 	}
 	return ""
+}
+
+// servesNobody reports a member that does not answer, or belongs here and knows no leader.
+func servesNobody(o facts.View, r facts.Replica) bool {
+	return r.Answer == nil || r.Answer.Leader == 0 && r.Answer.ClusterID == o.Birth.ClusterID
+}
+
+// ledTo counts the healthy voters that clients are led to, without one.
+func ledTo(o facts.View, without string) int {
+	if !o.Membership.Known {
+		return 0
+	}
+	return len(facts.Filter(o.HealthyVoters(), func(r facts.Replica) bool {
+		return r.Name != without && r.IsUp() && r.Pod.Ready && r.Pod.Role == facts.RoleVoter
+	}))
 }
 
 func guardBudget(o facts.View, c changes.SetBudget) string {
