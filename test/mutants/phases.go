@@ -58,7 +58,8 @@ var phases = []mutant{
 		return facts.Replica{}
 	}
 	outdated := facts.Filter(o.Voters(), func(r facts.Replica) bool { return isOutdated(o.Observation, r) })`,
-		To:      "outdated := facts.Filter(o.Voters(), func(r facts.Replica) bool { return isOutdated(o.Observation, r) })",
+		To: "outdated := facts.Filter(o.Voters(), " +
+			"func(r facts.Replica) bool { return isOutdated(o.Observation, r) })",
 		Package: planPackage, Test: row("no ephemeral member is followed by one of another minor version"),
 	},
 	{
