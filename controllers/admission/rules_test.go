@@ -44,7 +44,8 @@ func TestWhatIsWrongIsRefusedWithASentence(t *testing.T) {
 	}
 }
 
-// Kubernetes' own code takes minutes to read such a quantity, and would do so in the API server.
+// Kubernetes' own code takes minutes to read such a quantity, and would do so in the API server. That it was read at
+// all is what shows in the time: a busy machine takes a second for what needs a tenth of it.
 func TestAnAbsurdQuantityIsRefusedBeforeAnythingReadsIt(t *testing.T) {
 	g := newGate(t)
 	for _, absurd := range []string{
@@ -57,7 +58,7 @@ func TestAnAbsurdQuantityIsRefusedBeforeAnythingReadsIt(t *testing.T) {
 			object := cluster(t, fmt.Sprintf(at, absurd))
 			begin := time.Now()
 			errs := g.create(t, object)
-			if took := time.Since(begin); len(errs) == 0 || took > time.Second {
+			if took := time.Since(begin); len(errs) == 0 || took > 20*time.Second {
 				t.Errorf("%s with %.20s: after %s the errors are %v", at, absurd, took, errs)
 			}
 		}
