@@ -94,7 +94,7 @@ test-unit: bin/etcd bin/promtool $(S3_SERVERS) $(GCS_SERVER) $(AZURE_SERVER) ## 
 	@[ -n "$(AZURE_SERVER)" ] || echo "nothing is tried on a server of Azure's: there is no npm to bring one"
 	@[ -n "$$(ls bin/etcd)" ] || echo "nothing is tried on real etcd: build it first (make localkube-build)"
 	@[ -z "$$(ls bin/etcd)" ] || export ETCD_BINARIES=$(BIN)/etcd; \
-	go test $(RACE) -skip='$(NOT_RACED)' -timeout=20m $$(go list ./... | grep -v '/test/e2e$$'); \
+	go test $(RACE) -skip='$(NOT_RACED)' -timeout=30m $$(go list ./... | grep -v '/test/e2e$$'); \
 	go test -run='$(NOT_RACED)' ./pkg/backup/...
 	@go test -C test/tools $(RACE) -count=1 ./... # reads files beside its module
 	@go test -C test/localkube $(RACE) ./...
