@@ -13,8 +13,9 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// desiredOf is what the spec asks for. A version that is none is part of the fault that the spec is refused with.
-func desiredOf(cluster *v1alpha1.EtcdCluster, fault string) facts.Desired {
+// desiredOf is what the spec asks for, and the backup that the cluster is to begin with. A version that is none is part
+// of the fault that the spec is refused with.
+func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.WantedBackup) facts.Desired {
 	inputs := resources.Inputs(cluster)
 	version, err := etcdutil.ParseVersion(inputs.Version)
 	if err != nil && fault == "" {
@@ -34,6 +35,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string) facts.Desired {
 		KeepVolumes:  cluster.Spec.KeepVolumesOrDefault(),
 		Paused:       cluster.Spec.Paused,
 		Deleting:     cluster.DeletionTimestamp != nil,
+		Restore:      restore,
 		Fault:        fault,
 	}
 }

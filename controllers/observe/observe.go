@@ -96,11 +96,10 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		return facts.Observation{}, nil, err
 	}
 	others, left := g.others(ours)
-	desired := desiredOf(cluster, fault)
-	desired.Restore = wish
-	replicas, coming, former := livesOf(birth, g).part(joined.list())
-	s.askForHashes(ctx, facts.Observation{Current: facts.Incarnation{Birth: birth, Membership: membership,
-		Members: replicas}})
+	desired := desiredOf(cluster, fault, wish)
+	replicas, next, former := livesOf(birth, g).part(joined.list())
+	current := facts.Incarnation{Birth: birth, Membership: membership, Members: replicas}
+	s.askForHashes(ctx, current)
 	return facts.Observation{
 		Now:       began,
 		Cluster:   o.identityOf(cluster),
@@ -109,8 +108,8 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Preflight: g.preflight(cluster.Name),
 		Objects:   slices.Concat(secrets, g.services(cluster, ours), others, stripped),
 		Budget:    g.disruptionBudget(cluster, ours),
-		Current:   facts.Incarnation{Birth: birth, Membership: membership, Members: replicas},
-		Next:      facts.Incarnation{Members: coming},
+		Current:   current,
+		Next:      facts.Incarnation{Members: next},
 		Former:    former,
 		Kept:      g.keptVolumes(ours),
 		Astray:    astray(cluster, g.volumes, keys.authorities),
@@ -120,9 +119,9 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 }
 
 // askForHashes asks the members what their copies hold, where the planner has to know.
-func (s survey) askForHashes(ctx context.Context, seen facts.Observation) {
-	if plan.AsksForHashes(seen.Current) {
-		s.addHashes(ctx, seen.Current.Members)
+func (s survey) askForHashes(ctx context.Context, current facts.Incarnation) {
+	if plan.AsksForHashes(current) {
+		s.addHashes(ctx, current.Members)
 	}
 }
 
@@ -136,7 +135,7 @@ func (o *Observer) blind(cluster *v1alpha1.EtcdCluster, claim string) facts.Obse
 	return facts.Observation{
 		Now:       o.Now(),
 		Cluster:   o.identityOf(cluster),
-		Desired:   desiredOf(cluster, ""),
+		Desired:   desiredOf(cluster, "", facts.WantedBackup{}),
 		ClaimedBy: claim,
 	}
 }

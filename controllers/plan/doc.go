@@ -48,8 +48,9 @@
 //     stopping.go.
 //  6. Who is a member: quorum-lost, membership, corruption. Unknown is not empty: nothing is removed. While copies of
 //     the data differ, none of them is given up on one member's word.
-//  7. Finish what was begun: record-members, abandon-learner, first-pod, promote, collect.
-//  8. alarms, replace, shrink, label-role, grow. A doomed voter does not count, so grow also makes its successor.
+//  7. Finish what was begun: label-role, record-members, abandon-learner, first-pod, promote, collect. A member that
+//     serves again gets its clients before anything that may wait.
+//  8. alarms, replace, shrink, grow. A doomed voter does not count, so grow also makes its successor.
 //  9. What the spec asks of members that run: pod-metadata, roll; then member-health, settled.
 //
 // # When later rules are asked

@@ -106,19 +106,26 @@ func isDataOfThisIncarnation(o judge.View, r facts.Replica) bool {
 	return o.Desired.Ephemeral || r.Volume != nil && (!r.Volume.Terminating || o.Birth.ClusterID == 0)
 }
 
-// labelRole lets the client Service follow the roles. It comes after shrink, which takes a label off before it removes
-// a member.
+// labelRole lets the client Service follow the roles. It comes before what may wait for minutes, or for a person, so
+// that a member that serves again is not kept from its clients meanwhile.
 func labelRole(o judge.View) *proposal {
 	for _, r := range o.Members {
-		if !r.IsSealed() || r.Member == nil || r.Pod.Terminating {
+		if !r.IsSealed() || r.Member == nil || r.Pod.Terminating || servesNothing(r) || isToLoseClients(o, r) {
 			continue
 		}
-		want := roleOf(o, r)
-		cause := o.Judge(r).Cause
-		if !servesNothing(r) && want != r.Pod.Role && cause != facts.CauseIdentity && cause != facts.CauseCorruption {
+		if want := roleOf(o, r); want != r.Pod.Role {
 			return act(changes.LabelRole{Pod: r.PodRef(), Role: want}, facts.ReasonLabelRole,
 				"%s is a %s; clients are told.", r.Name, want)
 		}
 	}
 	return nil
+}
+
+// isToLoseClients reports a member that clients are led away from although it serves: it has other data than its own,
+// or is the one that shrink takes the label from before it is removed.
+func isToLoseClients(o judge.View, r facts.Replica) bool {
+	cause := o.Judge(r).Cause
+	leaving, isTooMany := victim(o)
+	return cause == facts.CauseIdentity || cause == facts.CauseCorruption ||
+		isTooMany && followsSpec(o) && leaving.Name == r.Name
 }

@@ -116,6 +116,7 @@ var phases = []phase{
 			"While members hold different data nothing is restarted or removed, but a copy that stands alone " +
 				"against a majority.",
 			corruption, holds, always},
+		{"label-role", "The client Service leads to sealed voters only.", labelRole, givesWay, always},
 		{"record-members", "A member that answered is written down beside its data.", recordMembers, holds, always},
 		{"abandon-learner", "A learner that is not wanted, or cannot live, is removed.", abandonLearner, holds, always},
 		{"first-pod", "The missing first Pod of a listed member is started.", firstPod, givesWay, always},
@@ -130,7 +131,6 @@ var phases = []phase{
 				"repair.replaceAfter, too.",
 			replace, holds, always},
 		{"shrink", "Unhealthy members first; the leader hands over before it goes.", shrink, holds, ofSpec},
-		{"label-role", "The client Service leads to sealed voters only.", labelRole, givesWay, always},
 		{"grow", "One learner at a time, under a name that was never used.", grow, givesWay, ofSpec},
 		{"pod-metadata", "Labels and annotations of the spec follow on running Pods, in place.",
 			podMetadata, givesWay, always},
@@ -157,20 +157,22 @@ func isLiving(o judge.View) bool { return o.Birth.Exists() && o.IsAlive() }
 
 // rulesFor are the rules of all the phases that a cluster is in, and whether each is asked beside the others.
 func rulesFor(o judge.View) []turn {
-	followsSpec := o.Desired.Fault == "" && !isEnding(o)
 	var out []turn
 	for _, p := range phases {
 		if !p.holds(o) {
 			continue
 		}
 		for _, r := range p.rules {
-			if !r.ofSpec || followsSpec {
+			if !r.ofSpec || followsSpec(o) {
 				out = append(out, turn{r, p.beside})
 			}
 		}
 	}
 	return out
 }
+
+// followsSpec reports whether the rules that only follow the spec are asked.
+func followsSpec(o judge.View) bool { return o.Desired.Fault == "" && !isEnding(o) }
 
 // turn is a rule in its phase.
 type turn struct {

@@ -110,13 +110,6 @@ var copies = []mutant{
 		Package: planPackage, Test: row("a corrupt follower loses its clients first"),
 	},
 	{
-		Name: "the volume of a corrupt member is not marked", Peer: "",
-		File:    "controllers/plan/corruption.go",
-		From:    "case r.Volume != nil && r.Volume.RemovedFor == facts.NoCause:",
-		To:      "case false:",
-		Package: planPackage, Test: row("then its volume is marked"),
-	},
-	{
 		Name: "the guard lets a copy go that another member has as well", Peer: "",
 		File:    "controllers/plan/guard/corruption.go",
 		From:    "return counts[own] == 1",
@@ -265,98 +258,6 @@ var copies = []mutant{
 		Package: planPackage, Test: guardKeepsRow("an alarm while the list is not known"),
 	},
 	{
-		Name: "a kept copy that differs is deleted", Peer: "",
-		File:    "controllers/plan/collect.go",
-		From:    "return v.For != facts.CauseCorruption && o.Now.Sub(v.Since) >= o.Desired.KeepVolumes",
-		To:      "return o.Now.Sub(v.Since) >= o.Desired.KeepVolumes",
-		Package: planPackage, Test: keptRow("a kept copy that differs is not deleted at all"),
-	},
-	{
-		Name: "a kept volume is deleted before its time", Peer: "",
-		File: "controllers/plan/collect.go",
-		From: `return v.For != facts.CauseCorruption && o.Now.Sub(v.Since) >= o.Desired.KeepVolumes
-}`,
-		To: `return v.For != facts.CauseCorruption
-}`,
-		Package: planPackage, Test: keptRow("and not before"),
-	},
-	{
-		Name: "the guard lets a kept copy go that differs", Peer: "",
-		File: "controllers/plan/guard/data.go",
-		From: `if v.For == facts.CauseCorruption || o.Now.Sub(v.Since) < o.Desired.KeepVolumes || r.Member != nil ||
-		r.Pod != nil ||`,
-		To:      "if o.Now.Sub(v.Since) < o.Desired.KeepVolumes || r.Member != nil || r.Pod != nil ||",
-		Package: planPackage, Test: guardKeepsRow("a kept copy that differs"),
-	},
-	{
-		Name: "the guard lets a kept volume go before its time", Peer: "",
-		File: "controllers/plan/guard/data.go",
-		From: `if v.For == facts.CauseCorruption || o.Now.Sub(v.Since) < o.Desired.KeepVolumes || r.Member != nil ||
-		r.Pod != nil ||`,
-		To:      "if v.For == facts.CauseCorruption || r.Member != nil || r.Pod != nil ||",
-		Package: planPackage, Test: guardKeepsRow("a kept volume before its time"),
-	},
-
-	{
-		Name: "the guard lets a kept volume go of which nothing says since when", Peer: "",
-		File: "controllers/plan/guard/data.go",
-		From: `if v.For == facts.CauseCorruption || o.Now.Sub(v.Since) < o.Desired.KeepVolumes || r.Member != nil ||
-		r.Pod != nil ||
-		v.Since.IsZero() {`,
-		To: "if v.For == facts.CauseCorruption || o.Now.Sub(v.Since) < o.Desired.KeepVolumes || r.Member != nil " +
-			"|| r.Pod != nil {",
-		Package: planPackage, Test: guardKeepsRow("a kept volume that no time is known of"),
-	},
-	{
-		Name: "a kept volume goes under a member of its name", Peer: "",
-		File: "controllers/plan/guard/data.go",
-		From: `if v.For == facts.CauseCorruption || o.Now.Sub(v.Since) < o.Desired.KeepVolumes || r.Member != nil ||
-		r.Pod != nil ||`,
-		To:      "if v.For == facts.CauseCorruption || o.Now.Sub(v.Since) < o.Desired.KeepVolumes || r.Pod != nil ||",
-		Package: planPackage, Test: guardKeepsRow("a kept volume whose name is a member's"),
-	},
-	{
-		Name: "a member is removed before its volume is marked", Peer: "",
-		File: "controllers/plan/replace.go",
-		From: "if r.Volume != nil && !r.Volume.Terminating && r.Volume.RemovedFor != j.Cause && " +
-			"keeps(o.Observation, j.Cause) {",
-		To:      "if r.Volume != nil && !r.Volume.Terminating && r.Volume.RemovedFor != j.Cause && false {",
-		Package: planPackage, Test: keptRow("the volume of a member whose data cannot be read is marked before the " +
-			"member is removed"),
-	},
-	{
-		Name: "volumes are kept although the user keeps none", Peer: "",
-		File: "controllers/plan/replace.go",
-		From: `func keeps(o facts.Observation, c facts.Cause) bool {
-	return c == facts.CauseCorruption || o.Desired.KeepVolumes > 0
-}`,
-		To:      "func keeps(o facts.Observation, c facts.Cause) bool { return true }",
-		Package: planPackage, Test: keptRow("and deleted where no volumes are kept"),
-	},
-	{
-		Name: "what a replaced member left is deleted", Peer: "",
-		File:    "controllers/plan/collect.go",
-		From:    "if cause := r.Volume.RemovedFor; cause != facts.NoCause && keeps(o.Observation, cause) {",
-		To:      "if cause := r.Volume.RemovedFor; cause != facts.NoCause && false {",
-		Package: planPackage, Test: keptRow("what it leaves is put aside"),
-	},
-	{
-		Name: "the guard puts a volume aside under a member", Peer: "",
-		File: "controllers/plan/guard/data.go",
-		From: `case !o.Membership.Known || r.Member != nil || r.Pod != nil:
-		return fmt.Sprintf("it is not certain that no member lives on the volume %s.", c.Volume.Name)`,
-		To: `case !o.Membership.Known || r.Pod != nil:
-		return fmt.Sprintf("it is not certain that no member lives on the volume %s.", c.Volume.Name)`,
-		Package: planPackage, Test: guardKeepsRow("a volume that is put aside under a member"),
-	},
-	{
-		Name: "the guard puts a volume aside for another reason than was written", Peer: "",
-		File:    "controllers/plan/guard/data.go",
-		From:    "case !r.HasVolume(c.Volume) || c.For == facts.NoCause || r.Volume.RemovedFor != c.For:",
-		To:      "case !r.HasVolume(c.Volume) || c.For == facts.NoCause:",
-		Package: planPackage, Test: guardKeepsRow("a volume that is kept for another reason than was written on it"),
-	},
-	{
 		Name: "data is given an owner on what a cache says", Peer: "",
 		File:    "controllers/plan/changes/traits.go",
 		From:    "if c.Retain {",
@@ -369,31 +270,6 @@ var copies = []mutant{
 		From:    `if veto := guardCopies(o, c.Name); veto != "" {`,
 		To:      "if veto := guardCopies(o, c.Name); false {",
 		Package: planPackage, Test: "TestNothingHappensToACopyUnlessItStandsAloneAgainstAMajority",
-	},
-	{
-		Name: "the volume of a removed member goes while copies are in doubt", Peer: "",
-		File: "controllers/plan/guard/data.go",
-		From: `return guardCopies(o, r.Name)
-}`,
-		To: `return ""
-}`,
-		Package: planPackage, Test: guardKeepsRow("a volume that may hold the right copy"),
-	},
-	{
-		Name: "the volume of a corrupt member goes", Peer: "",
-		File:    "controllers/plan/guard/data.go",
-		From:    "case r.Volume.RemovedFor == facts.CauseCorruption:",
-		To:      "case false:",
-		Package: planPackage, Test: guardKeepsRow("a volume of a corrupt member"),
-	},
-	{
-		Name: "a corrupt copy is not kept where the user keeps none", Peer: "",
-		File: "controllers/plan/replace.go",
-		From: `func keeps(o facts.Observation, c facts.Cause) bool {
-	return c == facts.CauseCorruption || o.Desired.KeepVolumes > 0
-}`,
-		To:      "func keeps(o facts.Observation, c facts.Cause) bool { return o.Desired.KeepVolumes > 0 }",
-		Package: planPackage, Test: row("its volume is kept"),
 	},
 	{
 		Name: "a member is started again and again to be heard", Peer: "",
@@ -432,49 +308,5 @@ var copies = []mutant{
 		!slices.ContainsFunc(corrupt, isListed)`,
 		To:      "return haveEqualCopies(o) && len(o.Voters()) > 1 && !slices.ContainsFunc(corrupt, isListed)",
 		Package: planPackage, Test: row("and not where a backup brought it along"),
-	},
-	{
-		Name: "the name of a kept volume is given again", Peer: "",
-		File:    "controllers/plan/size.go",
-		From:    "for _, v := range o.Kept {",
-		To:      "for _, v := range o.Kept[:0] {",
-		Package: planPackage, Test: keptRow("a new member's name is above that of a kept volume"),
-	},
-	{
-		Name: "a kept volume is a member's", Peer: "",
-		File:    "controllers/observe/gather.go",
-		From:    "ours.uid) && isKept(&volume):",
-		To:      "ours.uid) && false:",
-		Package: observePackage, Test: "TestAVolumeThatIsKeptIsOfNoMemberAndCountsFromWhenItWasPutAside",
-	},
-	{
-		Name: "a kept volume whose time cannot be read is deleted at once", Peer: "",
-		File:    "controllers/plan/collect.go",
-		From:    "if v.Since.IsZero() {",
-		To:      "if false {",
-		Package: planPackage, Test: keptRow("one whose time cannot be read counts anew"),
-	},
-	{
-		Name: "why a member is removed is not read", Peer: "",
-		File:    "controllers/observe/volumes.go",
-		From:    "facts.Cause(claim.Annotations[v1alpha1.AnnotationRemovedFor])",
-		To:      "facts.Cause(claim.Annotations[\"removed\"])",
-		Package: observePackage, Test: "TestAVolumeSaysWhyItsMemberIsRemoved",
-	},
-	{
-		Name: "another volume of that name is marked", Peer: "",
-		File: "controllers/apply/volumes.go",
-		From: "AnnotationRemovedFor: &why}}\n\treturn s.patchMetadata(ctx, resources.KindVolume, " +
-			"claimNamed(c.Volume.Name), c.Volume.UID",
-		To: "AnnotationRemovedFor: &why}}\n\treturn s.patchMetadata(ctx, resources.KindVolume, " +
-			"claimNamed(c.Volume.Name), \"\"",
-		Package: applyPackage, Test: "TestTheVolumeOfAReplacedMemberSaysWhyAndSinceWhenItIsKeptAndNoOtherVolumeDoes",
-	},
-	{
-		Name: "another volume of that name is put aside", Peer: "",
-		File:    "controllers/apply/volumes.go",
-		From:    "&since},\n\t}\n\treturn s.patchMetadata(ctx, resources.KindVolume, claimNamed(c.Volume.Name), c.Volume.UID",
-		To:      "&since},\n\t}\n\treturn s.patchMetadata(ctx, resources.KindVolume, claimNamed(c.Volume.Name), \"\"",
-		Package: applyPackage, Test: "TestTheVolumeOfAReplacedMemberSaysWhyAndSinceWhenItIsKeptAndNoOtherVolumeDoes",
 	},
 }

@@ -5,8 +5,8 @@ var phases = []mutant{
 	{
 		Name: "every rule is asked while the spec is refused", Peer: "",
 		File:    "controllers/plan/phases.go",
-		From:    `followsSpec := o.Desired.Fault == "" && !isEnding(o)`,
-		To:      "followsSpec := !isEnding(o)",
+		From:    `{ return o.Desired.Fault == "" && !isEnding(o) }`,
+		To:      "{ return !isEnding(o) }",
 		Package: planPackage, Test: row("a refused spec adds no member"),
 	},
 	{
@@ -40,8 +40,8 @@ var phases = []mutant{
 	{
 		Name: "a cluster grows although a restore is about to end its incarnation", Peer: "",
 		File:    "controllers/plan/phases.go",
-		From:    `followsSpec := o.Desired.Fault == "" && !isEnding(o)`,
-		To:      `followsSpec := o.Desired.Fault == ""`,
+		From:    `{ return o.Desired.Fault == "" && !isEnding(o) }`,
+		To:      `{ return o.Desired.Fault == "" }`,
 		Package: planPackage, Test: row("but the cluster does not grow"),
 	},
 	{
@@ -109,9 +109,23 @@ var phases = []mutant{
 	{
 		Name: "clients are led to a member that does not answer", Peer: "",
 		File:    "controllers/plan/membership.go",
-		From:    "if !servesNothing(r) && want != r.Pod.Role &&",
-		To:      "if want != r.Pod.Role &&",
+		From:    "servesNothing(r) || isToLoseClients(o, r)",
+		To:      "isToLoseClients(o, r)",
 		Package: planPackage, Test: row("a member that does not answer gets no label"),
+	},
+	{
+		Name: "clients are led to the member that is about to be removed", Peer: "",
+		File:    "controllers/plan/membership.go",
+		From:    "isTooMany && followsSpec(o) && leaving.Name == r.Name",
+		To:      "isTooMany && followsSpec(o) && leaving.Name == r.Name && false",
+		Package: planPackage, Test: row("but not to the one that is about to be removed"),
+	},
+	{
+		Name: "a member that serves again waits for a person to make room", Peer: "",
+		File:    "controllers/plan/membership.go",
+		From:    "func labelRole(o judge.View) *proposal {",
+		To:      "func labelRole(o judge.View) *proposal {\n\tif alarms(o) != nil {\n\t\treturn nil\n\t}",
+		Package: planPackage, Test: row("also while a person has to make room"),
 	},
 	{
 		Name: "the disruption budget follows the voters of another cluster", Peer: "",

@@ -158,30 +158,6 @@ func (w *World) carryOutMember(c changes.Change, life *budgetOfEffects) error {
 	return nil
 }
 
-func (w *World) carryOutPods(c changes.Change, life *budgetOfEffects) {
-	switch c := c.(type) {
-	case changes.SealPods:
-		w.seal(c, life)
-	case changes.LabelRole:
-		w.editPod(c.Pod, func(p *pod) { p.Role = c.Role })
-	case changes.RestoreInputs:
-		w.editPod(c.Pod, func(p *pod) { p.Choices = c.Choices })
-	case changes.DressPods:
-		for _, ref := range c.Pods {
-			w.editPod(ref, func(p *pod) { p.Undressed = false })
-		}
-	case changes.StartPods:
-		for _, s := range c.Pods {
-			if w.admits(kindPod, s.Name, life) {
-				w.createPod(s)
-			}
-		}
-	case changes.DeletePods:
-		w.deletePods(c, life)
-	default:
-	}
-}
-
 // adopt writes this object's UID on what an earlier one left, one after the other.
 func (w *World) adopt(c changes.AdoptData, life *budgetOfEffects) {
 	for _, item := range c.Items {
@@ -280,32 +256,6 @@ func (w *World) begin(life *budgetOfEffects) bool {
 	return true
 }
 
-func (w *World) createVolume(v changes.NewVolume, incarnation string) {
-	if _, exists := w.objects.volumes[v.Name]; exists || incarnation == "" {
-		return
-	}
-	uid := w.uid("volume")
-	w.disks[uid] = &disk{}
-	w.objects.volumes[v.Name] = volume{owner: w.Cluster.UID, isReleased: !w.Spec.Retain,
-		Volume: facts.Volume{UID: uid, Created: w.Now, Phase: facts.VolumePending,
-			Incarnation: incarnation, Choices: v.Choices, Bytes: v.Bytes, Backing: uid}}
-}
-
-func (w *World) createPod(s changes.Start) {
-	if _, exists := w.objects.pods[s.Name]; exists {
-		return
-	}
-	p := pod{initial: s.Initial, seen: s.Flags, made: s.Choices, Pod: facts.Pod{UID: w.uid("pod"), Created: w.Now,
-		Phase: facts.PodPending,
-		Flags: s.Flags, Role: s.Role, Incarnation: cmp.Or(w.objects.birth.Incarnation,
-			w.objects.volumes[s.Name].Incarnation), Choices: s.Choices}}
-	p.disk = p.UID
-	if !w.Spec.Ephemeral {
-		p.disk = w.objects.volumes[s.Name].UID
-	}
-	w.objects.pods[s.Name] = p
-}
-
 func (w *World) prepare(c changes.PrepareMember, life *budgetOfEffects) {
 	ordinal, _ := etcdutil.Ordinal(w.Cluster.Name, c.Volume.Name)
 	if w.objects.birth.Promised != c.Volume.Name {
@@ -319,104 +269,5 @@ func (w *World) prepare(c changes.PrepareMember, life *budgetOfEffects) {
 	}
 	if !w.Spec.Ephemeral && w.admits(kindVolume, c.Volume.Name, life) {
 		w.createVolume(c.Volume, w.objects.birth.Incarnation)
-	}
-}
-
-func (w *World) record(c changes.RecordMembers, life *budgetOfEffects) {
-	for _, m := range c.Members {
-		if !life.spend() {
-			return
-		}
-		if ref := (facts.VolumeRef{Name: m.Name, UID: m.VolumeUID}); w.editVolume(ref,
-			func(v *volume) { v.Record = m.Record }) {
-			w.checkRecord(m, m.VolumeUID)
-		}
-		if p, ok := w.objects.pods[m.Name]; ok && m.PodUID != "" && p.UID == m.PodUID {
-			p.Record = m.Record
-			w.objects.pods[m.Name] = p
-			w.checkRecord(m, p.UID)
-		}
-	}
-}
-
-func (w *World) seal(c changes.SealPods, life *budgetOfEffects) {
-	for _, s := range c.Pods {
-		if life.spend() {
-			w.editPod(s.Pod, func(p *pod) {
-				p.Flags = s.Flags
-				if s.Role != "" || s.Flags == facts.FlagsUncompared {
-					p.Role = s.Role
-				}
-			})
-		}
-	}
-}
-
-func (w *World) setChoices(c changes.SetChoices, life *budgetOfEffects) {
-	for _, ref := range c.Volumes {
-		if life.spend() {
-			w.editVolume(ref, func(v *volume) { v.Choices = c.Choices })
-		}
-	}
-}
-
-// editVolume changes a volume if it is this one and no other. It is I7: the operator touches only what its cluster
-// owns.
-func (w *World) editVolume(ref facts.VolumeRef, edit func(*volume)) bool {
-	v, ok := w.objects.volumes[ref.Name]
-	if !ok || ref.UID == "" || v.UID != ref.UID {
-		return false
-	}
-	if v.owner != w.Cluster.UID && !w.trouble.isRaced {
-		w.violate("I7: the volume %s of %s was changed, and this is %s", ref.Name, v.owner, w.Cluster.UID)
-	}
-	edit(&v)
-	w.objects.volumes[ref.Name] = v
-	return true
-}
-
-func (w *World) editPod(ref facts.PodRef, edit func(*pod)) {
-	if p, ok := w.objects.pods[ref.Name]; ok && p.UID == ref.UID {
-		edit(&p)
-		w.objects.pods[ref.Name] = p
-	}
-}
-
-func (w *World) deletePods(c changes.DeletePods, life *budgetOfEffects) {
-	for _, ref := range c.Pods {
-		if life.spend() {
-			w.checkPodDeletion(ref)
-			w.editPod(ref, func(p *pod) { p.Terminating = true })
-		}
-	}
-}
-
-// evict stops a Pod if the disruption budget allows it: as many voters' Pods as it asks for stay ready.
-func (w *World) evict(c changes.EvictPod) error {
-	if p, ok := w.objects.pods[c.Pod.Name]; !ok || p.UID != c.Pod.UID {
-		return nil
-	}
-	ready := 0
-	for name, p := range w.objects.pods {
-		if name != c.Pod.Name && p.Ready && !p.Terminating && p.Role == "voter" {
-			ready++
-		}
-	}
-	if ready < w.objects.budget {
-		return errors.New("the disruption budget does not allow it")
-	}
-	w.checkEviction(c.Pod)
-	w.editPod(c.Pod, func(p *pod) { p.Terminating = true })
-	return nil
-}
-
-func (w *World) deleteVolumes(c changes.DeleteVolumes, life *budgetOfEffects) {
-	for _, ref := range c.Volumes {
-		if life.spend() {
-			w.editVolume(ref, func(v *volume) {
-				w.checkVolumeDeletion(ref, w.disks[v.UID])
-				v.Terminating = true
-			})
-		}
 	}
 }

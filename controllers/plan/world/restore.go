@@ -2,7 +2,6 @@ package world
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
@@ -357,62 +356,4 @@ func (w *World) changeWish() {
 // isUnrestorable reports a backup of which nothing but another wish, or another look, could find anything else.
 func isUnrestorable(d plan.Decision) bool {
 	return d.NeedsHuman && (d.Reason == facts.ReasonPreflight || d.Reason == facts.ReasonRestoreFailed)
-}
-
-// checkBeginning holds a birth to what the spec asks for at that moment.
-func (w *World) checkBeginning(origin record.Origin) {
-	if (origin.Hash != w.Spec.Restore.Hash || w.Spec.Restore.Fault != "") && !w.trouble.isRaced {
-		w.violate("a birth begins with %q, and the spec asks for %+v", origin.Hash, w.Spec.Restore)
-	}
-	if origin.AuthEnabled && !w.Spec.TLS {
-		w.violate("a birth begins with authentication on, and there are no certificates")
-	}
-}
-
-// checkVoid lets nothing be given up that answers with data.
-func (w *World) checkVoid() {
-	for name, a := range w.answers(w.objects) {
-		if a.Revision > 1 {
-			w.violate("a birth was given up, and %s answers with revision %d", name, a.Revision)
-		}
-	}
-}
-
-// checkRestored holds what is written on a volume to what lies there.
-func (w *World) checkRestored(name, diskUID string) {
-	birth, incarnation := w.objects.birth, w.objects.volumes[name].Incarnation
-	origin := birth.Origin
-	switch incarnation {
-	case birth.Next.Incarnation:
-		origin = birth.Next.Origin
-	case birth.Incarnation:
-	default:
-		return // given up meanwhile
-	}
-	if d := w.disks[diskUID]; d != nil && !d.isEmpty() && !isFrom(d.from, origin) {
-		w.violate("the volume of %s is called restored, and holds %q", name, d.from)
-	}
-}
-
-// checkFirstStart holds a first member that starts from data to the backup of the record, and lets none start empty
-// beside one.
-func (w *World) checkFirstStart(name string, p pod, d *disk) {
-	origin := w.objects.birth.Origin
-	if origin.IsZero() || p.Incarnation != w.objects.birth.Incarnation ||
-		!slices.Contains(w.objects.birth.Names, name) {
-		return
-	}
-	if p.seen == facts.FlagsBirth {
-		w.violate("%s starts as at birth, in a cluster that begins with a backup", name)
-	}
-	if !d.isEmpty() && !isFrom(d.from, origin) {
-		w.violate("%s starts from %q, and the cluster began with %q", name, d.from, origin.SHA256)
-	}
-}
-
-// checkOrigin says of a cluster whose identity is written down that it holds what it was to begin with.
-func (w *World) checkOrigin(id etcdutil.ID) {
-	if c, origin := w.clusters[id], w.objects.birth.Origin; c != nil && !isFrom(c.from, origin) {
-		w.violate("the cluster holds %q and was to begin with %q", c.from, origin.SHA256)
-	}
 }

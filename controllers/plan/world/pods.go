@@ -1,0 +1,96 @@
+package world
+
+import (
+	"cmp"
+	"errors"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+)
+
+func (w *World) carryOutPods(c changes.Change, life *budgetOfEffects) {
+	switch c := c.(type) {
+	case changes.SealPods:
+		w.seal(c, life)
+	case changes.LabelRole:
+		w.editPod(c.Pod, func(p *pod) { p.Role = c.Role })
+	case changes.RestoreInputs:
+		w.editPod(c.Pod, func(p *pod) { p.Choices = c.Choices })
+	case changes.DressPods:
+		for _, ref := range c.Pods {
+			w.editPod(ref, func(p *pod) { p.Undressed = false })
+		}
+	case changes.StartPods:
+		for _, s := range c.Pods {
+			if w.admits(kindPod, s.Name, life) {
+				w.createPod(s)
+			}
+		}
+	case changes.DeletePods:
+		w.deletePods(c, life)
+	default:
+	}
+}
+
+func (w *World) createPod(s changes.Start) {
+	if _, exists := w.objects.pods[s.Name]; exists {
+		return
+	}
+	p := pod{initial: s.Initial, seen: s.Flags, made: s.Choices, Pod: facts.Pod{UID: w.uid("pod"), Created: w.Now,
+		Phase: facts.PodPending,
+		Flags: s.Flags, Role: s.Role, Incarnation: cmp.Or(w.objects.birth.Incarnation,
+			w.objects.volumes[s.Name].Incarnation), Choices: s.Choices}}
+	p.disk = p.UID
+	if !w.Spec.Ephemeral {
+		p.disk = w.objects.volumes[s.Name].UID
+	}
+	w.objects.pods[s.Name] = p
+}
+
+func (w *World) seal(c changes.SealPods, life *budgetOfEffects) {
+	for _, s := range c.Pods {
+		if life.spend() {
+			w.editPod(s.Pod, func(p *pod) {
+				p.Flags = s.Flags
+				if s.Role != "" || s.Flags == facts.FlagsUncompared {
+					p.Role = s.Role
+				}
+			})
+		}
+	}
+}
+
+func (w *World) editPod(ref facts.PodRef, edit func(*pod)) {
+	if p, ok := w.objects.pods[ref.Name]; ok && p.UID == ref.UID {
+		edit(&p)
+		w.objects.pods[ref.Name] = p
+	}
+}
+
+func (w *World) deletePods(c changes.DeletePods, life *budgetOfEffects) {
+	for _, ref := range c.Pods {
+		if life.spend() {
+			w.checkPodDeletion(ref)
+			w.editPod(ref, func(p *pod) { p.Terminating = true })
+		}
+	}
+}
+
+// evict stops a Pod if the disruption budget allows it: as many voters' Pods as it asks for stay ready.
+func (w *World) evict(c changes.EvictPod) error {
+	if p, ok := w.objects.pods[c.Pod.Name]; !ok || p.UID != c.Pod.UID {
+		return nil
+	}
+	ready := 0
+	for name, p := range w.objects.pods {
+		if name != c.Pod.Name && p.Ready && !p.Terminating && p.Role == "voter" {
+			ready++
+		}
+	}
+	if ready < w.objects.budget {
+		return errors.New("the disruption budget does not allow it")
+	}
+	w.checkEviction(c.Pod)
+	w.editPod(c.Pod, func(p *pod) { p.Terminating = true })
+	return nil
+}

@@ -1,0 +1,68 @@
+package world
+
+import (
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+)
+
+func (w *World) createVolume(v changes.NewVolume, incarnation string) {
+	if _, exists := w.objects.volumes[v.Name]; exists || incarnation == "" {
+		return
+	}
+	uid := w.uid("volume")
+	w.disks[uid] = &disk{}
+	w.objects.volumes[v.Name] = volume{owner: w.Cluster.UID, isReleased: !w.Spec.Retain,
+		Volume: facts.Volume{UID: uid, Created: w.Now, Phase: facts.VolumePending,
+			Incarnation: incarnation, Choices: v.Choices, Bytes: v.Bytes, Backing: uid}}
+}
+
+func (w *World) record(c changes.RecordMembers, life *budgetOfEffects) {
+	for _, m := range c.Members {
+		if !life.spend() {
+			return
+		}
+		if ref := (facts.VolumeRef{Name: m.Name, UID: m.VolumeUID}); w.editVolume(ref,
+			func(v *volume) { v.Record = m.Record }) {
+			w.checkRecord(m, m.VolumeUID)
+		}
+		if p, ok := w.objects.pods[m.Name]; ok && m.PodUID != "" && p.UID == m.PodUID {
+			p.Record = m.Record
+			w.objects.pods[m.Name] = p
+			w.checkRecord(m, p.UID)
+		}
+	}
+}
+
+func (w *World) setChoices(c changes.SetChoices, life *budgetOfEffects) {
+	for _, ref := range c.Volumes {
+		if life.spend() {
+			w.editVolume(ref, func(v *volume) { v.Choices = c.Choices })
+		}
+	}
+}
+
+// editVolume changes a volume if it is this one and no other. It is I7: the operator touches only what its cluster
+// owns.
+func (w *World) editVolume(ref facts.VolumeRef, edit func(*volume)) bool {
+	v, ok := w.objects.volumes[ref.Name]
+	if !ok || ref.UID == "" || v.UID != ref.UID {
+		return false
+	}
+	if v.owner != w.Cluster.UID && !w.trouble.isRaced {
+		w.violate("I7: the volume %s of %s was changed, and this is %s", ref.Name, v.owner, w.Cluster.UID)
+	}
+	edit(&v)
+	w.objects.volumes[ref.Name] = v
+	return true
+}
+
+func (w *World) deleteVolumes(c changes.DeleteVolumes, life *budgetOfEffects) {
+	for _, ref := range c.Volumes {
+		if life.spend() {
+			w.editVolume(ref, func(v *volume) {
+				w.checkVolumeDeletion(ref, w.disks[v.UID])
+				v.Terminating = true
+			})
+		}
+	}
+}
