@@ -114,7 +114,7 @@ func inPlaceEffects() []effect {
 		{
 			name: "mark what was written out", world: serving, again: 1,
 			change: func(t *testing.T, w *world) changes.Change {
-				return changes.MarkFlushed{Life: laidIncarnation,
+				return changes.MarkFlushed{Incarnation: laidIncarnation,
 					Volume: facts.VolumeRef{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}}
 			},
 			holds: func(t *testing.T, w *world) {

@@ -123,15 +123,15 @@ func TestALearnerIsPromotedOnceHoweverOftenItIsAsked(t *testing.T) {
 
 func TestAMemberIsRemovedOnceHoweverOftenItIsAsked(t *testing.T) {
 	r := newRunning(t)
-	victim := "demo-0"
-	if r.leaderName(t) == victim {
-		victim = "demo-1"
+	nextToLeave := "demo-0"
+	if r.leaderName(t) == nextToLeave {
+		nextToLeave = "demo-1"
 	}
-	id := r.member(t, victim).ID
+	id := r.member(t, nextToLeave).ID
 	for range 2 {
-		r.mustDo(t, r.look(t), changes.RemoveMember{Name: victim, ID: id})
+		r.mustDo(t, r.look(t), changes.RemoveMember{Name: nextToLeave, ID: id})
 	}
-	if m := r.member(t, victim); m != nil || len(r.look(t).Current.Membership.Members) != 2 {
+	if m := r.member(t, nextToLeave); m != nil || len(r.look(t).Current.Membership.Members) != 2 {
 		t.Errorf("%+v", r.look(t).Current.Membership.Members)
 	}
 }

@@ -92,7 +92,7 @@ func (s step) writeOnVolumes(ctx context.Context, change changes.Change) error {
 		return s.annotateVolumes(ctx, c.Volumes, v1alpha1.AnnotationRestored, c.Incarnation)
 	// For which incarnation a survivor's volume may be read; an earlier mark has no meaning any more.
 	case changes.MarkFlushed:
-		return s.annotateVolumes(ctx, []facts.VolumeRef{c.Volume}, v1alpha1.AnnotationFlushed, c.Life)
+		return s.annotateVolumes(ctx, []facts.VolumeRef{c.Volume}, v1alpha1.AnnotationFlushed, c.Incarnation)
 	case changes.MarkFormer:
 		return s.markFormer(ctx, c)
 	default:

@@ -114,7 +114,7 @@ func bootstrap(o judge.View) *proposal {
 		addMissing(o, &c, r)
 	}
 	if o.HasSwitchedOver() {
-		spare(o, &c)
+		leaveOut(o, &c)
 	}
 	if len(c.Objects)+len(c.Secrets)+len(c.Volumes)+len(c.Restores)+len(c.Pods) == 0 {
 		return nil

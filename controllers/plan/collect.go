@@ -91,7 +91,7 @@ func collectVolume(o judge.View, r facts.Replica) *proposal {
 			"The volume %s is recorded as part of cluster %s; this is %s. It is not touched.",
 			r.Name, record.ClusterID, o.Membership.ClusterID).byHuman().yielding()
 	}
-	if cause := r.Volume.RemovedFor; cause != facts.NoCause && keeps(o.Observation, cause) {
+	if cause := r.Volume.RemovedFor; cause != facts.NoCause && isVolumeKept(o.Observation, cause) {
 		return act(changes.KeepVolume{Volume: r.VolumeRef(), For: cause}, facts.ReasonKeepVolume,
 			"%s was replaced (%s); its volume is kept.", r.Name, cause)
 	}

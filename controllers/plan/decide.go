@@ -175,6 +175,3 @@ func (p *proposal) due(o judge.View, since time.Time, deadline time.Duration) *p
 	}
 	return p
 }
-
-// Veto says why a change must not be made in this world, or "": the guard's answer, which no rule is asked for.
-func Veto(o facts.Observation, c changes.Change) string { return guard.Veto(current(o).View, c) }

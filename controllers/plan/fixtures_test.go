@@ -3,7 +3,9 @@ package plan
 import (
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/guard"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -418,3 +420,6 @@ func (o scene) unwritten() scene {
 	o.Current.Birth, o.Current.Membership = record.Birth{}, facts.Membership{Why: "nobody answers"}
 	return o
 }
+
+// Veto says why a change must not be made in this world, or "": the guard's answer, which no rule is asked for.
+func Veto(o facts.Observation, c changes.Change) string { return guard.Veto(current(o).View, c) }

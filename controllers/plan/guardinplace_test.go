@@ -505,7 +505,7 @@ func TestEveryStartIsConfirmed(t *testing.T) {
 func TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped(t *testing.T) {
 	muted := mutedFor(time.Minute)
 	alone := reading(muted)
-	mark := changes.MarkFlushed{Life: alone.Current.Birth.Next.Incarnation,
+	mark := changes.MarkFlushed{Incarnation: alone.Current.Birth.Next.Incarnation,
 		Volume: facts.VolumeRef{Name: "demo-0", UID: "volume-demo-0"}}
 	unread := changes.DeleteVolumes{Volumes: []facts.VolumeRef{{Name: "demo-3", UID: "volume-demo-3"}}}
 	stop := changes.DeletePods{Pods: []facts.PodRef{{Name: "demo-0", UID: "pod-demo-0"}}}
@@ -521,7 +521,8 @@ func TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped(t *testing.T) 
 		{"not one that answers", reading(lostWorld()), mark, false},
 		{"not one that served since it started",
 			reading(muted.edit2(0, func(r *facts.Replica) { r.Pod.ReadySince = now })), mark, false},
-		{"not for another incarnation", alone, otherwise(mark, func(c *changes.MarkFlushed) { c.Life = "old" }), false},
+		{"not for another incarnation", alone,
+			otherwise(mark, func(c *changes.MarkFlushed) { c.Incarnation = "old" }), false},
 		{"not while nothing is restored", muted, mark, false},
 		{"what was made to be written to from afar goes first", laidInPart(muted).next(3, cleared), unread, true},
 		{"not what somebody still writes to", laidInPart(muted), unread, false},

@@ -300,7 +300,7 @@ func TestAMemberHasAReasonInOneWordAsLongAsItIsNotHealthy(t *testing.T) {
 	oneWord := regexp.MustCompile(`^[A-Z][A-Za-z]+$`)
 	for _, row := range allJudged() {
 		r := row.world.Current.Find("demo-1")
-		got := judge.Current(row.world.Observation)["demo-1"]
+		got := judge.Members(row.world.Observation)["demo-1"]
 		if got.Reason == "" && r.IsHealthy(row.world.Current.Membership) {
 			continue
 		}

@@ -46,7 +46,7 @@ func whyNotFurther(o facts.Incarnation, request facts.Request) string {
 func lacking(o facts.Observation) *proposal {
 	ahead := judge.Of(o.OfNext())
 	for _, r := range ahead.BirthReplicas() {
-		if why := lacks(ahead, r); why != "" {
+		if why := notFilled(ahead, r); why != "" {
 			return refuse(facts.ReasonRestoreHeld,
 				"The next member %s cannot be restored: %s. Something else stands in its place.", r.Name, why).byHuman()
 		}
@@ -116,11 +116,11 @@ func restoreOn(o judge.View) *proposal {
 // isNextReady reports whether nothing is missing any more of the next incarnation.
 func isNextReady(o facts.Observation) bool {
 	ahead := judge.Of(o.OfNext())
-	return !slices.ContainsFunc(ahead.BirthReplicas(), func(r facts.Replica) bool { return lacks(ahead, r) != "" })
+	return !slices.ContainsFunc(ahead.BirthReplicas(), func(r facts.Replica) bool { return notFilled(ahead, r) != "" })
 }
 
-// lacks says what a member of the next incarnation still needs, or "".
-func lacks(o judge.View, r facts.Replica) string {
+// notFilled says what a member of the next incarnation still needs, or "".
+func notFilled(o judge.View, r facts.Replica) string {
 	switch {
 	case r.Restoring != nil:
 		return "its restore Pod is there"

@@ -125,7 +125,7 @@ func labelRole(o judge.View) *proposal {
 // or is the one that shrink takes the label from before it is removed.
 func isToLoseClients(o judge.View, r facts.Replica) bool {
 	cause := o.Judge(r).Cause
-	leaving, isTooMany := victim(o)
+	leaving, isTooMany := nextToLeave(o)
 	return cause == facts.CauseIdentity || cause == facts.CauseCorruption ||
 		isTooMany && followsSpec(o) && leaving.Name == r.Name
 }

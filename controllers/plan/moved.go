@@ -27,11 +27,11 @@ func needsNothing(o judge.View) bool {
 	})
 }
 
-// spare leaves out what the members of an incarnation that was moved to start without: where nothing but Pods is
-// missing, whatever else is amiss is put right once they serve; and no authority is made anew, since clients trust the
-// one that there was. Without one there are no certificates, and those who have theirs start without the others, if
+// leaveOut takes from the change what the members of an incarnation that was moved to start without. Where nothing but
+// Pods is missing, all else that is amiss is put right once they serve. No authority is made anew, since clients trust
+// the one that there was. Without one there are no certificates, and those who have theirs start without the others, if
 // they are a quorum.
-func spare(o judge.View, c *changes.Bootstrap) {
+func leaveOut(o judge.View, c *changes.Bootstrap) {
 	if needsNothing(o) && (len(c.Pods) > 0 || o.Membership.Known) {
 		c.Objects = nil
 	}
@@ -54,8 +54,7 @@ func firstMembers(o judge.View) []facts.Replica {
 		return o.BirthReplicas()
 	}
 	return facts.Filter(o.BirthReplicas(), func(r facts.Replica) bool {
-		return !o.HasLostVolume(r) &&
-			!o.Judge(r).IsOwnWord()
+		return !o.HasLostVolume(r) && !o.Judge(r).IsOwnWord()
 	})
 }
 

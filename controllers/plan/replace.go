@@ -28,7 +28,7 @@ func replace(o judge.View) *proposal {
 // removeLost removes a member whose data is certainly gone.
 func removeLost(o judge.View, r facts.Replica) *proposal {
 	if j := o.Judge(r); j.MustGo() && !r.IsHealthy(o.Membership) {
-		return remove(o, r, j)
+		return replaceNow(o, r, j)
 	}
 	return nil
 }
@@ -36,7 +36,7 @@ func removeLost(o judge.View, r facts.Replica) *proposal {
 // removeOverdue removes a member that was dead for as long as the user allows.
 func removeOverdue(o judge.View, r facts.Replica) *proposal {
 	if j := o.Judge(r); isOverdue(o, j) && !r.IsHealthy(o.Membership) {
-		return remove(o, r, j)
+		return replaceNow(o, r, j)
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func replacementWaits(o judge.View, reason, until string) *proposal {
 	return nil
 }
 
-func remove(o judge.View, r facts.Replica, j judge.Judgement) *proposal {
+func replaceNow(o judge.View, r facts.Replica, j judge.Judgement) *proposal {
 	reason, says := facts.ReasonRepair, "%s has lost its data: %s. It is removed, and a new member takes its place."
 	args := []any{r.Name, j.Says}
 	if !j.Certain {
@@ -64,7 +64,7 @@ func remove(o judge.View, r facts.Replica, j judge.Judgement) *proposal {
 	if p := learnerFirst(o, r, reason); p != nil {
 		return p
 	}
-	if r.Volume != nil && !r.Volume.Terminating && r.Volume.RemovedFor != j.Cause && keeps(o.Observation, j.Cause) {
+	if v := r.Volume; v != nil && !v.Terminating && v.RemovedFor != j.Cause && isVolumeKept(o.Observation, j.Cause) {
 		return act(changes.MarkVolume{Volume: r.VolumeRef(), For: j.Cause}, reason,
 			"%s will be replaced: %s. Its volume is marked, to be kept.", r.Name, j.Says)
 	}
@@ -78,7 +78,7 @@ func isOverdue(o judge.View, j judge.Judgement) bool {
 	if j.Cure != judge.Replace || j.Certain || j.Since.IsZero() || o.Desired.ReplaceAfter == 0 {
 		return false
 	}
-	return o.Now.Sub(j.Since) >= deadline(o) && o.Now.Sub(quorumSince(o.Incarnation)) >= deadline(o)
+	return o.Now.Sub(j.Since) >= patience(o) && o.Now.Sub(quorumSince(o.Incarnation)) >= patience(o)
 }
 
 // quorumSince is when the healthy voters became enough for a quorum, by the readiness of their Pods; zero while they
@@ -96,14 +96,14 @@ func quorumSince(o facts.Incarnation) time.Time {
 	return ready[quorum-1]
 }
 
-// deadline is how long a member may be dead, and what a process may need to read its database before it can answer.
-func deadline(o judge.View) time.Duration {
+// patience is how long a member may be dead, and what a process may need to read its database before it can answer.
+func patience(o judge.View) time.Duration {
 	const slowest = 32 << 20 // bytes per second
 	return o.Desired.ReplaceAfter + time.Duration(largestDatabase(o.Incarnation)/slowest)*time.Second
 }
 
-// keeps reports whether the volume of a member that is removed for this cause is put aside. A copy that differs always
-// is.
-func keeps(o facts.Observation, c facts.Cause) bool {
+// isVolumeKept reports whether the volume of a member that is removed for this cause is put aside. A copy that differs
+// always is.
+func isVolumeKept(o facts.Observation, c facts.Cause) bool {
 	return c == facts.CauseCorruption || o.Desired.KeepVolumes > 0
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/guard"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -371,7 +370,7 @@ func TestARestoredMemberIsSealedOnceItIsRecordedAndComparesItsDataFromThenOn(t *
 		t.Errorf("%+v", Decide(o.Observation))
 	}
 	start := changes.Start{Name: "demo-1", Flags: facts.FlagsRestored, Choices: choices}
-	if guard.GuardStart(current(o.edit(1, noPod).Observation).View, start) == "" {
+	if Veto(o.edit(1, noPod).Observation, changes.StartPods{Pods: []changes.Start{start}}) == "" {
 		t.Error("a member that has lived starts without comparing")
 	}
 }

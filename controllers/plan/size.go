@@ -14,7 +14,7 @@ import (
 
 // shrink removes one voter: it hands over leadership, loses its clients, then its vote.
 func shrink(o judge.View) *proposal {
-	r, isTooMany := victim(o)
+	r, isTooMany := nextToLeave(o)
 	if !isTooMany {
 		return nil
 	}
@@ -31,8 +31,8 @@ func shrink(o judge.View) *proposal {
 }
 
 // handOver moves leadership away from a member that is about to stop, to one of these.
-func handOver(o judge.View, r facts.Replica, heirs []facts.Replica, reason, why string) *proposal {
-	taker := heir(o, r.Name, heirs)
+func handOver(o judge.View, r facts.Replica, others []facts.Replica, reason, why string) *proposal {
+	taker := nextLeader(o, r.Name, others)
 	if taker.Member == nil {
 		return wait(reason, "%s leads and %s; no other voter is healthy enough to take over.", r.Name, why).
 			due(o, lastPodChange(o), facts.StartDeadline)
@@ -42,10 +42,10 @@ func handOver(o judge.View, r facts.Replica, heirs []facts.Replica, reason, why 
 		"%s leads and %s; %s takes over first.", r.Name, why, taker.Name)
 }
 
-// victim is the voter that goes next when there are more than the size asks for: an unhealthy or doomed one first, then
-// one that already lost its label, then one that was succeeded, then the highest ordinal. Nobody goes before so many
-// are there that will last.
-func victim(o judge.View) (facts.Replica, bool) {
+// nextToLeave is the voter that goes next when there are more than the size asks for: an unhealthy or doomed one first,
+// then one that already lost its label, then one that was succeeded, then the highest ordinal. No voter goes before so
+// many are there that will last.
+func nextToLeave(o judge.View) (facts.Replica, bool) {
 	voters := o.Voters()
 	if len(voters) <= o.Desired.Size || len(lastingVoters(o)) < o.Desired.Size {
 		return facts.Replica{}, false
@@ -74,12 +74,12 @@ func leavingRank(o facts.Incarnation, r facts.Replica, succeeded string) int {
 	return 3
 }
 
-// heir is the one with the most applied, other than the one that goes; rather one that need not be restarted soon.
-func heir(o judge.View, leaving string, heirs []facts.Replica) facts.Replica {
+// nextLeader is the one with the most applied, other than the one that goes; rather one that need not be restarted
+// soon.
+func nextLeader(o judge.View, leaving string, others []facts.Replica) facts.Replica {
 	succeeded := beingSucceeded(o).Name
-	candidates := facts.Filter(heirs, func(r facts.Replica) bool {
-		return r.Name != leaving && r.Name != succeeded &&
-			!r.IsDoomed()
+	candidates := facts.Filter(others, func(r facts.Replica) bool {
+		return r.Name != leaving && r.Name != succeeded && !r.IsDoomed()
 	})
 	if len(candidates) == 0 {
 		return facts.Replica{}

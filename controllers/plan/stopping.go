@@ -36,8 +36,8 @@ func isUnresponsive(o facts.Observation, r facts.Replica) bool {
 // of the spec on the data that it has. It does nothing for anybody, one goes at a time, and none goes twice for the
 // same settings.
 func mayStopBlind(o judge.View, r facts.Replica) bool {
-	if o.Membership.Known || !r.IsKept() || !o.MayRestart(r) || !isOtherwiseMade(o.Observation, r) ||
-		isAnotherTrying(o, r) {
+	if o.Membership.Known || !r.HasLastingData() || !o.MayRestart(r) ||
+		!isOtherwiseMade(o.Observation, r) || isAnotherTrying(o, r) {
 		return false
 	}
 	if o.IsAlone(r) {

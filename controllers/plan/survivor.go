@@ -28,8 +28,9 @@ func flushSurvivor(o judge.View) *proposal {
 			"the operator reach it; or, if that cannot be, delete its Pod: it is then started once more, and read on "+
 			"its volume.", r.Name).byHuman()
 	case o.HasFlushed(r):
-		return act(changes.MarkFlushed{Life: o.Birth.Next.Incarnation, Volume: r.VolumeRef()}, facts.ReasonInPlace,
-			"%s has run long enough to write out all that it had; that is written on its volume.", r.Name)
+		return act(changes.MarkFlushed{Incarnation: o.Birth.Next.Incarnation, Volume: r.VolumeRef()},
+			facts.ReasonInPlace, "%s has run long enough to write out all that it had; that is written on its volume.",
+			r.Name)
 	}
 	p := wait(facts.ReasonInPlace, "%s does not answer. It runs for %s without the others, to write out all that it "+
 		"has, and is then read.", r.Name, facts.FlushTime)

@@ -42,7 +42,7 @@ func (in Input) degraded(s step) metav1.Condition {
 // sickVoters are the voters that have served before and are not healthy now, each with the word that says why.
 func sickVoters(o facts.Observation) []string {
 	var sick []string
-	judged := judge.Current(o)
+	judged := judge.Members(o)
 	for _, r := range o.Current.Voters() {
 		if !r.IsHealthy(o.Current.Membership) && r.Member.Started() {
 			sick = append(sick, fmt.Sprintf("%s (%s)", r.Name, judged[r.Name].Reason))

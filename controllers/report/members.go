@@ -15,7 +15,7 @@ import (
 // is not known, remembered by a survivor.
 func (in Input) members() []v1alpha1.MemberStatus {
 	var out []v1alpha1.MemberStatus
-	remembered, judged := in.remembered(), judge.Current(in.Observation)
+	remembered, judged := in.remembered(), judge.Members(in.Observation)
 	for _, r := range in.Observation.Current.Members {
 		id, isRemembered := remembered[r.Name]
 		if r.Member != nil || r.Pod != nil || r.Volume != nil || isRemembered {

@@ -103,15 +103,15 @@ var guards = []mutant{
 	{
 		Name: "the guard lets a process that served before be stopped unasked", Peer: "",
 		File:    "controllers/plan/guard/data.go",
-		From:    "if isSpare || r.IsKept() && (o.IsAlone(r) || r.Pod.NeverReady() && !o.IsAnyReady()) {",
-		To:      "if isSpare || r.IsKept() && (o.IsAlone(r) || !o.IsAnyReady()) {",
+		From:    "if isSpare || r.HasLastingData() && (o.IsAlone(r) || r.Pod.NeverReady() && !o.IsAnyReady()) {",
+		To:      "if isSpare || r.HasLastingData() && (o.IsAlone(r) || !o.IsAnyReady()) {",
 		Package: planPackage, Test: "TestAMemberThatRunsIsDeletedOnlyWhenNobodyHasAnythingOfIt",
 	},
 	{
 		Name: "the guard lets a process be stopped unasked while another one serves", Peer: "",
 		File:    "controllers/plan/guard/data.go",
-		From:    "if isSpare || r.IsKept() && (o.IsAlone(r) || r.Pod.NeverReady() && !o.IsAnyReady()) {",
-		To:      "if isSpare || r.IsKept() && (o.IsAlone(r) || r.Pod.NeverReady()) {",
+		From:    "if isSpare || r.HasLastingData() && (o.IsAlone(r) || r.Pod.NeverReady() && !o.IsAnyReady()) {",
+		To:      "if isSpare || r.HasLastingData() && (o.IsAlone(r) || r.Pod.NeverReady()) {",
 		Package: planPackage, Test: "TestAMemberThatRunsIsDeletedOnlyWhenNobodyHasAnythingOfIt",
 	},
 	{

@@ -121,9 +121,10 @@ var inPlace = []mutant{
 	{
 		Name: "a survivor that answers is restarted to be read", Peer: "",
 		File: "controllers/plan/facts/restore.go",
-		From: `return r.Answer == nil && r.IsKept() && !r.Pod.Terminating && r.Pod.NeverReady() && r.Pod.Booted &&
-		o.Now.Sub(r.Pod.RunningSince) > FlushTime`,
-		To:      "return r.IsKept() && !r.Pod.Terminating && r.Pod.Booted && o.Now.Sub(r.Pod.RunningSince) > FlushTime",
+		From: `return r.Answer == nil && r.HasLastingData() && !r.Pod.Terminating && r.Pod.NeverReady() &&
+		r.Pod.Booted && o.Now.Sub(r.Pod.RunningSince) > FlushTime`,
+		To: "return r.HasLastingData() && !r.Pod.Terminating && r.Pod.Booted && " +
+			"o.Now.Sub(r.Pod.RunningSince) > FlushTime",
 		Package: planPackage, Test: "TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped",
 	},
 	{
@@ -238,9 +239,9 @@ var inPlace = []mutant{
 	{
 		Name: "a survivor that still reads its log is stopped to be read", Peer: "",
 		File: "controllers/plan/facts/restore.go",
-		From: `return r.Answer == nil && r.IsKept() && !r.Pod.Terminating && r.Pod.NeverReady() && r.Pod.Booted &&
-		o.Now.Sub(r.Pod.RunningSince) > FlushTime`,
-		To: "return r.Answer == nil && r.IsKept() && !r.Pod.Terminating && r.Pod.NeverReady() && " +
+		From: `return r.Answer == nil && r.HasLastingData() && !r.Pod.Terminating && r.Pod.NeverReady() &&
+		r.Pod.Booted && o.Now.Sub(r.Pod.RunningSince) > FlushTime`,
+		To: "return r.Answer == nil && r.HasLastingData() && !r.Pod.Terminating && r.Pod.NeverReady() && " +
 			"o.Now.Sub(r.Pod.RunningSince) > FlushTime",
 		Package: planPackage, Test: "TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped",
 	},

@@ -62,26 +62,25 @@ var kept = []mutant{
 	},
 	{
 		Name: "a member is removed before its volume is marked", Peer: "",
-		File: "controllers/plan/replace.go",
-		From: "if r.Volume != nil && !r.Volume.Terminating && r.Volume.RemovedFor != j.Cause && " +
-			"keeps(o.Observation, j.Cause) {",
-		To:      "if r.Volume != nil && !r.Volume.Terminating && r.Volume.RemovedFor != j.Cause && false {",
+		File:    "controllers/plan/replace.go",
+		From:    "v.RemovedFor != j.Cause && isVolumeKept(o.Observation, j.Cause) {",
+		To:      "v.RemovedFor != j.Cause && false {",
 		Package: planPackage, Test: keptRow("the volume of a member whose data cannot be read is marked before the " +
 			"member is removed"),
 	},
 	{
 		Name: "volumes are kept although the user keeps none", Peer: "",
 		File: "controllers/plan/replace.go",
-		From: `func keeps(o facts.Observation, c facts.Cause) bool {
+		From: `func isVolumeKept(o facts.Observation, c facts.Cause) bool {
 	return c == facts.CauseCorruption || o.Desired.KeepVolumes > 0
 }`,
-		To:      "func keeps(o facts.Observation, c facts.Cause) bool { return true }",
+		To:      "func isVolumeKept(o facts.Observation, c facts.Cause) bool { return true }",
 		Package: planPackage, Test: keptRow("and deleted where no volumes are kept"),
 	},
 	{
 		Name: "what a replaced member left is deleted", Peer: "",
 		File:    "controllers/plan/collect.go",
-		From:    "if cause := r.Volume.RemovedFor; cause != facts.NoCause && keeps(o.Observation, cause) {",
+		From:    "if cause := r.Volume.RemovedFor; cause != facts.NoCause && isVolumeKept(o.Observation, cause) {",
 		To:      "if cause := r.Volume.RemovedFor; cause != facts.NoCause && false {",
 		Package: planPackage, Test: keptRow("what it leaves is put aside"),
 	},
@@ -120,10 +119,10 @@ var kept = []mutant{
 	{
 		Name: "a corrupt copy is not kept where the user keeps none", Peer: "",
 		File: "controllers/plan/replace.go",
-		From: `func keeps(o facts.Observation, c facts.Cause) bool {
+		From: `func isVolumeKept(o facts.Observation, c facts.Cause) bool {
 	return c == facts.CauseCorruption || o.Desired.KeepVolumes > 0
 }`,
-		To:      "func keeps(o facts.Observation, c facts.Cause) bool { return o.Desired.KeepVolumes > 0 }",
+		To:      "func isVolumeKept(o facts.Observation, c facts.Cause) bool { return o.Desired.KeepVolumes > 0 }",
 		Package: planPackage, Test: row("its volume is kept"),
 	},
 	{

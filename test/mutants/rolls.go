@@ -255,18 +255,19 @@ var rolls = []mutant{
 	{
 		Name: "new settings are tried on all members at once", Peer: "coreos/etcd-operator#1211",
 		File: "controllers/plan/stopping.go",
-		From: `if o.Membership.Known || !r.IsKept() || !o.MayRestart(r) || !isOtherwiseMade(o.Observation, r) ||
-		isAnotherTrying(o, r) {`,
-		To:      "if o.Membership.Known || !r.IsKept() || !o.MayRestart(r) || !isOtherwiseMade(o.Observation, r) {",
+		From: `if o.Membership.Known || !r.HasLastingData() || !o.MayRestart(r) ||
+		!isOtherwiseMade(o.Observation, r) || isAnotherTrying(o, r) {`,
+		To: `if o.Membership.Known || !r.HasLastingData() || !o.MayRestart(r) ||
+		!isOtherwiseMade(o.Observation, r) {`,
 		Package: planPackage, Test: row("one member at a time"),
 	},
 	{
 		Name: "members are replaced one after the other for settings that keep them silent",
 		Peer: "coreos/etcd-operator#1211",
 		File: "controllers/plan/judge/seen.go",
-		From: `return IsUnheard(r) && r.IsKept() && r.Pod.NeverReady() && r.Pod.Choices == o.Desired.Choices &&
+		From: `return IsUnheard(r) && r.HasLastingData() && r.Pod.NeverReady() && r.Pod.Choices == o.Desired.Choices &&
 		!o.IsServedWith(r.Pod.Choices)`,
-		To: "return false && r.IsKept() && r.Pod.NeverReady() && r.Pod.Choices == o.Desired.Choices && " +
+		To: "return false && r.HasLastingData() && r.Pod.NeverReady() && r.Pod.Choices == o.Desired.Choices && " +
 			"!o.IsServedWith(r.Pod.Choices)",
 		Package: planPackage, Test: row("a member that never was ready with new settings is not replaced: the next " +
 			"one would take them too"),

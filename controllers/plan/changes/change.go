@@ -122,8 +122,8 @@ type (
 	// MarkFlushed writes on a survivor's volume that all it holds is in its database, for the incarnation that begins
 	// with it.
 	MarkFlushed struct {
-		Life   string // its incarnation
-		Volume facts.VolumeRef
+		Incarnation string // that it serves for
+		Volume      facts.VolumeRef
 	}
 
 	// MarkFormer writes on volumes of former incarnations which incarnation took their place.

@@ -25,8 +25,7 @@ func (h Hash) comparesWith(other Hash) bool {
 // sameCopies are the voters with this very hash.
 func (o Incarnation) sameCopies(h Hash) []Replica {
 	return Filter(o.Voters(), func(r Replica) bool {
-		return r.Answer != nil && r.Answer.Hash != nil &&
-			*r.Answer.Hash == h
+		return r.Answer != nil && r.Answer.Hash != nil && *r.Answer.Hash == h
 	})
 }
 

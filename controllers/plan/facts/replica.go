@@ -203,5 +203,5 @@ func (p *Pod) NeverReady() bool {
 	return p.Running && !p.RunningSince.IsZero() && !p.ReadySince.After(p.RunningSince)
 }
 
-// IsKept reports a member whose data outlives its Pod, and that can only start from it.
-func (r Replica) IsKept() bool { return !r.Ephemeral && !r.IsDoomed() && r.IsSealed() }
+// HasLastingData reports a member whose data outlives its Pod, and that can only start from it.
+func (r Replica) HasLastingData() bool { return !r.Ephemeral && !r.IsDoomed() && r.IsSealed() }

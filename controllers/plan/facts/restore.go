@@ -168,7 +168,7 @@ func (o View) EveryReplica() []Replica {
 func (o View) WhyServedOn(gone func(Replica) bool) string {
 	const others = "was not added by the operator, and would serve on beside what was restored. "
 	isOurs := func(r Replica) bool { return r.Answer != nil && !gone(r) }
-	switch strangers := o.majority(); {
+	switch strangers := o.strangersWithQuorum(); {
 	case o.HasQuorum() && len(o.Membership.Strangers) > 0:
 		return fmt.Sprintf("member %s "+others+"Remove it with etcdctl member remove, or delete the EtcdRestore",
 			o.Membership.Strangers[0].ID)
@@ -184,8 +184,8 @@ func (o View) WhyServedOn(gone func(Replica) bool) string {
 	return ""
 }
 
-// majority are the members that somebody added by hand, where they are a quorum by themselves.
-func (o View) majority() []etcdutil.Member {
+// strangersWithQuorum are the members that somebody added by hand, where they are a quorum by themselves.
+func (o View) strangersWithQuorum() []etcdutil.Member {
 	voters, strangers := 0, []etcdutil.Member(nil)
 	for _, m := range o.Membership.LastKnown {
 		if m.Learner {
@@ -320,8 +320,8 @@ func (o Observation) IsBeingRead() bool {
 // HasFlushed reports a process that can only start from its own data, and has run for long enough without ever serving.
 // Reading a long log may take minutes, in which nothing is written out.
 func (o Observation) HasFlushed(r Replica) bool {
-	return r.Answer == nil && r.IsKept() && !r.Pod.Terminating && r.Pod.NeverReady() && r.Pod.Booted &&
-		o.Now.Sub(r.Pod.RunningSince) > FlushTime
+	return r.Answer == nil && r.HasLastingData() && !r.Pod.Terminating && r.Pod.NeverReady() &&
+		r.Pod.Booted && o.Now.Sub(r.Pod.RunningSince) > FlushTime
 }
 
 // IsOvertaken reports that the cluster went on since an incarnation without a backup was promised, or may go on once

@@ -20,7 +20,7 @@ func guardData(o facts.View, c changes.Change) string {
 	case changes.DeleteVolumes:
 		return first(c.Volumes, func(ref facts.VolumeRef) string { return guardDeleteVolume(o, ref) })
 	case changes.StartPods:
-		return cmp.Or(guardFence(o), first(c.Pods, func(s changes.Start) string { return GuardStart(o, s) }))
+		return cmp.Or(guardFence(o), first(c.Pods, func(s changes.Start) string { return guardStart(o, s) }))
 	case changes.RecordMembers:
 		return first(c.Members, func(r changes.MemberRecord) string { return guardRecord(o, r) })
 	case changes.DeleteSecret:
@@ -157,8 +157,8 @@ func guardKeep(o facts.View, c changes.KeepVolume) string {
 	return ""
 }
 
-// GuardStart keeps a member ID from ever starting on an empty or foreign disk.
-func GuardStart(o facts.View, s changes.Start) string {
+// guardStart keeps a member ID from ever starting on an empty or foreign disk.
+func guardStart(o facts.View, s changes.Start) string {
 	r := o.Find(s.Name)
 	switch s.Flags {
 	case facts.FlagsSealed, facts.FlagsRestored:
@@ -236,7 +236,7 @@ func guardStop(o facts.View, r facts.Replica) string {
 		return fmt.Sprintf("etcd of %s runs.", r.Name)
 	}
 	isSpare := !o.IsAlive() && o.IsFirstToSpare(r)
-	if isSpare || r.IsKept() && (o.IsAlone(r) || r.Pod.NeverReady() && !o.IsAnyReady()) {
+	if isSpare || r.HasLastingData() && (o.IsAlone(r) || r.Pod.NeverReady() && !o.IsAnyReady()) {
 		return ""
 	}
 	return fmt.Sprintf("etcd of %s runs, and may serve.", r.Name)

@@ -224,7 +224,7 @@ func isReadyFor(v *facts.Volume, l record.Next) bool {
 // guardFlushed believes only of a process that runs without the others that it wrote out all that it had.
 func guardFlushed(o facts.View, c changes.MarkFlushed) string {
 	r := o.Find(c.Volume.Name)
-	if !o.IsPreparing() || c.Life != o.Birth.Next.Incarnation || r.Name != o.Birth.Next.Survivor ||
+	if !o.IsPreparing() || c.Incarnation != o.Birth.Next.Incarnation || r.Name != o.Birth.Next.Survivor ||
 		!r.HasVolume(c.Volume) || !o.IsQuorumGone() || !o.HasFlushed(r) {
 		return fmt.Sprintf("%s is not known to have run alone for long enough.", c.Volume.Name)
 	}
@@ -242,7 +242,7 @@ func guardRead(o facts.Incarnation, r facts.Replica) string {
 // mayStopSurvivor reports a member that is to be read on its volume, as somebody approved, and that can serve nobody.
 func mayStopSurvivor(o facts.View, r facts.Replica) bool {
 	_, isApproved := o.ApprovedNow(o.Birth.Next.Restore)
-	return isApproved && o.IsFlushed(r) && o.IsQuorumGone() && r.IsKept() && r.Answer == nil
+	return isApproved && o.IsFlushed(r) && o.IsQuorumGone() && r.HasLastingData() && r.Answer == nil
 }
 
 // guardSurvivorData says why a member's data is none to rebuild from, or "".

@@ -224,7 +224,7 @@ func isCrashing(o View, r facts.Replica) bool {
 // them either: they are to blame, and whatever took its place would be restarted with them in turn. Putting them right
 // restarts this one.
 func neverServedWithSpec(o View, r facts.Replica) bool {
-	return IsUnheard(r) && r.IsKept() && r.Pod.NeverReady() && r.Pod.Choices == o.Desired.Choices &&
+	return IsUnheard(r) && r.HasLastingData() && r.Pod.NeverReady() && r.Pod.Choices == o.Desired.Choices &&
 		!o.IsServedWith(r.Pod.Choices)
 }
 

@@ -26,8 +26,8 @@ func (v View) Judge(r facts.Replica) Judgement {
 // IsLost reports data that is certainly gone, or another's.
 func (v View) IsLost(r facts.Replica) bool { return v.Judge(r).IsLost() }
 
-// Current is how the members of the current incarnation are, by name.
-func Current(o facts.Observation) map[string]Judgement {
+// Members is how the members of the current incarnation are, by name.
+func Members(o facts.Observation) map[string]Judgement {
 	v := Of(o.On(o.Current))
 	for _, r := range v.Members {
 		v.Judge(r)

@@ -86,7 +86,7 @@ func (w *World) markFormer(c changes.MarkFormer, life *budgetOfEffects) {
 }
 
 func (w *World) markFlushed(c changes.MarkFlushed) {
-	w.editVolume(c.Volume, func(v *volume) { v.Flushed = c.Life })
+	w.editVolume(c.Volume, func(v *volume) { v.Flushed = c.Incarnation })
 }
 
 // incarnationOf is the list of the observation that a name belongs to.
