@@ -54,8 +54,8 @@ func refused(o facts.Observation, r rule) (facts.Note, bool) {
 	return facts.Note{}, false
 }
 
-// MayYield reports whether later rules may act in the pass in which the rule's change was refused.
-func MayYield(name string) bool {
+// MayGiveWay reports whether later rules may act in the pass in which the rule's change was refused.
+func MayGiveWay(name string) bool {
 	return slices.ContainsFunc(phases, func(p phase) bool {
 		return slices.ContainsFunc(p.rules, func(r rule) bool { return r.name == name && r.givesWay })
 	})

@@ -26,8 +26,8 @@ type Decision struct {
 	Reason  string         // CamelCase, for machines
 	Message string         // a sentence, for people
 
-	NeedsHuman bool          // a Refuse that nothing but a person can end
+	NeedsHuman bool          // nothing but a person can end what is refused, or waited for
 	Overdue    bool          // a wait past its deadline
 	Recheck    time.Duration // look again after this long even if nothing is heard
-	Yielded    []facts.Note  // rules that wait for the outside world and let later rules act
+	Yielded    []facts.Note  // what rules said that let later ones act: they wait, were refused, or were held back
 }

@@ -42,14 +42,13 @@
 //  4. Being born: (spec-refused, name-taken, restore-source,) void-birth, bootstrap, restored, settings, pods,
 //     first-quorum. What begins with a backup never starts empty.
 //  5. Alive, safe while etcd cannot be asked: (spec-refused, name-taken, first-quorum,) scaffold, budget,
-//     restore-leftover, seal, (settings, pods,) lead-away. Here the first two are told and hold nothing back. The
-//     cluster may not answer exactly because one of these was not done. A process that runs is stopped here only if, by
-//     the kubelet's word, it never served and no other does. Those who are away must not need it as it is: see
-//     stopping.go.
+//     restore-leftover, seal, (settings, pods,) label-role, lead-away. Here the first two are told and hold nothing
+//     back. The cluster may not answer exactly because one of these was not done. A process that runs is stopped here
+//     only if, by the kubelet's word, it never served and no other does, or if nothing is left of any other member.
+//     Those who are away must not need it as it is: see stopping.go.
 //  6. Who is a member: quorum-lost, membership, corruption. Unknown is not empty: nothing is removed. While copies of
 //     the data differ, none of them is given up on one member's word.
-//  7. Finish what was begun: label-role, record-members, abandon-learner, first-pod, promote, collect. A member that
-//     serves again gets its clients before anything that may wait.
+//  7. Finish what was begun: record-members, abandon-learner, first-pod, promote, collect.
 //  8. alarms, replace, shrink, grow. A doomed voter does not count, so grow also makes its successor.
 //  9. What the spec asks of members that run: pod-metadata, roll; then member-health, settled.
 //
@@ -59,7 +58,7 @@
 // proposal ends the walk, even when it only waits. So does a change that the guard vetoes, but in the phase moving.
 // When all that spoke yielded, the gravest of them is the decision, and of equals the first.
 //
-// The field yields of a rule in phases.go is another thing. When Kubernetes or etcd refused the rule's change, later
+// The field givesWay of a rule in phases.go is another thing. When Kubernetes or etcd refused the rule's change, later
 // rules are asked in the same pass.
 //
 // A wait for a process or a Pod has a deadline, counted from a time on an object. Past it the verdict is Refuse with

@@ -73,6 +73,8 @@ func doneAbout(s judge.Sign) string {
 		}[s.Cure]
 	case s.Certain:
 		return "Replaces it at once."
+	case s.State == judge.Doomed && len(s.Proof) > 1:
+		return "Lets another member join, or replaces it after `repair.replaceAfter`."
 	case s.State == judge.Doomed:
 		return "Lets another member join, then replaces it."
 	case s.Cause == facts.CauseCorruption:

@@ -20,7 +20,7 @@ import (
 // being is one name in a small world, and what is true there.
 type being struct {
 	state
-	so string // of: listed votes serves runs pod stays recorded sealed unheard leaving
+	so string // of: listed votes serves runs pod stays recorded sealed unheard leaving, ready where it does not serve
 }
 
 func (b being) is(word string) bool { return slices.Contains(strings.Fields(b.so), word) }
@@ -28,6 +28,8 @@ func (b being) is(word string) bool { return slices.Contains(strings.Fields(b.so
 var beings = []being{
 	{state{"healthy", voter, true, true, true}, "listed votes serves runs pod stays recorded sealed"},
 	{state{"silent", edited(voter, silent), true, false, true}, "listed votes runs pod stays recorded sealed"},
+	{state{"stopped answering", edited(voter, unanswered), true, false, true},
+		"listed votes runs pod stays recorded sealed ready"},
 	{state{"neverHeard", edited(voter, unheardAndGiven), true, false, true},
 		"listed votes runs pod stays recorded sealed unheard"},
 	{state{"leaving", edited(voter, leaving), true, false, true},
@@ -146,7 +148,7 @@ func (s small) damage(c changes.Change) string {
 		b := s.at(c.Pod.Name)
 		return when(c.Role == facts.RoleVoter && !b.is("sealed"), "clients are led to what may lose their writes",
 			c.Role == facts.RoleVoter && s.isKnown && !b.is("votes"), "clients are led to what does not serve them",
-			c.Role == "" && s.isKnown && !b.is("serves") && s.ledTo() < etcdutil.Quorum(s.all),
+			c.Role == "" && s.isKnown && b.is("ready") && !b.is("serves") && s.ledTo() < etcdutil.Quorum(s.all),
 			"clients are led to too few")
 	case changes.SealPods:
 		return when(!s.at(c.Pods[0].Pod.Name).is("recorded"), "it never starts, where it has not begun")
@@ -214,8 +216,9 @@ func (s small) damageOfDeletion(name string) string {
 // neverAnswered reports a process that was never heard, with settings that the spec does not ask for, while no kubelet
 // calls a Pod ready.
 func (s small) neverAnswered(name string) bool {
-	return s.at(name).is("unheard") &&
-		!slices.ContainsFunc(s.beings, func(b being) bool { return b.is("serves") || b.name == "removed" })
+	return s.at(name).is("unheard") && !slices.ContainsFunc(s.beings, func(b being) bool {
+		return b.is("serves") || b.is("ready") || b.name == "removed"
+	})
 }
 
 // damageOfStart: a member ID must never start on an empty directory, nor one that is no member.
@@ -361,8 +364,6 @@ var cautions = []disagreement{
 
 // gaps are changes that may hurt and that the guard lets pass. Only the rules that propose them stand before the harm.
 var gaps = []disagreement{
-	{"LabelRole", "learner|dead learner|removed|unwritten", "*",
-		"the guard does not look at roles: clients may be led to what does not serve them"},
 	{"SetBudget", "*", "unknown",
 		"restore-fence takes the budget away while no list is known, and the guard does not ask whether a restore does"},
 	{"StartPods", "added", "known",

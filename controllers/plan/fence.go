@@ -107,7 +107,7 @@ func unfenced(o judge.View) string {
 		if r.Pod == nil {
 			continue
 		}
-		if !hasNotLeft(o.Observation, r) {
+		if !isStuckLeaving(o.Observation, r) {
 			return fmt.Sprintf("the Pod of %s, of the previous incarnation, is still there", r.Name)
 		}
 		remaining[r.Pod.Incarnation]++
@@ -131,7 +131,7 @@ func unfenced(o judge.View) string {
 func notLeft(o facts.Observation) []string {
 	var out []string
 	for _, r := range o.FormerMembers() {
-		if hasNotLeft(o, r) {
+		if isStuckLeaving(o, r) {
 			out = append(out, fmt.Sprintf("%s on node %s", r.Name, r.Pod.Node))
 		}
 	}

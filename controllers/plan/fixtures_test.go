@@ -267,6 +267,11 @@ func undressed(r *facts.Replica) { r.Pod.Undressed = true }
 
 func unready(r *facts.Replica) { r.Pod.Ready = false }
 
+func unstartedOnDeadNode(r *facts.Replica) {
+	onDeadNode(r)
+	r.Pod.Created, r.Pod.Started, r.Pod.Running, r.Pod.Ready = now.Add(-time.Hour), false, false, false
+}
+
 func behind(r *facts.Replica) { r.Answer.Applied, r.Pod.Ready = 1, false }
 
 func wanting(o scene, c facts.Choices) scene {

@@ -65,6 +65,7 @@ func guardedMembership() []guardRow {
 		return o
 	}
 	label := changes.LabelRole{Pod: away.Pod, Role: facts.RoleVoter}
+	few := three.edit(0, unlabelledOld)
 	unlabelled := three.edit(1, unlabelledOld)
 	joinable := func(r *facts.Replica) { r.Pod.Flags = facts.FlagsJoin }
 	without := three.edit(2, removed)
@@ -92,6 +93,8 @@ func guardedMembership() []guardRow {
 			"a member that the operator did not add has a vote"},
 		{"a member that clients are led away from while no quorum answers", unseen, away, unseen.edit(2, unanswered),
 			away, "demo-1 does not serve, and those that clients are led to are no quorum"},
+		{"a ready member that clients are led away from: one that is not ready is in no endpoint", few.edit(1, silent),
+			away, few.edit(1, unanswered), away, "those that clients are led to are no quorum"},
 		{"a member that clients are led away from while they are led to too few others", unseen, away,
 			unseen.edit(2, unlabelledOld), away, "those that clients are led to are no quorum"},
 		{"a label for a member that could start empty", unlabelled, label, unlabelled.edit(1, joinable), label,

@@ -40,7 +40,7 @@ func notSupported(format string, args ...any) *proposal {
 // memberHealth keeps the cluster from being called settled while a member is not well.
 func memberHealth(o judge.View) *proposal {
 	for _, r := range o.Members {
-		if r.Member == nil && isLeaving(r) && !hasNotLeft(o.Observation, r) {
+		if r.Member == nil && isLeaving(r) && !isStuckLeaving(o.Observation, r) {
 			return wait(facts.ReasonPodLeaving, "%s is no member any more; its remains are being deleted.",
 				r.Name).yielding()
 		}
@@ -54,9 +54,9 @@ func memberHealth(o judge.View) *proposal {
 	return nil
 }
 
-// hasNotLeft reports remains of a member that was removed, on a node that does not answer: they go when it is back or
-// deleted, and nobody needs to wait for that.
-func hasNotLeft(o facts.Observation, r facts.Replica) bool {
+// isStuckLeaving reports remains of a member that was removed, on a node that does not answer: they go when it is back
+// or deleted, and nothing needs to wait for that.
+func isStuckLeaving(o facts.Observation, r facts.Replica) bool {
 	return r.Pod != nil && r.Pod.Terminating && !r.Pod.GoneBy.IsZero() &&
 		o.Now.Sub(r.Pod.GoneBy) > facts.LeavingDeadline
 }

@@ -13,7 +13,7 @@ import (
 // Rules about a member on its way to its vote.
 
 // abandonLearner removes a learner that is not wanted, or that cannot live. A learner has no vote: removing it risks
-// nothing. One whose Pod Kubernetes cannot start is left: another name would meet the same.
+// nothing. One whose Pod Kubernetes cannot start is left, unless its node is why: another name would meet the same.
 func abandonLearner(o judge.View) *proposal {
 	for _, r := range o.Learners() {
 		if why := whyAbandon(o, r); why != "" {
@@ -39,7 +39,7 @@ func whyAbandon(o judge.View, r facts.Replica) string {
 		return "the member list changed before it started"
 	case o.Desired.Ephemeral && mayStartOtherwise(o, r):
 		return "its Pod cannot start, and the settings changed"
-	case r.Pod.Started && isLate(o, r):
+	case isLate(o, r):
 		return fmt.Sprintf("it did not join within %s", joinDeadline(o.Incarnation))
 	}
 	return ""
@@ -51,9 +51,11 @@ func mayStartOtherwise(o judge.View, r facts.Replica) bool {
 	return r.CannotRun() && r.Pod.Choices != memberChoices(o)
 }
 
-// isLate reports whether a learner's Pod is older than it takes to join, and the learner does not answer.
+// isLate reports a learner whose Pod started, or has a node that is why it did not, and is older than it takes to join,
+// and that does not answer.
 func isLate(o judge.View, r facts.Replica) bool {
-	return o.Now.Sub(r.Pod.Created) > joinDeadline(o.Incarnation) && !r.IsHealthy(o.Membership)
+	return (r.Pod.Started || o.Judge(r).Cause == facts.CauseNode) &&
+		o.Now.Sub(r.Pod.Created) > joinDeadline(o.Incarnation) && !r.IsHealthy(o.Membership)
 }
 
 // learnerFirst lets a learner start before another member is removed: it was told the list as it is, and would find

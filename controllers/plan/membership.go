@@ -106,11 +106,15 @@ func isDataOfThisIncarnation(o judge.View, r facts.Replica) bool {
 	return o.Desired.Ephemeral || r.Volume != nil && (!r.Volume.Terminating || o.Birth.ClusterID == 0)
 }
 
-// labelRole lets the client Service follow the roles. It comes before what may wait for minutes, or for a person, so
-// that a member that serves again is not kept from its clients meanwhile.
+// labelRole lets the client Service follow the roles. It comes before what may wait for a person, so that a member that
+// serves again is not kept from its clients meanwhile. While copies are in doubt, no client is led to another one.
 func labelRole(o judge.View) *proposal {
+	if inDoubt(o.Incarnation) {
+		return nil
+	}
 	for _, r := range o.Members {
-		if !r.IsSealed() || r.Member == nil || r.Pod.Terminating || servesNothing(r) || isToLoseClients(o, r) {
+		isKnown := r.Member != nil && r.IsSealed() && r.Record().MemberID == r.Member.ID
+		if !isKnown || r.Pod.Terminating || servesNothing(r) || isToLoseClients(o, r) {
 			continue
 		}
 		if want := roleOf(o, r); want != r.Pod.Role {
@@ -124,8 +128,6 @@ func labelRole(o judge.View) *proposal {
 // isToLoseClients reports a member that clients are led away from although it serves: it has other data than its own,
 // or is the one that shrink takes the label from before it is removed.
 func isToLoseClients(o judge.View, r facts.Replica) bool {
-	cause := o.Judge(r).Cause
 	leaving, isTooMany := nextToLeave(o)
-	return cause == facts.CauseIdentity || cause == facts.CauseCorruption ||
-		isTooMany && followsSpec(o) && leaving.Name == r.Name
+	return o.Judge(r).Cause == facts.CauseIdentity || isTooMany && followsSpec(o) && leaving.Name == r.Name
 }

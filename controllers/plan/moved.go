@@ -17,7 +17,7 @@ func goesOnWithout(o facts.Incarnation) bool {
 }
 
 // needsNothing reports an incarnation that was moved to whose members lack nothing but their Pods: those start from
-// what was restored, whatever else of the spec or the namespace is in the way. The previous incarnation it is stopped
+// what was restored, whatever else of the spec or the namespace is in the way. The previous incarnation is stopped
 // already, so nobody would be kept alive by waiting.
 func needsNothing(o judge.View) bool {
 	isInPods := o.Desired.Ephemeral && o.Desired.Fault == ""

@@ -183,7 +183,7 @@ func rows() []row {
 		{"a member added by hand stops every change of the list", func() scene {
 			o := desire(settledWorld(3), func(d *facts.Desired) { d.Size = 5 })
 			o.Current.Membership.Strangers = []etcdutil.Member{{ID: 99}}
-			return o
+			return o.budgeting(3)
 		}(), Refuse, "membership", facts.ReasonStranger, "", "63"},
 		{"clients are led away from a volume with another member's data",
 			settledWorld(3).edit(1, func(r *facts.Replica) { r.Answer.ID = 77 }),
@@ -280,6 +280,17 @@ func rows() []row {
 
 		{"growth makes the volume first", desire(settledWorld(1), func(d *facts.Desired) { d.Size = 3 }), Act, "grow",
 			facts.ReasonGrow, "PrepareMember", "demo-1"},
+		{"and passes over a name that something of an earlier cluster has", func() scene {
+			o := desire(settledWorld(1), func(d *facts.Desired) { d.Size = 3 })
+			o.Retained = []facts.Retained{{Kind: "PersistentVolumeClaim", Name: "demo-1", Kept: true}}
+			return o
+		}(), Act, "grow", facts.ReasonGrow, "PrepareMember", "demo-2"},
+		{"also one that was promised before something else took it", func() scene {
+			o := desire(settledWorld(1), func(d *facts.Desired) { d.Size = 3 }).promising(1)
+			o.Objects = append(o.Objects, facts.Object{Kind: "PersistentVolumeClaim", Name: "demo-1",
+				State: facts.ObjectForeign})
+			return o
+		}(), Act, "grow", facts.ReasonGrow, "PrepareMember", "demo-2"},
 		{"then adds the learner it was promised to", desire(settledWorld(1).with(promised(1)).promising(1),
 			func(d *facts.Desired) { d.Size = 3 }), Act, "grow", facts.ReasonGrow, "AddLearner", "demo-1"},
 		{"then starts its Pod", desire(settledWorld(1).with(added(1)), func(d *facts.Desired) { d.Size = 3 }), Act,
@@ -311,6 +322,15 @@ func rows() []row {
 			return o
 		}(), Act, "grow", facts.ReasonGrow, "PrepareMember", "demo-9"},
 
+		{"a drain counts the vote that somebody added by hand", strangers(settledWorld(3)), Act, "budget",
+			facts.ReasonBudget, "SetBudget", "3 of 4"},
+		{"one that clients cannot reach is removed before those that they can",
+			desire(settledWorld(3).edit(0, unready), func(d *facts.Desired) { d.Size = 1 }), Act, "shrink",
+			facts.ReasonMoveLeader, "MoveLeader", "demo-0"},
+		{"a learner whose node died before it started is given up, in its time",
+			desire(settledWorld(2).with(starting(2)).edit(2, unstartedOnDeadNode),
+				func(d *facts.Desired) { d.Size = 3 }),
+			Act, "abandon-learner", facts.ReasonAbandon, "RemoveMember", "demo-2"},
 		{"shrinking takes the label from the highest ordinal first",
 			desire(settledWorld(3), func(d *facts.Desired) { d.Size = 1 }), Act, "shrink", facts.ReasonShrink,
 			"LabelRole", "demo-2"},
@@ -527,6 +547,9 @@ func deaths() []row {
 		{"a member that is dead for longer than allowed is removed",
 			patient(settledWorld(3).edit(1, deadFor(6*time.Minute))), Act, "replace", facts.ReasonReplaceDead,
 			"RemoveMember", "demo-1"},
+		{"also while its volume is being deleted, and no successor can join beside it",
+			patient(settledWorld(3).edit(1, deadFor(6*time.Minute)).edit(1, doomed)), Act, "replace",
+			facts.ReasonReplaceDead, "RemoveMember", "demo-1"},
 		{"not a moment before", patient(settledWorld(3).edit(1, deadFor(4*time.Minute))), Refuse, "member-health",
 			facts.ReasonNotReady, "", "demo-1"},
 		{"nor right after an outage: the quorum has only just come back, and so may this one",
@@ -543,6 +566,12 @@ func deaths() []row {
 			Act, "lead-away", facts.ReasonLabelRole, "LabelRole", "demo-1"},
 		{"and back once it answers again", settledWorld(3).edit(1, unlabelledOld), Act, "label-role",
 			facts.ReasonLabelRole, "LabelRole", "demo-1 is a voter"},
+		{"also while a person has to remove a member that was added by hand",
+			strangers(settledWorld(3).edit(1, unlabelledOld)).budgeting(3), Act, "label-role", facts.ReasonLabelRole,
+			"LabelRole", "demo-1 is a voter"},
+		{"but not while it is in doubt whose copy is right",
+			hashing(raising(settledWorld(3).edit(1, unlabelledOld), 10, corrupt), 7, 8, 9), Refuse, "corruption",
+			facts.ReasonCorruption, "", ""},
 		{"also while a person has to make room", raising(settledWorld(3).edit(1, unlabelledOld), 100, noSpace),
 			Act, "label-role", facts.ReasonLabelRole, "LabelRole", "demo-1 is a voter"},
 		{"but not to the one that is about to be removed",

@@ -100,10 +100,13 @@ var phases = []phase{
 		{"budget", "The disruption budget never allows less than the voters need.", budget, givesWay, always},
 		{"restore-leftover", "What looked at a backup, or restored a volume, is deleted once the cluster lives.",
 			restoreLeftover, givesWay, always},
-		{"seal", "A recorded member can no longer start from an empty directory.", seal, givesWay, always},
+		{"seal",
+			"A recorded member can no longer start from an empty directory. One that stopped because copies differ " +
+				"starts once without comparing.", seal, givesWay, always},
 		{"settings", "A member that does not run, or never answers, takes the settings of the spec.",
 			settings, givesWay, always},
 		{"pods", "Each member has the Pod that its volume asks for, started on its own data.", pods, givesWay, always},
+		{"label-role", "The client Service leads to sealed voters that serve.", labelRole, givesWay, always},
 		{"lead-away",
 			"Clients are led to no process with other data than its member's, nor to one that stopped serving " +
 				"beside a quorum.",
@@ -113,10 +116,9 @@ var phases = []phase{
 		{"membership", "While it is not certain who is a member, no member is added or removed.",
 			membership, holds, always},
 		{"corruption",
-			"While members hold different data nothing is restarted or removed, but a copy that stands alone " +
-				"against a majority.",
+			"While members hold different data no member that runs is restarted, and none is removed but one whose " +
+				"copy stands alone against a majority.",
 			corruption, holds, always},
-		{"label-role", "The client Service leads to sealed voters only.", labelRole, givesWay, always},
 		{"record-members", "A member that answered is written down beside its data.", recordMembers, holds, always},
 		{"abandon-learner", "A learner that is not wanted, or cannot live, is removed.", abandonLearner, holds, always},
 		{"first-pod", "The missing first Pod of a listed member is started.", firstPod, givesWay, always},

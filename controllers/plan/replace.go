@@ -73,7 +73,7 @@ func replaceNow(o judge.View, r facts.Replica, j judge.Judgement) *proposal {
 
 // isOverdue reports a member that nothing says has lost its data, and that two witnesses have called dead for as long
 // as the user allows. The table sees to the two: each of its rows with a time names them. The time is that of the row
-// which fits now. So a Pod that Kubernetes evicts from a node that stopped answering begins a new wait, at its GoneBy.
+// which fits now. A Pod that is evicted from a node which stopped answering keeps the node's time: see unheardSince.
 func isOverdue(o judge.View, j judge.Judgement) bool {
 	if j.Cure != judge.Replace || j.Certain || j.Since.IsZero() || o.Desired.ReplaceAfter == 0 {
 		return false

@@ -64,5 +64,6 @@ func budget(o judge.View) *proposal {
 		return nil
 	}
 	return act(changes.SetBudget{MinAvailable: want}, facts.ReasonBudget,
-		"The disruption budget is set to %d of %d voters.", want, voters)
+		"The disruption budget is set to %d of %d voters.", want,
+		voters+len(o.Membership.VotingStrangers()))
 }

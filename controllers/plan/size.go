@@ -60,11 +60,11 @@ func nextToLeave(o judge.View) (facts.Replica, bool) {
 // isUnlabelled reports a member that clients are not led to, although they could be.
 func isUnlabelled(r facts.Replica) bool { return r.IsSealed() && r.Pod.Role == "" }
 
-// leavingRank is the order in which voters go. While one is being succeeded, another that is away for a moment is no
-// reason, nor is a label that was taken for it.
+// leavingRank is the order in which voters go. One that clients cannot reach goes before those that they can. While one
+// is being succeeded, another that is away for a moment is no reason, nor is a label that was taken for it.
 func leavingRank(o facts.Incarnation, r facts.Replica, succeeded string) int {
 	switch {
-	case r.IsDoomed() || !r.IsHealthy(o.Membership) && (succeeded == "" || r.Pod == nil || !r.Pod.Ready):
+	case r.IsDoomed() || isAway(o, r, succeeded != ""):
 		return 0
 	case isUnlabelled(r) && (succeeded == "" || r.Name == succeeded):
 		return 1
@@ -72,6 +72,16 @@ func leavingRank(o facts.Incarnation, r facts.Replica, succeeded string) int {
 		return 2
 	}
 	return 3
+}
+
+// isAway reports a voter that does not answer or is not ready; where it may come back in a moment, one of which both is
+// so.
+func isAway(o facts.Incarnation, r facts.Replica, mayReturn bool) bool {
+	isHealthy, isReady := r.IsHealthy(o.Membership), r.Pod != nil && r.Pod.Ready
+	if mayReturn {
+		return !isHealthy && !isReady
+	}
+	return !isHealthy || !isReady
 }
 
 // nextLeader is the one with the most applied, other than the one that goes; rather one that need not be restarted
@@ -116,11 +126,12 @@ func isLasting(o judge.View, r facts.Replica) bool {
 }
 
 // promise is the name that was promised to the member to be added, or "". The birth record names it, so that a volume
-// of any other name that no member is recorded on is a leftover. It stays promised until it is kept or the size asks
-// for none: what is refused uses up no names.
+// of any other name that no member is recorded on is a leftover. It stays promised until it is kept, the size asks
+// for none, or something that is not ours has the name: what is refused uses up no names.
 func promise(o judge.View) string {
 	r := o.Find(o.Birth.Promised)
-	if o.Birth.Promised == "" || !wantsGrowth(o) || r.Member != nil || r.Pod != nil || r.IsRecorded() {
+	if o.Birth.Promised == "" || !wantsGrowth(o) || r.Member != nil || r.Pod != nil || r.IsRecorded() ||
+		slices.Contains(takenNames(o.Observation), r.Name) {
 		return ""
 	}
 	if v := r.Volume; v != nil && (v.Terminating || v.Phase == facts.VolumeLost ||
@@ -198,12 +209,26 @@ func nextOrdinal(o judge.View) int {
 	for _, v := range o.Kept {
 		highest = max(highest, v.Ordinal)
 	}
-	for _, name := range slices.Concat(o.Birth.Names, o.Birth.Next.Names) {
+	for _, name := range slices.Concat(o.Birth.Names, o.Birth.Next.Names, takenNames(o.Observation)) {
 		if ordinal, ok := etcdutil.Ordinal(o.Cluster.Name, name); ok {
 			highest = max(highest, ordinal)
 		}
 	}
 	return highest + 1
+}
+
+// takenNames are the names of Pods and volumes that are not of this cluster.
+func takenNames(o facts.Observation) []string {
+	var out []string
+	for _, left := range o.Retained {
+		out = append(out, left.Name)
+	}
+	for _, object := range o.Objects {
+		if object.State == facts.ObjectForeign || object.State == facts.ObjectTerminating {
+			out = append(out, object.Name)
+		}
+	}
+	return out
 }
 
 // memberChoices are the choices that a new member is made from: those of the spec once a member serves with them, and

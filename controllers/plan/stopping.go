@@ -96,7 +96,7 @@ func isStarting(o judge.View, r facts.Replica) bool {
 	case r.Pod == nil:
 		return o.MayRestart(r)
 	case r.Pod.Terminating:
-		return !hasNotLeft(o.Observation, r)
+		return !isStuckLeaving(o.Observation, r)
 	case r.Pod.Running:
 		return !r.Pod.Ready && o.Now.Sub(r.Pod.RunningSince) <= facts.StartDeadline
 	}

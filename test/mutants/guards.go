@@ -32,8 +32,8 @@ var guards = []mutant{
 	},
 	{
 		Name: "a vote that nobody of ours has is left out", Peer: "",
-		File:    "controllers/plan/guard/members.go",
-		From:    "func(m etcdutil.Member) bool { return !m.Learner })",
+		File:    "controllers/plan/facts/incarnation.go",
+		From:    "func(s etcdutil.Member) bool { return !s.Learner })",
 		To:      "func(etcdutil.Member) bool { return false })",
 		Package: planPackage, Test: guardRow("a removal beside a vote that nobody of ours has"),
 	},

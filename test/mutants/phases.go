@@ -128,6 +128,41 @@ var phases = []mutant{
 		Package: planPackage, Test: row("also while a person has to make room"),
 	},
 	{
+		Name: "a vote that was added by hand does not count for drains", Peer: "",
+		File:    "controllers/plan/facts/incarnation.go",
+		From:    "return etcdutil.Quorum(voters + len(o.Membership.VotingStrangers()))",
+		To:      "return etcdutil.Quorum(voters)",
+		Package: planPackage, Test: row("a drain counts the vote that somebody added by hand"),
+	},
+	{
+		Name: "a learner on a dead node is waited for", Peer: "",
+		File:    "controllers/plan/learner.go",
+		From:    "return (r.Pod.Started || o.Judge(r).Cause == facts.CauseNode) &&",
+		To:      "return r.Pod.Started &&",
+		Package: planPackage, Test: row("a learner whose node died before it started is given up, in its time"),
+	},
+	{
+		Name: "a name that another object has is promised again and again", Peer: "",
+		File:    "controllers/plan/size.go",
+		From:    "o.Birth.Names, o.Birth.Next.Names, takenNames(o.Observation))",
+		To:      "o.Birth.Names, o.Birth.Next.Names)",
+		Package: planPackage, Test: row("and passes over a name that something of an earlier cluster has"),
+	},
+	{
+		Name: "a dead member on a volume that is going is waited for", Peer: "",
+		File:    "controllers/plan/judge/seen.go",
+		From:    "return r.IsDoomed() && IsUnheard(r)",
+		To:      "return r.IsDoomed() && IsUnheard(r) && false",
+		Package: planPackage, Test: row("also while its volume is being deleted, and no successor can join beside it"),
+	},
+	{
+		Name: "a label that misleads nobody may not be taken", Peer: "",
+		File:    "controllers/plan/guard/members.go",
+		From:    `c.Role == "" && r.Pod.Ready && servesNobody`,
+		To:      `c.Role == "" && servesNobody`,
+		Package: planPackage, Test: "TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt",
+	},
+	{
 		Name: "the disruption budget follows the voters of another cluster", Peer: "",
 		File: "controllers/plan/scaffold.go",
 		From: "if !o.HasQuorum() || o.Budget.State == facts.ObjectForeign || o.Budget.State == " +

@@ -72,7 +72,7 @@ func (RecordMembers) traits() Traits {
 }
 
 func (SealPods) traits() Traits {
-	return Traits{Unconfirmed: "a sealed Pod can do nothing that it could not do before"}
+	return Traits{Unconfirmed: "no process stops, and none starts without data for it"}
 }
 
 func (ApplyObjects) traits() Traits {

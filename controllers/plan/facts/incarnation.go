@@ -31,6 +31,11 @@ type Membership struct {
 	Denied    bool              // because etcd lets nobody in who has no user, or not this one
 }
 
+// VotingStrangers are those with a vote, which counts of our voters leave out.
+func (m Membership) VotingStrangers() []etcdutil.Member {
+	return Filter(m.Strangers, func(s etcdutil.Member) bool { return !s.Learner })
+}
+
 // Find returns the replica of that name, or an empty one.
 func (o Incarnation) Find(name string) Replica {
 	r, _ := Find(o.Members, name)
@@ -196,13 +201,13 @@ func IncarnationID(uid string, counter int) string {
 	return fmt.Sprintf("%08x", uint32(h.Sum64()^h.Sum64()>>32))
 }
 
-// BudgetFor is minAvailable for so many voters: a quorum of them, and no budget for a single one, which could never be
-// drained.
+// BudgetFor is minAvailable for so many voters: a quorum of them and of those that were added by hand, whose Pods it
+// does not count. There is no budget for a single one, which could never be drained.
 func BudgetFor(o View, voters int) int {
 	if !o.Desired.HasBudget || voters < 2 {
 		return 0
 	}
-	return etcdutil.Quorum(voters)
+	return etcdutil.Quorum(voters + len(o.Membership.VotingStrangers()))
 }
 
 // Filter returns the items that are to be kept.

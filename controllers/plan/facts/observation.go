@@ -28,7 +28,7 @@ type Observation struct {
 	Astray   []DataRef    // volumes and Secrets of authorities whose owner is not as deletionPolicy asks
 	Requests []Request    // EtcdRestores that name this cluster, the oldest first
 	Retained []Retained   // what an earlier cluster of this name left behind, volumes first, each by name
-	Refused  []Note       // rules whose change Kubernetes or etcd refused in this very pass: they yield, if they may
+	Refused  []Note       // rules whose change Kubernetes or etcd refused in this very pass: they give way
 }
 
 // Identity names the object that is looked after.

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -39,7 +38,7 @@ func guardRemove(o facts.View, c changes.RemoveMember) string {
 	if veto := guardCopies(o, c.Name); veto != "" {
 		return veto
 	}
-	if hasVotingStranger(o) {
+	if len(o.Membership.VotingStrangers()) > 0 {
 		return "a member that the operator did not add has a vote."
 	}
 	voters, healthy := len(o.Voters())-1, len(o.HealthyVoters())
@@ -65,7 +64,7 @@ func guardPromote(o facts.View, c changes.Promote) string {
 	if saysThatCopiesDiffer(o) && !allHoldTheSame(o) {
 		return "members hold different data, and nothing shows which of them it was copied from."
 	}
-	if hasVotingStranger(o) {
+	if len(o.Membership.VotingStrangers()) > 0 {
 		return "a member that the operator did not add has a vote."
 	}
 	voters, healthy := len(o.Voters())+1, len(o.HealthyVoters())
@@ -77,11 +76,6 @@ func guardPromote(o facts.View, c changes.Promote) string {
 			voters)
 	}
 	return ""
-}
-
-// hasVotingStranger reports a vote that these counts of voters would leave out.
-func hasVotingStranger(o facts.View) bool {
-	return slices.ContainsFunc(o.Membership.Strangers, func(m etcdutil.Member) bool { return !m.Learner })
 }
 
 func guardAdd(o facts.View, c changes.AddLearner) string {
@@ -129,9 +123,9 @@ func guardVotes(o facts.View, r facts.Replica) string {
 	return ""
 }
 
-// guardLabel leads clients to no member that could still start empty, or has another role. It takes them from a member
-// that does not serve only while those that they are led to are a quorum: the operator itself may be cut off, and the
-// disruption budget counts labelled Pods alone.
+// guardLabel leads clients to no member that could still start empty, or has another role. It takes them from a ready
+// member that does not serve only while those that they are led to are a quorum: the operator itself may be cut off,
+// and the disruption budget counts labelled Pods alone. One that is not ready is in no endpoint and no budget anyway.
 func guardLabel(o facts.View, c changes.LabelRole) string {
 	if _, isFormer := facts.Find(o.FormerMembers(), c.Pod.Name); isFormer {
 		return ""
@@ -142,7 +136,7 @@ func guardLabel(o facts.View, c changes.LabelRole) string {
 		return fmt.Sprintf("the Pod %s is another one by now.", c.Pod.Name)
 	case c.Role != "" && (!r.IsSealed() || (c.Role == facts.RoleVoter) != r.IsVoter()):
 		return fmt.Sprintf("%s is no sealed %s.", r.Name, c.Role)
-	case c.Role == "" && servesNobody(o, r) && ledTo(o, r.Name) < etcdutil.Quorum(len(o.Voters())):
+	case c.Role == "" && r.Pod.Ready && servesNobody(o, r) && ledTo(o, r.Name) < etcdutil.Quorum(len(o.Voters())):
 		return fmt.Sprintf("%s does not serve, and those that clients are led to are no quorum.", r.Name)
 	}
 	return ""

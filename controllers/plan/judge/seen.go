@@ -140,6 +140,8 @@ func ownWord(_ View, r facts.Replica) string {
 
 func isDoomed(_ View, r facts.Replica) bool { return r.IsDoomed() }
 
+func isDoomedUnheard(_ View, r facts.Replica) bool { return r.IsDoomed() && IsUnheard(r) }
+
 // IsUnheard reports a Pod of which neither the operator nor the kubelet hears that its member serves.
 func IsUnheard(r facts.Replica) bool { return r.Answer == nil && r.Pod != nil && !r.Pod.Ready }
 

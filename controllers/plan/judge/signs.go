@@ -51,6 +51,9 @@ var Signs = []Sign{
 		means(Lost, facts.CauseDisk, Replace).certainly().by(ByMember).toldBy(wordOfEtcd).saying(ownWord),
 	seen("its data is gone or cannot be read, and it is started once more", returnsAfterOwnWord).
 		means(Lost, facts.CauseDisk, Await).by(ByMember).toldBy(wordOfEtcd).saying(ownWord),
+	seen("any stop of its Pod loses its data, and nothing is heard of it", isDoomedUnheard).
+		means(Doomed, facts.CauseVolume, Replace).from(podChangeOf).by(ByVolume, ByOperator, ByKubelet).
+		toldBy(wordOfVolume),
 	seen("any stop of its Pod loses its data", isDoomed).
 		means(Doomed, facts.CauseVolume, Replace).by(ByVolume).toldBy(wordOfVolume),
 

@@ -29,21 +29,21 @@ func (w *World) Apply(c changes.Change, refused []facts.Note, diesAfter int) err
 	w.remember()
 	w.trouble.isRaced = false
 	w.meanwhile()
-	err := cmp.Or(w.effect(admitted, diesAfter), refusal)
+	err := w.effect(admitted, diesAfter, refusal)
 	if err == nil && w.sometimes(w.trouble.LostReplies, 4) {
 		err = errLost
 	}
 	return err
 }
 
-// effect carries a change out, and holds what that did to the invariants.
-func (w *World) effect(c changes.Change, diesAfter int) error {
+// effect carries out what Kubernetes did not refuse of a change, and holds what that did to the invariants.
+func (w *World) effect(c changes.Change, diesAfter int, refusal error) error {
 	written := w.clusters[w.objects.birth.ClusterID]
 	w.ledger.before = w.health()
 	before, copies, birth := w.snapshot(), w.countCopies(written), w.objects.birth
 	w.ledger.found = before
 	life := &budgetOfEffects{left: diesAfter, between: w.meanwhile}
-	err := cmp.Or(w.carryOut(c, life), life.err)
+	err := cmp.Or(w.carryOut(c, life), life.err, refusal)
 	w.forgetAsOlder(birth)
 	w.settleClusters()
 	w.checkAction(w.ledger.before, c)

@@ -66,7 +66,8 @@ func (w *World) hasChanged(before snapshot) bool { return !reflect.DeepEqual(bef
 func (w *World) checkRest(d plan.Decision) {
 	switch {
 	case d.Verdict != plan.Settled:
-		if d.Change != nil && w.ledger.settled != nil && reflect.DeepEqual(*w.ledger.settled, w.ledger.found) {
+		isSame := w.ledger.settled != nil && reflect.DeepEqual(*w.ledger.settled, w.ledger.found)
+		if d.Change != nil && isSame && !w.isExpiry(d.Change) {
 			w.violate("I8: settled, and %s by %s a while later, where nothing had changed", changes.KindOf(d.Change),
 				d.Rule)
 		}
@@ -75,6 +76,15 @@ func (w *World) checkRest(d plan.Decision) {
 		s := w.snapshot()
 		w.ledger.settled = &s
 	}
+}
+
+// isExpiry reports a change that nothing but time asks for: what was kept for a while is deleted.
+func (w *World) isExpiry(c changes.Change) bool {
+	deletion, isDeletion := c.(changes.DeleteVolumes)
+	return isDeletion && !slices.ContainsFunc(deletion.Volumes, func(ref facts.VolumeRef) bool {
+		v := w.ledger.found.objects.volumes[ref.Name]
+		return v.UID != ref.UID || v.kept == facts.NoCause
+	})
 }
 
 // snapshot is all that an effect can change.

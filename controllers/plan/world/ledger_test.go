@@ -95,21 +95,23 @@ func (w *World) refOf(name string) facts.PodRef {
 }
 func (w *World) idOf(name string) etcdutil.ID { return w.disks[w.objects.pods[name].disk].member }
 
-func (w *World) evictOf(name string) { _ = w.effect(changes.EvictPod{Pod: w.refOf(name)}, immortal) }
+func (w *World) evictOf(name string) {
+	_ = w.effect(changes.EvictPod{Pod: w.refOf(name)}, immortal, nil)
+}
 func (w *World) remove(name string) {
-	_ = w.effect(changes.RemoveMember{Name: name, ID: w.idOf(name)}, immortal)
+	_ = w.effect(changes.RemoveMember{Name: name, ID: w.idOf(name)}, immortal, nil)
 }
 
 func (w *World) setInputs(name, inputs string) {
 	ref, choices := facts.VolumeRef{Name: name, UID: w.objects.volumes[name].UID}, w.Spec.Choices
 	choices.Inputs = inputs
-	_ = w.effect(changes.SetChoices{Volumes: []facts.VolumeRef{ref}, Choices: choices}, immortal)
+	_ = w.effect(changes.SetChoices{Volumes: []facts.VolumeRef{ref}, Choices: choices}, immortal, nil)
 }
 
 func (w *World) recordAs(name string, id etcdutil.ID) {
 	record := record.Member{ClusterID: w.born, MemberID: id, Version: w.Spec.Choices.Version}
 	_ = w.effect(changes.RecordMembers{Members: []changes.MemberRecord{{Name: name,
-		VolumeUID: w.objects.volumes[name].UID, Record: record}}}, immortal)
+		VolumeUID: w.objects.volumes[name].UID, Record: record}}}, immortal, nil)
 }
 
 func (w *World) disown(name string) {

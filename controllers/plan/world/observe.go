@@ -73,10 +73,10 @@ func (w *World) observeRetained(from objects, o *facts.Observation) {
 			o.Kept = append(o.Kept, facts.KeptVolume{Name: name, UID: v.UID, Ordinal: ordinal, For: v.kept,
 				Since: v.keptSince})
 		}
-		if v.kept == facts.NoCause && v.owner != w.Cluster.UID && !v.Terminating {
+		if v.owner != w.Cluster.UID && !v.Terminating {
 			o.Retained = append(o.Retained, facts.Retained{Kind: "PersistentVolumeClaim", Name: name, UID: v.UID,
-				Owner:       v.owner,
-				Incarnation: v.Incarnation, Record: v.Record, Superseded: v.Superseded, TLS: w.Spec.TLS})
+				Owner: v.owner, Backing: v.Backing, Kept: v.kept != facts.NoCause, Incarnation: v.Incarnation,
+				Record: v.Record, Superseded: v.Superseded, TLS: w.Spec.TLS})
 		}
 	}
 	if from.made["demo-ca"] && from.caOwner != w.Cluster.UID {

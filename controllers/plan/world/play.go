@@ -50,7 +50,7 @@ func (w *World) takeOn(look int, o facts.Observation, life int) plan.Decision {
 		}
 		err := w.Apply(d.Change, o.Refused, life)
 		w.logf("%s %s: %s (err=%v)", d.Rule, changes.KindOf(d.Change), d.Message, err)
-		if !errors.Is(err, errRefused) || !plan.MayYield(d.Rule) {
+		if !errors.Is(err, errRefused) || !plan.MayGiveWay(d.Rule) {
 			return d
 		}
 		o.Refused = append(o.Refused, facts.Note{Rule: d.Rule, Reason: "QuotaExceeded", Message: err.Error()})
@@ -110,7 +110,18 @@ func (w *World) isForPeopleToSay() bool { return w.hasLiar() || w.hasEdited() }
 func (w *World) isForGood(d plan.Decision) bool {
 	// the names of the first members went with the peer Service
 	isOfRecord := w.recordLost && d.Overdue || d.Reason == facts.ReasonRecordLost
-	return isOfRecord || w.isForRestore(d) || isUnrestorable(d)
+	return isOfRecord || w.isForRestore(d) || isUnrestorable(d) || w.isOfCopies(d)
+}
+
+// isOfCopies reports that a person is asked because members were said to hold different data, and one of them holds
+// none any more that could be compared.
+func (w *World) isOfCopies(d plan.Decision) bool {
+	c := w.written()
+	if d.Reason != facts.ReasonCorruption || !d.NeedsHuman || c == nil || !w.hasSpokenOfCorruption(c) {
+		return false
+	}
+	good, voters := w.copies(c)
+	return good < voters
 }
 
 // isForPeople reports a refusal while members are there whose settings may be what keeps them from answering: ones that
