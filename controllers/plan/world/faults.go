@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -127,6 +128,14 @@ func (w *World) StripInputs(name string) {
 		w.objects.pods[name] = p
 		w.logf("fault: %s does not say any more what it was made from", name)
 	}
+}
+
+// isMistold reports a Pod that runs with other settings than it says.
+func (w *World) isMistold() bool {
+	return slices.ContainsFunc(sortedKeys(w.objects.pods), func(name string) bool {
+		p := w.objects.pods[name]
+		return !p.Choices.IsZero() && p.Choices != p.made
+	})
 }
 
 // EndPod is a node shutdown or an eviction by the kubelet: the Pod ends and is never started again.

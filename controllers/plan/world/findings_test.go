@@ -16,7 +16,10 @@ type finding struct {
 }
 
 // openFindings are red: the planner is wrong in each of these stories. One that is cured moves to curedFindings.
-var openFindings = []finding{}
+var openFindings = []finding{
+	{"a Pod whose annotation goes in the middle of its roll",
+		"it is told the settings of its volume, runs with the old ones, and is never rolled", mistoldInARoll},
+}
 
 // curedFindings were open once. None of them violates anything.
 var curedFindings = []finding{
@@ -298,4 +301,22 @@ func (c *cluster) has(name string) bool {
 		}
 	}
 	return false
+}
+
+func mistoldInARoll(*testing.T) *World {
+	w := New(1, Spec3(1))
+	w.Settle(600)
+	w.Spec.Choices.Inputs = "b"
+	for range 200 {
+		if w.Pass(); count(w.Log, "roll SetChoices") > 0 {
+			break
+		}
+		w.Advance()
+	}
+	w.StripInputs("demo-0")
+	w.Settle(600)
+	if w.isMistold() {
+		w.violate("demo-0 says that it runs with other settings than it does")
+	}
+	return w
 }
