@@ -247,8 +247,8 @@ var _ = Describe("A cluster of three without TLS", Label("restore", "data", "s3"
 			Eventually(ctx, func(g Gomega) {
 				evidence = cluster.Evidence(ctx)
 				g.Expect(evidence.Quorum).To(Equal(string(plan.QuorumUnknown)))
-				g.Expect(evidence.Message).To(ContainSubstring("began with " + lost[0] + ", " + lost[1] +
-					" as well, of which there is no volume"))
+				g.Expect(evidence.Message).To(ContainSubstring("The first members " + lost[0] + ", " + lost[1] +
+					" have no volume"))
 			}).Should(Succeed())
 			before := volumes(ctx, cluster)
 			misled.Approve(ctx)
