@@ -107,7 +107,7 @@ var _ = Describe("A survivor that misleads", Label("restore", "data"), func() {
 			cluster.PutData(ctx, survivor, other.TakeData(ctx, follower(ctx, other)))
 			expectLost(ctx, cluster, lost, "one that stopped answering ("+survivor)
 			expectSurvivorRefused(ctx, cluster, survivor, facts.ReasonRestoreFailed,
-				"the data of another cluster, or of another incarnation of this one")
+				"holds data of another cluster, or of another incarnation of this one")
 
 			cluster.PutData(ctx, survivor, own)
 			expectLost(ctx, cluster, lost, "one that stopped answering ("+survivor)
