@@ -49,7 +49,7 @@ func (r *Reconciler) decide(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		if tried.Change == nil && c.refused.Change != nil {
 			return decision, c.refused
 		}
-		if !tried.Rejected || !plan.MayGiveWay(decision.Rule) {
+		if !tried.Rejected || !decision.GivesWay {
 			return decision, tried
 		}
 		if c.refused.Change == nil || tried.NeedsHuman && !c.refused.NeedsHuman {
@@ -67,7 +67,7 @@ func (c *choice) try(ctx context.Context, seen apply.View, decision plan.Decisio
 }
 
 func (c *choice) isVain(decision plan.Decision) bool {
-	return c.vain == nil && plan.MayGiveWay(decision.Rule) && !c.cluster.Spec.IsDryRun() &&
+	return c.vain == nil && decision.GivesWay && !c.cluster.Spec.IsDryRun() &&
 		c.brake.isVain(client.ObjectKeyFromObject(c.cluster), decision, c.seen.Observation)
 }
 

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
@@ -33,6 +32,7 @@ func Decide(seen facts.Observation) Decision {
 			continue
 		}
 		p.Rule = r.name
+		p.GivesWay = r.givesWay
 		d, isVetoed := guarded(o, p.Decision)
 		if p.yields || isVetoed && r.beside {
 			notes = append(notes, noteOf(d))
@@ -52,13 +52,6 @@ func refused(o facts.Observation, r rule) (facts.Note, bool) {
 		}
 	}
 	return facts.Note{}, false
-}
-
-// MayGiveWay reports whether later rules may act in the pass in which the rule's change was refused.
-func MayGiveWay(name string) bool {
-	return slices.ContainsFunc(phases, func(p phase) bool {
-		return slices.ContainsFunc(p.rules, func(r rule) bool { return r.name == name && r.givesWay })
-	})
 }
 
 // guarded lets a decision pass, or turns it into a refusal when the guard vetoes its change.

@@ -34,6 +34,20 @@ func (r row) check(t *testing.T) {
 		t.Errorf("got %s by %s (%s) change %q: %s\nwant %s by %s (%s) change %q: …%s…",
 			d.Verdict, d.Rule, d.Reason, kind, d.Message, r.verdict, r.rule, r.reason, r.change, r.says)
 	}
+	if d.Change != nil && d.GivesWay {
+		r.checkThatItGivesWay(t, d)
+	}
+}
+
+// checkThatItGivesWay refuses the change: whoever carries decisions out asks again in the same pass, and must not be
+// told the same for ever.
+func (r row) checkThatItGivesWay(t *testing.T, d Decision) {
+	t.Helper()
+	o := r.world.Observation
+	o.Refused = append(slices.Clone(o.Refused), facts.Note{Rule: d.Rule, Reason: "QuotaExceeded"})
+	if again := Decide(o); again.Rule == d.Rule && again.Change != nil {
+		t.Errorf("%s was refused, and asks for it again in the same pass: %s", d.Rule, again.Message)
+	}
 }
 
 func desire(o scene, change func(*facts.Desired)) scene {

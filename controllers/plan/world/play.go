@@ -50,7 +50,7 @@ func (w *World) takeOn(look int, o facts.Observation, life int) plan.Decision {
 		}
 		err := w.Apply(d.Change, o.Refused, life)
 		w.logf("%s %s: %s (err=%v)", d.Rule, changes.KindOf(d.Change), d.Message, err)
-		if !errors.Is(err, errRefused) || !plan.MayGiveWay(d.Rule) {
+		if !errors.Is(err, errRefused) || !d.GivesWay {
 			return d
 		}
 		o.Refused = append(o.Refused, facts.Note{Rule: d.Rule, Reason: "QuotaExceeded", Message: err.Error()})
