@@ -25,6 +25,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 	return facts.Desired{
 		Size:         int(cluster.Spec.Size),
 		Choices:      facts.Choices{Version: version, Inputs: inputs.Canonical()},
+		Target:       version,
 		StorageBytes: resources.StorageBytes(cluster),
 		QuotaBytes:   quota.Value(),
 		TLS:          cluster.Spec.IsTLS(),
@@ -38,6 +39,37 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 		Restore:      restore,
 		Fault:        fault,
 	}
+}
+
+// atStop is what members are to run at the next stop on the way to the version of the spec. Where etcd has no step to
+// it, they stay what they are.
+func atStop(cluster *v1alpha1.EtcdCluster, desired facts.Desired, at etcdutil.Progress) facts.Desired {
+	stop, err := etcdutil.NextStop(at, desired.Target)
+	switch {
+	case desired.Target.IsZero():
+		return desired
+	case err != nil:
+		desired.Fault = cmp.Or(desired.Fault, err.Error())
+		return desired
+	}
+	if desired.NoWay = noWay(at, stop, desired.Target); desired.NoWay != "" {
+		return desired
+	}
+	desired.Needs = stop.Needs
+	inputs := resources.InputsAt(cluster, stop.Version)
+	desired.Choices = facts.Choices{Version: stop.Version, Inputs: inputs.Canonical()}
+	return desired
+}
+
+// noWay says which steps this release does not take, or "".
+func noWay(at etcdutil.Progress, stop etcdutil.Stop, target etcdutil.Version) string {
+	isUpTo37 := target.Minor >= 7 && slices.ContainsFunc(at.Members, func(v etcdutil.Version) bool {
+		return v.Minor < 7
+	})
+	if isUpTo37 || stop.Needs == etcdutil.NeedDowngrade {
+		return "This release brings a running cluster from 3.5 to 3.6, and takes no other step between minor versions"
+	}
+	return ""
 }
 
 func retains(cluster *v1alpha1.EtcdCluster) bool {

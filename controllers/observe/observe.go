@@ -100,6 +100,8 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	replicas, next, former := livesOf(birth, g).part(joined.list())
 	current := facts.Incarnation{Birth: birth, Membership: membership, Members: replicas}
 	s.askForHashes(ctx, current)
+	s.addVersions(ctx, desired.Target, replicas)
+	desired = atStop(cluster, desired, current.Progress())
 	return facts.Observation{
 		Now:       began,
 		Cluster:   o.identityOf(cluster),

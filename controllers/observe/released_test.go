@@ -95,7 +95,8 @@ func (w *world) gainVolumeUIDs() {
 	for _, m := range change.Members {
 		volume := w.objects["*v1.PersistentVolumeClaim "+m.Name]
 		old := volume.GetAnnotations()[v1alpha1.AnnotationRecord]
-		want := strings.TrimSuffix(old, "}") + `,"volumeUID":"` + m.VolumeUID + `","recordVersion":1,"leastReader":1}`
+		want := strings.TrimSuffix(old, "}") + `,"clusterVersion":"3.6.0","volumeUID":"` + m.VolumeUID +
+			`","recordVersion":1,"leastReader":1}`
 		if m.VolumeUID != string(volume.GetUID()) || m.Record.Encode() != want {
 			w.t.Errorf("%s becomes %s", old, m.Record.Encode())
 		}

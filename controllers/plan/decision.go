@@ -26,7 +26,7 @@ type Decision struct {
 	Reason  string         // CamelCase, for machines
 	Message string         // a sentence, for people
 
-	// GivesWay: when Kubernetes or etcd refuses the change, the planner is asked again in the same pass, with that among
+	// GivesWay: when Kubernetes or etcd refuses the change, the planner is asked again in the same pass, with that in
 	// Refused, and later rules may act. A rule may give way in one phase and hold in another.
 	GivesWay   bool
 	NeedsHuman bool          // nothing but a person can end what is refused, or waited for

@@ -72,6 +72,12 @@ func (s small) ledTo() int {
 	return n
 }
 
+// othersServe reports that each voter but this one serves.
+func (s small) othersServe(b being) bool {
+	up := s.up - one(b.is("votes") && b.is("serves"))
+	return up == s.all-one(b.is("votes"))
+}
+
 func (s small) at(name string) being {
 	i, ok := etcdutil.Ordinal("demo", name)
 	if !ok || i >= len(s.beings) {
@@ -153,8 +159,9 @@ func (s small) damage(c changes.Change) string {
 	case changes.SealPods:
 		return when(!s.at(c.Pods[0].Pod.Name).is("recorded"), "it never starts, where it has not begun")
 	case changes.SetChoices:
-		return when(s.at(c.Volumes[0].Name).is("recorded") && !c.Choices.Version.SameMinor(choices.Version),
-			"another minor version wrote its data")
+		b := s.at(c.Volumes[0].Name)
+		return when(b.is("recorded") && !c.Choices.Version.SameMinor(choices.Version) &&
+			!(s.isKnown && s.othersServe(b)), "a higher minor is tried, and too few serve to go back")
 	case changes.PrepareMember:
 		return when(s.at(c.Volume.Name).name != "a new name" && s.at(c.Volume.Name).name != "promised",
 			"the name was given before")
@@ -369,8 +376,6 @@ var gaps = []disagreement{
 	{"StartPods", "added", "known",
 		"a learner with a first member's name may start as at birth; only that names are never given twice keeps that away"},
 	{"SealPods", "*", "*", "the guard does not look at seals: what is sealed before it has data never starts"},
-	{"SetChoices", "*", "*",
-		"the guard does not look at settings: another minor version may be written beside data, and only the start is vetoed"},
 	{"PrepareMember", "*", "*", "the guard does not look at names: one that is in use may be promised again"},
 }
 

@@ -278,6 +278,35 @@ func wanting(o scene, c facts.Choices) scene {
 	return desire(o, func(d *facts.Desired) { d.Choices = c })
 }
 
+// needing is a cluster that was 3.6, at a stop of this version, which it leaves only after this.
+func needing(need etcdutil.Need, stop etcdutil.Version) scene {
+	o := settledWorld(3).edit(2, readyFor(time.Second))
+	for i := range 3 {
+		o = o.edit(i, func(r *facts.Replica) {
+			r.Answer.Versions = facts.Versions{Cluster: choices.Version, Storage: choices.Version}
+			r.Volume.Record.ClusterVersion = choices.Version
+			r.Answer.Version, r.Volume.Record.Version = stop, stop
+			r.Pod.Choices.Version, r.Volume.Choices.Version = stop, stop
+		})
+	}
+	return desire(o, func(d *facts.Desired) { d.Needs, d.Choices.Version = need, stop })
+}
+
+// inNewer is a member that runs a higher minor, in a cluster of this version.
+func inNewer(cluster etcdutil.Version) func(*facts.Replica) {
+	return func(r *facts.Replica) {
+		r.Volume.Choices, r.Pod.Choices, r.Answer.Version = newer, newer, newer.Version
+		r.Volume.Record.Version, r.Volume.Record.ClusterVersion = newer.Version, cluster
+	}
+}
+
+// noWay is a spec whose version no step of this release leads to.
+func noWay(o scene) scene {
+	return desire(o, func(d *facts.Desired) {
+		d.Choices, d.Target, d.NoWay = newer, newer.Version, "This release takes no such step"
+	})
+}
+
 // inMemory is the same world with data in the Pods.
 func inMemory(o scene) scene {
 	o.Desired.Ephemeral = true

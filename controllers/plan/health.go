@@ -19,10 +19,9 @@ func unsupported(o judge.View) *proposal {
 		}
 		if c := r.Choices(); c.IsZero() {
 			continue
-		} else if !c.Version.SameMinor(o.Desired.Choices.Version) {
-			return notSupported("Members run %s and the spec asks for %s. This release cannot change the minor "+
-				"version of a running cluster; put spec.version back to %d.%d.x.",
-				c.Version, o.Desired.Choices.Version, c.Version.Major, c.Version.Minor)
+		} else if o.Desired.NoWay != "" {
+			return notSupported("Members run %s and the spec asks for %s. %s; put spec.version back to %s.x.",
+				c.Version, o.Desired.Target, o.Desired.NoWay, c.Version.MinorString())
 		}
 		if r.Volume != nil && r.Volume.Bytes != o.Desired.StorageBytes {
 			return notSupported("The volume of %s has %s and the spec asks for %s. This release cannot change the "+

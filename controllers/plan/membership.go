@@ -84,7 +84,8 @@ func recordOf(o judge.View, r facts.Replica) (record.Member, bool) {
 		version = r.Choices().Version
 	}
 	mounted, backing := mountedBy(r)
-	return r.Record().Answered(r.Answer.ClusterID, r.Answer.ID, version, mounted, backing), !version.IsZero()
+	answered := r.Record().Answered(r.Answer.ClusterID, r.Answer.ID, version, mounted, backing)
+	return answered.InCluster(r.Answer.Versions.Cluster), !version.IsZero()
 }
 
 // mountedBy is the UID of the volume that the replica's Pod runs on; empty when that is not certain. A Pod runs on no

@@ -116,18 +116,35 @@ func isRejected(o facts.Observation, rule string) bool {
 	})
 }
 
-// mayAdopt reports whether a member that does not run may take the settings of the spec: only within its minor version,
-// and not where others serve with the ones it has while no member does with those of the spec. What is not known to
-// work is tried on one member at a time, and what works is not given up for it.
+// mayAdopt reports whether a member that does not run may take the settings of the spec: only with a version that may
+// start on its data, and not where others serve with the ones it has while no member does with those of the spec. What
+// is not known to work is tried on one member at a time, and what works is not given up for it.
 func mayAdopt(o judge.View, r facts.Replica) bool {
 	current := r.Choices()
-	if o.Desired.Fault != "" || current == o.Desired.Choices || !current.Version.SameMinor(o.Desired.Choices.Version) {
+	if o.Desired.Fault != "" || current == o.Desired.Choices || !mayTakeVersion(o, r, o.Desired.Choices.Version) {
 		return false
 	}
 	isTried := slices.ContainsFunc(o.Members, func(other facts.Replica) bool {
 		return other.Name != r.Name && other.IsRecorded() && other.Choices() == o.Desired.Choices
 	})
 	return !isTried || o.IsServedWith(o.Desired.Choices) || !o.IsServedWith(current)
+}
+
+// mayTakeVersion reports whether a member may be made from this version although it does not run: etcd starts on its
+// data, and with a higher minor only while all others serve. So putting spec.version back heals one that never came up.
+func mayTakeVersion(o judge.View, r facts.Replica, version etcdutil.Version) bool {
+	wrote := r.Record().Version
+	switch {
+	case !r.IsRecorded():
+		return r.Choices().Version.SameMinor(version)
+	case o.Desired.NoWay != "" || r.WhyNotOnData(version) != "":
+		return false
+	case version.SameMinor(wrote) || version.Compare(wrote) < 0:
+		return true
+	}
+	return o.Membership.Known && !slices.ContainsFunc(o.Voters(), func(other facts.Replica) bool {
+		return other.Name != r.Name && !other.IsHealthy(o.Membership)
+	})
 }
 
 // pods makes a Pod anew that is not what its member should have, where that may be done without asking etcd, and starts
@@ -226,7 +243,7 @@ func startOf(o judge.View, r facts.Replica) (changes.Start, bool) {
 	switch {
 	case o.MayRestart(r):
 		start := changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Choices: startChoices(o, r), Role: roleOf(o, r)}
-		return start, start.Choices.Version.SameMinor(r.Record().Version) // else nothing says what wrote its data
+		return start, r.WhyNotStart(start.Choices) == ""
 	case isListed && r.IsLearner():
 		return changes.Start{Name: r.Name, Flags: facts.FlagsJoin, Initial: liveList(o.Incarnation),
 			Choices: startChoices(o, r)}, true

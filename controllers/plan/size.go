@@ -51,10 +51,18 @@ func nextToLeave(o judge.View) (facts.Replica, bool) {
 		return facts.Replica{}, false
 	}
 	succeeded := beingSucceeded(o).Name
-	return slices.MinFunc(voters, func(a, b facts.Replica) int {
+	r := slices.MinFunc(voters, func(a, b facts.Replica) int {
 		return cmp.Or(cmp.Compare(leavingRank(o.Incarnation, a, succeeded), leavingRank(o.Incarnation, b, succeeded)),
 			cmp.Compare(b.Ordinal, a.Ordinal))
-	}), true
+	})
+	mustLeave := r.Name == succeeded || r.IsDoomed() || isAway(o.Incarnation, r, succeeded != "")
+	return r, mustLeave || !haveMixedMinors(o)
+}
+
+// haveMixedMinors reports members of more than one minor. No member that serves is removed then for the size alone.
+func haveMixedMinors(o judge.View) bool {
+	known := facts.Filter(o.Voters(), func(r facts.Replica) bool { return !runsWith(r).IsZero() })
+	return len(ofLowestMinor(known)) < len(known)
 }
 
 // isUnlabelled reports a member that clients are not led to, although they could be.
@@ -163,7 +171,7 @@ func grow(o judge.View) *proposal {
 		return act(changes.AddLearner{Name: name}, facts.ReasonGrow, "%s is added as a learner: %s.", name, whyGrow(o))
 	}
 	if o.LostAuthority() != "" {
-		return nil // nobody new can be trusted: scaffold says so
+		return nil // no new member can be trusted: scaffold says so
 	}
 	volume := changes.NewVolume{Name: cmp.Or(name, etcdutil.MemberName(o.Cluster.Name, nextOrdinal(o)))}
 	if !o.Desired.Ephemeral {
@@ -233,12 +241,14 @@ func takenNames(o facts.Observation) []string {
 
 // memberChoices are the choices that a new member is made from: those of the spec once a member serves with them, and
 // those of the members that there are until then, so that a change which does not work keeps nobody from being
-// replaced. A successor of an ephemeral member is the first to try the new ones.
+// replaced. While minors differ, a new member gets the lowest: the cluster is of that version. A successor of an
+// ephemeral member is the first to try the new ones.
 func memberChoices(o judge.View) facts.Choices {
 	if len(o.Voters()) >= o.Desired.Size && beingSucceeded(o).Member != nil {
 		return o.Desired.Choices
 	}
 	known := facts.Filter(o.Voters(), func(r facts.Replica) bool { return r.IsRecorded() && !runsWith(r).IsZero() })
+	known = ofLowestMinor(known)
 	serving := facts.Filter(known, func(r facts.Replica) bool { return r.IsHealthy(o.Membership) })
 	for _, r := range serving {
 		if c := runsWith(r); c == o.Desired.Choices && isWell(o.Incarnation, r) {
@@ -249,6 +259,19 @@ func memberChoices(o judge.View) facts.Choices {
 		return runsWith(all[0])
 	}
 	return o.Desired.Choices
+}
+
+// ofLowestMinor are the members that run the lowest minor of these.
+func ofLowestMinor(members []facts.Replica) []facts.Replica {
+	if len(members) == 0 {
+		return nil
+	}
+	lowest := slices.MinFunc(members, func(a, b facts.Replica) int {
+		return runsWith(a).Version.Compare(runsWith(b).Version)
+	})
+	return facts.Filter(members, func(r facts.Replica) bool {
+		return runsWith(r).Version.SameMinor(runsWith(lowest).Version)
+	})
 }
 
 // memberBytes is the size of members' volumes: the largest that there is.

@@ -37,7 +37,7 @@ func isUnresponsive(o facts.Observation, r facts.Replica) bool {
 // same settings.
 func mayStopBlind(o judge.View, r facts.Replica) bool {
 	if o.Membership.Known || !r.HasLastingData() || !o.MayRestart(r) ||
-		!isOtherwiseMade(o.Observation, r) || isAnotherTrying(o, r) {
+		!isOtherwiseMade(o, r) || isAnotherTrying(o, r) {
 		return false
 	}
 	if o.IsAlone(r) {
@@ -46,12 +46,12 @@ func mayStopBlind(o judge.View, r facts.Replica) bool {
 	return hasNeverServed(o.Observation, r) && !o.IsAnyReady() && areToBlame(o, runsWith(r))
 }
 
-// isOtherwiseMade reports whether the Pod was made from other settings than the spec asks for, of the same minor
-// version.
-func isOtherwiseMade(o facts.Observation, r facts.Replica) bool {
+// isOtherwiseMade reports whether the Pod was made from other settings than the spec asks for, and may be made from
+// those.
+func isOtherwiseMade(o judge.View, r facts.Replica) bool {
 	c := r.Pod.Choices
 	return o.Desired.Fault == "" && !c.IsZero() && c != o.Desired.Choices &&
-		c.Version.SameMinor(o.Desired.Choices.Version)
+		mayTakeVersion(o, r, o.Desired.Choices.Version)
 }
 
 // runsWith are the settings that a member's process has, as far as anything says.
@@ -108,7 +108,7 @@ func isStarting(o judge.View, r facts.Replica) bool {
 // ever was ready.
 func mayStopFirst(o judge.View, r facts.Replica) bool {
 	if o.IsAlive() || o.Membership.Known || r.Pod == nil || !r.Pod.Choices.IsZero() &&
-		!isOtherwiseMade(o.Observation, r) {
+		!isOtherwiseMade(o, r) {
 		return false
 	}
 	if r.Volume != nil {

@@ -14,6 +14,10 @@ type Member struct {
 	MemberID  etcdutil.ID      `json:"memberID"`
 	Version   etcdutil.Version `json:"version"` // of the etcd that last answered on the data
 
+	// ClusterVersion is the minor that the members of the cluster had agreed on then, as 3.6.0. It is zero where it was
+	// not asked for, and where an older release wrote the record.
+	ClusterVersion etcdutil.Version `json:"clusterVersion,omitzero"`
+
 	// VolumeUID is the UID of the PVC on which that was. It differs from the UID of a PVC that was created anew with
 	// the annotations of an old one. It is empty for data in a Pod, and where an older release wrote the record.
 	VolumeUID string `json:"volumeUID,omitempty"`
@@ -48,6 +52,14 @@ func (m Member) Answered(cluster, member etcdutil.ID, version etcdutil.Version, 
 	m.Version = version
 	if volumeUID != "" {
 		m.VolumeUID, m.Backing = volumeUID, backing
+	}
+	return m
+}
+
+// InCluster is the record once the member said which version its cluster is of. Zero says nothing.
+func (m Member) InCluster(version etcdutil.Version) Member {
+	if !version.IsZero() {
+		m.ClusterVersion = version
 	}
 	return m
 }

@@ -53,7 +53,7 @@ func TestWhatBecameDifferentIsTold(t *testing.T) {
 		},
 		{"it is paused", func(w *scene) { pause(w, true) }, []string{"Normal Paused"}},
 		{
-			"a version that cannot be had", func(w *scene) { w.o.Desired.Choices.Version.Minor = 7 },
+			"a version that cannot be had", func(w *scene) { w.o.Desired.NoWay = "No step leads there" },
 			[]string{"Warning ChangeNotSupported"},
 		},
 		{"a warning", func(w *scene) { w.warn = []string{"etcd 3.6.10 has known defects."} },

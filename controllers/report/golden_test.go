@@ -154,6 +154,7 @@ func TestARefusedChangeReadsWell(t *testing.T) {
 		s.lives()
 		s.cluster.Generation, s.cluster.Spec.Version = 2, "3.7.3"
 		s.o.Desired.Choices.Version.Minor, s.o.Desired.Choices.Version.Patch = 7, 3
+		s.o.Desired.Target, s.o.Desired.NoWay = s.o.Desired.Choices.Version, "This release takes no such step"
 		s.after(time.Second).pass().decides(plan.Refuse,
 			facts.ReasonNotSupported).after(5 * time.Minute).shows("refused")
 	})

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,7 +67,22 @@ type EphemeralInputs struct {
 
 // Inputs are the choices of a cluster as its spec has them now.
 func Inputs(c *v1alpha1.EtcdCluster) RollInputs {
-	version := strings.TrimPrefix(c.Spec.Version, "v")
+	return inputsAt(c, strings.TrimPrefix(c.Spec.Version, "v"))
+}
+
+// InputsAt are the choices of a cluster at a stop on the way to the version of its spec: with the digest of that
+// version, and without the extra flags that its minor does not know.
+func InputsAt(c *v1alpha1.EtcdCluster, stop etcdutil.Version) RollInputs {
+	in := inputsAt(c, stop.String())
+	if in.Etcd != nil {
+		known := maps.Clone(in.Etcd.ExtraArgs)
+		maps.DeleteFunc(known, func(flag, _ string) bool { return !etcdutil.KnownFlag(stop, flag) })
+		in.Etcd.ExtraArgs = known
+	}
+	return in.withoutDefaults()
+}
+
+func inputsAt(c *v1alpha1.EtcdCluster, version string) RollInputs {
 	in := RollInputs{
 		Version: version,
 		Image:   imageInputs(c.Spec.Image, version),

@@ -93,7 +93,7 @@ var _ = Describe("A cluster that is deleted after its version moved", Label("ope
 		cluster.Write(ctx).Finish(ctx)
 		ids, data := cluster.Identities(ctx), volumes(ctx, cluster)
 		deleteCluster(ctx, cluster)
-		again := story.Create(ctx, "moved", 1, world.Version("3.6.16"))
+		again := story.Create(ctx, "moved", 1, world.Version("3.7.3"))
 		again.ClusterID = cluster.ClusterID
 		again.AwaitStalled(ctx, "ChangeNotSupported")
 		Eventually(ctx, func() error { return again.CheckServing(ctx, 1) }).Should(Succeed())

@@ -52,7 +52,7 @@ var phases = []mutant{
 		Package: planPackage, Test: row("unless it waits for a person: then lost members are made up for"),
 	},
 	{
-		Name: "an ephemeral member is followed by one of another minor version", Peer: "",
+		Name: "an ephemeral member is followed by one to which no step leads", Peer: "",
 		File: "controllers/plan/rollout.go",
 		From: `if unsupported(o) != nil {
 		return facts.Replica{}
@@ -60,7 +60,7 @@ var phases = []mutant{
 	outdated := facts.Filter(o.Voters(), func(r facts.Replica) bool { return isOutdated(o.Observation, r) })`,
 		To: "outdated := facts.Filter(o.Voters(), " +
 			"func(r facts.Replica) bool { return isOutdated(o.Observation, r) })",
-		Package: planPackage, Test: row("no ephemeral member is followed by one of another minor version"),
+		Package: planPackage, Test: row("no ephemeral member is followed by one to which no step leads"),
 	},
 	{
 		Name: "clients are led away from a member while too few others answer", Peer: "",

@@ -143,18 +143,53 @@ var rolls = []mutant{
 		Package: applyPackage, Test: "TestAPodOfWhichItsKubeletSpeaksMeanwhileIsEvictedAllTheSame",
 	},
 	{
-		Name: "a roll takes members to another minor version", Peer: "",
+		Name: "a roll takes members to a version to which no step leads", Peer: "",
 		File:    "controllers/plan/health.go",
-		From:    "} else if !c.Version.SameMinor(o.Desired.Choices.Version) {",
+		From:    `} else if o.Desired.NoWay != "" {`,
 		To:      "} else if c.IsZero() {",
-		Package: planPackage, Test: row("another version of a running cluster is not begun"),
+		Package: planPackage, Test: row("a step that this release does not take is not begun"),
 	},
 	{
-		Name: "a member that cannot start takes another minor version", Peer: "",
+		Name: "a member that cannot start takes a version to which no step leads", Peer: "",
 		File:    "controllers/plan/pods.go",
-		From:    `if o.Desired.Fault != "" || current == o.Desired.Choices || !current.Version.SameMinor(o.Desired.Choices.Version) {`,
-		To:      `if o.Desired.Fault != "" || current == o.Desired.Choices {`,
-		Package: planPackage, Test: row("but never another minor version"),
+		From:    "|| !mayTakeVersion(o, r, o.Desired.Choices.Version) {",
+		To:      "{",
+		Package: planPackage, Test: row("but no version to which this release takes no step"),
+	},
+	{
+		Name: "a member that cannot start tries a higher minor beside one that is away", Peer: "",
+		File:    "controllers/plan/pods.go",
+		From:    "other.Name != r.Name && !other.IsHealthy(o.Membership)",
+		To:      "other.Name != r.Name && false",
+		Package: planPackage, Test: row("and not while one does not"),
+	},
+	{
+		Name: "a higher minor is written beside data while others are away", Peer: "",
+		File:    "controllers/plan/guard/data.go",
+		From:    "if !o.Membership.Known || len(others) < len(wanted) {",
+		To:      "if !o.Membership.Known {",
+		Package: planPackage, Test: "TestTheGuardVetoesWhatHurtsAndNothingElse",
+	},
+	{
+		Name: "a new member joins with a higher minor than the cluster's", Peer: "",
+		File:    "controllers/plan/size.go",
+		From:    "known = ofLowestMinor(known)",
+		To:      "_ = ofLowestMinor(known)",
+		Package: planPackage, Test: "TestANewMemberJoinsWithTheLowestMinorThatThereIs",
+	},
+	{
+		Name: "a member is removed for its size while minors differ", Peer: "",
+		File:    "controllers/plan/size.go",
+		From:    "return r, mustLeave || !haveMixedMinors(o)",
+		To:      "return r, mustLeave || !haveMixedMinors(o) || true",
+		Package: planPackage, Test: row("a size that is lowered waits until all run one minor"),
+	},
+	{
+		Name: "a higher minor starts on data that nothing asks it for", Peer: "",
+		File:    "controllers/plan/facts/versions.go",
+		From:    "isHigher && c != r.Choices() {",
+		To:      "isHigher && false {",
+		Package: planPackage, Test: "TestAMemberStartsOnlyFromItsOwnData",
 	},
 	{
 		Name:    "settings with which one member cannot run are given to the next one that stops",
@@ -174,8 +209,8 @@ var rolls = []mutant{
 	{
 		Name: "another minor version starts on a member's data", Peer: "",
 		File: "controllers/plan/guard/data.go",
-		From: "case !wrote.SameMinor(s.Choices.Version):",
-		To:   "case wrote.IsZero():", Package: planPackage, Test: "TestAMemberStartsOnlyFromItsOwnData",
+		From: "why := r.WhyNotStart(s.Choices)",
+		To:   `why := ""`, Package: planPackage, Test: "TestAMemberStartsOnlyFromItsOwnData",
 	},
 	{
 		Name: "a member that asks too much is replaced by one that asks the same, for ever", Peer: "",
@@ -256,9 +291,9 @@ var rolls = []mutant{
 		Name: "new settings are tried on all members at once", Peer: "coreos/etcd-operator#1211",
 		File: "controllers/plan/stopping.go",
 		From: `if o.Membership.Known || !r.HasLastingData() || !o.MayRestart(r) ||
-		!isOtherwiseMade(o.Observation, r) || isAnotherTrying(o, r) {`,
+		!isOtherwiseMade(o, r) || isAnotherTrying(o, r) {`,
 		To: `if o.Membership.Known || !r.HasLastingData() || !o.MayRestart(r) ||
-		!isOtherwiseMade(o.Observation, r) {`,
+		!isOtherwiseMade(o, r) {`,
 		Package: planPackage, Test: row("one member at a time"),
 	},
 	{

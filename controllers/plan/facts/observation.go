@@ -41,9 +41,12 @@ type Identity struct {
 // Desired is what the user asks for.
 type Desired struct {
 	Size         int
-	Choices      Choices
-	StorageBytes int64 // size of a new volume
-	QuotaBytes   int64 // size of the database at which etcd stops accepting keys
+	Choices      Choices          // of the next stop on the way to Target: what members are to run now
+	Target       etcdutil.Version // of the spec
+	Needs        etcdutil.Need    // what keeps members at the stop
+	NoWay        string           // why members cannot be brought to Target; then Choices are the Target's
+	StorageBytes int64            // size of a new volume
+	QuotaBytes   int64            // size of the database at which etcd stops accepting keys
 	TLS          bool
 	Ephemeral    bool          // data in the Pod's emptyDir
 	Retain       bool          // deletionPolicy
@@ -113,12 +116,20 @@ type Replica struct {
 type Answer struct {
 	ID, ClusterID, Leader etcdutil.ID
 	Version               etcdutil.Version
+	Versions              Versions
 	Revision              int64
 	Applied               uint64 // raft index
 	Learner               bool
 	DBSize, DBSizeInUse   int64   // bytes
 	Alarms                []Alarm // that it knows of, of whomever
 	Hash                  *Hash   // of its keys; nil unless copies are in doubt: see plan.AsksForHashes
+}
+
+// Versions are what a member says of its cluster and of its data. Each is a minor, as 3.6.0.
+type Versions struct {
+	Cluster   etcdutil.Version // that the members agreed on; zero where that was not asked for
+	Storage   etcdutil.Version // of the format of its data; zero below 3.6, which does not say it
+	Downgrade etcdutil.Version // to which a downgrade is enabled; zero while none is
 }
 
 // Phase is the phase of a Pod.

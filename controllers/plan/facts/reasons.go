@@ -47,10 +47,11 @@ const (
 	ReasonStranger          = "StrangeMember"     // a member that the operator did not add
 	ReasonForeignData       = "ForeignData"       // a volume holds another member's or cluster's data
 
-	ReasonRecordMembers = "RecordMembers" // identities are written on volumes
-	ReasonLabelRole     = "LabelRole"     // the client Service follows the roles
-	ReasonLeftover      = "Leftover"      // remains of a removed member are cleaned up
-	ReasonJoin          = "Join"          // a learner's first Pod is started
+	ReasonRecordMembers = "RecordMembers"  // identities are written on volumes
+	ReasonVersions      = "VersionsMoving" // all members run a minor, and the versions of cluster and data follow
+	ReasonLabelRole     = "LabelRole"      // the client Service follows the roles
+	ReasonLeftover      = "Leftover"       // remains of a removed member are cleaned up
+	ReasonJoin          = "Join"           // a learner's first Pod is started
 	ReasonAbandon       = "AbandonLearner"
 	ReasonPromote       = "Promote"
 	ReasonCatchUp       = "LearnerCatchingUp"

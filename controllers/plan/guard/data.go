@@ -21,6 +21,8 @@ func guardData(o facts.View, c changes.Change) string {
 		return first(c.Volumes, func(ref facts.VolumeRef) string { return guardDeleteVolume(o, ref) })
 	case changes.StartPods:
 		return cmp.Or(guardFence(o), first(c.Pods, func(s changes.Start) string { return guardStart(o, s) }))
+	case changes.SetChoices:
+		return first(c.Volumes, func(ref facts.VolumeRef) string { return guardChoices(o, ref, c.Choices) })
 	case changes.RecordMembers:
 		return first(c.Members, func(r changes.MemberRecord) string { return guardRecord(o, r) })
 	case changes.DeleteSecret:
@@ -179,17 +181,38 @@ func guardStart(o facts.View, s changes.Start) string {
 
 // guardSealed lets a member start only from data that is recorded as its own, or was restored for it.
 func guardSealed(o facts.View, r facts.Replica, s changes.Start) string {
-	wrote := r.Record().Version
 	isFirst := startsFirst(o, r)
+	why := r.WhyNotStart(s.Choices)
 	if isFirst {
-		wrote = restoredWith(o.Incarnation, r)
+		why = whyNotRestored(o.Incarnation, r, s.Choices.Version)
 	}
 	switch {
 	case !s.Flags.NeedData() || !isFirst && (s.Flags == facts.FlagsRestored || !o.MayRestart(r)):
 		return fmt.Sprintf("%s has no recorded data of this cluster to start from.", s.Name)
-	case !wrote.SameMinor(s.Choices.Version):
-		return fmt.Sprintf("etcd %s wrote the data of %s, and nothing says that %s may start on it.", wrote, s.Name,
-			s.Choices.Version)
+	case why != "":
+		return fmt.Sprintf("etcd %s must not start on the data of %s: %s.", s.Choices.Version, s.Name, why)
+	}
+	return ""
+}
+
+// guardChoices lets a member's next Pod be made from a version only where that may start on its data, and from a
+// higher minor only while all other voters serve: the way back is theirs. What its Pod was made from already may be
+// written.
+func guardChoices(o facts.View, ref facts.VolumeRef, c facts.Choices) string {
+	r := o.Find(ref.Name)
+	if !r.IsRecorded() || !r.HasVolume(ref) || r.Pod != nil && r.Pod.Choices == c {
+		return ""
+	}
+	if why := r.WhyNotOnData(c.Version); why != "" {
+		return fmt.Sprintf("etcd %s must not start on the data of %s: %s.", c.Version, r.Name, why)
+	}
+	if wrote := r.Record().Version; c.Version.SameMinor(wrote) || c.Version.Compare(wrote) < 0 {
+		return ""
+	}
+	others := facts.Filter(o.HealthyVoters(), func(other facts.Replica) bool { return other.Name != r.Name })
+	wanted := facts.Filter(o.Voters(), func(other facts.Replica) bool { return other.Name != r.Name })
+	if !o.Membership.Known || len(others) < len(wanted) {
+		return fmt.Sprintf("a higher minor is tried on %s only while all others serve.", r.Name)
 	}
 	return ""
 }

@@ -16,7 +16,7 @@ func Veto(o facts.View, c changes.Change) string {
 	case changes.RemoveMember, changes.Promote, changes.AddLearner, changes.MoveLeader:
 		return guardMembership(o, c)
 	case changes.DeletePods, changes.EvictPod, changes.DeleteVolumes, changes.KeepVolume, changes.StartPods,
-		changes.RecordMembers, changes.DeleteSecret:
+		changes.RecordMembers, changes.DeleteSecret, changes.SetChoices:
 		return guardData(o, c)
 	case changes.AdoptData, changes.BeginBirth, changes.Bootstrap, changes.VoidBirth, changes.NextBirth:
 		return guardBirth(o, c)
@@ -34,7 +34,7 @@ func Veto(o facts.View, c changes.Change) string {
 	case changes.LabelRole:
 		return guardLabel(o, c)
 	case changes.FollowPolicy, changes.MarkVolume, changes.SealPods, changes.DressPods, changes.RestoreInputs,
-		changes.ApplyObjects, changes.SetChoices, changes.PrepareMember:
+		changes.ApplyObjects, changes.PrepareMember:
 		return "" // nothing stops, nothing is deleted that data or votes depend on
 	}
 	return fmt.Sprintf("%T is not a change that the guard knows.", c)

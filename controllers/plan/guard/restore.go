@@ -141,6 +141,14 @@ func guardFirstStart(o facts.View, s changes.Start) string {
 	return ""
 }
 
+// whyNotRestored says why etcd of this version must not start on what was restored for a member, or "".
+func whyNotRestored(o facts.Incarnation, r facts.Replica, version etcdutil.Version) string {
+	if wrote := restoredWith(o, r); !wrote.SameMinor(version) {
+		return fmt.Sprintf("it was restored for etcd %s", wrote)
+	}
+	return ""
+}
+
 // restoredWith is the version of etcd that may start on restored data: the one that wrote the backup, or, where nobody
 // knows that any more, the one whose tools restored it.
 func restoredWith(o facts.Incarnation, r facts.Replica) etcdutil.Version {

@@ -15,10 +15,11 @@ type disk struct {
 	applied         int    // writes that reached it
 	from            string // the backup that was restored there; empty for what began empty
 	emptied         emptied
-	content         int  // 0 for what clients wrote, another number for what no client wrote
-	promised        int  // writes that its member acknowledged, where the disk holds fewer by now
-	isCopy          bool // a backup tool made it: no member ever lived on it
-	fails           bool // it returns errors
+	content         int              // 0 for what clients wrote, another number for what no client wrote
+	promised        int              // writes that its member acknowledged, where the disk holds fewer by now
+	isCopy          bool             // a backup tool made it: no member ever lived on it
+	fails           bool             // it returns errors
+	ran             etcdutil.Version // that last took part on it
 }
 
 // emptied is what a directory held before something emptied it.
@@ -61,9 +62,10 @@ type cluster struct {
 	members []etcdutil.Member
 	removed map[etcdutil.ID]bool
 	leader  etcdutil.ID
-	writes  int    // acknowledged to clients, and never to be lost
-	from    string // what it began with: the sum of a backup, or the survivor; empty for nothing
-	life    string // the incarnation that its members are of
+	writes  int              // acknowledged to clients, and never to be lost
+	from    string           // what it began with: the sum of a backup, or the survivor; empty for nothing
+	life    string           // the incarnation that its members are of
+	version etcdutil.Version // that its members agreed on; zero before
 	// that space ran out, under the ID of a member of the cluster that the backup was taken from
 	alarm   bool
 	full    bool                 // whether it did
@@ -121,15 +123,7 @@ func (w *World) start(p pod, d *disk) etcdutil.ExitReason {
 		if c := w.clusters[d.cluster]; c.removed[d.member] {
 			return etcdutil.ExitRemoved
 		}
-		switch {
-		case d.fails:
-			return etcdutil.ExitDiskFailing
-		case w.isBehindItsWord(d):
-			return etcdutil.ExitRaftPanic
-		case p.seen != facts.FlagsRestored && w.differs(d):
-			return etcdutil.ExitDataDiffers
-		}
-		return ""
+		return w.startOnData(p, d)
 	}
 	switch p.seen {
 	case facts.FlagsSealed, facts.FlagsRestored:
@@ -141,6 +135,21 @@ func (w *World) start(p pod, d *disk) etcdutil.ExitReason {
 	case facts.FlagsNone:
 	}
 	return etcdutil.ExitBadFlag
+}
+
+// startOnData is a start from a directory that is not empty.
+func (w *World) startOnData(p pod, d *disk) etcdutil.ExitReason {
+	switch {
+	case d.fails:
+		return etcdutil.ExitDiskFailing
+	case w.isTooOld(p, d):
+		return etcdutil.ExitVersionTooLow
+	case w.isBehindItsWord(d):
+		return etcdutil.ExitRaftPanic
+	case p.seen != facts.FlagsRestored && w.differs(d):
+		return etcdutil.ExitDataDiffers
+	}
+	return ""
 }
 
 // startNew is --initial-cluster-state=new in an empty directory: IDs follow from names and token.
@@ -221,6 +230,7 @@ func (w *World) settleClusters() {
 			p.served, p.disk.applied = true, c.writes
 		}
 		w.elect(c, running)
+		w.moveVersion(c, running)
 	}
 }
 

@@ -21,6 +21,7 @@ type Hazards struct {
 	EditedMetadata bool // people change labels and annotations of claims
 	Collection     bool // the garbage collector takes a deleted cluster apart, one object after the other
 	SharedNodes    bool // members share nodes, and die together
+	Minors         bool // the user asks for versions of two minors
 }
 
 // trouble is how the world stands with its hazards.
@@ -63,6 +64,7 @@ func (w *World) hazardFaults() []func(string) {
 		{w.trouble.Refusals, []func(string){w.refuseAny, w.refuseAny, w.loseMember}},
 		{w.trouble.EditedMetadata, []func(string){w.StripLabels, w.EditIncarnation, w.ChangePolicy}},
 		{w.trouble.Collection, []func(string){w.collect, w.collect, w.collect}},
+		{w.trouble.Minors, []func(string){w.ChangeMinor, w.ChangeMinor, w.ChangeMinor}},
 		{w.trouble.SharedNodes, []func(string){w.LoseSharedNode, w.RestartSharedNode}},
 	} {
 		if kind.isOn {

@@ -21,6 +21,7 @@ func (w *World) ObserveStale() facts.Observation {
 	o := w.observe(w.lagging())
 	if w.sometimes(w.trouble.StaleSpecs, 2) {
 		o.Desired = w.specs[w.rng.IntN(len(w.specs))]
+		o.Desired = atStop(o)
 	}
 	return o
 }
@@ -58,6 +59,7 @@ func (w *World) observe(from objects) facts.Observation {
 		*list = append(*list, w.replica(from, o.Current.Membership, answers, name))
 	}
 	w.addHashes(&o)
+	o.Desired = atStop(o)
 	for _, in := range append([]facts.Incarnation{o.Current, o.Next}, o.Former...) {
 		slices.SortFunc(in.Members, func(a, b facts.Replica) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	}
@@ -176,7 +178,7 @@ func (w *World) answers(from objects) map[string]*facts.Answer {
 			Alarms: append(raised, c.corruptAlarms()...), DBSize: size,
 			ID: p.disk.member, ClusterID: c.id, Leader: leader, Version: from.pods[name].made.Version,
 			Revision: c.bump() + int64(p.disk.applied) + 1, Applied: uint64(p.disk.applied),
-			Learner: c.members[i].Learner,
+			Learner: c.members[i].Learner, Versions: facts.Versions{Cluster: c.version, Storage: c.version},
 		}
 	}
 	return out

@@ -17,6 +17,7 @@ type Status struct {
 
 	Version        string // of the binary, "3.6.16"
 	StorageVersion string // of the data, "3.6.0"; empty below 3.6
+	Downgrade      string // the version to which a downgrade is enabled, "3.6.0"; empty while none is, and below 3.6
 
 	RaftTerm, RaftIndex, RaftAppliedIndex uint64
 
@@ -70,6 +71,16 @@ type Client interface {
 	// DisarmAlarm takes back an alarm, "NOSPACE" for one, by the member that it was raised for, which may be gone. One
 	// that is not raised is no error.
 	DisarmAlarm(ctx context.Context, member etcdutil.ID, alarm string) error
+	// ClusterVersion is the version that the members agreed on, "3.6.0", as this member has it. It is empty before they
+	// first did.
+	ClusterVersion(ctx context.Context) (string, error)
+	// EnableDowngrade lets members of this minor, one below the cluster's, take the place of the others. etcd refuses
+	// another one, and a second one while one is enabled.
+	EnableDowngrade(ctx context.Context, minor etcdutil.Version) error
+	// CancelDowngrade ends what EnableDowngrade began. It is no error where nothing was begun.
+	CancelDowngrade(ctx context.Context) error
+	// AppendEntry adds an entry to raft's log that changes no key and no revision.
+	AppendEntry(ctx context.Context) error
 	// HashKV hashes the keys up to a revision; 0 means the current one.
 	HashKV(ctx context.Context, revision int64) (Hash, error)
 	// Close ends the connection. Calls in flight fail.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"net/http"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -64,7 +65,10 @@ func (EtcdDialer) Dial(endpoint Endpoint) (Client, error) {
 		return nil, fmt.Errorf("preparing a client for etcd at %s: %w", endpoint.Address, err)
 	}
 	grpcConn := conn.ActiveConnection()
+	plain, versionURL := newHTTP(endpoint, scheme)
 	return &etcdClient{
+		http:        plain,
+		versionURL:  versionURL,
 		conn:        conn,
 		grpc:        grpcConn,
 		tls:         tlsConfig != nil,
@@ -96,6 +100,8 @@ type etcdClient struct {
 	kv          pb.KVClient
 	cluster     pb.ClusterClient
 	maintenance pb.MaintenanceClient
+	http        *http.Client
+	versionURL  string
 }
 
 func (c *etcdClient) Status(ctx context.Context) (Status, error) {
@@ -103,12 +109,17 @@ func (c *etcdClient) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, fmt.Errorf("asking etcd for its status: %w", err)
 	}
+	downgrade := ""
+	if info := r.GetDowngradeInfo(); info.GetEnabled() {
+		downgrade = info.GetTargetVersion()
+	}
 	return Status{
 		ClusterID:        etcdutil.ID(r.GetHeader().GetClusterId()),
 		MemberID:         etcdutil.ID(r.GetHeader().GetMemberId()),
 		Leader:           etcdutil.ID(r.GetLeader()),
 		Version:          r.GetVersion(),
 		StorageVersion:   r.GetStorageVersion(),
+		Downgrade:        downgrade,
 		RaftTerm:         r.GetRaftTerm(),
 		RaftIndex:        r.GetRaftIndex(),
 		RaftAppliedIndex: r.GetRaftAppliedIndex(),

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/fake"
 )
@@ -23,7 +24,12 @@ func newFakeWorld(t testing.TB) *fakeWorld {
 }
 
 func (w *fakeWorld) start(l launch) {
+	var version etcdutil.Version
+	if l.version != "" {
+		version = versionOf(&play{TB: w.t}, l.version)
+	}
 	w.processes[l.name] = w.network.Start(l.dir, fake.Flags{
+		Version:             version,
 		Name:                l.name,
 		PeerURL:             w.peerURL(l.name),
 		ClientURL:           "http://" + w.address(l.name),

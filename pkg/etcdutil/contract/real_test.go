@@ -118,7 +118,14 @@ func (w *realWorld) args(l launch) []string {
 	}, w.extra...)
 }
 
-func (w *realWorld) start(l launch) { w.run(l.name, w.args(l)...) }
+func (w *realWorld) start(l launch) {
+	own := w.binary
+	if l.version != "" {
+		w.binary = filepath.Join(binaries(w.t, l.version), "etcd")
+	}
+	w.run(l.name, w.args(l)...)
+	w.binary = own
+}
 
 // run starts a process whose output goes to a file, stdout and stderr as one, as a container's log has them.
 func (w *realWorld) run(name string, args ...string) {

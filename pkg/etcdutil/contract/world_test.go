@@ -40,6 +40,7 @@ type launch struct {
 	list      []string // members in --initial-cluster
 	raw       string   // --initial-cluster as it is, instead of list
 	token     string
+	version   string // of the etcd to start; empty: the world's own
 }
 
 // exit is how a process ended.
@@ -81,6 +82,8 @@ func joining(name string, list ...string) launch {
 func sealed(name string) launch {
 	return launch{name: name, dir: name, state: etcdutil.StateExisting, list: []string{name}, token: "token"}
 }
+
+func (l launch) of(version string) launch { l.version = version; return l }
 
 func (l launch) over(dir string) launch { l.dir = dir; return l }
 

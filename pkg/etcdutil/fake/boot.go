@@ -39,7 +39,7 @@ func (p *Process) bootWithData() *Exit {
 			return removedExit()
 		}
 	}
-	return nil
+	return p.versionExit()
 }
 
 func (p *Process) bootNew(listed []etcdutil.NamedURL) *Exit {
@@ -84,6 +84,9 @@ func (p *Process) bootExisting(listed []etcdutil.NamedURL) *Exit {
 		if listed[at].Name == p.flags.Name {
 			p.id = m.ID
 		}
+	}
+	if exit := p.joinExit(state); exit != nil {
+		return exit
 	}
 	p.cluster = peer.cluster
 	p.dir.id, p.dir.cluster, p.dir.log = p.id, p.cluster, nil

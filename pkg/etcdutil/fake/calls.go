@@ -19,7 +19,8 @@ func (c *conn) Status(ctx context.Context) (client.Status, error) {
 		s := client.Status{
 			ClusterID: p.cluster, MemberID: p.id, Version: p.flags.Version.String(),
 			StorageVersion: c.network.storageVersion(p),
-			RaftTerm:       g.term, RaftIndex: uint64(len(p.dir.log)), RaftAppliedIndex: uint64(len(p.dir.log)),
+			Downgrade:      versionText(state.downgrade),
+			RaftTerm:       g.term, RaftIndex: p.dir.applied(), RaftAppliedIndex: p.dir.applied(),
 			Revision: state.revision, DBSize: 24576, DBSizeInUse: 16384, Learner: me.Learner,
 		}
 		if g.leader == nil || p.cut {
@@ -86,6 +87,24 @@ func (c *conn) DisarmAlarm(ctx context.Context, member etcdutil.ID, alarm string
 	})
 }
 
+func (c *conn) ClusterVersion(ctx context.Context) (string, error) {
+	return answer(ctx, c, "ClusterVersion", func(p *Process) (string, error) {
+		return versionText(p.state().version), nil
+	})
+}
+
+func (c *conn) EnableDowngrade(ctx context.Context, minor etcdutil.Version) error {
+	return do(ctx, c, "EnableDowngrade", func(p *Process) error { return c.network.enableDowngrade(p, minor) })
+}
+
+func (c *conn) CancelDowngrade(ctx context.Context) error {
+	return do(ctx, c, "CancelDowngrade", c.network.cancelDowngrade)
+}
+
+func (c *conn) AppendEntry(ctx context.Context) error {
+	return do(ctx, c, "AppendEntry", c.network.appendEntry)
+}
+
 func (c *conn) HashKV(ctx context.Context, revision int64) (client.Hash, error) {
 	return answer(ctx, c, "HashKV", func(p *Process) (client.Hash, error) {
 		state := p.state()
@@ -122,3 +141,13 @@ func (p *Process) learner() bool {
 	me, _ := state.find(p.id)
 	return me.Learner
 }
+
+// versionText is what etcd says of a version, and nothing of none.
+func versionText(v etcdutil.Version) string {
+	if v.IsZero() {
+		return ""
+	}
+	return v.String()
+}
+
+func (d *directory) applied() uint64 { return uint64(len(d.log) + d.unnamed) }

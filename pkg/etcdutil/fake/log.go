@@ -19,6 +19,9 @@ const (
 	entryRemove  entryKind = "remove"
 	entryPublish entryKind = "publish" // a member says its name and client URL when it first has a leader
 	entryPut     entryKind = "put"
+	// the members agree on a cluster version, and on a downgrade or its end
+	entryVersion   entryKind = "version"
+	entryDowngrade entryKind = "downgrade"
 )
 
 // entry is one entry of the raft log. It is comparable, so that two logs can be told apart.
@@ -29,14 +32,17 @@ type entry struct {
 	peerURL   string
 	clientURL string
 	learner   bool
-	unique    int // apart from the entries of a static bootstrap, which are alike on every member, no two are equal
+	version   etcdutil.Version // of an entryVersion or entryDowngrade; zero ends a downgrade
+	old       bool             // written by a leader of 3.5, in a form that 3.7 cannot read
+	unique    int              // apart from those of a static bootstrap, alike on every member, no two are equal
 }
 
 // membership is what a log says of the members.
 type membership struct {
-	members  []etcdutil.Member // by ID
-	removed  map[etcdutil.ID]bool
-	revision int64
+	members            []etcdutil.Member // by ID
+	removed            map[etcdutil.ID]bool
+	revision           int64
+	version, downgrade etcdutil.Version // of the cluster; zero before the first, and while no downgrade is enabled
 }
 
 // replay applies a log from its beginning.
@@ -53,6 +59,10 @@ func (m *membership) apply(e entry) {
 	switch {
 	case e.kind == entryPut:
 		m.revision++
+	case e.kind == entryVersion:
+		m.version = e.version
+	case e.kind == entryDowngrade:
+		m.downgrade = e.version
 	case e.kind == entryAdd:
 		m.members = append(m.members,
 			etcdutil.Member{ID: e.id, Name: e.name, PeerURLs: []string{e.peerURL}, Learner: e.learner})

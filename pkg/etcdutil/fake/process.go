@@ -48,6 +48,10 @@ type directory struct {
 	id, cluster etcdutil.ID
 	log         []entry
 	corrupt     bool
+
+	snapshot      int // so many entries of the log are behind its newest snapshot
+	sinceSnapshot int // applied since then
+	unnamed       int // applied at any time that are not in the log
 }
 
 func (d *directory) empty() bool { return d.cluster == 0 }

@@ -35,6 +35,7 @@ func (n *Network) settle() {
 			n.elect(cluster)
 			again = n.replicate(cluster) || again
 			again = n.publish(cluster) || again
+			again = n.moveVersions(cluster) || again
 		}
 	}
 	n.connect()
@@ -125,6 +126,7 @@ func (n *Network) replicate(cluster etcdutil.ID) bool {
 			p.hung = true
 			stopped = true
 		default:
+			p.dir.apply(len(leaderLog) - len(p.dir.log))
 			p.dir.log = slices.Clone(leaderLog)
 			g.match[p.id] = len(leaderLog)
 		}
@@ -144,7 +146,8 @@ func (n *Network) publish(cluster etcdutil.ID) bool {
 		if p.serving || p.lagging && len(p.dir.log) == 0 {
 			continue
 		}
-		n.append(g, entry{kind: entryPublish, id: p.id, name: p.flags.Name, clientURL: p.flags.ClientURL})
+		n.append(g, entry{kind: entryPublish, id: p.id, name: p.flags.Name, clientURL: p.flags.ClientURL,
+			old: p.flags.Version.Minor < 6})
 		p.serving = true
 		published = true
 	}

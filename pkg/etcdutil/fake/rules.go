@@ -180,18 +180,5 @@ func (n *Network) commit(p *Process, e entry) error {
 	return nil
 }
 
-func (n *Network) storageVersion(p *Process) string {
-	if p.flags.Version.Minor < 6 {
-		return ""
-	}
-	lowest := p.flags.Version
-	for _, other := range n.running(p.cluster) {
-		if other.flags.Version.Compare(lowest) < 0 {
-			lowest = other.flags.Version
-		}
-	}
-	return lowest.MinorString() + ".0"
-}
-
 // errTimeout is what a request without a quorum is answered in the end.
 func errTimeout() error { return rpctypes.ErrTimeout }

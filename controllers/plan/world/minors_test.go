@@ -1,0 +1,100 @@
+package world
+
+import (
+	"testing"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+func TestASettledClusterGoesFromOneMinorToTheNextByWayOfAPatchThatMayBeLeft(t *testing.T) {
+	for _, size := range []int{1, 3, 5} {
+		for _, isEphemeral := range []bool{false, true} {
+			w := New(uint64(size), ofVersion(size, asked[0], isEphemeral))
+			w.Settle(1500)
+			w.Spec.Choices.Version = asked[len(asked)-1]
+			d, rests := w.Settle(4000)
+			if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || !w.allRun(w.Spec.Choices.Version) {
+				t.Fatalf("size %d, ephemeral %v: %+v %v\n%s", size, isEphemeral, d, w.Violations, w.Story(80))
+			}
+			if c := w.clusters[w.born]; c.version.Minor != 6 {
+				t.Errorf("the cluster is of version %s", c.version)
+			}
+		}
+	}
+}
+
+func TestAClusterTurnsRoundAtAnyMomentBeforeItsVersionMoved(t *testing.T) {
+	for seed := range uint64(60) {
+		w := New(seed+1, ofVersion(3, asked[1], false))
+		w.Settle(600)
+		w.Spec.Choices.Version = asked[len(asked)-1]
+		for range seed * 2 {
+			w.Advance()
+			w.Pass()
+		}
+		hadMoved := w.clusters[w.born].version.Minor == 6
+		w.Spec.Choices.Version = asked[1]
+		d, rests := w.Settle(4000)
+		isBack := d.Verdict == plan.Settled && w.allRun(asked[1])
+		isTold := d.Reason == facts.ReasonNotSupported
+		if !rests || len(w.Violations) > 0 || !isBack && !(isTold && w.clusters[w.born].version.Minor == 6) ||
+			hadMoved && !isTold {
+			t.Fatalf("seed %d: had moved %v: %+v %v\n%s", seed, hadMoved, d, w.Violations, w.Story(80))
+		}
+	}
+}
+
+func TestNoStoryOfMinorsViolatesAnInvariantAndEveryOneComesToRest(t *testing.T) {
+	from, to := *first, *first+uint64(*stories)/4
+	if *seed != 0 {
+		from, to = *seed, *seed+1
+	}
+	outcomes, raised, steps := map[string]int{}, 0, 0
+	for s := from; s < to; s++ {
+		spec := ofVersion([]int{1, 3, 3, 3, 5}[s%5], asked[s%2], s%7 == 0)
+		w := New(s, spec)
+		w.Suffer(Hazards{Minors: true})
+		w.suffer(250, true)
+		w.Spec.Paused, w.Spec.Choices.Inputs = false, spec.Choices.Inputs
+		w.Spec.Choices.Version = asked[len(asked)-1]
+		w.ToggleQuota(false)
+		w.Calm()
+		if s%3 == 0 {
+			w.Cure()
+			w.ReturnNodes()
+		}
+		d, rests := w.Settle(4000)
+		if *seed != 0 {
+			t.Logf("rests=%v %+v\n%s", rests, d, w.Story(len(w.Log)))
+		}
+		if len(w.Violations) > 0 || !rests && !w.isMistold() {
+			t.Fatalf("seed %d: rests=%v %+v %v\n%s", s, rests, d, w.Violations, w.Story(120))
+		}
+		outcomes[d.Reason]++
+		raised += mentions(w.Log, "the cluster is of version 3.6")
+		steps += w.Steps
+	}
+	t.Logf("%d stories, %d steps, raised %d, outcomes: %v", to-from, steps, raised, outcomes)
+	if *seed == 0 && (raised < int(to-from)/3 || outcomes[facts.ReasonSettled] < int(to-from)/3) {
+		t.Fatalf("too few clusters were raised, or too few stories end settled, for this to prove anything: %d, %v",
+			raised, outcomes)
+	}
+}
+
+func ofVersion(size int, v etcdutil.Version, isEphemeral bool) facts.Desired {
+	spec := Spec3(size)
+	spec.Choices.Version, spec.Ephemeral = v, isEphemeral
+	return spec
+}
+
+// allRun reports whether each member runs this version.
+func (w *World) allRun(v etcdutil.Version) bool {
+	for _, r := range w.Observe().Current.Members {
+		if r.Answer == nil || r.Answer.Version != v {
+			return false
+		}
+	}
+	return true
+}

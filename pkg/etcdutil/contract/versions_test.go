@@ -1,0 +1,188 @@
+package contract
+
+import (
+	"testing"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// mixed is a scenario of two neighbouring minors.
+type mixed struct {
+	name string
+	play func(p *play, older, newer string)
+}
+
+// minors are the pairs that scenarios of two minors are played with.
+var minors = [][2]string{{"3.5.35", "3.6.16"}, {"3.6.16", "3.7.3"}}
+
+var three = []string{"a", "b", "c"}
+
+var mixedScenarios = []mixed{
+	{"the cluster version moves up once every member runs the higher minor, and the data follows",
+		func(p *play, older, newer string) {
+			p.bornAs(older)
+			p.agreed(older, three...)
+			p.becomes("a", newer)
+			p.becomes("b", newer)
+			p.staysAt(older, three...)
+			p.becomes("c", newer)
+			p.agreed(newer, three...)
+			p.stored(newer, three...)
+			p.accepted(p.writing("a"))
+		}},
+	{"a member goes back while another one never left", func(p *play, older, newer string) {
+		p.bornAs(older)
+		p.agreed(older, three...)
+		p.becomes("a", newer)
+		p.becomes("a", older)
+		p.accepted(p.writing("a"))
+	}},
+	{"a member does not go back once the cluster version moved", func(p *play, older, newer string) {
+		p.bornAs(newer)
+		p.agreed(newer, three...)
+		p.stop("b")
+		p.start(sealed("b").of(older))
+		if why := p.exit("b").reason(); why != etcdutil.ExitVersionTooLow {
+			p.Fatalf("it ended with %s", why)
+		}
+	}},
+	{"a downgrade lowers the cluster version and the data, and ends when the last member is down",
+		func(p *play, older, newer string) {
+			p.bornAs(newer)
+			p.agreed(newer, three...)
+			p.stored(newer, three...)
+			p.accepted(func() error { return p.dial("a").EnableDowngrade(p.Context(), versionOf(p, older)) })
+			p.agreed(older, three...)
+			p.stored(older, three...)
+			if said := p.status("b").Downgrade; minorOf(p, said) != minorOf(p, older) {
+				p.Fatalf("a downgrade to %q is enabled", said)
+			}
+			for _, name := range three {
+				p.becomes(name, older)
+			}
+			p.until("the downgrade ended", func() bool { return p.status("a").Downgrade == "" })
+			p.staysAt(older, three...)
+		}},
+	{"a downgrade goes one minor down, and once at a time", func(p *play, older, newer string) {
+		p.bornAs(newer)
+		p.agreed(newer, three...)
+		p.refused(rpctypes.ErrInvalidDowngradeTargetVersion, func() error {
+			return p.dial("a").EnableDowngrade(p.Context(), versionOf(p, newer))
+		})
+		p.accepted(func() error { return p.dial("a").EnableDowngrade(p.Context(), versionOf(p, older)) })
+		p.refused(rpctypes.ErrDowngradeInProcess, func() error {
+			return p.dial("a").EnableDowngrade(p.Context(), versionOf(p, older))
+		})
+	}},
+	{"a downgrade that is cancelled lets the cluster version move up again", func(p *play, older, newer string) {
+		p.bornAs(newer)
+		p.agreed(newer, three...)
+		p.accepted(func() error { return p.dial("a").EnableDowngrade(p.Context(), versionOf(p, older)) })
+		p.agreed(older, three...)
+		p.accepted(func() error { return p.dial("a").CancelDowngrade(p.Context()) })
+		p.accepted(func() error { return p.dial("a").CancelDowngrade(p.Context()) }) // nothing to cancel is no error
+		p.agreed(newer, three...)
+	}},
+	{"a learner of the higher minor joins a cluster of the lower one", func(p *play, older, newer string) {
+		p.bornAs(older)
+		p.agreed(older, three...)
+		if newer == "3.6.16" { // what 3.5 wrote keeps 3.7 from starting, not 3.6
+			p.add("a", "d")
+			p.start(joining("d", "a", "b", "c", "d").of(newer))
+			p.serving("d")
+		}
+	}},
+}
+
+func TestTheFakeKeepsTheContractOfMixedMinors(t *testing.T) {
+	for _, pair := range minors {
+		for _, s := range mixedScenarios {
+			t.Run(pair[1]+"/"+s.name, func(t *testing.T) {
+				t.Parallel()
+				s.play(&play{TB: t, world: newFakeWorld(t)}, pair[0], pair[1])
+			})
+		}
+	}
+}
+
+func TestRealEtcdKeepsTheContractOfMixedMinors(t *testing.T) {
+	for _, pair := range minors {
+		for _, s := range mixedScenarios {
+			t.Run(pair[1]+"/"+s.name, func(t *testing.T) {
+				t.Parallel()
+				s.play(&play{TB: t, world: newRealWorld(t, pair[0])}, pair[0], pair[1])
+			})
+		}
+	}
+}
+
+// bornAs bootstraps a, b and c with one version.
+func (p *play) bornAs(version string) {
+	p.Helper()
+	for _, name := range three {
+		p.start(newborn(name, three...).of(version))
+	}
+	p.serving(three...)
+}
+
+// becomes restarts a member with another version, on its data.
+func (p *play) becomes(name, version string) {
+	p.Helper()
+	p.stop(name)
+	p.start(sealed(name).of(version))
+	p.serving(name)
+}
+
+// agreed waits until each member says that the cluster is of this version's minor.
+func (p *play) agreed(version string, names ...string) {
+	p.Helper()
+	for _, name := range names {
+		p.until(name+" is in a cluster of "+version, func() bool { return p.clusterMinor(name) == minorOf(p, version) })
+	}
+}
+
+// staysAt wants the cluster version unmoved for longer than a leader needs to move it.
+func (p *play) staysAt(version string, names ...string) {
+	p.Helper()
+	for range 35 {
+		for _, name := range names {
+			if said := p.clusterMinor(name); said != minorOf(p, version) {
+				p.Fatalf("%s is in a cluster of %s", name, said)
+			}
+		}
+		p.pass()
+	}
+}
+
+// stored waits until each member's data is in the format of this version's minor, where members say so.
+func (p *play) stored(version string, names ...string) {
+	p.Helper()
+	for _, name := range names {
+		p.until(name+" stores as "+version, func() bool {
+			said := p.status(name)
+			return said.StorageVersion == "" || minorOf(p, said.StorageVersion) == minorOf(p, version)
+		})
+	}
+}
+
+func (p *play) clusterMinor(name string) string {
+	p.Helper()
+	text, err := p.dial(name).ClusterVersion(p.Context())
+	if err != nil || text == "" {
+		return ""
+	}
+	return minorOf(p, text)
+}
+
+func minorOf(p *play, version string) string { return versionOf(p, version).MinorString() }
+
+func versionOf(p *play, version string) etcdutil.Version {
+	p.Helper()
+	v, err := etcdutil.ParseVersion(version)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return v
+}

@@ -1,0 +1,154 @@
+package fake
+
+import (
+	"fmt"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Cluster versions, downgrades, and what starts on whose data. What takes a real leader seconds happens at once here.
+
+// snapshotCount is how many entries a member applies before it writes a snapshot of its log's state
+// (etcd-io/etcd:server/etcdserver/server.go DefaultSnapshotCount, since 3.6).
+const snapshotCount = 10_000
+
+// moveVersions is the leader's monitor: the cluster version follows the lowest version of all members, or a downgrade,
+// which ends once every member runs its target (etcd-io/etcd:server/etcdserver/version/monitor.go). It says whether it
+// changed anything.
+func (n *Network) moveVersions(cluster etcdutil.ID) bool {
+	g := n.group(cluster)
+	if g.leader == nil {
+		return false
+	}
+	state := g.leader.state()
+	lowest, isEach := n.lowestVersion(cluster, state)
+	target := state.downgrade
+	switch {
+	case state.version.IsZero():
+		n.append(g, entry{kind: entryVersion, version: minorOf(lowest)})
+	case !target.IsZero() && isEach && n.highestVersion(cluster).SameMinor(target):
+		n.append(g, entry{kind: entryDowngrade})
+	case !target.IsZero() && target.Compare(state.version) < 0:
+		n.append(g, entry{kind: entryVersion, version: target})
+	case target.IsZero() && isEach && minorOf(lowest).Compare(state.version) > 0:
+		n.append(g, entry{kind: entryVersion, version: minorOf(lowest)})
+	default:
+		return false
+	}
+	return true
+}
+
+// lowestVersion is that of the members that run, and whether those are all that are listed.
+func (n *Network) lowestVersion(cluster etcdutil.ID, state membership) (lowest etcdutil.Version, isEach bool) {
+	running := n.running(cluster)
+	for _, p := range running {
+		if lowest.IsZero() || p.flags.Version.Compare(lowest) < 0 {
+			lowest = p.flags.Version
+		}
+	}
+	for _, m := range state.members {
+		isRunning := false
+		for _, p := range running {
+			isRunning = isRunning || p.id == m.ID && p.serving
+		}
+		if !isRunning {
+			return lowest, false
+		}
+	}
+	return lowest, true
+}
+
+func (n *Network) highestVersion(cluster etcdutil.ID) (highest etcdutil.Version) {
+	for _, p := range n.running(cluster) {
+		if p.flags.Version.Compare(highest) > 0 {
+			highest = p.flags.Version
+		}
+	}
+	return highest
+}
+
+func minorOf(v etcdutil.Version) etcdutil.Version {
+	return etcdutil.Version{Major: v.Major, Minor: v.Minor}
+}
+
+// storageVersion is that of the cluster: a member moves its data as soon as that moved. 3.5 does not say it.
+func (n *Network) storageVersion(p *Process) string {
+	if p.flags.Version.Minor < 6 {
+		return ""
+	}
+	return p.state().version.String()
+}
+
+// enableDowngrade is decided by the leader (etcd-io/etcd:server/etcdserver/v3_server.go downgradeValidate).
+func (n *Network) enableDowngrade(p *Process, target etcdutil.Version) error {
+	if err := n.readable(p); err != nil {
+		return err
+	}
+	state := n.group(p.cluster).leader.state()
+	switch {
+	case !state.downgrade.IsZero():
+		return rpctypes.ErrDowngradeInProcess
+	case target.Major != state.version.Major || target.Minor+1 != state.version.Minor:
+		return rpctypes.ErrInvalidDowngradeTargetVersion
+	}
+	return n.commit(p, entry{kind: entryDowngrade, version: minorOf(target)})
+}
+
+// cancelDowngrade is no error where there is nothing to cancel.
+func (n *Network) cancelDowngrade(p *Process) error {
+	if err := n.readable(p); err != nil || p.state().downgrade.IsZero() {
+		return err
+	}
+	return n.commit(p, entry{kind: entryDowngrade})
+}
+
+// appendEntry counts an entry, of which nothing else is kept, on every member that gets entries.
+func (n *Network) appendEntry(p *Process) error {
+	if err := n.readable(p); err != nil {
+		return err
+	}
+	for _, other := range n.running(p.cluster) {
+		if !other.lagging {
+			other.dir.apply(1)
+		}
+	}
+	return nil
+}
+
+// apply counts applied entries, and lets a snapshot cover them when they are enough.
+func (d *directory) apply(entries int) {
+	d.unnamed, d.sinceSnapshot = d.unnamed+entries, d.sinceSnapshot+entries
+	if d.sinceSnapshot > snapshotCount {
+		d.snapshot, d.sinceSnapshot = len(d.log), 0
+	}
+}
+
+// versionExit ends a process that is older than its cluster, or that cannot read what 3.5 wrote
+// (etcd-io/etcd:server/etcdserver/version/downgrade.go, …/apply/apply.go; that 3.7 panics was tried).
+func (p *Process) versionExit() *Exit {
+	state := p.state()
+	if p.flags.Version.Compare(state.version) < 0 {
+		return &Exit{1, fmt.Sprintf("invalid downgrade; server version is lower than determined cluster version "+
+			"(%s, %s)", p.flags.Version, state.version)}
+	}
+	if p.flags.Version.Minor < 7 {
+		return nil
+	}
+	for _, e := range p.dir.log[min(p.dir.snapshot, len(p.dir.log)):] {
+		if e.old {
+			return &Exit{2, "panic: unmarshal should never fail"}
+		}
+	}
+	return nil
+}
+
+// joinExit ends a new member that etcd does not let join (etcd-io/etcd:server/etcdserver/cluster_util.go
+// isCompatibleWithCluster; that none joins while a downgrade is enabled was tried).
+func (p *Process) joinExit(state membership) *Exit {
+	if p.flags.Version.Compare(state.version) < 0 || !state.downgrade.IsZero() {
+		return &Exit{1, "incompatible with current running cluster"}
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package etcdutil
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// The way from one version to another. etcd goes one minor at a time, up or down, and a cluster serves all the while. A
+// stop is the version that members are to run next. Everything here follows from what members say now, so that the
+// target may change at any moment: the next stop is then another one, and nothing has to be remembered.
+
+// Progress is where a cluster is on its way, by what its members and their records say.
+type Progress struct {
+	// Members are the versions of the etcd that last answered on the data of each voter.
+	Members []Version
+	// Cluster is the cluster version that members agreed on, of which the patch says nothing; zero when it is not
+	// known. It moves up once every member runs the higher minor, and down when a downgrade is enabled
+	// (etcd-io/etcd:server/etcdserver/version/monitor.go).
+	Cluster Version
+	// Storage is the lowest version of the format that any member's data is in; zero when it is not known. Members of
+	// 3.5 do not say it (etcd-io/etcd:server/storage/schema/schema.go).
+	Storage Version
+	// Downgrade is the minor to which a downgrade is enabled; zero when none is.
+	Downgrade Version
+	// Blind: nothing says who is a member. Then no member goes to another minor, and what else changed of its settings
+	// is all that it may take.
+	Blind bool
+	// Flushed: what etcd 3.5 wrote lies behind a snapshot of raft's log on every voter.
+	Flushed bool
+}
+
+// Need is what has to be done, or waited for, before a cluster leaves a stop.
+type Need string
+
+// The needs.
+const (
+	NeedNothing     Need = ""
+	NeedCluster     Need = "ClusterVersion" // that etcd moves the cluster version to the members' minor
+	NeedStorage     Need = "StorageVersion" // that every member moves the format of its data
+	NeedFlush       Need = "Flush"          // that what 3.5 wrote goes behind a snapshot, since 3.7 cannot read it
+	NeedDowngrade   Need = "Downgrade"      // that a downgrade is enabled
+	NeedNoDowngrade Need = "NoDowngrade"    // that a downgrade ends, or is cancelled where it leads elsewhere
+)
+
+// Stop is the next stop of a cluster.
+type Stop struct {
+	Version Version
+	Needs   Need // what keeps the cluster at it; NeedNothing while members are still brought to it, and at the target
+}
+
+// minorFloor is the least patch of a minor for something, and where that is said.
+type minorFloor struct {
+	version Version
+	source  string
+}
+
+// leaveFrom are the least patches from which a minor may be left for the next one.
+var leaveFrom = []minorFloor{
+	{Version{3, 5, 32}, "etcd-io/website:content/en/docs/v3.6/upgrades/upgrade_3_6.md"},
+	{Version{3, 6, 11}, "etcd-io/website:content/en/docs/v3.7/upgrades/upgrade_3_7.md"},
+}
+
+// NextStop names the version that the members of a cluster are to run next on the way to the target. Without members
+// that is the target. It is an error when the members are so far apart that etcd supports no step, or when a minor on
+// the way is not known.
+func NextStop(at Progress, target Version) (Stop, error) {
+	if len(at.Members) == 0 {
+		return Stop{Version: target}, nil
+	}
+	low, high := slices.MinFunc(at.Members, Version.Compare), slices.MaxFunc(at.Members, Version.Compare)
+	switch {
+	case low.Major != target.Major || high.Major != target.Major:
+		return Stop{}, fmt.Errorf("members run %s, and no etcd goes from there to %s", high, target)
+	case high.Minor-low.Minor > 1:
+		return Stop{}, fmt.Errorf("members run %s and %s, which are more than one minor apart", low, high)
+	case low.Minor != high.Minor:
+		return mixed(low, high, target)
+	case target.SameMinor(high):
+		return Stop{Version: target, Needs: at.unmoved(target)}, nil
+	case at.Blind:
+		return Stop{Version: high}, nil
+	case target.Minor > low.Minor:
+		return at.up(low, high, target)
+	}
+	return at.down(high, target)
+}
+
+// mixed is the stop of members of two minors: the higher one where that leads to the target, else the lower one.
+func mixed(low, high, target Version) (Stop, error) {
+	switch {
+	case target.SameMinor(low), target.SameMinor(high):
+		return Stop{Version: target}, nil
+	case target.Minor > high.Minor:
+		return passThrough(high, target)
+	}
+	return Stop{Version: low}, nil
+}
+
+// up is the next stop of members of one minor below that of the target.
+func (at Progress) up(low, high, target Version) (Stop, error) {
+	if !mayLeave(low) {
+		return enter(low, target)
+	}
+	if need := at.unmoved(high); need != NeedNothing {
+		return Stop{Version: high, Needs: need}, nil
+	}
+	next := Version{high.Major, high.Minor + 1, 0}
+	if next.MinorString() == "3.7" && !at.Flushed {
+		return Stop{Version: high, Needs: NeedFlush}, nil
+	}
+	return enter(next, target)
+}
+
+// mayLeave reports whether members of this version may go to the next minor.
+func mayLeave(v Version) bool {
+	return !slices.ContainsFunc(leaveFrom, func(least minorFloor) bool {
+		return v.SameMinor(least.version) && !v.AtLeast(least.version)
+	})
+}
+
+// passThrough is the version of a minor that members only pass through on their way up, and that some have entered. Any
+// patch that may be left will do: a newer operator, with a newer waypoint, restarts no member for it.
+func passThrough(entered, target Version) (Stop, error) {
+	if mayLeave(entered) {
+		return Stop{Version: entered}, nil
+	}
+	return enter(entered, target)
+}
+
+// down is the next stop of members of one minor above that of the target.
+func (at Progress) down(high, target Version) (Stop, error) {
+	next := Version{high.Major, high.Minor - 1, 0}
+	switch {
+	case !at.Downgrade.SameMinor(next):
+		if need := at.unmoved(high); need != NeedNothing {
+			return Stop{Version: high, Needs: need}, nil
+		}
+		return Stop{Version: high, Needs: NeedDowngrade}, nil
+	case !at.Cluster.SameMinor(next):
+		return Stop{Version: high, Needs: NeedCluster}, nil
+	case !at.Storage.SameMinor(next):
+		return Stop{Version: high, Needs: NeedStorage}, nil
+	}
+	return enter(next, target)
+}
+
+// unmoved is what members that all run one minor have yet to do before they leave it.
+func (at Progress) unmoved(members Version) Need {
+	switch {
+	case !at.Downgrade.IsZero():
+		return NeedNoDowngrade
+	case !at.Cluster.SameMinor(members):
+		return NeedCluster
+	case members.Minor >= 6 && !at.Storage.SameMinor(members):
+		return NeedStorage
+	}
+	return NeedNothing
+}
+
+// enter is the version of this minor at which members enter it: the target where it is of that minor, else the
+// waypoint.
+func enter(minor, target Version) (Stop, error) {
+	if minor.SameMinor(target) {
+		return Stop{Version: target}, nil
+	}
+	known, isKnown := findMinor(minor)
+	if !isKnown {
+		return Stop{}, fmt.Errorf("the way to %s leads through etcd %s, which this operator does not know", target,
+			minor.MinorString())
+	}
+	return Stop{Version: known.waypoint}, nil
+}
+
+// WhyNotOn says why etcd of this version must not start on data on which another version last answered, in a cluster
+// whose version was last seen to be that, or "". A zero cluster version is not known, and counts as that of the data.
+//
+// etcd refuses to start below the cluster version, and to read a newer format. It does not refuse to skip a minor, and
+// fails on what it reads then (etcd-io/etcd:server/etcdserver/version/downgrade.go).
+func WhyNotOn(start, wrote, cluster Version) string {
+	if cluster.IsZero() {
+		cluster = wrote
+	}
+	lowest := slices.MinFunc([]Version{wrote, cluster}, compareMinors)
+	switch {
+	case start.Major != wrote.Major:
+		return fmt.Sprintf("etcd %s wrote it, and nothing says that %s may start on it", wrote, start)
+	case start.Minor-lowest.Minor > 1:
+		return fmt.Sprintf("etcd %s wrote it, in a cluster of version %s, and %s would skip a minor", wrote,
+			cluster.MinorString(), start)
+	case compareMinors(start, cluster) < 0:
+		return fmt.Sprintf("the cluster is of version %s, and %s is older", cluster.MinorString(), start)
+	case wrote.Minor-start.Minor > 1:
+		return fmt.Sprintf("etcd %s wrote it, and %s would skip a minor", wrote, start)
+	}
+	return ""
+}
+
+func compareMinors(v, w Version) int {
+	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor))
+}

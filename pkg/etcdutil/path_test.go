@@ -1,0 +1,201 @@
+package etcdutil
+
+import (
+	"strings"
+	"testing"
+)
+
+// progress is a row's world: "3.5.35 3.5.35 3.6.16" with what is said of it as key=value.
+func progress(t *testing.T, text string) Progress {
+	t.Helper()
+	var at Progress
+	for _, word := range strings.Fields(text) {
+		key, value, isSaid := strings.Cut(word, "=")
+		switch {
+		case !isSaid && word == "flushed":
+			at.Flushed = true
+		case !isSaid && word == "blind":
+			at.Blind = true
+		case !isSaid:
+			at.Members = append(at.Members, version(t, word))
+		case key == "cluster":
+			at.Cluster = version(t, value+".0")
+		case key == "storage":
+			at.Storage = version(t, value+".0")
+		case key == "downgrade":
+			at.Downgrade = version(t, value+".0")
+		}
+	}
+	return at
+}
+
+func TestTheNextStopOnTheWayToAVersion(t *testing.T) {
+	for _, row := range []struct{ name, at, target, stop, needs string }{
+		{"a cluster without members begins at the target", "", "3.7.3", "3.7.3", ""},
+		{"a patch is one step", "3.6.4 3.6.4 3.6.4 cluster=3.6 storage=3.6", "3.6.16", "3.6.16", ""},
+		{"and so is the way back", "3.6.16 3.6.4 3.6.4 cluster=3.6 storage=3.6", "3.6.4", "3.6.4", ""},
+
+		{"members below the patch that may be left go to the waypoint of their minor first",
+			"3.5.21 3.5.21 3.5.21 cluster=3.5", "3.7.3", "3.5.35", ""},
+		{"until each of them is there", "3.5.35 3.5.35 3.5.21 cluster=3.5", "3.6.16", "3.5.35", ""},
+		{"a patch that may be left is a stop as good as the waypoint", "3.5.32 3.5.33 3.5.32 cluster=3.5", "3.6.14",
+			"3.6.14", ""},
+		{"one minor up is entered at the target", "3.5.35 3.5.35 3.5.35 cluster=3.5", "3.6.11", "3.6.11", ""},
+		{"two minors up are entered at the waypoint between", "3.5.35 3.5.35 3.5.35 cluster=3.5", "3.7.3", "3.6.16",
+			""},
+		{"while one is there, the others follow", "3.6.16 3.5.35 3.5.35 cluster=3.5", "3.7.3", "3.6.16", ""},
+		{"also where an older operator chose another patch", "3.6.14 3.5.35 3.5.35 cluster=3.5", "3.7.3", "3.6.14", ""},
+		{"but not at one that may not be left", "3.6.4 3.5.35 3.5.35 cluster=3.5", "3.7.3", "3.6.16", ""},
+		{"the target turned back brings them back", "3.6.16 3.5.35 3.5.35 cluster=3.5", "3.5.35", "3.5.35", ""},
+		{"to any patch", "3.6.16 3.5.35 3.5.35 cluster=3.5", "3.5.21", "3.5.21", ""},
+
+		{"nobody goes on before the cluster version moved", "3.6.16 3.6.16 3.6.16 cluster=3.5 storage=3.5 flushed",
+			"3.7.3", "3.6.16", "ClusterVersion"},
+		{"nor before it is known", "3.6.16 3.6.16 3.6.16 flushed", "3.7.3", "3.6.16", "ClusterVersion"},
+		{"nor before the storage version did", "3.6.16 3.6.16 3.6.16 cluster=3.6 storage=3.5 flushed", "3.7.3",
+			"3.6.16", "StorageVersion"},
+		{"nor before what 3.5 wrote is behind a snapshot", "3.6.16 3.6.16 3.6.16 cluster=3.6 storage=3.6", "3.7.3",
+			"3.6.16", "Flush"},
+		{"nobody leaves a minor while nothing says who is a member", "3.5.35 3.5.35 3.5.35 cluster=3.5 blind", "3.6.16",
+			"3.5.35", ""},
+		{"then on", "3.6.16 3.6.16 3.6.16 cluster=3.6 storage=3.6 flushed", "3.7.3", "3.7.3", ""},
+		{"the way ends once the versions moved", "3.7.3 3.7.3 3.7.3 cluster=3.6 storage=3.6", "3.7.3", "3.7.3",
+			"ClusterVersion"},
+		{"and is at its end then", "3.7.3 3.7.3 3.7.3 cluster=3.7 storage=3.7", "3.7.3", "3.7.3", ""},
+
+		{"a downgrade is enabled first", "3.7.3 3.7.3 3.7.3 cluster=3.7 storage=3.7", "3.5.21", "3.7.3", "Downgrade"},
+		{"and not before the way up ended", "3.7.3 3.7.3 3.7.3 cluster=3.6 storage=3.6", "3.6.16", "3.7.3",
+			"ClusterVersion"},
+		{"then all data has to follow", "3.7.3 3.7.3 3.7.3 cluster=3.6 storage=3.7 downgrade=3.6", "3.6.16", "3.7.3",
+			"StorageVersion"},
+		{"and the cluster version", "3.7.3 3.7.3 3.7.3 cluster=3.7 storage=3.6 downgrade=3.6", "3.6.16", "3.7.3",
+			"ClusterVersion"},
+		{"then one after the other goes down", "3.7.3 3.7.3 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6", "3.5.21",
+			"3.6.16", ""},
+		{"at the target where that is of this minor", "3.7.3 3.7.3 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6",
+			"3.6.11", "3.6.11", ""},
+		{"the others follow", "3.7.3 3.6.16 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6", "3.5.21", "3.6.16", ""},
+		{"the downgrade has to end before the next one", "3.6.16 3.6.16 3.6.16 cluster=3.6 storage=3.6 downgrade=3.6",
+			"3.5.21", "3.6.16", "NoDowngrade"},
+		{"the target turned round with one down brings it up again",
+			"3.7.3 3.6.16 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6", "3.7.3", "3.7.3", ""},
+		{"and cancels the downgrade then", "3.7.3 3.7.3 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6", "3.7.3", "3.7.3",
+			"NoDowngrade"},
+		{"a downgrade that nobody asks for is cancelled", "3.6.16 cluster=3.5 storage=3.5 downgrade=3.5", "3.6.16",
+			"3.6.16", "NoDowngrade"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			stop, err := NextStop(progress(t, row.at), version(t, row.target))
+			if err != nil || stop.Version != version(t, row.stop) || string(stop.Needs) != row.needs {
+				t.Errorf("%s to %s stops at %s and needs %q, %v; want %s, %q", row.at, row.target, stop.Version,
+					stop.Needs, err, row.stop, row.needs)
+			}
+		})
+	}
+}
+
+func TestWhereEtcdHasNoStepThereIsNoStop(t *testing.T) {
+	for at, target := range map[string]string{"3.7.3 3.5.35": "3.7.3", "3.6.16": "4.0.0", "2.3.0": "3.6.16"} {
+		if stop, err := NextStop(progress(t, at), version(t, target)); err == nil {
+			t.Errorf("%s to %s stops at %+v", at, target, stop)
+		}
+	}
+}
+
+func TestFromEachVersionToEachOtherAClusterArrivesByStepsOfOneMinor(t *testing.T) {
+	versions := []string{"3.5.21", "3.5.35", "3.6.4", "3.6.16", "3.7.0", "3.7.3"}
+	for _, from := range versions {
+		for _, to := range versions {
+			for _, turn := range append(versions, "") {
+				walk(t, version(t, from), version(t, to), turn)
+			}
+		}
+	}
+}
+
+// walk plays three members that go to a target as an operator and etcd would move them. After four steps the target
+// may become another one.
+func walk(t *testing.T, from, target Version, turn string) {
+	t.Helper()
+	at := Progress{Members: []Version{from, from, from}, Cluster: from, Storage: from, Flushed: from.Minor == 7}
+	for step := range 60 {
+		if step == 4 && turn != "" {
+			target = version(t, turn)
+		}
+		stop, err := NextStop(at, target)
+		if err != nil {
+			t.Fatalf("%+v to %s: %v", at, target, err)
+		}
+		if !at.take(t, stop) && stop.Version == target && stop.Needs == NeedNothing {
+			if step >= 4 {
+				return
+			}
+		}
+	}
+	t.Fatalf("from %s never arrives at %s: %+v", from, target, at)
+}
+
+// take does what the stop asks for, or what etcd does by itself, and reports whether that was anything.
+func (at *Progress) take(t *testing.T, stop Stop) bool {
+	t.Helper()
+	for i, m := range at.Members {
+		if m != stop.Version {
+			if why := WhyNotOn(stop.Version, m, at.Cluster); why != "" {
+				t.Fatalf("a step to %s from %+v: %s", stop.Version, at, why)
+			}
+			if stop.Version.Minor == 7 && m.Minor == 6 && !at.Flushed {
+				t.Fatalf("3.7 begins on what 3.5 wrote: %+v", at)
+			}
+			at.Members[i] = stop.Version
+			at.Flushed = at.Flushed && stop.Version.Minor != 5
+			return true
+		}
+	}
+	members := at.Members[0]
+	switch stop.Needs {
+	case NeedDowngrade:
+		at.Downgrade = Version{3, members.Minor - 1, 0}
+	case NeedNoDowngrade:
+		at.Downgrade = Version{}
+	case NeedCluster:
+		at.Cluster = members
+		if !at.Downgrade.IsZero() {
+			at.Cluster = at.Downgrade
+		}
+	case NeedStorage:
+		at.Storage = at.Cluster
+	case NeedFlush:
+		at.Flushed = true
+	case NeedNothing:
+		return false
+	}
+	return true
+}
+
+func TestWhatMayStartOnWhichData(t *testing.T) {
+	for _, row := range []struct{ start, wrote, cluster, why string }{
+		{"3.6.16", "3.6.4", "3.6", ""},
+		{"3.6.4", "3.6.16", "", ""},
+		{"3.6.16", "3.5.35", "3.5", ""},
+		{"3.6.16", "3.5.35", "", ""},
+		{"3.5.35", "3.6.16", "3.5", ""},
+		{"3.5.35", "3.6.16", "3.6", "the cluster is of version 3.6"},
+		{"3.5.35", "3.6.16", "", "the cluster is of version 3.6"},
+		{"3.7.3", "3.5.35", "3.5", "would skip a minor"},
+		{"3.7.3", "3.6.16", "3.5", "would skip a minor"},
+		{"3.7.3", "3.6.16", "3.6", ""},
+		{"3.6.16", "3.7.3", "3.6", ""},
+		{"3.5.35", "3.7.3", "3.6", "the cluster is of version 3.6"},
+		{"3.5.35", "3.7.3", "3.5", "would skip a minor"},
+		{"4.0.0", "3.7.3", "3.7", "nothing says"},
+	} {
+		var cluster Version
+		if row.cluster != "" {
+			cluster = version(t, row.cluster+".0")
+		}
+		why := WhyNotOn(version(t, row.start), version(t, row.wrote), cluster)
+		if (why == "") != (row.why == "") || !strings.Contains(why, row.why) {
+			t.Errorf("%s on data of %s in a cluster of %q: %q", row.start, row.wrote, row.cluster, why)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package e2e
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+)
+
+var _ = Describe("A change of minor version", Label("versions"), func() {
+	ownNamespace()
+
+	It("goes from an old patch of 3.5 to 3.6 in one edit, by way of a patch that may be left", Label("core"), perStory,
+		func(ctx context.Context) {
+			cluster := story.Create(ctx, "raised", 3, world.Version("3.5.21"))
+			cluster.AwaitReady(ctx, 3)
+			ids, data, id := cluster.Identities(ctx), volumes(ctx, cluster), cluster.ClusterID
+			traffic := cluster.Write(ctx)
+			traffic.Within(ctx, world.OneElection, func() {
+				cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.6.16" })
+				cluster.AwaitReady(ctx, 3)
+			})
+			expectVersion(ctx, cluster, "3.6.16")
+			Expect(cluster.Identities(ctx)).To(Equal(ids))
+			Expect(volumes(ctx, cluster)).To(Equal(data))
+			Expect(cluster.ClusterID).To(Equal(id))
+			expectClusterVersion(ctx, cluster, "3.6.0")
+			Expect(cluster.History.Restarted()).To(HaveLen(6), "one restart each for each stop:\n%s", cluster.History)
+			Expect(traffic.Finish(ctx).Failed).To(BeZero())
+			cluster.AwaitEqualHashes(ctx)
+		})
+
+	It("is taken back midway by putting spec.version back", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "turned", 3, world.Version("3.5.35"))
+		cluster.AwaitReady(ctx, 3)
+		ids := cluster.Identities(ctx)
+		traffic := cluster.Write(ctx)
+		traffic.Within(ctx, world.OneElection, func() {
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.6.16" })
+			Eventually(func() []string { return cluster.History.Restarted() }).Should(HaveLen(1))
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })
+			cluster.AwaitReady(ctx, 3)
+		})
+		expectVersion(ctx, cluster, "3.5.35")
+		expectClusterVersion(ctx, cluster, "3.5.0")
+		Expect(cluster.Identities(ctx)).To(Equal(ids))
+		Expect(traffic.Finish(ctx).Failed).To(BeZero())
+		cluster.AwaitEqualHashes(ctx)
+	})
+
+	It("to which this release takes no step changes nothing, and says so", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "refused", 3, world.Version("3.6.16"))
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		for _, version := range []string{"3.7.3", "3.5.35"} {
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = version })
+			cluster.AwaitStalled(ctx, facts.ReasonNotSupported)
+		}
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.6.16" })
+		cluster.AwaitReady(ctx, 3)
+		expectUntouched(ctx, cluster, was)
+	})
+})
+
+// expectClusterVersion asks each member for the version that all agreed on.
+func expectClusterVersion(ctx context.Context, c *world.Cluster, want string) {
+	GinkgoHelper()
+	for _, pod := range listPods(ctx, c) {
+		member, err := c.Dial(ctx, &pod)
+		Expect(err).NotTo(HaveOccurred())
+		said, err := member.ClusterVersion(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(said).To(Equal(want), pod.Name)
+	}
+}
