@@ -129,7 +129,7 @@ func stoppedMembers(o facts.Observation) []string {
 func outdatedMembers(o facts.Observation) []string {
 	return namesOf(o, func(r facts.Replica) bool {
 		isMember := r.Member != nil || !o.Current.Membership.Known && r.Pod != nil
-		return isMember && !r.Choices().IsZero() && r.Choices() != o.Desired.Choices
+		return isMember && !r.Choices().IsZero() && !o.Desired.IsMetBy(r.Choices())
 	})
 }
 
@@ -147,7 +147,7 @@ func namesOf(o facts.Observation, counts func(facts.Replica) bool) []string {
 func updatedMembers(o facts.Observation) int32 {
 	return int32(len(namesOf(o, func(r facts.Replica) bool {
 		return (r.Member != nil || !o.Current.Membership.Known) && r.Pod != nil && r.Pod.Running &&
-			r.Pod.Choices == o.Desired.Choices
+			o.Desired.IsMetBy(r.Pod.Choices)
 	})))
 }
 

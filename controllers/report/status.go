@@ -96,7 +96,7 @@ func selector(cluster string) string {
 }
 
 func (in Input) targetVersion() string {
-	if v := in.Observation.Desired.Choices.Version; !v.IsZero() {
+	if v := in.Observation.Desired.Target; !v.IsZero() {
 		return v.String()
 	}
 	return strings.TrimPrefix(in.Cluster.Spec.Version, "v")

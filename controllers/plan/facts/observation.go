@@ -59,6 +59,11 @@ type Desired struct {
 	Restore      WantedBackup  // the backup to begin with; it counts at birth only
 }
 
+// IsMetBy reports what the spec asks for, and not only a stop on the way to it.
+func (d Desired) IsMetBy(c Choices) bool {
+	return c == d.Choices && (d.Target.IsZero() || c.Version == d.Target)
+}
+
 // Choices are what a member's Pod is made from: the etcd version and everything else of the user's that needs a
 // restart. Inputs is canonical JSON, so that two Choices are the same exactly when they are equal.
 type Choices struct {
