@@ -26,7 +26,10 @@ func scaffold(o judge.View) *proposal {
 		name).byHuman().yielding()
 }
 
-const kindSecret = "Secret"
+const (
+	kindSecret = "Secret"
+	kindVolume = "PersistentVolumeClaim"
+)
 
 func putRight(c changes.ApplyObjects) *proposal {
 	n := len(c.Objects) + len(c.Secrets)

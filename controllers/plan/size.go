@@ -225,14 +225,15 @@ func nextOrdinal(o judge.View) int {
 	return highest + 1
 }
 
-// takenNames are the names of Pods and volumes that are not of this cluster.
+// takenNames are the names of volumes that are not of this cluster. A Pod in a member's way is told by name-taken.
 func takenNames(o facts.Observation) []string {
 	var out []string
 	for _, left := range o.Retained {
 		out = append(out, left.Name)
 	}
 	for _, object := range o.Objects {
-		if object.State == facts.ObjectForeign || object.State == facts.ObjectTerminating {
+		isInTheWay := object.State == facts.ObjectForeign || object.State == facts.ObjectTerminating
+		if object.Kind == kindVolume && isInTheWay {
 			out = append(out, object.Name)
 		}
 	}
