@@ -167,7 +167,7 @@ var rolls = []mutant{
 		Name: "a higher minor is written beside data while others are away", Peer: "",
 		File:    "controllers/plan/guard/data.go",
 		From:    "if !o.Membership.Known || len(others) < len(wanted) {",
-		To:      "if !o.Membership.Known {",
+		To:      "if !o.Membership.Known && len(others) < len(wanted) {",
 		Package: planPackage, Test: "TestTheGuardVetoesWhatHurtsAndNothingElse",
 	},
 	{
