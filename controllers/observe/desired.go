@@ -52,7 +52,7 @@ func atStop(cluster *v1alpha1.EtcdCluster, desired facts.Desired, at etcdutil.Pr
 		desired.Fault = cmp.Or(desired.Fault, err.Error())
 		return desired
 	}
-	if desired.NoWay = noWay(at, stop, desired.Target); desired.NoWay != "" {
+	if desired.NoWay = noWay(at, desired.Target); desired.NoWay != "" {
 		return desired
 	}
 	desired.Needs = stop.Needs
@@ -61,12 +61,12 @@ func atStop(cluster *v1alpha1.EtcdCluster, desired facts.Desired, at etcdutil.Pr
 	return desired
 }
 
-// noWay says which steps this release does not take, or "".
-func noWay(at etcdutil.Progress, stop etcdutil.Stop, target etcdutil.Version) string {
-	isUpTo37 := target.Minor >= 7 && slices.ContainsFunc(at.Members, func(v etcdutil.Version) bool {
-		return v.Minor < 7
-	})
-	if isUpTo37 || stop.Needs == etcdutil.NeedDowngrade {
+// noWay says which steps this release does not take, or "". It asks for nothing but the members' own versions, so that
+// the answer does not change while one of them is silent.
+func noWay(at etcdutil.Progress, target etcdutil.Version) string {
+	isBelow37 := func(v etcdutil.Version) bool { return v.Minor < 7 }
+	isNoneBelow := !slices.ContainsFunc(at.Members, func(v etcdutil.Version) bool { return v.Minor <= target.Minor })
+	if target.Minor >= 7 && slices.ContainsFunc(at.Members, isBelow37) || len(at.Members) > 0 && isNoneBelow {
 		return "This release brings a running cluster from 3.5 to 3.6, and takes no other step between minor versions"
 	}
 	return ""

@@ -83,7 +83,6 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		return facts.Observation{}, nil, err
 	}
 	stripped := look.relabel()
-
 	joined := newReplicas(cluster)
 	if err := joined.add(cluster, birth, g); err != nil {
 		return o.blind(cluster, claim), nil, err
@@ -96,12 +95,10 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		return facts.Observation{}, nil, err
 	}
 	others, left := g.others(ours)
-	desired := desiredOf(cluster, fault, wish)
 	replicas, next, former := livesOf(birth, g).part(joined.list())
 	current := facts.Incarnation{Birth: birth, Membership: membership, Members: replicas}
+	desired := s.desired(ctx, cluster, desiredOf(cluster, fault, wish), current)
 	s.askForHashes(ctx, current)
-	s.addVersions(ctx, desired.Target, replicas)
-	desired = atStop(cluster, desired, current.Progress())
 	return facts.Observation{
 		Now:       began,
 		Cluster:   o.identityOf(cluster),

@@ -5,12 +5,20 @@ import (
 	"sync"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // versionPatience bounds what all members together take to say of which version their cluster is.
 const versionPatience = 2 * time.Second
+
+// desired is what members are to run next, once they were asked where they are on the way to what the spec asks for.
+func (s survey) desired(ctx context.Context, cluster *v1alpha1.EtcdCluster, asked facts.Desired,
+	current facts.Incarnation) facts.Desired {
+	s.addVersions(ctx, asked.Target, current.Members)
+	return atStop(cluster, asked, current.Progress())
+}
 
 // addVersions asks every member that answers for the version of its cluster, while any of them may be on its way to
 // another one. A settled cluster is not asked: it takes a connection of its own.

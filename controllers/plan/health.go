@@ -50,7 +50,31 @@ func memberHealth(o judge.View) *proposal {
 			return p.yielding()
 		}
 	}
-	return nil
+	return versionsMoving(o)
+}
+
+// versionsMoving waits at a stop for what etcd does by itself once every member runs its minor. Only then is the step
+// done, and the next one begun. A cluster that was just born has another version for a moment, which is no step.
+func versionsMoving(o judge.View) *proposal {
+	at, minor := o.Progress(), o.Desired.Choices.Version
+	isOnItsWay := o.Desired.NoWay == "" && !o.Desired.IsMetBy(o.Desired.Choices)
+	isBehind := func(v etcdutil.Version) bool { return isOnItsWay || !v.IsZero() && v.Minor+1 == minor.Minor }
+	what := ""
+	switch {
+	case o.Desired.Needs == etcdutil.NeedNoDowngrade && !at.Downgrade.SameMinor(minor): // else etcd ends it
+		return refuse(facts.ReasonVersions, "A downgrade to etcd %s is enabled, and the spec does not ask for it. "+
+			"Until it is cancelled no member can be added: etcdctl downgrade cancel.",
+			at.Downgrade.MinorString()).byHuman().yielding()
+	case o.Desired.Needs == etcdutil.NeedCluster && isBehind(at.Cluster):
+		what = "the cluster version"
+	case o.Desired.Needs == etcdutil.NeedStorage && isBehind(at.Storage):
+		what = "the format of their data"
+	default:
+		return nil
+	}
+	return wait(facts.ReasonVersions, "Every member runs etcd %s. etcd moves %s to it within seconds, once every "+
+		"member of its list has started and answers.", minor.MinorString(), what).
+		due(o, lastPodChange(o), facts.StartDeadline).yielding()
 }
 
 // isStuckLeaving reports remains of a member that was removed, on a node that does not answer: they go when it is back

@@ -138,7 +138,9 @@ var phases = []phase{
 			podMetadata, givesWay, always},
 		{"roll", "One member at a time is restarted with the settings of the spec, the leader last.",
 			roll, givesWay, ofSpec},
-		{"member-health", "The cluster is settled only when every member is healthy.", memberHealth, holds, always},
+		{"member-health",
+			"The cluster is settled only when every member is healthy, and etcd's own versions followed the members'.",
+			memberHealth, holds, always},
 	}},
 }
 

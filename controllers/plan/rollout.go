@@ -7,7 +7,6 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
-	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // Rules that bring members that run to what the spec asks for, one at a time.
@@ -43,7 +42,7 @@ func roll(o judge.View) *proposal {
 	r := rollTarget(o)
 	switch {
 	case r.Member == nil:
-		return cmp.Or(catchingUp(o), versionsMoving(o))
+		return catchingUp(o)
 	case o.Desired.Ephemeral:
 		return nil // ephemeral members are succeeded, not restarted: see wantsGrowth
 	}
@@ -72,29 +71,6 @@ func catchingUp(o judge.View) *proposal {
 		}
 	}
 	return nil
-}
-
-// versionsMoving waits at a stop for what etcd does by itself once every member runs its minor. Only then is the step
-// done, and the next one begun. A cluster that was just born has another version for a moment, which is no step.
-func versionsMoving(o judge.View) *proposal {
-	at, minor := o.Progress(), o.Desired.Choices.Version
-	isBehind := func(v etcdutil.Version) bool { return !v.IsZero() && v.Minor+1 == minor.Minor }
-	what := ""
-	switch {
-	case o.Desired.Needs == etcdutil.NeedNoDowngrade:
-		return refuse(facts.ReasonVersions, "A downgrade to etcd %s is enabled, and the spec does not ask for it. "+
-			"Until it is cancelled no member can be added: etcdctl downgrade cancel.",
-			at.Downgrade.MinorString()).byHuman().yielding()
-	case o.Desired.Needs == etcdutil.NeedCluster && isBehind(at.Cluster):
-		what = "the cluster version"
-	case o.Desired.Needs == etcdutil.NeedStorage && isBehind(at.Storage):
-		what = "the format of their data"
-	}
-	if what == "" || slices.ContainsFunc(o.Voters(), func(r facts.Replica) bool { return !isWell(o.Incarnation, r) }) {
-		return nil
-	}
-	return wait(facts.ReasonVersions, "Every member runs etcd %s. etcd moves %s to it within seconds, once each of "+
-		"them answers.", minor.MinorString(), what).due(o, lastPodChange(o), facts.StartDeadline).yielding()
 }
 
 // difference says in a word what changed between two choices.

@@ -1,6 +1,8 @@
 package world
 
 import (
+	"slices"
+
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -27,7 +29,10 @@ func atStop(o facts.Observation) facts.Desired {
 		desired.Fault = err.Error()
 		return desired
 	}
-	if stop.Needs == etcdutil.NeedDowngrade {
+	isNoneBelow := !slices.ContainsFunc(at.Members, func(v etcdutil.Version) bool {
+		return v.Minor <= desired.Target.Minor
+	})
+	if len(at.Members) > 0 && isNoneBelow {
 		desired.NoWay = "No step leads down"
 		return desired
 	}

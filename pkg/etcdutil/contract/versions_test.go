@@ -88,12 +88,63 @@ var mixedScenarios = []mixed{
 	{"a learner of the higher minor joins a cluster of the lower one", func(p *play, older, newer string) {
 		p.bornAs(older)
 		p.agreed(older, three...)
-		if newer == "3.6.16" { // what 3.5 wrote keeps 3.7 from starting, not 3.6
-			p.add("a", "d")
-			p.start(joining("d", "a", "b", "c", "d").of(newer))
-			p.serving("d")
+		p.add("a", "d")
+		p.start(joining("d", "a", "b", "c", "d").of(newer))
+		p.serving("d")
+	}},
+	{"no member joins while a downgrade is enabled, of either minor", func(p *play, older, newer string) {
+		p.bornAs(newer)
+		p.agreed(newer, three...)
+		p.stored(newer, three...)
+		p.accepted(func() error { return p.dial("a").EnableDowngrade(p.Context(), versionOf(p, older)) })
+		p.agreed(older, three...)
+		p.add("a", "d")
+		for _, version := range []string{older, newer} {
+			p.start(joining("d", "a", "b", "c", "d").of(version))
+			if why := p.exit("d").reason(); why != etcdutil.ExitVersionTooLow {
+				p.Errorf("of %s it ended with %s", version, why)
+			}
 		}
 	}},
+}
+
+// flush is more entries than a member applies before it writes a snapshot of its log's state.
+const flush = 10_100
+
+// whatOld35Wrote plays a member of 3.7 over a log that 3.5 wrote: it panics until a snapshot covers that.
+func whatOld35Wrote(p *play) {
+	p.bornAs("3.5.35")
+	p.agreed("3.5.35", three...)
+	for _, name := range three {
+		p.becomes(name, "3.6.16")
+	}
+	p.agreed("3.6.16", three...)
+	p.stop("a")
+	p.start(sealed("a").of("3.7.3"))
+	if why := p.exit("a").reason(); why != etcdutil.ExitVersionSkipped {
+		p.Fatalf("3.7 on what 3.5 wrote ended with %s", why)
+	}
+	p.start(sealed("a").of("3.6.16")) // its data is as it was
+	p.serving("a")
+	for range flush {
+		p.accepted(func() error { return p.dial("a").AppendEntry(p.Context()) })
+	}
+	revision := p.status("a").Revision
+	for _, name := range three {
+		p.becomes(name, "3.7.3")
+	}
+	p.agreed("3.7.3", three...)
+	if now := p.status("a").Revision; now != revision {
+		p.Fatalf("the entries moved the revision from %d to %d", revision, now)
+	}
+}
+
+func TestTheFakeReadsWhat35WroteAsRealEtcdDoes(t *testing.T) {
+	t.Run("fake", func(t *testing.T) { whatOld35Wrote(&play{TB: t, world: newFakeWorld(t)}) })
+	t.Run("real", func(t *testing.T) {
+		t.Parallel()
+		whatOld35Wrote(&play{TB: t, world: newRealWorld(t, "3.5.35")})
+	})
 }
 
 func TestTheFakeKeepsTheContractOfMixedMinors(t *testing.T) {
