@@ -39,7 +39,7 @@ func (r row) check(t *testing.T) {
 	}
 }
 
-// checkThatItGivesWay refuses the change: whoever carries decisions out asks again in the same pass, and must not be
+// checkThatItGivesWay refuses the change: the operator asks again in the same pass, and must not be
 // told the same for ever.
 func (r row) checkThatItGivesWay(t *testing.T, d Decision) {
 	t.Helper()
@@ -336,7 +336,7 @@ func rows() []row {
 			return o
 		}(), Act, "grow", facts.ReasonGrow, "PrepareMember", "demo-9"},
 
-		{"a drain counts the vote that somebody added by hand", strangers(settledWorld(3)), Act, "budget",
+		{"a drain counts the vote that was added by hand", strangers(settledWorld(3)), Act, "budget",
 			facts.ReasonBudget, "SetBudget", "3 of 4"},
 		{"one that clients cannot reach is removed before those that they can",
 			desire(settledWorld(3).edit(0, unready), func(d *facts.Desired) { d.Size = 1 }), Act, "shrink",
@@ -425,9 +425,10 @@ func rows() []row {
 		{"and one that did goes back while the cluster is of the lower version",
 			settledWorld(3).edit(1, inNewer(choices.Version)), Act, "roll", facts.ReasonRoll, "SetChoices",
 			"demo-1 is to run etcd 3.6.16"},
-		{"a step ends when etcd moved the cluster version", needing(etcdutil.NeedCluster, newer.Version), Wait, "member-health",
-			facts.ReasonVersions, "", "etcd moves the cluster version to it"},
-		{"and the data followed", needing(etcdutil.NeedStorage, newer.Version), Wait, "member-health", facts.ReasonVersions, "",
+		{"a step ends when etcd moved the cluster version", needing(etcdutil.NeedCluster, newer.Version),
+			Wait, "member-health", facts.ReasonVersions, "", "etcd moves the cluster version to it"},
+		{"and the data followed", needing(etcdutil.NeedStorage, newer.Version),
+			Wait, "member-health", facts.ReasonVersions, "",
 			"the format of their data"},
 		{"nothing is settled at a stop where no member says of which version the cluster is",
 			desire(settledWorld(3).edit(2, readyFor(time.Second)), func(d *facts.Desired) {

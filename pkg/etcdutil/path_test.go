@@ -49,14 +49,16 @@ func TestTheNextStopOnTheWayToAVersion(t *testing.T) {
 		{"the target turned back brings them back", "3.6.16 3.5.35 3.5.35 cluster=3.5", "3.5.35", "3.5.35", ""},
 		{"to any patch", "3.6.16 3.5.35 3.5.35 cluster=3.5", "3.5.21", "3.5.21", ""},
 
-		{"nobody goes on before the cluster version moved", "3.6.16 3.6.16 3.6.16 cluster=3.5 storage=3.5 flushed",
+		{"no member goes on before the cluster version moved",
+			"3.6.16 3.6.16 3.6.16 cluster=3.5 storage=3.5 flushed",
 			"3.7.3", "3.6.16", "ClusterVersion"},
 		{"nor before it is known", "3.6.16 3.6.16 3.6.16 flushed", "3.7.3", "3.6.16", "ClusterVersion"},
 		{"nor before the storage version did", "3.6.16 3.6.16 3.6.16 cluster=3.6 storage=3.5 flushed", "3.7.3",
 			"3.6.16", "StorageVersion"},
 		{"nor before what 3.5 wrote is behind a snapshot", "3.6.16 3.6.16 3.6.16 cluster=3.6 storage=3.6", "3.7.3",
 			"3.6.16", "Flush"},
-		{"nobody leaves a minor while nothing says who is a member", "3.5.35 3.5.35 3.5.35 cluster=3.5 blind", "3.6.16",
+		{"no member leaves a minor while nothing says who is a member",
+			"3.5.35 3.5.35 3.5.35 cluster=3.5 blind", "3.6.16",
 			"3.5.35", ""},
 		{"then on", "3.6.16 3.6.16 3.6.16 cluster=3.6 storage=3.6 flushed", "3.7.3", "3.7.3", ""},
 		{"the way ends once the versions moved", "3.7.3 3.7.3 3.7.3 cluster=3.6 storage=3.6", "3.7.3", "3.7.3",
@@ -81,7 +83,8 @@ func TestTheNextStopOnTheWayToAVersion(t *testing.T) {
 			"3.7.3 3.6.16 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6", "3.7.3", "3.7.3", ""},
 		{"and cancels the downgrade then", "3.7.3 3.7.3 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6", "3.7.3", "3.7.3",
 			"NoDowngrade"},
-		{"a downgrade that nobody asks for is cancelled", "3.6.16 cluster=3.5 storage=3.5 downgrade=3.5", "3.6.16",
+		{"a downgrade that the target does not ask for is cancelled",
+			"3.6.16 cluster=3.5 storage=3.5 downgrade=3.5", "3.6.16",
 			"3.6.16", "NoDowngrade"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

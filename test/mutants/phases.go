@@ -132,7 +132,7 @@ var phases = []mutant{
 		File:    "controllers/plan/facts/incarnation.go",
 		From:    "return etcdutil.Quorum(voters + len(o.Membership.VotingStrangers()))",
 		To:      "return etcdutil.Quorum(voters)",
-		Package: planPackage, Test: row("a drain counts the vote that somebody added by hand"),
+		Package: planPackage, Test: row("a drain counts the vote that was added by hand"),
 	},
 	{
 		Name: "a learner on a dead node is waited for", Peer: "",
@@ -156,7 +156,7 @@ var phases = []mutant{
 		Package: planPackage, Test: row("also while its volume is being deleted, and no successor can join beside it"),
 	},
 	{
-		Name: "a label that misleads nobody may not be taken", Peer: "",
+		Name: "a label of a Pod that is not ready may not be taken", Peer: "",
 		File:    "controllers/plan/guard/members.go",
 		From:    `c.Role == "" && r.Pod.Ready && servesNobody`,
 		To:      `c.Role == "" && servesNobody`,

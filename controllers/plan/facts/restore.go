@@ -184,7 +184,7 @@ func (o View) WhyServedOn(gone func(Replica) bool) string {
 	return ""
 }
 
-// strangersWithQuorum are the members that somebody added by hand, where they are a quorum by themselves.
+// strangersWithQuorum are the members that were added by hand, where they are a quorum by themselves.
 func (o View) strangersWithQuorum() []etcdutil.Member {
 	voters, strangers := 0, []etcdutil.Member(nil)
 	for _, m := range o.Membership.LastKnown {
