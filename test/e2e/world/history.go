@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // History is the sequence of decisions that the operator published for a cluster.
@@ -96,17 +97,23 @@ func (h *History) Rules() []string {
 	return slices.Compact(rules)
 }
 
-// Restarted are the members that a roll stopped, in order.
+// Restarted are the members that a roll stopped, in order. One member stands there twice in a row when its Pod was
+// started again in between: two stops may meet at the same member.
 func (h *History) Restarted() []string { return restarted(h.Steps()) }
 
 func restarted(steps []Step) []string {
 	var members []string
+	stopped := ""
 	for _, s := range steps {
-		if member, _, isRestart := strings.Cut(s.Message, " is restarted with the settings"); isRestart && s.Rule == "roll" {
-			members = append(members, member)
+		member, _, isRestart := strings.Cut(s.Message, " is restarted with the settings")
+		switch {
+		case s.Reason == facts.ReasonPodMissing:
+			stopped = ""
+		case isRestart && s.Rule == "roll" && member != stopped:
+			members, stopped = append(members, member), member
 		}
 	}
-	return slices.Compact(members)
+	return members
 }
 
 func (h *History) String() string {

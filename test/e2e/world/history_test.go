@@ -1,0 +1,24 @@
+package world
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+)
+
+func TestARestartIsCountedOnceForEachTimeItsPodWasStartedAgain(t *testing.T) {
+	restart := func(member string) Step {
+		return Step{NextStep: v1alpha1.NextStep{Rule: "roll", Message: member + " is restarted with the settings on its volume."}}
+	}
+	leaving := Step{NextStep: v1alpha1.NextStep{Rule: "member-health", Reason: facts.ReasonPodLeaving}}
+	started := Step{NextStep: v1alpha1.NextStep{Rule: "pods", Reason: facts.ReasonPodMissing}}
+
+	NewWithT(t).Expect(restarted([]Step{
+		restart("a-1"), leaving, restart("a-1"), started,
+		restart("a-0"), leaving, started,
+		restart("a-0"), leaving, started,
+	})).To(Equal([]string{"a-1", "a-0", "a-0"}))
+}
