@@ -263,6 +263,10 @@ func rolled(r *facts.Replica) { r.Volume.Choices, r.Pod.Choices = other, other }
 
 func unspoken(r *facts.Replica) { r.Pod.Choices = facts.Choices{} }
 
+func answersPatched(r *facts.Replica) {
+	r.Answer.Version, r.Volume.Record.Version = patched.Version, patched.Version
+}
+
 func undressed(r *facts.Replica) { r.Pod.Undressed = true }
 
 func unready(r *facts.Replica) { r.Pod.Ready = false }

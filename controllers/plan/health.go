@@ -54,27 +54,42 @@ func memberHealth(o judge.View) *proposal {
 }
 
 // versionsMoving waits at a stop for what etcd does by itself once every member runs its minor. Only then is the step
-// done, and the next one begun. A cluster that was just born has another version for a moment, which is no step.
+// done, and the next one begun: nothing is called settled on the way.
 func versionsMoving(o judge.View) *proposal {
-	at, minor := o.Progress(), o.Desired.Choices.Version
-	isOnItsWay := o.Desired.NoWay == "" && !o.Desired.IsMetBy(o.Desired.Choices)
-	isBehind := func(v etcdutil.Version) bool { return isOnItsWay || !v.IsZero() && v.Minor+1 == minor.Minor }
-	what := ""
-	switch {
-	case o.Desired.Needs == etcdutil.NeedNoDowngrade && !at.Downgrade.SameMinor(minor): // else etcd ends it
+	at, stop := o.Progress(), o.Desired.Choices.Version
+	if o.Desired.Needs == etcdutil.NeedNoDowngrade {
+		if at.Downgrade.SameMinor(stop) {
+			return nil // etcd ends it
+		}
 		return refuse(facts.ReasonVersions, "A downgrade to etcd %s is enabled, and the spec does not ask for it. "+
 			"Until it is cancelled no member can be added: etcdctl downgrade cancel.",
 			at.Downgrade.MinorString()).byHuman().yielding()
-	case o.Desired.Needs == etcdutil.NeedCluster && isBehind(at.Cluster):
-		what = "the cluster version"
-	case o.Desired.Needs == etcdutil.NeedStorage && isBehind(at.Storage):
-		what = "the format of their data"
-	default:
+	}
+	awaited := awaitedAtStop(o, at)
+	if awaited == "" {
 		return nil
 	}
-	return wait(facts.ReasonVersions, "Every member runs etcd %s. etcd moves %s to it within seconds, once every "+
-		"member of its list has started and answers.", minor.MinorString(), what).
-		due(o, lastPodChange(o), facts.StartDeadline).yielding()
+	return wait(facts.ReasonVersions, "%s", awaited).due(o, lastPodChange(o), facts.StartDeadline).yielding()
+}
+
+// awaitedAtStop says what is waited for at a stop, or "". A cluster that was just born has another version for a
+// moment, which is no step.
+func awaitedAtStop(o judge.View, at etcdutil.Progress) string {
+	stop := o.Desired.Choices.Version
+	isOnItsWay := o.Desired.NoWay == "" && !o.Desired.IsMetBy(o.Desired.Choices)
+	isBehind := func(v etcdutil.Version) bool { return isOnItsWay || !v.IsZero() && v.Minor+1 == stop.Minor }
+	const moves = "Every member runs etcd %s. etcd moves %s to it within seconds, once every member of its list has " +
+		"started and answers."
+	switch {
+	case o.Desired.Needs == etcdutil.NeedCluster && isBehind(at.Cluster):
+		return fmt.Sprintf(moves, stop.MinorString(), "the cluster version")
+	case o.Desired.Needs == etcdutil.NeedStorage && isBehind(at.Storage):
+		return fmt.Sprintf(moves, stop.MinorString(), "the format of their data")
+	case o.Desired.Needs == etcdutil.NeedNothing && isOnItsWay:
+		return fmt.Sprintf("The members are on their way to etcd %s. They go on once each of them answers with %s.",
+			o.Desired.Target, stop)
+	}
+	return ""
 }
 
 // isStuckLeaving reports remains of a member that was removed, on a node that does not answer: they go when it is back

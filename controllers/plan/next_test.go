@@ -434,6 +434,11 @@ func rows() []row {
 			desire(settledWorld(3).edit(2, readyFor(time.Second)), func(d *facts.Desired) {
 				d.Target, d.Needs = newer.Version, etcdutil.NeedCluster
 			}), Wait, "member-health", facts.ReasonVersions, "", "etcd moves the cluster version"},
+		{"nor where the choices of all are those of the stop, and one runs another version",
+			desire(settledWorld(3).edit(2, readyFor(time.Second)), func(d *facts.Desired) {
+				d.Target = newer.Version
+			}), Wait, "member-health",
+			facts.ReasonVersions, "", "on their way to etcd 3.7.3"},
 		{"a cluster that was just born waits for no step", needing(etcdutil.NeedCluster, other.Version), Settled,
 			RuleSettled, facts.ReasonSettled, "", ""},
 		{"nor is one member's trouble hidden behind it", needing(etcdutil.NeedCluster, newer.Version).edit(1, silent),
@@ -492,6 +497,12 @@ func rolls() []row {
 		{"and is not restarted for that, even while it cannot be told", rejecting(settledWorld(3).edit(1, unspoken),
 			"pod-metadata"),
 			Wait, "pod-metadata", "QuotaExceeded", "", ""},
+		{"nor is it told settings of another version than it answers with: it is restarted for that",
+			settledWorld(3).edit(1, unspoken).edit(1, answersPatched), Act,
+			"roll", facts.ReasonRoll, "EvictPod", "demo-1"},
+		{"and an ephemeral one gets a successor",
+			inMemory(settledWorld(3).edit(1, unspoken).edit(1, answersPatched)),
+			Act, "grow", facts.ReasonGrow, "PrepareMember", "demo-3"},
 		{"the only member is restarted on its volume", wanting(settledWorld(1).edit(0, adopted), other), Act, "roll",
 			facts.ReasonRoll, "EvictPod", "demo-0"},
 		{"an ephemeral member is never restarted: a successor joins first", wanting(inMemory(settledWorld(3)), other),

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ import (
 func settings(o judge.View) *proposal {
 	var takers []facts.Replica
 	for _, r := range o.Members {
-		if p := writtenBack(o, r); p != nil {
+		if p := cmp.Or(writtenBack(o, r), madeLikeOthers(o, r)); p != nil {
 			return p
 		}
 		if r.Volume != nil && !r.Volume.Terminating && r.Volume.Choices != o.Desired.Choices && takesSpec(o, r) {
@@ -38,6 +39,22 @@ func settings(o judge.View) *proposal {
 	return act(c, facts.ReasonNewChoices,
 		"%s cannot serve with the settings on its volume; it takes those of the spec.",
 		joinNames(takers, func(r facts.Replica) string { return r.Name }))
+}
+
+// madeLikeOthers gives a learner that cannot run the settings of a new member, while those of the spec are of another
+// minor: it has no data yet, and joins first.
+func madeLikeOthers(o judge.View, r facts.Replica) *proposal {
+	isStuck := o.IsAlive() && r.IsLearner() && !r.IsRecorded() && r.Volume != nil && !r.Volume.Terminating &&
+		r.Pod != nil && r.CannotRun()
+	if !isStuck || r.Choices().Version.SameMinor(o.Desired.Choices.Version) {
+		return nil
+	}
+	choices := memberChoices(o)
+	if choices == r.Choices() {
+		return nil
+	}
+	return act(changes.SetChoices{Volumes: []facts.VolumeRef{r.VolumeRef()}, Choices: choices}, facts.ReasonNewChoices,
+		"%s cannot start with the settings on its volume; it takes those of the other members.", r.Name)
 }
 
 // writtenBack copies the settings between a member's Pod and its volume, where one of them does not say them any more,
@@ -65,27 +82,38 @@ func startedBefore(o judge.View, r facts.Replica) bool {
 	return !o.IsAlive() && r.Pod.Running && r.Volume.Choices != r.Pod.Choices && !mayStopFirst(o, r)
 }
 
-// toldAgain tells a sealed Pod what it was made from: a roll would never find it otherwise.
+// toldAgain tells a sealed Pod what it was made from: a roll would never find it otherwise. Where nothing fits, the
+// roll finds it by the version that it answers with.
 func toldAgain(o judge.View, r facts.Replica) *proposal {
-	choices := r.Choices()
-	if choices.IsZero() && o.Membership.Known {
-		choices = likelyChoices(o)
-	}
-	if choices.IsZero() || !r.IsSealed() {
+	choices := likelyChoices(o, r)
+	if !r.Pod.Choices.IsZero() || !r.IsSealed() || choices.IsZero() {
 		return nil
 	}
 	return act(changes.RestoreInputs{Pod: r.PodRef(), Choices: choices}, facts.ReasonPodMetadata,
 		"The Pod of %s no longer says what it was made from; it is written back.", r.Name)
 }
 
-// likelyChoices are what a Pod was made from where neither it nor its volume says so: what other members run with.
-func likelyChoices(o judge.View) facts.Choices {
-	for _, other := range o.Voters() {
-		if c := other.Choices(); !c.IsZero() {
+// likelyChoices are what a Pod was made from that does not say so: what its volume asks for; else what other members
+// run with, or what the spec asks for. It was made from nothing of another version than it answers with.
+func likelyChoices(o judge.View, r facts.Replica) facts.Choices {
+	candidates := []facts.Choices{r.Choices()}
+	if o.Membership.Known {
+		for _, other := range o.Voters() {
+			candidates = append(candidates, other.Choices())
+		}
+		candidates = append(candidates, o.Desired.Choices)
+	}
+	for _, c := range candidates {
+		if !c.IsZero() && !answersOther(r, c.Version) {
 			return c
 		}
 	}
-	return o.Desired.Choices
+	return facts.Choices{}
+}
+
+// answersOther reports a member that answers, with another version than this.
+func answersOther(r facts.Replica, v etcdutil.Version) bool {
+	return r.Answer != nil && !r.Answer.Version.IsZero() && r.Answer.Version != v
 }
 
 // takesSpec reports a member whose Pod should be made from the settings of the spec now, without waiting for a roll.
@@ -131,15 +159,15 @@ func mayAdopt(o judge.View, r facts.Replica) bool {
 }
 
 // mayTakeVersion reports whether a member may be made from this version although it does not run: etcd starts on its
-// data, and with a higher minor only while all others serve. So putting spec.version back heals one that never came up.
+// data, and a minor that was not begun is tried only while all others serve. So putting spec.version back heals one
+// that never came up.
 func mayTakeVersion(o judge.View, r facts.Replica, version etcdutil.Version) bool {
-	wrote := r.Record().Version
 	switch {
 	case !r.IsRecorded():
 		return r.Choices().Version.SameMinor(version)
-	case o.Desired.NoWay != "" || r.WhyNotOnData(version) != "":
+	case o.Desired.NoWay != "" || o.WhyNotOnData(r, version) != "":
 		return false
-	case version.SameMinor(wrote) || version.Compare(wrote) < 0:
+	case o.HasBegun(r, version):
 		return true
 	}
 	return o.Membership.Known && !slices.ContainsFunc(o.Voters(), func(other facts.Replica) bool {
@@ -243,7 +271,7 @@ func startOf(o judge.View, r facts.Replica) (changes.Start, bool) {
 	switch {
 	case o.MayRestart(r):
 		start := changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Choices: startChoices(o, r), Role: roleOf(o, r)}
-		return start, r.WhyNotStart(start.Choices) == ""
+		return start, o.WhyNotStart(r, start.Choices) == ""
 	case isListed && r.IsLearner():
 		return changes.Start{Name: r.Name, Flags: facts.FlagsJoin, Initial: liveList(o.Incarnation),
 			Choices: startChoices(o, r)}, true

@@ -13,23 +13,23 @@ import (
 
 // podMetadata lets labels and annotations follow the spec in place: no process is stopped for them.
 func podMetadata(o judge.View) *proposal {
-	var pods []facts.PodRef
+	var undressed []facts.PodRef
 	for _, r := range o.Members {
 		if r.Pod == nil || r.Member == nil || r.Pod.Terminating || r.Pod.HasEnded() {
 			continue
 		}
-		if r.Pod.Choices.IsZero() && r.IsSealed() {
-			return toldAgain(o, r)
+		if p := toldAgain(o, r); p != nil {
+			return p
 		}
 		if r.Pod.Undressed {
-			pods = append(pods, r.PodRef())
+			undressed = append(undressed, r.PodRef())
 		}
 	}
-	if len(pods) == 0 || o.Desired.Fault != "" {
+	if len(undressed) == 0 || o.Desired.Fault != "" {
 		return nil
 	}
-	return act(changes.DressPods{Pods: pods}, facts.ReasonPodMetadata, "The labels and annotations of the spec are "+
-		"put on the Pod of %s, in place.", podNames(pods))
+	return act(changes.DressPods{Pods: undressed}, facts.ReasonPodMetadata,
+		"The labels and annotations of the spec are put on the Pod of %s, in place.", podNames(undressed))
 }
 
 // roll restarts one member with the choices of the spec: a sick one first, then followers, the leader last, once it has
@@ -124,10 +124,14 @@ func rollRank(o facts.Incarnation, r facts.Replica) int {
 }
 
 // isOutdated reports whether a recorded member runs, or will run, with other choices than the spec asks for. A stop of
-// a doomed one would be its end, and one that does not say what it was made from is not restarted for that.
+// a doomed one would be its end. One that does not say what it was made from is not restarted for that, but for the
+// version that it answers with.
 func isOutdated(o facts.Observation, r facts.Replica) bool {
-	if r.Pod == nil || !r.Pod.Running || r.Pod.Terminating || !r.IsSealed() || r.IsDoomed() || r.Pod.Choices.IsZero() {
+	if r.Pod == nil || !r.Pod.Running || r.Pod.Terminating || !r.IsSealed() || r.IsDoomed() {
 		return false
+	}
+	if r.Pod.Choices.IsZero() {
+		return answersOther(r, o.Desired.Choices.Version)
 	}
 	return r.Choices() != o.Desired.Choices || isBehindVolume(r)
 }

@@ -110,7 +110,10 @@ func TestAPodIsToldWhatItWasMadeFromAndNotWhatIsWanted(t *testing.T) {
 		world scene
 		want  facts.Choices
 	}{
-		{"its volume says it", wanting(settledWorld(3).edit(1, given(patched)).edit(1, unspoken), other), patched},
+		{"its volume says it",
+			wanting(settledWorld(3).edit(1, given(patched)).edit(1, answersPatched).edit(1, unspoken), other), patched},
+		{"its volume asks for another version than it answers with, and others do not",
+			wanting(settledWorld(3).edit(1, given(patched)).edit(1, unspoken), other), choices},
 		{"its volume does not either, and others do", wanting(settledWorld(3).edit(1, stripped), other), choices},
 		{"nothing is left that says it", wanting(settledWorld(1).edit(0, stripped), other), other},
 	} {

@@ -59,8 +59,12 @@ func nextToLeave(o judge.View) (facts.Replica, bool) {
 	return r, mustLeave || !haveMixedMinors(o)
 }
 
-// haveMixedMinors reports members of more than one minor. No member that serves is removed then for the size alone.
+// haveMixedMinors reports members of more than one minor. No member that serves is removed then for the size alone,
+// but for one of two: neither of those can be restarted with the other minor, since the rest would have no quorum.
 func haveMixedMinors(o judge.View) bool {
+	if len(o.Voters()) == 2 {
+		return false
+	}
 	known := facts.Filter(o.Voters(), func(r facts.Replica) bool { return !runsWith(r).IsZero() })
 	return len(ofLowestMinor(known)) < len(known)
 }

@@ -73,20 +73,18 @@ var effects = []mutant{
 		Package: applyPackage, Test: "TestAPatchOfAPodThatIsAnotherNowIsStale",
 	},
 	{
-		Name: "a Pod is told that it was made from what the spec asks for now, and is never rolled",
-		Peer: "etcd-io/etcd-operator#403",
-		File: "controllers/plan/pods.go",
-		From: `choices := r.Choices()
-	if choices.IsZero() && o.Membership.Known {`,
-		To: `choices := o.Desired.Choices
-	if choices.IsZero() && o.Membership.Known {`,
+		Name:    "a Pod is told that it was made from what the spec asks for now, and is never rolled",
+		Peer:    "etcd-io/etcd-operator#403",
+		File:    "controllers/plan/pods.go",
+		From:    "candidates := []facts.Choices{r.Choices()}",
+		To:      "candidates := []facts.Choices{o.Desired.Choices}",
 		Package: planPackage, Test: "TestAPodIsToldWhatItWasMadeFromAndNotWhatIsWanted",
 	},
 	{
 		Name: "all Pods that lost their settings are told those of the spec", Peer: "",
 		File:    "controllers/plan/pods.go",
-		From:    "if c := other.Choices(); !c.IsZero() {",
-		To:      "if c := other.Choices(); c.IsZero() {",
+		From:    "candidates = append(candidates, other.Choices())",
+		To:      "_ = other",
 		Package: planPackage, Test: "TestAPodIsToldWhatItWasMadeFromAndNotWhatIsWanted",
 	},
 	{

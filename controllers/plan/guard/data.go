@@ -182,7 +182,7 @@ func guardStart(o facts.View, s changes.Start) string {
 // guardSealed lets a member start only from data that is recorded as its own, or was restored for it.
 func guardSealed(o facts.View, r facts.Replica, s changes.Start) string {
 	isFirst := startsFirst(o, r)
-	why := r.WhyNotStart(s.Choices)
+	why := o.WhyNotStart(r, s.Choices)
 	if isFirst {
 		why = whyNotRestored(o.Incarnation, r, s.Choices.Version)
 	}
@@ -195,18 +195,18 @@ func guardSealed(o facts.View, r facts.Replica, s changes.Start) string {
 	return ""
 }
 
-// guardChoices lets a member's next Pod be made from a version only where that may start on its data, and from a
-// higher minor only while all other voters serve: the way back is theirs. What its Pod was made from already may be
-// written.
+// guardChoices lets a member's next Pod be made from a version only where that may start on its data, and from a minor
+// that was not begun only while all other voters serve: the way back is theirs. What its Pod was made from already may
+// be written.
 func guardChoices(o facts.View, ref facts.VolumeRef, c facts.Choices) string {
 	r := o.Find(ref.Name)
 	if !r.IsRecorded() || !r.HasVolume(ref) || r.Pod != nil && r.Pod.Choices == c {
 		return ""
 	}
-	if why := r.WhyNotOnData(c.Version); why != "" {
+	if why := o.WhyNotOnData(r, c.Version); why != "" {
 		return fmt.Sprintf("etcd %s must not start on the data of %s: %s.", c.Version, r.Name, why)
 	}
-	if wrote := r.Record().Version; c.Version.SameMinor(wrote) || c.Version.Compare(wrote) < 0 {
+	if o.HasBegun(r, c.Version) {
 		return ""
 	}
 	others := facts.Filter(o.HealthyVoters(), func(other facts.Replica) bool { return other.Name != r.Name })
