@@ -6,7 +6,7 @@ var copies = []mutant{
 		Name: "a minority of two is believed", Peer: "",
 		File:    "controllers/plan/facts/copies.go",
 		From:    "return len(o.sameCopies(h)) >= max(2, etcdutil.Quorum(len(o.Voters())))",
-		To:      "return len(o.sameCopies(h)) >= 2",
+		To:      "return len(o.sameCopies(h)) >= max(2, etcdutil.Quorum(1))",
 		Package: planPackage, Test: row("two pairs of five are a person's"),
 	},
 	{

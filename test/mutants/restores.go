@@ -148,7 +148,7 @@ var restores = []mutant{
 		Name: "an alarm of a member that is gone is never taken back", Peer: "etcd-io/etcd-operator#474",
 		File:    "controllers/plan/facts/alarms.go",
 		From:    "all = append(all, r.Answer.Alarms...)",
-		To:      "all = append(all, plan.filterAlarms(r.Answer.Alarms, AlarmCorrupt)...)",
+		To:      "all = append(all, Filter(r.Answer.Alarms, func(a Alarm) bool { return a.Name == AlarmCorrupt })...)",
 		Package: planPackage, Test: row("an alarm of space is taken back where there is room"),
 	},
 	{
