@@ -41,8 +41,8 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 	}
 }
 
-// atStop is what members are to run at the next stop on the way to the version of the spec. Where etcd has no step to
-// it, they stay what they are.
+// atStop is what members are to run at the next stop on the way to the version of the spec. Where this release takes no
+// step to it, NoWay says why and no rule acts on the version.
 func atStop(cluster *v1alpha1.EtcdCluster, desired facts.Desired, at etcdutil.Progress) facts.Desired {
 	stop, err := etcdutil.NextStop(at, desired.Target)
 	switch {

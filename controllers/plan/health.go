@@ -86,10 +86,21 @@ func awaitedAtStop(o judge.View, at etcdutil.Progress) string {
 	case o.Desired.Needs == etcdutil.NeedStorage && isBehind(at.Storage):
 		return fmt.Sprintf(moves, stop.MinorString(), "the format of their data")
 	case o.Desired.Needs == etcdutil.NeedNothing && isOnItsWay:
-		return fmt.Sprintf("The members are on their way to etcd %s. They go on once each of them answers with %s.",
-			o.Desired.Target, stop)
+		return fmt.Sprintf("The members are on their way to etcd %s. They go on once each of them answers with %s%s.",
+			o.Desired.Target, stop, whoHoldsUp(o, stop))
 	}
 	return ""
+}
+
+// whoHoldsUp names the voters that answer with another version, as part of a sentence.
+func whoHoldsUp(o judge.View, v etcdutil.Version) string {
+	behind := facts.Filter(o.Voters(), func(r facts.Replica) bool { return answersOther(r, v) })
+	if len(behind) == 0 {
+		return ""
+	}
+	return ", which is not yet so of " + joinNames(behind, func(r facts.Replica) string {
+		return fmt.Sprintf("%s (%s)", r.Name, r.Answer.Version)
+	})
 }
 
 // isStuckLeaving reports remains of a member that was removed, on a node that does not answer: they go when it is back

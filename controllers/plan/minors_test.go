@@ -2,7 +2,9 @@ package plan
 
 import (
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -101,5 +103,13 @@ func TestASilentMemberMayRunWhatItsVolumeAsksFor(t *testing.T) {
 func TestAFirstMemberThatStartedCountsBeforeAnythingIsWrittenDown(t *testing.T) {
 	if at := atBirth(3).edit(0, unpullable).Current.Progress(); len(at.Members) != 2 {
 		t.Errorf("%+v", at)
+	}
+}
+
+func TestAMemberThatHoldsUpAStopIsNamed(t *testing.T) {
+	world := settledWorld(3).edit(1, answersPatched).edit(2, readyFor(time.Second))
+	d := Decide(desire(world, func(d *facts.Desired) { d.Target = newer.Version }).Observation)
+	if d.Reason != facts.ReasonVersions || !strings.Contains(d.Message, "not yet so of demo-1 (3.6.17).") {
+		t.Errorf("%s: %s", d.Reason, d.Message)
 	}
 }

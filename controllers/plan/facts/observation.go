@@ -59,7 +59,7 @@ type Desired struct {
 	Restore      WantedBackup  // the backup to begin with; it counts at birth only
 }
 
-// IsMetBy reports what the spec asks for, and not only a stop on the way to it.
+// IsMetBy reports choices of the version that the spec asks for, and not only of a stop on the way to it.
 func (d Desired) IsMetBy(c Choices) bool {
 	return c == d.Choices && (d.Target.IsZero() || c.Version == d.Target)
 }
