@@ -131,7 +131,8 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 		return s.deleteSecret(ctx, c)
 	case changes.PrepareMember:
 		return s.prepareMember(ctx, c)
-	case changes.AddLearner, changes.Promote, changes.MoveLeader, changes.DisarmAlarms, changes.RemoveMember:
+	case changes.AddLearner, changes.Promote, changes.MoveLeader, changes.DisarmAlarms, changes.CoverLog,
+		changes.RemoveMember:
 		return s.carryOutInEtcd(ctx, c)
 	}
 	return fmt.Errorf("carrying out %s: no such change", changes.KindOf(change))

@@ -21,6 +21,8 @@ func (s step) carryOutInEtcd(ctx context.Context, change changes.Change) error {
 		return s.moveLeader(ctx, c)
 	case changes.DisarmAlarms:
 		return s.disarmAlarms(ctx, c)
+	case changes.CoverLog:
+		return s.coverLog(ctx, c)
 	case changes.RemoveMember:
 		return s.removeMember(ctx, c)
 	default:

@@ -31,3 +31,19 @@ func TestAClusterIsAskedForItsVersionWhileItMayBeOnItsWayAndNotWhenSettled(t *te
 		t.Errorf("where the spec asks for another minor: %s", got)
 	}
 }
+
+func TestVotersAreAskedForTheirSnapshotsOnlyWhereTheirLogHasToBeCovered(t *testing.T) {
+	w := readRelease(t, filepath.Join("testdata", "released", "v0.1-three.yaml"))
+	for version, isAsked := range map[string]bool{"3.6.16": false, "3.7.3": true} {
+		w.cluster.Spec.Version = version
+		o := w.look()
+		for _, r := range o.Current.Members {
+			if got := r.Answer.Snapshots != nil; got != isAsked {
+				t.Errorf("%s was asked on the way to %s: %v", r.Name, version, got)
+			}
+		}
+		if needs := o.Desired.Needs == etcdutil.NeedCover; needs != isAsked || o.Desired.Choices.Version.Minor != 6 {
+			t.Errorf("to %s: %+v", version, o.Desired)
+		}
+	}
+}

@@ -28,6 +28,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 		Target:       version,
 		StorageBytes: resources.StorageBytes(cluster),
 		QuotaBytes:   quota.Value(),
+		SnapshotEach: snapshotEach(inputs.Etcd),
 		TLS:          cluster.Spec.IsTLS(),
 		Ephemeral:    cluster.Spec.IsEphemeral(),
 		Retain:       retains(cluster),
@@ -39,6 +40,14 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 		Restore:      restore,
 		Fault:        fault,
 	}
+}
+
+// snapshotEach is zero where etcd's default counts.
+func snapshotEach(in *resources.EtcdInputs) int64 {
+	if in == nil || in.SnapshotCount == nil {
+		return 0
+	}
+	return *in.SnapshotCount
 }
 
 // atStop is what members are to run at the next stop on the way to the version of the spec. Where this release takes no
@@ -64,10 +73,9 @@ func atStop(cluster *v1alpha1.EtcdCluster, desired facts.Desired, at etcdutil.Pr
 // noWay says which steps this release does not take, or "". It asks for nothing but the members' own versions, so that
 // the answer does not change while one of them is silent.
 func noWay(at etcdutil.Progress, target etcdutil.Version) string {
-	isBelow37 := func(v etcdutil.Version) bool { return v.Minor < 7 }
 	isNoneBelow := !slices.ContainsFunc(at.Members, func(v etcdutil.Version) bool { return v.Minor <= target.Minor })
-	if target.Minor >= 7 && slices.ContainsFunc(at.Members, isBelow37) || len(at.Members) > 0 && isNoneBelow {
-		return "This release brings a running cluster from 3.5 to 3.6, and takes no other step between minor versions"
+	if len(at.Members) > 0 && isNoneBelow {
+		return "This release brings a running cluster to higher minor versions, and to no lower one"
 	}
 	return ""
 }

@@ -50,7 +50,7 @@
 //     the data differ, none of them is given up on one member's word.
 //  7. Finish what was begun: record-members, abandon-learner, first-pod, promote, collect.
 //  8. alarms, replace, shrink, grow. A doomed voter does not count, so grow also makes its successor.
-//  9. What the spec asks of members that run: pod-metadata, roll; then member-health, settled.
+//  9. What the spec asks of members that run: pod-metadata, roll, cover-log; then member-health, settled.
 //
 // # When later rules are asked
 //
@@ -73,7 +73,7 @@
 // the operator says of a world that it saw as it is, is so. I10 a complete backup restores. I11 a current member that
 // runs is stopped only for what its spec asks, or for an approved restore. I12 no volume of a former incarnation is
 // deleted unless its EtcdRestore says so. I13 never do members of two incarnations have a quorum at the same time. I14
-// one approval leads to one move at most.
+// one approval leads to one move at most. I15 no etcd starts on data that it cannot read.
 //
 // Package world plays the changes in a toy world and checks these after every step.
 //
@@ -90,7 +90,7 @@
 //   - blind.go: seal, lead-away, quorum-lost, and the parts of membership that speak while etcd cannot be asked
 //   - membership.go: membership, record-members, label-role. corruption.go: corruption
 //   - learner.go: abandon-learner, promote. replace.go: replace. size.go: shrink, grow. alarms.go: alarms
-//   - rollout.go: pod-metadata, roll. health.go: member-health. decide.go: settled
+//   - rollout.go: pod-metadata, roll. coverlog.go: cover-log. health.go: member-health. decide.go: settled
 //
 // # The packages below
 //

@@ -78,6 +78,14 @@ func (s small) othersServe(b being) bool {
 	return up == s.all-one(b.is("votes"))
 }
 
+// isEachHeard reports that each member with data serves, and that it is written down who it is: so how far it was in
+// raft's log is known.
+func (s small) isEachHeard() bool {
+	return !slices.ContainsFunc(s.beings, func(b being) bool {
+		return b.is("votes") && !b.is("recorded") || b.is("listed") && b.is("recorded") && !b.is("serves")
+	})
+}
+
 func (s small) at(name string) being {
 	i, ok := etcdutil.Ordinal("demo", name)
 	if !ok || i >= len(s.beings) {
@@ -161,7 +169,8 @@ func (s small) damage(c changes.Change) string {
 	case changes.SetChoices:
 		b := s.at(c.Volumes[0].Name)
 		return when(b.is("recorded") && !c.Choices.Version.SameMinor(choices.Version) &&
-			!(s.isKnown && s.othersServe(b)), "a higher minor is tried, and too few serve to go back")
+			!(s.isKnown && s.othersServe(b)), "a higher minor is tried, and too few serve to go back",
+			b.is("recorded") && c.Choices.Version.Minor >= 7 && !s.isEachHeard(), "its log may hold what 3.5 wrote")
 	case changes.PrepareMember:
 		return when(s.at(c.Volume.Name).name != "a new name" && s.at(c.Volume.Name).name != "promised",
 			"the name was given before")

@@ -96,7 +96,7 @@ func build(picked []state) scene {
 			o.Current.Membership.Leader = r.Member.ID
 		}
 	}
-	o = o.joined()
+	o = covered(o.joined())
 	if up, all := count(picked); 2*up <= all {
 		return o.blind()
 	}

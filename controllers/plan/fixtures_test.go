@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
@@ -294,6 +295,30 @@ func needing(need etcdutil.Need, stop etcdutil.Version) scene {
 		})
 	}
 	return desire(o, func(d *facts.Desired) { d.Needs, d.Choices.Version = need, stop })
+}
+
+// covered is the same world, in which each voter that answers passed the mark that was written down of it.
+func covered(o scene) scene {
+	var pods []string
+	for _, r := range o.Current.Members {
+		if (r.IsVoter() || r.IsLearner() && r.IsRecorded()) && r.Pod != nil {
+			pods = append(pods, r.Pod.UID)
+		}
+	}
+	for _, r := range o.Current.Members {
+		o = o.edit(r.Ordinal, func(r *facts.Replica) {
+			if r.Answer == nil {
+				return
+			}
+			r.Answer.Versions.Cluster, r.Answer.Snapshots = choices.Version, new(uint64(1))
+			r.Answer.Applied += 10_000
+			if r.Volume != nil && r.IsRecorded() {
+				r.Volume.Record.LogMark = record.LogMark{Pods: strings.Join(pods, ","), Applied: 5_000}
+				r.Volume.Record.ClusterVersion = choices.Version
+			}
+		})
+	}
+	return o
 }
 
 // inNewer is a member that runs a higher minor, in a cluster of this version.

@@ -23,7 +23,7 @@ type guardRow struct {
 }
 
 func TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt(t *testing.T) {
-	for _, row := range slices.Concat(guardedMembership(), guardedApprovals(), guardedReturns()) {
+	for _, row := range slices.Concat(guardedMembership(), guardedApprovals(), guardedReturns(), guardedLogs()) {
 		t.Run(row.name, row.check)
 	}
 }

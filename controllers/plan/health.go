@@ -85,7 +85,7 @@ func awaitedAtStop(o judge.View, at etcdutil.Progress) string {
 		return fmt.Sprintf(moves, stop.MinorString(), "the cluster version")
 	case o.Desired.Needs == etcdutil.NeedStorage && isBehind(at.Storage):
 		return fmt.Sprintf(moves, stop.MinorString(), "the format of their data")
-	case o.Desired.Needs == etcdutil.NeedNothing && isOnItsWay:
+	case isOnItsWay:
 		return fmt.Sprintf("The members are on their way to etcd %s. They go on once each of them answers with %s%s.",
 			o.Desired.Target, stop, whoHoldsUp(o, stop))
 	}

@@ -5,6 +5,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // Who is a member: what holds every change of members back while that is not certain, what is written down of them, and
@@ -85,7 +86,11 @@ func recordOf(o judge.View, r facts.Replica) (record.Member, bool) {
 	}
 	mounted, backing := mountedBy(r)
 	answered := r.Record().Answered(r.Answer.ClusterID, r.Answer.ID, version, mounted, backing)
-	return answered.InCluster(r.Answer.Versions.Cluster), !version.IsZero()
+	answered = answered.InCluster(r.Answer.Versions.Cluster)
+	if o.Desired.Needs == etcdutil.NeedCover && o.MayMarkLog() {
+		answered.LogMark = o.NextLogMark(r)
+	}
+	return answered, !version.IsZero()
 }
 
 // mountedBy is the UID of the volume that the replica's Pod runs on; empty when that is not certain. A Pod runs on no

@@ -25,8 +25,24 @@ type Member struct {
 	// Backing is the PersistentVolume behind that PVC. A new PVC that is bound to the same one holds the same data.
 	Backing string `json:"backing,omitempty"`
 
+	// LogMark is what the member said when its log began to be covered; zero where nothing asked for that.
+	LogMark LogMark `json:"logMark,omitzero"`
+
 	form form
 	rest rest
+}
+
+// LogMark is how far a member was in raft's log at some moment. It counts for as long as the Pods of all members are
+// these: in one that was made anew an older etcd may have run since.
+type LogMark struct {
+	Pods      string `json:"pods"`      // their UIDs, in order, with commas between
+	Snapshots uint64 `json:"snapshots"` // that its process had written
+	Applied   uint64 `json:"applied"`   // the index of raft
+}
+
+// IsPassed reports whether a member that now says this wrote a snapshot since, and applied so many entries more.
+func (m LogMark) IsPassed(snapshots, applied, entries uint64) bool {
+	return snapshots > m.Snapshots && applied >= m.Applied+entries
 }
 
 // IsZero reports that nothing is recorded.
@@ -48,6 +64,9 @@ func (m Member) IsOn(volumeUID, backing string) bool {
 func (m Member) Answered(cluster, member etcdutil.ID, version etcdutil.Version, volumeUID, backing string) Member {
 	if !m.IsOf(cluster, member) {
 		m = Member{ClusterID: cluster, MemberID: member}
+	}
+	if m.Version != version {
+		m.LogMark = LogMark{} // of another process
 	}
 	m.Version = version
 	if volumeUID != "" {

@@ -3,6 +3,8 @@ package record
 import (
 	"errors"
 	"testing"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // v01Member is what v0.1 wrote on a volume. It is never edited.
@@ -57,6 +59,26 @@ func TestARecordFollowsTheMemberThatAnswers(t *testing.T) {
 	}
 	if same := newer.Answered(1, 2, v3616, "a", ""); same != newer {
 		t.Errorf("nothing is new, and it became %+v", same)
+	}
+}
+
+func TestTheMarkOfAMemberInItsLogEndsWithTheVersionThatRan(t *testing.T) {
+	marked := member()
+	marked.LogMark = LogMark{Pods: "a,b", Snapshots: 1, Applied: 2}
+	const want = `{"clusterID":"1","memberID":"ffffffffffffffff","version":"3.6.16",` +
+		`"logMark":{"pods":"a,b","snapshots":1,"applied":2},"recordVersion":1,"leastReader":1}`
+	if text := marked.Encode(); text != want {
+		t.Errorf("it is %s", text)
+	}
+	if got, err := DecodeMember(want); err != nil || got.LogMark != marked.LogMark {
+		t.Errorf("%+v, %v", got, err)
+	}
+	next := v3616
+	next.Minor++
+	for version, isKept := range map[etcdutil.Version]bool{v3616: true, next: false} {
+		if now := marked.Answered(1, member().MemberID, version, "", ""); (now.LogMark == marked.LogMark) != isKept {
+			t.Errorf("as %s it says %+v", version, now.LogMark)
+		}
 	}
 }
 

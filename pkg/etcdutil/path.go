@@ -26,8 +26,8 @@ type Progress struct {
 	// Blind: nothing says who is a member. Then no member goes to another minor, and what else changed of its settings
 	// is all that it may take.
 	Blind bool
-	// Flushed: what etcd 3.5 wrote lies behind a snapshot of raft's log on every voter.
-	Flushed bool
+	// Covered: what etcd 3.5 wrote lies behind a snapshot of raft's state on every voter.
+	Covered bool
 }
 
 // Need is what has to be done, or waited for, before a cluster leaves a stop.
@@ -38,7 +38,7 @@ const (
 	NeedNothing     Need = ""
 	NeedCluster     Need = "ClusterVersion" // that etcd moves the cluster version to the members' minor
 	NeedStorage     Need = "StorageVersion" // that every member moves the format of its data
-	NeedFlush       Need = "Flush"          // that what 3.5 wrote goes behind a snapshot, since 3.7 cannot read it
+	NeedCover       Need = "CoverLog"       // that what 3.5 wrote goes behind a snapshot, since 3.7 cannot read it
 	NeedDowngrade   Need = "Downgrade"      // that a downgrade is enabled
 	NeedNoDowngrade Need = "NoDowngrade"    // that a downgrade ends, or is cancelled where it leads elsewhere
 )
@@ -106,8 +106,8 @@ func (at Progress) up(low, high, target Version) (Stop, error) {
 		return Stop{Version: high, Needs: need}, nil
 	}
 	next := Version{high.Major, high.Minor + 1, 0}
-	if next.MinorString() == "3.7" && !at.Flushed {
-		return Stop{Version: high, Needs: NeedFlush}, nil
+	if next.MinorString() == "3.7" && !at.Covered {
+		return Stop{Version: high, Needs: NeedCover}, nil
 	}
 	return enter(next, target)
 }

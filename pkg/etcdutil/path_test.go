@@ -12,8 +12,8 @@ func progress(t *testing.T, text string) Progress {
 	for _, word := range strings.Fields(text) {
 		key, value, isSaid := strings.Cut(word, "=")
 		switch {
-		case !isSaid && word == "flushed":
-			at.Flushed = true
+		case !isSaid && word == "covered":
+			at.Covered = true
 		case !isSaid && word == "blind":
 			at.Blind = true
 		case !isSaid:
@@ -50,17 +50,17 @@ func TestTheNextStopOnTheWayToAVersion(t *testing.T) {
 		{"to any patch", "3.6.16 3.5.35 3.5.35 cluster=3.5", "3.5.21", "3.5.21", ""},
 
 		{"no member goes on before the cluster version moved",
-			"3.6.16 3.6.16 3.6.16 cluster=3.5 storage=3.5 flushed",
+			"3.6.16 3.6.16 3.6.16 cluster=3.5 storage=3.5 covered",
 			"3.7.3", "3.6.16", "ClusterVersion"},
-		{"nor before it is known", "3.6.16 3.6.16 3.6.16 flushed", "3.7.3", "3.6.16", "ClusterVersion"},
-		{"nor before the storage version did", "3.6.16 3.6.16 3.6.16 cluster=3.6 storage=3.5 flushed", "3.7.3",
+		{"nor before it is known", "3.6.16 3.6.16 3.6.16 covered", "3.7.3", "3.6.16", "ClusterVersion"},
+		{"nor before the storage version did", "3.6.16 3.6.16 3.6.16 cluster=3.6 storage=3.5 covered", "3.7.3",
 			"3.6.16", "StorageVersion"},
 		{"nor before what 3.5 wrote is behind a snapshot", "3.6.16 3.6.16 3.6.16 cluster=3.6 storage=3.6", "3.7.3",
-			"3.6.16", "Flush"},
+			"3.6.16", "CoverLog"},
 		{"no member leaves a minor while nothing says who is a member",
 			"3.5.35 3.5.35 3.5.35 cluster=3.5 blind", "3.6.16",
 			"3.5.35", ""},
-		{"then on", "3.6.16 3.6.16 3.6.16 cluster=3.6 storage=3.6 flushed", "3.7.3", "3.7.3", ""},
+		{"then on", "3.6.16 3.6.16 3.6.16 cluster=3.6 storage=3.6 covered", "3.7.3", "3.7.3", ""},
 		{"the way ends once the versions moved", "3.7.3 3.7.3 3.7.3 cluster=3.6 storage=3.6", "3.7.3", "3.7.3",
 			"ClusterVersion"},
 		{"and is at its end then", "3.7.3 3.7.3 3.7.3 cluster=3.7 storage=3.7", "3.7.3", "3.7.3", ""},
@@ -120,7 +120,7 @@ func TestFromEachVersionToEachOtherAClusterArrivesByStepsOfOneMinor(t *testing.T
 // may become another one.
 func walk(t *testing.T, from, target Version, turn string) {
 	t.Helper()
-	at := Progress{Members: []Version{from, from, from}, Cluster: from, Storage: from, Flushed: from.Minor == 7}
+	at := Progress{Members: []Version{from, from, from}, Cluster: from, Storage: from, Covered: from.Minor == 7}
 	for step := range 60 {
 		if step == 4 && turn != "" {
 			target = version(t, turn)
@@ -146,11 +146,11 @@ func (at *Progress) take(t *testing.T, stop Stop) bool {
 			if why := WhyNotOn(stop.Version, m, at.Cluster); why != "" {
 				t.Fatalf("a step to %s from %+v: %s", stop.Version, at, why)
 			}
-			if stop.Version.Minor == 7 && m.Minor == 6 && !at.Flushed {
+			if stop.Version.Minor == 7 && m.Minor == 6 && !at.Covered {
 				t.Fatalf("3.7 begins on what 3.5 wrote: %+v", at)
 			}
 			at.Members[i] = stop.Version
-			at.Flushed = at.Flushed && stop.Version.Minor != 5
+			at.Covered = at.Covered && stop.Version.Minor != 5
 			return true
 		}
 	}
@@ -167,8 +167,8 @@ func (at *Progress) take(t *testing.T, stop Stop) bool {
 		}
 	case NeedStorage:
 		at.Storage = at.Cluster
-	case NeedFlush:
-		at.Flushed = true
+	case NeedCover:
+		at.Covered = true
 	case NeedNothing:
 		return false
 	}

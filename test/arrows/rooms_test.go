@@ -152,7 +152,7 @@ var rooms = []room{
 	{
 		path:    "pkg/etcdutil/client",
 		enters:  []string{"pkg/etcdutil"},
-		foreign: []string{"go.etcd.io/etcd/", "google.golang.org/grpc", "go.uber.org/zap"},
+		foreign: []string{"go.etcd.io/etcd/", "google.golang.org/grpc", "go.uber.org/zap", "github.com/prometheus/"},
 		never:   kubernetes,
 	},
 	{path: "pkg/etcdutil", never: impure},

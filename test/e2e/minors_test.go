@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -34,6 +35,39 @@ var _ = Describe("A change of minor version", Label("versions"), func() {
 			cluster.AwaitEqualHashes(ctx)
 		})
 
+	for _, size := range []int{1, 3} {
+		It(fmt.Sprintf("goes from an old patch of 3.5 to 3.7 in one edit, with %d members on a quiet cluster", size),
+			perStory, func(ctx context.Context) {
+				cluster := story.Create(ctx, fmt.Sprintf("raised-twice-%d", size), size, world.Version("3.5.21"))
+				cluster.AwaitReady(ctx, size)
+				ids, data, id := cluster.Identities(ctx), volumes(ctx, cluster), cluster.ClusterID
+				cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.7.3" })
+				cluster.AwaitReady(ctx, size)
+				expectVersion(ctx, cluster, "3.7.3")
+				Expect(cluster.Identities(ctx)).To(Equal(ids))
+				Expect(volumes(ctx, cluster)).To(Equal(data))
+				Expect(cluster.ClusterID).To(Equal(id))
+				expectClusterVersion(ctx, cluster, "3.7.0")
+				Expect(cluster.History.Restarted()).To(HaveLen(3*size), "once for each stop:\n%s", cluster.History)
+				cluster.AwaitEqualHashes(ctx)
+			})
+	}
+
+	It("goes from 3.6 to 3.7 while clients write", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "raised-last", 3, world.Version("3.6.16"))
+		cluster.AwaitReady(ctx, 3)
+		traffic := cluster.Write(ctx)
+		traffic.Within(ctx, world.OneElection, func() {
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.7.3" })
+			cluster.AwaitReady(ctx, 3)
+		})
+		expectVersion(ctx, cluster, "3.7.3")
+		expectClusterVersion(ctx, cluster, "3.7.0")
+		Expect(cluster.History.Restarted()).To(HaveLen(3), "one restart each:\n%s", cluster.History)
+		Expect(traffic.Finish(ctx).Failed).To(BeZero())
+		cluster.AwaitEqualHashes(ctx)
+	})
+
 	It("is taken back midway by putting spec.version back", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "turned", 3, world.Version("3.5.35"))
 		cluster.AwaitReady(ctx, 3)
@@ -56,10 +90,8 @@ var _ = Describe("A change of minor version", Label("versions"), func() {
 		cluster := story.Create(ctx, "refused", 3, world.Version("3.6.16"))
 		cluster.AwaitReady(ctx, 3)
 		was := identityOf(ctx, cluster)
-		for _, version := range []string{"3.7.3", "3.5.35"} {
-			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = version })
-			cluster.AwaitStalled(ctx, facts.ReasonNotSupported)
-		}
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })
+		cluster.AwaitStalled(ctx, facts.ReasonNotSupported)
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.6.16" })
 		cluster.AwaitReady(ctx, 3)
 		expectUntouched(ctx, cluster, was)

@@ -137,7 +137,7 @@ var _ = Describe("A change of a running cluster that this release cannot make", 
 	ownNamespace()
 
 	changes := map[string]func(*v1alpha1.EtcdClusterSpec){
-		"the minor version": func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.7.3" },
+		"the minor version": func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" },
 		"the size of volumes": func(s *v1alpha1.EtcdClusterSpec) {
 			s.Storage = &v1alpha1.StorageSpec{Size: quantity("9Gi")}
 		},

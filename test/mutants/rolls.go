@@ -231,8 +231,8 @@ var rolls = []mutant{
 	{
 		Name: "a cluster at a stop is called settled", Peer: "",
 		File:    "controllers/plan/health.go",
-		From:    "case o.Desired.Needs == etcdutil.NeedNothing && isOnItsWay:",
-		To:      "case o.Desired.Needs == etcdutil.NeedNothing && isOnItsWay && false:",
+		From:    "case isOnItsWay:",
+		To:      "case isOnItsWay && false:",
 		Package: planPackage,
 		Test:    row("nor where the choices of all are those of the stop, and one runs another version"),
 	},

@@ -228,6 +228,10 @@ type (
 	// DisarmAlarms takes back alarms that etcd raised.
 	DisarmAlarms struct{ Alarms []facts.Alarm }
 
+	// CoverLog adds entries to raft's log that change no key, until the leader has applied this many. So etcd writes a
+	// snapshot of what was applied before sooner.
+	CoverLog struct{ Until uint64 }
+
 	// RemoveMember takes a member out of the list. A promise of its name ends before that.
 	RemoveMember struct {
 		Name string

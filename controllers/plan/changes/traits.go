@@ -117,4 +117,8 @@ func (MoveLeader) traits() Traits { return Traits{} }
 
 func (DisarmAlarms) traits() Traits { return Traits{} }
 
+func (CoverLog) traits() Traits {
+	return Traits{Unconfirmed: "an entry changes no key and no revision, and the member's process goes on"}
+}
+
 func (RemoveMember) traits() Traits { return Traits{} }

@@ -47,6 +47,7 @@ type Desired struct {
 	NoWay        string           // why members cannot be brought to Target; then Choices are the Target's
 	StorageBytes int64            // size of a new volume
 	QuotaBytes   int64            // size of the database at which etcd stops accepting keys
+	SnapshotEach int64            // entries after which etcd writes a snapshot of raft's state; 0 for its default
 	TLS          bool
 	Ephemeral    bool          // data in the Pod's emptyDir
 	Retain       bool          // deletionPolicy
@@ -127,6 +128,7 @@ type Answer struct {
 	Learner               bool
 	DBSize, DBSizeInUse   int64   // bytes
 	Alarms                []Alarm // that it knows of, of whomever
+	Snapshots             *uint64 // of raft's state that its process wrote; nil where that was not asked for
 	Hash                  *Hash   // of its keys; nil unless copies are in doubt: see plan.AsksForHashes
 }
 

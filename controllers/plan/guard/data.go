@@ -209,6 +209,9 @@ func guardChoices(o facts.View, ref facts.VolumeRef, c facts.Choices) string {
 	if o.HasBegun(r, c.Version) {
 		return ""
 	}
+	if veto := guardUncovered(o, r, c.Version); veto != "" {
+		return veto
+	}
 	others := facts.Filter(o.HealthyVoters(), func(other facts.Replica) bool { return other.Name != r.Name })
 	wanted := facts.Filter(o.Voters(), func(other facts.Replica) bool { return other.Name != r.Name })
 	if !o.Membership.Known || len(others) < len(wanted) {
@@ -240,7 +243,7 @@ func guardRecord(o facts.View, m changes.MemberRecord) string {
 	if !isSaid || !isOurs || r.Incarnation() != o.Birth.Incarnation || !isWhere(r, m) {
 		return fmt.Sprintf("%s did not answer as member %s of this cluster.", m.Name, says.MemberID)
 	}
-	return ""
+	return guardLogMark(o, r, says.LogMark)
 }
 
 // isWhere reports that a record goes to the very volume, or the very Pod, that the member's data is in.

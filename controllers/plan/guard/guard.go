@@ -29,6 +29,8 @@ func Veto(o facts.View, c changes.Change) string {
 		return guardBudget(o, c)
 	case changes.DisarmAlarms:
 		return guardDisarm(o, c)
+	case changes.CoverLog:
+		return guardCover(o)
 	case changes.RecordBirth:
 		return guardRecordBirth(o, c)
 	case changes.LabelRole:

@@ -20,6 +20,8 @@ type disk struct {
 	isCopy          bool             // a backup tool made it: no member ever lived on it
 	fails           bool             // it returns errors
 	ran             etcdutil.Version // that last took part on it
+	entries         int              // of raft's log that reached it and are no writes
+	covered         int              // all entries up to this one are behind its snapshot
 }
 
 // emptied is what a directory held before something emptied it.
@@ -36,6 +38,7 @@ type process struct {
 	disk        *disk
 	served      bool
 	neverServes bool // it never serves, whoever is there
+	snapshots   uint64
 	ill         illness
 
 	instead string // who answers at its address while it is out of reach
@@ -66,6 +69,9 @@ type cluster struct {
 	from    string           // what it began with: the sum of a backup, or the survivor; empty for nothing
 	life    string           // the incarnation that its members are of
 	version etcdutil.Version // that its members agreed on; zero before
+	entries int              // of raft's log that are no writes
+	added   int              // of these, by an operator
+	old     int              // the last entry that a 3.5 may have written
 	// that space ran out, under the ID of a member of the cluster that the backup was taken from
 	alarm   bool
 	full    bool                 // whether it did
@@ -144,6 +150,8 @@ func (w *World) startOnData(p pod, d *disk) etcdutil.ExitReason {
 		return etcdutil.ExitDiskFailing
 	case w.isTooOld(p, d):
 		return etcdutil.ExitVersionTooLow
+	case w.isUnreadable(p, d):
+		return etcdutil.ExitVersionSkipped
 	case w.isBehindItsWord(d):
 		return etcdutil.ExitRaftPanic
 	case p.seen != facts.FlagsRestored && w.differs(d):
@@ -194,7 +202,7 @@ func (w *World) startExisting(p pod, d *disk) etcdutil.ExitReason {
 	for _, m := range c.members {
 		if m.PeerURLs[0] == w.url(name) {
 			w.checkFreshStart(c, m.ID)
-			*d = disk{cluster: c.id, member: m.ID, content: w.leadersContent(c)}
+			*d = disk{cluster: c.id, member: m.ID, content: w.leadersContent(c), covered: w.leadersSnapshot(c)}
 			return ""
 		}
 	}
@@ -229,6 +237,7 @@ func (w *World) settleClusters() {
 			c.members[i].ClientURLs = []string{"client"}
 			p.served, p.disk.applied = true, c.writes
 		}
+		w.settleLog(c, running)
 		w.elect(c, running)
 		w.moveVersion(c, running)
 	}

@@ -11,7 +11,7 @@ import (
 
 // asked are the versions that a user who changes their mind goes between. The last is where a story ends.
 var asked = []etcdutil.Version{{Major: 3, Minor: 5, Patch: 21}, {Major: 3, Minor: 5, Patch: 35},
-	{Major: 3, Minor: 6, Patch: 11}, {Major: 3, Minor: 6, Patch: 16}}
+	{Major: 3, Minor: 6, Patch: 11}, {Major: 3, Minor: 6, Patch: 16}, {Major: 3, Minor: 7, Patch: 3}}
 
 // ChangeMinor is a user who asks for another version.
 func (w *World) ChangeMinor(string) {

@@ -59,6 +59,7 @@ func (w *World) observe(from objects) facts.Observation {
 		*list = append(*list, w.replica(from, o.Current.Membership, answers, name))
 	}
 	w.addHashes(&o)
+	w.addSnapshots(&o)
 	o.Desired = atStop(o)
 	for _, in := range append([]facts.Incarnation{o.Current, o.Next}, o.Former...) {
 		slices.SortFunc(in.Members, func(a, b facts.Replica) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
@@ -177,7 +178,7 @@ func (w *World) answers(from objects) map[string]*facts.Answer {
 		out[name] = &facts.Answer{
 			Alarms: append(raised, c.corruptAlarms()...), DBSize: size,
 			ID: p.disk.member, ClusterID: c.id, Leader: leader, Version: from.pods[name].made.Version,
-			Revision: c.bump() + int64(p.disk.applied) + 1, Applied: uint64(p.disk.applied),
+			Revision: c.bump() + int64(p.disk.applied) + 1, Applied: uint64(p.disk.applied + p.disk.entries),
 			Learner: c.members[i].Learner, Versions: facts.Versions{Cluster: c.version, Storage: c.version},
 		}
 	}

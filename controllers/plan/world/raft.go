@@ -54,6 +54,9 @@ func (w *World) commit(cl *cluster, c changes.Change) error {
 		cl.leader = c.ToID
 	case changes.DisarmAlarms:
 		w.disarm(cl, c.Alarms)
+	case changes.CoverLog:
+		more := max(0, int(c.Until)-cl.writes-cl.entries)
+		cl.entries, cl.added = cl.entries+more, cl.added+more
 	default:
 		return fmt.Errorf("%T is not a change that the world knows", c)
 	}

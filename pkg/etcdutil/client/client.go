@@ -81,6 +81,9 @@ type Client interface {
 	CancelDowngrade(ctx context.Context) error
 	// AppendEntry adds an entry to raft's log that changes no key and no revision.
 	AppendEntry(ctx context.Context) error
+	// SnapshotsSaved is how many snapshots of raft's state this process wrote since it started. Each covers all entries
+	// that it had applied by then.
+	SnapshotsSaved(ctx context.Context) (uint64, error)
 	// HashKV hashes the keys up to a revision; 0 means the current one.
 	HashKV(ctx context.Context, revision int64) (Hash, error)
 	// Close ends the connection. Calls in flight fail.

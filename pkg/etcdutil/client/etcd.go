@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"net/http"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -65,10 +64,8 @@ func (EtcdDialer) Dial(endpoint Endpoint) (Client, error) {
 		return nil, fmt.Errorf("preparing a client for etcd at %s: %w", endpoint.Address, err)
 	}
 	grpcConn := conn.ActiveConnection()
-	plain, versionURL := newHTTP(endpoint, scheme)
 	return &etcdClient{
-		http:        plain,
-		versionURL:  versionURL,
+		plain:       newPlain(endpoint, scheme),
 		conn:        conn,
 		grpc:        grpcConn,
 		tls:         tlsConfig != nil,
@@ -100,8 +97,7 @@ type etcdClient struct {
 	kv          pb.KVClient
 	cluster     pb.ClusterClient
 	maintenance pb.MaintenanceClient
-	http        *http.Client
-	versionURL  string
+	plain       plain
 }
 
 func (c *etcdClient) Status(ctx context.Context) (Status, error) {

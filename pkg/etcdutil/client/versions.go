@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"time"
 
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -18,50 +20,48 @@ import (
 // downgradeDeadline outlasts etcd's own limit for what its leader has to agree on.
 const downgradeDeadline = 10 * time.Second
 
-// versionLimit bounds what is read of an answer that is a hundred bytes long.
-const versionLimit = 4 << 10
-
 // notDecided is what a member says before the first cluster version was agreed on
 // (etcd-io/etcd:server/etcdserver/api/etcdhttp/version.go).
 const notDecided = "not_decided"
 
-// newHTTP makes the client of the plain endpoints that etcd serves beside gRPC. It keeps no connection: it is used
-// while versions move, and a connection that idles there for weeks is one more that a member holds.
-func newHTTP(endpoint Endpoint, scheme string) (*http.Client, string) {
-	transport := &http.Transport{DisableKeepAlives: true, TLSHandshakeTimeout: connectTimeout}
-	if endpoint.TLS != nil {
-		transport.TLSClientConfig = endpoint.TLS.Clone()
-		transport.TLSClientConfig.ServerName = endpoint.ServerName
-	}
-	return &http.Client{Transport: transport}, scheme + "://" + endpoint.Address + "/version"
-}
-
 // ClusterVersion asks the plain endpoint /version: gRPC does not tell the cluster version.
 func (c *etcdClient) ClusterVersion(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, statusDeadline)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.versionURL, nil)
-	if err != nil {
-		return "", fmt.Errorf("asking etcd for the cluster version: %w", err)
-	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return "", fmt.Errorf("asking etcd for the cluster version: %w", err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("asking etcd for the cluster version: %s", response.Status)
-	}
+	const limit = 4 << 10 // it is a hundred bytes long
 	var versions struct {
 		Cluster string `json:"etcdcluster"`
 	}
-	if err := json.NewDecoder(io.LimitReader(response.Body, versionLimit)).Decode(&versions); err != nil {
-		return "", fmt.Errorf("reading the cluster version: %w", err)
+	err := c.plain.get(ctx, "/version", limit, func(body io.Reader) error {
+		return json.NewDecoder(body).Decode(&versions)
+	})
+	if err != nil {
+		return "", fmt.Errorf("asking etcd for the cluster version: %w", err)
 	}
 	if versions.Cluster == notDecided {
 		return "", nil
 	}
 	return versions.Cluster, nil
+}
+
+// savedSnapshots counts the snapshots that were written to disk (etcd-io/etcd:server/etcdserver/api/snap/metrics.go).
+const savedSnapshots = "etcd_debugging_snap_save_total_duration_seconds"
+
+// SnapshotsSaved reads the metrics that the client port serves: nothing else tells of snapshots.
+func (c *etcdClient) SnapshotsSaved(ctx context.Context) (uint64, error) {
+	const limit = 8 << 20 // a few hundred KB, more with histograms of each gRPC method
+	var families map[string]*dto.MetricFamily
+	err := c.plain.get(ctx, "/metrics", limit, func(body io.Reader) (err error) {
+		parser := expfmt.NewTextParser(model.UTF8Validation)
+		families, err = parser.TextToMetricFamilies(body)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("asking etcd for its snapshots: %w", err)
+	}
+	series := families[savedSnapshots].GetMetric()
+	if len(series) == 0 || series[0].GetHistogram() == nil {
+		return 0, fmt.Errorf("asking etcd for its snapshots: it does not tell %s", savedSnapshots)
+	}
+	return series[0].GetHistogram().GetSampleCount(), nil
 }
 
 // EnableDowngrade validates the step first, so that etcd's reason is told and nothing was changed.

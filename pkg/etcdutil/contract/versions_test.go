@@ -108,8 +108,8 @@ var mixedScenarios = []mixed{
 	}},
 }
 
-// flush is more entries than a member applies before it writes a snapshot of its log's state.
-const flush = 10_100
+// enough is more entries than a member applies before it writes a snapshot of its log's state.
+const enough = 10_100
 
 // whatOld35Wrote plays a member of 3.7 over a log that 3.5 wrote: it panics until a snapshot covers that.
 func whatOld35Wrote(p *play) {
@@ -126,14 +126,24 @@ func whatOld35Wrote(p *play) {
 	}
 	p.start(sealed("a").of("3.6.16")) // its data is as it was
 	p.serving("a")
-	for range flush {
+	written := map[string]uint64{}
+	for _, name := range three {
+		written[name] = p.snapshots(name)
+	}
+	for range enough {
 		p.accepted(func() error { return p.dial("a").AppendEntry(p.Context()) })
+	}
+	for _, name := range three {
+		p.until(name+" wrote a snapshot", func() bool { return p.snapshots(name) > written[name] })
 	}
 	revision := p.status("a").Revision
 	for _, name := range three {
 		p.becomes(name, "3.7.3")
 	}
 	p.agreed("3.7.3", three...)
+	p.add("a", "d")
+	p.start(joining("d", "a", "b", "c", "d").of("3.7.3"))
+	p.serving("d")
 	if now := p.status("a").Revision; now != revision {
 		p.Fatalf("the entries moved the revision from %d to %d", revision, now)
 	}
@@ -216,6 +226,15 @@ func (p *play) stored(version string, names ...string) {
 			return said.StorageVersion == "" || minorOf(p, said.StorageVersion) == minorOf(p, version)
 		})
 	}
+}
+
+func (p *play) snapshots(name string) uint64 {
+	p.Helper()
+	saved, err := p.dial(name).SnapshotsSaved(p.Context())
+	if err != nil {
+		p.Fatal(err)
+	}
+	return saved
 }
 
 func (p *play) clusterMinor(name string) string {

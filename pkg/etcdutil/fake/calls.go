@@ -105,6 +105,10 @@ func (c *conn) AppendEntry(ctx context.Context) error {
 	return do(ctx, c, "AppendEntry", c.network.appendEntry)
 }
 
+func (c *conn) SnapshotsSaved(ctx context.Context) (uint64, error) {
+	return answer(ctx, c, "SnapshotsSaved", func(p *Process) (uint64, error) { return p.snapshots, nil })
+}
+
 func (c *conn) HashKV(ctx context.Context, revision int64) (client.Hash, error) {
 	return answer(ctx, c, "HashKV", func(p *Process) (client.Hash, error) {
 		state := p.state()

@@ -34,6 +34,7 @@ type entry struct {
 	learner   bool
 	version   etcdutil.Version // of an entryVersion or entryDowngrade; zero ends a downgrade
 	old       bool             // written by a leader of 3.5, in a form that 3.7 cannot read
+	index     uint64           // at which the leader appended it; 0 in the list of a static bootstrap
 	unique    int              // apart from those of a static bootstrap, alike on every member, no two are equal
 }
 

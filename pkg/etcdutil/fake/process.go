@@ -35,10 +35,11 @@ type Process struct {
 
 	id        etcdutil.ID
 	cluster   etcdutil.ID
-	serving   bool // clients are served from the first publish on, and then without quorum too
-	hung      bool // its log and the leader's contradict each other: it answers nobody
-	cut       bool // no packet reaches or leaves it
-	lagging   bool // it gets no entries, as a learner with gigabytes ahead of it
+	serving   bool   // clients are served from the first publish on, and then without quorum too
+	hung      bool   // its log and the leader's contradict each other: it answers nobody
+	cut       bool   // no packet reaches or leaves it
+	lagging   bool   // it gets no entries, as a learner with gigabytes ahead of it
+	snapshots uint64 // that it wrote since it started
 	exit      *Exit
 	connected map[*Process]time.Time
 }
@@ -50,7 +51,8 @@ type directory struct {
 	corrupt     bool
 
 	snapshot      int // so many entries of the log are behind its newest snapshot
-	sinceSnapshot int // applied since then
+	compacted     int // so many it does not send to others any more: they get a snapshot in their place
+	sinceSnapshot int // applied since its newest snapshot
 	unnamed       int // applied at any time that are not in the log
 }
 

@@ -126,8 +126,7 @@ func (n *Network) replicate(cluster etcdutil.ID) bool {
 			p.hung = true
 			stopped = true
 		default:
-			p.dir.apply(len(leaderLog) - len(p.dir.log))
-			p.dir.log = slices.Clone(leaderLog)
+			p.follow(g.leader.dir)
 			g.match[p.id] = len(leaderLog)
 		}
 	}
@@ -156,8 +155,9 @@ func (n *Network) publish(cluster etcdutil.ID) bool {
 
 func (n *Network) append(g *group, e entry) {
 	n.unique++
-	e.unique = n.unique
+	e.unique, e.index = n.unique, g.leader.dir.applied()+1
 	g.leader.dir.log = append(slices.Clone(g.leader.dir.log), e)
+	g.leader.snapshotAfter(1)
 }
 
 // connect remembers since when each pair of running members has known each other.

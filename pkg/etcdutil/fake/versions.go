@@ -2,6 +2,7 @@ package fake
 
 import (
 	"fmt"
+	"slices"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
@@ -10,9 +11,13 @@ import (
 
 // Cluster versions, downgrades, and what starts on whose data. What takes a real leader seconds happens at once here.
 
-// snapshotCount is how many entries a member applies before it writes a snapshot of its log's state
-// (etcd-io/etcd:server/etcdserver/server.go DefaultSnapshotCount, since 3.6).
-const snapshotCount = 10_000
+// snapshotCount is how many entries a member applies before it writes a snapshot of its log's state. It keeps
+// keptEntries before that for members that lag (etcd-io/etcd:server/etcdserver/server.go DefaultSnapshotCount, since
+// 3.6, and DefaultSnapshotCatchUpEntries).
+const (
+	snapshotCount = 10_000
+	keptEntries   = 5_000
+)
 
 // moveVersions is the leader's monitor: the cluster version follows the lowest version of all members, or a downgrade,
 // which ends once every member runs its target (etcd-io/etcd:server/etcdserver/version/monitor.go). It says whether it
@@ -111,17 +116,40 @@ func (n *Network) appendEntry(p *Process) error {
 	}
 	for _, other := range n.running(p.cluster) {
 		if !other.lagging {
-			other.dir.apply(1)
+			other.apply(1)
 		}
 	}
 	return nil
 }
 
-// apply counts applied entries, and lets a snapshot cover them when they are enough.
-func (d *directory) apply(entries int) {
-	d.unnamed, d.sinceSnapshot = d.unnamed+entries, d.sinceSnapshot+entries
-	if d.sinceSnapshot > snapshotCount {
-		d.snapshot, d.sinceSnapshot = len(d.log), 0
+// follow brings a member to the leader's log. One that has none yet gets a snapshot in the place of what the leader has
+// not any more.
+func (p *Process) follow(leader *directory) {
+	if len(p.dir.log) == 0 {
+		p.dir.snapshot, p.dir.compacted = leader.compacted, leader.compacted
+	}
+	entries := len(leader.log) - len(p.dir.log) + leader.unnamed - p.dir.unnamed
+	p.dir.log, p.dir.unnamed = slices.Clone(leader.log), leader.unnamed
+	p.snapshotAfter(entries)
+}
+
+// apply counts entries that the log does not name.
+func (p *Process) apply(entries int) {
+	p.dir.unnamed += entries
+	p.snapshotAfter(entries)
+}
+
+// snapshotAfter writes a snapshot once enough entries were applied. It covers all of them.
+func (p *Process) snapshotAfter(entries int) {
+	d := p.dir
+	if d.sinceSnapshot += entries; d.sinceSnapshot <= snapshotCount {
+		return
+	}
+	d.snapshot, d.sinceSnapshot = len(d.log), 0
+	p.snapshots++
+	isKept := func(e entry) bool { return e.index+keptEntries > d.applied() }
+	if d.compacted = slices.IndexFunc(d.log, isKept); d.compacted < 0 {
+		d.compacted = len(d.log)
 	}
 }
 
