@@ -23,6 +23,14 @@ func (s step) carryOutInEtcd(ctx context.Context, change changes.Change) error {
 		return s.disarmAlarms(ctx, c)
 	case changes.CoverLog:
 		return s.coverLog(ctx, c)
+	case changes.EnableDowngrade:
+		return s.askLeader(ctx, "enabling a downgrade", func(leader client.Client) error {
+			return leader.EnableDowngrade(ctx, c.Minor)
+		})
+	case changes.CancelDowngrade:
+		return s.askLeader(ctx, "cancelling a downgrade", func(leader client.Client) error {
+			return leader.CancelDowngrade(ctx)
+		})
 	case changes.RemoveMember:
 		return s.removeMember(ctx, c)
 	default:
@@ -115,6 +123,18 @@ func (s step) disarmAlarms(ctx context.Context, c changes.DisarmAlarms) error {
 		}
 	}
 	return nil
+}
+
+// askLeader has the leader do something that succeeds when it is already so.
+func (s step) askLeader(ctx context.Context, what string, ask func(client.Client) error) error {
+	leader, err := s.leader()
+	if err != nil {
+		return err
+	}
+	if err := s.stillLeads(ctx); err != nil {
+		return err
+	}
+	return etcdError(ask(leader), what)
 }
 
 // stillLeads is asked right before each call that changes etcd.

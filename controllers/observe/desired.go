@@ -61,7 +61,7 @@ func atStop(cluster *v1alpha1.EtcdCluster, desired facts.Desired, at etcdutil.Pr
 		desired.Fault = cmp.Or(desired.Fault, err.Error())
 		return desired
 	}
-	if desired.NoWay = noWay(at, desired.Target); desired.NoWay != "" {
+	if desired.NoWay = noWay(at, desired); desired.NoWay != "" {
 		return desired
 	}
 	desired.Needs = stop.Needs
@@ -72,10 +72,10 @@ func atStop(cluster *v1alpha1.EtcdCluster, desired facts.Desired, at etcdutil.Pr
 
 // noWay says which steps this release does not take, or "". It asks for nothing but the members' own versions, so that
 // the answer does not change while one of them is silent.
-func noWay(at etcdutil.Progress, target etcdutil.Version) string {
-	isNoneBelow := !slices.ContainsFunc(at.Members, func(v etcdutil.Version) bool { return v.Minor <= target.Minor })
-	if len(at.Members) > 0 && isNoneBelow {
-		return "This release brings a running cluster to higher minor versions, and to no lower one"
+func noWay(at etcdutil.Progress, desired facts.Desired) string {
+	isAtMost := func(v etcdutil.Version) bool { return v.Minor <= desired.Target.Minor }
+	if desired.Ephemeral && len(at.Members) > 0 && !slices.ContainsFunc(at.Members, isAtMost) {
+		return "This release brings no cluster with ephemeral data to a lower minor version"
 	}
 	return ""
 }

@@ -17,10 +17,8 @@ const (
 // far each one was is written down before, by recordMembers. A roll comes first: a Pod made anew begins this anew.
 func coverLog(o judge.View) *proposal {
 	leader := facts.Filter(o.Voters(), func(r facts.Replica) bool { return r.Member.ID == o.Membership.Leader })
-	isUnfit := func(r facts.Replica) bool { return isOutdated(o.Observation, r) || !isWell(o.Incarnation, r) }
 	switch {
-	case o.Desired.Needs != etcdutil.NeedCover || len(leader) != 1 || len(o.Learners()) > 0 ||
-		len(facts.Filter(o.Voters(), isUnfit)) > 0:
+	case o.Desired.Needs != etcdutil.NeedCover || len(leader) != 1 || !isReadyToLeave(o):
 		return nil
 	case o.Desired.SnapshotEach > snapshotAtMost:
 		return refuse(facts.ReasonCoverLog, "etcd 3.7 cannot read what 3.5 may have left in raft's log, and with "+

@@ -48,9 +48,10 @@
 //     Those who are away must not need it as it is: see stopping.go.
 //  6. Who is a member: quorum-lost, membership, corruption. Unknown is not empty: nothing is removed. While copies of
 //     the data differ, none of them is given up on one member's word.
-//  7. Finish what was begun: record-members, abandon-learner, first-pod, promote, collect.
+//  7. Finish what was begun: record-members, cancel-downgrade, abandon-learner, first-pod, promote, collect.
 //  8. alarms, replace, shrink, grow. A doomed voter does not count, so grow also makes its successor.
-//  9. What the spec asks of members that run: pod-metadata, roll, cover-log; then member-health, settled.
+//  9. What the spec asks of members that run: pod-metadata, roll, enable-downgrade, cover-log; then member-health,
+//     settled.
 //
 // # When later rules are asked
 //
@@ -90,7 +91,8 @@
 //   - blind.go: seal, lead-away, quorum-lost, and the parts of membership that speak while etcd cannot be asked
 //   - membership.go: membership, record-members, label-role. corruption.go: corruption
 //   - learner.go: abandon-learner, promote. replace.go: replace. size.go: shrink, grow. alarms.go: alarms
-//   - rollout.go: pod-metadata, roll. coverlog.go: cover-log. health.go: member-health. decide.go: settled
+//   - rollout.go: pod-metadata, roll. downgrade.go: cancel-downgrade, enable-downgrade. coverlog.go: cover-log
+//   - health.go: member-health. decide.go: settled
 //
 // # The packages below
 //

@@ -23,7 +23,8 @@ type guardRow struct {
 }
 
 func TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt(t *testing.T) {
-	for _, row := range slices.Concat(guardedMembership(), guardedApprovals(), guardedReturns(), guardedLogs()) {
+	for _, row := range slices.Concat(guardedMembership(), guardedApprovals(), guardedReturns(), guardedLogs(),
+		guardedDowngrades()) {
 		t.Run(row.name, row.check)
 	}
 }

@@ -56,15 +56,7 @@ func memberHealth(o judge.View) *proposal {
 // versionsMoving waits at a stop for what etcd does by itself once every member runs its minor. Only then is the step
 // done, and the next one begun: nothing is called settled on the way.
 func versionsMoving(o judge.View) *proposal {
-	at, stop := o.Progress(), o.Desired.Choices.Version
-	if o.Desired.Needs == etcdutil.NeedNoDowngrade {
-		if at.Downgrade.SameMinor(stop) {
-			return nil // etcd ends it
-		}
-		return refuse(facts.ReasonVersions, "A downgrade to etcd %s is enabled, and the spec does not ask for it. "+
-			"Until it is cancelled no member can be added: etcdctl downgrade cancel.",
-			at.Downgrade.MinorString()).byHuman().yielding()
-	}
+	at := o.Progress()
 	awaited := awaitedAtStop(o, at)
 	if awaited == "" {
 		return nil
@@ -80,7 +72,12 @@ func awaitedAtStop(o judge.View, at etcdutil.Progress) string {
 	isBehind := func(v etcdutil.Version) bool { return isOnItsWay || !v.IsZero() && v.Minor+1 == stop.Minor }
 	const moves = "Every member runs etcd %s. etcd moves %s to it within seconds, once every member of its list has " +
 		"started and answers."
-	switch {
+	const lowers = "A downgrade is enabled. etcd lowers %s to %s within seconds, once every member answers."
+	switch isDown := !at.Downgrade.IsZero(); {
+	case o.Desired.Needs == etcdutil.NeedCluster && isDown:
+		return fmt.Sprintf(lowers, "the cluster version", at.Downgrade.MinorString())
+	case o.Desired.Needs == etcdutil.NeedStorage && isDown:
+		return fmt.Sprintf(lowers, "the format of each member's data", at.Downgrade.MinorString())
 	case o.Desired.Needs == etcdutil.NeedCluster && isBehind(at.Cluster):
 		return fmt.Sprintf(moves, stop.MinorString(), "the cluster version")
 	case o.Desired.Needs == etcdutil.NeedStorage && isBehind(at.Storage):

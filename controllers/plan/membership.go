@@ -86,7 +86,7 @@ func recordOf(o judge.View, r facts.Replica) (record.Member, bool) {
 	}
 	mounted, backing := mountedBy(r)
 	answered := r.Record().Answered(r.Answer.ClusterID, r.Answer.ID, version, mounted, backing)
-	answered = answered.InCluster(r.Answer.Versions.Cluster)
+	answered = answered.InCluster(r.Answer.Versions.Cluster, r.Answer.Applied)
 	if o.Desired.Needs == etcdutil.NeedCover && o.MayMarkLog() {
 		answered.LogMark = o.NextLogMark(r)
 	}

@@ -17,6 +17,9 @@ type Member struct {
 	// ClusterVersion is the minor that the members of the cluster had agreed on then, as 3.6.0. It is zero where it was
 	// not asked for, and where an older release wrote the record.
 	ClusterVersion etcdutil.Version `json:"clusterVersion,omitzero"`
+	// ClusterVersionAt is raft's index when the member first said so. Of two members the one with the higher index
+	// knows better. It is zero where an older release wrote the record.
+	ClusterVersionAt uint64 `json:"clusterVersionAt,omitempty"`
 
 	// VolumeUID is the UID of the PVC on which that was. It differs from the UID of a PVC that was created anew with
 	// the annotations of an old one. It is empty for data in a Pod, and where an older release wrote the record.
@@ -75,10 +78,11 @@ func (m Member) Answered(cluster, member etcdutil.ID, version etcdutil.Version, 
 	return m
 }
 
-// InCluster is the record once the member said which version its cluster is of. Zero says nothing.
-func (m Member) InCluster(version etcdutil.Version) Member {
-	if !version.IsZero() {
-		m.ClusterVersion = version
+// InCluster is the record once the member said which version its cluster is of, at an index of raft. A version of zero
+// says nothing.
+func (m Member) InCluster(version etcdutil.Version, applied uint64) Member {
+	if !version.IsZero() && version != m.ClusterVersion {
+		m.ClusterVersion, m.ClusterVersionAt = version, applied
 	}
 	return m
 }

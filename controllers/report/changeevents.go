@@ -60,7 +60,7 @@ func changeEvents(in Input) []words.Event { //nolint:gocyclo // one flat list th
 		changes.Bootstrap, changes.RecordMembers, changes.SealPods, changes.LabelRole, changes.ApplyObjects,
 		changes.SetBudget,
 		changes.SetChoices, changes.MarkVolume, changes.DressPods, changes.RestoreInputs, changes.DeleteSecret,
-		changes.PrepareMember, changes.CoverLog:
+		changes.PrepareMember, changes.CoverLog, changes.EnableDowngrade, changes.CancelDowngrade:
 	}
 	return nil
 }

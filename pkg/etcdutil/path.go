@@ -21,6 +21,8 @@ type Progress struct {
 	// Storage is the lowest version of the format that any member's data is in; zero when it is not known. Members of
 	// 3.5 do not say it (etcd-io/etcd:server/storage/schema/schema.go).
 	Storage Version
+	// Uneven: members do not say the same of the cluster version, or of the format of their data.
+	Uneven bool
 	// Downgrade is the minor to which a downgrade is enabled; zero when none is.
 	Downgrade Version
 	// Blind: nothing says who is a member. Then no member goes to another minor, and what else changed of its settings
@@ -75,7 +77,7 @@ func NextStop(at Progress, target Version) (Stop, error) {
 	case high.Minor-low.Minor > 1:
 		return Stop{}, fmt.Errorf("members run %s and %s, which are more than one minor apart", low, high)
 	case low.Minor != high.Minor:
-		return mixed(low, high, target)
+		return at.mixed(low, high, target)
 	case target.SameMinor(high):
 		return Stop{Version: target, Needs: at.unmoved(target)}, nil
 	case at.Blind:
@@ -86,15 +88,21 @@ func NextStop(at Progress, target Version) (Stop, error) {
 	return at.down(high, target)
 }
 
-// mixed is the stop of members of two minors: the higher one where that leads to the target, else the lower one.
-func mixed(low, high, target Version) (Stop, error) {
+// mixed is the stop of members of two minors: the higher one where that leads to the target, else the lower one. A
+// downgrade that the target does not ask for any more is cancelled on the way.
+func (at Progress) mixed(low, high, target Version) (stop Stop, err error) {
 	switch {
 	case target.SameMinor(low), target.SameMinor(high):
-		return Stop{Version: target}, nil
+		stop = Stop{Version: target}
 	case target.Minor > high.Minor:
-		return passThrough(high, target)
+		stop, err = passThrough(high, target)
+	default:
+		stop = Stop{Version: low}
 	}
-	return Stop{Version: low}, nil
+	if !at.Downgrade.IsZero() && compareMinors(at.Downgrade, target) < 0 {
+		stop.Needs = NeedNoDowngrade
+	}
+	return stop, err
 }
 
 // up is the next stop of members of one minor below that of the target.
@@ -139,7 +147,7 @@ func (at Progress) down(high, target Version) (Stop, error) {
 		return Stop{Version: high, Needs: NeedDowngrade}, nil
 	case !at.Cluster.SameMinor(next):
 		return Stop{Version: high, Needs: NeedCluster}, nil
-	case !at.Storage.SameMinor(next):
+	case !at.Storage.SameMinor(next), at.Uneven:
 		return Stop{Version: high, Needs: NeedStorage}, nil
 	}
 	return enter(next, target)

@@ -16,6 +16,8 @@ func progress(t *testing.T, text string) Progress {
 			at.Covered = true
 		case !isSaid && word == "blind":
 			at.Blind = true
+		case !isSaid && word == "uneven":
+			at.Uneven = true
 		case !isSaid:
 			at.Members = append(at.Members, version(t, word))
 		case key == "cluster":
@@ -80,9 +82,16 @@ func TestTheNextStopOnTheWayToAVersion(t *testing.T) {
 		{"the downgrade has to end before the next one", "3.6.16 3.6.16 3.6.16 cluster=3.6 storage=3.6 downgrade=3.6",
 			"3.5.21", "3.6.16", "NoDowngrade"},
 		{"the target turned round with one down brings it up again",
-			"3.7.3 3.6.16 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6", "3.7.3", "3.7.3", ""},
+			"3.7.3 3.6.16 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6", "3.7.3", "3.7.3",
+			"NoDowngrade"},
 		{"and cancels the downgrade then", "3.7.3 3.7.3 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6", "3.7.3", "3.7.3",
 			"NoDowngrade"},
+		{"a member that does not say that its data followed holds the others up",
+			"3.6.16 3.6.16 3.6.16 cluster=3.5 storage=3.5 downgrade=3.5 uneven", "3.5.35", "3.6.16", "StorageVersion"},
+		{"a downgrade that began and is not asked for any more is cancelled while members go back",
+			"3.6.16 3.5.35 3.5.35 cluster=3.5 storage=3.5 downgrade=3.5", "3.6.16", "3.6.16", "NoDowngrade"},
+		{"and not while it is asked for", "3.6.16 3.5.35 3.5.35 cluster=3.5 storage=3.5 downgrade=3.5", "3.5.21",
+			"3.5.21", ""},
 		{"a downgrade that the target does not ask for is cancelled",
 			"3.6.16 cluster=3.5 storage=3.5 downgrade=3.5", "3.6.16",
 			"3.6.16", "NoDowngrade"},

@@ -86,8 +86,43 @@ var _ = Describe("A change of minor version", Label("versions"), func() {
 		cluster.AwaitEqualHashes(ctx)
 	})
 
+	It("goes from 3.7 to an old patch of 3.5 in one edit, and the cluster serves meanwhile", perStory,
+		func(ctx context.Context) {
+			cluster := story.Create(ctx, "lowered", 3, world.Version("3.7.3"))
+			cluster.AwaitReady(ctx, 3)
+			ids, data, id := cluster.Identities(ctx), volumes(ctx, cluster), cluster.ClusterID
+			traffic := cluster.Write(ctx)
+			traffic.Within(ctx, world.OneElection, func() {
+				cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.21" })
+				cluster.AwaitReady(ctx, 3)
+			})
+			expectVersion(ctx, cluster, "3.5.21")
+			expectClusterVersion(ctx, cluster, "3.5.0")
+			Expect(cluster.Identities(ctx)).To(Equal(ids))
+			Expect(volumes(ctx, cluster)).To(Equal(data))
+			Expect(cluster.ClusterID).To(Equal(id))
+			Expect(cluster.History.Restarted()).To(HaveLen(6), "once for each stop:\n%s", cluster.History)
+			Expect(traffic.Finish(ctx).Failed).To(BeZero())
+			cluster.AwaitEqualHashes(ctx)
+		})
+
+	It("is turned round once the downgrade is enabled", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "regretted", 3, world.Version("3.6.16"))
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		traffic := cluster.Write(ctx)
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })
+		Eventually(ctx, cluster.History.Rules).Should(ContainElement("enable-downgrade"))
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.6.16" })
+		cluster.AwaitReady(ctx, 3)
+		expectClusterVersion(ctx, cluster, "3.6.0")
+		Expect(cluster.History.Rules()).To(ContainElement("cancel-downgrade"))
+		Expect(traffic.Finish(ctx).Failed).To(BeZero())
+		expectSame(ctx, cluster, was)
+	})
+
 	It("to which this release takes no step changes nothing, and says so", perStory, func(ctx context.Context) {
-		cluster := story.Create(ctx, "refused", 3, world.Version("3.6.16"))
+		cluster := story.Create(ctx, "refused", 3, world.Version("3.6.16"), world.Ephemeral)
 		cluster.AwaitReady(ctx, 3)
 		was := identityOf(ctx, cluster)
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })

@@ -137,14 +137,13 @@ var _ = Describe("A change of a running cluster that this release cannot make", 
 	ownNamespace()
 
 	changes := map[string]func(*v1alpha1.EtcdClusterSpec){
-		"the minor version": func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" },
 		"the size of volumes": func(s *v1alpha1.EtcdClusterSpec) {
 			s.Storage = &v1alpha1.StorageSpec{Size: quantity("9Gi")}
 		},
 	}
 	for _, what := range slices.Sorted(maps.Keys(changes)) { // every process must see them in one order
 		labels := Labels{}
-		if what == "the minor version" {
+		if what == "the size of volumes" {
 			labels = Label("core")
 		}
 		It("is not begun: "+what+". Members are kept alive meanwhile, and putting it back is enough", labels, perStory, func(ctx context.Context) {

@@ -53,11 +53,9 @@ var life = []mutant{
 	{
 		Name: "rules are swapped: what is left over goes before what was begun is recorded", Peer: "",
 		File: "controllers/plan/phases.go",
-		From: `{"record-members", "A member that answered is written down beside its data.", recordMembers, holds, always},
-		{"abandon-learner", "A learner that is not wanted, or cannot live, is removed.", abandonLearner, holds, always},`,
+		From: `{"record-members", "A member that answered is written down beside its data.", recordMembers, holds, always},`,
 		To: `{"collect", "", collect, givesWay, always},
-		{"record-members", "A member that answered is written down beside its data.", recordMembers, holds, always},
-		{"abandon-learner", "A learner that is not wanted, or cannot live, is removed.", abandonLearner, holds, always},`,
+		{"record-members", "A member that answered is written down beside its data.", recordMembers, holds, always},`,
 		Package: planPackage, Test: "TestTheRulesAreInTheirOrderInDocGoAndInTheUsersDocs",
 	},
 	{

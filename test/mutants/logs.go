@@ -60,7 +60,7 @@ var logs = []mutant{
 		Package: planPackage, Test: marked,
 	},
 	{
-		Name: "entries are added beside a roll", File: "controllers/plan/coverlog.go",
+		Name: "entries are added beside a roll", File: "controllers/plan/downgrade.go",
 		From: "return isOutdated(o.Observation, r) || !isWell(o.Incarnation, r)", To: "return r.Member == nil",
 		Package: planPackage, Test: added,
 	},
@@ -105,5 +105,76 @@ var logs = []mutant{
 		File: "pkg/etcdutil/client/versions.go",
 		From: "if len(series) == 0 || series[0].GetHistogram() == nil {", To: "if len(series) > 1 {",
 		Package: "./pkg/etcdutil/client", Test: "TestSnapshotsAreCountedFromTheMetricsOfTheClientPort",
+	},
+	{
+		Name: "a downgrade is enabled while a member is to be added", File: "controllers/plan/downgrade.go",
+		From: "|| wantsGrowth(o) || !isReadyToLeave(o)", To: "|| !isReadyToLeave(o)",
+		Package: planPackage, Test: "TestADowngradeIsEnabledOnlyOnceNothingElseIsLeftToDo",
+	},
+	{
+		Name: "a downgrade is enabled beside a sick member", File: "controllers/plan/downgrade.go",
+		From:    "return len(o.Learners()) == 0 && len(facts.Filter(o.Voters(), isUnfit)) == 0",
+		To:      "return len(o.Learners()) == 0 || len(facts.Filter(o.Voters(), isUnfit)) == 0",
+		Package: planPackage, Test: "TestADowngradeIsEnabledOnlyOnceNothingElseIsLeftToDo",
+	},
+	{
+		Name: "a downgrade that keeps a member from joining goes on", File: "controllers/plan/downgrade.go",
+		From: "case len(joining) > 0:", To: "case len(joining) > 1:",
+		Package: planPackage,
+		Test:    row("one that keeps a new member from joining is cancelled before its Pod is made"),
+	},
+	{
+		Name: "a downgrade that came with a backup stays", File: "controllers/plan/downgrade.go",
+		From: "case o.Desired.Needs == etcdutil.NeedNoDowngrade:", To: "case o.Desired.Needs == etcdutil.NeedCover:",
+		Package: planPackage, Test: row("one that the spec does not ask for is cancelled"),
+	},
+	{
+		Name: "a silent member's word of the cluster version counts as much as a newer one", Peer: "",
+		File: "controllers/plan/facts/versions.go",
+		From: "(at > lastAt || at == lastAt && v.Compare(last) > 0)", To: "(v.Compare(last) > 0 || at < lastAt && false)",
+		Package: planPackage, Test: "TestWhatWasSeenAtTheHighestIndexSaysOfWhichVersionTheClusterIs",
+	},
+	{
+		Name: "a silent member is taken to run what etcd refused to start", File: "controllers/plan/facts/versions.go",
+		From: `
+		o.WhyNotOnData(r, r.Choices().Version) == "":`,
+		To: `
+		r.Choices().Version.Minor < 100:`,
+		Package: planPackage, Test: "TestASilentMemberMayRunTheLowerMinorThatItsVolumeAsksForOnceTheClusterIsOfIt",
+	},
+	{
+		Name: "the guard lets a lower minor begin on two members at once", File: "controllers/plan/facts/versions.go",
+		From: "case version.Compare(r.Record().Version) > 0:", To: "case version.Compare(r.Record().Version) != 0:",
+		Package: planPackage, Test: vetoed + "the_first_one_goes_down_while_all_others_serve",
+	},
+	{
+		Name:    "the guard lets a member start with a lower minor that its volume does not ask for",
+		File:    "controllers/plan/facts/versions.go",
+		From:    "if !c.Version.SameMinor(wrote) && c != r.Choices() {",
+		To:      "if c.Version.Compare(wrote) > 0 && !c.Version.SameMinor(wrote) && c != r.Choices() {",
+		Package: planPackage, Test: vetoed + "a_lower_minor_starts_only_where_the_volume_asks_for_it",
+	},
+	{
+		Name: "the guard lets a downgrade begin while a member is away", File: "controllers/plan/guard/downgrade.go",
+		From: "len(o.Membership.Members) > len(o.HealthyVoters())", To: "len(o.Membership.Members) == 0",
+		Package: planPackage, Test: vetoed + "and_not_beside_a_learner",
+	},
+	{
+		Name: "the guard lets a downgrade skip a minor", File: "controllers/plan/guard/downgrade.go",
+		From: "|| runs.Minor != c.Minor.Minor+1 {", To: "|| runs.Minor < c.Minor.Minor {",
+		Package: planPackage, Test: vetoed + "it_goes_one_minor_down",
+	},
+	{
+		Name: "a member goes down before the data of all followed", File: "pkg/etcdutil/path.go",
+		From: "case !at.Storage.SameMinor(next), at.Uneven:", To: "case !at.Storage.SameMinor(next):",
+		Package: "./pkg/etcdutil", Test: "TestTheNextStopOnTheWayToAVersion/a_member_that_does_not_say_that_its_data_" +
+			"followed_holds_the_others_up",
+	},
+	{
+		Name: "a downgrade that began goes on where it is not asked for", File: "pkg/etcdutil/path.go",
+		From:    "if !at.Downgrade.IsZero() && compareMinors(at.Downgrade, target) < 0 {",
+		To:      "if !at.Downgrade.IsZero() && compareMinors(at.Downgrade, target) > 9 {",
+		Package: "./pkg/etcdutil", Test: "TestTheNextStopOnTheWayToAVersion/a_downgrade_that_began_and_is_not_asked_" +
+			"for_any_more_is_cancelled_while_members_go_back",
 	},
 }

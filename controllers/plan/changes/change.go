@@ -232,6 +232,12 @@ type (
 	// snapshot of what was applied before sooner.
 	CoverLog struct{ Until uint64 }
 
+	// EnableDowngrade has etcd lower the cluster version, and let members of this minor take the place of the others.
+	EnableDowngrade struct{ Minor etcdutil.Version }
+
+	// CancelDowngrade ends that. While one is enabled, etcd lets no new member join.
+	CancelDowngrade struct{ Minor etcdutil.Version }
+
 	// RemoveMember takes a member out of the list. A promise of its name ends before that.
 	RemoveMember struct {
 		Name string

@@ -121,4 +121,8 @@ func (CoverLog) traits() Traits {
 	return Traits{Unconfirmed: "an entry changes no key and no revision, and the member's process goes on"}
 }
 
+func (EnableDowngrade) traits() Traits { return Traits{} }
+
+func (CancelDowngrade) traits() Traits { return Traits{} }
+
 func (RemoveMember) traits() Traits { return Traits{} }

@@ -50,6 +50,7 @@ const (
 	ReasonRecordMembers = "RecordMembers"  // identities are written on volumes
 	ReasonVersions      = "VersionsMoving" // all members run a minor, and the versions of cluster and data follow
 	ReasonCoverLog      = "CoverLog"       // entries are added until snapshots cover what etcd 3.5 wrote
+	ReasonDowngrade     = "Downgrade"      // a downgrade of etcd is enabled, or cancelled
 	ReasonLabelRole     = "LabelRole"      // the client Service follows the roles
 	ReasonLeftover      = "Leftover"       // remains of a removed member are cleaned up
 	ReasonJoin          = "Join"           // a learner's first Pod is started

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -19,6 +20,7 @@ func (o Incarnation) Progress() etcdutil.Progress {
 			continue
 		}
 		at.Members = append(at.Members, versions...)
+		at.Uneven = at.Uneven || !isFirst && (at.Cluster != says.Cluster || at.Storage != says.Storage)
 		at.Cluster = lower(at.Cluster, says.Cluster, isFirst)
 		at.Storage = lower(at.Storage, says.Storage, isFirst)
 		if at.Downgrade.IsZero() {
@@ -29,8 +31,9 @@ func (o Incarnation) Progress() etcdutil.Progress {
 	return at
 }
 
-// mayRun are the versions that may have written the member's data: the one that last answered, and the next minor where
-// a silent member's volume asks for it. A first member of which nothing is written down may have run what its Pod says.
+// mayRun are the versions that may have written the member's data: the one that last answered, and that of a silent
+// member's volume where etcd may have started with it. A first member of which nothing is written down may have run
+// what its Pod says.
 func (o Incarnation) mayRun(r Replica) []etcdutil.Version {
 	wrote := r.wrote()
 	switch {
@@ -38,7 +41,8 @@ func (o Incarnation) mayRun(r Replica) []etcdutil.Version {
 		return []etcdutil.Version{r.Pod.Choices.Version}
 	case wrote.IsZero():
 		return nil
-	case r.Answer == nil && r.Choices().Version.Minor == wrote.Minor+1:
+	case r.Answer == nil && !r.Choices().IsZero() && !r.Choices().Version.SameMinor(wrote) &&
+		o.WhyNotOnData(r, r.Choices().Version) == "":
 		return []etcdutil.Version{wrote, r.Choices().Version}
 	}
 	return []etcdutil.Version{wrote}
@@ -77,25 +81,38 @@ func (r Replica) Versions() Versions {
 	return says
 }
 
-// ClusterVersion is the highest version that members were ever seen to have agreed on; zero when none said one. Every
-// voter has then run that minor on its data, also where its own record lags: etcd moves the version no sooner.
+// ClusterVersion is the version that the members last agreed on, as far as it was seen; zero when none said one. All of
+// them are bound by it, also one whose own record lags: etcd raises it once every voter has run that minor on its data,
+// and lowers it for a downgrade. What was seen at the highest index of raft counts, and of equals the higher version.
 func (o Incarnation) ClusterVersion() etcdutil.Version {
-	var highest etcdutil.Version
-	for _, r := range o.Members {
-		for _, v := range []etcdutil.Version{r.Versions().Cluster, r.Record().ClusterVersion} {
-			if v.Compare(highest) > 0 {
-				highest = v
-			}
+	var last etcdutil.Version
+	var lastAt uint64
+	see := func(v etcdutil.Version, at uint64) {
+		if !v.IsZero() && (at > lastAt || at == lastAt && v.Compare(last) > 0) {
+			last, lastAt = v, at
 		}
 	}
-	return highest
+	for _, r := range o.Members {
+		see(r.Record().ClusterVersion, r.Record().ClusterVersionAt)
+		if r.Answer != nil && r.Member != nil {
+			see(r.Answer.Versions.Cluster, r.Answer.Applied)
+		}
+	}
+	return last
 }
 
-// HasBegun reports a version no minor above what ran on the data of a recorded member, or what its volume asks for: a
-// roll wrote that while all others served.
+// HasBegun reports a version that was begun: its minor ran on the data of a recorded member, or its volume asks for it.
+// A roll wrote that while all others served. A higher one is begun as well where the cluster was seen to be of it,
+// since every voter ran it then; a lower one where another member ran it.
 func (o Incarnation) HasBegun(r Replica, version etcdutil.Version) bool {
-	isNoHigher := func(than etcdutil.Version) bool { return version.SameMinor(than) || version.Compare(than) < 0 }
-	return isNoHigher(r.Record().Version) || isNoHigher(r.Choices().Version) || isNoHigher(o.ClusterVersion())
+	ran := func(other Replica) bool { return version.SameMinor(other.Record().Version) }
+	switch {
+	case ran(r), version.SameMinor(r.Choices().Version):
+		return true
+	case version.Compare(r.Record().Version) > 0:
+		return version.SameMinor(o.ClusterVersion())
+	}
+	return slices.ContainsFunc(o.Members, ran)
 }
 
 // WhyNotOnData says why etcd of this version must not start on the member's data, or "".
@@ -104,13 +121,13 @@ func (o Incarnation) WhyNotOnData(r Replica, version etcdutil.Version) string {
 }
 
 // WhyNotStart says why a Pod that is made from these choices must not start on the member's data, or "". It starts with
-// a higher minor only where a roll wrote that on its volume.
+// another minor only where a roll wrote that on its volume.
 func (o Incarnation) WhyNotStart(r Replica, c Choices) string {
 	if why := o.WhyNotOnData(r, c.Version); why != "" {
 		return why
 	}
 	wrote := r.Record().Version
-	if isHigher := c.Version.Compare(wrote) > 0 && !c.Version.SameMinor(wrote); isHigher && c != r.Choices() {
+	if !c.Version.SameMinor(wrote) && c != r.Choices() {
 		return fmt.Sprintf("etcd %s wrote it, and its volume does not ask for %s", wrote, c.Version)
 	}
 	return ""

@@ -215,7 +215,7 @@ func guardChoices(o facts.View, ref facts.VolumeRef, c facts.Choices) string {
 	others := facts.Filter(o.HealthyVoters(), func(other facts.Replica) bool { return other.Name != r.Name })
 	wanted := facts.Filter(o.Voters(), func(other facts.Replica) bool { return other.Name != r.Name })
 	if !o.Membership.Known || len(others) < len(wanted) {
-		return fmt.Sprintf("a higher minor is tried on %s only while all others serve.", r.Name)
+		return fmt.Sprintf("another minor is tried on %s only while all others serve.", r.Name)
 	}
 	return ""
 }

@@ -31,6 +31,10 @@ func Veto(o facts.View, c changes.Change) string {
 		return guardDisarm(o, c)
 	case changes.CoverLog:
 		return guardCover(o)
+	case changes.EnableDowngrade:
+		return guardDowngrade(o, c)
+	case changes.CancelDowngrade:
+		return guardCancel(o)
 	case changes.RecordBirth:
 		return guardRecordBirth(o, c)
 	case changes.LabelRole:

@@ -20,6 +20,7 @@ type disk struct {
 	isCopy          bool             // a backup tool made it: no member ever lived on it
 	fails           bool             // it returns errors
 	ran             etcdutil.Version // that last took part on it
+	format          etcdutil.Version // in which it is
 	entries         int              // of raft's log that reached it and are no writes
 	covered         int              // all entries up to this one are behind its snapshot
 }
@@ -69,9 +70,11 @@ type cluster struct {
 	from    string           // what it began with: the sum of a backup, or the survivor; empty for nothing
 	life    string           // the incarnation that its members are of
 	version etcdutil.Version // that its members agreed on; zero before
-	entries int              // of raft's log that are no writes
-	added   int              // of these, by an operator
-	old     int              // the last entry that a 3.5 may have written
+	// the minor to which a downgrade is enabled; zero while none is
+	downgrade etcdutil.Version
+	entries   int // of raft's log that are no writes
+	added     int // of these, by an operator
+	old       int // the last entry that a 3.5 may have written
 	// that space ran out, under the ID of a member of the cluster that the backup was taken from
 	alarm   bool
 	full    bool                 // whether it did
@@ -194,6 +197,9 @@ func (w *World) startExisting(p pod, d *disk) etcdutil.ExitReason {
 	c := w.clusters[w.objects.birth.ClusterID]
 	if c == nil || len(w.running(c)) == 0 {
 		return etcdutil.ExitDataEmpty // the same words as a sealed member on an empty disk
+	}
+	if !c.downgrade.IsZero() || minorOf(p.made.Version).Compare(c.version) < 0 {
+		return etcdutil.ExitVersionTooLow
 	}
 	if len(c.members) != len(p.initial) {
 		return etcdutil.ExitStaleFlags

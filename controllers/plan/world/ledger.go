@@ -98,13 +98,15 @@ type snapshot struct {
 	late    int
 	corrupt int // alarms
 	added   int // entries of logs
+	lowers  map[etcdutil.ID]etcdutil.Version
 }
 
 func (w *World) snapshot() snapshot {
 	s := snapshot{w.objects.clone(), w.Spec, map[etcdutil.ID][]etcdutil.Member{}, map[etcdutil.ID]etcdutil.ID{},
-		map[etcdutil.ID]bool{}, len(w.trouble.late), 0, 0}
+		map[etcdutil.ID]bool{}, len(w.trouble.late), 0, 0, map[etcdutil.ID]etcdutil.Version{}}
 	for id, c := range w.clusters {
 		s.members[id], s.leaders[id], s.alarms[id] = slices.Clone(c.members), c.leader, c.alarm
+		s.lowers[id] = c.downgrade
 		s.corrupt, s.added = s.corrupt+len(c.corrupt), s.added+c.added
 	}
 	return s

@@ -29,10 +29,8 @@ func atStop(o facts.Observation) facts.Desired {
 		desired.Fault = err.Error()
 		return desired
 	}
-	isNoneBelow := !slices.ContainsFunc(at.Members, func(v etcdutil.Version) bool {
-		return v.Minor <= desired.Target.Minor
-	})
-	if len(at.Members) > 0 && isNoneBelow {
+	isAtMost := func(v etcdutil.Version) bool { return v.Minor <= desired.Target.Minor }
+	if desired.Ephemeral && len(at.Members) > 0 && !slices.ContainsFunc(at.Members, isAtMost) {
 		desired.NoWay = "No step leads down"
 		return desired
 	}
@@ -40,33 +38,63 @@ func atStop(o facts.Observation) facts.Desired {
 	return desired
 }
 
-// moveVersion is etcd's monitor: once every listed member runs a higher minor, the cluster is of that version.
+// moveVersion is etcd's monitor: once every listed member runs a higher minor, the cluster is of that version. A
+// downgrade lowers it, and ends once every member runs its target. Each member's data follows.
 func (w *World) moveVersion(c *cluster, running []*process) {
-	lowest := etcdutil.Version{}
+	lowest, highest := etcdutil.Version{}, etcdutil.Version{}
 	for _, p := range running {
-		if runs := w.objects.pods[p.pod].made.Version; lowest.IsZero() || runs.Compare(lowest) < 0 {
+		runs := minorOf(w.objects.pods[p.pod].made.Version)
+		if lowest.IsZero() || runs.Compare(lowest) < 0 {
 			lowest = runs
+		}
+		if runs.Compare(highest) > 0 {
+			highest = runs
 		}
 		p.disk.ran = w.objects.pods[p.pod].made.Version
 	}
-	minor := etcdutil.Version{Major: lowest.Major, Minor: lowest.Minor}
+	isEach := len(running) == len(c.members)
 	switch {
 	case c.version.IsZero():
-		c.version = minor
-	case len(running) == len(c.members) && minor.Compare(c.version) > 0 && w.rng.IntN(4) == 0:
-		c.version = minor
-		w.logf("etcd: the cluster is of version %s", minor.MinorString())
+		c.version = lowest
+	case w.rng.IntN(4) != 0:
+	case !c.downgrade.IsZero() && isEach && highest.Compare(c.downgrade) <= 0:
+		c.downgrade = etcdutil.Version{}
+	case !c.downgrade.IsZero() && c.downgrade.Compare(c.version) < 0:
+		c.version = c.downgrade
+		w.logf("etcd: the cluster is of version %s again", c.version.MinorString())
+	case c.downgrade.IsZero() && isEach && lowest.Compare(c.version) > 0:
+		c.version = lowest
+		w.logf("etcd: the cluster is of version %s", lowest.MinorString())
 	}
+	for _, p := range running {
+		if p.disk.format.IsZero() || w.rng.IntN(2) == 0 {
+			p.disk.format = c.version
+		}
+	}
+}
+
+func minorOf(v etcdutil.Version) etcdutil.Version {
+	return etcdutil.Version{Major: v.Major, Minor: v.Minor}
 }
 
 // isTooOld reports an etcd that is older than its cluster. One that skips a minor must never be started.
 func (w *World) isTooOld(p pod, d *disk) bool {
 	c := w.clusters[d.cluster]
-	if d.ran.IsZero() || etcdutil.WhyNotOn(p.made.Version, d.ran, c.version) == "" {
+	isReadable := d.format.Compare(minorOf(p.made.Version)) <= 0
+	if d.ran.IsZero() || isReadable && etcdutil.WhyNotOn(p.made.Version, d.ran, c.version) == "" {
 		return false
 	}
 	if p.made.Version.Minor > d.ran.Minor+1 || d.ran.Minor > p.made.Version.Minor+1 {
 		w.violate("I15: etcd %s starts on what %s wrote", p.made.Version, d.ran)
 	}
 	return true
+}
+
+// says is what a member of this version says of its cluster and of its data.
+func (c *cluster) says(runs etcdutil.Version, d *disk) facts.Versions {
+	says := facts.Versions{Cluster: c.version}
+	if runs.Minor >= 6 {
+		says.Storage, says.Downgrade = d.format, c.downgrade
+	}
+	return says
 }

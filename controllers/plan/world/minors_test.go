@@ -25,8 +25,8 @@ func TestASettledClusterGoesFromOneMinorToTheNextByWayOfAPatchThatMayBeLeft(t *t
 	}
 }
 
-func TestAClusterTurnsRoundAtAnyMomentBeforeItsVersionMoved(t *testing.T) {
-	for seed := range uint64(60) {
+func TestAClusterTurnsRoundAtAnyMoment(t *testing.T) {
+	for seed := range uint64(80) {
 		w := New(seed+1, ofVersion(3, asked[1], false))
 		w.Settle(600)
 		w.Spec.Choices.Version = asked[len(asked)-1]
@@ -34,14 +34,25 @@ func TestAClusterTurnsRoundAtAnyMomentBeforeItsVersionMoved(t *testing.T) {
 			w.Advance()
 			w.Pass()
 		}
-		hadMoved := w.clusters[w.born].version.Minor > 5
 		w.Spec.Choices.Version = asked[1]
 		d, rests := w.Settle(4000)
-		isBack := d.Verdict == plan.Settled && w.allRun(asked[1])
-		isTold := d.Reason == facts.ReasonNotSupported
-		if !rests || len(w.Violations) > 0 || !isBack && !(isTold && w.clusters[w.born].version.Minor > 5) ||
-			hadMoved && !isTold {
-			t.Fatalf("seed %d: had moved %v: %+v %v\n%s", seed, hadMoved, d, w.Violations, w.Story(80))
+		if !rests || len(w.Violations) > 0 || d.Verdict != plan.Settled || !w.allRun(asked[1]) {
+			t.Fatalf("seed %d: %+v %v\n%s", seed, d, w.Violations, w.Story(80))
+		}
+	}
+}
+
+func TestASettledClusterGoesFromTheHighestMinorToTheLowest(t *testing.T) {
+	for _, size := range []int{1, 3, 5} {
+		w := New(uint64(size), ofVersion(size, asked[len(asked)-1], false))
+		w.Settle(1500)
+		w.Spec.Choices.Version = asked[0]
+		d, rests := w.Settle(4000)
+		if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || !w.allRun(asked[0]) {
+			t.Fatalf("size %d: %+v %v\n%s", size, d, w.Violations, w.Story(80))
+		}
+		if c := w.clusters[w.born]; c.version.Minor != 5 || !c.downgrade.IsZero() {
+			t.Errorf("the cluster is of version %s, with a downgrade to %s", c.version, c.downgrade)
 		}
 	}
 }

@@ -179,7 +179,7 @@ func (w *World) answers(from objects) map[string]*facts.Answer {
 			Alarms: append(raised, c.corruptAlarms()...), DBSize: size,
 			ID: p.disk.member, ClusterID: c.id, Leader: leader, Version: from.pods[name].made.Version,
 			Revision: c.bump() + int64(p.disk.applied) + 1, Applied: uint64(p.disk.applied + p.disk.entries),
-			Learner: c.members[i].Learner, Versions: facts.Versions{Cluster: c.version, Storage: c.version},
+			Learner: c.members[i].Learner, Versions: c.says(from.pods[name].made.Version, p.disk),
 		}
 	}
 	return out

@@ -54,6 +54,10 @@ func (w *World) commit(cl *cluster, c changes.Change) error {
 		cl.leader = c.ToID
 	case changes.DisarmAlarms:
 		w.disarm(cl, c.Alarms)
+	case changes.EnableDowngrade:
+		cl.downgrade = c.Minor
+	case changes.CancelDowngrade:
+		cl.downgrade = etcdutil.Version{}
 	case changes.CoverLog:
 		more := max(0, int(c.Until)-cl.writes-cl.entries)
 		cl.entries, cl.added = cl.entries+more, cl.added+more
@@ -77,6 +81,10 @@ func (w *World) whyNot(cl *cluster, c changes.Change) string {
 	case changes.MoveLeader:
 		if !w.serves(cl, c.ToID) {
 			return "request timed out, leader transfer took too long"
+		}
+	case changes.EnableDowngrade:
+		if !cl.downgrade.IsZero() || c.Minor.Minor+1 != cl.version.Minor {
+			return "invalid downgrade target version"
 		}
 	default:
 	}

@@ -1,0 +1,48 @@
+package plan
+
+import (
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// The way to a lower minor: a downgrade is enabled, etcd lowers the cluster version and each member the format of its
+// data, and the roll follows. etcd ends it once every member runs the lower minor.
+
+// enableDowngrade begins it once nothing else is left to do: from then on no new member can join.
+func enableDowngrade(o judge.View) *proposal {
+	if o.Desired.Needs != etcdutil.NeedDowngrade || wantsGrowth(o) || !isReadyToLeave(o) {
+		return nil
+	}
+	stop := o.Desired.Choices.Version
+	minor := etcdutil.Version{Major: stop.Major, Minor: stop.Minor - 1}
+	return act(changes.EnableDowngrade{Minor: minor}, facts.ReasonDowngrade,
+		"etcd is asked to lower the cluster version to %s. Then members go there one at a time.", minor.MinorString())
+}
+
+// cancelDowngrade ends one that the spec does not ask for, as one that came with a backup, and one that keeps a new
+// member from joining. It is enabled again once that is a voter.
+func cancelDowngrade(o judge.View) *proposal {
+	minor := o.Progress().Downgrade
+	isAwaited := func(r facts.Replica) bool { return !r.Member.Started() }
+	joining := facts.Filter(o.Learners(), isAwaited)
+	switch {
+	case minor.IsZero():
+		return nil
+	case o.Desired.Needs == etcdutil.NeedNoDowngrade:
+		return act(changes.CancelDowngrade{Minor: minor}, facts.ReasonDowngrade,
+			"A downgrade of etcd to %s is enabled, and not asked for any more; it is cancelled.", minor.MinorString())
+	case len(joining) > 0:
+		return act(changes.CancelDowngrade{Minor: minor}, facts.ReasonDowngrade,
+			"The downgrade of etcd to %s is cancelled, since %s could not join before that.", minor.MinorString(),
+			joining[0].Name)
+	}
+	return nil
+}
+
+// isReadyToLeave reports that every member is a voter that serves as it is meant to.
+func isReadyToLeave(o judge.View) bool {
+	isUnfit := func(r facts.Replica) bool { return isOutdated(o.Observation, r) || !isWell(o.Incarnation, r) }
+	return len(o.Learners()) == 0 && len(facts.Filter(o.Voters(), isUnfit)) == 0
+}

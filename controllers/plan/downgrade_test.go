@@ -1,0 +1,141 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+var (
+	older      = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 5, Patch: 35}, Inputs: "c"}
+	olderMinor = etcdutil.Version{Major: 3, Minor: 5}
+	itsMinor   = etcdutil.Version{Major: 3, Minor: 6}
+)
+
+// toLower is a cluster of 3.6 that is to go to 3.5.
+func toLower() scene {
+	o := desire(settledWorld(3), func(d *facts.Desired) {
+		d.Target, d.Needs = older.Version, etcdutil.NeedDowngrade
+	})
+	for i := range 3 {
+		o = o.edit(i, func(r *facts.Replica) {
+			r.Answer.Versions = facts.Versions{Cluster: itsMinor, Storage: itsMinor}
+			r.Volume.Record = r.Volume.Record.InCluster(itsMinor, 100)
+		})
+	}
+	return o
+}
+
+// lowering is that cluster once the downgrade was enabled.
+func lowering(needs etcdutil.Need) scene {
+	o := desire(toLower(), func(d *facts.Desired) { d.Needs = needs })
+	for i := range 3 {
+		o = o.edit(i, func(r *facts.Replica) {
+			r.Answer.Versions = facts.Versions{Cluster: olderMinor, Storage: olderMinor, Downgrade: olderMinor}
+			r.Volume.Record = r.Volume.Record.InCluster(olderMinor, 200)
+		})
+	}
+	return o
+}
+
+func TestADowngradeIsEnabledOnlyOnceNothingElseIsLeftToDo(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		world scene
+		rule  string
+	}{
+		{"every member serves", toLower(), "enable-downgrade"},
+		{"one does not answer", toLower().edit(1, silent), "member-health"},
+		{"one is not ready", toLower().edit(1, unready), "member-health"},
+		{"a member is to be added", desire(toLower(), func(d *facts.Desired) { d.Size = 4 }), "grow"},
+		{"also while Kubernetes has no room for it",
+			rejecting(desire(toLower(), func(d *facts.Desired) { d.Size = 4 }), "grow"), "member-health"},
+		{"a learner joins", desire(toLower().with(learner(3)), func(d *facts.Desired) { d.Size = 4 }), "promote"},
+		{"members are to get other settings", wanting(toLower(), other), "roll"},
+		{"the spec is refused", desire(toLower(), func(d *facts.Desired) { d.Fault = "spec.size is 2." }),
+			"spec-refused"},
+	} {
+		if d := Decide(row.world.Observation); d.Rule != row.rule {
+			t.Errorf("%s: %s: %s", row.name, d.Rule, d.Message)
+		}
+	}
+}
+
+func TestWhatWasSeenAtTheHighestIndexSaysOfWhichVersionTheClusterIs(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		o    scene
+		want etcdutil.Version
+	}{
+		{"all say the same", toLower(), itsMinor},
+		{"one that is silent since knows of no downgrade", lowering("").edit(1, func(r *facts.Replica) {
+			r.Answer, r.Volume.Record = nil, toLower().Current.Members[1].Volume.Record
+		}), olderMinor},
+		{"nor do all that are written down but one", lowering("").edit(0, unanswered).edit(1, unanswered).edit(2,
+			unanswered).edit(1, func(r *facts.Replica) {
+			r.Volume.Record = toLower().Current.Members[1].Volume.Record
+		}), olderMinor},
+		{"of records without an index the higher one counts", settledWorld(2).edit(0, unanswered).edit(1,
+			func(r *facts.Replica) {
+				r.Answer, r.Volume.Record.ClusterVersion = nil, olderMinor
+			}).edit(0, func(r *facts.Replica) { r.Volume.Record.ClusterVersion = itsMinor }), itsMinor},
+	} {
+		if got := row.o.Current.ClusterVersion(); got != row.want {
+			t.Errorf("%s: %s", row.name, got)
+		}
+	}
+}
+
+func TestASilentMemberMayRunTheLowerMinorThatItsVolumeAsksForOnceTheClusterIsOfIt(t *testing.T) {
+	asked := func(r *facts.Replica) { r.Answer, r.Volume.Choices = nil, older }
+	for _, row := range []struct {
+		name  string
+		world scene
+		want  []etcdutil.Version
+	}{
+		{"the cluster is of the lower version", lowering("").edit(1, asked), []etcdutil.Version{choices.Version,
+			older.Version}},
+		{"it is of the higher one: etcd refused to start", toLower().edit(1, asked),
+			[]etcdutil.Version{choices.Version}},
+	} {
+		versions := slices.Compact(slices.SortedFunc(slices.Values(row.world.Current.Progress().Members),
+			func(a, b etcdutil.Version) int { return b.Compare(a) }))
+		if !slices.Equal(versions, row.want) {
+			t.Errorf("%s: %v", row.name, versions)
+		}
+	}
+}
+
+// guardedDowngrades are rows of the way to a lower minor.
+func guardedDowngrades() []guardRow {
+	enable, cancel := changes.EnableDowngrade{Minor: olderMinor}, changes.CancelDowngrade{Minor: olderMinor}
+	lower := changes.SetChoices{Volumes: []facts.VolumeRef{{Name: "demo-2", UID: "volume-demo-2"}}, Choices: older}
+	start := changes.StartPods{Pods: []changes.Start{{Name: "demo-2", Flags: facts.FlagsSealed, Choices: older}}}
+	moved := lowering("")
+	begun := moved.edit(1, func(r *facts.Replica) {
+		r.Answer, r.Volume.Record.Version = nil, older.Version
+	})
+	absent := moved.edit(2, noPod)
+	asked := absent.edit(2, func(r *facts.Replica) { r.Volume.Choices = older })
+	return []guardRow{
+		{"a downgrade begins while every member serves", toLower(), enable, toLower().edit(1, silent), enable,
+			"not every member is a voter that serves"},
+		{"and not beside a learner", toLower(), enable, toLower().with(learner(3)), enable,
+			"not every member is a voter that serves"},
+		{"it goes one minor down", toLower(), enable, toLower(),
+			changes.EnableDowngrade{Minor: etcdutil.Version{Major: 3, Minor: 4}}, "is not one minor below"},
+		{"from a cluster that is of its members' version", toLower(), enable, lowering(""), enable,
+			"is not one minor below"},
+		{"it is cancelled by who knows the list", moved, cancel, moved.blind(), cancel, "the member list is not known"},
+		{"no member goes down before the cluster version did", moved, lower, toLower(), lower,
+			"the cluster is of version 3.6"},
+		{"the first one goes down while all others serve", moved, lower, moved.edit(1, silent), lower,
+			"only while all others serve"},
+		{"what others run already is begun", begun, lower, moved.edit(1, silent), lower, "only while all others serve"},
+		{"a lower minor starts only where the volume asks for it", asked, start, absent, start,
+			"its volume does not ask for"},
+	}
+}
