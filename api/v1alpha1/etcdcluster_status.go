@@ -46,6 +46,12 @@ type EtcdClusterStatus struct {
 	// +optional
 	TargetVersion string `json:"targetVersion,omitempty"`
 
+	// UpgradePath are the etcd versions that members have yet to run on their way to the version of the spec, the next
+	// one first. Absent once every member runs that version, and while no path leads there.
+	// +optional
+	// +listType=atomic
+	UpgradePath []string `json:"upgradePath,omitempty"`
+
 	// ClusterID is etcd's ID of the cluster, in hex. It changes only with a restore.
 	// +optional
 	ClusterID string `json:"clusterID,omitempty"`

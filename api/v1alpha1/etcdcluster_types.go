@@ -74,7 +74,8 @@ type EtcdClusterSpec struct {
 
 	// Version is the etcd version to run, such as "3.6.16". A leading "v" is
 	// accepted. Versions that lose data are refused, and so are minors that the
-	// operator does not know.
+	// operator does not know. Another version is reached one member at a time, and
+	// one minor at a time, up or down. It may be changed again on the way.
 	// +required
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^v?(0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})$')",message="spec.version must be a released version of etcd with three numbers, such as 3.6.16",messageExpression="'spec.version is \"' + self + '\"; it must be a released version of etcd with three numbers, such as 3.6.16'"

@@ -687,6 +687,11 @@ func (in *EtcdClusterStatus) DeepCopyInto(out *EtcdClusterStatus) {
 		*out = new(NextStep)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.UpgradePath != nil {
+		in, out := &in.UpgradePath, &out.UpgradePath
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.RestoredFrom != nil {
 		in, out := &in.RestoredFrom, &out.RestoredFrom
 		*out = new(RestoredFrom)

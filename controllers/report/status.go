@@ -8,6 +8,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -37,6 +38,7 @@ func (in Input) status() v1alpha1.EtcdClusterStatus {
 		UpdatedMembers:     updatedMembers(o),
 		Selector:           selector(in.Cluster.Name),
 		TargetVersion:      in.targetVersion(),
+		UpgradePath:        upgradePath(o),
 		Incarnation:        o.Current.Birth.Incarnation,
 		RestoredFrom:       restoredFrom(o.Current.Birth.Origin),
 		DeletionPolicy:     deletionPolicy(o),
@@ -58,6 +60,18 @@ func (in Input) status() v1alpha1.EtcdClusterStatus {
 		status.ClientSecretRef = in.clientSecret()
 	}
 	return status
+}
+
+// upgradePath names what members have yet to run; nothing where the version of the spec is refused.
+func upgradePath(o facts.Observation) []string {
+	if o.Desired.NoWay != "" || o.Desired.Fault != "" {
+		return nil
+	}
+	var path []string
+	for _, v := range etcdutil.Path(o.Current.Progress(), o.Desired.Target) {
+		path = append(path, v.String())
+	}
+	return path
 }
 
 func restoredFrom(origin record.Origin) *v1alpha1.RestoredFrom {

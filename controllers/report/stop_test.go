@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -19,5 +20,25 @@ func TestMembersAtAStopAreNotWhatTheSpecAsksFor(t *testing.T) {
 	}
 	if got := (Input{Cluster: w.cluster, Observation: w.o}).targetVersion(); got != "3.7.3" {
 		t.Errorf("the target is told as %s", got)
+	}
+}
+
+func TestTheStatusNamesTheVersionsThatMembersHaveYetToRun(t *testing.T) {
+	w := demo(3, begin).settled()
+	runs := w.o.Current.Members[0].Answer.Version
+	for _, row := range []struct {
+		target etcdutil.Version
+		noWay  string
+		want   []string
+	}{
+		{runs, "", nil},
+		{etcdutil.Version{Major: 3, Minor: 7, Patch: 3}, "", []string{"3.7.3"}},
+		{etcdutil.Version{Major: 3, Minor: 5, Patch: 21}, "", []string{"3.5.21"}},
+		{etcdutil.Version{Major: 3, Minor: 5, Patch: 21}, "This release takes no such step", nil},
+	} {
+		w.o.Desired.Target, w.o.Desired.NoWay = row.target, row.noWay
+		if got := Status(w.input()).UpgradePath; !slices.Equal(got, row.want) {
+			t.Errorf("from %s to %s: %v", runs, row.target, got)
+		}
 	}
 }

@@ -65,14 +65,14 @@ func TestOwnedFlags(t *testing.T) {
 		cert-file key-file trusted-ca-file client-cert-auth client-crl-file peer-cert-file peer-auto-tls auto-tls auth-token
 		peer-skip-client-san-verification experimental-peer-skip-client-san-verification max-learners log-outputs
 		quota-backend-bytes snapshot-count heartbeat-interval election-timeout auto-compaction-retention
-		experimental-initial-corrupt-check experimental-compact-hash-check-enabled version help proxy`) {
+		experimental-initial-corrupt-check experimental-compact-hash-check-enabled version help proxy enable-v2 v2-deprecation`) {
 		if !OwnedFlag(name) {
 			t.Errorf("%s is not owned", name)
 		}
 	}
 	for _, name := range strings.Fields(`max-request-bytes max-txn-ops feature-gates cipher-suites tls-min-version log-level log-format
 		metrics enable-pprof pre-vote corrupt-check-time compact-hash-check-time bcrypt-cost auth-token-ttl backend-batch-limit grpc-keepalive-timeout
-		max-concurrent-streams host-whitelist cors max-wals max-snapshots v2-deprecation experimental-warning-apply-duration`) {
+		max-concurrent-streams host-whitelist cors max-wals max-snapshots experimental-warning-apply-duration`) {
 		if OwnedFlag(name) {
 			t.Errorf("%s is owned", name)
 		}

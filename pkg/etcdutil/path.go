@@ -51,6 +51,37 @@ type Stop struct {
 	Needs   Need // what keeps the cluster at it; NeedNothing while members are still brought to it, and at the target
 }
 
+// Path are the versions that members have yet to run on their way to the target, the next one first: none once all of
+// them run it, and as far as etcd supports the steps.
+func Path(at Progress, target Version) []Version {
+	var path []Version
+	for range 2 * len(knownMinors) {
+		stop, err := NextStop(at, target)
+		if err != nil || len(at.Members) == 0 {
+			return path
+		}
+		if slices.ContainsFunc(at.Members, func(v Version) bool { return v != stop.Version }) {
+			path = append(path, stop.Version)
+		}
+		if stop.Version == target {
+			return path
+		}
+		at = arrived(stop.Version, target)
+	}
+	return path
+}
+
+// arrived is a cluster that runs one version, and of which nothing is left to be done before it goes on to a target.
+func arrived(at, target Version) Progress {
+	minor := Version{at.Major, at.Minor, 0}
+	done := Progress{Members: []Version{at}, Cluster: minor, Storage: minor, Covered: true}
+	if target.Minor < at.Minor {
+		lower := Version{at.Major, at.Minor - 1, 0}
+		done.Cluster, done.Storage, done.Downgrade = lower, lower, lower
+	}
+	return done
+}
+
 // minorFloor is the least patch of a minor for something, and where that is said.
 type minorFloor struct {
 	version Version

@@ -106,6 +106,28 @@ func TestTheNextStopOnTheWayToAVersion(t *testing.T) {
 	}
 }
 
+func TestThePathNamesEachVersionThatMembersHaveYetToRun(t *testing.T) {
+	for _, row := range []struct{ at, target, path string }{
+		{"3.5.21 3.5.21 3.5.21 cluster=3.5", "3.7.3", "3.5.35 3.6.16 3.7.3"},
+		{"3.5.35 3.5.21 3.5.35 cluster=3.5", "3.7.3", "3.5.35 3.6.16 3.7.3"},
+		{"3.6.16 3.6.16 3.6.16 cluster=3.5 storage=3.5", "3.7.3", "3.7.3"},
+		{"3.6.16 3.6.16 3.6.16 cluster=3.6 storage=3.6", "3.6.16", ""},
+		{"3.7.3 3.7.3 3.7.3 cluster=3.7 storage=3.7", "3.5.21", "3.6.16 3.5.21"},
+		{"3.7.3 3.6.16 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6", "3.5.35", "3.6.16 3.5.35"},
+		{"3.7.3 3.6.16 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6", "3.7.3", "3.7.3"},
+		{"3.7.3 3.5.35", "3.7.3", ""},
+		{"", "3.7.3", ""},
+	} {
+		var path []string
+		for _, v := range Path(progress(t, row.at), version(t, row.target)) {
+			path = append(path, v.String())
+		}
+		if got := strings.Join(path, " "); got != row.path {
+			t.Errorf("%s to %s: %q, not %q", row.at, row.target, got, row.path)
+		}
+	}
+}
+
 func TestWhereEtcdHasNoStepThereIsNoStop(t *testing.T) {
 	for at, target := range map[string]string{"3.7.3 3.5.35": "3.7.3", "3.6.16": "4.0.0", "2.3.0": "3.6.16"} {
 		if stop, err := NextStop(progress(t, at), version(t, target)); err == nil {

@@ -130,8 +130,9 @@ var logs = []mutant{
 	},
 	{
 		Name: "a silent member's word of the cluster version counts as much as a newer one", Peer: "",
-		File: "controllers/plan/facts/versions.go",
-		From: "(at > lastAt || at == lastAt && v.Compare(last) > 0)", To: "(v.Compare(last) > 0 || at < lastAt && false)",
+		File:    "controllers/plan/facts/versions.go",
+		From:    "(at > lastAt || at == lastAt && v.Compare(last) > 0)",
+		To:      "(v.Compare(last) > 0 || at < lastAt && false)",
 		Package: planPackage, Test: "TestWhatWasSeenAtTheHighestIndexSaysOfWhichVersionTheClusterIs",
 	},
 	{
