@@ -38,7 +38,7 @@ var _ = Describe("A change of minor version", Label("versions"), func() {
 	for _, size := range []int{1, 3} {
 		It(fmt.Sprintf("goes from an old patch of 3.5 to 3.7 in one edit, with %d members on a quiet cluster", size),
 			perStory, func(ctx context.Context) {
-				cluster := story.Create(ctx, fmt.Sprintf("raised-twice-%d", size), size, world.Version("3.5.21"))
+				cluster := story.Create(ctx, fmt.Sprintf("raised-twice-%d", size), int32(size), world.Version("3.5.21"))
 				cluster.AwaitReady(ctx, size)
 				ids, data, id := cluster.Identities(ctx), volumes(ctx, cluster), cluster.ClusterID
 				cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.7.3" })

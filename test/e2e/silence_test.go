@@ -52,8 +52,8 @@ func asked(ctx context.Context, c *world.Cluster) float64 {
 	GinkgoHelper()
 	list := map[string]string{"grpc_method": "MemberList", "grpc_code": "OK"}
 	var sum float64
-	for ordinal := range 3 {
-		metrics, err := c.MemberMetrics(ctx, c.Member(ordinal))
+	for _, pod := range listPods(ctx, c) {
+		metrics, err := c.MemberMetrics(ctx, pod.Name)
 		Expect(err).NotTo(HaveOccurred())
 		times, _ := world.Value(metrics, "grpc_server_handled_total", list)
 		sum += times
