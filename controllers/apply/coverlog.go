@@ -44,7 +44,7 @@ func addEntries(ctx context.Context, leader client.Client, entries uint64) error
 	group.SetLimit(entriesAtOnce)
 	for range entries {
 		if limit.Wait(ctx) != nil {
-			break // a call failed, or the pass ended: Wait tells which
+			break // a call failed, or the pass ended; the next one goes on from what was applied
 		}
 		group.Go(func() error { return leader.AppendEntry(ctx) })
 	}

@@ -125,7 +125,7 @@ func (s step) disarmAlarms(ctx context.Context, c changes.DisarmAlarms) error {
 	return nil
 }
 
-// askLeader has the leader do something that succeeds when it is already so.
+// askLeader has the leader do something. Whether an unanswered call took effect, the next look shows.
 func (s step) askLeader(ctx context.Context, what string, ask func(client.Client) error) error {
 	leader, err := s.leader()
 	if err != nil {

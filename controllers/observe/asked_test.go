@@ -21,7 +21,7 @@ func TestAClusterIsAskedForItsVersionWhileItMayBeOnItsWayAndNotWhenSettled(t *te
 		if err != nil {
 			t.Fatal(err)
 		}
-		text[v1alpha1.AnnotationRecord] = known.InCluster(etcdutil.Version{Major: 3, Minor: 6}, 1).Encode()
+		text[v1alpha1.AnnotationRecord] = known.InCluster(etcdutil.Version{Major: 3, Minor: 6}, 1, 0).Encode()
 	}
 	if got := says(); got != "0.0" {
 		t.Errorf("where all are at rest: %s", got)

@@ -9,7 +9,7 @@ import (
 
 // How raft's log is covered. etcd writes a snapshot after 10,000 entries, or after spec.etcd.snapshotCount.
 const (
-	entriesPerPass = 1_200
+	entriesPerPass = 1_500
 	snapshotAtMost = 100_000 // more entries than this are not added for one snapshot
 )
 
@@ -25,6 +25,11 @@ func coverLog(o judge.View) *proposal {
 			"spec.etcd.snapshotCount: %d no snapshot covers it soon. Set it to at most %d; members are restarted "+
 			"with it one at a time, and then go on to etcd %s.", o.Desired.SnapshotEach, snapshotAtMost,
 			o.Desired.Target).byHuman().yielding()
+	}
+	saysNothing := func(r facts.Replica) bool { return r.Answer.Snapshots == nil }
+	if mute := facts.Filter(o.Voters(), saysNothing); len(mute) > 0 {
+		return wait(facts.ReasonCoverLog, "%s does not say how many snapshots it wrote; it is asked again. Look "+
+			"whether etcd answers /metrics on its client port.", mute[0].Name)
 	}
 	return act(changes.CoverLog{Until: leader[0].Answer.Applied + entriesPerPass}, facts.ReasonCoverLog,
 		"Entries that change no key are added to raft's log until every member wrote a snapshot past what etcd 3.5 "+

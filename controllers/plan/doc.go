@@ -102,5 +102,6 @@
 //   - facts: what was observed, and the questions about them that more than one of the others asks
 //   - judge: how each member is. signs.go is the table, seen.go what its rows ask, judgement.go its words
 //   - changes: the closed set of changes, each with its traits
-//   - guard: the vetoes: members.go, data.go, birth.go, restore.go, inplace.go, former.go, corruption.go
+//   - guard: the vetoes: members.go, data.go, log.go, downgrade.go, birth.go, restore.go, inplace.go, former.go,
+//     corruption.go
 package plan

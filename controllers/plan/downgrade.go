@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
@@ -22,7 +24,8 @@ func enableDowngrade(o judge.View) *proposal {
 }
 
 // cancelDowngrade ends one that the spec does not ask for, as one that came with a backup, and one that keeps a new
-// member from joining. It is enabled again once that is a voter.
+// member from joining. It is enabled again once that is a voter. While the spec is refused, one that was begun stays:
+// members that are told to go down could not be told otherwise.
 func cancelDowngrade(o judge.View) *proposal {
 	minor := o.Progress().Downgrade
 	isAwaited := func(r facts.Replica) bool { return !r.Member.Started() }
@@ -30,7 +33,7 @@ func cancelDowngrade(o judge.View) *proposal {
 	switch {
 	case minor.IsZero():
 		return nil
-	case o.Desired.Needs == etcdutil.NeedNoDowngrade:
+	case o.Desired.Needs == etcdutil.NeedNoDowngrade && (followsSpec(o) || !hasBegunDown(o, minor)):
 		return act(changes.CancelDowngrade{Minor: minor}, facts.ReasonDowngrade,
 			"A downgrade of etcd to %s is enabled, and not asked for any more; it is cancelled.", minor.MinorString())
 	case len(joining) > 0:
@@ -41,8 +44,18 @@ func cancelDowngrade(o judge.View) *proposal {
 	return nil
 }
 
-// isReadyToLeave reports that every member is a voter that serves as it is meant to.
+// hasBegunDown reports that a member is to run the lower minor, or ran it.
+func hasBegunDown(o judge.View, minor etcdutil.Version) bool {
+	return slices.ContainsFunc(o.Members, func(r facts.Replica) bool {
+		return r.Member != nil && (r.Choices().Version.SameMinor(minor) || r.Record().Version.SameMinor(minor))
+	})
+}
+
+// isReadyToLeave reports that every member is a voter that serves as the spec asks, as far as this stop goes.
 func isReadyToLeave(o judge.View) bool {
+	if unsupported(o) != nil {
+		return false
+	}
 	isUnfit := func(r facts.Replica) bool { return isOutdated(o.Observation, r) || !isWell(o.Incarnation, r) }
 	return len(o.Learners()) == 0 && len(facts.Filter(o.Voters(), isUnfit)) == 0
 }

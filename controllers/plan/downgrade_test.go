@@ -23,7 +23,7 @@ func toLower() scene {
 	for i := range 3 {
 		o = o.edit(i, func(r *facts.Replica) {
 			r.Answer.Versions = facts.Versions{Cluster: itsMinor, Storage: itsMinor}
-			r.Volume.Record = r.Volume.Record.InCluster(itsMinor, 100)
+			r.Volume.Record = r.Volume.Record.InCluster(itsMinor, 100, 0)
 		})
 	}
 	return o
@@ -35,7 +35,7 @@ func lowering(needs etcdutil.Need) scene {
 	for i := range 3 {
 		o = o.edit(i, func(r *facts.Replica) {
 			r.Answer.Versions = facts.Versions{Cluster: olderMinor, Storage: olderMinor, Downgrade: olderMinor}
-			r.Volume.Record = r.Volume.Record.InCluster(olderMinor, 200)
+			r.Volume.Record = r.Volume.Record.InCluster(olderMinor, 200, 0)
 		})
 	}
 	return o
@@ -55,6 +55,9 @@ func TestADowngradeIsEnabledOnlyOnceNothingElseIsLeftToDo(t *testing.T) {
 			rejecting(desire(toLower(), func(d *facts.Desired) { d.Size = 4 }), "grow"), "member-health"},
 		{"a learner joins", desire(toLower().with(learner(3)), func(d *facts.Desired) { d.Size = 4 }), "promote"},
 		{"members are to get other settings", wanting(toLower(), other), "roll"},
+		{"the spec asks for what this release cannot do", desire(toLower(), func(d *facts.Desired) {
+			d.StorageBytes *= 2
+		}), "roll"},
 		{"the spec is refused", desire(toLower(), func(d *facts.Desired) { d.Fault = "spec.size is 2." }),
 			"spec-refused"},
 	} {
@@ -100,6 +103,10 @@ func TestASilentMemberMayRunTheLowerMinorThatItsVolumeAsksForOnceTheClusterIsOfI
 			older.Version}},
 		{"it is of the higher one: etcd refused to start", toLower().edit(1, asked),
 			[]etcdutil.Version{choices.Version}},
+		{"nor is it below the version of its cluster, whatever was last written down", toLower().edit(1,
+			func(r *facts.Replica) {
+				r.Answer, r.Volume.Choices, r.Volume.Record.Version = nil, older, older.Version
+			}), []etcdutil.Version{choices.Version, itsMinor}},
 	} {
 		versions := slices.Compact(slices.SortedFunc(slices.Values(row.world.Current.Progress().Members),
 			func(a, b etcdutil.Version) int { return b.Compare(a) }))
@@ -115,6 +122,10 @@ func guardedDowngrades() []guardRow {
 	lower := changes.SetChoices{Volumes: []facts.VolumeRef{{Name: "demo-2", UID: "volume-demo-2"}}, Choices: older}
 	start := changes.StartPods{Pods: []changes.Start{{Name: "demo-2", Flags: facts.FlagsSealed, Choices: older}}}
 	moved := lowering("")
+	evict := changes.EvictPod{Pod: facts.PodRef{Name: "demo-2", UID: "pod-demo-2"}}
+	told := func(r *facts.Replica) { r.Volume.Choices = older }
+	unmoved := moved.edit(1, func(r *facts.Replica) { r.Answer.Versions.Storage = itsMinor })
+	join := changes.StartPods{Pods: []changes.Start{{Name: "demo-3", Flags: facts.FlagsJoin, Choices: newer}}}
 	begun := moved.edit(1, func(r *facts.Replica) {
 		r.Answer, r.Volume.Record.Version = nil, older.Version
 	})
@@ -135,6 +146,12 @@ func guardedDowngrades() []guardRow {
 		{"the first one goes down while all others serve", moved, lower, moved.edit(1, silent), lower,
 			"only while all others serve"},
 		{"what others run already is begun", begun, lower, moved.edit(1, silent), lower, "only while all others serve"},
+		{"the first one goes down once the data of all followed", moved, lower, unmoved, lower,
+			"is in the format of 3.6"},
+		{"no member is stopped that could not start again", moved.edit(2, told), evict, toLower().edit(2, told), evict,
+			"could not start again"},
+		{"no new member joins with a minor that cannot read the log", covered(settledWorld(3)).with(added(3)), join,
+			settledWorld(3).with(added(3)), join, "may still hold what etcd 3.5 wrote"},
 		{"a lower minor starts only where the volume asks for it", asked, start, absent, start,
 			"its volume does not ask for"},
 	}

@@ -61,7 +61,11 @@ func versionsMoving(o judge.View) *proposal {
 	if awaited == "" {
 		return nil
 	}
-	return wait(facts.ReasonVersions, "%s", awaited).due(o, lastPodChange(o), facts.StartDeadline).yielding()
+	p := wait(facts.ReasonVersions, "%s", awaited).yielding()
+	if !at.Downgrade.IsZero() {
+		return p // no Pod changed for it, so nothing says since when
+	}
+	return p.due(o, lastPodChange(o), facts.StartDeadline)
 }
 
 // awaitedAtStop says what is waited for at a stop, or "". A cluster that was just born has another version for a
@@ -73,7 +77,13 @@ func awaitedAtStop(o judge.View, at etcdutil.Progress) string {
 	const moves = "Every member runs etcd %s. etcd moves %s to it within seconds, once every member of its list has " +
 		"started and answers."
 	const lowers = "A downgrade is enabled. etcd lowers %s to %s within seconds, once every member answers."
+	mute := facts.Filter(o.Voters(), func(r facts.Replica) bool {
+		return r.Answer != nil && r.Versions().Cluster.IsZero()
+	})
 	switch isDown := !at.Downgrade.IsZero(); {
+	case o.Desired.Needs == etcdutil.NeedCluster && isOnItsWay && len(mute) > 0:
+		return fmt.Sprintf("%s does not say of which version its cluster is; it is asked again. Look whether etcd "+
+			"answers /version on its client port.", mute[0].Name)
 	case o.Desired.Needs == etcdutil.NeedCluster && isDown:
 		return fmt.Sprintf(lowers, "the cluster version", at.Downgrade.MinorString())
 	case o.Desired.Needs == etcdutil.NeedStorage && isDown:

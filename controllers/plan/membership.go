@@ -86,11 +86,12 @@ func recordOf(o judge.View, r facts.Replica) (record.Member, bool) {
 	}
 	mounted, backing := mountedBy(r)
 	answered := r.Record().Answered(r.Answer.ClusterID, r.Answer.ID, version, mounted, backing)
-	answered = answered.InCluster(r.Answer.Versions.Cluster, r.Answer.Applied)
+	version = r.Answer.Versions.Cluster
+	answered = answered.InCluster(version, r.Answer.Applied, o.VersionChangedAt(version))
 	if o.Desired.Needs == etcdutil.NeedCover && o.MayMarkLog() {
 		answered.LogMark = o.NextLogMark(r)
 	}
-	return answered, !version.IsZero()
+	return answered, !answered.Version.IsZero()
 }
 
 // mountedBy is the UID of the volume that the replica's Pod runs on; empty when that is not certain. A Pod runs on no

@@ -435,7 +435,7 @@ func rows() []row {
 		{"nothing is settled at a stop where no member says of which version the cluster is",
 			desire(settledWorld(3).edit(2, readyFor(time.Second)), func(d *facts.Desired) {
 				d.Target, d.Needs = newer.Version, etcdutil.NeedCluster
-			}), Wait, "member-health", facts.ReasonVersions, "", "etcd moves the cluster version"},
+			}), Wait, "member-health", facts.ReasonVersions, "", "demo-0 does not say of which version its cluster is"},
 		{"nor where the choices of all are those of the stop, and one runs another version",
 			desire(settledWorld(3).edit(2, readyFor(time.Second)), func(d *facts.Desired) {
 				d.Target = newer.Version
@@ -455,8 +455,18 @@ func rows() []row {
 		{"one that keeps a new member from joining is cancelled before its Pod is made",
 			desire(lowering(etcdutil.NeedNothing).with(added(3)), func(d *facts.Desired) { d.Size = 4 }), Act,
 			"cancel-downgrade", facts.ReasonDowngrade, "CancelDowngrade", "demo-3 could not join"},
-		{"while it is wanted it is waited for", lowering(etcdutil.NeedStorage).edit(2, readyFor(time.Second)), Wait,
+		{"but one that was begun goes on while the spec is refused: no volume could be told otherwise",
+			desire(lowering(etcdutil.NeedNoDowngrade).edit(1, func(r *facts.Replica) { r.Volume.Choices = older }),
+				func(d *facts.Desired) { d.Fault = "spec.size is 2." }), Refuse, "spec-refused",
+			facts.ReasonSpecRefused, "", "spec.size is 2"},
+		{"while it is wanted it is waited for, however long ago a Pod changed", lowering(etcdutil.NeedStorage), Wait,
 			"member-health", facts.ReasonVersions, "", "etcd lowers the format of each member's data to 3.5"},
+		{"a member without a Pod whose volume asks for what cannot start any more takes the settings of the spec",
+			toLower().edit(1, noPod).edit(1, func(r *facts.Replica) { r.Volume.Choices = older }), Act, "settings",
+			facts.ReasonNewChoices, "SetChoices", "demo-1"},
+		{"entries are not added where a member does not say what came of it",
+			toCover(3).edit(1, func(r *facts.Replica) { r.Answer.Snapshots = nil }), Wait, "cover-log",
+			facts.ReasonCoverLog, "", "demo-1 does not say how many snapshots"},
 		{"but not once the cluster is of the higher one", settledWorld(3).edit(1, inNewer(newer.Version)), Refuse,
 			"roll", facts.ReasonGuard, "", "the cluster is of version 3.7"},
 	}

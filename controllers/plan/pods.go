@@ -122,11 +122,17 @@ func takesSpec(o judge.View, r facts.Replica) bool {
 	case !o.IsAlive():
 		return r.IsUp() && (mayStopFirst(o, r) || !r.Pod.Running && mayTake(o, o.Desired.Choices))
 	case r.Pod == nil:
-		return isRefused(o, r) && mayAdopt(o, r)
+		return (isRefused(o, r) || mayNotStart(o, r)) && mayAdopt(o, r)
 	case r.CannotRun():
 		return mayAdopt(o, r)
 	}
 	return mayStopBlind(o, r)
+}
+
+// mayNotStart reports a member whose volume asks for a version that cannot start on its data any more, as when the
+// cluster version moved meanwhile.
+func mayNotStart(o judge.View, r facts.Replica) bool {
+	return r.IsRecorded() && !r.Choices().IsZero() && o.WhyNotOnData(r, r.Choices().Version) != ""
 }
 
 // isRefused reports whether Kubernetes refused to make the member's Pod in this pass.

@@ -79,9 +79,9 @@ func (m Member) Answered(cluster, member etcdutil.ID, version etcdutil.Version, 
 }
 
 // InCluster is the record once the member said which version its cluster is of, at an index of raft. A version of zero
-// says nothing.
-func (m Member) InCluster(version etcdutil.Version, applied uint64) Member {
-	if !version.IsZero() && version != m.ClusterVersion {
+// says nothing. The index moves only where the version did, or another one was written down elsewhere since.
+func (m Member) InCluster(version etcdutil.Version, applied, elsewhere uint64) Member {
+	if !version.IsZero() && (version != m.ClusterVersion || m.ClusterVersionAt < elsewhere && elsewhere < applied) {
 		m.ClusterVersion, m.ClusterVersionAt = version, applied
 	}
 	return m

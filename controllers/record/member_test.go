@@ -82,6 +82,27 @@ func TestTheMarkOfAMemberInItsLogEndsWithTheVersionThatRan(t *testing.T) {
 	}
 }
 
+func TestTheIndexOfAClusterVersionMovesWithItAndWhereAnotherWasSeenSince(t *testing.T) {
+	v36, v37 := etcdutil.Version{Major: 3, Minor: 6}, etcdutil.Version{Major: 3, Minor: 7}
+	m := member().InCluster(v36, 100, 0)
+	for _, row := range []struct {
+		name               string
+		version            etcdutil.Version
+		applied, elsewhere uint64
+		want               uint64
+	}{
+		{"the same is written once", v36, 200, 50, 100},
+		{"another one is written with its index", v37, 200, 50, 200},
+		{"the same again, where another one was seen since", v36, 300, 200, 300},
+		{"a member that lags behind that knows no better", v36, 150, 200, 100},
+		{"one that says nothing changes nothing", etcdutil.Version{}, 300, 200, 100},
+	} {
+		if got := m.InCluster(row.version, row.applied, row.elsewhere).ClusterVersionAt; got != row.want {
+			t.Errorf("%s: %d, not %d", row.name, got, row.want)
+		}
+	}
+}
+
 func TestAMembersRecordThatIsBrokenIsNeverTakenForNone(t *testing.T) {
 	for _, text := range []string{
 		"{}", "null", "x", `{"clusterID":"1"}`, `{"clusterID":"1","memberID":"0","version":"3.6.16"}`,

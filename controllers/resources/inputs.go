@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -71,13 +70,11 @@ func Inputs(c *v1alpha1.EtcdCluster) RollInputs {
 }
 
 // InputsAt are the choices of a cluster at a stop on the way to the version of its spec: with the digest of that
-// version, and without the extra flags that its minor does not know.
+// version, and without the extra flags and the feature gates that its minor does not know.
 func InputsAt(c *v1alpha1.EtcdCluster, stop etcdutil.Version) RollInputs {
 	in := inputsAt(c, stop.String())
 	if in.Etcd != nil {
-		known := maps.Clone(in.Etcd.ExtraArgs)
-		maps.DeleteFunc(known, func(flag, _ string) bool { return !etcdutil.KnownFlag(stop, flag) })
-		in.Etcd.ExtraArgs = known
+		in.Etcd.ExtraArgs = etcdutil.ArgsFor(stop, in.Etcd.ExtraArgs)
 	}
 	return in.withoutDefaults()
 }

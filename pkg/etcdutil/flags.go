@@ -24,6 +24,8 @@ var ownedFlags = map[string]string{
 	"auto-tls": "use spec.tls", "self-signed-cert-validity": "use spec.tls",
 	"auth-token": "", "strict-reconfig-check": "", "max-learners": "", "experimental-max-learners": "",
 	"logger": "", "log-outputs": "", "log-output": "", "enable-log-rotation": "",
+	// what a leader keeps for members that lag is counted with (see facts.IsLogCovered)
+	"snapshot-catchup-entries": "", "experimental-snapshot-catchup-entries": "",
 	// with data of the v2 API no etcd of 3.6 starts (etcd-io/etcd:server/etcdserver/bootstrap.go)
 	"enable-v2": "", "experimental-enable-v2v3": "", "v2-deprecation": "",
 	"quota-backend-bytes":                     "use spec.etcd.quotaBackendBytes",

@@ -1,6 +1,7 @@
 package etcdutil
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -182,4 +183,35 @@ func FuzzAcceptedExtraArgsAreSafeToPassOn(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestOfAUsersFlagsAVersionGetsThoseThatItKnows(t *testing.T) {
+	v35, v36, v37 := Version{3, 5, 35}, Version{3, 6, 16}, Version{3, 7, 3}
+	for _, row := range []struct {
+		name string
+		at   Version
+		args map[string]string
+		want string
+	}{
+		{"all of them where it knows all, as they are written", v37,
+			map[string]string{"feature-gates": "PriorityRequest=true, InitialCorruptCheck=false", "max-txn-ops": "9"},
+			"feature-gates=PriorityRequest=true, InitialCorruptCheck=false max-txn-ops=9"},
+		{"no gate of a later minor", v36,
+			map[string]string{"feature-gates": "PriorityRequest=true, InitialCorruptCheck=false", "max-txn-ops": "9"},
+			"feature-gates=InitialCorruptCheck=false max-txn-ops=9"},
+		{"and no list of none", v36, map[string]string{"feature-gates": "PriorityRequest=true"}, ""},
+		{"no gates where there are none", v35, map[string]string{"feature-gates": "InitialCorruptCheck=false"}, ""},
+		{"no flag of a later minor", v35, map[string]string{"compact-hash-check-time": "1m", "max-txn-ops": "9"},
+			"max-txn-ops=9"},
+		{"none of none", v36, nil, ""},
+	} {
+		var got []string
+		known := ArgsFor(row.at, row.args)
+		for _, flag := range slices.Sorted(maps.Keys(known)) {
+			got = append(got, flag+"="+known[flag])
+		}
+		if text := strings.Join(got, " "); text != row.want {
+			t.Errorf("%s: %q, not %q", row.name, text, row.want)
+		}
+	}
 }

@@ -48,6 +48,23 @@ func OptionArgs(v Version, atStart string, extra map[string]string) []string {
 	return args
 }
 
+// ArgsFor are those of a user's extra flags that etcd of this version knows, with the feature gates that it knows. What
+// it knows all of stays as it is written.
+func ArgsFor(v Version, extra map[string]string) map[string]string {
+	known := maps.Clone(extra)
+	maps.DeleteFunc(known, func(flag, _ string) bool { return !KnownFlag(v, flag) })
+	gates := parseGates(known[featureGatesFlag])
+	left := slices.DeleteFunc(slices.Clone(gates), func(g gate) bool { return !slices.Contains(knownGates(v), g.name) })
+	switch {
+	case len(left) == len(gates):
+	case len(left) == 0:
+		delete(known, featureGatesFlag)
+	default:
+		known[featureGatesFlag] = joinGates(left)
+	}
+	return known
+}
+
 // mergeGates adds gates that the user's list does not speak of.
 func mergeGates(ours []gate, user string) string {
 	gates := parseGates(user)
@@ -57,6 +74,10 @@ func mergeGates(ours []gate, user string) string {
 		}
 	}
 	slices.SortFunc(gates, func(a, b gate) int { return cmp.Compare(a.name, b.name) })
+	return joinGates(gates)
+}
+
+func joinGates(gates []gate) string {
 	entries := make([]string, len(gates))
 	for i, g := range gates {
 		entries[i] = g.name + "=" + g.value

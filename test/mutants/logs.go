@@ -125,7 +125,8 @@ var logs = []mutant{
 	},
 	{
 		Name: "a downgrade that came with a backup stays", File: "controllers/plan/downgrade.go",
-		From: "case o.Desired.Needs == etcdutil.NeedNoDowngrade:", To: "case o.Desired.Needs == etcdutil.NeedCover:",
+		From:    "case o.Desired.Needs == etcdutil.NeedNoDowngrade &&",
+		To:      "case o.Desired.Needs == etcdutil.NeedCover &&",
 		Package: planPackage, Test: row("one that the spec does not ask for is cancelled"),
 	},
 	{
@@ -177,5 +178,52 @@ var logs = []mutant{
 		To:      "if !at.Downgrade.IsZero() && compareMinors(at.Downgrade, target) > 9 {",
 		Package: "./pkg/etcdutil", Test: "TestTheNextStopOnTheWayToAVersion/a_downgrade_that_began_and_is_not_asked_" +
 			"for_any_more_is_cancelled_while_members_go_back",
+	},
+	{
+		Name:    "a downgrade that was begun is cancelled while the spec is refused",
+		File:    "controllers/plan/downgrade.go",
+		From:    "(followsSpec(o) || !hasBegunDown(o, minor)):",
+		To:      "(followsSpec(o) || o.Desired.Fault != \"\" || !hasBegunDown(o, minor)):",
+		Package: planPackage,
+		Test: row("but one that was begun goes on while the spec is refused: no volume could be " +
+			"told otherwise"),
+	},
+	{
+		Name: "a downgrade is enabled for a spec that asks for what cannot be done",
+		File: "controllers/plan/downgrade.go",
+		From: "if unsupported(o) != nil {", To: "if unsupported(o) != nil && o.Desired.Paused {",
+		Package: planPackage, Test: "TestADowngradeIsEnabledOnlyOnceNothingElseIsLeftToDo",
+	},
+	{
+		Name:    "a member without a Pod waits for ever for a version that may not start",
+		File:    "controllers/plan/pods.go",
+		From:    "(isRefused(o, r) || mayNotStart(o, r)) && mayAdopt(o, r)",
+		To:      "isRefused(o, r) && mayAdopt(o, r) || mayNotStart(o, r) && false",
+		Package: planPackage,
+		Test: row("a member without a Pod whose volume asks for what cannot start any more takes " +
+			"the settings of the spec"),
+	},
+	{
+		Name: "the guard lets a member be stopped that could not start again", File: "controllers/plan/guard/data.go",
+		From:    "case !r.Choices().IsZero() && o.WhyNotStart(r, r.Choices()) != \"\":",
+		To:      "case r.Choices().IsZero() && o.WhyNotStart(r, r.Choices()) != \"\":",
+		Package: planPackage, Test: vetoed + "no_member_is_stopped_that_could_not_start_again",
+	},
+	{
+		Name: "the guard lets a lower minor begin before the data followed",
+		File: "controllers/plan/guard/downgrade.go",
+		From: "format.Compare(version) > 0 && ", To: "format.Compare(version) < 0 && ",
+		Package: planPackage, Test: vetoed + "the_first_one_goes_down_once_the_data_of_all_followed",
+	},
+	{
+		Name: "a stop gets the feature gates of a later minor", File: "pkg/etcdutil/gates.go",
+		From: "case len(left) == len(gates):", To: "case len(left) <= len(gates):",
+		Package: "./pkg/etcdutil", Test: "TestOfAUsersFlagsAVersionGetsThoseThatItKnows",
+	},
+	{
+		Name: "the index of a cluster version stays behind that of another one", File: "controllers/record/member.go",
+		From:    "m.ClusterVersionAt < elsewhere && elsewhere < applied",
+		To:      "m.ClusterVersionAt > elsewhere && elsewhere < applied",
+		Package: "./controllers/record", Test: "TestTheIndexOfAClusterVersionMovesWithItAndWhereAnotherWasSeenSince",
 	},
 }

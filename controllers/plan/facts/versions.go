@@ -36,6 +36,10 @@ func (o Incarnation) Progress() etcdutil.Progress {
 // what its Pod says.
 func (o Incarnation) mayRun(r Replica) []etcdutil.Version {
 	wrote := r.wrote()
+	if cluster := o.ClusterVersion(); r.Answer == nil && !wrote.IsZero() && !cluster.SameMinor(wrote) &&
+		cluster.Compare(wrote) > 0 {
+		wrote = cluster // it ran that minor, and was not heard since
+	}
 	switch {
 	case wrote.IsZero() && !o.Membership.Known && r.Pod != nil && r.Pod.Started && !r.Pod.Choices.IsZero():
 		return []etcdutil.Version{r.Pod.Choices.Version}
@@ -94,11 +98,21 @@ func (o Incarnation) ClusterVersion() etcdutil.Version {
 	}
 	for _, r := range o.Members {
 		see(r.Record().ClusterVersion, r.Record().ClusterVersionAt)
-		if r.Answer != nil && r.Member != nil {
+		if o.IsAnsweringFor(r) {
 			see(r.Answer.Versions.Cluster, r.Answer.Applied)
 		}
 	}
 	return last
+}
+
+// VersionChangedAt is the highest index of raft at which another cluster version than this is written down.
+func (o Incarnation) VersionChangedAt(version etcdutil.Version) (at uint64) {
+	for _, r := range o.Members {
+		if written := r.Record(); written.ClusterVersion != version {
+			at = max(at, written.ClusterVersionAt)
+		}
+	}
+	return at
 }
 
 // HasBegun reports a version that was begun: its minor ran on the data of a recorded member, or its volume asks for it.

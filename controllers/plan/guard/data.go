@@ -74,6 +74,8 @@ func guardEvict(o facts.View, c changes.EvictPod) string {
 		return fmt.Sprintf("%s has no recorded data of this cluster to start from.", r.Name)
 	case guardCopies(o, r.Name) != "":
 		return guardCopies(o, r.Name)
+	case !r.Choices().IsZero() && o.WhyNotStart(r, r.Choices()) != "":
+		return fmt.Sprintf("%s could not start again: %s.", r.Name, o.WhyNotStart(r, r.Choices()))
 	case !o.Membership.Known && !(o.IsAlone(r) && guardStop(o, r) == ""):
 		return "the member list is not known."
 	}
@@ -173,6 +175,7 @@ func guardStart(o facts.View, s changes.Start) string {
 		if r.IsRecorded() || !o.Membership.Known || !r.IsLearner() {
 			return fmt.Sprintf("%s is not a learner that has yet to start.", s.Name)
 		}
+		return guardUncovered(o, r, s.Choices.Version)
 	case facts.FlagsNone:
 		return fmt.Sprintf("%s has no flags to start with.", s.Name)
 	}
@@ -209,7 +212,7 @@ func guardChoices(o facts.View, ref facts.VolumeRef, c facts.Choices) string {
 	if o.HasBegun(r, c.Version) {
 		return ""
 	}
-	if veto := guardUncovered(o, r, c.Version); veto != "" {
+	if veto := cmp.Or(guardUncovered(o, r, c.Version), guardFormat(o, r, c.Version)); veto != "" {
 		return veto
 	}
 	others := facts.Filter(o.HealthyVoters(), func(other facts.Replica) bool { return other.Name != r.Name })

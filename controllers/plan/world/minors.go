@@ -87,6 +87,9 @@ func (w *World) isTooOld(p pod, d *disk) bool {
 	if p.made.Version.Minor > d.ran.Minor+1 || d.ran.Minor > p.made.Version.Minor+1 {
 		w.violate("I15: etcd %s starts on what %s wrote", p.made.Version, d.ran)
 	}
+	if !isReadable && etcdutil.WhyNotOn(p.made.Version, d.ran, c.version) == "" {
+		w.violate("I15: etcd %s starts on data in the format of %s", p.made.Version, d.format)
+	}
 	return true
 }
 

@@ -21,7 +21,10 @@ func newPlain(endpoint Endpoint, scheme string) plain {
 		transport.TLSClientConfig = endpoint.TLS.Clone()
 		transport.TLSClientConfig.ServerName = endpoint.ServerName
 	}
-	return plain{client: &http.Client{Transport: transport}, base: scheme + "://" + endpoint.Address}
+	// etcd never redirects, and what answers at a reused address must not send the operator elsewhere
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client := &http.Client{Transport: transport, CheckRedirect: stay}
+	return plain{client: client, base: scheme + "://" + endpoint.Address}
 }
 
 // get gives no more than limit bytes of an answer to read.
