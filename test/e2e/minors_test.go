@@ -36,7 +36,7 @@ var _ = Describe("A change of minor version", Label("versions"), func() {
 		})
 
 	for _, size := range []int{1, 3} {
-		It(fmt.Sprintf("goes from an old patch of 3.5 to 3.7 in one edit, with %d members on a quiet cluster", size),
+		It("goes from an old patch of 3.5 to 3.7 in one edit, where nothing is written: "+members(int32(size)),
 			perStory, func(ctx context.Context) {
 				cluster := story.Create(ctx, fmt.Sprintf("raised-twice-%d", size), int32(size), world.Version("3.5.21"))
 				cluster.AwaitReady(ctx, size)
@@ -132,6 +132,67 @@ var _ = Describe("A change of minor version", Label("versions"), func() {
 		expectUntouched(ctx, cluster, was)
 	})
 })
+
+const lossOnTheWay = "A member that loses its data on the way to another minor version"
+
+var _ = Describe(lossOnTheWay, Label("versions", "data"), func() {
+	ownNamespace()
+
+	It("up is replaced by one of the lower minor, and all arrive", perStory, func(ctx context.Context) {
+		loseOnTheWay(ctx, "3.7.3", "cover-log")
+	})
+	It("down is replaced once the downgrade is cancelled, and all arrive", perStory, func(ctx context.Context) {
+		loseOnTheWay(ctx, "3.5.35", "enable-downgrade")
+	})
+})
+
+// loseOnTheWay takes the volume of a member of 3.6 once this rule spoke on the way to another version.
+func loseOnTheWay(ctx context.Context, to, rule string) {
+	GinkgoHelper()
+	cluster := story.Create(ctx, "bereft", 3, world.Version("3.6.16"))
+	cluster.AwaitReady(ctx, 3)
+	before, victim := cluster.Identities(ctx), follower(ctx, cluster)
+	traffic := cluster.Write(ctx)
+	traffic.Within(ctx, world.OneElection, func() {
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = to })
+		Eventually(ctx, cluster.History.Rules).Should(ContainElement(rule))
+		loseVolume(ctx, cluster, victim)
+		cluster.AwaitReady(ctx, 3)
+	})
+	expectReplaced(ctx, cluster, before, victim)
+	expectVersion(ctx, cluster, to)
+	Expect(traffic.Finish(ctx).Failed).To(BeZero())
+	cluster.AwaitEqualHashes(ctx)
+}
+
+const killedOnTheWay = "An operator that is killed at each rule of a change of minor version"
+
+var _ = Describe(killedOnTheWay, Label("versions", "operator"), func() {
+	ownOperator()
+
+	It("goes on from there, up to 3.7 and back to 3.5", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "resumed", 3, world.Version("3.5.35"))
+		cluster.AwaitReady(ctx, 3)
+		ids, data := cluster.Identities(ctx), volumes(ctx, cluster)
+		traffic := cluster.Write(ctx)
+		goAndBeKilled(ctx, cluster, "3.7.3", "cover-log")
+		goAndBeKilled(ctx, cluster, "3.5.35", "enable-downgrade")
+		Expect(cluster.Identities(ctx)).To(Equal(ids))
+		Expect(volumes(ctx, cluster)).To(Equal(data))
+		Expect(traffic.Finish(ctx).Failed).To(BeZero())
+		cluster.AwaitEqualHashes(ctx)
+	})
+})
+
+// goAndBeKilled changes the version, kills the operator at each rule, and expects this one among them.
+func goAndBeKilled(ctx context.Context, cluster *world.Cluster, version, rule string) {
+	GinkgoHelper()
+	stop := operator.KillAtEachRule(cluster)
+	cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = version })
+	cluster.AwaitReady(ctx, 3)
+	Expect(killedAt(stop)).To(ContainElements("roll", rule))
+	expectVersion(ctx, cluster, version)
+}
 
 // expectClusterVersion asks each member for the version that all agreed on.
 func expectClusterVersion(ctx context.Context, c *world.Cluster, want string) {
