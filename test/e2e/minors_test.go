@@ -3,6 +3,8 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -112,11 +114,10 @@ var _ = Describe("A change of minor version", Label("versions"), func() {
 		was := identityOf(ctx, cluster)
 		traffic := cluster.Write(ctx)
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })
-		Eventually(ctx, cluster.History.Rules).Should(ContainElement("enable-downgrade"))
+		awaitReason(ctx, cluster, facts.ReasonVersions)
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.6.16" })
 		cluster.AwaitReady(ctx, 3)
 		expectClusterVersion(ctx, cluster, "3.6.0")
-		Expect(cluster.History.Rules()).To(ContainElement("cancel-downgrade"))
 		Expect(traffic.Finish(ctx).Failed).To(BeZero())
 		expectSame(ctx, cluster, was)
 	})
@@ -139,15 +140,15 @@ var _ = Describe(lossOnTheWay, Label("versions", "data"), func() {
 	ownNamespace()
 
 	It("up is replaced by one of the lower minor, and all arrive", perStory, func(ctx context.Context) {
-		loseOnTheWay(ctx, "3.7.3", "cover-log")
+		loseOnTheWay(ctx, "3.7.3", facts.ReasonCoverLog)
 	})
 	It("down is replaced once the downgrade is cancelled, and all arrive", perStory, func(ctx context.Context) {
-		loseOnTheWay(ctx, "3.5.35", "enable-downgrade")
+		loseOnTheWay(ctx, "3.5.35", facts.ReasonVersions)
 	})
 })
 
-// loseOnTheWay takes the volume of a member of 3.6 once this rule spoke on the way to another version.
-func loseOnTheWay(ctx context.Context, to, rule string) {
+// loseOnTheWay takes the volume of a member of 3.6 once the next step had this reason on the way to another version.
+func loseOnTheWay(ctx context.Context, to, reason string) {
 	GinkgoHelper()
 	cluster := story.Create(ctx, "bereft", 3, world.Version("3.6.16"))
 	cluster.AwaitReady(ctx, 3)
@@ -155,7 +156,7 @@ func loseOnTheWay(ctx context.Context, to, rule string) {
 	traffic := cluster.Write(ctx)
 	traffic.Within(ctx, world.OneElection, func() {
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = to })
-		Eventually(ctx, cluster.History.Rules).Should(ContainElement(rule))
+		awaitReason(ctx, cluster, reason)
 		loseVolume(ctx, cluster, victim)
 		cluster.AwaitReady(ctx, 3)
 	})
@@ -163,6 +164,14 @@ func loseOnTheWay(ctx context.Context, to, rule string) {
 	expectVersion(ctx, cluster, to)
 	Expect(traffic.Finish(ctx).Failed).To(BeZero())
 	cluster.AwaitEqualHashes(ctx)
+}
+
+// awaitReason waits until some next step had this reason, be it for a moment.
+func awaitReason(ctx context.Context, cluster *world.Cluster, reason string) {
+	GinkgoHelper()
+	Eventually(ctx, func() bool {
+		return slices.ContainsFunc(cluster.History.Steps(), func(s world.Step) bool { return s.Reason == reason })
+	}).WithPolling(50*time.Millisecond).Should(BeTrue(), "no step was %s:\n%s", reason, cluster.History)
 }
 
 const killedOnTheWay = "An operator that is killed at each rule of a change of minor version"

@@ -98,7 +98,7 @@ func (h *History) Rules() []string {
 }
 
 // Restarted are the members that a roll stopped, in order. One member stands there twice in a row when its Pod was
-// started again in between: two stops may meet at the same member.
+// started again in between: two stops may meet at the same member. A cluster of one cannot be asked meanwhile.
 func (h *History) Restarted() []string { return restarted(h.Steps()) }
 
 func restarted(steps []Step) []string {
@@ -107,7 +107,7 @@ func restarted(steps []Step) []string {
 	for _, s := range steps {
 		member, _, isRestart := strings.Cut(s.Message, " is restarted with the settings")
 		switch {
-		case s.Reason == facts.ReasonPodMissing:
+		case s.Reason == facts.ReasonPodMissing, s.Reason == facts.ReasonMembershipUnknown:
 			stopped = ""
 		case isRestart && s.Rule == "roll" && member != stopped:
 			members, stopped = append(members, member), member

@@ -21,4 +21,6 @@ func TestARestartIsCountedOnceForEachTimeItsPodWasStartedAgain(t *testing.T) {
 		restart("a-0"), leaving, started,
 		restart("a-0"), leaving, started,
 	})).To(Equal([]string{"a-1", "a-0", "a-0"}))
+	away := Step{NextStep: v1alpha1.NextStep{Rule: "membership", Reason: facts.ReasonMembershipUnknown}}
+	NewWithT(t).Expect(restarted([]Step{restart("a-0"), leaving, away, restart("a-0"), leaving, away})).To(HaveLen(2))
 }
