@@ -114,7 +114,7 @@ var _ = Describe("A change of minor version", Label("versions"), func() {
 		was := identityOf(ctx, cluster)
 		traffic := cluster.Write(ctx)
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })
-		awaitReason(ctx, cluster, facts.ReasonVersions)
+		awaitReason(ctx, cluster, facts.ReasonDowngrade, facts.ReasonVersions)
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.6.16" })
 		cluster.AwaitReady(ctx, 3)
 		expectClusterVersion(ctx, cluster, "3.6.0")
@@ -143,12 +143,12 @@ var _ = Describe(lossOnTheWay, Label("versions", "data"), func() {
 		loseOnTheWay(ctx, "3.7.3", facts.ReasonCoverLog)
 	})
 	It("down is replaced once the downgrade is cancelled, and all arrive", perStory, func(ctx context.Context) {
-		loseOnTheWay(ctx, "3.5.35", facts.ReasonVersions)
+		loseOnTheWay(ctx, "3.5.35", facts.ReasonDowngrade, facts.ReasonVersions)
 	})
 })
 
-// loseOnTheWay takes the volume of a member of 3.6 once the next step had this reason on the way to another version.
-func loseOnTheWay(ctx context.Context, to, reason string) {
+// loseOnTheWay takes the volume of a member of 3.6 once a next step had such a reason on the way to another version.
+func loseOnTheWay(ctx context.Context, to string, reasons ...string) {
 	GinkgoHelper()
 	cluster := story.Create(ctx, "bereft", 3, world.Version("3.6.16"))
 	cluster.AwaitReady(ctx, 3)
@@ -156,7 +156,7 @@ func loseOnTheWay(ctx context.Context, to, reason string) {
 	traffic := cluster.Write(ctx)
 	traffic.Within(ctx, world.OneElection, func() {
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = to })
-		awaitReason(ctx, cluster, reason)
+		awaitReason(ctx, cluster, reasons...)
 		loseVolume(ctx, cluster, victim)
 		cluster.AwaitReady(ctx, 3)
 	})
@@ -166,12 +166,14 @@ func loseOnTheWay(ctx context.Context, to, reason string) {
 	cluster.AwaitEqualHashes(ctx)
 }
 
-// awaitReason waits until some next step had this reason, be it for a moment.
-func awaitReason(ctx context.Context, cluster *world.Cluster, reason string) {
+// awaitReason waits until some next step had one of these reasons, be it for a moment. The status tells a few steps of
+// many that follow each other within a second.
+func awaitReason(ctx context.Context, cluster *world.Cluster, reasons ...string) {
 	GinkgoHelper()
+	isAwaited := func(s world.Step) bool { return slices.Contains(reasons, s.Reason) }
 	Eventually(ctx, func() bool {
-		return slices.ContainsFunc(cluster.History.Steps(), func(s world.Step) bool { return s.Reason == reason })
-	}).WithPolling(50*time.Millisecond).Should(BeTrue(), "no step was %s:\n%s", reason, cluster.History)
+		return slices.ContainsFunc(cluster.History.Steps(), isAwaited)
+	}).WithPolling(50*time.Millisecond).Should(BeTrue(), "no step was %s:\n%s", reasons, cluster.History)
 }
 
 const killedOnTheWay = "An operator that is killed at each rule of a change of minor version"
