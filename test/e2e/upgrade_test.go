@@ -19,7 +19,7 @@ var _ = Describe("An operator that is exchanged for another release", Label("ope
 	BeforeEach(func() { kube.NeedLocalkube() })
 	ownNamespace()
 
-	It("restarts no member and writes each volume's record once at most, from the release before to this one and back",
+	It("restarts no member and writes each member's record once at most, from the release before to this one and back",
 		NodeTimeout(15*time.Minute), func(ctx context.Context) {
 			before, now := kube.BuildCommit(ctx, world.PreviousCommit), kube.Installed()
 			DeferCleanup(func(ctx context.Context) { now.Deploy(ctx) })
@@ -185,8 +185,9 @@ func processesOf(ctx context.Context, clusters []*world.Cluster) []string {
 	return processes
 }
 
-// expectCompleted expects that each volume's record was written once, and now names its PVC. Nothing else was written,
-// but for two statuses of each cluster with volumes: the operator writes records, and all is well.
+// expectCompleted expects that each member's record was written once, on its volume or on its Pod, and that a volume's
+// names its PVC. Nothing else was written, but for two statuses of each cluster: the operator writes records, and all
+// is well.
 func expectCompleted(ctx context.Context, clusters []*world.Cluster, writes []world.Request) {
 	GinkgoHelper()
 	got := map[string]int{}
@@ -202,10 +203,13 @@ func expectCompleted(ctx context.Context, clusters []*world.Cluster, writes []wo
 			Expect(kube.Client.Get(ctx, key(name), claim)).To(Succeed())
 			Expect(claim.Annotations[v1alpha1.AnnotationRecord]).To(ContainSubstring(string(uid)), name)
 		}
-		if len(owned) > 0 {
-			Expect(got[status]).To(BeNumerically("<=", 2), status)
-			delete(got, status)
+		if len(owned) == 0 {
+			for _, pod := range listPods(ctx, cluster) {
+				want["patch "+path.Join("pods", pod.Name)] = 1
+			}
 		}
+		Expect(got[status]).To(BeNumerically("<=", 2), status)
+		delete(got, status)
 	}
 	Expect(got).To(Equal(want))
 }
