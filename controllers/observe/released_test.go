@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -95,8 +96,9 @@ func (w *world) gainVolumeUIDs() {
 	for _, m := range change.Members {
 		volume := w.objects["*v1.PersistentVolumeClaim "+m.Name]
 		old := volume.GetAnnotations()[v1alpha1.AnnotationRecord]
-		want := strings.TrimSuffix(old, "}") + `,"clusterVersion":"3.6.0","volumeUID":"` + m.VolumeUID +
-			`","recordVersion":1,"leastReader":1}`
+		r, _ := facts.Find(view.Current.Members, m.Name)
+		want := strings.TrimSuffix(old, "}") + fmt.Sprintf(`,"clusterVersion":"3.6.0","clusterVersionAt":%d,`+
+			`"volumeUID":"%s","recordVersion":1,"leastReader":1}`, r.Answer.Applied, m.VolumeUID)
 		if m.VolumeUID != string(volume.GetUID()) || m.Record.Encode() != want {
 			w.t.Errorf("%s becomes %s", old, m.Record.Encode())
 		}

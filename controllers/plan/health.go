@@ -74,29 +74,32 @@ func awaitedAtStop(o judge.View, at etcdutil.Progress) string {
 	stop := o.Desired.Choices.Version
 	isOnItsWay := o.Desired.NoWay == "" && !o.Desired.IsMetBy(o.Desired.Choices)
 	isBehind := func(v etcdutil.Version) bool { return isOnItsWay || !v.IsZero() && v.Minor+1 == stop.Minor }
-	const moves = "Every member runs etcd %s. etcd moves %s to it within seconds, once every member of its list has " +
-		"started and answers."
-	const lowers = "A downgrade is enabled. etcd lowers %s to %s within seconds, once every member answers."
-	mute := facts.Filter(o.Voters(), func(r facts.Replica) bool {
-		return r.Answer != nil && r.Versions().Cluster.IsZero()
-	})
-	switch isDown := !at.Downgrade.IsZero(); {
-	case o.Desired.Needs == etcdutil.NeedCluster && isOnItsWay && len(mute) > 0:
-		return fmt.Sprintf("%s does not say of which version its cluster is; it is asked again. Look whether etcd "+
-			"answers /version on its client port.", mute[0].Name)
-	case o.Desired.Needs == etcdutil.NeedCluster && isDown:
-		return fmt.Sprintf(lowers, "the cluster version", at.Downgrade.MinorString())
-	case o.Desired.Needs == etcdutil.NeedStorage && isDown:
-		return fmt.Sprintf(lowers, "the format of each member's data", at.Downgrade.MinorString())
+	switch {
 	case o.Desired.Needs == etcdutil.NeedCluster && isBehind(at.Cluster):
-		return fmt.Sprintf(moves, stop.MinorString(), "the cluster version")
+		return versionsAwaited(o, at, "the cluster version")
 	case o.Desired.Needs == etcdutil.NeedStorage && isBehind(at.Storage):
-		return fmt.Sprintf(moves, stop.MinorString(), "the format of their data")
+		return versionsAwaited(o, at, "the format of each member's data")
 	case isOnItsWay:
 		return fmt.Sprintf("The members are on their way to etcd %s. They go on once each of them answers with %s%s.",
 			o.Desired.Target, stop, whoHoldsUp(o, stop))
 	}
 	return ""
+}
+
+// versionsAwaited says what etcd moves by itself, up or down, or which member does not tell of it.
+func versionsAwaited(o judge.View, at etcdutil.Progress, what string) string {
+	saysNothing := func(r facts.Replica) bool { return r.Answer != nil && r.Versions().Cluster.IsZero() }
+	mute := facts.Filter(o.Voters(), saysNothing)
+	switch {
+	case !at.Downgrade.IsZero():
+		return fmt.Sprintf("A downgrade is enabled. etcd lowers %s to %s within seconds, once every member answers.",
+			what, at.Downgrade.MinorString())
+	case len(mute) > 0:
+		return fmt.Sprintf("%s does not say of which version its cluster is; it is asked again. Look whether etcd "+
+			"answers /version on its client port.", mute[0].Name)
+	}
+	return fmt.Sprintf("Every member runs etcd %s. etcd moves %s to it within seconds, once every member of its list "+
+		"has started and answers.", o.Desired.Choices.Version.MinorString(), what)
 }
 
 // whoHoldsUp names the voters that answer with another version, as part of a sentence.

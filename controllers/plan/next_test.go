@@ -431,7 +431,7 @@ func rows() []row {
 			Wait, "member-health", facts.ReasonVersions, "", "etcd moves the cluster version to it"},
 		{"and the data followed", needing(etcdutil.NeedStorage, newer.Version),
 			Wait, "member-health", facts.ReasonVersions, "",
-			"the format of their data"},
+			"the format of each member's data"},
 		{"nothing is settled at a stop where no member says of which version the cluster is",
 			desire(settledWorld(3).edit(2, readyFor(time.Second)), func(d *facts.Desired) {
 				d.Target, d.Needs = newer.Version, etcdutil.NeedCluster

@@ -188,10 +188,8 @@ var copies = []mutant{
 	{
 		Name: "a copy in doubt is restarted", Peer: "",
 		File: "controllers/plan/guard/data.go",
-		From: `case guardCopies(o, r.Name) != "":
-		return guardCopies(o, r.Name)`,
-		To: `case false:
-		return guardCopies(o, r.Name)`,
+		From: `if veto := guardCopies(o, r.Name); veto != "" {`,
+		To:   `if veto := guardCopies(o, r.Name); false {`,
 		Package: planPackage, Test: guardKeepsRow("a member whose restart is a change of a copy in doubt"),
 	},
 	{

@@ -205,8 +205,8 @@ var logs = []mutant{
 	},
 	{
 		Name: "the guard lets a member be stopped that could not start again", File: "controllers/plan/guard/data.go",
-		From:    "case !r.Choices().IsZero() && o.WhyNotStart(r, r.Choices()) != \"\":",
-		To:      "case r.Choices().IsZero() && o.WhyNotStart(r, r.Choices()) != \"\":",
+		From:    "if !r.Choices().IsZero() && o.WhyNotStart(r, r.Choices()) != \"\" {",
+		To:      "if r.Choices().IsZero() && o.WhyNotStart(r, r.Choices()) != \"\" {",
 		Package: planPackage, Test: vetoed + "no_member_is_stopped_that_could_not_start_again",
 	},
 	{

@@ -35,11 +35,7 @@ func (o Incarnation) Progress() etcdutil.Progress {
 // member's volume where etcd may have started with it. A first member of which nothing is written down may have run
 // what its Pod says.
 func (o Incarnation) mayRun(r Replica) []etcdutil.Version {
-	wrote := r.wrote()
-	if cluster := o.ClusterVersion(); r.Answer == nil && !wrote.IsZero() && !cluster.SameMinor(wrote) &&
-		cluster.Compare(wrote) > 0 {
-		wrote = cluster // it ran that minor, and was not heard since
-	}
+	wrote := o.lastRan(r)
 	switch {
 	case wrote.IsZero() && !o.Membership.Known && r.Pod != nil && r.Pod.Started && !r.Pod.Choices.IsZero():
 		return []etcdutil.Version{r.Pod.Choices.Version}
@@ -50,6 +46,16 @@ func (o Incarnation) mayRun(r Replica) []etcdutil.Version {
 		return []etcdutil.Version{wrote, r.Choices().Version}
 	}
 	return []etcdutil.Version{wrote}
+}
+
+// lastRan is the version that last wrote the member's data: a silent one ran the version of its cluster, where that is
+// higher than what is written down.
+func (o Incarnation) lastRan(r Replica) etcdutil.Version {
+	wrote, cluster := r.wrote(), o.ClusterVersion()
+	if r.Answer != nil || wrote.IsZero() || cluster.SameMinor(wrote) || cluster.Compare(wrote) < 0 {
+		return wrote
+	}
+	return cluster
 }
 
 // lower is the lower of two versions, or zero where one of them is not known.

@@ -72,14 +72,23 @@ func guardEvict(o facts.View, c changes.EvictPod) string {
 		return fmt.Sprintf("the data of %s would be lost with its Pod.", r.Name)
 	case !r.IsSealed() || !o.MayRestart(r):
 		return fmt.Sprintf("%s has no recorded data of this cluster to start from.", r.Name)
-	case guardCopies(o, r.Name) != "":
-		return guardCopies(o, r.Name)
-	case !r.Choices().IsZero() && o.WhyNotStart(r, r.Choices()) != "":
-		return fmt.Sprintf("%s could not start again: %s.", r.Name, o.WhyNotStart(r, r.Choices()))
+	case whyStay(o, r) != "":
+		return whyStay(o, r)
 	case !o.Membership.Known && !(o.IsAlone(r) && guardStop(o, r) == ""):
 		return "the member list is not known."
 	}
 	return guardVotes(o, r)
+}
+
+// whyStay says why a member should not be stopped, or "": copies differ, or it could not start again.
+func whyStay(o facts.View, r facts.Replica) string {
+	if veto := guardCopies(o, r.Name); veto != "" {
+		return veto
+	}
+	if !r.Choices().IsZero() && o.WhyNotStart(r, r.Choices()) != "" {
+		return fmt.Sprintf("%s could not start again: %s.", r.Name, o.WhyNotStart(r, r.Choices()))
+	}
+	return ""
 }
 
 // isVoided reports whether this incarnation was given up, with nothing ever recorded of it.

@@ -27,14 +27,8 @@ func Veto(o facts.View, c changes.Change) string {
 		return guardRestore(o, c)
 	case changes.SetBudget:
 		return guardBudget(o, c)
-	case changes.DisarmAlarms:
-		return guardDisarm(o, c)
-	case changes.CoverLog:
-		return guardCover(o)
-	case changes.EnableDowngrade:
-		return guardDowngrade(o, c)
-	case changes.CancelDowngrade:
-		return guardCancel(o)
+	case changes.DisarmAlarms, changes.CoverLog, changes.EnableDowngrade, changes.CancelDowngrade:
+		return guardUpkeep(o, c)
 	case changes.RecordBirth:
 		return guardRecordBirth(o, c)
 	case changes.LabelRole:
@@ -44,6 +38,22 @@ func Veto(o facts.View, c changes.Change) string {
 		return "" // nothing stops, nothing is deleted that data or votes depend on
 	}
 	return fmt.Sprintf("%T is not a change that the guard knows.", c)
+}
+
+// guardUpkeep is asked of what etcd is to do beside its data and its list.
+func guardUpkeep(o facts.View, c changes.Change) string {
+	switch c := c.(type) {
+	case changes.DisarmAlarms:
+		return guardDisarm(o, c)
+	case changes.CoverLog:
+		return guardCover(o)
+	case changes.EnableDowngrade:
+		return guardDowngrade(o, c)
+	case changes.CancelDowngrade:
+		return guardCancel(o)
+	default:
+		return fmt.Sprintf("%T is nothing that etcd does by itself.", c)
+	}
 }
 
 func first[T any](items []T, veto func(T) string) string {

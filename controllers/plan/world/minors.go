@@ -41,36 +41,48 @@ func atStop(o facts.Observation) facts.Desired {
 // moveVersion is etcd's monitor: once every listed member runs a higher minor, the cluster is of that version. A
 // downgrade lowers it, and ends once every member runs its target. Each member's data follows.
 func (w *World) moveVersion(c *cluster, running []*process) {
-	lowest, highest := etcdutil.Version{}, etcdutil.Version{}
-	for _, p := range running {
-		runs := minorOf(w.objects.pods[p.pod].made.Version)
-		if lowest.IsZero() || runs.Compare(lowest) < 0 {
-			lowest = runs
-		}
-		if runs.Compare(highest) > 0 {
-			highest = runs
-		}
-		p.disk.ran = w.objects.pods[p.pod].made.Version
-	}
+	lowest, highest := w.minorsOf(running)
 	isEach := len(running) == len(c.members)
 	switch {
 	case c.version.IsZero():
 		c.version = lowest
 	case w.rng.IntN(4) != 0:
-	case !c.downgrade.IsZero() && isEach && highest.Compare(c.downgrade) <= 0:
+	case c.downgrade.IsZero():
+		if isEach && lowest.Compare(c.version) > 0 {
+			c.version = lowest
+			w.logf("etcd: the cluster is of version %s", lowest.MinorString())
+		}
+	case isEach && highest.Compare(c.downgrade) <= 0:
 		c.downgrade = etcdutil.Version{}
-	case !c.downgrade.IsZero() && c.downgrade.Compare(c.version) < 0:
+	case c.downgrade.Compare(c.version) < 0:
 		c.version = c.downgrade
 		w.logf("etcd: the cluster is of version %s again", c.version.MinorString())
-	case c.downgrade.IsZero() && isEach && lowest.Compare(c.version) > 0:
-		c.version = lowest
-		w.logf("etcd: the cluster is of version %s", lowest.MinorString())
 	}
+	w.moveFormats(c, running)
+}
+
+// moveFormats lets the data of members that run follow the version of their cluster, some time.
+func (w *World) moveFormats(c *cluster, running []*process) {
 	for _, p := range running {
+		p.disk.ran = w.objects.pods[p.pod].made.Version
 		if p.disk.format.IsZero() || w.rng.IntN(2) == 0 {
 			p.disk.format = c.version
 		}
 	}
+}
+
+// minorsOf are the lowest and the highest minor that these run.
+func (w *World) minorsOf(running []*process) (lowest, highest etcdutil.Version) {
+	for i, p := range running {
+		runs := minorOf(w.objects.pods[p.pod].made.Version)
+		if i == 0 || runs.Compare(lowest) < 0 {
+			lowest = runs
+		}
+		if runs.Compare(highest) > 0 {
+			highest = runs
+		}
+	}
+	return lowest, highest
 }
 
 func minorOf(v etcdutil.Version) etcdutil.Version {
