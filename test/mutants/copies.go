@@ -187,9 +187,9 @@ var copies = []mutant{
 	},
 	{
 		Name: "a copy in doubt is restarted", Peer: "",
-		File: "controllers/plan/guard/data.go",
-		From: `if veto := guardCopies(o, r.Name); veto != "" {`,
-		To:   `if veto := guardCopies(o, r.Name); false {`,
+		File:    "controllers/plan/guard/data.go",
+		From:    `if veto := guardCopies(o, r.Name); veto != "" {`,
+		To:      `if veto := guardCopies(o, r.Name); false {`,
 		Package: planPackage, Test: guardKeepsRow("a member whose restart is a change of a copy in doubt"),
 	},
 	{
