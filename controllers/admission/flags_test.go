@@ -42,7 +42,7 @@ func knownFlags(t *testing.T) []string {
 }
 
 // flagList is a list of flags in a rule of the schema: whole names, or where the end is open the beginnings of families.
-var flagList = regexp.MustCompile(`'\^\(([a-z|-]+)\)(\$?)'`)
+var flagList = regexp.MustCompile(`'\^\(([a-z0-9|-]+)\)(\$?)'`)
 
 // listedFlags are the words of these lists, and for each family one name.
 func listedFlags(t *testing.T) []string {
