@@ -141,9 +141,6 @@ func whatOld35Wrote(p *play) {
 		p.becomes(name, "3.7.3")
 	}
 	p.agreed("3.7.3", three...)
-	p.add("a", "d")
-	p.start(joining("d", "a", "b", "c", "d").of("3.7.3"))
-	p.serving("d")
 	if now := p.status("a").Revision; now != revision {
 		p.Fatalf("the entries moved the revision from %d to %d", revision, now)
 	}
