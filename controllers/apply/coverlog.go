@@ -10,8 +10,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
-// How fast entries are added to raft's log, so that those of clients are hardly slower meanwhile. Several at once share
-// a write to disk.
+// How fast entries are added to raft's log, so that clients' own writes have room. Several at once share a write to
+// disk.
 const (
 	entriesPerSecond = 600
 	entriesAtOnce    = 8

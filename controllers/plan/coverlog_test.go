@@ -40,8 +40,8 @@ func TestALogIsCoveredOnceEachVoterWroteASnapshotAndFarEnoughPastItsMark(t *test
 		{"of one nothing is written down", toCover(3).edit(1, unmarked), false},
 		{"one has another Pod: 3.5 may have run there since", toCover(3).edit(1, inOtherPod), false},
 		{"a learner that never answered has no log", toCover(3).with(added(3)), true},
-		{"one that did has, and nobody knows what is in it", toCover(3).with(learner(3)), false},
-		{"nobody knows who votes", toCover(3).blind(), false},
+		{"one that did has, and what is in it is not known", toCover(3).with(learner(3)), false},
+		{"the list is not known", toCover(3).blind(), false},
 	} {
 		if got := row.world.Current.IsLogCovered(); got != row.isCovered {
 			t.Errorf("%s: %v", row.name, got)

@@ -44,7 +44,7 @@ func cancelDowngrade(o judge.View) *proposal {
 	return nil
 }
 
-// hasBegunDown reports that a member is to run the lower minor, or ran it.
+// hasBegunDown reports a member whose volume asks for the lower minor, or that ran it.
 func hasBegunDown(o judge.View, minor etcdutil.Version) bool {
 	return slices.ContainsFunc(o.Members, func(r facts.Replica) bool {
 		return r.Member != nil && (r.Choices().Version.SameMinor(minor) || r.Record().Version.SameMinor(minor))

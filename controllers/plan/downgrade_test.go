@@ -103,7 +103,7 @@ func TestASilentMemberMayRunTheLowerMinorThatItsVolumeAsksForOnceTheClusterIsOfI
 			older.Version}},
 		{"it is of the higher one: etcd refused to start", toLower().edit(1, asked),
 			[]etcdutil.Version{choices.Version}},
-		{"nor is it below the version of its cluster, whatever was last written down", toLower().edit(1,
+		{"nor is it below the version of its cluster, where a lower one was written down", toLower().edit(1,
 			func(r *facts.Replica) {
 				r.Answer, r.Volume.Choices, r.Volume.Record.Version = nil, older, older.Version
 			}), []etcdutil.Version{choices.Version, itsMinor}},

@@ -14,7 +14,7 @@ import (
 // covers, for members that lag (etcd-io/etcd:server/etcdserver/server.go DefaultSnapshotCatchUpEntries).
 const logMargin = 5_200
 
-// NextLogMark is the mark that is to stand beside a member's data: the one that does, or a new one where the Pods are
+// NextLogMark is the mark to write beside a member's data: the one that stands there, or a new one where the Pods are
 // others by now, or where the member's process is.
 func (o Incarnation) NextLogMark(r Replica) record.LogMark {
 	pods, written := o.pods(), r.Record().LogMark
