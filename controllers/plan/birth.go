@@ -99,7 +99,7 @@ func firstQuorum(o judge.View) *proposal {
 	if o.Birth.ClusterID != 0 {
 		return nil
 	}
-	recorded := facts.Filter(o.Members, facts.Replica.IsRecorded)
+	recorded := facts.Filter(o.BirthReplicas(), facts.Replica.IsRecorded) // no other says who this cluster is
 	if len(recorded) >= etcdutil.Quorum(len(o.Birth.Names)) {
 		return act(changes.RecordBirth{ClusterID: recorded[0].Record().ClusterID}, facts.ReasonRecordBirth,
 			"The members found each other; the identity of the cluster is written down.")
@@ -113,11 +113,14 @@ func firstQuorum(o judge.View) *proposal {
 	return waitForQuorum(o)
 }
 
-// recordFirst writes down who the first members are, if the list that answers is the list of this birth.
+// recordFirst writes down who the first members are, if the list that answers is the list of this birth: by its names,
+// or by the identity that is on a volume already.
 func recordFirst(o judge.View) *proposal {
+	isOfThisBirth := func(r facts.Replica) bool { return r.Record().ClusterID == o.Membership.ClusterID }
 	for _, m := range o.Membership.Members {
 		name, ok := etcdutil.MemberFromPeerURL(facts.FirstURL(m), o.Cluster.Name, o.Cluster.Namespace)
-		if !ok || !slices.Contains(o.Birth.Names, name) {
+		isNamed := ok && slices.Contains(o.Birth.Names, name)
+		if !isNamed && !slices.ContainsFunc(o.BirthReplicas(), isOfThisBirth) {
 			return refuse(facts.ReasonForeignData, "Another cluster (%s) answers under the names of the first "+
 				"members: %v is no member of this birth.",
 				o.Membership.ClusterID, m.PeerURLs).byHuman()

@@ -34,13 +34,8 @@ func birthRecord(o judge.View) *proposal {
 		return nil
 	}
 	if o.IsAlive() {
-		recorded := facts.Filter(o.Members, facts.Replica.IsRecorded)
-		birth := newBirth(o, knownCounter(o), facts.Names(recorded))
-		birth.ClusterID = recorded[0].Record().ClusterID
-		birth.Incarnation = incarnationOf(o.Observation, recorded)
-		birth.Restore = requestOf(recorded, birth.Incarnation)
-		return act(birth, facts.ReasonBeginBirth, "The peer Service with the birth record is gone; it is written "+
-			"anew from the members' records.")
+		return act(birthAnew(o), facts.ReasonBeginBirth, "The peer Service with the birth record is gone; it is "+
+			"written anew from the members' records.")
 	}
 	if former := facts.Filter(o.FormerMembers(), facts.Replica.IsRecorded); len(former) > 0 {
 		return refuse(facts.ReasonRecordLost, "The peer Service with the birth record is gone, and only volumes that "+
@@ -57,6 +52,22 @@ func birthRecord(o judge.View) *proposal {
 	birth := newBirth(o, 0, firstNames(o))
 	birth.Origin, _ = sourceOf(o.Observation)
 	return act(birth, facts.ReasonBeginBirth, "A cluster of %d members begins.", o.Desired.Size)
+}
+
+// birthAnew is the record of a cluster that lives, by what its volumes say. Where those that were restored are not
+// recorded yet, and too few others are, its birth goes on.
+func birthAnew(o judge.View) changes.BeginBirth {
+	recorded := facts.Filter(o.Members, facts.Replica.IsRecorded)
+	incarnation := incarnationOf(o.Observation, recorded)
+	isKnown := func(r facts.Replica) bool { return r.IsRecorded() || r.AwaitsRecord(incarnation) }
+	known := facts.Filter(o.Members, isKnown)
+	birth := newBirth(o, knownCounter(o), facts.Names(known))
+	birth.Incarnation = incarnation
+	birth.Restore = requestOf(recorded, incarnation)
+	if len(recorded) >= etcdutil.Quorum(len(known)) {
+		birth.ClusterID = recorded[0].Record().ClusterID
+	}
+	return birth
 }
 
 // requestOf is the EtcdRestore that an incarnation came of, by the volumes that were made for it; empty for none.

@@ -36,19 +36,18 @@ func notSupported(format string, args ...any) *proposal {
 	return refuse(facts.ReasonNotSupported, format, args...).byHuman().yielding()
 }
 
-// memberHealth keeps the cluster from being called settled while a member is not well.
+// memberHealth keeps the cluster from being called settled while a member is not well. Of several, it tells of the one
+// that needs a person, or that should be well by now.
 func memberHealth(o judge.View) *proposal {
+	var gravest *proposal
 	for _, r := range o.Members {
-		if r.Member == nil && isLeaving(r) && !isStuckLeaving(o.Observation, r) {
-			return wait(facts.ReasonPodLeaving, "%s is no member any more; its remains are being deleted.",
-				r.Name).yielding()
+		p := ailment(o, r)
+		if p != nil && (gravest == nil || gravity(noteOf(p.Decision)) > gravity(noteOf(gravest.Decision))) {
+			gravest = p
 		}
-		if r.Member == nil {
-			continue
-		}
-		if p := ailment(o, r); p != nil {
-			return p.yielding()
-		}
+	}
+	if gravest != nil {
+		return gravest.yielding()
 	}
 	return versionsMoving(o)
 }
@@ -113,6 +112,11 @@ func whoHoldsUp(o judge.View, v etcdutil.Version) string {
 	})
 }
 
+// isMislabelled reports a member that runs on its own volume, and could not start on it again by what is written there.
+func isMislabelled(o judge.View, r facts.Replica) bool {
+	return r.IsUp() && r.IsRecorded() && r.IsOnOwnVolume() && !r.IsDoomed() && !o.MayRestart(r)
+}
+
 // isStuckLeaving reports remains of a member that was removed, on a node that does not answer: they go when it is back
 // or deleted, and nothing needs to wait for that.
 func isStuckLeaving(o facts.Observation, r facts.Replica) bool {
@@ -120,9 +124,20 @@ func isStuckLeaving(o facts.Observation, r facts.Replica) bool {
 		o.Now.Sub(r.Pod.GoneBy) > facts.LeavingDeadline
 }
 
+// remainder waits for what is left of a member that was removed.
+func remainder(o judge.View, r facts.Replica) *proposal {
+	if !isLeaving(r) || isStuckLeaving(o.Observation, r) {
+		return nil
+	}
+	return wait(facts.ReasonPodLeaving, "%s is no member any more; its remains are being deleted.", r.Name)
+}
+
 // ailment says what a member lacks to be well: a volume that stays, a process that serves, and a name that is written
 // down.
 func ailment(o judge.View, r facts.Replica) *proposal {
+	if r.Member == nil {
+		return remainder(o, r)
+	}
 	if r.IsDoomed() {
 		return wait(facts.ReasonDoomed,
 			"The volume of %s is being deleted, or its claim is gone, while the member uses it: any stop of its Pod "+
@@ -136,6 +151,11 @@ func ailment(o judge.View, r facts.Replica) *proposal {
 			"%s is a member and no Pod is started for it: %s. Put back what was changed on its "+
 				"PersistentVolumeClaim, or delete that, and the member is replaced.",
 			r.Name, j.Says).byHuman()
+	}
+	if isMislabelled(o, r) {
+		return refuse(facts.ReasonForeignData,
+			"%s runs, and is not restarted: no Pod would be started for it again, since %s. Put back what was changed "+
+				"on its PersistentVolumeClaim.", r.Name, judge.WhyNoPod(o, r)).byHuman()
 	}
 	if !r.IsHealthy(o.Membership) || r.Pod == nil || !r.Pod.Ready {
 		return wait(facts.ReasonNotReady, "%s is not well: %s.", r.Name, o.Judge(r).Says).due(o, facts.PodChange(r.Pod),

@@ -283,6 +283,15 @@ func rows() []row {
 			"RemoveMember", "demo-2"},
 		{"a member without volume is removed at once", settledWorld(3).edit(2, noData), Act, "replace",
 			facts.ReasonRepair, "RemoveMember", "demo-2"},
+		{"of members that are not well the one that needs a person is told",
+			settledWorld(3).edit(1, doomed).edit(2, noPod).edit(2, func(r *facts.Replica) {
+				r.Volume.Incarnation = "old"
+			}), Refuse, "member-health", facts.ReasonForeignData, "", "demo-2 is a member and no Pod is started"},
+		{"a member that could not be started again is not restarted, and a person is told",
+			wanting(settledWorld(3).edit(1, func(r *facts.Replica) {
+				r.Volume.Incarnation = "old"
+			}).edit(0, rolled).edit(2, rolled), other), Refuse, "member-health", facts.ReasonForeignData, "",
+			"demo-1 runs, and is not restarted"},
 		{"a silent member alone is not removed", settledWorld(3).edit(2, silent), Refuse, "member-health",
 			facts.ReasonNotReady, "", "demo-2"},
 		{"the certificates of a removed member are deleted first", settledWorld(3).with(voter(3)).edit(3, removed), Act,

@@ -360,6 +360,65 @@ func TestAMemberOfAClusterThatBeginsWithABackupNeverStartsEmpty(t *testing.T) {
 	}
 }
 
+// Without it a cluster that is deleted and created again in the moment after its first member was recorded would wait
+// for ever for members without Pods.
+func TestABirthFromABackupWhoseRecordWasLostGoesOn(t *testing.T) {
+	lost := settledWorld(3)
+	for i := range 3 {
+		lost = lost.edit(i, written).edit(i, noPod)
+	}
+	lost = lost.edit(1, unrecordedVolume).edit(2, unrecordedVolume).unwritten()
+	lost.Current.Membership = facts.Membership{Why: "no member answers"}
+	begin := Decide(lost.Observation).Change.(changes.BeginBirth)
+	if len(begin.Names) != 3 || begin.ClusterID != 0 {
+		t.Fatalf("%+v", begin)
+	}
+	begun := lost
+	begun.Current.Birth = record.Birth(begin)
+	if starts := Decide(begun.Observation).Change.(changes.StartPods).Pods; len(starts) != 3 ||
+		starts[0].Flags != facts.FlagsSealed || starts[1].Flags != facts.FlagsRestored {
+		t.Errorf("%+v", starts)
+	}
+	recorded := settledWorld(3).Current.Members[2].Volume.Record
+	for name, spoil := range map[string]func(*facts.Replica){
+		"two are recorded":              func(r *facts.Replica) { r.Volume.Record = recorded },
+		"nothing was restored on one":   func(r *facts.Replica) { r.Volume.Restored = "" },
+		"one was removed":               func(r *facts.Replica) { r.Volume.RemovedFor = facts.CauseDisk },
+		"one was switched over from":    func(r *facts.Replica) { r.Volume.Superseded = "later" },
+		"a volume is being deleted":     doomed,
+		"one is of another incarnation": func(r *facts.Replica) { r.Volume.Incarnation, r.Volume.Restored = "old", "old" },
+	} {
+		if Veto(lost.edit(2, spoil).Observation, begin) == "" {
+			t.Errorf("%s, and its birth goes on with three", name)
+		}
+	}
+	answering := settledWorld(3).edit(0, written).edit(1, unrecordedVolume).edit(1, written).edit(2, unrecordedVolume)
+	answering.Current.Birth.ClusterID, answering.Current.Birth.Names = 0, []string{"demo-0", "demo-1"}
+	if d := Decide(answering.Observation); d.Rule != "first-quorum" || d.Verdict != Act {
+		t.Errorf("the list of a cluster that is on a volume already: %+v", d)
+	}
+}
+
+// The label of a volume of before was changed by hand: what is recorded there would become the identity of what was
+// restored, whose volumes would then belong to no member.
+func TestWhoIsNoFirstMemberDoesNotSayWhichClusterItIs(t *testing.T) {
+	o := settledWorld(3)
+	for i := range 3 {
+		o = o.edit(i, written)
+	}
+	o = o.edit(1, unrecordedVolume).edit(2, unrecordedVolume)
+	o.Current.Birth.ClusterID, o.Current.Birth.Names = 0, []string{"demo-1"}
+	o.Current.Membership = facts.Membership{Why: "no member answers"}
+	if d := Decide(o.Observation); d.Reason != facts.ReasonFirstQuorum {
+		t.Errorf("%+v", d)
+	}
+	if Veto(o.Observation, changes.RecordBirth{ClusterID: clusterID}) == "" {
+		t.Error("the guard lets it be written down")
+	}
+}
+
+func unrecordedVolume(r *facts.Replica) { r.Volume.Record = record.Member{} }
+
 func TestARestoredMemberIsSealedOnceItIsRecordedAndComparesItsDataFromThenOn(t *testing.T) {
 	o := settledWorld(3).edit(1, func(r *facts.Replica) { r.Pod.Flags = facts.FlagsRestored })
 	if !o.Current.Members[1].IsSealed() {

@@ -45,6 +45,8 @@ func roll(o judge.View) *proposal {
 		return catchingUp(o)
 	case o.Desired.Ephemeral:
 		return nil // ephemeral members are succeeded, not restarted: see wantsGrowth
+	case isMislabelled(o, r):
+		return nil // member-health says so
 	}
 	if r.Member.ID == o.Membership.Leader && len(o.Voters()) > 1 {
 		return handOver(o, r, o.HealthyVoters(), facts.ReasonRoll, "will be restarted with new settings")

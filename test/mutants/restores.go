@@ -3,6 +3,41 @@ package main
 // restores are bugs of births that begin with a backup.
 var restores = []mutant{
 	{
+		Name: "a volume of before says which cluster was restored", Peer: "",
+		File:    "controllers/plan/birth.go",
+		From:    "recorded := facts.Filter(o.BirthReplicas(), facts.Replica.IsRecorded)",
+		To:      "recorded := facts.Filter(o.Members, facts.Replica.IsRecorded)",
+		Package: planPackage, Test: "TestWhoIsNoFirstMemberDoesNotSayWhichClusterItIs",
+	},
+	{
+		Name: "a volume of before may say which cluster was restored", Peer: "",
+		File:    "controllers/plan/guard/birth.go",
+		From:    "return slices.Contains(o.Birth.Names, r.Name) && r.Record().ClusterID == c.ClusterID",
+		To:      "return r.Record().ClusterID == c.ClusterID",
+		Package: planPackage, Test: "TestWhoIsNoFirstMemberDoesNotSayWhichClusterItIs",
+	},
+	{
+		Name: "a birth whose record was lost ends with the first member that is recorded", Peer: "",
+		File:    "controllers/plan/bootstrap.go",
+		From:    "return r.IsRecorded() || r.AwaitsRecord(incarnation)",
+		To:      "return r.IsRecorded()",
+		Package: planPackage, Test: "TestABirthFromABackupWhoseRecordWasLostGoesOn",
+	},
+	{
+		Name: "a birth goes on with members that nothing was restored for", Peer: "",
+		File:    "controllers/plan/guard/birth.go",
+		From:    "(r.IsRecorded() || r.AwaitsRecord(c.Incarnation))",
+		To:      "r.Volume != nil",
+		Package: planPackage, Test: "TestABirthFromABackupWhoseRecordWasLostGoesOn",
+	},
+	{
+		Name: "a member that needs a person is hidden behind one that is waited for", Peer: "",
+		File:    "controllers/plan/health.go",
+		From:    "if p != nil && (gravest == nil || gravity(noteOf(p.Decision)) > gravity(noteOf(gravest.Decision))) {",
+		To:      "if p != nil && gravest == nil {",
+		Package: planPackage, Test: row("of members that are not well the one that needs a person is told"),
+	},
+	{
 		Name: "a cluster that is to begin with a backup is born empty", Peer: "",
 		File:    "controllers/plan/guard/restore.go",
 		From:    `case origin.Hash != o.Desired.Restore.Hash || o.Desired.Restore.Fault != "":`,

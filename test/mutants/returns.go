@@ -40,9 +40,9 @@ var returns = []mutant{
 	{
 		Name: "a resumed cluster looks for its data where a new one would put it", Peer: "coreos/etcd-operator#2110",
 		File: "controllers/plan/bootstrap.go",
-		From: `birth.Incarnation = incarnationOf(o.Observation, recorded)
-		birth.Restore = requestOf(recorded, birth.Incarnation)`,
-		To:      "birth.Restore = requestOf(recorded, birth.Incarnation)",
+		From: `birth.Incarnation = incarnation
+	birth.Restore`,
+		To:      "birth.Restore",
 		Package: planPackage, Test: "TestAClusterThatIsResumedGoesOnWithTheLifeOfItsVolumes",
 	},
 	{

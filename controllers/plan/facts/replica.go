@@ -61,6 +61,13 @@ func (r Replica) IsRestored() bool {
 	return r.Volume != nil && r.Volume.Restored != "" && r.Volume.Restored == r.Volume.Incarnation
 }
 
+// AwaitsRecord reports a first member on whose volume a backup was restored for the incarnation, and that is not
+// recorded there yet.
+func (r Replica) AwaitsRecord(incarnation string) bool {
+	return r.IsRestored() && !r.IsRecorded() && r.Volume.Incarnation == incarnation && r.Volume.Superseded == "" &&
+		r.Volume.RemovedFor == "" && r.Volume.isUsable()
+}
+
 // isUsable reports a volume that a Pod can start on.
 func (v *Volume) isUsable() bool { return !v.Terminating && v.Phase != VolumeLost && v.Stranded == "" }
 

@@ -65,18 +65,32 @@ func guardBegin(o facts.View, c changes.BeginBirth) string {
 	if o.Birth.Exists() {
 		return "a birth is already written down."
 	}
-	if o.IsOverRetained() || c.ClusterID == 0 && o.IsAlive() {
+	switch {
+	case o.IsOverRetained() || c.ClusterID == 0 && o.IsAlive() && !goesOn(o, c):
 		return "there is data of a cluster already."
-	}
-	if c.ClusterID != 0 {
+	case c.ClusterID != 0 || o.IsAlive():
 		return "" // what a living cluster began with is past
 	}
 	return guardOrigin(o, c.Origin)
 }
 
+// goesOn reports a birth that fewer are recorded of than a quorum, while all others were restored for it: those start
+// only from what lies on their volumes.
+func goesOn(o facts.View, c changes.BeginBirth) bool {
+	recorded := facts.Filter(o.Members, facts.Replica.IsRecorded)
+	isLeft := func(name string) bool {
+		r := o.Find(name)
+		return r.Incarnation() == c.Incarnation && (r.IsRecorded() || r.AwaitsRecord(c.Incarnation))
+	}
+	return len(recorded) < etcdutil.Quorum(len(c.Names)) &&
+		!slices.ContainsFunc(c.Names, func(name string) bool { return !isLeft(name) })
+}
+
 // guardRecordBirth writes the cluster's identity down only once a quorum of first members bears it on their data.
 func guardRecordBirth(o facts.View, c changes.RecordBirth) string {
-	bearers := facts.Filter(o.Members, func(r facts.Replica) bool { return r.Record().ClusterID == c.ClusterID })
+	bearers := facts.Filter(o.Members, func(r facts.Replica) bool {
+		return slices.Contains(o.Birth.Names, r.Name) && r.Record().ClusterID == c.ClusterID
+	})
 	if o.Birth.ClusterID != 0 || len(bearers) < etcdutil.Quorum(len(o.Birth.Names)) {
 		return "too few members are recorded, or another identity is written down already."
 	}

@@ -160,8 +160,8 @@ func isToStartFirst(o View, r facts.Replica) bool {
 	return r.Pod == nil && !r.IsRecorded() && (r.Volume != nil || r.Ephemeral || r.Member == nil)
 }
 
-// whyNoPod says why no Pod is made for a member that has none.
-func whyNoPod(o View, r facts.Replica) string {
+// WhyNoPod says why no Pod is made for a member that has none, or would be made for it again.
+func WhyNoPod(o View, r facts.Replica) string {
 	record := r.Record()
 	switch {
 	case r.Volume == nil:

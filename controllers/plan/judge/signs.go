@@ -70,7 +70,7 @@ var Signs = []Sign{
 	seen("its first Pod was not made yet", isToStartFirst).
 		means(Absent, facts.NoCause, Restart).told(facts.MemberNoPod),
 	seen("it has no Pod, and no volume that is recorded as its own", hasNoPod).
-		means(Absent, facts.CauseIdentity, Person).by(ByRecord).told(facts.MemberNoPod).saying(whyNoPod),
+		means(Absent, facts.CauseIdentity, Person).by(ByRecord).told(facts.MemberNoPod).saying(WhyNoPod),
 	seen("its node does not answer", hasUnheardNode).
 		means(Unresponsive, facts.CauseNode, Replace).from(nodeUnheardSince).by(ByOperator,
 		ByNode).told(facts.MemberNotAnswering),

@@ -181,12 +181,23 @@ const kindSecret = "Secret"
 func (w *World) beginBirth(c changes.BeginBirth) {
 	if !w.objects.birth.Exists() {
 		w.objects.birth, w.objects.claim = record.Birth(c), w.Cluster.Operator
-		if c.ClusterID != 0 {
+		switch {
+		case c.ClusterID != 0:
 			w.checkBorn(c.ClusterID)
-		} else {
+		case !w.isOnVolumes(c.Incarnation):
 			w.checkBeginning(c.Origin)
 		}
 	}
+}
+
+// isOnVolumes reports an incarnation that the volumes say the past of: the record that began it is lost.
+func (w *World) isOnVolumes(incarnation string) bool {
+	for _, v := range w.objects.volumes {
+		if v.Incarnation == incarnation && v.Restored == incarnation {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *World) makeObjects(list []facts.Object, secrets []string, life *budgetOfEffects) {

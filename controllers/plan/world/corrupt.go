@@ -160,6 +160,16 @@ func (w *World) isCorrupted(c *cluster) bool {
 	return false
 }
 
+// isAnyCorrupted reports a copy that differs, in a cluster that is written down or in one that never came so far.
+func (w *World) isAnyCorrupted() bool {
+	for _, c := range w.clusters {
+		if w.isCorrupted(c) {
+			return true
+		}
+	}
+	return false
+}
+
 // checkCopies says that good copies beside a corrupt one are never destroyed: where most voters hold what clients
 // wrote, and something says that one does not, the operator leaves a majority of good copies.
 func (w *World) checkCopies(c *cluster, before copyCount, what string) {

@@ -17,11 +17,12 @@ var hazardRuns = []struct {
 	finding string
 	seeds   []uint64
 }{
-	{"corruption", Hazards{Corruption: true}, []string{"is corrupted"}, "", []uint64{1156}},
+	{"corruption", Hazards{Corruption: true}, []string{"is corrupted"}, "", []uint64{1156, 920012}},
 	{"copied volumes", Hazards{CopiedVolumes: true}, []string{"by a backup tool", "bound anew"}, "", []uint64{2, 4, 7, 9, 12}},
 	{"an older release", Hazards{OlderRelease: true}, []string{"an older release looks"},
-		"an older release drops what it does not know of the birth record, and a restore in place with it", []uint64{1011, 1015}},
-	{"edited metadata", Hazards{EditedMetadata: true}, []string{"are taken off", "is edited", "volumes are kept"}, "", []uint64{162, 564}},
+		"an older release drops what it does not know of the birth record, and a restore in place with it", []uint64{1045, 1061}},
+	{"edited metadata", Hazards{EditedMetadata: true}, []string{"are taken off", "is edited", "volumes are kept"}, "",
+		[]uint64{162, 564, 910002, 920055}},
 	{"clocks that are off", Hazards{SkewedClocks: true}, []string{"the clock of"}, "", []uint64{138, 452}},
 	{"refusals of any kind", Hazards{Refusals: true}, []string{"are refused: true"}, "", []uint64{2, 192}},
 

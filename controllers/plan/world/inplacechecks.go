@@ -110,7 +110,7 @@ func (w *World) isForRestore(d plan.Decision) bool {
 	case facts.ReasonRetainedData:
 		return !slices.ContainsFunc(sortedKeys(w.objects.volumes), func(name string) bool {
 			v := w.objects.volumes[name]
-			return !v.Record.IsZero() && v.Superseded == ""
+			return !v.Record.IsZero() && v.Superseded == "" && v.RemovedFor == ""
 		})
 	}
 	return false

@@ -196,7 +196,7 @@ func (w *World) checkVolumeDeletion(ref facts.VolumeRef, d *disk) {
 func (w *World) Recoverable() bool {
 	c := w.written()
 	if c == nil {
-		return w.born == 0 && !w.hasIll(frozen, isolated, hidden)
+		return w.born == 0 && !w.hasIll(frozen, isolated, hidden) && !w.isAnyCorrupted()
 	}
 	alive, quorum := 0, etcdutil.Quorum(len(c.voters()))
 	for _, name := range sortedKeys(w.objects.pods) {

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -43,7 +44,7 @@ func TestEachInvariantSpeaksOfWhatItForbids(t *testing.T) {
 			func(w *World) { w.Cluster.Operator = "another install"; w.setInputs("demo-1", "b") }},
 		{"I8: SetChoices was carried out, and nothing changed",
 			func(w *World) { w.setInputs("demo-1", w.Spec.Choices.Inputs) }},
-		{"livelock: SetChoices changed something 30 times", func(w *World) {
+		{fmt.Sprintf("livelock: SetChoices changed something %d times", mostEffects), func(w *World) {
 			w.ledger.effects = map[string]int{}
 			for i := range mostEffects {
 				w.setInputs("demo-1", []string{"b", "c"}[i%2])

@@ -59,9 +59,15 @@ func (w *World) checkFirstStart(name string, p pod, d *disk) {
 	}
 }
 
-// checkOrigin says of a cluster whose identity is written down that it holds what it was to begin with.
+// checkOrigin says of a cluster whose identity is written down that it holds what it was to begin with. A record that
+// was written anew does not say that any more: its volumes were looked at when they were called restored.
 func (w *World) checkOrigin(id etcdutil.ID) {
-	if c, origin := w.clusters[id], w.objects.birth.Origin; c != nil && !isFrom(c.from, origin) {
+	c, birth := w.clusters[id], w.objects.birth
+	origin := birth.Origin
+	if origin.IsZero() && w.isOnVolumes(birth.Incarnation) {
+		return
+	}
+	if c != nil && !isFrom(c.from, origin) {
 		w.violate("the cluster holds %q and was to begin with %q", c.from, origin.SHA256)
 	}
 }
