@@ -40,6 +40,8 @@ func commands() []command {
 		{"audit-log", nil, "print the path of the API server's audit log", show(layout.Paths.AuditLog)},
 		{"logs", nil, "print the directory with the logs of all daemons", show(layout.Paths.Logs)},
 		{"volumes", []string{"<node>"}, "print the directory that holds its local-path volumes", volumes},
+		{"provision", []string{"<kubeconfig>"}, "give claims volumes; `up` starts this", provision},
+		{"binary", []string{"<name>"}, "print the path of a program of Kubernetes in the cache", binary},
 		{"pid", []string{"<namespace>", "<pod>", "<container>"}, "print the process ID, on this machine, of a container", pid},
 	}
 }
@@ -185,6 +187,19 @@ func volumes(_ context.Context, c *cluster.Cluster, args []string) error {
 		return err
 	}
 	_, err = fmt.Println(dir)
+	return err
+}
+
+func provision(ctx context.Context, c *cluster.Cluster, args []string) error {
+	return c.Provision(ctx, args[0])
+}
+
+func binary(_ context.Context, c *cluster.Cluster, args []string) error {
+	path := c.Cache.Binary(args[0])
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("finding %s: %w", args[0], err)
+	}
+	_, err := fmt.Println(path)
 	return err
 }
 

@@ -75,9 +75,6 @@ func (c *Cache) Etcd() string {
 // CoreDNS is the path of its binary.
 func (c *Cache) CoreDNS() string { return c.only("coredns") }
 
-// Provisioner is the path of local-path-provisioner.
-func (c *Cache) Provisioner() string { return c.only("local-path-provisioner") }
-
 func (c *Cache) only(module string) string {
 	for _, t := range targets() {
 		if t.Module == module {

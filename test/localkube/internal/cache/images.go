@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/images"
 )
@@ -13,7 +14,7 @@ import (
 const (
 	// PauseImage holds the namespaces of a Pod.
 	PauseImage = "registry.k8s.io/pause:3.10"
-	// BusyboxImage is what the provisioner makes and removes volumes with; tests may use it too.
+	// BusyboxImage has a shell and the usual small programs, for tests.
 	BusyboxImage = "docker.io/library/busybox:1.35.0"
 )
 
@@ -24,6 +25,25 @@ func EtcdImage(version string) string { return "gcr.io/etcd-development/etcd:v" 
 
 // etcdMirror is the other name under which it does.
 func etcdMirror(version string) string { return "quay.io/coreos/etcd:v" + version }
+
+// mislabelled are names that promise a version and lead to another image: of an older etcd, or of none at all.
+var mislabelled = map[string][]string{
+	"3.5.21":     {"mislabelled.test/etcd:v3.5.35"},
+	"3.5.35":     {"mislabelled.test/etcd:v3.6.16"},
+	BusyboxImage: {"mislabelled.test/busybox:v3.6.16"},
+}
+
+// holed are the names of a version in repositories that lack one of these each: without-3.6.16.test/etcd has all
+// others.
+func holed(version string) []string {
+	var names []string
+	for _, lacking := range []string{"3.5.35", "3.6.16", "3.7.3"} {
+		if lacking != version {
+			names = append(names, "without-"+lacking+".test/etcd:v"+version)
+		}
+	}
+	return names
+}
 
 // imageList returns every image that each node has from the start. busybox is the static one of this machine.
 func (c *Cache) imageList() ([]images.Image, error) {
@@ -43,7 +63,8 @@ func (c *Cache) imageList() ([]images.Image, error) {
 			Entrypoint: []string{"/bin/busybox", "sleep", "2147483647"},
 		},
 		{
-			Reference: BusyboxImage, Files: map[string]string{"bin/busybox": busybox}, Links: applets,
+			Reference: BusyboxImage, Also: mislabelled[BusyboxImage],
+			Files: map[string]string{"bin/busybox": busybox}, Links: applets,
 			Cmd: []string{"sh"}, Env: []string{standardPath},
 		},
 	}
@@ -61,7 +82,9 @@ func (c *Cache) etcdImage(version string) images.Image {
 		files["usr/local/bin/"+program] = filepath.Join(dir, program)
 	}
 	return images.Image{
-		Reference: EtcdImage(version), Also: []string{etcdMirror(version)}, Files: files, Directories: []string{"var/etcd", "var/lib/etcd"},
+		Reference: EtcdImage(version),
+		Also:      slices.Concat([]string{etcdMirror(version)}, mislabelled[version], holed(version)),
+		Files:     files, Directories: []string{"var/etcd", "var/lib/etcd"},
 		Cmd: []string{"/usr/local/bin/etcd"}, Env: []string{standardPath}, WorkingDir: "/var/lib/etcd",
 	}
 }

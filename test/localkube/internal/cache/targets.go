@@ -18,9 +18,8 @@ var modules embed.FS
 const KubernetesVersion = "1.36.3"
 
 const (
-	coreDNSVersion     = "1.14.6"
-	provisionerVersion = "0.0.30"
-	controlPlaneEtcd   = "3.6.16"
+	coreDNSVersion   = "1.14.6"
+	controlPlaneEtcd = "3.6.16"
 )
 
 // etcdVersions are the versions for which every node has an image.
@@ -48,10 +47,7 @@ func targets() []Target {
 			Module: "coredns", Directory: "coredns-" + coreDNSVersion,
 			Packages: []string{"github.com/coredns/coredns"},
 		},
-		Target{
-			Module: "local-path-provisioner", Directory: "local-path-provisioner-" + provisionerVersion,
-			Packages: []string{"github.com/rancher/local-path-provisioner"},
-		})
+	)
 }
 
 func kubernetesTarget() Target {

@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"context"
 	"embed"
-	"encoding/json"
 	"fmt"
 	"os/exec"
 	"text/template"
 
-	"github.com/etcdsteward/etcd-steward/test/localkube/internal/cache"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/controlplane"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/provisioner"
 )
 
 //go:embed manifests/*
@@ -26,20 +25,7 @@ func (c *Cluster) addAddons(ctx context.Context, plane controlplane.ControlPlane
 	if err := poll(ctx, "the addons to be accepted", func(ctx context.Context) error { return c.apply(ctx, base) }); err != nil {
 		return err
 	}
-	helper, err := renderManifest("helper-pod.yaml")
-	if err != nil {
-		return err
-	}
-	config, err := c.provisionerConfig(plane.Nodes)
-	if err != nil {
-		return err
-	}
-	for name, data := range map[string][]byte{"helper-pod.yaml": helper, "local-path.json": config} {
-		if err := plane.WriteFile(name, data); err != nil {
-			return err
-		}
-	}
-	return plane.StartProvisioner(plane.File("local-path.json"), plane.File("helper-pod.yaml"))
+	return plane.StartProvisioner()
 }
 
 func renderManifest(name string) ([]byte, error) {
@@ -49,7 +35,7 @@ func renderManifest(name string) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	values := map[string]string{
-		"DNSServiceIP": layout.DNSServiceIP, "ControlPlaneIP": layout.ControlPlaneIP, "BusyboxImage": cache.BusyboxImage,
+		"DNSServiceIP": layout.DNSServiceIP, "ControlPlaneIP": layout.ControlPlaneIP, "Provisioner": provisioner.Name,
 	}
 	if err := t.Execute(&out, values); err != nil {
 		return nil, fmt.Errorf("rendering the manifest %s: %w", name, err)
@@ -57,21 +43,17 @@ func renderManifest(name string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// provisionerConfig gives each node a directory of its own: all nodes see the same disk.
-func (c *Cluster) provisionerConfig(nodes []layout.Node) ([]byte, error) {
-	type path struct {
-		Node  string   `json:"node"`
-		Paths []string `json:"paths"`
-	}
-	var paths []path
-	for _, n := range nodes {
-		paths = append(paths, path{Node: n.Name, Paths: []string{c.Paths.Node(n.Name).Volumes()}})
-	}
-	data, err := json.Marshal(map[string]any{"nodePathMap": paths})
+// Provision gives claims their volumes until ctx ends.
+func (c *Cluster) Provision(ctx context.Context, kubeconfig string) error {
+	state, err := c.readState()
 	if err != nil {
-		return nil, fmt.Errorf("configuring the provisioner: %w", err)
+		return err
 	}
-	return data, nil
+	roots := provisioner.Roots{}
+	for _, n := range layout.Nodes(state.Nodes) {
+		roots[n.Name] = c.Paths.Node(n.Name).Volumes()
+	}
+	return provisioner.Run(ctx, kubeconfig, roots)
 }
 
 // Kubectl is a kubectl of the server's version, as the administrator.

@@ -54,7 +54,7 @@ func (c *Cluster) runningNodes(ctx context.Context) int {
 }
 
 func (c *Cluster) start(ctx context.Context, count int) error {
-	state, err := c.begin(count)
+	state, err := c.begin(ctx, count)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (c *Cluster) start(ctx context.Context, count int) error {
 }
 
 // begin notes all that has to be undone before it is done.
-func (c *Cluster) begin(count int) (State, error) {
+func (c *Cluster) begin(ctx context.Context, count int) (State, error) {
 	state := State{Nodes: count, KernelSettings: host.ReadSettings()}
 	for _, d := range node.Directories {
 		if !isThere(d) {
@@ -85,7 +85,25 @@ func (c *Cluster) begin(count int) (State, error) {
 	if err := c.writeState(state); err != nil {
 		return state, err
 	}
-	return state, host.MakeDirs(state.MadeDirectories)
+	if err := host.MakeDirs(state.MadeDirectories); err != nil {
+		return state, err
+	}
+	return state, c.keepDataInMemory(ctx)
+}
+
+// keepDataInMemory does so where there is plenty of it. All members wait for one disk of this machine, and one that
+// stands still for seconds while it writes or frees something else looks like a fault of every cluster.
+func (c *Cluster) keepDataInMemory(ctx context.Context) error {
+	hasPlenty, err := host.HasPlentyOfMemory()
+	if err != nil || !hasPlenty {
+		c.say("data on disk: little memory is available")
+		return err
+	}
+	if err := host.DiskInMemory(ctx, c.Paths.Memory(), c.Paths.Data()); err != nil {
+		return err
+	}
+	c.say("data in memory")
+	return nil
 }
 
 func (c *Cluster) startHosts(nodes []layout.Node) (controlplane.ControlPlane, error) {

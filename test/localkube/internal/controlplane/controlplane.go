@@ -137,13 +137,13 @@ func (c ControlPlane) StartControllers() error {
 	return node.StartProxy(c.Paths, c.Cache, layout.ControlPlane, c.Nodes[0].Name, 0)
 }
 
-// StartProvisioner starts the provisioner, which reads its configuration when it starts.
-func (c ControlPlane) StartProvisioner(config, helperPod string) error {
-	return c.start("local-path-provisioner", c.Cache.Provisioner(), "start",
-		"--kubeconfig="+c.credential("local-path-provisioner", "kubeconfig"),
-		"--config="+config, "--helper-pod-file="+helperPod, "--helper-image="+cache.BusyboxImage,
-		"--namespace=local-path-storage", "--configmap-name=local-path-config", "--service-account-name=default",
-		"--worker-threads=16")
+// StartProvisioner has this program itself give claims their volumes.
+func (c ControlPlane) StartProvisioner() error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding this program: %w", err)
+	}
+	return c.start("local-path-provisioner", self, "provision", c.credential("local-path-provisioner", "kubeconfig"))
 }
 
 func (c ControlPlane) start(name, binary string, args ...string) error {

@@ -17,3 +17,13 @@ func TestMountsAreTakenDownDeepestFirstAndOnlyThoseBelow(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestAvailableMemoryIsWhatTheKernelSays(t *testing.T) {
+	const meminfo = "MemTotal:       24644936 kB\nMemAvailable:   21952712 kB\nBuffers: 1 kB\n"
+	if got := availableKiB(meminfo); got != 21952712 {
+		t.Errorf("got %d", got)
+	}
+	if got := availableKiB("MemTotal: 24644936 kB\n"); got != 0 {
+		t.Errorf("of a kernel that does not say: %d", got)
+	}
+}

@@ -26,6 +26,7 @@ var tools = []struct{ path, pkg string }{
 	{"iptables", "iptables"},
 	{"conntrack", "conntrack"},
 	{"busybox", "busybox-static"},
+	{"mkfs.ext4", "e2fsprogs"},
 }
 
 // Missing returns the Debian packages to install, each once.

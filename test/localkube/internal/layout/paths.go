@@ -35,8 +35,14 @@ func (p Paths) PIDs() string { return filepath.Join(p.Root, "pids") }
 // Archives holds the image archives that `load` was given, for nodes that were down then.
 func (p Paths) Archives() string { return filepath.Join(p.Root, "archives") }
 
+// Memory holds the disk of all data where that is kept in memory.
+func (p Paths) Memory() string { return filepath.Join(p.Root, "memory") }
+
+// Data is where that disk is mounted: what is written there is waited for.
+func (p Paths) Data() string { return filepath.Join(p.Root, "data") }
+
 // ControlPlane holds the data of the control plane.
-func (p Paths) ControlPlane() string { return filepath.Join(p.Root, ControlPlane) }
+func (p Paths) ControlPlane() string { return filepath.Join(p.Data(), ControlPlane) }
 
 // Log is where the output of a daemon on a host goes.
 func (p Paths) Log(host, daemon string) string {
@@ -45,11 +51,11 @@ func (p Paths) Log(host, daemon string) string {
 
 // Node returns the directories of one node.
 func (p Paths) Node(name string) NodePaths {
-	return NodePaths{Root: filepath.Join(p.Root, "nodes", name)}
+	return NodePaths{Root: filepath.Join(p.Root, "nodes", name), data: filepath.Join(p.Data(), name)}
 }
 
 // NodePaths names the directories of one node. What a real node keeps in memory is under Run.
-type NodePaths struct{ Root string }
+type NodePaths struct{ Root, data string }
 
 // Run is what the node sees as /run; a reboot empties it.
 func (n NodePaths) Run() string { return filepath.Join(n.Root, "run") }
@@ -66,10 +72,10 @@ func (n NodePaths) ContainerdSocket() string {
 }
 
 // Kubelet is the kubelet's root directory; emptyDirs are in it.
-func (n NodePaths) Kubelet() string { return filepath.Join(n.Root, "kubelet") }
+func (n NodePaths) Kubelet() string { return filepath.Join(n.data, "kubelet") }
 
 // Volumes is where the provisioner makes the local-path volumes of this node, one directory each.
-func (n NodePaths) Volumes() string { return filepath.Join(n.Root, "volumes") }
+func (n NodePaths) Volumes() string { return filepath.Join(n.data, "volumes") }
 
 // PodLogs is where the kubelet keeps the logs of containers.
 func (n NodePaths) PodLogs() string { return filepath.Join(n.Root, "pod-logs") }
