@@ -10,10 +10,12 @@ IMG_TAG = $(lastword $(subst :, ,$(IMG)))
 VERSION ?= $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 REVISION ?= $(shell git rev-parse HEAD 2>/dev/null)
 ARCH ?= $(shell go env GOARCH)
-# Nodes of localkube, stories at a time, and a filter of stories (a Ginkgo label query).
+# Nodes of localkube, stories at a time, and two filters of stories: a Ginkgo label query, and a regular expression of the
+# text. On two cores four stories at a time hold back each other's writes for seconds, and take longer than three.
 NODES ?= 3
-PROCS ?= 4
+PROCS ?= 3
 GROUP ?=
+STORY ?=
 
 LOCALKUBE := $(CURDIR)/bin/localkube
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/etcd-steward
@@ -31,20 +33,30 @@ AZURE_SERVER := $(if $(shell command -v npm),bin/azure/azurite-blob)
 ifdef AZURE_SERVER
 export AZURE_BINARIES ?= $(BIN)/azure
 endif
+SERVERS = bin/etcd bin/promtool $(S3_SERVERS) $(GCS_SERVER) $(AZURE_SERVER)
+# Where no etcd is built yet, nothing is tried on a real one, and CI fails.
+WITH_ETCD = if [ -n "$$(ls bin/etcd)" ]; then export ETCD_BINARIES=$(BIN)/etcd; else \
+	echo "nothing is tried on real etcd: build it first (make localkube-build)"; fi;
 IMAGE_TAR := bin/etcd-steward-image.tar
 GO_BUILD = CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$(VERSION)"
 
-# Unit tests look for races, which takes cgo; what is shipped is built without. The simulator and the exhaustive oracle have no
-# goroutines, and run so all the same, at full size: 203 s instead of 50 s of CPU in controllers/plan/world, 95 s instead of 23 s
-# in controllers/plan. On two cores that is two minutes more. Compiling all tests for it takes 10 minutes of CPU, once.
-# With it comes a check of pointers, which bbolt fails by design where it reads a damaged file.
+# Tests are the same in every folder, so that a new clone finds them compiled.
+export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
+# golangci-lint has looked at all that vet looks at. A test that hangs is reported long before CI's time is over.
+GO_TEST = go test -vet=off -timeout=12m
+# Races are looked for where there are goroutines; `make test-race` looks everywhere. It takes cgo; what is shipped is built
+# without. With it comes a check of pointers, which bbolt fails by design where it reads a damaged file.
 RACE := $(if $(or $(CI),$(shell command -v "$$(go env CC)")),-race -gcflags=go.etcd.io/bbolt/...=-d=checkptr=0)
+RACED := controllers/apply controllers/cluster controllers/kit controllers/kit/jobs controllers/observe pkg/etcdutil/client \
+	pkg/etcdutil/fake pkg/pki cmd/agent test/e2e/client test/e2e/world
 # These run without: Azure's SDK rewinds a body while net/http may still send it, and memory is bounded in what is shipped.
 NOT_RACED := ^(TestAnAzureThatFailsIsNamedAndHoldsNoBackup|TestMemoryStaysBoundedWhateverTheSize)$$
-
-# $(call phase,name,command): runs it and says how long it took; .ci/run collects these lines.
-phase = begin=$$(date +%s); echo "== $(1)"; code=0; $(2) || code=$$?; \
-	echo "== $(1): $$(($$(date +%s) - begin)) s$$([ $$code = 0 ] || echo ", failed")"; [ $$code = 0 ]
+# These start real servers, which answer in their own time: one package at a time, when nothing is compiled any more.
+SERVED := pkg/backup pkg/backup/store pkg/etcdutil/contract test/s3server test/gcsserver test/azureserver
+# These have targets of their own. What tests the bench and the demo is tested with them.
+APART := controllers/plan/world test/arrows test/mutants test/e2e test/bench test/demo
+# These need a real API server, and run with the core stories.
+ON_SERVER := ^TestARealServer
 
 ##@ Everyday
 
@@ -86,29 +98,25 @@ clean: ## Remove what was built; the caches outside the tree stay.
 ##@ Tests
 
 .PHONY: check
-check: gofmt vet verify-generated verify-kustomize arrows lint ## Formatting, vet, lint, generated files, arrows: seconds when warm.
+check: gofmt verify-generated verify-kustomize arrows lint ## Formatting, lint, generated files, arrows: seconds when warm.
 
 .PHONY: test-unit
-test-unit: bin/etcd bin/promtool $(S3_SERVERS) $(GCS_SERVER) $(AZURE_SERVER) ## Everything that needs no cluster, with real etcd and real stores.
-	@[ -n "$(RACE)" ] || echo "no races are looked for: there is no C compiler"
-	@[ -n "$(AZURE_SERVER)" ] || echo "nothing is tried on a server of Azure's: there is no npm to bring one"
-	@[ -n "$$(ls bin/etcd)" ] || echo "nothing is tried on real etcd: build it first (make localkube-build)"
-	@[ -z "$$(ls bin/etcd)" ] || export ETCD_BINARIES=$(BIN)/etcd; \
-	go test $(RACE) -skip='$(NOT_RACED)' -timeout=30m $$(go list ./... | grep -v '/test/e2e$$'); \
-	go test -run='$(NOT_RACED)' ./pkg/backup/...
-	@go test -C test/tools $(RACE) -count=1 ./... # reads files beside its module
-	@go test -C test/localkube $(RACE) ./...
+test-unit: test-plain test-world test-raced test-served test-modules ## What needs no cluster, with real etcd and real stores.
 
 .PHONY: test
-test: ## What CI runs: check, unit tests, and the stories labelled core on localkube.
-	@$(call phase,tools,$(SUBMAKE) tools)
-	@$(call phase,check,$(SUBMAKE) check)
-	@$(call phase,localkube binaries,$(SUBMAKE) localkube-build)
-	@$(call on-cluster,$(call phase,unit tests,$(SUBMAKE) test-unit); $(call phase,core stories,$(SUBMAKE) test-stories GROUP=core))
+test: ## What CI runs, every phase even if one fails: check, unit tests, core stories; then all failures.
+	@$(GATE) tools check localkube-build test-unit test-core
+GATE = go run ./test/gate -lock '$(CACHE)/gate.lock'
+
+.PHONY: test-race
+test-race: $(SERVERS) ## Unit tests again, looking for races everywhere.
+	@$(WITH_ETCD) go test $(RACE) -skip='$(NOT_RACED)|$(ON_SERVER)' -timeout=60m $$(go list ./... | grep -v '/test/e2e$$')
+	@go test -C test/tools $(RACE) -count=1 ./...
+	@go test -C test/localkube $(RACE) ./...
 
 .PHONY: test-all
-test-all: ## Every story, or those of a label query: make test-all GROUP=growth.
-	@$(SUBMAKE) test-stories GROUP='$(GROUP)'
+test-all: ## All that the gate leaves out, and every story; or stories alone, by GROUP=growth (a label query) or STORY=… (a text).
+	@$(if $(GROUP)$(STORY),,$(GATE)) $(if $(GROUP)$(STORY),$(SUBMAKE)) test-full test-stories
 
 .PHONY: test-docs
 test-docs: $(LOCALKUBE) bin/s3/versitygw ## Every command of README.md and docs on localkube, or those of PAGES="docs/backup.md".
@@ -188,16 +196,38 @@ localkube-deploy: $(LOCALKUBE) image dist/install.yaml ## Build the operator and
 
 # ---- parts of the above ----
 
+.PHONY: test-plain
+test-plain: bin/promtool
+	@$(GO_TEST) -skip='$(ON_SERVER)' $$(go list ./... | grep -v $(patsubst %,-e '/%$$',$(RACED) $(SERVED) $(APART)))
+
+.PHONY: test-world
+test-world: # from its directory, so that what it found is shown and never taken from a cache
+	@$(GO_TEST) -C controllers/plan/world
+
+.PHONY: test-raced
+test-raced: bin/etcd
+	@[ -n "$(RACE)" ] || echo "no races are looked for: there is no C compiler"
+	@$(WITH_ETCD) $(GO_TEST) $(RACE) -skip='$(ON_SERVER)' $(RACED:%=./%)
+
+.PHONY: test-served
+test-served: $(SERVERS)
+	@[ -n "$(AZURE_SERVER)" ] || echo "nothing is tried on a server of Azure's: there is no npm to bring one"
+	@$(WITH_ETCD) $(GO_TEST) -p 1 $(SERVED:%=./%)
+
+.PHONY: test-modules
+test-modules: bin/promtool
+	@$(GO_TEST) -C test/tools -count=1 ./... # reads files beside its module
+	@$(GO_TEST) -C test/localkube ./...
+
+.PHONY: test-core
+test-core: $(LOCALKUBE) $(S3_SERVERS)
+	@$(call on-operator,$(GO_TEST) -run='$(ON_SERVER)' ./controllers/apply ./controllers/admission || failed=1; \
+		$(GINKGO) --timeout=25m --label-filter=core ./test/e2e; [ -z "$${failed:-}" ])
+
 .PHONY: gofmt
 gofmt:
 	@bad=$$(git ls-files --cached --others --exclude-standard '*.go' | xargs -r ls -d 2>/dev/null | xargs -r gofmt -l); \
 	[ -z "$$bad" ] || { echo "not formatted (make fmt):"; echo "$$bad"; exit 1; }
-
-.PHONY: vet
-vet:
-	@go vet ./...
-	@go vet -C test/tools ./...
-	@go vet -C test/localkube ./...
 
 .PHONY: arrows
 arrows: # and that each mutant still has its place in the code
@@ -240,7 +270,7 @@ define on-cluster
 if [ -z "$${E2E_KUBECONFIG:-}" ]; then \
 	if ! $(LOCALKUBE) status >/dev/null 2>&1; then \
 		trap 'code=$$?; $(LOCALKUBE) down || true; exit $$code' EXIT; trap 'exit 130' INT; trap 'exit 143' TERM; \
-		$(call phase,localkube up,$(LOCALKUBE) up --nodes $(NODES)); \
+		$(LOCALKUBE) up --nodes $(NODES); \
 	fi; \
 	export E2E_KUBECONFIG="$$($(LOCALKUBE) kubeconfig)" LOCALKUBE=$(LOCALKUBE); \
 fi; \
@@ -252,8 +282,8 @@ on-operator = $(call on-cluster,[ -z "$${LOCALKUBE:-}" ] || $(SUBMAKE) localkube
 
 .PHONY: test-stories
 test-stories: $(LOCALKUBE) $(S3_SERVERS)
-	@$(call on-operator,$(GINKGO) --label-filter='$(GROUP)' ./test/e2e)
-GINKGO = go run github.com/onsi/ginkgo/v2/ginkgo --fail-on-empty --procs=$(PROCS) --timeout=120m --poll-progress-after=120s --output-dir=test/reports --json-report=stories.json
+	@$(call on-operator,$(GINKGO) --timeout=175m --label-filter='$(GROUP)' --focus='$(STORY)' ./test/e2e)
+GINKGO = go run github.com/onsi/ginkgo/v2/ginkgo --fail-on-empty --procs=$(PROCS) --poll-progress-after=120s --output-dir=test/reports --json-report=stories.json
 
 $(LOCALKUBE): FORCE
 	@mkdir -p bin && go build -C test/localkube -o $@ .
