@@ -134,9 +134,10 @@ type EtcdClusterSpec struct {
 // BootstrapSpec says which data a new cluster starts with. It has no effect on an existing cluster.
 type BootstrapSpec struct {
 	// Restore names the backup that is restored: all its keys, users and leases.
-	// Revisions are raised by a billion, so that clients notice. The backup must
-	// have the minor version of spec.version. The operator checks it first, before
-	// it creates anything. Existing volumes of this name take precedence.
+	// Revisions are raised by a billion, so that clients notice. The cluster begins
+	// with the minor version of the backup, which must not be above that of
+	// spec.version, and goes on from there. The operator checks the backup first,
+	// before it creates anything. Existing volumes of this name take precedence.
 	// +optional
 	Restore *RestoreSource `json:"restore,omitempty"`
 }

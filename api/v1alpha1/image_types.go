@@ -13,7 +13,8 @@ type ImageSpec struct {
 	Repository string `json:"repository,omitempty"`
 
 	// Digests maps a version such as "3.6.16", without a leading "v", to the digest
-	// of its image, such as "sha256:…". Other versions run from their tag.
+	// of its image, such as "sha256:…". Other versions run from their tag. Where any
+	// is named, a minor version is left only once each version on the way has one.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32

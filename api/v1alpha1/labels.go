@@ -16,6 +16,7 @@ const (
 	ManagedByValue  = "etcd-steward"
 	ComponentMember = "member"
 	ComponentBackup = "backup"
+	ComponentTrial  = "trial"
 )
 
 // Labels of the operator.

@@ -116,7 +116,7 @@ func etcdError(err error, doing string) error {
 		}
 	}
 	switch {
-	case client.IsAuth(err):
+	case client.IsAuth(err), client.IsDowngradeRefused(err):
 		return Rejected{Reason: RejectedEtcd, Message: message}
 	case client.IsRetryLater(err): // timeouts among them: whether it was done, the next look shows
 		return Later{Reason: LaterUnknown, Message: message}

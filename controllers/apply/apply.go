@@ -90,12 +90,9 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 		return s.adoptData(ctx, c)
 	case changes.BeginBirth:
 		return s.beginBirth(ctx, c)
-	case changes.StartPreflight:
-		return s.startPreflight(ctx, c)
-	case changes.DeletePreflight:
-		return s.delete(ctx, resources.KindPod, podNamed(resources.PreflightPod(s.cluster.Name)), c.UID)
-	case changes.DeleteRestores:
-		return s.deleteRestores(ctx, c)
+	case changes.StartPreflight, changes.DeletePreflight, changes.DeleteRestores, changes.StartTrials,
+		changes.DeleteTrials:
+		return s.carryOutTask(ctx, c)
 	case changes.Bootstrap:
 		return s.bootstrap(ctx, c)
 	case changes.VoidBirth, changes.NextBirth, changes.RecordBirth, changes.BeginNext, changes.DropNext,
@@ -131,9 +128,27 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 		return s.deleteSecret(ctx, c)
 	case changes.PrepareMember:
 		return s.prepareMember(ctx, c)
-	case changes.AddLearner, changes.Promote, changes.MoveLeader, changes.DisarmAlarms, changes.CoverLog,
+	case changes.AddLearner, changes.Promote, changes.MoveLeader, changes.DisarmAlarms, changes.AppendEntries,
 		changes.EnableDowngrade, changes.CancelDowngrade, changes.RemoveMember:
 		return s.carryOutInEtcd(ctx, c)
 	}
 	return fmt.Errorf("carrying out %s: no such change", changes.KindOf(change))
+}
+
+// carryOutTask makes and deletes Pods that run to their end once.
+func (s step) carryOutTask(ctx context.Context, change changes.Change) error {
+	switch c := change.(type) {
+	case changes.StartPreflight:
+		return s.startPreflight(ctx, c)
+	case changes.DeletePreflight:
+		return s.delete(ctx, resources.KindPod, podNamed(resources.PreflightPod(s.cluster.Name)), c.UID)
+	case changes.DeleteRestores:
+		return s.deleteRestores(ctx, c)
+	case changes.StartTrials:
+		return s.startTrials(ctx, c)
+	case changes.DeleteTrials:
+		return s.deleteTrials(ctx, c)
+	default:
+		return fmt.Errorf("carrying out %s: no such task", changes.KindOf(change))
+	}
 }

@@ -23,10 +23,14 @@ func TestEntriesAreAddedUpToTheOneThatWasNamedAndNoneBeyond(t *testing.T) {
 		{"as many as are missing", before + 40, before + 40},
 		{"none where clients wrote them", before + 10, before + 40},
 	} {
-		r.mustDo(t, r.look(t), changes.CoverLog{Until: row.until})
+		r.mustDo(t, r.look(t), changes.AppendEntries{Until: row.until})
 		if got := applied(); got != row.want {
 			t.Errorf("%s: %d, not %d", row.name, got, row.want)
 		}
+	}
+	r.mustDo(t, r.look(t), changes.AppendEntries{})
+	if got := applied(); got != before+41 {
+		t.Errorf("one more: %d, not %d", got, before+41)
 	}
 	added := 0
 	for _, call := range r.network.Calls() {
@@ -34,7 +38,7 @@ func TestEntriesAreAddedUpToTheOneThatWasNamedAndNoneBeyond(t *testing.T) {
 			added++
 		}
 	}
-	if added != 40 {
+	if added != 41 {
 		t.Errorf("%d entries were added", added)
 	}
 }
@@ -43,7 +47,7 @@ func TestNoEntryIsAddedWhereNoLeaderAnswers(t *testing.T) {
 	r := newRunning(t)
 	view := r.look(t)
 	delete(view.Clients, r.leaderName(t))
-	if err := r.do(t, view, changes.CoverLog{Until: 1 << 20}); !isLater(err, LaterNoLeader) {
+	if err := r.do(t, view, changes.AppendEntries{Until: 1 << 20}); !isLater(err, LaterNoLeader) {
 		t.Error(err)
 	}
 }

@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
@@ -21,8 +23,10 @@ func TestADowngradeIsEnabledOnceAndCancelledHoweverOftenItIsAsked(t *testing.T) 
 	if got := enabled(); got != "3.5.0" {
 		t.Errorf("%q is enabled", got)
 	}
-	if err := r.do(t, r.look(t), changes.EnableDowngrade{Minor: minor}); err == nil {
-		t.Error("it was enabled twice")
+	var refused Rejected
+	if err := r.do(t, r.look(t), changes.EnableDowngrade{Minor: minor}); !errors.As(err, &refused) ||
+		refused.Reason != RejectedEtcd || !strings.Contains(refused.Message, "invalid downgrade target version") {
+		t.Errorf("it is not told in etcd's words that the cluster version is there already: %v", err)
 	}
 	for range 2 {
 		r.mustDo(t, r.look(t), changes.CancelDowngrade{Minor: minor})

@@ -21,7 +21,7 @@ func (s step) carryOutInEtcd(ctx context.Context, change changes.Change) error {
 		return s.moveLeader(ctx, c)
 	case changes.DisarmAlarms:
 		return s.disarmAlarms(ctx, c)
-	case changes.CoverLog:
+	case changes.AppendEntries:
 		return s.coverLog(ctx, c)
 	case changes.EnableDowngrade:
 		return s.askLeader(ctx, "enabling a downgrade", func(leader client.Client) error {

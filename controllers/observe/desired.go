@@ -2,7 +2,9 @@ package observe
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,8 +54,8 @@ func snapshotEach(in *resources.EtcdInputs) int64 {
 
 // atStop is what members are to run at the next stop on the way to the version of the spec. Where this release takes no
 // step to it, NoWay says why and no rule acts on the version.
-func atStop(cluster *v1alpha1.EtcdCluster, desired facts.Desired, at etcdutil.Progress) facts.Desired {
-	stop, err := etcdutil.NextStop(at, desired.Target)
+func atStop(cluster *v1alpha1.EtcdCluster, desired facts.Desired, at etcdutil.Progress, why facts.Hold) facts.Desired {
+	stop, held, err := facts.StopAt(at, desired.Target, why)
 	switch {
 	case desired.Target.IsZero():
 		return desired
@@ -64,10 +66,31 @@ func atStop(cluster *v1alpha1.EtcdCluster, desired facts.Desired, at etcdutil.Pr
 	if desired.NoWay = noWay(at, desired); desired.NoWay != "" {
 		return desired
 	}
-	desired.Needs = stop.Needs
-	inputs := resources.InputsAt(cluster, stop.Version)
-	desired.Choices = facts.Choices{Version: stop.Version, Inputs: inputs.Canonical()}
+	desired.Needs, desired.Held = stop.Needs, held
+	desired.Choices, desired.AtTarget = choicesAt(cluster, stop.Version), choicesAt(cluster, desired.Target)
+	if all := resources.Inputs(cluster).Etcd; all != nil {
+		desired.LeftOut = strings.Join(etcdutil.LeftOut(stop.Version, all.ExtraArgs), ", ")
+	}
 	return desired
+}
+
+// choicesAt are what members are made from at a stop.
+func choicesAt(cluster *v1alpha1.EtcdCluster, stop etcdutil.Version) facts.Choices {
+	return facts.Choices{Version: stop, Inputs: resources.InputsAt(cluster, stop).Canonical()}
+}
+
+// withoutDigest names a version on the way that would run from its tag although others run from their digest.
+func withoutDigest(image *v1alpha1.ImageSpec, way []etcdutil.Version) facts.Hold {
+	if image == nil || len(image.Digests) == 0 {
+		return facts.Hold{}
+	}
+	for _, v := range way {
+		if image.Digests[v.String()] == "" {
+			return facts.Hold{Why: fmt.Sprintf("spec.image.digests has no digest for etcd %s, which lies on the way. "+
+				"Add it", v)}
+		}
+	}
+	return facts.Hold{}
 }
 
 // noWay says which steps this release does not take, or "". It asks for nothing but the members' own versions, so that

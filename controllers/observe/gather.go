@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
@@ -25,9 +26,10 @@ type gathered struct {
 	kept          []corev1.PersistentVolumeClaim // ours, of members that were replaced
 	peerService   *corev1.Service                // nil: absent; like the following it may be foreign
 	clientService *corev1.Service
-	tasks         []corev1.Pod    // ours, of a restore
+	tasks         []corev1.Pod    // ours, of a restore or a trial
 	told          map[string]told // of those, by name
 	budget        *policyv1.PodDisruptionBudget
+	schedules     []facts.Schedule // that back the cluster up
 
 	otherPods    []corev1.Pod                   // under this cluster's label and not ours
 	otherVolumes []corev1.PersistentVolumeClaim // the same
@@ -53,6 +55,9 @@ func (o *Observer) gather(ctx context.Context, cluster *v1alpha1.EtcdCluster) (g
 	g.told = o.askTasks(ctx, g.tasks)
 
 	var err error
+	if g.schedules, err = schedulesOf(ctx, o.Reader, cluster, o.Now()); err != nil {
+		return g, err
+	}
 	if g.peerService, err = o.peerService(ctx, cluster); err != nil {
 		return g, err
 	}

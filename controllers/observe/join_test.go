@@ -82,7 +82,8 @@ func TestDesiredIsWhatTheSpecAsksFor(t *testing.T) {
 	w := newWorld(t)
 	d := w.look().Desired
 	want := facts.Desired{
-		Size: 3, Choices: d.Choices, Target: d.Choices.Version, StorageBytes: 8 << 30, QuotaBytes: 2 << 30,
+		Size: 3, Choices: d.Choices, AtTarget: d.Choices, Target: d.Choices.Version,
+		StorageBytes: 8 << 30, QuotaBytes: 2 << 30,
 		Retain: true, HasBudget: true,
 		ReplaceAfter: 5 * time.Minute, KeepVolumes: 24 * time.Hour,
 	}

@@ -97,7 +97,7 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	others, left := g.others(ours)
 	replicas, next, former := livesOf(birth, g).part(joined.list())
 	current := facts.Incarnation{Birth: birth, Membership: membership, Members: replicas}
-	desired := s.desired(ctx, cluster, desiredOf(cluster, fault, wish), current)
+	desired := s.desired(ctx, cluster, desiredOf(cluster, fault, wish), current, g.schedules)
 	s.askForHashes(ctx, current)
 	return facts.Observation{
 		Now:       began,
@@ -112,8 +112,8 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Former:    former,
 		Kept:      g.keptVolumes(ours),
 		Astray:    astray(cluster, g.volumes, keys.authorities),
-		Requests:  requests,
-		Retained:  append(left, keys.retained...),
+		Requests:  requests, Schedules: g.schedules, Trials: g.trials(),
+		Retained: append(left, keys.retained...),
 	}, s.clients, nil
 }
 

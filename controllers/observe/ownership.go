@@ -53,10 +53,12 @@ func (o ownership) isMember(name string) bool {
 	return ok
 }
 
-// isTask says that the name is one that a Pod of a restore may have.
+// isTask says that the name is one that a Pod of a restore, or of a trial, may have.
 func (o ownership) isTask(name string) bool {
-	member, isRestore := resources.RestoredMember(name)
-	return isRestore && o.isMember(member) || name == resources.PreflightPod(o.cluster)
+	restored, isRestore := resources.RestoredMember(name)
+	tried, isTrial := resources.TriedMember(name)
+	return isRestore && o.isMember(restored) || isTrial && o.isMember(tried) ||
+		name == resources.PreflightPod(o.cluster)
 }
 
 // memberOf is the name that a member's peer URLs give it; false when none of them is ours.

@@ -40,6 +40,7 @@ type survey struct {
 	clients map[string]etcd.Client // by the Pod's name
 	answers map[string]etcd.Status // of those that answered
 	errs    map[string]error       // of those that did not
+	began   time.Time              // when they were asked
 
 	impostors map[string]etcd.Status // what others answered at the addresses of members: see partImpostors
 	dialErr   error                  // no member could be asked: our own certificates are missing
@@ -47,7 +48,7 @@ type survey struct {
 
 // ask asks every Pod that may answer, all at once.
 func (o *Observer) ask(ctx context.Context, cluster *v1alpha1.EtcdCluster, pods []corev1.Pod) survey {
-	s := survey{answers: map[string]etcd.Status{}, errs: map[string]error{}}
+	s := survey{answers: map[string]etcd.Status{}, errs: map[string]error{}, began: o.Now()}
 	key := client.ObjectKeyFromObject(cluster)
 	reachable := slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool { return !isReachable(&pod) })
 	s.clients, s.dialErr = o.Dial.Dial(ctx, cluster, reachable)

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -17,14 +18,20 @@ const versionPatience = 2 * time.Second
 
 // desired is what members are to run next, once they were asked where they are on the way to what the spec asks for.
 func (s survey) desired(ctx context.Context, cluster *v1alpha1.EtcdCluster, asked facts.Desired,
-	current facts.Incarnation) facts.Desired {
+	current facts.Incarnation, schedules []facts.Schedule) facts.Desired {
 	s.addVersions(ctx, asked.Target, current.Members)
-	desired := atStop(cluster, asked, current.Progress())
-	if desired.Needs != etcdutil.NeedCover {
-		return desired
+	way := etcdutil.Path(current.Progress(), asked.Target)
+	why := cmp.Or(withoutDigest(cluster.Spec.Image, way), current.WhyStay(asked, schedules))
+	desired := atStop(cluster, asked, current.ProgressAt(s.began), why)
+	if desired.Needs == etcdutil.NeedCover {
+		s.addSnapshots(ctx, current.Members)
+		desired = atStop(cluster, asked, current.ProgressAt(s.began), why)
 	}
-	s.addSnapshots(ctx, current.Members)
-	return atStop(cluster, asked, current.Progress())
+	if next := current.Birth.Next; !next.IsZero() {
+		begins := etcdutil.Progress{Begins: next.Origin.Version}
+		desired.NextChoices = atStop(cluster, asked, begins, facts.Hold{}).Choices
+	}
+	return desired
 }
 
 // addSnapshots asks every voter that answers how many snapshots of raft's state it wrote.

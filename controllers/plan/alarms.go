@@ -24,15 +24,13 @@ func alarms(o judge.View) *proposal {
 			"The member that %s was raised for is gone, and all copies are the same; the alarm is taken back.",
 			facts.AlarmCorrupt)
 	case len(corrupt) > 0:
-		return refuse(facts.ReasonAlarm, "etcd raised %s for %s: reads are answered, and writes are refused. Compare "+
-			"what the members hold, or restore an older backup; once the data is right, etcdctl alarm disarm ends it.",
-			facts.AlarmCorrupt,
-			accused(o.Incarnation, corrupt[0])).byHuman().yielding()
+		return refuse(facts.ReasonAlarm, "etcd raised %s for %s: reads are answered, and writes are refused. %s; "+
+			"once the data is right, etcdctl alarm disarm ends it.", facts.AlarmCorrupt,
+			accused(o.Incarnation, corrupt[0]), corrupt[0].Remedy()).byHuman().yielding()
 	case len(full) > 0:
-		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: %s. Raise "+
-			"spec.etcd.quotaBackendBytes, or delete keys, compact and defragment; the alarm is taken back once every "+
-			"member has less than %d %% of its quota.", facts.AlarmNoSpace,
-			accused(o.Incarnation, full[0]), fullest(o), facts.RoomPercent).byHuman().yielding()
+		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: %s. %s; the "+
+			"alarm is taken back once every member has less than %d %% of its quota.", facts.AlarmNoSpace,
+			accused(o.Incarnation, full[0]), fullest(o), full[0].Remedy(), facts.RoomPercent).byHuman().yielding()
 	}
 	return nil
 }

@@ -141,5 +141,5 @@ func waitForQuorum(o judge.View) *proposal {
 	p := wait(facts.ReasonFirstQuorum,
 		"%d of %d members have started; the cluster serves once %d have found each other.",
 		len(started(o)), len(o.Birth.Names), etcdutil.Quorum(len(o.Birth.Names)))
-	return p.due(o, lastPodChange(o), facts.StartDeadline)
+	return p.due(o, o.LastPodChange(), facts.StartDeadline)
 }

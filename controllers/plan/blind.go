@@ -154,7 +154,7 @@ func membershipUnknown(o judge.View) *proposal {
 	}
 	p := wait(facts.ReasonMembershipUnknown, "No member could be asked for the member list (%s). Nothing is added or "+
 		"removed meanwhile.%s", o.Membership.Why, helpFor(o))
-	return p.due(o, lastPodChange(o), facts.ListDeadline)
+	return p.due(o, o.LastPodChange(), facts.ListDeadline)
 }
 
 // authRequired says what the operator lacks to look after a cluster whose authentication was turned on.

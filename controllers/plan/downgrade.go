@@ -25,11 +25,15 @@ func enableDowngrade(o judge.View) *proposal {
 
 // cancelDowngrade ends one that the spec does not ask for, as one that came with a backup, and one that keeps a new
 // member from joining. It is enabled again once that is a voter. While the spec is refused, one that was begun stays:
-// members that are told to go down could not be told otherwise.
+// members that are told to go down could not be told otherwise. Members of 3.5 do not tell that one is enabled; the
+// etcd of a new member does, which ends as one that is too old.
 func cancelDowngrade(o judge.View) *proposal {
 	minor := o.Progress().Downgrade
 	isAwaited := func(r facts.Replica) bool { return !r.Member.Started() }
 	joining := facts.Filter(o.Learners(), isAwaited)
+	if minor.IsZero() {
+		minor = untoldDowngrade(o, joining)
+	}
 	switch {
 	case minor.IsZero():
 		return nil
@@ -42,6 +46,19 @@ func cancelDowngrade(o judge.View) *proposal {
 			joining[0].Name)
 	}
 	return nil
+}
+
+// untoldDowngrade is the minor to which a downgrade is enabled although no member tells it, or zero: members of 3.5 do
+// not, and one that joins them ends as too old while it is.
+func untoldDowngrade(o judge.View, joining []facts.Replica) etcdutil.Version {
+	tells := func(r facts.Replica) bool { return r.Answer != nil && r.Answer.Version.Minor > 5 }
+	isKeptOut := func(r facts.Replica) bool { return r.EndedTooOld() && !r.Pod.Running }
+	i := slices.IndexFunc(joining, isKeptOut)
+	if i < 0 || slices.ContainsFunc(o.Voters(), tells) {
+		return etcdutil.Version{}
+	}
+	kept := joining[i].Pod.Choices.Version
+	return etcdutil.Version{Major: kept.Major, Minor: kept.Minor}
 }
 
 // hasBegunDown reports a member whose volume asks for the lower minor, or that ran it.

@@ -3,9 +3,11 @@ package plan
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -39,6 +41,28 @@ func lowering(needs etcdutil.Need) scene {
 		})
 	}
 	return o
+}
+
+// keepingOut is a cluster of 3.5 in which a downgrade is still enabled. Its members do not tell that; the etcd of a
+// new member ends for it.
+func keepingOut() scene {
+	o := desire(settledWorld(2).with(learner(2)), func(d *facts.Desired) {
+		d.Size, d.Choices, d.Target = 3, older, older.Version
+	})
+	for i := range 2 {
+		o = o.edit(i, func(r *facts.Replica) {
+			r.Answer.Version, r.Answer.Versions = older.Version, facts.Versions{Cluster: olderMinor}
+			r.Volume.Record.Version = older.Version
+			r.Volume.Record = r.Volume.Record.InCluster(olderMinor, 200, 0)
+			r.Volume.Choices, r.Pod.Choices = older, older
+		})
+	}
+	return o.edit(2, func(r *facts.Replica) {
+		outrun(r)
+		startedAgo(time.Minute)(r)
+		r.Member.Name, r.Member.ClientURLs, r.Volume.Record = "", nil, record.Member{}
+		r.Volume.Choices, r.Pod.Choices = older, older
+	})
 }
 
 func TestADowngradeIsEnabledOnlyOnceNothingElseIsLeftToDo(t *testing.T) {

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -64,7 +63,7 @@ func versionsMoving(o judge.View) *proposal {
 	if !at.Downgrade.IsZero() {
 		return p // no Pod changed for it, so nothing says since when
 	}
-	return p.due(o, lastPodChange(o), facts.StartDeadline)
+	return p.due(o, o.LastPodChange(), facts.StartDeadline)
 }
 
 // awaitedAtStop says what is waited for at a stop, or "". A cluster that was just born has another version for a
@@ -79,37 +78,54 @@ func awaitedAtStop(o judge.View, at etcdutil.Progress) string {
 	case o.Desired.Needs == etcdutil.NeedStorage && isBehind(at.Storage):
 		return versionsAwaited(o, at, "the format of each member's data")
 	case isOnItsWay:
-		return fmt.Sprintf("The members are on their way to etcd %s. They go on once each of them answers with %s%s.",
-			o.Desired.Target, stop, whoHoldsUp(o, stop))
+		return fmt.Sprintf("The members are on their way to etcd %s. They go on once %s.", o.Desired.Target,
+			awaitedOfMembers(o, stop))
 	}
 	return ""
 }
 
-// versionsAwaited says what etcd moves by itself, up or down, or which member does not tell of it.
+// awaitedOfMembers says what the members have to do before they leave a stop, as a part of a sentence.
+func awaitedOfMembers(o judge.View, stop etcdutil.Version) string {
+	for _, r := range o.Voters() {
+		if r.IsHealthy(o.Membership) && !o.IsCaughtUp(r) {
+			return r.Name + " has all that was committed. If it does not catch up, its disk or its network is too " +
+				"slow for what is written"
+		}
+	}
+	return fmt.Sprintf("each of them answers with %s", stop)
+}
+
+// versionsAwaited says what etcd moves by itself, up or down, and which member holds it up or does not tell of it.
 func versionsAwaited(o judge.View, at etcdutil.Progress, what string) string {
 	saysNothing := func(r facts.Replica) bool { return r.Answer != nil && r.Versions().Cluster.IsZero() }
-	mute := facts.Filter(o.Voters(), saysNothing)
+	silent := func(r facts.Replica) bool { return r.Answer == nil }
+	mute, away := facts.Filter(o.Voters(), saysNothing), facts.Filter(o.Voters(), silent)
 	switch {
+	case len(away) > 0:
+		return fmt.Sprintf("etcd moves %s only once every member answers, and %s does not.", what, away[0].Name)
 	case !at.Downgrade.IsZero():
-		return fmt.Sprintf("A downgrade is enabled. etcd lowers %s to %s within seconds, once every member answers.",
-			what, at.Downgrade.MinorString())
+		return fmt.Sprintf("A downgrade is enabled. etcd lowers %s to %s within seconds%s. %s", what,
+			at.Downgrade.MinorString(), holdsUp(o), whereItLasts)
 	case len(mute) > 0:
 		return fmt.Sprintf("%s does not say of which version its cluster is; it is asked again. Look whether etcd "+
 			"answers /version on its client port.", mute[0].Name)
 	}
 	return fmt.Sprintf("Every member runs etcd %s. etcd moves %s to it within seconds, once every member of its list "+
-		"has started and answers.", o.Desired.Choices.Version.MinorString(), what)
+		"has started and answers%s. %s", o.Desired.Choices.Version.MinorString(), what, holdsUp(o), whereItLasts)
 }
 
-// whoHoldsUp names the voters that answer with another version, as part of a sentence.
-func whoHoldsUp(o judge.View, v etcdutil.Version) string {
-	behind := facts.Filter(o.Voters(), func(r facts.Replica) bool { return answersOther(r, v) })
-	if len(behind) == 0 {
-		return ""
+// whereItLasts is what a person can do about versions that do not move.
+const whereItLasts = "Where it lasts for minutes, look at etcdctl endpoint status --cluster, or put spec.version back."
+
+// holdsUp names a voter whose data has another format than its cluster's version, as a part of a sentence, or "".
+func holdsUp(o judge.View) string {
+	for _, r := range o.Voters() {
+		v := r.Versions()
+		if !v.Storage.IsZero() && !v.Cluster.IsZero() && !v.Storage.SameMinor(v.Cluster) {
+			return fmt.Sprintf(". The data of %s is still of %s", r.Name, v.Storage.MinorString())
+		}
 	}
-	return ", which is not yet so of " + joinNames(behind, func(r facts.Replica) string {
-		return fmt.Sprintf("%s (%s)", r.Name, r.Answer.Version)
-	})
+	return ""
 }
 
 // isMislabelled reports a member that runs on its own volume, and could not start on it again by what is written there.
@@ -185,25 +201,21 @@ func startTrouble(o judge.View, r facts.Replica) *proposal {
 		return wait(facts.StartProblems[pod.Waiting], "The Pod of %s cannot start (%s): %s", r.Name, pod.Waiting,
 			pod.Message).due(o, pod.Created, facts.StartDeadline)
 	case !pod.Running && pod.Exit != nil && pod.Exit.Reason != etcdutil.ExitRemoved:
-		return wait(facts.ReasonCrashing, "etcd of %s stopped (%s): %s", r.Name, pod.Exit.Reason,
-			pod.Exit.Message).
+		return wait(facts.ReasonCrashing, "etcd of %s stopped (%s): %s%s", r.Name, pod.Exit.Reason,
+			pod.Exit.Message, wayOutOf(r)).
 			due(o, pod.Created, facts.StartDeadline)
 	}
 	return nil
 }
 
-// lastPodChange is the last time that something is known to have happened to any Pod, or that a volume was made.
-func lastPodChange(o judge.View) time.Time {
-	var last time.Time
-	for _, r := range o.Members {
-		if at := facts.PodChange(r.Pod); at.After(last) {
-			last = at
-		}
-		if r.Volume != nil && r.Volume.Created.After(last) {
-			last = r.Volume.Created
-		}
+// wayOutOf says where a member goes whose data is of the next minor, as a part of a sentence, or "".
+func wayOutOf(r facts.Replica) string {
+	if !r.IsOutrun() {
+		return ""
 	}
-	return last
+	next := r.NextMinor().MinorString()
+	return fmt.Sprintf(". etcd %[1]s ran on its data. Put spec.version to a patch of %[1]s, and go down from there.",
+		next)
 }
 
 func recordNames(records []changes.MemberRecord) string {

@@ -173,7 +173,7 @@ func nextFor(o judge.View, request facts.Request) record.Next {
 	case record.SourceSurvivor:
 		r := o.Find(request.Survivor)
 		size, l.Survivor = 1, r.Name
-		l.Origin = record.Origin{Hash: request.ID, Revision: revision(r), Version: r.Record().Version}
+		l.Origin = record.Origin{Hash: request.ID, Revision: revision(r), Version: o.RanAtMost(r)}
 	case record.SourceEmpty:
 	}
 	l.Counter = freshCounter(o)

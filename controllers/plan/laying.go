@@ -8,6 +8,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // Rules that lay the next incarnation on its volumes, and move to it.
@@ -203,9 +204,10 @@ func whyNotMove(o judge.View, request facts.Request) string {
 			"the operator reach it; or take the approval away and " +
 			"approve again: then it is read on its volume"
 	}
-	if !life.Origin.IsZero() && !life.Origin.Version.SameMinor(o.Desired.Choices.Version) {
-		return "what was restored is of etcd " + life.Origin.Version.String() + ", and the spec asks for " +
-			o.Desired.Choices.Version.String() + ". Put spec.version back, or delete the EtcdRestore"
+	why := etcdutil.WhyNotBegin(life.Origin.Version, o.Desired.Newest())
+	if life.Source == record.SourceBackup && why != "" {
+		return "what was restored cannot serve as the spec asks: " + why + ". Put spec.version back, or delete the " +
+			"EtcdRestore"
 	}
 	return ""
 }

@@ -2,9 +2,7 @@ package plan
 
 import (
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -30,7 +28,7 @@ func TestOneOfTwoMembersLeavesAlsoWhileTheirMinorsDiffer(t *testing.T) {
 		{"of three none leaves for the size, since the others can be rolled", mixed, "roll"},
 		{"of two neither could be rolled", settledWorld(2).edit(1, inNewer(choices.Version)), "shrink"},
 	} {
-		d := Decide(desire(row.world, func(d *facts.Desired) { d.Size, d.Choices = 1, newer }).Observation)
+		d := Decide(tried(desire(row.world, func(d *facts.Desired) { d.Size, d.Choices = 1, newer })).Observation)
 		if d.Verdict != Act || d.Rule != row.rule {
 			t.Errorf("%s: %s: %s", row.name, d.Rule, d.Message)
 		}
@@ -100,16 +98,60 @@ func TestASilentMemberMayRunWhatItsVolumeAsksFor(t *testing.T) {
 	}
 }
 
-func TestAFirstMemberThatStartedCountsBeforeAnythingIsWrittenDown(t *testing.T) {
-	if at := atBirth(3).edit(0, unpullable).Current.Progress(); len(at.Members) != 2 {
-		t.Errorf("%+v", at)
+// heldAtWaypoint is an only member that was given a patch that may be left, and was not heard since.
+func heldAtWaypoint(r *facts.Replica) {
+	r.Volume.Record.Version = etcdutil.Version{Major: 3, Minor: 6, Patch: 4}
+	r.Volume.Choices, r.Pod.Choices, r.Answer = choices, choices, nil
+}
+
+// outrun is an only member whose etcd calls itself too old for the data: the next minor ran on it, and was not heard.
+func outrun(r *facts.Replica) {
+	crashing(r)
+	r.Pod.Exit.Reason = etcdutil.ExitVersionTooLow
+}
+
+func TestAnOnlyMemberThatIsNotHeardGoesOnFromWhereItIs(t *testing.T) {
+	lowest := etcdutil.Version{Major: 3, Minor: 6, Patch: 4}
+	for _, row := range []struct {
+		name   string
+		edit   func(*facts.Replica)
+		target etcdutil.Version
+		stop   etcdutil.Version
+	}{
+		{"it starts with the patch that may be left, and is not sent back for being slow", heldAtWaypoint,
+			newer.Version, choices.Version},
+		{"it is sent back where the spec asks for that", heldAtWaypoint, lowest, lowest},
+		{"its etcd says that the next minor ran on its data, and the spec asks for that", outrun, newer.Version,
+			newer.Version},
+		{"the spec asks for what it cannot run any more", outrun, choices.Version, choices.Version},
+	} {
+		at := settledWorld(1).edit(0, row.edit).blind().Current.Progress()
+		if stop, err := etcdutil.NextStop(at, row.target); err != nil || stop.Version != row.stop {
+			t.Errorf("%s: %+v %v, from %+v", row.name, stop, err, at.Members)
+		}
 	}
 }
 
-func TestAMemberThatHoldsUpAStopIsNamed(t *testing.T) {
-	world := settledWorld(3).edit(1, answersPatched).edit(2, readyFor(time.Second))
-	d := Decide(desire(world, func(d *facts.Desired) { d.Target = newer.Version }).Observation)
-	if d.Reason != facts.ReasonVersions || !strings.Contains(d.Message, "not yet so of demo-1 (3.6.17).") {
-		t.Errorf("%s: %s", d.Reason, d.Message)
+func TestAnOnlyMemberWhoseEtcdIsTooOldForItsDataGoesToTheMinorThatRanOnIt(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		edit    func(*facts.Replica)
+		isTaken bool
+	}{
+		{"its etcd says so", outrun, true},
+		{"it crashes for another cause", crashing, false},
+		{"etcd of another minor said so", func(r *facts.Replica) { outrun(r); r.Pod.Choices = older }, false},
+	} {
+		world := desire(settledWorld(1).edit(0, row.edit).blind(), func(d *facts.Desired) { d.Choices = newer })
+		taken, isTaken := Decide(world.Observation).Change.(changes.SetChoices)
+		if isTaken = isTaken && taken.Choices == newer; isTaken != row.isTaken {
+			t.Errorf("%s: %+v", row.name, Decide(world.Observation))
+		}
+	}
+}
+
+func TestAFirstMemberThatStartedCountsBeforeAnythingIsWrittenDown(t *testing.T) {
+	if at := atBirth(3).edit(0, unpullable).Current.Progress(); len(at.Members) != 2 {
+		t.Errorf("%+v", at)
 	}
 }

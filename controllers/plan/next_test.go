@@ -355,9 +355,9 @@ func rows() []row {
 				func(d *facts.Desired) { d.Size = 3 }),
 			Act, "abandon-learner", facts.ReasonAbandon, "RemoveMember", "demo-2"},
 		{"a size that is lowered waits until all run one minor",
-			desire(settledWorld(3).edit(1, inNewer(choices.Version)), func(d *facts.Desired) {
+			tried(desire(settledWorld(3).edit(1, inNewer(choices.Version)), func(d *facts.Desired) {
 				d.Size, d.Choices = 1, newer
-			}), Act, "roll", facts.ReasonRoll, "SetChoices", "demo-2"},
+			})), Act, "roll", facts.ReasonRoll, "SetChoices", "demo-2"},
 		{"shrinking takes the label from the highest ordinal first",
 			desire(settledWorld(3), func(d *facts.Desired) { d.Size = 1 }), Act, "shrink", facts.ReasonShrink,
 			"LabelRole", "demo-2"},
@@ -420,8 +420,9 @@ func rows() []row {
 			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-1"},
 		{"but no version to which this release takes no step", noWay(settledWorld(3).edit(1, unpullable)),
 			Refuse, "roll", facts.ReasonNotSupported, "", ""},
-		{"a higher minor is tried on one member, as any setting is", wanting(covered(settledWorld(3)), newer),
-			Act, "roll", facts.ReasonRoll, "SetChoices", "demo-2 is to run etcd 3.7.3"},
+		{"a higher minor is given to one member, as any setting is",
+			tried(wanting(covered(settledWorld(3)), newer)), Act, "roll", facts.ReasonRoll, "SetChoices",
+			"demo-2 is to run etcd 3.7.3"},
 		{"and on one whose Pod cannot start only while all others serve",
 			wanting(settledWorld(3).edit(0, inNewer(choices.Version)).edit(1, unpullable), newer), Act, "settings",
 			facts.ReasonNewChoices, "SetChoices", "demo-1"},
@@ -432,10 +433,18 @@ func rows() []row {
 				r.Volume.Choices, r.Pod.Choices = newer, newer
 			}).blind(), Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-1"},
 		{"and one that did goes back while the cluster is of the lower version",
-			settledWorld(3).edit(1, inNewer(choices.Version)), Act, "roll", facts.ReasonRoll, "SetChoices",
+			tried(settledWorld(3).edit(1, inNewer(choices.Version))), Act, "roll", facts.ReasonRoll, "SetChoices",
 			"demo-1 is to run etcd 3.6.16"},
+		{"what has to be put right before a minor version is left is told", held(settledWorld(3)), Refuse,
+			"check-minor", facts.ReasonMinorHeld, "", "nightly has no good backup of its last two runs"},
+		{"and all else of the spec is followed meanwhile", tried(held(wanting(settledWorld(3), patched))), Act, "roll",
+			facts.ReasonRoll, "SetChoices", "demo-2"},
+		{"an alarm is taken back meanwhile", held(raising(settledWorld(3), 10, noSpace)), Act, "alarms",
+			facts.ReasonDisarm, "DisarmAlarms", ""},
+		{"on a quiet cluster an entry lets a member of 3.7 serve", withStarted(3 * time.Second), Act, "wake-member",
+			facts.ReasonWake, "AppendEntries", "demo-3 runs and does not answer yet"},
 		{"before 3.7 entries are added until snapshots cover what 3.5 wrote", toCover(3), Act, "cover-log",
-			facts.ReasonCoverLog, "CoverLog", "Entries that change no key"},
+			facts.ReasonCoverLog, "AppendEntries", "adds entries that change no key"},
 		{"a step ends when etcd moved the cluster version", needing(etcdutil.NeedCluster, newer.Version),
 			Wait, "member-health", facts.ReasonVersions, "", "etcd moves the cluster version to it"},
 		{"and the data followed", needing(etcdutil.NeedStorage, newer.Version),
@@ -449,13 +458,21 @@ func rows() []row {
 			desire(settledWorld(3).edit(2, readyFor(time.Second)), func(d *facts.Desired) {
 				d.Target = newer.Version
 			}), Wait, "member-health",
-			facts.ReasonVersions, "", "on their way to etcd 3.7.3"},
+			facts.ReasonVersions, "", "on their way to etcd 3.7.3. They go on once each of them answers"},
+		{"nor where one has not caught up, so that no downgrade is enabled",
+			toLower().edit(1, func(r *facts.Replica) { r.Answer.Applied = 0 }), Refuse, "member-health",
+			facts.ReasonVersions, "", "They go on once demo-1 has all that was committed"},
 		{"a cluster that was just born waits for no step", needing(etcdutil.NeedCluster, other.Version), Settled,
 			RuleSettled, facts.ReasonSettled, "", ""},
 		{"nor is one member's trouble hidden behind it", needing(etcdutil.NeedCluster, newer.Version).edit(1, silent),
 			Refuse, "member-health", facts.ReasonNotReady, "", "demo-1"},
 		{"a downgrade is enabled once every member serves", toLower(), Act, "enable-downgrade", facts.ReasonDowngrade,
 			"EnableDowngrade", "lower the cluster version to 3.5"},
+		{"an only member whose etcd is too old for its data says where to go", settledWorld(1).edit(0, outrun).blind(),
+			Refuse, "membership", facts.ReasonCrashing, "", "Put spec.version to a patch of 3.7, and go down"},
+		{"one that no member tells of is cancelled where it keeps a new member from joining",
+			keepingOut(), Act, "cancel-downgrade",
+			facts.ReasonDowngrade, "CancelDowngrade", "since demo-2 could not join before that"},
 		{"one that the spec does not ask for is cancelled", lowering(etcdutil.NeedNoDowngrade), Act, "cancel-downgrade",
 			facts.ReasonDowngrade, "CancelDowngrade", "not asked for any more"},
 		{"also while the spec is refused",
@@ -476,8 +493,8 @@ func rows() []row {
 		{"entries are not added where a member does not say what came of it",
 			toCover(3).edit(1, func(r *facts.Replica) { r.Answer.Snapshots = nil }), Wait, "cover-log",
 			facts.ReasonCoverLog, "", "demo-1 does not say how many snapshots"},
-		{"but not once the cluster is of the higher one", settledWorld(3).edit(1, inNewer(newer.Version)), Refuse,
-			"roll", facts.ReasonGuard, "", "the cluster is of version 3.7"},
+		{"but not once the cluster is of the higher one", tried(settledWorld(3).edit(1, inNewer(newer.Version))),
+			Refuse, "roll", facts.ReasonGuard, "", "the cluster is of version 3.7"},
 	}
 }
 
@@ -488,8 +505,11 @@ func rolls() []row {
 			facts.ReasonRoll, "SetChoices", "demo-2"},
 		{"then its Pod is evicted", wanting(settledWorld(3).edit(2, adopted), other), Act, "roll", facts.ReasonRoll,
 			"EvictPod", "demo-2"},
-		{"another patch is rolled", wanting(settledWorld(3), patched), Act, "roll", facts.ReasonRoll, "SetChoices",
-			"etcd 3.6.17"},
+		{"what the next stop does not know is told",
+			desire(tried(wanting(settledWorld(3), patched)), func(d *facts.Desired) { d.LeftOut = "max-learners" }),
+			Act, "roll", facts.ReasonRoll, "SetChoices", "It runs without max-learners of spec.etcd.extraArgs"},
+		{"another patch is rolled", tried(wanting(settledWorld(3), patched)), Act, "roll", facts.ReasonRoll,
+			"SetChoices", "etcd 3.6.17"},
 		{"one member after the other", wanting(settledWorld(3).edit(2, rolled), other), Act, "roll", facts.ReasonRoll,
 			"SetChoices", "demo-1"},
 		{"the leader hands over to a member that is done before it is restarted",
@@ -528,7 +548,7 @@ func rolls() []row {
 			"pod-metadata"),
 			Wait, "pod-metadata", "QuotaExceeded", "", ""},
 		{"nor is it told settings of another version than it answers with: it is restarted for that",
-			settledWorld(3).edit(1, unspoken).edit(1, answersPatched), Act,
+			tried(settledWorld(3).edit(1, unspoken).edit(1, answersPatched)), Act,
 			"roll", facts.ReasonRoll, "EvictPod", "demo-1"},
 		{"and an ephemeral one gets a successor",
 			inMemory(settledWorld(3).edit(1, unspoken).edit(1, answersPatched)),
@@ -806,7 +826,7 @@ func silences() []row {
 
 func allRows() []row {
 	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses(),
-		alarmRows(), corruptionRows(), phaseRows())
+		trials(), alarmRows(), corruptionRows(), phaseRows())
 }
 
 func TestNextOneSentencePerRule(t *testing.T) {

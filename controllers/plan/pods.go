@@ -158,10 +158,10 @@ func mayAdopt(o judge.View, r facts.Replica) bool {
 	if o.Desired.Fault != "" || current == o.Desired.Choices || !mayTakeVersion(o, r, o.Desired.Choices.Version) {
 		return false
 	}
-	isTried := slices.ContainsFunc(o.Members, func(other facts.Replica) bool {
+	isGiven := slices.ContainsFunc(o.Members, func(other facts.Replica) bool {
 		return other.Name != r.Name && other.IsRecorded() && other.Choices() == o.Desired.Choices
 	})
-	return !isTried || o.IsServedWith(o.Desired.Choices) || !o.IsServedWith(current)
+	return !isGiven && !isFoundUnfit(o) || o.IsServedWith(o.Desired.Choices) || !o.IsServedWith(current)
 }
 
 // mayTakeVersion reports whether a member may be made from this version although it does not run: etcd starts on its

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
@@ -18,7 +19,7 @@ func podMetadata(o judge.View) *proposal {
 		if r.Pod == nil || r.Member == nil || r.Pod.Terminating || r.Pod.HasEnded() {
 			continue
 		}
-		if p := toldAgain(o, r); p != nil {
+		if p := toldAgain(o, r); p != nil && r.Answer != nil {
 			return p
 		}
 		if r.Pod.Undressed {
@@ -39,6 +40,9 @@ func roll(o judge.View) *proposal {
 	if p := unsupported(o); p != nil {
 		return p
 	}
+	if p := cmp.Or(heldByTrials(o), otherVersion(o)); p != nil {
+		return p
+	}
 	r := rollTarget(o)
 	switch {
 	case r.Member == nil:
@@ -54,10 +58,11 @@ func roll(o judge.View) *proposal {
 	if r.Choices() != o.Desired.Choices {
 		return act(changes.SetChoices{Volumes: []facts.VolumeRef{r.VolumeRef()}, Choices: o.Desired.Choices,
 			Rehearse: true}, facts.ReasonRoll,
-			"%s is to run %s; that is written on its volume.", r.Name, difference(o.Desired.Choices, r.Choices()))
+			"%s is to run %s; that is written on its volume.%s", r.Name, difference(o.Desired.Choices, r.Choices()),
+			without(o.Desired))
 	}
 	return act(changes.EvictPod{Pod: r.PodRef(), Successor: restartOf(r)}, facts.ReasonRoll,
-		"%s is restarted with the settings on its volume.", r.Name)
+		"%s is restarted to run %s.%s", r.Name, difference(r.Choices(), r.Pod.Choices), without(o.Desired))
 }
 
 // catchingUp waits for a voter that serves and is behind, which is all that is wrong with it, before others are
@@ -73,6 +78,15 @@ func catchingUp(o judge.View) *proposal {
 		}
 	}
 	return nil
+}
+
+// without says what members run without at this stop, as a sentence to follow another one, or "".
+func without(d facts.Desired) string {
+	if d.LeftOut == "" {
+		return ""
+	}
+	return fmt.Sprintf(" It runs without %s of spec.etcd.extraArgs, which etcd %s does not know.", d.LeftOut,
+		d.Choices.Version.MinorString())
 }
 
 // difference says in a word what changed between two choices.
@@ -147,7 +161,7 @@ func isWell(o facts.Incarnation, r facts.Replica) bool { return !r.IsDoomed() &&
 // beingSucceeded is the ephemeral voter that a successor with the choices of the spec is to follow, or an empty
 // replica. Its data goes with its Pod, so it stays until the successor votes.
 func beingSucceeded(o judge.View) facts.Replica {
-	if !o.Desired.Ephemeral {
+	if !o.Desired.Ephemeral || len(o.Voters()) <= o.Desired.Size && otherVersion(o) != nil {
 		return facts.Replica{}
 	}
 	return rollTarget(o)

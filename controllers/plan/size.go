@@ -35,7 +35,7 @@ func handOver(o judge.View, r facts.Replica, others []facts.Replica, reason, why
 	taker := nextLeader(o, r.Name, others)
 	if taker.Member == nil {
 		return wait(reason, "%s leads and %s; no other voter is healthy enough to take over.", r.Name, why).
-			due(o, lastPodChange(o), facts.StartDeadline)
+			due(o, o.LastPodChange(), facts.StartDeadline)
 	}
 	return act(changes.MoveLeader{From: r.Name, To: taker.Name, FromID: r.Member.ID, ToID: taker.Member.ID},
 		facts.ReasonMoveLeader,

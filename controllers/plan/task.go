@@ -112,8 +112,7 @@ func taskTrouble(t facts.Task, o judge.View, reason string, deadline time.Durati
 			facts.StartDeadline)
 	}
 	if !t.Started && o.Now.Sub(t.Created) > facts.StartDeadline {
-		says += " Its Pod has not started for long; kubectl describe pod says why, such as a Secret or a claim that " +
-			"it mounts and that is not there."
+		says += " Its Pod has not started for long; kubectl describe pod says why."
 		deadline = facts.StartDeadline
 	}
 	return wait(reason, "%s", says).due(o, t.Created, deadline)

@@ -16,7 +16,8 @@ import (
 func openAzure(t testing.TB, s *azureserver.Server, endpoint string) *store.Bucket {
 	t.Helper()
 	config := store.Config{Azure: &store.Azure{Container: s.Container, Prefix: "some/prefix", Endpoint: endpoint}}
-	bucket, err := store.Open(context.Background(), config, store.Options{CredentialsDir: s.Credentials, Stall: 3 * time.Second})
+	options := store.Options{CredentialsDir: s.Credentials, Stall: stallAt(endpoint, s.Endpoint)}
+	bucket, err := store.Open(context.Background(), config, options)
 	must(t, err)
 	t.Cleanup(func() { _ = bucket.Close() })
 	return bucket

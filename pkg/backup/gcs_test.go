@@ -16,7 +16,7 @@ import (
 func openGCS(t testing.TB, s *gcsserver.Server, endpoint string) *store.Bucket {
 	t.Helper()
 	bucket, err := store.Open(context.Background(), store.Config{GCS: &store.GCS{Bucket: s.Bucket, Prefix: "some/prefix", Endpoint: endpoint}},
-		store.Options{CredentialsDir: s.Credentials, Stall: 3 * time.Second})
+		store.Options{CredentialsDir: s.Credentials, Stall: stallAt(endpoint, s.Endpoint)})
 	must(t, err)
 	t.Cleanup(func() { _ = bucket.Close() })
 	return bucket

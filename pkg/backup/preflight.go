@@ -19,7 +19,7 @@ type PreflightOptions struct {
 	Bucket      *store.Bucket
 	Key         string // of the snapshot; empty: LatestOf says which
 	LatestOf    Whose
-	Version     etcdutil.Version // of etcd that is to run on it
+	Version     etcdutil.Version // that the cluster is to come to run
 	VolumeBytes int64            // of each member's volume; 0: not known
 }
 
@@ -60,18 +60,16 @@ func (o PreflightOptions) find(ctx context.Context) (Manifest, error) {
 	return readPlaced(ctx, o.Bucket, o.Key)
 }
 
-// fitsVersion refuses every minor but the one that wrote the snapshot. A lower etcdutl restores a higher snapshot
-// without complaint, and the lower etcd then exits; a higher one would be an upgrade that nobody watches.
+// fitsVersion refuses what a newer minor wrote. A lower etcdutl restores a higher snapshot without complaint, and the
+// lower etcd then exits. What an older one wrote is restored with that minor, and the cluster goes up from there.
 func (m Manifest) fitsVersion(wanted etcdutil.Version) error {
 	wrote, err := etcdutil.ParseVersion(m.EtcdVersion)
 	if err != nil {
 		return fail(ReasonManifestInvalid, "read the manifest of %s: %w", m.Key, err)
 	}
-	if !wrote.SameMinor(wanted) {
-		return fail(ReasonVersionDiffers,
-			"the backup was taken from etcd %s and cannot be restored with %s: begin an EtcdCluster of version %s "+
-				"with it, then change spec.version there",
-			wrote, wanted, wrote.MinorString())
+	if why := etcdutil.WhyNotBegin(wrote, wanted); why != "" {
+		return fail(ReasonVersionDiffers, "the backup cannot be restored for spec.version %s: %s. Set spec.version to "+
+			"%s.x, or name another backup", wanted, why, wrote.MinorString())
 	}
 	return nil
 }

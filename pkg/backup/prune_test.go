@@ -284,7 +284,7 @@ func TestUploadsThatWereNeverEndedAreForgottenWhenTheyAreOld(t *testing.T) {
 	p := s.Proxy(t)
 	cannot := p.Inject(s3server.Refuse(http.StatusNotImplemented, "NotImplemented").On(s3server.Other))
 	begin(manifestOf(t, bucket, pruned, day, 5).Key)
-	if refused, err := prune(openS3(t, p.Access), Policy{KeepLast: 5},
+	if refused, err := prune(openProxied(t, p), Policy{KeepLast: 5},
 		time.Now().Add(leftoverAge+time.Hour)); err != nil || refused.Kept != 1 || cannot.Count() == 0 {
 		t.Errorf("a server that cannot list them: %+v, %v", refused, err)
 	}
@@ -360,7 +360,7 @@ func TestNothingIsRemovedByWhoCannotSeeAll(t *testing.T) {
 			fault := p.Inject(tc.fault)
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 			defer cancel()
-			got, err := Prune(ctx, PruneOptions{Transfer: Transfer{Bucket: openS3(t, p.Access)}, Whose: pruned,
+			got, err := Prune(ctx, PruneOptions{Transfer: Transfer{Bucket: openProxied(t, p)}, Whose: pruned,
 				Policy: Policy{KeepLast: 1}, Now: noon})
 			if err == nil || got.Removed != 0 || tc.want != "" && ReasonOf(err) != tc.want {
 				t.Errorf("%q: %+v, %v", ReasonOf(err), got, err)
@@ -384,7 +384,7 @@ func TestADeletionThatFailsLeavesNoManifestWithoutSnapshotAndTheNextRunGoesOn(t 
 	}
 	p := s.Proxy(t)
 	p.Inject(s3server.Refuse(http.StatusForbidden, "AccessDenied").On(s3server.DeleteObject).After(3))
-	_, err := prune(openS3(t, p.Access), Policy{KeepLast: 1}, noon)
+	_, err := prune(openProxied(t, p), Policy{KeepLast: 1}, noon)
 	wantReason(t, err, ReasonStoreDenied)
 	for _, key := range left(t, direct) {
 		if !isManifest(key) {

@@ -37,7 +37,7 @@ func everyServer(t *testing.T, test func(t *testing.T, s served)) {
 			s := s3server.Start(t, kind, s3server.Options{})
 			test(t, served{bucket: openS3(t, s.Access), proxied: func() (*store.Bucket, *s3server.Proxy) {
 				p := s.Proxy(t)
-				return openS3(t, p.Access), p
+				return openProxied(t, p), p
 			}})
 		})
 	}
@@ -351,13 +351,13 @@ func TestAVolumeThatFillsUpWhileABackupIsFetchedIsSaidToBeFullAndLaidWhenThereIs
 	s := s3server.Start(t, s3server.Versitygw, s3server.Options{})
 	p := s.Proxy(t)
 	l := newLargeLiar(t)
-	m := taken(t, openS3(t, p.Access), l)
+	m := taken(t, openProxied(t, p), l)
 	place := aPlace(t)
 	place.Volume = tinyDisk(t, fmt.Sprint(roomToRestore(m.SizeBytes)+1<<20))
 	stalled, ended := p.Inject(s3server.StallAnswer(1<<20).On(s3server.GetObject)), make(chan error, 1)
 	lay := func() error {
 		_, err := Lay(context.Background(),
-			LayOptions{Transfer: Transfer{Bucket: openS3(t, p.Access)}, Place: place, Origin: originOf(m)})
+			LayOptions{Transfer: Transfer{Bucket: openProxied(t, p)}, Place: place, Origin: originOf(m)})
 		return err
 	}
 	go func() { ended <- lay() }()

@@ -21,10 +21,35 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
+// What stands still on purpose, behind a proxy, is given up soon. A server on a busy machine may pause for seconds.
+const (
+	hasty   = 3 * time.Second
+	patient = 30 * time.Second
+)
+
+// stallAt is how long a request to this endpoint of a server may stand still.
+func stallAt(endpoint, server string) time.Duration {
+	if endpoint == server {
+		return patient
+	}
+	return hasty
+}
+
 // openS3 is the store of whoever has this access, as the agent opens it: from files.
 func openS3(t testing.TB, access s3server.Access) *store.Bucket {
 	t.Helper()
-	options := store.Options{CredentialsDir: t.TempDir(), Stall: 3 * time.Second}
+	return openS3Until(t, access, patient)
+}
+
+// openProxied is openS3 for what a test may have stand still.
+func openProxied(t testing.TB, p *s3server.Proxy) *store.Bucket {
+	t.Helper()
+	return openS3Until(t, p.Access, hasty)
+}
+
+func openS3Until(t testing.TB, access s3server.Access, stall time.Duration) *store.Bucket {
+	t.Helper()
+	options := store.Options{CredentialsDir: t.TempDir(), Stall: stall}
 	must(t, os.WriteFile(filepath.Join(options.CredentialsDir, "access-key-id"), []byte(access.AccessKeyID), 0o600))
 	must(t, os.WriteFile(filepath.Join(options.CredentialsDir, "secret-access-key"), []byte(access.SecretAccessKey), 0o600))
 	if access.CA != nil {
@@ -108,7 +133,7 @@ func TestAStoreThatFailsIsNamedAndHoldsNoBackup(t *testing.T) {
 				t.Parallel()
 				p := s.Proxy(t)
 				fault := p.Inject(tc.fault)
-				o := liarOptions(t, openS3(t, p.Access), l.serve(t, "m0")).ofAnotherCluster()
+				o := liarOptions(t, openProxied(t, p), l.serve(t, "m0")).ofAnotherCluster()
 				o.Stall = stall
 				began := time.Now()
 				_, err := Take(context.Background(), o)
@@ -164,7 +189,7 @@ func TestAStoreThatIsOutOfOrderForAMomentCostsNothing(t *testing.T) {
 				t.Parallel()
 				p := s.Proxy(t)
 				injected := p.Inject(fault)
-				bucket := openS3(t, p.Access)
+				bucket := openProxied(t, p)
 				o := liarOptions(t, bucket, l.serve(t, "m0")).ofAnotherCluster()
 				m, err := Take(context.Background(), o)
 				must(t, err)
@@ -191,7 +216,7 @@ func TestAStoreThatSendsABackupElsewhereIsLeft(t *testing.T) {
 			}
 			p := s.Proxy(t)
 			p.Inject(s3server.Redirect(stranger.Endpoint).On(operation))
-			_, err := Take(context.Background(), liarOptions(t, openS3(t, p.Access), l.serve(t, "m0")))
+			_, err := Take(context.Background(), liarOptions(t, openProxied(t, p), l.serve(t, "m0")))
 			wantReason(t, err, ReasonStoreRedirected)
 		}
 	}
@@ -215,7 +240,7 @@ func TestAStoreThatGivesBackSomethingElseIsFoundOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := s.Proxy(t)
-			bucket := openS3(t, p.Access)
+			bucket := openProxied(t, p)
 			o := liarOptions(t, bucket, newLiar(t).serve(t, "m0")).ofAnotherCluster()
 			_, err := Take(context.Background(), o)
 			must(t, err)
@@ -258,7 +283,7 @@ func TestAStoreThatLiesAboutChecksumsIsBelievedNothing(t *testing.T) {
 		for size, l := range sizes {
 			p := s.Proxy(t)
 			fault := p.Inject(s3server.WrongETag())
-			bucket := openS3(t, p.Access)
+			bucket := openProxied(t, p)
 			o := liarOptions(t, bucket, l.serve(t, "m0")).ofAnotherCluster()
 			o.Verify = true
 			m, err := Take(context.Background(), o)

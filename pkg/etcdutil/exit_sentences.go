@@ -36,6 +36,7 @@ var exitSentences = []exitSentence{
 
 	{"invalid downgrade; server version is lower than determined cluster version", ExitVersionTooLow},
 	{"version.MustDetectDowngrade", ExitVersionTooLow}, // the same as a panic: the words are cut off
+	{").ClusterVersionSet\\n", ExitVersionTooLow},      // 3.5: the words are followed by a long stack, and other lines
 	{"incompatible with current running cluster", ExitVersionTooLow},
 	{"\" is not supported\"", ExitVersionTooLow}, // version \"3.7.0\" is not supported: server/storage/schema
 	{"unmarshal should never fail", ExitVersionSkipped},

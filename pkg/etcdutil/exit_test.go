@@ -70,6 +70,24 @@ goroutine 119 [running]:
 	}
 }
 
+// A member of 3.5 finds out while it is connected to its peers already, and goroutines of these print a line or two
+// before the process is gone.
+func TestAMemberThatIsTooOldIsUnderstoodWhenOtherLinesFollowItsWords(t *testing.T) {
+	line := `{"level":"info","caller":"rafthttp/peer.go:133","msg":"started remote peer","remote-peer-id":"60b815236525b05f",` +
+		strings.Repeat("x", 230) + "}\n"
+	for _, e := range recordedExits(t) {
+		if e.reason != ExitVersionTooLow || !strings.Contains(e.message, "applyAll") {
+			continue // it ended before it met its peers: no line can follow
+		}
+		for _, follow := range []int{1, 2} {
+			message := e.message + strings.Repeat(line, follow)
+			if got := Classify(e.code, message[len(message)-2048:]); got != e.reason {
+				t.Errorf("%s, and %d more lines: understood as %s", e.name, follow, got)
+			}
+		}
+	}
+}
+
 func TestWhatASignalEndedSaidNothing(t *testing.T) {
 	if got := Classify(135, ""); got != ExitDiskFailing {
 		t.Errorf("a process that SIGBUS ended is understood as %s", got)

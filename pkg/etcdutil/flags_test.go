@@ -192,18 +192,21 @@ func TestOfAUsersFlagsAVersionGetsThoseThatItKnows(t *testing.T) {
 		at   Version
 		args map[string]string
 		want string
+		left string // what is left out
 	}{
 		{"all of them where it knows all, as they are written", v37,
 			map[string]string{"feature-gates": "PriorityRequest=true, InitialCorruptCheck=false", "max-txn-ops": "9"},
-			"feature-gates=PriorityRequest=true, InitialCorruptCheck=false max-txn-ops=9"},
+			"feature-gates=PriorityRequest=true, InitialCorruptCheck=false max-txn-ops=9", ""},
 		{"no gate of a later minor", v36,
 			map[string]string{"feature-gates": "PriorityRequest=true, InitialCorruptCheck=false", "max-txn-ops": "9"},
-			"feature-gates=InitialCorruptCheck=false max-txn-ops=9"},
-		{"and no list of none", v36, map[string]string{"feature-gates": "PriorityRequest=true"}, ""},
-		{"no gates where there are none", v35, map[string]string{"feature-gates": "InitialCorruptCheck=false"}, ""},
+			"feature-gates=InitialCorruptCheck=false max-txn-ops=9", "feature-gates PriorityRequest"},
+		{"and no list of none", v36, map[string]string{"feature-gates": "PriorityRequest=true"}, "",
+			"feature-gates PriorityRequest"},
+		{"no gates where there are none", v35, map[string]string{"feature-gates": "InitialCorruptCheck=false"}, "",
+			"feature-gates"},
 		{"no flag of a later minor", v35, map[string]string{"compact-hash-check-time": "1m", "max-txn-ops": "9"},
-			"max-txn-ops=9"},
-		{"none of none", v36, nil, ""},
+			"max-txn-ops=9", "compact-hash-check-time"},
+		{"none of none", v36, nil, "", ""},
 	} {
 		var got []string
 		known := ArgsFor(row.at, row.args)
@@ -212,6 +215,9 @@ func TestOfAUsersFlagsAVersionGetsThoseThatItKnows(t *testing.T) {
 		}
 		if text := strings.Join(got, " "); text != row.want {
 			t.Errorf("%s: %q, not %q", row.name, text, row.want)
+		}
+		if left := strings.Join(LeftOut(row.at, row.args), ", "); left != row.left {
+			t.Errorf("%s: %q is left out, not %q", row.name, left, row.left)
 		}
 	}
 }

@@ -65,6 +65,23 @@ func ArgsFor(v Version, extra map[string]string) map[string]string {
 	return known
 }
 
+// LeftOut are the names of the user's extra flags, and of feature gates in them, that etcd of this version does not
+// know, in order.
+func LeftOut(v Version, extra map[string]string) []string {
+	var out []string
+	for _, flag := range slices.Sorted(maps.Keys(extra)) {
+		if !KnownFlag(v, flag) {
+			out = append(out, flag)
+		}
+	}
+	for _, g := range parseGates(extra[featureGatesFlag]) {
+		if KnownFlag(v, featureGatesFlag) && !slices.Contains(knownGates(v), g.name) {
+			out = append(out, featureGatesFlag+" "+g.name)
+		}
+	}
+	return out
+}
+
 // mergeGates adds gates that the user's list does not speak of.
 func mergeGates(ours []gate, user string) string {
 	gates := parseGates(user)

@@ -1,6 +1,7 @@
 package etcdutil
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -13,7 +14,7 @@ const lastWordsLimit = 300
 func LastWords(tail string) string {
 	lines := strings.Split(strings.TrimSpace(tail), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
-		if words := graveWords(lines[i]); words != "" {
+		if words := cmp.Or(graveWords(lines[i]), flagWords(lines[i])); words != "" {
 			return words
 		}
 	}
@@ -22,6 +23,15 @@ func LastWords(tail string) string {
 		last = strings.ToValidUTF8(last[:lastWordsLimit], "") + "…"
 	}
 	return last
+}
+
+// flagWords are those of Go's package flag, which etcd parses its flags with. Its usage follows them.
+func flagWords(line string) string {
+	if strings.HasPrefix(line, "flag provided but not defined: ") ||
+		strings.HasPrefix(line, "invalid value ") && strings.Contains(line, " for flag -") {
+		return line
+	}
+	return ""
 }
 
 // graveWords reads one line of etcd's log (etcd-io/etcd:client/pkg/logutil/zap.go). A line that the kubelet cut off in

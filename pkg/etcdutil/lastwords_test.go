@@ -15,7 +15,14 @@ func TestLastWordsAreTheGravestLineWithoutItsStack(t *testing.T) {
 			"discovery failed: cannot fetch cluster info"},
 		{"a panic without an error field", `{"level":"panic","msg":"tocommit(5) is out of range"}`, "tocommit(5) is out of range"},
 		{"a log without a grave line", "one\ntwo\n", "two"},
-		{"a flag that is not known", "flag provided but not defined: -nonsense", "flag provided but not defined: -nonsense"},
+		{"a flag that is not known", "flag provided but not defined: -nonsense",
+			"flag provided but not defined: -nonsense"},
+		{"a flag that is not known, before the usage",
+			"flag provided but not defined: -nonsense\nUsage:\n\n  etcd [flags]\n",
+			"flag provided but not defined: -nonsense"},
+		{"a feature gate that is not known, before the usage",
+			"invalid value \"Foo=true\" for flag -feature-gates: unrecognized feature gate: Foo\nUsage:\n",
+			"invalid value \"Foo=true\" for flag -feature-gates: unrecognized feature gate: Foo"},
 		{"nothing", "", ""},
 	} {
 		if got := LastWords(row.tail); got != row.want {

@@ -14,6 +14,9 @@ import (
 type Progress struct {
 	// Members are the versions of the etcd that last answered on the data of each voter.
 	Members []Version
+	// Begins is the version of the etcd that wrote what a cluster without members begins with; zero where it begins
+	// empty.
+	Begins Version
 	// Cluster is the cluster version that members agreed on, of which the patch says nothing; zero when it is not
 	// known. It moves up once every member runs the higher minor, and down when a downgrade is enabled
 	// (etcd-io/etcd:server/etcdserver/version/monitor.go).
@@ -28,6 +31,10 @@ type Progress struct {
 	// Blind: nothing says who is a member. Then no member goes to another minor, and what else changed of its settings
 	// is all that it may take.
 	Blind bool
+	// Held: something has to be put right before members leave the minor that they run. What was begun goes on.
+	Held bool
+	// Late: no Pod changed for longer than etcd takes to move the cluster version.
+	Late bool
 	// Covered: what etcd 3.5 wrote lies behind a snapshot of raft's state on every voter.
 	Covered bool
 }
@@ -95,23 +102,23 @@ var leaveFrom = []minorFloor{
 }
 
 // NextStop names the version that the members of a cluster are to run next on the way to the target. Without members
-// that is the target. It is an error when the members are so far apart that etcd supports no step, or when a minor on
-// the way is not known.
+// that is the target, or the minor that wrote what the cluster begins with. It is an error when the members are so far
+// apart that etcd supports no step, or when a minor on the way is not known.
 func NextStop(at Progress, target Version) (Stop, error) {
 	if len(at.Members) == 0 {
-		return Stop{Version: target}, nil
+		return at.begin(target)
 	}
 	low, high := slices.MinFunc(at.Members, Version.Compare), slices.MaxFunc(at.Members, Version.Compare)
 	switch {
 	case low.Major != target.Major || high.Major != target.Major:
 		return Stop{}, fmt.Errorf("members run %s, and no etcd goes from there to %s", high, target)
 	case high.Minor-low.Minor > 1:
-		return Stop{}, fmt.Errorf("members run %s and %s, which are more than one minor apart", low, high)
+		return meet(low, high, target)
 	case low.Minor != high.Minor:
 		return at.mixed(low, high, target)
 	case target.SameMinor(high):
 		return Stop{Version: target, Needs: at.unmoved(target)}, nil
-	case at.Blind:
+	case at.Blind, at.Held && at.Downgrade.IsZero():
 		return Stop{Version: high}, nil
 	case target.Minor > low.Minor:
 		return at.up(low, high, target)
@@ -119,16 +126,52 @@ func NextStop(at Progress, target Version) (Stop, error) {
 	return at.down(high, target)
 }
 
+// begin is the stop of a cluster without members.
+func (at Progress) begin(target Version) (Stop, error) {
+	if _, isKnown := findMinor(at.Begins); !isKnown {
+		return Stop{Version: target}, nil
+	}
+	return enter(at.Begins, target)
+}
+
+// WhyNotBegin says why a cluster that is to run a version cannot begin with a backup that was taken from another one,
+// or "". It begins with the minor that wrote it, and goes up from there. It could go down as well: but who asks for a
+// version and a backup of a newer one has one of them wrong.
+func WhyNotBegin(wrote, target Version) string {
+	_, isKnown := findMinor(wrote)
+	switch {
+	case wrote.SameMinor(target):
+		return ""
+	case wrote.Compare(target) > 0:
+		return fmt.Sprintf("etcd %s wrote it, and %s is older", wrote, target)
+	case wrote.Major != target.Major || !isKnown:
+		return fmt.Sprintf("etcd %s wrote it, and this operator knows no way from there to %s", wrote, target)
+	}
+	return ""
+}
+
+// meet is the stop of members that a wrong image took two minors apart: etcd of the minor between starts on both.
+func meet(low, high, target Version) (Stop, error) {
+	if high.Minor-low.Minor > 2 || !mayLeave(low) {
+		return Stop{}, fmt.Errorf("members run %s and %s, which are more than one minor apart", low, high)
+	}
+	return enter(Version{low.Major, low.Minor + 1, 0}, target)
+}
+
 // mixed is the stop of members of two minors: the higher one where that leads to the target, else the lower one. A
 // downgrade that the target does not ask for any more is cancelled on the way.
 func (at Progress) mixed(low, high, target Version) (stop Stop, err error) {
 	switch {
-	case target.SameMinor(low), target.SameMinor(high):
+	case target.SameMinor(low):
 		stop = Stop{Version: target}
-	case target.Minor > high.Minor:
-		stop, err = passThrough(high, target)
-	default:
+	case target.Minor < low.Minor:
 		stop = Stop{Version: low}
+	case !mayLeave(low): // one that went down too far to go up again at once: the others come back for it
+		stop, err = enter(low, target)
+	case target.SameMinor(high):
+		stop = Stop{Version: target}
+	default:
+		stop, err = passThrough(high, target)
 	}
 	if !at.Downgrade.IsZero() && compareMinors(at.Downgrade, target) < 0 {
 		stop.Needs = NeedNoDowngrade
@@ -136,16 +179,20 @@ func (at Progress) mixed(low, high, target Version) (stop Stop, err error) {
 	return stop, err
 }
 
+// FirstBlind is the first minor that cannot read what 3.5 wrote to raft's log: it fails on kinds of entries that it
+// does not know (etcd-io/etcd:server/etcdserver/apply/apply.go).
+var FirstBlind = Version{3, 7, 0}
+
 // up is the next stop of members of one minor below that of the target.
 func (at Progress) up(low, high, target Version) (Stop, error) {
 	if !mayLeave(low) {
-		return enter(low, target)
+		return passThrough(high, target)
 	}
 	if need := at.unmoved(high); need != NeedNothing {
 		return Stop{Version: high, Needs: need}, nil
 	}
 	next := Version{high.Major, high.Minor + 1, 0}
-	if next.MinorString() == "3.7" && !at.Covered {
+	if next.SameMinor(FirstBlind) && !at.Covered {
 		return Stop{Version: high, Needs: NeedCover}, nil
 	}
 	return enter(next, target)
@@ -158,7 +205,7 @@ func mayLeave(v Version) bool {
 	})
 }
 
-// passThrough is the version of a minor that members only pass through on their way up, and that some have entered. Any
+// passThrough is the version of a minor that members only pass through on their way up, where some run this one. Any
 // patch that may be left will do: a newer operator, with a newer waypoint, restarts no member for it.
 func passThrough(entered, target Version) (Stop, error) {
 	if mayLeave(entered) {
@@ -171,6 +218,8 @@ func passThrough(entered, target Version) (Stop, error) {
 func (at Progress) down(high, target Version) (Stop, error) {
 	next := Version{high.Major, high.Minor - 1, 0}
 	switch {
+	case at.Late && !at.Uneven && at.Downgrade.IsZero() && at.Cluster.SameMinor(next):
+		return enter(next, target) // all say that etcd did not move the cluster version: the lower minor still starts
 	case !at.Downgrade.SameMinor(next):
 		if need := at.unmoved(high); need != NeedNothing {
 			return Stop{Version: high, Needs: need}, nil
@@ -215,7 +264,8 @@ func enter(minor, target Version) (Stop, error) {
 // whose version was last seen to be that, or "". A zero cluster version is not known, and counts as that of the data.
 //
 // etcd refuses to start below the cluster version, and to read a newer format. It does not refuse to skip a minor, and
-// fails on what it reads then (etcd-io/etcd:server/etcdserver/version/downgrade.go).
+// fails on what it reads then (etcd-io/etcd:server/etcdserver/version/downgrade.go). Nor does it refuse a higher minor
+// on what a patch wrote that must not be left.
 func WhyNotOn(start, wrote, cluster Version) string {
 	if cluster.IsZero() {
 		cluster = wrote
@@ -227,6 +277,9 @@ func WhyNotOn(start, wrote, cluster Version) string {
 	case start.Minor-lowest.Minor > 1:
 		return fmt.Sprintf("etcd %s wrote it, in a cluster of version %s, and %s would skip a minor", wrote,
 			cluster.MinorString(), start)
+	case compareMinors(start, wrote) > 0 && !mayLeave(wrote):
+		return fmt.Sprintf("etcd %s wrote it, and only a later patch of %s may be left for %s", wrote,
+			wrote.MinorString(), start)
 	case compareMinors(start, cluster) < 0:
 		return fmt.Sprintf("the cluster is of version %s, and %s is older", cluster.MinorString(), start)
 	case wrote.Minor-start.Minor > 1:

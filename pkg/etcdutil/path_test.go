@@ -16,6 +16,8 @@ func progress(t *testing.T, text string) Progress {
 			at.Covered = true
 		case !isSaid && word == "blind":
 			at.Blind = true
+		case !isSaid && word == "late":
+			at.Late = true
 		case !isSaid && word == "uneven":
 			at.Uneven = true
 		case !isSaid:
@@ -48,6 +50,13 @@ func TestTheNextStopOnTheWayToAVersion(t *testing.T) {
 		{"while one is there, the others follow", "3.6.16 3.5.35 3.5.35 cluster=3.5", "3.7.3", "3.6.16", ""},
 		{"also where an older operator chose another patch", "3.6.14 3.5.35 3.5.35 cluster=3.5", "3.7.3", "3.6.14", ""},
 		{"but not at one that may not be left", "3.6.4 3.5.35 3.5.35 cluster=3.5", "3.7.3", "3.6.16", ""},
+		{"the first one that came to a patch that may be left is followed", "3.5.33 3.5.21 3.5.21 cluster=3.5",
+			"3.6.16", "3.5.33", ""},
+		{"one that went down too far to go up at once is met at the waypoint",
+			"3.6.16 3.5.21 3.6.16 cluster=3.5 storage=3.5", "3.6.16", "3.5.35", ""},
+		{"also on the way further up", "3.6.16 3.5.21 3.6.16 cluster=3.5 storage=3.5", "3.7.3", "3.5.35", ""},
+		{"and not on the way down", "3.6.16 3.5.21 3.6.16 cluster=3.5 storage=3.5 downgrade=3.5", "3.5.21",
+			"3.5.21", ""},
 		{"the target turned back brings them back", "3.6.16 3.5.35 3.5.35 cluster=3.5", "3.5.35", "3.5.35", ""},
 		{"to any patch", "3.6.16 3.5.35 3.5.35 cluster=3.5", "3.5.21", "3.5.21", ""},
 
@@ -59,6 +68,12 @@ func TestTheNextStopOnTheWayToAVersion(t *testing.T) {
 			"3.6.16", "StorageVersion"},
 		{"nor before what 3.5 wrote is behind a snapshot", "3.6.16 3.6.16 3.6.16 cluster=3.6 storage=3.6", "3.7.3",
 			"3.6.16", "CoverLog"},
+		{"members that a wrong image took two minors apart meet at the one between", "3.7.3 3.5.35 3.5.35 cluster=3.5",
+			"3.5.35", "3.6.16", ""},
+		{"also on the way up", "3.5.35 3.5.35 3.7.3 cluster=3.5", "3.7.3", "3.6.16", ""},
+		{"at the target where that lies there", "3.5.35 3.5.35 3.7.3 cluster=3.5", "3.6.11", "3.6.11", ""},
+		{"and go on from there as others do", "3.6.16 3.5.35 3.7.3 cluster=3.5", "3.5.35", "3.6.16", ""},
+
 		{"no member leaves a minor while nothing says who is a member",
 			"3.5.35 3.5.35 3.5.35 cluster=3.5 blind", "3.6.16",
 			"3.5.35", ""},
@@ -67,6 +82,15 @@ func TestTheNextStopOnTheWayToAVersion(t *testing.T) {
 			"ClusterVersion"},
 		{"and is at its end then", "3.7.3 3.7.3 3.7.3 cluster=3.7 storage=3.7", "3.7.3", "3.7.3", ""},
 
+		{"turned back, members go down at once where etcd never moved the cluster version",
+			"3.6.16 3.6.16 3.6.16 cluster=3.5 storage=3.5 late", "3.5.35", "3.5.35", ""},
+		{"and not while it may still move it", "3.6.16 3.6.16 3.6.16 cluster=3.5 storage=3.5", "3.5.35", "3.6.16",
+			"ClusterVersion"},
+		{"nor where one of them does not say so", "3.6.16 3.6.16 3.6.16 cluster=3.5 storage=3.5 late uneven", "3.5.35",
+			"3.6.16", "ClusterVersion"},
+		{"nor once it is enabled to go further down", "3.7.3 3.7.3 3.7.3 cluster=3.6 storage=3.7 downgrade=3.6 late",
+			"3.6.16", "3.7.3", "StorageVersion"},
+		{"nor where it is not known", "3.6.16 3.6.16 3.6.16 storage=3.5 late", "3.5.35", "3.6.16", "ClusterVersion"},
 		{"a downgrade is enabled first", "3.7.3 3.7.3 3.7.3 cluster=3.7 storage=3.7", "3.5.21", "3.7.3", "Downgrade"},
 		{"and not before the way up ended", "3.7.3 3.7.3 3.7.3 cluster=3.6 storage=3.6", "3.6.16", "3.7.3",
 			"ClusterVersion"},
@@ -115,7 +139,8 @@ func TestThePathNamesEachVersionThatMembersHaveYetToRun(t *testing.T) {
 		{"3.7.3 3.7.3 3.7.3 cluster=3.7 storage=3.7", "3.5.21", "3.6.16 3.5.21"},
 		{"3.7.3 3.6.16 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6", "3.5.35", "3.6.16 3.5.35"},
 		{"3.7.3 3.6.16 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6", "3.7.3", "3.7.3"},
-		{"3.7.3 3.5.35", "3.7.3", ""},
+		{"3.7.3 3.5.35 cluster=3.5", "3.5.35", "3.6.16 3.5.35"},
+		{"3.7.3 3.5.21", "3.7.3", ""},
 		{"", "3.7.3", ""},
 	} {
 		var path []string
@@ -129,7 +154,7 @@ func TestThePathNamesEachVersionThatMembersHaveYetToRun(t *testing.T) {
 }
 
 func TestWhereEtcdHasNoStepThereIsNoStop(t *testing.T) {
-	for at, target := range map[string]string{"3.7.3 3.5.35": "3.7.3", "3.6.16": "4.0.0", "2.3.0": "3.6.16"} {
+	for at, target := range map[string]string{"3.7.3 3.5.21": "3.7.3", "3.6.16": "4.0.0", "2.3.0": "3.6.16"} {
 		if stop, err := NextStop(progress(t, at), version(t, target)); err == nil {
 			t.Errorf("%s to %s stops at %+v", at, target, stop)
 		}
@@ -211,6 +236,9 @@ func TestWhatMayStartOnWhichData(t *testing.T) {
 		{"3.6.16", "3.6.4", "3.6", ""},
 		{"3.6.4", "3.6.16", "", ""},
 		{"3.6.16", "3.5.35", "3.5", ""},
+		{"3.6.16", "3.5.21", "3.5", "only a later patch of 3.5 may be left"},
+		{"3.7.3", "3.6.4", "3.6", "only a later patch of 3.6 may be left"},
+		{"3.5.21", "3.6.4", "3.5", ""},
 		{"3.6.16", "3.5.35", "", ""},
 		{"3.5.35", "3.6.16", "3.5", ""},
 		{"3.5.35", "3.6.16", "3.6", "the cluster is of version 3.6"},
@@ -230,6 +258,28 @@ func TestWhatMayStartOnWhichData(t *testing.T) {
 		why := WhyNotOn(version(t, row.start), version(t, row.wrote), cluster)
 		if (why == "") != (row.why == "") || !strings.Contains(why, row.why) {
 			t.Errorf("%s on data of %s in a cluster of %q: %q", row.start, row.wrote, row.cluster, why)
+		}
+	}
+}
+
+func TestAClusterBeginsWithTheMinorThatWroteItsData(t *testing.T) {
+	for _, row := range []struct{ wrote, target, begins, why string }{
+		{"3.5.21", "3.7.3", "3.5.35", ""},
+		{"3.5.21", "3.5.33", "3.5.33", ""},
+		{"3.6.11", "3.7.3", "3.6.16", ""},
+		{"3.6.16", "3.6.11", "3.6.11", ""},
+		{"3.7.3", "3.6.16", "3.7.3", "is older"},
+		{"3.4.20", "3.7.3", "3.7.3", "knows no way"},
+		{"4.0.0", "3.7.3", "3.7.3", "is older"},
+		{"3.7.3", "4.0.0", "3.7.3", "knows no way"},
+	} {
+		wrote, target := version(t, row.wrote), version(t, row.target)
+		stop, err := NextStop(Progress{Begins: wrote}, target)
+		if err != nil || stop != (Stop{Version: version(t, row.begins)}) {
+			t.Errorf("%s for %s: %+v %v", row.wrote, row.target, stop, err)
+		}
+		if why := WhyNotBegin(wrote, target); (why == "") != (row.why == "") || !strings.Contains(why, row.why) {
+			t.Errorf("%s for %s: %q", row.wrote, row.target, why)
 		}
 	}
 }

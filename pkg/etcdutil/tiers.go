@@ -28,7 +28,7 @@ type Verdict struct {
 // minor is what is known of one minor release line.
 type minor struct {
 	major, minor int
-	waypoint     Version // the patch to be at before the next minor is entered
+	waypoint     Version // the patch to which members go on their way through this minor
 	why          string  // what a version below the waypoint lacks
 	source       string  // where the waypoint's reason can be read
 }

@@ -76,7 +76,8 @@ var rooms = []room{
 		path: "controllers/observe",
 		enters: []string{
 			"controllers/plan", "controllers/plan/facts", "controllers/plan/changes", "controllers/backup/plan",
-			"controllers/record", "controllers/resources", "api", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki",
+			"controllers/schedule/plan", "controllers/record", "controllers/resources", "api",
+			"pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki",
 		},
 		foreign: []string{"*"},
 		never:   reconcilers,

@@ -48,6 +48,7 @@ var groups = []group{
 	{"volumes", measureVolumes},
 	{"ephemeral", measureEphemeral},
 	{"roll", measureRoll},
+	{"minors", measureMinors},
 	{"service", measureServiceRolls},
 	{"eviction", measureEvictions},
 	{"growth", measureGrowth},
@@ -88,7 +89,7 @@ func parse(args []string) (options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.IntVar(&o.runs, "runs", 5, "how often each side is measured")
 	flags.DurationVar(&o.settle, "settle", 10*time.Minute, "how long the settled cluster is watched under load")
-	flags.DurationVar(&o.timeout, "timeout", 2*time.Hour, "how long all of it may take")
+	flags.DurationVar(&o.timeout, "timeout", 3*time.Hour, "how long all of it may take")
 	flags.DurationVar(&o.idle, "idle", 90*time.Second, "how long each sample waits for the machine to be idle; 0 to see that it works at all")
 	flags.StringVar(&o.json, "json", "bin/bench.json", "the file to write the result to")
 	flags.BoolVar(&o.report, "report", false, "only show which figures miss their targets; do not fail for it")

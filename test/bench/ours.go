@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -26,7 +27,7 @@ const noSuchImage = "registry.invalid/no/etcd"
 func manifest(like shape) *v1alpha1.EtcdCluster {
 	c := &v1alpha1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: like.namespace, Name: like.name},
-		Spec:       v1alpha1.EtcdClusterSpec{Size: int32(like.size), Version: etcdVersion},
+		Spec:       v1alpha1.EtcdClusterSpec{Size: int32(like.size), Version: like.etcd()},
 	}
 	if like.ephemeral {
 		c.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}}
@@ -46,6 +47,9 @@ func manifest(like shape) *v1alpha1.EtcdCluster {
 	}
 	return c
 }
+
+// etcd is the version that a cluster begins with.
+func (s shape) etcd() string { return cmp.Or(s.version, etcdVersion) }
 
 // change changes the spec, in one request.
 func (t *trial) change(ctx context.Context, change func(*v1alpha1.EtcdClusterSpec)) error {

@@ -11,10 +11,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// underLoad does something to the cluster with a client writing, and takes the time from its beginning until the cluster
+// load starts the clients that write while members are restarted.
+func (t *trial) load(ctx context.Context) (*traffic, error) {
+	if t.clients > 0 {
+		return t.write(ctx, t.clients, clientRate)
+	}
+	return t.write(ctx, 1, gapRate)
+}
+
+// underLoad does something to the cluster with clients writing, and takes the time from its beginning until the cluster
 // is healthy without these Pods.
 func (t *trial) underLoad(ctx context.Context, note string, old []types.UID, do func(context.Context) error) (sample, wrote, error) {
-	traffic, err := t.write(ctx, 1, gapRate)
+	traffic, err := t.load(ctx)
 	if err != nil {
 		return sample{}, wrote{}, err
 	}

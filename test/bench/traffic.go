@@ -25,6 +25,8 @@ import (
 const (
 	// gapRate is how many puts a second tell how long writes stood still.
 	gapRate = 100
+	// clientRate is how many puts a second each makes where there are many.
+	clientRate = 20
 	// writingWithin is how long a client may take to begin on a healthy cluster.
 	writingWithin = 30 * time.Second
 )
@@ -168,6 +170,15 @@ func (f *traffic) finish(ctx context.Context) (wrote, error) {
 	}
 	sum.perSecond = float64(sum.acknowledged) / seconds
 	return sum, errors.Join(errs...)
+}
+
+// gapBetween is the longest time in which any writer had nothing acknowledged.
+func (f *traffic) gapBetween(from, to time.Time) time.Duration {
+	gap := time.Duration(0)
+	for _, w := range f.writers {
+		gap = max(gap, w.LongestGap(from, to))
+	}
+	return gap
 }
 
 // noteOf tells the causes of a gap apart: a put that was dropped while the leader handed over ends by its deadline, a

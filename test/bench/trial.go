@@ -28,8 +28,10 @@ type shape struct {
 	namespace, name string
 	size            int
 	ephemeral       bool
-	dead            bool // of an image that does not exist
-	plain           bool // without TLS; the floor never has any
+	dead            bool   // of an image that does not exist
+	plain           bool   // without TLS; the floor never has any
+	version         string // of etcd that it begins with; empty for etcdVersion
+	clients         int    // that write while its members are restarted; 0 for one, which shows a gap best
 
 	database int64                   // bytes that it is filled with, or restored to; 0 for nothing
 	keys     int                     // small ones that it is filled with instead, within as many bytes

@@ -21,11 +21,19 @@ import (
 type watched struct {
 	changed chan struct{} // has a token when something changed since it was last taken
 
-	mu     sync.Mutex
-	pods   map[types.UID]*corev1.Pod
-	claims map[types.UID]*corev1.PersistentVolumeClaim
-	marks  []mark
-	seen   map[string]bool
+	mu       sync.Mutex
+	pods     map[types.UID]*corev1.Pod
+	claims   map[types.UID]*corev1.PersistentVolumeClaim
+	marks    []mark
+	seen     map[string]bool
+	versions map[string]string // of etcd in each member's Pod that there ever was, by UID
+}
+
+func newWatched() *watched {
+	return &watched{
+		changed: make(chan struct{}, 1), seen: map[string]bool{}, versions: map[string]string{},
+		pods: map[types.UID]*corev1.Pod{}, claims: map[types.UID]*corev1.PersistentVolumeClaim{},
+	}
 }
 
 // What is noted of Pods and of claims.
@@ -33,6 +41,8 @@ const (
 	created = "created"
 	gone    = "gone"
 	ready   = "ready"
+	leaving = "terminating"
+	trying  = "a version is tried" // beside a member, before it is stopped for that
 )
 
 // mark is the first time that something was so of an object.
@@ -44,10 +54,7 @@ type mark struct {
 
 // watch begins to listen in a namespace, and ends with ctx.
 func (k *kube) watch(ctx context.Context, namespace string) (*watched, error) {
-	w := &watched{
-		changed: make(chan struct{}, 1), seen: map[string]bool{},
-		pods: map[types.UID]*corev1.Pod{}, claims: map[types.UID]*corev1.PersistentVolumeClaim{},
-	}
+	w := newWatched()
 	factory := informers.NewSharedInformerFactoryWithOptions(k.clientset, 0, informers.WithNamespace(namespace))
 	for _, informer := range []cache.SharedIndexInformer{
 		factory.Core().V1().Pods().Informer(), factory.Core().V1().PersistentVolumeClaims().Informer(),
@@ -74,6 +81,9 @@ func (w *watched) heard(object any) {
 	switch o := object.(type) {
 	case *corev1.Pod:
 		w.pods[o.UID] = o
+		if isMember(o) {
+			w.versions[string(o.UID)] = versionOf(o)
+		}
 		for _, what := range milestones(o) {
 			w.note(o.Name, string(o.UID), what)
 		}
@@ -122,28 +132,38 @@ func (w *watched) note(name, uid, what string) {
 // milestones are how far a Pod has come.
 func milestones(pod *corev1.Pod) []string {
 	reached := []string{created}
+	if pod.Labels[v1alpha1.LabelComponent] == v1alpha1.ComponentTrial {
+		reached = append(reached, trying)
+	}
 	if pod.Spec.NodeName != "" {
 		reached = append(reached, "scheduled")
 	}
 	for _, c := range pod.Status.ContainerStatuses {
-		if c.State.Running != nil {
-			reached = append(reached, "running")
-		}
-		if c.Started != nil && *c.Started {
-			reached = append(reached, "started")
-		}
-		if c.RestartCount > 0 {
-			reached = append(reached, fmt.Sprintf("restarted %d", c.RestartCount))
-		}
+		reached = append(reached, containerMilestones(c)...)
 	}
 	if isReady(pod) {
 		reached = append(reached, ready)
 	}
 	if pod.DeletionTimestamp != nil {
-		reached = append(reached, "terminating")
+		reached = append(reached, leaving)
 		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 			reached = append(reached, "ended")
 		}
+	}
+	return reached
+}
+
+// containerMilestones are how far one of its containers has come.
+func containerMilestones(c corev1.ContainerStatus) []string {
+	var reached []string
+	if c.State.Running != nil {
+		reached = append(reached, "running")
+	}
+	if c.Started != nil && *c.Started {
+		reached = append(reached, "started")
+	}
+	if c.RestartCount > 0 {
+		reached = append(reached, fmt.Sprintf("restarted %d", c.RestartCount))
 	}
 	return reached
 }
@@ -160,6 +180,36 @@ func (w *watched) successor(pod *corev1.Pod) time.Time {
 		return gone
 	}
 	return w.first(func(m mark) bool { return m.name == pod.Name && m.what == created && !m.at.Before(gone) })
+}
+
+// versionOf is the version of etcd that a Pod runs, by its image; empty when it runs none.
+func versionOf(pod *corev1.Pod) string {
+	for _, c := range pod.Spec.Containers {
+		if c.Name == etcdContainer {
+			return c.Image[strings.LastIndex(c.Image, ":v")+len(":v"):]
+		}
+	}
+	return ""
+}
+
+// readyWith is when each member was first Ready with this version of etcd, by its name. Pods that are gone count too:
+// a version on the way may stay for a moment only.
+func (w *watched) readyWith(version string) map[string]time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	times := map[string]time.Time{}
+	for _, m := range w.marks {
+		_, isKnown := times[m.name]
+		if m.what == ready && w.versions[m.uid] == version && !isKnown {
+			times[m.name] = m.at
+		}
+	}
+	return times
+}
+
+// firstTried is when a version was first tried beside a member since then; zero when none was.
+func (w *watched) firstTried(since time.Time) time.Time {
+	return w.first(func(m mark) bool { return m.what == trying && !m.at.Before(since) })
 }
 
 // first is when the first thing happened that is like this; zero when none did.

@@ -9,10 +9,7 @@ import (
 )
 
 func TestTheSuccessorOfAPodIsTheNextOfItsNameAfterItWasGone(t *testing.T) {
-	w := &watched{
-		changed: make(chan struct{}, 1), seen: map[string]bool{},
-		pods: map[types.UID]*corev1.Pod{}, claims: map[types.UID]*corev1.PersistentVolumeClaim{},
-	}
+	w := newWatched()
 	first, second, third, other := named("m-0", "1"), named("m-0", "2"), named("m-0", "3"), named("m-1", "4")
 	w.heard(first)
 	if !w.successor(first).IsZero() {

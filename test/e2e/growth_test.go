@@ -160,9 +160,7 @@ func answers(ctx context.Context, c *world.Cluster, member string) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
-		return condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue
-	}) {
+	if !world.IsReady(pod) {
 		return fmt.Errorf("the Pod %s is not ready", member)
 	}
 	etcd, err := c.Dial(ctx, pod)

@@ -2,8 +2,8 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -37,39 +37,6 @@ var _ = Describe("A change of minor version", Label("versions"), func() {
 			cluster.AwaitEqualHashes(ctx)
 		})
 
-	for _, size := range []int{1, 3} {
-		It("goes from an old patch of 3.5 to 3.7 in one edit, where nothing is written: "+members(int32(size)),
-			perStory, func(ctx context.Context) {
-				cluster := story.Create(ctx, fmt.Sprintf("raised-twice-%d", size), int32(size), world.Version("3.5.21"))
-				cluster.AwaitReady(ctx, size)
-				ids, data, id := cluster.Identities(ctx), volumes(ctx, cluster), cluster.ClusterID
-				cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.7.3" })
-				cluster.AwaitReady(ctx, size)
-				expectVersion(ctx, cluster, "3.7.3")
-				Expect(cluster.Identities(ctx)).To(Equal(ids))
-				Expect(volumes(ctx, cluster)).To(Equal(data))
-				Expect(cluster.ClusterID).To(Equal(id))
-				expectClusterVersion(ctx, cluster, "3.7.0")
-				Expect(cluster.History.Restarted()).To(HaveLen(3*size), "once for each stop:\n%s", cluster.History)
-				cluster.AwaitEqualHashes(ctx)
-			})
-	}
-
-	It("goes from 3.6 to 3.7 while clients write", perStory, func(ctx context.Context) {
-		cluster := story.Create(ctx, "raised-last", 3, world.Version("3.6.16"))
-		cluster.AwaitReady(ctx, 3)
-		traffic := cluster.Write(ctx)
-		traffic.Within(ctx, world.OneElection, func() {
-			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.7.3" })
-			cluster.AwaitReady(ctx, 3)
-		})
-		expectVersion(ctx, cluster, "3.7.3")
-		expectClusterVersion(ctx, cluster, "3.7.0")
-		Expect(cluster.History.Restarted()).To(HaveLen(3), "one restart each:\n%s", cluster.History)
-		Expect(traffic.Finish(ctx).Failed).To(BeZero())
-		cluster.AwaitEqualHashes(ctx)
-	})
-
 	It("is taken back midway by putting spec.version back", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "turned", 3, world.Version("3.5.35"))
 		cluster.AwaitReady(ctx, 3)
@@ -88,39 +55,53 @@ var _ = Describe("A change of minor version", Label("versions"), func() {
 		cluster.AwaitEqualHashes(ctx)
 	})
 
-	It("goes from 3.7 to an old patch of 3.5 in one edit, and the cluster serves meanwhile", perStory,
-		func(ctx context.Context) {
-			cluster := story.Create(ctx, "lowered", 3, world.Version("3.7.3"))
-			cluster.AwaitReady(ctx, 3)
-			ids, data, id := cluster.Identities(ctx), volumes(ctx, cluster), cluster.ClusterID
-			traffic := cluster.Write(ctx)
-			traffic.Within(ctx, world.OneElection, func() {
-				cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.21" })
-				cluster.AwaitReady(ctx, 3)
-			})
-			expectVersion(ctx, cluster, "3.5.21")
-			expectClusterVersion(ctx, cluster, "3.5.0")
-			Expect(cluster.Identities(ctx)).To(Equal(ids))
-			Expect(volumes(ctx, cluster)).To(Equal(data))
-			Expect(cluster.ClusterID).To(Equal(id))
-			Expect(cluster.History.Restarted()).To(HaveLen(6), "once for each stop:\n%s", cluster.History)
-			Expect(traffic.Finish(ctx).Failed).To(BeZero())
-			cluster.AwaitEqualHashes(ctx)
-		})
-
 	It("is turned round once the downgrade is enabled", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "regretted", 3, world.Version("3.6.16"))
 		cluster.AwaitReady(ctx, 3)
 		was := identityOf(ctx, cluster)
 		traffic := cluster.Write(ctx)
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })
-		awaitReason(ctx, cluster, facts.ReasonDowngrade, facts.ReasonVersions)
+		downgradeEnabled("3.5.0")(ctx, cluster)
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.6.16" })
 		cluster.AwaitReady(ctx, 3)
 		expectClusterVersion(ctx, cluster, "3.6.0")
 		Expect(traffic.Finish(ctx).Failed).To(BeZero())
 		expectSame(ctx, cluster, was)
 	})
+
+	It("begins nothing while a schedule has not made the backups that it promises", perStory,
+		func(ctx context.Context) {
+			cluster := story.Create(ctx, "unsaved", 3, world.Version("3.5.35"))
+			cluster.AwaitReady(ctx, 3)
+			was := identityOf(ctx, cluster)
+			schedule := story.EachMinute(ctx, "rare", cluster.Name, world.ToVolume("nowhere"),
+				func(s *v1alpha1.EtcdBackupScheduleSpec) { s.Schedule = "0 0 29 2 *" })
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.6.16" })
+			cluster.AwaitStalled(ctx, facts.ReasonMinorHeld)
+			expectUntouched(ctx, cluster, was)
+			schedule.Change(ctx, func(s *v1alpha1.EtcdBackupScheduleSpec) { s.Suspend = new(true) })
+			cluster.AwaitReady(ctx, 3)
+			expectVersion(ctx, cluster, "3.6.16")
+			expectSame(ctx, cluster, was)
+		})
+
+	It("begins nothing while a version on the way has no digest and another one has", perStory,
+		func(ctx context.Context) {
+			cluster := story.Create(ctx, "unpinned", 1, world.Version("3.5.35"))
+			cluster.AwaitReady(ctx, 1)
+			was := identityOf(ctx, cluster)
+			digests := map[string]v1alpha1.Digest{"3.7.3": v1alpha1.Digest("sha256:" + strings.Repeat("0", 64))}
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
+				s.Version, s.Image = "3.7.3", &v1alpha1.ImageSpec{Digests: digests}
+			})
+			cluster.AwaitStalled(ctx, facts.ReasonMinorHeld)
+			Expect(nextStep(ctx, cluster)).To(ContainSubstring("no digest for etcd 3.6.16"))
+			expectUntouched(ctx, cluster, was)
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version, s.Image = "3.6.16", nil })
+			cluster.AwaitReady(ctx, 1)
+			expectVersion(ctx, cluster, "3.6.16")
+			expectSame(ctx, cluster, was)
+		})
 
 	It("to which this release takes no step changes nothing, and says so", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "refused", 3, world.Version("3.6.16"), world.Ephemeral)
@@ -140,15 +121,15 @@ var _ = Describe(lossOnTheWay, Label("versions", "data"), func() {
 	ownNamespace()
 
 	It("up is replaced by one of the lower minor, and all arrive", perStory, func(ctx context.Context) {
-		loseOnTheWay(ctx, "3.7.3", facts.ReasonCoverLog)
+		loseOnTheWay(ctx, "3.7.3", logBeingCovered)
 	})
 	It("down is replaced once the downgrade is cancelled, and all arrive", perStory, func(ctx context.Context) {
-		loseOnTheWay(ctx, "3.5.35", facts.ReasonDowngrade, facts.ReasonVersions)
+		loseOnTheWay(ctx, "3.5.35", downgradeEnabled("3.5.0"))
 	})
 })
 
-// loseOnTheWay takes the volume of a member of 3.6 once a next step had such a reason on the way to another version.
-func loseOnTheWay(ctx context.Context, to string, reasons ...string) {
+// loseOnTheWay takes the volume of a member of 3.6 at a moment on the way to another version.
+func loseOnTheWay(ctx context.Context, to string, await func(context.Context, *world.Cluster)) {
 	GinkgoHelper()
 	cluster := story.Create(ctx, "bereft", 3, world.Version("3.6.16"))
 	cluster.AwaitReady(ctx, 3)
@@ -156,7 +137,7 @@ func loseOnTheWay(ctx context.Context, to string, reasons ...string) {
 	traffic := cluster.Write(ctx)
 	traffic.Within(ctx, world.OneElection, func() {
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = to })
-		awaitReason(ctx, cluster, reasons...)
+		await(ctx, cluster)
 		loseVolume(ctx, cluster, victim)
 		cluster.AwaitReady(ctx, 3)
 	})

@@ -119,8 +119,9 @@ func loseVolumes(ctx context.Context, cluster *world.Cluster, members ...string)
 		Expect(kube.Client.Delete(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: meta(cluster.Namespace, member)})).To(
 			Succeed())
 	}
-	for _, member := range members {
-		Expect(kube.Client.Delete(ctx, &corev1.Pod{ObjectMeta: meta(cluster.Namespace, member)})).To(Succeed())
+	for _, member := range members { // one may have been evicted just now
+		pod := &corev1.Pod{ObjectMeta: meta(cluster.Namespace, member)}
+		Expect(client.IgnoreNotFound(kube.Client.Delete(ctx, pod))).To(Succeed())
 	}
 	for _, member := range members {
 		Eventually(ctx, func() map[string]types.UID { return volumes(ctx, cluster) }).ShouldNot(HaveKey(member))

@@ -110,7 +110,7 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 		holdsBackup(ctx, again, saved)
 	})
 
-	It("of another minor version is refused, and begins when spec.version is put right", perStory,
+	It("of a newer minor version is refused, and begins when spec.version is put right", perStory,
 		func(ctx context.Context) {
 			saved := story.Create(ctx, "saved", 1)
 			saved.AwaitReady(ctx, 1)
@@ -119,7 +119,7 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 			again := story.Create(ctx, "again", 1, fromBackup("first"), world.Version("3.5.35"))
 			again.AwaitStalled(ctx, facts.ReasonPreflight)
 			Expect(nextStep(ctx, again)).To(
-				ContainSubstring("begin an EtcdCluster of version 3.6 with it, then change spec.version there"))
+				ContainSubstring("Set spec.version to 3.6.x"))
 			Expect(again.Pods(ctx)).To(BeEmpty())
 			again.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = world.DefaultVersion })
 			again.AwaitReady(ctx, 1)

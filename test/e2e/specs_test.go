@@ -94,6 +94,11 @@ var _ = Describe("A spec that no member can run with", Label("specs"), func() {
 	}
 })
 
+// ciphersOfNoCertificate let no client connect: the keys of the certificates are of another kind.
+var ciphersOfNoCertificate = map[string]v1alpha1.ArgValue{
+	"cipher-suites": "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "tls-max-version": "TLS1.2",
+}
+
 var _ = Describe("Settings with which the only member runs, and no client can connect to it,", Label("specs"), func() {
 	ownNamespace()
 
@@ -102,10 +107,8 @@ var _ = Describe("Settings with which the only member runs, and no client can co
 		cluster.AwaitReady(ctx, 1)
 		was, before := identityOf(ctx, cluster), specOf(ctx, cluster)
 		traffic := cluster.Write(ctx)
-		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { // its certificate's key is of another kind
-			s.Etcd = &v1alpha1.EtcdSpec{ExtraArgs: map[string]v1alpha1.ArgValue{
-				"cipher-suites": "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "tls-max-version": "TLS1.2",
-			}}
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
+			s.Etcd = &v1alpha1.EtcdSpec{ExtraArgs: ciphersOfNoCertificate}
 		})
 		expectHeard(ctx, cluster, "MembershipUnknown")
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { *s = before })
@@ -154,7 +157,7 @@ var _ = Describe("A change that Kubernetes would not admit", Label("specs"), fun
 	})
 
 	It("is not taken for one because a quota is just full: each member makes room for its successor", perStory, func(ctx context.Context) {
-		cluster := story.Create(ctx, "full", 3)
+		cluster := story.Create(ctx, "full", 3, world.Version("3.5.21"))
 		cluster.AwaitReady(ctx, 3)
 		was := identityOf(ctx, cluster)
 		limitNamespace(ctx, corev1.ResourceList{
@@ -164,7 +167,11 @@ var _ = Describe("A change that Kubernetes would not admit", Label("specs"), fun
 		traffic.During(ctx, func() {
 			cluster.Change(ctx, otherSettings)
 			cluster.AwaitReady(ctx, 3)
+			// It leaves no room for trial Pods either, which holds nothing up.
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })
+			cluster.AwaitReady(ctx, 3)
 		})
+		expectVersion(ctx, cluster, "3.5.35")
 		expectOtherSettings(ctx, cluster)
 		expectSame(ctx, cluster, was)
 		traffic.Finish(ctx)

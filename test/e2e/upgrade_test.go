@@ -58,7 +58,53 @@ var _ = Describe("An operator that is exchanged for another release", Label("ope
 				traffic[cluster].Finish(ctx)
 			}
 		})
+
+	It("on the way to another minor version restarts no member where its release knows no way, and goes on where it "+
+		"does", longWay, func(ctx context.Context) {
+		before, now := kube.BuildCommit(ctx, world.PreviousCommit), kube.Installed()
+		DeferCleanup(func(ctx context.Context) { now.Deploy(ctx) })
+		ways := map[string]midway{"rising": midways[0], "falling": midways[2]}
+		clusters := map[string]*world.Cluster{}
+		traffic, was := map[string]*world.Traffic{}, map[string]identity{}
+		for name, m := range ways {
+			cluster := story.Create(ctx, name, 3, world.Version(m.from))
+			cluster.AwaitReady(ctx, 3)
+			clusters[name], was[name], traffic[name] = cluster, identityOf(ctx, cluster), cluster.Write(ctx)
+			m.reach(ctx, cluster) // and is paused
+		}
+		all := slices.Collect(maps.Values(clusters))
+		before.Deploy(ctx)
+		processes := processesOf(ctx, all)
+		for _, cluster := range all {
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Paused = false })
+		}
+		awaitLooks(ctx, all...)
+		Consistently(ctx, func() []string { return processesOf(ctx, all) }).WithTimeout(watching).
+			Should(Equal(processes), "no member is restarted")
+		for name, m := range ways {
+			expectHealedMidway(ctx, clusters[name], m)
+		}
+		now.Deploy(ctx)
+		for name, m := range ways {
+			arrive(ctx, clusters[name], 3, m.to)
+			traffic[name].Finish(ctx)
+			expectSame(ctx, clusters[name], was[name])
+			clusters[name].AwaitEqualHashes(ctx)
+		}
+	})
 })
+
+// expectHealedMidway deletes the Pod of a member that has not gone the way, and waits until it serves again.
+func expectHealedMidway(ctx context.Context, cluster *world.Cluster, m midway) {
+	GinkgoHelper()
+	views := answering(ctx, cluster)
+	at := slices.IndexFunc(views, func(v world.View) bool { return v.Status.Version == m.from })
+	Expect(at).To(BeNumerically(">=", 0), "no member runs %s:\n%s", m.from, cluster.History)
+	deletePod(ctx, cluster, views[at].Pod)
+	Eventually(ctx, func() []string { return versionsIn(answering(ctx, cluster)) }).
+		Should(And(HaveLen(3), ContainElement(m.to)), "decisions:\n%s", cluster.History)
+	cluster.AwaitEqualHashes(ctx)
+}
 
 var _ = Describe("An operator that is deleted", Label("operator"), Serial, func() {
 	BeforeEach(func() { kube.NeedLocalkube() })

@@ -65,11 +65,6 @@ var logs = []mutant{
 		Package: planPackage, Test: added,
 	},
 	{
-		Name: "entries are added without end", File: "controllers/plan/coverlog.go",
-		From: "case o.Desired.SnapshotEach > snapshotAtMost:", To: "case o.Desired.SnapshotEach < 0:",
-		Package: planPackage, Test: added,
-	},
-	{
 		Name: "the guard lets 3.7 start on a log that 3.5 wrote", File: "controllers/plan/guard/log.go",
 		From:    "slices.ContainsFunc(o.Voters(), isAhead) || o.IsLogCovered()",
 		To:      "slices.ContainsFunc(o.Voters(), isAhead) || o.Membership.Known",
@@ -87,8 +82,24 @@ var logs = []mutant{
 	},
 	{
 		Name: "entries are added while a member lags", File: "controllers/plan/guard/log.go",
-		From: "if len(o.HealthyVoters()) < len(o.Voters()) || !o.Membership.Known {", To: "if !o.Membership.Known {",
+		From:    "if !o.Membership.Known || !isOne && len(o.HealthyVoters()) < len(o.Voters()) {",
+		To:      "if !o.Membership.Known || !isOne && !o.Membership.Known {",
 		Package: planPackage, Test: vetoed + "entries_are_added_while_every_voter_answers",
+	},
+	{
+		Name: "an entry is added where nobody leads", File: "controllers/plan/guard/log.go",
+		From: "if !o.Membership.Known || !isOne &&", To: "if !isOne &&",
+		Package: planPackage, Test: vetoed + "one_entry_may_be_added_beside_one_that_does_not",
+	},
+	{
+		Name: "a member of 3.7 on a quiet cluster waits for a write", File: "controllers/plan/wake.go",
+		From: "ran < began+wakeFor", To: "ran < began",
+		Package: planPackage, Test: "TestAnEntryIsAddedForAMemberOf37ThatMayWaitForOne",
+	},
+	{
+		Name: "entries are added for a member without a pause", File: "controllers/plan/wake.go",
+		From: "ran < began+wakeFor", To: "ran < 2*began",
+		Package: planPackage, Test: "TestAnEntryIsAddedForAMemberOf37ThatMayWaitForOne",
 	},
 	{
 		Name: "a mark outlives the version that it is of", File: "controllers/record/member.go",
@@ -97,7 +108,7 @@ var logs = []mutant{
 	},
 	{
 		Name: "more entries are added than were named", File: "controllers/apply/coverlog.go",
-		From: "c.Until-status.RaftAppliedIndex)", To: "c.Until-status.RaftAppliedIndex+1)",
+		From: "max(applied, until)-applied", To: "max(applied, until)-applied+1",
 		Package: "./controllers/apply", Test: "TestEntriesAreAddedUpToTheOneThatWasNamedAndNoneBeyond",
 	},
 	{
@@ -124,6 +135,13 @@ var logs = []mutant{
 		Test:    row("one that keeps a new member from joining is cancelled before its Pod is made"),
 	},
 	{
+		Name: "a downgrade that only members of 3.5 know of keeps a member from joining", Peer: "",
+		File: "controllers/plan/downgrade.go",
+		From: "	if minor.IsZero() {", To: "	if minor.IsZero() && len(joining) > 9 {",
+		Package: planPackage,
+		Test:    row("one that no member tells of is cancelled where it keeps a new member from joining"),
+	},
+	{
 		Name: "a downgrade that came with a backup stays", File: "controllers/plan/downgrade.go",
 		From:    "case o.Desired.Needs == etcdutil.NeedNoDowngrade &&",
 		To:      "case o.Desired.Needs == etcdutil.NeedCover &&",
@@ -138,10 +156,7 @@ var logs = []mutant{
 	},
 	{
 		Name: "a silent member is taken to run what etcd refused to start", File: "controllers/plan/facts/versions.go",
-		From: `
-		o.WhyNotOnData(r, r.Choices().Version) == "":`,
-		To: `
-		r.Choices().Version.Minor < 100:`,
+		From: ` && o.WhyNotOnData(r, asked.Version) == "":`, To: ` && asked.Version.Minor < 100:`,
 		Package: planPackage, Test: "TestASilentMemberMayRunTheLowerMinorThatItsVolumeAsksForOnceTheClusterIsOfIt",
 	},
 	{

@@ -36,7 +36,7 @@ func row(sentence string) string {
 // every is each mutant.
 func every() []mutant {
 	return slices.Concat(life, guards, effects, rolls, deaths, returns, restores, inPlace, records, schedules, stores,
-		judgements, copies, kept, passes, phases, logs)
+		judgements, copies, kept, passes, phases, logs, minors)
 }
 
 func main() {

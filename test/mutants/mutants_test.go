@@ -11,7 +11,7 @@ import (
 // its test passes without the bug, and fails with it, is what a run of the mutants shows.
 func TestEveryMutantHasItsPlaceInTheCode(t *testing.T) {
 	t.Chdir("../..")
-	const fewest = 361
+	const fewest = 440
 	if n := len(every()); n < fewest {
 		t.Errorf("there are %d mutants, and were %d: one that stands nowhere wants its text moved along with the code",
 			n, fewest)

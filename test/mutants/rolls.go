@@ -75,11 +75,9 @@ var rolls = []mutant{
 	},
 	{
 		Name: "new settings never reach ephemeral members", Peer: "etcd-io/etcd-operator#327",
-		File: "controllers/plan/rollout.go",
-		From: `if !o.Desired.Ephemeral {
-		return facts.Replica{}`,
-		To: `if o.Desired.Size > 0 {
-		return facts.Replica{}`,
+		File:    "controllers/plan/rollout.go",
+		From:    `if !o.Desired.Ephemeral ||`,
+		To:      `if o.Desired.Size > 0 ||`,
 		Package: planPackage, Test: row("an ephemeral member is never restarted: a successor joins first"),
 	},
 	{
@@ -124,8 +122,8 @@ var rolls = []mutant{
 		Name: "a roll deletes Pods past the disruption budget", Peer: "",
 		File: "controllers/plan/rollout.go",
 		From: `return act(changes.EvictPod{Pod: r.PodRef(), Successor: restartOf(r)}, facts.ReasonRoll,
-		"%s is restarted with the settings on its volume.", r.Name)`,
-		To:      `return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, facts.ReasonRoll, "%s is restarted with the settings on its volume.", r.Name)`,
+		"%s is restarted to run`,
+		To:      `return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, facts.ReasonRoll, "%s is restarted to run`,
 		Package: planPackage, Test: row("then its Pod is evicted"),
 	},
 	{
@@ -201,8 +199,8 @@ var rolls = []mutant{
 	{
 		Name: "a member that lost its quorum midway never takes corrected settings", Peer: "",
 		File:    "controllers/plan/facts/versions.go",
-		From:    "case ran(r), version.SameMinor(r.Choices().Version):",
-		To:      "case ran(r):",
+		From:    "case ran(r), version.SameMinor(r.Choices().Version),",
+		To:      "case ran(r),",
 		Package: planPackage, Test: "TestAMinorThatWasBegunIsGoneOnWithBlind",
 	},
 	{
@@ -217,15 +215,36 @@ var rolls = []mutant{
 	{
 		Name: "a member that was not heard since its restart is taken for one of the lower minor", Peer: "",
 		File:    "controllers/plan/facts/versions.go",
-		From:    "case r.Answer == nil && !r.Choices().IsZero() && !r.Choices().Version.SameMinor(wrote) &&",
-		To:      "case r.Answer != nil && !r.Choices().IsZero() && !r.Choices().Version.SameMinor(wrote) &&",
+		From:    "case r.Answer == nil && !asked.IsZero() && asked.Version != wrote &&",
+		To:      "case r.Answer != nil && !asked.IsZero() && asked.Version != wrote &&",
 		Package: planPackage, Test: "TestASilentMemberMayRunWhatItsVolumeAsksFor",
+	},
+	{
+		Name: "an only member that is slow at its waypoint is sent back", Peer: "",
+		File:    "controllers/plan/facts/versions.go",
+		From:    "!asked.IsZero() && asked.Version != wrote &&",
+		To:      "!asked.IsZero() && !asked.Version.SameMinor(wrote) &&",
+		Package: planPackage, Test: "TestAnOnlyMemberThatIsNotHeardGoesOnFromWhereItIs",
+	},
+	{
+		Name: "an only member that ran the next minor unheard finds no way", Peer: "",
+		File:    "controllers/plan/facts/versions.go",
+		From:    ", r.IsOutrun() && version.SameMinor(r.NextMinor()):",
+		To:      ", false:",
+		Package: planPackage, Test: "TestAnOnlyMemberWhoseEtcdIsTooOldForItsDataGoesToTheMinorThatRanOnIt",
+	},
+	{
+		Name: "members that a wrong image took two minors apart are stuck", Peer: "",
+		File:    "pkg/etcdutil/path.go",
+		From:    "if high.Minor-low.Minor > 2 || !mayLeave(low) {",
+		To:      "if high.Minor-low.Minor > 1 || !mayLeave(low) {",
+		Package: "./pkg/etcdutil", Test: "TestTheNextStopOnTheWayToAVersion",
 	},
 	{
 		Name: "first members that started skip a minor, since nothing is written down of them", Peer: "",
 		File:    "controllers/plan/facts/versions.go",
-		From:    "case wrote.IsZero() && !o.Membership.Known &&",
-		To:      "case wrote.IsZero() && o.Membership.Known &&",
+		From:    "case wrote.IsZero() && o.Membership.Known:",
+		To:      "case wrote.IsZero() && !o.Membership.Known:",
 		Package: planPackage, Test: "TestAFirstMemberThatStartedCountsBeforeAnythingIsWrittenDown",
 	},
 	{
@@ -254,15 +273,15 @@ var rolls = []mutant{
 		Name:    "settings with which one member cannot run are given to the next one that stops",
 		Peer:    "",
 		File:    "controllers/plan/pods.go",
-		From:    "return !isTried || o.IsServedWith(o.Desired.Choices) || !o.IsServedWith(current)",
-		To:      "return isTried || !isTried",
+		From:    "return !isGiven && !isFoundUnfit(o) || o.IsServedWith(o.Desired.Choices) || !o.IsServedWith(current)",
+		To:      "return isGiven || !isGiven",
 		Package: planPackage, Test: row("a setting with which another member cannot run is not spread"),
 	},
 	{
 		Name: "two members that cannot start wait for each other to try corrected settings", Peer: "",
 		File: "controllers/plan/pods.go",
-		From: "return !isTried || o.IsServedWith(o.Desired.Choices) || !o.IsServedWith(current)",
-		To:   "return !isTried || o.IsServedWith(o.Desired.Choices)", Package: planPackage,
+		From: "return !isGiven && !isFoundUnfit(o) || o.IsServedWith(o.Desired.Choices) || !o.IsServedWith(current)",
+		To:   "return !isGiven || o.IsServedWith(o.Desired.Choices)", Package: planPackage,
 		Test: row("where nobody serves with what it has, a member need not wait for another to try"),
 	},
 	{

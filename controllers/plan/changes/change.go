@@ -172,6 +172,16 @@ type (
 	// StartPods creates members' Pods on the data they have, or the first Pod of a learner.
 	StartPods struct{ Pods []Start }
 
+	// StartTrials creates a Pod beside each of these members, on its node, that starts etcd with the member's flags and
+	// --version.
+	StartTrials struct {
+		Choices facts.Choices
+		Beside  []Place
+	}
+
+	// DeleteTrials deletes trial Pods, which are named by their members.
+	DeleteTrials struct{ Pods []facts.PodRef }
+
 	// SetChoices writes on volumes what their members' Pods are to be made from.
 	SetChoices struct {
 		Volumes  []facts.VolumeRef
@@ -228,9 +238,9 @@ type (
 	// DisarmAlarms takes back alarms that etcd raised.
 	DisarmAlarms struct{ Alarms []facts.Alarm }
 
-	// CoverLog adds entries to raft's log that change no key, until the leader has applied this many. So etcd writes a
-	// snapshot of what was applied before sooner.
-	CoverLog struct{ Until uint64 }
+	// AppendEntries adds entries to raft's log that change no key, until the leader has applied this many, or one where
+	// that is zero. So etcd writes a snapshot of what was applied before sooner, and a member that got one serves.
+	AppendEntries struct{ Until uint64 }
 
 	// EnableDowngrade has etcd lower the cluster version, and let members of this minor take the place of the others.
 	EnableDowngrade struct{ Minor etcdutil.Version }
@@ -244,6 +254,9 @@ type (
 		ID   etcdutil.ID
 	}
 )
+
+// Place is where a member runs.
+type Place struct{ Member, Node string }
 
 // MemberRecord is a record to write, on this volume or (ephemeral data) on this Pod.
 type MemberRecord struct {

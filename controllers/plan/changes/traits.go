@@ -75,7 +75,10 @@ func (SealPods) traits() Traits {
 	return Traits{Unconfirmed: "no process stops, and none starts without data for it"}
 }
 
-func (ApplyObjects) traits() Traits {
+func (c ApplyObjects) traits() Traits {
+	if len(c.Secrets) > 0 {
+		return Traits{Secrets: true} // certificates of a member that was removed would count as its vote
+	}
 	return Traits{Secrets: true, Unconfirmed: "an object is written as it is wanted, and nothing of it is lost"}
 }
 
@@ -86,6 +89,14 @@ func (KeepVolume) traits() Traits { return Traits{} }
 func (SetBudget) traits() Traits { return Traits{} }
 
 func (StartPods) traits() Traits { return Traits{} }
+
+func (StartTrials) traits() Traits {
+	return Traits{Unconfirmed: "a trial reads no data and joins nothing"}
+}
+
+func (DeleteTrials) traits() Traits {
+	return Traits{Unconfirmed: "a trial holds no data, and nothing but the Pod that was seen is deleted"}
+}
 
 func (SetChoices) traits() Traits { return Traits{} }
 
@@ -117,7 +128,7 @@ func (MoveLeader) traits() Traits { return Traits{} }
 
 func (DisarmAlarms) traits() Traits { return Traits{} }
 
-func (CoverLog) traits() Traits {
+func (AppendEntries) traits() Traits {
 	return Traits{Unconfirmed: "an entry changes no key and no revision, and the member's process goes on"}
 }
 

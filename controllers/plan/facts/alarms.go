@@ -20,6 +20,18 @@ type Alarm struct {
 	Member etcdutil.ID
 }
 
+// Remedy is what a person can do about it.
+func (a Alarm) Remedy() string {
+	switch a.Name {
+	case AlarmNoSpace:
+		return "Raise spec.etcd.quotaBackendBytes, or delete keys, compact and defragment"
+	case AlarmCorrupt:
+		return "Compare what the members hold, or restore an older backup"
+	default:
+		return "Find its cause in etcd's log, and end it with etcdctl alarm disarm"
+	}
+}
+
 // RoomPercent is how full a database may be for an alarm to be taken back: etcd raises it again at its quota.
 const RoomPercent = 80
 

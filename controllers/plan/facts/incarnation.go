@@ -117,6 +117,16 @@ func (o Incarnation) IsServing(r Replica) bool {
 // caughtUpWithin is how many raft entries a learner may be behind the leader when it gets its vote.
 const caughtUpWithin = 1000
 
+// Leader is the voter that leads, or an empty replica where that is not known or it does not answer.
+func (o Incarnation) Leader() Replica {
+	for _, r := range o.HealthyVoters() {
+		if r.Member.ID == o.Membership.Leader {
+			return r
+		}
+	}
+	return Replica{}
+}
+
 // IsCaughtUp reports whether the replica answered in this very observation, close to the leader. etcd's own test would
 // promote a learner whose process is dead.
 func (o Incarnation) IsCaughtUp(r Replica) bool {

@@ -27,8 +27,17 @@ type Observation struct {
 	Kept     []KeptVolume // of members that were replaced, in no list any more
 	Astray   []DataRef    // volumes and Secrets of authorities whose owner is not as deletionPolicy asks
 	Requests []Request    // EtcdRestores that name this cluster, the oldest first
-	Retained []Retained   // what an earlier cluster of this name left behind, volumes first, each by name
-	Refused  []Note       // rules whose change Kubernetes or etcd refused in this very pass: they give way
+	// EtcdBackupSchedules that back this cluster up and are not suspended
+	Schedules []Schedule
+	Trials    []Trial    // Pods that try another version of etcd beside members, by the members' names
+	Retained  []Retained // what an earlier cluster of this name left behind, volumes first, each by name
+	Refused   []Note     // rules whose change Kubernetes or etcd refused in this very pass: they give way
+}
+
+// Schedule is an EtcdBackupSchedule of the cluster.
+type Schedule struct {
+	Name     string
+	UpToDate bool // it has a verified backup of its last two runs
 }
 
 // Identity names the object that is looked after.
@@ -40,14 +49,19 @@ type Identity struct {
 
 // Desired is what the user asks for.
 type Desired struct {
-	Size         int
-	Choices      Choices          // of the next stop on the way to Target: what members are to run now
-	Target       etcdutil.Version // of the spec
-	Needs        etcdutil.Need    // what keeps members at the stop
-	NoWay        string           // why members cannot be brought to Target; then Choices are the Target's
-	StorageBytes int64            // size of a new volume
-	QuotaBytes   int64            // size of the database at which etcd stops accepting keys
-	SnapshotEach int64            // entries after which etcd writes a snapshot of raft's state; 0 for its default
+	Size        int
+	Choices     Choices          // of the next stop on the way to Target: what members are to run now
+	NextChoices Choices          // as Choices, of the incarnation that a restore in place prepares; zero without one
+	AtTarget    Choices          // as Choices, at the end of the way
+	Target      etcdutil.Version // of the spec
+	Needs       etcdutil.Need    // what keeps members at the stop
+	// what the user asks of etcd that the stop's minor does not know, and members run without: flags, and feature gates
+	LeftOut      string
+	Held         Hold   // what keeps members at the minor that they run
+	NoWay        string // why members cannot be brought to Target; then Choices are the Target's
+	StorageBytes int64  // size of a new volume
+	QuotaBytes   int64  // size of the database at which etcd stops accepting keys
+	SnapshotEach int64  // entries after which etcd writes a snapshot of raft's state; 0 for its default
 	TLS          bool
 	Ephemeral    bool          // data in the Pod's emptyDir
 	Retain       bool          // deletionPolicy
@@ -58,6 +72,14 @@ type Desired struct {
 	ReplaceAfter time.Duration // how long a member must be dead before it is replaced; 0 never
 	Fault        string        // a sentence, when the spec itself is refused; empty otherwise
 	Restore      WantedBackup  // the backup to begin with; it counts at birth only
+}
+
+// Newest is the newest version that members may come to run: that of the spec.
+func (d Desired) Newest() etcdutil.Version {
+	if d.Target.IsZero() {
+		return d.Choices.Version
+	}
+	return d.Target
 }
 
 // IsMetBy reports choices of the version that the spec asks for, and not only of a stop on the way to it.

@@ -65,7 +65,7 @@ func (r Replica) IsRestored() bool {
 // recorded there yet.
 func (r Replica) AwaitsRecord(incarnation string) bool {
 	return r.IsRestored() && !r.IsRecorded() && r.Volume.Incarnation == incarnation && r.Volume.Superseded == "" &&
-		r.Volume.RemovedFor == "" && r.Volume.isUsable()
+		r.Volume.RemovedFor == "" && !r.Volume.Terminating && r.Volume.Phase != VolumeLost
 }
 
 // isUsable reports a volume that a Pod can start on.

@@ -33,7 +33,8 @@ type WantedBackup struct {
 	Later bool   // with a fault: it ends by itself, as that of a backup that is still being taken
 }
 
-// Inquiry is what a preflight is to find out: whether the wish can be restored with this etcd on volumes of this size.
+// Inquiry is what a preflight is to find out: whether a cluster that is to run this etcd can begin with the wish, on
+// volumes of this size.
 type Inquiry struct {
 	WantedBackup
 	Version etcdutil.Version
@@ -42,7 +43,7 @@ type Inquiry struct {
 
 // Inquiry is what has to be known before a birth.
 func (o Observation) Inquiry() Inquiry {
-	return Inquiry{WantedBackup: o.Desired.Restore, Version: o.Desired.Choices.Version, Bytes: o.Desired.StorageBytes}
+	return Inquiry{WantedBackup: o.Desired.Restore, Version: o.Desired.Newest(), Bytes: o.Desired.StorageBytes}
 }
 
 // Preflight is a Pod that looks at a backup before anything is made.
@@ -233,17 +234,16 @@ func (w WantedBackup) IsZero() bool { return w == WantedBackup{} }
 // Unfit says why a backup that was found is nothing that this cluster could live with, and what would help; empty when
 // it is. Where a cluster is there already, what helps is another one beside it.
 func (o View) Unfit(origin record.Origin) string {
-	switch wrote := origin.Version; {
+	switch why := etcdutil.WhyNotBegin(origin.Version, o.Desired.Newest()); {
 	case origin.IsZero():
 		return ""
-	case !wrote.SameMinor(o.Desired.Choices.Version):
-		way := "begin with spec.version of " + wrote.MinorString() + ", then upgrade"
+	case why != "":
+		minor := origin.Version.MinorString()
 		if o.IsInPlace() {
-			way = "create another EtcdCluster with it in spec.bootstrap.restore and spec.version of " +
-				wrote.MinorString() + ", or another EtcdRestore of a backup that fits"
+			return fmt.Sprintf("%s: create another EtcdCluster with it in spec.bootstrap.restore and spec.version of "+
+				"%s, or another EtcdRestore of a backup that fits", why, minor)
 		}
-		return fmt.Sprintf("it was taken from etcd %s and cannot be restored with %s: %s",
-			wrote, o.Desired.Choices.Version, way)
+		return fmt.Sprintf("%s: set spec.version to %s.x, or name another backup", why, minor)
 	case origin.AuthEnabled && !o.Desired.TLS:
 		way := "delete this EtcdCluster, and create it with spec.tls.mode Managed"
 		if o.IsInPlace() {

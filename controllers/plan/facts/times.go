@@ -42,6 +42,20 @@ func PodChange(p *Pod) time.Time {
 	return last
 }
 
+// LastPodChange is the last time that something is known to have happened to any Pod, or that a volume was made.
+func (o Incarnation) LastPodChange() time.Time {
+	var last time.Time
+	for _, r := range o.Members {
+		if at := PodChange(r.Pod); at.After(last) {
+			last = at
+		}
+		if r.Volume != nil && r.Volume.Created.After(last) {
+			last = r.Volume.Created
+		}
+	}
+	return last
+}
+
 // LastStart is the last time that the Pod came, its readiness changed or its process began.
 func LastStart(p *Pod) time.Time {
 	last := PodChange(p)

@@ -3,6 +3,7 @@ package facts
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -12,7 +13,7 @@ import (
 // Progress is where the cluster is on its way, by what its members say, and of those that are silent by what is written
 // down. While no list is known, every recorded member counts, and every first one that started.
 func (o Incarnation) Progress() etcdutil.Progress {
-	at := etcdutil.Progress{Blind: !o.Membership.Known, Covered: o.IsLogCovered()}
+	at := etcdutil.Progress{Blind: !o.Membership.Known, Begins: o.Birth.Origin.Version, Covered: o.IsLogCovered()}
 	isFirst := true
 	for _, r := range o.Members {
 		versions, says := o.mayRun(r), r.Versions()
@@ -31,21 +32,66 @@ func (o Incarnation) Progress() etcdutil.Progress {
 	return at
 }
 
+// ProgressAt is Progress, and whether etcd should have moved the cluster version by this time.
+func (o Incarnation) ProgressAt(now time.Time) etcdutil.Progress {
+	at := o.Progress()
+	at.Late = now.Sub(o.LastPodChange()) > StartDeadline
+	return at
+}
+
 // mayRun are the versions that may have written the member's data: the one that last answered, and that of a silent
 // member's volume where etcd may have started with it. A first member of which nothing is written down may have run
-// what its Pod says.
+// what its Pod says. Where etcd calls itself too old for the data, the next minor ran on it.
 func (o Incarnation) mayRun(r Replica) []etcdutil.Version {
 	wrote := o.lastRan(r)
+	asked := r.Choices()
 	switch {
-	case wrote.IsZero() && !o.Membership.Known && r.Pod != nil && r.Pod.Started && !r.Pod.Choices.IsZero():
-		return []etcdutil.Version{r.Pod.Choices.Version}
-	case wrote.IsZero():
+	case wrote.IsZero() && o.Membership.Known:
 		return nil
-	case r.Answer == nil && !r.Choices().IsZero() && !r.Choices().Version.SameMinor(wrote) &&
-		o.WhyNotOnData(r, r.Choices().Version) == "":
-		return []etcdutil.Version{wrote, r.Choices().Version}
+	case wrote.IsZero():
+		return r.startedWith()
+	case r.IsOutrun():
+		return []etcdutil.Version{wrote, r.NextMinor()}
+	case r.Answer == nil && !asked.IsZero() && asked.Version != wrote && o.WhyNotOnData(r, asked.Version) == "":
+		return []etcdutil.Version{wrote, asked.Version}
 	}
 	return []etcdutil.Version{wrote}
+}
+
+// startedWith is the version of the Pod that was started, if one was.
+func (r Replica) startedWith() []etcdutil.Version {
+	if r.Pod == nil || !r.Pod.Started || r.Pod.Choices.IsZero() {
+		return nil
+	}
+	return []etcdutil.Version{r.Pod.Choices.Version}
+}
+
+// IsOutrun reports a member whose etcd, of the minor that is written down, ended because it is too old for the data.
+// The next minor ran on it then, and was not heard: of an only member it raised the cluster version by itself.
+func (r Replica) IsOutrun() bool {
+	return r.EndedTooOld() && r.Pod.Choices.Version.SameMinor(r.Record().Version)
+}
+
+// EndedTooOld reports a member whose etcd ended because it is older than its data or its cluster allows.
+func (r Replica) EndedTooOld() bool {
+	return r.Answer == nil && r.Pod != nil && r.Pod.Exit != nil && r.Pod.Exit.Reason == etcdutil.ExitVersionTooLow
+}
+
+// NextMinor is the minor above the one that is written down.
+func (r Replica) NextMinor() etcdutil.Version {
+	wrote := r.Record().Version
+	return etcdutil.Version{Major: wrote.Major, Minor: wrote.Minor + 1}
+}
+
+// RanAtMost is the highest version that may have written the member's data.
+func (o Incarnation) RanAtMost(r Replica) etcdutil.Version {
+	var highest etcdutil.Version
+	for _, v := range o.mayRun(r) {
+		if v.Compare(highest) > 0 {
+			highest = v
+		}
+	}
+	return highest
 }
 
 // lastRan is the version that last wrote the member's data: a silent one ran the version of its cluster, where that is
@@ -122,12 +168,12 @@ func (o Incarnation) VersionChangedAt(version etcdutil.Version) (at uint64) {
 }
 
 // HasBegun reports a version that was begun: its minor ran on the data of a recorded member, or its volume asks for it.
-// A roll wrote that while all others served. A higher one is begun as well where the cluster was seen to be of it,
-// since every voter ran it then; a lower one where another member ran it.
+// A roll wrote that while all others served. Or etcd said as it ended that it ran on the data. A higher one is begun as
+// well where the cluster was seen to be of it, since every voter ran it then; a lower one where another member ran it.
 func (o Incarnation) HasBegun(r Replica, version etcdutil.Version) bool {
 	ran := func(other Replica) bool { return version.SameMinor(other.Record().Version) }
 	switch {
-	case ran(r), version.SameMinor(r.Choices().Version):
+	case ran(r), version.SameMinor(r.Choices().Version), r.IsOutrun() && version.SameMinor(r.NextMinor()):
 		return true
 	case version.Compare(r.Record().Version) > 0:
 		return version.SameMinor(o.ClusterVersion())

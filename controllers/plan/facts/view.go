@@ -115,6 +115,9 @@ func (o Observation) LostAuthority() string {
 func (o Observation) OfNext() View {
 	in := o.Next
 	in.Birth, in.Membership.Why = o.Current.Birth.Next.Birth(), "nothing of it runs"
+	if !o.Desired.NextChoices.IsZero() {
+		o.Desired.Choices, o.Desired.Needs = o.Desired.NextChoices, etcdutil.NeedNothing
+	}
 	return o.On(in)
 }
 

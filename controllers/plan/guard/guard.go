@@ -23,11 +23,12 @@ func Veto(o facts.View, c changes.Change) string {
 	case changes.BeginNext, changes.PrepareNext, changes.DropNext, changes.SwitchOver, changes.MarkFormer,
 		changes.MarkFlushed:
 		return guardInPlace(o, c)
-	case changes.StartPreflight, changes.DeletePreflight, changes.RecordRestored, changes.DeleteRestores:
-		return guardRestore(o, c)
+	case changes.StartPreflight, changes.DeletePreflight, changes.RecordRestored, changes.DeleteRestores,
+		changes.StartTrials, changes.DeleteTrials:
+		return guardTask(o, c)
 	case changes.SetBudget:
 		return guardBudget(o, c)
-	case changes.DisarmAlarms, changes.CoverLog, changes.EnableDowngrade, changes.CancelDowngrade:
+	case changes.DisarmAlarms, changes.AppendEntries, changes.EnableDowngrade, changes.CancelDowngrade:
 		return guardUpkeep(o, c)
 	case changes.RecordBirth:
 		return guardRecordBirth(o, c)
@@ -45,8 +46,8 @@ func guardUpkeep(o facts.View, c changes.Change) string {
 	switch c := c.(type) {
 	case changes.DisarmAlarms:
 		return guardDisarm(o, c)
-	case changes.CoverLog:
-		return guardCover(o)
+	case changes.AppendEntries:
+		return guardAppend(o, c)
 	case changes.EnableDowngrade:
 		return guardDowngrade(o, c)
 	case changes.CancelDowngrade:

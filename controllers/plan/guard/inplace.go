@@ -99,7 +99,26 @@ func guardSurvivor(o facts.View, l record.Next) string {
 	if !o.IsQuorumGone() || o.Desired.Ephemeral || len(l.Names) != 1 || l.Origin.IsZero() {
 		return "the quorum is not certainly lost, or this is not how one survivor is rebuilt from."
 	}
-	return guardSurvivorData(o.Incarnation, o.Find(l.Survivor))
+	survivor := o.Find(l.Survivor)
+	if why := guardTools(o, survivor, l.Origin.Version); why != "" {
+		return why
+	}
+	return guardSurvivorData(o.Incarnation, survivor)
+}
+
+// guardTools lets nothing be rebuilt with an older etcd than any that may have written it.
+func guardTools(o facts.View, r facts.Replica, version etcdutil.Version) string {
+	wrote := []etcdutil.Version{r.Record().Version, o.ClusterVersion()}
+	if r.Answer != nil {
+		wrote = append(wrote, r.Answer.Version)
+	}
+	for _, v := range wrote {
+		if v.Compare(version) > 0 && !v.SameMinor(version) {
+			return fmt.Sprintf("etcd %s may have written the data of %s, and it would be rebuilt with %s.", v, r.Name,
+				version)
+		}
+	}
+	return ""
 }
 
 // guardPrepareNext makes volumes and restore Pods only for the next incarnation, and only where there are none.
@@ -190,7 +209,8 @@ func guardBeginning(o facts.View) string {
 		return "nothing says that the survivor still holds just what was restored."
 	case l.Origin.IsZero() != (l.Source == record.SourceEmpty):
 		return "what was restored is not what was asked for."
-	case !l.Origin.IsZero() && (!l.Origin.Version.SameMinor(o.Desired.Choices.Version) || o.Desired.Ephemeral):
+	case !l.Origin.IsZero() && o.Desired.Ephemeral, l.Source == record.SourceBackup &&
+		etcdutil.WhyNotBegin(l.Origin.Version, o.Desired.Newest()) != "":
 		return fmt.Sprintf("what was restored is of etcd %s, and cannot start as the spec asks.", l.Origin.Version)
 	}
 	return ""

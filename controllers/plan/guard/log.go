@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -36,9 +37,10 @@ func guardLogMark(o facts.View, r facts.Replica, mark record.LogMark) string {
 	return ""
 }
 
-// guardCover adds entries only while all voters take them: one that lags would fall behind further.
-func guardCover(o facts.View) string {
-	if len(o.HealthyVoters()) < len(o.Voters()) || !o.Membership.Known {
+// guardAppend adds more than one entry only while all voters take them: one that lags would fall behind further.
+func guardAppend(o facts.View, c changes.AppendEntries) string {
+	isOne := c.Until == 0
+	if !o.Membership.Known || !isOne && len(o.HealthyVoters()) < len(o.Voters()) {
 		return "entries are added to raft's log only while every voter answers."
 	}
 	return ""

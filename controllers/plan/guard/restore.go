@@ -10,9 +10,10 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// The guard's part about births that begin with a backup.
+// The guard's part about births that begin with a backup, and about all Pods that run to an end once.
 
-func guardRestore(o facts.View, c changes.Change) string {
+// guardTask is asked of Pods that run to their end once, and of what is written down of them.
+func guardTask(o facts.View, c changes.Change) string {
 	switch c := c.(type) {
 	case changes.StartPreflight:
 		return guardPreflight(o, c)
@@ -24,8 +25,12 @@ func guardRestore(o facts.View, c changes.Change) string {
 		return first(c.Volumes, func(ref facts.VolumeRef) string { return guardRestored(o, c.Incarnation, ref) })
 	case changes.DeleteRestores:
 		return first(c.Pods, func(ref facts.PodRef) string { return guardDeleteRestore(o, ref) })
+	case changes.StartTrials:
+		return first(c.Beside, func(p changes.Place) string { return guardTrial(o, p) })
+	case changes.DeleteTrials:
+		return first(c.Pods, func(ref facts.PodRef) string { return guardDeleteTrial(o, ref) })
 	default:
-		return fmt.Sprintf("%T is no part of a restore.", c)
+		return fmt.Sprintf("%T is no task.", c)
 	}
 	return ""
 }

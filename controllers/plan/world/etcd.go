@@ -23,6 +23,7 @@ type disk struct {
 	format          etcdutil.Version // in which it is
 	entries         int              // of raft's log that reached it and are no writes
 	covered         int              // all entries up to this one are behind its snapshot
+	awaits          int              // its member does not serve before there is this entry; 0 for none
 }
 
 // emptied is what a directory held before something emptied it.
@@ -208,7 +209,8 @@ func (w *World) startExisting(p pod, d *disk) etcdutil.ExitReason {
 	for _, m := range c.members {
 		if m.PeerURLs[0] == w.url(name) {
 			w.checkFreshStart(c, m.ID)
-			*d = disk{cluster: c.id, member: m.ID, content: w.leadersContent(c), covered: w.leadersSnapshot(c)}
+			*d = disk{cluster: c.id, member: m.ID, content: w.leadersContent(c), covered: w.leadersSnapshot(c),
+				awaits: c.awaited(p)}
 			return ""
 		}
 	}
@@ -238,10 +240,14 @@ func (w *World) settleClusters() {
 			c.writes = newest.disk.applied
 		}
 		for _, p := range running {
+			p.disk.applied = c.writes
+			if c.writes+c.entries < p.disk.awaits {
+				continue // it cannot publish itself
+			}
 			i := c.find(p.disk.member)
 			c.members[i].Name = w.nameOf(w.objects.pods[p.pod])
 			c.members[i].ClientURLs = []string{"client"}
-			p.served, p.disk.applied = true, c.writes
+			p.served = true
 		}
 		w.settleLog(c, running)
 		w.elect(c, running)
@@ -265,6 +271,9 @@ func (w *World) elect(c *cluster, running []*process) {
 
 // write is one client write through the client Service: it needs a labelled, running voter and a quorum.
 func (w *World) write() {
+	if w.trouble.isQuiet {
+		return
+	}
 	for _, id := range sortedIDs(w.clusters) {
 		c := w.clusters[id]
 		if !w.hasQuorum(c) || !w.isSelected(c) {

@@ -21,7 +21,7 @@ type Hazards struct {
 	EditedMetadata bool // people change labels and annotations of claims
 	Collection     bool // the garbage collector takes a deleted cluster apart, one object after the other
 	SharedNodes    bool // members share nodes, and die together
-	Minors         bool // the user asks for versions of two minors
+	Minors         bool // the user asks for versions of three minors
 }
 
 // trouble is how the world stands with its hazards.
@@ -34,14 +34,18 @@ type trouble struct {
 	isMoved bool                     // the world moves in the middle of a pass at this moment
 	isRaced bool                     // a fault hit the world between the operator's last look and its effect
 	isOlder bool                     // the operator that acts is of an older release
+	isQuiet bool                     // no client writes
+	isLate  bool                     // the cluster's schedule has no verified backup of its last two runs
 }
 
 // Suffer turns hazards on. Calm ends all that a person or time would end.
 func (w *World) Suffer(h Hazards) { w.trouble.Hazards = h }
 
 // Calm takes the hazards back, so that a cluster of which enough is left must settle. Clocks stay as wrong as they
-// are, and disks and metadata as they were left.
+// are, and disks and metadata as they were left. Of clusters that changed their minor, clients leave every other one.
 func (w *World) Calm() {
+	w.trouble.isLate = false
+	w.trouble.isQuiet = w.trouble.Minors && w.Now.UnixMilli()%2 == 0
 	w.trouble.Hazards, w.trouble.refused = Hazards{}, nil
 	if w.objects.birth.Exists() {
 		w.Cluster.Operator = w.objects.claim // the install that has it goes on
@@ -64,7 +68,7 @@ func (w *World) hazardFaults() []func(string) {
 		{w.trouble.Refusals, []func(string){w.refuseAny, w.refuseAny, w.loseMember}},
 		{w.trouble.EditedMetadata, []func(string){w.StripLabels, w.EditIncarnation, w.ChangePolicy}},
 		{w.trouble.Collection, []func(string){w.collect, w.collect, w.collect}},
-		{w.trouble.Minors, []func(string){w.ChangeMinor, w.ChangeMinor, w.ChangeMinor}},
+		{w.trouble.Minors, []func(string){w.ChangeMinor, w.ChangeMinor, w.ChangeMinor, w.MissBackups}},
 		{w.trouble.SharedNodes, []func(string){w.LoseSharedNode, w.RestartSharedNode}},
 	} {
 		if kind.isOn {

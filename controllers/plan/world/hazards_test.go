@@ -26,7 +26,7 @@ var hazardRuns = []struct {
 	{"clocks that are off", Hazards{SkewedClocks: true}, []string{"the clock of"}, "", []uint64{138, 452}},
 	{"refusals of any kind", Hazards{Refusals: true}, []string{"are refused: true"}, "", []uint64{2, 192}},
 
-	{"disks that are rolled back", Hazards{RolledBack: true}, []string{"is rolled back"}, "", nil},
+	{"disks that are rolled back", Hazards{RolledBack: true}, []string{"is rolled back"}, "", []uint64{16}},
 	{"caches of different moments", Hazards{SkewedCaches: true}, nil, "", nil},
 	{"stale specs", Hazards{StaleSpecs: true}, []string{"spec: size"}, "", nil},
 	{"a world that moves meanwhile", Hazards{Restless: true}, []string{"in the middle of a pass"}, "", nil},
@@ -36,6 +36,8 @@ var hazardRuns = []struct {
 	{"a slow etcd", Hazards{SlowEtcd: true}, []string{"(err=etcdserver: unhealthy cluster)"}, "",
 		[]uint64{54, 98, 103, 112}},
 	{"the garbage collector", Hazards{Collection: true}, []string{"takes uid-1 apart"}, "", nil},
+	{"restores across minors", Hazards{Minors: true}, []string{"the cluster is of version", "restored RecordRestored",
+		"restore-switch-over SwitchOver", "cancel-downgrade CancelDowngrade"}, "", []uint64{6213, 8829}},
 	{"shared nodes", Hazards{SharedNodes: true}, []string{"the node of"}, "", nil},
 	{"many at once", Hazards{RolledBack: true, SkewedCaches: true, StaleSpecs: true, Restless: true, Overlap: true,
 		LostReplies: true, SlowEtcd: true, Collection: true, SharedNodes: true}, []string{"in the middle of a pass"}, "", nil},
@@ -99,8 +101,14 @@ func playUnder(s uint64, hazards Hazards) (*World, plan.Decision, bool) {
 	if hazards.SkewedClocks {
 		spec.ReplaceAfter = time.Minute // so that some are replaced
 	}
+	if hazards.Minors && !spec.Ephemeral {
+		spec.Restore = restoring(spec.Size).Restore
+	}
 	w := New(s, spec)
 	w.Suffer(hazards)
+	if !spec.Restore.IsZero() {
+		w.storeOf(spec.Restore).newest = int(s / 2 % 5)
+	}
 	w.suffer(250, true)
 	if hazards.Refusals && !hazards.Restless && len(w.Violations) == 0 {
 		w.Spec.Paused = false
@@ -108,6 +116,8 @@ func playUnder(s uint64, hazards Hazards) (*World, plan.Decision, bool) {
 	}
 	w.Spec.Paused, w.Spec.Choices = false, spec.Choices
 	w.ToggleQuota(false)
+	w.SpoilBackups(false)
+	w.Spec.Restore.Fault = ""
 	w.Calm()
 	if s%3 == 0 {
 		w.Cure()

@@ -17,6 +17,7 @@ func (w *World) Advance() {
 		w.advancePod(names[w.rng.IntN(len(names))])
 	}
 	w.advanceTasks()
+	w.advanceTrials()
 	w.advanceTrouble()
 	for _, name := range sortedKeys(w.objects.volumes) {
 		w.advanceVolume(name)

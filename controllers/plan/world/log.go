@@ -42,6 +42,15 @@ func (w *World) leadersSnapshot(c *cluster) int {
 	return 0
 }
 
+// awaited is the entry that a new member of 3.7 needs before it serves: it got the others as a snapshot, and counts
+// them only then. With few entries it need not wait.
+func (c *cluster) awaited(p pod) int {
+	if at := c.writes + c.entries; p.made.Version.Minor >= 7 && at > keptEntries {
+		return at + 1
+	}
+	return 0
+}
+
 // isUnreadable reports an etcd that cannot read what 3.5 wrote. It must never be started.
 func (w *World) isUnreadable(p pod, d *disk) bool {
 	c := w.clusters[d.cluster]

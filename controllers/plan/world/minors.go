@@ -19,12 +19,18 @@ func (w *World) ChangeMinor(string) {
 	w.logf("spec: version %s", w.Spec.Choices.Version)
 }
 
+// MissBackups is a schedule whose backups fail, or are taken again.
+func (w *World) MissBackups(string) {
+	w.trouble.isLate = !w.trouble.isLate
+	w.logf("fault: the schedule has no verified backup: %v", w.trouble.isLate)
+}
+
 // atStop is what the operator's look makes of the spec: what members are to run next on the way to its version.
 func atStop(o facts.Observation) facts.Desired {
 	desired := o.Desired
-	desired.Target = desired.Choices.Version
-	at := o.Current.Progress()
-	stop, err := etcdutil.NextStop(at, desired.Target)
+	desired.Target, desired.AtTarget = desired.Choices.Version, desired.Choices
+	at := o.Current.ProgressAt(o.Now)
+	stop, held, err := facts.StopAt(at, desired.Target, o.Current.WhyStay(desired, o.Schedules))
 	if err != nil {
 		desired.Fault = err.Error()
 		return desired
@@ -34,7 +40,11 @@ func atStop(o facts.Observation) facts.Desired {
 		desired.NoWay = "No step leads down"
 		return desired
 	}
-	desired.Choices.Version, desired.Needs = stop.Version, stop.Needs
+	desired.Choices.Version, desired.Needs, desired.Held = stop.Version, stop.Needs, held
+	if next := o.Current.Birth.Next; !next.IsZero() {
+		stop, _ = etcdutil.NextStop(etcdutil.Progress{Begins: next.Origin.Version}, desired.Target)
+		desired.NextChoices = facts.Choices{Version: stop.Version, Inputs: desired.Choices.Inputs}
+	}
 	return desired
 }
 

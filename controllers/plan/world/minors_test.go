@@ -27,18 +27,35 @@ func TestASettledClusterGoesFromOneMinorToTheNextByWayOfAPatchThatMayBeLeft(t *t
 
 func TestAClusterTurnsRoundAtAnyMoment(t *testing.T) {
 	for seed := range uint64(80) {
-		w := New(seed+1, ofVersion(3, asked[1], false))
-		w.Settle(600)
-		w.Spec.Choices.Version = asked[len(asked)-1]
-		for range seed * 2 {
-			w.Advance()
-			w.Pass()
+		turnRound(t, seed, asked[1], asked[len(asked)-1], seed*2)
+	}
+}
+
+func TestFromEachVersionToEachOtherAClusterTurnsRoundAtAnyMoment(t *testing.T) {
+	for i, from := range asked {
+		for j, to := range asked {
+			for moment := range uint64(12) {
+				turnRound(t, 1000*uint64(i)+100*uint64(j)+moment, from, to, moment*13)
+			}
 		}
-		w.Spec.Choices.Version = asked[1]
-		d, rests := w.Settle(4000)
-		if !rests || len(w.Violations) > 0 || d.Verdict != plan.Settled || !w.allRun(asked[1]) {
-			t.Fatalf("seed %d: %+v %v\n%s", seed, d, w.Violations, w.Story(80))
-		}
+	}
+}
+
+// turnRound goes from one version to another, and back after so many steps.
+func turnRound(t *testing.T, seed uint64, from, to etcdutil.Version, after uint64) {
+	t.Helper()
+	w := New(seed+1, ofVersion(3, from, false))
+	w.Settle(600)
+	w.Spec.Choices.Version = to
+	for range after {
+		w.Advance()
+		w.Pass()
+	}
+	w.Spec.Choices.Version = from
+	d, rests := w.Settle(4000)
+	if !rests || len(w.Violations) > 0 || d.Verdict != plan.Settled || !w.allRun(from) {
+		t.Fatalf("from %s to %s and back after %d, seed %d: %+v %v\n%s", from, to, after, seed, d, w.Violations,
+			w.Story(80))
 	}
 }
 
@@ -53,6 +70,21 @@ func TestASettledClusterGoesFromTheHighestMinorToTheLowest(t *testing.T) {
 		}
 		if c := w.clusters[w.born]; c.version.Minor != 5 || !c.downgrade.IsZero() {
 			t.Errorf("the cluster is of version %s, with a downgrade to %s", c.version, c.downgrade)
+		}
+	}
+}
+
+func TestAClusterOf37ToWhichNobodyWritesGrows(t *testing.T) {
+	for _, size := range []int{1, 3} {
+		w := New(uint64(size), ofVersion(size, asked[0], false))
+		w.Settle(1500)
+		w.Spec.Choices.Version = asked[len(asked)-1]
+		w.Settle(4000)
+		w.trouble.isQuiet = true
+		w.Spec.Size = size + 2
+		d, rests := w.Settle(4000)
+		if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || len(w.Observe().Current.Members) != size+2 {
+			t.Fatalf("size %d: %+v %v\n%s", size, d, w.Violations, w.Story(80))
 		}
 	}
 }

@@ -143,6 +143,7 @@ func (w *World) Fault() {
 		func(string) { w.ReturnNodes() },
 		func(string) { w.ToggleQuota(!w.refusing) },
 		func(string) { w.Recreate() },
+		func(string) { w.DeleteTrial() },
 		func(string) { w.changeSpec() }, func(string) { w.changeSpec() }, func(string) { w.changeSpec() },
 		func(string) { w.changeSpec() },
 	}

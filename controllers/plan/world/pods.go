@@ -21,14 +21,22 @@ func (w *World) carryOutPods(c changes.Change, life *budgetOfEffects) {
 			w.editPod(ref, func(p *pod) { p.Undressed = false })
 		}
 	case changes.StartPods:
-		for _, s := range c.Pods {
-			if w.admits(kindPod, s.Name, life) {
-				w.createPod(s)
-			}
-		}
+		w.startPods(c, life)
 	case changes.DeletePods:
 		w.deletePods(c, life)
+	case changes.StartTrials:
+		w.startTrials(c, life)
+	case changes.DeleteTrials:
+		w.deleteTrials(c, life)
 	default:
+	}
+}
+
+func (w *World) startPods(c changes.StartPods, life *budgetOfEffects) {
+	for _, s := range c.Pods {
+		if w.admits(kindPod, s.Name, life) {
+			w.createPod(s)
+		}
 	}
 }
 
@@ -91,6 +99,7 @@ func (w *World) evict(c changes.EvictPod) error {
 		return errors.New("the disruption budget does not allow it")
 	}
 	w.checkEviction(c.Pod)
+	w.checkTried(c.Pod.Name, w.objects.pods[c.Pod.Name])
 	w.editPod(c.Pod, func(p *pod) { p.Terminating = true })
 	return nil
 }

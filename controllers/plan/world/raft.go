@@ -58,8 +58,11 @@ func (w *World) commit(cl *cluster, c changes.Change) error {
 		cl.downgrade = c.Minor
 	case changes.CancelDowngrade:
 		cl.downgrade = etcdutil.Version{}
-	case changes.CoverLog:
+	case changes.AppendEntries:
 		more := max(0, int(c.Until)-cl.writes-cl.entries)
+		if c.Until == 0 {
+			more = 1
+		}
 		cl.entries, cl.added = cl.entries+more, cl.added+more
 	default:
 		return fmt.Errorf("%T is not a change that the world knows", c)

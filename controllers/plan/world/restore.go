@@ -141,20 +141,36 @@ func (w *World) advancePreflight(p facts.Preflight) {
 // look is what a preflight finds in the store.
 func (w *World) look(p *facts.Preflight) {
 	s := w.storeOf(p.Asked.WantedBackup)
-	wrote := etcdutil.Version{Major: 3, Minor: 6, Patch: 15}
+	wrote := w.wroteBackup(s)
 	p.Finished = w.Now
 	switch key := s.key(p.Asked.Hash); {
 	case s.spoiled:
 		p.Phase, p.Reason, p.Failure = facts.PodFailed, "StoreUnreachable", "the store does not answer"
 	case s.damaged[key]:
 		p.Phase, p.Reason, p.Failure = facts.PodFailed, "ManifestInvalid", "the manifest is damaged"
-	case !wrote.SameMinor(p.Asked.Version):
-		p.Phase, p.Reason, p.Failure = facts.PodFailed, "VersionDiffers", "the backup is of another minor version"
+	case etcdutil.WhyNotBegin(wrote, p.Asked.Version) != "":
+		p.Phase, p.Reason, p.Failure = facts.PodFailed, "VersionDiffers", "the backup is of a newer minor version"
 	case w.rng.IntN(8) == 0:
 		p.Phase = facts.PodFailed // killed
 	default:
 		p.Phase, p.Found = facts.PodSucceeded, record.Origin{Hash: p.Asked.Hash, Key: key, SHA256: "sha of " + key,
-			SizeBytes: 1, Revision: 7, Version: wrote, AuthEnabled: s.auth, Alarms: s.alarms()}
+			SizeBytes: int64(1 + s.newest), Revision: 7, Version: wrote, AuthEnabled: s.auth, Alarms: s.alarms()}
+	}
+}
+
+// wroteBackup is the version of the etcd that the newest backup was taken from. Where minors change it is of any.
+func (w *World) wroteBackup(s *store) etcdutil.Version {
+	if w.trouble.Minors {
+		return asked[s.newest%len(asked)]
+	}
+	return etcdutil.Version{Major: 3, Minor: 6, Patch: 15}
+}
+
+// checkTools holds the etcdutl that restores to the minor that wrote what it restores: a lower one would do it without
+// complaint, and the etcd of that minor then stops.
+func (w *World) checkTools(t *restoreTask) {
+	if wrote := t.origin.Version; !wrote.IsZero() && !wrote.SameMinor(t.made.Version) {
+		w.violate("I15: what etcd %s wrote is restored with the tools of %s", wrote, t.made.Version)
 	}
 }
 
@@ -202,16 +218,27 @@ func (w *World) lay(name string, t *restoreTask) {
 	if !d.isEmpty() {
 		return
 	}
+	w.checkTools(t)
 	id := hash("cluster", t.Incarnation, t.initial)
 	c := w.formed(id, t.Incarnation, t.initial)
 	if !w.isHeld(id) { // what was restored before it left no trace, and nothing of it ever ran
 		c.from, c.alarm = from, t.origin.Alarms != ""
 		c.full = c.alarm && w.rng.IntN(2) == 0
+		c.downgrade = w.downgradeIn(t.origin)
 	}
 	if c.from != from {
 		w.violate("members of %s are restored from %s and from %s", id, c.from, from)
 	}
-	*d = disk{cluster: id, member: hash(id, name), from: from}
+	*d = disk{cluster: id, member: hash(id, name), from: from, ran: t.origin.Version, format: minorOf(t.origin.Version)}
+}
+
+// downgradeIn is the minor to which a downgrade was enabled when the backup was taken, as in every third of a
+// minor that knows them.
+func (w *World) downgradeIn(origin record.Origin) etcdutil.Version {
+	if !w.trouble.Minors || origin.Version.Minor < 6 || origin.SizeBytes%3 != 0 {
+		return etcdutil.Version{}
+	}
+	return etcdutil.Version{Major: origin.Version.Major, Minor: origin.Version.Minor - 1}
 }
 
 // fetched is what a restore Pod got to restore: a backup, or what a survivor gave; empty when it gave nothing.

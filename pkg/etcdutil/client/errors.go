@@ -57,6 +57,13 @@ func IsAlreadyAdded(err error) bool {
 	return errors.Is(err, ErrPeerURLExist) || errors.Is(err, ErrMemberExist)
 }
 
+// IsDowngradeRefused says that etcd does not enable a downgrade: it does not lead from the cluster's version to the one
+// that was asked for, or another one is enabled.
+func IsDowngradeRefused(err error) bool {
+	return errors.Is(err, rpctypes.ErrInvalidDowngradeTargetVersion) ||
+		errors.Is(err, rpctypes.ErrWrongDowngradeVersionFormat) || errors.Is(err, rpctypes.ErrDowngradeInProcess)
+}
+
 // IsAuth says that etcd knows us and does not let us, or does not know us.
 func IsAuth(err error) bool {
 	for _, refusal := range []error{

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -77,9 +79,11 @@ func (c *etcdClient) EnableDowngrade(ctx context.Context, minor etcdutil.Version
 	return nil
 }
 
+// CancelDowngrade takes it for done where 3.5 refuses it, because none is enabled. Later minors say nothing then.
 func (c *etcdClient) CancelDowngrade(ctx context.Context) error {
 	request := &pb.DowngradeRequest{Action: pb.DowngradeRequest_CANCEL}
-	if _, err := call(ctx, c, downgradeDeadline, c.maintenance.Downgrade, request); err != nil {
+	_, err := call(ctx, c, downgradeDeadline, c.maintenance.Downgrade, request)
+	if err != nil && !errors.Is(err, rpctypes.ErrNoInflightDowngrade) {
 		return fmt.Errorf("cancelling the downgrade: %w", err)
 	}
 	return nil

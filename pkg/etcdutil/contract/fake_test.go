@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -12,14 +13,14 @@ import (
 // fakeWorld plays scenarios on the fake. A moment is 200 ms of its own clock.
 type fakeWorld struct {
 	t         testing.TB
-	now       time.Time
+	clock     time.Time
 	network   *fake.Network
 	processes map[string]*fake.Process
 }
 
 func newFakeWorld(t testing.TB) *fakeWorld {
-	w := &fakeWorld{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), processes: map[string]*fake.Process{}}
-	w.network = fake.New(func() time.Time { return w.now })
+	w := &fakeWorld{t: t, clock: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), processes: map[string]*fake.Process{}}
+	w.network = fake.New(w.now)
 	return w
 }
 
@@ -58,7 +59,8 @@ func (w *fakeWorld) copy(from, to string)       { w.network.CopyDir(from, to) }
 func (w *fakeWorld) peerURL(name string) string { return "http://" + name + ":2380" }
 func (w *fakeWorld) address(name string) string { return name + ":2379" }
 func (w *fakeWorld) put(name string) error      { return w.processes[name].Put() }
-func (w *fakeWorld) pass()                      { w.now = w.now.Add(200 * time.Millisecond) }
+func (w *fakeWorld) pass()                      { w.clock = w.clock.Add(200 * time.Millisecond) }
+func (w *fakeWorld) now() time.Time             { return w.clock }
 
 func (w *fakeWorld) dial(name string) client.Client {
 	c, err := w.network.Dialer().Dial(client.Endpoint{Address: w.address(name)})
@@ -69,7 +71,7 @@ func (w *fakeWorld) dial(name string) client.Client {
 }
 
 func TestTheFakeKeepsTheContract(t *testing.T) {
-	for _, s := range scenarios {
+	for _, s := range slices.Concat(scenarios, youngScenarios) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			s.play(&play{TB: t, world: newFakeWorld(t)})

@@ -12,8 +12,18 @@ import (
 // moments is how often a scenario looks before it gives up.
 const moments = 150
 
-// birth bootstraps a cluster and waits until every member serves.
+// birth bootstraps a cluster and waits until every member serves and knows the cluster version. No member can join
+// before (etcd-io/etcd:server/etcdserver/cluster_util.go isCompatibleWithCluster).
 func (p *play) birth(names ...string) {
+	p.Helper()
+	p.bootstrap(names...)
+	for _, name := range names {
+		p.until(name+" knows the cluster version", func() bool { return p.clusterMinor(name) != "" })
+	}
+}
+
+// bootstrap starts the first members of a cluster and waits until they serve.
+func (p *play) bootstrap(names ...string) {
 	p.Helper()
 	for _, name := range names {
 		p.start(newborn(name, names...))
@@ -224,14 +234,6 @@ func (p *play) writing(asked string) func() error {
 func (p *play) unreachable(asked string) bool {
 	_, err := p.dial(asked).Status(context.WithoutCancel(p.Context()))
 	return client.IsUnreachable(err)
-}
-
-// wants checks an answer that must come at once.
-func (p *play) wants(err, want error) {
-	p.Helper()
-	if !errors.Is(err, want) {
-		p.Errorf("the call answered %v, want %v", err, want)
-	}
 }
 
 // hangs wants a call that nobody can answer any more.

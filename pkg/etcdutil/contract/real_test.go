@@ -98,6 +98,7 @@ func (w *realWorld) host(name string) string {
 func (w *realWorld) peerURL(name string) string { return "http://" + w.host(name) + ":2380" }
 func (w *realWorld) address(name string) string { return w.host(name) + ":2379" }
 func (w *realWorld) pass()                      { time.Sleep(moment) }
+func (w *realWorld) now() time.Time             { return time.Now() }
 
 // args are those of a member. Data need not survive the machine, and elections should not take long.
 func (w *realWorld) args(l launch) []string {
@@ -256,17 +257,21 @@ func TestRealEtcdKeepsTheContract(t *testing.T) {
 			for _, s := range scenarios {
 				t.Run(s.name, func(t *testing.T) {
 					t.Parallel()
-					w := newRealWorld(t, version)
-					t.Cleanup(func() {
-						if t.Failed() {
-							w.explain()
-						}
-					})
-					s.play(&play{TB: t, world: w})
+					s.playReal(t, version)
 				})
 			}
 		})
 	}
+}
+
+func (s scenario) playReal(t *testing.T, version string) {
+	w := newRealWorld(t, version)
+	t.Cleanup(func() {
+		if t.Failed() {
+			w.explain()
+		}
+	})
+	s.play(&play{TB: t, world: w})
 }
 
 // explain prints the last words of every process of a failed scenario.

@@ -44,9 +44,7 @@ var mixedScenarios = []mixed{
 		p.agreed(newer, three...)
 		p.stop("b")
 		p.start(sealed("b").of(older))
-		if why := p.exit("b").reason(); why != etcdutil.ExitVersionTooLow {
-			p.Fatalf("it ended with %s", why)
-		}
+		p.endedWith("b", etcdutil.ExitVersionTooLow)
 	}},
 	{"a downgrade lowers the cluster version and the data, and ends when the last member is down",
 		func(p *play, older, newer string) {
@@ -72,8 +70,14 @@ var mixedScenarios = []mixed{
 			return p.dial("a").EnableDowngrade(p.Context(), versionOf(p, newer))
 		})
 		p.accepted(func() error { return p.dial("a").EnableDowngrade(p.Context(), versionOf(p, older)) })
-		p.refused(rpctypes.ErrDowngradeInProcess, func() error {
+		p.agreed(older, three...) // until then a second request for the same minor is "in progress"
+		p.refused(rpctypes.ErrInvalidDowngradeTargetVersion, func() error {
 			return p.dial("a").EnableDowngrade(p.Context(), versionOf(p, older))
+		})
+		p.refused(rpctypes.ErrDowngradeInProcess, func() error {
+			below := versionOf(p, older)
+			below.Minor--
+			return p.dial("a").EnableDowngrade(p.Context(), below)
 		})
 	}},
 	{"a downgrade that is cancelled lets the cluster version move up again", func(p *play, older, newer string) {
@@ -84,6 +88,11 @@ var mixedScenarios = []mixed{
 		p.accepted(func() error { return p.dial("a").CancelDowngrade(p.Context()) })
 		p.accepted(func() error { return p.dial("a").CancelDowngrade(p.Context()) }) // nothing to cancel is no error
 		p.agreed(newer, three...)
+	}},
+	{"a downgrade that was never enabled is cancelled without an error", func(p *play, older, _ string) {
+		p.bornAs(older)
+		p.agreed(older, three...)
+		p.accepted(func() error { return p.dial("a").CancelDowngrade(p.Context()) })
 	}},
 	{"a learner of the higher minor joins a cluster of the lower one", func(p *play, older, newer string) {
 		p.bornAs(older)
@@ -101,11 +110,29 @@ var mixedScenarios = []mixed{
 		p.add("a", "d")
 		for _, version := range []string{older, newer} {
 			p.start(joining("d", "a", "b", "c", "d").of(version))
-			if why := p.exit("d").reason(); why != etcdutil.ExitVersionTooLow {
-				p.Errorf("of %s it ended with %s", version, why)
-			}
+			p.endedWith("d", etcdutil.ExitVersionTooLow)
 		}
 	}},
+	{"midway down a new member joins with the lower minor once that is cancelled, and the others follow without it",
+		func(p *play, older, newer string) {
+			p.bornAs(newer)
+			p.agreed(newer, three...)
+			p.stored(newer, three...)
+			down := func() error { return p.dial("a").EnableDowngrade(p.Context(), versionOf(p, older)) }
+			p.accepted(down)
+			p.agreed(older, three...)
+			p.stored(older, three...)
+			p.becomes("c", older)
+			p.add("a", "d")
+			p.accepted(func() error { return p.dial("a").CancelDowngrade(p.Context()) })
+			p.start(joining("d", "a", "b", "c", "d").of(older))
+			p.serving("d")
+			p.refused(rpctypes.ErrInvalidDowngradeTargetVersion, down)
+			p.becomes("a", older)
+			p.becomes("b", older)
+			p.staysAt(older, three...)
+			p.accepted(p.writing("a"))
+		}},
 }
 
 // enough is more entries than a member applies before it writes a snapshot of its log's state.
@@ -121,9 +148,7 @@ func whatOld35Wrote(p *play) {
 	p.agreed("3.6.16", three...)
 	p.stop("a")
 	p.start(sealed("a").of("3.7.3"))
-	if why := p.exit("a").reason(); why != etcdutil.ExitVersionSkipped {
-		p.Fatalf("3.7 on what 3.5 wrote ended with %s", why)
-	}
+	p.endedWith("a", etcdutil.ExitVersionSkipped)
 	p.start(sealed("a").of("3.6.16")) // its data is as it was
 	p.serving("a")
 	written := map[string]uint64{}
@@ -191,6 +216,16 @@ func (p *play) becomes(name, version string) {
 	p.stop(name)
 	p.start(sealed(name).of(version))
 	p.serving(name)
+}
+
+// endedWith wants a member to end, and to say why in what it printed. How much of that the kubelet keeps is left to the
+// crashes: other goroutines print on until the process is gone, and may push the words out.
+func (p *play) endedWith(name string, want etcdutil.ExitReason) {
+	p.Helper()
+	last := p.exit(name)
+	if got := etcdutil.Classify(last.code, last.log); got != want {
+		p.Fatalf("%s ended with %s, want %s; exit code %d and\n%s", name, got, want, last.code, last.message)
+	}
 }
 
 // agreed waits until each member says that the cluster is of this version's minor.

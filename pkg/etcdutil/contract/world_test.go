@@ -3,6 +3,7 @@ package contract
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
@@ -31,6 +32,8 @@ type world interface {
 	put(name string) error
 	// pass lets a moment go by.
 	pass()
+	// now is the time by the clock that the members live by.
+	now() time.Time
 }
 
 // launch says how a member is started.

@@ -86,17 +86,17 @@ func (n *Network) storageVersion(p *Process) string {
 	return p.state().version.String()
 }
 
-// enableDowngrade is decided by the leader (etcd-io/etcd:server/etcdserver/v3_server.go downgradeValidate).
+// enableDowngrade is decided by the leader (etcd-io/etcd:server/etcdserver/version/manager.go DowngradeValidate).
 func (n *Network) enableDowngrade(p *Process, target etcdutil.Version) error {
 	if err := n.readable(p); err != nil {
 		return err
 	}
 	state := n.group(p.cluster).leader.state()
 	switch {
-	case !state.downgrade.IsZero():
-		return rpctypes.ErrDowngradeInProcess
 	case target.Major != state.version.Major || target.Minor+1 != state.version.Minor:
 		return rpctypes.ErrInvalidDowngradeTargetVersion
+	case !state.downgrade.IsZero():
+		return rpctypes.ErrDowngradeInProcess
 	}
 	return n.commit(p, entry{kind: entryDowngrade, version: minorOf(target)})
 }

@@ -127,7 +127,7 @@ func (c *Cluster) CheckServing(ctx context.Context, voters int) error {
 		return fmt.Errorf("%d Pods, not %d", len(pods), voters)
 	}
 	for i := range pods {
-		if !isReady(&pods[i]) {
+		if !IsReady(&pods[i]) {
 			return fmt.Errorf("the Pod %s is not Ready", pods[i].Name)
 		}
 	}
@@ -195,7 +195,8 @@ func (c *Cluster) Pod(ctx context.Context, member string) (*corev1.Pod, error) {
 // Member is the name of the member with this ordinal.
 func (c *Cluster) Member(ordinal int) string { return etcdutil.MemberName(c.Name, ordinal) }
 
-func isReady(pod *corev1.Pod) bool {
+// IsReady reports a Pod that its kubelet found ready.
+func IsReady(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
 		return condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue
 	})

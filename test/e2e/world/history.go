@@ -105,7 +105,7 @@ func restarted(steps []Step) []string {
 	var members []string
 	stopped := ""
 	for _, s := range steps {
-		member, _, isRestart := strings.Cut(s.Message, " is restarted with the settings")
+		member, _, isRestart := strings.Cut(s.Message, " is restarted to run")
 		switch {
 		case s.Reason == facts.ReasonPodMissing, s.Reason == facts.ReasonMembershipUnknown:
 			stopped = ""

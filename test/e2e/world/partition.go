@@ -181,7 +181,7 @@ func (w *World) OperatorPods(ctx context.Context) ([]corev1.Pod, error) {
 	}
 	var running []corev1.Pod
 	for i := range list.Items {
-		if list.Items[i].DeletionTimestamp == nil && isReady(&list.Items[i]) {
+		if list.Items[i].DeletionTimestamp == nil && IsReady(&list.Items[i]) {
 			running = append(running, list.Items[i])
 		}
 	}

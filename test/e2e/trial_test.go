@@ -1,0 +1,81 @@
+package e2e
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+)
+
+// What images under these names are, of all versions: see test/localkube.
+const (
+	olderThanItSays = "mislabelled.test/etcd"
+	noEtcdAtAll     = "mislabelled.test/busybox"
+)
+
+func from(repository string) *v1alpha1.ImageSpec { return &v1alpha1.ImageSpec{Repository: repository} }
+
+var _ = Describe("An image that is not what its name says", Label("versions", "specs"), func() {
+	ownNamespace()
+
+	for _, row := range [][2]string{
+		{"of an older minor version, which does not know the flags", olderThanItSays}, {"of no etcd", noEtcdAtAll},
+	} {
+		what, repository := row[0], row[1]
+		It(what+", stops no member: it is tried first. Put right, all arrive", perStory, func(ctx context.Context) {
+			cluster := story.Create(ctx, "mislabelled", 3, world.Version("3.5.35"))
+			cluster.AwaitReady(ctx, 3)
+			pods, traffic := podsOf(ctx, cluster), cluster.Write(ctx)
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version, s.Image = "3.6.16", from(repository) })
+			cluster.AwaitStep(ctx, facts.ReasonVersionFails)
+			Consistently(ctx, func() map[string]types.UID { return podsOf(ctx, cluster) }).WithTimeout(watching).
+				Should(Equal(pods), "no member is restarted")
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Image = nil })
+			arrive(ctx, cluster, 3, "3.6.16")
+			Expect(traffic.Finish(ctx).Failed).To(BeZero())
+		})
+	}
+
+	It("but of an older patch, ends the roll at the first member. Put right, all arrive", perStory,
+		func(ctx context.Context) {
+			cluster := story.Create(ctx, "mislabelled", 3, world.Version("3.5.21"))
+			cluster.AwaitReady(ctx, 3)
+			pods, traffic := podsOf(ctx, cluster), cluster.Write(ctx)
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
+				s.Version, s.Image = "3.5.35", from(olderThanItSays)
+			})
+			cluster.AwaitStep(ctx, facts.ReasonOtherVersion)
+			Consistently(ctx, func() int { return changedOf(pods, podsOf(ctx, cluster)) }).WithTimeout(watching).
+				Should(Equal(1), "one member is restarted")
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Image = nil })
+			cluster.AwaitReady(ctx, 3)
+			expectVersion(ctx, cluster, "3.5.35")
+			Expect(traffic.Finish(ctx).Failed).To(BeZero())
+		})
+
+	It("is told at birth, and put right on a cluster that serves", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "mislabelled", 1, world.Version("3.5.35"), func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Image = from(olderThanItSays)
+		})
+		cluster.AwaitStep(ctx, facts.ReasonOtherVersion)
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Image = nil })
+		cluster.AwaitReady(ctx, 1)
+		expectVersion(ctx, cluster, "3.5.35")
+	})
+})
+
+// changedOf counts the members whose Pods are others by now.
+func changedOf(before, after map[string]types.UID) int {
+	n := 0
+	for name, uid := range before {
+		if after[name] != uid {
+			n++
+		}
+	}
+	return n
+}
