@@ -54,7 +54,7 @@ func TestEachOpenFindingIsStillThere(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			w := f.play(t)
 			if len(w.Violations) == 0 {
-				t.Fatalf("it is cured: move it to curedFindings. It was: %s\n%s", f.says, w.Story(60))
+				t.Fatalf("it is cured: move it to curedFindings. It was: %s\n%s", f.says, firstStory(t, w))
 			}
 			t.Logf("%v", w.Violations)
 		})
@@ -65,7 +65,7 @@ func TestNoCuredFindingComesBack(t *testing.T) {
 	for _, f := range curedFindings {
 		t.Run(f.name, func(t *testing.T) {
 			if w := f.play(t); len(w.Violations) > 0 {
-				t.Fatalf("%v\n%s", w.Violations, w.Story(60))
+				t.Fatalf("%v\n%s", w.Violations, firstStory(t, w))
 			}
 		})
 	}
@@ -91,7 +91,7 @@ func until(t *testing.T, w *World, what string, isSo func() bool) {
 		w.Advance()
 		w.Pass()
 	}
-	t.Fatalf("%s never came to be\n%s", what, w.Story(40))
+	t.Fatalf("%s never came to be\n%s", what, firstStory(t, w))
 }
 
 func (w *World) leaderName() string {

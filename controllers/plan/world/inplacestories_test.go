@@ -1,10 +1,7 @@
 package world
 
 import (
-	"testing"
-
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
@@ -16,38 +13,6 @@ var inPlaceEvents = []string{
 	"restore-fence DeletePods", "restore-fence DeleteSecret",
 	"collect DeleteVolumes: The restore asks to give up", "from Survivor", "restore-prepare MarkFlushed", "from Empty",
 	"cut off", "created again",
-}
-
-func TestNoStoryOfARestoreInPlaceViolatesAnInvariantAndEveryOneComesToRest(t *testing.T) {
-	outcomes, done, steps, moves := map[string]int{}, map[string]int{}, 0, map[int]int{}
-	from, to := *first, *first+uint64(*stories)/4
-	if *seed != 0 {
-		from, to = *seed, *seed+1
-	}
-	for s := from; s < to; s++ {
-		w, d, rests := playInPlace(s)
-		steps += w.Steps
-		if *seed != 0 {
-			t.Logf("rests=%v %+v\n%s", rests, d, w.Story(len(w.Log)))
-		}
-		if len(w.Violations) > 0 || !rests {
-			t.Fatalf("seed %d: rests=%v %+v %v\n%s", s, rests, d, w.Violations, w.Story(120))
-		}
-		outcomes[d.Reason]++
-		moves[len(w.moves)]++
-		for _, what := range inPlaceEvents {
-			done[what] += mentions(w.Log, what)
-		}
-	}
-	t.Logf("%d stories, %d steps, outcomes: %v, moves: %v, done: %v", to-from, steps, outcomes, moves, done)
-	for _, what := range inPlaceEvents {
-		if *seed == 0 && done[what] < int(to-from)/100 {
-			t.Errorf("%q happened %d times only, which proves nothing", what, done[what])
-		}
-	}
-	if *seed == 0 && outcomes[facts.ReasonSettled] < int(to-from)/2 {
-		t.Fatalf("too few stories end settled for this to prove anything: %v", outcomes)
-	}
 }
 
 // playInPlace is one story of a cluster that is restored in place, once or again and again, while things happen to it.

@@ -1,7 +1,6 @@
 package world
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
@@ -17,20 +16,20 @@ func restoring(size int) facts.Desired {
 }
 
 func TestAClusterOfEachSizeIsRestoredAndSettles(t *testing.T) {
-	for _, size := range []int{1, 3, 5, 7} {
+	each(t, []int{1, 3, 5, 7}, func(t *testing.T, size int) {
 		w := New(uint64(size), restoring(size))
 		d, rests := w.Settle(1500)
 		if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 ||
 			len(w.Observe().Current.HealthyVoters()) != size {
-			t.Fatalf("size %d: %+v %v\n%s", size, d, w.Violations, w.Story(80))
+			t.Fatalf("size %d: %+v %v\n%s", size, d, w.Violations, firstStory(t, w))
 		}
 		if c := w.clusters[w.born]; c == nil || c.from != "sha of one/0" {
-			t.Fatalf("size %d: the cluster does not hold the backup\n%s", size, w.Story(80))
+			t.Fatalf("size %d: the cluster does not hold the backup\n%s", size, firstStory(t, w))
 		}
 		if w.objects.preflight != nil || len(w.objects.restores) > 0 {
-			t.Fatalf("size %d: Pods of the restore are left\n%s", size, w.Story(80))
+			t.Fatalf("size %d: Pods of the restore are left\n%s", size, firstStory(t, w))
 		}
-	}
+	})
 }
 
 func TestABackupThatCannotBeUsedIsRefusedUntilItIsPutRight(t *testing.T) {
@@ -41,11 +40,11 @@ func TestABackupThatCannotBeUsedIsRefusedUntilItIsPutRight(t *testing.T) {
 		w.Pass()
 	}
 	if d := w.Pass(); w.objects.birth.Exists() || d.Rule != "restore-source" {
-		t.Fatalf("something was born of a backup that cannot be read: %+v\n%s", d, w.Story(40))
+		t.Fatalf("something was born of a backup that cannot be read: %+v\n%s", d, firstStory(t, w))
 	}
 	w.SpoilBackups(false)
 	if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 {
-		t.Fatalf("%+v %v\n%s", d, w.Violations, w.Story(80))
+		t.Fatalf("%+v %v\n%s", d, w.Violations, firstStory(t, w))
 	}
 }
 
@@ -58,18 +57,18 @@ func TestABackupThatIsNoneIsLookedAtOnceUntilSomebodyAsksAgain(t *testing.T) {
 		w.Pass()
 	}
 	if n := mentions(w.Log, "restore-source StartPreflight"); n != 1 || w.objects.birth.Exists() {
-		t.Fatalf("it was looked at %d times\n%s", n, w.Story(40))
+		t.Fatalf("it was looked at %d times\n%s", n, firstStory(t, w))
 	}
 	w.NewerBackups()
 	w.NewerBackups() // one without an alarm
 	w.DeletePreflight()
 	if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 {
-		t.Fatalf("%+v %v\n%s", d, w.Violations, w.Story(80))
+		t.Fatalf("%+v %v\n%s", d, w.Violations, firstStory(t, w))
 	}
 }
 
 func TestAnAlarmThatCameWithABackupIsTakenBackOnceThereIsRoom(t *testing.T) {
-	for seed := range uint64(8) {
+	each(t, seeds(8), func(t *testing.T, seed uint64) {
 		w := New(seed, restoring(3))
 		w.storeOf(w.Spec.Restore)
 		w.NewerBackups()
@@ -77,86 +76,60 @@ func TestAnAlarmThatCameWithABackupIsTakenBackOnceThereIsRoom(t *testing.T) {
 		wasFull := w.clusters[w.born].full
 		if !rests || len(w.Violations) > 0 || wasFull != (d.Reason == facts.ReasonAlarm) ||
 			wasFull != w.clusters[w.born].alarm {
-			t.Fatalf("seed %d, full %v: %+v %v\n%s", seed, wasFull, d, w.Violations, w.Story(40))
+			t.Fatalf("seed %d, full %v: %+v %v\n%s", seed, wasFull, d, w.Violations, firstStory(t, w))
 		}
 		w.FreeSpace()
 		if d, rests = w.Settle(300); !rests || d.Verdict != plan.Settled || w.clusters[w.born].alarm ||
 			len(w.Violations) > 0 {
-			t.Fatalf("seed %d: %+v %v\n%s", seed, d, w.Violations, w.Story(40))
+			t.Fatalf("seed %d: %+v %v\n%s", seed, d, w.Violations, firstStory(t, w))
 		}
-	}
+	})
 }
 
 func TestABackupWithAuthenticationBeginsNothingWithoutCertificates(t *testing.T) {
-	for _, tls := range []bool{true, false} {
+	each(t, []bool{true, false}, func(t *testing.T, tls bool) {
 		spec := restoring(3)
 		spec.Restore.Hash, spec.TLS = "two", tls
 		w := New(4, spec)
 		d, rests := w.Settle(1500)
 		if !rests || len(w.Violations) > 0 || tls != (d.Verdict == plan.Settled) || tls != w.objects.birth.Exists() {
-			t.Fatalf("certificates %v: %+v %v\n%s", tls, d, w.Violations, w.Story(80))
+			t.Fatalf("certificates %v: %+v %v\n%s", tls, d, w.Violations, firstStory(t, w))
 		}
-	}
+	})
 }
 
 func TestAWishThatChangesOnALivingClusterChangesNothing(t *testing.T) {
-	for _, begin := range []facts.Desired{Spec3(3), restoring(3)} {
+	each(t, []bool{false, true}, func(t *testing.T, isRestored bool) {
+		begin := Spec3(3)
+		if isRestored {
+			begin = restoring(3)
+		}
 		w := New(3, begin)
 		w.Settle(1500)
 		for _, wish := range []string{"two", ""} {
 			w.Spec.Restore.Hash = wish
 			before := len(w.Log)
 			if d, rests := w.Settle(300); !rests || d.Verdict != plan.Settled || len(w.Log) != before {
-				t.Fatalf("%q to %q: %+v\n%s", begin.Restore.Hash, wish, d, w.Story(20))
+				t.Fatalf("%q to %q: %+v\n%s", begin.Restore.Hash, wish, d, firstStory(t, w))
 			}
 		}
-	}
+	})
 }
 
 // The operator dies after each number of effects in turn, in every pass.
 func TestARestoreGoesOnWhereverTheOperatorDies(t *testing.T) {
-	for _, size := range []int{1, 3} {
-		for life := 1; life <= 4; life++ {
+	each(t, []int{1, 3}, func(t *testing.T, size int) {
+		each(t, []int{1, 2, 3, 4}, func(t *testing.T, life int) {
 			w := New(uint64(10*size+life), restoring(size))
 			for range 600 {
 				w.Advance()
 				w.take(w.ObserveStale(), life)
 			}
 			if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 {
-				t.Fatalf("size %d, %d effects: %+v %v\n%s", size, life, d, w.Violations, w.Story(80))
+				t.Fatalf("size %d, %d effects: %+v %v\n%s", size, life, d, w.Violations, firstStory(t, w))
 			}
-		}
-	}
-}
-
-func TestNoStoryOfARestoreViolatesAnInvariantAndEveryOneComesToRest(t *testing.T) {
-	outcomes, done := map[string]int{}, map[string]int{}
-	from, to := *first, *first+uint64(*stories)/4
-	if *seed != 0 {
-		from, to = *seed, *seed+1
-	}
-	for s := from; s < to; s++ {
-		w, d, rests := playRestore(s)
-		if *seed != 0 {
-			t.Logf("rests=%v %+v\n%s", rests, d, w.Story(len(w.Log)))
-		}
-		if len(w.Violations) > 0 || !rests {
-			t.Fatalf("seed %d: rests=%v %+v %v\n%s", s, rests, d, w.Violations, w.Story(120))
-		}
-		outcomes[d.Reason]++
-		for _, what := range restoreEvents {
-			done[what] += mentions(w.Log, what)
-		}
-	}
-	t.Logf("outcomes: %v, done: %v", outcomes, done)
-	for _, what := range restoreEvents {
-		if *seed == 0 && done[what] < int(to-from)/40 {
-			t.Errorf("%q happened %d times only, which proves nothing", what, done[what])
-		}
-	}
-	if *seed == 0 && outcomes[facts.ReasonSettled] < int(to-from)/3 {
-		t.Fatalf("too few stories end settled for this to prove anything: %v", outcomes)
-	}
+		})
+	})
 }
 
 // restoreEvents must happen in stories, or these prove nothing.
@@ -167,16 +140,6 @@ var restoreEvents = []string{
 	"restore-leftover DeletePreflight", "RecordBirth",
 	"fault: restore Pod", "alarms DisarmAlarms", "fault: preflight Pod", "fault: backups spoiled: true",
 	"fault: the newest backups are damaged", "spec: begin with",
-}
-
-func mentions(lines []string, word string) int {
-	n := 0
-	for _, line := range lines {
-		if strings.Contains(line, word) {
-			n++
-		}
-	}
-	return n
 }
 
 // playRestore is one story of a cluster that is to begin with a backup, whose faults come early.

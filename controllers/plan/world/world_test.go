@@ -1,7 +1,6 @@
 package world
 
 import (
-	"flag"
 	"strings"
 	"testing"
 
@@ -9,47 +8,41 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
-var (
-	first   = flag.Uint64("first", 1, "the seed of the first story")
-	stories = flag.Int("stories", 1500, "how many stories the simulator plays")
-	seed    = flag.Uint64("seed", 0, "play only the story of this seed, and print it")
-)
-
 func TestAClusterOfEachSizeIsBornAndSettles(t *testing.T) {
-	for _, size := range []int{1, 3, 5, 7} {
-		for _, ephemeral := range []bool{false, true} {
+	each(t, []int{1, 3, 5, 7}, func(t *testing.T, size int) {
+		each(t, []bool{false, true}, func(t *testing.T, ephemeral bool) {
 			spec := Spec3(size)
 			spec.Ephemeral = ephemeral
 			w := New(1, spec)
 			d, rests := w.Settle(600)
 			if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 {
-				t.Fatalf("size %d, ephemeral %v: %+v %v\n%s", size, ephemeral, d, w.Violations, w.Story(80))
+				t.Fatalf("size %d, ephemeral %v: %+v %v\n%s", size, ephemeral, d, w.Violations, firstStory(t, w))
 			}
 			if got := len(w.Observe().Current.HealthyVoters()); got != size {
 				t.Fatalf("size %d: %d healthy voters", size, got)
 			}
-		}
-	}
+		})
+	})
 }
 
 func TestASettledClusterGoesFromAnySizeToAnyOtherAndBack(t *testing.T) {
-	for _, from := range []int{1, 3, 5, 7} {
-		for _, to := range []int{1, 3, 5, 7} {
+	each(t, []int{1, 3, 5, 7}, func(t *testing.T, from int) {
+		each(t, []int{1, 3, 5, 7}, func(t *testing.T, to int) {
 			w := New(uint64(from*10+to), Spec3(from))
 			for _, size := range []int{from, to, from} {
 				w.Spec.Size = size
 				if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled ||
 					len(w.Observe().Current.HealthyVoters()) != size {
-					t.Fatalf("%d to %d: %+v %v\n%s", from, to, d, w.Violations, w.Story(80))
+					t.Fatalf("%d to %d: %+v %v\n%s", from, to, d, w.Violations, firstStory(t, w))
 				}
 			}
-		}
-	}
+		})
+	})
 }
 
 func TestASettledClusterRollsToOtherChoicesAndBackWithOneMoveOfTheLeaderAtMost(t *testing.T) {
-	for _, size := range []int{1, 3, 5} {
-		for _, ephemeral := range []bool{false, true} {
+	each(t, []int{1, 3, 5}, func(t *testing.T, size int) {
+		each(t, []bool{false, true}, func(t *testing.T, ephemeral bool) {
 			spec := Spec3(size)
 			spec.Ephemeral = ephemeral
 			w := New(uint64(size), spec)
@@ -60,15 +53,15 @@ func TestASettledClusterRollsToOtherChoicesAndBackWithOneMoveOfTheLeaderAtMost(t
 				d, rests := w.Settle(1500)
 				if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 ||
 					len(w.Observe().Current.HealthyVoters()) != size {
-					t.Fatalf("size %d, ephemeral %v: %+v %v\n%s", size, ephemeral, d, w.Violations, w.Story(120))
+					t.Fatalf("size %d, ephemeral %v: %+v %v\n%s", size, ephemeral, d, w.Violations, firstStory(t, w))
 				}
 				if moves := count(w.Log[before:], "MoveLeader"); moves > 1 {
 					t.Fatalf("size %d, ephemeral %v: leadership moved %d times\n%s", size, ephemeral, moves,
-						w.Story(120))
+						firstStory(t, w))
 				}
 			}
-		}
-	}
+		})
+	})
 }
 
 func count(lines []string, word string) int {
@@ -82,8 +75,8 @@ func count(lines []string, word string) int {
 }
 
 func TestARollThatDoesNotWorkStopsAtTheFirstMemberAndIsTakenBack(t *testing.T) {
-	for _, size := range []int{1, 3} {
-		for _, ephemeral := range []bool{false, true} {
+	each(t, []int{1, 3}, func(t *testing.T, size int) {
+		each(t, []bool{false, true}, func(t *testing.T, ephemeral bool) {
 			for kind, bad := range map[string]func(*World) map[facts.Choices]bool{
 				"cannot start":  func(w *World) map[facts.Choices]bool { return w.Broken },
 				"never serves":  func(w *World) map[facts.Choices]bool { return w.NeverServes },
@@ -102,51 +95,20 @@ func TestARollThatDoesNotWorkStopsAtTheFirstMemberAndIsTakenBack(t *testing.T) {
 				if up := w.health(); up.up < size-1 || len(w.Violations) > 0 || !ephemeral &&
 					count(w.Log, "RemoveMember") > 0 {
 					t.Fatalf("%s, size %d, ephemeral %v: %+v %v\n%s", kind, size, ephemeral, up, w.Violations,
-						w.Story(120))
+						firstStory(t, w))
 				}
 				w.Spec.Choices = spec.Choices
 				if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled {
-					t.Fatalf("%s, size %d, ephemeral %v: %+v\n%s", kind, size, ephemeral, d, w.Story(120))
+					t.Fatalf("%s, size %d, ephemeral %v: %+v\n%s", kind, size, ephemeral, d, firstStory(t, w))
 				}
 			}
-		}
-	}
+		})
+	})
 }
 
-func TestNoStoryViolatesAnInvariantAndEveryOneComesToRest(t *testing.T) {
-	if *seed != 0 {
-		w, d, rests := play(*seed)
-		t.Logf("rests=%v %+v\n%s", rests, d, w.Story(len(w.Log)))
-		t.Logf("violations %v", w.Violations)
-		return
-	}
-	outcomes, done := map[string]int{}, map[string]int{}
-	steps := 0
-	for s := *first; s < *first+uint64(*stories); s++ {
-		w, d, rests := play(s)
-		steps += w.Steps
-		if len(w.Violations) > 0 {
-			t.Fatalf("seed %d: %v\n%s", s, w.Violations, w.Story(120))
-		}
-		if !rests {
-			t.Fatalf("seed %d never comes to rest: %+v\n%s", s, d, w.Story(120))
-		}
-		outcomes[d.Reason]++
-		for _, rule := range []string{"roll EvictPod", "replace RemoveMember", "pod-metadata DressPods",
-			"void-birth VoidBirth", "retained-data AdoptData", "is started anew with"} {
-			done[rule] += count(w.Log, rule)
-		}
-	}
-	t.Logf("%d stories, %d steps, outcomes: %v, done: %v", *stories, steps, outcomes, done)
-	for rule, n := range done {
-		if n < *stories/100 {
-			t.Errorf("%s happened %d times only, which proves nothing", rule, n)
-		}
-	}
-	if outcomes[facts.ReasonSettled] < *stories/3 {
-		t.Fatalf("too few stories end settled for this to prove anything: %v", outcomes)
-	}
-}
+// plainEvents must happen in stories, or these prove nothing.
+var plainEvents = []string{"roll EvictPod", "replace RemoveMember", "pod-metadata DressPods", "void-birth VoidBirth",
+	"retained-data AdoptData", "is started anew with"}
 
 // play is one story with faults and its quiet end, in which the spec is put right.
 func play(s uint64) (*World, plan.Decision, bool) {
@@ -161,11 +123,11 @@ func play(s uint64) (*World, plan.Decision, bool) {
 		w.ReturnNodes()
 	}
 	d, rests := w.Settle(3000)
-	return w, d, rests || w.isMistold() // an open finding
+	return w, d, rests
 }
 
 func TestALearnerThatIsStartingIsNotGivenUpForTheRemovalOfAnother(t *testing.T) {
-	for seed := range uint64(20) {
+	each(t, seeds(20), func(t *testing.T, seed uint64) {
 		w := New(seed+1, Spec3(5))
 		w.Settle(600)
 		w.DeleteVolume("demo-4") // doomed: its successor joins first
@@ -174,12 +136,12 @@ func TestALearnerThatIsStartingIsNotGivenUpForTheRemovalOfAnother(t *testing.T) 
 		}
 		w.LoseNode("demo-4")
 		if d := w.Pass(); d.Rule != "replace" || d.Verdict != plan.Wait {
-			t.Fatalf("seed %d: %+v\n%s", seed, d, w.Story(40))
+			t.Fatalf("seed %d: %+v\n%s", seed, d, firstStory(t, w))
 		}
 		d, rests := w.Settle(1500)
 		if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || count(w.Log, "abandon-learner") > 0 ||
 			count(w.Log, "replace RemoveMember") != 1 {
-			t.Fatalf("seed %d: %+v %v\n%s", seed, d, w.Violations, w.Story(80))
+			t.Fatalf("seed %d: %+v %v\n%s", seed, d, w.Violations, firstStory(t, w))
 		}
-	}
+	})
 }
