@@ -75,7 +75,7 @@ func TestNoCuredFindingComesBack(t *testing.T) {
 func mustRest(w *World) *World {
 	d, rests := w.Settle(2000)
 	if up := w.health(); len(w.Violations) == 0 && (!rests || d.Verdict != plan.Settled || up.up != w.Spec.Size) {
-		w.violate("it does not settle: %d of %d voters serve, rests=%v, %s: %s", up.up, up.voters, rests, d.Rule,
+		w.stall("it does not settle: %d of %d voters serve, rests=%v, %s: %s", up.up, up.voters, rests, d.Rule,
 			d.Message)
 	}
 	return w
@@ -252,7 +252,7 @@ func voterWithoutPod(t *testing.T) *World {
 	w.EditIncarnation("demo-1")
 	w.DeletePod("demo-1")
 	if d, rests := w.Settle(2000); !rests && len(w.Violations) == 0 {
-		w.violate("it neither settles nor asks for a person: %s: %s", d.Rule, d.Message)
+		w.stall("it neither settles nor asks for a person: %s: %s", d.Rule, d.Message)
 	}
 	return w
 }

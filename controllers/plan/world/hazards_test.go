@@ -59,7 +59,7 @@ func playUnder(s uint64, hazards Hazards) (*World, plan.Decision, bool) {
 		w.storeOf(spec.Restore).newest = int(s / 2 % 5)
 	}
 	w.suffer(250, true)
-	if hazards.Refusals && !hazards.Restless && len(w.Violations) == 0 {
+	if hazards.Refusals && !hazards.Restless && !w.IsUnsafe() {
 		w.Spec.Paused = false
 		w.Settle(200) // what is refused is not tried again and again
 	}

@@ -37,7 +37,7 @@ func playInPlaceUnder(s uint64, hazards Hazards) (*World, plan.Decision, bool) {
 		if w.rng.IntN(4) > 0 {
 			w.StalePass()
 		}
-		if len(w.Violations) > 0 {
+		if w.IsUnsafe() {
 			return w, plan.Decision{}, false
 		}
 	}

@@ -47,14 +47,14 @@ const mostEffects = 40
 func (w *World) checkMoved(c changes.Change, before snapshot, err error) {
 	isChanged := w.hasChanged(before)
 	if w.ledger.isFresh && err == nil && !isChanged {
-		w.violate("I8: %s was carried out, and nothing changed", changes.KindOf(c))
+		w.stall("I8: %s was carried out, and nothing changed", changes.KindOf(c))
 	}
 	if !isChanged || w.ledger.effects == nil {
 		return
 	}
 	w.ledger.effects[changes.KindOf(c)]++
 	if w.ledger.effects[changes.KindOf(c)] == mostEffects {
-		w.violate("livelock: %s changed something %d times, and nothing but time passed", changes.KindOf(c),
+		w.stall("livelock: %s changed something %d times, and nothing but time passed", changes.KindOf(c),
 			mostEffects)
 	}
 }
@@ -69,7 +69,7 @@ func (w *World) checkRest(d plan.Decision) {
 	case d.Verdict != plan.Settled:
 		isSame := w.ledger.settled != nil && reflect.DeepEqual(*w.ledger.settled, w.ledger.found)
 		if d.Change != nil && isSame && !w.isExpiry(d.Change) {
-			w.violate("I8: settled, and %s by %s a while later, where nothing had changed", changes.KindOf(d.Change),
+			w.stall("I8: settled, and %s by %s a while later, where nothing had changed", changes.KindOf(d.Change),
 				d.Rule)
 		}
 		w.ledger.settled = nil

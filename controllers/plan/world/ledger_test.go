@@ -84,7 +84,7 @@ func TestEachInvariantSpeaksOfWhatItForbids(t *testing.T) {
 		w := settledAt(t, 1, 3)
 		w.ledger.isFresh = true
 		row.do(w)
-		said := strings.Join(w.Violations, "\n")
+		said := strings.Trim(fmt.Sprint(w.Violations), "[]")
 		if row.says == "" && said != "" || !strings.Contains(said, row.says) {
 			t.Errorf("wanted %q, got %q", row.says, said)
 		}

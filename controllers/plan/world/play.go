@@ -69,7 +69,7 @@ func (w *World) Settle(passes int) (plan.Decision, bool) {
 		w.Advance()
 		d = w.Pass()
 		w.checkRest(d)
-		if len(w.Violations) > 0 {
+		if w.IsUnsafe() {
 			return d, false
 		}
 		if w.isRest(d) {
@@ -206,7 +206,7 @@ func (w *World) suffer(steps int, faults bool) {
 		if w.rng.IntN(4) > 0 {
 			w.StalePass()
 		}
-		if len(w.Violations) > 0 {
+		if w.IsUnsafe() {
 			break
 		}
 	}

@@ -157,7 +157,7 @@ func playRestore(s uint64) (*World, plan.Decision, bool) {
 		if w.rng.IntN(4) > 0 {
 			w.StalePass()
 		}
-		if len(w.Violations) > 0 {
+		if w.IsUnsafe() {
 			return w, plan.Decision{}, false
 		}
 	}

@@ -24,8 +24,8 @@ type World struct {
 	// NeverServes names choices with which a process runs and never serves. With those of Unheard it serves its peers,
 	// and neither the operator nor a client can connect. Whoever restarts an unheard one takes it from nobody.
 	NeverServes, Unheard map[facts.Choices]bool
-	// Violations of invariants, with the step at which they were seen. Empty is the point of it all.
-	Violations []string
+	// Violations of invariants. Empty is the point of it all.
+	Violations []Violation
 	// Log is what happened, one line each, for a failure to be read.
 	Log []string
 
@@ -143,12 +143,6 @@ func (w *World) uid(kind string) string {
 
 func (w *World) logf(format string, args ...any) {
 	w.Log = append(w.Log, fmt.Sprintf(format, args...))
-}
-
-func (w *World) violate(format string, args ...any) {
-	v := fmt.Sprintf(format, args...)
-	w.Violations = append(w.Violations, v)
-	w.logf("VIOLATION %s", v)
 }
 
 // remember keeps a few snapshots of the objects, for a cache to lag behind.
