@@ -1,18 +1,23 @@
-// Mutants seeds known bugs into the code, one at a time, and runs the one test that must notice. It prints killed / total and
-// fails when a mutant survives. The tree is not touched: the compiler sees the mutated file through -overlay.
+// Mutants seeds known bugs into the code, each alone, and runs the one test that must notice. It prints killed / total.
+// It fails when a mutant survives, when its text no longer stands in the code, and when its test is skipped or gone.
+// The tree is not touched: the compiler sees the mutated file through -overlay.
 //
-//	go run ./test/mutants [name ...]
+//	go run ./test/mutants [-only guard,peers] [name ...]
 package main
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 )
@@ -39,34 +44,105 @@ func every() []mutant {
 		judgements, copies, kept, passes, phases, logs, minors)
 }
 
-func main() {
-	chosen := every()
-	if wanted := os.Args[1:]; len(wanted) > 0 {
-		chosen = slices.DeleteFunc(chosen, func(m mutant) bool { return !slices.Contains(wanted, m.Name) })
+// isOf reports whether a bug is of a group. Other operators shipped those of peers; any other group is a directory of
+// the code. The guard's also stand in what it computes with.
+func (m mutant) isOf(group string) bool {
+	if group == "peers" {
+		return m.Peer != ""
 	}
-	if err := sound(chosen); err != nil {
-		fmt.Fprintln(os.Stderr, "mutants:", err)
-		os.Exit(1)
+	return path.Base(path.Dir(m.File)) == group || group == "guard" && slices.Contains(guards, m)
+}
+
+// choose returns the mutants of these names, of these groups, or all where neither is given.
+func choose(names, groups []string) ([]mutant, error) {
+	if len(names)+len(groups) == 0 {
+		return every(), nil
 	}
-	table := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
-	killed, total := 0, len(chosen)
-	for _, m := range chosen {
-		begin := time.Now()
-		verdict := m.run()
-		if verdict == "killed" {
-			killed++
+	isFound := map[string]bool{}
+	var chosen []mutant
+	for _, m := range every() {
+		isChosen := slices.Contains(names, m.Name)
+		for _, group := range groups {
+			if m.isOf(group) {
+				isFound[group], isChosen = true, true
+			}
 		}
-		fmt.Fprintf(table, "%s\t%s\t%.1fs\t%s\t%s\n", m.Name, verdict, time.Since(begin).Seconds(), m.Test, m.Peer)
-		_ = table.Flush()
+		if isChosen {
+			isFound[m.Name] = true
+			chosen = append(chosen, m)
+		}
 	}
-	fmt.Printf("mutants: %d/%d killed\n", killed, total)
-	if killed != total || total == 0 {
+	for _, word := range slices.Concat(names, groups) {
+		if !isFound[word] {
+			return nil, fmt.Errorf("there is no mutant %q, and no group of that name", word)
+		}
+	}
+	return chosen, nil
+}
+
+func main() {
+	only := flag.String("only", "", "the mutants of these `groups`: peers, or directories such as guard,apply,record")
+	flag.Parse()
+	chosen, err := choose(flag.Args(), strings.FieldsFunc(*only, func(r rune) bool { return r == ',' }))
+	if err == nil {
+		err = play(chosen)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
+// result is what came of a mutant.
+type result struct {
+	mutant
+	verdict string
+	took    time.Duration
+}
+
+// play tries every mutant, as many at a time as there are cores, and returns an error that names those that live.
+func play(chosen []mutant) error {
+	dir, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return fmt.Errorf("making room for the tests: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	objections := withoutBugs(dir, chosen)
+	waiting, results := make(chan mutant), make(chan result)
+	for range runtime.NumCPU() {
+		go func() {
+			for m := range waiting {
+				begin := time.Now()
+				results <- result{m, m.run(objections[m.test()]), time.Since(begin)}
+			}
+		}()
+	}
+	go func() {
+		for _, m := range chosen {
+			waiting <- m
+		}
+	}()
+	table := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
+	var alive []string
+	for range chosen {
+		r := <-results
+		if r.verdict != killed {
+			alive = append(alive, fmt.Sprintf("  go run ./test/mutants %q # %s", r.Name, r.verdict))
+		}
+		fmt.Fprintf(table, "%s\t%s\t%.1fs\t%s\t%s\n", r.Name, r.verdict, r.took.Seconds(), r.Test, r.Peer)
+		_ = table.Flush()
+	}
+	fmt.Printf("mutants: %d/%d killed\n", len(chosen)-len(alive), len(chosen))
+	if len(alive) > 0 {
+		return fmt.Errorf("not killed:\n%s", strings.Join(alive, "\n"))
+	}
+	return nil
+}
+
+const killed = "killed"
+
 // run reports "killed" when the test fails with the bug in, and otherwise why that proves nothing.
-func (m mutant) run() string {
+func (m mutant) run(objection func() string) string {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
 		return fmt.Sprintf("making room for the mutant: %v", err)
@@ -76,56 +152,76 @@ func (m mutant) run() string {
 	if err != nil {
 		return err.Error()
 	}
+	if why := objection(); why != "" {
+		return why
+	}
 	program := filepath.Join(dir, "mutant.test")
 	if out, err := build(program, m.Package, "-overlay", overlay); err != nil {
 		return "does not compile: " + lastLine(out)
 	}
-	out, err := test(program, m.Package, m.Test)
+	out, err := runTest(program, m.Package, m.Test)
 	switch {
 	case err != nil && strings.Contains(string(out), "--- FAIL"):
-		return "killed"
+		return killed
 	case err != nil:
 		return "test did not run: " + lastLine(out)
 	}
 	return "SURVIVED"
 }
 
-// sound reports which tests do not pass without any bug, or do not exist: that they fail with one would prove nothing.
-func sound(chosen []mutant) error {
-	dir, err := os.MkdirTemp("", "mutant")
-	if err != nil {
-		return fmt.Errorf("making room for the tests: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	built := map[string]string{}
+// test is the key of a mutant's test.
+func (m mutant) test() string { return m.Package + " " + m.Test }
+
+// withoutBugs returns for each test what objection there is without any bug. The tests of a package are linked once.
+func withoutBugs(dir string, chosen []mutant) map[string]func() string {
+	programs, objections := map[string]func() (string, error){}, map[string]func() string{}
 	for _, m := range chosen {
-		program, ok := built[m.Package]
-		if !ok {
-			program = filepath.Join(dir, strings.ReplaceAll(strings.TrimPrefix(m.Package, "./"), "/", "-")+".test")
-			if out, err := build(program, m.Package); err != nil {
-				return fmt.Errorf("building the tests of %s: %w: %s", m.Package, err, lastLine(out))
-			}
-			built[m.Package] = program
+		if programs[m.Package] == nil {
+			name := strings.ReplaceAll(strings.TrimPrefix(m.Package, "./"), "/", "-") + ".test"
+			programs[m.Package] = sync.OnceValues(func() (string, error) {
+				program := filepath.Join(dir, name)
+				if out, err := build(program, m.Package); err != nil {
+					return "", fmt.Errorf("the tests do not compile: %s", lastLine(out))
+				}
+				return program, nil
+			})
 		}
-		out, err := test(program, m.Package, m.Test)
-		_, row, isRow := strings.Cut(m.Test, "/")
-		if err != nil || strings.Contains(string(out), "no tests to run") || isRow &&
-			!strings.Contains(string(out), "/"+row+" ") {
-			return fmt.Errorf("%s of %s does not pass as things are, or is not there: %s", m.Test, m.Package,
-				lastLine(out))
+		if objections[m.test()] == nil {
+			linked := programs[m.Package]
+			objections[m.test()] = sync.OnceValue(func() string { return m.objection(linked) })
 		}
 	}
-	return nil
+	return objections
 }
 
-// build links the tests of a package into one program. Vet has nothing to say about a seeded bug.
+// objection says why the mutant's test proves nothing: it does not pass as things are, or is skipped here, or is gone.
+func (m mutant) objection(linked func() (string, error)) string {
+	program, err := linked()
+	if err != nil {
+		return err.Error()
+	}
+	out, err := runTest(program, m.Package, m.Test)
+	switch {
+	case err != nil:
+		return "test fails without the mutant: " + lastLine(out)
+	case strings.Contains(string(out), "--- SKIP: "+m.Test+" "):
+		return "test is skipped"
+	case !strings.Contains(string(out), "--- PASS: "+m.Test+" "):
+		return "there is no such test"
+	}
+	return ""
+}
+
+// build links the tests of a package into one program. Vet has nothing to say about a seeded bug. Code that is neither
+// inlined nor made for a debugger compiles in less than half the time.
 func build(program, pkg string, more ...string) ([]byte, error) {
-	args := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program}, more...)
+	args := []string{"test", "-c", "-vet=off", "-gcflags=-l -dwarf=false", "-ldflags=-s -w", "-o", program}
+	args = append(args, more...)
 	return exec.Command("go", append(args, pkg)...).CombinedOutput()
 }
 
-// test runs one test where go test would.
-func test(program, dir, name string) ([]byte, error) {
+// runTest runs one test where go test would.
+func runTest(program, dir, name string) ([]byte, error) {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
 		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
@@ -165,7 +261,7 @@ func (m mutant) source() (string, error) {
 		return "", fmt.Errorf("reading the file to mutate: %w", err)
 	}
 	if n := strings.Count(string(source), m.From); n != 1 {
-		return "", fmt.Errorf("the text to replace stands %d times in %s", n, m.File)
+		return "", fmt.Errorf("the text to replace stands %d times in %s: move it along with the code", n, m.File)
 	}
 	return string(source), nil
 }
