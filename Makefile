@@ -202,7 +202,7 @@ test-plain: bin/promtool
 
 .PHONY: test-world
 test-world: # from its directory, so that what it found is shown and never taken from a cache
-	@$(GO_TEST) -C controllers/plan/world
+	@cd controllers/plan/world && $(GO_TEST)
 
 .PHONY: test-raced
 test-raced: bin/etcd
@@ -216,8 +216,8 @@ test-served: $(SERVERS)
 
 .PHONY: test-modules
 test-modules: bin/promtool
-	@$(GO_TEST) -C test/tools -count=1 ./... # reads files beside its module
-	@$(GO_TEST) -C test/localkube ./...
+	@cd test/tools && $(GO_TEST) -count=1 ./... # reads files beside its module
+	@cd test/localkube && $(GO_TEST) ./...
 
 .PHONY: test-core
 test-core: $(LOCALKUBE) $(S3_SERVERS)

@@ -55,7 +55,7 @@ func (k kind) tell(seed uint64) *World {
 
 func TestNoStoryViolatesAnInvariant(t *testing.T) {
 	if *seed != 0 {
-		t.Skip("only one story is asked for")
+		return // only one story is asked for
 	}
 	for _, k := range kinds() {
 		for s := *first; s < *first+uint64(*stories*k.gate/150); s++ {
@@ -133,9 +133,9 @@ func firstStory(t *testing.T, w *World) string {
 }
 
 // each plays a test with each of these. One that goes wrong does not keep the others from being played.
-func each[T any](t *testing.T, of []T, play func(t *testing.T, one T)) {
+func each[T any](t *testing.T, rounds []T, play func(t *testing.T, one T)) {
 	t.Helper()
-	for _, one := range of {
+	for _, one := range rounds {
 		t.Run(fmt.Sprint(one), func(t *testing.T) { play(t, one) })
 	}
 }
