@@ -78,6 +78,6 @@ func (w *World) Refuse(kind string, isRefused bool) {
 // refuseAny does it for a kind that the seed chooses.
 func (w *World) refuseAny(string) {
 	kinds := []string{kindVolume, kindSecret, kindService, kindBudget, kindPod}
-	kind := kinds[w.rng.IntN(len(kinds))]
+	kind := w.oneOf("kind that is refused", kinds)
 	w.Refuse(kind, !w.trouble.refused[kind])
 }

@@ -30,7 +30,7 @@ func (w *World) Apply(c changes.Change, refused []facts.Note, diesAfter int) err
 	w.trouble.isRaced = false
 	w.meanwhile()
 	err := w.effect(admitted, diesAfter, refusal)
-	if err == nil && w.sometimes(w.trouble.LostReplies, 4) {
+	if err == nil && w.sometimes(w.trouble.LostReplies, 4, "the reply is lost") {
 		err = errLost
 	}
 	return err

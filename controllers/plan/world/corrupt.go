@@ -59,7 +59,7 @@ func (w *World) leadersContent(c *cluster) int {
 func (w *World) compareHashes() {
 	for _, id := range sortedIDs(w.clusters) {
 		c := w.clusters[id]
-		if !w.hasQuorum(c) || w.rng.IntN(20) > 0 {
+		if !w.hasQuorum(c) || w.chance(20, "hashes are compared", id.String()) > 0 {
 			continue
 		}
 		common, isMajority := w.commonContent(c)

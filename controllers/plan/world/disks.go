@@ -100,10 +100,10 @@ func (w *World) onNodeOf(name string, fault func(string)) {
 // SkewClock puts the clock of a member's node, or the API server's, six minutes off, or right again.
 func (w *World) SkewClock(name string) {
 	node := w.objects.pods[name].Node
-	if w.rng.IntN(4) == 0 {
+	if w.chance(4, "the API server's clock", "") == 0 {
 		node = apiServer
 	}
-	w.SkewNode(node, []time.Duration{-6 * time.Minute, 6 * time.Minute, 0}[w.rng.IntN(3)])
+	w.SkewNode(node, []time.Duration{-6 * time.Minute, 6 * time.Minute, 0}[w.chance(3, "skew", "")])
 }
 
 // apiServer is the clock that dates the creation and the deletion of objects.

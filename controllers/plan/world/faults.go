@@ -174,8 +174,8 @@ func (w *World) Recreate() {
 	if w.Spec.Ephemeral || w.objects.birth.ClusterID == 0 && len(w.objects.birth.Former) == 0 {
 		return
 	}
-	w.serial++
-	w.Cluster.UID = fmt.Sprintf("uid-%d", w.serial)
+	w.recreated++
+	w.Cluster.UID = fmt.Sprintf("uid-%d", 1+w.recreated)
 	for name, p := range w.objects.pods {
 		w.stop(p)
 		delete(w.objects.pods, name)

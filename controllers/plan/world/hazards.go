@@ -2,8 +2,7 @@ package world
 
 import "time"
 
-// Hazards are what a run suffers from beyond the usual faults. Without any of them a world is as kind as it was before
-// there were hazards, seed by seed.
+// Hazards are what a run suffers from beyond the usual faults.
 type Hazards struct {
 	Corruption     bool // a disk holds other content than those of its peers
 	RolledBack     bool // a disk goes back to what it held before, under the same member ID
@@ -45,7 +44,7 @@ func (w *World) Suffer(h Hazards) { w.trouble.Hazards = h }
 // are, and disks and metadata as they were left. Of clusters that changed their minor, clients leave every other one.
 func (w *World) Calm() {
 	w.trouble.isLate = false
-	w.trouble.isQuiet = w.trouble.Minors && w.Now.UnixMilli()%2 == 0
+	w.trouble.isQuiet = w.trouble.Minors && w.chance(2, "clients leave", "") == 0
 	w.trouble.Hazards, w.trouble.refused = Hazards{}, nil
 	if w.objects.birth.Exists() {
 		w.Cluster.Operator = w.objects.claim // the install that has it goes on
@@ -54,22 +53,23 @@ func (w *World) Calm() {
 }
 
 // hazardFaults are the faults that the world's hazards add.
-func (w *World) hazardFaults() []func(string) {
-	var out []func(string)
+func (w *World) hazardFaults() []fault {
+	var out []fault
 	for _, kind := range []struct {
 		isOn   bool
-		faults []func(string)
+		faults []fault
 	}{
-		{w.trouble.Corruption, []func(string){w.CorruptDisk, w.CorruptDisk, w.KillContainer, w.KillContainer}},
-		{w.trouble.RolledBack, []func(string){w.RollBack, w.RollBack}},
-		{w.trouble.CopiedVolumes, []func(string){w.CopyVolume, w.CopyVolume, w.RebindVolume, w.RebindVolume,
-			w.RebindVolume}},
-		{w.trouble.SkewedClocks, []func(string){w.SkewClock, w.SkewClock, w.KillContainer, w.KillContainer}},
-		{w.trouble.Refusals, []func(string){w.refuseAny, w.refuseAny, w.loseMember}},
-		{w.trouble.EditedMetadata, []func(string){w.StripLabels, w.EditIncarnation, w.ChangePolicy}},
-		{w.trouble.Collection, []func(string){w.collect, w.collect, w.collect}},
-		{w.trouble.Minors, []func(string){w.ChangeMinor, w.ChangeMinor, w.ChangeMinor, w.MissBackups}},
-		{w.trouble.SharedNodes, []func(string){w.LoseSharedNode, w.RestartSharedNode}},
+		{w.trouble.Corruption, []fault{{"CorruptDisk", 2, w.CorruptDisk}, {"KillAnother", 2, w.KillContainer}}},
+		{w.trouble.RolledBack, []fault{{"RollBack", 2, w.RollBack}}},
+		{w.trouble.CopiedVolumes, []fault{{"CopyVolume", 2, w.CopyVolume}, {"RebindVolume", 3, w.RebindVolume}}},
+		{w.trouble.SkewedClocks, []fault{{"SkewClock", 2, w.SkewClock}, {"KillAndRestart", 2, w.KillContainer}}},
+		{w.trouble.Refusals, []fault{{"Refuse", 2, w.refuseAny}, {"LoseWhileRefused", 1, w.loseMember}}},
+		{w.trouble.EditedMetadata, []fault{{"StripLabels", 1, w.StripLabels},
+			{"EditIncarnation", 1, w.EditIncarnation}, {"ChangePolicy", 1, w.ChangePolicy}}},
+		{w.trouble.Collection, []fault{{"Collect", 3, w.collect}}},
+		{w.trouble.Minors, []fault{{"ChangeMinor", 3, w.ChangeMinor}, {"MissBackups", 1, w.MissBackups}}},
+		{w.trouble.SharedNodes, []fault{{"LoseSharedNode", 1, w.LoseSharedNode},
+			{"RestartSharedNode", 1, w.RestartSharedNode}}},
 	} {
 		if kind.isOn {
 			out = append(out, kind.faults...)
@@ -77,6 +77,3 @@ func (w *World) hazardFaults() []func(string) {
 	}
 	return out
 }
-
-// sometimes is true once in so many times, where the hazard is on. Without it the seed is not asked.
-func (w *World) sometimes(isOn bool, once int) bool { return isOn && w.rng.IntN(once) == 0 }

@@ -35,15 +35,16 @@ var hazardRuns = []struct {
 }
 
 // playHazard is one story under hazards, of a cluster that is restored in place or of one that is not.
-func playHazard(s uint64, hazards Hazards) (*World, plan.Decision, bool) {
-	if s%2 == 1 {
-		return playInPlaceUnder(s, hazards)
+func playHazard(t *tale, hazards Hazards) (plan.Decision, bool) {
+	if t.seed%2 == 1 {
+		return playInPlaceUnder(t, hazards)
 	}
-	return playUnder(s, hazards)
+	return playUnder(t, hazards)
 }
 
 // playUnder is one story and its quiet end, in which the spec is put right and the hazards end.
-func playUnder(s uint64, hazards Hazards) (*World, plan.Decision, bool) {
+func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
+	s := t.seed
 	spec := Spec3([]int{1, 3, 3, 3, 5}[s%5])
 	spec.Ephemeral = s%7 == 0
 	spec.TLS = s%4 != 0
@@ -53,12 +54,12 @@ func playUnder(s uint64, hazards Hazards) (*World, plan.Decision, bool) {
 	if hazards.Minors && !spec.Ephemeral {
 		spec.Restore = restoring(spec.Size).Restore
 	}
-	w := New(s, spec)
+	w := t.begin(spec)
 	w.Suffer(hazards)
 	if !spec.Restore.IsZero() {
 		w.storeOf(spec.Restore).newest = int(s / 2 % 5)
 	}
-	w.suffer(250, true)
+	w.suffer(250, 4+w.chance(60, "rate", ""), w.Fault)
 	if hazards.Refusals && !hazards.Restless && !w.IsUnsafe() {
 		w.Spec.Paused = false
 		w.Settle(200) // what is refused is not tried again and again
@@ -72,6 +73,5 @@ func playUnder(s uint64, hazards Hazards) (*World, plan.Decision, bool) {
 		w.Cure()
 		w.ReturnNodes()
 	}
-	d, rests := w.Settle(3000)
-	return w, d, rests
+	return w.Settle(3000)
 }

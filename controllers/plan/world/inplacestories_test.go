@@ -16,31 +16,21 @@ var inPlaceEvents = []string{
 }
 
 // playInPlace is one story of a cluster that is restored in place, once or again and again, while things happen to it.
-func playInPlace(s uint64) (*World, plan.Decision, bool) { return playInPlaceUnder(s, Hazards{}) }
+func playInPlace(t *tale) (plan.Decision, bool) { return playInPlaceUnder(t, Hazards{}) }
 
 // playInPlaceUnder is such a story under hazards, which end with it.
-func playInPlaceUnder(s uint64, hazards Hazards) (*World, plan.Decision, bool) {
+func playInPlaceUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
+	s := t.seed
 	spec := Spec3([]int{1, 3, 3, 3, 5}[s%5])
 	spec.TLS, spec.Ephemeral = s%4 != 0, s%23 == 0
-	w := New(s, spec)
+	w := t.begin(spec)
 	if d, rests := w.Settle(900); !rests {
-		return w, d, false
+		return d, false
 	}
+	w.Steps = 1000 // however soon it settled
 	w.Suffer(hazards)
-	rate := 4 + w.rng.IntN(40)
 	w.Ask(record.SourceBackup, "", true)
-	for range 80 + w.rng.IntN(200) {
-		w.Advance()
-		if w.rng.IntN(rate) == 0 {
-			w.inPlaceFaultOrOther()
-		}
-		if w.rng.IntN(4) > 0 {
-			w.StalePass()
-		}
-		if w.IsUnsafe() {
-			return w, plan.Decision{}, false
-		}
-	}
+	w.suffer(80+w.chance(200, "steps", ""), 4+w.chance(40, "rate", ""), w.inPlaceFaultOrOther)
 	w.Spec.Paused, w.Spec.Choices = false, spec.Choices
 	w.ToggleQuota(false)
 	w.SpoilBackups(false)
@@ -55,6 +45,5 @@ func playInPlaceUnder(s uint64, hazards Hazards) (*World, plan.Decision, bool) {
 	} else {
 		w.Approve()
 	}
-	d, rests := w.Settle(3000)
-	return w, d, rests
+	return w.Settle(3000)
 }

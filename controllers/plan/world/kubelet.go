@@ -10,11 +10,16 @@ import (
 // Advance lets one thing happen that Kubernetes and etcd do by themselves, chosen by the seed. Time passes.
 func (w *World) Advance() {
 	w.Steps++
-	w.Now = w.Now.Add(time.Duration(100+w.rng.IntN(2000)) * time.Millisecond)
+	clear(w.questions)
+	w.advance()
+}
+
+// advance does so in the middle of a step.
+func (w *World) advance() {
+	w.Now = w.Now.Add(time.Duration(100+w.chance(2000, "time passes", "")) * time.Millisecond)
 	w.remember()
-	names := sortedKeys(w.objects.pods)
-	if len(names) > 0 {
-		w.advancePod(names[w.rng.IntN(len(names))])
+	if name := w.oneOf("Pod that moves", sortedKeys(w.objects.pods)); name != "" {
+		w.advancePod(name)
 	}
 	w.advanceTasks()
 	w.advanceTrials()
@@ -23,7 +28,7 @@ func (w *World) Advance() {
 		w.advanceVolume(name)
 	}
 	w.settleClusters()
-	if w.rng.IntN(2) == 0 {
+	if w.chance(2, "a client writes", "") == 0 {
 		w.write()
 	}
 	w.readiness()

@@ -15,16 +15,16 @@ var errLost = errors.New("the reply was lost")
 
 // meanwhile lets the world move on in the middle of a pass: by itself, by another operator, or by a fault.
 func (w *World) meanwhile() {
-	if w.trouble.isMoved || !w.sometimes(w.trouble.Restless, 4) {
+	if w.trouble.isMoved || !w.sometimes(w.trouble.Restless, 4, "meanwhile") {
 		return
 	}
 	w.trouble.isMoved = true
 	acting, identity, isOlder := w.ledger.acting, w.Cluster, w.trouble.isOlder
 	w.trouble.isOlder = false
 	w.logf("meanwhile, in the middle of a pass:")
-	switch w.rng.IntN(3) {
+	switch w.chance(3, "what happens meanwhile", "") {
 	case 0:
-		w.Advance()
+		w.advance()
 	case 1:
 		w.StalePass()
 	default:
@@ -60,10 +60,10 @@ func (w *World) otherPass(life int) plan.Decision {
 		}
 	}()
 	switch {
-	case w.sometimes(w.trouble.Installs, 2):
+	case w.sometimes(w.trouble.Installs, 2, "another install"):
 		w.Cluster.Operator = "another install"
 		w.logf("another install looks")
-	case w.sometimes(w.trouble.OlderRelease, 2):
+	case w.sometimes(w.trouble.OlderRelease, 2, "an older release"):
 		w.trouble.isOlder = true
 		w.logf("an older release looks")
 	case w.trouble.Overlap:
@@ -79,7 +79,7 @@ func (w *World) overlap(life int) plan.Decision {
 	w.logf("another replica acts between look and decision:")
 	uid := w.Cluster.UID
 	w.take(w.ObserveStale(), immortal)
-	w.Advance()
+	w.advance()
 	if w.Cluster.UID != uid {
 		return plan.Decision{} // what it looked at is gone, with all its objects
 	}

@@ -109,13 +109,13 @@ func (w *World) collect(string) { w.Collect() }
 
 // advanceTrouble lets happen by itself what hazards make possible.
 func (w *World) advanceTrouble() {
-	if names := sortedKeys(w.objects.collected); len(names) > 0 && w.rng.IntN(3) == 0 {
-		delete(w.objects.collected, names[w.rng.IntN(len(names))])
+	if names := sortedKeys(w.objects.collected); len(names) > 0 && w.chance(3, "the garbage collector", "") == 0 {
+		delete(w.objects.collected, w.oneOf("object that is collected", names))
 	}
 	if w.trouble.Corruption {
 		w.compareHashes()
 	}
-	if len(w.trouble.late) > 0 && w.rng.IntN(3) == 0 {
+	if len(w.trouble.late) > 0 && w.chance(3, "what is late happens", "") == 0 {
 		late := w.trouble.late
 		w.trouble.late = nil
 		for _, happen := range late {

@@ -15,7 +15,7 @@ var asked = []etcdutil.Version{{Major: 3, Minor: 5, Patch: 21}, {Major: 3, Minor
 
 // ChangeMinor is a user who asks for another version.
 func (w *World) ChangeMinor(string) {
-	w.Spec.Choices.Version = asked[w.rng.IntN(len(asked))]
+	w.Spec.Choices.Version = asked[w.chance(len(asked), "version", "")]
 	w.logf("spec: version %s", w.Spec.Choices.Version)
 }
 
@@ -56,7 +56,7 @@ func (w *World) moveVersion(c *cluster, running []*process) {
 	switch {
 	case c.version.IsZero():
 		c.version = lowest
-	case w.rng.IntN(4) != 0:
+	case w.chance(4, "the version moves", c.id.String()) != 0:
 	case c.downgrade.IsZero():
 		if isEach && lowest.Compare(c.version) > 0 {
 			c.version = lowest
@@ -75,7 +75,7 @@ func (w *World) moveVersion(c *cluster, running []*process) {
 func (w *World) moveFormats(c *cluster, running []*process) {
 	for _, p := range running {
 		p.disk.ran = w.objects.pods[p.pod].made.Version
-		if p.disk.format.IsZero() || w.rng.IntN(2) == 0 {
+		if p.disk.format.IsZero() || w.chance(2, "the format follows", p.pod) == 0 {
 			p.disk.format = c.version
 		}
 	}

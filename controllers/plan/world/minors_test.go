@@ -96,11 +96,12 @@ func TestAClusterOf37ToWhichNobodyWritesGrows(t *testing.T) {
 var minorEvents = []string{"the cluster is of version 3.6", "the cluster is of version 3.7"}
 
 // playMinors is one story of a user who asks for versions of three minors.
-func playMinors(s uint64) (*World, plan.Decision, bool) {
+func playMinors(t *tale) (plan.Decision, bool) {
+	s := t.seed
 	spec := ofVersion([]int{1, 3, 3, 3, 5}[s%5], asked[s%2], s%7 == 0)
-	w := New(s, spec)
+	w := t.begin(spec)
 	w.Suffer(Hazards{Minors: true})
-	w.suffer(250, true)
+	w.suffer(250, 4+w.chance(60, "rate", ""), w.Fault)
 	w.Spec.Paused, w.Spec.Choices.Inputs = false, spec.Choices.Inputs
 	w.Spec.Choices.Version = asked[len(asked)-1]
 	if s%4 == 0 && !w.Spec.Ephemeral {
@@ -112,8 +113,7 @@ func playMinors(s uint64) (*World, plan.Decision, bool) {
 		w.Cure()
 		w.ReturnNodes()
 	}
-	d, rests := w.Settle(4000)
-	return w, d, rests
+	return w.Settle(4000)
 }
 
 func ofVersion(size int, v etcdutil.Version, isEphemeral bool) facts.Desired {

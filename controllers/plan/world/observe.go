@@ -18,9 +18,13 @@ func (w *World) ObserveStale() facts.Observation {
 	if len(w.past) == 0 {
 		return w.Observe()
 	}
-	o := w.observe(w.lagging())
-	if w.sometimes(w.trouble.StaleSpecs, 2) {
-		o.Desired = w.specs[w.rng.IntN(len(w.specs))]
+	back := w.doCount(deedStale, w.chance(len(w.past), "moment that is seen", ""), -1)
+	if back < 0 || back >= len(w.past) {
+		return w.Observe()
+	}
+	o := w.observe(w.lagging(w.past[len(w.past)-1-back]))
+	if w.sometimes(w.trouble.StaleSpecs, 2, "a stale spec") {
+		o.Desired = w.specs[w.chance(len(w.specs), "spec that is seen", "")]
 		o.Desired = atStop(o)
 	}
 	return o
@@ -91,12 +95,11 @@ func (w *World) observeRetained(from objects, o *facts.Observation) {
 }
 
 // lagging is what the operator's caches show: all of one moment, or each kind of another one.
-func (w *World) lagging() objects {
-	from := w.past[w.rng.IntN(len(w.past))]
+func (w *World) lagging(from objects) objects {
 	if !w.trouble.SkewedCaches {
 		return from
 	}
-	other := func() objects { return w.past[w.rng.IntN(len(w.past))] }
+	other := func() objects { return w.past[w.chance(len(w.past), "moment of another cache", "")] }
 	from.pods, from.volumes, from.birth, from.secrets, from.requests = other().pods, other().volumes, other().birth,
 		other().secrets, other().requests
 	services, budget, tasks := other(), other(), other()

@@ -14,8 +14,8 @@ import (
 
 // Ask makes an EtcdRestore, approved on what there is now, or not.
 func (w *World) Ask(source record.Source, survivor string, approved bool) {
-	w.serial++
-	r := facts.Request{Name: fmt.Sprintf("restore-%d", w.serial), ID: fmt.Sprintf("request-%d", w.serial),
+	w.requested++
+	r := facts.Request{Name: fmt.Sprintf("restore-%d", w.requested), ID: fmt.Sprintf("request-%d", w.requested),
 		Created: w.Now, Source: source, Survivor: survivor, Bump: 1e9}
 	if source == record.SourceBackup {
 		r.WantedBackup.Hash = fmt.Sprintf("of %s", r.ID)
@@ -31,12 +31,12 @@ func (w *World) Ask(source record.Source, survivor string, approved bool) {
 // AskAsNeeded makes the EtcdRestore that a person would make of what there is.
 func (w *World) AskAsNeeded() {
 	e := plan.EvidenceOf(w.Observe())
-	if e.Quorum != plan.QuorumLost || w.rng.IntN(3) == 0 {
-		w.Ask(record.SourceBackup, "", w.rng.IntN(4) > 0)
+	if e.Quorum != plan.QuorumLost || w.chance(3, "a backup instead", "") == 0 {
+		w.Ask(record.SourceBackup, "", w.chance(4, "approved", "") > 0)
 		return
 	}
 	for _, m := range e.Members {
-		if m.State == plan.MemberAnswers || m.State == plan.MemberSilent && w.rng.IntN(3) > 0 {
+		if m.State == plan.MemberAnswers || m.State == plan.MemberSilent && w.chance(3, "a silent survivor", m.Name) > 0 {
 			w.Ask(record.SourceSurvivor, m.Name, true)
 			return
 		}
@@ -44,13 +44,23 @@ func (w *World) AskAsNeeded() {
 	w.Ask(record.SourceEmpty, "", true)
 }
 
-// editRequest changes one EtcdRestore, chosen by the seed.
+// anyRequest is one EtcdRestore, chosen by the seed, or -1.
+func (w *World) anyRequest() int {
+	var ids []string
+	for _, r := range w.objects.requests {
+		ids = append(ids, r.ID)
+	}
+	return slices.Index(ids, w.oneOf("EtcdRestore", ids))
+}
+
+// editRequest changes one EtcdRestore.
 func (w *World) editRequest(edit func(*facts.Request)) {
-	if len(w.objects.requests) == 0 {
+	i := w.anyRequest()
+	if i < 0 {
 		return
 	}
 	requests := slices.Clone(w.objects.requests)
-	r := &requests[w.rng.IntN(len(requests))]
+	r := &requests[i]
 	edit(r)
 	w.objects.requests = requests
 	w.logf("user: EtcdRestore %s: approval %q, deletes old %v", r.ID, r.Approval, r.DeletesOld)
@@ -69,8 +79,7 @@ func (w *World) GiveUpOld() { w.editRequest(func(r *facts.Request) { r.DeletesOl
 
 // Withdraw deletes an EtcdRestore.
 func (w *World) Withdraw() {
-	if n := len(w.objects.requests); n > 0 {
-		i := w.rng.IntN(n)
+	if i := w.anyRequest(); i >= 0 {
 		w.logf("user: EtcdRestore %s deleted", w.objects.requests[i].ID)
 		w.objects.requests = slices.Delete(slices.Clone(w.objects.requests), i, i+1)
 	}
@@ -99,16 +108,19 @@ func (w *World) Reconnect() {
 }
 
 // inPlaceFaults are what people and machines do around a restore in place.
-func (w *World) inPlaceFaults() []func() {
-	return []func(){
-		w.AskAsNeeded, w.AskAsNeeded, w.Approve, w.Approve, w.TakeBack, w.Withdraw, w.GiveUpOld,
-		func() { w.CutOff(w.anyName()) }, w.Reconnect, w.Reconnect,
-		w.loseMajority, w.restartSurvivors,
-		func() { w.anyComing(w.DeleteVolume) }, func() { w.anyComing(w.DeleteVolume) },
-		func() { w.anyComing(w.strand) },
-		w.Recreate, w.DeletePeerService,
-		func() { w.anyRestore(w.DeleteRestore) }, func() { w.anyRestore(w.KillRestore) },
-		func() { w.SpoilBackups(true) }, func() { w.SpoilBackups(false) },
+func (w *World) inPlaceFaults() []fault {
+	return []fault{
+		{"AskAsNeeded", 2, by(w.AskAsNeeded)}, {"Approve", 2, by(w.Approve)}, {"TakeBack", 1, by(w.TakeBack)},
+		{"Withdraw", 1, by(w.Withdraw)}, {"GiveUpOld", 1, by(w.GiveUpOld)},
+		{"CutOff", 1, w.CutOff}, {"Reconnect", 2, by(w.Reconnect)},
+		{"loseMajority", 1, by(w.loseMajority)}, {"restartSurvivors", 1, by(w.restartSurvivors)},
+		{"DeleteComing", 2, func(string) { w.anyComing(w.DeleteVolume) }},
+		{"StrandComing", 1, func(string) { w.anyComing(w.strand) }},
+		{"Recreate", 1, by(w.Recreate)}, {"DeletePeerService", 1, by(w.DeletePeerService)},
+		{"DeleteRestore", 1, func(string) { w.anyRestore(w.DeleteRestore) }},
+		{"KillRestore", 1, func(string) { w.anyRestore(w.KillRestore) }},
+		{"SpoilBackups", 1, func(string) { w.SpoilBackups(true) }},
+		{"RepairBackups", 1, func(string) { w.SpoilBackups(false) }},
 	}
 }
 
@@ -134,8 +146,8 @@ func (w *World) restartSurvivors() {
 // anyComing does something to a volume that is restored, or was moved to.
 func (w *World) anyComing(fault func(string)) {
 	names := append(slices.Clone(w.objects.birth.Next.Names), w.objects.birth.Names...)
-	if len(names) > 0 {
-		fault(names[w.rng.IntN(len(names))])
+	if name := w.oneOf("volume that comes", names); name != "" {
+		fault(name)
 	}
 }
 
@@ -152,10 +164,9 @@ func (w *World) strand(name string) {
 
 // inPlaceFaultOrOther is one fault, of a restore in place more often than not.
 func (w *World) inPlaceFaultOrOther() {
-	if w.rng.IntN(3) == 0 {
+	if w.chance(3, "another fault", "") == 0 {
 		w.Fault()
 		return
 	}
-	faults := w.inPlaceFaults()
-	faults[w.rng.IntN(len(faults))]()
+	w.strike(w.inPlaceFaults())
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
@@ -25,10 +26,11 @@ func (w *World) Pass() plan.Decision {
 // StalePass is a pass on a lagging cache, by an operator that may die in the middle of it.
 func (w *World) StalePass() plan.Decision {
 	life := immortal
-	if w.rng.IntN(3) == 0 {
-		life = w.rng.IntN(4)
+	if w.chance(3, "the operator dies", "") == 0 {
+		life = w.doCount(deedDeath, w.chance(4, "effects of its life", ""), immortal)
 	}
-	if w.isAny(w.trouble.Overlap, w.trouble.Installs, w.trouble.OlderRelease) && w.rng.IntN(3) == 0 {
+	if w.isAny(w.trouble.Overlap, w.trouble.Installs, w.trouble.OlderRelease) &&
+		w.chance(3, "another operator", "") == 0 {
 		return w.otherPass(life)
 	}
 	return w.take(w.ObserveStale(), life)
@@ -66,12 +68,12 @@ func (w *World) Settle(passes int) (plan.Decision, bool) {
 	w.ledger.effects = map[string]int{}
 	defer func() { w.ledger.effects, w.ledger.settled = nil, nil }()
 	for range passes {
+		if w.IsUnsafe() {
+			break
+		}
 		w.Advance()
 		d = w.Pass()
 		w.checkRest(d)
-		if w.IsUnsafe() {
-			return d, false
-		}
 		if w.isRest(d) {
 			quiet++
 		} else {
@@ -131,27 +133,51 @@ func (w *World) isForPeople(d plan.Decision) bool {
 	return isUnheard && d.Reason == facts.ReasonGuard || d.Overdue && (isUnheard || w.hasUnproven())
 }
 
+// fault is what people and machines do, so many times as often as others. Most of them hit one Pod.
+type fault struct {
+	name   string
+	weight int
+	do     func(name string)
+}
+
+// by is a fault that hits no Pod.
+func by(do func()) func(string) { return func(string) { do() } }
+
 // Fault does one thing to the world that people and machines do, chosen by the seed.
 func (w *World) Fault() {
-	faults := []func(string){
-		w.DeletePod, w.DeletePod, w.loseMember, w.DeleteVolume, w.KillContainer, w.KillContainer, w.WipeDisk, w.EndPod,
-		w.StripSeal,
-		w.Freeze, w.Isolate, w.Hide, w.LoseNode, w.Undress, w.StripInputs,
-		func(string) { w.LoseObject("demo") },
-		func(string) { w.DeletePeerService() },
-		func(string) { w.Cure() },
-		func(string) { w.ReturnNodes() },
-		func(string) { w.ToggleQuota(!w.refusing) },
-		func(string) { w.Recreate() },
-		func(string) { w.DeleteTrial() },
-		func(string) { w.changeSpec() }, func(string) { w.changeSpec() }, func(string) { w.changeSpec() },
-		func(string) { w.changeSpec() },
-	}
-	faults = append(faults, w.hazardFaults()...)
+	faults := append([]fault{
+		{"DeletePod", 2, w.DeletePod}, {"loseMember", 1, w.loseMember}, {"DeleteVolume", 1, w.DeleteVolume},
+		{"KillContainer", 2, w.KillContainer}, {"WipeDisk", 1, w.WipeDisk}, {"EndPod", 1, w.EndPod},
+		{"StripSeal", 1, w.StripSeal}, {"Freeze", 1, w.Freeze}, {"Isolate", 1, w.Isolate}, {"Hide", 1, w.Hide},
+		{"LoseNode", 1, w.LoseNode}, {"Undress", 1, w.Undress}, {"StripInputs", 1, w.StripInputs},
+		{"LoseObject", 1, func(string) { w.LoseObject("demo") }},
+		{"DeletePeerService", 1, by(w.DeletePeerService)},
+		{"Cure", 1, by(w.Cure)}, {"ReturnNodes", 1, by(w.ReturnNodes)},
+		{"ToggleQuota", 1, func(string) { w.ToggleQuota(!w.refusing) }},
+		{"Recreate", 1, by(w.Recreate)}, {"DeleteTrial", 1, by(w.DeleteTrial)}, {"changeSpec", 4, by(w.changeSpec)},
+	}, w.hazardFaults()...)
 	if w.hasRestores() {
 		faults = append(faults, w.restoreFaults()...)
 	}
-	faults[w.rng.IntN(len(faults))](w.anyName())
+	w.strike(faults)
+}
+
+// strike lets one of these happen. Each draws a number, as Pods do: those that a hazard adds change nothing but what
+// they take the place of.
+func (w *World) strike(faults []fault) {
+	var tickets []string
+	for _, f := range faults {
+		for n := range f.weight {
+			tickets = append(tickets, fmt.Sprint(f.name, "#", n))
+		}
+	}
+	drawn, _, _ := strings.Cut(w.oneOf("fault", tickets), "#")
+	name, victim, _ := strings.Cut(w.do(deedFault, drawn+" "+w.oneOf("victim", sortedKeys(w.objects.pods))), " ")
+	for _, f := range faults {
+		if f.name == name {
+			f.do(victim)
+		}
+	}
 }
 
 // loseMember deletes a member's Pod and its volume.
@@ -160,54 +186,38 @@ func (w *World) loseMember(name string) {
 	w.DeleteVolume(name)
 }
 
-func (w *World) anyName() string {
-	names := sortedKeys(w.objects.pods)
-	if len(names) == 0 {
-		return ""
-	}
-	return names[w.rng.IntN(len(names))]
-}
-
 // changeSpec is a user who changes their mind.
 func (w *World) changeSpec() {
-	switch w.rng.IntN(5) {
+	switch w.chance(5, "what the user changes", "") {
 	case 0:
 		w.Spec.Paused = !w.Spec.Paused
 	case 1:
-		w.Spec.Choices.Version.Patch = []int{15, 16, 17}[w.rng.IntN(3)]
+		w.Spec.Choices.Version.Patch = []int{15, 16, 17}[w.chance(3, "patch", "")]
 	case 2:
-		w.Spec.Choices.Inputs = []string{"a", "b", "broken", "never-serves", "unheard"}[w.rng.IntN(5)]
+		w.Spec.Choices.Inputs = []string{"a", "b", "broken", "never-serves", "unheard"}[w.chance(5, "inputs", "")]
 		c := w.Spec.Choices
 		w.Broken[c], w.NeverServes[c] = c.Inputs == "broken", c.Inputs == "never-serves"
 		w.Unheard[c] = c.Inputs == "unheard"
 	default:
-		w.Spec.Size = []int{1, 3, 5}[w.rng.IntN(3)]
+		w.Spec.Size = []int{1, 3, 5}[w.chance(3, "size", "")]
 	}
 	w.logf("spec: size %d, version %s, inputs %s, paused %v", w.Spec.Size, w.Spec.Choices.Version,
 		w.Spec.Choices.Inputs, w.Spec.Paused)
 }
 
-// Play runs one story: a cluster is created, and for so many steps things happen to it while operators, up to two at
-// once and with lagging caches, look after it. With faults they are also made to happen.
-func Play(seed uint64, spec facts.Desired, steps int, faults bool) *World {
-	w := New(seed, spec)
-	w.suffer(steps, faults)
-	return w
-}
-
-// suffer lets so many steps go by.
-func (w *World) suffer(steps int, faults bool) {
-	rate := 4 + w.rng.IntN(60)
+// suffer lets so many steps go by: things happen to a cluster, a fault in one of `once` of them, while operators, up to
+// two at once and with lagging caches, look after it.
+func (w *World) suffer(steps, once int, fault func()) {
 	for range steps {
 		w.Advance()
-		if faults && w.rng.IntN(rate) == 0 {
-			w.Fault()
+		if w.chance(once, "a fault happens", "") == 0 {
+			fault()
 		}
-		if w.rng.IntN(4) > 0 {
+		if w.chance(4, "the operator looks", "") > 0 {
 			w.StalePass()
 		}
 		if w.IsUnsafe() {
-			break
+			return
 		}
 	}
 }

@@ -25,9 +25,9 @@ func (w *World) carryOutEtcd(c changes.Change) error {
 		w.checkRemoval(cl, removal.ID)
 	}
 	switch {
-	case w.sometimes(w.trouble.SlowEtcd, 6):
+	case w.sometimes(w.trouble.SlowEtcd, 6, "etcd refuses"):
 		return errors.New("etcdserver: unhealthy cluster")
-	case w.sometimes(w.trouble.SlowEtcd, 6):
+	case w.sometimes(w.trouble.SlowEtcd, 6, "etcd is late"):
 		w.trouble.late = append(w.trouble.late, func() { _ = w.commit(cl, c) })
 		return errLost
 	}

@@ -115,11 +115,11 @@ func (w *World) editPreflight(edit func(*facts.Preflight)) {
 
 // advanceTasks takes each Pod that runs once a step on, now and then.
 func (w *World) advanceTasks() {
-	if p := w.objects.preflight; p != nil && w.rng.IntN(2) == 0 {
+	if p := w.objects.preflight; p != nil && w.chance(2, "the preflight moves", "") == 0 {
 		w.advancePreflight(*p)
 	}
 	for _, name := range sortedKeys(w.objects.restores) {
-		if w.rng.IntN(2) == 0 {
+		if w.chance(2, "a restore moves", name) == 0 {
 			w.advanceRestore(name, w.objects.restores[name])
 		}
 	}
@@ -150,8 +150,8 @@ func (w *World) look(p *facts.Preflight) {
 		p.Phase, p.Reason, p.Failure = facts.PodFailed, "ManifestInvalid", "the manifest is damaged"
 	case etcdutil.WhyNotBegin(wrote, p.Asked.Version) != "":
 		p.Phase, p.Reason, p.Failure = facts.PodFailed, "VersionDiffers", "the backup is of a newer minor version"
-	case w.rng.IntN(8) == 0:
-		p.Phase = facts.PodFailed // killed
+	case w.chance(8, "the preflight is killed", "") == 0:
+		p.Phase = facts.PodFailed
 	default:
 		p.Phase, p.Found = facts.PodSucceeded, record.Origin{Hash: p.Asked.Hash, Key: key, SHA256: "sha of " + key,
 			SizeBytes: int64(1 + s.newest), Revision: 7, Version: wrote, AuthEnabled: s.auth, Alarms: s.alarms()}
@@ -205,8 +205,8 @@ func (w *World) lay(name string, t *restoreTask) {
 	case w.storeOf(facts.WantedBackup{Hash: t.origin.Hash}).damaged[t.origin.Key]:
 		t.Phase, t.Reason, t.Failure = facts.PodFailed, "ObjectDamaged", "the object is not what its manifest says"
 		return
-	case d == nil || w.rng.IntN(8) == 0:
-		t.Phase = facts.PodFailed // killed
+	case d == nil || w.chance(8, "a restore is killed", name) == 0:
+		t.Phase = facts.PodFailed
 		return
 	}
 	from := w.fetched(t)
@@ -223,7 +223,7 @@ func (w *World) lay(name string, t *restoreTask) {
 	c := w.formed(id, t.Incarnation, t.initial)
 	if !w.isHeld(id) { // what was restored before it left no trace, and nothing of it ever ran
 		c.from, c.alarm = from, t.origin.Alarms != ""
-		c.full = c.alarm && w.rng.IntN(2) == 0
+		c.full = c.alarm && w.chance(2, "what is restored is full", from) == 0
 		c.downgrade = w.downgradeIn(t.origin)
 	}
 	if c.from != from {
@@ -259,33 +259,32 @@ func (w *World) holdsVolume(name, uid string) bool {
 }
 
 // restoreFaults are what goes wrong while a cluster begins with a backup.
-func (w *World) restoreFaults() []func(string) {
-	return []func(string){
-		func(string) { w.SpoilBackups(true) },
-		func(string) { w.SpoilBackups(false) }, func(string) { w.SpoilBackups(false) },
-		func(string) { w.NewerBackups() },
-		func(string) { w.DamageNewest() },
-		func(string) { w.DeletePreflight() },
-		func(string) { w.anyRestore(w.DeleteRestore) }, func(string) { w.anyRestore(w.DeleteRestore) },
-		func(string) { w.anyRestore(w.KillRestore) },
-		func(string) { w.anyRestore(w.DeleteVolume) },
-		func(string) { w.changeWish() },
+func (w *World) restoreFaults() []fault {
+	return []fault{
+		{"SpoilBackups", 1, func(string) { w.SpoilBackups(true) }},
+		{"RepairBackups", 2, func(string) { w.SpoilBackups(false) }},
+		{"NewerBackups", 1, by(w.NewerBackups)},
+		{"DamageNewest", 1, by(w.DamageNewest)},
+		{"DeletePreflight", 1, by(w.DeletePreflight)},
+		{"DeleteRestore", 2, func(string) { w.anyRestore(w.DeleteRestore) }},
+		{"KillRestore", 1, func(string) { w.anyRestore(w.KillRestore) }},
+		{"DeleteVolumeOfRestore", 1, func(string) { w.anyRestore(w.DeleteVolume) }},
+		{"changeWish", 1, by(w.changeWish)},
 	}
 }
 
 // restoreFaultOrOther is one fault, of a restore as often as not.
 func (w *World) restoreFaultOrOther() {
-	if w.rng.IntN(2) == 0 {
+	if w.chance(2, "another fault", "") == 0 {
 		w.Fault()
 		return
 	}
-	faults := w.restoreFaults()
-	faults[w.rng.IntN(len(faults))]("")
+	w.strike(w.restoreFaults())
 }
 
 func (w *World) anyRestore(fault func(string)) {
-	if names := sortedKeys(w.objects.restores); len(names) > 0 {
-		fault(names[w.rng.IntN(len(names))])
+	if name := w.oneOf("restore", sortedKeys(w.objects.restores)); name != "" {
+		fault(name)
 	}
 }
 
@@ -376,7 +375,7 @@ func (w *World) KillRestore(name string) {
 // changeWish is a user who wants to begin with something else, with nothing, or with what is not there.
 func (w *World) changeWish() {
 	w.Spec.Restore = []facts.WantedBackup{{}, {Hash: "one"}, {Hash: "two"},
-		{Fault: "what is named is not there"}}[w.rng.IntN(4)]
+		{Fault: "what is named is not there"}}[w.chance(4, "wish", "")]
 	w.logf("spec: begin with %+v", w.Spec.Restore)
 }
 

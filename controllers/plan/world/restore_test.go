@@ -143,24 +143,13 @@ var restoreEvents = []string{
 }
 
 // playRestore is one story of a cluster that is to begin with a backup, whose faults come early.
-func playRestore(s uint64) (*World, plan.Decision, bool) {
+func playRestore(t *tale) (plan.Decision, bool) {
+	s := t.seed
 	spec := restoring([]int{1, 3, 3, 5}[s%4])
 	spec.TLS = s%4 != 0
-	w := New(s, spec)
+	w := t.begin(spec)
 	w.storeOf(spec.Restore).newest = int(s % 2)
-	rate := 3 + w.rng.IntN(30)
-	for range 60 + w.rng.IntN(120) {
-		w.Advance()
-		if w.rng.IntN(rate) == 0 {
-			w.restoreFaultOrOther()
-		}
-		if w.rng.IntN(4) > 0 {
-			w.StalePass()
-		}
-		if w.IsUnsafe() {
-			return w, plan.Decision{}, false
-		}
-	}
+	w.suffer(60+w.chance(120, "steps", ""), 3+w.chance(30, "rate", ""), w.restoreFaultOrOther)
 	w.Spec.Paused, w.Spec.Choices = false, spec.Choices
 	w.ToggleQuota(false)
 	w.SpoilBackups(false)
@@ -172,6 +161,5 @@ func playRestore(s uint64) (*World, plan.Decision, bool) {
 		w.Cure()
 		w.ReturnNodes()
 	}
-	d, rests := w.Settle(3000)
-	return w, d, rests
+	return w.Settle(3000)
 }

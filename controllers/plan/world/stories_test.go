@@ -5,25 +5,43 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 var (
-	first   = flag.Uint64("first", 1, "the seed of the first story of each kind")
-	stories = flag.Int("stories", 150, "how many stories are played, of all kinds")
-	every   = flag.Uint64("every", 4, "play the systematic tests at one of so many moments")
-	seed    = flag.Uint64("seed", 0, "play only the story of this seed, of the kind of -kind, and print it")
-	ofKind  = flag.String("kind", "plain", "the kind of story that -seed plays")
+	first     = flag.Uint64("first", 1, "the seed of the first story of each kind")
+	stories   = flag.Int("stories", 150, "how many stories are played, of all kinds")
+	every     = flag.Uint64("every", 4, "play the systematic tests at one of so many moments")
+	seed      = flag.Uint64("seed", 0, "play only the story of this seed, of the kind of -kind, and print it")
+	storyFile = flag.String("story", "", "play only the recorded story of this file, and print it")
+	ofKind    = flag.String("kind", "plain", "the kind of story that -seed plays")
 )
 
-// kind is a kind of story that a seed tells.
+// tale is one story: of a seed, and of a script if it was recorded.
+type tale struct {
+	seed   uint64
+	script Script
+	w      *World
+	last   plan.Decision
+}
+
+// begin is the world of the story.
+func (t *tale) begin(spec facts.Desired) *World {
+	t.w = New(t.seed, spec)
+	t.w.script = t.script
+	return t.w
+}
+
+// kind is a kind of story.
 type kind struct {
 	name    string
-	play    func(seed uint64) (w *World, last plan.Decision, rests bool)
+	play    func(*tale) (last plan.Decision, rests bool)
 	happens []string // what must be in the logs, or its stories prove nothing
 	gate    int      // how many of 150 stories are of this kind; of the others, the soak plays all
 }
@@ -37,20 +55,33 @@ func kinds() []kind {
 		{"minors", playMinors, minorEvents, 0},
 	}
 	for _, run := range hazardRuns {
-		all = append(all, kind{run.name, func(s uint64) (*World, plan.Decision, bool) {
-			return playHazard(s, run.hazards)
-		}, run.happens, 0})
+		all = append(all, kind{run.name, func(t *tale) (plan.Decision, bool) { return playHazard(t, run.hazards) },
+			run.happens, 0})
 	}
 	return all
 }
 
-// tell plays one story. That it never comes to rest is a violation of its own.
-func (k kind) tell(seed uint64) *World {
-	w, d, rests := k.play(seed)
-	if !rests && !w.IsUnsafe() {
-		w.stall("never comes to rest: %s: %s", d.Rule, d.Message)
+// kindOf finds a kind by its name.
+func kindOf(name string) (kind, bool) {
+	all := kinds()
+	i := slices.IndexFunc(all, func(k kind) bool { return k.name == name })
+	return all[max(i, 0)], i >= 0
+}
+
+// tell plays one story. That it never comes to rest is a violation of its own, and so is a panic.
+func (k kind) tell(seed uint64, script Script) (t *tale) {
+	t = &tale{seed: seed, script: script}
+	defer func() {
+		if why := recover(); why != nil {
+			t.w.logf("%s", debug.Stack())
+			t.w.violate("panic: %v", why)
+		}
+	}()
+	last, rests := k.play(t)
+	if t.last = last; !rests && !t.w.IsUnsafe() {
+		t.w.stall("never comes to rest: %s: %s", last.Rule, last.Message)
 	}
-	return w
+	return t
 }
 
 func TestNoStoryViolatesAnInvariant(t *testing.T) {
@@ -59,20 +90,23 @@ func TestNoStoryViolatesAnInvariant(t *testing.T) {
 	}
 	for _, k := range kinds() {
 		for s := *first; s < *first+uint64(*stories*k.gate/150); s++ {
-			report(t, k, s, k.tell(s))
+			report(t, k, s, k.tell(s, nil).w)
 		}
 	}
 }
 
 // It is for people: it tells one story that was generated.
 func TestTheStoryOfOneSeed(t *testing.T) {
-	for _, k := range kinds() {
-		if *seed != 0 && k.name == *ofKind {
-			w := k.tell(*seed)
-			fmt.Print(w.Story(len(w.Log)))
-			report(t, k, *seed, w)
-		}
+	if *seed == 0 {
+		t.Skip("none is asked for")
 	}
+	k, isKnown := kindOf(*ofKind)
+	if !isKnown {
+		t.Fatalf("there is no kind %q", *ofKind)
+	}
+	w := k.tell(*seed, nil).w
+	fmt.Print(w.Story(len(w.Log)))
+	report(t, k, *seed, w)
 }
 
 // report fails for a story that violates an invariant. One in which the operator does not get on is a finding: what a

@@ -46,7 +46,7 @@ func (w *World) dropTrial(i int) {
 func (w *World) advanceTrials() {
 	trials := slices.Clone(w.objects.trials)
 	for i := range trials {
-		if w.rng.IntN(2) == 0 {
+		if w.chance(2, "a trial moves", trials[i].Member) == 0 {
 			w.advanceTrial(&trials[i])
 		}
 	}
@@ -58,24 +58,28 @@ func (w *World) advanceTrial(t *facts.Trial) {
 	case isAway || t.HasSucceeded() || t.HasFailed():
 	case w.Broken[t.Choices]:
 		t.Waiting, t.Message = "ImagePullBackOff", "image not found"
-	case !t.Started && w.rng.IntN(16) == 0: // its node does not take it, and would take the member
+	case !t.Started && w.chance(16, "a trial is not taken", t.Member) == 0: // its node does not take it, and would take the member
 		t.Phase, t.Finished = facts.PodFailed, w.Now
 		w.tried[tried{t.Node, t.Choices}] = true
 	case !t.Started:
 		t.Phase, t.Started, t.Waiting, t.Message = facts.PodRunning, true, "", ""
-	case w.rng.IntN(8) == 0:
-		t.Phase, t.Finished = facts.PodFailed, w.Now // evicted
+	case w.chance(8, "a trial is evicted", t.Member) == 0:
+		t.Phase, t.Finished = facts.PodFailed, w.Now
 	default:
 		t.Phase, t.Finished = facts.PodSucceeded, w.Now
 		w.tried[tried{t.Node, t.Choices}] = true
 	}
-	t.GoesOn = !t.HasEnded() || t.GoesOn && w.rng.IntN(8) == 0 // for a container that was injected
+	t.GoesOn = !t.HasEnded() || t.GoesOn && w.chance(8, "a trial goes on", t.Member) == 0 // for a container that was injected
 }
 
 // DeleteTrial is a kubectl delete pod.
 func (w *World) DeleteTrial() {
-	if n := len(w.objects.trials); n > 0 {
-		w.dropTrial(w.rng.IntN(n))
+	var members []string
+	for _, t := range w.objects.trials {
+		members = append(members, t.Member)
+	}
+	if i := w.trialAt(w.oneOf("trial", members)); i >= 0 {
+		w.dropTrial(i)
 		w.logf("fault: a trial Pod deleted")
 	}
 }

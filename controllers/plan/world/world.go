@@ -3,7 +3,6 @@ package world
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -29,9 +28,16 @@ type World struct {
 	// Log is what happened, one line each, for a failure to be read.
 	Log []string
 
-	refusing   bool // Kubernetes admits no new Pod
-	rng        *rand.Rand
+	// Deeds are what happened by the seed.
+	Deeds []Deed
+
+	script     Script // what happens in the place of what the seed draws; nil for that
+	refusing   bool   // Kubernetes admits no new Pod
+	seed       uint64
+	questions  map[question]int // how often each was asked in this step
 	serial     int
+	requested  int // EtcdRestores
+	recreated  int // how often the cluster was
 	objects    objects
 	past       []objects       // what a stale cache may still show
 	specs      []facts.Desired // and what a user asked for then
@@ -101,7 +107,8 @@ func New(seed uint64, spec facts.Desired) *World {
 		Broken:      map[facts.Choices]bool{},
 		NeverServes: map[facts.Choices]bool{},
 		Unheard:     map[facts.Choices]bool{},
-		rng:         rand.New(rand.NewPCG(seed, 1)),
+		seed:        seed,
+		questions:   map[question]int{},
 		objects: objects{
 			made: map[string]bool{}, secrets: map[string]bool{},
 			pods: map[string]pod{}, volumes: map[string]volume{}, restores: map[string]restoreTask{},

@@ -111,19 +111,20 @@ var plainEvents = []string{"roll EvictPod", "replace RemoveMember", "pod-metadat
 	"retained-data AdoptData", "is started anew with"}
 
 // play is one story with faults and its quiet end, in which the spec is put right.
-func play(s uint64) (*World, plan.Decision, bool) {
+func play(t *tale) (plan.Decision, bool) {
+	s := t.seed
 	spec := Spec3([]int{1, 3, 3, 3, 5}[s%5])
 	spec.Ephemeral = s%7 == 0
 	spec.TLS = s%4 != 0
-	w := Play(s, spec, 250, true)
+	w := t.begin(spec)
+	w.suffer(250, 4+w.chance(60, "rate", ""), w.Fault)
 	w.Spec.Paused, w.Spec.Choices = false, spec.Choices
 	w.ToggleQuota(false)
 	if s%3 == 0 {
 		w.Cure()
 		w.ReturnNodes()
 	}
-	d, rests := w.Settle(3000)
-	return w, d, rests
+	return w.Settle(3000)
 }
 
 func TestALearnerThatIsStartingIsNotGivenUpForTheRemovalOfAnother(t *testing.T) {
