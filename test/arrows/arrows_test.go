@@ -1,5 +1,5 @@
 // Package arrows holds the code to the picture of docs/architecture.md: who may import whom, and that what decides
-// stays pure. depguard says the same of direct imports while one types; here it is proven over `go list -deps`.
+// stays pure. It is proven over `go list -deps`.
 package arrows
 
 import (
@@ -83,6 +83,8 @@ func TestTheRulesThemselvesObject(t *testing.T) {
 		"the planner importing the API":                objection(plan, module+"/api/v1alpha1") != "",
 		"the planner reaching the network":             forbidden(plan, "net"),
 		"the planner reaching a Kubernetes package":    forbidden(plan, "k8s.io/api/core/v1"),
+		"the planner importing the file system":        objection(plan, "os") != "" && objection(plan, "os/exec") != "",
+		"apply importing the libraries of tests":       objection(apply, "github.com/onsi/gomega") != "",
 		"apply importing observe":                      objection(apply, module+"/controllers/observe") != "",
 		"apply importing the test tree":                objection(apply, module+"/test/e2e") != "",
 		"(must be allowed) the planner using etcdutil": objection(plan, module+"/pkg/etcdutil") == "",
@@ -96,6 +98,9 @@ func TestTheRulesThemselvesObject(t *testing.T) {
 
 // objection says why a package of a room may not import a path directly, or "".
 func objection(from room, imported string) string {
+	if matches(from.shuns, imported) || from.path != "test" && matches(onlyInTests, imported) {
+		return "room " + from.path + " does not import it itself"
+	}
 	if to, ok := roomOf(imported); ok {
 		if to.path == from.path || slices.Contains(from.enters, to.path) {
 			return ""
