@@ -1,7 +1,8 @@
 // Package azureserver starts a real server of Azure's blobs for tests: azurite-blob, a process of its own. Its proxies and their
 // faults are those of package s3server, whose names of operations stand for Azure's own.
 //
-// The program is brought by `make bin/azure/azurite-blob`, which needs npm, and looked for in $AZURE_BINARIES.
+// The program is brought by `make bin/azure/azurite-blob`, which needs npm, and looked for in $AZURE_BINARIES. Only a
+// full run needs it.
 package azureserver
 
 import (
@@ -43,9 +44,11 @@ type Server struct {
 	address string
 }
 
-// Start runs the program until the test ends. It needs $AZURE_BINARIES; a program that is missing there fails the test.
+// Start runs the program until the test ends, in a full run. It needs $AZURE_BINARIES; a program that is missing there
+// fails the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
+	needs.Full(t, "a server of Azure's blobs, "+program)
 	dir := needs.Variable(t, "AZURE_BINARIES", "Get Azure's server (make bin/azure/azurite-blob; it takes npm) and set it to bin/azure.")
 	key := base64.StdEncoding.EncodeToString([]byte(rand.Text()))
 	s := &Server{Container: "backups", Credentials: t.TempDir(), address: s3server.FreeAddress(t)}

@@ -1,7 +1,7 @@
 // Package gcsserver starts a real server of Google Cloud Storage's protocol for tests: fake-gcs-server, a process of its own.
 // Its proxies and their faults are those of package s3server, whose names of operations stand for GCS's own.
 //
-// The program is built by `make bin/gcs/fake-gcs-server` and looked for in $GCS_BINARIES.
+// The program is built by `make bin/gcs/fake-gcs-server` and looked for in $GCS_BINARIES. Only a full run needs it.
 package gcsserver
 
 import (
@@ -41,15 +41,22 @@ type Server struct {
 	Credentials string
 }
 
-// Start runs the program until the test ends. It needs $GCS_BINARIES; a program that is missing there fails the test.
+// Absent is a server that does not run, for a proxy that answers everything in its place.
+func Absent(t testing.TB) *Server {
+	t.Helper()
+	return &Server{Endpoint: "http://" + s3server.FreeAddress(t), Bucket: "backups", Credentials: serviceAccount(t)}
+}
+
+// Start runs the program until the test ends, in a full run. It needs $GCS_BINARIES; a program that is missing there
+// fails the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
+	needs.Full(t, "a server of GCS's protocol, "+program)
 	dir := needs.Variable(t, "GCS_BINARIES", "Build GCS's server (make bin/gcs/fake-gcs-server) and set it to bin/gcs.")
 	root := t.TempDir()
-	s := &Server{Bucket: "backups", Credentials: serviceAccount(t)}
+	s := Absent(t)
 	must(t, os.Mkdir(filepath.Join(root, s.Bucket), 0o700))
-	address := s3server.FreeAddress(t)
-	s.Endpoint = "http://" + address
+	address := strings.TrimPrefix(s.Endpoint, "http://")
 	_, port, err := net.SplitHostPort(address)
 	must(t, err)
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))

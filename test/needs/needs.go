@@ -1,5 +1,6 @@
-// Package needs is where every test says what it needs of the machine. On a person's machine a test is skipped where something is
-// missing; with CI set it fails, because a test that CI does not run proves nothing.
+// Package needs is where every test says what it needs of the machine. On a person's machine a test is skipped where
+// something is missing; with CI set it fails, because a test that CI does not run proves nothing. What only a full run
+// plays, with FULL set, is skipped without it, in CI as well.
 package needs
 
 import (
@@ -23,6 +24,23 @@ func Missing(t T, what string) {
 	t.Skip(what)
 }
 
+// IsFull says that this is a full run: of every release of etcd, every store, and whatever takes long.
+func IsFull() bool { return os.Getenv("FULL") != "" }
+
+// Full ends a test that only a full run plays.
+func Full(t T, why string) {
+	t.Helper()
+	if !IsFull() {
+		t.Skip("only with FULL=1: " + why)
+	}
+}
+
+// Unfit ends a test that says nothing on a machine like this one, and is no loss there.
+func Unfit(t T, why string) {
+	t.Helper()
+	t.Skip(why)
+}
+
 // Variable is the value of an environment variable that a test cannot do without.
 func Variable(t T, name, howToSet string) string {
 	t.Helper()
@@ -31,6 +49,20 @@ func Variable(t T, name, howToSet string) string {
 		Missing(t, fmt.Sprintf("%s is not set. %s", name, howToSet))
 	}
 	return value
+}
+
+// Release is the release of etcd that every test is played on.
+const Release = "3.6.16"
+
+// AllReleases are those that promises are kept to.
+var AllReleases = []string{"3.5.35", Release, "3.7.3"}
+
+// Releases are those that a test is played on which expects the same of each: in a full run all.
+func Releases() []string {
+	if IsFull() {
+		return AllReleases
+	}
+	return []string{Release}
 }
 
 // Etcd is the directory that has the programs of every release of etcd, as <version>/etcd.

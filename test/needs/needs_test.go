@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"syscall"
 	"testing"
 )
@@ -33,6 +34,29 @@ func TestWhatIsMissingSkipsATestForAPersonAndFailsItInCI(t *testing.T) {
 	if !slices.Contains(person, "skip") || slices.Contains(person, "fail") || !slices.Contains(ci, "fail") {
 		t.Errorf("a person: %v, CI: %v", person, ci)
 	}
+}
+
+func TestWhatOnlyAFullRunPlaysIsSkippedWithoutItInCIAsWell(t *testing.T) {
+	t.Setenv("CI", "1")
+	for full, want := range map[string]told{"": {"skip"}, "1": nil} {
+		t.Setenv("FULL", full)
+		var gate told
+		Full(&gate, "it takes an hour")
+		if !slices.Equal(gate, want) || (len(Releases()) == len(AllReleases)) != (full != "") {
+			t.Errorf("FULL=%s: %v, with etcd %v", full, gate, Releases())
+		}
+	}
+}
+
+func TestATestThatWantsAProcessOfItsOwnHasOne(t *testing.T) {
+	if os.Getenv(again) == "" {
+		t.Setenv("OUTSIDE", strconv.Itoa(os.Getpid()))
+	}
+	Alone(t, func(t *testing.T) {
+		if os.Getenv("OUTSIDE") == strconv.Itoa(os.Getpid()) {
+			t.Error("it runs in the process of all tests")
+		}
+	})
 }
 
 func TestNoTestSkipsItselfButThroughThisPackage(t *testing.T) {

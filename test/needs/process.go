@@ -17,6 +17,16 @@ import (
 // again is the name of a test that runs for the second time, in a process that was started for it.
 const again = "ETCD_STEWARD_TEST_AGAIN"
 
+// Alone runs a test in a process of its own, where nobody else asks for memory.
+func Alone(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	if os.Getenv(again) == t.Name() {
+		test(t)
+		return
+	}
+	rerun(t, (*exec.Cmd).Run)
+}
+
 // FilePermissions runs a test where the permissions of files hold. They do not hold for root. There the test runs in a second
 // process, which has given up root's right to pass over them.
 func FilePermissions(t *testing.T, test func(t *testing.T)) {

@@ -3,7 +3,8 @@
 //
 // A Proxy before a server does what networks and overloaded, wrong or hostile servers do.
 //
-// The programs are built by `make bin/s3/versitygw bin/s3/rclone` and looked for in $S3_BINARIES.
+// The programs are built by `make bin/s3/versitygw bin/s3/rclone` and looked for in $S3_BINARIES. Only a full
+// run needs rclone.
 package s3server
 
 import (
@@ -73,11 +74,16 @@ func Each(t *testing.T, o Options, test func(t *testing.T, s *Server)) {
 	}
 }
 
-// Start runs a program until the test ends. It needs $S3_BINARIES; a program that is missing there fails the test.
+// Start runs a program until the test ends. It needs $S3_BINARIES; a program that is missing there fails the test. Only a
+// full run has another than versitygw.
 func Start(t testing.TB, kind Kind, o Options) *Server {
 	t.Helper()
+	if kind != Versitygw {
+		needs.Full(t, "a second S3 server, "+string(kind))
+	}
 	if o.Binaries == "" {
-		o.Binaries = needs.Variable(t, "S3_BINARIES", "Build S3's servers (make bin/s3/versitygw bin/s3/rclone) and set it to bin/s3.")
+		o.Binaries = needs.Variable(t, "S3_BINARIES",
+			"Build an S3 server (make bin/s3/"+string(kind)+") and set it to bin/s3.")
 	}
 	if o.Dir == "" {
 		o.Dir = t.TempDir()

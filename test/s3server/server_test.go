@@ -15,8 +15,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
-
-	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 func TestEveryServerKeepsObjectsWithAndWithoutTLS(t *testing.T) {
@@ -124,7 +122,7 @@ func TestAServerEndsWithItsTest(t *testing.T) {
 		var s *Server
 		t.Run(string(kind), func(t *testing.T) { s = Start(t, kind, Options{}) })
 		if s == nil {
-			needs.Missing(t, "nothing was started")
+			continue // it says itself why it did not start
 		}
 		if s.process.cmd.ProcessState == nil || s.process.cmd.ProcessState.Exited() {
 			t.Errorf("%s was not killed: %v", kind, s.process.cmd.ProcessState)
