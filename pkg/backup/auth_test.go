@@ -7,6 +7,8 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // enableAuth turns authentication on with a root user without a password: with TLS its certificate is enough.
@@ -22,7 +24,7 @@ func (c *cluster) enableAuth() {
 }
 
 func TestAClusterWithAuthenticationIsBackedUpByItsCertificateAndNotWithoutOne(t *testing.T) {
-	for _, version := range releases {
+	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			bucket, _ := volumeBucket(t)
@@ -50,7 +52,7 @@ func TestAClusterWithAuthenticationIsBackedUpByItsCertificateAndNotWithoutOne(t 
 }
 
 func TestAnAlarmIsWrittenIntoTheManifest(t *testing.T) {
-	for _, version := range releases {
+	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			c := startCluster(t, version, 1, false, "--quota-backend-bytes=600000")

@@ -13,10 +13,10 @@ import (
 )
 
 // openAzure is the store at a server, or at a proxy before it, as the agent opens it: from files.
-func openAzure(t testing.TB, s *azureserver.Server, endpoint string) *store.Bucket {
+func openAzure(t testing.TB, s *azureserver.Server, endpoint string, stall time.Duration) *store.Bucket {
 	t.Helper()
 	config := store.Config{Azure: &store.Azure{Container: s.Container, Prefix: "some/prefix", Endpoint: endpoint}}
-	options := store.Options{CredentialsDir: s.Credentials, Stall: stallAt(endpoint, s.Endpoint)}
+	options := store.Options{CredentialsDir: s.Credentials, Stall: stall}
 	bucket, err := store.Open(context.Background(), config, options)
 	must(t, err)
 	t.Cleanup(func() { _ = bucket.Close() })
@@ -45,14 +45,15 @@ func TestAnAzureThatFailsIsNamedAndHoldsNoBackup(t *testing.T) {
 				t.Parallel()
 				p, endpoint := s.Proxy(t)
 				fault := p.Inject(tc.fault)
-				o := liarOptions(t, openAzure(t, s, endpoint), l.serve(t, "m0")).ofAnotherCluster()
-				o.Stall = 2 * time.Second
+				stall := stallFor(tc.want)
+				o := liarOptions(t, openAzure(t, s, endpoint, stall), l.serve(t, "m0")).ofAnotherCluster()
+				o.Stall = stall
 				_, err := Take(context.Background(), o)
 				wantReason(t, err, tc.want)
 				if fault.Count() == 0 {
 					t.Error("the fault was not met")
 				}
-				if left := objects(t, openAzure(t, s, s.Endpoint), o.Identity); slices.ContainsFunc(left, isManifest) {
+				if left := objects(t, openAzure(t, s, s.Endpoint, patient), o.Identity); slices.ContainsFunc(left, isManifest) {
 					t.Errorf("the store has %v", left)
 				}
 			})

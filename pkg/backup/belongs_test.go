@@ -11,10 +11,11 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 func TestADatabaseIsOfTheMemberThatLivedOnItAndOfNoOther(t *testing.T) {
-	for _, release := range releases {
+	for _, release := range needs.Releases() {
 		t.Run(release, func(t *testing.T) {
 			c := startCluster(t, release, 1, false)
 			members, err := c.client.MemberList(t.Context())

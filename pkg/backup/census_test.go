@@ -16,6 +16,8 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // Of a copy as it is, and as if the members had compacted since.
@@ -65,7 +67,7 @@ func sameInPasses(t *testing.T, tx *bolt.Tx, s span) {
 
 // The member compacts after the snapshot, so that the copy has much that the member has not.
 func TestEveryReleaseThatCompactedSinceAgreesWithKeysThatAreNotRememberedAtOnce(t *testing.T) {
-	for _, version := range releases {
+	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			c := startCluster(t, version, 1, false)

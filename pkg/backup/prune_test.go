@@ -89,11 +89,11 @@ func everyStore(t *testing.T, test func(t *testing.T, bucket *store.Bucket)) {
 	s3server.Each(t, s3server.Options{}, func(t *testing.T, s *s3server.Server) { test(t, openS3(t, s.Access)) })
 	t.Run("fake-gcs-server", func(t *testing.T) {
 		s := gcsserver.Start(t)
-		test(t, openGCS(t, s, s.Endpoint))
+		test(t, openGCS(t, s, s.Endpoint, patient))
 	})
 	t.Run("azurite-blob", func(t *testing.T) {
 		s := azureserver.Start(t)
-		test(t, openAzure(t, s, s.Endpoint))
+		test(t, openAzure(t, s, s.Endpoint, patient))
 	})
 }
 
@@ -284,7 +284,7 @@ func TestUploadsThatWereNeverEndedAreForgottenWhenTheyAreOld(t *testing.T) {
 	p := s.Proxy(t)
 	cannot := p.Inject(s3server.Refuse(http.StatusNotImplemented, "NotImplemented").On(s3server.Other))
 	begin(manifestOf(t, bucket, pruned, day, 5).Key)
-	if refused, err := prune(openProxied(t, p), Policy{KeepLast: 5},
+	if refused, err := prune(openS3(t, p.Access), Policy{KeepLast: 5},
 		time.Now().Add(leftoverAge+time.Hour)); err != nil || refused.Kept != 1 || cannot.Count() == 0 {
 		t.Errorf("a server that cannot list them: %+v, %v", refused, err)
 	}
@@ -338,6 +338,7 @@ func TestNothingIsRemovedByWhoCannotSeeAll(t *testing.T) {
 	for n := range 5 {
 		backups = append(backups, laid(t, direct, pruned, time.Duration(10-n)*day, int64(n+1)))
 	}
+	const never = "a manifest never comes, until it is told to stop"
 	for name, tc := range map[string]struct {
 		fault s3server.Fault
 		want  Reason
@@ -349,7 +350,7 @@ func TestNothingIsRemovedByWhoCannotSeeAll(t *testing.T) {
 		"a manifest is refused": {s3server.Refuse(http.StatusForbidden,
 			"AccessDenied").On(s3server.GetObject).After(2).Times(1), ReasonStoreDenied},
 		"a manifest breaks off":        {s3server.CutAnswer(100).On(s3server.GetObject).After(2), ""},
-		"a manifest never comes":       {s3server.StallAnswer(10).On(s3server.GetObject).After(1).Times(1), ""},
+		never:                          {s3server.StallAnswer(10).On(s3server.GetObject).After(1).Times(1), ""},
 		"the store is out of reach":    {s3server.Outage(), ReasonStoreUnreachable},
 		"the store sends us away":      {s3server.Redirect("http://127.0.0.1:1"), ReasonStoreRedirected},
 		"the store throttles for ever": {s3server.Throttle(), ReasonStoreThrottled},
@@ -358,10 +359,13 @@ func TestNothingIsRemovedByWhoCannotSeeAll(t *testing.T) {
 			t.Parallel()
 			p := s.Proxy(t)
 			fault := p.Inject(tc.fault)
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-			defer cancel()
-			got, err := Prune(ctx, PruneOptions{Transfer: Transfer{Bucket: openProxied(t, p)}, Whose: pruned,
-				Policy: Policy{KeepLast: 1}, Now: noon})
+			ctx, stop := context.WithCancel(context.Background())
+			defer stop()
+			if name == never {
+				go func() { <-fault.Reached(); stop() }()
+			}
+			got, err := Prune(ctx, PruneOptions{Transfer: Transfer{Bucket: openS3Until(t, p.Access, stallFor(tc.want))},
+				Whose: pruned, Policy: Policy{KeepLast: 1}, Now: noon})
 			if err == nil || got.Removed != 0 || tc.want != "" && ReasonOf(err) != tc.want {
 				t.Errorf("%q: %+v, %v", ReasonOf(err), got, err)
 			}
@@ -384,7 +388,7 @@ func TestADeletionThatFailsLeavesNoManifestWithoutSnapshotAndTheNextRunGoesOn(t 
 	}
 	p := s.Proxy(t)
 	p.Inject(s3server.Refuse(http.StatusForbidden, "AccessDenied").On(s3server.DeleteObject).After(3))
-	_, err := prune(openProxied(t, p), Policy{KeepLast: 1}, noon)
+	_, err := prune(openS3(t, p.Access), Policy{KeepLast: 1}, noon)
 	wantReason(t, err, ReasonStoreDenied)
 	for _, key := range left(t, direct) {
 		if !isManifest(key) {

@@ -108,7 +108,7 @@ func TestAManifestWhoseAnswerIsLostOrDelayedIsWrittenOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := s.Proxy(t)
-			o, m := takeUnproven(t, openProxied(t, p), l)
+			o, m := takeUnproven(t, openS3(t, p.Access), l)
 			layRestored(t, o.Scratch, l)
 			injected := p.Inject(fault)
 			_, err := Compare(context.Background(), compareOptions(o))
@@ -136,7 +136,7 @@ func TestAStoreThatLosesTheManifestIsFoundOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := s.Proxy(t)
-			o, m := takeUnproven(t, openProxied(t, p), l)
+			o, m := takeUnproven(t, openS3(t, p.Access), l)
 			layRestored(t, o.Scratch, l)
 			p.Inject(tc.fault)
 			_, err := Compare(context.Background(), compareOptions(o))

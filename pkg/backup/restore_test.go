@@ -12,7 +12,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 const bump = 1_000_000_000
@@ -84,7 +84,7 @@ func (m restoredMember) start(t testing.TB, programs string) {
 		"--initial-cluster-state=existing", "--initial-cluster="+m.Member+"="+m.peerURL(), "--initial-cluster-token=token-1a2b3c4d",
 		"--initial-advertise-peer-urls="+m.peerURL(), "--listen-peer-urls="+m.peerURL(),
 		"--listen-client-urls="+m.clientURL(), "--advertise-client-urls="+m.clientURL(),
-		"--unsafe-no-fsync=true", "--heartbeat-interval=50", "--election-timeout=500", "--log-level=error")
+		"--unsafe-no-fsync=true", "--log-level=error")
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	must(t, command.Start())
 	t.Cleanup(func() {
@@ -119,12 +119,12 @@ func contents(ctx context.Context, client *clientv3.Client, options ...clientv3.
 }
 
 func TestThreeMembersRestoredInParallelAreOneClusterWithTheKeysOfTheSnapshot(t *testing.T) {
-	for _, version := range releases {
+	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			source := startCluster(t, version, 1, false)
 			source.fill()
 			bucket, _ := volumeBucket(t)
-			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), busy)
 			defer cancel()
 			m, err := Take(ctx, source.options(bucket))
 			must(t, err)
@@ -190,7 +190,7 @@ func assertOneCluster(ctx context.Context, t testing.TB, client *clientv3.Client
 // assertPastIsCompacted: a client that held a revision from before learns that the world is another.
 func assertPastIsCompacted(ctx context.Context, t testing.TB, client *clientv3.Client, m Manifest) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, busy)
 	defer cancel()
 	for _, revision := range []int64{m.Revision, m.Revision + 1} {
 		response := <-client.Watch(ctx, "", clientv3.WithPrefix(), clientv3.WithRev(revision))
@@ -208,7 +208,7 @@ func assertPastIsCompacted(ctx context.Context, t testing.TB, client *clientv3.C
 // What a kill leaves behind is what the steps before it have done, and part of one. Run again from its beginning, the
 // whole of it succeeds, from wherever it was.
 func TestARestoreThatWasKilledAnywhereEndsWhenItIsRunAgain(t *testing.T) {
-	for _, version := range releases {
+	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			source := startCluster(t, version, 1, false)
 			source.fill()
@@ -287,7 +287,7 @@ func assertClean(t testing.TB, m restoredMember) {
 
 func assertServes(t testing.TB, source *cluster, m restoredMember, manifest Manifest) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), busy)
 	defer cancel()
 	m.start(t, source.programs)
 	got, err := contents(ctx, dialMembers(t, m))
@@ -302,7 +302,7 @@ func assertServes(t testing.TB, source *cluster, m restoredMember, manifest Mani
 func TestUsersAndAuthenticationComeBackWithTheKeys(t *testing.T) {
 	source := startCluster(t, "3.6.16", 1, true)
 	source.fill()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), busy)
 	defer cancel()
 	_, err := source.client.UserAdd(ctx, "root", "secret-of-root")
 	must(t, err)
@@ -341,7 +341,7 @@ func TestABackupFitsAClusterOfItsMinorOrOfANewerOneAndNoOther(t *testing.T) {
 		"3.6.16": {"3.6.4", "3.7.0"},
 		"3.7.3":  {"3.7.0"},
 	}
-	for _, version := range releases {
+	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			source := startCluster(t, version, 1, false)
@@ -391,7 +391,7 @@ func TestAVolumeThatFillsUpUnderEtcdutlIsNoMembersUntilThereIsRoomAgain(t *testi
 
 // The room that is asked for before the first byte is enough to the last.
 func TestAVolumeWithJustTheRoomThatIsAskedForIsEnough(t *testing.T) {
-	for _, version := range releases {
+	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			source := startCluster(t, version, 1, false)
 			source.fill()

@@ -20,6 +20,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // restoredCluster is a restored cluster with certificates of its own authority, as a new cluster has.
@@ -76,7 +77,7 @@ func (c *restoredCluster) start(programs string, extra ...string) {
 			"--listen-client-urls=" + c.url(m), "--advertise-client-urls=" + c.url(m),
 			"--client-cert-auth=true", "--trusted-ca-file=" + filepath.Join(c.certs, "ca.crt"),
 			"--cert-file=" + filepath.Join(c.certs, "tls.crt"), "--key-file=" + filepath.Join(c.certs, "tls.key"),
-			"--unsafe-no-fsync=true", "--heartbeat-interval=50", "--election-timeout=500", "--log-level=error"}, extra...)...)
+			"--unsafe-no-fsync=true", "--log-level=error"}, extra...)...)
 		command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		must(c.t, command.Start())
 		c.t.Cleanup(func() {
@@ -141,10 +142,10 @@ func (c *cluster) readers(ctx context.Context) {
 }
 
 func TestAClusterWithAuthenticationComesBackWithItAndItsOperatorIsNotLockedOut(t *testing.T) {
-	for _, version := range releases {
+	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), busy)
 			defer cancel()
 			source := startCluster(t, version, 1, true)
 			source.fill()
@@ -225,10 +226,10 @@ func (c *restoredCluster) assertUsersMayDoTheirs(ctx context.Context) {
 var alarmText = regexp.MustCompile(`^memberID:([0-9]+)\s+alarm:NOSPACE`)
 
 func TestAnAlarmComesBackUnderTheOldMembersIDAndIsDisarmedByIt(t *testing.T) {
-	for _, version := range releases {
+	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), busy)
 			defer cancel()
 			source := startCluster(t, version, 1, false, "--quota-backend-bytes=600000")
 			for {
@@ -265,7 +266,7 @@ func TestAnAlarmComesBackUnderTheOldMembersIDAndIsDisarmedByIt(t *testing.T) {
 }
 
 func TestWithoutACertificateNobodyLooksAfterAClusterWithAuthentication(t *testing.T) {
-	for _, version := range releases {
+	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			c := startCluster(t, version, 1, false)

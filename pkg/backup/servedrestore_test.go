@@ -24,7 +24,7 @@ import (
 // served is a real server: its bucket, and a way to it through a proxy of one's own.
 type served struct {
 	bucket  *store.Bucket
-	proxied func() (*store.Bucket, *s3server.Proxy)
+	proxied func(stall time.Duration) (*store.Bucket, *s3server.Proxy)
 
 	isGCS, isAzure bool
 }
@@ -35,28 +35,28 @@ func everyServer(t *testing.T, test func(t *testing.T, s served)) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			s := s3server.Start(t, kind, s3server.Options{})
-			test(t, served{bucket: openS3(t, s.Access), proxied: func() (*store.Bucket, *s3server.Proxy) {
+			test(t, served{bucket: openS3(t, s.Access), proxied: func(stall time.Duration) (*store.Bucket, *s3server.Proxy) {
 				p := s.Proxy(t)
-				return openProxied(t, p), p
+				return openS3Until(t, p.Access, stall), p
 			}})
 		})
 	}
 	t.Run("azurite-blob", func(t *testing.T) {
 		t.Parallel()
 		s := azureserver.Start(t)
-		test(t, served{isAzure: true, bucket: openAzure(t, s, s.Endpoint),
-			proxied: func() (*store.Bucket, *s3server.Proxy) {
+		test(t, served{isAzure: true, bucket: openAzure(t, s, s.Endpoint, patient),
+			proxied: func(stall time.Duration) (*store.Bucket, *s3server.Proxy) {
 				p, endpoint := s.Proxy(t)
-				return openAzure(t, s, endpoint), p
+				return openAzure(t, s, endpoint, stall), p
 			}})
 	})
 	t.Run("fake-gcs-server", func(t *testing.T) {
 		t.Parallel()
 		s := gcsserver.Start(t)
-		test(t, served{isGCS: true, bucket: openGCS(t, s, s.Endpoint),
-			proxied: func() (*store.Bucket, *s3server.Proxy) {
+		test(t, served{isGCS: true, bucket: openGCS(t, s, s.Endpoint, patient),
+			proxied: func(stall time.Duration) (*store.Bucket, *s3server.Proxy) {
 				p := s.Proxy(t)
-				return openGCS(t, s, p.Endpoint), p
+				return openGCS(t, s, p.Endpoint, stall), p
 			}})
 	})
 }
@@ -72,19 +72,18 @@ func taken(t testing.TB, bucket *store.Bucket, l *liar) Manifest {
 var etcd36 = etcdutil.Version{Major: 3, Minor: 6, Patch: 16}
 
 // looks are the ways in which a restore reads a store. None of them may leave anything on the volume where it fails.
-var looks = map[string]func(bucket *store.Bucket, m Manifest, p Place) error{
-	"preflight": func(bucket *store.Bucket, m Manifest, _ Place) error {
-		_, err := Preflight(context.Background(), PreflightOptions{Bucket: bucket, Key: m.Key, Version: etcd36})
+var looks = map[string]func(from Transfer, m Manifest, p Place) error{
+	"preflight": func(from Transfer, m Manifest, _ Place) error {
+		_, err := Preflight(context.Background(), PreflightOptions{Bucket: from.Bucket, Key: m.Key, Version: etcd36})
 		return err
 	},
-	"newest": func(bucket *store.Bucket, m Manifest, _ Place) error {
+	"newest": func(from Transfer, m Manifest, _ Place) error {
 		_, err := Preflight(context.Background(),
-			PreflightOptions{Bucket: bucket, LatestOf: m.whose(), Version: etcd36})
+			PreflightOptions{Bucket: from.Bucket, LatestOf: m.whose(), Version: etcd36})
 		return err
 	},
-	"lay": func(bucket *store.Bucket, m Manifest, p Place) error {
-		_, err := Lay(context.Background(),
-			LayOptions{Transfer: Transfer{Bucket: bucket, Stall: 2 * time.Second}, Place: p, Origin: originOf(m)})
+	"lay": func(from Transfer, m Manifest, p Place) error {
+		_, err := Lay(context.Background(), LayOptions{Transfer: from, Place: p, Origin: originOf(m)})
 		return err
 	},
 }
@@ -105,11 +104,12 @@ func TestAStoreThatFailsIsNamedByARestoreAndNothingIsLaid(t *testing.T) {
 			"ends each connection": {s3server.Outage(), ReasonStoreUnreachable},
 		} {
 			for look, ask := range looks {
-				bucket, proxy := s.proxied()
+				stall := stallFor(tc.want)
+				bucket, proxy := s.proxied(stall)
 				fault, place := proxy.Inject(tc.fault), aPlace(t)
 				waiting.Go(func() {
-					if err := ask(bucket, m, place); ReasonOf(err) != tc.want && !isStall(look, name, err) ||
-						fault.Count() == 0 {
+					err := ask(Transfer{Bucket: bucket, Stall: stall}, m, place)
+					if ReasonOf(err) != tc.want || fault.Count() == 0 {
 						t.Errorf("%s, %s: %q, want %q: %v (%s)", name, look, ReasonOf(err), tc.want, err, fault)
 					}
 					if left := stored(t, place.Volume); len(left) > 0 {
@@ -123,16 +123,11 @@ func TestAStoreThatFailsIsNamedByARestoreAndNothingIsLaid(t *testing.T) {
 			t.Errorf("the other host was sent %v", got)
 		}
 		for look, ask := range looks {
-			if err := ask(s.bucket, m, aPlace(t)); err != nil {
+			if err := ask(Transfer{Bucket: s.bucket}, m, aPlace(t)); err != nil {
 				t.Errorf("%s, when all is well: %v", look, err)
 			}
 		}
 	})
-}
-
-// isStall: bytes that stand still for two seconds end a fetch before the last attempt at a connection does.
-func isStall(look, name string, err error) bool {
-	return look == "lay" && name == "ends each connection" && ReasonOf(err) == ReasonStoreStalled
 }
 
 func TestWhatAStoreGivesBackIsRestoredOnlyIfItIsWhatWasWritten(t *testing.T) {
@@ -157,9 +152,10 @@ func TestWhatAStoreGivesBackIsRestoredOnlyIfItIsWhatWasWritten(t *testing.T) {
 			"another checksum":      {s3server.WrongChecksum(), believed},
 			"another name of bytes": {s3server.WrongETag(), ""},
 		} {
-			bucket, proxy := s.proxied()
+			stall := stallFor(tc.want)
+			bucket, proxy := s.proxied(stall)
 			fault, place := proxy.Inject(tc.fault.On(s3server.GetObject)), aPlace(t)
-			err := looks["lay"](bucket, m, place)
+			err := looks["lay"](Transfer{Bucket: bucket, Stall: stall}, m, place)
 			if got := reasonOrNone(err); got != tc.want || fault.Count() == 0 {
 				t.Errorf("%s: %q, want %q: %v (%s)", name, got, tc.want, err, fault)
 			}
@@ -210,7 +206,7 @@ func TestNothingThatIsDamagedOnARealServerIsRestored(t *testing.T) {
 			tried++
 			replace(t, s.bucket, m.Key, content)
 			place := aPlace(t)
-			if err := looks["lay"](s.bucket, m, place); ReasonOf(err) != ReasonObjectDamaged ||
+			if err := looks["lay"](Transfer{Bucket: s.bucket}, m, place); ReasonOf(err) != ReasonObjectDamaged ||
 				len(stored(t, place.Volume)) > 0 {
 				t.Errorf("an archive that is %s: %v", name, err)
 			}
@@ -224,7 +220,7 @@ func TestNothingThatIsDamagedOnARealServerIsRestored(t *testing.T) {
 			tried++
 			replace(t, s.bucket, ManifestKey(m.Key), content)
 			for _, look := range []string{"preflight", "newest"} {
-				if reason := ReasonOf(looks[look](s.bucket, m, Place{})); reason != ReasonManifestInvalid &&
+				if reason := ReasonOf(looks[look](Transfer{Bucket: s.bucket}, m, Place{})); reason != ReasonManifestInvalid &&
 					reason != ReasonManifestForeign {
 					t.Errorf("%s of a manifest that is %s: %q", look, name, reason)
 				}
@@ -232,7 +228,7 @@ func TestNothingThatIsDamagedOnARealServerIsRestored(t *testing.T) {
 		}
 		replace(t, s.bucket, ManifestKey(m.Key), text)
 		for look, ask := range looks {
-			if err := ask(s.bucket, m, aPlace(t)); err != nil {
+			if err := ask(Transfer{Bucket: s.bucket}, m, aPlace(t)); err != nil {
 				t.Errorf("%s, put back: %v", look, err)
 			}
 		}
@@ -273,7 +269,7 @@ func TestTwoClustersOfOneNameShareABucketAndAreNotTakenForEachOther(t *testing.T
 			if err != nil || found.Key != m.Key {
 				t.Errorf("the newest of %s is %s: %v", uid, found.Key, err)
 			}
-			must(t, looks["lay"](bucket, m, aPlace(t)))
+			must(t, looks["lay"](Transfer{Bucket: bucket}, m, aPlace(t)))
 		}
 		before := left(t, bucket)
 		if got, err := prune(bucket, Policy{KeepLast: 1}, noon); err != nil || got.Removed > 0 ||
@@ -297,7 +293,7 @@ func TestWrongCredentialsOfARestoreAreSaidToBeWrong(t *testing.T) {
 			access, place := s.Access, aPlace(t)
 			tc.spoil(&access)
 			for look, ask := range looks {
-				if err := ask(openS3(t, access), m, place); ReasonOf(err) != tc.want ||
+				if err := ask(Transfer{Bucket: openS3(t, access)}, m, place); ReasonOf(err) != tc.want ||
 					strings.Contains(err.Error(), access.SecretAccessKey) {
 					t.Errorf("%s, %s: %v", name, look, err)
 				}
@@ -327,7 +323,7 @@ func TestAServerWhoseDiskIsFullHoldsNoBackup(t *testing.T) {
 				t.Errorf("the store has %v", left)
 			}
 			m := taken(t, openS3(t, s.Access), newLiar(t)) // what fits is taken as before
-			must(t, looks["preflight"](openS3(t, s.Access), m, Place{}))
+			must(t, looks["preflight"](Transfer{Bucket: openS3(t, s.Access)}, m, Place{}))
 		})
 	}
 }
@@ -351,13 +347,13 @@ func TestAVolumeThatFillsUpWhileABackupIsFetchedIsSaidToBeFullAndLaidWhenThereIs
 	s := s3server.Start(t, s3server.Versitygw, s3server.Options{})
 	p := s.Proxy(t)
 	l := newLargeLiar(t)
-	m := taken(t, openProxied(t, p), l)
+	m := taken(t, openS3(t, p.Access), l)
 	place := aPlace(t)
 	place.Volume = tinyDisk(t, fmt.Sprint(roomToRestore(m.SizeBytes)+1<<20))
 	stalled, ended := p.Inject(s3server.StallAnswer(1<<20).On(s3server.GetObject)), make(chan error, 1)
 	lay := func() error {
 		_, err := Lay(context.Background(),
-			LayOptions{Transfer: Transfer{Bucket: openProxied(t, p)}, Place: place, Origin: originOf(m)})
+			LayOptions{Transfer: Transfer{Bucket: openS3(t, p.Access)}, Place: place, Origin: originOf(m)})
 		return err
 	}
 	go func() { ended <- lay() }()

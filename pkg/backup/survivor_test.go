@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // leaveOne kills all members but one, and waits until that one knows that it is alone.
@@ -24,7 +25,7 @@ func (c *cluster) leaveOne(i int) *member {
 	m, err := dialMember(c.endpoints[i], c.tls)
 	must(c.t, err)
 	c.t.Cleanup(func() { _ = m.conn.Close() })
-	for deadline := time.Now().Add(30 * time.Second); ; {
+	for deadline := time.Now().Add(busy); ; {
 		must(c.t, m.ask(context.Background()))
 		if m.status.GetLeader() == 0 {
 			return m
@@ -40,12 +41,12 @@ func survivorOf(c *cluster, m *member, place Place) SurvivorOptions {
 	return SurvivorOptions{
 		Endpoint: m.Endpoint, TLS: c.tls, ClusterID: etcdutil.ID(m.status.GetHeader().GetClusterId()), Place: place,
 		BumpRevision: bump,
-		Transfer:     Transfer{Stall: 10 * time.Second},
+		Transfer:     Transfer{Stall: patient},
 	}
 }
 
 func TestAClusterBeginsAnewWithWhatTheLastMemberHolds(t *testing.T) {
-	for _, release := range releases {
+	for _, release := range needs.Releases() {
 		t.Run(release, func(t *testing.T) {
 			c := startCluster(t, release, 3, true)
 			c.fill()
@@ -65,7 +66,7 @@ func TestAClusterBeginsAnewWithWhatTheLastMemberHolds(t *testing.T) {
 				}
 			}
 			next.start(t, c.programs)
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), busy)
 			defer cancel()
 			got, err := contents(ctx, dialMembers(t, next))
 			must(t, err)
@@ -87,7 +88,7 @@ func TestAClusterBeginsAnewWithWhatTheLastMemberHolds(t *testing.T) {
 }
 
 func TestAClusterBeginsAnewWithWhatAStoppedMemberLeftOnItsVolume(t *testing.T) {
-	for _, release := range releases {
+	for _, release := range needs.Releases() {
 		t.Run(release, func(t *testing.T) {
 			c := startCluster(t, release, 1, false)
 			c.fill()
@@ -119,7 +120,7 @@ func TestAClusterBeginsAnewWithWhatAStoppedMemberLeftOnItsVolume(t *testing.T) {
 				t.Errorf("the member's own database was touched: %v", err)
 			}
 			next.start(t, c.programs)
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), busy)
 			defer cancel()
 			got, err := contents(ctx, dialMembers(t, next))
 			must(t, err)

@@ -11,6 +11,8 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // diverge gives a member another value than the others have, and the hash that goes with it.
@@ -109,7 +111,7 @@ func TestAMemberThatHasNotCompactedAsTheSnapshotHasIsLeftOut(t *testing.T) {
 }
 
 func TestMembersOfEveryReleaseTestifyForEachOther(t *testing.T) {
-	for _, version := range releases {
+	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			c := startCluster(t, version, 3, false)
 			c.fill()

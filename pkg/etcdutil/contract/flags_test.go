@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 const flagData = "../flagdata"
@@ -23,7 +24,7 @@ var (
 // The lists in flagdata are what real binaries accept. What --help and the list agree on is believed; everything else
 // that any minor knows is put to the binary.
 func TestTheListsOfFlagsAreWhatRealEtcdAccepts(t *testing.T) {
-	for _, version := range realVersions {
+	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			binary := filepath.Join(binaries(t, version), "etcd")

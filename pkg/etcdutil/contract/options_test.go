@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // Each minor starts with the arguments that OptionArgs makes for it, the user's among them.
 func TestRealEtcdStartsWithItsOptionArgs(t *testing.T) {
-	for _, version := range realVersions {
+	for _, version := range needs.AllReleases {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			w := newRealWorld(t, version)

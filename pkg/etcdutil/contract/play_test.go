@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
-// moments is how often a scenario looks before it gives up.
-const moments = 150
+// patience is how long a scenario waits for what must come, on a machine that does much else.
+const patience = 2 * time.Minute
+
+// steady is how long a scenario looks at what must not change: longer than the five seconds that connections need to
+// count, and than a leader needs to move the cluster version.
+const steady = 7 * time.Second
 
 // birth bootstraps a cluster and waits until every member serves and knows the cluster version. No member can join
 // before (etcd-io/etcd:server/etcdserver/cluster_util.go isCompatibleWithCluster).
@@ -58,11 +63,10 @@ func (p *play) serving(names ...string) {
 // until waits for a state of the world.
 func (p *play) until(what string, so func() bool) {
 	p.Helper()
-	for range moments {
+	for begun := p.now(); p.now().Sub(begun) < patience; p.pass() {
 		if so() {
 			return
 		}
-		p.pass()
 	}
 	p.Fatalf("it never came to this: %s", what)
 }
@@ -82,7 +86,7 @@ func (p *play) refused(want error, call func() error) {
 func (p *play) eventually(want error, call func() error) {
 	p.Helper()
 	var err error
-	for range moments {
+	for begun := p.now(); p.now().Sub(begun) < patience; p.pass() {
 		err = call()
 		if errors.Is(err, want) {
 			return
@@ -90,7 +94,6 @@ func (p *play) eventually(want error, call func() error) {
 		if !client.IsRetryLater(err) {
 			break
 		}
-		p.pass()
 	}
 	p.Fatalf("the call answered %v, want %v", err, want)
 }
@@ -110,12 +113,19 @@ func (p *play) refusedNever(unwanted error, call func() error) {
 // stays wants a call refused with the error for longer than the five seconds that connections need to count.
 func (p *play) stays(want error, call func() error) {
 	p.Helper()
-	for range 35 {
-		if err := call(); !errors.Is(err, want) {
+	for begun := p.now(); p.now().Sub(begun) < steady; p.pass() {
+		if err := call(); !errors.Is(err, want) && !isUndecided(err) {
 			p.Fatalf("the call answered %v, want %v", err, want)
 		}
-		p.pass()
 	}
+	p.refused(want, call)
+}
+
+// isUndecided says that nobody decided on a call: no answer came in time, or none led.
+func isUndecided(err error) bool {
+	isDecided := slices.ContainsFunc([]error{client.ErrUnhealthy, client.ErrLearnerNotReady, client.ErrNotEnoughStarted},
+		func(answer error) bool { return errors.Is(err, answer) })
+	return client.IsRetryLater(err) && !isDecided
 }
 
 func (p *play) status(name string) client.Status {

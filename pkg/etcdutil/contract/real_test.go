@@ -21,9 +21,6 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
-// realVersions are the releases that the operator's promises are kept to.
-var realVersions = []string{"3.5.35", "3.6.16", "3.7.3"}
-
 // binaries is the directory of one release's programs, or the test is skipped.
 func binaries(t testing.TB, version string) string {
 	t.Helper()
@@ -100,7 +97,8 @@ func (w *realWorld) address(name string) string { return w.host(name) + ":2379" 
 func (w *realWorld) pass()                      { time.Sleep(moment) }
 func (w *realWorld) now() time.Time             { return time.Now() }
 
-// args are those of a member. Data need not survive the machine, and elections should not take long.
+// args are those of a member. Data need not survive the machine. Elections take etcd's own second: on a busy machine a
+// shorter one is held without a cause.
 func (w *realWorld) args(l launch) []string {
 	url := "http://" + w.address(l.name)
 	return append([]string{
@@ -114,8 +112,6 @@ func (w *realWorld) args(l launch) []string {
 		"--initial-cluster-state=" + l.state,
 		"--initial-cluster-token=" + l.token,
 		"--unsafe-no-fsync=true",
-		"--heartbeat-interval=50",
-		"--election-timeout=500",
 	}, w.extra...)
 }
 
@@ -155,7 +151,7 @@ func (w *realWorld) stop(name string) {
 	_ = w.processes[name].cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-w.processes[name].done:
-	case <-time.After(15 * time.Second):
+	case <-time.After(patience):
 		w.kill(name)
 	}
 }
@@ -179,7 +175,7 @@ func (w *realWorld) exit(name string) exit {
 	p := w.processes[name]
 	select {
 	case <-p.done:
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		w.t.Fatalf("%s still runs; it says:\n%s", name, w.tail(name))
 	}
 	return exit{code: p.cmd.ProcessState.ExitCode(), message: w.tail(name), log: w.output(name)}
@@ -233,14 +229,15 @@ func (w *realWorld) dial(name string) client.Client {
 // realValue is what put writes: long enough to be found again in a database file.
 const realValue = "a-value-that-is-found-again"
 
-// put writes with a client of its own, since the operator's does not write keys.
+// put writes with a client of its own, since the operator's does not write keys. It waits for etcd's own answer: a write
+// that is given up too early may be done all the same, and then a second one follows.
 func (w *realWorld) put(name string) error {
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{w.address(name)}, Logger: zap.NewNop(), MaxUnaryRetries: 1})
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	_, err = c.Put(ctx, "key", realValue)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -250,11 +247,14 @@ func (w *realWorld) put(name string) error {
 }
 
 func TestRealEtcdKeepsTheContract(t *testing.T) {
-	for _, version := range realVersions {
+	for _, version := range needs.AllReleases {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			binaries(t, version)
 			for _, s := range scenarios {
+				if !plays(version, s.name) {
+					continue
+				}
 				t.Run(s.name, func(t *testing.T) {
 					t.Parallel()
 					s.playReal(t, version)

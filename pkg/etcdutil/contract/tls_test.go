@@ -14,11 +14,12 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // A member is dialled by its address under its DNS name, with a client certificate, and tells handshakes that fail.
 func TestRealEtcdIsDialledByAddressUnderItsName(t *testing.T) {
-	for _, version := range realVersions {
+	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			w := newRealWorld(t, version)

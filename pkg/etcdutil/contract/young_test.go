@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // youngScenarios show what etcd refuses in the first seconds of a connection. Real processes play them one after the
@@ -24,7 +25,7 @@ var youngScenarios = []scenario{
 }
 
 func TestRealEtcdRefusesWhileConnectionsAreYoung(t *testing.T) {
-	for _, version := range realVersions {
+	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			for _, s := range youngScenarios {
 				t.Run(s.name, func(t *testing.T) { s.playReal(t, version) })
