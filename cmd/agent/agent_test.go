@@ -80,7 +80,7 @@ func startEtcd(t *testing.T, version string) (endpoint, programs string) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{url}, Logger: zap.NewNop()})
 	must(t, err)
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	for i := range 50 {
 		_, err := client.Put(ctx, fmt.Sprintf("key-%d", i%20), strings.Repeat("v", i))
@@ -101,7 +101,7 @@ func snapshotArgs(endpoint, scratch, volume string) []string {
 	return []string{
 		"snapshot", `--store={"volume":{"path":"kept"}}`, "--volume-root=" + volume, "--scratch=" + scratch,
 		"--endpoints=" + endpoint, "--cluster-namespace=team", "--cluster-name=demo", "--cluster-uid=u-1",
-		"--backup-uid=b-1", "--incarnation=2", "--verify=false", "--stall=5s",
+		"--backup-uid=b-1", "--incarnation=2", "--verify=false", "--stall=30s",
 	}
 }
 

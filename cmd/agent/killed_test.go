@@ -82,7 +82,7 @@ func TestAFetchThatIsKilledStartsOverAndEnds(t *testing.T) {
 	must(t, agent.Start())
 	select {
 	case <-bucket.half:
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		_ = agent.Process.Kill()
 		t.Fatalf("nothing was fetched: %s", output.String())
 	}

@@ -2,10 +2,12 @@ package backup
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/etcdsteward/etcd-steward/test/needs"
@@ -51,17 +53,26 @@ func TestAClusterWithAuthenticationIsBackedUpByItsCertificateAndNotWithoutOne(t 
 	}
 }
 
+// fillQuota writes until the member has the alarm NOSPACE.
+func (c *cluster) fillQuota() {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), busy)
+	defer cancel()
+	var err error
+	for err == nil {
+		_, err = c.client.Put(ctx, "key", strings.Repeat("v", 100_000))
+	}
+	if !errors.Is(err, rpctypes.ErrNoSpace) {
+		c.t.Fatalf("writing more than the quota: %v", err)
+	}
+}
+
 func TestAnAlarmIsWrittenIntoTheManifest(t *testing.T) {
 	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			c := startCluster(t, version, 1, false, "--quota-backend-bytes=600000")
-			for {
-				_, err := c.client.Put(context.Background(), "key", strings.Repeat("v", 100_000))
-				if err != nil {
-					break
-				}
-			}
+			c.fillQuota()
 			bucket, _ := volumeBucket(t)
 			o := c.options(bucket)
 			m, err := Take(context.Background(), o)

@@ -107,6 +107,10 @@ func (c *cluster) snapshot() string {
 }
 
 func TestMemoryDoesNotGrowWithTheNumberOfKeys(t *testing.T) {
+	needs.Alone(t, hashManyKeys)
+}
+
+func hashManyKeys(t *testing.T) {
 	const keys, revisions, atOnce, most = 50_000, 2, 4_000, 512 << 10
 	path := filepath.Join(t.TempDir(), "db")
 	putTiny(t, path, keys, revisions)

@@ -170,9 +170,12 @@ func TestAClusterWithAuthenticationComesBackWithItAndItsOperatorIsNotLockedOut(t
 func (c *restoredCluster) assertOperatorMayDoAll(ctx context.Context) {
 	c.t.Helper()
 	operator, _ := c.operator(ctx)
-	must(c.t, operator.ReadLinearizable(ctx))
-	list, err := operator.MemberList(ctx)
-	must(c.t, err)
+	c.accepted(ctx, func() error { return operator.ReadLinearizable(ctx) })
+	var list etcd.MemberList
+	c.accepted(ctx, func() (err error) {
+		list, err = operator.MemberList(ctx)
+		return err
+	})
 	if len(list.Members) != len(c.members) {
 		c.t.Errorf("%+v", list)
 	}
@@ -181,18 +184,22 @@ func (c *restoredCluster) assertOperatorMayDoAll(ctx context.Context) {
 	if hash.Revision <= bump {
 		c.t.Errorf("%+v", hash)
 	}
-	must(c.t, operator.DisarmAlarm(ctx, 1, "NOSPACE"))
-	learner := c.addLearner(ctx, operator)
-	must(c.t, operator.Remove(ctx, learner.ID))
+	c.accepted(ctx, func() error { return operator.DisarmAlarm(ctx, 1, "NOSPACE") })
+	var learner etcdutil.Member
+	c.accepted(ctx, func() (err error) { // members that have just been connected refuse it
+		learner, err = operator.AddLearner(ctx, "http://127.0.0.1:1")
+		return err
+	})
+	c.accepted(ctx, func() error { return operator.Remove(ctx, learner.ID) })
 }
 
-// addLearner tries again while members have just been connected.
-func (c *restoredCluster) addLearner(ctx context.Context, operator etcd.Client) etcdutil.Member {
+// accepted tries a call again for as long as time alone may change its answer.
+func (c *restoredCluster) accepted(ctx context.Context, call func() error) {
 	c.t.Helper()
 	for {
-		learner, err := operator.AddLearner(ctx, "http://127.0.0.1:1")
+		err := call()
 		if err == nil {
-			return learner
+			return
 		}
 		if !etcd.IsRetryLater(err) {
 			c.t.Fatal(err)
@@ -232,11 +239,7 @@ func TestAnAlarmComesBackUnderTheOldMembersIDAndIsDisarmedByIt(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), busy)
 			defer cancel()
 			source := startCluster(t, version, 1, false, "--quota-backend-bytes=600000")
-			for {
-				if _, err := source.client.Put(ctx, "key", strings.Repeat("v", 100_000)); err != nil {
-					break
-				}
-			}
+			source.fillQuota()
 			bucket, _ := volumeBucket(t)
 			m, err := Take(ctx, source.options(bucket))
 			must(t, err)
@@ -257,7 +260,7 @@ func TestAnAlarmComesBackUnderTheOldMembersIDAndIsDisarmedByIt(t *testing.T) {
 			if _, err := client.Put(ctx, "key", "value"); err == nil {
 				t.Error("the alarm came back and keeps nobody from writing")
 			}
-			must(t, operator.DisarmAlarm(ctx, etcdutil.ID(id), "NOSPACE"))
+			again.accepted(ctx, func() error { return operator.DisarmAlarm(ctx, etcdutil.ID(id), "NOSPACE") })
 			if _, err := client.Put(ctx, "key", "value"); err != nil {
 				t.Errorf("the alarm was disarmed, and writing fails: %v", err)
 			}

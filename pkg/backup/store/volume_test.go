@@ -14,12 +14,7 @@ import (
 
 // What comes from memory says nothing of the disk.
 func TestWhatIsReadFromAVolumeComesFromTheVolumeAndNotFromTheNodesMemory(t *testing.T) {
-	root := t.TempDir()
-	var fs unix.Statfs_t
-	must(t, unix.Statfs(root, &fs))
-	if fs.Type == unix.TMPFS_MAGIC {
-		needs.Missing(t, "a tmpfs is nothing but memory: set TMPDIR to a disk")
-	}
+	root := onDisk(t)
 	bucket := open(t, Config{Volume: &Volume{Path: "some/prefix"}}, Options{VolumeRoot: root})
 	key := bucket.Key("snapshot.db")
 	path := filepath.Join(root, key)
@@ -39,6 +34,28 @@ func TestWhatIsReadFromAVolumeComesFromTheVolumeAndNotFromTheNodesMemory(t *test
 	if share := remembered(t, path); share > 0.1 {
 		t.Errorf("%.0f %% of what is to be read is still in memory", share*100)
 	}
+}
+
+// onDisk is a directory that is on a disk: below TMPDIR, or else beside this test.
+func onDisk(t *testing.T) string {
+	t.Helper()
+	if dir := t.TempDir(); !isMemory(t, dir) {
+		return dir
+	}
+	dir, err := os.MkdirTemp(".", "volume-")
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if isMemory(t, dir) {
+		needs.Unfit(t, "TMPDIR and this tree are in memory, where nothing is of a disk")
+	}
+	return dir
+}
+
+func isMemory(t *testing.T, dir string) bool {
+	t.Helper()
+	var fs unix.Statfs_t
+	must(t, unix.Statfs(dir, &fs))
+	return fs.Type == unix.TMPFS_MAGIC || fs.Type == unix.RAMFS_MAGIC
 }
 
 // remembered is which share of a file's pages the kernel has in memory.
