@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/cache"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/cluster"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/dns"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/host"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
 )
@@ -26,9 +27,10 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"up", []string{"[--nodes 3]", "[--fresh]", "[--yes]"}, "start it; what already runs and is whole stays, unless --fresh", up},
+		{"up", []string{"[--nodes 3]", "[--etcd <versions>]", "[--fresh]", "[--yes]"},
+			"start it; what already runs and is whole stays, unless --fresh", up},
 		{"down", nil, "stop it and remove every trace", down},
-		{"build", []string{"[--yes]"}, "only build what `up` needs, into the cache", build},
+		{"build", []string{"[--etcd <versions>]", "[--yes]"}, "only build what `up` needs, into the cache", build},
 		{"status", nil, "one line for each host; fails if something has ended", status},
 		{"load", []string{"<docker-archive.tar>", "..."}, "make images known to every node", load},
 		{"kubectl", []string{"..."}, "kubectl of the server's version, as the administrator", kubectl},
@@ -41,6 +43,7 @@ func commands() []command {
 		{"logs", nil, "print the directory with the logs of all daemons", show(layout.Paths.Logs)},
 		{"volumes", []string{"<node>"}, "print the directory that holds its local-path volumes", volumes},
 		{"provision", []string{"<kubeconfig>"}, "give claims volumes; `up` starts this", provision},
+		{"dns", []string{"<Corefile>"}, "answer names; `up` starts this", serveDNS},
 		{"binary", []string{"<name>"}, "print the path of a program of Kubernetes in the cache", binary},
 		{"pid", []string{"<namespace>", "<pod>", "<container>"}, "print the process ID, on this machine, of a container", pid},
 	}
@@ -97,16 +100,9 @@ func (c command) line() string { return strings.Join(append([]string{c.name}, c.
 
 func up(ctx context.Context, c *cluster.Cluster, args []string) error {
 	flags := flag.NewFlagSet("up", flag.ContinueOnError)
-	nodes := flags.Int("nodes", 3, "how many nodes")
+	nodes := flags.Int("nodes", 0, "how many nodes; as many as are up, or 3")
 	fresh := flags.Bool("fresh", false, "start anew even if it is up already")
-	yes := flags.Bool("yes", false, "install missing Debian packages without asking")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	return locked(c, func() error {
-		if err := prepare(ctx, c, *yes); err != nil {
-			return err
-		}
+	return prepared(ctx, c, flags, args, func() error {
 		c.Began = time.Now()
 		if err := c.Up(ctx, *nodes, *fresh); err != nil {
 			return err
@@ -118,32 +114,43 @@ func up(ctx context.Context, c *cluster.Cluster, args []string) error {
 
 func build(ctx context.Context, c *cluster.Cluster, args []string) error {
 	flags := flag.NewFlagSet("build", flag.ContinueOnError)
+	return prepared(ctx, c, flags, args, func() error { return nil })
+}
+
+// prepared does something after it has brought this machine and the cache to where `up` takes seconds.
+func prepared(ctx context.Context, c *cluster.Cluster, flags *flag.FlagSet, args []string, do func() error) error {
 	yes := flags.Bool("yes", false, "install missing Debian packages without asking")
+	flags.Func("etcd", "versions of etcd that nodes have images of, such as 3.5.35,3.6.16 (default all)", c.Cache.Choose)
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	return locked(c, func() error { return prepare(ctx, c, *yes) })
-}
-
-// prepare brings this machine and the cache to where `up` takes seconds.
-func prepare(ctx context.Context, c *cluster.Cluster, yes bool) error {
-	if err := host.Check(); err != nil {
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%s takes no argument %q", flags.Name(), flags.Arg(0))
+	}
+	if err := host.Check(c.Cache.Dir); err != nil {
 		return err
 	}
-	if err := host.Install(os.Stdout, yes); err != nil {
-		return err
-	}
-	return c.Cache.Fill(ctx)
+	return locked(ctx, c, func() error {
+		if err := host.Install(os.Stdout, *yes); err != nil {
+			return err
+		}
+		if err := c.Cache.Fill(ctx); err != nil {
+			return err
+		}
+		return do()
+	})
 }
 
-func down(_ context.Context, c *cluster.Cluster, _ []string) error { return locked(c, c.Down) }
+func down(ctx context.Context, c *cluster.Cluster, _ []string) error {
+	return locked(ctx, c, c.Down)
+}
 
 func status(ctx context.Context, c *cluster.Cluster, _ []string) error {
 	return c.Status(ctx, os.Stdout)
 }
 
 func load(ctx context.Context, c *cluster.Cluster, args []string) error {
-	return locked(c, func() error {
+	return locked(ctx, c, func() error {
 		for _, archive := range args {
 			if err := c.Load(ctx, archive); err != nil {
 				return err
@@ -157,7 +164,7 @@ func load(ctx context.Context, c *cluster.Cluster, args []string) error {
 func kubectl(ctx context.Context, c *cluster.Cluster, args []string) error {
 	cmd := c.Kubectl(ctx, args...)
 	if err := syscall.Exec(cmd.Path, cmd.Args, os.Environ()); err != nil {
-		return fmt.Errorf("running %s: %w", cmd.Path, err)
+		return fmt.Errorf("`localkube build` first: running %s: %w", cmd.Path, err)
 	}
 	return nil
 }
@@ -166,12 +173,12 @@ func onNode(do func(*cluster.Cluster, string) error) func(context.Context, *clus
 	return func(_ context.Context, c *cluster.Cluster, args []string) error { return do(c, args[0]) }
 }
 
-func killNode(_ context.Context, c *cluster.Cluster, args []string) error {
-	return locked(c, func() error { return c.KillNode(args[0]) })
+func killNode(ctx context.Context, c *cluster.Cluster, args []string) error {
+	return locked(ctx, c, func() error { return c.KillNode(args[0]) })
 }
 
 func startNode(ctx context.Context, c *cluster.Cluster, args []string) error {
-	return locked(c, func() error { return c.StartNode(ctx, args[0]) })
+	return locked(ctx, c, func() error { return c.StartNode(ctx, args[0]) })
 }
 
 func show(path func(layout.Paths) string) func(context.Context, *cluster.Cluster, []string) error {
@@ -194,10 +201,14 @@ func provision(ctx context.Context, c *cluster.Cluster, args []string) error {
 	return c.Provision(ctx, args[0])
 }
 
+func serveDNS(ctx context.Context, _ *cluster.Cluster, args []string) error {
+	return dns.Run(ctx, args[0])
+}
+
 func binary(_ context.Context, c *cluster.Cluster, args []string) error {
 	path := c.Cache.Binary(args[0])
 	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("finding %s: %w", args[0], err)
+		return fmt.Errorf("there is no %s: `localkube build` first: %w", args[0], err)
 	}
 	_, err := fmt.Println(path)
 	return err
@@ -213,8 +224,8 @@ func pid(ctx context.Context, c *cluster.Cluster, args []string) error {
 }
 
 // locked keeps others from building, starting or stopping meanwhile.
-func locked(c *cluster.Cluster, do func() error) error {
-	unlock, err := c.Cache.Lock()
+func locked(ctx context.Context, c *cluster.Cluster, do func() error) error {
+	unlock, err := c.Cache.Lock(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,11 @@
 package cache
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,8 +18,12 @@ import (
 // Cache is a directory outside the source tree that survives `down` and is shared by all clones.
 type Cache struct {
 	Dir string
-	// Progress gets one line for each thing that is made; what is there already is silent.
+	// EtcdVersions are those that nodes have images of.
+	EtcdVersions []string
+	// Progress gets lines about each thing that is made; what is there already is silent.
 	Progress io.Writer
+	// Every is how often what takes long says how far it is.
+	Every time.Duration
 }
 
 // Open finds the cache: $LOCALKUBE_CACHE, or etcd-steward/localkube under $XDG_CACHE_HOME or ~/.cache.
@@ -33,28 +39,51 @@ func Open(progress io.Writer) (*Cache, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making the cache: %w", err)
 	}
-	return &Cache{Dir: dir, Progress: progress}, nil
+	const every = 20 * time.Second
+	return &Cache{Dir: dir, EtcdVersions: etcdVersions, Progress: progress, Every: every}, nil
 }
 
 // Lock waits until no other process builds into this cache, or brings a localkube up or down. The lock ends with the
 // process that holds it, however it ends.
-func (c *Cache) Lock() (unlock func(), err error) {
+func (c *Cache) Lock(ctx context.Context) (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(c.Dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("opening the lock: %w", err)
 	}
-	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
-		c.say("waiting for another localkube to finish\n")
-		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-			return nil, fmt.Errorf("waiting for the lock: %w", err)
-		}
+	if err := c.waitLock(ctx, f); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("waiting for the lock %s: %w", f.Name(), err)
 	}
 	return func() { _ = f.Close() }, nil
 }
 
+// waitLock writes into the lock who has it, for those who wait.
+func (c *Cache) waitLock(ctx context.Context, f *os.File) error {
+	const pause = 200 * time.Millisecond
+	for isFirst := true; ; isFirst = false {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return err
+		}
+		if isFirst {
+			holder, _ := os.ReadFile(f.Name())
+			c.say("waiting until another localkube has finished: process %s\n", bytes.TrimSpace(holder))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+	return os.WriteFile(f.Name(), fmt.Appendln(nil, os.Getpid()), 0o644)
+}
+
 // Fill makes whatever is not there yet: binaries, images, and the containerd root with them.
 func (c *Cache) Fill(ctx context.Context) error {
-	for _, t := range targets() {
+	for _, t := range c.targets() {
 		if err := c.build(ctx, t); err != nil {
 			return err
 		}
@@ -72,26 +101,14 @@ func (c *Cache) Etcd() string {
 	return filepath.Join(c.targetDir(etcdTarget(controlPlaneEtcd)), "etcd")
 }
 
-// CoreDNS is the path of its binary.
-func (c *Cache) CoreDNS() string { return c.only("coredns") }
-
-func (c *Cache) only(module string) string {
-	for _, t := range targets() {
-		if t.Module == module {
-			return filepath.Join(c.targetDir(t), module)
-		}
-	}
-	return ""
-}
-
 // once makes a directory by filling a temporary one beside it and renaming that: there is no half-made directory under
-// its final name, whatever kills this process.
+// its final name, even if this process is killed.
 func (c *Cache) once(dir, what string, fill func(tmp string) error) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
 	start := time.Now()
-	c.say("  %-36s ", what)
+	c.say("  %s\n", what)
 	tmp := dir + ".tmp"
 	if err := os.RemoveAll(tmp); err != nil {
 		return fmt.Errorf("removing what an earlier run left: %w", err)
@@ -100,13 +117,13 @@ func (c *Cache) once(dir, what string, fill func(tmp string) error) error {
 		return fmt.Errorf("making a directory of the cache: %w", err)
 	}
 	if err := fill(tmp); err != nil {
-		c.say("failed\n")
+		_ = os.RemoveAll(tmp) // the disk may be full
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	if err := os.Rename(tmp, dir); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	c.say("%6.1fs\n", time.Since(start).Seconds())
+	c.say("  %s: done after %.1f s\n", what, time.Since(start).Seconds())
 	return nil
 }
 

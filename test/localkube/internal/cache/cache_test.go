@@ -11,7 +11,8 @@ import (
 )
 
 func TestEveryTargetIsBuiltAtTheVersionItsDirectoryNames(t *testing.T) {
-	for _, target := range targets() {
+	all := &Cache{EtcdVersions: etcdVersions}
+	for _, target := range all.targets() {
 		mod, sum := target.moduleFiles()
 		version := target.Directory[strings.LastIndex(target.Directory, "-")+1:]
 		for _, pkg := range target.Packages {
@@ -68,6 +69,12 @@ func TestWhatFailedHalfwayIsNotInTheCache(t *testing.T) {
 	})
 	if _, missing := os.Stat(dir); !errors.Is(err, broken) || missing == nil {
 		t.Fatalf("the failure is hidden (%v) or half a thing is there", err)
+	}
+	if _, err := os.Stat(dir + ".tmp"); err == nil {
+		t.Error("what the failed attempt wrote takes space")
+	}
+	if err := os.MkdirAll(filepath.Join(dir+".tmp", "half"), 0o700); err != nil { // as after a kill
+		t.Fatal(err)
 	}
 	if err := c.once(dir, "making it", func(string) error { return nil }); err != nil {
 		t.Fatal(err)

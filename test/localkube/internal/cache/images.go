@@ -45,6 +45,12 @@ func holed(version string) []string {
 	return names
 }
 
+// WriteEtcd writes the image of one version into a directory and returns the file.
+func (c *Cache) WriteEtcd(dir, version string) (string, error) {
+	file := filepath.Join(dir, "etcd-"+version+".tar")
+	return file, images.Write(file, c.etcdImage(version))
+}
+
 // imageList returns every image that each node has from the start. busybox is the static one of this machine.
 func (c *Cache) imageList() ([]images.Image, error) {
 	busybox, err := exec.LookPath("busybox")
@@ -68,7 +74,7 @@ func (c *Cache) imageList() ([]images.Image, error) {
 			Cmd: []string{"sh"}, Env: []string{standardPath},
 		},
 	}
-	for _, v := range etcdVersions {
+	for _, v := range c.EtcdVersions {
 		list = append(list, c.etcdImage(v))
 	}
 	return list, nil

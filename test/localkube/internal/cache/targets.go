@@ -5,6 +5,7 @@ package cache
 import (
 	"embed"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -17,12 +18,9 @@ var modules embed.FS
 // KubernetesVersion is what `kubectl version` says of server and client.
 const KubernetesVersion = "1.36.3"
 
-const (
-	coreDNSVersion   = "1.14.6"
-	controlPlaneEtcd = "3.6.16"
-)
+const controlPlaneEtcd = "3.6.16"
 
-// etcdVersions are the versions for which every node has an image.
+// etcdVersions are all that nodes can have images of.
 var etcdVersions = []string{"3.5.21", "3.5.35", "3.6.16", "3.7.3"}
 
 // Target is what one Go module is built for.
@@ -37,17 +35,29 @@ type Target struct {
 	Rename [2]string
 }
 
-func targets() []Target {
-	all := []Target{kubernetesTarget()}
+// Choose limits the versions of etcd to a list of them, with commas in between, and the control plane's.
+func (c *Cache) Choose(list string) error {
+	chosen := strings.Split(list, ",")
+	for _, v := range chosen {
+		if !slices.Contains(etcdVersions, v) {
+			return fmt.Errorf("localkube has no etcd %q, only %s", v, strings.Join(etcdVersions, ", "))
+		}
+	}
+	c.EtcdVersions = nil
 	for _, v := range etcdVersions {
+		if v == controlPlaneEtcd || slices.Contains(chosen, v) {
+			c.EtcdVersions = append(c.EtcdVersions, v)
+		}
+	}
+	return nil
+}
+
+func (c *Cache) targets() []Target {
+	all := []Target{kubernetesTarget()}
+	for _, v := range c.EtcdVersions {
 		all = append(all, etcdTarget(v))
 	}
-	return append(all,
-		Target{
-			Module: "coredns", Directory: "coredns-" + coreDNSVersion,
-			Packages: []string{"github.com/coredns/coredns"},
-		},
-	)
+	return all
 }
 
 func kubernetesTarget() Target {

@@ -26,8 +26,8 @@ func (c *Cache) Template() (string, error) {
 		return "", fmt.Errorf("asking containerd for its version: %w", err)
 	}
 	parts := []string{formatVersion, strings.TrimSpace(string(out))}
-	for _, t := range targets() {
-		parts = append(parts, c.targetDir(t))
+	for _, v := range c.EtcdVersions {
+		parts = append(parts, c.targetDir(etcdTarget(v)))
 	}
 	return filepath.Join(c.Dir, "containerd-"+digest(parts...)), nil
 }

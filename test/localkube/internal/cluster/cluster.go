@@ -33,6 +33,8 @@ type State struct {
 	Nodes int `json:"nodes"`
 	// Ready says that `up` went through to its end.
 	Ready bool `json:"ready"`
+	// EtcdVersions are those that all nodes have images of.
+	EtcdVersions []string `json:"etcdVersions,omitempty"`
 	// MadeDirectories were not on this machine before.
 	MadeDirectories []string `json:"madeDirectories,omitempty"`
 	// KernelSettings are as they were before.

@@ -7,8 +7,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/cache"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/provisioner"
 )
@@ -86,6 +88,39 @@ func keep(t *testing.T, c *Cluster, source, content string) string {
 		t.Fatal(err)
 	}
 	return kept
+}
+
+func TestALocalkubeThatIsUpGetsTheImagesThatItLacksOnce(t *testing.T) {
+	c := newCluster(t)
+	c.Cache = &cache.Cache{Dir: t.TempDir(), EtcdVersions: []string{"3.6.16"}}
+	programs := filepath.Dir(c.Cache.Etcd())
+	if err := os.MkdirAll(programs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"etcd", "etcdctl", "etcdutl"} {
+		if err := os.WriteFile(filepath.Join(programs, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state := State{Nodes: 2, Ready: true, EtcdVersions: []string{"3.7.3"}}
+	if err := c.writeState(state); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := c.addEtcd(t.Context(), state); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := filepath.Glob(filepath.Join(c.Paths.Archives(), "etcd-3.6.16@*.tar"))
+		if err != nil || len(kept) != 1 {
+			t.Errorf("nodes that start later find %v, %v", kept, err)
+		}
+		if state, err = c.readState(); err != nil || !slices.Equal(state.EtcdVersions, []string{"3.7.3", "3.6.16"}) {
+			t.Errorf("it has %v, %v", state.EtcdVersions, err)
+		}
+		if err := os.RemoveAll(programs); err != nil { // the second time nothing is written
+			t.Fatal(err)
+		}
+	}
 }
 
 func TestANodeCountsOnceItIsReadyAndFreeOfTaints(t *testing.T) {

@@ -1,9 +1,12 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"sync"
 
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/controlplane"
@@ -14,18 +17,22 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/pki"
 )
 
-// Up starts a localkube of so many nodes from a full cache. One that is up and whole is left as it is, unless a fresh
-// one is asked for; whatever else an earlier run left is removed first.
+// defaultNodes are enough for a quorum that survives the loss of one.
+const defaultNodes = 3
+
+// Up starts a localkube of so many nodes from a full cache. One that is up and whole stays, unless a fresh one is asked
+// for, and gets the images that it lacks. All else that an earlier run left is removed first. No count, 0, means as many
+// as there are, or the default.
 func (c *Cluster) Up(ctx context.Context, count int, fresh bool) error {
-	if count < 1 || count > layout.MaxNodes {
+	if count < 0 || count > layout.MaxNodes {
 		return fmt.Errorf("a localkube has 1 to %d nodes, not %d", layout.MaxNodes, count)
 	}
-	if running := c.runningNodes(ctx); running > 0 && !fresh {
-		if running != count {
-			return fmt.Errorf("it is up with %d nodes: `localkube down` first, or `up --fresh`", running)
+	if state, isUp := c.running(ctx); isUp && !fresh {
+		if count != 0 && count != state.Nodes {
+			return fmt.Errorf("it is up with %d nodes: `localkube down` first, or `up --fresh`", state.Nodes)
 		}
 		c.say("it is up already")
-		return nil
+		return c.addEtcd(ctx, state)
 	}
 	if c.isLeftOver() {
 		c.say("removing what an earlier run left")
@@ -33,24 +40,48 @@ func (c *Cluster) Up(ctx context.Context, count int, fresh bool) error {
 			return err
 		}
 	}
-	return c.start(ctx, count)
+	return c.start(ctx, cmp.Or(count, defaultNodes))
 }
 
-// runningNodes returns how many nodes the localkube has that is up and whole, or 0.
-func (c *Cluster) runningNodes(ctx context.Context) int {
+// running returns the state of the localkube that is up and whole, if there is one.
+func (c *Cluster) running(ctx context.Context) (State, bool) {
 	state, err := c.readState()
 	if err != nil || !state.Ready || c.checkDaemons(layout.Nodes(state.Nodes)) != nil {
-		return 0
+		return state, false
 	}
 	api, err := newAPI(c.Paths)
 	if err != nil {
-		return 0
+		return state, false
 	}
 	ready, err := api.readyNodes(ctx)
-	if err != nil || len(ready) < state.Nodes {
-		return 0
+	return state, err == nil && len(ready) >= state.Nodes
+}
+
+// addEtcd loads the images of versions that the localkube was not started with: `make demo` needs one, tests need all.
+func (c *Cluster) addEtcd(ctx context.Context, state State) error {
+	work, err := os.MkdirTemp("", "localkube-")
+	if err != nil {
+		return fmt.Errorf("making a directory for images: %w", err)
 	}
-	return state.Nodes
+	defer func() { _ = os.RemoveAll(work) }()
+	for _, version := range c.Cache.EtcdVersions {
+		if slices.Contains(state.EtcdVersions, version) {
+			continue
+		}
+		archive, err := c.Cache.WriteEtcd(work, version)
+		if err != nil {
+			return err
+		}
+		if err := c.Load(ctx, archive); err != nil {
+			return err
+		}
+		c.say("added the image of etcd %s, which it was not started with", version)
+		state.EtcdVersions = append(state.EtcdVersions, version)
+		if err := c.writeState(state); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *Cluster) start(ctx context.Context, count int) error {
@@ -76,7 +107,7 @@ func (c *Cluster) start(ctx context.Context, count int) error {
 
 // begin notes all that has to be undone before it is done.
 func (c *Cluster) begin(ctx context.Context, count int) (State, error) {
-	state := State{Nodes: count, KernelSettings: host.ReadSettings()}
+	state := State{Nodes: count, EtcdVersions: c.Cache.EtcdVersions, KernelSettings: host.ReadSettings()}
 	for _, d := range node.Directories {
 		if !isThere(d) {
 			state.MadeDirectories = append(state.MadeDirectories, d)

@@ -130,20 +130,25 @@ func (c ControlPlane) StartControllers() error {
 			return err
 		}
 	}
-	if err := c.start("coredns", c.Cache.CoreDNS(), "-conf", c.File("Corefile")); err != nil {
+	if err := c.startSelf("coredns", "dns", c.File("Corefile")); err != nil {
 		return err
 	}
 	// kube-proxy insists on a node to be on, and webhooks are reached from here as from any other.
 	return node.StartProxy(c.Paths, c.Cache, layout.ControlPlane, c.Nodes[0].Name, 0)
 }
 
-// StartProvisioner has this program itself give claims their volumes.
+// StartProvisioner starts what gives claims their volumes.
 func (c ControlPlane) StartProvisioner() error {
+	return c.startSelf("local-path-provisioner", "provision", c.credential("local-path-provisioner", "kubeconfig"))
+}
+
+// startSelf starts a command of this program itself.
+func (c ControlPlane) startSelf(name string, args ...string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("finding this program: %w", err)
 	}
-	return c.start("local-path-provisioner", self, "provision", c.credential("local-path-provisioner", "kubeconfig"))
+	return c.start(name, self, args...)
 }
 
 func (c ControlPlane) start(name, binary string, args ...string) error {

@@ -1,9 +1,107 @@
 package host
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
+
+// fake puts shell scripts before the programs of this machine, or in the place of all of them.
+func fake(t *testing.T, alone bool, programs map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, script := range programs {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := dir
+	if !alone {
+		path += ":" + os.Getenv("PATH")
+	}
+	t.Setenv("PATH", path)
+	return dir
+}
+
+func TestAllThatAMachineLacksIsSaidAtOnceWithItsRemedy(t *testing.T) {
+	fake(t, false, map[string]string{
+		"uname": "echo Linux", "id": "echo 1000", "df": "echo; echo disk 9 9 1048576 9% /",
+	})
+	cache := filepath.Join(t.TempDir(), "not", "there")
+	err := Check(cache)
+	if err == nil {
+		t.Fatal("it lacks nothing")
+	}
+	for _, want := range []string{"root, ", "sudo", "12 GiB of free disk for " + cache, "LOCALKUBE_CACHE"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in:\n%v", want, err)
+		}
+	}
+}
+
+func TestACacheThatHasAKubernetesNeedsNoMoreSpace(t *testing.T) {
+	fake(t, false, map[string]string{"id": "echo 1000", "df": "echo; echo disk 9 9 5242880 9% /"})
+	cache := t.TempDir()
+	for _, directory := range []string{"kubernetes-1.2.3-0123ab.tmp", "kubernetes-1.2.3-0123ab"} {
+		if err := os.MkdirAll(filepath.Join(cache, "bin", directory), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		isHalf := strings.HasSuffix(directory, ".tmp")
+		if err := Check(cache); err == nil || strings.Contains(err.Error(), "12 GiB") != isHalf {
+			t.Errorf("with %s: %v", directory, err)
+		}
+	}
+}
+
+func TestOnAnotherSystemThatIsAllThatIsSaid(t *testing.T) {
+	fake(t, false, map[string]string{"uname": "echo Darwin", "id": "echo 1000"})
+	if err := Check(t.TempDir()); err == nil || strings.Count(err.Error(), "\n") != 1 || !strings.Contains(err.Error(), "Darwin") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestEveryMissingPackageIsNamedOnce(t *testing.T) {
+	programs := map[string]string{"nft": ""}
+	for _, name := range []string{"sort", "awk"} {
+		programs[name] = "PATH=" + os.Getenv("PATH") + " exec " + name + ` "$@"`
+	}
+	programs["sh"] = `exec /bin/sh "$@"`
+	fake(t, true, programs)
+	names, err := fitness("packages")
+	if err != nil || strings.Count(names, "containerd") != 1 || strings.Contains(names, "nftables") {
+		t.Errorf("%v:\n%s", err, names)
+	}
+}
+
+func TestAptIsTriedAgainWithFreshListsAndIsHeardWhenThatFailsToo(t *testing.T) {
+	dir := fake(t, false, map[string]string{"apt-get": `echo "$@" >>"${0%/*}/calls"; echo "E: no luck"; exit 100`})
+	if err := aptInstall([]string{"runc"}); err == nil || !strings.Contains(err.Error(), "E: no luck") {
+		t.Errorf("apt-get is not heard: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "apt-get"),
+		[]byte("#!/bin/sh\necho \"$@\" >>${0%/*}/calls\n[ -e ${0%/*}/fresh ] && exit\ncase \"$*\" in *update*) : >${0%/*}/fresh;; *) exit 100;; esac\n"),
+		0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := aptInstall([]string{"runc"}); err != nil {
+		t.Errorf("with fresh lists it goes well: %v", err)
+	}
+	calls, err := os.ReadFile(filepath.Join(dir, "calls"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(calls)), "\n")
+	if len(lines) != 5 {
+		t.Errorf("apt-get was called as\n%s", calls)
+	}
+	for _, line := range lines {
+		if !strings.Contains(line, "DPkg::Lock::Timeout=300") || !strings.Contains(line, "Acquire::Retries=3") {
+			t.Errorf("it neither waits nor tries again: %s", line)
+		}
+	}
+}
 
 func TestMountsAreTakenDownDeepestFirstAndOnlyThoseBelow(t *testing.T) {
 	const mountinfo = `22 1 8:1 / / rw - ext4 /dev/a rw

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -15,74 +14,49 @@ import (
 // CNIPlugins is where Debian puts the CNI plugins.
 const CNIPlugins = "/usr/lib/cni"
 
-// tools names what localkube runs of the system, and the Debian package that has it.
-var tools = []struct{ path, pkg string }{
-	{"containerd", "containerd"},
-	{"ctr", "containerd"},
-	{"runc", "runc"},
-	{filepath.Join(CNIPlugins, "ptp"), "containernetworking-plugins"},
-	{"nft", "nftables"},
-	{"ip", "iproute2"},
-	{"iptables", "iptables"},
-	{"conntrack", "conntrack"},
-	{"busybox", "busybox-static"},
-	{"mkfs.ext4", "e2fsprogs"},
-}
-
-// Missing returns the Debian packages to install, each once.
-func Missing() []string {
-	var missing []string
-	seen := map[string]bool{}
-	for _, t := range tools {
-		if _, err := exec.LookPath(t.path); err != nil && !seen[t.pkg] {
-			seen[t.pkg] = true
-			missing = append(missing, t.pkg)
-		}
-	}
-	return missing
-}
-
-// Install installs what is missing after saying so. A person at a terminal is asked first, unless assumeYes, or the
-// environment says this is CI.
+// Install installs the Debian packages that are missing after saying so. A person at a terminal is asked first, unless
+// assumeYes, or the environment says this is CI.
 func Install(out io.Writer, assumeYes bool) error {
-	missing := Missing()
+	names, err := fitness("packages")
+	if err != nil {
+		return fmt.Errorf("looking for missing packages: %w", err)
+	}
+	missing := strings.Fields(names)
 	if len(missing) == 0 {
 		return nil
-	}
-	if _, err := exec.LookPath("apt-get"); err != nil {
-		return fmt.Errorf("missing: %s; there is no apt-get to install them with, so please install them",
-			strings.Join(missing, ", "))
 	}
 	say(out, "installing Debian packages: %s\n", strings.Join(missing, " "))
 	if !assumeYes && os.Getenv("CI") == "" && isTerminal(os.Stdin) && !confirm(out) {
 		return fmt.Errorf("not installed, as you said; localkube needs %s", strings.Join(missing, ", "))
 	}
-	return install(out, missing)
-}
-
-// install tries with the package lists as they are first, and fetches them only if that is not enough.
-func install(out io.Writer, packages []string) error {
 	restore, err := forbidServices()
 	if err != nil {
 		return err
 	}
 	defer restore()
-	args := append([]string{"install", "--no-remove", "--no-install-recommends", "-y", "-qq"}, packages...)
-	if err := aptGet(io.Discard, args); err == nil {
-		return nil
-	}
-	if err := aptGet(out, []string{"update", "-qq"}); err != nil {
-		return err
-	}
-	return aptGet(out, args)
+	return aptInstall(missing)
 }
 
-func aptGet(out io.Writer, args []string) error {
+// aptInstall tries with the package lists as they are first, and fetches them only if that is not enough. What apt-get says
+// is shown only if the last try fails.
+func aptInstall(packages []string) error {
+	args := append([]string{"install", "--no-remove", "--no-install-recommends", "-y", "-qq"}, packages...)
+	if err := aptGet(args); err == nil {
+		return nil
+	}
+	if err := aptGet([]string{"update", "-qq"}); err != nil {
+		return err
+	}
+	return aptGet(args)
+}
+
+// aptGet waits up to 5 minutes for another apt to finish.
+func aptGet(args []string) error {
+	args = append([]string{"-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3"}, args...)
 	cmd := exec.Command("apt-get", args...)
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("apt-get %s: %w", strings.Join(args, " "), err)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("apt-get %s: %w\n%s", strings.Join(args, " "), err, output)
 	}
 	return nil
 }
