@@ -24,7 +24,7 @@ var _ = Describe("The authorities of a cluster that somebody deletes", Label("op
 		was := identityOf(ctx, cluster)
 		authorities := []string{resources.CASecret(cluster.Name), resources.PeerCASecret(cluster.Name)}
 		traffic := cluster.Write(ctx)
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			operator.Kill() // it keeps what it read of Secrets for minutes; one that starts reads them anew
 			var copies []*corev1.Secret
 			for _, name := range authorities {

@@ -25,7 +25,7 @@ var _ = Describe("Something that somebody edits", Label("operator"), func() {
 		cluster := story.Create(ctx, "parts", 3)
 		cluster.AwaitReady(ctx, 3)
 		traffic := cluster.Write(ctx)
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			edit(ctx, &corev1.Service{ObjectMeta: meta(story.Namespace, "parts")}, func(s *corev1.Service) {
 				s.Spec.Selector = map[string]string{"no": "member"}
 				s.Spec.Ports[0].TargetPort = intstr.FromInt32(1)
@@ -48,7 +48,7 @@ var _ = Describe("Something that somebody edits", Label("operator"), func() {
 		cluster.AwaitReady(ctx, 3)
 		ids, processes := cluster.Identities(ctx), processesOf(ctx, []*world.Cluster{cluster})
 		traffic := cluster.Write(ctx)
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			for ordinal := range 3 {
 				name := cluster.Member(ordinal)
 				stripped(ctx, &corev1.Pod{ObjectMeta: meta(story.Namespace, name)}, &corev1.PersistentVolumeClaim{ObjectMeta: meta(story.Namespace, name)})
@@ -57,7 +57,7 @@ var _ = Describe("Something that somebody edits", Label("operator"), func() {
 		})
 		Expect(processesOf(ctx, []*world.Cluster{cluster})).To(Equal(processes))
 		Expect(cluster.Identities(ctx)).To(Equal(ids))
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Etcd = &v1alpha1.EtcdSpec{QuotaBackendBytes: quantity("1Gi")} })
 			cluster.AwaitReady(ctx, 3)
 		})
@@ -75,7 +75,7 @@ var _ = Describe("Something that somebody edits", Label("operator"), func() {
 		traffic := cluster.Write(ctx)
 		names := []string{"secret-client-tls", "secret-operator-tls", "secret-0-tls", "secret-1-tls", "secret-2-tls"}
 		old := map[string]types.UID{}
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			for _, name := range names {
 				lost := &corev1.Secret{ObjectMeta: meta(story.Namespace, name)}
 				old[name] = uidOf(ctx, lost, key(name))

@@ -23,12 +23,12 @@ var _ = Describe("A change of size", Label("growth"), func() {
 		cluster := story.Create(ctx, "sized", 1, world.Ephemeral)
 		cluster.AwaitReady(ctx, 1)
 		traffic := cluster.Write(ctx)
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			cluster.Resize(ctx, 3)
 			cluster.AwaitReady(ctx, 3)
 		})
 		Expect(promotions(ctx, cluster)).To(BeNumerically(">=", 2), "both came as learners:\n%s", cluster.History)
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			cluster.Resize(ctx, 1)
 			cluster.AwaitReady(ctx, 1)
 		})
@@ -40,7 +40,7 @@ var _ = Describe("A change of size", Label("growth"), func() {
 		cluster.AwaitReady(ctx, 1)
 		traffic := cluster.Write(ctx)
 		for _, size := range []int32{3, 5, 3, 1} {
-			traffic.Within(ctx, world.OneElection, func() {
+			traffic.During(ctx, func() {
 				cluster.Resize(ctx, size)
 				cluster.AwaitReady(ctx, int(size))
 			})
@@ -57,7 +57,7 @@ var _ = Describe("A change of size", Label("growth"), func() {
 		cluster.MoveLeader(ctx, last)
 		traffic := cluster.Write(ctx)
 		Expect(cluster.Leader(ctx)).To(Equal(last))
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			cluster.Resize(ctx, 1)
 			cluster.AwaitReady(ctx, 1)
 		})
@@ -118,7 +118,7 @@ var _ = Describe("A change of size", Label("growth"), func() {
 		cluster := story.Create(ctx, "midway", 1, unschedulableLearners)
 		cluster.AwaitReady(ctx, 1)
 		traffic := cluster.Write(ctx)
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			cluster.Resize(ctx, 3)
 			Eventually(ctx, func() ([]string, error) { return learners(ctx, cluster) }).ShouldNot(BeEmpty())
 			cluster.Resize(ctx, 1)

@@ -23,7 +23,7 @@ var _ = Describe("A change of minor version", Label("versions"), func() {
 			cluster.AwaitReady(ctx, 3)
 			ids, data, id := cluster.Identities(ctx), volumes(ctx, cluster), cluster.ClusterID
 			traffic := cluster.Write(ctx)
-			traffic.Within(ctx, world.OneElection, func() {
+			traffic.During(ctx, func() {
 				cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.6.16" })
 				cluster.AwaitReady(ctx, 3)
 			})
@@ -42,7 +42,7 @@ var _ = Describe("A change of minor version", Label("versions"), func() {
 		cluster.AwaitReady(ctx, 3)
 		ids := cluster.Identities(ctx)
 		traffic := cluster.Write(ctx)
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.6.16" })
 			Eventually(func() []string { return cluster.History.Restarted() }).Should(HaveLen(1))
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })
@@ -135,7 +135,7 @@ func loseOnTheWay(ctx context.Context, to string, await func(context.Context, *w
 	cluster.AwaitReady(ctx, 3)
 	before, victim := cluster.Identities(ctx), follower(ctx, cluster)
 	traffic := cluster.Write(ctx)
-	traffic.Within(ctx, world.OneElection, func() {
+	traffic.During(ctx, func() {
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = to })
 		await(ctx, cluster)
 		loseVolume(ctx, cluster, victim)

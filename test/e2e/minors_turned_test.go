@@ -59,7 +59,7 @@ func upAndDown(ctx context.Context, size int, options ...world.Option) {
 	cluster := story.Create(ctx, "both-ways", int32(size), append(options, world.Version("3.5.21"))...)
 	cluster.AwaitReady(ctx, size)
 	was, traffic := identityOf(ctx, cluster), cluster.Write(ctx)
-	traffic.Within(ctx, world.OneElection, func() { goUpAndDown(ctx, cluster, size, was) })
+	traffic.During(ctx, func() { goUpAndDown(ctx, cluster, size, was) })
 	Expect(traffic.Finish(ctx).Failed).To(BeZero())
 	cluster.AwaitEqualHashes(ctx)
 }
@@ -169,7 +169,7 @@ var _ = Describe("A cluster with ephemeral data", Label("versions"), func() {
 				world.Ephemeral)
 			cluster.AwaitReady(ctx, size)
 			before, traffic := cluster.Identities(ctx), cluster.Write(ctx)
-			traffic.Within(ctx, world.OneElection, func() { goTo(ctx, cluster, size, "3.7.3") })
+			traffic.During(ctx, func() { goTo(ctx, cluster, size, "3.7.3") })
 			after := cluster.Identities(ctx)
 			Expect(after).To(HaveLen(size))
 			for name := range after {
@@ -221,7 +221,7 @@ func (t turn) play(ctx context.Context) {
 	cluster := story.Create(ctx, "minded", 3, world.Version(t.from))
 	cluster.AwaitReady(ctx, 3)
 	was, traffic := identityOf(ctx, cluster), cluster.Write(ctx)
-	traffic.Within(ctx, world.OneElection, func() {
+	traffic.During(ctx, func() {
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = t.to })
 		t.await(ctx, cluster)
 		for _, version := range t.next {

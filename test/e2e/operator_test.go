@@ -49,7 +49,7 @@ var _ = Describe("An operator that is killed", Label("operator"), func() {
 		traffic := cluster.Write(ctx)
 		stop := operator.KillAtEachRule(cluster)
 		for _, size := range []int32{3, 1} {
-			traffic.Within(ctx, world.OneElection, func() {
+			traffic.During(ctx, func() {
 				killAtRandom(operator)
 				cluster.Resize(ctx, size)
 				cluster.AwaitReady(ctx, int(size))
@@ -81,7 +81,7 @@ var _ = Describe("An operator that is killed", Label("operator"), func() {
 		pods, err := cluster.Pods(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		traffic := cluster.Write(ctx)
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			operator.Kill()
 			Consistently(ctx, func() error { return cluster.CheckServing(ctx, 3) }).WithTimeout(watching).Should(Succeed())
 			operator.Start()
@@ -104,7 +104,7 @@ var _ = Describe("The installed operator", Label("operator"), Serial, func() {
 		cluster.AwaitReady(ctx, 3)
 		before, victim := cluster.Identities(ctx), cluster.Member(1)
 		traffic := cluster.Write(ctx)
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			leader, err := kube.OperatorLeader(ctx)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(kube.Client.Delete(ctx, leader)).To(Succeed())
@@ -165,7 +165,7 @@ var _ = Describe("A status that is wiped", Label("operator"), func() {
 		wipeStatus(ctx, cluster)
 		cluster.AwaitReady(ctx, 1)
 		Expect(cluster.Identities(ctx)).To(Equal(before))
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			cluster.Resize(ctx, 3)
 			Eventually(ctx, func() ([]string, error) { return learners(ctx, cluster) }).WithPolling(50 * time.Millisecond).ShouldNot(BeEmpty())
 			wipeStatus(ctx, cluster)

@@ -30,7 +30,7 @@ var _ = Describe("A roll", Label("roll"), func() {
 		before, ids, data := podsOf(ctx, cluster), cluster.Identities(ctx), volumes(ctx, cluster)
 		leadership := cluster.Leadership()
 		traffic := cluster.Write(ctx)
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })
 			cluster.AwaitReady(ctx, 3)
 		})
@@ -53,7 +53,7 @@ var _ = Describe("A roll", Label("roll"), func() {
 		traffic := cluster.Write(ctx)
 		for i, repository := range []string{"quay.io/coreos/etcd", ""} {
 			before := podsOf(ctx, cluster)
-			traffic.Within(ctx, world.OneElection, func() {
+			traffic.During(ctx, func() {
 				cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Image = &v1alpha1.ImageSpec{Repository: repository} })
 				cluster.AwaitReady(ctx, 3)
 			})
@@ -73,7 +73,7 @@ var _ = Describe("A roll", Label("roll"), func() {
 		cluster.AwaitReady(ctx, 3)
 		was := identityOf(ctx, cluster)
 		traffic := cluster.Write(ctx)
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			cluster.Change(ctx, muchElse)
 			cluster.AwaitReady(ctx, 3)
 		})
@@ -93,7 +93,7 @@ var _ = Describe("A roll", Label("roll"), func() {
 		Expect(err).NotTo(HaveOccurred())
 		ids := cluster.Identities(ctx)
 		traffic := cluster.Write(ctx)
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
 				s.Etcd = &v1alpha1.EtcdSpec{QuotaBackendBytes: quantity("1Gi")}
 				s.Pod.PriorityClassName = "system-cluster-critical"
@@ -135,7 +135,7 @@ var _ = Describe("A roll", Label("roll"), func() {
 		cluster.AwaitReady(ctx, 3)
 		before, leadership := cluster.Identities(ctx), cluster.Leadership()
 		traffic := cluster.Write(ctx)
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })
 			cluster.AwaitReady(ctx, 3)
 		})
@@ -151,7 +151,7 @@ var _ = Describe("A roll", Label("roll"), func() {
 		cluster := story.Create(ctx, "alone", 1, world.Version("3.5.21"), world.Ephemeral)
 		cluster.AwaitReady(ctx, 1)
 		traffic := cluster.Write(ctx)
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })
 			cluster.AwaitReady(ctx, 1)
 		})
@@ -164,7 +164,7 @@ var _ = Describe("A roll", Label("roll"), func() {
 		cluster.AwaitReady(ctx, 3)
 		before := podsOf(ctx, cluster)
 		traffic := cluster.Write(ctx)
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
 				s.Pod.Labels, s.Pod.Annotations = map[string]string{"team": "blue"}, map[string]string{"example.com/note": "hello"}
 			})
@@ -205,7 +205,7 @@ var _ = Describe("A roll", Label("roll"), func() {
 		}}
 		Expect(kube.Client.Create(ctx, other)).To(Succeed())
 		traffic := cluster.Write(ctx)
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Pod.PriorityClassName = "system-cluster-critical" })
 			cluster.AwaitStep(ctx, "SeveralBudgets")
 			Expect(podsOf(ctx, cluster)).To(Equal(before), "nobody was stopped")
@@ -229,7 +229,7 @@ var _ = Describe("A roll", Label("roll"), Serial, func() {
 		was := identityOf(ctx, cluster)
 		behind, knowing := cluster.WriteThroughService(ctx), cluster.Write(ctx)
 		behind.Within(ctx, world.OneConnection, func() {
-			knowing.Within(ctx, world.OneElection, func() {
+			knowing.During(ctx, func() {
 				cluster.Change(ctx, otherSettings)
 				cluster.AwaitReady(ctx, 3)
 			})

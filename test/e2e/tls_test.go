@@ -33,7 +33,7 @@ var _ = Describe("A member's certificate", Label("tls"), func() {
 		before, err := cluster.Pod(ctx, member)
 		Expect(err).NotTo(HaveOccurred())
 		traffic := cluster.Write(ctx)
-		traffic.Within(ctx, world.OneElection, func() {
+		traffic.During(ctx, func() {
 			operator.Kill() // it keeps what it read of Secrets for minutes; one that starts reads them anew
 			old := shortenLife(ctx, cluster, member)
 			operator.Start()

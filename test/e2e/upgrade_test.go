@@ -124,7 +124,7 @@ var _ = Describe("An operator that is deleted", Label("operator"), Serial, func(
 				awaitQuiet(ctx, begin, 22*time.Second)
 				gone, processes := mark(ctx), processesOf(ctx, []*world.Cluster{cluster})
 				DeferCleanup(func(ctx context.Context) { kube.Installed().Deploy(ctx) })
-				traffic.Within(ctx, world.OneElection, func() {
+				traffic.During(ctx, func() {
 					ways[how](ctx)
 					Consistently(ctx, func() error {
 						return cluster.CheckServing(ctx, 3)
@@ -181,7 +181,7 @@ var _ = Describe("An operator with a Role only", Label("operator"), func() {
 			traffic := cluster.Write(ctx)
 			second := story.InstallNamespaced(ctx)
 			begin := mark(ctx)
-			traffic.Within(ctx, world.OneElection, func() {
+			traffic.During(ctx, func() {
 				cluster.Resize(ctx, 3)
 				cluster.AwaitReady(ctx, 3)
 				Eventually(ctx, func() string {

@@ -13,7 +13,7 @@ import (
 // Report is the reckoning of a writer.
 type Report struct {
 	Acknowledged int
-	Failed       int            // not acknowledged 5 s after the first attempt
+	Failed       int            // not acknowledged in time after the first attempt
 	Retried      int            // attempts that were issued again
 	LongestGap   time.Duration  // without an acknowledgement, from the start to the end
 	P99          time.Duration  // of a put, from its first attempt
@@ -152,7 +152,7 @@ func (w *Writer) missing(ctx context.Context) ([]string, error) {
 // read tries again while ctx lasts: the story may just have moved a leader.
 func (w *Writer) read(ctx context.Context, from, end string) (*clientv3.GetResponse, error) {
 	for {
-		attempt, cancel := context.WithTimeout(ctx, failedAfter)
+		attempt, cancel := context.WithTimeout(ctx, readTimeout)
 		answer, err := w.etcd.Get(attempt, from, clientv3.WithRange(end), clientv3.WithLimit(page))
 		cancel()
 		switch {

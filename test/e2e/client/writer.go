@@ -3,6 +3,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -25,11 +26,10 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// What the client promises itself: one attempt is bounded, and a put that is not acknowledged this long after its first
-// attempt has failed.
+// What the client promises itself: one attempt is bounded, and a page that is read back.
 const (
 	attemptTimeout = time.Second
-	failedAfter    = 5 * time.Second
+	readTimeout    = 5 * time.Second
 	retryPause     = 20 * time.Millisecond
 )
 
@@ -40,6 +40,9 @@ type Options struct {
 	Connect   Connect     // nil: by the machine's own DNS
 	Prefix    string      // of the keys, unique to this writer
 	PerSecond float64     // puts per second at most; default 20
+
+	// FailedAfter is how long after its first attempt a put that is not acknowledged has failed; default 5 s.
+	FailedAfter time.Duration
 
 	// LetGoAfter so many attempts in a row that were not answered the connection is closed and a new one is made; 0 is
 	// never. Behind a Service it takes that to get away from a member that stopped answering: gRPC's own keepalive is
@@ -52,14 +55,15 @@ type Connect func(ctx context.Context, address string) (net.Conn, error)
 
 // Writer puts unique keys one after the other until it is stopped. It is safe for concurrent use.
 type Writer struct {
-	etcd       *clientv3.Client
-	line       *line
-	letGoAfter int
-	prefix     string
-	limit      *rate.Limiter
-	began      time.Time
-	stop       context.CancelFunc
-	ended      chan struct{}
+	etcd        *clientv3.Client
+	line        *line
+	failedAfter time.Duration
+	letGoAfter  int
+	prefix      string
+	limit       *rate.Limiter
+	began       time.Time
+	stop        context.CancelFunc
+	ended       chan struct{}
 
 	mu       sync.Mutex
 	stopped  time.Time // when the writing was told to end
@@ -95,8 +99,9 @@ func Start(ctx context.Context, o Options) (*Writer, error) {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	w := &Writer{
-		etcd: etcd, line: line, letGoAfter: o.LetGoAfter, prefix: o.Prefix,
-		limit: rate.NewLimiter(rate.Limit(o.PerSecond), 1), began: time.Now(),
+		etcd: etcd, line: line, prefix: o.Prefix, letGoAfter: o.LetGoAfter,
+		failedAfter: cmp.Or(o.FailedAfter, 5*time.Second),
+		limit:       rate.NewLimiter(rate.Limit(o.PerSecond), 1), began: time.Now(),
 		stop: stop, ended: make(chan struct{}), problems: map[string]int{}, clusters: map[uint64]bool{},
 	}
 	go w.run(ctx)
@@ -150,7 +155,7 @@ func (w *Writer) put(ctx context.Context, number int) {
 			return
 		}
 		w.problem(err)
-		if !isRetryable(err) || time.Since(began) > failedAfter {
+		if !isRetryable(err) || time.Since(began) > w.failedAfter {
 			w.fail()
 			return
 		}

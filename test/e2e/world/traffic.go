@@ -35,20 +35,18 @@ type Traffic struct {
 // keyPrefix begins every key that a story writes.
 const keyPrefix = "/story/"
 
-// flow is how many puts prove that writes go on, and minimum how many a second of a fault leaves at least. A fault may begin
-// with an election, in which nobody is acknowledged.
+// flow is how many puts prove that writes go on, and minimum how many a second of a fault leaves at least.
 const (
-	flow     = 20
-	minimum  = 1.0
-	election = 3 * time.Second
+	flow    = 20
+	minimum = 1.0
 )
 
-// How long all writes of a client that knows every member may be held back.
+// How long writes of a client may be held back.
 const (
-	// OneElection is the bound of what the operator does on purpose, and of what members should not notice at all.
-	OneElection = election
-	// OneFault is the bound of a member, a process or a node that fails, and of any story that claims no less: the writer calls a put
-	// failed after 5 s, and its last attempt may take one more.
+	// standstill is the bound of a story that claims no less, for all writes and for each put. It tells a quorum that
+	// serves from one that is lost, on a busy machine too. test/bench measures what a fault or a roll costs.
+	standstill = 10 * time.Second
+	// OneFault is the bound of a client behind the Service whose member stops serving.
 	OneFault = 6 * time.Second
 	// OneConnection is the bound of a client behind the Service whose member is stopped on purpose: an election, which costs less than it
 	// may when a leader hands over, and one new connection that is not refused. A refused one costs a second.
@@ -100,7 +98,7 @@ func (c *Cluster) start(ctx context.Context, names *names, o client.Options) (*T
 	ginkgo.GinkgoHelper()
 	config, err := c.ClientTLS(ctx)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	o.TLS, o.Connect, o.Prefix = config, names.connect, keyPrefix+rand.String(6)+"/"
+	o.TLS, o.Connect, o.Prefix, o.FailedAfter = config, names.connect, keyPrefix+rand.String(6)+"/", standstill
 	background, stop := context.WithCancel(context.Background())
 	writer, err := client.Start(background, o)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
@@ -173,11 +171,10 @@ func (t *Traffic) Flow(ctx context.Context) {
 		Should(gomega.BeNumerically(">=", before+flow), "writes do not go on")
 }
 
-// During does what the story is about between two proofs that writes go on, and expects that no fault held them back for longer
-// than OneFault.
+// During does what the story is about between two proofs that writes go on, and expects no standstill meanwhile.
 func (t *Traffic) During(ctx context.Context, fault func()) {
 	ginkgo.GinkgoHelper()
-	t.Within(ctx, OneFault, fault)
+	t.Within(ctx, standstill, fault)
 }
 
 // Within is During for a story that claims a bound of its own. A gap at the end of the story counts too: it lasts until writes go on.
@@ -204,7 +201,7 @@ func (f flowed) check(bound time.Duration) error {
 	if f.gap > bound {
 		return fmt.Errorf("all writes were held back for %s, longer than %s", f.gap, bound)
 	}
-	if least := int(minimum * (f.lasted - election).Seconds()); f.writes < least {
+	if least := int(minimum * (f.lasted - bound).Seconds()); f.writes < least {
 		return fmt.Errorf("%d writes in %s, fewer than %d", f.writes, f.lasted, least)
 	}
 	return nil
@@ -214,7 +211,7 @@ func (f flowed) check(bound time.Duration) error {
 func (t *Traffic) Finish(ctx context.Context) client.Report {
 	ginkgo.GinkgoHelper()
 	r := t.FinishAfterOutage(ctx)
-	gomega.Expect(r.Failed).To(gomega.BeZero(), "puts that were not acknowledged within 5 s: %s", r)
+	gomega.Expect(r.Failed).To(gomega.BeZero(), "puts that were not acknowledged within %s: %s", standstill, r)
 	return r
 }
 

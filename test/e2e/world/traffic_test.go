@@ -11,13 +11,14 @@ func TestWritesGoOnOnlyIfNoGapIsLongerThanTheStoryClaims(t *testing.T) {
 		goesOn bool
 	}{
 		"all the time":                       {flowed{time.Minute, 1000, 100 * time.Millisecond}, true},
-		"but for an election":                {flowed{time.Minute, 1000, OneElection}, true},
-		"but for longer than an election":    {flowed{time.Minute, 1000, OneElection + time.Millisecond}, false},
-		"until shortly before the end":       {flowed{10 * time.Second, 190, 4 * time.Second}, false},
+		"but for an election":                {flowed{time.Minute, 1000, 3 * time.Second}, true},
+		"but for as long as is bearable":     {flowed{time.Minute, 1000, standstill}, true},
+		"but for a little longer":            {flowed{time.Minute, 1000, standstill + time.Millisecond}, false},
+		"until shortly before the end":       {flowed{20 * time.Second, 190, 11 * time.Second}, false},
 		"hardly, with no gap that is longer": {flowed{time.Minute, 30, 2 * time.Second}, false},
 		"in a moment without any":            {flowed{time.Second, 0, time.Second}, true},
 	} {
-		if err := row.during.check(OneElection); (err == nil) != row.goesOn {
+		if err := row.during.check(standstill); (err == nil) != row.goesOn {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
