@@ -14,18 +14,14 @@ import (
 var _ = Describe("A new cluster", Label("bootstrap"), func() {
 	ownNamespace()
 
-	It("of one member serves", Label("core"), perStory, func(ctx context.Context) {
+	It("of one member serves", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "one", 1)
 		cluster.AwaitReady(ctx, 1)
 		cluster.Write(ctx).Finish(ctx)
 	})
 
 	for _, version := range []string{world.DefaultVersion, "3.5.21", "3.5.35", "3.7.3"} {
-		labels := Labels{}
-		if version == world.DefaultVersion {
-			labels = Label("core")
-		}
-		It("of three members with TLS and volumes starts all of them at once as voters, with etcd "+version, labels, perStory, func(ctx context.Context) {
+		It("of three members with TLS and volumes starts all of them at once as voters, with etcd "+version, perStory, func(ctx context.Context) {
 			cluster := story.Create(ctx, "three", 3, world.Version(version))
 			cluster.AwaitReady(ctx, 3)
 			Expect(cluster.Client.Get(ctx, key(cluster.Member(2)), pvc())).To(Succeed())
@@ -54,7 +50,7 @@ var _ = Describe("A new cluster", Label("bootstrap"), func() {
 		Expect(out).To(ContainSubstring("is healthy"))
 	})
 
-	It("has nothing to do with one of the same name in another namespace", Label("core"), perStory, func(ctx context.Context) {
+	It("has nothing to do with one of the same name in another namespace", perStory, func(ctx context.Context) {
 		other, err := kube.NewStory(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		here, there := story.Create(ctx, "twin", 3, world.Ephemeral), other.Create(ctx, "twin", 3, world.Ephemeral)

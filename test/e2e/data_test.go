@@ -20,7 +20,7 @@ import (
 var _ = Describe("A member's data that is lost", Label("data"), func() {
 	ownNamespace()
 
-	It("with its volume is replaced by a new member under a new name", Label("core"), perStory, func(ctx context.Context) {
+	It("with its volume is replaced by a new member under a new name", Label("core"), first, perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "lost", 3)
 		cluster.AwaitReady(ctx, 3)
 		traffic := cluster.Write(ctx)
@@ -40,7 +40,7 @@ var _ = Describe("A member's data that is lost", Label("data"), func() {
 		traffic.Finish(ctx)
 	})
 
-	It("with its ephemeral Pod is replaced by a new member under a new name", Label("core"), perStory, func(ctx context.Context) {
+	It("with its ephemeral Pod is replaced by a new member under a new name", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "gone", 3, world.Ephemeral)
 		cluster.AwaitReady(ctx, 3)
 		before, victim := cluster.Identities(ctx), cluster.Leader(ctx)

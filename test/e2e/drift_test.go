@@ -21,7 +21,7 @@ import (
 var _ = Describe("Something that somebody edits", Label("operator"), func() {
 	ownNamespace()
 
-	It("is put right: Services and the disruption budget", Label("core"), perStory, func(ctx context.Context) {
+	It("is put right: Services and the disruption budget", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "parts", 3)
 		cluster.AwaitReady(ctx, 3)
 		traffic := cluster.Write(ctx)
@@ -69,7 +69,7 @@ var _ = Describe("Something that somebody edits", Label("operator"), func() {
 	})
 
 	// Secrets are neither listed nor watched, so what became of one is seen when it is read again.
-	It("or takes away, as every certificate that was issued, is issued again", perStory, func(ctx context.Context) {
+	It("or takes away, as every certificate that was issued, is issued again", first, perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "secret", 3)
 		cluster.AwaitReady(ctx, 3)
 		traffic := cluster.Write(ctx)

@@ -49,7 +49,7 @@ var _ = Describe("A change of size", Label("growth"), func() {
 		traffic.Finish(ctx)
 	})
 
-	It("that removes the leader moves leadership first", Label("core"), perStory, func(ctx context.Context) {
+	It("that removes the leader moves leadership first", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "leading", 3, world.Ephemeral)
 		cluster.AwaitReady(ctx, 3)
 		// The highest ordinal goes first, so that is the one to lead.

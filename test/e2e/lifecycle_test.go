@@ -47,7 +47,7 @@ var _ = Describe("A cluster that is paused", Label("lifecycle"), func() {
 var _ = Describe("A cluster in mode DryRun", Label("lifecycle"), func() {
 	ownNamespace()
 
-	It("publishes the next step and does not take it", Label("core"), perStory, func(ctx context.Context) {
+	It("publishes the next step and does not take it", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "dry", 1, world.Ephemeral, func(c *v1alpha1.EtcdCluster) { c.Spec.Mode = v1alpha1.ModeDryRun })
 		expectStep(ctx, cluster, "birth-record", "BeginBirth")
 		Consistently(ctx, func() types.UID { return uidOf(ctx, &corev1.Service{}, key("dry-peers")) }).WithTimeout(watching / 3).Should(BeEmpty())
@@ -67,7 +67,7 @@ var _ = Describe("A cluster in mode DryRun", Label("lifecycle"), func() {
 var _ = Describe("A cluster that is deleted", Label("lifecycle"), func() {
 	ownNamespace()
 
-	It("with Retain leaves its volumes and authorities, on which it goes on when it is created again", Label("core"), perStory, func(ctx context.Context) {
+	It("with Retain leaves its volumes and authorities, on which it goes on when it is created again", Label("core"), first, perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "kept", 3, world.Version("3.5.21"))
 		cluster.AwaitReady(ctx, 3)
 		cluster.Write(ctx).Finish(ctx)

@@ -183,9 +183,12 @@ func killedAt(stop func() []string) []string {
 	return rules
 }
 
-// killAtRandom kills and starts the operator once, some time in the next seconds.
+// killAtRandom kills and starts the operator once, some time in the next seconds. Ginkgo's seed says when.
 func killAtRandom(operator *world.Operator) {
-	timer := time.AfterFunc(rand.N(4*time.Second), func() {
+	seed := GinkgoRandomSeed()
+	after := time.Duration(rand.New(rand.NewPCG(uint64(seed), 0)).Int64N(int64(4 * time.Second)))
+	AddReportEntry("killed at random", fmt.Sprintf("after %s, with --seed=%d", after, seed))
+	timer := time.AfterFunc(after, func() {
 		defer GinkgoRecover()
 		operator.Restart()
 	})

@@ -13,11 +13,7 @@ var _ = Describe("A Pod that is lost", Label("pods"), func() {
 	ownNamespace()
 
 	for _, version := range []string{world.DefaultVersion, "3.5.35", "3.7.3"} {
-		labels := Labels{}
-		if version == world.DefaultVersion {
-			labels = Label("core")
-		}
-		It("comes back on its volume as the same member, follower or leader, with etcd "+version, labels, perStory, func(ctx context.Context) {
+		It("comes back on its volume as the same member, follower or leader, with etcd "+version, perStory, func(ctx context.Context) {
 			cluster := story.Create(ctx, "pods", 3, world.Version(version))
 			cluster.AwaitReady(ctx, 3)
 			ids, data := cluster.Identities(ctx), volumes(ctx, cluster)

@@ -21,11 +21,7 @@ var _ = Describe("An image that does not exist", Label("refusals"), func() {
 	ownNamespace()
 
 	for _, size := range []int32{1, 3} {
-		labels := Labels{}
-		if size == 1 {
-			labels = Label("core")
-		}
-		It("is reported at the birth of "+members(size)+", and recovers by being put right", labels, perStory, func(ctx context.Context) {
+		It("is reported at the birth of "+members(size)+", and recovers by being put right", perStory, func(ctx context.Context) {
 			cluster := story.Create(ctx, "image", size, func(c *v1alpha1.EtcdCluster) {
 				c.Spec.Image = &v1alpha1.ImageSpec{Repository: "registry.invalid/no/etcd"}
 			})
@@ -142,11 +138,7 @@ var _ = Describe("A change of a running cluster that this release cannot make", 
 		},
 	}
 	for _, what := range slices.Sorted(maps.Keys(changes)) { // every process must see them in one order
-		labels := Labels{}
-		if what == "the size of volumes" {
-			labels = Label("core")
-		}
-		It("is not begun: "+what+". Members are kept alive meanwhile, and putting it back is enough", labels, perStory, func(ctx context.Context) {
+		It("is not begun: "+what+". Members are kept alive meanwhile, and putting it back is enough", perStory, func(ctx context.Context) {
 			cluster := story.Create(ctx, "fixed", 3)
 			cluster.AwaitReady(ctx, 3)
 			before, err := cluster.Get(ctx)

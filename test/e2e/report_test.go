@@ -25,7 +25,7 @@ import (
 )
 
 var _ = Describe("The install", Label("report"), func() {
-	It("is two restricted replicas of which one leads, with a disruption budget", Label("core"), perStory, func(ctx context.Context) {
+	It("is two restricted replicas of which one leads, with a disruption budget", perStory, func(ctx context.Context) {
 		namespace := &corev1.Namespace{}
 		Expect(kube.Client.Get(ctx, client.ObjectKey{Name: world.OperatorNamespace}, namespace)).To(Succeed())
 		Expect(namespace.Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
@@ -43,7 +43,7 @@ var _ = Describe("The install", Label("report"), func() {
 		Expect(leader.Labels).To(HaveKeyWithValue("control-plane", "controller-manager"))
 	})
 
-	It("may not list or watch Secrets", Label("core"), perStory, func(ctx context.Context) {
+	It("may not list or watch Secrets", perStory, func(ctx context.Context) {
 		for _, verb := range []string{"list", "watch"} {
 			out, _ := kube.Kubectl(ctx, "auth", "can-i", verb, "secrets", "--all-namespaces", "--as=system:serviceaccount:"+world.OperatorNamespace+":"+world.OperatorName)
 			Expect(out).To(HavePrefix("no"), verb)
@@ -107,7 +107,7 @@ var _ = Describe("What a user is told", Label("report"), func() {
 		Expect(out).To(ContainSubstring("it must be 1, 3, 5 or 7"))
 	})
 
-	It("is in metrics, for those who may read them, and goes with the cluster", Label("core"), perStory, func(ctx context.Context) {
+	It("is in metrics, for those who may read them, and goes with the cluster", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "counted", 3, world.Ephemeral)
 		cluster.AwaitReady(ctx, 3)
 		nobody, err := story.ScraperToken(ctx, "nobody", false)

@@ -155,7 +155,7 @@ var _ = Describe("A cluster that is restored in place", Label("restore"), func()
 	ownNamespace()
 
 	It("goes back to what was saved, with a client that writes, a watcher that notices and a lease that holds",
-		Label("core"), perStory, func(ctx context.Context) {
+		Label("core"), first, perStory, func(ctx context.Context) {
 			cluster := story.Create(ctx, "demo", 1)
 			cluster.AwaitReady(ctx, 1)
 			lease := cluster.Hold(ctx, "held")
@@ -342,7 +342,7 @@ var _ = Describe("A quorum that is lost", Label("restore", "data"), func() {
 	ownNamespace()
 
 	It(
-		"with two of three volumes is said with all evidence, never made up for, and comes back from the member that is left", Label("core"), perStory, func(ctx context.Context) {
+		"with two of three volumes is said with all evidence, never made up for, and comes back from the member that is left", Label("core"), first, perStory, func(ctx context.Context) {
 			cluster := story.Create(ctx, "demo", 3)
 			cluster.AwaitReady(ctx, 3)
 			cluster.Fill(ctx, "kept", savedKeys)

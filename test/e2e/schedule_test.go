@@ -26,7 +26,7 @@ var _ = Describe("A schedule with a retention and test restores", Label("backup"
 	BeforeEach(func() { kube.NeedLocalkube() })
 	ownNamespace()
 
-	It("keeps what its rules say, removes nothing of anybody else's, and proves the newest", perStory, func(ctx context.Context) {
+	It("keeps what its rules say, removes nothing of anybody else's, and proves the newest", first, perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "saved", 1, world.Ephemeral)
 		cluster.AwaitReady(ctx, 1)
 		traffic := cluster.Write(ctx)
@@ -68,7 +68,7 @@ var _ = Describe("A schedule with a retention and test restores", Label("backup"
 		traffic.Finish(ctx)
 	})
 
-	It("keeps what an EtcdRestore that nobody has approved names, for as long as there is one", perStory, func(ctx context.Context) {
+	It("keeps what an EtcdRestore that nobody has approved names, for as long as there is one", first, perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "saved", 1, world.Ephemeral)
 		cluster.AwaitReady(ctx, 1)
 		story.Claim(ctx, "backups")
@@ -104,7 +104,7 @@ var _ = Describe("A schedule with a retention and test restores", Label("backup"
 var _ = Describe("A schedule whose operator was away", Label("backup", "operator"), func() {
 	ownOperator()
 
-	It("makes the newest of the runs that it missed, once, and says so", perStory, func(ctx context.Context) {
+	It("makes the newest of the runs that it missed, once, and says so", first, perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "saved", 1)
 		cluster.AwaitReady(ctx, 1)
 		story.Claim(ctx, "backups")

@@ -48,7 +48,7 @@ var _ = Describe("A directory wiped on the node", Label("seal"), func() {
 		wipeAndReplace(ctx, cluster, cluster.Member(2))
 	})
 
-	It("under the only member never begins a new cluster silently", Label("core"), perStory, func(ctx context.Context) {
+	It("under the only member never begins a new cluster silently", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "alone", 1)
 		cluster.AwaitReady(ctx, 1)
 		cluster.Write(ctx).Finish(ctx)
