@@ -24,19 +24,20 @@ KUBECTL ?= $(or $(shell command -v kubectl),$(LOCALKUBE) kubectl)
 # By another name, so that `make -n` of a target that starts others does not run it.
 SUBMAKE = $(MAKE)
 BIN := $(CURDIR)/bin
-# Two S3 servers that have nothing in common, one of GCS, and where there is npm one of Azure's blobs; tests start them.
-S3_SERVERS := bin/s3/versitygw bin/s3/rclone
+# The gate starts one S3 server. A full run also starts one that has nothing in common with it, one of GCS, and where there
+# is npm one of Azure's blobs.
+S3_SERVER := bin/s3/versitygw
 export S3_BINARIES ?= $(BIN)/s3
-GCS_SERVER := bin/gcs/fake-gcs-server
+MORE_SERVERS := bin/s3/rclone bin/gcs/fake-gcs-server $(if $(shell command -v npm),bin/azure/azurite-blob)
 export GCS_BINARIES ?= $(BIN)/gcs
-AZURE_SERVER := $(if $(shell command -v npm),bin/azure/azurite-blob)
-ifdef AZURE_SERVER
+ifneq ($(filter bin/azure/%,$(MORE_SERVERS)),)
 export AZURE_BINARIES ?= $(BIN)/azure
 endif
-SERVERS = bin/etcd bin/promtool $(S3_SERVERS) $(GCS_SERVER) $(AZURE_SERVER)
 # Where no etcd is built yet, nothing is tried on a real one, and CI fails.
 WITH_ETCD = if [ -n "$$(ls bin/etcd)" ]; then export ETCD_BINARIES=$(BIN)/etcd; else \
 	echo "nothing is tried on real etcd: build it first (make localkube-build)"; fi;
+# The stories, built once for running and listing them. They run beside the files that they read.
+E2E_TEST := $(CURDIR)/test/e2e/e2e.test
 IMAGE_TAR := bin/etcd-steward-image.tar
 GO_BUILD = CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$(VERSION)"
 
@@ -44,17 +45,17 @@ GO_BUILD = CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -bui
 export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
 # golangci-lint has looked at all that vet looks at. A test that hangs is reported long before CI's time is over.
 GO_TEST = go test -vet=off -timeout=12m
-# Races are looked for where there are goroutines; `make test-race` looks everywhere. It takes cgo; what is shipped is built
+# Races are looked for where goroutines are started; `make test-race` looks everywhere. It takes cgo; what is shipped is built
 # without. With it comes a check of pointers, which bbolt fails by design where it reads a damaged file.
 RACE := $(if $(or $(CI),$(shell command -v "$$(go env CC)")),-race -gcflags=go.etcd.io/bbolt/...=-d=checkptr=0)
-RACED := controllers/apply controllers/cluster controllers/kit controllers/kit/jobs controllers/observe pkg/etcdutil/client \
+RACED := controllers/apply controllers/kit controllers/kit/jobs controllers/observe pkg/etcdutil/client \
 	pkg/etcdutil/fake pkg/pki cmd/agent test/e2e/client test/e2e/world
 # These run without: Azure's SDK rewinds a body while net/http may still send it, and memory is bounded in what is shipped.
 NOT_RACED := ^(TestAnAzureThatFailsIsNamedAndHoldsNoBackup|TestMemoryStaysBoundedWhateverTheSize)$$
 # These start real servers, which answer in their own time: one package at a time, when nothing is compiled any more.
-SERVED := pkg/backup pkg/backup/store pkg/etcdutil/contract test/s3server test/gcsserver test/azureserver
+SERVED := pkg/backup pkg/backup/store pkg/etcdutil/contract test/s3server
 # These have targets of their own. What tests the bench and the demo is tested with them.
-APART := controllers/plan/world test/arrows test/mutants test/e2e test/bench test/demo
+APART := controllers/plan/world test/arrows test/docwords test/mutants test/e2e test/bench test/demo test/gcsserver test/azureserver
 # These need a real API server, and run with the core stories.
 ON_SERVER := ^TestARealServer
 
@@ -93,58 +94,69 @@ manifests: bin/controller-gen ## Regenerate the CRDs and the operator's role.
 
 .PHONY: clean
 clean: ## Remove what was built; the caches outside the tree stay.
-	@rm -rf bin dist test/reports
+	@rm -rf bin dist test/reports $(E2E_TEST)
 
 ##@ Tests
 
 .PHONY: check
-check: gofmt verify-generated verify-kustomize arrows lint ## Formatting, lint, generated files, arrows: seconds when warm.
+check: gofmt verify-generated verify-kustomize words arrows pages lint ## What is the same each time: formatting, lint, generated files, arrows, words, pages.
 
 .PHONY: test-unit
-test-unit: test-plain test-world test-raced test-served test-modules ## What needs no cluster, with real etcd and real stores.
+test-unit: test-plain test-world test-raced test-served test-localkube ## What needs no cluster, with real etcd and a real store.
 
 .PHONY: test
-test: ## What CI runs, every phase even if one fails: check, unit tests, core stories; then all failures.
+test: fit ## The gate, which CI runs: every phase even if one fails, then all failures.
 	@$(GATE) tools check localkube-build test-unit test-core
 GATE = go run ./test/gate -lock '$(CACHE)/gate.lock'
 
+.PHONY: test-all
+test-all: fit ## What the gate leaves out, and every story; GROUP=growth (a label query) or STORY=... (a text): those stories alone.
+	@$(if $(GROUP)$(STORY),$(SUBMAKE) test-stories,$(GATE) localkube-build test-full test-stories)
+
 .PHONY: test-race
-test-race: $(SERVERS) ## Unit tests again, looking for races everywhere.
+test-race: bin/etcd bin/promtool $(S3_SERVER) $(MORE_SERVERS) ## Unit tests again, looking for races everywhere.
 	@$(WITH_ETCD) go test $(RACE) -skip='$(NOT_RACED)|$(ON_SERVER)' -timeout=60m $$(go list ./... | grep -v '/test/e2e$$')
 	@go test -C test/tools $(RACE) -count=1 ./...
 	@go test -C test/localkube $(RACE) ./...
 
-.PHONY: test-all
-test-all: ## All that the gate leaves out, and every story; or stories alone, by GROUP=growth (a label query) or STORY=… (a text).
-	@$(if $(GROUP)$(STORY),,$(GATE)) $(if $(GROUP)$(STORY),$(SUBMAKE)) test-full test-stories
+.PHONY: soak
+soak: ## The simulator under every hazard, with new seeds, for MINUTES=10 at idle priority; STRICT=1 fails for findings.
+	@mkdir -p bin test/reports/findings
+	@go test -vet=off -c -o bin/world.test ./controllers/plan/world
+	@cd controllers/plan/world && nice -n 19 $(BIN)/world.test -test.run='^TestSoak$$' -test.timeout=0 -minutes=$(MINUTES) \
+		-first=$(or $(FIRST),$$(date +%s)) -findings=$(CURDIR)/test/reports/findings $(if $(STRICT),-strict)
+MINUTES ?= 10
 
 .PHONY: test-docs
 test-docs: $(LOCALKUBE) bin/s3/versitygw ## Every command of README.md and docs on localkube, or those of PAGES="docs/backup.md".
 	@$(call on-operator,go run ./test/docs -s3 $(S3_BINARIES) $(PAGES))
 
 .PHONY: stories
-stories: ## The table of stories: group, what is proven, last duration.
-	@go run ./test/e2e/stories
+stories: $(E2E_TEST) ## The table of stories: group, what is proven, last duration.
+	@E2E_TEST=$(E2E_TEST) go run ./test/e2e/stories
 
 .PHONY: mutants
-mutants: ## Seed known bugs one at a time; prints killed / total.
-	@go run ./test/mutants
+mutants: ## Seed known bugs one at a time, or those of ONLY=guard,peers; prints killed / total.
+	@go run ./test/mutants $(if $(ONLY),-only '$(ONLY)')
 
 .PHONY: bench
 bench: $(LOCALKUBE) bin/s3/versitygw ## Speed and cost against their floors, as JSON and a table; FLAGS="-figures backup" for some.
+	@$(GO_TEST) ./test/bench
 	@$(call on-operator,go run ./test/bench $(FLAGS))
 
 .PHONY: demo
-demo: $(LOCALKUBE) $(if $(BACKUP),bin/s3/versitygw) ## From nothing to a healing etcd cluster on this machine (Linux, root); BACKUP=1 backs it up.
-	@$(LOCALKUBE) status >/dev/null 2>&1 || $(LOCALKUBE) up --nodes $(NODES)
+demo: fit $(LOCALKUBE) $(if $(BACKUP),$(S3_SERVER)) ## From nothing to a healing etcd cluster on this machine (Linux, root); BACKUP=1 backs it up.
+	@$(LOCALKUBE) up --etcd $(DEMO_ETCD)
 	@$(SUBMAKE) localkube-deploy
-	@go run ./test/demo -kubectl 'bin/localkube kubectl' -sample config/samples/etcdcluster.yaml $(if $(BACKUP),-s3 $(S3_BINARIES))
+	@go run ./test/demo -kubectl 'bin/localkube kubectl' -sample $(SAMPLE) $(if $(BACKUP),-s3 $(S3_BINARIES))
+SAMPLE := config/samples/etcdcluster.yaml
+DEMO_ETCD = $(shell awk '$$1 == "version:" {gsub(/["v]/, "", $$2); print $$2}' $(SAMPLE))
 
 ##@ Operator
 
 .PHONY: image
 image: ## Write bin/etcd-steward-image.tar (docker-archive), without Docker.
-	@for dir in $(IMAGE_PROGRAMS); do GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/image/$(ARCH)/$$(basename $$dir) ./$$dir; done
+	@mkdir -p bin/image/$(ARCH) && GOOS=linux GOARCH=$(ARCH) $(GO_BUILD) -o bin/image/$(ARCH)/ $(IMAGE_PROGRAMS:%=./%)
 	@go run -C test/tools ./image -out $(CURDIR)/$(IMAGE_TAR) -tag $(IMG) -arch $(ARCH) -version '$(VERSION)' -revision '$(REVISION)' \
 		-entrypoint /manager $(foreach dir,$(IMAGE_PROGRAMS),/$(notdir $(dir))=$(CURDIR)/bin/image/$(ARCH)/$(notdir $(dir)))
 IMAGE_PROGRAMS := $(wildcard cmd/manager cmd/agent)
@@ -196,9 +208,14 @@ localkube-deploy: $(LOCALKUBE) image dist/install.yaml ## Build the operator and
 
 # ---- parts of the above ----
 
+# Prints what this machine lacks, before anything is built.
+.PHONY: fit
+fit:
+	@sh test/localkube/internal/host/fitness.sh
+
 .PHONY: test-plain
 test-plain: bin/promtool
-	@$(GO_TEST) -skip='$(ON_SERVER)' $$(go list ./... | grep -v $(patsubst %,-e '/%$$',$(RACED) $(SERVED) $(APART)))
+	@$(GO_TEST) -skip='$(ON_SERVER)' $$(go list ./... | grep -v $(patsubst %,-e '/%$$',$(RACED) $(SERVED) $(APART) test/docs))
 
 .PHONY: test-world
 test-world: # from its directory, so that what it found is shown and never taken from a cache
@@ -210,19 +227,25 @@ test-raced: bin/etcd
 	@$(WITH_ETCD) $(GO_TEST) $(RACE) -skip='$(ON_SERVER)' $(RACED:%=./%)
 
 .PHONY: test-served
-test-served: $(SERVERS)
-	@[ -n "$(AZURE_SERVER)" ] || echo "nothing is tried on a server of Azure's: there is no npm to bring one"
+test-served: bin/etcd $(S3_SERVER)
 	@$(WITH_ETCD) $(GO_TEST) -p 1 $(SERVED:%=./%)
 
-.PHONY: test-modules
-test-modules: bin/promtool
-	@cd test/tools && $(GO_TEST) -count=1 ./... # reads files beside its module
+.PHONY: test-localkube
+test-localkube:
 	@cd test/localkube && $(GO_TEST) ./...
 
+# Every release of etcd and every store, in full, and every moment of the simulator's systematic tests.
+.PHONY: test-full
+test-full: bin/etcd $(S3_SERVER) $(MORE_SERVERS)
+	@[ -n "$(filter bin/azure/%,$(MORE_SERVERS))" ] || echo "nothing is tried on a server of Azure's: there is no npm to bring one"
+	@export FULL=1; $(WITH_ETCD) go test -vet=off -p 1 -timeout=60m $(SERVED:%=./%) ./cmd/agent ./test/gcsserver ./test/azureserver
+	@$(GO_TEST) ./controllers/plan/world -every=1 -stories=1500
+	@$(GO_TEST) ./test/demo ./test/bench
+
 .PHONY: test-core
-test-core: $(LOCALKUBE) $(S3_SERVERS)
+test-core: $(LOCALKUBE) $(S3_SERVER) $(E2E_TEST) bin/ginkgo
 	@$(call on-operator,$(GO_TEST) -run='$(ON_SERVER)' ./controllers/apply ./controllers/admission || failed=1; \
-		$(GINKGO) --timeout=25m --label-filter=core ./test/e2e; [ -z "$${failed:-}" ])
+		$(GINKGO) --timeout=25m --seed=1 --label-filter=core $(E2E_TEST); [ -z "$${failed:-}" ])
 
 .PHONY: gofmt
 gofmt:
@@ -230,8 +253,17 @@ gofmt:
 	[ -z "$$bad" ] || { echo "not formatted (make fmt):"; echo "$$bad"; exit 1; }
 
 .PHONY: arrows
-arrows: # and that each mutant still has its place in the code
-	@go test -count=1 ./test/arrows ./test/mutants
+arrows:
+	@go test -vet=off -count=1 ./test/arrows
+
+.PHONY: words
+words:
+	@$(GO_TEST) ./test/docwords ./test/docs
+
+# They read files beside their module, which no cache of tests knows of.
+.PHONY: pages
+pages: bin/promtool $(E2E_TEST)
+	@cd test/tools && E2E_TEST=$(E2E_TEST) $(GO_TEST) -count=1 ./...
 
 api-reference = bin/crd-ref-docs --source-path=api --config=test/tools/crd-ref-docs.yaml --renderer=markdown --output-path=$(1) --log-level=ERROR
 
@@ -281,9 +313,15 @@ endef
 on-operator = $(call on-cluster,[ -z "$${LOCALKUBE:-}" ] || $(SUBMAKE) localkube-deploy; $(1))
 
 .PHONY: test-stories
-test-stories: $(LOCALKUBE) $(S3_SERVERS)
-	@$(call on-operator,$(GINKGO) --timeout=175m --label-filter='$(GROUP)' --focus='$(STORY)' ./test/e2e)
-GINKGO = go run github.com/onsi/ginkgo/v2/ginkgo --fail-on-empty --procs=$(PROCS) --poll-progress-after=120s --output-dir=test/reports --json-report=stories.json
+test-stories: $(LOCALKUBE) $(S3_SERVER) bin/s3/rclone $(E2E_TEST) bin/ginkgo
+	@$(call on-operator,$(GINKGO) --timeout=175m --label-filter='$(GROUP)' --focus='$(STORY)' $(E2E_TEST))
+GINKGO = bin/ginkgo --fail-on-empty --procs=$(PROCS) --poll-progress-after=120s --output-dir=test/reports --json-report=stories.json
+
+$(E2E_TEST): FORCE
+	@go test -vet=off -c -o $@ ./test/e2e
+
+bin/ginkgo: go.mod
+	@mkdir -p bin && go build -o $@ github.com/onsi/ginkgo/v2/ginkgo
 
 $(LOCALKUBE): FORCE
 	@mkdir -p bin && go build -C test/localkube -o $@ .
@@ -296,7 +334,7 @@ bin/etcd:
 	done
 
 .PHONY: tools
-tools: bin/controller-gen bin/crd-ref-docs bin/kustomize bin/golangci-lint bin/promtool $(S3_SERVERS) $(GCS_SERVER) $(AZURE_SERVER) $(LOCALKUBE)
+tools: bin/controller-gen bin/crd-ref-docs bin/kustomize bin/golangci-lint bin/promtool bin/ginkgo $(S3_SERVER) $(LOCALKUBE)
 
 # What npm brings is what the lock says, and none of its scripts are run.
 bin/azure/azurite-blob: test/tools/azure/package-lock.json
@@ -304,7 +342,7 @@ bin/azure/azurite-blob: test/tools/azure/package-lock.json
 	if [ ! -d "$$cached" ]; then \
 		echo "installing azurite (once)"; mkdir "$$cached.$$$$"; cp $(<D)/package*.json "$$cached.$$$$"; \
 		npm ci --prefix "$$cached.$$$$" --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null || { \
-			echo "npm cannot bring azurite; to go without a server of Azure's: make AZURE_SERVER= ..."; exit 1; }; \
+			echo "npm cannot bring azurite; without npm in $$PATH, make does without a server of Azure's"; exit 1; }; \
 		mv "$$cached.$$$$" "$$cached"; \
 	fi; \
 	touch "$$cached"; ln -sfn "$$cached/node_modules/.bin/azurite-blob" $@

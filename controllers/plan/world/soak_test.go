@@ -28,7 +28,7 @@ var (
 // TestSoak tells stories of every kind with seeds that nobody told before, two at a time. It is `make soak`.
 func TestSoak(t *testing.T) {
 	if *minutes <= 0 {
-		t.Skip("make soak")
+		return
 	}
 	if err := os.MkdirAll(*findingsDir, 0o755); err != nil {
 		t.Fatal(err)

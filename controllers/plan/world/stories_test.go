@@ -98,7 +98,7 @@ func TestNoStoryViolatesAnInvariant(t *testing.T) {
 // It is for people: it tells one story that was generated.
 func TestTheStoryOfOneSeed(t *testing.T) {
 	if *seed == 0 {
-		t.Skip("none is asked for")
+		return
 	}
 	k, isKnown := kindOf(*ofKind)
 	if !isKnown {

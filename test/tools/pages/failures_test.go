@@ -88,10 +88,10 @@ func listStories(t *testing.T) []string {
 	return stories
 }
 
-// storiesProgram is the test binary of test/e2e: the one that E2E_TEST_BINARY names, or one that is linked for this test.
+// storiesProgram is the test binary of test/e2e: the one that E2E_TEST names, or one that is linked for this test.
 func storiesProgram(t *testing.T) string {
 	t.Helper()
-	if linked := os.Getenv("E2E_TEST_BINARY"); linked != "" {
+	if linked := os.Getenv("E2E_TEST"); linked != "" {
 		return linked
 	}
 	program := filepath.Join(t.TempDir(), "e2e.test")
