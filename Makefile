@@ -39,15 +39,17 @@ WITH_ETCD = if [ -n "$$(ls bin/etcd)" ]; then export ETCD_BINARIES=$(BIN)/etcd; 
 # The stories, built once for running and listing them. They run beside the files that they read.
 E2E_TEST := $(CURDIR)/test/e2e/e2e.test
 IMAGE_TAR := bin/etcd-steward-image.tar
-GO_BUILD = CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$(VERSION)"
+GO_BUILD = go build -ldflags "-s -w -buildid= -X main.version=$(VERSION)"
 
-# Tests are the same in every folder, so that a new clone finds them compiled.
-export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
+# All is compiled once, tests as what is shipped, and for every folder: a new clone finds it in Go's cache.
+export CGO_ENABLED := 0
+export GOFLAGS := $(strip $(filter-out -trimpath -buildvcs=false,$(GOFLAGS)) -trimpath -buildvcs=false)
 # golangci-lint has looked at all that vet looks at. A test that hangs is reported long before CI's time is over.
 GO_TEST = go test -vet=off -timeout=12m
-# Races are looked for where goroutines are started; `make test-race` looks everywhere. It takes cgo; what is shipped is built
-# without. With it comes a check of pointers, which bbolt fails by design where it reads a damaged file.
+# Races are looked for where goroutines are started, which takes cgo; `make test-race` looks everywhere. With it comes a check
+# of pointers, which bbolt fails by design where it reads a damaged file.
 RACE := $(if $(or $(CI),$(shell command -v "$$(go env CC)")),-race -gcflags=go.etcd.io/bbolt/...=-d=checkptr=0)
+RACE_TEST = $(if $(RACE),CGO_ENABLED=1) $(GO_TEST) $(RACE)
 RACED := controllers/apply controllers/kit controllers/kit/jobs controllers/observe pkg/etcdutil/client \
 	pkg/etcdutil/fake pkg/pki cmd/agent test/e2e/client test/e2e/world
 # These run without: Azure's SDK rewinds a body while net/http may still send it, and memory is bounded in what is shipped.
@@ -115,9 +117,9 @@ test-all: fit ## What the gate leaves out, and every story; GROUP=growth (a labe
 
 .PHONY: test-race
 test-race: bin/etcd bin/promtool $(S3_SERVER) $(MORE_SERVERS) ## Unit tests again, looking for races everywhere.
-	@$(WITH_ETCD) go test $(RACE) -skip='$(NOT_RACED)|$(ON_SERVER)' -timeout=60m $$(go list ./... | grep -v '/test/e2e$$')
-	@go test -C test/tools $(RACE) -count=1 ./...
-	@go test -C test/localkube $(RACE) ./...
+	@$(WITH_ETCD) $(RACE_TEST) -timeout=60m -skip='$(NOT_RACED)|$(ON_SERVER)' $$(go list ./... | grep -v '/test/e2e$$')
+	@cd test/tools && $(RACE_TEST) -count=1 ./...
+	@cd test/localkube && $(RACE_TEST) ./...
 
 .PHONY: soak
 soak: ## The simulator under every hazard, with new seeds, for MINUTES=10 at idle priority; STRICT=1 fails for findings.
@@ -224,7 +226,7 @@ test-world: # from its directory, so that what it found is shown and never taken
 .PHONY: test-raced
 test-raced: bin/etcd
 	@[ -n "$(RACE)" ] || echo "no races are looked for: there is no C compiler"
-	@$(WITH_ETCD) $(GO_TEST) $(RACE) -skip='$(ON_SERVER)' $(RACED:%=./%)
+	@$(WITH_ETCD) $(RACE_TEST) -skip='$(ON_SERVER)' $(RACED:%=./%)
 
 .PHONY: test-served
 test-served: bin/etcd $(S3_SERVER)
@@ -354,7 +356,7 @@ bin/$(1): $(4)/go.mod $(6)
 	cached="$(CACHE)/tools/$(notdir $(1))-$$$$version-$$$$(go env GOVERSION)"; mkdir -p $$(@D) "$(CACHE)/tools"; \
 	if [ ! -x "$$$$cached" ]; then \
 		echo "building $(1) $$$$version (once)"; \
-		CGO_ENABLED=0 go build -C $(4) -tags '$(5)' -trimpath -ldflags "-s -w" -o "$$$$cached.$$$$$$$$" $(2); mv "$$$$cached.$$$$$$$$" "$$$$cached"; \
+		go build -C $(4) -tags '$(5)' -ldflags "-s -w" -o "$$$$cached.$$$$$$$$" $(2); mv "$$$$cached.$$$$$$$$" "$$$$cached"; \
 	fi; \
 	touch "$$$$cached"; ln -sf "$$$$cached" $$@
 endef
