@@ -17,7 +17,7 @@ type tried struct {
 
 func (w *World) startTrials(c changes.StartTrials, life *budgetOfEffects) {
 	for _, p := range c.Beside {
-		if w.trialAt(p.Member) < 0 && life.spend() {
+		if life.spend() && w.trialAt(p.Member) < 0 {
 			w.objects.trials = append(slices.Clip(w.objects.trials), facts.Trial{Member: p.Member, Node: p.Node,
 				Choices: c.Choices, GoesOn: true,
 				Task: facts.Task{UID: w.uid("trial"), Created: w.Now, Phase: facts.PodPending}})
@@ -28,7 +28,10 @@ func (w *World) startTrials(c changes.StartTrials, life *budgetOfEffects) {
 // deleteTrials takes effect at once: a trial asks for no time to stop.
 func (w *World) deleteTrials(c changes.DeleteTrials, life *budgetOfEffects) {
 	for _, ref := range c.Pods {
-		if i := w.trialAt(ref.Name); i >= 0 && w.objects.trials[i].UID == ref.UID && life.spend() {
+		if !life.spend() {
+			return
+		}
+		if i := w.trialAt(ref.Name); i >= 0 && w.objects.trials[i].UID == ref.UID {
 			w.dropTrial(i)
 		}
 	}
