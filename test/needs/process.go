@@ -2,11 +2,13 @@ package needs
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +18,19 @@ import (
 
 // again is the name of a test that runs for the second time, in a process that was started for it.
 const again = "ETCD_STEWARD_TEST_AGAIN"
+
+// atOnce is how many tests run at once that mostly wait: for etcd's own five seconds, or for a store that stands still.
+// Two cores keep up with the processes of so many.
+const atOnce = 6
+
+// RunWaiting runs a package whose tests mostly wait.
+func RunWaiting(m *testing.M) int {
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
+		panic(err)
+	}
+	return m.Run()
+}
 
 // Alone runs a test in a process of its own, where nobody else asks for memory.
 func Alone(t *testing.T, test func(t *testing.T)) {
