@@ -32,7 +32,7 @@ func RunWaiting(m *testing.M) int {
 	return m.Run()
 }
 
-// Alone runs a test in a process of its own, where nobody else asks for memory.
+// Alone runs a test in a process of its own, where no other test asks for memory.
 func Alone(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	if os.Getenv(again) == t.Name() {

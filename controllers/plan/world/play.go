@@ -27,7 +27,7 @@ func (w *World) Pass() plan.Decision {
 func (w *World) StalePass() plan.Decision {
 	life := immortal
 	if w.chance(3, "the operator dies", "") == 0 {
-		life = w.doCount(deedDeath, w.chance(4, "effects of its life", ""), immortal)
+		life = w.doCount(deedDeath, w.chance(4, "effects before it dies", ""), immortal)
 	}
 	if w.isAny(w.trouble.Overlap, w.trouble.Installs, w.trouble.OlderRelease) &&
 		w.chance(3, "another operator", "") == 0 {

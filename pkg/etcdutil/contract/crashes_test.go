@@ -126,7 +126,7 @@ var dataCrashes = []crash{
 	}},
 	{"data that differ from those of the peers", etcdutil.ExitDataDiffers, func(p *play, w *realWorld) string {
 		if w.release == "3.5.35" {
-			return "" // it asks the members of its last raft snapshot; a young cluster has none, and so it asks nobody
+			return "" // it asks the members of its last raft snapshot; a young cluster has none, and it asks no member
 		}
 		w.extra = etcdutil.OptionArgs(w.version(), "true", nil)
 		p.birth("a", "b", "c")

@@ -121,7 +121,7 @@ func (p *play) stays(want error, call func() error) {
 	p.refused(want, call)
 }
 
-// isUndecided says that nobody decided on a call: no answer came in time, or none led.
+// isUndecided says that no member decided on a call: none answered in time, or none led.
 func isUndecided(err error) bool {
 	isDecided := slices.ContainsFunc([]error{client.ErrUnhealthy, client.ErrLearnerNotReady, client.ErrNotEnoughStarted},
 		func(answer error) bool { return errors.Is(err, answer) })
