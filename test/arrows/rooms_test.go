@@ -13,7 +13,7 @@ type room struct {
 var impure = []string{"k8s.io/", "sigs.k8s.io/", "go.etcd.io/", "google.golang.org/", "net", "net/http", "context",
 	"os/exec", "log/slog"}
 
-// ioAndWaiting is what a deciding package does not import itself: fmt reaches os, and Kubernetes' types reach all of it.
+// ioAndWaiting is what a deciding package does not import itself: fmt reaches os, and Kubernetes reaches all of it.
 var ioAndWaiting = []string{"net", "net/http", "net/http/", "os", "os/", "context"}
 
 // onlyInTests is what no room but test imports.

@@ -169,11 +169,11 @@ var rolls = []mutant{
 		Package: planPackage, Test: row("and not while one does not"),
 	},
 	{
-		Name: "a higher minor is written beside data while others are away", Peer: "",
+		Name: "another minor is written beside data while others are away", Peer: "",
 		File:    "controllers/plan/guard/data.go",
 		From:    "if !o.Membership.Known || len(others) < len(wanted) {",
 		To:      "if !o.Membership.Known && len(others) < len(wanted) {",
-		Package: planPackage, Test: "TestTheGuardVetoesWhatHurtsAndNothingElse",
+		Package: planPackage, Test: guardRow("the first one goes down while all others serve"),
 	},
 	{
 		Name: "a new member joins with a higher minor than the cluster's", Peer: "",
