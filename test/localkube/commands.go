@@ -75,7 +75,7 @@ func usage() string {
 	var text strings.Builder
 	text.WriteString("localkube: a real Kubernetes on this machine\n\n")
 	for _, c := range commands() {
-		_, _ = fmt.Fprintf(&text, "  %-42s %s\n", c.line(), c.help)
+		_, _ = fmt.Fprintf(&text, "  %-54s %s\n", c.line(), c.help)
 	}
 	return text.String()
 }

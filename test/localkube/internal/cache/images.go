@@ -80,7 +80,7 @@ func (c *Cache) imageList() ([]images.Image, error) {
 	return list, nil
 }
 
-// etcdImage is restored out as etcd-io/etcd:Dockerfile restores it out, without a shell.
+// etcdImage is laid out as etcd-io/etcd:Dockerfile lays it out, without a shell.
 func (c *Cache) etcdImage(version string) images.Image {
 	dir := c.targetDir(etcdTarget(version))
 	files := map[string]string{}
