@@ -61,7 +61,7 @@ func (w *World) advanceTrial(t *facts.Trial) {
 	case isAway || t.HasSucceeded() || t.HasFailed():
 	case w.Broken[t.Choices]:
 		t.Waiting, t.Message = "ImagePullBackOff", "image not found"
-	case !t.Started && w.chance(16, "a trial is not taken", t.Member) == 0: // its node does not take it, and would take the member
+	case !t.Started && w.chance(16, "a trial is not taken", t.Member) == 0: // by its node, which would take the member
 		t.Phase, t.Finished = facts.PodFailed, w.Now
 		w.tried[tried{t.Node, t.Choices}] = true
 	case !t.Started:
@@ -72,7 +72,8 @@ func (w *World) advanceTrial(t *facts.Trial) {
 		t.Phase, t.Finished = facts.PodSucceeded, w.Now
 		w.tried[tried{t.Node, t.Choices}] = true
 	}
-	t.GoesOn = !t.HasEnded() || t.GoesOn && w.chance(8, "a trial goes on", t.Member) == 0 // for a container that was injected
+	// A container that was injected may go on.
+	t.GoesOn = !t.HasEnded() || t.GoesOn && w.chance(8, "a trial goes on", t.Member) == 0
 }
 
 // DeleteTrial is a kubectl delete pod.
