@@ -57,7 +57,8 @@ NOT_RACED := ^(TestAnAzureThatFailsIsNamedAndHoldsNoBackup|TestMemoryStaysBounde
 # These start real servers, which answer in their own time: one package at a time, when nothing is compiled any more.
 SERVED := pkg/backup pkg/backup/store pkg/etcdutil/contract test/s3server
 # These have targets of their own. What tests the bench and the demo is tested with them.
-APART := controllers/plan/world test/arrows test/docwords test/mutants test/e2e test/bench test/demo test/gcsserver test/azureserver
+APART := controllers/plan/world test/arrows test/docwords test/needs test/mutants test/docs test/e2e test/bench test/demo \
+	test/gcsserver test/azureserver
 # These need a real API server, and run with the core stories.
 ON_SERVER := ^TestARealServer
 
@@ -101,7 +102,7 @@ clean: ## Remove what was built; the caches outside the tree stay.
 ##@ Tests
 
 .PHONY: check
-check: gofmt verify-generated verify-kustomize words arrows pages lint ## What is the same each time: formatting, lint, generated files, arrows, words, pages.
+check: gofmt verify-generated verify-kustomize arrows words tables pages lint ## The cheap tests that need nothing: formatting, files, arrows, words, tables, pages; then lint.
 
 .PHONY: test-unit
 test-unit: test-plain test-world test-raced test-served test-localkube ## What needs no cluster, with real etcd and a real store.
@@ -217,7 +218,7 @@ fit:
 
 .PHONY: test-plain
 test-plain: bin/promtool
-	@$(GO_TEST) -skip='$(ON_SERVER)' $$(go list ./... | grep -v $(patsubst %,-e '/%$$',$(RACED) $(SERVED) $(APART) test/docs))
+	@$(GO_TEST) -skip='$(ON_SERVER)' $$(go list ./... | grep -v $(patsubst %,-e '/%$$',$(RACED) $(SERVED) $(APART)))
 
 .PHONY: test-world
 test-world: # from its directory, so that what it found is shown and never taken from a cache
@@ -242,7 +243,7 @@ test-full: bin/etcd $(S3_SERVER) $(MORE_SERVERS)
 	@[ -n "$(filter bin/azure/%,$(MORE_SERVERS))" ] || echo "nothing is tried on a server of Azure's: there is no npm to bring one"
 	@export FULL=1; $(WITH_ETCD) go test -vet=off -p 1 -timeout=60m $(SERVED:%=./%) ./cmd/agent ./test/gcsserver ./test/azureserver
 	@$(GO_TEST) ./controllers/plan/world -every=1 -stories=1500
-	@$(GO_TEST) ./test/demo ./test/bench
+	@$(GO_TEST) ./test/demo ./test/docs ./test/bench
 
 .PHONY: test-core
 test-core: $(LOCALKUBE) $(S3_SERVER) $(E2E_TEST) bin/ginkgo
@@ -260,7 +261,14 @@ arrows:
 
 .PHONY: words
 words:
-	@$(GO_TEST) ./test/docwords ./test/docs
+	@$(GO_TEST) -count=1 ./test/docwords ./test/needs ./test/mutants
+	@$(GO_TEST) -run='EveryBlock|ThePagesOf|BlocksOfAPage|CannotRead' ./test/docs
+
+# The tables of rules, and the pages that repeat them.
+.PHONY: tables
+tables:
+	@$(GO_TEST) -run='Docs|ThePage|OneSentencePerRule|EveryRule|EverySign|ForOneWrongFact|IsJudged|ReasonsByWhich|IsDocumented' \
+		./controllers/plan ./controllers/report ./controllers/backup/plan ./controllers/schedule/plan ./cmd/manager
 
 # They read files beside their module, which no cache of tests knows of.
 .PHONY: pages
