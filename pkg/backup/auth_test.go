@@ -90,6 +90,7 @@ func TestAnAlarmIsWrittenIntoTheManifest(t *testing.T) {
 }
 
 func TestABackupOfThreeMembersIsOfAFollower(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, "3.6.16", 3, true)
 	c.fill()
 	bucket, _ := volumeBucket(t)
@@ -104,6 +105,10 @@ func TestABackupOfThreeMembersIsOfAFollower(t *testing.T) {
 	}
 	// And of any that is left, as long as there is a quorum.
 	must(t, c.commands[0].Process.Kill())
-	_, err = Take(context.Background(), c.options(bucket))
+	ctx, cancel := context.WithTimeout(context.Background(), busy)
+	defer cancel()
+	_, err = c.client.Get(ctx, "first") // once one of them leads
+	must(t, err)
+	_, err = Take(ctx, c.options(bucket))
 	must(t, err)
 }

@@ -177,6 +177,7 @@ func stored(t testing.TB, root string) []string {
 }
 
 func TestAStreamThatIsNotWhatItShouldBeIsRefusedAndLeavesNoObject(t *testing.T) {
+	t.Parallel()
 	other := withAnotherValue(t, newLiar(t).content)
 	for name, tc := range map[string]struct {
 		send func(content []byte, s pb.Maintenance_SnapshotServer) error

@@ -332,6 +332,7 @@ func TestAManifestThatCannotBeTrustedIsNamedAndNeitherRemovedNorCounted(t *testi
 }
 
 func TestNothingIsRemovedByWhoCannotSeeAll(t *testing.T) {
+	t.Parallel()
 	s := s3server.Start(t, s3server.Versitygw, s3server.Options{})
 	direct := openS3(t, s.Access)
 	var backups []Manifest

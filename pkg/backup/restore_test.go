@@ -119,6 +119,7 @@ func contents(ctx context.Context, client *clientv3.Client, options ...clientv3.
 }
 
 func TestThreeMembersRestoredInParallelAreOneClusterWithTheKeysOfTheSnapshot(t *testing.T) {
+	t.Parallel()
 	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			source := startCluster(t, version, 1, false)
@@ -208,6 +209,7 @@ func assertPastIsCompacted(ctx context.Context, t testing.TB, client *clientv3.C
 // What a kill leaves behind is what the steps before it have done, and part of one. Run again from its beginning, the
 // whole of it succeeds, from wherever it was.
 func TestARestoreThatWasKilledAnywhereEndsWhenItIsRunAgain(t *testing.T) {
+	t.Parallel()
 	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			source := startCluster(t, version, 1, false)
@@ -300,6 +302,7 @@ func assertServes(t testing.TB, source *cluster, m restoredMember, manifest Mani
 }
 
 func TestUsersAndAuthenticationComeBackWithTheKeys(t *testing.T) {
+	t.Parallel()
 	source := startCluster(t, "3.6.16", 1, true)
 	source.fill()
 	ctx, cancel := context.WithTimeout(context.Background(), busy)

@@ -89,6 +89,7 @@ var looks = map[string]func(from Transfer, m Manifest, p Place) error{
 }
 
 func TestAStoreThatFailsIsNamedByARestoreAndNothingIsLaid(t *testing.T) {
+	t.Parallel()
 	everyServer(t, func(t *testing.T, s served) {
 		m, stranger := taken(t, s.bucket, newLiar(t)), s3server.NewStranger(t)
 		var waiting sync.WaitGroup // for clocks: it costs no more to try all at once

@@ -103,6 +103,7 @@ func isManifest(key string) bool { return strings.HasSuffix(key, manifestObject)
 
 // Whatever fails while a backup is taken, there is no manifest.
 func TestAStoreThatFailsIsNamedAndHoldsNoBackup(t *testing.T) {
+	t.Parallel()
 	s := s3server.Start(t, s3server.Versitygw, s3server.Options{})
 	sizes := map[string]*liar{"small": newLiar(t), "large": newLargeLiar(t)}
 	uploads := []s3server.Operation{s3server.PutObject, s3server.UploadPart}
@@ -164,6 +165,7 @@ func objects(t testing.TB, bucket *store.Bucket, who Identity) []string {
 }
 
 func TestAStoreThatIsOutOfOrderForAMomentCostsNothing(t *testing.T) {
+	t.Parallel()
 	s := s3server.Start(t, s3server.Versitygw, s3server.Options{})
 	sizes := map[string]*liar{"small": newLiar(t), "large": newLargeLiar(t)}
 	for name, fault := range map[string]s3server.Fault{
@@ -216,6 +218,7 @@ func TestAStoreThatSendsABackupElsewhereIsLeft(t *testing.T) {
 }
 
 func TestAStoreThatGivesBackSomethingElseIsFoundOut(t *testing.T) {
+	t.Parallel()
 	s := s3server.Start(t, s3server.Versitygw, s3server.Options{})
 	for name, tc := range map[string]struct {
 		fault s3server.Fault

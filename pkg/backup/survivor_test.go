@@ -46,6 +46,7 @@ func survivorOf(c *cluster, m *member, place Place) SurvivorOptions {
 }
 
 func TestAClusterBeginsAnewWithWhatTheLastMemberHolds(t *testing.T) {
+	t.Parallel()
 	for _, release := range needs.Releases() {
 		t.Run(release, func(t *testing.T) {
 			c := startCluster(t, release, 3, true)
@@ -88,6 +89,7 @@ func TestAClusterBeginsAnewWithWhatTheLastMemberHolds(t *testing.T) {
 }
 
 func TestAClusterBeginsAnewWithWhatAStoppedMemberLeftOnItsVolume(t *testing.T) {
+	t.Parallel()
 	for _, release := range needs.Releases() {
 		t.Run(release, func(t *testing.T) {
 			c := startCluster(t, release, 1, false)

@@ -73,6 +73,7 @@ func TestAMemberThatHoldsOtherKeysThanTheOthersIsNoBackup(t *testing.T) {
 }
 
 func TestAMemberThatIsBehindOrFailsIsWaitedForOrLeftOut(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int32
 	for name, tc := range map[string]struct {
 		onHash  func() error
@@ -111,6 +112,7 @@ func TestAMemberThatHasNotCompactedAsTheSnapshotHasIsLeftOut(t *testing.T) {
 }
 
 func TestMembersOfEveryReleaseTestifyForEachOther(t *testing.T) {
+	t.Parallel()
 	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			c := startCluster(t, version, 3, false)

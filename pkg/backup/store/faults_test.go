@@ -39,6 +39,7 @@ func answering(t *testing.T, answer http.HandlerFunc) *Bucket {
 }
 
 func TestRefusalsOfTheStoreAreToldApart(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		status int
 		code   string
@@ -257,6 +258,7 @@ func storeMuch(t *testing.T) {
 }
 
 func TestAListThatBreaksOffIsNotTakenForShort(t *testing.T) {
+	t.Parallel()
 	s := s3server.Start(t, s3server.Versitygw, s3server.Options{})
 	for name, fault := range map[string]s3server.Fault{"before it begins": s3server.Outage(), "in the middle": s3server.CutAnswer(200)} {
 		p := s.Proxy(t)
@@ -273,6 +275,7 @@ func TestAListThatBreaksOffIsNotTakenForShort(t *testing.T) {
 
 // What is missing is taken for removed on purpose, and a deletion of it for done.
 func TestWhatGCSForbidsIsNotTakenForMissing(t *testing.T) {
+	t.Parallel()
 	s := gcsserver.Absent(t)
 	ctx := context.Background()
 	through := func(t *testing.T, fault s3server.Fault) *Bucket {
@@ -342,6 +345,7 @@ func readWhatIsTooMuch(t *testing.T) {
 }
 
 func TestAListThatIsNotAnsweredIsNotTakenForEmpty(t *testing.T) {
+	t.Parallel()
 	bucket := answering(t, func(w http.ResponseWriter, _ *http.Request) {
 		connection, _, err := http.NewResponseController(w).Hijack()
 		if err == nil {
