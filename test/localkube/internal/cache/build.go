@@ -57,7 +57,9 @@ func (c *Cache) compile(ctx context.Context, t Target, out string) error {
 	}
 	var listed, built tally
 	list := append([]string{"list", "-deps"}, t.Packages...)
-	err = c.runGo(ctx, dir, list, &listed, func() string { return fmt.Sprintf("%d modules downloaded", listed.count().modules) })
+	err = c.runGo(ctx, dir, list, &listed, func() string {
+		return fmt.Sprintf("%d modules downloaded", listed.count().modules)
+	})
 	if err != nil {
 		return err
 	}

@@ -20,9 +20,9 @@ import (
 // defaultNodes are enough for a quorum that survives the loss of one.
 const defaultNodes = 3
 
-// Up starts a localkube of so many nodes from a full cache. One that is up and whole stays, unless a fresh one is asked
-// for, and gets the images that it lacks. All else that an earlier run left is removed first. No count, 0, means as many
-// as there are, or the default.
+// Up starts a localkube of so many nodes from a full cache; 0 stands for as many as are up, or the default. One that is
+// up and whole stays, unless a fresh one is asked for, and gets the images that it lacks. All else that an earlier run
+// left is removed first.
 func (c *Cluster) Up(ctx context.Context, count int, fresh bool) error {
 	if count < 0 || count > layout.MaxNodes {
 		return fmt.Errorf("a localkube has 1 to %d nodes, not %d", layout.MaxNodes, count)

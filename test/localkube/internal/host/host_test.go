@@ -57,7 +57,8 @@ func TestACacheThatHasAKubernetesNeedsNoMoreSpace(t *testing.T) {
 
 func TestOnAnotherSystemThatIsAllThatIsSaid(t *testing.T) {
 	fake(t, false, map[string]string{"uname": "echo Darwin", "id": "echo 1000"})
-	if err := Check(t.TempDir()); err == nil || strings.Count(err.Error(), "\n") != 1 || !strings.Contains(err.Error(), "Darwin") {
+	err := Check(t.TempDir())
+	if err == nil || strings.Count(err.Error(), "\n") != 1 || !strings.Contains(err.Error(), "Darwin") {
 		t.Errorf("%v", err)
 	}
 }
@@ -76,13 +77,16 @@ func TestEveryMissingPackageIsNamedOnce(t *testing.T) {
 }
 
 func TestAptIsTriedAgainWithFreshListsAndIsHeardWhenThatFailsToo(t *testing.T) {
-	dir := fake(t, false, map[string]string{"apt-get": `echo "$@" >>"${0%/*}/calls"; echo "E: no luck"; exit 100`})
+	const noLuck, luck = `echo "$@" >>"${0%/*}/calls"; echo "E: no luck"; exit 100`, `#!/bin/sh
+echo "$@" >>"${0%/*}/calls"
+[ -e "${0%/*}/fresh" ] && exit
+case "$*" in *update*) : >"${0%/*}/fresh";; *) exit 100;; esac
+`
+	dir := fake(t, false, map[string]string{"apt-get": noLuck})
 	if err := aptInstall([]string{"runc"}); err == nil || !strings.Contains(err.Error(), "E: no luck") {
 		t.Errorf("apt-get is not heard: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "apt-get"),
-		[]byte("#!/bin/sh\necho \"$@\" >>${0%/*}/calls\n[ -e ${0%/*}/fresh ] && exit\ncase \"$*\" in *update*) : >${0%/*}/fresh;; *) exit 100;; esac\n"),
-		0o700); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "apt-get"), []byte(luck), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := aptInstall([]string{"runc"}); err != nil {

@@ -37,8 +37,8 @@ func Install(out io.Writer, assumeYes bool) error {
 	return aptInstall(missing)
 }
 
-// aptInstall tries with the package lists as they are first, and fetches them only if that is not enough. What apt-get says
-// is shown only if the last try fails.
+// aptInstall tries with the package lists as they are first, and fetches them only if that is not enough. What apt-get
+// says is shown only if the last try fails.
 func aptInstall(packages []string) error {
 	args := append([]string{"install", "--no-remove", "--no-install-recommends", "-y", "-qq"}, packages...)
 	if err := aptGet(args); err == nil {
