@@ -36,9 +36,10 @@ func TestEveryFailureIsListedWithTheCommandThatRepeatsIt(t *testing.T) {
 		}, []string{`make test-all STORY='A roll to another \(patch\) version'`}},
 		"targets of make": {[]string{
 			"make[1]: *** [Makefile:12: gofmt] Error 1",
+			"FAIL\tgithub.com/etcdsteward/etcd-steward/pkg/pki\t0.1s",
+			"make[1]: *** [Makefile:16: test-plain] Error 1",
 			"make[1]: *** [Makefile:20: lint] Error 1",
-			"make: *** [Makefile:30: phase] Error 2",
-		}, []string{"make gofmt", "make lint"}},
+		}, []string{"make gofmt", "go test ./pkg/pki", "make lint"}},
 		"what nobody reads": {[]string{"it hangs"}, []string{"make phase"}},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -37,6 +37,7 @@ type failure struct{ what, command string }
 type reader struct {
 	rest     []byte
 	tests    []string // that failed, of the package that is not named yet
+	isToldOf bool     // why the target that is running fails
 	failures []failure
 	findings []string
 }
@@ -78,12 +79,16 @@ func (r *reader) read(line string) {
 		r.add(storyFailure(colours.ReplaceAllString(m[1], "")))
 	}
 	if m := failedTarget.FindStringSubmatch(line); m != nil {
-		r.add(failure{what: "make " + m[1], command: "make " + m[1]})
+		if !r.isToldOf {
+			r.add(failure{what: "make " + m[1], command: "make " + m[1]})
+		}
+		r.isToldOf = false
 	}
 }
 
 // add leaves out what was said before: Ginkgo names a story when it fails, and again at the end.
 func (r *reader) add(f failure) {
+	r.isToldOf = true
 	if !slices.Contains(r.failures, f) {
 		r.failures = append(r.failures, f)
 	}
@@ -146,29 +151,15 @@ func (r report) print(out io.Writer) {
 	}
 }
 
-// reproductions are the failures of a phase, without the targets of make that only pass on what a test said.
+// reproductions are the failures of a phase. One that was not understood is repeated whole.
 func (p phase) reproductions() []failure {
-	if !p.failed {
+	switch {
+	case !p.failed:
 		return nil
-	}
-	all := p.reader.failures
-	isOfMake := func(f failure) bool { return strings.HasPrefix(f.what, "make ") }
-	told := slices.DeleteFunc(slices.Clone(all), isOfMake)
-	for _, f := range all {
-		if isOfMake(f) && !p.isPassedOn(f) {
-			told = append(told, f)
-		}
-	}
-	if len(told) == 0 {
+	case len(p.reader.failures) == 0:
 		return []failure{{what: "see its output", command: "make " + p.name}}
 	}
-	return told
-}
-
-// isPassedOn reports a target that failed because of what is listed already: it is the phase itself, or tests alone.
-func (p phase) isPassedOn(f failure) bool {
-	target := strings.TrimPrefix(f.what, "make ")
-	return target == p.name || strings.HasPrefix(target, "test-") && len(p.reader.failures) > 1
+	return p.reader.failures
 }
 
 // printFindings lists each finding once.
