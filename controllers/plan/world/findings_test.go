@@ -29,8 +29,8 @@ var curedFindings = []finding{
 	{"a policy that was taken back", "FollowPolicy{Retain: false} is not confirmed", policyTakenBack},
 	{"a claim that a backup tool put back", "a claim of the old name counts as the member's own disk", claimPutBack},
 	{"a node whose clock is six minutes behind", "its member is replaced seconds after a restart", clockBehind},
-	{"another etcd at a reused address",
-		"its member is removed at once if its Pod was ready for longer than repair.replaceAfter: the time counts from that", impostor},
+	{"another etcd at a reused address", "its member is removed at once if its Pod was ready for longer than " +
+		"repair.replaceAfter: the time counts from that", impostor},
 	{"a sibling at a reused address", "without TLS nothing is repaired while one address leads to another member",
 		siblingBlocksRepair},
 	{"a voter without a Pod whose incarnation was edited", "it waits for ever, and nothing says why", voterWithoutPod},

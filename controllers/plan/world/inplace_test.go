@@ -109,7 +109,8 @@ func TestASurvivorThatWasRestartedIsReadOnItsVolume(t *testing.T) {
 		mustSettle(t, w, fmt.Sprintf("seed %d", seed))
 		if c := w.clusters[w.born]; !strings.HasPrefix(c.from, "survivor ") ||
 			!strings.HasSuffix(c.from, fmt.Sprintf("/%d", writes)) || count(w.Log, "MarkFlushed") != 1 {
-			t.Fatalf("seed %d: the cluster holds %q, and there were %d writes\n%s", seed, c.from, writes, firstStory(t, w))
+			t.Fatalf("seed %d: the cluster holds %q, and there were %d writes\n%s", seed, c.from, writes,
+				firstStory(t, w))
 		}
 	})
 }

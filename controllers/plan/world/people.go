@@ -36,8 +36,8 @@ func (w *World) AskAsNeeded() {
 		return
 	}
 	for _, m := range e.Members {
-		if m.State == plan.MemberAnswers ||
-			m.State == plan.MemberSilent && w.chance(3, "a survivor that does not answer", m.Name) > 0 {
+		if m.State == plan.MemberAnswers || m.State == plan.MemberSilent &&
+			w.chance(3, "is the survivor", m.Name) > 0 {
 			w.Ask(record.SourceSurvivor, m.Name, true)
 			return
 		}

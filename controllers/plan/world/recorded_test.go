@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// recorded is a story in a file: its kind and its seed, and the deeds that it takes, without which the seed does nothing
-// of that sort. The seed still says when Pods start, writes come, and the operator looks, so a story may lose its point
-// when the simulator changes: what has to stay for good is written as a finding, by hand.
+// recorded is a story in a file: its kind, its seed, and its deeds. Where a story has a script, the seed makes no other
+// deeds. It still says when Pods start, when clients write, and when the operator looks. So a story may show nothing any
+// more once the simulator changes. What must stay for good is written as a finding, by hand.
 type recorded struct {
 	says   string // the signature of what is wrong
 	kind   string

@@ -25,7 +25,7 @@ var (
 	isStrict    = flag.Bool("strict", false, "fail for what the soak finds")
 )
 
-// TestSoak tells stories of every kind with new seeds, two at a time. It is `make soak`.
+// TestSoak tells stories of every kind with new seeds, two at a time: see `make soak`.
 func TestSoak(t *testing.T) {
 	if *minutes <= 0 {
 		return

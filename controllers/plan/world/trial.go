@@ -61,7 +61,8 @@ func (w *World) advanceTrial(t *facts.Trial) {
 	case isAway || t.HasSucceeded() || t.HasFailed():
 	case w.Broken[t.Choices]:
 		t.Waiting, t.Message = "ImagePullBackOff", "image not found"
-	case !t.Started && w.chance(16, "a trial is not taken", t.Member) == 0: // by its node, which would take the member
+	// Its node does not take it, and would take the member.
+	case !t.Started && w.chance(16, "a trial is not taken", t.Member) == 0:
 		t.Phase, t.Finished = facts.PodFailed, w.Now
 		w.tried[tried{t.Node, t.Choices}] = true
 	case !t.Started:
