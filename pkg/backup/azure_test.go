@@ -53,7 +53,8 @@ func TestAnAzureThatFailsIsNamedAndHoldsNoBackup(t *testing.T) {
 				if fault.Count() == 0 {
 					t.Error("the fault was not met")
 				}
-				if left := objects(t, openAzure(t, s, s.Endpoint, patient), o.Identity); slices.ContainsFunc(left, isManifest) {
+				left := objects(t, openAzure(t, s, s.Endpoint, patient), o.Identity)
+				if slices.ContainsFunc(left, isManifest) {
 					t.Errorf("the store has %v", left)
 				}
 			})

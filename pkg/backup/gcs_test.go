@@ -136,7 +136,8 @@ func TestAGCSThatGivesBackSomethingElseIsFoundOut(t *testing.T) {
 			bucket := openGCS(t, s, p.Endpoint, patient)
 			o, m := takeUnproven(t, bucket, l)
 			fault := p.Inject(tc.fault.On(s3server.GetObject))
-			_, err := Fetch(context.Background(), FetchOptions{Transfer: Transfer{Bucket: bucket, Stall: stallFor(tc.want)}, Scratch: o.Scratch})
+			_, err := Fetch(context.Background(),
+				FetchOptions{Transfer: Transfer{Bucket: bucket, Stall: stallFor(tc.want)}, Scratch: o.Scratch})
 			wantReason(t, err, tc.want)
 			if fault.Count() == 0 {
 				t.Error("the fault was not met")

@@ -24,10 +24,13 @@ import (
 // served is a real server: its bucket, and a way to it through a proxy of one's own.
 type served struct {
 	bucket  *store.Bucket
-	proxied func(stall time.Duration) (*store.Bucket, *s3server.Proxy)
+	proxied proxied
 
 	isGCS, isAzure bool
 }
+
+// proxied opens the bucket through a proxy, where a request may stand still for so long.
+type proxied func(stall time.Duration) (*store.Bucket, *s3server.Proxy)
 
 // everyServer runs a test on each program that there is.
 func everyServer(t *testing.T, test func(t *testing.T, s served)) {
@@ -35,10 +38,11 @@ func everyServer(t *testing.T, test func(t *testing.T, s served)) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			s := s3server.Start(t, kind, s3server.Options{})
-			test(t, served{bucket: openS3(t, s.Access), proxied: func(stall time.Duration) (*store.Bucket, *s3server.Proxy) {
-				p := s.Proxy(t)
-				return openS3Until(t, p.Access, stall), p
-			}})
+			test(t, served{bucket: openS3(t, s.Access),
+				proxied: func(stall time.Duration) (*store.Bucket, *s3server.Proxy) {
+					p := s.Proxy(t)
+					return openS3Until(t, p.Access, stall), p
+				}})
 		})
 	}
 	t.Run("azurite-blob", func(t *testing.T) {
@@ -221,8 +225,8 @@ func TestNothingThatIsDamagedOnARealServerIsRestored(t *testing.T) {
 			tried++
 			replace(t, s.bucket, ManifestKey(m.Key), content)
 			for _, look := range []string{"preflight", "newest"} {
-				if reason := ReasonOf(looks[look](Transfer{Bucket: s.bucket}, m, Place{})); reason != ReasonManifestInvalid &&
-					reason != ReasonManifestForeign {
+				reason := ReasonOf(looks[look](Transfer{Bucket: s.bucket}, m, Place{}))
+				if reason != ReasonManifestInvalid && reason != ReasonManifestForeign {
 					t.Errorf("%s of a manifest that is %s: %q", look, name, reason)
 				}
 			}

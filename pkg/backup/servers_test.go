@@ -27,7 +27,8 @@ const (
 	patient = 30 * time.Second
 )
 
-// stallFor is how long bytes may stand still where a step is to fail for this reason: time runs out only for what waits.
+// stallFor is how long bytes may stand still where a step is to fail for this reason: time runs out only for what
+// waits.
 func stallFor(want Reason) time.Duration {
 	if slices.Contains([]Reason{ReasonStoreStalled, ReasonStoreThrottled, ReasonStreamStalled}, want) {
 		return hasty
@@ -237,7 +238,8 @@ func TestAStoreThatGivesBackSomethingElseIsFoundOut(t *testing.T) {
 			_, err := Take(context.Background(), o)
 			must(t, err)
 			fault := p.Inject(tc.fault.On(s3server.GetObject))
-			_, err = Fetch(context.Background(), FetchOptions{Transfer: Transfer{Bucket: bucket, Stall: stallFor(tc.want)}, Scratch: o.Scratch})
+			_, err = Fetch(context.Background(),
+				FetchOptions{Transfer: Transfer{Bucket: bucket, Stall: stallFor(tc.want)}, Scratch: o.Scratch})
 			wantReason(t, err, tc.want)
 			if fault.Count() == 0 {
 				t.Error("the fault was not met")

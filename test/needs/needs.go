@@ -24,7 +24,7 @@ func Missing(t T, what string) {
 	t.Skip(what)
 }
 
-// IsFull says that this is a full run: of every release of etcd, every store, and what takes long.
+// IsFull says that this is a full run: every release of etcd, every store, and the tests that take long.
 func IsFull() bool { return os.Getenv("FULL") != "" }
 
 // Full ends a test that only a full run plays.

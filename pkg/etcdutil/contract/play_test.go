@@ -121,11 +121,10 @@ func (p *play) stays(want error, call func() error) {
 	p.refused(want, call)
 }
 
-// isUndecided says that no member decided on a call: none answered in time, or none led.
+// isUndecided says that a call was not decided on: no answer came in time, or no member led.
 func isUndecided(err error) bool {
-	isDecided := slices.ContainsFunc([]error{client.ErrUnhealthy, client.ErrLearnerNotReady, client.ErrNotEnoughStarted},
-		func(answer error) bool { return errors.Is(err, answer) })
-	return client.IsRetryLater(err) && !isDecided
+	decisions := []error{client.ErrUnhealthy, client.ErrLearnerNotReady, client.ErrNotEnoughStarted}
+	return client.IsRetryLater(err) && !slices.ContainsFunc(decisions, func(d error) bool { return errors.Is(err, d) })
 }
 
 func (p *play) status(name string) client.Status {

@@ -229,8 +229,8 @@ func (w *realWorld) dial(name string) client.Client {
 // realValue is what put writes: long enough to be found again in a database file.
 const realValue = "a-value-that-is-found-again"
 
-// put writes with a client of its own, since the operator's does not write keys. It waits for etcd's own answer: a write
-// that is given up too early may be done all the same, and then a second one follows.
+// put writes with a client of its own, since the operator's does not write keys. It waits for etcd's own answer: a
+// write that is given up too early may be done all the same, and then a second one follows.
 func (w *realWorld) put(name string) error {
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{w.address(name)}, Logger: zap.NewNop(), MaxUnaryRetries: 1})
 	if err != nil {

@@ -57,6 +57,6 @@ func (p *play) justMet(call func(names ...string) error) []string {
 			p.stop(name)
 		}
 	}
-	needs.Unfit(p, "no cluster of five answered before its connections counted: this machine is too busy to show anything")
+	needs.Unfit(p, "no cluster of five answered before its connections counted: this machine is too busy")
 	return nil
 }
