@@ -54,7 +54,7 @@ RACED := controllers/apply controllers/kit controllers/kit/jobs controllers/obse
 	pkg/etcdutil/fake pkg/pki cmd/agent test/e2e/client test/e2e/world
 # These run without: Azure's SDK rewinds a body while net/http may still send it, and memory is bounded in what is shipped.
 NOT_RACED := ^(TestAnAzureThatFailsIsNamedAndHoldsNoBackup|TestMemoryStaysBoundedWhateverTheSize)$$
-# These start real servers, which answer in their own time: one package at a time, when nothing is compiled any more.
+# These start real servers: all of them and every release of etcd with FULL=1, which `make test-all` sets.
 SERVED := pkg/backup pkg/backup/store pkg/etcdutil/contract test/s3server
 # These have targets of their own. What tests the bench and the demo is tested with them.
 APART := controllers/plan/world test/arrows test/docwords test/needs test/mutants test/docs test/e2e test/bench test/demo \
@@ -105,7 +105,7 @@ clean: ## Remove what was built; the caches outside the tree stay.
 check: gofmt verify-generated verify-kustomize arrows words tables pages lint ## The cheap tests that need nothing: formatting, files, arrows, words, tables, pages; then lint.
 
 .PHONY: test-unit
-test-unit: test-plain test-world test-raced test-served test-localkube ## What needs no cluster, with real etcd and a real store.
+test-unit: test-plain test-world test-raced test-localkube ## What needs no cluster, with real etcd and a real store.
 
 .PHONY: test
 test: fit ## The gate, which CI runs: every phase even if one fails, then all failures.
@@ -216,9 +216,10 @@ localkube-deploy: $(LOCALKUBE) image dist/install.yaml ## Build the operator and
 fit:
 	@sh test/localkube/internal/host/fitness.sh
 
+# Packages that start real servers mostly wait: four at a time keep two cores busy.
 .PHONY: test-plain
-test-plain: bin/promtool
-	@$(GO_TEST) -skip='$(ON_SERVER)' $$(go list ./... | grep -v $(patsubst %,-e '/%$$',$(RACED) $(SERVED) $(APART)))
+test-plain: bin/etcd bin/promtool $(S3_SERVER)
+	@$(WITH_ETCD) $(GO_TEST) -p 4 -skip='$(ON_SERVER)' $$(go list ./... | grep -v $(patsubst %,-e '/%$$',$(RACED) $(APART)))
 
 .PHONY: test-world
 test-world: # from its directory, so that what it found is shown and never taken from a cache
@@ -229,10 +230,6 @@ test-raced: bin/etcd
 	@[ -n "$(RACE)" ] || echo "no races are looked for: there is no C compiler"
 	@$(WITH_ETCD) $(RACE_TEST) -skip='$(ON_SERVER)' $(RACED:%=./%)
 
-.PHONY: test-served
-test-served: bin/etcd $(S3_SERVER)
-	@$(WITH_ETCD) $(GO_TEST) -p 1 $(SERVED:%=./%)
-
 .PHONY: test-localkube
 test-localkube:
 	@cd test/localkube && $(GO_TEST) ./...
@@ -241,7 +238,7 @@ test-localkube:
 .PHONY: test-full
 test-full: bin/etcd $(S3_SERVER) $(MORE_SERVERS)
 	@[ -n "$(filter bin/azure/%,$(MORE_SERVERS))" ] || echo "nothing is tried on a server of Azure's: there is no npm to bring one"
-	@export FULL=1; $(WITH_ETCD) go test -vet=off -p 1 -timeout=60m $(SERVED:%=./%) ./cmd/agent ./test/gcsserver ./test/azureserver
+	@export FULL=1; $(WITH_ETCD) $(GO_TEST) $(SERVED:%=./%) ./cmd/agent ./test/gcsserver ./test/azureserver
 	@$(GO_TEST) ./controllers/plan/world -every=1 -stories=1500
 	@$(GO_TEST) ./test/demo ./test/docs ./test/bench
 
@@ -323,6 +320,7 @@ endef
 on-operator = $(call on-cluster,[ -z "$${LOCALKUBE:-}" ] || $(SUBMAKE) localkube-deploy; $(1))
 
 .PHONY: test-stories
+test-stories: export FULL = 1
 test-stories: $(LOCALKUBE) $(S3_SERVER) bin/s3/rclone $(E2E_TEST) bin/ginkgo
 	@$(call on-operator,$(GINKGO) --timeout=175m --label-filter='$(GROUP)' --focus='$(STORY)' $(E2E_TEST))
 GINKGO = bin/ginkgo --fail-on-empty --procs=$(PROCS) --poll-progress-after=120s --output-dir=test/reports --json-report=stories.json
