@@ -349,7 +349,7 @@ tools: bin/controller-gen bin/crd-ref-docs bin/kustomize bin/golangci-lint bin/p
 bin/azure/azurite-blob: test/tools/azure/package-lock.json
 	@cached="$(CACHE)/tools/azurite-$$(sha256sum <$< | cut -c1-8)-$$(node --version)"; mkdir -p $(@D) "$(CACHE)/tools"; \
 	if [ ! -d "$$cached" ]; then \
-		echo "installing azurite (once)"; mkdir "$$cached.$$$$"; cp $(<D)/package*.json "$$cached.$$$$"; \
+		echo "installing azurite (once)"; mkdir -p "$$cached.$$$$"; cp $(<D)/package*.json "$$cached.$$$$"; \
 		npm ci --prefix "$$cached.$$$$" --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null || { \
 			echo "npm cannot bring azurite; without npm in $$PATH, make does without a server of Azure's"; exit 1; }; \
 		mv "$$cached.$$$$" "$$cached"; \

@@ -22,6 +22,21 @@ type recorded struct {
 	deeds  []Deed
 }
 
+// recordedOf are the findings of a story, as files hold them: what follows the first violation of a class mostly follows
+// from it.
+func recordedOf(k kind, seed uint64, w *World) []recorded {
+	var findings []recorded
+	isSeen := map[Class]bool{}
+	for _, v := range w.Violations {
+		if !isSeen[v.Class] {
+			findings = append(findings,
+				recorded{says: v.Signature(), kind: k.name, seed: seed, isOpen: true, deeds: w.Deeds})
+		}
+		isSeen[v.Class] = true
+	}
+	return findings
+}
+
 // String is what the file holds.
 func (r recorded) String() string {
 	var b strings.Builder

@@ -85,12 +85,8 @@ func (s *soak) work() {
 		s.Unlock()
 		told := k.tell(seed, nil)
 		s.count(k, told)
-		classes := map[Class]bool{} // what follows the first violation of a class mostly follows from it
-		for _, v := range told.w.Violations {
-			if !classes[v.Class] {
-				s.keep(recorded{says: v.Signature(), kind: k.name, seed: seed, isOpen: true, deeds: told.w.Deeds})
-			}
-			classes[v.Class] = true
+		for _, r := range recordedOf(k, seed, told.w) {
+			s.keep(r)
 		}
 	}
 }

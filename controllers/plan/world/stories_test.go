@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -93,7 +94,7 @@ func TestNoStoryViolatesAnInvariant(t *testing.T) {
 	}
 }
 
-// It is for people: it tells one story that was generated.
+// It is for people: it tells one story that was generated, and prints what a file of it holds, shrunk.
 func TestTheStoryOfOneSeed(t *testing.T) {
 	if *seed == 0 {
 		return
@@ -105,6 +106,9 @@ func TestTheStoryOfOneSeed(t *testing.T) {
 	w := k.tell(*seed, nil).w
 	fmt.Print(w.Story(len(w.Log)))
 	report(t, k, *seed, w)
+	for _, r := range recordedOf(k, *seed, w) {
+		fmt.Printf("\n%s:\n%s", fileOf(r.says), r.shrunk(time.Now().Add(time.Minute)))
+	}
 }
 
 // report fails for a story that violates an invariant. One in which the operator does not get on is a finding: what a
