@@ -333,7 +333,8 @@ bin/ginkgo: go.mod
 	@mkdir -p bin && go build -o $@ github.com/onsi/ginkgo/v2/ginkgo
 
 $(LOCALKUBE): FORCE
-	@mkdir -p bin && go build -C test/localkube -o $@ .
+	@mkdir -p bin; [ -x $@ ] || echo "building localkube: seconds, or some minutes the first time on a machine"
+	@go build -C test/localkube -o $@ .
 
 # The etcd binaries of localkube, one directory for each version, as the contract tests look for them.
 .PHONY: bin/etcd
