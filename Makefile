@@ -10,9 +10,10 @@ IMG_TAG = $(lastword $(subst :, ,$(IMG)))
 VERSION ?= $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 REVISION ?= $(shell git rev-parse HEAD 2>/dev/null)
 ARCH ?= $(shell go env GOARCH)
-# Nodes of localkube, stories at a time, and two filters of stories: a Ginkgo label query, and a regular expression of the
-# text. On two cores four stories at a time hold back each other's writes for seconds, and take longer than three.
-NODES ?= 3
+# Nodes of localkube (3 if none are up), stories at a time, and two filters of stories: a Ginkgo label query, and a regular
+# expression of the text. On two cores four stories at a time hold back each other's writes for seconds, and take longer than
+# three.
+NODES ?=
 PROCS ?= 3
 GROUP ?=
 STORY ?=
@@ -150,7 +151,7 @@ bench: $(LOCALKUBE) bin/s3/versitygw ## Speed and cost against their floors, as 
 
 .PHONY: demo
 demo: fit $(LOCALKUBE) $(if $(BACKUP),$(S3_SERVER)) ## From nothing to a healing etcd cluster on this machine (Linux, root); BACKUP=1 backs it up.
-	@$(LOCALKUBE) up --etcd $(DEMO_ETCD)
+	@$(LOCALKUBE) up --etcd $(DEMO_ETCD) $(NODES:%=--nodes %)
 	@$(SUBMAKE) localkube-deploy
 	@go run ./test/demo -kubectl 'bin/localkube kubectl' -sample $(SAMPLE) $(if $(BACKUP),-s3 $(S3_BINARIES))
 SAMPLE := config/samples/etcdcluster.yaml
@@ -194,7 +195,7 @@ release: dist/install.yaml dist/images.txt ## Write dist/install.yaml (one file)
 
 .PHONY: localkube-up
 localkube-up: $(LOCALKUBE) ## Start a Kubernetes of NODES=3 real nodes on this machine (Linux, root).
-	@$(LOCALKUBE) up --nodes $(NODES)
+	@$(LOCALKUBE) up $(NODES:%=--nodes %)
 
 .PHONY: localkube-build
 localkube-build: $(LOCALKUBE) ## Only build what it needs into the cache; up to 15 minutes, once.
@@ -310,7 +311,7 @@ define on-cluster
 if [ -z "$${E2E_KUBECONFIG:-}" ]; then \
 	if ! $(LOCALKUBE) status >/dev/null 2>&1; then \
 		trap 'code=$$?; $(LOCALKUBE) down || true; exit $$code' EXIT; trap 'exit 130' INT; trap 'exit 143' TERM; \
-		$(LOCALKUBE) up --nodes $(NODES); \
+		$(LOCALKUBE) up $(NODES:%=--nodes %); \
 	fi; \
 	export E2E_KUBECONFIG="$$($(LOCALKUBE) kubeconfig)" LOCALKUBE=$(LOCALKUBE); \
 fi; \
