@@ -306,13 +306,14 @@ dist/images.txt: dist/install.yaml
 	   awk '$$1 == "version:" {gsub(/["v]/, "", $$2); print "gcr.io/etcd-development/etcd:v" $$2}' config/samples/etcd*.yaml; } | sort -u >$@
 
 # Runs commands with E2E_KUBECONFIG set. If it is not, that is localkube, which is brought up if it is not, and then taken
-# down again however the commands end. LOCALKUBE in the environment says that it is localkube.
+# down again however the commands end. One that is up, as the demo leaves it, gets the images of etcd that it lacks.
+# LOCALKUBE in the environment says that it is localkube.
 define on-cluster
 if [ -z "$${E2E_KUBECONFIG:-}" ]; then \
 	if ! $(LOCALKUBE) status >/dev/null 2>&1; then \
 		trap 'code=$$?; $(LOCALKUBE) down || true; exit $$code' EXIT; trap 'exit 130' INT; trap 'exit 143' TERM; \
-		$(LOCALKUBE) up $(NODES:%=--nodes %); \
 	fi; \
+	$(LOCALKUBE) up $(NODES:%=--nodes %); \
 	export E2E_KUBECONFIG="$$($(LOCALKUBE) kubeconfig)" LOCALKUBE=$(LOCALKUBE); \
 fi; \
 $(1)
