@@ -241,7 +241,7 @@ test-localkube:
 test-full: bin/etcd $(S3_SERVER) $(MORE_SERVERS)
 	@[ -n "$(filter bin/azure/%,$(MORE_SERVERS))" ] || echo "nothing is tried on a server of Azure's: there is no npm to bring one"
 	@export FULL=1; $(WITH_ETCD) $(GO_TEST) $(SERVED:%=./%) ./cmd/agent ./test/gcsserver ./test/azureserver
-	@$(GO_TEST) ./controllers/plan/world -every=1 -stories=1500
+	@$(GO_TEST) ./controllers/plan/world -every=1 -times=10
 	@$(GO_TEST) ./test/demo ./test/docs ./test/bench
 
 .PHONY: test-core

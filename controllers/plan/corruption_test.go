@@ -45,6 +45,8 @@ func corruptionRows() []row {
 			facts.ReasonCorruption, "SealPods", "demo-1"},
 		{"also while no list is known: the quorum may be away for that", stopped.edit(2, differing).blind(), Act,
 			"seal", facts.ReasonCorruption, "SealPods", "demo-1, demo-2"},
+		{"so is a first member that never answered and has no record", three.edit(1, differing).edit(1, unrecorded), Act,
+			"seal", facts.ReasonCorruption, "SealPods", "demo-1"},
 		{"it is waited for while it starts",
 			three.edit(1, differing).edit(1, func(r *facts.Replica) { r.Pod.Flags = facts.FlagsUncompared }), Wait,
 			"corruption", facts.ReasonCorruption, "", "demo-1 starts"},

@@ -169,7 +169,7 @@ func (o Incarnation) IsGone(r Replica) bool {
 	case r.Answer != nil:
 		return o.Birth.ClusterID != 0 && r.Answer.ClusterID != o.Birth.ClusterID
 	case r.Ephemeral:
-		return isDown || r.Pod.NodeGone != ""
+		return isDown || r.Pod.NodeGone != "" || r.SaidItsDataIsGone()
 	case r.Volume == nil:
 		return !r.IsRunning()
 	}

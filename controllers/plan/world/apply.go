@@ -40,11 +40,10 @@ func (w *World) Apply(c changes.Change, refused []facts.Note, diesAfter int) err
 func (w *World) effect(c changes.Change, diesAfter int, refusal error) error {
 	written := w.clusters[w.objects.birth.ClusterID]
 	w.ledger.before = w.health()
-	before, copies, birth := w.snapshot(), w.countCopies(written), w.objects.birth
+	before, copies := w.snapshot(), w.countCopies(written)
 	w.ledger.found = before
 	life := &budgetOfEffects{left: diesAfter, between: w.meanwhile}
 	err := cmp.Or(w.carryOut(c, life), life.err, refusal)
-	w.forgetAsOlder(birth)
 	w.settleClusters()
 	w.checkAction(w.ledger.before, c)
 	w.checkCopies(written, copies, changes.KindOf(c))

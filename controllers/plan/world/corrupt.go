@@ -141,11 +141,13 @@ func (w *World) podDisks() map[string]string {
 	return out
 }
 
-// hasSpokenOfCorruption reports whether anything that the operator can see says that copies differ.
+// hasSpokenOfCorruption reports whether anything that the operator can see says that copies differ. What a member said
+// when it stopped is answered once it runs with the usual flags again: its copy was compared since.
 func (w *World) hasSpokenOfCorruption(c *cluster) bool {
 	isSaid := slices.ContainsFunc(sortedKeys(w.objects.pods), func(name string) bool {
-		exit := w.objects.pods[name].Exit
-		return exit != nil && exit.Reason == etcdutil.ExitDataDiffers
+		p := w.objects.pods[name]
+		isAnswered := p.Running && p.Flags != facts.FlagsUncompared
+		return p.Exit != nil && p.Exit.Reason == etcdutil.ExitDataDiffers && !isAnswered
 	})
 	return isSaid || len(c.corrupt) > 0
 }

@@ -12,7 +12,6 @@ type Hazards struct {
 	Restless       bool // the world moves between a confirmation and its effect, and between two effects
 	Overlap        bool // two replicas of one install act at the same time
 	Installs       bool // another install looks after the same cluster
-	OlderRelease   bool // a release that does not know restores in place acts now and then
 	SkewedClocks   bool // a node's clock, or the API server's, is minutes off
 	Refusals       bool // Kubernetes refuses to create objects of one kind
 	LostReplies    bool // an effect happens, and the operator sees an error
@@ -32,7 +31,6 @@ type trouble struct {
 	rolled  bool                     // a disk lost writes that its member had acknowledged
 	isMoved bool                     // the world moves in the middle of a pass at this moment
 	isRaced bool                     // a fault hit the world between the operator's last look and its effect
-	isOlder bool                     // the operator that acts is of an older release
 	isQuiet bool                     // no client writes
 	isLate  bool                     // the cluster's schedule has no verified backup of its last two runs
 }

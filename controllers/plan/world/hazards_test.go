@@ -14,7 +14,6 @@ var hazardRuns = []struct {
 }{
 	{"corruption", Hazards{Corruption: true}, []string{"is corrupted"}},
 	{"copied-volumes", Hazards{CopiedVolumes: true}, []string{"by a backup tool", "bound anew"}},
-	{"older-release", Hazards{OlderRelease: true}, []string{"an older release looks"}},
 	{"edited-metadata", Hazards{EditedMetadata: true}, []string{"are taken off", "is edited", "volumes are kept"}},
 	{"skewed-clocks", Hazards{SkewedClocks: true}, []string{"the clock of"}},
 	{"refusals", Hazards{Refusals: true}, []string{"are refused: true"}},

@@ -2,10 +2,8 @@ package world
 
 import (
 	"errors"
-	"maps"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
-	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 // What happens between an operator's look and its effect, and other operators.
@@ -19,8 +17,7 @@ func (w *World) meanwhile() {
 		return
 	}
 	w.trouble.isMoved = true
-	acting, identity, isOlder := w.ledger.acting, w.Cluster, w.trouble.isOlder
-	w.trouble.isOlder = false
+	acting, identity := w.ledger.acting, w.Cluster
 	w.logf("meanwhile, in the middle of a pass:")
 	switch w.chance(3, "what happens meanwhile", "") {
 	case 0:
@@ -31,7 +28,7 @@ func (w *World) meanwhile() {
 		w.Fault()
 		w.trouble.isRaced = true
 	}
-	w.ledger.acting, w.ledger.isFresh, w.trouble.isOlder = acting, false, isOlder
+	w.ledger.acting, w.ledger.isFresh = acting, false
 	if w.Cluster.UID == identity.UID {
 		w.Cluster = identity
 	}
@@ -39,22 +36,11 @@ func (w *World) meanwhile() {
 	w.trouble.isMoved = false
 }
 
-// isAny reports whether any of these is so.
-func (w *World) isAny(all ...bool) bool {
-	for _, one := range all {
-		if one {
-			return true
-		}
-	}
-	return false
-}
-
-// otherPass is a pass of an operator beside the usual one: a replica that looked before another one acted, another
-// install, or an older release.
+// otherPass is a pass of an operator beside the usual one: a replica that looked before another one acted, or
+// another install.
 func (w *World) otherPass(life int) plan.Decision {
 	identity := w.Cluster
 	defer func() {
-		w.trouble.isOlder = false
 		if w.Cluster.UID == identity.UID {
 			w.Cluster = identity
 		}
@@ -63,9 +49,6 @@ func (w *World) otherPass(life int) plan.Decision {
 	case w.sometimes(w.trouble.Installs, 2, "another install"):
 		w.Cluster.Operator = "another install"
 		w.logf("another install looks")
-	case w.sometimes(w.trouble.OlderRelease, 2, "an older release"):
-		w.trouble.isOlder = true
-		w.logf("an older release looks")
 	case w.trouble.Overlap:
 		return w.overlap(life)
 	}
@@ -93,31 +76,4 @@ func (w *World) checkInstall(before snapshot) {
 	if claim != "" && claim != w.Cluster.Operator && !w.trouble.isRaced && !w.recordLost && w.hasChanged(before) {
 		w.violate("I7: %s changed what %s looks after", w.Cluster.Operator, claim)
 	}
-}
-
-// knownToOlder is a birth record as a release reads and writes it that does not know restores in place.
-func knownToOlder(birth record.Birth) record.Birth {
-	birth.Next, birth.Former, birth.Restore, birth.LastCounter = record.Next{}, nil, "", 0
-	return birth
-}
-
-// shown is what the operator that acts understands of the objects that it sees.
-func (w *World) shown(from objects) objects {
-	if w.trouble.isOlder {
-		from.birth, from.requests = knownToOlder(from.birth), nil
-	}
-	return from
-}
-
-// forgetAsOlder drops what an older release does not know of a birth record that it wrote.
-func (w *World) forgetAsOlder(before record.Birth) {
-	if w.trouble.isOlder && !isSameBirth(before, w.objects.birth) {
-		w.objects.birth = knownToOlder(w.objects.birth)
-	}
-}
-
-func isSameBirth(a, b record.Birth) bool {
-	return a.Incarnation == b.Incarnation && a.Void == b.Void && a.ClusterID == b.ClusterID && a.Begun == b.Begun &&
-		a.Promised == b.Promised &&
-		a.NextOrdinal == b.NextOrdinal && a.Next.Incarnation == b.Next.Incarnation && maps.Equal(a.Volumes, b.Volumes)
 }

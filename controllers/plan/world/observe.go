@@ -31,7 +31,6 @@ func (w *World) ObserveStale() facts.Observation {
 }
 
 func (w *World) observe(from objects) facts.Observation {
-	from = w.shown(from)
 	o := facts.Observation{
 		Now: shifted(w.Now, w.trouble.skew[apiServer]), Cluster: w.Cluster, Desired: w.Spec,
 		Current: facts.Incarnation{Birth: from.birth}, ClaimedBy: from.claim,

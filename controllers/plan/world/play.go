@@ -29,8 +29,7 @@ func (w *World) StalePass() plan.Decision {
 	if w.chance(3, "the operator dies", "") == 0 {
 		life = w.doCount(deedDeath, w.chance(4, "effects before it dies", ""), immortal)
 	}
-	if w.isAny(w.trouble.Overlap, w.trouble.Installs, w.trouble.OlderRelease) &&
-		w.chance(3, "another operator", "") == 0 {
+	if (w.trouble.Overlap || w.trouble.Installs) && w.chance(3, "another operator", "") == 0 {
 		return w.otherPass(life)
 	}
 	return w.take(w.ObserveStale(), life)

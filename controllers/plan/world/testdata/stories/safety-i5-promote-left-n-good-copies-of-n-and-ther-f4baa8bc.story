@@ -1,7 +1,6 @@
 # safety: I5: Promote left N good copies of N, and there were N of N beside a corrupt one
 kind corruption
 seed 100018
-open
 38.0 fault EndPod demo-2
 44.0 looks-back 4
 45.0 looks-back 3
