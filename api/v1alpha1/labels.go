@@ -16,7 +16,6 @@ const (
 	ManagedByValue  = "etcd-steward"
 	ComponentMember = "member"
 	ComponentBackup = "backup"
-	ComponentTrial  = "trial"
 )
 
 // Labels of the operator.

@@ -90,8 +90,7 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 		return s.adoptData(ctx, c)
 	case changes.BeginBirth:
 		return s.beginBirth(ctx, c)
-	case changes.StartPreflight, changes.DeletePreflight, changes.DeleteRestores, changes.StartTrials,
-		changes.DeleteTrials:
+	case changes.StartPreflight, changes.DeletePreflight, changes.DeleteRestores:
 		return s.carryOutTask(ctx, c)
 	case changes.Bootstrap:
 		return s.bootstrap(ctx, c)
@@ -144,10 +143,6 @@ func (s step) carryOutTask(ctx context.Context, change changes.Change) error {
 		return s.delete(ctx, resources.KindPod, podNamed(resources.PreflightPod(s.cluster.Name)), c.UID)
 	case changes.DeleteRestores:
 		return s.deleteRestores(ctx, c)
-	case changes.StartTrials:
-		return s.startTrials(ctx, c)
-	case changes.DeleteTrials:
-		return s.deleteTrials(ctx, c)
 	default:
 		return fmt.Errorf("carrying out %s: no such task", changes.KindOf(change))
 	}

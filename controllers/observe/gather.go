@@ -26,7 +26,7 @@ type gathered struct {
 	kept          []corev1.PersistentVolumeClaim // ours, of members that were replaced
 	peerService   *corev1.Service                // nil: absent; like the following it may be foreign
 	clientService *corev1.Service
-	tasks         []corev1.Pod    // ours, of a restore or a trial
+	tasks         []corev1.Pod    // ours, of a restore
 	told          map[string]told // of those, by name
 	budget        *policyv1.PodDisruptionBudget
 	schedules     []facts.Schedule // that back the cluster up

@@ -112,7 +112,7 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Former:    former,
 		Kept:      g.keptVolumes(ours),
 		Astray:    astray(cluster, g.volumes, keys.authorities),
-		Requests:  requests, Schedules: g.schedules, Trials: g.trials(),
+		Requests:  requests, Schedules: g.schedules,
 		Retained: append(left, keys.retained...),
 	}, s.clients, nil
 }

@@ -53,12 +53,10 @@ func (o ownership) isMember(name string) bool {
 	return ok
 }
 
-// isTask says that the name is one that a Pod of a restore, or of a trial, may have.
+// isTask says that the name is one that a Pod of a restore may have.
 func (o ownership) isTask(name string) bool {
 	restored, isRestore := resources.RestoredMember(name)
-	tried, isTrial := resources.TriedMember(name)
-	return isRestore && o.isMember(restored) || isTrial && o.isMember(tried) ||
-		name == resources.PreflightPod(o.cluster)
+	return isRestore && o.isMember(restored) || name == resources.PreflightPod(o.cluster)
 }
 
 // memberOf is the name that a member's peer URLs give it; false when none of them is ours.

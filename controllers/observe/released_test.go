@@ -78,7 +78,7 @@ func TestAReleasedPodOfOtherChoicesIsNoticed(t *testing.T) {
 	w := readRelease(t, filepath.Join("testdata", "released", "v0.1-three.yaml"))
 	w.gainVolumeUIDs()
 	w.cluster.Spec.Version = "3.6.15"
-	if d := plan.Decide(w.look().Observation); d.Rule != "try-version" {
+	if d := plan.Decide(w.look().Observation); d.Rule != "roll" {
 		t.Errorf("%+v", d)
 	}
 }

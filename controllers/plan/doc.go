@@ -39,10 +39,10 @@
 //  3. Moving: restore-fence, restore-call-off, restore-begin, restore-prepare, restore-switch-over. The next
 //     incarnation gets its data beside the current one, on volumes and under names of its own. Nothing of a former one
 //     may serve a write when the next one starts.
-//  4. Being born: (spec-refused, name-taken,) trial-leftover, (restore-source,) void-birth, bootstrap, restored,
+//  4. Being born: (spec-refused, name-taken,) (restore-source,) void-birth, bootstrap, restored,
 //     settings, pods, first-quorum. What begins with a backup never starts empty.
 //  5. Alive, safe while etcd cannot be asked: (spec-refused, name-taken, first-quorum,) scaffold, budget,
-//     restore-leftover, (trial-leftover,) seal, (settings, pods,) label-role, lead-away. Here the first two are told
+//     restore-leftover, seal, (settings, pods,) label-role, lead-away. Here the first two are told
 //     and hold nothing back. The cluster may not answer exactly because one of these was not done. A process that runs
 //     is stopped here only if, by the kubelet's word, it never served and no other does, or if nothing is left of any
 //     other member. Those who are away must not need it as it is: see stopping.go.
@@ -50,7 +50,7 @@
 //     the data differ, none of them is given up on one member's word.
 //  7. Finish what was begun: record-members, cancel-downgrade, abandon-learner, first-pod, promote, collect.
 //  8. alarms, replace, shrink, grow, wake-member. A doomed voter does not count, so grow also makes its successor.
-//  9. What the spec asks of members that run: pod-metadata, check-minor, try-version, roll, enable-downgrade,
+//  9. What the spec asks of members that run: pod-metadata, check-minor, roll, enable-downgrade,
 //     cover-log; then member-health, settled.
 //
 // # When later rules are asked
@@ -92,7 +92,7 @@
 //   - membership.go: membership, record-members, label-role. corruption.go: corruption
 //   - learner.go: abandon-learner, promote. replace.go: replace. size.go: shrink, grow. alarms.go: alarms
 //   - rollout.go: pod-metadata, roll. downgrade.go: cancel-downgrade, enable-downgrade. coverlog.go: cover-log.
-//     wake.go: wake-member. minor.go: check-minor. trial.go: try-version, trial-leftover
+//     wake.go: wake-member. minor.go: check-minor
 //   - health.go: member-health. decide.go: settled
 //
 // # The packages below
@@ -103,6 +103,6 @@
 //   - facts: what was observed, and the questions about them that more than one of the others asks
 //   - judge: how each member is. signs.go is the table, seen.go what its rows ask, judgement.go its words
 //   - changes: the closed set of changes, each with its traits
-//   - guard: the vetoes: members.go, data.go, log.go, downgrade.go, birth.go, restore.go, trial.go, inplace.go,
+//   - guard: the vetoes: members.go, data.go, log.go, downgrade.go, birth.go, restore.go, inplace.go,
 //     former.go, corruption.go
 package plan

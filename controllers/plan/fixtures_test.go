@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -285,29 +284,6 @@ func wanting(o scene, c facts.Choices) scene {
 }
 
 // needing is a cluster that was 3.6, at a stop of this version, which it leaves only after this.
-// tried is a world in which what the spec asks for started on the node of every member.
-func tried(o scene) scene {
-	for _, r := range o.Current.Members {
-		if r.Pod != nil {
-			o = o.trying(r.Ordinal, func(t *facts.Trial) { t.Phase = facts.PodSucceeded })
-		}
-	}
-	return o
-}
-
-// trying is a world with a trial Pod beside that member, just made.
-func (o scene) trying(ordinal int, edits ...func(*facts.Trial)) scene {
-	r := o.Current.Members[ordinal]
-	t := facts.Trial{Member: r.Name, Node: r.Pod.Node, Choices: o.Desired.Choices,
-		Task: facts.Task{UID: "trial-" + r.Name, Created: now, Phase: facts.PodPending}}
-	for _, edit := range edits {
-		edit(&t)
-	}
-	t.GoesOn = t.GoesOn || !t.HasEnded()
-	o.Trials = append(slices.Clone(o.Trials), t)
-	return o
-}
-
 func needing(need etcdutil.Need, stop etcdutil.Version) scene {
 	o := settledWorld(3).edit(2, readyFor(time.Second))
 	for i := range 3 {

@@ -28,7 +28,7 @@ func TestOneOfTwoMembersLeavesAlsoWhileTheirMinorsDiffer(t *testing.T) {
 		{"of three none leaves for the size, since the others can be rolled", mixed, "roll"},
 		{"of two neither could be rolled", settledWorld(2).edit(1, inNewer(choices.Version)), "shrink"},
 	} {
-		d := Decide(tried(desire(row.world, func(d *facts.Desired) { d.Size, d.Choices = 1, newer })).Observation)
+		d := Decide(desire(row.world, func(d *facts.Desired) { d.Size, d.Choices = 1, newer }).Observation)
 		if d.Verdict != Act || d.Rule != row.rule {
 			t.Errorf("%s: %s: %s", row.name, d.Rule, d.Message)
 		}

@@ -76,8 +76,6 @@ var phases = []phase{
 			specRefused, holds, always},
 		{"name-taken", "An object that does not belong to the cluster is never adopted or changed.",
 			nameTaken, holds, always},
-		{"trial-leftover", "A Pod that tried another version is deleted once no member waits for what it tried.",
-			trialLeftover, givesWay, always},
 		{"restore-source", "The backup that a cluster begins with is looked at before its birth record is written.",
 			restoreSource, holds, always},
 		{"void-birth",
@@ -102,8 +100,6 @@ var phases = []phase{
 		{"budget", "The disruption budget never allows less than the voters need.", budget, givesWay, always},
 		{"restore-leftover", "What looked at a backup, or restored a volume, is deleted once the cluster lives.",
 			restoreLeftover, givesWay, always},
-		{"trial-leftover", "A Pod that tried another version is deleted once no member waits for what it tried.",
-			trialLeftover, givesWay, always},
 		{"seal",
 			"A recorded member can no longer start from an empty directory. One that stopped because copies differ " +
 				"starts once without comparing.", seal, givesWay, always},
@@ -151,9 +147,6 @@ var phases = []phase{
 			"A minor version is left only once nothing has to be put right first: alarms, space, digests, snapshots, " +
 				"scheduled backups, learners.",
 			checkMinor, holds, ofSpec},
-		{"try-version",
-			"Another version of etcd starts beside each member, with its flags, before one is stopped for it.",
-			tryVersion, givesWay, ofSpec},
 		{"roll", "One member at a time is restarted with the settings of the spec, the leader last.",
 			roll, givesWay, ofSpec},
 		{"enable-downgrade", "A downgrade of etcd is enabled by one minor at a time, once every member serves.",

@@ -161,7 +161,7 @@ func mayAdopt(o judge.View, r facts.Replica) bool {
 	isGiven := slices.ContainsFunc(o.Members, func(other facts.Replica) bool {
 		return other.Name != r.Name && other.IsRecorded() && other.Choices() == o.Desired.Choices
 	})
-	return !isGiven && !isFoundUnfit(o) || o.IsServedWith(o.Desired.Choices) || !o.IsServedWith(current)
+	return !isGiven || o.IsServedWith(o.Desired.Choices) || !o.IsServedWith(current)
 }
 
 // mayTakeVersion reports whether a member may be made from this version although it does not run: etcd starts on its

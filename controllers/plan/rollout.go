@@ -40,7 +40,7 @@ func roll(o judge.View) *proposal {
 	if p := unsupported(o); p != nil {
 		return p
 	}
-	if p := cmp.Or(heldByTrials(o), otherVersion(o)); p != nil {
+	if p := otherVersion(o); p != nil {
 		return p
 	}
 	r := rollTarget(o)
@@ -63,6 +63,26 @@ func roll(o judge.View) *proposal {
 	}
 	return act(changes.EvictPod{Pod: r.PodRef(), Successor: restartOf(r)}, facts.ReasonRoll,
 		"%s is restarted to run %s.%s", r.Name, difference(r.Choices(), r.Pod.Choices), without(o.Desired))
+}
+
+// otherVersion speaks of a member that runs the settings of the spec, at this stop or at the end of the way, and
+// answers with another version. An image says its version only when it runs. No other member is restarted with it.
+func otherVersion(o judge.View) *proposal {
+	if sick := rollTarget(o); sick.Member != nil && !sick.IsHealthy(o.Membership) {
+		return nil // its restart may be its cure
+	}
+	for _, r := range o.Voters() {
+		if !r.IsRunning() || r.Pod.Choices.IsZero() {
+			continue
+		}
+		isAsked := r.Pod.Choices == o.Desired.Choices || r.Pod.Choices == o.Desired.AtTarget
+		if isAsked && answersOther(r, r.Pod.Choices.Version) {
+			return refuse(facts.ReasonOtherVersion, "%s was made to run etcd %s and answers as etcd %s: its image is "+
+				"not what spec.image says. No other member is restarted with it. Put spec.image or spec.version right.",
+				r.Name, r.Pod.Choices.Version, r.Answer.Version).byHuman()
+		}
+	}
+	return nil
 }
 
 // catchingUp waits for a voter that serves and is behind, which is all that is wrong with it, before others are

@@ -7,7 +7,42 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
+
+// mislabelled are worlds in which an image holds another etcd than its name says, or none that starts.
+func mislabelled() []row {
+	three := settledWorld(3)
+	return []row{
+		{"a member that answers with another version than its image is named for ends the roll",
+			wanting(three.edit(2, rolled).edit(2, answersPatched), other), Refuse, "roll",
+			facts.ReasonOtherVersion, "", "demo-2 was made to run etcd 3.6.16 and answers as etcd 3.6.17"},
+		{"also of ephemeral members, whose successors would be of it too",
+			wanting(inMemory(three.edit(2, rolled).edit(2, answersPatched)), other), Refuse, "roll",
+			facts.ReasonOtherVersion, "", "demo-2"},
+		{"but a sick member is restarted: that may be its cure",
+			wanting(three.edit(2, rolled).edit(2, answersPatched).edit(1, silent), other), Act, "roll",
+			facts.ReasonRoll, "SetChoices", "demo-1"},
+		{"also the only one, that was born so", settledWorld(1).edit(0, answersPatched), Refuse, "roll",
+			facts.ReasonOtherVersion, "", "demo-0"},
+		{"also one of another minor, that makes the cluster look as if it had to go down",
+			desire(settledWorld(1).edit(0, answersNewer), bornAs(choices)), Refuse, "roll",
+			facts.ReasonOtherVersion, "", "demo-0 was made to run etcd 3.6.16 and answers as etcd 3.7.3"},
+		{"and is restarted once the spec names another image", wanting(three.edit(2, answersPatched), other), Act,
+			"roll", facts.ReasonRoll, "SetChoices", "demo-2"},
+	}
+}
+
+func answersNewer(r *facts.Replica) {
+	r.Answer.Version, r.Volume.Record.Version = newer.Version, newer.Version
+}
+
+// bornAs is a wish for these choices, of a cluster whose members answer with a newer minor.
+func bornAs(c facts.Choices) func(*facts.Desired) {
+	return func(d *facts.Desired) {
+		d.Choices, d.AtTarget, d.Target, d.Needs = newer, c, c.Version, etcdutil.NeedDowngrade
+	}
+}
 
 func TestARollAsksWhetherItsPodWouldBeAdmittedBeforeItWritesAnything(t *testing.T) {
 	c, ok := Decide(wanting(settledWorld(3), other).Observation).Change.(changes.SetChoices)

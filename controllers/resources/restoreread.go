@@ -25,22 +25,17 @@ func Pulling(c *v1alpha1.EtcdCluster) (corev1.PullPolicy, []corev1.LocalObjectRe
 	return pullPolicy(inputs), pullSecrets(inputs)
 }
 
-// lostTaskLabels are the same of a Pod of a restore or a trial. It is no member's Pod, although its name may look like
-// one.
+// lostTaskLabels are the same of a Pod of a restore. It is no member's Pod, although its name may look like one.
 func lostTaskLabels(c *v1alpha1.EtcdCluster, pod *corev1.Pod) map[string]string {
 	component := v1alpha1.ComponentPreflight
 	if _, ok := RestoredMember(pod.Name); ok {
 		component = v1alpha1.ComponentRestore
 	}
-	if _, ok := TriedMember(pod.Name); ok {
-		component = v1alpha1.ComponentTrial
-	}
 	return lacking(pod.Labels, taskLabels(c, component))
 }
 
-// IsTask reports whether a Pod of the cluster is one of a restore, or tries a version, by its name.
+// IsTask reports whether a Pod of the cluster is one of a restore, by its name.
 func IsTask(c *v1alpha1.EtcdCluster, pod string) bool {
 	_, isRestore := RestoredMember(pod)
-	_, isTrial := TriedMember(pod)
-	return isRestore || isTrial || pod == PreflightPod(c.Name)
+	return isRestore || pod == PreflightPod(c.Name)
 }

@@ -62,7 +62,7 @@ var (
 )
 
 // A flush is the time during which the operator has entries added to raft's log before 3.7. It counts from the moment
-// at which etcd has moved all versions to 3.6 until 3.7 is first tried beside a member. The reason in the status begins
+// at which etcd has moved all versions to 3.6 until the first member is stopped for 3.7. The reason in the status begins
 // later, since it is written after the first entries, and every 2 s at most.
 var (
 	flushTime   = figure{Name: "flush of raft's log before 3.7", Unit: unitSeconds, Plus: flushLimit}
@@ -254,13 +254,13 @@ func (t *trial) untilRuns(ctx context.Context, version string) (time.Time, error
 	}
 }
 
-// untilCovered waits until 3.7 is tried beside a member, and says when. The operator must have said before that it adds
-// entries: without them there was no flush, and its time would say nothing.
+// untilCovered waits until the first member is stopped for 3.7, and says when. The operator must have said before that
+// it adds entries: without them there was no flush, and its time would say nothing.
 func (t *trial) untilCovered(ctx context.Context, since time.Time) (time.Time, error) {
 	var covered time.Time
 	isCovering := false
 	err := wait.PollUntilContextTimeout(ctx, again, t.patience, true, func(ctx context.Context) (bool, error) {
-		covered = t.watched.firstTried(since)
+		covered = t.watched.firstStop(since)
 		if !covered.IsZero() {
 			return true, nil
 		}
@@ -275,7 +275,7 @@ func (t *trial) untilCovered(ctx context.Context, since time.Time) (time.Time, e
 		return covered, fmt.Errorf("waiting until %s is ready for %s: %w", t.namespace, highVersion, err)
 	}
 	if !isCovering {
-		return covered, errors.New(highVersion + " was tried, and no step was " + facts.ReasonCoverLog)
+		return covered, errors.New("a member was stopped for " + highVersion + ", and no step was " + facts.ReasonCoverLog)
 	}
 	return covered, nil
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -138,21 +138,17 @@ func TestAVersionIsReachedByMembersThatWereReadyWithItOnce(t *testing.T) {
 	}
 }
 
-func TestAPodThatTriesAVersionIsNoMember(t *testing.T) {
+func TestTheFirstStopSinceAMomentIsThatOfAPodThatTerminates(t *testing.T) {
 	w := newWatched()
-	tries := running("m-0-trial", "4", "3.7.3")
-	tries.Labels = map[string]string{v1alpha1.LabelComponent: v1alpha1.ComponentTrial}
-	tries.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-	w.heard(running("m-0", "1", "3.6.16"))
-	if tried := w.firstTried(time.Time{}); !tried.IsZero() {
-		t.Errorf("a version was tried at %s", tried)
+	pod := running("m-0", "1", "3.6.16")
+	w.heard(pod)
+	if at := w.firstStop(time.Time{}); !at.IsZero() {
+		t.Errorf("a member was stopped at %s", at)
 	}
-	w.heard(tries)
-	if n := len(w.readyWith("3.7.3")); n != 0 {
-		t.Errorf("%d members are Ready", n)
-	}
-	if tried := w.firstTried(time.Time{}); tried.IsZero() {
-		t.Error("the version that was tried was not seen")
+	pod.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	w.heard(pod)
+	if w.firstStop(time.Time{}).IsZero() || !w.firstStop(time.Now().Add(time.Second)).IsZero() {
+		t.Error("the stop was not seen, or later than it was")
 	}
 }
 

@@ -42,7 +42,6 @@ const (
 	gone    = "gone"
 	ready   = "ready"
 	leaving = "terminating"
-	trying  = "a version is tried" // beside a member, before it is stopped for that
 )
 
 // mark is the first time that something was so of an object.
@@ -132,9 +131,6 @@ func (w *watched) note(name, uid, what string) {
 // milestones are how far a Pod has come.
 func milestones(pod *corev1.Pod) []string {
 	reached := []string{created}
-	if pod.Labels[v1alpha1.LabelComponent] == v1alpha1.ComponentTrial {
-		reached = append(reached, trying)
-	}
 	if pod.Spec.NodeName != "" {
 		reached = append(reached, "scheduled")
 	}
@@ -207,9 +203,9 @@ func (w *watched) readyWith(version string) map[string]time.Time {
 	return times
 }
 
-// firstTried is when a version was first tried beside a member since then; zero when none was.
-func (w *watched) firstTried(since time.Time) time.Time {
-	return w.first(func(m mark) bool { return m.what == trying && !m.at.Before(since) })
+// firstStop is when a Pod was first seen to terminate since then; zero when none was.
+func (w *watched) firstStop(since time.Time) time.Time {
+	return w.first(func(m mark) bool { return m.what == leaving && !m.at.Before(since) })
 }
 
 // first is when the first thing happened that is like this; zero when none did.

@@ -117,34 +117,17 @@ type state struct {
 
 // beforeRoll are the states in which no member was stopped yet, in order.
 func beforeRoll(from, to string) []state {
-	tried := state{"the version is tried", func(ctx context.Context, cluster *world.Cluster, _ int) {
-		GinkgoHelper()
-		awaitTrial(ctx, cluster, to)
-	}}
 	switch {
 	case to == "3.7.3":
-		return []state{{"the log is covered", published(facts.ReasonCoverLog)}, tried}
+		return []state{{"the log is covered", published(facts.ReasonCoverLog)}}
 	case from > to:
 		enabled := func(ctx context.Context, cluster *world.Cluster, _ int) {
 			GinkgoHelper()
 			downgradeEnabled(minorOf(to))(ctx, cluster)
 		}
-		return []state{{"a downgrade is enabled", enabled}, tried}
+		return []state{{"a downgrade is enabled", enabled}}
 	}
-	return []state{tried}
-}
-
-// awaitTrial waits for a Pod that tries a version. Those stay until the roll is done; the step may pass unseen.
-func awaitTrial(ctx context.Context, cluster *world.Cluster, version string) {
-	GinkgoHelper()
-	isOfIt := func(pod corev1.Pod) bool {
-		return strings.HasSuffix(pod.Name, "-trial") && strings.HasSuffix(pod.Spec.Containers[0].Image, ":v"+version)
-	}
-	Eventually(ctx, func() (bool, error) {
-		pods := &corev1.PodList{}
-		err := kube.Client.List(ctx, pods, client.InNamespace(cluster.Namespace))
-		return slices.ContainsFunc(pods.Items, isOfIt), err
-	}).WithTimeout(longWait).WithPolling(50*time.Millisecond).Should(BeTrue(), "decisions:\n%s", cluster.History)
+	return nil
 }
 
 func published(reason string) func(context.Context, *world.Cluster, int) {

@@ -167,7 +167,6 @@ var _ = Describe("A change that Kubernetes would not admit", Label("specs"), fun
 		traffic.During(ctx, func() {
 			cluster.Change(ctx, otherSettings)
 			cluster.AwaitReady(ctx, 3)
-			// It leaves no room for trial Pods either, which holds nothing up.
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.35" })
 			cluster.AwaitReady(ctx, 3)
 		})

@@ -58,6 +58,20 @@ var copies = []mutant{
 		Package: planPackage, Test: row("to a member of the majority"),
 	},
 	{
+		Name: "a first member that stopped because copies differ is waited for, and never started", Peer: "",
+		File:    "controllers/plan/corruption.go",
+		From:    "mayStart := r.IsRecorded() && o.MayRestart(r) || !r.IsRecorded() && r.Member != nil",
+		To:      "mayStart := r.IsRecorded() && o.MayRestart(r)",
+		Package: planPackage, Test: row("so is a first member that never answered and has no record"),
+	},
+	{
+		Name: "a member in memory is believed to have its data whatever it says", Peer: "",
+		File:    "controllers/plan/facts/incarnation.go",
+		From:    "return isDown || r.Pod.NodeGone != \"\" || r.SaidItsDataIsGone()",
+		To:      "return isDown || r.Pod.NodeGone != \"\"",
+		Package: planPackage, Test: row("a member in memory that says that its data is gone has lost it"),
+	},
+	{
 		Name: "the seal is put back while copies differ", Peer: "",
 		File:    "controllers/plan/blind.go",
 		From:    "func mayStillDiffer(o facts.Incarnation) bool { return !o.Membership.Known || inDoubt(o) }",

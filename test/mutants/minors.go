@@ -20,39 +20,6 @@ var minors = []mutant{
 		Package: planPackage, Test: "TestAClusterMovesOnlyToWhatIsWholeAndWasApproved",
 	},
 	{
-		Name: "a member is stopped for a version that was tried nowhere", File: "controllers/plan/trial.go",
-		From: "case o.Desired.Ephemeral, next.Member == nil,", To: "case true,",
-		Package: planPackage, Test: row("another version is tried beside every member before one is stopped for it"),
-	},
-	{
-		Name: "a sick member waits for a trial", File: "controllers/plan/trial.go",
-		From:    "switch isSick := !next.IsHealthy(o.Membership); {",
-		To:      "switch isSick := next.Member == nil; {",
-		Package: planPackage, Test: row("a sick member does not wait for a trial: its restart may cure it"),
-	},
-	{
-		Name: "a sick member is given what a trial has shown not to start", File: "controllers/plan/trial.go",
-		From: "isSick && !isFoundUnfit(o):", To: "isSick:",
-		Package: planPackage, Test: row("unless a trial has shown that it would not come back"),
-	},
-	{
-		Name: "a trial that a node cannot make holds the roll", File: "controllers/plan/trial.go",
-		From:    "t.Terminating || !t.HasEnded() && !isNotTaken(o, t) {",
-		To:      "t.Terminating || !t.HasEnded() {",
-		Package: planPackage, Test: row("a trial for which its node makes no Pod holds nothing up for long"),
-	},
-	{
-		Name: "what a trial of before showed is taken for the one to come", File: "controllers/plan/trial.go",
-		From:    "t.Terminating || !t.HasEnded() && !isNotTaken(o, t) {",
-		To:      "!t.HasEnded() && !isNotTaken(o, t) {",
-		Package: planPackage, Test: row("a trial that terminates is waited for, also one that ended well"),
-	},
-	{
-		Name: "a trial that its node ended is held against the version", File: "controllers/observe/trial.go",
-		From: "ended.ExitCode <= lastOwnCode", To: "ended.ExitCode > 0",
-		Package: "./controllers/observe", Test: "TestATrialIsJoinedByItsMemberAndSaysWhatCameOfIt",
-	},
-	{
 		Name: "a minor is left while a voter is silent", File: "controllers/plan/facts/minor.go",
 		From: "return Hold{Why: r.Name + \" does not answer\", Passes: true}", To: "return Hold{}",
 		Package: planPackage, Test: leaving,
@@ -63,51 +30,10 @@ var minors = []mutant{
 		Package: planPackage, Test: leaving,
 	},
 	{
-		Name: "a trial on another node counts", File: "controllers/plan/facts/trial.go",
-		From: "r.Pod != nil && t.Node == r.Pod.Node", To: "r.Pod != nil",
-		Package: planPackage, Test: row("a trial that ended on another node says nothing"),
-	},
-	{
-		Name: "a trial that failed counts", File: "controllers/plan/trial.go",
-		From: "IndexFunc(trials, fails); i >= 0 {", To: "IndexFunc(trials, fails); i >= 9 {",
-		Package: planPackage, Test: row("nor where etcd does not take the member's flags"),
-	},
-	{
-		Name: "a trial that its node does not take holds the roll", File: "controllers/plan/facts/trial.go",
-		From: "return t.HasFailed() && t.Started }", To: "return t.HasFailed() }",
-		Package: planPackage, Test: row("a trial that the node does not take holds nothing up"),
-	},
-	{
-		Name: "a member that cannot start is given what a trial showed not to start", File: "controllers/plan/pods.go",
-		From: "!isGiven && !isFoundUnfit(o) ||", To: "!isGiven ||",
-		Package: planPackage,
-		Test:    row("a member that cannot start is not given a version that was shown not to start"),
-	},
-	{
-		Name: "a trial keeps the place of its member", File: "controllers/plan/trial.go",
-		From: "(!t.GoesOn || isAwaited)", To: "(!t.GoesOn || isAwaited || true)",
-		Package: planPackage, Test: row("a trial that has not ended goes with its member's process"),
-	},
-	{
-		Name: "trials stay for ever", File: "controllers/plan/trial.go",
-		From: "if len(spent) == 0 {", To: "if len(spent) >= 0 {",
-		Package: planPackage, Test: row("once no member waits for it a trial is deleted"),
-	},
-	{
-		Name: "an image of another version is rolled to every member", File: "controllers/plan/trial.go",
+		Name: "an image of another version is rolled to every member", File: "controllers/plan/rollout.go",
 		From: "answersOther(r, r.Pod.Choices.Version) {", To: "r.Answer == nil {",
 		Package: planPackage,
 		Test:    row("a member that answers with another version than its image is named for ends the roll"),
-	},
-	{
-		Name: "a trial is made beside a member that moved", File: "controllers/plan/guard/trial.go",
-		From: "!r.IsRunning() || r.Pod.Node != p.Node:", To: "!r.IsRunning():",
-		Package: planPackage, Test: "TestATrialIsMadeOnlyBesideAMemberThatRunsThereAndDeletedOnlyAsItWasSeen",
-	},
-	{
-		Name: "a trial lacks the member's flags", File: "controllers/resources/trialpod.go",
-		From: "step.Args = append(member.Args, \"--version\")", To: "step.Args = []string{\"--version\"}",
-		Package: "./controllers/resources", Test: "TestATrialPodHasTheFlagsOfItsMemberAndNothingElseOfIt",
 	},
 	{
 		Name: "a minor is left without the backups that a schedule promises", File: "controllers/plan/facts/minor.go",

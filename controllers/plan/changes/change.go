@@ -172,16 +172,6 @@ type (
 	// StartPods creates members' Pods on the data they have, or the first Pod of a learner.
 	StartPods struct{ Pods []Start }
 
-	// StartTrials creates a Pod beside each of these members, on its node, that starts etcd with the member's flags and
-	// --version.
-	StartTrials struct {
-		Choices facts.Choices
-		Beside  []Place
-	}
-
-	// DeleteTrials deletes trial Pods, which are named by their members.
-	DeleteTrials struct{ Pods []facts.PodRef }
-
 	// SetChoices writes on volumes what their members' Pods are to be made from.
 	SetChoices struct {
 		Volumes  []facts.VolumeRef
@@ -254,9 +244,6 @@ type (
 		ID   etcdutil.ID
 	}
 )
-
-// Place is where a member runs.
-type Place struct{ Member, Node string }
 
 // MemberRecord is a record to write, on this volume or (ephemeral data) on this Pod.
 type MemberRecord struct {

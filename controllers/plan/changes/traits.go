@@ -90,14 +90,6 @@ func (SetBudget) traits() Traits { return Traits{} }
 
 func (StartPods) traits() Traits { return Traits{} }
 
-func (StartTrials) traits() Traits {
-	return Traits{Unconfirmed: "a trial reads no data and joins nothing"}
-}
-
-func (DeleteTrials) traits() Traits {
-	return Traits{Unconfirmed: "a trial holds no data, and nothing but the Pod that was seen is deleted"}
-}
-
 func (SetChoices) traits() Traits { return Traits{} }
 
 func (DressPods) traits() Traits {

@@ -29,7 +29,6 @@ type Observation struct {
 	Requests []Request    // EtcdRestores that name this cluster, the oldest first
 	// EtcdBackupSchedules that back this cluster up and are not suspended
 	Schedules []Schedule
-	Trials    []Trial    // Pods that try another version of etcd beside members, by the members' names
 	Retained  []Retained // what an earlier cluster of this name left behind, volumes first, each by name
 	Refused   []Note     // rules whose change Kubernetes or etcd refused in this very pass: they give way
 }

@@ -50,8 +50,6 @@ const (
 	ReasonRecordMembers = "RecordMembers"  // identities are written on volumes
 	ReasonVersions      = "VersionsMoving" // all members run a minor, and the versions of cluster and data follow
 	ReasonMinorHeld     = "MinorHeld"      // something has to be put right before members go to another minor version
-	ReasonTryVersion    = "TryVersion"     // another version is started beside members, before one is stopped for it
-	ReasonVersionFails  = "VersionFails"   // it does not start with the members' flags
 	ReasonOtherVersion  = "OtherVersion"   // a member answers with another version than it was made to run
 	ReasonWake          = "WakeMember"     // an entry is added, that a member of 3.7 may wait for
 	ReasonCoverLog      = "CoverLog"       // entries are added until snapshots cover what etcd 3.5 wrote

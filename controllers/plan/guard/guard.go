@@ -23,8 +23,7 @@ func Veto(o facts.View, c changes.Change) string {
 	case changes.BeginNext, changes.PrepareNext, changes.DropNext, changes.SwitchOver, changes.MarkFormer,
 		changes.MarkFlushed:
 		return guardInPlace(o, c)
-	case changes.StartPreflight, changes.DeletePreflight, changes.RecordRestored, changes.DeleteRestores,
-		changes.StartTrials, changes.DeleteTrials:
+	case changes.StartPreflight, changes.DeletePreflight, changes.RecordRestored, changes.DeleteRestores:
 		return guardTask(o, c)
 	case changes.SetBudget:
 		return guardBudget(o, c)

@@ -25,10 +25,6 @@ func guardTask(o facts.View, c changes.Change) string {
 		return first(c.Volumes, func(ref facts.VolumeRef) string { return guardRestored(o, c.Incarnation, ref) })
 	case changes.DeleteRestores:
 		return first(c.Pods, func(ref facts.PodRef) string { return guardDeleteRestore(o, ref) })
-	case changes.StartTrials:
-		return first(c.Beside, func(p changes.Place) string { return guardTrial(o, p) })
-	case changes.DeleteTrials:
-		return first(c.Pods, func(ref facts.PodRef) string { return guardDeleteTrial(o, ref) })
 	default:
 		return fmt.Sprintf("%T is no task.", c)
 	}

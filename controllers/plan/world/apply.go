@@ -147,7 +147,7 @@ func (w *World) carryOutMember(c changes.Change, life *budgetOfEffects) error {
 	case changes.PrepareMember:
 		w.prepare(c, life)
 	case changes.SealPods, changes.LabelRole, changes.DressPods, changes.RestoreInputs, changes.StartPods,
-		changes.DeletePods, changes.StartTrials, changes.DeleteTrials:
+		changes.DeletePods:
 		w.carryOutPods(c, life)
 	case changes.EvictPod:
 		return w.evict(c)

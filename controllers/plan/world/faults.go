@@ -181,7 +181,7 @@ func (w *World) Recreate() {
 		delete(w.objects.pods, name)
 	}
 	w.objects.birth, w.objects.claim, w.objects.budget = record.Birth{}, "", 0
-	w.objects.preflight, w.objects.restores, w.objects.trials = nil, map[string]restoreTask{}, nil
+	w.objects.preflight, w.objects.restores = nil, map[string]restoreTask{}
 	w.objects.secrets = map[string]bool{}
 	w.objects.made = map[string]bool{"demo-ca": w.objects.made["demo-ca"]}
 	w.past, w.specs = nil, nil

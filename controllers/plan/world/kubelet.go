@@ -22,7 +22,6 @@ func (w *World) advance() {
 		w.advancePod(name)
 	}
 	w.advanceTasks()
-	w.advanceTrials()
 	w.advanceTrouble()
 	for _, name := range sortedKeys(w.objects.volumes) {
 		w.advanceVolume(name)

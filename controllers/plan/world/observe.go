@@ -44,7 +44,7 @@ func (w *World) observe(from objects) facts.Observation {
 	w.observeMetadata(from, &o)
 	o.Preflight = from.preflight
 	w.observeRetained(from, &o)
-	o.Requests, o.Trials = from.requests, from.trials
+	o.Requests = from.requests
 	o.Schedules = []facts.Schedule{{Name: "nightly", UpToDate: !w.trouble.isLate}}
 	names := map[string]bool{}
 	for _, name := range from.birth.Next.Names {
@@ -104,7 +104,6 @@ func (w *World) lagging(from objects) objects {
 	services, budget, tasks := other(), other(), other()
 	from.made, from.caOwner, from.budget = services.made, services.caOwner, budget.budget
 	from.preflight, from.restores = tasks.preflight, tasks.restores
-	from.trials = tasks.trials
 	return from
 }
 

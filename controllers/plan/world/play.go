@@ -153,7 +153,7 @@ func (w *World) Fault() {
 		{"DeletePeerService", 1, by(w.DeletePeerService)},
 		{"Cure", 1, by(w.Cure)}, {"ReturnNodes", 1, by(w.ReturnNodes)},
 		{"ToggleQuota", 1, func(string) { w.ToggleQuota(!w.refusing) }},
-		{"Recreate", 1, by(w.Recreate)}, {"DeleteTrial", 1, by(w.DeleteTrial)}, {"changeSpec", 4, by(w.changeSpec)},
+		{"Recreate", 1, by(w.Recreate)}, {"changeSpec", 4, by(w.changeSpec)},
 	}, w.hazardFaults()...)
 	if w.hasRestores() {
 		faults = append(faults, w.restoreFaults()...)

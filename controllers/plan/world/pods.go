@@ -24,10 +24,6 @@ func (w *World) carryOutPods(c changes.Change, life *budgetOfEffects) {
 		w.startPods(c, life)
 	case changes.DeletePods:
 		w.deletePods(c, life)
-	case changes.StartTrials:
-		w.startTrials(c, life)
-	case changes.DeleteTrials:
-		w.deleteTrials(c, life)
 	default:
 	}
 }
@@ -99,7 +95,6 @@ func (w *World) evict(c changes.EvictPod) error {
 		return errors.New("the disruption budget does not allow it")
 	}
 	w.checkEviction(c.Pod)
-	w.checkTried(c.Pod.Name, w.objects.pods[c.Pod.Name])
 	w.editPod(c.Pod, func(p *pod) { p.Terminating = true })
 	return nil
 }

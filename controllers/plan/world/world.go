@@ -54,7 +54,6 @@ type World struct {
 	moves    map[string]int    // how often the cluster moved, by EtcdRestore
 	approved map[string]string // on what the cluster moved, by incarnation
 	served   map[string]bool   // incarnations that were written down as a cluster
-	tried    map[tried]bool    // what once started where
 	ledger   ledger
 	trouble  trouble
 }
@@ -75,7 +74,6 @@ type objects struct {
 	preflight *facts.Preflight       // never changed in place
 	restores  map[string]restoreTask // by member
 	requests  []facts.Request        // EtcdRestores; never changed in place
-	trials    []facts.Trial          // never changed in place
 }
 
 type pod struct {
@@ -121,7 +119,6 @@ func New(seed uint64, spec facts.Desired) *World {
 		moves:    map[string]int{},
 		approved: map[string]string{},
 		served:   map[string]bool{},
-		tried:    map[tried]bool{},
 		ledger:   newLedger(),
 	}
 }

@@ -23,18 +23,19 @@ func from(repository string) *v1alpha1.ImageSpec { return &v1alpha1.ImageSpec{Re
 var _ = Describe("An image that is not what its name says", Label("versions", "specs"), func() {
 	ownNamespace()
 
-	for _, row := range [][2]string{
-		{"of an older minor version, which does not know the flags", olderThanItSays}, {"of no etcd", noEtcdAtAll},
+	for _, row := range [][3]string{
+		{"of an older minor version, which does not know the flags", olderThanItSays, facts.ReasonCrashing},
+		{"of no etcd", noEtcdAtAll, facts.ReasonContainer},
 	} {
-		what, repository := row[0], row[1]
-		It(what+", stops no member: it is tried first. Put right, all arrive", perStory, func(ctx context.Context) {
+		what, repository, reason := row[0], row[1], row[2]
+		It(what+", ends the roll at the first member. Put right, all arrive", perStory, func(ctx context.Context) {
 			cluster := story.Create(ctx, "mislabelled", 3, world.Version("3.5.35"))
 			cluster.AwaitReady(ctx, 3)
 			pods, traffic := podsOf(ctx, cluster), cluster.Write(ctx)
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version, s.Image = "3.6.16", from(repository) })
-			cluster.AwaitStep(ctx, facts.ReasonVersionFails)
-			Consistently(ctx, func() map[string]types.UID { return podsOf(ctx, cluster) }).WithTimeout(watching).
-				Should(Equal(pods), "no member is restarted")
+			cluster.AwaitStep(ctx, reason)
+			Consistently(ctx, func() int { return changedOf(pods, podsOf(ctx, cluster)) }).WithTimeout(watching).
+				Should(Equal(1), "one member is restarted")
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Image = nil })
 			arrive(ctx, cluster, 3, "3.6.16")
 			Expect(traffic.Finish(ctx).Failed).To(BeZero())
