@@ -136,6 +136,16 @@ MINUTES ?= 10
 test-docs: $(LOCALKUBE) bin/s3/versitygw ## Every command of README.md and docs on localkube, or those of PAGES="docs/backup.md".
 	@$(call on-operator,go run ./test/docs -s3 $(S3_BINARIES) $(PAGES))
 
+# localkube's own, as the image that a page names; a cluster of yours pulls it.
+.PHONY: load-kube-apiserver
+load-kube-apiserver: image = $(shell sed -n 's/.* image: \(.*kube-apiserver:.*\)/\1/p' docs/kubernetes.md)
+load-kube-apiserver: program = /usr/local/bin/kube-apiserver
+load-kube-apiserver:
+	@[ -z "$${LOCALKUBE:-}" ] || { temp=$$(mktemp -d); trap 'rm -rf "$$temp"' EXIT; \
+	go run -C test/tools ./image -out "$$temp/image.tar" -tag '$(image)' -arch $(ARCH) -entrypoint $(program) \
+		$(program)="$$($(LOCALKUBE) binary kube-apiserver)"; \
+	$(LOCALKUBE) load "$$temp/image.tar"; }
+
 .PHONY: stories
 stories: $(E2E_TEST) ## The table of stories: group, what is proven, last duration.
 	@E2E_TEST=$(E2E_TEST) go run ./test/e2e/stories
