@@ -50,8 +50,8 @@ func majorityHolders(o facts.Incarnation) []facts.Replica {
 }
 
 // hearCopy lets members that stopped because copies differ start once without comparing: a process that does not run
-// cannot be asked for its hash. Clients are not led to them meanwhile. One that never answered has no record yet, and its
-// kubelet starts it anyway: with these flags it starts only from the data that it stopped on.
+// cannot be asked for its hash. Clients are not led to them meanwhile. One that never answered has no record yet, and
+// its kubelet starts it anyway: with these flags it starts only from the data that it stopped on.
 func hearCopy(o judge.View) *proposal {
 	var seals []changes.Seal
 	for _, r := range o.Members {
