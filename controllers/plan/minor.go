@@ -14,7 +14,7 @@ func checkMinor(o judge.View) *proposal {
 		return nil
 	case held.Passes:
 		return wait(facts.ReasonMinorHeld, "Members stay at etcd %s for now: %s. They go on to %s once every "+
-			"member answers and votes.", stays, held.Why, o.Desired.Target).yielding()
+			"member serves and votes.", stays, held.Why, o.Desired.Target).yielding()
 	}
 	return refuse(facts.ReasonMinorHeld, "Members go on to etcd %s once this is put right: %s. Until then they stay "+
 		"at etcd %s.", o.Desired.Target, held.Why, stays).byHuman().yielding()

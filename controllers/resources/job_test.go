@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -166,18 +167,32 @@ func TestAStringOfAStoreIsNeverReadAsAnything(t *testing.T) {
 	}
 }
 
-func TestABackupRunsWhereMembersMay(t *testing.T) {
+func TestATaskRunsWhereMembersMay(t *testing.T) {
+	linux := &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
+			{Key: corev1.LabelOSStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"linux"}}}}},
+	}}
+	apart := &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+		{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{}}}}
 	c := cluster()
 	c.Spec.Pod = &v1alpha1.PodSpec{
-		NodeSelector: map[string]string{"pool": "etcd"},
-		Tolerations:  []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+		NodeSelector:      map[string]string{"pool": "etcd"},
+		Tolerations:       []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+		Affinity:          &corev1.Affinity{NodeAffinity: linux, PodAntiAffinity: apart},
+		PriorityClassName: "important",
 	}
 	for name, spec := range map[string]corev1.PodSpec{
-		"a backup": BuildBackupJob(toVolume(), c, backupStart()).Spec.Template.Spec,
-		"pruning":  BuildPruneJob(nightly(), c, pruneStart()).Spec.Template.Spec,
+		"a backup":            BuildBackupJob(toVolume(), c, backupStart()).Spec.Template.Spec,
+		"pruning":             BuildPruneJob(nightly(), c, pruneStart()).Spec.Template.Spec,
+		"a look at a backup":  BuildPreflightPod(c, preflighting(stored())).Spec,
+		"a test of a restore": BuildTestRestoreJob(nightly(), c, testRestoreStart()).Spec.Template.Spec,
 	} {
-		if spec.NodeSelector["pool"] != "etcd" || !slices.Contains(spec.Tolerations, c.Spec.Pod.Tolerations[0]) {
-			t.Errorf("%s: %v, %v", name, spec.NodeSelector, spec.Tolerations)
+		if spec.NodeSelector["pool"] != "etcd" || !slices.Contains(spec.Tolerations, c.Spec.Pod.Tolerations[0]) ||
+			spec.PriorityClassName != "important" {
+			t.Errorf("%s: %v, %v, %q", name, spec.NodeSelector, spec.Tolerations, spec.PriorityClassName)
+		}
+		if !reflect.DeepEqual(spec.Affinity, &corev1.Affinity{NodeAffinity: linux}) {
+			t.Errorf("%s goes to other nodes than members, or is kept apart from them: %+v", name, spec.Affinity)
 		}
 		for _, taint := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
 			short := func(t corev1.Toleration) bool { return t.Key == taint && t.TolerationSeconds != nil }

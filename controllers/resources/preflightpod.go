@@ -37,6 +37,7 @@ func BuildPreflightPod(c *v1alpha1.EtcdCluster, s PreflightStart) *corev1.Pod {
 	pod.Labels = taskLabels(c, v1alpha1.ComponentPreflight)
 	pod.Annotations = map[string]string{v1alpha1.AnnotationRestoreHash: s.Hash}
 	pod.Spec = taskPod(step)
+	placeTask(&pod.Spec, c)
 	pod.Spec.Volumes = store.volumes
 	pod.Spec.ImagePullSecrets = s.PullSecrets
 	pod.Spec.ActiveDeadlineSeconds = new(preflightDeadline)

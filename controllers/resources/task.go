@@ -67,7 +67,7 @@ func taskPod(steps ...corev1.Container) corev1.PodSpec {
 // members, and have the labels of the Job.
 func taskJob(c *v1alpha1.EtcdCluster, meta metav1.ObjectMeta, retries int32, deadline time.Duration,
 	pod corev1.PodSpec) *batchv1.Job {
-	pod.NodeSelector, pod.Tolerations = nodeSelectorOf(c), taskTolerations(c)
+	placeTask(&pod, c)
 	return &batchv1.Job{
 		ObjectMeta: meta,
 		Spec: batchv1.JobSpec{
@@ -82,12 +82,18 @@ func taskJob(c *v1alpha1.EtcdCluster, meta metav1.ObjectMeta, retries int32, dea
 	}
 }
 
-// nodeSelectorOf leads to the nodes of the cluster's members: others may be out of reach of its network and its images.
-func nodeSelectorOf(c *v1alpha1.EtcdCluster) map[string]string {
+// placeTask lets a task run wherever the cluster's members may, and nowhere else: other nodes may be out of reach of
+// its network and its images, or of another system. What keeps members apart from each other says nothing of a task.
+func placeTask(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster) {
+	spec.Tolerations = taskTolerations(c)
 	if c.Spec.Pod == nil {
-		return nil
+		return
 	}
-	return maps.Clone(c.Spec.Pod.NodeSelector)
+	spec.NodeSelector = maps.Clone(c.Spec.Pod.NodeSelector)
+	spec.PriorityClassName = c.Spec.Pod.PriorityClassName
+	if affinity := c.Spec.Pod.Affinity; affinity != nil && affinity.NodeAffinity != nil {
+		spec.Affinity = &corev1.Affinity{NodeAffinity: affinity.NodeAffinity.DeepCopy()}
+	}
 }
 
 // deadNodeSeconds is how long a task waits for a node that does not answer: it is cheaper to begin anew elsewhere.

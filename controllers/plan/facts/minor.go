@@ -21,7 +21,7 @@ func (o Incarnation) WhyStay(d Desired, schedules []Schedule) Hold {
 		return Hold{Why: fmt.Sprintf("etcd raised %s. %s", raised[0].Name, raised[0].Remedy())}
 	}
 	for _, r := range o.Voters() {
-		if hold := r.roomOf(d.QuotaBytes); hold.Why != "" {
+		if hold := o.whyVoterStays(r, d.QuotaBytes); hold.Why != "" {
 			return hold
 		}
 	}
@@ -40,6 +40,15 @@ func (o Incarnation) WhyStay(d Desired, schedules []Schedule) Hold {
 		return Hold{Why: learners[0].Name + " has no vote yet", Passes: true}
 	}
 	return Hold{}
+}
+
+// whyVoterStays says what has to be put right of one voter.
+func (o Incarnation) whyVoterStays(r Replica, quotaBytes int64) Hold {
+	hold := r.roomOf(quotaBytes)
+	if hold.Why == "" && r.Answer != nil && !o.IsServing(r) {
+		return Hold{Why: r.Name + " is not ready, or has not caught up", Passes: true}
+	}
+	return hold
 }
 
 // roomOf says what the member's database nearly fills. A silent one does not say so. One that was told to run another
