@@ -1,10 +1,15 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -16,45 +21,152 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 )
 
-// leaderLock is what the replicas elect their leader by. The manager would make the same one and keep to itself what
-// this process is called in it; changes of etcd have to know that. It is empty where no leader is elected.
-type leaderLock struct{ *resourcelock.LeaseLock }
+// How a leader is elected: see docs/decisions/0024. The Lease says leaseLasts to the other replicas, and the leader
+// renews it each retryPeriod. One that cannot goes on trying for holdOn, and changes no etcd meanwhile. A replica that
+// could not read the Lease for outage, or not write it, waits for leaseLasts anew.
+const (
+	leaseLasts     = 6 * time.Second
+	retryPeriod    = time.Second
+	requestTimeout = 2 * time.Second
+	outage         = 5 * time.Second // longer than it takes from one read of a replica to the next
+	holdOn         = 75 * time.Second
+)
 
-func newLock(config *rest.Config, isElected bool) (leaderLock, error) {
+// leaderLock is what the replicas elect their leader by. It is client-go's, with three differences:
+//   - the Lease lasts for leaseLasts, and not for as long as a leader tries to renew it;
+//   - after an outage each replica waits anew, so that the leader comes first;
+//   - a leader that finds another one's name in the Lease ends.
+type leaderLock struct {
+	*resourcelock.LeaseLock
+	now  func() time.Time
+	lost func(why error) // ends this process
+
+	// for the election alone, which asks one thing at a time
+	outages int
+	read    time.Time // the last time
+	isMine  bool      // this process held the Lease when it was read or written last
+
+	mu    sync.Mutex
+	heard renewal
+}
+
+// renewal is one of the Lease, and since when this process knows of it.
+type renewal struct {
+	by    string
+	at    time.Time // by the leader's clock
+	since time.Time
+}
+
+// newLock makes the lock, or nil where no leader is elected. The manager would make its own one and keep to itself what
+// this process is called in it; changes of etcd have to know that.
+func newLock(config *rest.Config, isElected bool, lost func(error)) (*leaderLock, error) {
 	// a copy: the lock writes into it how its own requests introduce themselves
 	lock, err := leaderelection.NewResourceLock(rest.CopyConfig(config), noRecorder{}, leaderelection.Options{
 		LeaderElection:          isElected,
 		LeaderElectionID:        leaseName,
 		LeaderElectionNamespace: os.Getenv("POD_NAMESPACE"), // empty in a Pod: its own
-		RenewDeadline:           renewDeadline,
+		RenewDeadline:           2 * requestTimeout,         // of which a request gets half
 	})
 	if err != nil {
-		return leaderLock{}, fmt.Errorf("preparing the election of a leader: %w", err)
+		return nil, fmt.Errorf("preparing the election of a leader: %w", err)
 	}
 	if lock == nil {
-		return leaderLock{}, nil
+		return nil, nil //nolint:nilnil // there is none, which is no error
 	}
 	byLease, ok := lock.(*resourcelock.LeaseLock)
 	if !ok {
-		return leaderLock{}, fmt.Errorf("the leader is elected by a %T, which is no Lease", lock)
+		return nil, fmt.Errorf("the leader is elected by a %T, which is no Lease", lock)
 	}
-	return leaderLock{byLease}, nil
+	return &leaderLock{LeaseLock: byLease, lost: lost, now: time.Now}, nil
+}
+
+// Get reads the Lease. What it returns beside the record differs after each outage, so that the record counts as new.
+func (l *leaderLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.LeaseLock.Get(ctx)
+	if err != nil {
+		return nil, nil, err //nolint:wrapcheck // the election asks what kind it is
+	}
+	now, isMine := l.now(), record.HolderIdentity == l.Identity()
+	if l.isMine && !isMine {
+		l.lost(fmt.Errorf("the Lease %s is not this process's any more, which could not renew it in time: it is held "+
+			"by %q", l.Describe(), record.HolderIdentity))
+	}
+	if !l.read.IsZero() && now.Sub(l.read) > outage {
+		l.outages++
+	}
+	l.isMine, l.read = isMine, now
+	l.hear(renewal{by: record.HolderIdentity, at: record.RenewTime.Time, since: now})
+	return record, fmt.Appendf(raw, " after %d outages", l.outages), nil
+}
+
+// Create makes the Lease.
+func (l *leaderLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.written(l.LeaseLock.Create(ctx, short(record)), record)
+}
+
+// Update takes, renews or gives back the Lease. Only its own holder may give it back: client-go asks what it read
+// before the last read.
+func (l *leaderLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	if record.HolderIdentity == "" && !l.isMine {
+		return errors.New("the Lease is another process's")
+	}
+	return l.written(l.LeaseLock.Update(ctx, short(record)), record)
+}
+
+func (l *leaderLock) written(err error, record resourcelock.LeaderElectionRecord) error {
+	switch {
+	case err == nil:
+		l.isMine = record.HolderIdentity == l.Identity()
+	case !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !l.isMine:
+		l.outages++ // the leader may be unable to write, too
+	}
+	return err
+}
+
+// short is what the Lease says of a leader, however long that goes on trying.
+func short(record resourcelock.LeaderElectionRecord) resourcelock.LeaderElectionRecord {
+	if record.HolderIdentity != "" {
+		record.LeaseDurationSeconds = int(leaseLasts / time.Second)
+	}
+	return record
+}
+
+// hear notes a renewal, unless it is known.
+func (l *leaderLock) hear(r renewal) renewal {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r.by != l.heard.by || !r.at.Equal(l.heard.at) {
+		l.heard = r
+	}
+	return l.heard
+}
+
+// silence reads the Lease, and says for how long this process has seen no other renewal than that; zero where it cannot
+// read it. This machine's clock alone counts.
+func (l *leaderLock) silence(ctx context.Context) time.Duration {
+	lease, err := l.Client.Leases(l.LeaseMeta.Namespace).Get(ctx, l.LeaseMeta.Name, metav1.GetOptions{})
+	if err != nil {
+		return 0
+	}
+	record := resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec)
+	now := l.now()
+	return now.Sub(l.hear(renewal{by: record.HolderIdentity, at: record.RenewTime.Time, since: now}).since)
 }
 
 // lease says where the Lease is, and what this process calls itself there; nil where no leader is elected.
-func (l leaderLock) lease() *kit.Lease {
-	if l.LeaseLock == nil {
+func (l *leaderLock) lease() *kit.Lease {
+	if l == nil {
 		return nil
 	}
 	return &kit.Lease{
 		NamespacedName: types.NamespacedName{Namespace: l.LeaseMeta.Namespace, Name: l.LeaseMeta.Name},
-		Identity:       l.Identity(), Now: time.Now,
+		Identity:       l.Identity(), Now: time.Now, Silence: l.silence,
 	}
 }
 
 // tellThrough lets the lock say by an event who leads. The manager exists only after the lock.
-func (l leaderLock) tellThrough(mgr manager.Manager) {
-	if l.LeaseLock != nil {
+func (l *leaderLock) tellThrough(mgr manager.Manager) {
+	if l != nil {
 		//nolint:staticcheck // client-go's election takes no other kind yet
 		l.LockConfig.EventRecorder = mgr.GetEventRecorderFor(l.Identity())
 	}

@@ -1,14 +1,23 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"testing"
+	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
 func TestTheLeaseIsKnownByTheNameThatTheElectionUses(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "ops")
-	lock, err := newLock(&rest.Config{Host: "localhost"}, true)
+	lock, err := newLock(&rest.Config{Host: "localhost"}, true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +29,7 @@ func TestTheLeaseIsKnownByTheNameThatTheElectionUses(t *testing.T) {
 	if elected.Identity() != lease.Identity || elected.Describe() != lease.String() {
 		t.Errorf("the manager elects by %s as %s", elected.Describe(), elected.Identity())
 	}
-	second, err := newLock(&rest.Config{Host: "localhost"}, true)
+	second, err := newLock(&rest.Config{Host: "localhost"}, true, nil)
 	if err != nil || second.lease().Identity == lease.Identity {
 		t.Errorf("two processes are both called %s: %v", lease.Identity, err)
 	}
@@ -29,7 +38,7 @@ func TestTheLeaseIsKnownByTheNameThatTheElectionUses(t *testing.T) {
 func TestTheElectionIntroducesItselfWithoutChangingHowTheOperatorDoes(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "here")
 	config := &rest.Config{Host: "https://127.0.0.1:1", UserAgent: "etcd-steward/v1"}
-	if _, err := newLock(config, true); err != nil {
+	if _, err := newLock(config, true, nil); err != nil {
 		t.Fatal(err)
 	}
 	if config.UserAgent != "etcd-steward/v1" {
@@ -38,11 +47,177 @@ func TestTheElectionIntroducesItselfWithoutChangingHowTheOperatorDoes(t *testing
 }
 
 func TestWithoutAnElectionThereIsNoLease(t *testing.T) {
-	lock, err := newLock(&rest.Config{Host: "localhost"}, false)
+	lock, err := newLock(&rest.Config{Host: "localhost"}, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if lock.lease() != nil || managerOptions(options{}, lock).LeaderElectionResourceLockInterface != nil {
 		t.Error("there is one")
+	}
+}
+
+// leases is an API server with one Lease, which may be away.
+type leases struct {
+	coordination.LeaseInterface
+	held *coordinationv1.Lease
+	err  error
+}
+
+func (l *leases) Leases(string) coordination.LeaseInterface { return l }
+
+func (l *leases) Get(context.Context, string, metav1.GetOptions) (*coordinationv1.Lease, error) {
+	return l.held.DeepCopy(), l.err
+}
+
+func (l *leases) Create(_ context.Context, lease *coordinationv1.Lease,
+	_ metav1.CreateOptions) (*coordinationv1.Lease, error) {
+	l.held = lease.DeepCopy()
+	return lease, l.err
+}
+
+func (l *leases) Update(_ context.Context, lease *coordinationv1.Lease,
+	_ metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+	l.held = lease.DeepCopy()
+	return lease, l.err
+}
+
+// lockOn is the lock of a process of that name.
+func (l *leases) lockOn(name string, lost func(error)) *leaderLock {
+	return &leaderLock{lost: lost, now: time.Now, LeaseLock: &resourcelock.LeaseLock{Client: l,
+		LeaseMeta:  metav1.ObjectMeta{Namespace: "ops", Name: leaseName},
+		LockConfig: resourcelock.ResourceLockConfig{Identity: name}}}
+}
+
+// heldBy is what the election has a process write.
+func heldBy(name string) resourcelock.LeaderElectionRecord {
+	return resourcelock.LeaderElectionRecord{HolderIdentity: name, RenewTime: metav1.Now(),
+		LeaseDurationSeconds: int((holdOn + leaseLasts) / time.Second)}
+}
+
+func TestTheLeaseIsTakenOverSoonHoweverLongALeaderHoldsOn(t *testing.T) {
+	server := &leases{}
+	lock := server.lockOn("me", nil)
+	for _, write := range []func(context.Context, resourcelock.LeaderElectionRecord) error{lock.Create, lock.Update} {
+		if err := write(t.Context(), heldBy("me")); err != nil || *server.held.Spec.LeaseDurationSeconds != 6 {
+			t.Errorf("%v, %+v", err, server.held.Spec)
+		}
+	}
+	given := resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1}
+	if err := lock.Update(t.Context(), given); err != nil || *server.held.Spec.LeaseDurationSeconds != 1 {
+		t.Errorf("given back: %v, %+v", err, server.held.Spec)
+	}
+}
+
+func TestAReplicaThatCouldNotReadOrWriteTheLeaseWaitsAnew(t *testing.T) {
+	server, now := &leases{}, time.Now()
+	if err := server.lockOn("you", nil).Create(t.Context(), heldBy("you")); err != nil {
+		t.Fatal(err)
+	}
+	lock := server.lockOn("me", nil)
+	lock.now = func() time.Time { return now }
+	last := ""
+	isNew := func(after time.Duration) bool {
+		now = now.Add(after)
+		_, raw, err := lock.Get(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { last = string(raw) }()
+		return string(raw) != last
+	}
+	isNew(0)
+	if isNew(2 * time.Second) {
+		t.Error("a Lease that nobody renewed counts as renewed")
+	}
+	if !isNew(6 * time.Second) {
+		t.Error("after an outage the leader does not come first")
+	}
+	server.err = errors.New("no space")
+	if err := lock.Update(t.Context(), heldBy("me")); err == nil {
+		t.Fatal("it was written")
+	}
+	server.err = nil
+	server.held.Spec.HolderIdentity = new("you")
+	if !isNew(time.Second) {
+		t.Error("a replica that cannot write does not wait for one that cannot either")
+	}
+	server.err = apierrors.NewConflict(coordinationv1.Resource("leases"), leaseName, errors.New("renewed"))
+	if err := lock.Update(t.Context(), heldBy("me")); err == nil {
+		t.Fatal("it was written")
+	}
+	server.err = nil
+	server.held.Spec.HolderIdentity = new("you")
+	if isNew(time.Second) {
+		t.Error("a Lease that was renewed meanwhile counts as an outage")
+	}
+}
+
+func TestALeaderThatFindsAnotherOnesNameInTheLeaseEndsAndDoesNotGiveItBack(t *testing.T) {
+	var why error
+	server := &leases{}
+	other := server.lockOn("you", func(err error) { t.Errorf("who never led is ended: %v", err) })
+	if err := other.Create(t.Context(), heldBy("them")); err != nil {
+		t.Fatal(err)
+	}
+	lock := server.lockOn("me", func(err error) { why = err })
+	read := func(l *leaderLock) {
+		t.Helper()
+		if _, _, err := l.Get(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read(other)
+	read(lock)
+	if err := lock.Update(t.Context(), heldBy("me")); err != nil {
+		t.Fatal(err)
+	}
+	if read(lock); why != nil {
+		t.Errorf("it holds the Lease, and ends: %v", why)
+	}
+	server.held.Spec.HolderIdentity = new("you")
+	if read(lock); why == nil || !strings.Contains(why.Error(), "ops/"+leaseName) {
+		t.Errorf("%v", why)
+	}
+	given := resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1}
+	if err := lock.Update(t.Context(), given); err == nil || *server.held.Spec.HolderIdentity != "you" {
+		t.Errorf("it gave back the Lease of %s: %v", *server.held.Spec.HolderIdentity, err)
+	}
+}
+
+func TestALeaderIsSilentForAsLongAsNobodySawItRenewTheLease(t *testing.T) {
+	now := time.Now()
+	server := &leases{}
+	leader, lock := server.lockOn("you", nil), server.lockOn("me", nil)
+	lock.now = func() time.Time { return now }
+	renew := func() {
+		record := heldBy("you")
+		record.RenewTime = metav1.NewTime(now.Add(-time.Hour)) // by a clock that is an hour off
+		if err := leader.Create(t.Context(), record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	renew()
+	// A healthy leader renews each second, and the election reads the Lease each 1 to 2.2 s.
+	for tick := range 200 {
+		if tick%10 == 0 {
+			renew()
+		}
+		if tick%22 == 0 {
+			if _, _, err := lock.Get(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if silent := lock.silence(t.Context()); silent > time.Second {
+			t.Fatalf("a leader that renewed the Lease is silent for %s", silent)
+		}
+		now = now.Add(100 * time.Millisecond)
+	}
+	now = now.Add(3 * time.Second)
+	if silent := lock.silence(t.Context()); silent < 3*time.Second || silent > 4*time.Second {
+		t.Errorf("it is silent for %s", silent)
+	}
+	server.err = errors.New("away")
+	if silent := lock.silence(t.Context()); silent != 0 {
+		t.Errorf("who cannot read the Lease calls its leader silent for %s", silent)
 	}
 }

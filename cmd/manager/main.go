@@ -42,15 +42,8 @@ var version = "dev"
 // leaseName is what the replicas of one install elect their leader by.
 const leaseName = "manager.etcdsteward.dev"
 
-// An API server that is away for 70 s costs no leadership; a leader that crashed is replaced within 95 s, one that
-// stopped orderly within 5 s.
-var (
-	leaseDuration = 90 * time.Second
-	renewDeadline = 75 * time.Second
-	retryPeriod   = 5 * time.Second
-	// shutdownGrace outlasts a pass, which ends with its context, and stays below the Pod's own grace period.
-	shutdownGrace = 30 * time.Second
-)
+// shutdownGrace outlasts a pass, which ends with its context, and stays below the Pod's own grace period.
+const shutdownGrace = 30 * time.Second
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -72,6 +65,7 @@ func run(args []string) error {
 		return nil
 	}
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.log)))
+	impatientWithConnections()
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the API server: %w", err)
@@ -79,7 +73,7 @@ func run(args []string) error {
 	config.UserAgent = "etcd-steward/" + version
 	clock := &kit.ServerClock{}
 	config.Wrap(clock.Wrap)
-	lock, err := newLock(config, o.leaderElect)
+	lock, err := newLock(config, o.leaderElect, end)
 	if err != nil {
 		return err
 	}
@@ -106,7 +100,24 @@ func run(args []string) error {
 	return mgr.Start(ctrl.SetupSignalHandler())
 }
 
-func managerOptions(o options, lock leaderLock) ctrl.Options {
+// end ends this process at once: another one leads, and a crash at any moment is what all of it is made for.
+func end(why error) {
+	fmt.Fprintln(os.Stderr, "manager:", why)
+	os.Exit(1)
+}
+
+// impatientWithConnections gives up a connection to the API server over which nothing comes any more. By default that
+// takes 45 s, in which a request that timed out is followed by others on the same connection
+// (kubernetes/apimachinery:pkg/util/net/http.go).
+func impatientWithConnections() {
+	for _, name := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
+		if os.Getenv(name) == "" {
+			_ = os.Setenv(name, "2") // which fails for names that are none
+		}
+	}
+}
+
+func managerOptions(o options, lock *leaderLock) ctrl.Options {
 	options := ctrl.Options{
 		Scheme: newScheme(),
 		Cache:  cacheOptions(o.namespace),
@@ -116,14 +127,14 @@ func managerOptions(o options, lock leaderLock) ctrl.Options {
 		LeaderElection:                o.leaderElect,
 		LeaderElectionID:              leaseName, // names the series leader_election_master_status
 		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 &leaseDuration,
-		RenewDeadline:                 &renewDeadline,
-		RetryPeriod:                   &retryPeriod,
-		GracefulShutdownTimeout:       &shutdownGrace,
+		LeaseDuration:                 new(holdOn + leaseLasts), // client-go wants it above holdOn; see leaderLock
+		RenewDeadline:                 new(holdOn),
+		RetryPeriod:                   new(retryPeriod),
+		GracefulShutdownTimeout:       new(shutdownGrace),
 		HealthProbeBindAddress:        o.probeAddress,
 		Metrics:                       metricsOptions(o),
 	}
-	if lock.LeaseLock != nil {
+	if lock != nil {
 		options.LeaderElectionResourceLockInterface = lock
 	}
 	return options

@@ -20,7 +20,7 @@ const FieldOwner = ctrlclient.FieldOwner("etcd-steward")
 
 // lookLasts is how long a live look is believed, from its beginning. etcd's calls carry no precondition: a process that
 // was held up between its look and its call must look again. It is more than a look over dead members and large
-// databases takes, and less than the time in which a replica that cannot renew its lease gives up.
+// databases takes. That another replica leads meanwhile is found out by the Lease.
 const lookLasts = 9 * time.Second
 
 // View is what was seen: the planner's observation, and the clients of the members that answered, by replica name.
@@ -43,9 +43,9 @@ type Applier struct {
 	// hash when neither does. Nil where none can be asked for.
 	Source func(ctx context.Context, cluster *v1alpha1.EtcdCluster, hash string) (Source, error)
 
-	// Leads fails unless this process holds the Lease of its install just now. Kubernetes refuses a write that rests on
-	// an older state; etcd does not. Nil where no leader is elected.
-	Leads func(ctx context.Context) error
+	// Leads fails unless this process holds the Lease of its install just now, and says until when. Kubernetes refuses
+	// a write that rests on an older state; etcd does not. Nil where no leader is elected.
+	Leads func(ctx context.Context) (until time.Time, err error)
 }
 
 // Apply carries out one change. A change that can hurt is decided again on a live look, and carried out only if that

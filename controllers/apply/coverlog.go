@@ -24,17 +24,16 @@ func (s step) coverLog(ctx context.Context, c changes.AppendEntries) error {
 	if err != nil {
 		return err
 	}
-	if err := s.stillLeads(ctx); err != nil {
-		return err
-	}
-	if c.Until == 0 {
-		return etcdError(leader.AppendEntry(ctx), "adding an entry to raft's log")
-	}
-	status, err := leader.Status(ctx)
-	if err != nil {
-		return etcdError(err, "asking how far raft's log is")
-	}
-	return growLog(ctx, leader, status.RaftAppliedIndex, c.Until)
+	return s.whileLeading(ctx, func(ctx context.Context) error {
+		if c.Until == 0 {
+			return etcdError(leader.AppendEntry(ctx), "adding an entry to raft's log")
+		}
+		status, err := leader.Status(ctx)
+		if err != nil {
+			return etcdError(err, "asking how far raft's log is")
+		}
+		return growLog(ctx, leader, status.RaftAppliedIndex, c.Until)
+	})
 }
 
 // growLog adds to each beat what clients left of it, until the leader has applied as many entries.

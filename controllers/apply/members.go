@@ -24,11 +24,11 @@ func (s step) carryOutInEtcd(ctx context.Context, change changes.Change) error {
 	case changes.AppendEntries:
 		return s.coverLog(ctx, c)
 	case changes.EnableDowngrade:
-		return s.askLeader(ctx, "enabling a downgrade", func(leader client.Client) error {
+		return s.askLeader(ctx, "enabling a downgrade", func(ctx context.Context, leader client.Client) error {
 			return leader.EnableDowngrade(ctx, c.Minor)
 		})
 	case changes.CancelDowngrade:
-		return s.askLeader(ctx, "cancelling a downgrade", func(leader client.Client) error {
+		return s.askLeader(ctx, "cancelling a downgrade", func(ctx context.Context, leader client.Client) error {
 			return leader.CancelDowngrade(ctx)
 		})
 	case changes.RemoveMember:
@@ -44,10 +44,10 @@ func (s step) addLearner(ctx context.Context, c changes.AddLearner) error {
 	if err != nil {
 		return err
 	}
-	if err := s.stillLeads(ctx); err != nil {
+	err = s.whileLeading(ctx, func(ctx context.Context) error {
+		_, err := leader.AddLearner(ctx, resources.PeerURL(s.cluster, c.Name))
 		return err
-	}
-	_, err = leader.AddLearner(ctx, resources.PeerURL(s.cluster, c.Name))
+	})
 	if client.IsAlreadyAdded(err) {
 		return nil
 	}
@@ -60,10 +60,7 @@ func (s step) promote(ctx context.Context, c changes.Promote) error {
 	if err != nil {
 		return err
 	}
-	if err := s.stillLeads(ctx); err != nil {
-		return err
-	}
-	err = leader.Promote(ctx, c.ID)
+	err = s.whileLeading(ctx, func(ctx context.Context) error { return leader.Promote(ctx, c.ID) })
 	switch {
 	case errors.Is(err, client.ErrMemberNotLearner):
 		return nil
@@ -79,10 +76,7 @@ func (s step) moveLeader(ctx context.Context, c changes.MoveLeader) error {
 	if !ok {
 		return Later{Reason: LaterNoLeader, Message: fmt.Sprintf("the leader %s did not answer", c.From)}
 	}
-	if err := s.stillLeads(ctx); err != nil {
-		return err
-	}
-	err := from.MoveLeader(ctx, c.ToID)
+	err := s.whileLeading(ctx, func(ctx context.Context) error { return from.MoveLeader(ctx, c.ToID) })
 	if errors.Is(err, client.ErrNotLeader) || errors.Is(err, client.ErrBadLeaderTransferee) {
 		return ErrStale
 	}
@@ -98,10 +92,7 @@ func (s step) removeMember(ctx context.Context, c changes.RemoveMember) error {
 	if err := s.breakPromise(ctx, c.Name); err != nil {
 		return err
 	}
-	if err := s.stillLeads(ctx); err != nil {
-		return err
-	}
-	err = leader.Remove(ctx, c.ID)
+	err = s.whileLeading(ctx, func(ctx context.Context) error { return leader.Remove(ctx, c.ID) })
 	if errors.Is(err, client.ErrMemberNotFound) {
 		return nil
 	}
@@ -115,10 +106,10 @@ func (s step) disarmAlarms(ctx context.Context, c changes.DisarmAlarms) error {
 		return err
 	}
 	for _, alarm := range c.Alarms {
-		if err := s.stillLeads(ctx); err != nil {
-			return err
-		}
-		if err := leader.DisarmAlarm(ctx, alarm.Member, alarm.Name); err != nil {
+		err := s.whileLeading(ctx, func(ctx context.Context) error {
+			return leader.DisarmAlarm(ctx, alarm.Member, alarm.Name)
+		})
+		if err != nil {
 			return etcdError(err, "disarming the alarm "+alarm.Name)
 		}
 	}
@@ -126,26 +117,27 @@ func (s step) disarmAlarms(ctx context.Context, c changes.DisarmAlarms) error {
 }
 
 // askLeader has the leader do something. Whether an unanswered call took effect, the next look shows.
-func (s step) askLeader(ctx context.Context, what string, ask func(client.Client) error) error {
+func (s step) askLeader(ctx context.Context, what string,
+	ask func(context.Context, client.Client) error) error {
 	leader, err := s.leader()
 	if err != nil {
 		return err
 	}
-	if err := s.stillLeads(ctx); err != nil {
-		return err
-	}
-	return etcdError(ask(leader), what)
+	return etcdError(s.whileLeading(ctx, func(ctx context.Context) error { return ask(ctx, leader) }), what)
 }
 
-// stillLeads is asked right before each call that changes etcd.
-func (s step) stillLeads(ctx context.Context) error {
+// whileLeading makes a call that changes etcd, which ends when the Lease does at the latest.
+func (s step) whileLeading(ctx context.Context, call func(context.Context) error) error {
 	if s.Leads == nil {
-		return nil
+		return call(ctx)
 	}
-	if err := s.Leads(ctx); err != nil {
+	until, err := s.Leads(ctx)
+	if err != nil {
 		return Later{Reason: LaterNotLeading, Message: "etcd is not changed: " + firstSentence(err.Error())}
 	}
-	return nil
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	return call(ctx)
 }
 
 // leader is the client of the leader. What etcd allows depends on whom it is asked: the leader sees best who is

@@ -264,18 +264,18 @@ func TestEtcdIsChangedOnlyByTheProcessThatLeads(t *testing.T) {
 		r := newRunning(t)
 		change := change(t, r)
 		view, before := r.look(t), r.called(method)
-		r.leads = func(context.Context) error { return lost }
+		r.leads = func(context.Context) (time.Time, error) { return time.Time{}, lost }
 		if err := r.do(t, view, change); !isLater(err, LaterNotLeading) {
 			t.Errorf("%s: %v", method, err)
 		}
 		if r.called(method) != before {
 			t.Errorf("%s was called by a process that does not lead", method)
 		}
-		r.leads = func(context.Context) error {
+		r.leads = func(context.Context) (time.Time, error) {
 			if r.called(method) > before {
-				return lost
+				return time.Time{}, lost
 			}
-			return nil
+			return time.Now().Add(time.Minute), nil
 		}
 		err := r.do(t, view, change)
 		if isAlarms := method == "DisarmAlarm"; isLater(err, LaterNotLeading) != isAlarms || r.called(method) != before+

@@ -41,7 +41,7 @@ type world struct {
 	// where backups are; nil knows of none
 	source func(context.Context, *v1alpha1.EtcdCluster, string) (Source, error)
 	// whether this process holds the Lease; nil is not asked
-	leads func(context.Context) error
+	leads func(context.Context) (time.Time, error)
 	// what a rehearsal is answered; nil admits all
 	admission func(*corev1.Pod) error
 	eviction  func(context.Context) error // the same of an eviction

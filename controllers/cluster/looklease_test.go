@@ -40,8 +40,8 @@ func TestAProcessLeadsWhileTheLeaseNamesItAndLasts(t *testing.T) {
 		says  string // empty: it leads
 	}{
 		{"it renewed it a moment ago", renewed("me", 5*time.Second), ""},
-		{"a call that changes etcd still ends before it does", renewed("me", 80*time.Second), ""},
-		{"a call that changes etcd may outlast it", renewed("me", 81*time.Second), "was not renewed in time"},
+		{"a call that changes etcd still ends before it does", renewed("me", 87*time.Second), ""},
+		{"a call that changes etcd may outlast it", renewed("me", 88*time.Second), "was not renewed in time"},
 		{"it ended", renewed("me", 91*time.Second), "was not renewed in time"},
 		{"another process holds it", renewed("you", 0), "another process"},
 		{"it was given back", renewed("", 0), "another process"},
@@ -51,7 +51,10 @@ func TestAProcessLeadsWhileTheLeaseNamesItAndLasts(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			lease := &kit.Lease{NamespacedName: types.NamespacedName{Namespace: "ops", Name: "l"}, Identity: "me", Now: func() time.Time { return now }}
-			err := leadsBy(row.lease, lease)(t.Context())
+			until, err := leadsBy(row.lease, lease)(t.Context())
+			if err == nil && !until.Equal(row.lease.spec.RenewTime.Add(90*time.Second)) {
+				t.Errorf("until %s", until)
+			}
 			if row.says == "" && err != nil || row.says != "" && (err == nil || !strings.Contains(err.Error(), row.says)) {
 				t.Errorf("%v", err)
 			}

@@ -29,11 +29,13 @@ type Reconciler struct {
 	kit.Frame
 	Observer     *observe.Observer // reads from the cache
 	LiveObserver *observe.Observer // reads from the API server
+	Bystander    *observe.Observer // reads from the cache, and nothing that only a status shows
 	Applier      *apply.Applier
 	Dialer       *observe.PodDialer
 	Secrets      *observe.SecretCache
 	Pinger       *observe.Pinger // asks members between two passes whether they serve
 	Metrics      *Metrics
+	Standing     *Standing
 
 	changed chan event.GenericEvent // clusters of which the pinger has news
 
@@ -57,6 +59,9 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	if r.Unseen.IsBehind(ctx, r.Client, request.NamespacedName) {
 		return ctrl.Result{RequeueAfter: kit.AfterChange}, nil
+	}
+	if !r.Standing.leads(request.NamespacedName) {
+		return r.standBy(ctx, request.NamespacedName)
 	}
 	observer := r.observer(request.NamespacedName)
 	cluster, err := find(ctx, observer, request.NamespacedName)

@@ -37,7 +37,13 @@ func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context)
 	}
 	r := newReconciler(kit.NewFrame(mgr, install), etcd.EtcdDialer{}, agentImage)
 	r.Metrics = registered
-	r.Applier.Leads = leadsBy(r.Live, install.Lease)
+	if install.Lease != nil {
+		r.Applier.Leads = leadsBy(r.Live, install.Lease)
+		r.Standing = &Standing{Elected: mgr.Elected(), Silence: install.Lease.Silence}
+		if err := mgr.Add(r.lookAtAll(lookAgain(r.changed))); err != nil {
+			return fmt.Errorf("adding what begins to lead: %w", err)
+		}
+	}
 	for _, o := range []*observe.Observer{r.Observer, r.LiveObserver} {
 		o.Progress = observe.AskProgress()
 		o.Warning = func(ctx context.Context, namespace string, uid types.UID) *corev1.Event {
@@ -66,8 +72,8 @@ func newReconciler(frame kit.Frame, dialer etcd.Dialer, agentImage func(context.
 		}
 	}
 	return &Reconciler{
-		Frame: frame, Observer: observer(frame.Client), LiveObserver: observer(frame.Live), Dialer: pods,
-		Secrets: secrets, Pinger: pinger, changed: changed,
+		Frame: frame, Observer: observer(frame.Client), LiveObserver: observer(frame.Live),
+		Bystander: observer(frame.Client), Dialer: pods, Secrets: secrets, Pinger: pinger, changed: changed,
 		Applier: &apply.Applier{
 			Client: writer, Live: frame.Live, Now: frame.Now, Operator: frame.Operator,
 			Source: sourcesFrom(frame.Live, agentImage),
@@ -78,6 +84,7 @@ func newReconciler(frame kit.Frame, dialer etcd.Dialer, agentImage func(context.
 func (r *Reconciler) setup(mgr ctrl.Manager) error {
 	err := kit.ControllerOf(mgr, kit.Kind{
 		Name: "etcdcluster", Object: &v1alpha1.EtcdCluster{}, Word: "cluster", Parallel: parallelPasses,
+		Everywhere: true,
 		IsTold: func(o client.Object) bool {
 			cluster, ok := o.(*v1alpha1.EtcdCluster)
 			return ok && cluster.Status.NextStep != nil

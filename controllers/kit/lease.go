@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -13,4 +14,7 @@ type Lease struct {
 	// Now is this machine's own clock. The holder wrote renewTime by it, so that the two compare whatever time other
 	// machines have.
 	Now func() time.Time
+	// Silence reads the Lease and says for how long this process has seen no renewal of it; zero where it cannot read
+	// it.
+	Silence func(context.Context) time.Duration
 }

@@ -31,6 +31,8 @@ type Kind struct {
 	Word     string // for the log
 	Parallel int    // passes at once
 	IsTold   func(client.Object) bool
+	// Everywhere has each replica make passes, also those that do not lead.
+	Everywhere bool
 }
 
 // ControllerOf begins a controller with what all of the operator's have.
@@ -40,6 +42,7 @@ func ControllerOf(mgr ctrl.Manager, k Kind) *builder.Builder {
 		For(k.Object, builder.WithPredicates(changed(k.IsTold))).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: k.Parallel,
+			NeedLeaderElection:      new(!k.Everywhere),
 			ReconciliationTimeout:   passTimeout,
 			RecoverPanic:            new(true),
 			LogConstructor:          loggerOf(mgr.GetLogger(), k.Word),

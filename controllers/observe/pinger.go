@@ -47,6 +47,9 @@ func NewPinger(changed func(ctx context.Context, cluster types.NamespacedName)) 
 	return &Pinger{changed: changed, limit: rate.NewLimiter(pingsPerSecond, 1), members: map[member]pinged{}}
 }
 
+// NeedLeaderElection is false: each replica asks.
+func (p *Pinger) NeedLeaderElection() bool { return false }
+
 // Start pings until the context ends.
 func (p *Pinger) Start(ctx context.Context) error {
 	for ctx.Err() == nil {

@@ -44,6 +44,18 @@ func Decide(seen facts.Observation) Decision {
 	return settled(o, notes)
 }
 
+// StandBy names what a replica may do that does not lead: to lead clients away from a member that serves nothing while
+// a quorum does, where that is the next change. It is nothing otherwise.
+func StandBy(seen facts.Observation) Decision {
+	d := Decide(seen)
+	label, isLabel := d.Change.(changes.LabelRole)
+	if in := current(seen).Incarnation; isLabel && d.Rule == ruleLeadAway &&
+		isIdleBesideQuorum(in, in.Find(label.Pod.Name)) {
+		return d
+	}
+	return Decision{}
+}
+
 // refused is what was answered to the rule's change in this pass, if the rule may give way to later ones.
 func refused(o facts.Observation, r rule) (facts.Note, bool) {
 	for _, note := range o.Refused {

@@ -34,6 +34,8 @@ func TestAMinorVersionIsLeftOnlyWhereNothingHasToBePutRightFirst(t *testing.T) {
 		{"a voter does not say how large its database is", three.edit(1, silent), nil, "demo-1 does not answer"},
 		{"nor does one that is restarted with another version", three.edit(1, given(patched)).edit(1, silent), nil, ""},
 		{"a voter has only just come back", three.edit(1, unready), nil, "demo-1 is not ready"},
+		{"but not one that is being restarted with another version", three.edit(1, given(patched)).edit(1, unready),
+			nil, ""},
 		{"one has room", raising(three, 79), nil, ""},
 		{"a database nearly fills its volume", raising(small, 75), nil, "of demo-1 takes 83 % of its volume"},
 		{"etcd writes a snapshot too rarely", rare, nil, "spec.etcd.snapshotCount: 100001"},

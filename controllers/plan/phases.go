@@ -107,7 +107,7 @@ var phases = []phase{
 			settings, givesWay, always},
 		{"pods", "Each member has the Pod that its volume asks for, started on its own data.", pods, givesWay, always},
 		{"label-role", "The client Service leads to sealed voters that serve.", labelRole, givesWay, always},
-		{"lead-away",
+		{ruleLeadAway,
 			"Clients are led to no process with other data than its member's, nor to one that stopped serving " +
 				"beside a quorum.",
 			leadAway, givesWay, always},
@@ -207,8 +207,12 @@ func isEnding(o judge.View) bool {
 	return o.IsPreparing() && isAwaited
 }
 
-// RuleSettled speaks when no other rule does.
-const RuleSettled = "settled"
+const (
+	// RuleSettled speaks when no other rule does.
+	RuleSettled = "settled"
+	// ruleLeadAway is that of what a replica does that does not lead: see StandBy.
+	ruleLeadAway = "lead-away"
+)
 
 // everyRule is each rule once, in the order in which they are asked.
 func everyRule() []rule {

@@ -252,8 +252,13 @@ func leadingOperator(ctx context.Context) (string, error) {
 // awaitOperators waits until both replicas of the operator are as later stories expect them.
 func awaitOperators(ctx context.Context) {
 	GinkgoHelper()
-	Eventually(ctx, func() (int, error) {
+	Eventually(ctx, func() (ready int, err error) {
 		pods, err := kube.OperatorPods(ctx)
-		return len(pods), err
-	}).Should(Equal(2))
+		for i := range pods {
+			if world.IsReady(&pods[i]) {
+				ready++
+			}
+		}
+		return ready, err
+	}).Should(Equal(2), "replicas of the operator that are ready")
 }

@@ -12,25 +12,26 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
 
-// cuts is how often in a row each way to stop serving is tried on one cluster.
-const cuts = 5
-
 // wayOut is one way in which a member stops serving that its kubelet does not see at once.
 type wayOut struct {
-	when string
-	size int
-	take takeOut
+	when      string
+	size      int
+	take      takeOut
+	cuts      int  // how often in a row it is tried on one cluster
+	isBesides bool // the operator leads on the member's node
 }
 
 // takeOut makes a member stop serving; what it returns lets it serve again.
 type takeOut func(ctx context.Context, c *world.Cluster, member string) (heal func(context.Context))
 
 var waysOut = []wayOut{
-	{"the node of its member is cut off", 3, cutNode},
-	{"the process of its member is stopped", 3, freeze},
-	{"all that its member sends is lost", 3, cutSender},
-	{"its member hears nothing of the leader", 3, cutFromLeader},
-	{"two members of five are stopped, each while it serves this client", 5, freeze},
+	{"the node of its member is cut off", 3, cutNode, 5, false},
+	{"the node of its member is cut off, on which the operator leads", 3, cutNode, 20, true},
+	{"the process of its member is stopped", 3, freeze, 5, false},
+	{"the processes of its member and of the operator that leads are stopped", 3, freezeBoth, 5, true},
+	{"all that its member sends is lost", 3, cutSender, 5, false},
+	{"its member hears nothing of the leader", 3, cutFromLeader, 5, false},
+	{"two members of five are stopped, each while it serves this client", 5, freeze, 5, false},
 }
 
 func cutNode(ctx context.Context, c *world.Cluster, member string) func(context.Context) {
@@ -40,6 +41,15 @@ func cutNode(ctx context.Context, c *world.Cluster, member string) func(context.
 func freeze(ctx context.Context, c *world.Cluster, member string) func(context.Context) {
 	c.Freeze(ctx, member)
 	return func(ctx context.Context) { c.Thaw(ctx, member) }
+}
+
+// freezeBoth stops the operator first, which would act otherwise.
+func freezeBoth(ctx context.Context, c *world.Cluster, member string) func(context.Context) {
+	operator, err := kube.OperatorLeader(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	goOn := kube.FreezeOperator(ctx, *operator)
+	thaw := freeze(ctx, c, member)
+	return func(ctx context.Context) { thaw(ctx); goOn(ctx) }
 }
 
 func cutSender(ctx context.Context, c *world.Cluster, member string) func(context.Context) {
@@ -60,16 +70,20 @@ var _ = Describe("A client behind the Service", Label("networks"), Serial, func(
 			cluster.AwaitReady(ctx, way.size)
 			was := identityOf(ctx, cluster)
 			traffic := cluster.WriteThroughService(ctx)
-			for range cuts {
+			for range way.cuts {
 				var heals []func(context.Context)
 				for range way.size / 2 {
-					heals = append(heals, stopServing(ctx, cluster, traffic, way.take))
+					heals = append(heals, stopServing(ctx, cluster, traffic, way))
 				}
 				for _, heal := range heals {
 					heal(ctx)
 				}
+				back := leaving
+				if way.isBesides { // the operator that leads comes back as well, or another one takes over
+					back = actsWithin
+				}
 				for member := range was.ids {
-					awaitRole(ctx, cluster, member, v1alpha1.RoleVoter)
+					awaitRole(ctx, cluster, member, v1alpha1.RoleVoter, back)
 				}
 				cluster.AwaitReady(ctx, way.size)
 			}
@@ -82,13 +96,13 @@ var _ = Describe("A client behind the Service", Label("networks"), Serial, func(
 
 // stopServing stops the very member that the client is led to. It expects that the client writes on soon, and that the
 // member leaves the Service.
-func stopServing(ctx context.Context, c *world.Cluster, t *world.Traffic, take takeOut) (heal func(context.Context)) {
+func stopServing(ctx context.Context, c *world.Cluster, t *world.Traffic, way wayOut) (heal func(context.Context)) {
 	GinkgoHelper()
 	t.Within(ctx, world.OneFault, func() {
-		member := servingMember(ctx, c, t)
+		member := servingMember(ctx, c, t, way.isBesides)
 		began := time.Now()
-		heal = take(ctx, c, member)
-		awaitRole(ctx, c, member, "")
+		heal = way.take(ctx, c, member)
+		awaitRole(ctx, c, member, "", leaving)
 		left := time.Since(began)
 		t.Flow(ctx)
 		AddReportEntry("stopped", fmt.Sprintf("%s: left the Service after %.1f s, longest gap of the client %.1f s",
@@ -98,31 +112,32 @@ func stopServing(ctx context.Context, c *world.Cluster, t *world.Traffic, take t
 }
 
 // awaitRole waits until a member has a role label, by which the Service selects, or has none.
-func awaitRole(ctx context.Context, c *world.Cluster, member, role string) {
+func awaitRole(ctx context.Context, c *world.Cluster, member, role string, within time.Duration) {
 	GinkgoHelper()
 	Eventually(ctx, func() (string, error) { return roleOf(ctx, c, member) }).
-		WithTimeout(leaving).WithPolling(50*time.Millisecond).Should(Equal(role), "the role of %s", member)
+		WithTimeout(within).WithPolling(50*time.Millisecond).Should(Equal(role), "the role of %s", member)
 }
 
 // leaving is how long a member that stopped serving may stay in the Service, and one that serves again out of it.
 const leaving = 8 * time.Second
 
-// servingMember is the member that the client's connection leads to. It is on no node of the operator in charge.
-func servingMember(ctx context.Context, c *world.Cluster, t *world.Traffic) string {
+// servingMember is the member that the client's connection leads to. It is on the node on which the operator leads, or on
+// another one.
+func servingMember(ctx context.Context, c *world.Cluster, t *world.Traffic, isBesides bool) string {
 	GinkgoHelper()
-	operator, err := kube.OperatorLeader(ctx)
-	Expect(err).NotTo(HaveOccurred())
 	ids := c.Identities(ctx)
 	for range 50 {
 		t.Flow(ctx)
+		operator, err := kube.OperatorLeader(ctx)
+		Expect(err).NotTo(HaveOccurred())
 		for name, id := range ids {
-			if id == t.Member() && c.NodeOf(ctx, name) != operator.Spec.NodeName {
+			if id == t.Member() && (c.NodeOf(ctx, name) == operator.Spec.NodeName) == isBesides {
 				return name
 			}
 		}
 		t.LetGo()
 	}
-	Fail("the client is led to the operator's node only")
+	Fail("the client is never led to such a member")
 	return ""
 }
 

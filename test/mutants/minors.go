@@ -26,7 +26,7 @@ var minors = []mutant{
 	},
 	{
 		Name: "a member that a roll stopped holds that roll", File: "controllers/plan/facts/minor.go",
-		From: "case r.Answer == nil && isTold:", To: "case r.Answer == nil && !isTold && isTold:",
+		From: "case isTold || o.IsServing(r):", To: "case o.IsServing(r):",
 		Package: planPackage, Test: leaving,
 	},
 	{

@@ -42,24 +42,25 @@ func (o Incarnation) WhyStay(d Desired, schedules []Schedule) Hold {
 	return Hold{}
 }
 
-// whyVoterStays says what has to be put right of one voter.
+// whyVoterStays says what has to be put right of one voter. One that was told to run another version is restarted for
+// that, and what was begun goes on.
 func (o Incarnation) whyVoterStays(r Replica, quotaBytes int64) Hold {
-	hold := r.roomOf(quotaBytes)
-	if hold.Why == "" && r.Answer != nil && !o.IsServing(r) {
-		return Hold{Why: r.Name + " is not ready, or has not caught up", Passes: true}
-	}
-	return hold
-}
-
-// roomOf says what the member's database nearly fills. A silent one does not say so. One that was told to run another
-// version is silent for that, and what was begun goes on.
-func (r Replica) roomOf(quotaBytes int64) Hold {
 	isTold := r.Choices().Version != r.Record().Version
-	switch {
-	case r.Answer == nil && isTold:
+	switch hold := r.roomOf(quotaBytes); {
+	case hold.Why != "":
+		return hold
+	case isTold || o.IsServing(r):
 		return Hold{}
 	case r.Answer == nil:
 		return Hold{Why: r.Name + " does not answer", Passes: true}
+	}
+	return Hold{Why: r.Name + " is not ready, or has not caught up", Passes: true}
+}
+
+// roomOf says what the member's database nearly fills. A silent one does not say so.
+func (r Replica) roomOf(quotaBytes int64) Hold {
+	if r.Answer == nil {
+		return Hold{}
 	}
 	size := r.Answer.DBSize
 	switch {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
@@ -150,6 +151,17 @@ func (w *World) CutFromKubernetes(ctx context.Context, operators ...corev1.Pod) 
 	addresses, err := w.apiServers(ctx)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	return w.partition(ctx, w.operatorPIDs(ctx, operators), outgoing, "ip daddr { "+strings.Join(addresses, ", ")+" }")
+}
+
+// FreezeOperator stops the process of a Pod of the operator, which stays where it is. It goes on after the story at the
+// latest, if it is still there.
+func (w *World) FreezeOperator(ctx context.Context, pod corev1.Pod) (thaw func(context.Context)) {
+	ginkgo.GinkgoHelper()
+	pid := w.operatorPIDs(ctx, []corev1.Pod{pod})[0]
+	thaw = func(context.Context) { _ = syscall.Kill(pid, syscall.SIGCONT) }
+	ginkgo.DeferCleanup(thaw)
+	gomega.Expect(syscall.Kill(pid, syscall.SIGSTOP)).To(gomega.Succeed())
+	return thaw
 }
 
 // apiServers are the addresses of the Service that Pods reach the API server by, and of what is behind it.
