@@ -41,13 +41,12 @@ type leaderLock struct {
 	now  func() time.Time
 	lost func(why error) // ends this process
 
-	// for the election alone, which asks one thing at a time
+	isMine bool // this process held the Lease when the election read or wrote it last
+
+	mu      sync.Mutex
 	outages int
 	read    time.Time // the last time
-	isMine  bool      // this process held the Lease when it was read or written last
-
-	mu    sync.Mutex
-	heard renewal
+	heard   renewal
 }
 
 // renewal is one of the Lease, and since when this process knows of it.
@@ -91,12 +90,9 @@ func (l *leaderLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecor
 		l.lost(fmt.Errorf("the Lease %s is not this process's any more, which could not renew it in time: it is held "+
 			"by %q", l.Describe(), record.HolderIdentity))
 	}
-	if !l.read.IsZero() && now.Sub(l.read) > outage {
-		l.outages++
-	}
-	l.isMine, l.read = isMine, now
-	l.hear(renewal{by: record.HolderIdentity, at: record.RenewTime.Time, since: now})
-	return record, fmt.Appendf(raw, " after %d outages", l.outages), nil
+	l.isMine = isMine
+	_, outages := l.hear(renewal{by: record.HolderIdentity, at: record.RenewTime.Time, since: now})
+	return record, fmt.Appendf(raw, " after %d outages", outages), nil
 }
 
 // Create makes the Lease.
@@ -118,7 +114,9 @@ func (l *leaderLock) written(err error, record resourcelock.LeaderElectionRecord
 	case err == nil:
 		l.isMine = record.HolderIdentity == l.Identity()
 	case !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !l.isMine:
+		l.mu.Lock()
 		l.outages++ // the leader may be unable to write, too
+		l.mu.Unlock()
 	}
 	return err
 }
@@ -131,14 +129,19 @@ func short(record resourcelock.LeaderElectionRecord) resourcelock.LeaderElection
 	return record
 }
 
-// hear notes a renewal, unless it is known.
-func (l *leaderLock) hear(r renewal) renewal {
+// hear notes a renewal, unless it is known, and counts outages. After one a known renewal counts as new.
+func (l *leaderLock) hear(r renewal) (heard renewal, outages int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r.by != l.heard.by || !r.at.Equal(l.heard.at) {
+	wasAway := !l.read.IsZero() && r.since.Sub(l.read) > outage
+	if wasAway {
+		l.outages++
+	}
+	if wasAway || r.by != l.heard.by || !r.at.Equal(l.heard.at) {
 		l.heard = r
 	}
-	return l.heard
+	l.read = r.since
+	return l.heard, l.outages
 }
 
 // silence reads the Lease, and says for how long this process has seen no other renewal than that; zero where it cannot
@@ -150,7 +153,8 @@ func (l *leaderLock) silence(ctx context.Context) time.Duration {
 	}
 	record := resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec)
 	now := l.now()
-	return now.Sub(l.hear(renewal{by: record.HolderIdentity, at: record.RenewTime.Time, since: now}).since)
+	heard, _ := l.hear(renewal{by: record.HolderIdentity, at: record.RenewTime.Time, since: now})
+	return now.Sub(heard.since)
 }
 
 // lease says where the Lease is, and what this process calls itself there; nil where no leader is elected.

@@ -106,13 +106,14 @@ func end(why error) {
 	os.Exit(1)
 }
 
-// impatientWithConnections gives up a connection to the API server over which nothing comes any more. By default that
-// takes 45 s, in which a request that timed out is followed by others on the same connection
+// impatientWithConnections gives up a connection to the API server over which nothing comes for 8 s. A cut of 5 s must
+// not end it: after a few of those client-go waits for half a minute before it watches again. By default it takes 45 s,
+// in which a request that timed out is followed by others on the same connection
 // (kubernetes/apimachinery:pkg/util/net/http.go).
 func impatientWithConnections() {
 	for _, name := range []string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "HTTP2_PING_TIMEOUT_SECONDS"} {
 		if os.Getenv(name) == "" {
-			_ = os.Setenv(name, "2") // which fails for names that are none
+			_ = os.Setenv(name, "4") // which fails for names that are none
 		}
 	}
 }

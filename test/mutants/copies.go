@@ -65,7 +65,7 @@ var copies = []mutant{
 		Package: planPackage, Test: row("so is a first member that never answered and has no record"),
 	},
 	{
-		Name: "a member in memory is believed to have its data whatever it says", Peer: "",
+		Name: "a member in memory is believed to have its data against its own word", Peer: "",
 		File:    "controllers/plan/facts/incarnation.go",
 		From:    "return isDown || r.Pod.NodeGone != \"\" || r.SaidItsDataIsGone()",
 		To:      "return isDown || r.Pod.NodeGone != \"\"",
