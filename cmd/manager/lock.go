@@ -35,11 +35,11 @@ const (
 // leaderLock is what the replicas elect their leader by. It is client-go's, with three differences:
 //   - the Lease lasts for leaseLasts, and not for as long as a leader tries to renew it;
 //   - after an outage each replica waits anew, so that the leader comes first;
-//   - a leader that finds another one's name in the Lease ends.
+//   - a leader that finds another one's name in the Lease begins anew, as a replica that stands by.
 type leaderLock struct {
 	*resourcelock.LeaseLock
 	now  func() time.Time
-	lost func(why error) // ends this process
+	lost func(why error) // ends all that this process does
 
 	isMine bool // this process held the Lease when the election read or wrote it last
 

@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -12,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
@@ -59,26 +63,49 @@ func TestWithoutAnElectionThereIsNoLease(t *testing.T) {
 // leases is an API server with one Lease, which may be away.
 type leases struct {
 	coordination.LeaseInterface
-	held *coordinationv1.Lease
-	err  error
+	mu     sync.Mutex
+	held   *coordinationv1.Lease
+	writes int
+	err    error
 }
 
 func (l *leases) Leases(string) coordination.LeaseInterface { return l }
 
 func (l *leases) Get(context.Context, string, metav1.GetOptions) (*coordinationv1.Lease, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil && l.held == nil {
+		return nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), leaseName)
+	}
 	return l.held.DeepCopy(), l.err
 }
 
-func (l *leases) Create(_ context.Context, lease *coordinationv1.Lease,
+func (l *leases) Create(ctx context.Context, lease *coordinationv1.Lease,
 	_ metav1.CreateOptions) (*coordinationv1.Lease, error) {
-	l.held = lease.DeepCopy()
-	return lease, l.err
+	return l.Update(ctx, lease, metav1.UpdateOptions{})
 }
 
 func (l *leases) Update(_ context.Context, lease *coordinationv1.Lease,
 	_ metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil {
+		return nil, l.err
+	}
+	if rests := lease.ResourceVersion; l.held != nil && rests != "" && rests != l.held.ResourceVersion {
+		return nil, apierrors.NewConflict(coordinationv1.Resource("leases"), leaseName, errors.New("renewed"))
+	}
+	l.writes++
 	l.held = lease.DeepCopy()
-	return lease, l.err
+	l.held.ResourceVersion = strconv.Itoa(l.writes)
+	return l.held.DeepCopy(), nil
+}
+
+// answer lets the server fail each request with this, or none.
+func (l *leases) answer(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.err = err
 }
 
 // lockOn is the lock of a process of that name.
@@ -137,7 +164,6 @@ func TestAReplicaThatCouldNotReadOrWriteTheLeaseWaitsAnew(t *testing.T) {
 		t.Fatal("it was written")
 	}
 	server.err = nil
-	server.held.Spec.HolderIdentity = new("you")
 	if !isNew(time.Second) {
 		t.Error("a replica that cannot write does not wait for one that cannot either")
 	}
@@ -146,13 +172,12 @@ func TestAReplicaThatCouldNotReadOrWriteTheLeaseWaitsAnew(t *testing.T) {
 		t.Fatal("it was written")
 	}
 	server.err = nil
-	server.held.Spec.HolderIdentity = new("you")
 	if isNew(time.Second) {
 		t.Error("a Lease that was renewed meanwhile counts as an outage")
 	}
 }
 
-func TestALeaderThatFindsAnotherOnesNameInTheLeaseEndsAndDoesNotGiveItBack(t *testing.T) {
+func TestALeaderThatFindsAnotherOnesNameInTheLeaseBeginsAnewAndDoesNotGiveItBack(t *testing.T) {
 	var why error
 	server := &leases{}
 	other := server.lockOn("you", func(err error) { t.Errorf("who never led is ended: %v", err) })
@@ -224,4 +249,63 @@ func TestALeaderIsSilentForAsLongAsNoRenewalIsSeen(t *testing.T) {
 	if silent := lock.silence(t.Context()); silent != 0 {
 		t.Errorf("who cannot read the Lease calls its leader silent for %s", silent)
 	}
+}
+
+// elect lets a replica of that name elect as the manager does. What is returned takes its machine away, which gives
+// nothing back, and says whether it leads.
+func (l *leases) elect(t *testing.T, name string) (die func(), leads func() bool) {
+	t.Helper()
+	options := managerOptions(options{leaderElect: true}, nil)
+	lock := l.lockOn(name, func(err error) { t.Errorf("%s begins anew: %v", name, err) })
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: lock, LeaseDuration: *options.LeaseDuration, RenewDeadline: *options.RenewDeadline,
+		RetryPeriod: *options.RetryPeriod,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {}, OnNewLeader: func(string) {}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go elector.Run(ctx)
+	return cancel, elector.IsLeader
+}
+
+func TestAnotherReplicaLeadsWithinElevenSecondsOfTheLeadersEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &leases{}
+		dieFirst, leadsFirst := server.elect(t, "first")
+		time.Sleep(time.Minute)
+		dieSecond, leadsSecond := server.elect(t, "second")
+		defer dieSecond()
+		time.Sleep(time.Minute)
+		if !leadsFirst() || leadsSecond() {
+			t.Fatalf("the first leads: %v, the second: %v", leadsFirst(), leadsSecond())
+		}
+		dieFirst()
+		time.Sleep(11 * time.Second)
+		if !leadsSecond() {
+			t.Error("the second does not lead")
+		}
+	})
+}
+
+func TestAMinuteWithoutAnAPIServerCostsNoLeadership(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &leases{}
+		dieFirst, leadsFirst := server.elect(t, "first")
+		defer dieFirst()
+		time.Sleep(time.Minute)
+		dieSecond, leadsSecond := server.elect(t, "second")
+		defer dieSecond()
+		for round := range 20 {
+			server.answer(errors.New("away"))
+			time.Sleep(time.Minute + time.Duration(round)*50*time.Millisecond) // at each moment of a retry
+			server.answer(nil)
+			time.Sleep(10 * time.Second)
+			if !leadsFirst() || leadsSecond() {
+				t.Fatalf("the first leads: %v, the second: %v", leadsFirst(), leadsSecond())
+			}
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"syscall"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -73,7 +74,7 @@ func run(args []string) error {
 	config.UserAgent = "etcd-steward/" + version
 	clock := &kit.ServerClock{}
 	config.Wrap(clock.Wrap)
-	lock, err := newLock(config, o.leaderElect, end)
+	lock, err := newLock(config, o.leaderElect, beginAnew)
 	if err != nil {
 		return err
 	}
@@ -100,9 +101,15 @@ func run(args []string) error {
 	return mgr.Start(ctrl.SetupSignalHandler())
 }
 
-// end ends this process at once: another one leads, and a crash at any moment is what all of it is made for.
-func end(why error) {
-	fmt.Fprintln(os.Stderr, "manager:", why)
+// beginAnew ends all that this process does at once, as in a crash, and begins again in its place: another replica
+// leads, and this one is to stand by. The kubelet would wait longer with each restart, up to 5 minutes.
+func beginAnew(why error) {
+	fmt.Fprintln(os.Stderr, "manager:", why, "- this process begins anew and stands by")
+	program, err := os.Executable()
+	if err == nil {
+		err = syscall.Exec(program, os.Args, os.Environ()) //nolint:gosec // itself, as it was begun
+	}
+	fmt.Fprintln(os.Stderr, "manager: beginning anew:", err)
 	os.Exit(1)
 }
 

@@ -1,6 +1,13 @@
 package main
 
-import "testing"
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
 
 func TestAnOperatorOfOneNamespaceWatchesNothingOutsideIt(t *testing.T) {
 	o, err := parseOptions([]string{"--namespace=", "--namespace=team-a"}) // as a patch of the manifests appends it
@@ -39,5 +46,34 @@ func TestAnInstallIsNamedByItsNamespaceAndNotByItsPod(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "")
 	if got := identity(); got != "local/etcd-steward" {
 		t.Error(got)
+	}
+}
+
+// TestMain lets a process of this test play a replica that lost the Lease: once begun anew it says so.
+func TestMain(m *testing.M) {
+	switch os.Getenv("PLAYS") {
+	case "the former leader":
+		_ = os.Setenv("PLAYS", "its successor")
+		beginAnew(errors.New("another one leads"))
+	case "its successor":
+		fmt.Println("began anew in process", os.Getpid(), os.Args[1:])
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func TestAFormerLeaderBeginsAnewInItsOwnPlaceAndIsNotRestarted(t *testing.T) {
+	leader := exec.CommandContext(t.Context(), os.Args[0], "--leader-elect")
+	leader.Env = append(os.Environ(), "PLAYS=the former leader")
+	var said, errs strings.Builder
+	leader.Stdout, leader.Stderr = &said, &errs
+	if err := leader.Run(); err != nil {
+		t.Fatalf("%v: %s", err, errs.String())
+	}
+	if want := fmt.Sprintln("began anew in process", leader.Process.Pid, "[--leader-elect]"); said.String() != want {
+		t.Errorf("it said %q, not %q", said.String(), want)
+	}
+	if !strings.Contains(errs.String(), "another one leads") {
+		t.Errorf("it does not say why: %q", errs.String())
 	}
 }

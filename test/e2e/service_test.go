@@ -27,6 +27,8 @@ type takeOut func(ctx context.Context, c *world.Cluster, member string) (heal fu
 var waysOut = []wayOut{
 	{"the node of its member is cut off", 3, cutNode, 5, false},
 	{"the node of its member is cut off, on which the operator leads", 3, cutNode, 20, true},
+	{"the node of its member and of the operator that leads is cut off until another one leads", 3, cutTillTakenOver, 5, true},
+	{"all that its member and the operator that leads send is lost", 3, cutSenders, 5, true},
 	{"the process of its member is stopped", 3, freeze, 5, false},
 	{"the processes of its member and of the operator that leads are stopped", 3, freezeBoth, 5, true},
 	{"all that its member sends is lost", 3, cutSender, 5, false},
@@ -50,6 +52,25 @@ func freezeBoth(ctx context.Context, c *world.Cluster, member string) func(conte
 	goOn := kube.FreezeOperator(ctx, *operator)
 	thaw := freeze(ctx, c, member)
 	return func(ctx context.Context) { thaw(ctx); goOn(ctx) }
+}
+
+// cutTillTakenOver cuts off one leading operator after the other.
+func cutTillTakenOver(ctx context.Context, c *world.Cluster, member string) func(context.Context) {
+	was, err := leadingOperator(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	heal := cutNode(ctx, c, member)
+	return func(ctx context.Context) {
+		Eventually(ctx, leadingOperator).WithTimeout(actsWithin).ShouldNot(Equal(was), "the operator that leads")
+		heal(ctx)
+	}
+}
+
+// cutSenders silences the operator first, which would act otherwise.
+func cutSenders(ctx context.Context, c *world.Cluster, member string) func(context.Context) {
+	operator, err := kube.OperatorLeader(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	operators, members := kube.CutOperator(ctx, *operator), cutSender(ctx, c, member)
+	return func(ctx context.Context) { members(ctx); operators.Heal(ctx) }
 }
 
 func cutSender(ctx context.Context, c *world.Cluster, member string) func(context.Context) {

@@ -153,6 +153,12 @@ func (w *World) CutFromKubernetes(ctx context.Context, operators ...corev1.Pod) 
 	return w.partition(ctx, w.operatorPIDs(ctx, operators), outgoing, "ip daddr { "+strings.Join(addresses, ", ")+" }")
 }
 
+// CutOperator drops every packet that a Pod of the operator sends; those to it arrive.
+func (w *World) CutOperator(ctx context.Context, pod corev1.Pod) *Partition {
+	ginkgo.GinkgoHelper()
+	return w.partition(ctx, w.operatorPIDs(ctx, []corev1.Pod{pod}), outgoing, `oifname != "lo"`)
+}
+
 // FreezeOperator stops the process of a Pod of the operator, which stays where it is. It goes on after the story at the
 // latest, if it is still there.
 func (w *World) FreezeOperator(ctx context.Context, pod corev1.Pod) (thaw func(context.Context)) {
