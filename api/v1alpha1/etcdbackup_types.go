@@ -73,6 +73,11 @@ type EtcdBackupSpec struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s))+$') && duration(self) >= duration('1m') && duration(self) <= duration('168h')",message="spec.deadline must be a time from 1m to 168h, such as 90m",messageExpression="'spec.deadline is \"' + self + '\"; it must be a time from 1m to 168h, such as 90m'"
 	Deadline *metav1.Duration `json:"deadline,omitempty"`
+
+	// Tasks holds settings of this backup's Pods. Each field that is set wins over that
+	// of the cluster's spec.tasks; of labels and annotations, each key.
+	// +optional
+	Tasks *TaskSpec `json:"tasks,omitempty"`
 }
 
 // ClusterReference names an EtcdCluster of the same namespace.

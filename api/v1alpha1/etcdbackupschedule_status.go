@@ -86,5 +86,6 @@ func (s *EtcdBackupScheduleSpec) IsSuspended() bool { return s.Suspend != nil &&
 // BackupSpec is the spec of each EtcdBackup of the schedule.
 func (s *EtcdBackupScheduleSpec) BackupSpec() EtcdBackupSpec {
 	c := s.DeepCopy()
-	return EtcdBackupSpec{ClusterRef: c.ClusterRef, Store: c.Store, Verify: c.Verify, Deadline: c.Deadline}
+	return EtcdBackupSpec{ClusterRef: c.ClusterRef, Store: c.Store, Verify: c.Verify, Deadline: c.Deadline,
+		Tasks: c.Tasks}
 }

@@ -112,4 +112,10 @@ type EtcdBackupScheduleSpec struct {
 	// With verify, each backup is tested once, when it is made.
 	// +optional
 	TestRestore *TestRestore `json:"testRestore,omitempty"`
+
+	// Tasks holds settings of the Pods of this schedule's tasks and of its backups.
+	// Each field that is set wins over that of the cluster's spec.tasks; of labels and
+	// annotations, each key.
+	// +optional
+	Tasks *TaskSpec `json:"tasks,omitempty"`
 }

@@ -98,6 +98,11 @@ type EtcdClusterSpec struct {
 	// +optional
 	Pod *PodSpec `json:"pod,omitempty"`
 
+	// Tasks holds the settings of the Pods that take, test, prune and restore backups
+	// of this cluster.
+	// +optional
+	Tasks *TaskSpec `json:"tasks,omitempty"`
+
 	// Service holds the settings of the Service that clients connect to. It has the name of the cluster.
 	// +optional
 	Service *ServiceSpec `json:"service,omitempty"`

@@ -20,6 +20,10 @@ const (
 
 // Labels of the operator.
 const (
+	// LabelCluster is the name of the EtcdCluster, on data, which has no owner, and on tasks. Others go by
+	// app.kubernetes.io/instance, which Pods and Services of members have, and take what they find so for theirs: tools
+	// that delete what is in no repository, and rules that keep members apart.
+	LabelCluster = Group + "/cluster"
 	// LabelMember is the member's name, on its Pod, volume and Secret.
 	LabelMember = Group + "/member"
 	// LabelRole is voter or learner, on Pods that are recorded and sealed; the client Service selects voters by it.
@@ -41,6 +45,18 @@ const (
 	RoleVoter   = "voter"
 	RoleLearner = "learner"
 )
+
+// Annotations that tell Argo CD to leave alone what it finds and did not make
+// (argoproj/argo-cd:docs/user-guide/sync-options.md, compare-options.md).
+const (
+	AnnotationArgoSync    = "argocd.argoproj.io/sync-options"
+	AnnotationArgoCompare = "argocd.argoproj.io/compare-options"
+)
+
+// LeftAlone are annotations of what nothing owns: no tool is to delete it as something that nobody asked for.
+func LeftAlone() map[string]string {
+	return map[string]string{AnnotationArgoSync: "Prune=false", AnnotationArgoCompare: "IgnoreExtraneous"}
+}
 
 // Annotations of the operator.
 const (
@@ -87,6 +103,15 @@ const (
 	// AnnotationLastTest is, as JSON on an EtcdBackupSchedule, the result of its last test restore.
 	AnnotationLastTest = Group + "/last-test-restore"
 )
+
+// ClusterOf is the name of the EtcdCluster that an object of the operator's says it is of. Before there was
+// LabelCluster all of them said it as members' Pods do.
+func ClusterOf(labels map[string]string) string {
+	if name := labels[LabelCluster]; name != "" {
+		return name
+	}
+	return labels[LabelInstance]
+}
 
 // IsOperatorKey tells labels and annotations of the operator's own prefix, and of what is below it.
 func IsOperatorKey(key string) bool {

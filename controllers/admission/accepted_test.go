@@ -37,6 +37,7 @@ var accepted = []struct{ name, change string }{
 	{"labels and annotations of one's own", "spec: {pod: {labels: {team: storage, app.kubernetes.io/part-of: shop, empty: ''}, annotations: {example.com/note: 'any text, any length'}}}"},
 	{"limits equal to requests", "spec: {pod: {resources: {requests: {cpu: 1, memory: 1Gi}, limits: {cpu: 1000m, memory: 1024Mi}}}}"},
 	{"a limit alone", "spec: {pod: {resources: {limits: {memory: 1Gi}}}}"},
+	{"all that may be said of tasks", acceptedTasks},
 	{"scheduling", `
 spec:
   pod:

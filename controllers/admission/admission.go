@@ -36,6 +36,7 @@ func Validate(c *v1alpha1.EtcdCluster) field.ErrorList {
 	errs = append(errs, validateStorage(&c.Spec, spec)...)
 	errs = append(errs, validateEtcd(&c.Spec, spec.Child("etcd"))...)
 	errs = append(errs, validatePod(c.Spec.Pod, spec.Child("pod"))...)
+	errs = append(errs, validateTasks(c.Spec.Tasks, spec.Child("tasks"))...)
 	errs = append(errs, validateService(c.Spec.Service, spec.Child("service"))...)
 	errs = append(errs, validateRepair(c.Spec.Repair, spec.Child("repair"))...)
 	return append(errs, validateModes(&c.Spec, spec)...)

@@ -23,14 +23,18 @@ func validatePod(pod *v1alpha1.PodSpec, at *field.Path) field.ErrorList {
 	errs = append(errs, validateTolerations(pod.Tolerations, at.Child("tolerations"))...)
 	errs = append(errs, validateAffinity(pod.Affinity, at.Child("affinity"))...)
 	errs = append(errs, validateSpread(pod.TopologySpreadConstraints, at.Child("topologySpreadConstraints"))...)
-	if class := pod.PriorityClassName; class != "" && len(validation.IsDNS1123Subdomain(class)) > 0 {
-		errs = append(errs, invalid(at.Child("priorityClassName"), class,
-			`it must be the name of a PriorityClass: lower-case letters, digits, "-" and "."`)...)
-	}
+	errs = append(errs, validateClass(pod.PriorityClassName, at.Child("priorityClassName"))...)
 	if grace := pod.TerminationGracePeriodSeconds; grace != nil && (*grace < 30 || *grace > 3600) {
 		errs = append(errs, invalid(at.Child("terminationGracePeriodSeconds"), *grace, "it must be from 30 to 3600")...)
 	}
 	return errs
+}
+
+func validateClass(class string, at *field.Path) field.ErrorList {
+	if class == "" || len(validation.IsDNS1123Subdomain(class)) == 0 {
+		return nil
+	}
+	return invalid(at, class, `it must be the name of a PriorityClass: lower-case letters, digits, "-" and "."`)
 }
 
 func validatePodLabels(labels map[string]string, at *field.Path) field.ErrorList {
@@ -38,7 +42,7 @@ func validatePodLabels(labels map[string]string, at *field.Path) field.ErrorList
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		if v1alpha1.IsOperatorLabel(key) {
 			errs = append(errs, field.Invalid(at, key,
-				"spec.pod.labels must not contain labels that the operator sets: the prefix "+
+				at.String()+" must not contain labels that the operator sets: the prefix "+
 					"etcdsteward.dev/, and app.kubernetes.io/name, instance, managed-by and component"))
 		}
 	}
@@ -72,7 +76,7 @@ func validateResources(resources *v1alpha1.ResourceRequirements, at *field.Path)
 	var errs field.ErrorList
 	if len(resources.Claims) > 0 {
 		errs = append(errs, field.Forbidden(at.Child("claims"),
-			"spec.pod.resources.claims is not supported; use limits and requests"))
+			at.String()+".claims is not supported; use limits and requests"))
 	}
 	requests, wrong := validateAmounts(resources.Requests, at.Child("requests"))
 	errs = append(errs, wrong...)
@@ -82,8 +86,8 @@ func validateResources(resources *v1alpha1.ResourceRequirements, at *field.Path)
 		limit, request := limits[name], requests[name]
 		if request.Cmp(limit) > 0 {
 			errs = append(errs, field.Invalid(at.Child("requests").Key(string(name)), request.String(), fmt.Sprintf(
-				"spec.pod.resources.requests.%s is %s; it must be at most the limit, which is %s", name,
-				request.String(), limit.String())))
+				"%s.requests.%s is %s; it must be at most the limit, which is %s", at, name, request.String(),
+				limit.String())))
 		}
 	}
 	return errs

@@ -151,6 +151,11 @@ func isScheduleRuleNoticed(t *testing.T, g *gate) bool {
 			return true
 		}
 	}
+	for _, row := range refusedTasks {
+		if misses(row.says, row.change) {
+			return true
+		}
+	}
 	for _, row := range refusedBuckets {
 		if misses(row.says, toS3, s3(row.field, row.value)) {
 			return true

@@ -13,12 +13,16 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
 
-// ensureAuthority makes an authority that is not there. One that is there is never touched: members live by it.
+// ensureAuthority makes an authority that is not there. What one that is there holds is never touched: members live by
+// it.
 func (s step) ensureAuthority(ctx context.Context, object facts.Object) error {
 	like := resources.BuildAuthority(s.cluster, object.Name, nil)
 	existing, err := s.find(ctx, resources.KindSecret, like)
-	if err != nil || existing != nil {
+	if err != nil {
 		return err
+	}
+	if existing != nil {
+		return s.remark(ctx, resources.KindSecret, existing)
 	}
 	ports := "clients"
 	if object.Name == resources.PeerCASecret(s.cluster.Name) {

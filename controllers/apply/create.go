@@ -33,7 +33,7 @@ func (s step) create(ctx context.Context, kind string, object ctrlclient.Object)
 		return nil, Later{Reason: LaterTerminating,
 			Message: fmt.Sprintf("%s %s of that name is still being deleted", kind, object.GetName())}
 	}
-	return existing, s.putLabelsBack(ctx, kind, existing)
+	return existing, s.remark(ctx, kind, existing)
 }
 
 // find reads what is there under an object's name; nil when nothing is. What is not ours is an error.

@@ -10,17 +10,14 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// putLabelsBack gives an object of ours the labels that it lost. Without them the cache does not show it.
-func (s step) putLabelsBack(ctx context.Context, kind string, object ctrlclient.Object) error {
-	lost := resources.LostLabels(s.cluster, object, s.view.Current.Birth)
-	if len(lost) == 0 {
+// remark gives an object of ours the labels that it lost, without which the cache does not show it, and takes from data
+// what others would take it for theirs by.
+func (s step) remark(ctx context.Context, kind string, object ctrlclient.Object) error {
+	change := resources.Remarking(s.cluster, object, s.view.Current.Birth)
+	if change.IsZero() {
 		return nil
 	}
-	labels := map[string]*string{}
-	for key, value := range lost {
-		labels[key] = &value
-	}
-	return s.patchMetadata(ctx, kind, object, string(object.GetUID()), metadataPatch{Labels: labels})
+	return s.patchMetadata(ctx, kind, object, string(object.GetUID()), metadataPatch(change))
 }
 
 // relabelPod gives a Pod that is there its labels back.
@@ -32,7 +29,7 @@ func (s step) relabelPod(ctx context.Context, name string) error {
 	if pod == nil {
 		return ErrStale
 	}
-	return s.putLabelsBack(ctx, resources.KindPod, pod)
+	return s.remark(ctx, resources.KindPod, pod)
 }
 
 // relabelVolume does the same for a volume. One that does not even say whose it is has to be proven ours, by what is
@@ -44,7 +41,7 @@ func (s step) relabelVolume(ctx context.Context, name string) error {
 		if proofErr != nil || claim == nil {
 			return errors.Join(err, proofErr)
 		}
-		return s.putLabelsBack(ctx, resources.KindVolume, claim)
+		return s.remark(ctx, resources.KindVolume, claim)
 	}
 	if err != nil {
 		return err
@@ -52,7 +49,7 @@ func (s step) relabelVolume(ctx context.Context, name string) error {
 	if found == nil {
 		return ErrStale
 	}
-	return s.putLabelsBack(ctx, resources.KindVolume, found)
+	return s.remark(ctx, resources.KindVolume, found)
 }
 
 // prove returns a claim if it is ours although it does not say so, nil otherwise.

@@ -184,7 +184,7 @@ func TestAPodOfARestoreThatLostItsLabelsIsNotMadeAMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := w.pod(t, "demo-preflight").Labels; got[v1alpha1.LabelComponent] != v1alpha1.ComponentPreflight ||
-		got[v1alpha1.LabelInstance] != "demo" {
+		got[v1alpha1.LabelCluster] != "demo" {
 		t.Errorf("%v", got)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
 	"github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/kit/jobs"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	schedule "github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
 )
@@ -38,6 +39,10 @@ func (r *Reconciler) apply(ctx context.Context, b *v1alpha1.EtcdBackup, seen vie
 		record := seen.Record
 		record.Outcome = &change.Outcome
 		return r.Annotate(ctx, b, v1alpha1.AnnotationBackupRecord, record.Encode())
+	case plan.EndTask:
+		return jobs.End(ctx, &r.Frame, b, resources.BackupJob(b), change)
+	case plan.LeaveAlone:
+		return r.Dress(ctx, b, resources.LeftAlone(b, map[string]string{v1alpha1.LabelCluster: b.Spec.ClusterRef.Name}))
 	case plan.ReleaseJob:
 		return r.releaseJob(ctx, b, change.UID)
 	}

@@ -41,6 +41,8 @@ func backupOf(b *v1alpha1.EtcdBackup) plan.Backup {
 		Cluster: b.Spec.ClusterRef.Name, Created: b.CreationTimestamp.Time, Deadline: b.Spec.DeadlineOrDefault(),
 		Verify:   b.Spec.IsVerified(),
 		Deleting: b.DeletionTimestamp != nil,
+		Marked: b.Labels[v1alpha1.LabelManagedBy] == v1alpha1.ManagedByValue &&
+			b.Labels[v1alpha1.LabelInstance] == b.Spec.ClusterRef.Name,
 	}
 	// otherwise the status was copied from another one
 	if b.Status.JobName == "" || b.Status.JobName == resources.BackupJob(b) {
@@ -109,22 +111,29 @@ func (r *Reconciler) lookAtBirth(ctx context.Context, cluster *v1alpha1.EtcdClus
 	return nil
 }
 
-// lookAtJob reads the Job and its Pods. That there is none is believed of the API server alone: a Job that was recorded
-// and is gone is the end of the backup.
-func (r *Reconciler) lookAtJob(ctx context.Context, b *v1alpha1.EtcdBackup, seen *view) error {
+// findJob reads the Job. That there is none is believed of the API server alone: a Job that was recorded and is gone is
+// the end of the backup.
+func (r *Reconciler) findJob(ctx context.Context, b *v1alpha1.EtcdBackup, isOver bool) (*batchv1.Job, error) {
 	job, err := observe.Find[batchv1.Job](ctx, r.Client, b.Namespace, resources.BackupJob(b))
-	if job == nil && err == nil && seen.Record.Outcome == nil {
+	if job == nil && err == nil && !isOver {
 		job, err = observe.Find[batchv1.Job](ctx, r.Live, b.Namespace, resources.BackupJob(b))
 	}
+	return job, err
+}
+
+// lookAtJob reads the Job and its Pods. Once the outcome is recorded, they only tell what keeps it from ending.
+func (r *Reconciler) lookAtJob(ctx context.Context, b *v1alpha1.EtcdBackup, seen *view) error {
+	isOver := seen.Record.Outcome != nil
+	job, err := r.findJob(ctx, b, isOver)
 	if job == nil || err != nil {
 		return err
 	}
 	seen.Job = jobs.Of(job, b)
-	if seen.Job.Foreign || seen.Record.Outcome != nil {
+	if seen.Job.Foreign || isOver && seen.Job.End != plan.JobRuns {
 		return nil
 	}
 	pods, err := r.lookAtPods(ctx, job, seen)
-	if err == nil && seen.Job.End == plan.JobRuns {
+	if err == nil && seen.Job.End == plan.JobRuns && !isOver {
 		seen.Job.Trouble = jobs.Explain(ctx, r.Live, job, pods, seen.Attempts)
 		r.lookAtProgress(ctx, pods, seen)
 	}
@@ -137,7 +146,9 @@ func (r *Reconciler) lookAtPods(ctx context.Context, job *batchv1.Job, seen *vie
 	if err != nil {
 		return nil, err
 	}
-	if seen.Attempts = jobs.AttemptsOf(pods); seen.Job.End == plan.JobRuns || isTold(seen.Observation) {
+	seen.Attempts = jobs.AttemptsOf(pods)
+	seen.Job = jobs.ByAttempts(seen.Job, seen.Attempts)
+	if seen.Job.End == plan.JobRuns || isTold(seen.Observation) {
 		return pods, nil
 	}
 	pods, err = jobs.PodsOf(ctx, r.Live, job, v1alpha1.LabelBackup)
@@ -158,8 +169,8 @@ func (r *Reconciler) lookAtProgress(ctx context.Context, pods []corev1.Pod, seen
 		return
 	}
 	pod, latest := &pods[len(pods)-1], &seen.Attempts[len(seen.Attempts)-1]
-	for i, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-		if latest.Steps[i].State == plan.StepRuns && len(container.Ports) > 0 {
+	for _, step := range latest.Steps {
+		if step.State == plan.StepRuns && step.SaysProgress {
 			latest.Progress = r.Progress(ctx, pod.Status.PodIP)
 		}
 	}

@@ -32,13 +32,14 @@ type Reconciler struct {
 
 // What they are for: `patch` of etcdbackups writes the record's annotation alone, since the spec cannot change and
 // there is no narrower verb; `patch` of jobs gives a Job that ended a time to live, which would cost its last words
-// when set before; `list` of events tells why a Pod is refused or its volumes are not mounted, which Kubernetes says
-// nowhere else; `update` of finalizers is asked for by OwnerReferencesPermissionEnforcement.
+// when set before; `delete` of jobs ends one in whose Pod a container of others goes on running; `list` of events tells
+// why a Pod is refused or its volumes are not mounted, which Kubernetes says nowhere else; `update` of finalizers is
+// asked for by OwnerReferencesPermissionEnforcement.
 //
 // +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackups,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackups/status,verbs=patch
 // +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackups/finalizers,verbs=update
-// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=events,verbs=list
 
 // Reconcile is one pass over one backup.
@@ -83,8 +84,8 @@ func (r *Reconciler) conclude(ctx context.Context, b *v1alpha1.EtcdBackup, seen 
 	}
 	refused, err := kit.RefusalOf(r.apply(ctx, b, seen, decision.Change))
 	if refused != nil {
-		log.FromContext(ctx).Info("the Job of a backup that has ended could not be given a time to live", "reason",
-			refused.Reason, "message", refused.Message)
+		log.FromContext(ctx).Info("the Job of a backup that has ended could not be ended, or given a time to live",
+			"reason", refused.Reason, "message", refused.Message)
 		return ctrl.Result{RequeueAfter: afterUnreleased}, nil
 	}
 	return ctrl.Result{RequeueAfter: words.Sooner(decision.Recheck, later)}, err

@@ -240,6 +240,57 @@ func TestAnAttemptThatFailsIsSaidAndTheNextOneCounts(t *testing.T) {
 	w.is("Complete", "True Verified")
 }
 
+func TestABackupIsCompleteWhenItsStepsAreWhateverElseRunsInThePod(t *testing.T) {
+	w := newBackupWorld(t, jobworld.Nightly(), jobworld.Serving()...)
+	w.passes(3)
+	pod := w.Inject(w.Pod("p1"))
+	w.Report(pod, corev1.PodRunning, runs())
+	w.passes(1)
+	if stage := w.backup().Status.Stage; stage != "Snapshot" {
+		t.Errorf("the stage is %q", stage)
+	}
+	w.Report(pod, corev1.PodRunning, w.Ended(0, backupManifest), w.Ended(0, "{}"), w.Ended(0, ""), w.Ended(0, "{}"))
+	w.passes(3)
+	w.is("Complete", "True Verified")
+	w.Job() // it is given a minute to end by itself
+	w.Now = w.Now.Add(time.Minute)
+	w.passes(3)
+	if jobs := w.Jobs(); len(jobs) != 0 {
+		t.Errorf("its Job goes on for ever: %+v", jobs[0].Status)
+	}
+	w.is("Complete", "True Verified")
+}
+
+func TestAnAttemptThatFailsBesideSomethingThatRunsOnIsEndedSoThatAnotherIsMade(t *testing.T) {
+	w := newBackupWorld(t, jobworld.Nightly(), jobworld.Serving()...)
+	w.passes(3)
+	w.Report(w.Inject(w.Pod("p1")), corev1.PodRunning, w.Ended(1, `{"reason":"StreamStalled","message":"No byte came for 30s."}`))
+	w.passes(1)
+	w.is("Complete", "False Retrying")
+	w.Now = w.Now.Add(time.Minute)
+	w.passes(1)
+	if err := w.Kube.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "p1"}, &corev1.Pod{}); !apierrors.IsNotFound(err) {
+		t.Errorf("its Pod goes on for ever: %v", err)
+	}
+	w.succeed(w.Pod("p2"))
+	w.passes(4)
+	w.is("Complete", "True Verified")
+}
+
+func TestAnEtcdBackupThatAnEarlierReleasesScheduleMadeIsNothingThatOthersTakeForTheirs(t *testing.T) {
+	w := newBackupWorld(t, jobworld.Nightly(func(b *v1alpha1.EtcdBackup) {
+		b.Labels = map[string]string{v1alpha1.LabelInstance: "demo", v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue, v1alpha1.LabelSchedule: "hourly"}
+	}), jobworld.Serving()...)
+	w.passes(3)
+	b := w.backup()
+	if _, ok := b.Labels[v1alpha1.LabelInstance]; ok || b.Labels[v1alpha1.LabelSchedule] != "hourly" || b.Annotations[v1alpha1.AnnotationArgoSync] == "" {
+		t.Errorf("%v, %v", b.Labels, b.Annotations)
+	}
+	w.succeed(w.Pod("p1"))
+	w.passes(4)
+	w.is("Complete", "True Verified")
+}
+
 func TestAJobThatGaveUpFailsWithTheLastWordOfItsPod(t *testing.T) {
 	w := newBackupWorld(t, jobworld.Nightly(), jobworld.Serving()...)
 	w.passes(3)

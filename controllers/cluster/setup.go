@@ -94,7 +94,7 @@ func (r *Reconciler) setup(mgr ctrl.Manager) error {
 		Owns(&corev1.Service{}).
 		Owns(&policyv1.PodDisruptionBudget{}).
 		// a volume need not have an owner
-		Watches(&corev1.PersistentVolumeClaim{}, kit.ByLabel(v1alpha1.LabelInstance)).
+		Watches(&corev1.PersistentVolumeClaim{}, kit.ByLabels(v1alpha1.ClusterOf)).
 		Watches(&v1alpha1.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(clusterOfRestore),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(source.Channel(r.changed, &handler.EnqueueRequestForObject{})).

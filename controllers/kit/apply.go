@@ -10,17 +10,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// Annotate changes only the object that was looked at, as it was then.
+// Annotate writes one annotation.
 func (f *Frame) Annotate(ctx context.Context, was client.Object, annotation, value string) error {
+	return f.Dress(ctx, was, resources.Dressing{Annotations: map[string]*string{annotation: &value}})
+}
+
+// Dress changes only the object that was looked at, as it was then.
+func (f *Frame) Dress(ctx context.Context, was client.Object, dressing resources.Dressing) error {
 	updated := was.DeepCopyObject().(client.Object)
-	annotations := updated.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[annotation] = value
-	updated.SetAnnotations(annotations)
+	dressing.Put(updated)
 	err := f.Client.Patch(ctx, updated, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}),
 		apply.FieldOwner)
 	switch {

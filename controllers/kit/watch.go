@@ -76,8 +76,13 @@ func changed(isTold func(client.Object) bool) predicate.Predicate {
 
 // ByLabel maps an object to the one that a label of it names, in the same namespace.
 func ByLabel(label string) handler.EventHandler {
+	return ByLabels(func(labels map[string]string) string { return labels[label] })
+}
+
+// ByLabels does the same where the name is found otherwise in its labels.
+func ByLabels(nameIn func(labels map[string]string) string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
-		name := object.GetLabels()[label]
+		name := nameIn(object.GetLabels())
 		if name == "" {
 			return nil
 		}

@@ -65,7 +65,7 @@ func (c NotingClient) forget(object client.Object) {
 
 // clusterOf is the cluster that an object says it belongs to.
 func clusterOf(object client.Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetLabels()[v1alpha1.LabelInstance]}
+	return types.NamespacedName{Namespace: object.GetNamespace(), Name: v1alpha1.ClusterOf(object.GetLabels())}
 }
 
 // uidOf is which object of that name was deleted, as far as the caller said.

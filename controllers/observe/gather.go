@@ -41,17 +41,18 @@ func (o *Observer) gather(ctx context.Context, cluster *v1alpha1.EtcdCluster) (g
 		g       gathered
 		pods    corev1.PodList
 		volumes corev1.PersistentVolumeClaimList
-		scope   = []client.ListOption{client.InNamespace(cluster.Namespace), client.MatchingLabels{
-			v1alpha1.LabelInstance: cluster.Name, v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue,
-		}}
 	)
-	if err := o.Reader.List(ctx, &pods, scope...); err != nil {
-		return g, fmt.Errorf("listing the Pods of %s/%s: %w", cluster.Namespace, cluster.Name, err)
+	for _, selector := range resources.SelectorsOf(cluster.Name) {
+		scope := []client.ListOption{client.InNamespace(cluster.Namespace),
+			client.MatchingLabelsSelector{Selector: selector}}
+		if err := o.Reader.List(ctx, &pods, scope...); err != nil {
+			return g, fmt.Errorf("listing the Pods of %s/%s: %w", cluster.Namespace, cluster.Name, err)
+		}
+		if err := o.Reader.List(ctx, &volumes, scope...); err != nil {
+			return g, fmt.Errorf("listing the volumes of %s/%s: %w", cluster.Namespace, cluster.Name, err)
+		}
+		g.sort(ownershipOf(cluster), pods.Items, volumes.Items)
 	}
-	if err := o.Reader.List(ctx, &volumes, scope...); err != nil {
-		return g, fmt.Errorf("listing the volumes of %s/%s: %w", cluster.Namespace, cluster.Name, err)
-	}
-	g.sort(ownershipOf(cluster), pods.Items, volumes.Items)
 	g.told = o.askTasks(ctx, g.tasks)
 
 	var err error

@@ -82,7 +82,7 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	if err != nil {
 		return facts.Observation{}, nil, err
 	}
-	stripped := look.relabel()
+	stripped := look.remark()
 	joined := newReplicas(cluster)
 	if err := joined.add(cluster, birth, g); err != nil {
 		return o.blind(cluster, claim), nil, err

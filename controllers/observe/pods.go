@@ -20,7 +20,6 @@ func fillProcess(p *facts.Pod, pod *corev1.Pod) {
 	}
 	p.Node = pod.Spec.NodeName
 	p.Scheduled = pod.Spec.NodeName != ""
-	p.ReadySince, p.Ready = readiness(pod)
 	p.StatusAt = statusWritten(pod)
 	p.Message = pod.Status.Message
 	p.Waiting = pod.Status.Reason // of a Pod that ended: Evicted, OutOfcpu, Terminated …
@@ -28,6 +27,7 @@ func fillProcess(p *facts.Pod, pod *corev1.Pod) {
 	if container := etcdContainer(pod); container != nil {
 		fillContainer(p, container)
 	}
+	p.ReadySince, p.Ready = readiness(pod)
 }
 
 func podPhase(phase corev1.PodPhase) facts.Phase {
@@ -44,13 +44,24 @@ func podPhase(phase corev1.PodPhase) facts.Phase {
 	return facts.PodPending
 }
 
-// readiness returns whether the kubelet calls the Pod ready and since when it has said so.
+// readiness returns whether the kubelet calls etcd ready, and since when it has said of the Pod what it says. What
+// others add to a Pod makes the Pod not ready, and no member. A node that does not answer is the exception: what is
+// said then is said of the Pod alone (kubernetes/kubernetes:pkg/util/node/node.go MarkPodNotReady).
 func readiness(pod *corev1.Pod) (since time.Time, ready bool) {
-	if c := podCondition(pod, corev1.PodReady); c != nil {
-		return c.LastTransitionTime.Time, c.Status == corev1.ConditionTrue
+	c := podCondition(pod, corev1.PodReady)
+	if c == nil {
+		return time.Time{}, false
 	}
-	return time.Time{}, false
+	ready = c.Status == corev1.ConditionTrue
+	if etcd := etcdContainer(pod); slices.Contains(notReadyByKubelet, c.Reason) {
+		ready = etcd != nil && etcd.Ready
+	}
+	return c.LastTransitionTime.Time, ready
 }
+
+// notReadyByKubelet are the reasons for which the kubelet itself calls a Pod not ready: one of its containers is not,
+// or a condition that somebody else is to set (kubernetes/kubernetes:pkg/kubelet/status/generate.go).
+var notReadyByKubelet = []string{"ContainersNotReady", "ReadinessGatesNotReady"}
 
 func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
 	return found(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })

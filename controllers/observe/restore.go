@@ -59,8 +59,8 @@ func (g *gathered) preflight(cluster string) *facts.Preflight {
 		Asked: facts.Inquiry{WantedBackup: facts.WantedBackup{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash]},
 			Bytes: bytes}}
 	p.Asked.Version, _ = etcdutil.ParseVersion(version) // one that cannot be read is another one than is asked for
-	if p.HasSucceeded() || hasAnswered(pod) {
-		p.Phase, p.Found = facts.PodSucceeded, foundBy(pod)
+	if p.HasSucceeded() {
+		p.Found = foundBy(pod)
 	}
 	return p
 }
@@ -78,8 +78,8 @@ func foundBy(pod *corev1.Pod) record.Origin {
 		AuthEnabled bool     `json:"authEnabled"`
 		Alarms      []string `json:"alarms"`
 	}
-	for _, status := range pod.Status.ContainerStatuses {
-		if ended := status.State.Terminated; ended == nil || json.Unmarshal([]byte(ended.Message), &manifest) != nil {
+	for _, step := range resources.Steps(pod) {
+		if ended := step.State.Terminated; ended == nil || json.Unmarshal([]byte(ended.Message), &manifest) != nil {
 			return record.Origin{}
 		}
 	}
@@ -117,7 +117,7 @@ func (r replicas) addRestores(tasks []corev1.Pod, all map[string]told) {
 // taskOf says how a Pod stands whose containers run to their end, one after the other.
 func taskOf(pod *corev1.Pod, said told) facts.Task {
 	t := facts.Task{
-		UID: string(pod.UID), Created: pod.CreationTimestamp.Time, Phase: podPhase(pod.Status.Phase),
+		UID: string(pod.UID), Created: pod.CreationTimestamp.Time, Phase: podPhase(resources.TaskPhase(pod)),
 		Terminating: pod.DeletionTimestamp != nil,
 		Waiting:     pod.Status.Reason, Message: pod.Status.Message, Done: said.done, Total: said.total,
 	}
@@ -130,8 +130,8 @@ func taskOf(pod *corev1.Pod, said told) facts.Task {
 	if c := podCondition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
 		t.Waiting, t.Message = c.Reason, c.Message
 	}
-	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		fillTask(&t, status)
+	for _, step := range resources.Steps(pod) {
+		fillTask(&t, step)
 	}
 	switch hasEnded := t.HasFailed() || t.HasSucceeded(); {
 	case !hasEnded:
@@ -142,19 +142,11 @@ func taskOf(pod *corev1.Pod, said told) facts.Task {
 	return t
 }
 
-// hasAnswered reports whether the only step of a Pod has ended well. The kubelet tells of it about a second before it
-// tells of the Pod, and no rule waits for this Pod to be gone.
-func hasAnswered(pod *corev1.Pod) bool {
-	last := pod.Status.ContainerStatuses
-	return pod.Status.Phase == corev1.PodRunning && len(last) == 1 && last[0].State.Terminated != nil &&
-		last[0].State.Terminated.ExitCode == 0
-}
-
-func fillTask(t *facts.Task, status corev1.ContainerStatus) {
-	t.Started = t.Started || status.State.Running != nil || status.State.Terminated != nil
-	switch state := status.State; {
+func fillTask(t *facts.Task, step resources.Step) {
+	t.Started = t.Started || step.State.Running != nil || step.State.Terminated != nil
+	switch state := step.State; {
 	case state.Running != nil:
-		t.Step = status.Name
+		t.Step = step.Name
 	case state.Terminated != nil && state.Terminated.ExitCode != 0:
 		t.Finished = state.Terminated.FinishedAt.Time
 		if t.Failure == "" {

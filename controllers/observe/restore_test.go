@@ -79,9 +79,19 @@ func TestPreflight(t *testing.T) {
 			func(w *world) *corev1.Pod { return w.preflightPod(corev1.PodRunning, 0, manifest) },
 			func(p *facts.Preflight) bool { return p.HasSucceeded() && p.Found == found },
 		},
-		"has not failed before the kubelet says so": {
-			func(w *world) *corev1.Pod { return w.preflightPod(corev1.PodRunning, 1, manifest) },
-			func(p *facts.Preflight) bool { return !p.HasSucceeded() && !p.HasFailed() },
+		"has failed once its container has, before the kubelet says so of the Pod": {
+			func(w *world) *corev1.Pod { return w.preflightPod(corev1.PodRunning, 1, `{"message":"no answer"}`) },
+			func(p *facts.Preflight) bool { return p.HasFailed() && p.Failure == "no answer" && p.Found.IsZero() },
+		},
+		"stands by its own container, whatever else runs in the Pod or failed there": {
+			func(w *world) *corev1.Pod {
+				pod := w.preflightPod(corev1.PodFailed, 0, manifest)
+				pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "mesh-proxy"})
+				pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses,
+					corev1.ContainerStatus{Name: "mesh-proxy", State: ended(w, 137, "killed")})
+				return pod
+			},
+			func(p *facts.Preflight) bool { return p.HasSucceeded() && p.Found == found && p.Failure == "" },
 		},
 		"says what else was so when the backup was taken": {
 			func(w *world) *corev1.Pod {
@@ -256,7 +266,7 @@ func TestAPodOfARestoreThatDoesNotStartIsAskedWhyAndOneThatFetchesHowFarItIs(t *
 		"says itself why": {func(_ *world, pod *corev1.Pod) {
 			pod.Spec.NodeName = "n"
 			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{
-				{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull",
+				{Name: resources.StepFetch, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull",
 					Message: "no image"}}}}
 		}, facts.Task{Waiting: "ErrImagePull", Message: "no image"}},
 		"fetches": {func(_ *world, pod *corev1.Pod) {

@@ -16,7 +16,7 @@ import (
 // UID is gone: there is only one of a name, and that is ours.
 func (o ownership) isRetained(data metav1.Object) bool {
 	labels := data.GetLabels()
-	return labels[v1alpha1.LabelManagedBy] == v1alpha1.ManagedByValue && labels[v1alpha1.LabelInstance] == o.cluster &&
+	return labels[v1alpha1.LabelManagedBy] == v1alpha1.ManagedByValue && v1alpha1.ClusterOf(labels) == o.cluster &&
 		labels[v1alpha1.LabelClusterUID] != ""
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -196,23 +195,27 @@ func (s search) claimProven() {
 	})
 }
 
-// relabel returns the Pods and volumes that lack labels of ours, and shows them as they will be with these put back.
-func (s search) relabel() []facts.Object {
+// remark returns the Pods and volumes that lack labels of ours, or can be taken for somebody else's, and shows them as
+// they will be once that is put right.
+func (s search) remark() []facts.Object {
 	var objects []facts.Object
-	put := func(kind string, object client.Object, lost map[string]string) {
-		if len(lost) > 0 && object.GetDeletionTimestamp() == nil {
-			// a new map: what a cache returned must not be changed
-			object.SetLabels(labels.Merge(object.GetLabels(), lost))
-			objects = append(objects, facts.Object{Kind: kind, Name: object.GetName(), State: facts.ObjectDrifted,
-				Detail: "its labels were stripped"})
+	put := func(kind string, object client.Object) {
+		change := resources.Remarking(s.cluster, object, s.birth)
+		if change.IsZero() || object.GetDeletionTimestamp() != nil {
+			return
 		}
+		change.Put(object)
+		objects = append(objects, facts.Object{Kind: kind, Name: object.GetName(), State: facts.ObjectDrifted,
+			Detail: "its labels or annotations are not those of the cluster"})
 	}
 	for i := range s.gathered.pods {
-		put(resources.KindPod, &s.gathered.pods[i], resources.LostPodLabels(s.cluster, &s.gathered.pods[i]))
+		put(resources.KindPod, &s.gathered.pods[i])
 	}
 	for i := range s.gathered.volumes {
-		put(resources.KindVolume, &s.gathered.volumes[i],
-			resources.LostVolumeLabels(s.cluster, &s.gathered.volumes[i], s.birth))
+		put(resources.KindVolume, &s.gathered.volumes[i])
+	}
+	for i := range s.gathered.kept {
+		put(resources.KindVolume, &s.gathered.kept[i])
 	}
 	return objects
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
@@ -115,6 +116,9 @@ func (k *keyring) authority(ctx context.Context, name string) (facts.Object, err
 		object.State = facts.ObjectAbsent
 	case resources.IsDataOf(secret, k.ours.uid):
 		object.State = facts.ObjectCurrent
+		if !resources.Remarking(k.cluster, secret, record.Birth{}).IsZero() {
+			object.State, object.Detail = facts.ObjectDrifted, "its labels or annotations are not those of the cluster"
+		}
 		k.authorities = append(k.authorities, secret)
 		k.trusted[name] = secret.Data[resources.KeyCert]
 		object.NotAfter = endOf(secret.Data, resources.KeyCert)

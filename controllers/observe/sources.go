@@ -135,5 +135,5 @@ func MemberOfClaim(ctx context.Context, reader client.Reader, namespace string,
 		return "", err
 	}
 	return fmt.Sprintf("member %s of EtcdCluster %s", claim.Labels[v1alpha1.LabelMember],
-		claim.Labels[v1alpha1.LabelInstance]), nil
+		v1alpha1.ClusterOf(claim.Labels)), nil
 }

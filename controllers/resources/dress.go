@@ -7,20 +7,38 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
-// Dressing is what has to change on a Pod for it to have the labels and annotations that the spec asks for, and none
-// that the spec asked for once. A nil value takes a key away.
+// Dressing is what has to change in an object's labels and annotations. A nil value takes a key away.
 type Dressing struct {
 	Labels, Annotations map[string]*string
 }
 
 // IsZero reports that the Pod is dressed.
 func (d Dressing) IsZero() bool { return len(d.Labels) == 0 && len(d.Annotations) == 0 }
+
+// Put changes an object as it was read. Its maps are new ones: what a cache returned must not be changed.
+func (d Dressing) Put(object metav1.Object) {
+	object.SetLabels(changed(object.GetLabels(), d.Labels))
+	object.SetAnnotations(changed(object.GetAnnotations(), d.Annotations))
+}
+
+func changed(have map[string]string, changes map[string]*string) map[string]string {
+	after := merged(have)
+	for key, value := range changes {
+		if value == nil {
+			delete(after, key)
+		} else {
+			after[key] = *value
+		}
+	}
+	return after
+}
 
 // dressed says, on the Pod itself, which of its labels and annotations came from the spec: without it one that the user
 // took out of the spec would look like one that another client put there. Unknown fields are passed over.
@@ -31,7 +49,8 @@ type dressed struct {
 
 func (d dressed) isZero() bool { return len(d.Labels) == 0 && len(d.Annotations) == 0 }
 
-// DressingOf compares a Pod with the spec. A Pod that was made before its keys were written down counts as dressed when
+// DressingOf compares a Pod with the spec: it is to have the labels and annotations that the spec asks for, and none
+// that the spec asked for once. A Pod that was made before its keys were written down counts as dressed when
 // every key is there, so that a new operator writes nothing; keys that left the spec before that are not known.
 func DressingOf(c *v1alpha1.EtcdCluster, pod *corev1.Pod) Dressing {
 	text, isWritten := pod.Annotations[v1alpha1.AnnotationDressed]

@@ -12,45 +12,60 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
-// LostLabels are the labels of ours that an object of the cluster must have and lacks, or has otherwise.
-func LostLabels(c *v1alpha1.EtcdCluster, object metav1.Object, birth record.Birth) map[string]string {
+// Remarking is what has to change on an object of the cluster for the operator to find it, and for others not to take
+// it for theirs. A Pod's role is a decision of its own.
+func Remarking(c *v1alpha1.EtcdCluster, object metav1.Object, birth record.Birth) Dressing {
 	switch o := object.(type) {
 	case *corev1.Pod:
 		if IsTask(c, o.Name) {
-			return lostTaskLabels(c, o)
+			return relabelled(o, taskLabels(c, taskOf(o.Name)))
 		}
-		return LostPodLabels(c, o)
+		return relabelled(o, ofMember(Labels(c), o.Name, unsaid(o, incarnationOfPod(o))))
 	case *corev1.PersistentVolumeClaim:
-		return LostVolumeLabels(c, o, birth)
+		return LeftAlone(o, ofMember(dataLabels(c), o.Name, unsaid(o, incarnationOfVolume(o, birth))))
+	case *corev1.Secret:
+		if IsAuthority(c, o.Name) {
+			return LeftAlone(o, dataLabels(c))
+		}
 	}
-	return lacking(object.GetLabels(), Labels(c))
+	return relabelled(object, Labels(c))
 }
 
-// LostPodLabels are the labels that a member's Pod must have and lacks, or has otherwise. Its role is a decision of its
-// own.
-func LostPodLabels(c *v1alpha1.EtcdCluster, pod *corev1.Pod) map[string]string {
-	return lostLabels(c, pod, incarnationOfPod(pod))
+func relabelled(object metav1.Object, want map[string]string) Dressing {
+	return Dressing{Labels: changesOf(object.GetLabels(), want, nil, v1alpha1.IsOperatorLabel)}
 }
 
-// LostVolumeLabels are the same of a member's volume. To which incarnation of the cluster a volume belongs the birth
-// record says; what it does not say is left open.
-func LostVolumeLabels(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim,
-	birth record.Birth) map[string]string {
-	incarnation := ""
+// LeftAlone is the same of what nothing owns. What a person says to Argo CD stays.
+func LeftAlone(object metav1.Object, want map[string]string) Dressing {
+	d := relabelled(object, want)
+	if _, ok := object.GetLabels()[v1alpha1.LabelInstance]; ok {
+		d.Labels[v1alpha1.LabelInstance] = nil
+	}
+	d.Annotations = map[string]*string{}
+	for key, value := range v1alpha1.LeftAlone() {
+		if _, ok := object.GetAnnotations()[key]; !ok {
+			d.Annotations[key] = &value
+		}
+	}
+	return d
+}
+
+// unsaid is an incarnation, unless the object itself names one, which is never changed.
+func unsaid(object metav1.Object, incarnation string) string {
+	if object.GetLabels()[v1alpha1.LabelIncarnation] != "" {
+		return ""
+	}
+	return incarnation
+}
+
+// incarnationOfVolume is what the birth record says of a volume; what it does not say is left open.
+func incarnationOfVolume(claim *corev1.PersistentVolumeClaim, birth record.Birth) string {
 	record, err := record.DecodeMember(claim.Annotations[v1alpha1.AnnotationRecord])
 	isRecorded := err == nil && record.ClusterID != 0 && record.ClusterID == birth.ClusterID
 	if isRecorded || isBornOn(claim, birth) {
-		incarnation = birth.Incarnation
+		return birth.Incarnation
 	}
-	return lostLabels(c, claim, incarnation)
-}
-
-// lostLabels never says another incarnation than an object says itself.
-func lostLabels(c *v1alpha1.EtcdCluster, object metav1.Object, incarnation string) map[string]string {
-	if object.GetLabels()[v1alpha1.LabelIncarnation] != "" {
-		incarnation = ""
-	}
-	return lacking(object.GetLabels(), MemberLabels(c, object.GetName(), incarnation))
+	return ""
 }
 
 // incarnationOfPod is what the Pod's arguments, which cannot change, say of its data directory.

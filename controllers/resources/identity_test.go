@@ -18,28 +18,54 @@ func TestLabelsThatWereStrippedAreKnownAgain(t *testing.T) {
 	claim := BuildVolume(c, Volume{Name: "demo-0", Incarnation: incarnation, Bytes: 1})
 	claim.UID = "uid-of-claim"
 	birth := record.Birth{Incarnation: incarnation, Volumes: map[string]string{"demo-0": "uid-of-claim"}}
-	if lost := LostPodLabels(c, pod); len(lost) != 0 {
-		t.Errorf("a new Pod lacks %v", lost)
+	for _, object := range []metav1.Object{pod, claim} {
+		if change := Remarking(c, object, birth); !change.IsZero() {
+			t.Errorf("a new %T is changed: %v", object, change)
+		}
+		want := maps.Clone(object.GetLabels())
+		delete(want, v1alpha1.LabelRole)
+		object.SetLabels(nil)
+		Remarking(c, object, birth).Put(object)
+		if !maps.Equal(object.GetLabels(), want) {
+			t.Errorf("%T: %v", object, object.GetLabels())
+		}
 	}
-	if lost := LostVolumeLabels(c, claim, birth); len(lost) != 0 {
-		t.Errorf("a new volume lacks %v", lost)
-	}
-	want := MemberLabels(c, "demo-0", incarnation)
-	pod.Labels, claim.Labels = nil, nil
-	if lost := LostPodLabels(c, pod); !maps.Equal(lost, want) {
-		t.Errorf("the Pod lacks %v", lost)
-	}
-	if lost := LostVolumeLabels(c, claim, birth); !maps.Equal(lost, want) {
-		t.Errorf("the volume lacks %v", lost)
-	}
-	claim.UID = "another"
-	if lost := LostVolumeLabels(c, claim, birth); lost[v1alpha1.LabelIncarnation] != "" {
-		t.Errorf("a volume that the birth does not know is given %v", lost)
+	claim.UID, claim.Labels = "another", nil
+	if _, ok := Remarking(c, claim, birth).Labels[v1alpha1.LabelIncarnation]; ok {
+		t.Error("a volume that the birth does not know is given an incarnation")
 	}
 	claim.Labels = map[string]string{v1alpha1.LabelIncarnation: "earlier"}
 	claim.UID = "uid-of-claim"
-	if lost := LostVolumeLabels(c, claim, birth); lost[v1alpha1.LabelIncarnation] != "" {
-		t.Errorf("a volume of another incarnation is given %v", lost)
+	if _, ok := Remarking(c, claim, birth).Labels[v1alpha1.LabelIncarnation]; ok {
+		t.Error("a volume of another incarnation is given this one")
+	}
+}
+
+func TestWhatHasNoOwnerIsNothingThatOthersTakeForTheirs(t *testing.T) {
+	c := cluster()
+	for _, object := range []metav1.Object{
+		BuildVolume(c, Volume{Name: "demo-0", Incarnation: incarnation, Bytes: 1}),
+		BuildAuthority(c, CASecret(c.Name), nil),
+	} {
+		if name, ok := object.GetLabels()[v1alpha1.LabelInstance]; ok {
+			t.Errorf("%T has %s %q", object, v1alpha1.LabelInstance, name)
+		}
+		if v1alpha1.ClusterOf(object.GetLabels()) != "demo" ||
+			object.GetAnnotations()[v1alpha1.AnnotationArgoSync] != "Prune=false" {
+			t.Errorf("%T: %v, %v", object, object.GetLabels(), object.GetAnnotations())
+		}
+		asWas := maps.Clone(object.GetLabels())
+		object.GetLabels()[v1alpha1.LabelInstance] = "demo" // as a release before made it
+		delete(object.GetLabels(), v1alpha1.LabelCluster)
+		object.SetAnnotations(map[string]string{v1alpha1.AnnotationArgoSync: "Prune=false,Delete=false"})
+		Remarking(c, object, record.Birth{}).Put(object)
+		if !maps.Equal(object.GetLabels(), asWas) {
+			t.Errorf("%T of a release before: %v", object, object.GetLabels())
+		}
+		if object.GetAnnotations()[v1alpha1.AnnotationArgoSync] != "Prune=false,Delete=false" ||
+			object.GetAnnotations()[v1alpha1.AnnotationArgoCompare] == "" {
+			t.Errorf("%T: %v", object, object.GetAnnotations())
+		}
 	}
 }
 

@@ -58,15 +58,15 @@ func BuildBackupJob(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupSta
 	if b.Spec.IsVerified() {
 		steps = append(steps, fetchStep(b, s), restoreStep(s), compareStep(b, s))
 	}
-	pod := taskPod(steps...)
-	pod.TerminationGracePeriodSeconds = new(int64(30)) // an upload is called off in it
-	pod.ImagePullSecrets = s.PullSecrets
-	pod.Volumes = []corev1.Volume{scratchOf(c)}
+	pod := taskPod(c, v1alpha1.ComponentBackup, b.Spec.Tasks, steps...)
+	pod.Spec.TerminationGracePeriodSeconds = new(int64(30)) // an upload is called off in it
+	pod.Spec.ImagePullSecrets = s.PullSecrets
+	pod.Spec.Volumes = []corev1.Volume{scratchOf(c)}
 	if c.Spec.IsTLS() {
-		pod.Volumes = append(pod.Volumes, mountedSecret(tlsVolume, OperatorSecret(c.Name)))
+		pod.Spec.Volumes = append(pod.Spec.Volumes, mountedSecret(tlsVolume, OperatorSecret(c.Name)))
 	}
-	pod.Volumes = append(pod.Volumes, mountStore(b.Spec.Store, false).volumes...)
-	return taskJob(c, metav1.ObjectMeta{
+	pod.Spec.Volumes = append(pod.Spec.Volumes, mountStore(b.Spec.Store, false).volumes...)
+	return taskJob(metav1.ObjectMeta{
 		Namespace: b.Namespace, Name: BackupJob(b),
 		Labels: merged(taskLabels(c, v1alpha1.ComponentBackup),
 			map[string]string{v1alpha1.LabelBackup: b.Name}),

@@ -4,12 +4,14 @@ import (
 	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
-// Labels are on every object of a cluster.
+// Labels are on every object that a cluster owns, but its tasks.
 func Labels(c *v1alpha1.EtcdCluster) map[string]string {
 	labels := MemberSelector(c.Name)
 	labels[v1alpha1.LabelManagedBy] = v1alpha1.ManagedByValue
@@ -17,14 +19,51 @@ func Labels(c *v1alpha1.EtcdCluster) map[string]string {
 	return labels
 }
 
-// MemberLabels are on a member's Pod, volume and Secret; a Secret has no incarnation.
-func MemberLabels(c *v1alpha1.EtcdCluster, member, incarnation string) map[string]string {
-	labels := Labels(c)
+// ownLabels say of which cluster an object is by labels that nobody else selects by.
+func ownLabels(c *v1alpha1.EtcdCluster, component string) map[string]string {
+	return map[string]string{
+		v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue, v1alpha1.LabelComponent: component,
+		v1alpha1.LabelCluster: c.Name, v1alpha1.LabelClusterUID: string(c.UID),
+	}
+}
+
+// dataLabels are on volumes and authorities.
+func dataLabels(c *v1alpha1.EtcdCluster) map[string]string {
+	labels := ownLabels(c, v1alpha1.ComponentMember)
+	labels[v1alpha1.LabelName] = v1alpha1.NameValue
+	return labels
+}
+
+// ofMember adds which member an object is of; one that is of no incarnation, such as a Secret, names none.
+func ofMember(labels map[string]string, member, incarnation string) map[string]string {
 	labels[v1alpha1.LabelMember] = member
 	if incarnation != "" {
 		labels[v1alpha1.LabelIncarnation] = incarnation
 	}
 	return labels
+}
+
+// MemberLabels are on a member's Pod and Secret.
+func MemberLabels(c *v1alpha1.EtcdCluster, member, incarnation string) map[string]string {
+	return ofMember(Labels(c), member, incarnation)
+}
+
+// SelectorsOf find together what says that it is of a cluster: data and tasks, and members' Pods. Data and tasks of a
+// release before there was LabelCluster say it as members' Pods do.
+func SelectorsOf(cluster string) []labels.Selector {
+	ours := labels.SelectorFromSet(labels.Set{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue})
+	named := func(label string) labels.Requirement {
+		requirement, err := labels.NewRequirement(label, selection.Equals, []string{cluster})
+		if err != nil {
+			panic(err) // the name of a cluster is shorter than a label may be
+		}
+		return *requirement
+	}
+	unnamed, err := labels.NewRequirement(v1alpha1.LabelCluster, selection.DoesNotExist, nil)
+	if err != nil {
+		panic(err)
+	}
+	return []labels.Selector{ours.Add(named(v1alpha1.LabelCluster)), ours.Add(named(v1alpha1.LabelInstance), *unnamed)}
 }
 
 // PodLabels are all labels of a member's Pod but its role: the user's, and ours over them.

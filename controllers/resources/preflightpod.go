@@ -33,15 +33,19 @@ func BuildPreflightPod(c *v1alpha1.EtcdCluster, s PreflightStart) *corev1.Pod {
 	store := mountStore(s.Store, true)
 	step := agentTask(StepPreflight, s.AgentImage, s.args(c, store.args))
 	step.ImagePullPolicy, step.VolumeMounts = s.PullPolicy, store.mounts
-	pod := &corev1.Pod{ObjectMeta: ownedMeta(c, PreflightPod(c.Name))}
-	pod.Labels = taskLabels(c, v1alpha1.ComponentPreflight)
-	pod.Annotations = map[string]string{v1alpha1.AnnotationRestoreHash: s.Hash}
-	pod.Spec = taskPod(step)
-	placeTask(&pod.Spec, c)
+	pod := podOf(c, PreflightPod(c.Name), taskPod(c, v1alpha1.ComponentPreflight, nil, step))
+	pod.Annotations[v1alpha1.AnnotationRestoreHash] = s.Hash
 	pod.Spec.Volumes = store.volumes
 	pod.Spec.ImagePullSecrets = s.PullSecrets
 	pod.Spec.ActiveDeadlineSeconds = new(preflightDeadline)
 	pod.Spec.TerminationGracePeriodSeconds = new(restoreGraceSeconds)
+	return pod
+}
+
+// podOf is a Pod of the cluster that no Job makes.
+func podOf(c *v1alpha1.EtcdCluster, name string, template corev1.PodTemplateSpec) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: ownedMeta(c, name), Spec: template.Spec}
+	pod.Labels, pod.Annotations = template.Labels, template.Annotations
 	return pod
 }
 

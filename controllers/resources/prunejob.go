@@ -64,8 +64,8 @@ func ScheduledAt(job string) time.Time {
 // BuildPruneJob builds the Job that removes from the schedule's store what its retention does not keep. It looks at the
 // backups of this cluster, by its UID, that this schedule made, and mounts nothing of the cluster.
 func BuildPruneJob(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, p PruneStart) *batchv1.Job {
-	pod := taskPod(pruneStep(s, c, p))
-	pod.ImagePullSecrets, pod.Volumes = p.PullSecrets, mountStore(s.Spec.Store, false).volumes
+	pod := taskPod(c, ComponentPrune, s.Spec.Tasks, pruneStep(s, c, p))
+	pod.Spec.ImagePullSecrets, pod.Spec.Volumes = p.PullSecrets, mountStore(s.Spec.Store, false).volumes
 	job := scheduledJobOf(s, c, ComponentPrune, p.Deadline, pod)
 	job.Name = PruneJob(s, p.At)
 	return job
@@ -73,9 +73,9 @@ func BuildPruneJob(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, p Pr
 
 // scheduledJobOf is what all Jobs of a schedule have, but their names.
 func scheduledJobOf(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, component string, deadline time.Duration,
-	pod corev1.PodSpec) *batchv1.Job {
-	pod.TerminationGracePeriodSeconds = new(int64(scheduledGraceSeconds))
-	job := taskJob(c, metav1.ObjectMeta{
+	pod corev1.PodTemplateSpec) *batchv1.Job {
+	pod.Spec.TerminationGracePeriodSeconds = new(int64(scheduledGraceSeconds))
+	job := taskJob(metav1.ObjectMeta{
 		Namespace: s.Namespace, Labels: merged(taskLabels(c, component),
 			map[string]string{v1alpha1.LabelSchedule: s.Name}),
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s,

@@ -29,8 +29,8 @@ func BuildVolume(c *v1alpha1.EtcdCluster, v Volume) *corev1.PersistentVolumeClai
 			}},
 		},
 	}
-	claim.Labels = MemberLabels(c, v.Name, v.Incarnation)
-	claim.Annotations = map[string]string{v1alpha1.AnnotationInputs: v.Inputs}
+	claim.Labels = ofMember(claim.Labels, v.Name, v.Incarnation)
+	claim.Annotations[v1alpha1.AnnotationInputs] = v.Inputs
 	if v.Request != "" {
 		claim.Annotations[v1alpha1.AnnotationRequest] = v.Request
 	}
@@ -45,7 +45,8 @@ func BuildVolume(c *v1alpha1.EtcdCluster, v Volume) *corev1.PersistentVolumeClai
 
 // dataMeta is the metadata of volumes and authorities.
 func dataMeta(c *v1alpha1.EtcdCluster, name string) metav1.ObjectMeta {
-	meta := metav1.ObjectMeta{Namespace: c.Namespace, Name: name, Labels: Labels(c)}
+	meta := metav1.ObjectMeta{Namespace: c.Namespace, Name: name, Labels: dataLabels(c),
+		Annotations: v1alpha1.LeftAlone()}
 	if c.Spec.DeletionPolicyOrDefault() == v1alpha1.DeletionDelete {
 		meta.OwnerReferences = []metav1.OwnerReference{DataOwnerReference(c)}
 	}

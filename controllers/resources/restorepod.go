@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
@@ -63,17 +62,15 @@ func BuildRestorePod(c *v1alpha1.EtcdCluster, s RestoreStart) (*corev1.Pod, erro
 	for i := range steps {
 		steps[i].Resources = *requirements.DeepCopy()
 	}
-	pod := &corev1.Pod{ObjectMeta: ownedMeta(c, RestorePod(s.Member))}
-	pod.Labels = PodLabels(c, s.Member, s.Incarnation) // the user's too: affinities may go by them
-	pod.Labels[v1alpha1.LabelComponent] = v1alpha1.ComponentRestore
-	pod.Annotations = merged(userAnnotations(c), map[string]string{
+	pod := podOf(c, RestorePod(s.Member), taskPod(c, v1alpha1.ComponentRestore, nil, steps...))
+	pod.Labels = ofMember(pod.Labels, s.Member, s.Incarnation)
+	pod.Annotations = merged(pod.Annotations, map[string]string{
 		v1alpha1.AnnotationInputs: s.Inputs.Canonical(), v1alpha1.AnnotationRestoreHash: s.Hash,
 	})
-	pod.Spec = taskPod(steps...)
 	pod.Spec.Volumes = append([]corev1.Volume{claimed(dataVolume, s.Member)}, s.sourceVolumes(c)...)
 	schedule(&pod.Spec, c, s.Inputs.Pod)
 	pod.Spec.TerminationGracePeriodSeconds = new(restoreGraceSeconds)
-	besideMembers(&pod.Spec, s.Incarnation)
+	besideMembers(&pod.Spec, c, s)
 	pod.Spec.ImagePullSecrets = pullSecrets(s.Inputs)
 	return pod, nil
 }
@@ -134,46 +131,4 @@ func (s RestoreStart) restoreArgs(c *v1alpha1.EtcdCluster) []string {
 		return args
 	}
 	return append(args, s.bumpArg(), "--mark-compacted")
-}
-
-// besideMembers makes what says "apart from members" mean the Pods that restore members as well: where they land, their
-// volumes stay, and with them the members. Those of another incarnation are gone when these start, and take no place
-// from them.
-func besideMembers(spec *corev1.PodSpec, incarnation string) {
-	for i := range spec.TopologySpreadConstraints {
-		countRestores(spec.TopologySpreadConstraints[i].LabelSelector, incarnation)
-	}
-	if spec.Affinity == nil {
-		return
-	}
-	if together := spec.Affinity.PodAffinity; together != nil {
-		countRestoresIn(together.RequiredDuringSchedulingIgnoredDuringExecution,
-			together.PreferredDuringSchedulingIgnoredDuringExecution, incarnation)
-	}
-	if apart := spec.Affinity.PodAntiAffinity; apart != nil {
-		countRestoresIn(apart.RequiredDuringSchedulingIgnoredDuringExecution,
-			apart.PreferredDuringSchedulingIgnoredDuringExecution, incarnation)
-	}
-}
-
-func countRestoresIn(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm,
-	incarnation string) {
-	for i := range required {
-		countRestores(required[i].LabelSelector, incarnation)
-	}
-	for i := range preferred {
-		countRestores(preferred[i].PodAffinityTerm.LabelSelector, incarnation)
-	}
-}
-
-func countRestores(selector *metav1.LabelSelector, incarnation string) {
-	if selector == nil || selector.MatchLabels[v1alpha1.LabelComponent] != v1alpha1.ComponentMember {
-		return
-	}
-	delete(selector.MatchLabels, v1alpha1.LabelComponent)
-	selector.MatchLabels[v1alpha1.LabelIncarnation] = incarnation
-	selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{
-		Key: v1alpha1.LabelComponent, Operator: metav1.LabelSelectorOpIn,
-		Values: []string{v1alpha1.ComponentMember, v1alpha1.ComponentRestore},
-	})
 }

@@ -209,12 +209,6 @@ func TestARestoreRunsWhereItsMemberWillRun(t *testing.T) {
 		}
 	}
 
-	for key, value := range c.Spec.Pod.Labels {
-		if restore.Labels[key] != value {
-			t.Errorf("an affinity that goes by %s=%s passes it over", key, value)
-		}
-	}
-
 	// Two restores keep apart like two members, and from members: their volumes stay where they land.
 	plain := mustRestorePod(t, cluster(), restoring(cluster(), stored()))
 	selectors := []*metav1.LabelSelector{restore.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[0].LabelSelector}

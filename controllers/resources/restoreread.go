@@ -25,13 +25,12 @@ func Pulling(c *v1alpha1.EtcdCluster) (corev1.PullPolicy, []corev1.LocalObjectRe
 	return pullPolicy(inputs), pullSecrets(inputs)
 }
 
-// lostTaskLabels are the same of a Pod of a restore. It is no member's Pod, although its name may look like one.
-func lostTaskLabels(c *v1alpha1.EtcdCluster, pod *corev1.Pod) map[string]string {
-	component := v1alpha1.ComponentPreflight
-	if _, ok := RestoredMember(pod.Name); ok {
-		component = v1alpha1.ComponentRestore
+// taskOf is the component that a Pod of a restore is, by its name.
+func taskOf(pod string) string {
+	if _, ok := RestoredMember(pod); ok {
+		return v1alpha1.ComponentRestore
 	}
-	return lacking(pod.Labels, taskLabels(c, component))
+	return v1alpha1.ComponentPreflight
 }
 
 // IsTask reports whether a Pod of the cluster is one of a restore, by its name.

@@ -1,7 +1,7 @@
 package resources
 
 import (
-	"maps"
+	"cmp"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -29,7 +29,6 @@ func task(name, image string, command, args []string) corev1.Container {
 		Command:         command,
 		Args:            args,
 		SecurityContext: containerSecurity(),
-		Resources:       agentResources(),
 
 		TerminationMessagePath:   corev1.TerminationMessagePathDefault,
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
@@ -49,25 +48,103 @@ func agentResources() corev1.ResourceRequirements {
 	}}
 }
 
-// taskPod is what all Pods of tasks have; the steps run one after the other. They are never restarted in place: etcdutl
-// refuses what it left half done, and a new Pod begins with removing it.
-func taskPod(steps ...corev1.Container) corev1.PodSpec {
-	last := len(steps) - 1
-	return corev1.PodSpec{
-		RestartPolicy:                corev1.RestartPolicyNever,
-		AutomountServiceAccountToken: new(false),
-		EnableServiceLinks:           new(false),
-		SecurityContext:              podSecurity(),
-		InitContainers:               steps[:last:last],
-		Containers:                   steps[last:],
-	}
+// withoutProxies are labels and annotations by which service meshes leave a Pod alone. A proxy never ends, and in the
+// way of a step that begins before it, nothing is reached (istio.io/docs/setup/additional-setup/sidecar-injection,
+// linkerd.io/docs/features/proxy-injection, kuma.io/docs/data-plane-proxy, consul.io/docs/k8s/annotations-and-labels).
+func withoutProxies() (labels, annotations map[string]string) {
+	return map[string]string{"sidecar.istio.io/inject": "false", "kuma.io/sidecar-injection": "disabled"},
+		map[string]string{"sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled",
+			"consul.hashicorp.com/connect-inject": "false"}
 }
 
-// taskJob makes Pods of a task, one after the other, until one succeeds. The Pods run on the nodes of the cluster's
-// members, and have the labels of the Job.
-func taskJob(c *v1alpha1.EtcdCluster, meta metav1.ObjectMeta, retries int32, deadline time.Duration,
-	pod corev1.PodSpec) *batchv1.Job {
-	placeTask(&pod, c)
+// taskSettings are a cluster's, and over them those of a backup or a schedule: each key of labels and annotations, and
+// every other field as a whole.
+func taskSettings(c *v1alpha1.EtcdCluster, over *v1alpha1.TaskSpec) v1alpha1.TaskSpec {
+	labels, annotations := withoutProxies()
+	all := v1alpha1.TaskSpec{Labels: labels, Annotations: annotations}
+	for _, layer := range []*v1alpha1.TaskSpec{c.Spec.Tasks, over} {
+		if layer == nil {
+			continue
+		}
+		l := layer.DeepCopy()
+		all.Labels, all.Annotations = merged(all.Labels, l.Labels), merged(all.Annotations, l.Annotations)
+		all.Resources = cmp.Or(l.Resources, all.Resources)
+		all.ServiceAccountName = cmp.Or(l.ServiceAccountName, all.ServiceAccountName)
+		all.PriorityClassName = cmp.Or(l.PriorityClassName, all.PriorityClassName)
+		if l.Env != nil {
+			all.Env = l.Env
+		}
+		if l.NodeSelector != nil {
+			all.NodeSelector = l.NodeSelector
+		}
+		if l.Tolerations != nil {
+			all.Tolerations = l.Tolerations
+		}
+	}
+	return all
+}
+
+// taskLabels are on a task's Job and on its Pods. No selector of the cluster's Services and budget fits them, and none
+// that people keep members apart by.
+func taskLabels(c *v1alpha1.EtcdCluster, component string) map[string]string {
+	return ownLabels(c, component)
+}
+
+// taskPod describes the Pods of a task. Its steps run one after the other, wherever the cluster's members may. They are
+// never restarted in place: etcdutl refuses what it left half done, and a new Pod begins with removing it.
+func taskPod(c *v1alpha1.EtcdCluster, component string, over *v1alpha1.TaskSpec,
+	steps ...corev1.Container) corev1.PodTemplateSpec {
+	settings := taskSettings(c, over)
+	for i := range steps {
+		steps[i].Env = append(taskEnv(settings), steps[i].Env...)
+		if steps[i].Resources.Requests == nil && steps[i].Resources.Limits == nil {
+			steps[i].Resources = taskResources(settings)
+		}
+	}
+	last := len(steps) - 1
+	pod := corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: merged(settings.Labels, taskLabels(c, component)),
+			Annotations: settings.Annotations},
+		Spec: corev1.PodSpec{
+			RestartPolicy:                corev1.RestartPolicyNever,
+			ServiceAccountName:           settings.ServiceAccountName,
+			AutomountServiceAccountToken: new(false),
+			EnableServiceLinks:           new(false),
+			SecurityContext:              podSecurity(),
+			InitContainers:               steps[:last:last],
+			Containers:                   steps[last:],
+		},
+	}
+	placeTask(&pod.Spec, c, settings)
+	return pod
+}
+
+func taskEnv(settings v1alpha1.TaskSpec) []corev1.EnvVar {
+	var env []corev1.EnvVar
+	for _, variable := range settings.Env {
+		env = append(env, corev1.EnvVar{Name: variable.Name, Value: literal(variable.Value)})
+	}
+	return env
+}
+
+// taskResources are as the settings ask for. Amounts that are none are refused before, and keep no backup from being
+// taken.
+func taskResources(settings v1alpha1.TaskSpec) corev1.ResourceRequirements {
+	asked := resourceInputs(settings.Resources)
+	if asked == nil {
+		return agentResources()
+	}
+	asked.Claims = nil
+	resources, err := asked.requirements()
+	if err != nil {
+		return agentResources()
+	}
+	return resources
+}
+
+// taskJob makes Pods of a task, one after the other, until one succeeds.
+func taskJob(meta metav1.ObjectMeta, retries int32, deadline time.Duration, pod corev1.PodTemplateSpec) *batchv1.Job {
+	pod.Labels = merged(pod.Labels, meta.Labels)
 	return &batchv1.Job{
 		ObjectMeta: meta,
 		Spec: batchv1.JobSpec{
@@ -76,42 +153,43 @@ func taskJob(c *v1alpha1.EtcdCluster, meta metav1.ObjectMeta, retries int32, dea
 			// A Pod on a node that died stays Terminating for as long as the node is away; another need not wait for
 			// it, since no attempt writes what another one writes.
 			PodReplacementPolicy: new(batchv1.TerminatingOrFailed),
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(meta.Labels)},
-				Spec: pod},
+			Template:             pod,
 		},
 	}
 }
 
 // placeTask lets a task run wherever the cluster's members may, and nowhere else: other nodes may be out of reach of
 // its network and its images, or of another system. What keeps members apart from each other says nothing of a task.
-func placeTask(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster) {
-	spec.Tolerations = taskTolerations(c)
-	if c.Spec.Pod == nil {
+func placeTask(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster, settings v1alpha1.TaskSpec) {
+	members := v1alpha1.PodSpec{}
+	if c.Spec.Pod != nil {
+		members = *c.Spec.Pod.DeepCopy()
+	}
+	spec.PriorityClassName = cmp.Or(settings.PriorityClassName, members.PriorityClassName)
+	spec.Tolerations = patience()
+	if settings.Tolerations == nil {
+		settings.Tolerations = members.Tolerations
+	}
+	spec.Tolerations = append(spec.Tolerations, settings.Tolerations...)
+	if settings.NodeSelector != nil {
+		spec.NodeSelector = settings.NodeSelector
 		return
 	}
-	spec.NodeSelector = maps.Clone(c.Spec.Pod.NodeSelector)
-	spec.PriorityClassName = c.Spec.Pod.PriorityClassName
-	if affinity := c.Spec.Pod.Affinity; affinity != nil && affinity.NodeAffinity != nil {
-		spec.Affinity = &corev1.Affinity{NodeAffinity: affinity.NodeAffinity.DeepCopy()}
+	spec.NodeSelector = members.NodeSelector
+	if affinity := members.Affinity; affinity != nil && affinity.NodeAffinity != nil {
+		spec.Affinity = &corev1.Affinity{NodeAffinity: affinity.NodeAffinity}
 	}
 }
 
 // deadNodeSeconds is how long a task waits for a node that does not answer: it is cheaper to begin anew elsewhere.
 const deadNodeSeconds = 30
 
-// taskTolerations are the members', so that a task can run where they do, and a short patience with a dead node: of
-// several that fit a taint, the shortest time counts (kubernetes/kubernetes:pkg/controller/tainteviction
-// getMinTolerationTime).
-func taskTolerations(c *v1alpha1.EtcdCluster) []corev1.Toleration {
+// patience is a short one with a dead node: of several tolerations that fit a taint, the shortest time counts
+// (kubernetes/kubernetes:pkg/controller/tainteviction getMinTolerationTime).
+func patience() []corev1.Toleration {
 	tolerations := defaultTolerations()
 	for i := range tolerations {
 		tolerations[i].TolerationSeconds = new(int64(deadNodeSeconds))
-	}
-	if c.Spec.Pod == nil {
-		return tolerations
-	}
-	for _, toleration := range c.Spec.Pod.Tolerations {
-		tolerations = append(tolerations, *toleration.DeepCopy())
 	}
 	return tolerations
 }
@@ -119,11 +197,6 @@ func taskTolerations(c *v1alpha1.EtcdCluster) []corev1.Toleration {
 // wholeSeconds rounds up, and is never zero: Kubernetes takes no such deadline.
 func wholeSeconds(d time.Duration) int64 {
 	return max(1, int64((d+time.Second-1)/time.Second))
-}
-
-// taskLabels are on a task's Job and on its Pods. No selector of the cluster's Services and budget fits them.
-func taskLabels(c *v1alpha1.EtcdCluster, component string) map[string]string {
-	return merged(Labels(c), map[string]string{v1alpha1.LabelComponent: component})
 }
 
 func mountedSecret(volume, secret string) corev1.Volume {

@@ -32,12 +32,12 @@ func BuildTestRestoreJob(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster
 	store := mountStore(s.Spec.Store, true)
 	fetch := slices.Concat([]string{StepFetch}, store.args, []string{"--newest"}, clusterArgs(c),
 		[]string{"--schedule=" + s.Name})
-	pod := taskPod(
+	pod := taskPod(c, ComponentTestRestore, s.Spec.Tasks,
 		scratchStep(StepFetch, t.BackupStart, fetch, store.mounts), restoreStep(t.BackupStart),
 		scratchStep(StepCompare, t.BackupStart, []string{StepCompare, "--proof-only"}, nil),
 	)
-	pod.ImagePullSecrets = t.PullSecrets
-	pod.Volumes = append([]corev1.Volume{scratchOf(c)}, store.volumes...)
+	pod.Spec.ImagePullSecrets = t.PullSecrets
+	pod.Spec.Volumes = append([]corev1.Volume{scratchOf(c)}, store.volumes...)
 	job := scheduledJobOf(s, c, ComponentTestRestore, t.Deadline, pod)
 	job.Name = TestRestoreJob(s, t.At)
 	return job

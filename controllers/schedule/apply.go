@@ -13,6 +13,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
+	"github.com/etcdsteward/etcd-steward/controllers/kit/jobs"
 	"github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
@@ -36,10 +37,11 @@ func (r *Reconciler) createRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedu
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: s.Namespace, Name: run.Name,
 			Labels: map[string]string{
-				v1alpha1.LabelName: v1alpha1.NameValue, v1alpha1.LabelInstance: s.Spec.ClusterRef.Name,
+				v1alpha1.LabelName: v1alpha1.NameValue, v1alpha1.LabelCluster: s.Spec.ClusterRef.Name,
 				v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue,
 				v1alpha1.LabelComponent: v1alpha1.ComponentBackup, v1alpha1.LabelSchedule: s.Name,
 			},
+			Annotations: v1alpha1.LeftAlone(),
 		},
 		Spec: s.Spec.BackupSpec(),
 	}
@@ -66,6 +68,8 @@ func (r *Reconciler) applyChore(ctx context.Context, s *v1alpha1.EtcdBackupSched
 			annotation = v1alpha1.AnnotationLastTest
 		}
 		return r.Annotate(ctx, s, annotation, change.Record.Encode())
+	case plan.EndTask:
+		return jobs.End(ctx, &r.Frame, s, change.Job, change.EndTask)
 	case plan.BeginPrune:
 		return r.beginPrune(ctx, s, change)
 	case plan.BeginTest:

@@ -124,6 +124,34 @@ const (
 	restoredNewest = `{"key":"etcd/n/snapshot.db","sizeBytes":1,"revision":7,"startedAt":"2026-03-01T12:00:00Z"}`
 )
 
+func TestAJobOfAScheduleIsOverWhenItsStepsAreWhateverElseRunsInThePod(t *testing.T) {
+	w := newScheduleWorld(t, hourly(keepingTwo), jobworld.Serving()...)
+	w.hours(3)
+	w.looks(2)
+	w.ends(keptTwo, "")
+	for _, job := range w.Jobs() {
+		if resources.IsControlledBy(&job, "uid-hourly") {
+			job.Status.Conditions = nil // Kubernetes waits for the proxy
+			if err := w.Kube.Status().Update(t.Context(), &job); err != nil {
+				t.Fatal(err)
+			}
+			pod := &corev1.Pod{}
+			if err := w.Kube.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: job.Name + "-x"}, pod); err != nil {
+				t.Fatal(err)
+			}
+			w.Report(w.Inject(pod), corev1.PodRunning, w.Ended(0, keptTwo))
+		}
+	}
+	w.looks(5)
+	w.conditionIs("Retained", "True Applied")
+	w.Now = w.Now.Add(time.Minute)
+	w.looks(5)
+	if job := w.running(); job != nil {
+		t.Errorf("%s goes on for ever", job.Name)
+	}
+	w.conditionIs("Retained", "True Applied")
+}
+
 func TestASchedulesJobPrunesItsStoreAndTheEtcdBackupsOfWhatIsGoneAreDeleted(t *testing.T) {
 	w := newScheduleWorld(t, hourly(keepingTwo), jobworld.Serving()...)
 	w.hours(3)

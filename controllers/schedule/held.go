@@ -38,12 +38,12 @@ func heldBy(birth record.Birth) []string {
 
 // hasNotChosen reports whether a preflight looks for the newest backup of a cluster.
 func hasNotChosen(pod *corev1.Pod, cluster *v1alpha1.EtcdCluster) bool {
-	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+	if phase := resources.TaskPhase(pod); phase == corev1.PodSucceeded || phase == corev1.PodFailed {
 		return false
 	}
 	asked := "--latest-of=" + cluster.Namespace + "/" + cluster.Name
-	return slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool {
-		return slices.Contains(c.Args, asked)
+	return slices.ContainsFunc(resources.Steps(pod), func(s resources.Step) bool {
+		return slices.Contains(s.Args, asked)
 	})
 }
 
@@ -52,8 +52,8 @@ func chosenBy(pod *corev1.Pod) string {
 	var manifest struct {
 		Key string `json:"key"`
 	}
-	for _, status := range pod.Status.ContainerStatuses {
-		if ended := status.State.Terminated; ended != nil && json.Unmarshal([]byte(ended.Message), &manifest) != nil {
+	for _, step := range resources.Steps(pod) {
+		if ended := step.State.Terminated; ended != nil && json.Unmarshal([]byte(ended.Message), &manifest) != nil {
 			return ""
 		}
 	}

@@ -160,7 +160,9 @@ func (r *Reconciler) choreOf(
 		reader = r.Live
 	}
 	pods, err := jobs.PodsOf(ctx, reader, job, v1alpha1.LabelSchedule)
-	if out.Pods = jobs.AttemptsOf(pods); err == nil && out.End == backup.JobRuns {
+	out.Pods = jobs.AttemptsOf(pods)
+	out.Job = jobs.ByAttempts(out.Job, out.Pods)
+	if err == nil && out.End == backup.JobRuns {
 		out.Trouble = jobs.Explain(ctx, r.Live, job, pods, out.Pods)
 	}
 	return &out, err

@@ -201,9 +201,13 @@ func deleteCluster(ctx context.Context, c *world.Cluster) {
 // deleteAll deletes every object of a kind that was made for the cluster.
 func deleteAll(ctx context.Context, list client.ObjectList, c *world.Cluster) {
 	GinkgoHelper()
-	Expect(kube.Client.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels{v1alpha1.LabelInstance: c.Name})).To(Succeed())
-	Expect(apimeta.EachListItem(list, func(object runtime.Object) error {
-		return client.IgnoreNotFound(kube.Client.Delete(ctx, object.(client.Object)))
+	Expect(kube.Client.List(ctx, list, client.InNamespace(c.Namespace))).To(Succeed())
+	Expect(apimeta.EachListItem(list, func(item runtime.Object) error {
+		object := item.(client.Object)
+		if v1alpha1.ClusterOf(object.GetLabels()) != c.Name {
+			return nil
+		}
+		return client.IgnoreNotFound(kube.Client.Delete(ctx, object))
 	})).To(Succeed())
 }
 

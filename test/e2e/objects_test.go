@@ -58,7 +58,7 @@ func awaitPodGone(ctx context.Context, c *world.Cluster, pod *corev1.Pod) {
 func volumes(ctx context.Context, c *world.Cluster) map[string]types.UID {
 	GinkgoHelper()
 	list := &corev1.PersistentVolumeClaimList{}
-	Expect(kube.Client.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels{"app.kubernetes.io/instance": c.Name})).To(Succeed())
+	Expect(kube.Client.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: c.Name})).To(Succeed())
 	uids := map[string]types.UID{}
 	for i := range list.Items {
 		if list.Items[i].Labels[v1alpha1.LabelKept] == "" {

@@ -96,7 +96,7 @@ func restorePods(ctx context.Context, cluster *world.Cluster) []corev1.Pod {
 	GinkgoHelper()
 	var list corev1.PodList
 	Expect(kube.Client.List(ctx, &list, client.InNamespace(story.Namespace), client.MatchingLabels{
-		v1alpha1.LabelInstance: cluster.Name, v1alpha1.LabelComponent: v1alpha1.ComponentRestore,
+		v1alpha1.LabelCluster: cluster.Name, v1alpha1.LabelComponent: v1alpha1.ComponentRestore,
 	})).To(Succeed())
 	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	Expect(list.Items).To(HaveLen(3))

@@ -70,7 +70,7 @@ func taskPods(ctx context.Context, cluster *world.Cluster) []string {
 	for _, component := range []string{v1alpha1.ComponentPreflight, v1alpha1.ComponentRestore} {
 		var pods corev1.PodList
 		Expect(kube.Client.List(ctx, &pods, client.InNamespace(story.Namespace), client.MatchingLabels{
-			v1alpha1.LabelInstance: cluster.Name, v1alpha1.LabelComponent: component,
+			v1alpha1.LabelCluster: cluster.Name, v1alpha1.LabelComponent: component,
 		})).To(Succeed())
 		for _, pod := range pods.Items {
 			names = append(names, pod.Name)

@@ -238,9 +238,23 @@ func (w *World) Report(pod *corev1.Pod, phase corev1.PodPhase, states ...corev1.
 		}
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: pod.Spec.Containers[0].Name, State: state})
 	}
+	for _, proxy := range pod.Spec.Containers[1:] {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses,
+			corev1.ContainerStatus{Name: proxy.Name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})
+	}
 	if err := w.Kube.Status().Update(w.T.Context(), pod); err != nil {
 		w.T.Fatal(err)
 	}
+}
+
+// Inject puts a container into a Pod, as the webhook of a mesh does. It runs for ever.
+func (w *World) Inject(pod *corev1.Pod) *corev1.Pod {
+	w.T.Helper()
+	pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "mesh-proxy"})
+	if err := w.Kube.Update(w.T.Context(), pod); err != nil {
+		w.T.Fatal(err)
+	}
+	return pod
 }
 
 // Warn is an event about an object.

@@ -37,6 +37,10 @@ type RecordOutcome struct{ Outcome Outcome }
 // ReleaseJob gives a Job whose outcome is recorded a time to live.
 type ReleaseJob struct{ UID string }
 
+// LeaveAlone takes from an EtcdBackup that a schedule made what others take it for theirs by.
+type LeaveAlone struct{}
+
+func (LeaveAlone) change()    {}
 func (CreateJob) change()     {}
 func (RecordJob) change()     {}
 func (RecordOutcome) change() {}

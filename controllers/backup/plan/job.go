@@ -154,6 +154,17 @@ func jobSuspended(o Observation) *Decision {
 			"there is room.").troubled()
 }
 
+// attemptLingers ends a Pod of which a step failed and something else goes on running: no other is made before.
+func attemptLingers(o Observation) *Decision {
+	change, recheck := o.Job.ToEnd(o.Attempts, o.Now)
+	if change == nil && recheck == 0 {
+		return nil
+	}
+	d := jobRunning(o)
+	d.Change, d.Recheck = change, words.Sooner(whileRunning, recheck)
+	return d
+}
+
 // jobRunning shows how far it is, or why it does not get on.
 func jobRunning(o Observation) *Decision {
 	if !o.Job.Exists {
@@ -175,9 +186,6 @@ func jobRunning(o Observation) *Decision {
 	case latest.Trouble != nil && o.Now.Sub(latest.waitsSince()) >= patience:
 		d.Stage, d.Reason, d.Message, d.Trouble = stageOf(*latest), latest.Trouble.Reason,
 			words.Bounded(latest.Trouble.Message), true
-	case latest.isThrough():
-		d.Stage, d.Reason, d.Message = stages[latest.Steps[len(latest.Steps)-1].Name], ReasonRunning,
-			"All steps are done; the Job is about to end."
 	default:
 		d.Stage, d.Reason, d.Message = stageOf(*latest), ReasonStarting, "The next step of the backup is starting."
 	}
@@ -226,9 +234,4 @@ func stageOf(a Attempt) string {
 		}
 	}
 	return StageStarting
-}
-
-// isThrough reports an attempt whose steps are all done, whether its Pod says so already or not.
-func (a Attempt) isThrough() bool {
-	return len(a.Steps) > 0 && !slices.ContainsFunc(a.Steps, func(s Step) bool { return s.State != StepDone })
 }

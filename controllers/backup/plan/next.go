@@ -17,9 +17,9 @@ const (
 
 // rules in the order of doc.go; the first that speaks wins.
 var rules = []func(Observation) *Decision{
-	deleting, recorded, recordTakenAway,
+	deleting, leaveAlone, recorded, recordTakenAway,
 	otherOperator, recordUnreadable, nameTaken,
-	recordJob, jobFinished, jobOverdue, jobSuspended, jobRunning,
+	recordJob, jobFinished, jobOverdue, jobSuspended, attemptLingers, jobRunning,
 	jobDeleted,
 	deadlineExceeded, claimOfAMember, clusterMissing, agentImageMissing, createJob,
 }
@@ -54,6 +54,16 @@ func deleting(o Observation) *Decision {
 	return d
 }
 
+// leaveAlone is for what a release before made, which tools that delete what is in no repository take for theirs.
+func leaveAlone(o Observation) *Decision {
+	if !o.Backup.Marked {
+		return nil
+	}
+	d := waits(StageStarting, ReasonStarting, "The labels of the EtcdBackup are put right.")
+	d.Change, d.Recheck = LeaveAlone{}, afterChange
+	return d
+}
+
 // recordUnreadable makes no Job: the backup may have run. When its Job, if there is one, is over too, it has failed, so
 // that a schedule does not wait for it for good.
 func recordUnreadable(o Observation) *Decision {
@@ -82,7 +92,11 @@ func recorded(o Observation) *Decision {
 	if o.Record.Outcome.Complete {
 		d.Stage = StageComplete
 	}
-	if o.Job.Exists && !o.Job.Foreign && o.Job.Kept && o.Job.End != JobRuns {
+	switch {
+	case !o.Job.Exists || o.Job.Foreign || o.Job.End == JobRuns:
+	case o.Job.Open:
+		d.Change, d.Recheck = o.Job.ToEnd(o.Attempts, o.Now)
+	case o.Job.Kept:
 		d.Change, d.Recheck = ReleaseJob{UID: o.Job.UID}, afterChange
 	}
 	return d

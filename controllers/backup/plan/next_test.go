@@ -43,6 +43,14 @@ func complete(o *Observation) {
 	o.Job.End = JobComplete
 }
 
+// open is a Job whose steps went well, and which Kubernetes has not ended.
+func open(o *Observation) {
+	complete(o)
+	o.Job.Open = true
+}
+
+func late(o *Observation) { o.Now = now.Add(2 * time.Minute) }
+
 func gaveUp(reason string) func(*Observation) {
 	return func(o *Observation) {
 		recordedJob(o)
@@ -76,12 +84,12 @@ func attempt(states ...StepState) Attempt {
 }
 
 func (a Attempt) succeeded() Attempt {
-	a.Ended, a.Good = true, true
+	a.Ended, a.Good, a.Pod = true, true, PodSucceeded
 	return a
 }
 
 func (a Attempt) broken(message string) Attempt {
-	a.Ended = true
+	a.Ended, a.Pod = true, PodFailed
 	for i := range a.Steps {
 		if a.Steps[i].State == StepBroken {
 			a.Steps[i].Message = message
@@ -91,7 +99,13 @@ func (a Attempt) broken(message string) Attempt {
 }
 
 func (a Attempt) lost(why string) Attempt {
-	a.Ended, a.Lost = true, why
+	a.Ended, a.Lost, a.Pod = true, why, PodDeleting
+	return a
+}
+
+// beside is an attempt whose steps are over, in a Pod with something else in it.
+func (a Attempt) beside(pod PodState) Attempt {
+	a.Pod = pod
 	return a
 }
 
@@ -109,6 +123,7 @@ const refusedByStore = `{"reason":"CredentialsRefused","message":"The store refu
 
 func TestNext(t *testing.T) {
 	outcome := Outcome{Complete: true, Reason: ReasonVerified, FinishedAt: now, Facts: &Facts{Key: "k"}}
+	whole := attempt(StepDone, StepDone, StepDone, StepDone).succeeded()
 	for _, row := range []struct {
 		name          string
 		o             Observation
@@ -181,10 +196,6 @@ func TestNext(t *testing.T) {
 		{"a comparison under way is shown", seen(recordedJob, with(attempt(StepDone, StepDone, StepDone, StepRuns))), StageCompare, ReasonRunning, nil, "", false},
 		{"between two steps the next one is shown", seen(recordedJob, with(attempt(StepDone, StepWaits, StepWaits, StepWaits))),
 			StageFetch, ReasonStarting, nil, "", false},
-		{"a Pod that is done is not said to be starting while its Job does not say so", seen(recordedJob, with(attempt(StepDone, StepDone, StepDone, StepDone).succeeded())),
-			StageCompare, ReasonRunning, nil, "", false},
-		{"nor is one whose steps are done while the Pod does not say so", seen(recordedJob, with(attempt(StepDone, StepDone, StepDone, StepDone))),
-			StageCompare, ReasonRunning, nil, "All steps are done", false},
 		{"a Pod that does not start says why", seen(recordedJob, with(attempt().troubled(ReasonVolumeNotMounted, `secret "s3" not found`))),
 			StageStarting, ReasonVolumeNotMounted, nil, `secret "s3" not found`, true},
 		{"a Pod that is a second old is given time", seen(recordedJob, with(attempt().troubled(ReasonUnschedulable, "no node").young())),
@@ -225,6 +236,15 @@ func TestNext(t *testing.T) {
 
 		{"what is recorded is the outcome, and the Job may go", seen(complete, func(o *Observation) { o.Record.Outcome = &outcome }),
 			StageComplete, ReasonVerified, ReleaseJob{UID: "job-1"}, "", false},
+		{"a Job that Kubernetes is about to end is given the time", seen(open, with(whole.beside(PodRuns)), func(o *Observation) { o.Record.Outcome = &outcome }),
+			StageComplete, ReasonVerified, nil, "", false},
+		{"a Job whose Pod somebody else's container keeps running is ended",
+			seen(open, with(whole.beside(PodRuns)), late, func(o *Observation) { o.Record.Outcome = &outcome }), StageComplete, ReasonVerified, EndTask{UID: "job-1"}, "", false},
+		{"a Job that would make another attempt, since somebody else's container failed, is ended at once",
+			seen(open, with(whole.beside(PodFailed)), func(o *Observation) { o.Record.Outcome = &outcome }), StageComplete, ReasonVerified, EndTask{UID: "job-1"}, "", false},
+		{"a Pod whose step failed is ended when somebody else's container keeps it, so that another attempt is made",
+			seen(recordedJob, with(attempt(StepDone, StepBroken).broken(refusedByStore).beside(PodRuns)), late),
+			StageStarting, ReasonRetrying, EndTask{Pod: "pod"}, "The store refuses the credentials.", true},
 		{"a record that is older than the EtcdBackup is the outcome, and is said to be another's",
 			seen(func(o *Observation) { o.Record.Outcome, o.Backup.Created = &outcome, now.Add(time.Hour) }), StageComplete, ReasonVerified, nil,
 			"Nothing was run: this EtcdBackup was created with the record of an earlier one, which ended at 2026-05-01T12:00:00Z.", false},

@@ -29,6 +29,7 @@ type Backup struct {
 	Deadline  time.Duration // from Created
 	Verify    bool
 	Deleting  bool
+	Marked    bool     // a schedule made it, and others can take it for theirs
 	ClaimOf   string   // the member whose own volume the backup would write to; empty: nobody's
 	Said      string   // what its condition said last: shown when nothing else is known, and never decided from
 	RecordErr string   // why the record cannot be read; empty when it can, and when there is none
@@ -59,6 +60,7 @@ type Job struct {
 	Kept      bool     // it has no time to live
 	Suspended bool     // it makes no Pod until a person says so
 	Trouble   *Trouble // why it has no Pod
+	Open      bool     // it is complete, and Kubernetes has not ended it
 }
 
 // JobEnd is how a Job ended.
@@ -74,15 +76,28 @@ const (
 // Attempt is one Pod of the Job.
 type Attempt struct {
 	Name    string
+	UID     string
 	Created time.Time
-	Ended   bool // no container of it runs, and none will
+	Ended   bool // no step of it runs, and none will
 	Good    bool // it ended and all went well
+	Pod     PodState
 	// Lost says in Kubernetes' words why the Pod as a whole was ended: evicted, for one.
 	Lost     string
 	Steps    []Step   // in the order in which they run
 	Trouble  *Trouble // why it does not start
 	Progress *Progress
 }
+
+// PodState is how the Pod of an attempt stands, whatever its steps say.
+type PodState string
+
+// The states of a Pod.
+const (
+	PodRuns      PodState = ""
+	PodSucceeded PodState = "Succeeded"
+	PodFailed    PodState = "Failed"
+	PodDeleting  PodState = "Deleting"
+)
 
 // Step is one container of an attempt.
 type Step struct {
@@ -91,6 +106,8 @@ type Step struct {
 	Message    string // the container's last words
 	StartedAt  time.Time
 	FinishedAt time.Time
+
+	SaysProgress bool // on a port, how far it is
 }
 
 // StepState is how a step is.
@@ -129,6 +146,17 @@ func (a Attempt) step(name string) Step {
 		return a.Steps[i]
 	}
 	return Step{Name: name, State: StepWaits}
+}
+
+// Over is when the last step that ran ended; zero when none did.
+func (a Attempt) Over() time.Time {
+	var over time.Time
+	for _, step := range a.Steps {
+		if step.FinishedAt.After(over) {
+			over = step.FinishedAt
+		}
+	}
+	return over
 }
 
 // running is the step that runs now.

@@ -38,6 +38,17 @@ func Of(job *batchv1.Job, owner client.Object) backup.Job {
 	return out
 }
 
+// ByAttempts is a Job by what its Pods' steps say, where Kubernetes has not ended it yet: that waits for everything
+// that runs in them.
+func ByAttempts(job backup.Job, attempts []backup.Attempt) backup.Job {
+	for _, a := range attempts {
+		if job.End == backup.JobRuns && a.Good {
+			job.End, job.Open, job.EndedAt = backup.JobComplete, true, a.Over()
+		}
+	}
+	return job
+}
+
 // startFrom takes the image that a member runs: it is on a node already, and its etcdutl reads what that member wrote.
 // It returns how many members there are.
 func startFrom(pods []corev1.Pod, start *resources.BackupStart) int {

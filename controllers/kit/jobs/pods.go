@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // AttemptsOf are a Job's Pods as plain values, in the same order.
@@ -20,31 +21,56 @@ func AttemptsOf(pods []corev1.Pod) []backup.Attempt {
 }
 
 func attemptOfPod(pod *corev1.Pod) backup.Attempt {
+	phase := resources.TaskPhase(pod)
 	a := backup.Attempt{
-		Name: pod.Name, Created: pod.CreationTimestamp.Time, Good: pod.Status.Phase == corev1.PodSucceeded,
-		Ended: pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+		Name: pod.Name, UID: string(pod.UID), Created: pod.CreationTimestamp.Time, Good: phase == corev1.PodSucceeded,
+		Ended: phase == corev1.PodSucceeded || phase == corev1.PodFailed, Pod: podState(pod),
 	}
-	if pod.Status.Phase == corev1.PodFailed && pod.Status.Reason != "" {
-		a.Lost = strings.TrimSuffix(pod.Status.Reason+": "+pod.Status.Message, ": ")
-	}
-	// it may take as long as its node is away; the Job does not wait for it
-	if pod.DeletionTimestamp != nil && !a.Ended {
-		a.Ended, a.Lost = true, "Deleted: the Pod is being deleted"
-	}
-	statuses := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
-	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-		step := backup.Step{Name: container.Name, State: backup.StepWaits}
-		for _, status := range statuses {
-			if status.Name == container.Name {
-				fillStep(&step, status.State)
-			}
-		}
+	for _, own := range resources.Steps(pod) {
+		step := backup.Step{Name: own.Name, State: backup.StepWaits, SaysProgress: len(own.Ports) > 0}
+		fillStep(&step, own.State)
 		a.Steps = append(a.Steps, step)
 	}
-	if !a.Ended {
-		a.Trouble = troubleOf(pod, statuses)
+	switch {
+	case a.Ended:
+		a.Lost = whyEnded(pod)
+	case pod.DeletionTimestamp != nil: // it may take as long as its node is away; the Job does not wait for it
+		a.Ended, a.Lost = true, "Deleted: the Pod is being deleted"
+	default:
+		a.Trouble = troubleOf(pod)
 	}
 	return a
+}
+
+func podState(pod *corev1.Pod) backup.PodState {
+	switch {
+	case pod.Status.Phase == corev1.PodSucceeded:
+		return backup.PodSucceeded
+	case pod.Status.Phase == corev1.PodFailed:
+		return backup.PodFailed
+	case pod.DeletionTimestamp != nil:
+		return backup.PodDeleting
+	}
+	return backup.PodRuns
+}
+
+// whyEnded is why a Pod as a whole was ended, or which container of others failed; empty where none of that is so.
+func whyEnded(pod *corev1.Pod) string {
+	if pod.Status.Phase != corev1.PodFailed {
+		return ""
+	}
+	if pod.Status.Reason != "" {
+		return strings.TrimSuffix(pod.Status.Reason+": "+pod.Status.Message, ": ")
+	}
+	own := resources.Steps(pod)
+	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		isOwn := slices.ContainsFunc(own, func(s resources.Step) bool { return s.Name == status.Name })
+		if ended := status.State.Terminated; !isOwn && ended != nil && ended.ExitCode != 0 {
+			return fmt.Sprintf("container %s, which the operator did not ask for, ended with exit code %d", status.Name,
+				ended.ExitCode)
+		}
+	}
+	return ""
 }
 
 func fillStep(step *backup.Step, state corev1.ContainerState) {
@@ -71,13 +97,13 @@ var imageTrouble = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageNam
 	"ImageInspectError", "RegistryUnavailable"}
 
 // troubleOf is what the Pod itself says of why it does not get on.
-func troubleOf(pod *corev1.Pod, statuses []corev1.ContainerStatus) *backup.Trouble {
+func troubleOf(pod *corev1.Pod) *backup.Trouble {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Message != "" {
 			return &backup.Trouble{Reason: backup.ReasonUnschedulable, Message: c.Message}
 		}
 	}
-	for _, status := range statuses {
+	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		waiting := status.State.Waiting
 		if waiting == nil || slices.Contains(ordinary, waiting.Reason) {
 			continue

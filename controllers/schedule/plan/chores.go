@@ -18,7 +18,7 @@ func (v view) chores() []Change {
 		return nil
 	}
 	var changes []Change
-	for _, rule := range []func(view) Change{deletePruned, recordPrune, recordTest, deleteFailed, beginPrune,
+	for _, rule := range []func(view) Change{deletePruned, recordPrune, recordTest, endTask, deleteFailed, beginPrune,
 		beginTest} {
 		if change := rule(v); change != nil {
 			changes = append(changes, change)
@@ -102,6 +102,20 @@ func recordPrune(v view) Change {
 func recordTest(v view) Change {
 	if job := v.unrecorded(Test, v.Tested); job != nil {
 		return RecordChore{Chore: Test, Record: job.record(v.Tested)}
+	}
+	return nil
+}
+
+// endTask ends what something that others put into a Pod keeps from ending, once its result is recorded.
+func endTask(v view) Change {
+	recorded := map[Chore]time.Time{Prune: v.Pruned.At, Test: v.Tested.At}
+	for _, job := range v.Jobs {
+		if job.Open && job.At.After(recorded[job.Chore]) {
+			continue
+		}
+		if change, _ := job.ToEnd(job.Pods, v.Now); change != nil {
+			return EndTask{Job: job.Name, Chore: job.Chore, EndTask: change.(backup.EndTask)}
+		}
 	}
 	return nil
 }

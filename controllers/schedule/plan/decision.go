@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
@@ -55,6 +56,13 @@ type BeginPrune struct {
 // BeginTest makes the Job of the test restore of a time.
 type BeginTest struct{ At time.Time }
 
+// EndTask ends a Job of a chore, or a Pod of it, which Kubernetes does not end by itself.
+type EndTask struct {
+	Job   string
+	Chore Chore
+	backup.EndTask
+}
+
 // RecordChore writes down what came of a chore.
 type RecordChore struct {
 	Chore  Chore
@@ -67,6 +75,7 @@ func (DeleteRuns) change()  {}
 func (BeginPrune) change()  {}
 func (BeginTest) change()   {}
 func (RecordChore) change() {}
+func (EndTask) change()     {}
 
 // Refusal is why the platform does not let a chore be done.
 type Refusal struct{ Reason, Message string }
@@ -77,6 +86,8 @@ func ChoreOf(change Change) Chore {
 	case BeginTest:
 		return Test
 	case RecordChore:
+		return change.Chore
+	case EndTask:
 		return change.Chore
 	}
 	return Prune

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/words"
@@ -55,7 +56,7 @@ func (d Decision) with(v view) Decision {
 		return d
 	}
 	d.NextTest, d.Chores = v.nextTest(), v.chores()
-	if v.isBusy() {
+	if v.isBusy() || slices.ContainsFunc(v.Jobs, func(j Job) bool { return j.Open }) {
 		d.Recheck = words.Sooner(d.Recheck, whileRunning)
 	}
 	if !d.NextTest.IsZero() {

@@ -31,11 +31,15 @@ func (c *Cluster) Save(ctx context.Context, kinds ...schema.GroupVersionKind) Sa
 	for _, kind := range kinds {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kind)
-		gomega.Expect(c.Client.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels{v1alpha1.LabelInstance: c.Name})).To(gomega.Succeed())
-		gomega.Expect(list.Items).NotTo(gomega.BeEmpty(), "of kind %s", kind.Kind)
+		gomega.Expect(c.Client.List(ctx, list, client.InNamespace(c.Namespace))).To(gomega.Succeed())
+		found := 0
 		for i := range list.Items {
-			saved = append(saved, saveable(&list.Items[i]))
+			if v1alpha1.ClusterOf(list.Items[i].GetLabels()) == c.Name {
+				found++
+				saved = append(saved, saveable(&list.Items[i]))
+			}
 		}
+		gomega.Expect(found).NotTo(gomega.BeZero(), "of kind %s", kind.Kind)
 	}
 	cluster := &unstructured.Unstructured{}
 	cluster.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("EtcdCluster"))

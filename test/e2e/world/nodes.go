@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
@@ -148,19 +149,17 @@ func (w *World) DeleteNode(ctx context.Context, node string) {
 // of the story, takes the word back.
 func (w *World) TaintOutOfService(ctx context.Context, node string) (back func(context.Context)) {
 	ginkgo.GinkgoHelper()
-	w.changeTaints(ctx, node, func(taints []corev1.Taint) []corev1.Taint {
-		return append(taints, corev1.Taint{Key: corev1.TaintNodeOutOfService, Value: "nodeshutdown", Effect: corev1.TaintEffectNoExecute})
-	})
+	return w.Taint(ctx, node, corev1.Taint{Key: corev1.TaintNodeOutOfService, Value: "nodeshutdown", Effect: corev1.TaintEffectNoExecute})
+}
+
+// Taint puts a taint on a node, until the returned function or the end of the story.
+func (w *World) Taint(ctx context.Context, node string, taint corev1.Taint) (back func(context.Context)) {
+	ginkgo.GinkgoHelper()
+	w.changeTaints(ctx, node, func(taints []corev1.Taint) []corev1.Taint { return append(taints, taint) })
 	back = func(ctx context.Context) {
 		ginkgo.GinkgoHelper()
 		w.changeTaints(ctx, node, func(taints []corev1.Taint) []corev1.Taint {
-			var kept []corev1.Taint
-			for _, taint := range taints {
-				if taint.Key != corev1.TaintNodeOutOfService {
-					kept = append(kept, taint)
-				}
-			}
-			return kept
+			return slices.DeleteFunc(taints, func(t corev1.Taint) bool { return t.Key == taint.Key })
 		})
 	}
 	ginkgo.DeferCleanup(back)

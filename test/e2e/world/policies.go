@@ -1,0 +1,94 @@
+package world
+
+import (
+	"context"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// newPods are what policies of a story look at.
+var newPods = admissionv1.RuleWithOperations{
+	Operations: []admissionv1.OperationType{admissionv1.Create},
+	Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+}
+
+// ChangePods lets the API server add a part to each new Pod of the story's namespace, by a CEL expression. It returns
+// once a Pod like this would get that part, and ends with what it returns, or with the story.
+func (s *Story) ChangePods(ctx context.Context, like *corev1.Pod, part string, hasPart func(*corev1.Pod) bool) (end func(context.Context)) {
+	ginkgo.GinkgoHelper()
+	fail, equivalent := admissionv1.Fail, admissionv1.Equivalent
+	policy := &admissionv1.MutatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: s.Namespace},
+		Spec: admissionv1.MutatingAdmissionPolicySpec{
+			FailurePolicy: &fail, ReinvocationPolicy: admissionv1.NeverReinvocationPolicy,
+			MatchConstraints: &admissionv1.MatchResources{
+				MatchPolicy:   &equivalent,
+				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: newPods}},
+			},
+			Mutations: []admissionv1.Mutation{{
+				PatchType:          admissionv1.PatchTypeApplyConfiguration,
+				ApplyConfiguration: &admissionv1.ApplyConfiguration{Expression: part},
+			}},
+		},
+	}
+	binding := &admissionv1.MutatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: s.Namespace},
+		Spec: admissionv1.MutatingAdmissionPolicyBindingSpec{
+			PolicyName: s.Namespace, MatchResources: s.only(),
+		},
+	}
+	return s.enforce(ctx, func() bool {
+		probe, err := s.probe(ctx, like)
+		return err == nil && hasPart(probe)
+	}, policy, binding)
+}
+
+// RefusePods lets the API server refuse each new Pod of the story's namespace with these words. It returns once it does,
+// and ends with what it returns, or with the story.
+func (s *Story) RefusePods(ctx context.Context, like *corev1.Pod, words string) (end func(context.Context)) {
+	ginkgo.GinkgoHelper()
+	policy := refusal(s.Namespace, newPods, admissionv1.Validation{Expression: "false", Message: words})
+	binding := refusalIn(s.Namespace, map[string]string{corev1.LabelMetadataName: s.Namespace})
+	return s.enforce(ctx, func() bool {
+		_, err := s.probe(ctx, like)
+		return err != nil
+	}, policy, binding)
+}
+
+// only is the story's own namespace.
+func (s *Story) only() *admissionv1.MatchResources {
+	return &admissionv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{
+		MatchLabels: map[string]string{corev1.LabelMetadataName: s.Namespace},
+	}}
+}
+
+// enforce creates a policy and its binding, and waits until the API server goes by them.
+func (s *Story) enforce(ctx context.Context, isInForce func() bool, policy, binding client.Object) (end func(context.Context)) {
+	ginkgo.GinkgoHelper()
+	gomega.Expect(isInForce()).To(gomega.BeFalse(), "it is so without the policy")
+	for _, object := range []client.Object{policy, binding} {
+		gomega.Expect(s.Client.Create(ctx, object)).To(gomega.Succeed())
+		ginkgo.DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(s.Client.Delete(ctx, object)) })
+	}
+	gomega.Eventually(ctx, isInForce).WithTimeout(time.Minute).Should(gomega.BeTrue(), "the policy is in force")
+	return func(ctx context.Context) {
+		ginkgo.GinkgoHelper()
+		for _, object := range []client.Object{binding, policy} {
+			gomega.Expect(s.Client.Delete(ctx, object)).To(gomega.Succeed())
+		}
+		gomega.Eventually(ctx, isInForce).WithTimeout(time.Minute).Should(gomega.BeFalse(), "the policy is gone")
+	}
+}
+
+// probe is what the API server would make of a Pod like this, which it is not asked to keep.
+func (s *Story) probe(ctx context.Context, like *corev1.Pod) (*corev1.Pod, error) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "probe"}, Spec: *like.Spec.DeepCopy()}
+	pod.Spec.NodeName = ""
+	return pod, s.Client.Create(ctx, pod, client.DryRunAll)
+}
