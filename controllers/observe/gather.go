@@ -27,7 +27,7 @@ type gathered struct {
 	peerService   *corev1.Service                // nil: absent; like the following it may be foreign
 	clientService *corev1.Service
 	tasks         []corev1.Pod    // ours, of a restore
-	told          map[string]told // of those, by name
+	told          map[string]told // of Pods, by name
 	budget        *policyv1.PodDisruptionBudget
 	schedules     []facts.Schedule // that back the cluster up
 
@@ -53,7 +53,7 @@ func (o *Observer) gather(ctx context.Context, cluster *v1alpha1.EtcdCluster) (g
 		}
 		g.sort(ownershipOf(cluster), pods.Items, volumes.Items)
 	}
-	g.told = o.askTasks(ctx, g.tasks)
+	g.told = o.askPods(ctx, g.tasks, g.pods)
 
 	var err error
 	if g.schedules, err = schedulesOf(ctx, o.Reader, cluster, o.Now()); err != nil {

@@ -43,7 +43,7 @@ func (r replicas) add(cluster *v1alpha1.EtcdCluster, birth record.Birth, g gathe
 		return err
 	}
 	r.addRestores(g.tasks, g.told)
-	return r.addPods(cluster, g.pods)
+	return r.addPods(cluster, g.pods, g.told)
 }
 
 func (r replicas) addBirth(names []string) {
@@ -65,11 +65,14 @@ func (r replicas) addVolumes(claims []corev1.PersistentVolumeClaim) error {
 	return nil
 }
 
-func (r replicas) addPods(cluster *v1alpha1.EtcdCluster, pods []corev1.Pod) error {
+func (r replicas) addPods(cluster *v1alpha1.EtcdCluster, pods []corev1.Pod, all map[string]told) error {
 	for _, pod := range pods {
 		p, err := podOf(cluster, &pod)
 		if err != nil {
 			return err
+		}
+		if said := all[pod.Name]; said.message != "" {
+			p.Waiting, p.Message = said.waiting, said.message
 		}
 		r.of(pod.Name).Pod = p
 	}

@@ -1,7 +1,9 @@
 package observe
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,7 +25,9 @@ func fillProcess(p *facts.Pod, pod *corev1.Pod) {
 	p.StatusAt = statusWritten(pod)
 	p.Message = pod.Status.Message
 	p.Waiting = pod.Status.Reason // of a Pod that ended: Evicted, OutOfcpu, Terminated …
-	fillScheduling(p, pod)
+	if reason, message := WhyUnscheduled(pod); reason != "" {
+		p.Waiting, p.Message = reason, message
+	}
 	if container := etcdContainer(pod); container != nil {
 		fillContainer(p, container)
 	}
@@ -67,11 +71,22 @@ func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCond
 	return found(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
 }
 
-func fillScheduling(p *facts.Pod, pod *corev1.Pod) {
+// WhyUnscheduled is why a Pod has no node; empty where nothing says. Kubernetes does not say which gates hold a Pod
+// back, nor who may remove them.
+func WhyUnscheduled(pod *corev1.Pod) (reason, message string) {
 	c := podCondition(pod, corev1.PodScheduled)
-	if c != nil && c.Status == corev1.ConditionFalse {
-		p.Waiting, p.Message = c.Reason, c.Message
+	if c == nil || c.Status != corev1.ConditionFalse {
+		return "", ""
 	}
+	if c.Reason != corev1.PodReasonSchedulingGated {
+		return c.Reason, c.Message
+	}
+	gates := make([]string, 0, len(pod.Spec.SchedulingGates))
+	for _, gate := range pod.Spec.SchedulingGates {
+		gates = append(gates, gate.Name)
+	}
+	return c.Reason, fmt.Sprintf("scheduling gates hold it back: %s. The controller that added a gate removes it, or "+
+		"you do.", strings.Join(gates, ", "))
 }
 
 func etcdContainer(pod *corev1.Pod) *corev1.ContainerStatus {

@@ -1,6 +1,7 @@
 package observe_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -61,6 +62,17 @@ func TestPod(t *testing.T) {
 		}, func(p *facts.Pod) bool {
 			return !p.Scheduled && !p.Started && p.Waiting == "Unschedulable" &&
 				p.Message == "0/3 nodes are available" && p.ReadySince.IsZero()
+		}},
+		{"that scheduling gates hold back names them", func(pod *corev1.Pod) {
+			pod.Spec.NodeName, pod.Spec.SchedulingGates = "", []corev1.PodSchedulingGate{{Name: "example.com/wait"},
+				{Name: "example.com/quota"}}
+			pod.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
+				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated,
+				Message: "Scheduling is blocked due to non-empty scheduling gates",
+			}}}
+		}, func(p *facts.Pod) bool {
+			return !p.Scheduled && !p.Started && p.Waiting == "SchedulingGated" &&
+				strings.Contains(p.Message, "example.com/wait, example.com/quota")
 		}},
 		{"that was evicted has failed, with the reason", func(pod *corev1.Pod) {
 			pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "low on memory"}

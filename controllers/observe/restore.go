@@ -127,8 +127,8 @@ func taskOf(pod *corev1.Pod, said told) facts.Task {
 	if t.Terminating {
 		t.GoneBy = pod.DeletionTimestamp.Time
 	}
-	if c := podCondition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {
-		t.Waiting, t.Message = c.Reason, c.Message
+	if reason, message := WhyUnscheduled(pod); reason != "" {
+		t.Waiting, t.Message = reason, message
 	}
 	for _, step := range resources.Steps(pod) {
 		fillTask(&t, step)

@@ -2,25 +2,27 @@ package observe
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // warningAfter is how long a Pod that has its node may take to start before it is asked why it does not.
 const warningAfter = 5 * time.Second
 
-// told is what was found out about a Pod of a restore.
+// told is what was found out about a Pod, beside its status.
 type told struct {
 	waiting, message string
 	done, total      int64
 }
 
-// askTasks asks all at once.
-func (o *Observer) askTasks(ctx context.Context, pods []corev1.Pod) map[string]told {
+// askPods asks about all at once, by name: Pods of a restore, and those of members that were not started yet.
+func (o *Observer) askPods(ctx context.Context, tasks, members []corev1.Pod) map[string]told {
 	all := map[string]told{}
 	if o.Progress == nil {
 		return all
@@ -29,32 +31,54 @@ func (o *Observer) askTasks(ctx context.Context, pods []corev1.Pod) map[string]t
 		mu    sync.Mutex
 		group sync.WaitGroup
 	)
-	for i := range pods {
-		group.Go(func() {
-			said := o.askTask(ctx, &pods[i])
-			mu.Lock()
-			defer mu.Unlock()
-			all[pods[i].Name] = said
-		})
+	ask := func(pods []corev1.Pod, about func(context.Context, *corev1.Pod) told) {
+		for i := range pods {
+			group.Go(func() {
+				said := about(ctx, &pods[i])
+				mu.Lock()
+				defer mu.Unlock()
+				all[pods[i].Name] = said
+			})
+		}
 	}
+	ask(tasks, o.askTask)
+	ask(members, o.askWhyNotStarted)
 	group.Wait()
 	return all
 }
 
 func (o *Observer) askTask(ctx context.Context, pod *corev1.Pod) (said told) {
-	task := taskOf(pod, told{})
-	startsNothing := pod.Spec.NodeName != "" && pod.Status.Phase == corev1.PodPending && !task.Started &&
-		task.Message == ""
-	switch {
-	case task.Terminating:
-	case startsNothing && o.Now().Sub(task.Created) >= warningAfter:
-		if last := o.Warning(ctx, pod.Namespace, pod.UID); last != nil {
-			said.waiting, said.message = last.Reason, last.Message
-		}
-	case task.Step == resources.StepFetch:
+	if task := taskOf(pod, told{}); !task.Terminating && task.Step == resources.StepFetch {
 		if progress := o.Progress(ctx, pod.Status.PodIP); progress != nil {
 			said.done, said.total = progress.Bytes, progress.Total
 		}
+		return said
+	}
+	return o.askWhyNotStarted(ctx, pod)
+}
+
+// askWhyNotStarted asks Kubernetes for the warning that says why a Pod starts nothing on its node.
+func (o *Observer) askWhyNotStarted(ctx context.Context, pod *corev1.Pod) (said told) {
+	if !startsNothing(pod) || o.Now().Sub(pod.CreationTimestamp.Time) < warningAfter {
+		return said
+	}
+	last := o.Warning(ctx, pod.Namespace, pod.UID)
+	if last != nil && facts.StartWarnings[last.Reason] != "" {
+		said.waiting, said.message = last.Reason, last.Message
 	}
 	return said
+}
+
+// startsNothing reports a Pod that has its node and no sandbox there, and does not say why. Later its image is pulled,
+// and a warning from before that is no news.
+func startsNothing(pod *corev1.Pod) bool {
+	sandbox := podCondition(pod, corev1.PodReadyToStartContainers)
+	if pod.Spec.NodeName == "" || pod.Status.Phase != corev1.PodPending || pod.DeletionTimestamp != nil ||
+		sandbox != nil && sandbox.Status == corev1.ConditionTrue {
+		return false
+	}
+	all := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
+	return !slices.ContainsFunc(all, func(c corev1.ContainerStatus) bool {
+		return c.State.Running != nil || c.State.Terminated != nil || c.State.Waiting != nil && c.State.Waiting.Message != ""
+	})
 }

@@ -197,8 +197,8 @@ func startTrouble(o judge.View, r facts.Replica) *proposal {
 			r.Name).due(o, pod.GoneBy, facts.LeavingDeadline)
 	case pod.HasEnded():
 		return nil
-	case r.CannotStart():
-		return wait(facts.StartProblems[pod.Waiting], "The Pod of %s cannot start (%s): %s", r.Name, pod.Waiting,
+	case facts.StartReason(pod.Waiting) != "":
+		return wait(facts.StartReason(pod.Waiting), "The Pod of %s cannot start (%s): %s", r.Name, pod.Waiting,
 			pod.Message).due(o, pod.Created, facts.StartDeadline)
 	case !pod.Running && pod.Exit != nil && pod.Exit.Reason != etcdutil.ExitRemoved:
 		return wait(facts.ReasonCrashing, "etcd of %s stopped (%s): %s%s", r.Name, pod.Exit.Reason,

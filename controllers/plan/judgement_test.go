@@ -43,6 +43,7 @@ func lostFor(cause facts.Cause) judge.Judgement {
 func exited(reason etcdutil.ExitReason) func(*facts.Replica) {
 	return func(r *facts.Replica) {
 		crashing(r)
+		r.Pod.Started = true
 		r.Pod.Exit = &facts.Exit{Reason: reason, Code: 1, At: now.Add(-10 * time.Second), Message: string(reason)}
 	}
 }
@@ -54,6 +55,18 @@ func again(ago time.Duration) func(*facts.Replica) {
 
 func waitingFor(what string) func(*facts.Replica) {
 	return func(r *facts.Replica) { unpullable(r); r.Pod.Waiting = what }
+}
+
+// unscheduled is a Pod that nothing has given a node yet.
+func unscheduled(r *facts.Replica) {
+	waitingFor("")(r)
+	r.Pod.Scheduled = false
+}
+
+// gated is a Pod that a scheduling gate holds back.
+func gated(r *facts.Replica) {
+	unscheduled(r)
+	r.Pod.Waiting, r.Pod.Message = "SchedulingGated", "scheduling gates hold it back: example.com/wait."
 }
 
 // displaced is a member at whose address another etcd answers.
@@ -286,8 +299,34 @@ func processes() []judged {
 	}
 }
 
+// heldBack are rows of Pods in which etcd was never started, and of those that only look like it.
+func heldBack() []judged {
+	three := settledWorld(3)
+	outside := judge.Judgement{State: judge.Stopped, Cause: facts.CauseOutside, Cure: judge.Await}
+	return []judged{
+		{"a scheduling gate holds its Pod back", three.edit(1, gated), outside},
+		{"nothing schedules its Pod, or says why not", three.edit(1, unscheduled), outside},
+		{"what its Pod needs on its node is not there", three.edit(1, waitingFor("ContainerCreating")), outside},
+		{"a volume of its Pod is not attached", three.edit(1, waitingFor("FailedAttachVolume")), outside},
+		{"a Secret that its Pod mounts is missing", three.edit(1, waitingFor("FailedMount")), outside},
+		{"its Pod gets no address", three.edit(1, waitingFor("FailedCreatePodSandBox")), outside},
+		{"pulls of its image are throttled", three.edit(1, waitingFor("ErrImagePull")),
+			judge.Judgement{State: judge.Stopped, Cause: facts.CauseImage, Cure: judge.Correct}},
+		{"it is held back on a node that does not answer",
+			three.edit(1, waitingFor("ContainerCreating")).edit(1, onDeadNode),
+			judge.Judgement{State: judge.Unresponsive, Cause: facts.CauseNode, Cure: judge.Replace}},
+		{"the kubelet of its node has said nothing of its Pod", three.edit(1, waitingFor("")),
+			judge.Judgement{State: judge.Unresponsive, Cause: facts.CauseUnknown, Cure: judge.Replace}},
+		{"a gate holds its Pod back, and its volume is being deleted", three.edit(1, gated).edit(1, doomed),
+			judge.Judgement{State: judge.Doomed, Cause: facts.CauseVolume, Cure: judge.Replace}},
+		{"a gate holds its Pod back, and the only node of its volume is gone",
+			three.edit(1, gated).edit(1, func(r *facts.Replica) { r.Volume.Stranded = "node-2 was deleted" }),
+			lostFor(facts.CauseNode)},
+	}
+}
+
 func allJudged() []judged {
-	return slices.Concat(identities(), differences(), endings(), lastWords(), stops(), processes())
+	return slices.Concat(identities(), differences(), endings(), lastWords(), stops(), heldBack(), processes())
 }
 
 func TestEachMemberIsJudgedByWhatIsSeenOfIt(t *testing.T) {

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -82,14 +81,6 @@ func taskLeaving(t facts.Task, o judge.View, reason, format string, args ...any)
 	return p
 }
 
-// taskProblems are warnings of Kubernetes about a Pod that does not start and whose status does not say why.
-var taskProblems = map[string]string{
-	"FailedMount":            facts.ReasonNotMounted,
-	"FailedAttachVolume":     facts.ReasonNotMounted,
-	"FailedMapVolume":        facts.ReasonNotMounted,
-	"FailedCreatePodSandBox": facts.ReasonContainer,
-}
-
 // taskProgress says how far a task is, in parentheses behind the name of the member that it is for.
 func taskProgress(t facts.Task) string {
 	switch {
@@ -107,7 +98,7 @@ func taskProgress(t facts.Task) string {
 
 // taskTrouble waits for a task that has not ended, and says what keeps it from starting.
 func taskTrouble(t facts.Task, o judge.View, reason string, deadline time.Duration, says string) *proposal {
-	if why := cmp.Or(facts.StartProblems[t.Waiting], taskProblems[t.Waiting]); why != "" {
+	if why := facts.StartReason(t.Waiting); why != "" {
 		return wait(why, "%s Its Pod cannot start (%s): %s", says, t.Waiting, t.Message).due(o, t.Created,
 			facts.StartDeadline)
 	}

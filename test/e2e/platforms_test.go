@@ -64,7 +64,7 @@ var _ = Describe("In a Kubernetes of other people's,", Label("platforms"), func(
 		cluster.AwaitReady(ctx, 1)
 		pod, err := cluster.Pod(ctx, cluster.Member(0))
 		Expect(err).NotTo(HaveOccurred())
-		injectProxy(ctx, pod)
+		story.InjectProxy(ctx, pod)
 		story.Claim(ctx, "backups")
 		status := save(ctx, cluster, world.ToVolume("backups"))
 		job := &batchv1.Job{}
@@ -185,13 +185,4 @@ func goBack(ctx context.Context, cluster *world.Cluster) {
 	status := restore.Complete(ctx)
 	cluster.AwaitReady(ctx, len(before.pods))
 	wentBack(ctx, cluster, before, status)
-}
-
-// injectProxy puts a container that never ends into each new Pod of the story.
-func injectProxy(ctx context.Context, like *corev1.Pod) {
-	GinkgoHelper()
-	story.ChangePods(ctx, like, `Object{spec: Object.spec{containers: [Object.spec.containers{name: "mesh-proxy", image: "registry.k8s.io/pause:3.10",
-		securityContext: Object.spec.containers.securityContext{allowPrivilegeEscalation: false, runAsNonRoot: true,
-			capabilities: Object.spec.containers.securityContext.capabilities{drop: ["ALL"]}}}]}}`,
-		func(pod *corev1.Pod) bool { return len(pod.Spec.Containers) > 1 })
 }

@@ -67,6 +67,21 @@ var judgements = []mutant{
 		Package: planPackage, Test: judgedRow("its volume is being deleted, and it serves"),
 	},
 	{
+		Name: "a row of the table is dropped: a member whose Pod is held back is dead", Peer: "",
+		File: "controllers/plan/judge/signs.go",
+		From: `seen("its Pod is held back: etcd was never started in it", isHeldBack).
+		means(Stopped, facts.CauseOutside, Await).by(ByKubelet).toldBy(wordOfStart).saying(heldBack),`,
+		To:      "",
+		Package: planPackage, Test: judgedRow("a scheduling gate holds its Pod back"),
+	},
+	{
+		Name: "a kubelet that says nothing of a Pod is waited for", Peer: "",
+		File:    "controllers/plan/judge/seen.go",
+		From:    `return IsUnheard(r) && !r.Pod.Started && (!r.Pod.Scheduled || r.Pod.Waiting != "")`,
+		To:      "return IsUnheard(r) && !r.Pod.Started",
+		Package: planPackage, Test: judgedRow("the kubelet of its node has said nothing of its Pod"),
+	},
+	{
 		Name: "a row of the table is dropped: a Pod that only its lost node could take waits for room", Peer: "",
 		File: "controllers/plan/judge/signs.go",
 		From: `seen("no node that can use its volume takes its Pod", isTiedToNode).

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
@@ -98,10 +99,8 @@ var imageTrouble = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageNam
 
 // troubleOf is what the Pod itself says of why it does not get on.
 func troubleOf(pod *corev1.Pod) *backup.Trouble {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Message != "" {
-			return &backup.Trouble{Reason: backup.ReasonUnschedulable, Message: c.Message}
-		}
+	if _, message := observe.WhyUnscheduled(pod); message != "" {
+		return &backup.Trouble{Reason: backup.ReasonUnschedulable, Message: message}
 	}
 	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		waiting := status.State.Waiting

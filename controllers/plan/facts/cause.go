@@ -17,6 +17,7 @@ const (
 	CauseImage    Cause = "Image"    // the image cannot be had
 	CauseRoom     Cause = "Room"     // no node has room for the Pod
 	CauseSpace    Cause = "Space"    // the disk is full
+	CauseOutside  Cause = "Outside"  // something outside of the member holds its Pod back
 
 	CauseCorruption Cause = "Corruption" // its copy of the data differs from another member's
 
@@ -39,7 +40,7 @@ func (c Cause) Kind() Kind {
 	switch c {
 	case CauseVolume, CausePod, CauseDisk, CauseNode, CauseIdentity:
 		return OwnKind
-	case CauseSettings, CauseImage, CauseRoom, CauseSpace:
+	case CauseSettings, CauseImage, CauseRoom, CauseSpace, CauseOutside:
 		return RecursKind
 	case CauseCorruption:
 		return DoubtKind

@@ -78,6 +78,7 @@ const (
 
 	ReasonStarting      = "MemberStarting"
 	ReasonUnschedulable = "Unschedulable"
+	ReasonGated         = "SchedulingGated" // scheduling gates of others hold the Pod back
 	ReasonImagePull     = "ImagePullFailed"
 	ReasonNotMounted    = "VolumeNotMounted"     // a Secret or volume that the Pod mounts is not there
 	ReasonContainer     = "ContainerNotStarting" // the container cannot be created

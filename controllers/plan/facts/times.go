@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"time"
 )
 
@@ -27,6 +28,22 @@ var StartProblems = map[string]string{
 	"RunContainerError":          ReasonContainer,
 	"CreatePodSandboxError":      ReasonContainer,
 	"Unschedulable":              ReasonUnschedulable,
+	"SchedulingGated":            ReasonGated,
+}
+
+// StartWarnings maps the events that say why the kubelet starts no container, which a Pod's status does not say. Events
+// come late and get lost, so they are told, and nothing is decided by them.
+var StartWarnings = map[string]string{
+	"FailedMount":            ReasonNotMounted,
+	"FailedAttachVolume":     ReasonNotMounted,
+	"FailedMapVolume":        ReasonNotMounted,
+	"FailedCreatePodSandBox": ReasonContainer,
+	"NetworkNotReady":        ReasonContainer,
+}
+
+// StartReason is the reason why a container or Pod does not start, by what Kubernetes says; empty where it says none.
+func StartReason(waiting string) string {
+	return cmp.Or(StartProblems[waiting], StartWarnings[waiting])
 }
 
 // PodChange is the last time that the Pod came, or its readiness changed. How often its container stops does not count:

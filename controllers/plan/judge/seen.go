@@ -200,6 +200,17 @@ func waitsFor(reason string) func(View, facts.Replica) bool {
 	}
 }
 
+// isHeldBack reports a Pod in which etcd was never started. It waits for what a new member would wait for as well: a
+// gate, a scheduler, a volume, a Secret, an address. A kubelet that says nothing of its Pod may be the cause itself.
+func isHeldBack(_ View, r facts.Replica) bool {
+	return IsUnheard(r) && !r.Pod.Started && (!r.Pod.Scheduled || r.Pod.Waiting != "")
+}
+
+func heldBack(_ View, r facts.Replica) string {
+	return fmt.Sprintf("its Pod is held back (%s), and etcd was never started in it: kubectl describe pod says why",
+		processReason(r))
+}
+
 func crashesWith(reasons ...etcdutil.ExitReason) func(View, facts.Replica) bool {
 	return func(o View, r facts.Replica) bool {
 		return isCrashing(o, r) && slices.Contains(reasons, r.Pod.Exit.Reason)
@@ -232,7 +243,7 @@ func neverServedWithSpec(o View, r facts.Replica) bool {
 
 func isReadyUnseen(_ View, r facts.Replica) bool { return r.Answer == nil && r.Pod.Ready }
 
-// isStartingUp reports a Pod that is on its way, or a process that has not yet had its time.
+// isStartingUp reports a process that has not yet had its time, or a Pod that its node was given a moment ago.
 func isStartingUp(o View, r facts.Replica) bool {
 	return r.Answer == nil && o.Now.Sub(facts.LastStart(r.Pod)) <= facts.StartDeadline
 }
@@ -287,6 +298,7 @@ var (
 	wordOfPod        = word{podReason, "`PodMissing` or `PodEnded`, or why etcd stopped"}
 	wordOfEndedPod   = word{podReason, "`PodEnded`, or why etcd stopped"}
 	wordOfVolume     = word{volumeReason, "`VolumeTerminating`, `VolumeMissing` or `VolumeLost`"}
+	wordOfStart      = word{processReason, "what Kubernetes says, or `Starting`"}
 	wordOfProcess    = word{processReason, "what Kubernetes says, `Starting` or `NotAnswering`"}
 )
 

@@ -82,6 +82,8 @@ var Signs = []Sign{
 		means(Stopped, facts.CauseSettings, Correct).by(ByKubelet).toldBy(wordOfKubernetes),
 	seen("no node has room for its Pod", waitsFor(facts.ReasonUnschedulable)).
 		means(Stopped, facts.CauseRoom, Correct).by(ByKubelet).toldBy(wordOfKubernetes),
+	seen("its Pod is held back: etcd was never started in it", isHeldBack).
+		means(Stopped, facts.CauseOutside, Await).by(ByKubelet).toldBy(wordOfStart).saying(heldBack),
 
 	// Why etcd stopped, by its last words.
 	seen("its disk fails", crashesWith(failing...)).

@@ -22,6 +22,24 @@ var newPods = admissionv1.RuleWithOperations{
 // once a Pod like this would get that part, and ends with what it returns, or with the story.
 func (s *Story) ChangePods(ctx context.Context, like *corev1.Pod, part string, hasPart func(*corev1.Pod) bool) (end func(context.Context)) {
 	ginkgo.GinkgoHelper()
+	return s.mutatePods(ctx, like, admissionv1.Mutation{PatchType: admissionv1.PatchTypeApplyConfiguration,
+		ApplyConfiguration: &admissionv1.ApplyConfiguration{Expression: part}}, hasPart)
+}
+
+// InjectProxy puts a container that never ends into each new Pod of the story's namespace, as the webhook of a mesh does.
+func (s *Story) InjectProxy(ctx context.Context, like *corev1.Pod) (end func(context.Context)) {
+	ginkgo.GinkgoHelper()
+	const proxy = `[JSONPatch{op: "add", path: "/spec/containers/-", value: Object.spec.containers{
+		name: "mesh-proxy", image: "registry.k8s.io/pause:3.10",
+		securityContext: Object.spec.containers.securityContext{allowPrivilegeEscalation: false, runAsNonRoot: true,
+			capabilities: Object.spec.containers.securityContext.capabilities{drop: ["ALL"]}}}}]`
+	return s.mutatePods(ctx, like, admissionv1.Mutation{PatchType: admissionv1.PatchTypeJSONPatch,
+		JSONPatch: &admissionv1.JSONPatch{Expression: proxy}},
+		func(pod *corev1.Pod) bool { return len(pod.Spec.Containers) == len(like.Spec.Containers)+1 })
+}
+
+func (s *Story) mutatePods(ctx context.Context, like *corev1.Pod, mutation admissionv1.Mutation, isMutated func(*corev1.Pod) bool) func(context.Context) {
+	ginkgo.GinkgoHelper()
 	fail, equivalent := admissionv1.Fail, admissionv1.Equivalent
 	policy := &admissionv1.MutatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: s.Namespace},
@@ -31,10 +49,7 @@ func (s *Story) ChangePods(ctx context.Context, like *corev1.Pod, part string, h
 				MatchPolicy:   &equivalent,
 				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: newPods}},
 			},
-			Mutations: []admissionv1.Mutation{{
-				PatchType:          admissionv1.PatchTypeApplyConfiguration,
-				ApplyConfiguration: &admissionv1.ApplyConfiguration{Expression: part},
-			}},
+			Mutations: []admissionv1.Mutation{mutation},
 		},
 	}
 	binding := &admissionv1.MutatingAdmissionPolicyBinding{
@@ -45,7 +60,7 @@ func (s *Story) ChangePods(ctx context.Context, like *corev1.Pod, part string, h
 	}
 	return s.enforce(ctx, func() bool {
 		probe, err := s.probe(ctx, like)
-		return err == nil && hasPart(probe)
+		return err == nil && isMutated(probe)
 	}, policy, binding)
 }
 
