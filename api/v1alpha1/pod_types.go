@@ -21,7 +21,8 @@ type PodSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('etcdsteward.dev/') && !k.contains('.etcdsteward.dev/'))",message="spec.pod.annotations must not contain the prefix etcdsteward.dev/: the operator sets those"
 	Annotations map[string]string `json:"annotations,omitempty"`
 
-	// Resources of the etcd container. Default: requests of 100m CPU and 512Mi memory, no limits.
+	// Resources of the etcd container. Default: requests of 100m CPU and 512Mi memory, no limits. A lower limit of
+	// memory is refused while more of the database is in use.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.claims)",message="spec.pod.resources.claims is not supported; use limits and requests",reason=FieldValueForbidden,fieldPath=".claims"
 	Resources *ResourceRequirements `json:"resources,omitempty"`

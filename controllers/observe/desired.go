@@ -23,13 +23,11 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 	if err != nil && fault == "" {
 		fault = err.Error()
 	}
-	quota := cluster.Spec.QuotaOrDefault()
 	return facts.Desired{
 		Size:         int(cluster.Spec.Size),
-		Choices:      facts.Choices{Version: version, Inputs: inputs.Canonical()},
+		Choices:      choicesIn(inputs, version),
 		Target:       version,
 		StorageBytes: resources.StorageBytes(cluster),
-		QuotaBytes:   quota.Value(),
 		SnapshotEach: snapshotEach(inputs.Etcd),
 		TLS:          cluster.Spec.IsTLS(),
 		Ephemeral:    cluster.Spec.IsEphemeral(),
@@ -76,7 +74,12 @@ func atStop(cluster *v1alpha1.EtcdCluster, desired facts.Desired, at etcdutil.Pr
 
 // choicesAt are what members are made from at a stop.
 func choicesAt(cluster *v1alpha1.EtcdCluster, stop etcdutil.Version) facts.Choices {
-	return facts.Choices{Version: stop, Inputs: resources.InputsAt(cluster, stop).Canonical()}
+	return choicesIn(resources.InputsAt(cluster, stop), stop)
+}
+
+func choicesIn(in resources.RollInputs, version etcdutil.Version) facts.Choices {
+	return facts.Choices{Version: version, Inputs: in.Canonical(), QuotaBytes: in.QuotaBytes(),
+		MemoryBytes: in.MemoryBytes()}
 }
 
 // withoutDigest names a version on the way that would run from its tag although others run from their digest.

@@ -83,12 +83,13 @@ func TestDesiredIsWhatTheSpecAsksFor(t *testing.T) {
 	d := w.look().Desired
 	want := facts.Desired{
 		Size: 3, Choices: d.Choices, AtTarget: d.Choices, Target: d.Choices.Version,
-		StorageBytes: 8 << 30, QuotaBytes: 2 << 30,
-		Retain: true, HasBudget: true,
+		StorageBytes: 8 << 30,
+		Retain:       true, HasBudget: true,
 		ReplaceAfter: 5 * time.Minute, KeepVolumes: 24 * time.Hour,
 	}
 	if d != want || d.Choices.Version.String() != "3.6.16" ||
-		d.Choices.Inputs != resources.Inputs(w.cluster).Canonical() {
+		d.Choices.Inputs != resources.Inputs(w.cluster).Canonical() || d.Choices.QuotaBytes != 2<<30 ||
+		d.Choices.MemoryBytes != 0 {
 		t.Errorf("%+v", d)
 	}
 	w.cluster.Spec.Paused, w.cluster.Spec.TLS = true, nil

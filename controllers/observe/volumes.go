@@ -83,9 +83,13 @@ func recordOf(object metav1.Object) (record.Member, error) {
 // choicesOf are the choices written on a volume or a Pod. Choices that cannot be read are none: they differ from all
 // that can be wanted, and nothing is lost by that.
 func choicesOf(object metav1.Object) facts.Choices {
-	inputs, version, err := resources.NormalizeInputs(object.GetAnnotations()[v1alpha1.AnnotationInputs])
+	in, err := resources.DecodeInputs(object.GetAnnotations()[v1alpha1.AnnotationInputs])
 	if err != nil {
 		return facts.Choices{}
 	}
-	return facts.Choices{Version: version, Inputs: inputs}
+	version, err := etcdutil.ParseVersion(in.Version)
+	if err != nil {
+		return facts.Choices{}
+	}
+	return choicesIn(in, version)
 }

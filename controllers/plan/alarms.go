@@ -25,15 +25,19 @@ func alarms(o judge.View) *proposal {
 			facts.AlarmCorrupt)
 	case len(corrupt) > 0:
 		return refuse(facts.ReasonAlarm, "etcd raised %s for %s: reads are answered, and writes are refused. %s; "+
-			"once the data is right, etcdctl alarm disarm ends it.", facts.AlarmCorrupt,
-			accused(o.Incarnation, corrupt[0]), corrupt[0].Remedy()).byHuman().yielding()
+			"once the data is right, etcdctl alarm disarm ends it.%s", facts.AlarmCorrupt,
+			accused(o.Incarnation, corrupt[0]), corrupt[0].Remedy(), restartsMeanwhile).byHuman().yielding()
 	case len(full) > 0:
 		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: %s. %s; the "+
-			"alarm is taken back once every member has less than %d %% of its quota.", facts.AlarmNoSpace,
-			accused(o.Incarnation, full[0]), fullest(o), full[0].Remedy(), facts.RoomPercent).byHuman().yielding()
+			"alarm is taken back once every member has less than %d %% of its quota.%s", facts.AlarmNoSpace,
+			accused(o.Incarnation, full[0]), fullest(o), full[0].Remedy(), facts.RoomPercent,
+			restartsMeanwhile).byHuman().yielding()
 	}
 	return nil
 }
+
+// restartsMeanwhile says what becomes of a change of the spec while an alarm stands: see isHeldByAlarm.
+const restartsMeanwhile = " Until then the operator restarts a member for the spec only to raise the quota."
 
 func filterAlarms(all []facts.Alarm, name string) []facts.Alarm {
 	return slices.DeleteFunc(slices.Clone(all), func(a facts.Alarm) bool { return a.Name != name })
@@ -55,16 +59,21 @@ func accused(o facts.Incarnation, a facts.Alarm) string {
 	return fmt.Sprintf("the former member %s", a.Member)
 }
 
-// fullest says how large the largest database is.
+// fullest says how large the database is that takes most of its quota.
 func fullest(o judge.View) string {
-	var largest facts.Replica
+	var fullest facts.Replica
 	for _, r := range o.Members {
-		if r.Member != nil && r.Answer != nil && (largest.Answer == nil || r.Answer.DBSize > largest.Answer.DBSize) {
-			largest = r
+		if r.Member != nil && r.Answer != nil && (fullest.Answer == nil || share(r) > share(fullest)) {
+			fullest = r
 		}
 	}
-	return fmt.Sprintf("the database of %s has %dMi of %dMi", largest.Name, largest.Answer.DBSize>>20,
-		o.Desired.QuotaBytes>>20)
+	return fmt.Sprintf("the database of %s has %dMi of %dMi", fullest.Name, fullest.Answer.DBSize>>20,
+		fullest.RunsWith().QuotaBytes>>20)
+}
+
+// share is how much of its quota a database takes.
+func share(r facts.Replica) float64 {
+	return float64(r.Answer.DBSize) / float64(max(r.RunsWith().QuotaBytes, 1))
 }
 
 // isCured reports that the corrupt member was removed, and that all that is left is the same. What a backup brought

@@ -13,7 +13,7 @@ func raising(o scene, percent int64, raised ...facts.Alarm) scene {
 	for _, r := range o.Current.Members {
 		o = o.edit(r.Ordinal, func(r *facts.Replica) {
 			if r.Answer != nil {
-				r.Answer.Alarms, r.Answer.DBSize = raised, o.Desired.QuotaBytes*percent/100
+				r.Answer.Alarms, r.Answer.DBSize = raised, o.Desired.Choices.QuotaBytes*percent/100
 			}
 		})
 	}
@@ -40,8 +40,14 @@ func alarmRows() []row {
 			facts.ReasonAlarm, "", "demo-1 has 2048Mi of 2048Mi"},
 		{"nor while one does not answer", raising(three, 10, noSpace).edit(1, silent), Refuse, "alarms",
 			facts.ReasonAlarm, "", "NOSPACE"},
-		{"nor before the members run with the new quota: they are restarted with it",
-			wanting(raising(three, 79, noSpace), other), Act, "roll", facts.ReasonRoll, "SetChoices", ""},
+		{"nor by a quota that no member runs with yet: they are restarted with it",
+			wanting(raising(three, 81, noSpace), larger), Act, "roll", facts.ReasonRoll, "SetChoices", ""},
+		{"whatever else the spec asks for", wanting(raising(three, 79, noSpace), other), Act, "alarms",
+			facts.ReasonDisarm, "DisarmAlarms", ""},
+		{"each by its own quota: one that is full gets the larger one", raising(three, 3, noSpace).edit(2, runs(smaller)),
+			Act, "roll", facts.ReasonRoll, "SetChoices", "demo-2"},
+		{"and the fullest is told by its own", raising(three, 3, noSpace).edit(2, runs(smaller)).edit(0, silent), Refuse,
+			"alarms", facts.ReasonAlarm, "", "demo-2 has 61Mi of 64Mi"},
 		{"one that came with a backup says so", raising(from, 90, noSpace), Refuse, "alarms", facts.ReasonAlarm, "",
 			"of the cluster that the backup was taken from"},
 		{"an alarm of corruption of a member whose copy is as all others is a person's",
@@ -73,7 +79,8 @@ func TestNoAlarmIsTakenBackButThatOfSpaceWhereThereIsRoom(t *testing.T) {
 		{"of another member", raising(three, 10, facts.Alarm{Name: facts.AlarmNoSpace, Member: 98}), disarm, false},
 		{"of corruption", raising(three, 10, corrupt), changes.DisarmAlarms{Alarms: []facts.Alarm{corrupt}}, false},
 		{"while nobody tells the list", raising(three, 10, noSpace).blind(), disarm, false},
-		{"while the quota is another one", wanting(raising(three, 10, noSpace), other), disarm, false},
+		{"by a quota that no member runs with yet", wanting(raising(three, 81, noSpace), larger), disarm, false},
+		{"by the quota that one runs with", raising(three, 3, noSpace).edit(2, runs(smaller)), disarm, false},
 	} {
 		if why := Veto(row.world.Observation, row.change); (why == "") != row.allowed {
 			t.Errorf("%s: %q", row.name, why)

@@ -42,7 +42,7 @@
 //  4. Being born: (spec-refused, name-taken,) (restore-source,) void-birth, bootstrap, restored,
 //     settings, pods, first-quorum. What begins with a backup never starts empty.
 //  5. Alive, safe while etcd cannot be asked: (spec-refused, name-taken, first-quorum,) scaffold, budget,
-//     restore-leftover, seal, (settings, pods,) label-role, lead-away. Here the first two are told
+//     restore-leftover, seal, check-room, (settings, pods,) label-role, lead-away. Here the first two are told
 //     and hold nothing back. The cluster may not answer exactly because one of these was not done. A process that runs
 //     is stopped here only if, by the kubelet's word, it never served and no other does, or if nothing is left of any
 //     other member. Those who are away must not need it as it is: see stopping.go.
@@ -92,7 +92,7 @@
 //   - membership.go: membership, record-members, label-role. corruption.go: corruption
 //   - learner.go: abandon-learner, promote. replace.go: replace. size.go: shrink, grow. alarms.go: alarms
 //   - rollout.go: pod-metadata, roll. downgrade.go: cancel-downgrade, enable-downgrade. coverlog.go: cover-log.
-//     wake.go: wake-member. minor.go: check-minor
+//     wake.go: wake-member. minor.go: check-minor. room.go: check-room
 //   - health.go: member-health. decide.go: settled
 //
 // # The packages below

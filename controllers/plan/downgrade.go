@@ -70,7 +70,7 @@ func hasBegunDown(o judge.View, minor etcdutil.Version) bool {
 
 // isReadyToLeave reports that every member is a voter that serves as the spec asks, as far as this stop goes.
 func isReadyToLeave(o judge.View) bool {
-	if unsupported(o) != nil {
+	if unsupported(o) != nil || len(o.Crowded(o.Desired.Choices)) > 0 {
 		return false
 	}
 	isUnfit := func(r facts.Replica) bool { return isOutdated(o.Observation, r) || !isWell(o.Incarnation, r) }

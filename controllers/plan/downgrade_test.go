@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	older      = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 5, Patch: 35}, Inputs: "c"}
+	older      = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 5, Patch: 35}, Inputs: "c", QuotaBytes: 2 << 30}
 	olderMinor = etcdutil.Version{Major: 3, Minor: 5}
 	itsMinor   = etcdutil.Version{Major: 3, Minor: 6}
 )

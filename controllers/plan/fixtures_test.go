@@ -18,10 +18,10 @@ type scene struct{ facts.Observation }
 
 var (
 	now     = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
-	choices = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a"}
-	other   = facts.Choices{Version: choices.Version, Inputs: "b"}
-	patched = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 17}, Inputs: "d"}
-	newer   = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 7, Patch: 3}, Inputs: "c"}
+	choices = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a", QuotaBytes: 2 << 30}
+	other   = facts.Choices{Version: choices.Version, Inputs: "b", QuotaBytes: 2 << 30}
+	patched = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 17}, Inputs: "d", QuotaBytes: 2 << 30}
+	newer   = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 7, Patch: 3}, Inputs: "c", QuotaBytes: 2 << 30}
 )
 
 const clusterID = etcdutil.ID(0xc1)
@@ -31,7 +31,7 @@ func settledWorld(size int) scene {
 	o := scene{facts.Observation{
 		Now:     now,
 		Cluster: facts.Identity{Namespace: "default", Name: "demo", UID: "u1", Operator: "ns/op"},
-		Desired: facts.Desired{Size: size, Choices: choices, StorageBytes: 8 << 30, QuotaBytes: 2 << 30, TLS: true,
+		Desired: facts.Desired{Size: size, Choices: choices, StorageBytes: 8 << 30, TLS: true,
 			Retain: true, HasBudget: true},
 		Objects: []facts.Object{
 			{Kind: "Secret", Name: "demo-ca", State: facts.ObjectCurrent, Authority: true},

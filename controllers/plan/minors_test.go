@@ -59,7 +59,7 @@ func TestASilentMemberGoesToNoMinorBelowWhatOthersSayTheClusterIsOf(t *testing.T
 }
 
 func TestAMinorThatWasBegunIsGoneOnWithBlind(t *testing.T) {
-	mended := facts.Choices{Version: newer.Version, Inputs: "mended"}
+	mended := facts.Choices{Version: newer.Version, Inputs: "mended", QuotaBytes: 2 << 30}
 	for _, row := range []struct {
 		name    string
 		edit    func(*facts.Replica)

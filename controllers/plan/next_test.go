@@ -851,7 +851,7 @@ func silences() []row {
 
 func allRows() []row {
 	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses(),
-		mislabelled(), alarmRows(), corruptionRows(), phaseRows())
+		mislabelled(), alarmRows(), crowdedRows(), corruptionRows(), phaseRows())
 }
 
 func TestNextOneSentencePerRule(t *testing.T) {

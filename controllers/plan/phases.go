@@ -103,6 +103,10 @@ var phases = []phase{
 		{"seal",
 			"A recorded member can no longer start from an empty directory. One that stopped because copies differ " +
 				"starts once without comparing.", seal, givesWay, always},
+		{"check-room",
+			"A quota or a memory limit that the data has no room with is refused before the first member: none gets " +
+				"it.",
+			checkRoom, givesWay, always},
 		{"settings", "A member that does not run, or never answers, takes the settings of the spec.",
 			settings, givesWay, always},
 		{"pods", "Each member has the Pod that its volume asks for, started on its own data.", pods, givesWay, always},
@@ -129,7 +133,8 @@ var phases = []phase{
 		{"collect", "What belongs to no wanted member or incarnation is deleted, or kept for a while.",
 			collect, givesWay, always},
 		{"alarms",
-			"The alarm that space ran out is taken back once every member has room; all others ask for a person.",
+			"The alarm that space ran out is taken back once every member has room; all others ask for a person. " +
+				"While one stands, a member is restarted for the spec only to raise its quota.",
 			alarms, givesWay, always},
 		{"replace",
 			"A member that certainly lost its data is removed; one that two witnesses called dead for " +

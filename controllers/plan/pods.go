@@ -155,13 +155,19 @@ func isRejected(o facts.Observation, rule string) bool {
 // is not known to work is tried on one member at a time, and what works is not given up for it.
 func mayAdopt(o judge.View, r facts.Replica) bool {
 	current := r.Choices()
-	if o.Desired.Fault != "" || current == o.Desired.Choices || !mayTakeVersion(o, r, o.Desired.Choices.Version) {
+	if current == o.Desired.Choices || !mayTakeSpec(o, r) {
 		return false
 	}
 	isGiven := slices.ContainsFunc(o.Members, func(other facts.Replica) bool {
 		return other.Name != r.Name && other.IsRecorded() && other.Choices() == o.Desired.Choices
 	})
 	return !isGiven || o.IsServedWith(o.Desired.Choices) || !o.IsServedWith(current)
+}
+
+// mayTakeSpec reports whether the settings of the spec suit a member's data, and that of the others.
+func mayTakeSpec(o judge.View, r facts.Replica) bool {
+	isCrowded := o.IsAlive() && len(o.Crowded(o.Desired.Choices)) > 0
+	return o.Desired.Fault == "" && !isCrowded && mayTakeVersion(o, r, o.Desired.Choices.Version)
 }
 
 // mayTakeVersion reports whether a member may be made from this version although it does not run: etcd starts on its

@@ -88,7 +88,7 @@ func otherVersion(o judge.View) *proposal {
 // catchingUp waits for a voter that serves and is behind, which is all that is wrong with it, before others are
 // restarted.
 func catchingUp(o judge.View) *proposal {
-	outdated := facts.Filter(o.Voters(), func(r facts.Replica) bool { return isOutdated(o.Observation, r) })
+	outdated := toRestart(o)
 	for _, r := range o.Voters() {
 		if len(outdated) > 0 && r.IsHealthy(o.Membership) && r.Pod != nil && r.Pod.Ready && !o.IsCaughtUp(r) {
 			p := wait(facts.ReasonRoll, "%s will be restarted with new settings, once %s has all that was committed. "+
@@ -117,13 +117,21 @@ func difference(c facts.Choices, from facts.Choices) string {
 	return "with new settings"
 }
 
-// rollTarget is the voter that is brought to the choices of the spec next, or an empty replica: none is outdated,
-// the change is not supported, or somebody else is not well.
-func rollTarget(o judge.View) facts.Replica {
-	if unsupported(o) != nil {
-		return facts.Replica{}
+// toRestart are the voters that are brought to the choices of the spec; none while that is not supported or would stop
+// the cluster.
+func toRestart(o judge.View) []facts.Replica {
+	if unsupported(o) != nil || len(o.Crowded(o.Desired.Choices)) > 0 {
+		return nil
 	}
-	outdated := facts.Filter(o.Voters(), func(r facts.Replica) bool { return isOutdated(o.Observation, r) })
+	return facts.Filter(o.Voters(), func(r facts.Replica) bool {
+		return isOutdated(o.Observation, r) && !isHeldByAlarm(o, r)
+	})
+}
+
+// rollTarget is the voter that is brought to the choices of the spec next, or an empty replica: there is none, or
+// somebody else is not well.
+func rollTarget(o judge.View) facts.Replica {
+	outdated := toRestart(o)
 	if len(outdated) == 0 {
 		return facts.Replica{}
 	}

@@ -65,7 +65,7 @@ func haveMixedMinors(o judge.View) bool {
 	if len(o.Voters()) == 2 {
 		return false
 	}
-	known := facts.Filter(o.Voters(), func(r facts.Replica) bool { return !runsWith(r).IsZero() })
+	known := facts.Filter(o.Voters(), func(r facts.Replica) bool { return !r.RunsWith().IsZero() })
 	return len(ofLowestMinor(known)) < len(known)
 }
 
@@ -246,22 +246,24 @@ func takenNames(o facts.Observation) []string {
 
 // memberChoices are the choices that a new member is made from: those of the spec once a member serves with them, and
 // those of the members that there are until then, so that a change which does not work keeps nobody from being
-// replaced. While minors differ, a new member gets the lowest: the cluster is of that version. A successor of an
-// ephemeral member is the first to try the new ones.
+// replaced. Those that the data outgrew do not count. While minors differ, a new member gets the lowest: the cluster is
+// of that version. A successor of an ephemeral member is the first to try the new ones.
 func memberChoices(o judge.View) facts.Choices {
 	if len(o.Voters()) >= o.Desired.Size && beingSucceeded(o).Member != nil {
 		return o.Desired.Choices
 	}
-	known := facts.Filter(o.Voters(), func(r facts.Replica) bool { return r.IsRecorded() && !runsWith(r).IsZero() })
+	known := facts.Filter(o.Voters(), func(r facts.Replica) bool { return r.IsRecorded() && !r.RunsWith().IsZero() })
 	known = ofLowestMinor(known)
-	serving := facts.Filter(known, func(r facts.Replica) bool { return r.IsHealthy(o.Membership) })
+	serving := facts.Filter(known, func(r facts.Replica) bool {
+		return r.IsHealthy(o.Membership) && len(o.Crowded(r.RunsWith())) == 0
+	})
 	for _, r := range serving {
-		if c := runsWith(r); c == o.Desired.Choices && isWell(o.Incarnation, r) {
+		if c := r.RunsWith(); c == o.Desired.Choices && isWell(o.Incarnation, r) {
 			return c
 		}
 	}
 	if all := append(serving, known...); len(all) > 0 { // where nobody serves, as well one's as another's
-		return runsWith(all[0])
+		return all[0].RunsWith()
 	}
 	return o.Desired.Choices
 }
@@ -272,10 +274,10 @@ func ofLowestMinor(members []facts.Replica) []facts.Replica {
 		return nil
 	}
 	lowest := slices.MinFunc(members, func(a, b facts.Replica) int {
-		return runsWith(a).Version.Compare(runsWith(b).Version)
+		return a.RunsWith().Version.Compare(b.RunsWith().Version)
 	})
 	return facts.Filter(members, func(r facts.Replica) bool {
-		return runsWith(r).Version.SameMinor(runsWith(lowest).Version)
+		return r.RunsWith().Version.SameMinor(lowest.RunsWith().Version)
 	})
 }
 

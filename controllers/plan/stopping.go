@@ -43,23 +43,14 @@ func mayStopBlind(o judge.View, r facts.Replica) bool {
 	if o.IsAlone(r) {
 		return isUnresponsive(o.Observation, r)
 	}
-	return hasNeverServed(o.Observation, r) && !o.IsAnyReady() && areToBlame(o, runsWith(r))
+	return hasNeverServed(o.Observation, r) && !o.IsAnyReady() && areToBlame(o, r.RunsWith())
 }
 
 // isOtherwiseMade reports whether the Pod was made from other settings than the spec asks for, and may be made from
 // those.
 func isOtherwiseMade(o judge.View, r facts.Replica) bool {
 	c := r.Pod.Choices
-	return o.Desired.Fault == "" && !c.IsZero() && c != o.Desired.Choices &&
-		mayTakeVersion(o, r, o.Desired.Choices.Version)
-}
-
-// runsWith are the settings that a member's process has, as far as anything says.
-func runsWith(r facts.Replica) facts.Choices {
-	if r.Pod != nil && !r.Pod.Choices.IsZero() {
-		return r.Pod.Choices
-	}
-	return r.Choices()
+	return !c.IsZero() && c != o.Desired.Choices && mayTakeSpec(o, r)
 }
 
 // areToBlame reports whether settings may be taken from a member that never served with them. Those that most members
@@ -69,7 +60,7 @@ func areToBlame(o judge.View, c facts.Choices) bool {
 	voters := o.LastKnownVoters(o.IsLost)
 	having, failing := 0, 0
 	for _, r := range voters {
-		if runsWith(r) != c || o.Judge(r).IsLost() {
+		if r.RunsWith() != c || o.Judge(r).IsLost() {
 			continue
 		}
 		having++

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -82,10 +83,14 @@ func hasServed(o facts.Observation) bool {
 
 const creating = "The cluster is being created."
 
-// available is True only with a linearizable read in this very pass: the member list is asked for in no other way.
+// available is True only with a linearizable read in this very pass, and while no alarm keeps etcd from taking writes.
+// The member list is asked for in no other way.
 func (in Input) available() metav1.Condition {
 	o := in.Observation
+	reason, refused := writesRefused(o)
 	switch {
+	case o.Current.Membership.Known && refused != "":
+		return is(v1alpha1.ConditionAvailable, metav1.ConditionFalse, reason, refused)
 	case o.Current.Membership.Known:
 		return is(v1alpha1.ConditionAvailable, metav1.ConditionTrue, ReasonReadSucceeded,
 			"A quorum of the members answers.")
@@ -98,6 +103,19 @@ func (in Input) available() metav1.Condition {
 		message += ": " + o.Current.Membership.Why
 	}
 	return in.keepFirst(is(v1alpha1.ConditionAvailable, metav1.ConditionFalse, ReasonReadFailed, sentence(message)))
+}
+
+// writesRefused says which alarm keeps etcd from taking writes, and what ends it, or "". The graver one comes first.
+func writesRefused(o facts.Observation) (reason, message string) {
+	raised := o.Current.Raised()
+	for _, reason := range []string{ReasonCorrupt, ReasonNoSpace} {
+		i := slices.IndexFunc(raised, func(a facts.Alarm) bool { return a.Name == reason })
+		if i >= 0 {
+			return reason, fmt.Sprintf("A quorum answers reads. Writes are refused, since etcd raised the alarm "+
+				"%s. %s.", reason, raised[i].Remedy())
+		}
+	}
+	return "", ""
 }
 
 // keepFirst keeps the message of the old condition while status and reason are the same: for texts of errors, which

@@ -198,3 +198,24 @@ func TestTheFirstErrorOfAnUnreadableListIsKept(t *testing.T) {
 		t.Errorf("the next error moved the status to %+v", again)
 	}
 }
+
+func TestAClusterThatTakesNoWritesIsNotAvailableAndTheAlarmIsTheReason(t *testing.T) {
+	for _, row := range []struct {
+		raised []string
+		status metav1.ConditionStatus
+		reason string
+	}{
+		{nil, metav1.ConditionTrue, ReasonReadSucceeded},
+		{[]string{facts.AlarmNoSpace}, metav1.ConditionFalse, "NOSPACE"},
+		{[]string{facts.AlarmNoSpace, facts.AlarmCorrupt}, metav1.ConditionFalse, "CORRUPT"},
+	} {
+		w := demo(3, begin).settled()
+		for _, name := range row.raised {
+			w.find("demo-1").Answer.Alarms = append(w.find("demo-1").Answer.Alarms, facts.Alarm{Name: name})
+		}
+		got := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionAvailable)
+		if got.Status != row.status || got.Reason != row.reason {
+			t.Errorf("while %v stand: %+v", row.raised, got)
+		}
+	}
+}

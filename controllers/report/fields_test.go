@@ -81,6 +81,9 @@ func hasField(kind reflect.Type, path []string) bool {
 	if len(path) == 0 {
 		return true
 	}
+	if kind.Kind() == reflect.Map {
+		return hasField(kind.Elem(), path[1:]) // any key
+	}
 	if kind.Kind() != reflect.Struct {
 		return false
 	}

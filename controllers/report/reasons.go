@@ -6,6 +6,8 @@ const (
 	ReasonCreating      = "Creating"          // the cluster has no identity yet
 	ReasonReadSucceeded = "ReadSucceeded"     // a linearizable read succeeded in this pass
 	ReasonReadFailed    = "ReadFailed"        // no member could read linearizably in this pass
+	ReasonNoSpace       = "NOSPACE"           // etcd's alarm: a database is full, and writes are refused
+	ReasonCorrupt       = "CORRUPT"           // etcd's alarm: copies differ, and writes are refused
 	ReasonAllHealthy    = "AllMembersHealthy" // as many voters as asked for are healthy
 	ReasonUnhealthy     = "MembersUnhealthy"  // voters that have served before are not healthy
 	ReasonMissing       = "MembersMissing"    // fewer voters than there have been

@@ -86,12 +86,8 @@ func settingArgs(in *EtcdInputs) []string {
 	if in == nil {
 		in = &EtcdInputs{}
 	}
-	quota := DefaultQuotaBackendBytes
-	if in.QuotaBackendBytes != nil {
-		quota = *in.QuotaBackendBytes
-	}
 	args := []string{
-		"--quota-backend-bytes=" + strconv.FormatInt(quota, 10),
+		"--quota-backend-bytes=" + strconv.FormatInt(in.quotaBytes(), 10),
 		"--auto-compaction-mode=" + literal(cmp.Or(in.CompactionMode, DefaultCompactionMode)),
 		"--auto-compaction-retention=" + literal(cmp.Or(in.CompactionRetention, DefaultCompactionRetention)),
 	}

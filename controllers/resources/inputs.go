@@ -115,6 +115,25 @@ func DecodeInputs(text string) (RollInputs, error) {
 	return in.withoutDefaults(), nil
 }
 
+// QuotaBytes is the size of the database at which etcd stops accepting keys.
+func (in RollInputs) QuotaBytes() int64 { return in.Etcd.quotaBytes() }
+
+func (in *EtcdInputs) quotaBytes() int64 {
+	if in == nil || in.QuotaBackendBytes == nil {
+		return DefaultQuotaBackendBytes
+	}
+	return *in.QuotaBackendBytes
+}
+
+// MemoryBytes is the limit of the container's memory; 0 for none, and where it is no quantity.
+func (in RollInputs) MemoryBytes() int64 {
+	limit, err := parseQuantity(resourcesOf(in).Limits[corev1.ResourceMemory])
+	if err != nil {
+		return 0
+	}
+	return limit.Value()
+}
+
 // NormalizeInputs reads choices that were written down, by any release of the operator, and gives the text that
 // Canonical gives for the same choices, with their version.
 func NormalizeInputs(annotation string) (canonical string, version etcdutil.Version, err error) {

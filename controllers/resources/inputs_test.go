@@ -171,3 +171,17 @@ func FuzzNormalizeInputsIsStable(f *testing.F) {
 		}
 	})
 }
+
+func TestInputsSayTheQuotaAndTheLimitOfMemory(t *testing.T) {
+	for inputs, want := range map[string][2]int64{
+		`{"version":"3.6.16"}`: {2 << 30, 0},
+		`{"version":"3.6.16","etcd":{"quotaBackendBytes":67108864},"pod":{"resources":{"limits":{"memory":"64Mi"}}}}`: {
+			64 << 20, 64 << 20},
+		`{"version":"3.6.16","etcd":{},"pod":{"resources":{"limits":{"memory":"much"}}}}`: {2 << 30, 0},
+	} {
+		in, err := DecodeInputs(inputs)
+		if got := [2]int64{in.QuotaBytes(), in.MemoryBytes()}; err != nil || got != want {
+			t.Errorf("%s: %v, %v", inputs, got, err)
+		}
+	}
+}

@@ -53,13 +53,9 @@ var phases = []mutant{
 	},
 	{
 		Name: "an ephemeral member is followed by one to which no step leads", Peer: "",
-		File: "controllers/plan/rollout.go",
-		From: `if unsupported(o) != nil {
-		return facts.Replica{}
-	}
-	outdated := facts.Filter(o.Voters(), func(r facts.Replica) bool { return isOutdated(o.Observation, r) })`,
-		To: "outdated := facts.Filter(o.Voters(), " +
-			"func(r facts.Replica) bool { return isOutdated(o.Observation, r) })",
+		File:    "controllers/plan/rollout.go",
+		From:    "if unsupported(o) != nil || len(o.Crowded(o.Desired.Choices)) > 0 {\n\t\treturn nil",
+		To:      "if len(o.Crowded(o.Desired.Choices)) > 0 {\n\t\treturn nil",
 		Package: planPackage, Test: row("no ephemeral member is followed by one to which no step leads"),
 	},
 	{

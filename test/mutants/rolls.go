@@ -103,6 +103,38 @@ var rolls = []mutant{
 		Test:    row("nor is it told settings of another version than it answers with: it is restarted for that"),
 	},
 	{
+		Name: "a quota below what is stored is rolled out", Peer: "",
+		File:    "controllers/plan/rollout.go",
+		From:    "if unsupported(o) != nil || len(o.Crowded(o.Desired.Choices)) > 0 {\n\t\treturn nil",
+		To:      "if unsupported(o) != nil {\n\t\treturn nil",
+		Package: planPackage, Test: row("a quota below what is stored is refused before the first member"),
+	},
+	{
+		Name: "the guard lets a volume ask for a quota below what is stored", Peer: "",
+		File: "controllers/plan/guard/data.go",
+		From: "if crowded := o.Crowded(c); len(crowded) > 0 {", To: "if crowded := o.Crowded(c); len(crowded) < 0 {",
+		Package: planPackage, Test: "TestAMemberIsGivenNoSettingsThatItsDataHasNoRoomWith",
+	},
+	{
+		Name: "a member that crashes takes a quota below what is stored", Peer: "",
+		File: "controllers/plan/pods.go",
+		From: "isCrowded := o.IsAlive() &&", To: "isCrowded := !o.IsAlive() &&",
+		Package: planPackage, Test: row("a member that crashes keeps its settings"),
+	},
+	{
+		Name: "a roll goes on through a cluster that takes no writes", Peer: "",
+		File: "controllers/plan/room.go",
+		From: "return len(o.Raised()) > 0 && r.IsHealthy", To: "return len(o.Raised()) < 0 && r.IsHealthy",
+		Package: planPackage, Test: row("while space ran out no member gets other settings"),
+	},
+	{
+		Name: "an alarm of space is taken back for a quota that no member has", Peer: "",
+		File: "controllers/plan/facts/room.go",
+		From: "r.fills(r.RunsWith().QuotaBytes)", To: "r.fills(o.Desired.Choices.QuotaBytes)",
+		Package: planPackage,
+		Test:    row("nor by a quota that no member runs with yet: they are restarted with it"),
+	},
+	{
 		Name: "a roll writes what Kubernetes may refuse", Peer: "",
 		File: "controllers/plan/rollout.go",
 		From: `return act(changes.SetChoices{Volumes: []facts.VolumeRef{r.VolumeRef()}, Choices: o.Desired.Choices,
@@ -347,8 +379,8 @@ var rolls = []mutant{
 	{
 		Name: "an operator that is cut off stops members that serve", Peer: "coreos/etcd-operator#1968",
 		File:    "controllers/plan/stopping.go",
-		From:    "return hasNeverServed(o.Observation, r) && !o.IsAnyReady() && areToBlame(o, runsWith(r))",
-		To:      "return hasNeverServed(o.Observation, r) && areToBlame(o, runsWith(r))",
+		From:    "return hasNeverServed(o.Observation, r) && !o.IsAnyReady() && areToBlame(o, r.RunsWith())",
+		To:      "return hasNeverServed(o.Observation, r) && areToBlame(o, r.RunsWith())",
 		Package: planPackage, Test: row("not while another one is ready: the operator is the one that is cut off"),
 	},
 	{

@@ -32,9 +32,6 @@ func (a Alarm) Remedy() string {
 	}
 }
 
-// RoomPercent is how full a database may be for an alarm to be taken back: etcd raises it again at its quota.
-const RoomPercent = 80
-
 // Raised are all alarms that a member speaks of, each once.
 func (o Incarnation) Raised() []Alarm {
 	var all []Alarm
@@ -48,12 +45,4 @@ func (o Incarnation) Raised() []Alarm {
 			cmp.Compare(a.Member, b.Member))
 	})
 	return slices.Compact(all)
-}
-
-// HasRoom reports whether every member answers, runs with the quota of the spec, and is well below it.
-func (o View) HasRoom() bool {
-	return o.Membership.Known && !slices.ContainsFunc(o.Members, func(r Replica) bool {
-		return r.Member != nil && (r.Answer == nil || r.Pod == nil || r.Pod.Choices != o.Desired.Choices ||
-			r.Answer.DBSize*100 >= o.Desired.QuotaBytes*RoomPercent)
-	})
 }

@@ -21,7 +21,7 @@ func (o Incarnation) WhyStay(d Desired, schedules []Schedule) Hold {
 		return Hold{Why: fmt.Sprintf("etcd raised %s. %s", raised[0].Name, raised[0].Remedy())}
 	}
 	for _, r := range o.Voters() {
-		if hold := o.whyVoterStays(r, d.QuotaBytes); hold.Why != "" {
+		if hold := o.whyVoterStays(r, d.Choices.QuotaBytes); hold.Why != "" {
 			return hold
 		}
 	}
@@ -64,7 +64,7 @@ func (r Replica) roomOf(quotaBytes int64) Hold {
 	}
 	size := r.Answer.DBSize
 	switch {
-	case quotaBytes > 0 && size*100 >= quotaBytes*RoomPercent:
+	case quotaBytes > 0 && r.fills(quotaBytes):
 		return Hold{Why: fmt.Sprintf("the database of %s takes %d %% of spec.etcd.quotaBackendBytes, and %d %% are "+
 			"too much. Raise that, or compact and defragment", r.Name, size*100/quotaBytes, RoomPercent)}
 	case r.Volume != nil && r.Volume.Bytes > 0 && size*100 >= r.Volume.Bytes*RoomPercent:

@@ -59,7 +59,6 @@ type Desired struct {
 	Held         Hold   // what keeps members at the minor that they run
 	NoWay        string // why members cannot be brought to Target; then Choices are the Target's
 	StorageBytes int64  // size of a new volume
-	QuotaBytes   int64  // size of the database at which etcd stops accepting keys
 	SnapshotEach int64  // entries after which etcd writes a snapshot of raft's state; 0 for its default
 	TLS          bool
 	Ephemeral    bool          // data in the Pod's emptyDir
@@ -87,10 +86,13 @@ func (d Desired) IsMetBy(c Choices) bool {
 }
 
 // Choices are what a member's Pod is made from: the etcd version and everything else of the user's that needs a
-// restart. Inputs is canonical JSON, so that two Choices are the same exactly when they are equal.
+// restart. Inputs is canonical JSON, so that two Choices are the same exactly when they are equal. What follows it is
+// read from it.
 type Choices struct {
-	Version etcdutil.Version
-	Inputs  string
+	Version     etcdutil.Version
+	Inputs      string
+	QuotaBytes  int64 // size of the database at which etcd stops accepting keys
+	MemoryBytes int64 // limit of the container's memory; 0 for none
 }
 
 // IsZero reports that no choices are written down.

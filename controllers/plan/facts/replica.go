@@ -133,6 +133,14 @@ func (r Replica) Choices() Choices {
 	return Choices{}
 }
 
+// RunsWith are the settings that a member's process has, as far as anything says.
+func (r Replica) RunsWith() Choices {
+	if r.Pod != nil && !r.Pod.Choices.IsZero() {
+		return r.Pod.Choices
+	}
+	return r.Choices()
+}
+
 // IsSealed reports whether the member can no longer start from an empty directory.
 func (r Replica) IsSealed() bool {
 	return r.IsRecorded() && r.Pod != nil && r.Pod.Flags.NeedData()

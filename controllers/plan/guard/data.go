@@ -218,6 +218,9 @@ func guardChoices(o facts.View, ref facts.VolumeRef, c facts.Choices) string {
 	if why := o.WhyNotOnData(r, c.Version); why != "" {
 		return fmt.Sprintf("etcd %s must not start on the data of %s: %s.", c.Version, r.Name, why)
 	}
+	if crowded := o.Crowded(c); len(crowded) > 0 {
+		return fmt.Sprintf("what %s stores has no room with these settings.", crowded[0].Name)
+	}
 	if o.HasBegun(r, c.Version) {
 		return ""
 	}

@@ -43,7 +43,8 @@ func atStop(o facts.Observation) facts.Desired {
 	desired.Choices.Version, desired.Needs, desired.Held = stop.Version, stop.Needs, held
 	if next := o.Current.Birth.Next; !next.IsZero() {
 		stop, _ = etcdutil.NextStop(etcdutil.Progress{Begins: next.Origin.Version}, desired.Target)
-		desired.NextChoices = facts.Choices{Version: stop.Version, Inputs: desired.Choices.Inputs}
+		desired.NextChoices = desired.Choices
+		desired.NextChoices.Version = stop.Version
 	}
 	return desired
 }

@@ -177,7 +177,7 @@ func (w *World) answers(from objects) map[string]*facts.Answer {
 		if p.ill == isolated {
 			leader = 0
 		}
-		raised, size := c.alarmed(w.Spec.QuotaBytes)
+		raised, size := c.alarmed(w.Spec.Choices.QuotaBytes)
 		out[name] = &facts.Answer{
 			Alarms: append(raised, c.corruptAlarms()...), DBSize: size,
 			ID: p.disk.member, ClusterID: c.id, Leader: leader, Version: from.pods[name].made.Version,

@@ -11,7 +11,7 @@ import (
 func restoring(size int) facts.Desired {
 	spec := Spec3(size)
 	spec.Restore.Hash = "one"
-	spec.QuotaBytes = 2 << 30
+	spec.Choices.QuotaBytes = 2 << 30
 	return spec
 }
 
