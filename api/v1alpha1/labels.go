@@ -20,9 +20,9 @@ const (
 
 // Labels of the operator.
 const (
-	// LabelCluster is the name of the EtcdCluster, on data, which has no owner, and on tasks. Others go by
-	// app.kubernetes.io/instance, which Pods and Services of members have, and take what they find so for theirs: tools
-	// that delete what is in no repository, and rules that keep members apart.
+	// LabelCluster is the name of the EtcdCluster, on data, which has no owner, and on tasks. Pods and
+	// Services of members have app.kubernetes.io/instance instead. By that go tools that delete what is in no
+	// repository, and rules that keep members apart.
 	LabelCluster = Group + "/cluster"
 	// LabelMember is the member's name, on its Pod, volume and Secret.
 	LabelMember = Group + "/member"
@@ -53,7 +53,7 @@ const (
 	AnnotationArgoCompare = "argocd.argoproj.io/compare-options"
 )
 
-// LeftAlone are annotations of what nothing owns: no tool is to delete it as something that nobody asked for.
+// LeftAlone are annotations of what nothing owns: no tool may delete it for being in no repository.
 func LeftAlone() map[string]string {
 	return map[string]string{AnnotationArgoSync: "Prune=false", AnnotationArgoCompare: "IgnoreExtraneous"}
 }

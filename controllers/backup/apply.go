@@ -40,9 +40,10 @@ func (r *Reconciler) apply(ctx context.Context, b *v1alpha1.EtcdBackup, seen vie
 		record.Outcome = &change.Outcome
 		return r.Annotate(ctx, b, v1alpha1.AnnotationBackupRecord, record.Encode())
 	case plan.EndTask:
-		return jobs.End(ctx, &r.Frame, b, resources.BackupJob(b), change)
+		return r.Delete(ctx, b, jobs.ToEnd(b.Namespace, resources.BackupJob(b), change), types.UID(change.UID))
 	case plan.LeaveAlone:
-		return r.Dress(ctx, b, resources.LeftAlone(b, map[string]string{v1alpha1.LabelCluster: b.Spec.ClusterRef.Name}))
+		dressing := resources.LeftAlone(b, map[string]string{v1alpha1.LabelCluster: b.Spec.ClusterRef.Name})
+		return r.Edit(ctx, b, func(updated client.Object) { dressing.Put(updated) })
 	case plan.ReleaseJob:
 		return r.releaseJob(ctx, b, change.UID)
 	}

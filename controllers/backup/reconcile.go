@@ -80,7 +80,7 @@ func (r *Reconciler) conclude(ctx context.Context, b *v1alpha1.EtcdBackup, seen 
 	decision plan.Decision) (ctrl.Result, error) {
 	later, err := r.publish(ctx, b, seen.Observation, decision)
 	if decision.Change == nil || err != nil {
-		return ctrl.Result{RequeueAfter: later}, err
+		return ctrl.Result{RequeueAfter: words.Sooner(decision.Recheck, later)}, err
 	}
 	refused, err := kit.RefusalOf(r.apply(ctx, b, seen, decision.Change))
 	if refused != nil {

@@ -66,6 +66,22 @@ func (w *backupWorld) passes(n int) {
 	}
 }
 
+// settles lets the operator look for as long as it asks to be called again, when it asks to.
+func (w *backupWorld) settles() {
+	w.T.Helper()
+	for range 100 {
+		result, err := w.operator.Reconcile(w.T.Context(), ctrl.Request{NamespacedName: w.Key})
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		if result.RequeueAfter == 0 {
+			return
+		}
+		w.Now = w.Now.Add(result.RequeueAfter)
+	}
+	w.T.Fatal("it never settles")
+}
+
 func (w *backupWorld) backup() *v1alpha1.EtcdBackup {
 	w.T.Helper()
 	b := &v1alpha1.EtcdBackup{}

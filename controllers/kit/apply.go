@@ -7,21 +7,29 @@ import (
 	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
-	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // Annotate writes one annotation.
 func (f *Frame) Annotate(ctx context.Context, was client.Object, annotation, value string) error {
-	return f.Dress(ctx, was, resources.Dressing{Annotations: map[string]*string{annotation: &value}})
+	return f.Edit(ctx, was, func(updated client.Object) {
+		annotations := updated.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[annotation] = value
+		updated.SetAnnotations(annotations)
+	})
 }
 
-// Dress changes only the object that was looked at, as it was then.
-func (f *Frame) Dress(ctx context.Context, was client.Object, dressing resources.Dressing) error {
+// Edit changes only the object that was looked at, as it was then.
+func (f *Frame) Edit(ctx context.Context, was client.Object, edit func(client.Object)) error {
 	updated := was.DeepCopyObject().(client.Object)
-	dressing.Put(updated)
+	edit(updated)
 	err := f.Client.Patch(ctx, updated, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}),
 		apply.FieldOwner)
 	switch {
@@ -45,6 +53,17 @@ func (f *Frame) Create(ctx context.Context, owner, object client.Object) error {
 		return apply.Answer(err, fmt.Sprintf("creating the %s %s", kindOf(object), object.GetName()))
 	}
 	f.Unseen.Wrote(client.ObjectKeyFromObject(owner), object)
+	return nil
+}
+
+// Delete deletes an object, with what it owns, as it was seen and no other one of its name. That it is gone is as good.
+func (f *Frame) Delete(ctx context.Context, owner, object client.Object, uid types.UID) error {
+	err := f.Client.Delete(ctx, object, client.Preconditions{UID: &uid},
+		client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return apply.Answer(err, fmt.Sprintf("deleting the %s %s", kindOf(object), object.GetName()))
+	}
+	f.Unseen.Deleted(client.ObjectKeyFromObject(owner), object, uid)
 	return nil
 }
 

@@ -64,7 +64,7 @@ func readiness(pod *corev1.Pod) (since time.Time, ready bool) {
 }
 
 // notReadyByKubelet are the reasons for which the kubelet itself calls a Pod not ready: one of its containers is not,
-// or a condition that somebody else is to set (kubernetes/kubernetes:pkg/kubelet/status/generate.go).
+// or a condition that others are to set (kubernetes/kubernetes:pkg/kubelet/status/generate.go).
 var notReadyByKubelet = []string{"ContainersNotReady", "ReadinessGatesNotReady"}
 
 func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {

@@ -195,7 +195,7 @@ func (s search) claimProven() {
 	})
 }
 
-// remark returns the Pods and volumes that lack labels of ours, or can be taken for somebody else's, and shows them as
+// remark returns the Pods and volumes that lack labels of ours, or that others can take for theirs, and shows them as
 // they will be once that is put right.
 func (s search) remark() []facts.Object {
 	var objects []facts.Object

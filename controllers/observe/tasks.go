@@ -79,6 +79,7 @@ func startsNothing(pod *corev1.Pod) bool {
 	}
 	all := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 	return !slices.ContainsFunc(all, func(c corev1.ContainerStatus) bool {
-		return c.State.Running != nil || c.State.Terminated != nil || c.State.Waiting != nil && c.State.Waiting.Message != ""
+		s := c.State
+		return s.Running != nil || s.Terminated != nil || s.Waiting != nil && s.Waiting.Message != ""
 	})
 }

@@ -19,7 +19,7 @@ func Labels(c *v1alpha1.EtcdCluster) map[string]string {
 	return labels
 }
 
-// ownLabels say of which cluster an object is by labels that nobody else selects by.
+// ownLabels say of which cluster an object is by labels that no other tool selects by.
 func ownLabels(c *v1alpha1.EtcdCluster, component string) map[string]string {
 	return map[string]string{
 		v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue, v1alpha1.LabelComponent: component,

@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -69,7 +69,7 @@ func (r *Reconciler) applyChore(ctx context.Context, s *v1alpha1.EtcdBackupSched
 		}
 		return r.Annotate(ctx, s, annotation, change.Record.Encode())
 	case plan.EndTask:
-		return jobs.End(ctx, &r.Frame, s, change.Job, change.EndTask)
+		return r.Delete(ctx, s, jobs.ToEnd(s.Namespace, change.Job, change.EndTask), types.UID(change.UID))
 	case plan.BeginPrune:
 		return r.beginPrune(ctx, s, change)
 	case plan.BeginTest:
@@ -82,13 +82,9 @@ func (r *Reconciler) applyChore(ctx context.Context, s *v1alpha1.EtcdBackupSched
 func (r *Reconciler) deleteRuns(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, runs []plan.Run) error {
 	for _, run := range runs {
 		b := &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: run.Name}}
-		options := []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationBackground)}
-		uid := run.UID
-		err := r.Client.Delete(ctx, b, append(options, client.Preconditions{UID: &uid})...)
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			return apply.Answer(err, "deleting the EtcdBackup "+run.Name)
+		if err := r.Delete(ctx, s, b, run.UID); err != nil {
+			return err
 		}
-		r.Unseen.Deleted(client.ObjectKeyFromObject(s), b, run.UID)
 	}
 	return nil
 }

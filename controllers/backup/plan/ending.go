@@ -6,7 +6,7 @@ import "time"
 // stop.
 const patienceWithOthers = time.Minute
 
-// EndTask ends what Kubernetes does not end by itself, since a container that somebody else put into the Pod goes on
+// EndTask ends what Kubernetes does not end by itself, since a container that a webhook put into the Pod goes on
 // running, or has failed: a Job that is complete, or the Pod of an attempt that has failed, so that another is made.
 type EndTask struct {
 	Pod string // empty: the Job

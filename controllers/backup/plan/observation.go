@@ -88,7 +88,7 @@ type Attempt struct {
 	Progress *Progress
 }
 
-// PodState is how the Pod of an attempt stands, whatever its steps say.
+// PodState is how the Pod of an attempt stands, apart from what its steps say.
 type PodState string
 
 // The states of a Pod.
