@@ -98,6 +98,13 @@ type EtcdClusterSpec struct {
 	// +optional
 	Pod *PodSpec `json:"pod,omitempty"`
 
+	// InheritedMetadata is put on every object that is made for this cluster: Pods,
+	// Services, volumes, Secrets, the disruption budget and the Jobs of backups. It
+	// follows in place, and a key that is taken out here goes from them again. What
+	// others put on them stays. spec.pod, spec.service and spec.tasks win over it.
+	// +optional
+	InheritedMetadata *InheritedMetadata `json:"inheritedMetadata,omitempty"`
+
 	// Tasks holds the settings of the Pods that take, test, prune and restore backups
 	// of this cluster.
 	// +optional

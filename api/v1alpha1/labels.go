@@ -84,7 +84,7 @@ const (
 	AnnotationInputs = Group + "/inputs"
 	// AnnotationRenderer is the number of the renderer that made a Pod.
 	AnnotationRenderer = Group + "/renderer"
-	// AnnotationDressed is the canonical JSON of the keys of labels and annotations that a Pod has from the spec.
+	// AnnotationDressed is the canonical JSON of the keys of labels and annotations that an object has from the spec.
 	AnnotationDressed = Group + "/dressed"
 	// AnnotationInitialState is --initial-cluster-state of a member's next start.
 	AnnotationInitialState = Group + "/initial-cluster-state"

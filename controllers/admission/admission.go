@@ -36,6 +36,11 @@ func Validate(c *v1alpha1.EtcdCluster) field.ErrorList {
 	errs = append(errs, validateStorage(&c.Spec, spec)...)
 	errs = append(errs, validateEtcd(&c.Spec, spec.Child("etcd"))...)
 	errs = append(errs, validatePod(c.Spec.Pod, spec.Child("pod"))...)
+	if metadata := c.Spec.InheritedMetadata; metadata != nil {
+		at := spec.Child("inheritedMetadata")
+		errs = append(errs, validatePodLabels(metadata.Labels, at.Child("labels"))...)
+		errs = append(errs, validateAnnotations(metadata.Annotations, at.Child("annotations"))...)
+	}
 	errs = append(errs, validateTasks(c.Spec.Tasks, spec.Child("tasks"))...)
 	errs = append(errs, validateService(c.Spec.Service, spec.Child("service"))...)
 	errs = append(errs, validateRepair(c.Spec.Repair, spec.Child("repair"))...)

@@ -41,6 +41,21 @@ var refusedTasks = []refusal{
 		`spec.tasks.tolerations[0].operator is "Equal"; it must be Exists when there is no key: all taints are then tolerated`},
 }
 
+// refusedMetadata is what may not be put on everything that is made for a cluster.
+var refusedMetadata = []refusal{
+	{"a label of the operator on everything", "spec: {inheritedMetadata: {labels: {etcdsteward.dev/role: voter}}}", "spec.inheritedMetadata.labels",
+		"spec.inheritedMetadata.labels must not contain labels that the operator sets", ""},
+	{"a standard label on everything", "spec: {inheritedMetadata: {labels: {app.kubernetes.io/managed-by: helm}}}", "spec.inheritedMetadata.labels",
+		"spec.inheritedMetadata.labels must not contain labels that the operator sets", ""},
+	{"a label on everything with a value that is too long",
+		"spec: {inheritedMetadata: {labels: {team: a123456789012345678901234567890123456789012345678901234567890123}}}", "spec.inheritedMetadata.labels",
+		"spec.inheritedMetadata.labels must have values of at most 63 characters", ""},
+	{"a label on everything with a space", "spec: {inheritedMetadata: {labels: {team: 'storage team'}}}", "spec.inheritedMetadata.labels[team]", "",
+		`spec.inheritedMetadata.labels[team] has the value "storage team": a valid label must be`},
+	{"an annotation of the operator on everything", "spec: {inheritedMetadata: {annotations: {etcdsteward.dev/birth: x}}}", "spec.inheritedMetadata.annotations",
+		"spec.inheritedMetadata.annotations must not contain the prefix etcdsteward.dev/: the operator sets those", ""},
+}
+
 func TestSettingsOfTasksAreTheSameInABackupAndInASchedule(t *testing.T) {
 	backups, schedules := newBackupGate(t), newScheduleGate(t)
 	if errs := backups.create(t, backup(t, acceptedTasks)); len(errs) > 0 {

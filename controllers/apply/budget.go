@@ -36,7 +36,7 @@ func (s step) setBudget(ctx context.Context, c changes.SetBudget) error {
 		return err
 	}
 	if resources.BudgetBound(budget) == c.MinAvailable && resources.BudgetDrift(budget, want) == "" {
-		return nil
+		return s.remark(ctx, resources.KindBudget, budget)
 	}
 	want.ResourceVersion = budget.ResourceVersion
 	return s.serverSideApply(ctx, budget, want, func(map[string]any) {})

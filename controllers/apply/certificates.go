@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
@@ -42,12 +43,14 @@ func (i *issuer) ensure(ctx context.Context, want *corev1.Secret, certificates [
 		return err
 	}
 	have := found.(*corev1.Secret)
+	change := resources.Remarking(i.cluster, have, record.Birth{})
 	renewed, err := i.issue(ctx, have.Data, certificates)
-	if err != nil || len(renewed) == 0 && resources.LabelDrift(have.Labels, want.Labels) == "" {
+	if err != nil || len(renewed) == 0 && change.IsZero() {
 		return err
 	}
 	return i.update(ctx, resources.KindSecret, have, func() {
 		have.Data = merged(have.Data, renewed)
+		change.Put(have)
 		have.Labels = merged(have.Labels, want.Labels)
 	})
 }

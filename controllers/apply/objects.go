@@ -77,8 +77,8 @@ func (s step) ensureClientService(ctx context.Context) error {
 }
 
 func (s step) correctService(ctx context.Context, have, want *corev1.Service) error {
-	if resources.ServiceDrift(have, want) == "" {
-		return nil
+	if err := s.remark(ctx, resources.KindService, have); err != nil || resources.ServiceDrift(have, want) == "" {
+		return err
 	}
 	return s.serverSideApply(ctx, have, want, serviceFields)
 }

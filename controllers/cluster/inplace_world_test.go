@@ -34,7 +34,7 @@ func (w *world) runTask(pod *corev1.Pod) {
 		says = fmt.Sprintf(`{"key":"%s","sha256":"%s","sizeBytes":1056,"revision":7,"etcdVersion":"3.6.16"}`, savedKey, strings.Repeat("a", 64))
 	}
 	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: says, FinishedAt: metav1.NewTime(w.now)}}
-	pod.Status = corev1.PodStatus{Phase: corev1.PodSucceeded, ContainerStatuses: []corev1.ContainerStatus{{Name: "last", State: ended}}}
+	pod.Status = corev1.PodStatus{Phase: corev1.PodSucceeded, ContainerStatuses: []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, State: ended}}}
 	if err := w.kube.Status().Update(w.t.Context(), pod); err != nil {
 		w.t.Fatal(err)
 	}

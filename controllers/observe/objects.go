@@ -1,6 +1,8 @@
 package observe
 
 import (
+	"cmp"
+
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -34,11 +36,13 @@ func (g gathered) services(cluster *v1alpha1.EtcdCluster, ours ownership) []fact
 	return []facts.Object{
 		ours.judge(resources.KindService, resources.PeerService(cluster.Name), g.peerService, g.peerService == nil,
 			func() string {
-				return resources.ServiceDrift(g.peerService, resources.PeerServiceShape(cluster))
+				return cmp.Or(resources.ServiceDrift(g.peerService, resources.PeerServiceShape(cluster)),
+					resources.MetadataDrift(cluster, g.peerService))
 			}),
 		ours.judge(resources.KindService, resources.ClientService(cluster.Name), g.clientService,
 			g.clientService == nil, func() string {
-				return resources.ServiceDrift(g.clientService, resources.BuildClientService(cluster))
+				return cmp.Or(resources.ServiceDrift(g.clientService, resources.BuildClientService(cluster)),
+					resources.MetadataDrift(cluster, g.clientService))
 			}),
 	}
 }
@@ -69,7 +73,8 @@ func budgetDrift(cluster *v1alpha1.EtcdCluster, budget *policyv1.PodDisruptionBu
 	if bound < 0 {
 		return "minAvailable is not a number"
 	}
-	return resources.BudgetDrift(budget, resources.BuildBudget(cluster, bound))
+	return cmp.Or(resources.BudgetDrift(budget, resources.BuildBudget(cluster, bound)),
+		resources.MetadataDrift(cluster, budget))
 }
 
 // detailEarlier is what the garbage collector takes.

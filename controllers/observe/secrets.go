@@ -2,6 +2,7 @@ package observe
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -15,7 +16,6 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
@@ -116,8 +116,8 @@ func (k *keyring) authority(ctx context.Context, name string) (facts.Object, err
 		object.State = facts.ObjectAbsent
 	case resources.IsDataOf(secret, k.ours.uid):
 		object.State = facts.ObjectCurrent
-		if !resources.Remarking(k.cluster, secret, record.Birth{}).IsZero() {
-			object.State, object.Detail = facts.ObjectDrifted, "its labels or annotations are not those of the cluster"
+		if drift := resources.MetadataDrift(k.cluster, secret); drift != "" {
+			object.State, object.Detail = facts.ObjectDrifted, drift
 		}
 		k.authorities = append(k.authorities, secret)
 		k.trusted[name] = secret.Data[resources.KeyCert]
@@ -148,7 +148,7 @@ func (k *keyring) judge(ctx context.Context, name string, certificates []resourc
 		return facts.Object{}, err
 	}
 	object := k.ours.judge(resources.KindSecret, name, secret, secret == nil, func() string {
-		return k.drift(secret.Data, certificates)
+		return cmp.Or(k.drift(secret.Data, certificates), resources.MetadataDrift(k.cluster, secret))
 	})
 	if object.State == facts.ObjectCurrent || object.State == facts.ObjectDrifted {
 		object.UID = string(secret.UID)

@@ -19,7 +19,8 @@ type beside struct {
 
 func besideMembers(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster, s RestoreStart) {
 	b := beside{
-		member: PodLabels(c, s.Member, s.Incarnation),
+		member: dress(c, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: s.Member,
+			Labels: MemberLabels(c, s.Member, s.Incarnation)}}).Labels,
 		its: &metav1.LabelSelector{
 			MatchLabels: map[string]string{
 				v1alpha1.LabelClusterUID: string(c.UID), v1alpha1.LabelIncarnation: s.Incarnation,

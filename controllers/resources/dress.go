@@ -29,6 +29,9 @@ func (d Dressing) Put(object metav1.Object) {
 }
 
 func changed(have map[string]string, changes map[string]*string) map[string]string {
+	if len(changes) == 0 {
+		return have
+	}
 	after := merged(have)
 	for key, value := range changes {
 		if value == nil {
@@ -40,8 +43,9 @@ func changed(have map[string]string, changes map[string]*string) map[string]stri
 	return after
 }
 
-// dressed says, on the Pod itself, which of its labels and annotations came from the spec: without it one that the user
-// took out of the spec would look like one that another client put there. Unknown fields are passed over.
+// dressed says, on the object itself, which of its labels and annotations came from the spec: without it one that the
+// user took out of the spec would look like one that another client put there. The cache holds no managed fields that
+// could tell. Unknown fields are passed over.
 type dressed struct {
 	Labels      []string `json:"labels,omitempty"`
 	Annotations []string `json:"annotations,omitempty"`
@@ -49,21 +53,22 @@ type dressed struct {
 
 func (d dressed) isZero() bool { return len(d.Labels) == 0 && len(d.Annotations) == 0 }
 
-// DressingOf compares a Pod with the spec: it is to have the labels and annotations that the spec asks for, and none
-// that the spec asked for once. A Pod that was made before its keys were written down counts as dressed when
-// every key is there, so that a new operator writes nothing; keys that left the spec before that are not known.
-func DressingOf(c *v1alpha1.EtcdCluster, pod *corev1.Pod) Dressing {
-	text, isWritten := pod.Annotations[v1alpha1.AnnotationDressed]
+// DressingOf compares an object with the spec: it is to have the labels and annotations that the spec asks for, and
+// none that the spec asked for once. A Pod that was made before its keys were written down counts as dressed when every
+// key is there, so that a new operator writes nothing; keys that left the spec before that are not known.
+func DressingOf(c *v1alpha1.EtcdCluster, object metav1.Object) Dressing {
+	text, isWritten := object.GetAnnotations()[v1alpha1.AnnotationDressed]
 	var before dressed
 	_ = json.Unmarshal([]byte(text), &before) // what cannot be read names no key, and is written anew
-	labels, annotations := userLabels(c), userAnnotations(c)
+	labels, annotations := askedOf(c, object)
 	d := Dressing{
-		Labels:      changesOf(pod.Labels, labels, before.Labels, v1alpha1.IsOperatorLabel),
-		Annotations: changesOf(pod.Annotations, annotations, before.Annotations, v1alpha1.IsOperatorKey),
+		Labels:      changesOf(object.GetLabels(), labels, before.Labels, v1alpha1.IsOperatorLabel),
+		Annotations: changesOf(object.GetAnnotations(), annotations, before.Annotations, v1alpha1.IsOperatorKey),
 	}
-	written := dressedIn(labels, annotations)
+	written := dressed{Labels: slices.Sorted(maps.Keys(labels)), Annotations: slices.Sorted(maps.Keys(annotations))}
+	_, isPod := object.(*corev1.Pod)
 	switch {
-	case !isWritten && d.IsZero(), isWritten && !written.isZero() && text == record.JSON(written):
+	case !isWritten && isPod && d.IsZero(), isWritten && !written.isZero() && text == record.JSON(written):
 	case !written.isZero():
 		d.Annotations[v1alpha1.AnnotationDressed] = new(record.JSON(written))
 	case isWritten:
@@ -91,17 +96,40 @@ func changesOf(have, want map[string]string, before []string, isOurs func(string
 	return changes
 }
 
-func dressedIn(labels, annotations map[string]string) dressed {
-	return dressed{Labels: slices.Sorted(maps.Keys(labels)), Annotations: slices.Sorted(maps.Keys(annotations))}
+// and is both; of a key that both change the other one wins.
+func (d Dressing) and(other Dressing) Dressing {
+	return Dressing{Labels: merged(d.Labels, other.Labels), Annotations: merged(d.Annotations, other.Annotations)}
 }
 
-// userLabels are the labels of spec.pod as far as they can be put on a Pod. One that Kubernetes would refuse is left
-// out: the spec is refused for it, and that must not keep a member from starting.
-func userLabels(c *v1alpha1.EtcdCluster) map[string]string {
-	if c.Spec.Pod == nil {
-		return nil
+// askedOf are the labels and annotations that the spec asks for on an object: those for all of them, and over them those
+// for its kind.
+func askedOf(c *v1alpha1.EtcdCluster, object metav1.Object) (labels, annotations map[string]string) {
+	labels, annotations = inherited(c)
+	switch o := object.(type) {
+	case *corev1.Pod:
+		if pod := c.Spec.Pod; pod != nil && !IsTask(c, o.Name) {
+			return merged(labels, putLabels(pod.Labels)), merged(annotations, putAnnotations(pod.Annotations))
+		}
+	case *corev1.Service:
+		if service := c.Spec.Service; service != nil && o.Name == ClientService(c.Name) {
+			return labels, merged(annotations, putAnnotations(service.Annotations))
+		}
 	}
-	labels := maps.Clone(c.Spec.Pod.Labels)
+	return labels, annotations
+}
+
+// inherited are the labels and annotations for everything that is made for a cluster.
+func inherited(c *v1alpha1.EtcdCluster) (labels, annotations map[string]string) {
+	if c.Spec.InheritedMetadata == nil {
+		return nil, nil
+	}
+	return putLabels(c.Spec.InheritedMetadata.Labels), putAnnotations(c.Spec.InheritedMetadata.Annotations)
+}
+
+// putLabels are the user's labels as far as they can be put on an object. One that Kubernetes would refuse is left out:
+// the spec is refused for it, and that must not keep a member from starting.
+func putLabels(user map[string]string) map[string]string {
+	labels := maps.Clone(user)
 	maps.DeleteFunc(labels, func(key, value string) bool {
 		return v1alpha1.IsOperatorLabel(key) || len(validation.IsQualifiedName(key)) > 0 ||
 			len(validation.IsValidLabelValue(value)) > 0
@@ -109,14 +137,17 @@ func userLabels(c *v1alpha1.EtcdCluster) map[string]string {
 	return labels
 }
 
-// userAnnotations are the same of annotations, whose keys may have capital letters in their prefix.
-func userAnnotations(c *v1alpha1.EtcdCluster) map[string]string {
-	if c.Spec.Pod == nil {
-		return nil
-	}
-	annotations := maps.Clone(c.Spec.Pod.Annotations)
+// putAnnotations are the same of annotations, whose keys may have capital letters in their prefix.
+func putAnnotations(user map[string]string) map[string]string {
+	annotations := maps.Clone(user)
 	maps.DeleteFunc(annotations, func(key, _ string) bool {
 		return v1alpha1.IsOperatorKey(key) || len(validation.IsQualifiedName(strings.ToLower(key))) > 0
 	})
 	return annotations
+}
+
+// dress puts on an object that is about to be made what the spec asks for.
+func dress[T metav1.Object](c *v1alpha1.EtcdCluster, object T) T {
+	DressingOf(c, object).Put(object)
+	return object
 }

@@ -6,8 +6,10 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 // dressedFor is a cluster whose spec has these labels and annotations.
@@ -15,19 +17,6 @@ func dressedFor(labels, annotations map[string]string) *v1alpha1.EtcdCluster {
 	return cluster(func(c *v1alpha1.EtcdCluster) {
 		c.Spec.Pod = &v1alpha1.PodSpec{Labels: labels, Annotations: annotations}
 	})
-}
-
-// put does to a Pod what a merge patch does.
-func (d Dressing) put(pod *corev1.Pod) {
-	for have, changes := range map[*map[string]string]map[string]*string{&pod.Labels: d.Labels, &pod.Annotations: d.Annotations} {
-		for key, value := range changes {
-			if value == nil {
-				delete(*have, key)
-			} else {
-				(*have)[key] = *value
-			}
-		}
-	}
 }
 
 func TestDressing(t *testing.T) {
@@ -88,7 +77,7 @@ func TestDressing(t *testing.T) {
 			if d.IsZero() == row.writes {
 				t.Fatalf("the Pod is to be given %v, %v", d.Labels, d.Annotations)
 			}
-			d.put(pod)
+			d.Put(pod)
 			if again := DressingOf(row.after, pod); !again.IsZero() {
 				t.Errorf("it needs still more: %v, %v", again.Labels, again.Annotations)
 			}
@@ -102,7 +91,7 @@ func TestDressing(t *testing.T) {
 func TestAPodDressedInPlaceLooksLikeOneThatWasMadeSo(t *testing.T) {
 	before, after := dressedFor(map[string]string{"a": "1", "b": "2"}, nil), dressedFor(map[string]string{"b": "3"}, map[string]string{"c": "4"})
 	pod, want := mustPod(t, before, sealed(before)), mustPod(t, after, sealed(after))
-	DressingOf(after, pod).put(pod)
+	DressingOf(after, pod).Put(pod)
 	if !maps.Equal(pod.Labels, want.Labels) || !maps.Equal(pod.Annotations, want.Annotations) {
 		t.Errorf("%v, %v\nwant %v, %v", pod.Labels, pod.Annotations, want.Labels, want.Annotations)
 	}
@@ -117,5 +106,71 @@ func TestALabelThatKubernetesRefusesDoesNotKeepAMemberFromStarting(t *testing.T)
 	_, hasNote := pod.Annotations["my note"]
 	if hasValue || hasKey || hasNote || pod.Labels["tier"] != "gold" || pod.Annotations["Example.com/Note"] != "y" {
 		t.Errorf("labels %v, annotations %v", pod.Labels, slices.Sorted(maps.Keys(pod.Annotations)))
+	}
+}
+
+// made are the objects that are made for a cluster, beside its members' Pods, as they are when nothing has changed since.
+func made(c *v1alpha1.EtcdCluster) []metav1.Object {
+	return []metav1.Object{
+		BuildClientService(c), BuildPeerService(c, record.Birth{}, "ops/etcd-steward"), BuildBudget(c, 2),
+		BuildVolume(c, Volume{Name: "demo-0", Incarnation: incarnation, Bytes: 1}), BuildAuthority(c, CASecret(c.Name), nil),
+		BuildLeafSecret(c, ClientSecret(c.Name), nil), BuildMemberSecret(c, "demo-0", nil),
+	}
+}
+
+func inheriting(labels, annotations map[string]string) *v1alpha1.EtcdCluster {
+	return cluster(func(c *v1alpha1.EtcdCluster) {
+		c.Spec.InheritedMetadata = &v1alpha1.InheritedMetadata{Labels: labels, Annotations: annotations}
+	})
+}
+
+func TestEverythingThatIsMadeInheritsAndFollowsInPlaceAndLosesWhatLeftTheSpec(t *testing.T) {
+	c := inheriting(map[string]string{"team": "a", "tier": "gold"}, map[string]string{"example.com/owner": "x"})
+	after := inheriting(map[string]string{"team": "b"}, nil)
+	for component, pod := range tasksOf(t, c, nil) {
+		if pod.Labels["team"] != "a" || pod.Annotations["example.com/owner"] != "x" {
+			t.Errorf("%s: %+v", component, pod.ObjectMeta)
+		}
+	}
+	for _, object := range append(made(c), mustPod(t, c, sealed(c))) {
+		follow := func(c *v1alpha1.EtcdCluster) Dressing {
+			if pod, ok := object.(*corev1.Pod); ok {
+				return DressingOf(c, pod)
+			}
+			return Remarking(c, object, record.Birth{})
+		}
+		if object.GetLabels()["team"] != "a" || object.GetLabels()["tier"] != "gold" || object.GetAnnotations()["example.com/owner"] != "x" {
+			t.Errorf("%T is made with %v and %v", object, object.GetLabels(), object.GetAnnotations())
+		}
+		if change := follow(c); !change.IsZero() {
+			t.Errorf("a new %T is changed: %v", object, change)
+		}
+		Dressing{Labels: map[string]*string{"of-others": new("y")}}.Put(object)
+		follow(after).Put(object)
+		_, tier := object.GetLabels()["tier"]
+		_, owner := object.GetAnnotations()["example.com/owner"]
+		if object.GetLabels()["team"] != "b" || tier || owner || object.GetLabels()["of-others"] != "y" {
+			t.Errorf("%T follows to %v and %v", object, object.GetLabels(), object.GetAnnotations())
+		}
+		if change := follow(after); !change.IsZero() {
+			t.Errorf("%T needs still more: %v", object, change)
+		}
+	}
+}
+
+func TestAnAnnotationOfTheServiceThatLeftTheSpecGoesAndThatOfOthersStays(t *testing.T) {
+	before, after := cluster(full), cluster()
+	service := BuildClientService(before)
+	service.Annotations["example.com/of-others"] = "x"
+	Remarking(after, service, record.Birth{}).Put(service)
+	if _, ok := service.Annotations["example.com/lb"]; ok || service.Annotations["example.com/of-others"] != "x" {
+		t.Errorf("%v", service.Annotations)
+	}
+	older := BuildClientService(before) // by a release that wrote down no keys
+	delete(older.Annotations, v1alpha1.AnnotationDressed)
+	Remarking(before, older, record.Birth{}).Put(older)
+	Remarking(after, older, record.Birth{}).Put(older)
+	if _, ok := older.Annotations["example.com/lb"]; ok {
+		t.Errorf("of a Service that an earlier release made: %v", older.Annotations)
 	}
 }

@@ -8,10 +8,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 // ServiceDrift says how a Service differs from the one that is wanted, as far as the operator owns its fields; empty
-// when it does not. Labels and annotations of others, node ports and address families are not ours.
+// when it does not. Labels and annotations are MetadataDrift's; node ports and address families are not ours.
 func ServiceDrift(have, want *corev1.Service) string {
 	switch {
 	case !maps.Equal(have.Spec.Selector, want.Spec.Selector):
@@ -26,7 +30,7 @@ func ServiceDrift(have, want *corev1.Service) string {
 	case !hasPorts(have, want):
 		return "its ports were changed"
 	}
-	return metadataDrift(have.Labels, want.Labels, have.Annotations, want.Annotations)
+	return ""
 }
 
 // BudgetDrift says how a PodDisruptionBudget differs from the one that is wanted, its bound aside, which is a decision
@@ -38,7 +42,7 @@ func BudgetDrift(have, want *policyv1.PodDisruptionBudget) string {
 	case have.Spec.MaxUnavailable != nil:
 		return "maxUnavailable was set"
 	}
-	return metadataDrift(have.Labels, want.Labels, nil, nil)
+	return ""
 }
 
 // BudgetBound is the bound of a PodDisruptionBudget; -1 when it is not a number.
@@ -50,28 +54,16 @@ func BudgetBound(budget *policyv1.PodDisruptionBudget) int {
 	return bound.IntValue()
 }
 
-// LabelDrift says which label of ours is missing or changed; empty when none is. A volume or a Pod without its labels
-// is not seen any more.
-func LabelDrift(have, want map[string]string) string {
-	return metadataDrift(have, want, nil, nil)
-}
-
-func metadataDrift(haveLabels, wantLabels, haveAnnotations, wantAnnotations map[string]string) string {
-	if key, drifted := differing(haveLabels, wantLabels); drifted {
-		return fmt.Sprintf("its label %s is missing or changed", key)
-	}
-	if key, drifted := differing(haveAnnotations, wantAnnotations); drifted {
-		return fmt.Sprintf("its annotation %s is missing or changed", key)
+// MetadataDrift says which label or annotation of an object is not as the operator and the spec have it; empty when none
+// is.
+func MetadataDrift(c *v1alpha1.EtcdCluster, object metav1.Object) string {
+	change := Remarking(c, object, record.Birth{})
+	for kind, keys := range map[string]map[string]*string{"label": change.Labels, "annotation": change.Annotations} {
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			return fmt.Sprintf("its %s %s is missing or changed, or left the spec", kind, key)
+		}
 	}
 	return ""
-}
-
-// differing finds the first wanted key, in text order, with another value.
-func differing(have, want map[string]string) (string, bool) {
-	for _, key := range slices.Sorted(maps.Keys(lacking(have, want))) {
-		return key, true
-	}
-	return "", false
 }
 
 type ownedPort struct {

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,7 +35,7 @@ func TestWhatOthersAddToAServiceIsNotDrift(t *testing.T) {
 		for _, want := range []*corev1.Service{BuildClientService(c), PeerServiceShape(c)} {
 			have := asStored(want)
 			have.Spec.Ports = append(have.Spec.Ports, corev1.ServicePort{Name: "extra", Port: 1})
-			if drift := ServiceDrift(have, want); drift != "" {
+			if drift := cmp.Or(ServiceDrift(have, want), MetadataDrift(c, have)); drift != "" {
 				t.Errorf("%s: %s", want.Name, drift)
 			}
 		}
@@ -58,7 +59,7 @@ func TestAChangeOfWhatIsOursIsDrift(t *testing.T) {
 	} {
 		have := asStored(want)
 		change(have)
-		if ServiceDrift(have, want) == "" {
+		if cmp.Or(ServiceDrift(have, want), MetadataDrift(cluster(full), have)) == "" {
 			t.Errorf("%s changed, and nobody noticed", name)
 		}
 	}
@@ -76,7 +77,7 @@ func TestABudgetDriftsInWhatItSelectsAndItsBoundIsReadApart(t *testing.T) {
 	} {
 		have := want.DeepCopy()
 		change(have)
-		if BudgetDrift(have, want) == "" {
+		if cmp.Or(BudgetDrift(have, want), MetadataDrift(cluster(), have)) == "" {
 			t.Errorf("%s changed, and nobody noticed", name)
 		}
 	}

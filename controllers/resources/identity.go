@@ -12,9 +12,17 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
-// Remarking is what has to change on an object of the cluster for the operator to find it, and for others not to take
-// it for theirs. A Pod's role is a decision of its own.
+// Remarking is what has to change on an object of the cluster for the operator to find it, for others not to take it for
+// theirs, and for it to be dressed as the spec asks. A Pod's role and its dressing are decisions of their own.
 func Remarking(c *v1alpha1.EtcdCluster, object metav1.Object, birth record.Birth) Dressing {
+	marks := marksOf(c, object, birth)
+	if _, isPod := object.(*corev1.Pod); isPod {
+		return marks
+	}
+	return DressingOf(c, object).and(marks)
+}
+
+func marksOf(c *v1alpha1.EtcdCluster, object metav1.Object, birth record.Birth) Dressing {
 	switch o := object.(type) {
 	case *corev1.Pod:
 		if IsTask(c, o.Name) {

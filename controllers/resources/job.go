@@ -66,7 +66,7 @@ func BuildBackupJob(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupSta
 		pod.Spec.Volumes = append(pod.Spec.Volumes, mountedSecret(tlsVolume, OperatorSecret(c.Name)))
 	}
 	pod.Spec.Volumes = append(pod.Spec.Volumes, mountStore(b.Spec.Store, false).volumes...)
-	return taskJob(metav1.ObjectMeta{
+	return taskJob(c, metav1.ObjectMeta{
 		Namespace: b.Namespace, Name: BackupJob(b),
 		Labels: merged(taskLabels(c, v1alpha1.ComponentBackup),
 			map[string]string{v1alpha1.LabelBackup: b.Name}),

@@ -66,19 +66,6 @@ func SelectorsOf(cluster string) []labels.Selector {
 	return []labels.Selector{ours.Add(named(v1alpha1.LabelCluster)), ours.Add(named(v1alpha1.LabelInstance), *unnamed)}
 }
 
-// PodLabels are all labels of a member's Pod but its role: the user's, and ours over them.
-func PodLabels(c *v1alpha1.EtcdCluster, member, incarnation string) map[string]string {
-	return merged(userLabels(c), MemberLabels(c, member, incarnation))
-}
-
-// foreign leaves out keys of the operator's own prefix: on our objects the operator alone says what is recorded, sealed
-// or ready.
-func foreign(user map[string]string) map[string]string {
-	kept := maps.Clone(user)
-	maps.DeleteFunc(kept, func(key, _ string) bool { return v1alpha1.IsOperatorKey(key) })
-	return kept
-}
-
 // MemberSelector selects members' Pods: learners, and Pods that are not sealed yet, too.
 func MemberSelector(cluster string) map[string]string {
 	return map[string]string{
@@ -141,8 +128,8 @@ func lacking(have, want map[string]string) map[string]string {
 }
 
 // merged restores maps over one another; the last one wins.
-func merged(layers ...map[string]string) map[string]string {
-	all := map[string]string{}
+func merged[V any](layers ...map[string]V) map[string]V {
+	all := map[string]V{}
 	for _, layer := range layers {
 		maps.Copy(all, layer)
 	}

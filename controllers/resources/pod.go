@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -47,7 +46,7 @@ func BuildPod(c *v1alpha1.EtcdCluster, s PodStart) (*corev1.Pod, error) {
 		return nil, fmt.Errorf("building the Pod of member %s: %w", s.Name, err)
 	}
 	pod := &corev1.Pod{ObjectMeta: ownedMeta(c, s.Name)}
-	pod.Labels = PodLabels(c, s.Name, s.Incarnation)
+	pod.Labels = MemberLabels(c, s.Name, s.Incarnation)
 	if s.Role != "" {
 		pod.Labels[v1alpha1.LabelRole] = s.Role
 	}
@@ -65,16 +64,13 @@ func BuildPod(c *v1alpha1.EtcdCluster, s PodStart) (*corev1.Pod, error) {
 	pod.Spec.Containers[0].Resources = resources
 	schedule(&pod.Spec, c, s.Inputs.Pod)
 	pod.Spec.ImagePullSecrets = pullSecrets(s.Inputs)
-	return pod, nil
+	return dress(c, pod), nil
 }
 
 func podAnnotations(c *v1alpha1.EtcdCluster, s PodStart) map[string]string {
-	annotations := merged(userAnnotations(c))
-	if written := dressedIn(userLabels(c), userAnnotations(c)); !written.isZero() {
-		annotations[v1alpha1.AnnotationDressed] = record.JSON(written)
+	annotations := map[string]string{
+		v1alpha1.AnnotationInputs: s.Inputs.Canonical(), v1alpha1.AnnotationRenderer: strconv.Itoa(Renderer),
 	}
-	annotations[v1alpha1.AnnotationInputs] = s.Inputs.Canonical()
-	annotations[v1alpha1.AnnotationRenderer] = strconv.Itoa(Renderer)
 	maps.Copy(annotations, InitialAnnotations(c, s.Name, s.Flags, s.Initial))
 	return annotations
 }

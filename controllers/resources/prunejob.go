@@ -75,7 +75,7 @@ func BuildPruneJob(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, p Pr
 func scheduledJobOf(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, component string, deadline time.Duration,
 	pod corev1.PodTemplateSpec) *batchv1.Job {
 	pod.Spec.TerminationGracePeriodSeconds = new(int64(scheduledGraceSeconds))
-	job := taskJob(metav1.ObjectMeta{
+	job := taskJob(c, metav1.ObjectMeta{
 		Namespace: s.Namespace, Labels: merged(taskLabels(c, component),
 			map[string]string{v1alpha1.LabelSchedule: s.Name}),
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s,

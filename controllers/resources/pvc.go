@@ -40,7 +40,7 @@ func BuildVolume(c *v1alpha1.EtcdCluster, v Volume) *corev1.PersistentVolumeClai
 			claim.Spec.AccessModes[0] = storage.AccessMode
 		}
 	}
-	return claim
+	return dress(c, claim)
 }
 
 // dataMeta is the metadata of volumes and authorities.

@@ -23,18 +23,18 @@ const (
 // BuildAuthority builds the Secret of an authority. It is data: it is kept with the volumes, which are worth little
 // without the trust that their cluster was reached by.
 func BuildAuthority(c *v1alpha1.EtcdCluster, name string, data map[string][]byte) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: dataMeta(c, name), Type: corev1.SecretTypeTLS, Data: data}
+	return dress(c, &corev1.Secret{ObjectMeta: dataMeta(c, name), Type: corev1.SecretTypeTLS, Data: data})
 }
 
 // BuildLeafSecret builds the Secret of clients or of the operator.
 func BuildLeafSecret(c *v1alpha1.EtcdCluster, name string, data map[string][]byte) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: ownedMeta(c, name), Type: corev1.SecretTypeTLS, Data: data}
+	return dress(c, &corev1.Secret{ObjectMeta: ownedMeta(c, name), Type: corev1.SecretTypeTLS, Data: data})
 }
 
 // BuildMemberSecret builds the Secret that a member's Pod mounts.
 func BuildMemberSecret(c *v1alpha1.EtcdCluster, member string, data map[string][]byte) *corev1.Secret {
 	secret := BuildLeafSecret(c, MemberSecret(member), data)
-	secret.Labels = MemberLabels(c, member, "")
+	secret.Labels = merged(secret.Labels, MemberLabels(c, member, ""))
 	return secret
 }
 

@@ -21,11 +21,10 @@ const (
 // ready: they find each other by it before they can be. The birth record and the operator's claim are on it from its
 // creation; neither is ever applied over.
 func BuildPeerService(c *v1alpha1.EtcdCluster, birth record.Birth, operator string) *corev1.Service {
-	service := buildService(c, PeerService(c.Name))
-	service.Annotations = map[string]string{
-		v1alpha1.AnnotationBirth:    birth.Encode(),
-		v1alpha1.AnnotationOperator: operator,
-	}
+	service := dress(c, buildService(c, PeerService(c.Name)))
+	service.Annotations = merged(service.Annotations, map[string]string{
+		v1alpha1.AnnotationBirth: birth.Encode(), v1alpha1.AnnotationOperator: operator,
+	})
 	service.Spec.ClusterIP = corev1.ClusterIPNone
 	service.Spec.PublishNotReadyAddresses = true
 	service.Spec.Selector = MemberSelector(c.Name)
@@ -53,9 +52,8 @@ func BuildClientService(c *v1alpha1.EtcdCluster) *corev1.Service {
 			service.Spec.Type = user.Type
 		}
 		service.Spec.LoadBalancerClass = user.LoadBalancerClass
-		service.Annotations = foreign(user.Annotations)
 	}
-	return service
+	return dress(c, service)
 }
 
 // buildService prefers both address families and asks for neither: what the cluster's network has decides.

@@ -60,8 +60,10 @@ func withoutProxies() (labels, annotations map[string]string) {
 // taskSettings are a cluster's, and over them those of a backup or a schedule: each key of labels and annotations, and
 // every other field as a whole.
 func taskSettings(c *v1alpha1.EtcdCluster, over *v1alpha1.TaskSpec) v1alpha1.TaskSpec {
+	inheritedLabels, inheritedAnnotations := inherited(c)
 	labels, annotations := withoutProxies()
 	all := v1alpha1.TaskSpec{Labels: labels, Annotations: annotations}
+	all.Labels, all.Annotations = merged(all.Labels, inheritedLabels), merged(all.Annotations, inheritedAnnotations)
 	for _, layer := range []*v1alpha1.TaskSpec{c.Spec.Tasks, over} {
 		if layer == nil {
 			continue
@@ -143,9 +145,10 @@ func taskResources(settings v1alpha1.TaskSpec) corev1.ResourceRequirements {
 }
 
 // taskJob makes Pods of a task, one after the other, until one succeeds.
-func taskJob(meta metav1.ObjectMeta, retries int32, deadline time.Duration, pod corev1.PodTemplateSpec) *batchv1.Job {
+func taskJob(c *v1alpha1.EtcdCluster, meta metav1.ObjectMeta, retries int32, deadline time.Duration,
+	pod corev1.PodTemplateSpec) *batchv1.Job {
 	pod.Labels = merged(pod.Labels, meta.Labels)
-	return &batchv1.Job{
+	return dress(c, &batchv1.Job{
 		ObjectMeta: meta,
 		Spec: batchv1.JobSpec{
 			BackoffLimit:          new(retries),
@@ -155,7 +158,7 @@ func taskJob(meta metav1.ObjectMeta, retries int32, deadline time.Duration, pod 
 			PodReplacementPolicy: new(batchv1.TerminatingOrFailed),
 			Template:             pod,
 		},
-	}
+	})
 }
 
 // placeTask lets a task run wherever the cluster's members may, and nowhere else: other nodes may be out of reach of

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -104,6 +105,50 @@ var _ = Describe("In a Kubernetes of other people's,", Label("platforms"), func(
 		holdsBackup(ctx, restored, cluster)
 	})
 
+	It("a policy that wants a label on every object admits those with spec.inheritedMetadata, and refuses the others by name", perStory, func(ctx context.Context) {
+		story.WantLabel(ctx, "team")
+		cluster := story.Create(ctx, "labelled", 1)
+		Eventually(ctx, func() (string, error) { return nextStep(ctx, cluster) }).Should(ContainSubstring("objects need the label team"))
+		inherit := func(labels map[string]string) func(*v1alpha1.EtcdClusterSpec) {
+			return func(s *v1alpha1.EtcdClusterSpec) { s.InheritedMetadata = &v1alpha1.InheritedMetadata{Labels: labels} }
+		}
+		cluster.Change(ctx, inherit(map[string]string{"team": "a", "tier": "gold"}))
+		cluster.AwaitReady(ctx, 1)
+		Expect(kube.Client.Create(ctx, labelledClaim("backups"))).To(Succeed())
+		save(ctx, cluster, world.ToVolume("backups"))
+		pods := processesOf(ctx, []*world.Cluster{cluster})
+		cluster.Change(ctx, inherit(map[string]string{"team": "b"}))
+		for name, object := range map[string]client.Object{
+			cluster.Name: &corev1.Service{}, cluster.Member(0): pvc(), cluster.Name + "-ca": &corev1.Secret{}, cluster.Name + "-client-tls": &corev1.Secret{},
+		} {
+			Eventually(ctx, func() (map[string]string, error) {
+				err := kube.Client.Get(ctx, key(name), object)
+				return object.GetLabels(), err
+			}).Should(SatisfyAll(HaveKeyWithValue("team", "b"), Not(HaveKey("tier"))), "%T %s", object, name)
+		}
+		Expect(processesOf(ctx, []*world.Cluster{cluster})).To(Equal(pods), "no member is restarted")
+	})
+
+	It("an annotation that is taken out of spec.service goes from the Service within seconds, and that of others stays", perStory, func(ctx context.Context) {
+		const name = "external-dns.alpha.kubernetes.io/hostname"
+		cluster := story.Create(ctx, "demo", 1, world.Ephemeral, func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Service = &v1alpha1.ServiceSpec{Annotations: map[string]string{name: "etcd.example.com", "example.com/a": "1"}}
+		})
+		cluster.AwaitReady(ctx, 1)
+		said, err := kube.Kubectl(ctx, "-n", story.Namespace, "annotate", "service", cluster.Name, "example.com/of-others=x")
+		Expect(err).NotTo(HaveOccurred(), said)
+		annotations := func() (map[string]string, error) {
+			service := &corev1.Service{}
+			err := kube.Client.Get(ctx, key(cluster.Name), service)
+			return service.Annotations, err
+		}
+		Expect(annotations()).To(HaveKeyWithValue(name, "etcd.example.com"))
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Service.Annotations = map[string]string{"example.com/a": "2"} })
+		Eventually(ctx, annotations).WithTimeout(10 * time.Second).Should(SatisfyAll(Not(HaveKey(name)), HaveKeyWithValue("example.com/a", "2")))
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Service = nil })
+		Eventually(ctx, annotations).WithTimeout(10 * time.Second).Should(SatisfyAll(Not(HaveKey("example.com/a")), HaveKeyWithValue("example.com/of-others", "x")))
+	})
+
 	It("where every node has a taint, and members go by node affinity, whatever runs for a cluster runs where its members may", Serial, perStory, func(ctx context.Context) {
 		kube.NeedLocalkube()
 		nodes, err := kube.Nodes(ctx)
@@ -174,6 +219,15 @@ func apartBy(selector metav1.LabelSelector) world.Option {
 			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: corev1.LabelHostname, LabelSelector: &selector}},
 		}}
 	}
+}
+
+// labelledClaim is a claim for backups that the policy of the story admits.
+func labelledClaim(name string) *corev1.PersistentVolumeClaim {
+	claim := pvc()
+	claim.ObjectMeta = metav1.ObjectMeta{Namespace: story.Namespace, Name: name, Labels: map[string]string{"team": "a"}}
+	claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	return claim
 }
 
 // goBack restores the backup that save made in place.

@@ -2,6 +2,7 @@ package world
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
@@ -73,6 +74,27 @@ func (s *Story) RefusePods(ctx context.Context, like *corev1.Pod, words string) 
 	return s.enforce(ctx, func() bool {
 		_, err := s.probe(ctx, like)
 		return err != nil
+	}, policy, binding)
+}
+
+// WantLabel lets the API server refuse each object that an operator makes in the story's namespace without a label. Its
+// words are "objects need the label <label>".
+func (s *Story) WantLabel(ctx context.Context, label string) {
+	ginkgo.GinkgoHelper()
+	rule := func(group string, resources ...string) admissionv1.RuleWithOperations {
+		return admissionv1.RuleWithOperations{Operations: newPods.Operations,
+			Rule: admissionv1.Rule{APIGroups: []string{group}, APIVersions: []string{"v1"}, Resources: resources}}
+	}
+	policy := refusal(s.Namespace, rule("", "pods", "persistentvolumeclaims", "secrets", "services"), admissionv1.Validation{
+		Expression: fmt.Sprintf("has(object.metadata.labels) && %q in object.metadata.labels", label), Message: "objects need the label " + label,
+	})
+	for _, more := range []admissionv1.RuleWithOperations{rule("batch", "jobs"), rule("policy", "poddisruptionbudgets")} {
+		policy.Spec.MatchConstraints.ResourceRules = append(policy.Spec.MatchConstraints.ResourceRules, admissionv1.NamedRuleWithOperations{RuleWithOperations: more})
+	}
+	binding := refusalIn(s.Namespace, map[string]string{corev1.LabelMetadataName: s.Namespace})
+	s.enforce(ctx, func() bool {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "probe"}}
+		return s.Client.Create(ctx, secret, client.DryRunAll) != nil
 	}, policy, binding)
 }
 

@@ -1,0 +1,20 @@
+package v1alpha1
+
+// InheritedMetadata are labels and annotations for what is made for a cluster.
+type InheritedMetadata struct {
+	// Labels that every object gets. Refused: the operator's prefix etcdsteward.dev/,
+	// and those of app.kubernetes.io/ that the operator sets (name, instance,
+	// managed-by and component).
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('etcdsteward.dev/') && !k.contains('.etcdsteward.dev/') && !(k in ['app.kubernetes.io/name', 'app.kubernetes.io/instance', 'app.kubernetes.io/managed-by', 'app.kubernetes.io/component']))",message="spec.inheritedMetadata.labels must not contain labels that the operator sets: the prefix etcdsteward.dev/, and app.kubernetes.io/name, instance, managed-by and component"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(self[k]) <= 63)",message="spec.inheritedMetadata.labels must have values of at most 63 characters"
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// Annotations that every object gets. The operator's prefix etcdsteward.dev/ is
+	// refused.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('etcdsteward.dev/') && !k.contains('.etcdsteward.dev/'))",message="spec.inheritedMetadata.annotations must not contain the prefix etcdsteward.dev/: the operator sets those"
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
