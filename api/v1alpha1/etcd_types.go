@@ -12,12 +12,13 @@ import (
 // +kubebuilder:validation:XValidation:rule="[[self.?heartbeatInterval.orValue('100ms'), self.?electionTimeout.orValue('1s')]].all(v, v.exists(x, !x.matches('^([0-9]{1,4}m)?([0-9]{1,6}([.][0-9]{1,3})?s)?([0-9]{1,7}ms)?$')) || duration(v[1]) >= duration(v[0]) + duration(v[0]) + duration(v[0]) + duration(v[0]) + duration(v[0]))",message="spec.etcd.electionTimeout must be at least five times spec.etcd.heartbeatInterval",messageExpression="[self.?electionTimeout.orValue('1s (the default)')].map(e, [self.?heartbeatInterval.orValue('100ms (the default)')].map(h, 'spec.etcd.electionTimeout is ' + e + '; it must be at least five times spec.etcd.heartbeatInterval, which is ' + h)[0])[0]",fieldPath=".electionTimeout"
 type EtcdSpec struct {
 	// QuotaBackendBytes is the size of the database at which etcd stops accepting writes. Default 2Gi, from 16Mi to
-	// 8Gi. A lower one is refused while a database takes 80 % of it or more.
+	// 32Gi. Above 8Gi, the most that etcd advises, UpToDate has a warning. A lower one is refused while a database takes
+	// 80 % of it or more.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^(.*[eE][+-]?[0-9]{1,2}|.*[^0-9.]|[^eE]*)$`
-	// +kubebuilder:validation:XValidation:rule="!string(self).matches('^[+-]?([0-9]{1,20}([.][0-9]{0,20})?|[.][0-9]{1,20})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') || quantity(string(self)).compareTo(quantity('16Mi')) >= 0 && quantity(string(self)).compareTo(quantity('8Gi')) <= 0",message="spec.etcd.quotaBackendBytes must be from 16Mi to 8Gi",messageExpression="'spec.etcd.quotaBackendBytes is ' + string(self) + '; it must be from 16Mi to 8Gi'"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('^[+-]?([0-9]{1,20}([.][0-9]{0,20})?|[.][0-9]{1,20})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') || quantity(string(self)).compareTo(quantity('16Mi')) >= 0 && quantity(string(self)).compareTo(quantity('32Gi')) <= 0",message="spec.etcd.quotaBackendBytes must be from 16Mi to 32Gi",messageExpression="'spec.etcd.quotaBackendBytes is ' + string(self) + '; it must be from 16Mi to 32Gi'"
 	QuotaBackendBytes *resource.Quantity `json:"quotaBackendBytes,omitempty"`
 
 	// AutoCompaction says when old revisions are removed. Default: mode periodic, retention 1h.

@@ -151,6 +151,10 @@ type MemberStatus struct {
 	// NodeName is the node that the Pod runs on.
 	// +optional
 	NodeName string `json:"nodeName,omitempty"`
+	// StorageClassName is the StorageClass of the member's volume, as its PersistentVolumeClaim says. Absent where that
+	// names none.
+	// +optional
+	StorageClassName string `json:"storageClassName,omitempty"`
 	// DBSize is the size of the database file, in bytes. It is written when it changed by a tenth of the quota.
 	// +optional
 	DBSize *resource.Quantity `json:"dbSize,omitempty"`

@@ -18,9 +18,9 @@ type StorageSpec struct {
 	// +kubebuilder:validation:Pattern=`^(.*[eE][+-]?[0-9]{1,2}|.*[^0-9.]|[^eE]*)$`
 	Size *resource.Quantity `json:"size,omitempty"`
 
-	// StorageClassName is the class of the volumes. Default: the default
-	// StorageClass. "" means existing volumes without a class. It cannot change on an
-	// existing cluster.
+	// StorageClassName is the class of new volumes. Default: the default
+	// StorageClass. "" means existing volumes without a class. Members that have a
+	// volume keep it when this changes; status.members names the class of each.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="spec.storage.storageClassName must be the name of a StorageClass",messageExpression="'spec.storage.storageClassName is \"' + self + '\"; it must be the name of a StorageClass: lower-case letters, digits, \"-\" and \".\"'"

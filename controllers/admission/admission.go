@@ -58,11 +58,17 @@ func Message(errs field.ErrorList) string {
 
 // Warnings are sentences about what is accepted and yet not wise.
 func Warnings(c *v1alpha1.EtcdCluster) []string {
+	var warnings []string
+	quota := c.Spec.QuotaOrDefault()
+	if quota.Cmp(advisedQuota) > 0 && quota.Cmp(largestQuota) <= 0 {
+		warnings = append(warnings, fmt.Sprintf("spec.etcd.quotaBackendBytes is %s, and etcd advises at most %s: the "+
+			"larger the database, the longer starts, backups and new members take. Delete keys, compact and "+
+			"defragment, or part the data among clusters; then lower it.", quota.String(), advisedQuota.String()))
+	}
 	version, err := etcdutil.ParseVersion(c.Spec.Version)
 	if err != nil {
-		return nil
+		return warnings
 	}
-	var warnings []string
 	if verdict := etcdutil.Judge(version); verdict.Tier == etcdutil.TierWarn {
 		warnings = append(warnings, verdict.Reason)
 	}

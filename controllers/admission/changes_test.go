@@ -2,7 +2,6 @@ package admission_test
 
 const (
 	noOtherTLS       = " on an existing cluster; create a new cluster with the mode that you want"
-	noOtherClass     = "spec.storage.storageClassName cannot be changed, added or removed on an existing cluster: volumes keep the class they were made with"
 	noOtherAccess    = " on an existing cluster: volumes keep the mode they were made with"
 	noOtherEphemeral = "spec.storage.ephemeral cannot be added or removed on an existing cluster; create a new cluster with the storage that you want"
 	noOtherMedium    = "spec.storage.ephemeral.medium cannot change on an existing cluster; create a new cluster with the medium that you want"
@@ -19,11 +18,16 @@ var changes = []struct{ name, before, after, field, says string }{
 	{"the default TLS mode is spelled out", "", "spec: {tls: {mode: Managed}}", "", ""},
 	{"the default TLS mode is no longer spelled out", "spec: {tls: {mode: Managed}}", "", "", ""},
 
-	{"the storage class changes", "spec: {storage: {storageClassName: a}}", "spec: {storage: {storageClassName: b}}", "spec.storage", noOtherClass},
-	{"a storage class is added", "", "spec: {storage: {storageClassName: a}}", "spec.storage", noOtherClass},
-	{"the empty storage class is added", "spec: {storage: {}}", `spec: {storage: {storageClassName: ""}}`, "spec.storage", noOtherClass},
-	{"the storage class is removed", "spec: {storage: {storageClassName: a}}", "spec: {storage: {}}", "spec.storage", noOtherClass},
-	{"the storage class is removed with its section", "spec: {storage: {storageClassName: a}}", "", "spec.storage", noOtherClass},
+	{"the storage class changes", "spec: {storage: {storageClassName: a}}", "spec: {storage: {storageClassName: b}}", "", ""},
+	{"the storage class is put back", "spec: {storage: {storageClassName: b}}", "spec: {storage: {storageClassName: a}}", "", ""},
+	{"a storage class is added", "", "spec: {storage: {storageClassName: a}}", "", ""},
+	{"the empty storage class is added", "spec: {storage: {}}", `spec: {storage: {storageClassName: ""}}`, "", ""},
+	{"the storage class is removed", "spec: {storage: {storageClassName: a}}", "spec: {storage: {}}", "", ""},
+	{"the storage class is removed with its section", "spec: {storage: {storageClassName: a}}", "", "", ""},
+	{"the storage class becomes what is no name", "spec: {storage: {storageClassName: a}}", "spec: {storage: {storageClassName: B}}",
+		"spec.storage.storageClassName", `spec.storage.storageClassName is "B"; it must be the name of a StorageClass`},
+	{"a storage class is added to ephemeral data", "spec: {storage: {ephemeral: {}}}",
+		"spec: {storage: {ephemeral: {}, storageClassName: a}}", "spec.storage.ephemeral", volumeFields},
 
 	{"the access mode changes", "", "spec: {storage: {accessMode: ReadWriteOncePod}}", "spec.storage",
 		"spec.storage.accessMode cannot change from ReadWriteOnce to ReadWriteOncePod" + noOtherAccess},
@@ -52,6 +56,13 @@ var changes = []struct{ name, before, after, field, says string }{
 	{"the volume shrinks, which the operator reports", "spec: {storage: {size: 16Gi}}", "spec: {storage: {size: 8Gi}}", "", ""},
 	{"the deletion policy changes", "", "spec: {storage: {deletionPolicy: Delete}}", "", ""},
 	{"etcd's settings change", "", "spec: {etcd: {quotaBackendBytes: 1Gi}}", "", ""},
+	{"the quota is raised above what etcd advises", "spec: {storage: {size: 65Gi}}",
+		"spec: {storage: {size: 65Gi}, etcd: {quotaBackendBytes: 32Gi}}", "", ""},
+	{"the quota is raised above the largest one", "spec: {storage: {size: 100Gi}}",
+		"spec: {storage: {size: 100Gi}, etcd: {quotaBackendBytes: 33Gi}}", "spec.etcd.quotaBackendBytes",
+		"spec.etcd.quotaBackendBytes is 33Gi; it must be from 16Mi to 32Gi"},
+	{"a quota above what etcd advises is put back", "spec: {storage: {size: 65Gi}, etcd: {quotaBackendBytes: 32Gi}}",
+		"spec: {storage: {size: 65Gi}, etcd: {quotaBackendBytes: 8Gi}}", "", ""},
 	{"the Pod changes", "", "spec: {pod: {nodeSelector: {pool: etcd}}}", "", ""},
 	{"the time until a replacement changes", "", "spec: {repair: {replaceAfter: 10m}}", "", ""},
 	{"the time until a replacement is taken back", "spec: {repair: {replaceAfter: 10m}}", "", "", ""},

@@ -22,7 +22,10 @@ const (
 
 var (
 	smallestQuota = resource.MustParse("16Mi")
-	largestQuota  = resource.MustParse("8Gi") // beyond, etcd itself warns (etcd-io/etcd:server/storage/quota.go)
+	advisedQuota  = resource.MustParse("8Gi") // beyond, etcd itself warns (etcd-io/etcd:server/storage/quota.go)
+	// etcd sets no limit. A backup does: S3 takes 10,000 parts, which is 48 GiB (pkg/backup/store), and a database may
+	// grow somewhat beyond its quota.
+	largestQuota = resource.MustParse("32Gi")
 
 	revisions = regexp.MustCompile(`^(0|[1-9][0-9]{0,9})$`)
 	age       = regexp.MustCompile(`^([0-9]{1,5}h)?([0-9]{1,5}m)?([0-9]{1,5}s)?$`)
@@ -35,7 +38,7 @@ func validateEtcd(spec *v1alpha1.EtcdClusterSpec, at *field.Path) field.ErrorLis
 	}
 	var errs field.ErrorList
 	if q := etcd.QuotaBackendBytes; q != nil && (q.Cmp(smallestQuota) < 0 || q.Cmp(largestQuota) > 0) {
-		errs = append(errs, invalid(at.Child("quotaBackendBytes"), q, "it must be from 16Mi to 8Gi")...)
+		errs = append(errs, invalid(at.Child("quotaBackendBytes"), q, "it must be from 16Mi to 32Gi")...)
 	}
 	errs = append(errs, validateCompaction(etcd.AutoCompaction, at.Child("autoCompaction"))...)
 	if n := etcd.SnapshotCount; n != nil && (*n < 1 || *n > 10_000_000) {

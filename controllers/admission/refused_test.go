@@ -103,6 +103,8 @@ var refusedStorage = []refusal{
 		"(the default); it must be at least twice spec.etcd.quotaBackendBytes, which is 4Gi, and 1Gi more, so that defragmentation and snapshots have room", ""},
 	{"a quota too large for the volume by a byte", "spec: {storage: {size: 3Gi}, etcd: {quotaBackendBytes: 1073741825}}", "spec.storage.size",
 		"spec.storage.size is 3Gi; it must be at least twice spec.etcd.quotaBackendBytes, which is 1073741825, and 1Gi more", ""},
+	{"a quota above what etcd advises on a volume too small for it", "spec: {storage: {size: 20Gi}, etcd: {quotaBackendBytes: 10Gi}}",
+		"spec.storage.size", "spec.storage.size is 20Gi; it must be at least twice spec.etcd.quotaBackendBytes, which is 10Gi, and 1Gi more", ""},
 	{"a negative volume", "spec: {storage: {size: -8Gi}}", "spec.storage.size", "spec.storage.size is -8Gi; it must be at least twice", ""},
 	{"a volume whose size is no quantity", "spec: {storage: {size: large}}", "spec.storage.size", "should match", unreadable},
 	{"a storage class that cannot be a name", "spec: {storage: {storageClassName: Fast_SSD}}", "spec.storage.storageClassName",
@@ -123,12 +125,12 @@ var refusedStorage = []refusal{
 }
 
 var refusedEtcd = []refusal{
-	{"a quota over 8Gi", "spec: {storage: {size: 100Gi}, etcd: {quotaBackendBytes: 9Gi}}", "spec.etcd.quotaBackendBytes",
-		"spec.etcd.quotaBackendBytes is 9Gi; it must be from 16Mi to 8Gi", ""},
+	{"a quota over 32Gi", "spec: {storage: {size: 100Gi}, etcd: {quotaBackendBytes: 33Gi}}", "spec.etcd.quotaBackendBytes",
+		"spec.etcd.quotaBackendBytes is 33Gi; it must be from 16Mi to 32Gi", ""},
 	{"a quota of nothing", "spec: {etcd: {quotaBackendBytes: 0}}", "spec.etcd.quotaBackendBytes",
-		"spec.etcd.quotaBackendBytes is 0; it must be from 16Mi to 8Gi", ""},
+		"spec.etcd.quotaBackendBytes is 0; it must be from 16Mi to 32Gi", ""},
 	{"a negative quota", "spec: {etcd: {quotaBackendBytes: -1Gi}}", "spec.etcd.quotaBackendBytes",
-		"spec.etcd.quotaBackendBytes is -1Gi; it must be from 16Mi to 8Gi", ""},
+		"spec.etcd.quotaBackendBytes is -1Gi; it must be from 16Mi to 32Gi", ""},
 	{"a quota that is no quantity", "spec: {etcd: {quotaBackendBytes: much}}", "spec.etcd.quotaBackendBytes", "should match", unreadable},
 	{"a compaction mode that does not exist", "spec: {etcd: {autoCompaction: {mode: never}}}", "spec.etcd.autoCompaction.mode",
 		`supported values: "periodic", "revision"`, `spec.etcd.autoCompaction.mode is "never"; it must be one of periodic, revision`},

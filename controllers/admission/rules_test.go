@@ -147,6 +147,9 @@ func TestWhatIsAcceptedAndNotWiseIsWarnedOf(t *testing.T) {
 		{"a patch with known defects is warned of", `spec: {version: "3.6.10"}`, 1},
 		{"digests that lack the version are warned of", `spec: {image: {digests: {"3.6.15": "` + someDigest + `"}}}`, 1},
 		{"digests that have the version need no warning", `spec: {version: "v3.6.16", image: {digests: {"3.6.16": "` + someDigest + `"}}}`, 0},
+		{"a quota of 8Gi needs no warning", "spec: {etcd: {quotaBackendBytes: 8Gi}}", 0},
+		{"a quota above 8Gi is warned of", "spec: {etcd: {quotaBackendBytes: 8193Mi}}", 1},
+		{"a quota above the largest one is an error and no warning", "spec: {etcd: {quotaBackendBytes: 33Gi}}", 0},
 		{"what is no version is an error and no warning", `spec: {version: "latest"}`, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -28,6 +28,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 		Choices:      choicesIn(inputs, version),
 		Target:       version,
 		StorageBytes: resources.StorageBytes(cluster),
+		StorageClass: resources.AskedClass(cluster),
 		SnapshotEach: snapshotEach(inputs.Etcd),
 		TLS:          cluster.Spec.IsTLS(),
 		Ephemeral:    cluster.Spec.IsEphemeral(),

@@ -39,7 +39,7 @@ func (r replicas) of(name string) *facts.Replica {
 // add joins what Kubernetes holds.
 func (r replicas) add(cluster *v1alpha1.EtcdCluster, birth record.Birth, g gathered) error {
 	r.addBirth(slices.Concat([]string{birth.Promised}, birth.Names, birth.Next.Names))
-	if err := r.addVolumes(g.volumes); err != nil {
+	if err := r.addVolumes(cluster, g.volumes); err != nil {
 		return err
 	}
 	r.addRestores(g.tasks, g.told)
@@ -54,9 +54,9 @@ func (r replicas) addBirth(names []string) {
 	}
 }
 
-func (r replicas) addVolumes(claims []corev1.PersistentVolumeClaim) error {
+func (r replicas) addVolumes(cluster *v1alpha1.EtcdCluster, claims []corev1.PersistentVolumeClaim) error {
 	for _, claim := range claims {
-		volume, err := volumeOf(&claim)
+		volume, err := volumeOf(cluster, &claim)
 		if err != nil {
 			return err
 		}

@@ -69,7 +69,8 @@ func isUnheard(r *facts.Replica) bool {
 }
 
 func isUnschedulable(r *facts.Replica) bool {
-	return r.Pod != nil && r.Pod.Waiting == corev1.PodReasonUnschedulable
+	return r.Pod != nil && r.Pod.Waiting == corev1.PodReasonUnschedulable ||
+		r.Restoring != nil && r.Restoring.Waiting == corev1.PodReasonUnschedulable
 }
 
 func (s *nodeSearch) add(ctx context.Context, g gathered, replica *facts.Replica) error {
@@ -85,7 +86,13 @@ func (s *nodeSearch) add(ctx context.Context, g gathered, replica *facts.Replica
 	i := slices.IndexFunc(g.volumes, func(claim corev1.PersistentVolumeClaim) bool {
 		return claim.Name == replica.Name
 	})
-	if i < 0 || replica.Volume == nil || replica.Volume.Phase != facts.VolumeBound {
+	switch {
+	case i < 0 || replica.Volume == nil:
+		return nil
+	case replica.Volume.IsUnbound() && isUnschedulable(replica):
+		s.observer.addProvisioning(ctx, &g.volumes[i], replica)
+		return nil
+	case replica.Volume.Phase != facts.VolumeBound:
 		return nil
 	}
 	replica.Volume.Stranded, err = s.stranded(ctx, &g.volumes[i], replica.Pod)

@@ -1,7 +1,9 @@
 package observe
 
 import (
+	"context"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,13 +17,17 @@ import (
 )
 
 // volumeOf reads a volume of ours. A record that cannot be read is an error: it must not be taken for none.
-func volumeOf(claim *corev1.PersistentVolumeClaim) (*facts.Volume, error) {
+func volumeOf(cluster *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim) (*facts.Volume, error) {
 	member, err := recordOf(claim)
 	if err != nil {
 		return nil, Unreadable{Kind: resources.KindVolume, Name: claim.Name, Annotation: v1alpha1.AnnotationRecord,
 			Err: err}
 	}
 	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	var class string
+	if claim.Spec.StorageClassName != nil {
+		class = *claim.Spec.StorageClassName
+	}
 	return &facts.Volume{
 		UID:         string(claim.UID),
 		Created:     claim.CreationTimestamp.Time,
@@ -30,6 +36,8 @@ func volumeOf(claim *corev1.PersistentVolumeClaim) (*facts.Volume, error) {
 		Incarnation: claim.Labels[v1alpha1.LabelIncarnation],
 		Choices:     choicesOf(claim),
 		Bytes:       size.Value(),
+		Class:       class,
+		MadeFor:     resources.ClassOf(cluster, claim),
 		Backing:     claim.Spec.VolumeName,
 		Record:      member,
 		Request:     claim.Annotations[v1alpha1.AnnotationRequest],
@@ -38,6 +46,21 @@ func volumeOf(claim *corev1.PersistentVolumeClaim) (*facts.Volume, error) {
 		Superseded:  claim.Annotations[v1alpha1.AnnotationSuperseded],
 		RemovedFor:  facts.Cause(claim.Annotations[v1alpha1.AnnotationRemovedFor]),
 	}, nil
+}
+
+// addProvisioning says why Kubernetes cannot make a volume, such as that its StorageClass is gone, where it tells that.
+func (o *Observer) addProvisioning(ctx context.Context, claim *corev1.PersistentVolumeClaim, r *facts.Replica) {
+	if o.Warning == nil {
+		return
+	}
+	last := o.Warning(ctx, claim.Namespace, claim.UID)
+	if last == nil || last.Reason != facts.ReasonProvisioning {
+		return
+	}
+	r.Volume.Unmade = strings.TrimRight(last.Message, ". \n")
+	if r.Restoring != nil {
+		r.Restoring.Waiting, r.Restoring.Message = last.Reason, r.Volume.Unmade
+	}
 }
 
 // isKept reports a volume that was put aside when its member was replaced.

@@ -405,6 +405,24 @@ func tied(message string) func(*facts.Replica) {
 	}
 }
 
+// unbound is a replica whose volume was never made, for the StorageClass "a".
+func unbound(r *facts.Replica) {
+	r.Volume.Phase, r.Volume.Backing, r.Volume.MadeFor, r.Volume.Record = facts.VolumePending, "", "a", record.Member{}
+}
+
+// unmade is one that cannot start, because "a" is gone.
+func unmade(r *facts.Replica) {
+	tied("pod has unbound immediate PersistentVolumeClaims")(r)
+	unbound(r)
+	r.Pod.Started, r.Pod.Flags, r.Pod.Role = false, facts.FlagsBirth, ""
+	r.Volume.Unmade = `storageclass.storage.k8s.io "a" not found`
+}
+
+// ofClass has the spec ask for a StorageClass.
+func (o scene) ofClass(class string) scene {
+	return desire(o, func(d *facts.Desired) { d.StorageClass = class })
+}
+
 func justStarted(r *facts.Replica) { r.Pod.RunningSince = now.Add(-time.Second) }
 
 func volumeLost(r *facts.Replica) { r.Volume.Phase = facts.VolumeLost }

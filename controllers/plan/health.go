@@ -185,6 +185,10 @@ func ailment(o judge.View, r facts.Replica) *proposal {
 	return nil
 }
 
+// otherClass is what a person can do about a volume that cannot be made.
+const otherClass = "Put spec.storage.storageClassName to a StorageClass that exists and works; the operator then " +
+	"makes another volume."
+
 // startTrouble says what keeps a replica's Pod from serving, or nil when nothing is known to. It is due from the
 // creation of the Pod, so a member that stops after a long time is overdue at once.
 func startTrouble(o judge.View, r facts.Replica) *proposal {
@@ -197,6 +201,9 @@ func startTrouble(o judge.View, r facts.Replica) *proposal {
 			r.Name).due(o, pod.GoneBy, facts.LeavingDeadline)
 	case pod.HasEnded():
 		return nil
+	case r.IsUnmade():
+		return wait(facts.ReasonProvisioning, "The volume of %s cannot be made: %s. %s", r.Name, r.Volume.Unmade,
+			otherClass).due(o, pod.Created, facts.StartDeadline)
 	case facts.StartReason(pod.Waiting) != "":
 		return wait(facts.StartReason(pod.Waiting), "The Pod of %s cannot start (%s): %s", r.Name, pod.Waiting,
 			pod.Message).due(o, pod.Created, facts.StartDeadline)

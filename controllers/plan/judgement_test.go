@@ -252,6 +252,7 @@ func stops() []judged {
 		{"its image cannot be pulled", three.edit(1, unpullable), correct(facts.CauseImage)},
 		{"its container cannot be made", three.edit(1, waitingFor("CreateContainerConfigError")),
 			correct(facts.CauseSettings)},
+		{"its volume cannot be made", three.edit(1, unmade), correct(facts.CauseSettings)},
 		{"no node has room for its Pod", three.edit(1, tied("3 Insufficient memory")), correct(facts.CauseRoom)},
 		{"its disk fails", three.edit(1, exited(etcdutil.ExitDiskFailing)), replace(facts.CauseDisk)},
 		{"the runtime stops it, and others serve with its settings", three.edit(1, exited(etcdutil.ExitFault)),

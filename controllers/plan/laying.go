@@ -59,8 +59,7 @@ func lacking(o facts.Observation) *proposal {
 // a Pod did on another volume says nothing of the next one.
 func clearSpoilt(o judge.View) *proposal {
 	for _, r := range o.Next.Members {
-		isGoing := r.Volume == nil || r.Volume.Terminating || r.Volume.IsSpoilt()
-		if !isGoing {
+		if !o.LacksVolume(r) {
 			continue
 		}
 		if p := clearOne(o, r); p != nil {
@@ -74,7 +73,7 @@ func clearOne(o judge.View, r facts.Replica) *proposal {
 	switch {
 	case r.Restoring != nil && !r.Restoring.Terminating:
 		return act(changes.DeleteRestores{Pods: []facts.PodRef{restoreRef(r)}}, facts.ReasonInPlace,
-			"The volume of %s is gone; the Pod that restored something on it is deleted.", r.Name)
+			"The volume of %s is gone, or made anew; the Pod that restored something on it is deleted.", r.Name)
 	case r.Restoring != nil:
 		return taskLeaving(r.Restoring.Task, o, facts.ReasonInPlace, "The restore Pod of %s is terminating.", r.Name)
 	case r.Volume == nil:
@@ -83,7 +82,8 @@ func clearOne(o judge.View, r facts.Replica) *proposal {
 		return wait(facts.ReasonInPlace, "The new volume of %s is being deleted; another one follows.", r.Name)
 	}
 	return act(changes.DeleteVolumes{Volumes: []facts.VolumeRef{r.VolumeRef()}}, facts.ReasonInPlace,
-		"The new volume of %s is lost, and no member ever used it; another one follows.", r.Name)
+		"The new volume of %s is lost, or of another StorageClass than the spec asks for, and no member ever used it; "+
+			"another one follows.", r.Name)
 }
 
 func prepareMissing(o judge.View) *proposal {
@@ -129,7 +129,7 @@ func notFilled(o judge.View, r facts.Replica) string {
 		return "it has no certificates"
 	case o.Desired.Ephemeral && o.Birth.Origin.IsZero():
 		return ""
-	case r.Volume == nil || r.Volume.Terminating || r.Volume.IsSpoilt() || r.Volume.Incarnation != o.Birth.Incarnation:
+	case o.LacksVolume(r) || r.Volume.Incarnation != o.Birth.Incarnation:
 		return "it has no volume of its own"
 	case !o.IsFilled(r):
 		return "nothing says that its volume was restored completely"

@@ -31,6 +31,8 @@ func whyAbandon(o judge.View, r facts.Replica) string {
 		return "the size does not ask for it"
 	case j.IsLost():
 		return j.Says
+	case o.IsMadeForOther(r):
+		return "its volume was never made, and the spec asks for another StorageClass"
 	case r.IsDoomed():
 		return "its volume is being deleted"
 	case r.Pod == nil:

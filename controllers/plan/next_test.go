@@ -55,6 +55,13 @@ func desire(o scene, change func(*facts.Desired)) scene {
 	return o
 }
 
+// sized has the spec ask for so many members.
+func (o scene) sized(size int) scene { return desire(o, func(d *facts.Desired) { d.Size = size }) }
+
+func volumeBound(r *facts.Replica) {
+	r.Volume.Phase, r.Volume.Backing, r.Volume.MadeFor = facts.VolumeBound, "pv", "a"
+}
+
 // ofMemory is a member to come whose data is in its Pod.
 func ofMemory(r *facts.Replica) { r.Ephemeral, r.Volume = true, nil }
 
@@ -130,6 +137,17 @@ func rows() []row {
 		{"a birth whose volume is another one is voided",
 			atBirth(3).edit(1, func(r *facts.Replica) { r.Volume.UID = "another" }), Act, "void-birth",
 			facts.ReasonVoidBirth, "VoidBirth", "volume of demo-1"},
+		{"a volume that cannot be made at birth is named, with what helps", atBirth(3).edit(0, unmade).ofClass("a"),
+			Wait, "first-quorum", facts.ReasonProvisioning, "", `"a" not found. Put spec.storage.storageClassName`},
+		{"a birth whose volumes were never made is voided for another StorageClass",
+			atBirth(3).edit(0, unmade).edit(1, unmade).edit(2, unmade).ofClass("b"), Act, "void-birth",
+			facts.ReasonVoidBirth, "VoidBirth", "another StorageClass"},
+		{"also where one of three has started", atBirth(3).edit(0, unmade).edit(1, unmade).ofClass("b"), Act,
+			"void-birth", facts.ReasonVoidBirth, "VoidBirth", "another StorageClass"},
+		{"not once a quorum has started", atBirth(3).edit(2, unmade).ofClass("b"), Wait, "first-quorum",
+			facts.ReasonProvisioning, "", "demo-2"},
+		{"nor for volumes that were made", atBirth(3).edit(0, unpullable).edit(1, unpullable).ofClass("b"), Wait,
+			"first-quorum", facts.ReasonImagePull, "", ""},
 		{"a volume that was never made is made, not missed", func() scene {
 			o := atBirth(3).edit(1, noData)
 			o.Current.Birth.Begun, o.Current.Birth.Volumes = false, nil
@@ -331,6 +349,30 @@ func rows() []row {
 			Refuse, "promote", facts.ReasonCatchUp, "", "demo-1"},
 		{"a learner that the size no longer asks for is removed", settledWorld(3).with(learner(3)), Act,
 			"abandon-learner", facts.ReasonAbandon, "RemoveMember", "demo-3"},
+		{"a learner whose volume cannot be made is waited for",
+			settledWorld(2).with(starting(2)).edit(2, unmade).ofClass("a").sized(3), Wait, "promote",
+			facts.ReasonProvisioning, "", `The volume of demo-2 cannot be made: storageclass.storage.k8s.io "a"`},
+		{"it goes once the spec asks for another StorageClass",
+			settledWorld(2).with(starting(2)).edit(2, unmade).ofClass("b").sized(3), Act, "abandon-learner",
+			facts.ReasonAbandon, "RemoveMember", "another StorageClass"},
+		{"also for the default one", settledWorld(2).with(starting(2)).edit(2, unmade).ofClass("").sized(3), Act,
+			"abandon-learner", facts.ReasonAbandon, "RemoveMember", "another StorageClass"},
+		{"not when its volume was made meanwhile",
+			settledWorld(2).with(starting(2)).edit(2, unmade).edit(2, func(r *facts.Replica) {
+				r.Volume.Backing = "pv-1"
+			}).ofClass("b").sized(3), Wait, "promote", facts.ReasonProvisioning, "", "demo-2"},
+		{"nor when a container of its Pod has run",
+			settledWorld(2).with(starting(2)).edit(2, unbound).edit(2, func(r *facts.Replica) {
+				r.Pod.Started = true
+			}).ofClass("b").sized(3), Wait, "promote", facts.ReasonStarting, "", "demo-2"},
+		{"a volume of another StorageClass that was promised, and not made, is deleted",
+			settledWorld(2).with(promised(2)).promising(2).edit(2, unbound).edit(2, noSecret).ofClass("b").sized(3),
+			Act, "collect", facts.ReasonLeftover, "DeleteVolumes", "demo-2"},
+		{"one that was made is used",
+			settledWorld(2).with(promised(2)).promising(2).edit(2, volumeBound).ofClass("b").sized(3), Act, "grow",
+			facts.ReasonGrow, "AddLearner", "demo-2"},
+		{"members that have their volumes keep them", settledWorld(3).ofClass("b"), Settled, RuleSettled,
+			facts.ReasonSettled, "", ""},
 		{"a promise that is no longer wanted is cleaned up", settledWorld(3).with(promised(3)).promising(3).edit(3,
 			noSecret), Act, "collect", facts.ReasonLeftover, "DeleteVolumes", "demo-3"},
 		{"a volume that was not promised is a leftover even while growth is wanted",
@@ -762,6 +804,18 @@ func deaths() []row {
 		{"a learner that a scheduling gate holds back keeps its place",
 			desire(settledWorld(2).with(learner(2)).edit(2, gated), func(d *facts.Desired) { d.Size = 3 }),
 			Refuse, "promote", facts.ReasonGated, "", "example.com/wait"},
+		{"a voter that waits for its first volume is not replaced", settledWorld(3).edit(1, unmade).ofClass("a"),
+			Refuse, "member-health", facts.ReasonProvisioning, "", `"a" not found`},
+		{"one that never got a volume is, once the spec asks for another StorageClass",
+			settledWorld(3).edit(1, unmade).ofClass("b"), Act, "replace", facts.ReasonRepair, "RemoveMember",
+			"demo-1 never started"},
+		{"not when that would leave no quorum", settledWorld(3).edit(1, unmade).edit(2, silent).ofClass("b"), Refuse,
+			"replace", facts.ReasonGuard, "", "no quorum"},
+		{"nor one that is recorded", settledWorld(3).edit(1, unmade).edit(1, func(r *facts.Replica) {
+			r.Volume.Record, r.Pod.Flags = voter(1).Volume.Record, facts.FlagsSealed
+		}).ofClass("b"), Refuse, "member-health", facts.ReasonProvisioning, "", ""},
+		{"nor for a spec that is refused", desire(settledWorld(3).edit(1, unmade).ofClass("b"),
+			func(d *facts.Desired) { d.Fault = "no" }), Refuse, "spec-refused", facts.ReasonSpecRefused, "", "no"},
 		{"data in a Pod whose node was deleted is lost with it",
 			inMemory(settledWorld(3)).edit(1, deadFor(time.Minute)).edit(1, strandedPod), Act, "replace",
 			facts.ReasonRepair, "RemoveMember", "node-2 was deleted"},

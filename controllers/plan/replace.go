@@ -22,7 +22,7 @@ func replace(o judge.View) *proposal {
 		return replacementWaits(o, facts.ReasonAuthorityLost, "the Secret "+o.LostAuthority()+
 			" is put back: a new member would get no certificates")
 	}
-	return inTurn(o, o.Voters(), removeLost, removeOverdue)
+	return inTurn(o, o.Voters(), removeLost, removeUnmade, removeOverdue)
 }
 
 // removeLost removes a member whose data is certainly gone.
@@ -31,6 +31,20 @@ func removeLost(o judge.View, r facts.Replica) *proposal {
 		return replaceNow(o, r, j)
 	}
 	return nil
+}
+
+// removeUnmade removes a first member that never started, as the class of its volume is not the one that the spec asks
+// for any more. Its claim is not kept: nothing was ever on it.
+func removeUnmade(o judge.View, r facts.Replica) *proposal {
+	if !o.IsMadeForOther(r) {
+		return nil
+	}
+	if p := learnerFirst(o, r, facts.ReasonRepair); p != nil {
+		return p
+	}
+	return act(changes.RemoveMember{Name: r.Name, ID: r.Member.ID}, facts.ReasonRepair, "%s never started: its volume "+
+		"was never made, and the spec asks for another StorageClass. It is removed, and a new member takes its place.",
+		r.Name)
 }
 
 // removeOverdue removes a member that was dead for as long as the user allows.

@@ -238,6 +238,13 @@ func restores() []row {
 		{"a restore that lasts too long is called overdue",
 			three.edit(0, task(func(p *facts.RestorePod) { p.Created = now.Add(-time.Hour) })), Refuse, "restored",
 			facts.ReasonRestore, "", ""},
+		{"a volume that cannot be made for it is named", three.edit(2, unbound).edit(2, task(func(p *facts.RestorePod) {
+			p.Phase, p.Started, p.Waiting, p.Message = facts.PodPending, false, "ProvisioningFailed", `"a" not found`
+		})).ofClass("a"),
+			Wait, "restored", facts.ReasonProvisioning, "", `"a" not found. Put spec.storage.storageClassName`},
+		{"where another StorageClass is asked for it begins anew", three.edit(2, unbound).edit(2,
+			task(func(p *facts.RestorePod) { p.Phase, p.Started = facts.PodPending, false })).ofClass("b"),
+			Act, "void-birth", facts.ReasonVoidBirth, "VoidBirth", "another StorageClass"},
 		{"a restore Pod that cannot start is named", three.edit(2, task(func(p *facts.RestorePod) {
 			p.Phase, p.Started, p.Waiting, p.Message = facts.PodPending, false, "Unschedulable", "no node"
 		})),

@@ -146,8 +146,7 @@ func promise(o judge.View) string {
 		slices.Contains(takenNames(o.Observation), r.Name) {
 		return ""
 	}
-	if v := r.Volume; v != nil && (v.Terminating || v.Phase == facts.VolumeLost ||
-		v.Incarnation != o.Birth.Incarnation) {
+	if r.Volume != nil && (o.LacksVolume(r) || r.Volume.Incarnation != o.Birth.Incarnation) {
 		return ""
 	}
 	return o.Birth.Promised

@@ -53,6 +53,9 @@ func (in Input) member(r facts.Replica, remembered etcdutil.ID, old v1alpha1.Mem
 	if r.Pod != nil {
 		m.PodName, m.NodeName = r.Name, r.Pod.Node
 	}
+	if r.Volume != nil {
+		m.StorageClassName = r.Volume.Class
+	}
 	if r.Answer != nil {
 		m.DBSize = in.hold(old.DBSize, r.Answer.DBSize)
 		m.DBSizeInUse = in.hold(old.DBSizeInUse, r.Answer.DBSizeInUse)

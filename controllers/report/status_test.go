@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -111,6 +112,20 @@ func TestTheSizeOfTheDatabaseMovesWithATenthOfTheQuota(t *testing.T) {
 		if got := w.cluster.Status.Members[2].DBSize.String(); got != step.want {
 			t.Errorf("at %d bytes the member's size reads %s, want %s", step.bytes, got, step.want)
 		}
+	}
+}
+
+func TestAMemberIsToldWithTheClassThatItsVolumeHasAndNotWithThatOfTheSpec(t *testing.T) {
+	w := demo(3, begin).settled()
+	w.cluster.Spec.Storage = &v1alpha1.StorageSpec{StorageClassName: new("b")}
+	w.find("demo-1").Volume.Class = "a"
+	w.find("demo-2").Volume = nil
+	var got []string
+	for _, m := range Status(w.input()).Members {
+		got = append(got, m.StorageClassName)
+	}
+	if !slices.Equal(got, []string{"", "a", ""}) {
+		t.Errorf("the members are told with the classes %q", got)
 	}
 }
 

@@ -56,6 +56,41 @@ func TestObjectsAreBuiltAsTheyWereReviewed(t *testing.T) {
 	}
 }
 
+func TestAVolumeSaysForWhichStorageClassItWasMade(t *testing.T) {
+	asking := func(class *string) *v1alpha1.EtcdCluster {
+		return cluster(func(c *v1alpha1.EtcdCluster) { c.Spec.Storage = &v1alpha1.StorageSpec{StorageClassName: class} })
+	}
+	for _, row := range []struct {
+		name        string
+		before, now *string
+		has         *string // what Kubernetes made of the claim
+		isOld       bool    // of a release that wrote nothing down
+		isSame      bool    // as what the spec asks for now
+	}{
+		{"a class that stays", new("a"), new("a"), new("a"), false, true},
+		{"another class", new("a"), new("b"), new("a"), false, false},
+		{"the default class, by its name", nil, nil, new("standard"), false, true},
+		{"the default class, and then one by name", nil, new("standard"), new("standard"), false, false},
+		{"a class, and then the default one", new("a"), nil, new("a"), false, false},
+		{"no class", new(""), new(""), new(""), false, true},
+		{"no class, and then the default one", new(""), nil, new(""), false, false},
+		{"what a webhook made of it", new("a"), new("a"), new("of-a-webhook"), false, true},
+		{"the class of an old claim", new("a"), new("a"), new("a"), true, true},
+		{"another one than that", new("a"), new("b"), new("a"), true, false},
+		{"the default one, of an old claim", nil, nil, new("standard"), true, true},
+		{"an old claim without a class", nil, new("a"), nil, true, true},
+	} {
+		claim := BuildVolume(asking(row.before), Volume{Name: "demo-0"})
+		claim.Spec.StorageClassName = row.has
+		if row.isOld {
+			delete(claim.Annotations, v1alpha1.AnnotationStorageClass)
+		}
+		if now := asking(row.now); (ClassOf(now, claim) == AskedClass(now)) != row.isSame {
+			t.Errorf("%s: made for %q, and the spec asks for %q", row.name, ClassOf(now, claim), AskedClass(now))
+		}
+	}
+}
+
 func TestNothingThatMustBeKeptHasAnOwner(t *testing.T) {
 	for _, c := range []*v1alpha1.EtcdCluster{cluster(), cluster(deletedWithCluster)} {
 		isOwned := c.Spec.DeletionPolicyOrDefault() == v1alpha1.DeletionDelete

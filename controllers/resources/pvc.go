@@ -1,6 +1,8 @@
 package resources
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,6 +33,7 @@ func BuildVolume(c *v1alpha1.EtcdCluster, v Volume) *corev1.PersistentVolumeClai
 	}
 	claim.Labels = ofMember(claim.Labels, v.Name, v.Incarnation)
 	claim.Annotations[v1alpha1.AnnotationInputs] = v.Inputs
+	claim.Annotations[v1alpha1.AnnotationStorageClass] = AskedClass(c)
 	if v.Request != "" {
 		claim.Annotations[v1alpha1.AnnotationRequest] = v.Request
 	}
@@ -41,6 +44,31 @@ func BuildVolume(c *v1alpha1.EtcdCluster, v Volume) *corev1.PersistentVolumeClai
 		}
 	}
 	return dress(c, claim)
+}
+
+// noClass is how AskedClass tells "no class" from "the default one"; no StorageClass can have this name.
+const noClass = "(none)"
+
+// AskedClass is the StorageClass that the spec asks for, as a volume says what it was made for; empty for the default
+// one. What the claim itself says may be Kubernetes' or a webhook's choice.
+func AskedClass(c *v1alpha1.EtcdCluster) string {
+	if c.Spec.Storage == nil || c.Spec.Storage.StorageClassName == nil {
+		return ""
+	}
+	return cmp.Or(*c.Spec.Storage.StorageClassName, noClass)
+}
+
+// ClassOf is the StorageClass that a volume was made for, as AskedClass gives it. A volume of an older release does not
+// say it: what its claim has counts, where the spec names a class at all.
+func ClassOf(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim) string {
+	asked, isSaid := claim.Annotations[v1alpha1.AnnotationStorageClass]
+	switch now := AskedClass(c); {
+	case isSaid:
+		return asked
+	case now == "" || claim.Spec.StorageClassName == nil:
+		return now
+	}
+	return cmp.Or(*claim.Spec.StorageClassName, noClass)
 }
 
 // dataMeta is the metadata of volumes and authorities.

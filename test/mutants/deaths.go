@@ -39,6 +39,20 @@ var deaths = []mutant{
 		Package: planPackage, Test: row("a Pod that no node takes for its own demands is not"),
 	},
 	{
+		Name: "a volume that was made counts as one that never was", Peer: "",
+		File:    "controllers/plan/facts/replica.go",
+		From:    `return v.Phase == VolumePending && v.Backing == ""`,
+		To:      "return v.Phase == VolumePending",
+		Package: planPackage, Test: row("not when its volume was made meanwhile"),
+	},
+	{
+		Name: "a member that ran counts as one that never started", Peer: "",
+		File:    "controllers/plan/facts/replica.go",
+		From:    "r.IsRestored() || r.Pod != nil && (r.Pod.Started || r.Pod.Running) ||",
+		To:      "r.IsRestored() ||",
+		Package: planPackage, Test: row("nor when a container of its Pod has run"),
+	},
+	{
 		Name: "a member is given up at once", Peer: "coreos/etcd-operator#1968",
 		File:    "controllers/plan/replace.go",
 		From:    "return o.Now.Sub(j.Since) >= patience(o) && o.Now.Sub(quorumSince(o.Incarnation)) >= patience(o)",

@@ -40,8 +40,8 @@ var inPlace = []mutant{
 	{
 		Name: "what a Pod restored on a volume that is gone counts for the next one", Peer: "",
 		File:    "controllers/plan/laying.go",
-		From:    "isGoing := r.Volume == nil || r.Volume.Terminating || r.Volume.IsSpoilt()",
-		To:      "isGoing := r.Volume != nil && r.Volume.Terminating || r.Volume != nil && r.Volume.IsSpoilt()",
+		From:    "if !o.LacksVolume(r) {",
+		To:      "if r.Volume == nil || !o.LacksVolume(r) {",
 		Package: planPackage, Test: row("what was restored on a volume that is gone says nothing of the next one"),
 	},
 	{

@@ -59,6 +59,7 @@ type Desired struct {
 	Held         Hold   // what keeps members at the minor that they run
 	NoWay        string // why members cannot be brought to Target; then Choices are the Target's
 	StorageBytes int64  // size of a new volume
+	StorageClass string // of a new volume, as Volume.MadeFor has it
 	SnapshotEach int64  // entries after which etcd writes a snapshot of raft's state; 0 for its default
 	TLS          bool
 	Ephemeral    bool          // data in the Pod's emptyDir
@@ -257,6 +258,9 @@ type Volume struct {
 	Flushed    string
 	RemovedFor Cause  // why its member is to be removed, or was; NoCause while nothing asks for that
 	Backing    string // the PersistentVolume that it is bound to; empty while it is bound to none
+	Class      string // its StorageClass, as the claim says; for display
+	MadeFor    string // the StorageClass that the spec asked for when it was made; empty for the default one
+	Unmade     string // why Kubernetes cannot make it, while its Pod waits for that; empty otherwise; for display
 	Stranded   string // why the only node that can use it will not come back; empty otherwise
 }
 

@@ -78,7 +78,8 @@ const (
 
 	ReasonStarting      = "MemberStarting"
 	ReasonUnschedulable = "Unschedulable"
-	ReasonGated         = "SchedulingGated" // scheduling gates of others hold the Pod back
+	ReasonGated         = "SchedulingGated"    // scheduling gates of others hold the Pod back
+	ReasonProvisioning  = "ProvisioningFailed" // Kubernetes cannot make the volume that the Pod waits for
 	ReasonImagePull     = "ImagePullFailed"
 	ReasonNotMounted    = "VolumeNotMounted"     // a Secret or volume that the Pod mounts is not there
 	ReasonContainer     = "ContainerNotStarting" // the container cannot be created
@@ -94,6 +95,7 @@ const (
 const (
 	MemberNoVolume          = "VolumeMissing"
 	MemberVolumeLost        = "VolumeLost"
+	MemberProvisioning      = "ProvisioningFailed"
 	MemberVolumeTerminating = "VolumeTerminating"
 	MemberNoPod             = "PodMissing"
 	MemberPodTerminating    = "PodTerminating"

@@ -68,6 +68,20 @@ func (r Replica) AwaitsRecord(incarnation string) bool {
 		r.Volume.RemovedFor == "" && !r.Volume.Terminating && r.Volume.Phase != VolumeLost
 }
 
+// IsUnbound reports a claim that was never bound to a volume: that happens once, and is never undone.
+func (v *Volume) IsUnbound() bool { return v.Phase == VolumePending && v.Backing == "" }
+
+// IsUnmade reports a replica that cannot run because Kubernetes cannot make its volume.
+func (r Replica) IsUnmade() bool {
+	return r.Volume != nil && r.Volume.Unmade != "" && r.HasNoProcess() && r.CannotStart()
+}
+
+// mayHaveRun reports that anything speaks for a process that ran on the replica's volume.
+func (r Replica) mayHaveRun() bool {
+	return r.Answer != nil || r.IsRecorded() || r.IsRestored() || r.Pod != nil && (r.Pod.Started || r.Pod.Running) ||
+		r.Restoring != nil && r.Restoring.Started
+}
+
 // isUsable reports a volume that a Pod can start on.
 func (v *Volume) isUsable() bool { return !v.Terminating && v.Phase != VolumeLost && v.Stranded == "" }
 

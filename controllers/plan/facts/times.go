@@ -39,6 +39,7 @@ var StartWarnings = map[string]string{
 	"FailedMapVolume":        ReasonNotMounted,
 	"FailedCreatePodSandBox": ReasonContainer,
 	"NetworkNotReady":        ReasonContainer,
+	ReasonProvisioning:       ReasonProvisioning,
 }
 
 // StartReason is the reason why a container or Pod does not start, by what Kubernetes says; empty where it says none.

@@ -80,6 +80,19 @@ func (o View) IsQuorumGone() bool {
 	return len(left) < len(voters) && len(left) < etcdutil.Quorum(len(voters))
 }
 
+// IsMadeForOther reports a replica whose volume was never made, while the spec asks for another StorageClass by now. No
+// process ever ran without its volume, so there is no data to lose.
+func (o Observation) IsMadeForOther(r Replica) bool {
+	v := r.Volume
+	return v != nil && !v.Terminating && v.IsUnbound() && v.MadeFor != o.Desired.StorageClass &&
+		o.Desired.Fault == "" && !r.mayHaveRun()
+}
+
+// LacksVolume reports a replica without a volume that it could start on.
+func (o Observation) LacksVolume(r Replica) bool {
+	return r.Volume == nil || r.Volume.Terminating || r.Volume.IsSpoilt() || o.IsMadeForOther(r)
+}
+
 // MayRebirth reports whether the replica is a first member that was interrupted, with the volume it was born on, before
 // a quorum of first members was recorded. Until then none was sealed, and no client was ever led to one.
 func (o View) MayRebirth(r Replica) bool {

@@ -49,7 +49,7 @@ func guardNextVolume(o facts.View, r facts.Replica, ref facts.VolumeRef) string 
 	case r.IsRecorded() || r.Volume.Incarnation != o.Birth.Next.Incarnation ||
 		r.Volume.Incarnation == o.Birth.Incarnation:
 		return fmt.Sprintf("the volume %s may be one that a member lived on.", ref.Name)
-	case r.Volume.IsSpoilt() || o.IsUnread(r):
+	case r.Volume.IsSpoilt() || o.IsUnread(r) || o.IsMadeForOther(r):
 		return ""
 	}
 	return guardUnwanted(o)
@@ -69,7 +69,7 @@ func guardFormerVolume(o facts.View, r facts.Replica, ref facts.VolumeRef) strin
 // guardNextRestore keeps a restore Pod whose word is still needed.
 func guardNextRestore(o facts.View, ref facts.PodRef) string {
 	r, _ := facts.Find(o.Next.Members, ref.Name)
-	isSpent := r.Volume == nil || r.Volume.Terminating || r.Volume.IsSpoilt() || o.IsUnread(r) || guardUnwanted(o) == ""
+	isSpent := o.LacksVolume(r) || o.IsUnread(r) || guardUnwanted(o) == ""
 	if isSpent && r.Restoring != nil && r.Restoring.UID == ref.UID {
 		return ""
 	}

@@ -217,6 +217,12 @@ func crashesWith(reasons ...etcdutil.ExitReason) func(View, facts.Replica) bool 
 	}
 }
 
+func isUnmade(_ View, r facts.Replica) bool { return r.IsUnmade() }
+
+func whyUnmade(_ View, r facts.Replica) string {
+	return "its volume cannot be made: " + r.Volume.Unmade
+}
+
 // faultsAlone reports a fault of the runtime that a member on another disk would not meet: others serve with the same
 // settings.
 func faultsAlone(o View, r facts.Replica) bool {

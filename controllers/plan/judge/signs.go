@@ -80,6 +80,8 @@ var Signs = []Sign{
 		means(Stopped, facts.CauseImage, Correct).by(ByKubelet).toldBy(wordOfKubernetes),
 	seen("its container cannot be made", waitsFor(facts.ReasonContainer)).
 		means(Stopped, facts.CauseSettings, Correct).by(ByKubelet).toldBy(wordOfKubernetes),
+	seen("its volume cannot be made", isUnmade).
+		means(Stopped, facts.CauseSettings, Correct).by(ByVolume).told(facts.MemberProvisioning).saying(whyUnmade),
 	seen("no node has room for its Pod", waitsFor(facts.ReasonUnschedulable)).
 		means(Stopped, facts.CauseRoom, Correct).by(ByKubelet).toldBy(wordOfKubernetes),
 	seen("its Pod is held back: etcd was never started in it", isHeldBack).

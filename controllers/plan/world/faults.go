@@ -113,6 +113,29 @@ func (w *World) ToggleQuota(refuses bool) {
 	w.logf("fault: new Pods are refused: %v", refuses)
 }
 
+// WithdrawClass is an administrator who deletes the StorageClass that the spec asks for: volumes that are there stay.
+func (w *World) WithdrawClass() {
+	w.Withdrawn[w.Spec.StorageClass] = true
+	w.logf("fault: the StorageClass %q is withdrawn", w.Spec.StorageClass)
+}
+
+// ChangeClass withdraws the StorageClass, or is a user who asks for another one; it may be one that is gone.
+func (w *World) ChangeClass() {
+	if w.chance(2, "the StorageClass is withdrawn", "") == 0 {
+		w.WithdrawClass()
+		return
+	}
+	w.Spec.StorageClass = []string{"", "a", "b"}[w.chance(3, "StorageClass", "")]
+	w.logf("spec: StorageClass %q", w.Spec.StorageClass)
+}
+
+// putClassRight is a user who asks for a StorageClass that exists, where the one asked for does not.
+func (w *World) putClassRight() {
+	if w.Withdrawn[w.Spec.StorageClass] {
+		w.Spec.StorageClass = "another"
+	}
+}
+
 // Undress is somebody removing the user's labels from a Pod, or asking for others.
 func (w *World) Undress(name string) {
 	if p, ok := w.objects.pods[name]; ok {

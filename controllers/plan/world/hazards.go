@@ -20,6 +20,7 @@ type Hazards struct {
 	Collection     bool // the garbage collector takes a deleted cluster apart, one object after the other
 	SharedNodes    bool // members share nodes, and die together
 	Minors         bool // the user asks for versions of three minors
+	Classes        bool // StorageClasses are withdrawn, and the user asks for others
 }
 
 // trouble is how the world stands with its hazards.
@@ -44,6 +45,7 @@ func (w *World) Calm() {
 	w.trouble.isLate = false
 	w.trouble.isQuiet = w.trouble.Minors && w.chance(2, "clients leave", "") == 0
 	w.trouble.Hazards, w.trouble.refused = Hazards{}, nil
+	w.putClassRight()
 	if w.objects.birth.Exists() {
 		w.Cluster.Operator = w.objects.claim // the install that has it goes on
 	}
@@ -66,6 +68,8 @@ func (w *World) hazardFaults() []fault {
 			{"EditIncarnation", 1, w.EditIncarnation}, {"ChangePolicy", 1, w.ChangePolicy}}},
 		{w.trouble.Collection, []fault{{"Collect", 3, w.collect}}},
 		{w.trouble.Minors, []fault{{"ChangeMinor", 3, w.ChangeMinor}, {"MissBackups", 1, w.MissBackups}}},
+		{w.trouble.Classes, []fault{{"ChangeClass", 2, by(w.ChangeClass)},
+			{"LoseWhileWithdrawn", 2, w.loseMember}}},
 		{w.trouble.SharedNodes, []fault{{"LoseSharedNode", 1, w.LoseSharedNode},
 			{"RestartSharedNode", 1, w.RestartSharedNode}}},
 	} {

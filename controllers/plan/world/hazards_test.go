@@ -28,6 +28,7 @@ var hazardRuns = []struct {
 	{"garbage-collector", Hazards{Collection: true}, []string{"takes uid-1 apart"}},
 	{"restores-across-minors", Hazards{Minors: true}, []string{"the cluster is of version", "restored RecordRestored",
 		"restore-switch-over SwitchOver", "cancel-downgrade CancelDowngrade"}},
+	{"withdrawn-classes", Hazards{Classes: true}, []string{"is withdrawn", "asks for another StorageClass"}},
 	{"shared-nodes", Hazards{SharedNodes: true}, []string{"the node of"}},
 	{"many-at-once", Hazards{RolledBack: true, SkewedCaches: true, StaleSpecs: true, Restless: true, Overlap: true,
 		LostReplies: true, SlowEtcd: true, Collection: true, SharedNodes: true}, []string{"in the middle of a pass"}},

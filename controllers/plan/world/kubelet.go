@@ -92,8 +92,10 @@ func (w *World) schedule(name string, p *pod) {
 			p.Waiting, p.Message = "Unschedulable", "1 node(s) had volume node affinity conflict"
 			return
 		}
-		v.Phase = facts.VolumeBound
-		w.objects.volumes[name] = v
+		if !w.bind(name) {
+			p.Waiting, p.Message = "Unschedulable", "pod has unbound immediate PersistentVolumeClaims"
+			return
+		}
 	}
 	if w.disks[p.disk] == nil {
 		w.disks[p.disk] = &disk{}

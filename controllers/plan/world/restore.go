@@ -185,13 +185,19 @@ func (w *World) advanceRestore(name string, t restoreTask) {
 	case t.Phase == facts.PodPending && w.Broken[t.made]:
 		t.Waiting, t.Message = "ImagePullBackOff", "image not found"
 	case t.Phase == facts.PodPending:
-		t.Phase, t.Started, t.Waiting, t.Message = facts.PodRunning, true, "", ""
-		v.Phase = facts.VolumeBound
-		w.objects.volumes[name] = v
+		w.startRestore(name, &t)
 	case t.Phase == facts.PodRunning:
 		w.lay(name, &t)
 	}
 	w.objects.restores[name] = t
+}
+
+// startRestore starts a restore Pod once its volume is made.
+func (w *World) startRestore(name string, t *restoreTask) {
+	t.Waiting, t.Message = "Unschedulable", "pod has unbound immediate PersistentVolumeClaims"
+	if w.bind(name) {
+		t.Phase, t.Started, t.Waiting, t.Message = facts.PodRunning, true, "", ""
+	}
 }
 
 // lay is the end of a restore Pod: the data is there whole, or not at all. What is there already is left as it is.

@@ -13,7 +13,21 @@ func (w *World) createVolume(v changes.NewVolume, incarnation string) {
 	w.disks[uid] = &disk{}
 	w.objects.volumes[v.Name] = volume{owner: w.Cluster.UID, isReleased: !w.Spec.Retain,
 		Volume: facts.Volume{UID: uid, Created: w.Now, Phase: facts.VolumePending,
-			Incarnation: incarnation, Choices: v.Choices, Bytes: v.Bytes, Backing: uid}}
+			Incarnation: incarnation, Choices: v.Choices, Bytes: v.Bytes, MadeFor: w.Spec.StorageClass}}
+}
+
+// bind makes what a claim asks for, unless the StorageClass is gone. It says whether there is a volume.
+func (w *World) bind(name string) bool {
+	v := w.objects.volumes[name]
+	if v.IsUnbound() && w.Withdrawn[v.MadeFor] {
+		return false
+	}
+	v.Phase = facts.VolumeBound
+	if v.Backing == "" {
+		v.Backing = v.UID
+	}
+	w.objects.volumes[name] = v
+	return true
 }
 
 func (w *World) record(c changes.RecordMembers, life *budgetOfEffects) {

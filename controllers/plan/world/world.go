@@ -20,6 +20,8 @@ type World struct {
 
 	// Broken names choices whose Pods cannot start, such as an image that does not exist.
 	Broken map[facts.Choices]bool
+	// Withdrawn names StorageClasses that are gone: of these no volume is made any more.
+	Withdrawn map[string]bool
 	// NeverServes names choices with which a process runs and never serves. With those of Unheard it serves its peers,
 	// and neither the operator nor a client can connect. Whoever restarts an unheard one takes it from nobody.
 	NeverServes, Unheard map[facts.Choices]bool
@@ -103,6 +105,7 @@ func New(seed uint64, spec facts.Desired) *World {
 		Cluster:     facts.Identity{Namespace: "default", Name: "demo", UID: "uid-1", Operator: "steward"},
 		Spec:        spec,
 		Broken:      map[facts.Choices]bool{},
+		Withdrawn:   map[string]bool{},
 		NeverServes: map[facts.Choices]bool{},
 		Unheard:     map[facts.Choices]bool{},
 		seed:        seed,

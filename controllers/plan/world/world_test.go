@@ -1,11 +1,13 @@
 package world
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 func TestAClusterOfEachSizeIsBornAndSettles(t *testing.T) {
@@ -125,6 +127,79 @@ func play(t *tale) (plan.Decision, bool) {
 		w.ReturnNodes()
 	}
 	return w.Settle(3000)
+}
+
+func TestAMemberToComeGetsAVolumeOfTheClassThatTheSpecAsksForNow(t *testing.T) {
+	each(t, seeds(20), func(t *testing.T, seed uint64) {
+		w := New(seed+1, Spec3(3))
+		w.Settle(600)
+		w.WithdrawClass()
+		w.loseMember("demo-2")
+		w.stands("abandon-learner", 300)
+		if healthy := len(w.Observe().Current.HealthyVoters()); healthy != 2 || count(w.Log, "AddLearner") == 0 {
+			t.Fatalf("seed %d: %d voters serve, and nobody waits for a volume\n%s", seed, healthy, firstStory(t, w))
+		}
+		w.Spec.StorageClass = "b"
+		w.settlesOf(t, "demo-0", "demo-1", "demo-4")
+	})
+}
+
+func TestABirthWithoutVolumesGoesOnWithAClassThatExists(t *testing.T) {
+	each(t, seeds(20), func(t *testing.T, seed uint64) {
+		for _, spec := range []facts.Desired{Spec3(1), Spec3(3), restoring(3)} {
+			w := New(seed+1, spec)
+			w.WithdrawClass()
+			w.stands("void-birth", 200)
+			w.Spec.StorageClass = "b"
+			w.settlesOf(t, firstNamesOf(spec.Size)...)
+		}
+	})
+}
+
+func TestAFirstMemberThatNeverHadAVolumeIsReplacedByOneOfAnotherClass(t *testing.T) {
+	each(t, seeds(20), func(t *testing.T, seed uint64) {
+		w := New(seed+1, Spec3(3))
+		isMade := func(name string) bool { return w.objects.volumes[name].Phase == facts.VolumeBound }
+		for !isMade("demo-0") || !isMade("demo-1") {
+			w.Advance()
+			w.Pass()
+		}
+		if isMade("demo-2") {
+			return // another order of things
+		}
+		w.WithdrawClass()
+		w.stands("replace", 300)
+		w.Spec.StorageClass = "b"
+		w.settlesOf(t, "demo-0", "demo-1", "demo-3")
+	})
+}
+
+// stands lets time pass in which this rule has nothing to do.
+func (w *World) stands(rule string, steps int) {
+	for range steps {
+		w.Advance()
+		if d := w.Pass(); d.Rule == rule {
+			w.violate("%s acts before the spec asks for another StorageClass: %s", rule, d.Message)
+		}
+	}
+}
+
+// settlesOf expects rest with these members, and nothing left of others.
+func (w *World) settlesOf(t *testing.T, names ...string) {
+	t.Helper()
+	d, rests := w.Settle(1500)
+	if got := facts.Names(w.Observe().Current.HealthyVoters()); !rests || d.Verdict != plan.Settled ||
+		len(w.Violations) > 0 || !slices.Equal(got, names) || len(w.objects.volumes) != len(names) {
+		t.Fatalf("%v with %d volumes: %+v %v\n%s", got, len(w.objects.volumes), d, w.Violations, firstStory(t, w))
+	}
+}
+
+func firstNamesOf(size int) []string {
+	var names []string
+	for i := range size {
+		names = append(names, etcdutil.MemberName("demo", i))
+	}
+	return names
 }
 
 func TestALearnerThatIsStartingIsNotGivenUpForTheRemovalOfAnother(t *testing.T) {

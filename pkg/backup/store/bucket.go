@@ -15,7 +15,7 @@ import (
 )
 
 // An upload keeps at most (uploadConcurrency+1) parts in memory: 20 MiB. S3 takes 10,000 parts, so the largest object
-// is 48 GiB, several times what etcd is made for.
+// is 48 GiB. The largest quota of a cluster, 32Gi, is below that for this reason.
 const (
 	partSize          = 5 << 20
 	uploadConcurrency = 3
