@@ -11,9 +11,10 @@ import (
 //
 // +kubebuilder:validation:XValidation:rule="[[self.?heartbeatInterval.orValue('100ms'), self.?electionTimeout.orValue('1s')]].all(v, v.exists(x, !x.matches('^([0-9]{1,4}m)?([0-9]{1,6}([.][0-9]{1,3})?s)?([0-9]{1,7}ms)?$')) || duration(v[1]) >= duration(v[0]) + duration(v[0]) + duration(v[0]) + duration(v[0]) + duration(v[0]))",message="spec.etcd.electionTimeout must be at least five times spec.etcd.heartbeatInterval",messageExpression="[self.?electionTimeout.orValue('1s (the default)')].map(e, [self.?heartbeatInterval.orValue('100ms (the default)')].map(h, 'spec.etcd.electionTimeout is ' + e + '; it must be at least five times spec.etcd.heartbeatInterval, which is ' + h)[0])[0]",fieldPath=".electionTimeout"
 type EtcdSpec struct {
-	// QuotaBackendBytes is the size of the database at which etcd stops accepting writes. Default 2Gi, from 16Mi to
-	// 32Gi. Above 8Gi, the most that etcd advises, UpToDate has a warning. A lower one is refused while a database takes
-	// 80 % of it or more.
+	// QuotaBackendBytes is the size of the database at which etcd stops accepting
+	// writes. Default 2Gi, from 16Mi to 32Gi. Above 8Gi, the most that etcd advises,
+	// UpToDate has a warning. A lower one is refused while a database takes 80 % of it
+	// or more.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=32

@@ -42,8 +42,8 @@ type Observer struct {
 	// Requests tells which EtcdRestores name a cluster, the oldest first. Nil where none can.
 	Requests func(ctx context.Context, cluster *v1alpha1.EtcdCluster) ([]facts.Request, error)
 
-	// Warning tells what the status of a Pod, or of a claim, does not: the last warning that Kubernetes gave. Progress is
-	// what the step of a restore that runs says of itself. Both are for display; nil where no member can be asked.
+	// Warning tells what the status of a Pod, or of a claim, does not: the last warning that Kubernetes gave. Progress
+	// is what the step of a restore that runs says of itself. Both are for display; nil where no member can be asked.
 	Warning  func(ctx context.Context, namespace string, uid types.UID) *corev1.Event
 	Progress func(ctx context.Context, address string) *backup.Progress
 

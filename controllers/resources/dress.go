@@ -101,8 +101,8 @@ func (d Dressing) and(other Dressing) Dressing {
 	return Dressing{Labels: merged(d.Labels, other.Labels), Annotations: merged(d.Annotations, other.Annotations)}
 }
 
-// askedOf are the labels and annotations that the spec asks for on an object: those for all of them, and over them those
-// for its kind.
+// askedOf are the labels and annotations that the spec asks for on an object: those for all of them, and over them
+// those for its kind.
 func askedOf(c *v1alpha1.EtcdCluster, object metav1.Object) (labels, annotations map[string]string) {
 	labels, annotations = inherited(c)
 	switch o := object.(type) {

@@ -54,8 +54,8 @@ func BudgetBound(budget *policyv1.PodDisruptionBudget) int {
 	return bound.IntValue()
 }
 
-// MetadataDrift says which label or annotation of an object is not as the operator and the spec have it; empty when none
-// is.
+// MetadataDrift says which label or annotation of an object is not as the operator and the spec have it; empty when
+// none is.
 func MetadataDrift(c *v1alpha1.EtcdCluster, object metav1.Object) string {
 	change := Remarking(c, object, record.Birth{})
 	for kind, keys := range map[string]map[string]*string{"label": change.Labels, "annotation": change.Annotations} {

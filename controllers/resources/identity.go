@@ -12,8 +12,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
-// Remarking is what has to change on an object of the cluster for the operator to find it, for others not to take it for
-// theirs, and for it to be dressed as the spec asks. A Pod's role and its dressing are decisions of their own.
+// Remarking is what has to change on an object of the cluster for the operator to find it, for others not to take it
+// for theirs, and for it to be dressed as the spec asks. A Pod's role and its dressing are decisions of their own.
 func Remarking(c *v1alpha1.EtcdCluster, object metav1.Object, birth record.Birth) Dressing {
 	marks := marksOf(c, object, birth)
 	if _, isPod := object.(*corev1.Pod); isPod {

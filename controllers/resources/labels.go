@@ -117,16 +117,6 @@ func FollowsPolicy(object metav1.Object, uid types.UID, retain bool) bool {
 	return retain
 }
 
-// lacking are the wanted entries that are not there, or there with another value.
-func lacking(have, want map[string]string) map[string]string {
-	lost := maps.Clone(want)
-	maps.DeleteFunc(lost, func(key, value string) bool {
-		there, ok := have[key]
-		return ok && there == value
-	})
-	return lost
-}
-
 // merged restores maps over one another; the last one wins.
 func merged[V any](layers ...map[string]V) map[string]V {
 	all := map[string]V{}
