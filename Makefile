@@ -34,6 +34,9 @@ export GCS_BINARIES ?= $(BIN)/gcs
 ifneq ($(filter bin/azure/%,$(MORE_SERVERS)),)
 export AZURE_BINARIES ?= $(BIN)/azure
 endif
+# The engine of Argo CD, which stories run against the cluster. Only a full run has it.
+GITOPS := bin/gitops/argocd-engine
+export GITOPS_BINARIES ?= $(BIN)/gitops
 # Where no etcd is built yet, nothing is tried on a real one, and CI fails.
 WITH_ETCD = if [ -n "$$(ls bin/etcd)" ]; then export ETCD_BINARIES=$(BIN)/etcd; else \
 	echo "nothing is tried on real etcd: build it first (make localkube-build)"; fi;
@@ -246,13 +249,15 @@ test-raced: bin/etcd
 test-localkube:
 	@cd test/localkube && $(GO_TEST) ./...
 
-# Every release of etcd and every store, in full, and every moment of the simulator's systematic tests.
+# Every release of etcd and every store, in full, and every moment of the simulator's systematic tests. What the gate does
+# not build is looked at here.
 .PHONY: test-full
-test-full: bin/etcd $(S3_SERVER) $(MORE_SERVERS)
+test-full: bin/etcd $(S3_SERVER) $(MORE_SERVERS) bin/golangci-lint
 	@[ -n "$(filter bin/azure/%,$(MORE_SERVERS))" ] || echo "nothing is tried on a server of Azure's: there is no npm to bring one"
 	@export FULL=1; $(WITH_ETCD) $(GO_TEST) $(SERVED:%=./%) ./cmd/agent ./test/gcsserver ./test/azureserver
 	@$(GO_TEST) ./controllers/plan/world -every=1 -times=10
 	@$(GO_TEST) ./test/demo ./test/docs ./test/bench
+	@cd test/gitops && $(GO_TEST) ./... && $(BIN)/golangci-lint run ./...
 
 .PHONY: test-core
 test-core: $(LOCALKUBE) $(S3_SERVER) $(E2E_TEST) bin/ginkgo
@@ -334,7 +339,7 @@ on-operator = $(call on-cluster,[ -z "$${LOCALKUBE:-}" ] || $(SUBMAKE) localkube
 
 .PHONY: test-stories
 test-stories: export FULL = 1
-test-stories: $(LOCALKUBE) $(S3_SERVER) bin/s3/rclone $(E2E_TEST) bin/ginkgo
+test-stories: $(LOCALKUBE) $(S3_SERVER) bin/s3/rclone $(GITOPS) $(E2E_TEST) bin/ginkgo
 	@$(call on-operator,$(GINKGO) --timeout=175m --label-filter='$(GROUP)' --focus='$(STORY)' $(E2E_TEST))
 GINKGO = bin/ginkgo --fail-on-empty --procs=$(PROCS) --poll-progress-after=120s --output-dir=test/reports --json-report=stories.json
 
@@ -390,6 +395,7 @@ $(eval $(call tool,s3/versitygw,github.com/versity/versitygw/cmd/versitygw,githu
 # Its own main links every kind of storage there is.
 $(eval $(call tool,s3/rclone,.,github.com/rclone/rclone,test/tools/s3/rclone,,test/tools/s3/rclone/main.go))
 $(eval $(call tool,gcs/fake-gcs-server,github.com/fsouza/fake-gcs-server,github.com/fsouza/fake-gcs-server,test/tools/gcs/fake-gcs-server))
+$(eval $(call tool,gitops/argocd-engine,.,github.com/argoproj/gitops-engine,test/gitops,,test/gitops/main.go))
 
 .PHONY: FORCE
 FORCE:
