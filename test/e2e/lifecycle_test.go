@@ -193,6 +193,12 @@ func deleteCluster(ctx context.Context, c *world.Cluster) {
 	Expect(err).NotTo(HaveOccurred())
 	Expect(object.Finalizers).To(BeEmpty(), "nothing hangs when the operator is gone")
 	Expect(kube.Client.Delete(ctx, object, client.PropagationPolicy("Background"))).To(Succeed())
+	awaitGone(ctx, c)
+}
+
+// awaitGone waits until a cluster's object, and what goes with it, are gone.
+func awaitGone(ctx context.Context, c *world.Cluster) {
+	GinkgoHelper()
 	Eventually(ctx, func() types.UID { return uidOf(ctx, &v1alpha1.EtcdCluster{}, key(c.Name)) }).Should(BeEmpty())
 	Eventually(ctx, func() types.UID { return uidOf(ctx, &corev1.Service{}, key(c.Name+"-peers")) }).Should(BeEmpty())
 	Eventually(ctx, func() ([]corev1.Pod, error) { return c.Pods(ctx) }).Should(BeEmpty())

@@ -68,8 +68,12 @@ func (s *Story) Create(ctx context.Context, name string, size int32, options ...
 	ginkgo.GinkgoHelper()
 	manifest := s.Manifest(name, size, options...)
 	gomega.Expect(s.Client.Create(ctx, manifest)).To(gomega.Succeed())
-	c := &Cluster{Story: s, Name: name, History: s.follow(name)}
-	return c
+	return s.Cluster(name)
+}
+
+// Cluster is one that the story does not make itself. What the operator decides for it is written down from now on.
+func (s *Story) Cluster(name string) *Cluster {
+	return &Cluster{Story: s, Name: name, History: s.follow(name)}
 }
 
 // Get reads the object.
