@@ -82,8 +82,8 @@ const (
 	AnnotationKeptSince = Group + "/kept-since"
 	// AnnotationInputs is the canonical JSON of the settings that a member's Pod is made from; on PVC and Pod.
 	AnnotationInputs = Group + "/inputs"
-	// AnnotationStorageClass is the StorageClass that the spec asked for when a volume was made; on the PVC. Empty is
-	// the default one.
+	// AnnotationStorageClass is the StorageClass that the spec asked for when a volume was made, unless that was the
+	// default one; on the PVC.
 	AnnotationStorageClass = Group + "/storage-class"
 	// AnnotationRenderer is the number of the renderer that made a Pod.
 	AnnotationRenderer = Group + "/renderer"

@@ -35,8 +35,11 @@ func (s step) setBudget(ctx context.Context, c changes.SetBudget) error {
 		_, err := s.create(ctx, resources.KindBudget, want)
 		return err
 	}
+	if err := s.remark(ctx, resources.KindBudget, budget); err != nil {
+		return err
+	}
 	if resources.BudgetBound(budget) == c.MinAvailable && resources.BudgetDrift(budget, want) == "" {
-		return s.remark(ctx, resources.KindBudget, budget)
+		return nil
 	}
 	want.ResourceVersion = budget.ResourceVersion
 	return s.serverSideApply(ctx, budget, want, func(map[string]any) {})

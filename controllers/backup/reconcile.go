@@ -84,8 +84,8 @@ func (r *Reconciler) conclude(ctx context.Context, b *v1alpha1.EtcdBackup, seen 
 	}
 	refused, err := kit.RefusalOf(r.apply(ctx, b, seen, decision.Change))
 	if refused != nil {
-		log.FromContext(ctx).Info("the Job of a backup that has ended could not be ended, or given a time to live",
-			"reason", refused.Reason, "message", refused.Message)
+		log.FromContext(ctx).Info("what is left to do for a backup that has ended was refused", "reason",
+			refused.Reason, "message", refused.Message)
 		return ctrl.Result{RequeueAfter: afterUnreleased}, nil
 	}
 	return ctrl.Result{RequeueAfter: words.Sooner(decision.Recheck, later)}, err

@@ -143,7 +143,11 @@ func TestABackupEndsWhenItsJobIsDecidedThoughAPodOnADeadNodeNeverEnds(t *testing
 		t.Run(string(kind), func(t *testing.T) {
 			w := newBackupWorld(t, jobworld.Nightly(), jobworld.Serving()...)
 			w.passes(4)
-			w.succeed(w.Pod("p1"))
+			if pod := w.Pod("p1"); kind == batchv1.JobFailureTarget {
+				w.Report(pod, corev1.PodRunning, runs())
+			} else {
+				w.succeed(pod)
+			}
 			w.ends(kind, "")
 			w.passes(4)
 			w.is("Complete", want)
@@ -281,12 +285,21 @@ func TestAnEtcdBackupThatAnEarlierReleasesScheduleMadeIsNothingThatOthersTakeFor
 		b.Labels = map[string]string{v1alpha1.LabelInstance: "demo", v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue, v1alpha1.LabelSchedule: "hourly"}
 	}), jobworld.Serving()...)
 	w.passes(3)
+	w.succeed(w.Pod("p1"))
+	w.settles()
+	w.is("Complete", "True Verified")
 	b := w.backup()
 	if _, ok := b.Labels[v1alpha1.LabelInstance]; ok || b.Labels[v1alpha1.LabelSchedule] != "hourly" || b.Annotations[v1alpha1.AnnotationArgoSync] == "" {
 		t.Errorf("%v, %v", b.Labels, b.Annotations)
 	}
-	w.succeed(w.Pod("p1"))
-	w.passes(4)
+}
+
+func TestABackupIsCompleteWhenItsStepsAreThoughKubernetesCallsTheJobFailed(t *testing.T) {
+	w := newBackupWorld(t, jobworld.Nightly(), jobworld.Serving()...)
+	w.passes(3)
+	w.Report(w.Inject(w.Pod("p1")), corev1.PodFailed, w.Ended(0, backupManifest), w.Ended(0, "{}"), w.Ended(0, ""), w.Ended(0, "{}"))
+	w.ends(batchv1.JobFailed, "BackoffLimitExceeded")
+	w.settles()
 	w.is("Complete", "True Verified")
 }
 

@@ -63,9 +63,10 @@ func (o *Observer) addNodes(ctx context.Context, birth record.Birth, g gathered,
 	return group.Wait()
 }
 
-// isUnheard reports that neither the member nor its kubelet says that it is well.
+// isUnheard reports that neither the member nor its kubelet says that it is well. A Pod that is not ready for others
+// looks the same when its node dies.
 func isUnheard(r *facts.Replica) bool {
-	return r.Answer == nil && (r.Pod == nil || !r.Pod.Ready)
+	return r.Answer == nil && (r.Pod == nil || !r.Pod.Ready || r.Pod.HeldUnready)
 }
 
 func isUnschedulable(r *facts.Replica) bool {
@@ -74,15 +75,27 @@ func isUnschedulable(r *facts.Replica) bool {
 }
 
 func (s *nodeSearch) add(ctx context.Context, g gathered, replica *facts.Replica) error {
-	var err error
 	if replica.Pod != nil && replica.Pod.Scheduled {
-		if replica.Pod.NodeGone, err = s.fateOf(ctx, replica.Pod.Node); err != nil {
-			return err
-		}
-		if replica.Pod.NodeUnheard, err = s.unheardSince(ctx, replica.Pod.Node); err != nil {
+		if err := s.addNode(ctx, replica.Pod); err != nil {
 			return err
 		}
 	}
+	return s.addVolume(ctx, g, replica)
+}
+
+// addNode says how a Pod's node is. What its kubelet said last of a container counts no longer than it is heard.
+func (s *nodeSearch) addNode(ctx context.Context, pod *facts.Pod) (err error) {
+	if pod.NodeGone, err = s.fateOf(ctx, pod.Node); err != nil {
+		return err
+	}
+	pod.NodeUnheard, err = s.unheardSince(ctx, pod.Node)
+	if pod.HeldUnready && !pod.NodeUnheard.IsZero() {
+		pod.Ready, pod.ReadySince = false, pod.NodeUnheard
+	}
+	return err
+}
+
+func (s *nodeSearch) addVolume(ctx context.Context, g gathered, replica *facts.Replica) (err error) {
 	i := slices.IndexFunc(g.volumes, func(claim corev1.PersistentVolumeClaim) bool {
 		return claim.Name == replica.Name
 	})

@@ -76,6 +76,20 @@ func onNode(name string) corev1.NodeSelectorTerm {
 	}}
 }
 
+func TestAMemberThatAnotherContainerKeptUnreadyIsNotReadyOnceItsNodeIsSilent(t *testing.T) {
+	for _, isSilent := range []bool{false, true} {
+		p := newPlace(t)
+		besideUnready(p.pod, true)
+		if isSilent {
+			p.node.Status.Conditions[0] = corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, LastTransitionTime: metav1.NewTime(p.world.now.Add(-time.Minute))}
+		}
+		pod := p.world.replica("demo-0").Pod
+		if pod.Ready == isSilent || isSilent && !pod.ReadySince.Equal(p.world.now.Add(-time.Minute)) {
+			t.Errorf("its node is silent: %v; %+v", isSilent, pod)
+		}
+	}
+}
+
 func TestNodes(t *testing.T) {
 	const deleted, outOfService = "node worker-0 was deleted", "node worker-0 is out of service"
 	for _, row := range []struct {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -31,7 +30,7 @@ func fillProcess(p *facts.Pod, pod *corev1.Pod) {
 	if container := etcdContainer(pod); container != nil {
 		fillContainer(p, container)
 	}
-	p.ReadySince, p.Ready = readiness(pod)
+	fillReadiness(p, pod)
 }
 
 func podPhase(phase corev1.PodPhase) facts.Phase {
@@ -48,24 +47,40 @@ func podPhase(phase corev1.PodPhase) facts.Phase {
 	return facts.PodPending
 }
 
-// readiness returns whether the kubelet calls etcd ready, and since when it has said of the Pod what it says. What
-// others add to a Pod makes the Pod not ready, and no member. A node that does not answer is the exception: what is
-// said then is said of the Pod alone (kubernetes/kubernetes:pkg/util/node/node.go MarkPodNotReady).
-func readiness(pod *corev1.Pod) (since time.Time, ready bool) {
+// fillReadiness says whether the kubelet calls etcd ready, and since when. What others add to a Pod makes the Pod not
+// ready, and no member. Then its condition tells nothing of etcd any more, neither that nor since when: the last word
+// that the kubelet wrote of the Pod is the latest that etcd may have stopped being ready.
+func fillReadiness(p *facts.Pod, pod *corev1.Pod) {
 	c := podCondition(pod, corev1.PodReady)
 	if c == nil {
-		return time.Time{}, false
+		return
 	}
-	ready = c.Status == corev1.ConditionTrue
-	if etcd := etcdContainer(pod); slices.Contains(notReadyByKubelet, c.Reason) {
-		ready = etcd != nil && etcd.Ready
+	p.ReadySince, p.Ready = c.LastTransitionTime.Time, c.Status == corev1.ConditionTrue
+	if !isUnreadyForOthers(pod, c) {
+		return
 	}
-	return c.LastTransitionTime.Time, ready
+	etcd := etcdContainer(pod)
+	p.HeldUnready, p.Ready = true, etcd != nil && etcd.Ready
+	if p.StatusAt.After(p.ReadySince) {
+		p.ReadySince = p.StatusAt
+	}
 }
 
-// notReadyByKubelet are the reasons for which the kubelet itself calls a Pod not ready: one of its containers is not,
-// or a condition that others are to set (kubernetes/kubernetes:pkg/kubelet/status/generate.go).
-var notReadyByKubelet = []string{"ContainersNotReady", "ReadinessGatesNotReady"}
+// isUnreadyForOthers reports a Pod that its kubelet does not call ready for a container beside etcd, or for a condition
+// that others are to set (kubernetes/kubernetes:pkg/kubelet/status/generate.go). Where a node does not answer, what is
+// said is said of the Pod alone, and its reason stays (pkg/controller/util/node/controller_utils.go MarkPodsNotReady).
+func isUnreadyForOthers(pod *corev1.Pod, ready *corev1.PodCondition) bool {
+	switch {
+	case ready.Status == corev1.ConditionTrue:
+		return false
+	case ready.Reason == "ReadinessGatesNotReady":
+		return true
+	}
+	return ready.Reason == "ContainersNotReady" &&
+		slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+			return c.Name != resources.Container && !c.Ready
+		})
+}
 
 func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
 	return found(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })

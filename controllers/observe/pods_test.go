@@ -17,6 +17,13 @@ import (
 
 const refusal = `{"level":"fatal","msg":"discovery failed","error":"cannot fetch cluster info from peer urls: could not retrieve cluster information from the given URLs"}`
 
+// besideUnready puts a container into a Pod that is not ready, beside an etcd that is or is not.
+func besideUnready(pod *corev1.Pod, etcd bool) {
+	pod.Status.Conditions[0].Status, pod.Status.Conditions[0].Reason = corev1.ConditionFalse, "ContainersNotReady"
+	pod.Status.ContainerStatuses[0].Ready = etcd
+	pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: "mesh-proxy"})
+}
+
 func TestPod(t *testing.T) {
 	ended := metav1.NewTime(time.Date(2026, 3, 1, 11, 58, 0, 0, time.UTC))
 	terminated := &corev1.ContainerStateTerminated{ExitCode: 1, Message: refusal, FinishedAt: ended}
@@ -32,6 +39,21 @@ func TestPod(t *testing.T) {
 				p.Choices.Version.String() == "3.6.16" &&
 				p.ReadySince.Equal(time.Date(2026, 3, 1, 11, 59, 0, 0, time.UTC))
 		}},
+		{"that another container keeps from being ready is ready when etcd is", func(pod *corev1.Pod) {
+			besideUnready(pod, true)
+		}, func(p *facts.Pod) bool { return p.Ready && p.HeldUnready }},
+		{"that a gate of others keeps from being ready is ready when etcd is", func(pod *corev1.Pod) {
+			besideUnready(pod, true)
+			pod.Status.ContainerStatuses = pod.Status.ContainerStatuses[:1]
+			pod.Status.Conditions[0].Reason = "ReadinessGatesNotReady"
+		}, func(p *facts.Pod) bool { return p.Ready && p.HeldUnready }},
+		{"that is not ready for etcd and for another container is not", func(pod *corev1.Pod) {
+			besideUnready(pod, false)
+		}, func(p *facts.Pod) bool { return !p.Ready && p.HeldUnready }},
+		{"that is not ready, and has no other container, is not", func(pod *corev1.Pod) {
+			pod.Status.Conditions[0].Status, pod.Status.Conditions[0].Reason = corev1.ConditionFalse, "ContainersNotReady"
+			pod.Status.ContainerStatuses[0].Ready = true
+		}, func(p *facts.Pod) bool { return !p.Ready && !p.HeldUnready }},
 		{"whose container crashed says how, from its last state", func(pod *corev1.Pod) {
 			status := &pod.Status.ContainerStatuses[0]
 			status.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff",

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -116,9 +115,7 @@ func (k *keyring) authority(ctx context.Context, name string) (facts.Object, err
 		object.State = facts.ObjectAbsent
 	case resources.IsDataOf(secret, k.ours.uid):
 		object.State = facts.ObjectCurrent
-		if drift := resources.MetadataDrift(k.cluster, secret); drift != "" {
-			object.State, object.Detail = facts.ObjectDrifted, drift
-		}
+		object.Unmarked = resources.MetadataDrift(k.cluster, secret) != ""
 		k.authorities = append(k.authorities, secret)
 		k.trusted[name] = secret.Data[resources.KeyCert]
 		object.NotAfter = endOf(secret.Data, resources.KeyCert)
@@ -148,10 +145,10 @@ func (k *keyring) judge(ctx context.Context, name string, certificates []resourc
 		return facts.Object{}, err
 	}
 	object := k.ours.judge(resources.KindSecret, name, secret, secret == nil, func() string {
-		return cmp.Or(k.drift(secret.Data, certificates), resources.MetadataDrift(k.cluster, secret))
+		return k.drift(secret.Data, certificates)
 	})
 	if object.State == facts.ObjectCurrent || object.State == facts.ObjectDrifted {
-		object.UID = string(secret.UID)
+		object.UID, object.Unmarked = string(secret.UID), resources.MetadataDrift(k.cluster, secret) != ""
 		for _, c := range certificates {
 			if end := endOf(secret.Data, c.CertKey); object.NotAfter.IsZero() || end.Before(object.NotAfter) {
 				object.NotAfter = end

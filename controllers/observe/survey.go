@@ -93,8 +93,9 @@ func isReachable(pod *corev1.Pod) bool {
 }
 
 func (o *Observer) patienceWith(cluster types.NamespacedName, pod *corev1.Pod) time.Duration {
-	_, ready := readiness(pod)
-	if !ready || o.Now().Sub(pod.CreationTimestamp.Time) < youngPod || o.Pinger.isDoubtful(cluster, pod.Name) {
+	var p facts.Pod
+	fillReadiness(&p, pod)
+	if !p.Ready || o.Now().Sub(pod.CreationTimestamp.Time) < youngPod || o.Pinger.isDoubtful(cluster, pod.Name) {
 		return shortPatience
 	}
 	return patience

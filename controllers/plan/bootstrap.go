@@ -244,7 +244,7 @@ func peerURL(o facts.Observation, member string) string {
 func needed(objects []facts.Object) []facts.Object {
 	var out []facts.Object
 	for _, object := range objects {
-		if object.State == facts.ObjectAbsent || object.State == facts.ObjectDrifted {
+		if object.State == facts.ObjectAbsent || object.State == facts.ObjectDrifted || object.Unmarked {
 			out = append(out, object)
 		}
 	}

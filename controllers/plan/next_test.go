@@ -786,7 +786,7 @@ func deaths() []row {
 			Refuse, "member-health", facts.ReasonNotMounted, "", "demo-1"},
 		{"nor one that gets no address", patient(settledWorld(3).edit(1, waitingFor("FailedCreatePodSandBox"))),
 			Refuse, "member-health", facts.ReasonContainer, "", "demo-1"},
-		{"nor one that waits on its node for what nobody names",
+		{"nor one that waits on its node for a cause that is not named",
 			patient(settledWorld(3).edit(1, waitingFor("ContainerCreating"))), Refuse, "member-health",
 			facts.ReasonNotReady, "", "demo-1"},
 		{"nor one whose image is throttled", patient(settledWorld(3).edit(1, waitingFor("ErrImagePull"))), Refuse,

@@ -166,7 +166,7 @@ func mayAdopt(o judge.View, r facts.Replica) bool {
 
 // mayTakeSpec reports whether the settings of the spec suit a member's data, and that of the others.
 func mayTakeSpec(o judge.View, r facts.Replica) bool {
-	isCrowded := o.IsAlive() && len(o.Crowded(o.Desired.Choices)) > 0
+	isCrowded := len(o.Crowded(o.Desired.Choices)) > 0
 	return o.Desired.Fault == "" && !isCrowded && mayTakeVersion(o, r, o.Desired.Choices.Version)
 }
 

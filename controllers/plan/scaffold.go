@@ -48,7 +48,8 @@ func neededSecrets(o judge.View) []string {
 	var out []string
 	for _, r := range o.Members {
 		wanted := r.Member != nil || (!o.Membership.Known && r.IsRecorded())
-		if wanted && (r.Secret.State == facts.ObjectAbsent || r.Secret.State == facts.ObjectDrifted) {
+		if wanted && (r.Secret.State == facts.ObjectAbsent || r.Secret.State == facts.ObjectDrifted ||
+			r.Secret.Unmarked) {
 			out = append(out, r.Name)
 		}
 	}

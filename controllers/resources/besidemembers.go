@@ -1,6 +1,8 @@
 package resources
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -13,12 +15,13 @@ import (
 // another incarnation are gone when these start, and take no place from them.
 type beside struct {
 	member  labels.Set // labels of the member's Pod
+	home    string     // its namespace
 	its     *metav1.LabelSelector
 	another metav1.LabelSelectorRequirement // fits all that is not of this cluster
 }
 
 func besideMembers(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster, s RestoreStart) {
-	b := beside{
+	b := beside{home: c.Namespace,
 		member: dress(c, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: s.Member,
 			Labels: MemberLabels(c, s.Member, s.Incarnation)}}).Labels,
 		its: &metav1.LabelSelector{
@@ -81,7 +84,8 @@ func (b beside) weighted(terms []corev1.WeightedPodAffinityTerm, isApart bool) [
 }
 
 func (b beside) term(term corev1.PodAffinityTerm, isApart bool) []corev1.PodAffinityTerm {
-	if !b.isAboutMembers(term.LabelSelector) {
+	isHome := term.NamespaceSelector != nil || len(term.Namespaces) == 0 || slices.Contains(term.Namespaces, b.home)
+	if !isHome || !b.isAboutMembers(term.LabelSelector) {
 		return []corev1.PodAffinityTerm{term}
 	}
 	its := corev1.PodAffinityTerm{LabelSelector: b.its.DeepCopy(), TopologyKey: term.TopologyKey}

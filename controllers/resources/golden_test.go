@@ -70,7 +70,7 @@ func TestAVolumeSaysForWhichStorageClassItWasMade(t *testing.T) {
 		{"a class that stays", new("a"), new("a"), new("a"), false, true},
 		{"another class", new("a"), new("b"), new("a"), false, false},
 		{"the default class, by its name", nil, nil, new("standard"), false, true},
-		{"the default class, and then one by name", nil, new("standard"), new("standard"), false, false},
+		{"the default class, and then one by name", nil, new("standard"), new("standard"), false, true},
 		{"a class, and then the default one", new("a"), nil, new("a"), false, false},
 		{"no class", new(""), new(""), new(""), false, true},
 		{"no class, and then the default one", new(""), nil, new(""), false, false},
@@ -78,7 +78,7 @@ func TestAVolumeSaysForWhichStorageClassItWasMade(t *testing.T) {
 		{"the class of an old claim", new("a"), new("a"), new("a"), true, true},
 		{"another one than that", new("a"), new("b"), new("a"), true, false},
 		{"the default one, of an old claim", nil, nil, new("standard"), true, true},
-		{"an old claim without a class", nil, new("a"), nil, true, true},
+		{"an old claim without a class", nil, new("a"), nil, true, false},
 	} {
 		claim := BuildVolume(asking(row.before), Volume{Name: "demo-0"})
 		claim.Spec.StorageClassName = row.has

@@ -33,7 +33,9 @@ func BuildVolume(c *v1alpha1.EtcdCluster, v Volume) *corev1.PersistentVolumeClai
 	}
 	claim.Labels = ofMember(claim.Labels, v.Name, v.Incarnation)
 	claim.Annotations[v1alpha1.AnnotationInputs] = v.Inputs
-	claim.Annotations[v1alpha1.AnnotationStorageClass] = AskedClass(c)
+	if asked := AskedClass(c); asked != "" {
+		claim.Annotations[v1alpha1.AnnotationStorageClass] = asked
+	}
 	if v.Request != "" {
 		claim.Annotations[v1alpha1.AnnotationRequest] = v.Request
 	}
@@ -58,15 +60,15 @@ func AskedClass(c *v1alpha1.EtcdCluster) string {
 	return cmp.Or(*c.Spec.Storage.StorageClassName, noClass)
 }
 
-// ClassOf is the StorageClass that a volume was made for, as AskedClass gives it. A volume of an older release does not
-// say it: what its claim has counts, where the spec names a class at all.
+// ClassOf is the StorageClass that a volume was made for, as AskedClass gives it. One that was made for the default
+// class, or by an older release, does not say it: what its claim has counts, where the spec names a class at all.
 func ClassOf(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim) string {
 	asked, isSaid := claim.Annotations[v1alpha1.AnnotationStorageClass]
 	switch now := AskedClass(c); {
 	case isSaid:
 		return asked
 	case now == "" || claim.Spec.StorageClassName == nil:
-		return now
+		return ""
 	}
 	return cmp.Or(*claim.Spec.StorageClassName, noClass)
 }

@@ -69,7 +69,8 @@ func taskSettings(c *v1alpha1.EtcdCluster, over *v1alpha1.TaskSpec) v1alpha1.Tas
 			continue
 		}
 		l := layer.DeepCopy()
-		all.Labels, all.Annotations = merged(all.Labels, l.Labels), merged(all.Annotations, l.Annotations)
+		all.Labels = merged(all.Labels, putLabels(l.Labels))
+		all.Annotations = merged(all.Annotations, putAnnotations(l.Annotations))
 		all.Resources = cmp.Or(l.Resources, all.Resources)
 		all.ServiceAccountName = cmp.Or(l.ServiceAccountName, all.ServiceAccountName)
 		all.PriorityClassName = cmp.Or(l.PriorityClassName, all.PriorityClassName)

@@ -9,9 +9,9 @@
 //
 // # The order of rules
 //
-//  1. What is done stays done: deleting, leave-alone, recorded, record-taken-away. An outcome that is recorded is the
-//     outcome, also when the Job or the status is gone: a backup never runs twice. A record that was taken away, or
-//     damaged, is put back from the status.
+//  1. What is done stays done: deleting, recorded, record-taken-away. An outcome that is recorded is the outcome, also
+//     when the Job or the status is gone: a backup never runs twice. A record that was taken away, or damaged, is put
+//     back from the status.
 //  2. Whether anything may be done: other-operator, record-unreadable (it may have run; it has failed when its deadline
 //     is over), name-taken.
 //  3. The Job that there is: record-job, job-finished, job-overdue, job-suspended, attempt-lingers, job-running.

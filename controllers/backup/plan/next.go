@@ -17,7 +17,7 @@ const (
 
 // rules in the order of doc.go; the first that speaks wins.
 var rules = []func(Observation) *Decision{
-	deleting, leaveAlone, recorded, recordTakenAway,
+	deleting, recorded, recordTakenAway,
 	otherOperator, recordUnreadable, nameTaken,
 	recordJob, jobFinished, jobOverdue, jobSuspended, attemptLingers, jobRunning,
 	jobDeleted,
@@ -51,16 +51,6 @@ func deleting(o Observation) *Decision {
 	}
 	d := waits(StageWaiting, ReasonDeleting, "The EtcdBackup is being deleted; what is in the store stays there.")
 	d.Recheck = 0
-	return d
-}
-
-// leaveAlone is for what a release before made, which tools that delete what is in no repository take for theirs.
-func leaveAlone(o Observation) *Decision {
-	if !o.Backup.Marked {
-		return nil
-	}
-	d := waits(StageStarting, ReasonStarting, "The labels of the EtcdBackup are put right.")
-	d.Change, d.Recheck = LeaveAlone{}, afterChange
 	return d
 }
 
@@ -98,6 +88,9 @@ func recorded(o Observation) *Decision {
 		d.Change, d.Recheck = o.Job.ToEnd(o.Attempts, o.Now)
 	case o.Job.Kept:
 		d.Change, d.Recheck = ReleaseJob{UID: o.Job.UID}, afterChange
+	}
+	if d.Change == nil && o.Backup.Marked {
+		d.Change = LeaveAlone{}
 	}
 	return d
 }

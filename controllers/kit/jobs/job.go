@@ -38,12 +38,13 @@ func Of(job *batchv1.Job, owner client.Object) backup.Job {
 	return out
 }
 
-// ByAttempts is a Job by what its Pods' steps say, where Kubernetes has not ended it yet: that waits for everything
-// that runs in them.
+// ByAttempts is a Job by what its Pods' steps say. Kubernetes waits for everything that runs in them, and calls a Job
+// failed for what others put there.
 func ByAttempts(job backup.Job, attempts []backup.Attempt) backup.Job {
 	for _, a := range attempts {
-		if job.End == backup.JobRuns && a.Good {
-			job.End, job.Open, job.EndedAt = backup.JobComplete, true, a.Over()
+		if job.End != backup.JobComplete && a.Good {
+			job.Open = job.End == backup.JobRuns
+			job.End, job.EndedAt = backup.JobComplete, a.Over()
 		}
 	}
 	return job

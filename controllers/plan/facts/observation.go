@@ -117,6 +117,7 @@ type Object struct {
 	State      ObjectState
 	Authority  bool // the key that members' certificates are signed with: it cannot be made again while they live by it
 	Detail     string
+	Unmarked   bool      // its labels or annotations have to be put right; what it holds is as State says
 	UID        string    // of a Secret with certificates that is ours; empty otherwise
 	NotAfter   time.Time // end of the certificate in it; zero when there is none
 }
@@ -212,6 +213,7 @@ type Pod struct {
 	Ready        bool
 	StatusAt     time.Time // when its status was last written, by the API server's clock; zero when that is not known
 	ReadySince   time.Time // when Ready last changed; zero when never
+	HeldUnready  bool      // something that others added to the Pod is not ready; Ready and ReadySince are etcd's alone
 	Waiting      string    // why a container or the scheduler waits: ImagePullBackOff, Unschedulable …
 	Message      string    // what Kubernetes says about it
 	Exit         *Exit     // how the container last ended; nil when it never did

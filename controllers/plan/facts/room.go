@@ -9,6 +9,9 @@ const RoomPercent = 80
 // Crowded are the members whose data would have too little room with these settings, and less than it has. While no
 // member answers that is not known, and no quota is lowered.
 func (o Incarnation) Crowded(c Choices) []Replica {
+	if !o.IsAlive() {
+		return nil // it stores nothing yet
+	}
 	return Filter(o.Members, func(r Replica) bool {
 		return r.IsOverQuota(c) || r.IsOverMemory(c) ||
 			c.QuotaBytes < r.RunsWith().QuotaBytes && !o.isAnyAnswering()

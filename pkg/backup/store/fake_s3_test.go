@@ -2,6 +2,8 @@ package store
 
 import (
 	"bytes"
+	"crypto/md5"
+	"encoding/base64"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -25,6 +27,7 @@ type fakeS3 struct {
 	uploads map[string]map[int][]byte
 	headers []http.Header                                            // of everything that carried data
 	discard bool                                                     // keep no content
+	locked  bool                                                     // a lock by default: what is uploaded has to be summed up
 	before  func(w http.ResponseWriter, r *http.Request) (done bool) // may answer in its place
 }
 
@@ -60,6 +63,10 @@ func (f *fakeS3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.locked && r.Method == http.MethodPut && r.Header.Get("Content-MD5") != md5Sum(body) {
+		refuse(w, http.StatusBadRequest, "InvalidRequest")
+		return
+	}
 	if len(body) > 0 {
 		f.headers = append(f.headers, r.Header.Clone())
 	}
@@ -77,6 +84,11 @@ func (f *fakeS3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		f.get(w, r, key)
 	}
+}
+
+func md5Sum(body []byte) string {
+	sum := md5.Sum(body)
+	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
 func refuse(w http.ResponseWriter, code int, name string) {

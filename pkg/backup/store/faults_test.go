@@ -139,6 +139,15 @@ func TestAnUploadCarriesNoChecksumHeaders(t *testing.T) {
 	}
 }
 
+func TestABucketThatLocksItsObjectsByDefaultTakesUploads(t *testing.T) {
+	t.Parallel()
+	f := startFakeS3(t)
+	f.locked = true
+	bucket := open(t, f.config(), Options{CredentialsDir: credentials(t)})
+	must(t, write(t, bucket, bucket.Key("small"), random(100)))
+	must(t, write(t, bucket, bucket.Key("large"), random(2*partSize+1)))
+}
+
 func caOf(t testing.TB, server *httptest.Server) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ca.crt")

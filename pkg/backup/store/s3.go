@@ -2,9 +2,12 @@ package store
 
 import (
 	"context"
+	"crypto/md5" //nolint:gosec // S3 asks for it
 	"crypto/tls"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -55,7 +58,7 @@ func openS3(ctx context.Context, c *S3, o Options) (*blob.Bucket, error) {
 	client := s3.NewFromConfig(config, func(options *s3.Options) {
 		options.HTTPClient = httpClient // of the store alone: who gives out identities has another certificate
 		options.UsePathStyle = c.ForcePathStyle
-		options.APIOptions = append(options.APIOptions, dropChecksums)
+		options.APIOptions = append(options.APIOptions, sumByMD5)
 		if c.Endpoint != "" {
 			options.BaseEndpoint = aws.String(c.Endpoint)
 		}
@@ -106,23 +109,49 @@ func (dir s3Files) Retrieve(context.Context) (aws.Credentials, error) {
 	}, nil
 }
 
-// dropChecksums takes out the CRC32 that the transfer manager asks for whatever the client is told
-// (aws/aws-sdk-go-v2:feature/s3/transfermanager/options.go resolveChecksumAlgorithm): Ceph and other servers refuse the
-// trailer it is sent in. What proves an upload is reading it back.
-func dropChecksums(stack *middleware.Stack) error {
-	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("DropChecksums",
+// sumByMD5 sends the MD5 of what is uploaded, and not the CRC32 that the transfer manager asks for whatever the client
+// is told (aws/aws-sdk-go-v2:feature/s3/transfermanager/options.go resolveChecksumAlgorithm). Ceph and other servers
+// refuse the trailer that the CRC32 is sent in. A bucket that locks its objects by default refuses what has neither
+// (docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html). What proves an upload is reading it back.
+func sumByMD5(stack *middleware.Stack) error {
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("SumByMD5",
 		func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
-			middleware.InitializeOutput, middleware.Metadata, error) {
+			out middleware.InitializeOutput, metadata middleware.Metadata, err error) {
 			switch request := in.Parameters.(type) {
 			case *s3.PutObjectInput:
 				request.ChecksumAlgorithm = ""
+				request.ContentMD5, err = md5Of(request.Body)
 			case *s3.CreateMultipartUploadInput:
 				request.ChecksumAlgorithm = ""
 			case *s3.UploadPartInput:
 				request.ChecksumAlgorithm = ""
+				request.ContentMD5, err = md5Of(request.Body)
+			}
+			if err != nil {
+				return out, metadata, err
 			}
 			return next.HandleInitialize(ctx, in)
 		}), middleware.Before)
+}
+
+// md5Of is the sum of what is left of a body, which can be read again afterwards; nil of one that cannot.
+func md5Of(body io.Reader) (*string, error) {
+	again, ok := body.(io.ReadSeeker)
+	if !ok {
+		return nil, nil
+	}
+	start, err := again.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, fmt.Errorf("sum up what is uploaded: %w", err)
+	}
+	sum := md5.New() //nolint:gosec // S3 asks for it; nothing is proven by it
+	if _, err := io.Copy(sum, again); err != nil {
+		return nil, fmt.Errorf("sum up what is uploaded: %w", err)
+	}
+	if _, err := again.Seek(start, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("sum up what is uploaded: %w", err)
+	}
+	return aws.String(base64.StdEncoding.EncodeToString(sum.Sum(nil))), nil
 }
 
 // abortGrace is for telling the store to forget the parts of an upload that was given up.
