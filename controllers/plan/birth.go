@@ -122,8 +122,8 @@ func recordFirst(o judge.View) *proposal {
 		isNamed := ok && slices.Contains(o.Birth.Names, name)
 		if !isNamed && !slices.ContainsFunc(o.BirthReplicas(), isOfThisBirth) {
 			return refuse(facts.ReasonForeignData, "Another cluster (%s) answers under the names of the first "+
-				"members: %v is no member of this birth.",
-				o.Membership.ClusterID, m.PeerURLs).byHuman()
+				"members: %v is no member of this birth. Delete what answers there, or create the EtcdCluster under "+
+				"another name.", o.Membership.ClusterID, m.PeerURLs).byHuman()
 		}
 	}
 	if p := recordMembers(o); p != nil {

@@ -57,14 +57,14 @@ func roleOf(o judge.View, r facts.Replica) string {
 func membersDisagree(o judge.View) *proposal {
 	if o.Membership.Known && o.Birth.ClusterID != 0 && o.Membership.ClusterID != o.Birth.ClusterID {
 		return refuse(facts.ReasonMembersDisagree, "The members answer as cluster %s; this cluster was born as %s. "+
-			"Nothing is changed.",
+			"Nothing is changed. Put the members' own volumes back, or restore a backup: docs/disaster-recovery.md.",
 			o.Membership.ClusterID, o.Birth.ClusterID).byHuman()
 	}
 	if o.Membership.Conflict == "" {
 		return nil
 	}
 	return refuse(facts.ReasonMembersDisagree, "Members of this cluster answer with different cluster IDs (%s). "+
-		"Nothing is changed until they agree.",
+		"Nothing is changed until they agree. Put back the volumes of those that hold other data.",
 		o.Membership.Conflict).byHuman()
 }
 
@@ -135,7 +135,8 @@ func quorumLost(o judge.View) *proposal {
 	}
 	return refuse(facts.ReasonQuorumLost, "The data of %d of %d members is lost: %s. What is left is no quorum, so "+
 		"etcd serves nothing, and nothing is rebuilt by itself. What is left is not touched; if the lost data comes "+
-		"back where it was, the cluster goes on.",
+		"back where it was, the cluster goes on. An EtcdRestore rebuilds it from a survivor or a backup: "+
+		"docs/disaster-recovery.md.",
 		len(lost), len(voters), strings.Join(lost, "; ")).byHuman()
 }
 
@@ -159,7 +160,8 @@ func membershipUnknown(o judge.View) *proposal {
 
 // authRequired says what the operator lacks to look after a cluster whose authentication was turned on.
 func authRequired(o judge.View) *proposal {
-	help := "Its certificate is that of the user root: see that this user exists and has the role root"
+	help := "Its certificate is that of the user root: see that this user exists and has the role root " +
+		"(etcdctl user grant-role root root)"
 	if !o.Desired.TLS {
 		help = "Without certificates (spec.tls.mode is Disabled) it has no user: turn authentication off (etcdctl " +
 			"auth disable), take a backup, and create a cluster with spec.tls.mode Managed from it"

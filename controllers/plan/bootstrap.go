@@ -149,8 +149,8 @@ func notToBegin(o judge.View, c changes.Bootstrap) *proposal {
 		return refuse(facts.ReasonAuthorityLost, "Members of the incarnation that the cluster switched over to have "+
 			"no certificates, and cannot start: %s.", o.WhyNoCertificates()).byHuman()
 	case len(c.Restores) > 0 && wish.Fault != "": // it was there when the birth was written down
-		return refusalOf(wish, "The backup cannot be restored on all volumes: %s. Until it is named again nothing "+
-			"goes on; what lies on volumes stays.")
+		return refusalOf(wish, "The backup cannot be restored on all volumes: %s. Until it is named again in "+
+			"spec.bootstrap.restore or in the EtcdRestore nothing goes on; what lies on volumes stays.")
 	case len(c.Restores) > 0 && wish.Hash != o.Birth.Origin.Hash:
 		return refuse(facts.ReasonPreflight, "The backup cannot be restored on all volumes: what is named is another "+
 			"one than when that began. Delete the EtcdCluster and create it again to begin with that.").byHuman()

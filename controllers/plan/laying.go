@@ -49,7 +49,8 @@ func lacking(o facts.Observation) *proposal {
 	for _, r := range ahead.BirthReplicas() {
 		if why := notFilled(ahead, r); why != "" {
 			return refuse(facts.ReasonRestoreHeld,
-				"The next member %s cannot be restored: %s. Something else stands in its place.", r.Name, why).byHuman()
+				"The next member %s cannot be restored: %s. Something else stands in its place. Delete that, or the "+
+					"EtcdRestore.", r.Name, why).byHuman()
 		}
 	}
 	return wait(facts.ReasonInPlace, "What the next members need is being made.")

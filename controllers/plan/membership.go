@@ -40,13 +40,13 @@ func strangeMember(o judge.View) *proposal {
 			continue
 		}
 		if r.IsRecorded() && r.Record().MemberID != r.Member.ID {
-			return refuse(facts.ReasonForeignData, "The data of %s is recorded as member %s, the list says %s.", r.Name,
-				r.Record().MemberID, r.Member.ID).byHuman()
+			return refuse(facts.ReasonForeignData, "The data of %s is recorded as member %s, the list says %s. Put "+
+				"its own volume back.", r.Name, r.Record().MemberID, r.Member.ID).byHuman()
 		}
 		if j := o.Judge(r); r.Answer != nil && j.Cause == facts.CauseIdentity && j.Cure == judge.Person {
 			return refuse(facts.ReasonForeignData,
-				"%s answers as member %s, the list says %s: its volume holds other data.", r.Name, r.Answer.ID,
-				r.Member.ID).byHuman()
+				"%s answers as member %s, the list says %s: its volume holds other data. Put its own volume back.",
+				r.Name, r.Answer.ID, r.Member.ID).byHuman()
 		}
 	}
 	return nil

@@ -14,8 +14,9 @@ func otherOperator(o judge.View) *proposal {
 		return nil
 	}
 	return refuse(facts.ReasonOtherOperator,
-		"This cluster is looked after by the operator %s; this one (%s) leaves it alone.",
-		o.ClaimedBy, o.Cluster.Operator).byHuman()
+		"This cluster is looked after by the operator %s; this one (%s) leaves it alone. To hand it over, stop that "+
+			"operator, and take the annotation etcdsteward.dev/operator from the Service %s-peers.",
+		o.ClaimedBy, o.Cluster.Operator, o.Cluster.Name).byHuman()
 }
 
 // deletionPolicy un-owns what must be kept whatever else holds: between "kubectl delete" and the garbage collector

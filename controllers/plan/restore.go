@@ -24,12 +24,16 @@ func restoreSource(o judge.View) *proposal {
 	return lookAtBackup(o)
 }
 
+// nameAnother is what helps where the backup itself cannot be put right.
+const nameAnother = "Name another one in spec.bootstrap.restore, or delete the EtcdRestore that names it."
+
 // lookAtBackup has a Pod find what is asked for, and returns nil once that is known.
 func lookAtBackup(o judge.View) *proposal {
 	p := o.Preflight
 	switch {
 	case o.Desired.Restore.Fault != "":
-		return refusalOf(o.Desired.Restore, "The backup that is asked for cannot be used: %s. Nothing was made.")
+		return refusalOf(o.Desired.Restore, "The backup that is asked for cannot be used: %s. Nothing was made. "+
+			nameAnother)
 	case p == nil:
 		return act(changes.StartPreflight{Asked: o.Inquiry()}, facts.ReasonPreflight,
 			"The backup to begin with is looked at before anything is made.")
@@ -68,12 +72,12 @@ func judgePreflight(o judge.View, p *facts.Preflight) *proposal {
 	found, isKnown := sourceOf(o.Observation)
 	switch why := o.Unfit(found); {
 	case isKnown && why != "":
-		return refuse(facts.ReasonPreflight, cannot, why).byHuman()
+		return refuse(facts.ReasonPreflight, cannot+" "+nameAnother, why).byHuman()
 	case isKnown:
 		return nil
 	case p.HasFailed() && !hasRested(p.Task, o.Now, o.Cluster.Created):
-		return taskRefused(p.Task, facts.ReasonPreflight, cannot+" It is looked at again %s.", taskWords(p.Task),
-			taskRetry(p.Task, o, "the Pod "+o.Cluster.Name+"-preflight"))
+		return taskRefused(p.Task, facts.ReasonPreflight, cannot+" It is looked at again %s. "+nameAnother,
+			taskWords(p.Task), taskRetry(p.Task, o, "the Pod "+o.Cluster.Name+"-preflight"))
 	case p.HasFailed() || p.HasSucceeded():
 		return act(changes.DeletePreflight{UID: p.UID}, facts.ReasonPreflight,
 			"The backup could not be used (%s); it is looked at again.", taskWords(p.Task))
@@ -175,8 +179,8 @@ func restoreFailure(o judge.View, r facts.Replica) *proposal {
 		return nil
 	}
 	return taskRefused(r.Restoring.Task, facts.ReasonRestoreFailed, "The backup could not be restored on the volume "+
-		"of %s: %s. It is tried again %s.",
-		r.Name, taskWords(r.Restoring.Task), taskRetry(r.Restoring.Task, o, "the Pod "+r.Name+"-restore"))
+		"of %s: %s. It is tried again %s. kubectl logs %s-restore --all-containers says more.",
+		r.Name, taskWords(r.Restoring.Task), taskRetry(r.Restoring.Task, o, "the Pod "+r.Name+"-restore"), r.Name)
 }
 
 // restoreRef names a restore Pod by its member.
