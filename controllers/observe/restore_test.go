@@ -83,7 +83,7 @@ func TestPreflight(t *testing.T) {
 			func(w *world) *corev1.Pod { return w.preflightPod(corev1.PodRunning, 1, `{"message":"no answer"}`) },
 			func(p *facts.Preflight) bool { return p.HasFailed() && p.Failure == "no answer" && p.Found.IsZero() },
 		},
-		"stands by its own container, whatever else runs in the Pod or failed there": {
+		"stands by its own container, not by what else runs in the Pod or failed there": {
 			func(w *world) *corev1.Pod {
 				pod := w.preflightPod(corev1.PodFailed, 0, manifest)
 				pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "mesh-proxy"})

@@ -14,8 +14,8 @@ func otherOperator(o judge.View) *proposal {
 		return nil
 	}
 	return refuse(facts.ReasonOtherOperator,
-		"This cluster is looked after by the operator %s; this one (%s) leaves it alone. To hand it over, stop that "+
-			"operator, and take the annotation etcdsteward.dev/operator from the Service %s-peers.",
+		"This cluster is looked after by the operator %[1]s; this one (%[2]s) leaves it alone. To hand it over, stop "+
+			"that operator, and set the annotation etcdsteward.dev/operator of the Service %[3]s-peers to %[2]s.",
 		o.ClaimedBy, o.Cluster.Operator, o.Cluster.Name).byHuman()
 }
 

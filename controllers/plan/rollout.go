@@ -129,7 +129,7 @@ func toRestart(o judge.View) []facts.Replica {
 }
 
 // rollTarget is the voter that is brought to the choices of the spec next, or an empty replica: there is none, or
-// somebody else is not well.
+// another member is not well.
 func rollTarget(o judge.View) facts.Replica {
 	outdated := toRestart(o)
 	if len(outdated) == 0 {

@@ -109,9 +109,9 @@ func (dir s3Files) Retrieve(context.Context) (aws.Credentials, error) {
 	}, nil
 }
 
-// sumByMD5 sends the MD5 of what is uploaded, and not the CRC32 that the transfer manager asks for whatever the client
-// is told (aws/aws-sdk-go-v2:feature/s3/transfermanager/options.go resolveChecksumAlgorithm). Ceph and other servers
-// refuse the trailer that the CRC32 is sent in. A bucket that locks its objects by default refuses what has neither
+// sumByMD5 sends the MD5 of what is uploaded. It drops the CRC32 that the transfer manager asks for, also when told not
+// to (aws/aws-sdk-go-v2:feature/s3/transfermanager/options.go resolveChecksumAlgorithm): Ceph and other
+// servers refuse the trailer that it is sent in. A bucket that locks its objects by default refuses what has neither
 // (docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html). What proves an upload is reading it back.
 func sumByMD5(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("SumByMD5",
