@@ -11,6 +11,9 @@ const (
 	ConditionDegraded = "Degraded"
 	// ConditionUpToDate is True when every member runs with the settings of this spec.
 	ConditionUpToDate = "UpToDate"
+	// ConditionBackedUp is True when the newest proven backup is as new as it should be. Absent where no backups are
+	// expected.
+	ConditionBackedUp = "BackedUp"
 	// ConditionReconciling is True while the operator changes something, or waits for something that needs no person.
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled is True when the operator cannot continue without a person.

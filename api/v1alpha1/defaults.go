@@ -21,6 +21,10 @@ const (
 	DefaultReplaceAfter = 5 * time.Minute
 	// DefaultKeepVolumes is how long the volume of a replaced member is kept.
 	DefaultKeepVolumes = 24 * time.Hour
+	// DefaultBackupAge is how old a proven backup may be where no EtcdBackupSchedule promises one.
+	DefaultBackupAge = 48 * time.Hour
+	// ShortestBackupAge is the interval of the most frequent schedule.
+	ShortestBackupAge = time.Minute
 	// ShortestReplaceAfter is long enough for a Pod to be restarted and to replay its log.
 	ShortestReplaceAfter = 30 * time.Second
 )
@@ -88,6 +92,30 @@ func (s *EtcdClusterSpec) KeepVolumesOrDefault() time.Duration {
 
 // IsReplaceAfter reports whether a time is one to wait for before a member is replaced.
 func IsReplaceAfter(d time.Duration) bool { return d == 0 || d >= ShortestReplaceAfter }
+
+// ExpectsBackups reports whether something should back the cluster up. What is kept in Pods is lost with them, and is
+// not kept for long.
+func (s *EtcdClusterSpec) ExpectsBackups() bool {
+	isSaid := s.Backups != nil && s.Backups.Expected != nil
+	return isSaid && *s.Backups.Expected || !isSaid && !s.IsEphemeral()
+}
+
+// NeedsNoBackups reports that the spec says so.
+func (s *EtcdClusterSpec) NeedsNoBackups() bool {
+	return s.Backups != nil && s.Backups.Expected != nil && !*s.Backups.Expected
+}
+
+// BackupAge is how old the newest proven backup may be; 0 is any age. What the spec does not say, isSaid is false for,
+// and what is refused as well.
+func (s *EtcdClusterSpec) BackupAge() (age time.Duration, isSaid bool) {
+	if s.Backups == nil || s.Backups.MaxAge == nil || !IsBackupAge(s.Backups.MaxAge.Duration) {
+		return 0, false
+	}
+	return s.Backups.MaxAge.Duration, true
+}
+
+// IsBackupAge reports whether an age is one that a backup can be held to.
+func IsBackupAge(d time.Duration) bool { return d == 0 || d >= ShortestBackupAge }
 
 // HasBudget reports whether the operator keeps a PodDisruptionBudget.
 func (s *EtcdClusterSpec) HasBudget() bool {

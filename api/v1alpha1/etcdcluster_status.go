@@ -12,7 +12,8 @@ type EtcdClusterStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions: Ready, Available, Degraded and UpToDate. Reconciling and Stalled are present only while True.
+	// Conditions: Ready, Available, Degraded, UpToDate and BackedUp. Reconciling and
+	// Stalled are present only while True.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -101,6 +102,11 @@ type EtcdClusterStatus struct {
 	// +listType=map
 	// +listMapKey=name
 	KeptVolumes []KeptVolume `json:"keptVolumes,omitempty"`
+
+	// LastProvenBackup is the newest backup of this cluster that was restored and
+	// compared. Absent when the operator knows of none.
+	// +optional
+	LastProvenBackup *RestorePoint `json:"lastProvenBackup,omitempty"`
 
 	// Evidence describes the data that a restore would replace. Present while quorum is lost or an EtcdRestore names
 	// the cluster.

@@ -16,10 +16,12 @@ import (
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`,description="Lowest etcd version that a member runs"
 // +kubebuilder:printcolumn:name="Available",type=string,JSONPath=`.status.conditions[?(@.type=="Available")].status`,description="Whether reads and writes are served"
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.nextStep.reason`,description="What the operator does next, or waits for"
+// +kubebuilder:printcolumn:name="Backup",type=date,JSONPath=`.status.lastProvenBackup.time`,description="Age of the newest backup that was restored and compared"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Leader",type=string,priority=1,JSONPath=`.status.leader`,description="Name of the leader"
 // +kubebuilder:printcolumn:name="DB size",type=string,priority=1,JSONPath=`.status.dbSize`,description="Size of the largest member's database"
 // +kubebuilder:printcolumn:name="Margin",type=integer,priority=1,JSONPath=`.status.quorum.margin`,description="Failures that the cluster survives now"
+// +kubebuilder:printcolumn:name="Proven backup",type=string,priority=1,JSONPath=`.status.lastProvenBackup.key`,description="Name of that backup in its store"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$')",message="metadata.name must be at most 40 characters, lower-case letters, digits and '-', starting with a letter and not ending in '-'. Host names of members are made from it",messageExpression="'metadata.name is \"' + self.metadata.name + '\"; it must be at most 40 characters, lower-case letters, digits and \"-\", starting with a letter and not ending in \"-\". Host names of members are made from it'"
 type EtcdCluster struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -125,6 +127,12 @@ type EtcdClusterSpec struct {
 	// +optional
 	Repair *RepairSpec `json:"repair,omitempty"`
 
+	// Backups says what backups this cluster should have. The condition BackedUp and
+	// the alerts about backups follow it. It makes no backups: an EtcdBackupSchedule
+	// does.
+	// +optional
+	Backups *BackupsSpec `json:"backups,omitempty"`
+
 	// Bootstrap says which data a new cluster starts with. Default: none.
 	// +optional
 	Bootstrap *BootstrapSpec `json:"bootstrap,omitempty"`
@@ -217,6 +225,25 @@ type RepairSpec struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(0|([0-9]{1,5}([.][0-9]{1,3})?(h|m|s|ms))+)$')",message="spec.repair.keepVolumes must be a time such as 24h, or 0 to keep none",messageExpression="'spec.repair.keepVolumes is \"' + self + '\"; it must be a time such as 24h, or 0 to keep none'"
 	KeepVolumes *metav1.Duration `json:"keepVolumes,omitempty"`
+}
+
+// BackupsSpec says what backups a cluster should have.
+type BackupsSpec struct {
+	// Expected is false for a cluster that needs no backups: it has no condition
+	// BackedUp, and no alert about backups fires. Default: true, and false with
+	// spec.storage.ephemeral.
+	// +optional
+	Expected *bool `json:"expected,omitempty"`
+
+	// MaxAge is how old the newest proven backup may be. The age counts from the
+	// moment when its snapshot started. A time such as 26h; 0 means any age. Default:
+	// as old as the EtcdBackupSchedules of the cluster promise, and 48h where there
+	// is none. A refused time counts as the default.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(0|([0-9]{1,5}([.][0-9]{1,3})?(h|m|s|ms))+)$') && (duration(self) == duration('0s') || duration(self) >= duration('1m'))",message="spec.backups.maxAge must be a time of at least 1m, such as 26h, or 0 for any age",messageExpression="'spec.backups.maxAge is \"' + self + '\"; it must be a time of at least 1m, such as 26h, or 0 for any age'"
+	MaxAge *metav1.Duration `json:"maxAge,omitempty"`
 }
 
 // BudgetPolicy says whether the operator keeps a PodDisruptionBudget.

@@ -65,6 +65,7 @@ var changes = []struct{ name, before, after, field, says string }{
 		"spec: {storage: {size: 65Gi}, etcd: {quotaBackendBytes: 8Gi}}", "", ""},
 	{"the Pod changes", "", "spec: {pod: {nodeSelector: {pool: etcd}}}", "", ""},
 	{"the time until a replacement changes", "", "spec: {repair: {replaceAfter: 10m}}", "", ""},
+	{"the age of backups is taken back", "spec: {backups: {maxAge: 1h}}", "", "", ""},
 	{"the time until a replacement is taken back", "spec: {repair: {replaceAfter: 10m}}", "", "", ""},
 	{"the cluster is paused", "", "spec: {paused: true, mode: DryRun}", "", ""},
 }

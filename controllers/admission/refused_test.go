@@ -261,9 +261,13 @@ var refusedPods = []refusal{
 
 const replaceSentence = "; it must be a time of at least 30s, such as 5m, or 0 for never"
 
+const ageSentence = "; it must be a time of at least 1m, such as 26h, or 0 for any age"
+
 const keepSentence = "; it must be a time such as 24h, or 0 to keep none"
 
 var refusedRepairs = []refusal{
+	{"an age that no schedule keeps to", "spec: {backups: {maxAge: 59s}}", "spec.backups.maxAge", `spec.backups.maxAge is "59s"` + ageSentence, ""},
+	{"an age that is no time", "spec: {backups: {maxAge: daily}}", "spec.backups.maxAge", `spec.backups.maxAge is "daily"` + ageSentence, unreadable},
 	{"a replacement too soon", "spec: {repair: {replaceAfter: 29.999s}}", "spec.repair.replaceAfter", `spec.repair.replaceAfter is "29.999s"` + replaceSentence, ""},
 	{"a replacement in the past", "spec: {repair: {replaceAfter: -5m}}", "spec.repair.replaceAfter", `spec.repair.replaceAfter is "-5m"` + replaceSentence,
 		`spec.repair.replaceAfter is "-5m0s"` + replaceSentence},

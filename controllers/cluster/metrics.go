@@ -12,7 +12,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/report"
 )
 
-// Metrics tells Prometheus how each cluster was when it was last looked at. A cluster has at most 27 series; their
+// Metrics tells Prometheus how each cluster was when it was last looked at. A cluster has at most 28 series; their
 // labels are namespace, name and small closed sets, and they go with the cluster. What a pass could not verify has no
 // series.
 type Metrics struct {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -68,7 +69,7 @@ func newReconciler(frame kit.Frame, dialer etcd.Dialer, agentImage func(context.
 		sources := observe.Sources{Reader: reader}
 		return &observe.Observer{
 			Reader: reader, Live: frame.Live, Secrets: secrets, Dial: pods, Now: frame.Now, Operator: frame.Operator,
-			Pinger: pinger, WantedBackup: sources.WantedBackup, Requests: sources.Requests,
+			Shown: frame.Client, Pinger: pinger, WantedBackup: sources.WantedBackup, Requests: sources.Requests,
 		}
 	}
 	return &Reconciler{
@@ -95,8 +96,12 @@ func (r *Reconciler) setup(mgr ctrl.Manager) error {
 		Owns(&policyv1.PodDisruptionBudget{}).
 		// a volume need not have an owner
 		Watches(&corev1.PersistentVolumeClaim{}, kit.ByLabels(v1alpha1.ClusterOf)).
-		Watches(&v1alpha1.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(clusterOfRestore),
+		Watches(&v1alpha1.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(clusterOf),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.EtcdBackupSchedule{}, handler.EnqueueRequestsFromMapFunc(clusterOf),
+			builder.WithPredicates(whatBacksUp)).
+		Watches(&v1alpha1.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(clusterOf),
+			builder.WithPredicates(whatBacksUp)).
 		WatchesRawSource(source.Channel(r.changed, &handler.EnqueueRequestForObject{})).
 		Complete(r)
 	if err != nil {
@@ -116,12 +121,46 @@ func lookAgain(changed chan<- event.GenericEvent) func(context.Context, types.Na
 	}
 }
 
-// clusterOfRestore maps an EtcdRestore to the cluster whose passes carry it out.
-func clusterOfRestore(_ context.Context, object client.Object) []reconcile.Request {
-	restore, ok := object.(*v1alpha1.EtcdRestore)
-	if !ok {
+// clusterOf maps an EtcdRestore to the cluster whose passes carry it out, and what backs a cluster up to the cluster
+// whose status shows that.
+func clusterOf(_ context.Context, object client.Object) []reconcile.Request {
+	var cluster v1alpha1.ClusterReference
+	switch o := object.(type) {
+	case *v1alpha1.EtcdRestore:
+		cluster = o.Spec.ClusterRef
+	case *v1alpha1.EtcdBackup:
+		cluster = o.Spec.ClusterRef
+	case *v1alpha1.EtcdBackupSchedule:
+		cluster = o.Spec.ClusterRef
+	default:
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: restore.Namespace,
-		Name: restore.Spec.ClusterRef.Name}}}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(),
+		Name: cluster.Name}}}
+}
+
+// whatBacksUp lets through what changes the answer to how well a cluster is backed up, and not each step of a backup.
+var whatBacksUp = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+			!slices.Equal(lastGood(e.ObjectOld), lastGood(e.ObjectNew))
+	},
+}
+
+// lastGood says when what backs a cluster up was last complete, and last proven.
+func lastGood(object client.Object) []string {
+	switch o := object.(type) {
+	case *v1alpha1.EtcdBackup:
+		return []string{shown(o.Status.CompletedAt), shown(o.Status.VerifiedAt)}
+	case *v1alpha1.EtcdBackupSchedule:
+		return []string{shown(o.Status.LastSuccessfulTime), shown(o.Status.LastProvenTime)}
+	}
+	return nil
+}
+
+func shown(t *metav1.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.String()
 }

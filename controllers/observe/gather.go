@@ -30,6 +30,7 @@ type gathered struct {
 	told          map[string]told // of Pods, by name
 	budget        *policyv1.PodDisruptionBudget
 	schedules     []facts.Schedule // that back the cluster up
+	proven        *facts.Backup    // the newest backup that was proven
 
 	otherPods    []corev1.Pod                   // under this cluster's label and not ours
 	otherVolumes []corev1.PersistentVolumeClaim // the same
@@ -58,6 +59,11 @@ func (o *Observer) gather(ctx context.Context, cluster *v1alpha1.EtcdCluster) (g
 	var err error
 	if g.schedules, err = schedulesOf(ctx, o.Reader, cluster, o.Now()); err != nil {
 		return g, err
+	}
+	if o.Shown != nil {
+		if g.proven, err = provenOf(ctx, o.Shown, cluster, o.Now()); err != nil {
+			return g, err
+		}
 	}
 	if g.peerService, err = o.peerService(ctx, cluster); err != nil {
 		return g, err

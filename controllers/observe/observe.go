@@ -42,6 +42,9 @@ type Observer struct {
 	// Requests tells which EtcdRestores name a cluster, the oldest first. Nil where none can.
 	Requests func(ctx context.Context, cluster *v1alpha1.EtcdCluster) ([]facts.Request, error)
 
+	// Shown reads, from a cache, what is only shown: backups. Nil where nothing is.
+	Shown client.Reader
+
 	// Warning tells what the status of a Pod, or of a claim, does not: the last warning that Kubernetes gave. Progress
 	// is what the step of a restore that runs says of itself. Both are for display; nil where no member can be asked.
 	Warning  func(ctx context.Context, namespace string, uid types.UID) *corev1.Event
@@ -112,7 +115,7 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Former:    former,
 		Kept:      g.keptVolumes(ours),
 		Astray:    astray(cluster, g.volumes, keys.authorities),
-		Requests:  requests, Schedules: g.schedules,
+		Requests:  requests, Schedules: g.schedules, Proven: g.proven,
 		Retained: append(left, keys.retained...),
 	}, s.clients, nil
 }

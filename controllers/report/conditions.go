@@ -17,6 +17,9 @@ import (
 // never both: that is how kstatus reads them.
 func (in Input) conditions(s step) []metav1.Condition {
 	all := append([]metav1.Condition{in.ready(s)}, in.health(s)...)
+	if in.Cluster.Spec.ExpectsBackups() {
+		all = append(all, in.backedUp(s))
+	}
 	switch {
 	case in.isAtRest(s):
 	case s.verdict == plan.Refuse && s.needsHuman:

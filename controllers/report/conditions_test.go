@@ -16,11 +16,14 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
-// brief is a status' conditions in one line: "Ready=False/PodMissing Available=True/ReadSucceeded …".
+// brief is a status' conditions in one line: "Ready=False/PodMissing Available=True/ReadSucceeded …". BackedUp, which
+// depends on none of the others, is left out.
 func brief(s v1alpha1.EtcdClusterStatus) string {
 	var words []string
 	for _, c := range s.Conditions {
-		words = append(words, c.Type+"="+string(c.Status)+"/"+c.Reason)
+		if c.Type != v1alpha1.ConditionBackedUp {
+			words = append(words, c.Type+"="+string(c.Status)+"/"+c.Reason)
+		}
 	}
 	return strings.Join(words, " ")
 }

@@ -49,6 +49,7 @@ func demo(size int, at time.Time) *scene {
 				Operator: "etcd-steward-system/etcd-steward"},
 			Desired: facts.Desired{Size: size, Choices: wanted, StorageBytes: 8 << 30, TLS: true, Retain: true,
 				HasBudget: true},
+			Schedules: []facts.Schedule{{Name: "hourly", New: true}},
 			Budget: facts.Budget{Object: facts.Object{Kind: "PodDisruptionBudget", Name: "demo",
 				State: facts.ObjectAbsent}},
 			Current: facts.Incarnation{Membership: facts.Membership{

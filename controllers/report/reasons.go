@@ -17,6 +17,11 @@ const (
 	ReasonCurrentWarned  = "SpecWarning"       // so it is, but the spec itself calls for a warning
 	ReasonOutdated       = "MembersOutdated"   // members are made with other settings
 	ReasonNotRunning     = "MembersNotRunning" // members do not run at all
+	ReasonBackupProven   = "BackupProven"      // the newest proven backup is as new as it should be
+	ReasonBackupComplete = "BackupComplete"    // backups are complete in time, and their schedule proves none
+	ReasonBackupTooOld   = "BackupTooOld"      // there is no good backup as new as it should be
+	ReasonNoBackup       = "NoBackup"          // nothing backs the cluster up
+	ReasonFirstBackup    = "FirstBackup"       // the first backup is still to come, and is not late
 	ReasonDryRun         = "DryRun"            // the next step is published and not taken
 	ReasonApplyFailed    = "ApplyFailed"       // a call of the operator failed
 	ReasonTooManyChanges = "TooManyChanges"    // the cluster is changed again and again, and does not come to rest

@@ -17,7 +17,7 @@ func TestValuesOfASettledCluster(t *testing.T) {
 		Namespace: "default", Name: "demo", Version: "3.6.16", TLS: "Managed", Storage: "Volume",
 		Desired: 3, Members: &Members{Voters: 3}, Margin: &margin, Ready: true, Served: true,
 		Conditions: map[string]string{"Ready": "True", "Available": "True", "Degraded": "False",
-			"UpToDate": "True"},
+			"UpToDate": "True", "BackedUp": "Unknown"},
 		Kept:              map[string]int{},
 		CertificateExpiry: begin.AddDate(0, 3, 0),
 	}

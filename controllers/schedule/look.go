@@ -102,7 +102,8 @@ func (r *Reconciler) lookAtCluster(ctx context.Context, s *v1alpha1.EtcdBackupSc
 	if cluster == nil || err != nil {
 		return plan.Cluster{}, err
 	}
-	seen := plan.Cluster{Exists: true, Deleting: cluster.DeletionTimestamp != nil}
+	seen := plan.Cluster{Exists: true, Deleting: cluster.DeletionTimestamp != nil,
+		Needless: cluster.Spec.NeedsNoBackups()}
 	service, err := observe.Find[corev1.Service](ctx, r.Client, s.Namespace, resources.PeerService(name))
 	if service == nil || err != nil || !resources.IsControlledBy(service, cluster.UID) {
 		return seen, err

@@ -36,6 +36,7 @@ var _ = Describe("A backup to a volume", Label("backup"), func() {
 		It("is verified while a client writes, "+shape.name, shape.labels, perStory, func(ctx context.Context) {
 			cluster := story.Create(ctx, "saved", shape.size, shape.options...)
 			cluster.AwaitReady(ctx, int(shape.size))
+			cluster.AwaitCondition(ctx, v1alpha1.ConditionBackedUp, metav1.ConditionFalse, "NoBackup")
 			story.Claim(ctx, "backups")
 			traffic := cluster.Write(ctx)
 			before := time.Now().Add(-time.Second) // the status has whole seconds
@@ -51,6 +52,12 @@ var _ = Describe("A backup to a volume", Label("backup"), func() {
 			second := story.Backup(ctx, "second", cluster.Name, world.ToVolume("backups")).Await(ctx, v1alpha1.BackupVerified)
 			Expect(second.Revision).To(BeNumerically(">", status.Revision))
 			Expect(second.Key).NotTo(Equal(status.Key), "nothing is overwritten")
+			Eventually(ctx, func(g Gomega) {
+				object, err := cluster.Get(ctx)
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(object.Status.LastProvenBackup).To(HaveField("Key", second.Key))
+			}).WithTimeout(10 * time.Second).Should(Succeed())
+			cluster.AwaitCondition(ctx, v1alpha1.ConditionBackedUp, metav1.ConditionTrue, "BackupProven")
 			cluster.AwaitReady(ctx, int(shape.size))
 			traffic.Finish(ctx)
 		})

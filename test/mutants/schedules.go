@@ -93,4 +93,17 @@ var schedules = []mutant{
 		To:      "if !end.IsZero() {",
 		Package: backupWing, Test: "TestARecordThatCannotBeReadStopsABackupAndIsSaid",
 	},
+	{
+		Name: "a backup of an earlier cluster counts as one of this",
+		File: "controllers/observe/backups.go",
+		From: "return b.Time.Before(created) || b.Time.After(now)",
+		To:   "return b.Time.After(now)", Package: "./controllers/observe",
+		Test: "TestTheNewestProvenBackupOfThisVeryClusterIsSeen",
+	},
+	{
+		Name: "a late schedule hides behind a proven backup",
+		File: "controllers/report/backedup.go", From: "isEnough := o.Proven != nil && isSaid; late",
+		To: "isEnough := o.Proven != nil; late", Package: "./controllers/report",
+		Test: "TestAClusterSaysHowItIsBackedUp",
+	},
 }

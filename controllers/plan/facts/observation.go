@@ -29,6 +29,7 @@ type Observation struct {
 	Requests []Request    // EtcdRestores that name this cluster, the oldest first
 	// EtcdBackupSchedules that back this cluster up and are not suspended
 	Schedules []Schedule
+	Proven    *Backup    // the newest backup that was restored and compared; nil when none is known. It is only shown
 	Retained  []Retained // what an earlier cluster of this name left behind, volumes first, each by name
 	Refused   []Note     // rules whose change Kubernetes or etcd refused in this very pass: they give way
 }
@@ -37,6 +38,14 @@ type Observation struct {
 type Schedule struct {
 	Name     string
 	UpToDate bool // it has a verified backup of its last two runs
+	New      bool // it has not had two runs since it was created
+}
+
+// Backup is a backup of the cluster.
+type Backup struct {
+	Key      string // of the snapshot in its store
+	Revision int64
+	Time     time.Time // when the snapshot started: what was written before is in it
 }
 
 // Identity names the object that is looked after.

@@ -120,8 +120,7 @@ func (o Observation) trouble(chore Chore) *backup.Trouble {
 // as it may take. Zero expects nothing.
 func ProofExpectedBy(o Observation) time.Time {
 	clock, wrong := readClock("spec.testRestore.schedule", o.Schedule.TestExpression, o.Schedule.TimeZone)
-	if o.Schedule.TestExpression == "" || o.Schedule.Suspended || o.Schedule.Deleting || !o.Cluster.Exists ||
-		o.Cluster.Deleting {
+	if o.Schedule.TestExpression == "" || o.expectsNothing() {
 		return time.Time{}
 	}
 	due := o.Schedule.Created.Truncate(time.Minute)

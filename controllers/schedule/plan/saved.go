@@ -18,17 +18,26 @@ func IsUpToDate(s *v1alpha1.EtcdBackupSchedule, now time.Time) bool {
 	if s.Spec.Verify != nil && !*s.Spec.Verify {
 		last = s.Status.LastSuccessfulTime
 	}
+	return last != nil && isWithinRuns(s, last.Time, now)
+}
+
+// IsNew reports whether a schedule is too new to have had its first two runs.
+func IsNew(s *v1alpha1.EtcdBackupSchedule, now time.Time) bool {
+	return isWithinRuns(s, s.CreationTimestamp.Time, now)
+}
+
+// isWithinRuns reports whether no more than the last runs of a schedule have passed since.
+func isWithinRuns(s *v1alpha1.EtcdBackupSchedule, since, now time.Time) bool {
 	zone := ""
 	if s.Spec.TimeZone != nil {
 		zone = *s.Spec.TimeZone
 	}
 	clock, wrong := readClock("spec.schedule", s.Spec.Schedule, zone)
-	if last == nil || wrong != nil {
+	if wrong != nil {
 		return false
 	}
-	until := last.Time
 	for range runsAgo {
-		until = clock.after(until)
+		since = clock.after(since)
 	}
-	return until.After(now)
+	return since.After(now)
 }

@@ -37,3 +37,22 @@ func TestAScheduleIsUpToDateWithABackupOfItsLastTwoRuns(t *testing.T) {
 		}
 	}
 }
+
+func TestAScheduleIsNewUntilItsFirstTwoRunsAreOver(t *testing.T) {
+	created := time.Date(2026, 3, 4, 12, 30, 0, 0, time.UTC)
+	for _, row := range []struct {
+		schedule string
+		after    time.Duration
+		isNew    bool
+	}{
+		{"0 * * * *", 89 * time.Minute, true},
+		{"0 * * * *", 90 * time.Minute, false},
+		{"at times", 0, false},
+	} {
+		s := &v1alpha1.EtcdBackupSchedule{}
+		s.Spec.Schedule, s.CreationTimestamp = row.schedule, metav1.NewTime(created)
+		if got := IsNew(s, created.Add(row.after)); got != row.isNew {
+			t.Errorf("%s after %s: %v", row.schedule, row.after, got)
+		}
+	}
+}

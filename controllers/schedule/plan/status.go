@@ -88,11 +88,16 @@ func (o Observation) later(a *metav1.Time, b time.Time) *metav1.Time {
 	return words.TimeOrNil(b)
 }
 
+// expectsNothing reports that no backup of the schedule is awaited.
+func (o Observation) expectsNothing() bool {
+	return o.Schedule.Suspended || o.Schedule.Deleting || !o.Cluster.Exists || o.Cluster.Deleting || o.Cluster.Needless
+}
+
 // ExpectedBy is by when the next complete backup of the schedule has to be there: the first run after the newest
 // complete one, and as long as a run may take. A schedule that cannot be read is expected to have run at once. Zero
 // expects nothing: it is suspended, or there is no cluster.
 func ExpectedBy(o Observation, status v1alpha1.EtcdBackupScheduleStatus) time.Time {
-	if o.Schedule.Suspended || o.Schedule.Deleting || !o.Cluster.Exists || o.Cluster.Deleting {
+	if o.expectsNothing() {
 		return time.Time{}
 	}
 	from := o.Schedule.Created.Truncate(time.Minute)

@@ -133,3 +133,19 @@ func TestTheNextBackupIsExpectedByTheRunAfterTheLastCompleteOneAndItsDeadline(t 
 		}
 	}
 }
+
+func TestNoBackupIsAwaitedOfAClusterThatNeedsNone(t *testing.T) {
+	l := newLife(t, "0 3 * * *", "2026-03-01T00:00:00Z")
+	l.o.Schedule.TestExpression = "0 6 * * 0"
+	l.until("2026-03-01T03:10:00Z")
+	if ExpectedBy(l.o, l.status).IsZero() || ProofExpectedBy(l.o).IsZero() {
+		t.Error("nothing is awaited of any cluster")
+	}
+	l.o.Cluster.Needless = true
+	if by := ExpectedBy(l.o, l.status); !by.IsZero() {
+		t.Errorf("a backup is awaited by %s", by)
+	}
+	if by := ProofExpectedBy(l.o); !by.IsZero() {
+		t.Errorf("a test restore is awaited by %s", by)
+	}
+}

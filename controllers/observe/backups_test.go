@@ -1,0 +1,70 @@
+package observe_test
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+func TestOnlySchedulesThatBackThisClusterUpAreSeenWithIt(t *testing.T) {
+	w := newBornWorld(t)
+	schedule := func(name, cluster string, isSuspended bool) *v1alpha1.EtcdBackupSchedule {
+		return &v1alpha1.EtcdBackupSchedule{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.cluster.Namespace, Name: name},
+			Spec: v1alpha1.EtcdBackupScheduleSpec{Schedule: "0 3 * * *", Suspend: &isSuspended,
+				ClusterRef: v1alpha1.ClusterReference{Name: cluster}},
+		}
+	}
+	ofAnother, elsewhere := schedule("of-another", "other", false), schedule("elsewhere", "demo", false)
+	elsewhere.Namespace = "another"
+	leaving := schedule("leaving", "demo", false)
+	leaving.DeletionTimestamp, leaving.Finalizers = &metav1.Time{Time: w.now}, []string{"example.com/keep"}
+	w.put(schedule("weekly", "demo", false))
+	w.put(schedule("nightly", "demo", false))
+	w.put(schedule("resting", "demo", true))
+	for _, s := range []*v1alpha1.EtcdBackupSchedule{ofAnother, elsewhere, leaving} {
+		w.put(s)
+	}
+	seen := w.look().Schedules
+	if len(seen) != 2 || seen[0].Name != "nightly" || seen[1].Name != "weekly" || seen[0].UpToDate {
+		t.Errorf("%+v", seen)
+	}
+}
+
+func TestTheNewestProvenBackupOfThisVeryClusterIsSeen(t *testing.T) {
+	w := newBornWorld(t)
+	began := func(age time.Duration) *metav1.Time { return &metav1.Time{Time: w.now.Add(-age).Truncate(time.Second)} }
+	w.cluster.CreationTimestamp = *began(5 * time.Hour)
+	taken := func(name, cluster string, started, verified *metav1.Time) {
+		w.put(&v1alpha1.EtcdBackup{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.cluster.Namespace, Name: name},
+			Spec:       v1alpha1.EtcdBackupSpec{ClusterRef: v1alpha1.ClusterReference{Name: cluster}},
+			Status: v1alpha1.EtcdBackupStatus{Key: name, Revision: 7, StartedAt: started, CompletedAt: started,
+				VerifiedAt: verified},
+		})
+	}
+	taken("of-an-earlier-cluster", "demo", began(6*time.Hour), began(6*time.Hour))
+	if seen := w.look().Proven; seen != nil {
+		t.Errorf("the backup of an earlier cluster: %+v", seen)
+	}
+	taken("older", "demo", began(4*time.Hour), began(4*time.Hour))
+	taken("not-proven", "demo", began(time.Hour), nil)
+	taken("of-another", "other", began(time.Hour), began(time.Hour))
+	taken("of-a-wrong-clock", "demo", began(-time.Hour), began(-time.Hour))
+	if seen := w.look().Proven; seen == nil || seen.Key != "older" || seen.Revision != 7 {
+		t.Errorf("%+v", seen)
+	}
+	w.put(&v1alpha1.EtcdBackupSchedule{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.cluster.Namespace, Name: "nightly"},
+		Spec: v1alpha1.EtcdBackupScheduleSpec{Schedule: "0 3 * * *",
+			ClusterRef: v1alpha1.ClusterReference{Name: "demo"}},
+		Status: v1alpha1.EtcdBackupScheduleStatus{
+			LastProven: &v1alpha1.RestorePoint{Key: "pruned", Revision: 9, Time: *began(2 * time.Hour)}},
+	})
+	if seen := w.look().Proven; seen == nil || seen.Key != "pruned" {
+		t.Errorf("what retention has deleted the EtcdBackup of: %+v", seen)
+	}
+}
