@@ -115,7 +115,7 @@ func TestThePodOfABackupPassesPodSecurityRestrictedAndIsNobodysMember(t *testing
 func TestOnlyTheStepsThatNeedTheStoreReachItAndOnlyTheFirstReachesTheMembers(t *testing.T) {
 	spec := BuildBackupJob(toVolume(toS3), cluster(), backupStart()).Spec.Template.Spec
 	wants := map[string]string{
-		StepSnapshot: "scratch credentials store-ca tls", StepFetch: "scratch credentials store-ca", StepRestore: "scratch",
+		StepSnapshot: "scratch credentials store-ca tls", StepFetch: "scratch credentials store-ca", StepRestore: "scratch scratch",
 		StepCompare: "scratch credentials store-ca",
 	}
 	for _, step := range append(spec.InitContainers, spec.Containers...) {
@@ -133,6 +133,33 @@ func TestOnlyTheStepsThatNeedTheStoreReachItAndOnlyTheFirstReachesTheMembers(t *
 	}
 	if len(wants) > 0 {
 		t.Errorf("steps that are missing: %v", wants)
+	}
+}
+
+// The etcd image is the tenant's. What the agent's steps hand on to each other it must not be able to write.
+func TestTheImageOfTheMembersSeesTheSnapshotReadOnlyAndWritesNothingButTheRestoredCopy(t *testing.T) {
+	for name, spec := range map[string]corev1.PodSpec{
+		"a backup":            BuildBackupJob(toVolume(toS3), cluster(), backupStart()).Spec.Template.Spec,
+		"a backup on a claim": BuildBackupJob(toVolume(), cluster(full), backupStart()).Spec.Template.Spec,
+		"a test of a restore": BuildTestRestoreJob(nightly(toS3), cluster(), testRestoreStart()).Spec.Template.Spec,
+	} {
+		seen := 0
+		for _, step := range append(spec.InitContainers, spec.Containers...) {
+			if step.Image != backupStart().EtcdImage {
+				continue
+			}
+			seen++
+			want := []corev1.VolumeMount{
+				{Name: scratchVolume, MountPath: "/scratch/fetched.db", SubPath: "fetched.db", ReadOnly: true},
+				{Name: scratchVolume, MountPath: "/scratch/restored", SubPath: "restored"},
+			}
+			if !reflect.DeepEqual(step.VolumeMounts, want) {
+				t.Errorf("%s: %s mounts %+v", name, step.Name, step.VolumeMounts)
+			}
+		}
+		if seen != 1 {
+			t.Errorf("%s has %d steps of etcd's image", name, seen)
+		}
 	}
 }
 

@@ -38,12 +38,24 @@ func fetchStep(b *v1alpha1.EtcdBackup, s BackupStart) corev1.Container {
 	return scratchStep(StepFetch, s, append([]string{StepFetch}, store.args...), store.mounts)
 }
 
-// restoreStep is what a person would run to restore the backup, with the cluster's own etcd.
+// Names that the agent gives to what it hands to etcdutl in the scratch directory, and looks for after it.
+const (
+	scratchFetched  = "fetched.db"
+	scratchRestored = "restored"
+)
+
+// restoreStep is what a person would run to restore the backup, with the cluster's own etcd. Who writes the cluster's
+// spec chooses its image. It sees the snapshot, and writes the copy. It reaches nothing else that the agent's steps
+// hand on to each other, such as the manifest by which the copy is judged.
 func restoreStep(s BackupStart) corev1.Container {
+	fetched := corev1.VolumeMount{Name: scratchVolume, MountPath: scratchMount + "/" + scratchFetched,
+		SubPath: scratchFetched, ReadOnly: true}
+	restored := corev1.VolumeMount{Name: scratchVolume, MountPath: scratchMount + "/" + scratchRestored,
+		SubPath: scratchRestored}
 	step := task(StepRestore, s.EtcdImage, []string{"etcdutl"}, []string{
-		"snapshot", "restore", scratchMount + "/fetched.db", "--data-dir=" + scratchMount + "/restored",
+		"snapshot", "restore", fetched.MountPath, "--data-dir=" + restored.MountPath,
 	})
-	step.ImagePullPolicy, step.VolumeMounts = s.PullPolicy, scratchMounts()
+	step.ImagePullPolicy, step.VolumeMounts = s.PullPolicy, []corev1.VolumeMount{fetched, restored}
 	return step
 }
 
@@ -58,12 +70,8 @@ func scratchStep(name string, s BackupStart, args []string, mounts []corev1.Volu
 	step := agentTask(name, s.AgentImage, append(args, "--scratch="+scratchMount))
 	step.Env = []corev1.EnvVar{{Name: "TMPDIR", Value: scratchMount}} // there is no other place to write to
 	step.Ports = []corev1.ContainerPort{containerPort("progress", ProgressPort)}
-	step.VolumeMounts = append(scratchMounts(), mounts...)
+	step.VolumeMounts = append([]corev1.VolumeMount{{Name: scratchVolume, MountPath: scratchMount}}, mounts...)
 	return step
-}
-
-func scratchMounts() []corev1.VolumeMount {
-	return []corev1.VolumeMount{{Name: scratchVolume, MountPath: scratchMount}}
 }
 
 // clusterArgs are the agent's flags for whose backups are meant.

@@ -72,7 +72,7 @@ func TestACopyWithOneByteOfOneValueChangedIsNotCalledEqual(t *testing.T) {
 	_, err = Fetch(context.Background(), FetchOptions{Transfer: Transfer{Bucket: bucket}, Scratch: o.Scratch})
 	must(t, err)
 	c.restore(o.Scratch)
-	changeLastValue(t, filepath.Join(o.Scratch, restoredDatabase))
+	changeLastValue(t, filepath.Join(o.Scratch, scratchRestored, databaseFile))
 	_, err = Compare(context.Background(), compareOptions(o))
 	wantReason(t, err, ReasonRestoreDiffers)
 	if _, err := ReadManifest(context.Background(), bucket, m.Key); !errors.Is(err, store.ErrNotFound) {

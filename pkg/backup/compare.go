@@ -29,7 +29,12 @@ func Compare(ctx context.Context, o CompareOptions) (Compared, error) {
 	if err != nil {
 		return Compared{}, err
 	}
-	compared, err := compare(o.Scratch, m, o.Progress)
+	restored, err := os.OpenRoot(filepath.Join(o.Scratch, scratchRestored))
+	if err != nil {
+		return Compared{}, scratchFailure("open what was restored", err)
+	}
+	defer restored.Close()
+	compared, err := compare(restored, m, o.Progress)
 	if err != nil || o.Bucket == nil {
 		return compared, err
 	}
@@ -37,22 +42,21 @@ func Compare(ctx context.Context, o CompareOptions) (Compared, error) {
 }
 
 // compare requires that the hash of the restored keys is the one that a member of the running cluster gave, at the same
-// revision.
-func compare(scratch string, m Manifest, progress *Progress) (Compared, error) {
-	path := filepath.Join(scratch, restoredDatabase)
-	info, err := os.Stat(path)
+// revision. What it reads was made by the cluster's own image, which may have made anything.
+func compare(restored *os.Root, m Manifest, progress *Progress) (Compared, error) {
+	info, err := restored.Lstat(databaseFile)
 	if err != nil {
-		return Compared{}, scratchFailure("find the restored database", err)
+		return Compared{}, fail(ReasonRestoreDiffers, "find the restored database: %w", err)
 	}
 	progress.enter(StageComparing, info.Size())
-	facts, err := Inspect(path)
+	facts, err := inspect(restored, databaseFile)
 	if err != nil {
 		return Compared{}, fail(ReasonRestoreDiffers, "read the restored database: %w", err)
 	}
 	if err := m.agrees(facts); err != nil {
 		return Compared{}, err
 	}
-	sum, err := HashKeys(path, m.KeysHash.Revision, m.KeysHash.CompactRevision)
+	sum, err := hashKeys(restored, databaseFile, m.KeysHash.span())
 	if err != nil {
 		return Compared{}, fail(ReasonRestoreDiffers, "hash the restored database: %w", err)
 	}
@@ -64,6 +68,8 @@ func compare(scratch string, m Manifest, progress *Progress) (Compared, error) {
 	return Compared{Revision: facts.Revision, CompactRevision: facts.CompactRevision, TotalKeys: facts.TotalKeys,
 		KeysHash: sum}, nil
 }
+
+func (h KeysHash) span() span { return span{revision: h.Revision, compact: h.CompactRevision} }
 
 // agrees says whether a database is what the manifest describes.
 func (m Manifest) agrees(facts Facts) error {

@@ -3,7 +3,10 @@ package backup
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
+	"path/filepath"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -14,16 +17,32 @@ import (
 // errUnreadable marks a file that is not a sound database.
 var errUnreadable = errors.New("the database is not readable")
 
-// withDatabase opens a copy that nobody writes, read-only. A damaged page makes bbolt panic, and one past the end
-// faults; both are errors here.
-func withDatabase(path string, do func(tx *bolt.Tx) error) (err error) {
+// withDatabase is withDatabaseIn for a path that is ours.
+func withDatabase(path string, do func(tx *bolt.Tx) error) error {
+	return within(filepath.Dir(path), func(dir *os.Root) error { return withDatabaseIn(dir, filepath.Base(path), do) })
+}
+
+// within works on what is below a directory: no link that lies there leads out of it.
+func within(path string, do func(dir *os.Root) error) error {
+	dir, err := os.OpenRoot(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return do(dir)
+}
+
+// withDatabaseIn opens a copy that nothing writes any more, read-only. Others may have made the file. A damaged page
+// makes bbolt panic, and one past the end faults; both are errors here.
+func withDatabaseIn(dir *os.Root, name string, do func(tx *bolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: %v", errUnreadable, p)
 		}
 	}()
-	db, err := bolt.Open(path, 0o400, &bolt.Options{ReadOnly: true, Timeout: 5 * time.Second})
+	db, err := bolt.Open(name, 0o400, &bolt.Options{ReadOnly: true, Timeout: 5 * time.Second,
+		OpenFile: func(string, int, fs.FileMode) (*os.File, error) { return openPlain(dir, name) }})
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
@@ -34,6 +53,19 @@ func withDatabase(path string, do func(tx *bolt.Tx) error) (err error) {
 		}
 		return do(tx)
 	})
+}
+
+// openPlain opens a file that others may have put there: a link is not followed, and a pipe, whose opening may never
+// end, is not opened. Who could put it there has ended.
+func openPlain(dir *os.Root, name string) (*os.File, error) {
+	info, err := dir.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a plain file", path.Base(name))
+	}
+	return dir.Open(name)
 }
 
 // database is walked over all its keys.

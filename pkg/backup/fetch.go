@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
@@ -35,6 +36,10 @@ type Fetched struct {
 func Fetch(ctx context.Context, o FetchOptions) (Fetched, error) {
 	if err := removeScratch(o.Scratch, scratchSource, scratchFetched, scratchRestored); err != nil {
 		return Fetched{}, err
+	}
+	// It is mounted alone where etcdutl runs. The kubelet would make it, and make it root's.
+	if err := os.Mkdir(filepath.Join(o.Scratch, scratchRestored), 0o700); err != nil {
+		return Fetched{}, scratchFailure("make "+scratchRestored, err)
 	}
 	written, err := readScratchManifest(o.Scratch)
 	if err != nil {

@@ -3,6 +3,8 @@ package backup
 import (
 	"encoding/binary"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	bolt "go.etcd.io/bbolt"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -25,9 +27,18 @@ type Facts struct {
 const maxAlarms = 32
 
 // Inspect reads the facts of a database, with or without its trailer. The file is opened read-only and not changed.
-func Inspect(path string) (Facts, error) {
+func Inspect(path string) (facts Facts, err error) {
+	err = within(filepath.Dir(path), func(dir *os.Root) error {
+		facts, err = inspect(dir, filepath.Base(path))
+		return err
+	})
+	return facts, err
+}
+
+// inspect is Inspect for a file that others may have made.
+func inspect(dir *os.Root, name string) (Facts, error) {
 	var facts Facts
-	err := withDatabase(path, func(tx *bolt.Tx) error {
+	err := withDatabaseIn(dir, name, func(tx *bolt.Tx) error {
 		var err error
 		if facts, err = readFacts(tx); err != nil {
 			return err
@@ -44,19 +55,26 @@ func (f Facts) span() span {
 
 // HashKeys is the hash that a member gives for its keys up to revision when it has compacted at compactRevision,
 // computed from a copy of its database. The copy may be compacted less far, and not further.
-func HashKeys(path string, revision, compactRevision int64) (uint32, error) {
-	var sum uint32
-	err := withDatabase(path, func(tx *bolt.Tx) error {
+func HashKeys(path string, revision, compactRevision int64) (sum uint32, err error) {
+	err = within(filepath.Dir(path), func(dir *os.Root) error {
+		sum, err = hashKeys(dir, filepath.Base(path), span{revision: revision, compact: compactRevision})
+		return err
+	})
+	return sum, err
+}
+
+// hashKeys is HashKeys for a file that others may have made.
+func hashKeys(dir *os.Root, name string, s span) (sum uint32, err error) {
+	err = withDatabaseIn(dir, name, func(tx *bolt.Tx) error {
 		facts, err := readFacts(tx)
 		if err != nil {
 			return err
 		}
-		if compactRevision < facts.CompactRevision || compactRevision > revision || revision > facts.Revision {
+		if s.compact < facts.CompactRevision || s.compact > s.revision || s.revision > facts.Revision {
 			return fmt.Errorf("the database has the revisions %d to %d: it cannot be hashed at %d compacted at %d",
-				facts.CompactRevision, facts.Revision, revision, compactRevision)
+				facts.CompactRevision, facts.Revision, s.revision, s.compact)
 		}
-		s := span{revision: revision, compact: compactRevision, settled: facts.settled &&
-			compactRevision == facts.CompactRevision}
+		s.settled = facts.settled && s.compact == facts.CompactRevision
 		sum, _, err = databaseOf(tx).hashSpan(s)
 		return err
 	})

@@ -214,8 +214,8 @@ func TestASoundManifestThatLiesIsRefused(t *testing.T) {
 				return
 			}
 			// The restored copy of a one-member cluster differs from the snapshot in what compare does not look at.
-			must(t, os.MkdirAll(filepath.Dir(filepath.Join(scratch, restoredDatabase)), 0o700))
-			must(t, os.Rename(filepath.Join(scratch, scratchFetched), filepath.Join(scratch, restoredDatabase)))
+			must(t, os.MkdirAll(filepath.Dir(filepath.Join(scratch, scratchRestored, databaseFile)), 0o700))
+			must(t, os.Rename(filepath.Join(scratch, scratchFetched), filepath.Join(scratch, scratchRestored, databaseFile)))
 			_, err = Compare(context.Background(), CompareOptions{Transfer: Transfer{Bucket: s.bucket}, Scratch: scratch})
 			wantReason(t, err, ReasonRestoreDiffers)
 		})

@@ -25,7 +25,7 @@ func takeUnproven(t testing.TB, bucket *store.Bucket, l *liar) (TakeOptions, Man
 // layRestored puts the snapshot where etcdutl would put what it makes of it.
 func layRestored(t testing.TB, scratch string, l *liar) {
 	t.Helper()
-	path := filepath.Join(scratch, restoredDatabase)
+	path := filepath.Join(scratch, scratchRestored, databaseFile)
 	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	must(t, os.WriteFile(path, l.content[:len(l.content)-trailerSize], 0o600))
 }

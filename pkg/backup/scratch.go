@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// Names in the scratch directory, which the steps of one backup share.
+// Names in the scratch directory, which the steps of one backup share. The step between them that runs the cluster's
+// own image has no more of it than the last two: the first of these to read, and the second to write.
 const (
 	scratchSource   = "source.db"     // the stream as it came
 	scratchManifest = "manifest.json" // as it is written to the store
@@ -15,8 +16,8 @@ const (
 	scratchRestored = "restored"      // the data directory that etcdutl makes of it
 )
 
-// restoredDatabase is where a restored member keeps its keys.
-var restoredDatabase = filepath.Join(scratchRestored, "member", "snap", "db")
+// databaseFile is where a data directory has its keys.
+var databaseFile = filepath.Join("member", "snap", "db")
 
 // removeScratch removes what an earlier run of a step has left: steps may be run again in the same Pod.
 func removeScratch(dir string, names ...string) error {

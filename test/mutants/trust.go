@@ -1,0 +1,20 @@
+package main
+
+// trust are bugs by which a backup is proven, or a restore begun, with what others could have made.
+var trust = []mutant{
+	{
+		Name: "the members' image may write the manifest that its work is judged by", Peer: "",
+		File:    "controllers/resources/jobsteps.go",
+		From:    "s.PullPolicy, []corev1.VolumeMount{fetched, restored}",
+		To:      "s.PullPolicy, []corev1.VolumeMount{{Name: scratchVolume, MountPath: scratchMount}}",
+		Package: resourcesPackage,
+		Test:    "TestTheImageOfTheMembersSeesTheSnapshotReadOnlyAndWritesNothingButTheRestoredCopy",
+	},
+	{
+		Name: "a link that the members' image left is compared instead of its work", Peer: "",
+		File:    "pkg/backup/database.go",
+		From:    "if !info.Mode().IsRegular() {",
+		To:      "if info.Mode()&fs.ModeNamedPipe != 0 {",
+		Package: backupPackage, Test: "TestWhatIsComparedIsAPlainFileOfTheRestoredDirectoryAndNoOther",
+	},
+}
