@@ -82,7 +82,7 @@ func (a *activation) inspect() error {
 		return fail(ReasonRestoreIncomplete, "the restored data of member %s has no log", a.Member)
 	}
 	var facts Facts
-	err = withDatabase(a.onDisk(a.staged(filepath.Join(stagedData, "member", "snap", "db"))), func(tx *bolt.Tx) error {
+	err = withDatabaseIn(a.volume, a.staged(filepath.Join(stagedData, databaseFile)), func(tx *bolt.Tx) error {
 		var err error
 		facts, err = readFacts(tx)
 		return err

@@ -3,6 +3,7 @@ package backup
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -66,6 +67,16 @@ func openPlain(dir *os.Root, name string) (*os.File, error) {
 		return nil, fmt.Errorf("%s is not a plain file", path.Base(name))
 	}
 	return dir.Open(name)
+}
+
+// readPlain reads a small file that others may have put there.
+func readPlain(dir *os.Root, name string) ([]byte, error) {
+	file, err := openPlain(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxManifest))
 }
 
 // database is walked over all its keys.

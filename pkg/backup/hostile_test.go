@@ -66,3 +66,58 @@ func TestWhatIsComparedIsAPlainFileOfTheRestoredDirectoryAndNoOther(t *testing.T
 		})
 	}
 }
+
+// The members' image runs between the steps of the agent, on the volume that they restore.
+func TestWhatLiesOnAVolumeInsteadOfAPlainFileIsNeitherFollowedNorWaitedFor(t *testing.T) {
+	s := takeSpecimen(t)
+	origin := originOf(s.manifest)
+	staged := func(t testing.TB, p Place) string {
+		t.Helper()
+		must(t, s.lay(p, origin))
+		aLog(t, p)
+		aDatabase(t, p, origin.Revision+bump, origin.Revision+bump)
+		return p.onDisk(p.staged(filepath.Join(stagedData, databaseFile)))
+	}
+	for name, tc := range map[string]struct {
+		prepare func(t testing.TB, p Place)
+		want    Reason
+	}{
+		"a pipe as the database": {func(t testing.TB, p Place) {
+			database := staged(t, p)
+			must(t, os.Remove(database))
+			must(t, syscall.Mkfifo(database, 0o600))
+		}, ReasonRestoreIncomplete},
+		"a link as the database": {func(t testing.TB, p Place) {
+			database, outside := staged(t, p), filepath.Join(t.(interface{ TempDir() string }).TempDir(), "db")
+			must(t, os.Rename(database, outside))
+			must(t, os.Symlink(outside, database))
+		}, ReasonRestoreIncomplete},
+		"a link as the record": {func(t testing.TB, p Place) {
+			must(t, os.MkdirAll(p.onDisk(p.target()), 0o700))
+			must(t, os.MkdirAll(p.onDisk(p.staging()), 0o700))
+			info, err := os.Lstat(p.onDisk(p.target()))
+			must(t, err)
+			text, err := p.recordOf(origin, inode(info))
+			must(t, err)
+			must(t, os.WriteFile(p.onDisk("record"), text, 0o600))
+			must(t, os.Symlink("../../record", p.onDisk(p.staged(stagedRecord))))
+		}, ReasonVolumeFailed},
+		"a pipe as the record": {func(t testing.TB, p Place) {
+			must(t, os.MkdirAll(p.onDisk(p.target()), 0o700))
+			must(t, os.MkdirAll(p.onDisk(p.staging()), 0o700))
+			must(t, syscall.Mkfifo(p.onDisk(p.staged(stagedRecord)), 0o600))
+		}, ReasonVolumeFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := aPlace(t)
+			tc.prepare(t, p)
+			_, err := Activate(p, origin)
+			wantReason(t, err, tc.want)
+		})
+	}
+	p := aPlace(t)
+	must(t, os.MkdirAll(p.onDisk(p.staging()), 0o700))
+	must(t, syscall.Mkfifo(p.onDisk(p.staged(stagedSurvivor)), 0o600))
+	_, err := ActivateSurvivor(p, "demo-1")
+	wantReason(t, err, ReasonVolumeFailed)
+}

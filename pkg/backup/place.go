@@ -118,7 +118,7 @@ func (p Place) stands(volume *os.Root, origin Origin) (standing, error) {
 	if err != nil {
 		return stranger, volumeFailure("look for the member's data", err)
 	}
-	written, err := volume.ReadFile(p.staged(stagedRecord))
+	written, err := readPlain(volume, p.staged(stagedRecord))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return stranger, volumeFailure("read what was restored", err)
 	}

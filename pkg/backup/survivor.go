@@ -221,7 +221,7 @@ func (o *SurvivorOptions) stream(ctx context.Context, m *member, volume *os.Root
 
 // readSurvivor reads what an earlier step wrote; the zero origin when none did.
 func readSurvivor(volume *os.Root, place Place) (Origin, error) {
-	text, err := volume.ReadFile(place.staged(stagedSurvivor))
+	text, err := readPlain(volume, place.staged(stagedSurvivor))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Origin{}, nil
 	}

@@ -17,4 +17,12 @@ var trust = []mutant{
 		To:      "if info.Mode()&fs.ModeNamedPipe != 0 {",
 		Package: backupPackage, Test: "TestWhatIsComparedIsAPlainFileOfTheRestoredDirectoryAndNoOther",
 	},
+	{
+		Name: "what a restore reads back of a volume may be a link", Peer: "",
+		File:    "pkg/backup/place.go",
+		From:    "readPlain(volume, p.staged(stagedRecord))",
+		To:      "volume.ReadFile(p.staged(stagedRecord))",
+		Package: backupPackage,
+		Test:    "TestWhatLiesOnAVolumeInsteadOfAPlainFileIsNeitherFollowedNorWaitedFor/a_link_as_the_record",
+	},
 }
