@@ -5,9 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,24 +17,6 @@ import (
 // listPatience bounds one linearizable list. A leader with a quorum answers in milliseconds; without one the call would
 // hang for etcd's own 7 s.
 const listPatience = 1500 * time.Millisecond
-
-// alarmText is how Status words an alarm, the member's ID in decimal (etcd-io/etcd:api/etcdserverpb/rpc.proto
-// AlarmMember; how many spaces are between the fields is up to the library that prints it).
-var alarmText = regexp.MustCompile(`^(?:memberID:([0-9]+)\s+)?alarm:([A-Z]+)`)
-
-// alarms reads those among what Status calls errors.
-func alarms(errs []string) []facts.Alarm {
-	var found []facts.Alarm
-	for _, text := range errs {
-		parts := alarmText.FindStringSubmatch(text)
-		if parts == nil || parts[2] == "NONE" {
-			continue
-		}
-		id, _ := strconv.ParseUint(parts[1], 10, 64) // none: etcd does not know whom to accuse
-		found = append(found, facts.Alarm{Name: parts[2], Member: etcdutil.ID(id)})
-	}
-	return found
-}
 
 // membership asks for etcd's own list. It is known only when a quorum agreed on it and every member that answers is of
 // that same cluster: two clusters among our Pods mean that some list is not ours. Once it is written down which cluster

@@ -113,7 +113,7 @@ func (s survey) answerOf(pod string) *facts.Answer {
 	}
 	answer := answerIn(status)
 	answer.Version, answer.DBSize, answer.DBSizeInUse, answer.Alarms = version, status.DBSize, status.DBSizeInUse,
-		alarms(status.Errors)
+		etcdutil.ParseAlarms(status.Errors)
 	answer.Versions = facts.Versions{Storage: parsed(status.StorageVersion), Downgrade: parsed(status.Downgrade)}
 	return answer
 }

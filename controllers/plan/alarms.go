@@ -26,11 +26,11 @@ func alarms(o judge.View) *proposal {
 	case len(corrupt) > 0:
 		return refuse(facts.ReasonAlarm, "etcd raised %s for %s: reads are answered, and writes are refused. %s; "+
 			"once the data is right, etcdctl alarm disarm ends it.%s", facts.AlarmCorrupt,
-			accused(o.Incarnation, corrupt[0]), corrupt[0].Remedy(), restartsMeanwhile).byHuman().yielding()
+			accused(o.Incarnation, corrupt[0]), facts.RemedyOf(corrupt[0]), restartsMeanwhile).byHuman().yielding()
 	case len(full) > 0:
 		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: %s. %s; the "+
 			"alarm is taken back once every member has less than %d %% of its quota.%s", facts.AlarmNoSpace,
-			accused(o.Incarnation, full[0]), fullest(o), full[0].Remedy(), facts.RoomPercent,
+			accused(o.Incarnation, full[0]), fullest(o), facts.RemedyOf(full[0]), facts.RoomPercent,
 			restartsMeanwhile).byHuman().yielding()
 	}
 	return nil

@@ -115,7 +115,7 @@ func writesRefused(o facts.Observation) (reason, message string) {
 		i := slices.IndexFunc(raised, func(a facts.Alarm) bool { return a.Name == reason })
 		if i >= 0 {
 			return reason, fmt.Sprintf("A quorum answers reads. Writes are refused, since etcd raised the alarm "+
-				"%s. %s.", reason, raised[i].Remedy())
+				"%s. %s.", reason, facts.RemedyOf(raised[i]))
 		}
 	}
 	return "", ""

@@ -2,7 +2,6 @@ package backup
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	bolt "go.etcd.io/bbolt"
@@ -14,7 +13,7 @@ import (
 var bucketMembers = []byte("members")
 
 // CheckMember fails when the database of a member that has ended is none to begin anew with: it does not know the
-// member that is to have lived on it, or knows it as a learner, or the data differs among the members. A member's ID is
+// member that is to have lived on it, or knows it as a learner, or the alarm CORRUPT accuses it. A member's ID is
 // made from the token of its cluster and its incarnation, so no other cluster has it, nor an earlier incarnation of
 // this one.
 func CheckMember(database, name string, id etcdutil.ID) error {
@@ -35,7 +34,8 @@ func CheckMember(database, name string, id etcdutil.ID) error {
 	case lived.isLearner:
 		return fail(ReasonNoSource, "member %s is a learner, which may lack what the voters had agreed on", name)
 	case lived.isCorrupt:
-		return fail(ReasonNoSource, "in the data of member %s the alarm CORRUPT is raised", name)
+		return fail(ReasonNoSource,
+			"in the data of member %s the alarm CORRUPT accuses that member, or no member by name", name)
 	}
 	return nil
 }
@@ -54,9 +54,7 @@ func residentOf(tx *bolt.Tx, id etcdutil.ID) (resident, error) {
 	if err != nil {
 		return lived, err
 	}
-	lived.isCorrupt = slices.ContainsFunc(alarms, func(alarm string) bool {
-		return strings.HasPrefix(alarm, "CORRUPT")
-	})
+	lived.isCorrupt = etcdutil.IsCalledCorrupt(alarms, id)
 	members := tx.Bucket(bucketMembers)
 	if members == nil {
 		return lived, nil

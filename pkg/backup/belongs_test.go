@@ -32,11 +32,15 @@ func TestADatabaseIsOfTheMemberThatLivedOnItAndOfNoOther(t *testing.T) {
 			}
 			wantReason(t, CheckMember(database+".none", "m0", own), ReasonNoSource)
 
-			corrupt, err := proto.Marshal(&pb.AlarmMember{MemberID: 7, Alarm: pb.AlarmType_CORRUPT})
-			must(t, err)
-			editDatabase(t, database, func(tx *bolt.Tx) error { return tx.Bucket(bucketAlarm).Put(corrupt, nil) })
-			wantReason(t, CheckMember(database, "m0", own), ReasonNoSource)
-			editDatabase(t, database, func(tx *bolt.Tx) error { return tx.Bucket(bucketAlarm).Delete(corrupt) })
+			for accused, want := range map[etcdutil.ID]Reason{own: ReasonNoSource, 0: ReasonNoSource, own + 1: ""} {
+				corrupt, err := proto.Marshal(&pb.AlarmMember{MemberID: uint64(accused), Alarm: pb.AlarmType_CORRUPT})
+				must(t, err)
+				editDatabase(t, database, func(tx *bolt.Tx) error { return tx.Bucket(bucketAlarm).Put(corrupt, nil) })
+				if err := CheckMember(database, "m0", own); (err != nil) != (want != "") || err != nil && ReasonOf(err) != want {
+					t.Errorf("the alarm CORRUPT of %s: %v", accused, err)
+				}
+				editDatabase(t, database, func(tx *bolt.Tx) error { return tx.Bucket(bucketAlarm).Delete(corrupt) })
+			}
 			must(t, CheckMember(database, "m0", own))
 			editDatabase(t, database, func(tx *bolt.Tx) error {
 				return tx.Bucket(bucketMembers).Put([]byte(own.String()), []byte(`{"isLearner":true}`))

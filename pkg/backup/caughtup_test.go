@@ -10,8 +10,8 @@ import (
 // What was written before a backup began is in it, also where a follower had not applied it yet when it was asked.
 func TestASnapshotIsTakenOnceTheFollowerHoldsWhatAnyMemberHeld(t *testing.T) {
 	const held = 12
-	leader, follower := newLiar(t), newLiar(t)
-	leader.status.Leader, leader.status.Header.Revision = liarID, held
+	leader, follower := pair(t)
+	leader.status.Header.Revision = held
 	follower.status.Header.Revision = held - 5
 	follower.onStatus = func(s *pb.StatusResponse) { s.Header.Revision++ }
 	var from int64
@@ -31,8 +31,8 @@ func TestASnapshotIsTakenOnceTheFollowerHoldsWhatAnyMemberHeld(t *testing.T) {
 
 func TestAFollowerThatDoesNotCatchUpIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
-	leader, follower := newLiar(t), newLiar(t)
-	leader.status.Leader, leader.status.Header.Revision = liarID, 12
+	leader, follower := pair(t)
+	leader.status.Header.Revision = 12
 	follower.status.Header.Revision = 11
 	bucket, root := volumeBucket(t)
 	m, err := Take(context.Background(), liarOptions(t, bucket, leader.serve(t, "leader"), follower.serve(t, "follower")))

@@ -124,6 +124,20 @@ func newLiarOf(t testing.TB, fill func(l *library)) *liar {
 	return l
 }
 
+// together makes members of one cluster of liars. The first is its leader.
+func together(liars ...*liar) {
+	for i, l := range liars {
+		l.status.Header.MemberId, l.status.Leader = liarID+uint64(i), liarID
+	}
+}
+
+// accuse raises the alarm CORRUPT for a member; 0 is for one that etcd does not know. Every member speaks of it.
+func accuse(id uint64, liars ...*liar) {
+	for _, l := range liars {
+		l.status.Errors = append(l.status.Errors, (&pb.AlarmMember{MemberID: id, Alarm: pb.AlarmType_CORRUPT}).String())
+	}
+}
+
 // sealed puts the trailer behind a database.
 func sealed(database []byte) []byte {
 	s := newSeal()
@@ -248,7 +262,7 @@ func TestAStreamThatIsNotWhatItShouldBeIsRefusedAndLeavesNoObject(t *testing.T) 
 }
 
 func TestAMemberThatBreaksOffIsFollowedByAnother(t *testing.T) {
-	broken, sound := newLiar(t), newLiar(t)
+	sound, broken := pair(t)
 	broken.send = func(content []byte, s pb.Maintenance_SnapshotServer) error {
 		if err := sendPart(content[:8192], len(content), s); err != nil {
 			return err
@@ -256,7 +270,6 @@ func TestAMemberThatBreaksOffIsFollowedByAnother(t *testing.T) {
 		return status.Error(codes.Unavailable, "going down")
 	}
 	// The leader is asked last, so the broken follower comes first.
-	sound.status.Leader = liarID
 	bucket, root := volumeBucket(t)
 	m, err := Take(context.Background(), liarOptions(t, bucket, sound.serve(t, "leader"), broken.serve(t, "follower")))
 	must(t, err)
@@ -289,14 +302,15 @@ func TestOnlyACaughtUpVoterOfThisClusterWithALeaderIsASource(t *testing.T) {
 	}{
 		"a learner":                 {func(s *pb.StatusResponse) { s.IsLearner = true }, ReasonNoSource},
 		"without a leader":          {func(s *pb.StatusResponse) { s.Leader = 0 }, ReasonNoSource},
-		"known to be corrupt":       {func(s *pb.StatusResponse) { s.Errors = []string{"memberID:1 alarm:CORRUPT "} }, ReasonNoSource},
+		"known to be corrupt":       {func(s *pb.StatusResponse) { s.Errors = []string{"memberID:162 alarm:CORRUPT "} }, ReasonNoSource},
 		"a member of another":       {func(s *pb.StatusResponse) { s.Header.ClusterId = 7 }, ReasonForeignCluster},
 		"far behind":                {func(s *pb.StatusResponse) { s.RaftAppliedIndex = 1 }, ""},
-		"the leader, and caught up": {func(s *pb.StatusResponse) { s.Leader = liarID }, ""},
+		"the leader, and caught up": {func(s *pb.StatusResponse) { s.Leader = s.Header.MemberId }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			spoiled, sound := newLiar(t), newLiar(t)
+			together(newLiar(t), spoiled, sound)
 			tc.spoil(&spoiled.status)
 			bucket, _ := volumeBucket(t)
 			spoiledAt := spoiled.serve(t, "spoiled")

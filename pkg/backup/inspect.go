@@ -9,6 +9,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // Facts are what a database says of itself.
@@ -102,8 +104,10 @@ func readFacts(tx *bolt.Tx) (Facts, error) {
 		enabled := auth.Get(keyAuthEnabled)
 		facts.AuthEnabled = len(enabled) == 1 && enabled[0] == 1
 	}
-	var err error
-	facts.Alarms, err = readAlarms(tx.Bucket(bucketAlarm))
+	alarms, err := readAlarms(tx.Bucket(bucketAlarm))
+	for _, alarm := range alarms[:min(len(alarms), maxAlarms)] {
+		facts.Alarms = append(facts.Alarms, alarm.Name+" "+alarm.Member.String())
+	}
 	return facts, err
 }
 
@@ -115,20 +119,18 @@ func mainOf(b []byte) int64 {
 	return max(0, int64(binary.BigEndian.Uint64(b)))
 }
 
-func readAlarms(alarms *bolt.Bucket) ([]string, error) {
+func readAlarms(alarms *bolt.Bucket) ([]etcdutil.Alarm, error) {
 	if alarms == nil {
 		return nil, nil
 	}
-	var names []string
+	var all []etcdutil.Alarm
 	err := alarms.ForEach(func(k, _ []byte) error {
 		var alarm pb.AlarmMember
 		if err := proto.Unmarshal(k, &alarm); err != nil {
 			return fmt.Errorf("%w: an alarm: %w", errUnreadable, err)
 		}
-		if len(names) < maxAlarms {
-			names = append(names, fmt.Sprintf("%s %x", alarm.GetAlarm(), alarm.GetMemberID()))
-		}
+		all = append(all, etcdutil.Alarm{Name: alarm.GetAlarm().String(), Member: etcdutil.ID(alarm.GetMemberID())})
 		return nil
 	})
-	return names, err
+	return all, err
 }

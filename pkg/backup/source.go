@@ -95,6 +95,7 @@ func dialMember(endpoint Endpoint, config *tls.Config) (*member, error) {
 	return &member{Endpoint: endpoint, conn: conn, maintenance: pb.NewMaintenanceClient(conn.ActiveConnection())}, nil
 }
 
+func (m *member) id() etcdutil.ID        { return etcdutil.ID(m.status.GetHeader().GetMemberId()) }
 func (m *member) clusterID() etcdutil.ID { return etcdutil.ID(m.status.GetHeader().GetClusterId()) }
 
 // sources are the members of a cluster while a snapshot is taken.
@@ -197,9 +198,14 @@ func (s *sources) awaitCaughtUp(ctx context.Context, m *member) error {
 	return nil
 }
 
-// isCorrupt reports that the member knows of data that differs.
-func (m *member) isCorrupt() bool {
-	return slices.ContainsFunc(m.status.GetErrors(), func(e string) bool { return strings.Contains(e, "CORRUPT") })
+// alarms are those that the member knows of, of all members.
+func (m *member) alarms() []etcdutil.Alarm { return etcdutil.ParseAlarms(m.status.GetErrors()) }
+
+// isCalledCorrupt reports whether any member knows of the alarm CORRUPT for this one, which may be the last to hear.
+func (s *sources) isCalledCorrupt(m *member) bool {
+	return slices.ContainsFunc(s.members, func(other *member) bool {
+		return other.clusterID() == m.clusterID() && etcdutil.IsCalledCorrupt(other.alarms(), m.id())
+	})
 }
 
 // admit says why a member that answered is not taken a snapshot of.
@@ -212,10 +218,15 @@ func (s *sources) admit(m *member) error {
 		return fail(ReasonNoSource, "member %s is a learner", m.Name)
 	case m.status.GetLeader() == 0:
 		return fail(ReasonNoSource, "member %s has no leader", m.Name)
-	case m.isCorrupt():
-		return fail(ReasonNoSource, "member %s has the alarm CORRUPT", m.Name)
+	case s.isCalledCorrupt(m):
+		return m.corrupt()
 	}
 	return nil
+}
+
+// corrupt says why a member is not believed.
+func (m *member) corrupt() error {
+	return fail(ReasonNoSource, "the alarm CORRUPT accuses member %s, or no member by name", m.Name)
 }
 
 func furthestOf(members []*member) uint64 {

@@ -195,8 +195,8 @@ func (o *SurvivorOptions) admit(m *member) error {
 			m.Name)
 	case m.status.GetIsLearner():
 		return fail(ReasonNoSource, "member %s is a learner, which may lack what the voters had agreed on", m.Name)
-	case m.isCorrupt():
-		return fail(ReasonNoSource, "member %s has the alarm CORRUPT", m.Name)
+	case etcdutil.IsCalledCorrupt(m.alarms(), m.id()):
+		return m.corrupt()
 	}
 	return nil
 }

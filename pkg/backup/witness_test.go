@@ -30,7 +30,7 @@ func (l *liar) diverge(t testing.TB) {
 func pair(t testing.TB) (leader, follower *liar) {
 	t.Helper()
 	leader, follower = newLiar(t), newLiar(t)
-	leader.status.Leader = liarID
+	together(leader, follower)
 	return leader, follower
 }
 
@@ -51,6 +51,7 @@ func TestTheKeysOfASnapshotAreComparedWithThoseOfAnotherMember(t *testing.T) {
 func TestTheLeaderIsAskedForAHashLast(t *testing.T) {
 	leader, follower := pair(t)
 	other := newLiar(t)
+	together(leader, follower, other)
 	leader.status.RaftAppliedIndex += 5
 	bucket, _ := volumeBucket(t)
 	o := liarOptions(t, bucket, leader.serve(t, "leader"), follower.serve(t, "follower"), other.serve(t, "other"))

@@ -22,6 +22,27 @@ var stores = []mutant{
 		Package: backupPackage, Test: "TestAMemberThatHoldsOtherKeysThanTheOthersIsNoBackup",
 	},
 	{
+		Name: "the alarm CORRUPT of one member keeps all from giving a backup", Peer: "",
+		File:    "pkg/etcdutil/alarm.go",
+		From:    "(a.Member == 0 || a.Member == member)",
+		To:      "true",
+		Package: backupPackage, Test: "TestTheAlarmCorruptKeepsOnlyTheMemberThatItAccusesOutOfABackup",
+	},
+	{
+		Name: "an accused member that has not heard of it gives a backup", Peer: "",
+		File:    "pkg/backup/source.go",
+		From:    "return other.clusterID() == m.clusterID() &&",
+		To:      "return other == m &&",
+		Package: backupPackage, Test: "TestTheAlarmCorruptKeepsOnlyTheMemberThatItAccusesOutOfABackup",
+	},
+	{
+		Name: "a member's volume is refused for the alarm CORRUPT of another", Peer: "",
+		File:    "pkg/backup/belongs.go",
+		From:    "lived.isCorrupt = etcdutil.IsCalledCorrupt(alarms, id)",
+		To:      "lived.isCorrupt = len(alarms) > 0",
+		Package: backupPackage, Test: "TestADatabaseIsOfTheMemberThatLivedOnItAndOfNoOther",
+	},
+	{
 		Name: "a manifest is written for a snapshot that is gone", Peer: "",
 		File:    "pkg/backup/publish.go",
 		From:    "if err := checkStored(ctx, bucket, manifest.Key, manifest.SizeBytes); err != nil {",

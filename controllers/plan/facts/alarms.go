@@ -7,21 +7,17 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Alarms that etcd raises. They are part of its data: a backup brings them along, under the IDs of members that are
-// gone.
+// Alarms that etcd raises.
 const (
-	AlarmNoSpace = "NOSPACE" // a member's database reached its quota: no key can be written
-	AlarmCorrupt = "CORRUPT" // members hold different data: reads are answered, and nothing can be written
+	AlarmNoSpace = etcdutil.AlarmNoSpace
+	AlarmCorrupt = etcdutil.AlarmCorrupt
 )
 
-// Alarm is an alarm with the member that it was raised for; zero when etcd does not know which one it is.
-type Alarm struct {
-	Name   string
-	Member etcdutil.ID
-}
+// Alarm is an alarm with the member that it was raised for.
+type Alarm = etcdutil.Alarm
 
-// Remedy is what a person can do about it.
-func (a Alarm) Remedy() string {
+// RemedyOf is what a person can do about an alarm.
+func RemedyOf(a Alarm) string {
 	switch a.Name {
 	case AlarmNoSpace:
 		return "Raise spec.etcd.quotaBackendBytes, or delete keys, compact and defragment"

@@ -266,11 +266,8 @@ func hasNoLeader(_ View, r facts.Replica) bool { return r.Answer.Leader == 0 }
 
 func hasNoList(o View, _ facts.Replica) bool { return !o.Membership.Known }
 
-// isCalledCorrupt reports an alarm that may mean this member. Of one without a name any may be meant.
 func isCalledCorrupt(_ View, r facts.Replica) bool {
-	return slices.ContainsFunc(r.Answer.Alarms, func(a facts.Alarm) bool {
-		return a.Name == facts.AlarmCorrupt && (a.Member == 0 || a.Member == r.Answer.ID)
-	})
+	return etcdutil.IsCalledCorrupt(r.Answer.Alarms, r.Answer.ID)
 }
 
 func isUnsealed(_ View, r facts.Replica) bool { return !r.IsSealed() }
