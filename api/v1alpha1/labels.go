@@ -98,6 +98,9 @@ const (
 	AnnotationInitialCluster = Group + "/initial-cluster"
 	// AnnotationBackupRecord says, as JSON on an EtcdBackup, which Job was created for it, and with which result.
 	AnnotationBackupRecord = Group + "/backup-record"
+	// AnnotationAhead marks an EtcdBackup that a schedule made while the clock ran ahead. Its value is when that was
+	// noticed, in RFC 3339. The EtcdBackup does not stand for the run of its time.
+	AnnotationAhead = Group + "/made-ahead"
 	// AnnotationLastRun is, on an EtcdBackupSchedule, the time of the last run that started or was skipped, in RFC
 	// 3339.
 	AnnotationLastRun = Group + "/last-run"

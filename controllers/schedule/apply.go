@@ -60,6 +60,12 @@ func (r *Reconciler) createRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedu
 
 func (r *Reconciler) applyChore(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change plan.Change) error {
 	switch change := change.(type) {
+	case plan.MarkAhead:
+		b, err := r.findRun(ctx, s, change.Run)
+		if err != nil {
+			return err
+		}
+		return r.Annotate(ctx, b, v1alpha1.AnnotationAhead, words.Format(r.Now()))
 	case plan.DeleteRuns:
 		return r.deleteRuns(ctx, s, change.Runs)
 	case plan.RecordChore:

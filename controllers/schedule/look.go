@@ -77,6 +77,7 @@ func runOf(b *v1alpha1.EtcdBackup, store v1alpha1.BackupStore) plan.Run {
 		SameStore: sameStore(b.Spec.Store, store),
 		Created:   b.CreationTimestamp.Time, Deadline: b.Spec.DeadlineOrDefault(),
 	}
+	_, run.Ahead = b.Annotations[v1alpha1.AnnotationAhead]
 	outcome := backup.OutcomeOf(b.Status)
 	if record, err := backup.DecodeRecord(b.Annotations[v1alpha1.AnnotationBackupRecord], b.Namespace,
 		b.Name); err == nil && record.Outcome != nil {
@@ -189,6 +190,16 @@ func (r *Reconciler) startChore(ctx context.Context,
 	}
 	_, err = jobs.Start(ctx, r.Client, cluster, &start)
 	return cluster, start, err
+}
+
+// findRun is the EtcdBackup of a run, as it was seen and no other one of its name.
+func (r *Reconciler) findRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedule,
+	run plan.Run) (*v1alpha1.EtcdBackup, error) {
+	b, err := observe.Find[v1alpha1.EtcdBackup](ctx, r.Client, s.Namespace, run.Name)
+	if err == nil && (b == nil || b.UID != run.UID) {
+		err = apply.ErrStale
+	}
+	return b, err
 }
 
 // isTaken reports whether an EtcdBackup of that name is there which is no run of this schedule.

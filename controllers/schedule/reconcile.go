@@ -26,7 +26,7 @@ type Reconciler struct {
 
 // +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackupschedules,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackupschedules/status,verbs=patch
-// +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackups,verbs=create;delete
+// +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackups,verbs=create;delete;patch
 // +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackupschedules/finalizers,verbs=update
 
 // Reconcile is one pass over one schedule.

@@ -185,6 +185,26 @@ func TestAScheduleMakesABackupWhenItIsTimeAndTellsWhatCameOfIt(t *testing.T) {
 	}
 }
 
+func TestARunThatWasMadeWhileTheClockRanAheadDoesNotStandForTheRunOfItsTime(t *testing.T) {
+	w := newScheduleWorld(t, hourly(), jobworld.Serving()...)
+	w.Now = w.Now.Add(time.Hour)
+	w.looks(4)
+	w.finish("hourly-20260301-1300", true)
+	w.looks(2)
+	w.Now = w.Now.Add(-time.Hour) // the clock is put right
+	w.looks(6)
+	w.finish("hourly-20260301-1200", true)
+	w.Now = w.Now.Add(time.Hour)
+	w.looks(6)
+	if got := w.made(); got != "1200 1300 hourly-20260301b1300" {
+		t.Errorf("made %q", got)
+	}
+	w.conditionIs("Ready", "True Running")
+	if told := strings.Join(w.Told(), "\n"); strings.Count(told, plan.EventAhead) != 1 {
+		t.Errorf("told:\n%s", told)
+	}
+}
+
 func TestAnOperatorKilledAfterAnyWriteOfAScheduleMakesOneBackup(t *testing.T) {
 	all := newScheduleWorld(t, hourly(), jobworld.Serving()...)
 	all.looks(5)

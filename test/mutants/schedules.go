@@ -80,6 +80,27 @@ var schedules = []mutant{
 		Package: backupWing, Test: "TestAMembersOwnVolumeIsNeverAStore",
 	},
 	{
+		Name: "a run that was made while the clock ran ahead stands for the run of its time", Peer: "",
+		File:    "controllers/schedule/plan/observation.go",
+		From:    "ok && !run.Ahead && fits(run)",
+		To:      "ok && fits(run)",
+		Package: schedulePlan, Test: "TestAClockThatRanADayAheadLeavesNoRunOut",
+	},
+	{
+		Name: "a record of the future is believed once its time has come", Peer: "",
+		File:    "controllers/schedule/plan/next.go",
+		From:    "isAhead := v.Schedule.Recorded.Sub(v.Now) > clockSlack; !isAhead",
+		To:      "isAhead := false; !isAhead",
+		Package: schedulePlan, Test: "TestAClockThatRanADayAheadLeavesNoRunOut",
+	},
+	{
+		Name: "a schedule that was created while the clock ran ahead waits for that time", Peer: "",
+		File:    "controllers/schedule/plan/observation.go",
+		From:    "if created.Sub(o.Now) > clockSlack {",
+		To:      "if false {",
+		Package: schedulePlan, Test: "TestAScheduleThatWasCreatedWhileTheClockRanAheadWaitsForNothing",
+	},
+	{
 		Name: "what an EtcdRestore waits to restore is pruned", Peer: "",
 		File:    "controllers/schedule/lookheld.go",
 		From:    "if lives.cameOf(observe.RequestID(restore)) {",

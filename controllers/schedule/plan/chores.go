@@ -18,13 +18,24 @@ func (v view) chores() []Change {
 		return nil
 	}
 	var changes []Change
-	for _, rule := range []func(view) Change{deletePruned, recordPrune, recordTest, endTask, deleteFailed, beginPrune,
-		beginTest} {
+	for _, rule := range []func(view) Change{markAhead, deletePruned, recordPrune, recordTest, endTask, deleteFailed,
+		beginPrune, beginTest} {
 		if change := rule(v); change != nil {
 			changes = append(changes, change)
 		}
 	}
 	return changes
+}
+
+// markAhead marks a run whose time is still to come: it was made while the clock ran ahead. Once its time has come
+// nothing else tells it from the run of that time, which would be left out.
+func markAhead(v view) Change {
+	for _, run := range v.Runs {
+		if at, ok := v.timeOf(run); ok && !run.Ahead && !run.Deleting && at.Sub(v.Now) > clockSlack {
+			return MarkAhead{Run: run, At: at}
+		}
+	}
+	return nil
 }
 
 // unrecorded is the newest Job of a chore that ended and is not recorded; nil when there is none. One of the future
@@ -183,7 +194,7 @@ func (v view) testDue() time.Time {
 
 // testBase is the last time of a test restore that was considered.
 func (v view) testBase() time.Time {
-	base := v.Schedule.Created.UTC().Truncate(time.Minute)
+	base := v.created()
 	if at := v.Tested.At; at.After(base) && !at.After(v.Now) {
 		return at
 	}

@@ -49,6 +49,10 @@ func (l *life) chores(d Decision) (decided Decision, isDone bool) {
 		}
 		l.told = append(l.told, Made(change)...)
 		switch change := change.(type) {
+		case MarkAhead:
+			for i := range l.o.Runs {
+				l.o.Runs[i].Ahead = l.o.Runs[i].Ahead || l.o.Runs[i].Name == change.Run.Name
+			}
 		case DeleteRuns:
 			l.remove(change.Runs)
 		case BeginPrune:

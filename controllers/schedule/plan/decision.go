@@ -43,6 +43,12 @@ type RecordRun struct {
 	LeftOut bool
 }
 
+// MarkAhead writes on the EtcdBackup of a run that it was made ahead of its time.
+type MarkAhead struct {
+	Run Run
+	At  time.Time
+}
+
 // DeleteRuns deletes EtcdBackups of runs.
 type DeleteRuns struct{ Runs []Run }
 
@@ -71,6 +77,7 @@ type RecordChore struct {
 
 func (CreateRun) change()   {}
 func (RecordRun) change()   {}
+func (MarkAhead) change()   {}
 func (DeleteRuns) change()  {}
 func (BeginPrune) change()  {}
 func (BeginTest) change()   {}

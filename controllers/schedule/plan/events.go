@@ -20,6 +20,11 @@ func Made(change Change) []words.Event {
 					words.Format(change.At))})
 		}
 		return events
+	case MarkAhead:
+		return []words.Event{{Warning: true, Reason: EventAhead, Action: "Schedule", Note: fmt.Sprintf(
+			"The EtcdBackup %s was made for %s, which is still to come: the API server's clock ran ahead. The backup "+
+				"stays, and the run of that time is made as well. Check the clocks of the control plane.",
+			change.Run.Name, words.Format(change.At))}}
 	case RecordChore:
 		return []words.Event{made(change)}
 	case RecordRun:

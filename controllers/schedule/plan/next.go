@@ -102,15 +102,17 @@ func ofAnotherOperator(v view) *Decision {
 	return &Decision{Ignored: true, Recheck: otherOperator}
 }
 
-// recordRun comes before anything else is begun: a run whose EtcdBackup was deleted is not made again.
+// recordRun comes before anything else is begun: a run whose EtcdBackup was deleted is not made again. A record of the
+// future is put right while it can be told, since the run of its time would be left out.
 func recordRun(v view) *Decision {
-	if latest := v.latest(); latest.After(v.recorded()) {
-		return &Decision{
-			Ready: true, Reason: ReasonCreating, Message: "The EtcdBackup of this run was created.", Next: v.next,
-			Change: RecordRun{At: latest}, Recheck: afterChange,
-		}
+	latest := v.latest()
+	if isAhead := v.Schedule.Recorded.Sub(v.Now) > clockSlack; !isAhead && !latest.After(v.recorded()) {
+		return nil
 	}
-	return nil
+	return &Decision{
+		Ready: true, Reason: ReasonCreating, Message: "The EtcdBackup of this run was created.", Next: v.next,
+		Change: RecordRun{At: latest}, Recheck: afterChange,
+	}
 }
 
 func suspended(v view) *Decision {
@@ -180,7 +182,7 @@ func createRun(v view) *Decision {
 	if v.due.IsZero() {
 		return nil
 	}
-	name := RunName(v.Schedule.Name, v.due)
+	name := v.nameFor(v.due)
 	return &Decision{
 		Ready: true, Reason: ReasonCreating, Message: fmt.Sprintf("The EtcdBackup %s is created.", name), Next: v.next,
 		Change: CreateRun{Name: name, At: v.due, Missed: v.clock.missed(v.base, v.Now)}, Recheck: afterChange,

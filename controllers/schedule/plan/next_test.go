@@ -350,3 +350,42 @@ func TestWhateverHappensNoRunIsMadeTwiceOrBesideAnotherAndTheNewestIsMadeUpFor(t
 		})
 	}
 }
+
+// A clock that ran a day ahead is put right.
+func TestAClockThatRanADayAheadLeavesNoRunOut(t *testing.T) {
+	for name, row := range map[string]struct {
+		from, wrong string
+		want        []string
+	}{
+		"after the run of the day": {"2026-02-28T12:00:00Z", "2026-03-02T04:00:00Z",
+			[]string{"20260302-0300", "20260301-0300", "20260302b0300", "20260303-0300"}},
+		"before it": {"2026-02-27T12:00:00Z", "2026-03-01T04:00:00Z",
+			[]string{"20260228-0300", "20260301-0300", "20260301b0300", "20260302-0300", "20260303-0300"}},
+		"in a new schedule": {"2026-02-28T03:30:00Z", "2026-03-01T03:40:00Z",
+			[]string{"20260301-0300", "20260301b0300", "20260302-0300", "20260303-0300"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLife(t, "0 3 * * *", row.from)
+			l.pass()
+			if name == "before it" {
+				l.until("2026-02-28T12:00:00Z")
+			}
+			l.o.Now = at(t, row.wrong)
+			l.until(l.o.Now.Add(time.Hour).Format(time.RFC3339))
+			l.o.Now = l.o.Now.Add(-24 * time.Hour)
+			l.until("2026-03-03T12:00:00Z")
+			l.is(row.want...)
+		})
+	}
+}
+
+func TestAScheduleThatWasCreatedWhileTheClockRanAheadWaitsForNothing(t *testing.T) {
+	for _, expression := range []string{"0 3 * * *", "@every 24h"} {
+		l := newLife(t, expression, "2026-03-01T00:00:00Z")
+		l.o.Schedule.Created = at(t, "2026-03-09T12:00:00Z")
+		l.until("2026-03-03T12:00:00Z")
+		if len(l.order) < 3 {
+			t.Errorf("%s: runs are %q", expression, l.order)
+		}
+	}
+}

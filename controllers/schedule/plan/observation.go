@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -54,6 +55,7 @@ type Run struct {
 	VerifiedAt  time.Time
 	Point       Point // where a complete one lies, and what it holds
 	SameStore   bool  // it lies where the schedule's backups go now
+	Ahead       bool  // it was made while the clock ran ahead, for a time that had not come
 	Deleting    bool
 	UID         types.UID
 }
@@ -71,9 +73,27 @@ const (
 // nameLayout is the time in a run's name, in UTC: runs are whole minutes.
 const nameLayout = "20060102-1504"
 
+// clockSlack is how far clocks of API servers may differ before one counts as wrong.
+const clockSlack = 5 * time.Minute
+
 // RunName is the name of the EtcdBackup of a time.
 func RunName(schedule string, at time.Time) string {
 	return schedule + "-" + at.UTC().Format(nameLayout)
+}
+
+// nameFor is the name for the run of a time. Where one that was made ahead of that time has it, a letter takes the
+// place of the dash in the time, from b on: the name grows no longer.
+func (o Observation) nameFor(at time.Time) string {
+	name := RunName(o.Schedule.Name, at)
+	dash := len(name) - len("-1504")
+	for letter := 'b'; letter <= 'z' && o.hasRun(name); letter++ {
+		name = name[:dash] + string(letter) + name[dash+1:]
+	}
+	return name
+}
+
+func (o Observation) hasRun(name string) bool {
+	return slices.ContainsFunc(o.Runs, func(run Run) bool { return run.Name == name })
 }
 
 // timeOf is the time that a run was made for. An EtcdBackup of another name has the label from another source.
@@ -83,6 +103,9 @@ func timeIn(run, schedule string) (time.Time, bool) {
 	text, ok := strings.CutPrefix(run, schedule+"-")
 	if !ok {
 		return time.Time{}, false
+	}
+	if dash := len("20060102"); len(text) == len(nameLayout) && text[dash] >= 'b' && text[dash] <= 'z' {
+		text = text[:dash] + "-" + text[dash+1:]
 	}
 	at, err := time.Parse(nameLayout, text)
 	return at, err == nil
@@ -97,14 +120,15 @@ func Of(backup, label string) string {
 }
 
 // newest is the newest of the runs that fit, by the time that each was made for; nil when there is none. One of the
-// future is not believed, since clocks can be wrong.
+// future is not believed, since clocks can be wrong, and neither is one that was made ahead of its time.
 func (o Observation) newest(fits func(Run) bool) *Run {
 	var (
 		newest *Run
 		latest time.Time
 	)
 	for i, run := range o.Runs {
-		if at, ok := o.timeOf(run); ok && fits(run) && !at.After(o.Now) && (newest == nil || at.After(latest)) {
+		if at, ok := o.timeOf(run); ok && !run.Ahead && fits(run) && !at.After(o.Now) &&
+			(newest == nil || at.After(latest)) {
 			newest, latest = &o.Runs[i], at
 		}
 	}
@@ -119,10 +143,20 @@ func (o Observation) latest() (at time.Time) {
 	return at
 }
 
+// created is since when there is something to do. A creation that is still to come was written by a clock that ran
+// ahead: nothing waits for it, and what the last day named is made up for.
+func (o Observation) created() time.Time {
+	created := o.Schedule.Created
+	if created.Sub(o.Now) > clockSlack {
+		created = o.Now.Add(-24 * time.Hour)
+	}
+	return created.UTC().Truncate(time.Minute)
+}
+
 // considered is the last time for which a run was begun or left out; before the first one, when the schedule was
 // created.
 func (o Observation) considered() time.Time {
-	considered := o.Schedule.Created.UTC().Truncate(time.Minute)
+	considered := o.created()
 	for _, t := range []time.Time{o.latest(), o.recorded()} {
 		if t.After(considered) {
 			considered = t

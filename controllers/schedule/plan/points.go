@@ -123,7 +123,7 @@ func ProofExpectedBy(o Observation) time.Time {
 	if o.Schedule.TestExpression == "" || o.expectsNothing() {
 		return time.Time{}
 	}
-	due := o.Schedule.Created.Truncate(time.Minute)
+	due := o.created()
 	if o.Tested.For.After(due) && !o.Tested.For.After(o.Now) {
 		due = o.Tested.For
 	}

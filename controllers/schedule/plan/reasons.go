@@ -37,6 +37,7 @@ const (
 	EventMadeUp  = "RunsMissed"
 	EventLeftOut = "RunLeftOut"
 	EventHeldUp  = "ScheduleHeldUp"
+	EventAhead   = "ClockRanAhead"
 
 	EventPruned       = "BackupsRemoved"
 	EventNotPruned    = "RetentionFailed"

@@ -100,7 +100,7 @@ func ExpectedBy(o Observation, status v1alpha1.EtcdBackupScheduleStatus) time.Ti
 	if o.expectsNothing() {
 		return time.Time{}
 	}
-	from := o.Schedule.Created.Truncate(time.Minute)
+	from := o.created()
 	if last := o.past(status.LastSuccessfulTime); last != nil {
 		from = last.Time
 	}
