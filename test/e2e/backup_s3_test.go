@@ -34,6 +34,21 @@ var _ = Describe("A backup to S3", Label("backup", "s3"), func() {
 			traffic.Finish(ctx)
 		})
 
+		It("is verified in a bucket that takes no upload without a sum of its bytes, on "+string(kind), perStory, func(ctx context.Context) {
+			proxy := kube.S3Server(kind).Proxy(GinkgoTB())
+			refused := proxy.Inject(s3server.WantSum())
+			cluster.Fill(ctx, "large", 300) // several parts
+			backup := story.Backup(ctx, "locked", cluster.Name, story.ToS3(ctx, proxy.Access))
+			status := backup.Await(ctx, v1alpha1.BackupVerified)
+			Expect(refused.Count()).To(BeZero())
+			operations := map[s3server.Operation]int{}
+			for _, r := range proxy.Requests() {
+				operations[r.Operation]++
+			}
+			Expect(operations[s3server.UploadPart]).To(BeNumerically(">", 1), "%d bytes, %v", status.SizeBytes, operations)
+			Expect(operations[s3server.PutObject]).To(BeNumerically(">", 0), "the manifest: %v", operations)
+		})
+
 		It("says that the store refuses it, and keeps the secret, on "+string(kind), perStory, func(ctx context.Context) {
 			server := kube.S3Server(kind)
 			wrong := server.Access

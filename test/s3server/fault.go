@@ -19,6 +19,7 @@ import (
 type Fault struct {
 	name  string
 	on    []Operation
+	only  func(Request) bool // nil: any
 	after int
 	times int
 
@@ -85,6 +86,14 @@ func Refuse(status int, code string) Fault {
 		drain(r)
 		writeError(w, status, code, r.Method)
 	}}
+}
+
+// WantSum refuses what is uploaded without a sum of its bytes, as a bucket with Object Lock does: it takes Content-MD5, or
+// a checksum of S3's (docs.aws.amazon.com/AmazonS3, Object Lock considerations).
+func WantSum() Fault {
+	f := Refuse(http.StatusBadRequest, "InvalidRequest").On(PutObject, UploadPart)
+	f.name, f.only = "want a sum", func(r Request) bool { return !r.Summed }
+	return f
 }
 
 // Throttle answers as S3 does when there are too many requests.

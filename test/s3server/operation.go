@@ -30,12 +30,23 @@ type Request struct {
 	Key string
 	// Signed says that it carries a signature, which only the server it is meant for should see.
 	Signed bool
+	// Summed says that it carries a sum of what it uploads.
+	Summed bool
 }
 
 func parseRequest(r *http.Request) Request {
 	_, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	signed := r.Header.Get("Authorization") != "" || r.URL.Query().Has("X-Amz-Signature")
-	return Request{Operation: operationOf(r, key), Key: key, Signed: signed}
+	return Request{Operation: operationOf(r, key), Key: key, Signed: signed, Summed: isSummed(r.Header)}
+}
+
+func isSummed(header http.Header) bool {
+	for name := range header {
+		if name == "Content-Md5" || strings.HasPrefix(name, "X-Amz-Checksum-") {
+			return true
+		}
+	}
+	return false
 }
 
 // operationOf knows them as S3 does: by the method, whether there is a key, and one word of the query.

@@ -167,6 +167,9 @@ func (i *Injected) takes(r Request) bool {
 	if len(f.on) > 0 && !slices.Contains(f.on, r.Operation) {
 		return false
 	}
+	if f.only != nil && !f.only(r) {
+		return false
+	}
 	if i.passed < f.after {
 		i.passed++
 		return false
