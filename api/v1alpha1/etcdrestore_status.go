@@ -146,7 +146,8 @@ type MemberEvidence struct {
 	// MemberID is etcd's ID of the member, in hex.
 	// +optional
 	MemberID string `json:"memberID,omitempty"`
-	// State is `Answers`, `Silent` (it stopped answering) or `Lost`.
+	// State is `Answers`, `Silent` (it stopped answering), `Lost`, or `PutBack` (its
+	// own data is lost, and another volume was put in its place).
 	State string `json:"state"`
 	// Why says why it does not answer, or why its data is lost.
 	// +optional

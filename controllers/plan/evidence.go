@@ -31,6 +31,7 @@ const (
 	MemberAnswers MemberState = "Answers" // its process said so in this very observation
 	MemberSilent  MemberState = "Silent"  // its data is there as far as anything says, and nobody answers for it
 	MemberLost    MemberState = "Lost"    // its data is certainly lost
+	MemberPutBack MemberState = "PutBack" // its own is lost, and a backup tool put a copy in its place
 )
 
 // MemberEvidence is what is left of one member.
@@ -44,6 +45,9 @@ type MemberEvidence struct {
 	Applied   uint64    // the same; to be shown, and never to be decided by
 	Since     time.Time // when its Pod's readiness last changed; zero without a Pod
 }
+
+// isLost reports that the member lost what it promised its peers.
+func (m MemberEvidence) isLost() bool { return m.State == MemberLost || m.State == MemberPutBack }
 
 // Evidence is what a person who gives up data must have seen.
 type Evidence struct {
@@ -112,9 +116,11 @@ func (e Evidence) digest(day int64) string {
 			members = append(members, "member "+m.ID.String())
 			continue
 		}
-		isLost := m.State == MemberLost
-		members = append(members, fmt.Sprintf("member %s lost %t volume %s", m.Name, isLost,
-			map[bool]string{false: m.VolumeUID}[isLost]))
+		volume := m.VolumeUID
+		if m.State == MemberLost {
+			volume = ""
+		}
+		members = append(members, fmt.Sprintf("member %s lost %t volume %s", m.Name, m.isLost(), volume))
 	}
 	slices.Sort(members)
 	sum := sha256.Sum256([]byte(strings.Join(append(lines, members...), "\n")))
@@ -164,6 +170,8 @@ func evidenceOf(o judge.View, r facts.Replica) MemberEvidence {
 		m.VolumeUID = r.Volume.UID
 	}
 	switch j := o.Judge(r); {
+	case r.IsPutBack():
+		m.State, m.Why = MemberPutBack, j.Says
 	case j.IsLost():
 		m.State, m.Why = MemberLost, j.Says
 	case r.Answer != nil:

@@ -65,6 +65,17 @@ func TestWhoHoldsTheDataOfAnotherClusterIsNoSurvivorAndNoQuorum(t *testing.T) {
 	}
 }
 
+func TestAVolumeThatWasPutBackIsEvidenceOfItself(t *testing.T) {
+	e := EvidenceOf(putBackWorld().Observation)
+	if e.Quorum != QuorumLost || len(e.Members) != 3 || e.Members[0].State != MemberPutBack || e.Members[0].Why == "" {
+		t.Fatalf("%+v", e)
+	}
+	other := putBackWorld().edit2(0, func(r *facts.Replica) { r.Volume.UID = "put back once more" })
+	if EvidenceOf(other.Observation).Accepts(e.Digest) {
+		t.Error("an approval is good for another copy than its approver saw")
+	}
+}
+
 func TestFirstMembersThatLeftNoTraceAreNamedAndProveNothing(t *testing.T) {
 	o := plain(settledWorld(3)).blind().edit(1, noData).edit(2, noData)
 	for i := range o.Current.Members {

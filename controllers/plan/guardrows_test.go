@@ -145,8 +145,6 @@ func guardedReturns() []guardRow {
 			retaining(unborn(3), func(r *facts.Retained) { r.Owner = "u-other" })),
 		row("data of which a newer release wrote a record", cannot,
 			retaining(unborn(3), func(r *facts.Retained) { r.TooNew = "a newer release wrote it" })),
-		row("data on a copy of the volume that its member lived on", cannot,
-			retaining(unborn(3), func(r *facts.Retained) { r.Record.VolumeUID = "another" })),
 		row("data of which no volume says whose it is", isMixed, retaining(unborn(3), anonymous)),
 	}
 }

@@ -210,6 +210,15 @@ func lostWorld() scene {
 	return o
 }
 
+// putBackWorld has lost all it had, and a backup tool put the volumes of all members back.
+func putBackWorld() scene {
+	o := settledWorld(3)
+	for i := range 3 {
+		o = o.edit(i, noPod).edit(i, copiedClaim)
+	}
+	return o.blind()
+}
+
 // inPlace are restores in place.
 func inPlace() []row {
 	three := settledWorld(3)

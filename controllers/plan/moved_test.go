@@ -159,7 +159,19 @@ func retainingFormer() scene {
 func losses() []row {
 	lost := lostWorld()
 	all := settledWorld(3).edit(0, noData).edit(1, noData).edit(2, noData).blind()
+	back := putBackWorld()
 	return []row{
+		{"on volumes that were put back nothing starts", back, Refuse, "quorum-lost", facts.ReasonQuorumLost, "",
+			"demo-0"},
+		{"one of them may be begun with", requesting(back, ofDemo0), Act, "restore-begin", facts.ReasonInPlace,
+			"BeginNext", "demo-3"},
+		{"it is read as it is, and not started", reading(back), Act, "restore-prepare", facts.ReasonInPlace,
+			"MarkFlushed", "put back"},
+		{"the next member gets what is on it", reading(back.edit2(0, flushed)), Act, "restore-prepare",
+			facts.ReasonInPlace, "PrepareNext", "next 1 members"},
+		{"volumes that were put back are taken over from an earlier cluster",
+			retaining(unborn(3), func(r *facts.Retained) { r.Record.VolumeUID = "another" }), Act, "retained-data",
+			facts.ReasonResume, "AdoptData", "demo-2"},
 		{"without a quorum nothing is rebuilt by itself", lost, Refuse, "quorum-lost", facts.ReasonQuorumLost, "",
 			"demo-1"},
 		{"nor on an approval of what was there before",

@@ -48,11 +48,7 @@ func whyNotResume(o judge.View) string {
 	if newer := facts.Filter(volumes, func(v facts.Retained) bool { return v.TooNew != "" }); len(newer) > 0 {
 		return fmt.Sprintf("%s: %s; upgrade the operator to the newer release", newer[0], newer[0].TooNew)
 	}
-	isCopy := func(v facts.Retained) bool { return !v.Record.IsOn(v.UID, v.Backing) }
-	switch copies := facts.Filter(volumes, isCopy); {
-	case len(copies) > 0:
-		return fmt.Sprintf("%s is a copy of the volume that its member lived on, which may be older than what the "+
-			"members agreed on; restore a backup instead", copies[0])
+	switch {
 	case differ(o.Retained, func(r facts.Retained) string { return r.Owner }):
 		return "it is of more than one earlier cluster"
 	case o.Desired.Ephemeral && len(volumes) > 0:

@@ -27,6 +27,10 @@ func flushSurvivor(o judge.View) *proposal {
 		return refuse(facts.ReasonRestoreHeld, "%s runs and has served since it started, and does not answer. Let "+
 			"the operator reach it; or, if that cannot be, delete its Pod: it is then started once more, and read on "+
 			"its volume.", r.Name).byHuman()
+	case r.IsPutBack():
+		return act(changes.MarkFlushed{Incarnation: o.Birth.Next.Incarnation, Volume: r.VolumeRef()},
+			facts.ReasonInPlace, "%s is not started, as its volume was put back by other means. It is read as it is.",
+			r.Name)
 	case o.HasFlushed(r):
 		return act(changes.MarkFlushed{Incarnation: o.Birth.Next.Incarnation, Volume: r.VolumeRef()},
 			facts.ReasonInPlace, "%s has run long enough to write out all that it had; that is written on its volume.",
@@ -89,6 +93,8 @@ func whyNotSurvivor(o judge.View, r facts.Replica) string {
 	case r.Incarnation() != o.Birth.Incarnation || record.ClusterID != o.Birth.ClusterID:
 		return fmt.Sprintf("%s holds the data of cluster %s (incarnation %s), and this is %s (incarnation %s)", r.Name,
 			record.ClusterID, r.Incarnation(), o.Birth.ClusterID, o.Birth.Incarnation)
+	case r.IsPutBack():
+		return ""
 	case o.Judge(r).IsLost():
 		return fmt.Sprintf("the data of %s is lost: %s", r.Name, o.Judge(r).Says)
 	case r.Answer != nil && !record.IsOf(r.Answer.ClusterID, r.Answer.ID):

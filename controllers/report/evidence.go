@@ -118,7 +118,7 @@ func (in Input) losses(e plan.Evidence, status *v1alpha1.EvidenceStatus) string 
 	}
 	var lost []string
 	for _, m := range e.Members {
-		if m.State == plan.MemberLost {
+		if m.Why != "" {
 			lost = append(lost, fmt.Sprintf("%s (%s)", m.Name, m.Why))
 		}
 	}
@@ -153,19 +153,30 @@ func lossToSurvivor(e plan.Evidence) string {
 		"the last moments, if it had kept up.", m.Name, m.Revision)
 }
 
-// unheardSurvivors are members whose data is there. How much it is, is unknown before one of them was started.
+// unheardSurvivors are members whose data is there. How much it is, is unknown before one of them was started. Where
+// there is none, a backup tool may have put volumes back.
 func unheardSurvivors(e plan.Evidence) string {
-	var unheard []string
+	if unheard := inState(e, plan.MemberSilent); unheard != "" {
+		return fmt.Sprintf("No member answers. source.survivor may name one that stopped answering (%s): it is "+
+			"started without the others, stopped, and its volume is read.", unheard)
+	}
+	if copies := inState(e, plan.MemberPutBack); copies != "" {
+		return fmt.Sprintf("No member still holds its own data. source.survivor may name one whose volume was put "+
+			"back (%s): it is read as it is. What was written after that copy was made is lost, and nothing says "+
+			"when that was.", copies)
+	}
+	return "No member still holds the data, so source.survivor has no member to begin with."
+}
+
+// inState are the names of the members in a state.
+func inState(e plan.Evidence, state plan.MemberState) string {
+	var names []string
 	for _, m := range e.Members {
-		if m.State == plan.MemberSilent {
-			unheard = append(unheard, m.Name)
+		if m.State == state {
+			names = append(names, m.Name)
 		}
 	}
-	if len(unheard) == 0 {
-		return "No member still holds the data, so source.survivor has no member to begin with."
-	}
-	return fmt.Sprintf("No member answers. source.survivor may name one that stopped answering (%s): it is started "+
-		"without the others, stopped, and its volume is read.", strings.Join(unheard, ", "))
+	return strings.Join(names, ", ")
 }
 
 func (in Input) lossToBackup(e plan.Evidence, status *v1alpha1.EvidenceStatus) string {

@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
@@ -77,6 +79,45 @@ var _ = Describe("A cluster that is deleted and restored by a backup tool, under
 			Expect(kube.Client.Delete(ctx, &corev1.Secret{ObjectMeta: meta(story.Namespace, name)})).To(Succeed(), name)
 		}
 		expectResumed(ctx, cluster, was)
+	})
+})
+
+var _ = Describe("A cluster whose volumes a backup tool put back as new disks", Label("restore", "data"), func() {
+	BeforeEach(func() { kube.NeedLocalkube() })
+	ownNamespace()
+
+	It("starts nothing on them, and begins anew with the one that an EtcdRestore names", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "saved", 3)
+		cluster.AwaitReady(ctx, 3)
+		cluster.Fill(ctx, "kept", savedKeys)
+		cluster.AwaitEqualHashes(ctx)
+		members := []string{cluster.Member(0), cluster.Member(1), cluster.Member(2)}
+		copies := cluster.CopyVolumes(ctx, members...)
+		saved := cluster.Save(ctx, corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
+		claims, object := saved[:len(saved)-1], saved[len(saved)-1:]
+		cluster.Fill(ctx, "lost", lostKeys) // after the copies were made
+		deleteCluster(ctx, cluster)
+		for _, member := range members {
+			Expect(kube.Client.Delete(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: meta(story.Namespace, member)})).To(Succeed())
+		}
+		Eventually(ctx, func() map[string]types.UID { return volumes(ctx, cluster) }).Should(BeEmpty())
+
+		cluster.PutBack(ctx, claims, copies)
+		kube.Restore(ctx, object)
+		cluster.AwaitStalled(ctx, facts.ReasonQuorumLost)
+		evidence := cluster.Evidence(ctx)
+		for _, m := range evidence.Members {
+			Expect(m.State).To(Equal(string(plan.MemberPutBack)), m.Name)
+		}
+		Expect(evidence.Message).To(ContainSubstring("is read as it is"))
+		Consistently(ctx, func() ([]corev1.Pod, error) { return cluster.Pods(ctx) }).WithTimeout(watching).Should(BeEmpty())
+
+		restore := cluster.RestoreTo(ctx, "rebuilt", fromSurvivor(members[1]))
+		restore.Approve(ctx)
+		restore.Complete(ctx)
+		cluster.AwaitReady(ctx, 3)
+		Expect([]int{cluster.Filled(ctx, "kept"), cluster.Filled(ctx, "lost")}).To(Equal([]int{savedKeys, 0}))
+		cluster.Write(ctx).Finish(ctx)
 	})
 })
 

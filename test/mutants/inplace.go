@@ -316,4 +316,14 @@ var inPlace = []mutant{
 		To:      "return rejectedBy(exceeded[:0], \"rehearsing the start of the next members\")",
 		Package: applyPackage, Test: "TestAClusterDoesNotMoveToMembersOfWhichOnlySomeWouldFit",
 	},
+	{
+		Name: "a volume that was put back is started on to be read",
+		File: "controllers/plan/facts/incarnation.go", From: "if !r.IsRecorded() || !r.IsOnOwnVolume() ||",
+		To: "if !r.IsRecorded() ||", Package: planPackage, Test: row("on volumes that were put back nothing starts"),
+	},
+	{
+		Name: "an approval is good for another copy than its approver saw",
+		File: "controllers/plan/evidence.go", From: "if m.State == MemberLost {\n\t\t\tvolume",
+		To: "if m.isLost() {\n\t\t\tvolume", Package: planPackage, Test: "TestAVolumeThatWasPutBackIsEvidenceOfItself",
+	},
 }

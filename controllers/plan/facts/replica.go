@@ -25,6 +25,12 @@ func (r Replica) IsUp() bool { return r.Pod != nil && !r.Pod.Terminating }
 // isCopy reports a volume in the place of the one that the member lived on, which no process runs on.
 func (r Replica) isCopy() bool { return r.IsRecorded() && !r.IsOnOwnVolume() && !r.IsRunning() }
 
+// IsPutBack reports a volume that a backup tool put in the place of the member's own, and that can be read. The member
+// promised its peers what may be missing there, so nothing starts on it; a person may begin anew with it.
+func (r Replica) IsPutBack() bool {
+	return r.Volume != nil && r.Pod == nil && r.isCopy() && r.Volume.isUsable()
+}
+
 // IsThere reports a volume that a member can live on, or still lives on.
 func (v *Volume) IsThere(isUnused bool) bool {
 	return v.Phase != VolumeLost && v.Stranded == "" && !(v.Terminating && isUnused)

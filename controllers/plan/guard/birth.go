@@ -113,11 +113,11 @@ func guardAdopt(o facts.View, c changes.AdoptData) string {
 
 // isUsable reports a volume that its member can start on as the spec asks.
 func isUsable(r facts.Retained, d facts.Desired) bool {
-	return r.TooNew == "" && r.TLS == d.TLS && !d.Ephemeral && r.Record.IsOn(r.UID, r.Backing)
+	return r.TooNew == "" && r.TLS == d.TLS && !d.Ephemeral
 }
 
-// guardMixed lets data be resumed only where all of it is one incarnation of one cluster, on the volumes that it was
-// written on.
+// guardMixed lets data be resumed only where all of it is one incarnation of one cluster. No member starts on a volume
+// that it was not written on.
 func guardMixed(o facts.View) string {
 	type origin struct {
 		cluster     etcdutil.ID

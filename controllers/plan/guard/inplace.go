@@ -241,11 +241,12 @@ func isReadyFor(v *facts.Volume, l record.Next) bool {
 	return v.Incarnation == l.Incarnation && (l.Origin.IsZero() || v.Restored == l.Incarnation)
 }
 
-// guardFlushed believes only of a process that runs without the others that it wrote out all that it had.
+// guardFlushed believes only of a process that runs without the others that it wrote out all that it had. Nothing ever
+// ran on a volume that was put back.
 func guardFlushed(o facts.View, c changes.MarkFlushed) string {
 	r := o.Find(c.Volume.Name)
 	if !o.IsPreparing() || c.Incarnation != o.Birth.Next.Incarnation || r.Name != o.Birth.Next.Survivor ||
-		!r.HasVolume(c.Volume) || !o.IsQuorumGone() || !o.HasFlushed(r) {
+		!r.HasVolume(c.Volume) || !o.IsQuorumGone() || !o.HasFlushed(r) && !r.IsPutBack() {
 		return fmt.Sprintf("%s is not known to have run alone for long enough.", c.Volume.Name)
 	}
 	return ""
@@ -270,6 +271,8 @@ func guardSurvivorData(o facts.Incarnation, r facts.Replica) string {
 	switch m := r.Record(); {
 	case m.IsZero() || r.Incarnation() != o.Birth.Incarnation || m.ClusterID != o.Birth.ClusterID:
 		return fmt.Sprintf("%s is not recorded as a member of this cluster.", r.Name)
+	case r.IsPutBack():
+		return ""
 	case o.IsGone(r) || r.Answer != nil && !m.IsOf(r.Answer.ClusterID, r.Answer.ID):
 		return fmt.Sprintf("the data of %s is lost, or is another's.", r.Name)
 	case r.Answer == nil && (!o.MayRestart(r) || r.Pod != nil && r.CannotRun()):

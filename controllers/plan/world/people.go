@@ -36,7 +36,7 @@ func (w *World) AskAsNeeded() {
 		return
 	}
 	for _, m := range e.Members {
-		if m.State == plan.MemberAnswers || m.State == plan.MemberSilent &&
+		if m.State == plan.MemberAnswers || (m.State == plan.MemberSilent || m.State == plan.MemberPutBack) &&
 			w.chance(3, "is the survivor", m.Name) > 0 {
 			w.Ask(record.SourceSurvivor, m.Name, true)
 			return
