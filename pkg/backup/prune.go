@@ -84,6 +84,9 @@ func (p *pruning) run(ctx context.Context) (Pruned, error) {
 	if err != nil {
 		return Pruned{}, err
 	}
+	if err := p.askForManifests(ctx, directories); err != nil {
+		return Pruned{}, err
+	}
 	backups, notRead, err := p.read(ctx, directories)
 	if err != nil {
 		return Pruned{}, err
@@ -139,6 +142,29 @@ func (p *pruning) list(ctx context.Context) (map[string][]store.Object, error) {
 	})
 	return directories, err
 }
+
+// askForManifests asks by name for the manifest of each snapshot that would be a leftover: a list can leave out what is
+// there. One that is found makes a backup like any other.
+func (p *pruning) askForManifests(ctx context.Context, directories map[string][]store.Object) error {
+	for directory, objects := range directories {
+		snapshot := named(objects, snapshotObject)
+		if snapshot == nil || named(objects, manifestObject) != nil || !p.isOld(*snapshot) {
+			continue
+		}
+		p.moved()
+		manifest, err := p.Bucket.Stat(ctx, ManifestKey(snapshot.Key))
+		switch {
+		case err == nil:
+			directories[directory] = append(objects, manifest)
+		case !errors.Is(err, store.ErrNotFound):
+			return err
+		}
+	}
+	return nil
+}
+
+// isOld says that an object is older than any write takes.
+func (p *pruning) isOld(object store.Object) bool { return p.Now.Sub(object.ModTime) > leftoverAge }
 
 func named(objects []store.Object, name string) *store.Object {
 	for i := range objects {
@@ -198,7 +224,7 @@ func (p *pruning) leftovers(directories map[string][]store.Object) []string {
 		isBackup := named(objects, manifestObject) != nil
 		for _, object := range objects {
 			isStray := strayName.MatchString(path.Base(object.Key))
-			if (isStray || !isBackup) && p.Now.Sub(object.ModTime) > leftoverAge {
+			if (isStray || !isBackup) && p.isOld(object) {
 				keys = append(keys, object.Key)
 			}
 		}

@@ -244,6 +244,48 @@ func TestOnlyOldObjectsOfNoBackupAreLeftovers(t *testing.T) {
 	})
 }
 
+// A list that leaves an object out says nothing of it.
+func TestABackupWhoseManifestAListLeavesOutStaysABackup(t *testing.T) {
+	s3server.Each(t, s3server.Options{}, func(t *testing.T, s *s3server.Server) {
+		direct, p := openS3(t, s.Access), s.Proxy(t)
+		old, newest := laid(t, direct, pruned, 2*day, 1), laid(t, direct, pruned, day, 2)
+		fault := p.Inject(s3server.OmitFromLists("-00000002/" + manifestObject))
+		got, err := prune(openS3(t, p.Access), Policy{KeepLast: 2}, time.Now().Add(2*leftoverAge))
+		must(t, err)
+		if got.Kept != 2 || got.Leftovers != 0 || got.Newest.Key != newest.Key {
+			t.Errorf("%+v", got)
+		}
+		if left := left(t, direct); !slices.Equal(left, keysOfAll(old, newest)) {
+			t.Errorf("the store has %v", left)
+		}
+		p.Inject(s3server.Refuse(http.StatusInternalServerError, "InternalError").On(s3server.HeadObject))
+		got, err = prune(openS3(t, p.Access), Policy{KeepLast: 1}, time.Now().Add(2*leftoverAge))
+		if err == nil || got.Removed != 0 || len(left(t, direct)) != 4 || fault.Count() == 0 {
+			t.Errorf("the store does not say whether it is there: %+v, %v after %d", got, err, fault.Count())
+		}
+	})
+}
+
+func TestTheStoreIsAskedForAManifestByItsNameBeforeItsSnapshotIsALeftover(t *testing.T) {
+	bucket, _ := volumeBucket(t)
+	backup, broken := laid(t, bucket, pruned, day, 1), manifestOf(t, bucket, pruned, day, 2)
+	must(t, bucket.WriteSmall(context.Background(), broken.Key, []byte("half")))
+	o := PruneOptions{Transfer: Transfer{Bucket: bucket}, Whose: pruned, Now: time.Now().Add(2 * leftoverAge)}
+	o.setDefaults()
+	ctx, pulse := o.start(context.Background(), time.Minute)
+	defer pulse.stop()
+	p := &pruning{PruneOptions: o, pulse: pulse}
+	directories, err := p.list(ctx)
+	must(t, err)
+	for directory, objects := range directories { // as some list has them
+		directories[directory] = slices.DeleteFunc(objects, func(o store.Object) bool { return isManifest(o.Key) })
+	}
+	must(t, p.askForManifests(ctx, directories))
+	if got := p.leftovers(directories); !slices.Equal(got, []string{broken.Key}) {
+		t.Errorf("of %s and %s the leftovers are %v", backup.Key, broken.Key, got)
+	}
+}
+
 func TestUploadsThatWereNeverEndedAreForgottenWhenTheyAreOld(t *testing.T) {
 	s := s3server.Start(t, s3server.Versitygw, s3server.Options{})
 	bucket, client := openS3(t, s.Access), s.Client()

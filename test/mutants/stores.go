@@ -73,9 +73,16 @@ var stores = []mutant{
 	{
 		Name: "a backup that is being made is taken for a leftover", Peer: "",
 		File:    "pkg/backup/prune.go",
-		From:    "p.Now.Sub(object.ModTime) > leftoverAge",
-		To:      "true",
+		From:    "return p.Now.Sub(object.ModTime) > leftoverAge",
+		To:      "return true",
 		Package: backupPackage, Test: "TestOnlyOldObjectsOfNoBackupAreLeftovers/volume",
+	},
+	{
+		Name: "a backup whose manifest a list leaves out is taken for a leftover", Peer: "",
+		File:    "pkg/backup/prune.go",
+		From:    "directories[directory] = append(objects, manifest)",
+		To:      "directories[directory] = append(objects, *snapshot)",
+		Package: backupPackage, Test: "TestTheStoreIsAskedForAManifestByItsNameBeforeItsSnapshotIsALeftover",
 	},
 	{
 		Name: "a snapshot is removed before the manifest that speaks of it", Peer: "",

@@ -259,6 +259,29 @@ func WrongETag() Fault {
 	}}
 }
 
+var listedObject = regexp.MustCompile(`(?s)<Contents>.*?</Contents>`)
+
+// OmitFromLists leaves the objects whose keys end so out of every list. Each is there when it is asked for by its name.
+func OmitFromLists(suffix string) Fault {
+	f := Fault{name: "omit from lists", answer: func(_ *play, r *http.Response) error {
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			return err
+		}
+		text = listedObject.ReplaceAllFunc(text, func(object []byte) []byte {
+			if bytes.Contains(object, []byte(suffix+"</Key>")) {
+				return nil
+			}
+			return object
+		})
+		r.Body = io.NopCloser(bytes.NewReader(text))
+		r.ContentLength = int64(len(text))
+		r.Header.Set("Content-Length", strconv.Itoa(len(text)))
+		return nil
+	}}
+	return f.On(ListObjects)
+}
+
 // WrongChecksum answers with the checksum of other data.
 func WrongChecksum() Fault {
 	return Fault{name: "wrong checksum", answer: func(_ *play, r *http.Response) error {

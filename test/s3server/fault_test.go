@@ -201,6 +201,13 @@ func TestAnAnswerMayLieInManyWays(t *testing.T) {
 		}
 		p.Heal()
 
+		p.Inject(OmitFromLists("a"))
+		left, err := p.Client().ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: &p.Bucket})
+		if err != nil || len(left.Contents) != 0 || mustGet(t, p.Access, "a") != "hello" {
+			t.Errorf("omitted: %v, %v", left, err)
+		}
+		p.Heal()
+
 		p.Inject(WrongETag())
 		out, err := tryPut(t, p.Access, "b", "hello")
 		if err != nil || *out.ETag != wrongETag {
