@@ -30,14 +30,20 @@ func TestABackupOfEveryReleaseComesBackEqual(t *testing.T) {
 				t.Parallel()
 				c := startCluster(t, version, 1, secure)
 				c.fill()
+				ctx := context.Background()
+				c.readers(ctx)
+				_, err := c.client.Grant(ctx, 3600)
+				must(t, err)
 				bucket, _ := volumeBucket(t)
 				o := c.options(bucket)
-				ctx := context.Background()
 				o.Verify = true
 				m, err := Take(ctx, o)
 				must(t, err)
 				if m.TotalKeys != c.keys() || m.CompactRevision == 0 || m.EtcdVersion != version || m.Member != "m0" {
 					t.Errorf("the manifest is %+v, and the cluster has %d keys", m, c.keys())
+				}
+				if b := m.BesideKeys; b == nil || b.Users != 1 || b.Roles != 1 || b.Leases != 1 {
+					t.Errorf("the manifest says that there are %s", b)
 				}
 				fetched, err := Fetch(ctx, FetchOptions{Transfer: Transfer{Bucket: bucket}, Scratch: o.Scratch})
 				must(t, err)

@@ -85,6 +85,9 @@ func (m Manifest) agrees(facts Facts) error {
 	case !slices.Equal(facts.Alarms, m.Alarms):
 		return fail(ReasonRestoreDiffers, "the database has the alarms %v, and the manifest says %v", facts.Alarms,
 			m.Alarms)
+	case m.BesideKeys != nil && facts.BesideKeys != *m.BesideKeys:
+		return fail(ReasonRestoreDiffers, "the database has %s, and the manifest says %s", facts.BesideKeys,
+			*m.BesideKeys)
 	}
 	return nil
 }

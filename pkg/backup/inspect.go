@@ -21,6 +21,7 @@ type Facts struct {
 	StorageVersion  string
 	AuthEnabled     bool
 	Alarms          []string // "NOSPACE 8e9e05c52164694d"
+	BesideKeys      BesideKeys
 
 	settled bool
 }
@@ -45,7 +46,11 @@ func inspect(dir *os.Root, name string) (Facts, error) {
 		if facts, err = readFacts(tx); err != nil {
 			return err
 		}
-		facts.TotalKeys, _, err = databaseOf(tx).census(facts.span())
+		d := databaseOf(tx)
+		if facts.BesideKeys, err = d.besideKeys(tx); err != nil {
+			return err
+		}
+		facts.TotalKeys, _, err = d.census(facts.span())
 		return err
 	})
 	return facts, err

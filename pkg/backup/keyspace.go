@@ -14,6 +14,9 @@ var (
 	bucketKey   = []byte("key")
 	bucketMeta  = []byte("meta")
 	bucketAuth  = []byte("auth")
+	bucketUsers = []byte("authUsers")
+	bucketRoles = []byte("authRoles")
+	bucketLease = []byte("lease")
 	bucketAlarm = []byte("alarm")
 
 	keyScheduledCompact = []byte("scheduledCompactRev")

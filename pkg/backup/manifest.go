@@ -53,6 +53,9 @@ type Manifest struct {
 	AuthEnabled bool     `json:"authEnabled"`
 	Alarms      []string `json:"alarms,omitempty"` // "NOSPACE 8e9e05c52164694d"
 
+	// BesideKeys is what the snapshot holds beside its keys; nil: the release that made it did not look.
+	BesideKeys *BesideKeys `json:"besideKeys,omitempty"`
+
 	StartedAt   time.Time `json:"startedAt"`
 	CompletedAt time.Time `json:"completedAt"`
 

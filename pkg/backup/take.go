@@ -209,7 +209,7 @@ func (t *taking) describe(sent streamed, facts Facts, online KeysHash) Manifest 
 		Member: t.member.Name, EtcdVersion: t.member.status.GetVersion(), StorageVersion: facts.StorageVersion,
 		Revision: facts.Revision, CompactRevision: facts.CompactRevision, TotalKeys: facts.TotalKeys,
 		SizeBytes: sent.size, SHA256: sent.sha256, KeysHash: online,
-		AuthEnabled: facts.AuthEnabled, Alarms: facts.Alarms,
+		AuthEnabled: facts.AuthEnabled, Alarms: facts.Alarms, BesideKeys: &facts.BesideKeys,
 		StartedAt: t.started, CompletedAt: time.Now().UTC().Truncate(time.Second),
 	}
 }

@@ -18,6 +18,20 @@ var trust = []mutant{
 		Package: backupPackage, Test: "TestWhatIsComparedIsAPlainFileOfTheRestoredDirectoryAndNoOther",
 	},
 	{
+		Name: "a copy that lost a user or a lease is called equal", Peer: "",
+		File:    "pkg/backup/compare.go",
+		From:    "case m.BesideKeys != nil && facts.BesideKeys != *m.BesideKeys:",
+		To:      "case false:",
+		Package: backupPackage, Test: "TestACopyWithOtherUsersRolesOrLeasesIsNotCalledEqual",
+	},
+	{
+		Name: "a backup of a release that looked at the keys alone cannot be proven any more", Peer: "",
+		File:    "pkg/backup/compare.go",
+		From:    "case m.BesideKeys != nil && facts.BesideKeys != *m.BesideKeys:",
+		To:      "case m.BesideKeys == nil || facts.BesideKeys != *m.BesideKeys:",
+		Package: backupPackage, Test: "TestABackupWhoseManifestSaysNothingBesideItsKeysIsProvenByThem",
+	},
+	{
 		Name: "what a restore reads back of a volume may be a link", Peer: "",
 		File:    "pkg/backup/place.go",
 		From:    "readPlain(volume, p.staged(stagedRecord))",
