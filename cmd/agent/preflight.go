@@ -19,6 +19,7 @@ type preflightOptions struct {
 
 func preflightFlags(o *options, f *flagSet) {
 	storeFlags(o, f)
+	scratchFlags(o, f)
 	keyFlag(o, f)
 	latestOf := f.String("latest-of", "", "Instead of a key: the newest backup of the cluster namespace/name.")
 	etcdVersion := f.String("etcd-version", "", "Version that is to run on the restored data.")
@@ -52,10 +53,10 @@ func (p *preflightOptions) readLatestOf(text string) error {
 }
 
 func preflight(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
-	return withStore(ctx, o, progress, func(transfer backup.Transfer) (backup.Manifest, error) {
+	return withStore(ctx, o, progress, func(transfer backup.Transfer) (backup.Found, error) {
 		return backup.Preflight(ctx, backup.PreflightOptions{
-			Bucket: transfer.Bucket, Key: o.origin.Key, LatestOf: o.preflight.latestOf,
-			Version: o.preflight.etcdVersion, VolumeBytes: o.preflight.volumeBytes,
+			Transfer: transfer, Key: o.origin.Key, LatestOf: o.preflight.latestOf,
+			Version: o.preflight.etcdVersion, VolumeBytes: o.preflight.volumeBytes, Scratch: o.scratch,
 		})
 	})
 }

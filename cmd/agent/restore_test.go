@@ -68,6 +68,31 @@ func TestTheStepsOfARestoreFollowEachOtherAndCanAllBeRunAgain(t *testing.T) {
 	}
 }
 
+func TestAPreflightLooksAtASnapshotWithoutAManifest(t *testing.T) {
+	endpoint, programs := startEtcd(t, "3.6.16")
+	backups, scratch := t.TempDir(), t.TempDir()
+	must(t, os.Mkdir(filepath.Join(backups, "legacy"), 0o700))
+	output, err := exec.Command(filepath.Join(programs, "etcdctl"), "--endpoints="+strings.TrimPrefix(endpoint, "m0="),
+		"snapshot", "save", filepath.Join(backups, "legacy", "demo.db")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	look := []string{"preflight", `--store={"volume":{}}`, "--volume-root=" + backups, "--scratch=" + scratch, "--key=legacy/demo.db"}
+	code, message := runArgs(t, append(look, "--etcd-version=3.7.3")...)
+	var found backup.Found
+	must(t, json.Unmarshal([]byte(message), &found))
+	if code != 0 || !found.Foreign || found.Key != "legacy/demo.db" || found.EtcdVersion != "3.6.0" || found.Revision < 50 {
+		t.Errorf("exit %d: %s", code, message)
+	}
+	code, message = runArgs(t, append(look, "--etcd-version=3.5.35")...)
+	if f := failureOf(t, code, message); f.Reason != backup.ReasonVersionDiffers {
+		t.Errorf("into 3.5: %s", message)
+	}
+	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
+		t.Errorf("in the scratch directory there is %v (%v)", left, err)
+	}
+}
+
 func TestAWrongCallOfARestoreIsRefusedWithWhatIsWrong(t *testing.T) {
 	m := backup.Manifest{Key: "kept/team/demo/u-1/d/snapshot.db", SHA256: strings.Repeat("0", 64), SizeBytes: 512 + 32, Revision: 1}
 	store := `--store={"volume":{"path":"kept"}}`

@@ -5,12 +5,14 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
-// preflightDeadline is for a store that never answers; the agent gives up a call after a minute.
-const preflightDeadline int64 = 900
+// preflightDeadline is for a store that never answers, and for one from which a large snapshot comes slowly. The agent
+// gives up a call after a minute, and a transfer that stands still sooner.
+const preflightDeadline int64 = 3600
 
 // PreflightStart names a backup, by its key or as the newest of a cluster, and what is restored from it.
 type PreflightStart struct {
@@ -28,7 +30,8 @@ type PreflightStart struct {
 }
 
 // BuildPreflightPod builds the Pod that says, before anything is made or stopped, whether a backup can be restored. Its
-// termination message is the backup's manifest. It mounts nothing of the cluster's.
+// termination message says what it found. It mounts nothing of the cluster's. A snapshot that no manifest speaks of is
+// downloaded to be read; only one that is named by its key can be such a one.
 func BuildPreflightPod(c *v1alpha1.EtcdCluster, s PreflightStart) *corev1.Pod {
 	store := mountStore(s.Store, true)
 	step := agentTask(StepPreflight, s.AgentImage, s.args(c, store.args))
@@ -36,10 +39,27 @@ func BuildPreflightPod(c *v1alpha1.EtcdCluster, s PreflightStart) *corev1.Pod {
 	pod := podOf(c, PreflightPod(c.Name), taskPod(c, v1alpha1.ComponentPreflight, nil, step))
 	pod.Annotations[v1alpha1.AnnotationRestoreHash] = s.Hash
 	pod.Spec.Volumes = store.volumes
+	if s.Key != "" {
+		addScratch(&pod.Spec, s.VolumeBytes)
+	}
 	pod.Spec.ImagePullSecrets = s.PullSecrets
 	pod.Spec.ActiveDeadlineSeconds = new(preflightDeadline)
 	pod.Spec.TerminationGracePeriodSeconds = new(restoreGraceSeconds)
 	return pod
+}
+
+// addScratch gives the one step of a preflight a place for a snapshot. What restores on the members' volumes is smaller
+// than those, so a limit of their size ends only what has gone wrong.
+func addScratch(spec *corev1.PodSpec, volumeBytes int64) {
+	directory := &corev1.EmptyDirVolumeSource{}
+	if volumeBytes > 0 {
+		directory.SizeLimit = resource.NewQuantity(volumeBytes, resource.BinarySI)
+	}
+	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: scratchVolume,
+		VolumeSource: corev1.VolumeSource{EmptyDir: directory}})
+	step := &spec.Containers[0]
+	step.Args = append(step.Args, "--scratch="+scratchMount)
+	step.VolumeMounts = append(step.VolumeMounts, scratchMounts()...)
 }
 
 // podOf is a Pod of the cluster that no Job makes.

@@ -124,14 +124,14 @@ func TestThePodsOfARestorePassPodSecurityRestrictedAndAreNobodysMembers(t *testi
 }
 
 func TestOnlyTheFirstStepOfARestoreReachesTheStoreAndNoneReachesASecretOfTheCluster(t *testing.T) {
-	wants := map[string]string{StepFetch: "data credentials store-ca", StepRestore: "data", StepActivate: "data", StepPreflight: "credentials store-ca"}
+	wants := map[string]string{StepFetch: "data credentials store-ca", StepRestore: "data", StepActivate: "data", StepPreflight: "credentials store-ca scratch"}
 	restore := mustRestorePod(t, cluster(), restoring(cluster(), stored(toS3)))
 	preflight := BuildPreflightPod(cluster(), preflighting(stored(toS3)))
 	for _, step := range slices.Concat(restore.Spec.InitContainers, restore.Spec.Containers, preflight.Spec.Containers) {
 		var mounted []string
 		for _, mount := range step.VolumeMounts {
 			mounted = append(mounted, mount.Name)
-			if !mount.ReadOnly && mount.Name != dataVolume {
+			if !mount.ReadOnly && mount.Name != dataVolume && mount.Name != scratchVolume {
 				t.Errorf("%s may write to %s", step.Name, mount.Name)
 			}
 		}
@@ -149,7 +149,7 @@ func TestOnlyTheFirstStepOfARestoreReachesTheStoreAndNoneReachesASecretOfTheClus
 		}
 	}
 	volume := BuildPreflightPod(cluster(), preflighting(stored())).Spec.Containers[0].VolumeMounts
-	if len(volume) != 1 || !volume[0].ReadOnly {
+	if len(volume) != 2 || volume[0].Name != backupsVolume || !volume[0].ReadOnly {
 		t.Errorf("a preflight mounts %v", volume)
 	}
 }

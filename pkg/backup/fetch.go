@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"path/filepath"
@@ -81,7 +80,7 @@ func Download(ctx context.Context, m Manifest, name string, o FetchOptions) erro
 	o.Progress.enter(StageFetching, m.SizeBytes)
 	ctx, p := o.start(ctx, o.Stall)
 	defer p.stop()
-	err = p.blame(ctx, download(ctx, m, o.Bucket, &tally{file: file, sum: sha256.New(), pulse: p}))
+	err = p.blame(ctx, download(ctx, m, o.Bucket, &tally{file: file, pulse: p}))
 	if closed := file.Close(); err == nil && closed != nil {
 		err = scratchFailure("write the snapshot", closed)
 	}
@@ -91,30 +90,39 @@ func Download(ctx context.Context, m Manifest, name string, o FetchOptions) erro
 	return err
 }
 
+// download reads a snapshot, which has to be of the manifest's size and hash.
 func download(ctx context.Context, m Manifest, bucket *store.Bucket, to *tally) error {
-	reader, size, err := bucket.Open(ctx, m.Key)
+	sum := sha256.New()
+	to.sum = sum
+	if err := readInto(ctx, bucket, m.Key, m.SizeBytes, to); err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != m.SHA256 {
+		return fail(ReasonObjectDamaged, "%s came back with the SHA-256 %s, and should have %s", m.Key, got, m.SHA256)
+	}
+	return nil
+}
+
+// readInto reads an object of which the size is known.
+func readInto(ctx context.Context, bucket *store.Bucket, key string, want int64, to *tally) error {
+	reader, size, err := bucket.Open(ctx, key)
 	if err != nil {
 		return fmt.Errorf("read the snapshot back: %w", err)
 	}
 	defer reader.Close()
-	if size >= 0 && size != m.SizeBytes {
-		return fail(ReasonObjectDamaged, "%s has %d bytes in the store, and its manifest says %d", m.Key, size,
-			m.SizeBytes)
+	if size >= 0 && size != want {
+		return fail(ReasonObjectDamaged, "%s has %d bytes in the store, and should have %d", key, size, want)
 	}
 	// One byte more than there should be is enough to know.
-	n, err := io.CopyBuffer(to, io.LimitReader(reader, m.SizeBytes+1), make([]byte, 256<<10))
+	n, err := io.CopyBuffer(to, io.LimitReader(reader, want+1), make([]byte, 256<<10))
 	if to.failed != nil {
 		return scratchFailure("write the snapshot", to.failed)
 	}
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("read the snapshot back: %w", err)
 	}
-	if n != m.SizeBytes || err != nil {
-		return fail(ReasonObjectDamaged, "%s gave %d bytes, and its manifest says %d", m.Key, n, m.SizeBytes)
-	}
-	if got := hex.EncodeToString(to.sum.Sum(nil)); got != m.SHA256 {
-		return fail(ReasonObjectDamaged, "%s came back with the SHA-256 %s, and its manifest says %s", m.Key, got,
-			m.SHA256)
+	if n != want || err != nil {
+		return fail(ReasonObjectDamaged, "%s gave %d bytes, and should have %d", key, n, want)
 	}
 	return nil
 }
@@ -122,13 +130,13 @@ func download(ctx context.Context, m Manifest, bucket *store.Bucket, to *tally) 
 // tally writes, hashes and counts.
 type tally struct {
 	file   io.Writer
-	sum    hash.Hash
+	sum    io.Writer // never fails
 	pulse  *pulse
 	failed error // of the file
 }
 
 func (t *tally) Write(p []byte) (int, error) {
-	t.sum.Write(p)
+	_, _ = t.sum.Write(p)
 	n, err := t.file.Write(p)
 	t.failed = err
 	t.pulse.beat(n)

@@ -19,6 +19,7 @@ type Facts struct {
 	CompactRevision int64 // 0: never compacted
 	TotalKeys       int64 // that exist at Revision
 	StorageVersion  string
+	ClusterVersion  string // that the members had agreed on: 3.6.0; empty: none yet
 	AuthEnabled     bool
 	Alarms          []string // "NOSPACE 8e9e05c52164694d"
 	BesideKeys      BesideKeys
@@ -54,6 +55,21 @@ func inspect(dir *os.Root, name string) (Facts, error) {
 		return err
 	})
 	return facts, err
+}
+
+// minor is the minor of etcd that the data needs, as a version: 3.6.0; empty where nothing says. On the way up and on
+// the way down a cluster agrees on its version before its data follows, so the higher of both counts.
+func (f Facts) minor() string {
+	var highest etcdutil.Version
+	for _, text := range []string{f.ClusterVersion, f.StorageVersion} {
+		if v, err := etcdutil.ParseVersion(text); err == nil && v.Compare(highest) > 0 {
+			highest = etcdutil.Version{Major: v.Major, Minor: v.Minor}
+		}
+	}
+	if highest.IsZero() {
+		return ""
+	}
+	return highest.String()
 }
 
 func (f Facts) span() span {
@@ -105,6 +121,9 @@ func readFacts(tx *bolt.Tx) (Facts, error) {
 	// All of the last revisions may be tombstones that were compacted away; an empty store is at revision 1
 	// (etcd-io/etcd:server/storage/mvcc/kvstore.go restore).
 	facts.Revision = max(facts.Revision, facts.CompactRevision, 1)
+	if cluster := tx.Bucket(bucketCluster); cluster != nil {
+		facts.ClusterVersion = string(cluster.Get(keyClusterVersion))
+	}
 	if auth := tx.Bucket(bucketAuth); auth != nil {
 		enabled := auth.Get(keyAuthEnabled)
 		facts.AuthEnabled = len(enabled) == 1 && enabled[0] == 1

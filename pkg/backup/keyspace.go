@@ -11,18 +11,20 @@ import (
 
 // Buckets and keys of etcd's database (etcd-io/etcd:server/storage/schema/bucket.go).
 var (
-	bucketKey   = []byte("key")
-	bucketMeta  = []byte("meta")
-	bucketAuth  = []byte("auth")
-	bucketUsers = []byte("authUsers")
-	bucketRoles = []byte("authRoles")
-	bucketLease = []byte("lease")
-	bucketAlarm = []byte("alarm")
+	bucketKey     = []byte("key")
+	bucketMeta    = []byte("meta")
+	bucketAuth    = []byte("auth")
+	bucketUsers   = []byte("authUsers")
+	bucketRoles   = []byte("authRoles")
+	bucketLease   = []byte("lease")
+	bucketAlarm   = []byte("alarm")
+	bucketCluster = []byte("cluster")
 
 	keyScheduledCompact = []byte("scheduledCompactRev")
 	keyFinishedCompact  = []byte("finishedCompactRev")
 	keyStorageVersion   = []byte("storageVersion")
 	keyAuthEnabled      = []byte("authEnabled")
+	keyClusterVersion   = []byte("clusterVersion")
 )
 
 // A revision as a key: eight bytes, '_', eight bytes, and 't' for a tombstone

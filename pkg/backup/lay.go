@@ -108,7 +108,7 @@ func (o *LayOptions) download(ctx context.Context, volume *os.Root) error {
 	o.Progress.enter(StageFetching, o.Origin.SizeBytes)
 	ctx, p := o.start(ctx, o.Stall)
 	defer p.stop()
-	to := &tally{file: file, sum: sha256.New(), pulse: p}
+	to := &tally{file: file, pulse: p}
 	wanted := Manifest{Key: o.Origin.Key, SizeBytes: o.Origin.SizeBytes, SHA256: o.Origin.SHA256}
 	err = p.blame(ctx, download(ctx, wanted, o.Bucket, to))
 	if to.failed != nil {

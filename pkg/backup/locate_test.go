@@ -147,14 +147,11 @@ func TestAPreflightRefusesWhatCannotBeRestored(t *testing.T) {
 		"whose snapshot is cut": {func(t testing.TB, s specimen, _ *PreflightOptions) {
 			must(t, os.WriteFile(s.path(s.manifest.Key), s.archive[:len(s.archive)-sectorSize], 0o600))
 		}, ReasonObjectDamaged, ""},
-		"whose manifest is gone": {func(t testing.TB, s specimen, _ *PreflightOptions) {
-			must(t, os.Remove(s.path(ManifestKey(s.manifest.Key))))
-		}, ReasonStoreNotFound, ""},
 		"whose manifest is cut": {func(t testing.TB, s specimen, _ *PreflightOptions) {
 			must(t, os.WriteFile(s.path(ManifestKey(s.manifest.Key)), s.text[:len(s.text)-1], 0o600))
 		}, ReasonManifestInvalid, ""},
 		"whose manifest is another's": {func(t testing.TB, s specimen, o *PreflightOptions) {
-			o.Key = strings.Replace(s.manifest.Key, "Z-", "Z-0", 1)
+			o.Key = strings.Replace(s.manifest.Key, "/20", "/19", 1)
 			must(t, os.MkdirAll(filepath.Dir(s.path(o.Key)), 0o700))
 			must(t, os.WriteFile(s.path(ManifestKey(o.Key)), s.text, 0o600))
 		}, ReasonManifestForeign, ""},
@@ -170,14 +167,14 @@ func TestAPreflightRefusesWhatCannotBeRestored(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := takeSpecimen(t)
-			o := PreflightOptions{Bucket: s.bucket, Key: s.manifest.Key, Version: minor, VolumeBytes: roomToRestore(s.manifest.SizeBytes)}
+			o := PreflightOptions{Transfer: Transfer{Bucket: s.bucket}, Key: s.manifest.Key, Version: minor, VolumeBytes: roomToRestore(s.manifest.SizeBytes)}
 			m, err := Preflight(context.Background(), o)
 			must(t, err)
 			o.Version.Minor++ // what an older minor wrote is begun with that one
 			_, err = Preflight(context.Background(), o)
 			must(t, err)
 			o.Version = minor
-			if m.Digest != s.manifest.Digest {
+			if m.Key != s.manifest.Key || m.SHA256 != s.manifest.SHA256 || m.EtcdVersion != "3.6.16" || m.Foreign {
 				t.Errorf("got %+v", m)
 			}
 			tc.prepare(t, s, &o)

@@ -2,7 +2,11 @@ package backup
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"path"
+	"strings"
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -16,44 +20,110 @@ const (
 
 // PreflightOptions name a backup, by its key or as the newest of a cluster, and what is to be restored from it.
 type PreflightOptions struct {
-	Bucket      *store.Bucket
+	Transfer
 	Key         string // of the snapshot; empty: LatestOf says which
 	LatestOf    Whose
 	Version     etcdutil.Version // that the cluster is to come to run
 	VolumeBytes int64            // of each member's volume; 0: not known
+	Scratch     string           // with room for a snapshot that has no manifest
 }
 
-// Preflight finds out, before anything is made or stopped, whether a backup can be restored. It reads the manifest and
-// looks at the snapshot without reading it. The manifest it returns is what the restore is then held to.
-func Preflight(ctx context.Context, o PreflightOptions) (Manifest, error) {
+// Found is the snapshot that a preflight found, and that the restore is then held to.
+type Found struct {
+	Key         string   `json:"key"`
+	SHA256      string   `json:"sha256"` // of the whole object, hexadecimal
+	SizeBytes   int64    `json:"sizeBytes"`
+	Revision    int64    `json:"revision"`
+	EtcdVersion string   `json:"etcdVersion"` // of the member that it was taken from; of a foreign one the minor: 3.6.0
+	AuthEnabled bool     `json:"authEnabled"`
+	Alarms      []string `json:"alarms,omitempty"`
+
+	// Foreign says that no manifest speaks of it: it is as whole as its own SHA-256 says, and nothing says that it was
+	// ever compared with the members of its cluster.
+	Foreign bool `json:"foreign,omitempty"`
+}
+
+// Preflight finds out, before anything is made or stopped, whether a backup can be restored. Where a manifest speaks of
+// the snapshot, that is read and the snapshot is not; where none does, the snapshot has to speak for itself.
+func Preflight(ctx context.Context, o PreflightOptions) (Found, error) {
+	o.setDefaults()
+	isForeign, err := o.isForeign(ctx)
+	switch {
+	case err != nil:
+		return Found{}, err
+	case isForeign:
+		return o.lookAtForeign(ctx)
+	}
+	return o.lookAtBackup(ctx)
+}
+
+// lookAtBackup reads the manifest, and looks at the snapshot without reading it.
+func (o *PreflightOptions) lookAtBackup(ctx context.Context) (Found, error) {
 	m, err := o.find(ctx)
 	if err != nil {
-		return Manifest{}, err
+		return Found{}, err
 	}
 	object, err := o.Bucket.Stat(ctx, m.Key)
 	if err != nil {
-		return Manifest{}, fmt.Errorf("look for the snapshot of the manifest %s: %w", ManifestKey(m.Key), err)
+		return Found{}, fmt.Errorf("look for the snapshot of the manifest %s: %w", ManifestKey(m.Key), err)
 	}
 	if object.Size != m.SizeBytes {
-		return Manifest{}, fail(ReasonObjectDamaged, "%s has %d bytes in the store, and its manifest says %d",
+		return Found{}, fail(ReasonObjectDamaged, "%s has %d bytes in the store, and its manifest says %d",
 			m.Key, object.Size, m.SizeBytes)
 	}
-	if err := m.fitsVersion(o.Version); err != nil {
-		return Manifest{}, err
+	found := Found{Key: m.Key, SHA256: m.SHA256, SizeBytes: m.SizeBytes, Revision: m.Revision,
+		EtcdVersion: m.EtcdVersion, AuthEnabled: m.AuthEnabled, Alarms: m.Alarms}
+	if err := found.fitsVersion(o.Version); err != nil {
+		return Found{}, err
 	}
-	if need := roomToRestore(m.SizeBytes); o.VolumeBytes > 0 && o.VolumeBytes < need {
-		return Manifest{}, fail(ReasonVolumeTooSmall,
+	return found, o.fitsVolumes(m.Key, m.SizeBytes)
+}
+
+// isForeign says that no manifest speaks of the snapshot. Where the operator's own backups lie, any manifest does, and
+// has to be sound. Elsewhere only one that names this very snapshot does: all others are of other tools.
+func (o *PreflightOptions) isForeign(ctx context.Context) (bool, error) {
+	if o.Key == "" {
+		return false, nil
+	}
+	if path.Base(o.Key) != snapshotObject {
+		return true, nil
+	}
+	text, err := o.Bucket.ReadSmall(ctx, ManifestKey(o.Key), maxManifest)
+	isOwn := isOwnPlace(o.Bucket, o.Key)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return true, nil
+	case errors.Is(err, store.ErrTooLarge) && !isOwn:
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	var named struct{ Key string }
+	return !isOwn && (json.Unmarshal(text, &named) != nil || named.Key != o.Key), nil
+}
+
+// isOwnPlace reports a key as Take makes it: <namespace>/<name>/<UID>/<time>/snapshot.db. What lies there without a
+// manifest is of a backup that did not end, failed its comparison, or was removed.
+func isOwnPlace(bucket *store.Bucket, key string) bool {
+	parts := strings.Split(strings.TrimPrefix(key, bucket.Key("")), "/")
+	return len(parts) == 5 && directoryName.MatchString(parts[3]) && parts[4] == snapshotObject
+}
+
+// fitsVolumes refuses what the members' volumes have no room for.
+func (o *PreflightOptions) fitsVolumes(key string, size int64) error {
+	if need := roomToRestore(size); o.VolumeBytes > 0 && o.VolumeBytes < need {
+		return fail(ReasonVolumeTooSmall,
 			"restoring %s takes %d bytes on each volume, and spec.storage.size gives %d: make it %s or more. "+
 				"Volumes of an existing cluster keep their size: create a new cluster from the backup",
-			m.Key, need, o.VolumeBytes, mebibytes(need))
+			key, need, o.VolumeBytes, mebibytes(need))
 	}
-	return m, nil
+	return nil
 }
 
 // mebibytes is a size as a spec gives it, never less.
 func mebibytes(size int64) string { return fmt.Sprintf("%dMi", (size+1<<20-1)>>20) }
 
-func (o PreflightOptions) find(ctx context.Context) (Manifest, error) {
+func (o *PreflightOptions) find(ctx context.Context) (Manifest, error) {
 	if o.Key == "" {
 		return Latest(ctx, o.Bucket, o.LatestOf)
 	}
@@ -62,10 +132,10 @@ func (o PreflightOptions) find(ctx context.Context) (Manifest, error) {
 
 // fitsVersion refuses what a newer minor wrote. A lower etcdutl restores a higher snapshot without complaint, and the
 // lower etcd then exits. What an older one wrote is restored with that minor, and the cluster goes up from there.
-func (m Manifest) fitsVersion(wanted etcdutil.Version) error {
-	wrote, err := etcdutil.ParseVersion(m.EtcdVersion)
+func (f Found) fitsVersion(wanted etcdutil.Version) error {
+	wrote, err := etcdutil.ParseVersion(f.EtcdVersion)
 	if err != nil {
-		return fail(ReasonManifestInvalid, "read the manifest of %s: %w", m.Key, err)
+		return fail(ReasonManifestInvalid, "read the manifest of %s: %w", f.Key, err)
 	}
 	if why := etcdutil.WhyNotBegin(wrote, wanted); why != "" {
 		return fail(ReasonVersionDiffers, "the backup cannot be restored for spec.version %s: %s. Set spec.version to "+

@@ -354,7 +354,7 @@ func TestABackupFitsAClusterOfItsMinorOrOfANewerOneAndNoOther(t *testing.T) {
 			for _, other := range []string{"3.4.34", "3.5.21", "3.6.4", "3.7.0", "4.0.0"} {
 				wanted, err := etcdutil.ParseVersion(other)
 				must(t, err)
-				_, err = Preflight(context.Background(), PreflightOptions{Bucket: bucket, Key: m.Key, Version: wanted})
+				_, err = Preflight(context.Background(), PreflightOptions{Transfer: Transfer{Bucket: bucket}, Key: m.Key, Version: wanted})
 				if slices.Contains(fits[version], other) {
 					must(t, err)
 					continue

@@ -78,12 +78,12 @@ var etcd36 = etcdutil.Version{Major: 3, Minor: 6, Patch: 16}
 // looks are the ways in which a restore reads a store. None of them may leave anything on the volume where it fails.
 var looks = map[string]func(from Transfer, m Manifest, p Place) error{
 	"preflight": func(from Transfer, m Manifest, _ Place) error {
-		_, err := Preflight(context.Background(), PreflightOptions{Bucket: from.Bucket, Key: m.Key, Version: etcd36})
+		_, err := Preflight(context.Background(), PreflightOptions{Transfer: Transfer{Bucket: from.Bucket}, Key: m.Key, Version: etcd36})
 		return err
 	},
 	"newest": func(from Transfer, m Manifest, _ Place) error {
 		_, err := Preflight(context.Background(),
-			PreflightOptions{Bucket: from.Bucket, LatestOf: m.whose(), Version: etcd36})
+			PreflightOptions{Transfer: Transfer{Bucket: from.Bucket}, LatestOf: m.whose(), Version: etcd36})
 		return err
 	},
 	"lay": func(from Transfer, m Manifest, p Place) error {

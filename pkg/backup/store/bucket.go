@@ -118,7 +118,7 @@ func (b *Bucket) check(key string) error {
 			return fmt.Errorf("%w: %q", ErrOutside, key)
 		}
 	}
-	if rest == "" || len(key) > 1024 || checkPrefix(rest) != nil {
+	if len(key) > 1024 || !keyText.MatchString(key) || !areNames(rest) {
 		return fmt.Errorf("%w: %q", ErrOutside, key)
 	}
 	return nil

@@ -243,3 +243,18 @@ func TestAPrefixWhosePartsEndInDotsIsAsGoodAsAnyOther(t *testing.T) {
 		t.Errorf("%d bytes came back: %v", len(content), err)
 	}
 }
+
+func TestAFileThatAnotherToolNamedIsReadWithThatName(t *testing.T) {
+	kinds(t, func(t *testing.T, bucket *Bucket) {
+		for _, name := range []string{
+			"legacy/etcd-snapshot-2026-01-01_12:00:00_CET.db", "2026-01-01T12:00:00+01:00/node=a,b@c~1.db",
+			strings.Repeat("long/", 150) + "demo.db",
+		} {
+			key := bucket.Key(name)
+			must(t, write(t, bucket, key, []byte(name)))
+			if got := read(t, bucket, key); string(got) != name {
+				t.Errorf("%s: got %q", key, got)
+			}
+		}
+	})
+}

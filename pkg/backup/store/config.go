@@ -53,6 +53,7 @@ type Volume struct {
 var (
 	bucketName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{1,221}$`)
 	prefixText = regexp.MustCompile(`^[a-zA-Z0-9!_.*'()/-]{0,512}$`)
+	keyText    = regexp.MustCompile(`^[a-zA-Z0-9!_.*'()/:+=@,~-]+$`) // also of what others have put there
 	regionText = regexp.MustCompile(`^[a-zA-Z0-9-]{0,64}$`)
 )
 
@@ -143,15 +144,20 @@ func checkPrefix(prefix string) error {
 		return fmt.Errorf("the prefix %q has characters other than letters, digits and !_.*'()/-, or is "+
 			"longer than 512", prefix)
 	}
-	if prefix == "" {
-		return nil
-	}
-	for segment := range strings.SplitSeq(prefix, "/") {
-		if segment == "" || segment == "." || segment == ".." {
-			return fmt.Errorf("the prefix %q has a segment that is empty or only dots", prefix)
-		}
+	if prefix != "" && !areNames(prefix) {
+		return fmt.Errorf("the prefix %q has a segment that is empty or only dots", prefix)
 	}
 	return nil
+}
+
+// areNames reports that each segment of a path is a name, and leads nowhere else.
+func areNames(path string) bool {
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "" || segment == "." || segment == ".." {
+			return false
+		}
+	}
+	return true
 }
 
 // checkEndpoint accepts scheme, host and path. Credentials in a URL would show in errors and logs.
