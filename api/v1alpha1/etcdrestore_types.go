@@ -110,11 +110,13 @@ type EtcdRestoreSource struct {
 	// +optional
 	Store *BackupStore `json:"store,omitempty"`
 
-	// Key is the key of the snapshot in the store. Copy status.key of an EtcdBackup.
-	// It begins with the prefix of the store and ends with /snapshot.db.
+	// Key is the path of the snapshot in the store, with the prefix of the store. Copy
+	// status.key of an EtcdBackup. Or name any file that `etcdctl snapshot save`
+	// wrote, such as legacy/demo.db. Such a file has no manifest: its own SHA-256 must
+	// be right, and status says that it was not compared with the members.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9!_.*()-]+(/[a-zA-Z0-9!_.*()-]+)*/snapshot[.]db$') && !('/' + self).contains('/../') && !('/' + self).contains('/./')",message="key must be the key of a snapshot, as status.key of an EtcdBackup has it",messageExpression="'key is \"' + self + '\"; it must be the key of a snapshot, as status.key of an EtcdBackup has it: a path that ends with /snapshot.db'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9!_.*()/:+=@,~-]+$') && !('/' + self + '/').matches('/[.]{0,2}/')",message="key must be the path of a snapshot in the store",messageExpression="'key is \"' + self + '\"; it must be the path of a snapshot in the store, such as legacy/demo.db, without empty parts, . and ..'"
 	Key string `json:"key,omitempty"`
 
 	// Latest restores the newest complete backup in the store, by the revisions and

@@ -44,6 +44,7 @@ func TestRestoresThatAUserMayAskForAreAdmitted(t *testing.T) {
 		"the largest bump":              restore(t, "spec: {bumpRevision: 1000000000000}"),
 		"volumes that are to be kept":   restore(t, "spec: {oldVolumes: Keep}"),
 		"a snapshot by its key":         restoreFrom(t, "{store: {volume: {claimName: b}}, key: default/demo/u/t/snapshot.db}"),
+		"a file of another tool":        restoreFrom(t, "{store: {s3: {bucket: backups}}, key: legacy/demo.db}"),
 		"the newest":                    restoreFrom(t, "{store: {s3: {bucket: backups}}, latest: true}"),
 		"the newest of another":         restoreFrom(t, "{store: {s3: {bucket: backups}}, latest: true, latestOf: {namespace: prod, name: demo, uid: 0a-1}}"),
 		"a survivor":                    restoreFrom(t, "{survivor: {member: demo-1}}"),

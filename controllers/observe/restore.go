@@ -65,10 +65,10 @@ func (g *gathered) preflight(cluster string) *facts.Preflight {
 	return p
 }
 
-// foundBy reads what a preflight that succeeded left as its last words: the manifest of the backup. Words that are none
-// are nothing found.
+// foundBy reads what a preflight that succeeded left as its last words: what it found. Words that are none are nothing
+// found.
 func foundBy(pod *corev1.Pod) record.Origin {
-	var manifest struct {
+	var found struct {
 		Key         string `json:"key"`
 		SHA256      string `json:"sha256"`
 		SizeBytes   int64  `json:"sizeBytes"`
@@ -77,20 +77,21 @@ func foundBy(pod *corev1.Pod) record.Origin {
 
 		AuthEnabled bool     `json:"authEnabled"`
 		Alarms      []string `json:"alarms"`
+		Foreign     bool     `json:"foreign"`
 	}
 	for _, step := range resources.Steps(pod) {
-		if ended := step.State.Terminated; ended == nil || json.Unmarshal([]byte(ended.Message), &manifest) != nil {
+		if ended := step.State.Terminated; ended == nil || json.Unmarshal([]byte(ended.Message), &found) != nil {
 			return record.Origin{}
 		}
 	}
-	version, err := etcdutil.ParseVersion(manifest.EtcdVersion)
-	if err != nil || manifest.Key == "" || manifest.SHA256 == "" {
+	version, err := etcdutil.ParseVersion(found.EtcdVersion)
+	if err != nil || found.Key == "" || found.SHA256 == "" {
 		return record.Origin{}
 	}
-	return record.Origin{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash], Key: manifest.Key,
-		SHA256:    manifest.SHA256,
-		SizeBytes: manifest.SizeBytes, Revision: manifest.Revision, Version: version,
-		AuthEnabled: manifest.AuthEnabled, Alarms: alarmNames(manifest.Alarms)}
+	return record.Origin{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash], Key: found.Key,
+		SHA256:    found.SHA256,
+		SizeBytes: found.SizeBytes, Revision: found.Revision, Version: version,
+		AuthEnabled: found.AuthEnabled, Alarms: alarmNames(found.Alarms), Foreign: found.Foreign}
 }
 
 // alarmNames are those of a manifest, whose alarms have their members' IDs behind them, each once.

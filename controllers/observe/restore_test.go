@@ -100,6 +100,16 @@ func TestPreflight(t *testing.T) {
 			},
 			func(p *facts.Preflight) bool { return p.Found.AuthEnabled && p.Found.Alarms == "CORRUPT, NOSPACE" },
 		},
+		"says that no manifest spoke of what it found": {
+			func(w *world) *corev1.Pod {
+				return w.preflightPod(corev1.PodSucceeded, 0, strings.TrimSuffix(manifest, "}")+`,"foreign":true}`)
+			},
+			func(p *facts.Preflight) bool {
+				foreign := found
+				foreign.Foreign = true
+				return p.Found == foreign
+			},
+		},
 		"whose words are no manifest found nothing": {
 			func(w *world) *corev1.Pod { return w.preflightPod(corev1.PodSucceeded, 0, "cut off") },
 			func(p *facts.Preflight) bool { return p.HasSucceeded() && p.Found.IsZero() },

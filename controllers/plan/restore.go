@@ -12,7 +12,7 @@ import (
 // Rules of a birth that begins with a backup: find it, lay it on every first volume, then start the members from their
 // data.
 
-// restoreDeadline is for a restore Pod to end, from its creation.
+// restoreDeadline is for a Pod that fetches a backup, from its creation to its end.
 const restoreDeadline = 30 * time.Minute
 
 // restoreSource has the backup that the spec asks for looked at, before a birth is written down. The operator reads no
@@ -82,7 +82,7 @@ func judgePreflight(o judge.View, p *facts.Preflight) *proposal {
 		return act(changes.DeletePreflight{UID: p.UID}, facts.ReasonPreflight,
 			"The backup could not be used (%s); it is looked at again.", taskWords(p.Task))
 	}
-	return taskTrouble(p.Task, o, facts.ReasonPreflight, facts.StartDeadline, "The backup to begin with is looked at.")
+	return taskTrouble(p.Task, o, facts.ReasonPreflight, restoreDeadline, "The backup to begin with is looked at.")
 }
 
 // restored writes down where the backup was restored completely, and clears away the Pods that did it. Members start

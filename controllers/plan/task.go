@@ -28,7 +28,7 @@ var passing = []string{"Interrupted", "Failed", "StoreUnreachable", "StoreThrott
 // nothing tells of it.
 var final = []string{
 	"BadArguments", "StoreNotFound", "NoBackup", "BackupAmbiguous", "ManifestInvalid", "ManifestForeign",
-	"ObjectDamaged",
+	"ObjectDamaged", "NotASnapshot",
 	"VersionDiffers", "VolumeTooSmall", "DataExists",
 }
 

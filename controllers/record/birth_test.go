@@ -28,6 +28,9 @@ const (
 		`"origin":{"hash":"uid-hash","revision":5,"version":"3.6.16"},"bump":0,"restore":"uid-hash"},"laid":1}`
 	beforeOfNothing = `{"incarnation":"ab","counter":0,"token":"t","names":["demo-0"],"clusterID":"1","origin":"fresh","next":1,` +
 		`"coming":{"incarnation":"cd","counter":1,"token":"t2","names":["demo-1"],"source":"Empty","bump":0,"restore":"uid-hash"},"laid":1}`
+	// this release is the first to begin with a snapshot that no manifest speaks of
+	fromForeign = `{"incarnation":"ab","counter":1,"token":"t","names":["demo-0"],"origin":"backup","backup":{"hash":"h","key":"legacy/demo.db",` +
+		`"sha256":"s","sizeBytes":32,"revision":7,"version":"3.6.0","foreign":true}}`
 )
 
 var v3616 = etcdutil.Version{Major: 3, Minor: 6, Patch: 16}
@@ -57,6 +60,8 @@ func TestWhatAReleaseBeforeWroteIsReadAsItIs(t *testing.T) {
 			Next: Next{Incarnation: "cd", Counter: 2, Token: "t2", Names: []string{"demo-4", "demo-5"}, Source: SourceBackup, Origin: backedUp(),
 				Bump: 1000, Restore: "uid-hash"},
 			Former: []Former{{Incarnation: "99", Voters: []string{"demo-0", "demo-1"}}, {Incarnation: "aa", Restore: "uid-older"}}},
+		fromForeign: {Incarnation: "ab", Counter: 1, Token: "t", Names: []string{"demo-0"}, Origin: Origin{Hash: "h", Key: "legacy/demo.db",
+			SHA256: "s", SizeBytes: 32, Revision: 7, Version: etcdutil.Version{Major: 3, Minor: 6}, Foreign: true}},
 		beforeOfSurvivor: withNext(Next{Source: SourceSurvivor, Survivor: "demo-0", Origin: ofSurvivor}),
 		beforeOfNothing:  withNext(Next{Source: SourceEmpty}),
 	} {
@@ -215,7 +220,7 @@ func TestTheFirstOrdinalIsThatOfTheCurrentIncarnation(t *testing.T) {
 
 func TestEachFieldOfARecordIsInWhatReleasesWrote(t *testing.T) {
 	seen := map[string]bool{}
-	for _, text := range []string{v01Fresh, v01Voided, beforeBackup, beforeSurvivor, beforeOfSurvivor} {
+	for _, text := range []string{v01Fresh, v01Voided, beforeBackup, beforeSurvivor, beforeOfSurvivor, fromForeign} {
 		maps.Copy(seen, namesIn(fieldsOf(t, text)))
 	}
 	for _, known := range []any{Birth{}, Next{}, Former{}, Origin{}} {

@@ -30,6 +30,9 @@ type Origin struct {
 	// that were raised, and are again: "CORRUPT", "CORRUPT, NOSPACE"; empty for none
 	Alarms string `json:"alarms,omitempty"`
 
+	// no manifest spoke of it: it was whole by its own sum, and never compared with the members of its cluster
+	Foreign bool `json:"foreign,omitempty"`
+
 	rest rest
 }
 

@@ -59,7 +59,7 @@ func addScratch(spec *corev1.PodSpec, volumeBytes int64) {
 		VolumeSource: corev1.VolumeSource{EmptyDir: directory}})
 	step := &spec.Containers[0]
 	step.Args = append(step.Args, "--scratch="+scratchMount)
-	step.VolumeMounts = append(step.VolumeMounts, scratchMounts()...)
+	step.VolumeMounts = append(step.VolumeMounts, corev1.VolumeMount{Name: scratchVolume, MountPath: scratchMount})
 }
 
 // podOf is a Pod of the cluster that no Job makes.

@@ -72,7 +72,7 @@ const bboltMagic, pageHeaderSize = 0xED0CDAED, 16
 // packings are what compressed files begin with.
 var packings = []struct{ name, magic string }{
 	{"gzip", "\x1f\x8b"}, {"zstd", "\x28\xb5\x2f\xfd"}, {"xz", "\xfd7zXZ\x00"}, {"bzip2", "BZh"}, {"zip", "PK\x03\x04"},
-	{"lz4", "\x04\x22\x4d\x18"},
+	{"lz4", "\x04\x22\x4d\x18"}, {"zlib", "x\x9c"},
 }
 
 // whyNoSnapshot refuses what by its beginning and its size is no snapshot.

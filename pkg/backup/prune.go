@@ -217,11 +217,12 @@ func (f *manifests) doubt(m Manifest, format string, args ...any) {
 	f.unsound = append(f.unsound, unsound{key: m.Key, why: fmt.Errorf(format, args...)})
 }
 
-// leftovers are the objects that no backup came of or that a write left behind, and that nobody works on any more.
+// leftovers are the objects that no backup came of or that a write left behind, once they are old. A snapshot without a
+// manifest may be restored by its key, and then stays.
 func (p *pruning) leftovers(directories map[string][]store.Object) []string {
 	var keys []string
-	for _, objects := range directories {
-		isBackup := named(objects, manifestObject) != nil
+	for directory, objects := range directories {
+		isBackup := named(objects, manifestObject) != nil || slices.Contains(p.Held, directory+"/"+snapshotObject)
 		for _, object := range objects {
 			isStray := strayName.MatchString(path.Base(object.Key))
 			if (isStray || !isBackup) && p.isOld(object) {

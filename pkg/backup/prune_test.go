@@ -286,6 +286,24 @@ func TestTheStoreIsAskedForAManifestByItsNameBeforeItsSnapshotIsALeftover(t *tes
 	}
 }
 
+func TestASnapshotWithoutAManifestStaysWhileItIsRestored(t *testing.T) {
+	bucket, _ := volumeBucket(t)
+	whole, unfinished := laid(t, bucket, pruned, 0, 7), manifestOf(t, bucket, pruned, day, 6)
+	must(t, bucket.WriteSmall(context.Background(), unfinished.Key, []byte("whole")))
+	for _, row := range []struct {
+		held []string
+		left []string
+	}{{[]string{unfinished.Key}, append(keysOfAll(whole), unfinished.Key)}, {nil, keysOfAll(whole)}} {
+		_, err := Prune(context.Background(), PruneOptions{Transfer: Transfer{Bucket: bucket}, Whose: pruned,
+			Policy: Policy{KeepLast: 1}, Held: row.held, Now: time.Now().Add(leftoverAge + time.Hour)})
+		must(t, err)
+		slices.Sort(row.left)
+		if got := left(t, bucket); !slices.Equal(got, row.left) {
+			t.Errorf("held %v: %v is left, want %v", row.held, got, row.left)
+		}
+	}
+}
+
 func TestUploadsThatWereNeverEndedAreForgottenWhenTheyAreOld(t *testing.T) {
 	s := s3server.Start(t, s3server.Versitygw, s3server.Options{})
 	bucket, client := openS3(t, s.Access), s.Client()

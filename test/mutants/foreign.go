@@ -44,4 +44,32 @@ var foreign = []mutant{
 		To:      "()/-]+$`",
 		Package: storePackage, Test: "TestAFileThatAnotherToolNamedIsReadWithThatName",
 	},
+	{
+		Name: "retention removes a snapshot without a manifest that is restored", Peer: "",
+		File:    "pkg/backup/prune.go",
+		From:    ` || slices.Contains(p.Held, directory+"/"+snapshotObject)`,
+		To:      "",
+		Package: backupPackage, Test: "TestASnapshotWithoutAManifestStaysWhileItIsRestored",
+	},
+	{
+		Name: "a file that is no snapshot is looked at again and again", Peer: "",
+		File:    "controllers/plan/task.go",
+		From:    `"ObjectDamaged", "NotASnapshot",`,
+		To:      `"ObjectDamaged",`,
+		Package: planPackage, Test: row("a file that is no snapshot stays one"),
+	},
+	{
+		Name: "what no manifest spoke of is written down as if one had", Peer: "",
+		File:    "controllers/observe/restore.go",
+		From:    ", Foreign: found.Foreign}",
+		To:      "}",
+		Package: "./controllers/observe", Test: "TestPreflight",
+	},
+	{
+		Name: "a key may lead out of its store", Peer: "",
+		File:    "pkg/backup/store/config.go",
+		From:    `if segment == "" || segment == "." || segment == ".." {`,
+		To:      `if segment == "" || segment == "." {`,
+		Package: storePackage, Test: "TestNoKeyLeavesThePrefix",
+	},
 }
