@@ -204,7 +204,13 @@ type RestoredFrom struct {
 	// billion above it.
 	Revision int64 `json:"revision"`
 
-	// EtcdVersion is the version of etcd that wrote the backup.
+	// EtcdVersion is the version of etcd that wrote the backup. Of a snapshot without
+	// a manifest it is the minor version, such as 3.6.
 	// +optional
 	EtcdVersion string `json:"etcdVersion,omitempty"`
+
+	// Foreign is true when the snapshot had no manifest of the operator. It was whole
+	// by its own SHA-256. It was never compared with the members of its cluster.
+	// +optional
+	Foreign bool `json:"foreign,omitempty"`
 }

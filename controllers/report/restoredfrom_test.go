@@ -67,4 +67,41 @@ func TestTheStatusSaysWhichBackupAClusterBeganWith(t *testing.T) {
 	if got := Status(w.input()).RestoredFrom; !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
+	w.o.Current.Birth.Origin.Foreign = true
+	want.Foreign, want.EtcdVersion = true, "3.6"
+	if got := Status(w.input()).RestoredFrom; !reflect.DeepEqual(got, want) {
+		t.Errorf("of a snapshot without a manifest: %+v, want %+v", got, want)
+	}
+}
+
+func TestItIsToldThatASnapshotWithoutAManifestWasNotCompared(t *testing.T) {
+	const says = "never compared with the members of its cluster"
+	w := demo(3, begin).settled()
+	foreign := saved
+	foreign.Foreign = true
+	for _, origin := range []record.Origin{saved, foreign} {
+		w.o.Current.Birth.Origin = origin
+		for _, change := range []changes.Change{changes.BeginBirth{Names: []string{"demo-0"}, Origin: origin},
+			changes.RecordBirth{ClusterID: clusterID}} {
+			if line := tellings(w, change)[1]; strings.Contains(line, says) != origin.Foreign {
+				t.Errorf("foreign %t: %s", origin.Foreign, line)
+			}
+		}
+	}
+	for name, edit := range map[string]func(*scene){
+		"laid":  func(w *scene) { w.laying(3); w.o.Current.Birth.Next.Origin.Foreign = true },
+		"moved": func(w *scene) { w.moved(); w.o.Current.Birth.Origin.Foreign = true },
+	} {
+		w, r := inPlaceScene()
+		edit(w)
+		if _, _, message := saysOf(toldOf(t, w, r), v1alpha1.RestorePrepared); !strings.Contains(message, says) {
+			t.Errorf("%s: Prepared says %q", name, message)
+		}
+	}
+	w, r := inPlaceScene()
+	w.moved()
+	w.o.Current.Birth.ClusterID, w.o.Current.Birth.Origin.Foreign = clusterID+1, true
+	if _, _, message := saysOf(toldOf(t, w, r), v1alpha1.RestoreComplete); !strings.Contains(message, says) {
+		t.Errorf("Complete says %q", message)
+	}
 }

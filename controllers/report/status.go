@@ -75,11 +75,29 @@ func upgradePath(o facts.Observation) []string {
 	return path
 }
 
+// wroteBy is the version of etcd that a backup is of. A snapshot without a manifest says its minor alone.
+func wroteBy(origin record.Origin) string {
+	if origin.Foreign {
+		return origin.Version.MinorString()
+	}
+	return origin.Version.String()
+}
+
+// notCompared says how far what was restored is proven, where no manifest spoke of it; else nothing.
+func notCompared(origin record.Origin) string {
+	if !origin.Foreign {
+		return ""
+	}
+	return "The snapshot has no manifest: its own SHA-256 is right, and it was never compared with the members of " +
+		"its cluster."
+}
+
 func restoredFrom(origin record.Origin) *v1alpha1.RestoredFrom {
 	if origin.IsZero() {
 		return nil
 	}
-	return &v1alpha1.RestoredFrom{Key: origin.Key, Revision: origin.Revision, EtcdVersion: origin.Version.String()}
+	return &v1alpha1.RestoredFrom{Key: origin.Key, Revision: origin.Revision, EtcdVersion: wroteBy(origin),
+		Foreign: origin.Foreign}
 }
 
 // voters is the number of voting members; while the list is not known, as many as a survivor remembers or as are

@@ -72,4 +72,11 @@ var foreign = []mutant{
 		To:      `if segment == "" || segment == "." {`,
 		Package: storePackage, Test: "TestNoKeyLeavesThePrefix",
 	},
+	{
+		Name: "nothing says that a snapshot without a manifest was not compared", Peer: "",
+		File:    "controllers/report/status.go",
+		From:    "if !origin.Foreign {\n\t\treturn \"\"",
+		To:      "if true {\n\t\treturn \"\"",
+		Package: "./controllers/report", Test: "TestItIsToldThatASnapshotWithoutAManifestWasNotCompared",
+	},
 }

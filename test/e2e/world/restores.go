@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
@@ -175,6 +176,19 @@ func pause(ctx context.Context) {
 func (w *Watcher) AwaitNotice(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	gomega.Eventually(ctx, w.compacted).WithTimeout(Patience).Should(gomega.Receive(), "the watcher never heard that the history is another one")
+}
+
+// Snapshot is what etcdctl snapshot save writes to its file: the stream of one member, as it comes.
+func (c *Cluster) Snapshot(ctx context.Context) []byte {
+	ginkgo.GinkgoHelper()
+	etcd := c.connect(ctx)
+	defer etcd.Close()
+	stream, err := etcd.Snapshot(ctx)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	defer stream.Close()
+	content, err := io.ReadAll(stream)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	return content
 }
 
 // Hold takes a lease for ten minutes and puts a key that lives by it.
