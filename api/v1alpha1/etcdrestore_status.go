@@ -19,8 +19,8 @@ const (
 	RestoreFailed = "Failed"
 )
 
-// DefaultBumpRevision is by how much a restore raises the revision. No client that watched the old cluster then finds
-// its revision in the new one (etcd's own advice, op-guide/recovery.md).
+// DefaultBumpRevision is by how much a restore raises the revision, where that is enough. No client that watched the
+// old cluster then finds its revision in the new one (etcd's own advice, op-guide/recovery.md).
 const DefaultBumpRevision int64 = 1_000_000_000
 
 // EtcdRestoreStatus is the progress and the result of the restore. It may be wiped at any time: the operator writes it
@@ -79,7 +79,7 @@ type EtcdRestoreStatus struct {
 	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
 }
 
-// BumpRevisionOrDefault is by how much the revision is raised.
+// BumpRevisionOrDefault is by how much the revision is raised, or at least raised where the field is absent.
 func (s *EtcdRestoreSpec) BumpRevisionOrDefault() int64 {
 	if s.BumpRevision == nil {
 		return DefaultBumpRevision

@@ -68,9 +68,10 @@ type EtcdRestoreSpec struct {
 	// +required
 	Source EtcdRestoreSource `json:"source"`
 
-	// BumpRevision is by how much the revision is raised, from 0 to 1000000000000.
-	// Lower revisions are marked as compacted, so that watching clients notice. Choose
-	// more than the cluster has written since the backup. Default 1000000000.
+	// BumpRevision is by how much the revision of the backup is raised, from 0 to
+	// 1000000000000. Lower revisions are marked as compacted, so that watching clients
+	// notice. If it is too small, the restore waits, and its message says how much is
+	// enough. Default: as many billions as no revision is served twice with, at least one.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self >= 0 && self <= 1000000000000",message="spec.bumpRevision must be from 0 to 1000000000000"
 	BumpRevision *int64 `json:"bumpRevision,omitempty"`

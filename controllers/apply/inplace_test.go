@@ -186,8 +186,8 @@ func TestTheRecordMovesToTheNextLifeInOneWriteAndKeepsWhatWas(t *testing.T) {
 		Incarnation: laidIncarnation, Counter: 1, Token: "token-" + laidIncarnation,
 		Names: []string{"demo-3", "demo-4"}, Origin: found,
 		Begun: true, Volumes: map[string]string{"demo-3": "u3", "demo-4": "u4"}, NextOrdinal: 5, LastCounter: 1,
-		Restore: "uid-of-restore-hash",
-		Former:  []record.Former{{Incarnation: before.Incarnation, Voters: []string{"demo-0", "demo-1", "demo-2"}}},
+		Restore: "uid-of-restore-hash", Served: laidLifeOf().Bump + found.Revision,
+		Former: []record.Former{{Incarnation: before.Incarnation, Voters: []string{"demo-0", "demo-1", "demo-2"}}},
 	}
 	if got := w.birth(t); !reflect.DeepEqual(got, want) {
 		t.Errorf("it is %+v\nwant %+v", got, want)

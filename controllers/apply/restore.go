@@ -72,7 +72,7 @@ func (s step) startRestores(ctx context.Context, layings []changes.Laying) error
 		return ErrStale
 	}
 	return s.lay(ctx, laidLife{Next: record.Next{
-		Incarnation: birth.Incarnation, Token: birth.Token, Origin: birth.Origin, Bump: v1alpha1.DefaultBumpRevision,
+		Incarnation: birth.Incarnation, Token: birth.Token, Origin: birth.Origin, Bump: record.DefaultBump,
 	}}, layings)
 }
 

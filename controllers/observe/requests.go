@@ -50,7 +50,8 @@ func (s Sources) Requests(ctx context.Context, cluster *v1alpha1.EtcdCluster) ([
 func (s Sources) request(ctx context.Context, r *v1alpha1.EtcdRestore) (facts.Request, error) {
 	request := facts.Request{
 		Name: r.Name, ID: RequestID(r), Created: r.CreationTimestamp.Time, Bump: r.Spec.BumpRevisionOrDefault(),
-		Approval: r.Spec.Approval, DeletesOld: r.Spec.OldVolumes == v1alpha1.OldVolumesDelete,
+		IsBumpFixed: r.Spec.BumpRevision != nil,
+		Approval:    r.Spec.Approval, DeletesOld: r.Spec.OldVolumes == v1alpha1.OldVolumesDelete,
 	}
 	source := &r.Spec.Source
 	switch {

@@ -63,7 +63,7 @@ func TestRestoresOfAClusterAreFoundTheOldestFirst(t *testing.T) {
 		t.Errorf("%+v", old)
 	}
 	if middle.Name != "middle" || middle.Source != record.SourceBackup || middle.WantedBackup.Hash == "" ||
-		middle.Bump != v1alpha1.DefaultBumpRevision {
+		middle.Bump != record.DefaultBump || middle.IsBumpFixed {
 		t.Errorf("%+v", middle)
 	}
 	if young.Name != "young" || young.Source != record.SourceEmpty {
@@ -95,7 +95,7 @@ func TestARestoreIsKnownByItselfAndByWhatItAsksFor(t *testing.T) {
 	}
 	if other := request("a", func(s *v1alpha1.EtcdRestoreSpec) {
 		s.BumpRevision = new(int64(5))
-	}); other.ID == first.ID || other.Bump != 5 {
+	}); other.ID == first.ID || other.Bump != 5 || !other.IsBumpFixed {
 		t.Error("another bump is the same wish")
 	}
 	bootstrap, err := asking(t).WantedBackup(t.Context(), beginningWith(byName()))

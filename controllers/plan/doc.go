@@ -74,7 +74,8 @@
 // the operator says of a world that it saw as it is, is so. I10 a complete backup restores. I11 a current member that
 // runs is stopped only for what its spec asks, or for an approved restore. I12 no volume of a former incarnation is
 // deleted unless its EtcdRestore says so. I13 never do members of two incarnations have a quorum at the same time. I14
-// one approval leads to one move at most. I15 no etcd starts on data that it cannot read.
+// one approval leads to one move at most. I15 no etcd starts on data that it cannot read. I16 what is restored begins
+// above every revision that the cluster served.
 //
 // Package world plays the changes in a toy world and checks these after every step.
 //

@@ -224,6 +224,7 @@ func TestAClusterMovesOnlyToWhatIsWholeAndWasApproved(t *testing.T) {
 		{"the spec asks for a newer one", wanting(laid, newer), good, true},
 		{"the authority is gone", withoutAuthority(laid), good, false},
 		{"a member was added by hand", strangers(laid), good, false},
+		{"clients were served as much meanwhile", laid.at(record.DefaultBump), good, false},
 		{"nobody answers", requesting(unrequested(laid.blind())), silently, true},
 		{"one answers, and remembers only our own", outvoted(laid, 0), silently, true},
 		{"one answers, and does not say who else there is", reticent(laid), silently, false},

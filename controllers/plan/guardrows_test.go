@@ -116,7 +116,7 @@ func guardedApprovals() []guardRow {
 	refused := func(r *facts.Request) { r.WantedBackup.Fault = "the request is refused" }
 	begin := changes.BeginNext{From: facts.IncarnationID("u1", 0), NextOrdinal: 6, Next: record.Next{
 		Incarnation: facts.IncarnationID("u1", 1), Counter: 1, Token: token("u1", facts.IncarnationID("u1", 1)),
-		Names: []string{"demo-3", "demo-4", "demo-5"}, Source: record.SourceEmpty, Bump: asked.Bump, Restore: asked.ID,
+		Names: []string{"demo-3", "demo-4", "demo-5"}, Source: record.SourceEmpty, Bump: 2 * asked.Bump, Restore: asked.ID,
 	}}
 	notAsked := "no EtcdRestore asks for this"
 	return []guardRow{
@@ -125,6 +125,12 @@ func guardedApprovals() []guardRow {
 			notAsked},
 		{"an incarnation with another bump than was approved", approved, begin, approved,
 			otherwise(begin, func(c *changes.BeginNext) { c.Bump = 1 }), notAsked},
+		{"an incarnation with more than the bump that was asked for", approved, begin,
+			requesting(lost, forNothing, fixedAt(asked.Bump)), begin, notAsked},
+		{"an incarnation that begins at a revision that was served", approved, begin, approved.served(2 * asked.Bump),
+			begin, "it would begin at revision 2000000000, and clients were served up to 2000000000"},
+		{"an incarnation that begins just above what is known to be served", approved, begin, approved,
+			otherwise(begin, func(c *changes.BeginNext) { c.Bump = asked.Bump }), "clients were served up to 0"},
 	}
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
@@ -95,6 +96,8 @@ func dropSecrets(o judge.View) *proposal {
 	return nil
 }
 
+const cannotCarryOut = "The EtcdRestore %s is approved and cannot be carried out: %s. Nothing was changed."
+
 // restoreBegin writes down which incarnation is prepared beside this one, once a person approved that on the evidence
 // there is, and the backup was looked at.
 func restoreBegin(o judge.View) *proposal {
@@ -103,8 +106,7 @@ func restoreBegin(o judge.View) *proposal {
 		return nil
 	}
 	if why := whyNotLay(o, request); why != "" {
-		return refuse(facts.ReasonRestoreHeld,
-			"The EtcdRestore %s is approved and cannot be carried out: %s. Nothing was changed.", request.Name,
+		return refuse(facts.ReasonRestoreHeld, cannotCarryOut, request.Name,
 			why).byHuman().unlessLater(request.WantedBackup).yielding()
 	}
 	asking := judge.Of(o.Asking(request))
@@ -114,10 +116,30 @@ func restoreBegin(o judge.View) *proposal {
 		}
 	}
 	life := nextFor(o, request)
+	if why := whyTooLow(o, life); why != "" {
+		return refuse(facts.ReasonRestoreHeld, cannotCarryOut, request.Name, why).byHuman().yielding()
+	}
 	return act(changes.BeginNext{From: o.Birth.Incarnation, Next: life, NextOrdinal: nextOrdinal(o) + len(life.Names)},
 		facts.ReasonInPlace,
 		"The EtcdRestore %s is carried out: %s are made beside the members that there are, which serve on meanwhile.",
 		request.Name, strings.Join(life.Names, ", "))
+}
+
+// whyTooLow says why an incarnation may not begin with the revisions that it would have, or "". The number changes only
+// once in a billion writes: it is told again and again.
+func whyTooLow(o judge.View, life record.Next) string {
+	enough := life
+	enough.Bump = o.BumpFor(life)
+	switch {
+	case o.MayBegin(life):
+		return ""
+	case !o.MayBegin(enough):
+		return "revisions would be nearly the highest that etcd can count. Delete the EtcdRestore, and create " +
+			"another EtcdCluster with the backup in spec.bootstrap.restore"
+	}
+	return fmt.Sprintf("with spec.bumpRevision %d the restored data would begin below the highest revision that the "+
+		"cluster has served, or too close to it. Clients that watch would then miss changes. Delete the EtcdRestore, "+
+		"and create it without spec.bumpRevision or with at least %d", life.Bump, enough.Bump)
 }
 
 // unlessLater asks no person about a backup that is still being taken.
@@ -175,6 +197,9 @@ func nextFor(o judge.View, request facts.Request) record.Next {
 		size, l.Survivor = 1, r.Name
 		l.Origin = record.Origin{Hash: request.ID, Revision: revision(r), Version: o.RanAtMost(r)}
 	case record.SourceEmpty:
+	}
+	if !request.IsBumpFixed {
+		l.Bump = max(l.Bump, o.BumpFor(l))
 	}
 	l.Counter = freshCounter(o)
 	l.Incarnation = facts.IncarnationID(o.Cluster.UID, l.Counter)

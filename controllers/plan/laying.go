@@ -181,10 +181,19 @@ func isWithoutCertificates(o facts.Observation, r facts.Replica) bool {
 	return r.Secret.State == facts.ObjectAbsent && o.WhyNoCertificates() != ""
 }
 
+// whyOvertaken says why the cluster has served too much since its next incarnation was prepared, or "".
+func whyOvertaken(o judge.View) string {
+	if o.IsStillAbove(o.Birth.Next) {
+		return ""
+	}
+	return "the restored data would begin below the highest revision that the cluster has served by now, or too " +
+		"close to it. Clients that watch would then miss changes. Delete the EtcdRestore, and create another"
+}
+
 // whyNotMove says why the incarnation that is ready may not take the place of this one, or "".
 func whyNotMove(o judge.View, request facts.Request) string {
 	life := o.Birth.Next
-	if why := cmp.Or(whyTaken(o.Observation), whyNotEnd(o)); why != "" {
+	if why := cmp.Or(whyTaken(o.Observation), whyNotEnd(o), whyOvertaken(o)); why != "" {
 		return why
 	}
 	if evidence := evidenceNow(o); !evidence.Accepts(request.Approval) {

@@ -127,7 +127,7 @@ func (b *Birth) SwitchOver(from, to string, volumes map[string]string, voters []
 	*b = b.followedBy(Birth{
 		Incarnation: to, Counter: next.Counter, Token: next.Token, Names: next.Names, Origin: next.Origin,
 		Restore: next.Restore,
-		Begun:   true, Volumes: maps.Clone(volumes),
+		Begun:   true, Volumes: maps.Clone(volumes), Served: b.servedBy(next),
 		Former: append(slices.Clone(b.Former), Former{Incarnation: from, Restore: b.Restore, Voters: voters}),
 	})
 	return true

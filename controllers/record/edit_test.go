@@ -95,7 +95,7 @@ func TestAnEditFindsTheRecordThatItsCallerSawOrChangesNothing(t *testing.T) {
 		"a restore is called off":      {restoring, drop, born},
 		"the next incarnation is the current one": {both(restoring, func(b *Birth) { b.Restore, b.Promised = "wish before", "demo-3" }), move, func(b *Birth) {
 			*b = Birth{Incarnation: "cd", Counter: 4, Token: "t2", Names: []string{"demo-4"}, Origin: backedUp(), Restore: "wish", Begun: true, Volumes: volumes,
-				LastCounter: 3, NextOrdinal: 4, Former: []Former{{Incarnation: "ab", Restore: "wish before", Voters: []string{"demo-0"}}}}
+				LastCounter: 3, NextOrdinal: 4, Served: 7, Former: []Former{{Incarnation: "ab", Restore: "wish before", Voters: []string{"demo-0"}}}}
 		}},
 	} {
 		got := having(row.from)

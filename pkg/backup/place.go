@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -73,7 +74,7 @@ func (o Origin) Check() error {
 		return fmt.Errorf("%q is not a SHA-256", o.SHA256)
 	case o.SizeBytes <= 0 || o.SizeBytes%sectorSize != trailerSize:
 		return fmt.Errorf("%d is not the size of a snapshot", o.SizeBytes)
-	case o.Revision < 1 || o.BumpRevision < 0:
+	case o.Revision < 1 || o.BumpRevision < 0 || o.Revision > math.MaxInt64-o.BumpRevision:
 		return fmt.Errorf("the revision %d and its bump %d are not those of a restore", o.Revision, o.BumpRevision)
 	}
 	return nil

@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"encoding/binary"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -236,6 +237,7 @@ func TestNoNameBecomesAPathUnchecked(t *testing.T) {
 		"a size of no archive": func(_ *Place, o *Origin) { o.SizeBytes++ },
 		"no revision":          func(_ *Place, o *Origin) { o.Revision = 0 },
 		"a bump backwards":     func(_ *Place, o *Origin) { o.BumpRevision = -1 },
+		"a bump too far":       func(_ *Place, o *Origin) { o.BumpRevision = math.MaxInt64 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, o := good, origin

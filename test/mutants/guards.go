@@ -75,15 +75,15 @@ var guards = []mutant{
 	{
 		Name: "a restore begins with another source than was approved", Peer: "",
 		File:    "controllers/plan/guard/inplace.go",
-		From:    `return r.WantedBackup.Fault == "" && r.Source == l.Source && r.Survivor == l.Survivor && r.Bump == l.Bump`,
-		To:      `return r.WantedBackup.Fault == "" && r.Survivor == l.Survivor && r.Bump == l.Bump`,
+		From:    `return r.WantedBackup.Fault == "" && r.Source == l.Source && r.Survivor == l.Survivor && isBumped`,
+		To:      `return r.WantedBackup.Fault == "" && r.Survivor == l.Survivor && isBumped`,
 		Package: planPackage, Test: guardRow("an empty incarnation where a backup was approved"),
 	},
 	{
 		Name: "a refused request is carried out", Peer: "",
 		File:    "controllers/plan/guard/inplace.go",
-		From:    `return r.WantedBackup.Fault == "" && r.Source == l.Source && r.Survivor == l.Survivor && r.Bump == l.Bump`,
-		To:      "return r.Source == l.Source && r.Survivor == l.Survivor && r.Bump == l.Bump",
+		From:    `return r.WantedBackup.Fault == "" && r.Source == l.Source && r.Survivor == l.Survivor && isBumped`,
+		To:      "return r.Source == l.Source && r.Survivor == l.Survivor && isBumped",
 		Package: planPackage, Test: guardRow("an incarnation of a refused request"),
 	},
 	{
@@ -92,6 +92,20 @@ var guards = []mutant{
 		From:    "case !isApproved || !asksFor(request, c.Next):",
 		To:      "case !isApproved:",
 		Package: planPackage, Test: guardRow("an incarnation with another bump than was approved"),
+	},
+	{
+		Name: "the guard lets a restore begin at revisions that were served", Peer: "",
+		File:    "controllers/plan/guard/inplace.go",
+		From:    "if !o.MayBegin(l) {",
+		To:      "if l.Bump < 0 {",
+		Package: planPackage, Test: guardRow("an incarnation that begins at a revision that was served"),
+	},
+	{
+		Name: "the guard lets the cluster switch over to revisions that were served meanwhile", Peer: "",
+		File:    "controllers/plan/guard/inplace.go",
+		From:    "case !o.IsStillAbove(l):",
+		To:      "case l.Bump < 0:",
+		Package: planPackage, Test: "TestAClusterMovesOnlyToWhatIsWholeAndWasApproved",
 	},
 	{
 		Name: "the guard lets a process that may still be starting be stopped", Peer: "",

@@ -10,6 +10,20 @@ var inPlace = []mutant{
 		Package: planPackage, Test: "TestAClusterMovesOnlyToWhatIsWholeAndWasApproved",
 	},
 	{
+		Name: "a second restore raises revisions by as much as the first", Peer: "",
+		File:    "controllers/plan/inplace.go",
+		From:    "l.Bump = max(l.Bump, o.BumpFor(l))",
+		To:      "l.Bump = request.Bump",
+		Package: planPackage, Test: "TestARestoreBeginsAboveEveryRevisionThatTheClusterServed",
+	},
+	{
+		Name: "a switch-over forgets how far revisions had come", Peer: "",
+		File:    "controllers/record/edit.go",
+		From:    "Volumes: maps.Clone(volumes), Served: b.servedBy(next),",
+		To:      "Volumes: maps.Clone(volumes),",
+		Package: recordPackage, Test: "TestARecordSaysHowFarRevisionsHaveComeOverEveryKindOfRestore",
+	},
+	{
 		Name: "an EtcdRestore that was carried out is carried out again", Peer: "",
 		File:    "controllers/plan/facts/restore.go",
 		From:    `if id == "" || i < 0 || !o.Approved[id] || o.incarnationOfRequest(id) != "" {`,

@@ -22,6 +22,7 @@ type Request struct {
 	WantedBackup WantedBackup // of SourceBackup; its Fault speaks for every source
 	Survivor     string       // of SourceSurvivor: the member
 	Bump         int64        // by how much revisions are raised
+	IsBumpFixed  bool         // the EtcdRestore says so; otherwise they are raised by more where that is needed
 	Approval     string       // the digest of the evidence that it was approved on; empty without an approval
 	DeletesOld   bool         // the volumes of former incarnations are given up, once this one serves
 }

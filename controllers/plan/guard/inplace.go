@@ -44,12 +44,24 @@ func guardBeginNext(o facts.View, c changes.BeginNext) string {
 	case !isApproved || !asksFor(request, c.Next):
 		return "no EtcdRestore asks for this with an approval of the evidence that there is."
 	}
-	return cmp.Or(guardFresh(o, c.Next), guardNames(o, c.Names, c.NextOrdinal), guardSource(o, request, c.Next))
+	return cmp.Or(guardFresh(o, c.Next), guardNames(o, c.Names, c.NextOrdinal), guardSource(o, request, c.Next),
+		guardRevisions(o, c.Next))
 }
 
 // asksFor reports whether the incarnation is what the request names.
 func asksFor(r facts.Request, l record.Next) bool {
-	return r.WantedBackup.Fault == "" && r.Source == l.Source && r.Survivor == l.Survivor && r.Bump == l.Bump
+	isBumped := r.Bump == l.Bump || !r.IsBumpFixed && r.Bump < l.Bump
+	return r.WantedBackup.Fault == "" && r.Source == l.Source && r.Survivor == l.Survivor && isBumped
+}
+
+// guardRevisions lets no revision be served twice: a client that watches from the first time hears nothing of the
+// second.
+func guardRevisions(o facts.View, l record.Next) string {
+	if !o.MayBegin(l) {
+		return fmt.Sprintf("it would begin at revision %d, and clients were served up to %d.", o.Birth.BeginsAt(l),
+			o.Served())
+	}
+	return ""
 }
 
 // guardFresh lets no incarnation be begun twice.
@@ -191,6 +203,8 @@ func guardSwitchOver(o facts.View, c changes.SwitchOver) string {
 		return "no EtcdRestore asks for this with an approval of the evidence that there is."
 	case !slices.Equal(c.Voters, o.KnownVoters()):
 		return "who has a vote is another by now."
+	case !o.IsStillAbove(l):
+		return "clients were served revisions by now that it would serve again."
 	}
 	if why := cmp.Or(o.WhyServedOn(o.IsGone), o.WhyNoCertificates()); why != "" {
 		return why + "."

@@ -236,7 +236,7 @@ func (w *World) bootstrap(c changes.Bootstrap, life *budgetOfEffects) {
 		if !life.spend() {
 			return
 		}
-		w.createRestore(l, w.objects.birth.Incarnation, w.objects.birth.Origin)
+		w.createRestore(l, w.objects.birth.Incarnation, w.objects.birth.Origin, record.DefaultBump)
 	}
 	for _, s := range c.Pods {
 		if !w.admits(kindPod, s.Name, life) {

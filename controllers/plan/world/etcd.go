@@ -69,6 +69,7 @@ type cluster struct {
 	leader  etcdutil.ID
 	writes  int              // acknowledged to clients, and never to be lost
 	from    string           // what it began with: the sum of a backup, or the survivor; empty for nothing
+	base    int64            // the revision that it began at; zero for nothing
 	life    string           // the incarnation that its members are of
 	version etcdutil.Version // that its members agreed on; zero before
 	// the minor to which a downgrade is enabled; zero while none is
@@ -174,7 +175,7 @@ func (w *World) startNew(p pod, d *disk) etcdutil.ExitReason {
 	}
 	w.checkFreshStart(c, self)
 	if !w.isHeld(id) { // what was restored under that name left no trace
-		c.from, c.alarm, c.full = "", false, false
+		c.from, c.base, c.alarm, c.full = "", 0, false, false
 	}
 	*d = disk{cluster: id, member: self}
 	return ""
@@ -280,6 +281,7 @@ func (w *World) write() {
 			continue
 		}
 		c.writes++
+		w.checkRevision(c)
 		for _, p := range w.running(c) {
 			p.disk.applied = c.writes
 		}

@@ -55,7 +55,7 @@ func (w *World) prepareNext(c changes.PrepareNext, life *budgetOfEffects) {
 		if !life.spend() {
 			return
 		}
-		w.createRestore(l, c.Incarnation, w.objects.birth.Next.Origin)
+		w.createRestore(l, c.Incarnation, w.objects.birth.Next.Origin, w.objects.birth.Next.Bump)
 	}
 }
 
@@ -65,13 +65,7 @@ func (w *World) switchOver(c changes.SwitchOver) {
 		return
 	}
 	digest := w.checkMove()
-	w.objects.birth = record.Birth{
-		Incarnation: next.Incarnation, Counter: next.Counter, Token: next.Token, Names: next.Names,
-		Origin: next.Origin, Restore: next.Restore, Begun: true, Volumes: c.Volumes, NextOrdinal: old.NextOrdinal,
-		LastCounter: old.LastCounter,
-		Former: append(slices.Clone(old.Former), record.Former{Incarnation: old.Incarnation, Restore: old.Restore,
-			Voters: c.Voters}),
-	}
+	w.objects.birth.SwitchOver(c.From, c.To, c.Volumes, c.Voters)
 	w.born = 0
 	w.moves[next.Restore]++
 	w.approved[next.Incarnation] = next.Restore + " on " + digest
@@ -131,25 +125,29 @@ func (w *World) hasEnded(incarnation string) bool {
 }
 
 // heldBy is what a member that answers could be asked for, or "".
-func (w *World) heldBy(name string) string {
+func (w *World) heldBy(name string) (from string, revision int64) {
 	p := w.procs[w.objects.pods[name].UID]
 	if !p.isHeard() {
-		return ""
+		return "", 0
 	}
-	return fmt.Sprintf("survivor %s/%d", p.disk.cluster, p.disk.applied)
+	return w.heldOn(p.disk)
+}
+
+func (w *World) heldOn(d *disk) (from string, revision int64) {
+	return fmt.Sprintf("survivor %s/%d", d.cluster, d.applied), w.clusters[d.cluster].at(d.applied)
 }
 
 // readOn is what lies on a member's volume, of which nobody writes to it, or "".
-func (w *World) readOn(name, life string) string {
+func (w *World) readOn(name, life string) (from string, revision int64) {
 	v, ok := w.objects.volumes[name]
 	d := w.disks[v.UID]
 	if !ok || d == nil || d.isEmpty() {
-		return ""
+		return "", 0
 	}
 	if p := w.procs[w.objects.pods[name].UID]; p != nil || v.Flushed != life {
 		w.violate("the volume of %s is read, and is not known to be whole", name)
 	}
-	return fmt.Sprintf("survivor %s/%d", d.cluster, d.applied)
+	return w.heldOn(d)
 }
 
 // isFrom reports whether what lies somewhere is what an incarnation was to begin with.

@@ -70,6 +70,17 @@ func (w *World) checkReady(next record.Next) {
 	}
 }
 
+// checkRevision is I16: no client is served a revision twice. One that watches from a revision that it was served hears
+// nothing of a cluster that has a lower one: neither what changed nor that it has to read anew. An incarnation that
+// begins empty has no revisions that could go on.
+func (w *World) checkRevision(c *cluster) {
+	if c.writes == 1 && c.from != "" && c.at(0) <= w.revision {
+		w.violate("I16: the incarnation %s begins at revision %d, and clients were served up to %d", c.life, c.at(0),
+			w.revision)
+	}
+	w.revision = max(w.revision, c.at(c.writes))
+}
+
 // checkLives is I13: members of two incarnations never have a quorum at the same time.
 func (w *World) checkLives() {
 	if len(w.objects.birth.Former) == 0 {

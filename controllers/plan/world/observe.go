@@ -181,7 +181,7 @@ func (w *World) answers(from objects) map[string]*facts.Answer {
 		out[name] = &facts.Answer{
 			Alarms: append(raised, c.corruptAlarms()...), DBSize: size,
 			ID: p.disk.member, ClusterID: c.id, Leader: leader, Version: from.pods[name].made.Version,
-			Revision: c.bump() + int64(p.disk.applied) + 1, Applied: uint64(p.disk.applied + p.disk.entries),
+			Revision: c.at(p.disk.applied), Applied: uint64(p.disk.applied + p.disk.entries),
 			Learner: c.members[i].Learner, Versions: c.says(from.pods[name].made.Version, p.disk),
 		}
 	}
@@ -211,13 +211,8 @@ func (w *World) addHashes(o *facts.Observation) {
 	}
 }
 
-// bump is by how much a restore raises revisions.
-func (c *cluster) bump() int64 {
-	if c.from == "" {
-		return 0
-	}
-	return 1e9
-}
+// at is the revision after so many writes. Nothing is at revision 1.
+func (c *cluster) at(writes int) int64 { return max(c.base, 1) + int64(writes) }
 
 func (w *World) membership(answers map[string]*facts.Answer) facts.Membership {
 	m := facts.Membership{Why: "no member answers"}

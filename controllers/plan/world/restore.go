@@ -38,6 +38,7 @@ type restoreTask struct {
 	facts.RestorePod
 	disk    string // UID of the volume
 	origin  record.Origin
+	bump    int64
 	initial []etcdutil.NamedURL
 	made    facts.Choices
 
@@ -96,12 +97,12 @@ func (w *World) deleteRestores(c changes.DeleteRestores, life *budgetOfEffects) 
 	}
 }
 
-func (w *World) createRestore(l changes.Laying, incarnation string, origin record.Origin) {
+func (w *World) createRestore(l changes.Laying, incarnation string, origin record.Origin, bump int64) {
 	if _, exists := w.objects.restores[l.Name]; exists {
 		return
 	}
-	w.objects.restores[l.Name] = restoreTask{disk: w.objects.volumes[l.Name].UID, origin: origin, initial: l.Initial,
-		made: l.Choices, survivor: l.Survivor, mounts: l.Mounts,
+	w.objects.restores[l.Name] = restoreTask{disk: w.objects.volumes[l.Name].UID, origin: origin, bump: bump,
+		initial: l.Initial, made: l.Choices, survivor: l.Survivor, mounts: l.Mounts,
 		RestorePod: facts.RestorePod{Incarnation: incarnation, Choices: l.Choices,
 			Task: facts.Task{UID: w.uid("restore"), Created: w.Now, Phase: facts.PodPending}}}
 }
@@ -215,7 +216,7 @@ func (w *World) lay(name string, t *restoreTask) {
 		t.Phase = facts.PodFailed
 		return
 	}
-	from := w.fetched(t)
+	from, revision := w.fetched(t)
 	if from == "" {
 		t.Phase, t.Failure = facts.PodFailed, "the survivor does not answer"
 		return
@@ -228,7 +229,7 @@ func (w *World) lay(name string, t *restoreTask) {
 	id := hash("cluster", t.Incarnation, t.initial)
 	c := w.formed(id, t.Incarnation, t.initial)
 	if !w.isHeld(id) { // what was restored before it left no trace, and nothing of it ever ran
-		c.from, c.alarm = from, t.origin.Alarms != ""
+		c.from, c.base, c.alarm = from, revision+t.bump, t.origin.Alarms != ""
 		c.full = c.alarm && w.chance(2, "what is restored is full", from) == 0
 		c.downgrade = w.downgradeIn(t.origin)
 	}
@@ -247,15 +248,16 @@ func (w *World) downgradeIn(origin record.Origin) etcdutil.Version {
 	return etcdutil.Version{Major: origin.Version.Major, Minor: origin.Version.Minor - 1}
 }
 
-// fetched is what a restore Pod got to restore: a backup, or what a survivor gave; empty when it gave nothing.
-func (w *World) fetched(t *restoreTask) string {
+// fetched is what a restore Pod got to restore, and of which revision that is: a backup, or what a survivor gave; empty
+// when it gave nothing.
+func (w *World) fetched(t *restoreTask) (from string, revision int64) {
 	switch {
 	case t.mounts != "":
 		return w.readOn(t.mounts, t.Incarnation)
 	case t.survivor != "":
 		return w.heldBy(t.survivor)
 	}
-	return t.origin.SHA256
+	return t.origin.SHA256, t.origin.Revision
 }
 
 // holdsVolume reports a restore Pod that keeps a claim from going.

@@ -56,6 +56,7 @@ type World struct {
 	moves    map[string]int    // how often the cluster moved, by EtcdRestore
 	approved map[string]string // on what the cluster moved, by incarnation
 	served   map[string]bool   // incarnations that were written down as a cluster
+	revision int64             // the highest one that clients of this object were served
 	ledger   ledger
 	trouble  trouble
 }

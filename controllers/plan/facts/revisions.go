@@ -1,0 +1,61 @@
+package facts
+
+import (
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/controllers/record"
+)
+
+// How far revisions have come, and how far above that the next incarnation begins.
+
+const (
+	// roomToBegin is left above all that was served when an incarnation is prepared. The members that there are serve
+	// on until the switch-over, and after it for as long as they are not stopped. 10000 writes a second take 14 hours.
+	roomToBegin = record.DefaultBump / 2
+	// roomToSwitch is what must be left of it at the switch-over.
+	roomToSwitch = record.DefaultBump / 10
+)
+
+// Served is the highest revision that the cluster is known to have served, by the birth record and by what members say.
+func (o View) Served() int64 {
+	highest := o.Birth.BeganAt()
+	for _, r := range o.Members {
+		if o.hasSaidRevision(r) {
+			highest = max(highest, r.Answer.Revision)
+		}
+	}
+	return min(highest, record.LastRevision)
+}
+
+func (o View) hasSaidRevision(r Replica) bool {
+	return r.Answer != nil && (o.Birth.ClusterID == 0 || r.Answer.ClusterID == o.Birth.ClusterID)
+}
+
+// toClear is what the next incarnation must begin above. Where no member says how far it is, it may have gone as far
+// since its beginning as a restore raises revisions.
+func (o View) toClear() int64 {
+	if !slices.ContainsFunc(o.Members, o.hasSaidRevision) {
+		return o.Served() + record.DefaultBump + roomToBegin
+	}
+	return o.Served() + roomToBegin
+}
+
+// BumpFor is by how much revisions are raised for the next incarnation where the operator may choose. It is a whole
+// number of billions, and so the same in two looks between which clients write.
+func (o View) BumpFor(n record.Next) int64 {
+	n.Bump = record.DefaultBump
+	if lacking := o.toClear() - o.Birth.BeginsAt(n); lacking > 0 {
+		n.Bump += (lacking + record.DefaultBump - 1) / record.DefaultBump * record.DefaultBump
+	}
+	return n.Bump
+}
+
+// MayBegin reports whether the next incarnation begins so far above all that was served that it may be prepared.
+func (o View) MayBegin(n record.Next) bool {
+	at := o.Birth.BeginsAt(n)
+	return at >= o.toClear() && at <= record.LastRevision
+}
+
+// IsStillAbove reports whether the next incarnation, which was prepared a while ago, begins above all that was served
+// by now.
+func (o View) IsStillAbove(n record.Next) bool { return o.Birth.BeginsAt(n) >= o.Served()+roomToSwitch }
