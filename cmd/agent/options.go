@@ -37,6 +37,8 @@ type options struct {
 	preflight preflightOptions
 	ended     endedOptions // of read-survivor
 	prune     pruneOptions
+	file      string // of inspect
+	format    string // of what is printed for a person: text or json
 }
 
 // flagSet are the flags of one call. What the type of a flag does not refuse is checked once all of them are read.
@@ -75,8 +77,11 @@ func parseOptions(args []string) (*options, error) {
 // flagsOf are the flags of the step: those that every step has, and its own.
 func flagsOf(o *options) *flagSet {
 	f := &flagSet{FlagSet: flag.NewFlagSet("agent "+o.step.name, flag.ContinueOnError)}
-	f.StringVar(&o.terminationLog, "termination-log", defaultTerminationLog, "File for the result; empty: none.")
-	f.StringVar(&o.progressAddress, "progress-address", ":8099", "Where GET /progress is served; empty: nowhere.")
+	if o.step.isForPeople {
+		formatFlag(o, f)
+	} else {
+		podFlags(o, f)
+	}
 	f.DurationVar(&o.stall, "stall", 30*time.Second, "How long bytes may stand still.")
 	f.check(func() error {
 		if o.stall < time.Second {
@@ -89,20 +94,43 @@ func flagsOf(o *options) *flagSet {
 	return f
 }
 
+// podFlags say how a step of a Pod tells what it does and what came of it.
+func podFlags(o *options, f *flagSet) {
+	f.StringVar(&o.terminationLog, "termination-log", defaultTerminationLog, "File for the result; empty: none.")
+	f.StringVar(&o.progressAddress, "progress-address", ":8099", "Where GET /progress is served; empty: nowhere.")
+}
+
+// formatFlag says how a result is printed for a person.
+func formatFlag(o *options, f *flagSet) {
+	f.StringVar(&o.format, "o", "text", "What is printed: text or json.")
+	f.check(func() error {
+		if o.format != "text" && o.format != "json" {
+			return fmt.Errorf("-o %s: want text or json", o.format)
+		}
+		return nil
+	})
+}
+
 // storeFlags name the store, and what it is reached with.
 func storeFlags(o *options, f *flagSet) {
-	text := f.String("store", "", "The store as JSON.")
-	f.StringVar(&o.storeOptions.CredentialsDir, "credentials-dir", "",
-		"Directory of the store's credentials; empty: the environment's.")
-	f.StringVar(&o.storeOptions.CAFile, "store-ca", "",
-		"PEM file of the CAs that the store's certificate is checked with; empty: the system's.")
-	f.StringVar(&o.storeOptions.VolumeRoot, "volume-root", "/backups", "Where the volume of a volume store is mounted.")
+	text := storeTextFlags(o, f)
 	f.check(func() (err error) {
 		if !o.proofOnly {
 			o.store, err = store.ParseConfig([]byte(*text))
 		}
 		return err
 	})
+}
+
+// storeTextFlags are storeFlags where the caller reads the text, if it needs a store.
+func storeTextFlags(o *options, f *flagSet) *string {
+	text := f.String("store", "", "The store as JSON.")
+	f.StringVar(&o.storeOptions.CredentialsDir, "credentials-dir", "",
+		"Directory of the store's credentials; empty: the environment's.")
+	f.StringVar(&o.storeOptions.CAFile, "store-ca", "",
+		"PEM file of the CAs that the store's certificate is checked with; empty: the system's.")
+	f.StringVar(&o.storeOptions.VolumeRoot, "volume-root", "/backups", "Where the volume of a volume store is mounted.")
+	return text
 }
 
 // scratchFlags name the directory through which the steps of a backup hand on what they have.
@@ -112,23 +140,24 @@ func scratchFlags(o *options, f *flagSet) {
 
 // whoseFlags name the cluster whose backups are meant, and the schedule. checkWhose reads them.
 func whoseFlags(o *options, f *flagSet) {
-	f.StringVar(&o.whose.Namespace, "cluster-namespace", "", "Namespace of the cluster.")
-	f.StringVar(&o.whose.Name, "cluster-name", "", "Name of the cluster.")
-	f.StringVar(&o.whose.UID, "cluster-uid", "", "UID of the cluster's object: backups of other clusters are ignored.")
+	clusterFlags(o, f)
 	f.StringVar(&o.whose.Schedule, "schedule", "",
 		"Name of the schedule that makes the backups; empty: no schedule does, or any.")
 }
 
+func clusterFlags(o *options, f *flagSet) {
+	f.StringVar(&o.whose.Namespace, "cluster-namespace", "", "Namespace of the cluster.")
+	f.StringVar(&o.whose.Name, "cluster-name", "", "Name of the cluster.")
+	f.StringVar(&o.whose.UID, "cluster-uid", "", "UID of the cluster's object: backups of other clusters are ignored.")
+}
+
 func (o *options) checkWhose() error {
-	err := errors.Join(
+	return errors.Join(
 		checkName("cluster-namespace", o.whose.Namespace),
 		checkName("cluster-name", o.whose.Name),
 		checkName("cluster-uid", o.whose.UID),
+		checkIfGiven("schedule", o.whose.Schedule),
 	)
-	if o.whose.Schedule != "" {
-		err = errors.Join(err, checkName("schedule", o.whose.Schedule))
-	}
-	return err
 }
 
 // memberFlags say which members are asked, and how.
@@ -188,4 +217,12 @@ func checkName(flagName, value string) error {
 		return fmt.Errorf("--%s=%q is not a name", flagName, value)
 	}
 	return nil
+}
+
+// checkIfGiven is checkName for a flag that may be left out.
+func checkIfGiven(flagName, value string) error {
+	if value == "" {
+		return nil
+	}
+	return checkName(flagName, value)
 }

@@ -50,6 +50,10 @@ func report(stdout io.Writer, o *options, result any) {
 		f.Message = shorten(f.Message)
 		result = f
 	}
+	if o.step.isForPeople {
+		tell(stdout, o, result)
+		return
+	}
 	line := lineOf(result)
 	fmt.Fprintln(stdout, string(line))
 	if o.terminationLog == "" {
@@ -57,6 +61,25 @@ func report(stdout io.Writer, o *options, result any) {
 	}
 	if err := os.WriteFile(o.terminationLog, line, 0o600); err != nil {
 		fmt.Fprintln(os.Stderr, "agent:", err)
+	}
+}
+
+// told is a result that a person reads.
+type told interface{ print(w io.Writer) }
+
+// tell prints a result for a person, or a program that one wrote. Why there is none goes to the log.
+func tell(stdout io.Writer, o *options, result any) {
+	readable, isReadable := result.(told)
+	switch {
+	case !isReadable:
+		f, _ := result.(failed)
+		fmt.Fprintf(os.Stderr, "agent: %s: %s\n", f.Reason, f.Message)
+	case o.format == "json":
+		encoder := json.NewEncoder(stdout)
+		encoder.SetIndent("", "  ")
+		_ = encoder.Encode(result)
+	default:
+		readable.print(stdout)
 	}
 }
 

@@ -12,15 +12,17 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 )
 
-// step is a subcommand. What run returns is the termination message.
+// step is a subcommand. What run returns is the termination message, or for people what they read.
 type step struct {
 	name  string
 	flags func(o *options, f *flagSet)
 	run   func(ctx context.Context, o *options, progress *backup.Progress) (any, error)
+
+	isForPeople bool // a person runs it, outside of any Pod of ours
 }
 
-// steps are all of them: those of a backup, of a restore from a backup, of a restore from a surviving member, and of a
-// schedule. Between the steps of one Pod the cluster's own etcdutl does its work.
+// steps are all of them: those of a backup, of a restore from a backup, of a restore from a surviving member, of a
+// schedule, and those that a person runs. Between the steps of one Pod the cluster's own etcdutl does its work.
 var steps = []step{
 	{name: "snapshot", flags: snapshotFlags, run: snapshot},
 	{name: "fetch", flags: fetchFlags, run: fetch},
@@ -35,6 +37,9 @@ var steps = []step{
 	{name: "activate-survivor", flags: activateSurvivorFlags, run: activateSurvivor},
 
 	{name: "prune", flags: pruneFlags, run: prune},
+
+	{name: "list", flags: listFlags, run: list, isForPeople: true},
+	{name: "inspect", flags: inspectFlags, run: inspect, isForPeople: true},
 }
 
 // stepNamed finds a step; the error says which there are.

@@ -34,7 +34,7 @@ func savedByEtcdctl(ctx context.Context, cluster *world.Cluster, claim, file str
 	member := members[0].Spec
 	mount := func(name, at string) corev1.VolumeMount { return corev1.VolumeMount{Name: name, MountPath: at} }
 	pod := &corev1.Pod{ObjectMeta: meta(cluster.Namespace, "save"), Spec: corev1.PodSpec{
-		RestartPolicy: corev1.RestartPolicyNever, SecurityContext: member.SecurityContext, NodeName: member.NodeName,
+		RestartPolicy: corev1.RestartPolicyNever, SecurityContext: member.SecurityContext,
 		Containers: []corev1.Container{{
 			Name: "etcdctl", Image: member.Containers[0].Image, ImagePullPolicy: corev1.PullIfNotPresent,
 			SecurityContext: member.Containers[0].SecurityContext, Command: []string{"etcdctl"},

@@ -47,8 +47,8 @@ var foreign = []mutant{
 	{
 		Name: "retention removes a snapshot without a manifest that is restored", Peer: "",
 		File:    "pkg/backup/prune.go",
-		From:    ` || slices.Contains(p.Held, directory+"/"+snapshotObject)`,
-		To:      "",
+		From:    `slices.Contains(p.Held, directory+"/"+snapshotObject)`,
+		To:      `directory == ""`,
 		Package: backupPackage, Test: "TestASnapshotWithoutAManifestStaysWhileItIsRestored",
 	},
 	{
@@ -78,5 +78,19 @@ var foreign = []mutant{
 		From:    "if !origin.Foreign {\n\t\treturn \"\"",
 		To:      "if true {\n\t\treturn \"\"",
 		Package: "./controllers/report", Test: "TestItIsToldThatASnapshotWithoutAManifestWasNotCompared",
+	},
+	{
+		Name: "a list calls what has no snapshot a backup", Peer: "",
+		File:    "pkg/backup/listing.go",
+		From:    "case !isThere:",
+		To:      "case false:",
+		Package: backupPackage, Test: "TestAListSaysOfEachPlaceWhetherABackupLiesThere",
+	},
+	{
+		Name: "a snapshot is inspected by another manifest than its own", Peer: "",
+		File:    "pkg/backup/examined.go",
+		From:    "if seen.SHA256 != m.SHA256 {",
+		To:      "if false {",
+		Package: backupPackage, Test: "TestASnapshotThatIsNotItsManifestsIsNotCalledGood",
 	},
 }

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/etcdsteward/etcd-steward/pkg/backup"
+	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+func inspectFlags(o *options, f *flagSet) {
+	text := storeTextFlags(o, f)
+	keyFlag(o, f)
+	f.StringVar(&o.file, "file", "", "Instead of a store and a key: a snapshot on this machine.")
+	f.StringVar(&o.scratch, "scratch", os.TempDir(), "Directory with room for the snapshot of a store.")
+	f.check(func() (err error) {
+		if (o.file == "") == (o.origin.Key == "") {
+			return errors.New("want exactly one of --file and --key")
+		}
+		if o.file == "" {
+			o.store, err = store.ParseConfig([]byte(*text))
+		}
+		return err
+	})
+}
+
+// inspection is what a snapshot is, and what it is good for.
+type inspection struct {
+	Name            string           `json:"name"`
+	SizeBytes       int64            `json:"sizeBytes"`
+	SHA256          string           `json:"sha256"`
+	EtcdVersion     string           `json:"etcdVersion"`
+	Revision        int64            `json:"revision"`
+	CompactRevision int64            `json:"compactRevision"`
+	TotalKeys       int64            `json:"totalKeys"`
+	AuthEnabled     bool             `json:"authEnabled"`
+	Alarms          []string         `json:"alarms,omitempty"`
+	Manifest        *backup.Manifest `json:"manifest,omitempty"`
+}
+
+func inspect(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
+	if o.file != "" {
+		return inspectionOf(backup.InspectFile(o.file))
+	}
+	return withStore(ctx, o, progress, func(transfer backup.Transfer) (*inspection, error) {
+		dir, err := os.MkdirTemp(o.scratch, "inspect-")
+		if err != nil {
+			return nil, fmt.Errorf("make a directory for the snapshot: %w", err)
+		}
+		defer os.RemoveAll(dir)
+		return inspectionOf(backup.InspectObject(ctx, transfer, o.origin.Key, dir))
+	})
+}
+
+func inspectionOf(seen backup.Inspected, err error) (*inspection, error) {
+	if err != nil {
+		return nil, err
+	}
+	f := seen.Facts
+	return &inspection{Name: seen.Name, SizeBytes: seen.SizeBytes, SHA256: seen.SHA256, EtcdVersion: seen.EtcdVersion,
+		Revision: f.Revision, CompactRevision: f.CompactRevision, TotalKeys: f.TotalKeys, AuthEnabled: f.AuthEnabled,
+		Alarms: f.Alarms, Manifest: seen.Manifest}, nil
+}
+
+func (i *inspection) print(w io.Writer) {
+	fmt.Fprintln(w, i.Name)
+	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	for _, line := range [][2]string{
+		{"size", fmt.Sprintf("%s (%d bytes)", sizeOf(i.SizeBytes), i.SizeBytes)},
+		{"SHA-256", i.SHA256 + ", and that of etcd at its end is right"},
+		{"manifest", i.manifest()},
+		{"etcd", i.EtcdVersion},
+		{"revision", fmt.Sprintf("%d, compacted at %d", i.Revision, i.CompactRevision)},
+		{"keys", fmt.Sprint(i.TotalKeys)},
+		{"authentication", map[bool]string{true: "on", false: "off"}[i.AuthEnabled]},
+		{"alarms", strings.Join(append(i.Alarms[:len(i.Alarms):len(i.Alarms)], "none")[:max(1, len(i.Alarms))], ", ")},
+	} {
+		fmt.Fprintf(table, "  %s\t%s\n", line[0], line[1])
+	}
+	_ = table.Flush()
+	fmt.Fprintln(w, i.use())
+}
+
+func (i *inspection) manifest() string {
+	m := i.Manifest
+	if m == nil {
+		return "none: nothing says that it was compared with the members of its cluster"
+	}
+	return fmt.Sprintf("of %s of cluster %s/%s, from %s; its keys are those that %s had", m.Member, m.ClusterNamespace,
+		m.ClusterName, m.StartedAt.Format("2006-01-02T15:04:05Z07:00"), m.KeysHash.Member)
+}
+
+// use says what the snapshot is good for.
+func (i *inspection) use() string {
+	wrote, err := etcdutil.ParseVersion(i.EtcdVersion)
+	if err != nil {
+		return "Its version of etcd cannot be read."
+	}
+	says := fmt.Sprintf("A new EtcdCluster (spec.bootstrap.restore) or an EtcdRestore can begin with it, with "+
+		"spec.version %s or newer", wrote.MinorString())
+	if i.AuthEnabled {
+		says += " and spec.tls.mode Managed"
+	}
+	if why := etcdutil.WhyNotBegin(wrote, etcdutil.Version{Major: wrote.Major, Minor: wrote.Minor + 1}); why != "" {
+		return "No EtcdCluster can begin with it: " + why + "."
+	}
+	return says + "."
+}
