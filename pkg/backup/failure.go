@@ -43,10 +43,11 @@ const (
 	ReasonHashMismatch    Reason = "HashMismatch"    // the member and the snapshot differ
 
 	// What was stored, and what came of it.
-	ReasonManifestInvalid Reason = "ManifestInvalid"
-	ReasonManifestForeign Reason = "ManifestForeign" // a sound manifest of something else
-	ReasonObjectDamaged   Reason = "ObjectDamaged"
-	ReasonRestoreDiffers  Reason = "RestoreDiffers"
+	ReasonManifestInvalid  Reason = "ManifestInvalid"
+	ReasonManifestForeign  Reason = "ManifestForeign"  // a sound manifest of something else
+	ReasonManifestUnsigned Reason = "ManifestUnsigned" // the store's key does not vouch for it
+	ReasonObjectDamaged    Reason = "ObjectDamaged"
+	ReasonRestoreDiffers   Reason = "RestoreDiffers"
 
 	// Here.
 	ReasonScratchFull   Reason = "ScratchFull"

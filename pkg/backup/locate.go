@@ -45,6 +45,7 @@ const (
 // Latest finds the newest complete backup of a cluster by what the manifests say: no name is ever read as a number or a
 // time. It would rather not answer than answer with an older one: a manifest that cannot be trusted may be the
 // newest's, and of two clusters of one name nobody can say which is meant. Both refusals name the keys to choose from.
+// What the store's key does not vouch for is no backup.
 func Latest(ctx context.Context, bucket *store.Bucket, whose Whose) (Manifest, error) {
 	keys, err := listBackups(ctx, bucket, whose)
 	if err != nil {
@@ -70,11 +71,16 @@ func choose(whose Whose, newest map[string]Manifest, found manifests) (Manifest,
 	ordered := slices.SortedFunc(maps.Values(newest), func(a, b Manifest) int {
 		return b.CompletedAt.Compare(a.CompletedAt)
 	})
+	damaged := slices.DeleteFunc(slices.Clone(found.unsound), unsound.isUnsigned)
 	switch {
-	case len(found.unsound) > 0:
+	case len(damaged) > 0:
 		return Manifest{}, fail(ReasonManifestInvalid,
 			"%d of the manifests of %s cannot be trusted, and one of them may be of the newest backup%s: %w",
-			len(found.unsound), whose, suggest(ordered), found.unsound[0].why)
+			len(damaged), whose, suggest(ordered), damaged[0].why)
+	case len(ordered) == 0 && len(found.unsound) > 0:
+		return Manifest{}, fail(ReasonNoBackup, "the store has no complete backup of %s: its manifest-key does not "+
+			"vouch for any of its manifests, of which there are %d: %v",
+			whose, len(found.unsound), found.unsound[0].why)
 	case len(ordered) == 0 && whose.Schedule != "":
 		return Manifest{}, fail(ReasonNoBackup, "the store has no complete backup of %s that the schedule %s made",
 			whose, whose.Schedule)
@@ -153,7 +159,7 @@ func readManifests(ctx context.Context, bucket *store.Bucket, keys []string, mov
 		case err == nil:
 			found.sound = append(found.sound, m)
 		case errors.Is(err, store.ErrNotFound):
-		case reason == ReasonManifestInvalid, reason == ReasonManifestForeign:
+		case reason == ReasonManifestInvalid, reason == ReasonManifestForeign, reason == ReasonManifestUnsigned:
 			found.unsound = append(found.unsound, unsound{key: key, why: err})
 		default:
 			return err

@@ -59,6 +59,10 @@ type Manifest struct {
 	StartedAt   time.Time `json:"startedAt"`
 	CompletedAt time.Time `json:"completedAt"`
 
+	// HMAC is the HMAC-SHA256 of this manifest's canonical JSON with HMAC and Digest empty, by the key of its store,
+	// hexadecimal. Empty: the store had no key.
+	HMAC string `json:"hmac,omitempty"`
+
 	// Digest is the SHA-256 of this manifest's canonical JSON with Digest empty.
 	Digest string `json:"digest"`
 }
@@ -158,6 +162,9 @@ func ReadManifest(ctx context.Context, bucket *store.Bucket, snapshotKey string)
 	}
 	if m.Key != snapshotKey {
 		return Manifest{}, fail(ReasonManifestForeign, "the manifest %s belongs to %q", key, m.Key)
+	}
+	if err := m.checkSignature(bucket.ManifestKey()); err != nil {
+		return Manifest{}, fmt.Errorf("read the manifest %s: %w", key, err)
 	}
 	return m, nil
 }

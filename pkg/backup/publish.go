@@ -11,6 +11,10 @@ import (
 // publish writes a manifest to the store: from then on there is a backup. That the same one is there already is
 // success: the store's answer to an earlier request was lost, or the step is run again.
 func publish(ctx context.Context, t Transfer, manifest Manifest) error {
+	manifest, err := manifest.signed(t.Bucket.ManifestKey())
+	if err != nil {
+		return err
+	}
 	text, err := manifest.Encode()
 	if err != nil {
 		return err

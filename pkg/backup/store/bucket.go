@@ -56,6 +56,8 @@ type Bucket struct {
 	mood   mood
 
 	s3Bucket string // its name; empty unless it is one
+
+	manifestKey []byte
 }
 
 // Object is one stored object.
@@ -71,9 +73,12 @@ func Open(ctx context.Context, config Config, options Options) (*Bucket, error) 
 	if err := config.validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	b := &Bucket{prefix: config.Prefix()}
+	key, err := readManifestKey(options.CredentialsDir)
+	if err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
+	b := &Bucket{prefix: config.Prefix(), manifestKey: key}
 	options.mood = &b.mood
-	var err error
 	switch {
 	case config.S3 != nil:
 		b.s3Bucket = config.S3.Bucket
@@ -97,6 +102,9 @@ func (b *Bucket) Close() error { return b.blob.Close() }
 
 // AsksToSlowDown reports that the last thing the store said was that: what stands still waits to be sent again.
 func (b *Bucket) AsksToSlowDown() bool { return b.mood.patient.Load() }
+
+// ManifestKey is the secret that vouches for the manifests in this store; nil where there is none.
+func (b *Bucket) ManifestKey() []byte { return b.manifestKey }
 
 // Prefix is what every key begins with; empty for none.
 func (b *Bucket) Prefix() string { return b.prefix }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,5 +57,40 @@ func TestCredentialsAreTakenOutOfWhatIsShown(t *testing.T) {
 	}
 	if got := Redact("", "text"); got != "text" {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestTheKeyOfManifestsIsReadAndAWeakOneIsRefusedByName(t *testing.T) {
+	const key = "0123456789abcdef0123456789abcdef"
+	for name, tc := range map[string]struct {
+		files   map[string]string
+		want    string
+		refused bool
+	}{
+		"no Secret":     {nil, "", false},
+		"no key":        {map[string]string{fileAccessKeyID: "id"}, "", false},
+		"a key":         {map[string]string{fileManifestKey: key}, key, false},
+		"a line":        {map[string]string{fileManifestKey: key + "\n"}, key, false},
+		"a short key":   {map[string]string{fileManifestKey: key[1:]}, "", true},
+		"an empty file": {map[string]string{fileManifestKey: "\n"}, "", true},
+		"spaces alone":  {map[string]string{fileManifestKey: strings.Repeat(" ", 64)}, "", true},
+	} {
+		dir := t.TempDir()
+		for file, content := range tc.files {
+			must(t, os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600))
+		}
+		if tc.files == nil {
+			dir = ""
+		}
+		bucket, err := Open(context.Background(), Config{Volume: &Volume{}}, Options{VolumeRoot: t.TempDir(), CredentialsDir: dir})
+		switch {
+		case tc.refused:
+			wantIs(t, err, ErrConfig)
+			if !strings.Contains(err.Error(), "manifest-key") || strings.Contains(err.Error(), key[1:]) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case err != nil || string(bucket.ManifestKey()) != tc.want:
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

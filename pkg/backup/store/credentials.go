@@ -17,7 +17,11 @@ const (
 	fileServiceAccount  = "service-account.json"
 	fileAccountName     = "account-name"
 	fileAccountKey      = "account-key"
+	fileManifestKey     = "manifest-key" // optional, of every kind
 )
+
+// minManifestKey is as long as what HMAC-SHA256 gives: a shorter key is weaker than the sum (RFC 2104, section 3).
+const minManifestKey = 32
 
 // maxCredential bounds what is read of one file: a Secret is at most 1 MiB, and no credential comes near.
 const maxCredential = 64 << 10
@@ -54,6 +58,22 @@ func readOptional(dir, name string) (string, error) {
 		return "", nil
 	}
 	return value, err
+}
+
+// readManifestKey reads the key that vouches for manifests; nil where there is none.
+func readManifestKey(dir string) ([]byte, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	key, err := readOptional(dir, fileManifestKey)
+	if err != nil || key == "" {
+		return nil, err
+	}
+	if len(key) < minManifestKey {
+		return nil, fmt.Errorf("%w: %s has %d bytes, want %d or more: make one with `openssl rand -hex 32`", ErrConfig,
+			fileManifestKey, len(key), minManifestKey)
+	}
+	return []byte(key), nil
 }
 
 // minSecret is the length from which a value is worth hiding: shorter ones would hide half of every sentence.
