@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -25,9 +26,12 @@ import (
 // liar is a member whose answers the test chooses. It serves a real database.
 type liar struct {
 	pb.UnimplementedMaintenanceServer
+	pb.UnimplementedKVServer
+	pb.UnimplementedClusterServer
 	content []byte // with its trailer
 	hash    pb.HashKVResponse
 	status  pb.StatusResponse
+	voters  []*pb.Member // that it lists
 
 	mu     sync.Mutex
 	asked  int                                                         // snapshots begun
@@ -35,6 +39,31 @@ type liar struct {
 	onHash func() error
 
 	onStatus func(s *pb.StatusResponse) // changes what it says of itself, each time it is asked
+	onRead   func() (int64, error)      // the revision that a quorum has; nil: its own
+}
+
+func (l *liar) Range(_ context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	header := proto.CloneOf(l.status.Header)
+	if l.onRead != nil && !r.Serializable {
+		var err error
+		if header.Revision, err = l.onRead(); err != nil {
+			return nil, err
+		}
+	}
+	return &pb.RangeResponse{Header: header}, nil
+}
+
+func (l *liar) MemberList(_ context.Context, r *pb.MemberListRequest) (*pb.MemberListResponse, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.onRead != nil && r.Linearizable {
+		if _, err := l.onRead(); err != nil {
+			return nil, err
+		}
+	}
+	return &pb.MemberListResponse{Header: l.status.Header, Members: l.voters}, nil
 }
 
 func (l *liar) Status(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) {
@@ -121,13 +150,19 @@ func newLiarOf(t testing.TB, fill func(l *library)) *liar {
 	l.hash.Hash, l.hash.CompactRevision, l.hash.HashRevision = hash, facts.CompactRevision, facts.Revision
 	l.status.Header = &pb.ResponseHeader{ClusterId: liarCluster, MemberId: liarID}
 	l.status.Version, l.status.Leader, l.status.RaftAppliedIndex = "3.6.16", liarID+1, 1000
+	l.voters = []*pb.Member{{ID: liarID, Name: "m0"}}
 	return l
 }
 
-// together makes members of one cluster of liars. The first is its leader.
+// together makes members of one cluster of liars. The first is its leader. They are listed as voter-0 and so on.
 func together(liars ...*liar) {
+	var voters []*pb.Member
 	for i, l := range liars {
 		l.status.Header.MemberId, l.status.Leader = liarID+uint64(i), liarID
+		voters = append(voters, &pb.Member{ID: l.status.Header.MemberId, Name: fmt.Sprintf("voter-%d", i)})
+	}
+	for _, l := range liars {
+		l.voters = voters
 	}
 }
 
@@ -152,6 +187,8 @@ func (l *liar) serve(t testing.TB, name string) Endpoint {
 	must(t, err)
 	server := grpc.NewServer()
 	pb.RegisterMaintenanceServer(server, l)
+	pb.RegisterKVServer(server, l)
+	pb.RegisterClusterServer(server, l)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	return Endpoint{Name: name, URL: "http://" + listener.Addr().String()}
@@ -163,6 +200,7 @@ func liarOptions(t testing.TB, bucket *store.Bucket, endpoints ...Endpoint) Take
 			ClusterNamespace: "team", ClusterName: "demo", ClusterUID: "u-1", ClusterID: liarCluster, BackupUID: "b-1",
 		},
 		Endpoints: endpoints, Scratch: t.TempDir(), Transfer: Transfer{Bucket: bucket, Stall: patient},
+		Patience: time.Second,
 	}
 }
 
@@ -304,6 +342,7 @@ func TestOnlyACaughtUpVoterOfThisClusterWithALeaderIsASource(t *testing.T) {
 		"without a leader":          {func(s *pb.StatusResponse) { s.Leader = 0 }, ReasonNoSource},
 		"known to be corrupt":       {func(s *pb.StatusResponse) { s.Errors = []string{"memberID:162 alarm:CORRUPT "} }, ReasonNoSource},
 		"a member of another":       {func(s *pb.StatusResponse) { s.Header.ClusterId = 7 }, ReasonForeignCluster},
+		"a member that was removed": {func(s *pb.StatusResponse) { s.Header.MemberId = 7 }, ReasonNoSource},
 		"far behind":                {func(s *pb.StatusResponse) { s.RaftAppliedIndex = 1 }, ""},
 		"the leader, and caught up": {func(s *pb.StatusResponse) { s.Leader = s.Header.MemberId }, ""},
 	} {

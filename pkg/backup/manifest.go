@@ -73,6 +73,11 @@ type KeysHash struct {
 	Revision        int64  `json:"revision"`
 	CompactRevision int64  `json:"compactRevision"` // of the member when it hashed; at or above the snapshot's own
 	Member          string `json:"member"`          // that gave it; another one than the snapshot is of, if one could
+
+	// Where the member that the snapshot is of gave the hash itself: that no other member votes, or why none of those
+	// that do gave it.
+	OnlyVoter bool   `json:"onlyVoter,omitempty"`
+	NoWitness string `json:"noWitness,omitempty"`
 }
 
 // sealed is the manifest with its digest.

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -75,6 +76,9 @@ type member struct {
 	conn        *clientv3.Client
 	maintenance pb.MaintenanceClient
 	status      *pb.StatusResponse
+
+	unfit error // why it is of no use now; nil: it is
+	tried int   // how many snapshots of it were begun
 }
 
 func dialMember(endpoint Endpoint, config *tls.Config) (*member, error) {
@@ -103,8 +107,8 @@ type sources struct {
 	members   []*member
 	clusterID etcdutil.ID // that must answer; 0: any, but all the same
 
-	asked    time.Time // when the members were asked last
-	revision int64     // that one of them held then
+	asked time.Time // when the members were surveyed last
+	agreed
 }
 
 func connect(endpoints []Endpoint, config *tls.Config, clusterID etcdutil.ID) (*sources, error) {
@@ -127,45 +131,43 @@ func (s *sources) close() {
 }
 
 // survey asks all members at once how they are, and returns those that may be taken a snapshot of, the best first:
-// voters of this cluster that have a leader, are caught up and not known to be corrupt; followers before the leader,
-// and followers in no order, so that a second try meets another one.
+// voters of this cluster that have a leader, are caught up and not known to be corrupt; those that were tried least,
+// followers before the leader, and followers in no order, so that a second Pod meets another one.
 func (s *sources) survey(ctx context.Context) ([]*member, error) {
-	errs := s.ask(ctx)
-	var reached []*member
-	for i, m := range s.members {
-		if errs[i] == nil {
-			reached = append(reached, m)
-		}
+	s.asked = time.Now()
+	s.ask(ctx)
+	fit := s.fit()
+	furthest := furthestOf(fit)
+	fit = slices.DeleteFunc(fit, func(m *member) bool { return m.status.RaftAppliedIndex+lagBound < furthest })
+	rand.Shuffle(len(fit), func(i, j int) { fit[i], fit[j] = fit[j], fit[i] })
+	slices.SortStableFunc(fit, func(a, b *member) int { return cmp.Or(a.tried-b.tried, rank(a)-rank(b)) })
+	if err := s.agree(ctx, fit); err != nil {
+		return nil, err
 	}
-	if furthest := furthestOf(reached); len(reached) > 0 {
-		reached = slices.DeleteFunc(reached, func(m *member) bool {
-			return m.status.RaftAppliedIndex+lagBound < furthest
-		})
-		rand.Shuffle(len(reached), func(i, j int) { reached[i], reached[j] = reached[j], reached[i] })
-		slices.SortStableFunc(reached, func(a, b *member) int { return rank(a) - rank(b) })
-		return reached, nil
+	fit = slices.DeleteFunc(fit, func(m *member) bool { return !s.isVoter(m) })
+	if len(fit) == 0 {
+		return nil, s.noSource()
 	}
-	return nil, noSource(errs)
+	return fit, nil
 }
 
-// ask asks all members at once how they are, and says of each why it is not taken a snapshot of.
-func (s *sources) ask(ctx context.Context) []error {
-	s.asked = time.Now()
-	errs := make([]error, len(s.members))
+// fit are the members that answered as they should when they were asked.
+func (s *sources) fit() []*member {
+	return slices.DeleteFunc(slices.Clone(s.members), func(m *member) bool { return m.unfit != nil })
+}
+
+// ask asks all members at once how they are, and notes of each why neither a snapshot nor a hash of it is of use.
+func (s *sources) ask(ctx context.Context) {
 	var group sync.WaitGroup
-	for i, m := range s.members {
-		group.Go(func() { errs[i] = m.ask(ctx) })
+	for _, m := range s.members {
+		group.Go(func() { m.unfit = m.ask(ctx) })
 	}
 	group.Wait()
-	for i, m := range s.members {
-		if errs[i] == nil {
-			errs[i] = s.admit(m)
-		}
-		if errs[i] == nil {
-			s.revision = max(s.revision, m.status.GetHeader().GetRevision())
+	for _, m := range s.members {
+		if m.unfit == nil {
+			m.unfit = s.admit(m)
 		}
 	}
-	return errs
 }
 
 func (m *member) ask(ctx context.Context) error {
@@ -179,16 +181,17 @@ func (m *member) ask(ctx context.Context) error {
 	return nil
 }
 
-// awaitCaughtUp waits until a member holds all that any member held when they were asked. A follower applies a write a
-// moment after the member that told its client that it was done, and what was done when a backup began is to be in it.
+// awaitCaughtUp waits until a member holds all that a quorum had agreed on when the members were asked. A follower
+// applies a write a moment after the member that told its client that it was done, and what was done when a backup
+// began is to be in it.
 func (s *sources) awaitCaughtUp(ctx context.Context, m *member) error {
 	ctx, cancel := context.WithTimeout(ctx, statusDeadline)
 	defer cancel()
-	for m.status.GetHeader().GetRevision() < s.revision {
+	for !s.isReachedBy(m.status) {
 		select {
 		case <-ctx.Done():
-			return fail(ReasonMemberFailed, "member %s stays at revision %d, and others have %d", m.Name,
-				m.status.GetHeader().GetRevision(), s.revision)
+			return fail(ReasonMemberFailed, "member %s stays at revision %d and raft index %d; a quorum has %d and %d",
+				m.Name, m.status.GetHeader().GetRevision(), m.status.GetRaftAppliedIndex(), s.revision, s.index)
 		case <-time.After(catchUpInterval):
 		}
 		if err := m.ask(ctx); err != nil {
@@ -244,8 +247,20 @@ func rank(m *member) int {
 	return 0
 }
 
-// noSource puts the reasons of all members into one error; what all agree on is its reason.
-func noSource(errs []error) error {
+// noSource puts the reasons of all members into one error.
+func (s *sources) noSource() error {
+	errs := make([]error, len(s.members))
+	for i, m := range s.members {
+		errs[i] = m.unfit
+		if m.unfit == nil {
+			errs[i] = fail(ReasonNoSource, "member %s is no voting member of the cluster", m.Name)
+		}
+	}
+	return joinNoSource(errs)
+}
+
+// joinNoSource makes one error of those of all members; what all agree on is its reason.
+func joinNoSource(errs []error) error {
 	reason := ReasonOf(errs[0])
 	for _, err := range errs {
 		if ReasonOf(err) != reason {

@@ -31,10 +31,13 @@ type TakeOptions struct {
 	TLS       *tls.Config // nil: plain HTTP
 	Scratch   string      // a directory with room for the database
 	Verify    bool        // the manifest is left to Compare, which writes it once the backup is proven
+
+	Patience time.Duration // how long a second member that can confirm the keys is waited for; 30 s by default
 }
 
 const (
-	maxAttempts = 3
+	maxAttempts     = 3
+	defaultPatience = 30 * time.Second
 	// commitLimit is for a store that puts the parts of an object together, which moves no bytes of ours.
 	commitLimit  = 2 * time.Minute
 	cleanupLimit = 5 * time.Second
@@ -46,6 +49,9 @@ const (
 // member that fails is followed by another; bytes that stop moving end it.
 func Take(ctx context.Context, o TakeOptions) (Manifest, error) {
 	o.setDefaults()
+	if o.Patience <= 0 {
+		o.Patience = defaultPatience
+	}
 	if err := removeScratch(o.Scratch, scratchSource, scratchManifest, scratchFetched, scratchRestored); err != nil {
 		return Manifest{}, err
 	}
@@ -55,16 +61,13 @@ func Take(ctx context.Context, o TakeOptions) (Manifest, error) {
 		return Manifest{}, err
 	}
 	defer cluster.close()
-	candidates, err := cluster.survey(ctx)
-	if err != nil {
-		return Manifest{}, err
-	}
 	var failed error
-	for attempt := range maxAttempts {
-		if attempt > 0 {
-			cluster.ask(ctx) // time has passed, and more was written
+	for range maxAttempts {
+		candidates, err := cluster.survey(ctx) // anew each time: more was written, and members change
+		if err != nil {
+			return Manifest{}, errors.Join(err, failed)
 		}
-		t := &taking{TakeOptions: o, cluster: cluster, member: candidates[attempt%len(candidates)]}
+		t := &taking{TakeOptions: o, cluster: cluster, member: candidates[0]}
 		manifest, err := t.run(ctx)
 		if err == nil || ctx.Err() != nil || !worthRepeating(err) {
 			return manifest, err
@@ -92,6 +95,7 @@ type taking struct {
 }
 
 func (t *taking) run(ctx context.Context) (Manifest, error) {
+	t.member.tried++
 	t.started = t.cluster.asked.UTC().Truncate(time.Second)
 	key, err := t.newKey()
 	if err != nil {
@@ -181,7 +185,11 @@ func (t *taking) prove(ctx context.Context, sent streamed) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, fail(ReasonStreamDamaged, "read the snapshot: %w", err)
 	}
-	online, err := t.cluster.hashOnline(ctx, t.member, facts, sent.size)
+	if facts.Revision < t.cluster.revision {
+		return Manifest{}, fail(ReasonMemberFailed, "the snapshot of member %s ends at revision %d; a quorum has %d",
+			t.member.Name, facts.Revision, t.cluster.revision)
+	}
+	online, err := t.hashOnline(ctx, facts, sent.size)
 	if err != nil {
 		return Manifest{}, err
 	}

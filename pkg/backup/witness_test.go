@@ -7,7 +7,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -73,31 +75,118 @@ func TestAMemberThatHoldsOtherKeysThanTheOthersIsNoBackup(t *testing.T) {
 	}
 }
 
+// expectWitness wants another member's hash.
+func expectWitness(t testing.TB, m Manifest, witness string) {
+	t.Helper()
+	if m.KeysHash.Member != witness || m.Member == witness || m.KeysHash.NoWitness != "" || m.KeysHash.OnlyVoter {
+		t.Errorf("of %s, and compared: %+v", m.Member, m.KeysHash)
+	}
+}
+
+// expectNoWitness wants the hash of the member that the snapshot is of, and that it is said who did not confirm it.
+func expectNoWitness(t testing.TB, m Manifest, named ...string) {
+	t.Helper()
+	if m.KeysHash.Member != m.Member || m.KeysHash.OnlyVoter || len(m.KeysHash.NoWitness) > maxNoWitness {
+		t.Errorf("of %s, and compared: %+v", m.Member, m.KeysHash)
+	}
+	for _, name := range named {
+		if !strings.Contains(m.KeysHash.NoWitness, name) {
+			t.Errorf("%s is not named: %q", name, m.KeysHash.NoWitness)
+		}
+	}
+}
+
+func TestTheOnlyVoterOfAClusterIsItsOwnWitness(t *testing.T) {
+	l := newLiar(t)
+	learner := &pb.Member{ID: liarID + 9, Name: "m1", IsLearner: true}
+	l.voters = append(l.voters, learner)
+	bucket, _ := volumeBucket(t)
+	m, err := Take(context.Background(), liarOptions(t, bucket, l.serve(t, "m0")))
+	must(t, err)
+	if m.KeysHash.Member != m.Member || !m.KeysHash.OnlyVoter || m.KeysHash.NoWitness != "" {
+		t.Errorf("of %s, and compared: %+v", m.Member, m.KeysHash)
+	}
+}
+
+// A member's Pod may be gone, and the cluster still has its vote.
+func TestAVoterThatEtcdListsAndWhoseAddressIsNotKnownIsMissedAsAWitness(t *testing.T) {
+	leader, follower := pair(t)
+	bucket, _ := volumeBucket(t)
+	m, err := Take(context.Background(), liarOptions(t, bucket, follower.serve(t, "follower")))
+	must(t, err)
+	expectNoWitness(t, m, leader.voters[0].Name)
+}
+
+func TestAWitnessThatCatchesUpAndDiffersIsHeard(t *testing.T) {
+	leader, follower := pair(t)
+	leader.diverge(t)
+	var asked atomic.Int32
+	leader.onHash = func() error {
+		if asked.Add(1) < 4 {
+			return rpctypes.ErrGRPCFutureRev
+		}
+		return nil
+	}
+	_, err := takeOfPair(t, leader, follower)
+	wantReason(t, err, ReasonHashMismatch)
+}
+
+func TestAVoterThatAnswersAgainIsHeardAsAWitness(t *testing.T) {
+	leader, follower := pair(t)
+	var asked atomic.Int32
+	leader.onStatus = func(s *pb.StatusResponse) {
+		if s.Leader = 0; asked.Add(1) > 2 {
+			s.Leader = liarID
+		}
+	}
+	m, err := takeOfPair(t, leader, follower)
+	must(t, err)
+	expectWitness(t, m, "leader")
+}
+
+func TestASnapshotThatAWitnessHasCompactedPastIsTakenAgain(t *testing.T) {
+	leader, follower := pair(t)
+	var asked atomic.Int32
+	leader.onHash = func() error {
+		if asked.Add(1) == 1 {
+			return rpctypes.ErrGRPCCompacted
+		}
+		return nil
+	}
+	m, err := takeOfPair(t, leader, follower)
+	must(t, err)
+	if m.KeysHash.Member == m.Member || leader.snapshots()+follower.snapshots() != 2 {
+		t.Errorf("of %s, and compared: %+v", m.Member, m.KeysHash)
+	}
+}
+
 func TestAMemberThatIsBehindOrFailsIsWaitedForOrLeftOut(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	for name, tc := range map[string]struct {
-		onHash  func() error
-		witness string
+		onHash    func() error
+		isWitness bool
 	}{
 		"a moment behind": {func() error {
 			if asked.Add(1) < 4 {
 				return rpctypes.ErrGRPCFutureRev
 			}
 			return nil
-		}, "leader"},
-		"behind for long":       {func() error { return rpctypes.ErrGRPCFutureRev }, "follower"},
-		"compacted further":     {func() error { return rpctypes.ErrGRPCCompacted }, "follower"},
-		"going down":            {func() error { return status.Error(codes.Unavailable, "going down") }, "follower"},
-		"it knows no such call": {func() error { return status.Error(codes.Unimplemented, "HashKV") }, "follower"},
+		}, true},
+		"behind for long":       {func() error { return rpctypes.ErrGRPCFutureRev }, false},
+		"going down":            {func() error { return status.Error(codes.Unavailable, "going down") }, false},
+		"it knows no such call": {func() error { return status.Error(codes.Unimplemented, "HashKV") }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			leader, follower := pair(t)
 			leader.onHash = tc.onHash
 			m, err := takeOfPair(t, leader, follower)
-			if err != nil || m.KeysHash.Member != tc.witness {
-				t.Errorf("compared with %q, want %q: %v", m.KeysHash.Member, tc.witness, err)
+			must(t, err)
+			if tc.isWitness {
+				expectWitness(t, m, "leader")
+			} else {
+				expectNoWitness(t, m, "leader")
 			}
 		})
 	}
@@ -107,8 +196,23 @@ func TestAMemberThatHasNotCompactedAsTheSnapshotHasIsLeftOut(t *testing.T) {
 	leader, follower := pair(t)
 	leader.hash.CompactRevision--
 	m, err := takeOfPair(t, leader, follower)
-	if err != nil || m.KeysHash.Member != "follower" {
-		t.Errorf("compared with %q: %v", m.KeysHash.Member, err)
+	must(t, err)
+	expectNoWitness(t, m, "leader")
+}
+
+func TestWithNoneButOneMemberAtHandNothingIsConfirmedInAnyRelease(t *testing.T) {
+	t.Parallel()
+	for _, version := range needs.Releases() {
+		t.Run(version, func(t *testing.T) {
+			c := startCluster(t, version, 3, false)
+			c.fill()
+			bucket, _ := volumeBucket(t)
+			o := c.options(bucket)
+			o.Endpoints, o.Patience = o.Endpoints[:1], time.Second
+			m, err := Take(context.Background(), o)
+			must(t, err)
+			expectNoWitness(t, m, "m1", "m2")
+		})
 	}
 }
 
