@@ -25,9 +25,13 @@ const scratchForeign = "foreign.db"
 // takeAnother is what helps where the file itself cannot be put right.
 const takeAnother = "Copy it to the store again, or take another one with etcdctl snapshot save"
 
-// lookAtForeign downloads a foreign snapshot, and finds out what a manifest would say. What would keep all of them from
-// being restored from this store belongs here.
+// lookAtForeign downloads a foreign snapshot, and finds out what a manifest would say. Where manifests are signed, one
+// that anything could have put there is refused.
 func (o *PreflightOptions) lookAtForeign(ctx context.Context) (Found, error) {
+	if o.Bucket.ManifestKey() != nil {
+		return Found{}, fail(ReasonManifestUnsigned, "%s has no manifest, and the store's Secret has a manifest-key. If "+
+			"you trust this snapshot, name a Secret without manifest-key", o.Key)
+	}
 	object, err := o.Bucket.Stat(ctx, o.Key)
 	if err != nil {
 		return Found{}, fmt.Errorf("look for the snapshot: %w", err)

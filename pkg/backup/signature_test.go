@@ -83,12 +83,19 @@ func TestAManifestThatTheKeyDoesNotVouchForIsNoBackup(t *testing.T) {
 		t.Errorf("the newest is %+v, %v", newest, err)
 	}
 	for name, key := range forged {
-		_, err := Preflight(ctx, PreflightOptions{Bucket: bucket, Key: key})
+		_, err := Preflight(ctx, PreflightOptions{Transfer: Transfer{Bucket: bucket}, Key: key})
 		if ReasonOf(err) != ReasonManifestUnsigned || !strings.Contains(err.Error(), ManifestKey(key)) ||
 			!strings.Contains(err.Error(), "manifest-key") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	other := s.bucket.Key("legacy", "demo.db")
+	must(t, s.bucket.WriteSmall(ctx, other, []byte("whole, as far as anything says")))
+	_, err = Preflight(ctx, PreflightOptions{Transfer: Transfer{Bucket: bucket}, Key: other})
+	if ReasonOf(err) != ReasonManifestUnsigned || !strings.Contains(err.Error(), other+" has no manifest") {
+		t.Errorf("a snapshot that no manifest speaks of: %v", err)
+	}
+	must(t, s.bucket.Delete(ctx, other))
 	before := left(t, s.bucket)
 	pruned, err := Prune(ctx, PruneOptions{Transfer: Transfer{Bucket: bucket}, Whose: s.manifest.whose(),
 		Policy: Policy{KeepLast: 1}, Now: time.Now().Add(leftoverAge + 90*day)})
