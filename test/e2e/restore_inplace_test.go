@@ -206,6 +206,32 @@ var _ = Describe("A cluster that is restored in place", Label("restore"), func()
 			after.expectUntouched(ctx, cluster)
 		})
 
+	It("goes back to the same backup twice, and a watcher of what was restored first notices it", perStory,
+		func(ctx context.Context) {
+			cluster := story.Create(ctx, "demo", 1)
+			cluster.AwaitReady(ctx, 1)
+			inVolume(ctx, cluster)
+			for _, name := range []string{"once", "twice"} {
+				cluster.Fill(ctx, "lost", savedKeys) // so that more was served than what is restored begins with
+				watcher := cluster.Follow(ctx)
+				restore := cluster.RestoreTo(ctx, name, toBackup())
+				restore.Approve(ctx)
+				restore.Complete(ctx)
+				watcher.AwaitNotice(ctx)
+				cluster.AwaitReady(ctx, 1)
+				Expect(cluster.Filled(ctx, "saved")).To(Equal(savedKeys))
+				Expect(cluster.Filled(ctx, "lost")).To(BeZero())
+			}
+
+			before := asItIs(ctx, cluster)
+			few := cluster.RestoreTo(ctx, "few", toBackup(),
+				func(s *v1alpha1.EtcdRestoreSpec) { s.BumpRevision = new(int64(1)) })
+			few.Approve(ctx)
+			status := few.Await(ctx, v1alpha1.RestoreFailed, metav1.ConditionTrue, facts.ReasonRestoreHeld)
+			Expect(fmt.Sprint(status.Conditions)).To(ContainSubstring("with at least 3000000000"))
+			before.expectUntouched(ctx, cluster)
+		})
+
 	It("by two EtcdRestores at once follows the older one, and the other one's approval is stale", perStory,
 		func(ctx context.Context) {
 			cluster := story.Create(ctx, "demo", 1)

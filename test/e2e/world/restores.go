@@ -26,12 +26,17 @@ type InPlace struct {
 }
 
 // RestoreTo asks for other data under a cluster. Nobody has approved it yet.
-func (c *Cluster) RestoreTo(ctx context.Context, name string, source v1alpha1.EtcdRestoreSource) *InPlace {
+func (c *Cluster) RestoreTo(ctx context.Context, name string, source v1alpha1.EtcdRestoreSource,
+	edits ...func(*v1alpha1.EtcdRestoreSpec)) *InPlace {
 	ginkgo.GinkgoHelper()
-	gomega.Expect(c.Client.Create(ctx, &v1alpha1.EtcdRestore{
+	restore := &v1alpha1.EtcdRestore{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name},
 		Spec:       v1alpha1.EtcdRestoreSpec{ClusterRef: v1alpha1.ClusterReference{Name: c.Name}, Source: source},
-	})).To(gomega.Succeed())
+	}
+	for _, edit := range edits {
+		edit(&restore.Spec)
+	}
+	gomega.Expect(c.Client.Create(ctx, restore)).To(gomega.Succeed())
 	return &InPlace{Story: c.Story, Name: name, cluster: c}
 }
 
