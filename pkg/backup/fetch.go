@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +12,9 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 )
+
+// maxCuts bounds how often an object is read on after the connection ended.
+const maxCuts = 100
 
 // FetchOptions are for reading one backup back.
 type FetchOptions struct {
@@ -103,9 +105,22 @@ func download(ctx context.Context, m Manifest, bucket *store.Bucket, to *tally) 
 	return nil
 }
 
-// readInto reads an object of which the size is known.
+// readInto reads an object of which the size is known, as long as bytes of it come. A connection that ends before the
+// last one says nothing of the object: what is missing is asked for anew.
 func readInto(ctx context.Context, bucket *store.Bucket, key string, want int64, to *tally) error {
-	reader, size, err := bucket.Open(ctx, key)
+	for cuts := 0; ; cuts++ {
+		from := to.count
+		err := readOn(ctx, bucket, key, want, to)
+		isCut := to.count > from && to.count < want && to.failed == nil && ctx.Err() == nil
+		if err == nil || !isCut || cuts == maxCuts {
+			return err
+		}
+	}
+}
+
+// readOn reads what follows the bytes that came so far. Only the store itself can say that an object has another size.
+func readOn(ctx context.Context, bucket *store.Bucket, key string, want int64, to *tally) error {
+	reader, size, err := bucket.OpenAt(ctx, key, to.count)
 	if err != nil {
 		return fmt.Errorf("read the snapshot back: %w", err)
 	}
@@ -114,15 +129,14 @@ func readInto(ctx context.Context, bucket *store.Bucket, key string, want int64,
 		return fail(ReasonObjectDamaged, "%s has %d bytes in the store, and should have %d", key, size, want)
 	}
 	// One byte more than there should be is enough to know.
-	n, err := io.CopyBuffer(to, io.LimitReader(reader, want+1), make([]byte, 256<<10))
-	if to.failed != nil {
+	_, err = io.CopyBuffer(to, io.LimitReader(reader, want+1-to.count), make([]byte, 256<<10))
+	switch {
+	case to.failed != nil:
 		return scratchFailure("write the snapshot", to.failed)
-	}
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("read the snapshot back: %w", err)
-	}
-	if n != want || err != nil {
-		return fail(ReasonObjectDamaged, "%s gave %d bytes, and should have %d", key, n, want)
+	case err != nil:
+		return fmt.Errorf("read the snapshot back, %d of %d bytes: %w", to.count, want, err)
+	case to.count != want:
+		return fail(ReasonObjectDamaged, "%s gave %d bytes, and should have %d", key, to.count, want)
 	}
 	return nil
 }
@@ -132,6 +146,7 @@ type tally struct {
 	file   io.Writer
 	sum    io.Writer // never fails
 	pulse  *pulse
+	count  int64
 	failed error // of the file
 }
 
@@ -139,6 +154,7 @@ func (t *tally) Write(p []byte) (int, error) {
 	_, _ = t.sum.Write(p)
 	n, err := t.file.Write(p)
 	t.failed = err
+	t.count += int64(n)
 	t.pulse.beat(n)
 	return n, err
 }

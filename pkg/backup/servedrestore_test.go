@@ -151,6 +151,8 @@ func TestWhatAStoreGivesBackIsRestoredOnlyIfItIsWhatWasWritten(t *testing.T) {
 		}{
 			"another bit":           {s3server.FlipBit(8 * 5000), ReasonObjectDamaged},
 			"nothing any more":      {s3server.StallAnswer(5000), ReasonStoreStalled},
+			"a part at a time":      {s3server.CutAnswer(5000), ""},
+			"no byte":               {s3server.CutAnswer(0), ReasonStoreUnreachable},
 			"no such object":        {s3server.Refuse(http.StatusNotFound, "NoSuchKey"), ReasonStoreNotFound},
 			"bytes without end":     {s3server.Endless(), undated},
 			"bytes to unpack":       {s3server.Bomb(), undated},

@@ -226,7 +226,6 @@ func TestAStoreThatGivesBackSomethingElseIsFoundOut(t *testing.T) {
 		want  Reason
 	}{
 		"another bit":      {s3server.FlipBit(8 * 5000), ReasonObjectDamaged},
-		"too little":       {s3server.CutAnswer(5000), ReasonObjectDamaged},
 		"nothing any more": {s3server.StallAnswer(5000), ReasonStoreStalled},
 		"no such object":   {s3server.Refuse(http.StatusNotFound, "NoSuchKey"), ReasonStoreNotFound},
 	} {

@@ -109,7 +109,7 @@ var stores = []mutant{
 		Name: "a backup whose manifest a list leaves out is taken for a leftover", Peer: "",
 		File:    "pkg/backup/prune.go",
 		From:    "directories[directory] = append(objects, manifest)",
-		To:      "directories[directory] = append(objects, *snapshot)",
+		To:      "directories[directory] = append(objects, store.Object{Size: manifest.Size})",
 		Package: backupPackage, Test: "TestTheStoreIsAskedForAManifestByItsNameBeforeItsSnapshotIsALeftover",
 	},
 	{
@@ -125,6 +125,27 @@ var stores = []mutant{
 		From:    "if pruned.Kept > 0 {",
 		To:      "if true {",
 		Package: backupPackage, Test: "TestWhoAsksIsToldWhichBackupsAreGone/volume",
+	},
+	{
+		Name: "a connection that ends in the middle of a snapshot counts as damage", Peer: "",
+		File:    "pkg/backup/fetch.go",
+		From:    "case err != nil:\n\t\treturn fmt.Errorf(\"read the snapshot back, %d of",
+		To:      "case false:\n\t\treturn fmt.Errorf(\"read the snapshot back, %d of",
+		Package: backupPackage, Test: "TestAConnectionThatEndsIsFollowedByAnotherAndIsNoDamage",
+	},
+	{
+		Name: "a snapshot whose connection ended is not read on", Peer: "",
+		File:    "pkg/backup/fetch.go",
+		From:    "isCut := to.count > from &&",
+		To:      "isCut := to.count < from &&",
+		Package: backupPackage, Test: "TestAConnectionThatEndsIsFollowedByAnotherAndIsNoDamage",
+	},
+	{
+		Name: "a server that sends all of a snapshot again is taken to go on", Peer: "google/go-cloud s3blob getSize",
+		File:    "pkg/backup/store/s3.go",
+		From:    "if offset == 0 || !as(&answer) {",
+		To:      "if true {",
+		Package: backupPackage, Test: "TestAConnectionThatEndsIsFollowedByAnotherAndIsNoDamage",
 	},
 	{
 		Name: "a list whose connection ends is taken for complete", Peer: "",

@@ -157,18 +157,28 @@ func (b *Bucket) Stat(ctx context.Context, key string) (_ Object, err error) {
 // Open reads an object from its beginning and says how large the store calls it. The context ends the reading too. What
 // comes from a volume was read there, and is not what this node remembers of writing it.
 func (b *Bucket) Open(ctx context.Context, key string) (_ io.ReadCloser, size int64, err error) {
+	return b.OpenAt(ctx, key, 0)
+}
+
+// OpenAt is Open from an offset on; the size is that of the whole object all the same.
+func (b *Bucket) OpenAt(ctx context.Context, key string, offset int64) (_ io.ReadCloser, size int64, err error) {
 	defer calm(&err)
 	if err := b.check(key); err != nil {
 		return nil, 0, err
 	}
-	reader, err := b.blob.NewReader(ctx, key, &blob.ReaderOptions{BeforeRead: func(as func(any) bool) error {
+	fresh := &blob.ReaderOptions{BeforeRead: func(as func(any) bool) error {
 		var file *os.File
 		as(&file)
 		forgetPages(file)
 		return nil
-	}})
+	}}
+	reader, err := b.blob.NewRangeReader(ctx, key, offset, -1, fresh)
 	if err != nil {
 		return nil, 0, fmt.Errorf("open %s in the store: %w", key, classify(err, ErrStore))
+	}
+	if err := startsAt(reader.As, offset); err != nil {
+		_ = reader.Close()
+		return nil, 0, fmt.Errorf("open %s in the store: %w", key, err)
 	}
 	return classified{reader}, reader.Size(), nil
 }

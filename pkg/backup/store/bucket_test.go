@@ -94,6 +94,16 @@ func read(t testing.TB, bucket *Bucket, key string) []byte {
 	return content
 }
 
+func readAt(t testing.TB, bucket *Bucket, key string, offset int64) (content []byte, size int64) {
+	t.Helper()
+	reader, size, err := bucket.OpenAt(context.Background(), key, offset)
+	must(t, err)
+	defer reader.Close()
+	content, err = io.ReadAll(reader)
+	must(t, err)
+	return content, size
+}
+
 func random(n int) []byte {
 	source := rand.NewChaCha8([32]byte{1})
 	content := make([]byte, n)
@@ -119,6 +129,11 @@ func TestWhatIsWrittenComesBack(t *testing.T) {
 			must(t, write(t, bucket, key, content))
 			if !bytes.Equal(read(t, bucket, key), content) {
 				t.Errorf("%s came back as something else", key)
+			}
+			if at := size / 3; at > 0 {
+				if rest, whole := readAt(t, bucket, key, int64(at)); !bytes.Equal(rest, content[at:]) || whole != int64(size) {
+					t.Errorf("%s from byte %d on is something else, of %d bytes", key, at, whole)
+				}
 			}
 			object, err := bucket.Stat(context.Background(), key)
 			if err != nil || object.Size != int64(size) {

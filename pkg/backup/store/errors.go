@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -58,6 +59,8 @@ func kindOf(err, other error) error {
 		return ErrFull
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EROFS):
 		return ErrDenied
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return ErrUnreachable // the connection ended in the middle of an answer
 	}
 	for _, find := range []func(error) error{kindOfCode, kindOfGocloud} {
 		if kind := find(err); kind != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -152,6 +153,19 @@ func md5Of(body io.Reader) (*string, error) {
 		return nil, fmt.Errorf("sum up what is uploaded: %w", err)
 	}
 	return aws.String(base64.StdEncoding.EncodeToString(sum.Sum(nil))), nil
+}
+
+// startsAt refuses an answer of S3 that begins elsewhere than where it was asked to. Some servers have no ranges and
+// send all of an object again; the clients of the other stores find that out.
+func startsAt(as func(any) bool, offset int64) error {
+	var answer s3.GetObjectOutput
+	if offset == 0 || !as(&answer) {
+		return nil
+	}
+	if got := aws.ToString(answer.ContentRange); !strings.HasPrefix(got, fmt.Sprintf("bytes %d-", offset)) {
+		return fmt.Errorf("%w: asked for what follows byte %d, it answers with the range %q", ErrStore, offset, got)
+	}
+	return nil
 }
 
 // abortGrace is for telling the store to forget the parts of an upload that was given up.
