@@ -58,9 +58,9 @@ type S3Store struct {
 	ForcePathStyle bool `json:"forcePathStyle,omitempty"`
 
 	// CredentialsSecretRef names a Secret of this namespace with the keys
-	// access-key-id, secret-access-key and, optionally, session-token. The kubelet
-	// mounts it into the backup's Pod. The operator never reads it. Default: the
-	// Pod's own identity.
+	// access-key-id, secret-access-key and, optionally, session-token and
+	// manifest-key. The kubelet mounts it into the backup's Pod. The operator never
+	// reads it. Default: the Pod's own identity, also beside manifest-key alone.
 	// +optional
 	CredentialsSecretRef *StoreSecretReference `json:"credentialsSecretRef,omitempty"`
 
@@ -100,8 +100,9 @@ type GCSStore struct {
 	Endpoint string `json:"endpoint,omitempty"`
 
 	// CredentialsSecretRef names a Secret of this namespace with the key
-	// service-account.json: the key of a service account. The kubelet mounts it into
-	// the backup's Pod. The operator never reads it. Default: the Pod's own identity.
+	// service-account.json, the key of a service account, and, optionally,
+	// manifest-key. The kubelet mounts it into the backup's Pod. The operator never
+	// reads it. Default: the Pod's own identity, also beside manifest-key alone.
 	// +optional
 	CredentialsSecretRef *StoreSecretReference `json:"credentialsSecretRef,omitempty"`
 
@@ -137,8 +138,9 @@ type AzureStore struct {
 	Endpoint string `json:"endpoint,omitempty"`
 
 	// CredentialsSecretRef names a Secret of this namespace with the keys
-	// account-name and account-key. The kubelet mounts it into the backup's Pod. The
-	// operator never reads it. Default: the Pod's own identity.
+	// account-name, account-key and, optionally, manifest-key. The kubelet mounts it
+	// into the backup's Pod. The operator never reads it. Default: the Pod's own
+	// identity, also beside manifest-key alone.
 	// +optional
 	CredentialsSecretRef *StoreSecretReference `json:"credentialsSecretRef,omitempty"`
 
@@ -163,6 +165,13 @@ type VolumeStore struct {
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9!_.*()-]+(/[a-zA-Z0-9!_.*()-]+)*)?$') && !('/' + self + '/').contains('/../') && !('/' + self + '/').contains('/./')",message="store.volume.path must be a path such as etcd/prod",messageExpression="'store.volume.path is \"' + self + '\"; it must be a path such as etcd/prod: letters, digits and !_.*()- between single slashes, not starting or ending with a slash, and no part of it \".\" or \"..\"'"
 	Path string `json:"path,omitempty"`
+
+	// CredentialsSecretRef names a Secret of this namespace with the key
+	// manifest-key, which signs what the backups say of themselves. The kubelet
+	// mounts it into the backup's Pod. The operator never reads it. Default: nothing
+	// is signed.
+	// +optional
+	CredentialsSecretRef *StoreSecretReference `json:"credentialsSecretRef,omitempty"`
 }
 
 // StoreSecretReference names a Secret of the same namespace.

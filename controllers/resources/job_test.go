@@ -34,6 +34,10 @@ func toVolume(options ...func(*v1alpha1.EtcdBackup)) *v1alpha1.EtcdBackup {
 	return b
 }
 
+func signed(b *v1alpha1.EtcdBackup) {
+	b.Spec.Store.Volume.CredentialsSecretRef = &v1alpha1.StoreSecretReference{Name: "manifest-key"}
+}
+
 func toS3(b *v1alpha1.EtcdBackup) {
 	b.Spec.Store = v1alpha1.BackupStore{S3: &v1alpha1.S3Store{
 		Bucket: "etcd-backups", Prefix: "prod/etcd", Endpoint: "https://minio.storage.svc:9000", Region: "eu-central-1", ForcePathStyle: true,
@@ -76,6 +80,7 @@ func TestJobsOfBackupsAreBuiltAsTheyWereReviewed(t *testing.T) {
 		cluster *v1alpha1.EtcdCluster
 	}{
 		"job-volume-tls":              {toVolume(), cluster()},
+		"job-volume-signed":           {toVolume(signed), cluster()},
 		"job-volume-plain":            {toVolume(), cluster(withoutTLS)},
 		"job-volume-tls-unverified":   {toVolume(unverified), cluster()},
 		"job-s3-tls":                  {toVolume(toS3), cluster()},

@@ -69,6 +69,8 @@ func storeSecrets(store v1alpha1.BackupStore) (credentials, authorities string) 
 		return name(store.GCS.CredentialsSecretRef), name(store.GCS.CASecretRef)
 	case store.Azure != nil:
 		return name(store.Azure.CredentialsSecretRef), name(store.Azure.CASecretRef)
+	case store.Volume != nil:
+		return name(store.Volume.CredentialsSecretRef), ""
 	}
 	return "", ""
 }

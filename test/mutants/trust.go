@@ -74,6 +74,20 @@ var trust = []mutant{
 		Package: storePackage, Test: "TestTheKeyOfManifestsIsReadAndAWeakOneIsRefusedByName",
 	},
 	{
+		Name: "a Secret with the key of manifests alone keeps the Pod's identity from being used", Peer: "",
+		File:    "pkg/backup/store/credentials.go",
+		From:    "if len(entries) == 1 && entries[0].Name() == fileManifestKey {",
+		To:      "if false {",
+		Package: storePackage, Test: "TestASecretWithNothingButTheKeyOfManifestsLeavesTheStoreToThePodsIdentity",
+	},
+	{
+		Name: "the key of a volume's manifests is accepted and ignored", Peer: "",
+		File:    "controllers/resources/jobstore.go",
+		From:    `return name(store.Volume.CredentialsSecretRef), ""`,
+		To:      `return "", ""`,
+		Package: resourcesPackage, Test: "TestJobsOfBackupsAreBuiltAsTheyWereReviewed/job-volume-signed",
+	},
+	{
 		Name: "what a restore reads back of a volume may be a link", Peer: "",
 		File:    "pkg/backup/place.go",
 		From:    "readPlain(volume, p.staged(stagedRecord))",

@@ -78,7 +78,7 @@ func Open(ctx context.Context, config Config, options Options) (*Bucket, error) 
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
 	b := &Bucket{prefix: config.Prefix(), manifestKey: key}
-	options.mood = &b.mood
+	options.mood, options.CredentialsDir = &b.mood, identityDir(options.CredentialsDir)
 	switch {
 	case config.S3 != nil:
 		b.s3Bucket = config.S3.Bucket

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -74,6 +75,20 @@ func readManifestKey(dir string) ([]byte, error) {
 			fileManifestKey, len(key), minManifestKey)
 	}
 	return []byte(key), nil
+}
+
+// identityDir is where the store's own credentials are: dir, and none where the Secret there has the key of manifests
+// alone. What begins with two dots is the kubelet's.
+func identityDir(dir string) string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return dir
+	}
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), "..") })
+	if len(entries) == 1 && entries[0].Name() == fileManifestKey {
+		return ""
+	}
+	return dir
 }
 
 // minSecret is the length from which a value is worth hiding: shorter ones would hide half of every sentence.

@@ -186,6 +186,26 @@ func TestCredentialsAreReadWhenTheyAreUsed(t *testing.T) {
 	wantIs(t, err, ErrNotFound)
 }
 
+func TestASecretWithNothingButTheKeyOfManifestsLeavesTheStoreToThePodsIdentity(t *testing.T) {
+	f, dir := startFakeS3(t), t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, "..2026_03_01_12_00_00.1"), 0o700)) // as the kubelet lays a Secret out
+	must(t, os.Symlink("..2026_03_01_12_00_00.1", filepath.Join(dir, "..data")))
+	must(t, os.WriteFile(filepath.Join(dir, "..data", fileManifestKey), []byte(strings.Repeat("k", 32)), 0o600))
+	must(t, os.Symlink("..data/"+fileManifestKey, filepath.Join(dir, fileManifestKey)))
+	t.Setenv("AWS_ACCESS_KEY_ID", "of-the-pod")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
+	bucket := open(t, f.config(), Options{CredentialsDir: dir})
+	_, err := bucket.Stat(context.Background(), bucket.Key("x"))
+	wantIs(t, err, ErrNotFound)
+	if len(bucket.ManifestKey()) != 32 {
+		t.Error("the key was not read")
+	}
+	must(t, os.WriteFile(filepath.Join(dir, fileAccessKeyID), []byte("id"), 0o600))
+	bucket = open(t, f.config(), Options{CredentialsDir: dir})
+	_, err = bucket.Stat(context.Background(), bucket.Key("x"))
+	wantIs(t, err, ErrConfig) // half of a credential is none
+}
+
 func TestAnUploadThatIsGivenUpRemovesItsParts(t *testing.T) {
 	t.Parallel()
 	f := startFakeS3(t)
