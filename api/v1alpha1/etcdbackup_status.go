@@ -12,8 +12,8 @@ const (
 	BackupComplete = "Complete"
 	// BackupFailed is True when the backup has failed for good. It is present only then.
 	BackupFailed = "Failed"
-	// BackupVerified is True when the snapshot was read back from the store, restored, and held the same keys as the
-	// members.
+	// BackupVerified is True when what the store gave back was restored, and held the keys that another voting member
+	// reported. The only voting member of a cluster confirms its own.
 	BackupVerified = "Verified"
 )
 
@@ -77,6 +77,11 @@ type EtcdBackupStatus struct {
 	// Member is the member that the snapshot was taken from.
 	// +optional
 	Member string `json:"member,omitempty"`
+
+	// Witness is the voting member that reported the same hash of the keys as the snapshot has. It is another member
+	// than Member, unless that is the only voting member. Absent where no other voting member confirmed the keys.
+	// +optional
+	Witness string `json:"witness,omitempty"`
 
 	// StartedAt is when the snapshot started. Later writes may be missing in it.
 	// +optional

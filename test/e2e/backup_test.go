@@ -63,6 +63,48 @@ var _ = Describe("A backup to a volume", Label("backup"), func() {
 		})
 	}
 
+	It("is complete and not verified while no other member confirms its keys, and verified once one does", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "unseen", 3)
+		cluster.AwaitReady(ctx, 3)
+		story.Claim(ctx, "backups")
+		cluster.Write(ctx).Finish(ctx)
+		seen := cluster.Leader(ctx)
+		var unseen []string
+		for name := range cluster.Identities(ctx) {
+			if name != seen {
+				unseen = append(unseen, name)
+			}
+		}
+		cut := cluster.CutClients(ctx, unseen...)
+		alone := story.Backup(ctx, "alone", cluster.Name, world.ToVolume("backups"))
+		status := alone.Await(ctx, v1alpha1.BackupComplete)
+		Expect(status.Member).To(Equal(seen))
+		Expect(status.Witness).To(BeEmpty())
+		Expect(status.VerifiedAt).To(BeNil())
+		Expect(alone.Says(ctx)).To(HavePrefix("NoWitness: "))
+		for _, name := range unseen {
+			Expect(alone.Says(ctx)).To(ContainSubstring(name))
+		}
+		Expect(cut.Dropped(ctx)).To(BeNumerically(">", 0))
+		cut.Heal(ctx)
+		verified := story.Backup(ctx, "seen", cluster.Name, world.ToVolume("backups")).Await(ctx, v1alpha1.BackupVerified)
+		Expect(verified.Witness).NotTo(BeElementOf("", verified.Member))
+	})
+
+	It("is verified by the other members while etcd's alarm CORRUPT accuses one of them", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "accused", 3)
+		cluster.AwaitReady(ctx, 3)
+		story.Claim(ctx, "backups")
+		cluster.Fill(ctx, corruptible, 50)
+		cluster.Change(ctx, func(spec *v1alpha1.EtcdClusterSpec) { spec.Paused = true })
+		accused := follower(ctx, cluster)
+		cluster.Corrupt(ctx, accused, '1')
+		cluster.Accuse(ctx, accused)
+		status := story.Backup(ctx, "sound", cluster.Name, world.ToVolume("backups")).Await(ctx, v1alpha1.BackupVerified)
+		Expect([]string{status.Member, status.Witness}).NotTo(ContainElement(accused))
+		Expect(status.Witness).NotTo(BeElementOf("", status.Member))
+	})
+
 	It("tells the same when its status is wiped and its Job is gone, and never runs again", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "saved", 1)
 		cluster.AwaitReady(ctx, 1)

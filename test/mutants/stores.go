@@ -29,6 +29,13 @@ var stores = []mutant{
 		Package: backupPackage, Test: "TestAVoterThatEtcdListsAndWhoseAddressIsNotKnownIsMissedAsAWitness",
 	},
 	{
+		Name: "a member that confirmed its own keys beside other voters is shown as a witness", Peer: "",
+		File:    "controllers/backup/plan/witness.go",
+		From:    "h.Member == member && !h.OnlyVoter",
+		To:      "false",
+		Package: "./controllers/backup/plan", Test: "TestConditionsOfABackup",
+	},
+	{
 		Name: "a snapshot lacks what a quorum has acknowledged", Peer: "",
 		File:    "pkg/backup/agreed.go",
 		From:    "&pb.RangeRequest{Key: []byte(agreedKey)})",

@@ -11,7 +11,7 @@ import (
 func Events(d Decision, old, status v1alpha1.EtcdBackupStatus) []words.Event {
 	switch {
 	case d.Outcome != nil && old.Stage != status.Stage && d.Outcome.Complete:
-		return []words.Event{{Reason: EventComplete, Action: "Backup",
+		return []words.Event{{Warning: d.Reason == ReasonNoWitness, Reason: EventComplete, Action: "Backup",
 			Note: fmt.Sprintf("%s Revision %d, %d bytes, at %s.",
 				d.Message, status.Revision, status.SizeBytes, status.Key)}}
 	case d.Outcome != nil && old.Stage != status.Stage:

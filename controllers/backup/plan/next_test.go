@@ -11,7 +11,7 @@ var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 // a sentence of a snapshot that went well.
 const manifest = `{"formatVersion":1,"key":"etcd/prod/demo/u/20260501T115900Z-0a1b2c3d/snapshot.db","clusterID":"cdf8","member":"demo-1",` +
 	`"etcdVersion":"3.6.16","revision":42,"totalKeys":7,"sizeBytes":20512,"sha256":"` +
-	`0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","startedAt":"2026-05-01T11:59:00.5Z","keysHash":{"hash":1}}`
+	`0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","startedAt":"2026-05-01T11:59:00.5Z","keysHash":{"hash":1,"member":"demo-2"}}`
 
 // seen is a backup that is a minute old, of a cluster that serves; options say what is otherwise.
 func seen(options ...func(*Observation)) Observation {
@@ -63,6 +63,22 @@ func unproven(o *Observation) { o.Backup.Verify = false }
 func with(attempts ...Attempt) func(*Observation) {
 	return func(o *Observation) { o.Attempts = attempts }
 }
+
+// compared is a backup that ended well, whose snapshot step says so of the hash that it was compared with.
+func compared(keysHash string) func(*Observation) {
+	return func(o *Observation) {
+		a := attempt(StepDone, StepDone, StepDone, StepDone).succeeded()
+		a.Steps[0].Message = strings.Replace(manifest, `{"hash":1,"member":"demo-2"}`, keysHash, 1)
+		complete(o)
+		o.Attempts = []Attempt{a}
+	}
+}
+
+const (
+	byItself    = `{"hash":1,"member":"demo-1","onlyVoter":true}`
+	byNoOther   = `{"hash":1,"member":"demo-1","noWitness":"member demo-2 does not answer"}`
+	byOldItself = `{"hash":1,"member":"demo-1"}` // of an agent of the release before, which did not say why
+)
 
 // attempt is a Pod whose steps are as the words say: one for each of the four, or for the first alone.
 func attempt(states ...StepState) Attempt {

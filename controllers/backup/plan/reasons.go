@@ -55,6 +55,7 @@ const (
 	ReasonNotAsked    = "NotAsked"
 	ReasonNotYet      = "NotYet"
 	ReasonNotProven   = "NotProven"
+	ReasonNoWitness   = "NoWitness" // of Complete as well
 )
 
 // Reasons of events.

@@ -93,7 +93,7 @@ func OutcomeOf(status v1alpha1.EtcdBackupStatus) *Outcome {
 	if status.Key != "" {
 		outcome.Facts = &Facts{
 			Key: status.Key, ClusterID: status.ClusterID, Member: status.Member, EtcdVersion: status.EtcdVersion,
-			Revision:  status.Revision,
+			Revision: status.Revision, Witness: status.Witness,
 			TotalKeys: status.TotalKeys, SizeBytes: status.SizeBytes, SHA256: status.SHA256,
 			StartedAt: timeOf(status.StartedAt),
 		}

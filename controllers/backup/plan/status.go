@@ -41,8 +41,9 @@ func conditions(o Observation, d Decision) []metav1.Condition {
 			condition(v1alpha1.BackupVerified, false, ReasonNotProven,
 				"The backup failed. What it stored, if anything, is not known to be good."))
 	case isComplete && !d.Outcome.VerifiedAt.IsZero():
-		return append(all, condition(v1alpha1.BackupVerified, true, ReasonHashesAgree,
-			"The hash of the keys of the restored copy matches the hash that a member reported for that revision."))
+		return append(all, condition(v1alpha1.BackupVerified, true, ReasonHashesAgree, d.Outcome.Facts.agreement()))
+	case isComplete && d.Outcome.Reason == ReasonNoWitness:
+		return append(all, condition(v1alpha1.BackupVerified, false, ReasonNoWitness, d.Outcome.Message))
 	}
 	return append(all, condition(v1alpha1.BackupVerified, false, ReasonNotAsked,
 		"spec.verify is false: the backup is not restored for a proof."))
@@ -77,5 +78,6 @@ func (f Facts) fill(status *v1alpha1.EtcdBackupStatus) {
 	status.Key, status.SizeBytes, status.SHA256 = f.Key, f.SizeBytes, f.SHA256
 	status.Revision, status.TotalKeys = f.Revision, f.TotalKeys
 	status.EtcdVersion, status.ClusterID, status.Member = f.EtcdVersion, f.ClusterID, f.Member
+	status.Witness = f.Witness
 	status.StartedAt = words.TimeOrNil(f.StartedAt)
 }

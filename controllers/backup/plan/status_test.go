@@ -32,6 +32,10 @@ func TestConditionsOfABackup(t *testing.T) {
 		{"one that runs", seen(recordedJob, with(attempt(StepRuns))), "False Running", "", "False NotYet"},
 		{"one that runs and is not to be proven", seen(unproven, recordedJob, with(attempt(StepRuns))), "False Running", "", "False NotAsked"},
 		{"one that is proven", seen(complete, with(attempt(StepDone, StepDone, StepDone, StepDone).succeeded())), "True Verified", "", "True HashesAgree"},
+		{"one of the only voter that is proven", seen(compared(byItself)), "True Verified", "", "True HashesAgree"},
+		{"one that no other voter confirms", seen(compared(byNoOther)), "True NoWitness", "", "False NoWitness"},
+		{"one that an older agent compared with itself", seen(compared(byOldItself)), "True NoWitness", "", "False NoWitness"},
+		{"one that no other voter confirms, and that is not to be proven", seen(compared(byNoOther), unproven), "True Stored", "", "False NotAsked"},
 		{"one that is stored", seen(unproven, complete, with(attempt(StepDone).succeeded())), "True Stored", "", "False NotAsked"},
 		{"one that failed", seen(gaveUp("x"), with(attempt(StepBroken).broken(refusedByStore))),
 			"False CredentialsRefused", "True CredentialsRefused", "False NotProven"},
@@ -72,6 +76,49 @@ func TestTheStatusTellsWhatTheManifestSays(t *testing.T) {
 		if isDone := name == "when it is proven"; (s.CompletedAt != nil) != isDone || (s.VerifiedAt != nil) != isDone {
 			t.Errorf("%s: completed %v, verified %v", name, s.CompletedAt, s.VerifiedAt)
 		}
+	}
+}
+
+func TestTheStatusNamesTheWitnessOrWhoDidNotTestify(t *testing.T) {
+	for name, row := range map[string]struct {
+		keysHash, witness, verified string
+		isVerified                  bool
+	}{
+		"another member": {`{"hash":1,"member":"demo-2"}`, "demo-2", "demo-2", true},
+		"the only voter": {byItself, "demo-1", "only voting member", true},
+		"none":           {byNoOther, "", "member demo-2 does not answer", false},
+	} {
+		o := seen(compared(row.keysHash))
+		s := statusOf(o)
+		verified := meta.FindStatusCondition(s.Conditions, v1alpha1.BackupVerified)
+		if s.Witness != row.witness || s.CompletedAt == nil || (s.VerifiedAt != nil) != row.isVerified ||
+			!strings.Contains(verified.Message, row.verified) {
+			t.Errorf("%s: witness %q, verified at %v: %s", name, s.Witness, s.VerifiedAt, verified.Message)
+		}
+		recorded := Next(o).Change.(RecordOutcome).Outcome
+		restored := OutcomeOf(s)
+		if restored == nil || restored.Reason != recorded.Reason || restored.Facts.Witness != recorded.Facts.Witness ||
+			restored.VerifiedAt.IsZero() != recorded.VerifiedAt.IsZero() {
+			t.Errorf("%s: put back from the status it is %+v, and was %+v", name, restored, recorded)
+		}
+	}
+}
+
+// The release before did not write down who the witness was.
+func TestARecordOfTheReleaseBeforeStaysVerified(t *testing.T) {
+	o := seen(recordedJob)
+	text := `{"namespace":"prod","name":"nightly","jobUID":"job-1","outcome":{"complete":true,"reason":"Verified",` +
+		`"message":"The backup is in the store.","finishedAt":"2026-05-01T12:00:00Z","verifiedAt":"2026-05-01T12:00:00Z",` +
+		`"facts":{"key":"k","clusterID":"c","member":"demo-1","etcdVersion":"3.6.16","revision":4,"totalKeys":1,` +
+		`"sizeBytes":5,"sha256":"6","startedAt":"2026-05-01T11:59:00Z"}}}`
+	var err error
+	if o.Record, err = DecodeRecord(text, "prod", "nightly"); err != nil {
+		t.Fatal(err)
+	}
+	s := statusOf(o)
+	verified := meta.FindStatusCondition(s.Conditions, v1alpha1.BackupVerified)
+	if verified.Status != metav1.ConditionTrue || s.VerifiedAt == nil || strings.Contains(verified.Message, "  ") {
+		t.Errorf("%+v", verified)
 	}
 }
 
@@ -118,6 +165,13 @@ func TestEventsTellOnceWhatBecameDifferent(t *testing.T) {
 	}
 	if got := Events(Next(held), heldUp, heldUp); len(got) != 0 {
 		t.Errorf("a backup that is still held up: %+v", got)
+	}
+	unconfirmed := seen(compared(byNoOther))
+	outcome := Next(unconfirmed).Change.(RecordOutcome).Outcome
+	unconfirmed.Record.Outcome = &outcome
+	if got := Events(Next(unconfirmed), old, Status(unconfirmed, Next(unconfirmed), "j", old)); len(got) != 1 ||
+		got[0].Reason != EventComplete || !got[0].Warning {
+		t.Errorf("a backup that no other voter confirms: %+v", got)
 	}
 	for reason, o := range map[string]Observation{
 		EventComplete: seen(complete, with(attempt(StepDone, StepDone, StepDone, StepDone).succeeded())),

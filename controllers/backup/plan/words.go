@@ -21,6 +21,11 @@ type Facts struct {
 	SizeBytes   int64     `json:"sizeBytes"`
 	SHA256      string    `json:"sha256"`
 	StartedAt   time.Time `json:"startedAt"`
+
+	// Witness is the voter that gave the same hash: another one than Member, or that one where no other votes.
+	// NoWitness is why no other one did. A record of the release before says neither.
+	Witness   string `json:"witness,omitempty"`
+	NoWitness string `json:"noWitness,omitempty"`
 }
 
 // factsOf reads the last words of a snapshot that went well.
@@ -29,10 +34,15 @@ func factsOf(a Attempt) (Facts, error) {
 	if snapshot.State != StepDone {
 		return Facts{}, errors.New("no snapshot was stored")
 	}
-	var facts Facts
-	if err := json.Unmarshal([]byte(snapshot.Message), &facts); err != nil {
+	var said struct {
+		Facts
+		KeysHash keysHash `json:"keysHash"`
+	}
+	if err := json.Unmarshal([]byte(snapshot.Message), &said); err != nil {
 		return Facts{}, fmt.Errorf("reading the manifest in the Pod's last words: %w", err)
 	}
+	facts := said.Facts
+	facts.Witness, facts.NoWitness = said.KeysHash.witnessOf(facts.Member)
 	if facts.Key == "" || facts.Revision <= 0 || facts.SizeBytes <= 0 || len(facts.SHA256) != 64 {
 		return Facts{}, errors.New("the manifest in the Pod's last words lacks key, revision, size or hash")
 	}

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
@@ -55,8 +56,11 @@ func backedUp(o Observation) metav1.Condition {
 		return words.Condition(v1alpha1.ScheduleBackedUp, metav1.ConditionUnknown, ReasonNoRunYet,
 			"No EtcdBackup of this schedule has ended.")
 	case ended.State == RunComplete:
-		return words.Condition(v1alpha1.ScheduleBackedUp, metav1.ConditionTrue, ReasonLastRunComplete,
-			fmt.Sprintf("The EtcdBackup %s is complete.", ended.Name))
+		message := fmt.Sprintf("The EtcdBackup %s is complete.", ended.Name)
+		if ended.Reason == backup.ReasonNoWitness {
+			message += " No second member confirmed its keys: its condition Verified says which did not."
+		}
+		return words.Condition(v1alpha1.ScheduleBackedUp, metav1.ConditionTrue, ReasonLastRunComplete, message)
 	}
 	return words.Condition(v1alpha1.ScheduleBackedUp, metav1.ConditionFalse, ReasonLastRunFailed,
 		fmt.Sprintf("The EtcdBackup %s failed: %s.", ended.Name, ended.Reason))

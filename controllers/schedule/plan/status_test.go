@@ -1,12 +1,14 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
@@ -49,6 +51,24 @@ func TestTheStatusTellsOfTheNewestRunWhateverTheOrderOfTheList(t *testing.T) {
 	l.o.Runs = nil // what they told stays
 	l.pass()
 	if !l.status.LastSuccessfulTime.Equal(s.LastSuccessfulTime) || condition(t, l.status, v1alpha1.ScheduleBackedUp).Status != metav1.ConditionUnknown {
+		t.Errorf("%+v", l.status)
+	}
+}
+
+func TestARunThatNoSecondMemberConfirmsIsABackupAndNoVerifiedOne(t *testing.T) {
+	l := newLife(t, "0 3 * * *", "2026-03-01T00:00:00Z")
+	l.o.Now = at(t, "2026-03-09T12:00:00Z")
+	l.o.Schedule.Recorded = at(t, "2026-03-09T03:00:00Z")
+	l.o.Runs = []Run{{
+		Name: "nightly-20260309-0300", State: RunComplete, Reason: backup.ReasonNoWitness,
+		Created: at(t, "2026-03-09T03:00:00Z"), Deadline: time.Hour, CompletedAt: at(t, "2026-03-09T03:05:00Z"),
+	}}
+	l.pass()
+	if c := condition(t, l.status, v1alpha1.ScheduleBackedUp); c.Status != metav1.ConditionTrue ||
+		!strings.Contains(c.Message, "No second member confirmed its keys") {
+		t.Errorf("%+v", c)
+	}
+	if l.status.LastSuccessfulTime == nil || l.status.LastVerifiedTime != nil {
 		t.Errorf("%+v", l.status)
 	}
 }

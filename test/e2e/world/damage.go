@@ -10,6 +10,7 @@ import (
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -73,6 +74,19 @@ func (c *Cluster) Corrupt(ctx context.Context, member string, with byte) {
 		changed++
 	}
 	gomega.Expect(changed).To(gomega.BeNumerically(">", 0), "values of %s that could be changed", member)
+}
+
+// Accuse raises etcd's alarm CORRUPT for a member, as the leader's own check does. Every member speaks of it from then on.
+func (c *Cluster) Accuse(ctx context.Context, member string) {
+	ginkgo.GinkgoHelper()
+	id := c.Identities(ctx)[member]
+	gomega.Expect(id).NotTo(gomega.BeZero())
+	etcd := c.connect(ctx)
+	defer etcd.Close()
+	_, err := pb.NewMaintenanceClient(etcd.ActiveConnection()).Alarm(ctx, &pb.AlarmRequest{
+		Action: pb.AlarmRequest_ACTIVATE, MemberID: uint64(id), Alarm: pb.AlarmType_CORRUPT,
+	})
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 }
 
 // data is the directory that etcd itself made, as this machine sees it.

@@ -127,6 +127,16 @@ func (c *Cluster) SlowReceiver(ctx context.Context, member string, kib int) *Par
 		fmt.Sprintf("tcp dport %d %s", etcdutil.PeerPort, limit), fmt.Sprintf("tcp sport %d %s", etcdutil.PeerPort, limit))
 }
 
+// CutClients lets no client reach these members; their peers do, and the kubelet.
+func (c *Cluster) CutClients(ctx context.Context, members ...string) *Partition {
+	ginkgo.GinkgoHelper()
+	var inside []int
+	for _, member := range members {
+		inside = append(inside, c.pid(ctx, member))
+	}
+	return c.partition(ctx, inside, incoming, fmt.Sprintf(`iifname != "lo" tcp dport %d`, etcdutil.ClientPort))
+}
+
 // CutProbes lets no probe of its kubelet reach a member, so that Kubernetes calls it not ready, and in the end stops it.
 func (c *Cluster) CutProbes(ctx context.Context, member string) *Partition {
 	ginkgo.GinkgoHelper()
