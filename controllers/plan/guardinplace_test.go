@@ -38,6 +38,7 @@ func TestALifeIsLaidOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed(t *testing.T)
 	good := Decide(begin.Observation).Change.(changes.BeginNext)
 	lost := lostWorld()
 	survivor := Decide(requesting(lost, ofDemo0).Observation).Change.(changes.BeginNext)
+	unheard := Decide(requesting(putBackWorld(), ofDemo0).Observation).Change.(changes.BeginNext)
 	all := settledWorld(3).edit(0, noData).edit(1, noData).edit(2, noData).blind()
 	empty := Decide(requesting(all, forNothing).Observation).Change.(changes.BeginNext)
 	used := begin
@@ -79,13 +80,13 @@ func TestALifeIsLaidOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed(t *testing.T)
 		{"of a survivor that can be started once more", requesting(lost.edit2(0, silent), ofDemo0),
 			Decide(requesting(lost.edit2(0, silent), ofDemo0).Observation).Change, true},
 		{"of a survivor that cannot", requesting(lost.edit2(0, silent, doomed), ofDemo0), survivor, false},
-		{"of a survivor whose volume was put back", requesting(putBackWorld(), ofDemo0), survivor, true},
+		{"of a survivor whose volume was put back", requesting(putBackWorld(), ofDemo0), unheard, true},
 		{"of one on whose volume a process runs",
-			requesting(putBackWorld().edit2(0, func(r *facts.Replica) { r.Pod = voter(0).Pod }), ofDemo0), survivor,
+			requesting(putBackWorld().edit2(0, func(r *facts.Replica) { r.Pod = voter(0).Pod }), ofDemo0), unheard,
 			false},
 		{"of one whose volume is going", requesting(putBackWorld().edit2(0, func(r *facts.Replica) {
 			r.Volume.Terminating = true
-		}), ofDemo0), survivor, false},
+		}), ofDemo0), unheard, false},
 		{"of a survivor of another cluster",
 			requesting(lost.edit2(0, func(r *facts.Replica) { r.Volume.Record.ClusterID, r.Answer.ClusterID = 77, 77 }),
 				ofDemo0), survivor, false},

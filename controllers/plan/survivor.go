@@ -21,16 +21,22 @@ func flushSurvivor(o judge.View) *proposal {
 	if o.IsFlushed(r) {
 		return stopSurvivor(o, r)
 	}
+	if r.IsPutBack() {
+		return act(changes.MarkFlushed{Incarnation: o.Birth.Next.Incarnation, Volume: r.VolumeRef()},
+			facts.ReasonInPlace, "%s is not started, as its volume was put back by other means. It is read as it is.",
+			r.Name)
+	}
+	return flush(o, r)
+}
+
+// flush has a survivor run for long enough to write out all that it has.
+func flush(o judge.View, r facts.Replica) *proposal {
 	pod := r.Pod
 	switch {
 	case pod != nil && pod.Running && !pod.NeverReady():
 		return refuse(facts.ReasonRestoreHeld, "%s runs and has served since it started, and does not answer. Let "+
 			"the operator reach it; or, if that cannot be, delete its Pod: it is then started once more, and read on "+
 			"its volume.", r.Name).byHuman()
-	case r.IsPutBack():
-		return act(changes.MarkFlushed{Incarnation: o.Birth.Next.Incarnation, Volume: r.VolumeRef()},
-			facts.ReasonInPlace, "%s is not started, as its volume was put back by other means. It is read as it is.",
-			r.Name)
 	case o.HasFlushed(r):
 		return act(changes.MarkFlushed{Incarnation: o.Birth.Next.Incarnation, Volume: r.VolumeRef()},
 			facts.ReasonInPlace, "%s has run long enough to write out all that it had; that is written on its volume.",
@@ -95,6 +101,14 @@ func whyNotSurvivor(o judge.View, r facts.Replica) string {
 			record.ClusterID, r.Incarnation(), o.Birth.ClusterID, o.Birth.Incarnation)
 	case r.IsPutBack():
 		return ""
+	}
+	return whyNotRead(o, r)
+}
+
+// whyNotRead says why what a member of this incarnation holds cannot be had, or "".
+func whyNotRead(o judge.View, r facts.Replica) string {
+	record := r.Record()
+	switch {
 	case o.Judge(r).IsLost():
 		return fmt.Sprintf("the data of %s is lost: %s", r.Name, o.Judge(r).Says)
 	case r.Answer != nil && !record.IsOf(r.Answer.ClusterID, r.Answer.ID):

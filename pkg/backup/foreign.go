@@ -29,8 +29,8 @@ const takeAnother = "Copy it to the store again, or take another one with etcdct
 // that anything could have put there is refused.
 func (o *PreflightOptions) lookAtForeign(ctx context.Context) (Found, error) {
 	if o.Bucket.ManifestKey() != nil {
-		return Found{}, fail(ReasonManifestUnsigned, "%s has no manifest, and the store's Secret has a manifest-key. If "+
-			"you trust this snapshot, name a Secret without manifest-key", o.Key)
+		return Found{}, fail(ReasonManifestUnsigned, "%s has no manifest, and the store's Secret has a manifest-key. "+
+			"If you trust this snapshot, name a Secret without manifest-key", o.Key)
 	}
 	object, err := o.Bucket.Stat(ctx, o.Key)
 	if err != nil {

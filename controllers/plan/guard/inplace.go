@@ -287,6 +287,13 @@ func guardSurvivorData(o facts.Incarnation, r facts.Replica) string {
 		return fmt.Sprintf("%s is not recorded as a member of this cluster.", r.Name)
 	case r.IsPutBack():
 		return ""
+	}
+	return guardReadable(o, r)
+}
+
+// guardReadable says why what a member of this incarnation holds cannot be had, or "".
+func guardReadable(o facts.Incarnation, r facts.Replica) string {
+	switch m := r.Record(); {
 	case o.IsGone(r) || r.Answer != nil && !m.IsOf(r.Answer.ClusterID, r.Answer.ID):
 		return fmt.Sprintf("the data of %s is lost, or is another's.", r.Name)
 	case r.Answer == nil && (!o.MayRestart(r) || r.Pod != nil && r.CannotRun()):
