@@ -125,7 +125,7 @@ func (w *backupWorld) ends(kind batchv1.JobConditionType, reason string) {
 	}
 }
 
-const backupManifest = `{"key":"etcd/snapshot.db","clusterID":"cdf8","member":"demo-1","etcdVersion":"3.6.16","revision":42,"totalKeys":7,"sizeBytes":20512,` +
+const backupManifest = `{"key":"etcd/snapshot.db","clusterID":"cdf8","member":"demo-1","etcdVersion":"3.6.16","revision":42,"totalKeys":7,"sizeBytes":20512,"keysHash":{"member":"demo-0"},` +
 	`"sha256":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","startedAt":"2026-03-01T12:00:01Z"}`
 
 func runs() corev1.ContainerState {

@@ -39,5 +39,6 @@ func (f *Facts) agreement() string {
 func (f *Facts) unconfirmed() string {
 	return fmt.Sprintf("The backup is in the store and can be restored. "+
 		"Its restored copy holds the keys of member %s. No other voting member confirmed these keys: %s. "+
-		"The operator does not try again. Create another EtcdBackup once those members answer.", f.Member, f.NoWitness)
+		"The operator does not try again. Create another EtcdBackup once the other members answer.",
+		f.Member, f.NoWitness)
 }
