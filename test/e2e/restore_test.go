@@ -126,6 +126,30 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 			holdsBackup(ctx, again, saved)
 		})
 
+	It("whose manifest is not signed with the key of the store is refused, and begins with the newest that is", perStory,
+		func(ctx context.Context) {
+			saved := story.Create(ctx, "saved", 1)
+			saved.AwaitReady(ctx, 1)
+			story.Claim(ctx, "backups")
+			store := story.Signed(ctx, world.ToVolume("backups"))
+			signed := save(ctx, saved, store)
+			unsigned := story.Backup(ctx, "unsigned", saved.Name, world.ToVolume("backups")).Await(ctx, v1alpha1.BackupVerified)
+			Expect(unsigned.Revision).To(BeNumerically(">", signed.Revision), "it is not the newer one")
+
+			source := &v1alpha1.RestoreSource{Store: &store, Key: unsigned.Key}
+			again := story.Create(ctx, "again", 1,
+				func(c *v1alpha1.EtcdCluster) { c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: source} })
+			again.AwaitStalled(ctx, facts.ReasonPreflight)
+			Expect(nextStep(ctx, again)).To(And(ContainSubstring("manifest-key"), ContainSubstring(unsigned.Key[:len(unsigned.Key)-len("snapshot.db")])))
+			Expect(again.Pods(ctx)).To(BeEmpty())
+			again.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
+				s.Bootstrap.Restore = &v1alpha1.RestoreSource{Store: &store, Latest: true,
+					LatestOf: &v1alpha1.BackedUpCluster{Name: "saved"}}
+			})
+			again.AwaitReady(ctx, 1)
+			holdsBackup(ctx, again, saved)
+		})
+
 	for _, version := range []string{"3.5.35", "3.7.3"} {
 		It("of etcd "+version+" holds what was saved, with that version", perStory, func(ctx context.Context) {
 			saved := story.Create(ctx, "saved", 1, world.Version(version))

@@ -2,6 +2,7 @@ package world
 
 import (
 	"context"
+	"crypto/rand"
 	"os"
 
 	"github.com/onsi/ginkgo/v2"
@@ -33,6 +34,14 @@ func (s *Story) ToS3(ctx context.Context, access s3server.Access) v1alpha1.Backu
 		CredentialsSecretRef: s.secret(ctx, map[string]string{"access-key-id": access.AccessKeyID, "secret-access-key": access.SecretAccessKey}),
 		CASecretRef:          s.secret(ctx, map[string]string{"ca.crt": string(access.CA)}),
 	}}
+}
+
+// Signed is the store with a key of its own for the manifests of what lies on its volume.
+func (s *Story) Signed(ctx context.Context, store v1alpha1.BackupStore) v1alpha1.BackupStore {
+	ginkgo.GinkgoHelper()
+	signed := store.DeepCopy()
+	signed.Volume.CredentialsSecretRef = s.secret(ctx, map[string]string{"manifest-key": rand.Text() + rand.Text()})
+	return *signed
 }
 
 func (s *Story) secret(ctx context.Context, data map[string]string) *v1alpha1.StoreSecretReference {
