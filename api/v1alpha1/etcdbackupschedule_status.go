@@ -10,7 +10,8 @@ const (
 	ScheduleReady = "Ready"
 	// ScheduleBackedUp is True when the newest run that ended is complete, and Unknown before the first run ended.
 	ScheduleBackedUp = "BackedUp"
-	// ScheduleRetained is True when old backups were last removed without an error. It is absent without
+	// ScheduleRetained is True when old backups were last removed without an error. It is False while the last test
+	// restore failed: then no backup is removed. It is absent without
 	// spec.retention.
 	ScheduleRetained = "Retained"
 	// ScheduleProven is True when the last test restore succeeded. It is absent without spec.testRestore.

@@ -37,6 +37,7 @@ type PruneStart struct {
 	At          time.Time     // of the run: part of the Job's name, so that a crash never makes a second one
 	Ask         []string      // keys of snapshots: the Job says which of them have gone
 	Held        []string      // keys of snapshots that no rule removes: somebody restores from them
+	KeepAll     bool          // no rule is passed on, and so no backup is removed
 	NotAfter    time.Time     // until when that is believed: later nothing is removed
 	Deadline    time.Duration // of the whole run
 }
@@ -93,7 +94,9 @@ func pruneStep(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, p PruneS
 		"--schedule="+s.Name,
 		"--not-after="+p.NotAfter.UTC().Format(time.RFC3339),
 	)
-	args = append(args, retentionArgs(s)...)
+	if !p.KeepAll {
+		args = append(args, retentionArgs(s)...)
+	}
 	for _, key := range p.Held {
 		args = append(args, "--hold="+key)
 	}

@@ -59,8 +59,9 @@ func (r *Reconciler) beginPrune(ctx context.Context, s *v1alpha1.EtcdBackupSched
 		return err
 	}
 	return r.createChore(ctx, s, resources.BuildPruneJob(s, cluster, resources.PruneStart{
-		AgentImage: start.AgentImage, PullSecrets: start.PullSecrets, At: change.At, Held: held, NotAfter: until,
-		Ask: change.Ask, Deadline: pruneDeadline,
+		AgentImage: start.AgentImage, PullSecrets: start.PullSecrets, At: change.At,
+		Held: append(held, change.Held...), KeepAll: change.KeepAll, NotAfter: until, Ask: change.Ask,
+		Deadline: pruneDeadline,
 	}))
 }
 

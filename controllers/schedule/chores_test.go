@@ -248,6 +248,40 @@ func TestATestRestoreProvesTheNewestBackupAndIsTold(t *testing.T) {
 	}
 }
 
+func TestWhileATestRestoreFailedTheJobOfRetentionGetsNoRule(t *testing.T) {
+	w := newScheduleWorld(t, hourly(keepingTwo, testedAtTen), jobworld.Serving()...)
+	args := func() string { return strings.Join(w.running().Spec.Template.Spec.Containers[0].Args, " ") }
+	w.hours(1) // ten past twelve
+	w.looks(3)
+	if !strings.Contains(args(), "--keep-last=2") || strings.Contains(args(), "--hold=") {
+		t.Errorf("before the first test: %s", args())
+	}
+	w.ends(keptTwo, "")
+	w.looks(4)
+	w.ends(restoredNewest, "")
+	w.looks(2)
+	w.Now = time.Date(2026, 3, 1, 13, 0, 0, 0, time.UTC)
+	w.looks(4)
+	w.complete("1300")
+	w.looks(2)
+	if !strings.Contains(args(), "--keep-last=2") || !strings.Contains(args(), "--hold=etcd/n/snapshot.db") {
+		t.Errorf("after a test: %s", args())
+	}
+	w.ends(keptTwo, "")
+	w.Now = time.Date(2026, 3, 1, 13, 10, 0, 0, time.UTC)
+	w.looks(6)
+	w.ends(`{"reason":"ObjectDamaged","message":"It came back with another SHA-256."}`, "BackoffLimitExceeded")
+	w.looks(4)
+	w.conditionIs("Retained", "False RetentionPaused")
+	w.Now = time.Date(2026, 3, 1, 14, 0, 0, 0, time.UTC)
+	w.looks(4)
+	w.complete("1400")
+	w.looks(2)
+	if strings.Contains(args(), "--keep-") || !strings.Contains(args(), "--hold=etcd/n/snapshot.db") {
+		t.Errorf("after a test that failed: %s", args())
+	}
+}
+
 func TestAChoreThatIsRefusedKeepsNoBackupFromBeingMade(t *testing.T) {
 	for name, row := range map[string]struct {
 		refuse func(*scheduleWorld)

@@ -101,6 +101,27 @@ var schedules = []mutant{
 		Package: schedulePlan, Test: "TestAScheduleThatWasCreatedWhileTheClockRanAheadWaitsForNothing",
 	},
 	{
+		Name: "retention removes backups while test restores fail", Peer: "",
+		File:    "controllers/schedule/plan/chores.go",
+		From:    "KeepAll: v.isProofMissing()}",
+		To:      "KeepAll: false}",
+		Package: schedulePlan, Test: "TestWhileTestRestoresFailNoBackupIsRemoved",
+	},
+	{
+		Name: "retention removes what was last proven", Peer: "",
+		File:    "controllers/schedule/plan/chores.go",
+		From:    "Held: v.lastProven(),",
+		To:      "Held: nil,",
+		Package: schedulePlan, Test: "TestWhatATestRestoreProvedLastStaysBesideNewerOnes",
+	},
+	{
+		Name: "the Job of a paused retention gets the rules", Peer: "",
+		File:    "controllers/resources/prunejob.go",
+		From:    "if !p.KeepAll {",
+		To:      "if true {",
+		Package: scheduleWing, Test: "TestWhileATestRestoreFailedTheJobOfRetentionGetsNoRule",
+	},
+	{
 		Name: "what an EtcdRestore waits to restore is pruned", Peer: "",
 		File:    "controllers/schedule/lookheld.go",
 		From:    "if lives.cameOf(observe.RequestID(restore)) {",

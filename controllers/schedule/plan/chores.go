@@ -111,10 +111,11 @@ func recordPrune(v view) Change {
 }
 
 func recordTest(v view) Change {
-	if job := v.unrecorded(Test, v.Tested); job != nil {
-		return RecordChore{Chore: Test, Record: job.record(v.Tested)}
+	if v.unrecorded(Test, v.Tested) == nil {
+		return nil
 	}
-	return nil
+	tested := v.tested()
+	return RecordChore{Chore: Test, Record: tested, PausesRetention: v.Schedule.Retains && !tested.Good}
 }
 
 // endTask ends what something that others put into a Pod keeps from ending, once its result is recorded.
@@ -155,7 +156,34 @@ func beginPrune(v view) Change {
 	if job := v.unrecorded(Prune, v.Pruned); !at.After(v.Pruned.At) || job != nil && !at.After(job.At) {
 		return nil
 	}
-	return BeginPrune{At: at, Ask: v.toAskFor(newest.Name)}
+	return BeginPrune{At: at, Ask: v.toAskFor(newest.Name), Held: v.lastProven(), KeepAll: v.isProofMissing()}
+}
+
+// tested is what came of the last test restore, whether that is recorded yet or not.
+func (o Observation) tested() Record {
+	if job := o.unrecorded(Test, o.Tested); job != nil {
+		return job.record(o.Tested)
+	}
+	return o.Tested
+}
+
+// isProofMissing reports that the last test restore failed. Newer backups may be no better than the one that was
+// tested, so that none of them takes the place of an older one.
+func (o Observation) isProofMissing() bool {
+	last := o.tested()
+	return o.Schedule.TestExpression != "" && !last.FinishedAt.IsZero() && !last.Good
+}
+
+// lastProven are the keys of the backups that were proven last, by a test restore and when they were made.
+func (o Observation) lastProven() []string {
+	var keys []string
+	if tested := o.Tested.Newest; tested != nil {
+		keys = append(keys, tested.Key)
+	}
+	if run := o.newest(func(run Run) bool { return run.SameStore && !run.VerifiedAt.IsZero() }); run != nil {
+		keys = append(keys, run.Point.Key)
+	}
+	return slices.DeleteFunc(keys, func(key string) bool { return key == "" })
 }
 
 // mostAsked bounds the arguments of a Job.

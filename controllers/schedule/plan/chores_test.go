@@ -56,7 +56,7 @@ func (l *life) chores(d Decision) (decided Decision, isDone bool) {
 		case DeleteRuns:
 			l.remove(change.Runs)
 		case BeginPrune:
-			l.asked[change.At.String()] = change.Ask
+			l.asked[change.At.String()], l.pruning = change.Ask, change
 			l.begin(Prune, change.At)
 		case BeginTest:
 			l.tests = append(l.tests, l.o.Now)
@@ -124,12 +124,16 @@ func (l *life) work() {
 
 func (l *life) prune(at time.Time) string {
 	keys := slices.SortedFunc(maps.Keys(l.store), func(a, b string) int { return int(l.store[b] - l.store[a]) })
-	said := lastWords{}
-	for _, key := range keys[min(len(keys), l.keepLast):] {
+	said, kept := lastWords{}, []string{}
+	for i, key := range keys {
+		if l.pruning.KeepAll || i < l.keepLast || slices.Contains(l.pruning.Held, key) {
+			kept = append(kept, key)
+			continue
+		}
 		delete(l.store, key)
 		said.Removed++
 	}
-	keys = keys[:min(len(keys), l.keepLast)]
+	keys = kept
 	if said.Kept = int32(len(keys)); said.Kept > 0 {
 		said.Newest, said.Oldest = l.pointOf(keys[0]), l.pointOf(keys[len(keys)-1])
 	}
@@ -268,7 +272,7 @@ func TestWhatIsRefusedOfRetentionKeepsNoTestRestoreFromBeingMade(t *testing.T) {
 		jobs, store int
 	}{
 		"its Job":                   {func(c Change) bool { _, ok := c.(BeginPrune); return ok }, 0, 5},
-		"the EtcdBackups of its go": {func(c Change) bool { _, ok := c.(DeleteRuns); return ok }, 5, 1},
+		"the EtcdBackups of its go": {func(c Change) bool { _, ok := c.(DeleteRuns); return ok }, 5, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z", keeping(1), tested("30 * * * *"))
@@ -282,10 +286,67 @@ func TestWhatIsRefusedOfRetentionKeepsNoTestRestoreFromBeingMade(t *testing.T) {
 			}
 			l.refuses = nil
 			l.until("2026-03-01T09:40:00Z")
-			if got := l.condition(v1alpha1.ScheduleRetained); got != "True Applied" || len(l.store) != 1 || len(l.o.Runs) != 1 {
+			if got := l.condition(v1alpha1.ScheduleRetained); got != "True Applied" || len(l.store) != 2 || len(l.o.Runs) != 2 { // the newest, and what was tested last
 				t.Errorf("Retained is %q, %d in the store, %d EtcdBackups", got, len(l.store), len(l.o.Runs))
 			}
 		})
+	}
+}
+
+func TestWhileTestRestoresFailNoBackupIsRemoved(t *testing.T) {
+	l := newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z", keeping(2), tested("30 * * * *"))
+	l.until("2026-03-01T04:20:00Z")
+	if got := l.condition(v1alpha1.ScheduleRetained); got != "True Applied" || len(l.store) > 3 {
+		t.Errorf("Retained is %q, %d in the store", got, len(l.store))
+	}
+	proven, before := l.status.LastProven.Key, len(l.store)
+	l.damaged = true // each of them
+	l.until("2026-03-01T10:40:00Z")
+	if _, isThere := l.store[proven]; !isThere || len(l.store) < before+6 {
+		t.Errorf("what was last proven is there: %t, of %d", isThere, len(l.store))
+	}
+	if got := l.condition(v1alpha1.ScheduleRetained); got != "False RetentionPaused" || l.condition(v1alpha1.ScheduleReady) != "True Scheduled" {
+		t.Errorf("Retained is %q: %+v", got, l.status)
+	}
+	l.said(EventNotProven, "retention removes no backup")
+	l.damaged = false
+	l.until("2026-03-01T12:40:00Z")
+	if got := l.condition(v1alpha1.ScheduleRetained); got != "True Applied" || len(l.store) > 3 {
+		t.Errorf("Retained is %q, %d in the store", got, len(l.store))
+	}
+	l.damaged = true
+	l.until("2026-03-01T15:40:00Z")
+	l.o.Schedule.TestExpression = "" // a person decides
+	l.until("2026-03-01T16:40:00Z")
+	if got := l.condition(v1alpha1.ScheduleRetained); got != "True Applied" || len(l.store) > 3 {
+		t.Errorf("without test restores Retained is %q, %d in the store", got, len(l.store))
+	}
+}
+
+func TestATestRestoreThatFailedPausesRetentionBeforeItIsWrittenDown(t *testing.T) {
+	l := newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z", keeping(1), tested("58 * * * *"))
+	l.damaged, l.takes = true, time.Second
+	l.refuses = func(c Change) bool { r, ok := c.(RecordChore); return ok && r.Chore == Test }
+	l.until("2026-03-01T05:30:00Z")
+	if len(l.tests) == 0 || len(l.store) != 5 {
+		t.Errorf("%d test restores, %d of 5 backups in the store", len(l.tests), len(l.store))
+	}
+}
+
+func TestWhatATestRestoreProvedLastStaysBesideNewerOnes(t *testing.T) {
+	l := newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z", keeping(1), tested("30 2 * * *"))
+	l.unproven = true // spec.verify is false
+	l.until("2026-03-01T09:30:00Z")
+	if _, isThere := l.store[l.o.Tested.Newest.Key]; !isThere || len(l.store) != 2 {
+		t.Errorf("what was last proven is there: %t, of %d", isThere, len(l.store))
+	}
+	l = newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z", keeping(1))
+	l.until("2026-03-01T03:30:00Z")
+	l.unproven = true
+	proven := l.status.LastProven.Key
+	l.until("2026-03-01T09:30:00Z")
+	if _, isThere := l.store[proven]; !isThere || len(l.store) != 2 {
+		t.Errorf("what was proven when it was made is there: %t, of %d", isThere, len(l.store))
 	}
 }
 

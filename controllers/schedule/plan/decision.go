@@ -55,8 +55,10 @@ type DeleteRuns struct{ Runs []Run }
 // BeginPrune makes the Job that looks after retention after a run, and asks which of these keys the store has no backup
 // of.
 type BeginPrune struct {
-	At  time.Time
-	Ask []string
+	At      time.Time
+	Ask     []string
+	Held    []string // keys of backups that no rule removes
+	KeepAll bool     // all backups stay: only leftovers go
 }
 
 // BeginTest makes the Job of the test restore of a time.
@@ -71,8 +73,9 @@ type EndTask struct {
 
 // RecordChore writes down what came of a chore.
 type RecordChore struct {
-	Chore  Chore
-	Record Record
+	Chore           Chore
+	Record          Record
+	PausesRetention bool // a test restore failed, and retention removes no backup until one succeeds
 }
 
 func (CreateRun) change()   {}

@@ -69,6 +69,9 @@ func made(change RecordChore) words.Event {
 	if change.Record.Good {
 		return words.Event{Reason: reasons[1], Action: "Schedule", Note: change.Record.Message}
 	}
-	return words.Event{Warning: true, Reason: reasons[0], Action: "Schedule", Note: change.Record.Reason + ": " +
-		change.Record.Message}
+	note := change.Record.Reason + ": " + change.Record.Message
+	if change.PausesRetention {
+		note += " Until a test restore succeeds, retention removes no backup."
+	}
+	return words.Event{Warning: true, Reason: reasons[0], Action: "Schedule", Note: note}
 }

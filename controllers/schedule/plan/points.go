@@ -79,16 +79,28 @@ func (o Observation) condition(d Decision, chore Chore, kind string, last Record
 		return condition(metav1.ConditionFalse, refusal.Reason, refusal.Message)
 	case trouble != nil:
 		return condition(metav1.ConditionFalse, trouble.Reason, trouble.Message)
-	case last.FinishedAt.IsZero() && chore == Prune:
-		return condition(metav1.ConditionUnknown, ReasonNotYet,
-			"Retention begins once a backup of this schedule is complete.")
-	case last.FinishedAt.IsZero():
-		return condition(metav1.ConditionUnknown, ReasonNotYet, "No test restore of this schedule has run yet.")
-	case last.Good:
-		return condition(metav1.ConditionTrue, last.Reason, last.Message)
 	}
-	return condition(metav1.ConditionFalse, last.Reason,
-		fmt.Sprintf("At %s: %s", words.Format(last.FinishedAt), last.Message))
+	status, reason, message := o.outcome(chore, last)
+	return condition(status, reason, message)
+}
+
+// outcome is what the last Job of a chore came to.
+func (o Observation) outcome(chore Chore, last Record) (status metav1.ConditionStatus, reason, message string) {
+	switch {
+	case last.FinishedAt.IsZero() && chore == Prune:
+		return metav1.ConditionUnknown, ReasonNotYet, "Retention begins once a backup of this schedule is complete."
+	case last.FinishedAt.IsZero():
+		return metav1.ConditionUnknown, ReasonNotYet, "No test restore of this schedule has run yet."
+	case last.Good && chore == Prune && o.isProofMissing():
+		return metav1.ConditionFalse, ReasonPaused, fmt.Sprintf(
+			"The last test restore failed (%s), so retention removes no backup, only leftovers. It goes on after the "+
+				"next test restore that succeeds. Find out from the condition Proven why it failed. To go on without "+
+				"proof, remove spec.testRestore.", o.tested().Reason)
+	case last.Good:
+		return metav1.ConditionTrue, last.Reason, last.Message
+	}
+	return metav1.ConditionFalse, last.Reason,
+		fmt.Sprintf("At %s: %s", words.Format(last.FinishedAt), last.Message)
 }
 
 // patience is how long a Pod of a chore may take to be made, and to start, before it is said why it does not.

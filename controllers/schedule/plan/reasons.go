@@ -26,6 +26,7 @@ const (
 const (
 	ReasonApplied       = "Applied"
 	ReasonStoreEmpty    = "StoreEmpty"
+	ReasonPaused        = "RetentionPaused"
 	ReasonRestored      = "Restored"
 	ReasonNotYet        = "NotYet"
 	ReasonRestoreBegins = "RestoreBegins"
