@@ -63,7 +63,7 @@ func birthAnew(o judge.View) changes.BeginBirth {
 	known := facts.Filter(o.Members, isKnown)
 	birth := newBirth(o, knownCounter(o), facts.Names(known))
 	birth.Incarnation = incarnation
-	birth.Restore = requestOf(recorded, incarnation)
+	birth.Restore, birth.Served = requestOf(recorded, incarnation), o.Recorded()
 	if len(recorded) >= etcdutil.Quorum(len(known)) {
 		birth.ClusterID = recorded[0].Record().ClusterID
 	}

@@ -97,3 +97,38 @@ func TestTheClusterSwitchesOverOnlyToWhatBeginsAboveWhatItServedMeanwhile(t *tes
 		t.Errorf("%+v", d)
 	}
 }
+
+// ranTo has the record of a member say how far revisions had come when it was written.
+func ranTo(revision int64) func(*facts.Replica) {
+	return func(r *facts.Replica) { r.Volume.Record.Revision = revision }
+}
+
+func TestAVolumeSaysHowFarRevisionsHadComeWhenItsMemberWasRecorded(t *testing.T) {
+	const at = 3*record.DefaultBump + 5
+	fresh := restoredOnce().at(at).edit(4, func(r *facts.Replica) { r.Volume.Record = record.Member{} })
+	c, ok := Decide(fresh.Observation).Change.(changes.RecordMembers)
+	if !ok || len(c.Members) != 1 || c.Members[0].Record.Revision != at {
+		t.Errorf("%+v", Decide(fresh.Observation))
+	}
+	if d := Decide(restoredOnce().at(at).Observation); d.Verdict != Settled {
+		t.Errorf("a revision alone is written down: %+v", d)
+	}
+}
+
+func TestWhereTheBirthRecordIsLostVolumesSayHowFarRevisionsHadCome(t *testing.T) {
+	const at = 3*record.DefaultBump + 5
+	lost := restoredOnce().edit(4, ranTo(at)).at(at + 77)
+	lost.Current.Birth = record.Birth{}
+	c, ok := Decide(lost.Observation).Change.(changes.BeginBirth)
+	if !ok || c.Served != at {
+		t.Errorf("%+v", Decide(lost.Observation))
+	}
+	forgetful := otherwise(c, func(c *changes.BeginBirth) { c.Served = at - 1 })
+	if Veto(lost.Observation, c) != "" || Veto(lost.Observation, forgetful) == "" {
+		t.Errorf("the guard says %q of %+v", Veto(lost.Observation, c), c)
+	}
+	silent := secondly(settledWorld(3).edit(1, ranTo(at)).blind())
+	if got := Decide(silent.Observation).Change.(changes.BeginNext).Bump; got != 5*record.DefaultBump {
+		t.Errorf("the bump is %d", got)
+	}
+}

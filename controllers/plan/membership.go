@@ -91,6 +91,9 @@ func recordOf(o judge.View, r facts.Replica) (record.Member, bool) {
 	if o.Desired.Needs == etcdutil.NeedCover && o.MayMarkLog() {
 		answered.LogMark = o.NextLogMark(r)
 	}
+	if answered != r.Record() { // revisions move with every write, and are no reason to write
+		answered.Revision = r.Answer.Revision
+	}
 	return answered, !answered.Version.IsZero()
 }
 

@@ -28,6 +28,10 @@ type Member struct {
 	// Backing is the PersistentVolume behind that PVC. A new PVC that is bound to the same one holds the same data.
 	Backing string `json:"backing,omitempty"`
 
+	// Revision is what the member answered with when the record was last written: at least that was served. It is
+	// zero where an older release wrote the record.
+	Revision int64 `json:"revision,omitempty"`
+
 	// LogMark is what the member said when its log began to be covered; zero where nothing asked for that.
 	LogMark LogMark `json:"logMark,omitzero"`
 

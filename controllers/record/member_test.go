@@ -33,6 +33,18 @@ func TestAMembersRecordNamesTheVolumeOnWhichItAnswered(t *testing.T) {
 	}
 }
 
+func TestAMembersRecordSaysHowFarRevisionsHadCome(t *testing.T) {
+	now := member()
+	now.Revision = 1000000007
+	const want = `{"clusterID":"1","memberID":"ffffffffffffffff","version":"3.6.16","revision":1000000007,"recordVersion":1,"leastReader":1}`
+	if text := now.Encode(); text != want {
+		t.Errorf("it is %s", text)
+	}
+	if got, err := DecodeMember(want); err != nil || got != now {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func TestARecordFollowsTheMemberThatAnswers(t *testing.T) {
 	newer, err := DecodeMember(`{"clusterID":"1","memberID":"2","version":"3.6.16","volumeUID":"a","recordVersion":4,"leastReader":1,"trying":"3.7.3"}`)
 	if err != nil {

@@ -24,6 +24,20 @@ var inPlace = []mutant{
 		Package: recordPackage, Test: "TestARecordSaysHowFarRevisionsHaveComeOverEveryKindOfRestore",
 	},
 	{
+		Name: "volumes do not say how far revisions had come", Peer: "",
+		File:    "controllers/plan/membership.go",
+		From:    "answered.Revision = r.Answer.Revision",
+		To:      "answered.Revision = 0",
+		Package: planPackage, Test: "TestAVolumeSaysHowFarRevisionsHadComeWhenItsMemberWasRecorded",
+	},
+	{
+		Name: "a birth record that is written anew forgets how far revisions had come", Peer: "",
+		File:    "controllers/plan/bootstrap.go",
+		From:    "requestOf(recorded, incarnation), o.Recorded()",
+		To:      "requestOf(recorded, incarnation), 0",
+		Package: planPackage, Test: "TestWhereTheBirthRecordIsLostVolumesSayHowFarRevisionsHadCome",
+	},
+	{
 		Name: "an EtcdRestore that was carried out is carried out again", Peer: "",
 		File:    "controllers/plan/facts/restore.go",
 		From:    `if id == "" || i < 0 || !o.Approved[id] || o.incarnationOfRequest(id) != "" {`,

@@ -16,9 +16,19 @@ const (
 	roomToSwitch = record.DefaultBump / 10
 )
 
-// Served is the highest revision that the cluster is known to have served, by the birth record and by what members say.
+// Recorded is the highest revision that volumes say was served, of this incarnation and of those that ended. They
+// outlive the birth record.
+func (o View) Recorded() int64 {
+	var highest int64
+	for _, r := range o.EveryReplica() {
+		highest = max(highest, r.Record().Revision)
+	}
+	return highest
+}
+
+// Served is the highest revision that the cluster is known to have served: by its records, and by what members say.
 func (o View) Served() int64 {
-	highest := o.Birth.BeganAt()
+	highest := max(o.Birth.BeganAt(), o.Recorded())
 	for _, r := range o.Members {
 		if o.hasSaidRevision(r) {
 			highest = max(highest, r.Answer.Revision)

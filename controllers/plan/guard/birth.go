@@ -66,6 +66,8 @@ func guardBegin(o facts.View, c changes.BeginBirth) string {
 		return "a birth is already written down."
 	}
 	switch {
+	case c.Served < o.Recorded():
+		return "it forgets revisions that clients were served."
 	case o.IsOverRetained() || c.ClusterID == 0 && o.IsAlive() && !goesOn(o, c):
 		return "there is data of a cluster already."
 	case c.ClusterID != 0 || o.IsAlive():
