@@ -88,6 +88,7 @@ var refusedBackups = []struct{ name, change, field, says string }{
 	{"a path with two slashes", "spec: {store: {volume: {path: a//b}}}", "spec.store.volume.path", `store.volume.path is "a//b"` + pathSentence},
 	{"a path that ends in a slash", "spec: {store: {volume: {path: a/}}}", "spec.store.volume.path", `store.volume.path is "a/"` + pathSentence},
 	{"a path for a shell", "spec: {store: {volume: {path: '$(reboot)'}}}", "spec.store.volume.path", `store.volume.path is "$(reboot)"` + pathSentence},
+	{"a Secret of another namespace for a volume", "spec: {store: {volume: {credentialsSecretRef: {name: other/secret}}}}", "spec.store.volume.credentialsSecretRef.name", "it must be the name of a Secret of this namespace"},
 	{"two stores of the clouds", "spec: {store: {volume: null, gcs: {bucket: etcd-backups}, azure: {container: etcd-backups, endpoint: 'https://a'}}}", "spec.store", "exactly one of s3, gcs, azure and volume"},
 	{"a bucket of Google's with capitals", "spec: {store: {volume: null, gcs: {bucket: Backups}}}", "spec.store.gcs.bucket", `store.gcs.bucket is "Backups"; it must be the name of a bucket: 3 to 222`},
 	{"a prefix at Google that leads out", "spec: {store: {volume: null, gcs: {bucket: backups, prefix: ../x}}}", "spec.store.gcs.prefix", `store.gcs.prefix is "../x"` + pathSentence},

@@ -79,6 +79,8 @@ var refusedRestores = []refusal{
 		"it must be a path such as etcd/prod", unreadable},
 	{"an endpoint at Azure to restore from with a key", "spec: {bootstrap: {restore: {latest: true, store: {azure: {container: backups, endpoint: 'https://a?sig=secret'}}}}}", "spec.bootstrap.restore.store.azure.endpoint",
 		"it must be an http or https URL", unreadable},
+	{"a credentialsSecretRef of another namespace for a volume", "spec: {bootstrap: {restore: {latest: true, store: {volume: {claimName: backups, credentialsSecretRef: {name: other/secret}}}}}}", "spec.bootstrap.restore.store.volume.credentialsSecretRef.name",
+		"it must be the name of a Secret of this namespace", unreadable},
 	{"a credentialsSecretRef of another namespace for s3", "spec: {bootstrap: {restore: {latest: true, store: {s3: {bucket: backups, credentialsSecretRef: {name: other/secret}}}}}}", "spec.bootstrap.restore.store.s3.credentialsSecretRef.name",
 		"it must be the name of a Secret of this namespace", unreadable},
 	{"a caSecretRef of another namespace for s3", "spec: {bootstrap: {restore: {latest: true, store: {s3: {bucket: backups, caSecretRef: {name: other/secret}}}}}}", "spec.bootstrap.restore.store.s3.caSecretRef.name",
