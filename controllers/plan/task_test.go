@@ -41,7 +41,7 @@ func TestATaskIsTriedAgainLessAndLessOftenUnlessItWouldFindTheSame(t *testing.T)
 
 func TestTheReasonsByWhichATaskIsJudgedAreThoseThatItGives(t *testing.T) {
 	known := map[string]bool{}
-	for _, file := range []string{"failure", "locate", "place", "preflight", "activate"} {
+	for _, file := range []string{"failure", "foreign", "locate", "place", "preflight", "activate"} {
 		for reason := range docwords.Constants(t, "../../pkg/backup/"+file+".go", "Reason") {
 			known[reason] = true
 		}
