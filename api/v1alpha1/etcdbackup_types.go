@@ -60,7 +60,8 @@ type EtcdBackupSpec struct {
 
 	// Verify says whether the backup is proven before it is complete. The snapshot
 	// is read back from the store, restored with the cluster's own etcd, and
-	// compared with the members' data. This needs twice the size of the database on
+	// compared with the members' data. Its manifest then says that it was proven:
+	// retention prefers such backups. This needs twice the size of the database on
 	// the node. Default true.
 	// +optional
 	Verify *bool `json:"verify,omitempty"`

@@ -4,9 +4,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// BackupRetention says which backups of a schedule stay in its store. A backup stays if at least one rule keeps it; the
-// newest always stays. Backups of other schedules, backups made by hand, and backups of an earlier cluster of the same
-// name always stay.
+// BackupRetention says which backups of a schedule stay in its store. A backup stays if at least one rule keeps it. The
+// newest always stays, and so does the newest that was proven. Backups of other schedules, backups made by hand, and
+// backups of an earlier cluster of the same name always stay.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.keepLast) || has(self.keepDaily) || has(self.keepWeekly) || has(self.keepWithin)",message="spec.retention must have at least one of keepLast, keepDaily, keepWeekly and keepWithin"
 type BackupRetention struct {
@@ -17,15 +17,17 @@ type BackupRetention struct {
 	// +kubebuilder:validation:Maximum=1000
 	KeepLast *int32 `json:"keepLast,omitempty"`
 
-	// KeepDaily is a number of days, from 1 to 1000. The newest backup of each day
-	// is kept. Days without a backup do not count. Days begin in spec.timeZone.
+	// KeepDaily is a number of days, from 1 to 1000. The newest proven backup of
+	// each day is kept, or the newest if none of that day was proven. Days without a
+	// backup do not count. Days begin in spec.timeZone.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	KeepDaily *int32 `json:"keepDaily,omitempty"`
 
-	// KeepWeekly is a number of weeks, from 1 to 1000. The newest backup of each
-	// week is kept. Weeks without a backup do not count. Weeks begin on Monday.
+	// KeepWeekly is a number of weeks, from 1 to 1000. The newest proven backup of
+	// each week is kept, or the newest if none of that week was proven. Weeks without a
+	// backup do not count. Weeks begin on Monday.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000

@@ -121,7 +121,8 @@ type EtcdRestoreSource struct {
 	Key string `json:"key,omitempty"`
 
 	// Latest restores the newest complete backup in the store, by the revisions and
-	// times in its manifests. The operator chooses it once. Default false.
+	// times in its manifests. Of several with the same revision it restores a proven
+	// one; newer data is restored even if it was not proven. The operator chooses it once. Default false.
 	// +optional
 	Latest bool `json:"latest,omitempty"`
 

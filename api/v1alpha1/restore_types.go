@@ -37,7 +37,8 @@ type RestoreSource struct {
 	Key string `json:"key,omitempty"`
 
 	// Latest restores the newest complete backup in the store, by the revisions and
-	// times in its manifests. The operator chooses it once. It does not choose when a
+	// times in its manifests. Of several with the same revision it restores a proven
+	// one; newer data is restored even if it was not proven. The operator chooses it once. It does not choose when a
 	// manifest is damaged, or when two clusters of one name have backups: the message
 	// then lists the keys. Default false.
 	// +optional

@@ -34,6 +34,7 @@ func TestAClusterWithAuthenticationIsBackedUpByItsCertificateAndNotWithoutOne(t 
 			c.fill()
 			c.enableAuth()
 			o := c.options(bucket)
+			o.Verify = true
 			m, err := Take(context.Background(), o)
 			must(t, err)
 			if !m.AuthEnabled {
@@ -75,6 +76,7 @@ func TestAnAlarmIsWrittenIntoTheManifest(t *testing.T) {
 			c.fillQuota()
 			bucket, _ := volumeBucket(t)
 			o := c.options(bucket)
+			o.Verify = true
 			m, err := Take(context.Background(), o)
 			must(t, err)
 			if len(m.Alarms) != 1 || !strings.HasPrefix(m.Alarms[0], pb.AlarmType_NOSPACE.String()+" ") {

@@ -38,6 +38,10 @@ func Compare(ctx context.Context, o CompareOptions) (Compared, error) {
 	if err != nil || o.Bucket == nil {
 		return compared, err
 	}
+	m.Proven = m.KeysHash.NoWitness == "" // what no other member confirmed is compared with itself
+	if m, err = m.sealed(); err != nil {
+		return compared, err
+	}
 	return compared, publish(ctx, o.Transfer, m)
 }
 

@@ -42,6 +42,18 @@ const (
 	maxNamed = 3
 )
 
+// preferred orders as newer does, but that of backups of the same data a proven one comes first. Newer data that was
+// not proven is never passed over: what a restore would lose with it, nothing tells afterwards.
+func preferred(a, b Kept) int {
+	if a.Incarnation == b.Incarnation && a.Revision == b.Revision && a.Proven != b.Proven {
+		if a.Proven {
+			return -1
+		}
+		return 1
+	}
+	return newer(a, b)
+}
+
 // Latest finds the newest complete backup of a cluster by what the manifests say: no name is ever read as a number or a
 // time. It would rather not answer than answer with an older one: a manifest that cannot be trusted may be the
 // newest's, and of two clusters of one name nobody can say which is meant. Both refusals name the keys to choose from.
@@ -60,7 +72,7 @@ func Latest(ctx context.Context, bucket *store.Bucket, whose Whose) (Manifest, e
 		if !whose.owns(m) {
 			continue
 		}
-		if best, known := newest[m.ClusterUID]; !known || newer(keptOf(m), keptOf(best)) < 0 {
+		if best, known := newest[m.ClusterUID]; !known || preferred(keptOf(m), keptOf(best)) < 0 {
 			newest[m.ClusterUID] = m
 		}
 	}
@@ -106,7 +118,7 @@ func suggest(ordered []Manifest) string {
 }
 
 func keptOf(m Manifest) Kept {
-	return Kept{Key: m.Key, Incarnation: m.Incarnation, Revision: m.Revision, Time: m.CompletedAt}
+	return Kept{Key: m.Key, Incarnation: m.Incarnation, Revision: m.Revision, Time: m.CompletedAt, Proven: m.Proven}
 }
 
 // listBackups gives the keys of the snapshots that have a manifest.

@@ -63,6 +63,17 @@ func TestTheNewestBackupIsFoundByWhatItsManifestSays(t *testing.T) {
 	if got := latest(demo); got != "a-same-revision-later" {
 		t.Errorf("got %s, want the later one of two of one revision", got)
 	}
+	s.add(t, "a-same-revision-proven", func(m *Manifest) {
+		at(100, time.Hour)(m)
+		m.Proven = true
+	})
+	if got := latest(demo); got != "a-same-revision-proven" {
+		t.Errorf("got %s, want of two with the same data the one that was proven", got)
+	}
+	s.add(t, "a-newer-unproven", at(101, -time.Hour))
+	if got := latest(demo); got != "a-newer-unproven" {
+		t.Errorf("got %s: newer data is never left out", got)
+	}
 	s.add(t, "a-next-life", func(m *Manifest) { m.Incarnation++ })
 	if got := latest(demo); got != "a-next-life" {
 		t.Errorf("got %s, want the one of the next incarnation, whose revisions began anew", got)

@@ -59,6 +59,10 @@ type Manifest struct {
 	StartedAt   time.Time `json:"startedAt"`
 	CompletedAt time.Time `json:"completedAt"`
 
+	// Proven says that the store's copy was restored and compared before this was written. Where it is missing that was
+	// not asked for, or an earlier release wrote the manifest.
+	Proven bool `json:"proven,omitempty"`
+
 	// HMAC is the HMAC-SHA256 of this manifest's canonical JSON with HMAC and Digest empty, by the key of its store,
 	// hexadecimal. Empty: the store had no key.
 	HMAC string `json:"hmac,omitempty"`

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
@@ -50,9 +51,33 @@ func TestWhatIsToBeProvenIsNoBackupUntilItIs(t *testing.T) {
 		must(t, err)
 	}
 	newest, err := Latest(ctx, bucket, m.whose())
-	if err != nil || newest.Digest != m.Digest {
+	if err != nil || newest.Key != m.Key || newest.SHA256 != m.SHA256 || !newest.Proven {
 		t.Errorf("the newest is %+v, %v", newest, err)
 	}
+}
+
+func TestAManifestSaysWhetherItsBackupWasProvenAndThatOfAnEarlierReleaseDoesNot(t *testing.T) {
+	s := takeSpecimen(t) // is not to be proven
+	if s.manifest.Proven || strings.Contains(string(s.text), "proven") {
+		t.Errorf("%s", s.text)
+	}
+	earlier, err := ParseManifest(s.text, ManifestKey(s.manifest.Key))
+	must(t, err)
+	if keptOf(earlier).Proven {
+		t.Errorf("%+v", earlier)
+	}
+	m := s.manifest
+	m.Proven = true
+	m, err = m.sealed()
+	must(t, err)
+	text, err := m.Encode()
+	must(t, err)
+	proven, err := ParseManifest(text, ManifestKey(m.Key))
+	if err != nil || !keptOf(proven).Proven {
+		t.Errorf("%s: %v", text, err)
+	}
+	_, err = ParseManifest([]byte(strings.Replace(string(s.text), `"digest"`, `"proven":true,"digest"`, 1)), ManifestKey(m.Key))
+	wantReason(t, err, ReasonManifestInvalid) // whose digest is another
 }
 
 func TestAnObjectThatCameBackDamagedIsNeverTheNewestBackup(t *testing.T) {

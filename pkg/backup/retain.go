@@ -8,11 +8,11 @@ import (
 )
 
 // Policy says which backups of one cluster are kept: every one that any rule keeps. Without a rule all are kept. The
-// newest is kept whatever the rules say.
+// newest is kept whatever the rules say, and so is the newest that was proven.
 type Policy struct {
 	KeepLast   int            // the newest N
-	KeepDaily  int            // the newest of each of the last N days that have one
-	KeepWeekly int            // the newest of each of the last N ISO weeks that have one
+	KeepDaily  int            // one of each of the last N days that have one: the newest proven one, if there is one
+	KeepWeekly int            // the same of ISO weeks
 	KeepWithin time.Duration  // all that are at most so much older than the newest
 	Location   *time.Location // where days and weeks begin; nil: UTC
 }
@@ -23,6 +23,7 @@ type Kept struct {
 	Incarnation int64
 	Revision    int64
 	Time        time.Time // when it was complete
+	Proven      bool      // by its manifest
 	Held        bool      // somebody reads it now: it stays
 }
 
@@ -43,22 +44,16 @@ func (p Policy) Obsolete(backups []Kept, now time.Time) []Kept {
 	}
 	ordered := slices.Clone(backups)
 	slices.SortFunc(ordered, newer)
-	rules := []*quota{
-		{left: max(1, p.KeepLast), period: func(b Kept) string { return b.Key }}, // the newest always
-		{left: p.KeepDaily, period: func(b Kept) string { return p.local(b, now).Format(time.DateOnly) }},
-		{left: p.KeepWeekly, period: func(b Kept) string { return week(p.local(b, now)) }},
-	}
-	var obsolete []Kept
+	kept := slices.Concat(
+		quota{max(1, p.KeepLast), func(b Kept) string { return b.Key }}.of(ordered), // the newest always
+		quota{1, func(Kept) string { return "any" }}.of(ordered),                    // the newest proven always
+		quota{p.KeepDaily, func(b Kept) string { return p.local(b, now).Format(time.DateOnly) }}.of(ordered),
+		quota{p.KeepWeekly, func(b Kept) string { return week(p.local(b, now)) }}.of(ordered),
+	)
 	newest := newestOf(ordered, now)
-	for _, b := range ordered {
-		kept := b.Held || p.within(b, newest)
-		for _, rule := range rules {
-			kept = rule.keeps(b) || kept // every rule counts, whichever keeps it
-		}
-		if !kept {
-			obsolete = append(obsolete, b)
-		}
-	}
+	obsolete := slices.DeleteFunc(ordered, func(b Kept) bool {
+		return b.Held || p.within(b, newest) || slices.Contains(kept, b)
+	})
 	slices.Reverse(obsolete)
 	return obsolete
 }
@@ -99,18 +94,25 @@ func week(t time.Time) string {
 	return fmt.Sprintf("%d-%d", year, number)
 }
 
-// quota keeps the first backup of each of a number of periods.
+// quota keeps one backup of each of a number of periods.
 type quota struct {
-	left   int
-	period func(Kept) string
-	seen   []string
+	periods int
+	period  func(Kept) string
 }
 
-func (q *quota) keeps(b Kept) bool {
-	period := q.period(b)
-	if slices.Contains(q.seen, period) || len(q.seen) >= q.left {
-		return false
+// of are the backups that it keeps: of each of its first periods the newest that was proven, or the newest of all where
+// none was.
+func (q quota) of(ordered []Kept) []Kept {
+	var seen []string
+	var chosen []Kept
+	for _, b := range ordered {
+		period := q.period(b)
+		switch at := slices.Index(seen, period); {
+		case at < 0 && len(seen) < q.periods:
+			seen, chosen = append(seen, period), append(chosen, b)
+		case at >= 0 && b.Proven && !chosen[at].Proven:
+			chosen[at] = b
+		}
 	}
-	q.seen = append(q.seen, period)
-	return true
+	return chosen
 }

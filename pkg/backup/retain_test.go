@@ -15,6 +15,7 @@ func ago(d time.Duration, revision int64) Kept {
 	return Kept{Key: fmt.Sprint(revision), Revision: revision, Time: noon.Add(-d)}
 }
 
+func (b Kept) proven() Kept             { b.Proven = true; return b }
 func (b Kept) held() Kept               { b.Held = true; return b }
 func (b Kept) incarnation(n int64) Kept { b.Incarnation = n; b.Key += fmt.Sprint("i", n); return b }
 
@@ -48,7 +49,12 @@ func TestThePolicyKeepsWhatItSays(t *testing.T) {
 		"ages count from the newest":    {Policy{KeepWithin: 7 * day}, []Kept{ago(68*day, 1), ago(66*day, 2), ago(60*day, 3)}, []string{"1"}},
 		"a clock ahead loses nothing":   {Policy{KeepWithin: 7 * day}, []Kept{ago(5*day, 1), ago(-900*day, 2)}, nil},
 		"a time ahead is now":           {Policy{KeepDaily: 1}, []Kept{ago(time.Hour, 1), ago(-30*day, 2)}, []string{"1"}},
-		"nothing":                       {Policy{KeepLast: 1}, nil, nil},
+		"the newest proven one stays": {Policy{KeepLast: 2}, []Kept{ago(4*day, 1).proven(), ago(3*day, 2).proven(), ago(2*day, 3), ago(day, 4), ago(0, 5)},
+			[]string{"1", "3"}},
+		"proven or not, the last stay": {Policy{KeepLast: 2}, []Kept{ago(2*day, 1).proven(), ago(day, 2).proven(), ago(0, 3)}, []string{"1"}},
+		"the newest proven of a day": {Policy{KeepDaily: 2}, []Kept{ago(27*time.Hour, 1).proven(), ago(26*time.Hour, 2).proven(), ago(25*time.Hour, 3), ago(2*time.Hour, 4).proven(),
+			ago(time.Hour, 5), ago(0, 6)}, []string{"1", "3", "5"}},
+		"nothing": {Policy{KeepLast: 1}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := slices.Clone(tc.backups)
@@ -140,13 +146,18 @@ func TestOverAYearThePolicyNeverLosesTheNewest(t *testing.T) {
 		}
 		skew := time.Duration(r.IntN(120)-60) * time.Second
 		if failing == 0 || len(kept) == 0 { // one that failed is not in the store
-			kept = append(kept, Kept{Key: fmt.Sprint(hour), Incarnation: incarnation, Revision: revision, Time: now.Add(skew)})
+			kept = append(kept, Kept{Key: fmt.Sprint(hour), Incarnation: incarnation, Revision: revision, Time: now.Add(skew), Proven: r.IntN(3) == 0})
 		}
 		newest := slices.MinFunc(kept, newer)
+		isProven := func(b Kept) bool { return b.Proven }
+		wasProven := slices.ContainsFunc(kept, isProven)
 		gone := policy.Obsolete(kept, now)
 		kept = slices.DeleteFunc(kept, func(b Kept) bool { return slices.Contains(gone, b) })
 		if !slices.Contains(kept, newest) {
 			t.Fatalf("hour %d: the newest one, %s, is gone", hour, newest.Key)
+		}
+		if wasProven && !slices.ContainsFunc(kept, isProven) {
+			t.Fatalf("hour %d: no proven one is left", hour)
 		}
 		if again := policy.Obsolete(kept, now); len(again) > 0 {
 			t.Fatalf("hour %d: asked again it removes %v", hour, keysOf(again))

@@ -92,6 +92,27 @@ var stores = []mutant{
 		Package: backupPackage, Test: "TestThePolicyKeepsWhatItSays",
 	},
 	{
+		Name: "a manifest does not say that its backup was proven", Peer: "",
+		File:    "pkg/backup/compare.go",
+		From:    "m.Proven = true",
+		To:      "m.Proven = false",
+		Package: backupPackage, Test: "TestWhatIsToBeProvenIsNoBackupUntilItIs",
+	},
+	{
+		Name: "newer data is passed over because it was not proven", Peer: "",
+		File:    "pkg/backup/locate.go",
+		From:    "a.Incarnation == b.Incarnation && a.Revision == b.Revision && a.Proven",
+		To:      "a.Incarnation == b.Incarnation && a.Proven",
+		Package: backupPackage, Test: "TestTheNewestBackupIsFoundByWhatItsManifestSays",
+	},
+	{
+		Name: "a backup that was not proven takes a proven one's place", Peer: "",
+		File:    "pkg/backup/retain.go",
+		From:    "case at >= 0 && b.Proven && !chosen[at].Proven:",
+		To:      "case false:",
+		Package: backupPackage, Test: "TestThePolicyKeepsWhatItSays",
+	},
+	{
 		Name: "retention of one schedule removes the backups of another", Peer: "",
 		File:    "pkg/backup/prune.go",
 		From:    "if !p.Whose.owns(m) {",
