@@ -92,8 +92,12 @@ func (i *inspection) manifest() string {
 	if m == nil {
 		return "none: nothing says that it was compared with the members of its cluster"
 	}
-	return fmt.Sprintf("of %s of cluster %s/%s, from %s; its keys are those that %s had", m.Member, m.ClusterNamespace,
-		m.ClusterName, m.StartedAt.Format("2006-01-02T15:04:05Z07:00"), m.KeysHash.Member)
+	says := fmt.Sprintf("of %s of cluster %s/%s, from %s", m.Member, m.ClusterNamespace, m.ClusterName,
+		m.StartedAt.Format("2006-01-02T15:04:05Z07:00"))
+	if m.KeysHash.NoWitness != "" {
+		return says + "; no other member confirmed its keys"
+	}
+	return says + fmt.Sprintf("; its keys are those that %s had", m.KeysHash.Member)
 }
 
 // use says what the snapshot is good for.

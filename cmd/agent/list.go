@@ -30,6 +30,7 @@ type listing struct {
 	Revision    int64      `json:"revision,omitempty"`
 	SizeBytes   int64      `json:"sizeBytes,omitempty"`
 	EtcdVersion string     `json:"etcdVersion,omitempty"`
+	Proven      bool       `json:"proven,omitempty"` // its manifest says so
 	// Problem says why it is no backup; empty for one.
 	Problem string `json:"problem,omitempty"`
 }
@@ -51,6 +52,7 @@ func list(ctx context.Context, o *options, progress *backup.Progress) (any, erro
 func listingOf(l backup.Listed) listing {
 	line := listing{Key: l.Key, Problem: l.Why}
 	if m := l.Manifest; m != nil {
+		line.Proven = m.Proven
 		line.CompletedAt, line.Revision, line.SizeBytes, line.EtcdVersion = &m.CompletedAt, m.Revision, m.SizeBytes,
 			m.EtcdVersion
 	}
@@ -63,18 +65,18 @@ func (all listings) print(w io.Writer) {
 		return
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(table, "COMPLETED\tREVISION\tSIZE\tETCD\tKEY")
+	fmt.Fprintln(table, "COMPLETED\tREVISION\tSIZE\tETCD\tPROVEN\tKEY")
 	for _, l := range all {
 		if l.CompletedAt == nil {
-			fmt.Fprintf(table, "-\t-\t-\t-\t%s: %s\n", l.Key, l.Problem)
+			fmt.Fprintf(table, "-\t-\t-\t-\t-\t%s: %s\n", l.Key, l.Problem)
 			continue
 		}
 		key := l.Key
 		if l.Problem != "" {
 			key += ": " + l.Problem
 		}
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\n", l.CompletedAt.Format(time.RFC3339), l.Revision, sizeOf(l.SizeBytes),
-			l.EtcdVersion, key)
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\n", l.CompletedAt.Format(time.RFC3339), l.Revision, sizeOf(l.SizeBytes),
+			l.EtcdVersion, map[bool]string{true: "yes", false: "not said"}[l.Proven], key)
 	}
 	_ = table.Flush()
 }

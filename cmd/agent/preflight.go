@@ -15,6 +15,7 @@ type preflightOptions struct {
 	latestOf    backup.Whose
 	etcdVersion etcdutil.Version
 	volumeBytes int64
+	sha256      string
 }
 
 func preflightFlags(o *options, f *flagSet) {
@@ -25,6 +26,8 @@ func preflightFlags(o *options, f *flagSet) {
 	etcdVersion := f.String("etcd-version", "", "Version that is to run on the restored data.")
 	f.StringVar(&o.preflight.latestOf.UID, "latest-uid", "",
 		"With latest-of: UID of the cluster's object; empty: the only one of that name.")
+	f.StringVar(&o.preflight.sha256, "expect-sha256", "",
+		"With key: SHA-256 that the snapshot has to have, hexadecimal; empty: any.")
 	f.Int64Var(&o.preflight.volumeBytes, "volume-bytes", 0, "Size of each member's volume; 0: not known.")
 	f.check(func() (err error) {
 		if (*latestOf == "") == (o.origin.Key == "") {
@@ -55,7 +58,7 @@ func (p *preflightOptions) readLatestOf(text string) error {
 func preflight(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
 	return withStore(ctx, o, progress, func(transfer backup.Transfer) (backup.Found, error) {
 		return backup.Preflight(ctx, backup.PreflightOptions{
-			Transfer: transfer, Key: o.origin.Key, LatestOf: o.preflight.latestOf,
+			Transfer: transfer, Key: o.origin.Key, SHA256: o.preflight.sha256, LatestOf: o.preflight.latestOf,
 			Version: o.preflight.etcdVersion, VolumeBytes: o.preflight.volumeBytes, Scratch: o.scratch,
 		})
 	})

@@ -19,6 +19,7 @@ type Source struct {
 	Hash       string // of what names it
 	Store      v1alpha1.BackupStore
 	Key        string // empty: LatestOf says whose newest backup is meant
+	SHA256     string // of the snapshot at the key; empty: not known
 	LatestOf   v1alpha1.BackedUpCluster
 	AgentImage string
 }
@@ -50,7 +51,7 @@ func (s step) startPreflight(ctx context.Context, c changes.StartPreflight) erro
 	policy, secrets := resources.Pulling(s.cluster)
 	_, err = s.create(ctx, resources.KindPod, resources.BuildPreflightPod(s.cluster, resources.PreflightStart{
 		AgentImage: source.AgentImage, PullPolicy: policy, PullSecrets: secrets, Store: source.Store, Hash: source.Hash,
-		Key: source.Key, LatestOf: source.LatestOf,
+		Key: source.Key, SHA256: source.SHA256, LatestOf: source.LatestOf,
 		Version: c.Asked.Version.String(), VolumeBytes: c.Asked.Bytes,
 	}))
 	return err

@@ -97,7 +97,8 @@ func sourcesFrom(
 		if err != nil {
 			return apply.Source{}, err
 		}
-		source := apply.Source{Hash: hash, Store: found.Store, Key: found.Key, AgentImage: image}
+		source := apply.Source{Hash: hash, Store: found.Store, Key: found.Key, SHA256: found.SHA256,
+			AgentImage: image}
 		if found.LatestOf != nil {
 			source.LatestOf = *found.LatestOf
 		}

@@ -28,6 +28,9 @@ type Source struct {
 	Store    v1alpha1.BackupStore      `json:"store"`
 	Key      string                    `json:"key,omitempty"`
 	LatestOf *v1alpha1.BackedUpCluster `json:"latestOf,omitempty"`
+
+	// SHA256 of the snapshot, where an EtcdBackup is named. It follows from the key, and is no part of the name.
+	SHA256 string `json:"-"`
 }
 
 // hash tells one name from another. What is read later, such as a Secret, is no part of it.
@@ -88,7 +91,7 @@ func (s Sources) findBackup(ctx context.Context, namespace, name string) (*Sourc
 	case !outcome.Complete || outcome.Facts == nil:
 		return nil, fmt.Sprintf("the EtcdBackup %s failed: %s", name, outcome.Message), nil
 	}
-	return &Source{Store: taken.Spec.Store, Key: written.Outcome.Facts.Key}, "", nil
+	return &Source{Store: taken.Spec.Store, Key: written.Outcome.Facts.Key, SHA256: written.Outcome.Facts.SHA256}, "", nil
 }
 
 // WantedBackup is what the planner is told of the backup that a cluster is to begin with.

@@ -23,6 +23,7 @@ type PreflightStart struct {
 	Store    v1alpha1.BackupStore
 	Hash     string // of the source
 	Key      string // empty: LatestOf says which
+	SHA256   string // of the snapshot at the key; empty: not known
 	LatestOf v1alpha1.BackedUpCluster
 
 	Version     string // of etcd that is to run on it
@@ -73,6 +74,9 @@ func (s PreflightStart) args(c *v1alpha1.EtcdCluster, store []string) []string {
 	args := append([]string{StepPreflight}, store...)
 	if s.Key != "" {
 		args = append(args, "--key="+s.Key)
+		if s.SHA256 != "" {
+			args = append(args, "--expect-sha256="+s.SHA256)
+		}
 	} else {
 		args = append(args, "--latest-of="+cmp.Or(s.LatestOf.Namespace, c.Namespace)+"/"+
 			cmp.Or(s.LatestOf.Name, c.Name))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 )
 
 // Inspected is all that can be known of a snapshot without its cluster.
@@ -21,6 +22,9 @@ func InspectObject(ctx context.Context, t Transfer, key, scratch string) (Inspec
 	o.setDefaults()
 	isForeign, err := o.isForeign(ctx)
 	if err != nil {
+		return Inspected{}, err
+	}
+	if err := o.checkSigned(isForeign); err != nil {
 		return Inspected{}, err
 	}
 	object, err := o.Bucket.Stat(ctx, key)
@@ -47,7 +51,11 @@ func InspectObject(ctx context.Context, t Transfer, key, scratch string) (Inspec
 
 // InspectFile examines a file on this machine, and does not change it.
 func InspectFile(name string) (Inspected, error) {
-	file, err := os.Open(name)
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return Inspected{}, fail(ReasonInternal, "find the snapshot: %w", err)
+	}
+	file, err := os.Open(real)
 	if err != nil {
 		return Inspected{}, fail(ReasonInternal, "open the snapshot: %w", err)
 	}
@@ -67,6 +75,6 @@ func InspectFile(name string) (Inspected, error) {
 	if _, err := io.CopyBuffer(sum, file, make([]byte, 1<<20)); err != nil {
 		return Inspected{}, fail(ReasonInternal, "read the snapshot: %w", err)
 	}
-	seen, err := examine(name, sum, name)
+	seen, err := examine(name, sum, real)
 	return Inspected{Name: name, Examined: seen, EtcdVersion: seen.Facts.minor()}, err
 }

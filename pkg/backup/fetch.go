@@ -30,6 +30,9 @@ type Fetched struct {
 
 	Revision  int64     `json:"revision"`
 	StartedAt time.Time `json:"startedAt"` // what was written before is in it
+
+	// Unconfirmed says that no other member confirmed its keys: that it is restored proves no more than that.
+	Unconfirmed bool `json:"unconfirmed,omitempty"`
 }
 
 // Fetch reads the snapshot that Take stored back from the store into the scratch directory, and requires that it is
@@ -51,7 +54,7 @@ func Fetch(ctx context.Context, o FetchOptions) (Fetched, error) {
 	}
 	return Fetched{
 		Key: written.Key, SizeBytes: written.SizeBytes, SHA256: written.SHA256, Revision: written.Revision,
-		StartedAt: written.StartedAt,
+		StartedAt: written.StartedAt, Unconfirmed: written.KeysHash.NoWitness != "",
 	}, nil
 }
 

@@ -28,9 +28,8 @@ const takeAnother = "Copy it to the store again, or take another one with etcdct
 // lookAtForeign downloads a foreign snapshot, and finds out what a manifest would say. Where manifests are signed, one
 // that anything could have put there is refused.
 func (o *PreflightOptions) lookAtForeign(ctx context.Context) (Found, error) {
-	if o.Bucket.ManifestKey() != nil {
-		return Found{}, fail(ReasonManifestUnsigned, "%s has no manifest, and the store's Secret has a manifest-key. "+
-			"If you trust this snapshot, name a Secret without manifest-key", o.Key)
+	if err := o.checkSigned(true); err != nil {
+		return Found{}, err
 	}
 	object, err := o.Bucket.Stat(ctx, o.Key)
 	if err != nil {
@@ -49,6 +48,15 @@ func (o *PreflightOptions) lookAtForeign(ctx context.Context) (Found, error) {
 	found := Found{Key: o.Key, SHA256: seen.SHA256, SizeBytes: seen.SizeBytes, Revision: seen.Facts.Revision,
 		EtcdVersion: seen.Facts.minor(), AuthEnabled: seen.Facts.AuthEnabled, Alarms: seen.Facts.Alarms, Foreign: true}
 	return found, found.fitsVersion(o.Version)
+}
+
+// checkSigned refuses a snapshot that no manifest speaks of where manifests are signed.
+func (o *PreflightOptions) checkSigned(isForeign bool) error {
+	if !isForeign || o.Bucket.ManifestKey() == nil {
+		return nil
+	}
+	return fail(ReasonManifestUnsigned, "%s has no manifest, and the store's Secret has a manifest-key. If you trust "+
+		"this snapshot, name a Secret without manifest-key", o.Key)
 }
 
 // looksWhole tells by size and beginning what need not be downloaded.

@@ -38,6 +38,9 @@ func (t *taking) hashOnline(ctx context.Context, facts Facts, size int64) (KeysH
 		if !errors.Is(err, errNoWitness) {
 			return hash, err
 		}
+		if t.cluster.isCalledCorrupt(t.member) { // by now
+			return KeysHash{}, t.member.corrupt()
+		}
 	}
 	hash, err := t.member.hash(ctx, facts, deadline)
 	hash.OnlyVoter, hash.NoWitness = len(others) == 0, t.cluster.whyUnheard(others)
@@ -102,7 +105,8 @@ func (s *sources) whyUnheard(voters []*pb.Member) string {
 // witnesses are the voters of the cluster beside the source: followers first, since hashing is work that the leader has
 // no time for, and of them those that had applied most.
 func (s *sources) witnesses(source *member) []*member {
-	others := slices.DeleteFunc(s.fit(), func(m *member) bool { return m == source || !s.isVoter(m) })
+	// One process may be reached by the addresses of two members.
+	others := slices.DeleteFunc(s.fit(), func(m *member) bool { return m.id() == source.id() || !s.isVoter(m) })
 	slices.SortStableFunc(others, func(a, b *member) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)),
 			cmp.Compare(b.status.GetRaftAppliedIndex(), a.status.GetRaftAppliedIndex()))

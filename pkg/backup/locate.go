@@ -121,21 +121,27 @@ func keptOf(m Manifest) Kept {
 	return Kept{Key: m.Key, Incarnation: m.Incarnation, Revision: m.Revision, Time: m.CompletedAt, Proven: m.Proven}
 }
 
-// listBackups gives the keys of the snapshots that have a manifest.
+// listBackups gives the keys of the snapshots that have a manifest, and of those of which a list may have left it out:
+// whether it is there the store is asked by its name.
 func listBackups(ctx context.Context, bucket *store.Bucket, whose Whose) ([]string, error) {
 	below := bucket.Key(whose.Namespace, whose.Name)
 	var keys []string
 	err := bucket.List(ctx, below, func(object store.Object) error {
-		// <UID>/<directory>/manifest.json, and nothing that somebody else has put there.
+		// <UID>/<directory>/manifest.json or snapshot.db, and nothing that somebody else has put there.
 		parts := strings.Split(strings.TrimPrefix(object.Key, below+"/"), "/")
-		if len(parts) != 3 || parts[2] != manifestObject || whose.UID != "" && parts[0] != whose.UID {
+		if len(parts) != 3 || whose.UID != "" && parts[0] != whose.UID ||
+			parts[2] != manifestObject && parts[2] != snapshotObject {
+			return nil
+		}
+		key := below + "/" + parts[0] + "/" + parts[1] + "/" + snapshotObject
+		if len(keys) > 0 && keys[len(keys)-1] == key { // both are there, one after the other
 			return nil
 		}
 		if len(keys) == maxBackups {
 			return fail(ReasonAmbiguous, "the store has more than %d backups of %s; restore one by its key", maxBackups,
 				whose)
 		}
-		keys = append(keys, below+"/"+parts[0]+"/"+parts[1]+"/"+snapshotObject)
+		keys = append(keys, key)
 		return nil
 	})
 	return keys, err

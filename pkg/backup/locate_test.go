@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
 var demo = Whose{Namespace: "team", Name: "demo"}
@@ -196,4 +197,31 @@ func TestAPreflightRefusesWhatCannotBeRestored(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A list that leaves an object out says nothing of it.
+func TestTheNewestBackupIsFoundAlsoWhereAListLeavesItsManifestOut(t *testing.T) {
+	s3server.Each(t, s3server.Options{}, func(t *testing.T, s *s3server.Server) {
+		direct, p := openS3(t, s.Access), s.Proxy(t)
+		laid(t, direct, pruned, 2*day, 1)
+		newest := laid(t, direct, pruned, day, 2)
+		fault := p.Inject(s3server.OmitFromLists("-00000002/" + manifestObject))
+		got, err := Latest(context.Background(), openS3(t, p.Access), pruned)
+		must(t, err)
+		if got.Key != newest.Key || fault.Count() == 0 {
+			t.Errorf("the newest is %s, want %s; %d lists", got.Key, newest.Key, fault.Count())
+		}
+	})
+}
+
+func TestTheSnapshotOfAnEtcdBackupIsTheOneThatItNames(t *testing.T) {
+	s := takeSpecimen(t)
+	look := func(sum string) error {
+		_, err := Preflight(context.Background(), PreflightOptions{Transfer: Transfer{Bucket: s.bucket},
+			Key: s.manifest.Key, SHA256: sum, Scratch: t.TempDir(), Version: etcdutil.Version{Major: 3, Minor: 7}})
+		return err
+	}
+	must(t, look(s.manifest.SHA256))
+	must(t, look(""))
+	wantReason(t, look(strings.Repeat("0", 64)), ReasonObjectDamaged)
 }

@@ -22,6 +22,7 @@ const (
 type PreflightOptions struct {
 	Transfer
 	Key         string // of the snapshot; empty: LatestOf says which
+	SHA256      string // of the snapshot at the key, as the EtcdBackup that is named has it; empty: any
 	LatestOf    Whose
 	Version     etcdutil.Version // that the cluster is to come to run
 	VolumeBytes int64            // of each member's volume; 0: not known
@@ -48,13 +49,19 @@ type Found struct {
 func Preflight(ctx context.Context, o PreflightOptions) (Found, error) {
 	o.setDefaults()
 	isForeign, err := o.isForeign(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return Found{}, err
-	case isForeign:
-		return o.lookAtForeign(ctx)
 	}
-	return o.lookAtBackup(ctx)
+	look := o.lookAtBackup
+	if isForeign {
+		look = o.lookAtForeign
+	}
+	found, err := look(ctx)
+	if err == nil && o.SHA256 != "" && found.SHA256 != o.SHA256 {
+		return Found{}, fail(ReasonObjectDamaged, "%s has the SHA-256 %s, and the EtcdBackup says %s: another snapshot "+
+			"lies there. To restore it all the same, name it by its key", o.Key, found.SHA256, o.SHA256)
+	}
+	return found, err
 }
 
 // lookAtBackup reads the manifest, and looks at the snapshot without reading it.

@@ -90,6 +90,7 @@ type taking struct {
 	cluster *sources
 	member  *member
 	started time.Time
+	version string // of the member, when its snapshot was begun
 	key     string
 	begun   bool // nobody else has objects in this attempt's directory: what is there is ours to remove
 }
@@ -105,6 +106,7 @@ func (t *taking) run(ctx context.Context) (Manifest, error) {
 	if err := t.cluster.awaitCaughtUp(ctx, t.member); err != nil {
 		return Manifest{}, err
 	}
+	t.version = t.member.status.GetVersion()
 	manifest, err := t.store(ctx)
 	if err != nil && t.begun {
 		t.discard(ctx)
@@ -214,7 +216,7 @@ func (t *taking) describe(sent streamed, facts Facts, online KeysHash) Manifest 
 		ClusterNamespace: who.ClusterNamespace, ClusterName: who.ClusterName, ClusterUID: who.ClusterUID,
 		ClusterID:   t.member.clusterID().String(),
 		Incarnation: who.Incarnation, BackupUID: who.BackupUID, Schedule: who.Schedule,
-		Member: t.member.Name, EtcdVersion: t.member.status.GetVersion(), StorageVersion: facts.StorageVersion,
+		Member: t.member.Name, EtcdVersion: t.version, StorageVersion: facts.StorageVersion,
 		Revision: facts.Revision, CompactRevision: facts.CompactRevision, TotalKeys: facts.TotalKeys,
 		SizeBytes: sent.size, SHA256: sent.sha256, KeysHash: online,
 		AuthEnabled: facts.AuthEnabled, Alarms: facts.Alarms, BesideKeys: &facts.BesideKeys,

@@ -181,7 +181,12 @@ func TestAMemberThatIsBehindOrFailsIsWaitedForOrLeftOut(t *testing.T) {
 			t.Parallel()
 			leader, follower := pair(t)
 			leader.onHash = tc.onHash
-			m, err := takeOfPair(t, leader, follower)
+			bucket, _ := volumeBucket(t)
+			o := liarOptions(t, bucket, leader.serve(t, "leader"), follower.serve(t, "follower"))
+			if tc.isWitness {
+				o.Patience = time.Minute // however busy the machine is
+			}
+			m, err := Take(context.Background(), o)
 			must(t, err)
 			if tc.isWitness {
 				expectWitness(t, m, "leader")
@@ -230,4 +235,30 @@ func TestMembersOfEveryReleaseTestifyForEachOther(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestOneProcessAtTheAddressesOfTwoMembersIsNoWitnessOfItself(t *testing.T) {
+	leader, follower := pair(t)
+	bucket, _ := volumeBucket(t)
+	at := leader.serve(t, "leader")
+	o := liarOptions(t, bucket, at, Endpoint{Name: "follower", URL: at.URL})
+	_ = follower // is in the list, and nobody reaches it
+	m, err := Take(context.Background(), o)
+	must(t, err)
+	if m.KeysHash.NoWitness == "" || m.KeysHash.OnlyVoter {
+		t.Errorf("of %s, and compared: %+v", m.Member, m.KeysHash)
+	}
+}
+
+func TestAMemberThatIsAccusedWhileAWitnessIsWaitedForGivesNoBackup(t *testing.T) {
+	leader, follower := pair(t)
+	leader.onHash = func() error { return rpctypes.ErrGRPCFutureRev }
+	var asked atomic.Int32
+	follower.onStatus = func(s *pb.StatusResponse) {
+		if asked.Add(1) > 4 {
+			s.Version, s.Errors = "3.9.9", []string{"alarm:CORRUPT "}
+		}
+	}
+	_, err := takeOfPair(t, leader, follower)
+	wantReason(t, err, ReasonNoSource)
 }

@@ -104,6 +104,8 @@ type lastWords struct {
 	Key       string    `json:"key"`
 	Revision  int64     `json:"revision"`
 	StartedAt time.Time `json:"startedAt"`
+
+	Unconfirmed bool `json:"unconfirmed"` // no other member confirmed the keys of what was restored
 }
 
 // untrusted tells of manifests that are left alone; empty when there are none.
@@ -148,6 +150,12 @@ func (j Job) record(old Record) Record {
 		return r
 	case err != nil:
 		r.Reason, r.Message = backup.ReasonResultLost, fmt.Sprintf("The Job %s succeeded, and %v.", j.Name, err)
+		return r
+	case j.Chore == Test && s.Unconfirmed:
+		r.Reason = ReasonUnconfirmed
+		r.Message = fmt.Sprintf("The backup of %s, revision %d, was fetched and restored. That proves nothing: when it "+
+			"was made, no other member confirmed its keys. The EtcdBackup says which did not.", words.Format(s.StartedAt),
+			s.Revision)
 		return r
 	case j.Chore == Test:
 		r.Newest = &Point{Key: s.Key, Revision: s.Revision, StartedAt: s.StartedAt.UTC().Truncate(time.Second)}

@@ -162,7 +162,9 @@ func (l *life) restore() (said, failed string) {
 	if len(keys) == 0 {
 		return "", `{"reason":"NoBackup","message":"The store has no backup."}`
 	}
-	text, _ := json.Marshal(l.pointOf(keys[0]))
+	point := l.pointOf(keys[0])
+	text, _ := json.Marshal(lastWords{Key: point.Key, Revision: point.Revision, StartedAt: point.StartedAt,
+		Unconfirmed: l.unconfirmed})
 	return string(text), ""
 }
 
@@ -545,5 +547,17 @@ func TestWhateverHappensRetentionAndTestRestoresComeToTheSameEnd(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestATestRestoreOfWhatNoOtherMemberConfirmedProvesNothing(t *testing.T) {
+	l := newKeeper(t, "0 3 * * *", "2026-03-01T00:30:00Z", tested("0 5 * * 0"))
+	l.unconfirmed = true
+	l.until("2026-03-01T05:10:00Z")
+	if got := l.condition(v1alpha1.ScheduleProven); got != "False "+ReasonUnconfirmed || len(l.tests) != 1 {
+		t.Errorf("Proven is %q after %v", got, l.tests)
+	}
+	if !l.o.Tested.GoodAt.IsZero() || l.o.Tested.Newest != nil {
+		t.Errorf("%+v", l.o.Tested)
 	}
 }

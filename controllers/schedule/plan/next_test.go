@@ -29,10 +29,12 @@ type life struct {
 	keepLast int              // of retention
 	fails    bool             // the runs that are under way
 	damaged  bool             // what the store gives back
-	unproven bool             // the runs that end
-	asked    map[string][]string
-	pruning  BeginPrune  // the last one
-	tests    []time.Time // when test restores began
+
+	unconfirmed bool // no other member confirmed the keys of what it gives back
+	unproven    bool // the runs that end
+	asked       map[string][]string
+	pruning     BeginPrune  // the last one
+	tests       []time.Time // when test restores began
 	// refuses answers before a change of a chore is made.
 	refuses func(Change) bool
 }

@@ -28,6 +28,7 @@ const (
 	ReasonStoreEmpty    = "StoreEmpty"
 	ReasonPaused        = "RetentionPaused"
 	ReasonRestored      = "Restored"
+	ReasonUnconfirmed   = "RestoredUnconfirmed"
 	ReasonNotYet        = "NotYet"
 	ReasonRestoreBegins = "RestoreBegins"
 )
