@@ -100,8 +100,7 @@ func (w *world) gainVolumeUIDs() {
 		old := volume.GetAnnotations()[v1alpha1.AnnotationRecord]
 		r, _ := facts.Find(view.Current.Members, m.Name)
 		want := strings.TrimSuffix(old, "}") + fmt.Sprintf(`,"clusterVersion":"3.6.0","clusterVersionAt":%d,`+
-			`"volumeUID":"%s","revision":%d,"recordVersion":1,"leastReader":1}`, r.Answer.Applied, m.VolumeUID,
-			r.Answer.Revision)
+			`"volumeUID":"%s","recordVersion":1,"leastReader":1}`, r.Answer.Applied, m.VolumeUID)
 		if m.VolumeUID != string(volume.GetUID()) || m.Record.Encode() != want {
 			w.t.Errorf("%s becomes %s", old, m.Record.Encode())
 		}

@@ -100,14 +100,14 @@ func TestTheClusterSwitchesOverOnlyToWhatBeginsAboveWhatItServedMeanwhile(t *tes
 
 // ranTo has the record of a member say how far revisions had come when it was written.
 func ranTo(revision int64) func(*facts.Replica) {
-	return func(r *facts.Replica) { r.Volume.Record.Revision = revision }
+	return func(r *facts.Replica) { r.Volume.Record.Began = revision }
 }
 
 func TestAVolumeSaysHowFarRevisionsHadComeWhenItsMemberWasRecorded(t *testing.T) {
 	const at = 3*record.DefaultBump + 5
 	fresh := restoredOnce().at(at).edit(4, func(r *facts.Replica) { r.Volume.Record = record.Member{} })
 	c, ok := Decide(fresh.Observation).Change.(changes.RecordMembers)
-	if !ok || len(c.Members) != 1 || c.Members[0].Record.Revision != at {
+	if !ok || len(c.Members) != 1 || c.Members[0].Record.Began != fresh.Current.Birth.BeganAt() || c.Members[0].Record.Began < record.DefaultBump {
 		t.Errorf("%+v", Decide(fresh.Observation))
 	}
 	if d := Decide(restoredOnce().at(at).Observation); d.Verdict != Settled {

@@ -91,8 +91,8 @@ func recordOf(o judge.View, r facts.Replica) (record.Member, bool) {
 	if o.Desired.Needs == etcdutil.NeedCover && o.MayMarkLog() {
 		answered.LogMark = o.NextLogMark(r)
 	}
-	if answered != r.Record() { // revisions move with every write, and are no reason to write
-		answered.Revision = r.Answer.Revision
+	if answered != r.Record() { // no reason of its own to write
+		answered.Began = o.Birth.BeganAt()
 	}
 	return answered, !answered.Version.IsZero()
 }

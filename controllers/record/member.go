@@ -28,9 +28,9 @@ type Member struct {
 	// Backing is the PersistentVolume behind that PVC. A new PVC that is bound to the same one holds the same data.
 	Backing string `json:"backing,omitempty"`
 
-	// Revision is what the member answered with when the record was last written: at least that was served. It is
-	// zero where an older release wrote the record.
-	Revision int64 `json:"revision,omitempty"`
+	// Began is the highest revision at which the member's incarnation may have begun, as the birth record says, which
+	// it outlives: at least that was served. It is zero where no restore began it, or an older release wrote the record.
+	Began int64 `json:"began,omitempty"`
 
 	// LogMark is what the member said when its log began to be covered; zero where nothing asked for that.
 	LogMark LogMark `json:"logMark,omitzero"`

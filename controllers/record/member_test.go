@@ -35,8 +35,8 @@ func TestAMembersRecordNamesTheVolumeOnWhichItAnswered(t *testing.T) {
 
 func TestAMembersRecordSaysHowFarRevisionsHadCome(t *testing.T) {
 	now := member()
-	now.Revision = 1000000007
-	const want = `{"clusterID":"1","memberID":"ffffffffffffffff","version":"3.6.16","revision":1000000007,"recordVersion":1,"leastReader":1}`
+	now.Began = 1000000007
+	const want = `{"clusterID":"1","memberID":"ffffffffffffffff","version":"3.6.16","began":1000000007,"recordVersion":1,"leastReader":1}`
 	if text := now.Encode(); text != want {
 		t.Errorf("it is %s", text)
 	}

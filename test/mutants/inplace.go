@@ -26,8 +26,8 @@ var inPlace = []mutant{
 	{
 		Name: "volumes do not say how far revisions had come", Peer: "",
 		File:    "controllers/plan/membership.go",
-		From:    "answered.Revision = r.Answer.Revision",
-		To:      "answered.Revision = 0",
+		From:    "answered.Began = o.Birth.BeganAt()",
+		To:      "answered.Began = 0",
 		Package: planPackage, Test: "TestAVolumeSaysHowFarRevisionsHadComeWhenItsMemberWasRecorded",
 	},
 	{

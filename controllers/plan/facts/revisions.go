@@ -21,7 +21,7 @@ const (
 func (o View) Recorded() int64 {
 	var highest int64
 	for _, r := range o.EveryReplica() {
-		highest = max(highest, r.Record().Revision)
+		highest = max(highest, r.Record().Began)
 	}
 	return highest
 }
