@@ -71,6 +71,9 @@ const (
 	AnnotationRestored = Group + "/restored"
 	// AnnotationSuperseded is the incarnation that replaced the incarnation of a volume; on the PVC.
 	AnnotationSuperseded = Group + "/superseded-by"
+	// AnnotationGoesBack is the incarnation that a person goes back from to the volume, knowing that its clients were
+	// served higher revisions; on the PVC. Only people write it.
+	AnnotationGoesBack = Group + "/goes-back-from"
 	// AnnotationRequest is the EtcdRestore that a volume was created for, with its UID and its source; on the PVC.
 	AnnotationRequest = Group + "/restore-request"
 	// AnnotationFlushed is the incarnation that a survivor's volume is read for: its member ran alone and wrote all

@@ -90,7 +90,7 @@ func TestWithoutTheWayBackNothingIsTakenUpAndNothingIsLost(t *testing.T) {
 	w.settle()
 	status, volumes := w.restoreOf("back").Status, w.uidsOf(&corev1.PersistentVolumeClaimList{})
 	w.deleteCluster()
-	w.annotated(status.ToIncarnation, "by nobody")
+	w.annotated(status.ToIncarnation, v1alpha1.AnnotationSuperseded, "by nobody")
 	w.createAgain(1)
 	w.until("it refuses", func() bool {
 		n := w.status().NextStep
@@ -150,20 +150,21 @@ func (w *world) createAgain(size int32) {
 // swap writes on the volumes of one incarnation what stood on those of another: which of them was given up for which.
 func (w *world) swap(to, from string) {
 	w.t.Helper()
-	w.annotated(from, to)
-	w.annotated(to, "")
+	w.annotated(from, v1alpha1.AnnotationSuperseded, to)
+	w.annotated(to, v1alpha1.AnnotationSuperseded, "")
+	w.annotated(to, v1alpha1.AnnotationGoesBack, from)
 }
 
-// annotated says of every volume of an incarnation which one took its place.
-func (w *world) annotated(incarnation, by string) {
+// annotated says something of every volume of an incarnation, or takes it off.
+func (w *world) annotated(incarnation, key, value string) {
 	w.t.Helper()
 	for _, claim := range w.claims() {
 		if claim.Labels[v1alpha1.LabelIncarnation] != incarnation {
 			continue
 		}
-		claim.Annotations[v1alpha1.AnnotationSuperseded] = by
-		if by == "" {
-			delete(claim.Annotations, v1alpha1.AnnotationSuperseded)
+		claim.Annotations[key] = value
+		if value == "" {
+			delete(claim.Annotations, key)
 		}
 		if err := w.kube.Update(w.t.Context(), &claim); err != nil {
 			w.t.Fatal(err)

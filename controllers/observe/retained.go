@@ -33,6 +33,7 @@ func retainedVolume(claim *corev1.PersistentVolumeClaim) facts.Retained {
 	r.Backing, r.Kept = claim.Spec.VolumeName, isKept(claim)
 	r.Incarnation = claim.Labels[v1alpha1.LabelIncarnation]
 	r.Superseded = claim.Annotations[v1alpha1.AnnotationSuperseded]
+	r.GoesBackFrom = claim.Annotations[v1alpha1.AnnotationGoesBack]
 	var err error
 	if r.Record, err = recordOf(claim); errors.As(err, new(record.TooNew)) {
 		r.TooNew = err.Error()

@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // moves are clusters whose record has moved to another incarnation.
@@ -115,6 +117,15 @@ func moves() []row {
 			return o
 		}(), Refuse, "birth-record", facts.ReasonRecordLost, "",
 			"demo-0, demo-1, demo-2. Nothing is born over it, and no data is lost"},
+		{"an incarnation whose successor served is not taken up again unknowingly", returning(), Refuse, "retained-data",
+			facts.ReasonRetainedData, "", "annotate pvc demo-0 demo-1 demo-2 -n default " +
+				"etcdsteward.dev/goes-back-from=" + facts.IncarnationID("u0", 1)},
+		{"it is by a person who says so", returning(knowingly), Act, "retained-data", facts.ReasonResume, "AdoptData",
+			""},
+		{"not by one who said so of another incarnation",
+			returning(func(r *facts.Retained) { r.GoesBackFrom = facts.IncarnationID("u0", 0) }), Refuse,
+			"retained-data", facts.ReasonRetainedData, "", "goes-back-from="},
+		{"the successor goes on without a word", forward(), Act, "retained-data", facts.ReasonResume, "AdoptData", ""},
 		{"what a restore ended is not taken up again by itself", retainingFormer(), Refuse, "retained-data",
 			facts.ReasonRetainedData, "",
 			"take the annotation etcdsteward.dev/superseded-by off all of one incarnation"},
@@ -151,6 +162,38 @@ func retainingFormer() scene {
 	o.Retained = append([]facts.Retained(nil), o.Retained...)
 	for i := range o.Retained {
 		o.Retained[i].Superseded = "later"
+	}
+	return o
+}
+
+// returning has the volumes of two incarnations, of which the later one served. A person took up the earlier one again.
+func returning(edits ...func(*facts.Retained)) scene {
+	o := retaining(unborn(3))
+	first := slices.Clone(o.Retained)
+	for i := range first {
+		later := first[i]
+		later.Name, later.Incarnation = etcdutil.MemberName("demo", 3+i), facts.IncarnationID("u0", 1)
+		later.Superseded, later.Record.MemberID = first[i].Incarnation, etcdutil.ID(9+i)
+		for _, edit := range edits {
+			edit(&first[i])
+		}
+		o.Retained = append(o.Retained, later)
+	}
+	copy(o.Retained, first)
+	return o
+}
+
+// knowingly says on a volume that a person goes back from the later incarnation.
+func knowingly(r *facts.Retained) { r.GoesBackFrom = facts.IncarnationID("u0", 1) }
+
+// forward has the volumes of two incarnations as a restore in place left them.
+func forward() scene {
+	o := returning()
+	for i := range o.Retained {
+		r := &o.Retained[i]
+		if r.Superseded = ""; i < 3 {
+			r.Superseded = facts.IncarnationID("u0", 1)
+		}
 	}
 	return o
 }

@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -58,7 +60,24 @@ func whyNotResume(o judge.View) string {
 			"spec.tls.mode asks for TLS %s, and its members know each other by addresses %s; put the mode back",
 			onOff(o.Desired.TLS), onOff(!o.Desired.TLS))
 	}
-	return whyNotOneIncarnation(o.Incarnation, volumes)
+	return cmp.Or(whyNotOneIncarnation(o.Incarnation, volumes), whyNotBack(o.Observation))
+}
+
+// whyNotBack says why an incarnation is not resumed that another one had taken the place of, or "". A client that was
+// served by that one watches from a revision that the resumed one gets to much later, and hears nothing until then.
+func whyNotBack(o facts.Observation) string {
+	later := o.GoesBackFrom()
+	if later == "" {
+		return ""
+	}
+	var names []string
+	for _, v := range o.Resumed() {
+		names = append(names, v.Name)
+	}
+	return fmt.Sprintf("a restore in place put the incarnation %s in their place, and clients were served since, at "+
+		"higher revisions. One that watches from such a revision would get neither changes nor an error. Restart such "+
+		"clients once the cluster serves again. To go on, say that you know: kubectl annotate pvc %s -n %s "+
+		"etcdsteward.dev/goes-back-from=%s", later, strings.Join(names, " "), o.Cluster.Namespace, later)
 }
 
 // whyNotOneIncarnation says what keeps the volumes from being one incarnation of one cluster, or "".

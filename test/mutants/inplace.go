@@ -38,6 +38,21 @@ var inPlace = []mutant{
 		Package: planPackage, Test: "TestWhereTheBirthRecordIsLostVolumesSayHowFarRevisionsHadCome",
 	},
 	{
+		Name: "revisions go back with the volumes that a restore kept, unasked", Peer: "",
+		File:    "controllers/plan/facts/revisions.go",
+		From:    "return v.counter() < last.counter() && v.GoesBackFrom != last.Incarnation",
+		To:      "return false",
+		Package: planPackage,
+		Test:    row("an incarnation whose successor served is not taken up again unknowingly"),
+	},
+	{
+		Name: "the guard lets revisions go back with the volumes that a restore kept", Peer: "",
+		File:    "controllers/plan/guard/birth.go",
+		From:    `if later := o.GoesBackFrom(); later != "" {`,
+		To:      `if later := o.GoesBackFrom(); later == "-" {`,
+		Package: planPackage, Test: guardRow("data whose revisions clients have left behind"),
+	},
+	{
 		Name: "an EtcdRestore that was carried out is carried out again", Peer: "",
 		File:    "controllers/plan/facts/restore.go",
 		From:    `if id == "" || i < 0 || !o.Approved[id] || o.incarnationOfRequest(id) != "" {`,

@@ -203,6 +203,7 @@ type Retained struct {
 	Record          record.Member // of a volume
 	TooNew          string        // of a volume: why only a newer release may read its record; empty otherwise
 	Superseded      string        // of a volume: the incarnation that a restore in place put in the place of its own
+	GoesBackFrom    string        // of a volume: a person takes it up again, knowing that this incarnation served since
 	Backing         string        // of a volume: the PersistentVolume that it is bound to
 	Kept            bool          // of a volume: it was put aside when its member was replaced
 	TLS             bool          // of a volume: what its member's peers call it by

@@ -69,3 +69,28 @@ func (o View) MayBegin(n record.Next) bool {
 // IsStillAbove reports whether the next incarnation, which was prepared a while ago, begins above all that was served
 // by now.
 func (o View) IsStillAbove(n record.Next) bool { return o.Birth.BeginsAt(n) >= o.Served()+roomToSwitch }
+
+// Resumed are the volumes of an earlier cluster from which it is resumed.
+func (o Observation) Resumed() []Retained {
+	return Filter(o.Retained, func(v Retained) bool { return !v.Record.IsZero() && v.Superseded == "" })
+}
+
+// GoesBackFrom is the incarnation that served clients, at higher revisions, after the one that is resumed. It is ""
+// where there is none, and where each volume of the resumed one says that a person knows it.
+func (o Observation) GoesBackFrom() string {
+	resumed, last := o.Resumed(), Retained{}
+	for _, v := range o.Retained {
+		if !v.Record.IsZero() && v.Superseded != "" && (last.Name == "" || v.counter() > last.counter()) {
+			last = v
+		}
+	}
+	isEarlier := func(v Retained) bool { return v.counter() < last.counter() && v.GoesBackFrom != last.Incarnation }
+	if last.Name == "" || !slices.ContainsFunc(resumed, isEarlier) {
+		return ""
+	}
+	return last.Incarnation
+}
+
+// counter is how many incarnations its cluster had begun before that of the volume; -1 where an even earlier cluster of
+// the name had begun it.
+func (r Retained) counter() int { return slices.Index(incarnationsOf(r.Owner), r.Incarnation) }

@@ -54,11 +54,13 @@ func (o View) isBereft(r Replica) bool {
 }
 
 // OwnIncarnations are those that this object may have begun, by their counters.
-func (o Observation) OwnIncarnations() []string {
+func (o Observation) OwnIncarnations() []string { return incarnationsOf(o.Cluster.UID) }
+
+func incarnationsOf(uid string) []string {
 	const voidedAtMost = 64
 	out := make([]string, voidedAtMost)
 	for counter := range out {
-		out[counter] = IncarnationID(o.Cluster.UID, counter)
+		out[counter] = IncarnationID(uid, counter)
 	}
 	return out
 }

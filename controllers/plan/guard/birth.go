@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -104,7 +105,7 @@ func guardAdopt(o facts.View, c changes.AdoptData) string {
 	if !o.IsOverRetained() {
 		return "the cluster has begun already."
 	}
-	if why := guardMixed(o); why != "" {
+	if why := cmp.Or(guardMixed(o), guardReturn(o)); why != "" {
 		return why
 	}
 	if !slices.Equal(c.Items, o.Retained) {
@@ -116,6 +117,14 @@ func guardAdopt(o facts.View, c changes.AdoptData) string {
 // isUsable reports a volume that its member can start on as the spec asks.
 func isUsable(r facts.Retained, d facts.Desired) bool {
 	return r.TooNew == "" && r.TLS == d.TLS && !d.Ephemeral
+}
+
+// guardReturn lets revisions go back only where a person said so.
+func guardReturn(o facts.View) string {
+	if later := o.GoesBackFrom(); later != "" {
+		return fmt.Sprintf("clients were served since by the incarnation %s.", later)
+	}
+	return ""
 }
 
 // guardMixed lets data be resumed only where all of it is one incarnation of one cluster. No member starts on a volume
