@@ -102,7 +102,8 @@ type EtcdClusterSpec struct {
 	// InheritedMetadata is put on every object that is made for this cluster: Pods,
 	// Services, volumes, Secrets, the disruption budget and the Jobs of backups. It
 	// follows in place, and a key that is taken out here goes from them again. What
-	// others put on them stays. spec.pod, spec.service and spec.tasks win over it.
+	// others put on them stays. spec.pod, spec.service and spec.tasks win over it. An
+	// EtcdBackup of a schedule gets it when it is made, and keeps that.
 	// +optional
 	InheritedMetadata *InheritedMetadata `json:"inheritedMetadata,omitempty"`
 

@@ -14,6 +14,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
 	"github.com/etcdsteward/etcd-steward/controllers/kit/jobs"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
@@ -31,8 +32,13 @@ func (r *Reconciler) apply(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, 
 }
 
 // createRun makes the EtcdBackup of a run, or tells one that the cache does not show yet from another. The schedule
-// does not own it: it outlives the schedule, as what is in the store does.
+// does not own it: it outlives the schedule, as what is in the store does. It has the labels and annotations that the
+// cluster passes on at that moment, and keeps them: it tells of a run that is over.
 func (r *Reconciler) createRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, run plan.CreateRun) error {
+	cluster, err := r.clusterOf(ctx, s)
+	if err != nil {
+		return err
+	}
 	b := &v1alpha1.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: s.Namespace, Name: run.Name,
@@ -45,7 +51,8 @@ func (r *Reconciler) createRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedu
 		},
 		Spec: s.Spec.BackupSpec(),
 	}
-	err := r.Create(ctx, s, b)
+	resources.DressingOf(cluster, b).Put(b)
+	err = r.Create(ctx, s, b)
 	if !errors.Is(err, apply.ErrStale) {
 		return err
 	}

@@ -170,16 +170,22 @@ func (r *Reconciler) choreOf(
 	return &out, err
 }
 
+// clusterOf is the cluster that is backed up. One that is gone by now makes a decision stale.
+func (r *Reconciler) clusterOf(ctx context.Context, s *v1alpha1.EtcdBackupSchedule) (*v1alpha1.EtcdCluster, error) {
+	cluster, err := observe.Find[v1alpha1.EtcdCluster](ctx, r.Client, s.Namespace, s.Spec.ClusterRef.Name)
+	if cluster == nil && err == nil {
+		err = apply.ErrStale
+	}
+	return cluster, err
+}
+
 // startChore reads what the Job of a chore is made from.
 func (r *Reconciler) startChore(ctx context.Context,
 	s *v1alpha1.EtcdBackupSchedule) (*v1alpha1.EtcdCluster, resources.BackupStart, error) {
 	var start resources.BackupStart
-	cluster, err := observe.Find[v1alpha1.EtcdCluster](ctx, r.Client, s.Namespace, s.Spec.ClusterRef.Name)
+	cluster, err := r.clusterOf(ctx, s)
 	if err != nil {
 		return nil, start, err
-	}
-	if cluster == nil {
-		return nil, start, apply.ErrStale
 	}
 	if start.AgentImage, err = r.AgentImage(ctx); err != nil {
 		return nil, start, err

@@ -375,3 +375,20 @@ func TestOfSeveralSchedulesTheOneThatIsBehindIsTold(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+func TestTheBackupsOfAScheduleHaveTheMetadataThatTheClusterPassesOn(t *testing.T) {
+	objects := jobworld.Serving()
+	objects[0].(*v1alpha1.EtcdCluster).Spec.InheritedMetadata = &v1alpha1.InheritedMetadata{
+		Labels:      map[string]string{"team": "storage", v1alpha1.LabelSchedule: "another"},
+		Annotations: map[string]string{"example.com/note": "kept"},
+	}
+	w := newScheduleWorld(t, hourly(), objects...)
+	w.looks(2)
+	b := &v1alpha1.EtcdBackup{}
+	if err := w.Kube.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "hourly-20260301-1200"}, b); err != nil {
+		t.Fatal(err)
+	}
+	if b.Labels["team"] != "storage" || b.Labels[v1alpha1.LabelSchedule] != "hourly" || b.Annotations["example.com/note"] != "kept" {
+		t.Errorf("labels %v, annotations %v", b.Labels, b.Annotations)
+	}
+}

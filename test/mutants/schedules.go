@@ -9,6 +9,13 @@ const (
 // schedules are bugs of what is done beside making backups.
 var schedules = []mutant{
 	{
+		Name: "the backups of a schedule do not get what the cluster passes on", Peer: "",
+		File:    "controllers/schedule/apply.go",
+		From:    "resources.DressingOf(cluster, b).Put(b)",
+		To:      "_ = resources.DressingOf(cluster, b)",
+		Package: scheduleWing, Test: "TestTheBackupsOfAScheduleHaveTheMetadataThatTheClusterPassesOn",
+	},
+	{
 		Name: "an empty store, such as a volume that is not mounted, makes EtcdBackups go", Peer: "",
 		File:    "controllers/schedule/plan/chores.go",
 		From:    "if err != nil || said.Kept == 0 || said.Newest == nil {",
