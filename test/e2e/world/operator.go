@@ -178,9 +178,11 @@ func (o *Operator) KillAtEachRule(c *Cluster) (stop func() []string) {
 			case <-tick.C:
 			}
 			if rule := log.nextRule(o.Log(), c.Name); rule != "" {
-				o.Restart()
-				after = append(after, rule)
-				log.read = len(o.Log()) // what it still said before it died is of the same moment
+				o.Kill()
+				for said := o.Log(); rule != ""; rule = log.nextRule(said, c.Name) {
+					after = append(after, rule) // it may have carried out more than one before it died
+				}
+				o.Start()
 			}
 		}
 	})
