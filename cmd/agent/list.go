@@ -75,8 +75,8 @@ func (all listings) print(w io.Writer) {
 		if l.Problem != "" {
 			key += ": " + l.Problem
 		}
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\n", l.CompletedAt.Format(time.RFC3339), l.Revision, sizeOf(l.SizeBytes),
-			l.EtcdVersion, map[bool]string{true: "yes", false: "not said"}[l.Proven], key)
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\n", l.CompletedAt.Format(time.RFC3339), l.Revision,
+			sizeOf(l.SizeBytes), l.EtcdVersion, map[bool]string{true: "yes", false: "not said"}[l.Proven], key)
 	}
 	_ = table.Flush()
 }

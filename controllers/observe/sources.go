@@ -91,7 +91,8 @@ func (s Sources) findBackup(ctx context.Context, namespace, name string) (*Sourc
 	case !outcome.Complete || outcome.Facts == nil:
 		return nil, fmt.Sprintf("the EtcdBackup %s failed: %s", name, outcome.Message), nil
 	}
-	return &Source{Store: taken.Spec.Store, Key: written.Outcome.Facts.Key, SHA256: written.Outcome.Facts.SHA256}, "", nil
+	said := written.Outcome.Facts
+	return &Source{Store: taken.Spec.Store, Key: said.Key, SHA256: said.SHA256}, "", nil
 }
 
 // WantedBackup is what the planner is told of the backup that a cluster is to begin with.

@@ -34,6 +34,28 @@ func fixedAt(bump int64) func(*facts.Request) {
 	return func(r *facts.Request) { r.Bump, r.IsBumpFixed = bump, true }
 }
 
+// says has a member answer with a revision, as one that just joined does.
+func says(revision int64) func(*facts.Replica) {
+	return func(r *facts.Replica) {
+		r.Answer = &facts.Answer{ID: r.Record().MemberID, ClusterID: r.Record().ClusterID, Revision: revision}
+	}
+}
+
+// proving has a backup that was proven at a revision.
+func proving(o scene, revision int64) scene {
+	o.Proven = &facts.Backup{Key: "k", Revision: revision}
+	return o
+}
+
+// What begins with nothing begins at 1, and is raised by nothing.
+func TestAnIncarnationOfNothingIsNotHeldByRevisions(t *testing.T) {
+	lost := settledWorld(3).edit(0, noData).edit(1, noData).edit(2, noData).blind().served(5 * record.DefaultBump)
+	c, ok := Decide(requesting(lost, forNothing, fixedAt(0)).Observation).Change.(changes.BeginNext)
+	if !ok || c.Bump != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
 // secondly looked at the backup for a second EtcdRestore.
 func secondly(o scene, edits ...func(*facts.Request)) scene {
 	return lookedAt(requesting(o, append([]func(*facts.Request){ofR2}, edits...)...), hasFound)
@@ -58,6 +80,8 @@ func TestARestoreBeginsAboveEveryRevisionThatTheClusterServed(t *testing.T) {
 			secondly(restoredOnce().at(billion+9).edit(4, func(r *facts.Replica) {
 				r.Answer.ClusterID, r.Answer.Revision = 77, 9*billion
 			})), 2 * billion},
+		{"one of which too few members say how far they are", secondly(restoredOnce().blind().edit(4, says(1))), 3 * billion},
+		{"one whose proven backup knows more", secondly(proving(three, 3*billion)), 4 * billion},
 		{"more than that was asked for", secondly(three, fixedAt(7*billion)), 7 * billion},
 		{"less was asked for, and it is enough", secondly(three, fixedAt(billion/2+3)), billion/2 + 3},
 	} {

@@ -119,6 +119,9 @@ func guardedApprovals() []guardRow {
 		Names: []string{"demo-3", "demo-4", "demo-5"}, Source: record.SourceEmpty, Bump: 2 * asked.Bump, Restore: asked.ID,
 	}}
 	notAsked := "no EtcdRestore asks for this"
+	found := lookedAt(requesting(settledWorld(3)), hasFound)
+	restored := Decide(found.Observation).Change.(changes.BeginNext)
+	little := lookedAt(requesting(settledWorld(3), fixedAt(5)), hasFound)
 	return []guardRow{
 		{"an empty incarnation where a backup was approved", approved, begin, requesting(lost), begin, notAsked},
 		{"an incarnation of a refused request", approved, begin, requesting(lost, forNothing, refused), begin,
@@ -127,10 +130,10 @@ func guardedApprovals() []guardRow {
 			otherwise(begin, func(c *changes.BeginNext) { c.Bump = 1 }), notAsked},
 		{"an incarnation with more than the bump that was asked for", approved, begin,
 			requesting(lost, forNothing, fixedAt(asked.Bump)), begin, notAsked},
-		{"an incarnation that begins at a revision that was served", approved, begin, approved.served(2 * asked.Bump),
-			begin, "it would begin at revision 2000000000, and clients were served up to 2000000000"},
-		{"an incarnation that begins just above what is known to be served", approved, begin, approved,
-			otherwise(begin, func(c *changes.BeginNext) { c.Bump = asked.Bump }), "clients were served up to 0"},
+		{"an incarnation that begins at a revision that was served", found, restored, found.served(2 * asked.Bump),
+			restored, "it would begin at revision 1000000007, and clients were served up to 2000000000"},
+		{"an incarnation that begins just above what is known to be served", found, restored, little,
+			otherwise(restored, func(c *changes.BeginNext) { c.Bump = 5 }), "it would begin at revision 12,"},
 	}
 }
 

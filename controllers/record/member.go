@@ -29,7 +29,7 @@ type Member struct {
 	Backing string `json:"backing,omitempty"`
 
 	// Began is the highest revision at which the member's incarnation may have begun, as the birth record says, which
-	// it outlives: at least that was served. It is zero where no restore began it, or an older release wrote the record.
+	// it outlives: at least that was served. Zero where no restore began it, or an older release wrote the record.
 	Began int64 `json:"began,omitempty"`
 
 	// LogMark is what the member said when its log began to be covered; zero where nothing asked for that.

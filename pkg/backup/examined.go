@@ -51,11 +51,11 @@ func InspectObject(ctx context.Context, t Transfer, key, scratch string) (Inspec
 
 // InspectFile examines a file on this machine, and does not change it.
 func InspectFile(name string) (Inspected, error) {
-	real, err := filepath.EvalSymlinks(name)
+	found, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		return Inspected{}, fail(ReasonInternal, "find the snapshot: %w", err)
 	}
-	file, err := os.Open(real)
+	file, err := os.Open(found)
 	if err != nil {
 		return Inspected{}, fail(ReasonInternal, "open the snapshot: %w", err)
 	}
@@ -75,6 +75,6 @@ func InspectFile(name string) (Inspected, error) {
 	if _, err := io.CopyBuffer(sum, file, make([]byte, 1<<20)); err != nil {
 		return Inspected{}, fail(ReasonInternal, "read the snapshot: %w", err)
 	}
-	seen, err := examine(name, sum, real)
+	seen, err := examine(name, sum, found)
 	return Inspected{Name: name, Examined: seen, EtcdVersion: seen.Facts.minor()}, err
 }

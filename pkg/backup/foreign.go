@@ -124,27 +124,37 @@ func examineObject(ctx context.Context, t Transfer, object store.Object, scratch
 	if err := removeScratch(scratch, scratchForeign); err != nil {
 		return Examined{}, err
 	}
-	if err := checkRoom(scratch, object.Size); err != nil {
-		return Examined{}, err
-	}
-	file, err := createScratch(scratch, scratchForeign)
+	kept := filepath.Join(scratch, scratchForeign)
+	defer os.Remove(kept)
+	sum, err := downloadForeign(ctx, t, object, scratch)
 	if err != nil {
 		return Examined{}, err
 	}
-	defer os.Remove(file.Name())
+	return examine(object.Key, sum, kept)
+}
+
+// downloadForeign watches that bytes come, until the last one has: what follows reads the database, and moves none.
+func downloadForeign(ctx context.Context, t Transfer, object store.Object, scratch string) (*seal, error) {
+	if err := checkRoom(scratch, object.Size); err != nil {
+		return nil, err
+	}
+	file, err := createScratch(scratch, scratchForeign)
+	if err != nil {
+		return nil, err
+	}
 	defer file.Close()
 	t.Progress.enter(StageFetching, object.Size)
 	ctx, p := t.start(ctx, t.Stall)
 	defer p.stop()
 	sum := newSeal()
-	to := &tally{file: file, sum: sum, pulse: p}
-	if err := p.blame(ctx, readInto(ctx, t.Bucket, object.Key, object.Size, to)); err != nil {
-		return Examined{}, err
+	err = p.blame(ctx, readInto(ctx, t.Bucket, object.Key, object.Size, &tally{file: file, sum: sum, pulse: p}))
+	if err != nil {
+		return nil, err
 	}
 	if err := file.Close(); err != nil {
-		return Examined{}, scratchFailure("write the snapshot", err)
+		return nil, scratchFailure("write the snapshot", err)
 	}
-	return examine(object.Key, sum, filepath.Join(scratch, scratchForeign))
+	return sum, nil
 }
 
 // examine says what a snapshot that went through the seal, and is kept there, holds.

@@ -58,8 +58,8 @@ func Preflight(ctx context.Context, o PreflightOptions) (Found, error) {
 	}
 	found, err := look(ctx)
 	if err == nil && o.SHA256 != "" && found.SHA256 != o.SHA256 {
-		return Found{}, fail(ReasonObjectDamaged, "%s has the SHA-256 %s, and the EtcdBackup says %s: another snapshot "+
-			"lies there. To restore it all the same, name it by its key", o.Key, found.SHA256, o.SHA256)
+		return Found{}, fail(ReasonObjectDamaged, "%s has the SHA-256 %s, and the EtcdBackup says %s: another "+
+			"snapshot lies there. To restore it all the same, name it by its key", o.Key, found.SHA256, o.SHA256)
 	}
 	return found, err
 }

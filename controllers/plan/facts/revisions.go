@@ -34,6 +34,9 @@ func (o View) Served() int64 {
 			highest = max(highest, r.Answer.Revision)
 		}
 	}
+	if o.Proven != nil { // a backup holds what was served
+		highest = max(highest, o.Proven.Revision)
+	}
 	return min(highest, record.LastRevision)
 }
 
@@ -41,10 +44,10 @@ func (o View) hasSaidRevision(r Replica) bool {
 	return r.Answer != nil && (o.Birth.ClusterID == 0 || r.Answer.ClusterID == o.Birth.ClusterID)
 }
 
-// toClear is what the next incarnation must begin above. Where no member says how far it is, it may have gone as far
+// toClear is what the next incarnation must begin above. Where no quorum says how far it is, it may have gone as far
 // since its beginning as a restore raises revisions.
 func (o View) toClear() int64 {
-	if !slices.ContainsFunc(o.Members, o.hasSaidRevision) {
+	if !o.HasQuorum() {
 		return o.Served() + record.DefaultBump + roomToBegin
 	}
 	return o.Served() + roomToBegin
@@ -62,13 +65,18 @@ func (o View) BumpFor(n record.Next) int64 {
 
 // MayBegin reports whether the next incarnation begins so far above all that was served that it may be prepared.
 func (o View) MayBegin(n record.Next) bool {
+	if n.Source == record.SourceEmpty { // it begins at 1, whatever it is raised by
+		return true
+	}
 	at := o.Birth.BeginsAt(n)
 	return at >= o.toClear() && at <= record.LastRevision
 }
 
 // IsStillAbove reports whether the next incarnation, which was prepared a while ago, begins above all that was served
 // by now.
-func (o View) IsStillAbove(n record.Next) bool { return o.Birth.BeginsAt(n) >= o.Served()+roomToSwitch }
+func (o View) IsStillAbove(n record.Next) bool {
+	return n.Source == record.SourceEmpty || o.Birth.BeginsAt(n) >= o.Served()+roomToSwitch
+}
 
 // Resumed are the volumes of an earlier cluster from which it is resumed.
 func (o Observation) Resumed() []Retained {

@@ -153,9 +153,9 @@ func (j Job) record(old Record) Record {
 		return r
 	case j.Chore == Test && s.Unconfirmed:
 		r.Reason = ReasonUnconfirmed
-		r.Message = fmt.Sprintf("The backup of %s, revision %d, was fetched and restored. That proves nothing: when it "+
-			"was made, no other member confirmed its keys. The EtcdBackup says which did not.", words.Format(s.StartedAt),
-			s.Revision)
+		r.Message = fmt.Sprintf("The backup of %s, revision %d, was fetched and restored. That proves nothing: when "+
+			"it was made, no other member confirmed its keys. The EtcdBackup says which did not.",
+			words.Format(s.StartedAt), s.Revision)
 		return r
 	case j.Chore == Test:
 		r.Newest = &Point{Key: s.Key, Revision: s.Revision, StartedAt: s.StartedAt.UTC().Truncate(time.Second)}
