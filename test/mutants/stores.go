@@ -176,6 +176,13 @@ var stores = []mutant{
 		Package: backupPackage, Test: "TestAConnectionThatEndsIsFollowedByAnotherAndIsNoDamage",
 	},
 	{
+		Name: "a connection that ends while an object is read is taken for its end", Peer: "",
+		File:    "pkg/backup/store/bucket.go",
+		From:    "if err != nil && err != io.EOF {",
+		To:      "if err != nil && !errors.Is(err, io.EOF) {",
+		Package: storePackage, Test: "TestAConnectionThatEndsWhileAnObjectIsReadIsNotItsEnd",
+	},
+	{
 		Name: "a list whose connection ends is taken for complete", Peer: "",
 		File:    "pkg/backup/store/bucket.go",
 		From:    "if err == io.EOF {",

@@ -10,12 +10,14 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -382,6 +384,15 @@ func TestAListThatIsNotAnsweredIsNotTakenForEmpty(t *testing.T) {
 		}
 	})
 	wantIs(t, bucket.List(context.Background(), bucket.Key("a"), func(Object) error { return nil }), ErrUnreachable)
+}
+
+func TestAConnectionThatEndsWhileAnObjectIsReadIsNotItsEnd(t *testing.T) {
+	ended := &url.Error{Op: "Get", URL: "http://store", Err: io.EOF} // as the client of GCS has it
+	_, err := classified{io.NopCloser(iotest.ErrReader(ended))}.Read(make([]byte, 1))
+	wantIs(t, err, ErrUnreachable)
+	if _, err := (classified{io.NopCloser(strings.NewReader(""))}).Read(make([]byte, 1)); err != io.EOF { //nolint:errorlint // an end has no words around it
+		t.Errorf("the end of an object is %v", err)
+	}
 }
 
 func TestEveryAnswerOfGooglesAndOfAzureIsWhatItSays(t *testing.T) {
