@@ -33,8 +33,9 @@ func within(path string, do func(dir *os.Root) error) error {
 	return do(dir)
 }
 
-// withDatabaseIn opens a copy that nothing writes any more, read-only. Others may have made the file. A damaged page
-// makes bbolt panic, and one past the end faults; both are errors here.
+// withDatabaseIn opens a copy that nothing writes any more, read-only. Others may have made the file. Its pages
+// are checked before bbolt follows them. A damaged page makes bbolt panic, and one past the end faults; both are errors
+// here.
 func withDatabaseIn(dir *os.Root, name string, do func(tx *bolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -42,13 +43,20 @@ func withDatabaseIn(dir *os.Root, name string, do func(tx *bolt.Tx) error) (err 
 			err = fmt.Errorf("%w: %v", errUnreadable, p)
 		}
 	}()
+	var file *os.File
 	db, err := bolt.Open(name, 0o400, &bolt.Options{ReadOnly: true, Timeout: 5 * time.Second,
-		OpenFile: func(string, int, fs.FileMode) (*os.File, error) { return openPlain(dir, name) }})
+		OpenFile: func(string, int, fs.FileMode) (_ *os.File, err error) {
+			file, err = openPlain(dir, name)
+			return file, err
+		}})
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	defer db.Close()
 	return db.View(func(tx *bolt.Tx) error {
+		if err := checkTree(tx, file); err != nil {
+			return err
+		}
 		if tx.Bucket(bucketKey) == nil || tx.Bucket(bucketMeta) == nil {
 			return fmt.Errorf("%w: it is not etcd's", errUnreadable)
 		}
@@ -99,7 +107,7 @@ func mapped(tx *bolt.Tx) uintptr {
 	if err != nil {
 		return 0
 	}
-	return uintptr(min(tx.Size(), file.Size()))
+	return uintptr(max(0, min(tx.Size(), file.Size())))
 }
 
 // mappedBound is how much of the file may count as our memory before its pages are given back.

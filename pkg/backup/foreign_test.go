@@ -157,6 +157,8 @@ func TestAForeignFileThatCannotBeRestoredIsRefusedByWhatIsWrongWithIt(t *testing
 	must(t, db.Close())
 	other, err := os.ReadFile(foreignDatabase)
 	must(t, err)
+	endless := tearable(t)
+	endless.circle()
 	for name, row := range map[string]struct {
 		content []byte
 		want    Reason
@@ -172,6 +174,7 @@ func TestAForeignFileThatCannotBeRestoredIsRefusedByWhatIsWrongWithIt(t *testing
 		"a text":                         {bytes.Repeat([]byte("apiVersion: v1\n"), 300), ReasonNoSnapshot, "no database of etcd"},
 		"a short text":                   {[]byte("{}"), ReasonNoSnapshot, "no database of etcd"},
 		"a database of another program":  {sealed(other), ReasonNoSnapshot, "not etcd's"},
+		"one whose pages make a circle":  {sealed(endless.content), ReasonNoSnapshot, "more than one place in the tree"},
 		"one without a version":          {snapshotOf(t, "", ""), ReasonNoSnapshot, "which version of etcd wrote it"},
 		"one of a newer minor":           {snapshotOf(t, "3.7.0", "3.7.0"), ReasonVersionDiffers, "Set spec.version to 3.7.x"},
 		"one of a minor without a way":   {snapshotOf(t, "3.4.0", ""), ReasonVersionDiffers, "knows no way"},

@@ -95,4 +95,20 @@ var trust = []mutant{
 		Package: backupPackage,
 		Test:    "TestWhatLiesOnAVolumeInsteadOfAPlainFileIsNeitherFollowedNorWaitedFor/a_link_as_the_record",
 	},
+	{
+		Name: "a page with two places in the tree is read at both", Peer: "",
+		File:    "pkg/backup/pages.go",
+		From:    "if t.met[id/64]&bit != 0 {",
+		To:      "if false {",
+		Package: backupPackage,
+		Test:    "TestADatabaseWhosePagesMakeNoTreeIsNotReadable/a_page_with_two_parents",
+	},
+	{
+		Name: "bbolt follows pages that nothing has checked", Peer: "",
+		File:    "pkg/backup/database.go",
+		From:    "if err := checkTree(tx, file); err != nil {",
+		To:      "if err := checkTree(tx, file); false {",
+		Package: backupPackage,
+		Test:    "TestADatabaseWhosePagesMakeNoTreeIsNotReadable/a_branch_without_children",
+	},
 }
