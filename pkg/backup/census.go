@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -171,8 +172,12 @@ func (s *keySet) add(id uint64, before bool) error {
 
 // forEachBackwards visits the entries up to a revision from the newest on, whose age is 1, until visit fails.
 func (d *database) forEachBackwards(revision int64, visit func(e entry, age int64) error) error {
-	cursor, age := d.keys.Cursor(), int64(0)
+	cursor, age, last := d.keys.Cursor(), int64(0), []byte(nil)
 	for k, v := newest(cursor, revision); k != nil; k, v = cursor.Prev() {
+		if last != nil && bytes.Compare(k, last) >= 0 {
+			return fmt.Errorf("%w: key %x is before %x", errEntry, k, last)
+		}
+		last = k
 		e, err := parseEntry(k, v)
 		if err != nil {
 			return fmt.Errorf("%w: key %x", err, k)

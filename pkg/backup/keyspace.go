@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -122,10 +123,15 @@ func (d *database) hashSpan(s span) (sum uint32, live int64, err error) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// forEach visits the entries up to a revision in their order.
+// forEach visits the entries up to a revision in their order. Where they are in none, pages of several moments make up
+// the database: its files were copied while etcd wrote.
 func (d *database) forEach(revision int64, visit func(e entry, k, v []byte)) error {
-	cursor, place := d.keys.Cursor(), int64(0)
+	cursor, place, last := d.keys.Cursor(), int64(0), []byte(nil)
 	for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
+		if bytes.Compare(k, last) <= 0 {
+			return fmt.Errorf("%w: key %x follows %x", errEntry, k, last)
+		}
+		last = k
 		e, err := parseEntry(k, v)
 		if err != nil {
 			return fmt.Errorf("%w: key %x", err, k)

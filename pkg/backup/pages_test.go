@@ -132,3 +132,19 @@ func TestADatabaseWhosePagesMakeNoTreeIsNotReadable(t *testing.T) {
 		})
 	}
 }
+
+// Files that are copied while etcd writes hold pages of several moments, each of which is sound.
+func TestADatabaseWhoseKeysAreInNoOrderIsNotReadable(t *testing.T) {
+	d := tearable(t)
+	third, fifth := d.child(3), d.child(5)
+	d.setChild(3, fifth)
+	d.setChild(5, third)
+	path := filepath.Join(t.TempDir(), "db")
+	must(t, os.WriteFile(path, d.content, 0o600))
+	if facts, err := Inspect(path); !errors.Is(err, errEntry) {
+		t.Errorf("it holds %+v, %v", facts, err)
+	}
+	if _, err := HashKeys(path, 8_000, 0); !errors.Is(err, errEntry) {
+		t.Errorf("it is hashed: %v", err)
+	}
+}

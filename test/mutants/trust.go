@@ -111,4 +111,11 @@ var trust = []mutant{
 		Package: backupPackage,
 		Test:    "TestADatabaseWhosePagesMakeNoTreeIsNotReadable/a_branch_without_children",
 	},
+	{
+		Name: "keys that are in no order are counted", Peer: "",
+		File:    "pkg/backup/census.go",
+		From:    "if last != nil && bytes.Compare(k, last) >= 0 {",
+		To:      "if false {",
+		Package: backupPackage, Test: "TestADatabaseWhoseKeysAreInNoOrderIsNotReadable",
+	},
 }
