@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -478,6 +479,14 @@ func retaining(o scene, edits ...func(*facts.Retained)) scene {
 	if o.Retained[2].Record.IsZero() {
 		o.Retained = o.Retained[2:]
 	}
+	return o
+}
+
+// halfPutBack has a volume that was put back, and one that nothing is recorded of.
+func halfPutBack() scene {
+	o := retaining(unborn(3))
+	o.Retained = slices.Clone(o.Retained)
+	o.Retained[0].Record.VolumeUID, o.Retained[2].Record = "another", record.Member{}
 	return o
 }
 

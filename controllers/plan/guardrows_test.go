@@ -154,6 +154,8 @@ func guardedReturns() []guardRow {
 			retaining(unborn(3), func(r *facts.Retained) { r.Owner = "u-other" })),
 		row("data of which a newer release wrote a record", cannot,
 			retaining(unborn(3), func(r *facts.Retained) { r.TooNew = "a newer release wrote it" })),
+		row("data that may be a copy, and cannot be told for one", "nothing says whether demo-2 was put back",
+			halfPutBack()),
 		row("data of which no volume says whose it is", isMixed, retaining(unborn(3), anonymous)),
 		row("data whose revisions clients have left behind", "were served since by", returning()),
 		row("data of which one volume does not say that it goes back", "were served since by", returning(func(r *facts.Retained) {

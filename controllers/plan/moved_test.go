@@ -215,6 +215,8 @@ func losses() []row {
 		{"volumes that were put back are taken over from an earlier cluster",
 			retaining(unborn(3), func(r *facts.Retained) { r.Record.VolumeUID = "another" }), Act, "retained-data",
 			facts.ReasonResume, "AdoptData", "demo-2"},
+		{"not beside one that nothing tells for a copy", halfPutBack(), Refuse, "retained-data",
+			facts.ReasonRetainedData, "", "nothing says whether demo-2 was as well"},
 		{"without a quorum nothing is rebuilt by itself", lost, Refuse, "quorum-lost", facts.ReasonQuorumLost, "",
 			"demo-1"},
 		{"nor on an approval of what was there before",

@@ -60,7 +60,18 @@ func whyNotResume(o judge.View) string {
 			"spec.tls.mode asks for TLS %s, and its members know each other by addresses %s; put the mode back",
 			onOff(o.Desired.TLS), onOff(!o.Desired.TLS))
 	}
-	return cmp.Or(whyNotOneIncarnation(o.Incarnation, volumes), whyNotBack(o.Observation))
+	return cmp.Or(whyNotOneIncarnation(o.Incarnation, volumes), whyNotBack(o.Observation), whyUnknown(o.Observation))
+}
+
+// whyUnknown says which volume may have been put back beside others that were, or "". It holds a restored backup and no
+// record yet, so nothing tells a copy of it from itself.
+func whyUnknown(o facts.Observation) string {
+	unknown := o.UnknownBesideCopies()
+	if unknown == "" {
+		return ""
+	}
+	return fmt.Sprintf("other volumes were put back by a backup tool, and nothing says whether %s was as well. Delete "+
+		"it to go on with the others, or restore a backup", unknown)
 }
 
 // whyNotBack says why an incarnation is not resumed that another one had taken the place of, or "". A client that was

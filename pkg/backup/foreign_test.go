@@ -19,7 +19,10 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/test/azureserver"
+	"github.com/etcdsteward/etcd-steward/test/gcsserver"
 	"github.com/etcdsteward/etcd-steward/test/needs"
+	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
 var newestEtcd = etcdutil.Version{Major: 3, Minor: 7, Patch: 3}
@@ -240,4 +243,34 @@ func TestASnapshotThatChangedSinceItWasLookedAtIsNotRestored(t *testing.T) {
 	_, err = Lay(context.Background(), LayOptions{Transfer: Transfer{Bucket: e.bucket}, Place: aPlace(t),
 		Origin: Origin{Key: found.Key, SHA256: found.SHA256, SizeBytes: found.SizeBytes, Revision: found.Revision}})
 	wantReason(t, err, ReasonObjectDamaged)
+}
+
+func TestASnapshotThatEtcdctlSavedIsFoundInEachKindOfStore(t *testing.T) {
+	content := snapshotOf(t, "3.6.0", "3.6.0")
+	look := func(t *testing.T, bucket *store.Bucket) {
+		t.Helper()
+		key := bucket.Key("legacy", "demo.db")
+		ctx := context.Background()
+		object, err := bucket.Create(ctx, key)
+		must(t, err)
+		_, err = object.Write(content)
+		must(t, err)
+		must(t, object.Commit())
+		found, err := Preflight(ctx, PreflightOptions{Transfer: Transfer{Bucket: bucket}, Key: key, Version: etcd36,
+			Scratch: t.TempDir()})
+		must(t, err)
+		if !found.Foreign || found.SizeBytes != int64(len(content)) || found.EtcdVersion != "3.6.0" {
+			t.Errorf("%+v", found)
+		}
+		place := aPlace(t)
+		_, err = Lay(ctx, LayOptions{Transfer: Transfer{Bucket: bucket}, Place: place, Origin: Origin{Key: found.Key,
+			SHA256: found.SHA256, SizeBytes: found.SizeBytes, Revision: found.Revision}})
+		must(t, err)
+	}
+	t.Run("volume", func(t *testing.T) { bucket, _ := volumeBucket(t); look(t, bucket) })
+	t.Run("s3", func(t *testing.T) {
+		s3server.Each(t, s3server.Options{}, func(t *testing.T, s *s3server.Server) { look(t, openS3(t, s.Access)) })
+	})
+	t.Run("gcs", func(t *testing.T) { s := gcsserver.Start(t); look(t, openGCS(t, s, s.Endpoint, patient)) })
+	t.Run("azure", func(t *testing.T) { s := azureserver.Start(t); look(t, openAzure(t, s, s.Endpoint, patient)) })
 }

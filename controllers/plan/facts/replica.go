@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"slices"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/record"
@@ -193,6 +194,18 @@ func (r Replica) VolumeRef() VolumeRef { return VolumeRef{Name: r.Name, UID: r.V
 func (r Replica) HasAnyOf(incarnation string) bool {
 	return r.Pod != nil && r.Pod.Incarnation == incarnation || r.Volume != nil && r.Volume.Incarnation == incarnation ||
 		r.Restoring != nil && r.Restoring.Incarnation == incarnation
+}
+
+// UnknownBesideCopies is a volume without a member's record among volumes that were put back; "" where there is none.
+func (o Observation) UnknownBesideCopies() string {
+	isCopy := func(v Retained) bool {
+		return v.IsVolume() && !v.Record.IsZero() && !v.Record.IsOn(v.UID, v.Backing)
+	}
+	i := slices.IndexFunc(o.Retained, func(v Retained) bool { return v.IsVolume() && v.Record.IsZero() })
+	if i < 0 || !slices.ContainsFunc(o.Retained, isCopy) {
+		return ""
+	}
+	return o.Retained[i].Name
 }
 
 // Retained is a volume, or an authority's Secret, that an earlier cluster of this name left behind.

@@ -105,7 +105,7 @@ func guardAdopt(o facts.View, c changes.AdoptData) string {
 	if !o.IsOverRetained() {
 		return "the cluster has begun already."
 	}
-	if why := cmp.Or(guardMixed(o), guardReturn(o)); why != "" {
+	if why := cmp.Or(guardMixed(o), guardReturn(o), guardUnknown(o)); why != "" {
 		return why
 	}
 	if !slices.Equal(c.Items, o.Retained) {
@@ -117,6 +117,14 @@ func guardAdopt(o facts.View, c changes.AdoptData) string {
 // isUsable reports a volume that its member can start on as the spec asks.
 func isUsable(r facts.Retained, d facts.Desired) bool {
 	return r.TooNew == "" && r.TLS == d.TLS && !d.Ephemeral
+}
+
+// guardUnknown takes over no volume that may be a copy and cannot be told for one.
+func guardUnknown(o facts.View) string {
+	if unknown := o.UnknownBesideCopies(); unknown != "" {
+		return fmt.Sprintf("nothing says whether %s was put back.", unknown)
+	}
+	return ""
 }
 
 // guardReturn lets revisions go back only where a person said so.
