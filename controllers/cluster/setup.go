@@ -69,7 +69,7 @@ func newReconciler(frame kit.Frame, dialer etcd.Dialer, agentImage func(context.
 		sources := observe.Sources{Reader: reader}
 		return &observe.Observer{
 			Reader: reader, Live: frame.Live, Secrets: secrets, Dial: pods, Now: frame.Now, Operator: frame.Operator,
-			Shown: frame.Client, Pinger: pinger, WantedBackup: sources.WantedBackup, Requests: sources.Requests,
+			Backups: frame.Client, Pinger: pinger, WantedBackup: sources.WantedBackup, Requests: sources.Requests,
 		}
 	}
 	return &Reconciler{

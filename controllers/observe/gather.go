@@ -60,8 +60,8 @@ func (o *Observer) gather(ctx context.Context, cluster *v1alpha1.EtcdCluster) (g
 	if g.schedules, err = schedulesOf(ctx, o.Reader, cluster, o.Now()); err != nil {
 		return g, err
 	}
-	if o.Shown != nil {
-		if g.proven, err = provenOf(ctx, o.Shown, cluster, o.Now()); err != nil {
+	if o.Backups != nil {
+		if g.proven, err = provenOf(ctx, o.Backups, cluster, o.Now()); err != nil {
 			return g, err
 		}
 	}

@@ -42,8 +42,9 @@ type Observer struct {
 	// Requests tells which EtcdRestores name a cluster, the oldest first. Nil where none can.
 	Requests func(ctx context.Context, cluster *v1alpha1.EtcdCluster) ([]facts.Request, error)
 
-	// Shown reads, from a cache, what is only shown: backups. Nil where nothing is.
-	Shown client.Reader
+	// Backups reads the EtcdBackups from a cache: the newest proven one is shown, and a restore begins above its
+	// revision. Nil where there are none.
+	Backups client.Reader
 
 	// Warning tells what the status of a Pod, or of a claim, does not: the last warning that Kubernetes gave. Progress
 	// is what the step of a restore that runs says of itself. Both are for display; nil where no member can be asked.

@@ -198,7 +198,7 @@ func (w *world) observer() *observe.Observer {
 	}
 	kube := builder.Build()
 	return &observe.Observer{
-		Reader: cachedReader{kube}, Shown: cachedReader{kube}, Live: liveReader{kube, w}, Secrets: secretReader{kube, w}, Dial: (*dialer)(w),
+		Reader: cachedReader{kube}, Backups: cachedReader{kube}, Live: liveReader{kube, w}, Secrets: secretReader{kube, w}, Dial: (*dialer)(w),
 		Now: func() time.Time { return w.now }, Operator: "ops/etcd-steward",
 		Pinger: w.pinger,
 	}

@@ -21,8 +21,7 @@ func lastProven(b *facts.Backup) *v1alpha1.RestorePoint {
 		Key: b.Key}
 }
 
-// backedUp says whether there is a backup as new as the spec, or else the cluster's schedules, want one. Nothing is
-// decided from it.
+// backedUp says whether there is a backup as new as the spec, or else the cluster's schedules, want one.
 func (in Input) backedUp(s step) metav1.Condition {
 	o := in.Observation
 	if in.IsBlind {
@@ -38,7 +37,8 @@ func (in Input) backedUp(s step) metav1.Condition {
 				words.Format(o.Proven.Time)))
 	case slices.ContainsFunc(o.Schedules, func(s facts.Schedule) bool { return s.UpToDate }):
 		return is(v1alpha1.ConditionBackedUp, metav1.ConditionTrue, ReasonBackupComplete,
-			"Backups are complete in time. None was proven: their EtcdBackupSchedule has spec.verify: false.")
+			"Backups of this cluster are complete in time, and none of them is proven. An EtcdBackupSchedule with "+
+				"spec.verify: false proves none.")
 	}
 	return is(v1alpha1.ConditionBackedUp, metav1.ConditionUnknown, ReasonFirstBackup,
 		"The first backup is still to come.")

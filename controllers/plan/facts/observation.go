@@ -29,9 +29,10 @@ type Observation struct {
 	Requests []Request    // EtcdRestores that name this cluster, the oldest first
 	// EtcdBackupSchedules that back this cluster up and are not suspended
 	Schedules []Schedule
-	Proven    *Backup    // the newest backup that was restored and compared; nil when none is known. It is only shown
-	Retained  []Retained // what an earlier cluster of this name left behind, volumes first, each by name
-	Refused   []Note     // rules whose change Kubernetes or etcd refused in this very pass: they give way
+	// Proven is the newest backup that was restored and compared; nil when none is known. A restore begins above it.
+	Proven   *Backup
+	Retained []Retained // what an earlier cluster of this name left behind, volumes first, each by name
+	Refused  []Note     // rules whose change Kubernetes or etcd refused in this very pass: they give way
 }
 
 // Schedule is an EtcdBackupSchedule of the cluster.
