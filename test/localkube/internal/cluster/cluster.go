@@ -23,6 +23,8 @@ type Cluster struct {
 	// Progress gets a line for each step, with the seconds since Began.
 	Progress io.Writer
 	Began    time.Time
+	// OnDisk keeps the nodes' data on this machine's disk even where there is plenty of memory.
+	OnDisk bool
 }
 
 // ErrNotUp says that there is nothing to do it to.

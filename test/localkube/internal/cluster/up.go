@@ -125,6 +125,10 @@ func (c *Cluster) begin(ctx context.Context, count int) (State, error) {
 // keepDataInMemory does so where there is plenty of it. All members wait for one disk of this machine, and one that
 // stands still for seconds while it writes or frees something else looks like a fault of every cluster.
 func (c *Cluster) keepDataInMemory(ctx context.Context) error {
+	if c.OnDisk {
+		c.say("data on disk")
+		return nil
+	}
 	hasPlenty, err := host.HasPlentyOfMemory()
 	if err != nil || !hasPlenty {
 		c.say("data on disk: little memory is available")
