@@ -88,6 +88,9 @@ const (
 	// AnnotationStorageClass is the StorageClass that the spec asked for when a volume was made, unless that was the
 	// default one; on the PVC.
 	AnnotationStorageClass = Group + "/storage-class"
+	// AnnotationRestartedAt restarts each member of an EtcdCluster once for every new value; on the EtcdCluster. People
+	// write it, as kubectl rollout restart writes its own.
+	AnnotationRestartedAt = Group + "/restartedAt"
 	// AnnotationRenderer is the number of the renderer that made a Pod.
 	AnnotationRenderer = Group + "/renderer"
 	// AnnotationDressed is the canonical JSON of the keys of labels and annotations that an object has from the spec.
@@ -112,6 +115,20 @@ const (
 	// AnnotationLastTest is, as JSON on an EtcdBackupSchedule, the result of its last test restore.
 	AnnotationLastTest = Group + "/last-test-restore"
 )
+
+// longestRestartedAt is enough for a time, with a reason behind it.
+const longestRestartedAt = 64
+
+// RestartedAt is the value for which each member is restarted once. It is empty, and restarts no member, where the
+// cluster has none, or one that is not from 1 to 64 printable characters of ASCII.
+func (c *EtcdCluster) RestartedAt() string {
+	value := c.Annotations[AnnotationRestartedAt]
+	isUnprintable := func(r rune) bool { return r < ' ' || r > '~' }
+	if len(value) > longestRestartedAt || strings.ContainsFunc(value, isUnprintable) {
+		return ""
+	}
+	return value
+}
 
 // ClusterOf is the name of the EtcdCluster that an object of the operator's says it is of. Before there was
 // LabelCluster all of them said it as members' Pods do.

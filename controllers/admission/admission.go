@@ -66,6 +66,11 @@ func Warnings(c *v1alpha1.EtcdCluster) []string {
 			"larger the database, the longer starts, backups and new members take. Delete keys, compact and "+
 			"defragment, or part the data among clusters; then lower it.", quota.String(), advisedQuota.String()))
 	}
+	if value, isSet := c.Annotations[v1alpha1.AnnotationRestartedAt]; isSet && c.RestartedAt() == "" {
+		warnings = append(warnings, fmt.Sprintf("The annotation %s is %.80q and restarts no member. Set it to 1 to 64 "+
+			"printable characters of ASCII, such as the time: 2026-01-31T12:00:00Z.", v1alpha1.AnnotationRestartedAt,
+			value))
+	}
 	version, err := etcdutil.ParseVersion(c.Spec.Version)
 	if err != nil {
 		return warnings

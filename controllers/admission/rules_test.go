@@ -150,6 +150,11 @@ func TestWhatIsAcceptedAndNotWiseIsWarnedOf(t *testing.T) {
 		{"a quota of 8Gi needs no warning", "spec: {etcd: {quotaBackendBytes: 8Gi}}", 0},
 		{"a quota above 8Gi is warned of", "spec: {etcd: {quotaBackendBytes: 8193Mi}}", 1},
 		{"a quota above the largest one is an error and no warning", "spec: {etcd: {quotaBackendBytes: 33Gi}}", 0},
+		{"a restart that was asked for needs no warning",
+			`metadata: {annotations: {"etcdsteward.dev/restartedAt": "2026-01-31T12:00:00Z"}}`, 0},
+		{"a restart for nothing is warned of", `metadata: {annotations: {"etcdsteward.dev/restartedAt": ""}}`, 1},
+		{"a restart for what cannot be printed is warned of",
+			`metadata: {annotations: {"etcdsteward.dev/restartedAt": "now\n"}}`, 1},
 		{"what is no version is an error and no warning", `spec: {version: "latest"}`, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -42,7 +42,7 @@ func (r replicas) add(cluster *v1alpha1.EtcdCluster, birth record.Birth, g gathe
 	if err := r.addVolumes(cluster, g.volumes); err != nil {
 		return err
 	}
-	r.addRestores(g.tasks, g.told)
+	r.addRestores(cluster, g.tasks, g.told)
 	return r.addPods(cluster, g.pods, g.told)
 }
 
@@ -163,7 +163,7 @@ func podOf(cluster *v1alpha1.EtcdCluster, pod *corev1.Pod) (*facts.Pod, error) {
 		Flags:       facts.Flags(resources.FlagsOf(cluster, pod.Name, pod.Annotations)),
 		Role:        pod.Labels[v1alpha1.LabelRole],
 		Incarnation: pod.Labels[v1alpha1.LabelIncarnation],
-		Choices:     choicesOf(pod),
+		Choices:     choicesOf(cluster, pod),
 		Record:      member,
 	}
 	p.Undressed = !resources.DressingOf(cluster, pod).IsZero()

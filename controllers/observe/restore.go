@@ -106,11 +106,11 @@ func alarmNames(alarms []string) string {
 }
 
 // addRestores joins restore Pods by the members that they are for.
-func (r replicas) addRestores(tasks []corev1.Pod, all map[string]told) {
+func (r replicas) addRestores(cluster *v1alpha1.EtcdCluster, tasks []corev1.Pod, all map[string]told) {
 	for _, pod := range tasks {
 		if member, ok := resources.RestoredMember(pod.Name); ok {
 			r.of(member).Restoring = &facts.RestorePod{Task: taskOf(&pod, all[pod.Name]),
-				Incarnation: pod.Labels[v1alpha1.LabelIncarnation], Choices: choicesOf(&pod)}
+				Incarnation: pod.Labels[v1alpha1.LabelIncarnation], Choices: choicesOf(cluster, &pod)}
 		}
 	}
 }

@@ -34,7 +34,7 @@ func volumeOf(cluster *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim
 		Phase:       volumePhase(claim.Status.Phase),
 		Terminating: claim.DeletionTimestamp != nil,
 		Incarnation: claim.Labels[v1alpha1.LabelIncarnation],
-		Choices:     choicesOf(claim),
+		Choices:     choicesOf(cluster, claim),
 		Bytes:       size.Value(),
 		Class:       class,
 		MadeFor:     resources.ClassOf(cluster, claim),
@@ -104,8 +104,9 @@ func recordOf(object metav1.Object) (record.Member, error) {
 }
 
 // choicesOf are the choices written on a volume or a Pod. Choices that cannot be read are none: they differ from all
-// that can be wanted, and nothing is lost by that.
-func choicesOf(object metav1.Object) facts.Choices {
+// that can be wanted, and nothing is lost by that. Where the cluster asks for no restart, no member differs by the one
+// that it had: to take the annotation away restarts no member.
+func choicesOf(cluster *v1alpha1.EtcdCluster, object metav1.Object) facts.Choices {
 	in, err := resources.DecodeInputs(object.GetAnnotations()[v1alpha1.AnnotationInputs])
 	if err != nil {
 		return facts.Choices{}
@@ -113,6 +114,9 @@ func choicesOf(object metav1.Object) facts.Choices {
 	version, err := etcdutil.ParseVersion(in.Version)
 	if err != nil {
 		return facts.Choices{}
+	}
+	if cluster.RestartedAt() == "" {
+		in.RestartedAt = ""
 	}
 	return choicesIn(in, version)
 }

@@ -18,11 +18,12 @@ type scene struct{ facts.Observation }
 // Test data reads as a phrase: world(3).with(member(0).wiped()).
 
 var (
-	now     = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
-	choices = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a", QuotaBytes: 2 << 30}
-	other   = facts.Choices{Version: choices.Version, Inputs: "b", QuotaBytes: 2 << 30}
-	patched = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 17}, Inputs: "d", QuotaBytes: 2 << 30}
-	newer   = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 7, Patch: 3}, Inputs: "c", QuotaBytes: 2 << 30}
+	now       = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+	choices   = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a", QuotaBytes: 2 << 30}
+	other     = facts.Choices{Version: choices.Version, Inputs: "b", QuotaBytes: 2 << 30}
+	patched   = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 17}, Inputs: "d", QuotaBytes: 2 << 30}
+	restarted = facts.Choices{Version: choices.Version, Inputs: "r", QuotaBytes: 2 << 30, RestartedAt: "2030-01-01"}
+	newer     = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 7, Patch: 3}, Inputs: "c", QuotaBytes: 2 << 30}
 )
 
 const clusterID = etcdutil.ID(0xc1)
@@ -262,6 +263,8 @@ func mistaken(r *facts.Replica) {
 func adopted(r *facts.Replica) { r.Volume.Choices = other }
 
 func rolled(r *facts.Replica) { r.Volume.Choices, r.Pod.Choices = other, other }
+
+func restart(r *facts.Replica) { r.Volume.Choices, r.Pod.Choices = restarted, restarted }
 
 func unspoken(r *facts.Replica) { r.Pod.Choices = facts.Choices{} }
 

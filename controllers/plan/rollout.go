@@ -53,7 +53,8 @@ func roll(o judge.View) *proposal {
 		return nil // member-health says so
 	}
 	if r.Member.ID == o.Membership.Leader && len(o.Voters()) > 1 {
-		return handOver(o, r, o.HealthyVoters(), facts.ReasonRoll, "will be restarted with new settings")
+		return handOver(o, r, o.HealthyVoters(), facts.ReasonRoll, "will be restarted to run "+
+			difference(o.Desired.Choices, r.RunsWith()))
 	}
 	if r.Choices() != o.Desired.Choices {
 		return act(changes.SetChoices{Volumes: []facts.VolumeRef{r.VolumeRef()}, Choices: o.Desired.Choices,
@@ -91,7 +92,7 @@ func catchingUp(o judge.View) *proposal {
 	outdated := toRestart(o)
 	for _, r := range o.Voters() {
 		if len(outdated) > 0 && r.IsHealthy(o.Membership) && r.Pod != nil && r.Pod.Ready && !o.IsCaughtUp(r) {
-			p := wait(facts.ReasonRoll, "%s will be restarted with new settings, once %s has all that was committed. "+
+			p := wait(facts.ReasonRoll, "%s will be restarted, once %s has all that was committed. "+
 				"If it does not catch up, its disk or its network is too slow for what is written.",
 				outdated[0].Name, r.Name)
 			return p.due(o, facts.LastStart(r.Pod), joinDeadline(o.Incarnation)).yielding()
@@ -111,8 +112,11 @@ func without(d facts.Desired) string {
 
 // difference says in a word what changed between two choices.
 func difference(c facts.Choices, from facts.Choices) string {
-	if c.Version != from.Version {
+	switch {
+	case c.Version != from.Version:
 		return "etcd " + c.Version.String()
+	case c.RestartedAt != from.RestartedAt:
+		return "again, because of etcdsteward.dev/restartedAt"
 	}
 	return "with new settings"
 }

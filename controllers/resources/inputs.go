@@ -26,6 +26,9 @@ type RollInputs struct {
 	Pod       *PodInputs       `json:"pod,omitempty"`
 	Ephemeral *EphemeralInputs `json:"ephemeral,omitempty"` // present: data is in the Pod's emptyDir
 	TLS       string           `json:"tls,omitempty"`       // absent: Managed
+
+	// RestartedAt is for what a person had the members restarted; absent: never.
+	RestartedAt string `json:"restartedAt,omitempty"`
 }
 
 // ImageInputs are the choices about the image.
@@ -85,6 +88,8 @@ func inputsAt(c *v1alpha1.EtcdCluster, version string) RollInputs {
 		Image:   imageInputs(c.Spec.Image, version),
 		Etcd:    etcdInputs(c.Spec.Etcd),
 		Pod:     podInputs(c.Spec.Pod),
+
+		RestartedAt: c.RestartedAt(),
 	}
 	if c.Spec.IsEphemeral() {
 		in.Ephemeral = &EphemeralInputs{Medium: c.Spec.Storage.Ephemeral.Medium}

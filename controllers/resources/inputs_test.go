@@ -56,6 +56,8 @@ func TestEveryChoiceThatNeedsARestartIsWrittenDown(t *testing.T) {
 		},
 		"priority":        func(c *v1alpha1.EtcdCluster) { c.Spec.Pod = &v1alpha1.PodSpec{PriorityClassName: "high"} },
 		"no TLS":          withoutTLS,
+		"a restart":       restartedAt("2026-01-31T12:00:00Z"),
+		"another restart": restartedAt("2026-01-31T12:00:01Z"),
 		"data in the Pod": ephemeral,
 		"data in memory": func(c *v1alpha1.EtcdCluster) {
 			ephemeral(c)
@@ -70,6 +72,27 @@ func TestEveryChoiceThatNeedsARestartIsWrittenDown(t *testing.T) {
 			t.Errorf("%s is written down like %s: %s", name, other, got)
 		}
 		seen[got] = name
+	}
+}
+
+// restartedAt asks for a restart of each member.
+func restartedAt(value string) func(*v1alpha1.EtcdCluster) {
+	return func(c *v1alpha1.EtcdCluster) {
+		c.Annotations = map[string]string{v1alpha1.AnnotationRestartedAt: value}
+	}
+}
+
+func TestARestartIsAskedForByPrintableCharactersAlone(t *testing.T) {
+	base := Inputs(cluster()).Canonical()
+	for _, refused := range []string{"", "2026\n", "jetzt für alle", strings.Repeat("9", 65)} {
+		if got := Inputs(cluster(restartedAt(refused))).Canonical(); got != base {
+			t.Errorf("%q is written down: %s", refused, got)
+		}
+	}
+	for _, accepted := range []string{"2026-01-31T12:00:00+01:00", "new CA, ticket 7", strings.Repeat("9", 64)} {
+		if got := Inputs(cluster(restartedAt(accepted))).RestartedAt; got != accepted {
+			t.Errorf("%q is written down as %q", accepted, got)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -110,6 +111,38 @@ var _ = Describe("A roll", Label("roll"), func() {
 		Expect(cluster.Identities(ctx)).To(Equal(ids))
 		Expect(len(cluster.History.Restarted())).To(BeNumerically("<=", 4), "nobody else was touched:\n%s", cluster.History)
 		traffic.Finish(ctx)
+	})
+
+	It("on demand restarts each member once for each value of the annotation, and none when it is taken away", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "again", 3)
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		annotate := func(change string) {
+			said, err := kube.Kubectl(ctx, "-n", story.Namespace, "annotate", "--overwrite", "etcd", cluster.Name, v1alpha1.AnnotationRestartedAt+change)
+			Expect(err).NotTo(HaveOccurred(), said)
+		}
+		traffic := cluster.Write(ctx)
+		for i, value := range []string{"2026-01-31T12:00:00Z", "2026-02-01T12:00:00Z"} {
+			before := podsOf(ctx, cluster)
+			traffic.During(ctx, func() {
+				annotate("=" + value)
+				cluster.AwaitCondition(ctx, v1alpha1.ConditionUpToDate, metav1.ConditionFalse, "MembersOutdated")
+				cluster.AwaitReady(ctx, 3)
+			})
+			after := podsOf(ctx, cluster)
+			for name := range before {
+				Expect(after[name]).NotTo(Equal(before[name]), "%s was restarted", name)
+			}
+			// The last of the first roll may be the first of the second one.
+			Expect(len(cluster.History.Restarted())).To(BeNumerically("<=", 3*(i+1)), "one restart each:\n%s", cluster.History)
+			annotate("-")
+			Consistently(ctx, func() map[string]types.UID { return podsOf(ctx, cluster) }).WithTimeout(15*time.Second).Should(Equal(after),
+				"no member is restarted when the annotation is taken away")
+		}
+		annotate("=jetzt\n")
+		cluster.AwaitCondition(ctx, v1alpha1.ConditionUpToDate, metav1.ConditionTrue, "SpecWarning")
+		expectSame(ctx, cluster, was)
+		Expect(traffic.Finish(ctx).Failed).To(BeZero())
 	})
 
 	It("of a cluster of one restarts it on its volume, and what does not work is taken back", perStory, func(ctx context.Context) {

@@ -417,4 +417,18 @@ var rolls = []mutant{
 		Package: planPackage, Test: row("a member that never was ready with new settings is not replaced: the next " +
 			"one would take them too"),
 	},
+	{
+		Name: "members are restarted again when the annotation that had them restarted is taken away", Peer: "",
+		File:    "controllers/observe/volumes.go",
+		From:    `if cluster.RestartedAt() == "" {`,
+		To:      `if cluster.RestartedAt() == "never" {`,
+		Package: observePackage, Test: "TestARestartOnDemandIsASettingWhileItIsAskedForAndNoneWhenItIsNot",
+	},
+	{
+		Name: "no member is restarted for the annotation that asks for it", Peer: "",
+		File:    "controllers/resources/inputs.go",
+		From:    "RestartedAt: c.RestartedAt(),",
+		To:      `RestartedAt: "",`,
+		Package: observePackage, Test: "TestARestartOnDemandIsASettingWhileItIsAskedForAndNoneWhenItIsNot",
+	},
 }

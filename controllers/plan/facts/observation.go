@@ -102,8 +102,9 @@ func (d Desired) IsMetBy(c Choices) bool {
 type Choices struct {
 	Version     etcdutil.Version
 	Inputs      string
-	QuotaBytes  int64 // size of the database at which etcd stops accepting keys
-	MemoryBytes int64 // limit of the container's memory; 0 for none
+	QuotaBytes  int64  // size of the database at which etcd stops accepting keys
+	MemoryBytes int64  // limit of the container's memory; 0 for none
+	RestartedAt string // for what a person had the members restarted; empty for nothing
 }
 
 // IsZero reports that no choices are written down.
