@@ -128,7 +128,7 @@ func (a *api) waitNodes(ctx context.Context, count int) error {
 }
 
 // waitDNS asks DNS for the API server by the way that Pods ask, through its Service.
-func waitDNS(ctx context.Context) error {
+func waitDNS(ctx context.Context, domain string) error {
 	resolver := net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, network, net.JoinHostPort(layout.DNSServiceIP, "53"))
@@ -136,7 +136,7 @@ func waitDNS(ctx context.Context) error {
 	return poll(ctx, "DNS to answer", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		_, err := resolver.LookupHost(ctx, "kubernetes.default.svc.cluster.local.")
+		_, err := resolver.LookupHost(ctx, "kubernetes.default.svc."+domain+".")
 		return err
 	})
 }

@@ -20,6 +20,8 @@ import (
 type Cluster struct {
 	Paths layout.Paths
 	Cache *cache.Cache
+	// Domain is the DNS domain of Services that is asked for; empty for that which is up, or layout.Domain.
+	Domain string
 	// Progress gets a line for each step, with the seconds since Began.
 	Progress io.Writer
 	Began    time.Time
@@ -33,6 +35,8 @@ var ErrNotUp = errors.New("localkube is not up: start it with `localkube up`")
 // State is what `down` has to know even if `up` was killed, so it is written before anything is started.
 type State struct {
 	Nodes int `json:"nodes"`
+	// Domain is the DNS domain of Services.
+	Domain string `json:"domain"`
 	// Ready says that `up` went through to its end.
 	Ready bool `json:"ready"`
 	// EtcdVersions are those that all nodes have images of.
@@ -99,7 +103,9 @@ func (c *Cluster) node(name string) (layout.Node, error) {
 	return layout.Node{}, fmt.Errorf("there is no node %q, only node-1 to node-%d", name, len(nodes))
 }
 
-func (c *Cluster) runner() node.Runner { return node.Runner{Paths: c.Paths, Cache: c.Cache} }
+func (c *Cluster) runner() node.Runner {
+	return node.Runner{Paths: c.Paths, Cache: c.Cache, Domain: c.Domain}
+}
 
 func (c *Cluster) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(c.Progress, "%5.1fs  %s\n", time.Since(c.Began).Seconds(), fmt.Sprintf(format, args...))

@@ -31,6 +31,9 @@ func (c *Cluster) Up(ctx context.Context, count int, fresh bool) error {
 		if count != 0 && count != state.Nodes {
 			return fmt.Errorf("it is up with %d nodes: `localkube down` first, or `up --fresh`", state.Nodes)
 		}
+		if c.Domain != "" && c.Domain != state.Domain {
+			return fmt.Errorf("it is up with the domain %s: `localkube down` first, or `up --fresh`", state.Domain)
+		}
 		c.say("it is up already")
 		return c.addEtcd(ctx, state)
 	}
@@ -40,6 +43,7 @@ func (c *Cluster) Up(ctx context.Context, count int, fresh bool) error {
 			return err
 		}
 	}
+	c.Domain = cmp.Or(c.Domain, layout.Domain)
 	return c.start(ctx, cmp.Or(count, defaultNodes))
 }
 
@@ -107,7 +111,7 @@ func (c *Cluster) start(ctx context.Context, count int) error {
 
 // begin notes all that has to be undone before it is done.
 func (c *Cluster) begin(ctx context.Context, count int) (State, error) {
-	state := State{Nodes: count, EtcdVersions: c.Cache.EtcdVersions, KernelSettings: host.ReadSettings()}
+	state := State{Nodes: count, Domain: c.Domain, EtcdVersions: c.Cache.EtcdVersions, KernelSettings: host.ReadSettings()}
 	for _, d := range node.Directories {
 		if !isThere(d) {
 			state.MadeDirectories = append(state.MadeDirectories, d)
@@ -142,7 +146,7 @@ func (c *Cluster) keepDataInMemory(ctx context.Context) error {
 }
 
 func (c *Cluster) startHosts(nodes []layout.Node) (controlplane.ControlPlane, error) {
-	plane := controlplane.ControlPlane{Paths: c.Paths, Cache: c.Cache, Nodes: nodes}
+	plane := controlplane.ControlPlane{Paths: c.Paths, Cache: c.Cache, Nodes: nodes, Domain: c.Domain}
 	if err := network.Up(nodes); err != nil {
 		return plane, err
 	}
@@ -208,7 +212,7 @@ func (c *Cluster) startRest(ctx context.Context, plane controlplane.ControlPlane
 		return fmt.Errorf("%w, see %s", err, c.Paths.Log("node-*", "kubelet"))
 	}
 	c.say("%d nodes are Ready", len(plane.Nodes))
-	if err := waitDNS(ctx); err != nil {
+	if err := waitDNS(ctx, c.Domain); err != nil {
 		return fmt.Errorf("%w, see %s", err, c.Paths.Log(layout.ControlPlane, "coredns"))
 	}
 	c.say("DNS answers")

@@ -39,6 +39,8 @@ type ControlPlane struct {
 	Paths layout.Paths
 	Cache *cache.Cache
 	Nodes []layout.Node
+	// Domain is the DNS domain of Services.
+	Domain string
 }
 
 // Configure writes credentials and configuration files.
@@ -56,7 +58,7 @@ func (c ControlPlane) Configure(authority *pki.Authority) error {
 	}
 	serving := pki.Subject{User: "kube-apiserver"}
 	err := authority.Issue("kube-apiserver", serving, layout.ControlPlaneIP, layout.APIServiceIP, "127.0.0.1",
-		"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
+		"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc."+c.Domain)
 	if err != nil {
 		return err
 	}
@@ -64,6 +66,7 @@ func (c ControlPlane) Configure(authority *pki.Authority) error {
 		"audit-policy.yaml": nil,
 		"Corefile": map[string]string{
 			"ControlPlaneIP": layout.ControlPlaneIP, "Kubeconfig": authority.File("coredns", "kubeconfig"),
+			"Domain": c.Domain,
 		},
 	} {
 		if err := c.render(name, data); err != nil {

@@ -8,11 +8,13 @@ import (
 	"github.com/coredns/caddy/caddyfile"
 
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/dns"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
 )
 
 func TestExactlyThePluginsThatTheCorefileNamesAreLinked(t *testing.T) {
 	var corefile bytes.Buffer
-	values := map[string]string{"ControlPlaneIP": "198.18.0.2", "Kubeconfig": "/kubeconfig"}
+	values := map[string]string{"ControlPlaneIP": "198.18.0.2", "Kubeconfig": "/kubeconfig",
+		"Domain": layout.Domain}
 	if err := configs.ExecuteTemplate(&corefile, "Corefile", values); err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func (c ControlPlane) apiServerArgs() []string {
 		"--proxy-client-cert-file=" + c.credential("front-proxy-client", "crt"),
 		"--proxy-client-key-file=" + c.credential("front-proxy-client", "key"),
 		"--kubelet-preferred-address-types=InternalIP",
-		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+		"--service-account-issuer=https://kubernetes.default.svc." + c.Domain,
 		"--service-account-key-file=" + c.credential("service-accounts", "crt"),
 		"--service-account-signing-key-file=" + c.credential("service-accounts", "key"),
 		"--authorization-mode=Node,RBAC",

@@ -26,6 +26,8 @@ const (
 	DNSServiceIP = "198.18.128.10"
 	// APIServerURL is where clients on this machine and on the nodes reach the API server.
 	APIServerURL = "https://" + ControlPlaneIP + ":6443"
+	// Domain is the DNS domain of Services, unless another is asked for.
+	Domain = "cluster.local"
 	// MaxNodes is bounded by the host addresses from .11 to .250.
 	MaxNodes = 240
 

@@ -29,6 +29,7 @@ type values struct {
 	PauseImage   string
 	CNIPlugins   string
 	DNSServiceIP string
+	Domain       string
 	PodsCIDR     string
 	CA           string
 	Certificate  string
@@ -37,8 +38,8 @@ type values struct {
 }
 
 // configure writes the configuration files of a node and its credentials.
-func configure(paths layout.Paths, authority *pki.Authority, n layout.Node) error {
-	dirs := paths.Node(n.Name)
+func (r Runner) configure(authority *pki.Authority, n layout.Node) error {
+	dirs := r.Paths.Node(n.Name)
 	for _, d := range []string{dirs.Config("cni"), dirs.Run(), dirs.Kubelet(), dirs.Volumes(), dirs.PodLogs(), dirs.Containerd()} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			return fmt.Errorf("making the directories of %s: %w", n.Name, err)
@@ -53,7 +54,7 @@ func configure(paths layout.Paths, authority *pki.Authority, n layout.Node) erro
 	}
 	v := values{
 		Node: n, Dirs: dirs, PauseImage: cache.PauseImage, CNIPlugins: host.CNIPlugins,
-		DNSServiceIP: layout.DNSServiceIP, PodsCIDR: layout.PodsCIDR,
+		DNSServiceIP: layout.DNSServiceIP, Domain: r.Domain, PodsCIDR: layout.PodsCIDR,
 		CA:          authority.File("ca", "crt"),
 		Certificate: authority.File("serving-"+n.Name, "crt"), Key: authority.File("serving-"+n.Name, "key"),
 	}

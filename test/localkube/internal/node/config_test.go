@@ -13,13 +13,14 @@ import (
 
 func TestNodesAreConfiguredApartFromEachOther(t *testing.T) {
 	paths := layout.Paths{Root: t.TempDir()}
+	runner := Runner{Paths: paths, Domain: "example.internal"}
 	authority, err := pki.NewAuthority(paths.PKI())
 	if err != nil {
 		t.Fatal(err)
 	}
 	nodes := layout.Nodes(2)
 	for _, n := range nodes {
-		if err := configure(paths, authority, n); err != nil {
+		if err := runner.configure(authority, n); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -35,18 +36,22 @@ func TestNodesAreConfiguredApartFromEachOther(t *testing.T) {
 					t.Errorf("%s of %s speaks of %s:\n%s", file, n.Name, foreign, data)
 				}
 			}
+			if file == "kubelet.yaml" && !strings.Contains(string(data), "clusterDomain: example.internal\n") {
+				t.Errorf("the kubelet of %s does not complete names with the domain:\n%s", n.Name, data)
+			}
 		}
 	}
 }
 
 func TestPodsGetAddressesOfTheirNode(t *testing.T) {
 	paths := layout.Paths{Root: t.TempDir()}
+	runner := Runner{Paths: paths, Domain: "example.internal"}
 	authority, err := pki.NewAuthority(paths.PKI())
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := layout.Nodes(2)[1]
-	if err := configure(paths, authority, n); err != nil {
+	if err := runner.configure(authority, n); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(filepath.Join(paths.Node(n.Name).Config("cni"), "cni.conflist"))

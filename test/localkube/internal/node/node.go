@@ -25,11 +25,13 @@ var Directories = []string{"/var/lib/kubelet", "/var/lib/cni", "/var/log/contain
 type Runner struct {
 	Paths layout.Paths
 	Cache *cache.Cache
+	// Domain is the DNS domain of Services.
+	Domain string
 }
 
 // Create makes everything a node has on disk: configuration, credentials, images.
 func (r Runner) Create(authority *pki.Authority, n layout.Node) error {
-	if err := configure(r.Paths, authority, n); err != nil {
+	if err := r.configure(authority, n); err != nil {
 		return err
 	}
 	return r.Cache.CopyTemplate(r.Paths.Node(n.Name).Containerd())
