@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -87,7 +88,8 @@ func run(args []string) error {
 		return err
 	}
 	self := types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}
-	install := kit.Install{Operator: identity(), Now: clock.Now, Lease: lock.lease()}
+	install := kit.Install{Operator: identity(), Now: clock.Now, Lease: lock.lease(),
+		Domain: cmp.Or(o.clusterDomain, findDomain(resolvConf))}
 	agentImage := observe.AgentImage(o.agentImage, mgr.GetAPIReader(), self)
 	for _, add := range []func(ctrl.Manager, kit.Install, func(context.Context) (string, error)) error{cluster.Add,
 		backup.Add, schedule.Add} {

@@ -16,6 +16,7 @@ type options struct {
 	probeAddress   string
 	namespace      string
 	agentImage     string
+	clusterDomain  string
 	version        bool
 	log            zap.Options
 }
@@ -35,6 +36,9 @@ func parseOptions(args []string) (options, error) {
 		"Look after the clusters of this namespace only; empty: of all.")
 	flags.StringVar(&o.agentImage, "agent-image", "",
 		"Image that backups run from; empty: the operator's own, as its Pod has it.")
+	flags.StringVar(&o.clusterDomain, "cluster-domain", "",
+		"DNS domain of this Kubernetes, which certificates name; empty: as "+resolvConf+" of this Pod says, "+
+			"and cluster.local where it says none.")
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
 	o.log.BindFlags(flags)
 	if err := flags.Parse(args); err != nil {
@@ -43,7 +47,9 @@ func parseOptions(args []string) (options, error) {
 	if flags.NArg() > 0 {
 		return o, errors.New("unexpected argument " + flags.Arg(0))
 	}
-	return o, nil
+	domain, err := parseDomain(o.clusterDomain)
+	o.clusterDomain = domain
+	return o, err
 }
 
 // identity names this install: namespace/name. Two installs that see one cluster tell each other apart by it. The name

@@ -39,6 +39,9 @@ type Applier struct {
 	Now      func() time.Time
 	Operator string // namespace/name of this install
 
+	// ClusterDomain is the DNS domain of this Kubernetes, for names in certificates; empty when it is not known.
+	ClusterDomain string
+
 	// Source tells where the backup of that hash is, which the cluster or an EtcdRestore of it asks for; one without a
 	// hash when neither does. Nil where none can be asked for.
 	Source func(ctx context.Context, cluster *v1alpha1.EtcdCluster, hash string) (Source, error)

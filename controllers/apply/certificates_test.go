@@ -59,7 +59,7 @@ func TestRenewingOneCertificateLeavesTheOtherAsItIs(t *testing.T) {
 	w.edit(t, before, func() { before.Data[resources.KeyCert] = before.Data[resources.KeyPeerCert] })
 	w.mustDo(t, born(), changes.ApplyObjects{Secrets: []string{"demo-0"}})
 	after := w.secret(t, "demo-0-tls")
-	holdsCertificates(t, w, "demo-0-tls", resources.MemberCertificates(w.cluster, "demo-0"))
+	holdsCertificates(t, w, "demo-0-tls", resources.MemberCertificates(w.cluster, "demo-0", ""))
 	if !bytes.Equal(after.Data[resources.KeyPeerCert], before.Data[resources.KeyPeerCert]) {
 		t.Error("the good certificate was made anew as well")
 	}

@@ -184,7 +184,7 @@ func memberEffects() []effect {
 					Choices: choices(w.cluster)}, Secret: true}
 			},
 			holds: func(t *testing.T, w *world) {
-				holdsCertificates(t, w, "demo-3-tls", resources.MemberCertificates(w.cluster, "demo-3"))
+				holdsCertificates(t, w, "demo-3-tls", resources.MemberCertificates(w.cluster, "demo-3", ""))
 				if v := w.volume(t, "demo-3"); v.Annotations[v1alpha1.AnnotationRecord] != "" {
 					t.Errorf("a promise is recorded: %v", v.Annotations)
 				}

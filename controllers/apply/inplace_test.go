@@ -164,7 +164,7 @@ func holdsLaid(t *testing.T, w *world) {
 			laidIncarnation) {
 			t.Errorf("%s is restored with %q", name, args)
 		}
-		if !resources.HasEveryKey(w.secret(t, name+"-tls").Data, resources.MemberCertificates(w.cluster, name)) {
+		if !resources.HasEveryKey(w.secret(t, name+"-tls").Data, resources.MemberCertificates(w.cluster, name, "")) {
 			t.Errorf("%s has no certificates", name)
 		}
 		if err := w.inner.Get(t.Context(), keyOf(name), &corev1.Pod{}); !apierrors.IsNotFound(err) {

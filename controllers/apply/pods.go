@@ -35,7 +35,7 @@ func (s step) needSecret(ctx context.Context, member string) error {
 		return err
 	}
 	if found == nil || !resources.HasEveryKey(found.(*corev1.Secret).Data,
-		resources.MemberCertificates(s.cluster, member)) {
+		resources.MemberCertificates(s.cluster, member, s.ClusterDomain)) {
 		return Later{Reason: LaterMissing,
 			Message: fmt.Sprintf("Secret %s, which the Pod mounts, is not there or not complete", name)}
 	}

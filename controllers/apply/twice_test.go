@@ -188,7 +188,7 @@ func holdsBootstrap(t *testing.T, w *world) {
 			volume.Annotations[v1alpha1.AnnotationInputs] != choices(w.cluster).Inputs {
 			t.Errorf("volume %s has %v and %v", name, volume.Labels, volume.Annotations)
 		}
-		holdsCertificates(t, w, resources.MemberSecret(name), resources.MemberCertificates(w.cluster, name))
+		holdsCertificates(t, w, resources.MemberSecret(name), resources.MemberCertificates(w.cluster, name, ""))
 	}
 	for _, name := range []string{"demo-client-tls", "demo-operator-tls"} {
 		holdsCertificates(t, w, name, resources.Certificates(w.cluster, name))

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"crypto/x509"
+	"encoding/pem"
 	"slices"
 	"strings"
 	"testing"
@@ -87,4 +89,44 @@ func (w *world) pod(name string) *corev1.Pod {
 		w.t.Fatal(err)
 	}
 	return pod
+}
+
+// names are those of a member's certificates, for clients and for peers.
+func (w *world) names(member string) (forClients, forPeers []string) {
+	w.t.Helper()
+	secret := w.secretOf(resources.MemberSecret(member))
+	var names [2][]string
+	for i, name := range []string{resources.KeyCert, resources.KeyPeerCert} {
+		block, _ := pem.Decode(secret.Data[name])
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		names[i] = certificate.DNSNames
+	}
+	return names[0], names[1]
+}
+
+func TestCertificatesFollowTheDomainOfTheClusterWithoutARestartAndKeepTheUsualNames(t *testing.T) {
+	w := newWorld(t, demo(3))
+	w.settle()
+	before := w.pod("demo-1").UID
+	w.domain = "example.internal"
+	w.restart()
+	w.settle()
+	forClients, forPeers := w.names("demo-1")
+	for _, service := range []string{"demo-1.demo-peers.shop.svc", "demo.shop.svc", "demo-peers.shop.svc"} {
+		for _, name := range []string{service, service + ".example.internal", service + ".cluster.local"} {
+			if !slices.Contains(forClients, name) {
+				t.Errorf("clients do not know the member as %s but as %q", name, forClients)
+			}
+		}
+	}
+	if want := []string{"demo-1.demo-peers.shop.svc", "demo-1.demo-peers.shop.svc.example.internal",
+		"demo-1.demo-peers.shop.svc.cluster.local"}; !slices.Equal(forPeers, want) {
+		t.Errorf("peers know the member as %q", forPeers)
+	}
+	if w.pod("demo-1").UID != before {
+		t.Error("the member was restarted")
+	}
 }

@@ -69,7 +69,8 @@ func newReconciler(frame kit.Frame, dialer etcd.Dialer, agentImage func(context.
 		sources := observe.Sources{Reader: reader}
 		return &observe.Observer{
 			Reader: reader, Live: frame.Live, Secrets: secrets, Dial: pods, Now: frame.Now, Operator: frame.Operator,
-			Backups: frame.Client, Pinger: pinger, WantedBackup: sources.WantedBackup, Requests: sources.Requests,
+			ClusterDomain: frame.Domain, Backups: frame.Client, Pinger: pinger,
+			WantedBackup: sources.WantedBackup, Requests: sources.Requests,
 		}
 	}
 	return &Reconciler{
@@ -77,7 +78,7 @@ func newReconciler(frame kit.Frame, dialer etcd.Dialer, agentImage func(context.
 		Bystander: observer(frame.Client), Dialer: pods, Secrets: secrets, Pinger: pinger, changed: changed,
 		Applier: &apply.Applier{
 			Client: writer, Live: frame.Live, Now: frame.Now, Operator: frame.Operator,
-			Source: sourcesFrom(frame.Live, agentImage),
+			ClusterDomain: frame.Domain, Source: sourcesFrom(frame.Live, agentImage),
 		},
 	}
 }

@@ -44,6 +44,7 @@ type world struct {
 	network   *etcdfake.Network
 	processes map[types.UID]*etcdfake.Process // by the Pod's UID
 	key       types.NamespacedName
+	domain    string // of this Kubernetes; empty: not known
 
 	operator  *Reconciler
 	events    *events.FakeRecorder
@@ -95,7 +96,7 @@ func (w *world) restart() {
 	now := func() time.Time { return w.now }
 	w.events = events.NewFakeRecorder(1000)
 	w.operator = newReconciler(kit.Frame{
-		Client: w.writing(), Live: w.kube, Recorder: w.events, Operator: "ops/etcd-steward", Now: now, Unseen: kit.NewUnseenWrites(now),
+		Client: w.writing(), Live: w.kube, Recorder: w.events, Operator: "ops/etcd-steward", Now: now, Domain: w.domain, Unseen: kit.NewUnseenWrites(now),
 	}, w.network.Dialer(), image)
 	w.operator.Metrics = metrics
 }

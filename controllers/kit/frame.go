@@ -26,6 +26,7 @@ type Frame struct {
 	Recorder events.EventRecorder
 	Operator string // namespace/name by which this install claims clusters
 	Now      func() time.Time
+	Domain   string // DNS domain of this Kubernetes; empty when it is not known
 	Unseen   *UnseenWrites
 }
 
@@ -33,6 +34,7 @@ type Frame struct {
 type Install struct {
 	Operator string           // namespace/name by which it claims clusters
 	Now      func() time.Time // see ServerClock
+	Domain   string           // DNS domain of this Kubernetes; empty when it is not known
 	Lease    *Lease           // nil where no leader is elected
 }
 
@@ -41,6 +43,6 @@ func NewFrame(mgr ctrl.Manager, install Install) Frame {
 	return Frame{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(),
 		Recorder: mgr.GetEventRecorder(v1alpha1.Group + "/controller"),
-		Operator: install.Operator, Now: install.Now, Unseen: NewUnseenWrites(time.Now),
+		Operator: install.Operator, Now: install.Now, Domain: install.Domain, Unseen: NewUnseenWrites(time.Now),
 	}
 }

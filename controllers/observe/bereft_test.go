@@ -12,7 +12,7 @@ func TestMembersOfWhichOnlyTheirCertificatesAreLeftAreSeenWhileNobodyAnswers(t *
 	record := birthRecord("demo-3")
 	record.ClusterID, record.NextOrdinal = 0xc1, 6
 	w.put(resources.BuildPeerService(w.cluster, record, "ops/etcd-steward"))
-	w.put(resources.BuildMemberSecret(w.cluster, "demo-4", w.issue(resources.MemberCertificates(w.cluster, "demo-4"))))
+	w.put(resources.BuildMemberSecret(w.cluster, "demo-4", w.issue(resources.MemberCertificates(w.cluster, "demo-4", ""))))
 	stripped := w.volume("demo-5")
 	stripped.Labels = nil
 	w.put(stripped)

@@ -55,7 +55,7 @@ func TestAMemberThatWasPromisedAndNotAddedYetIsAReplica(t *testing.T) {
 	birth := birthRecord("demo-0")
 	birth.Begun, birth.NextOrdinal, birth.Promised = true, 2, "demo-1"
 	w.put(resources.BuildPeerService(w.cluster, birth, "ops/etcd-steward"))
-	w.put(resources.BuildMemberSecret(w.cluster, "demo-1", w.issue(resources.MemberCertificates(w.cluster, "demo-1"))))
+	w.put(resources.BuildMemberSecret(w.cluster, "demo-1", w.issue(resources.MemberCertificates(w.cluster, "demo-1", ""))))
 	if names := w.names(); !slices.Equal(names, []string{"demo-0", "demo-1"}) {
 		t.Errorf("%q", names)
 	}

@@ -36,7 +36,7 @@ func newTLSWorld(t *testing.T) *world {
 	for _, name := range []string{"demo-client-tls", "demo-operator-tls"} {
 		w.put(resources.BuildLeafSecret(w.cluster, name, w.issue(resources.Certificates(w.cluster, name))))
 	}
-	w.put(resources.BuildMemberSecret(w.cluster, "demo-0", w.issue(resources.MemberCertificates(w.cluster, "demo-0"))))
+	w.put(resources.BuildMemberSecret(w.cluster, "demo-0", w.issue(resources.MemberCertificates(w.cluster, "demo-0", ""))))
 	return w
 }
 
@@ -158,7 +158,7 @@ func TestObject(t *testing.T) {
 
 func TestAMembersCertificateIsDueWhenItLacksAName(t *testing.T) {
 	w := newTLSWorld(t)
-	w.secret("demo-0-tls").Data = w.issue(resources.MemberCertificates(w.cluster, "demo-1"))
+	w.secret("demo-0-tls").Data = w.issue(resources.MemberCertificates(w.cluster, "demo-1", ""))
 	if s := w.replica("demo-0").Secret; s.State != facts.ObjectDrifted ||
 		s.Detail != "tls.crt: has another subject than wanted" {
 		t.Errorf("%+v", s)

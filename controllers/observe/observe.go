@@ -35,6 +35,9 @@ type Observer struct {
 	Operator string  // namespace/name of this install
 	Pinger   *Pinger // is told what each look saw; nil where nothing is asked between looks
 
+	// ClusterDomain is the DNS domain of this Kubernetes, for names in certificates; empty when it is not known.
+	ClusterDomain string
+
 	// WantedBackup tells which backup a cluster is asked to begin with; it is not asked of one that is born. Nil where
 	// none can be.
 	WantedBackup func(ctx context.Context, cluster *v1alpha1.EtcdCluster) (facts.WantedBackup, error)

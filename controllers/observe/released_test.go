@@ -194,7 +194,7 @@ func (w *world) certify(members []string) {
 		w.secret(name).Data = w.issue(resources.Certificates(w.cluster, name))
 	}
 	for _, member := range members {
-		w.secret(resources.MemberSecret(member)).Data = w.issue(resources.MemberCertificates(w.cluster, member))
+		w.secret(resources.MemberSecret(member)).Data = w.issue(resources.MemberCertificates(w.cluster, member, ""))
 	}
 }
 

@@ -25,6 +25,7 @@ type keyring struct {
 	cluster *v1alpha1.EtcdCluster
 	ours    ownership
 	now     time.Time
+	domain  string // see Observer.ClusterDomain
 
 	read        map[string]*corev1.Secret // what was read in this look, by name; nil for one that is not there
 	authorities []*corev1.Secret          // ours
@@ -33,7 +34,7 @@ type keyring struct {
 }
 
 func (o *Observer) keyringOf(cluster *v1alpha1.EtcdCluster) *keyring {
-	return &keyring{reader: o.Secrets, cluster: cluster, ours: ownershipOf(cluster), now: o.Now(),
+	return &keyring{reader: o.Secrets, cluster: cluster, ours: ownershipOf(cluster), now: o.Now(), domain: o.ClusterDomain,
 		read: map[string]*corev1.Secret{}, trusted: map[string][]byte{}}
 }
 
@@ -136,7 +137,7 @@ func (k *keyring) leaf(ctx context.Context, name string) (facts.Object, error) {
 
 // member judges the Secret of a member.
 func (k *keyring) member(ctx context.Context, member string) (facts.Object, error) {
-	return k.judge(ctx, resources.MemberSecret(member), resources.MemberCertificates(k.cluster, member))
+	return k.judge(ctx, resources.MemberSecret(member), resources.MemberCertificates(k.cluster, member, k.domain))
 }
 
 func (k *keyring) judge(ctx context.Context, name string, certificates []resources.Certificate) (facts.Object, error) {

@@ -50,7 +50,8 @@ func TestObjectsAreBuiltAsTheyWereReviewed(t *testing.T) {
 		"secret-client":       BuildLeafSecret(c, ClientSecret(c.Name), data),
 		"secret-member":       BuildMemberSecret(c, "demo-0", data),
 		"certificates-client": Certificates(c, ClientSecret(c.Name)),
-		"certificates-member": MemberCertificates(c, "demo-0"),
+		"certificates-member": MemberCertificates(c, "demo-0", ""),
+		"certificates-domain": MemberCertificates(c, "demo-0", "example.internal"),
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, name, object) })
 	}

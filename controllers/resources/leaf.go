@@ -19,9 +19,9 @@ type Leaf struct {
 	Validity       time.Duration // zero: the default of the issuer
 }
 
-// clusterDomain is what most clusters are called. A name of another domain is found through the shorter names, which
-// every Pod's resolver completes.
-const clusterDomain = "cluster.local"
+// usualDomain is the DNS domain of most Kubernetes clusters. Names below it stay in each certificate: the domain may be
+// unknown, and a client that connects by such a name keeps doing so.
+const usualDomain = "cluster.local"
 
 // rootUser is etcd's own name for the user that may do everything, once its authentication is enabled.
 const rootUser = "root"
@@ -29,11 +29,17 @@ const rootUser = "root"
 // ClientUser is the common name of the certificate that clients share.
 func ClientUser(cluster string) string { return cluster + "-client" }
 
-// MemberServerLeaf is for a member's client port: by its own name, by the client Service's, and from inside its Pod.
+// MemberServerLeaf is for a member's client port: by its own name, by those of both Services, and from inside its Pod.
 // The use as a client is for the gRPC gateway, which dials the port with this certificate
-// (etcd-io/etcd:server/embed/serve.go), and for etcdctl in the Pod.
-func MemberServerLeaf(c *v1alpha1.EtcdCluster, member string) Leaf {
-	names := append(memberNames(c, member), serviceNames(c)...)
+// (etcd-io/etcd:server/embed/serve.go), and for etcdctl in the Pod. Domain is the DNS domain of this Kubernetes, empty
+// when it is not known.
+func MemberServerLeaf(c *v1alpha1.EtcdCluster, member, domain string) Leaf {
+	peers := PeerService(c.Name)
+	var names []string
+	for _, service := range []string{member + "." + peers, ClientService(c.Name), peers} {
+		names = append(names, service, service+"."+c.Namespace)
+		names = append(names, fullNames(service+"."+c.Namespace+".svc", domain)...)
+	}
 	return Leaf{
 		CommonName: member, DNSNames: append(names, "localhost"),
 		IPs:    []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
@@ -43,8 +49,9 @@ func MemberServerLeaf(c *v1alpha1.EtcdCluster, member string) Leaf {
 
 // MemberPeerLeaf is for a member's peer port, by its own name only: etcd looks each name up and compares it with where
 // the caller dials from (etcd-io/etcd:client/pkg/transport/listener_tls.go).
-func MemberPeerLeaf(c *v1alpha1.EtcdCluster, member string) Leaf {
-	return Leaf{CommonName: member, DNSNames: memberNames(c, member), Server: true, Client: true}
+func MemberPeerLeaf(c *v1alpha1.EtcdCluster, member, domain string) Leaf {
+	names := fullNames(etcdutil.PeerHost(member, c.Name, c.Namespace), domain)
+	return Leaf{CommonName: member, DNSNames: names, Server: true, Client: true}
 }
 
 // ClientLeaf is what clients connect with.
@@ -55,13 +62,12 @@ func ClientLeaf(c *v1alpha1.EtcdCluster) Leaf {
 // OperatorLeaf is what the operator connects with: membership, among others, is root's business.
 func OperatorLeaf() Leaf { return Leaf{CommonName: rootUser, Client: true} }
 
-func memberNames(c *v1alpha1.EtcdCluster, member string) []string {
-	host := etcdutil.PeerHost(member, c.Name, c.Namespace)
-	return []string{host, host + "." + clusterDomain}
-}
-
-func serviceNames(c *v1alpha1.EtcdCluster) []string {
-	name := ClientService(c.Name)
-	full := name + "." + c.Namespace + ".svc"
-	return []string{name, name + "." + c.Namespace, full, full + "." + clusterDomain}
+// fullNames are a name that ends with .svc, and the same below the domains. The first is found wherever Pods are, so it
+// comes first: etcd looks up one after the other.
+func fullNames(name, domain string) []string {
+	names := []string{name}
+	if domain != "" && domain != usualDomain {
+		names = append(names, name+"."+domain)
+	}
+	return append(names, name+"."+usualDomain)
 }

@@ -58,11 +58,12 @@ func Certificates(c *v1alpha1.EtcdCluster, secret string) []Certificate {
 	return nil
 }
 
-// MemberCertificates lists what a member's Secret holds.
-func MemberCertificates(c *v1alpha1.EtcdCluster, member string) []Certificate {
+// MemberCertificates lists what a member's Secret holds. Domain is the DNS domain of this Kubernetes, empty when it is
+// not known.
+func MemberCertificates(c *v1alpha1.EtcdCluster, member, domain string) []Certificate {
 	return []Certificate{
-		{KeyCert, KeyKey, KeyCA, CASecret(c.Name), MemberServerLeaf(c, member)},
-		{KeyPeerCert, KeyPeerKey, KeyPeerCA, PeerCASecret(c.Name), MemberPeerLeaf(c, member)},
+		{KeyCert, KeyKey, KeyCA, CASecret(c.Name), MemberServerLeaf(c, member, domain)},
+		{KeyPeerCert, KeyPeerKey, KeyPeerCA, PeerCASecret(c.Name), MemberPeerLeaf(c, member, domain)},
 	}
 }
 

@@ -54,6 +54,27 @@ var _ = Describe("A member's certificate", Label("tls"), func() {
 		traffic.Finish(ctx)
 	})
 
+	It("names the member and both Services under the domain of the cluster, whatever that is, to clients that verify it", perStory,
+		func(ctx context.Context) {
+			kube.NeedLocalkube()
+			var err error
+			story, err = kube.NewStory(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			cluster := story.Create(ctx, "named", 3, world.Ephemeral)
+			cluster.AwaitReady(ctx, 3)
+			domain := kube.Domain(ctx)
+			config, err := cluster.ClientTLS(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			dialer := tls.Dialer{Config: config, NetDialer: &net.Dialer{Resolver: world.ServiceNames}}
+			for _, service := range []string{cluster.Name, resources.PeerService(cluster.Name),
+				cluster.Member(1) + "." + resources.PeerService(cluster.Name)} {
+				name := service + "." + cluster.Namespace + ".svc." + domain
+				connection, err := dialer.DialContext(ctx, "tcp", name+":2379")
+				Expect(err).NotTo(HaveOccurred(), "a client of %s", name)
+				Expect(connection.Close()).To(Succeed())
+			}
+		})
+
 	It("opens nothing to a client without one, or with one of another cluster, and its metrics port nothing but metrics", perStory, func(ctx context.Context) {
 		var err error
 		story, err = kube.NewStory(ctx)
@@ -117,7 +138,7 @@ func shortenLife(ctx context.Context, c *world.Cluster, member string) *x509.Cer
 	Expect(err).NotTo(HaveOccurred())
 	object, err := c.Get(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	leaf := pki.Leaf(resources.MemberServerLeaf(object, member))
+	leaf := pki.Leaf(resources.MemberServerLeaf(object, member, ""))
 	leaf.Validity = 3 * time.Minute // beside five minutes of allowance for clocks: in its last third
 	pair, err := authority.Issue(leaf, time.Now())
 	Expect(err).NotTo(HaveOccurred())

@@ -118,4 +118,20 @@ var trust = []mutant{
 		To:      "if false {",
 		Package: backupPackage, Test: "TestADatabaseWhoseKeysAreInNoOrderIsNotReadable",
 	},
+	{
+		Name: "the names of a domain that is not cluster.local take the place of those that clients use", Peer: "",
+		File:    "controllers/resources/leaf.go",
+		From:    `names = append(names, name+"."+domain)`,
+		To:      `return append(names, name+"."+domain)`,
+		Package: clusterPackage,
+		Test:    "TestCertificatesFollowTheDomainOfTheClusterWithoutARestartAndKeepTheUsualNames",
+	},
+	{
+		Name: "certificates do not follow the domain of the cluster", Peer: "",
+		File:    "controllers/observe/secrets.go",
+		From:    "domain: o.ClusterDomain,",
+		To:      "domain: \"\",",
+		Package: clusterPackage,
+		Test:    "TestCertificatesFollowTheDomainOfTheClusterWithoutARestartAndKeepTheUsualNames",
+	},
 }

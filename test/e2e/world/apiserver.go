@@ -57,7 +57,7 @@ func (c *Cluster) StartAPIServer(ctx context.Context) *APIServer {
 	gomega.Expect(object.Status.Endpoints).NotTo(gomega.BeEmpty(), "the URL of the client Service")
 	program, err := c.localkube(ctx, "binary", "kube-apiserver")
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	gomega.Expect(a.start(program, object.Status.Endpoints)).To(gomega.Succeed())
+	gomega.Expect(a.start(program, c.Domain(ctx), object.Status.Endpoints)).To(gomega.Succeed())
 	ginkgo.DeferCleanup(func() {
 		a.Kill()
 		if ginkgo.CurrentSpecReport().Failed() {
@@ -158,9 +158,9 @@ var withDNS = []string{
 }
 
 // start runs the program, which ends with this process at the latest.
-func (a *APIServer) start(program string, etcd []string) error {
+func (a *APIServer) start(program, domain string, etcd []string) error {
 	// The names of Services are looked up below the domain first, as in a Pod.
-	resolv := fmt.Sprintf("nameserver %s\nsearch cluster.local\noptions ndots:5\n", dnsAddress)
+	resolv := fmt.Sprintf("nameserver %s\nsearch %s\noptions ndots:5\n", dnsAddress, domain)
 	if err := a.writeFiles(map[string][]byte{"resolv.conf": []byte(resolv)}); err != nil {
 		return err
 	}
