@@ -34,8 +34,8 @@ type keyring struct {
 }
 
 func (o *Observer) keyringOf(cluster *v1alpha1.EtcdCluster) *keyring {
-	return &keyring{reader: o.Secrets, cluster: cluster, ours: ownershipOf(cluster), now: o.Now(), domain: o.ClusterDomain,
-		read: map[string]*corev1.Secret{}, trusted: map[string][]byte{}}
+	return &keyring{reader: o.Secrets, cluster: cluster, ours: ownershipOf(cluster), now: o.Now(),
+		domain: o.ClusterDomain, read: map[string]*corev1.Secret{}, trusted: map[string][]byte{}}
 }
 
 // parallelReads bounds how many Secrets are read at a time. A birth waits for these reads, and no cache has them yet.
