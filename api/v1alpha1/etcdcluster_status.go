@@ -35,6 +35,11 @@ type EtcdClusterStatus struct {
 	// +optional
 	UpdatedMembers int32 `json:"updatedMembers"`
 
+	// Sidecars counts members' Pods by their sidecars. Absent while neither the spec
+	// nor a Pod has sidecars.
+	// +optional
+	Sidecars *SidecarsStatus `json:"sidecars,omitempty"`
+
 	// Selector selects members' Pods, for the scale subresource.
 	// +optional
 	Selector string `json:"selector,omitempty"`
@@ -112,6 +117,16 @@ type EtcdClusterStatus struct {
 	// the cluster.
 	// +optional
 	Evidence *EvidenceStatus `json:"evidence,omitempty"`
+}
+
+// SidecarsStatus counts members' Pods by their sidecars. What webhooks add to a Pod is not counted.
+type SidecarsStatus struct {
+	// Matched is the number of members' Pods.
+	Matched int32 `json:"matched"`
+	// Updated is the number of Pods with the sidecars of this spec.
+	Updated int32 `json:"updated"`
+	// Ready is the number of Pods that have sidecars, all of which are ready.
+	Ready int32 `json:"ready"`
 }
 
 // SecretReference names a Secret of the same namespace.

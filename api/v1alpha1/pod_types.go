@@ -65,6 +65,15 @@ type PodSpec struct {
 	// +kubebuilder:validation:Minimum=30
 	// +kubebuilder:validation:Maximum=3600
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
+
+	// Sidecars are containers that run beside etcd in each member's Pod, at most 4.
+	// Default none. A change restarts one member at a time, and stops at the first
+	// whose sidecar does not start. Tasks have no sidecars.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=4
+	Sidecars []Sidecar `json:"sidecars,omitempty"`
 }
 
 // ResourceRequirements are resources of a container, in the form that Pods have them.

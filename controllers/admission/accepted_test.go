@@ -43,6 +43,7 @@ var accepted = []struct{ name, change string }{
 	{"limits equal to requests", "spec: {pod: {resources: {requests: {cpu: 1, memory: 1Gi}, limits: {cpu: 1000m, memory: 1024Mi}}}}"},
 	{"a limit alone", "spec: {pod: {resources: {limits: {memory: 1Gi}}}}"},
 	{"all that may be said of tasks", acceptedTasks},
+	{"all that may be said of sidecars", acceptedSidecars},
 	{"labels and annotations for everything", "spec: {inheritedMetadata: {labels: {team: a, cost-center: '1'}, annotations: {example.com/note: x}}}"},
 	{"scheduling", `
 spec:

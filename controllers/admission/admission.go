@@ -36,6 +36,7 @@ func Validate(c *v1alpha1.EtcdCluster) field.ErrorList {
 	errs = append(errs, validateStorage(&c.Spec, spec)...)
 	errs = append(errs, validateEtcd(&c.Spec, spec.Child("etcd"))...)
 	errs = append(errs, validatePod(c.Spec.Pod, spec.Child("pod"))...)
+	errs = append(errs, validateSidecars(&c.Spec, spec.Child("pod", "sidecars"))...)
 	if metadata := c.Spec.InheritedMetadata; metadata != nil {
 		at := spec.Child("inheritedMetadata")
 		errs = append(errs, validatePodLabels(metadata.Labels, at.Child("labels"))...)

@@ -43,7 +43,7 @@ func (r refusal) codeSays() string {
 	return r.says
 }
 
-var refused = join(refusedNames, refusedStorage, refusedEtcd, refusedPods, refusedTasks, refusedMetadata, refusedServices, refusedRepairs, refusedRestores)
+var refused = join(refusedNames, refusedStorage, refusedEtcd, refusedPods, refusedSidecars, refusedTasks, refusedMetadata, refusedServices, refusedRepairs, refusedRestores)
 
 func join(tables ...[]refusal) []refusal {
 	var all []refusal

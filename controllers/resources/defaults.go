@@ -91,6 +91,11 @@ func (in PodInputs) withoutDefaults() PodInputs {
 		in.Affinity = nil
 	}
 	in.TerminationGracePeriodSeconds = unlessPointer(in.TerminationGracePeriodSeconds, DefaultGraceSeconds)
+	var sidecars []v1alpha1.Sidecar
+	for _, sidecar := range in.Sidecars {
+		sidecars = append(sidecars, sidecarWithoutDefaults(sidecar))
+	}
+	in.Sidecars = sidecars
 	return in
 }
 

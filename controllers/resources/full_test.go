@@ -41,8 +41,34 @@ func full(c *v1alpha1.EtcdCluster) {
 		TopologySpreadConstraints:     []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "rack", WhenUnsatisfiable: corev1.DoNotSchedule}},
 		PriorityClassName:             "important",
 		TerminationGracePeriodSeconds: new(int64(120)),
+		Sidecars:                      []v1alpha1.Sidecar{fullSidecar()},
 	}
 	c.Spec.Service = &v1alpha1.ServiceSpec{
 		Type: corev1.ServiceTypeLoadBalancer, Annotations: map[string]string{"example.com/lb": "internal"}, LoadBalancerClass: new("example.com/lb"),
+	}
+}
+
+// fullSidecar has every field set that is not refused, to something that is not its default.
+func fullSidecar() v1alpha1.Sidecar {
+	return v1alpha1.Sidecar{
+		Name: "shipper", Image: "registry.example:5000/shipper:1", ImagePullPolicy: corev1.PullAlways, Command: []string{"/shipper"}, Args: []string{"$(NODE)"},
+		Env: []v1alpha1.SidecarEnv{
+			{Name: "LEVEL", Value: "debug"},
+			{Name: "NODE", ValueFrom: &v1alpha1.SidecarEnvSource{FieldRef: &v1alpha1.SidecarFieldRef{FieldPath: "spec.nodeName"}}},
+			{Name: "TOKEN", ValueFrom: &v1alpha1.SidecarEnvSource{SecretKeyRef: &v1alpha1.SidecarKeyRef{Name: "shipper", Key: "token"}}},
+			{Name: "ZONE", ValueFrom: &v1alpha1.SidecarEnvSource{ConfigMapKeyRef: &v1alpha1.SidecarKeyRef{Name: "where", Key: "zone"}}},
+		},
+		Ports:     []v1alpha1.SidecarPort{{Name: "http", ContainerPort: 8080}, {ContainerPort: 8125, Protocol: corev1.ProtocolUDP}},
+		Resources: &v1alpha1.ResourceRequirements{Limits: map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceMemory: "64Mi"}},
+		ReadinessProbe: &v1alpha1.SidecarProbe{HTTPGet: &v1alpha1.SidecarHTTPGet{Path: "/ready", Port: 8080, Scheme: corev1.URISchemeHTTPS},
+			InitialDelaySeconds: 1, PeriodSeconds: 5, TimeoutSeconds: 2, FailureThreshold: 1},
+		LivenessProbe: &v1alpha1.SidecarProbe{Exec: &v1alpha1.SidecarExec{Command: []string{"/shipper", "check"}}},
+		Mounts: []v1alpha1.SidecarMount{
+			{MountPath: "/cache", EmptyDir: &v1alpha1.SidecarEmptyDir{Medium: corev1.StorageMediumMemory, SizeLimit: "64Mi"}},
+			{MountPath: "/conf", ConfigMap: &v1alpha1.SidecarObjectRef{Name: "shipper"}},
+			{MountPath: "/keys", Secret: &v1alpha1.SidecarObjectRef{Name: "keys"}},
+			{MountPath: "/etcd", ClientCertificate: &v1alpha1.SidecarClientCertificate{}},
+		},
+		SecurityContext: &v1alpha1.SidecarSecurityContext{ReadOnlyRootFilesystem: new(false), RunAsUser: new(int64(1000))},
 	}
 }

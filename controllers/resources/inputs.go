@@ -60,6 +60,8 @@ type PodInputs struct {
 	TopologySpreadConstraints     []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
 	PriorityClassName             string                            `json:"priorityClassName,omitempty"`
 	TerminationGracePeriodSeconds *int64                            `json:"terminationGracePeriodSeconds,omitempty"`
+	// in the form of v1alpha1, which records keep: a later form of the API is converted to it
+	Sidecars []v1alpha1.Sidecar `json:"sidecars,omitempty"`
 }
 
 // EphemeralInputs are the choices about an emptyDir.
@@ -128,6 +130,14 @@ func (in *EtcdInputs) quotaBytes() int64 {
 		return DefaultQuotaBackendBytes
 	}
 	return *in.QuotaBackendBytes
+}
+
+// Sidecars are the sidecars as text; empty for none.
+func (in RollInputs) Sidecars() string {
+	if in.Pod == nil || len(in.Pod.Sidecars) == 0 {
+		return ""
+	}
+	return record.JSON(in.Pod.Sidecars)
 }
 
 // MemoryBytes is the limit of the container's memory; 0 for none, and where it is no quantity.
@@ -204,5 +214,6 @@ func podInputs(pod *v1alpha1.PodSpec) *PodInputs {
 		TopologySpreadConstraints:     pod.TopologySpreadConstraints,
 		PriorityClassName:             pod.PriorityClassName,
 		TerminationGracePeriodSeconds: pod.TerminationGracePeriodSeconds,
+		Sidecars:                      pod.Sidecars,
 	}
 }

@@ -64,6 +64,9 @@ func BuildPod(c *v1alpha1.EtcdCluster, s PodStart) (*corev1.Pod, error) {
 	pod.Spec.Containers[0].Resources = resources
 	schedule(&pod.Spec, c, s.Inputs.Pod)
 	pod.Spec.ImagePullSecrets = pullSecrets(s.Inputs)
+	if err := addSidecars(&pod.Spec, c, s.Inputs.Pod); err != nil {
+		return nil, fmt.Errorf("building the Pod of member %s: %w", s.Name, err)
+	}
 	return dress(c, pod), nil
 }
 

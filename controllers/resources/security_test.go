@@ -68,6 +68,7 @@ func TestAPodReachesNothingButItsOwn(t *testing.T) {
 			case volume.Secret != nil && volume.Secret.SecretName == "demo-0-tls" && len(volume.Secret.Items) == 0:
 			case volume.PersistentVolumeClaim != nil && volume.PersistentVolumeClaim.ClaimName == "demo-0":
 			case volume.EmptyDir != nil && c.Spec.IsEphemeral():
+			case strings.HasPrefix(volume.Name, "sidecar-") && volume.PersistentVolumeClaim == nil && volume.HostPath == nil:
 			default:
 				t.Errorf("it mounts %+v", volume)
 			}
@@ -97,9 +98,9 @@ func TestUserLabelsAndAnnotationsNeverHideOurs(t *testing.T) {
 	}
 }
 
-func TestOnlyOneContainerRunsAndNothingBeforeIt(t *testing.T) {
+func TestOnlyEtcdRunsAndTheSidecarsOfTheSpec(t *testing.T) {
 	pod := mustPod(t, cluster(full), atBirth(cluster(full)))
-	if len(pod.Spec.Containers) != 1 || len(pod.Spec.InitContainers) != 0 || len(pod.Spec.Containers[0].Command) != 1 {
+	if len(pod.Spec.Containers) != 1 || len(pod.Spec.InitContainers) != len(cluster(full).Spec.Pod.Sidecars) || len(pod.Spec.Containers[0].Command) != 1 {
 		t.Errorf("containers %d, init containers %d, command %v", len(pod.Spec.Containers), len(pod.Spec.InitContainers), pod.Spec.Containers[0].Command)
 	}
 	if !strings.HasPrefix(pod.Spec.Containers[0].Args[0], "--") {

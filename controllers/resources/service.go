@@ -56,6 +56,14 @@ func BuildClientService(c *v1alpha1.EtcdCluster) *corev1.Service {
 	return dress(c, service)
 }
 
+// ClientServiceByRole is that Service, and reaches, if byRole is set, voters that Kubernetes does not call ready as well.
+// Only those that serve have the role.
+func ClientServiceByRole(c *v1alpha1.EtcdCluster, byRole bool) *corev1.Service {
+	service := BuildClientService(c)
+	service.Spec.PublishNotReadyAddresses = byRole
+	return service
+}
+
 // buildService prefers both address families and asks for neither: what the cluster's network has decides.
 func buildService(c *v1alpha1.EtcdCluster, name string) *corev1.Service {
 	service := &corev1.Service{ObjectMeta: ownedMeta(c, name)}
