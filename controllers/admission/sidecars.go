@@ -161,8 +161,9 @@ func validateObjectName(name string, at *field.Path) field.ErrorList {
 	return invalid(at, name, `it must be a name of lower-case letters, digits, "-" and "."`)
 }
 
-func count(facts ...bool) int {
-	return len(slices.DeleteFunc(facts, func(is bool) bool { return !is }))
+// count is how many are true.
+func count(given ...bool) int {
+	return len(slices.DeleteFunc(given, func(isGiven bool) bool { return !isGiven }))
 }
 
 func validateSidecarPort(p v1alpha1.SidecarPort, seen map[string]bool, at *field.Path) field.ErrorList {

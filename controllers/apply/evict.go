@@ -31,6 +31,8 @@ func (s step) evictPod(ctx context.Context, c changes.EvictPod) error {
 		return ErrStale
 	case live.GetDeletionTimestamp() != nil:
 		return nil
+	case c.PastBudget:
+		return s.delete(ctx, resources.KindPod, podNamed(c.Pod.Name), c.Pod.UID)
 	}
 	eviction := &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{
 		UID: new(live.GetUID()),

@@ -41,7 +41,7 @@ func (s step) applyObject(ctx context.Context, issuer *issuer, object facts.Obje
 	case object.Kind == resources.KindService && object.Name == resources.PeerService(s.cluster.Name):
 		return s.correctPeerService(ctx)
 	case object.Kind == resources.KindService && object.Name == resources.ClientService(s.cluster.Name):
-		return s.ensureClientService(ctx)
+		return s.ensureClientService(ctx, object.ByRole)
 	case object.Kind == resources.KindPod:
 		return s.relabelPod(ctx, object.Name)
 	case object.Kind == resources.KindVolume:
@@ -63,8 +63,8 @@ func (s step) correctPeerService(ctx context.Context) error {
 	return s.correctService(ctx, have.(*corev1.Service), want)
 }
 
-func (s step) ensureClientService(ctx context.Context) error {
-	want := resources.BuildClientService(s.cluster)
+func (s step) ensureClientService(ctx context.Context, byRole bool) error {
+	want := resources.ClientServiceByRole(s.cluster, byRole)
 	have, err := s.find(ctx, resources.KindService, want)
 	switch {
 	case err != nil:

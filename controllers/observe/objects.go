@@ -32,18 +32,20 @@ func (o ownership) judge(kind, name string, object metav1.Object, isAbsent bool,
 
 // services are the peer Service and the client Service. The peer Service is created by a birth alone; here it is put
 // right, or found to be taken.
-func (g gathered) services(cluster *v1alpha1.EtcdCluster, ours ownership) []facts.Object {
+func (g gathered) services(cluster *v1alpha1.EtcdCluster, ours ownership, byRole bool) []facts.Object {
+	forClients := ours.judge(resources.KindService, resources.ClientService(cluster.Name), g.clientService,
+		g.clientService == nil, func() string {
+			return cmp.Or(resources.ServiceDrift(g.clientService, resources.ClientServiceByRole(cluster, byRole)),
+				resources.MetadataDrift(cluster, g.clientService))
+		})
+	forClients.ByRole = byRole
 	return []facts.Object{
 		ours.judge(resources.KindService, resources.PeerService(cluster.Name), g.peerService, g.peerService == nil,
 			func() string {
 				return cmp.Or(resources.ServiceDrift(g.peerService, resources.PeerServiceShape(cluster)),
 					resources.MetadataDrift(cluster, g.peerService))
 			}),
-		ours.judge(resources.KindService, resources.ClientService(cluster.Name), g.clientService,
-			g.clientService == nil, func() string {
-				return cmp.Or(resources.ServiceDrift(g.clientService, resources.BuildClientService(cluster)),
-					resources.MetadataDrift(cluster, g.clientService))
-			}),
+		forClients,
 	}
 }
 

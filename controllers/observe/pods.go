@@ -30,6 +30,10 @@ func fillProcess(p *facts.Pod, pod *corev1.Pod) {
 	if container := etcdContainer(pod); container != nil {
 		fillContainer(p, container)
 	}
+	if !p.Started {
+		fillStartsAfter(p, pod)
+	}
+	p.Sidecars = sidecarsOf(pod)
 	fillReadiness(p, pod)
 }
 
@@ -76,10 +80,9 @@ func isUnreadyForOthers(pod *corev1.Pod, ready *corev1.PodCondition) bool {
 	case ready.Reason == "ReadinessGatesNotReady":
 		return true
 	}
-	return ready.Reason == "ContainersNotReady" &&
-		slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
-			return c.Name != resources.Container && !c.Ready
-		})
+	isUnready := func(c corev1.ContainerStatus) bool { return c.Name != resources.Container && !c.Ready }
+	return ready.Reason == "ContainersNotReady" && (slices.ContainsFunc(pod.Status.ContainerStatuses, isUnready) ||
+		slices.ContainsFunc(nativeSidecars(pod), isUnready))
 }
 
 func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {

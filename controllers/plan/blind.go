@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"time"
+
 	"fmt"
 	"strings"
 
@@ -73,15 +75,18 @@ func membersDisagree(o judge.View) *proposal {
 // each new connection that lands there waits.
 func leadAway(o judge.View) *proposal {
 	for _, r := range o.Members {
-		if !r.IsUp() || r.Pod.Role == "" {
+		if r.Pod == nil || r.Pod.Role == "" || r.Pod.Terminating && !o.LeadsByRole(o.Now) {
 			continue
 		}
 		j := o.Judge(r)
 		switch {
+		case r.Pod.Terminating:
+			return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonLabelRole,
+				"%s is being stopped; clients are led away from it.", r.Name)
 		case j.Cause == facts.CauseIdentity && (j.IsLost() || o.HasQuorum()):
 			return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonLabelRole,
 				"%s answers, and %s; clients are led away from it.", r.Name, j.Says)
-		case isIdleBesideQuorum(o.Incarnation, r):
+		case isIdleBesideQuorum(o.Incarnation, r, o.Now):
 			return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonLabelRole,
 				"%s %s, and the others serve; clients are led to them until it serves again.", r.Name, whyIdle(r))
 		}
@@ -89,10 +94,11 @@ func leadAway(o judge.View) *proposal {
 	return nil
 }
 
-// isIdleBesideQuorum reports a voter that its kubelet calls ready and that serves no client, while those who do, and
-// that clients are led to, are a quorum: so hiccups in turn take no more labels than the cluster can do without.
-func isIdleBesideQuorum(o facts.Incarnation, r facts.Replica) bool {
-	if !r.IsVoter() || !servesNothing(r) || !r.Pod.Ready || !o.HasQuorum() {
+// isIdleBesideQuorum reports a voter that clients are led to and that serves no client, while those who do, and that
+// clients are led to, are a quorum: so hiccups in turn take no more labels than the cluster can do without.
+func isIdleBesideQuorum(o facts.Incarnation, r facts.Replica, now time.Time) bool {
+	isLedTo := r.IsUp() && (r.Pod.Ready || o.LeadsByRole(now))
+	if !r.IsVoter() || !servesNothing(r) || !isLedTo || !o.HasQuorum() {
 		return false
 	}
 	led := facts.Filter(o.HealthyVoters(), func(v facts.Replica) bool {

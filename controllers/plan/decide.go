@@ -50,7 +50,7 @@ func StandBy(seen facts.Observation) Decision {
 	d := Decide(seen)
 	label, isLabel := d.Change.(changes.LabelRole)
 	if in := current(seen).Incarnation; isLabel && d.Rule == ruleLeadAway &&
-		isIdleBesideQuorum(in, in.Find(label.Pod.Name)) {
+		isIdleBesideQuorum(in, in.Find(label.Pod.Name), seen.Now) {
 		return d
 	}
 	return Decision{}

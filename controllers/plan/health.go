@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -182,7 +183,25 @@ func ailment(o judge.View, r facts.Replica) *proposal {
 			"%s serves, but who lives on its data could not be written down; clients are not led to it.", r.Name).
 			due(o, facts.PodChange(r.Pod), facts.StartDeadline)
 	}
-	return nil
+	return sidecarTrouble(o, r)
+}
+
+// sidecarTrouble tells of a sidecar that is not well beside a member that is. It is never overdue: the member serves.
+func sidecarTrouble(o judge.View, r facts.Replica) *proposal {
+	sidecar := r.Pod.Unsteady(o.Now)
+	if sidecar == nil {
+		return nil
+	}
+	says := "is not ready"
+	if words := strings.TrimSuffix(cmp.Or(sidecar.Says, sidecar.Waiting), "."); words != "" {
+		says += ": " + words
+	}
+	if isTriedInVain(o, r) {
+		says += ". No other member is restarted with the same settings meanwhile"
+	}
+	return wait(facts.ReasonSidecar, "Sidecar %[1]s of %[2]s %[3]s. The member serves on, and clients reach it. "+
+		"Correct or remove the sidecar in spec.pod.sidecars; kubectl logs %[2]s -c %[1]s shows what it prints.",
+		sidecar.Name, r.Name, says)
 }
 
 // otherClass is what a person can do about a volume that cannot be made.
@@ -204,6 +223,11 @@ func startTrouble(o judge.View, r facts.Replica) *proposal {
 	case r.IsUnmade():
 		return wait(facts.ReasonProvisioning, "The volume of %s cannot be made: %s. %s", r.Name, r.Volume.Unmade,
 			otherClass).due(o, pod.Created, facts.StartDeadline)
+	case pod.StartsAfter != "":
+		return wait(facts.ReasonSidecar, "etcd of %[1]s was not started: container %[2]s of its Pod starts first and "+
+			"cannot (%[3]s): %[4]s. %[1]s stays a member. Correct or remove %[2]s in spec.pod.sidecars, and the "+
+			"operator makes the Pod anew; where a webhook added it, correct that.", r.Name, pod.StartsAfter, pod.Waiting,
+			strings.TrimSuffix(pod.Message, ".")).due(o, pod.Created, facts.StartDeadline)
 	case facts.StartReason(pod.Waiting) != "":
 		return wait(facts.StartReason(pod.Waiting), "The Pod of %s cannot start (%s): %s", r.Name, pod.Waiting,
 			pod.Message).due(o, pod.Created, facts.StartDeadline)

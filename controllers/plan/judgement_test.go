@@ -305,6 +305,8 @@ func heldBack() []judged {
 	three := settledWorld(3)
 	outside := judge.Judgement{State: judge.Stopped, Cause: facts.CauseOutside, Cure: judge.Await}
 	return []judged{
+		{"a sidecar cannot start, and etcd is waiting for it", three.edit(1, startsAfter("ImagePullBackOff")),
+			judge.Judgement{State: judge.Stopped, Cause: facts.CauseSettings, Cure: judge.Correct}},
 		{"a scheduling gate holds its Pod back", three.edit(1, gated), outside},
 		{"nothing schedules its Pod, or says why not", three.edit(1, unscheduled), outside},
 		{"what its Pod needs on its node is not there", three.edit(1, waitingFor("ContainerCreating")), outside},

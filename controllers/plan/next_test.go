@@ -910,7 +910,7 @@ func silences() []row {
 
 func allRows() []row {
 	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses(),
-		mislabelled(), alarmRows(), crowdedRows(), corruptionRows(), phaseRows())
+		mislabelled(), sidecarRows(), alarmRows(), crowdedRows(), corruptionRows(), phaseRows())
 }
 
 func TestNextOneSentencePerRule(t *testing.T) {

@@ -62,8 +62,9 @@ func roll(o judge.View) *proposal {
 			"%s is to run %s; that is written on its volume.%s", r.Name, difference(o.Desired.Choices, r.Choices()),
 			without(o.Desired))
 	}
-	return act(changes.EvictPod{Pod: r.PodRef(), Successor: restartOf(r)}, facts.ReasonRoll,
-		"%s is restarted to run %s.%s", r.Name, difference(r.Choices(), r.Pod.Choices), without(o.Desired))
+	return act(changes.EvictPod{Pod: r.PodRef(), Successor: restartOf(r), PastBudget: isHeldByBudget(o, r)},
+		facts.ReasonRoll, "%s is restarted to run %s.%s", r.Name, difference(r.Choices(), r.Pod.Choices),
+		without(o.Desired))
 }
 
 // otherVersion speaks of a member that runs the settings of the spec, at this stop or at the end of the way, and
@@ -148,8 +149,27 @@ func rollTarget(o judge.View) facts.Replica {
 			!isCuredBeside(o.Incarnation, r, other) {
 			return facts.Replica{}
 		}
+		if other.Name != r.Name && isTriedInVain(o, other) {
+			return facts.Replica{}
+		}
 	}
 	return r
+}
+
+// isTriedInVain reports a member with the settings of the spec whose sidecar does not run, or stopped a moment ago:
+// what the spec asks for does not work there, so no other member gets it.
+func isTriedInVain(o judge.View, r facts.Replica) bool {
+	return r.Pod.Unsteady(o.Now) != nil && r.Pod.Choices == o.Desired.Choices
+}
+
+// isHeldByBudget reports a member that no eviction stops, although it may be stopped as far as etcd goes: the budget
+// counts Pods that Kubernetes calls ready, and a container beside etcd keeps more of them from that than it can spare.
+// It lets no drain pass meanwhile either.
+func isHeldByBudget(o judge.View, r facts.Replica) bool {
+	ready := facts.Filter(o.Voters(), func(r facts.Replica) bool {
+		return r.Pod != nil && r.Pod.Ready && !r.Pod.HeldUnready
+	})
+	return r.Pod.HeldUnready && len(ready) < o.Budget.MinAvailable
 }
 
 // isCuredBeside lets a sick member be restarted beside one that serves on a volume that is going: its successor could
@@ -163,12 +183,14 @@ func rollRank(o facts.Incarnation, r facts.Replica) int {
 	switch {
 	case !r.IsHealthy(o.Membership):
 		return 0
+	case r.Pod.HeldUnready:
+		return 1 // as long as Kubernetes does not call it ready, the budget lets no other one be stopped
 	case r.Member.ID == o.Membership.Leader:
-		return 3
+		return 4
 	case isBehindVolume(r):
-		return 1 // begun already
+		return 2 // begun already
 	}
-	return 2
+	return 3
 }
 
 // isOutdated reports whether a recorded member runs, or will run, with other choices than the spec asks for. A stop of

@@ -138,13 +138,13 @@ func TestEveryFieldOfASidecarNeedsARestart(t *testing.T) {
 }
 
 func TestAnAbsurdQuantityOfASidecarIsNotCalculatedWith(t *testing.T) {
-	for _, of := range []func(*v1alpha1.Sidecar){
+	for _, spoil := range []func(*v1alpha1.Sidecar){
 		func(s *v1alpha1.Sidecar) { s.Mounts[0].EmptyDir.SizeLimit = "1e2000000000" },
 		func(s *v1alpha1.Sidecar) { s.Resources.Limits[corev1.ResourceCPU] = "1e-2000000000" },
 		func(s *v1alpha1.Sidecar) { s.Mounts[0].EmptyDir = nil },
 	} {
 		s := fullSidecar()
-		of(&s)
+		spoil(&s)
 		c := cluster(withSidecars(s))
 		if _, err := BuildPod(c, sealed(c)); err == nil || !strings.Contains(err.Error(), "sidecar shipper") {
 			t.Errorf("a Pod was built with %+v: %v", s, err)

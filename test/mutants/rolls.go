@@ -37,7 +37,7 @@ var rolls = []mutant{
 	{
 		Name: "the leader is not restarted last", Peer: "etcd-io/etcd-operator#403",
 		File: "controllers/plan/rollout.go",
-		From: `return 3
+		From: `return 4
 	case isBehindVolume(r):`,
 		To: `return 0
 	case isBehindVolume(r):`,
@@ -153,8 +153,8 @@ var rolls = []mutant{
 	{
 		Name: "a roll deletes Pods past the disruption budget", Peer: "",
 		File: "controllers/plan/rollout.go",
-		From: `return act(changes.EvictPod{Pod: r.PodRef(), Successor: restartOf(r)}, facts.ReasonRoll,
-		"%s is restarted to run`,
+		From: `return act(changes.EvictPod{Pod: r.PodRef(), Successor: restartOf(r), PastBudget: isHeldByBudget(o, r)},
+		facts.ReasonRoll, "%s is restarted to run`,
 		To:      `return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, facts.ReasonRoll, "%s is restarted to run`,
 		Package: planPackage, Test: row("then its Pod is evicted"),
 	},

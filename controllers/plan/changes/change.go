@@ -192,6 +192,9 @@ type (
 	EvictPod struct {
 		Pod       facts.PodRef
 		Successor Start
+		// the budget would refuse it, for Pods that Kubernetes does not call ready although etcd in them is: the Pod is
+		// deleted, and the guard alone says whether the members can spare it
+		PastBudget bool
 	}
 
 	// DeletePods deletes Pods that ended, never started, or belong to no member.

@@ -105,6 +105,7 @@ type Choices struct {
 	QuotaBytes  int64  // size of the database at which etcd stops accepting keys
 	MemoryBytes int64  // limit of the container's memory; 0 for none
 	RestartedAt string // for what a person had the members restarted; empty for nothing
+	Sidecars    string // spec.pod.sidecars; empty for none
 }
 
 // IsZero reports that no choices are written down.
@@ -128,9 +129,11 @@ type Object struct {
 	State      ObjectState
 	Authority  bool // the key that members' certificates are signed with: it cannot be made again while they live by it
 	Detail     string
-	Unmarked   bool      // its labels or annotations have to be put right; what it holds is as State says
-	UID        string    // of a Secret with certificates that is ours; empty otherwise
-	NotAfter   time.Time // end of the certificate in it; zero when there is none
+	// of the client Service: whether Kubernetes calls their Pods ready does not count, the role alone leads to members
+	ByRole   bool
+	Unmarked bool      // its labels or annotations have to be put right; what it holds is as State says
+	UID      string    // of a Secret with certificates that is ours; empty otherwise
+	NotAfter time.Time // end of the certificate in it; zero when there is none
 }
 
 // Budget is the PodDisruptionBudget.
@@ -224,7 +227,9 @@ type Pod struct {
 	Ready        bool
 	StatusAt     time.Time // when its status was last written, by the API server's clock; zero when that is not known
 	ReadySince   time.Time // when Ready last changed; zero when never
-	HeldUnready  bool      // something that others added to the Pod is not ready; Ready and ReadySince are etcd's alone
+	HeldUnready  bool      // something beside etcd in the Pod is not ready; Ready and ReadySince are etcd's alone
+	Sidecars     []Sidecar // of spec.pod.sidecars, which the Pod was made with
+	StartsAfter  string    // what starts before etcd and cannot: Waiting and Message tell of it; or empty
 	Waiting      string    // why a container or the scheduler waits: ImagePullBackOff, Unschedulable …
 	Message      string    // what Kubernetes says about it
 	Exit         *Exit     // how the container last ended; nil when it never did

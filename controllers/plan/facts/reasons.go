@@ -84,6 +84,7 @@ const (
 	ReasonNotMounted    = "VolumeNotMounted"     // a Secret or volume that the Pod mounts is not there
 	ReasonContainer     = "ContainerNotStarting" // the container cannot be created
 	ReasonCrashing      = "MemberCrashing"
+	ReasonSidecar       = "SidecarNotReady"    // a container beside etcd does not start, is not ready, or stopped
 	ReasonNotRecorded   = "MemberNotRecorded"  // a member serves that could not be recorded and sealed
 	ReasonDoomed        = "VolumeBeingDeleted" // a member's volume is being deleted under it
 	ReasonNotReady      = "MemberNotReady"

@@ -95,7 +95,7 @@ func (v *Volume) isUsable() bool { return !v.Terminating && v.Phase != VolumeLos
 // CannotRun reports a container that does not run because Kubernetes cannot start it, or because it stops again and
 // again.
 func (r Replica) CannotRun() bool {
-	return r.HasNoProcess() && (r.CannotStart() || r.Pod.Waiting == "CrashLoopBackOff")
+	return r.HasNoProcess() && (r.CannotStart() || r.Pod.Waiting == WaitingForCrash)
 }
 
 // HasNoProcess reports a Pod whose container does not run and that nothing is happening to.

@@ -31,6 +31,9 @@ var StartProblems = map[string]string{
 	"SchedulingGated":            ReasonGated,
 }
 
+// WaitingForCrash is how Kubernetes calls the wait of a container that stopped again and again.
+const WaitingForCrash = "CrashLoopBackOff"
+
 // StartWarnings maps the events that say why the kubelet starts no container, which a Pod's status does not say. Events
 // come late and get lost, so they are told, and nothing is decided by them.
 var StartWarnings = map[string]string{

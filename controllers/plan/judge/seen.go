@@ -194,6 +194,15 @@ func isTiedToNode(o View, r facts.Replica) bool {
 // (kubernetes/kubernetes:pkg/scheduler/framework/plugins/volumebinding/binder.go ErrReasonNodeConflict).
 var tiedToNode = []string{"didn't match PersistentVolume's node affinity", "volume node affinity conflict"}
 
+// isBehindOther reports a Pod in which a sidecar, or what a webhook put there, keeps etcd from starting. A new member
+// would meet the same.
+func isBehindOther(_ View, r facts.Replica) bool { return IsUnheard(r) && r.Pod.StartsAfter != "" }
+
+func behindOther(_ View, r facts.Replica) string {
+	return fmt.Sprintf("etcd was not started, because container %s of its Pod starts first and cannot (%s): %s",
+		r.Pod.StartsAfter, r.Pod.Waiting, r.Pod.Message)
+}
+
 func waitsFor(reason string) func(View, facts.Replica) bool {
 	return func(_ View, r facts.Replica) bool {
 		return IsUnheard(r) && facts.StartProblems[r.Pod.Waiting] == reason

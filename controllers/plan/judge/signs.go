@@ -74,6 +74,8 @@ var Signs = []Sign{
 	seen("its node does not answer", hasUnheardNode).
 		means(Unresponsive, facts.CauseNode, Replace).from(nodeUnheardSince).by(ByOperator,
 		ByNode).told(facts.MemberNotAnswering),
+	seen("etcd was not started: a container that starts before it cannot", isBehindOther).
+		means(Stopped, facts.CauseSettings, Correct).by(ByKubelet).toldBy(wordOfKubernetes).saying(behindOther),
 	seen("no node that can use its volume takes its Pod", isTiedToNode).
 		means(Stopped, facts.CauseNode, Replace).from(podChangeOf).by(ByOperator, ByKubelet).toldBy(wordOfKubernetes),
 	seen("its image cannot be pulled", waitsFor(facts.ReasonImagePull)).
