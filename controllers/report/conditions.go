@@ -74,6 +74,9 @@ func isComplete(o facts.Observation) bool {
 			return false
 		}
 	}
+	if len(namesOf(o, func(r facts.Replica) bool { return r.Pod.Unsteady(o.Now) != nil })) > 0 {
+		return false
+	}
 	return len(o.Current.Voters()) == o.Desired.Size && len(o.Current.HealthyVoters()) == o.Desired.Size &&
 		len(outdatedMembers(o)) == 0
 }

@@ -36,6 +36,7 @@ func (in Input) status() v1alpha1.EtcdClusterStatus {
 		Size:               int32(in.voters()),
 		ReadyMembers:       int32(len(o.Current.HealthyVoters())),
 		UpdatedMembers:     updatedMembers(o),
+		Sidecars:           sidecars(o),
 		Selector:           selector(in.Cluster.Name),
 		TargetVersion:      in.targetVersion(),
 		UpgradePath:        upgradePath(o),
