@@ -50,6 +50,8 @@ func buildArgs(c *v1alpha1.EtcdCluster, s PodStart, version etcdutil.Version) []
 	return append(args, optionArgs(version, s.Inputs.Etcd)...)
 }
 
+// anyAddress is every address of a Pod, of IPv4 and of IPv6, also on a node without either. etcd guesses names of its
+// own for 0.0.0.0.
 func anyAddress(scheme string, port int) string { return fmt.Sprintf("%s://[::]:%d", scheme, port) }
 
 // tlsArgs name files below the mounted Secret. etcd reads certificates and keys again at each handshake, and the
