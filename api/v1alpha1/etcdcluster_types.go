@@ -112,7 +112,8 @@ type EtcdClusterSpec struct {
 	// +optional
 	Tasks *TaskSpec `json:"tasks,omitempty"`
 
-	// Service holds the settings of the Service that clients connect to. It has the name of the cluster.
+	// Service holds the settings of the Service that clients connect to, which has the name of the cluster, and the
+	// address families of both Services.
 	// +optional
 	Service *ServiceSpec `json:"service,omitempty"`
 

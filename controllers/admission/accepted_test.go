@@ -61,6 +61,10 @@ spec:
       podAntiAffinity:
         requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app.kubernetes.io/name: etcd}}}]`},
 	{"a load balancer", "spec: {service: {type: LoadBalancer, loadBalancerClass: example.com/internal, annotations: {example.com/internal: 'true'}}}"},
+	{"one family of addresses", "spec: {service: {ipFamilies: [IPv6], ipFamilyPolicy: SingleStack}}"},
+	{"two families of addresses", "spec: {service: {ipFamilies: [IPv6, IPv4], ipFamilyPolicy: RequireDualStack}}"},
+	{"families of addresses by the default policy", "spec: {service: {ipFamilies: [IPv6, IPv4]}}"},
+	{"no family of addresses by name", "spec: {service: {ipFamilies: []}}"},
 	{"a node port", "spec: {service: {type: NodePort}}"},
 	{"no TLS", "spec: {tls: {mode: Disabled}}"},
 	{"empty sections", "spec: {tls: {}, storage: {}, etcd: {}, pod: {}, service: {}, disruption: {}, image: {}, repair: {}}"},

@@ -49,6 +49,15 @@ var changes = []struct{ name, before, after, field, says string }{
 	{"a Service becomes a load balancer with a class", "spec: {service: {}}", "spec: {service: {type: LoadBalancer, loadBalancerClass: b}}", "", ""},
 	{"a load balancer with a class goes", "spec: {service: {type: LoadBalancer, loadBalancerClass: b}}", "", "", ""},
 
+	{"families of addresses change, which Kubernetes decides about", "spec: {service: {ipFamilies: [IPv4]}}",
+		"spec: {service: {ipFamilies: [IPv6, IPv4], ipFamilyPolicy: RequireDualStack}}", "", ""},
+	{"families of addresses are put back", "spec: {service: {ipFamilies: [IPv6, IPv4], ipFamilyPolicy: RequireDualStack}}",
+		"spec: {service: {ipFamilies: [IPv4]}}", "", ""},
+	{"families of addresses leave the spec", "spec: {service: {ipFamilies: [IPv6], ipFamilyPolicy: SingleStack}}", "", "", ""},
+	{"families of addresses become too many", "spec: {service: {ipFamilies: [IPv6], ipFamilyPolicy: SingleStack}}",
+		"spec: {service: {ipFamilies: [IPv6, IPv4], ipFamilyPolicy: SingleStack}}", "spec.service.ipFamilies",
+		"spec.service.ipFamilies names two families while spec.service.ipFamilyPolicy is SingleStack"},
+
 	{"the size changes", "", "spec: {size: 5}", "", ""},
 	{"the version changes", "", `spec: {version: "3.7.3"}`, "", ""},
 	{"the image changes", "", "spec: {image: {repository: mirror/etcd}}", "", ""},

@@ -21,6 +21,7 @@ func validateService(service *v1alpha1.ServiceSpec, at *field.Path) field.ErrorL
 	errs := oneOf(at.Child("type"), service.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort,
 		corev1.ServiceTypeLoadBalancer)
 	errs = append(errs, validateAnnotations(service.Annotations, at.Child("annotations"))...)
+	errs = append(errs, validateFamilies(service, at)...)
 	class := service.LoadBalancerClass
 	if class == nil {
 		return errs
@@ -33,6 +34,25 @@ func validateService(service *v1alpha1.ServiceSpec, at *field.Path) field.ErrorL
 		errs = append(errs, field.Invalid(at.Child("loadBalancerClass"), *class, fmt.Sprintf(
 			`spec.service.loadBalancerClass is %q while spec.service.type is %s; it needs type LoadBalancer`,
 			*class, cmp.Or(service.Type, corev1.ServiceTypeClusterIP))))
+	}
+	return errs
+}
+
+// validateFamilies asks for what every Kubernetes refuses. Which families a cluster has only its API server knows.
+func validateFamilies(service *v1alpha1.ServiceSpec, at *field.Path) field.ErrorList {
+	families, child := service.IPFamilies, at.Child("ipFamilies")
+	errs := oneOf(at.Child("ipFamilyPolicy"), service.IPFamilyPolicy, corev1.IPFamilyPolicySingleStack,
+		corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack)
+	for i, family := range families {
+		errs = append(errs, oneOf(child.Index(i), family, corev1.IPv4Protocol, corev1.IPv6Protocol)...)
+	}
+	switch {
+	case len(families) > 2 || len(families) == 2 && families[0] == families[1]:
+		errs = append(errs, field.Invalid(child, families,
+			"spec.service.ipFamilies names the same family twice; name each once, such as [IPv6, IPv4]"))
+	case len(families) == 2 && service.IPFamilyPolicy == corev1.IPFamilyPolicySingleStack:
+		errs = append(errs, field.Invalid(child, families, "spec.service.ipFamilies names two families while "+
+			"spec.service.ipFamilyPolicy is SingleStack; name one, or set PreferDualStack or RequireDualStack"))
 	}
 	return errs
 }

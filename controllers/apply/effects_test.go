@@ -2,6 +2,8 @@ package apply
 
 import (
 	"bytes"
+	"errors"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -376,4 +378,38 @@ func earlierOwner(data ctrlclient.Object) string {
 
 func ref(pod *corev1.Pod) facts.PodRef {
 	return facts.PodRef{Name: pod.Name, UID: string(types.UID(pod.UID))}
+}
+
+// What a Service can never become is refused in the user's words. The rest of it is put right all the same, and the old
+// value heals.
+func TestTheFirstFamilyOfTheClientServiceStays(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	client := w.service(t, "demo")
+	w.edit(t, client, func() {
+		client.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+		delete(client.Spec.Selector, v1alpha1.LabelRole)
+	})
+	w.cluster.Spec.Service = &v1alpha1.ServiceSpec{
+		IPFamilies: []corev1.IPFamily{corev1.IPv6Protocol}, IPFamilyPolicy: corev1.IPFamilyPolicySingleStack,
+	}
+	putRight := changes.ApplyObjects{Objects: []facts.Object{{Kind: "Service", Name: "demo"}}}
+	var rejected Rejected
+	if err := w.do(t, born(), putRight); !errors.As(err, &rejected) || rejected.Reason != RejectedInvalid ||
+		!strings.Contains(rejected.Message, "Put IPv4 first, or delete the Service") {
+		t.Errorf("another first family: %v", err)
+	}
+	client = w.service(t, "demo")
+	if client.Spec.IPFamilies[0] != corev1.IPv4Protocol ||
+		*client.Spec.IPFamilyPolicy != corev1.IPFamilyPolicyPreferDualStack {
+		t.Errorf("it was changed: %v, %s", client.Spec.IPFamilies, *client.Spec.IPFamilyPolicy)
+	}
+	if client.Spec.Selector[v1alpha1.LabelRole] == "" {
+		t.Error("the selector was not put right")
+	}
+	w.cluster.Spec.Service.IPFamilies[0] = corev1.IPv4Protocol
+	w.mustDo(t, born(), putRight)
+	if policy := *w.service(t, "demo").Spec.IPFamilyPolicy; policy != corev1.IPFamilyPolicySingleStack {
+		t.Errorf("with its first family back, its policy is %s", policy)
+	}
 }

@@ -73,13 +73,32 @@ func (s step) ensureClientService(ctx context.Context, byRole bool) error {
 		_, err = s.create(ctx, resources.KindService, want)
 		return err
 	}
-	return s.correctService(ctx, have.(*corev1.Service), want)
+	refusal := keepFirstFamily(have.(*corev1.Service), want)
+	if err := s.correctService(ctx, have.(*corev1.Service), want); err != nil {
+		return err
+	}
+	return refusal
+}
+
+// keepFirstFamily leaves families out that the API server would refuse, so that the rest is put right, and says so in
+// the user's words: a Service keeps its address, and so its first family. A headless one has none and may change.
+func keepFirstFamily(have, want *corev1.Service) error {
+	has, asked := have.Spec.IPFamilies, want.Spec.IPFamilies
+	if len(has) == 0 || len(asked) == 0 || has[0] == asked[0] {
+		return nil
+	}
+	want.Spec.IPFamilies, want.Spec.IPFamilyPolicy = nil, have.Spec.IPFamilyPolicy
+	return Rejected{Reason: RejectedInvalid, Message: fmt.Sprintf(
+		"Service %s has %s first, which Kubernetes never changes, and spec.service.ipFamilies begins with %s. The "+
+			"Service stays as it is. Put %s first, or delete the Service: the operator creates it again, with "+
+			"another address", have.Name, has[0], asked[0], has[0])}
 }
 
 func (s step) correctService(ctx context.Context, have, want *corev1.Service) error {
 	if err := s.remark(ctx, resources.KindService, have); err != nil || resources.ServiceDrift(have, want) == "" {
 		return err
 	}
+	resources.KeepFamilies(have, want)
 	return s.serverSideApply(ctx, have, want, serviceFields)
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -192,6 +194,70 @@ func TestARealServerPutsDriftRightAndLeavesWhatIsNotOurs(t *testing.T) {
 	s.mustDo(t, changes.ApplyObjects{Objects: []facts.Object{{Kind: "Service", Name: "demo"}}})
 	if get(t, s, "demo", &corev1.Service{}).ResourceVersion != before {
 		t.Error("a Service as wanted was written")
+	}
+}
+
+// A server of one family refuses the other by name, and one of both gives and takes the second. Either way the spec put
+// back heals all that was asked for.
+func TestARealServerGivesServicesTheFamiliesThatItHas(t *testing.T) {
+	s := newServer(t).born(t)
+	had := get(t, s, "demo", &corev1.Service{}).Spec.IPFamilies
+	other := corev1.IPv6Protocol
+	if had[0] == other {
+		other = corev1.IPv4Protocol
+	}
+	s.refusesFamily(t, "Service demo has "+string(had[0])+" first", other, "demo")
+	if len(had) == 1 {
+		s.refusesFamily(t, "not configured on this cluster", other, "demo-peers")
+		s.cluster.Spec.Service = &v1alpha1.ServiceSpec{IPFamilyPolicy: corev1.IPFamilyPolicyRequireDualStack}
+		if err := s.do(t, services("demo")); !isRejected(err, RejectedInvalid) ||
+			!strings.Contains(err.Error(), "not configured for dual-stack") {
+			t.Errorf("two families of one: %v", err)
+		}
+	} else {
+		s.expectFamilies(t, v1alpha1.ServiceSpec{IPFamilyPolicy: corev1.IPFamilyPolicySingleStack}, had[:1])
+		s.expectFamilies(t, v1alpha1.ServiceSpec{IPFamilies: had[:1]}, had)
+		s.expectFamilies(t, v1alpha1.ServiceSpec{IPFamilyPolicy: corev1.IPFamilyPolicyRequireDualStack}, had)
+		s.cluster.Spec.Service = &v1alpha1.ServiceSpec{IPFamilies: []corev1.IPFamily{other}}
+		s.mustDo(t, services("demo-peers"))
+		if got := get(t, s, "demo-peers", &corev1.Service{}).Spec.IPFamilies; !slices.Equal(got, []corev1.IPFamily{other, had[0]}) {
+			t.Errorf("names lead to %v, want %s first", got, other)
+		}
+		s.expectFamilies(t, v1alpha1.ServiceSpec{IPFamilies: had}, had)
+	}
+	s.expectFamilies(t, v1alpha1.ServiceSpec{}, had)
+}
+
+func services(names ...string) changes.ApplyObjects {
+	var c changes.ApplyObjects
+	for _, name := range names {
+		c.Objects = append(c.Objects, facts.Object{Kind: "Service", Name: name})
+	}
+	return c
+}
+
+func (s *server) refusesFamily(t *testing.T, says string, family corev1.IPFamily, service string) {
+	t.Helper()
+	s.cluster.Spec.Service = &v1alpha1.ServiceSpec{IPFamilies: []corev1.IPFamily{family}}
+	if err := s.do(t, services(service)); !isRejected(err, RejectedInvalid) || !strings.Contains(err.Error(), says) {
+		t.Errorf("%s as the first family of %s: %v", family, service, err)
+	}
+}
+
+func (s *server) expectFamilies(t *testing.T, spec v1alpha1.ServiceSpec, wanted []corev1.IPFamily) {
+	t.Helper()
+	s.cluster.Spec.Service = &spec
+	s.mustDo(t, services("demo", "demo-peers"))
+	for name, want := range map[string]*corev1.Service{
+		"demo": resources.BuildClientService(s.cluster), "demo-peers": resources.PeerServiceShape(s.cluster),
+	} {
+		have := get(t, s, name, &corev1.Service{})
+		if drift := resources.ServiceDrift(have, want); drift != "" {
+			t.Errorf("%+v: %s: %s", spec, name, drift)
+		}
+		if !slices.Equal(have.Spec.IPFamilies, wanted) {
+			t.Errorf("%+v: %s has %v, want %v", spec, name, have.Spec.IPFamilies, wanted)
+		}
 	}
 }
 

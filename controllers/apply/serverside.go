@@ -40,11 +40,9 @@ func (s step) serverSideApply(ctx context.Context, have, want ctrlclient.Object,
 	return Answer(err, doing)
 }
 
-// serviceFields leaves the address families alone, which cannot be changed freely, and says "false" where leaving it
-// out would leave somebody's "true".
+// serviceFields says "false" where leaving it out would leave somebody's "true".
 func serviceFields(fields map[string]any) {
 	spec := fields["spec"].(map[string]any)
-	delete(spec, "ipFamilyPolicy")
 	if _, ok := spec["publishNotReadyAddresses"]; !ok {
 		spec["publishNotReadyAddresses"] = false
 	}

@@ -15,7 +15,8 @@ import (
 )
 
 // ServiceDrift says how a Service differs from the one that is wanted, as far as the operator owns its fields; empty
-// when it does not. Labels and annotations are MetadataDrift's; node ports and address families are not ours.
+// when it does not. Labels and annotations are MetadataDrift's; node ports, and families that were not asked for,
+// are not ours.
 func ServiceDrift(have, want *corev1.Service) string {
 	switch {
 	case !maps.Equal(have.Spec.Selector, want.Spec.Selector):
@@ -29,6 +30,16 @@ func ServiceDrift(have, want *corev1.Service) string {
 		return "its load balancer class is another"
 	case !hasPorts(have, want):
 		return "its ports were changed"
+	}
+	return familyDrift(have, want)
+}
+
+func familyDrift(have, want *corev1.Service) string {
+	switch policy := want.Spec.IPFamilyPolicy; {
+	case !startsWith(have.Spec.IPFamilies, want.Spec.IPFamilies):
+		return fmt.Sprintf("its address families are %v instead of %v", have.Spec.IPFamilies, want.Spec.IPFamilies)
+	case !equality.Semantic.DeepEqual(have.Spec.IPFamilyPolicy, policy):
+		return "its policy of address families is another than " + string(*policy)
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"cmp"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,8 +18,9 @@ func asStored(service *corev1.Service) *corev1.Service {
 	stored.Labels["kubernetes.example/of-somebody"] = "x"
 	stored.Annotations = merged(service.Annotations, map[string]string{"example.com/of-somebody": "x"})
 	stored.Spec.ClusterIPs = []string{"10.0.0.1"}
-	stored.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol}
-	stored.Spec.IPFamilyPolicy = new(corev1.IPFamilyPolicySingleStack)
+	if len(stored.Spec.IPFamilies) == 0 {
+		stored.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol}
+	}
 	stored.Spec.SessionAffinity = corev1.ServiceAffinityNone
 	stored.Spec.InternalTrafficPolicy = new(corev1.ServiceInternalTrafficPolicyCluster)
 	for i := range stored.Spec.Ports {
@@ -51,6 +53,9 @@ func TestAChangeOfWhatIsOursIsDrift(t *testing.T) {
 		"class":        func(s *corev1.Service) { s.Spec.LoadBalancerClass = nil },
 		"port":         func(s *corev1.Service) { s.Spec.Ports[0].Port = 1 },
 		"target":       func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(2380) },
+		"families":     func(s *corev1.Service) { slices.Reverse(s.Spec.IPFamilies) },
+		"one family":   func(s *corev1.Service) { s.Spec.IPFamilies = s.Spec.IPFamilies[:1] },
+		"policy":       func(s *corev1.Service) { s.Spec.IPFamilyPolicy = new(corev1.IPFamilyPolicyPreferDualStack) },
 		"no port":      func(s *corev1.Service) { s.Spec.Ports = nil },
 		"label":        func(s *corev1.Service) { delete(s.Labels, v1alpha1.LabelClusterUID) },
 		"other label":  func(s *corev1.Service) { s.Labels[v1alpha1.LabelInstance] = "other" },
@@ -61,6 +66,60 @@ func TestAChangeOfWhatIsOursIsDrift(t *testing.T) {
 		change(have)
 		if cmp.Or(ServiceDrift(have, want), MetadataDrift(cluster(full), have)) == "" {
 			t.Errorf("%s changed, and nobody noticed", name)
+		}
+	}
+}
+
+var (
+	v4, v6, v46, v64 = families(corev1.IPv4Protocol), families(corev1.IPv6Protocol), families(corev1.IPv4Protocol, corev1.IPv6Protocol),
+		families(corev1.IPv6Protocol, corev1.IPv4Protocol)
+	single, prefer, both = corev1.IPFamilyPolicySingleStack, corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack
+)
+
+func families(f ...corev1.IPFamily) []corev1.IPFamily { return f }
+
+// What a Service has, what the spec asks for, whether it is put right, and which families it is then told to have.
+func TestFamiliesAreComparedAsFarAsTheyAreAskedFor(t *testing.T) {
+	for name, row := range map[string]struct {
+		have    []corev1.IPFamily
+		policy  corev1.IPFamilyPolicy
+		asked   []corev1.IPFamily
+		asks    corev1.IPFamilyPolicy
+		isDrift bool
+		told    []corev1.IPFamily
+	}{
+		"nothing is asked for on one family":             {v4, prefer, nil, "", false, v4},
+		"nothing is asked for on two":                    {v64, prefer, nil, "", false, v64},
+		"the second family is filled in":                 {v46, prefer, v4, "", false, v46},
+		"the second family is filled in as required":     {v64, both, v6, both, false, v64},
+		"a policy leaves the spec":                       {v4, single, nil, "", true, v4},
+		"the second family goes":                         {v46, prefer, nil, single, true, v46}, // the API server takes it away
+		"the second family goes, by name of the first":   {v46, prefer, v4, single, true, v4},
+		"the second family is required":                  {v4, prefer, nil, both, true, v4},
+		"the second family is asked for":                 {v4, prefer, v46, "", true, v46},
+		"the other family becomes the first":             {v46, prefer, v6, "", true, v64},
+		"the other family becomes the only one":          {v46, prefer, v6, single, true, v6},
+		"the order is another":                           {v46, prefer, v64, "", true, v64},
+		"the only family is as asked":                    {v6, single, v6, single, false, v6},
+		"the policy was changed by hand, without effect": {v46, both, nil, "", true, v46},
+	} {
+		have, want := BuildClientService(cluster()), PeerServiceShape(cluster(func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Service = &v1alpha1.ServiceSpec{IPFamilies: row.asked, IPFamilyPolicy: row.asks}
+		}))
+		have.Spec.IPFamilies, have.Spec.IPFamilyPolicy = row.have, &row.policy
+		if drift := familyDrift(have, want); (drift != "") != row.isDrift {
+			t.Errorf("%s: drift %q, want any: %v", name, drift, row.isDrift)
+		}
+		if KeepFamilies(have, want); !slices.Equal(want.Spec.IPFamilies, row.told) {
+			t.Errorf("%s: it is told to have %v, want %v", name, want.Spec.IPFamilies, row.told)
+		}
+	}
+}
+
+func TestBothServicesHaveTheFamiliesThatAreAskedFor(t *testing.T) {
+	for _, service := range []*corev1.Service{BuildClientService(cluster(full)), PeerServiceShape(cluster(full))} {
+		if !slices.Equal(service.Spec.IPFamilies, v64) || *service.Spec.IPFamilyPolicy != both {
+			t.Errorf("%s: %v, %s", service.Name, service.Spec.IPFamilies, *service.Spec.IPFamilyPolicy)
 		}
 	}
 }

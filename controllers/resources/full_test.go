@@ -45,6 +45,7 @@ func full(c *v1alpha1.EtcdCluster) {
 	}
 	c.Spec.Service = &v1alpha1.ServiceSpec{
 		Type: corev1.ServiceTypeLoadBalancer, Annotations: map[string]string{"example.com/lb": "internal"}, LoadBalancerClass: new("example.com/lb"),
+		IPFamilies: []corev1.IPFamily{corev1.IPv6Protocol, corev1.IPv4Protocol}, IPFamilyPolicy: corev1.IPFamilyPolicyRequireDualStack,
 	}
 }
 

@@ -1,6 +1,9 @@
 package resources
 
 import (
+	"cmp"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -64,11 +67,33 @@ func ClientServiceByRole(c *v1alpha1.EtcdCluster, byRole bool) *corev1.Service {
 	return service
 }
 
-// buildService prefers both address families and asks for neither: what the cluster's network has decides.
+// buildService prefers both address families and asks for neither, unless the user does: what the cluster's network has
+// decides.
 func buildService(c *v1alpha1.EtcdCluster, name string) *corev1.Service {
-	service := &corev1.Service{ObjectMeta: ownedMeta(c, name)}
-	service.Spec.IPFamilyPolicy = new(corev1.IPFamilyPolicyPreferDualStack)
+	service, policy := &corev1.Service{ObjectMeta: ownedMeta(c, name)}, corev1.IPFamilyPolicy("")
+	if user := c.Spec.Service; user != nil {
+		service.Spec.IPFamilies, policy = slices.Clone(user.IPFamilies), user.IPFamilyPolicy
+	}
+	service.Spec.IPFamilyPolicy = new(cmp.Or(policy, corev1.IPFamilyPolicyPreferDualStack))
 	return service
+}
+
+// KeepFamilies has a Service that is wanted name all families of the one that is there, after those that are asked for.
+// To leave out what the API server filled in would be to ask for its removal, which only SingleStack may.
+func KeepFamilies(have, want *corev1.Service) {
+	if *want.Spec.IPFamilyPolicy == corev1.IPFamilyPolicySingleStack && len(want.Spec.IPFamilies) > 0 {
+		return
+	}
+	for _, family := range have.Spec.IPFamilies {
+		if !slices.Contains(want.Spec.IPFamilies, family) {
+			want.Spec.IPFamilies = append(want.Spec.IPFamilies, family)
+		}
+	}
+}
+
+// startsWith reports whether a Service has the families that are asked for, and in that order.
+func startsWith(have, asked []corev1.IPFamily) bool {
+	return len(asked) <= len(have) && slices.Equal(have[:len(asked)], asked)
 }
 
 // ownedMeta is the metadata of what goes with the cluster.

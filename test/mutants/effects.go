@@ -94,4 +94,25 @@ var effects = []mutant{
 		To:      "for _, q := range quotas.Items[:0] {",
 		Package: applyPackage, Test: "TestOfSeveralQuotasEachIsConsideredAndNamed",
 	},
+	{
+		Name: "a first family that cannot change keeps the Service from being put right", Peer: "",
+		File:    "controllers/apply/objects.go",
+		From:    "want.Spec.IPFamilies, want.Spec.IPFamilyPolicy = nil, have.Spec.IPFamilyPolicy",
+		To:      "_ = want",
+		Package: applyPackage, Test: "TestTheFirstFamilyOfTheClientServiceStays",
+	},
+	{
+		Name: "a Service is told to give up the family that the API server filled in", Peer: "",
+		File:    "controllers/resources/service.go",
+		From:    "if !slices.Contains(want.Spec.IPFamilies, family) {",
+		To:      "if len(want.Spec.IPFamilies) == 0 {",
+		Package: resourcesPackage, Test: "TestFamiliesAreComparedAsFarAsTheyAreAskedFor",
+	},
+	{
+		Name: "a policy of families that leaves the spec stays on the Service", Peer: "",
+		File:    "controllers/resources/drift.go",
+		From:    "case !equality.Semantic.DeepEqual(have.Spec.IPFamilyPolicy, policy):",
+		To:      "case len(want.Spec.IPFamilies) > 0 && !equality.Semantic.DeepEqual(have.Spec.IPFamilyPolicy, policy):",
+		Package: resourcesPackage, Test: "TestFamiliesAreComparedAsFarAsTheyAreAskedFor",
+	},
 }
