@@ -2,6 +2,7 @@ package resources
 
 import (
 	"math/rand/v2"
+	"net"
 	"path"
 	"slices"
 	"strings"
@@ -133,5 +134,23 @@ func TestAPodWithoutAVersionIsNotBuilt(t *testing.T) {
 	start.Inputs.Version = "latest"
 	if pod, err := BuildPod(c, start); err == nil {
 		t.Errorf("built %s", pod.Spec.Containers[0].Image)
+	}
+}
+
+// etcdctl ends where a flag is given whose variable is set. Without a variable it asks 127.0.0.1:2379, which the
+// certificate has to hold.
+func TestEtcdctlInAMemberMayBeGivenEndpointsAndVerifiesItsOwn(t *testing.T) {
+	var variables []string
+	for _, variable := range buildEnv(true) {
+		if strings.HasPrefix(variable.Name, "ETCDCTL_") {
+			variables = append(variables, variable.Name)
+		}
+	}
+	if want := []string{"ETCDCTL_CACERT", "ETCDCTL_CERT", "ETCDCTL_KEY"}; !slices.Equal(variables, want) {
+		t.Errorf("a member has %v for etcdctl, want %v", variables, want)
+	}
+	leaf := MemberServerLeaf(cluster(), "demo-0", "")
+	if !leaf.Client || !slices.ContainsFunc(leaf.IPs, net.IPv4(127, 0, 0, 1).Equal) {
+		t.Errorf("etcdctl cannot connect to its own endpoint with the certificate %+v", leaf)
 	}
 }

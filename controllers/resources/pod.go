@@ -14,7 +14,7 @@ import (
 
 // Renderer is raised whenever the same choices make another Pod than before. It is written on the Pod for people; a Pod
 // of an older renderer is as good as it was and is not restarted for it.
-const Renderer = 3
+const Renderer = 4
 
 // Container is the name of the etcd container.
 const Container = "etcd"
@@ -156,13 +156,14 @@ func containerPort(name string, port int32) corev1.ContainerPort {
 	return corev1.ContainerPort{Name: name, ContainerPort: port, Protocol: corev1.ProtocolTCP}
 }
 
-// buildEnv feeds the arguments that a seal changes, and lets etcdctl work inside the Pod with no flags.
+// buildEnv feeds the arguments that a seal changes, and lets etcdctl work inside the Pod with no flags. Its endpoint is
+// the one it has by itself, 127.0.0.1:2379: a variable beside --endpoints would stop it
+// (etcd-io/etcd:pkg/flags/flag.go verifyEnv).
 func buildEnv(isTLS bool) []corev1.EnvVar {
 	env := []corev1.EnvVar{
 		fromAnnotation(stateVariable, v1alpha1.AnnotationInitialState),
 		fromAnnotation(clusterVariable, v1alpha1.AnnotationInitialCluster),
 		fromAnnotation(compareVariable, v1alpha1.AnnotationInitialCompare),
-		{Name: "ETCDCTL_ENDPOINTS", Value: fmt.Sprintf("%s://localhost:%d", scheme(isTLS), etcdutil.ClientPort)},
 	}
 	if isTLS {
 		env = append(env,

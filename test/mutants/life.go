@@ -144,4 +144,14 @@ var life = []mutant{
 		Package: planPackage,
 		Test:    row("a member that is silent for a moment is not removed because its claim is gone"),
 	},
+	{
+		Name: "etcdctl in a member refuses --endpoints", Peer: "",
+		File: "controllers/resources/pod.go",
+		From: `		fromAnnotation(compareVariable, v1alpha1.AnnotationInitialCompare),
+`,
+		To: `		fromAnnotation(compareVariable, v1alpha1.AnnotationInitialCompare),
+		{Name: "ETCDCTL_ENDPOINTS", Value: scheme(isTLS) + "://localhost:2379"},
+`,
+		Package: resourcesPackage, Test: "TestEtcdctlInAMemberMayBeGivenEndpointsAndVerifiesItsOwn",
+	},
 }
