@@ -339,7 +339,7 @@ on-operator = $(call on-cluster,[ -z "$${LOCALKUBE:-}" ] || $(SUBMAKE) localkube
 
 .PHONY: test-stories
 test-stories: export FULL = 1
-test-stories: $(LOCALKUBE) $(S3_SERVER) bin/s3/rclone $(GITOPS) $(E2E_TEST) bin/ginkgo
+test-stories: $(LOCALKUBE) $(S3_SERVER) $(MORE_SERVERS) $(GITOPS) $(E2E_TEST) bin/ginkgo
 	@$(call on-operator,$(GINKGO) --timeout=175m --label-filter='$(GROUP)' --focus='$(STORY)' $(E2E_TEST))
 GINKGO = bin/ginkgo --fail-on-empty --procs=$(PROCS) --poll-progress-after=120s --output-dir=test/reports --json-report=stories.json
 

@@ -6,17 +6,15 @@
 package azureserver
 
 import (
-	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -26,10 +24,10 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
-const (
-	program = "azurite-blob"
-	account = "steward"
-)
+// Program is what serves.
+const Program s3server.Kind = "azurite-blob"
+
+const account = "steward"
 
 // startTimeout is how long it may take to serve on a machine that does much else.
 const startTimeout = time.Minute
@@ -40,40 +38,55 @@ type Server struct {
 	Container string
 	// Credentials is a directory with account-name and account-key, as the kubelet mounts a Secret.
 	Credentials string
+	// CA is the authority of its certificate, PEM; nil without TLS.
+	CA []byte
 
-	address string
+	address   string
+	container *container.Client
 }
 
 // Start runs the program until the test ends, in a full run. It needs $AZURE_BINARIES; a program that is missing there
 // fails the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	needs.Full(t, "a server of Azure's blobs, "+program)
+	return start(t, s3server.Loopback, nil)
+}
+
+// StartTLS is Start on an address of this machine that others reach, with a certificate of an authority made for it.
+func StartTLS(t testing.TB, host string) *Server {
+	t.Helper()
+	pair, err := s3server.NewKeyPair(t.TempDir(), host)
+	must(t, err)
+	return start(t, host, pair)
+}
+
+func start(t testing.TB, host string, pair *s3server.KeyPair) *Server {
+	t.Helper()
+	needs.Full(t, "a server of Azure's blobs, "+string(Program))
 	dir := needs.Variable(t, "AZURE_BINARIES", "Get Azure's server (make bin/azure/azurite-blob; it takes npm) and set it to bin/azure.")
 	key := base64.StdEncoding.EncodeToString([]byte(rand.Text()))
-	s := &Server{Container: "backups", Credentials: t.TempDir(), address: s3server.FreeAddress(t)}
-	s.Endpoint = "http://" + s.address + "/" + account
+	s := &Server{Container: "backups", Credentials: t.TempDir(), address: s3server.FreeAddressOf(t, host)}
 	for name, value := range map[string]string{"account-name": account, "account-key": key} {
 		must(t, os.WriteFile(filepath.Join(s.Credentials, name), []byte(value), 0o600))
 	}
-	host, port, err := net.SplitHostPort(s.address)
+	_, port, err := net.SplitHostPort(s.address)
 	must(t, err)
-	var log bytes.Buffer
-	command := exec.Command(filepath.Join(dir, program), "--blobHost", host, "--blobPort", port, "--inMemoryPersistence",
-		"--skipApiVersionCheck", "--disableTelemetry", "--silent")
-	command.Dir, command.Env = t.TempDir(), append(os.Environ(), "AZURITE_ACCOUNTS="+account+":"+key)
-	command.Stdout, command.Stderr = &log, &log
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	must(t, command.Start())
-	t.Cleanup(func() {
-		_ = command.Process.Kill()
-		_ = command.Wait()
-		if t.Failed() {
-			t.Logf("%s said:\n%s", program, &log)
-		}
-	})
+	args := []string{"--blobHost", host, "--blobPort", port, "--inMemoryPersistence", "--skipApiVersionCheck",
+		"--disableTelemetry", "--silent"}
+	s.Endpoint = "http://" + s.address + "/" + account
+	if pair != nil {
+		s.Endpoint, s.CA = "https://"+s.address+"/"+account, pair.CA
+		args = append(args, "--cert", pair.CertFile, "--key", pair.KeyFile)
+	}
+	s3server.Spawn(t, filepath.Join(dir, string(Program)), args, append(os.Environ(), "AZURITE_ACCOUNTS="+account+":"+key))
 	s.makeContainer(t, key)
 	return s
+}
+
+// Put writes an object as another tool does.
+func (s *Server) Put(ctx context.Context, key string, content []byte) error {
+	_, err := s.container.NewBlockBlobClient(key).UploadBuffer(ctx, content, nil)
+	return err
 }
 
 // makeContainer returns once it is there.
@@ -81,7 +94,9 @@ func (s *Server) makeContainer(t testing.TB, key string) {
 	t.Helper()
 	credential, err := container.NewSharedKeyCredential(account, key)
 	must(t, err)
-	client, err := container.NewClientWithSharedKeyCredential(s.Endpoint+"/"+s.Container, credential, nil)
+	options := &container.ClientOptions{}
+	options.Transport = &http.Client{Transport: s3server.Trusting(s.CA)}
+	s.container, err = container.NewClientWithSharedKeyCredential(s.Endpoint+"/"+s.Container, credential, options)
 	must(t, err)
 	again, ends := time.NewTicker(50*time.Millisecond), time.After(startTimeout)
 	defer again.Stop()
@@ -89,13 +104,13 @@ func (s *Server) makeContainer(t testing.TB, key string) {
 		connection, err := net.Dial("tcp", s.address)
 		if err == nil {
 			_ = connection.Close()
-			_, err = client.Create(t.Context(), nil)
+			_, err = s.container.Create(t.Context(), nil)
 			must(t, err)
 			return
 		}
 		select {
 		case <-ends:
-			t.Fatalf("%s does not serve: %v", program, err)
+			t.Fatalf("%s does not serve: %v", Program, err)
 		case <-again.C:
 		}
 	}

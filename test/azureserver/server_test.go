@@ -45,3 +45,12 @@ func TestAServerServesItsContainerAlsoThroughAProxy(t *testing.T) {
 		t.Errorf("%s, of %v", fault, p.Requests())
 	}
 }
+
+func TestAServerWithACertificateServesWhatAnotherToolPutThere(t *testing.T) {
+	s := StartTLS(t, s3server.Loopback)
+	must(t, s.Put(t.Context(), "a/b", []byte("content")))
+	content := make([]byte, len("content"))
+	if _, err := s.container.NewBlobClient("a/b").DownloadBuffer(t.Context(), content, nil); err != nil || string(content) != "content" {
+		t.Errorf("%q, %v", content, err)
+	}
+}

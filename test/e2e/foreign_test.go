@@ -7,7 +7,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +14,9 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/test/azureserver"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+	"github.com/etcdsteward/etcd-steward/test/gcsserver"
 	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
@@ -150,69 +151,72 @@ var _ = Describe("A snapshot that etcdctl saved", Label("restore"), func() {
 		})
 })
 
-var _ = Describe("A file in S3 that the operator did not put there", Label("restore", "s3"), func() {
-	BeforeEach(func() { kube.NeedLocalkube() })
-	ownNamespace()
+// damages are what may have become of a file on its way to a store.
+var damages = []struct {
+	what   string
+	damage func(snapshot []byte) []byte
+	says   string
+}{
+	{"was cut short", func(b []byte) []byte { return b[:len(b)-100] }, "was cut short"},
+	{"is empty", func([]byte) []byte { return nil }, "it is empty"},
+	{"has a bit changed", func(b []byte) []byte {
+		b[len(b)/2] ^= 1
+		return b
+	}, "the SHA-256 at its end is not its own"},
+	{"is a copy of a member's database", func(b []byte) []byte { return b[:len(b)-32] }, "copy of a member's database"},
+	{"is no database", func(b []byte) []byte { return bytes.Repeat([]byte("text "), 1000) }, "no database of etcd"},
+}
 
-	for _, row := range []struct {
-		what   string
-		damage func(snapshot []byte) []byte
-		says   string
-	}{
-		{"is empty", func([]byte) []byte { return nil }, "it is empty"},
-		{"was cut short", func(b []byte) []byte { return b[:len(b)-100] }, "was cut short"},
-		{"has a bit changed", func(b []byte) []byte {
-			b[len(b)/2] ^= 1
-			return b
-		}, "the SHA-256 at its end is not its own"},
-		{"is a copy of a member's database", func(b []byte) []byte { return b[:len(b)-32] }, "copy of a member's database"},
-		{"is no database", func(b []byte) []byte { return bytes.Repeat([]byte("text "), 1000) }, "no database of etcd"},
-	} {
-		It(fmt.Sprintf("and that %s is refused before anything is made, and the whole one is begun with", row.what),
-			perStory, func(ctx context.Context) {
-				saved := story.Create(ctx, "saved", 3, world.Ephemeral)
-				saved.AwaitReady(ctx, 3)
-				saved.Fill(ctx, "saved", savedKeys)
-				snapshot := saved.Snapshot(ctx)
-				saved.Fill(ctx, "lost", lostKeys)
-				server := kube.S3Server(s3server.Versitygw)
-				store := story.ToS3(ctx, server.Access)
-				name := func(file string) string { return store.S3.Prefix + "/legacy/" + file }
-				put(ctx, server, name("whole.db"), snapshot)
-				put(ctx, server, name("bad.db"), row.damage(bytes.Clone(snapshot)))
-				again := story.Create(ctx, "again", 3, fromKey(store, name("bad.db")))
-				again.AwaitStalled(ctx, facts.ReasonPreflight)
-				Expect(nextStep(ctx, again)).To(And(ContainSubstring(name("bad.db")), ContainSubstring(row.says)))
-				Expect(again.Pods(ctx)).To(BeEmpty())
-				Expect(volumes(ctx, again)).To(BeEmpty())
-				again.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Bootstrap.Restore.Key = name("whole.db") })
-				again.AwaitReady(ctx, 3)
-				holdsBackup(ctx, again, saved)
-				isForeign(ctx, again, name("whole.db"), "3.6")
-			})
-	}
+// What a file is, is found out in one place for every kind of store: all damages are tried on one kind.
+var (
+	_ = aFileIn("S3", s3server.Versitygw, len(damages))
+	_ = aFileIn("GCS", gcsserver.Program, 1)
+	_ = aFileIn("Azure", azureserver.Program, 1)
+)
 
-	It("is put under a cluster of three that exists", perStory, func(ctx context.Context) {
-		cluster := story.Create(ctx, "saved", 3)
-		cluster.AwaitReady(ctx, 3)
-		cluster.Fill(ctx, "saved", savedKeys)
-		server := kube.S3Server(s3server.Rclone)
-		store := story.ToS3(ctx, server.Access)
-		name := store.S3.Prefix + "/legacy/demo.db"
-		put(ctx, server, name, cluster.Snapshot(ctx))
-		cluster.Fill(ctx, "lost", lostKeys)
-		before := asItIs(ctx, cluster)
-		restore := cluster.RestoreTo(ctx, "back", v1alpha1.EtcdRestoreSource{Store: &store, Key: name})
-		restore.Approve(ctx)
-		wentBack(ctx, cluster, before, restore.Complete(ctx))
-		isForeign(ctx, cluster, name, "3.6")
+// aFileIn tells the stories of a file in a kind of store, on the server that a program is, with so many damages.
+func aFileIn(kind string, program s3server.Kind, tried int) bool {
+	return Describe("A file in "+kind+" that the operator did not put there", Label("restore", strings.ToLower(kind)), func() {
+		BeforeEach(func() { kube.NeedLocalkube() })
+		ownNamespace()
+
+		for _, row := range damages[:tried] {
+			It(fmt.Sprintf("and that %s is refused before anything is made, and the whole one is begun with", row.what),
+				perStory, func(ctx context.Context) {
+					saved := story.Create(ctx, "saved", 3, world.Ephemeral)
+					saved.AwaitReady(ctx, 3)
+					saved.Fill(ctx, "saved", savedKeys)
+					snapshot := saved.Snapshot(ctx)
+					saved.Fill(ctx, "lost", lostKeys)
+					bucket := story.Bucket(ctx, program)
+					name := func(file string) string { return bucket.Prefix + "/legacy/" + file }
+					Expect(bucket.Put(ctx, name("whole.db"), snapshot)).To(Succeed())
+					Expect(bucket.Put(ctx, name("bad.db"), row.damage(bytes.Clone(snapshot)))).To(Succeed())
+					again := story.Create(ctx, "again", 3, fromKey(bucket.Store, name("bad.db")))
+					again.AwaitStalled(ctx, facts.ReasonPreflight)
+					Expect(nextStep(ctx, again)).To(And(ContainSubstring(name("bad.db")), ContainSubstring(row.says)))
+					Expect(again.Pods(ctx)).To(BeEmpty())
+					Expect(volumes(ctx, again)).To(BeEmpty())
+					again.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Bootstrap.Restore.Key = name("whole.db") })
+					again.AwaitReady(ctx, 3)
+					holdsBackup(ctx, again, saved)
+					isForeign(ctx, again, name("whole.db"), "3.6")
+				})
+		}
+
+		It("is put under a cluster of three that exists", perStory, func(ctx context.Context) {
+			cluster := story.Create(ctx, "saved", 3)
+			cluster.AwaitReady(ctx, 3)
+			cluster.Fill(ctx, "saved", savedKeys)
+			bucket := story.Bucket(ctx, program)
+			name := bucket.Prefix + "/legacy/demo.db"
+			Expect(bucket.Put(ctx, name, cluster.Snapshot(ctx))).To(Succeed())
+			cluster.Fill(ctx, "lost", lostKeys)
+			before := asItIs(ctx, cluster)
+			restore := cluster.RestoreTo(ctx, "back", v1alpha1.EtcdRestoreSource{Store: &bucket.Store, Key: name})
+			restore.Approve(ctx)
+			wentBack(ctx, cluster, before, restore.Complete(ctx))
+			isForeign(ctx, cluster, name, "3.6")
+		})
 	})
-})
-
-// put writes an object as another tool does.
-func put(ctx context.Context, server *s3server.Server, name string, content []byte) {
-	GinkgoHelper()
-	_, err := server.Client().PutObject(ctx, &s3.PutObjectInput{Bucket: &server.Bucket, Key: &name,
-		Body: bytes.NewReader(content)})
-	Expect(err).NotTo(HaveOccurred())
 }

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -14,7 +15,9 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/test/azureserver"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+	"github.com/etcdsteward/etcd-steward/test/gcsserver"
 	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
@@ -227,27 +230,39 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 	})
 })
 
-var _ = Describe("A new cluster that begins with a backup in S3", Label("restore", "s3"), func() {
-	BeforeEach(func() { kube.NeedLocalkube() })
-	ownNamespace()
+// sizes are how many members a backup is of, and how many begin with it, on the server that a program is.
+type sizes struct {
+	from, to int32
+	program  s3server.Kind
+}
 
-	for _, row := range []struct {
-		from, to int32
-		kind     s3server.Kind
-	}{{1, 3, s3server.Versitygw}, {3, 1, s3server.Rclone}, {3, 5, s3server.Versitygw}} {
-		It(fmt.Sprintf("of %d members, from one of %d, holds what was saved", row.to, row.from), perStory,
-			func(ctx context.Context) {
-				saved := story.Create(ctx, "saved", row.from, world.Ephemeral)
-				saved.AwaitReady(ctx, int(row.from))
-				save(ctx, saved, story.ToS3(ctx, kube.S3Server(row.kind).Access))
-				again := story.Create(ctx, "again", row.to, fromBackup("first"))
-				again.AwaitReady(ctx, int(row.to))
-				holdsBackup(ctx, again, saved)
-				traffic := again.Write(ctx)
-				traffic.Finish(ctx)
-			})
-	}
-})
+var (
+	_ = beginsWithBackupIn("S3", sizes{1, 3, s3server.Versitygw}, sizes{3, 1, s3server.Rclone}, sizes{3, 5, s3server.Versitygw})
+	_ = beginsWithBackupIn("GCS", sizes{3, 3, gcsserver.Program})
+	_ = beginsWithBackupIn("Azure", sizes{3, 3, azureserver.Program})
+)
+
+// beginsWithBackupIn tells the stories of a kind of store.
+func beginsWithBackupIn(kind string, rows ...sizes) bool {
+	return Describe("A new cluster that begins with a backup in "+kind, Label("restore", strings.ToLower(kind)), func() {
+		BeforeEach(func() { kube.NeedLocalkube() })
+		ownNamespace()
+
+		for _, row := range rows {
+			It(fmt.Sprintf("of %d members, from one of %d, holds what was saved", row.to, row.from), perStory,
+				func(ctx context.Context) {
+					saved := story.Create(ctx, "saved", row.from, world.Ephemeral)
+					saved.AwaitReady(ctx, int(row.from))
+					save(ctx, saved, story.Bucket(ctx, row.program).Store)
+					again := story.Create(ctx, "again", row.to, fromBackup("first"))
+					again.AwaitReady(ctx, int(row.to))
+					holdsBackup(ctx, again, saved)
+					traffic := again.Write(ctx)
+					traffic.Finish(ctx)
+				})
+		}
+	})
+}
 
 var _ = Describe("A bucket with backups of two clusters of one name", Label("restore", "s3"), func() {
 	BeforeEach(func() { kube.NeedLocalkube() })

@@ -5,8 +5,11 @@
 package gcsserver
 
 import (
+	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
@@ -14,12 +17,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -27,7 +29,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
-const program = "fake-gcs-server"
+// Program is what serves.
+const Program s3server.Kind = "fake-gcs-server"
 
 // startTimeout is how long it may take to serve on a machine that does much else.
 const startTimeout = time.Minute
@@ -39,44 +42,85 @@ type Server struct {
 	// Credentials is a directory with service-account.json, as the kubelet mounts a Secret. Whoever gives out tokens for it
 	// is a server of the test's.
 	Credentials string
+	// CA is the authority of its certificate, PEM; nil without TLS.
+	CA []byte
+
+	pair *s3server.KeyPair // nil without TLS
 }
 
 // Absent is a server that does not run, for a proxy that answers everything in its place.
 func Absent(t testing.TB) *Server {
 	t.Helper()
-	return &Server{Endpoint: "http://" + s3server.FreeAddress(t), Bucket: "backups", Credentials: serviceAccount(t)}
+	return absent(t, s3server.Loopback, nil)
+}
+
+func absent(t testing.TB, host string, pair *s3server.KeyPair) *Server {
+	t.Helper()
+	s := &Server{Endpoint: "http://" + s3server.FreeAddressOf(t, host), Bucket: "backups", pair: pair}
+	if pair != nil {
+		s.Endpoint, s.CA = strings.Replace(s.Endpoint, "http:", "https:", 1), pair.CA
+	}
+	s.Credentials = serviceAccount(t, host, pair)
+	return s
 }
 
 // Start runs the program until the test ends, in a full run. It needs $GCS_BINARIES; a program that is missing there
 // fails the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	needs.Full(t, "a server of GCS's protocol, "+program)
-	dir := needs.Variable(t, "GCS_BINARIES", "Build GCS's server (make bin/gcs/fake-gcs-server) and set it to bin/gcs.")
-	root := t.TempDir()
 	s := Absent(t)
-	must(t, os.Mkdir(filepath.Join(root, s.Bucket), 0o700))
-	address := strings.TrimPrefix(s.Endpoint, "http://")
-	_, port, err := net.SplitHostPort(address)
-	must(t, err)
-	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	must(t, err)
-	command := exec.Command(filepath.Join(dir, program), "-scheme=http", "-host=127.0.0.1", "-port="+port, "-backend=memory", "-data="+root,
-		"-public-host="+address, "-external-url="+s.Endpoint)
-	command.Stdout, command.Stderr = log, log
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	must(t, command.Start())
-	t.Cleanup(func() {
-		_ = command.Process.Kill()
-		_ = command.Wait()
-		if t.Failed() {
-			text, _ := os.ReadFile(log.Name())
-			t.Logf("%s said:\n%s", program, text)
-		}
-	})
-	s.await(t)
+	s.run(t)
 	return s
 }
+
+// StartTLS is Start on an address of this machine that others reach, with a certificate of an authority made for it.
+// The server of tokens has that certificate as well.
+func StartTLS(t testing.TB, host string) *Server {
+	t.Helper()
+	pair, err := s3server.NewKeyPair(t.TempDir(), host)
+	must(t, err)
+	s := absent(t, host, pair)
+	s.run(t)
+	return s
+}
+
+func (s *Server) run(t testing.TB) {
+	t.Helper()
+	needs.Full(t, "a server of GCS's protocol, "+string(Program))
+	dir := needs.Variable(t, "GCS_BINARIES", "Build GCS's server (make bin/gcs/fake-gcs-server) and set it to bin/gcs.")
+	root := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(root, s.Bucket), 0o700))
+	scheme, address, _ := strings.Cut(s.Endpoint, "://")
+	host, port, err := net.SplitHostPort(address)
+	must(t, err)
+	args := []string{"-scheme=" + scheme, "-host=" + host, "-port=" + port, "-backend=memory", "-data=" + root,
+		"-public-host=" + address, "-external-url=" + s.Endpoint}
+	if s.pair != nil {
+		args = append(args, "-cert-location="+s.pair.CertFile, "-private-key-location="+s.pair.KeyFile)
+	}
+	s3server.Spawn(t, filepath.Join(dir, string(Program)), args, os.Environ())
+	s.await(t)
+}
+
+// Put writes an object as another tool does.
+func (s *Server) Put(ctx context.Context, key string, content []byte) error {
+	to := s.Endpoint + "/upload/storage/v1/b/" + s.Bucket + "/o?uploadType=media&name=" + url.QueryEscape(key)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(content))
+	if err != nil {
+		return err
+	}
+	answer, err := s.client().Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("it answers %s", answer.Status)
+	}
+	return nil
+}
+
+func (s *Server) client() *http.Client { return &http.Client{Transport: s3server.Trusting(s.CA)} }
 
 // Proxy starts one, which ends with the test. An upload in several requests stays with it.
 func (s *Server) Proxy(t testing.TB) *s3server.Proxy {
@@ -125,7 +169,7 @@ func (s *Server) await(t testing.TB) {
 	again, ends := time.NewTicker(20*time.Millisecond), time.After(startTimeout)
 	defer again.Stop()
 	for {
-		answer, err := http.Get(s.Endpoint + "/storage/v1/b/" + s.Bucket)
+		answer, err := s.client().Get(s.Endpoint + "/storage/v1/b/" + s.Bucket)
 		if err == nil {
 			_ = answer.Body.Close()
 			if answer.StatusCode == http.StatusOK {
@@ -135,7 +179,7 @@ func (s *Server) await(t testing.TB) {
 		}
 		select {
 		case <-ends:
-			t.Fatalf("%s does not serve: %v", program, err)
+			t.Fatalf("%s does not serve: %v", Program, err)
 		case <-again.C:
 		}
 	}
@@ -144,12 +188,21 @@ func (s *Server) await(t testing.TB) {
 // key is made once: it takes longer than most tests.
 var key = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
 
-func serviceAccount(t testing.TB) string {
+func serviceAccount(t testing.TB, host string, pair *s3server.KeyPair) string {
 	t.Helper()
-	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	tokens := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = fmt.Fprintf(w, `{"access_token":%q,"token_type":"Bearer","expires_in":3600}`, rand.Text())
 	}))
+	var err error
+	tokens.Listener, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
+	must(t, err)
+	if pair == nil {
+		tokens.Start()
+	} else {
+		tokens.TLS = &tls.Config{Certificates: []tls.Certificate{pair.Certificate}, MinVersion: tls.VersionTLS12}
+		tokens.StartTLS()
+	}
 	t.Cleanup(tokens.Close)
 	key, err := key()
 	must(t, err)

@@ -53,3 +53,15 @@ func TestAServerServesItsBucketAlsoThroughAProxy(t *testing.T) {
 		t.Errorf("the proxy answers %s", answer.Status)
 	}
 }
+
+func TestAServerWithACertificateServesWhatAnotherToolPutThere(t *testing.T) {
+	s := StartTLS(t, s3server.Loopback)
+	must(t, s.Put(t.Context(), "a/b", []byte("content")))
+	answer, err := s.client().Get(s.Endpoint + "/storage/v1/b/" + s.Bucket + "/o/a%2Fb?alt=media")
+	must(t, err)
+	content, err := io.ReadAll(answer.Body)
+	_ = answer.Body.Close()
+	if err != nil || string(content) != "content" {
+		t.Errorf("%q, %v", content, err)
+	}
+}

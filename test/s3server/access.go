@@ -1,6 +1,7 @@
 package s3server
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -30,12 +31,6 @@ type Access struct {
 
 // Client is one that never tries again and follows no redirect, so that a test sees what the server says.
 func (a Access) Client() *s3.Client {
-	transport := &http.Transport{}
-	if a.CA != nil {
-		roots := x509.NewCertPool()
-		roots.AppendCertsFromPEM(a.CA)
-		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
-	}
 	return s3.New(s3.Options{
 		BaseEndpoint: &a.Endpoint,
 		Region:       a.Region,
@@ -45,13 +40,19 @@ func (a Access) Client() *s3.Client {
 		}),
 		Retryer: aws.NopRetryer{},
 		HTTPClient: &http.Client{
-			Transport:     transport,
+			Transport:     Trusting(a.CA),
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		// What servers older than S3's newer checksums understand.
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
 		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenRequired,
 	})
+}
+
+// Put writes an object as another tool does.
+func (s *Server) Put(ctx context.Context, key string, content []byte) error {
+	_, err := s.Client().PutObject(ctx, &s3.PutObjectInput{Bucket: &s.Bucket, Key: &key, Body: bytes.NewReader(content)})
+	return err
 }
 
 func (s *Server) makeBucket(ctx context.Context) error {
@@ -63,32 +64,43 @@ func (s *Server) makeBucket(ctx context.Context) error {
 	return err
 }
 
-// keyPair is a server's certificate and key, for itself and for the proxies before it.
-type keyPair struct {
-	certFile, keyFile string
+// Trusting is a transport that trusts this authority, PEM, and without one those of the system.
+func Trusting(ca []byte) *http.Transport {
+	transport := &http.Transport{}
+	if ca != nil {
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(ca)
+		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	}
+	return transport
+}
+
+// KeyPair is a server's certificate and key, for itself and for the proxies before it.
+type KeyPair struct {
+	CertFile, KeyFile string
+	CA                []byte // the authority that was made for it, PEM
 	tls.Certificate
 }
 
-// issue makes an authority and a certificate for the server's address.
-func (s *Server) issue(host string) error {
+// NewKeyPair makes an authority, and a certificate for a server's address in a directory.
+func NewKeyPair(dir, host string) (*KeyPair, error) {
 	now := time.Now()
 	root, err := pki.NewAuthority("s3server", now, 24*time.Hour)
 	if err != nil {
-		return fmt.Errorf("making the authority of an S3 server: %w", err)
+		return nil, fmt.Errorf("making the authority of a server: %w", err)
 	}
 	authority, err := pki.ParseAuthority(root)
 	if err != nil {
-		return fmt.Errorf("reading the authority of an S3 server: %w", err)
+		return nil, fmt.Errorf("reading the authority of a server: %w", err)
 	}
 	leaf := pki.Leaf{CommonName: "s3server", DNSNames: []string{"localhost"}, IPs: []net.IP{net.ParseIP(host)}, Server: true, Validity: 24 * time.Hour}
 	issued, err := authority.Issue(leaf, now)
 	if err != nil {
-		return fmt.Errorf("making the certificate of an S3 server: %w", err)
+		return nil, fmt.Errorf("making the certificate of a server: %w", err)
 	}
-	p := &keyPair{certFile: filepath.Join(s.dir, "tls", "tls.crt"), keyFile: filepath.Join(s.dir, "tls", "tls.key")}
+	p := &KeyPair{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key"), CA: root.Cert}
 	if p.Certificate, err = tls.X509KeyPair(issued.Cert, issued.Key); err != nil {
-		return fmt.Errorf("reading the certificate of an S3 server: %w", err)
+		return nil, fmt.Errorf("reading the certificate of a server: %w", err)
 	}
-	s.pair, s.CA = p, root.Cert
-	return errors.Join(os.WriteFile(p.certFile, issued.Cert, 0o600), os.WriteFile(p.keyFile, issued.Key, 0o600))
+	return p, errors.Join(os.WriteFile(p.CertFile, issued.Cert, 0o600), os.WriteFile(p.KeyFile, issued.Key, 0o600))
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
+	"testing"
 )
 
 // process is one run of a program.
@@ -44,6 +45,26 @@ func startProcess(binary, dir string, args, env []string) (*process, error) {
 		close(p.done)
 	}()
 	return p, <-started
+}
+
+// Spawn runs a program until the test ends, which shows what it said if it failed. The program works in a directory of its
+// own.
+func Spawn(t testing.TB, binary string, args, env []string) {
+	t.Helper()
+	binary, err := filepath.Abs(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := startProcess(binary, t.TempDir(), args, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.kill()
+		if t.Failed() {
+			t.Logf("%s said:\n%s", binary, p.output())
+		}
+	})
 }
 
 // kill asks nothing: what it kept is thrown away.

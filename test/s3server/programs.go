@@ -12,13 +12,13 @@ func (s *Server) arguments(address string) []string {
 			"--config", "", "--cache-dir", filepath.Join(s.dir, "cache"),
 		}
 		if s.pair != nil {
-			args = append(args, "--cert", s.pair.certFile, "--key", s.pair.keyFile)
+			args = append(args, "--cert", s.pair.CertFile, "--key", s.pair.KeyFile)
 		}
 		return args
 	}
 	args := []string{"--port", address, "--region", s.Region, "--keep-alive"}
 	if s.pair != nil {
-		args = append(args, "--cert", s.pair.certFile, "--key", s.pair.keyFile)
+		args = append(args, "--cert", s.pair.CertFile, "--key", s.pair.KeyFile)
 	}
 	// Metadata in files, since not every file system of tests has extended attributes.
 	return append(args, "posix", "--sidecar", filepath.Join(s.dir, "meta"), data)

@@ -2,7 +2,6 @@ package s3server
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"io"
 	"log"
@@ -82,7 +81,7 @@ func Before(t testing.TB, b Backend) *Proxy {
 }
 
 // listen starts it on its server's host.
-func (p *Proxy) listen(t testing.TB, target *url.URL, pair *keyPair) *Proxy {
+func (p *Proxy) listen(t testing.TB, target *url.URL, pair *KeyPair) *Proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", net.JoinHostPort(target.Hostname(), "0"))
 	if err != nil {
@@ -108,12 +107,8 @@ func serve(t testing.TB, listener net.Listener, handler http.Handler, release fu
 
 // newUpstream passes requests on with the host that was signed, and what comes back as it comes.
 func newUpstream(target *url.URL, ca []byte) *httputil.ReverseProxy {
-	transport := &http.Transport{DisableCompression: true, ExpectContinueTimeout: time.Second}
-	if ca != nil {
-		roots := x509.NewCertPool()
-		roots.AppendCertsFromPEM(ca)
-		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
-	}
+	transport := Trusting(ca)
+	transport.DisableCompression, transport.ExpectContinueTimeout = true, time.Second
 	return &httputil.ReverseProxy{
 		Transport:     transport,
 		FlushInterval: -1,

@@ -23,7 +23,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
-// Kind is one of the programs.
+// Kind is one of the programs, or one that serves another protocol.
 type Kind string
 
 // The programs: a gateway to a file system, and a file manager's server.
@@ -56,7 +56,7 @@ type Server struct {
 	Kind Kind
 
 	dir     string
-	pair    *keyPair // nil without TLS
+	pair    *KeyPair // nil without TLS
 	process *process
 }
 
@@ -117,11 +117,13 @@ func Run(ctx context.Context, kind Kind, o Options) (*Server, error) {
 			return nil, fmt.Errorf("making the directory of an S3 server: %w", err)
 		}
 	}
-	host := cmp.Or(o.Host, "127.0.0.1")
+	host := cmp.Or(o.Host, Loopback)
 	if o.TLS {
-		if err := s.issue(host); err != nil {
+		pair, err := NewKeyPair(filepath.Join(s.dir, "tls"), host)
+		if err != nil {
 			return nil, err
 		}
+		s.pair, s.CA = pair, pair.CA
 	}
 	binary, err := filepath.Abs(filepath.Join(o.Binaries, string(kind))) // it runs in a directory of its own
 	if err != nil {
@@ -195,10 +197,19 @@ func freeAddress(host string) (string, error) {
 	return listener.Addr().String(), nil
 }
 
+// Loopback is the address that only this machine reaches.
+const Loopback = "127.0.0.1"
+
 // FreeAddress is one on this machine where nobody listened a moment ago.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	address, err := freeAddress("127.0.0.1")
+	return FreeAddressOf(t, Loopback)
+}
+
+// FreeAddressOf is FreeAddress of one of this machine's addresses.
+func FreeAddressOf(t testing.TB, host string) string {
+	t.Helper()
+	address, err := freeAddress(host)
 	if err != nil {
 		t.Fatal(err)
 	}

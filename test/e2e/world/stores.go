@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"os"
+	"path/filepath"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
@@ -11,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/test/azureserver"
+	"github.com/etcdsteward/etcd-steward/test/gcsserver"
 	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
@@ -32,8 +35,61 @@ func (s *Story) ToS3(ctx context.Context, access s3server.Access) v1alpha1.Backu
 	return v1alpha1.BackupStore{S3: &v1alpha1.S3Store{
 		Bucket: access.Bucket, Prefix: "stories/" + s.Namespace, Endpoint: access.Endpoint, Region: access.Region, ForcePathStyle: true,
 		CredentialsSecretRef: s.secret(ctx, map[string]string{"access-key-id": access.AccessKeyID, "secret-access-key": access.SecretAccessKey}),
-		CASecretRef:          s.secret(ctx, map[string]string{"ca.crt": string(access.CA)}),
+		CASecretRef:          s.authority(ctx, access.CA),
 	}}
+}
+
+// Bucket is a store on a real server of this machine, which Pods of localkube reach until the story ends.
+type Bucket struct {
+	Store  v1alpha1.BackupStore
+	Prefix string // of each key; it is the story's own
+	// Put writes an object as another tool does.
+	Put func(ctx context.Context, key string, content []byte) error
+}
+
+// Bucket starts a server by the name of its program. Where npm is missing there is none of Azure's, and the story is skipped.
+func (s *Story) Bucket(ctx context.Context, program s3server.Kind) Bucket {
+	ginkgo.GinkgoHelper()
+	s.NeedLocalkube()
+	b := Bucket{Prefix: "stories/" + s.Namespace}
+	switch program {
+	case gcsserver.Program:
+		gomega.Expect(os.Getenv("GCS_BINARIES")).NotTo(gomega.BeEmpty(), "build the server (make bin/gcs/fake-gcs-server) and set GCS_BINARIES to bin/gcs, as make does")
+		server := gcsserver.StartTLS(ginkgo.GinkgoTB(), hostAddress)
+		b.Put, b.Store.GCS = server.Put, &v1alpha1.GCSStore{
+			Bucket: server.Bucket, Prefix: b.Prefix, Endpoint: server.Endpoint,
+			CredentialsSecretRef: s.mounted(ctx, server.Credentials), CASecretRef: s.authority(ctx, server.CA),
+		}
+	case azureserver.Program:
+		server := azureserver.StartTLS(ginkgo.GinkgoTB(), hostAddress)
+		b.Put, b.Store.Azure = server.Put, &v1alpha1.AzureStore{
+			Container: server.Container, Prefix: b.Prefix, Endpoint: server.Endpoint,
+			CredentialsSecretRef: s.mounted(ctx, server.Credentials), CASecretRef: s.authority(ctx, server.CA),
+		}
+	default:
+		server := s.S3Server(program)
+		b.Put, b.Store = server.Put, s.ToS3(ctx, server.Access)
+	}
+	return b
+}
+
+// mounted is a Secret with the files of a directory, as the kubelet would mount it.
+func (s *Story) mounted(ctx context.Context, directory string) *v1alpha1.StoreSecretReference {
+	ginkgo.GinkgoHelper()
+	entries, err := os.ReadDir(directory)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	data := map[string]string{}
+	for _, entry := range entries {
+		content, err := os.ReadFile(filepath.Join(directory, entry.Name()))
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+		data[entry.Name()] = string(content)
+	}
+	return s.secret(ctx, data)
+}
+
+func (s *Story) authority(ctx context.Context, ca []byte) *v1alpha1.StoreSecretReference {
+	ginkgo.GinkgoHelper()
+	return s.secret(ctx, map[string]string{"ca.crt": string(ca)})
 }
 
 // Signed is the store with a key of its own for the manifests of what lies on its volume.
