@@ -228,4 +228,9 @@ type RestoredFrom struct {
 	// by its own SHA-256. It was never compared with the members of its cluster.
 	// +optional
 	Foreign bool `json:"foreign,omitempty"`
+
+	// PassedOver is how many newer backups the store had that its manifest-key did not
+	// vouch for. The operator passed over them to find the newest backup. Default 0.
+	// +optional
+	PassedOver int32 `json:"passedOver,omitempty"`
 }

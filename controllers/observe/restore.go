@@ -78,6 +78,7 @@ func foundBy(pod *corev1.Pod) record.Origin {
 		AuthEnabled bool     `json:"authEnabled"`
 		Alarms      []string `json:"alarms"`
 		Foreign     bool     `json:"foreign"`
+		PassedOver  int32    `json:"passedOver"`
 	}
 	for _, step := range resources.Steps(pod) {
 		if ended := step.State.Terminated; ended == nil || json.Unmarshal([]byte(ended.Message), &found) != nil {
@@ -91,7 +92,8 @@ func foundBy(pod *corev1.Pod) record.Origin {
 	return record.Origin{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash], Key: found.Key,
 		SHA256:    found.SHA256,
 		SizeBytes: found.SizeBytes, Revision: found.Revision, Version: version,
-		AuthEnabled: found.AuthEnabled, Alarms: alarmNames(found.Alarms), Foreign: found.Foreign}
+		AuthEnabled: found.AuthEnabled, Alarms: alarmNames(found.Alarms), Foreign: found.Foreign,
+		PassedOver: found.PassedOver}
 }
 
 // alarmNames are those of a manifest, whose alarms have their members' IDs behind them, each once.

@@ -110,6 +110,16 @@ func TestPreflight(t *testing.T) {
 				return p.Found == foreign
 			},
 		},
+		"says how many newer backups the store's key does not vouch for": {
+			func(w *world) *corev1.Pod {
+				return w.preflightPod(corev1.PodSucceeded, 0, strings.TrimSuffix(manifest, "}")+`,"passedOver":2}`)
+			},
+			func(p *facts.Preflight) bool {
+				passed := found
+				passed.PassedOver = 2
+				return p.Found == passed
+			},
+		},
 		"whose words are no manifest found nothing": {
 			func(w *world) *corev1.Pod { return w.preflightPod(corev1.PodSucceeded, 0, "cut off") },
 			func(p *facts.Preflight) bool { return p.HasSucceeded() && p.Found.IsZero() },

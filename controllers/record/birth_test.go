@@ -31,6 +31,9 @@ const (
 	// this release is the first to begin with a snapshot that no manifest speaks of
 	fromForeign = `{"incarnation":"ab","counter":1,"token":"t","names":["demo-0"],"origin":"backup","backup":{"hash":"h","key":"legacy/demo.db",` +
 		`"sha256":"s","sizeBytes":32,"revision":7,"version":"3.6.0","foreign":true}}`
+	// Since a record says how many newer backups were passed over.
+	passedOver = `{"incarnation":"ab","counter":1,"token":"t","names":["demo-0"],"origin":"backup","backup":{"hash":"h","key":"a/snapshot.db",` +
+		`"sha256":"s","revision":7,"version":"3.6.16","passedOver":2}}`
 	// Since a record says how far revisions had come.
 	servedBefore = `{"incarnation":"ab","counter":1,"token":"t","names":["demo-3"],"clusterID":"1","origin":"backup","backup":{"hash":"h",` +
 		`"key":"a/snapshot.db","sha256":"s","revision":7,"version":"3.6.16"},"next":4,"restore":"uid-hash","laid":1,"served":2000000007}`
@@ -69,6 +72,8 @@ func TestWhatAReleaseBeforeWroteIsReadAsItIs(t *testing.T) {
 		beforeOfNothing:  withNext(Next{Source: SourceEmpty}),
 		servedBefore: {Incarnation: "ab", Counter: 1, Token: "t", Names: []string{"demo-3"}, ClusterID: 1, NextOrdinal: 4, LastCounter: 1,
 			Restore: "uid-hash", Origin: backedUp(), Served: 2000000007},
+		passedOver: {Incarnation: "ab", Counter: 1, Token: "t", Names: []string{"demo-0"}, Origin: Origin{Hash: "h",
+			Key: "a/snapshot.db", SHA256: "s", Revision: 7, Version: v3616, PassedOver: 2}},
 	} {
 		got, err := DecodeBirth(text)
 		if err != nil || !reflect.DeepEqual(got, want) {
@@ -225,7 +230,7 @@ func TestTheFirstOrdinalIsThatOfTheCurrentIncarnation(t *testing.T) {
 
 func TestEachFieldOfARecordIsInWhatReleasesWrote(t *testing.T) {
 	seen := map[string]bool{}
-	for _, text := range []string{v01Fresh, v01Voided, beforeBackup, beforeSurvivor, beforeOfSurvivor, fromForeign, servedBefore} {
+	for _, text := range []string{v01Fresh, v01Voided, beforeBackup, beforeSurvivor, beforeOfSurvivor, fromForeign, passedOver, servedBefore} {
 		maps.Copy(seen, namesIn(fieldsOf(t, text)))
 	}
 	for _, known := range []any{Birth{}, Next{}, Former{}, Origin{}} {

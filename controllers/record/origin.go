@@ -33,6 +33,9 @@ type Origin struct {
 	// no manifest spoke of it: it was whole by its own sum, and never compared with the members of its cluster
 	Foreign bool `json:"foreign,omitempty"`
 
+	// newer backups that the store's manifest-key did not vouch for
+	PassedOver int32 `json:"passedOver,omitempty"`
+
 	rest rest
 }
 

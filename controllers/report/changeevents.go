@@ -88,7 +88,7 @@ func restoreBegun(in Input, origin record.Origin) []words.Event {
 	}
 	says := fmt.Sprintf("It begins with the backup %s, of revision %d and etcd %s.", origin.Key, origin.Revision,
 		wroteBy(origin))
-	events := done(in, EventRestoring, "", join(says, notCompared(origin)))
+	events := done(in, EventRestoring, "", join(says, caveats(origin)))
 	if origin.Alarms != "" {
 		events[0].Warning = true
 		events[0].Note += fmt.Sprintf(" When it was taken etcd had raised %s, and will raise it again.", origin.Alarms)
@@ -102,7 +102,7 @@ func restoreDone(in Input, origin record.Origin) []words.Event {
 		return nil
 	}
 	says := fmt.Sprintf("The cluster serves with what the backup %s held at revision %d.", origin.Key, origin.Revision)
-	return done(in, EventRestored, "", join(says, notCompared(origin)))
+	return done(in, EventRestored, "", join(says, caveats(origin)))
 }
 
 // born tells of a cluster that answers for the first time; an identity that is put back from a volume is not new.

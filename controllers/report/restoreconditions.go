@@ -116,7 +116,7 @@ func (r restore) prepared() metav1.Condition {
 	switch r.standing {
 	case plan.StandingMoved, plan.StandingComplete:
 		return is(v1alpha1.RestorePrepared, metav1.ConditionTrue, RestoreReasonPrepared,
-			join("Every volume of the next members is restored.", notCompared(r.origin())))
+			join("Every volume of the next members is restored.", caveats(r.origin())))
 	case plan.StandingLaying:
 		return r.laying()
 	case plan.StandingUnborn, plan.StandingMissing, plan.StandingStale, plan.StandingAnother, plan.StandingApproved:
@@ -134,7 +134,7 @@ func (r restore) laying() metav1.Condition {
 	}
 	if len(missing) == 0 {
 		return is(v1alpha1.RestorePrepared, metav1.ConditionTrue, RestoreReasonPrepared,
-			join("Every volume of the next members is restored. The old members serve on.", notCompared(r.origin())))
+			join("Every volume of the next members is restored. The old members serve on.", caveats(r.origin())))
 	}
 	return is(v1alpha1.RestorePrepared, metav1.ConditionFalse, RestoreReasonLaying,
 		fmt.Sprintf("The volumes of these next members are not restored yet: %s. The old members serve on.",
@@ -184,7 +184,7 @@ func (r restore) completed() metav1.Condition {
 	switch {
 	case !r.isSuperseded():
 		return is(v1alpha1.RestoreComplete, metav1.ConditionTrue, RestoreReasonComplete,
-			join("The cluster serves with the restored data.", notCompared(r.origin()), r.keeping()))
+			join("The cluster serves with the restored data.", caveats(r.origin()), r.keeping()))
 	case r.object.Status.CompletedAt == nil:
 		return is(v1alpha1.RestoreComplete, metav1.ConditionFalse, RestoreReasonAfter,
 			join("Another EtcdRestore took its place before the cluster was seen to serve with the restored data.",

@@ -72,25 +72,38 @@ func TestTheStatusSaysWhichBackupAClusterBeganWith(t *testing.T) {
 	if got := Status(w.input()).RestoredFrom; !reflect.DeepEqual(got, want) {
 		t.Errorf("of a snapshot without a manifest: %+v, want %+v", got, want)
 	}
+	w.o.Current.Birth.Origin.PassedOver, want.PassedOver = 2, 2
+	if got := Status(w.input()).RestoredFrom; !reflect.DeepEqual(got, want) {
+		t.Errorf("where newer ones were passed over: %+v, want %+v", got, want)
+	}
 }
 
-func TestItIsToldThatASnapshotWithoutAManifestWasNotCompared(t *testing.T) {
-	const says = "never compared with the members of its cluster"
+func TestWhatIsToBeKnownOfARestoredBackupIsToldWhereverTheRestoreIs(t *testing.T) {
+	for says, doubt := range map[string]func(*record.Origin){
+		"never compared with the members of its cluster":                                     func(o *record.Origin) { o.Foreign = true },
+		"that its manifest-key does not vouch for: 2. The operator passed over them. If you": func(o *record.Origin) { o.PassedOver = 2 },
+	} {
+		isToldEverywhere(t, says, doubt)
+	}
+}
+
+func isToldEverywhere(t *testing.T, says string, doubt func(*record.Origin)) {
+	t.Helper()
 	w := demo(3, begin).settled()
-	foreign := saved
-	foreign.Foreign = true
-	for _, origin := range []record.Origin{saved, foreign} {
+	doubtful := saved
+	doubt(&doubtful)
+	for _, origin := range []record.Origin{saved, doubtful} {
 		w.o.Current.Birth.Origin = origin
 		for _, change := range []changes.Change{changes.BeginBirth{Names: []string{"demo-0"}, Origin: origin},
 			changes.RecordBirth{ClusterID: clusterID}} {
-			if line := tellings(w, change)[1]; strings.Contains(line, says) != origin.Foreign {
-				t.Errorf("foreign %t: %s", origin.Foreign, line)
+			if line := tellings(w, change)[1]; strings.Contains(line, says) != (origin == doubtful) {
+				t.Errorf("%s", line)
 			}
 		}
 	}
 	for name, edit := range map[string]func(*scene){
-		"laid":  func(w *scene) { w.laying(3); w.o.Current.Birth.Next.Origin.Foreign = true },
-		"moved": func(w *scene) { w.moved(); w.o.Current.Birth.Origin.Foreign = true },
+		"laid":  func(w *scene) { w.laying(3); doubt(&w.o.Current.Birth.Next.Origin) },
+		"moved": func(w *scene) { w.moved(); doubt(&w.o.Current.Birth.Origin) },
 	} {
 		w, r := inPlaceScene()
 		edit(w)
@@ -100,7 +113,8 @@ func TestItIsToldThatASnapshotWithoutAManifestWasNotCompared(t *testing.T) {
 	}
 	w, r := inPlaceScene()
 	w.moved()
-	w.o.Current.Birth.ClusterID, w.o.Current.Birth.Origin.Foreign = clusterID+1, true
+	w.o.Current.Birth.ClusterID = clusterID + 1
+	doubt(&w.o.Current.Birth.Origin)
 	if _, _, message := saysOf(toldOf(t, w, r), v1alpha1.RestoreComplete); !strings.Contains(message, says) {
 		t.Errorf("Complete says %q", message)
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"strings"
 
@@ -84,13 +85,18 @@ func wroteBy(origin record.Origin) string {
 	return origin.Version.String()
 }
 
-// notCompared says how far what was restored is proven, where no manifest spoke of it; else nothing.
-func notCompared(origin record.Origin) string {
-	if !origin.Foreign {
-		return ""
+// caveats say how far what was restored is proven where no manifest spoke of it, and what newer was passed over.
+func caveats(origin record.Origin) string {
+	switch {
+	case origin.Foreign:
+		return "The snapshot has no manifest: its own SHA-256 is right, and it was never compared with the members " +
+			"of its cluster."
+	case origin.PassedOver > 0:
+		return fmt.Sprintf("Newer backups in the store that its manifest-key does not vouch for: %d. The operator "+
+			"passed over them. If you trust one, restore it by its key, and name a Secret without manifest-key.",
+			origin.PassedOver)
 	}
-	return "The snapshot has no manifest: its own SHA-256 is right, and it was never compared with the members of " +
-		"its cluster."
+	return ""
 }
 
 func restoredFrom(origin record.Origin) *v1alpha1.RestoredFrom {
@@ -98,7 +104,7 @@ func restoredFrom(origin record.Origin) *v1alpha1.RestoredFrom {
 		return nil
 	}
 	return &v1alpha1.RestoredFrom{Key: origin.Key, Revision: origin.Revision, EtcdVersion: wroteBy(origin),
-		Foreign: origin.Foreign}
+		Foreign: origin.Foreign, PassedOver: origin.PassedOver}
 }
 
 // voters is the number of voting members; while the list is not known, as many as a survivor remembers or as are

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -59,13 +60,19 @@ func preferred(a, b Kept) int {
 // newest's, and of two clusters of one name nobody can say which is meant. Both refusals name the keys to choose from.
 // What the store's key does not vouch for is no backup.
 func Latest(ctx context.Context, bucket *store.Bucket, whose Whose) (Manifest, error) {
+	newest, _, err := latest(ctx, bucket, whose)
+	return newest, err
+}
+
+// latest is Latest, and says how many newer backups were passed over because the store's key does not vouch for them.
+func latest(ctx context.Context, bucket *store.Bucket, whose Whose) (Manifest, int, error) {
 	keys, err := listBackups(ctx, bucket, whose)
 	if err != nil {
-		return Manifest{}, err
+		return Manifest{}, 0, err
 	}
 	found, err := readManifests(ctx, bucket, keys, func() {})
 	if err != nil {
-		return Manifest{}, err
+		return Manifest{}, 0, err
 	}
 	newest := map[string]Manifest{}
 	for _, m := range found.sound {
@@ -76,7 +83,11 @@ func Latest(ctx context.Context, bucket *store.Bucket, whose Whose) (Manifest, e
 			newest[m.ClusterUID] = m
 		}
 	}
-	return choose(whose, newest, found)
+	chosen, err := choose(whose, newest, found)
+	if err != nil {
+		return Manifest{}, 0, err
+	}
+	return chosen, found.unsignedAfter(chosen), nil
 }
 
 func choose(whose Whose, newest map[string]Manifest, found manifests) (Manifest, error) {
@@ -157,6 +168,18 @@ type manifests struct {
 type unsound struct {
 	key string // of its snapshot
 	why error
+}
+
+// unsignedAfter counts what the store's key does not vouch for in the directories after that of a backup. Their names
+// begin with a time. Nothing is decided by it: a clock may have been wrong, and the names may be anybody's.
+func (found manifests) unsignedAfter(m Manifest) int {
+	count, own := 0, path.Dir(m.Key)
+	for _, u := range found.unsound {
+		if other := path.Dir(u.key); u.isUnsigned() && path.Dir(other) == path.Dir(own) && other > own {
+			count++
+		}
+	}
+	return count
 }
 
 // readManifests reads the manifests of snapshots, and calls moved after each. One that has gone since it was listed was

@@ -42,6 +42,9 @@ type Found struct {
 	// Foreign says that no manifest speaks of it: it is as whole as its own SHA-256 says, and nothing says that it was
 	// ever compared with the members of its cluster.
 	Foreign bool `json:"foreign,omitempty"`
+
+	// PassedOver is how many newer backups the store's manifest-key does not vouch for.
+	PassedOver int `json:"passedOver,omitempty"`
 }
 
 // Preflight finds out, before anything is made or stopped, whether a backup can be restored. Where a manifest speaks of
@@ -66,7 +69,7 @@ func Preflight(ctx context.Context, o PreflightOptions) (Found, error) {
 
 // lookAtBackup reads the manifest, and looks at the snapshot without reading it.
 func (o *PreflightOptions) lookAtBackup(ctx context.Context) (Found, error) {
-	m, err := o.find(ctx)
+	m, passedOver, err := o.find(ctx)
 	if err != nil {
 		return Found{}, err
 	}
@@ -79,7 +82,7 @@ func (o *PreflightOptions) lookAtBackup(ctx context.Context) (Found, error) {
 			m.Key, object.Size, m.SizeBytes)
 	}
 	found := Found{Key: m.Key, SHA256: m.SHA256, SizeBytes: m.SizeBytes, Revision: m.Revision,
-		EtcdVersion: m.EtcdVersion, AuthEnabled: m.AuthEnabled, Alarms: m.Alarms}
+		EtcdVersion: m.EtcdVersion, AuthEnabled: m.AuthEnabled, Alarms: m.Alarms, PassedOver: passedOver}
 	if err := found.fitsVersion(o.Version); err != nil {
 		return Found{}, err
 	}
@@ -130,11 +133,13 @@ func (o *PreflightOptions) fitsVolumes(key string, size int64) error {
 // mebibytes is a size as a spec gives it, never less.
 func mebibytes(size int64) string { return fmt.Sprintf("%dMi", (size+1<<20-1)>>20) }
 
-func (o *PreflightOptions) find(ctx context.Context) (Manifest, error) {
+// find is the manifest, and how many newer ones were passed over.
+func (o *PreflightOptions) find(ctx context.Context) (Manifest, int, error) {
 	if o.Key == "" {
-		return Latest(ctx, o.Bucket, o.LatestOf)
+		return latest(ctx, o.Bucket, o.LatestOf)
 	}
-	return readPlaced(ctx, o.Bucket, o.Key)
+	named, err := readPlaced(ctx, o.Bucket, o.Key)
+	return named, 0, err
 }
 
 // fitsVersion refuses what a newer minor wrote. A lower etcdutl restores a higher snapshot without complaint, and the

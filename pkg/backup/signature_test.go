@@ -63,14 +63,14 @@ func (s specimen) forged(t testing.TB) map[string]string {
 	s.put(t, signed.Key, signed)
 	byAnother := func(m *Manifest) {
 		at(3, 3*time.Hour)(m)
-		m.Key = s.bucket.Key(m.ClusterNamespace, m.ClusterName, m.ClusterUID, "20260301T120003Z-00000003", snapshotObject)
+		m.Key = s.bucket.Key(m.ClusterNamespace, m.ClusterName, m.ClusterUID, "20990301T120003Z-00000003", snapshotObject)
 		*m, err = m.signed([]byte(anotherKey))
 		must(t, err)
 	}
 	return map[string]string{
-		"it has no HMAC":                s.add(t, "20260301T120001Z-00000001", at(1, time.Hour)).Key,
-		"its HMAC is of another backup": s.add(t, "20260301T120002Z-00000002", func(m *Manifest) { at(2, 2*time.Hour)(m); m.HMAC = signed.HMAC }).Key,
-		"its HMAC is of another key":    s.add(t, "20260301T120003Z-00000003", byAnother).Key,
+		"it has no HMAC":                s.add(t, "20990301T120001Z-00000001", at(1, time.Hour)).Key,
+		"its HMAC is of another backup": s.add(t, "20990301T120002Z-00000002", func(m *Manifest) { at(2, 2*time.Hour)(m); m.HMAC = signed.HMAC }).Key,
+		"its HMAC is of another key":    s.add(t, "20990301T120003Z-00000003", byAnother).Key,
 	}
 }
 
@@ -112,6 +112,30 @@ func TestAManifestThatTheKeyDoesNotVouchForIsNoBackup(t *testing.T) {
 	// Without the key none can be told from the others, as before.
 	if all, err := Latest(ctx, s.bucket, demo); err != nil || all.Revision != s.manifest.Revision+3 {
 		t.Errorf("without the key the newest is %+v, %v", all, err)
+	}
+}
+
+func TestThePreflightSaysHowManyNewerBackupsTheKeyDoesNotVouchFor(t *testing.T) {
+	s := takeSpecimen(t)
+	s.forged(t)
+	s.add(t, "20200101T120000Z-00000001", at(1, -time.Hour)) // from before there was a key
+	another := s.manifest
+	another.ClusterUID = "u-another"
+	another.Key = s.bucket.Key(another.ClusterNamespace, another.ClusterName, another.ClusterUID,
+		"20990101T120000Z-00000001", snapshotObject)
+	s.put(t, another.Key, another)
+	o := PreflightOptions{Transfer: Transfer{Bucket: keyed(t, s.root, aKey)}, LatestOf: demo, Version: etcd36}
+	if found, err := Preflight(context.Background(), o); err != nil || found.Key != s.manifest.Key || found.PassedOver != 3 {
+		t.Errorf("%+v, %v", found, err)
+	}
+	o.Bucket = s.bucket // which has no key
+	o.LatestOf = s.manifest.whose()
+	if found, err := Preflight(context.Background(), o); err != nil || found.PassedOver != 0 {
+		t.Errorf("without a key: %+v, %v", found, err)
+	}
+	o.LatestOf, o.Key = Whose{}, s.manifest.Key
+	if found, err := Preflight(context.Background(), o); err != nil || found.PassedOver != 0 {
+		t.Errorf("by its key: %+v, %v", found, err)
 	}
 }
 

@@ -151,6 +151,9 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 			})
 			again.AwaitReady(ctx, 1)
 			holdsBackup(ctx, again, saved)
+			current, err := again.Get(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(current.Status.RestoredFrom).To(And(HaveField("Key", signed.Key), HaveField("PassedOver", int32(1))))
 		})
 
 	for _, version := range []string{"3.5.35", "3.7.3"} {

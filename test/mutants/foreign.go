@@ -61,8 +61,8 @@ var foreign = []mutant{
 	{
 		Name: "what no manifest spoke of is written down as if one had", Peer: "",
 		File:    "controllers/observe/restore.go",
-		From:    ", Foreign: found.Foreign}",
-		To:      "}",
+		From:    ", Foreign: found.Foreign,",
+		To:      ",",
 		Package: "./controllers/observe", Test: "TestPreflight",
 	},
 	{
@@ -75,9 +75,9 @@ var foreign = []mutant{
 	{
 		Name: "nothing says that a snapshot without a manifest was not compared", Peer: "",
 		File:    "controllers/report/status.go",
-		From:    "if !origin.Foreign {\n\t\treturn \"\"",
-		To:      "if true {\n\t\treturn \"\"",
-		Package: "./controllers/report", Test: "TestItIsToldThatASnapshotWithoutAManifestWasNotCompared",
+		From:    "case origin.Foreign:",
+		To:      "case false:",
+		Package: "./controllers/report", Test: "TestWhatIsToBeKnownOfARestoredBackupIsToldWhereverTheRestoreIs",
 	},
 	{
 		Name: "a list calls what has no snapshot a backup", Peer: "",

@@ -53,6 +53,13 @@ var trust = []mutant{
 		Package: backupPackage, Test: "TestNoFieldOfASignedManifestCanBeChanged",
 	},
 	{
+		Name: "newer backups that the store's key does not vouch for are passed over without a word", Peer: "",
+		File:    "pkg/backup/locate.go",
+		From:    "u.isUnsigned() && path.Dir(other) == path.Dir(own) && other > own",
+		To:      "u.isUnsigned() && other == own",
+		Package: backupPackage, Test: "TestThePreflightSaysHowManyNewerBackupsTheKeyDoesNotVouchFor",
+	},
+	{
 		Name: "one manifest that nothing vouches for keeps the newest backup from being restored", Peer: "",
 		File:    "pkg/backup/locate.go",
 		From:    "slices.DeleteFunc(slices.Clone(found.unsound), unsound.isUnsigned)",
