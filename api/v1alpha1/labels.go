@@ -104,6 +104,9 @@ const (
 	AnnotationInitialCluster = Group + "/initial-cluster"
 	// AnnotationBackupRecord says, as JSON on an EtcdBackup, which Job was created for it, and with which result.
 	AnnotationBackupRecord = Group + "/backup-record"
+	// AnnotationSeenAhead says on an EtcdBackup of a schedule when it was noticed that its time was still to come, in
+	// RFC 3339. While the clock says so for 5 minutes, AnnotationAhead follows.
+	AnnotationSeenAhead = Group + "/seen-ahead"
 	// AnnotationAhead marks an EtcdBackup that a schedule made while the clock ran ahead. Its value is when that was
 	// noticed, in RFC 3339. The EtcdBackup does not stand for the run of its time.
 	AnnotationAhead = Group + "/made-ahead"

@@ -67,12 +67,10 @@ func (r *Reconciler) createRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedu
 
 func (r *Reconciler) applyChore(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change plan.Change) error {
 	switch change := change.(type) {
+	case plan.NoteAhead:
+		return r.annotateRun(ctx, s, change.Run, v1alpha1.AnnotationSeenAhead)
 	case plan.MarkAhead:
-		b, err := r.findRun(ctx, s, change.Run)
-		if err != nil {
-			return err
-		}
-		return r.Annotate(ctx, b, v1alpha1.AnnotationAhead, words.Format(r.Now()))
+		return r.annotateRun(ctx, s, change.Run, v1alpha1.AnnotationAhead)
 	case plan.DeleteRuns:
 		return r.deleteRuns(ctx, s, change.Runs)
 	case plan.RecordChore:
@@ -89,6 +87,15 @@ func (r *Reconciler) applyChore(ctx context.Context, s *v1alpha1.EtcdBackupSched
 		return r.beginTest(ctx, s, change)
 	}
 	return fmt.Errorf("the chore %T of the schedule %s is unknown", change, client.ObjectKeyFromObject(s))
+}
+
+// annotateRun writes the time on the EtcdBackup of a run.
+func (r *Reconciler) annotateRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, run plan.Run, key string) error {
+	b, err := r.findRun(ctx, s, run)
+	if err != nil {
+		return err
+	}
+	return r.Annotate(ctx, b, key, words.Format(r.Now()))
 }
 
 // deleteRuns deletes EtcdBackups as they were seen, and no other ones of their names.

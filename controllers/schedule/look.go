@@ -78,6 +78,7 @@ func runOf(b *v1alpha1.EtcdBackup, store v1alpha1.BackupStore) plan.Run {
 		Created:   b.CreationTimestamp.Time, Deadline: b.Spec.DeadlineOrDefault(),
 	}
 	_, run.Ahead = b.Annotations[v1alpha1.AnnotationAhead]
+	run.SeenAhead, _ = time.Parse(time.RFC3339, b.Annotations[v1alpha1.AnnotationSeenAhead])
 	outcome := backup.OutcomeOf(b.Status)
 	if record, err := backup.DecodeRecord(b.Annotations[v1alpha1.AnnotationBackupRecord], b.Namespace,
 		b.Name); err == nil && record.Outcome != nil {

@@ -194,7 +194,9 @@ func TestARunThatWasMadeWhileTheClockRanAheadDoesNotStandForTheRunOfItsTime(t *t
 	w.Now = w.Now.Add(-time.Hour) // the clock is put right
 	w.looks(6)
 	w.finish("hourly-20260301-1200", true)
-	w.Now = w.Now.Add(time.Hour)
+	w.Now = w.Now.Add(10 * time.Minute)
+	w.looks(6)
+	w.Now = w.Now.Add(50 * time.Minute)
 	w.looks(6)
 	if got := w.made(); got != "1200 1300 hourly-20260301b1300" {
 		t.Errorf("made %q", got)

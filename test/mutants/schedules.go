@@ -87,6 +87,13 @@ var schedules = []mutant{
 		Package: backupWing, Test: "TestAMembersOwnVolumeIsNeverAStore",
 	},
 	{
+		Name: "one look while the clock is behind marks good runs for good", Peer: "",
+		File:    "controllers/schedule/plan/chores.go",
+		From:    "case since >= clockSlack:",
+		To:      "case since >= 0:",
+		Package: schedulePlan, Test: "TestAClockThatIsBehindForAMomentMarksNoRun",
+	},
+	{
 		Name: "a run that was made while the clock ran ahead stands for the run of its time", Peer: "",
 		File:    "controllers/schedule/plan/observation.go",
 		From:    "ok && !run.Ahead && fits(run)",

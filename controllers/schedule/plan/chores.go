@@ -28,15 +28,27 @@ func (v view) chores() []Change {
 }
 
 // markAhead marks a run whose time is still to come: it was made while the clock ran ahead. Once its time has come
-// nothing else tells it from the run of that time, which would be left out.
+// nothing else tells it from the run of that time, which would be left out. One look is not enough: while the clock is
+// behind for a moment, the time of a run that was made at its time is still to come as well.
 func markAhead(v view) Change {
 	for _, run := range v.Runs {
-		if at, ok := v.timeOf(run); ok && !run.Ahead && !run.Deleting && at.Sub(v.Now) > clockSlack {
+		at, ok := v.timeOf(run)
+		if !ok || run.Ahead || run.Deleting || at.Sub(v.Now) <= clockSlack {
+			continue
+		}
+		switch since := v.Now.Sub(run.SeenAhead); {
+		case since < 0, since > noteHolds:
+			return NoteAhead{Run: run}
+		case since >= clockSlack:
 			return MarkAhead{Run: run, At: at}
 		}
 	}
 	return nil
 }
+
+// noteHolds is how long what was noticed counts. A schedule is looked at much sooner again: what is older is of another
+// time when the clock was wrong.
+const noteHolds = 3 * longestWait
 
 // unrecorded is the newest Job of a chore that ended and is not recorded; nil when there is none. One of the future
 // waits until it is none any more: what is recorded of the future is not believed, and would be recorded again and

@@ -49,6 +49,12 @@ func (l *life) chores(d Decision) (decided Decision, isDone bool) {
 		}
 		l.told = append(l.told, Made(change)...)
 		switch change := change.(type) {
+		case NoteAhead:
+			for i := range l.o.Runs {
+				if l.o.Runs[i].Name == change.Run.Name {
+					l.o.Runs[i].SeenAhead = l.o.Now
+				}
+			}
 		case MarkAhead:
 			for i := range l.o.Runs {
 				l.o.Runs[i].Ahead = l.o.Runs[i].Ahead || l.o.Runs[i].Name == change.Run.Name

@@ -43,6 +43,9 @@ type RecordRun struct {
 	LeftOut bool
 }
 
+// NoteAhead writes on the EtcdBackup of a run when it was noticed that its time is still to come.
+type NoteAhead struct{ Run Run }
+
 // MarkAhead writes on the EtcdBackup of a run that it was made ahead of its time.
 type MarkAhead struct {
 	Run Run
@@ -80,6 +83,7 @@ type RecordChore struct {
 
 func (CreateRun) change()   {}
 func (RecordRun) change()   {}
+func (NoteAhead) change()   {}
 func (MarkAhead) change()   {}
 func (DeleteRuns) change()  {}
 func (BeginPrune) change()  {}

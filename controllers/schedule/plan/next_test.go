@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -383,6 +384,33 @@ func TestAClockThatRanADayAheadLeavesNoRunOut(t *testing.T) {
 			l.until("2026-03-03T12:00:00Z")
 			l.is(row.want...)
 		})
+	}
+}
+
+// The runs were made at their time, and the clock that says otherwise is put right a moment later.
+func TestAClockThatIsBehindForAMomentMarksNoRun(t *testing.T) {
+	for name, behind := range map[string]time.Duration{"by 50 minutes": 50 * time.Minute, "by a week": 7 * 24 * time.Hour} {
+		for moment, isMarked := range map[time.Duration]bool{time.Second: false, 4 * time.Minute: false, 15 * time.Minute: true} {
+			l := newLife(t, "0 * * * *", "2026-03-01T12:30:00Z")
+			l.until("2026-03-01T15:15:00Z")
+			for range 2 { // what was noticed the first time does not count the second time
+				now := l.o.Now
+				l.o.Now = now.Add(-behind)
+				l.until(l.o.Now.Add(moment).Format(time.RFC3339))
+				l.o.Now = now.Add(moment)
+				l.until(l.o.Now.Add(50 * time.Minute).Format(time.RFC3339))
+			}
+			marked := 0
+			for _, run := range l.o.Runs {
+				if run.Ahead {
+					marked++
+				}
+			}
+			again := slices.ContainsFunc(l.order, func(name string) bool { return strings.Contains(name, "b1") })
+			if (marked > 0) != isMarked || again != isMarked {
+				t.Errorf("%s, for %s: %d runs are marked, made were %q", name, moment, marked, l.order)
+			}
+		}
 	}
 }
 

@@ -53,9 +53,10 @@ type Run struct {
 	Deadline    time.Duration // how long it may take
 	CompletedAt time.Time     // by the clock of a node, as the next
 	VerifiedAt  time.Time
-	Point       Point // where a complete one lies, and what it holds
-	SameStore   bool  // it lies where the schedule's backups go now
-	Ahead       bool  // it was made while the clock ran ahead, for a time that had not come
+	Point       Point     // where a complete one lies, and what it holds
+	SameStore   bool      // it lies where the schedule's backups go now
+	SeenAhead   time.Time // when its time was seen to be still to come; zero: never
+	Ahead       bool      // it was made while the clock ran ahead, for a time that had not come
 	Deleting    bool
 	UID         types.UID
 }
