@@ -27,6 +27,11 @@ type PodSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!has(self.claims)",message="spec.pod.resources.claims is not supported; use limits and requests",reason=FieldValueForbidden,fieldPath=".claims"
 	Resources *ResourceRequirements `json:"resources,omitempty"`
 
+	// SecurityContext says as which user and groups members run, and the Pods that take
+	// and restore backups of this cluster. A change restarts members one at a time.
+	// +optional
+	SecurityContext *PodSecurityContext `json:"securityContext,omitempty"`
+
 	// NodeSelector restricts the nodes that members run on, by their labels.
 	// +optional
 	// +mapType=atomic

@@ -42,6 +42,10 @@ var accepted = []struct{ name, change string }{
 	{"labels and annotations of one's own", "spec: {pod: {labels: {team: storage, app.kubernetes.io/part-of: shop, empty: ''}, annotations: {example.com/note: 'any text, any length'}}}"},
 	{"limits equal to requests", "spec: {pod: {resources: {requests: {cpu: 1, memory: 1Gi}, limits: {cpu: 1000m, memory: 1024Mi}}}}"},
 	{"a limit alone", "spec: {pod: {resources: {limits: {memory: 1Gi}}}}"},
+	{"a user alone", "spec: {pod: {securityContext: {runAsUser: 1}}}"},
+	{"groups of root, which gives no right", "spec: {pod: {securityContext: {runAsGroup: 0, fsGroup: 0, supplementalGroups: [0, 2147483647]}}}"},
+	{"all that may be said of users and groups", "spec: {pod: {securityContext: {runAsUser: 2147483647, runAsGroup: 2147483647, fsGroup: 2147483647, " +
+		"fsGroupChangePolicy: Always, supplementalGroups: [], seLinuxOptions: {type: container_t, level: 's0:c123,c456'}}}}"},
 	{"all that may be said of tasks", acceptedTasks},
 	{"all that may be said of sidecars", acceptedSidecars},
 	{"labels and annotations for everything", "spec: {inheritedMetadata: {labels: {team: a, cost-center: '1'}, annotations: {example.com/note: x}}}"},

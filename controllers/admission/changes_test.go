@@ -9,6 +9,12 @@ const (
 		"Kubernetes does not allow it; set another type first"
 )
 
+const noOtherUser = "spec.pod.securityContext.runAsUser cannot change while fsGroup stays the same: the new user could not read the data. " +
+	"Change or remove fsGroup as well, or set fsGroupChangePolicy to Always"
+
+// ids is a spec with these IDs.
+func ids(text string) string { return "spec: {pod: {securityContext: {" + text + "}}}" }
+
 // changes are what may and what may not become of an existing cluster; says is empty when it may.
 var changes = []struct{ name, before, after, field, says string }{
 	{"TLS is turned off", "", "spec: {tls: {mode: Disabled}}", "spec.tls", "spec.tls.mode cannot change from Managed to Disabled" + noOtherTLS},
@@ -72,6 +78,21 @@ var changes = []struct{ name, before, after, field, says string }{
 		"spec.etcd.quotaBackendBytes is 33Gi; it must be from 16Mi to 32Gi"},
 	{"a quota above what etcd advises is put back", "spec: {storage: {size: 65Gi}, etcd: {quotaBackendBytes: 32Gi}}",
 		"spec: {storage: {size: 65Gi}, etcd: {quotaBackendBytes: 8Gi}}", "", ""},
+	{"the user changes, and the group with it", ids("runAsUser: 1000"), ids("runAsUser: 1001"), "", ""},
+	{"the user and both groups change", ids("runAsUser: 1000, fsGroup: 5"), ids("runAsUser: 1001, fsGroup: 6"), "", ""},
+	{"the user changes, and the group stays", ids("runAsUser: 1000, fsGroup: 5"), ids("runAsUser: 1001, fsGroup: 5"), "spec.pod", noOtherUser},
+	{"the user changes to what the group was", ids("fsGroup: 1001"), ids("runAsUser: 1001"), "spec.pod", noOtherUser},
+	{"a user is added that has the group of the default one", "", ids("runAsUser: 1000, fsGroup: 65532"), "spec.pod", noOtherUser},
+	{"the user is removed with its section, and the group stays", ids("runAsUser: 1000, fsGroup: 65532"), "", "spec.pod", noOtherUser},
+	{"the user changes, and files get the group anew", ids("runAsUser: 1000, fsGroup: 5"),
+		ids("runAsUser: 1001, fsGroup: 5, fsGroupChangePolicy: Always"), "", ""},
+	{"the user of ephemeral data changes", "spec: {storage: {ephemeral: {}}, pod: {securityContext: {fsGroup: 5}}}",
+		"spec: {storage: {ephemeral: {}}, pod: {securityContext: {runAsUser: 1001, fsGroup: 5}}}", "", ""},
+	{"a user is added", "", ids("runAsUser: 1000"), "", ""},
+	{"the user is put back", ids("runAsUser: 1000"), "", "", ""},
+	{"the user becomes root", ids("runAsUser: 1000"), ids("runAsUser: 0"), "spec.pod.securityContext.runAsUser",
+		"spec.pod.securityContext.runAsUser is 0" + noRoot},
+	{"further groups change", "", ids("supplementalGroups: [5]"), "", ""},
 	{"the Pod changes", "", "spec: {pod: {nodeSelector: {pool: etcd}}}", "", ""},
 	{"the time until a replacement changes", "", "spec: {repair: {replaceAfter: 10m}}", "", ""},
 	{"the age of backups is taken back", "spec: {backups: {maxAge: 1h}}", "", "", ""},

@@ -43,7 +43,7 @@ func (r refusal) codeSays() string {
 	return r.says
 }
 
-var refused = join(refusedNames, refusedStorage, refusedEtcd, refusedPods, refusedSidecars, refusedTasks, refusedMetadata, refusedServices, refusedRepairs, refusedRestores)
+var refused = join(refusedNames, refusedStorage, refusedEtcd, refusedPods, refusedSidecars, refusedIDs, refusedTasks, refusedMetadata, refusedServices, refusedRepairs, refusedRestores)
 
 func join(tables ...[]refusal) []refusal {
 	var all []refusal
@@ -179,6 +179,35 @@ var refusedEtcd = []refusal{
 	{"an extra flag of an older version", `spec: {version: "3.7.3", etcd: {extraArgs: {experimental-watch-progress-notify-interval: 10s}}}`,
 		"spec.etcd.extraArgs[experimental-watch-progress-notify-interval]", "",
 		`spec.etcd.extraArgs: extra flag "experimental-watch-progress-notify-interval": etcd 3.7 does not know it and would not start; remove it`},
+}
+
+const (
+	noRoot        = "; it must be from 1 to 2147483647: no process runs as root"
+	noSuchGroup   = "; it must be from 0 to 2147483647"
+	security      = "spec.pod.securityContext"
+	noSELinuxUser = security + ".seLinuxOptions must not set user and role: Pod Security restricted refuses them"
+)
+
+var refusedIDs = []refusal{
+	{"root", "spec: {pod: {securityContext: {runAsUser: 0}}}", security + ".runAsUser", security + ".runAsUser is 0" + noRoot, ""},
+	{"a negative user", "spec: {pod: {securityContext: {runAsUser: -1}}}", security + ".runAsUser", security + ".runAsUser is -1" + noRoot, ""},
+	{"a user that Linux does not have", "spec: {pod: {securityContext: {runAsUser: 2147483648}}}", security + ".runAsUser",
+		security + ".runAsUser is 2147483648" + noRoot, ""},
+	{"a user by name", "spec: {pod: {securityContext: {runAsUser: etcd}}}", security + ".runAsUser", "must be of type integer", unreadable},
+	{"a negative group", "spec: {pod: {securityContext: {runAsGroup: -1}}}", security + ".runAsGroup", security + ".runAsGroup is -1" + noSuchGroup, ""},
+	{"a group that Linux does not have", "spec: {pod: {securityContext: {fsGroup: 2147483648}}}", security + ".fsGroup",
+		security + ".fsGroup is 2147483648" + noSuchGroup, ""},
+	{"a further group that Linux does not have", "spec: {pod: {securityContext: {supplementalGroups: [5, -5]}}}", security + ".supplementalGroups",
+		security + ".supplementalGroups must be from 0 to 2147483647", ""},
+	{"a policy of groups that does not exist", "spec: {pod: {securityContext: {fsGroupChangePolicy: Never}}}", security + ".fsGroupChangePolicy",
+		`supported values: "OnRootMismatch", "Always"`, security + `.fsGroupChangePolicy is "Never"; it must be one of OnRootMismatch, Always`},
+	{"a user of SELinux", "spec: {pod: {securityContext: {seLinuxOptions: {user: system_u}}}}", security + ".seLinuxOptions", noSELinuxUser, ""},
+	{"a role of SELinux", "spec: {pod: {securityContext: {seLinuxOptions: {role: system_r}}}}", security + ".seLinuxOptions", noSELinuxUser, ""},
+	{"a type of SELinux that is not confined", "spec: {pod: {securityContext: {seLinuxOptions: {type: spc_t}}}}", security + ".seLinuxOptions.type",
+		security + ".seLinuxOptions.type must be one of container_t, container_init_t, container_kvm_t, container_engine_t: " +
+			"Pod Security restricted refuses others", ""},
+	{"a level of SELinux that has no end", "spec: {pod: {securityContext: {seLinuxOptions: {level: '" + strings.Repeat("s0:c1,", 43) + "'}}}}",
+		security + ".seLinuxOptions.level", security + ".seLinuxOptions.level must be at most 256 characters, such as s0:c123,c456", ""},
 }
 
 var refusedPods = []refusal{

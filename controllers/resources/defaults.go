@@ -27,6 +27,8 @@ const (
 	DefaultCompactionRetention = "1h"
 	// DefaultGraceSeconds is time enough to hand over leadership, which may take 7 s, and to close a large database.
 	DefaultGraceSeconds int64 = 60
+	// DefaultGroupChange keeps Kubernetes from walking through a store of backups at every start.
+	DefaultGroupChange = corev1.FSGroupChangeOnRootMismatch
 
 	defaultHeartbeat = 100  // milliseconds, as etcd has it
 	defaultElection  = 1000 // milliseconds, as etcd has it
@@ -82,6 +84,7 @@ func (in PodInputs) withoutDefaults() PodInputs {
 	if in.Resources != nil && record.JSON(*in.Resources) == record.JSON(defaultResources()) {
 		in.Resources = nil
 	}
+	in.SecurityContext = present(in.SecurityContext, securityWithoutDefaults)
 	if len(in.NodeSelector) == 0 {
 		in.NodeSelector = nil
 	}
@@ -96,6 +99,14 @@ func (in PodInputs) withoutDefaults() PodInputs {
 		sidecars = append(sidecars, sidecarWithoutDefaults(sidecar))
 	}
 	in.Sidecars = sidecars
+	return in
+}
+
+// securityWithoutDefaults leaves the IDs: what they are by default is for the platform to say where it hands them out.
+func securityWithoutDefaults(in v1alpha1.PodSecurityContext) v1alpha1.PodSecurityContext {
+	in.FSGroupChangePolicy = unless(in.FSGroupChangePolicy, DefaultGroupChange)
+	in.SupplementalGroups = orNil(in.SupplementalGroups)
+	in.SELinuxOptions = present(in.SELinuxOptions, func(o corev1.SELinuxOptions) corev1.SELinuxOptions { return o })
 	return in
 }
 

@@ -35,6 +35,10 @@ func full(c *v1alpha1.EtcdCluster) {
 			Requests: map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceCPU: "1500m", corev1.ResourceMemory: "1024Mi"},
 			Limits:   map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceMemory: "2147483648"},
 		},
+		SecurityContext: &v1alpha1.PodSecurityContext{
+			RunAsUser: new(int64(1000)), RunAsGroup: new(int64(0)), FSGroup: new(int64(2000)), FSGroupChangePolicy: corev1.FSGroupChangeAlways,
+			SupplementalGroups: []int64{3000}, SELinuxOptions: &corev1.SELinuxOptions{Level: "s0:c123,c456"},
+		},
 		NodeSelector:                  map[string]string{"disk": "ssd"},
 		Tolerations:                   []corev1.Toleration{{Key: "dedicated", Value: "etcd", Effect: corev1.TaintEffectNoSchedule}},
 		Affinity:                      &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: corev1.LabelHostname}}}},

@@ -54,6 +54,7 @@ type EtcdInputs struct {
 // PodInputs are the choices about the Pod.
 type PodInputs struct {
 	Resources                     *ResourceInputs                   `json:"resources,omitempty"`
+	SecurityContext               *v1alpha1.PodSecurityContext      `json:"securityContext,omitempty"`
 	NodeSelector                  map[string]string                 `json:"nodeSelector,omitempty"`
 	Tolerations                   []corev1.Toleration               `json:"tolerations,omitempty"`
 	Affinity                      *corev1.Affinity                  `json:"affinity,omitempty"`
@@ -208,6 +209,7 @@ func podInputs(pod *v1alpha1.PodSpec) *PodInputs {
 	}
 	return &PodInputs{
 		Resources:                     resourceInputs(pod.Resources),
+		SecurityContext:               pod.SecurityContext,
 		NodeSelector:                  pod.NodeSelector,
 		Tolerations:                   pod.Tolerations,
 		Affinity:                      pod.Affinity,

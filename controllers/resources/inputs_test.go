@@ -32,6 +32,8 @@ func TestWhatSaysNoMoreThanItsAbsenceIsNotWrittenDown(t *testing.T) {
 			Resources: &v1alpha1.ResourceRequirements{Requests: map[corev1.ResourceName]v1alpha1.Amount{
 				corev1.ResourceCPU: "0.1", corev1.ResourceMemory: "536870912",
 			}},
+			SecurityContext: &v1alpha1.PodSecurityContext{FSGroupChangePolicy: corev1.FSGroupChangeOnRootMismatch,
+				SupplementalGroups: []int64{}, SELinuxOptions: &corev1.SELinuxOptions{}},
 			Affinity: &corev1.Affinity{}, Tolerations: []corev1.Toleration{}, TerminationGracePeriodSeconds: new(int64(60)),
 		}
 		c.Spec.Service = &v1alpha1.ServiceSpec{Type: corev1.ServiceTypeNodePort}
@@ -54,11 +56,15 @@ func TestEveryChoiceThatNeedsARestartIsWrittenDown(t *testing.T) {
 		"retention": func(c *v1alpha1.EtcdCluster) {
 			c.Spec.Etcd = &v1alpha1.EtcdSpec{AutoCompaction: &v1alpha1.AutoCompactionSpec{Retention: "0"}}
 		},
-		"priority":        func(c *v1alpha1.EtcdCluster) { c.Spec.Pod = &v1alpha1.PodSpec{PriorityClassName: "high"} },
-		"no TLS":          withoutTLS,
-		"a restart":       restartedAt("2026-01-31T12:00:00Z"),
-		"another restart": restartedAt("2026-01-31T12:00:01Z"),
-		"data in the Pod": ephemeral,
+		"priority":                        func(c *v1alpha1.EtcdCluster) { c.Spec.Pod = &v1alpha1.PodSpec{PriorityClassName: "high"} },
+		"no TLS":                          withoutTLS,
+		"another user":                    as(v1alpha1.PodSecurityContext{RunAsUser: new(int64(1000))}),
+		"another group":                   as(v1alpha1.PodSecurityContext{RunAsGroup: new(int64(1000))}),
+		"groups anew":                     as(v1alpha1.PodSecurityContext{FSGroupChangePolicy: corev1.FSGroupChangeAlways}),
+		"a platform's user is not wanted": as(v1alpha1.PodSecurityContext{RunAsUser: new(ownUser)}),
+		"a restart":                       restartedAt("2026-01-31T12:00:00Z"),
+		"another restart":                 restartedAt("2026-01-31T12:00:01Z"),
+		"data in the Pod":                 ephemeral,
 		"data in memory": func(c *v1alpha1.EtcdCluster) {
 			ephemeral(c)
 			c.Spec.Storage.Ephemeral.Medium = corev1.StorageMediumMemory
@@ -73,6 +79,11 @@ func TestEveryChoiceThatNeedsARestartIsWrittenDown(t *testing.T) {
 		}
 		seen[got] = name
 	}
+}
+
+// as runs the Pods of a cluster as others.
+func as(who v1alpha1.PodSecurityContext) func(*v1alpha1.EtcdCluster) {
+	return func(c *v1alpha1.EtcdCluster) { c.Spec.Pod = &v1alpha1.PodSpec{SecurityContext: &who} }
 }
 
 // restartedAt asks for a restart of each member.

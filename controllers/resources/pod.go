@@ -22,9 +22,6 @@ const Container = "etcd"
 const (
 	dataVolume = "data"
 	tlsVolume  = "tls"
-
-	// nonRoot is the user of distroless images. It is a number, since the kubelet cannot tell whether a name is root.
-	nonRoot int64 = 65532
 )
 
 // PodStart says which member's Pod to build, and how etcd starts in it.
@@ -57,7 +54,7 @@ func BuildPod(c *v1alpha1.EtcdCluster, s PodStart) (*corev1.Pod, error) {
 		RestartPolicy:                corev1.RestartPolicyAlways,
 		AutomountServiceAccountToken: new(false),
 		EnableServiceLinks:           new(false), // a Service called etcd would set etcd's own variables
-		SecurityContext:              podSecurity(),
+		SecurityContext:              podSecurity(securityOf(s.Inputs.Pod)),
 		Containers:                   []corev1.Container{buildContainer(c, s, version)},
 		Volumes:                      buildVolumes(s),
 	}

@@ -1,18 +1,44 @@
 package resources
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"cmp"
 
-// podSecurity passes Pod Security "restricted". The group owns what is mounted, and is set once: setting it at every
-// start of a Pod with a large volume would take minutes.
-func podSecurity() *corev1.PodSecurityContext {
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+// ownUser is the user of distroless images, and the group. It is a number, since the kubelet cannot tell whether a name
+// is root.
+const ownUser int64 = 65532
+
+// podSecurity passes Pod Security "restricted". The group owns what is mounted. It follows the user, so that another
+// user has another group: by that the kubelet sees that it has to give the group what the user before wrote for itself
+// alone, as etcd does (etcd-io/etcd:client/pkg/fileutil, kubernetes/kubernetes:pkg/volume/volume_linux.go).
+func podSecurity(asked *v1alpha1.PodSecurityContext) *corev1.PodSecurityContext {
+	if asked == nil {
+		asked = &v1alpha1.PodSecurityContext{}
+	}
+	asked = asked.DeepCopy()
+	user := cmp.Or(asked.RunAsUser, new(ownUser))
 	return &corev1.PodSecurityContext{
 		RunAsNonRoot:        new(true),
-		RunAsUser:           new(nonRoot),
-		RunAsGroup:          new(nonRoot),
-		FSGroup:             new(nonRoot),
-		FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch),
+		RunAsUser:           user,
+		RunAsGroup:          cmp.Or(asked.RunAsGroup, new(*user)),
+		FSGroup:             cmp.Or(asked.FSGroup, new(*user)),
+		FSGroupChangePolicy: new(cmp.Or(asked.FSGroupChangePolicy, DefaultGroupChange)),
+		SupplementalGroups:  asked.SupplementalGroups,
+		SELinuxOptions:      asked.SELinuxOptions,
 		SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 	}
+}
+
+// securityOf is what the spec says of the user and the groups of the cluster's Pods.
+func securityOf(in *PodInputs) *v1alpha1.PodSecurityContext {
+	if in == nil {
+		return nil
+	}
+	return in.SecurityContext
 }
 
 func containerSecurity() *corev1.SecurityContext {

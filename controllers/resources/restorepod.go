@@ -69,6 +69,7 @@ func BuildRestorePod(c *v1alpha1.EtcdCluster, s RestoreStart) (*corev1.Pod, erro
 	})
 	pod.Spec.Volumes = append([]corev1.Volume{claimed(dataVolume, s.Member)}, s.sourceVolumes(c)...)
 	schedule(&pod.Spec, c, s.Inputs.Pod)
+	pod.Spec.SecurityContext = podSecurity(securityOf(s.Inputs.Pod)) // the member reads what this Pod writes
 	pod.Spec.TerminationGracePeriodSeconds = new(restoreGraceSeconds)
 	besideMembers(&pod.Spec, c, s)
 	pod.Spec.ImagePullSecrets = pullSecrets(s.Inputs)

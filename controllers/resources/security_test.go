@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 
@@ -16,8 +17,9 @@ func TestEveryPodPassesPodSecurityRestricted(t *testing.T) {
 		t.Fatal(err)
 	}
 	restricted := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
+	selinux := as(v1alpha1.PodSecurityContext{RunAsGroup: new(int64(0)), SELinuxOptions: &corev1.SELinuxOptions{Type: "container_engine_t"}})
 	tried := 0
-	for _, options := range [][]func(*v1alpha1.EtcdCluster){{}, {withoutTLS}, {ephemeral}, {full}, {full, ephemeral}, {full, withoutTLS}} {
+	for _, options := range [][]func(*v1alpha1.EtcdCluster){{}, {withoutTLS}, {ephemeral}, {full}, {full, ephemeral}, {full, withoutTLS}, {selinux}} {
 		for _, start := range []func(*v1alpha1.EtcdCluster) PodStart{atBirth, joining, sealed} {
 			c := cluster(options...)
 			pod := mustPod(t, c, start(c))

@@ -184,7 +184,7 @@ func sidecarWithoutDefaults(s v1alpha1.Sidecar) v1alpha1.Sidecar {
 	s.Resources = canonicalAmounts(s.Resources)
 	s.ReadinessProbe, s.LivenessProbe = probeWithoutDefaults(s.ReadinessProbe), probeWithoutDefaults(s.LivenessProbe)
 	s.StartupProbe, s.VolumeMounts = nil, nil // refused
-	s.SecurityContext = present(s.SecurityContext, securityWithoutDefaults)
+	s.SecurityContext = present(s.SecurityContext, sidecarSecurityWithoutDefaults)
 	return s
 }
 
@@ -220,8 +220,8 @@ func probeWithoutDefaults(p *v1alpha1.SidecarProbe) *v1alpha1.SidecarProbe {
 	return p
 }
 
-// securityWithoutDefaults keeps what a sidecar may choose. All else is refused, or is so in any case.
-func securityWithoutDefaults(s v1alpha1.SidecarSecurityContext) v1alpha1.SidecarSecurityContext {
+// sidecarSecurityWithoutDefaults keeps what a sidecar may choose. All else is refused, or is so in any case.
+func sidecarSecurityWithoutDefaults(s v1alpha1.SidecarSecurityContext) v1alpha1.SidecarSecurityContext {
 	return v1alpha1.SidecarSecurityContext{RunAsUser: s.RunAsUser,
 		ReadOnlyRootFilesystem: unlessPointer(s.ReadOnlyRootFilesystem, true)}
 }

@@ -418,6 +418,20 @@ var rolls = []mutant{
 			"one would take them too"),
 	},
 	{
+		Name: "another user has the group of the one before, who wrote for itself alone", Peer: "",
+		File:    "controllers/resources/podsecurity.go",
+		From:    "FSGroup:             cmp.Or(asked.FSGroup, new(*user)),",
+		To:      "FSGroup:             cmp.Or(asked.FSGroup, new(ownUser)),",
+		Package: resourcesPackage, Test: "TestMembersAndTasksRunAsTheSpecAsks",
+	},
+	{
+		Name: "a volume is restored by another user than its member runs as", Peer: "",
+		File:    "controllers/resources/restorepod.go",
+		From:    "pod.Spec.SecurityContext = podSecurity(securityOf(s.Inputs.Pod))",
+		To:      "_ = podSecurity(securityOf(s.Inputs.Pod))",
+		Package: resourcesPackage, Test: "TestAVolumeIsRestoredByTheUserThatItsMemberRunsAs",
+	},
+	{
 		Name: "members are restarted again when the annotation that had them restarted is taken away", Peer: "",
 		File:    "controllers/observe/volumes.go",
 		From:    `if cluster.RestartedAt() == "" {`,
