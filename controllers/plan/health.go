@@ -226,8 +226,8 @@ func startTrouble(o judge.View, r facts.Replica) *proposal {
 	case pod.StartsAfter != "":
 		return wait(facts.ReasonSidecar, "etcd of %[1]s was not started: container %[2]s of its Pod starts first and "+
 			"cannot (%[3]s): %[4]s. %[1]s stays a member. Correct or remove %[2]s in spec.pod.sidecars, and the "+
-			"operator makes the Pod anew; where a webhook added it, correct that.", r.Name, pod.StartsAfter, pod.Waiting,
-			strings.TrimSuffix(pod.Message, ".")).due(o, pod.Created, facts.StartDeadline)
+			"operator makes the Pod anew; where a webhook added it, correct that.", r.Name, pod.StartsAfter,
+			pod.Waiting, strings.TrimSuffix(pod.Message, ".")).due(o, pod.Created, facts.StartDeadline)
 	case facts.StartReason(pod.Waiting) != "":
 		return wait(facts.StartReason(pod.Waiting), "The Pod of %s cannot start (%s): %s", r.Name, pod.Waiting,
 			pod.Message).due(o, pod.Created, facts.StartDeadline)

@@ -282,7 +282,8 @@ func startOf(o judge.View, r facts.Replica) (changes.Start, bool) {
 	isListed := r.Member != nil && !r.IsRecorded() && !o.Judge(r).IsLost()
 	switch {
 	case o.MayRestart(r):
-		start := changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Choices: startChoices(o, r), Role: roleOf(o, r)}
+		start := changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Choices: startChoices(o, r),
+			Role: roleAtStart(o, r)}
 		return start, o.WhyNotStart(r, start.Choices) == ""
 	case isListed && r.IsLearner():
 		return changes.Start{Name: r.Name, Flags: facts.FlagsJoin, Initial: liveList(o.Incarnation),
@@ -291,6 +292,14 @@ func startOf(o judge.View, r facts.Replica) (changes.Start, bool) {
 		return birthStart(o, r), true
 	}
 	return changes.Start{}, false
+}
+
+// roleAtStart is none while clients go by roles alone: they would be led to the member before it serves.
+func roleAtStart(o judge.View, r facts.Replica) string {
+	if o.LeadsByRole(o.Now) {
+		return ""
+	}
+	return roleOf(o, r)
 }
 
 func startChoices(o judge.View, r facts.Replica) facts.Choices {

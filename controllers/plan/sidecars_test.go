@@ -106,3 +106,21 @@ func TestARollPassesTheBudgetOnlyWhereSidecarsKeepMoreMembersFromBeingReadyThanI
 		}
 	}
 }
+
+func TestByRoleAMemberThatStartsHasNoRoleBeforeItServes(t *testing.T) {
+	for _, row := range []struct {
+		world scene
+		want  string
+	}{
+		{settledWorld(3).edit(2, noPod), facts.RoleVoter}, {settledWorld(3).edit(1, besideCrashing).edit(2, noPod), ""},
+	} {
+		start, ok := Decide(row.world.Observation).Change.(changes.StartPods)
+		if !ok || start.Pods[0].Role != row.want {
+			t.Errorf("%+v, want the role %q", start, row.want)
+		}
+	}
+	back := settledWorld(3).edit(1, besideCrashing).edit(2, unlabelled)
+	if d := Decide(back.Observation); d.Rule != "label-role" {
+		t.Errorf("once it serves: %s by %s", d.Message, d.Rule)
+	}
+}

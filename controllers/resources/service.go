@@ -59,8 +59,8 @@ func BuildClientService(c *v1alpha1.EtcdCluster) *corev1.Service {
 	return dress(c, service)
 }
 
-// ClientServiceByRole is that Service. By role it reaches voters that Kubernetes does not call ready as well: only those
-// that serve have the role.
+// ClientServiceByRole is that Service. By role it reaches voters that Kubernetes does not call ready as well: only
+// those that serve have the role.
 func ClientServiceByRole(c *v1alpha1.EtcdCluster, byRole bool) *corev1.Service {
 	service := BuildClientService(c)
 	service.Spec.PublishNotReadyAddresses = byRole

@@ -20,7 +20,7 @@ var sidecars = []mutant{
 		Name:    "what a webhook adds counts as a sidecar",
 		File:    "controllers/observe/sidecars.go",
 		From:    "if slices.Contains(names, c.Name) {",
-		To:      "if len(names) > 0 {",
+		To:      "if slices.Contains(names, c.Name) || true {",
 		Package: observePackage, Test: "TestWhatAWebhookAddsIsNoSidecarAndChangesNoChoices",
 	},
 	{
@@ -92,6 +92,13 @@ var sidecars = []mutant{
 		From:    "r.Pod.Terminating && !o.LeadsByRole(o.Now) {",
 		To:      "r.Pod.Terminating {",
 		Package: planPackage, Test: row("by role, clients are led away from a member that is being stopped"),
+	},
+	{
+		Name:    "by role, clients are led to a member that only starts",
+		File:    "controllers/plan/pods.go",
+		From:    "if o.LeadsByRole(o.Now) {\n\t\treturn \"\"",
+		To:      "if false {\n\t\treturn \"\"",
+		Package: planPackage, Test: "TestByRoleAMemberThatStartsHasNoRoleBeforeItServes",
 	},
 	{
 		Name:    "a Secret that does not exist keeps etcd from starting",
