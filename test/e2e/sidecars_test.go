@@ -113,7 +113,7 @@ var _ = Describe("A sidecar", Label("platforms"), Serial, func() {
 		ids := cluster.Identities(ctx)
 		behind, knowing := cluster.WriteThroughService(ctx), cluster.Write(ctx)
 		knowing.During(ctx, func() {
-			Consistently(ctx, func() []string { return readyAddresses(ctx, cluster.Name) }).WithTimeout(30*time.Second).Should(HaveLen(3))
+			Consistently(ctx, func() []string { return readyAddresses(ctx, cluster.Name) }).WithTimeout(30 * time.Second).Should(HaveLen(3))
 			Expect(cluster.Identities(ctx)).To(Equal(ids), "no member was replaced")
 			cluster.Change(ctx, withSidecars())
 			cluster.AwaitReady(ctx, 3)
