@@ -8,6 +8,13 @@ const (
 // stores are bugs of what the agent does with a store, none of which needs a server to be noticed.
 var stores = []mutant{
 	{
+		Name: "a volume that refuses a user is said to refuse credentials", Peer: "",
+		File:    "pkg/backup/store/errors.go",
+		From:    "return fileDenied{}",
+		To:      "return ErrDenied",
+		Package: storePackage, Test: "TestAFileThatTheUserMayNotReadIsNoMatterOfCredentials",
+	},
+	{
 		Name: "a backup has its manifest before it is proven", Peer: "",
 		File:    "pkg/backup/take.go",
 		From:    "err != nil || t.Verify {",

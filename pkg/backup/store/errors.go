@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"syscall"
 
@@ -35,6 +36,18 @@ var (
 	ErrStore       = errors.New("the store failed")
 )
 
+// fileDenied is ErrDenied of a volume, which knows users and no credentials.
+type fileDenied struct{}
+
+// Error names the user, and what gives it the right.
+func (fileDenied) Error() string {
+	return fmt.Sprintf("the volume refuses user %d of group %d: give the group the right to its files (chgrp -R "+
+		"%[2]d, chmod -R g+rwX)", os.Geteuid(), os.Getegid())
+}
+
+// Is says that it is an ErrDenied.
+func (fileDenied) Is(target error) bool { return target == ErrDenied }
+
 // classify puts a sentinel in front of an error of the libraries; other is for those that say nothing known. Errors
 // that are ours already, and ends of contexts, pass.
 func classify(err, other error) error {
@@ -57,7 +70,9 @@ func kindOf(err, other error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return ErrFull
-	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EROFS):
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
+		return fileDenied{}
+	case errors.Is(err, syscall.EROFS):
 		return ErrDenied
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return ErrUnreachable // the connection ended in the middle of an answer

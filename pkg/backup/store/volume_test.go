@@ -2,8 +2,13 @@ package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"unsafe"
 
@@ -33,6 +38,14 @@ func TestWhatIsReadFromAVolumeComesFromTheVolumeAndNotFromTheNodesMemory(t *test
 	defer reader.Close()
 	if share := remembered(t, path); share > 0.1 {
 		t.Errorf("%.0f %% of what is to be read is still in memory", share*100)
+	}
+}
+
+func TestAFileThatTheUserMayNotReadIsNoMatterOfCredentials(t *testing.T) {
+	err := classify(&fs.PathError{Op: "open", Path: "legacy/db-2026-01-31_03-00", Err: syscall.EACCES}, ErrStore)
+	if text := err.Error(); !errors.Is(err, ErrDenied) || !errors.Is(err, fs.ErrPermission) || strings.Contains(text, "credentials") ||
+		!strings.Contains(text, fmt.Sprintf("user %d of group %d", os.Geteuid(), os.Getegid())) {
+		t.Errorf("%v", err)
 	}
 }
 
