@@ -101,7 +101,7 @@ func whyNoSnapshot(name string, head []byte, size int64) error {
 		return fail(ReasonNoSnapshot, "%s is no snapshot of etcd: it is empty. %s", name, takeAnother)
 	case !isDatabase:
 		return fail(ReasonNoSnapshot, "%s is no snapshot of etcd: it is no database of etcd. Name the file that "+
-			"etcdctl snapshot save wrote", name)
+			"etcdctl snapshot save wrote, and unpack it first if it was compressed", name)
 	case size%sectorSize == 0:
 		return fail(ReasonNoSnapshot, "%s is no snapshot of etcd: it does not end with its SHA-256. It is a copy of a "+
 			"member's database (snap/db), or it was cut short. Take a snapshot with etcdctl snapshot save", name)

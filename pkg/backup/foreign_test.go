@@ -3,6 +3,7 @@ package backup
 import (
 	"bytes"
 	"compress/gzip"
+	"compress/lzw"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -153,6 +154,11 @@ func TestAForeignFileThatCannotBeRestoredIsRefusedByWhatIsWrongWithIt(t *testing
 	_, err := packer.Write(whole)
 	must(t, err)
 	must(t, packer.Close())
+	nameless := &bytes.Buffer{} // a packing that begins with nothing that tells it
+	unnamed := lzw.NewWriter(nameless, lzw.LSB, 8)
+	_, err = unnamed.Write(whole)
+	must(t, err)
+	must(t, unnamed.Close())
 	foreignDatabase := filepath.Join(t.TempDir(), "db")
 	db, err := bolt.Open(foreignDatabase, 0o600, nil)
 	must(t, err)
@@ -174,6 +180,7 @@ func TestAForeignFileThatCannotBeRestoredIsRefusedByWhatIsWrongWithIt(t *testing
 		"one with a bit changed":         {flip(whole, 8*(len(whole)/2)), ReasonObjectDamaged, "SHA-256 at its end is not its own"},
 		"one with its end changed":       {flip(whole, 8*len(whole)-1), ReasonObjectDamaged, "SHA-256 at its end is not its own"},
 		"one that is compressed":         {packed.Bytes(), ReasonNoSnapshot, "compressed with gzip"},
+		"one that is compressed as lzw":  {nameless.Bytes(), ReasonNoSnapshot, "unpack it first if it was compressed"},
 		"a text":                         {bytes.Repeat([]byte("apiVersion: v1\n"), 300), ReasonNoSnapshot, "no database of etcd"},
 		"a short text":                   {[]byte("{}"), ReasonNoSnapshot, "no database of etcd"},
 		"a database of another program":  {sealed(other), ReasonNoSnapshot, "not etcd's"},
