@@ -10,15 +10,17 @@ IMG_TAG = $(lastword $(subst :, ,$(IMG)))
 VERSION ?= $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 REVISION ?= $(shell git rev-parse HEAD 2>/dev/null)
 ARCH ?= $(shell go env GOARCH)
-# Nodes of localkube (3 if none are up), stories at a time, and two filters of stories: a Ginkgo label query, and a regular
-# expression of the text. On two cores four stories at a time hold back each other's writes for seconds, and take longer than
-# three.
+# Nodes of localkube and its families of addresses (3 and IPv4 if it is not up), stories at a time, and two filters of stories:
+# a Ginkgo label query, and a regular expression of the text. On two cores four stories at a time hold back each other's writes
+# for seconds, and take longer than three.
 NODES ?=
+FAMILIES ?=
 PROCS ?= 3
 GROUP ?=
 STORY ?=
 
 LOCALKUBE := $(CURDIR)/bin/localkube
+SHAPE = $(NODES:%=--nodes %) $(FAMILIES:%=--ip-families %)
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/etcd-steward
 # kubectl of this machine with its current context, or localkube's own where there is none.
 KUBECTL ?= $(or $(shell command -v kubectl),$(LOCALKUBE) kubectl)
@@ -207,8 +209,8 @@ release: dist/install.yaml dist/images.txt ## Write dist/install.yaml (one file)
 ##@ Local Kubernetes
 
 .PHONY: localkube-up
-localkube-up: $(LOCALKUBE) ## Start a Kubernetes of NODES=3 real nodes on this machine (Linux, root).
-	@$(LOCALKUBE) up $(NODES:%=--nodes %)
+localkube-up: $(LOCALKUBE) ## Start a Kubernetes of NODES=3 real nodes on this machine (Linux, root); FAMILIES=IPv4,IPv6 with both.
+	@$(LOCALKUBE) up $(SHAPE)
 
 .PHONY: localkube-build
 localkube-build: $(LOCALKUBE) ## Only build what it needs into the cache; up to 15 minutes, once.
@@ -328,7 +330,7 @@ if [ -z "$${E2E_KUBECONFIG:-}" ]; then \
 	if ! $(LOCALKUBE) status >/dev/null 2>&1; then \
 		trap 'code=$$?; $(LOCALKUBE) down || true; exit $$code' EXIT; trap 'exit 130' INT; trap 'exit 143' TERM; \
 	fi; \
-	$(LOCALKUBE) up $(NODES:%=--nodes %); \
+	$(LOCALKUBE) up $(SHAPE); \
 	export E2E_KUBECONFIG="$$($(LOCALKUBE) kubeconfig)" LOCALKUBE=$(LOCALKUBE); \
 fi; \
 $(1)

@@ -27,7 +27,7 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"up", []string{"[--nodes 3]", "[--etcd <versions>]", "[--cluster-domain <domain>]", "[--fresh]", "[--on-disk]", "[--yes]"},
+		{"up", []string{"[--nodes 3]", "[--ip-families IPv4]", "[--etcd <versions>]", "[--cluster-domain <domain>]", "[--fresh]", "[--on-disk]", "[--yes]"},
 			"start it; what already runs and is whole stays, unless --fresh", up},
 		{"down", nil, "stop it and remove every trace", down},
 		{"build", []string{"[--etcd <versions>]", "[--yes]"}, "only build what `up` needs, into the cache", build},
@@ -101,12 +101,15 @@ func (c command) line() string { return strings.Join(append([]string{c.name}, c.
 func up(ctx context.Context, c *cluster.Cluster, args []string) error {
 	flags := flag.NewFlagSet("up", flag.ContinueOnError)
 	nodes := flags.Int("nodes", 0, "how many nodes; as many as are up, or 3")
+	var families layout.Families
+	flags.TextVar(&families, "ip-families", layout.Families(nil),
+		"IPv4, IPv6, or both with a comma, the first one first; as it is up, or IPv4")
 	fresh := flags.Bool("fresh", false, "start anew even if it is up already")
 	flags.BoolVar(&c.OnDisk, "on-disk", false, "keep data on disk, for more than memory has room for; it has an effect when localkube starts")
 	flags.StringVar(&c.Domain, "cluster-domain", "", "DNS domain of Services; that which is up, or cluster.local")
 	return prepared(ctx, c, flags, args, func() error {
 		c.Began = time.Now()
-		if err := c.Up(ctx, *nodes, *fresh); err != nil {
+		if err := c.Up(ctx, *nodes, families, *fresh); err != nil {
 			return err
 		}
 		_, err := fmt.Printf("localkube is up: export KUBECONFIG=%s\n", c.Paths.Kubeconfig())

@@ -18,7 +18,7 @@ var manifestFiles embed.FS
 
 // addAddons makes cluster DNS and the default storage class.
 func (c *Cluster) addAddons(ctx context.Context, plane controlplane.ControlPlane) error {
-	base, err := renderManifest("base.yaml")
+	base, err := renderManifest("base.yaml", plane.Families[0])
 	if err != nil {
 		return err
 	}
@@ -28,14 +28,14 @@ func (c *Cluster) addAddons(ctx context.Context, plane controlplane.ControlPlane
 	return plane.StartProvisioner()
 }
 
-func renderManifest(name string) ([]byte, error) {
+func renderManifest(name string, family layout.Family) ([]byte, error) {
 	t, err := template.ParseFS(manifestFiles, "manifests/"+name)
 	if err != nil {
 		return nil, fmt.Errorf("reading the manifest %s: %w", name, err)
 	}
 	var out bytes.Buffer
 	values := map[string]string{
-		"DNSServiceIP": layout.DNSServiceIP, "ControlPlaneIP": layout.ControlPlaneIP, "Provisioner": provisioner.Name,
+		"DNSService": family.DNSService, "ControlPlane": family.ControlPlane, "Family": family.Name, "Provisioner": provisioner.Name,
 	}
 	if err := t.Execute(&out, values); err != nil {
 		return nil, fmt.Errorf("rendering the manifest %s: %w", name, err)
@@ -50,7 +50,7 @@ func (c *Cluster) Provision(ctx context.Context, kubeconfig string) error {
 		return err
 	}
 	roots := provisioner.Roots{}
-	for _, n := range layout.Nodes(state.Nodes) {
+	for _, n := range state.nodes() {
 		roots[n.Name] = c.Paths.Node(n.Name).Volumes()
 	}
 	return provisioner.Run(ctx, kubeconfig, roots)

@@ -25,9 +25,12 @@ const (
 )
 
 // api asks the API server the few things that `up` waits for. Everything else is done with kubectl.
-type api struct{ client *http.Client }
+type api struct {
+	client *http.Client
+	url    string
+}
 
-func newAPI(paths layout.Paths) (*api, error) {
+func newAPI(paths layout.Paths, families layout.Families) (*api, error) {
 	file := func(name string) string { return filepath.Join(paths.PKI(), name) }
 	pair, err := tls.LoadX509KeyPair(file("admin.crt"), file("admin.key"))
 	if err != nil {
@@ -42,11 +45,11 @@ func newAPI(paths layout.Paths) (*api, error) {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{
 		RootCAs: pool, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12,
 	}}
-	return &api{client: &http.Client{Transport: transport, Timeout: callTimeout}}, nil
+	return &api{client: &http.Client{Transport: transport, Timeout: callTimeout}, url: families.APIServerURL()}, nil
 }
 
 func (a *api) get(ctx context.Context, path string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, layout.APIServerURL+path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.url+path, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -128,10 +131,10 @@ func (a *api) waitNodes(ctx context.Context, count int) error {
 }
 
 // waitDNS asks DNS for the API server by the way that Pods ask, through its Service.
-func waitDNS(ctx context.Context, domain string) error {
+func waitDNS(ctx context.Context, address, domain string) error {
 	resolver := net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		var d net.Dialer
-		return d.DialContext(ctx, network, net.JoinHostPort(layout.DNSServiceIP, "53"))
+		return d.DialContext(ctx, network, net.JoinHostPort(address, "53"))
 	}}
 	return poll(ctx, "DNS to answer", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)

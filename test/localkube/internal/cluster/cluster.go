@@ -37,6 +37,8 @@ type State struct {
 	Nodes int `json:"nodes"`
 	// Domain is the DNS domain of Services.
 	Domain string `json:"domain"`
+	// Families of addresses. An earlier localkube wrote down none, and had IPv4.
+	Families layout.Families `json:"ipFamilies,omitempty"`
 	// Ready says that `up` went through to its end.
 	Ready bool `json:"ready"`
 	// EtcdVersions are those that all nodes have images of.
@@ -59,8 +61,13 @@ func (c *Cluster) readState() (State, error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return s, fmt.Errorf("reading the state %s: %w", c.Paths.State(), err)
 	}
+	if len(s.Families) == 0 {
+		s.Families = layout.Families{layout.IPv4}
+	}
 	return s, nil
 }
+
+func (s State) nodes() []layout.Node { return s.Families.Nodes(s.Nodes) }
 
 func (c *Cluster) writeState(s State) error {
 	data, err := json.MarshalIndent(s, "", "  ")
@@ -86,7 +93,7 @@ func (c *Cluster) nodes() ([]layout.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return layout.Nodes(s.Nodes), nil
+	return s.nodes(), nil
 }
 
 // node finds a node by its name.
@@ -104,7 +111,8 @@ func (c *Cluster) node(name string) (layout.Node, error) {
 }
 
 func (c *Cluster) runner() node.Runner {
-	return node.Runner{Paths: c.Paths, Cache: c.Cache, Domain: c.Domain}
+	state, _ := c.readState() // families are asked for only of one that is up
+	return node.Runner{Paths: c.Paths, Cache: c.Cache, Families: state.Families, Domain: c.Domain}
 }
 
 func (c *Cluster) say(format string, args ...any) {

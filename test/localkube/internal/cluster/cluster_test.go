@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/cache"
@@ -35,6 +36,35 @@ func TestStateSurvivesAndItsAbsenceIsNamed(t *testing.T) {
 	}
 }
 
+// One that was started by an earlier localkube has IPv4, and one that is up is never taken for one of other families.
+func TestFamiliesOfAStateAreThoseThatItWasStartedWith(t *testing.T) {
+	c := newCluster(t)
+	for text, want := range map[string]string{
+		`{"nodes": 3}`: "198.18.0.11", `{"nodes": 3, "ipFamilies": "IPv6"}`: "2001:2::11",
+		`{"nodes": 3, "ipFamilies": "IPv6,IPv4"}`: "2001:2::11,198.18.0.11",
+	} {
+		if err := os.WriteFile(c.Paths.State(), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := c.readState()
+		if err != nil || strings.Join(s.nodes()[0].IPs, ",") != want {
+			t.Errorf("%s: %v, %v, want %s", text, s.nodes(), err, want)
+		}
+		if err := s.checkIs(0, nil, ""); err != nil {
+			t.Errorf("nothing else is asked for: %v", err)
+		}
+		if err := s.checkIs(3, layout.Families{layout.IPv4, layout.IPv6}, ""); err == nil {
+			t.Errorf("%s is taken for one of IPv4 and IPv6", text)
+		}
+		if err := c.writeState(s); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := c.readState(); err != nil || !slices.Equal(again.Families.Names(), s.Families.Names()) {
+			t.Errorf("written and read again: %v, %v", again.Families.Names(), err)
+		}
+	}
+}
+
 func TestAStateThatIsCutShortIsNotTakenForNone(t *testing.T) {
 	c := newCluster(t)
 	if err := os.WriteFile(c.Paths.State(), []byte(`{"nodes": 3`), 0o600); err != nil {
@@ -50,7 +80,7 @@ func TestANodeThatDoesNotExistIsRefusedWithTheOnesThatDo(t *testing.T) {
 	if err := c.writeState(State{Nodes: 2}); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := c.node("node-2"); err != nil || n.IP != layout.NodeIP(2) {
+	if n, err := c.node("node-2"); err != nil || n.IPs[0] != "198.18.0.12" {
 		t.Errorf("node-2 is %+v, %v", n, err)
 	}
 	if _, err := c.node("node-3"); err == nil {
@@ -139,7 +169,7 @@ func TestANodeCountsOnceItIsReadyAndFreeOfTaints(t *testing.T) {
 }
 
 func TestTheManifestIsRenderedWhole(t *testing.T) {
-	data, err := renderManifest("base.yaml")
+	data, err := renderManifest("base.yaml", layout.IPv6)
 	if err != nil || !bytes.Contains(data, []byte("\nprovisioner: "+provisioner.Name+"\n")) {
 		t.Errorf("%v:\n%s", err, data)
 	}

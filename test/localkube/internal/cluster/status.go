@@ -17,20 +17,20 @@ import (
 
 // Status writes a line for each host. It returns an error if localkube is not up, or something that should run does not.
 func (c *Cluster) Status(ctx context.Context, out io.Writer) error {
-	nodes, err := c.nodes()
+	state, err := c.readState()
 	if err != nil {
 		return err
 	}
 	ready := map[string]bool{}
-	if api, err := newAPI(c.Paths); err == nil {
+	if api, err := newAPI(c.Paths, state.Families); err == nil {
 		// An API server that does not answer leaves every node without a mark, which is what is known of them.
 		ready, _ = api.readyNodes(ctx)
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "HOST\tADDRESS\tPODS\tNETWORK\tDAEMONS\tREADY")
 	missing := c.ended(layout.ControlPlane, planeDaemons)
-	writeStatus(w, layout.Node{Name: layout.ControlPlane, IP: layout.ControlPlaneIP, PodCIDR: "-"}, missing, "-")
-	for _, n := range nodes {
+	writeStatus(w, layout.Node{Name: layout.ControlPlane, IPs: state.Families.ControlPlanes(), PodCIDRs: []string{"-"}}, missing, "-")
+	for _, n := range state.nodes() {
 		ended := c.ended(n.Name, nodeDaemons)
 		missing = append(missing, ended...)
 		writeStatus(w, n, ended, strconv.FormatBool(ready[n.Name]))
@@ -49,7 +49,8 @@ func writeStatus(w io.Writer, host layout.Node, ended []error, ready string) {
 	if len(ended) > 0 {
 		daemons = fmt.Sprintf("%d ended", len(ended))
 	}
-	_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", host.Name, host.IP, host.PodCIDR, link, daemons, ready)
+	_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", host.Name, strings.Join(host.IPs, ","),
+		strings.Join(host.PodCIDRs, ","), link, daemons, ready)
 }
 
 // ContainerPID returns the process, as this machine numbers it, that is the first in a running container of a Pod.

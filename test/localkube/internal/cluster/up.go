@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/controlplane"
@@ -20,19 +21,19 @@ import (
 // defaultNodes are enough for a quorum that survives the loss of one.
 const defaultNodes = 3
 
-// Up starts a localkube of so many nodes from a full cache; 0 stands for as many as are up, or the default. One that is
-// up and whole stays, unless a fresh one is asked for, and gets the images that it lacks. All else that an earlier run
-// left is removed first.
-func (c *Cluster) Up(ctx context.Context, count int, fresh bool) error {
+// Up starts a localkube of so many nodes and of these families of addresses from a full cache; 0 and none stand for what
+// is up, or the defaults. One that is up and whole stays, unless a fresh one is asked for, and gets the images that it
+// lacks. All else that an earlier run left is removed first.
+func (c *Cluster) Up(ctx context.Context, count int, families layout.Families, fresh bool) error {
+	if err := network.Check(families); err != nil {
+		return err
+	}
 	if count < 0 || count > layout.MaxNodes {
 		return fmt.Errorf("a localkube has 1 to %d nodes, not %d", layout.MaxNodes, count)
 	}
 	if state, isUp := c.running(ctx); isUp && !fresh {
-		if count != 0 && count != state.Nodes {
-			return fmt.Errorf("it is up with %d nodes: `localkube down` first, or `up --fresh`", state.Nodes)
-		}
-		if c.Domain != "" && c.Domain != state.Domain {
-			return fmt.Errorf("it is up with the domain %s: `localkube down` first, or `up --fresh`", state.Domain)
+		if err := state.checkIs(count, families, c.Domain); err != nil {
+			return err
 		}
 		c.say("it is up already")
 		return c.addEtcd(ctx, state)
@@ -44,16 +45,34 @@ func (c *Cluster) Up(ctx context.Context, count int, fresh bool) error {
 		}
 	}
 	c.Domain = cmp.Or(c.Domain, layout.Domain)
-	return c.start(ctx, cmp.Or(count, defaultNodes))
+	if len(families) == 0 {
+		families = layout.Families{layout.IPv4}
+	}
+	return c.start(ctx, cmp.Or(count, defaultNodes), families)
+}
+
+// checkIs returns an error if another localkube is asked for than the one that is up.
+func (s State) checkIs(count int, families layout.Families, domain string) error {
+	const first = ": `localkube down` first, or `up --fresh`"
+	if count != 0 && count != s.Nodes {
+		return fmt.Errorf("it is up with %d nodes"+first, s.Nodes)
+	}
+	if has := s.Families.Names(); len(families) > 0 && !slices.Equal(families.Names(), has) {
+		return fmt.Errorf("it is up with %s"+first, strings.Join(has, " before "))
+	}
+	if domain != "" && domain != s.Domain {
+		return fmt.Errorf("it is up with the domain %s"+first, s.Domain)
+	}
+	return nil
 }
 
 // running returns the state of the localkube that is up and whole, if there is one.
 func (c *Cluster) running(ctx context.Context) (State, bool) {
 	state, err := c.readState()
-	if err != nil || !state.Ready || c.checkDaemons(layout.Nodes(state.Nodes)) != nil {
+	if err != nil || !state.Ready || c.checkDaemons(state.nodes()) != nil {
 		return state, false
 	}
-	api, err := newAPI(c.Paths)
+	api, err := newAPI(c.Paths, state.Families)
 	if err != nil {
 		return state, false
 	}
@@ -88,13 +107,13 @@ func (c *Cluster) addEtcd(ctx context.Context, state State) error {
 	return nil
 }
 
-func (c *Cluster) start(ctx context.Context, count int) error {
-	state, err := c.begin(ctx, count)
+func (c *Cluster) start(ctx context.Context, count int, families layout.Families) error {
+	state, err := c.begin(ctx, count, families)
 	if err != nil {
 		return err
 	}
-	nodes := layout.Nodes(count)
-	plane, err := c.startHosts(nodes)
+	nodes := state.nodes()
+	plane, err := c.startHosts(families, nodes)
 	if err != nil {
 		return err
 	}
@@ -110,8 +129,9 @@ func (c *Cluster) start(ctx context.Context, count int) error {
 }
 
 // begin notes all that has to be undone before it is done.
-func (c *Cluster) begin(ctx context.Context, count int) (State, error) {
-	state := State{Nodes: count, Domain: c.Domain, EtcdVersions: c.Cache.EtcdVersions, KernelSettings: host.ReadSettings()}
+func (c *Cluster) begin(ctx context.Context, count int, families layout.Families) (State, error) {
+	state := State{Nodes: count, Families: families, Domain: c.Domain, EtcdVersions: c.Cache.EtcdVersions,
+		KernelSettings: host.ReadSettings()}
 	for _, d := range node.Directories {
 		if !isThere(d) {
 			state.MadeDirectories = append(state.MadeDirectories, d)
@@ -145,9 +165,9 @@ func (c *Cluster) keepDataInMemory(ctx context.Context) error {
 	return nil
 }
 
-func (c *Cluster) startHosts(nodes []layout.Node) (controlplane.ControlPlane, error) {
-	plane := controlplane.ControlPlane{Paths: c.Paths, Cache: c.Cache, Nodes: nodes, Domain: c.Domain}
-	if err := network.Up(nodes); err != nil {
+func (c *Cluster) startHosts(families layout.Families, nodes []layout.Node) (controlplane.ControlPlane, error) {
+	plane := controlplane.ControlPlane{Paths: c.Paths, Cache: c.Cache, Families: families, Nodes: nodes, Domain: c.Domain}
+	if err := network.Up(families, nodes); err != nil {
 		return plane, err
 	}
 	c.say("network of %d hosts", len(nodes)+1)
@@ -183,7 +203,7 @@ func (c *Cluster) boot(ctx context.Context, nodes []layout.Node, also func() err
 }
 
 func (c *Cluster) startAPI(ctx context.Context, plane controlplane.ControlPlane) error {
-	api, err := newAPI(plane.Paths)
+	api, err := newAPI(plane.Paths, plane.Families)
 	if err != nil {
 		return err
 	}
@@ -204,7 +224,7 @@ func (c *Cluster) startRest(ctx context.Context, plane controlplane.ControlPlane
 		return err
 	}
 	c.say("DNS and volumes are set up")
-	api, err := newAPI(plane.Paths)
+	api, err := newAPI(plane.Paths, plane.Families)
 	if err != nil {
 		return err
 	}
@@ -212,7 +232,7 @@ func (c *Cluster) startRest(ctx context.Context, plane controlplane.ControlPlane
 		return fmt.Errorf("%w, see %s", err, c.Paths.Log("node-*", "kubelet"))
 	}
 	c.say("%d nodes are Ready", len(plane.Nodes))
-	if err := waitDNS(ctx, c.Domain); err != nil {
+	if err := waitDNS(ctx, plane.Families[0].DNSService, c.Domain); err != nil {
 		return fmt.Errorf("%w, see %s", err, c.Paths.Log(layout.ControlPlane, "coredns"))
 	}
 	c.say("DNS answers")

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"text/template"
 
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/cache"
@@ -36,17 +38,23 @@ var Users = map[string]pki.Subject{
 
 // ControlPlane starts the control plane.
 type ControlPlane struct {
-	Paths layout.Paths
-	Cache *cache.Cache
-	Nodes []layout.Node
+	Paths    layout.Paths
+	Cache    *cache.Cache
+	Families layout.Families
+	Nodes    []layout.Node
 	// Domain is the DNS domain of Services.
 	Domain string
+}
+
+// Runner starts and stops the nodes of this control plane.
+func (c ControlPlane) Runner() node.Runner {
+	return node.Runner{Paths: c.Paths, Cache: c.Cache, Families: c.Families, Domain: c.Domain}
 }
 
 // Configure writes credentials and configuration files.
 func (c ControlPlane) Configure(authority *pki.Authority) error {
 	for name, subject := range Users {
-		if err := authority.Kubeconfig(name, subject, layout.APIServerURL); err != nil {
+		if err := authority.Kubeconfig(name, subject, c.Families.APIServerURL()); err != nil {
 			return err
 		}
 	}
@@ -56,16 +64,15 @@ func (c ControlPlane) Configure(authority *pki.Authority) error {
 	if err := authority.Issue("front-proxy-client", pki.Subject{User: "front-proxy-client"}); err != nil {
 		return err
 	}
-	serving := pki.Subject{User: "kube-apiserver"}
-	err := authority.Issue("kube-apiserver", serving, layout.ControlPlaneIP, layout.APIServiceIP, "127.0.0.1",
+	hosts := append(slices.Concat(c.Families.ControlPlanes(), c.Families.APIServices()), "127.0.0.1",
 		"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc."+c.Domain)
-	if err != nil {
+	if err := authority.Issue("kube-apiserver", pki.Subject{User: "kube-apiserver"}, hosts...); err != nil {
 		return err
 	}
 	for name, data := range map[string]any{
 		"audit-policy.yaml": nil,
 		"Corefile": map[string]string{
-			"ControlPlaneIP": layout.ControlPlaneIP, "Kubeconfig": authority.File("coredns", "kubeconfig"),
+			"Addresses": strings.Join(c.Families.ControlPlanes(), " "), "Kubeconfig": authority.File("coredns", "kubeconfig"),
 			"Domain": c.Domain,
 		},
 	} {
@@ -137,7 +144,7 @@ func (c ControlPlane) StartControllers() error {
 		return err
 	}
 	// kube-proxy insists on a node to be on, and webhooks are reached from here as from any other.
-	return node.StartProxy(c.Paths, c.Cache, layout.ControlPlane, c.Nodes[0].Name, 0)
+	return c.Runner().StartProxy(layout.ControlPlane, c.Nodes[0].Name, 0)
 }
 
 // StartProvisioner starts what gives claims their volumes.

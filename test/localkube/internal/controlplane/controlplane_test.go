@@ -13,7 +13,7 @@ import (
 
 func TestExactlyThePluginsThatTheCorefileNamesAreLinked(t *testing.T) {
 	var corefile bytes.Buffer
-	values := map[string]string{"ControlPlaneIP": "198.18.0.2", "Kubeconfig": "/kubeconfig",
+	values := map[string]string{"Addresses": "198.18.0.2 2001:2::2", "Kubeconfig": "/kubeconfig",
 		"Domain": layout.Domain}
 	if err := configs.ExecuteTemplate(&corefile, "Corefile", values); err != nil {
 		t.Fatal(err)

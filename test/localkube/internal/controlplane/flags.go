@@ -1,6 +1,6 @@
 package controlplane
 
-import "github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
+import "strings"
 
 const etcdURL = "http://127.0.0.1:2379"
 
@@ -23,10 +23,10 @@ func (c ControlPlane) etcdArgs() []string {
 
 func (c ControlPlane) apiServerArgs() []string {
 	return []string{
-		"--advertise-address=" + layout.ControlPlaneIP,
+		"--advertise-address=" + c.Families[0].ControlPlane,
 		"--secure-port=6443",
 		"--etcd-servers=" + etcdURL,
-		"--service-cluster-ip-range=" + layout.ServicesCIDR,
+		"--service-cluster-ip-range=" + strings.Join(c.Families.Services(), ","),
 		"--client-ca-file=" + c.credential("ca", "crt"),
 		"--tls-cert-file=" + c.credential("kube-apiserver", "crt"),
 		"--tls-private-key-file=" + c.credential("kube-apiserver", "key"),

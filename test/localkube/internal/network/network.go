@@ -6,10 +6,12 @@
 package network
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -30,20 +32,28 @@ const (
 
 func netns(host string) string { return layout.NetnsPrefix + host }
 
+// Check says which family of addresses this machine's kernel does not have.
+func Check(families layout.Families) error {
+	if _, err := os.Stat("/proc/sys/net/ipv6"); err != nil && slices.Contains(families.Names(), layout.IPv6.Name) {
+		return errors.New("this machine's kernel has no IPv6: start it without ipv6.disable=1, or leave IPv6 out of --ip-families")
+	}
+	return nil
+}
+
 // Up makes the switch, every host and the machine's own link.
-func Up(nodes []layout.Node) error {
+func Up(families layout.Families, nodes []layout.Node) error {
 	if err := addSwitch(); err != nil {
 		return err
 	}
-	if err := addHost(layout.ControlPlane, layout.ControlPlaneIP, nodes); err != nil {
+	if err := addHost(layout.ControlPlane, families, families.ControlPlanes(), nodes); err != nil {
 		return err
 	}
 	for _, n := range nodes {
-		if err := addHost(n.Name, n.IP, nodes); err != nil {
+		if err := addHost(n.Name, families, n.IPs, nodes); err != nil {
 			return err
 		}
 	}
-	return addMachine(nodes)
+	return addMachine(families, nodes)
 }
 
 func addSwitch() error {
@@ -57,7 +67,7 @@ func addSwitch() error {
 	)
 }
 
-func addHost(host, address string, nodes []layout.Node) error {
+func addHost(host string, families layout.Families, addresses []string, nodes []layout.Node) error {
 	if err := ip("netns", "add", netns(host)); err != nil {
 		return fmt.Errorf("making host %s: %w", host, err)
 	}
@@ -67,12 +77,11 @@ func addHost(host, address string, nodes []layout.Node) error {
 	); err != nil {
 		return err
 	}
-	lines := []string{
-		"link set lo up",
-		fmt.Sprintf("addr add %s/%d dev %s", address, layout.HostsPrefix, hostLink),
-		"link set " + hostLink + " up",
-		// A packet to a Service needs some route before its address is translated.
-		fmt.Sprintf("route add %s dev %s src %s", layout.ServicesCIDR, hostLink, address),
+	lines := []string{"link set lo up", "link set " + hostLink + " up"}
+	for i, f := range families {
+		lines = append(lines, addAddress(f, addresses[i], hostLink),
+			// A packet to a Service needs some route before its address is translated.
+			fmt.Sprintf("route add %s dev %s src %s", f.Services, hostLink, addresses[i]))
 	}
 	lines = append(lines, podRoutes(nodes, host)...)
 	if err := batch(host, lines...); err != nil {
@@ -81,12 +90,23 @@ func addHost(host, address string, nodes []layout.Node) error {
 	return enableForwarding(host)
 }
 
+// addAddress gives a link an address. One of IPv6 is used at once: nothing else on the switch can have it.
+func addAddress(f layout.Family, address, link string) string {
+	line := fmt.Sprintf("addr add %s/%d dev %s", address, f.HostsPrefix, link)
+	if f.Name == layout.IPv6.Name {
+		line += " nodad"
+	}
+	return line
+}
+
 // podRoutes lead to the Pods of every node but the host itself.
 func podRoutes(nodes []layout.Node, host string) []string {
 	var lines []string
 	for _, n := range nodes {
 		if n.Name != host {
-			lines = append(lines, fmt.Sprintf("route add %s via %s", n.PodCIDR, n.IP))
+			for i, pods := range n.PodCIDRs {
+				lines = append(lines, fmt.Sprintf("route add %s via %s", pods, n.IPs[i]))
+			}
 		}
 	}
 	return lines
@@ -94,7 +114,8 @@ func podRoutes(nodes []layout.Node, host string) []string {
 
 func enableForwarding(host string) error {
 	cmd := exec.Command("nsenter", "--net="+filepath.Join(netnsDir, netns(host)),
-		"/bin/sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward")
+		"/bin/sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward; "+
+			"[ ! -e /proc/sys/net/ipv6 ] || echo 1 > /proc/sys/net/ipv6/conf/all/forwarding")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("enabling forwarding on %s: %w: %s", host, err, out)
 	}
@@ -103,18 +124,18 @@ func enableForwarding(host string) error {
 
 // addMachine links this machine: it reaches hosts and Pods by routes, and Services through the control plane, which
 // translates them.
-func addMachine(nodes []layout.Node) error {
+func addMachine(families layout.Families, nodes []layout.Node) error {
 	if err := ip("link", "add", machineLink, "type", "veth", "peer", "name", machinePort, "netns", netns(switchHost)); err != nil {
 		return fmt.Errorf("linking this machine: %w", err)
 	}
 	if err := batch(switchHost, fmt.Sprintf("link set %s master %s up", machinePort, bridge)); err != nil {
 		return err
 	}
-	lines := []string{
-		fmt.Sprintf("addr add %s/%d dev %s", layout.MachineIP, layout.HostsPrefix, machineLink),
-		"link set " + machineLink + " up",
-		fmt.Sprintf("route add unreachable %s metric %s", layout.Range, lastResort),
-		fmt.Sprintf("route add %s via %s", layout.ServicesCIDR, layout.ControlPlaneIP),
+	lines := []string{"link set " + machineLink + " up"}
+	for _, f := range families {
+		lines = append(lines, addAddress(f, f.Machine, machineLink),
+			fmt.Sprintf("route add unreachable %s metric %s", f.Range, lastResort),
+			fmt.Sprintf("route add %s via %s", f.Services, f.ControlPlane))
 	}
 	return batchIn(nil, "this machine", append(lines, podRoutes(nodes, "")...))
 }
@@ -190,7 +211,9 @@ func Down() error {
 	}
 	// The link of the machine went with the switch; after a killed `up` it may be on its own.
 	_ = exec.Command("ip", "link", "del", machineLink).Run()
-	_ = exec.Command("ip", "route", "del", "unreachable", layout.Range, "metric", lastResort).Run()
+	for _, f := range (layout.Families{layout.IPv4, layout.IPv6}) {
+		_ = exec.Command("ip", "route", "del", "unreachable", f.Range, "metric", lastResort).Run()
+	}
 	removeNetnsDir()
 	return nil
 }

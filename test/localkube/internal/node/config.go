@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/template"
 
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/cache"
@@ -25,16 +26,17 @@ var configs = template.Must(template.ParseFS(configFiles, "config/*"))
 type values struct {
 	layout.Node
 
-	Dirs         layout.NodePaths
-	PauseImage   string
-	CNIPlugins   string
-	DNSServiceIP string
-	Domain       string
-	PodsCIDR     string
-	CA           string
-	Certificate  string
-	Key          string
-	Kubeconfig   string
+	Dirs        layout.NodePaths
+	PauseImage  string
+	CNIPlugins  string
+	DNS         string
+	Domain      string
+	Ranges      string // from which Pods get their addresses, and
+	Routes      string // the ways out of a Pod, as JSON
+	CA          string
+	Certificate string
+	Key         string
+	Kubeconfig  string
 }
 
 // configure writes the configuration files of a node and its credentials.
@@ -46,15 +48,15 @@ func (r Runner) configure(authority *pki.Authority, n layout.Node) error {
 		}
 	}
 	subject := pki.Subject{User: "system:node:" + n.Name, Groups: []string{"system:nodes"}}
-	if err := authority.Kubeconfig("kubelet-"+n.Name, subject, layout.APIServerURL); err != nil {
+	if err := authority.Kubeconfig("kubelet-"+n.Name, subject, r.Families.APIServerURL()); err != nil {
 		return err
 	}
-	if err := authority.Issue("serving-"+n.Name, subject, n.Name, n.IP); err != nil {
+	if err := authority.Issue("serving-"+n.Name, subject, append([]string{n.Name}, n.IPs...)...); err != nil {
 		return err
 	}
 	v := values{
 		Node: n, Dirs: dirs, PauseImage: cache.PauseImage, CNIPlugins: host.CNIPlugins,
-		DNSServiceIP: layout.DNSServiceIP, Domain: r.Domain, PodsCIDR: layout.PodsCIDR,
+		DNS: r.Families[0].DNSService, Domain: r.Domain, Ranges: ranges(n), Routes: routes(r.Families),
 		CA:          authority.File("ca", "crt"),
 		Certificate: authority.File("serving-"+n.Name, "crt"), Key: authority.File("serving-"+n.Name, "key"),
 	}
@@ -64,6 +66,23 @@ func (r Runner) configure(authority *pki.Authority, n layout.Node) error {
 		}
 	}
 	return nil
+}
+
+// ranges has a Pod get one address of each.
+func ranges(n layout.Node) string {
+	sets := make([]string, len(n.PodCIDRs))
+	for i, subnet := range n.PodCIDRs {
+		sets[i] = fmt.Sprintf("[{ %q: %q }]", "subnet", subnet)
+	}
+	return "[" + strings.Join(sets, ", ") + "]"
+}
+
+func routes(families layout.Families) string {
+	ways := make([]string, len(families))
+	for i, f := range families {
+		ways[i] = fmt.Sprintf("{ %q: %q }", "dst", f.Any)
+	}
+	return "[" + strings.Join(ways, ", ") + "]"
 }
 
 func destination(dirs layout.NodePaths, file string) string {

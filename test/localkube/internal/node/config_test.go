@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,26 +13,15 @@ import (
 )
 
 func TestNodesAreConfiguredApartFromEachOther(t *testing.T) {
-	paths := layout.Paths{Root: t.TempDir()}
-	runner := Runner{Paths: paths, Domain: "example.internal"}
-	authority, err := pki.NewAuthority(paths.PKI())
-	if err != nil {
-		t.Fatal(err)
-	}
-	nodes := layout.Nodes(2)
-	for _, n := range nodes {
-		if err := runner.configure(authority, n); err != nil {
-			t.Fatal(err)
-		}
-	}
+	r, nodes := configured(t, layout.Families{layout.IPv4, layout.IPv6})
 	for i, n := range nodes {
 		other := nodes[1-i]
 		for _, file := range []string{"containerd.toml", "kubelet.yaml", "cni/cni.conflist"} {
-			data, err := os.ReadFile(paths.Node(n.Name).Config(file))
+			data, err := os.ReadFile(r.Paths.Node(n.Name).Config(file))
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, foreign := range []string{other.Name + "/", other.IP, other.PodCIDR, "<no value>"} {
+			for _, foreign := range append(slices.Concat(other.IPs, other.PodCIDRs), other.Name+"/", "<no value>") {
 				if strings.Contains(string(data), foreign) {
 					t.Errorf("%s of %s speaks of %s:\n%s", file, n.Name, foreign, data)
 				}
@@ -43,36 +33,53 @@ func TestNodesAreConfiguredApartFromEachOther(t *testing.T) {
 	}
 }
 
-func TestPodsGetAddressesOfTheirNode(t *testing.T) {
-	paths := layout.Paths{Root: t.TempDir()}
-	runner := Runner{Paths: paths, Domain: "example.internal"}
-	authority, err := pki.NewAuthority(paths.PKI())
+func TestPodsGetAnAddressOfTheirNodeAndAWayOutOfEachFamily(t *testing.T) {
+	for _, families := range []layout.Families{{layout.IPv4}, {layout.IPv6}, {layout.IPv6, layout.IPv4}} {
+		r, nodes := configured(t, families)
+		n := nodes[1]
+		data, err := os.ReadFile(filepath.Join(r.Paths.Node(n.Name).Config("cni"), "cni.conflist"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list struct {
+			Plugins []struct {
+				IPAM struct {
+					Ranges [][]struct{ Subnet string }
+					Routes []struct{ Dst string }
+				}
+			}
+		}
+		if err := json.Unmarshal(data, &list); err != nil {
+			t.Fatal(err)
+		}
+		var ranges, ways []string
+		for _, set := range list.Plugins[0].IPAM.Ranges {
+			ranges = append(ranges, set[0].Subnet)
+		}
+		for _, way := range list.Plugins[0].IPAM.Routes {
+			ways = append(ways, way.Dst)
+		}
+		if !slices.Equal(ranges, n.PodCIDRs) || len(ways) != len(families) || ways[0] != families[0].Any {
+			t.Errorf("%v: Pods of %s get addresses from %v and go out by %v", families.Names(), n.Name, ranges, ways)
+		}
+	}
+}
+
+// configured has two nodes of which everything is on disk.
+func configured(t *testing.T, families layout.Families) (Runner, []layout.Node) {
+	t.Helper()
+	r := Runner{Paths: layout.Paths{Root: t.TempDir()}, Families: families, Domain: "example.internal"}
+	authority, err := pki.NewAuthority(r.Paths.PKI())
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := layout.Nodes(2)[1]
-	if err := runner.configure(authority, n); err != nil {
-		t.Fatal(err)
+	nodes := families.Nodes(2)
+	for _, n := range nodes {
+		if err := r.configure(authority, n); err != nil {
+			t.Fatal(err)
+		}
 	}
-	data, err := os.ReadFile(filepath.Join(paths.Node(n.Name).Config("cni"), "cni.conflist"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list struct {
-		Plugins []struct {
-			IPAM struct {
-				Ranges [][]struct {
-					Subnet string `json:"subnet"`
-				} `json:"ranges"`
-			} `json:"ipam"`
-		} `json:"plugins"`
-	}
-	if err := json.Unmarshal(data, &list); err != nil {
-		t.Fatal(err)
-	}
-	if got := list.Plugins[0].IPAM.Ranges[0][0].Subnet; got != n.PodCIDR {
-		t.Errorf("Pods of %s get addresses from %s, want %s", n.Name, got, n.PodCIDR)
-	}
+	return r, nodes
 }
 
 func TestMountsOfANodeHideEveryDirectoryThatIsHardWired(t *testing.T) {

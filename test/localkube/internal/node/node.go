@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/cache"
@@ -23,8 +24,9 @@ var Directories = []string{"/var/lib/kubelet", "/var/lib/cni", "/var/log/contain
 
 // Runner starts and stops nodes.
 type Runner struct {
-	Paths layout.Paths
-	Cache *cache.Cache
+	Paths    layout.Paths
+	Cache    *cache.Cache
+	Families layout.Families
 	// Domain is the DNS domain of Services.
 	Domain string
 }
@@ -100,14 +102,14 @@ func (r Runner) Join(n layout.Node) error {
 			"--kubeconfig=" + filepath.Join(r.Paths.PKI(), "kubelet-"+n.Name+".kubeconfig"),
 			"--root-dir=" + dirs.Kubelet(),
 			"--hostname-override=" + n.Name,
-			"--node-ip=" + n.IP,
+			"--node-ip=" + strings.Join(n.IPs, ","),
 			fmt.Sprintf("--node-labels=topology.kubernetes.io/zone=zone-%d", n.Ordinal),
 		},
 	})
 	if err != nil {
 		return err
 	}
-	return StartProxy(r.Paths, r.Cache, n.Name, n.Name, booted)
+	return r.StartProxy(n.Name, n.Name, booted)
 }
 
 // Kill is a loss of power: everything on the node ends at once, disks stay.

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
-	"github.com/etcdsteward/etcd-steward/test/localkube/internal/cache"
-	"github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/proc"
 )
 
@@ -29,16 +28,16 @@ nftables:
 
 // StartProxy starts a kube-proxy on a host under the name of a node, whose address it takes for its own. Joins is the
 // process that booted the host, or 0.
-func StartProxy(paths layout.Paths, c *cache.Cache, host, nodeName string, joins int) error {
-	config := filepath.Join(paths.Root, "kube-proxy-"+host+".yaml")
-	kubeconfig := filepath.Join(paths.PKI(), "kube-proxy.kubeconfig")
-	text := fmt.Sprintf(proxyConfig, layout.PodsCIDR, nodeName, kubeconfig)
+func (r Runner) StartProxy(host, nodeName string, joins int) error {
+	config := filepath.Join(r.Paths.Root, "kube-proxy-"+host+".yaml")
+	kubeconfig := filepath.Join(r.Paths.PKI(), "kube-proxy.kubeconfig")
+	text := fmt.Sprintf(proxyConfig, strings.Join(r.Families.Pods(), ","), nodeName, kubeconfig)
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("configuring kube-proxy on %s: %w", host, err)
 	}
-	_, err := proc.Start(paths, proc.Daemon{
+	_, err := proc.Start(r.Paths, proc.Daemon{
 		Host: host, Name: "kube-proxy", Joins: joins,
-		Args: []string{c.Binary("kube-proxy"), "--config=" + config},
+		Args: []string{r.Cache.Binary("kube-proxy"), "--config=" + config},
 	})
 	return err
 }
