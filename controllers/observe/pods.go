@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -137,15 +138,19 @@ func fillContainer(p *facts.Pod, c *corev1.ContainerStatus) {
 	}
 }
 
-// exit reads how the container ended: with FallbackToLogsOnError the message is the end of what etcd printed.
+// exit reads how the container ended: with FallbackToLogsOnError the message is the end of what etcd printed. Where
+// Kubernetes has a reason of its own, as for a container that could not be started, the message is Kubernetes'.
 func exit(t *corev1.ContainerStateTerminated) *facts.Exit {
 	if t == nil {
 		return nil
 	}
-	return &facts.Exit{
-		Reason:  etcdutil.Classify(int(t.ExitCode), t.Message),
-		Code:    int(t.ExitCode),
-		Message: etcdutil.LastWords(t.Message),
-		At:      t.FinishedAt.Time,
+	reason, words := etcdutil.Explain(int(t.ExitCode), t.Message)
+	switch t.Reason {
+	case "", "Error", "Completed":
+	case string(etcdutil.ExitOutOfMemory):
+		reason, words = etcdutil.ExitOutOfMemory, "its container used more memory than its limit"
+	default:
+		words = t.Reason + ": " + cmp.Or(etcdutil.LastWords(t.Message), words)
 	}
+	return &facts.Exit{Reason: reason, Code: int(t.ExitCode), Message: words, At: t.FinishedAt.Time}
 }

@@ -24,6 +24,19 @@ func besideUnready(pod *corev1.Pod, etcd bool) {
 	pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: "mesh-proxy"})
 }
 
+// crashed is a Pod whose container ended in this way.
+func crashed(reason string, code int32, message string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			Reason: reason, ExitCode: code, Message: message}}
+	}
+}
+
+// said is what the observation has of how a container ended.
+func said(reason etcdutil.ExitReason, words string) func(*facts.Pod) bool {
+	return func(p *facts.Pod) bool { return p.Exit.Reason == reason && p.Exit.Message == words }
+}
+
 func TestPod(t *testing.T) {
 	ended := metav1.NewTime(time.Date(2026, 3, 1, 11, 58, 0, 0, time.UTC))
 	terminated := &corev1.ContainerStateTerminated{ExitCode: 1, Message: refusal, FinishedAt: ended}
@@ -64,6 +77,16 @@ func TestPod(t *testing.T) {
 				p.Exit.Reason == etcdutil.ExitDataEmpty && p.Exit.Code == 1 &&
 				p.Exit.Message == etcdutil.LastWords(refusal) && p.Exit.At.Equal(ended.Time)
 		}},
+		{"whose container was killed says the signal, and not what etcd logged before", crashed("Error", 137, `{"level":"info","msg":"sending"}`),
+			said(etcdutil.ExitUnknown, "signal 9 (SIGKILL) ended it")},
+		{"whose container used too much memory says so by its name", crashed("OOMKilled", 137, ""),
+			said(etcdutil.ExitOutOfMemory, "its container used more memory than its limit")},
+		{"whose container ended by itself says the exit code", crashed("Completed", 0, ""),
+			said(etcdutil.ExitUnknown, "it ended with exit code 0")},
+		{"whose container the kubelet lost says what the kubelet says", crashed("ContainerStatusUnknown", 137,
+			"The container could not be located"), said(etcdutil.ExitUnknown, "ContainerStatusUnknown: The container could not be located")},
+		{"whose container could not be started says why", crashed("StartError", 128, `exec: "etcd": executable file not found`),
+			said(etcdutil.ExitUnknown, `StartError: exec: "etcd": executable file not found`)},
 		{"whose container just ended says how, from its state", func(pod *corev1.Pod) {
 			pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: terminated}
 		}, func(p *facts.Pod) bool { return p.Started && !p.Running && p.Exit.Reason == etcdutil.ExitDataEmpty }},

@@ -27,14 +27,14 @@ func withShipper(t *testing.T, given func(*corev1.Pod, *corev1.ContainerStatus))
 	return w, pod
 }
 
-var crashed = &corev1.ContainerStateTerminated{ExitCode: 3, Message: "starting\nno such backend\n"}
+var sidecarEnded = &corev1.ContainerStateTerminated{ExitCode: 3, Message: "starting\nno such backend\n"}
 
 // crashing is a sidecar between two starts, beside an etcd that serves.
 func crashing(pod *corev1.Pod, s *corev1.ContainerStatus) {
 	pod.Status.Conditions[0].Status, pod.Status.Conditions[0].Reason = corev1.ConditionFalse, "ContainersNotReady"
 	s.Ready, s.RestartCount = false, 4
 	s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off 5m0s restarting failed container"}}
-	s.LastTerminationState = corev1.ContainerState{Terminated: crashed}
+	s.LastTerminationState = corev1.ContainerState{Terminated: sidecarEnded}
 }
 
 // blocked is a sidecar that never started, so that etcd did not either.
@@ -61,8 +61,8 @@ func TestSidecar(t *testing.T) {
 		{"that crashes makes no member unready, and says why", crashing, func(p *facts.Pod, s facts.Sidecar, now time.Time) bool {
 			return p.Ready && p.HeldUnready && p.Running && p.Waiting == "" && !s.IsSteady(now) && s.Says == "it stopped with exit code 3: no such backend"
 		}},
-		{"that crashed a moment ago is not steady yet", func(pod *corev1.Pod, s *corev1.ContainerStatus) {
-			s.LastTerminationState = corev1.ContainerState{Terminated: crashed}
+		{"that sidecarEnded a moment ago is not steady yet", func(pod *corev1.Pod, s *corev1.ContainerStatus) {
+			s.LastTerminationState = corev1.ContainerState{Terminated: sidecarEnded}
 			s.State.Running.StartedAt = metav1.NewTime(pod.Status.Conditions[0].LastTransitionTime.Add(time.Minute - time.Second))
 		}, func(p *facts.Pod, s facts.Sidecar, now time.Time) bool {
 			return p.Ready && s.Ready && !s.IsSteady(now) && s.IsSteady(now.Add(2*time.Minute))
@@ -72,7 +72,7 @@ func TestSidecar(t *testing.T) {
 		}},
 		{"that crashes before etcd starts does so too", func(pod *corev1.Pod, s *corev1.ContainerStatus) {
 			blocked("CrashLoopBackOff")(pod, s)
-			s.LastTerminationState = corev1.ContainerState{Terminated: crashed}
+			s.LastTerminationState = corev1.ContainerState{Terminated: sidecarEnded}
 		}, func(p *facts.Pod, _ facts.Sidecar, _ time.Time) bool {
 			return p.StartsAfter == "shipper" && p.Waiting == "CrashLoopBackOff" && strings.Contains(p.Message, "no such backend")
 		}},

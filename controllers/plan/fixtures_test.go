@@ -221,6 +221,14 @@ func crashing(r *facts.Replica) {
 	r.Pod.Exit = &facts.Exit{Reason: etcdutil.ExitBadFlag, Code: 2, Message: "flag"}
 }
 
+// stoppedBy is a member whose etcd stopped for this reason.
+func stoppedBy(reason etcdutil.ExitReason, words string) func(*facts.Replica) {
+	return func(r *facts.Replica) {
+		crashing(r)
+		r.Pod.Exit = &facts.Exit{Reason: reason, Message: words}
+	}
+}
+
 func silent(r *facts.Replica) { r.Answer, r.Pod.Ready = nil, false }
 
 func wiped(r *facts.Replica) {

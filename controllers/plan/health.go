@@ -25,7 +25,7 @@ func unsupported(o judge.View) *proposal {
 		}
 		if r.Volume != nil && r.Volume.Bytes != o.Desired.StorageBytes {
 			return notSupported("The volume of %s has %s and the spec asks for %s. This release cannot change the "+
-				"size of volumes; put spec.storage.size back.",
+				"size of volumes; put spec.storage.size back, or expand each member's claim to it.",
 				r.Name, formatBytes(r.Volume.Bytes), formatBytes(o.Desired.StorageBytes))
 		}
 	}
@@ -232,21 +232,34 @@ func startTrouble(o judge.View, r facts.Replica) *proposal {
 		return wait(facts.StartReason(pod.Waiting), "The Pod of %s cannot start (%s): %s", r.Name, pod.Waiting,
 			pod.Message).due(o, pod.Created, facts.StartDeadline)
 	case !pod.Running && pod.Exit != nil && pod.Exit.Reason != etcdutil.ExitRemoved:
-		return wait(facts.ReasonCrashing, "etcd of %s stopped (%s): %s%s", r.Name, pod.Exit.Reason,
-			pod.Exit.Message, wayOutOf(r)).
-			due(o, pod.Created, facts.StartDeadline)
+		return wait(facts.ReasonCrashing, "%s. Kubernetes starts it again, within 5 minutes each time. %s",
+			howStopped(r), afterStop(r)).due(o, pod.Created, facts.StartDeadline)
 	}
 	return nil
 }
 
-// wayOutOf says where a member goes whose data is of the next minor, as a part of a sentence, or "".
-func wayOutOf(r facts.Replica) string {
-	if !r.IsOutrun() {
-		return ""
+// howStopped says how etcd stopped, with the reason only where one is known.
+func howStopped(r facts.Replica) string {
+	if r.Pod.Exit.Reason == etcdutil.ExitUnknown {
+		return fmt.Sprintf("etcd of %s stopped: %s", r.Name, r.Pod.Exit.Message)
 	}
-	next := r.NextMinor().MinorString()
-	return fmt.Sprintf(". etcd %[1]s ran on its data. Put spec.version to a patch of %[1]s, and go down from there.",
-		next)
+	return fmt.Sprintf("etcd of %s stopped (%s): %s", r.Name, r.Pod.Exit.Reason, r.Pod.Exit.Message)
+}
+
+// afterStop is what a person can do about it.
+func afterStop(r facts.Replica) string {
+	switch reason := r.Pod.Exit.Reason; {
+	case r.IsOutrun(): // its data is of the next minor
+		return fmt.Sprintf("etcd %[1]s ran on its data. Put spec.version to a patch of %[1]s, and go down from there.",
+			r.NextMinor().MinorString())
+	case reason == etcdutil.ExitOutOfMemory:
+		return "Raise spec.pod.resources.limits.memory."
+	case reason == etcdutil.ExitBadFlag || reason == etcdutil.ExitAddress:
+		return "Put spec.etcd or spec.image right, or back."
+	case reason == etcdutil.ExitDiskFull:
+		return "Make room on its volume: see docs/alerts.md#a-volume-that-is-full."
+	}
+	return fmt.Sprintf("kubectl logs %s -c etcd --previous shows its whole log.", r.Name)
 }
 
 func recordNames(records []changes.MemberRecord) string {

@@ -1,6 +1,8 @@
 package etcdutil
 
 import (
+	"cmp"
+	"fmt"
 	"strings"
 )
 
@@ -41,6 +43,9 @@ const (
 	// ExitFault: the Go runtime stopped the process and printed every goroutine, so that the cause was cut off: a page
 	// of the database that the disk did not deliver (SIGBUS), or a bug.
 	ExitFault ExitReason = "Fault"
+	// ExitOutOfMemory: the kernel killed it because its container used more memory than its limit. Kubernetes says so,
+	// in this word; the process itself says nothing.
+	ExitOutOfMemory ExitReason = "OOMKilled"
 	// ExitPermission: the data directory may not be read or written.
 	ExitPermission ExitReason = "Permission"
 	// ExitTLS: a certificate, a key or an authority's certificate is missing or cannot be used.
@@ -52,28 +57,42 @@ const (
 	ExitRaftPanic ExitReason = "RaftPanic"
 )
 
-// Classify reads the end of what etcd printed, as the kubelet's FallbackToLogsOnError puts it into a termination
-// message: at most 80 lines and 2048 bytes, JSON or console, cut anywhere. A code above 128 means that a signal ended
-// the process; what it printed before is then no last word. SIGBUS is the kernel's word for a page of the database that
-// the disk did not deliver.
+// Classify is why an etcd process stopped: see Explain.
 func Classify(exitCode int, message string) ExitReason {
-	const killedBySIGBUS = 128 + 7
-	if exitCode == killedBySIGBUS {
-		return ExitDiskFailing
-	}
-	if exitCode > 128 {
-		return ExitUnknown
-	}
-	if strings.Contains(message, removedSentence) {
-		return ExitRemoved
+	reason, _ := Explain(exitCode, message)
+	return reason
+}
+
+// Explain reads the end of what etcd printed, as the kubelet's FallbackToLogsOnError puts it into a termination
+// message: at most 80 lines and 2048 bytes, JSON or console, cut anywhere. Its words, in one line, are those of the
+// line that tells the reason.
+//
+// A signal ends a process without a last word: what it printed before is no cause. SIGBUS is the kernel's word for a
+// page of the database that the disk did not deliver.
+func Explain(exitCode int, message string) (reason ExitReason, words string) {
+	const signals, sigbus = 128, 7
+	switch {
+	case exitCode == signals+sigbus:
+		return ExitDiskFailing, signalWords(sigbus)
+	case exitCode > signals:
+		return ExitUnknown, signalWords(exitCode - signals)
+	case strings.Contains(message, removedSentence):
+		return ExitRemoved, removedSentence
 	}
 	last := lastWords(message)
 	for _, s := range exitSentences {
-		if strings.Contains(last, s.contains) {
-			return s.reason
+		if at := strings.Index(last, s.contains); at >= 0 {
+			return s.reason, cmp.Or(entryWords(lineAt(last, at)), graveWords(message), exitMeanings[s.reason])
 		}
 	}
-	return ExitUnknown
+	return ExitUnknown, cmp.Or(LastWords(message), fmt.Sprintf("it ended with exit code %d", exitCode))
+}
+
+// lineAt is the line of a text that this position is in.
+func lineAt(text string, at int) string {
+	from := strings.LastIndex(text[:at], "\n") + 1
+	line, _, _ := strings.Cut(text[from:], "\n")
+	return line
 }
 
 // lastWords cuts ordinary log lines from the front, so that a warning of a healthy time is not taken for the cause: it

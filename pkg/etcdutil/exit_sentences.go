@@ -72,3 +72,11 @@ var exitSentences = []exitSentence{
 
 	{" fp=0x", ExitFault}, // frames of goroutines as the runtime prints them, and no panic does: runtime/traceback.go
 }
+
+// exitMeanings are for people, where nothing but a stack is left of what etcd said.
+var exitMeanings = map[ExitReason]string{
+	ExitVersionTooLow:  "it is older than its data or its cluster allows",
+	ExitVersionSkipped: "it cannot read an entry that an older minor version wrote",
+	ExitDataCorrupt:    "its database cannot be read",
+	ExitFault:          "the Go runtime stopped it, and the line that says why was cut off",
+}

@@ -115,7 +115,7 @@ var dataIsLost = map[ExitReason]bool{ExitDataEmpty: true, ExitDataCorrupt: true,
 // exitReasons are all of them.
 var exitReasons = []ExitReason{
 	ExitUnknown, ExitDataEmpty, ExitDataCorrupt, ExitDataDiffers, ExitRemoved, ExitAlreadyBootstrapped, ExitStaleFlags, ExitBadFlag,
-	ExitVersionTooLow, ExitVersionSkipped, ExitDiskFull, ExitDiskFailing, ExitFault, ExitPermission, ExitTLS, ExitAddress, ExitRaftPanic,
+	ExitVersionTooLow, ExitVersionSkipped, ExitDiskFull, ExitDiskFailing, ExitFault, ExitOutOfMemory, ExitPermission, ExitTLS, ExitAddress, ExitRaftPanic,
 }
 
 // A termination message is cut in front, wherever 2048 bytes end. A shorter one may be understood less, never otherwise.
@@ -131,7 +131,10 @@ func TestACutMessageIsNeverMisunderstood(t *testing.T) {
 }
 
 func TestEveryReasonWasSeenInARealCrash(t *testing.T) {
-	seen := map[ExitReason]bool{ExitRemoved: true} // etcd seldom says it within the last 2048 bytes; the contract looks at the whole log
+	seen := map[ExitReason]bool{
+		ExitRemoved:     true, // etcd seldom says it within the last 2048 bytes; the contract looks at the whole log
+		ExitOutOfMemory: true, // Kubernetes says it
+	}
 	for _, e := range recordedExits(t) {
 		seen[e.reason] = true
 	}

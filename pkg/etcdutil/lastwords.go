@@ -3,53 +3,109 @@ package etcdutil
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 )
 
-// lastWordsLimit is how much of a line that is not JSON is kept, in bytes.
+// lastWordsLimit is how much of a line that is no entry of etcd's log is kept, in bytes.
 const lastWordsLimit = 300
 
-// LastWords is why etcd stopped, in its own words and in one line: message and error of the last entry that is graver
-// than a warning in the end of its log, or the last line where there is none. Stack traces are left out.
+// LastWords is why a process of etcd stopped, in its own words and in one line: its last line that is graver than a
+// warning, or else its last line if that is neither of its log nor of a stack. Empty where there is none.
 func LastWords(tail string) string {
+	if words := graveWords(tail); words != "" {
+		return words
+	}
 	lines := strings.Split(strings.TrimSpace(tail), "\n")
-	for i := len(lines) - 1; i >= 0; i-- {
-		if words := cmp.Or(graveWords(lines[i]), flagWords(lines[i])); words != "" {
-			return words
-		}
+	last := lines[len(lines)-1]
+	if _, _, isEntry := logEntry(last); isEntry {
+		return ""
 	}
-	last := strings.TrimSpace(lines[len(lines)-1])
-	if len(last) > lastWordsLimit {
-		last = strings.ToValidUTF8(last[:lastWordsLimit], "") + "…"
-	}
-	return last
+	return entryWords(last)
 }
 
-// flagWords are those of Go's package flag, which etcd parses its flags with. Its usage follows them.
-func flagWords(line string) string {
-	if strings.HasPrefix(line, "flag provided but not defined: ") ||
-		strings.HasPrefix(line, "invalid value ") && strings.Contains(line, " for flag -") {
-		return line
+// graveWords are those of the last line by which a process says that it ends. A panic repeats a line of the log
+// without its error, so that the line before it says more.
+func graveWords(tail string) string {
+	for _, line := range slices.Backward(strings.Split(tail, "\n")) {
+		level, words, _ := logEntry(line)
+		isGrave := slices.Contains([]string{"error", "dpanic", "panic", "fatal"}, level)
+		if isGrave || isFlagError(line) || strings.HasPrefix(line, "fatal error: ") || isOwnPanic(line, tail) {
+			return cmp.Or(words, entryWords(line))
+		}
 	}
 	return ""
 }
 
-// graveWords reads one line of etcd's log (etcd-io/etcd:client/pkg/logutil/zap.go). A line that the kubelet cut off in
-// the front is no JSON and says nothing.
-func graveWords(line string) string {
-	var entry struct {
-		Level, Msg, Error string
+// isOwnPanic says that a panic is no entry of the log once more.
+func isOwnPanic(line, tail string) bool {
+	cause, isPanic := strings.CutPrefix(line, "panic: ")
+	return isPanic && !strings.Contains(tail, `"msg":"`+cause+`"`)
+}
+
+// isFlagError knows the words of Go's package flag, which etcd parses its flags with. Its usage follows them.
+func isFlagError(line string) bool {
+	return strings.HasPrefix(line, "flag provided but not defined: ") ||
+		strings.HasPrefix(line, "invalid value ") && strings.Contains(line, " for flag -")
+}
+
+// entryWords are what a line says to people: message and error of an entry of the log, or the line itself. Frames of a
+// stack say nothing.
+func entryWords(line string) string {
+	if _, words, isEntry := logEntry(line); isEntry {
+		return words
 	}
-	if json.Unmarshal([]byte(line), &entry) != nil {
+	line = strings.TrimPrefix(line, "panic: ")
+	if isFrame.MatchString(line) {
 		return ""
 	}
-	switch entry.Level {
-	case "error", "dpanic", "panic", "fatal":
-	default:
-		return ""
+	line = strings.TrimSpace(line)
+	if len(line) > lastWordsLimit {
+		line = strings.ToValidUTF8(line[:lastWordsLimit], "") + "…"
 	}
-	if entry.Error == "" {
-		return entry.Msg
+	return line
+}
+
+// isFrame knows lines of a stack as the Go runtime prints it.
+var isFrame = regexp.MustCompile(`^\t|\.go:\d+ \+0x|^goroutine \d+ |^created by |^\S+\(.*\)$`)
+
+// logField finds a field of an entry of etcd's log in JSON. The kubelet may have cut off its front.
+var logField = regexp.MustCompile(`"(level|msg|error)": ?("(?:[^"\\]|\\.)*")`)
+
+// logEntry reads one line of etcd's log (etcd-io/etcd:client/pkg/logutil/zap.go), as JSON or for the console.
+func logEntry(line string) (level, words string, isEntry bool) {
+	fields := map[string]string{}
+	for _, found := range logField.FindAllStringSubmatch(line, -1) {
+		var value string
+		if json.Unmarshal([]byte(found[2]), &value) == nil {
+			fields[found[1]] = value
+		}
 	}
-	return entry.Msg + ": " + entry.Error
+	const time, levelAt, caller, message = 0, 1, 2, 3
+	if columns := strings.Split(line, "\t"); len(columns) > message && columns[time] != "" && columns[caller] != "" {
+		fields["level"], fields["msg"] = columns[levelAt], columns[message]
+	}
+	words = fields["msg"]
+	if err := fields["error"]; err != "" {
+		words = strings.TrimPrefix(words+": "+err, ": ")
+	}
+	isEntry = words != "" || fields["level"] != "" || strings.HasSuffix(strings.TrimSpace(line), `"}`)
+	return fields["level"], words, isEntry
+}
+
+// signalNames are those that end a process of etcd.
+var signalNames = map[int]string{
+	1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL",
+	11: "SIGSEGV", 15: "SIGTERM",
+}
+
+// signalWords name the signal that ended a process. Above the last one the runtime knows no more than that it ended.
+func signalWords(number int) string {
+	const highest = 64
+	if number > highest {
+		return "it ended, and its exit code was lost"
+	}
+	return fmt.Sprintf("signal %d (%s) ended it", number, cmp.Or(signalNames[number], "see man 7 signal"))
 }

@@ -15,6 +15,10 @@ func TestLastWordsAreTheGravestLineWithoutItsStack(t *testing.T) {
 			"discovery failed: cannot fetch cluster info"},
 		{"a panic without an error field", `{"level":"panic","msg":"tocommit(5) is out of range"}`, "tocommit(5) is out of range"},
 		{"a log without a grave line", "one\ntwo\n", "two"},
+		{"a log of a healthy time", `{"level":"info","msg":"sending buffered request"}`, ""},
+		{"a panic that is no entry of the log", "panic: runtime error: index out of range [3]\n\ngoroutine 1 [running]:\nmain.main()\n" +
+			"\tmain.go:31 +0x28", "runtime error: index out of range [3]"},
+		{"the Go runtime's own end", "fatal error: out of memory\n\ngoroutine 1 [running]:\nmain.main()", "fatal error: out of memory"},
 		{"a flag that is not known", "flag provided but not defined: -nonsense",
 			"flag provided but not defined: -nonsense"},
 		{"a flag that is not known, before the usage",
@@ -31,5 +35,56 @@ func TestLastWordsAreTheGravestLineWithoutItsStack(t *testing.T) {
 	}
 	if got := LastWords(strings.Repeat("x", 5000)); len(got) > 400 {
 		t.Errorf("a long line is kept whole: %d bytes", len(got))
+	}
+}
+
+// What stood in the status was a frame of a stack where the disk was full, and JSON where flags contradict each other.
+func TestTheWordsOfACrashAreThoseOfTheLineThatTellsItsReason(t *testing.T) {
+	want := map[string]string{
+		"a-volume-with-no-room-at-all":                             "no space left on device",
+		"a-volume-with-no-room-for-the-WAL":                        "failed to create WAL",
+		"a-flag-that-etcd-does-not-know":                           "flag provided but not defined: -no-such-flag",
+		"a-flag-with-a-value-that-contradicts-another":             "failed to verify flags: --election-timeout[1ms] should be",
+		"a-log-level-that-is-none":                                 `unrecognized level: "loud"`,
+		"a-damaged-WAL":                                            "walpb: crc mismatch",
+		"a-database-that-is-none":                                  "failed to open database: invalid database",
+		"a-database-whose-inner-pages-are-damaged":                 "",
+		"an-address-of-another-machine":                            "discovery failed: listen tcp 192.0.2.1:2379: bind: cannot assign",
+		"sealed-over-an-empty-directory,-with-a-log-for-people":    "discovery failed: cannot fetch cluster info from peer urls",
+		"joining-over-an-emptied-directory-while-its-leader-leads": "tocommit(8) is out of range [lastIndex(0)]",
+	}
+	seen := map[string]bool{}
+	for _, e := range recordedExits(t) {
+		_, name, _ := strings.Cut(strings.TrimSuffix(e.name, ".txt"), "/")
+		seen[name] = true
+		_, words := Explain(e.code, e.message)
+		if words == "" || !strings.Contains(words, want[name]) {
+			t.Errorf("%s is told as %q, not %q", e.name, words, want[name])
+		}
+		for _, raw := range []string{`"level"`, "\t", "\n", ".go:", "0x", "goroutine"} {
+			if strings.Contains(words, raw) {
+				t.Errorf("%s is told as %q, which is not for people", e.name, words)
+			}
+		}
+	}
+	for name := range want {
+		if !seen[name] {
+			t.Errorf("there is no recorded crash of the name %s", name)
+		}
+	}
+}
+
+func TestWhatASignalEndedIsToldByTheSignal(t *testing.T) {
+	const healthy = `{"level":"error","msg":"failed to write","error":"no space left on device"}`
+	for code, want := range map[int]string{
+		137: "signal 9 (SIGKILL) ended it", 143: "signal 15 (SIGTERM) ended it", 135: "signal 7 (SIGBUS) ended it",
+		139: "signal 11 (SIGSEGV) ended it", 160: "signal 32", 255: "it ended, and its exit code was lost",
+	} {
+		if _, words := Explain(code, healthy); !strings.Contains(words, want) {
+			t.Errorf("exit code %d is told as %q", code, words)
+		}
+	}
+	if _, words := Explain(0, ""); words != "it ended with exit code 0" {
+		t.Errorf("a process that ended by itself is told as %q", words)
 	}
 }

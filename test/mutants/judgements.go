@@ -272,4 +272,18 @@ var judgements = []mutant{
 		return replacementWaits(o, facts.ReasonSpecRefused, "the spec is put right")`,
 		Package: planPackage, Test: keptRow("a member that lost its data is not removed while the spec is refused"),
 	},
+	{
+		Name: "why etcd stopped is told by a frame of its stack", Peer: "",
+		File:    "pkg/etcdutil/exit.go",
+		From:    "cmp.Or(entryWords(lineAt(last, at)), graveWords(message), exitMeanings[s.reason])",
+		To:      `message[strings.LastIndex(strings.TrimSpace(message), "\n")+1:]`,
+		Package: etcdutilPackage, Test: "TestTheWordsOfACrashAreThoseOfTheLineThatTellsItsReason",
+	},
+	{
+		Name: "a member that was killed is told by what etcd logged before", Peer: "",
+		File:    "pkg/etcdutil/exit.go",
+		From:    "return ExitUnknown, signalWords(exitCode - signals)",
+		To:      "return ExitUnknown, LastWords(message)",
+		Package: etcdutilPackage, Test: "TestWhatASignalEndedIsToldByTheSignal",
+	},
 }

@@ -5,6 +5,7 @@ const (
 	applyPackage     = "./controllers/apply"
 	observePackage   = "./controllers/observe"
 	resourcesPackage = "./controllers/resources"
+	etcdutilPackage  = "./pkg/etcdutil"
 )
 
 // life are bugs of births, growth, shrinking and the repair of what is certainly lost. Like those beside it, each was shipped

@@ -37,8 +37,10 @@ func (w *World) KillContainer(name string) {
 		return
 	}
 	w.stop(p)
-	p.Running, p.RunningSince, p.Exit = false, time.Time{}, &facts.Exit{Reason: etcdutil.ExitUnknown, Code: 137,
-		At: w.Now}
+	const sigkill = 137
+	reason, words := etcdutil.Explain(sigkill, "")
+	p.Running, p.RunningSince = false, time.Time{}
+	p.Exit = &facts.Exit{Reason: reason, Code: sigkill, Message: words, At: w.Now}
 	w.objects.pods[name] = p
 	w.logf("fault: container of %s killed", name)
 }
