@@ -309,7 +309,7 @@ verify-generated: bin/controller-gen bin/crd-ref-docs
 
 .PHONY: verify-kustomize
 verify-kustomize: bin/kustomize
-	@for dir in default monitoring; do bin/kustomize build config/$$dir >/dev/null; done
+	@for dir in default monitoring openshift; do bin/kustomize build config/$$dir >/dev/null; done
 
 dist/install.yaml: bin/kustomize FORCE
 	@mkdir -p dist/overlay

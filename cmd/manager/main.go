@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/discovery"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -88,8 +89,12 @@ func run(args []string) error {
 		return err
 	}
 	self := types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}
+	apis, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return fmt.Errorf("preparing to ask which APIs there are: %w", err)
+	}
 	install := kit.Install{Operator: identity(), Now: clock.Now, Lease: lock.lease(),
-		Domain: cmp.Or(o.clusterDomain, findDomain(resolvConf))}
+		Domain: cmp.Or(o.clusterDomain, findDomain(resolvConf)), PlatformIDs: observe.PlatformIDs(o.platformIDs, apis)}
 	agentImage := observe.AgentImage(o.agentImage, mgr.GetAPIReader(), self)
 	for _, add := range []func(ctrl.Manager, kit.Install, func(context.Context) (string, error)) error{cluster.Add,
 		backup.Add, schedule.Add} {

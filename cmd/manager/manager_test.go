@@ -38,6 +38,19 @@ func TestAnOperatorOfAllNamespacesWatchesAll(t *testing.T) {
 	}
 }
 
+func TestWhoChoosesUsersAndGroupsIsFoundOutUnlessItIsSaid(t *testing.T) {
+	for given, want := range map[string]string{"": "auto", "--platform-ids=true": "true", "--platform-ids=false": "false"} {
+		o, err := parseOptions(strings.Fields(given))
+		if err != nil || o.platformIDs != want {
+			t.Errorf("%q: %q, %v", given, o.platformIDs, err)
+		}
+	}
+	const says = `--platform-ids is "yes"; it must be true, false or auto`
+	if _, err := parseOptions([]string{"--platform-ids=yes"}); err == nil || err.Error() != says {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestAnInstallIsNamedByItsNamespaceAndNotByItsPod(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "team-a")
 	if got := identity(); got != "team-a/etcd-steward" {

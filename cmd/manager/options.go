@@ -3,9 +3,13 @@ package main
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
+	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
 )
 
 // options are the flags of the manager.
@@ -17,6 +21,7 @@ type options struct {
 	namespace      string
 	agentImage     string
 	clusterDomain  string
+	platformIDs    string
 	version        bool
 	log            zap.Options
 }
@@ -39,6 +44,9 @@ func parseOptions(args []string) (options, error) {
 	flags.StringVar(&o.clusterDomain, "cluster-domain", "",
 		"DNS domain of this Kubernetes, which certificates name; empty: as "+resolvConf+" of this Pod says, "+
 			"and cluster.local where it says none.")
+	flags.StringVar(&o.platformIDs, "platform-ids", observe.PlatformIDsAuto,
+		"Whether the platform chooses the user and group IDs of Pods, where the spec names none: true, false, or auto, "+
+			"which is true where the API security.openshift.io is served.")
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
 	o.log.BindFlags(flags)
 	if err := flags.Parse(args); err != nil {
@@ -46,6 +54,9 @@ func parseOptions(args []string) (options, error) {
 	}
 	if flags.NArg() > 0 {
 		return o, errors.New("unexpected argument " + flags.Arg(0))
+	}
+	if !slices.Contains([]string{observe.PlatformIDsAuto, observe.PlatformIDsTrue, observe.PlatformIDsFalse}, o.platformIDs) {
+		return o, fmt.Errorf("--platform-ids is %q; it must be true, false or auto", o.platformIDs)
 	}
 	domain, err := parseDomain(o.clusterDomain)
 	o.clusterDomain = domain

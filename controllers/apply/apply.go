@@ -46,6 +46,9 @@ type Applier struct {
 	// hash when neither does. Nil where none can be asked for.
 	Source func(ctx context.Context, cluster *v1alpha1.EtcdCluster, hash string) (Source, error)
 
+	// PlatformIDs tells whether users and groups of Pods are left to the platform.
+	PlatformIDs PlatformIDs
+
 	// Leads fails unless this process holds the Lease of its install just now, and says until when. Kubernetes refuses
 	// a write that rests on an older state; etcd does not. Nil where no leader is elected.
 	Leads func(ctx context.Context) (until time.Time, err error)

@@ -43,7 +43,7 @@ func (s step) needSecret(ctx context.Context, member string) error {
 }
 
 func (s step) startPod(ctx context.Context, start changes.Start) error {
-	pod, err := s.buildPod(start)
+	pod, err := s.buildPod(ctx, start)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (s step) startPod(ctx context.Context, start changes.Start) error {
 }
 
 // buildPod builds a member's Pod, once nothing speaks against its start.
-func (s step) buildPod(start changes.Start) (*corev1.Pod, error) {
+func (s step) buildPod(ctx context.Context, start changes.Start) (*corev1.Pod, error) {
 	if err := s.checkStart(start); err != nil {
 		return nil, err
 	}
@@ -61,9 +61,14 @@ func (s step) buildPod(start changes.Start) (*corev1.Pod, error) {
 		return nil, Rejected{Reason: RejectedUnreadable,
 			Message: fmt.Sprintf("starting member %s: %v", start.Name, err)}
 	}
+	platformIDs, err := s.PlatformIDs.Ask(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return resources.BuildPod(s.cluster, resources.PodStart{
 		Name: start.Name, Incarnation: s.incarnationOf(start.Name), Token: s.view.Current.Birth.Token,
 		Flags: resources.StartFlags(start.Flags), Initial: start.Initial, Inputs: inputs, Role: start.Role,
+		PlatformIDs: platformIDs,
 	})
 }
 

@@ -118,7 +118,7 @@ func (s step) successor(ctx context.Context, start changes.Start) (*corev1.Pod, 
 	if err := s.needSecret(ctx, start.Name); err != nil {
 		return nil, err
 	}
-	return s.buildPod(start)
+	return s.buildPod(ctx, start)
 }
 
 // rehearsePod creates a Pod without storing it, and returns it as it would be admitted, with what a LimitRange or a

@@ -22,6 +22,8 @@ type Source struct {
 	SHA256     string // of the snapshot at the key; empty: not known
 	LatestOf   v1alpha1.BackedUpCluster
 	AgentImage string
+
+	platformIDs bool // the platform chooses users and groups
 }
 
 // sourceOf finds the source that a decision was made for. Another one by now makes the decision stale.
@@ -39,7 +41,8 @@ func (s step) sourceOf(ctx context.Context, hash string) (Source, error) {
 		return Source{}, Later{Reason: LaterMissing,
 			Message: "the operator does not know which image it runs from, which restores run from too"}
 	}
-	return source, nil
+	source.platformIDs, err = s.PlatformIDs.Ask(ctx)
+	return source, err
 }
 
 // startPreflight creates the Pod that looks at the backup to begin with.
@@ -52,7 +55,7 @@ func (s step) startPreflight(ctx context.Context, c changes.StartPreflight) erro
 	_, err = s.create(ctx, resources.KindPod, resources.BuildPreflightPod(s.cluster, resources.PreflightStart{
 		AgentImage: source.AgentImage, PullPolicy: policy, PullSecrets: secrets, Store: source.Store, Hash: source.Hash,
 		Key: source.Key, SHA256: source.SHA256, LatestOf: source.LatestOf,
-		Version: c.Asked.Version.String(), VolumeBytes: c.Asked.Bytes,
+		Version: c.Asked.Version.String(), VolumeBytes: c.Asked.Bytes, PlatformIDs: source.platformIDs,
 	}))
 	return err
 }
@@ -107,6 +110,7 @@ func (s step) layOne(ctx context.Context, life laidLife, source Source, l change
 		Next: life.Next, Member: l.Name, Initial: l.Initial, Inputs: inputs, AgentImage: source.AgentImage,
 		Store: source.Store, Hash: source.Hash, ClusterID: life.clusterID, Mounts: l.Mounts,
 		LaidIn: s.incarnationOf(life.Survivor), MemberID: s.recordedOn(life.Survivor),
+		PlatformIDs: source.platformIDs,
 	})
 	if err != nil {
 		return err

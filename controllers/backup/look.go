@@ -85,6 +85,9 @@ func (r *Reconciler) lookAtStart(ctx context.Context, b *v1alpha1.EtcdBackup, se
 		return err
 	}
 	seen.AgentImage = seen.start.AgentImage
+	if seen.start.PlatformIDs, err = r.PlatformIDs.Ask(ctx); err != nil {
+		return err
+	}
 	seen.Cluster.Members, err = jobs.Start(ctx, r.Client, seen.cluster, &seen.start)
 	return err
 }

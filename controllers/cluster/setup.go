@@ -78,7 +78,7 @@ func newReconciler(frame kit.Frame, dialer etcd.Dialer, agentImage func(context.
 		Bystander: observer(frame.Client), Dialer: pods, Secrets: secrets, Pinger: pinger, changed: changed,
 		Applier: &apply.Applier{
 			Client: writer, Live: frame.Live, Now: frame.Now, Operator: frame.Operator,
-			ClusterDomain: frame.Domain, Source: sourcesFrom(frame.Live, agentImage),
+			ClusterDomain: frame.Domain, PlatformIDs: frame.PlatformIDs, Source: sourcesFrom(frame.Live, agentImage),
 		},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/apply"
 )
 
 // How long until the next pass, where the decision does not say.
@@ -28,6 +29,8 @@ type Frame struct {
 	Now      func() time.Time
 	Domain   string // DNS domain of this Kubernetes; empty when it is not known
 	Unseen   *UnseenWrites
+
+	PlatformIDs apply.PlatformIDs
 }
 
 // Install is one install of the operator.
@@ -36,6 +39,8 @@ type Install struct {
 	Now      func() time.Time // see ServerClock
 	Domain   string           // DNS domain of this Kubernetes; empty when it is not known
 	Lease    *Lease           // nil where no leader is elected
+
+	PlatformIDs apply.PlatformIDs
 }
 
 // NewFrame makes a frame that reads and writes through a manager.
@@ -44,5 +49,6 @@ func NewFrame(mgr ctrl.Manager, install Install) Frame {
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(),
 		Recorder: mgr.GetEventRecorder(v1alpha1.Group + "/controller"),
 		Operator: install.Operator, Now: install.Now, Domain: install.Domain, Unseen: NewUnseenWrites(time.Now),
+		PlatformIDs: install.PlatformIDs,
 	}
 }

@@ -44,6 +44,7 @@ type BackupStart struct {
 	EtcdImage   string            // that the members run: its etcdutl restores what they wrote
 	PullPolicy  corev1.PullPolicy // of EtcdImage alone
 	PullSecrets []corev1.LocalObjectReference
+	PlatformIDs bool        // the platform chooses the user and the groups that the spec does not name
 	ClusterID   etcdutil.ID // that the members must have
 	Incarnation int
 	Members     []string      // names of members to choose from
@@ -58,7 +59,7 @@ func BuildBackupJob(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupSta
 	if b.Spec.IsVerified() {
 		steps = append(steps, fetchStep(b, s), restoreStep(s), compareStep(b, s))
 	}
-	pod := taskPod(c, v1alpha1.ComponentBackup, b.Spec.Tasks, steps...)
+	pod := taskPod(c, taskKind{v1alpha1.ComponentBackup, b.Spec.Tasks, s.PlatformIDs}, steps...)
 	pod.Spec.TerminationGracePeriodSeconds = new(int64(30)) // an upload is called off in it
 	pod.Spec.ImagePullSecrets = s.PullSecrets
 	pod.Spec.Volumes = []corev1.Volume{scratchOf(c)}

@@ -33,6 +33,7 @@ type PodStart struct {
 	Initial     []etcdutil.NamedURL // for StartBirth and StartJoin
 	Inputs      RollInputs
 	Role        string // role label, for sealed Pods only
+	PlatformIDs bool   // the platform chooses the user and the groups that the spec does not name
 }
 
 // BuildPod builds a member's Pod from choices that were made, maybe long ago, and from the cluster's labels and
@@ -54,7 +55,7 @@ func BuildPod(c *v1alpha1.EtcdCluster, s PodStart) (*corev1.Pod, error) {
 		RestartPolicy:                corev1.RestartPolicyAlways,
 		AutomountServiceAccountToken: new(false),
 		EnableServiceLinks:           new(false), // a Service called etcd would set etcd's own variables
-		SecurityContext:              podSecurity(securityOf(s.Inputs.Pod)),
+		SecurityContext:              podSecurity(securityOf(s.Inputs.Pod), s.PlatformIDs),
 		Containers:                   []corev1.Container{buildContainer(c, s, version)},
 		Volumes:                      buildVolumes(s),
 	}

@@ -14,23 +14,29 @@ const ownUser int64 = 65532
 
 // podSecurity passes Pod Security "restricted". The group owns what is mounted. It follows the user, so that another
 // user has another group: by that the kubelet sees that it has to give the group what the user before wrote for itself
-// alone, as etcd does (etcd-io/etcd:client/pkg/fileutil, kubernetes/kubernetes:pkg/volume/volume_linux.go).
-func podSecurity(asked *v1alpha1.PodSecurityContext) *corev1.PodSecurityContext {
+// alone, as etcd does (etcd-io/etcd:client/pkg/fileutil, kubernetes/kubernetes:pkg/volume/volume_linux.go). A platform
+// that hands out IDs has a range for each namespace, and refuses others: there what the spec does not name stays open.
+func podSecurity(asked *v1alpha1.PodSecurityContext, platformIDs bool) *corev1.PodSecurityContext {
 	if asked == nil {
 		asked = &v1alpha1.PodSecurityContext{}
 	}
 	asked = asked.DeepCopy()
-	user := cmp.Or(asked.RunAsUser, new(ownUser))
-	return &corev1.PodSecurityContext{
+	out := &corev1.PodSecurityContext{
 		RunAsNonRoot:        new(true),
-		RunAsUser:           user,
-		RunAsGroup:          cmp.Or(asked.RunAsGroup, new(*user)),
-		FSGroup:             cmp.Or(asked.FSGroup, new(*user)),
+		RunAsUser:           asked.RunAsUser,
+		RunAsGroup:          asked.RunAsGroup,
+		FSGroup:             asked.FSGroup,
 		FSGroupChangePolicy: new(cmp.Or(asked.FSGroupChangePolicy, DefaultGroupChange)),
 		SupplementalGroups:  asked.SupplementalGroups,
 		SELinuxOptions:      asked.SELinuxOptions,
 		SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 	}
+	if !platformIDs {
+		out.RunAsUser = cmp.Or(out.RunAsUser, new(ownUser))
+		out.RunAsGroup = cmp.Or(out.RunAsGroup, new(*out.RunAsUser))
+		out.FSGroup = cmp.Or(out.FSGroup, new(*out.RunAsUser))
+	}
+	return out
 }
 
 // securityOf is what the spec says of the user and the groups of the cluster's Pods.

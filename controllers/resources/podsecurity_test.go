@@ -59,6 +59,44 @@ func TestAVolumeIsRestoredByTheUserThatItsMemberRunsAs(t *testing.T) {
 	}
 }
 
+func TestWhatTheSpecDoesNotNameIsLeftToAPlatformThatHandsOutIDs(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		who  v1alpha1.PodSecurityContext
+		want [3]int64
+	}{
+		{"by default", v1alpha1.PodSecurityContext{}, [3]int64{-1, -1, -1}},
+		{"a user alone", v1alpha1.PodSecurityContext{RunAsUser: new(ownUser)}, [3]int64{ownUser, -1, -1}},
+	} {
+		c := cluster(as(row.who))
+		for name, spec := range onPlatform(t, c) {
+			if got := idsOf(spec); got != row.want || !*spec.SecurityContext.RunAsNonRoot {
+				t.Errorf("%s: %s runs as %v, want %v", row.name, name, got, row.want)
+			}
+			if *spec.SecurityContext.FSGroupChangePolicy != corev1.FSGroupChangeOnRootMismatch {
+				t.Errorf("%s: %s gets groups %s", row.name, name, *spec.SecurityContext.FSGroupChangePolicy)
+			}
+		}
+	}
+}
+
+// onPlatform are the Pods of a cluster where the platform hands out IDs.
+func onPlatform(t *testing.T, c *v1alpha1.EtcdCluster) map[string]corev1.PodSpec {
+	t.Helper()
+	start, restore, preflight := sealed(c), restoring(c, stored()), preflighting(stored())
+	backup, prune, tested := backupStart(), pruneStart(), testRestoreStart()
+	start.PlatformIDs, restore.PlatformIDs, preflight.PlatformIDs = true, true, true
+	backup.PlatformIDs, prune.PlatformIDs, tested.PlatformIDs = true, true, true
+	return map[string]corev1.PodSpec{
+		"a member":            mustPod(t, c, start).Spec,
+		"a restore":           mustRestorePod(t, c, restore).Spec,
+		"a look at a backup":  BuildPreflightPod(c, preflight).Spec,
+		"a backup":            BuildBackupJob(toVolume(), c, backup).Spec.Template.Spec,
+		"pruning":             BuildPruneJob(nightly(), c, prune).Spec.Template.Spec,
+		"a test of a restore": BuildTestRestoreJob(nightly(), c, tested).Spec.Template.Spec,
+	}
+}
+
 func TestABuiltPodSharesNoIDWithTheSpec(t *testing.T) {
 	c := cluster(full)
 	*mustPod(t, c, sealed(c)).Spec.SecurityContext.RunAsUser = 1

@@ -19,6 +19,7 @@ type PreflightStart struct {
 	AgentImage  string
 	PullPolicy  corev1.PullPolicy
 	PullSecrets []corev1.LocalObjectReference
+	PlatformIDs bool // the platform chooses the user and the groups that the spec does not name
 
 	Store    v1alpha1.BackupStore
 	Hash     string // of the source
@@ -37,7 +38,8 @@ func BuildPreflightPod(c *v1alpha1.EtcdCluster, s PreflightStart) *corev1.Pod {
 	store := mountStore(s.Store, true)
 	step := agentTask(StepPreflight, s.AgentImage, s.args(c, store.args))
 	step.ImagePullPolicy, step.VolumeMounts = s.PullPolicy, store.mounts
-	pod := podOf(c, PreflightPod(c.Name), taskPod(c, v1alpha1.ComponentPreflight, nil, step))
+	pod := podOf(c, PreflightPod(c.Name), taskPod(c,
+		taskKind{component: v1alpha1.ComponentPreflight, platformIDs: s.PlatformIDs}, step))
 	pod.Annotations[v1alpha1.AnnotationRestoreHash] = s.Hash
 	pod.Spec.Volumes = store.volumes
 	if s.Key != "" {

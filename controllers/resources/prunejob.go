@@ -34,6 +34,7 @@ const (
 type PruneStart struct {
 	AgentImage  string
 	PullSecrets []corev1.LocalObjectReference
+	PlatformIDs bool          // the platform chooses the user and the groups that the spec does not name
 	At          time.Time     // of the run: part of the Job's name, so that a crash never makes a second one
 	Ask         []string      // keys of snapshots: the Job says which of them have gone
 	Held        []string      // keys of snapshots that no rule removes: somebody restores from them
@@ -65,7 +66,7 @@ func ScheduledAt(job string) time.Time {
 // BuildPruneJob builds the Job that removes from the schedule's store what its retention does not keep. It looks at the
 // backups of this cluster, by its UID, that this schedule made, and mounts nothing of the cluster.
 func BuildPruneJob(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, p PruneStart) *batchv1.Job {
-	pod := taskPod(c, ComponentPrune, s.Spec.Tasks, pruneStep(s, c, p))
+	pod := taskPod(c, taskKind{ComponentPrune, s.Spec.Tasks, p.PlatformIDs}, pruneStep(s, c, p))
 	pod.Spec.ImagePullSecrets, pod.Spec.Volumes = p.PullSecrets, mountStore(s.Spec.Store, false).volumes
 	job := scheduledJobOf(s, c, ComponentPrune, p.Deadline, pod)
 	job.Name = PruneJob(s, p.At)

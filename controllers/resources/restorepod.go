@@ -29,10 +29,11 @@ type RestoreStart struct {
 	// the incarnation as the birth record has it: which data it begins with, and by how much the revision is raised
 	record.Next
 
-	Member     string
-	Initial    []etcdutil.NamedURL // all first members of the incarnation, in the same order for each
-	Inputs     RollInputs          // of the member: where it will run, and with which etcd
-	AgentImage string
+	Member      string
+	Initial     []etcdutil.NamedURL // all first members of the incarnation, in the same order for each
+	Inputs      RollInputs          // of the member: where it will run, and with which etcd
+	AgentImage  string
+	PlatformIDs bool // the platform chooses the user and the groups that the spec does not name
 
 	Store v1alpha1.BackupStore
 	Hash  string // of the source
@@ -62,14 +63,14 @@ func BuildRestorePod(c *v1alpha1.EtcdCluster, s RestoreStart) (*corev1.Pod, erro
 	for i := range steps {
 		steps[i].Resources = *requirements.DeepCopy()
 	}
-	pod := podOf(c, RestorePod(s.Member), taskPod(c, v1alpha1.ComponentRestore, nil, steps...))
+	pod := podOf(c, RestorePod(s.Member), taskPod(c, taskKind{component: v1alpha1.ComponentRestore}, steps...))
 	pod.Labels = ofMember(pod.Labels, s.Member, s.Incarnation)
 	pod.Annotations = merged(pod.Annotations, map[string]string{
 		v1alpha1.AnnotationInputs: s.Inputs.Canonical(), v1alpha1.AnnotationRestoreHash: s.Hash,
 	})
 	pod.Spec.Volumes = append([]corev1.Volume{claimed(dataVolume, s.Member)}, s.sourceVolumes(c)...)
 	schedule(&pod.Spec, c, s.Inputs.Pod)
-	pod.Spec.SecurityContext = podSecurity(securityOf(s.Inputs.Pod)) // the member reads what this Pod writes
+	pod.Spec.SecurityContext = podSecurity(securityOf(s.Inputs.Pod), s.PlatformIDs) // the member reads what it writes
 	pod.Spec.TerminationGracePeriodSeconds = new(restoreGraceSeconds)
 	besideMembers(&pod.Spec, c, s)
 	pod.Spec.ImagePullSecrets = pullSecrets(s.Inputs)

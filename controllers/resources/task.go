@@ -93,11 +93,17 @@ func taskLabels(c *v1alpha1.EtcdCluster, component string) map[string]string {
 	return ownLabels(c, component)
 }
 
+// taskKind is what tells the Pods of one task from those of another.
+type taskKind struct {
+	component   string
+	over        *v1alpha1.TaskSpec // wins over that of the cluster
+	platformIDs bool               // see PodStart
+}
+
 // taskPod describes the Pods of a task. Its steps run one after the other, wherever the cluster's members may. They are
 // never restarted in place: etcdutl refuses what it left half done, and a new Pod begins with removing it.
-func taskPod(c *v1alpha1.EtcdCluster, component string, over *v1alpha1.TaskSpec,
-	steps ...corev1.Container) corev1.PodTemplateSpec {
-	settings := taskSettings(c, over)
+func taskPod(c *v1alpha1.EtcdCluster, kind taskKind, steps ...corev1.Container) corev1.PodTemplateSpec {
+	settings := taskSettings(c, kind.over)
 	for i := range steps {
 		steps[i].Env = append(taskEnv(settings), steps[i].Env...)
 		if steps[i].Resources.Requests == nil && steps[i].Resources.Limits == nil {
@@ -106,14 +112,14 @@ func taskPod(c *v1alpha1.EtcdCluster, component string, over *v1alpha1.TaskSpec,
 	}
 	last := len(steps) - 1
 	pod := corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: merged(settings.Labels, taskLabels(c, component)),
+		ObjectMeta: metav1.ObjectMeta{Labels: merged(settings.Labels, taskLabels(c, kind.component)),
 			Annotations: settings.Annotations},
 		Spec: corev1.PodSpec{
 			RestartPolicy:                corev1.RestartPolicyNever,
 			ServiceAccountName:           settings.ServiceAccountName,
 			AutomountServiceAccountToken: new(false),
 			EnableServiceLinks:           new(false),
-			SecurityContext:              podSecurity(securityOf(podInputs(c.Spec.Pod))),
+			SecurityContext:              podSecurity(securityOf(podInputs(c.Spec.Pod)), kind.platformIDs),
 			InitContainers:               steps[:last:last],
 			Containers:                   steps[last:],
 		},

@@ -32,7 +32,7 @@ func BuildTestRestoreJob(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster
 	store := mountStore(s.Spec.Store, true)
 	fetch := slices.Concat([]string{StepFetch}, store.args, []string{"--newest"}, clusterArgs(c),
 		[]string{"--schedule=" + s.Name})
-	pod := taskPod(c, ComponentTestRestore, s.Spec.Tasks,
+	pod := taskPod(c, taskKind{ComponentTestRestore, s.Spec.Tasks, t.PlatformIDs},
 		scratchStep(StepFetch, t.BackupStart, fetch, store.mounts), restoreStep(t.BackupStart),
 		scratchStep(StepCompare, t.BackupStart, []string{StepCompare, "--proof-only"}, nil),
 	)

@@ -61,7 +61,7 @@ func (r *Reconciler) beginPrune(ctx context.Context, s *v1alpha1.EtcdBackupSched
 	return r.createChore(ctx, s, resources.BuildPruneJob(s, cluster, resources.PruneStart{
 		AgentImage: start.AgentImage, PullSecrets: start.PullSecrets, At: change.At,
 		Held: append(held, change.Held...), KeepAll: change.KeepAll, NotAfter: until, Ask: change.Ask,
-		Deadline: pruneDeadline,
+		Deadline: pruneDeadline, PlatformIDs: start.PlatformIDs,
 	}))
 }
 

@@ -195,6 +195,9 @@ func (r *Reconciler) startChore(ctx context.Context,
 		return nil, start, apply.Rejected{Reason: backup.ReasonAgentImageUnknown,
 			Message: "The operator does not know which image it runs from: start it with --agent-image."}
 	}
+	if start.PlatformIDs, err = r.PlatformIDs.Ask(ctx); err != nil {
+		return nil, start, err
+	}
 	_, err = jobs.Start(ctx, r.Client, cluster, &start)
 	return cluster, start, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
 // someUser is one that nothing here runs as by default.
@@ -84,6 +85,47 @@ var _ = Describe("The user that members run as", Label("platforms"), func() {
 		restored.AwaitReady(ctx, 1)
 		expectUser(listPods(ctx, restored), someUser, someUser)
 		holdsBackup(ctx, restored, cluster)
+		goBack(ctx, cluster)
+	})
+})
+
+var _ = Describe("A platform that hands out user and group IDs", Label("platforms"), func() {
+	BeforeEach(func(ctx context.Context) {
+		kube.NeedLocalkube()
+		var err error
+		story, err = kube.NewStoryWithOwnOperator(ctx)
+		Expect(err).NotTo(HaveOccurred())
+	})
+
+	It("gives members and tasks its own, and admits the operator's Pod of config/openshift", perStory, func(ctx context.Context) {
+		operators := kube.Overlay(ctx, "openshift")
+		operators.Spec.ServiceAccountName = "" // it is in the operator's namespace
+		enforce(ctx, "restricted")
+		story.HandOutIDs(ctx, operators)
+		Expect(story.Admits(ctx, operators)).To(HaveField("Spec.SecurityContext.RunAsUser", HaveValue(BeEquivalentTo(world.FirstID))))
+		elsewhere := kube.Overlay(ctx, "default")
+		elsewhere.Spec.ServiceAccountName = ""
+		_, err := story.Admits(ctx, elsewhere)
+		Expect(err).To(MatchError(ContainSubstring("must be in the range")), "the policy refuses IDs that are fixed")
+
+		fixed := story.StartOperator(ctx, "--platform-ids=auto")
+		cluster := story.Create(ctx, "demo", 3)
+		Eventually(ctx, func() (string, error) { return nextStep(ctx, cluster) }).WithTimeout(saidWithin).Should(
+			ContainSubstring("must be in the range"), "nothing here tells that IDs are handed out")
+		fixed.Kill()
+		story.StartOperator(ctx, "--platform-ids=true")
+		cluster.AwaitReady(ctx, 3)
+		expectUser(listPods(ctx, cluster), world.FirstID, world.FirstID)
+		pods := podsOf(ctx, cluster)
+
+		store := story.ToS3(ctx, kube.S3Server(s3server.Versitygw).Access)
+		save(ctx, cluster, store)
+		expectUser(backupPods(ctx), world.FirstID, world.FirstID)
+		restored := story.Create(ctx, "restored", 3, fromBackup("first"))
+		restored.AwaitReady(ctx, 3)
+		expectUser(listPods(ctx, restored), world.FirstID, world.FirstID)
+		holdsBackup(ctx, restored, cluster)
+		Expect(podsOf(ctx, cluster)).To(Equal(pods))
 		goBack(ctx, cluster)
 	})
 })

@@ -432,6 +432,27 @@ var rolls = []mutant{
 		Package: resourcesPackage, Test: "TestAVolumeIsRestoredByTheUserThatItsMemberRunsAs",
 	},
 	{
+		Name: "a Pod names an ID where the platform hands them out", Peer: "",
+		File:    "controllers/resources/podsecurity.go",
+		From:    "if !platformIDs {",
+		To:      "if !platformIDs || asked.RunAsUser != nil {",
+		Package: resourcesPackage, Test: "TestWhatTheSpecDoesNotNameIsLeftToAPlatformThatHandsOutIDs",
+	},
+	{
+		Name: "a member names an ID where the platform hands them out", Peer: "",
+		File:    "controllers/apply/pods.go",
+		From:    "PlatformIDs: platformIDs,",
+		To:      "PlatformIDs: platformIDs && false,",
+		Package: applyPackage, Test: "TestUsersAndGroupsOfEachPodAreLeftToAPlatformThatChoosesThem",
+	},
+	{
+		Name: "a server that does not answer is taken for a platform that hands out no IDs", Peer: "",
+		File:    "controllers/observe/platformids.go",
+		From:    "return false, fmt.Errorf(\"asking which APIs there are",
+		To:      "isKnown = true\n\t\t\treturn false, fmt.Errorf(\"asking which APIs there are",
+		Package: observePackage, Test: "TestAServerThatDoesNotSayWhichAPIsItHasIsAskedAgain",
+	},
+	{
 		Name: "members are restarted again when the annotation that had them restarted is taken away", Peer: "",
 		File:    "controllers/observe/volumes.go",
 		From:    `if cluster.RestartedAt() == "" {`,

@@ -57,6 +57,7 @@ type Operator struct {
 	install    string // the namespace that it believes to be installed in
 	kubeconfig string
 	image      string // of the installed operator, which backups run from
+	flags      []string
 	log        *os.File
 
 	turn    sync.Mutex // held through a restart
@@ -65,19 +66,20 @@ type Operator struct {
 	kills   int
 }
 
-// StartOperator starts one. It is killed after the story at the latest; its log is printed when the story failed.
-func (s *Story) StartOperator(ctx context.Context) *Operator {
+// StartOperator starts one, with further flags. It is killed after the story at the latest; its log is printed when the
+// story failed.
+func (s *Story) StartOperator(ctx context.Context, flags ...string) *Operator {
 	ginkgo.GinkgoHelper()
-	return s.StartOperatorOf(ctx, s.Namespace)
+	return s.StartOperatorOf(ctx, s.Namespace, flags...)
 }
 
 // StartOperatorOf starts one of another install: as if it was installed in that namespace.
-func (s *Story) StartOperatorOf(ctx context.Context, install string) *Operator {
+func (s *Story) StartOperatorOf(ctx context.Context, install string, flags ...string) *Operator {
 	ginkgo.GinkgoHelper()
 	directory := ginkgo.GinkgoT().TempDir()
 	log, err := os.Create(filepath.Join(directory, "operator.log"))
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	o := &Operator{story: s, install: install, log: log, kubeconfig: filepath.Join(directory, "kubeconfig")}
+	o := &Operator{story: s, install: install, flags: flags, log: log, kubeconfig: filepath.Join(directory, "kubeconfig")}
 	gomega.Expect(s.writeKubeconfig(ctx, o.kubeconfig)).To(gomega.Succeed())
 	installed := &appsv1.Deployment{}
 	gomega.Expect(s.Client.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: OperatorName}, installed)).To(gomega.Succeed())
@@ -112,8 +114,8 @@ func (s *Story) writeKubeconfig(ctx context.Context, path string) error {
 }
 
 func (o *Operator) start() error {
-	process := exec.Command(o.story.Manager, "--leader-elect=false", "--namespace", o.story.Namespace,
-		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--agent-image", o.image)
+	process := exec.Command(o.story.Manager, append([]string{"--leader-elect=false", "--namespace", o.story.Namespace,
+		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--agent-image", o.image}, o.flags...)...)
 	process.Env = append(os.Environ(), "KUBECONFIG="+o.kubeconfig, "POD_NAMESPACE="+o.install)
 	process.Stdout, process.Stderr = o.log, o.log
 	if err := process.Start(); err != nil {

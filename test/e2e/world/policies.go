@@ -3,14 +3,18 @@ package world
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 )
 
 // newPods are what policies of a story look at.
@@ -96,6 +100,52 @@ func (s *Story) WantLabel(ctx context.Context, label string) {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: "probe"}}
 		return s.Client.Create(ctx, secret, client.DryRunAll) != nil
 	}, policy, binding)
+}
+
+// The range of IDs that HandOutIDs gives to the story's namespace.
+const (
+	FirstID = 1000650000
+	LastID  = 1000659999
+)
+
+// HandOutIDs lets the API server go by what OpenShift's constraint restricted-v2 says of users and groups: new Pods of the
+// story's namespace get those of its range where they name none, and are refused where they name others. Like is a Pod that
+// names none.
+func (s *Story) HandOutIDs(ctx context.Context, like *corev1.Pod) {
+	ginkgo.GinkgoHelper()
+	const given = `Object{spec: Object.spec{securityContext: Object.spec.securityContext{
+		runAsUser: object.spec.?securityContext.runAsUser.orValue(%[1]d), fsGroup: object.spec.?securityContext.fsGroup.orValue(%[1]d)}}}`
+	s.ChangePods(ctx, like, fmt.Sprintf(given, FirstID), func(pod *corev1.Pod) bool {
+		return pod.Spec.SecurityContext.RunAsUser != nil && *pod.Spec.SecurityContext.RunAsUser == FirstID
+	})
+	const inRange = `[object.spec.?securityContext.runAsUser.orValue(0), object.spec.?securityContext.fsGroup.orValue(0)].all(x, x >= %d && x <= %d)`
+	policy := refusal(s.Namespace, newPods, admissionv1.Validation{Expression: fmt.Sprintf(inRange, FirstID, LastID),
+		Message: fmt.Sprintf("runAsUser and fsGroup must be in the range %d-%d", FirstID, LastID)})
+	outside := like.DeepCopy()
+	outside.Spec.SecurityContext.RunAsUser = new(int64(65532))
+	s.enforce(ctx, func() bool {
+		_, err := s.probe(ctx, outside)
+		return err != nil
+	}, policy, refusalIn(s.Namespace, map[string]string{corev1.LabelMetadataName: s.Namespace}))
+}
+
+// Admits asks the API server whether it would take a Pod like this in the story's namespace.
+func (s *Story) Admits(ctx context.Context, like *corev1.Pod) (*corev1.Pod, error) {
+	return s.probe(ctx, like)
+}
+
+// Overlay is the Pod of the operator as an overlay of config has it.
+func (w *World) Overlay(ctx context.Context, name string) *corev1.Pod {
+	ginkgo.GinkgoHelper()
+	for document := range strings.SplitSeq(w.kubectl(ctx, "kustomize", filepath.Join(project, "config", name)), "\n---\n") {
+		if strings.Contains(document, "\nkind: Deployment\n") {
+			deployment := &appsv1.Deployment{}
+			gomega.Expect(yaml.Unmarshal([]byte(document), deployment)).To(gomega.Succeed())
+			return &corev1.Pod{Spec: deployment.Spec.Template.Spec}
+		}
+	}
+	ginkgo.Fail("config/" + name + " has no Deployment")
+	return nil
 }
 
 // only is the story's own namespace.
