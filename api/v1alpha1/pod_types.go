@@ -22,7 +22,8 @@ type PodSpec struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 
 	// Resources of the etcd container. Default: requests of 100m CPU and 512Mi memory, no limits. A lower limit of
-	// memory is refused while more of the database is in use.
+	// memory is refused while more of the database is in use. CPU and memory change without a restart where the
+	// kubelet can do that.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.claims)",message="spec.pod.resources.claims is not supported; use limits and requests",reason=FieldValueForbidden,fieldPath=".claims"
 	Resources *ResourceRequirements `json:"resources,omitempty"`

@@ -123,6 +123,8 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 		return s.dressPods(ctx, c)
 	case changes.RestoreInputs:
 		return s.restoreInputs(ctx, c)
+	case changes.ResizePod:
+		return s.resizePod(ctx, c)
 	case changes.EvictPod:
 		return s.evictPod(ctx, c)
 	case changes.DeletePods:

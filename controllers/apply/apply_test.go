@@ -86,7 +86,7 @@ func TestEveryChangeOfThePlannerIsCarriedOut(t *testing.T) {
 		changes.RecordMembers{},
 		changes.SealPods{}, changes.ApplyObjects{}, changes.SetBudget{}, changes.StartPods{}, changes.SetChoices{},
 		changes.DressPods{}, changes.RestoreInputs{Pod: facts.PodRef{Name: "demo-9", UID: "gone"}}, changes.EvictPod{},
-		changes.DeletePods{},
+		changes.ResizePod{}, changes.DeletePods{},
 		changes.DeleteVolumes{}, changes.DeleteSecret{}, changes.AddLearner{}, changes.Promote{}, changes.MoveLeader{},
 		changes.DisarmAlarms{}, changes.RemoveMember{},
 	} {
@@ -109,6 +109,7 @@ func TestAPatchOfAPodThatIsAnotherNowIsStale(t *testing.T) {
 		changes.DressPods{Pods: []facts.PodRef{{Name: "demo-0", UID: "an earlier one"}}},
 		changes.DressPods{Pods: []facts.PodRef{{Name: "demo-9", UID: "gone"}}},
 		changes.RestoreInputs{Pod: facts.PodRef{Name: "demo-0", UID: "an earlier one"}, Choices: choices(w.cluster)},
+		changes.ResizePod{Pod: facts.PodRef{Name: "demo-0", UID: "an earlier one"}, Choices: choices(w.cluster)},
 		changes.AdoptData{Items: []facts.Retained{{Kind: resources.KindVolume, Name: "demo-0", UID: "an earlier one",
 			Owner: "somebody"}}},
 		changes.SetChoices{Volumes: []facts.VolumeRef{{Name: "demo-0", UID: "an earlier one"}}},

@@ -293,6 +293,18 @@ func memberEffects() []effect {
 			},
 		},
 		{
+			name: "give a Pod other amounts", again: 2, world: wholeCluster,
+			change: func(t *testing.T, w *world) changes.Change {
+				return changes.ResizePod{Pod: ref(w.pod(t, "demo-1")), Choices: withAmounts(w.cluster, "300m", "1Gi", "")}
+			},
+			holds: func(t *testing.T, w *world) {
+				pod, want := w.pod(t, "demo-1"), withAmounts(w.cluster, "300m", "1Gi", "")
+				if pod.Annotations[v1alpha1.AnnotationInputs] != want.Inputs || !resources.HasItsAmounts(pod) {
+					t.Errorf("%+v of %q", pod.Spec.Containers[0].Resources, pod.Annotations[v1alpha1.AnnotationInputs])
+				}
+			},
+		},
+		{
 			name: "adopt what an earlier cluster left",
 			world: func(t *testing.T, w *world) {
 				wholeCluster(t, w)

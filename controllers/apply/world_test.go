@@ -45,6 +45,7 @@ type world struct {
 	// what a rehearsal is answered; nil admits all
 	admission func(*corev1.Pod) error
 	eviction  func(context.Context) error // the same of an eviction
+	resizing  error                       // what a resize is answered; nil: it is taken
 }
 
 var errLost = errors.New("connection lost")
@@ -64,7 +65,7 @@ func newWorld(t *testing.T, c *v1alpha1.EtcdCluster) *world {
 	w := &world{cluster: c, inner: fake.NewClientBuilder().WithScheme(testScheme()).Build()}
 	w.client = interceptor.NewClient(w.inner, interceptor.Funcs{
 		Get: w.get, List: w.list, Create: w.create, Patch: w.patch, Apply: w.apply, Delete: w.delete, Update: w.update,
-		SubResourceCreate: w.evict,
+		SubResourceCreate: w.evict, SubResourcePatch: w.resize,
 	})
 	t.Cleanup(func() {
 		for _, wrong := range w.broken {

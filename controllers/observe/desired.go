@@ -80,7 +80,7 @@ func choicesAt(cluster *v1alpha1.EtcdCluster, stop etcdutil.Version) facts.Choic
 
 func choicesIn(in resources.RollInputs, version etcdutil.Version) facts.Choices {
 	return facts.Choices{Version: version, Inputs: in.Canonical(), QuotaBytes: in.QuotaBytes(),
-		MemoryBytes: in.MemoryBytes(), RestartedAt: in.RestartedAt, Sidecars: in.Sidecars()}
+		MemoryBytes: in.MemoryBytes(), RestartedAt: in.RestartedAt, Sidecars: in.Sidecars(), Fixed: in.Fixed()}
 }
 
 // withoutDigest names a version on the way that would run from its tag although others run from their digest.

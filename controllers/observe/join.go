@@ -168,5 +168,6 @@ func podOf(cluster *v1alpha1.EtcdCluster, pod *corev1.Pod) (*facts.Pod, error) {
 	}
 	p.Undressed = !resources.DressingOf(cluster, pod).IsZero()
 	fillProcess(p, pod)
+	p.Resize = resizeOf(pod)
 	return p, nil
 }

@@ -50,8 +50,8 @@
 //     the data differ, none of them is given up on one member's word.
 //  7. Finish what was begun: record-members, cancel-downgrade, abandon-learner, first-pod, promote, collect.
 //  8. alarms, replace, shrink, grow, wake-member. A doomed voter does not count, so grow also makes its successor.
-//  9. What the spec asks of members that run: pod-metadata, check-minor, roll, enable-downgrade,
-//     cover-log; then member-health, settled.
+//  9. What the spec asks of members that run: pod-metadata, check-minor, resize, roll,
+//     enable-downgrade, cover-log; then member-health, settled.
 //
 // # When later rules are asked
 //

@@ -623,6 +623,8 @@ func rolls() []row {
 			"demo-3 is added as a learner: it will take the place of demo-2."},
 		{"no successor joins while a member is not well", wanting(inMemory(settledWorld(3).edit(1, silent)), other),
 			Refuse, "grow", facts.ReasonNotReady, "", "once demo-1"},
+		{"CPU and memory follow in place", inMemory(running(many)), Act, "resize", facts.ReasonResize, "ResizePod",
+			"demo-2"},
 		{"labels follow in place", settledWorld(3).edit(1, undressed), Act, "pod-metadata", facts.ReasonPodMetadata,
 			"DressPods", "demo-1"},
 		{"a Pod that Kubernetes refuses takes a corrected setting",

@@ -152,6 +152,9 @@ var phases = []phase{
 			"A minor version is left only once nothing has to be put right first: alarms, space, digests, snapshots, " +
 				"scheduled backups, learners.",
 			checkMinor, holds, ofSpec},
+		{ruleResize,
+			"CPU and memory follow the spec on members that run, one at a time, where the kubelet can change them.",
+			resize, givesWay, ofSpec},
 		{"roll", "One member at a time is restarted with the settings of the spec, the leader last.",
 			roll, givesWay, ofSpec},
 		{"enable-downgrade", "A downgrade of etcd is enabled by one minor at a time, once every member serves.",
@@ -217,6 +220,8 @@ const (
 	RuleSettled = "settled"
 	// ruleLeadAway is that of what a replica does that does not lead: see StandBy.
 	ruleLeadAway = "lead-away"
+	// ruleResize is that of changes which roll makes by a restart where Kubernetes refuses them.
+	ruleResize = "resize"
 )
 
 // everyRule is each rule once, in the order in which they are asked.

@@ -63,7 +63,8 @@ func roll(o judge.View) *proposal {
 			without(o.Desired))
 	}
 	return act(changes.EvictPod{Pod: r.PodRef(), Successor: restartOf(r), PastBudget: isHeldByBudget(o, r)},
-		facts.ReasonRoll, "%s is restarted to run %s.%s", r.Name, difference(r.Choices(), r.Pod.Choices),
+		facts.ReasonRoll, "%s is restarted to run %s.%s%s", r.Name, difference(r.Choices(), r.Pod.Choices),
+		whyRestarted(o, r),
 		without(o.Desired))
 }
 
@@ -122,21 +123,28 @@ func difference(c facts.Choices, from facts.Choices) string {
 	return "with new settings"
 }
 
-// toRestart are the voters that are brought to the choices of the spec; none while that is not supported or would stop
-// the cluster.
+// toRestart are the voters that are brought to the choices of the spec by a restart.
 func toRestart(o judge.View) []facts.Replica {
+	return facts.Filter(outdated(o), func(r facts.Replica) bool { return !isResizable(o, r) })
+}
+
+// outdated are the voters that are brought to the choices of the spec; none while that is not supported or would stop
+// the cluster.
+func outdated(o judge.View) []facts.Replica {
 	if unsupported(o) != nil || len(o.Crowded(o.Desired.Choices)) > 0 {
 		return nil
 	}
 	return facts.Filter(o.Voters(), func(r facts.Replica) bool {
-		return isOutdated(o.Observation, r) && !isHeldByAlarm(o, r)
+		return (isOutdated(o.Observation, r) || isStuck(o, r)) && !isHeldByAlarm(o, r)
 	})
 }
 
-// rollTarget is the voter that is brought to the choices of the spec next, or an empty replica: there is none, or
+// rollTarget is the voter that is restarted with the choices of the spec next, or an empty replica.
+func rollTarget(o judge.View) facts.Replica { return nextOf(o, toRestart(o)) }
+
+// nextOf is the voter of these that is brought to the choices of the spec next, or an empty replica: there is none, or
 // another member is not well.
-func rollTarget(o judge.View) facts.Replica {
-	outdated := toRestart(o)
+func nextOf(o judge.View, outdated []facts.Replica) facts.Replica {
 	if len(outdated) == 0 {
 		return facts.Replica{}
 	}

@@ -57,7 +57,8 @@ func changeEvents(in Input) []words.Event { //nolint:gocyclo // one flat list th
 	case changes.StartPreflight, changes.DeletePreflight, changes.RecordRestored, changes.DeleteRestores,
 		changes.PrepareNext, changes.MarkFlushed, changes.MarkFormer, changes.Bootstrap, changes.RecordMembers,
 		changes.SealPods, changes.LabelRole, changes.ApplyObjects, changes.SetBudget, changes.SetChoices,
-		changes.MarkVolume, changes.DressPods, changes.RestoreInputs, changes.DeleteSecret, changes.PrepareMember,
+		changes.MarkVolume, changes.DressPods, changes.RestoreInputs, changes.ResizePod, changes.DeleteSecret,
+		changes.PrepareMember,
 		changes.AppendEntries, changes.EnableDowngrade, changes.CancelDowngrade:
 	}
 	return nil

@@ -219,3 +219,33 @@ func TestInputsSayTheQuotaAndTheLimitOfMemory(t *testing.T) {
 		}
 	}
 }
+
+func TestSettingsThatDifferInAmountsAloneHaveTheSameFixedPart(t *testing.T) {
+	asking := func(r *v1alpha1.ResourceRequirements, more ...func(*v1alpha1.EtcdCluster)) string {
+		return Inputs(cluster(append([]func(*v1alpha1.EtcdCluster){func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Pod = &v1alpha1.PodSpec{Resources: r, PriorityClassName: "high"}
+		}}, more...)...)).Fixed()
+	}
+	type list = map[corev1.ResourceName]v1alpha1.Amount
+	base := asking(nil)
+	if base == "" {
+		t.Fatal("nothing is fixed")
+	}
+	for name, r := range map[string]*v1alpha1.ResourceRequirements{
+		"other requests": {Requests: list{corev1.ResourceCPU: "2", corev1.ResourceMemory: "8Gi"}},
+		"limits":         {Limits: list{corev1.ResourceMemory: "8Gi"}, Requests: list{corev1.ResourceMemory: "1Gi"}},
+	} {
+		if got := asking(r); got != base {
+			t.Errorf("%s: %s, not %s", name, got, base)
+		}
+	}
+	for name, got := range map[string]string{
+		"huge pages": asking(&v1alpha1.ResourceRequirements{Limits: list{"hugepages-2Mi": "4Mi", corev1.ResourceMemory: "1Gi"}}),
+		"version":    asking(nil, version("3.6.15")),
+		"priority":   asking(nil, func(c *v1alpha1.EtcdCluster) { c.Spec.Pod.PriorityClassName = "low" }),
+	} {
+		if got == base {
+			t.Errorf("another %s is the same: %s", name, got)
+		}
+	}
+}

@@ -1,7 +1,9 @@
 package resources
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 
 	corev1 "k8s.io/api/core/v1"
@@ -100,4 +102,89 @@ func quantities(list map[corev1.ResourceName]string) (corev1.ResourceList, error
 		out[name] = quantity
 	}
 	return out, nil
+}
+
+// withoutAmounts are the choices but CPU and memory.
+func (in ResourceInputs) withoutAmounts() ResourceInputs {
+	in.Limits, in.Requests = maps.Clone(in.Limits), maps.Clone(in.Requests)
+	for _, list := range []map[corev1.ResourceName]string{in.Limits, in.Requests} {
+		delete(list, corev1.ResourceCPU)
+		delete(list, corev1.ResourceMemory)
+	}
+	return in
+}
+
+// Fixed is the choices without the amounts of CPU and memory, as text: Kubernetes changes these in a Pod that runs.
+func (in RollInputs) Fixed() string {
+	rest := resourcesOf(in).withoutAmounts()
+	var pod PodInputs
+	if in.Pod != nil {
+		pod = *in.Pod
+	}
+	pod.Resources = &rest
+	in.Pod = &pod
+	return in.Canonical()
+}
+
+// ResizePatch is a strategic merge patch of pods/resize that gives a member's Pod the amounts of these choices. What
+// the Pod has beside them is taken away; that Kubernetes may refuse.
+func ResizePatch(pod *corev1.Pod, in RollInputs) ([]byte, error) {
+	wanted, err := resourcesOf(in).requirements()
+	if err != nil {
+		return nil, fmt.Errorf("resizing the Pod of member %s: %w", pod.Name, err)
+	}
+	has := containerOf(pod).Resources
+	return json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": pod.UID},
+		"spec": map[string]any{"containers": []any{map[string]any{
+			"name": Container,
+			"resources": map[string]any{
+				"limits": amounts(has.Limits, wanted.Limits), "requests": amounts(has.Requests, wanted.Requests),
+			},
+		}}},
+	})
+}
+
+// amounts are CPU and memory as they are wanted; null takes away what is there and not wanted.
+func amounts(has, wanted corev1.ResourceList) map[corev1.ResourceName]*resource.Quantity {
+	out := map[corev1.ResourceName]*resource.Quantity{}
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		if quantity, isWanted := wanted[name]; isWanted {
+			out[name] = &quantity
+		} else if _, isThere := has[name]; isThere {
+			out[name] = nil
+		}
+	}
+	return out
+}
+
+// HasItsAmounts reports a Pod whose etcd has the CPU and memory that the Pod says it was made from. It has others where
+// a VerticalPodAutoscaler changed them.
+func HasItsAmounts(pod *corev1.Pod) bool {
+	in, err := DecodeInputs(pod.Annotations[v1alpha1.AnnotationInputs])
+	if err != nil {
+		return false
+	}
+	wanted, err := resourcesOf(in).requirements()
+	has := containerOf(pod).Resources
+	return err == nil && holds(has.Limits, wanted.Limits) && holds(has.Requests, wanted.Requests)
+}
+
+func holds(has, wanted corev1.ResourceList) bool {
+	for name, quantity := range wanted {
+		if there, ok := has[name]; !ok || there.Cmp(quantity) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// containerOf is the etcd container; an empty one where there is none.
+func containerOf(pod *corev1.Pod) corev1.Container {
+	for _, c := range pod.Spec.Containers {
+		if c.Name == Container {
+			return c
+		}
+	}
+	return corev1.Container{}
 }

@@ -193,10 +193,10 @@ func canonicalAmounts(r *v1alpha1.ResourceRequirements) *v1alpha1.ResourceRequir
 	if in == nil {
 		return nil
 	}
-	return &v1alpha1.ResourceRequirements{Limits: amounts(in.Limits), Requests: amounts(in.Requests)}
+	return &v1alpha1.ResourceRequirements{Limits: apiAmounts(in.Limits), Requests: apiAmounts(in.Requests)}
 }
 
-func amounts(list map[corev1.ResourceName]string) map[corev1.ResourceName]v1alpha1.Amount {
+func apiAmounts(list map[corev1.ResourceName]string) map[corev1.ResourceName]v1alpha1.Amount {
 	if len(list) == 0 {
 		return nil
 	}

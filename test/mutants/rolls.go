@@ -466,4 +466,32 @@ var rolls = []mutant{
 		To:      `RestartedAt: "",`,
 		Package: observePackage, Test: "TestARestartOnDemandIsASettingWhileItIsAskedForAndNoneWhenItIsNot",
 	},
+	{
+		Name: "a member is restarted for CPU and memory that it could get while it runs", Peer: "",
+		File:    "controllers/plan/rollout.go",
+		From:    "bool { return !isResizable(o, r) }",
+		To:      "bool { return r.Pod != nil }",
+		Package: planPackage, Test: "TestANodeWithoutRoomIsToldAsOverdueAndRestartsNobody",
+	},
+	{
+		Name: "a member whose node never has room for its memory is not restarted", Peer: "",
+		File:    "controllers/plan/rollout.go",
+		From:    "(isOutdated(o.Observation, r) || isStuck(o, r))",
+		To:      "isOutdated(o.Observation, r)",
+		Package: planPackage, Test: "TestOtherAmountsReachMembersThatRunOneAfterTheOther",
+	},
+	{
+		Name: "amounts that an autoscaler gave a Pod restart its member", Peer: "",
+		File:    "controllers/observe/resize.go",
+		From:    "case !resources.HasItsAmounts(pod):",
+		To:      "case false:",
+		Package: "./controllers/observe", Test: "TestWhatTheKubeletSaysOfOtherAmountsIsToldApart",
+	},
+	{
+		Name: "a Pod says that it was made from amounts that Kubernetes refused", Peer: "",
+		File:    "controllers/apply/resize.go",
+		From:    "	case err != nil:\n		return Answer(err, doing)",
+		To:      "	case err != nil:\n		_ = s.restoreInputs(ctx, changes.RestoreInputs(c))\n		return Answer(err, doing)",
+		Package: "./controllers/apply", Test: "TestWhatAResizeIsAnsweredIsToldApart",
+	},
 }

@@ -188,6 +188,13 @@ type (
 		Choices facts.Choices
 	}
 
+	// ResizePod gives a Pod that runs the CPU and memory of these settings, and writes on it that it was made from
+	// them. All else of them it was made from already.
+	ResizePod struct {
+		Pod     facts.PodRef
+		Choices facts.Choices
+	}
+
 	// EvictPod stops a member on purpose, within the disruption budget, once Kubernetes would admit its successor.
 	EvictPod struct {
 		Pod       facts.PodRef

@@ -100,6 +100,8 @@ func (RestoreInputs) traits() Traits {
 	return Traits{Unconfirmed: "it is written only where nothing is"}
 }
 
+func (ResizePod) traits() Traits { return Traits{} }
+
 func (EvictPod) traits() Traits { return Traits{} }
 
 func (DeletePods) traits() Traits { return Traits{} }

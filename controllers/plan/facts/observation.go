@@ -106,10 +106,15 @@ type Choices struct {
 	MemoryBytes int64  // limit of the container's memory; 0 for none
 	RestartedAt string // for what a person had the members restarted; empty for nothing
 	Sidecars    string // spec.pod.sidecars; empty for none
+	// Fixed is Inputs without the amounts of CPU and memory, which Kubernetes changes in a Pod that runs.
+	Fixed string
 }
 
 // IsZero reports that no choices are written down.
 func (c Choices) IsZero() bool { return c == Choices{} }
+
+// IsLike reports settings that differ in nothing but amounts of CPU and memory, if at all.
+func (c Choices) IsLike(other Choices) bool { return c.Fixed != "" && c.Fixed == other.Fixed }
 
 // ObjectState says how an object that the cluster needs stands.
 type ObjectState string
@@ -239,7 +244,27 @@ type Pod struct {
 	Choices      Choices
 	Record       record.Member // of data in the Pod's emptyDir
 	Undressed    bool          // labels or annotations of the spec are missing, or were taken back
+	Resize       Resize        // of the amounts in Choices; nothing where others changed the Pod's since
 }
+
+// Resize says what came of amounts of CPU and memory that a running Pod was given.
+type Resize struct {
+	State   ResizeState
+	Message string    // the kubelet's
+	Since   time.Time // by the kubelet's clock; zero where it says none
+}
+
+// ResizeState says how far the kubelet is with other amounts.
+type ResizeState string
+
+// The states of a resize.
+const (
+	ResizeNone       ResizeState = ""           // none was asked for, or it is done
+	ResizeInProgress ResizeState = "InProgress" // the kubelet has yet to see it, or works on it
+	ResizeDeferred   ResizeState = "Deferred"   // its node has no room now
+	ResizeInfeasible ResizeState = "Infeasible" // its node never has room, or cannot change a Pod that runs
+	ResizeFailed     ResizeState = "Failed"     // the kubelet tried and tries again
+)
 
 // Exit is how a container ended.
 type Exit struct {

@@ -47,6 +47,7 @@ const (
 	ReasonStranger          = "StrangeMember"     // a member that the operator did not add
 	ReasonForeignData       = "ForeignData"       // a volume holds another member's or cluster's data
 
+	ReasonResize        = "Resize"         // CPU and memory of a member that runs follow the spec
 	ReasonRecordMembers = "RecordMembers"  // identities are written on volumes
 	ReasonVersions      = "VersionsMoving" // all members run a minor, and the versions of cluster and data follow
 	ReasonMinorHeld     = "MinorHeld"      // something has to be put right before members go to another minor version

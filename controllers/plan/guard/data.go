@@ -15,6 +15,8 @@ func guardData(o facts.View, c changes.Change) string {
 		return first(c.Pods, func(ref facts.PodRef) string { return guardDeletePod(o, ref) })
 	case changes.EvictPod:
 		return guardEvict(o, c)
+	case changes.ResizePod:
+		return guardResize(o, c)
 	case changes.KeepVolume:
 		return guardKeep(o, c)
 	case changes.DeleteVolumes:

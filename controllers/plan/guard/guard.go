@@ -15,8 +15,8 @@ func Veto(o facts.View, c changes.Change) string {
 	switch c := c.(type) {
 	case changes.RemoveMember, changes.Promote, changes.AddLearner, changes.MoveLeader:
 		return guardMembership(o, c)
-	case changes.DeletePods, changes.EvictPod, changes.DeleteVolumes, changes.KeepVolume, changes.StartPods,
-		changes.RecordMembers, changes.DeleteSecret, changes.SetChoices:
+	case changes.DeletePods, changes.EvictPod, changes.ResizePod, changes.DeleteVolumes, changes.KeepVolume,
+		changes.StartPods, changes.RecordMembers, changes.DeleteSecret, changes.SetChoices:
 		return guardData(o, c)
 	case changes.AdoptData, changes.BeginBirth, changes.Bootstrap, changes.VoidBirth, changes.NextBirth:
 		return guardBirth(o, c)

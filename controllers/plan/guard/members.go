@@ -115,10 +115,32 @@ func guardVotes(o facts.View, r facts.Replica) string {
 	if r.Member.ID == o.Membership.Leader {
 		return fmt.Sprintf("%s leads; it must hand over first.", r.Name)
 	}
+	return guardOthers(o, r)
+}
+
+// guardOthers asks whether the voters are a quorum without a member.
+func guardOthers(o facts.View, r facts.Replica) string {
+	voters := o.Voters()
 	others := facts.Filter(o.HealthyVoters(), func(other facts.Replica) bool { return other.Name != r.Name })
 	if len(others) < etcdutil.Quorum(len(voters)) {
 		return fmt.Sprintf("without %s only %d healthy of %d voters would serve, which is no quorum.", r.Name,
 			len(others), len(voters))
+	}
+	return ""
+}
+
+// guardResize lets a process go on with other amounts. It may end for want of memory, so the others are a quorum.
+func guardResize(o facts.View, c changes.ResizePod) string {
+	r := o.Find(c.Pod.Name)
+	switch {
+	case r.Pod == nil || r.Pod.UID != c.Pod.UID:
+		return fmt.Sprintf("the Pod %s is another one by now.", c.Pod.Name)
+	case !c.Choices.IsLike(r.Pod.Choices):
+		return fmt.Sprintf("the Pod %s was made from other settings, which a process that runs cannot take.", r.Name)
+	case r.IsOverMemory(c.Choices):
+		return fmt.Sprintf("the database of %s has no room in that much memory.", r.Name)
+	case len(o.Voters()) > 1 && r.IsVoter():
+		return guardOthers(o, r)
 	}
 	return ""
 }

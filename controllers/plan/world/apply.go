@@ -146,8 +146,8 @@ func (w *World) carryOutMember(c changes.Change, life *budgetOfEffects) error {
 		delete(w.objects.secrets, c.Name)
 	case changes.PrepareMember:
 		w.prepare(c, life)
-	case changes.SealPods, changes.LabelRole, changes.DressPods, changes.RestoreInputs, changes.StartPods,
-		changes.DeletePods:
+	case changes.SealPods, changes.LabelRole, changes.DressPods, changes.RestoreInputs, changes.ResizePod,
+		changes.StartPods, changes.DeletePods:
 		w.carryOutPods(c, life)
 	case changes.EvictPod:
 		return w.evict(c)

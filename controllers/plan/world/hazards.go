@@ -20,6 +20,7 @@ type Hazards struct {
 	Collection     bool // the garbage collector takes a deleted cluster apart, one object after the other
 	SharedNodes    bool // members share nodes, and die together
 	Minors         bool // the user asks for versions of three minors
+	Amounts        bool // the user asks for other amounts of CPU and memory
 	Classes        bool // StorageClasses are withdrawn, and the user asks for others
 }
 
@@ -68,6 +69,7 @@ func (w *World) hazardFaults() []fault {
 			{"EditIncarnation", 1, w.EditIncarnation}, {"ChangePolicy", 1, w.ChangePolicy}}},
 		{w.trouble.Collection, []fault{{"Collect", 3, w.collect}}},
 		{w.trouble.Minors, []fault{{"ChangeMinor", 3, w.ChangeMinor}, {"MissBackups", 1, w.MissBackups}}},
+		{w.trouble.Amounts, []fault{{"ChangeAmounts", 12, by(w.ChangeAmounts)}}},
 		{w.trouble.Classes, []fault{{"ChangeClass", 2, by(w.ChangeClass)},
 			{"LoseWhileWithdrawn", 2, w.loseMember}}},
 		{w.trouble.SharedNodes, []fault{{"LoseSharedNode", 1, w.LoseSharedNode},

@@ -28,6 +28,8 @@ var hazardRuns = []struct {
 	{"garbage-collector", Hazards{Collection: true}, []string{"takes uid-1 apart"}},
 	{"restores-across-minors", Hazards{Minors: true}, []string{"the cluster is of version", "restored RecordRestored",
 		"restore-switch-over SwitchOver", "cancel-downgrade CancelDowngrade"}},
+	{"other-amounts", Hazards{Amounts: true}, []string{"spec: amounts", "resize ResizePod", `"Infeasible"`,
+		`"Deferred"`}},
 	{"withdrawn-classes", Hazards{Classes: true}, []string{"is withdrawn", "asks for another StorageClass"}},
 	{"shared-nodes", Hazards{SharedNodes: true}, []string{"the node of"}},
 	{"many-at-once", Hazards{RolledBack: true, SkewedCaches: true, StaleSpecs: true, Restless: true, Overlap: true,
@@ -53,6 +55,9 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 	}
 	if hazards.Minors && !spec.Ephemeral {
 		spec.Restore = restoring(spec.Size).Restore
+	}
+	if hazards.Amounts {
+		spec.Choices.Inputs, spec.Choices.Fixed = "small", "amounts"
 	}
 	w := t.begin(spec)
 	w.Suffer(hazards)

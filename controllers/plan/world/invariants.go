@@ -160,7 +160,7 @@ func (w *World) checkEviction(ref facts.PodRef) {
 	if p.disk == p.UID {
 		w.violate("I4: %s was evicted, and its data with it", ref.Name)
 	}
-	if p.Choices == w.objects.volumes[ref.Name].Choices {
+	if p.Choices == w.objects.volumes[ref.Name].Choices && p.Resize.State != facts.ResizeInfeasible {
 		w.violate("I11: %s was evicted, and runs with what is wanted of it", ref.Name)
 	}
 }

@@ -54,6 +54,7 @@ func (w *World) advancePod(name string) {
 		w.run(name, &p)
 	default:
 		p.seen = p.Flags
+		w.advanceResize(&p)
 		if proc := w.procs[p.UID]; proc != nil && p.seen == facts.FlagsSealed {
 			w.sealed[proc.disk.member] = true
 		}

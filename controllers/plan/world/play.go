@@ -194,6 +194,7 @@ func (w *World) changeSpec() {
 		w.Spec.Choices.Version.Patch = []int{15, 16, 17}[w.chance(3, "patch", "")]
 	case 2:
 		w.Spec.Choices.Inputs = []string{"a", "b", "broken", "never-serves", "unheard"}[w.chance(5, "inputs", "")]
+		w.Spec.Choices.Fixed = ""
 		c := w.Spec.Choices
 		w.Broken[c], w.NeverServes[c] = c.Inputs == "broken", c.Inputs == "never-serves"
 		w.Unheard[c] = c.Inputs == "unheard"

@@ -16,6 +16,11 @@ func (w *World) carryOutPods(c changes.Change, life *budgetOfEffects) {
 		w.editPod(c.Pod, func(p *pod) { p.Role = c.Role })
 	case changes.RestoreInputs:
 		w.editPod(c.Pod, func(p *pod) { p.Choices = c.Choices })
+	case changes.ResizePod:
+		w.editPod(c.Pod, func(p *pod) {
+			p.Choices, p.made = c.Choices, c.Choices
+			p.Resize = facts.Resize{State: facts.ResizeInProgress, Since: w.Now}
+		})
 	case changes.DressPods:
 		for _, ref := range c.Pods {
 			w.editPod(ref, func(p *pod) { p.Undressed = false })
