@@ -121,7 +121,7 @@ GATE = go run ./test/gate -lock '$(CACHE)/gate.lock'
 
 .PHONY: test-all
 test-all: fit ## What the gate leaves out, and every story; GROUP=growth (a label query) or STORY=... (a text): those stories alone.
-	@$(if $(GROUP)$(STORY),$(SUBMAKE) test-stories,$(GATE) localkube-build test-full test-stories)
+	@$(if $(GROUP)$(STORY),$(SUBMAKE) test-stories,$(GATE) localkube-build test-full test-stories test-families)
 
 .PHONY: test-race
 test-race: bin/etcd bin/promtool $(S3_SERVER) $(MORE_SERVERS) ## Unit tests again, looking for races everywhere.
@@ -344,6 +344,12 @@ test-stories: export FULL = 1
 test-stories: $(LOCALKUBE) $(S3_SERVER) $(MORE_SERVERS) $(GITOPS) $(E2E_TEST) bin/ginkgo
 	@$(call on-operator,$(GINKGO) --timeout=175m --label-filter='$(GROUP)' --focus='$(STORY)' $(E2E_TEST))
 GINKGO = bin/ginkgo --fail-on-empty --procs=$(PROCS) --poll-progress-after=120s --output-dir=test/reports --json-report=stories.json
+
+# Those that a Kubernetes of IPv4 alone skips.
+.PHONY: test-families
+test-families:
+	@for families in IPv6 IPv4,IPv6; do $(SUBMAKE) test-stories GROUP=families FAMILIES=$$families || failed=1; done; \
+	[ -z "$${failed:-}" ]
 
 $(E2E_TEST): FORCE
 	@go test -vet=off -c -o $@ ./test/e2e

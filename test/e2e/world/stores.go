@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
@@ -17,8 +18,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
-// hostAddress is where Pods of localkube find this machine.
-const hostAddress = "198.18.0.1"
+// hostAddress is where Pods of localkube find this machine, and hostAddress6 where those of one without IPv4 do.
+const hostAddress, hostAddress6 = "198.18.0.1", "2001:2::1"
 
 // S3Server starts a real S3 server on this machine, which Pods of localkube reach, until the story ends. Where localkube is, a story
 // that cannot have one fails: if it were passed over, a run of it would look like a success.
@@ -26,7 +27,11 @@ func (w *World) S3Server(kind s3server.Kind) *s3server.Server {
 	ginkgo.GinkgoHelper()
 	w.NeedLocalkube()
 	gomega.Expect(os.Getenv("S3_BINARIES")).NotTo(gomega.BeEmpty(), "build the servers (make bin/s3/versitygw bin/s3/rclone) and set S3_BINARIES to bin/s3, as make does")
-	return s3server.Start(ginkgo.GinkgoTB(), kind, s3server.Options{Host: hostAddress, TLS: true})
+	host := hostAddress
+	if strings.Contains(w.Config.Host, "[") { // the first family is IPv6
+		host = hostAddress6
+	}
+	return s3server.Start(ginkgo.GinkgoTB(), kind, s3server.Options{Host: host, TLS: true})
 }
 
 // ToS3 is a store on a server, or on a proxy before one; its credentials and its authority are Secrets of the story.
