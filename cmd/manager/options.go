@@ -45,8 +45,8 @@ func parseOptions(args []string) (options, error) {
 		"DNS domain of this Kubernetes, which certificates name; empty: as "+resolvConf+" of this Pod says, "+
 			"and cluster.local where it says none.")
 	flags.StringVar(&o.platformIDs, "platform-ids", observe.PlatformIDsAuto,
-		"Whether the platform chooses the user and group IDs of Pods, where the spec names none: true, false, or auto, "+
-			"which is true where the API security.openshift.io is served.")
+		"Whether the platform chooses the user and group IDs of Pods, where the spec names none: true, false or auto. "+
+			"Auto is true where the API security.openshift.io is served.")
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
 	o.log.BindFlags(flags)
 	if err := flags.Parse(args); err != nil {
