@@ -95,17 +95,21 @@ func run(args []string) error {
 	}
 	install := kit.Install{Operator: identity(), Now: clock.Now, Lease: lock.lease(),
 		Domain: cmp.Or(o.clusterDomain, findDomain(resolvConf)), PlatformIDs: observe.PlatformIDs(o.platformIDs, apis)}
-	agentImage := observe.AgentImage(o.agentImage, mgr.GetAPIReader(), self)
+	if err := addWings(mgr, install, observe.AgentImage(o.agentImage, mgr.GetAPIReader(), self)); err != nil {
+		return err
+	}
+	return mgr.Start(ctrl.SetupSignalHandler())
+}
+
+// addWings adds what looks after each kind of object.
+func addWings(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context) (string, error)) error {
 	for _, add := range []func(ctrl.Manager, kit.Install, func(context.Context) (string, error)) error{cluster.Add,
 		backup.Add, schedule.Add} {
 		if err := add(mgr, install, agentImage); err != nil {
 			return err
 		}
 	}
-	if err := restore.Add(mgr, install); err != nil {
-		return err
-	}
-	return mgr.Start(ctrl.SetupSignalHandler())
+	return restore.Add(mgr, install)
 }
 
 // beginAnew ends all that this process does at once, as in a crash, and begins again in its place: another replica

@@ -55,7 +55,8 @@ func parseOptions(args []string) (options, error) {
 	if flags.NArg() > 0 {
 		return o, errors.New("unexpected argument " + flags.Arg(0))
 	}
-	if !slices.Contains([]string{observe.PlatformIDsAuto, observe.PlatformIDsTrue, observe.PlatformIDsFalse}, o.platformIDs) {
+	ids := []string{observe.PlatformIDsAuto, observe.PlatformIDsTrue, observe.PlatformIDsFalse}
+	if !slices.Contains(ids, o.platformIDs) {
 		return o, fmt.Errorf("--platform-ids is %q; it must be true, false or auto", o.platformIDs)
 	}
 	domain, err := parseDomain(o.clusterDomain)
