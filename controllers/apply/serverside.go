@@ -40,7 +40,7 @@ func (s step) serverSideApply(ctx context.Context, have, want ctrlclient.Object,
 	return Answer(err, doing)
 }
 
-// serviceFields says "false" where leaving it out would leave somebody's "true".
+// serviceFields says "false" where leaving it out would leave the "true" that another client wrote.
 func serviceFields(fields map[string]any) {
 	spec := fields["spec"].(map[string]any)
 	if _, ok := spec["publishNotReadyAddresses"]; !ok {

@@ -114,7 +114,7 @@ func TestClientsReachAMemberWhoseSidecarIsNotReady(t *testing.T) {
 	}{
 		{"a member whose sidecar is ready is reached while its Pod is", func(*corev1.Pod, *corev1.ContainerStatus) {}, false, false},
 		{"and the Service is put back to that", func(*corev1.Pod, *corev1.ContainerStatus) {}, true, false},
-		{"a member whose sidecar crashes is to be reached by its role", crashing, false, true},
+		{"clients reach a member whose sidecar crashes by its role", crashing, false, true},
 		{"and stays so", crashing, true, true},
 		{"a member that serves nothing is not reached for its sidecar", func(pod *corev1.Pod, s *corev1.ContainerStatus) {
 			crashing(pod, s)

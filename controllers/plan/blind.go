@@ -1,10 +1,9 @@
 package plan
 
 import (
-	"time"
-
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"

@@ -552,7 +552,7 @@ func rolls() []row {
 			Act, "roll", facts.ReasonRoll, "SetChoices", "It runs without max-learners of spec.etcd.extraArgs"},
 		{"a restart that a person asks for is rolled as settings are", wanting(settledWorld(3), restarted), Act, "roll",
 			facts.ReasonRoll, "SetChoices", "demo-2 is to run again, because of etcdsteward.dev/restartedAt"},
-		{"a leader that is to be restarted hands over for that",
+		{"a leader hands over before it is restarted on demand",
 			wanting(settledWorld(3).edit(1, restart).edit(2, restart), restarted), Act, "roll", facts.ReasonMoveLeader,
 			"MoveLeader", "demo-0 leads and will be restarted to run again, because of etcdsteward.dev/restartedAt"},
 		{"another patch is rolled", wanting(settledWorld(3), patched), Act, "roll", facts.ReasonRoll,

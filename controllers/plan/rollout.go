@@ -64,8 +64,7 @@ func roll(o judge.View) *proposal {
 	}
 	return act(changes.EvictPod{Pod: r.PodRef(), Successor: restartOf(r), PastBudget: isHeldByBudget(o, r)},
 		facts.ReasonRoll, "%s is restarted to run %s.%s%s", r.Name, difference(r.Choices(), r.Pod.Choices),
-		whyRestarted(o, r),
-		without(o.Desired))
+		whyRestarted(o, r), without(o.Desired))
 }
 
 // otherVersion speaks of a member that runs the settings of the spec, at this stop or at the end of the way, and

@@ -54,7 +54,7 @@ var _ = Describe("A member's certificate", Label("tls"), func() {
 		traffic.Finish(ctx)
 	})
 
-	It("names the member and both Services under the domain of the cluster, whatever that is, to clients that verify it", perStory,
+	It("names the member and both Services under the domain of this Kubernetes to clients that verify it", perStory,
 		func(ctx context.Context) {
 			kube.NeedLocalkube()
 			var err error
