@@ -391,6 +391,11 @@ func readyFor(d time.Duration) func(*facts.Replica) {
 	return func(r *facts.Replica) { r.Pod.ReadySince = now.Add(-d) }
 }
 
+// onNodeSilentFor puts a member on a node of which nothing is heard.
+func onNodeSilentFor(d time.Duration) func(*facts.Replica) {
+	return func(r *facts.Replica) { r.Pod.Node, r.Pod.NodeUnheard = "n3", now.Add(-d) }
+}
+
 func unanswered(r *facts.Replica) { r.Answer = nil }
 
 func leaderless(r *facts.Replica) {

@@ -175,8 +175,8 @@ func ailment(o judge.View, r facts.Replica) *proposal {
 				"on its PersistentVolumeClaim.", r.Name, judge.WhyNoPod(o, r)).byHuman()
 	}
 	if !r.IsHealthy(o.Membership) || r.Pod == nil || !r.Pod.Ready {
-		return wait(facts.ReasonNotReady, "%s is not well: %s.", r.Name, o.Judge(r).Says).due(o, facts.PodChange(r.Pod),
-			facts.StartDeadline)
+		return wait(facts.ReasonNotReady, "Member %s%s is not well: %s.%s", r.Name, onNode(r), o.Judge(r).Says,
+			untilReplaced(o, r)).due(o, facts.PodChange(r.Pod), facts.StartDeadline)
 	}
 	if !r.IsSealed() {
 		return wait(facts.ReasonNotRecorded,
@@ -204,6 +204,14 @@ func sidecarTrouble(o judge.View, r facts.Replica) *proposal {
 		sidecar.Name, r.Name, says)
 }
 
+// onNode names the node of a member's Pod, as a part of a sentence, or "".
+func onNode(r facts.Replica) string {
+	if r.Pod == nil || r.Pod.Node == "" {
+		return ""
+	}
+	return " on node " + r.Pod.Node
+}
+
 // otherClass is what a person can do about a volume that cannot be made.
 const otherClass = "Put spec.storage.storageClassName to a StorageClass that exists and works; the operator then " +
 	"makes another volume."
@@ -216,8 +224,8 @@ func startTrouble(o judge.View, r facts.Replica) *proposal {
 	case pod == nil:
 		return nil
 	case pod.Terminating:
-		return wait(facts.ReasonPodLeaving, "The Pod of %s is terminating; it is started again when it is gone.",
-			r.Name).due(o, pod.GoneBy, facts.LeavingDeadline)
+		return wait(facts.ReasonPodLeaving, "The Pod of %s%s is terminating; it is started again when it is gone.%s",
+			r.Name, onNode(r), untilReplaced(o, r)).due(o, pod.GoneBy, facts.LeavingDeadline)
 	case pod.HasEnded():
 		return nil
 	case r.IsUnmade():
@@ -232,8 +240,8 @@ func startTrouble(o judge.View, r facts.Replica) *proposal {
 		return wait(facts.StartReason(pod.Waiting), "The Pod of %s cannot start (%s): %s", r.Name, pod.Waiting,
 			pod.Message).due(o, pod.Created, facts.StartDeadline)
 	case !pod.Running && pod.Exit != nil && pod.Exit.Reason != etcdutil.ExitRemoved:
-		return wait(facts.ReasonCrashing, "%s. Kubernetes starts it again, within 5 minutes each time. %s",
-			howStopped(r), afterStop(r)).due(o, pod.Created, facts.StartDeadline)
+		return wait(facts.ReasonCrashing, "%s. Kubernetes starts it again, within 5 minutes each time. %s%s",
+			howStopped(r), afterStop(r), untilReplaced(o, r)).due(o, pod.Created, facts.StartDeadline)
 	}
 	return nil
 }

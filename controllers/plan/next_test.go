@@ -718,7 +718,12 @@ func deaths() []row {
 			patient(settledWorld(3).edit(1, deadFor(6*time.Minute)).edit(1, doomed)), Act, "replace",
 			facts.ReasonReplaceDead, "RemoveMember", "demo-1"},
 		{"not a moment before", patient(settledWorld(3).edit(1, deadFor(4*time.Minute))), Refuse, "member-health",
-			facts.ReasonNotReady, "", "demo-1"},
+			facts.ReasonNotReady, "", "replaces it at 2030-01-01T12:01:00Z: spec.repair.replaceAfter counts from " +
+				"2030-01-01T11:56:00Z"},
+		{"a node that died is named, with when its member is replaced",
+			patient(settledWorld(3).edit(1, deadFor(4*time.Minute)).edit(1, onNodeSilentFor(4*time.Minute))), Refuse,
+			"member-health", facts.ReasonNotReady, "", "Member demo-1 on node n3 is not well: its node does not answer. " +
+				"If it is not back by then, the operator replaces it at 2030-01-01T12:01:00Z"},
 		{"nor right after an outage: the quorum has only just come back, and so may this one",
 			patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(2, readyFor(4*time.Minute))), Refuse,
 			"member-health", facts.ReasonNotReady, "", "demo-1"},
@@ -728,7 +733,7 @@ func deaths() []row {
 			patient(settledWorld(5).edit(1, deadFor(time.Hour)).edit(2, readyFor(time.Second))), Act, "replace",
 			facts.ReasonReplaceDead, "RemoveMember", "demo-1"},
 		{"never where the user says never", settledWorld(3).edit(1, deadFor(time.Hour)), Refuse, "member-health",
-			facts.ReasonNotReady, "", "demo-1"},
+			facts.ReasonNotReady, "", "since spec.repair.replaceAfter is 0s: bring it back"},
 		{"clients are led away from one that stopped answering beside a quorum", settledWorld(3).edit(1, unanswered),
 			Act, "lead-away", facts.ReasonLabelRole, "LabelRole", "demo-1"},
 		{"and back once it answers again", settledWorld(3).edit(1, unlabelledOld), Act, "label-role",

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -89,10 +90,34 @@ func replaceNow(o judge.View, r facts.Replica, j judge.Judgement) *proposal {
 // as the user allows. The table sees to the two: each of its rows with a time names them. The time is that of the row
 // which fits now. A Pod that is evicted from a node which stopped answering keeps the node's time: see unheardSince.
 func isOverdue(o judge.View, j judge.Judgement) bool {
+	at := overdueAt(o, j)
+	return !at.IsZero() && !o.Now.Before(at)
+}
+
+// overdueAt is when such a member will have been dead for that long; zero where it is not replaced for its silence.
+func overdueAt(o judge.View, j judge.Judgement) time.Time {
 	if j.Cure != judge.Replace || j.Certain || j.Since.IsZero() || o.Desired.ReplaceAfter == 0 {
-		return false
+		return time.Time{}
 	}
-	return o.Now.Sub(j.Since) >= patience(o) && o.Now.Sub(quorumSince(o.Incarnation)) >= patience(o)
+	since := j.Since
+	if quorum := quorumSince(o.Incarnation); quorum.After(since) {
+		since = quorum
+	}
+	return since.Add(patience(o))
+}
+
+// untilReplaced says when a member that is believed to be dead is replaced, as a sentence with a space in front, or "".
+func untilReplaced(o judge.View, r facts.Replica) string {
+	j := o.Judge(r)
+	if j.Cure != judge.Replace || j.Certain || j.Since.IsZero() {
+		return ""
+	}
+	if o.Desired.ReplaceAfter == 0 {
+		return " The operator does not replace it, since spec.repair.replaceAfter is 0s: bring it back."
+	}
+	at := overdueAt(o, j)
+	return fmt.Sprintf(" If it is not back by then, the operator replaces it at %s: spec.repair.replaceAfter counts "+
+		"from %s.", at.UTC().Format(time.RFC3339), at.Add(-patience(o)).UTC().Format(time.RFC3339))
 }
 
 // quorumSince is when the healthy voters became enough for a quorum, by the readiness of their Pods; zero while they

@@ -175,6 +175,7 @@ var _ = Describe("A node", Label("nodes"), Serial, func() {
 		traffic := cluster.Write(ctx)
 		traffic.During(ctx, func() {
 			kube.KillNode(ctx, node)
+			expectSaid(ctx, cluster, "member-health", "Member "+victim+" on node "+node+" is not well")
 			cluster.AwaitReady(ctx, 3)
 		})
 		Expect(cluster.History.HasReason("MemberDead")).To(BeTrue(), "decisions:\n%s", cluster.History)

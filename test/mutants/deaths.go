@@ -55,15 +55,15 @@ var deaths = []mutant{
 	{
 		Name: "a member is given up at once", Peer: "coreos/etcd-operator#1968",
 		File:    "controllers/plan/replace.go",
-		From:    "return o.Now.Sub(j.Since) >= patience(o) && o.Now.Sub(quorumSince(o.Incarnation)) >= patience(o)",
-		To:      "return o.Now.After(j.Since) && o.Now.Sub(quorumSince(o.Incarnation)) >= patience(o)",
+		From:    "return since.Add(patience(o))",
+		To:      "return since",
 		Package: planPackage, Test: row("not a moment before"),
 	},
 	{
 		Name: "an outage costs a member that comes back last", Peer: "",
 		File:    "controllers/plan/replace.go",
-		From:    "return o.Now.Sub(j.Since) >= patience(o) && o.Now.Sub(quorumSince(o.Incarnation)) >= patience(o)",
-		To:      "return o.Now.Sub(j.Since) >= patience(o) && o.Now.After(quorumSince(o.Incarnation))",
+		From:    "quorum.After(since) {",
+		To:      "quorum.Before(since) {",
 		Package: planPackage,
 		Test:    row("nor right after an outage: the quorum has only just come back, and so may this one"),
 	},
@@ -147,5 +147,12 @@ var deaths = []mutant{
 		From:    "if isOnItsWay && o.Margin() > 0 && o.Now.Sub(r.Pod.Created) <= facts.StartDeadline {",
 		To:      "if isOnItsWay && o.Now.Sub(r.Pod.Created) <= facts.StartDeadline {",
 		Package: planPackage, Test: row("nor where no further voter may fail"),
+	},
+	{
+		Name: "a dead member is said to be replaced when it was last heard of", Peer: "",
+		File:    "controllers/plan/replace.go",
+		From:    "at := overdueAt(o, j)\n\treturn fmt",
+		To:      "at := j.Since\n\treturn fmt",
+		Package: planPackage, Test: row("a node that died is named, with when its member is replaced"),
 	},
 }
