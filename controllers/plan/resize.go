@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,9 +60,14 @@ func resizing(o judge.View, r facts.Replica) *proposal {
 	return nil
 }
 
-// toResize are the voters that lack nothing of the spec but CPU and memory, and can get these while they run.
+// toResize are the voters that lack nothing of the spec but CPU and memory, and can get these while they run. There are
+// none while a member has to be restarted for them: only its restart shows whether a member can live with them.
 func toResize(o judge.View) []facts.Replica {
-	return facts.Filter(outdated(o), func(r facts.Replica) bool { return isResizable(o, r) })
+	outdated := outdated(o)
+	if slices.ContainsFunc(outdated, func(r facts.Replica) bool { return isStuck(o, r) }) {
+		return nil
+	}
+	return facts.Filter(outdated, func(r facts.Replica) bool { return isResizable(o, r) })
 }
 
 // isResizable reports a member that gets the settings of the spec with no restart. A sick one is restarted: that may be

@@ -65,6 +65,11 @@ func TestOtherAmountsReachMembersThatRunOneAfterTheOther(t *testing.T) {
 		{"a sick one is restarted with them", running(many).edit(1, silent), "roll", "SetChoices", "demo-1"},
 		{"what the kubelet never can is a restart", rest.edit(2, having(many, infeasible)), "roll", "EvictPod",
 			"Its node cannot change CPU and memory while it runs: never room."},
+		{"which comes before any other member gets them", running(many).edit(2, having(many, infeasible)), "roll",
+			"EvictPod", "demo-2"},
+		{"also where the kubelet only failed", running(many).edit(2, having(many, failedLong)), "roll", "EvictPod", "demo-2"},
+		{"and ends there if the member does not come back", running(many).edit(2, having(many, facts.Resize{})).
+			edit(2, silent), "", "", ""},
 		{"and for an ephemeral member another one", inMemory(rest.edit(2, having(many, infeasible))), "grow",
 			"PrepareMember", "demo-3"},
 		{"putting them back is none", running(few).edit(2, having(many, infeasible)), "resize", "SetChoices", "demo-2"},

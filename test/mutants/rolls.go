@@ -481,6 +481,13 @@ var rolls = []mutant{
 		Package: planPackage, Test: "TestOtherAmountsReachMembersThatRunOneAfterTheOther",
 	},
 	{
+		Name: "amounts that the first member could not get are given to the next one", Peer: "",
+		File:    "controllers/plan/resize.go",
+		From:    "return isStuck(o, r) }) {",
+		To:      "return false }) {",
+		Package: planPackage, Test: "TestOtherAmountsReachMembersThatRunOneAfterTheOther",
+	},
+	{
 		Name: "amounts that an autoscaler gave a Pod restart its member", Peer: "",
 		File:    "controllers/observe/resize.go",
 		From:    "case !resources.HasItsAmounts(pod):",
