@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"net/netip"
+	"regexp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -48,6 +50,25 @@ func (s *EtcdClusterSpec) QuotaOrDefault() resource.Quantity {
 // IsTLS reports whether connections are protected.
 func (s *EtcdClusterSpec) IsTLS() bool {
 	return s.TLS == nil || s.TLS.Mode != TLSDisabled
+}
+
+// sanName is a DNS name that a certificate may have, with the same text as in the rule of the schema. What ends with a
+// number is none: it would be a mistyped IP address.
+var sanName = regexp.MustCompile(
+	`^([*][.])?([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?[.])*[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
+
+// IsSAN reports whether a certificate may name this: an IP address, or a DNS name of which the first label may be "*".
+func IsSAN(name string) bool {
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.Zone() == "" && !ip.Is4In6() || len(name) <= 253 && sanName.MatchString(name)
+}
+
+// ExtraSANs are the names that the spec adds to the certificates of members.
+func (s *EtcdClusterSpec) ExtraSANs() []string {
+	if s.TLS == nil {
+		return nil
+	}
+	return s.TLS.ExtraSANs
 }
 
 // IsEphemeral reports whether members keep their data in an emptyDir.

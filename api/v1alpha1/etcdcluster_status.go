@@ -93,7 +93,8 @@ type EtcdClusterStatus struct {
 	// +optional
 	Quorum *QuorumStatus `json:"quorum,omitempty"`
 
-	// Endpoints are the URLs that clients connect to.
+	// Endpoints are the URLs that clients connect to. The first is that of the client Service, for clients inside the
+	// Kubernetes cluster. With spec.service.type LoadBalancer those of the load balancer's addresses follow.
 	// +optional
 	// +listType=atomic
 	Endpoints []string `json:"endpoints,omitempty"`

@@ -176,6 +176,8 @@ const (
 )
 
 // TLSSpec says how connections are protected.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.extraSANs) || size(self.extraSANs) == 0 || self.?mode.orValue('Managed') == 'Managed'",message="spec.tls.extraSANs needs spec.tls.mode Managed: without TLS there is no certificate to put them in",fieldPath=".extraSANs"
 type TLSSpec struct {
 	// Mode is Managed (default) or Disabled. Managed: certificates from two CAs that
 	// the operator keeps for this cluster. Disabled: no encryption and no
@@ -183,6 +185,17 @@ type TLSSpec struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Managed;Disabled
 	Mode TLSMode `json:"mode,omitempty"`
+
+	// ExtraSANs are further names by which clients reach the members: IP addresses and DNS names, such as
+	// "etcd.example.com", "*.etcd.example.com" or "203.0.113.7". The certificate of each member's client port has them
+	// beside those of the Services, and beside the addresses of the load balancer with spec.service.type LoadBalancer.
+	// It follows in place, without a restart, within two minutes. Only with mode Managed. At most 32. Default: none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:XValidation:rule="isIP(self) || self.matches('^([*][.])?([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?[.])*[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')",message="spec.tls.extraSANs must be IP addresses and DNS names in lower case, such as etcd.example.com",messageExpression="'spec.tls.extraSANs names \"' + self + '\"; each must be an IP address, or a DNS name in lower case, such as etcd.example.com or *.etcd.example.com'"
+	ExtraSANs []string `json:"extraSANs,omitempty"`
 }
 
 // TLSMode says where certificates come from.

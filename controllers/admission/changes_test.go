@@ -24,6 +24,10 @@ var changes = []struct{ name, before, after, field, says string }{
 	{"the default TLS mode is spelled out", "", "spec: {tls: {mode: Managed}}", "", ""},
 	{"the default TLS mode is no longer spelled out", "spec: {tls: {mode: Managed}}", "", "", ""},
 
+	{"names in certificates are added, changed and taken away", "spec: {tls: {extraSANs: [a.example.com, b.example.com]}}",
+		"spec: {tls: {extraSANs: [c.example.com]}}", "", ""},
+	{"names in certificates are all taken away", "spec: {tls: {extraSANs: [a.example.com]}}", "", "", ""},
+
 	{"the storage class changes", "spec: {storage: {storageClassName: a}}", "spec: {storage: {storageClassName: b}}", "", ""},
 	{"the storage class is put back", "spec: {storage: {storageClassName: b}}", "spec: {storage: {storageClassName: a}}", "", ""},
 	{"a storage class is added", "", "spec: {storage: {storageClassName: a}}", "", ""},

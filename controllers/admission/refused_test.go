@@ -43,7 +43,7 @@ func (r refusal) codeSays() string {
 	return r.says
 }
 
-var refused = join(refusedNames, refusedStorage, refusedEtcd, refusedPods, refusedSidecars, refusedIDs, refusedTasks, refusedMetadata, refusedServices, refusedRepairs, refusedRestores)
+var refused = join(refusedNames, refusedStorage, refusedEtcd, refusedPods, refusedSidecars, refusedIDs, refusedTasks, refusedMetadata, refusedTLS, refusedServices, refusedRepairs, refusedRestores)
 
 func join(tables ...[]refusal) []refusal {
 	var all []refusal
@@ -309,6 +309,24 @@ var refusedRepairs = []refusal{
 		`spec.repair.keepVolumes is "-1h"` + keepSentence, `spec.repair.keepVolumes is "-1h0m0s"` + keepSentence},
 	{"an empty time until the replacement", "spec: {repair: {replaceAfter: ''}}", "spec.repair.replaceAfter", `spec.repair.replaceAfter is ""` + replaceSentence, unreadable},
 	{"a replacement of which the time is a number", "spec: {repair: {replaceAfter: 300}}", "spec.repair.replaceAfter", "must be of type string", unreadable},
+}
+
+// sanSentence is what is said of a name that no certificate can have.
+func sanSentence(name string) string {
+	return `spec.tls.extraSANs names "` + name + `"; each must be an IP address, or a DNS name in lower case, such as etcd.example.com or *.etcd.example.com`
+}
+
+var refusedTLS = []refusal{
+	{"a URL in a certificate", "spec: {tls: {extraSANs: ['https://etcd.example.com']}}", "spec.tls.extraSANs[0]", sanSentence("https://etcd.example.com"), ""},
+	{"a port in a certificate", "spec: {tls: {extraSANs: [localhost, '203.0.113.7:2379']}}", "spec.tls.extraSANs[1]", sanSentence("203.0.113.7:2379"), ""},
+	{"a mistyped IP address in a certificate", "spec: {tls: {extraSANs: [203.0.113.256]}}", "spec.tls.extraSANs[0]", sanSentence("203.0.113.256"), ""},
+	{"an IPv4 address as an IPv6 one in a certificate", "spec: {tls: {extraSANs: ['::ffff:203.0.113.7']}}", "spec.tls.extraSANs[0]", sanSentence("::ffff:203.0.113.7"), ""},
+	{"a network interface in a certificate", "spec: {tls: {extraSANs: ['fe80::1%eth0']}}", "spec.tls.extraSANs[0]", sanSentence("fe80::1%eth0"), ""},
+	{"a star within a name", "spec: {tls: {extraSANs: [etcd.*.example.com]}}", "spec.tls.extraSANs[0]", sanSentence("etcd.*.example.com"), ""},
+	{"a name in capital letters", "spec: {tls: {extraSANs: [Etcd.example.com]}}", "spec.tls.extraSANs[0]", sanSentence("Etcd.example.com"), ""},
+	{"an empty name", "spec: {tls: {extraSANs: ['']}}", "spec.tls.extraSANs[0]", sanSentence(""), ""},
+	{"names for certificates without TLS", "spec: {tls: {mode: Disabled, extraSANs: [etcd.example.com]}}", "spec.tls.extraSANs",
+		"spec.tls.extraSANs needs spec.tls.mode Managed: without TLS there is no certificate to put them in", ""},
 }
 
 var refusedServices = []refusal{

@@ -60,9 +60,7 @@ func validateFamilies(service *v1alpha1.ServiceSpec, at *field.Path) field.Error
 // validateModes looks at the fields that hold one word.
 func validateModes(spec *v1alpha1.EtcdClusterSpec, at *field.Path) field.ErrorList {
 	errs := oneOf(at.Child("mode"), spec.Mode, v1alpha1.ModeEnforce, v1alpha1.ModeDryRun)
-	if spec.TLS != nil {
-		errs = append(errs, oneOf(at.Child("tls", "mode"), spec.TLS.Mode, v1alpha1.TLSManaged, v1alpha1.TLSDisabled)...)
-	}
+	errs = append(errs, validateTLS(spec.TLS, at.Child("tls"))...)
 	if spec.Disruption != nil {
 		errs = append(errs, oneOf(at.Child("disruption", "podDisruptionBudget"), spec.Disruption.PodDisruptionBudget,
 			v1alpha1.BudgetAuto, v1alpha1.BudgetNone)...)
@@ -80,6 +78,24 @@ func validateAnnotations(annotations map[string]string, at *field.Path) field.Er
 		}
 		for _, why := range validation.IsQualifiedName(strings.ToLower(key)) {
 			errs = append(errs, field.Invalid(at, key, fmt.Sprintf("%s has the key %q: %s", at, key, why)))
+		}
+	}
+	return errs
+}
+
+func validateTLS(tls *v1alpha1.TLSSpec, at *field.Path) field.ErrorList {
+	if tls == nil {
+		return nil
+	}
+	errs, names := oneOf(at.Child("mode"), tls.Mode, v1alpha1.TLSManaged, v1alpha1.TLSDisabled), at.Child("extraSANs")
+	if tls.Mode == v1alpha1.TLSDisabled && len(tls.ExtraSANs) > 0 {
+		errs = append(errs, field.Invalid(names, tls.ExtraSANs,
+			"spec.tls.extraSANs needs spec.tls.mode Managed: without TLS there is no certificate to put them in"))
+	}
+	for i, name := range tls.ExtraSANs {
+		if !v1alpha1.IsSAN(name) {
+			errs = append(errs, field.Invalid(names.Index(i), name, fmt.Sprintf("%s names %q; each must be an IP "+
+				"address, or a DNS name in lower case, such as etcd.example.com or *.etcd.example.com", names, name)))
 		}
 	}
 	return errs

@@ -26,7 +26,7 @@ func (i *issuer) ensureNamed(ctx context.Context, name string) error {
 // ensureMember makes or renews a member's Secret.
 func (i *issuer) ensureMember(ctx context.Context, member string) error {
 	return i.ensure(ctx, resources.BuildMemberSecret(i.cluster, member, nil),
-		resources.MemberCertificates(i.cluster, member, i.ClusterDomain))
+		resources.MemberCertificates(i.cluster, member, i.ClusterDomain, i.view.LoadBalancer...))
 }
 
 // ensure brings a Secret to what its certificates have to be; a second time it finds nothing to do.

@@ -62,12 +62,7 @@ func TestAMembersSecretThatIsGoneIsMadeAgainBeforeTheMemberIsRolled(t *testing.T
 	w := newWorld(t, demo(3))
 	w.settle()
 	w.delete(&corev1.Secret{}, resources.MemberSecret("demo-1"))
-	cluster := w.cluster()
-	cluster.Spec.Etcd = &v1alpha1.EtcdSpec{SnapshotCount: new(int64(20000))}
-	cluster.Generation++
-	if err := w.kube.Update(t.Context(), cluster); err != nil {
-		t.Fatal(err)
-	}
+	w.edit(func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd = &v1alpha1.EtcdSpec{SnapshotCount: new(int64(20000))} })
 	before := len(w.writes)
 	w.settleSoon()
 	w.checkOrder(w.writes[before:], "create *v1.Secret demo-1-tls", "evict *v1.Pod demo-1")
@@ -94,17 +89,29 @@ func (w *world) pod(name string) *corev1.Pod {
 // names are those of a member's certificates, for clients and for peers.
 func (w *world) names(member string) (forClients, forPeers []string) {
 	w.t.Helper()
-	secret := w.secretOf(resources.MemberSecret(member))
-	var names [2][]string
-	for i, name := range []string{resources.KeyCert, resources.KeyPeerCert} {
-		block, _ := pem.Decode(secret.Data[name])
-		certificate, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		names[i] = certificate.DNSNames
+	return w.certificate(member, resources.KeyCert).DNSNames, w.certificate(member, resources.KeyPeerCert).DNSNames
+}
+
+// certificate is one of those in a member's Secret.
+func (w *world) certificate(member, key string) *x509.Certificate {
+	w.t.Helper()
+	block, _ := pem.Decode(w.secretOf(resources.MemberSecret(member)).Data[key])
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		w.t.Fatal(err)
 	}
-	return names[0], names[1]
+	return certificate
+}
+
+// edit changes the spec as a user does.
+func (w *world) edit(change func(*v1alpha1.EtcdClusterSpec)) {
+	w.t.Helper()
+	cluster := w.cluster()
+	change(&cluster.Spec)
+	cluster.Generation++
+	if err := w.kube.Update(w.t.Context(), cluster); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 func TestCertificatesFollowTheDomainOfTheClusterWithoutARestartAndKeepTheUsualNames(t *testing.T) {
@@ -125,6 +132,80 @@ func TestCertificatesFollowTheDomainOfTheClusterWithoutARestartAndKeepTheUsualNa
 	if want := []string{"demo-1.demo-peers.shop.svc", "demo-1.demo-peers.shop.svc.example.internal",
 		"demo-1.demo-peers.shop.svc.cluster.local"}; !slices.Equal(forPeers, want) {
 		t.Errorf("peers know the member as %q", forPeers)
+	}
+	if w.pod("demo-1").UID != before {
+		t.Error("the member was restarted")
+	}
+}
+
+func TestTheAddressesOfALoadBalancerAreInCertificatesAndEndpointsWhileItHasThem(t *testing.T) {
+	w := newWorld(t, demo(3))
+	w.settle()
+	before := w.pod("demo-1").UID
+	w.edit(func(spec *v1alpha1.EtcdClusterSpec) {
+		spec.Service = &v1alpha1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}
+	})
+	w.settle()
+	inside := w.status().Endpoints
+	w.balance(corev1.LoadBalancerIngress{Hostname: "lb.example.com"}, corev1.LoadBalancerIngress{IP: "203.0.113.7"})
+	w.settle()
+	for _, name := range []string{"lb.example.com", "203.0.113.7", "demo.shop.svc"} {
+		if err := w.certificate("demo-1", resources.KeyCert).VerifyHostname(name); err != nil {
+			t.Errorf("clients do not know the member as %s: %v", name, err)
+		}
+	}
+	want := append(slices.Clone(inside), "https://203.0.113.7:2379", "https://lb.example.com:2379")
+	if got := w.status().Endpoints; len(inside) != 1 || !slices.Equal(got, want) {
+		t.Errorf("endpoints %q, want %q", got, want)
+	}
+	w.edit(func(spec *v1alpha1.EtcdClusterSpec) { spec.Service = nil })
+	w.settle()
+	if w.certificate("demo-1", resources.KeyCert).VerifyHostname("lb.example.com") == nil {
+		t.Error("the load balancer is gone, and certificates name it")
+	}
+	if got := w.status().Endpoints; !slices.Equal(got, inside) {
+		t.Errorf("without a load balancer the endpoints are %q", got)
+	}
+	if w.pod("demo-1").UID != before {
+		t.Error("the member was restarted")
+	}
+}
+
+// balance gives the client Service its addresses, as a load balancer does.
+func (w *world) balance(ingress ...corev1.LoadBalancerIngress) {
+	w.t.Helper()
+	service := &corev1.Service{}
+	if err := w.kube.Get(w.t.Context(), w.key, service); err != nil {
+		w.t.Fatal(err)
+	}
+	service.Status.LoadBalancer.Ingress = ingress
+	if err := w.kube.Update(w.t.Context(), service); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestCertificatesFollowTheNamesOfTheSpecWithoutARestart(t *testing.T) {
+	w := newWorld(t, demo(3))
+	w.settle()
+	before, usual := w.pod("demo-1").UID, w.certificate("demo-1", resources.KeyCert)
+	w.edit(func(spec *v1alpha1.EtcdClusterSpec) {
+		spec.TLS = &v1alpha1.TLSSpec{ExtraSANs: []string{"etcd.example.net", "*.example.com", "203.0.113.7", "2001:db8::7"}}
+	})
+	w.settle()
+	certificate := w.certificate("demo-1", resources.KeyCert)
+	for _, name := range []string{"etcd.example.net", "any.example.com", "203.0.113.7", "2001:db8::7", "demo.shop.svc"} {
+		if err := certificate.VerifyHostname(name); err != nil {
+			t.Errorf("clients do not know the member as %s: %v", name, err)
+		}
+	}
+	if _, forPeers := w.names("demo-1"); slices.Contains(forPeers, "etcd.example.net") {
+		t.Errorf("peers know it as %q", forPeers)
+	}
+	w.edit(func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS = nil })
+	w.settle()
+	certificate = w.certificate("demo-1", resources.KeyCert)
+	if !slices.Equal(certificate.DNSNames, usual.DNSNames) || len(certificate.IPAddresses) != len(usual.IPAddresses) {
+		t.Errorf("the spec names none any more, and it has %q and %v", certificate.DNSNames, certificate.IPAddresses)
 	}
 	if w.pod("demo-1").UID != before {
 		t.Error("the member was restarted")

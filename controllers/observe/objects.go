@@ -2,7 +2,9 @@ package observe
 
 import (
 	"cmp"
+	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -47,6 +49,26 @@ func (g gathered) services(cluster *v1alpha1.EtcdCluster, ours ownership, byRole
 			}),
 		forClients,
 	}
+}
+
+// loadBalancer are the addresses that the client Service got from its load balancer, if the Service is ours. Of any
+// other type, what is written there leads nowhere.
+func (g gathered) loadBalancer(ours ownership) []string {
+	service := g.clientService
+	if service == nil || service.Spec.Type != corev1.ServiceTypeLoadBalancer ||
+		!resources.IsControlledBy(service, ours.uid) {
+		return nil
+	}
+	var addresses []string
+	for _, ingress := range service.Status.LoadBalancer.Ingress {
+		for _, address := range []string{ingress.IP, ingress.Hostname} {
+			if v1alpha1.IsSAN(address) {
+				addresses = append(addresses, address)
+			}
+		}
+	}
+	slices.Sort(addresses)
+	return slices.Compact(addresses)
 }
 
 // birth reads the record from the peer Service, if that is ours, and which install claims the cluster there.

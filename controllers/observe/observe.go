@@ -79,7 +79,7 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	if err != nil {
 		return facts.Observation{}, nil, err
 	}
-	keys := o.keyringOf(cluster)
+	keys := o.keyringOf(cluster, g.loadBalancer(ours))
 	secrets, err := keys.objects(ctx)
 	if err != nil {
 		return facts.Observation{}, nil, err
@@ -115,11 +115,14 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Objects:   slices.Concat(secrets, g.services(cluster, ours, current.LeadsByRole(began)), others, stripped),
 		Budget:    g.disruptionBudget(cluster, ours),
 		Current:   current,
-		Next:      facts.Incarnation{Members: next},
-		Former:    former,
-		Kept:      g.keptVolumes(ours),
-		Astray:    astray(cluster, g.volumes, keys.authorities),
-		Requests:  requests, Schedules: g.schedules, Proven: g.proven,
+
+		LoadBalancer: keys.addresses,
+
+		Next:     facts.Incarnation{Members: next},
+		Former:   former,
+		Kept:     g.keptVolumes(ours),
+		Astray:   astray(cluster, g.volumes, keys.authorities),
+		Requests: requests, Schedules: g.schedules, Proven: g.proven,
 		Retained: append(left, keys.retained...),
 	}, s.clients, nil
 }

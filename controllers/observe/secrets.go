@@ -26,6 +26,8 @@ type keyring struct {
 	ours    ownership
 	now     time.Time
 	domain  string // see Observer.ClusterDomain
+	// of the load balancer, for names in certificates
+	addresses []string
 
 	read        map[string]*corev1.Secret // what was read in this look, by name; nil for one that is not there
 	authorities []*corev1.Secret          // ours
@@ -33,9 +35,9 @@ type keyring struct {
 	retained    []facts.Retained          // authorities that an earlier cluster left
 }
 
-func (o *Observer) keyringOf(cluster *v1alpha1.EtcdCluster) *keyring {
+func (o *Observer) keyringOf(cluster *v1alpha1.EtcdCluster, addresses []string) *keyring {
 	return &keyring{reader: o.Secrets, cluster: cluster, ours: ownershipOf(cluster), now: o.Now(),
-		domain: o.ClusterDomain, read: map[string]*corev1.Secret{}, trusted: map[string][]byte{}}
+		domain: o.ClusterDomain, addresses: addresses, read: map[string]*corev1.Secret{}, trusted: map[string][]byte{}}
 }
 
 // parallelReads bounds how many Secrets are read at a time. A birth waits for these reads, and no cache has them yet.
@@ -137,7 +139,8 @@ func (k *keyring) leaf(ctx context.Context, name string) (facts.Object, error) {
 
 // member judges the Secret of a member.
 func (k *keyring) member(ctx context.Context, member string) (facts.Object, error) {
-	return k.judge(ctx, resources.MemberSecret(member), resources.MemberCertificates(k.cluster, member, k.domain))
+	return k.judge(ctx, resources.MemberSecret(member),
+		resources.MemberCertificates(k.cluster, member, k.domain, k.addresses...))
 }
 
 func (k *keyring) judge(ctx context.Context, name string, certificates []resources.Certificate) (facts.Object, error) {

@@ -3,7 +3,9 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"net"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -59,7 +61,7 @@ func (in Input) status() v1alpha1.EtcdClusterStatus {
 	}
 	status.DBSize = largest(status.Members, in.old().DBSize)
 	if hasServed(o) {
-		status.Endpoints = []string{in.endpoint()}
+		status.Endpoints = in.endpoints()
 		status.ClientSecretRef = in.clientSecret()
 	}
 	return status
@@ -182,13 +184,18 @@ func largest(members []v1alpha1.MemberStatus, old *resource.Quantity) *resource.
 	return size
 }
 
-// endpoint is the URL of the client Service.
-func (in Input) endpoint() string {
-	scheme := "http"
+// endpoints are the URLs of the client Service: its name, which clients inside connect to, and the addresses of its load
+// balancer.
+func (in Input) endpoints() []string {
+	scheme, urls := "http://", []string{}
 	if in.Observation.Desired.TLS {
-		scheme = "https"
+		scheme = "https://"
 	}
-	return scheme + "://" + in.Cluster.Name + "." + in.Cluster.Namespace + ".svc:2379"
+	for _, host := range append([]string{in.Cluster.Name + "." + in.Cluster.Namespace + ".svc"},
+		in.Observation.LoadBalancer...) {
+		urls = append(urls, scheme+net.JoinHostPort(host, strconv.Itoa(etcdutil.ClientPort)))
+	}
+	return urls
 }
 
 func (in Input) clientSecret() *v1alpha1.SecretReference {

@@ -182,7 +182,12 @@ func TestEndpointsAppearWhenTheClusterIsThere(t *testing.T) {
 		s.ClientSecretRef.Name != "demo-client-tls" {
 		t.Errorf("endpoints %v, secret %v", s.Endpoints, s.ClientSecretRef)
 	}
-	w.o.Desired.TLS = false
+	w.o.LoadBalancer = []string{"2001:db8::7", "lb.example.com"}
+	if s := Status(w.input()); !reflect.DeepEqual(s.Endpoints,
+		[]string{"https://demo.default.svc:2379", "https://[2001:db8::7]:2379", "https://lb.example.com:2379"}) {
+		t.Errorf("with a load balancer: endpoints %v", s.Endpoints)
+	}
+	w.o.Desired.TLS, w.o.LoadBalancer = false, nil
 	s = Status(w.input())
 	if !reflect.DeepEqual(s.Endpoints, []string{"http://demo.default.svc:2379"}) || s.ClientSecretRef != nil {
 		t.Errorf("without TLS: endpoints %v, secret %v", s.Endpoints, s.ClientSecretRef)

@@ -32,19 +32,34 @@ func ClientUser(cluster string) string { return cluster + "-client" }
 // MemberServerLeaf is for a member's client port: by its own name, by those of both Services, and from inside its Pod.
 // The use as a client is for the gRPC gateway, which dials the port with this certificate
 // (etcd-io/etcd:server/embed/serve.go), and for etcdctl in the Pod. Domain is the DNS domain of this Kubernetes, empty
-// when it is not known.
-func MemberServerLeaf(c *v1alpha1.EtcdCluster, member, domain string) Leaf {
+// when it is not known. From outside it is reached by the names that the spec adds, and by the addresses of the load
+// balancer.
+func MemberServerLeaf(c *v1alpha1.EtcdCluster, member, domain string, addresses ...string) Leaf {
 	peers := PeerService(c.Name)
 	var names []string
 	for _, service := range []string{member + "." + peers, ClientService(c.Name), peers} {
 		names = append(names, service, service+"."+c.Namespace)
 		names = append(names, fullNames(service+"."+c.Namespace+".svc", domain)...)
 	}
-	return Leaf{
+	leaf := Leaf{
 		CommonName: member, DNSNames: append(names, "localhost"),
 		IPs:    []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 		Server: true, Client: true,
 	}
+	return leaf.with(c.Spec.ExtraSANs()).with(addresses)
+}
+
+// with adds names to a certificate. One that it cannot have is left out: the spec is refused for it, and that must not
+// keep a certificate from being renewed.
+func (l Leaf) with(names []string) Leaf {
+	for _, name := range names {
+		if ip := net.ParseIP(name); ip != nil {
+			l.IPs = append(l.IPs, ip)
+		} else if v1alpha1.IsSAN(name) {
+			l.DNSNames = append(l.DNSNames, name)
+		}
+	}
+	return l
 }
 
 // MemberPeerLeaf is for a member's peer port, by its own name only: etcd looks each name up and compares it with where

@@ -59,10 +59,10 @@ func Certificates(c *v1alpha1.EtcdCluster, secret string) []Certificate {
 }
 
 // MemberCertificates lists what a member's Secret holds. Domain is the DNS domain of this Kubernetes, empty when it is
-// not known.
-func MemberCertificates(c *v1alpha1.EtcdCluster, member, domain string) []Certificate {
+// not known; addresses are those of the load balancer.
+func MemberCertificates(c *v1alpha1.EtcdCluster, member, domain string, addresses ...string) []Certificate {
 	return []Certificate{
-		{KeyCert, KeyKey, KeyCA, CASecret(c.Name), MemberServerLeaf(c, member, domain)},
+		{KeyCert, KeyKey, KeyCA, CASecret(c.Name), MemberServerLeaf(c, member, domain, addresses...)},
 		{KeyPeerCert, KeyPeerKey, KeyPeerCA, PeerCASecret(c.Name), MemberPeerLeaf(c, member, domain)},
 	}
 }

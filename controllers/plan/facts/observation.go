@@ -18,6 +18,8 @@ type Observation struct {
 	Preflight *Preflight // nil when no Pod looks at a backup to begin with
 	Objects   []Object   // Services, authorities' and clients' Secrets: what the cluster needs beside its members
 	Budget    Budget
+	// LoadBalancer are the addresses that the client Service got from its load balancer: IPs and host names, sorted
+	LoadBalancer []string
 
 	Current Incarnation
 	// prepared beside the current one by a restore in place: nothing of it runs, and Current.Birth.Next is its record
