@@ -65,6 +65,10 @@ spec:
       podAntiAffinity:
         requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app.kubernetes.io/name: etcd}}}]`},
 	{"a load balancer", "spec: {service: {type: LoadBalancer, loadBalancerClass: example.com/internal, annotations: {example.com/internal: 'true'}}}"},
+	{"a load balancer for known networks", "spec: {service: {type: LoadBalancer, externalTrafficPolicy: Local, loadBalancerSourceRanges: [203.0.113.0/24, '2001:db8::/64', 10.1.2.3/8, 0.0.0.0/0]}}"},
+	{"no known network", "spec: {service: {loadBalancerSourceRanges: []}}"},
+	{"a node port for members on the node", "spec: {service: {type: NodePort, externalTrafficPolicy: Local}}"},
+	{"labels of the Service", "spec: {service: {labels: {team: storage, app.kubernetes.io/part-of: shop}}}"},
 	{"one family of addresses", "spec: {service: {ipFamilies: [IPv6], ipFamilyPolicy: SingleStack}}"},
 	{"two families of addresses", "spec: {service: {ipFamilies: [IPv6, IPv4], ipFamilyPolicy: RequireDualStack}}"},
 	{"families of addresses by the default policy", "spec: {service: {ipFamilies: [IPv6, IPv4]}}"},

@@ -59,6 +59,12 @@ var changes = []struct{ name, before, after, field, says string }{
 	{"a Service becomes a load balancer with a class", "spec: {service: {}}", "spec: {service: {type: LoadBalancer, loadBalancerClass: b}}", "", ""},
 	{"a load balancer with a class goes", "spec: {service: {type: LoadBalancer, loadBalancerClass: b}}", "", "", ""},
 
+	{"the networks of clients change", "spec: {service: {type: LoadBalancer, loadBalancerSourceRanges: [203.0.113.0/24]}}",
+		"spec: {service: {type: LoadBalancer, loadBalancerSourceRanges: [198.51.100.0/24], externalTrafficPolicy: Local}}", "", ""},
+	{"the networks of clients leave the spec", "spec: {service: {type: LoadBalancer, loadBalancerSourceRanges: [203.0.113.0/24], externalTrafficPolicy: Local}}",
+		"spec: {service: {type: LoadBalancer}}", "", ""},
+	{"a load balancer with networks goes", "spec: {service: {type: LoadBalancer, loadBalancerSourceRanges: [203.0.113.0/24], externalTrafficPolicy: Local}}", "", "", ""},
+
 	{"families of addresses change, which Kubernetes decides about", "spec: {service: {ipFamilies: [IPv4]}}",
 		"spec: {service: {ipFamilies: [IPv6, IPv4], ipFamilyPolicy: RequireDualStack}}", "", ""},
 	{"families of addresses are put back", "spec: {service: {ipFamilies: [IPv6, IPv4], ipFamilyPolicy: RequireDualStack}}",

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -20,7 +21,9 @@ func validateService(service *v1alpha1.ServiceSpec, at *field.Path) field.ErrorL
 	}
 	errs := oneOf(at.Child("type"), service.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort,
 		corev1.ServiceTypeLoadBalancer)
+	errs = append(errs, validatePodLabels(service.Labels, at.Child("labels"))...)
 	errs = append(errs, validateAnnotations(service.Annotations, at.Child("annotations"))...)
+	errs = append(errs, validateAccess(service, at)...)
 	errs = append(errs, validateFamilies(service, at)...)
 	class := service.LoadBalancerClass
 	if class == nil {
@@ -34,6 +37,28 @@ func validateService(service *v1alpha1.ServiceSpec, at *field.Path) field.ErrorL
 		errs = append(errs, field.Invalid(at.Child("loadBalancerClass"), *class, fmt.Sprintf(
 			`spec.service.loadBalancerClass is %q while spec.service.type is %s; it needs type LoadBalancer`,
 			*class, cmp.Or(service.Type, corev1.ServiceTypeClusterIP))))
+	}
+	return errs
+}
+
+// validateAccess looks at who may connect from outside, and on which way.
+func validateAccess(service *v1alpha1.ServiceSpec, at *field.Path) field.ErrorList {
+	ranges, policy := at.Child("loadBalancerSourceRanges"), at.Child("externalTrafficPolicy")
+	errs := oneOf(policy, service.ExternalTrafficPolicy, corev1.ServiceExternalTrafficPolicyCluster,
+		corev1.ServiceExternalTrafficPolicyLocal)
+	if service.ExternalTrafficPolicy != "" && cmp.Or(service.Type, corev1.ServiceTypeClusterIP) == corev1.ServiceTypeClusterIP {
+		errs = append(errs, field.Invalid(policy, service.ExternalTrafficPolicy, policy.String()+" needs "+
+			"spec.service.type NodePort or LoadBalancer; take it out for type ClusterIP, which has no traffic from outside"))
+	}
+	if len(service.LoadBalancerSourceRanges) > 0 && service.Type != corev1.ServiceTypeLoadBalancer {
+		errs = append(errs, field.Invalid(ranges, service.LoadBalancerSourceRanges, ranges.String()+" needs "+
+			"spec.service.type LoadBalancer; take it out for another type, which does not look at who connects"))
+	}
+	for i, text := range service.LoadBalancerSourceRanges {
+		if network, err := netip.ParsePrefix(text); err != nil || network.Addr().Is4In6() {
+			errs = append(errs, field.Invalid(ranges.Index(i), text, fmt.Sprintf(
+				"%s has %q; each must be a network, such as 203.0.113.0/24 or 2001:db8::/64", ranges, text)))
+		}
 	}
 	return errs
 }

@@ -99,6 +99,7 @@ func (s step) correctService(ctx context.Context, have, want *corev1.Service) er
 		return err
 	}
 	resources.KeepFamilies(have, want)
+	resources.KeepAccess(have, want)
 	return s.serverSideApply(ctx, have, want, serviceFields)
 }
 

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -226,6 +227,66 @@ func TestARealServerGivesServicesTheFamiliesThatItHas(t *testing.T) {
 		s.expectFamilies(t, v1alpha1.ServiceSpec{IPFamilies: had}, had)
 	}
 	s.expectFamilies(t, v1alpha1.ServiceSpec{}, had)
+}
+
+// The Service was created with what then leaves the spec: to leave it out of what is applied would leave it there.
+func TestARealServerTakesFromAServiceWhatLeftTheSpecAndNothingOfOthers(t *testing.T) {
+	s := newServer(t)
+	ours := v1alpha1.ServiceSpec{
+		Type: corev1.ServiceTypeLoadBalancer, Labels: map[string]string{"team": "storage"},
+		LoadBalancerSourceRanges: []string{"203.0.113.0/24"}, ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal,
+	}
+	s.cluster.Spec.Service = &ours
+	s.born(t)
+	s.mustDo(t, services("demo"))
+	client := s.expectAccess(t, ours)
+	if client.Labels["team"] != "storage" || client.Spec.HealthCheckNodePort == 0 {
+		t.Fatalf("it was made with %v and the port %d", client.Labels, client.Spec.HealthCheckNodePort)
+	}
+	balanced := v1alpha1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}
+	if client = s.expectAccess(t, balanced); client.Labels["team"] != "" || client.Annotations[v1alpha1.AnnotationDressed] != "" {
+		t.Errorf("it keeps %v and %v", client.Labels, client.Annotations)
+	}
+	before := client.DeepCopy()
+	client.Spec.LoadBalancerSourceRanges = []string{"198.51.100.0/24"}
+	client.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
+	client.Spec.PublishNotReadyAddresses = true // this is put right
+	if err := s.client.Patch(t.Context(), client, ctrlclient.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+	byOthers := balanced
+	byOthers.LoadBalancerSourceRanges, byOthers.ExternalTrafficPolicy = client.Spec.LoadBalancerSourceRanges, client.Spec.ExternalTrafficPolicy
+	s.cluster.Spec.Service = &balanced
+	s.mustDo(t, services("demo"))
+	client = get(t, s, "demo", &corev1.Service{})
+	if client.Spec.PublishNotReadyAddresses || !slices.Equal(client.Spec.LoadBalancerSourceRanges, byOthers.LoadBalancerSourceRanges) ||
+		client.Spec.ExternalTrafficPolicy != byOthers.ExternalTrafficPolicy {
+		t.Errorf("of what others set it has %v and %s", client.Spec.LoadBalancerSourceRanges, client.Spec.ExternalTrafficPolicy)
+	}
+	s.expectAccess(t, ours)
+	s.expectAccess(t, v1alpha1.ServiceSpec{})
+	s.expectAccess(t, v1alpha1.ServiceSpec{Type: corev1.ServiceTypeNodePort, ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal})
+	s.expectAccess(t, v1alpha1.ServiceSpec{Type: corev1.ServiceTypeNodePort})
+}
+
+// expectAccess puts the Service right until nothing is left to do, which takes two writes at most.
+func (s *server) expectAccess(t *testing.T, spec v1alpha1.ServiceSpec) *corev1.Service {
+	t.Helper()
+	s.cluster.Spec.Service = &spec
+	s.mustDo(t, services("demo"))
+	s.mustDo(t, services("demo"))
+	have := get(t, s, "demo", &corev1.Service{})
+	if drift := cmp.Or(resources.ServiceDrift(have, resources.BuildClientService(s.cluster)), resources.MetadataDrift(s.cluster, have)); drift != "" {
+		t.Errorf("%+v: %s", spec, drift)
+	}
+	policy := spec.ExternalTrafficPolicy
+	if spec.Type != "" {
+		policy = cmp.Or(policy, corev1.ServiceExternalTrafficPolicyCluster)
+	}
+	if !slices.Equal(have.Spec.LoadBalancerSourceRanges, spec.LoadBalancerSourceRanges) || have.Spec.ExternalTrafficPolicy != policy {
+		t.Errorf("%+v: it has %v and %s", spec, have.Spec.LoadBalancerSourceRanges, have.Spec.ExternalTrafficPolicy)
+	}
+	return have
 }
 
 func services(names ...string) changes.ApplyObjects {

@@ -40,10 +40,14 @@ func (s step) serverSideApply(ctx context.Context, have, want ctrlclient.Object,
 	return Answer(err, doing)
 }
 
-// serviceFields says "false" where leaving it out would leave the "true" that another client wrote.
+// serviceFields says "false" where leaving it out would leave the "true" that another client wrote, and "none" where it
+// would leave the source ranges that the Service was created with.
 func serviceFields(fields map[string]any) {
 	spec := fields["spec"].(map[string]any)
 	if _, ok := spec["publishNotReadyAddresses"]; !ok {
 		spec["publishNotReadyAddresses"] = false
+	}
+	if _, ok := spec["loadBalancerSourceRanges"]; !ok {
+		spec["loadBalancerSourceRanges"] = []any{}
 	}
 }

@@ -43,32 +43,42 @@ func changed(have map[string]string, changes map[string]*string) map[string]stri
 	return after
 }
 
-// dressed says, on the object itself, which of its labels and annotations came from the spec: without it one that the
-// user took out of the spec would look like one that another client put there. The cache holds no managed fields that
-// could tell. Unknown fields are passed over.
+// dressed says, on the object itself, which of its labels, annotations and fields came from the spec: without it one
+// that the user took out of the spec would look like one that another client put there. The cache holds no managed
+// fields that could tell. Unknown fields are passed over.
 type dressed struct {
 	Labels      []string `json:"labels,omitempty"`
 	Annotations []string `json:"annotations,omitempty"`
+	Fields      []string `json:"fields,omitempty"`
 }
 
-func (d dressed) isZero() bool { return len(d.Labels) == 0 && len(d.Annotations) == 0 }
+func (d dressed) isZero() bool {
+	return len(d.Labels) == 0 && len(d.Annotations) == 0 && len(d.Fields) == 0
+}
+
+// dressedOf reads it. What cannot be read names no key, and is written anew.
+func dressedOf(object metav1.Object) (d dressed, isWritten bool) {
+	text, isWritten := object.GetAnnotations()[v1alpha1.AnnotationDressed]
+	_ = json.Unmarshal([]byte(text), &d)
+	return d, isWritten
+}
 
 // DressingOf compares an object with the spec: it is to have the labels and annotations that the spec asks for, and
 // none that the spec asked for once. A Pod that was made before its keys were written down counts as dressed when every
 // key is there, so that a new operator writes nothing; keys that left the spec before that are not known.
 func DressingOf(c *v1alpha1.EtcdCluster, object metav1.Object) Dressing {
-	text, isWritten := object.GetAnnotations()[v1alpha1.AnnotationDressed]
-	var before dressed
-	_ = json.Unmarshal([]byte(text), &before) // what cannot be read names no key, and is written anew
+	before, isWritten := dressedOf(object)
 	labels, annotations := askedOf(c, object)
 	d := Dressing{
 		Labels:      changesOf(object.GetLabels(), labels, before.Labels, v1alpha1.IsOperatorLabel),
 		Annotations: changesOf(object.GetAnnotations(), annotations, before.Annotations, v1alpha1.IsOperatorKey),
 	}
-	written := dressed{Labels: slices.Sorted(maps.Keys(labels)), Annotations: slices.Sorted(maps.Keys(annotations))}
+	written := dressed{Labels: slices.Sorted(maps.Keys(labels)), Annotations: slices.Sorted(maps.Keys(annotations)),
+		Fields: fieldsOf(c, object, before.Fields)}
 	_, isPod := object.(*corev1.Pod)
 	switch {
-	case !isWritten && isPod && d.IsZero(), isWritten && !written.isZero() && text == record.JSON(written):
+	case !isWritten && isPod && d.IsZero(), isWritten && !written.isZero() &&
+		object.GetAnnotations()[v1alpha1.AnnotationDressed] == record.JSON(written):
 	case !written.isZero():
 		d.Annotations[v1alpha1.AnnotationDressed] = new(record.JSON(written))
 	case isWritten:
@@ -112,7 +122,7 @@ func askedOf(c *v1alpha1.EtcdCluster, object metav1.Object) (labels, annotations
 		}
 	case *corev1.Service:
 		if service := c.Spec.Service; service != nil && o.Name == ClientService(c.Name) {
-			return labels, merged(annotations, putAnnotations(service.Annotations))
+			return merged(labels, putLabels(service.Labels)), merged(annotations, putAnnotations(service.Annotations))
 		}
 	}
 	return labels, annotations

@@ -158,6 +158,19 @@ func TestEverythingThatIsMadeInheritsAndFollowsInPlaceAndLosesWhatLeftTheSpec(t 
 	}
 }
 
+func TestLabelsOfTheServiceComeAndGoWithTheSpec(t *testing.T) {
+	service := BuildClientService(cluster())
+	service.Labels["example.com/of-others"] = "x"
+	Remarking(cluster(full), service, record.Birth{}).Put(service)
+	if service.Labels["example.com/pool"] != "etcd" {
+		t.Errorf("it lacks what the spec has: %v", service.Labels)
+	}
+	Remarking(cluster(), service, record.Birth{}).Put(service)
+	if _, ok := service.Labels["example.com/pool"]; ok || service.Labels["example.com/of-others"] != "x" {
+		t.Errorf("%v", service.Labels)
+	}
+}
+
 func TestAnAnnotationOfTheServiceThatLeftTheSpecGoesAndThatOfOthersStays(t *testing.T) {
 	before, after := cluster(full), cluster()
 	service := BuildClientService(before)

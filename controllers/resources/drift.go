@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,8 +16,8 @@ import (
 )
 
 // ServiceDrift says how a Service differs from the one that is wanted, as far as the operator owns its fields; empty
-// when it does not. Labels and annotations are MetadataDrift's; node ports, and families that were not asked for,
-// are not ours.
+// when it does not. Labels and annotations are MetadataDrift's; node ports, and families, source ranges and traffic
+// policies that were not asked for, are not ours.
 func ServiceDrift(have, want *corev1.Service) string {
 	switch {
 	case !maps.Equal(have.Spec.Selector, want.Spec.Selector):
@@ -31,7 +32,18 @@ func ServiceDrift(have, want *corev1.Service) string {
 	case !hasPorts(have, want):
 		return "its ports were changed"
 	}
-	return familyDrift(have, want)
+	return cmp.Or(accessDrift(have, want), familyDrift(have, want))
+}
+
+func accessDrift(have, want *corev1.Service) string {
+	policy := trafficPolicy(have, want)
+	switch {
+	case !slices.Equal(have.Spec.LoadBalancerSourceRanges, sourceRanges(have, want)):
+		return "its source ranges are others than the spec has, or left the spec"
+	case policy != "" && have.Spec.ExternalTrafficPolicy != policy:
+		return fmt.Sprintf("its external traffic policy is %s instead of %s", have.Spec.ExternalTrafficPolicy, policy)
+	}
+	return ""
 }
 
 func familyDrift(have, want *corev1.Service) string {

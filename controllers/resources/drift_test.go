@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 // asStored is what the API server makes of a Service: it fills in what nobody asked for.
@@ -20,6 +21,11 @@ func asStored(service *corev1.Service) *corev1.Service {
 	stored.Spec.ClusterIPs = []string{"10.0.0.1"}
 	if len(stored.Spec.IPFamilies) == 0 {
 		stored.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol}
+	}
+	if stored.Spec.Type == corev1.ServiceTypeLoadBalancer {
+		stored.Spec.AllocateLoadBalancerNodePorts = new(true)
+		stored.Spec.HealthCheckNodePort = 30100
+		stored.Spec.ExternalTrafficPolicy = cmp.Or(stored.Spec.ExternalTrafficPolicy, corev1.ServiceExternalTrafficPolicyCluster)
 	}
 	stored.Spec.SessionAffinity = corev1.ServiceAffinityNone
 	stored.Spec.InternalTrafficPolicy = new(corev1.ServiceInternalTrafficPolicyCluster)
@@ -47,15 +53,20 @@ func TestWhatOthersAddToAServiceIsNotDrift(t *testing.T) {
 func TestAChangeOfWhatIsOursIsDrift(t *testing.T) {
 	want := BuildClientService(cluster(full))
 	for name, change := range map[string]func(*corev1.Service){
-		"selector":     func(s *corev1.Service) { delete(s.Spec.Selector, v1alpha1.LabelRole) },
-		"not ready":    func(s *corev1.Service) { s.Spec.PublishNotReadyAddresses = true },
-		"type":         func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeNodePort },
-		"class":        func(s *corev1.Service) { s.Spec.LoadBalancerClass = nil },
-		"port":         func(s *corev1.Service) { s.Spec.Ports[0].Port = 1 },
-		"target":       func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(2380) },
-		"families":     func(s *corev1.Service) { slices.Reverse(s.Spec.IPFamilies) },
-		"one family":   func(s *corev1.Service) { s.Spec.IPFamilies = s.Spec.IPFamilies[:1] },
-		"policy":       func(s *corev1.Service) { s.Spec.IPFamilyPolicy = new(corev1.IPFamilyPolicyPreferDualStack) },
+		"selector":   func(s *corev1.Service) { delete(s.Spec.Selector, v1alpha1.LabelRole) },
+		"not ready":  func(s *corev1.Service) { s.Spec.PublishNotReadyAddresses = true },
+		"type":       func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeNodePort },
+		"class":      func(s *corev1.Service) { s.Spec.LoadBalancerClass = nil },
+		"port":       func(s *corev1.Service) { s.Spec.Ports[0].Port = 1 },
+		"target":     func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(2380) },
+		"families":   func(s *corev1.Service) { slices.Reverse(s.Spec.IPFamilies) },
+		"one family": func(s *corev1.Service) { s.Spec.IPFamilies = s.Spec.IPFamilies[:1] },
+		"policy":     func(s *corev1.Service) { s.Spec.IPFamilyPolicy = new(corev1.IPFamilyPolicyPreferDualStack) },
+		"no ranges":  func(s *corev1.Service) { s.Spec.LoadBalancerSourceRanges = nil },
+		"a range more": func(s *corev1.Service) {
+			s.Spec.LoadBalancerSourceRanges = append(s.Spec.LoadBalancerSourceRanges, "0.0.0.0/0")
+		},
+		"outside":      func(s *corev1.Service) { s.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster },
 		"no port":      func(s *corev1.Service) { s.Spec.Ports = nil },
 		"label":        func(s *corev1.Service) { delete(s.Labels, v1alpha1.LabelClusterUID) },
 		"other label":  func(s *corev1.Service) { s.Labels[v1alpha1.LabelInstance] = "other" },
@@ -112,6 +123,55 @@ func TestFamiliesAreComparedAsFarAsTheyAreAskedFor(t *testing.T) {
 		}
 		if KeepFamilies(have, want); !slices.Equal(want.Spec.IPFamilies, row.told) {
 			t.Errorf("%s: it is told to have %v, want %v", name, want.Spec.IPFamilies, row.told)
+		}
+	}
+}
+
+// What left the spec is reset, and written down until it is. What others set on a Service stays.
+func TestSourceRangesAndTrafficPolicyOfTheSpecLeaveWithItAndThoseOfOthersStay(t *testing.T) {
+	const local, anywhere = corev1.ServiceExternalTrafficPolicyLocal, corev1.ServiceExternalTrafficPolicyCluster
+	balanced := func(spec v1alpha1.ServiceSpec) *v1alpha1.EtcdCluster {
+		return cluster(func(c *v1alpha1.EtcdCluster) {
+			spec.Type = cmp.Or(spec.Type, corev1.ServiceTypeLoadBalancer)
+			c.Spec.Service = &spec
+		})
+	}
+	set := v1alpha1.ServiceSpec{LoadBalancerSourceRanges: []string{"203.0.113.0/24"}, ExternalTrafficPolicy: local}
+	fromSpec := asStored(BuildClientService(balanced(set)))
+	byOthers := asStored(BuildClientService(balanced(v1alpha1.ServiceSpec{})))
+	byOthers.Spec.LoadBalancerSourceRanges, byOthers.Spec.ExternalTrafficPolicy = []string{"198.51.100.0/24"}, local
+	for name, row := range map[string]struct {
+		have    *corev1.Service
+		asks    v1alpha1.ServiceSpec
+		isDrift bool
+		ranges  []string
+		policy  corev1.ServiceExternalTrafficPolicy
+	}{
+		"of the spec, which has them":   {fromSpec, set, false, set.LoadBalancerSourceRanges, local},
+		"of the spec, which lost them":  {fromSpec, v1alpha1.ServiceSpec{}, true, nil, anywhere},
+		"of the spec, which lost one":   {fromSpec, v1alpha1.ServiceSpec{ExternalTrafficPolicy: local}, true, nil, local},
+		"of others":                     {byOthers, v1alpha1.ServiceSpec{}, false, []string{"198.51.100.0/24"}, local},
+		"of others, and the spec has":   {byOthers, set, true, set.LoadBalancerSourceRanges, local},
+		"of others, for another type":   {byOthers, v1alpha1.ServiceSpec{Type: corev1.ServiceTypeNodePort}, true, nil, local},
+		"of others, and not of outside": {byOthers, v1alpha1.ServiceSpec{Type: corev1.ServiceTypeClusterIP}, true, nil, ""},
+	} {
+		c := balanced(row.asks)
+		want := BuildClientService(c)
+		if drift := ServiceDrift(row.have, want); (drift != "") != row.isDrift {
+			t.Errorf("%s: drift %q, want any: %v", name, drift, row.isDrift)
+		}
+		if KeepAccess(row.have, want); !slices.Equal(want.Spec.LoadBalancerSourceRanges, row.ranges) || want.Spec.ExternalTrafficPolicy != row.policy {
+			t.Errorf("%s: it is told to have %v and %q", name, want.Spec.LoadBalancerSourceRanges, want.Spec.ExternalTrafficPolicy)
+		}
+		marked := row.have.DeepCopy()
+		Remarking(c, marked, record.Birth{}).Put(marked)
+		if row.have == fromSpec && ServiceDrift(marked, BuildClientService(c)) == "" && row.isDrift {
+			t.Errorf("%s: it is no longer known that the spec had set it", name)
+		}
+		marked.Spec.LoadBalancerSourceRanges, marked.Spec.ExternalTrafficPolicy = row.ranges, row.policy
+		Remarking(c, marked, record.Birth{}).Put(marked)
+		if before, _ := dressedOf(marked); len(before.Fields) > 0 != (len(row.asks.LoadBalancerSourceRanges) > 0 || row.asks.ExternalTrafficPolicy != "") {
+			t.Errorf("%s: then it has %q from the spec", name, before.Fields)
 		}
 	}
 }

@@ -49,7 +49,9 @@ func full(c *v1alpha1.EtcdCluster) {
 	}
 	c.Spec.Service = &v1alpha1.ServiceSpec{
 		Type: corev1.ServiceTypeLoadBalancer, Annotations: map[string]string{"example.com/lb": "internal"}, LoadBalancerClass: new("example.com/lb"),
-		IPFamilies: []corev1.IPFamily{corev1.IPv6Protocol, corev1.IPv4Protocol}, IPFamilyPolicy: corev1.IPFamilyPolicyRequireDualStack,
+		Labels: map[string]string{"example.com/pool": "etcd"}, LoadBalancerSourceRanges: []string{"203.0.113.0/24", "2001:db8::/64"},
+		ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal,
+		IPFamilies:            []corev1.IPFamily{corev1.IPv6Protocol, corev1.IPv4Protocol}, IPFamilyPolicy: corev1.IPFamilyPolicyRequireDualStack,
 	}
 }
 

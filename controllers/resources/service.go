@@ -55,6 +55,7 @@ func BuildClientService(c *v1alpha1.EtcdCluster) *corev1.Service {
 			service.Spec.Type = user.Type
 		}
 		service.Spec.LoadBalancerClass = user.LoadBalancerClass
+		setAccess(service, user)
 	}
 	return dress(c, service)
 }
@@ -65,6 +66,74 @@ func ClientServiceByRole(c *v1alpha1.EtcdCluster, byRole bool) *corev1.Service {
 	service := BuildClientService(c)
 	service.Spec.PublishNotReadyAddresses = byRole
 	return service
+}
+
+// Fields of the client Service that the spec may set, and others as well.
+const (
+	fieldSourceRanges  = "loadBalancerSourceRanges"
+	fieldTrafficPolicy = "externalTrafficPolicy"
+)
+
+// setAccess leaves out what a Service of its type cannot have: the spec is refused for it. A range that Kubernetes would
+// refuse stays: without it the Service might let in everybody.
+func setAccess(service *corev1.Service, user *v1alpha1.ServiceSpec) {
+	if service.Spec.Type == corev1.ServiceTypeLoadBalancer {
+		service.Spec.LoadBalancerSourceRanges = slices.Clone(user.LoadBalancerSourceRanges)
+	}
+	if service.Spec.Type != corev1.ServiceTypeClusterIP {
+		service.Spec.ExternalTrafficPolicy = user.ExternalTrafficPolicy
+	}
+}
+
+// fieldsOf are the fields that a Service has from the spec. One that left the spec is among them until it is reset.
+func fieldsOf(c *v1alpha1.EtcdCluster, object metav1.Object, before []string) []string {
+	service, isService := object.(*corev1.Service)
+	if !isService || service.Name != ClientService(c.Name) {
+		return nil
+	}
+	var fields []string
+	add := func(name string, isAsked, isSet bool) {
+		if isAsked || isSet && slices.Contains(before, name) {
+			fields = append(fields, name)
+		}
+	}
+	user := cmp.Or(c.Spec.Service, &v1alpha1.ServiceSpec{})
+	add(fieldTrafficPolicy, user.ExternalTrafficPolicy != "",
+		service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal)
+	add(fieldSourceRanges, len(user.LoadBalancerSourceRanges) > 0, len(service.Spec.LoadBalancerSourceRanges) > 0)
+	return fields
+}
+
+// KeepAccess has a Service that is wanted name the source ranges and the traffic policy that the one that is there is to
+// have: those of the spec, or else what others set.
+func KeepAccess(have, want *corev1.Service) {
+	want.Spec.LoadBalancerSourceRanges, want.Spec.ExternalTrafficPolicy =
+		sourceRanges(have, want), trafficPolicy(have, want)
+}
+
+// sourceRanges takes away what left the spec, and what Kubernetes accepts of load balancers alone.
+func sourceRanges(have, want *corev1.Service) []string {
+	asked := want.Spec.LoadBalancerSourceRanges
+	if len(asked) > 0 || want.Spec.Type != corev1.ServiceTypeLoadBalancer || isFromSpec(have, fieldSourceRanges) {
+		return asked
+	}
+	return have.Spec.LoadBalancerSourceRanges
+}
+
+// trafficPolicy is empty where a Service cannot be reached from outside and has none.
+func trafficPolicy(have, want *corev1.Service) corev1.ServiceExternalTrafficPolicy {
+	switch asked := want.Spec.ExternalTrafficPolicy; {
+	case want.Spec.Type != corev1.ServiceTypeLoadBalancer && want.Spec.Type != corev1.ServiceTypeNodePort, asked != "":
+		return asked
+	case isFromSpec(have, fieldTrafficPolicy):
+		return corev1.ServiceExternalTrafficPolicyCluster
+	}
+	return have.Spec.ExternalTrafficPolicy
+}
+
+func isFromSpec(service *corev1.Service, name string) bool {
+	before, _ := dressedOf(service)
+	return slices.Contains(before.Fields, name)
 }
 
 // buildService prefers both address families and asks for neither, unless the user does: what the cluster's network has

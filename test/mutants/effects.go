@@ -115,4 +115,27 @@ var effects = []mutant{
 		To:      "case len(want.Spec.IPFamilies) > 0 && !equality.Semantic.DeepEqual(have.Spec.IPFamilyPolicy, policy):",
 		Package: resourcesPackage, Test: "TestFamiliesAreComparedAsFarAsTheyAreAskedFor",
 	},
+	{
+		Name: "source ranges that others set on the Service are taken away", Peer: "",
+		File:    "controllers/resources/service.go",
+		From:    "want.Spec.Type != corev1.ServiceTypeLoadBalancer || isFromSpec(have, fieldSourceRanges) {",
+		To:      "true {",
+		Package: resourcesPackage,
+		Test:    "TestSourceRangesAndTrafficPolicyOfTheSpecLeaveWithItAndThoseOfOthersStay",
+	},
+	{
+		Name: "source ranges that left the spec are forgotten before they are taken away", Peer: "",
+		File:    "controllers/resources/service.go",
+		From:    "if isAsked || isSet && slices.Contains(before, name) {",
+		To:      "if isAsked {",
+		Package: resourcesPackage,
+		Test:    "TestSourceRangesAndTrafficPolicyOfTheSpecLeaveWithItAndThoseOfOthersStay",
+	},
+	{
+		Name: "a label of the Service that left the spec stays", Peer: "",
+		File:    "controllers/resources/dress.go",
+		From:    "return merged(labels, putLabels(service.Labels)), merged(",
+		To:      "return labels, merged(",
+		Package: resourcesPackage, Test: "TestLabelsOfTheServiceComeAndGoWithTheSpec",
+	},
 }
