@@ -64,6 +64,7 @@ type EtcdClusterList struct {
 // +kubebuilder:validation:XValidation:rule="!self.?storage.ephemeral.hasValue() || !oldSelf.?storage.ephemeral.hasValue() || (self.?storage.ephemeral.medium.orValue(\"\") == 'Memory') == (oldSelf.?storage.ephemeral.medium.orValue(\"\") == 'Memory')",message="spec.storage.ephemeral.medium cannot change on an existing cluster; create a new cluster with the medium that you want",reason=FieldValueForbidden,fieldPath=".storage"
 // +kubebuilder:validation:XValidation:rule="!self.?bootstrap.restore.hasValue() || !self.?storage.ephemeral.hasValue()",message="spec.bootstrap.restore cannot be given together with spec.storage.ephemeral: a backup is restored to volumes before members start, and an ephemeral member has none",reason=FieldValueForbidden,fieldPath=".bootstrap"
 // +kubebuilder:validation:XValidation:rule="self.?storage.ephemeral.hasValue() || self.?pod.securityContext.fsGroupChangePolicy.orValue(\"\") == 'Always' || [[self, oldSelf].map(c, c.?pod.securityContext).map(s, [s.?runAsUser.orValue(65532), s.?fsGroup.orValue(s.?runAsUser.orValue(65532))])].all(v, v[0][0] == v[1][0] || v[0][1] != v[1][1])",message="spec.pod.securityContext.runAsUser cannot change while fsGroup stays the same: the new user could not read the data. Change or remove fsGroup as well, or set fsGroupChangePolicy to Always",reason=FieldValueForbidden,fieldPath=".pod"
+// +kubebuilder:validation:XValidation:rule="self.?tls.mode.orValue('Managed') != 'Disabled' || self.?service.type.orValue('ClusterIP') == 'ClusterIP' || self.?service.loadBalancerSourceRanges.orValue([]).size() > 0 || oldSelf.?service.type.orValue('ClusterIP') != 'ClusterIP' && oldSelf.?service.loadBalancerSourceRanges.orValue([]).size() == 0",optionalOldSelf=true,message="spec.service.type must be ClusterIP, or LoadBalancer with spec.service.loadBalancerSourceRanges, while spec.tls.mode is Disabled: others could read and change all data",messageExpression="[self.?service.type.orValue('ClusterIP')].map(t, 'spec.service.type is ' + t + ' while spec.tls.mode is Disabled: all who reach it could read and change all data. Set type LoadBalancer with spec.service.loadBalancerSourceRanges, or type ClusterIP, or create a cluster with spec.tls.mode Managed')[0]",reason=FieldValueForbidden,fieldPath=".service"
 type EtcdClusterSpec struct {
 	// Size is the number of voting members: 1, 3, 5 or 7. 3 members survive the loss
 	// of one, 5 of two, 7 of three; 1 survives none. Even numbers are refused: they
@@ -181,7 +182,9 @@ const (
 type TLSSpec struct {
 	// Mode is Managed (default) or Disabled. Managed: certificates from two CAs that
 	// the operator keeps for this cluster. Disabled: no encryption and no
-	// authentication. It cannot change on an existing cluster.
+	// authentication. It cannot change on an existing cluster. With Disabled,
+	// spec.service.type NodePort is refused, and LoadBalancer without
+	// spec.service.loadBalancerSourceRanges. A cluster that is so already goes on.
 	// +optional
 	// +kubebuilder:validation:Enum=Managed;Disabled
 	Mode TLSMode `json:"mode,omitempty"`

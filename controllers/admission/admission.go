@@ -28,6 +28,15 @@ var clusterName = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$`)
 // A refused version is an error here. A cluster that runs one already must be kept alive all the same: the caller knows
 // what runs.
 func Validate(c *v1alpha1.EtcdCluster) field.ErrorList {
+	errs := ValidateExisting(c)
+	if said := exposure(&c.Spec); said != "" {
+		errs = append(errs, field.Forbidden(field.NewPath("spec", "service"), said+closeIt))
+	}
+	return errs
+}
+
+// ValidateExisting leaves out what Warnings says of a cluster that exists: an earlier release made it as it is.
+func ValidateExisting(c *v1alpha1.EtcdCluster) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := validateName(c.Name)
 	errs = append(errs, validateSize(c.Spec.Size, spec.Child("size"))...)
@@ -66,6 +75,9 @@ func Warnings(c *v1alpha1.EtcdCluster) []string {
 		warnings = append(warnings, fmt.Sprintf("spec.etcd.quotaBackendBytes is %s, and etcd advises at most %s: the "+
 			"larger the database, the longer starts, backups and new members take. Delete keys, compact and "+
 			"defragment, or part the data among clusters; then lower it.", quota.String(), advisedQuota.String()))
+	}
+	if said := exposure(&c.Spec); said != "" {
+		warnings = append(warnings, said+". The operator keeps the Service, because the cluster exists"+closeIt+".")
 	}
 	if value, isSet := c.Annotations[v1alpha1.AnnotationRestartedAt]; isSet && c.RestartedAt() == "" {
 		warnings = append(warnings, fmt.Sprintf("The annotation %s is %.80q and restarts no member. Set it to 1 to 64 "+

@@ -1,5 +1,7 @@
 package admission_test
 
+import "strings"
+
 const (
 	noOtherTLS       = " on an existing cluster; create a new cluster with the mode that you want"
 	noOtherAccess    = " on an existing cluster: volumes keep the mode they were made with"
@@ -11,6 +13,13 @@ const (
 
 const noOtherUser = "spec.pod.securityContext.runAsUser cannot change while fsGroup stays the same: the new user could not read the data. " +
 	"Change or remove fsGroup as well, or set fsGroupChangePolicy to Always"
+
+const knownNetwork = "type: LoadBalancer, loadBalancerSourceRanges: [203.0.113.0/24]"
+
+// withoutTLS is a spec with this Service, and what else there is.
+func withoutTLS(service string, more ...string) string {
+	return "spec: {" + strings.Join(append(more, "tls: {mode: Disabled}, service: {"+service+"}"), ", ") + "}"
+}
 
 // ids is a spec with these IDs.
 func ids(text string) string { return "spec: {pod: {securityContext: {" + text + "}}}" }
@@ -58,6 +67,13 @@ var changes = []struct{ name, before, after, field, says string }{
 		"spec: {service: {type: LoadBalancer, loadBalancerClass: b}}", "spec.service.loadBalancerClass", noOtherBalancer},
 	{"a Service becomes a load balancer with a class", "spec: {service: {}}", "spec: {service: {type: LoadBalancer, loadBalancerClass: b}}", "", ""},
 	{"a load balancer with a class goes", "spec: {service: {type: LoadBalancer, loadBalancerClass: b}}", "", "", ""},
+
+	{"a cluster without TLS is opened to nodes", withoutTLS(""), withoutTLS("type: NodePort"), "spec.service", exposed("NodePort")},
+	{"a cluster without TLS is opened to a load balancer", withoutTLS(""), withoutTLS("type: LoadBalancer"), "spec.service", exposed("LoadBalancer")},
+	{"a cluster without TLS is opened to more than known networks", withoutTLS(knownNetwork), withoutTLS("type: LoadBalancer"), "spec.service", exposed("LoadBalancer")},
+	{"one that is open already grows", withoutTLS("type: NodePort"), withoutTLS("type: NodePort", "size: 5"), "", ""},
+	{"one that is open already is closed", withoutTLS("type: NodePort"), withoutTLS(knownNetwork), "", ""},
+	{"one that was closed is opened again", withoutTLS(knownNetwork), withoutTLS("type: NodePort"), "spec.service", exposed("NodePort")},
 
 	{"the networks of clients change", "spec: {service: {type: LoadBalancer, loadBalancerSourceRanges: [203.0.113.0/24]}}",
 		"spec: {service: {type: LoadBalancer, loadBalancerSourceRanges: [198.51.100.0/24], externalTrafficPolicy: Local}}", "", ""},

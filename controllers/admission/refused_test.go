@@ -311,6 +311,12 @@ var refusedRepairs = []refusal{
 	{"a replacement of which the time is a number", "spec: {repair: {replaceAfter: 300}}", "spec.repair.replaceAfter", "must be of type string", unreadable},
 }
 
+// exposed is what is said of a Service that lets all use etcd.
+func exposed(kind string) string {
+	return "spec.service.type is " + kind + " while spec.tls.mode is Disabled: all who reach it could read and change all data. Set type LoadBalancer " +
+		"with spec.service.loadBalancerSourceRanges, or type ClusterIP, or create a cluster with spec.tls.mode Managed"
+}
+
 // sanSentence is what is said of a name that no certificate can have.
 func sanSentence(name string) string {
 	return `spec.tls.extraSANs names "` + name + `"; each must be an IP address, or a DNS name in lower case, such as etcd.example.com or *.etcd.example.com`
@@ -325,6 +331,9 @@ var refusedTLS = []refusal{
 	{"a star within a name", "spec: {tls: {extraSANs: [etcd.*.example.com]}}", "spec.tls.extraSANs[0]", sanSentence("etcd.*.example.com"), ""},
 	{"a name in capital letters", "spec: {tls: {extraSANs: [Etcd.example.com]}}", "spec.tls.extraSANs[0]", sanSentence("Etcd.example.com"), ""},
 	{"an empty name", "spec: {tls: {extraSANs: ['']}}", "spec.tls.extraSANs[0]", sanSentence(""), ""},
+	{"no TLS on every node", "spec: {tls: {mode: Disabled}, service: {type: NodePort}}", "spec.service", exposed("NodePort"), ""},
+	{"no TLS behind a load balancer for all", "spec: {tls: {mode: Disabled}, service: {type: LoadBalancer, loadBalancerSourceRanges: []}}", "spec.service",
+		exposed("LoadBalancer"), ""},
 	{"names for certificates without TLS", "spec: {tls: {mode: Disabled, extraSANs: [etcd.example.com]}}", "spec.tls.extraSANs",
 		"spec.tls.extraSANs needs spec.tls.mode Managed: without TLS there is no certificate to put them in", ""},
 }

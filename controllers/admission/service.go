@@ -63,6 +63,21 @@ func validateAccess(service *v1alpha1.ServiceSpec, at *field.Path) field.ErrorLi
 	return errs
 }
 
+// closeIt is what a user can do about an exposure.
+const closeIt = ". Set type LoadBalancer with spec.service.loadBalancerSourceRanges, or type ClusterIP, or create a " +
+	"cluster with spec.tls.mode Managed"
+
+// exposure says who can use etcd without TLS; empty when only clients inside can, and known networks.
+func exposure(spec *v1alpha1.EtcdClusterSpec) string {
+	service := cmp.Or(spec.Service, &v1alpha1.ServiceSpec{})
+	if spec.IsTLS() || len(service.LoadBalancerSourceRanges) > 0 ||
+		cmp.Or(service.Type, corev1.ServiceTypeClusterIP) == corev1.ServiceTypeClusterIP {
+		return ""
+	}
+	return fmt.Sprintf("spec.service.type is %s while spec.tls.mode is Disabled: all who reach it could read and "+
+		"change all data", service.Type)
+}
+
 // validateFamilies asks for what every Kubernetes refuses. Which families a cluster has only its API server knows.
 func validateFamilies(service *v1alpha1.ServiceSpec, at *field.Path) field.ErrorList {
 	families, child := service.IPFamilies, at.Child("ipFamilies")

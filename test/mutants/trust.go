@@ -171,4 +171,19 @@ var trust = []mutant{
 		Package: clusterPackage,
 		Test:    "TestTheAddressesOfALoadBalancerAreInCertificatesAndEndpointsWhileItHasThem",
 	},
+	{
+		Name: "a cluster without TLS is opened to all", Peer: "",
+		File:    "controllers/cluster/look.go",
+		From:    "observation.Desired.Fault = admission.Message(admission.Validate(cluster))",
+		To:      "_ = cluster",
+		Package: clusterPackage, Test: "TestAClusterWithoutTLSThatAllCanReachIsNotMadeUntilItIsClosed",
+	},
+	{
+		Name: "a newer operator no longer repairs a cluster without TLS that all can reach", Peer: "",
+		File:    "controllers/cluster/look.go",
+		From:    "admission.Message(admission.ValidateExisting(cluster)))",
+		To:      "admission.Message(admission.Validate(cluster)))",
+		Package: clusterPackage,
+		Test:    "TestAClusterWithoutTLSThatAllCanReachAlreadyIsRepairedAndFollowsItsSpecWithAWarning",
+	},
 }
