@@ -83,12 +83,16 @@ func (c *Cluster) WriteThroughService(ctx context.Context) *Traffic {
 	service := &corev1.Service{}
 	key := ctrlclient.ObjectKey{Namespace: c.Namespace, Name: resources.ClientService(c.Name)}
 	gomega.Expect(c.Client.Get(ctx, key, service)).To(gomega.Succeed())
+	return c.WriteTo(ctx, object.Status.Endpoints[0], service.Spec.ClusterIP)
+}
+
+// WriteTo starts a client that knows one URL only, whose host it finds at an address that this machine reaches.
+func (c *Cluster) WriteTo(ctx context.Context, url, address string) *Traffic {
+	ginkgo.GinkgoHelper()
 	names := &names{}
-	_, host, _ := strings.Cut(object.Status.Endpoints[0], "://")
-	names.addresses.Store(host, net.JoinHostPort(service.Spec.ClusterIP, strconv.Itoa(etcdutil.ClientPort)))
-	t, _ := c.start(ctx, names, client.Options{
-		Endpoints: object.Status.Endpoints, PerSecond: manyPuts, LetGoAfter: unanswered,
-	})
+	_, host, _ := strings.Cut(url, "://")
+	names.addresses.Store(host, net.JoinHostPort(address, strconv.Itoa(etcdutil.ClientPort)))
+	t, _ := c.start(ctx, names, client.Options{Endpoints: []string{url}, PerSecond: manyPuts, LetGoAfter: unanswered})
 	t.Flow(ctx)
 	return t
 }
