@@ -93,8 +93,8 @@ const (
 	AnnotationRestartedAt = Group + "/restartedAt"
 	// AnnotationRenderer is the number of the renderer that made a Pod.
 	AnnotationRenderer = Group + "/renderer"
-	// AnnotationDressed is the canonical JSON of the keys of labels and annotations that an object has from the spec, and
-	// of those fields of a Service that others may set as well.
+	// AnnotationDressed is the canonical JSON of the keys of labels and annotations that an object has from the spec.
+	// Of a Service it names the fields as well that others may set too.
 	AnnotationDressed = Group + "/dressed"
 	// AnnotationInitialState is --initial-cluster-state of a member's next start.
 	AnnotationInitialState = Group + "/initial-cluster-state"

@@ -13,8 +13,9 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.loadBalancerClass) || self.?type.orValue('ClusterIP') == 'LoadBalancer'",message="spec.service.loadBalancerClass needs spec.service.type LoadBalancer",messageExpression="[self.?type.orValue('ClusterIP')].map(t, 'spec.service.loadBalancerClass is \"' + self.loadBalancerClass + '\" while spec.service.type is ' + t + '; it needs type LoadBalancer')[0]",fieldPath=".loadBalancerClass"
 // +kubebuilder:validation:XValidation:rule="(has(self.type) ? self.type : 'ClusterIP') != 'LoadBalancer' || (has(oldSelf.type) ? oldSelf.type : 'ClusterIP') != 'LoadBalancer' || (has(self.loadBalancerClass) ? self.loadBalancerClass : '(default)') == (has(oldSelf.loadBalancerClass) ? oldSelf.loadBalancerClass : '(default)')",message="spec.service.loadBalancerClass cannot be changed, added or removed while spec.service.type stays LoadBalancer: Kubernetes does not allow it; set another type first",reason=FieldValueForbidden,fieldPath=".loadBalancerClass"
 type ServiceSpec struct {
-	// Type of the client Service: ClusterIP (default), NodePort or LoadBalancer. With LoadBalancer, its addresses are in
-	// the certificates of members and in status.endpoints. With NodePort, name what clients connect to in
+	// Type of the client Service: ClusterIP (default), NodePort or LoadBalancer. With
+	// LoadBalancer, its addresses are in the certificates of members and in
+	// status.endpoints. With NodePort, name what clients connect to in
 	// spec.tls.extraSANs: nodes and their addresses come and go.
 	// +optional
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer

@@ -46,9 +46,11 @@ func validateAccess(service *v1alpha1.ServiceSpec, at *field.Path) field.ErrorLi
 	ranges, policy := at.Child("loadBalancerSourceRanges"), at.Child("externalTrafficPolicy")
 	errs := oneOf(policy, service.ExternalTrafficPolicy, corev1.ServiceExternalTrafficPolicyCluster,
 		corev1.ServiceExternalTrafficPolicyLocal)
-	if service.ExternalTrafficPolicy != "" && cmp.Or(service.Type, corev1.ServiceTypeClusterIP) == corev1.ServiceTypeClusterIP {
+	isInside := cmp.Or(service.Type, corev1.ServiceTypeClusterIP) == corev1.ServiceTypeClusterIP
+	if service.ExternalTrafficPolicy != "" && isInside {
 		errs = append(errs, field.Invalid(policy, service.ExternalTrafficPolicy, policy.String()+" needs "+
-			"spec.service.type NodePort or LoadBalancer; take it out for type ClusterIP, which has no traffic from outside"))
+			"spec.service.type NodePort or LoadBalancer; take it out for type ClusterIP, which has no traffic from "+
+			"outside"))
 	}
 	if len(service.LoadBalancerSourceRanges) > 0 && service.Type != corev1.ServiceTypeLoadBalancer {
 		errs = append(errs, field.Invalid(ranges, service.LoadBalancerSourceRanges, ranges.String()+" needs "+

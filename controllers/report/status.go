@@ -184,8 +184,8 @@ func largest(members []v1alpha1.MemberStatus, old *resource.Quantity) *resource.
 	return size
 }
 
-// endpoints are the URLs of the client Service: its name, which clients inside connect to, and the addresses of its load
-// balancer.
+// endpoints are the URLs of the client Service: its name, which clients inside connect to, and the addresses of its
+// load balancer.
 func (in Input) endpoints() []string {
 	scheme, urls := "http://", []string{}
 	if in.Observation.Desired.TLS {

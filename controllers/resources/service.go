@@ -74,8 +74,8 @@ const (
 	fieldTrafficPolicy = "externalTrafficPolicy"
 )
 
-// setAccess leaves out what a Service of its type cannot have: the spec is refused for it. A range that Kubernetes would
-// refuse stays: without it the Service might let in everybody.
+// setAccess leaves out what a Service of its type cannot have: the spec is refused for it. A range that Kubernetes
+// would refuse stays: without it the Service might let in everybody.
 func setAccess(service *corev1.Service, user *v1alpha1.ServiceSpec) {
 	if service.Spec.Type == corev1.ServiceTypeLoadBalancer {
 		service.Spec.LoadBalancerSourceRanges = slices.Clone(user.LoadBalancerSourceRanges)
@@ -104,8 +104,8 @@ func fieldsOf(c *v1alpha1.EtcdCluster, object metav1.Object, before []string) []
 	return fields
 }
 
-// KeepAccess has a Service that is wanted name the source ranges and the traffic policy that the one that is there is to
-// have: those of the spec, or else what others set.
+// KeepAccess has a Service that is wanted name the source ranges and the traffic policy that the one that is there is
+// to have: those of the spec, or else what others set.
 func KeepAccess(have, want *corev1.Service) {
 	want.Spec.LoadBalancerSourceRanges, want.Spec.ExternalTrafficPolicy =
 		sourceRanges(have, want), trafficPolicy(have, want)

@@ -78,7 +78,7 @@ var _ = Describe("A client outside the cluster", Label("tls"), func() {
 			Eventually(ctx, func() (string, error) {
 				service, err := clientService(ctx, cluster)
 				return fmt.Sprint(service.Spec.LoadBalancerSourceRanges, service.Labels["reached"], service.Annotations[v1alpha1.AnnotationDressed]), err
-			}).WithTimeout(world.Patience).Should(Equal("[]  "), "what left the spec leaves the Service")
+			}).WithTimeout(world.Patience).Should(Equal("[]"), "what left the spec leaves the Service")
 			Expect(shakeHands(ctx, cluster, balanced)).To(Succeed())
 
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Service, s.TLS = nil, nil })
