@@ -103,7 +103,7 @@ func TestAWrongValueThatIsStoredDoesNotStopOtherChanges(t *testing.T) {
 
 func TestWhatMayNotChangeOnAnExistingCluster(t *testing.T) {
 	g := newGate(t)
-	for _, row := range changes {
+	for _, row := range append(changes, changesOfOlder...) {
 		t.Run(row.name, func(t *testing.T) {
 			errs := g.update(t, cluster(t, row.after), cluster(t, row.before))
 			if row.says == "" {
@@ -114,6 +114,15 @@ func TestWhatMayNotChangeOnAnExistingCluster(t *testing.T) {
 			}
 			saysOnce(t, "the schema", errs, row.field, row.says)
 		})
+	}
+}
+
+func TestWhatOnlyAnOlderDefinitionLetInIsNotCreatedAnew(t *testing.T) {
+	g := newGate(t)
+	for _, row := range changesOfOlder {
+		if errs := g.create(t, cluster(t, row.before)); len(errs) == 0 {
+			t.Errorf("%s: it may be created, so its row belongs in changes", row.name)
+		}
 	}
 }
 
