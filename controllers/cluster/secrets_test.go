@@ -179,7 +179,7 @@ func (w *world) balance(ingress ...corev1.LoadBalancerIngress) {
 		w.t.Fatal(err)
 	}
 	service.Status.LoadBalancer.Ingress = ingress
-	if err := w.kube.Update(w.t.Context(), service); err != nil {
+	if err := w.kube.Status().Update(w.t.Context(), service); err != nil {
 		w.t.Fatal(err)
 	}
 }

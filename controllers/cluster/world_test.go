@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -347,6 +348,9 @@ func (w *world) kubelet() {
 // mounts reports whether the Secret that the Pod mounts is there. Without it the Pod has its node and waits.
 func (w *world) mounts(pod *corev1.Pod) bool {
 	w.t.Helper()
+	if !hasSecret(pod) {
+		return true
+	}
 	secret := client.ObjectKey{Namespace: pod.Namespace, Name: resources.MemberSecret(pod.Name)}
 	if err := w.kube.Get(w.t.Context(), secret, &corev1.Secret{}); err == nil {
 		return true
@@ -382,6 +386,11 @@ func (w *world) report(pod *corev1.Pod, process *etcdfake.Process) {
 	}
 }
 
+// hasSecret tells a Pod of a cluster with TLS.
+func hasSecret(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Secret != nil })
+}
+
 func addressOf(pod *corev1.Pod) string { return "ip-of-" + string(pod.UID) }
 
 // flags are what the Pod starts etcd with, read from its arguments and annotations as the kubelet would.
@@ -402,7 +411,7 @@ func (w *world) flags(pod *corev1.Pod) etcdfake.Flags {
 		InitialCluster:      pod.Annotations[v1alpha1.AnnotationInitialCluster],
 		InitialClusterState: pod.Annotations[v1alpha1.AnnotationInitialState],
 		InitialClusterToken: args["initial-cluster-token"],
-		Address:             addressOf(pod) + ":2379", Version: version, TLS: true,
+		Address:             addressOf(pod) + ":2379", Version: version, TLS: hasSecret(pod),
 		ServerName: etcdutil.PeerHost(pod.Name, w.key.Name, w.key.Namespace),
 	}
 }
