@@ -102,10 +102,11 @@ type EtcdClusterSpec struct {
 	Pod *PodSpec `json:"pod,omitempty"`
 
 	// InheritedMetadata is put on every object that is made for this cluster: Pods,
-	// Services, volumes, Secrets, the disruption budget and the Jobs of backups. It
-	// follows in place, and a key that is taken out here goes from them again. What
-	// others put on them stays. spec.pod, spec.service and spec.tasks win over it. An
-	// EtcdBackup of a schedule gets it when it is made, and keeps that.
+	// Services, volumes, Secrets, the disruption budget, the NetworkPolicy and Jobs
+	// of backups. It follows in place, and a key that is taken out here goes
+	// from them again. What others put on them stays. spec.pod, spec.service and
+	// spec.tasks win over it. An EtcdBackup of a schedule gets it when it is made,
+	// and keeps that.
 	// +optional
 	InheritedMetadata *InheritedMetadata `json:"inheritedMetadata,omitempty"`
 
@@ -118,6 +119,13 @@ type EtcdClusterSpec struct {
 	// address families of both Services.
 	// +optional
 	Service *ServiceSpec `json:"service,omitempty"`
+
+	// NetworkPolicy has the operator keep a NetworkPolicy that lets only certain Pods
+	// and addresses connect to members. Members, the operator, and the backups and
+	// restores of this cluster are always let in. Default: none is kept. It takes
+	// effect where the network of the Kubernetes cluster enforces NetworkPolicies.
+	// +optional
+	NetworkPolicy *NetworkPolicySpec `json:"networkPolicy,omitempty"`
 
 	// TLS says how connections are protected. Default: mode Managed. It cannot change on an existing cluster.
 	// +optional

@@ -12,10 +12,11 @@ const (
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	LabelComponent = "app.kubernetes.io/component"
 
-	NameValue       = "etcd"
-	ManagedByValue  = "etcd-steward"
-	ComponentMember = "member"
-	ComponentBackup = "backup"
+	NameValue         = "etcd"
+	OperatorNameValue = "etcd-steward" // on the operator's own Pods
+	ManagedByValue    = "etcd-steward"
+	ComponentMember   = "member"
+	ComponentBackup   = "backup"
 )
 
 // Labels of the operator.

@@ -15,6 +15,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -166,6 +167,7 @@ func newScheme() *runtime.Scheme {
 	utilruntime.Must(batchv1.AddToScheme(scheme))
 	utilruntime.Must(coordinationv1.AddToScheme(scheme))
 	utilruntime.Must(policyv1.AddToScheme(scheme))
+	utilruntime.Must(networkingv1.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	return scheme
 }
@@ -182,6 +184,7 @@ func cacheOptions(namespace string) cache.Options {
 			&corev1.PersistentVolumeClaim{}: ours,
 			&corev1.Service{}:               ours,
 			&policyv1.PodDisruptionBudget{}: ours,
+			&networkingv1.NetworkPolicy{}:   ours,
 			&batchv1.Job{}:                  ours,
 		},
 	}

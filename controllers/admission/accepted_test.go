@@ -73,6 +73,10 @@ spec:
 	{"two families of addresses", "spec: {service: {ipFamilies: [IPv6, IPv4], ipFamilyPolicy: RequireDualStack}}"},
 	{"families of addresses by the default policy", "spec: {service: {ipFamilies: [IPv6, IPv4]}}"},
 	{"no family of addresses by name", "spec: {service: {ipFamilies: []}}"},
+	{"a network policy that lets no client in", "spec: {networkPolicy: {clients: [], metrics: []}}"},
+	{"a network policy that lets all in", "spec: {networkPolicy: {clients: [{podSelector: {}}, {namespaceSelector: {}}, {ipBlock: {cidr: '::/0', except: ['2001:db8::/32']}}], metrics: [{namespaceSelector: {}}]}}"},
+	{"a network policy that lets some in", "spec: {networkPolicy: {clients: [{podSelector: {matchLabels: {app: shop}, matchExpressions: [{key: tier, operator: In, values: [a, b]}]}," +
+		" namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}}, {ipBlock: {cidr: 10.0.0.0/8, except: [10.1.0.0/16]}}], metrics: [{namespaceSelector: {matchLabels: {team: ops}}}]}}"},
 	{"a node port", "spec: {service: {type: NodePort}}"},
 	{"no TLS", "spec: {tls: {mode: Disabled}}"},
 	{"no TLS behind a load balancer for known networks", "spec: {tls: {mode: Disabled}, service: {type: LoadBalancer, loadBalancerSourceRanges: [203.0.113.0/24]}}"},

@@ -53,6 +53,7 @@ func ValidateExisting(c *v1alpha1.EtcdCluster) field.ErrorList {
 	}
 	errs = append(errs, validateTasks(c.Spec.Tasks, spec.Child("tasks"))...)
 	errs = append(errs, validateService(c.Spec.Service, spec.Child("service"))...)
+	errs = append(errs, validateNetworkPolicy(c.Spec.NetworkPolicy, spec.Child("networkPolicy"))...)
 	errs = append(errs, validateBackups(c.Spec.Backups, spec.Child("backups"))...)
 	errs = append(errs, validateRepair(c.Spec.Repair, spec.Child("repair"))...)
 	return append(errs, validateModes(&c.Spec, spec)...)

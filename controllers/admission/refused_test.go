@@ -43,7 +43,7 @@ func (r refusal) codeSays() string {
 	return r.says
 }
 
-var refused = join(refusedNames, refusedStorage, refusedEtcd, refusedPods, refusedSidecars, refusedIDs, refusedTasks, refusedMetadata, refusedTLS, refusedServices, refusedRepairs, refusedRestores)
+var refused = join(refusedNames, refusedStorage, refusedEtcd, refusedPods, refusedSidecars, refusedIDs, refusedTasks, refusedMetadata, refusedTLS, refusedServices, refusedPeers, refusedRepairs, refusedRestores)
 
 func join(tables ...[]refusal) []refusal {
 	var all []refusal
@@ -336,6 +336,39 @@ var refusedTLS = []refusal{
 		exposed("LoadBalancer"), ""},
 	{"names for certificates without TLS", "spec: {tls: {mode: Disabled, extraSANs: [etcd.example.com]}}", "spec.tls.extraSANs",
 		"spec.tls.extraSANs needs spec.tls.mode Managed: without TLS there is no certificate to put them in", ""},
+}
+
+const (
+	missingPeers = " must be given: a list of podSelector, namespaceSelector or ipBlock, or [] to let none in"
+	wrongPeers   = " must have in each item either ipBlock, or podSelector and namespaceSelector, or one of these two"
+	notABlock    = "; it must be a block of addresses, such as 10.0.0.0/8 or 2001:db8::/64"
+)
+
+var refusedPeers = []refusal{
+	{"a network policy that says nothing of clients", "spec: {networkPolicy: {metrics: []}}", "spec.networkPolicy.clients",
+		"Required value", "spec.networkPolicy.clients" + missingPeers},
+	{"a network policy that says nothing of metrics", "spec: {networkPolicy: {clients: []}}", "spec.networkPolicy.metrics",
+		"Required value", "spec.networkPolicy.metrics" + missingPeers},
+	{"a client that is nobody", "spec: {networkPolicy: {clients: [{}], metrics: []}}", "spec.networkPolicy.clients",
+		"spec.networkPolicy.clients" + wrongPeers, ""},
+	{"a client by its Pod and its address", "spec: {networkPolicy: {clients: [{podSelector: {}, ipBlock: {cidr: 10.0.0.0/8}}], metrics: []}}",
+		"spec.networkPolicy.clients", "spec.networkPolicy.clients" + wrongPeers, ""},
+	{"a reader of metrics by its namespace and its address", "spec: {networkPolicy: {clients: [], metrics: [{namespaceSelector: {}, ipBlock: {cidr: 10.0.0.0/8}}]}}",
+		"spec.networkPolicy.metrics", "spec.networkPolicy.metrics" + wrongPeers, ""},
+	{"more clients than a list holds", "spec: {networkPolicy: {clients: [" + strings.Repeat("{podSelector: {}},", 65) + "], metrics: []}}", "spec.networkPolicy.clients",
+		"must have at most 64 items", "spec.networkPolicy.clients has 65 items; it must have at most 64"},
+	{"more readers of metrics than a list holds", "spec: {networkPolicy: {metrics: [" + strings.Repeat("{podSelector: {}},", 65) + "], clients: []}}", "spec.networkPolicy.metrics",
+		"must have at most 64 items", "spec.networkPolicy.metrics has 65 items; it must have at most 64"},
+	{"a client by an address alone", "spec: {networkPolicy: {clients: [{ipBlock: {cidr: 10.0.0.1}}], metrics: []}}", "spec.networkPolicy.clients[0].ipBlock.cidr",
+		"", `spec.networkPolicy.clients[0].ipBlock.cidr is "10.0.0.1"` + notABlock},
+	{"an exception that is no block", "spec: {networkPolicy: {clients: [{ipBlock: {cidr: 10.0.0.0/8, except: [x]}}], metrics: []}}",
+		"spec.networkPolicy.clients[0].ipBlock.except[0]", "", `spec.networkPolicy.clients[0].ipBlock.except[0] is "x"` + notABlock},
+	{"an exception from what is not let in", "spec: {networkPolicy: {clients: [{ipBlock: {cidr: 10.0.0.0/8, except: [11.1.0.0/16]}}], metrics: []}}",
+		"spec.networkPolicy.clients[0].ipBlock.except[0]", "", `spec.networkPolicy.clients[0].ipBlock.except[0] is "11.1.0.0/16"; it must be a smaller part of 10.0.0.0/8`},
+	{"an exception of all that is let in", "spec: {networkPolicy: {metrics: [{ipBlock: {cidr: 10.0.0.0/8, except: [10.0.0.0/8]}}], clients: []}}",
+		"spec.networkPolicy.metrics[0].ipBlock.except[0]", "", `spec.networkPolicy.metrics[0].ipBlock.except[0] is "10.0.0.0/8"; it must be a smaller part of 10.0.0.0/8`},
+	{"a selector that cannot be read", "spec: {networkPolicy: {clients: [{podSelector: {matchExpressions: [{key: app, operator: In}]}}], metrics: []}}",
+		"spec.networkPolicy.clients[0].podSelector.matchExpressions[0].values", "", "must be specified when"},
 }
 
 var refusedServices = []refusal{

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -120,6 +121,33 @@ func objectEffects() []effect {
 			holds:  func(t *testing.T, w *world) { w.isGone(t, resources.BuildBudget(w.cluster, 2), "demo") },
 		},
 		{
+			name:   "create the NetworkPolicy",
+			world:  func(_ *testing.T, w *world) { askForNetworkPolicy(w) },
+			change: func(*testing.T, *world) changes.Change { return networkPolicyApplied },
+			holds:  holdsNetworkPolicy,
+		},
+		{
+			name: "put the NetworkPolicy right",
+			world: func(t *testing.T, w *world) {
+				askForNetworkPolicy(w)
+				policy := resources.BuildNetworkPolicy(w.cluster, operator)
+				policy.Spec.Ingress, policy.Labels = policy.Spec.Ingress[:1], nil
+				w.put(t, policy)
+			},
+			change: func(*testing.T, *world) changes.Change { return networkPolicyApplied },
+			holds:  holdsNetworkPolicy,
+		},
+		{
+			name: "delete the NetworkPolicy that the spec asks for no more",
+			world: func(t *testing.T, w *world) {
+				askForNetworkPolicy(w)
+				w.put(t, resources.BuildNetworkPolicy(w.cluster, operator))
+				w.cluster.Spec.NetworkPolicy = nil
+			},
+			change: func(*testing.T, *world) changes.Change { return networkPolicyApplied },
+			holds:  func(t *testing.T, w *world) { w.isGone(t, &networkingv1.NetworkPolicy{}, "demo-members") },
+		},
+		{
 			name: "delete a Secret", world: wholeCluster,
 			change: func(*testing.T, *world) changes.Change { return changes.DeleteSecret{Name: "demo-2"} },
 			holds:  func(t *testing.T, w *world) { w.isGone(t, &corev1.Secret{}, "demo-2-tls") },
@@ -147,6 +175,21 @@ func objectEffects() []effect {
 			},
 			holds: holdsOwnership(false),
 		},
+	}
+}
+
+var networkPolicyApplied = changes.ApplyObjects{Objects: []facts.Object{
+	{Kind: resources.KindPolicy, Name: "demo-members"}}}
+
+func askForNetworkPolicy(w *world) { w.cluster.Spec.NetworkPolicy = &v1alpha1.NetworkPolicySpec{} }
+
+func holdsNetworkPolicy(t *testing.T, w *world) {
+	t.Helper()
+	policy := read(t, w, "demo-members", &networkingv1.NetworkPolicy{})
+	want := resources.BuildNetworkPolicy(w.cluster, operator)
+	if drift := resources.NetworkPolicyDrift(policy, want); drift != "" ||
+		resources.MetadataDrift(w.cluster, policy) != "" || !resources.IsControlledBy(policy, w.cluster.UID) {
+		t.Errorf("the NetworkPolicy: %s, %+v", drift, policy.ObjectMeta)
 	}
 }
 

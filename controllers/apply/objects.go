@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
@@ -42,6 +43,8 @@ func (s step) applyObject(ctx context.Context, issuer *issuer, object facts.Obje
 		return s.correctPeerService(ctx)
 	case object.Kind == resources.KindService && object.Name == resources.ClientService(s.cluster.Name):
 		return s.ensureClientService(ctx, object.ByRole)
+	case object.Kind == resources.KindPolicy:
+		return s.ensureNetworkPolicy(ctx)
 	case object.Kind == resources.KindPod:
 		return s.relabelPod(ctx, object.Name)
 	case object.Kind == resources.KindVolume:
@@ -101,6 +104,30 @@ func (s step) correctService(ctx context.Context, have, want *corev1.Service) er
 	resources.KeepFamilies(have, want)
 	resources.KeepAccess(have, want)
 	return s.serverSideApply(ctx, have, want, serviceFields)
+}
+
+// ensureNetworkPolicy makes the NetworkPolicy or puts it right; where the spec asks for none, it deletes it.
+func (s step) ensureNetworkPolicy(ctx context.Context) error {
+	if s.cluster.Spec.NetworkPolicy == nil {
+		policy := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{
+			Name: resources.NetworkPolicy(s.cluster.Name)}}
+		return s.delete(ctx, resources.KindPolicy, policy, "")
+	}
+	want := resources.BuildNetworkPolicy(s.cluster, s.Operator)
+	have, err := s.find(ctx, resources.KindPolicy, want)
+	switch {
+	case err != nil:
+		return err
+	case have == nil:
+		_, err = s.create(ctx, resources.KindPolicy, want)
+		return err
+	}
+	policy := have.(*networkingv1.NetworkPolicy)
+	if err := s.remark(ctx, resources.KindPolicy, policy); err != nil ||
+		resources.NetworkPolicyDrift(policy, want) == "" {
+		return err
+	}
+	return s.serverSideApply(ctx, policy, want, func(map[string]any) {})
 }
 
 // deleteSecret deletes the certificates of a member that is gone.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,8 +35,9 @@ func strangers(c *v1alpha1.EtcdCluster) map[ctrlclient.Object]changes.Change {
 		&corev1.Secret{ObjectMeta: meta("demo-0-tls")}:        changes.DeleteSecret{Name: "demo-0"},
 		&corev1.PersistentVolumeClaim{ObjectMeta: meta("demo-0")}: changes.Bootstrap{
 			Volumes: []changes.NewVolume{volume}},
-		&policyv1.PodDisruptionBudget{ObjectMeta: meta("demo")}: changes.SetBudget{MinAvailable: 2},
-		&corev1.Pod{ObjectMeta: meta("demo-0")}:                 changes.Bootstrap{Pods: []changes.Start{start}},
+		&policyv1.PodDisruptionBudget{ObjectMeta: meta("demo")}:       changes.SetBudget{MinAvailable: 2},
+		&networkingv1.NetworkPolicy{ObjectMeta: meta("demo-members")}: networkPolicyApplied,
+		&corev1.Pod{ObjectMeta: meta("demo-0")}:                       changes.Bootstrap{Pods: []changes.Start{start}},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -53,7 +54,7 @@ var errLost = errors.New("connection lost")
 // testScheme has what is written and no more: the fake goes through all of a scheme at each call.
 var testScheme = sync.OnceValue(func() *runtime.Scheme {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), policyv1.AddToScheme(scheme),
+	if err := errors.Join(corev1.AddToScheme(scheme), policyv1.AddToScheme(scheme), networkingv1.AddToScheme(scheme),
 		v1alpha1.AddToScheme(scheme)); err != nil {
 		panic(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -71,7 +72,7 @@ func cachedKind(object client.Object) func() client.Object {
 	switch object.(type) {
 	case *v1alpha1.EtcdCluster, *v1alpha1.EtcdBackup, *v1alpha1.EtcdBackupSchedule, *corev1.Pod,
 		*corev1.PersistentVolumeClaim, *corev1.Service,
-		*policyv1.PodDisruptionBudget, *batchv1.Job:
+		*policyv1.PodDisruptionBudget, *networkingv1.NetworkPolicy, *batchv1.Job:
 		kind := reflect.TypeOf(object).Elem()
 		return func() client.Object { return reflect.New(kind).Interface().(client.Object) }
 	}

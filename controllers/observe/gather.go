@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,6 +30,7 @@ type gathered struct {
 	tasks         []corev1.Pod    // ours, of a restore
 	told          map[string]told // of Pods, by name
 	budget        *policyv1.PodDisruptionBudget
+	policy        *networkingv1.NetworkPolicy
 	schedules     []facts.Schedule // that back the cluster up
 	proven        *facts.Backup    // the newest backup that was proven
 
@@ -72,7 +74,12 @@ func (o *Observer) gather(ctx context.Context, cluster *v1alpha1.EtcdCluster) (g
 		resources.ClientService(cluster.Name)); err != nil {
 		return g, err
 	}
-	g.budget, err = Find[policyv1.PodDisruptionBudget](ctx, o.Reader, cluster.Namespace, resources.Budget(cluster.Name))
+	if g.budget, err = Find[policyv1.PodDisruptionBudget](ctx, o.Reader, cluster.Namespace,
+		resources.Budget(cluster.Name)); err != nil {
+		return g, err
+	}
+	g.policy, err = Find[networkingv1.NetworkPolicy](ctx, o.Reader, cluster.Namespace,
+		resources.NetworkPolicy(cluster.Name))
 	return g, err
 }
 

@@ -71,6 +71,22 @@ func (g gathered) loadBalancer(ours ownership) []string {
 	return slices.Compact(addresses)
 }
 
+// networkPolicy is the NetworkPolicy, where the spec asks for one. One of ours that it asks for no more is drift.
+func (g gathered) networkPolicy(cluster *v1alpha1.EtcdCluster, ours ownership, operator string) []facts.Object {
+	name, isWanted := resources.NetworkPolicy(cluster.Name), cluster.Spec.NetworkPolicy != nil
+	policy := ours.judge(resources.KindPolicy, name, g.policy, g.policy == nil, func() string {
+		if !isWanted {
+			return "the spec asks for none any more"
+		}
+		return cmp.Or(resources.NetworkPolicyDrift(g.policy, resources.BuildNetworkPolicy(cluster, operator)),
+			resources.MetadataDrift(cluster, g.policy))
+	})
+	if !isWanted && policy.State != facts.ObjectDrifted {
+		return nil
+	}
+	return []facts.Object{policy}
+}
+
 // birth reads the record from the peer Service, if that is ours, and which install claims the cluster there.
 func (g gathered) birth(ours ownership) (birth record.Birth, claim string, err error) {
 	if g.peerService == nil || !resources.IsControlledBy(g.peerService, ours.uid) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -118,6 +119,21 @@ func TestObject(t *testing.T) {
 		{"a Service of an earlier cluster goes with it", "Service", "demo-peers", func(w *world) {
 			w.objects["*v1.Service demo-peers"].SetOwnerReferences(earlier)
 		}, facts.ObjectTerminating, "it goes with an earlier cluster of this name"},
+		{"a NetworkPolicy that the spec asks for and is not there is absent", "NetworkPolicy", "demo-members",
+			func(w *world) { w.cluster.Spec.NetworkPolicy = &v1alpha1.NetworkPolicySpec{} }, facts.ObjectAbsent, ""},
+		{"a NetworkPolicy that lets others in has drifted", "NetworkPolicy", "demo-members", func(w *world) {
+			w.putNetworkPolicy().Spec.Ingress[0].From = nil
+		}, facts.ObjectDrifted, "it lets others in than the spec asks for"},
+		{"a NetworkPolicy that lets another operator in has drifted", "NetworkPolicy", "demo-members", func(w *world) {
+			w.putNetworkPolicy().Spec = resources.BuildNetworkPolicy(w.cluster, "elsewhere/etcd-steward").Spec
+		}, facts.ObjectDrifted, "it lets others in than the spec asks for"},
+		{"a NetworkPolicy that the spec asks for no more has drifted", "NetworkPolicy", "demo-members", func(w *world) {
+			w.putNetworkPolicy()
+			w.cluster.Spec.NetworkPolicy = nil
+		}, facts.ObjectDrifted, "the spec asks for none any more"},
+		{"a NetworkPolicy of somebody else is foreign", "NetworkPolicy", "demo-members", func(w *world) {
+			w.putNetworkPolicy().OwnerReferences = another
+		}, facts.ObjectForeign, "it belongs to Deployment shop"},
 		{"an authority that is not there is absent", "Secret", "demo-ca",
 			func(w *world) { w.remove(w.secret("demo-ca")) }, facts.ObjectAbsent, ""},
 		{"an authority of an earlier cluster is not ours", "Secret", "demo-ca", func(w *world) {
@@ -153,6 +169,30 @@ func TestObject(t *testing.T) {
 				t.Errorf("%+v", o)
 			}
 		})
+	}
+}
+
+// putNetworkPolicy has the spec ask for a NetworkPolicy, and makes it as it is asked for.
+func (w *world) putNetworkPolicy() *networkingv1.NetworkPolicy {
+	w.cluster.Spec.NetworkPolicy = &v1alpha1.NetworkPolicySpec{Metrics: []networkingv1.NetworkPolicyPeer{
+		{PodSelector: &metav1.LabelSelector{}}}}
+	policy := resources.BuildNetworkPolicy(w.cluster, "ops/etcd-steward")
+	w.put(policy)
+	return policy
+}
+
+func TestANetworkPolicyIsLookedAtOnlyWhereTheSpecAsksForOneOrDid(t *testing.T) {
+	w := newTLSWorld(t)
+	w.putNetworkPolicy()
+	if o := w.object("NetworkPolicy", "demo-members"); o.State != facts.ObjectCurrent {
+		t.Errorf("as it was made: %+v", o)
+	}
+	w.objects["*v1.NetworkPolicy demo-members"].SetOwnerReferences(nil)
+	w.cluster.Spec.NetworkPolicy = nil
+	for _, o := range w.look().Objects {
+		if o.Kind == "NetworkPolicy" {
+			t.Errorf("one of somebody else that is not asked for: %+v", o)
+		}
 	}
 }
 

@@ -112,9 +112,10 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Desired:   desired,
 		ClaimedBy: claim,
 		Preflight: g.preflight(cluster.Name),
-		Objects:   slices.Concat(secrets, g.services(cluster, ours, current.LeadsByRole(began)), others, stripped),
-		Budget:    g.disruptionBudget(cluster, ours),
-		Current:   current,
+		Objects: slices.Concat(secrets, g.services(cluster, ours, current.LeadsByRole(began)),
+			g.networkPolicy(cluster, ours, o.Operator), others, stripped),
+		Budget:  g.disruptionBudget(cluster, ours),
+		Current: current,
 
 		LoadBalancer: keys.addresses,
 

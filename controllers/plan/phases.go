@@ -96,7 +96,7 @@ var phases = []phase{
 		{"name-taken", "An object that does not belong to the cluster is never adopted or changed.",
 			nameTaken, holds, always},
 		{"first-quorum", "The cluster is alive once its members agree on one list.", firstQuorum, holds, always},
-		{"scaffold", "Services and Secrets that are missing or drifted are put right.", scaffold, givesWay, always},
+		{"scaffold", "Services, Secrets and the NetworkPolicy that are missing or drifted are put right.", scaffold, givesWay, always},
 		{"budget", "The disruption budget never allows less than the voters need.", budget, givesWay, always},
 		{"restore-leftover", "What looked at a backup, or restored a volume, is deleted once the cluster lives.",
 			restoreLeftover, givesWay, always},

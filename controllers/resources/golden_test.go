@@ -44,6 +44,7 @@ func TestObjectsAreBuiltAsTheyWereReviewed(t *testing.T) {
 		"service-client":      BuildClientService(c),
 		"service-client-full": BuildClientService(cluster(full)),
 		"budget":              BuildBudget(c, 2),
+		"network-policy":      BuildNetworkPolicy(cluster(guarded), operatorName),
 		"volume":              BuildVolume(c, volume),
 		"volume-delete":       BuildVolume(cluster(deletedWithCluster), volume),
 		"secret-authority":    BuildAuthority(c, CASecret(c.Name), data),

@@ -11,6 +11,7 @@ const (
 	KindService = "Service"
 	KindSecret  = "Secret"
 	KindBudget  = "PodDisruptionBudget"
+	KindPolicy  = "NetworkPolicy"
 	KindPod     = "Pod"
 	KindVolume  = "PersistentVolumeClaim"
 	KindCluster = "EtcdCluster"
@@ -26,6 +27,9 @@ func ClientService(cluster string) string { return cluster }
 
 // Budget is the name of the PodDisruptionBudget.
 func Budget(cluster string) string { return cluster }
+
+// NetworkPolicy is the name of the NetworkPolicy that says who may connect to members.
+func NetworkPolicy(cluster string) string { return cluster + "-members" }
 
 // CASecret is the name of the Secret with the authority for the client port.
 func CASecret(cluster string) string { return cluster + "-ca" }

@@ -147,7 +147,8 @@ type (
 		Role string // empty removes it
 	}
 
-	// ApplyObjects creates or corrects Services and Secrets that are missing or drifted.
+	// ApplyObjects creates or corrects Services, Secrets and the NetworkPolicy that are missing or drifted. It deletes
+	// the NetworkPolicy where the spec asks for none any more.
 	ApplyObjects struct {
 		Objects []facts.Object
 		Secrets []string // names of members

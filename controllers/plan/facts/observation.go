@@ -16,8 +16,9 @@ type Observation struct {
 	Desired   Desired
 	ClaimedBy string     // namespace/name of the install that claims the cluster on the peer Service; empty for none
 	Preflight *Preflight // nil when no Pod looks at a backup to begin with
-	Objects   []Object   // Services, authorities' and clients' Secrets: what the cluster needs beside its members
-	Budget    Budget
+	// Services, authorities' and clients' Secrets, NetworkPolicy: what the cluster needs beside its members
+	Objects []Object
+	Budget  Budget
 	// LoadBalancer are the addresses that the client Service got from its load balancer: IPs and host names, sorted
 	LoadBalancer []string
 

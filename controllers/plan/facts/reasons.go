@@ -32,7 +32,7 @@ const (
 	ReasonFirstQuorum   = "FirstQuorum"   // the first members start and find each other
 	ReasonRecordBirth   = "RecordBirth"   // the cluster's identity is written down
 	ReasonNewChoices    = "NewChoices"    // a Pod that does not run is made from other choices
-	ReasonScaffold      = "Scaffold"      // Services or Secrets are created or corrected
+	ReasonScaffold      = "Scaffold"      // Services, Secrets or the NetworkPolicy are created or corrected
 	ReasonAuthorityLost = "AuthorityLost" // the Secret of an authority is gone while members live by it
 	ReasonBudget        = "Budget"        // the PodDisruptionBudget follows the voters
 
