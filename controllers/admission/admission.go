@@ -92,6 +92,10 @@ func Warnings(c *v1alpha1.EtcdCluster) []string {
 	if verdict := etcdutil.Judge(version); verdict.Tier == etcdutil.TierWarn {
 		warnings = append(warnings, verdict.Reason)
 	}
+	if open, fixed := etcdutil.Vulnerabilities(version); len(open) > 0 {
+		warnings = append(warnings, fmt.Sprintf("etcd %s has known vulnerabilities: %s. They are fixed in %s. Set "+
+			"spec.version to %s.", version, strings.Join(open, ", "), fixed, etcdutil.Judge(version).Waypoint))
+	}
 	if image := c.Spec.Image; image != nil && len(image.Digests) > 0 && image.Digests[version.String()] == "" {
 		warnings = append(warnings,
 			fmt.Sprintf("spec.image.digests has no digest for version %s; it runs from its tag v%s", version, version))

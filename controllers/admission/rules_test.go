@@ -2,6 +2,7 @@ package admission_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -147,13 +148,26 @@ func TestEverySentenceOfTheOperatorEndsUpInTheMessage(t *testing.T) {
 	}
 }
 
+func TestKnownVulnerabilitiesAreNamedWithThePatchThatEndsThem(t *testing.T) {
+	want := "etcd 3.6.13 has known vulnerabilities: GHSA-xg4h-6gfc-h4m8, GHSA-6vch-q96h-7gc3. They are fixed in 3.6.14. Set " +
+		"spec.version to 3.6.16."
+	c := typed(t, cluster(t, `spec: {version: "3.6.13"}`))
+	if got := admission.Warnings(c); !slices.Contains(got, want) {
+		t.Errorf("%q", got)
+	}
+	if errs := admission.Validate(c); len(errs) > 0 {
+		t.Errorf("it is refused: %v", errs.ToAggregate())
+	}
+}
+
 func TestWhatIsAcceptedAndNotWiseIsWarnedOf(t *testing.T) {
 	for _, row := range []struct {
 		name, change string
 		want         int
 	}{
 		{"the newest patch needs no warning", "", 0},
-		{"a patch with known defects is warned of", `spec: {version: "3.6.10"}`, 1},
+		{"a patch with known defects is warned of", `spec: {version: "3.6.14"}`, 1},
+		{"a patch with known vulnerabilities is warned of them, too", `spec: {version: "3.6.13"}`, 2},
 		{"digests that lack the version are warned of", `spec: {image: {digests: {"3.6.15": "` + someDigest + `"}}}`, 1},
 		{"digests that have the version need no warning", `spec: {version: "v3.6.16", image: {digests: {"3.6.16": "` + someDigest + `"}}}`, 0},
 		{"a quota of 8Gi needs no warning", "spec: {etcd: {quotaBackendBytes: 8Gi}}", 0},

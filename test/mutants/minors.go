@@ -120,6 +120,12 @@ var minors = []mutant{
 		From: "if s.Spec.Verify != nil && !*s.Spec.Verify {", To: "if s.Spec.Verify == nil || !*s.Spec.Verify {",
 		Package: "./controllers/schedule/plan", Test: "TestAScheduleIsUpToDateWithABackupOfItsLastTwoRuns",
 	},
+	{
+		Name: "a vulnerability of one minor is told of another", Peer: "",
+		File: "pkg/etcdutil/vulnerabilities.go",
+		From: "if !v.SameMinor(f) || v.AtLeast(f) {", To: "if v.AtLeast(f) {",
+		Package: etcdutilPackage, Test: "TestAVersionIsToldWhatItIsOpenToAndWhichPatchEndsIt",
+	},
 }
 
 const leaving = "TestAMinorVersionIsLeftOnlyWhereNothingHasToBePutRightFirst"

@@ -1,0 +1,58 @@
+package etcdutil
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestAVersionIsToldWhatItIsOpenToAndWhichPatchEndsIt(t *testing.T) {
+	for _, row := range []struct {
+		version, fixed string
+		first          string // advisory; all that were told later follow
+		count          int
+	}{
+		{"3.5.14", "3.5.33", "CVE-2026-33343", 6},
+		{"3.5.28", "3.5.33", "CVE-2026-44283", 4},
+		{"3.5.32", "3.5.33", "GHSA-xg4h-6gfc-h4m8", 2},
+		{"3.5.33", "0.0.0", "", 0},
+		{"3.6.8", "3.6.14", "CVE-2026-33343", 6},
+		{"3.6.11", "3.6.14", "GHSA-3wh4-j44w-pg92", 3},
+		{"3.6.14", "0.0.0", "", 0},
+		{"3.7.0", "3.7.1", "GHSA-xg4h-6gfc-h4m8", 2},
+		{"3.7.1", "0.0.0", "", 0},
+		{"3.8.0", "0.0.0", "", 0},
+	} {
+		ids, fixed := Vulnerabilities(version(t, row.version))
+		if len(ids) != row.count || fixed.String() != row.fixed || row.count > 0 && ids[0] != row.first {
+			t.Errorf("%s: %v, fixed in %s", row.version, ids, fixed)
+		}
+	}
+}
+
+func TestEveryVulnerabilityHasASourceAndNoWaypointIsOpenToOne(t *testing.T) {
+	for _, known := range vulnerabilities {
+		if known.id == "" || known.source == "" || len(known.fixed) == 0 {
+			t.Errorf("%+v", known)
+		}
+	}
+	for _, m := range knownMinors {
+		if ids, _ := Vulnerabilities(m.waypoint); len(ids) > 0 {
+			t.Errorf("members go to %s, which is open to %v", m.waypoint, ids)
+		}
+	}
+}
+
+func TestThePageOnSecurityNamesTheFloorOfEachMinor(t *testing.T) {
+	page, err := os.ReadFile("../../SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range knownMinors {
+		_, fixed := Vulnerabilities(Version{m.major, m.minor, 0})
+		if want := fmt.Sprintf("%s before %s", m.waypoint.MinorString(), fixed); !strings.Contains(string(page), want) {
+			t.Errorf("SECURITY.md lacks %q", want)
+		}
+	}
+}
