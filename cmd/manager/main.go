@@ -140,7 +140,7 @@ func impatientWithConnections() {
 func managerOptions(o options, lock *leaderLock) ctrl.Options {
 	options := ctrl.Options{
 		Scheme: newScheme(),
-		Cache:  cacheOptions(o.namespace),
+		Cache:  cacheOptions(o.namespaces),
 		Client: client.Options{
 			Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}},
 		},
@@ -174,7 +174,7 @@ func newScheme() *runtime.Scheme {
 
 // cacheOptions keep of the kinds that others use as well only what the operator made. A kind without a watch is an
 // error to read, and not a reason to begin watching it everywhere.
-func cacheOptions(namespace string) cache.Options {
+func cacheOptions(namespaces []string) cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue})}
 	options := cache.Options{
 		ReaderFailOnMissingInformer: true,
@@ -188,8 +188,11 @@ func cacheOptions(namespace string) cache.Options {
 			&batchv1.Job{}:                  ours,
 		},
 	}
-	if namespace != "" {
-		options.DefaultNamespaces = map[string]cache.Config{namespace: {}}
+	if len(namespaces) > 0 {
+		options.DefaultNamespaces = map[string]cache.Config{}
+	}
+	for _, namespace := range namespaces {
+		options.DefaultNamespaces[namespace] = cache.Config{}
 	}
 	return options
 }

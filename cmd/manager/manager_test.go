@@ -3,38 +3,62 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
 
-func TestAnOperatorOfOneNamespaceWatchesNothingOutsideIt(t *testing.T) {
-	o, err := parseOptions([]string{"--namespace=", "--namespace=team-a"}) // as a patch of the manifests appends it
-	if err != nil {
-		t.Fatal(err)
+func TestAnOperatorOfSomeNamespacesWatchesNothingOutsideThem(t *testing.T) {
+	for given, want := range map[string][]string{
+		"--namespace= --namespace=team-a":   {"team-a"}, // as a patch of the manifests appends it
+		"--namespace=team-b,team-a":         {"team-a", "team-b"},
+		"--namespace=team-b,team-a,team-b":  {"team-a", "team-b"},
+		"--namespace=team-c --namespace=a1": {"a1"},
+	} {
+		o, err := parseOptions(strings.Fields(given))
+		if err != nil {
+			t.Fatalf("%s: %v", given, err)
+		}
+		options := cacheOptions(o.namespaces)
+		if watched := slices.Sorted(maps.Keys(options.DefaultNamespaces)); !slices.Equal(watched, want) {
+			t.Errorf("%s: watched are %v, want %v", given, watched, want)
+		}
+		for kind, settings := range options.ByObject {
+			if settings.Namespaces != nil {
+				t.Errorf("%T is watched otherwise than all kinds: %+v", kind, settings)
+			}
+		}
 	}
-	options := cacheOptions(o.namespace)
-	if len(options.DefaultNamespaces) != 1 {
-		t.Errorf("watched: %v", options.DefaultNamespaces)
+}
+
+func TestSpacesBetweenNamespacesAreNoPartOfThem(t *testing.T) {
+	o, err := parseOptions([]string{"--namespace=team-b, team-a"})
+	if err != nil || !slices.Equal(o.namespaces, []string{"team-a", "team-b"}) {
+		t.Errorf("%q, %v", o.namespaces, err)
 	}
-	if _, ok := options.DefaultNamespaces["team-a"]; !ok {
-		t.Errorf("watched: %v", options.DefaultNamespaces)
-	}
-	for kind, settings := range options.ByObject {
-		if settings.Namespaces != nil {
-			t.Errorf("%T is watched otherwise than all kinds: %+v", kind, settings)
+}
+
+func TestANamespaceThatIsNoneIsRefusedByTheNameOfItsFlag(t *testing.T) {
+	for given, bad := range map[string]string{"Team": `"Team"`, "team-a,": `""`, ",": `""`, "a,b.c": `"b.c"`, "*": `"*"`} {
+		_, err := parseOptions([]string{"--namespace=" + given})
+		if err == nil || !strings.Contains(err.Error(), "--namespace") || !strings.Contains(err.Error(), "names "+bad) {
+			t.Errorf("%s: %v", given, err)
 		}
 	}
 }
 
 func TestAnOperatorOfAllNamespacesWatchesAll(t *testing.T) {
-	o, err := parseOptions(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if watched := cacheOptions(o.namespace).DefaultNamespaces; watched != nil {
-		t.Errorf("watched: %v", watched)
+	for _, given := range []string{"", "--namespace=", "--namespace=team-a --namespace="} {
+		o, err := parseOptions(strings.Fields(given))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if watched := cacheOptions(o.namespaces).DefaultNamespaces; watched != nil {
+			t.Errorf("%s: watched: %v", given, watched)
+		}
 	}
 }
 

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
@@ -18,7 +20,7 @@ type options struct {
 	metricsAddress string
 	metricsSecure  bool
 	probeAddress   string
-	namespace      string
+	namespaces     []string // sorted; empty for all
 	agentImage     string
 	clusterDomain  string
 	platformIDs    string
@@ -37,8 +39,8 @@ func parseOptions(args []string) (options, error) {
 		"Serve /metrics over HTTPS, to callers that Kubernetes authenticates and allows only.")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081",
 		"Where /healthz and /readyz are served; 0 turns them off.")
-	flags.StringVar(&o.namespace, "namespace", "",
-		"Look after the clusters of this namespace only; empty: of all.")
+	namespaces := flags.String("namespace", "",
+		"Look after the clusters of this namespace only, or of several with commas between them; empty: of all.")
 	flags.StringVar(&o.agentImage, "agent-image", "",
 		"Image that backups run from; empty: the operator's own, as its Pod has it.")
 	flags.StringVar(&o.clusterDomain, "cluster-domain", "",
@@ -59,9 +61,29 @@ func parseOptions(args []string) (options, error) {
 	if !slices.Contains(ids, o.platformIDs) {
 		return o, fmt.Errorf("--platform-ids is %q; it must be true, false or auto", o.platformIDs)
 	}
-	domain, err := parseDomain(o.clusterDomain)
-	o.clusterDomain = domain
+	var err error
+	if o.namespaces, err = parseNamespaces(*namespaces); err != nil {
+		return o, err
+	}
+	o.clusterDomain, err = parseDomain(o.clusterDomain)
 	return o, err
+}
+
+// parseNamespaces reads --namespace, which names each namespace once or more often.
+func parseNamespaces(list string) ([]string, error) {
+	if list == "" {
+		return nil, nil
+	}
+	namespaces := strings.Split(list, ",")
+	for i, namespace := range namespaces {
+		namespaces[i] = strings.TrimSpace(namespace)
+		if problems := validation.IsDNS1123Label(namespaces[i]); len(problems) > 0 {
+			return nil, fmt.Errorf("--namespace %q names %q, which is no namespace: %s. Give names of namespaces with "+
+				"commas between them, or leave the flag out for all namespaces", list, namespaces[i], problems[0])
+		}
+	}
+	slices.Sort(namespaces)
+	return slices.Compact(namespaces), nil
 }
 
 // identity names this install: namespace/name. Two installs that see one cluster tell each other apart by it. The name
