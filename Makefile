@@ -98,9 +98,10 @@ generate: bin/controller-gen bin/crd-ref-docs ## Regenerate deep copies and the 
 	@$(call api-reference,docs/reference/api.md)
 
 .PHONY: manifests
-manifests: bin/controller-gen ## Regenerate the CRDs and the operator's role.
+manifests: bin/controller-gen ## Regenerate the CRDs and the operator's role, and what the Helm chart has of config.
 	@bin/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
 	@bin/controller-gen rbac:roleName=manager-role paths=./controllers/... output:rbac:dir=config/rbac
+	@$(call chart,$(CURDIR)/config/helm/etcd-steward)
 
 .PHONY: clean
 clean: ## Remove what was built; the caches outside the tree stay.
@@ -124,7 +125,7 @@ test-all: fit ## What the gate leaves out, and every story; GROUP=growth (a labe
 	@$(if $(GROUP)$(STORY),$(SUBMAKE) test-stories,$(GATE) localkube-build test-full test-stories test-families)
 
 .PHONY: test-race
-test-race: bin/etcd bin/promtool $(S3_SERVER) $(MORE_SERVERS) ## Unit tests again, looking for races everywhere.
+test-race: bin/etcd bin/promtool bin/helm $(S3_SERVER) $(MORE_SERVERS) ## Unit tests again, looking for races everywhere.
 	@$(WITH_ETCD) $(RACE_TEST) -timeout=60m -skip='$(NOT_RACED)|$(ON_SERVER)' $$(go list ./... | grep -v '/test/e2e$$')
 	@cd test/tools && $(RACE_TEST) -count=1 ./...
 	@cd test/localkube && $(RACE_TEST) ./...
@@ -138,7 +139,7 @@ soak: ## The simulator under every hazard, with new seeds, for MINUTES=10 at idl
 MINUTES ?= 10
 
 .PHONY: test-docs
-test-docs: $(LOCALKUBE) bin/s3/versitygw ## Every command of README.md and docs on localkube, or those of PAGES="docs/backup.md".
+test-docs: $(LOCALKUBE) bin/s3/versitygw bin/helm ## Every command of README.md and docs on localkube, or those of PAGES="docs/backup.md".
 	@$(call on-operator,go run ./test/docs -s3 $(S3_BINARIES) $(PAGES))
 
 # localkube's own, as the image that a page names; a cluster of yours pulls it.
@@ -288,10 +289,12 @@ tables:
 
 # They read files beside their module, which no cache of tests knows of.
 .PHONY: pages
-pages: bin/promtool $(E2E_TEST)
+pages: bin/promtool bin/helm $(E2E_TEST)
 	@cd test/tools && E2E_TEST=$(E2E_TEST) $(GO_TEST) -count=1 ./...
 
 api-reference = bin/crd-ref-docs --source-path=api --config=test/tools/crd-ref-docs.yaml --renderer=markdown --output-path=$(1) --log-level=ERROR
+
+chart = go run -C test/tools ./chart -root $(CURDIR) -out $(1)
 
 # Generates everything anew beside the tree and compares: what is committed is what the code says.
 .PHONY: verify-generated
@@ -301,9 +304,12 @@ verify-generated: bin/controller-gen bin/crd-ref-docs
 	bin/controller-gen crd paths=./api/... output:crd:dir="$$temp/crd"; \
 	bin/controller-gen rbac:roleName=manager-role paths=./controllers/... output:rbac:dir="$$temp/rbac"; \
 	$(call api-reference,"$$temp/api.md"); \
+	$(call chart,"$$temp/chart"); \
 	diff -u api/v1alpha1/zz_generated.deepcopy.go "$$temp/api/zz_generated.deepcopy.go" && \
 	diff -ru config/crd/bases "$$temp/crd" && \
 	diff -u config/rbac/role.yaml "$$temp/rbac/role.yaml" && \
+	diff -ru config/helm/etcd-steward/files "$$temp/chart/files" && \
+	diff -u config/helm/etcd-steward/Chart.yaml "$$temp/chart/Chart.yaml" && \
 	diff -u docs/reference/api.md "$$temp/api.md" || \
 	{ echo "generated files are out of date: make generate manifests"; exit 1; }
 
@@ -341,7 +347,7 @@ on-operator = $(call on-cluster,[ -z "$${LOCALKUBE:-}" ] || $(SUBMAKE) localkube
 
 .PHONY: test-stories
 test-stories: export FULL = 1
-test-stories: $(LOCALKUBE) $(S3_SERVER) $(MORE_SERVERS) $(GITOPS) $(E2E_TEST) bin/ginkgo
+test-stories: $(LOCALKUBE) $(S3_SERVER) $(MORE_SERVERS) $(GITOPS) $(E2E_TEST) bin/ginkgo bin/helm
 	@$(call on-operator,$(GINKGO) --timeout=175m --label-filter='$(GROUP)' --focus='$(STORY)' $(E2E_TEST))
 GINKGO = bin/ginkgo --fail-on-empty --procs=$(PROCS) --poll-progress-after=120s --output-dir=test/reports --json-report=stories.json
 
@@ -369,7 +375,7 @@ bin/etcd:
 	done
 
 .PHONY: tools
-tools: bin/controller-gen bin/crd-ref-docs bin/kustomize bin/golangci-lint bin/promtool bin/ginkgo $(S3_SERVER) $(LOCALKUBE)
+tools: bin/controller-gen bin/crd-ref-docs bin/kustomize bin/helm bin/golangci-lint bin/promtool bin/ginkgo $(S3_SERVER) $(LOCALKUBE)
 
 # What npm brings is what the lock says, and none of its scripts are run.
 bin/azure/azurite-blob: test/tools/azure/package-lock.json
@@ -397,6 +403,7 @@ $(eval $(call tool,controller-gen,sigs.k8s.io/controller-tools/cmd/controller-ge
 $(eval $(call tool,crd-ref-docs,github.com/elastic/crd-ref-docs,github.com/elastic/crd-ref-docs,test/tools))
 $(eval $(call tool,kustomize,sigs.k8s.io/kustomize/kustomize/v5,sigs.k8s.io/kustomize/kustomize/v5,test/tools))
 $(eval $(call tool,golangci-lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,github.com/golangci/golangci-lint/v2,test/tools/lint))
+$(eval $(call tool,helm,helm.sh/helm/v4/cmd/helm,helm.sh/helm/v4,test/tools/helm))
 # Without the clients of every cloud in which Prometheus can look for targets.
 $(eval $(call tool,promtool,github.com/prometheus/prometheus/cmd/promtool,github.com/prometheus/prometheus,test/tools/promtool,remove_all_sd))
 $(eval $(call tool,s3/versitygw,github.com/versity/versitygw/cmd/versitygw,github.com/versity/versitygw,test/tools/s3/versitygw))

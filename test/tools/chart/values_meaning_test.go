@@ -1,0 +1,203 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// made is what the chart makes of values: a line for each object of these kinds.
+func made(t *testing.T, namespace string, kinds []string, args ...string) []string {
+	t.Helper()
+	var lines []string
+	for _, o := range rendered(t, namespace, withoutCRDs(args...)...) {
+		kind, metadata := o["kind"].(string), o["metadata"].(object)
+		if slices.Contains(kinds, kind) {
+			lines = append(lines, strings.Trim(fmt.Sprintf("%s %v/%s", kind, metadata["namespace"], metadata["name"]), " "))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func TestAnOperatorOfSeveralNamespacesHasARoleInEachAndNoRightOutside(t *testing.T) {
+	all := []string{"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service"}
+	got := made(t, "ops", all, "--set", "watchNamespaces={team-b,team-a,team-b}")
+	want := []string{
+		"Role ops/etcd-steward-leader-election-role",
+		"Role team-a/etcd-steward-manager-role", "Role team-b/etcd-steward-manager-role",
+		"RoleBinding ops/etcd-steward-leader-election-rolebinding",
+		"RoleBinding team-a/etcd-steward-manager-rolebinding", "RoleBinding team-b/etcd-steward-manager-rolebinding",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	for _, o := range rendered(t, "ops", "--set", "crds.install=false,watchNamespaces={team-b,team-a}") {
+		for _, subject := range list(o["subjects"]) {
+			if subject["namespace"] != "ops" || subject["name"] != "etcd-steward-controller-manager" {
+				t.Errorf("bound is %v", subject)
+			}
+		}
+	}
+	args := argsOf(t, "ops", "--set", "watchNamespaces={team-b,team-a}")
+	if args["--namespace"] != "team-a,team-b" || args["--agent-image"] != "ghcr.io/etcdsteward/etcd-steward:dev" {
+		t.Errorf("%v", args)
+	}
+	if image := argsOf(t, "ops", "--set", "watchNamespaces={team-a,ops}")["--agent-image"]; image != nil {
+		t.Errorf("it may read its own Pod, and is told the image %v", image)
+	}
+}
+
+func TestRightsOutsideItsNamespacesAreThereWhenTheyAreAskedFor(t *testing.T) {
+	got := made(t, "ops", []string{"ClusterRole", "ClusterRoleBinding", "Service"}, "--set", "watchNamespaces={team-a}",
+		"--set", "rbac.nodeReader=true,metrics.enabled=true,rbac.aggregate=false")
+	want := []string{
+		"ClusterRole <nil>/etcd-steward-ops-metrics-auth-role", "ClusterRole <nil>/etcd-steward-ops-metrics-reader",
+		"ClusterRole <nil>/etcd-steward-ops-node-reader-role",
+		"ClusterRoleBinding <nil>/etcd-steward-ops-metrics-auth-rolebinding",
+		"ClusterRoleBinding <nil>/etcd-steward-ops-node-reader-rolebinding",
+		"Service ops/etcd-steward-controller-manager-metrics",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestDefinitionsAreKeptUnlessItIsSaid(t *testing.T) {
+	for set, want := range map[string]int{"replicas=2": 4, "crds.keep=false": 0} {
+		kept, definitions := 0, 0
+		for _, o := range rendered(t, "ops", "--set", set) {
+			if o["kind"] != "CustomResourceDefinition" {
+				continue
+			}
+			definitions++
+			if sub(sub(o, "metadata"), "annotations")["helm.sh/resource-policy"] == "keep" {
+				kept++
+			}
+		}
+		if definitions != 4 || kept != want {
+			t.Errorf("%s: %d of %d definitions are kept", set, kept, definitions)
+		}
+	}
+}
+
+func TestTheMemoryOfGoFollowsTheLimit(t *testing.T) {
+	for limit, want := range map[string]any{"256Mi": "230MiB", "1Gi": "921MiB", "1.5Gi": "1382MiB", "500M": "429MiB", "null": nil} {
+		got := any(nil)
+		for _, variable := range list(managerOf(t, "ops", "--set", "resources.limits.memory="+limit)["env"]) {
+			if variable["name"] == "GOMEMLIMIT" {
+				got = variable["value"]
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %v, want %v", limit, got, want)
+		}
+	}
+}
+
+func TestADigestGoesBeforeATag(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("0a", 32)
+	for set, want := range map[string]string{
+		"image.tag=v1":                              "ghcr.io/etcdsteward/etcd-steward:v1",
+		"image.tag=v1,image.digest=" + digest:       "ghcr.io/etcdsteward/etcd-steward@" + digest,
+		"image.repository=mirror.example:5000/etcd": "mirror.example:5000/etcd:dev",
+	} {
+		if got := managerOf(t, "ops", "--set", set)["image"]; got != want {
+			t.Errorf("%s: %v", set, got)
+		}
+	}
+}
+
+func TestWhoChoosesIDsIsSaidToTheOperatorAndOfItsOwnPod(t *testing.T) {
+	for set, want := range map[string]struct{ flag, user any }{
+		"platformIDs=auto":  {nil, int64(65532)},
+		"platformIDs=false": {"false", int64(65532)},
+		"platformIDs=true":  {"true", nil},
+	} {
+		flag := argsOf(t, "ops", "--set", set)["--platform-ids"]
+		user := sub(podOf(t, "ops", "--set", set), "securityContext")["runAsUser"]
+		if flag != want.flag || fmt.Sprint(user) != fmt.Sprint(want.user) {
+			t.Errorf("%s: flag %v, user %v", set, flag, user)
+		}
+	}
+}
+
+func TestWhatIsSetReachesTheOperatorsPod(t *testing.T) {
+	pod := podOf(t, "ops", "--set", "imagePullSecrets[0].name=mine,priorityClassName=high,nodeSelector.disk=ssd",
+		"--set", "tolerations[0].operator=Exists,affinity.nodeAffinity.x=y,topologySpreadConstraints=null")
+	want := object{"imagePullSecrets": []any{object{"name": "mine"}}, "priorityClassName": "high",
+		"nodeSelector": object{"disk": "ssd"}, "tolerations": []any{object{"operator": "Exists"}},
+		"affinity": object{"nodeAffinity": object{"x": "y"}}, "topologySpreadConstraints": nil}
+	for _, field := range slices.Sorted(maps.Keys(want)) {
+		if found := differences(field, pod[field], want[field]); len(found) > 0 {
+			t.Error(found)
+		}
+	}
+	args := argsOf(t, "ops", "--set", "clusterDomain=example.internal,extraArgs={--zap-log-level=debug}")
+	if args["--cluster-domain"] != "example.internal" || args["--zap-log-level"] != "debug" {
+		t.Errorf("%v", args)
+	}
+}
+
+func TestMembersAreScrapedWhereTheOperatorLooks(t *testing.T) {
+	for _, o := range rendered(t, "ops", "--set", "crds.install=false,monitoring.podMonitor=true,watchNamespaces={team-b,team-a}") {
+		if o["kind"] == "PodMonitor" {
+			want := object{"matchNames": []any{"team-a", "team-b"}}
+			for _, difference := range differences("", sub(o, "spec")["namespaceSelector"], want) {
+				t.Error(difference)
+			}
+			return
+		}
+	}
+	t.Error("there is no PodMonitor")
+}
+
+func TestOnlyMetricsAndProbesMayBeReachedWhereThatIsAskedFor(t *testing.T) {
+	var rules []object
+	for _, o := range rendered(t, "ops", "--set", "crds.install=false,networkPolicy.enabled=true,networkPolicy.metricsFrom[0].podSelector.matchLabels.app=prometheus") {
+		if o["kind"] == "NetworkPolicy" {
+			rules = list(sub(o, "spec")["ingress"])
+		}
+	}
+	want := []object{
+		{"ports": []any{object{"port": "health"}}},
+		{"ports": []any{object{"port": "https-metrics"}},
+			"from": []any{object{"podSelector": object{"matchLabels": object{"app": "prometheus"}}}}},
+	}
+	if fmt.Sprint(rules) != fmt.Sprint(want) {
+		t.Errorf("%v", rules)
+	}
+}
+
+// list is a field's objects.
+func list(value any) []object {
+	var objects []object
+	items, _ := value.([]any)
+	for _, item := range items {
+		objects = append(objects, item.(object))
+	}
+	return objects
+}
+
+func podOf(t *testing.T, namespace string, args ...string) object {
+	t.Helper()
+	for _, o := range rendered(t, namespace, withoutCRDs(args...)...) {
+		if o["kind"] == "Deployment" {
+			return sub(sub(sub(o, "spec"), "template"), "spec")
+		}
+	}
+	t.Fatal("there is no Deployment")
+	return nil
+}
+
+func managerOf(t *testing.T, namespace string, args ...string) object {
+	t.Helper()
+	return list(podOf(t, namespace, args...)["containers"])[0]
+}
+
+func argsOf(t *testing.T, namespace string, args ...string) object {
+	t.Helper()
+	return flags(namespace, managerOf(t, namespace, args...)["args"])
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+func TestABadValueIsRefusedByItsName(t *testing.T) {
+	for set, want := range map[string][]string{
+		"replica=3":                                   {"replica"},
+		"image.digest=0123":                           {"image", "digest"},
+		"image.tag=a b":                               {"image", "tag"},
+		"image.pullPolicy=Sometimes":                  {"image", "pullPolicy"},
+		"image.repository=":                           {"image", "repository"},
+		"imagePullSecrets[0]=my-registry":             {"imagePullSecrets", "0"},
+		"fullnameOverride=Etcd":                       {"fullnameOverride"},
+		"replicas=two":                                {"replicas"},
+		"replicas=-1":                                 {"replicas"},
+		"watchNamespaces=team-a":                      {"watchNamespaces"},
+		"watchNamespaces={Team}":                      {"watchNamespaces", "0"},
+		"watchNamespaces={a\\,b}":                     {"watchNamespaces", "0"},
+		"clusterDomain=Example.Internal":              {"clusterDomain"},
+		"platformIDs=yes":                             {"platformIDs"},
+		"extraArgs={debug}":                           {"extraArgs", "0"},
+		"crds.keep=always":                            {"crds", "keep"},
+		"crds.enabled=true":                           {"crds", "enabled"},
+		"serviceAccount.name=My Account":              {"serviceAccount", "name"},
+		"rbac.nodeReader=1":                           {"rbac", "nodeReader"},
+		"metrics.enabled=on":                          {"metrics", "enabled"},
+		"monitoring.rules=warning":                    {"monitoring", "rules"},
+		"networkPolicy.metricsFrom[0].pods=x":         {"networkPolicy", "metricsFrom", "pods"},
+		"resources.limits.memory=lots":                {"resources", "limits", "memory"},
+		"resources.limits.memory=100m":                {"resources", "limits", "memory"},
+		"podLabels.control-plane=mine":                {"podLabels", "control-plane"},
+		"topologySpreadConstraints[0].topologyKey=zo": {"topologySpreadConstraints", "0", "maxSkew"},
+		// What a schema cannot say, templates do.
+		"extraArgs={--namespace=a}":                          {"extraArgs", "--namespace", "watchNamespaces"},
+		"extraArgs={-cluster-domain}":                        {"extraArgs", "--cluster-domain", "clusterDomain"},
+		"extraArgs={--leader-elect=0}":                       {"extraArgs", "--leader-elect", "replicas"},
+		"monitoring.serviceMonitor=true,watchNamespaces={a}": {"monitoring.serviceMonitor", "metrics.enabled"},
+	} {
+		_, err := template(t, "etcd-steward-system", withoutCRDs("--set", set)...)
+		if err == nil {
+			t.Errorf("%s: it is accepted", set)
+			continue
+		}
+		for _, word := range want {
+			if !strings.Contains(err.Error(), word) {
+				t.Errorf("%s: %q is not in: %v", set, word, err)
+			}
+		}
+	}
+}
+
+// withoutCRDs leaves out what takes the most time to render.
+func withoutCRDs(args ...string) []string {
+	return append([]string{"--set", "crds.install=false"}, args...)
+}
+
+func TestGoodValuesThatAreSeldomSetAreAccepted(t *testing.T) {
+	for _, set := range []string{
+		"global.registry=mine", "enabled=true", "replicas=0", "replicas=1", "image.digest=sha256:" + strings.Repeat("0a", 32),
+		"imagePullSecrets[0].name=my-registry", "resources.limits.cpu=1", "resources.limits=null", "clusterDomain=example.internal.",
+		"networkPolicy.enabled=true,networkPolicy.metricsFrom[0].ipBlock.cidr=10.0.0.0/8", "serviceAccount.create=false",
+		"podLabels.team=storage", "monitoring.serviceMonitor=true,watchNamespaces={a},metrics.enabled=true",
+	} {
+		if _, err := template(t, "etcd-steward-system", withoutCRDs("--set", set)...); err != nil {
+			t.Errorf("%s: %v", set, err)
+		}
+	}
+}
+
+func TestTheChartPassesHelmsOwnLint(t *testing.T) {
+	out, err := helm(t, "lint", "--strict", filepath.Join(root, source))
+	if err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(string(out), "1 chart(s) linted, 0 chart(s) failed") || strings.Contains(string(out), "[WARNING]") {
+		t.Errorf("%s", out)
+	}
+}
+
+// documented is a row of the README's table.
+var documented = regexp.MustCompile("(?m)^\\| `([A-Za-z.]+)` \\|")
+
+func TestEachValueIsInTheTableAndInTheSchema(t *testing.T) {
+	values := map[string]any{}
+	if err := decode(filepath.Join(root, source, "values.yaml"), &values); err != nil {
+		t.Fatal(err)
+	}
+	paths := leaves("", values)
+	page, err := os.ReadFile(filepath.Join(root, source, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	for _, row := range documented.FindAllStringSubmatch(string(page), -1) {
+		rows = append(rows, row[1])
+	}
+	slices.Sort(rows)
+	if len(paths) < 30 || !slices.Equal(paths, rows) {
+		t.Errorf("values and the table of README.md differ\nvalues: %v\ntable:  %v", paths, rows)
+	}
+	text, err := os.ReadFile(filepath.Join(root, source, "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema map[string]any
+	if err := yaml.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if !describes(schema, strings.Split(path, ".")) {
+			t.Errorf("%s has no schema", path)
+		}
+	}
+}
+
+// whole are values that are Kubernetes' own below their name.
+var whole = []string{"resources", "podSecurityContext", "securityContext", "affinity", "nodeSelector"}
+
+// leaves are the paths of values, sorted.
+func leaves(above string, values map[string]any) []string {
+	var all []string
+	for name, value := range values {
+		path := strings.TrimPrefix(above+"."+name, ".")
+		children, isObject := value.(map[string]any)
+		if isObject && len(children) > 0 && !slices.Contains(whole, path) {
+			all = append(all, leaves(path, children)...)
+			continue
+		}
+		all = append(all, path)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func describes(schema map[string]any, path []string) bool {
+	if len(path) == 0 {
+		return true
+	}
+	next, isThere := sub(schema, "properties")[path[0]].(map[string]any)
+	return isThere && describes(next, path[1:])
+}
