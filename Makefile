@@ -92,8 +92,9 @@ lint: bin/golangci-lint ## Run golangci-lint on the three modules.
 	@cd test/localkube && $(BIN)/golangci-lint run ./...
 
 .PHONY: generate
-generate: bin/controller-gen bin/crd-ref-docs ## Regenerate deep copies and the API reference.
+generate: bin/controller-gen bin/crd-ref-docs ## Regenerate deep copies, the API reference and the dashboards.
 	@bin/controller-gen object paths=./api/...
+	@go run -C test/tools ./dashboards
 	@mkdir -p docs/reference
 	@$(call api-reference,docs/reference/api.md)
 

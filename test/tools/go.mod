@@ -10,6 +10,7 @@ tool (
 
 require (
 	github.com/google/go-containerregistry v0.22.1
+	github.com/grafana/grafana-foundation-sdk/go v0.0.22
 	github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring v0.85.0
 	k8s.io/api v0.37.0
 	k8s.io/apimachinery v0.37.0

@@ -11,6 +11,8 @@ import (
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/etcdsteward/etcd-steward/test/tools/promql"
 )
 
 // unitTests is what these tests read of a file of promtool's (prometheus/prometheus:cmd/promtool/unittest.go).
@@ -25,7 +27,7 @@ type unitTests struct {
 }
 
 func TestPromtoolFindsEachAlertFiringAndNotFiringAsItShould(t *testing.T) {
-	promtool := findPromtool(t)
+	promtool := promql.Promtool(t)
 	directory := t.TempDir()
 	rules, err := yaml.Marshal(monitoringv1.PrometheusRuleSpec{Groups: rulesOf(t).Spec.Groups})
 	if err != nil {
@@ -72,25 +74,6 @@ func TestEachAlertIsTriedFiringAndNotFiring(t *testing.T) {
 	for alert := range fires {
 		t.Errorf("%s is tried, and there is no such alert", alert)
 	}
-}
-
-// findPromtool is the promtool that make builds, or the one of this machine. CI never does without.
-func findPromtool(t *testing.T) string {
-	t.Helper()
-	built, err := filepath.Abs("../../../bin/promtool")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, candidate := range []string{built, "promtool"} {
-		if path, err := exec.LookPath(candidate); err == nil {
-			return path
-		}
-	}
-	if os.Getenv("CI") != "" {
-		t.Fatal("no promtool: make bin/promtool")
-	}
-	t.Skip("NOT TRIED: there is no promtool; make bin/promtool builds it")
-	return ""
 }
 
 func testFiles(t *testing.T) []string {

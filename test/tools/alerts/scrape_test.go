@@ -63,6 +63,18 @@ func TestTheScraperIsBoundToTheRoleThatIsInstalled(t *testing.T) {
 	}
 }
 
+func TestGrafanaFindsBothDashboardsByTheLabelOfItsSidecar(t *testing.T) {
+	dashboards := one[corev1.ConfigMap](t, "../../../config/monitoring", "ConfigMap", "")
+	if dashboards.Name != "etcd-steward-dashboards" || dashboards.Labels["grafana_dashboard"] != "1" {
+		t.Errorf("the ConfigMap is called %s and has the labels %v", dashboards.Name, dashboards.Labels)
+	}
+	for _, file := range []string{"operator.json", "cluster.json"} {
+		if got, want := dashboards.Data["etcd-steward-"+file], text(t, "../../../config/monitoring/dashboards/"+file); got != want {
+			t.Errorf("%s is not in it", file)
+		}
+	}
+}
+
 // one is the only object of a kind that kustomize builds from a directory, or the one of that name.
 func one[T any](t *testing.T, directory, kind, name string) T {
 	t.Helper()

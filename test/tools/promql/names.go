@@ -1,4 +1,4 @@
-// Package promql finds which metrics a query reads. That a query is one at all, promtool says.
+// Package promql finds which metrics a query reads, and promtool, which says whether it is a query at all.
 package promql
 
 import (
