@@ -85,10 +85,15 @@ func Warnings(c *v1alpha1.EtcdCluster) []string {
 			"printable characters of ASCII, such as the time: 2026-01-31T12:00:00Z.", v1alpha1.AnnotationRestartedAt,
 			value))
 	}
+	return append(warnings, versionWarnings(c)...)
+}
+
+func versionWarnings(c *v1alpha1.EtcdCluster) []string {
 	version, err := etcdutil.ParseVersion(c.Spec.Version)
 	if err != nil {
-		return warnings
+		return nil
 	}
+	var warnings []string
 	if verdict := etcdutil.Judge(version); verdict.Tier == etcdutil.TierWarn {
 		warnings = append(warnings, verdict.Reason)
 	}

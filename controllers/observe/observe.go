@@ -114,17 +114,14 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Preflight: g.preflight(cluster.Name),
 		Objects: slices.Concat(secrets, g.services(cluster, ours, current.LeadsByRole(began)),
 			g.networkPolicy(cluster, ours, o.Operator), others, stripped),
-		Budget:  g.disruptionBudget(cluster, ours),
-		Current: current,
-
-		LoadBalancer: keys.addresses,
-
+		Budget:   g.disruptionBudget(cluster, ours),
+		Current:  current,
 		Next:     facts.Incarnation{Members: next},
 		Former:   former,
 		Kept:     g.keptVolumes(ours),
 		Astray:   astray(cluster, g.volumes, keys.authorities),
 		Requests: requests, Schedules: g.schedules, Proven: g.proven,
-		Retained: append(left, keys.retained...),
+		Retained: append(left, keys.retained...), LoadBalancer: keys.addresses,
 	}, s.clients, nil
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 )
 
-// scaffold puts Services, Secrets and the NetworkPolicy right. An authority that is gone is not made anew under members that trust the old
-// one, and without it no certificate can be.
+// scaffold puts Services, Secrets and the NetworkPolicy right. An authority that is gone is not made anew under members
+// that trust the old one, and without it no certificate can be.
 func scaffold(o judge.View) *proposal {
 	c := changes.ApplyObjects{Objects: needed(o.Objects), Secrets: neededSecrets(o)}
 	name := o.LostAuthority()
@@ -36,8 +36,8 @@ func putRight(c changes.ApplyObjects) *proposal {
 	if n == 0 {
 		return nil
 	}
-	return act(c, facts.ReasonScaffold, "%d of the cluster's Services, Secrets and policies are missing or differ from "+
-		"the spec; the operator puts them right.", n)
+	return act(c, facts.ReasonScaffold, "%d of the cluster's Services, Secrets and policies are missing or differ "+
+		"from the spec; the operator puts them right.", n)
 }
 
 // neededSecrets are the members whose certificates are missing or due: those in the list, and those with data.

@@ -37,6 +37,7 @@ var parts = []struct{ from, to string }{
 	{"config/monitoring/alerts.yaml", "files/monitoring"},
 	{"config/monitoring/members.yaml", "files/monitoring"},
 	{"config/monitoring/operator.yaml", "files/monitoring"},
+	{"config/monitoring/dashboards/*.json", "files/monitoring/dashboards"},
 	{"config/samples/etcdcluster.yaml", "files"},
 }
 
@@ -70,11 +71,22 @@ func take(pattern, directory string) error {
 		return fmt.Errorf("there is no file %s: %w", pattern, err)
 	}
 	for _, file := range files {
+		to := filepath.Join(directory, filepath.Base(file))
+		if filepath.Ext(file) == ".json" { // a dashboard, which reaches Grafana as it is
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return fmt.Errorf("reading config: %w", err)
+			}
+			if err := writeText(to, text); err != nil {
+				return err
+			}
+			continue
+		}
 		object, err := read(file)
 		if err != nil {
 			return err
 		}
-		if err := write(filepath.Join(directory, filepath.Base(file)), object); err != nil {
+		if err := write(to, object); err != nil {
 			return err
 		}
 	}
@@ -272,6 +284,10 @@ func write(file string, object any) error {
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", file, err)
 	}
+	return writeText(file, text)
+}
+
+func writeText(file string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // for all
 		return fmt.Errorf("writing %s: %w", file, err)
 	}

@@ -77,7 +77,7 @@ func TestEveryRuleOfTheAPICanBeReadByAPerson(t *testing.T) {
 }
 
 // foreign are the parts of a definition that Kubernetes describes.
-var foreign = regexp.MustCompile(`\.(apiVersion|kind|metadata|affinity\..*|(tolerations|topologySpreadConstraints|conditions|pullSecrets|claims)\.items.*)$`)
+var foreign = regexp.MustCompile(`\.(apiVersion|kind|metadata|affinity\..*|networkPolicy\.properties\.(clients|metrics)\.items.*|(tolerations|topologySpreadConstraints|conditions|pullSecrets|claims)\.items.*)$`)
 
 // sentenceEnd is where one sentence ends and the next one begins.
 var sentenceEnd = regexp.MustCompile(`[.!?]["')]?\s+|\n\n`)
