@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
 )
 
 // How a leader is elected: see docs/decisions/0024. The Lease says leaseLasts to the other replicas, and the leader
@@ -62,7 +63,7 @@ func newLock(config *rest.Config, isElected bool, lost func(error)) (*leaderLock
 	// a copy: the lock writes into it how its own requests introduce themselves
 	lock, err := leaderelection.NewResourceLock(rest.CopyConfig(config), noRecorder{}, leaderelection.Options{
 		LeaderElection:          isElected,
-		LeaderElectionID:        leaseName,
+		LeaderElectionID:        observe.LeaseName,
 		LeaderElectionNamespace: os.Getenv("POD_NAMESPACE"), // empty in a Pod: its own
 		RenewDeadline:           2 * requestTimeout,         // of which a request gets half
 	})

@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
 )
 
 func TestTheLeaseIsKnownByTheNameThatTheElectionUses(t *testing.T) {
@@ -26,7 +28,7 @@ func TestTheLeaseIsKnownByTheNameThatTheElectionUses(t *testing.T) {
 		t.Fatal(err)
 	}
 	lease := lock.lease()
-	if lease.Namespace != "ops" || lease.Name != leaseName || lease.Identity == "" || lease.Now == nil {
+	if lease.Namespace != "ops" || lease.Name != observe.LeaseName || lease.Identity == "" || lease.Now == nil {
 		t.Errorf("%+v", lease)
 	}
 	elected := managerOptions(options{leaderElect: true}, lock).LeaderElectionResourceLockInterface
@@ -75,7 +77,7 @@ func (l *leases) Get(context.Context, string, metav1.GetOptions) (*coordinationv
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err == nil && l.held == nil {
-		return nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), leaseName)
+		return nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), observe.LeaseName)
 	}
 	return l.held.DeepCopy(), l.err
 }
@@ -93,7 +95,7 @@ func (l *leases) Update(_ context.Context, lease *coordinationv1.Lease,
 		return nil, l.err
 	}
 	if rests := lease.ResourceVersion; l.held != nil && rests != "" && rests != l.held.ResourceVersion {
-		return nil, apierrors.NewConflict(coordinationv1.Resource("leases"), leaseName, errors.New("renewed"))
+		return nil, apierrors.NewConflict(coordinationv1.Resource("leases"), observe.LeaseName, errors.New("renewed"))
 	}
 	l.writes++
 	l.held = lease.DeepCopy()
@@ -111,7 +113,7 @@ func (l *leases) answer(err error) {
 // lockOn is the lock of a process of that name.
 func (l *leases) lockOn(name string, lost func(error)) *leaderLock {
 	return &leaderLock{lost: lost, now: time.Now, LeaseLock: &resourcelock.LeaseLock{Client: l,
-		LeaseMeta:  metav1.ObjectMeta{Namespace: "ops", Name: leaseName},
+		LeaseMeta:  metav1.ObjectMeta{Namespace: "ops", Name: observe.LeaseName},
 		LockConfig: resourcelock.ResourceLockConfig{Identity: name}}}
 }
 
@@ -167,7 +169,7 @@ func TestAReplicaThatCouldNotReadOrWriteTheLeaseWaitsAnew(t *testing.T) {
 	if !isNew(time.Second) {
 		t.Error("a replica that cannot write does not wait for one that cannot either")
 	}
-	server.err = apierrors.NewConflict(coordinationv1.Resource("leases"), leaseName, errors.New("renewed"))
+	server.err = apierrors.NewConflict(coordinationv1.Resource("leases"), observe.LeaseName, errors.New("renewed"))
 	if err := lock.Update(t.Context(), heldBy("me")); err == nil {
 		t.Fatal("it was written")
 	}
@@ -200,7 +202,7 @@ func TestALeaderThatFindsAnotherOnesNameInTheLeaseBeginsAnewAndDoesNotGiveItBack
 		t.Errorf("it holds the Lease, and ends: %v", why)
 	}
 	server.held.Spec.HolderIdentity = new("you")
-	if read(lock); why == nil || !strings.Contains(why.Error(), "ops/"+leaseName) {
+	if read(lock); why == nil || !strings.Contains(why.Error(), "ops/"+observe.LeaseName) {
 		t.Errorf("%v", why)
 	}
 	given := resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1}

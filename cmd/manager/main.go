@@ -43,9 +43,6 @@ import (
 // version is set when the program is linked.
 var version = "dev"
 
-// leaseName is what the replicas of one install elect their leader by.
-const leaseName = "manager.etcdsteward.dev"
-
 // shutdownGrace outlasts a pass, which ends with its context, and stays below the Pod's own grace period.
 const shutdownGrace = 30 * time.Second
 
@@ -145,7 +142,7 @@ func managerOptions(o options, lock *leaderLock) ctrl.Options {
 			Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}},
 		},
 		LeaderElection:                o.leaderElect,
-		LeaderElectionID:              leaseName, // names the series leader_election_master_status
+		LeaderElectionID:              observe.LeaseName, // names the series leader_election_master_status
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 new(holdOn + leaseLasts), // client-go wants it above holdOn; see leaderLock
 		RenewDeadline:                 new(holdOn),

@@ -32,7 +32,7 @@ func parseOptions(args []string) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("manager", flag.ContinueOnError)
 	flags.BoolVar(&o.leaderElect, "leader-elect", true,
-		"Act only while holding the Lease. Without it, run one manager only.")
+		"Act only while holding the Lease. Without it, run one manager only: other installs take it for gone.")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8443",
 		"Where /metrics is served; 0 turns it off.")
 	flags.BoolVar(&o.metricsSecure, "metrics-secure", true,

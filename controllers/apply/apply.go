@@ -90,6 +90,8 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 		return s.editBirth(ctx, edit)
 	}
 	switch c := change.(type) {
+	case changes.TakeOver:
+		return s.takeOver(ctx, c)
 	case changes.FollowPolicy:
 		return s.followPolicy(ctx, c)
 	case changes.AdoptData:

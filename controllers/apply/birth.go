@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,8 +58,7 @@ func (s step) birthEdit(change changes.Change) func(*record.Birth) bool {
 // meanwhile. An edit that answers false finds another record than the caller saw. A record that an older release wrote
 // is not written for its form alone.
 func (s step) editBirth(ctx context.Context, edit func(*record.Birth) bool) error {
-	name := resources.PeerService(s.cluster.Name)
-	service, err := s.find(ctx, resources.KindService, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	service, err := s.peerService(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -67,7 +67,7 @@ func (s step) editBirth(ctx context.Context, edit func(*record.Birth) bool) erro
 	}
 	birth, err := record.DecodeBirth(service.GetAnnotations()[v1alpha1.AnnotationBirth])
 	if err != nil {
-		return Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("Service %s: %v", name, err)}
+		return Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("Service %s: %v", service.GetName(), err)}
 	}
 	before := birth.Encode()
 	if !edit(&birth) {
@@ -78,6 +78,40 @@ func (s step) editBirth(ctx context.Context, edit func(*record.Birth) bool) erro
 		return nil
 	}
 	return s.update(ctx, resources.KindService, service, func() { annotate(service, v1alpha1.AnnotationBirth, after) })
+}
+
+// takeOver moves the claim, unless it moved meanwhile. Each install reads it live before it changes what it could hurt.
+func (s step) takeOver(ctx context.Context, c changes.TakeOver) error {
+	service, err := s.peerService(ctx)
+	switch {
+	case err != nil:
+		return err
+	case service == nil || service.GetAnnotations()[v1alpha1.AnnotationOperator] != c.From:
+		return ErrStale
+	}
+	return s.update(ctx, resources.KindService, service, func() {
+		annotate(service, v1alpha1.AnnotationOperator, s.Operator)
+		annotate(service, v1alpha1.AnnotationTakenOver, s.Now().UTC().Format(time.RFC3339))
+	})
+}
+
+// stillClaimed fails once another install took the cluster over. Kubernetes refuses a write that rests on an older
+// state. etcd knows of no claim, so that this is asked right before each call that changes it.
+func (s step) stillClaimed(ctx context.Context) error {
+	service, err := s.peerService(ctx)
+	if service == nil || err != nil {
+		return err
+	}
+	if claim := service.GetAnnotations()[v1alpha1.AnnotationOperator]; claim != "" && claim != s.Operator {
+		return ErrStale
+	}
+	return nil
+}
+
+// peerService reads the Service with the birth record and the claim; nil when there is none.
+func (s step) peerService(ctx context.Context) (ctrlclient.Object, error) {
+	return s.find(ctx, resources.KindService,
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: resources.PeerService(s.cluster.Name)}})
 }
 
 func annotate(object ctrlclient.Object, annotation, value string) {

@@ -2,9 +2,11 @@ package apply
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -32,6 +34,29 @@ func TestOfTwoBirthsOneWinsAndTheOtherReadsIt(t *testing.T) {
 	w.mustDo(t, born(), second)
 	if got := w.birth(t); got.Incarnation != incarnation || len(got.Names) != 3 {
 		t.Errorf("the second overwrote the first: %+v", got)
+	}
+}
+
+func TestAClaimIsMovedFromTheInstallThatWasSeenAndFromNoOther(t *testing.T) {
+	w := newWorld(t, demo())
+	others := born()
+	w.mustDo(t, others, begin())
+	before := w.service(t, "demo-peers").Annotations
+	if err := w.do(t, others, changes.TakeOver{From: "other/etcd-steward"}); !errors.Is(err, ErrStale) ||
+		!maps.Equal(w.service(t, "demo-peers").Annotations, before) {
+		t.Errorf("%v: %v", err, w.service(t, "demo-peers").Annotations)
+	}
+	service := w.service(t, "demo-peers")
+	service.Annotations[v1alpha1.AnnotationOperator] = "other/etcd-steward"
+	if err := w.inner.Update(t.Context(), service); err != nil {
+		t.Fatal(err)
+	}
+	w.mustDo(t, others, changes.TakeOver{From: "other/etcd-steward"})
+	after := w.service(t, "demo-peers").Annotations
+	if after[v1alpha1.AnnotationOperator] != operator ||
+		after[v1alpha1.AnnotationTakenOver] != now.Format(time.RFC3339) ||
+		after[v1alpha1.AnnotationBirth] != before[v1alpha1.AnnotationBirth] {
+		t.Errorf("%v", after)
 	}
 }
 

@@ -128,6 +128,9 @@ func (s step) askLeader(ctx context.Context, what string,
 
 // whileLeading makes a call that changes etcd, which ends when the Lease does at the latest.
 func (s step) whileLeading(ctx context.Context, call func(context.Context) error) error {
+	if err := s.stillClaimed(ctx); err != nil {
+		return err
+	}
 	if s.Leads == nil {
 		return call(ctx)
 	}

@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
@@ -282,6 +285,32 @@ func TestEtcdIsChangedOnlyByTheProcessThatLeads(t *testing.T) {
 			1 {
 			t.Errorf("%s: %d calls: %v", method, r.called(method)-before, err)
 		}
+	}
+}
+
+func TestEtcdIsNotChangedOnceAnotherInstallTookTheClusterOver(t *testing.T) {
+	r := newRunning(t)
+	view, before := r.look(t), r.called("AddLearner")
+	claim := func(install string) {
+		service := resources.BuildPeerService(r.cluster, record.Birth{}, install)
+		if err := ctrlclient.IgnoreNotFound(r.inner.Delete(t.Context(), service.DeepCopy())); err != nil {
+			t.Fatal(err)
+		}
+		r.put(t, service)
+	}
+	claim("another/etcd-steward")
+	if err := r.do(t, view, changes.AddLearner{Name: "demo-3"}); !errors.Is(err, ErrStale) ||
+		r.called("AddLearner") != before {
+		t.Errorf("it was called %d times: %v", r.called("AddLearner")-before, err)
+	}
+	for _, claimed := range []string{operator, ""} {
+		claim(claimed)
+		if err := r.do(t, view, changes.AddLearner{Name: "demo-3"}); err != nil {
+			t.Errorf("claimed by %q: %v", claimed, err)
+		}
+	}
+	if r.called("AddLearner") == before {
+		t.Error("etcd was never called")
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/report"
 )
 
-// Metrics tells Prometheus how each cluster was when it was last looked at. A cluster has at most 28 series; their
+// Metrics tells Prometheus how each cluster was when it was last looked at. A cluster has at most 29 series; their
 // labels are namespace, name and small closed sets, and they go with the cluster. What a pass could not verify has no
 // series.
 type Metrics struct {
@@ -22,11 +22,21 @@ type Metrics struct {
 	clusters map[types.NamespacedName]report.Values
 	replaced map[types.NamespacedName]map[string]time.Time // when a member was last given up, by reason
 	restores map[types.NamespacedName][]v1alpha1.EtcdRestoreStatus
+	keepers  map[types.NamespacedName]keeper
 
 	changes *prometheus.CounterVec
 }
 
+// keeper is the install that looks after a cluster, and whether it is known to run.
+type keeper struct {
+	operator string
+	runs     bool
+}
+
 var (
+	keeperDesc = kit.ClusterMetric("cluster_operator_up",
+		"1 when the install that looks after the cluster is known to run, 0 when it is not; its label names it.",
+		"operator")
 	infoDesc = kit.ClusterMetric("cluster_info",
 		"Always 1; says in its labels the lowest etcd version that runs, the TLS mode and where data is kept.",
 		"version", "tls", "storage")
@@ -64,6 +74,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		clusters: map[types.NamespacedName]report.Values{},
 		replaced: map[types.NamespacedName]map[string]time.Time{},
 		restores: map[types.NamespacedName][]v1alpha1.EtcdRestoreStatus{},
+		keepers:  map[types.NamespacedName]keeper{},
 		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: kit.MetricPrefix + "changes_total",
 			Help: "Changes that the operator tried, by kind and by outcome: applied, deferred, rejected or failed.",
@@ -97,7 +108,16 @@ func (m *Metrics) Count(v report.Values) {
 	m.replaced[cluster][v.Replaced] = m.now()
 }
 
-// Forget drops the series of a cluster that is gone.
+// Keep takes which install looks after a cluster, and whether that is known to run. Without one the cluster is gone.
+func (m *Metrics) Keep(cluster types.NamespacedName, operator string, runs bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if delete(m.keepers, cluster); operator != "" {
+		m.keepers[cluster] = keeper{operator, runs}
+	}
+}
+
+// Forget drops the series of a cluster that is gone, or another install's, but which one looks after it.
 func (m *Metrics) Forget(cluster types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,8 +129,8 @@ func (m *Metrics) Forget(cluster types.NamespacedName) {
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
 	kit.Describe(descs,
-		infoDesc, desiredDesc, membersDesc, marginDesc, readyDesc, servedDesc, pausedDesc, conditionDesc, alarmDesc,
-		keptDesc, expiryDesc, waitDesc, replacedDesc,
+		keeperDesc, infoDesc, desiredDesc, membersDesc, marginDesc, readyDesc, servedDesc, pausedDesc, conditionDesc,
+		alarmDesc, keptDesc, expiryDesc, waitDesc, replacedDesc,
 		restoresDesc, restoreCompleteDesc, restoreDurationDesc)
 }
 
@@ -120,6 +140,9 @@ func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
 	defer m.mu.Unlock()
 	for cluster, restores := range m.restores {
 		collectRestores(metrics, cluster, restores)
+	}
+	for cluster, k := range m.keepers {
+		kit.Series{Out: metrics, Cluster: cluster}.Gauge(keeperDesc, number(k.runs), k.operator)
 	}
 	for cluster, v := range m.clusters {
 		s := series{Series: kit.Series{Out: metrics, Cluster: cluster}, values: v}

@@ -79,8 +79,7 @@ func (r *Reconciler) doubt(key types.NamespacedName, old, status v1alpha1.EtcdCl
 func (r *Reconciler) publishUnreadable(ctx context.Context, cluster *v1alpha1.EtcdCluster, o facts.Observation,
 	err error) error {
 	var unreadable observe.Unreadable
-	isAnothers := o.ClaimedBy != "" && o.ClaimedBy != o.Cluster.Operator
-	if !errors.As(err, &unreadable) || isAnothers {
+	if !errors.As(err, &unreadable) || o.IsAnothers() {
 		return nil
 	}
 	_, err = r.publish(ctx, report.Input{Cluster: cluster, Observation: o, IsBlind: true,

@@ -83,9 +83,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.lagging.Set(request.NamespacedName, true)
 		return ctrl.Result{RequeueAfter: attempt.recheck}, nil
 	}
-	if decision.Reason == facts.ReasonOtherOperator { // its status is the other operator's to write
-		return ctrl.Result{RequeueAfter: attempt.recheck}, nil
-	}
 	backups, err := r.backupsOf(ctx, cluster, view.Observation)
 	if err != nil {
 		return ctrl.Result{}, errors.Join(attempt.Err, err)
@@ -94,6 +91,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		Cluster: cluster, Observation: view.Observation, Decision: decision, Outcome: attempt.Outcome,
 		Warnings: admission.Warnings(cluster), Backups: backups,
 	}
+	if view.IsAnothers() && !attempt.Applied {
+		return r.leave(ctx, in, attempt.recheck)
+	}
+	r.Metrics.Keep(request.NamespacedName, r.Operator, true)
 	later, err := r.publish(ctx, in)
 	if err = errors.Join(attempt.Err, err, r.publishRestores(ctx, in)); err != nil {
 		return ctrl.Result{}, err
@@ -135,6 +136,7 @@ func (r *Reconciler) forget(key types.NamespacedName) error {
 	r.doubts.Forget(key)
 	r.brake.Forget(key)
 	r.Metrics.Forget(key)
+	r.Metrics.Keep(key, "", false)
 	r.Secrets.ForgetCluster(key)
 	r.Pinger.Forget(key)
 	return r.Dialer.Forget(key)

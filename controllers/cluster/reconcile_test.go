@@ -234,6 +234,7 @@ func TestTheClusterOfAnotherInstallIsLeftAlone(t *testing.T) {
 	if err := w.kube.Create(t.Context(), service); err != nil {
 		t.Fatal(err)
 	}
+	w.renewAs("other")()
 	for range 3 {
 		if _, err := w.pass(); err != nil {
 			t.Fatal(err)

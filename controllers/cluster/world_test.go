@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -49,6 +50,7 @@ type world struct {
 	domain    string // of this Kubernetes; empty: not known
 
 	operator  *Reconciler
+	registry  *prometheus.Registry
 	events    *events.FakeRecorder
 	passes    int
 	onApplied func()       // what else the API server does when something is applied; nil: nothing
@@ -69,7 +71,8 @@ func newWorld(t *testing.T, cluster *v1alpha1.EtcdCluster) *world {
 		key: client.ObjectKeyFromObject(cluster),
 	}
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, policyv1.AddToScheme, networkingv1.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{coordinationv1.AddToScheme,
+		corev1.AddToScheme, policyv1.AddToScheme, networkingv1.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +94,8 @@ func image(context.Context) (string, error) { return "steward:1", nil }
 
 // restart begins a new operator, which remembers nothing.
 func (w *world) restart() {
-	metrics, err := NewMetrics(prometheus.NewRegistry())
+	w.registry = prometheus.NewRegistry()
+	metrics, err := NewMetrics(w.registry)
 	if err != nil {
 		w.t.Fatal(err)
 	}

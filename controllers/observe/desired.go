@@ -39,6 +39,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 		Paused:       cluster.Spec.Paused,
 		Deleting:     cluster.DeletionTimestamp != nil,
 		Restore:      restore,
+		Operator:     cluster.Annotations[v1alpha1.AnnotationOperator],
 		Fault:        fault,
 	}
 }

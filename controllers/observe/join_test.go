@@ -72,6 +72,14 @@ func TestBirthIsReadFromThePeerServiceThatIsOurs(t *testing.T) {
 		b.Void || b.ClusterID != 0 || !slices.Equal(b.Names, []string{"demo-0", "demo-1", "demo-2"}) {
 		t.Errorf("%+v", b)
 	}
+	if at := w.look().TakenOver; !at.IsZero() {
+		t.Errorf("taken over at %s", at)
+	}
+	w.objects["*v1.Service demo-peers"].GetAnnotations()[v1alpha1.AnnotationTakenOver] = "2026-11-26T10:00:00Z"
+	w.cluster.Annotations = map[string]string{v1alpha1.AnnotationOperator: "new/etcd-steward"}
+	if seen := w.look(); seen.TakenOver.Hour() != 10 || seen.Desired.Operator != "new/etcd-steward" {
+		t.Errorf("%s, %q", seen.TakenOver, seen.Desired.Operator)
+	}
 	w.objects["*v1.Service demo-peers"].GetOwnerReferences()[0].UID = "gone"
 	if b := w.look().Current.Birth; b.Exists() {
 		t.Errorf("the record of an earlier cluster was read: %+v", b)

@@ -3,6 +3,7 @@ package observe
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -94,6 +95,15 @@ func (g gathered) birth(ours ownership) (birth record.Birth, claim string, err e
 	}
 	birth, err = birthOf(g.peerService)
 	return birth, g.peerService.Annotations[v1alpha1.AnnotationOperator], err
+}
+
+// takenOver is when the install that claims the cluster took it over; zero where it says no time.
+func (g gathered) takenOver() time.Time {
+	if g.peerService == nil {
+		return time.Time{}
+	}
+	at, _ := time.Parse(time.RFC3339, g.peerService.Annotations[v1alpha1.AnnotationTakenOver])
+	return at
 }
 
 // disruptionBudget is the PodDisruptionBudget with its bound. A bound that is no number is drift, and counts as none.

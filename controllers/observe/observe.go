@@ -65,6 +65,17 @@ type Clients map[string]etcd.Client
 // whose cluster it is.
 func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	fault string) (facts.Observation, Clients, error) {
+	seen, clients, err := o.observe(ctx, cluster, fault)
+	if err != nil {
+		return seen, nil, err
+	}
+	seen.Keeping = o.keepingOf(ctx, seen)
+	return seen, clients, nil
+}
+
+// observe looks at what is the cluster's own.
+func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
+	fault string) (facts.Observation, Clients, error) {
 	began := o.Now() // what is seen is at least as new
 	ours := ownershipOf(cluster)
 	g, err := o.gather(ctx, cluster)
@@ -110,7 +121,7 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Now:       began,
 		Cluster:   o.identityOf(cluster),
 		Desired:   desired,
-		ClaimedBy: claim,
+		ClaimedBy: claim, TakenOver: g.takenOver(),
 		Preflight: g.preflight(cluster.Name),
 		Objects: slices.Concat(secrets, g.services(cluster, ours, current.LeadsByRole(began)),
 			g.networkPolicy(cluster, ours, o.Operator), others, stripped),

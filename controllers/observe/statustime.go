@@ -29,9 +29,14 @@ func KeepStatusTimes(object any) (any, error) {
 // statusWritten is when the Pod's status was last written, by the API server's clock: it dates each manager's fields
 // (kubernetes/apimachinery:pkg/apis/meta/v1/types.go ManagedFieldsEntry). Zero where nothing says it.
 func statusWritten(pod *corev1.Pod) time.Time {
+	return lastWritten(pod.ManagedFields, subresourceStatus)
+}
+
+// lastWritten is when an object, or its subresource, was last written; zero where nothing says it.
+func lastWritten(fields []metav1.ManagedFieldsEntry, subresource string) time.Time {
 	var last time.Time
-	for _, entry := range pod.ManagedFields {
-		if entry.Subresource == subresourceStatus && entry.Time != nil && entry.Time.After(last) {
+	for _, entry := range fields {
+		if entry.Subresource == subresource && entry.Time != nil && entry.Time.After(last) {
 			last = entry.Time.Time
 		}
 	}

@@ -63,6 +63,7 @@ func unborn(size int) scene {
 	o.Current.Birth, o.Current.Members, o.Current.Membership = record.Birth{}, nil,
 		facts.Membership{Why: "nobody there"}
 	o.Budget = facts.Budget{Object: facts.Object{Kind: "PodDisruptionBudget", Name: "demo", State: facts.ObjectAbsent}}
+	o.ClaimedBy = ""
 	for i := range o.Objects {
 		o.Objects[i].State = facts.ObjectAbsent
 	}

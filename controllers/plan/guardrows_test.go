@@ -24,6 +24,7 @@ type guardRow struct {
 
 func TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt(t *testing.T) {
 	for _, row := range slices.Concat(guardedMembership(), guardedApprovals(), guardedReturns(), guardedLogs(),
+		guardedTakeovers(),
 		guardedDowngrades()) {
 		t.Run(row.name, row.check)
 	}
@@ -134,6 +135,22 @@ func guardedApprovals() []guardRow {
 			restored, "it would begin at revision 1000000007, and clients were served up to 2000000000"},
 		{"an incarnation that begins just above what is known to be served", found, restored, little,
 			otherwise(restored, func(c *changes.BeginNext) { c.Bump = 5 }), "it would begin at revision 12,"},
+	}
+}
+
+// guardedTakeovers are rows of clusters that another install claims.
+func guardedTakeovers() []guardRow {
+	const notAsked = "nothing asks for ns/op in the place of"
+	asked, take := askedFor("ns/op", "other/op"), changes.TakeOver{From: "other/op"}
+	claim := changes.TakeOver{}
+	return []guardRow{
+		{"a cluster that no person asks this install to take", asked, take, askedFor("", "other/op"), take, notAsked},
+		{"a cluster of an install of which nothing is known", asked, take, unread(asked), take, "cannot be read"},
+		{"a cluster that no install claims, where a person asks for another one", askedFor("", ""), claim,
+			askedFor("other/op", ""), claim, notAsked},
+		{"a cluster that another install claimed first", askedFor("", ""), claim, askedFor("", "other/op"), claim,
+			notAsked},
+		{"a cluster that a third install took meanwhile", asked, take, askedFor("ns/op", "third/op"), take, notAsked},
 	}
 }
 

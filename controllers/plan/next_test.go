@@ -71,6 +71,34 @@ func astray(o scene) scene {
 	return o
 }
 
+// askedFor is a settled cluster that one install claims, and that a person asks another one to look after.
+func askedFor(operator, claim string) scene {
+	o := settledWorld(3)
+	o.Desired.Operator, o.ClaimedBy = operator, claim
+	o.Keeping = facts.Lease{Known: true, Renewed: now}
+	return o
+}
+
+// keptBy is a settled cluster of another install, with what its Lease says.
+func keptBy(lease facts.Lease) scene {
+	o := askedFor("", "other/op")
+	o.Keeping = lease
+	return o
+}
+
+// unread is a cluster of another install whose Lease this one may not read.
+func unread(o scene) scene {
+	o.Keeping = facts.Lease{Why: "that is forbidden"}
+	return o
+}
+
+// takenOver is a settled cluster that this install took over so long ago.
+func takenOver(ago time.Duration) scene {
+	o := settledWorld(3)
+	o.TakenOver = now.Add(-ago)
+	return o
+}
+
 func rows() []row {
 	return []row{
 		{"a settled cluster is left alone", settledWorld(3), Settled, RuleSettled, facts.ReasonSettled, "",
@@ -80,6 +108,44 @@ func rows() []row {
 		{"another install's cluster is left alone",
 			func() scene { o := settledWorld(3); o.ClaimedBy = "other/op"; return o }(),
 			Refuse, "other-operator", facts.ReasonOtherOperator, "", "other/op"},
+		{"a cluster whose birth record was lost is left to the install that claims it",
+			func() scene {
+				o := settledWorld(3)
+				o.ClaimedBy, o.Current.Birth = "other/op", record.Birth{}
+				return o
+			}(),
+			Refuse, "other-operator", facts.ReasonOtherOperator, "", "annotate etcd demo"},
+		{"a cluster of another install is taken over once a person asks for it", askedFor("ns/op", "other/op"),
+			Act, "other-operator", facts.ReasonTakeOver, "TakeOver", "other/op"},
+		{"nothing is taken over from an install of which nothing is known", unread(askedFor("ns/op", "other/op")),
+			Refuse, "other-operator", facts.ReasonOtherOperator, "", "that is forbidden"},
+		{"an install that is gone is told, and when it was last seen",
+			keptBy(facts.Lease{Known: true, Renewed: now.Add(-2 * time.Minute)}),
+			Refuse, "other-operator", facts.ReasonOtherOperator, "",
+			"does not run: its Lease was last renewed at " + now.Add(-2*time.Minute).UTC().Format(time.RFC3339)},
+		{"an install without a Lease is gone", keptBy(facts.Lease{Known: true}),
+			Refuse, "other-operator", facts.ReasonOtherOperator, "", "does not run: it has no Lease"},
+		{"an install that was heard a moment ago runs",
+			keptBy(facts.Lease{Known: true, Renewed: now.Add(-119 * time.Second)}),
+			Refuse, "other-operator", facts.ReasonOtherOperator, "", "The operator other/op looks after this cluster"},
+		{"what was taken over a moment ago waits whom else a person asks for",
+			func() scene { o := askedFor("third/op", "ns/op"); o.TakenOver = now; return o }(),
+			Wait, "other-operator", facts.ReasonTakeOver, "", "40s later"},
+		{"a cluster is looked after until another install has taken it", askedFor("third/op", "ns/op").edit(1, noPod),
+			Act, "pods", facts.ReasonPodMissing, "StartPods", "demo-1"},
+		{"an install that is asked for and does not come is told", askedFor("third/op", "ns/op"),
+			Wait, "other-operator", facts.ReasonTakeOver, "", "take the annotation back"},
+		{"a cluster that no install claims is claimed first", askedFor("", "").edit(1, noPod),
+			Act, "other-operator", facts.ReasonTakeOver, "TakeOver", "No operator claims"},
+		{"a cluster that no install claims is left to the one that is asked for", askedFor("third/op", ""),
+			Refuse, "other-operator", facts.ReasonOtherOperator, "", "has not claimed the cluster yet"},
+		{"a cluster that another install is asked to begin is not begun",
+			func() scene { o := unborn(3); o.Desired.Operator = "other/op"; return o }(),
+			Refuse, "other-operator", facts.ReasonOtherOperator, "", "other/op"},
+		{"what was taken over waits until the other install has ended its pass", takenOver(39 * time.Second),
+			Wait, "other-operator", facts.ReasonTakeOver, "", "40s later"},
+		{"what was taken over is looked after then", takenOver(40 * time.Second),
+			Settled, RuleSettled, facts.ReasonSettled, "", ""},
 		{"what must be kept is un-owned even while paused",
 			desire(astray(settledWorld(3)), func(d *facts.Desired) { d.Paused = true }),
 			Act, "deletion-policy", facts.ReasonDeletionPolicy, "FollowPolicy", "kept"},

@@ -1,22 +1,86 @@
 package plan
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 )
 
+// claimRests is how long an install that took a cluster over waits. By then what the other one had begun is over: a
+// pass ends after 30 s, and a call to etcd with the Lease that it was begun under, which lasts 6 s.
+const claimRests = 40 * time.Second
+
+// annotationOperator is v1alpha1.AnnotationOperator: the planner reaches no API.
+const annotationOperator = "etcdsteward.dev/operator"
+
+// otherOperator lets one install act on a cluster. The claim on the peer Service says which: each reads it live before
+// it changes what it could hurt. So a claim that was moved ends what the other one does, whether that runs or not. What
+// a person asks for moves the claim, and does nothing else.
 func otherOperator(o judge.View) *proposal {
-	if !o.Birth.Exists() || o.ClaimedBy == "" || o.ClaimedBy == o.Cluster.Operator {
-		return nil
+	us, asked := o.Cluster.Operator, o.Desired.Operator
+	switch {
+	case o.IsAnothers():
+		return ofAnother(o)
+	case o.ClaimedBy == "" && o.Birth.Exists(): // it was taken off by hand, or by a tool
+		return act(changes.TakeOver{}, facts.ReasonTakeOver,
+			"No operator claims the cluster. This one (%s) claims it now, and goes on %s later.", us, claimRests)
+	case o.Now.Before(o.TakenOver.Add(claimRests)):
+		return wait(facts.ReasonTakeOver,
+			"This operator (%s) took the cluster over at %s. It begins %s later: the operator before it has certainly "+
+				"ended by then what it did.", us, o.TakenOver.UTC().Format(time.TimeOnly), claimRests)
+	case asked != "" && asked != us:
+		return wait(facts.ReasonTakeOver,
+			"The annotation %[1]s asks for the operator %[2]s, which has not taken the cluster over yet. Until then "+
+				"this one (%[3]s) looks after the cluster. If %[2]s does not run, start it, or take the annotation "+
+				"back.", annotationOperator, asked, us).yielding()
+	}
+	return nil
+}
+
+// ofAnother leaves a cluster to the install that looks after it, unless a person asks this one to take it over. Where
+// that one's Lease cannot be read, this one claims nothing.
+func ofAnother(o judge.View) *proposal {
+	us, isAsked := o.Cluster.Operator, o.Desired.Operator == o.Cluster.Operator
+	switch {
+	case o.ClaimedBy == "":
+		return refuse(facts.ReasonOtherOperator,
+			"%[1]sThe annotation %[2]s asks for the operator %[3]s, which has not claimed the cluster yet. This one "+
+				"(%[4]s) changes nothing of it. If %[3]s does not run, start it, or take the annotation back.",
+			howItsKeeperIs(o), annotationOperator, o.Keeper(), us).byHuman()
+	case isAsked && o.Keeping.Known:
+		return act(changes.TakeOver{From: o.ClaimedBy}, facts.ReasonTakeOver,
+			"This operator (%s) takes the cluster over from %s, as its annotation %s asks.", us, o.ClaimedBy,
+			annotationOperator)
+	case isAsked:
+		return refuse(facts.ReasonOtherOperator,
+			"%sThis operator (%s) is asked to take the cluster over from %s. It does so once it can read that Lease. "+
+				"Let it get Leases named manager.etcdsteward.dev there.", howItsKeeperIs(o), us, o.ClaimedBy).byHuman()
 	}
 	return refuse(facts.ReasonOtherOperator,
-		"This cluster is looked after by the operator %[1]s; this one (%[2]s) leaves it alone. To hand it over, stop "+
-			"that operator, and set the annotation etcdsteward.dev/operator of the Service %[3]s-peers to %[2]s.",
-		o.ClaimedBy, o.Cluster.Operator, o.Cluster.Name).byHuman()
+		"%[1]sThe operator %[2]s looks after this cluster; this one (%[3]s) changes nothing of it. To have this one take it "+
+			"over, whether the other one runs or not: kubectl annotate etcd %[4]s -n %[5]s %[6]s=%[3]s --overwrite",
+		howItsKeeperIs(o), o.ClaimedBy, us, o.Cluster.Name, o.Cluster.Namespace, annotationOperator).byHuman()
+}
+
+// howItsKeeperIs is a sentence on another install where that is not known to run, or "".
+func howItsKeeperIs(o judge.View) string {
+	switch {
+	case !o.Keeping.Known:
+		return fmt.Sprintf("Whether the operator %s runs is not known: %s. ", o.Keeper(),
+			cmp.Or(o.Keeping.Why, "its Lease was not read"))
+	case o.IsKeeperUp():
+		return ""
+	case o.Keeping.Renewed.IsZero():
+		return fmt.Sprintf("The operator %s does not run: it has no Lease. ", o.Keeper())
+	}
+	return fmt.Sprintf("The operator %s does not run: its Lease was last renewed at %s. ", o.Keeper(),
+		o.Keeping.Renewed.UTC().Format(time.RFC3339))
 }
 
 // deletionPolicy un-owns what must be kept whatever else holds: between "kubectl delete" and the garbage collector

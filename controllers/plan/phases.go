@@ -34,7 +34,9 @@ type phase struct {
 // argument: see doc.go.
 var phases = []phase{
 	{name: "any", holds: func(judge.View) bool { return true }, rules: []rule{
-		{"other-operator", "A cluster that another install looks after is left alone.", otherOperator, holds, always},
+		{"other-operator",
+			"A cluster that another install looks after is left alone, until a person asks this one to take it over.",
+			otherOperator, holds, always},
 		{"deletion-policy",
 			"Volumes and CAs that must be kept lose their owner at once, even while the cluster is paused.",
 			deletionPolicy, givesWay, always},

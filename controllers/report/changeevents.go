@@ -50,6 +50,8 @@ func changeEvents(in Input) []words.Event { //nolint:gocyclo // one flat list th
 		return done(in, EventVolumeKept, c.Volume.Name, why)
 	case changes.DeleteVolumes:
 		return done(in, EventVolumeDeleted, "", why)
+	case changes.TakeOver:
+		return done(in, EventTakenOver, "", why)
 	case changes.AdoptData:
 		return done(in, EventDataTaken, "", why)
 	case changes.FollowPolicy:
@@ -62,6 +64,19 @@ func changeEvents(in Input) []words.Event { //nolint:gocyclo // one flat list th
 		changes.AppendEntries, changes.EnableDowngrade, changes.CancelDowngrade:
 	}
 	return nil
+}
+
+// NotTakenOver tells a person who asked this install to take a cluster over why it does not. In the status the install
+// that looks after the cluster may tell something else.
+func NotTakenOver(in Input) []words.Event {
+	why := in.Outcome.Message
+	if in.Decision.Change == nil {
+		why = in.Decision.Message
+	}
+	if why == "" || in.Observation.Desired.Operator != in.Observation.Cluster.Operator {
+		return nil
+	}
+	return warning(EventNotTaken, changes.KindOf(changes.TakeOver{}), why)
 }
 
 func done(in Input, reason, member, note string) []words.Event {

@@ -170,6 +170,7 @@ func TestEveryChangeIsToldOrKeptQuietOnPurpose(t *testing.T) {
 		{changes.Promote{Name: "demo-3"}, "MemberPromoted demo-3"},
 		{changes.MoveLeader{From: "demo-2", To: "demo-0"}, "LeaderMoved demo-0"},
 		{changes.RemoveMember{Name: "demo-2"}, "MemberRemoved demo-2"},
+		{changes.TakeOver{From: "a/etcd-steward"}, "TakenOver "},
 		{changes.FollowPolicy{Retain: true}, "DeletionPolicyApplied "},
 		{changes.StartPods{Pods: []changes.Start{{Name: "demo-1", Flags: facts.FlagsSealed}}}, "PodStarted demo-1"},
 		{changes.StartPods{Pods: []changes.Start{{Name: "demo-3", Flags: facts.FlagsJoin}}}, ""},

@@ -41,6 +41,8 @@ const (
 	EventResumed       = "Resumed"               // spec.paused was taken back
 	EventPodStarted    = "PodStarted"            // a member's Pod is started again on its own data
 	EventPodEvicted    = "PodEvicted"            // a member's Pod is stopped, to be restarted with other settings
+	EventTakenOver     = "TakenOver"             // this install took the cluster over from another
+	EventNotTaken      = "NotTakenOver"          // this install was asked to, and cannot; another one looks after it
 	EventDataTaken     = "DataTakenOver"         // what an earlier cluster of this name left is taken over
 	EventPodDeleted    = "PodDeleted"            // a member's Pod is deleted
 	EventVolumeDeleted = "VolumeDeleted"         // a volume is deleted

@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -143,7 +144,7 @@ var _ = Describe("Two operators", Label("operator"), func() {
 		operator.Kill()
 		begin, err := kube.Mark(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		other := story.StartOperatorOf(ctx, "another-install")
+		other := story.StartOperatorOf(ctx, story.Namespace+"-other")
 		cluster.Resize(ctx, 3)
 		Eventually(other.Log).Should(ContainSubstring("OtherOperator"), "it saw the cluster")
 		Consistently(ctx, func() ([]world.Request, error) { return kube.OperatorWrites(ctx, begin, story.Namespace) }).WithTimeout(watching).Should(BeEmpty())
@@ -153,6 +154,49 @@ var _ = Describe("Two operators", Label("operator"), func() {
 		traffic.Finish(ctx)
 	})
 })
+
+var _ = Describe("Two operators", Label("operator"), func() {
+	ownOperator()
+
+	It("of two installs hand a cluster over once its annotation asks for it, whether the first one runs or not", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "moved", 3)
+		cluster.AwaitReady(ctx, 3)
+		before, victim := cluster.Identities(ctx), cluster.Member(1)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			operator.Uninstall(ctx)
+			second := story.StartOperatorOf(ctx, story.Namespace+"-second")
+			cluster.AwaitStalled(ctx, "OtherOperator")
+			handOver(ctx, cluster, story.Namespace+"-second")
+			cluster.AwaitReady(ctx, 3)
+			Expect(cluster.Identities(ctx)).To(Equal(before), "to be taken over costs no member")
+
+			third := story.StartOperatorOf(ctx, story.Namespace+"-third")
+			Eventually(third.Log).Should(ContainSubstring("OtherOperator"), "it saw the cluster")
+			handOver(ctx, cluster, story.Namespace+"-third")
+			read := len(second.Log())
+			loseVolume(ctx, cluster, victim)
+			Eventually(ctx, func() any { return cluster.Identities(ctx) }).WithTimeout(3 * time.Minute).ShouldNot(HaveKey(victim))
+			cluster.AwaitReady(ctx, 3)
+			Expect(second.Log()[read:]).NotTo(ContainSubstring(`"result":"applied"`), "the second one runs on and does nothing")
+		})
+		expectReplaced(ctx, cluster, before, victim)
+		traffic.Finish(ctx)
+	})
+})
+
+// handOver asks another install to look after a cluster.
+func handOver(ctx context.Context, cluster *world.Cluster, install string) {
+	GinkgoHelper()
+	said, err := kube.Kubectl(ctx, "-n", story.Namespace, "annotate", "--overwrite", "etcd", cluster.Name,
+		v1alpha1.AnnotationOperator+"="+install+"/etcd-steward")
+	Expect(err).NotTo(HaveOccurred(), said)
+	Eventually(ctx, func() string {
+		service := &corev1.Service{}
+		Expect(kube.Client.Get(ctx, key(cluster.Name+"-peers"), service)).To(Succeed())
+		return service.Annotations[v1alpha1.AnnotationOperator]
+	}).Should(Equal(install + "/etcd-steward"))
+}
 
 var _ = Describe("A status that is wiped", Label("operator"), func() {
 	ownNamespace()

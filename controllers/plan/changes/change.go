@@ -41,6 +41,9 @@ type NewVolume struct {
 }
 
 type (
+	// TakeOver moves the claim on the cluster from that install to this one.
+	TakeOver struct{ From string }
+
 	// FollowPolicy puts the ownership of volumes and authorities as deletionPolicy says.
 	FollowPolicy struct {
 		Retain bool

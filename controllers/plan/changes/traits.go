@@ -20,6 +20,8 @@ func KindOf(c Change) string { return reflect.TypeOf(c).Name() }
 // TraitsOf are the traits of a change.
 func TraitsOf(c Change) Traits { return c.traits() }
 
+func (TakeOver) traits() Traits { return Traits{Secrets: true} } // which the other one wrote
+
 func (c FollowPolicy) traits() Traits {
 	if c.Retain {
 		return Traits{Secrets: true,

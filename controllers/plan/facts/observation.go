@@ -3,6 +3,7 @@
 package facts
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/record"
@@ -15,6 +16,8 @@ type Observation struct {
 	Cluster   Identity
 	Desired   Desired
 	ClaimedBy string     // namespace/name of the install that claims the cluster on the peer Service; empty for none
+	TakenOver time.Time  // when that install took the cluster over from another; zero when it never did
+	Keeping   Lease      // of the install that looks after the cluster, where that is another one than this
 	Preflight *Preflight // nil when no Pod looks at a backup to begin with
 	// Services, authorities' and clients' Secrets, NetworkPolicy: what the cluster needs beside its members
 	Objects []Object
@@ -59,6 +62,33 @@ type Identity struct {
 	Created              time.Time
 }
 
+// Lease is what the replicas of an install elect their leader by. It tells whether any of them runs.
+type Lease struct {
+	Known   bool      // it could be read
+	Why     string    // why it could not
+	Renewed time.Time // by the API server's clock; zero when there is none
+}
+
+// keeperGone is longer than a leader goes on that cannot renew its Lease, and than an install takes to be replaced.
+const keeperGone = 2 * time.Minute
+
+// Keeper names the install that looks after the cluster: the one that claims it, or where none does the one that a
+// person asks for, or else this one.
+func (o Observation) Keeper() string {
+	return cmp.Or(o.ClaimedBy, o.Desired.Operator, o.Cluster.Operator)
+}
+
+// IsAnothers reports a cluster that another install looks after. This one changes nothing of it.
+func (o Observation) IsAnothers() bool { return o.Keeper() != o.Cluster.Operator }
+
+// IsKeeperUp reports another install that is known to run.
+func (o Observation) IsKeeperUp() bool {
+	return o.Keeping.Known && o.Now.Sub(o.Keeping.Renewed) < keeperGone
+}
+
+// IsKeeperGone reports another install that is known not to run.
+func (o Observation) IsKeeperGone() bool { return o.Keeping.Known && !o.IsKeeperUp() }
+
 // Desired is what the user asks for.
 type Desired struct {
 	Size        int
@@ -82,6 +112,7 @@ type Desired struct {
 	Deleting     bool          //
 	KeepVolumes  time.Duration // for how long the volume of a replaced member is kept; 0 not at all
 	ReplaceAfter time.Duration // how long a member must be dead before it is replaced; 0 never
+	Operator     string        // namespace/name of the install that is asked to look after it; empty for none
 	Fault        string        // a sentence, when the spec itself is refused; empty otherwise
 	Restore      WantedBackup  // the backup to begin with; it counts at birth only
 }

@@ -5,6 +5,7 @@ const (
 	ReasonSettled = "Settled" // everything asked for is so
 
 	ReasonOtherOperator  = "OtherOperator"  // another install looks after the cluster
+	ReasonTakeOver       = "TakeOver"       // this install takes the cluster over from another, as a person asks
 	ReasonDeletionPolicy = "DeletionPolicy" // ownership of volumes and authorities is put as deletionPolicy says
 	ReasonDeleting       = "Deleting"       // the cluster is being deleted
 	ReasonPaused         = "Paused"         // spec.paused

@@ -10,8 +10,11 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
+// guardBirth is asked of how a cluster begins, and of whose it is: both stand on the peer Service.
 func guardBirth(o facts.View, c changes.Change) string {
 	switch c := c.(type) {
+	case changes.TakeOver:
+		return guardTakeOver(o, c)
 	case changes.AdoptData:
 		return guardAdopt(o, c)
 	case changes.BeginBirth:
@@ -25,6 +28,19 @@ func guardBirth(o facts.View, c changes.Change) string {
 	default:
 		return fmt.Sprintf("%T is no part of a birth.", c)
 	}
+}
+
+// guardTakeOver leaves a cluster to the install that claims it, unless a person asked for this one, and the Lease of
+// the other one was read. What no install claims is free, unless a person asked for another one.
+func guardTakeOver(o facts.View, c changes.TakeOver) string {
+	us, asked := o.Cluster.Operator, o.Desired.Operator
+	switch {
+	case o.ClaimedBy != c.From || asked != us && (c.From != "" || asked != ""):
+		return fmt.Sprintf("nothing asks for %s in the place of %s.", us, cmp.Or(o.ClaimedBy, asked))
+	case c.From != "" && !o.Keeping.Known:
+		return fmt.Sprintf("the Lease of %s cannot be read.", o.ClaimedBy)
+	}
+	return ""
 }
 
 func guardBootstrap(o facts.View, c changes.Bootstrap) string {

@@ -72,6 +72,8 @@ func (b *budgetOfEffects) spend() bool {
 
 func (w *World) carryOut(c changes.Change, life *budgetOfEffects) error {
 	switch c := c.(type) {
+	case changes.TakeOver:
+		w.objects.claim = w.Cluster.Operator
 	case changes.AdoptData:
 		w.adopt(c, life)
 	case changes.BeginBirth, changes.VoidBirth, changes.NextBirth, changes.RecordBirth:

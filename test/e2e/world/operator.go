@@ -15,9 +15,12 @@ import (
 	"github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -79,6 +82,9 @@ func (s *Story) StartOperatorOf(ctx context.Context, install string, flags ...st
 	directory := ginkgo.GinkgoT().TempDir()
 	log, err := os.Create(filepath.Join(directory, "operator.log"))
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	if install != s.Namespace {
+		gomega.Expect(s.makeInstall(ctx, install)).To(gomega.Succeed())
+	}
 	o := &Operator{story: s, install: install, flags: flags, log: log, kubeconfig: filepath.Join(directory, "kubeconfig")}
 	gomega.Expect(s.writeKubeconfig(ctx, o.kubeconfig)).To(gomega.Succeed())
 	installed := &appsv1.Deployment{}
@@ -118,13 +124,75 @@ func (o *Operator) start() error {
 		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--agent-image", o.image}, o.flags...)...)
 	process.Env = append(os.Environ(), "KUBECONFIG="+o.kubeconfig, "POD_NAMESPACE="+o.install)
 	process.Stdout, process.Stderr = o.log, o.log
+	if err := o.renew(); err != nil {
+		return err
+	}
 	if err := process.Start(); err != nil {
 		return fmt.Errorf("starting %s: %w", o.story.Manager, err)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.process = process
+	go o.keepLease(process)
 	return nil
+}
+
+// makeInstall makes the namespace of another install, where the story's operators may read its Lease.
+func (s *Story) makeInstall(ctx context.Context, install string) error {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: install}}
+	if err := client.IgnoreAlreadyExists(s.Client.Create(ctx, namespace)); err != nil {
+		return fmt.Errorf("making the namespace of another install: %w", err)
+	}
+	ginkgo.DeferCleanup(func(ctx context.Context) error {
+		return client.IgnoreNotFound(s.Client.Delete(ctx, namespace))
+	})
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: install, Name: "operator"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: ManagerRole},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: s.Namespace, Name: "operator"}},
+	}
+	if err := client.IgnoreAlreadyExists(s.Client.Create(ctx, binding)); err != nil {
+		return fmt.Errorf("letting operators read the Lease of another install: %w", err)
+	}
+	return nil
+}
+
+// keepLease renews the Lease of the install for as long as the process runs. The process elects no leader, so that it
+// acts as soon as it is started again; other installs would take it for gone.
+func (o *Operator) keepLease(process *exec.Cmd) {
+	tick := time.NewTicker(10 * time.Second)
+	defer tick.Stop()
+	for isOver := false; !isOver; {
+		<-tick.C
+		o.mu.Lock()                                       // so that a process that was killed has renewed it for the last time
+		isOver = o.process != process || o.renew() != nil // which fails once the story's namespace is going
+		o.mu.Unlock()
+	}
+}
+
+func (o *Operator) renew() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	now := metav1.NowMicro()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: o.install, Name: LeaseName},
+		Spec: coordinationv1.LeaseSpec{RenewTime: &now}}
+	err := o.story.Client.Create(ctx, lease.DeepCopy())
+	if apierrors.IsAlreadyExists(err) {
+		err = o.story.Client.Patch(ctx, lease, client.RawPatch(types.MergePatchType,
+			fmt.Appendf(nil, `{"spec":{"renewTime":%q}}`, now.UTC().Format(metav1.RFC3339Micro))))
+	}
+	if err != nil {
+		return fmt.Errorf("renewing the Lease of %s: %w", o.install, err)
+	}
+	return nil
+}
+
+// Uninstall kills the process, and takes away what is left of an install whose namespace is deleted: its Lease.
+func (o *Operator) Uninstall(ctx context.Context) {
+	ginkgo.GinkgoHelper()
+	o.Kill()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: o.install, Name: LeaseName}}
+	gomega.Expect(client.IgnoreNotFound(o.story.Client.Delete(ctx, lease))).To(gomega.Succeed())
 }
 
 // Log is all that the operator has logged, through its restarts.
