@@ -10,7 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	scheduleplan "github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
 )
 
@@ -63,6 +65,29 @@ func provenOf(ctx context.Context, cache client.Reader, cluster *v1alpha1.EtcdCl
 		}
 	}
 	return newestOf(proven, cluster.CreationTimestamp.Time, now), nil
+}
+
+// backupLeft names a complete EtcdBackup of a cluster of this name while that is not born; "" where there is none. One
+// whose record cannot be read may be complete.
+func (o *Observer) backupLeft(ctx context.Context, cluster *v1alpha1.EtcdCluster, birth record.Birth) (string, error) {
+	if birth.Exists() {
+		return "", nil
+	}
+	var backups v1alpha1.EtcdBackupList
+	if err := o.Reader.List(ctx, &backups, client.InNamespace(cluster.Namespace)); err != nil {
+		return "", fmt.Errorf("listing the EtcdBackups of %s: %w", cluster.Namespace, err)
+	}
+	for i := range backups.Items {
+		b := &backups.Items[i]
+		if b.Spec.ClusterRef.Name != cluster.Name {
+			continue
+		}
+		r, unreadable := backup.DecodeRecord(b.Annotations[v1alpha1.AnnotationBackupRecord], b.Namespace, b.Name)
+		if unreadable != nil || r.Outcome != nil && r.Outcome.Complete {
+			return "EtcdBackup " + b.Name, nil
+		}
+	}
+	return "", nil
 }
 
 // newestOf is the newest of backups; nil when there is none. One from before the cluster was created is of an earlier

@@ -7,6 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 func TestOnlySchedulesThatBackThisClusterUpAreSeenWithIt(t *testing.T) {
@@ -66,5 +68,40 @@ func TestTheNewestProvenBackupOfThisVeryClusterIsSeen(t *testing.T) {
 	})
 	if seen := w.look().Proven; seen == nil || seen.Key != "pruned" {
 		t.Errorf("what retention has deleted the EtcdBackup of: %+v", seen)
+	}
+}
+
+func TestABackupOfAnEarlierClusterIsSeenBeforeTheBirthAlone(t *testing.T) {
+	w := newWorld(t)
+	put := func(name, cluster, namespace, recorded string) {
+		w.put(&v1alpha1.EtcdBackup{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name,
+				Annotations: map[string]string{v1alpha1.AnnotationBackupRecord: recorded}},
+			Spec: v1alpha1.EtcdBackupSpec{ClusterRef: v1alpha1.ClusterReference{Name: cluster}},
+		})
+	}
+	outcome := func(name, namespace string, isComplete bool) string {
+		return backup.Record{Namespace: namespace, Name: name, Outcome: &backup.Outcome{Complete: isComplete,
+			Reason: "Done", FinishedAt: w.now, Facts: &backup.Facts{Key: "k"}}}.Encode()
+	}
+	put("elsewhere", "demo", "another", outcome("elsewhere", "another", true))
+	put("of-another", "other", "shop", outcome("of-another", "shop", true))
+	put("failed", "demo", "shop", outcome("failed", "shop", false))
+	put("waiting", "demo", "shop", "")
+	if left := w.look().BackupLeft; left != "" {
+		t.Errorf("%s is no complete backup of the cluster", left)
+	}
+	put("nightly", "demo", "shop", outcome("nightly", "shop", true))
+	if left := w.look().BackupLeft; left != "EtcdBackup nightly" {
+		t.Errorf("%q", left)
+	}
+	w.put(resources.BuildPeerService(w.cluster, birthRecord("demo-0"), "ops/etcd-steward"))
+	if left := w.look().BackupLeft; left != "" {
+		t.Errorf("the cluster is born, and %s is looked for", left)
+	}
+	w = newWorld(t)
+	put("damaged", "demo", "shop", "{")
+	if left := w.look().BackupLeft; left != "EtcdBackup damaged" {
+		t.Errorf("a record that cannot be read says %q", left)
 	}
 }

@@ -69,6 +69,9 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	if err != nil {
 		return seen, nil, err
 	}
+	if seen.BackupLeft, err = o.backupLeft(ctx, cluster, seen.Current.Birth); err != nil {
+		return facts.Observation{}, nil, err
+	}
 	seen.Keeping = o.keepingOf(ctx, seen)
 	return seen, clients, nil
 }

@@ -80,9 +80,13 @@ func requestOf(recorded []facts.Replica, incarnation string) string {
 	return ""
 }
 
-// traceOf names an object of this cluster that is only made once its birth was written down, or "".
+// traceOf names an object of this cluster that is only made once its birth was written down, or "". CAs are none where
+// a person asks to begin empty: they were taken over.
 func traceOf(o judge.View) string {
 	for _, object := range append([]facts.Object{o.Budget.Object}, o.Objects...) {
+		if object.Authority && o.BeginsEmpty() {
+			continue
+		}
 		if object.State == facts.ObjectCurrent || object.State == facts.ObjectDrifted {
 			return object.Kind + " " + object.Name
 		}

@@ -160,10 +160,15 @@ func guardedReturns() []guardRow {
 	const cannot, isMixed = "demo-2 cannot be resumed", "not known to be one incarnation of one cluster"
 	left := retaining(unborn(3))
 	adopt := func(o scene) changes.Change { return changes.AdoptData{Items: o.Retained} }
+	emptied, aside := beginningEmpty(leavingCAs(unborn(3))), beginningEmpty(keptBeside(leavingCAs(unborn(3))))
 	row := func(name, why string, wrong scene) guardRow {
 		return guardRow{name, left, adopt(left), wrong, adopt(wrong), why}
 	}
 	return []guardRow{
+		{"CAs without a volume and without a person", emptied, adopt(emptied), leavingCAs(unborn(3)), adopt(emptied),
+			isMixed},
+		{"CAs beside a backup", emptied, adopt(emptied), backedUp(emptied), adopt(emptied), isMixed},
+		{"CAs beside a volume, which would not be empty", emptied, adopt(emptied), aside, adopt(aside), isMixed},
 		row("data of two clusters", isMixed, retaining(unborn(3), func(r *facts.Retained) { r.Record.ClusterID++ })),
 		row("data of two incarnations", isMixed,
 			retaining(unborn(3), func(r *facts.Retained) { r.Incarnation = "other" })),

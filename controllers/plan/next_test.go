@@ -71,6 +71,44 @@ func astray(o scene) scene {
 	return o
 }
 
+// leavingCAs has the CAs that an earlier cluster left, and none of its volumes.
+func leavingCAs(o scene) scene {
+	for _, name := range []string{"demo-ca", "demo-ca-peer"} {
+		o.Retained = append(o.Retained, facts.Retained{Kind: "Secret", Name: name, UID: name, Owner: "u0"})
+	}
+	return o
+}
+
+// keptBeside has a volume as well that the earlier cluster had put aside.
+func keptBeside(o scene) scene {
+	o.Retained = append(o.Retained, facts.Retained{Kind: "PersistentVolumeClaim", Name: "demo-7", UID: "kept",
+		Owner: "u0", Kept: true})
+	return o
+}
+
+// withCA has the CA that was taken over.
+func withCA(o scene) scene {
+	o.Objects = slices.Clone(o.Objects)
+	o.Objects[0].State = facts.ObjectCurrent
+	return o
+}
+
+// backedUp has a backup of the earlier cluster.
+func backedUp(o scene) scene {
+	o.BackupLeft = "EtcdBackup nightly"
+	return o
+}
+
+// asideOurs has a volume that was put aside and is this cluster's.
+func asideOurs(o scene) scene {
+	o.Kept = []facts.KeptVolume{{Name: "demo-7", UID: "kept", Ordinal: 7}}
+	return o
+}
+
+func beginningEmpty(o scene) scene {
+	return desire(o, func(d *facts.Desired) { d.BeginEmpty = true })
+}
+
 // askedFor is a settled cluster that one install claims, and that a person asks another one to look after.
 func askedFor(operator, claim string) scene {
 	o := settledWorld(3)
@@ -165,6 +203,32 @@ func rows() []row {
 			Act, "pods", facts.ReasonPodMissing, "StartPods", "demo-1"},
 		{"over retained volumes nothing is born", retaining(unborn(3), anonymous), Refuse, "retained-data",
 			facts.ReasonRetainedData, "", "PersistentVolumeClaim demo-0"},
+		{"CAs without a volume keep a cluster from being made, and the message names the way on", leavingCAs(unborn(3)),
+			Refuse, "retained-data", facts.ReasonRetainedData, "",
+			"kubectl annotate etcd demo -n default etcdsteward.dev/begin-empty=true"},
+		{"CAs without a volume are taken over once a person asks to begin empty", beginningEmpty(leavingCAs(unborn(3))),
+			Act, "retained-data", facts.ReasonResume, "AdoptData", "Secret demo-ca, Secret demo-ca-peer"},
+		{"with the CAs that were taken over a cluster begins empty", beginningEmpty(withCA(unborn(3))),
+			Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth", "3 members"},
+		{"without a person who asks for that it does not", withCA(unborn(3)),
+			Refuse, "birth-record", facts.ReasonRecordLost, "", "Secret demo-ca"},
+		{"whoever asks to begin empty gets what volumes hold all the same", beginningEmpty(retaining(unborn(3))),
+			Act, "retained-data", facts.ReasonResume, "AdoptData", "PersistentVolumeClaim demo-0"},
+		{"and nothing over volumes that cannot be resumed", beginningEmpty(leavingCAs(retaining(unborn(3), anonymous))),
+			Refuse, "retained-data", facts.ReasonRetainedData, "", "delete what is listed"},
+		{"nor over a volume that was put aside", beginningEmpty(keptBeside(leavingCAs(unborn(3)))),
+			Refuse, "retained-data", facts.ReasonRetainedData, "", "PersistentVolumeClaim demo-7"},
+		{"nor where there is a backup", beginningEmpty(backedUp(leavingCAs(unborn(3)))),
+			Refuse, "retained-data", facts.ReasonRetainedData, "",
+			"EtcdBackup nightly. To begin with a backup, or empty all the same, delete the CAs: kubectl delete secret " +
+				"demo-ca demo-ca-peer -n default"},
+		{"nor where the spec names one", beginningEmpty(desire(leavingCAs(unborn(3)),
+			func(d *facts.Desired) { d.Restore.Hash = "h" })),
+			Refuse, "retained-data", facts.ReasonRetainedData, "", "spec.bootstrap.restore"},
+		{"nor once the CAs were taken over", beginningEmpty(backedUp(withCA(unborn(3)))),
+			Refuse, "birth-record", facts.ReasonRecordLost, "", "Secret demo-ca"},
+		{"nor where the earlier cluster's volume was put aside and taken over", beginningEmpty(asideOurs(withCA(unborn(3)))),
+			Refuse, "birth-record", facts.ReasonRecordLost, "", "Secret demo-ca"},
 		{"somebody else's Service is never adopted",
 			func() scene { o := unborn(3); o.Objects[1].State = facts.ObjectForeign; return o }(),
 			Refuse, "name-taken", facts.ReasonNameTaken, "", "Service demo"},

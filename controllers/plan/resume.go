@@ -29,18 +29,39 @@ func resume(o facts.Observation) *proposal {
 }
 
 // retainedData never gives a birth the names of volumes that hold data. Where all of it is of one cluster, that is
-// resumed.
+// resumed. Where CAs alone are left, people deleted the volumes, or a backup tool is still to put them back: a person
+// says which.
 func retainedData(o judge.View) *proposal {
 	if !o.IsOverRetained() {
 		return nil
 	}
-	if whyNotResume(o) == "" {
+	why := whyNotResume(o)
+	switch isData := func(r facts.Retained) bool { return !r.IsAuthority() }; {
+	case why == "" || o.BeginsEmpty():
 		return resume(o.Observation)
+	case slices.ContainsFunc(o.Retained, isData):
+		return refuse(facts.ReasonRetainedData,
+			"An earlier cluster of this name left data behind: %s. It cannot be resumed: %s. Nothing is created over "+
+				"it. To start with an empty cluster, delete what is listed; to keep it, create the cluster under "+
+				"another name.", joinNames(o.Retained, facts.Retained.String), why).byHuman()
 	}
 	return refuse(facts.ReasonRetainedData,
-		"An earlier cluster of this name left data behind: %s. It cannot be resumed: %s. Nothing is created over it. "+
-			"To start with an empty cluster, delete what is listed; to keep it, create the cluster under another name.",
-		joinNames(o.Retained, facts.Retained.String), whyNotResume(o)).byHuman()
+		"An earlier cluster of this name left CAs and no volumes: %s. The operator creates nothing before you decide. "+
+			"%s To go on with its data, put its volumes back.",
+		joinNames(o.Retained, facts.Retained.String), howToBegin(o)).byHuman()
+}
+
+// howToBegin says what a person can do who wants a cluster where an earlier one left CAs and no volumes.
+func howToBegin(o judge.View) string {
+	data := o.DataLeft()
+	if data == "" {
+		return fmt.Sprintf("To begin with an empty cluster and these CAs: kubectl annotate etcd %s -n %s "+
+			"etcdsteward.dev/begin-empty=true.", o.Cluster.Name, o.Cluster.Namespace)
+	}
+	names := joinNames(o.Retained, func(r facts.Retained) string { return r.Name })
+	return fmt.Sprintf("The annotation etcdsteward.dev/begin-empty does not count here, because there is more: %s. To "+
+		"begin with a backup, or empty all the same, delete the CAs: kubectl delete secret %s -n %s.", data,
+		strings.ReplaceAll(names, ",", ""), o.Cluster.Namespace)
 }
 
 // whyNotResume says what keeps the retained data from being one cluster that can go on, or "". What was taken over

@@ -10,6 +10,13 @@ func guardRow(name string) string {
 // guards are bugs of the guard that no rule shows: today's rules ask for the same thing themselves before they propose.
 var guards = []mutant{
 	{
+		Name: "the guard lets a cluster begin empty beside a volume", Peer: "",
+		File:    "controllers/plan/guard/birth.go",
+		From:    "&& !o.BeginsEmpty()",
+		To:      "&& !o.Desired.BeginEmpty",
+		Package: planPackage, Test: guardRow("CAs beside a volume, which would not be empty"),
+	},
+	{
 		Name: "a learner is added beside a learner", Peer: "",
 		File:    "controllers/plan/guard/members.go",
 		From:    "case len(o.Learners()) > 0 || len(o.Membership.Strangers) > 0:",

@@ -5,6 +5,20 @@ const clusterPackage = "./controllers/cluster"
 // passes are bugs of a pass over a cluster: when it may change etcd, what it believes, what it tells, and how fast it goes on.
 var passes = []mutant{
 	{
+		Name: "a cluster begins empty over CAs without a person", Peer: "",
+		File:    "controllers/plan/resume.go",
+		From:    "case why == \"\" || o.BeginsEmpty():",
+		To:      "case why == \"\" || o.DataLeft() == \"\":",
+		Package: planPackage, Test: row("CAs without a volume keep a cluster from being made, and the message names the way on"),
+	},
+	{
+		Name: "a cluster begins empty although there is a backup", Peer: "",
+		File:    "controllers/plan/facts/view.go",
+		From:    "return o.BackupLeft",
+		To:      "return \"\"",
+		Package: planPackage, Test: row("nor where there is a backup"),
+	},
+	{
 		Name: "an install that is gone leaves its clusters alone in silence", Peer: "",
 		File:    "controllers/cluster/others.go",
 		From:    "if o.IsKeeperGone() {",

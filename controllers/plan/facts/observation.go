@@ -36,9 +36,11 @@ type Observation struct {
 	// EtcdBackupSchedules that back this cluster up and are not suspended
 	Schedules []Schedule
 	// Proven is the newest backup that was restored and compared; nil when none is known. A restore begins above it.
-	Proven   *Backup
-	Retained []Retained // what an earlier cluster of this name left behind, volumes first, each by name
-	Refused  []Note     // rules whose change Kubernetes or etcd refused in this very pass: they give way
+	Proven *Backup
+	// BackupLeft names a complete EtcdBackup of a cluster of this name while none is born; empty where there is none
+	BackupLeft string
+	Retained   []Retained // what an earlier cluster of this name left behind, volumes first, each by name
+	Refused    []Note     // rules whose change Kubernetes or etcd refused in this very pass: they give way
 }
 
 // Schedule is an EtcdBackupSchedule of the cluster.
@@ -113,6 +115,7 @@ type Desired struct {
 	KeepVolumes  time.Duration // for how long the volume of a replaced member is kept; 0 not at all
 	ReplaceAfter time.Duration // how long a member must be dead before it is replaced; 0 never
 	Operator     string        // namespace/name of the install that is asked to look after it; empty for none
+	BeginEmpty   bool          // where an earlier cluster left CAs alone, the cluster is to begin without its data
 	Fault        string        // a sentence, when the spec itself is refused; empty otherwise
 	Restore      WantedBackup  // the backup to begin with; it counts at birth only
 }

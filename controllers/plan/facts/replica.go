@@ -227,6 +227,9 @@ func (r Retained) IsVolume() bool {
 	return !r.Kept && (r.Record != record.Member{} || r.Incarnation != "")
 }
 
+// IsAuthority reports a Secret of an earlier cluster, which holds a CA and no data of etcd.
+func (r Retained) IsAuthority() bool { return r.Kind == "Secret" }
+
 func (r Retained) String() string { return r.Kind + " " + r.Name }
 
 // SaidItsDataIsGone believes "empty" of a sealed member only, recorded or restored: one that is still joining says the

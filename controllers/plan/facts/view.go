@@ -111,6 +111,31 @@ func (o View) IsOverRetained() bool {
 	return len(o.Retained) > 0 && !o.Birth.Exists() && !slices.ContainsFunc(o.Members, o.IsBornHere)
 }
 
+// DataLeft names what may hold data of an earlier cluster of this name, or a backup to begin with; "" where there is
+// neither. CAs hold no data.
+func (o View) DataLeft() string {
+	for _, r := range o.Retained {
+		if !r.IsAuthority() {
+			return r.String()
+		}
+	}
+	for _, v := range o.Kept {
+		return "PersistentVolumeClaim " + v.Name
+	}
+	for _, r := range o.EveryReplica() {
+		if r.Volume != nil || r.Pod != nil || r.Restoring != nil {
+			return "member " + r.Name
+		}
+	}
+	if !o.Desired.Restore.IsZero() {
+		return "spec.bootstrap.restore"
+	}
+	return o.BackupLeft
+}
+
+// BeginsEmpty reports a cluster that a person asks to begin without data, where no data is left but CAs are.
+func (o View) BeginsEmpty() bool { return o.Desired.BeginEmpty && o.DataLeft() == "" }
+
 // IsBornHere reports a recorded member of an incarnation that this very object began.
 func (o Observation) IsBornHere(r Replica) bool {
 	return r.IsRecorded() && slices.Contains(o.OwnIncarnations(), r.Incarnation())

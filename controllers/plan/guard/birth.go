@@ -121,7 +121,7 @@ func guardAdopt(o facts.View, c changes.AdoptData) string {
 	if !o.IsOverRetained() {
 		return "the cluster has begun already."
 	}
-	if why := cmp.Or(guardMixed(o), guardReturn(o), guardUnknown(o)); why != "" {
+	if why := cmp.Or(guardMixed(o), guardReturn(o), guardUnknown(o)); why != "" && !o.BeginsEmpty() {
 		return why
 	}
 	if !slices.Equal(c.Items, o.Retained) {
