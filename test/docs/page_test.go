@@ -64,7 +64,7 @@ func TestThePagesOfThisReleaseAreAmongThoseThatAreRun(t *testing.T) {
 	for _, p := range pages {
 		found[p.name] = true
 	}
-	for _, name := range []string{"README.md", "docs/backup.md", "docs/restore.md", "docs/conditions.md"} {
+	for _, name := range []string{"README.md", "docs/install.md", "docs/backup.md", "docs/restore.md", "docs/conditions.md"} {
 		if !found[name] {
 			t.Errorf("%s is not among %v", name, found)
 		}

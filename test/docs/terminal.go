@@ -97,6 +97,8 @@ func (t *terminal) programs(next interp.ExecHandlerFunc) interp.ExecHandlerFunc 
 		switch args[0] {
 		case "kubectl":
 			args = append(t.kubectl(), args[1:]...)
+		case "helm":
+			args[0] = filepath.Join(t.root, "bin", "helm")
 		case "make":
 			// Not as a part of the make that started the test.
 			args = append([]string{"env", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "make", "-C", t.root,
