@@ -39,6 +39,8 @@ endif
 # The engine of Argo CD, which stories run against the cluster. Only a full run has it.
 GITOPS := bin/gitops/argocd-engine
 export GITOPS_BINARIES ?= $(BIN)/gitops
+# What reads the alerts and dashboards in a story. Only a full run has it.
+export PROMETHEUS ?= $(BIN)/prometheus
 # Where no etcd is built yet, nothing is tried on a real one, and CI fails.
 WITH_ETCD = if [ -n "$$(ls bin/etcd)" ]; then export ETCD_BINARIES=$(BIN)/etcd; else \
 	echo "nothing is tried on real etcd: build it first (make localkube-build)"; fi;
@@ -348,7 +350,7 @@ on-operator = $(call on-cluster,[ -z "$${LOCALKUBE:-}" ] || $(SUBMAKE) localkube
 
 .PHONY: test-stories
 test-stories: export FULL = 1
-test-stories: $(LOCALKUBE) $(S3_SERVER) $(MORE_SERVERS) $(GITOPS) $(E2E_TEST) bin/ginkgo bin/helm
+test-stories: $(LOCALKUBE) $(S3_SERVER) $(MORE_SERVERS) $(GITOPS) bin/prometheus $(E2E_TEST) bin/ginkgo bin/helm
 	@$(call on-operator,$(GINKGO) --timeout=175m --label-filter='$(GROUP)' --focus='$(STORY)' $(E2E_TEST))
 GINKGO = bin/ginkgo --fail-on-empty --procs=$(PROCS) --poll-progress-after=120s --output-dir=test/reports --json-report=stories.json
 
@@ -407,6 +409,7 @@ $(eval $(call tool,golangci-lint,github.com/golangci/golangci-lint/v2/cmd/golang
 $(eval $(call tool,helm,helm.sh/helm/v4/cmd/helm,helm.sh/helm/v4,test/tools/helm))
 # Without the clients of every cloud in which Prometheus can look for targets.
 $(eval $(call tool,promtool,github.com/prometheus/prometheus/cmd/promtool,github.com/prometheus/prometheus,test/tools/promtool,remove_all_sd))
+$(eval $(call tool,prometheus,github.com/prometheus/prometheus/cmd/prometheus,github.com/prometheus/prometheus,test/tools/promtool,remove_all_sd enable_kubernetes_sd))
 $(eval $(call tool,s3/versitygw,github.com/versity/versitygw/cmd/versitygw,github.com/versity/versitygw,test/tools/s3/versitygw))
 # Its own main links every kind of storage there is.
 $(eval $(call tool,s3/rclone,.,github.com/rclone/rclone,test/tools/s3/rclone,,test/tools/s3/rclone/main.go))
