@@ -83,7 +83,7 @@ func (o *Observer) backupLeft(ctx context.Context, cluster *v1alpha1.EtcdCluster
 			continue
 		}
 		r, unreadable := backup.DecodeRecord(b.Annotations[v1alpha1.AnnotationBackupRecord], b.Namespace, b.Name)
-		if unreadable != nil || r.Outcome != nil && r.Outcome.Complete {
+		if mayBeComplete := unreadable != nil || r.Outcome != nil && r.Outcome.Complete; mayBeComplete {
 			return "EtcdBackup " + b.Name, nil
 		}
 	}

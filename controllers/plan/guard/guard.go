@@ -18,7 +18,8 @@ func Veto(o facts.View, c changes.Change) string {
 	case changes.DeletePods, changes.EvictPod, changes.ResizePod, changes.DeleteVolumes, changes.KeepVolume,
 		changes.StartPods, changes.RecordMembers, changes.DeleteSecret, changes.SetChoices:
 		return guardData(o, c)
-	case changes.TakeOver, changes.AdoptData, changes.BeginBirth, changes.Bootstrap, changes.VoidBirth, changes.NextBirth:
+	case changes.TakeOver, changes.AdoptData, changes.BeginBirth, changes.Bootstrap, changes.VoidBirth,
+		changes.NextBirth:
 		return guardBirth(o, c)
 	case changes.BeginNext, changes.PrepareNext, changes.DropNext, changes.SwitchOver, changes.MarkFormer,
 		changes.MarkFlushed:
