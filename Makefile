@@ -288,7 +288,7 @@ words:
 .PHONY: tables
 tables:
 	@$(GO_TEST) -run='Docs|ThePage|OneSentencePerRule|EveryRule|EverySign|ForOneWrongFact|IsJudged|ReasonsByWhich|IsDocumented' \
-		./controllers/plan ./controllers/report ./controllers/backup/plan ./controllers/schedule/plan ./cmd/manager
+		./controllers/plan ./controllers/report ./controllers/backup/plan ./controllers/schedule/plan ./cmd/manager ./cmd/agent
 
 # They read files beside their module, which no cache of tests knows of.
 .PHONY: pages

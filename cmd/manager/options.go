@@ -28,8 +28,8 @@ type options struct {
 	log            zap.Options
 }
 
-func parseOptions(args []string) (options, error) {
-	var o options
+// flagsOf are the flags, with what they are when they are not given.
+func flagsOf(o *options) *flag.FlagSet {
 	flags := flag.NewFlagSet("manager", flag.ContinueOnError)
 	flags.BoolVar(&o.leaderElect, "leader-elect", true,
 		"Act only while holding the Lease. Without it, run one manager only: other installs take it for gone.")
@@ -51,6 +51,12 @@ func parseOptions(args []string) (options, error) {
 			"Auto is true where the API security.openshift.io is served.")
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
 	o.log.BindFlags(flags)
+	return flags
+}
+
+func parseOptions(args []string) (options, error) {
+	var o options
+	flags := flagsOf(&o)
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

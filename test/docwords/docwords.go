@@ -2,6 +2,7 @@
 package docwords
 
 import (
+	"flag"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -74,8 +75,8 @@ func Read(t *testing.T, path string) Page {
 
 var row = regexp.MustCompile("(?m)^\\| `([A-Za-z]+)` \\| \\S")
 
-// Rows returns what the tables between two lines list in their first column; an empty end is that of the page.
-func (p Page) Rows(t *testing.T, from, to string) map[string]bool {
+// chapter is what stands between two lines; an empty end is that of the page.
+func (p Page) chapter(t *testing.T, from, to string) string {
 	t.Helper()
 	_, chapter, found := strings.Cut(p.text, from)
 	if !found {
@@ -86,14 +87,39 @@ func (p Page) Rows(t *testing.T, from, to string) map[string]bool {
 			t.Fatalf("%s has no %q after %q", p.name, to, from)
 		}
 	}
+	return chapter
+}
+
+// Rows returns what the tables between two lines list in their first column; an empty end is that of the page.
+func (p Page) Rows(t *testing.T, from, to string) map[string]bool {
+	t.Helper()
 	listed := map[string]bool{}
-	for _, match := range row.FindAllStringSubmatch(chapter, -1) {
+	for _, match := range row.FindAllStringSubmatch(p.chapter(t, from, to), -1) {
 		if listed[match[1]] {
 			t.Errorf("%s lists %s twice", p.name, match[1])
 		}
 		listed[match[1]] = true
 	}
 	return listed
+}
+
+var flagRow = regexp.MustCompile("(?m)^\\| `(--?[a-z-]+)` \\| (?:`([^`]*)` )?\\| \\S")
+
+// SameFlags fails for each flag that a program and the tables between two lines do not both have with the same default.
+func (p Page) SameFlags(t *testing.T, from, to string, flags *flag.FlagSet) {
+	t.Helper()
+	code, docs := map[string]bool{}, map[string]bool{}
+	flags.VisitAll(func(f *flag.Flag) {
+		dashes := "--"
+		if len(f.Name) == 1 {
+			dashes = "-"
+		}
+		code[dashes+f.Name+"="+f.DefValue] = true
+	})
+	for _, match := range flagRow.FindAllStringSubmatch(p.chapter(t, from, to), -1) {
+		docs[match[1]+"="+match[2]] = true
+	}
+	p.Same(t, "flag", code, docs)
 }
 
 // Same fails for each word that one of code and page has and the other has not.

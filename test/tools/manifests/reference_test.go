@@ -79,6 +79,26 @@ func TestEveryRuleOfTheAPICanBeReadByAPerson(t *testing.T) {
 // foreign are the parts of a definition that Kubernetes describes.
 var foreign = regexp.MustCompile(`\.(apiVersion|kind|metadata|affinity\..*|networkPolicy\.properties\.(clients|metrics)\.items.*|(tolerations|topologySpreadConstraints|conditions|pullSecrets|claims)\.items.*)$`)
 
+// What a field means, its default and its limits, kubectl explain shows and docs/reference is made of.
+func TestEveryFieldOfTheAPIHasADescription(t *testing.T) {
+	fields := 0
+	visitDefinitions(t, func(path string, node map[string]any) {
+		properties, _ := node["properties"].(map[string]any)
+		for name, field := range properties {
+			schema, isSchema := field.(map[string]any)
+			if full := path + ".properties." + name; isSchema && !foreign.MatchString(strings.ReplaceAll(full, ".properties.", ".")) {
+				fields++
+				if description, _ := schema["description"].(string); description == "" {
+					t.Errorf("%s has no description", full)
+				}
+			}
+		}
+	})
+	if fields < 300 {
+		t.Errorf("only %d fields were found", fields)
+	}
+}
+
 // sentenceEnd is where one sentence ends and the next one begins.
 var sentenceEnd = regexp.MustCompile(`[.!?]["')]?\s+|\n\n`)
 
