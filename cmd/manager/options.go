@@ -20,7 +20,8 @@ type options struct {
 	metricsAddress string
 	metricsSecure  bool
 	probeAddress   string
-	namespaces     []string // sorted; empty for all
+	namespace      string   // as the flag has it
+	namespaces     []string // of it, sorted; empty for all
 	agentImage     string
 	clusterDomain  string
 	platformIDs    string
@@ -39,7 +40,7 @@ func flagsOf(o *options) *flag.FlagSet {
 		"Serve /metrics over HTTPS, to callers that Kubernetes authenticates and allows only.")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081",
 		"Where /healthz and /readyz are served; 0 turns them off.")
-	namespaces := flags.String("namespace", "",
+	flags.StringVar(&o.namespace, "namespace", "",
 		"Look after the clusters of this namespace only, or of several with commas between them; empty: of all.")
 	flags.StringVar(&o.agentImage, "agent-image", "",
 		"Image that backups run from; empty: the operator's own, as its Pod has it.")
@@ -68,7 +69,7 @@ func parseOptions(args []string) (options, error) {
 		return o, fmt.Errorf("--platform-ids is %q; it must be true, false or auto", o.platformIDs)
 	}
 	var err error
-	if o.namespaces, err = parseNamespaces(*namespaces); err != nil {
+	if o.namespaces, err = parseNamespaces(o.namespace); err != nil {
 		return o, err
 	}
 	o.clusterDomain, err = parseDomain(o.clusterDomain)
