@@ -79,15 +79,16 @@ func (o *Observer) backupLeft(ctx context.Context, cluster *v1alpha1.EtcdCluster
 	}
 	for i := range backups.Items {
 		b := &backups.Items[i]
-		if b.Spec.ClusterRef.Name != cluster.Name {
-			continue
-		}
-		r, unreadable := backup.DecodeRecord(b.Annotations[v1alpha1.AnnotationBackupRecord], b.Namespace, b.Name)
-		if mayBeComplete := unreadable != nil || r.Outcome != nil && r.Outcome.Complete; mayBeComplete {
+		if b.Spec.ClusterRef.Name == cluster.Name && mayBeComplete(b) {
 			return "EtcdBackup " + b.Name, nil
 		}
 	}
 	return "", nil
+}
+
+func mayBeComplete(b *v1alpha1.EtcdBackup) bool {
+	r, err := backup.DecodeRecord(b.Annotations[v1alpha1.AnnotationBackupRecord], b.Namespace, b.Name)
+	return err != nil || r.Outcome != nil && r.Outcome.Complete
 }
 
 // newestOf is the newest of backups; nil when there is none. One from before the cluster was created is of an earlier

@@ -60,12 +60,13 @@ func ofAnother(o judge.View) *proposal {
 	case isAsked:
 		return refuse(facts.ReasonOtherOperator,
 			"%sThis operator (%s) is asked to take the cluster over from %s. It does so once it can read that Lease. "+
-				"Let it get Leases named manager.etcdsteward.dev there.", howItsKeeperIs(o), us, o.ClaimedBy).byHuman()
+				"Grant it get of Leases named manager.etcdsteward.dev: docs/platforms.md.",
+			howItsKeeperIs(o), us, o.ClaimedBy).byHuman()
 	}
 	return refuse(facts.ReasonOtherOperator,
 		"%[1]sThe operator %[2]s looks after this cluster; this one (%[3]s) changes nothing of it. To have this one "+
-			"take it over, whether the other one runs or not: kubectl annotate etcd %[4]s -n %[5]s "+
-			"%[6]s=%[3]s --overwrite",
+			"take it over, whether the other one runs or not: kubectl annotate etcd %[4]s -n %[5]s %[6]s=%[3]s "+
+			"--overwrite",
 		howItsKeeperIs(o), o.ClaimedBy, us, o.Cluster.Name, o.Cluster.Namespace, annotationOperator).byHuman()
 }
 
