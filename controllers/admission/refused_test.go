@@ -349,7 +349,7 @@ var refusedPeers = []refusal{
 		"Required value", "spec.networkPolicy.clients" + missingPeers},
 	{"a network policy that says nothing of metrics", "spec: {networkPolicy: {clients: []}}", "spec.networkPolicy.metrics",
 		"Required value", "spec.networkPolicy.metrics" + missingPeers},
-	{"a client that is nobody", "spec: {networkPolicy: {clients: [{}], metrics: []}}", "spec.networkPolicy.clients",
+	{"a client that is named by nothing", "spec: {networkPolicy: {clients: [{}], metrics: []}}", "spec.networkPolicy.clients",
 		"spec.networkPolicy.clients" + wrongPeers, ""},
 	{"a client by its Pod and its address", "spec: {networkPolicy: {clients: [{podSelector: {}, ipBlock: {cidr: 10.0.0.0/8}}], metrics: []}}",
 		"spec.networkPolicy.clients", "spec.networkPolicy.clients" + wrongPeers, ""},

@@ -131,7 +131,7 @@ func TestObject(t *testing.T) {
 			w.putNetworkPolicy()
 			w.cluster.Spec.NetworkPolicy = nil
 		}, facts.ObjectDrifted, "the spec asks for none any more"},
-		{"a NetworkPolicy of somebody else is foreign", "NetworkPolicy", "demo-members", func(w *world) {
+		{"a NetworkPolicy that others made is foreign", "NetworkPolicy", "demo-members", func(w *world) {
 			w.putNetworkPolicy().OwnerReferences = another
 		}, facts.ObjectForeign, "it belongs to Deployment shop"},
 		{"an authority that is not there is absent", "Secret", "demo-ca",
@@ -191,7 +191,7 @@ func TestANetworkPolicyIsLookedAtOnlyWhereTheSpecAsksForOneOrDid(t *testing.T) {
 	w.cluster.Spec.NetworkPolicy = nil
 	for _, o := range w.look().Objects {
 		if o.Kind == "NetworkPolicy" {
-			t.Errorf("one of somebody else that is not asked for: %+v", o)
+			t.Errorf("one that others made and the spec does not ask for: %+v", o)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -142,13 +143,15 @@ func guardedApprovals() []guardRow {
 func guardedTakeovers() []guardRow {
 	const notAsked = "nothing asks for ns/op in the place of"
 	asked, take := askedFor("ns/op", "other/op"), changes.TakeOver{From: "other/op"}
-	claim := changes.TakeOver{}
+	claim, again := changes.TakeOver{}, changes.TakeOver{From: "ns/op"}
 	return []guardRow{
 		{"a cluster that no person asks this install to take", asked, take, askedFor("", "other/op"), take, notAsked},
 		{"a cluster of an install of which nothing is known", asked, take, unread(asked), take, "cannot be read"},
 		{"a cluster that no install claims, where a person asks for another one", askedFor("", ""), claim,
 			askedFor("other/op", ""), claim, notAsked},
 		{"a cluster that another install claimed first", askedFor("", ""), claim, askedFor("", "other/op"), claim,
+			notAsked},
+		{"a take-over of its own that is not still to come", takenOver(-time.Hour), again, takenOver(time.Second), again,
 			notAsked},
 		{"a cluster that a third install took meanwhile", asked, take, askedFor("ns/op", "third/op"), take, notAsked},
 	}

@@ -30,6 +30,11 @@ func otherOperator(o judge.View) *proposal {
 	case o.ClaimedBy == "" && o.Birth.Exists(): // it was taken off by hand, or by a tool
 		return act(changes.TakeOver{}, facts.ReasonTakeOver,
 			"No operator claims the cluster. This one (%s) claims it now, and goes on %s later.", us, claimRests)
+	case o.TakenOver.After(o.Now.Add(claimRests)): // a leader whose clock was ahead wrote it
+		return act(changes.TakeOver{From: us}, facts.ReasonTakeOver,
+			"By its record, this operator (%s) takes the cluster over at %s, which is still to come: a clock was "+
+				"wrong. The operator writes the time of now, and begins %s later.",
+			us, o.TakenOver.UTC().Format(time.RFC3339), claimRests)
 	case o.Now.Before(o.TakenOver.Add(claimRests)):
 		return wait(facts.ReasonTakeOver,
 			"This operator (%s) took the cluster over at %s. It begins %s later: the operator before it has certainly "+

@@ -40,6 +40,13 @@ var passes = []mutant{
 		Package: planPackage, Test: row("what was taken over waits until the other install has ended its pass"),
 	},
 	{
+		Name: "a take-over that a wrong clock dated keeps the cluster from being looked after", Peer: "",
+		File:    "controllers/plan/ownership.go",
+		From:    "case o.TakenOver.After(o.Now.Add(claimRests)):",
+		To:      "case o.TakenOver.IsZero() && o.Now.IsZero():",
+		Package: planPackage, Test: row("a take-over that is still to come, by a clock that was ahead, is dated anew"),
+	},
+	{
 		Name: "a cluster is taken from an install of which nothing is known", Peer: "",
 		File:    "controllers/plan/ownership.go",
 		From:    "case isAsked && o.Keeping.Known:",

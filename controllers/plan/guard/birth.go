@@ -35,6 +35,8 @@ func guardBirth(o facts.View, c changes.Change) string {
 func guardTakeOver(o facts.View, c changes.TakeOver) string {
 	us, asked := o.Cluster.Operator, o.Desired.Operator
 	switch {
+	case c.From == us && o.ClaimedBy == us && o.TakenOver.After(o.Now):
+		return "" // it is only dated anew, and the wait begins again
 	case o.ClaimedBy != c.From || asked != us && (c.From != "" || asked != ""):
 		return fmt.Sprintf("nothing asks for %s in the place of %s.", us, cmp.Or(o.ClaimedBy, asked))
 	case c.From != "" && !o.Keeping.Known:
