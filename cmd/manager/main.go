@@ -4,6 +4,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -65,6 +67,7 @@ func run(args []string) error {
 		fmt.Println(version)
 		return nil
 	}
+	o.clusterDomain = cmp.Or(o.clusterDomain, findDomain(resolvConf))
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.log)))
 	impatientWithConnections()
 	config, err := ctrl.GetConfig()
@@ -78,12 +81,8 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := ctrl.NewManager(config, managerOptions(o, lock))
+	mgr, err := newManager(config, o, lock)
 	if err != nil {
-		return fmt.Errorf("making the manager: %w", err)
-	}
-	lock.tellThrough(mgr)
-	if err := addProbes(mgr); err != nil {
 		return err
 	}
 	self := types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}
@@ -92,7 +91,7 @@ func run(args []string) error {
 		return fmt.Errorf("preparing to ask which APIs there are: %w", err)
 	}
 	install := kit.Install{Operator: identity(), Now: clock.Now, Lease: lock.lease(),
-		Domain: cmp.Or(o.clusterDomain, findDomain(resolvConf)), PlatformIDs: observe.PlatformIDs(o.platformIDs, apis)}
+		Domain: o.clusterDomain, PlatformIDs: observe.PlatformIDs(o.platformIDs, apis)}
 	if err := addWings(mgr, install, observe.AgentImage(o.agentImage, mgr.GetAPIReader(), self)); err != nil {
 		return err
 	}
@@ -132,6 +131,22 @@ func impatientWithConnections() {
 			_ = os.Setenv(name, "4") // which fails for names that are none
 		}
 	}
+}
+
+// newManager makes the manager with what it serves: metrics and probes.
+func newManager(config *rest.Config, o options, lock *leaderLock) (manager.Manager, error) {
+	certificate, err := newMetricsCertificate(config, o)
+	if err != nil {
+		return nil, err
+	}
+	settings := managerOptions(o, lock)
+	settings.Metrics.TLSOpts = []func(*tls.Config){certificate.configure}
+	mgr, err := ctrl.NewManager(config, settings)
+	if err != nil {
+		return nil, fmt.Errorf("making the manager: %w", err)
+	}
+	lock.tellThrough(mgr)
+	return mgr, addProbes(mgr)
 }
 
 func managerOptions(o options, lock *leaderLock) ctrl.Options {

@@ -38,7 +38,7 @@ var rooms = []room{
 		path: "cmd/manager",
 		enters: []string{
 			"controllers/cluster", "controllers/backup", "controllers/schedule", "controllers/restore",
-			"controllers/kit", "controllers/observe", "api",
+			"controllers/kit", "controllers/observe", "api", "pkg/pki",
 		},
 		foreign: []string{"*"},
 	},

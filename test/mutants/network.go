@@ -1,5 +1,7 @@
 package main
 
+const managerPackage = "./cmd/manager"
+
 // network are bugs of who may connect to members and to the operator.
 var network = []mutant{
 	{
@@ -21,5 +23,18 @@ var network = []mutant{
 		File: "controllers/observe/objects.go",
 		From: "if !isWanted && policy.State != facts.ObjectDrifted {", To: "if !isWanted {",
 		Package: observePackage, Test: "TestObject/a_NetworkPolicy_that_the_spec_asks_for_no_more_has_drifted",
+	},
+	{
+		Name: "metrics are served over HTTP/2", Peer: "",
+		File: "cmd/manager/metricscert.go",
+		From: `[]string{"http/1.1"}`, To: `[]string{"h2", "http/1.1"}`,
+		Package: managerPackage, Test: "TestWhoTrustsTheCAReadsMetricsOverHTTP1AndWhoDoesNotRefuses",
+	},
+	{
+		Name: "a replica that lost the race for the CA of metrics has no certificate", Peer: "",
+		File:    "cmd/manager/metricscert.go",
+		From:    "secret, err = m.makeAuthority(ctx, now); apierrors.IsAlreadyExists(err) {",
+		To:      "secret, err = m.makeAuthority(ctx, now); false {",
+		Package: managerPackage, Test: "TestOfTwoReplicasThatMakeTheCATheFirstWins",
 	},
 }

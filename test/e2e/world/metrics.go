@@ -3,6 +3,8 @@ package world
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -83,8 +85,11 @@ func (w *World) Scrape(ctx context.Context, token string) (status int, families 
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	// Its certificate is made at its start and signed by nobody, as kubebuilder does it.
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}}
+	trust, err := w.metricsTrust(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	transport := &http.Transport{TLSClientConfig: trust}
 	defer transport.CloseIdleConnections()
 	answer, err := (&http.Client{Transport: transport, Timeout: 10 * time.Second}).Do(request)
 	if err != nil {
@@ -96,6 +101,20 @@ func (w *World) Scrape(ctx context.Context, token string) (status int, families 
 	}
 	families, err = read(answer.Body)
 	return answer.StatusCode, families, err
+}
+
+// metricsTrust trusts what config/monitoring has Prometheus trust: the CA in the operator's Secret, under the Service's name.
+func (w *World) metricsTrust(ctx context.Context) (*tls.Config, error) {
+	secret := &corev1.Secret{}
+	if err := w.Client.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: "etcd-steward-metrics-ca"}, secret); err != nil {
+		return nil, fmt.Errorf("reading the CA of the operator's metrics: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(secret.Data["ca.crt"]) {
+		return nil, errors.New("the CA of the operator's metrics is no certificate")
+	}
+	return &tls.Config{RootCAs: roots, ServerName: "etcd-steward-controller-manager-metrics." + OperatorNamespace + ".svc",
+		MinVersion: tls.VersionTLS12}, nil
 }
 
 // MemberMetrics reads etcd's own metrics of a member, on the port that has nothing else.
