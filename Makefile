@@ -267,7 +267,7 @@ test-full: bin/etcd $(S3_SERVER) $(MORE_SERVERS) bin/golangci-lint
 
 .PHONY: test-core
 test-core: $(LOCALKUBE) $(S3_SERVER) $(E2E_TEST) bin/ginkgo
-	@$(call on-operator,$(GO_TEST) -run='$(ON_SERVER)' ./controllers/apply ./controllers/admission || failed=1; \
+	@$(call on-operator,$(GO_TEST) -run='$(ON_SERVER)' ./controllers/apply ./controllers/admission ./test/policy || failed=1; \
 		$(GINKGO) --timeout=25m --seed=1 --label-filter=core $(E2E_TEST); [ -z "$${failed:-}" ])
 
 .PHONY: gofmt
@@ -318,7 +318,7 @@ verify-generated: bin/controller-gen bin/crd-ref-docs
 
 .PHONY: verify-kustomize
 verify-kustomize: bin/kustomize
-	@for dir in default monitoring openshift; do bin/kustomize build config/$$dir >/dev/null; done
+	@for dir in default monitoring namespaced namespaced/policy openshift; do bin/kustomize build config/$$dir >/dev/null; done
 
 dist/install.yaml: bin/kustomize FORCE
 	@mkdir -p dist/overlay

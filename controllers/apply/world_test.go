@@ -22,6 +22,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/test/policy"
 )
 
 // world is an API server in memory that counts calls, makes one of them fail, and holds writes to what a real one would
@@ -64,7 +65,7 @@ var testScheme = sync.OnceValue(func() *runtime.Scheme {
 func newWorld(t *testing.T, c *v1alpha1.EtcdCluster) *world {
 	t.Helper()
 	w := &world{cluster: c, inner: fake.NewClientBuilder().WithScheme(testScheme()).Build()}
-	w.client = interceptor.NewClient(w.inner, interceptor.Funcs{
+	w.client = interceptor.NewClient(policy.Observed(t, w.inner), interceptor.Funcs{
 		Get: w.get, List: w.list, Create: w.create, Patch: w.patch, Apply: w.apply, Delete: w.delete, Update: w.update,
 		SubResourceCreate: w.evict, SubResourcePatch: w.resize,
 	})

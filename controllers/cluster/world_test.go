@@ -34,6 +34,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	etcdfake "github.com/etcdsteward/etcd-steward/pkg/etcdutil/fake"
+	"github.com/etcdsteward/etcd-steward/test/policy"
 )
 
 var errCrash = errors.New("the operator was killed")
@@ -109,7 +110,7 @@ func (w *world) restart() {
 
 // writing is the API server as the operator writes to it: it gives UIDs, and takes nothing more from one that was killed.
 func (w *world) writing() client.Client {
-	return interceptor.NewClient(w.kube, interceptor.Funcs{
+	return interceptor.NewClient(policy.Observed(w.t, w.kube), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			return w.write("create", o, func() error {
 				w.uids++

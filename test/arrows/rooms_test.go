@@ -186,9 +186,11 @@ var rooms = []room{
 		never: kubernetes,
 	},
 	{path: "pkg/backup/store", foreign: []string{"*"}, never: kubernetes},
+	{path: "config/policy"},
 	{
 		path: "test",
 		enters: []string{
+			"config/policy",
 			"controllers/kit", "controllers/report", "controllers/record", "controllers/resources", "controllers/plan",
 			"controllers/plan/facts", "controllers/plan/changes", "controllers/plan/world", "api", "pkg/pki",
 			"pkg/etcdutil", "pkg/etcdutil/client", "pkg/etcdutil/fake",

@@ -24,6 +24,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/test/policy"
 )
 
 // ErrCrash is what a write answers when the operator was killed.
@@ -136,7 +137,7 @@ func (w *World) Readable(reader client.WithWatch) client.WithWatch {
 
 // AsOperator is the API server as the operator writes to it, and its cache as it reads from it.
 func (w *World) AsOperator() client.Client {
-	return interceptor.NewClient(w.Readable(w.Kube), interceptor.Funcs{
+	return interceptor.NewClient(policy.Observed(w.T, w.Readable(w.Kube)), interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			if w.Cached != nil {
 				return w.Cached.Get(ctx, key, o, opts...)

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
 const fenceName = "stories-with-own-operator"
@@ -36,7 +38,7 @@ func (w *World) Fence(ctx context.Context) error {
 	}
 	defer func() { _ = w.Client.Delete(context.WithoutCancel(ctx), probe) }()
 	gomega.Eventually(ctx, func() error {
-		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: probe.Name, Name: "probe"}, Spec: corev1.ServiceSpec{ClusterIP: "None"}}
+		service := &corev1.Service{ObjectMeta: asOfOperator(probe.Name, "probe"), Spec: corev1.ServiceSpec{ClusterIP: "None"}}
 		return c.Create(ctx, service, client.DryRunAll)
 	}).WithTimeout(time.Minute).Should(gomega.MatchError(apierrors.IsInvalid, "refused by the fence"))
 	return nil
@@ -60,6 +62,13 @@ func (w *World) Unfence(ctx context.Context) error {
 }
 
 const operatorUser = "system:serviceaccount:" + OperatorNamespace + ":" + OperatorName
+
+// asOfOperator is the metadata of an object that config/policy lets the operator create.
+func asOfOperator(namespace, name string) metav1.ObjectMeta {
+	owner := metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdCluster", Name: "none", UID: "none"}
+	return metav1.ObjectMeta{Namespace: namespace, Name: name, OwnerReferences: []metav1.OwnerReference{owner},
+		Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}}
+}
 
 // as is a client that the API server takes for somebody else's.
 func (w *World) as(user string) (client.Client, error) {

@@ -30,6 +30,7 @@ type object struct {
 		} `json:"template"`
 	} `json:"spec"`
 	size int
+	text []byte
 }
 
 type subject struct {
@@ -197,7 +198,7 @@ func objectsOf(t *testing.T, made resmap.ResMap) []object {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := object{size: len(asJSON)}
+		o := object{size: len(asJSON), text: text}
 		if err := yaml.Unmarshal(text, &o); err != nil {
 			t.Fatal(err)
 		}

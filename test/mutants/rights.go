@@ -1,0 +1,42 @@
+package main
+
+const rightsPackage = "./test/policy"
+
+// rights are bugs of what the operator's account may write.
+var rights = []mutant{
+	{
+		Name:    "the operator may take over what it did not make",
+		File:    "config/policy/own-objects.yaml",
+		From:    "expression: variables.isNew || variables.isLabelled || variables.isOwned || variables.isWritten",
+		To:      "expression: variables.isNew || variables.isLabelled || object != null",
+		Package: rightsPackage, Test: "TestTheOperatorsAccountGainsNothingBeyondItsWork",
+	},
+	{
+		Name:    "a volume that lost all labels is foreign to the policies",
+		File:    "config/policy/own-objects.yaml",
+		From:    " || variables.isWritten",
+		To:      "",
+		Package: rightsPackage, Test: "TestWhatTheOperatorDoesToItsOwnObjectsPasses",
+	},
+	{
+		Name:    "init containers may be privileged",
+		File:    "config/policy/restricted-pods.yaml",
+		From:    " + variables.pod.?initContainers.orValue([])",
+		To:      "",
+		Package: rightsPackage, Test: "TestTheOperatorsAccountGainsNothingBeyondItsWork",
+	},
+	{
+		Name:    "the policies know the account in one namespace only",
+		File:    "config/policy/own-objects.yaml",
+		From:    "endsWith('etcd-steward-controller-manager')",
+		To:      "endsWith(':etcd-steward-system:etcd-steward-controller-manager')",
+		Package: rightsPackage, Test: "TestTheAccountIsKnownInEachNamespaceAndByEachPrefix",
+	},
+	{
+		Name:    "a member's Pod is made with the token of an account",
+		File:    "controllers/resources/pod.go",
+		From:    "AutomountServiceAccountToken: new(false),",
+		To:      "AutomountServiceAccountToken: nil,",
+		Package: applyPackage, Test: "TestABirthStaysWithinItsWrites",
+	},
+}

@@ -1,0 +1,472 @@
+package policy
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+func cluster() *v1alpha1.EtcdCluster {
+	return &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "demo", UID: "uid-of-demo"},
+		Spec: v1alpha1.EtcdClusterSpec{Size: 3, Version: "3.6.16"}}
+}
+
+// like is an object of the operator with one thing changed.
+func like[T client.Object](object T, change func(T)) T {
+	change(object)
+	return object
+}
+
+func secret() *corev1.Secret { return resources.BuildMemberSecret(cluster(), "demo-0", nil) }
+
+func volume() *corev1.PersistentVolumeClaim {
+	return resources.BuildVolume(cluster(), resources.Volume{Name: "demo-0", Incarnation: "1a2b3c4d", Bytes: 8 << 30})
+}
+
+func service() *corev1.Service { return resources.BuildClientService(cluster()) }
+
+func budget() *policyv1.PodDisruptionBudget { return resources.BuildBudget(cluster(), 2) }
+
+func member(t *testing.T) *corev1.Pod {
+	t.Helper()
+	pod, err := resources.BuildPod(cluster(), resources.PodStart{Name: "demo-0", Incarnation: "1a2b3c4d",
+		Flags: resources.StartSealed, Inputs: resources.Inputs(cluster())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pod
+}
+
+func job() *batchv1.Job {
+	b := &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "nightly", UID: "0b4c2d1e"},
+		Spec: v1alpha1.EtcdBackupSpec{ClusterRef: v1alpha1.ClusterReference{Name: "demo"},
+			Store: store()}}
+	return resources.BuildBackupJob(b, cluster(), resources.BackupStart{AgentImage: "agent", EtcdImage: "etcd"})
+}
+
+func foreign(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "prod", Name: name} }
+
+func backup(labels map[string]string, cluster string) *v1alpha1.EtcdBackup {
+	return &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "nightly", Labels: labels},
+		Spec: v1alpha1.EtcdBackupSpec{ClusterRef: v1alpha1.ClusterReference{Name: cluster}, Store: store()}}
+}
+
+func schedule(keep int32) *v1alpha1.EtcdBackupSchedule {
+	return &v1alpha1.EtcdBackupSchedule{ObjectMeta: foreign("nightly"), Spec: v1alpha1.EtcdBackupScheduleSpec{
+		ClusterRef: v1alpha1.ClusterReference{Name: "demo"}, Schedule: "0 3 * * *", Store: store(),
+		Retention: &v1alpha1.BackupRetention{KeepLast: &keep}}}
+}
+
+func store() v1alpha1.BackupStore {
+	return v1alpha1.BackupStore{Volume: &v1alpha1.VolumeStore{ClaimName: "backups"}}
+}
+
+// attempt is one way to gain more with the operator's account than its work needs.
+type attempt struct {
+	name string
+	Request
+	says    string // part of the refusal
+	already string // what an API server may say before it asks a policy
+}
+
+func create(object client.Object) Request {
+	return Request{Operation: admission.Create, Object: object}
+}
+
+func remove(object client.Object) Request { return Request{Operation: admission.Delete, Old: object} }
+
+func change(before, after client.Object) Request {
+	return Request{Operation: admission.Update, Old: before, Object: after}
+}
+
+func evict(pod string) Request {
+	return Request{Operation: admission.Create, Subresource: "eviction",
+		Object: &policyv1.Eviction{ObjectMeta: foreign(pod)}}
+}
+
+// taken is a foreign object before and after the operator's marks are put on it.
+func taken[T client.Object](build func() T) Request {
+	after := build()
+	after.SetLabels(map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue})
+	after.SetOwnerReferences([]metav1.OwnerReference{resources.OwnerReference(cluster())})
+	return change(build(), after)
+}
+
+const (
+	notMade   = "was not made by the operator, which changes and deletes no other objects"
+	unlabeled = "does not have the label app.kubernetes.io/managed-by=etcd-steward"
+	unowned   = "is owned by no object of etcdsteward.dev"
+)
+
+func objectAttempts(t *testing.T) []attempt {
+	t.Helper()
+	otherSecret := func() *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: foreign("web-tls"), Type: corev1.SecretTypeTLS}
+	}
+	otherPod := func() *corev1.Pod { return &corev1.Pod{ObjectMeta: foreign("web-0"), Spec: member(t).Spec} }
+	otherClaim := func() *corev1.PersistentVolumeClaim {
+		return &corev1.PersistentVolumeClaim{ObjectMeta: foreign("data"), Spec: volume().Spec}
+	}
+	otherService := func() *corev1.Service { return &corev1.Service{ObjectMeta: foreign("web"), Spec: service().Spec} }
+	otherBudget := func() *policyv1.PodDisruptionBudget {
+		return &policyv1.PodDisruptionBudget{ObjectMeta: foreign("web"), Spec: budget().Spec}
+	}
+	otherJob := func() *batchv1.Job {
+		other := &batchv1.Job{ObjectMeta: foreign("migrate"), Spec: job().Spec}
+		other.Spec.Template.Labels = nil // a Job without labels gets these
+		return other
+	}
+	otherPolicy := func() *networkingv1.NetworkPolicy { return &networkingv1.NetworkPolicy{ObjectMeta: foreign("web")} }
+	resize := change(otherPod(), otherPod())
+	resize.Subresource = "resize"
+	return []attempt{
+		{"create a Secret without the label", create(otherSecret()), "secrets prod/web-tls " + unlabeled, ""},
+		{"create a Pod without the label", create(otherPod()), "pods prod/web-0 " + unlabeled, ""},
+		{"create a claim without the label", create(otherClaim()), unlabeled, ""},
+		{"create a Service without the label", create(otherService()), unlabeled, ""},
+		{"create a budget without the label", create(otherBudget()), unlabeled, ""},
+		{"create a Job without the label", create(otherJob()), unlabeled, ""},
+		{"create a NetworkPolicy without the label", create(otherPolicy()), unlabeled, ""},
+		{"create a Pod with the label and no owner", create(like(member(t), func(p *corev1.Pod) { p.OwnerReferences = nil })), unowned, ""},
+		{"create a Pod that a Deployment owns", create(like(member(t), func(p *corev1.Pod) {
+			p.OwnerReferences[0].APIVersion = "apps/v1"
+		})), unowned, ""},
+		{"create a Job with the label and no owner", create(like(job(), func(j *batchv1.Job) { j.OwnerReferences = nil })), unowned, ""},
+		{"create a Service with the label and no owner", create(like(service(), func(s *corev1.Service) { s.OwnerReferences = nil })), unowned, ""},
+		{"create a Pod that says that the operator wrote it", create(like(otherPod(), func(p *corev1.Pod) {
+			p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "etcd-steward"}}
+		})), unlabeled, ""},
+		{"delete a foreign Pod", remove(otherPod()), "pods prod/web-0 " + notMade, ""},
+		{"delete a foreign claim", remove(otherClaim()), notMade, ""},
+		{"delete a foreign Secret", remove(otherSecret()), notMade, ""},
+		{"delete a foreign budget", remove(otherBudget()), notMade, ""},
+		{"delete a foreign Job", remove(otherJob()), notMade, ""},
+		{"delete an object of another manager", remove(like(otherPod(), func(p *corev1.Pod) {
+			p.Labels = map[string]string{v1alpha1.LabelManagedBy: "Helm"}
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "web"}}
+			p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kube-controller-manager"}}
+		})), notMade, ""},
+		{"take over a foreign Secret", taken(otherSecret), notMade, ""},
+		{"take over a foreign Pod", taken(otherPod), notMade, ""},
+		{"take over a foreign claim", taken(otherClaim), notMade, ""},
+		{"take over a foreign Service", taken(otherService), notMade, ""},
+		{"take over a foreign budget", taken(otherBudget), notMade, ""},
+		{"take over a foreign Job", taken(otherJob), notMade, ""},
+		{"take over a foreign NetworkPolicy", taken(otherPolicy), notMade, ""},
+		{"give a foreign Pod other amounts", resize, notMade, ""},
+		{"evict a Pod of a Deployment", evict("web-7d4b9c6f5-x2x1p"), "pods prod/web-7d4b9c6f5-x2x1p is no member", ""},
+	}
+}
+
+func contentAttempts() []attempt {
+	scheduled := map[string]string{v1alpha1.LabelSchedule: "nightly"}
+	return []attempt{
+		{"create a Secret for the token of an account", create(like(secret(), func(s *corev1.Secret) {
+			s.Type = corev1.SecretTypeServiceAccountToken
+			s.Annotations = map[string]string{corev1.ServiceAccountNameKey: "admin"}
+		})), `secrets prod/demo-0-tls has the type "kubernetes.io/service-account-token"`, ""},
+		{"create a Secret of any kind", create(like(secret(), func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque })),
+			`has the type "Opaque"`, ""},
+		{"create a Secret of another name", create(like(secret(), func(s *corev1.Secret) { s.Name = "registry" })),
+			"secrets prod/registry has no name of the operator", ""},
+		{"create a Secret without a name", create(like(secret(), func(s *corev1.Secret) { s.Name, s.GenerateName = "", "x-" })),
+			"has no name of the operator", ""},
+		{"claim a certain volume", create(like(volume(), func(p *corev1.PersistentVolumeClaim) { p.Spec.VolumeName = "pv-1" })),
+			"persistentvolumeclaims prod/demo-0 takes the data of another volume", ""},
+		{"copy a volume", create(like(volume(), func(p *corev1.PersistentVolumeClaim) {
+			p.Spec.DataSource = &corev1.TypedLocalObjectReference{Kind: "PersistentVolumeClaim", Name: "data"}
+		})), "takes the data of another volume", ""},
+		{"copy a volume by reference", create(like(volume(), func(p *corev1.PersistentVolumeClaim) {
+			p.Spec.DataSourceRef = &corev1.TypedObjectReference{Kind: "PersistentVolumeClaim", Name: "data"}
+		})), "takes the data of another volume", ""},
+		{"take addresses from others", create(like(service(), func(s *corev1.Service) {
+			s.Spec.ExternalIPs = []string{"10.0.0.1"}
+		})), "services prod/demo would lead away from its Pods", ""},
+		{"take addresses from others later", change(service(), like(service(), func(s *corev1.Service) {
+			s.Spec.ExternalIPs = []string{"10.0.0.1"}
+		})), "would lead away from its Pods", ""},
+		{"lead clients to another name", change(service(), like(service(), func(s *corev1.Service) {
+			s.Spec.Type, s.Spec.ExternalName = corev1.ServiceTypeExternalName, "example.com"
+		})), "would lead away from its Pods", ""},
+		{"create a backup by hand", create(backup(nil, "demo")), "etcdbackups prod/nightly has no label etcdsteward.dev/schedule", ""},
+		{"delete a backup that a person made", remove(backup(nil, "demo")), "has no label etcdsteward.dev/schedule", ""},
+		{"back another cluster up", change(backup(scheduled, "demo"), backup(scheduled, "other")), "would get another spec", "spec cannot change"},
+		{"let a schedule keep little", change(schedule(7), schedule(1)), "etcdbackupschedules prod/nightly would get another spec", ""},
+	}
+}
+
+// podAttempt is a way to gain more by a Pod, which may be one of a Job.
+type podAttempt struct {
+	name    string
+	change  func(*corev1.PodTemplateSpec)
+	says    string
+	already string
+}
+
+func podAttempts() []podAttempt {
+	first := func(p *corev1.PodTemplateSpec) *corev1.Container { return &p.Spec.Containers[0] }
+	token := func(audience string) func(*corev1.PodTemplateSpec) {
+		return func(p *corev1.PodTemplateSpec) {
+			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "token", VolumeSource: corev1.VolumeSource{
+				Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{
+					ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", Audience: audience},
+				}}},
+			}})
+		}
+	}
+	privileged := func(c *corev1.Container) {
+		c.SecurityContext.Privileged, c.SecurityContext.AllowPrivilegeEscalation = new(true), new(true)
+	}
+	annotation := func(key, value string) func(*corev1.PodTemplateSpec) {
+		return func(p *corev1.PodTemplateSpec) { p.Annotations = map[string]string{key: value} }
+	}
+	const node, root, gains, confined = "uses a namespace or a port of its node", "may run as root",
+		"has a container that is privileged", "is not confined"
+	const loosened, holds = "has an annotation that loosens seccomp or AppArmor", "holds a service account token"
+	return []podAttempt{
+		{"the node's network", func(p *corev1.PodTemplateSpec) { p.Spec.HostNetwork = true }, node, ""},
+		{"the node's processes", func(p *corev1.PodTemplateSpec) { p.Spec.HostPID = true }, node, ""},
+		{"the node's IPC", func(p *corev1.PodTemplateSpec) { p.Spec.HostIPC = true }, node, ""},
+		{"a port of the node", func(p *corev1.PodTemplateSpec) {
+			first(p).Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80}}
+		}, node, ""},
+		{"a directory of the node", func(p *corev1.PodTemplateSpec) {
+			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "root",
+				VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}})
+		}, "mounts a directory of its node", ""},
+		{"a share of NFS", func(p *corev1.PodTemplateSpec) {
+			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "nfs",
+				VolumeSource: corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "x", Path: "/"}}})
+		}, "mounts a directory of its node, or another volume", ""},
+		{"root, by saying nothing", func(p *corev1.PodTemplateSpec) { p.Spec.SecurityContext.RunAsNonRoot = nil }, root, ""},
+		{"no security context", func(p *corev1.PodTemplateSpec) { p.Spec.SecurityContext = nil }, root, ""},
+		{"root by number", func(p *corev1.PodTemplateSpec) { p.Spec.SecurityContext.RunAsUser = new(int64(0)) }, root, ""},
+		{"root in one container", func(p *corev1.PodTemplateSpec) { first(p).SecurityContext.RunAsNonRoot = new(false) }, root, ""},
+		{"root by number in one container", func(p *corev1.PodTemplateSpec) { first(p).SecurityContext.RunAsUser = new(int64(0)) }, root, ""},
+		{"a privileged container", func(p *corev1.PodTemplateSpec) { privileged(first(p)) }, gains, ""},
+		{"a privileged init container", func(p *corev1.PodTemplateSpec) {
+			init := corev1.Container{Name: "first", Image: "any", SecurityContext: first(p).SecurityContext.DeepCopy()}
+			privileged(&init)
+			p.Spec.InitContainers = append(p.Spec.InitContainers, init)
+		}, gains, ""},
+		{"escalation", func(p *corev1.PodTemplateSpec) { first(p).SecurityContext.AllowPrivilegeEscalation = nil }, gains, ""},
+		{"a container without a security context", func(p *corev1.PodTemplateSpec) { first(p).SecurityContext = nil }, gains, ""},
+		{"capabilities that are kept", func(p *corev1.PodTemplateSpec) { first(p).SecurityContext.Capabilities = nil }, gains, ""},
+		{"a capability that is added", func(p *corev1.PodTemplateSpec) {
+			first(p).SecurityContext.Capabilities.Add = []corev1.Capability{"SYS_ADMIN"}
+		}, gains, ""},
+		{"no seccomp", func(p *corev1.PodTemplateSpec) { p.Spec.SecurityContext.SeccompProfile = nil }, confined, ""},
+		{"seccomp that is off", func(p *corev1.PodTemplateSpec) {
+			first(p).SecurityContext.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeUnconfined}
+		}, confined, ""},
+		{"AppArmor that is off", func(p *corev1.PodTemplateSpec) {
+			p.Spec.SecurityContext.AppArmorProfile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
+		}, confined, ""},
+		{"a SELinux type", func(p *corev1.PodTemplateSpec) {
+			first(p).SecurityContext.SELinuxOptions = &corev1.SELinuxOptions{Type: "spc_t"}
+		}, confined, ""},
+		{"a SELinux user", func(p *corev1.PodTemplateSpec) {
+			p.Spec.SecurityContext.SELinuxOptions = &corev1.SELinuxOptions{User: "system_u"}
+		}, confined, ""},
+		{"a /proc without masks", func(p *corev1.PodTemplateSpec) {
+			first(p).SecurityContext.ProcMount, p.Spec.HostUsers = new(corev1.UnmaskedProcMount), new(false)
+		}, confined, ""},
+		{"a sysctl", func(p *corev1.PodTemplateSpec) {
+			p.Spec.SecurityContext.Sysctls = []corev1.Sysctl{{Name: "kernel.msgmax", Value: "1"}}
+		}, confined, ""},
+		{"a process of a Windows host", func(p *corev1.PodTemplateSpec) {
+			p.Spec.SecurityContext.WindowsOptions = &corev1.WindowsSecurityContextOptions{HostProcess: new(true)}
+		}, confined, "hostNetwork must be true"},
+		{"AppArmor that is off by annotation", func(p *corev1.PodTemplateSpec) {
+			p.Annotations = map[string]string{"container.apparmor.security.beta.kubernetes.io/" + first(p).Name: "unconfined"}
+		}, loosened, confined},
+		{"seccomp that is off by annotation", annotation("seccomp.security.alpha.kubernetes.io/pod", "unconfined"),
+			loosened, "seccomp type in annotation and field must match"},
+		{"seccomp of a container that is off by annotation",
+			annotation("container.seccomp.security.alpha.kubernetes.io/etcd", "unconfined"),
+			loosened, "seccomp type in annotation and field must match"},
+		{"the token that Kubernetes mounts", func(p *corev1.PodTemplateSpec) { p.Spec.AutomountServiceAccountToken = nil }, holds, ""},
+		{"a token for Kubernetes", token(""), holds, ""},
+		{"a token for Kubernetes by its URL", token("https://kubernetes.default.svc"), holds, ""},
+		{"a token for Kubernetes by its name", token("k3s"), holds, ""},
+		{"a token for a name that begins as another", token("istio-ca.k3s"), holds, ""},
+	}
+}
+
+func attempts(t *testing.T) []attempt {
+	t.Helper()
+	all := append(objectAttempts(t), contentAttempts()...)
+	for _, row := range podAttempts() {
+		pod, task := member(t), job()
+		template := corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
+		row.change(&template)
+		pod.Annotations, pod.Spec = template.Annotations, template.Spec
+		row.change(&task.Spec.Template)
+		all = append(all, attempt{"create a Pod with " + row.name, create(pod), "pods prod/demo-0 " + row.says, row.already},
+			attempt{"create a Job of Pods with " + row.name, create(task), "jobs prod/demo-backup-0b4c2d1e " + row.says, row.already})
+	}
+	return all
+}
+
+func TestTheOperatorsAccountGainsNothingBeyondItsWork(t *testing.T) {
+	for _, a := range attempts(t) {
+		err := Ask(t.Context(), a.Request)
+		switch {
+		case err == nil:
+			t.Errorf("%s: it was let", a.name)
+		case !strings.Contains(err.Error(), a.says):
+			t.Errorf("%s: want %q, got %v", a.name, a.says, err)
+		}
+		a.User = "system:serviceaccount:kube-system:job-controller"
+		if err := Ask(t.Context(), a.Request); err != nil {
+			t.Errorf("%s, by another account: %v", a.name, err)
+		}
+	}
+}
+
+func TestARefusedPodSaysWhatCanBeDone(t *testing.T) {
+	pod := like(member(t), func(p *corev1.Pod) { p.Spec.HostNetwork = true })
+	err := Ask(t.Context(), create(pod))
+	if err == nil || !strings.Contains(err.Error(), "If a webhook of yours adds this, keep it from these Pods, or label the "+
+		"namespace etcdsteward.dev/unrestricted-pods.") {
+		t.Error(err)
+	}
+}
+
+func TestTheAccountIsKnownInEachNamespaceAndByEachPrefix(t *testing.T) {
+	attempt := remove(&corev1.Pod{ObjectMeta: foreign("web-0")})
+	for name, isOperator := range map[string]bool{
+		Operator: true,
+		"system:serviceaccount:etcd:etcd-steward-controller-manager":          true,
+		"system:serviceaccount:team-a:team-a-etcd-steward-controller-manager": true,
+		"etcd-steward-controller-manager":                                     false,
+		"system:serviceaccount:kube-system:cloud-controller-manager":          false,
+		"system:serviceaccount:etcd-steward-system:default":                   false,
+		"system:node:etcd-steward-controller-manager":                         false,
+	} {
+		attempt.User = name
+		if err := Ask(t.Context(), attempt); (err != nil) != isOperator {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWhatTheOperatorDoesToItsOwnObjectsPasses(t *testing.T) {
+	bare := func() *corev1.PersistentVolumeClaim {
+		return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "demo-0",
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}, {Manager: "etcd-steward"}}}}
+	}
+	withIPs := func() *corev1.Service {
+		return like(service(), func(s *corev1.Service) { s.Spec.ExternalIPs = []string{"10.0.0.1"} })
+	}
+	external := func() *corev1.Service {
+		return like(service(), func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeExternalName })
+	}
+	resize := change(member(t), member(t))
+	resize.Subresource = "resize"
+	injected := like(member(t), func(p *corev1.Pod) {
+		p.Namespace = Unrestricted
+		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "proxy",
+			SecurityContext: &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN"}}}})
+	})
+	for name, request := range map[string]Request{
+		"dress a volume again that lost all labels and annotations": change(bare(), volume()),
+		"dress a Pod again that lost its labels":                    change(like(member(t), func(p *corev1.Pod) { p.Labels = nil }), member(t)),
+		"delete a volume":                                           remove(volume()), "delete a Secret": remove(secret()), "delete a Pod": remove(member(t)),
+		"delete a Job": remove(job()), "delete a budget": remove(budget()),
+		"change a Pod in place": resize, "evict a member": evict("demo-12"),
+		"correct a Service to which a person gave addresses": change(withIPs(), withIPs()),
+		"mark a Service that a person turned away":           change(external(), external()),
+		"correct it":                                    change(external(), service()),
+		"write on a backup that a person made":          change(backup(nil, "demo"), backup(map[string]string{v1alpha1.LabelCluster: "demo"}, "demo")),
+		"delete a backup of a schedule":                 remove(backup(map[string]string{v1alpha1.LabelSchedule: "nightly"}, "demo")),
+		"start a member where webhooks may add to Pods": create(injected),
+	} {
+		if err := Ask(t.Context(), request); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// builtAs says what the reviewed objects of controllers/resources are, by what their names begin with.
+var builtAs = map[string]func() client.Object{
+	"budget":        func() client.Object { return &policyv1.PodDisruptionBudget{} },
+	"job-":          func() client.Object { return &batchv1.Job{} },
+	"pod-":          func() client.Object { return &corev1.Pod{} },
+	"preflight-pod": func() client.Object { return &corev1.Pod{} },
+	"prune-":        func() client.Object { return &batchv1.Job{} },
+	"restore-pod-":  func() client.Object { return &corev1.Pod{} },
+	"secret-":       func() client.Object { return &corev1.Secret{} },
+	"service-":      func() client.Object { return &corev1.Service{} },
+	"test-restore-": func() client.Object { return &batchv1.Job{} },
+	"volume":        func() client.Object { return &corev1.PersistentVolumeClaim{} },
+}
+
+// builtObjects are those, by the names of their files.
+func builtObjects(t *testing.T) map[string]client.Object {
+	t.Helper()
+	files, err := filepath.Glob(filepath.FromSlash("../../controllers/resources/testdata/*.yaml"))
+	if err != nil || len(files) < 50 {
+		t.Fatalf("%d reviewed objects: %v", len(files), err)
+	}
+	objects := map[string]client.Object{}
+	for _, file := range files {
+		name := filepath.Base(file)
+		if strings.HasPrefix(name, "certificates-") { // contents of a Secret
+			continue
+		}
+		for prefix, build := range builtAs {
+			if strings.HasPrefix(name, prefix) {
+				objects[name] = build()
+			}
+		}
+		if objects[name] == nil {
+			t.Fatalf("%s: say in builtAs what it is", name)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.Unmarshal(text, objects[name]); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	return objects
+}
+
+func TestEveryObjectThatIsBuiltPasses(t *testing.T) {
+	for name, object := range builtObjects(t) {
+		if err := Ask(t.Context(), create(object)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTokensForCloudsAndMeshesPass(t *testing.T) {
+	for _, audience := range []string{"sts.amazonaws.com", "pods.eks.amazonaws.com", "sts.aliyuncs.com", "istio-ca",
+		"identity.l5d.io", "api://AzureADTokenExchange", "api://AzureADTokenExchangeChina",
+		"https://iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q",
+		"//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q"} {
+		pod := like(member(t), func(p *corev1.Pod) {
+			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "token", VolumeSource: corev1.VolumeSource{
+				Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
+					Path: "token", Audience: audience}}}}}})
+		})
+		if err := Ask(t.Context(), create(pod)); err != nil {
+			t.Errorf("%s: %v", audience, err)
+		}
+	}
+}
