@@ -21,6 +21,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -285,4 +286,17 @@ func (l *passLog) nextRule(log, cluster string) string {
 		return pass.Rule
 	}
 	return ""
+}
+
+// Stolen is a client with a token of the installed operator's account.
+func (w *World) Stolen(ctx context.Context) client.Client {
+	ginkgo.GinkgoHelper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: OperatorNamespace, Name: OperatorName}}
+	request := &authenticationv1.TokenRequest{}
+	gomega.Expect(w.Client.SubResource("token").Create(ctx, account, request)).To(gomega.Succeed())
+	config := rest.AnonymousClientConfig(w.Config)
+	config.BearerToken = request.Status.Token
+	thief, err := client.New(config, client.Options{Scheme: w.Client.Scheme()})
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	return thief
 }
