@@ -34,6 +34,11 @@ const source = "config/helm/etcd-steward"
 // parts are directories of config whose files the chart takes as they are, but for comments.
 var parts = []struct{ from, to string }{
 	{"config/crd/bases/*.yaml", "files/crds"},
+	{"config/policy/own-objects.yaml", "files/policy"},
+	{"config/policy/plain-objects.yaml", "files/policy"},
+	{"config/policy/restricted-pods.yaml", "files/policy"},
+	{"config/policy/evictions.yaml", "files/policy"},
+	{"config/policy/backups.yaml", "files/policy"},
 	{"config/monitoring/alerts.yaml", "files/monitoring"},
 	{"config/monitoring/members.yaml", "files/monitoring"},
 	{"config/monitoring/operator.yaml", "files/monitoring"},

@@ -201,3 +201,51 @@ func argsOf(t *testing.T, namespace string, args ...string) object {
 	t.Helper()
 	return flags(namespace, managerOf(t, namespace, args...)["args"])
 }
+
+func TestPoliciesLookAtTheOperatorsAccountAlone(t *testing.T) {
+	const ofAll = ".endsWith('etcd-steward-controller-manager')"
+	for _, row := range []struct {
+		name string
+		set  string
+		want string // of the match condition; "" for no policies
+	}{
+		{"the account of the chart, as with kustomize", "replicas=2", ofAll},
+		{"the account of a release of another name", "fullnameOverride=my-etcd-steward", ofAll},
+		{"an account of your own", "serviceAccount.name=mine", " == 'system:serviceaccount:ops:mine'"},
+		{"the account default, which is in each namespace", "serviceAccount.create=false", " == 'system:serviceaccount:ops:default'"},
+		{"some namespaces", "watchNamespaces={team-a}", ""},
+		{"some namespaces, where it is asked for", "watchNamespaces={team-a},admissionPolicy=true", ofAll},
+		{"none where it is turned off", "admissionPolicy=false", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			policies := 0
+			for _, o := range rendered(t, "ops", "--set", row.set) {
+				if o["kind"] != "ValidatingAdmissionPolicy" {
+					continue
+				}
+				policies++
+				condition := list(sub(o, "spec")["matchConditions"])[0]["expression"].(string)
+				if row.want == "" || !strings.Contains(condition, row.want) || row.want != ofAll && strings.Contains(condition, "endsWith") {
+					t.Errorf("%v looks at: %s", sub(o, "metadata")["name"], condition)
+				}
+			}
+			if (policies == 5) != (row.want != "") {
+				t.Errorf("there are %d policies", policies)
+			}
+		})
+	}
+}
+
+func TestPrometheusExpectsTheOperatorInItsOwnNamespace(t *testing.T) {
+	for _, o := range rendered(t, "ops", "--set", "monitoring.serviceMonitor=true") {
+		if o["kind"] != "ServiceMonitor" {
+			continue
+		}
+		name := sub(list(sub(o, "spec")["endpoints"])[0], "tlsConfig")["serverName"]
+		if name != "etcd-steward-controller-manager-metrics.ops.svc" {
+			t.Errorf("it expects %v", name)
+		}
+		return
+	}
+	t.Error("there is no ServiceMonitor")
+}
