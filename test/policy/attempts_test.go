@@ -405,6 +405,7 @@ func TestWhatTheOperatorDoesToItsOwnObjectsPasses(t *testing.T) {
 var builtAs = map[string]func() client.Object{
 	"budget":        func() client.Object { return &policyv1.PodDisruptionBudget{} },
 	"job-":          func() client.Object { return &batchv1.Job{} },
+	"network-":      func() client.Object { return &networkingv1.NetworkPolicy{} },
 	"pod-":          func() client.Object { return &corev1.Pod{} },
 	"preflight-pod": func() client.Object { return &corev1.Pod{} },
 	"prune-":        func() client.Object { return &batchv1.Job{} },
