@@ -28,7 +28,7 @@ var _ = Describe("An operator whose token was stolen", Label("operator"), func()
 			thief := kube.Stolen(ctx)
 			refused := func(what, by string, attempt error) {
 				GinkgoHelper()
-				Expect(attempt).To(And(MatchError(apierrors.IsForbidden), MatchError(ContainSubstring(by))), what)
+				Expect(attempt).To(And(MatchError(apierrors.IsForbidden, "a refusal by rights"), MatchError(ContainSubstring(by))), what)
 			}
 			traffic := cluster.Write(ctx)
 			traffic.During(ctx, func() {
