@@ -63,8 +63,12 @@ RACED := controllers/apply controllers/kit controllers/kit/jobs controllers/obse
 	pkg/etcdutil/fake pkg/pki cmd/agent test/e2e/client test/e2e/world
 # These run without: Azure's SDK rewinds a body while net/http may still send it, and memory is bounded in what is shipped.
 NOT_RACED := ^(TestAnAzureThatFailsIsNamedAndHoldsNoBackup|TestMemoryStaysBoundedWhateverTheSize)$$
+# What fails at each call in turn takes long, and looks for no races that the same effects without a failure do not show.
+SWEEPS := ^TestAFailureAtAnyCallIsMendedByTryingAgain$$
 # These start real servers: all of them and every release of etcd with FULL=1, which `make test-all` sets.
 SERVED := pkg/backup pkg/backup/store pkg/etcdutil/contract test/s3server
+# These take a minute or two each, and begin before the rest.
+LONG := controllers/cluster controllers/admission controllers/plan controllers/schedule/plan controllers/apply
 # These have targets of their own. What tests the bench and the demo is tested with them.
 APART := controllers/plan/world test/arrows test/docwords test/needs test/mutants test/docs test/e2e test/bench test/demo \
 	test/gcsserver test/azureserver
@@ -116,7 +120,8 @@ clean: ## Remove what was built; the caches outside the tree stay.
 check: gofmt verify-generated verify-kustomize arrows words tables pages lint ## The cheap tests that need nothing: formatting, files, arrows, words, tables, pages; then lint.
 
 .PHONY: test-unit
-test-unit: test-plain test-world test-raced test-localkube ## What needs no cluster, with real etcd and a real store.
+test-unit: ## What needs no cluster, with real etcd and a real store.
+	@$(SUBMAKE) --keep-going --jobs=2 --output-sync=target test-plain test-world test-raced test-localkube
 
 .PHONY: test
 test: fit ## The gate, which CI runs: every phase even if one fails, then all failures.
@@ -240,7 +245,7 @@ fit:
 # Packages that start real servers mostly wait: they begin, and four packages at a time keep two cores busy.
 .PHONY: test-plain
 test-plain: bin/etcd bin/promtool $(S3_SERVER)
-	@$(WITH_ETCD) $(GO_TEST) -p 4 -skip='$(ON_SERVER)' $(SERVED:%=./%) $$(go list ./... | grep -v $(patsubst %,-e '/%$$',$(RACED) $(APART)))
+	@$(WITH_ETCD) $(GO_TEST) -p 4 -skip='$(ON_SERVER)' $(SERVED:%=./%) $(LONG:%=./%) $$(go list ./... | grep -v $(patsubst %,-e '/%$$',$(RACED) $(APART)))
 
 .PHONY: test-world
 test-world: # from its directory, so that what it found is shown and never taken from a cache
@@ -249,7 +254,7 @@ test-world: # from its directory, so that what it found is shown and never taken
 .PHONY: test-raced
 test-raced: bin/etcd
 	@[ -n "$(RACE)" ] || echo "no races are looked for: there is no C compiler"
-	@$(WITH_ETCD) $(RACE_TEST) -skip='$(ON_SERVER)' $(RACED:%=./%)
+	@$(WITH_ETCD) $(RACE_TEST) -skip='$(ON_SERVER)|$(SWEEPS)' $(RACED:%=./%)
 
 .PHONY: test-localkube
 test-localkube:

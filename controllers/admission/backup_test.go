@@ -174,21 +174,7 @@ func TestNothingOfABackupCanChange(t *testing.T) {
 }
 
 func TestNoRuleOfABackupsSchemaCouldBeTakenAwayUnnoticed(t *testing.T) {
-	total := 0
-	for ; ; total++ {
-		definition := readDefinitionFrom(t, backupDefinitionFile)
-		n := total
-		rule := takeRule(schemaIn(definition), &n)
-		if rule == "" {
-			break
-		}
-		if !isBackupRuleNoticed(t, gateOf(t, definition)) {
-			t.Errorf("no row needs this rule: %s", rule)
-		}
-	}
-	if total < 10 {
-		t.Errorf("only %d rules were found", total)
-	}
+	eachRuleIsNeeded(t, backupDefinitionFile, 10, isBackupRuleNoticed)
 }
 
 // isBackupRuleNoticed reports whether some row misses its sentence.

@@ -146,21 +146,7 @@ func TestOfARestoreOnlyTheApprovalAndTheOldVolumesCanChange(t *testing.T) {
 }
 
 func TestNoRuleOfARestoresSchemaCouldBeTakenAwayUnnoticed(t *testing.T) {
-	total := 0
-	for ; ; total++ {
-		definition := readDefinitionFrom(t, restoreDefinitionFile)
-		n := total
-		rule := takeRule(schemaIn(definition), &n)
-		if rule == "" {
-			break
-		}
-		if !isRestoreRuleNoticed(t, gateOf(t, definition)) {
-			t.Errorf("no row needs this rule: %s", rule)
-		}
-	}
-	if total < 20 {
-		t.Errorf("only %d rules were found", total)
-	}
+	eachRuleIsNeeded(t, restoreDefinitionFile, 20, isRestoreRuleNoticed)
 }
 
 // isRestoreRuleNoticed reports whether some row misses its sentence.

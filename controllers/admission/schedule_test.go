@@ -118,21 +118,7 @@ func TestTheSampleOfAScheduleIsAdmitted(t *testing.T) {
 }
 
 func TestNoRuleOfASchedulesSchemaCouldBeTakenAwayUnnoticed(t *testing.T) {
-	total := 0
-	for ; ; total++ {
-		definition := readDefinitionFrom(t, scheduleDefinitionFile)
-		n := total
-		rule := takeRule(schemaIn(definition), &n)
-		if rule == "" {
-			break
-		}
-		if !isScheduleRuleNoticed(t, gateOf(t, definition)) {
-			t.Errorf("no row needs this rule: %s", rule)
-		}
-	}
-	if total < 15 {
-		t.Errorf("only %d rules were found", total)
-	}
+	eachRuleIsNeeded(t, scheduleDefinitionFile, 15, isScheduleRuleNoticed)
 }
 
 // isScheduleRuleNoticed reports whether some row misses its sentence. The store is that of an EtcdBackup, and so are its rows.

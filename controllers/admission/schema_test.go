@@ -45,6 +45,12 @@ func gateOf(t testing.TB, definition *apiextensions.CustomResourceDefinition) *g
 	if errs := apiextensionsvalidation.ValidateCustomResourceDefinition(t.Context(), definition); len(errs) > 0 {
 		t.Fatalf("an API server refuses the definition: %v", errs.ToAggregate())
 	}
+	return opened(t, definition)
+}
+
+// opened is the gate of a definition that an API server would accept.
+func opened(t testing.TB, definition *apiextensions.CustomResourceDefinition) *gate {
+	t.Helper()
 	schema := schemaIn(definition)
 	structural, err := structuralschema.NewStructural(schema)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // state is what one ordinal can be, and what the oracle needs to know of it: nothing here uses the planner's own
@@ -51,25 +52,37 @@ func edited(build func(int) facts.Replica, change func(*facts.Replica)) func(int
 	}
 }
 
-// everyWorld calls visit with each world of so many ordinals in which at most one learner is on its way. Whether etcd
-// has a quorum decides whether its list is known.
-func everyWorld(ordinals int, visit func(scene, []state)) {
+// born are the first members in these worlds. To the planner they differ from those that came later.
+const born = 3
+
+// everyWorld calls visit with each world of up to five ordinals in which at most one learner is on its way. Whether etcd
+// has a quorum decides whether its list is known. The gate sees four ordinals in every order, and of five each combination
+// once: the first members and the later ones stand there in the order of states. A full run sees five in every order.
+func everyWorld(visit func(scene, []state)) {
+	walkWorlds(4, false, visit)
+	walkWorlds(5, !needs.IsFull(), visit)
+}
+
+func walkWorlds(ordinals int, isSorted bool, visit func(scene, []state)) {
 	picked := make([]state, 0, ordinals)
-	var walk func(int)
-	walk = func(left int) {
-		if left == 0 {
+	var walk func(from int)
+	walk = func(from int) {
+		if len(picked) == ordinals {
 			visit(build(picked), picked)
 			return
 		}
-		for _, s := range states {
+		if !isSorted || len(picked) == born {
+			from = 0
+		}
+		for i, s := range states[from:] {
 			picked = append(picked, s)
 			if learners(picked) <= 1 {
-				walk(left - 1)
+				walk(from + i)
 			}
 			picked = picked[:len(picked)-1]
 		}
 	}
-	walk(ordinals)
+	walk(0)
 }
 
 func learners(picked []state) int {
@@ -194,12 +207,8 @@ func everyChange(o scene) []changes.Change {
 }
 
 func TestTheGuardAgreesWithAnIndependentOracleInEverySmallWorld(t *testing.T) {
-	ordinals := 5
-	if testing.Short() {
-		ordinals = 4
-	}
 	worlds, vetoed, passed := 0, 0, 0
-	everyWorld(ordinals, func(o scene, picked []state) {
+	everyWorld(func(o scene, picked []state) {
 		worlds++
 		for _, c := range everyChange(o) {
 			if Veto(o.Observation, c) != "" {
@@ -219,12 +228,8 @@ func TestTheGuardAgreesWithAnIndependentOracleInEverySmallWorld(t *testing.T) {
 }
 
 func TestNextIsHarmlessAndNeverMuteInEverySmallWorld(t *testing.T) {
-	ordinals := 5
-	if testing.Short() {
-		ordinals = 4
-	}
 	verdicts := map[Verdict]int{}
-	everyWorld(ordinals, func(o scene, picked []state) {
+	everyWorld(func(o scene, picked []state) {
 		for _, size := range []int{1, 3, 5} {
 			o.Desired.Size = size
 			d := Decide(o.Observation)

@@ -40,10 +40,14 @@ func TestEveryFailureIsListedWithTheCommandThatRepeatsIt(t *testing.T) {
 			"make[1]: *** [Makefile:16: test-plain] Error 1",
 			"make[1]: *** [Makefile:20: lint] Error 1",
 		}, []string{"make gofmt", "go test ./pkg/pki", "make lint"}},
+		"targets that the phase runs side by side": {[]string{
+			"make[1]: *** [Makefile:12: lint] Error 1",
+			"make: *** [Makefile:16: phase] Error 2",
+		}, []string{"make lint"}},
 		"what nobody reads": {[]string{"it hangs"}, []string{"make phase"}},
 	} {
 		t.Run(what, func(t *testing.T) {
-			p := phase{name: "phase", failed: true, reader: &reader{}}
+			p := phase{name: "phase", failed: true, reader: &reader{phase: "phase"}}
 			if _, err := p.reader.Write([]byte(strings.Join(tc.output, "\n") + "\n")); err != nil {
 				t.Fatal(err)
 			}

@@ -85,7 +85,7 @@ func hold(path string) (release func(), err error) {
 func play(ctx context.Context, target string) phase {
 	fmt.Printf("== %s\n", target)
 	began := time.Now()
-	reader := &reader{}
+	reader := &reader{phase: target}
 	cmd := exec.CommandContext(ctx, "make", "--no-print-directory", "--keep-going", target)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = time.Minute

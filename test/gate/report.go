@@ -35,6 +35,7 @@ type failure struct{ what, command string }
 
 // reader reads what a phase prints, a line at a time, for failures of go test, Ginkgo and make.
 type reader struct {
+	phase    string // a target that only runs others: what failed is theirs
 	rest     []byte
 	tests    []string // that failed, of the package that is not named yet
 	isToldOf bool     // why the target that is running fails
@@ -78,7 +79,7 @@ func (r *reader) read(line string) {
 	if m := failedStory.FindStringSubmatch(line); m != nil {
 		r.add(storyFailure(colours.ReplaceAllString(m[1], "")))
 	}
-	if m := failedTarget.FindStringSubmatch(line); m != nil {
+	if m := failedTarget.FindStringSubmatch(line); m != nil && m[1] != r.phase {
 		if !r.isToldOf {
 			r.add(failure{what: "make " + m[1], command: "make " + m[1]})
 		}
