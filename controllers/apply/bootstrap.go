@@ -2,6 +2,8 @@ package apply
 
 import (
 	"context"
+	"errors"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -17,10 +19,12 @@ const parallelWrites = 8
 // bootstrap makes what is missing of a birth. Pods come last, only when every volume is there, and only once the birth
 // record says which volumes these are: one that is missing or another from then on is a lost one.
 func (s step) bootstrap(ctx context.Context, c changes.Bootstrap) error {
-	if err := s.applyObjects(ctx, changes.ApplyObjects{Objects: c.Objects, Secrets: c.Secrets}); err != nil {
-		return err
-	}
-	if err := each(ctx, c.Volumes, s.createVolume); err != nil {
+	objects := changes.ApplyObjects{Objects: c.Objects, Secrets: c.Secrets}
+	err := together(
+		func() error { return s.applyObjects(ctx, objects) },
+		func() error { return each(ctx, c.Volumes, s.createVolume) },
+	)
+	if err != nil {
 		return err
 	}
 	if err := s.begin(ctx); err != nil {
@@ -63,4 +67,16 @@ func each[T any](ctx context.Context, items []T, do func(context.Context, T) err
 		group.Go(func() error { return do(ctx, item) })
 	}
 	return group.Wait()
+}
+
+// together does what need not wait for each other. One that fails keeps none of the others from being tried; every error
+// is returned.
+func together(steps ...func() error) error {
+	failed := make([]error, len(steps))
+	var group sync.WaitGroup
+	for i, do := range steps {
+		group.Go(func() { failed[i] = do() })
+	}
+	group.Wait()
+	return errors.Join(failed...)
 }

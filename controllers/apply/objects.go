@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,10 +28,14 @@ func (s step) applyObjects(ctx context.Context, c changes.ApplyObjects) error {
 		return err
 	}
 	issuer := &issuer{step: s}
-	err := each(ctx, others, func(ctx context.Context, object facts.Object) error {
-		return s.applyObject(ctx, issuer, object)
-	})
-	return errors.Join(err, each(ctx, c.Secrets, issuer.ensureMember))
+	return together(
+		func() error { return each(ctx, c.Secrets, issuer.ensureMember) },
+		func() error {
+			return each(ctx, others, func(ctx context.Context, object facts.Object) error {
+				return s.applyObject(ctx, issuer, object)
+			})
+		},
+	)
 }
 
 func (s step) applyObject(ctx context.Context, issuer *issuer, object facts.Object) error {

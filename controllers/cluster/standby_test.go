@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
@@ -117,6 +119,31 @@ func TestAReplicaThatStandsByDoesNothingElse(t *testing.T) {
 				t.Errorf("it wrote %v", w.writes[writes:])
 			}
 		})
+	}
+}
+
+func TestAReplicaThatStandsByLooksAtAClusterOnlyOnceClientsAreLedToIt(t *testing.T) {
+	w := newWorld(t, demo(3))
+	looks, late := 0, time.Duration(0)
+	counting := func() {
+		w.standBy(&late)
+		w.operator.Bystander.Reader = interceptor.NewClient(w.kube, interceptor.Funcs{List: func(ctx context.Context,
+			c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			looks++
+			return c.List(ctx, list, opts...)
+		}})
+	}
+	counting()
+	w.mustPass(3)
+	if looks > 0 {
+		t.Errorf("it looked at a cluster that nobody uses yet: %d lists", looks)
+	}
+	w.restart()
+	w.settle()
+	counting()
+	w.mustPass(1)
+	if looks == 0 {
+		t.Error("it did not look at a cluster that clients use")
 	}
 }
 

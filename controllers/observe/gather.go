@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -38,49 +40,80 @@ type gathered struct {
 	otherVolumes []corev1.PersistentVolumeClaim // the same
 }
 
-// gather reads everything but the Secrets, whose names depend on it.
+// gather reads everything but the Secrets, whose names depend on it. Nothing of it waits for the rest: a look that asks
+// the API server takes as long as the slowest answer, and the birth of a cluster waits for four looks.
 func (o *Observer) gather(ctx context.Context, cluster *v1alpha1.EtcdCluster) (gathered, error) {
 	var (
-		g       gathered
-		pods    corev1.PodList
-		volumes corev1.PersistentVolumeClaimList
+		g         gathered
+		group     errgroup.Group
+		selectors = resources.SelectorsOf(cluster.Name)
+		found     = make([]labelled, len(selectors))
 	)
-	for _, selector := range resources.SelectorsOf(cluster.Name) {
-		scope := []client.ListOption{client.InNamespace(cluster.Namespace),
-			client.MatchingLabelsSelector{Selector: selector}}
-		if err := o.Reader.List(ctx, &pods, scope...); err != nil {
-			return g, fmt.Errorf("listing the Pods of %s/%s: %w", cluster.Namespace, cluster.Name, err)
-		}
-		if err := o.Reader.List(ctx, &volumes, scope...); err != nil {
-			return g, fmt.Errorf("listing the volumes of %s/%s: %w", cluster.Namespace, cluster.Name, err)
-		}
-		g.sort(ownershipOf(cluster), pods.Items, volumes.Items)
+	for i, selector := range selectors {
+		found[i].read(ctx, &group, o.Reader, cluster, selector)
+	}
+	o.gatherOthers(ctx, &group, cluster, &g)
+	if err := group.Wait(); err != nil {
+		return g, err
+	}
+	for _, l := range found {
+		g.sort(ownershipOf(cluster), l.pods.Items, l.volumes.Items)
 	}
 	g.told = o.askPods(ctx, g.tasks, g.pods)
+	return g, nil
+}
 
-	var err error
-	if g.schedules, err = schedulesOf(ctx, o.Reader, cluster, o.Now()); err != nil {
-		return g, err
+// labelled is what bears one of the labels of a cluster.
+type labelled struct {
+	pods    corev1.PodList
+	volumes corev1.PersistentVolumeClaimList
+}
+
+func (l *labelled) read(ctx context.Context, group *errgroup.Group, reader client.Reader, cluster *v1alpha1.EtcdCluster,
+	selector labels.Selector) {
+	for what, list := range map[string]client.ObjectList{"Pods": &l.pods, "volumes": &l.volumes} {
+		group.Go(func() error {
+			err := reader.List(ctx, list, client.InNamespace(cluster.Namespace),
+				client.MatchingLabelsSelector{Selector: selector})
+			if err != nil {
+				return fmt.Errorf("listing the %s of %s/%s: %w", what, cluster.Namespace, cluster.Name, err)
+			}
+			return nil
+		})
 	}
-	if o.Backups != nil {
-		if g.proven, err = provenOf(ctx, o.Backups, cluster, o.Now()); err != nil {
-			return g, err
+}
+
+// gatherOthers reads what a cluster has one of, and what backs it up.
+func (o *Observer) gatherOthers(ctx context.Context, group *errgroup.Group, cluster *v1alpha1.EtcdCluster,
+	g *gathered) {
+	group.Go(func() (err error) {
+		g.schedules, err = schedulesOf(ctx, o.Reader, cluster, o.Now())
+		return err
+	})
+	group.Go(func() (err error) {
+		if o.Backups != nil {
+			g.proven, err = provenOf(ctx, o.Backups, cluster, o.Now())
 		}
-	}
-	if g.peerService, err = o.peerService(ctx, cluster); err != nil {
-		return g, err
-	}
-	if g.clientService, err = Find[corev1.Service](ctx, o.Reader, cluster.Namespace,
-		resources.ClientService(cluster.Name)); err != nil {
-		return g, err
-	}
-	if g.budget, err = Find[policyv1.PodDisruptionBudget](ctx, o.Reader, cluster.Namespace,
-		resources.Budget(cluster.Name)); err != nil {
-		return g, err
-	}
-	g.policy, err = Find[networkingv1.NetworkPolicy](ctx, o.Reader, cluster.Namespace,
-		resources.NetworkPolicy(cluster.Name))
-	return g, err
+		return err
+	})
+	group.Go(func() (err error) {
+		g.peerService, err = o.peerService(ctx, cluster)
+		return err
+	})
+	group.Go(func() (err error) {
+		g.clientService, err = Find[corev1.Service](ctx, o.Reader, cluster.Namespace,
+			resources.ClientService(cluster.Name))
+		return err
+	})
+	group.Go(func() (err error) {
+		g.budget, err = Find[policyv1.PodDisruptionBudget](ctx, o.Reader, cluster.Namespace, resources.Budget(cluster.Name))
+		return err
+	})
+	group.Go(func() (err error) {
+		g.policy, err = Find[networkingv1.NetworkPolicy](ctx, o.Reader, cluster.Namespace,
+			resources.NetworkPolicy(cluster.Name))
+		return err
+	})
 }
 
 // peerService reads the Service with the birth record. That it is absent is believed of the API server alone: on a

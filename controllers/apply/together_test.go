@@ -1,0 +1,55 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+// TestNothingBeforeThePodsOfABirthWaitsInLine lets the first certificate of each kind, and the first volume, be made only
+// once all three are asked for.
+func TestNothingBeforeThePodsOfABirthWaitsInLine(t *testing.T) {
+	w := newWorld(t, demo())
+	w.mustDo(t, born(), begin())
+	var asked sync.Map
+	var meeting sync.WaitGroup
+	meeting.Add(3)
+	met := make(chan struct{})
+	go func() { meeting.Wait(); close(met) }()
+	w.client = interceptor.NewClient(w.client, interceptor.Funcs{Create: func(ctx context.Context, c ctrlclient.WithWatch,
+		object ctrlclient.Object, opts ...ctrlclient.CreateOption) error {
+		kind := kindOfBirth(object.GetName())
+		if kind == "" {
+			return c.Create(ctx, object, opts...)
+		}
+		if _, isKnown := asked.LoadOrStore(kind, true); !isKnown {
+			meeting.Done()
+		}
+		select {
+		case <-met:
+			return c.Create(ctx, object, opts...)
+		case <-time.After(10 * time.Second):
+			return errors.New(kind + " waits for the others")
+		}
+	}})
+	w.mustDo(t, born(), bootstrap(w.cluster))
+}
+
+// kindOfBirth tells members' Secrets, those of clients and the operator, and volumes apart.
+func kindOfBirth(name string) string {
+	switch {
+	case name == "demo-client-tls" || name == "demo-operator-tls":
+		return "the certificates of clients"
+	case strings.HasSuffix(name, "-tls"):
+		return "the certificates of members"
+	case name == "demo-0" || name == "demo-1" || name == "demo-2":
+		return "the volumes"
+	}
+	return ""
+}
