@@ -67,7 +67,7 @@ NOT_RACED := ^(TestAnAzureThatFailsIsNamedAndHoldsNoBackup|TestMemoryStaysBounde
 SERVED := pkg/backup pkg/backup/store pkg/etcdutil/contract test/s3server
 # These have targets of their own. What tests the bench and the demo is tested with them.
 APART := controllers/plan/world test/arrows test/docwords test/needs test/mutants test/docs test/e2e test/bench test/demo \
-	test/gcsserver test/azureserver
+	test/trust test/gcsserver test/azureserver
 # These need a real API server, and run with the core stories.
 ON_SERVER := ^TestARealServer
 
@@ -281,7 +281,7 @@ arrows:
 
 .PHONY: words
 words:
-	@$(GO_TEST) -count=1 ./test/docwords ./test/needs ./test/mutants
+	@$(GO_TEST) -count=1 ./test/docwords ./test/needs ./test/mutants ./test/trust
 	@$(GO_TEST) -run='EveryBlock|ThePagesOf|BlocksOfAPage|CannotRead' ./test/docs
 
 # The tables of rules, and the pages that repeat them.
