@@ -37,13 +37,15 @@ type step struct {
 // mayWrite is everything that a job may write, beyond reading the repository.
 var mayWrite = map[string][]string{
 	"codeql/analyze":     {"security-events"},
+	"release/publish":    {"contents", "id-token", "packages"},
 	"scorecard/analysis": {"id-token", "security-events"},
 }
 
 // runs is the command that a workflow is there for: what a person runs, too.
 var runs = map[string]string{
-	"ci":     ".ci/run",
-	"codeql": "make build",
+	"ci":      ".ci/run",
+	"codeql":  "make build",
+	"release": `make release VERSION="$GITHUB_REF_NAME"`,
 }
 
 func TestAWorkflowMayReadAndItsJobsWriteWhatTheyHaveTo(t *testing.T) {
