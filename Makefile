@@ -295,7 +295,7 @@ tables:
 pages: bin/promtool bin/helm $(E2E_TEST)
 	@cd test/tools && E2E_TEST=$(E2E_TEST) $(GO_TEST) -count=1 ./...
 
-api-reference = bin/crd-ref-docs --source-path=api --config=test/tools/crd-ref-docs.yaml --renderer=markdown --output-path=$(1) --log-level=ERROR
+api-reference = bin/crd-ref-docs --source-path=api --max-depth=20 --config=test/tools/crd-ref-docs.yaml --renderer=markdown --output-path=$(1) --log-level=ERROR
 
 chart = go run -C test/tools ./chart -root $(CURDIR) -out $(1)
 
