@@ -71,7 +71,7 @@ SERVED := pkg/backup pkg/backup/store pkg/etcdutil/contract test/s3server
 LONG := controllers/cluster controllers/admission controllers/plan controllers/schedule/plan controllers/apply
 # These have targets of their own. What tests the bench and the demo is tested with them.
 APART := controllers/plan/world test/arrows test/docwords test/needs test/mutants test/docs test/e2e test/bench test/demo \
-	test/gcsserver test/azureserver
+	test/trust test/gcsserver test/azureserver
 # These need a real API server, and run with the core stories.
 ON_SERVER := ^TestARealServer
 
@@ -286,7 +286,7 @@ arrows:
 
 .PHONY: words
 words:
-	@$(GO_TEST) -count=1 ./test/docwords ./test/needs ./test/mutants
+	@$(GO_TEST) -count=1 ./test/docwords ./test/needs ./test/mutants ./test/trust
 	@$(GO_TEST) -run='EveryBlock|ThePagesOf|BlocksOfAPage|CannotRead' ./test/docs
 
 # The tables of rules, and the pages that repeat them.
@@ -300,7 +300,7 @@ tables:
 pages: bin/promtool bin/helm $(E2E_TEST)
 	@cd test/tools && E2E_TEST=$(E2E_TEST) $(GO_TEST) -count=1 ./...
 
-api-reference = bin/crd-ref-docs --source-path=api --config=test/tools/crd-ref-docs.yaml --renderer=markdown --output-path=$(1) --log-level=ERROR
+api-reference = bin/crd-ref-docs --source-path=api --max-depth=20 --config=test/tools/crd-ref-docs.yaml --renderer=markdown --output-path=$(1) --log-level=ERROR
 
 chart = go run -C test/tools ./chart -root $(CURDIR) -out $(1)
 

@@ -7,10 +7,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
-// lastWordsLimit is how much of a line that is no entry of etcd's log is kept, in bytes.
-const lastWordsLimit = 300
+// lastWordsLimit is how much of a line is kept, in bytes. etcd's longest reason has three members in it.
+const lastWordsLimit = 600
 
 // LastWords is why a process of etcd stopped, in its own words and in one line: its last line that is graver than a
 // warning, or else its last line if that is neither of its log nor of a stack. Empty where there is none.
@@ -61,9 +62,21 @@ func entryWords(line string) string {
 	if isFrame.MatchString(line) {
 		return ""
 	}
-	line = strings.TrimSpace(line)
+	return oneLine(line)
+}
+
+// oneLine makes of words one that people read in a table or a terminal: etcd quotes what peers and clients sent, which
+// may hold line breaks and control characters.
+func oneLine(words string) string {
+	printable := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, words)
+	line := strings.Join(strings.Fields(printable), " ")
 	if len(line) > lastWordsLimit {
-		line = strings.ToValidUTF8(line[:lastWordsLimit], "") + "…"
+		line = strings.TrimSpace(strings.ToValidUTF8(line[:lastWordsLimit], "")) + "…"
 	}
 	return line
 }
@@ -92,7 +105,7 @@ func logEntry(line string) (level, words string, isEntry bool) {
 		words = strings.TrimPrefix(words+": "+err, ": ")
 	}
 	isEntry = words != "" || fields["level"] != "" || strings.HasSuffix(strings.TrimSpace(line), `"}`)
-	return fields["level"], words, isEntry
+	return fields["level"], oneLine(words), isEntry
 }
 
 // signalNames are those that end a process of etcd.

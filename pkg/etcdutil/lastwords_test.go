@@ -3,6 +3,8 @@ package etcdutil
 import (
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 )
 
 func TestLastWordsAreTheGravestLineWithoutItsStack(t *testing.T) {
@@ -33,7 +35,7 @@ func TestLastWordsAreTheGravestLineWithoutItsStack(t *testing.T) {
 			t.Errorf("%s: %q", row.name, got)
 		}
 	}
-	if got := LastWords(strings.Repeat("x", 5000)); len(got) > 400 {
+	if got := LastWords(strings.Repeat("x", 5000)); len(got) > lastWordsLimit+len("…") {
 		t.Errorf("a long line is kept whole: %d bytes", len(got))
 	}
 }
@@ -87,4 +89,23 @@ func TestWhatASignalEndedIsToldByTheSignal(t *testing.T) {
 	if _, words := Explain(0, ""); words != "it ended with exit code 0" {
 		t.Errorf("a process that ended by itself is told as %q", words)
 	}
+}
+
+// FuzzLastWordsAreOneShortLine feeds on what real processes of etcd said. A peer or a client may have a part in it.
+func FuzzLastWordsAreOneShortLine(f *testing.F) {
+	for _, e := range recordedExits(f) {
+		f.Add(e.code, e.message)
+	}
+	f.Add(2, `{"level":"panic","msg":"first\nReady: all is well\u001b[2J"}`)
+	f.Add(1, `{"level":"fatal","msg":"`+strings.Repeat("x", 2*lastWordsLimit)+`"}`)
+	f.Add(1, "panic: a\rb\xff")
+	f.Fuzz(func(t *testing.T, code int, message string) {
+		_, explained := Explain(code, message)
+		for _, words := range []string{LastWords(message), explained} {
+			if len(words) > lastWordsLimit+len("…") || !utf8.ValidString(words) || strings.TrimSpace(words) != words ||
+				strings.ContainsFunc(words, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Errorf("of %q: %q", message, words)
+			}
+		}
+	})
 }

@@ -286,4 +286,11 @@ var judgements = []mutant{
 		To:      "return ExitUnknown, LastWords(message)",
 		Package: etcdutilPackage, Test: "TestWhatASignalEndedIsToldByTheSignal",
 	},
+	{
+		Name: "a line break that a peer sent stands in what etcd is said to have said", Peer: "",
+		File:    "pkg/etcdutil/lastwords.go",
+		From:    `return fields["level"], oneLine(words), isEntry`,
+		To:      `return fields["level"], words, isEntry`,
+		Package: etcdutilPackage, Test: "FuzzLastWordsAreOneShortLine",
+	},
 }

@@ -89,4 +89,11 @@ var records = []mutant{
 		To:      `if newer := facts.Filter(volumes, func(v facts.Retained) bool { return v.TooNew != "" }); len(newer) > 9 {`,
 		Package: planPackage, Test: row("not when a newer release wrote a record of it"),
 	},
+	{
+		Name: "a birth record without a token passes for a whole one", Peer: "",
+		File:    "controllers/record/birth.go",
+		From:    `case b.Incarnation == "" || b.Token == "" ||`,
+		To:      `case b.Incarnation == "" ||`,
+		Package: recordPackage, Test: "FuzzABirthRecordThatIsReadIsWrittenAsItWas",
+	},
 }

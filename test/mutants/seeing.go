@@ -16,4 +16,11 @@ var seeing = []mutant{
 		To:      "if v.CertificateExpiry.IsZero() {",
 		Package: "./controllers/cluster", Test: "TestEveryMetricOfAClusterIsExported",
 	},
+	{
+		Name:    "an advisory of etcd becomes known, and the page of support does not say so",
+		File:    "pkg/etcdutil/vulnerabilities.go",
+		From:    `{"GHSA-6vch-q96h-7gc3", []Version{{3, 5, 33}, {3, 6, 14}, {3, 7, 1}},`,
+		To:      `{"GHSA-6vch-q96h-7gc3", []Version{{3, 5, 34}, {3, 6, 14}, {3, 7, 1}},`,
+		Package: "./test/trust", Test: "TestThePageOfSupportHasTheVersionsOfEtcdThatTheOperatorJudgesSo",
+	},
 }

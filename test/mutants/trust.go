@@ -186,4 +186,11 @@ var trust = []mutant{
 		Package: clusterPackage,
 		Test:    "TestAClusterWithoutTLSThatAllCanReachAlreadyIsRepairedAndFollowsItsSpecWithAWarning",
 	},
+	{
+		Name: "a manifest is taken that is not as its writer made it", Peer: "",
+		File:    "pkg/backup/manifest.go",
+		From:    "err != nil || !bytes.Equal(canonical, text) {",
+		To:      "err != nil || bytes.Equal(canonical, nil) {",
+		Package: backupPackage, Test: "FuzzAManifestIsReadOnlyAsItWasWritten",
+	},
 }
