@@ -59,7 +59,7 @@ func properties(o options, csv *operators.ClusterServiceVersion) []property {
 	return append(all, property{"olm.package", map[string]any{"packageName": packageName, "version": o.version}},
 		property{"olm.csv.metadata", metadata{Annotations: csv.Annotations,
 			CustomResourceDefinitions: s.CustomResourceDefinitions,
-			Description: s.Description, DisplayName: s.DisplayName, InstallModes: s.InstallModes, Keywords: s.Keywords,
+			Description:               s.Description, DisplayName: s.DisplayName, InstallModes: s.InstallModes, Keywords: s.Keywords,
 			Labels: csv.Labels, Links: s.Links, Maintainers: s.Maintainers, Maturity: s.Maturity,
 			MinKubeVersion: s.MinKubeVersion, Provider: s.Provider}})
 }

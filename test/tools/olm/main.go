@@ -43,7 +43,7 @@ func main() {
 	flag.StringVar(&o.out, "out", "", "the directory to write to")
 	flag.StringVar(&o.version, "version", "", "version of the operator, such as 1.2.3; empty: the chart's")
 	flag.StringVar(&o.image, "image", "", "the operator's image, with its digest; empty: the chart's")
-	flag.StringVar(&o.bundle, "bundle", "", "the image that the bundle is published as, with its digest; empty: <image>-bundle:v<version>")
+	flag.StringVar(&o.bundle, "bundle", "", "the bundle's own image, with its digest; empty: <image>-bundle:v<version>")
 	flag.StringVar(&o.created, "created", "1970-01-01T00:00:00Z", "when the version was made; 1970 where it is no release")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -147,7 +147,8 @@ func dockerfile(labels map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		text += fmt.Sprintf("LABEL %s=%q\n", name, labels[name])
 	}
-	return text + "COPY bundle/manifests /manifests/\nCOPY bundle/metadata /metadata/\nCOPY bundle/tests/scorecard /tests/scorecard/\n"
+	return text + "COPY bundle/manifests /manifests/\nCOPY bundle/metadata /metadata/\n" +
+		"COPY bundle/tests/scorecard /tests/scorecard/\n"
 }
 
 // read reads a file of YAML, in which each field must be known.

@@ -20,7 +20,8 @@ type object map[string]any
 func (o object) kind() string { return (&unstructured.Unstructured{Object: o}).GetKind() }
 func (o object) name() string { return (&unstructured.Unstructured{Object: o}).GetName() }
 
-// kinds are what becomes of each kind of object that config makes. A kind that is not here is refused: say what OLM does with it.
+// kinds are what becomes of each kind of object that config makes. A kind that is not here is refused: say what OLM does
+// with it.
 var kinds = map[string]string{
 	"CustomResourceDefinition": "carried",
 	"ClusterRole":              "carried, or a permission where it is bound to the operator",

@@ -136,8 +136,9 @@ func TestTheCatalogueOffersTheBundle(t *testing.T) {
 	}
 	offered, versions, bundle := all["olm.package"][0], all["olm.channel"][0], all["olm.bundle"][0]
 	entries := versions["entries"].([]any)
-	if offered["name"] != packageName || offered["defaultChannel"] != versions["name"] || versions["package"] != packageName ||
-		len(entries) != 1 || entries[0].(document)["name"] != csv.Name || bundle["name"] != csv.Name || bundle["package"] != packageName {
+	if offered["name"] != packageName || offered["defaultChannel"] != versions["name"] || len(entries) != 1 ||
+		versions["package"] != packageName || entries[0].(document)["name"] != csv.Name ||
+		bundle["name"] != csv.Name || bundle["package"] != packageName {
 		t.Errorf("%v\n%v\n%v", offered["defaultChannel"], versions, bundle["name"])
 	}
 	values := map[string][]document{}
