@@ -105,10 +105,11 @@ generate: bin/controller-gen bin/crd-ref-docs ## Regenerate deep copies, the API
 	@$(call api-reference,docs/reference/api.md)
 
 .PHONY: manifests
-manifests: bin/controller-gen ## Regenerate the CRDs and the operator's role, and what the Helm chart has of config.
+manifests: bin/controller-gen ## Regenerate the CRDs and the operator's role, and what the Helm chart and OLM's bundle have of config.
 	@bin/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
 	@bin/controller-gen rbac:roleName=manager-role paths=./controllers/... output:rbac:dir=config/rbac
 	@$(call chart,$(CURDIR)/config/helm/etcd-steward)
+	@$(call olm,$(CURDIR)/config/olm)
 
 .PHONY: clean
 clean: ## Remove what was built; the caches outside the tree stay.
@@ -304,6 +305,9 @@ api-reference = bin/crd-ref-docs --source-path=api --max-depth=20 --config=test/
 
 chart = go run -C test/tools ./chart -root $(CURDIR) -out $(1)
 
+# It reads the chart.
+olm = go run -C test/tools ./olm -root $(CURDIR) -out $(1)
+
 # Generates everything anew beside the tree and compares: what is committed is what the code says.
 .PHONY: verify-generated
 verify-generated: bin/controller-gen bin/crd-ref-docs
@@ -313,11 +317,13 @@ verify-generated: bin/controller-gen bin/crd-ref-docs
 	bin/controller-gen rbac:roleName=manager-role paths=./controllers/... output:rbac:dir="$$temp/rbac"; \
 	$(call api-reference,"$$temp/api.md"); \
 	$(call chart,"$$temp/chart"); \
+	$(call olm,"$$temp/olm"); \
 	diff -u api/v1alpha1/zz_generated.deepcopy.go "$$temp/api/zz_generated.deepcopy.go" && \
 	diff -ru config/crd/bases "$$temp/crd" && \
 	diff -u config/rbac/role.yaml "$$temp/rbac/role.yaml" && \
 	diff -ru config/helm/etcd-steward/files "$$temp/chart/files" && \
 	diff -u config/helm/etcd-steward/Chart.yaml "$$temp/chart/Chart.yaml" && \
+	diff -ru -x base.yaml -x ci.yaml -x scorecard.yaml config/olm "$$temp/olm" && \
 	diff -u docs/reference/api.md "$$temp/api.md" || \
 	{ echo "generated files are out of date: make generate manifests"; exit 1; }
 

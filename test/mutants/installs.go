@@ -16,4 +16,11 @@ var installs = []mutant{
 		To:      "validation.IsDNS1123Label(namespaces[i]); len(problems) > 0 && namespaces[i] != \"\" {",
 		Package: "./cmd/manager", Test: "TestANamespaceThatIsNoneIsRefusedByTheNameOfItsFlag",
 	},
+	{
+		Name:    "an empty list of namespaces, which OLM gives for all of them, names the namespace default",
+		File:    "cmd/manager/options.go",
+		From:    "if list == \"\" {\n\t\treturn nil, nil",
+		To:      "if list == \"\" {\n\t\treturn []string{\"default\"}, nil",
+		Package: "./cmd/manager", Test: "TestAnOperatorOfAllNamespacesWatchesAll",
+	},
 }
