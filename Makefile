@@ -18,6 +18,8 @@ FAMILIES ?=
 PROCS ?= 3
 GROUP ?=
 STORY ?=
+# The directory into which the story with a real Prometheus draws the dashboards, such as docs/pictures. Empty: it does not.
+PICTURES ?=
 
 LOCALKUBE := $(CURDIR)/bin/localkube
 SHAPE = $(NODES:%=--nodes %) $(FAMILIES:%=--ip-families %)
@@ -362,7 +364,8 @@ on-operator = $(call on-cluster,[ -z "$${LOCALKUBE:-}" ] || $(SUBMAKE) localkube
 .PHONY: test-stories
 test-stories: export FULL = 1
 test-stories: $(LOCALKUBE) $(S3_SERVER) $(MORE_SERVERS) $(GITOPS) bin/prometheus $(E2E_TEST) bin/ginkgo bin/helm
-	@$(call on-operator,$(GINKGO) --timeout=175m --label-filter='$(GROUP)' --focus='$(STORY)' $(E2E_TEST))
+	@$(if $(PICTURES),go build -C test/tools -o /dev/null ./dashboards; export PICTURES='$(abspath $(PICTURES))';) \
+	$(call on-operator,$(GINKGO) --timeout=175m --label-filter='$(GROUP)' --focus='$(STORY)' $(E2E_TEST))
 GINKGO = bin/ginkgo --fail-on-empty --procs=$(PROCS) --poll-progress-after=120s --output-dir=test/reports --json-report=stories.json
 
 # Those that a Kubernetes of IPv4 alone skips.

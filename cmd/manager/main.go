@@ -55,7 +55,8 @@ func main() {
 	}
 }
 
-// run returns right after the manager stopped: with the lease released, nothing may be done any more.
+// run returns right after the manager stopped: with the lease released, nothing may be done any more. Only the last
+// spans are sent.
 func run(args []string) error {
 	o, err := parseOptions(args)
 	switch {
@@ -85,17 +86,31 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	self := types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}
-	apis, err := discovery.NewDiscoveryClientForConfig(config)
+	install, err := newInstall(config, o, clock, lock)
 	if err != nil {
-		return fmt.Errorf("preparing to ask which APIs there are: %w", err)
+		return err
 	}
-	install := kit.Install{Operator: identity(), Now: clock.Now, Lease: lock.lease(),
-		Domain: o.clusterDomain, PlatformIDs: observe.PlatformIDs(o.platformIDs, apis)}
+	ctx := ctrl.SetupSignalHandler()
+	var stopTracing func()
+	if install.Tracer, stopTracing, err = startTracing(ctx, o.otlpEndpoint, ctrl.Log); err != nil {
+		return err
+	}
+	defer stopTracing()
+	self := types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}
 	if err := addWings(mgr, install, observe.AgentImage(o.agentImage, mgr.GetAPIReader(), self)); err != nil {
 		return err
 	}
-	return mgr.Start(ctrl.SetupSignalHandler())
+	return mgr.Start(ctx)
+}
+
+// newInstall is what this process is to the wings.
+func newInstall(config *rest.Config, o options, clock *kit.ServerClock, lock *leaderLock) (kit.Install, error) {
+	apis, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return kit.Install{}, fmt.Errorf("preparing to ask which APIs there are: %w", err)
+	}
+	return kit.Install{Operator: identity(), Now: clock.Now, Lease: lock.lease(), Domain: o.clusterDomain,
+		PlatformIDs: observe.PlatformIDs(o.platformIDs, apis)}, nil
 }
 
 // addWings adds what looks after each kind of object.

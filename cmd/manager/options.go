@@ -25,6 +25,7 @@ type options struct {
 	agentImage     string
 	clusterDomain  string
 	platformIDs    string
+	otlpEndpoint   string
 	version        bool
 	log            zap.Options
 }
@@ -50,6 +51,9 @@ func flagsOf(o *options) *flag.FlagSet {
 	flags.StringVar(&o.platformIDs, "platform-ids", observe.PlatformIDsAuto,
 		"Whether the platform chooses the user and group IDs of Pods, where the spec names none: true, false or auto. "+
 			"Auto is true where the API security.openshift.io is served.")
+	flags.StringVar(&o.otlpEndpoint, "otlp-endpoint", "",
+		"URL of a collector, such as http://collector.observability:4317, that gets a trace of each pass by OTLP over "+
+			"gRPC; https for TLS. Empty: as OTEL_EXPORTER_OTLP_ENDPOINT says, and no traces where it says none.")
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
 	o.log.BindFlags(flags)
 	return flags
@@ -67,6 +71,9 @@ func parseOptions(args []string) (options, error) {
 	ids := []string{observe.PlatformIDsAuto, observe.PlatformIDsTrue, observe.PlatformIDsFalse}
 	if !slices.Contains(ids, o.platformIDs) {
 		return o, fmt.Errorf("--platform-ids is %q; it must be true, false or auto", o.platformIDs)
+	}
+	if err := parseEndpoint(o.otlpEndpoint); err != nil {
+		return o, err
 	}
 	var err error
 	if o.namespaces, err = parseNamespaces(o.namespace); err != nil {

@@ -64,7 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	if decision.Change != nil {
 		logger.Info("backup", "change", fmt.Sprintf("%T", decision.Change), "message", decision.Message)
-		refused, err := kit.RefusalOf(r.apply(ctx, b, seen, decision.Change))
+		refused, err := kit.Answered(ctx, decision.Change, r.apply(ctx, b, seen, decision.Change))
 		if refused == nil || err != nil {
 			return ctrl.Result{RequeueAfter: decision.Recheck}, err
 		}
@@ -82,7 +82,7 @@ func (r *Reconciler) conclude(ctx context.Context, b *v1alpha1.EtcdBackup, seen 
 	if decision.Change == nil || err != nil {
 		return ctrl.Result{RequeueAfter: words.Sooner(decision.Recheck, later)}, err
 	}
-	refused, err := kit.RefusalOf(r.apply(ctx, b, seen, decision.Change))
+	refused, err := kit.Answered(ctx, decision.Change, r.apply(ctx, b, seen, decision.Change))
 	if refused != nil {
 		log.FromContext(ctx).Info("what is left to do for a backup that has ended was refused", "reason",
 			refused.Reason, "message", refused.Message)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -63,6 +65,31 @@ func TestABackupGoesFromNothingToVerified(t *testing.T) {
 	w.passes(10)
 	if more := w.Writes[before:]; len(more) > 0 {
 		t.Errorf("a backup that is done is written to: %q", more)
+	}
+}
+
+func TestTheSpansOfABackupTellOfItsChangesAndWhatCameOfThem(t *testing.T) {
+	spans := tracetest.NewSpanRecorder()
+	pass := func(w *backupWorld) map[string]string {
+		w.operator.Tracer = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test")
+		_, _ = w.operator.Traced(w.backup(), w.operator).Reconcile(t.Context(), ctrl.Request{NamespacedName: w.Key})
+		last := spans.Ended()[len(spans.Ended())-1]
+		told := map[string]string{"span": last.Name() + " " + last.Status().Code.String()}
+		for _, a := range last.Attributes() {
+			told[strings.TrimPrefix(string(a.Key), "etcdsteward.")] = a.Value.String()
+		}
+		return told
+	}
+	for crashAt, want := range map[int]map[string]string{
+		0: {"span": "reconcile EtcdBackup Unset", "change": "CreateJob", "result": "applied"},
+		1: {"span": "reconcile EtcdBackup Error", "change": "CreateJob", "result": "failed"},
+	} {
+		w := newBackupWorld(t, jobworld.Nightly(), jobworld.Serving()...)
+		w.CrashAt = crashAt
+		want["k8s.namespace.name"], want["name"] = w.Key.Namespace, w.Key.Name
+		if diff := cmp.Diff(want, pass(w)); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 

@@ -36,7 +36,7 @@ func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context)
 	}).
 		Owns(&batchv1.Job{}).
 		Watches(&corev1.Pod{}, kit.ByLabel(v1alpha1.LabelBackup)).
-		Complete(r)
+		Complete(r.Traced(&v1alpha1.EtcdBackup{}, r))
 	if err != nil {
 		return fmt.Errorf("setting up the controller of backups: %w", err)
 	}

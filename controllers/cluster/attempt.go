@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -68,4 +69,14 @@ func logPass(ctx context.Context, decision plan.Decision, a attempt) {
 		logger = logger.WithValues("deferred", a.Reason, "because", a.Message)
 	}
 	logger.Info("pass", "message", decision.Message)
+}
+
+// tracePass tells of a pass what its status tells: of the changes that were tried the one that counts.
+func tracePass(ctx context.Context, decision plan.Decision, a attempt) {
+	pass := kit.Pass{Verdict: string(decision.Verdict), Rule: cmp.Or(a.Rule, decision.Rule),
+		Reason: cmp.Or(a.Reason, decision.Reason), Result: a.Result()}
+	if change := cmp.Or(a.Change, decision.Change); change != nil {
+		pass.Change = changes.KindOf(change)
+	}
+	pass.Trace(ctx)
 }

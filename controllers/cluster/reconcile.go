@@ -79,6 +79,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	r.forgetDoubtfulSecrets(request.Namespace, view.Observation)
 	decision, attempt := r.decide(ctx, cluster, &view)
+	tracePass(ctx, decision, attempt)
 	if attempt.stale {
 		r.lagging.Set(request.NamespacedName, true)
 		return ctrl.Result{RequeueAfter: attempt.recheck}, nil

@@ -106,7 +106,7 @@ func (r *Reconciler) setup(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(clusterOf),
 			builder.WithPredicates(whatBacksUp)).
 		WatchesRawSource(source.Channel(r.changed, &handler.EnqueueRequestForObject{})).
-		Complete(r)
+		Complete(r.Traced(&v1alpha1.EtcdCluster{}, r))
 	if err != nil {
 		return fmt.Errorf("setting up the controller of clusters: %w", err)
 	}

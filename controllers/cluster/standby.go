@@ -98,6 +98,7 @@ func (r *Reconciler) standBy(ctx context.Context, key types.NamespacedName) (ctr
 	}
 	tried := r.act(ctx, cluster, view, decision)
 	logPass(ctx, decision, tried)
+	tracePass(ctx, decision, tried)
 	if tried.Err != nil {
 		return ctrl.Result{}, tried.Err
 	}

@@ -70,8 +70,9 @@ func (f *Frame) Delete(ctx context.Context, owner, object client.Object, uid typ
 // Refusal is why a change was not made, for people; nil when the next look tells what came of it.
 type Refusal struct{ Reason, Message string }
 
-// RefusalOf says what the answer to a change means.
-func RefusalOf(err error) (*Refusal, error) {
+// Answered says what the answer to a change means that was tried, and tells it in the trace of the pass.
+func Answered(ctx context.Context, change any, err error) (*Refusal, error) {
+	traceChange(ctx, change, err)
 	var (
 		later    apply.Later
 		rejected apply.Rejected

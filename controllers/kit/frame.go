@@ -5,6 +5,7 @@ package kit
 import (
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,6 +32,7 @@ type Frame struct {
 	Unseen   *UnseenWrites
 
 	PlatformIDs apply.PlatformIDs
+	Tracer      trace.Tracer // of passes; nil where traces are off
 }
 
 // Install is one install of the operator.
@@ -41,6 +43,7 @@ type Install struct {
 	Lease    *Lease           // nil where no leader is elected
 
 	PlatformIDs apply.PlatformIDs
+	Tracer      trace.Tracer // of passes; nil where traces are off
 }
 
 // NewFrame makes a frame that reads and writes through a manager.
@@ -49,6 +52,6 @@ func NewFrame(mgr ctrl.Manager, install Install) Frame {
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(),
 		Recorder: mgr.GetEventRecorder(v1alpha1.Group + "/controller"),
 		Operator: install.Operator, Now: install.Now, Domain: install.Domain, Unseen: NewUnseenWrites(time.Now),
-		PlatformIDs: install.PlatformIDs,
+		PlatformIDs: install.PlatformIDs, Tracer: install.Tracer,
 	}
 }

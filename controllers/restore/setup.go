@@ -29,7 +29,7 @@ func Add(mgr ctrl.Manager, install kit.Install) error {
 	}).
 		Watches(&v1alpha1.EtcdCluster{}, handler.EnqueueRequestsFromMapFunc(r.restoresOfCluster),
 			builder.WithPredicates(comesOrGoes())).
-		Complete(r)
+		Complete(r.Traced(&v1alpha1.EtcdRestore{}, r))
 	if err != nil {
 		return fmt.Errorf("setting up the controller of restores: %w", err)
 	}

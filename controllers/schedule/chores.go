@@ -35,7 +35,7 @@ func (r *Reconciler) doChores(
 		if err == nil {
 			r.Tell(s, plan.Made(change))
 		}
-		refused, err := kit.RefusalOf(err)
+		refused, err := kit.Answered(ctx, change, err)
 		switch {
 		case err != nil:
 			return d, false, err

@@ -51,7 +51,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		if err == nil {
 			r.Tell(s, plan.Made(decision.Change))
 		}
-		refused, err := kit.RefusalOf(err)
+		refused, err := kit.Answered(ctx, decision.Change, err)
 		if refused == nil || err != nil {
 			return ctrl.Result{RequeueAfter: decision.Recheck}, err
 		}

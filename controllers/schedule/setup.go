@@ -35,7 +35,7 @@ func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context)
 		Owns(&batchv1.Job{}).
 		Watches(&v1alpha1.EtcdBackup{}, kit.ByLabel(v1alpha1.LabelSchedule)).
 		Watches(&corev1.Pod{}, kit.ByLabel(v1alpha1.LabelSchedule)).
-		Complete(r)
+		Complete(r.Traced(&v1alpha1.EtcdBackupSchedule{}, r))
 	if err != nil {
 		return fmt.Errorf("setting up the controller of schedules: %w", err)
 	}

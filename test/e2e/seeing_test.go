@@ -36,6 +36,7 @@ var _ = Describe("A real Prometheus with the alerts and dashboards of config/mon
 		cluster.AwaitReady(ctx, 3)
 		Eventually(ctx, firing).ShouldNot(ContainElement("Space"))
 		expectAnswers(ctx, prometheus, cluster)
+		prometheus.Draw(ctx, cluster)
 	})
 })
 

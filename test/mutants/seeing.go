@@ -23,4 +23,25 @@ var seeing = []mutant{
 		To:      `{"GHSA-6vch-q96h-7gc3", []Version{{3, 5, 34}, {3, 6, 14}, {3, 7, 1}},`,
 		Package: "./test/trust", Test: "TestThePageOfSupportHasTheVersionsOfEtcdThatTheOperatorJudgesSo",
 	},
+	{
+		Name:    "the span of a pass does not say which rule spoke",
+		File:    "controllers/kit/trace.go",
+		From:    `{"rule", p.Rule}`,
+		To:      `{"rule", ""}`,
+		Package: "./controllers/cluster", Test: "TestASpanTellsOfWhichClusterAPassWasWhichRuleSpokeAndWhatCameOfItsChange",
+	},
+	{
+		Name:    "passes wait for a collector that does not answer",
+		File:    "cmd/manager/tracing.go",
+		From:    "sdktrace.WithBatcher(exporter)",
+		To:      "sdktrace.WithBatcher(exporter, sdktrace.WithBlocking())",
+		Package: "./cmd/manager", Test: "TestACollectorThatDoesNotAnswerHoldsUpNoPassAndHardlyTheEnd",
+	},
+	{
+		Name:    "the log tells of each batch of spans that is lost",
+		File:    "cmd/manager/tracing.go",
+		From:    "rate.Sometimes{First: 1, Interval: untracedEvery}",
+		To:      "rate.Sometimes{Every: 1}",
+		Package: "./cmd/manager", Test: "TestTheLogTellsOnceThatTracesCannotBeSent",
+	},
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -235,6 +236,20 @@ func (p *Prometheus) ask(ctx context.Context, what string, values url.Values) ([
 		series = append(series, one.Metric)
 	}
 	return series, nil
+}
+
+// Draw writes pictures of the dashboards for a cluster, with what this Prometheus has seen, into the directory that
+// PICTURES names. Without it nothing is drawn.
+func (p *Prometheus) Draw(ctx context.Context, c *Cluster) {
+	ginkgo.GinkgoHelper()
+	directory := os.Getenv("PICTURES")
+	if directory == "" {
+		return
+	}
+	draw := exec.CommandContext(ctx, "go", "run", "-C", "../tools", "./dashboards", "-prometheus", "http://"+p.address,
+		"-since", time.Since(p.began).Round(time.Second).String(), "-namespace", c.Namespace, "-name", c.Name, "-out", directory)
+	said, err := draw.CombinedOutput()
+	gomega.Expect(err).NotTo(gomega.HaveOccurred(), string(said))
 }
 
 // Panel is a panel of a dashboard, with its queries.

@@ -141,6 +141,21 @@ func TestWhatIsSetReachesTheOperatorsPod(t *testing.T) {
 	}
 }
 
+func TestTracesAreSentWhereACollectorIsNamed(t *testing.T) {
+	if args := argsOf(t, "ops"); args["--otlp-endpoint"] != nil {
+		t.Errorf("without one: %v", args)
+	}
+	set := []string{"--set", "tracing.endpoint=http://collector.observability:4317",
+		"--set", "tracing.env[0].name=OTEL_EXPORTER_OTLP_HEADERS,tracing.env[0].valueFrom.secretKeyRef.name=collector"}
+	if args := argsOf(t, "ops", set...); args["--otlp-endpoint"] != "http://collector.observability:4317" {
+		t.Errorf("%v", args)
+	}
+	env := list(managerOf(t, "ops", set...)["env"])
+	if last := env[len(env)-1]; fmt.Sprint(last) != "map[name:OTEL_EXPORTER_OTLP_HEADERS valueFrom:map[secretKeyRef:map[name:collector]]]" {
+		t.Errorf("%v", env)
+	}
+}
+
 func TestMembersAreScrapedWhereTheOperatorLooks(t *testing.T) {
 	for _, o := range rendered(t, "ops", "--set", "crds.install=false,monitoring.podMonitor=true,watchNamespaces={team-b,team-a}") {
 		if o["kind"] == "PodMonitor" {

@@ -34,6 +34,9 @@ func TestABadValueIsRefusedByItsName(t *testing.T) {
 		"rbac.nodeReader=1":                           {"rbac", "nodeReader"},
 		"metrics.enabled=on":                          {"metrics", "enabled"},
 		"monitoring.rules=warning":                    {"monitoring", "rules"},
+		"tracing.endpoint=collector:4317":             {"tracing", "endpoint"},
+		"tracing.endpoint=http://collector":           {"tracing", "endpoint"},
+		"tracing.env[0].name=POD_NAME":                {"tracing", "env", "0", "name"},
 		"networkPolicy.metricsFrom[0].pods=x":         {"networkPolicy", "metricsFrom", "pods"},
 		"resources.limits.memory=lots":                {"resources", "limits", "memory"},
 		"resources.limits.memory=100m":                {"resources", "limits", "memory"},
@@ -42,6 +45,7 @@ func TestABadValueIsRefusedByItsName(t *testing.T) {
 		// What a schema cannot say, templates do.
 		"extraArgs={--namespace=a}":                          {"extraArgs", "--namespace", "watchNamespaces"},
 		"extraArgs={-cluster-domain}":                        {"extraArgs", "--cluster-domain", "clusterDomain"},
+		"extraArgs={--otlp-endpoint=http://a:4317}":          {"extraArgs", "--otlp-endpoint", "tracing.endpoint"},
 		"extraArgs={--leader-elect=0}":                       {"extraArgs", "--leader-elect", "replicas"},
 		"monitoring.serviceMonitor=true,watchNamespaces={a}": {"monitoring.serviceMonitor", "metrics.enabled"},
 	} {
@@ -68,7 +72,7 @@ func TestGoodValuesThatAreSeldomSetAreAccepted(t *testing.T) {
 		"global.registry=mine", "enabled=true", "replicas=0", "replicas=1", "image.digest=sha256:" + strings.Repeat("0a", 32),
 		"imagePullSecrets[0].name=my-registry", "resources.limits.cpu=1", "resources.limits=null", "clusterDomain=example.internal.",
 		"networkPolicy.enabled=true,networkPolicy.metricsFrom[0].ipBlock.cidr=10.0.0.0/8", "serviceAccount.create=false",
-		"podLabels.team=storage", "monitoring.serviceMonitor=true,watchNamespaces={a},metrics.enabled=true",
+		"podLabels.team=storage", "tracing.endpoint=https://[fd00::1]:4317", "tracing.endpoint=", "monitoring.serviceMonitor=true,watchNamespaces={a},metrics.enabled=true",
 	} {
 		if _, err := template(t, "etcd-steward-system", withoutCRDs("--set", set)...); err != nil {
 			t.Errorf("%s: %v", set, err)
