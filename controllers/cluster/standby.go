@@ -3,21 +3,16 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
-	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // A replica that does not lead looks as well, and asks members between its looks. It acts only where the leader is not
@@ -77,7 +72,7 @@ func (r *Reconciler) standBy(ctx context.Context, key types.NamespacedName) (ctr
 	if cluster == nil {
 		return ctrl.Result{}, r.forget(key)
 	}
-	leadsClients, err := r.leadsClients(ctx, key)
+	leadsClients, err := r.Bystander.LeadsClients(ctx, key)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -103,17 +98,6 @@ func (r *Reconciler) standBy(ctx context.Context, key types.NamespacedName) (ctr
 		return ctrl.Result{}, tried.Err
 	}
 	return ctrl.Result{RequeueAfter: cmp.Or(tried.recheck, afterLater)}, nil
-}
-
-// leadsClients reports, by the cache, whether clients are led to any member. A cluster that is being born has none: its
-// look is left to the leader, which needs the time of the API server.
-func (r *Reconciler) leadsClients(ctx context.Context, key types.NamespacedName) (bool, error) {
-	pods, led := &corev1.PodList{}, client.MatchingLabels(resources.MemberSelector(key.Name))
-	led[v1alpha1.LabelRole] = v1alpha1.RoleVoter
-	if err := r.Client.List(ctx, pods, client.InNamespace(key.Namespace), client.Limit(1), led); err != nil {
-		return false, fmt.Errorf("looking for members of %s that clients are led to: %w", key, err)
-	}
-	return len(pods.Items) > 0, nil
 }
 
 // afterSilence is until a replica asks again whether the leader is heard.

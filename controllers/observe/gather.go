@@ -116,6 +116,17 @@ func (o *Observer) gatherOthers(ctx context.Context, group *errgroup.Group, clus
 	})
 }
 
+// LeadsClients reports whether clients are led to any member. A cluster that is being born has none: another look would
+// only take the API server's time from the leader's.
+func (o *Observer) LeadsClients(ctx context.Context, cluster types.NamespacedName) (bool, error) {
+	pods, led := &corev1.PodList{}, client.MatchingLabels(resources.MemberSelector(cluster.Name))
+	led[v1alpha1.LabelRole] = v1alpha1.RoleVoter
+	if err := o.Reader.List(ctx, pods, client.InNamespace(cluster.Namespace), client.Limit(1), led); err != nil {
+		return false, fmt.Errorf("listing the members of %s that clients are led to: %w", cluster, err)
+	}
+	return len(pods.Items) > 0, nil
+}
+
 // peerService reads the Service with the birth record. That it is absent is believed of the API server alone: on a
 // cache that is behind, or that does not hold what has lost its labels, a cluster would seem not to be born.
 func (o *Observer) peerService(ctx context.Context, cluster *v1alpha1.EtcdCluster) (*corev1.Service, error) {
