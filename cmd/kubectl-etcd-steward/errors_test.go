@@ -1,19 +1,23 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
 func TestAClusterThatIsNotThereIsAnsweredWithThoseThatAre(t *testing.T) {
 	s := sessionOf(objects(t, "healthy"), interceptor.Funcs{})
-	for _, command := range []string{"status"} {
+	for _, command := range []string{"status", "backup", "restart"} {
 		got := plugin(t, s, command, "dmeo")
 		const want = "there is no EtcdCluster dmeo in namespace prod. The namespace has: demo"
 		if got.code != exitFailed || !strings.Contains(got.errOut, want) {
@@ -28,12 +32,15 @@ func TestAClusterThatIsNotThereIsAnsweredWithThoseThatAre(t *testing.T) {
 
 func TestARightThatIsMissingIsNamed(t *testing.T) {
 	clusters := schema.GroupResource{Group: "etcdsteward.dev", Resource: "etcdclusters"}
+	backups := schema.GroupResource{Group: "etcdsteward.dev", Resource: "etcdbackups"}
 	for _, c := range []struct {
 		args     []string
 		verb     string
 		resource schema.GroupResource
 	}{
 		{[]string{"status", "demo"}, "get", clusters},
+		{[]string{"restart", "demo"}, "patch", clusters},
+		{[]string{"backup", "demo", "--store", "{volume: {claimName: backups}}"}, "create", backups},
 		{[]string{"status", "dmeo"}, "list", clusters},
 	} {
 		got := plugin(t, sessionOf(objects(t, "healthy"), refusing(c.verb, c.resource)), c.args...)
@@ -41,6 +48,19 @@ func TestARightThatIsMissingIsNamed(t *testing.T) {
 		if got.code != exitFailed || !strings.Contains(got.errOut, want) {
 			t.Errorf("%v: exit code %d, want %q: %s", c.args, got.code, want, got.errOut)
 		}
+	}
+}
+
+// A policy forbids too, and knows best why.
+func TestTheRefusalOfAPolicyIsPassedOn(t *testing.T) {
+	s := sessionOf(objects(t, "healthy"), interceptor.Funcs{
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "etcdbackups"}, "one", errors.New("exceeded quota: few"))
+		},
+	})
+	got := plugin(t, s, "backup", "demo", "--store", demoStore)
+	if got.code != exitFailed || !strings.Contains(got.errOut, "exceeded quota: few") || strings.Contains(got.errOut, "you may not") {
+		t.Errorf("got %+v", got)
 	}
 }
 
