@@ -17,7 +17,7 @@ import (
 
 func TestAClusterThatIsNotThereIsAnsweredWithThoseThatAre(t *testing.T) {
 	s := sessionOf(objects(t, "healthy"), interceptor.Funcs{})
-	for _, command := range []string{"status", "backup", "restart"} {
+	for _, command := range []string{"status", "report", "backup", "restart"} {
 		got := plugin(t, s, command, "dmeo")
 		const want = "there is no EtcdCluster dmeo in namespace prod. The namespace has: demo"
 		if got.code != exitFailed || !strings.Contains(got.errOut, want) {
@@ -39,6 +39,7 @@ func TestARightThatIsMissingIsNamed(t *testing.T) {
 		resource schema.GroupResource
 	}{
 		{[]string{"status", "demo"}, "get", clusters},
+		{[]string{"report", "demo"}, "get", clusters},
 		{[]string{"restart", "demo"}, "patch", clusters},
 		{[]string{"backup", "demo", "--store", "{volume: {claimName: backups}}"}, "create", backups},
 		{[]string{"status", "dmeo"}, "list", clusters},

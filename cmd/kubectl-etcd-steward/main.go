@@ -59,7 +59,7 @@ func (p program) root() *cobra.Command {
 	p.flags = genericclioptions.NewConfigFlags(true)
 	root := &cobra.Command{
 		Use:           "kubectl-etcd_steward",
-		Short:         "See, back up and restart etcd clusters of etcd-steward",
+		Short:         "See, report, back up and restart etcd clusters of etcd-steward",
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl etcd-steward"},
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -67,7 +67,7 @@ func (p program) root() *cobra.Command {
 	p.flags.AddFlags(root.PersistentFlags())
 	root.SetOut(p.out)
 	root.SetErr(p.errOut)
-	root.AddCommand(p.statusCommand(), p.backupCommand(), p.restartCommand(), p.versionCommand())
+	root.AddCommand(p.statusCommand(), p.reportCommand(), p.backupCommand(), p.restartCommand(), p.versionCommand())
 	return root
 }
 
