@@ -74,7 +74,7 @@ func (p program) writeReport(b *bundle, name string) error {
 	}
 	fmt.Fprintf(p.out, "%s has %d files. Its README.md says what they are.\n", name, len(b.files)+1)
 	if len(b.missing) > 0 {
-		fmt.Fprintf(p.out, "%d things could not be read: the README.md names them.\n", len(b.missing))
+		fmt.Fprintf(p.out, "Not read: %d. The README.md says why.\n", len(b.missing))
 	}
 	return nil
 }

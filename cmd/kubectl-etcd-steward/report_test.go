@@ -111,6 +111,14 @@ func TestAReportNamesWhatCouldNotBeRead(t *testing.T) {
 	}
 }
 
+func TestAReportToAFileSaysHowMuchIsMissing(t *testing.T) {
+	s := sessionOf(objects(t, "report"), refusing("list", schema.GroupResource{Resource: "persistentvolumeclaims"}))
+	got := plugin(t, s, "report", "demo", "-f", filepath.Join(t.TempDir(), "report.tar.gz"))
+	if got.code != 0 || !strings.Contains(got.out, "\nNot read: 1. The README.md says why.\n") {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestAReportIsBounded(t *testing.T) {
 	pods := objects(t, "report")
 	for i := range 40 {
