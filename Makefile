@@ -85,9 +85,10 @@ help: ## Show this help.
 		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
 		/^[a-z][a-z0-9-]*:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# kubectl looks for the file kubectl-etcd_steward when it is asked for etcd-steward.
 .PHONY: build
 build: ## Build every program into bin/.
-	@for dir in $(sort $(wildcard cmd/*)); do $(GO_BUILD) -o bin/$$(basename $$dir) ./$$dir; done
+	@for dir in $(sort $(wildcard cmd/*)); do $(GO_BUILD) -o bin/$$(basename $$dir | sed 's/etcd-/etcd_/') ./$$dir; done
 
 .PHONY: fmt
 fmt: ## Format the Go code.
@@ -296,7 +297,7 @@ words:
 .PHONY: tables
 tables:
 	@$(GO_TEST) -run='Docs|ThePage|OneSentencePerRule|EveryRule|EverySign|ForOneWrongFact|IsJudged|ReasonsByWhich|IsDocumented' \
-		./controllers/plan ./controllers/report ./controllers/backup/plan ./controllers/schedule/plan ./cmd/manager ./cmd/agent
+		./controllers/plan ./controllers/report ./controllers/backup/plan ./controllers/schedule/plan ./cmd/manager ./cmd/agent ./cmd/kubectl-etcd-steward
 
 # They read files beside their module, which no cache of tests knows of.
 .PHONY: pages

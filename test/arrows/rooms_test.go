@@ -25,7 +25,7 @@ var kubernetes = []string{"k8s.io/", "sigs.k8s.io/"}
 // clients is what a pure builder of Kubernetes objects may not reach.
 var clients = []string{"k8s.io/client-go/", "sigs.k8s.io/controller-runtime/", "go.etcd.io/"}
 
-// reconcilers is what the kubectl plugin must not link, which enters observe.
+// reconcilers is what must not be linked where clusters are only looked at: by observe, and by the kubectl plugin.
 var reconcilers = []string{
 	"sigs.k8s.io/controller-runtime/pkg/manager", "sigs.k8s.io/controller-runtime/pkg/builder",
 	"sigs.k8s.io/controller-runtime/pkg/controller",
@@ -41,6 +41,12 @@ var rooms = []room{
 			"controllers/kit", "controllers/observe", "api", "pkg/pki",
 		},
 		foreign: []string{"*"},
+	},
+	{
+		path:    "cmd/kubectl-etcd-steward",
+		enters:  []string{"api"},
+		foreign: []string{"*"},
+		never:   append([]string{"go.etcd.io/"}, reconcilers...),
 	},
 	{path: "controllers"}, // a hall without code
 	{

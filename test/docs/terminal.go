@@ -91,12 +91,21 @@ func (t *terminal) startShell() error {
 
 func (t *terminal) kubeconfig() string { return filepath.Join(t.dir, ".kubeconfig") }
 
+// plugin is the kubectl plugin that pages build.
+const plugin = "etcd-steward"
+
 // programs are those that a page calls by another name than this machine does.
 func (t *terminal) programs(next interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 	return func(ctx context.Context, args []string) error {
 		switch args[0] {
 		case "kubectl":
 			args = append(t.kubectl(), args[1:]...)
+			if i := len(t.kubectl()); len(args) > i && args[i] == plugin {
+				// kubectl takes no flag before the name of a plugin, which reads $KUBECONFIG.
+				args = append([]string{filepath.Join(t.root, "bin", "kubectl-etcd_steward")}, args[i+1:]...)
+			}
+		case "go":
+			args = append([]string{"go", args[1], "-C", t.root}, args[2:]...)
 		case "helm":
 			args[0] = filepath.Join(t.root, "bin", "helm")
 		case "make":

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+const (
+	// lookAgain is how often a backup is looked at while a person waits for it.
+	lookAgain = 2 * time.Second
+	// lateness is how long after its deadline a backup may become Failed.
+	lateness = time.Minute
+)
+
+// backupOptions are the flags of backup.
+type backupOptions struct {
+	name, schedule, store string
+	verify, wait          bool
+	timeout               time.Duration
+	hasVerify             bool // --verify was given
+}
+
+func (p program) backupCommand() *cobra.Command {
+	var o backupOptions
+	c := &cobra.Command{
+		Use: "backup NAME", Short: "Back a cluster up now", Args: oneCluster,
+		Long: "Creates an EtcdBackup. Store, deadline and settings of its Pods are those of the cluster's " +
+			"EtcdBackupSchedule, or the store is that of --store.",
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := p.connect(p.flags)
+			if err != nil {
+				return err
+			}
+			o.hasVerify = c.Flags().Changed("verify")
+			return s.backUp(c.Context(), p.out, args[0], o)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&o.name, "name", "", "Name of the EtcdBackup; empty: the cluster's name, \"manual\" and the time.")
+	flags.StringVar(&o.schedule, "schedule", "",
+		"EtcdBackupSchedule to take the store and all settings from; empty: the only one of the cluster.")
+	flags.StringVar(&o.store, "store", "",
+		"Store as YAML or JSON, as spec.store has it, instead of that of a schedule: '{volume: {claimName: backups}}'.")
+	flags.BoolVar(&o.verify, "verify", true, "Restore the backup in a scratch directory and compare it.")
+	flags.BoolVar(&o.wait, "wait", false, "Wait until the backup is Complete or Failed, and fail if it is Failed.")
+	flags.DurationVar(&o.timeout, "timeout", 0,
+		"How long to wait; 0: a minute longer than the deadline of the backup, after which it is Failed.")
+	return c
+}
+
+// backUp creates an EtcdBackup, and waits for it if it is asked to.
+func (s *session) backUp(ctx context.Context, out io.Writer, cluster string, o backupOptions) error {
+	c, err := s.cluster(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	spec, err := s.backupSpec(ctx, c.Name, o)
+	if err != nil {
+		return err
+	}
+	b := &v1alpha1.EtcdBackup{Spec: spec}
+	b.Namespace, b.Name = s.namespace, o.name
+	if b.Name == "" {
+		b.Name = c.Name + "-manual-" + s.now().UTC().Format("20060102-150405")
+	}
+	if err := explain(s.Create(ctx, b), "create", s.namespace); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "EtcdBackup %s is created.\n", b.Name)
+	if !o.wait {
+		_, err = fmt.Fprintf(out, "`kubectl get etcdbackup %s` shows how far it is.\n", b.Name)
+		return err
+	}
+	return s.await(ctx, out, b, o.timeout)
+}
+
+// backupSpec takes the spec from a schedule, or the store from the command line.
+func (s *session) backupSpec(ctx context.Context, cluster string, o backupOptions) (v1alpha1.EtcdBackupSpec, error) {
+	spec := v1alpha1.EtcdBackupSpec{ClusterRef: v1alpha1.ClusterReference{Name: cluster}}
+	var err error
+	switch {
+	case o.store != "" && o.schedule != "":
+		err = errors.New("--store and --schedule both name a store: give one of them")
+	case o.store != "":
+		if err = yaml.UnmarshalStrict([]byte(o.store), &spec.Store); err != nil {
+			err = fmt.Errorf("--store is no store as spec.store of an EtcdBackup has it: %w", err)
+		}
+	default:
+		spec, err = s.specOfSchedule(ctx, cluster, o.schedule)
+	}
+	if o.hasVerify {
+		spec.Verify = &o.verify
+	}
+	return spec, err
+}
+
+// specOfSchedule is the spec of the backups of this schedule, or of the only one of the cluster.
+func (s *session) specOfSchedule(ctx context.Context, cluster, name string) (v1alpha1.EtcdBackupSpec, error) {
+	var all v1alpha1.EtcdBackupScheduleList
+	if err := s.list(ctx, s.namespace, &all); err != nil {
+		return v1alpha1.EtcdBackupSpec{}, err
+	}
+	var names []string
+	var found *v1alpha1.EtcdBackupSchedule
+	for i := range all.Items {
+		if one := &all.Items[i]; one.Spec.ClusterRef.Name == cluster && (name == "" || name == one.Name) {
+			names, found = append(names, one.Name), one
+		}
+	}
+	switch {
+	case len(names) == 1:
+		return found.Spec.BackupSpec(), nil
+	case name != "":
+		return v1alpha1.EtcdBackupSpec{}, fmt.Errorf("namespace %s has no EtcdBackupSchedule %s of cluster %s. "+
+			"Name another one, or say with --store where the backup goes", s.namespace, name, cluster)
+	case len(names) == 0:
+		return v1alpha1.EtcdBackupSpec{}, fmt.Errorf("cluster %s has no EtcdBackupSchedule to take the store from. "+
+			"Say with --store where the backup goes", cluster)
+	}
+	return v1alpha1.EtcdBackupSpec{}, fmt.Errorf("cluster %s has several EtcdBackupSchedules: %s. "+
+		"Choose one with --schedule, or say with --store where the backup goes", cluster, strings.Join(names, ", "))
+}
+
+// await waits until a backup is Complete or Failed, and tells each of its stages.
+func (s *session) await(ctx context.Context, out io.Writer, b *v1alpha1.EtcdBackup, timeout time.Duration) error {
+	if timeout == 0 {
+		timeout = b.Spec.DeadlineOrDefault() + lateness
+	}
+	stage := ""
+	err := wait.PollUntilContextTimeout(ctx, lookAgain, timeout, true, func(ctx context.Context) (bool, error) {
+		if err := s.get(ctx, client.ObjectKeyFromObject(b), b); err != nil {
+			return false, err
+		}
+		if b.Status.Stage != stage {
+			stage = b.Status.Stage
+			fmt.Fprintln(out, "Stage:", stage)
+		}
+		conditions := b.Status.Conditions
+		return isTrue(conditions, v1alpha1.BackupComplete) || isTrue(conditions, v1alpha1.BackupFailed), nil
+	})
+	switch {
+	case wait.Interrupted(err):
+		return fmt.Errorf("EtcdBackup %s has not ended, its stage is %q. It goes on without this command: "+
+			"`kubectl get etcdbackup %s` shows how far it is", b.Name, stage, b.Name)
+	case err != nil:
+		return fmt.Errorf("waiting for EtcdBackup %s: %w", b.Name, err)
+	}
+	return tellEnd(out, b)
+}
+
+// tellEnd says how a backup ended.
+func tellEnd(out io.Writer, b *v1alpha1.EtcdBackup) error {
+	conditions := b.Status.Conditions
+	if isTrue(conditions, v1alpha1.BackupFailed) {
+		failed := meta.FindStatusCondition(conditions, v1alpha1.BackupFailed)
+		return fmt.Errorf("EtcdBackup %s is Failed (%s): %s", b.Name, failed.Reason, failed.Message)
+	}
+	verified := "and not Verified"
+	if isTrue(conditions, v1alpha1.BackupVerified) {
+		verified = "and Verified"
+	}
+	_, err := fmt.Fprintf(out, "EtcdBackup %s is Complete %s: %d keys at revision %d, %s.\n", b.Name, verified,
+		b.Status.TotalKeys, b.Status.Revision, b.Status.Key)
+	return err
+}

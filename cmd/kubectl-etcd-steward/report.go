@@ -1,0 +1,184 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+// reportOptions are the flags of report.
+type reportOptions struct {
+	file, operatorNamespace string
+	tail                    int64
+}
+
+// mostLines is how many lines of each container a report may have.
+const mostLines = 100_000
+
+func (p program) reportCommand() *cobra.Command {
+	var o reportOptions
+	c := &cobra.Command{
+		Use: "report NAME", Short: "Write all that is known of a cluster to a file, without Secrets", Args: oneCluster,
+		Long: "Writes a .tar.gz with the objects, events and logs of a cluster, and the logs of the operator. " +
+			"It has no Secrets. The README.md inside says what it has, what was taken out and what could not be read.",
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.tail < 1 || o.tail > mostLines {
+				return fmt.Errorf("--tail is %d; it must be from 1 to %d", o.tail, mostLines)
+			}
+			s, err := p.connect(p.flags)
+			if err != nil {
+				return err
+			}
+			b, err := s.report(c.Context(), args[0], o)
+			if err != nil {
+				return err
+			}
+			return p.writeReport(b, o.file)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVarP(&o.file, "file", "f", "",
+		"File to write, - for the standard output; empty: a name with cluster and time.")
+	flags.StringVar(&o.operatorNamespace, "operator-namespace", "",
+		"Namespace of the operator; empty: that of the install that looks after the cluster.")
+	flags.Int64Var(&o.tail, "tail", 2000, "How many of the last lines of each container's log are taken.")
+	return c
+}
+
+// writeReport writes to a new file alone: the name of an old one may be a mistake.
+func (p program) writeReport(b *bundle, name string) error {
+	if name == "-" {
+		return b.write(p.out)
+	}
+	if name == "" {
+		name = b.name + ".tar.gz"
+	}
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // as its user asks
+	if err != nil {
+		return fmt.Errorf("making the file of the report: %w", err)
+	}
+	if err := errors.Join(b.write(file), file.Close()); err != nil {
+		return fmt.Errorf("writing the report to %s: %w", name, err)
+	}
+	fmt.Fprintf(p.out, "%s has %d files. Its README.md says what they are.\n", name, len(b.files)+1)
+	if len(b.missing) > 0 {
+		fmt.Fprintf(p.out, "Not read: %d. The README.md says why.\n", len(b.missing))
+	}
+	return nil
+}
+
+// gatherer fills a bundle.
+type gatherer struct {
+	*session
+	*bundle
+
+	cluster string
+	tail    int64
+}
+
+// report reads what a person who was not there needs to understand a cluster. Only the EtcdCluster is needed: what else
+// cannot be read is named in the README.
+func (s *session) report(ctx context.Context, name string, o reportOptions) (*bundle, error) {
+	in, err := s.look(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	b := &bundle{name: fmt.Sprintf("etcd-steward-%s-%s-%s", s.namespace, name, s.now().UTC().Format("20060102-150405")),
+		at: s.now()}
+	g := gatherer{session: s, bundle: b, cluster: name, tail: o.tail}
+	b.addText("status.txt", "the page of `kubectl etcd-steward status`", func(out io.Writer) error {
+		return page{summary: summarize(in), unseen: unseen(in.cluster), now: s.now()}.print(out)
+	})
+	for _, k := range kinds {
+		g.addObjects(ctx, k)
+	}
+	g.addEvents(ctx)
+	g.addOperator(ctx, cmp.Or(o.operatorNamespace, in.operator.namespace()))
+	return b, nil
+}
+
+// addObjects adds the objects of a kind that are the cluster's, and the logs of Pods.
+func (g gatherer) addObjects(ctx context.Context, k kind) {
+	all, err := g.read(ctx, g.namespace, k)
+	if err != nil {
+		g.miss(k.file, err)
+		return
+	}
+	var own []unstructured.Unstructured
+	for _, object := range all {
+		if k.isOf(g.cluster, object) {
+			own = append(own, object)
+		}
+	}
+	g.addYAML(k.file, k.about, own)
+	if k.kind == "Pod" {
+		g.addLogs(ctx, "logs", own)
+	}
+}
+
+// addOperator adds the operator's Pods and logs.
+func (g gatherer) addOperator(ctx context.Context, namespace string) {
+	if namespace == "" {
+		g.miss("operator", errors.New("no operator has begun with this cluster: "+
+			"name its namespace with --operator-namespace"))
+		return
+	}
+	pods, err := g.read(ctx, namespace, kind{group: "", version: "v1", kind: "Pod"},
+		client.MatchingLabels{v1alpha1.LabelName: v1alpha1.OperatorNameValue})
+	if err != nil {
+		g.miss("operator", err)
+		return
+	}
+	g.addYAML("operator/pods.yaml", "the Pods of the operator, in namespace "+namespace, pods)
+	g.addLogs(ctx, "operator/logs", pods)
+}
+
+// addLogs adds the end of the log of each container, and of its last run before this one.
+func (g gatherer) addLogs(ctx context.Context, dir string, pods []unstructured.Unstructured) {
+	for _, object := range pods {
+		var pod corev1.Pod
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &pod); err != nil {
+			g.miss(dir+"/"+object.GetName(), err)
+			continue
+		}
+		key := client.ObjectKeyFromObject(&pod)
+		for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+			g.addLog(ctx, dir, key, &corev1.PodLogOptions{Container: c.Name})
+			if c.RestartCount > 0 {
+				g.addLog(ctx, dir, key, &corev1.PodLogOptions{Container: c.Name, Previous: true})
+			}
+		}
+	}
+}
+
+func (g gatherer) addLog(ctx context.Context, dir string, pod client.ObjectKey, o *corev1.PodLogOptions) {
+	path, about := dir+"/"+pod.Name+"/"+o.Container+".log", "log"
+	if o.Previous {
+		path, about = dir+"/"+pod.Name+"/"+o.Container+".previous.log", "log of the run before the last restart"
+	}
+	limit := int64(mostOfOneLog)
+	o.TailLines, o.LimitBytes, o.Timestamps = &g.tail, &limit, true
+	stream, err := g.logs(ctx, pod, o)
+	if err != nil {
+		g.miss(path, explain(err, "get", pod.Namespace))
+		return
+	}
+	defer stream.Close()
+	text, err := io.ReadAll(io.LimitReader(stream, mostOfOneLog))
+	if err != nil {
+		g.miss(path, fmt.Errorf("its end is missing: %w", err))
+	}
+	g.add(path, about, text)
+}
