@@ -39,6 +39,7 @@ type Install struct {
 	Now      func() time.Time // see ServerClock
 	Domain   string           // DNS domain of this Kubernetes; empty when it is not known
 	Lease    *Lease           // nil where no leader is elected
+	Webhook  bool             // the API server asks this install about objects before it stores them
 
 	PlatformIDs apply.PlatformIDs
 }
