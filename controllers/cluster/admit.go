@@ -83,7 +83,8 @@ func whatRestarts(before, now *v1alpha1.EtcdCluster) string {
 	if way := wayOf(before, now); len(way) > 1 {
 		each = fmt.Sprintf("%d times, for etcd %s", len(way), strings.Join(way, ", then "))
 	}
-	const onlyWhile = " The operator goes on only while the others are healthy. To %s none, put the former settings back."
+	const onlyWhile = " The operator goes on only while the others are healthy. To %s none, put the former settings " +
+		"back."
 	switch {
 	case now.Spec.IsEphemeral():
 		return fmt.Sprintf("This change replaces each of the %d members %s, one member at a time, because ephemeral "+
