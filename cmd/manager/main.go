@@ -91,7 +91,7 @@ func run(args []string) error {
 		return fmt.Errorf("preparing to ask which APIs there are: %w", err)
 	}
 	install := kit.Install{Operator: identity(), Now: clock.Now, Lease: lock.lease(),
-		Domain: o.clusterDomain, PlatformIDs: observe.PlatformIDs(o.platformIDs, apis)}
+		Domain: o.clusterDomain, Webhook: o.webhook != "", PlatformIDs: observe.PlatformIDs(o.platformIDs, apis)}
 	if err := addWings(mgr, install, observe.AgentImage(o.agentImage, mgr.GetAPIReader(), self)); err != nil {
 		return err
 	}
@@ -133,19 +133,29 @@ func impatientWithConnections() {
 	}
 }
 
-// newManager makes the manager with what it serves: metrics and probes.
+// newManager makes the manager with what it serves: metrics, probes and the webhook.
 func newManager(config *rest.Config, o options, lock *leaderLock) (manager.Manager, error) {
-	certificate, err := newMetricsCertificate(config, o)
+	forMetrics, err := newServingCertificate(config, o, metricsCA, "metrics")
+	if err != nil {
+		return nil, err
+	}
+	forWebhook, err := newServingCertificate(config, o, webhookCA, "webhook")
 	if err != nil {
 		return nil, err
 	}
 	settings := managerOptions(o, lock)
-	settings.Metrics.TLSOpts = []func(*tls.Config){certificate.configure}
+	settings.Metrics.TLSOpts = []func(*tls.Config){forMetrics.configure}
+	settings.WebhookServer = webhookServer(forWebhook)
 	mgr, err := ctrl.NewManager(config, settings)
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)
 	}
 	lock.tellThrough(mgr)
+	if o.webhook != "" {
+		if err := addTrust(mgr, config, forWebhook, o.webhook); err != nil {
+			return nil, err
+		}
+	}
 	return mgr, addProbes(mgr)
 }
 

@@ -25,6 +25,7 @@ type options struct {
 	agentImage     string
 	clusterDomain  string
 	platformIDs    string
+	webhook        string
 	version        bool
 	log            zap.Options
 }
@@ -50,6 +51,9 @@ func flagsOf(o *options) *flag.FlagSet {
 	flags.StringVar(&o.platformIDs, "platform-ids", observe.PlatformIDsAuto,
 		"Whether the platform chooses the user and group IDs of Pods, where the spec names none: true, false or auto. "+
 			"Auto is true where the API security.openshift.io is served.")
+	flags.StringVar(&o.webhook, "webhook", "",
+		"Name of the ValidatingWebhookConfiguration in which the operator keeps its CA, and by which the API server "+
+			"asks it, at port 9443. Empty: it is not asked.")
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
 	o.log.BindFlags(flags)
 	return flags
@@ -67,6 +71,10 @@ func parseOptions(args []string) (options, error) {
 	ids := []string{observe.PlatformIDsAuto, observe.PlatformIDsTrue, observe.PlatformIDsFalse}
 	if !slices.Contains(ids, o.platformIDs) {
 		return o, fmt.Errorf("--platform-ids is %q; it must be true, false or auto", o.platformIDs)
+	}
+	if problems := validation.IsDNS1123Subdomain(o.webhook); o.webhook != "" && len(problems) > 0 {
+		return o, fmt.Errorf("--webhook is %q; it must be the name of a ValidatingWebhookConfiguration: %s", o.webhook,
+			problems[0])
 	}
 	var err error
 	if o.namespaces, err = parseNamespaces(o.namespace); err != nil {

@@ -1,0 +1,103 @@
+package main
+
+// asked are bugs of what the operator answers about an object before it is stored.
+var asked = []mutant{
+	{
+		Name:    "a change that restarts every member is not told",
+		File:    "controllers/cluster/admit.go",
+		From:    "if old.Fixed() == in.Fixed() ||",
+		To:      "if true ||",
+		Package: clusterPackage, Test: "TestAChangeThatRestartsMembersIsToldAndNoOther",
+	},
+	{
+		Name:    "CPU that follows in place is told as a restart",
+		File:    "controllers/cluster/admit.go",
+		From:    "if old.Fixed() == in.Fixed() ||",
+		To:      "if old.Canonical() == in.Canonical() ||",
+		Package: clusterPackage, Test: "TestAChangeThatRestartsMembersIsToldAndNoOther",
+	},
+	{
+		Name:    "a cluster over CAs alone is refused, and its volumes are put back later",
+		File:    "controllers/cluster/admit.go",
+		From:    "decision.Reason == facts.ReasonRetainedData && hasVolumes:",
+		To:      "decision.Reason == facts.ReasonRetainedData && (hasVolumes || true):",
+		Package: clusterPackage, Test: "TestCAsWithoutVolumesAreAWarningSinceABackupToolMayPutThoseBack",
+	},
+	{
+		Name:    "a cluster over the volumes of another one is stored",
+		File:    "controllers/cluster/admit.go",
+		From:    "sayFirst(&said, now.Name, seen)",
+		To:      "_ = seen",
+		Package: clusterPackage, Test: "TestAClusterOverTheVolumesOfAnotherOneIsRefusedUnlessItResumesThem",
+	},
+	{
+		Name:    "a Secret that was deleted a moment ago is in the way of a new cluster",
+		File:    "controllers/cluster/lookadmit.go",
+		From:    "Secrets: observe.NewSecretCache(r.Live, r.Now),",
+		To:      "Secrets: r.Secrets,",
+		Package: clusterPackage, Test: "TestASecretThatWasDeletedAMomentAgoIsNotBelievedFromMemory",
+	},
+	{
+		Name:    "clusters of another operator are refused",
+		File:    "controllers/cluster/admit.go",
+		From:    "if isAnothers || err != nil {",
+		To:      "if isAnothers && err != nil {",
+		Package: clusterPackage, Test: "TestANewClusterIsToldWhatItRefusesAndWhatItWaitsFor",
+	},
+	{
+		Name:    "a backup of no cluster is not told of",
+		File:    "controllers/backup/admit.go",
+		From:    "case decision.Trouble:",
+		To:      "case false:",
+		Package: "./controllers/backup", Test: "TestABackupIsToldBeforeItIsStoredWhatItWillWaitForAndWhatItNeverGets",
+	},
+	{
+		Name:    "a schedule of test restores that cannot be read is stored",
+		File:    "controllers/schedule/plan/faults.go",
+		From:    `if s.TestExpression != "" && v.testWrong != nil && !isTold {`,
+		To:      "if false && !isTold {",
+		Package: "./controllers/schedule/plan", Test: "TestWhatIsWrongWithTheTimesOfAScheduleIsToldByItsField",
+	},
+	{
+		Name:    "a schedule that is wrong already cannot be suspended",
+		File:    "controllers/schedule/admit.go",
+		From:    "said.Refusals = kit.NewRefusals(refusalsOf(before, r.Now()), said.Refusals)",
+		To:      "said.Refusals = kit.NewRefusals(nil, said.Refusals)",
+		Package: "./controllers/schedule", Test: "TestAScheduleWhoseTimesCannotBeReadIsRefusedAtOnce",
+	},
+	{
+		Name:    "a restore that is approved on other evidence is not told of",
+		File:    "controllers/restore/admit.go",
+		From:    "before.Spec.Approval != now.Spec.Approval",
+		To:      "false",
+		Package: "./controllers/restore", Test: "TestARestoreIsToldWhatItWillWaitForAndIsNeverRefused",
+	},
+	{
+		Name:    "what the operator may not read is told as missing",
+		File:    "controllers/observe/references.go",
+		From:    "case apierrors.IsNotFound(err):",
+		To:      "case apierrors.IsNotFound(err), apierrors.IsForbidden(err):",
+		Package: observePackage, Test: "TestWhatASpecNamesAndIsNotThereIsToldByItsField",
+	},
+	{
+		Name:    "a bug in an answer refuses the object",
+		File:    "controllers/kit/admit.go",
+		From:    "response = a.unseen(ctx, request,",
+		To:      "_ = a.unseen(ctx, request,",
+		Package: "./controllers/kit", Test: "TestWhatCannotBeLookedAtIsAcceptedAndThatIsSaid",
+	},
+	{
+		Name:    "the last finalizer of what is being deleted waits for an answer",
+		File:    "controllers/kit/admit.go",
+		From:    "if now.GetDeletionTimestamp() != nil ||",
+		To:      "if false ||",
+		Package: "./controllers/kit", Test: "TestWhatKeepsItsSpecAndWhatIsBeingDeletedIsNotAskedAbout",
+	},
+	{
+		Name:    "the CA of the webhook is written again and again",
+		File:    "cmd/manager/webhook.go",
+		From:    "if !bytes.Equal(hook.ClientConfig.CABundle, ca) {",
+		To:      "if !bytes.Equal(nil, ca) {",
+		Package: managerPackage, Test: "TestTheAPIServerTrustsTheCAOfTheWebhookAndNothingElseIsWritten",
+	},
+}
