@@ -34,6 +34,8 @@ func TestABadValueIsRefusedByItsName(t *testing.T) {
 		"rbac.nodeReader=1":                           {"rbac", "nodeReader"},
 		"metrics.enabled=on":                          {"metrics", "enabled"},
 		"monitoring.rules=warning":                    {"monitoring", "rules"},
+		"webhook.enabled=auto":                        {"webhook", "enabled"},
+		"webhook.port=1":                              {"webhook", "port"},
 		"networkPolicy.metricsFrom[0].pods=x":         {"networkPolicy", "metricsFrom", "pods"},
 		"resources.limits.memory=lots":                {"resources", "limits", "memory"},
 		"resources.limits.memory=100m":                {"resources", "limits", "memory"},
@@ -42,6 +44,7 @@ func TestABadValueIsRefusedByItsName(t *testing.T) {
 		// What a schema cannot say, templates do.
 		"extraArgs={--namespace=a}":                          {"extraArgs", "--namespace", "watchNamespaces"},
 		"extraArgs={-cluster-domain}":                        {"extraArgs", "--cluster-domain", "clusterDomain"},
+		"extraArgs={--webhook=mine}":                         {"extraArgs", "--webhook", "webhook.enabled"},
 		"extraArgs={--leader-elect=0}":                       {"extraArgs", "--leader-elect", "replicas"},
 		"monitoring.serviceMonitor=true,watchNamespaces={a}": {"monitoring.serviceMonitor", "metrics.enabled"},
 	} {
