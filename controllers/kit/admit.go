@@ -61,7 +61,8 @@ func ServeAdmission[T any, P interface {
 	if err != nil {
 		return fmt.Errorf("preparing the webhook for a %T: %w", P(nil), err)
 	}
-	a := admits[T, P]{decoder: admission.NewDecoder(mgr.GetScheme()), kind: kind.GroupKind(), admit: admit}
+	a := admits[T, P]{decoder: admission.NewDecoder(mgr.GetScheme()), kind: kind.GroupKind(), watches: install.Watches,
+		admit: admit}
 	mgr.GetWebhookServer().Register(WebhookPath(kind.Kind), &admission.Webhook{Handler: a})
 	return nil
 }
@@ -76,11 +77,15 @@ type admits[T any, P interface {
 }] struct {
 	decoder admission.Decoder
 	kind    schema.GroupKind
+	watches []string // namespaces; empty for all
 	admit   Admit[P]
 }
 
 // Handle answers one request.
 func (a admits[T, P]) Handle(ctx context.Context, request admission.Request) (response admission.Response) {
+	if len(a.watches) > 0 && !slices.Contains(a.watches, request.Namespace) {
+		return admission.Allowed("") // another install looks after it, or none
+	}
 	ctx, cancel := context.WithTimeout(ctx, admitPatience)
 	defer cancel()
 	defer func() {

@@ -39,14 +39,14 @@ func asked(t *testing.T, before, now int64, change ...func(*v1alpha1.EtcdCluster
 	return admission.Request{AdmissionRequest: request}
 }
 
-func answers(t *testing.T, request admission.Request, admit Admit[*v1alpha1.EtcdCluster]) admission.Response {
+func answers(t *testing.T, request admission.Request, admit Admit[*v1alpha1.EtcdCluster], watches ...string) admission.Response {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	return admits[v1alpha1.EtcdCluster, *v1alpha1.EtcdCluster]{
-		decoder: admission.NewDecoder(scheme), kind: schema.GroupKind{Group: v1alpha1.Group, Kind: "EtcdCluster"}, admit: admit,
+		decoder: admission.NewDecoder(scheme), kind: schema.GroupKind{Group: v1alpha1.Group, Kind: "EtcdCluster"}, admit: admit, watches: watches,
 	}.Handle(t.Context(), request)
 }
 
@@ -121,5 +121,23 @@ func TestOnlyWhatAChangeMakesWrongIsRefused(t *testing.T) {
 	}
 	if got := NewRefusals(nil, old); len(got) != 1 {
 		t.Errorf("%v", got)
+	}
+}
+
+func TestOnlyNamespacesThatTheOperatorLooksAfterAreSpokenOf(t *testing.T) {
+	for name, row := range map[string]struct {
+		watches []string
+		want    int
+	}{"all": {nil, 1}, "its own among others": {[]string{"office", "shop"}, 1}, "others": {[]string{"office"}, 0}} {
+		times := 0
+		request := asked(t, 0, 1)
+		request.Namespace = "shop"
+		response := answers(t, request, func(context.Context, *v1alpha1.EtcdCluster, *v1alpha1.EtcdCluster) (Said, error) {
+			times++
+			return Said{}, nil
+		}, row.watches...)
+		if times != row.want || !response.Allowed || len(response.Warnings) > 0 {
+			t.Errorf("%s: asked %d times, and answered %+v", name, times, response)
+		}
 	}
 }

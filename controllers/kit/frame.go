@@ -40,6 +40,7 @@ type Install struct {
 	Domain   string           // DNS domain of this Kubernetes; empty when it is not known
 	Lease    *Lease           // nil where no leader is elected
 	Webhook  bool             // the API server asks this install about objects before it stores them
+	Watches  []string         // the namespaces that it looks after; empty for all
 
 	PlatformIDs apply.PlatformIDs
 }

@@ -87,6 +87,13 @@ var asked = []mutant{
 		Package: "./controllers/kit", Test: "TestWhatCannotBeLookedAtIsAcceptedAndThatIsSaid",
 	},
 	{
+		Name:    "an operator of some namespaces speaks of what it does not see",
+		File:    "controllers/kit/admit.go",
+		From:    "if len(a.watches) > 0 && !slices.Contains(",
+		To:      "if false && !slices.Contains(",
+		Package: "./controllers/kit", Test: "TestOnlyNamespacesThatTheOperatorLooksAfterAreSpokenOf",
+	},
+	{
 		Name:    "the last finalizer of what is being deleted waits for an answer",
 		File:    "controllers/kit/admit.go",
 		From:    "if now.GetDeletionTimestamp() != nil ||",
