@@ -110,7 +110,7 @@ func newInstall(config *rest.Config, o options, clock *kit.ServerClock, lock *le
 		return kit.Install{}, fmt.Errorf("preparing to ask which APIs there are: %w", err)
 	}
 	return kit.Install{Operator: identity(), Now: clock.Now, Lease: lock.lease(), Domain: o.clusterDomain,
-		PlatformIDs: observe.PlatformIDs(o.platformIDs, apis)}, nil
+		Webhook: o.webhook != "", Watches: o.namespaces, PlatformIDs: observe.PlatformIDs(o.platformIDs, apis)}, nil
 }
 
 // addWings adds what looks after each kind of object.
@@ -148,19 +148,29 @@ func impatientWithConnections() {
 	}
 }
 
-// newManager makes the manager with what it serves: metrics and probes.
+// newManager makes the manager with what it serves: metrics, probes and the webhook.
 func newManager(config *rest.Config, o options, lock *leaderLock) (manager.Manager, error) {
-	certificate, err := newMetricsCertificate(config, o)
+	forMetrics, err := newServingCertificate(config, o, metricsCA, "metrics")
+	if err != nil {
+		return nil, err
+	}
+	forWebhook, err := newServingCertificate(config, o, webhookCA, "webhook")
 	if err != nil {
 		return nil, err
 	}
 	settings := managerOptions(o, lock)
-	settings.Metrics.TLSOpts = []func(*tls.Config){certificate.configure}
+	settings.Metrics.TLSOpts = []func(*tls.Config){forMetrics.configure}
+	settings.WebhookServer = webhookServer(forWebhook)
 	mgr, err := ctrl.NewManager(config, settings)
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)
 	}
 	lock.tellThrough(mgr)
+	if o.webhook != "" {
+		if err := addTrust(mgr, config, forWebhook, o.webhook); err != nil {
+			return nil, err
+		}
+	}
 	return mgr, addProbes(mgr)
 }
 

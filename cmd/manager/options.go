@@ -26,6 +26,7 @@ type options struct {
 	clusterDomain  string
 	platformIDs    string
 	otlpEndpoint   string
+	webhook        string
 	version        bool
 	log            zap.Options
 }
@@ -54,6 +55,9 @@ func flagsOf(o *options) *flag.FlagSet {
 	flags.StringVar(&o.otlpEndpoint, "otlp-endpoint", "",
 		"URL of a collector, such as http://collector.observability:4317, that gets a trace of each pass by OTLP over "+
 			"gRPC; https for TLS. Empty: as OTEL_EXPORTER_OTLP_ENDPOINT says, and no traces where it says none.")
+	flags.StringVar(&o.webhook, "webhook", "",
+		"Name of the ValidatingWebhookConfiguration in which the operator keeps its CA, and by which the API server "+
+			"asks it, at port 9443. Empty: it is not asked.")
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
 	o.log.BindFlags(flags)
 	return flags
@@ -74,6 +78,10 @@ func parseOptions(args []string) (options, error) {
 	}
 	if err := parseEndpoint(o.otlpEndpoint); err != nil {
 		return o, err
+	}
+	if problems := validation.IsDNS1123Subdomain(o.webhook); o.webhook != "" && len(problems) > 0 {
+		return o, fmt.Errorf("--webhook is %q; it must be the name of a ValidatingWebhookConfiguration: %s", o.webhook,
+			problems[0])
 	}
 	var err error
 	if o.namespaces, err = parseNamespaces(o.namespace); err != nil {

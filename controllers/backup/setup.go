@@ -27,6 +27,9 @@ func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context)
 	}
 	r := &Reconciler{Frame: kit.NewFrame(mgr, install), Metrics: registered, AgentImage: agentImage,
 		Progress: observe.AskProgress()}
+	if err := kit.ServeAdmission(mgr, install, r.admit); err != nil {
+		return err
+	}
 	err = kit.ControllerOf(mgr, kit.Kind{
 		Name: "etcdbackup", Object: &v1alpha1.EtcdBackup{}, Word: "backup", Parallel: parallelPasses,
 		IsTold: func(o client.Object) bool {

@@ -55,6 +55,9 @@ func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context)
 	if err := mgr.Add(r.Pinger); err != nil {
 		return fmt.Errorf("adding what asks members between looks: %w", err)
 	}
+	if err := kit.ServeAdmission(mgr, install, r.admit); err != nil {
+		return err
+	}
 	return r.setup(mgr)
 }
 

@@ -41,6 +41,8 @@ type Install struct {
 	Now      func() time.Time // see ServerClock
 	Domain   string           // DNS domain of this Kubernetes; empty when it is not known
 	Lease    *Lease           // nil where no leader is elected
+	Webhook  bool             // the API server asks this install about objects before it stores them
+	Watches  []string         // the namespaces that it looks after; empty for all
 
 	PlatformIDs apply.PlatformIDs
 	Tracer      trace.Tracer // of passes; nil where traces are off

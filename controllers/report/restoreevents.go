@@ -36,8 +36,7 @@ func turned(old, now v1alpha1.EtcdRestoreStatus, kind string) *metav1.Condition 
 
 // Orphan is the status of an EtcdRestore whose cluster does not exist. No pass over a cluster reports it.
 func Orphan(now time.Time, r *v1alpha1.EtcdRestore) v1alpha1.EtcdRestoreStatus {
-	says := "There is no EtcdCluster " + r.Spec.ClusterRef.Name +
-		" in this namespace. To create a cluster from a backup, use spec.bootstrap.restore."
+	says := NoCluster(r)
 	status := v1alpha1.EtcdRestoreStatus{
 		ObservedGeneration: r.Generation, Stage: stageWaiting, Key: r.Status.Key, Revision: r.Status.Revision,
 		FromIncarnation: r.Status.FromIncarnation, ToIncarnation: r.Status.ToIncarnation, StartedAt: r.Status.StartedAt,
@@ -48,4 +47,10 @@ func Orphan(now time.Time, r *v1alpha1.EtcdRestore) v1alpha1.EtcdRestoreStatus {
 	}
 	status.Conditions = words.Since(now, r.Generation, status.Conditions, r.Status.Conditions)
 	return status
+}
+
+// NoCluster says that the cluster of an EtcdRestore does not exist.
+func NoCluster(r *v1alpha1.EtcdRestore) string {
+	return "There is no EtcdCluster " + r.Spec.ClusterRef.Name +
+		" in this namespace. To create a cluster from a backup, use spec.bootstrap.restore."
 }

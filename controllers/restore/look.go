@@ -26,8 +26,7 @@ func (r *Reconciler) restoresOfCluster(ctx context.Context, cluster client.Objec
 	return requests
 }
 
-// hasCluster reports whether the cluster that an EtcdRestore names exists.
-func (r *Reconciler) hasCluster(ctx context.Context, restore *v1alpha1.EtcdRestore) (bool, error) {
-	cluster, err := observe.Find[v1alpha1.EtcdCluster](ctx, r.Client, restore.Namespace, restore.Spec.ClusterRef.Name)
-	return cluster != nil, err
+// clusterOf is the cluster that an EtcdRestore names; nil when there is none.
+func (r *Reconciler) clusterOf(ctx context.Context, restore *v1alpha1.EtcdRestore) (*v1alpha1.EtcdCluster, error) {
+	return observe.Find[v1alpha1.EtcdCluster](ctx, r.Client, restore.Namespace, restore.Spec.ClusterRef.Name)
 }

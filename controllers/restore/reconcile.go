@@ -26,8 +26,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		err != nil {
 		return result, err
 	}
-	hasCluster, err := r.hasCluster(ctx, restore)
-	if hasCluster || err != nil || restore.DeletionTimestamp != nil {
+	cluster, err := r.clusterOf(ctx, restore)
+	if cluster != nil || err != nil || restore.DeletionTimestamp != nil {
 		return ctrl.Result{}, err
 	}
 	return r.publish(ctx, restore)

@@ -20,6 +20,9 @@ const parallelPasses = 1
 // Add adds the controller of EtcdRestores to a manager.
 func Add(mgr ctrl.Manager, install kit.Install) error {
 	r := &Reconciler{kit.NewFrame(mgr, install)}
+	if err := kit.ServeAdmission(mgr, install, r.admit); err != nil {
+		return err
+	}
 	err := kit.ControllerOf(mgr, kit.Kind{
 		Name: "etcdrestore", Object: &v1alpha1.EtcdRestore{}, Word: "restore", Parallel: parallelPasses,
 		IsTold: func(o client.Object) bool {

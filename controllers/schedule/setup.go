@@ -25,6 +25,9 @@ func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context)
 		return err
 	}
 	r := &Reconciler{Frame: kit.NewFrame(mgr, install), Metrics: registered, AgentImage: agentImage}
+	if err := kit.ServeAdmission(mgr, install, r.admit); err != nil {
+		return err
+	}
 	err = kit.ControllerOf(mgr, kit.Kind{
 		Name: "etcdbackupschedule", Object: &v1alpha1.EtcdBackupSchedule{}, Word: "schedule", Parallel: parallelPasses,
 		IsTold: func(o client.Object) bool {

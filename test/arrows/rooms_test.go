@@ -54,7 +54,8 @@ var rooms = []room{
 		enters: []string{
 			"controllers/kit", "controllers/observe", "controllers/apply", "controllers/report", "controllers/plan",
 			"controllers/plan/facts", "controllers/plan/changes", "controllers/record", "controllers/admission",
-			"controllers/resources", "controllers/backup/plan", "controllers/words", "api", "pkg/etcdutil/client",
+			"controllers/resources", "controllers/backup/plan", "controllers/words", "api", "pkg/etcdutil",
+			"pkg/etcdutil/client",
 		},
 		foreign: []string{"*"},
 	},

@@ -26,15 +26,15 @@ var network = []mutant{
 	},
 	{
 		Name: "metrics are served over HTTP/2", Peer: "",
-		File: "cmd/manager/metricscert.go",
+		File: "cmd/manager/servingcert.go",
 		From: `[]string{"http/1.1"}`, To: `[]string{"h2", "http/1.1"}`,
 		Package: managerPackage, Test: "TestWhoTrustsTheCAReadsMetricsOverHTTP1AndWhoDoesNotRefuses",
 	},
 	{
 		Name: "a replica that lost the race for the CA of metrics has no certificate", Peer: "",
-		File:    "cmd/manager/metricscert.go",
-		From:    "secret, err = m.makeAuthority(ctx, now); apierrors.IsAlreadyExists(err) {",
-		To:      "secret, err = m.makeAuthority(ctx, now); false {",
+		File:    "cmd/manager/servingcert.go",
+		From:    "secret, err = s.makeAuthority(ctx, now); apierrors.IsAlreadyExists(err) {",
+		To:      "secret, err = s.makeAuthority(ctx, now); false {",
 		Package: managerPackage, Test: "TestOfTwoReplicasThatMakeTheCATheFirstWins",
 	},
 }

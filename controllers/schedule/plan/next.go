@@ -68,7 +68,7 @@ func (d Decision) with(v view) Decision {
 func viewOf(o Observation) view {
 	o.Pruned, o.Tested = o.Pruned.AsOf(o.Now), o.Tested.AsOf(o.Now)
 	v := view{Observation: o, base: o.considered()}
-	v.testClock, v.testWrong = readClock("spec.testRestore.schedule", o.Schedule.TestExpression, o.Schedule.TimeZone)
+	v.testClock, v.testWrong = readClock(fieldTest, o.Schedule.TestExpression, o.Schedule.TimeZone)
 	if v.clock, v.wrong = readClock("spec.schedule", o.Schedule.Expression, o.Schedule.TimeZone); v.wrong == nil {
 		v.due = v.clock.newest(v.base, o.Now)
 		v.next = v.clock.next(v.base, o.Now)
@@ -142,16 +142,22 @@ func neverFires(v view) *Decision {
 }
 
 func clusterMissing(v view) *Decision {
-	name := "EtcdCluster " + v.Schedule.Cluster
-	switch {
-	case !v.Cluster.Exists:
-		name += " does not exist in this namespace: no backup starts."
-	case v.Cluster.Deleting:
-		name += " is being deleted: no backup starts."
-	default:
+	why := WhyNoCluster(v.Schedule.Cluster, v.Cluster)
+	if why == "" {
 		return nil
 	}
-	return &Decision{Reason: ReasonClusterNotFound, Message: name, Trouble: true, Next: v.next, Recheck: whileMissing}
+	return &Decision{Reason: ReasonClusterNotFound, Message: why, Trouble: true, Next: v.next, Recheck: whileMissing}
+}
+
+// WhyNoCluster says what keeps a cluster from being backed up, or "".
+func WhyNoCluster(name string, c Cluster) string {
+	switch {
+	case !c.Exists:
+		return "EtcdCluster " + name + " does not exist in this namespace: no backup starts."
+	case c.Deleting:
+		return "EtcdCluster " + name + " is being deleted: no backup starts."
+	}
+	return ""
 }
 
 // leftOut gives up the newest run, and with it all before, once the starting deadline is over.

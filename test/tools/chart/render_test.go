@@ -28,7 +28,7 @@ type object = map[string]any
 type install struct {
 	namespace string
 	args      []string // of helm
-	config    []string // kustomizations of config that make the same objects
+	config    []string // kustomizations of config that make the same objects; "default+webhook" adds a component
 }
 
 var installs = map[string]install{
@@ -38,7 +38,8 @@ var installs = map[string]install{
 		"--set", "monitoring.scraper.serviceAccount=prometheus-k8s"}, []string{"default", "monitoring"}},
 	"one namespace, whose definitions an administrator applied": {"etcd",
 		[]string{"--set", "watchNamespaces={etcd},crds.install=false"}, []string{"namespaced"}},
-	"OpenShift": {"etcd-steward-system", []string{"--api-versions", "security.openshift.io/v1"}, []string{"openshift"}},
+	"with the webhook": {"etcd-steward-system", []string{"--set", "webhook.enabled=true"}, []string{"default+webhook"}},
+	"OpenShift":        {"etcd-steward-system", []string{"--api-versions", "security.openshift.io/v1"}, []string{"openshift"}},
 }
 
 func TestTheChartMakesTheObjectsThatKustomizeMakes(t *testing.T) {
@@ -148,8 +149,12 @@ func differences(path string, got, want any) []string {
 // built is what a kustomization of config makes.
 func built(t *testing.T, directory string) []object {
 	t.Helper()
-	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(),
-		filepath.Join(root, "config", directory))
+	base, component, _ := strings.Cut(directory, "+")
+	path := filepath.Join(root, "config", base)
+	if component != "" {
+		path = overlaid(t, path, filepath.Join(root, "config", component))
+	}
+	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,6 +163,27 @@ func built(t *testing.T, directory string) []object {
 		t.Fatal(err)
 	}
 	return parsed(t, text)
+}
+
+// overlaid is the directory of a kustomization that adds a component.
+func overlaid(t *testing.T, base, component string) string {
+	t.Helper()
+	directory := t.TempDir()
+	relative := func(path string) string {
+		absolute, err := filepath.Abs(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if path, err = filepath.Rel(directory, absolute); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	text := fmt.Sprintf("resources: [%s]\ncomponents: [%s]\n", relative(base), relative(component))
+	if err := os.WriteFile(filepath.Join(directory, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return directory
 }
 
 // rendered is what the chart makes as the release etcd-steward.

@@ -65,6 +65,50 @@ func TestRightsOutsideItsNamespacesAreThereWhenTheyAreAskedFor(t *testing.T) {
 	}
 }
 
+func TestTheWebhookOfSomeNamespacesIsAskedAboutThemAlone(t *testing.T) {
+	set := "crds.install=false,webhook.enabled=true,watchNamespaces={team-b,team-a},networkPolicy.enabled=true"
+	found := map[string]int{}
+	for _, o := range rendered(t, "ops", "--set", set) {
+		kind, name := o["kind"].(string), sub(o, "metadata")["name"].(string)
+		found[kind]++
+		switch {
+		case kind == "ValidatingWebhookConfiguration":
+			if name != "etcd-steward-ops" || len(list(o["webhooks"])) != 4 {
+				t.Errorf("%s has %d webhooks", name, len(list(o["webhooks"])))
+			}
+			for _, hook := range list(o["webhooks"]) {
+				only := list(sub(hook, "namespaceSelector")["matchExpressions"])
+				if len(only) != 1 || fmt.Sprint(only[0]["values"]) != "[team-a team-b]" {
+					t.Errorf("%s asks about %v", hook["name"], only)
+				}
+				if to := sub(sub(hook, "clientConfig"), "service"); to["namespace"] != "ops" || to["name"] != "etcd-steward-webhook" {
+					t.Errorf("%s leads to %v", hook["name"], to)
+				}
+			}
+		case kind == "ClusterRole" && name == "etcd-steward-ops-webhook-role":
+			if names := fmt.Sprint(list(o["rules"])[0]["resourceNames"]); names != "[etcd-steward-ops]" {
+				t.Errorf("the operator may write %s", names)
+			}
+		case kind == "Role" && sub(o, "metadata")["namespace"] == "ops":
+			if rules := fmt.Sprint(o["rules"]); !strings.Contains(rules, "[etcd-steward-webhook-ca]") {
+				t.Errorf("the operator may not read its CA: %s", rules)
+			}
+		case kind == "NetworkPolicy":
+			if rules := fmt.Sprint(sub(o, "spec")["ingress"]); !strings.Contains(rules, "port:webhook") {
+				t.Errorf("API servers are not let in: %s", rules)
+			}
+		}
+	}
+	for _, kind := range []string{"ValidatingWebhookConfiguration", "ClusterRole", "Role", "NetworkPolicy"} {
+		if found[kind] == 0 {
+			t.Errorf("there is no %s", kind)
+		}
+	}
+	if args := argsOf(t, "ops", "--set", set); args["--webhook"] != "etcd-steward-ops" {
+		t.Errorf("%v", args)
+	}
+}
+
 func TestDefinitionsAreKeptUnlessItIsSaid(t *testing.T) {
 	for set, want := range map[string]int{"replicas=2": 4, "crds.keep=false": 0} {
 		kept, definitions := 0, 0

@@ -37,6 +37,8 @@ func TestABadValueIsRefusedByItsName(t *testing.T) {
 		"tracing.endpoint=collector:4317":             {"tracing", "endpoint"},
 		"tracing.endpoint=http://collector":           {"tracing", "endpoint"},
 		"tracing.env[0].name=POD_NAME":                {"tracing", "env", "0", "name"},
+		"webhook.enabled=auto":                        {"webhook", "enabled"},
+		"webhook.port=1":                              {"webhook", "port"},
 		"networkPolicy.metricsFrom[0].pods=x":         {"networkPolicy", "metricsFrom", "pods"},
 		"resources.limits.memory=lots":                {"resources", "limits", "memory"},
 		"resources.limits.memory=100m":                {"resources", "limits", "memory"},
@@ -46,6 +48,7 @@ func TestABadValueIsRefusedByItsName(t *testing.T) {
 		"extraArgs={--namespace=a}":                          {"extraArgs", "--namespace", "watchNamespaces"},
 		"extraArgs={-cluster-domain}":                        {"extraArgs", "--cluster-domain", "clusterDomain"},
 		"extraArgs={--otlp-endpoint=http://a:4317}":          {"extraArgs", "--otlp-endpoint", "tracing.endpoint"},
+		"extraArgs={--webhook=mine}":                         {"extraArgs", "--webhook", "webhook.enabled"},
 		"extraArgs={--leader-elect=0}":                       {"extraArgs", "--leader-elect", "replicas"},
 		"monitoring.serviceMonitor=true,watchNamespaces={a}": {"monitoring.serviceMonitor", "metrics.enabled"},
 	} {

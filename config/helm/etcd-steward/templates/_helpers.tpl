@@ -77,7 +77,7 @@ subjects:
 
 {{/* Flags that the chart sets, because each takes more than the flag. */}}
 {{- define "etcd-steward.checkArgs" -}}
-{{- $values := dict "namespace" "watchNamespaces" "cluster-domain" "clusterDomain" "platform-ids" "platformIDs" "metrics-secure"
+{{- $values := dict "namespace" "watchNamespaces" "cluster-domain" "clusterDomain" "platform-ids" "platformIDs" "webhook" "webhook.enabled" "metrics-secure"
   "metrics.enabled" "metrics-bind-address" "metrics.enabled" "leader-elect" "replicas" "otlp-endpoint" "tracing.endpoint" -}}
 {{- range .Values.extraArgs -}}
 {{- $flag := . | trimPrefix "-" | trimPrefix "-" | splitList "=" | first -}}

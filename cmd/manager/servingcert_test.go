@@ -57,22 +57,22 @@ func (s *secrets) Create(_ context.Context, secret *corev1.Secret, _ metav1.Crea
 	return secret, nil
 }
 
-func (s *secrets) certificate(now func() time.Time) *metricsCertificate {
-	return &metricsCertificate{secrets: s, names: metricsNames("etcd-steward-system", "example.internal"), now: now}
+func (s *secrets) certificate(now func() time.Time) *servingCertificate {
+	return &servingCertificate{secrets: s, ca: metricsCA, use: "metrics", names: servingNames("etcd-steward-system", "example.internal"), now: now}
 }
 
 // trust is the pool of those who trust the CA that is in the Secret.
 func (s *secrets) trust(t *testing.T) *x509.CertPool {
 	t.Helper()
 	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(s.held.Data[metricsCAKey]) {
+	if !roots.AppendCertsFromPEM(s.held.Data[caKey]) {
 		t.Fatal("the Secret holds no CA")
 	}
 	return roots
 }
 
 // serve serves /metrics as the operator does, but to everybody, and returns where.
-func serve(t *testing.T, certificate *metricsCertificate) string {
+func serve(t *testing.T, certificate *servingCertificate) string {
 	t.Helper()
 	o, err := parseOptions([]string{"--metrics-bind-address=127.0.0.1:0"})
 	if err != nil {
@@ -163,7 +163,7 @@ func TestOfTwoReplicasThatMakeTheCATheFirstWins(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, replica := range []*metricsCertificate{second, first} {
+	for _, replica := range []*servingCertificate{second, first} {
 		current, err := replica.get(hello(t))
 		if err != nil {
 			t.Fatal(err)
@@ -201,17 +201,17 @@ func TestTheCertificateOfMetricsOutlivesAnAPIServerThatIsAwayAndFollowsTheCA(t *
 		return current.Certificate[0]
 	}
 	store.err = nil
-	issued := get(metricsCARetry)
+	issued := get(caRetry)
 	store.err = errors.New("away")
-	if !bytes.Equal(get(metricsCAAgain), issued) {
+	if !bytes.Equal(get(caAgain), issued) {
 		t.Error("another certificate while the API server is away")
 	}
 	store.err = nil
-	if !bytes.Equal(get(metricsCAAgain), issued) {
+	if !bytes.Equal(get(caAgain), issued) {
 		t.Error("another certificate of the same CA")
 	}
 	store.held = nil // a person deletes it, and the operator makes another one
-	replaced := get(metricsCAAgain)
+	replaced := get(caAgain)
 	if bytes.Equal(replaced, issued) || store.held == nil {
 		t.Error("the certificate of a CA that is gone")
 	}
@@ -242,10 +242,10 @@ func TestWhatPrometheusIsToldFitsTheCertificateOfMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := monitor.Spec.Endpoints[0].TLSConfig
-	if config.InsecureSkipVerify || config.CA.Secret.Name != metricsCA || config.CA.Secret.Key != metricsCAKey {
+	if config.InsecureSkipVerify || config.CA.Secret.Name != metricsCA || config.CA.Secret.Key != caKey {
 		t.Errorf("%+v", config)
 	}
-	leaf := &x509.Certificate{DNSNames: metricsNames("etcd-steward-system", "")}
+	leaf := &x509.Certificate{DNSNames: servingNames("etcd-steward-system", "")}
 	if err := leaf.VerifyHostname(config.ServerName); err != nil || !strings.HasPrefix(config.ServerName, "etcd-steward-") {
 		t.Errorf("%s: %v", config.ServerName, err)
 	}

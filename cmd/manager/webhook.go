@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	typed "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+)
+
+// webhookPort is where each replica answers the API server: see config/webhook.
+const webhookPort = 9443
+
+// webhookServer answers the API server with a certificate of the webhook's own CA.
+func webhookServer(certificate *servingCertificate) webhook.Server {
+	return webhook.NewServer(webhook.Options{Port: webhookPort, TLSOpts: []func(*tls.Config){certificate.configure}})
+}
+
+// webhookTrust has the API server trust that CA: it keeps the CA in the configuration of the webhook. Only the leader
+// does. It writes that one field, and nothing at all where the field is right.
+type webhookTrust struct {
+	certificate    *servingCertificate
+	configurations interface {
+		Get(context.Context, string, metav1.GetOptions) (*admissionv1.ValidatingWebhookConfiguration, error)
+		Patch(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (
+			*admissionv1.ValidatingWebhookConfiguration, error)
+	}
+	name string // of the configuration
+}
+
+func newWebhookTrust(config *rest.Config, certificate *servingCertificate, name string) (*webhookTrust, error) {
+	if certificate == nil {
+		return nil, errors.New("--webhook needs the environment variable POD_NAMESPACE: the operator keeps the " +
+			"webhook's CA in a Secret of that namespace. Set it, or leave --webhook out")
+	}
+	client, err := typed.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("preparing to write the CA of the webhook: %w", err)
+	}
+	return &webhookTrust{certificate: certificate, configurations: client.ValidatingWebhookConfigurations(),
+		name: name}, nil
+}
+
+// addTrust has the leader look after the configuration of the webhook.
+func addTrust(mgr ctrl.Manager, config *rest.Config, certificate *servingCertificate, name string) error {
+	trust, err := newWebhookTrust(config, certificate, name)
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(trust); err != nil {
+		return fmt.Errorf("adding what keeps the CA of the webhook: %w", err)
+	}
+	return nil
+}
+
+// Start looks after the configuration for as long as this replica leads.
+func (w *webhookTrust) Start(ctx context.Context) error {
+	for {
+		again := caAgain
+		if err := w.keep(ctx); err != nil {
+			again = caRetry
+			ctrl.Log.Error(err, "The API server cannot ask this operator about objects, and stores them unseen. The "+
+				"operator tries again.", "after", again.String())
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(again):
+		}
+	}
+}
+
+// NeedLeaderElection says that one replica does this.
+func (*webhookTrust) NeedLeaderElection() bool { return true }
+
+// keep puts the CA right in the configuration, where it is not.
+func (w *webhookTrust) keep(ctx context.Context) error {
+	authority, err := w.certificate.authority(ctx, w.certificate.now())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	configuration, err := w.configurations.Get(ctx, w.name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("reading the ValidatingWebhookConfiguration %s, which --webhook names: %w", w.name, err)
+	}
+	patch, err := trustPatch(configuration, authority.CertPEM())
+	if patch == nil || err != nil {
+		return err
+	}
+	_, err = w.configurations.Patch(ctx, w.name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("writing the CA of the Secret %s into the ValidatingWebhookConfiguration %s: %w", webhookCA,
+			w.name, err)
+	}
+	return nil
+}
+
+// trustPatch gives each webhook of a configuration this CA; nil where all have it.
+func trustPatch(configuration *admissionv1.ValidatingWebhookConfiguration, ca []byte) ([]byte, error) {
+	var stale []any
+	for _, hook := range configuration.Webhooks {
+		if !bytes.Equal(hook.ClientConfig.CABundle, ca) {
+			stale = append(stale, map[string]any{"name": hook.Name, "clientConfig": map[string]any{"caBundle": ca}})
+		}
+	}
+	if len(stale) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": configuration.UID, "resourceVersion": configuration.ResourceVersion},
+		"webhooks": stale,
+	})
+}

@@ -1,0 +1,129 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/admission"
+	"github.com/etcdsteward/etcd-steward/controllers/kit"
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// admit says what the next pass would say of a cluster, before it is stored: by the same validation, and for a new one
+// by the same look and the same decision. What another install looks after is that one's to speak of.
+func (r *Reconciler) admit(ctx context.Context, before, now *v1alpha1.EtcdCluster) (kit.Said, error) {
+	isAnothers, err := r.isAnothers(ctx, now)
+	if isAnothers || err != nil {
+		return kit.Said{}, err
+	}
+	said := kit.Said{Warnings: admission.Warnings(now)}
+	if before == nil {
+		said.Refusals = admission.Validate(now)
+	} else {
+		said.Refusals = kit.NewRefusals(admission.ValidateExisting(before), admission.ValidateExisting(now))
+		said.Warn(whatRestarts(before, now))
+		said.Warn(whatHolds(now))
+	}
+	if len(said.Refusals) > 0 {
+		return said, nil
+	}
+	if before == nil {
+		seen, err := r.lookAhead(ctx, now)
+		if err != nil {
+			return said, err
+		}
+		sayFirst(&said, now.Name, seen)
+	}
+	absent, err := observe.Absent(ctx, r.Live, now.Namespace, newReferences(before, now))
+	said.Warnings = append(said.Warnings, absent...)
+	return said, err
+}
+
+// sayFirst says what the first decision means for who creates the cluster. Only volumes that are not to be resumed are
+// refused. All else that is in the way may be put right later, by a tool that creates objects one after the other.
+func sayFirst(said *kit.Said, name string, seen facts.Observation) {
+	decision := plan.Decide(seen)
+	hasVolumes := slices.ContainsFunc(seen.Retained, facts.Retained.IsVolume)
+	switch {
+	case decision.Reason == facts.ReasonRetainedData && hasVolumes:
+		said.Refusals = append(said.Refusals, field.Invalid(field.NewPath("metadata", "name"), name, decision.Message))
+	case decision.Reason == facts.ReasonResume, decision.Verdict == plan.Wait, decision.Verdict == plan.Refuse:
+		said.Warn(decision.Message)
+	}
+}
+
+// newReferences are the objects that the spec names since it was changed.
+func newReferences(before, now *v1alpha1.EtcdCluster) []observe.Reference {
+	refs := observe.ReferencesOfCluster(now)
+	if before == nil {
+		return refs
+	}
+	known := observe.ReferencesOfCluster(before)
+	return slices.DeleteFunc(refs, func(r observe.Reference) bool { return slices.Contains(known, r) })
+}
+
+// whatRestarts says that a change restarts every member, or "". What is asked for by etcdsteward.dev/restartedAt is
+// known to who asks for it, and amounts of CPU and memory follow in place.
+func whatRestarts(before, now *v1alpha1.EtcdCluster) string {
+	old, in := resources.Inputs(before), resources.Inputs(now)
+	old.RestartedAt = in.RestartedAt
+	if old.Fixed() == in.Fixed() || before.Status.Size == 0 {
+		return ""
+	}
+	each := "once"
+	if way := wayOf(before, now); len(way) > 1 {
+		each = fmt.Sprintf("%d times, for etcd %s", len(way), strings.Join(way, ", then "))
+	}
+	const onlyWhile = " The operator goes on only while the others are healthy. To %s none, put the former settings " +
+		"back."
+	switch {
+	case now.Spec.IsEphemeral():
+		return fmt.Sprintf("This change replaces each of the %d members %s, one member at a time, because ephemeral "+
+			"data ends with its Pod."+onlyWhile, before.Status.Size, each, "replace")
+	case before.Status.Size == 1:
+		return fmt.Sprintf("This change restarts the only member %s. Until it serves again, clients are not served. "+
+			"To restart it at another time, put the former settings back until then.", each)
+	}
+	return fmt.Sprintf("This change restarts each of the %d members %s, one member at a time."+onlyWhile,
+		before.Status.Size, each, "restart")
+}
+
+// wayOf are the versions that members run one after the other to get to that of the spec.
+func wayOf(before, now *v1alpha1.EtcdCluster) []string {
+	from, err := etcdutil.ParseVersion(before.Status.Version)
+	if err != nil {
+		return nil
+	}
+	to, err := etcdutil.ParseVersion(now.Spec.Version)
+	if err != nil {
+		return nil
+	}
+	minor := etcdutil.Version{Major: from.Major, Minor: from.Minor}
+	at := etcdutil.Progress{Members: []etcdutil.Version{from}, Cluster: minor, Storage: minor, Covered: true}
+	var way []string
+	for _, stop := range etcdutil.Path(at, to) {
+		way = append(way, stop.String())
+	}
+	return way
+}
+
+// whatHolds says what keeps the operator from following a change, or "".
+func whatHolds(now *v1alpha1.EtcdCluster) string {
+	switch {
+	case now.Spec.Paused:
+		return "spec.paused is true: the operator follows this change once you set it to false."
+	case now.Spec.IsDryRun():
+		return "spec.mode is DryRun: the operator shows the next step in status.nextStep and takes none. To have it " +
+			"follow this change, take spec.mode out."
+	}
+	return ""
+}

@@ -1,0 +1,196 @@
+package cluster
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/kit"
+)
+
+// admitted is what is said of a cluster before it is stored.
+func (w *world) admitted(before, now *v1alpha1.EtcdCluster) kit.Said {
+	w.t.Helper()
+	said, err := w.operator.admit(w.t.Context(), before, now)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return said
+}
+
+// again is a new cluster of the same name.
+func again(changes ...func(*v1alpha1.EtcdCluster)) *v1alpha1.EtcdCluster {
+	c := demo(3)
+	c.UID = "uid-again"
+	for _, change := range changes {
+		change(c)
+	}
+	return c
+}
+
+func withoutTLS(c *v1alpha1.EtcdCluster) { c.Spec.TLS = &v1alpha1.TLSSpec{Mode: v1alpha1.TLSDisabled} }
+
+// gone settles a cluster, and deletes it with what goes with it.
+func gone(t *testing.T) *world {
+	w := newWorld(t, demo(3))
+	w.settle()
+	w.delete(&v1alpha1.EtcdCluster{}, "demo")
+	for _, pod := range w.pods() {
+		w.delete(&corev1.Pod{}, pod.Name)
+	}
+	return w
+}
+
+func TestAClusterOverTheVolumesOfAnotherOneIsRefusedUnlessItResumesThem(t *testing.T) {
+	w := gone(t)
+	said := w.admitted(nil, again(withoutTLS))
+	if len(said.Refusals) != 1 || said.Refusals[0].Field != "metadata.name" {
+		t.Fatalf("%+v", said)
+	}
+	for _, word := range []string{"demo-0", "demo-2", "put the mode back", "under another name"} {
+		if !strings.Contains(said.Refusals[0].Detail, word) {
+			t.Errorf("%q is not in: %s", word, said.Refusals[0].Detail)
+		}
+	}
+	if said := w.admitted(nil, again()); len(said.Refusals) > 0 || len(said.Warnings) == 0 {
+		t.Errorf("it can be resumed: %+v", said)
+	}
+}
+
+func TestCAsWithoutVolumesAreAWarningSinceABackupToolMayPutThoseBack(t *testing.T) {
+	w := gone(t)
+	for _, claim := range w.claims() {
+		w.delete(&corev1.PersistentVolumeClaim{}, claim.Name)
+	}
+	said := w.admitted(nil, again())
+	if len(said.Refusals) > 0 || len(said.Warnings) != 1 || !strings.Contains(said.Warnings[0], "begin-empty") {
+		t.Errorf("%+v", said)
+	}
+}
+
+func TestASecretThatWasDeletedAMomentAgoIsNotBelievedFromMemory(t *testing.T) {
+	w := gone(t)
+	w.admitted(nil, again(withoutTLS)) // what was read for that is not kept
+	for _, claim := range w.claims() {
+		w.delete(&corev1.PersistentVolumeClaim{}, claim.Name)
+	}
+	w.delete(&corev1.Secret{}, "demo-ca")
+	w.delete(&corev1.Secret{}, "demo-ca-peer")
+	if said := w.admitted(nil, again()); len(said.Refusals)+len(said.Warnings) > 0 && strings.Contains(fmt.Sprint(said), "left CAs") {
+		t.Errorf("%+v", said)
+	}
+}
+
+func TestANewClusterIsToldWhatItRefusesAndWhatItWaitsFor(t *testing.T) {
+	w := newWorld(t, demo(3))
+	w.delete(&v1alpha1.EtcdCluster{}, "demo")
+	for name, row := range map[string]struct {
+		change           func(*v1alpha1.EtcdCluster)
+		refuses, warning string
+	}{
+		"nothing is wrong": {func(*v1alpha1.EtcdCluster) {}, "", ""},
+		"a flag that its version does not know": {func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Etcd = &v1alpha1.EtcdSpec{ExtraArgs: map[string]v1alpha1.ArgValue{"no-such-flag": "1"}}
+		}, "no-such-flag", ""},
+		"a backup that is not there yet": {func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.RestoreSource{BackupRef: &v1alpha1.BackupReference{Name: "nightly"}}}
+		}, "", "there is no EtcdBackup nightly"},
+		"a pull secret that is not there yet": {func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Image = &v1alpha1.ImageSpec{PullSecrets: []corev1.LocalObjectReference{{Name: "pull"}}}
+		}, "", "spec.image.pullSecrets[0] names the Secret pull"},
+		"paused":                         {func(c *v1alpha1.EtcdCluster) { c.Spec.Paused = true }, "", "spec.paused is true"},
+		"for another operator to do":     {func(c *v1alpha1.EtcdCluster) { c.Spec.Size = 2; c.Annotations = others }, "", ""},
+		"what validation warns of, also": {func(c *v1alpha1.EtcdCluster) { c.Spec.Etcd = &v1alpha1.EtcdSpec{QuotaBackendBytes: quantity("9Gi")} }, "spec.storage.size", "etcd advises"},
+	} {
+		said := w.admitted(nil, again(row.change))
+		refusals, warnings := fmt.Sprint(said.Refusals), strings.Join(said.Warnings, " ")
+		if (len(said.Refusals) == 0) != (row.refuses == "") || !strings.Contains(refusals, row.refuses) {
+			t.Errorf("%s: it refuses %s", name, refusals)
+		}
+		if (warnings == "") != (row.warning == "") || !strings.Contains(warnings, row.warning) {
+			t.Errorf("%s: it warns %s", name, warnings)
+		}
+	}
+}
+
+var others = map[string]string{v1alpha1.AnnotationOperator: "elsewhere/etcd-steward"}
+
+func quantity(text string) *resource.Quantity { return new(resource.MustParse(text)) }
+
+func TestAChangeThatRestartsMembersIsToldAndNoOther(t *testing.T) {
+	w := newWorld(t, demo(3))
+	for name, row := range map[string]struct {
+		change func(*v1alpha1.EtcdCluster)
+		says   string
+	}{
+		"another version": {func(c *v1alpha1.EtcdCluster) { c.Spec.Version = "3.6.17" },
+			"restarts each of the 3 members once, one member at a time"},
+		"versions that lie on the way": {func(c *v1alpha1.EtcdCluster) {
+			c.Status.Version, c.Spec.Version = "3.5.33", "3.7.3"
+		}, "restarts each of the 3 members 2 times, for etcd 3.6."},
+		"a label of the nodes": {func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Pod = &v1alpha1.PodSpec{NodeSelector: map[string]string{"disk": "ssd"}}
+		}, "restarts each of the 3 members once"},
+		"a single member": {func(c *v1alpha1.EtcdCluster) { c.Status.Size = 1; c.Spec.Version = "3.6.17" },
+			"restarts the only member once. Until it serves again, clients are not served"},
+		"a label of Pods": {func(c *v1alpha1.EtcdCluster) {
+			c.Spec.InheritedMetadata = &v1alpha1.InheritedMetadata{Labels: map[string]string{"a": "b"}}
+		}, ""},
+		"CPU, which follows in place": {func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Pod = &v1alpha1.PodSpec{Resources: &v1alpha1.ResourceRequirements{Requests: map[corev1.ResourceName]v1alpha1.Amount{"cpu": "2"}}}
+		}, ""},
+		"a default that is written down": {func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Etcd = &v1alpha1.EtcdSpec{QuotaBackendBytes: quantity("2Gi")}
+		}, ""},
+		"a restart that is asked for": {func(c *v1alpha1.EtcdCluster) {
+			c.Annotations = map[string]string{v1alpha1.AnnotationRestartedAt: "today"}
+		}, ""},
+		"more members":                {func(c *v1alpha1.EtcdCluster) { c.Spec.Size = 5 }, ""},
+		"members that do not exist":   {func(c *v1alpha1.EtcdCluster) { c.Status.Size = 0; c.Spec.Version = "3.6.17" }, ""},
+		"while the cluster is paused": {func(c *v1alpha1.EtcdCluster) { c.Spec.Paused = true; c.Spec.Size = 5 }, "once you set it to false"},
+		"in a dry run":                {func(c *v1alpha1.EtcdCluster) { c.Spec.Mode = v1alpha1.ModeDryRun; c.Spec.Size = 5 }, "takes none"},
+		"of another operator":         {func(c *v1alpha1.EtcdCluster) { c.Annotations = others; c.Spec.Version = "3.6.17" }, ""},
+	} {
+		before := demo(3)
+		before.Status.Size, before.Status.Version = 3, "3.6.16"
+		now := before.DeepCopy()
+		row.change(now)
+		before.Status = now.Status
+		said := w.admitted(before, now)
+		warnings := strings.Join(said.Warnings, " ")
+		if len(said.Refusals) > 0 || (warnings == "") != (row.says == "") || !strings.Contains(warnings, row.says) {
+			t.Errorf("%s: %+v", name, said)
+		}
+	}
+}
+
+func TestWhatIsStoredAndRefusedByNowCanStillBeChanged(t *testing.T) {
+	w := newWorld(t, demo(3))
+	before := demo(3)
+	before.Spec.Version = "3.3.1"
+	now := before.DeepCopy()
+	now.Spec.Size = 5
+	if said := w.admitted(before, now); len(said.Refusals) > 0 {
+		t.Errorf("%+v", said)
+	}
+	now.Spec.Version = "3.2.1"
+	if said := w.admitted(before, now); len(said.Refusals) != 1 || said.Refusals[0].Field != "spec.version" {
+		t.Errorf("%+v", said)
+	}
+}
+
+func TestOnlyWhatAChangeNamesAnewIsLookedFor(t *testing.T) {
+	w := newWorld(t, demo(3))
+	before := demo(3)
+	before.Spec.Image = &v1alpha1.ImageSpec{PullSecrets: []corev1.LocalObjectReference{{Name: "old"}}}
+	now := before.DeepCopy()
+	now.Spec.Image.PullSecrets = append(now.Spec.Image.PullSecrets, corev1.LocalObjectReference{Name: "new"})
+	said := w.admitted(before, now)
+	if len(said.Warnings) != 1 || !strings.Contains(said.Warnings[0], "the Secret new,") {
+		t.Errorf("%+v", said)
+	}
+}

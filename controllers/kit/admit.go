@@ -1,0 +1,132 @@
+package kit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+)
+
+// admitPatience bounds what is read for one answer. The API server waits for timeoutSeconds of config/webhook, which is
+// longer: then it hears that the object was not looked at, and does not have to guess.
+const admitPatience = 3 * time.Second
+
+// Said is what is answered of an object before it is stored: why it is refused, and what is worth knowing where it is
+// not.
+type Said struct {
+	Refusals field.ErrorList
+	Warnings []string
+}
+
+// Warn adds a warning, unless it is empty.
+func (s *Said) Warn(warning string) {
+	if warning != "" {
+		s.Warnings = append(s.Warnings, warning)
+	}
+}
+
+// NewRefusals are those of an object that were not there before it was changed: what is stored must stay possible to
+// change, also where a newer release would refuse it.
+func NewRefusals(before, now field.ErrorList) field.ErrorList {
+	return slices.DeleteFunc(slices.Clone(now), func(err *field.Error) bool {
+		return slices.ContainsFunc(before, func(old *field.Error) bool {
+			return old.Field == err.Field && old.Detail == err.Detail
+		})
+	})
+}
+
+// Admit says what passes would say of an object once it is stored. Before is nil for a new one. It changes nothing.
+type Admit[P client.Object] func(ctx context.Context, before, now P) (Said, error)
+
+// ServeAdmission answers the webhook for one kind of object, on each replica; on none where the install has no webhook.
+func ServeAdmission[T any, P interface {
+	*T
+	client.Object
+}](mgr ctrl.Manager, install Install, admit Admit[P]) error {
+	if !install.Webhook {
+		return nil
+	}
+	kind, err := apiutil.GVKForObject(P(new(T)), mgr.GetScheme())
+	if err != nil {
+		return fmt.Errorf("preparing the webhook for a %T: %w", P(nil), err)
+	}
+	a := admits[T, P]{decoder: admission.NewDecoder(mgr.GetScheme()), kind: kind.GroupKind(), watches: install.Watches,
+		admit: admit}
+	mgr.GetWebhookServer().Register(WebhookPath(kind.Kind), &admission.Webhook{Handler: a})
+	return nil
+}
+
+// WebhookPath is where the webhook for a kind is served, as config/webhook says it.
+func WebhookPath(kind string) string { return "/validate/" + strings.ToLower(kind) }
+
+// admits hands requests to a wing. A request that it cannot answer is accepted: passes say the same later.
+type admits[T any, P interface {
+	*T
+	client.Object
+}] struct {
+	decoder admission.Decoder
+	kind    schema.GroupKind
+	watches []string // namespaces; empty for all
+	admit   Admit[P]
+}
+
+// Handle answers one request.
+func (a admits[T, P]) Handle(ctx context.Context, request admission.Request) (response admission.Response) {
+	if len(a.watches) > 0 && !slices.Contains(a.watches, request.Namespace) {
+		return admission.Allowed("") // another install looks after it, or none
+	}
+	ctx, cancel := context.WithTimeout(ctx, admitPatience)
+	defer cancel()
+	defer func() {
+		if cause := recover(); cause != nil {
+			response = a.unseen(ctx, request, fmt.Errorf("panic: %v", cause))
+		}
+	}()
+	before, now, err := a.read(request)
+	if err != nil {
+		return a.unseen(ctx, request, err)
+	}
+	if now.GetDeletionTimestamp() != nil || before != nil && before.GetGeneration() == now.GetGeneration() {
+		return admission.Allowed("") // the spec stays as it is
+	}
+	said, err := a.admit(ctx, before, now)
+	if err != nil {
+		return a.unseen(ctx, request, err).WithWarnings(said.Warnings...)
+	}
+	if len(said.Refusals) == 0 {
+		return admission.Allowed("").WithWarnings(said.Warnings...)
+	}
+	status := apierrors.NewInvalid(a.kind, now.GetName(), said.Refusals).Status()
+	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &status}}.
+		WithWarnings(said.Warnings...)
+}
+
+// read decodes the object as it would be stored, and as it is stored now; that is nil for a new object.
+func (a admits[T, P]) read(request admission.Request) (before, now P, err error) {
+	now = P(new(T))
+	if err = a.decoder.DecodeRaw(request.Object, now); err != nil || request.Operation == admissionv1.Create {
+		return nil, now, err
+	}
+	before = P(new(T))
+	return before, now, a.decoder.DecodeRaw(request.OldObject, before)
+}
+
+// unseen accepts what could not be looked at, and says so.
+func (a admits[T, P]) unseen(ctx context.Context, request admission.Request, err error) admission.Response {
+	log.FromContext(ctx).Error(err, "webhook", "kind", a.kind.Kind, "namespace", request.Namespace, "name",
+		request.Name)
+	return admission.Allowed("").WithWarnings(fmt.Sprintf("The operator could not look at "+
+		"what this %s relies on, and accepts it as it is. Its status will say what is wrong, if anything is.",
+		a.kind.Kind))
+}
