@@ -23,17 +23,17 @@ func released(root, byHand, version string) (string, []annotation, error) {
 		return "", nil, err
 	}
 	isSecurity := slices.ContainsFunc(changes, func(c change) bool { return c.Kind == "security" })
-	for _, line := range []struct{ of, value string }{
+	for _, line := range []struct{ field, value string }{
 		{"version", number},
 		{"appVersion", version},
 		{"  artifacthub.io/prerelease", fmt.Sprintf("%q", fmt.Sprint(semver.Prerelease(version) != ""))},
 		{"  artifacthub.io/containsSecurityUpdates", fmt.Sprintf("%q", fmt.Sprint(isSecurity))},
 	} {
-		expression := regexp.MustCompile("(?m)^" + regexp.QuoteMeta(line.of) + ": .*$")
+		expression := regexp.MustCompile("(?m)^" + regexp.QuoteMeta(line.field) + ": .*$")
 		if len(expression.FindAllString(byHand, -1)) != 1 {
-			return "", nil, fmt.Errorf("the chart has not one line %q in Chart.yaml", strings.TrimSpace(line.of))
+			return "", nil, fmt.Errorf("the chart has not one line %q in Chart.yaml", strings.TrimSpace(line.field))
 		}
-		byHand = expression.ReplaceAllLiteralString(byHand, line.of+": "+line.value)
+		byHand = expression.ReplaceAllLiteralString(byHand, line.field+": "+line.value)
 	}
 	return byHand, []annotation{{"changes", changes}}, nil
 }
