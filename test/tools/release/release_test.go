@@ -66,14 +66,14 @@ func TestTheSameCommitInAnotherDirectoryIsTheSameRelease(t *testing.T) {
 	if err := second.make(); err != nil {
 		t.Fatal(err)
 	}
-	was, is := content(t, first.out), content(t, second.out)
-	for name := range was {
-		if was[name] != is[name] {
+	expected, got := content(t, first.out), content(t, second.out)
+	for name := range expected {
+		if expected[name] != got[name] {
 			t.Errorf("%s differs", name)
 		}
 	}
-	if len(was) != len(is) || len(was) < 15 {
-		t.Errorf("%d files, and then %d", len(was), len(is))
+	if len(expected) != len(got) || len(expected) < 15 {
+		t.Errorf("%d files, and then %d", len(expected), len(got))
 	}
 }
 

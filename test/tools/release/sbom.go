@@ -170,9 +170,9 @@ func packageOf(id string, m module) *spdx.Package {
 	return p
 }
 
-func relation(of common.ElementID, kind string, to *spdx.Package) *spdx.Relationship {
+func relation(from common.ElementID, kind string, to *spdx.Package) *spdx.Relationship {
 	return &spdx.Relationship{
-		RefA:         common.MakeDocElementID("", string(of)),
+		RefA:         common.MakeDocElementID("", string(from)),
 		RefB:         common.MakeDocElementID("", string(to.PackageSPDXIdentifier)),
 		Relationship: kind,
 	}
