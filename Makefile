@@ -49,7 +49,8 @@ WITH_ETCD = if [ -n "$$(ls bin/etcd)" ]; then export ETCD_BINARIES=$(BIN)/etcd; 
 # The stories, built once for running and listing them. They run beside the files that they read.
 E2E_TEST := $(CURDIR)/test/e2e/e2e.test
 IMAGE_TAR := bin/etcd-steward-image.tar
-GO_BUILD = go build -ldflags "-s -w -buildid= -X main.version=$(VERSION)"
+LDFLAGS = -s -w -buildid= -X main.version=$(VERSION)
+GO_BUILD = go build -ldflags "$(LDFLAGS)"
 
 # All is compiled once, tests as what is shipped, and for every folder: a new clone finds it in Go's cache.
 export CGO_ENABLED := 0
@@ -217,7 +218,32 @@ run: install ## Run the operator on this machine against the cluster kubectl poi
 	@go run ./cmd/manager --leader-elect=false --metrics-secure=false --metrics-bind-address=127.0.0.1:8080
 
 .PHONY: release
-release: dist/install.yaml dist/images.txt ## Write dist/install.yaml (one file) and dist/images.txt.
+release: bin/kustomize ## Write all that a release has into dist, from the commit: VERSION=v1.2.3.
+	@[ -z "$$(git status --porcelain 2>&1)" ] || { \
+		echo "make release builds a commit, and this tree has changes: commit them, or git stash --include-untracked"; exit 1; }
+	@digest=$$($(call release,build)); \
+	$(SUBMAKE) dist/install.yaml dist/images.txt IMG='$(REPOSITORY):$(VERSION)'@$$digest
+	@mkdir $(RELEASE_WORK)/etcd-steward; git archive HEAD:config/helm/etcd-steward | tar -x -C $(RELEASE_WORK)/etcd-steward
+	@$(call chart,$(RELEASE_WORK)/etcd-steward -version '$(VERSION)')
+	@$(call release,finish)
+REPOSITORY := ghcr.io/etcdsteward/etcd-steward
+RELEASE_WORK := $(CURDIR)/bin/release
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
+release = go run -C test/tools ./release $(1) -root $(CURDIR) -work $(RELEASE_WORK) -out $(CURDIR)/dist -ldflags '$(LDFLAGS)' \
+	-version '$(VERSION)' -revision '$(REVISION)' -created '$(or $(SOURCE_DATE_EPOCH),0)' \
+	-image $(REPOSITORY) -chart $(dir $(REPOSITORY))charts/etcd-steward
+
+# The second time nothing is taken from Go's cache.
+.PHONY: verify-release
+verify-release: bin/kustomize ## Build the release twice, from two clones, and compare every byte: VERSION=v1.2.3.
+	@temp=$$(mktemp -d); trap 'rm -rf "$$temp"' EXIT; \
+	for clone in one somewhere/else; do \
+		git clone -q . "$$temp/$$clone"; \
+		$(SUBMAKE) -C "$$temp/$$clone" release VERSION='$(VERSION)' >/dev/null; \
+		export GOCACHE="$$temp/cache"; \
+	done; \
+	diff -r "$$temp/one/dist" "$$temp/somewhere/else/dist" || { echo "two builds of $(VERSION) differ"; exit 1; }; \
+	echo "$(VERSION): two builds have the same $$(wc -l <"$$temp/one/dist/checksums.txt") files"
 
 ##@ Local Kubernetes
 
@@ -335,10 +361,10 @@ verify-kustomize: bin/kustomize
 	@for dir in default monitoring namespaced namespaced/policy openshift; do bin/kustomize build config/$$dir >/dev/null; done
 
 dist/install.yaml: bin/kustomize FORCE
-	@mkdir -p dist/overlay
+	@mkdir -p dist bin/overlay
 	@printf '%s\n' 'resources: [../../config/default]' 'images:' '- name: ghcr.io/etcdsteward/etcd-steward' \
-		'  newName: $(patsubst %:$(IMG_TAG),%,$(IMG))' '  newTag: "$(IMG_TAG)"' >dist/overlay/kustomization.yaml
-	@bin/kustomize build dist/overlay >$@
+		'  newName: $(patsubst %:$(IMG_TAG),%,$(IMG))' '  newTag: "$(IMG_TAG)"' >bin/overlay/kustomization.yaml
+	@bin/kustomize build bin/overlay >$@
 
 # The operator's image, and etcd's for every version that the samples ask for: what a mirror has to hold.
 dist/images.txt: dist/install.yaml

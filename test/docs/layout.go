@@ -13,12 +13,15 @@ import (
 // samples is the directory that pages apply from.
 const samples = "samples"
 
-// layOut makes the directory look like the repository to what a page does in it: config, with stores in the samples that
-// exist.
+// layOut makes the directory look like the repository to what a page does in it: what make writes into dist, and config,
+// with stores in the samples that exist.
 func (t *terminal) layOut() error {
 	from, to := filepath.Join(t.root, "config"), filepath.Join(t.dir, "config")
 	if err := os.MkdirAll(filepath.Join(to, samples), 0o700); err != nil {
 		return fmt.Errorf("making a directory to work in: %w", err)
+	}
+	if err := os.Symlink(filepath.Join(t.root, "dist"), filepath.Join(t.dir, "dist")); err != nil {
+		return fmt.Errorf("linking dist: %w", err)
 	}
 	entries, err := os.ReadDir(from)
 	if err != nil {

@@ -42,7 +42,7 @@ func row(sentence string) string {
 func every() []mutant {
 	return slices.Concat(life, guards, effects, rolls, deaths, returns, restores, inPlace, records, schedules, stores,
 		judgements, copies, kept, passes, phases, logs, minors, trust, foreign, sidecars, network, installs, seeing, rights,
-		plugin, asked)
+		plugin, asked, releases)
 }
 
 // isOf reports whether a bug is of a group. Other operators shipped those of peers; any other group is a directory of
@@ -214,11 +214,10 @@ func (m mutant) objection(linked func() (string, error)) string {
 }
 
 // build links the tests of a package into one program. Vet has nothing to say about a seeded bug. Code that is neither
-// inlined nor made for a debugger compiles in less than half the time.
+// inlined nor made for a debugger compiles in less than half the time. A package may be of another module than this one.
 func build(program, pkg string, more ...string) ([]byte, error) {
-	args := []string{"test", "-c", "-vet=off", "-gcflags=-l -dwarf=false", "-ldflags=-s -w", "-o", program}
-	args = append(args, more...)
-	return exec.Command("go", append(args, pkg)...).CombinedOutput()
+	args := []string{"test", "-C", pkg, "-c", "-vet=off", "-gcflags=-l -dwarf=false", "-ldflags=-s -w", "-o", program}
+	return exec.Command("go", append(args, more...)...).CombinedOutput()
 }
 
 // runTest runs one test where go test would.

@@ -2,6 +2,9 @@
 // that Artifact Hub reads. Nothing of it is written twice by hand.
 //
 //	chart -root . -out config/helm/etcd-steward
+//	chart -root . -out bin/release/etcd-steward -version v1.2.3
+//
+// A chart that is released also has its version, and what changed, from CHANGELOG.md.
 //
 // Templates read what is written under files, as it is. A new kind of object is one line in parts, and a template.
 package main
@@ -21,8 +24,9 @@ import (
 func main() {
 	root := flag.String("root", ".", "the root of the repository")
 	out := flag.String("out", "", "the directory of the chart to write to")
+	version := flag.String("version", "", "the version to release")
 	flag.Parse()
-	if err := run(*root, *out); err != nil {
+	if err := run(*root, *out, *version); err != nil {
 		fmt.Fprintln(os.Stderr, "chart:", err)
 		os.Exit(1)
 	}
@@ -50,7 +54,7 @@ var parts = []struct{ from, to string }{
 }
 
 // run writes all of it anew, so that what is gone from config is gone from the chart.
-func run(root, out string) error {
+func run(root, out, version string) error {
 	if out == "" {
 		return errors.New("-out names no directory")
 	}
@@ -69,7 +73,7 @@ func run(root, out string) error {
 	if err := write(filepath.Join(out, "files/roles.yaml"), roles); err != nil {
 		return err
 	}
-	return describe(root, filepath.Join(out, "Chart.yaml"))
+	return describe(root, filepath.Join(out, "Chart.yaml"), version)
 }
 
 // take copies these files.
@@ -147,8 +151,15 @@ const marker = "  # Generated from config by `make manifests`, from here to the 
 // examples are the samples that show each kind.
 var examples = []string{"etcdcluster", "etcdbackup-s3", "etcdbackupschedule", "etcdrestore"}
 
-// describe writes Chart.yaml: what is by hand, and the annotations of Artifact Hub that follow from config.
-func describe(root, to string) error {
+// annotation is one of Artifact Hub's that has a list in it.
+type annotation struct {
+	name  string
+	value any
+}
+
+// describe writes Chart.yaml: what is by hand, and the annotations of Artifact Hub that follow from config. A version that
+// is released takes the place of the one by hand.
+func describe(root, to, version string) error {
 	text, err := os.ReadFile(filepath.Join(root, source, "Chart.yaml"))
 	if err != nil {
 		return fmt.Errorf("reading the chart: %w", err)
@@ -157,38 +168,59 @@ func describe(root, to string) error {
 	if !isMarked {
 		return fmt.Errorf("the chart has no line %q in Chart.yaml", strings.TrimSpace(marker))
 	}
-	crds, err := definitions(filepath.Join(root, "config/crd/bases"))
+	var changes []annotation
+	if version != "" {
+		if byHand, changes, err = released(root, byHand, version); err != nil {
+			return err
+		}
+	}
+	generated, err := fromConfig(root, byHand)
 	if err != nil {
 		return err
+	}
+	made, err := written(append(generated, changes...))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(to, []byte(byHand+marker+made), 0o644); err != nil { //nolint:gosec // for all
+		return fmt.Errorf("writing the chart: %w", err)
+	}
+	return nil
+}
+
+// fromConfig are the annotations that tell of kinds and images.
+func fromConfig(root, chart string) ([]annotation, error) {
+	crds, err := definitions(filepath.Join(root, "config/crd/bases"))
+	if err != nil {
+		return nil, err
 	}
 	shown := make([]any, len(examples))
 	for i, name := range examples {
 		if shown[i], err = read(filepath.Join(root, "config/samples", name+".yaml")); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	images, err := imagesOf(byHand, shown[0])
+	images, err := imagesOf(chart, shown[0])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var generated strings.Builder
-	for _, annotation := range []struct {
-		name  string
-		value any
-	}{{"crds", crds}, {"crdsExamples", shown}, {"images", images}} {
-		value, err := yaml.Marshal(annotation.value)
+	return []annotation{{"crds", crds}, {"crdsExamples", shown}, {"images", images}}, nil
+}
+
+// written are annotations as Chart.yaml has them.
+func written(annotations []annotation) (string, error) {
+	var text strings.Builder
+	for _, a := range annotations {
+		value, err := yaml.Marshal(a.value)
 		if err != nil {
-			return fmt.Errorf("writing the annotation %s: %w", annotation.name, err)
+			return "", fmt.Errorf("writing the annotation %s: %w", a.name, err)
 		}
-		fmt.Fprintf(&generated, "  artifacthub.io/%s: |\n", annotation.name)
+		fmt.Fprintf(&text, "  artifacthub.io/%s: |\n", a.name)
 		for line := range strings.Lines(string(value)) {
-			generated.WriteString("    " + line)
+			text.WriteString("    " + line)
 		}
 	}
-	if err := os.WriteFile(to, []byte(byHand+marker+generated.String()), 0o644); err != nil { //nolint:gosec // for all
-		return fmt.Errorf("writing the chart: %w", err)
-	}
-	return nil
+	return text.String(), nil
 }
 
 // definition is what Artifact Hub shows of a kind.

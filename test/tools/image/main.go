@@ -6,6 +6,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,6 +15,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/etcdsteward/etcd-steward/test/tools/pack"
 )
 
 func main() {
@@ -25,19 +32,9 @@ func main() {
 
 // options is what the command line asks for.
 type options struct {
-	out        string // where the archive goes
-	tag        string // the name under which a node will know the image
-	arch       string // GOARCH of the binaries
-	entrypoint string // path of the program that the image starts
-	version    string // for the labels
-	revision   string // for the labels
-	files      []file // sorted by path in the image
-}
-
-// file is one program in the image.
-type file struct {
-	target string // absolute path in the image
-	source string // path on this machine
+	out   string // where the archive goes
+	tag   string // the name under which a node will know the image
+	image pack.Image
 }
 
 func run(args []string) error {
@@ -45,22 +42,23 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	img, err := build(o)
+	img, err := o.image.Build()
 	if err != nil {
-		return err
+		return fmt.Errorf("making the image: %w", err)
 	}
 	return write(o, img)
 }
 
 func parse(args []string) (options, error) {
-	var o options
+	// The archive goes to nodes on this machine: speed counts, not size.
+	o := options{image: pack.Image{Created: pack.Epoch, Compression: gzip.BestSpeed}}
 	flags := flag.NewFlagSet("image", flag.ContinueOnError)
 	flags.StringVar(&o.out, "out", "", "where to write the docker-archive")
 	flags.StringVar(&o.tag, "tag", "", "name and tag of the image")
-	flags.StringVar(&o.arch, "arch", "amd64", "GOARCH of the binaries")
-	flags.StringVar(&o.entrypoint, "entrypoint", "", "program to start; one of the files")
-	flags.StringVar(&o.version, "version", "dev", "for org.opencontainers.image.version")
-	flags.StringVar(&o.revision, "revision", "", "for org.opencontainers.image.revision")
+	flags.StringVar(&o.image.Arch, "arch", "amd64", "GOARCH of the binaries")
+	flags.StringVar(&o.image.Entrypoint, "entrypoint", "", "program to start; one of the files")
+	flags.StringVar(&o.image.Version, "version", "dev", "for org.opencontainers.image.version")
+	flags.StringVar(&o.image.Revision, "revision", "", "for org.opencontainers.image.revision")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -69,9 +67,8 @@ func parse(args []string) (options, error) {
 		if !ok || !path.IsAbs(target) || source == "" {
 			return o, fmt.Errorf("%q is not /path/in/image=file", arg)
 		}
-		o.files = append(o.files, file{target: path.Clean(target), source: filepath.Clean(source)})
+		o.image.Files = append(o.image.Files, pack.File{Target: path.Clean(target), Source: source, Mode: pack.Program})
 	}
-	slices.SortFunc(o.files, func(a, b file) int { return strings.Compare(a.target, b.target) })
 	return o, o.validate()
 }
 
@@ -79,8 +76,32 @@ func (o options) validate() error {
 	if o.out == "" || o.tag == "" {
 		return errors.New("-out and -tag are needed")
 	}
-	if !slices.ContainsFunc(o.files, func(f file) bool { return f.target == o.entrypoint }) {
-		return fmt.Errorf("the entrypoint %q is none of the files", o.entrypoint)
+	if !slices.ContainsFunc(o.image.Files, func(f pack.File) bool { return f.Target == o.image.Entrypoint }) {
+		return fmt.Errorf("the entrypoint %q is none of the files", o.image.Entrypoint)
 	}
+	return nil
+}
+
+// write puts the archive in place in one step, so that no load sees half of it.
+func write(o options, img v1.Image) error {
+	tag, err := name.NewTag(o.tag, name.StrictValidation)
+	if err != nil {
+		return fmt.Errorf("reading the tag %q: %w", o.tag, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(o.out), 0o755); err != nil {
+		return fmt.Errorf("making the directory of %s: %w", o.out, err)
+	}
+	partial := o.out + ".partial"
+	if err := tarball.WriteToFile(partial, tag, img); err != nil {
+		return fmt.Errorf("writing %s: %w", partial, err)
+	}
+	if err := os.Rename(partial, o.out); err != nil {
+		return fmt.Errorf("putting the archive in place: %w", err)
+	}
+	digest, err := img.Digest()
+	if err != nil {
+		return fmt.Errorf("computing the digest: %w", err)
+	}
+	fmt.Printf("%s: %s %s\n", o.out, o.tag, digest)
 	return nil
 }

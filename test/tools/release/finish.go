@@ -1,0 +1,158 @@
+package main
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+
+	"github.com/etcdsteward/etcd-steward/test/tools/krew"
+	"github.com/etcdsteward/etcd-steward/test/tools/pack"
+)
+
+// Directories of the release that are OCI layouts.
+const (
+	imageLayout = "image"
+	chartLayout = "chart"
+)
+
+// checksums is the file that has the hash of every other one.
+const checksums = "checksums.txt"
+
+// finish packs the chart, writes the checksums, and says how to publish and sign what there is.
+func (r release) finish(to io.Writer) error {
+	if err := r.packChart(); err != nil {
+		return err
+	}
+	if err := r.describePlugin(); err != nil {
+		return err
+	}
+	sums, err := r.sums()
+	if err != nil {
+		return err
+	}
+	if err := r.write(checksums, []byte(sums)); err != nil {
+		return err
+	}
+	return r.tell(to)
+}
+
+// chartVersion is the version without v, which is what Helm asks for.
+func (r release) chartVersion() string { return strings.TrimPrefix(r.version, "v") }
+
+// packChart packs the chart that lies in the work directory.
+func (r release) packChart() error {
+	chart, err := pack.PackChart(filepath.Join(r.work, "etcd-steward"), r.created)
+	if err != nil {
+		return fmt.Errorf("packing the chart: %w", err)
+	}
+	if chart.Version != r.chartVersion() || chart.AppVersion != r.version {
+		return fmt.Errorf("the chart is of version %q and installs %q, and the release is %s", chart.Version, chart.AppVersion,
+			r.version)
+	}
+	if err := chart.Write(r.out); err != nil {
+		return fmt.Errorf("writing the chart: %w", err)
+	}
+	if err := chart.WriteLayout(filepath.Join(r.out, chartLayout), r.chart); err != nil {
+		return fmt.Errorf("writing the chart for registries: %w", err)
+	}
+	return nil
+}
+
+// describePlugin writes the manifest by which krew finds the archives of the plugin.
+func (r release) describePlugin() error {
+	template, err := os.ReadFile(filepath.Join(r.root, "config/krew/etcd-steward.yaml"))
+	if err != nil {
+		return fmt.Errorf("reading the template of krew's manifest: %w", err)
+	}
+	manifest, err := krew.Manifest(string(template), r.out, r.version)
+	if err != nil {
+		return err
+	}
+	return r.write("krew.yaml", []byte(manifest))
+}
+
+// sums is a line for each file of the release, as sha256sum reads it.
+func (r release) sums() (string, error) {
+	files, err := pack.Below(r.out, "")
+	if err != nil {
+		return "", fmt.Errorf("computing checksums: %w", err)
+	}
+	slices.SortFunc(files, func(a, b pack.File) int { return strings.Compare(a.Target, b.Target) })
+	var lines strings.Builder
+	for _, f := range files {
+		if f.Target == checksums {
+			continue
+		}
+		content, err := os.ReadFile(f.Source)
+		if err != nil {
+			return "", fmt.Errorf("computing checksums: %w", err)
+		}
+		fmt.Fprintf(&lines, "%x  %s\n", sha256.Sum256(content), f.Target)
+	}
+	return lines.String(), nil
+}
+
+// tell prints the digests, and the commands that publish and sign them. SBOMs and the image as one file are signed with
+// the checksums.
+func (r release) tell(to io.Writer) error {
+	image, err := r.digest(imageLayout)
+	if err != nil {
+		return err
+	}
+	chart, err := r.digest(chartLayout)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(to, "%s is in %s.\n\nTo publish the image and the chart:\n", r.version, r.out)
+	for _, l := range []struct{ layout, at string }{
+		{imageLayout, r.image + ":" + r.version}, {chartLayout, r.chart + ":" + r.chartVersion()},
+	} {
+		fmt.Fprintf(to, "  crane push %s %s\n", filepath.Join(r.out, l.layout), l.at)
+	}
+	fmt.Fprintf(to, "\nTo sign them, once they are published, and the files:\n")
+	fmt.Fprintf(to, "  cosign sign --yes %s@%s\n  cosign sign --yes %s@%s\n", r.image, image, r.chart, chart)
+	signed, err := r.signed()
+	if err != nil {
+		return err
+	}
+	for _, file := range signed {
+		fmt.Fprintf(to, "  cosign sign-blob --yes --bundle %s.sigstore.json %s\n", file, file)
+	}
+	return nil
+}
+
+// digest is that of the one entry of a layout.
+func (r release) digest(name string) (string, error) {
+	index, err := layout.ImageIndexFromPath(filepath.Join(r.out, name))
+	if err != nil {
+		return "", fmt.Errorf("reading the layout %s: %w", name, err)
+	}
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		return "", fmt.Errorf("reading the layout %s: %w", name, err)
+	}
+	if len(manifest.Manifests) != 1 {
+		return "", errors.New("the layout " + name + " has not one entry")
+	}
+	return manifest.Manifests[0].Digest.String(), nil
+}
+
+// signed are the files that people download alone, and the checksums, which cover all.
+func (r release) signed() ([]string, error) {
+	var found []string
+	for _, pattern := range []string{checksums, "install.yaml", "*.tgz", "*.tar.gz"} {
+		files, err := filepath.Glob(filepath.Join(r.out, pattern))
+		if err != nil {
+			return nil, fmt.Errorf("listing the release: %w", err)
+		}
+		found = append(found, files...)
+	}
+	return found, nil
+}
