@@ -3,8 +3,8 @@
 // Most of it is said by the schema already, at once and by the API server. It is said here again, in the same words,
 // because an object may be older than a rule, and a definition older than the operator; and what the schema cannot say
 // is said here alone: which versions may run, which flags a version knows, whether a selector can be read. The
-// reconciler asks at each pass, and the webhook before an object is stored. Everything is pure: no clock, no reading, no
-// change to the object.
+// reconciler asks at each pass, and the webhook before an object is stored. Everything is pure: no clock, no reading,
+// no change to the object.
 //
 // What may not change on an existing cluster is the schema's alone, since only the API server sees both sides.
 package admission

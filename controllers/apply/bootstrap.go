@@ -69,7 +69,7 @@ func each[T any](ctx context.Context, items []T, do func(context.Context, T) err
 	return group.Wait()
 }
 
-// together does what need not wait for each other. One that fails keeps none of the others from being tried; every error
+// together does what need not wait for each other. One that fails keeps none of the others from being tried; each error
 // is returned.
 func together(steps ...func() error) error {
 	failed := make([]error, len(steps))

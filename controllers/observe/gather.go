@@ -106,7 +106,8 @@ func (o *Observer) gatherOthers(ctx context.Context, group *errgroup.Group, clus
 		return err
 	})
 	group.Go(func() (err error) {
-		g.budget, err = Find[policyv1.PodDisruptionBudget](ctx, o.Reader, cluster.Namespace, resources.Budget(cluster.Name))
+		g.budget, err = Find[policyv1.PodDisruptionBudget](ctx, o.Reader, cluster.Namespace,
+			resources.Budget(cluster.Name))
 		return err
 	})
 	group.Go(func() (err error) {
