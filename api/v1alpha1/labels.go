@@ -93,6 +93,9 @@ const (
 	AnnotationKeptSince = Group + "/kept-since"
 	// AnnotationInputs is the canonical JSON of the settings that a member's Pod is made from; on PVC and Pod.
 	AnnotationInputs = Group + "/inputs"
+	// AnnotationImageDefaults is the canonical JSON of what a Pod's images have from flags of the operator; absent:
+	// nothing.
+	AnnotationImageDefaults = Group + "/image-defaults"
 	// AnnotationStorageClass is the StorageClass that the spec asked for when a volume was made, unless that was the
 	// default one; on the PVC.
 	AnnotationStorageClass = Group + "/storage-class"

@@ -91,7 +91,7 @@ func run(args []string) error {
 		return fmt.Errorf("preparing to ask which APIs there are: %w", err)
 	}
 	install := kit.Install{Operator: identity(), Now: clock.Now, Lease: lock.lease(),
-		Domain: o.clusterDomain, PlatformIDs: observe.PlatformIDs(o.platformIDs, apis)}
+		Domain: o.clusterDomain, PlatformIDs: observe.PlatformIDs(o.platformIDs, apis), Images: o.images}
 	if err := addWings(mgr, install, observe.AgentImage(o.agentImage, mgr.GetAPIReader(), self)); err != nil {
 		return err
 	}

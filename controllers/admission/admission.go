@@ -102,8 +102,8 @@ func versionWarnings(c *v1alpha1.EtcdCluster) []string {
 			"spec.version to %s.", version, strings.Join(open, ", "), fixed, etcdutil.Judge(version).Waypoint))
 	}
 	if image := c.Spec.Image; image != nil && len(image.Digests) > 0 && image.Digests[version.String()] == "" {
-		warnings = append(warnings,
-			fmt.Sprintf("spec.image.digests has no digest for version %s; it runs from its tag v%s", version, version))
+		warnings = append(warnings, fmt.Sprintf("There is no digest for etcd %s; it runs from its tag v%s. Add the "+
+			"digest to spec.image.digests, or to --etcd-digest of the operator.", version, version))
 	}
 	return warnings
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // How long until the next pass, where the decision does not say.
@@ -31,6 +32,7 @@ type Frame struct {
 	Unseen   *UnseenWrites
 
 	PlatformIDs apply.PlatformIDs
+	Images      resources.ImageDefaults // as far as the spec of a cluster says nothing
 }
 
 // Install is one install of the operator.
@@ -41,6 +43,7 @@ type Install struct {
 	Lease    *Lease           // nil where no leader is elected
 
 	PlatformIDs apply.PlatformIDs
+	Images      resources.ImageDefaults // as far as the spec of a cluster says nothing
 }
 
 // NewFrame makes a frame that reads and writes through a manager.
@@ -49,6 +52,6 @@ func NewFrame(mgr ctrl.Manager, install Install) Frame {
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(),
 		Recorder: mgr.GetEventRecorder(v1alpha1.Group + "/controller"),
 		Operator: install.Operator, Now: install.Now, Domain: install.Domain, Unseen: NewUnseenWrites(time.Now),
-		PlatformIDs: install.PlatformIDs,
+		PlatformIDs: install.PlatformIDs, Images: install.Images,
 	}
 }

@@ -227,6 +227,8 @@ func whyUnfit(o judge.View, r facts.Replica) string {
 		return "ended"
 	case isOutOfDate(o, r) && r.Pod.Running:
 		return "does not answer, and is started anew with other settings"
+	case r.Pod.OtherImage:
+		return "waits for an image that it would no longer be made from"
 	case isOutOfDate(o, r):
 		return "made from other settings than it should have"
 	}
