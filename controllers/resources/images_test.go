@@ -81,8 +81,8 @@ func TestFlagsOfTheOperatorAreNoSettingsAndRestartNoMember(t *testing.T) {
 	if pullsOf(before) == pullsOf(after) {
 		t.Fatal("the flags changed nothing")
 	}
-	if was, is := before.Annotations[v1alpha1.AnnotationInputs], after.Annotations[v1alpha1.AnnotationInputs]; was != is {
-		t.Errorf("members would be restarted: their settings were %s, and are %s", was, is)
+	if old, now := before.Annotations[v1alpha1.AnnotationInputs], after.Annotations[v1alpha1.AnnotationInputs]; old != now {
+		t.Errorf("members would be restarted: their settings were %s, and are %s", old, now)
 	}
 	if said, ok := before.Annotations[v1alpha1.AnnotationImageDefaults]; ok {
 		t.Errorf("a default of the operator's own is written down: %s", said)
