@@ -17,8 +17,8 @@ import (
 // bindImages has flags say where the images of clusters come from. What is wrong with one of them, flag prints behind
 // the name of that flag.
 func bindImages(flags *flag.FlagSet, d *resources.ImageDefaults) {
-	flags.Func("etcd-repository", "Repository of etcd's images, without tag and digest, for clusters that name none in "+
-		"spec.image.repository; not given: "+resources.DefaultRepository+". Running members keep what they run.",
+	flags.Func("etcd-repository", "Repository of etcd's images, without tag and digest, for clusters that name none "+
+		"in spec.image.repository; not given: "+resources.DefaultRepository+". Running members keep what they run.",
 		func(text string) error { return setRepository(d, text) })
 	flags.Func("etcd-digest", "Digest of one version of etcd in that repository, such as 3.6.16=sha256:<64 hex "+
 		"digits>; give the flag once for each version.", func(text string) error { return addDigest(d, text) })
@@ -29,8 +29,8 @@ func bindImages(flags *flag.FlagSet, d *resources.ImageDefaults) {
 
 func setRepository(d *resources.ImageDefaults, text string) error {
 	if text != "" && !admission.IsRepository(text) {
-		return errors.New("it must be an image name without tag and digest, such as registry.example.com/etcd. The tag " +
-			"is v<version>; digests are given by --etcd-digest")
+		return errors.New("it must be an image name without tag and digest, such as registry.example.com/etcd. The " +
+			"tag is v<version>; digests are given by --etcd-digest")
 	}
 	d.Repository = text
 	return nil

@@ -52,8 +52,9 @@ func (s step) startPreflight(ctx context.Context, c changes.StartPreflight) erro
 		return err
 	}
 	_, err = s.create(ctx, resources.KindPod, resources.BuildPreflightPod(s.cluster, resources.PreflightStart{
-		AgentImage: source.AgentImage, Store: source.Store, Hash: source.Hash, Key: source.Key, SHA256: source.SHA256, LatestOf: source.LatestOf,
-		Version: c.Asked.Version.String(), VolumeBytes: c.Asked.Bytes, PlatformIDs: source.platformIDs,
+		AgentImage: source.AgentImage, Store: source.Store, Hash: source.Hash, Key: source.Key, SHA256: source.SHA256,
+		LatestOf: source.LatestOf,
+		Version:  c.Asked.Version.String(), VolumeBytes: c.Asked.Bytes, PlatformIDs: source.platformIDs,
 		Images: s.Images,
 	}))
 	return err

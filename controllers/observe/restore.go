@@ -49,7 +49,8 @@ func (o *Observer) wishOf(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 
 // preflight is the Pod that looks at the backup to begin with, or nil.
 func (g *gathered) preflight(cluster *v1alpha1.EtcdCluster, images resources.ImageDefaults) *facts.Preflight {
-	i := slices.IndexFunc(g.tasks, func(pod corev1.Pod) bool { return pod.Name == resources.PreflightPod(cluster.Name) })
+	name := resources.PreflightPod(cluster.Name)
+	i := slices.IndexFunc(g.tasks, func(pod corev1.Pod) bool { return pod.Name == name })
 	if i < 0 {
 		return nil
 	}

@@ -41,7 +41,7 @@ var installs = []mutant{
 		Name:    "a Pod that waits for an image stays when the flags are put right",
 		File:    "controllers/plan/pods.go",
 		From:    "case r.Pod.OtherImage:",
-		To:      "case r.Pod.OtherImage && r.Pod.Started:",
+		To:      "case r.Pod.OtherImage && r.Pod.Running:",
 		Package: clusterPackage, Test: "TestAMemberThatWaitsForAnImageFollowsFlagsThatArePutRight",
 	},
 }
