@@ -164,3 +164,12 @@ func IsOperatorLabel(key string) bool {
 	return IsOperatorKey(key) ||
 		slices.Contains([]string{LabelName, LabelInstance, LabelManagedBy, LabelComponent}, key)
 }
+
+// Loosens tells annotations by which a Pod would run without its seccomp or AppArmor profile.
+func Loosens(key, value string) bool {
+	if strings.Contains(key, "seccomp.security.alpha.kubernetes.io/") {
+		return true
+	}
+	return strings.HasPrefix(key, "container.apparmor.security.beta.kubernetes.io/") && value != "runtime/default" &&
+		!strings.HasPrefix(value, "localhost/")
+}

@@ -49,7 +49,7 @@ func ValidateExisting(c *v1alpha1.EtcdCluster) field.ErrorList {
 	if metadata := c.Spec.InheritedMetadata; metadata != nil {
 		at := spec.Child("inheritedMetadata")
 		errs = append(errs, validatePodLabels(metadata.Labels, at.Child("labels"))...)
-		errs = append(errs, validateAnnotations(metadata.Annotations, at.Child("annotations"))...)
+		errs = append(errs, validatePodAnnotations(metadata.Annotations, at.Child("annotations"))...)
 	}
 	errs = append(errs, validateTasks(c.Spec.Tasks, spec.Child("tasks"))...)
 	errs = append(errs, validateService(c.Spec.Service, spec.Child("service"))...)

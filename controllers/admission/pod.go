@@ -17,7 +17,7 @@ func validatePod(pod *v1alpha1.PodSpec, at *field.Path) field.ErrorList {
 		return nil
 	}
 	errs := validatePodLabels(pod.Labels, at.Child("labels"))
-	errs = append(errs, validateAnnotations(pod.Annotations, at.Child("annotations"))...)
+	errs = append(errs, validatePodAnnotations(pod.Annotations, at.Child("annotations"))...)
 	errs = append(errs, validateResources(pod.Resources, at.Child("resources"))...)
 	errs = append(errs, validateSecurity(pod.SecurityContext, at.Child("securityContext"))...)
 	errs = append(errs, validateLabels(pod.NodeSelector, at.Child("nodeSelector"))...)

@@ -118,7 +118,7 @@ func askedOf(c *v1alpha1.EtcdCluster, object metav1.Object) (labels, annotations
 	switch o := object.(type) {
 	case *corev1.Pod:
 		if pod := c.Spec.Pod; pod != nil && !IsTask(c, o.Name) {
-			return merged(labels, putLabels(pod.Labels)), merged(annotations, putAnnotations(pod.Annotations))
+			return merged(labels, putLabels(pod.Labels)), merged(annotations, putPodAnnotations(pod.Annotations))
 		}
 	case *corev1.Service:
 		if service := c.Spec.Service; service != nil && o.Name == ClientService(c.Name) {
@@ -133,7 +133,7 @@ func inherited(c *v1alpha1.EtcdCluster) (labels, annotations map[string]string) 
 	if c.Spec.InheritedMetadata == nil {
 		return nil, nil
 	}
-	return putLabels(c.Spec.InheritedMetadata.Labels), putAnnotations(c.Spec.InheritedMetadata.Annotations)
+	return putLabels(c.Spec.InheritedMetadata.Labels), putPodAnnotations(c.Spec.InheritedMetadata.Annotations)
 }
 
 // putLabels are the user's labels as far as they can be put on an object. One that Kubernetes would refuse is left out:
@@ -153,6 +153,13 @@ func putAnnotations(user map[string]string) map[string]string {
 	maps.DeleteFunc(annotations, func(key, _ string) bool {
 		return v1alpha1.IsOperatorKey(key) || len(validation.IsQualifiedName(strings.ToLower(key))) > 0
 	})
+	return annotations
+}
+
+// putPodAnnotations leave out as well what loosens a Pod. The spec is refused for it.
+func putPodAnnotations(user map[string]string) map[string]string {
+	annotations := putAnnotations(user)
+	maps.DeleteFunc(annotations, v1alpha1.Loosens)
 	return annotations
 }
 

@@ -187,3 +187,27 @@ func TestAnAnnotationOfTheServiceThatLeftTheSpecGoesAndThatOfOthersStays(t *test
 		t.Errorf("of a Service that an earlier release made: %v", older.Annotations)
 	}
 }
+
+// The spec is refused for such annotations, and a member whose Pod is lost meanwhile comes back all the same.
+func TestAnAnnotationThatLoosensAPodIsLeftOut(t *testing.T) {
+	const seccomp, apparmor = "seccomp.security.alpha.kubernetes.io/pod", "container.apparmor.security.beta.kubernetes.io/"
+	loose := map[string]string{seccomp: "unconfined", apparmor + "etcd": "unconfined", apparmor + "snapshot": "unconfined", apparmor + "fetch": "localhost/fetch"}
+	c := dressedFor(nil, loose)
+	c.Spec.Tasks = &v1alpha1.TaskSpec{Annotations: loose}
+	everywhere := cluster(func(c *v1alpha1.EtcdCluster) {
+		c.Spec.InheritedMetadata = &v1alpha1.InheritedMetadata{Annotations: loose}
+	})
+	for name, annotations := range map[string]map[string]string{
+		"a member": mustPod(t, c, sealed(c)).Annotations, "a task": taskPod(c, taskKind{component: v1alpha1.ComponentBackup}, task("step", "image", nil, nil)).Annotations,
+		"a member by what all objects have": mustPod(t, everywhere, sealed(everywhere)).Annotations,
+	} {
+		if annotations[apparmor+"fetch"] != "localhost/fetch" {
+			t.Errorf("%s has lost a profile: %v", name, annotations)
+		}
+		for key, value := range annotations {
+			if v1alpha1.Loosens(key, value) {
+				t.Errorf("%s has %s=%s", name, key, value)
+			}
+		}
+	}
+}

@@ -39,4 +39,11 @@ var rights = []mutant{
 		To:      "AutomountServiceAccountToken: nil,",
 		Package: applyPackage, Test: "TestABirthStaysWithinItsWrites",
 	},
+	{
+		Name:    "an annotation of the spec turns AppArmor off",
+		File:    "controllers/resources/dress.go",
+		From:    "maps.DeleteFunc(annotations, v1alpha1.Loosens)",
+		To:      "",
+		Package: "./controllers/resources", Test: "TestAnAnnotationThatLoosensAPodIsLeftOut",
+	},
 }
