@@ -165,11 +165,15 @@ func IsOperatorLabel(key string) bool {
 		slices.Contains([]string{LabelName, LabelInstance, LabelManagedBy, LabelComponent}, key)
 }
 
+// IsAppArmor tells annotations by which a container has a profile of AppArmor. Kubernetes changes them on no Pod.
+func IsAppArmor(key string) bool {
+	return strings.HasPrefix(key, "container.apparmor.security.beta.kubernetes.io/")
+}
+
 // Loosens tells annotations by which a Pod would run without its seccomp or AppArmor profile.
 func Loosens(key, value string) bool {
 	if strings.Contains(key, "seccomp.security.alpha.kubernetes.io/") {
 		return true
 	}
-	return strings.HasPrefix(key, "container.apparmor.security.beta.kubernetes.io/") && value != "runtime/default" &&
-		!strings.HasPrefix(value, "localhost/")
+	return IsAppArmor(key) && value != "runtime/default" && !strings.HasPrefix(value, "localhost/")
 }

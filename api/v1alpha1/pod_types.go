@@ -16,7 +16,8 @@ type PodSpec struct {
 	Labels map[string]string `json:"labels,omitempty"`
 
 	// Annotations are added to members' Pods. Refused: the operator's prefix
-	// etcdsteward.dev/, and what loosens seccomp or AppArmor.
+	// etcdsteward.dev/, and what loosens seccomp or AppArmor. Profiles of AppArmor
+	// count from the next restart of a member; all others change in place.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('etcdsteward.dev/') && !k.contains('.etcdsteward.dev/'))",message="spec.pod.annotations must not contain the prefix etcdsteward.dev/: the operator sets those"

@@ -32,7 +32,7 @@ func Validate(c *v1alpha1.EtcdCluster) field.ErrorList {
 	if said := exposure(&c.Spec); said != "" {
 		errs = append(errs, field.Forbidden(field.NewPath("spec", "service"), said+closeIt))
 	}
-	return errs
+	return append(errs, loosened(&c.Spec)...)
 }
 
 // ValidateExisting leaves out what Warnings says of a cluster that exists: an earlier release made it as it is.
@@ -49,7 +49,7 @@ func ValidateExisting(c *v1alpha1.EtcdCluster) field.ErrorList {
 	if metadata := c.Spec.InheritedMetadata; metadata != nil {
 		at := spec.Child("inheritedMetadata")
 		errs = append(errs, validatePodLabels(metadata.Labels, at.Child("labels"))...)
-		errs = append(errs, validatePodAnnotations(metadata.Annotations, at.Child("annotations"))...)
+		errs = append(errs, validateAnnotations(metadata.Annotations, at.Child("annotations"))...)
 	}
 	errs = append(errs, validateTasks(c.Spec.Tasks, spec.Child("tasks"))...)
 	errs = append(errs, validateService(c.Spec.Service, spec.Child("service"))...)
@@ -79,6 +79,10 @@ func Warnings(c *v1alpha1.EtcdCluster) []string {
 	}
 	if said := exposure(&c.Spec); said != "" {
 		warnings = append(warnings, said+". The operator keeps the Service, because the cluster exists"+closeIt+".")
+	}
+	for _, err := range loosened(&c.Spec) {
+		warnings = append(warnings, err.Detail+". The operator leaves such annotations out of new Pods. It refuses nothing "+
+			"else for them, because the cluster exists.")
 	}
 	if value, isSet := c.Annotations[v1alpha1.AnnotationRestartedAt]; isSet && c.RestartedAt() == "" {
 		warnings = append(warnings, fmt.Sprintf("The annotation %s is %.80q and restarts no member. Set it to 1 to 64 "+

@@ -36,6 +36,8 @@ type change struct{ name, before, after, field, says string }
 var changesOfOlder = []change{
 	{"one that is open already grows", withoutTLS("type: NodePort"), withoutTLS("type: NodePort", "size: 5"), "", ""},
 	{"one that is open already is closed", withoutTLS("type: NodePort"), withoutTLS(knownNetwork), "", ""},
+	{"one whose profile of AppArmor is turned off grows", annotated("unconfined"),
+		"spec: {size: 5, pod: {annotations: {container.apparmor.security.beta.kubernetes.io/etcd: unconfined}}}", "", ""},
 	{"a profile of AppArmor that was turned off is put back", annotated("unconfined"), annotated("runtime/default"), "", ""},
 }
 

@@ -142,16 +142,3 @@ func validateTLS(tls *v1alpha1.TLSSpec, at *field.Path) field.ErrorList {
 	}
 	return errs
 }
-
-// validatePodAnnotations refuses as well what a Pod would run with less than Pod Security restricted asks by.
-func validatePodAnnotations(annotations map[string]string, at *field.Path) field.ErrorList {
-	errs := validateAnnotations(annotations, at)
-	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		if v1alpha1.Loosens(key, annotations[key]) {
-			return append(errs, field.Invalid(at, key, at.String()+" must not loosen seccomp or AppArmor: leave out "+
-				"seccomp.security.alpha.kubernetes.io/ and container.seccomp.security.alpha.kubernetes.io/, and give "+
-				"container.apparmor.security.beta.kubernetes.io/ the value runtime/default or localhost/<profile>"))
-		}
-	}
-	return errs
-}

@@ -14,7 +14,7 @@ func validateTasks(tasks *v1alpha1.TaskSpec, at *field.Path) field.ErrorList {
 		return nil
 	}
 	errs := validatePodLabels(tasks.Labels, at.Child("labels"))
-	errs = append(errs, validatePodAnnotations(tasks.Annotations, at.Child("annotations"))...)
+	errs = append(errs, validateAnnotations(tasks.Annotations, at.Child("annotations"))...)
 	errs = append(errs, validateResources(tasks.Resources, at.Child("resources"))...)
 	errs = append(errs, validateLabels(tasks.NodeSelector, at.Child("nodeSelector"))...)
 	errs = append(errs, validateTolerations(tasks.Tolerations, at.Child("tolerations"))...)

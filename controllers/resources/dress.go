@@ -65,13 +65,17 @@ func dressedOf(object metav1.Object) (d dressed, isWritten bool) {
 
 // DressingOf compares an object with the spec: it is to have the labels and annotations that the spec asks for, and
 // none that the spec asked for once. A Pod that was made before its keys were written down counts as dressed when every
-// key is there, so that a new operator writes nothing; keys that left the spec before that are not known.
+// key is there, so that a new operator writes nothing; keys that left the spec before that are not known. A profile of
+// AppArmor comes, changes and goes with the next Pod: on one that exists Kubernetes refuses all of it.
 func DressingOf(c *v1alpha1.EtcdCluster, object metav1.Object) Dressing {
 	before, isWritten := dressedOf(object)
 	labels, annotations := askedOf(c, object)
 	d := Dressing{
 		Labels:      changesOf(object.GetLabels(), labels, before.Labels, v1alpha1.IsOperatorLabel),
 		Annotations: changesOf(object.GetAnnotations(), annotations, before.Annotations, v1alpha1.IsOperatorKey),
+	}
+	if object.GetUID() != "" {
+		maps.DeleteFunc(d.Annotations, func(key string, _ *string) bool { return v1alpha1.IsAppArmor(key) })
 	}
 	written := dressed{Labels: slices.Sorted(maps.Keys(labels)), Annotations: slices.Sorted(maps.Keys(annotations)),
 		Fields: fieldsOf(c, object, before.Fields)}

@@ -188,6 +188,26 @@ func TestAnAnnotationOfTheServiceThatLeftTheSpecGoesAndThatOfOthersStays(t *test
 	}
 }
 
+func TestAProfileOfAppArmorStaysOnAPodThatExists(t *testing.T) {
+	const profile, note = "container.apparmor.security.beta.kubernetes.io/etcd", "example.com/note"
+	pod := mustPod(t, cluster(), sealed(cluster()))
+	pod.UID, pod.Annotations[profile], pod.Annotations[note] = "uid", "unconfined", "x"
+	pod.Annotations[v1alpha1.AnnotationDressed] = `{"annotations":["` + profile + `","` + note + `"]}`
+	for name, annotations := range map[string]map[string]string{
+		"that left the spec": nil, "that is refused": {profile: "unconfined"}, "that changed": {profile: "runtime/default"},
+	} {
+		d := DressingOf(dressedFor(nil, annotations), pod)
+		if _, changes := d.Annotations[profile]; changes || d.Annotations[note] != nil || len(d.Annotations) < 2 {
+			t.Errorf("one %s: the Pod would get %v", name, d.Annotations)
+		}
+		after := pod.DeepCopy()
+		d.Put(after)
+		if !DressingOf(dressedFor(nil, annotations), after).IsZero() {
+			t.Errorf("one %s: the Pod is dressed again and again", name)
+		}
+	}
+}
+
 // The spec is refused for such annotations, and a member whose Pod is lost meanwhile comes back all the same.
 func TestAnAnnotationThatLoosensAPodIsLeftOut(t *testing.T) {
 	const seccomp, apparmor = "seccomp.security.alpha.kubernetes.io/pod", "container.apparmor.security.beta.kubernetes.io/"

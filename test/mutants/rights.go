@@ -46,4 +46,18 @@ var rights = []mutant{
 		To:      "",
 		Package: "./controllers/resources", Test: "TestAnAnnotationThatLoosensAPodIsLeftOut",
 	},
+	{
+		Name:    "a cluster that has had such an annotation is not looked after any more",
+		File:    "controllers/admission/admission.go",
+		From:    "	return append(errs, validateModes(&c.Spec, spec)...)",
+		To:      "	return append(append(errs, loosened(&c.Spec)...), validateModes(&c.Spec, spec)...)",
+		Package: "./controllers/admission", Test: "TestAClusterThatLoosensItsPodsAlreadyIsKeptAliveAndNotMadeAnew",
+	},
+	{
+		Name:    "a profile of AppArmor is taken from a Pod that exists, which Kubernetes refuses for ever",
+		File:    "controllers/resources/dress.go",
+		From:    "if object.GetUID() != \"\" {",
+		To:      "if false {",
+		Package: resourcesPackage, Test: "TestAProfileOfAppArmorStaysOnAPodThatExists",
+	},
 }
