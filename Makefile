@@ -155,6 +155,12 @@ MINUTES ?= 10
 test-docs: $(LOCALKUBE) bin/s3/versitygw bin/helm ## Every command of README.md and docs on localkube, or those of PAGES="docs/backup.md".
 	@$(call on-operator,go run ./test/docs -s3 $(S3_BINARIES) $(PAGES))
 
+# The images that docs/air-gapped.md has its readers copy; on a cluster of yours, copy them.
+.PHONY: push-images
+push-images:
+	@[ -z "$${LOCALKUBE:-}" ] || $(LOCALKUBE) push $(IMAGE_TAR)
+	@[ -z "$${LOCALKUBE:-}" ] || $(LOCALKUBE) push
+
 # localkube's own, as the image that a page names; a cluster of yours pulls it.
 .PHONY: load-kube-apiserver
 load-kube-apiserver: image = $(shell sed -n 's/.* image: \(.*kube-apiserver:.*\)/\1/p' docs/kubernetes.md)
@@ -366,10 +372,15 @@ dist/install.yaml: bin/kustomize FORCE
 		'  newName: $(patsubst %:$(IMG_TAG),%,$(IMG))' '  newTag: "$(IMG_TAG)"' >bin/overlay/kustomization.yaml
 	@bin/kustomize build bin/overlay >$@
 
-# The operator's image, and etcd's for every version that the samples ask for: what a mirror has to hold.
+# What a mirror has to hold: the operator's image, which backups and restores run from too, and those of etcd.
 dist/images.txt: dist/install.yaml
-	@{ awk '$$1 == "image:" && $$2 ~ "/" {print $$2}' $<; \
-	   awk '$$1 == "version:" {gsub(/["v]/, "", $$2); print "gcr.io/etcd-development/etcd:v" $$2}' config/samples/etcd*.yaml; } | sort -u >$@
+	@{ awk '$$1 == "image:" && $$2 ~ "/" {print $$2}' $<; $(SUBMAKE) --silent --no-print-directory etcd-images; } | sort -u >$@
+
+# etcd's images: of each version at which an upgrade stops, and of those that the samples ask for.
+.PHONY: etcd-images
+etcd-images:
+	@{ sed -n '/^var knownMinors/,/^}/s/.*Version{\([0-9]*\), \([0-9]*\), \([0-9]*\)}.*/\1.\2.\3/p' pkg/etcdutil/tiers.go; \
+	   awk '$$1 == "version:" {gsub(/["v]/, "", $$2); print $$2}' config/samples/etcd*.yaml; } | sort -u | sed 's|^|gcr.io/etcd-development/etcd:v|'
 
 # Runs commands with E2E_KUBECONFIG set. If it is not, that is localkube, which is brought up if it is not, and then taken
 # down again however the commands end. One that is up, as the demo leaves it, gets the images of etcd that it lacks.

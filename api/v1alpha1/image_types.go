@@ -6,7 +6,8 @@ import (
 
 // ImageSpec says where the etcd image comes from.
 type ImageSpec struct {
-	// Repository is the image without tag and digest. Default gcr.io/etcd-development/etcd. The tag is v<version>.
+	// Repository is the image without tag and digest. The tag is v<version>. Default: that
+	// of the operator's --etcd-repository, which is gcr.io/etcd-development/etcd.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?|[[][0-9a-fA-F:]+[]])(:[0-9]{1,5})?/)?[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$')",message="spec.image.repository must be an image name without tag and digest, such as registry.example.com/etcd: the tag is v<version>, digests stand in spec.image.digests",messageExpression="'spec.image.repository is \"' + self + '\"; it must be an image name without tag and digest, such as registry.example.com/etcd: the tag is v<version>, digests stand in spec.image.digests'"
@@ -15,6 +16,7 @@ type ImageSpec struct {
 	// Digests maps a version such as "3.6.16", without a leading "v", to the digest
 	// of its image, such as "sha256:…". Other versions run from their tag. Where any
 	// is named, a minor version is left only once each version on the way has one.
+	// Without a repository, the operator's --etcd-digest adds digests of other versions.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32
@@ -26,7 +28,8 @@ type ImageSpec struct {
 	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
 	PullPolicy corev1.PullPolicy `json:"pullPolicy,omitempty"`
 
-	// PullSecrets are Secrets of this namespace with credentials for the registry.
+	// PullSecrets are Secrets of this namespace with credentials for the registry. At most
+	// 8. Those of the operator's --image-pull-secret are added.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8

@@ -93,6 +93,9 @@ const (
 	AnnotationKeptSince = Group + "/kept-since"
 	// AnnotationInputs is the canonical JSON of the settings that a member's Pod is made from; on PVC and Pod.
 	AnnotationInputs = Group + "/inputs"
+	// AnnotationImageDefaults is the canonical JSON of what a Pod's images have from flags of the operator; absent:
+	// nothing.
+	AnnotationImageDefaults = Group + "/image-defaults"
 	// AnnotationStorageClass is the StorageClass that the spec asked for when a volume was made, unless that was the
 	// default one; on the PVC.
 	AnnotationStorageClass = Group + "/storage-class"
@@ -160,4 +163,17 @@ func IsOperatorKey(key string) bool {
 func IsOperatorLabel(key string) bool {
 	return IsOperatorKey(key) ||
 		slices.Contains([]string{LabelName, LabelInstance, LabelManagedBy, LabelComponent}, key)
+}
+
+// IsAppArmor tells annotations by which a container has a profile of AppArmor. Kubernetes changes them on no Pod.
+func IsAppArmor(key string) bool {
+	return strings.HasPrefix(key, "container.apparmor.security.beta.kubernetes.io/")
+}
+
+// Loosens tells annotations by which a Pod would run without its seccomp or AppArmor profile.
+func Loosens(key, value string) bool {
+	if strings.Contains(key, "seccomp.security.alpha.kubernetes.io/") {
+		return true
+	}
+	return IsAppArmor(key) && value != "runtime/default" && !strings.HasPrefix(value, "localhost/")
 }

@@ -11,10 +11,11 @@ type InheritedMetadata struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(self[k]) <= 63)",message="spec.inheritedMetadata.labels must have values of at most 63 characters"
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// Annotations that every object gets. The operator's prefix etcdsteward.dev/ is
-	// refused.
+	// Annotations that every object gets. Refused: the operator's prefix
+	// etcdsteward.dev/, and what loosens seccomp or AppArmor of Pods.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('etcdsteward.dev/') && !k.contains('.etcdsteward.dev/'))",message="spec.inheritedMetadata.annotations must not contain the prefix etcdsteward.dev/: the operator sets those"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.contains('seccomp.security.alpha.kubernetes.io/') && (!k.startsWith('container.apparmor.security.beta.kubernetes.io/') || self[k] == 'runtime/default' || self[k].startsWith('localhost/')))",message="spec.inheritedMetadata.annotations must not loosen seccomp or AppArmor: leave out seccomp.security.alpha.kubernetes.io/ and container.seccomp.security.alpha.kubernetes.io/, and give container.apparmor.security.beta.kubernetes.io/ the value runtime/default or localhost/<profile>"
 	Annotations map[string]string `json:"annotations,omitempty"`
 }

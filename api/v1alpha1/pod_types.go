@@ -15,10 +15,13 @@ type PodSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(self[k]) <= 63)",message="spec.pod.labels must have values of at most 63 characters"
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// Annotations are added to members' Pods. The operator's prefix etcdsteward.dev/ is refused.
+	// Annotations are added to members' Pods. Refused: the operator's prefix
+	// etcdsteward.dev/, and what loosens seccomp or AppArmor. Profiles of AppArmor
+	// count from the next restart of a member; all others change in place.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('etcdsteward.dev/') && !k.contains('.etcdsteward.dev/'))",message="spec.pod.annotations must not contain the prefix etcdsteward.dev/: the operator sets those"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.contains('seccomp.security.alpha.kubernetes.io/') && (!k.startsWith('container.apparmor.security.beta.kubernetes.io/') || self[k] == 'runtime/default' || self[k].startsWith('localhost/')))",message="spec.pod.annotations must not loosen seccomp or AppArmor: leave out seccomp.security.alpha.kubernetes.io/ and container.seccomp.security.alpha.kubernetes.io/, and give container.apparmor.security.beta.kubernetes.io/ the value runtime/default or localhost/<profile>"
 	Annotations map[string]string `json:"annotations,omitempty"`
 
 	// Resources of the etcd container. Default: requests of 100m CPU and 512Mi memory, no limits. A lower limit of

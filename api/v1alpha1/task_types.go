@@ -17,11 +17,12 @@ type TaskSpec struct {
 	Labels map[string]string `json:"labels,omitempty"`
 
 	// Annotations are added to the Pods of tasks. By default these say that Istio,
-	// Linkerd and Consul put no proxy into them; an annotation given here wins. The
-	// operator's prefix etcdsteward.dev/ is refused.
+	// Linkerd and Consul put no proxy into them; an annotation given here wins. Refused:
+	// the operator's prefix etcdsteward.dev/, and what loosens seccomp or AppArmor.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('etcdsteward.dev/') && !k.contains('.etcdsteward.dev/'))",message="spec.tasks.annotations must not contain the prefix etcdsteward.dev/: the operator sets those"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.contains('seccomp.security.alpha.kubernetes.io/') && (!k.startsWith('container.apparmor.security.beta.kubernetes.io/') || self[k] == 'runtime/default' || self[k].startsWith('localhost/')))",message="spec.tasks.annotations must not loosen seccomp or AppArmor: leave out seccomp.security.alpha.kubernetes.io/ and container.seccomp.security.alpha.kubernetes.io/, and give container.apparmor.security.beta.kubernetes.io/ the value runtime/default or localhost/<profile>"
 	Annotations map[string]string `json:"annotations,omitempty"`
 
 	// Resources of each container of a task. Default: requests of 100m CPU and 128Mi

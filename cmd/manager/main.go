@@ -110,7 +110,8 @@ func newInstall(config *rest.Config, o options, clock *kit.ServerClock, lock *le
 		return kit.Install{}, fmt.Errorf("preparing to ask which APIs there are: %w", err)
 	}
 	return kit.Install{Operator: identity(), Now: clock.Now, Lease: lock.lease(), Domain: o.clusterDomain,
-		Webhook: o.webhook != "", Watches: o.namespaces, PlatformIDs: observe.PlatformIDs(o.platformIDs, apis)}, nil
+		Webhook: o.webhook != "", Watches: o.namespaces, PlatformIDs: observe.PlatformIDs(o.platformIDs, apis),
+		Images: o.images}, nil
 }
 
 // addWings adds what looks after each kind of object.

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // options are the flags of the manager.
@@ -27,6 +28,7 @@ type options struct {
 	platformIDs    string
 	otlpEndpoint   string
 	webhook        string
+	images         resources.ImageDefaults
 	version        bool
 	log            zap.Options
 }
@@ -46,6 +48,7 @@ func flagsOf(o *options) *flag.FlagSet {
 		"Look after the clusters of this namespace only, or of several with commas between them; empty: of all.")
 	flags.StringVar(&o.agentImage, "agent-image", "",
 		"Image that backups run from; empty: the operator's own, as its Pod has it.")
+	bindImages(flags, &o.images)
 	flags.StringVar(&o.clusterDomain, "cluster-domain", "",
 		"DNS domain of this Kubernetes, which certificates name; empty: as "+resolvConf+" of this Pod says, "+
 			"and cluster.local where it says none.")

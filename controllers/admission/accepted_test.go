@@ -48,6 +48,7 @@ var accepted = []struct{ name, change string }{
 		"fsGroupChangePolicy: Always, supplementalGroups: [], seLinuxOptions: {type: container_t, level: 's0:c123,c456'}}}}"},
 	{"all that may be said of tasks", acceptedTasks},
 	{"all that may be said of sidecars", acceptedSidecars},
+	{"profiles of AppArmor", "spec: {pod: {annotations: {container.apparmor.security.beta.kubernetes.io/etcd: localhost/etcd, container.apparmor.security.beta.kubernetes.io/shipper: runtime/default}}}"},
 	{"labels and annotations for everything", "spec: {inheritedMetadata: {labels: {team: a, cost-center: '1'}, annotations: {example.com/note: x}}}"},
 	{"scheduling", `
 spec:

@@ -32,7 +32,7 @@ func Validate(c *v1alpha1.EtcdCluster) field.ErrorList {
 	if said := exposure(&c.Spec); said != "" {
 		errs = append(errs, field.Forbidden(field.NewPath("spec", "service"), said+closeIt))
 	}
-	return errs
+	return append(errs, loosened(&c.Spec)...)
 }
 
 // ValidateExisting leaves out what Warnings says of a cluster that exists: an earlier release made it as it is.
@@ -80,6 +80,10 @@ func Warnings(c *v1alpha1.EtcdCluster) []string {
 	if said := exposure(&c.Spec); said != "" {
 		warnings = append(warnings, said+". The operator keeps the Service, because the cluster exists"+closeIt+".")
 	}
+	for _, err := range loosened(&c.Spec) {
+		warnings = append(warnings, err.Detail+". The operator leaves such annotations out of new Pods. It refuses nothing "+
+			"else for them, because the cluster exists.")
+	}
 	if value, isSet := c.Annotations[v1alpha1.AnnotationRestartedAt]; isSet && c.RestartedAt() == "" {
 		warnings = append(warnings, fmt.Sprintf("The annotation %s is %.80q and restarts no member. Set it to 1 to 64 "+
 			"printable characters of ASCII, such as the time: 2026-01-31T12:00:00Z.", v1alpha1.AnnotationRestartedAt,
@@ -102,8 +106,8 @@ func versionWarnings(c *v1alpha1.EtcdCluster) []string {
 			"spec.version to %s.", version, strings.Join(open, ", "), fixed, etcdutil.Judge(version).Waypoint))
 	}
 	if image := c.Spec.Image; image != nil && len(image.Digests) > 0 && image.Digests[version.String()] == "" {
-		warnings = append(warnings,
-			fmt.Sprintf("spec.image.digests has no digest for version %s; it runs from its tag v%s", version, version))
+		warnings = append(warnings, fmt.Sprintf("There is no digest for etcd %s; it runs from its tag v%s. Add the "+
+			"digest to spec.image.digests, or to --etcd-digest of the operator.", version, version))
 	}
 	return warnings
 }

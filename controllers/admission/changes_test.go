@@ -24,6 +24,11 @@ func withoutTLS(service string, more ...string) string {
 // ids is a spec with these IDs.
 func ids(text string) string { return "spec: {pod: {securityContext: {" + text + "}}}" }
 
+// annotated is a spec with this profile of AppArmor.
+func annotated(profile string) string {
+	return "spec: {pod: {annotations: {container.apparmor.security.beta.kubernetes.io/etcd: " + profile + "}}}"
+}
+
 // change is what may or may not become of an existing cluster; says is empty when it may.
 type change struct{ name, before, after, field, says string }
 
@@ -31,6 +36,9 @@ type change struct{ name, before, after, field, says string }
 var changesOfOlder = []change{
 	{"one that is open already grows", withoutTLS("type: NodePort"), withoutTLS("type: NodePort", "size: 5"), "", ""},
 	{"one that is open already is closed", withoutTLS("type: NodePort"), withoutTLS(knownNetwork), "", ""},
+	{"one whose profile of AppArmor is turned off grows", annotated("unconfined"),
+		"spec: {size: 5, pod: {annotations: {container.apparmor.security.beta.kubernetes.io/etcd: unconfined}}}", "", ""},
+	{"a profile of AppArmor that was turned off is put back", annotated("unconfined"), annotated("runtime/default"), "", ""},
 }
 
 // changes are tried on a real API server too, which first stores what was before.
@@ -87,6 +95,7 @@ var changes = []change{
 	{"the networks of clients leave the spec", "spec: {service: {type: LoadBalancer, loadBalancerSourceRanges: [203.0.113.0/24], externalTrafficPolicy: Local}}",
 		"spec: {service: {type: LoadBalancer}}", "", ""},
 	{"a load balancer with networks goes", "spec: {service: {type: LoadBalancer, loadBalancerSourceRanges: [203.0.113.0/24], externalTrafficPolicy: Local}}", "", "", ""},
+	{"a profile of AppArmor is turned off", annotated("runtime/default"), annotated("unconfined"), "spec.pod.annotations", "spec.pod.annotations" + loosened},
 
 	{"families of addresses change, which Kubernetes decides about", "spec: {service: {ipFamilies: [IPv4]}}",
 		"spec: {service: {ipFamilies: [IPv6, IPv4], ipFamilyPolicy: RequireDualStack}}", "", ""},

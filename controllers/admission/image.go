@@ -19,12 +19,18 @@ var (
 	digest = regexp.MustCompile(`^sha256:[a-f0-9]{64}$`)
 )
 
+// IsRepository reports the name of an image without tag and digest.
+func IsRepository(name string) bool { return repository.MatchString(name) }
+
+// IsDigest reports the content address of an image.
+func IsDigest(text string) bool { return digest.MatchString(text) }
+
 func validateImage(image *v1alpha1.ImageSpec, at *field.Path) field.ErrorList {
 	if image == nil {
 		return nil
 	}
 	var errs field.ErrorList
-	if image.Repository != "" && !repository.MatchString(image.Repository) {
+	if image.Repository != "" && !IsRepository(image.Repository) {
 		errs = invalid(at.Child("repository"), image.Repository,
 			"it must be an image name without tag and digest, such as "+
 				"registry.example.com/etcd: the tag is v<version>, digests stand in spec.image.digests")
@@ -48,7 +54,7 @@ func validateDigests(digests map[string]v1alpha1.Digest, at *field.Path) field.E
 			errs = append(errs, field.Invalid(at, key,
 				"spec.image.digests must have versions without a leading v as keys, such as 3.6.16"))
 		}
-		if value := string(digests[key]); !digest.MatchString(value) {
+		if value := string(digests[key]); !IsDigest(value) {
 			errs = append(errs, field.Invalid(at.Key(key), value, fmt.Sprintf(
 				"a value of spec.image.digests is %q; it must be of the form sha256:<64 hex digits>", value)))
 		}

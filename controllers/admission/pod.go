@@ -12,6 +12,32 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
+// loosened names the fields whose annotations would let a Pod run with less than Pod Security restricted asks for.
+func loosened(spec *v1alpha1.EtcdClusterSpec) field.ErrorList {
+	var errs field.ErrorList
+	look := func(annotations map[string]string, at string) {
+		path := field.NewPath("spec", at, "annotations")
+		for _, key := range slices.Sorted(maps.Keys(annotations)) {
+			if v1alpha1.Loosens(key, annotations[key]) {
+				errs = append(errs, field.Invalid(path, key, path.String()+" must not loosen seccomp or AppArmor: leave out "+
+					"seccomp.security.alpha.kubernetes.io/ and container.seccomp.security.alpha.kubernetes.io/, and give "+
+					"container.apparmor.security.beta.kubernetes.io/ the value runtime/default or localhost/<profile>"))
+				return
+			}
+		}
+	}
+	if spec.Pod != nil {
+		look(spec.Pod.Annotations, "pod")
+	}
+	if spec.Tasks != nil {
+		look(spec.Tasks.Annotations, "tasks")
+	}
+	if spec.InheritedMetadata != nil {
+		look(spec.InheritedMetadata.Annotations, "inheritedMetadata")
+	}
+	return errs
+}
+
 func validatePod(pod *v1alpha1.PodSpec, at *field.Path) field.ErrorList {
 	if pod == nil {
 		return nil

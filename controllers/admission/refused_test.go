@@ -12,6 +12,9 @@ const (
 		"those describe a volume, and an ephemeral member has none"
 	operatorLabels = "spec.pod.labels must not contain labels that the operator sets: the prefix etcdsteward.dev/, and " +
 		"app.kubernetes.io/name, instance, managed-by and component"
+	loosened = " must not loosen seccomp or AppArmor: leave out seccomp.security.alpha.kubernetes.io/ and " +
+		"container.seccomp.security.alpha.kubernetes.io/, and give container.apparmor.security.beta.kubernetes.io/ the value " +
+		"runtime/default or localhost/<profile>"
 	evenSize = "; it must be 1, 3, 5 or 7. An even number of members survives no more failures than one member less, and " +
 		"needs more of them to agree"
 	nameSentence = `; it must be at most 40 characters, lower-case letters, digits and "-", starting with a letter and not ` +
@@ -222,6 +225,12 @@ var refusedPods = []refusal{
 		`spec.pod.labels has the key "my team": name part must consist of`},
 	{"an annotation of the operator", "spec: {pod: {annotations: {etcdsteward.dev/record: '{}'}}}", "spec.pod.annotations",
 		"spec.pod.annotations must not contain the prefix etcdsteward.dev/: the operator sets those", ""},
+	{"AppArmor that is off", "spec: {pod: {annotations: {container.apparmor.security.beta.kubernetes.io/etcd: unconfined}}}", "spec.pod.annotations",
+		"spec.pod.annotations" + loosened, ""},
+	{"seccomp that is off", "spec: {pod: {annotations: {seccomp.security.alpha.kubernetes.io/pod: unconfined}}}", "spec.pod.annotations",
+		"spec.pod.annotations" + loosened, ""},
+	{"seccomp of a container that is off", "spec: {pod: {annotations: {container.seccomp.security.alpha.kubernetes.io/etcd: unconfined}}}",
+		"spec.pod.annotations", "spec.pod.annotations" + loosened, ""},
 	{"a node selector value that is too long", "spec: {pod: {nodeSelector: {pool: a123456789012345678901234567890123456789012345678901234567890123}}}",
 		"spec.pod.nodeSelector", "spec.pod.nodeSelector must have values of at most 63 characters", ""},
 	{"a volume whose size takes minutes to read", "spec: {storage: {size: '1e-2000000000'}}", "spec.storage.size", "should match", unreadable},

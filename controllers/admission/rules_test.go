@@ -127,6 +127,14 @@ func TestWhatOnlyAnOlderDefinitionLetInIsNotCreatedAnew(t *testing.T) {
 	}
 }
 
+func TestAClusterThatLoosensItsPodsAlreadyIsKeptAliveAndNotMadeAnew(t *testing.T) {
+	c := typed(t, cluster(t, annotated("unconfined")))
+	saysOnce(t, "the operator", admission.Validate(c), "spec.pod.annotations", "spec.pod.annotations"+loosened)
+	if errs := admission.ValidateExisting(c); len(errs) > 0 {
+		t.Errorf("one that exists is not followed any more: %v", errs.ToAggregate())
+	}
+}
+
 func TestTheStatusStartsBeforeTheFirstLook(t *testing.T) {
 	g := newGate(t)
 	object := cluster(t)
@@ -178,6 +186,9 @@ func TestWhatIsAcceptedAndNotWiseIsWarnedOf(t *testing.T) {
 		{"a restart for nothing is warned of", `metadata: {annotations: {"etcdsteward.dev/restartedAt": ""}}`, 1},
 		{"a restart for what cannot be printed is warned of",
 			`metadata: {annotations: {"etcdsteward.dev/restartedAt": "now\n"}}`, 1},
+		{"annotations that loosen Pods are warned of, which an older definition let in",
+			"spec: {tasks: {annotations: {container.apparmor.security.beta.kubernetes.io/snapshot: unconfined}}, " +
+				"pod: {annotations: {container.apparmor.security.beta.kubernetes.io/etcd: unconfined}}}", 2},
 		{"what is no version is an error and no warning", `spec: {version: "latest"}`, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -23,6 +23,8 @@ var refusedTasks = []refusal{
 		"spec.tasks.labels", "spec.tasks.labels must have values of at most 63 characters", ""},
 	{"an annotation of the operator on tasks", "spec: {tasks: {annotations: {etcdsteward.dev/record: x}}}", "spec.tasks.annotations",
 		"spec.tasks.annotations must not contain the prefix etcdsteward.dev/: the operator sets those", ""},
+	{"AppArmor of tasks that is off", "spec: {tasks: {annotations: {container.apparmor.security.beta.kubernetes.io/snapshot: unconfined}}}",
+		"spec.tasks.annotations", "spec.tasks.annotations" + loosened, ""},
 	{"claims of tasks", "spec: {tasks: {resources: {claims: [{name: gpu}]}}}", "spec.tasks.resources.claims",
 		"spec.tasks.resources.claims is not supported; use limits and requests", ""},
 	{"more asked for than may be used", "spec: {tasks: {resources: {requests: {cpu: 2}, limits: {cpu: 1}}}}", "spec.tasks.resources.requests[cpu]", "",
@@ -54,6 +56,8 @@ var refusedMetadata = []refusal{
 		`spec.inheritedMetadata.labels[team] has the value "storage team": a valid label must be`},
 	{"an annotation of the operator on everything", "spec: {inheritedMetadata: {annotations: {etcdsteward.dev/birth: x}}}", "spec.inheritedMetadata.annotations",
 		"spec.inheritedMetadata.annotations must not contain the prefix etcdsteward.dev/: the operator sets those", ""},
+	{"seccomp that is off on everything", "spec: {inheritedMetadata: {annotations: {seccomp.security.alpha.kubernetes.io/pod: unconfined}}}",
+		"spec.inheritedMetadata.annotations", "spec.inheritedMetadata.annotations" + loosened, ""},
 }
 
 func TestSettingsOfTasksAreTheSameInABackupAndInASchedule(t *testing.T) {

@@ -48,6 +48,8 @@ type Applier struct {
 
 	// PlatformIDs tells whether users and groups of Pods are left to the platform.
 	PlatformIDs PlatformIDs
+	// Images say where images come from as far as the spec of a cluster does not.
+	Images resources.ImageDefaults
 
 	// Leads fails unless this process holds the Lease of its install just now, and says until when. Kubernetes refuses
 	// a write that rests on an older state; etcd does not. Nil where no leader is elected.

@@ -51,11 +51,11 @@ func (s step) startPreflight(ctx context.Context, c changes.StartPreflight) erro
 	if err != nil {
 		return err
 	}
-	policy, secrets := resources.Pulling(s.cluster)
 	_, err = s.create(ctx, resources.KindPod, resources.BuildPreflightPod(s.cluster, resources.PreflightStart{
-		AgentImage: source.AgentImage, PullPolicy: policy, PullSecrets: secrets, Store: source.Store, Hash: source.Hash,
-		Key: source.Key, SHA256: source.SHA256, LatestOf: source.LatestOf,
-		Version: c.Asked.Version.String(), VolumeBytes: c.Asked.Bytes, PlatformIDs: source.platformIDs,
+		AgentImage: source.AgentImage, Store: source.Store, Hash: source.Hash, Key: source.Key, SHA256: source.SHA256,
+		LatestOf: source.LatestOf,
+		Version:  c.Asked.Version.String(), VolumeBytes: c.Asked.Bytes, PlatformIDs: source.platformIDs,
+		Images: s.Images,
 	}))
 	return err
 }
@@ -110,7 +110,7 @@ func (s step) layOne(ctx context.Context, life laidLife, source Source, l change
 		Next: life.Next, Member: l.Name, Initial: l.Initial, Inputs: inputs, AgentImage: source.AgentImage,
 		Store: source.Store, Hash: source.Hash, ClusterID: life.clusterID, Mounts: l.Mounts,
 		LaidIn: s.incarnationOf(life.Survivor), MemberID: s.recordedOn(life.Survivor),
-		PlatformIDs: source.platformIDs,
+		PlatformIDs: source.platformIDs, Images: s.Images,
 	})
 	if err != nil {
 		return err

@@ -89,6 +89,7 @@ func (r *Reconciler) lookAtStart(ctx context.Context, b *v1alpha1.EtcdBackup, se
 		return err
 	}
 	seen.Cluster.Members, err = jobs.Start(ctx, r.Client, seen.cluster, &seen.start)
+	seen.start.PullSecrets = r.Images.AddSecrets(seen.start.PullSecrets)
 	return err
 }
 

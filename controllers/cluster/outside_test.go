@@ -11,6 +11,31 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
+// The operator may be newer than the cluster. The API server lets its spec be edited, since that field is not touched.
+func TestAClusterWhoseAnnotationsLoosenPodsIsRepairedAndFollowsItsSpecWithAWarning(t *testing.T) {
+	const profile = "container.apparmor.security.beta.kubernetes.io/etcd"
+	w := newWorld(t, demo(3))
+	w.settle()
+	w.edit(func(spec *v1alpha1.EtcdClusterSpec) {
+		spec.Pod = &v1alpha1.PodSpec{Annotations: map[string]string{profile: "unconfined"}}
+	})
+	w.loseData("demo-1")
+	w.resize(5)
+	w.settle()
+	if len(w.pods()) != 5 || w.status().ReadyMembers != 5 {
+		t.Errorf("it has %d Pods, and %d members are ready", len(w.pods()), w.status().ReadyMembers)
+	}
+	for _, pod := range w.pods() {
+		if value, has := pod.Annotations[profile]; has {
+			t.Errorf("%s has the profile %q", pod.Name, value)
+		}
+	}
+	warning := meta.FindStatusCondition(w.status().Conditions, v1alpha1.ConditionUpToDate)
+	if !strings.Contains(warning.Message, "spec.pod.annotations must not loosen seccomp or AppArmor") {
+		t.Errorf("it is not said: %+v", warning)
+	}
+}
+
 // toAll is a cluster without TLS on every node, as earlier releases accepted it.
 func toAll(spec *v1alpha1.EtcdClusterSpec) {
 	spec.TLS = &v1alpha1.TLSSpec{Mode: v1alpha1.TLSDisabled}

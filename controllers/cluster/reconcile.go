@@ -90,7 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	in := report.Input{
 		Cluster: cluster, Observation: view.Observation, Decision: decision, Outcome: attempt.Outcome,
-		Warnings: admission.Warnings(cluster), Backups: backups,
+		Warnings: admission.Warnings(r.Images.WithDigests(cluster)), Backups: backups,
 	}
 	if view.IsAnothers() && !attempt.Applied {
 		return r.leave(ctx, in, attempt.recheck)

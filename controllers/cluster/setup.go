@@ -73,7 +73,7 @@ func newReconciler(frame kit.Frame, dialer etcd.Dialer, agentImage func(context.
 		sources := observe.Sources{Reader: reader}
 		return &observe.Observer{
 			Reader: reader, Live: frame.Live, Secrets: secrets, Dial: pods, Now: frame.Now, Operator: frame.Operator,
-			ClusterDomain: frame.Domain, Backups: frame.Client, Pinger: pinger,
+			ClusterDomain: frame.Domain, Images: frame.Images, Backups: frame.Client, Pinger: pinger,
 			WantedBackup: sources.WantedBackup, Requests: sources.Requests,
 		}
 	}
@@ -82,7 +82,8 @@ func newReconciler(frame kit.Frame, dialer etcd.Dialer, agentImage func(context.
 		Bystander: observer(frame.Client), Dialer: pods, Secrets: secrets, Pinger: pinger, changed: changed,
 		Applier: &apply.Applier{
 			Client: writer, Live: frame.Live, Now: frame.Now, Operator: frame.Operator,
-			ClusterDomain: frame.Domain, PlatformIDs: frame.PlatformIDs, Source: sourcesFrom(frame.Live, agentImage),
+			ClusterDomain: frame.Domain, PlatformIDs: frame.PlatformIDs, Images: frame.Images,
+			Source: sourcesFrom(frame.Live, agentImage),
 		},
 	}
 }

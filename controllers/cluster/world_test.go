@@ -48,7 +48,9 @@ type world struct {
 	network   *etcdfake.Network
 	processes map[types.UID]*etcdfake.Process // by the Pod's UID
 	key       types.NamespacedName
-	domain    string // of this Kubernetes; empty: not known
+	domain    string                  // of this Kubernetes; empty: not known
+	images    resources.ImageDefaults // that the operator is started with
+	missing   string                  // the beginning of names of images that cannot be pulled; empty: all can be
 
 	operator  *Reconciler
 	registry  *prometheus.Registry
@@ -103,7 +105,8 @@ func (w *world) restart() {
 	now := func() time.Time { return w.now }
 	w.events = events.NewFakeRecorder(1000)
 	w.operator = newReconciler(kit.Frame{
-		Client: w.writing(), Live: w.kube, Recorder: w.events, Operator: "ops/etcd-steward", Now: now, Domain: w.domain, Unseen: kit.NewUnseenWrites(now),
+		Client: w.writing(), Live: w.kube, Recorder: w.events, Operator: "ops/etcd-steward", Now: now, Domain: w.domain, Images: w.images,
+		Unseen: kit.NewUnseenWrites(now),
 	}, w.network.Dialer(), image)
 	w.operator.Metrics = metrics
 }
@@ -337,7 +340,7 @@ func (w *world) kubelet() {
 			w.runTask(&pod)
 			continue
 		}
-		if w.processes[pod.UID] == nil && !w.mounts(&pod) {
+		if w.processes[pod.UID] == nil && (!w.pulls(&pod) || !w.mounts(&pod)) {
 			continue
 		}
 		if w.processes[pod.UID] == nil {
@@ -349,6 +352,21 @@ func (w *world) kubelet() {
 		w.processes[uid].Stop()
 		delete(w.processes, uid)
 	}
+}
+
+// pulls reports whether the image of etcd can be had. Without it the Pod waits, and says so.
+func (w *world) pulls(pod *corev1.Pod) bool {
+	w.t.Helper()
+	if w.missing == "" || !strings.HasPrefix(pod.Spec.Containers[0].Image, w.missing) {
+		return true
+	}
+	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
+		Name: resources.Container, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+			Reason: "ImagePullBackOff", Message: "401 Unauthorized"}}}}}
+	if err := w.kube.Status().Update(w.t.Context(), pod); err != nil {
+		w.t.Fatal(err)
+	}
+	return false
 }
 
 // mounts reports whether the Secret that the Pod mounts is there. Without it the Pod has its node and waits.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // How long until the next pass, where the decision does not say.
@@ -32,7 +33,8 @@ type Frame struct {
 	Unseen   *UnseenWrites
 
 	PlatformIDs apply.PlatformIDs
-	Tracer      trace.Tracer // of passes; nil where traces are off
+	Tracer      trace.Tracer            // of passes; nil where traces are off
+	Images      resources.ImageDefaults // as far as the spec of a cluster says nothing
 }
 
 // Install is one install of the operator.
@@ -45,7 +47,8 @@ type Install struct {
 	Watches  []string         // the namespaces that it looks after; empty for all
 
 	PlatformIDs apply.PlatformIDs
-	Tracer      trace.Tracer // of passes; nil where traces are off
+	Tracer      trace.Tracer            // of passes; nil where traces are off
+	Images      resources.ImageDefaults // as far as the spec of a cluster says nothing
 }
 
 // NewFrame makes a frame that reads and writes through a manager.
@@ -54,6 +57,6 @@ func NewFrame(mgr ctrl.Manager, install Install) Frame {
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(),
 		Recorder: mgr.GetEventRecorder(v1alpha1.Group + "/controller"),
 		Operator: install.Operator, Now: install.Now, Domain: install.Domain, Unseen: NewUnseenWrites(time.Now),
-		PlatformIDs: install.PlatformIDs, Tracer: install.Tracer,
+		PlatformIDs: install.PlatformIDs, Tracer: install.Tracer, Images: install.Images,
 	}
 }

@@ -92,8 +92,8 @@ func withoutDigest(image *v1alpha1.ImageSpec, way []etcdutil.Version) facts.Hold
 	}
 	for _, v := range way {
 		if image.Digests[v.String()] == "" {
-			return facts.Hold{Why: fmt.Sprintf("spec.image.digests has no digest for etcd %s, which lies on the way. "+
-				"Add it", v)}
+			return facts.Hold{Why: fmt.Sprintf("There is no digest for etcd %s, which lies on the way. Add it to "+
+				"spec.image.digests, or to --etcd-digest of the operator", v)}
 		}
 	}
 	return facts.Hold{}

@@ -16,12 +16,13 @@ import (
 // replicas is the one join of members, Pods and volumes, by name. Nothing is ever joined by position.
 type replicas struct {
 	ours      ownership
+	images    resources.ImageDefaults
 	ephemeral bool // members' data is in their Pods
 	byName    map[string]*facts.Replica
 }
 
-func newReplicas(cluster *v1alpha1.EtcdCluster) replicas {
-	return replicas{ours: ownershipOf(cluster), ephemeral: cluster.Spec.IsEphemeral(),
+func newReplicas(cluster *v1alpha1.EtcdCluster, images resources.ImageDefaults) replicas {
+	return replicas{ours: ownershipOf(cluster), images: images, ephemeral: cluster.Spec.IsEphemeral(),
 		byName: map[string]*facts.Replica{}}
 }
 
@@ -74,6 +75,7 @@ func (r replicas) addPods(cluster *v1alpha1.EtcdCluster, pods []corev1.Pod, all 
 		if said := all[pod.Name]; said.message != "" {
 			p.Waiting, p.Message = said.waiting, said.message
 		}
+		p.OtherImage = facts.AwaitsImage(p.Waiting) && r.images.DifferFrom(cluster, &pod)
 		r.of(pod.Name).Pod = p
 	}
 	return nil

@@ -19,6 +19,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
@@ -37,6 +38,8 @@ type Observer struct {
 
 	// ClusterDomain is the DNS domain of this Kubernetes, for names in certificates; empty when it is not known.
 	ClusterDomain string
+	// Images say where images come from as far as the spec of a cluster does not.
+	Images resources.ImageDefaults
 
 	// WantedBackup tells which backup a cluster is asked to begin with; it is not asked of one that is born. Nil where
 	// none can be.
@@ -104,7 +107,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		return facts.Observation{}, nil, err
 	}
 	stripped := look.remark()
-	joined := newReplicas(cluster)
+	joined := newReplicas(cluster, o.Images)
 	if err := joined.add(cluster, birth, g); err != nil {
 		return o.blind(cluster, claim), nil, err
 	}
@@ -125,7 +128,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Cluster:   o.identityOf(cluster),
 		Desired:   desired,
 		ClaimedBy: claim, TakenOver: g.takenOver(),
-		Preflight: g.preflight(cluster.Name),
+		Preflight: g.preflight(cluster, o.Images),
 		Objects: slices.Concat(secrets, g.access(cluster, ours, o.Operator, current.LeadsByRole(began)), others,
 			stripped),
 		Budget:  g.disruptionBudget(cluster, ours),

@@ -90,6 +90,18 @@ func TestPod(t *testing.T) {
 		{"whose container just ended says how, from its state", func(pod *corev1.Pod) {
 			pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: terminated}
 		}, func(p *facts.Pod) bool { return p.Started && !p.Running && p.Exit.Reason == etcdutil.ExitDataEmpty }},
+		{"that was made before the operator had other flags, and runs, stays as it is", func(pod *corev1.Pod) {
+			pod.Annotations[v1alpha1.AnnotationImageDefaults] = `{"repository":"former.example.com/etcd"}`
+		}, func(p *facts.Pod) bool { return p.Running && !p.OtherImage }},
+		{"that waits for an image, and was made before the operator had other flags, says so", func(pod *corev1.Pod) {
+			pod.Annotations[v1alpha1.AnnotationImageDefaults] = `{"repository":"former.example.com/etcd"}`
+			pod.Status.ContainerStatuses[0].State = corev1.ContainerState{
+				Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}
+		}, func(p *facts.Pod) bool { return p.OtherImage }},
+		{"that waits for an image, and would wait for the same one, is as good as a new one", func(pod *corev1.Pod) {
+			pod.Status.ContainerStatuses[0].State = corev1.ContainerState{
+				Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}
+		}, func(p *facts.Pod) bool { return !p.OtherImage }},
 		{"whose image does not exist has never started", func(pod *corev1.Pod) {
 			pod.Status.Phase = corev1.PodPending
 			pod.Status.ContainerStatuses[0].State = corev1.ContainerState{

@@ -48,8 +48,9 @@ func (o *Observer) wishOf(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 }
 
 // preflight is the Pod that looks at the backup to begin with, or nil.
-func (g *gathered) preflight(cluster string) *facts.Preflight {
-	i := slices.IndexFunc(g.tasks, func(pod corev1.Pod) bool { return pod.Name == resources.PreflightPod(cluster) })
+func (g *gathered) preflight(cluster *v1alpha1.EtcdCluster, images resources.ImageDefaults) *facts.Preflight {
+	name := resources.PreflightPod(cluster.Name)
+	i := slices.IndexFunc(g.tasks, func(pod corev1.Pod) bool { return pod.Name == name })
 	if i < 0 {
 		return nil
 	}
@@ -58,6 +59,7 @@ func (g *gathered) preflight(cluster string) *facts.Preflight {
 	p := &facts.Preflight{Task: taskOf(pod, g.told[pod.Name]),
 		Asked: facts.Inquiry{WantedBackup: facts.WantedBackup{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash]},
 			Bytes: bytes}}
+	p.OtherImage = facts.AwaitsImage(p.Waiting) && images.DifferFrom(cluster, pod)
 	p.Asked.Version, _ = etcdutil.ParseVersion(version) // one that cannot be read is another one than is asked for
 	if p.HasSucceeded() {
 		p.Found = foundBy(pod)
@@ -111,8 +113,10 @@ func alarmNames(alarms []string) string {
 func (r replicas) addRestores(cluster *v1alpha1.EtcdCluster, tasks []corev1.Pod, all map[string]told) {
 	for _, pod := range tasks {
 		if member, ok := resources.RestoredMember(pod.Name); ok {
-			r.of(member).Restoring = &facts.RestorePod{Task: taskOf(&pod, all[pod.Name]),
+			restoring := &facts.RestorePod{Task: taskOf(&pod, all[pod.Name]),
 				Incarnation: pod.Labels[v1alpha1.LabelIncarnation], Choices: choicesOf(cluster, &pod)}
+			restoring.OtherImage = facts.AwaitsImage(restoring.Waiting) && r.images.DifferFrom(cluster, &pod)
+			r.of(member).Restoring = restoring
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
@@ -41,6 +42,7 @@ type survey struct {
 	answers map[string]etcd.Status // of those that answered
 	errs    map[string]error       // of those that did not
 	began   time.Time              // when they were asked
+	images  resources.ImageDefaults
 
 	impostors map[string]etcd.Status // what others answered at the addresses of members: see partImpostors
 	dialErr   error                  // no member could be asked: our own certificates are missing
@@ -48,7 +50,8 @@ type survey struct {
 
 // ask asks every Pod that may answer, all at once.
 func (o *Observer) ask(ctx context.Context, cluster *v1alpha1.EtcdCluster, pods []corev1.Pod) survey {
-	s := survey{answers: map[string]etcd.Status{}, errs: map[string]error{}, began: o.Now()}
+	s := survey{answers: map[string]etcd.Status{}, errs: map[string]error{}, began: o.Now(),
+		images: o.Images}
 	key := client.ObjectKeyFromObject(cluster)
 	reachable := slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool { return !isReachable(&pod) })
 	s.clients, s.dialErr = o.Dial.Dial(ctx, cluster, reachable)

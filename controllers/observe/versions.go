@@ -21,7 +21,7 @@ func (s survey) desired(ctx context.Context, cluster *v1alpha1.EtcdCluster, aske
 	current facts.Incarnation, schedules []facts.Schedule) facts.Desired {
 	s.addVersions(ctx, asked.Target, current.Members)
 	way := etcdutil.Path(current.Progress(), asked.Target)
-	why := cmp.Or(withoutDigest(cluster.Spec.Image, way), current.WhyStay(asked, schedules))
+	why := cmp.Or(withoutDigest(s.images.WithDigests(cluster).Spec.Image, way), current.WhyStay(asked, schedules))
 	desired := atStop(cluster, asked, current.ProgressAt(s.began), why)
 	if desired.Needs == etcdutil.NeedCover {
 		s.addSnapshots(ctx, current.Members)

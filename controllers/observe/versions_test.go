@@ -73,7 +73,7 @@ func TestWhereDigestsAreNamedAMinorIsLeftOnlyWithOneForEachVersionOnTheWay(t *te
 		{"no digest is named", nil, way, ""},
 		{"nor in an image", &v1alpha1.ImageSpec{Repository: "mirror.example.com/etcd"}, way, ""},
 		{"each stop has one", digest("3.6.16", "3.7.3"), way, ""},
-		{"the end of the way has none", digest("3.6.16"), way, "no digest for etcd 3.7.3"},
+		{"the end of the way has none", digest("3.6.16"), way, "There is no digest for etcd 3.7.3"},
 		{"a stop has none", digest("3.5.35", "3.7.3"), way, "no digest for etcd 3.6.16"},
 		{"there is no way to go", digest("3.5.35"), nil, ""},
 	} {

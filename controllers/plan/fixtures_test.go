@@ -262,6 +262,8 @@ func unpullable(r *facts.Replica) {
 	r.Pod.Phase, r.Pod.Waiting, r.Pod.Message = facts.PodPending, "ImagePullBackOff", "not found"
 }
 
+func otherImage(r *facts.Replica) { r.Pod.OtherImage = true }
+
 // Edits and worlds of rolls.
 
 func mistaken(r *facts.Replica) {

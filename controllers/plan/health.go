@@ -216,6 +216,25 @@ func onNode(r facts.Replica) string {
 const otherClass = "Put spec.storage.storageClassName to a StorageClass that exists and works; the operator then " +
 	"makes another volume."
 
+// correctImage is what a person can do about an image that cannot be pulled.
+const correctImage = "Kubernetes tries again at least every 5 minutes. Correct spec.image, or the Secrets that " +
+	"spec.image.pullSecrets names. Where the operator was started with --etcd-repository, --etcd-digest or " +
+	"--image-pull-secret, correct those: see docs/air-gapped.md."
+
+// howToStart is what Kubernetes says of a Pod that does not start, with what a person can do about it.
+func howToStart(waiting, message string) string {
+	advice := ""
+	switch facts.StartReason(waiting) {
+	case facts.ReasonImagePull:
+		advice = correctImage
+	case facts.ReasonProvisioning:
+		advice = otherClass
+	default:
+		return message
+	}
+	return strings.TrimSuffix(message, ".") + ". " + advice
+}
+
 // startTrouble says what keeps a replica's Pod from serving, or nil when nothing is known to. It is due from the
 // creation of the Pod, so a member that stops after a long time is overdue at once.
 func startTrouble(o judge.View, r facts.Replica) *proposal {
@@ -238,7 +257,7 @@ func startTrouble(o judge.View, r facts.Replica) *proposal {
 			pod.Waiting, strings.TrimSuffix(pod.Message, ".")).due(o, pod.Created, facts.StartDeadline)
 	case facts.StartReason(pod.Waiting) != "":
 		return wait(facts.StartReason(pod.Waiting), "The Pod of %s cannot start (%s): %s", r.Name, pod.Waiting,
-			pod.Message).due(o, pod.Created, facts.StartDeadline)
+			howToStart(pod.Waiting, pod.Message)).due(o, pod.Created, facts.StartDeadline)
 	case !pod.Running && pod.Exit != nil && pod.Exit.Reason != etcdutil.ExitRemoved:
 		return wait(facts.ReasonCrashing, "%s. Kubernetes starts it again, within 5 minutes each time. %s%s",
 			howStopped(r), afterStop(r), untilReplaced(o, r)).due(o, pod.Created, facts.StartDeadline)

@@ -346,6 +346,17 @@ func rows() []row {
 		{"a Pod made from other settings than its volume says is made anew when it does not run",
 			settledWorld(3).edit(1, unpullable).edit(1, func(r *facts.Replica) { r.Pod.Choices = other }),
 			Act, "pods", facts.ReasonNewChoices, "DeletePods", "demo-1"},
+		{"so is a Pod that waits for an image which the operator would not take now",
+			settledWorld(3).edit(1, unpullable).edit(1, otherImage), Act, "pods", facts.ReasonNewChoices, "DeletePods",
+			"demo-1 (waits for an image that it would no longer be made from)"},
+		{"also of a learner", settledWorld(2).with(starting(2)).edit(2, unpullable).edit(2, otherImage).sized(3), Act,
+			"pods", facts.ReasonNewChoices, "DeletePods", "demo-2"},
+		{"a learner in memory is given up for that",
+			inMemory(settledWorld(2).with(starting(2))).edit(2, unpullable).edit(2, otherImage).sized(3), Act,
+			"abandon-learner", facts.ReasonAbandon, "RemoveMember", "demo-2"},
+		{"what is wrong with an image, and what to do, is said", settledWorld(3).edit(1, unpullable), Refuse,
+			"member-health", facts.ReasonImagePull, "", "not found. Kubernetes tries again at least every 5 minutes. " +
+				"Correct spec.image, or the Secrets that spec.image.pullSecrets names."},
 		{"a member added by hand stops every change of the list", func() scene {
 			o := desire(settledWorld(3), func(d *facts.Desired) { d.Size = 5 })
 			o.Current.Membership.Strangers = []etcdutil.Member{{ID: 99}}

@@ -225,10 +225,21 @@ func whyUnfit(o judge.View, r facts.Replica) string {
 	case !isKept: // its data goes with its Pod
 	case r.Pod.HasEnded():
 		return "ended"
-	case isOutOfDate(o, r) && r.Pod.Running:
+	default:
+		return whyOutOfDate(o, r)
+	}
+	return ""
+}
+
+// whyOutOfDate says why a Pod would be another one now, or "".
+func whyOutOfDate(o judge.View, r facts.Replica) string {
+	switch isOld := isOutOfDate(o, r); {
+	case isOld && r.Pod.Running:
 		return "does not answer, and is started anew with other settings"
-	case isOutOfDate(o, r):
+	case isOld:
 		return "made from other settings than it should have"
+	case r.Pod.OtherImage:
+		return "waits for an image that it would no longer be made from"
 	}
 	return ""
 }

@@ -40,9 +40,9 @@ func lookAtBackup(o judge.View) *proposal {
 	case p.Terminating:
 		return taskLeaving(p.Task, o, facts.ReasonPreflight, "The Pod that looked at a backup is terminating; the "+
 			"next one waits for its name.")
-	case p.Asked != o.Inquiry():
+	case p.Asked != o.Inquiry() || p.OtherImage:
 		return act(changes.DeletePreflight{UID: p.UID}, facts.ReasonPreflight,
-			"What is asked for changed; the backup is looked at anew.")
+			"What is asked for changed, or the image that the Pod waits for; the backup is looked at anew.")
 	}
 	return judgePreflight(o, p)
 }
@@ -163,7 +163,7 @@ func restoreAnew(o judge.View, r facts.Replica) *proposal {
 	switch {
 	case pod.Terminating || r.Volume == nil:
 		return nil
-	case pod.Choices != r.Volume.Choices:
+	case pod.Choices != r.Volume.Choices || pod.OtherImage:
 		return act(c, facts.ReasonNewChoices, "The restore Pod of %s was made from other settings, and is made anew.",
 			r.Name)
 	case pod.HasFailed() && hasRested(pod.Task, o.Now, r.Volume.Created):

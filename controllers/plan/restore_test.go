@@ -151,6 +151,9 @@ func restores() []row {
 			p.Phase, p.Waiting, p.Message = facts.PodPending, "ImagePullBackOff", "no image"
 		}),
 			Wait, "restore-source", facts.ReasonImagePull, "", "no image"},
+		{"one that waits for an image which the operator would not take now is made anew",
+			looking(begin, func(p *facts.Preflight) { p.OtherImage = true }), Act, "restore-source",
+			facts.ReasonPreflight, "DeletePreflight", ""},
 		{"a Pod that looks and does not start says where to find why",
 			looking(begin, func(p *facts.Preflight) {
 				p.Created, p.Phase, p.Started = now.Add(-time.Hour),
@@ -254,6 +257,9 @@ func restores() []row {
 			p.Phase, p.Started, p.Waiting, p.Message = facts.PodPending, false, "Unschedulable", "no node"
 		})),
 			Wait, "restored", facts.ReasonUnschedulable, "", "no node"},
+		{"and made anew once the operator would take another image",
+			three.edit(2, task(func(p *facts.RestorePod) { p.Started, p.OtherImage = false, true })), Act, "restored",
+			facts.ReasonNewChoices, "DeleteRestores", "demo-2"},
 		{"where a backup lies is written down", three.edit(1, laid), Act, "restored", facts.ReasonRestore,
 			"RecordRestored", "demo-1"},
 		{"then the Pod that restored it there goes", three.edit(1, laid).edit(1, written), Act, "restored",

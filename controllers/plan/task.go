@@ -99,10 +99,7 @@ func taskProgress(t facts.Task) string {
 // taskTrouble waits for a task that has not ended, and says what keeps it from starting.
 func taskTrouble(t facts.Task, o judge.View, reason string, deadline time.Duration, says string) *proposal {
 	if why := facts.StartReason(t.Waiting); why != "" {
-		p := wait(why, "%s Its Pod cannot start (%s): %s", says, t.Waiting, t.Message)
-		if why == facts.ReasonProvisioning {
-			p.Message += ". " + otherClass
-		}
+		p := wait(why, "%s Its Pod cannot start (%s): %s", says, t.Waiting, howToStart(t.Waiting, t.Message))
 		return p.due(o, t.Created, facts.StartDeadline)
 	}
 	if !t.Started && o.Now.Sub(t.Created) > facts.StartDeadline {

@@ -65,13 +65,17 @@ func dressedOf(object metav1.Object) (d dressed, isWritten bool) {
 
 // DressingOf compares an object with the spec: it is to have the labels and annotations that the spec asks for, and
 // none that the spec asked for once. A Pod that was made before its keys were written down counts as dressed when every
-// key is there, so that a new operator writes nothing; keys that left the spec before that are not known.
+// key is there, so that a new operator writes nothing; keys that left the spec before that are not known. A profile of
+// AppArmor comes, changes and goes with the next Pod: on one that exists Kubernetes refuses all of it.
 func DressingOf(c *v1alpha1.EtcdCluster, object metav1.Object) Dressing {
 	before, isWritten := dressedOf(object)
 	labels, annotations := askedOf(c, object)
 	d := Dressing{
 		Labels:      changesOf(object.GetLabels(), labels, before.Labels, v1alpha1.IsOperatorLabel),
 		Annotations: changesOf(object.GetAnnotations(), annotations, before.Annotations, v1alpha1.IsOperatorKey),
+	}
+	if object.GetUID() != "" {
+		maps.DeleteFunc(d.Annotations, func(key string, _ *string) bool { return v1alpha1.IsAppArmor(key) })
 	}
 	written := dressed{Labels: slices.Sorted(maps.Keys(labels)), Annotations: slices.Sorted(maps.Keys(annotations)),
 		Fields: fieldsOf(c, object, before.Fields)}
@@ -118,7 +122,7 @@ func askedOf(c *v1alpha1.EtcdCluster, object metav1.Object) (labels, annotations
 	switch o := object.(type) {
 	case *corev1.Pod:
 		if pod := c.Spec.Pod; pod != nil && !IsTask(c, o.Name) {
-			return merged(labels, putLabels(pod.Labels)), merged(annotations, putAnnotations(pod.Annotations))
+			return merged(labels, putLabels(pod.Labels)), merged(annotations, putPodAnnotations(pod.Annotations))
 		}
 	case *corev1.Service:
 		if service := c.Spec.Service; service != nil && o.Name == ClientService(c.Name) {
@@ -133,7 +137,7 @@ func inherited(c *v1alpha1.EtcdCluster) (labels, annotations map[string]string) 
 	if c.Spec.InheritedMetadata == nil {
 		return nil, nil
 	}
-	return putLabels(c.Spec.InheritedMetadata.Labels), putAnnotations(c.Spec.InheritedMetadata.Annotations)
+	return putLabels(c.Spec.InheritedMetadata.Labels), putPodAnnotations(c.Spec.InheritedMetadata.Annotations)
 }
 
 // putLabels are the user's labels as far as they can be put on an object. One that Kubernetes would refuse is left out:
@@ -153,6 +157,13 @@ func putAnnotations(user map[string]string) map[string]string {
 	maps.DeleteFunc(annotations, func(key, _ string) bool {
 		return v1alpha1.IsOperatorKey(key) || len(validation.IsQualifiedName(strings.ToLower(key))) > 0
 	})
+	return annotations
+}
+
+// putPodAnnotations leave out as well what loosens a Pod. The spec is refused for it.
+func putPodAnnotations(user map[string]string) map[string]string {
+	annotations := putAnnotations(user)
+	maps.DeleteFunc(annotations, v1alpha1.Loosens)
 	return annotations
 }
 

@@ -187,3 +187,47 @@ func TestAnAnnotationOfTheServiceThatLeftTheSpecGoesAndThatOfOthersStays(t *test
 		t.Errorf("of a Service that an earlier release made: %v", older.Annotations)
 	}
 }
+
+func TestAProfileOfAppArmorStaysOnAPodThatExists(t *testing.T) {
+	const profile, note = "container.apparmor.security.beta.kubernetes.io/etcd", "example.com/note"
+	pod := mustPod(t, cluster(), sealed(cluster()))
+	pod.UID, pod.Annotations[profile], pod.Annotations[note] = "uid", "unconfined", "x"
+	pod.Annotations[v1alpha1.AnnotationDressed] = `{"annotations":["` + profile + `","` + note + `"]}`
+	for name, annotations := range map[string]map[string]string{
+		"that left the spec": nil, "that is refused": {profile: "unconfined"}, "that changed": {profile: "runtime/default"},
+	} {
+		d := DressingOf(dressedFor(nil, annotations), pod)
+		if _, changes := d.Annotations[profile]; changes || d.Annotations[note] != nil || len(d.Annotations) < 2 {
+			t.Errorf("one %s: the Pod would get %v", name, d.Annotations)
+		}
+		after := pod.DeepCopy()
+		d.Put(after)
+		if !DressingOf(dressedFor(nil, annotations), after).IsZero() {
+			t.Errorf("one %s: the Pod is dressed again and again", name)
+		}
+	}
+}
+
+// The spec is refused for such annotations, and a member whose Pod is lost meanwhile comes back all the same.
+func TestAnAnnotationThatLoosensAPodIsLeftOut(t *testing.T) {
+	const seccomp, apparmor = "seccomp.security.alpha.kubernetes.io/pod", "container.apparmor.security.beta.kubernetes.io/"
+	loose := map[string]string{seccomp: "unconfined", apparmor + "etcd": "unconfined", apparmor + "snapshot": "unconfined", apparmor + "fetch": "localhost/fetch"}
+	c := dressedFor(nil, loose)
+	c.Spec.Tasks = &v1alpha1.TaskSpec{Annotations: loose}
+	everywhere := cluster(func(c *v1alpha1.EtcdCluster) {
+		c.Spec.InheritedMetadata = &v1alpha1.InheritedMetadata{Annotations: loose}
+	})
+	for name, annotations := range map[string]map[string]string{
+		"a member": mustPod(t, c, sealed(c)).Annotations, "a task": taskPod(c, taskKind{component: v1alpha1.ComponentBackup}, task("step", "image", nil, nil)).Annotations,
+		"a member by what all objects have": mustPod(t, everywhere, sealed(everywhere)).Annotations,
+	} {
+		if annotations[apparmor+"fetch"] != "localhost/fetch" {
+			t.Errorf("%s has lost a profile: %v", name, annotations)
+		}
+		for key, value := range annotations {
+			if v1alpha1.Loosens(key, value) {
+				t.Errorf("%s has %s=%s", name, key, value)
+			}
+		}
+	}
+}

@@ -34,6 +34,7 @@ type PodStart struct {
 	Inputs      RollInputs
 	Role        string // role label, for sealed Pods only
 	PlatformIDs bool   // the platform chooses the user and the groups that the spec does not name
+	Images      ImageDefaults
 }
 
 // BuildPod builds a member's Pod from choices that were made, maybe long ago, and from the cluster's labels and
@@ -61,7 +62,7 @@ func BuildPod(c *v1alpha1.EtcdCluster, s PodStart) (*corev1.Pod, error) {
 	}
 	pod.Spec.Containers[0].Resources = resources
 	schedule(&pod.Spec, c, s.Inputs.Pod)
-	pod.Spec.ImagePullSecrets = pullSecrets(s.Inputs)
+	s.Images.put(pod, c, s.Inputs)
 	if err := addSidecars(&pod.Spec, c, s.Inputs.Pod); err != nil {
 		return nil, fmt.Errorf("building the Pod of member %s: %w", s.Name, err)
 	}
@@ -79,7 +80,7 @@ func podAnnotations(c *v1alpha1.EtcdCluster, s PodStart) map[string]string {
 func buildContainer(c *v1alpha1.EtcdCluster, s PodStart, version etcdutil.Version) corev1.Container {
 	container := corev1.Container{
 		Name:            Container,
-		Image:           imageReference(s.Inputs, version),
+		Image:           s.Images.reference(c, s.Inputs, version),
 		ImagePullPolicy: pullPolicy(s.Inputs),
 		Command:         []string{"etcd"},
 		Args:            buildArgs(c, s, version),
@@ -122,32 +123,8 @@ func resourcesOf(in RollInputs) ResourceInputs {
 	return *in.Pod.Resources
 }
 
-func image(in RollInputs) ImageInputs {
-	if in.Image == nil {
-		return ImageInputs{}
-	}
-	return *in.Image
-}
-
 func pullPolicy(in RollInputs) corev1.PullPolicy {
-	return cmp.Or(image(in).PullPolicy, DefaultPullPolicy)
-}
-
-func pullSecrets(in RollInputs) []corev1.LocalObjectReference {
-	var secrets []corev1.LocalObjectReference
-	for _, name := range image(in).PullSecrets {
-		secrets = append(secrets, corev1.LocalObjectReference{Name: name})
-	}
-	return secrets
-}
-
-// imageReference prefers the digest, alone: not every runtime accepts a tag beside it.
-func imageReference(in RollInputs, version etcdutil.Version) string {
-	repository := cmp.Or(image(in).Repository, DefaultRepository)
-	if digest := image(in).Digest; digest != "" {
-		return repository + "@" + digest
-	}
-	return repository + ":v" + version.String()
+	return cmp.Or(imageOf(in).PullPolicy, DefaultPullPolicy)
 }
 
 func containerPort(name string, port int32) corev1.ContainerPort {

@@ -17,9 +17,8 @@ const preflightDeadline int64 = 3600
 // PreflightStart names a backup, by its key or as the newest of a cluster, and what is restored from it.
 type PreflightStart struct {
 	AgentImage  string
-	PullPolicy  corev1.PullPolicy
-	PullSecrets []corev1.LocalObjectReference
 	PlatformIDs bool // the platform chooses the user and the groups that the spec does not name
+	Images      ImageDefaults
 
 	Store    v1alpha1.BackupStore
 	Hash     string // of the source
@@ -37,7 +36,7 @@ type PreflightStart struct {
 func BuildPreflightPod(c *v1alpha1.EtcdCluster, s PreflightStart) *corev1.Pod {
 	store := mountStore(s.Store, true)
 	step := agentTask(StepPreflight, s.AgentImage, s.args(c, store.args))
-	step.ImagePullPolicy, step.VolumeMounts = s.PullPolicy, store.mounts
+	step.ImagePullPolicy, step.VolumeMounts = pullPolicy(Inputs(c)), store.mounts
 	pod := podOf(c, PreflightPod(c.Name), taskPod(c,
 		taskKind{component: v1alpha1.ComponentPreflight, platformIDs: s.PlatformIDs}, step))
 	pod.Annotations[v1alpha1.AnnotationRestoreHash] = s.Hash
@@ -45,7 +44,7 @@ func BuildPreflightPod(c *v1alpha1.EtcdCluster, s PreflightStart) *corev1.Pod {
 	if s.Key != "" {
 		addScratch(&pod.Spec, s.VolumeBytes)
 	}
-	pod.Spec.ImagePullSecrets = s.PullSecrets
+	s.Images.put(pod, c, Inputs(c))
 	pod.Spec.ActiveDeadlineSeconds = new(preflightDeadline)
 	pod.Spec.TerminationGracePeriodSeconds = new(restoreGraceSeconds)
 	return pod

@@ -34,6 +34,7 @@ type RestoreStart struct {
 	Inputs      RollInputs          // of the member: where it will run, and with which etcd
 	AgentImage  string
 	PlatformIDs bool // the platform chooses the user and the groups that the spec does not name
+	Images      ImageDefaults
 
 	Store v1alpha1.BackupStore
 	Hash  string // of the source
@@ -54,7 +55,7 @@ func BuildRestorePod(c *v1alpha1.EtcdCluster, s RestoreStart) (*corev1.Pod, erro
 	}
 	steps := []corev1.Container{
 		s.fetchStep(),
-		s.step(StepRestore, imageReference(s.Inputs, version), []string{"etcdutl"}, s.restoreArgs(c)),
+		s.step(StepRestore, s.Images.reference(c, s.Inputs, version), []string{"etcdutl"}, s.restoreArgs(c)),
 		s.step(StepActivate, s.AgentImage, []string{agentProgram}, append([]string{StepActivate}, s.originArgs()...)),
 	}
 	if s.Survivor != "" {
@@ -73,7 +74,7 @@ func BuildRestorePod(c *v1alpha1.EtcdCluster, s RestoreStart) (*corev1.Pod, erro
 	pod.Spec.SecurityContext = podSecurity(securityOf(s.Inputs.Pod), s.PlatformIDs) // the member reads what it writes
 	pod.Spec.TerminationGracePeriodSeconds = new(restoreGraceSeconds)
 	besideMembers(&pod.Spec, c, s)
-	pod.Spec.ImagePullSecrets = pullSecrets(s.Inputs)
+	s.Images.put(pod, c, s.Inputs)
 	return pod, nil
 }
 

@@ -51,9 +51,8 @@ func unbumped(s RestoreStart) RestoreStart {
 
 func preflighting(store v1alpha1.BackupStore) PreflightStart {
 	return PreflightStart{
-		AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1", PullPolicy: corev1.PullIfNotPresent,
-		PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}},
-		Store:       store, Hash: "5e884898", Key: snapshotKey, SHA256: strings.Repeat("ab", 32), Version: "3.6.16", VolumeBytes: 8 << 30,
+		AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1", Images: ImageDefaults{PullSecrets: []string{"registry"}},
+		Store: store, Hash: "5e884898", Key: snapshotKey, SHA256: strings.Repeat("ab", 32), Version: "3.6.16", VolumeBytes: 8 << 30,
 	}
 }
 

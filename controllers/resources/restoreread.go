@@ -19,12 +19,6 @@ func PreflightAsked(pod *corev1.Pod) (version string, bytes int64) {
 	return argOf(pod, StepPreflight, "--etcd-version="), bytes
 }
 
-// Pulling is how the Pods of the cluster get their images.
-func Pulling(c *v1alpha1.EtcdCluster) (corev1.PullPolicy, []corev1.LocalObjectReference) {
-	inputs := Inputs(c)
-	return pullPolicy(inputs), pullSecrets(inputs)
-}
-
 // taskOf is the component that a Pod of a restore is, by its name.
 func taskOf(pod string) string {
 	if _, ok := RestoredMember(pod); ok {

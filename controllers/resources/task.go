@@ -70,7 +70,7 @@ func taskSettings(c *v1alpha1.EtcdCluster, over *v1alpha1.TaskSpec) v1alpha1.Tas
 		}
 		l := layer.DeepCopy()
 		all.Labels = merged(all.Labels, putLabels(l.Labels))
-		all.Annotations = merged(all.Annotations, putAnnotations(l.Annotations))
+		all.Annotations = merged(all.Annotations, putPodAnnotations(l.Annotations))
 		all.Resources = cmp.Or(l.Resources, all.Resources)
 		all.ServiceAccountName = cmp.Or(l.ServiceAccountName, all.ServiceAccountName)
 		all.PriorityClassName = cmp.Or(l.PriorityClassName, all.PriorityClassName)

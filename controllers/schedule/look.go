@@ -199,6 +199,7 @@ func (r *Reconciler) startChore(ctx context.Context,
 		return nil, start, err
 	}
 	_, err = jobs.Start(ctx, r.Client, cluster, &start)
+	start.PullSecrets = r.Images.AddSecrets(start.PullSecrets)
 	return cluster, start, err
 }
 

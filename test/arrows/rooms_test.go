@@ -38,7 +38,8 @@ var rooms = []room{
 		path: "cmd/manager",
 		enters: []string{
 			"controllers/cluster", "controllers/backup", "controllers/schedule", "controllers/restore",
-			"controllers/kit", "controllers/observe", "api", "pkg/pki",
+			"controllers/kit", "controllers/observe", "controllers/admission", "controllers/resources", "api",
+			"pkg/pki", "pkg/etcdutil",
 		},
 		foreign: []string{"*"},
 	},
@@ -79,7 +80,7 @@ var rooms = []room{
 	},
 	{path: "controllers/restore", enters: []string{"controllers/kit", "controllers/observe", "controllers/report",
 		"api"}, foreign: []string{"*"}},
-	{path: "controllers/kit", enters: []string{"controllers/apply", "controllers/words", "api"},
+	{path: "controllers/kit", enters: []string{"controllers/apply", "controllers/resources", "controllers/words", "api"},
 		foreign: []string{"*"}},
 	{
 		path:    "controllers/kit/jobs",

@@ -106,6 +106,8 @@ func (t *terminal) programs(next interp.ExecHandlerFunc) interp.ExecHandlerFunc 
 			}
 		case "go":
 			args = append([]string{"go", args[1], "-C", t.root}, args[2:]...)
+		case "localkube":
+			args[0] = t.cluster.kubectl[0] // a page that needs it runs nowhere else
 		case "helm":
 			args[0] = filepath.Join(t.root, "bin", "helm")
 		case "make":

@@ -14,6 +14,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/dns"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/host"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/registry"
 )
 
 // command is one word after localkube. It gets exactly the arguments that it names; after those there may be more, where
@@ -33,6 +34,8 @@ func commands() []command {
 		{"build", []string{"[--etcd <versions>]", "[--yes]"}, "only build what `up` needs, into the cache", build},
 		{"status", nil, "one line for each host; fails if something has ended", status},
 		{"load", []string{"<docker-archive.tar>", "..."}, "make images known to every node", load},
+		{"push", []string{"[<docker-archive.tar> ...]"}, "put images into the registry, or without an archive those of etcd; print their names", push},
+		{"registry", nil, "print the registry's host and port, its user and its password", showRegistry},
 		{"kubectl", []string{"..."}, "kubectl of the server's version, as the administrator", kubectl},
 		{"cut", []string{"<node>"}, "pull its network plug", onNode((*cluster.Cluster).Cut)},
 		{"heal", []string{"<node>"}, "put the plug back", onNode((*cluster.Cluster).Heal)},
@@ -44,6 +47,7 @@ func commands() []command {
 		{"volumes", []string{"<node>"}, "print the directory that holds its local-path volumes", volumes},
 		{"provision", []string{"<kubeconfig>"}, "give claims volumes; `up` starts this", provision},
 		{"dns", []string{"<Corefile>"}, "answer names; `up` starts this", serveDNS},
+		{"serve-images", []string{"<directory>", "<certificate>", "<key>", "<address>", "..."}, "be the registry; `up` starts this", serveImages},
 		{"binary", []string{"<name>"}, "print the path of a program of Kubernetes in the cache", binary},
 		{"pid", []string{"<namespace>", "<pod>", "<container>"}, "print the process ID, on this machine, of a container", pid},
 	}
@@ -163,6 +167,27 @@ func load(ctx context.Context, c *cluster.Cluster, args []string) error {
 		}
 		return nil
 	})
+}
+
+func push(ctx context.Context, c *cluster.Cluster, args []string) error {
+	names, err := c.Push(ctx, args)
+	for _, name := range names {
+		fmt.Println(name)
+	}
+	return err
+}
+
+func showRegistry(_ context.Context, c *cluster.Cluster, _ []string) error {
+	host, err := c.Registry()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Println(host, registry.User, registry.Password)
+	return err
+}
+
+func serveImages(ctx context.Context, _ *cluster.Cluster, args []string) error {
+	return registry.Server{Dir: args[0], Certificate: args[1], Key: args[2]}.Run(ctx, args[3:]...)
 }
 
 // kubectl replaces this process, so that signals, terminal and exit code are kubectl's own.

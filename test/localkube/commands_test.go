@@ -9,7 +9,7 @@ func TestACommandRefusesTooFewAndTooManyArguments(t *testing.T) {
 	for line, fine := range map[string]bool{
 		"up": true, "up --nodes 5 --yes": true, "up --nodes=1": true,
 		"down": true, "down now": false,
-		"load": false, "load a.tar": true, "load a.tar b.tar": true,
+		"load": false, "load a.tar": true, "load a.tar b.tar": true, "push": true, "push a.tar b.tar": true,
 		"cut": false, "cut node-1": true, "cut node-1 node-2": false,
 		"kubectl": true, "kubectl get pods -A": true,
 		"binary": false, "binary kube-apiserver": true,

@@ -23,4 +23,32 @@ var installs = []mutant{
 		To:      "if list == \"\" {\n\t\treturn []string{\"default\"}, nil",
 		Package: "./cmd/manager", Test: "TestAnOperatorOfAllNamespacesWatchesAll",
 	},
+	{
+		Name:    "digests of the operator go to images of another repository",
+		File:    "controllers/resources/images.go",
+		From:    "if own.Repository == \"\" && !namesRepository(c) {",
+		To:      "if own.Digest == \"\" {",
+		Package: resourcesPackage, Test: "TestFlagsOfTheOperatorSayWhereImagesComeFromAsFarAsTheSpecDoesNot",
+	},
+	{
+		Name:    "other image flags are other settings of a member",
+		File:    "controllers/resources/pod.go",
+		From:    "v1alpha1.AnnotationInputs: s.Inputs.Canonical(), ",
+		To:      "v1alpha1.AnnotationInputs: s.Inputs.Canonical() + s.Images.Repository, ",
+		Package: resourcesPackage, Test: "TestFlagsOfTheOperatorAreNoSettingsAndRestartNoMember",
+	},
+	{
+		Name:    "a webhook that puts another image into a Pod has it made anew for ever",
+		File:    "controllers/resources/images.go",
+		From:    "return pod.Annotations[v1alpha1.AnnotationImageDefaults] != d.For(c, in).canonical()",
+		To:      "return pod.Spec.Containers[0].Image != d.reference(c, in, etcdutil.Version{})",
+		Package: resourcesPackage, Test: "TestAPodSaysWhichImageDefaultsItWasMadeWith",
+	},
+	{
+		Name:    "a Pod that waits for an image stays when the flags are put right",
+		File:    "controllers/plan/pods.go",
+		From:    "case r.Pod.OtherImage:",
+		To:      "case r.Pod.OtherImage && r.Pod.Running:",
+		Package: clusterPackage, Test: "TestAMemberThatWaitsForAnImageFollowsFlagsThatArePutRight",
+	},
 }

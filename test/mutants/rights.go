@@ -39,4 +39,25 @@ var rights = []mutant{
 		To:      "AutomountServiceAccountToken: nil,",
 		Package: applyPackage, Test: "TestABirthStaysWithinItsWrites",
 	},
+	{
+		Name:    "an annotation of the spec turns AppArmor off",
+		File:    "controllers/resources/dress.go",
+		From:    "maps.DeleteFunc(annotations, v1alpha1.Loosens)",
+		To:      "",
+		Package: "./controllers/resources", Test: "TestAnAnnotationThatLoosensAPodIsLeftOut",
+	},
+	{
+		Name:    "a cluster that has had such an annotation is not looked after any more",
+		File:    "controllers/admission/admission.go",
+		From:    "	return append(errs, validateModes(&c.Spec, spec)...)",
+		To:      "	return append(append(errs, loosened(&c.Spec)...), validateModes(&c.Spec, spec)...)",
+		Package: "./controllers/admission", Test: "TestAClusterThatLoosensItsPodsAlreadyIsKeptAliveAndNotMadeAnew",
+	},
+	{
+		Name:    "a profile of AppArmor is taken from a Pod that exists, which Kubernetes refuses for ever",
+		File:    "controllers/resources/dress.go",
+		From:    "if object.GetUID() != \"\" {",
+		To:      "if false {",
+		Package: resourcesPackage, Test: "TestAProfileOfAppArmorStaysOnAPodThatExists",
+	},
 }

@@ -281,6 +281,7 @@ type Pod struct {
 	Choices      Choices
 	Record       record.Member // of data in the Pod's emptyDir
 	Undressed    bool          // labels or annotations of the spec are missing, or were taken back
+	OtherImage   bool          // it waits for an image, and made now it would wait for another one
 	Resize       Resize        // of the amounts in Choices; nothing where others changed the Pod's since
 }
 

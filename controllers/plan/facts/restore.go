@@ -72,6 +72,7 @@ type Task struct {
 	Finished    time.Time // when it ended; zero while it did not, or when nothing says
 	Waiting     string    // why a container or the scheduler waits
 	Message     string    // what Kubernetes says about it
+	OtherImage  bool      // it waits for an image, and made now it would wait for another one
 	Step        string    // the container that runs: fetch, restore or activate; empty when none does
 	Done, Total int64     // bytes that the step has moved, and is to move; zero when it does not say
 	Reason      string    // in one word of its own why it failed; empty when it had none

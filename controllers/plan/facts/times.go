@@ -50,6 +50,9 @@ func StartReason(waiting string) string {
 	return cmp.Or(StartProblems[waiting], StartWarnings[waiting])
 }
 
+// AwaitsImage reports a Pod that starts nothing because an image cannot be had, by what Kubernetes says.
+func AwaitsImage(waiting string) bool { return StartReason(waiting) == ReasonImagePull }
+
 // PodChange is the last time that the Pod came, or its readiness changed. How often its container stops does not count:
 // a crash loop must not put a deadline off for ever.
 func PodChange(p *Pod) time.Time {

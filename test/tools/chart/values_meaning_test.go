@@ -261,6 +261,22 @@ func argsOf(t *testing.T, namespace string, args ...string) object {
 	return flags(namespace, managerOf(t, namespace, args...)["args"])
 }
 
+func TestTheManagerIsToldWhereTheImagesOfClustersComeFrom(t *testing.T) {
+	a, b := "sha256:"+strings.Repeat("0a", 32), "sha256:"+strings.Repeat("0b", 32)
+	args := managerOf(t, "ops", "--set", "etcd.repository=mirror.example.com/etcd,etcd.pullSecrets={mirror,other}",
+		"--set", `etcd.digests.3\.7\.3=`+b+`,etcd.digests.3\.6\.16=`+a)["args"].([]any)
+	want := []any{"--etcd-repository=mirror.example.com/etcd", "--etcd-digest=3.6.16=" + a, "--etcd-digest=3.7.3=" + b,
+		"--image-pull-secret=mirror", "--image-pull-secret=other"}
+	if len(args) < len(want) || !slices.Equal(args[len(args)-len(want):], want) {
+		t.Errorf("%v", args)
+	}
+	for _, arg := range managerOf(t, "ops")["args"].([]any) {
+		if strings.HasPrefix(arg.(string), "--etcd") || strings.HasPrefix(arg.(string), "--image") {
+			t.Errorf("without a value it is told %v", arg)
+		}
+	}
+}
+
 func TestPoliciesLookAtTheOperatorsAccountAlone(t *testing.T) {
 	const ofAll = ".endsWith('etcd-steward-controller-manager')"
 	for _, row := range []struct {

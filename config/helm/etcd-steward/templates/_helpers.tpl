@@ -78,7 +78,8 @@ subjects:
 {{/* Flags that the chart sets, because each takes more than the flag. */}}
 {{- define "etcd-steward.checkArgs" -}}
 {{- $values := dict "namespace" "watchNamespaces" "cluster-domain" "clusterDomain" "platform-ids" "platformIDs" "webhook" "webhook.enabled" "metrics-secure"
-  "metrics.enabled" "metrics-bind-address" "metrics.enabled" "leader-elect" "replicas" "otlp-endpoint" "tracing.endpoint" -}}
+  "metrics.enabled" "metrics-bind-address" "metrics.enabled" "leader-elect" "replicas" "otlp-endpoint" "tracing.endpoint"
+  "etcd-repository" "etcd.repository" "etcd-digest" "etcd.digests" "image-pull-secret" "etcd.pullSecrets" -}}
 {{- range .Values.extraArgs -}}
 {{- $flag := . | trimPrefix "-" | trimPrefix "-" | splitList "=" | first -}}
 {{- with get $values $flag -}}

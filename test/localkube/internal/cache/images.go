@@ -51,6 +51,13 @@ func (c *Cache) WriteEtcd(dir, version string) (string, error) {
 	return file, images.Write(file, c.etcdImage(version))
 }
 
+// WriteReleasedEtcd does so under the name by which etcd publishes the version, and no other.
+func (c *Cache) WriteReleasedEtcd(dir, version string) (string, error) {
+	file, image := filepath.Join(dir, "released-"+version+".tar"), c.etcdImage(version)
+	image.Also = nil
+	return file, images.Write(file, image)
+}
+
 // imageList returns every image that each node has from the start. busybox is the static one of this machine.
 func (c *Cache) imageList() ([]images.Image, error) {
 	busybox, err := exec.LookPath("busybox")

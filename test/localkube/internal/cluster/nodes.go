@@ -72,7 +72,8 @@ func (c *Cluster) StartNode(ctx context.Context, name string) error {
 
 var (
 	planeDaemons = []string{
-		"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "coredns", "local-path-provisioner",
+		"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "coredns",
+		"local-path-provisioner", "registry",
 	}
 	nodeDaemons = []string{"containerd", "kubelet", "kube-proxy"}
 )

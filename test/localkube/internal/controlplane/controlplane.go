@@ -64,6 +64,9 @@ func (c ControlPlane) Configure(authority *pki.Authority) error {
 	if err := authority.Issue("front-proxy-client", pki.Subject{User: "front-proxy-client"}); err != nil {
 		return err
 	}
+	if err := authority.Issue("registry", pki.Subject{User: "registry"}, c.Families.ControlPlanes()...); err != nil {
+		return err
+	}
 	hosts := append(slices.Concat(c.Families.ControlPlanes(), c.Families.APIServices()), "127.0.0.1",
 		"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc."+c.Domain)
 	if err := authority.Issue("kube-apiserver", pki.Subject{User: "kube-apiserver"}, hosts...); err != nil {
@@ -143,6 +146,9 @@ func (c ControlPlane) StartControllers() error {
 	if err := c.startSelf("coredns", "dns", c.File("Corefile")); err != nil {
 		return err
 	}
+	if err := c.startRegistry(); err != nil {
+		return err
+	}
 	// kube-proxy insists on a node to be on, and webhooks are reached from here as from any other.
 	return c.Runner().StartProxy(layout.ControlPlane, c.Nodes[0].Name, 0)
 }
@@ -150,6 +156,12 @@ func (c ControlPlane) StartControllers() error {
 // StartProvisioner starts what gives claims their volumes.
 func (c ControlPlane) StartProvisioner() error {
 	return c.startSelf("local-path-provisioner", "provision", c.credential("local-path-provisioner", "kubeconfig"))
+}
+
+// startRegistry starts the registry, which is empty. It keeps images on the disk of the machine.
+func (c ControlPlane) startRegistry() error {
+	return c.startSelf("registry", append([]string{"serve-images", c.Paths.Registry(), c.credential("registry", "crt"),
+		c.credential("registry", "key")}, c.Families.ControlPlanes()...)...)
 }
 
 // startSelf starts a command of this program itself.

@@ -35,6 +35,9 @@ func (p Paths) PIDs() string { return filepath.Join(p.Root, "pids") }
 // Archives holds the image archives that `load` was given, for nodes that were down then.
 func (p Paths) Archives() string { return filepath.Join(p.Root, "archives") }
 
+// Registry holds the layers of the images in the registry.
+func (p Paths) Registry() string { return filepath.Join(p.Root, "registry") }
+
 // Memory holds the disk of all data where that is kept in memory.
 func (p Paths) Memory() string { return filepath.Join(p.Root, "memory") }
 

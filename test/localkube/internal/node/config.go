@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/host"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/pki"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/registry"
 )
 
 //go:embed config/*
@@ -37,12 +39,13 @@ type values struct {
 	Certificate string
 	Key         string
 	Kubeconfig  string
+	Registry    string // the host and port of localkube's own
 }
 
 // configure writes the configuration files of a node and its credentials.
 func (r Runner) configure(authority *pki.Authority, n layout.Node) error {
 	dirs := r.Paths.Node(n.Name)
-	for _, d := range []string{dirs.Config("cni"), dirs.Run(), dirs.Kubelet(), dirs.Volumes(), dirs.PodLogs(), dirs.Containerd()} {
+	for _, d := range []string{dirs.Config("cni"), r.hostsDir(dirs), dirs.Run(), dirs.Kubelet(), dirs.Volumes(), dirs.PodLogs(), dirs.Containerd()} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			return fmt.Errorf("making the directories of %s: %w", n.Name, err)
 		}
@@ -57,6 +60,7 @@ func (r Runner) configure(authority *pki.Authority, n layout.Node) error {
 	v := values{
 		Node: n, Dirs: dirs, PauseImage: cache.PauseImage, CNIPlugins: host.CNIPlugins,
 		DNS: r.Families[0].DNSService, Domain: r.Domain, Ranges: ranges(n), Routes: routes(r.Families),
+		Registry:    r.registry(),
 		CA:          authority.File("ca", "crt"),
 		Certificate: authority.File("serving-"+n.Name, "crt"), Key: authority.File("serving-"+n.Name, "key"),
 	}
@@ -65,7 +69,14 @@ func (r Runner) configure(authority *pki.Authority, n layout.Node) error {
 			return err
 		}
 	}
-	return nil
+	return render("hosts.toml", filepath.Join(r.hostsDir(dirs), "hosts.toml"), v)
+}
+
+func (r Runner) registry() string { return net.JoinHostPort(r.Families[0].ControlPlane, registry.Port) }
+
+// hostsDir is where containerd looks for what it has to know of the registry.
+func (r Runner) hostsDir(dirs layout.NodePaths) string {
+	return filepath.Join(dirs.Config("certs.d"), r.registry())
 }
 
 // ranges has a Pod get one address of each.
