@@ -89,6 +89,12 @@ func (i Image) labels() map[string]string {
 	}
 }
 
+// runnable is an image that an index does not list as an artifact: clients may pass over what has a type of its own.
+type runnable struct{ v1.Image }
+
+// ArtifactType is empty for what runs.
+func (runnable) ArtifactType() (string, error) { return "", nil }
+
 // Index is one image for several architectures. It has the labels of its images as annotations.
 func Index(images []Image) (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
@@ -98,7 +104,7 @@ func Index(images []Image) (v1.ImageIndex, error) {
 			return nil, fmt.Errorf("making the image of %s: %w", i.Arch, err)
 		}
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{
-			Add: img, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: i.Arch}},
+			Add: runnable{img}, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: i.Arch}},
 		})
 	}
 	return mutate.Annotations(index, images[0].labels()).(v1.ImageIndex), nil

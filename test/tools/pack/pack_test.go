@@ -83,6 +83,9 @@ func TestAnImageForTwoArchitecturesIsALayoutThatOthersCanRead(t *testing.T) {
 		if platform := manifest.Manifests[i].Platform; !platform.Equals(v1.Platform{OS: "linux", Architecture: arch}) {
 			t.Error(platform)
 		}
+		if artifact := manifest.Manifests[i].ArtifactType; artifact != "" {
+			t.Error("a client may take the image for an artifact:", artifact)
+		}
 		img, err := index.Image(manifest.Manifests[i].Digest)
 		if err != nil {
 			t.Fatal(err)
