@@ -67,7 +67,7 @@ func failureOf(t testing.TB, code int, message string) failed {
 func startEtcd(t *testing.T, version string) (endpoint, programs string) {
 	t.Helper()
 	programs = filepath.Join(needs.Etcd(t), version)
-	url, peer := "http://"+freeAddress(t), "http://"+freeAddress(t)
+	url, peer := "http://"+"127.0.0.1:"+needs.FreePort(t), "http://"+"127.0.0.1:"+needs.FreePort(t)
 	command := exec.Command(filepath.Join(programs, "etcd"), "--name=m0", "--data-dir="+t.TempDir(), "--log-level=error",
 		"--listen-client-urls="+url, "--advertise-client-urls="+url, "--listen-peer-urls="+peer,
 		"--initial-advertise-peer-urls="+peer, "--initial-cluster=m0="+peer, "--unsafe-no-fsync=true")
@@ -87,14 +87,6 @@ func startEtcd(t *testing.T, version string) (endpoint, programs string) {
 		must(t, err)
 	}
 	return "m0=" + url, programs
-}
-
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 func snapshotArgs(endpoint, scratch, volume string) []string {
@@ -282,7 +274,7 @@ func TestAStepToldToStopSaysThatItWas(t *testing.T) {
 }
 
 func TestProgressIsServedAndNothingElse(t *testing.T) {
-	address := freeAddress(t)
+	address := "127.0.0.1:" + needs.FreePort(t)
 	stop, err := serveProgress(address, &backup.Progress{})
 	must(t, err)
 	defer stop()

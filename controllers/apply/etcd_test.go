@@ -3,8 +3,6 @@ package apply
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -124,7 +122,7 @@ func oneBorn() View {
 func newNode(t *testing.T, w *world, binaries string) *node {
 	t.Helper()
 	dir := t.TempDir()
-	n := &node{binaries: binaries, data: filepath.Join(dir, "data"), metrics: freePort(t)}
+	n := &node{binaries: binaries, data: filepath.Join(dir, "data"), metrics: needs.FreePort(t)}
 	tls := filepath.Join(dir, "tls")
 	if err := os.Mkdir(tls, 0o700); err != nil {
 		t.Fatal(err)
@@ -136,8 +134,8 @@ func newNode(t *testing.T, w *world, binaries string) *node {
 			}
 		}
 	}
-	n.replace = strings.NewReplacer("/var/lib/etcd", n.data, "/etc/etcd/tls", tls, ":2379", ":"+freePort(t), ":2380",
-		":"+freePort(t), ":2381", ":"+n.metrics)
+	n.replace = strings.NewReplacer("/var/lib/etcd", n.data, "/etc/etcd/tls", tls, ":2379", ":"+needs.FreePort(t), ":2380",
+		":"+needs.FreePort(t), ":2381", ":"+n.metrics)
 	return n
 }
 
@@ -220,14 +218,4 @@ func (n *node) end(t *testing.T, pod *corev1.Pod) string {
 		t.Errorf("etcd ended with %d, %v", code, err)
 	}
 	return string(out)
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)
 }

@@ -189,12 +189,8 @@ func (s *Server) File(key string) string {
 func (s *Server) Stop() { s.process.kill() }
 
 func freeAddress(host string) (string, error) {
-	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-	if err != nil {
-		return "", fmt.Errorf("finding a free port: %w", err)
-	}
-	defer listener.Close()
-	return listener.Addr().String(), nil
+	port, err := needs.Port(host)
+	return net.JoinHostPort(host, port), err
 }
 
 // Loopback is the address that only this machine reaches.

@@ -2,11 +2,9 @@ package contract
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"runtime"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -51,23 +49,9 @@ func TestRealEtcdListensOnEveryAddressOfTheFamiliesThatTheKernelHas(t *testing.T
 
 // listenEverywhere has members listen for clients and probes as the operator has them. It returns the two ports.
 func (w *realWorld) listenEverywhere() (clients, metrics string) {
-	clients, metrics = freePort(w.t), freePort(w.t)
+	clients, metrics = needs.FreePort(w.t), needs.FreePort(w.t)
 	w.extra = []string{"--listen-client-urls=http://[::]:" + clients, "--listen-metrics-urls=http://[::]:" + metrics}
 	return clients, metrics
-}
-
-// freePort is below the ports that the kernel gives to connections: one of those may be taken before it is listened on.
-func freePort(t testing.TB) string {
-	t.Helper()
-	for range 1000 {
-		port := strconv.Itoa(10000 + rand.IntN(20000))
-		if listener, err := net.Listen("tcp", ":"+port); err == nil {
-			_ = listener.Close()
-			return port
-		}
-	}
-	t.Fatal("no port is free")
-	return ""
 }
 
 func dials(host, port string) bool {
