@@ -84,8 +84,8 @@ type EtcdClusterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^v?(0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})$')",message="spec.version must be a released version of etcd with three numbers, such as 3.6.16",messageExpression="'spec.version is \"' + self + '\"; it must be a released version of etcd with three numbers, such as 3.6.16'"
 	Version string `json:"version"`
 
-	// Image says where the etcd image comes from. Default: gcr.io/etcd-development/etcd:v<version>, or what flags of the
-	// operator say.
+	// Image says where the etcd image comes from. Default: gcr.io/etcd-development/etcd:v<version>, or what flags of
+	// the operator say.
 	// +optional
 	Image *ImageSpec `json:"image,omitempty"`
 

@@ -81,8 +81,8 @@ func Warnings(c *v1alpha1.EtcdCluster) []string {
 		warnings = append(warnings, said+". The operator keeps the Service, because the cluster exists"+closeIt+".")
 	}
 	for _, err := range loosened(&c.Spec) {
-		warnings = append(warnings, err.Detail+". The operator leaves such annotations out of new Pods. It refuses nothing "+
-			"else for them, because the cluster exists.")
+		warnings = append(warnings, err.Detail+". The operator leaves such annotations out of new Pods. It refuses "+
+			"nothing else for them, because the cluster exists.")
 	}
 	if value, isSet := c.Annotations[v1alpha1.AnnotationRestartedAt]; isSet && c.RestartedAt() == "" {
 		warnings = append(warnings, fmt.Sprintf("The annotation %s is %.80q and restarts no member. Set it to 1 to 64 "+

@@ -12,6 +12,10 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
+const howToTighten = "must not loosen seccomp or AppArmor: leave out seccomp.security.alpha.kubernetes.io/ and " +
+	"container.seccomp.security.alpha.kubernetes.io/, and give container.apparmor.security.beta.kubernetes.io/ the " +
+	"value runtime/default or localhost/<profile>"
+
 // loosened names the fields whose annotations would let a Pod run with less than Pod Security restricted asks for.
 func loosened(spec *v1alpha1.EtcdClusterSpec) field.ErrorList {
 	var errs field.ErrorList
@@ -19,9 +23,7 @@ func loosened(spec *v1alpha1.EtcdClusterSpec) field.ErrorList {
 		path := field.NewPath("spec", at, "annotations")
 		for _, key := range slices.Sorted(maps.Keys(annotations)) {
 			if v1alpha1.Loosens(key, annotations[key]) {
-				errs = append(errs, field.Invalid(path, key, path.String()+" must not loosen seccomp or AppArmor: leave out "+
-					"seccomp.security.alpha.kubernetes.io/ and container.seccomp.security.alpha.kubernetes.io/, and give "+
-					"container.apparmor.security.beta.kubernetes.io/ the value runtime/default or localhost/<profile>"))
+				errs = append(errs, field.Invalid(path, key, path.String()+" "+howToTighten))
 				return
 			}
 		}
