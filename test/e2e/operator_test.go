@@ -39,7 +39,8 @@ var _ = Describe("An operator that is killed", Label("operator"), func() {
 		stop := operator.KillAtEachRule(cluster)
 		killAtRandom(operator)
 		cluster.AwaitReady(ctx, 3)
-		Expect(killedAt(stop)).To(ContainElements("first-quorum", "seal"))
+		// It may die while it seals, after the budget, before it has logged that pass.
+		Expect(killedAt(stop)).To(And(ContainElement("first-quorum"), Or(ContainElement("seal"), ContainElement("budget"))))
 		expectNoLearnerEver(cluster)
 		cluster.Write(ctx).Finish(ctx)
 	})
