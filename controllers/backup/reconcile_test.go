@@ -111,6 +111,16 @@ func TestTheJobIsMadeFromWhatTheMembersRun(t *testing.T) {
 	}
 }
 
+func TestTheJobPullsWithTheSecretsOfTheOperatorBesideThoseOfTheMembers(t *testing.T) {
+	w := newBackupWorld(t, jobworld.Nightly(), jobworld.Serving()...)
+	w.Images.PullSecrets = []string{"mirror"}
+	w.restart()
+	w.passes(1)
+	if got := w.Job().Spec.Template.Spec.ImagePullSecrets; len(got) != 1 || got[0].Name != "mirror" {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestAnOperatorKilledAfterAnyWriteOfABackupMakesOneJobAndTellsTheSame(t *testing.T) {
 	all := newBackupWorld(t, jobworld.Nightly(), jobworld.Serving()...)
 	all.whole()

@@ -214,6 +214,17 @@ func TestAnOperatorKilledAfterAnyWriteOfAChoreComesToTheSameEnd(t *testing.T) {
 	}
 }
 
+func TestAChorePullsWithTheSecretsOfTheOperator(t *testing.T) {
+	w := newScheduleWorld(t, hourly(testedAtTen), jobworld.Serving()...)
+	w.Images.PullSecrets = []string{"mirror"}
+	w.restartKeeper()
+	w.hours(1)
+	w.looks(3)
+	if got := w.running().Spec.Template.Spec.ImagePullSecrets; len(got) != 1 || got[0].Name != "mirror" {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestATestRestoreProvesTheNewestBackupAndIsTold(t *testing.T) {
 	w := newScheduleWorld(t, hourly(testedAtTen), jobworld.Serving()...)
 	w.hours(1)

@@ -40,8 +40,9 @@ type World struct {
 	Events *events.FakeRecorder
 
 	Writes  []string
-	CrashAt int                // the number of the write after which the operator dies; 0: never
-	OnWrite func(string) error // answers instead of the API server when it returns an error
+	Images  resources.ImageDefaults // that the operator is started with
+	CrashAt int                     // the number of the write after which the operator dies; 0: never
+	OnWrite func(string) error      // answers instead of the API server when it returns an error
 	uids    int
 }
 
@@ -68,7 +69,8 @@ func (w *World) Frame() kit.Frame {
 	now := func() time.Time { return w.Now }
 	w.Events = events.NewFakeRecorder(1000)
 	return kit.Frame{
-		Client: w.AsOperator(), Live: w.Readable(w.Kube), Recorder: w.Events, Operator: "ops/etcd-steward", Now: now, Unseen: kit.NewUnseenWrites(now),
+		Client: w.AsOperator(), Live: w.Readable(w.Kube), Recorder: w.Events, Operator: "ops/etcd-steward", Now: now,
+		Unseen: kit.NewUnseenWrites(now), Images: w.Images,
 	}
 }
 

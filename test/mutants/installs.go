@@ -45,10 +45,17 @@ var installs = []mutant{
 		Package: resourcesPackage, Test: "TestAPodSaysWhichImageDefaultsItWasMadeWith",
 	},
 	{
+		Name:    "a backup is made without the credentials of the operator's image",
+		File:    "controllers/backup/look.go",
+		From:    "	seen.start.PullSecrets = r.Images.AddSecrets(seen.start.PullSecrets)\n",
+		To:      "",
+		Package: "./controllers/backup", Test: "TestTheJobPullsWithTheSecretsOfTheOperatorBesideThoseOfTheMembers",
+	},
+	{
 		Name:    "a Pod that waits for an image stays when the flags are put right",
 		File:    "controllers/plan/pods.go",
 		From:    "case r.Pod.OtherImage:",
 		To:      "case r.Pod.OtherImage && r.Pod.Running:",
-		Package: clusterPackage, Test: "TestAMemberThatWaitsForAnImageFollowsFlagsThatArePutRight",
+		Package: planPackage, Test: row("so is a Pod that waits for an image which the operator would not take now"),
 	},
 }
