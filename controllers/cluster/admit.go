@@ -25,7 +25,7 @@ func (r *Reconciler) admit(ctx context.Context, before, now *v1alpha1.EtcdCluste
 	if isAnothers || err != nil {
 		return kit.Said{}, err
 	}
-	said := kit.Said{Warnings: admission.Warnings(now)}
+	said := kit.Said{Warnings: admission.Warnings(r.Images.WithDigests(now))}
 	if before == nil {
 		said.Refusals = admission.Validate(now)
 	} else {

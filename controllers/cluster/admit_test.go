@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // admitted is what is said of a cluster before it is stored.
@@ -58,6 +59,21 @@ func TestAClusterOverTheVolumesOfAnotherOneIsRefusedUnlessItResumesThem(t *testi
 	}
 	if said := w.admitted(nil, again()); len(said.Refusals) > 0 || len(said.Warnings) == 0 {
 		t.Errorf("it can be resumed: %+v", said)
+	}
+}
+
+func TestTheWebhookKnowsTheDigestsOfTheOperatorAsPassesDo(t *testing.T) {
+	const digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	c := demo(3)
+	c.Spec.Image = &v1alpha1.ImageSpec{Digests: map[string]v1alpha1.Digest{"3.6.15": digest}}
+	w := newWorld(t, c)
+	if said := w.admitted(nil, c); len(said.Warnings) == 0 {
+		t.Error("without a digest of the version nothing is said")
+	}
+	images := resources.ImageDefaults{Digests: map[string]string{"3.6.16": digest}}
+	w.operator.Images, w.operator.LiveObserver.Images = images, images
+	if said := w.admitted(nil, c); len(said.Warnings) > 0 || len(said.Refusals) > 0 {
+		t.Errorf("the operator has the digest: %+v", said)
 	}
 }
 

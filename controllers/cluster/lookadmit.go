@@ -31,7 +31,8 @@ func (r *Reconciler) lookAhead(ctx context.Context, cluster *v1alpha1.EtcdCluste
 	live := r.LiveObserver
 	view, err := observeWith(ctx, &observe.Observer{
 		Reader: r.Live, Secrets: observe.NewSecretCache(r.Live, r.Now), Dial: live.Dial, Now: r.Now,
-		Operator: r.Operator, ClusterDomain: r.Domain, WantedBackup: live.WantedBackup, Requests: live.Requests,
+		Operator: r.Operator, ClusterDomain: r.Domain, Images: r.Images, WantedBackup: live.WantedBackup,
+		Requests: live.Requests,
 	}, cluster)
 	return view.Observation, err
 }

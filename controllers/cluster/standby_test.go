@@ -138,7 +138,7 @@ func TestAReplicaThatStandsByLooksAtAClusterOnlyOnceClientsAreLedToIt(t *testing
 	counting()
 	w.mustPass(3)
 	if looks > 0 {
-		t.Errorf("it looked at a cluster that nobody uses yet: %d lists", looks)
+		t.Errorf("it looked at a cluster that has no clients yet: %d lists", looks)
 	}
 	w.restart()
 	w.settle()

@@ -53,9 +53,12 @@ var _ = Describe("A private registry", Label("operator"), func() {
 			story.PullSecret(ctx, secret, registry, registry.Password)
 			story.Claim(ctx, "backups")
 			own := "crds.install=false,watchNamespaces={" + story.Namespace + "}"
+			byTag := func(repository string) string {
+				return own + ",etcd.repository=" + repository + ",etcd.pullSecrets={" + secret + "}"
+			}
 			from := func(repository string) string {
-				return own + ",etcd.repository=" + repository + ",etcd.pullSecrets={" + secret + "},etcd.digests." +
-					strings.ReplaceAll(world.DefaultVersion, ".", `\.`) + "=" + string(registry.Digests[world.DefaultVersion])
+				return byTag(repository) + ",etcd.digests." + strings.ReplaceAll(world.DefaultVersion, ".", `\.`) + "=" +
+					string(registry.Digests[world.DefaultVersion])
 			}
 			release := kube.Release(story.Namespace)
 			release.Install(ctx, world.Chart, "--set", from(registry.Host+"/nowhere/etcd"))
@@ -69,7 +72,7 @@ var _ = Describe("A private registry", Label("operator"), func() {
 			story.Backup(ctx, "saved", cluster.Name, world.ToVolume("backups")).Await(ctx, v1alpha1.BackupVerified)
 
 			was := identityOf(ctx, cluster)
-			release.Upgrade(ctx, world.Chart, "--set", own)
+			release.Upgrade(ctx, world.Chart, "--set", byTag(registry.Repository))
 			Consistently(ctx, func() map[string]types.UID { return podsOf(ctx, cluster) }).WithTimeout(20*time.Second).
 				Should(Equal(was.pods), "other flags restart no member")
 			deletePod(ctx, cluster, cluster.Member(1))
@@ -77,7 +80,7 @@ var _ = Describe("A private registry", Label("operator"), func() {
 			expectSame(ctx, cluster, was)
 			images := imagesOf(ctx, cluster)
 			Expect(images[cluster.Member(0)]).To(Equal(registry.Reference(world.DefaultVersion)))
-			Expect(images[cluster.Member(1)]).To(Equal("gcr.io/etcd-development/etcd:v" + world.DefaultVersion))
+			Expect(images[cluster.Member(1)]).To(Equal(registry.Repository + ":v" + world.DefaultVersion))
 			cluster.Write(ctx).Finish(ctx)
 		})
 	})

@@ -113,7 +113,7 @@ func awaitWebhook(ctx context.Context) {
 			c.Spec.Etcd = &v1alpha1.EtcdSpec{ExtraArgs: map[string]v1alpha1.ArgValue{"no-such-flag": "1"}}
 		})
 		return said
-	}).WithTimeout(healing).Should(And(ContainSubstring("denied the request"), ContainSubstring("no-such-flag")))
+	}).WithTimeout(healing).Should(And(ContainSubstring("is invalid"), ContainSubstring("no-such-flag")))
 }
 
 // applied is what kubectl says of a cluster that a person applies, or only tries.

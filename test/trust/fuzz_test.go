@@ -24,7 +24,7 @@ func TestWhatOthersWroteIsReadByAParserThatIsFuzzed(t *testing.T) {
 		}
 	}
 	if targets < 10 {
-		t.Errorf("only %d fuzz targets are to be seen", targets)
+		t.Errorf("only %d fuzz targets were found", targets)
 	}
 	for room, isFuzzed := range want {
 		if !isFuzzed {

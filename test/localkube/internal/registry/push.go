@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
@@ -69,6 +70,9 @@ func (c Client) push(ctx context.Context, from name.Tag, image v1.Image) (string
 	if err != nil {
 		return "", fmt.Errorf("naming %s in the registry: %w", from, err)
 	}
+	if image, err = asOfRegistry(image); err != nil {
+		return "", fmt.Errorf("labelling %s: %w", to, err)
+	}
 	err = remote.Write(to, image, remote.WithContext(ctx), remote.WithTransport(c.Transport),
 		remote.WithAuth(&authn.Basic{Username: User, Password: Password}))
 	if err != nil {
@@ -79,4 +83,19 @@ func (c Client) push(ctx context.Context, from name.Tag, image v1.Image) (string
 		return "", fmt.Errorf("finding the digest of %s: %w", to, err)
 	}
 	return to.Name() + "@" + digest.String(), nil
+}
+
+// asOfRegistry gives an image an ID of its own. The kubelet remembers by that ID which images were pulled with a password,
+// and starts none of them without: an image that was loaded into the nodes would be one of them, if it were the same.
+func asOfRegistry(image v1.Image) (v1.Image, error) {
+	file, err := image.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	config := *file.Config.DeepCopy()
+	if config.Labels == nil {
+		config.Labels = map[string]string{}
+	}
+	config.Labels["localkube.registry"] = User
+	return mutate.Config(image, config)
 }

@@ -11,6 +11,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/registry"
@@ -34,8 +35,11 @@ type Server struct {
 	Key         string
 }
 
-// Handler serves images to those who have the password.
-func Handler(dir string) http.Handler {
+// Handler serves images to those who have the password. It makes the directory that it keeps their layers in.
+func Handler(dir string) (http.Handler, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the directory of the registry: %w", err)
+	}
 	images := registry.New(registry.WithBlobHandler(registry.NewDiskBlobHandler(dir)),
 		registry.Logger(log.New(io.Discard, "", 0)))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -45,7 +49,7 @@ func Handler(dir string) http.Handler {
 			return
 		}
 		images.ServeHTTP(w, r)
-	})
+	}), nil
 }
 
 func isAllowed(r *http.Request) bool {
@@ -55,7 +59,10 @@ func isAllowed(r *http.Request) bool {
 
 // Run serves at these addresses until ctx ends.
 func (s Server) Run(ctx context.Context, addresses ...string) error {
-	handler := Handler(s.Dir)
+	handler, err := Handler(s.Dir)
+	if err != nil {
+		return err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	for _, address := range addresses {
 		server := &http.Server{Addr: net.JoinHostPort(address, Port), Handler: handler, ReadHeaderTimeout: headerTimeout}
