@@ -167,10 +167,8 @@ func newManager(config *rest.Config, o options, lock *leaderLock) (manager.Manag
 		return nil, fmt.Errorf("making the manager: %w", err)
 	}
 	lock.tellThrough(mgr)
-	if o.webhook != "" {
-		if err := addTrust(mgr, config, forWebhook, o.webhook); err != nil {
-			return nil, err
-		}
+	if err := addKeepers(mgr, config, o, forMetrics, forWebhook); err != nil {
+		return nil, err
 	}
 	return mgr, addProbes(mgr)
 }

@@ -85,17 +85,31 @@ func (s *servingCertificate) configure(config *tls.Config) {
 func (s *servingCertificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := s.now(); !now.Before(s.next) {
-		s.why = s.renew(hello.Context(), now)
-		s.next = now.Add(caAgain)
-		if s.why != nil {
-			s.next = now.Add(caRetry)
-		}
-	}
-	if s.current == nil {
+	if s.look(hello.Context()); s.current == nil {
 		return nil, s.why
 	}
 	return s.current, nil
+}
+
+// keep makes the CA where there is none: nobody who is to trust it can connect before that.
+func (s *servingCertificate) keep(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.look(ctx)
+	return s.why
+}
+
+// look reads the Secret, unless it did so a moment ago.
+func (s *servingCertificate) look(ctx context.Context) {
+	now := s.now()
+	if now.Before(s.next) {
+		return
+	}
+	s.why = s.renew(ctx, now)
+	s.next = now.Add(caAgain)
+	if s.why != nil {
+		s.next = now.Add(caRetry)
+	}
 }
 
 // renew issues a certificate where there is none, or the one that there is has to be renewed.

@@ -18,6 +18,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/yaml"
 
@@ -135,6 +137,55 @@ func TestWhoTrustsTheCAReadsMetricsOverHTTP1AndWhoDoesNotRefuses(t *testing.T) {
 	if _, err := scrape(&tls.Config{ServerName: "etcd.shop.svc", RootCAs: store.trust(t)}); !errors.As(err, new(x509.HostnameError)) {
 		t.Errorf("under the name of another namespace: %v", err)
 	}
+}
+
+// A Prometheus operator takes no ServiceMonitor whose CA is not there, so nothing would ever connect.
+func TestTheCAOfMetricsIsThereBeforeAnybodyConnectsAndComesBack(t *testing.T) {
+	now := time.Now()
+	store := &secrets{err: errors.New("away")}
+	certificate := store.certificate(func() time.Time { return now })
+	if err := certificate.keep(t.Context()); !errors.Is(err, store.err) {
+		t.Errorf("without an API server: %v", err)
+	}
+	store.err = nil
+	for _, after := range []time.Duration{caRetry, caAgain} {
+		now = now.Add(after)
+		if err := certificate.keep(t.Context()); err != nil || store.held == nil {
+			t.Fatalf("%v, %v", store.held, err)
+		}
+		store.held = nil // a person deletes it
+	}
+}
+
+func TestTheLeaderKeepsTheCAsOfWhatIsServed(t *testing.T) {
+	t.Setenv("POD_NAMESPACE", "etcd-steward-system")
+	for given, want := range map[string]int{"": 1, "--webhook=etcd-steward": 2, "--metrics-secure=false": 0,
+		"--metrics-bind-address=0": 0, "--metrics-bind-address=0 --webhook=etcd-steward": 1} {
+		o, err := parseOptions(strings.Fields(given))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mgr := &added{}
+		config := &rest.Config{}
+		forMetrics, err := newServingCertificate(config, o, metricsCA, "metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := addKeepers(mgr, config, o, forMetrics, forMetrics); err != nil || len(mgr.what) != want {
+			t.Errorf("%q: %d, not %d: %v", given, len(mgr.what), want, err)
+		}
+	}
+}
+
+// added is a manager that notes what it would run.
+type added struct {
+	manager.Manager
+	what []manager.Runnable
+}
+
+func (a *added) Add(runnable manager.Runnable) error {
+	a.what = append(a.what, runnable)
+	return nil
 }
 
 // hello is a client that connects.

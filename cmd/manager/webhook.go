@@ -7,14 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	typed "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
@@ -26,8 +24,8 @@ func webhookServer(certificate *servingCertificate) webhook.Server {
 	return webhook.NewServer(webhook.Options{Port: webhookPort, TLSOpts: []func(*tls.Config){certificate.configure}})
 }
 
-// webhookTrust has the API server trust that CA: it keeps the CA in the configuration of the webhook. Only the leader
-// does. It writes that one field, and nothing at all where the field is right.
+// webhookTrust has the API server trust that CA: it keeps the CA in the configuration of the webhook. It writes that
+// one field, and nothing at all where the field is right.
 type webhookTrust struct {
 	certificate    *servingCertificate
 	configurations interface {
@@ -50,38 +48,6 @@ func newWebhookTrust(config *rest.Config, certificate *servingCertificate, name 
 	return &webhookTrust{certificate: certificate, configurations: client.ValidatingWebhookConfigurations(),
 		name: name}, nil
 }
-
-// addTrust has the leader look after the configuration of the webhook.
-func addTrust(mgr ctrl.Manager, config *rest.Config, certificate *servingCertificate, name string) error {
-	trust, err := newWebhookTrust(config, certificate, name)
-	if err != nil {
-		return err
-	}
-	if err := mgr.Add(trust); err != nil {
-		return fmt.Errorf("adding what keeps the CA of the webhook: %w", err)
-	}
-	return nil
-}
-
-// Start looks after the configuration for as long as this replica leads.
-func (w *webhookTrust) Start(ctx context.Context) error {
-	for {
-		again := caAgain
-		if err := w.keep(ctx); err != nil {
-			again = caRetry
-			ctrl.Log.Error(err, "The API server cannot ask this operator about objects, and stores them unseen. The "+
-				"operator tries again.", "after", again.String())
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(again):
-		}
-	}
-}
-
-// NeedLeaderElection says that one replica does this.
-func (*webhookTrust) NeedLeaderElection() bool { return true }
 
 // keep puts the CA right in the configuration, where it is not.
 func (w *webhookTrust) keep(ctx context.Context) error {
