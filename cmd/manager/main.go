@@ -215,6 +215,7 @@ func cacheOptions(namespaces []string) cache.Options {
 	options := cache.Options{
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            cache.TransformStripManagedFields(),
+		DefaultWatchErrorHandler:    tellWhatIsMissing,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}:                   {Label: ours.Label, Transform: observe.KeepStatusTimes},
 			&corev1.PersistentVolumeClaim{}: ours,
