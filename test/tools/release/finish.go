@@ -65,9 +65,12 @@ func (r release) packChart() error {
 	return nil
 }
 
+// pluginManifest is called like the plugin in it, which krew asks for.
+const pluginManifest = "etcd-steward.yaml"
+
 // describePlugin writes the manifest by which krew finds the archives of the plugin.
 func (r release) describePlugin() error {
-	template, err := os.ReadFile(filepath.Join(r.root, "config/krew/etcd-steward.yaml"))
+	template, err := os.ReadFile(filepath.Join(r.root, "config/krew", pluginManifest))
 	if err != nil {
 		return fmt.Errorf("reading the template of krew's manifest: %w", err)
 	}
@@ -75,7 +78,7 @@ func (r release) describePlugin() error {
 	if err != nil {
 		return err
 	}
-	return r.write("krew.yaml", []byte(manifest))
+	return r.write(pluginManifest, []byte(manifest))
 }
 
 // sums is a line for each file of the release, as sha256sum reads it.

@@ -104,6 +104,16 @@ func TestWhatAnEarlierReleaseLeftIsNoPartOfTheNext(t *testing.T) {
 	}
 }
 
+func TestTheManifestOfThePluginIsCalledAsThePageSays(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/kubectl.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, isThere := content(t, made(t).out)[pluginManifest]; !isThere || !strings.Contains(string(page), "install --manifest="+pluginManifest) {
+		t.Errorf("%s: made %v, and what the page says is another one", pluginManifest, isThere)
+	}
+}
+
 func TestAnArchiveHasTheProgramAndTheLicense(t *testing.T) {
 	r := made(t)
 	file, err := os.Open(filepath.Join(r.out, "kubectl-etcd-steward_v1.2.3_"+host().String()+".tar.gz"))
