@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
 
@@ -106,16 +105,7 @@ var _ = Describe("An operator that Helm installs for some namespaces", Label("op
 		release.ExpectNoRightOutside(ctx, other)
 		foreign := other.Create(ctx, "foreign", 1)
 		for _, place := range []*world.Story{first, second} {
-			story = place
-			cluster := story.Create(ctx, "one-of-two", 1)
-			cluster.AwaitReady(ctx, 1)
-			story.Claim(ctx, "backups")
-			story.Backup(ctx, "saved", cluster.Name, world.ToVolume("backups")).Await(ctx, v1alpha1.BackupVerified)
-			was := identityOf(ctx, cluster)
-			deletePod(ctx, cluster, cluster.Member(0))
-			cluster.AwaitReady(ctx, 1)
-			expectSame(ctx, cluster, was)
-			cluster.Write(ctx).Finish(ctx)
+			expectLookedAfter(ctx, place)
 		}
 		Expect(foreign.Pods(ctx)).To(BeEmpty())
 		Expect(uidOf(ctx, &corev1.Service{}, client.ObjectKey{Namespace: other.Namespace, Name: foreign.Name})).To(Equal(types.UID("")))

@@ -64,11 +64,11 @@ var _ = Describe("The operator of the bundle, with what OLM makes of it for all 
 	})
 })
 
-// expectLookedAfter expects that a cluster there is made, backed up and healed.
+// expectLookedAfter expects that a cluster there is made, backed up and healed, and takes writes.
 func expectLookedAfter(ctx context.Context, place *world.Story) {
 	GinkgoHelper()
 	story = place
-	cluster := story.Create(ctx, "bundled", 1)
+	cluster := story.Create(ctx, "looked-after", 1)
 	cluster.AwaitReady(ctx, 1)
 	story.Claim(ctx, "backups")
 	story.Backup(ctx, "saved", cluster.Name, world.ToVolume("backups")).Await(ctx, v1alpha1.BackupVerified)
@@ -76,6 +76,7 @@ func expectLookedAfter(ctx context.Context, place *world.Story) {
 	deletePod(ctx, cluster, cluster.Member(0))
 	cluster.AwaitReady(ctx, 1)
 	expectSame(ctx, cluster, was)
+	cluster.Write(ctx).Finish(ctx)
 }
 
 // expectLeftAlone expects that the operator has no right there, and that nothing is made for a cluster.
