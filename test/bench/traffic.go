@@ -98,12 +98,9 @@ func (t *trial) writeBy(ctx context.Context, routes []route, perSecond float64) 
 	return f, nil
 }
 
-// isTLS is false for the floor, which has none.
-func (t *trial) isTLS() bool { return t.side == ours && !t.plain }
-
 // clientTLS is what users connect with; nil without TLS.
 func (t *trial) clientTLS(ctx context.Context) (*tls.Config, error) {
-	if !t.isTLS() {
+	if t.plain {
 		return nil, nil
 	}
 	secret := &corev1.Secret{}
@@ -115,11 +112,12 @@ func (t *trial) clientTLS(ctx context.Context) (*tls.Config, error) {
 	return pki.ClientTLS(secret.Data[resources.KeyCA], pair)
 }
 
-func (t *trial) scheme() string {
-	if t.isTLS() {
-		return etcdutil.SchemeHTTPS
+// scheme is that of the URLs of peers and clients.
+func (s shape) scheme() string {
+	if s.plain {
+		return etcdutil.SchemeHTTP
 	}
-	return etcdutil.SchemeHTTP
+	return etcdutil.SchemeHTTPS
 }
 
 func (t *trial) everyMember() route {

@@ -29,7 +29,7 @@ type shape struct {
 	size            int
 	ephemeral       bool
 	dead            bool   // of an image that does not exist
-	plain           bool   // without TLS; the floor never has any
+	plain           bool   // without TLS, on both sides
 	version         string // of etcd that it begins with; empty for etcdVersion
 	clients         int    // that write while its members are restarted; 0 for one, which shows a gap best
 
