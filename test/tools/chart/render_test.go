@@ -71,6 +71,32 @@ func TestADifferenceOfOneFieldIsFound(t *testing.T) {
 	}
 }
 
+// A port of another certificate would be a target that is always down.
+func TestTheServiceMonitorSelectsThePortOfMetricsAndNoOther(t *testing.T) {
+	objects := rendered(t, "etcd-steward-system", "--set", "webhook.enabled=true,monitoring.serviceMonitor=true")
+	var selected []any
+	for _, monitor := range ofKind(objects, "ServiceMonitor") {
+		wanted := sub(sub(sub(monitor, "spec"), "selector"), "matchLabels")
+		scraped := sub(monitor, "spec")["endpoints"].([]any)[0].(object)["port"]
+		for _, service := range ofKind(objects, "Service") {
+			labels := maps.Clone(sub(sub(service, "metadata"), "labels"))
+			maps.DeleteFunc(labels, func(key string, _ any) bool { return wanted[key] == nil })
+			for _, port := range sub(service, "spec")["ports"].([]any) {
+				if reflect.DeepEqual(labels, wanted) && port.(object)["name"] == scraped {
+					selected = append(selected, port.(object)["targetPort"])
+				}
+			}
+		}
+	}
+	if want := []any{"https-metrics"}; !reflect.DeepEqual(selected, want) {
+		t.Errorf("scraped are %v", selected)
+	}
+}
+
+func ofKind(objects []object, kind string) []object {
+	return slices.DeleteFunc(slices.Clone(objects), func(o object) bool { return o["kind"] != kind })
+}
+
 // ofTool are labels that say what installed an object, and nothing else.
 var ofTool = []string{"app.kubernetes.io/managed-by", "app.kubernetes.io/instance", "app.kubernetes.io/version",
 	"helm.sh/chart"}
