@@ -50,13 +50,17 @@ func TestABadValueIsRefusedByItsName(t *testing.T) {
 		"etcd.pullSecrets={My Secret}":                       {"etcd", "pullSecrets", "0"},
 		"etcd.pullSecret=mine":                               {"etcd", "pullSecret"},
 		// What a schema cannot say, templates do.
-		"extraArgs={--namespace=a}":                          {"extraArgs", "--namespace", "watchNamespaces"},
-		"extraArgs={-cluster-domain}":                        {"extraArgs", "--cluster-domain", "clusterDomain"},
-		"extraArgs={--otlp-endpoint=http://a:4317}":          {"extraArgs", "--otlp-endpoint", "tracing.endpoint"},
-		"extraArgs={--webhook=mine}":                         {"extraArgs", "--webhook", "webhook.enabled"},
-		"extraArgs={--etcd-digest=3.6.16=x}":                 {"extraArgs", "--etcd-digest", "etcd.digests"},
-		"extraArgs={--leader-elect=0}":                       {"extraArgs", "--leader-elect", "replicas"},
-		"monitoring.serviceMonitor=true,watchNamespaces={a}": {"monitoring.serviceMonitor", "metrics.enabled"},
+		"extraArgs={--namespace=a}":                                 {"extraArgs", "--namespace", "watchNamespaces"},
+		"extraArgs={-cluster-domain}":                               {"extraArgs", "--cluster-domain", "clusterDomain"},
+		"extraArgs={--otlp-endpoint=http://a:4317}":                 {"extraArgs", "--otlp-endpoint", "tracing.endpoint"},
+		"extraArgs={--webhook=mine}":                                {"extraArgs", "--webhook", "webhook.enabled"},
+		"extraArgs={--etcd-digest=3.6.16=x}":                        {"extraArgs", "--etcd-digest", "etcd.digests"},
+		"extraArgs={--leader-elect=0}":                              {"extraArgs", "--leader-elect", "replicas"},
+		"monitoring.serviceMonitor=true,watchNamespaces={a}":        {"monitoring.serviceMonitor", "metrics.enabled"},
+		"monitoring.rules=true,watchNamespaces={a}":                 {"monitoring.rules", "metrics.enabled"},
+		"monitoring.scraper.serviceAccount=p,metrics.enabled=false": {"monitoring.scraper.serviceAccount", "metrics.enabled"},
+		"extraArgs={--health-probe-bind-address=:9}":                {"extraArgs", "--health-probe-bind-address"},
+		"extraArgs={--version}":                                     {"extraArgs", "--version"},
 	} {
 		_, err := template(t, "etcd-steward-system", withoutCRDs("--set", set)...)
 		if err == nil {
@@ -86,6 +90,21 @@ func TestGoodValuesThatAreSeldomSetAreAccepted(t *testing.T) {
 		if _, err := template(t, "etcd-steward-system", withoutCRDs("--set", set)...); err != nil {
 			t.Errorf("%s: %v", set, err)
 		}
+	}
+}
+
+// The end of a here-document stands at the beginning of its line, or the shell waits for more.
+func TestACommandOfTheNotesCanBePasted(t *testing.T) {
+	said, err := helm(t, withoutCRDs("install", "etcd-steward", filepath.Join(root, source), "--dry-run=client", "--namespace", "a",
+		"--set", "watchNamespaces={b,a}")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(said), "\nkubectl -n a apply -f - <<'END'\n")
+	document, _, isEnded := strings.Cut(rest, "\nEND\n")
+	made := object{}
+	if err := yaml.Unmarshal([]byte(document), &made); err != nil || !isEnded || made["kind"] != "EtcdCluster" {
+		t.Errorf("%v, %v: %s", err, isEnded, said)
 	}
 }
 

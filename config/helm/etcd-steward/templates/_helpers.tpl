@@ -80,10 +80,14 @@ subjects:
 {{- $values := dict "namespace" "watchNamespaces" "cluster-domain" "clusterDomain" "platform-ids" "platformIDs" "webhook" "webhook.enabled" "metrics-secure"
   "metrics.enabled" "metrics-bind-address" "metrics.enabled" "leader-elect" "replicas" "otlp-endpoint" "tracing.endpoint"
   "etcd-repository" "etcd.repository" "etcd-digest" "etcd.digests" "image-pull-secret" "etcd.pullSecrets" -}}
+{{- $fixed := list "health-probe-bind-address" "version" -}}
 {{- range .Values.extraArgs -}}
 {{- $flag := . | trimPrefix "-" | trimPrefix "-" | splitList "=" | first -}}
 {{- with get $values $flag -}}
 {{- fail (printf "extraArgs has --%s, which the chart sets. Take it out: the value %s governs it." $flag .) -}}
+{{- end -}}
+{{- if has $flag $fixed -}}
+{{- fail (printf "extraArgs has --%s, with which no replica would become ready. Take it out." $flag) -}}
 {{- end -}}
 {{- end -}}
 {{- end }}
