@@ -91,7 +91,7 @@ func (s *servingCertificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, 
 	return s.current, nil
 }
 
-// keep makes the CA where there is none: nobody who is to trust it can connect before that.
+// keep makes the CA where there is none: clients that are to trust it cannot connect before that.
 func (s *servingCertificate) keep(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
