@@ -14,6 +14,7 @@ import (
 func TestOneRollOfTenThatHoldsAClientBackForASecondMissesTheTarget(t *testing.T) {
 	rolls := slices.Repeat([]sample{{Value: 0.05}}, 10)
 	f := gapOfRoll(route{name: "Service"}, shape{})
+	f.Floor = []sample{{Value: 0.01}, {Value: 0.02}, {Value: 0.3}}
 	f.Ours = rolls
 	if !f.isHit() {
 		t.Errorf("ten short gaps: %g of %g", f.value(), f.target())
