@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/etcdsteward/etcd-steward/test/needs"
 	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
@@ -73,10 +74,9 @@ func (s *Story) StartPrometheus(ctx context.Context) *Prometheus {
 	for name, text := range map[string][]byte{"token": []byte(token), "rules.yaml": soonerRules(), "prometheus.yaml": s.scraping()} {
 		gomega.Expect(os.WriteFile(filepath.Join(directory, name), text, 0o600)).To(gomega.Succeed())
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := needs.Port("127.0.0.1")
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	p := &Prometheus{address: listener.Addr().String(), began: time.Now()}
-	gomega.Expect(listener.Close()).To(gomega.Succeed())
+	p := &Prometheus{address: net.JoinHostPort("127.0.0.1", port), began: time.Now()}
 	s3server.Spawn(ginkgo.GinkgoTB(), program, []string{"--config.file=" + filepath.Join(directory, "prometheus.yaml"),
 		"--storage.tsdb.path=" + filepath.Join(directory, "data"), "--web.listen-address=" + p.address}, os.Environ())
 	gomega.Eventually(ctx, func() error { _, err := p.Ask(ctx, "vector(1)"); return err }).WithTimeout(time.Minute).Should(gomega.Succeed())
