@@ -25,7 +25,7 @@ import (
 const fleetSize = 20
 
 var (
-	fleetSlowest = figure{Name: "20 of size 1, one dead: slowest", Unit: unitSeconds, Times: createVolumes.Times}
+	fleetSlowest = figure{Name: "20 of size 1, one dead: slowest", Unit: unitSeconds, Times: 1.3}
 	fleetBeside  = figure{Name: "20 of size 1, one dead: slowest, to none dead", Unit: unitSeconds, Times: 1, Plus: 2}
 )
 

@@ -45,6 +45,7 @@ type group struct {
 
 // groups of figures that share clusters, in the order in which they are measured.
 var groups = []group{
+	{"creation", measureCreations},
 	{"volumes", measureVolumes},
 	{"ephemeral", measureEphemeral},
 	{"roll", measureRoll},
