@@ -25,7 +25,8 @@ func unsupported(o judge.View) *proposal {
 		}
 		if r.Volume != nil && r.Volume.Bytes != o.Desired.StorageBytes {
 			return notSupported("The volume of %s has %s and the spec asks for %s. This release cannot change the "+
-				"size of volumes; put spec.storage.size back, or expand each member's claim to it.",
+				"size of a volume, and new members get the new one. Put spec.storage.size back, or expand each "+
+				"member's claim to it.",
 				r.Name, formatBytes(r.Volume.Bytes), formatBytes(o.Desired.StorageBytes))
 		}
 	}

@@ -280,13 +280,14 @@ func ofLowestMinor(members []facts.Replica) []facts.Replica {
 	})
 }
 
-// memberBytes is the size of members' volumes: the largest that there is.
+// memberBytes is the size of a new member's volume: that of the spec, or the largest that there is, whose data it may
+// have to hold.
 func memberBytes(o judge.View) int64 {
-	var largest int64
+	largest := o.Desired.StorageBytes
 	for _, r := range o.Voters() {
 		if r.Volume != nil {
 			largest = max(largest, r.Volume.Bytes)
 		}
 	}
-	return cmp.Or(largest, o.Desired.StorageBytes)
+	return largest
 }

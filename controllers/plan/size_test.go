@@ -1,0 +1,29 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+)
+
+// Where a StorageClass cannot expand volumes, replacing members one after the other is the only way to larger ones.
+func TestANewMemberGetsTheVolumeOfTheSpecButNoneSmallerThanThoseOfTheOthers(t *testing.T) {
+	for _, row := range []struct {
+		name        string
+		has, wanted int64
+		want        int64
+	}{
+		{"the spec asks for more", 8 << 30, 20 << 30, 20 << 30},
+		{"the spec asks for less", 8 << 30, 4 << 30, 8 << 30},
+	} {
+		o := desire(settledWorld(2), func(d *facts.Desired) { d.Size, d.StorageBytes = 3, row.wanted })
+		for i := range 2 {
+			o = o.edit(i, func(r *facts.Replica) { r.Volume.Bytes = row.has })
+		}
+		d := Decide(o.Observation)
+		if made, isMade := d.Change.(changes.PrepareMember); !isMade || made.Volume.Bytes != row.want {
+			t.Errorf("%s: %+v, not %d: %s", row.name, d.Change, row.want, d.Message)
+		}
+	}
+}
