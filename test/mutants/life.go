@@ -94,6 +94,13 @@ var life = []mutant{
 		Package: planPackage, Test: row("nothing is born when the record and all volumes are gone"),
 	},
 	{
+		Name: "a new member gets the volume that the others have, whatever the spec says", Peer: "",
+		File:    "controllers/plan/size.go",
+		From:    "largest := o.Desired.StorageBytes",
+		To:      "largest := int64(0)",
+		Package: planPackage, Test: "TestANewMemberGetsTheVolumeOfTheSpecButNoneSmallerThanThoseOfTheOthers",
+	},
+	{
 		Name: "the leader is removed without handing over", Peer: "coreos/etcd-operator#1191",
 		File:    "controllers/plan/size.go",
 		From:    "if r.Member.ID == o.Membership.Leader {",
