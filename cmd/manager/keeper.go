@@ -24,7 +24,7 @@ func addKeepers(mgr manager.Manager, config *rest.Config, o options, forMetrics,
 	var keepers []keeper
 	if forMetrics != nil && o.metricsSecure && o.metricsAddress != noMetrics {
 		keepers = append(keepers, keeper{keep: forMetrics.keep,
-			fails: "Who reads the operator's metrics may be unable to trust it."})
+			fails: "The operator could not look after the CA of its metrics. Where it is missing, they cannot be read."})
 	}
 	if o.webhook != "" {
 		trust, err := newWebhookTrust(config, forWebhook, o.webhook)
@@ -46,7 +46,7 @@ func addKeepers(mgr manager.Manager, config *rest.Config, o options, forMetrics,
 func (k keeper) Start(ctx context.Context) error {
 	for {
 		again := caAgain
-		if err := k.keep(ctx); err != nil {
+		if err := k.keep(ctx); err != nil && ctx.Err() == nil {
 			again = caRetry
 			ctrl.Log.Error(err, k.fails+" The operator tries again.", "after", again.String())
 		}

@@ -29,8 +29,8 @@ const (
 	caKey     = "ca.crt"
 )
 
-// How often a replica reads such a Secret at most: one that was deleted or replaced is noticed with the next connection
-// after that.
+// How often a replica reads such a Secret at most. One that was deleted or replaced is noticed with the next connection
+// after that; the leader looks by itself.
 const (
 	caAgain = time.Minute
 	caRetry = 10 * time.Second

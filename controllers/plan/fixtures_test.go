@@ -430,6 +430,11 @@ func unbound(r *facts.Replica) {
 	r.Volume.Phase, r.Volume.Backing, r.Volume.MadeFor, r.Volume.Record = facts.VolumePending, "", "a", record.Member{}
 }
 
+// volumeOf gives a replica's volume so many bytes.
+func volumeOf(bytes int64) func(*facts.Replica) {
+	return func(r *facts.Replica) { r.Volume.Bytes = bytes }
+}
+
 // unmade is one that cannot start, because "a" is gone.
 func unmade(r *facts.Replica) {
 	tied("pod has unbound immediate PersistentVolumeClaims")(r)

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
@@ -13,24 +14,36 @@ import (
 
 // unsupported refuses changes of the spec that this release cannot make to running members.
 func unsupported(o judge.View) *proposal {
-	for _, r := range o.Members {
-		if r.Member == nil || !r.IsRecorded() {
-			continue
-		}
-		if c := r.Choices(); c.IsZero() {
-			continue
-		} else if o.Desired.NoWay != "" {
-			return notSupported("Members run %s and the spec asks for %s. %s; put spec.version back to %s.x.",
-				c.Version, o.Desired.Target, o.Desired.NoWay, c.Version.MinorString())
-		}
-		if r.Volume != nil && r.Volume.Bytes != o.Desired.StorageBytes {
-			return notSupported("The volume of %s has %s and the spec asks for %s. This release cannot change the "+
-				"size of a volume, and new members get the new one. Put spec.storage.size back, or expand each "+
-				"member's claim to it.",
-				r.Name, formatBytes(r.Volume.Bytes), formatBytes(o.Desired.StorageBytes))
-		}
+	running := facts.Filter(o.Members, func(r facts.Replica) bool {
+		return r.Member != nil && r.IsRecorded() && !r.Choices().IsZero()
+	})
+	if len(running) > 0 && o.Desired.NoWay != "" {
+		version := running[0].Choices().Version
+		return notSupported("Members run %s and the spec asks for %s. %s; put spec.version back to %s.x.",
+			version, o.Desired.Target, o.Desired.NoWay, version.MinorString())
 	}
-	return nil
+	return otherSize(o, facts.Filter(running, func(r facts.Replica) bool { return r.Volume != nil }))
+}
+
+// otherSize compares the smallest volume with the spec. A larger one beside it is what is left of a size that was put
+// back after a member had got it.
+func otherSize(o judge.View, onVolumes []facts.Replica) *proposal {
+	if len(onVolumes) == 0 {
+		return nil
+	}
+	smallest := slices.MinFunc(onVolumes, func(a, b facts.Replica) int { return cmp.Compare(a.Volume.Bytes, b.Volume.Bytes) })
+	if smallest.Volume.Bytes == o.Desired.StorageBytes {
+		return nil
+	}
+	has, asked := formatBytes(smallest.Volume.Bytes), formatBytes(o.Desired.StorageBytes)
+	if smallest.Volume.Bytes > o.Desired.StorageBytes {
+		return notSupported("Each volume has %[1]s or more, and the spec asks for %[2]s. No volume gets smaller: put "+
+			"spec.storage.size to %[1]s.", has, asked)
+	}
+	return notSupported("The volume of %s has %s and the spec asks for %s. This release cannot change the size of a "+
+		"volume, and new members get the new one. Put spec.storage.size back, or expand each member's claim to it. Where "+
+		"the StorageClass cannot expand volumes, replace one member after the other: docs/alerts.md#a-volume-that-is-full.",
+		smallest.Name, has, asked)
 }
 
 func notSupported(format string, args ...any) *proposal {
@@ -214,8 +227,8 @@ func onNode(r facts.Replica) string {
 }
 
 // otherClass is what a person can do about a volume that cannot be made.
-const otherClass = "Put spec.storage.storageClassName to a StorageClass that exists and works; the operator then " +
-	"makes another volume."
+const otherClass = "Put spec.storage.storageClassName to a StorageClass that exists and works, or spec.storage.size to " +
+	"what it can make; the operator then makes another volume."
 
 // correctImage is what a person can do about an image that cannot be pulled.
 const correctImage = "Kubernetes tries again at least every 5 minutes. Correct spec.image, or the Secrets that " +

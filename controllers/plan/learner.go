@@ -32,7 +32,7 @@ func whyAbandon(o judge.View, r facts.Replica) string {
 	case j.IsLost():
 		return j.Says
 	case o.IsMadeForOther(r):
-		return "its volume was never made, and the spec asks for another StorageClass"
+		return "its volume was never made, and the spec asks for another StorageClass or a smaller volume"
 	case r.IsDoomed():
 		return "its volume is being deleted"
 	case r.Pod == nil:

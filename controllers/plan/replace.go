@@ -34,8 +34,8 @@ func removeLost(o judge.View, r facts.Replica) *proposal {
 	return nil
 }
 
-// removeUnmade removes a first member that never started, as the class of its volume is not the one that the spec asks
-// for any more. Its claim is not kept: nothing was ever on it.
+// removeUnmade removes a first member that never started, as its volume is not the one that the spec asks for any more.
+// Its claim is not kept: nothing was ever on it.
 func removeUnmade(o judge.View, r facts.Replica) *proposal {
 	if !o.IsMadeForOther(r) {
 		return nil
@@ -44,8 +44,8 @@ func removeUnmade(o judge.View, r facts.Replica) *proposal {
 		return p
 	}
 	return act(changes.RemoveMember{Name: r.Name, ID: r.Member.ID}, facts.ReasonRepair, "%s never started: its volume "+
-		"was never made, and the spec asks for another StorageClass. It is removed, and a new member takes its place.",
-		r.Name)
+		"was never made, and the spec asks for another StorageClass or a smaller volume. It is removed, and a new member "+
+		"takes its place.", r.Name)
 }
 
 // removeOverdue removes a member that was dead for as long as the user allows.

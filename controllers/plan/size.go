@@ -178,7 +178,7 @@ func grow(o judge.View) *proposal {
 	}
 	volume := changes.NewVolume{Name: cmp.Or(name, etcdutil.MemberName(o.Cluster.Name, nextOrdinal(o)))}
 	if !o.Desired.Ephemeral {
-		volume.Bytes, volume.Choices = memberBytes(o), memberChoices(o)
+		volume.Bytes, volume.Choices = o.NewBytes(), memberChoices(o)
 	}
 	return act(changes.PrepareMember{Volume: volume, Secret: o.Desired.TLS}, facts.ReasonGrow,
 		"A member %s will be added; what it needs is made.", volume.Name)
@@ -278,16 +278,4 @@ func ofLowestMinor(members []facts.Replica) []facts.Replica {
 	return facts.Filter(members, func(r facts.Replica) bool {
 		return r.RunsWith().Version.SameMinor(lowest.RunsWith().Version)
 	})
-}
-
-// memberBytes is the size of a new member's volume: that of the spec, or the largest that there is, whose data it may
-// have to hold.
-func memberBytes(o judge.View) int64 {
-	largest := o.Desired.StorageBytes
-	for _, r := range o.Voters() {
-		if r.Volume != nil {
-			largest = max(largest, r.Volume.Bytes)
-		}
-	}
-	return largest
 }

@@ -128,7 +128,7 @@ func unwanted(o judge.View) string {
 	case !slices.Equal(o.Birth.Names, firstNames(o)):
 		return "the spec asks for other first members, and too few of these have started"
 	case slices.ContainsFunc(o.BirthReplicas(), o.IsMadeForOther):
-		return "the spec asks for another StorageClass, and too few first members have started"
+		return "the spec asks for another StorageClass or a smaller volume, and too few first members have started"
 	case o.Birth.Origin.Hash != o.Desired.Restore.Hash && o.Desired.Restore.Fault == "":
 		return "the spec asks to begin with another backup, or with none, and too few first members have started"
 	case (len(started(o)) > 0 || !o.Birth.Origin.IsZero()) && !mayTake(o, o.Desired.Choices):

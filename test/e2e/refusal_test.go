@@ -156,6 +156,39 @@ var _ = Describe("A change of a running cluster that this release cannot make", 
 			traffic.Finish(ctx)
 		})
 	}
+
+	It("is not begun, but new members get it: the size of volumes. It may be put back on the way, and is reached once all were replaced", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "moved", 3)
+		cluster.AwaitReady(ctx, 3)
+		before, err := cluster.Get(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		replace := func(member string) {
+			GinkgoHelper()
+			loseVolume(ctx, cluster, member)
+			Eventually(ctx, func() error { return cluster.CheckServing(ctx, 3) }).Should(Succeed(), "%s is replaced", member)
+		}
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			cluster.Change(ctx, changes["the size of volumes"])
+			cluster.AwaitStalled(ctx, "ChangeNotSupported")
+			replace(cluster.Member(0))
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { *s = before.Spec })
+			cluster.AwaitReady(ctx, 3)
+			cluster.Change(ctx, changes["the size of volumes"])
+			replace(cluster.Member(1))
+			cluster.AwaitStalled(ctx, "ChangeNotSupported")
+			replace(cluster.Member(2))
+			cluster.AwaitReady(ctx, 3)
+		})
+		traffic.Finish(ctx)
+		pods, err := cluster.Pods(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		for _, pod := range pods {
+			claim := pvc()
+			Expect(kube.Client.Get(ctx, key(pod.Name), claim)).To(Succeed())
+			Expect(claim.Spec.Resources.Requests.Storage().String()).To(Equal("9Gi"), pod.Name)
+		}
+	})
 })
 
 func members(size int32) string {

@@ -167,7 +167,7 @@ var guards = []mutant{
 		Name: "the guard lets a member be rebuilt from that answers as another one", Peer: "",
 		File:    "controllers/plan/guard/inplace.go",
 		From:    "case o.IsGone(r) || r.Answer != nil && !m.IsOf(r.Answer.ClusterID, r.Answer.ID):",
-		To:      "case o.IsGone(r):",
+		To:      "case o.IsGone(r) || m.IsZero():",
 		Package: planPackage, Test: "TestALifeIsLaidOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed",
 	},
 	{
@@ -190,13 +190,6 @@ var guards = []mutant{
 		From:    "if len(origins) != 1 {",
 		To:      "if len(origins) == 0 {",
 		Package: planPackage, Test: guardRow("data of two clusters"),
-	},
-	{
-		Name: "the guard lets a copy of a volume be resumed", Peer: "",
-		File:    "controllers/plan/guard/birth.go",
-		From:    `return r.TooNew == "" && r.TLS == d.TLS && !d.Ephemeral && r.Record.IsOn(r.UID, r.Backing)`,
-		To:      `return r.TooNew == "" && r.TLS == d.TLS && !d.Ephemeral`,
-		Package: planPackage, Test: guardRow("data on a copy of the volume that its member lived on"),
 	},
 	{
 		Name: "the guard lets data that two objects left be resumed", Peer: "",

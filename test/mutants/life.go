@@ -95,10 +95,24 @@ var life = []mutant{
 	},
 	{
 		Name: "a new member gets the volume that the others have, whatever the spec says", Peer: "",
-		File:    "controllers/plan/size.go",
+		File:    "controllers/plan/facts/view.go",
 		From:    "largest := o.Desired.StorageBytes",
 		To:      "largest := int64(0)",
 		Package: planPackage, Test: "TestANewMemberGetsTheVolumeOfTheSpecButNoneSmallerThanThoseOfTheOthers",
+	},
+	{
+		Name: "a volume that cannot be made stays when its size is put back", Peer: "",
+		File:    "controllers/plan/facts/view.go",
+		From:    "(v.MadeFor != o.Desired.StorageClass || v.Bytes > o.NewBytes())",
+		To:      "v.MadeFor != o.Desired.StorageClass",
+		Package: planPackage, Test: row("it goes once the spec asks for a smaller volume"),
+	},
+	{
+		Name: "a member with a larger volume keeps a size from being put back", Peer: "",
+		File:    "controllers/plan/health.go",
+		From:    "smallest := slices.MinFunc(onVolumes,",
+		To:      "smallest := slices.MaxFunc(onVolumes,",
+		Package: planPackage, Test: row("a size that is put back is followed, whoever has got the other one meanwhile"),
 	},
 	{
 		Name: "the leader is removed without handing over", Peer: "coreos/etcd-operator#1191",

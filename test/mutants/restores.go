@@ -166,8 +166,8 @@ var restores = []mutant{
 	{
 		Name: "a restore that waits for a Secret does not say for which", Peer: "",
 		File:    "controllers/observe/tasks.go",
-		From:    "task := taskOf(pod, told{})\n\tstartsNothing := pod.Spec.NodeName != \"\" && ",
-		To:      "task := taskOf(pod, told{})\n\tstartsNothing := pod.Spec.NodeName == \"\" && ",
+		From:    `if pod.Spec.NodeName == "" || pod.Status.Phase`,
+		To:      `if pod.Spec.NodeName != "" || pod.Status.Phase`,
 		Package: "./controllers/observe",
 		Test:    "TestAPodOfARestoreThatDoesNotStartIsAskedWhyAndOneThatFetchesHowFarItIs",
 	},

@@ -118,7 +118,7 @@ var rolls = []mutant{
 	{
 		Name: "a member that crashes takes a quota below what is stored", Peer: "",
 		File: "controllers/plan/pods.go",
-		From: "isCrowded := o.IsAlive() &&", To: "isCrowded := !o.IsAlive() &&",
+		From: "isCrowded := len(o.Crowded(o.Desired.Choices)) > 0", To: "isCrowded := len(o.Crowded(o.Desired.Choices)) < 0",
 		Package: planPackage, Test: row("a member that crashes keeps its settings"),
 	},
 	{
@@ -189,8 +189,8 @@ var rolls = []mutant{
 	{
 		Name: "a member that cannot start takes a version to which no step leads", Peer: "",
 		File:    "controllers/plan/pods.go",
-		From:    "|| !mayTakeVersion(o, r, o.Desired.Choices.Version) {",
-		To:      "{",
+		From:    "&& !isCrowded && mayTakeVersion(o, r, o.Desired.Choices.Version)",
+		To:      "&& !isCrowded",
 		Package: planPackage, Test: row("but no version to which this release takes no step"),
 	},
 	{
@@ -305,14 +305,14 @@ var rolls = []mutant{
 		Name:    "settings with which one member cannot run are given to the next one that stops",
 		Peer:    "",
 		File:    "controllers/plan/pods.go",
-		From:    "return !isGiven && !isFoundUnfit(o) || o.IsServedWith(o.Desired.Choices) || !o.IsServedWith(current)",
+		From:    "return !isGiven || o.IsServedWith(o.Desired.Choices) || !o.IsServedWith(current)",
 		To:      "return isGiven || !isGiven",
 		Package: planPackage, Test: row("a setting with which another member cannot run is not spread"),
 	},
 	{
 		Name: "two members that cannot start wait for each other to try corrected settings", Peer: "",
 		File: "controllers/plan/pods.go",
-		From: "return !isGiven && !isFoundUnfit(o) || o.IsServedWith(o.Desired.Choices) || !o.IsServedWith(current)",
+		From: "return !isGiven || o.IsServedWith(o.Desired.Choices) || !o.IsServedWith(current)",
 		To:   "return !isGiven || o.IsServedWith(o.Desired.Choices)", Package: planPackage,
 		Test: row("where nobody serves with what it has, a member need not wait for another to try"),
 	},
@@ -341,8 +341,8 @@ var rolls = []mutant{
 	{
 		Name: "a new member is made from settings with which nobody serves", Peer: "coreos/etcd-operator#1211",
 		File:    "controllers/plan/size.go",
-		From:    "serving := facts.Filter(known, func(r facts.Replica) bool { return r.IsHealthy(o.Membership) })",
-		To:      "serving := known",
+		From:    "return r.IsHealthy(o.Membership) && len(o.Crowded(r.RunsWith())) == 0",
+		To:      "return len(o.Crowded(r.RunsWith())) == 0",
 		Package: planPackage, Test: "TestANewMemberIsMadeLikeThoseThatServe",
 	},
 	{
@@ -362,8 +362,8 @@ var rolls = []mutant{
 	{
 		Name: "a new operator writes on every Pod of the release before", Peer: "",
 		File:    "controllers/resources/dress.go",
-		From:    "case !isWritten && d.IsZero(), isWritten && ",
-		To:      "case isWritten && ",
+		From:    "case !isWritten && isPod && d.IsZero(), isWritten && ",
+		To:      "case !isWritten && !isPod && d.IsZero(), isWritten && ",
 		Package: resourcesPackage, Test: "TestDressing/a_Pod_that_was_made_before_keys_were_written_down_needs_nothing",
 	},
 	{
@@ -420,15 +420,15 @@ var rolls = []mutant{
 	{
 		Name: "another user has the group of the one before, who wrote for itself alone", Peer: "",
 		File:    "controllers/resources/podsecurity.go",
-		From:    "FSGroup:             cmp.Or(asked.FSGroup, new(*user)),",
-		To:      "FSGroup:             cmp.Or(asked.FSGroup, new(ownUser)),",
+		From:    "out.FSGroup = cmp.Or(out.FSGroup, new(*out.RunAsUser))",
+		To:      "out.FSGroup = cmp.Or(out.FSGroup, new(ownUser))",
 		Package: resourcesPackage, Test: "TestMembersAndTasksRunAsTheSpecAsks",
 	},
 	{
 		Name: "a volume is restored by another user than its member runs as", Peer: "",
 		File:    "controllers/resources/restorepod.go",
-		From:    "pod.Spec.SecurityContext = podSecurity(securityOf(s.Inputs.Pod))",
-		To:      "_ = podSecurity(securityOf(s.Inputs.Pod))",
+		From:    "pod.Spec.SecurityContext = podSecurity(securityOf(s.Inputs.Pod), s.PlatformIDs)",
+		To:      "_ = podSecurity(securityOf(s.Inputs.Pod), s.PlatformIDs)",
 		Package: resourcesPackage, Test: "TestAVolumeIsRestoredByTheUserThatItsMemberRunsAs",
 	},
 	{
@@ -491,7 +491,7 @@ var rolls = []mutant{
 		Name: "amounts that an autoscaler gave a Pod restart its member", Peer: "",
 		File:    "controllers/observe/resize.go",
 		From:    "case !resources.HasItsAmounts(pod):",
-		To:      "case false:",
+		To:      "case pod == nil && !resources.HasItsAmounts(pod):",
 		Package: "./controllers/observe", Test: "TestWhatTheKubeletSaysOfOtherAmountsIsToldApart",
 	},
 	{

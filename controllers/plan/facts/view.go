@@ -82,16 +82,28 @@ func (o View) IsQuorumGone() bool {
 	return len(left) < len(voters) && len(left) < etcdutil.Quorum(len(voters))
 }
 
-// IsMadeForOther reports a replica whose volume was never made, while the spec asks for another StorageClass by now. No
-// process ever ran without its volume, so there is no data to lose.
-func (o Observation) IsMadeForOther(r Replica) bool {
+// NewBytes is the size of a new member's volume: that of the spec, or the largest that a voter has, whose data it may
+// have to hold.
+func (o View) NewBytes() int64 {
+	largest := o.Desired.StorageBytes
+	for _, r := range o.Voters() {
+		if r.Volume != nil && !r.Volume.IsUnbound() {
+			largest = max(largest, r.Volume.Bytes)
+		}
+	}
+	return largest
+}
+
+// IsMadeForOther reports a replica whose volume was never made, while the spec asks for another StorageClass or a
+// smaller volume by now. No process ever ran without its volume, so there is no data to lose.
+func (o View) IsMadeForOther(r Replica) bool {
 	v := r.Volume
-	return v != nil && !v.Terminating && v.IsUnbound() && v.MadeFor != o.Desired.StorageClass &&
-		o.Desired.Fault == "" && !r.mayHaveRun()
+	return v != nil && !v.Terminating && v.IsUnbound() && o.Desired.Fault == "" && !r.mayHaveRun() &&
+		(v.MadeFor != o.Desired.StorageClass || v.Bytes > o.NewBytes())
 }
 
 // LacksVolume reports a replica without a volume that it could start on.
-func (o Observation) LacksVolume(r Replica) bool {
+func (o View) LacksVolume(r Replica) bool {
 	return r.Volume == nil || r.Volume.Terminating || r.Volume.IsSpoilt() || o.IsMadeForOther(r)
 }
 

@@ -86,6 +86,7 @@ func TestGoodValuesThatAreSeldomSetAreAccepted(t *testing.T) {
 		"imagePullSecrets[0].name=my-registry", "resources.limits.cpu=1", "resources.limits=null", "clusterDomain=example.internal.",
 		"networkPolicy.enabled=true,networkPolicy.metricsFrom[0].ipBlock.cidr=10.0.0.0/8", "serviceAccount.create=false",
 		"podLabels.team=storage", "tracing.endpoint=https://[fd00::1]:4317", "tracing.endpoint=", "monitoring.serviceMonitor=true,watchNamespaces={a},metrics.enabled=true",
+		"watchNamespaces={a},monitoring.scraper=null",
 	} {
 		if _, err := template(t, "etcd-steward-system", withoutCRDs("--set", set)...); err != nil {
 			t.Errorf("%s: %v", set, err)
