@@ -24,7 +24,7 @@ func addKeepers(mgr manager.Manager, config *rest.Config, o options, forMetrics,
 	var keepers []keeper
 	if forMetrics != nil && o.metricsSecure && o.metricsAddress != noMetrics {
 		keepers = append(keepers, keeper{keep: forMetrics.keep,
-			fails: "The operator could not look after the CA of its metrics. Where it is missing, they cannot be read."})
+			fails: "The operator could not look after the CA of its metrics. Without it they cannot be read."})
 	}
 	if o.webhook != "" {
 		trust, err := newWebhookTrust(config, forWebhook, o.webhook)

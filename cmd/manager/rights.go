@@ -20,7 +20,7 @@ func withRemedy(err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
 	}
-	return fmt.Errorf("%w. The operator lacks a right that this release needs, and tries again. Apply the roles of this "+
-		"release in the way that it was installed: docs/install.md#upgrade. If a namespace was deleted, take it out of "+
-		"--namespace", err)
+	return fmt.Errorf("%w. The operator lacks a right that this release needs, and tries again. Apply the roles of "+
+		"this release in the way that it was installed: docs/install.md#upgrade. If a namespace was deleted, take it "+
+		"out of --namespace", err)
 }

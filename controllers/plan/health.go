@@ -31,7 +31,9 @@ func otherSize(o judge.View, onVolumes []facts.Replica) *proposal {
 	if len(onVolumes) == 0 {
 		return nil
 	}
-	smallest := slices.MinFunc(onVolumes, func(a, b facts.Replica) int { return cmp.Compare(a.Volume.Bytes, b.Volume.Bytes) })
+	smallest := slices.MinFunc(onVolumes, func(a, b facts.Replica) int {
+		return cmp.Compare(a.Volume.Bytes, b.Volume.Bytes)
+	})
 	if smallest.Volume.Bytes == o.Desired.StorageBytes {
 		return nil
 	}
@@ -41,9 +43,9 @@ func otherSize(o judge.View, onVolumes []facts.Replica) *proposal {
 			"spec.storage.size to %[1]s.", has, asked)
 	}
 	return notSupported("The volume of %s has %s and the spec asks for %s. This release cannot change the size of a "+
-		"volume, and new members get the new one. Put spec.storage.size back, or expand each member's claim to it. Where "+
-		"the StorageClass cannot expand volumes, replace one member after the other: docs/alerts.md#a-volume-that-is-full.",
-		smallest.Name, has, asked)
+		"volume, and new members get the new one. Put spec.storage.size back, or expand each member's claim to it. "+
+		"Where the StorageClass cannot expand volumes, replace one member after the other: "+
+		"docs/alerts.md#a-volume-that-is-full.", smallest.Name, has, asked)
 }
 
 func notSupported(format string, args ...any) *proposal {
@@ -227,8 +229,8 @@ func onNode(r facts.Replica) string {
 }
 
 // otherClass is what a person can do about a volume that cannot be made.
-const otherClass = "Put spec.storage.storageClassName to a StorageClass that exists and works, or spec.storage.size to " +
-	"what it can make; the operator then makes another volume."
+const otherClass = "Put spec.storage.storageClassName to a StorageClass that exists and works, or spec.storage.size " +
+	"to what it can make; the operator then makes another volume."
 
 // correctImage is what a person can do about an image that cannot be pulled.
 const correctImage = "Kubernetes tries again at least every 5 minutes. Correct spec.image, or the Secrets that " +

@@ -44,8 +44,8 @@ func removeUnmade(o judge.View, r facts.Replica) *proposal {
 		return p
 	}
 	return act(changes.RemoveMember{Name: r.Name, ID: r.Member.ID}, facts.ReasonRepair, "%s never started: its volume "+
-		"was never made, and the spec asks for another StorageClass or a smaller volume. It is removed, and a new member "+
-		"takes its place.", r.Name)
+		"was never made, and the spec asks for another StorageClass or a smaller volume. It is removed, and a new "+
+		"member takes its place.", r.Name)
 }
 
 // removeOverdue removes a member that was dead for as long as the user allows.
