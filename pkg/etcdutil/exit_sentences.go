@@ -35,8 +35,9 @@ var exitSentences = []exitSentence{
 	{"error setting up initial cluster", ExitStaleFlags}, // server/embed/config.go PeerURLsMapAndToken (not tried)
 
 	{"invalid downgrade; server version is lower than determined cluster version", ExitVersionTooLow},
-	{"version.MustDetectDowngrade", ExitVersionTooLow}, // the same as a panic: the words are cut off
-	{").ClusterVersionSet\\n", ExitVersionTooLow},      // 3.5: the words are followed by a long stack, and other lines
+	{"version.MustDetectDowngrade", ExitVersionTooLow},           // the same as a panic: the words are cut off
+	{"membership.(*RaftCluster).SetVersion(", ExitVersionTooLow}, // and so is the frame that has panicked
+	{").ClusterVersionSet\\n", ExitVersionTooLow},                // 3.5: a long stack and other lines follow the words
 	{"incompatible with current running cluster", ExitVersionTooLow},
 	{"\" is not supported\"", ExitVersionTooLow}, // version \"3.7.0\" is not supported: server/storage/schema
 	{"unmarshal should never fail", ExitVersionSkipped},

@@ -88,6 +88,19 @@ func TestAMemberThatIsTooOldIsUnderstoodWhenOtherLinesFollowItsWords(t *testing.
 	}
 }
 
+// What the kubelet keeps may begin anywhere in the stack, also within the frame that has panicked.
+func TestAMemberThatIsTooOldIsUnderstoodWhereItsPanicIsCutOff(t *testing.T) {
+	const cut = `erver/version/downgrade.go:49 +0x396
+go.etcd.io/etcd/server/v3/etcdserver/api/membership.(*RaftCluster).SetVersion(0x2276a3bd8000, 0x2276a3998300, 0x1341798, 0x1)
+	go.etcd.io/etcd/server/v3@v3.6.16/etcdserver/api/membership/cluster.go:699 +0x82f
+go.etcd.io/etcd/server/v3/etcdserver/apply.(*applierMembership).ClusterVersionSet(0x2276a39f3340, 0x2276a39fe2a0, 0x1)
+	go.etcd.io/etcd/server/v3@v3.6.16/etcdserver/apply/apply.go:417 +0x97
+`
+	if got := Classify(2, cut); got != ExitVersionTooLow {
+		t.Errorf("understood as %s, want %s", got, ExitVersionTooLow)
+	}
+}
+
 func TestWhatASignalEndedSaidNothing(t *testing.T) {
 	if got := Classify(135, ""); got != ExitDiskFailing {
 		t.Errorf("a process that SIGBUS ended is understood as %s", got)
