@@ -176,8 +176,8 @@ stories: $(E2E_TEST) ## The table of stories: group, what is proven, last durati
 	@E2E_TEST=$(E2E_TEST) go run ./test/e2e/stories
 
 .PHONY: mutants
-mutants: ## Seed known bugs one at a time, or those of ONLY=guard,peers; prints killed / total.
-	@go run ./test/mutants $(if $(ONLY),-only '$(ONLY)')
+mutants: bin/etcd $(S3_SERVER) ## Seed known bugs one at a time, or those of ONLY=guard,peers; prints killed / total.
+	@$(WITH_ETCD) go run ./test/mutants $(if $(ONLY),-only '$(ONLY)')
 
 .PHONY: bench
 bench: $(LOCALKUBE) bin/s3/versitygw ## Speed and cost against their floors, as JSON and a table; FLAGS="-figures backup" for some.

@@ -205,7 +205,8 @@ func (m mutant) objection(linked func() (string, error)) string {
 	switch {
 	case err != nil:
 		return "test fails without the mutant: " + lastLine(out)
-	case strings.Contains(string(out), "--- SKIP: "+m.Test+" "):
+	case strings.Contains(string(out), "--- SKIP: "+m.Test+" "), strings.Contains(string(out), "--- SKIP: "+m.Test+"/") &&
+		!strings.Contains(string(out), "--- PASS: "+m.Test+"/"):
 		return "test is skipped"
 	case !strings.Contains(string(out), "--- PASS: "+m.Test+" "):
 		return "there is no such test"

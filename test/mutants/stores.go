@@ -101,7 +101,7 @@ var stores = []mutant{
 	{
 		Name: "a manifest does not say that its backup was proven", Peer: "",
 		File:    "pkg/backup/compare.go",
-		From:    "m.Proven = true",
+		From:    `m.Proven = m.KeysHash.NoWitness == ""`,
 		To:      "m.Proven = false",
 		Package: backupPackage, Test: "TestWhatIsToBeProvenIsNoBackupUntilItIs",
 	},
