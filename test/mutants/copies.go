@@ -112,8 +112,8 @@ var copies = []mutant{
 	{
 		Name: "a member is heard on a volume that is not its own", Peer: "",
 		File:    "controllers/plan/corruption.go",
-		From:    "if isStopped && r.IsRecorded() && o.MayRestart(r) {",
-		To:      "if isStopped {",
+		From:    "if isStopped && mayStart {",
+		To:      "if isStopped || isStopped && mayStart {",
 		Package: planPackage, Test: keptRow("a member on a volume of another incarnation is not started to be heard"),
 	},
 	{
@@ -286,7 +286,7 @@ var copies = []mutant{
 	{
 		Name: "a member is started again and again to be heard", Peer: "",
 		File:    "controllers/plan/corruption.go",
-		From:    "isStopped := r.HasNoProcess() && saidCopiesDiffer(r) && r.Pod.Flags == facts.FlagsSealed",
+		From:    "isStopped := r.HasNoProcess() && saidCopiesDiffer(r) && r.Pod.Flags != facts.FlagsUncompared",
 		To:      "isStopped := r.HasNoProcess() && saidCopiesDiffer(r)",
 		Package: planPackage, Test: row("it is waited for while it starts"),
 	},

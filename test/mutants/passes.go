@@ -103,10 +103,12 @@ var passes = []mutant{
 		Package: applyPackage, Test: "TestEtcdIsChangedOnlyByTheProcessThatLeads",
 	},
 	{
-		Name: "the Lease is asked once for all alarms", Peer: "",
-		File:    "controllers/apply/members.go",
-		From:    "\tfor _, alarm := range c.Alarms {\n\t\tif err := s.stillLeads(ctx); err != nil {",
-		To:      "\tfor n, alarm := range c.Alarms {\n\t\tif err := s.stillLeads(ctx); err != nil && n == 0 {",
+		Name: "the Lease is not asked before an alarm is taken back", Peer: "",
+		File: "controllers/apply/members.go",
+		From: `err := s.whileLeading(ctx, func(ctx context.Context) error {
+			return leader.DisarmAlarm(ctx, alarm.Member, alarm.Name)
+		})`,
+		To:      "err := leader.DisarmAlarm(ctx, alarm.Member, alarm.Name)",
 		Package: applyPackage, Test: "TestEtcdIsChangedOnlyByTheProcessThatLeads",
 	},
 	{
