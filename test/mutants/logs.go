@@ -204,9 +204,10 @@ var logs = []mutant{
 			"told otherwise"),
 	},
 	{
-		Name: "a downgrade is enabled for a spec that asks for what cannot be done",
-		File: "controllers/plan/downgrade.go",
-		From: "if unsupported(o) != nil {", To: "if unsupported(o) != nil && o.Desired.Paused {",
+		Name:    "a downgrade is enabled for a spec that asks for what cannot be done",
+		File:    "controllers/plan/downgrade.go",
+		From:    "if unsupported(o) != nil || len(o.Crowded(o.Desired.Choices)) > 0 {\n\t\treturn false",
+		To:      "if len(o.Crowded(o.Desired.Choices)) > 0 {\n\t\treturn false",
 		Package: planPackage, Test: "TestADowngradeIsEnabledOnlyOnceNothingElseIsLeftToDo",
 	},
 	{

@@ -26,7 +26,7 @@ var minors = []mutant{
 	},
 	{
 		Name: "a member that a roll stopped holds that roll", File: "controllers/plan/facts/minor.go",
-		From: "case isTold || o.IsServing(r):", To: "case o.IsServing(r):",
+		From: "case isTold || o.IsServing(r):", To: "case isTold && false || o.IsServing(r):",
 		Package: planPackage, Test: leaving,
 	},
 	{
@@ -46,7 +46,7 @@ var minors = []mutant{
 	},
 	{
 		Name: "a minor is left without room in the database", File: "controllers/plan/facts/minor.go",
-		From: "size*100 >= quotaBytes*RoomPercent:", To: "size < 0:", Package: planPackage, Test: leaving,
+		From: "case quotaBytes > 0 && r.fills(quotaBytes):", To: "case size < 0:", Package: planPackage, Test: leaving,
 	},
 	{
 		Name: "a minor is left without room on a volume", File: "controllers/plan/facts/minor.go",
@@ -111,7 +111,7 @@ var minors = []mutant{
 	},
 	{
 		Name: "any backup counts for a schedule, however old", File: "controllers/schedule/plan/saved.go",
-		From: "return until.After(now)", To: "return !until.IsZero()",
+		From: "return since.After(now)", To: "return !since.IsZero()",
 		Package: "./controllers/schedule/plan", Test: "TestAScheduleIsUpToDateWithABackupOfItsLastTwoRuns",
 	},
 	{
