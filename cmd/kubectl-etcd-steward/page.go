@@ -177,7 +177,11 @@ func (p page) printConditions(text *bytes.Buffer) {
 	case p.NextStep == nil:
 		return // there are none yet
 	case len(p.Conditions) == 0:
-		text.WriteString("\nAll conditions are as they should be.\n")
+		when := "are as they should be"
+		if p.Operator.State == operatorGone {
+			when = "were as they should be when the operator looked last"
+		}
+		fmt.Fprintf(text, "\nAll conditions %s.\n", when)
 		return
 	}
 	text.WriteString("\nConditions that are not as they should be:\n")

@@ -181,7 +181,7 @@ func grow(o judge.View) *proposal {
 		volume.Bytes, volume.Choices = o.NewBytes(), memberChoices(o)
 	}
 	return act(changes.PrepareMember{Volume: volume, Secret: o.Desired.TLS}, facts.ReasonGrow,
-		"A member %s will be added; what it needs is made.", volume.Name)
+		"A member %s will be added: %s. What it needs is made first.", volume.Name, whyGrow(o))
 }
 
 // whyGrow says what a new member is for.

@@ -63,7 +63,20 @@ func classify(err, other error) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: %w", kindOf(err, other), err)
+	kind := kindOf(err, other)
+	if kind == other && isBadRequest(err) { //nolint:errorlint // it is that very one
+		return fmt.Errorf("%w: %w. "+regionHint, kind, err)
+	}
+	return fmt.Errorf("%w: %w", kind, err)
+}
+
+// regionHint is what mostly helps where a server only says that a request is bad: the answer to HEAD has no body in
+// which it could say why.
+const regionHint = "A server that is not Amazon's mostly expects no region: leave it out"
+
+func isBadRequest(err error) bool {
+	var answer *smithyhttp.ResponseError
+	return errors.As(err, &answer) && answer.HTTPStatusCode() == http.StatusBadRequest
 }
 
 func kindOf(err, other error) error {
@@ -118,8 +131,9 @@ var codes = map[string]error{
 	"Forbidden":          ErrDenied,
 	"XAdminUserNotFound": ErrDenied, // versitygw, with the status 404
 	"ExpiredToken":       ErrDenied, "InvalidToken": ErrDenied, "TokenRefreshRequired": ErrDenied,
-	"AccountProblem": ErrDenied,
-	"NoSuchBucket":   ErrNotFound, "NoSuchKey": ErrNotFound, "NotFound": ErrNotFound,
+	"AccountProblem":               ErrDenied,
+	"AuthorizationHeaderMalformed": ErrConfig, // it names the region that is wrong, and mostly the right one
+	"NoSuchBucket":                 ErrNotFound, "NoSuchKey": ErrNotFound, "NotFound": ErrNotFound,
 	"PreconditionFailed": ErrExists, "ConditionalRequestConflict": ErrExists,
 	"SlowDown": ErrThrottled, "Throttling": ErrThrottled, "ThrottlingException": ErrThrottled,
 	"TooManyRequests":      ErrThrottled,

@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"google.golang.org/api/googleapi"
 
 	"github.com/etcdsteward/etcd-steward/test/gcsserver"
@@ -425,5 +427,24 @@ func TestACallWhoseTimeIsOverIsAStoreThatStandsStill(t *testing.T) {
 	cancel()
 	if err := answered(ctx, fmt.Errorf("reading: %w", ctx.Err())); errors.Is(err, ErrStalled) || !errors.Is(err, context.Canceled) {
 		t.Errorf("who was told to stop says %v", err)
+	}
+}
+
+// The answer to HEAD has no body: a server that expects another region cannot say so.
+func TestABadRequestOfS3AsksForTheRegion(t *testing.T) {
+	answer := &smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusBadRequest}},
+		Err: &smithy.GenericAPIError{Code: "BadRequest"}}
+	bad := classify(&smithy.OperationError{ServiceID: "S3", OperationName: "HeadObject", Err: answer}, ErrStore)
+	if !errors.Is(bad, ErrStore) || !strings.Contains(bad.Error(), "region") {
+		t.Error(bad)
+	}
+	told := classify(&smithy.OperationError{ServiceID: "S3", OperationName: "PutObject", Err: &smithyhttp.ResponseError{
+		Response: answer.Response, Err: &smithy.GenericAPIError{Code: "AuthorizationHeaderMalformed"}}}, ErrStore)
+	if !errors.Is(told, ErrConfig) || strings.Contains(told.Error(), regionHint) {
+		t.Error(told)
+	}
+	answer.Response.StatusCode = http.StatusInternalServerError
+	if other := classify(answer, ErrStore); strings.Contains(other.Error(), "region") {
+		t.Error(other)
 	}
 }
