@@ -176,7 +176,7 @@ stories: $(E2E_TEST) ## The table of stories: group, what is proven, last durati
 	@E2E_TEST=$(E2E_TEST) go run ./test/e2e/stories
 
 .PHONY: mutants
-mutants: bin/etcd $(S3_SERVER) ## Seed known bugs one at a time, or those of ONLY=guard,peers; prints killed / total.
+mutants: bin/etcd bin/helm $(S3_SERVER) ## Seed known bugs one at a time, or those of ONLY=guard,peers; prints killed / total.
 	@$(WITH_ETCD) go run ./test/mutants $(if $(ONLY),-only '$(ONLY)')
 
 .PHONY: bench

@@ -161,8 +161,9 @@ func (m mutant) run(objection func() string) string {
 		return "does not compile: " + lastLine(out)
 	}
 	out, err := runTest(program, m.Package, m.Test)
+	hangs := strings.Contains(string(out), "panic: test timed out")
 	switch {
-	case err != nil && strings.Contains(string(out), "--- FAIL"):
+	case err != nil && (hangs || strings.Contains(string(out), "--- FAIL")):
 		return killed
 	case err != nil:
 		return "test did not run: " + lastLine(out)

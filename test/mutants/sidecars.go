@@ -26,8 +26,8 @@ var sidecars = []mutant{
 	{
 		Name:    "clients do not reach a member whose sidecar is not ready",
 		File:    "controllers/observe/observe.go",
-		From:    "g.services(cluster, ours, current.LeadsByRole(began)),",
-		To:      "g.services(cluster, ours, false),",
+		From:    "g.access(cluster, ours, o.Operator, current.LeadsByRole(began)),",
+		To:      "g.access(cluster, ours, o.Operator, false),",
 		Package: observePackage, Test: "TestClientsReachAMemberWhoseSidecarIsNotReady",
 	},
 	{
