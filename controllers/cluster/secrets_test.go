@@ -147,7 +147,7 @@ func TestTheAddressesOfALoadBalancerAreInCertificatesAndEndpointsWhileItHasThem(
 	})
 	w.settle()
 	inside := w.status().Endpoints
-	w.balance(corev1.LoadBalancerIngress{Hostname: "lb.example.com"}, corev1.LoadBalancerIngress{IP: "203.0.113.7"})
+	w.balance(corev1.LoadBalancerIngress{Hostname: "LB.example.com"}, corev1.LoadBalancerIngress{IP: "203.0.113.7"})
 	w.settle()
 	for _, name := range []string{"lb.example.com", "203.0.113.7", "demo.shop.svc"} {
 		if err := w.certificate("demo-1", resources.KeyCert).VerifyHostname(name); err != nil {

@@ -3,6 +3,7 @@ package observe
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -67,7 +68,8 @@ func (g gathered) loadBalancer(ours ownership) []string {
 	}
 	var addresses []string
 	for _, ingress := range service.Status.LoadBalancer.Ingress {
-		for _, address := range []string{ingress.IP, ingress.Hostname} {
+		// names with capitals are those of platforms that keep a user's; in DNS and in certificates they are the same
+		for _, address := range []string{ingress.IP, strings.ToLower(ingress.Hostname)} {
 			if v1alpha1.IsSAN(address) {
 				addresses = append(addresses, address)
 			}

@@ -11,7 +11,7 @@ import (
 )
 
 // changeEvents tell what was just done, when it matters to people: the cluster's birth, its membership, a member's Pod,
-// and every deletion. Bookkeeping and objects that are put right are in the status alone.
+// certificates, and every deletion. Bookkeeping and other objects that are put right are in the status alone.
 func changeEvents(in Input) []words.Event { //nolint:gocyclo // one flat list that the linter holds complete
 	why := in.Decision.Message
 	switch c := in.Outcome.Change.(type) {
@@ -56,9 +56,11 @@ func changeEvents(in Input) []words.Event { //nolint:gocyclo // one flat list th
 		return done(in, EventDataTaken, "", why)
 	case changes.FollowPolicy:
 		return done(in, EventPolicyApplied, "", policyApplied(c))
+	case changes.ApplyObjects:
+		return renewed(in, c)
 	case changes.StartPreflight, changes.DeletePreflight, changes.RecordRestored, changes.DeleteRestores,
 		changes.PrepareNext, changes.MarkFlushed, changes.MarkFormer, changes.Bootstrap, changes.RecordMembers,
-		changes.SealPods, changes.LabelRole, changes.ApplyObjects, changes.SetBudget, changes.SetChoices,
+		changes.SealPods, changes.LabelRole, changes.SetBudget, changes.SetChoices,
 		changes.MarkVolume, changes.DressPods, changes.RestoreInputs, changes.ResizePod, changes.DeleteSecret,
 		changes.PrepareMember,
 		changes.AppendEntries, changes.EnableDowngrade, changes.CancelDowngrade:
@@ -136,6 +138,31 @@ func policyApplied(c changes.FollowPolicy) string {
 		return "Volumes and CAs will be kept when the cluster is deleted."
 	}
 	return "Volumes and CAs will be deleted with the cluster."
+}
+
+// renewed tells of certificates that were issued anew, of members and of clients. Those of a new cluster or member are
+// no news, and neither is the operator's own.
+func renewed(in Input, c changes.ApplyObjects) []words.Event {
+	var members []string
+	for _, name := range c.Secrets {
+		if secret := in.Observation.Current.Find(name).Secret; secret.State == facts.ObjectDrifted {
+			members = append(members, fmt.Sprintf("%s (before: %s)", secret.Name, secret.Detail))
+		}
+	}
+	var events []words.Event
+	if len(members) > 0 {
+		events = done(in, EventRenewed, "", fmt.Sprintf("Renewed the Secrets of members: %s. Members read them within "+
+			"two minutes, without a restart.", strings.Join(members, ", ")))
+	}
+	clients := in.clientSecret()
+	for _, object := range c.Objects {
+		if clients != nil && object.Name == clients.Name && object.State == facts.ObjectDrifted {
+			note := fmt.Sprintf("Renewed the Secret of clients: %s (before: %s). Clients that hold a copy of it need "+
+				"the new one.", object.Name, object.Detail)
+			events = append(events, done(in, EventRenewed, "", note)...)
+		}
+	}
+	return events
 }
 
 // started tells of Pods that are started again; the first Pod of a learner is told by its addition.

@@ -137,7 +137,7 @@ func (in Input) keepFirst(c metav1.Condition) metav1.Condition {
 // member.
 func (in Input) upToDate() metav1.Condition {
 	o := in.Observation
-	warning := strings.Join(in.Warnings, " ")
+	warning := strings.Join(in.warnings(), " ")
 	stopped, other := stoppedMembers(o), outdatedMembers(o)
 	status, reason, message := metav1.ConditionTrue, ReasonCurrent, "Every member runs with the settings of this spec."
 	switch {

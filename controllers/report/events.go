@@ -117,15 +117,11 @@ func (t transition) progress() []words.Event {
 	return events
 }
 
-// warnings tells each warning once: the old status has it in the message of UpToDate.
+// warnings tells each warning once.
 func (t transition) warnings() []words.Event {
-	var told string
-	if c := meta.FindStatusCondition(t.old.Conditions, v1alpha1.ConditionUpToDate); c != nil {
-		told = c.Message
-	}
 	var events []words.Event
-	for _, w := range t.in.Warnings {
-		if !strings.Contains(told, w) {
+	for _, w := range t.in.warnings() {
+		if !t.in.hasWarned(w) {
 			events = append(events, warning(EventSpecWarning, actionObserve, w)...)
 		}
 	}

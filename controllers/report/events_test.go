@@ -2,6 +2,7 @@ package report
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -58,6 +59,18 @@ func TestWhatBecameDifferentIsTold(t *testing.T) {
 		},
 		{"a warning", func(w *scene) { w.warn = []string{"etcd 3.6.10 has known defects."} },
 			[]string{"Warning SpecWarning"}},
+		{"certificates are due", func(w *scene) {
+			w.o.Current.Members[1].Secret.State = facts.ObjectDrifted
+			w.o.Current.Members[1].Secret.Detail = "tls.crt: expired"
+		}, []string{"Normal CertificatesRenewed"}},
+		{"those of clients and the operator are due", func(w *scene) {
+			for i := range w.o.Objects {
+				if name := w.o.Objects[i].Name; name == "demo-client-tls" || name == "demo-operator-tls" {
+					w.o.Objects[i].State, w.o.Objects[i].Detail = facts.ObjectDrifted, "tls.crt: expired"
+				}
+			}
+		}, []string{"Normal CertificatesRenewed"}},
+		{"a Secret is gone", func(w *scene) { w.o.Current.Members[1].Secret.State = facts.ObjectAbsent }, []string{}},
 		{"a member is off the list", func(w *scene) { w.without("demo-2").promised(3) },
 			[]string{"Warning Degraded", "Normal MemberAdded"}},
 	} {
@@ -70,6 +83,50 @@ func TestWhatBecameDifferentIsTold(t *testing.T) {
 				t.Errorf("heard %q, want %q", got, row.want)
 			}
 		})
+	}
+}
+
+func TestALoadBalancerWithoutAnAddressIsAWarningOnceTheClusterHasWaitedForIt(t *testing.T) {
+	for name, row := range map[string]struct {
+		change func(*scene)
+		after  time.Duration
+		want   []string
+	}{
+		"waited":       {func(*scene) {}, 4 * time.Minute, []string{"Warning SpecWarning"}},
+		"not for long": {func(*scene) {}, 2 * time.Minute, []string{}},
+		"has one":      {func(w *scene) { w.o.LoadBalancer = []string{"192.0.2.7"} }, 4 * time.Minute, []string{}},
+		"paused": {func(w *scene) { w.o.Desired.Paused = true }, 4 * time.Minute,
+			[]string{"Normal Paused"}},
+		"not applied": {func(w *scene) { w.o.Objects[4].State = facts.ObjectDrifted }, 4 * time.Minute, []string{}},
+		"deleting":    {func(w *scene) { w.o.Desired.Deleting = true }, 4 * time.Minute, []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := demo(3, begin).settled().outside()
+			w.heard(t)
+			w.later(row.after)
+			row.change(w)
+			if got := w.heard(t); !reflect.DeepEqual(got, row.want) {
+				t.Errorf("heard %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+func TestAWarningAboutALoadBalancerStaysThroughOtherSteps(t *testing.T) {
+	w := demo(3, begin).settled().outside()
+	w.heard(t)
+	w.later(4 * time.Minute).heard(t)
+	w.podGone("demo-1")
+	if got := w.heard(t); !reflect.DeepEqual(got, []string{"Warning Degraded", "Normal PodStarted"}) {
+		t.Errorf("a Pod is gone: heard %q", got)
+	}
+	w.settled()
+	if got := w.heard(t); !reflect.DeepEqual(got, []string{"Normal Ready"}) {
+		t.Errorf("it is back: heard %q", got)
+	}
+	w.outside("192.0.2.7")
+	if got := Status(w.input()).Conditions; strings.Contains(fmt.Sprint(got), "load balancer") {
+		t.Errorf("there is an address: %v", got)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -46,7 +47,7 @@ func demo(size int, at time.Time) *scene {
 		o: facts.Observation{
 			Now: at,
 			Cluster: facts.Identity{Namespace: "default", Name: "demo", UID: "3f1c",
-				Operator: "etcd-steward-system/etcd-steward"},
+				Operator: "etcd-steward-system/etcd-steward", Created: at},
 			Desired: facts.Desired{Size: size, Choices: wanted, StorageBytes: 8 << 30, TLS: true, Retain: true,
 				HasBudget: true},
 			Schedules: []facts.Schedule{{Name: "hourly", New: true}},
@@ -67,6 +68,13 @@ func (w *scene) objects(state facts.ObjectState) *scene {
 			Authority: name == "demo-ca" || name == "demo-ca-peer"})
 	}
 	w.o.Objects = append(w.o.Objects, facts.Object{Kind: "Service", Name: "demo", State: state})
+	return w
+}
+
+// outside asks for a load balancer, which has these addresses.
+func (w *scene) outside(addresses ...string) *scene {
+	w.cluster.Spec.Service = &v1alpha1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}
+	w.o.LoadBalancer = addresses
 	return w
 }
 

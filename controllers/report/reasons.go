@@ -14,7 +14,7 @@ const (
 	// the wanted size was never reached; nothing is wrong with the voters there are
 	ReasonNotReached     = "SizeNotReached"
 	ReasonCurrent        = "MembersCurrent"    // every member runs with the settings of the spec
-	ReasonCurrentWarned  = "SpecWarning"       // so it is, but the spec itself calls for a warning
+	ReasonCurrentWarned  = "SpecWarning"       // so it is, but something that the spec asks for calls for a warning
 	ReasonOutdated       = "MembersOutdated"   // members are made with other settings
 	ReasonNotRunning     = "MembersNotRunning" // members do not run at all
 	ReasonBackupProven   = "BackupProven"      // the newest proven backup is as new as it should be
@@ -54,6 +54,7 @@ const (
 	EventLeaderMoved   = "LeaderMoved"           // leadership was handed over before a member goes
 	EventPolicyApplied = "DeletionPolicyApplied" // ownership of volumes and authorities follows deletionPolicy
 	EventSpecWarning   = "SpecWarning"           // the spec is accepted, with a warning
+	EventRenewed       = "CertificatesRenewed"   // certificates were issued anew, in Secrets that there are
 
 	EventRestoreBegun     = "RestoreBegun"     // the next incarnation is prepared beside the one that serves
 	EventRestoreMoved     = "RestoreMoved"     // the cluster switched over to it

@@ -1,0 +1,45 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+)
+
+// slowLoadBalancer is for how long a cluster with nothing left to do may lack the address of its load balancer before
+// that is news.
+const slowLoadBalancer = 3 * time.Minute
+
+// warnings are those about the spec, and what it asks of others in vain.
+func (in Input) warnings() []string {
+	service := in.Cluster.Spec.Service
+	if service == nil || service.Type != corev1.ServiceTypeLoadBalancer || len(in.Observation.LoadBalancer) > 0 {
+		return in.Warnings
+	}
+	said := fmt.Sprintf("Service %s has no address of a load balancer, so status.endpoints has none for clients "+
+		"outside. Your platform gives the address: `kubectl describe service %s` may say why it does not. Where there "+
+		"are no load balancers, choose another way in: docs/connect.md#from-outside.", in.Cluster.Name, in.Cluster.Name)
+	if !in.hasRested(slowLoadBalancer) && !in.hasWarned(said) {
+		return in.Warnings
+	}
+	return append(slices.Clone(in.Warnings), said)
+}
+
+// hasRested reports that nothing was to be done for so long: what the spec asks for was applied before that.
+func (in Input) hasRested(long time.Duration) bool {
+	old := in.old().NextStep
+	return old != nil && in.Decision.Verdict == plan.Settled && old.Verdict == string(plan.Settled) &&
+		in.Observation.Now.Sub(old.Since.Time) > long
+}
+
+// hasWarned reports that the old status says this already.
+func (in Input) hasWarned(said string) bool {
+	c := in.oldCondition(v1alpha1.ConditionUpToDate)
+	return c != nil && strings.Contains(c.Message, said)
+}
