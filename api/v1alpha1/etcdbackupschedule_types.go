@@ -13,12 +13,13 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="Cluster that is backed up"
 // +kubebuilder:printcolumn:name="Schedule",type=string,JSONPath=`.spec.schedule`,description="When, in the format of cron"
+// +kubebuilder:printcolumn:name="Next",type=string,JSONPath=`.status.nextScheduleTime`,description="When the next backup is due"
 // +kubebuilder:printcolumn:name="Suspend",type=boolean,JSONPath=`.spec.suspend`,description="Whether new backups are stopped"
 // +kubebuilder:printcolumn:name="Backed Up",type=string,JSONPath=`.status.conditions[?(@.type=="BackedUp")].status`,description="Whether the newest run that ended is complete"
 // +kubebuilder:printcolumn:name="Last Success",type=date,JSONPath=`.status.lastSuccessfulTime`,description="When a backup was last complete"
 // +kubebuilder:printcolumn:name="Proven",type=date,JSONPath=`.status.lastProvenTime`,description="When a backup was last restored and compared"
-// +kubebuilder:printcolumn:name="Active",type=string,JSONPath=`.status.active`,description="EtcdBackup that is running"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Active",type=string,priority=1,JSONPath=`.status.active`,description="EtcdBackup that is running"
 // +kubebuilder:printcolumn:name="Time Zone",type=string,priority=1,JSONPath=`.spec.timeZone`,description="Time zone of the schedule"
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Reason of the condition Ready, in one word"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,47}[a-z0-9])?$')",message="metadata.name must be at most 49 characters, lower-case letters, digits and '-', not starting or ending in '-': the names of its backups begin with it",messageExpression="'metadata.name is \"' + self.metadata.name + '\"; it must be at most 49 characters, lower-case letters, digits and \"-\", not starting or ending in \"-\": the names of its backups begin with it'"
