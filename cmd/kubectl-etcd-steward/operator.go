@@ -18,8 +18,12 @@ import (
 // leaseName is what the replicas of each install of the operator elect their leader by, in the install's namespace.
 const leaseName = "manager.etcdsteward.dev"
 
-// goneAfter is how long a Lease may stand still before another install takes the operator for gone.
-const goneAfter = 2 * time.Minute
+// An operator whose Lease was not renewed for goneAfter is gone: another install takes it for gone then. A Lease that
+// its holder gave back as it stopped is taken by the next replica within goneAfterRelease, if there is one.
+const (
+	goneAfter        = 2 * time.Minute
+	goneAfterRelease = 15 * time.Second
+)
 
 // What is known of the operator that looks after a cluster.
 const (
@@ -77,7 +81,15 @@ func (s *session) judge(ctx context.Context, o operatorView) operatorView {
 	}
 	renewed := renewedAt(&lease)
 	o.RenewedAt = &renewed
-	if s.now().Sub(renewed.Time) >= goneAfter {
+	holder, silence := lease.Spec.HolderIdentity, s.now().Sub(renewed.Time)
+	isReleased := holder == nil || *holder == ""
+	switch {
+	case isReleased && silence >= goneAfterRelease:
+		o.State, o.Message = operatorGone, fmt.Sprintf(
+			"%s does not run: it stopped %s, and no replica has taken over. Look at its Pods: kubectl get pods -n %s",
+			o.Name, ago(renewed.Time, s.now()), o.namespace())
+		return o
+	case silence >= goneAfter:
 		o.State, o.Message = operatorGone, fmt.Sprintf(
 			"%s does not run: its Lease was last renewed %s. Start it again.", o.Name, ago(renewed.Time, s.now()))
 		return o

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -77,6 +78,24 @@ func TestAnOperatorWithoutALeaseIsGone(t *testing.T) {
 	const want = "Gone. etcd-steward-system/etcd-steward does not run: it has no Lease."
 	if got.code != exitNotAvailable || !strings.Contains(got.out, want) {
 		t.Errorf("exit code %d, want %d and %q: %s", got.code, exitNotAvailable, want, got.out)
+	}
+}
+
+func TestAnOperatorThatGaveItsLeaseBackIsGoneAsSoonAsNoOtherReplicaTakesIt(t *testing.T) {
+	for after, want := range map[time.Duration]string{
+		5 * time.Second:  "Running. etcd-steward-system/etcd-steward runs.",
+		20 * time.Second: "Gone. etcd-steward-system/etcd-steward does not run: it stopped 20s ago, and no replica has taken over.",
+	} {
+		all := objects(t, "healthy")
+		for _, o := range all {
+			if lease, ok := o.(*coordinationv1.Lease); ok {
+				lease.Spec.HolderIdentity = new(string)
+				lease.Spec.RenewTime = &metav1.MicroTime{Time: noon.Add(-after)}
+			}
+		}
+		if got := plugin(t, sessionOf(all, interceptor.Funcs{}), "status", "demo"); !strings.Contains(got.out, want) {
+			t.Errorf("%s after it stopped: want %q in\n%s", after, want, got.out)
+		}
 	}
 }
 
