@@ -137,7 +137,7 @@ func readOn(ctx context.Context, bucket *store.Bucket, key string, want int64, t
 	case to.failed != nil:
 		return scratchFailure("write the snapshot", to.failed)
 	case err != nil:
-		return fmt.Errorf("read the snapshot back, %d of %d bytes: %w", to.count, want, err)
+		return fmt.Errorf("read %s back, %d of %d bytes: %w", key, to.count, want, err)
 	case to.count != want:
 		return fail(ReasonObjectDamaged, "%s gave %d bytes, and should have %d", key, to.count, want)
 	}

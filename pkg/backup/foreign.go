@@ -69,7 +69,7 @@ func looksWhole(ctx context.Context, bucket *store.Bucket, object store.Object) 
 		}
 		defer reader.Close()
 		if head, err = io.ReadAll(io.LimitReader(reader, headSize)); err != nil {
-			return fmt.Errorf("read the snapshot: %w", err)
+			return fmt.Errorf("read the snapshot %s: %w", object.Key, err)
 		}
 	}
 	return whyNoSnapshot(object.Key, head, object.Size)

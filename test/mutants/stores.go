@@ -164,8 +164,8 @@ var stores = []mutant{
 	{
 		Name: "a connection that ends in the middle of a snapshot counts as damage", Peer: "",
 		File:    "pkg/backup/fetch.go",
-		From:    "case err != nil:\n\t\treturn fmt.Errorf(\"read the snapshot back, %d of",
-		To:      "case false:\n\t\treturn fmt.Errorf(\"read the snapshot back, %d of",
+		From:    "case err != nil:\n\t\treturn fmt.Errorf(\"read %s back, %d of",
+		To:      "case false:\n\t\treturn fmt.Errorf(\"read %s back, %d of",
 		Package: backupPackage, Test: "TestAConnectionThatEndsIsFollowedByAnotherAndIsNoDamage",
 	},
 	{

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -226,14 +227,14 @@ func (b *Bucket) List(ctx context.Context, below string, visit func(Object) erro
 	}
 	if b.root != "" {
 		if err := checkReadable(b.root, directory); err != nil {
-			return fmt.Errorf("list %s in the store: %w", below, classify(err, ErrStore))
+			return fmt.Errorf("list %s in the store: %w", cmp.Or(below, "everything"), classify(err, ErrStore))
 		}
 	}
 	objects := b.blob.List(&blob.ListOptions{Prefix: directory})
 	for {
 		object, err := b.next(ctx, objects)
 		if err != nil {
-			return fmt.Errorf("list %s in the store: %w", below, err)
+			return fmt.Errorf("list %s in the store: %w", cmp.Or(below, "everything"), err)
 		}
 		if object == nil {
 			return nil

@@ -64,10 +64,23 @@ func classify(err, other error) error {
 		}
 	}
 	kind := kindOf(err, other)
+	err = bare(err)
 	if kind == other && isBadRequest(err) { //nolint:errorlint // it is that very one
 		return fmt.Errorf("%w: %w. "+regionHint, kind, err)
 	}
 	return fmt.Errorf("%w: %w", kind, err)
+}
+
+// bare leaves out what gocloud.dev puts before an error (google/go-cloud:blob/blob.go wrapError): the key, which the
+// callers name, and a code, for which the sentinel stands.
+func bare(err error) error {
+	layers, ok := err.(interface{ Unwrap() []error })
+	if ok && strings.HasPrefix(err.Error(), "blob ") {
+		if inner := layers.Unwrap(); len(inner) > 0 && inner[0] != nil {
+			return inner[0]
+		}
+	}
+	return err
 }
 
 // regionHint is what mostly helps where a server only says that a request is bad: the answer to HEAD has no body in

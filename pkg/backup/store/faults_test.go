@@ -91,6 +91,24 @@ func TestAnErrorOfAKeyOfWhateverNameIsWhatItIs(t *testing.T) {
 	wantIs(t, away.Delete(ctx, away.Key("20260301T130100Z", "snapshot.db")), ErrUnreachable)
 }
 
+func TestAnErrorNamesItsKeyOnce(t *testing.T) {
+	t.Parallel()
+	ctx, failing := context.Background(), answering(t, func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusForbidden, "AccessDenied") })
+	key := failing.Key("20260301T130100Z", "snapshot.db")
+	_, statErr := failing.Stat(ctx, key)
+	_, readErr := failing.ReadSmall(ctx, key, 10)
+	for _, err := range []error{statErr, readErr, failing.Delete(ctx, key), failing.WriteSmall(ctx, key, []byte("content"))} {
+		wantIs(t, err, ErrDenied)
+		if n := strings.Count(err.Error(), key); n != 1 || strings.Contains(err.Error(), "(code=") {
+			t.Errorf("names the key %d times: %v", n, err)
+		}
+	}
+	whole := open(t, Config{S3: &S3{Bucket: fakeBucket, Endpoint: "http://" + s3server.FreeAddress(t), ForcePathStyle: true}}, Options{CredentialsDir: credentials(t)})
+	if err := whole.List(ctx, "", nil); err == nil || !strings.HasPrefix(err.Error(), "list everything in the store: ") {
+		t.Errorf("of all that is there: %v", err)
+	}
+}
+
 func TestNothingIsSentToAnotherHost(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {

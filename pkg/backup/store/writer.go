@@ -39,7 +39,7 @@ func (b *Bucket) Create(ctx context.Context, key string) (*Writer, error) {
 	if _, err := b.Stat(ctx, key); err == nil {
 		return nil, fmt.Errorf("create %s in the store: %w", key, ErrExists)
 	} else if !errors.Is(err, ErrNotFound) {
-		return nil, fmt.Errorf("create %s in the store: %w", key, err)
+		return nil, fmt.Errorf("create an object: %w", err) // it names the key
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	w := &Writer{key: key, bucket: b, cancel: cancel}
