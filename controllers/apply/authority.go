@@ -14,33 +14,39 @@ import (
 )
 
 // ensureAuthority makes an authority that is not there. What one that is there holds is never touched: members live by
-// it.
-func (s step) ensureAuthority(ctx context.Context, object facts.Object) error {
-	like := resources.BuildAuthority(s.cluster, object.Name, nil)
-	existing, err := s.find(ctx, resources.KindSecret, like)
-	if err != nil {
-		return err
-	}
-	if existing != nil {
-		return s.remark(ctx, resources.KindSecret, existing)
+// it. Of two that make one at the same time, only one's is there, and both issue from that one.
+func (i *issuer) ensureAuthority(ctx context.Context, object facts.Object) error {
+	if object.State != facts.ObjectAbsent {
+		existing, err := i.find(ctx, resources.KindSecret, resources.BuildAuthority(i.cluster, object.Name, nil))
+		switch {
+		case err != nil:
+			return err
+		case existing == nil: // it went after the look, and members may live by it
+			return ErrStale
+		}
+		return i.remark(ctx, resources.KindSecret, existing)
 	}
 	ports := "clients"
-	if object.Name == resources.PeerCASecret(s.cluster.Name) {
+	if object.Name == resources.PeerCASecret(i.cluster.Name) {
 		ports = "peers"
 	}
-	pair, err := pki.NewAuthority(fmt.Sprintf("%s of etcd %s/%s", ports, s.cluster.Namespace, s.cluster.Name),
-		s.Now(), 0)
+	pair, err := pki.NewAuthority(fmt.Sprintf("%s of etcd %s/%s", ports, i.cluster.Namespace, i.cluster.Name),
+		i.Now(), 0)
 	if err != nil {
 		return fmt.Errorf("making CA %s: %w", object.Name, err)
 	}
-	_, err = s.create(ctx, resources.KindSecret, resources.BuildAuthority(s.cluster, object.Name, map[string][]byte{
-		resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key, resources.KeyCA: pair.Cert,
-	}))
-	return err
+	there, err := i.create(ctx, resources.KindSecret, resources.BuildAuthority(i.cluster, object.Name,
+		map[string][]byte{resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key, resources.KeyCA: pair.Cert}))
+	if err != nil {
+		return err
+	}
+	if authority, err := authorityIn(there.(*corev1.Secret)); err == nil {
+		i.keep(object.Name, authority)
+	}
+	return nil
 }
 
-// readAuthority reads an authority back from the API server: of two that make one at the same time, only one's is
-// there.
+// readAuthority reads an authority from the API server.
 func (s step) readAuthority(ctx context.Context, name string) (pki.Authority, error) {
 	found, err := s.find(ctx, resources.KindSecret, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	if err != nil {
@@ -49,15 +55,18 @@ func (s step) readAuthority(ctx context.Context, name string) (pki.Authority, er
 	if found == nil {
 		return pki.Authority{}, Later{Reason: LaterMissing, Message: fmt.Sprintf("CA %s is not there yet", name)}
 	}
-	data := found.(*corev1.Secret).Data
-	authority, err := pki.ParseAuthority(pki.Pair{Cert: data[resources.KeyCert], Key: data[resources.KeyKey]})
+	authority, err := authorityIn(found.(*corev1.Secret))
 	if err != nil {
 		return pki.Authority{}, Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("Secret %s: %v", name, err)}
 	}
 	return authority, nil
 }
 
-// issuer issues certificates in one step. It reads each authority once, when it is first needed.
+func authorityIn(secret *corev1.Secret) (pki.Authority, error) {
+	return pki.ParseAuthority(pki.Pair{Cert: secret.Data[resources.KeyCert], Key: secret.Data[resources.KeyKey]})
+}
+
+// issuer issues certificates in one step. It reads each authority that it did not make once, when it is first needed.
 type issuer struct {
 	step
 	mu          sync.Mutex
@@ -74,9 +83,20 @@ func (i *issuer) authority(ctx context.Context, name string) (pki.Authority, err
 	if err != nil {
 		return pki.Authority{}, err
 	}
+	i.put(name, authority)
+	return authority, nil
+}
+
+func (i *issuer) keep(name string, authority pki.Authority) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.put(name, authority)
+}
+
+// put is for callers that hold the lock.
+func (i *issuer) put(name string, authority pki.Authority) {
 	if i.authorities == nil {
 		i.authorities = map[string]pki.Authority{}
 	}
 	i.authorities[name] = authority
-	return authority, nil
 }

@@ -19,15 +19,16 @@ const parallelWrites = 8
 // bootstrap makes what is missing of a birth. Pods come last, only when every volume is there, and only once the birth
 // record says which volumes these are: one that is missing or another from then on is a lost one.
 func (s step) bootstrap(ctx context.Context, c changes.Bootstrap) error {
+	var made map[string]string
 	objects := changes.ApplyObjects{Objects: c.Objects, Secrets: c.Secrets}
 	err := together(
 		func() error { return s.applyObjects(ctx, objects) },
-		func() error { return each(ctx, c.Volumes, s.createVolume) },
+		func() (err error) { made, err = s.createVolumes(ctx, c.Volumes); return err },
 	)
 	if err != nil {
 		return err
 	}
-	if err := s.begin(ctx); err != nil {
+	if err := s.begin(ctx, made); err != nil {
 		return err
 	}
 	if err := s.startRestores(ctx, c.Restores); err != nil {
@@ -36,8 +37,28 @@ func (s step) bootstrap(ctx context.Context, c changes.Bootstrap) error {
 	return each(ctx, c.Pods, s.startPod)
 }
 
-// begin writes into the birth record that Pods may be made, and on which volumes.
-func (s step) begin(ctx context.Context) error {
+// createVolumes makes the volumes of first members, and tells the UID of each by its name.
+func (s step) createVolumes(ctx context.Context, missing []changes.NewVolume) (map[string]string, error) {
+	var (
+		mu   sync.Mutex
+		made = map[string]string{}
+	)
+	err := each(ctx, missing, func(ctx context.Context, v changes.NewVolume) error {
+		there, err := s.createVolume(ctx, v)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		made[v.Name] = string(there.GetUID())
+		return nil
+	})
+	return made, err
+}
+
+// begin writes into the birth record that Pods may be made, and on which volumes: those that were just made, and those
+// that were there.
+func (s step) begin(ctx context.Context, made map[string]string) error {
 	if s.view.Current.Birth.Begun {
 		return nil
 	}
@@ -45,6 +66,9 @@ func (s step) begin(ctx context.Context) error {
 	for _, name := range s.view.Current.Birth.Names {
 		if s.cluster.Spec.IsEphemeral() {
 			break
+		}
+		if volumes[name] = made[name]; volumes[name] != "" {
+			continue
 		}
 		claim, err := s.find(ctx, resources.KindVolume, claimNamed(name))
 		if err != nil {

@@ -8,39 +8,47 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
 
 // ensureNamed makes or renews the Secret of clients or of the operator.
-func (i *issuer) ensureNamed(ctx context.Context, name string) error {
-	certificates := resources.Certificates(i.cluster, name)
+func (i *issuer) ensureNamed(ctx context.Context, object facts.Object) error {
+	certificates := resources.Certificates(i.cluster, object.Name)
 	if len(certificates) == 0 {
-		return fmt.Errorf("applying Secret %s: this cluster has no such Secret", name)
+		return fmt.Errorf("applying Secret %s: this cluster has no such Secret", object.Name)
 	}
-	return i.ensure(ctx, resources.BuildLeafSecret(i.cluster, name, nil), certificates)
+	return i.ensure(ctx, resources.BuildLeafSecret(i.cluster, object.Name, nil), certificates, object.State)
 }
 
 // ensureMember makes or renews a member's Secret.
 func (i *issuer) ensureMember(ctx context.Context, member string) error {
 	return i.ensure(ctx, resources.BuildMemberSecret(i.cluster, member, nil),
-		resources.MemberCertificates(i.cluster, member, i.ClusterDomain, i.view.LoadBalancer...))
+		resources.MemberCertificates(i.cluster, member, i.ClusterDomain, i.view.LoadBalancer...),
+		i.view.Current.Find(member).Secret.State)
 }
 
-// ensure brings a Secret to what its certificates have to be; a second time it finds nothing to do.
-func (i *issuer) ensure(ctx context.Context, want *corev1.Secret, certificates []resources.Certificate) error {
-	found, err := i.find(ctx, resources.KindSecret, want)
-	if err != nil {
-		return err
+// ensure brings a Secret to what its certificates have to be; a second time it finds nothing to do. It does not look
+// for one that the look before found absent: that one is there by now fails its creation.
+func (i *issuer) ensure(ctx context.Context, want *corev1.Secret, certificates []resources.Certificate,
+	seen facts.ObjectState) (err error) {
+	var found ctrlclient.Object
+	if seen != facts.ObjectAbsent {
+		if found, err = i.find(ctx, resources.KindSecret, want); err != nil {
+			return err
+		}
 	}
 	if found == nil {
 		if want.Data, err = i.issue(ctx, nil, certificates); err != nil {
 			return err
 		}
-		_, err = i.create(ctx, resources.KindSecret, want)
-		return err
+		if found, err = i.create(ctx, resources.KindSecret, want); err != nil || found == ctrlclient.Object(want) {
+			return err
+		}
 	}
 	have := found.(*corev1.Secret)
 	change := resources.Remarking(i.cluster, have, record.Birth{})

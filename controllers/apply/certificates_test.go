@@ -2,6 +2,7 @@ package apply
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 	"time"
 
@@ -34,6 +35,19 @@ func TestAnAuthorityThatIsThereIsNeverMadeAnew(t *testing.T) {
 	}
 }
 
+func TestAnAuthorityThatWentAfterTheLookIsNotMadeAnew(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	if err := w.inner.Delete(t.Context(), w.secret(t, "demo-ca")); err != nil {
+		t.Fatal(err)
+	}
+	seen := facts.Object{Kind: "Secret", Name: "demo-ca", State: facts.ObjectCurrent, Unmarked: true}
+	if err := w.do(t, born(), changes.ApplyObjects{Objects: []facts.Object{seen}}); !errors.Is(err, ErrStale) ||
+		w.writes != 0 {
+		t.Errorf("members live by the one that is gone: %v, %d writes", err, w.writes)
+	}
+}
+
 // TestCertificatesAreOfTheAuthorityAsReadBack lets somebody else's authority be the one that is there.
 func TestCertificatesAreOfTheAuthorityAsReadBack(t *testing.T) {
 	w := newWorld(t, demo())
@@ -45,7 +59,7 @@ func TestCertificatesAreOfTheAuthorityAsReadBack(t *testing.T) {
 	w.put(t, resources.BuildAuthority(w.cluster, "demo-ca", map[string][]byte{
 		resources.KeyCert: other.Cert, resources.KeyKey: other.Key, resources.KeyCA: other.Cert,
 	}))
-	w.mustDo(t, born(), bootstrap(w.cluster))
+	w.mustDo(t, unmade(), bootstrap(w.cluster))
 	holdsBootstrap(t, w)
 	if data := w.secret(t, "demo-0-tls").Data; !bytes.Equal(data[resources.KeyCA], other.Cert) {
 		t.Error("the members trust an authority that is not there")

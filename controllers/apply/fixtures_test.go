@@ -53,6 +53,16 @@ func born() View {
 	}}
 }
 
+// unmade is what is seen once the birth record is written, and nothing else of the cluster is there.
+func unmade() View {
+	v := born()
+	for _, name := range v.Current.Birth.Names {
+		v.Current.Members = append(v.Current.Members, facts.Replica{Name: name, Secret: facts.Object{
+			Kind: resources.KindSecret, Name: resources.MemberSecret(name), State: facts.ObjectAbsent}})
+	}
+	return v
+}
+
 func initial(c *v1alpha1.EtcdCluster, members ...string) []etcdutil.NamedURL {
 	var list []etcdutil.NamedURL
 	for _, member := range members {

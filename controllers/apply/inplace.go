@@ -31,7 +31,8 @@ func (s step) prepareNext(ctx context.Context, c changes.PrepareNext) error {
 		if !slices.Contains(next.Names, v.Name) {
 			return ErrStale
 		}
-		return s.createVolumeOf(ctx, next, v)
+		_, err := s.createVolumeOf(ctx, next, v)
+		return err
 	})
 	if err != nil {
 		return err

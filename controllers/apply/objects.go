@@ -14,7 +14,7 @@ import (
 )
 
 // applyObjects makes or puts right what the cluster needs beside Pods and volumes, and the labels of these: authorities
-// first, since everything else that holds a certificate is issued from them as they are read back.
+// first, since everything else that holds a certificate is issued from them as the API server has them.
 func (s step) applyObjects(ctx context.Context, c changes.ApplyObjects) error {
 	var authorities, others []facts.Object
 	for _, object := range c.Objects {
@@ -24,34 +24,30 @@ func (s step) applyObjects(ctx context.Context, c changes.ApplyObjects) error {
 			others = append(others, object)
 		}
 	}
-	if err := each(ctx, authorities, s.ensureAuthority); err != nil {
+	issuer := &issuer{step: s}
+	if err := each(ctx, authorities, issuer.ensureAuthority); err != nil {
 		return err
 	}
-	issuer := &issuer{step: s}
 	return together(
 		func() error { return each(ctx, c.Secrets, issuer.ensureMember) },
-		func() error {
-			return each(ctx, others, func(ctx context.Context, object facts.Object) error {
-				return s.applyObject(ctx, issuer, object)
-			})
-		},
+		func() error { return each(ctx, others, issuer.applyObject) },
 	)
 }
 
-func (s step) applyObject(ctx context.Context, issuer *issuer, object facts.Object) error {
+func (i *issuer) applyObject(ctx context.Context, object facts.Object) error {
 	switch {
 	case object.Kind == resources.KindSecret:
-		return issuer.ensureNamed(ctx, object.Name)
-	case object.Kind == resources.KindService && object.Name == resources.PeerService(s.cluster.Name):
-		return s.correctPeerService(ctx)
-	case object.Kind == resources.KindService && object.Name == resources.ClientService(s.cluster.Name):
-		return s.ensureClientService(ctx, object.ByRole)
+		return i.ensureNamed(ctx, object)
+	case object.Kind == resources.KindService && object.Name == resources.PeerService(i.cluster.Name):
+		return i.correctPeerService(ctx)
+	case object.Kind == resources.KindService && object.Name == resources.ClientService(i.cluster.Name):
+		return i.ensureClientService(ctx, object)
 	case object.Kind == resources.KindPolicy:
-		return s.ensureNetworkPolicy(ctx)
+		return i.ensureNetworkPolicy(ctx)
 	case object.Kind == resources.KindPod:
-		return s.relabelPod(ctx, object.Name)
+		return i.relabelPod(ctx, object.Name)
 	case object.Kind == resources.KindVolume:
-		return s.relabelVolume(ctx, object.Name)
+		return i.relabelVolume(ctx, object.Name)
 	}
 	return fmt.Errorf("applying %s %s: this cluster has no such object", object.Kind, object.Name)
 }
@@ -69,15 +65,18 @@ func (s step) correctPeerService(ctx context.Context) error {
 	return s.correctService(ctx, have.(*corev1.Service), want)
 }
 
-func (s step) ensureClientService(ctx context.Context, byRole bool) error {
-	want := resources.ClientServiceByRole(s.cluster, byRole)
+func (s step) ensureClientService(ctx context.Context, seen facts.Object) error {
+	want := resources.ClientServiceByRole(s.cluster, seen.ByRole)
+	if seen.State == facts.ObjectAbsent {
+		_, err := s.create(ctx, resources.KindService, want)
+		return err
+	}
 	have, err := s.find(ctx, resources.KindService, want)
 	switch {
 	case err != nil:
 		return err
 	case have == nil:
-		_, err = s.create(ctx, resources.KindService, want)
-		return err
+		return ErrStale
 	}
 	refusal := keepFirstFamily(have.(*corev1.Service), want)
 	if err := s.correctService(ctx, have.(*corev1.Service), want); err != nil {

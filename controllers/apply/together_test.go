@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,7 +39,24 @@ func TestNothingBeforeThePodsOfABirthWaitsInLine(t *testing.T) {
 			return errors.New(kind + " waits for the others")
 		}
 	}})
-	w.mustDo(t, born(), bootstrap(w.cluster))
+	w.mustDo(t, unmade(), bootstrap(w.cluster))
+}
+
+// On a busy API server each read is as long a wait as a write.
+func TestABirthReadsNothingButItsRecord(t *testing.T) {
+	w := newWorld(t, demo())
+	w.mustDo(t, born(), begin())
+	w.failing(0, false)
+	w.mustDo(t, unmade(), bootstrap(w.cluster))
+	var reads []string
+	for _, call := range w.calls {
+		if strings.HasPrefix(call, "get ") || strings.HasPrefix(call, "list ") {
+			reads = append(reads, call)
+		}
+	}
+	if want := []string{"get *v1.Service demo-peers"}; !slices.Equal(reads, want) {
+		t.Errorf("it reads %q, want %q", reads, want)
+	}
 }
 
 // kindOfBirth tells members' Secrets, those of clients and the operator, and volumes apart.

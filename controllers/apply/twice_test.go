@@ -150,12 +150,13 @@ func birthEffects() []effect {
 			}),
 		},
 		{
-			name: "bootstrap", world: withService, again: 6,
+			name: "bootstrap", world: withService, again: 14,
+			view:   func(*testing.T, *world) View { return unmade() },
 			change: func(_ *testing.T, w *world) changes.Change { return bootstrap(w.cluster) },
 			holds:  holdsBootstrap,
 		},
 		{
-			name: "bootstrap without TLS and volumes", world: withService, again: 3,
+			name: "bootstrap without TLS and volumes", world: withService, again: 4,
 			cluster: func(c *v1alpha1.EtcdCluster) {
 				c.Spec.TLS = &v1alpha1.TLSSpec{Mode: v1alpha1.TLSDisabled}
 				c.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}}

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
@@ -17,27 +18,27 @@ import (
 )
 
 // createVolume makes the volume of one member. One that is ours but of another incarnation is not this one.
-func (s step) createVolume(ctx context.Context, v changes.NewVolume) error {
+func (s step) createVolume(ctx context.Context, v changes.NewVolume) (ctrlclient.Object, error) {
 	if s.view.Current.Birth.Void {
-		return ErrStale
+		return nil, ErrStale
 	}
 	return s.createVolumeOf(ctx, record.Next{Incarnation: s.view.Current.Birth.Incarnation}, v)
 }
 
-func (s step) createVolumeOf(ctx context.Context, life record.Next, v changes.NewVolume) error {
+func (s step) createVolumeOf(ctx context.Context, life record.Next, v changes.NewVolume) (ctrlclient.Object, error) {
 	if life.Incarnation == "" {
-		return ErrStale
+		return nil, ErrStale
 	}
 	there, err := s.create(ctx, resources.KindVolume, resources.BuildVolume(s.cluster, resources.Volume{
 		Name: v.Name, Incarnation: life.Incarnation, Bytes: v.Bytes, Inputs: v.Choices.Inputs, Request: life.Restore,
 	}))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if there.GetLabels()[v1alpha1.LabelIncarnation] != life.Incarnation {
-		return ErrStale
+		return nil, ErrStale
 	}
-	return nil
+	return there, nil
 }
 
 // prepareMember promises a name in the birth record, and makes what the member will live on. A name that was given
@@ -55,7 +56,8 @@ func (s step) prepareMember(ctx context.Context, c changes.PrepareMember) error 
 	if s.cluster.Spec.IsEphemeral() {
 		return nil
 	}
-	return s.createVolume(ctx, c.Volume)
+	_, err := s.createVolume(ctx, c.Volume)
+	return err
 }
 
 func (s step) promise(ctx context.Context, name string) error {

@@ -75,8 +75,8 @@ var sidecars = []mutant{
 	{
 		Name:    "the client Service never leads by role",
 		File:    "controllers/apply/objects.go",
-		From:    "return s.ensureClientService(ctx, object.ByRole)",
-		To:      "return s.ensureClientService(ctx, false)",
+		From:    "return i.ensureClientService(ctx, object)",
+		To:      "return i.ensureClientService(ctx, facts.Object{State: object.State})",
 		Package: applyPackage, Test: "TestTheClientServiceLeadsByRoleOnlyAsLongAsItIsAskedTo",
 	},
 	{
