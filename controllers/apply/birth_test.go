@@ -1,7 +1,9 @@
 package apply
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -9,6 +11,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
@@ -120,25 +124,47 @@ func TestABirthRecordThatCannotBeReadIsNotWrittenOver(t *testing.T) {
 	}
 }
 
-func TestNoPodOfABirthIsMadeBeforeEveryVolumeIsThere(t *testing.T) {
-	w := newWorld(t, demo())
-	w.mustDo(t, born(), begin())
-	w.failing(0, false)
-	w.mustDo(t, born(), bootstrap(w.cluster))
-	at := 0
-	for i, call := range w.calls {
-		if strings.HasPrefix(call, "create *v1.PersistentVolumeClaim") {
-			at = i + 1
-		}
-	}
-	again := newWorld(t, demo())
-	again.mustDo(t, born(), begin())
-	again.failing(at, false)
-	if err := again.do(t, born(), bootstrap(again.cluster)); err == nil {
-		t.Error("a birth without a volume succeeded")
-	}
-	for _, name := range begin().Names {
-		again.isGone(t, &corev1.Pod{}, name)
+func TestNoPodOfABirthIsMadeBeforeAllThatItStartsWithIsThere(t *testing.T) {
+	for _, refused := range []string{"create demo-2 *v1.PersistentVolumeClaim", "create demo-1-tls *v1.Secret",
+		"create demo-ca-peer *v1.Secret", "create demo-members *v1.NetworkPolicy", "create demo *v1.Service",
+		"create demo-client-tls *v1.Secret", "patch demo-peers *v1.Service"} {
+		t.Run(refused, func(t *testing.T) {
+			c := demo()
+			c.Spec.NetworkPolicy = &v1alpha1.NetworkPolicySpec{}
+			w := newWorld(t, c)
+			w.mustDo(t, born(), begin())
+			refuse := func(verb string, object ctrlclient.Object) error {
+				if fmt.Sprintf("%s %s %T", verb, object.GetName(), object) == refused {
+					return errors.New("it is refused")
+				}
+				return nil
+			}
+			w.client = interceptor.NewClient(w.client, interceptor.Funcs{
+				Create: func(ctx context.Context, c ctrlclient.WithWatch, object ctrlclient.Object,
+					opts ...ctrlclient.CreateOption) error {
+					if err := refuse("create", object); err != nil {
+						return err
+					}
+					return c.Create(ctx, object, opts...)
+				},
+				Patch: func(ctx context.Context, c ctrlclient.WithWatch, object ctrlclient.Object,
+					patch ctrlclient.Patch, opts ...ctrlclient.PatchOption) error {
+					if err := refuse("patch", object); err != nil {
+						return err
+					}
+					return c.Patch(ctx, object, patch, opts...)
+				},
+			})
+			change := bootstrap(c)
+			change.Objects = append(change.Objects, facts.Object{Kind: resources.KindPolicy,
+				Name: resources.NetworkPolicy(c.Name), State: facts.ObjectAbsent})
+			if err := w.do(t, unmade(), change); err == nil || !strings.Contains(err.Error(), "refused") {
+				t.Errorf("it says %v", err)
+			}
+			for _, name := range begin().Names {
+				w.isGone(t, &corev1.Pod{}, name)
+			}
+		})
 	}
 }
 

@@ -17,6 +17,27 @@ var effects = []mutant{
 		Package: applyPackage, Test: "TestAnObjectOfSomebodyElseIsNeverTouched",
 	},
 	{
+		Name: "the first Pods do not wait for all that they start with", Peer: "",
+		File:    "controllers/apply/bootstrap.go",
+		From:    "\tif err != nil {\n\t\treturn err\n\t}\n\tif err := s.begin(ctx, made)",
+		To:      "\t_ = err\n\tif err := s.begin(ctx, made)",
+		Package: applyPackage, Test: "TestNoPodOfABirthIsMadeBeforeAllThatItStartsWithIsThere",
+	},
+	{
+		Name: "of two who make an authority each issues from its own", Peer: "",
+		File:    "controllers/apply/authority.go",
+		From:    "\tif authority, err := authorityIn(there.(*corev1.Secret)); err == nil {",
+		To:      "\t_ = there\n\tif authority, err := pki.ParseAuthority(pair); err == nil {",
+		Package: applyPackage, Test: "TestCertificatesAreOfTheAuthorityAsReadBack",
+	},
+	{
+		Name: "an authority that went is made anew under members that trust it", Peer: "",
+		File:    "controllers/apply/authority.go",
+		From:    "\t\tcase existing == nil: // it went after the look, and members may live by it\n\t\t\treturn ErrStale\n\t\t}\n\t\treturn i.remark(ctx, resources.KindSecret, existing)",
+		To:      "\t\tcase existing != nil:\n\t\t\treturn i.remark(ctx, resources.KindSecret, existing)\n\t\t}",
+		Package: applyPackage, Test: "TestAnAuthorityThatWentAfterTheLookIsNotMadeAnew",
+	},
+	{
 		Name: "a first Pod is made before the birth record says on which volume", Peer: "",
 		File:    "controllers/apply/bootstrap.go",
 		From:    "\tif s.view.Current.Birth.Begun {",
