@@ -193,6 +193,10 @@ func jobRunning(o Observation) *Decision {
 	default:
 		d.Stage, d.Reason, d.Message = stageOf(*latest), ReasonStarting, "The next step of the backup is starting."
 	}
+	if before := len(o.Attempts) - 1; before > 0 && !d.Trouble {
+		_, why := failureOf(o.Attempts[before-1])
+		d.Message = words.Bounded(fmt.Sprintf("%s Attempt %d failed: %s", d.Message, before, why))
+	}
 	return d
 }
 

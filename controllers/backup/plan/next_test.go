@@ -221,7 +221,7 @@ func TestNext(t *testing.T) {
 		{"a Pod that was lost is not said to be running, whatever its node said last", seen(recordedJob, with(attempt(StepRuns).lost("Deleted: by somebody"))),
 			StageStarting, ReasonRetrying, nil, "Deleted: by somebody", true},
 		{"the newest attempt counts", seen(recordedJob, with(attempt(StepBroken).broken(refusedByStore), attempt(StepRuns))),
-			StageSnapshot, ReasonRunning, nil, "", false},
+			StageSnapshot, ReasonRunning, nil, "to the store. Attempt 1 failed: The store refuses the credentials.", false},
 
 		{"a Job that succeeded is a backup that is proven", seen(complete, with(attempt(StepDone, StepDone, StepDone, StepDone).succeeded())),
 			StageComplete, ReasonVerified, RecordOutcome{}, "", false},
