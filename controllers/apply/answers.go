@@ -10,6 +10,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
@@ -68,14 +69,14 @@ func says(signs ...string) func(error) bool {
 	}
 }
 
-// said is what the API server said, as far as a condition can show it. Which budget forbids an eviction, only the cause
-// of the refusal tells.
+// said is what the API server said, in one line. Policies name themselves after a line break, and say what helps after
+// a full stop. Which budget forbids an eviction, only the cause of the refusal tells.
 func said(err error) string {
-	sentence := firstSentence(err.Error())
+	text := words.Bounded(err.Error())
 	if cause, ok := apierrors.StatusCause(err, policyv1.DisruptionBudgetCause); ok && cause.Message != "" {
-		return strings.TrimSuffix(sentence, ".") + ": " + firstSentence(cause.Message)
+		return words.Bounded(strings.TrimSuffix(text, ".") + ": " + cause.Message)
 	}
-	return sentence
+	return text
 }
 
 // isBudget tells the budget's 429 from that of an API server under load.
@@ -109,7 +110,7 @@ func etcdError(err error, doing string) error {
 	if err == nil {
 		return nil
 	}
-	message := doing + ": " + firstSentence(err.Error())
+	message := doing + ": " + words.Bounded(err.Error())
 	for _, answer := range etcdAnswers {
 		if errors.Is(err, answer.err) {
 			return Later{Reason: answer.reason, Message: message}
@@ -122,19 +123,4 @@ func etcdError(err error, doing string) error {
 		return Later{Reason: LaterUnknown, Message: message}
 	}
 	return fmt.Errorf("%s: %w", doing, err)
-}
-
-// sentenceLimit is how much of a foreign message is shown, in bytes.
-const sentenceLimit = 400
-
-// firstSentence cuts what others say to what a condition can show.
-func firstSentence(text string) string {
-	text, _, _ = strings.Cut(text, "\n")
-	if head, _, found := strings.Cut(text, ". "); found {
-		text = head
-	}
-	if len(text) > sentenceLimit {
-		text = strings.ToValidUTF8(text[:sentenceLimit], "") + "…"
-	}
-	return text
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
@@ -136,7 +137,7 @@ func (s step) whileLeading(ctx context.Context, call func(context.Context) error
 	}
 	until, err := s.Leads(ctx)
 	if err != nil {
-		return Later{Reason: LaterNotLeading, Message: "etcd is not changed: " + firstSentence(err.Error())}
+		return Later{Reason: LaterNotLeading, Message: "etcd is not changed: " + words.Bounded(err.Error())}
 	}
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()

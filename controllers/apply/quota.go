@@ -15,6 +15,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
 // overQuota reads the figures of a refusal, each list like cpu=100m,pods=1
@@ -69,7 +70,7 @@ func rejectedBy(exceeded []string, doing string) error {
 	if len(exceeded) == 0 {
 		return nil
 	}
-	return Rejected{Reason: RejectedQuota, Message: firstSentence(doing + ": " + strings.Join(exceeded, "; "))}
+	return Rejected{Reason: RejectedQuota, Message: words.Bounded(doing + ": " + strings.Join(exceeded, "; "))}
 }
 
 // exceededBeside says of the other quotas of the namespace which ones the successors do not fit into once the old Pods

@@ -100,7 +100,8 @@ var rooms = []room{
 	{
 		path: "controllers/apply",
 		enters: []string{"controllers/plan", "controllers/plan/facts", "controllers/plan/changes",
-			"controllers/record", "controllers/resources", "api", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki"},
+			"controllers/record", "controllers/resources", "controllers/words", "api", "pkg/etcdutil",
+			"pkg/etcdutil/client", "pkg/pki"},
 		foreign: []string{"*"},
 	},
 	{
