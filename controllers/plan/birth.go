@@ -141,5 +141,10 @@ func waitForQuorum(o judge.View) *proposal {
 	p := wait(facts.ReasonFirstQuorum,
 		"%d of %d members have started; the cluster serves once %d have found each other.",
 		len(started(o)), len(o.Birth.Names), etcdutil.Quorum(len(o.Birth.Names)))
-	return p.due(o, o.LastPodChange(), facts.StartDeadline)
+	p.due(o, o.LastPodChange(), facts.StartDeadline)
+	if p.Overdue && len(started(o)) >= etcdutil.Quorum(len(o.Birth.Names)) {
+		p.Message += " They do not, or the operator does not reach them. Does a NetworkPolicy of this namespace deny " +
+			"it, or a mesh? spec.networkPolicy lets in what members need: docs/connect.md#who-may-connect."
+	}
+	return p
 }

@@ -260,7 +260,12 @@ func rows() []row {
 		{"but no other version where one has started", wanting(atBirth(3).edit(2, noPod), newer), Act, "bootstrap",
 			facts.ReasonBootstrap, "Bootstrap", ""},
 		{"first members that look for each other are waited for", atBirth(3), Wait, "first-quorum",
-			facts.ReasonFirstQuorum, "", "3 of 3"},
+			facts.ReasonFirstQuorum, "", "once 2 have found each other."},
+		{"first members that never find each other may be kept apart by a policy", func() scene {
+			o := atBirth(3)
+			o.Now = o.Now.Add(facts.StartDeadline)
+			return o
+		}(), Refuse, "first-quorum", facts.ReasonFirstQuorum, "", "NetworkPolicy"},
 		{"an image that cannot be pulled at birth is named", atBirth(3).edit(0, unpullable), Wait, "first-quorum",
 			facts.ReasonImagePull, "", "not found"},
 		{"a birth whose volume is lost is voided", atBirth(3).edit(1, func(r *facts.Replica) { r.Volume = nil }), Act,
