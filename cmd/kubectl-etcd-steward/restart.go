@@ -31,6 +31,10 @@ func (p program) restartCommand() *cobra.Command {
 	}
 }
 
+// fieldOwner does not begin with "kubectl": what does, Flux takes back
+// (fluxcd/kustomize-controller:internal/controller/kustomization_controller.go).
+const fieldOwner = client.FieldOwner("etcd-steward-plugin")
+
 // restart asks the operator to restart each member, and returns what comes of it.
 func (s *session) restart(ctx context.Context, name string) (string, error) {
 	c, err := s.cluster(ctx, name)
@@ -42,7 +46,7 @@ func (s *session) restart(ctx context.Context, name string) (string, error) {
 		c.Annotations = map[string]string{}
 	}
 	c.Annotations[v1alpha1.AnnotationRestartedAt] = s.now().UTC().Format(time.RFC3339)
-	if err := explain(s.Patch(ctx, c, client.MergeFrom(before)), "patch", s.namespace); err != nil {
+	if err := explain(s.Patch(ctx, c, client.MergeFrom(before), fieldOwner), "patch", s.namespace); err != nil {
 		return "", err
 	}
 	return "A restart of EtcdCluster " + name + " is asked for. " + restartOf(c), nil

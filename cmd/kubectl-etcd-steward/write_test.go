@@ -16,7 +16,12 @@ import (
 )
 
 func TestARestartIsTheAnnotationThatTheOperatorReads(t *testing.T) {
-	s := sessionOf(objects(t, "healthy"), interceptor.Funcs{})
+	writer := ""
+	s := sessionOf(objects(t, "healthy"), interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch, object client.Object,
+		patch client.Patch, opts ...client.PatchOption) error {
+		writer = (&client.PatchOptions{}).ApplyOptions(opts).FieldManager
+		return c.Patch(ctx, object, patch, opts...)
+	}})
 	got := plugin(t, s, "restart", "demo")
 	if got.code != 0 || !strings.Contains(got.out, "one at a time, while all others are healthy") {
 		t.Fatalf("got %+v", got)
@@ -24,6 +29,9 @@ func TestARestartIsTheAnnotationThatTheOperatorReads(t *testing.T) {
 	c, err := s.cluster(t.Context(), "demo")
 	if err != nil || c.RestartedAt() != "2026-05-04T12:00:00Z" {
 		t.Errorf("restartedAt is %q: %v", c.RestartedAt(), err)
+	}
+	if writer == "" || strings.HasPrefix(writer, "kubectl") {
+		t.Errorf("it is written by %q, which Flux takes for kubectl, and undoes", writer)
 	}
 }
 
