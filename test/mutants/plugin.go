@@ -5,9 +5,17 @@ var plugin = []mutant{
 	{
 		Name:    "a status that an operator left behind passes for the state of now",
 		File:    "cmd/kubectl-etcd-steward/operator.go",
-		From:    "if s.now().Sub(renewed.Time) >= goneAfter {",
-		To:      "if s.now().Sub(renewed.Time) < 0 {",
+		From:    "case silence >= goneAfter:",
+		To:      "case silence < 0:",
 		Package: "./cmd/kubectl-etcd-steward", Test: "TestThePageOfEachState",
+	},
+	{
+		Name:    "an operator that was shut down counts as running for minutes",
+		File:    "cmd/kubectl-etcd-steward/operator.go",
+		From:    "case isReleased && silence >= goneAfterRelease:",
+		To:      "case isReleased && silence < 0:",
+		Package: "./cmd/kubectl-etcd-steward",
+		Test:    "TestAnOperatorThatGaveItsLeaseBackIsGoneAsSoonAsNoOtherReplicaTakesIt",
 	},
 	{
 		Name:    "status of a cluster that is not available succeeds",
