@@ -106,8 +106,8 @@ type EtcdRestoreSource struct {
 	BackupRef *BackupReference `json:"backupRef,omitempty"`
 
 	// Store is where the backup is. Its Secrets and claims must be in this
-	// namespace. If the cluster has several members, several nodes must be able to
-	// mount a volume store.
+	// namespace. A volume store that one node mounts at a time is restored by one
+	// member, which the others join.
 	// +optional
 	Store *BackupStore `json:"store,omitempty"`
 

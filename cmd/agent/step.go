@@ -31,6 +31,7 @@ var steps = []step{
 	{name: "preflight", flags: preflightFlags, run: preflight},
 	{name: "fetch-for-restore", flags: fetchForRestoreFlags, run: fetchForRestore},
 	{name: "activate", flags: activateFlags, run: activate},
+	{name: "hold", flags: holdFlags, run: hold},
 
 	{name: "stream-survivor", flags: streamSurvivorFlags, run: streamSurvivor},
 	{name: "read-survivor", flags: readSurvivorFlags, run: readSurvivor},

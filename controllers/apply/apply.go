@@ -46,6 +46,9 @@ type Applier struct {
 	// hash when neither does. Nil where none can be asked for.
 	Source func(ctx context.Context, cluster *v1alpha1.EtcdCluster, hash string) (Source, error)
 
+	// AgentImage tells which image restores run from; empty when that is not known.
+	AgentImage func(context.Context) (string, error)
+
 	// PlatformIDs tells whether users and groups of Pods are left to the platform.
 	PlatformIDs PlatformIDs
 	// Images say where images come from as far as the spec of a cluster does not.

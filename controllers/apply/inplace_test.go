@@ -55,7 +55,7 @@ func prepareNext(c *v1alpha1.EtcdCluster) changes.PrepareNext {
 func serving(t *testing.T, w *world) {
 	t.Helper()
 	w.source = func(_ context.Context, _ *v1alpha1.EtcdCluster, hash string) (Source, error) {
-		return Source{Hash: hash, Store: store, AgentImage: "steward:1"}, nil
+		return Source{Hash: hash, Store: store}, nil
 	}
 	w.mustDo(t, born(), begin())
 	w.mustDo(t, born(), bootstrap(w.cluster))
@@ -66,6 +66,22 @@ func begunNext(t *testing.T, w *world) {
 	t.Helper()
 	serving(t, w)
 	w.mustDo(t, laying(t, w), beginNextLife())
+}
+
+func TestThePlaceOfAMemberIsHeldAlsoWhenNothingNamesItsBackupAnyMore(t *testing.T) {
+	w := newWorld(t, demo())
+	begunNext(t, w)
+	w.source = func(context.Context, *v1alpha1.EtcdCluster, string) (Source, error) { return Source{}, nil }
+	w.mustDo(t, laying(t, w), holdPlaces(w.cluster))
+	if !resources.HoldsPlace(w.pod(t, "demo-3-restore")) {
+		t.Error("it is not held")
+	}
+}
+
+// holdPlaces holds that of one member.
+func holdPlaces(c *v1alpha1.EtcdCluster) changes.PrepareNext {
+	return changes.PrepareNext{Incarnation: laidIncarnation,
+		Restores: []changes.Laying{{Name: "demo-3", Choices: choices(c), Holds: true}}}
 }
 
 func switchOver() changes.SwitchOver {
@@ -97,6 +113,16 @@ func inPlaceEffects() []effect {
 			// objects that are there are asked for once more
 			name: "lay the next incarnation", world: begunNext, view: laying, again: 4,
 			change: func(_ *testing.T, w *world) changes.Change { return prepareNext(w.cluster) }, holds: holdsLaid,
+		},
+		{
+			name: "hold the places of the next members", world: begunNext, view: laying, again: 1,
+			change: func(_ *testing.T, w *world) changes.Change { return holdPlaces(w.cluster) },
+			holds: func(t *testing.T, w *world) {
+				if pod := w.pod(t, "demo-3-restore"); !resources.HoldsPlace(pod) || pod.Labels[v1alpha1.LabelIncarnation] !=
+					laidIncarnation {
+					t.Errorf("it is %+v", pod)
+				}
+			},
 		},
 		{
 			name: "drop the next incarnation", world: begunNext, view: laying,

@@ -18,7 +18,7 @@ func (w *world) onPlatform(platform PlatformIDs) step {
 	a := w.applier()
 	a.PlatformIDs = platform
 	a.Source = func(context.Context, *v1alpha1.EtcdCluster, string) (Source, error) {
-		return Source{Hash: "hash", Store: store, AgentImage: "steward:1"}, nil
+		return Source{Hash: "hash", Store: store}, nil
 	}
 	return step{Applier: a, cluster: w.cluster, view: born()}
 }

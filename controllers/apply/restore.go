@@ -14,15 +14,18 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Source is where the backup is that an incarnation of the cluster begins with, and what reads it.
+// Source is where the backup is that an incarnation of the cluster begins with.
 type Source struct {
-	Hash       string // of what names it
-	Store      v1alpha1.BackupStore
-	Key        string // empty: LatestOf says whose newest backup is meant
-	SHA256     string // of the snapshot at the key; empty: not known
-	LatestOf   v1alpha1.BackedUpCluster
-	AgentImage string
+	Hash     string // of what names it
+	Store    v1alpha1.BackupStore
+	Key      string // empty: LatestOf says whose newest backup is meant
+	SHA256   string // of the snapshot at the key; empty: not known
+	LatestOf v1alpha1.BackedUpCluster
+}
 
+// runner is what Pods of a restore run with.
+type runner struct {
+	image       string
 	platformIDs bool // the platform chooses users and groups
 }
 
@@ -37,12 +40,20 @@ func (s step) sourceOf(ctx context.Context, hash string) (Source, error) {
 		return Source{}, fmt.Errorf("finding the backup to begin with: %w", err)
 	case source.Hash != hash:
 		return Source{}, ErrStale
-	case source.AgentImage == "":
-		return Source{}, Later{Reason: LaterMissing,
+	}
+	return source, nil
+}
+
+func (s step) runner(ctx context.Context) (r runner, err error) {
+	if r.image, err = s.AgentImage(ctx); err != nil {
+		return r, err
+	}
+	if r.image == "" {
+		return r, Later{Reason: LaterMissing,
 			Message: "the operator does not know which image it runs from, which restores run from too"}
 	}
-	source.platformIDs, err = s.PlatformIDs.Ask(ctx)
-	return source, err
+	r.platformIDs, err = s.PlatformIDs.Ask(ctx)
+	return r, err
 }
 
 // startPreflight creates the Pod that looks at the backup to begin with.
@@ -51,10 +62,14 @@ func (s step) startPreflight(ctx context.Context, c changes.StartPreflight) erro
 	if err != nil {
 		return err
 	}
+	with, err := s.runner(ctx)
+	if err != nil {
+		return err
+	}
 	_, err = s.create(ctx, resources.KindPod, resources.BuildPreflightPod(s.cluster, resources.PreflightStart{
-		AgentImage: source.AgentImage, Store: source.Store, Hash: source.Hash, Key: source.Key, SHA256: source.SHA256,
+		AgentImage: with.image, Store: source.Store, Hash: source.Hash, Key: source.Key, SHA256: source.SHA256,
 		LatestOf: source.LatestOf,
-		Version:  c.Asked.Version.String(), VolumeBytes: c.Asked.Bytes, PlatformIDs: source.platformIDs,
+		Version:  c.Asked.Version.String(), VolumeBytes: c.Asked.Bytes, PlatformIDs: with.platformIDs,
 		Images: s.Images,
 	}))
 	return err
@@ -88,17 +103,28 @@ func (s step) lay(ctx context.Context, life laidLife, layings []changes.Laying) 
 	if life.Origin.IsZero() {
 		return ErrStale
 	}
-	source, err := s.sourceOf(ctx, life.Origin.Hash)
+	with, err := s.runner(ctx)
 	if err != nil {
 		return err
 	}
+	var source Source
+	if !layings[0].Holds { // of all or of none: what was restored needs its backup no more
+		if source, err = s.sourceOf(ctx, life.Origin.Hash); err != nil {
+			return err
+		}
+	}
 	return each(ctx, layings, func(ctx context.Context, l changes.Laying) error {
-		return s.layOne(ctx, life, source,
-			l)
+		return s.layOne(ctx, life, tools{runner: with, Source: source}, l)
 	})
 }
 
-func (s step) layOne(ctx context.Context, life laidLife, source Source, l changes.Laying) error {
+// tools are what restores a backup.
+type tools struct {
+	runner
+	Source
+}
+
+func (s step) layOne(ctx context.Context, life laidLife, with tools, l changes.Laying) error {
 	inputs, err := resources.DecodeInputs(l.Choices.Inputs)
 	if err != nil {
 		return Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("restoring member %s: %v", l.Name, err)}
@@ -106,11 +132,15 @@ func (s step) layOne(ctx context.Context, life laidLife, source Source, l change
 	if l.Survivor != life.Survivor || l.Mounts != "" && l.Mounts != l.Survivor {
 		return fmt.Errorf("restoring member %s: it is not of the survivor %q", l.Name, life.Survivor)
 	}
-	pod, err := resources.BuildRestorePod(s.cluster, resources.RestoreStart{
-		Next: life.Next, Member: l.Name, Initial: l.Initial, Inputs: inputs, AgentImage: source.AgentImage,
-		Store: source.Store, Hash: source.Hash, ClusterID: life.clusterID, Mounts: l.Mounts,
+	build := resources.BuildRestorePod
+	if l.Holds {
+		build = resources.BuildPlacePod
+	}
+	pod, err := build(s.cluster, resources.RestoreStart{
+		Next: life.Next, Member: l.Name, Initial: l.Initial, Inputs: inputs, AgentImage: with.image,
+		Store: with.Store, Hash: with.Hash, ClusterID: life.clusterID, Mounts: l.Mounts,
 		LaidIn: s.incarnationOf(life.Survivor), MemberID: s.recordedOn(life.Survivor),
-		PlatformIDs: source.platformIDs, Images: s.Images,
+		PlatformIDs: with.platformIDs, Images: s.Images,
 	})
 	if err != nil {
 		return err

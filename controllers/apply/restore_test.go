@@ -30,7 +30,7 @@ var (
 // restoring carries a change out in a world where a cluster may begin with a backup.
 func (w *world) restoring(t *testing.T, v View, change changes.Change, edits ...func(*Source)) error {
 	t.Helper()
-	source := Source{Hash: "hash", Store: store, AgentImage: "steward:1",
+	source := Source{Hash: "hash", Store: store,
 		LatestOf: v1alpha1.BackedUpCluster{Name: "old"}}
 	for _, edit := range edits {
 		edit(&source)
@@ -82,7 +82,8 @@ func TestNothingIsLookedAtThatTheSpecNoLongerNames(t *testing.T) {
 	if err := w.restoring(t, born(), asked, func(s *Source) { s.Hash = "another" }); !errors.Is(err, ErrStale) {
 		t.Errorf("another source: %v", err)
 	}
-	if err := w.restoring(t, born(), asked, func(s *Source) { s.AgentImage = "" }); !errors.As(err, new(Later)) {
+	w.noImage = true
+	if err := w.restoring(t, born(), asked); !errors.As(err, new(Later)) {
 		t.Errorf("no image: %v", err)
 	}
 	if err := w.do(t, born(), asked); !isRejected(err, RejectedUnreadable) {

@@ -40,6 +40,8 @@ type world struct {
 	after  bool     // it takes effect, and its answer is lost
 	uids   int
 
+	noImage bool // nothing says which image the operator runs from
+
 	// where backups are; nil knows of none
 	source func(context.Context, *v1alpha1.EtcdCluster, string) (Source, error)
 	// whether this process holds the Lease; nil is not asked
@@ -79,7 +81,15 @@ func newWorld(t *testing.T, c *v1alpha1.EtcdCluster) *world {
 
 func (w *world) applier() *Applier {
 	return &Applier{Client: w.client, Live: w.client, Now: func() time.Time { return now }, Operator: operator,
-		Source: w.source, Leads: w.leads}
+		Source: w.source, AgentImage: w.agentImage, Leads: w.leads}
+}
+
+// agentImage is what restores run from.
+func (w *world) agentImage(context.Context) (string, error) {
+	if w.noImage {
+		return "", nil
+	}
+	return "steward:1", nil
 }
 
 // do carries a change out on what is seen, with no second look.

@@ -84,19 +84,14 @@ func (r *Reconciler) backupsOf(ctx context.Context, cluster *v1alpha1.EtcdCluste
 // sourcesFrom finds what Pods are made from that read a backup which a cluster, or an EtcdRestore of it, names by its
 // hash.
 func sourcesFrom(
-	reader client.Reader, agentImage func(context.Context) (string, error),
+	reader client.Reader,
 ) func(context.Context, *v1alpha1.EtcdCluster, string) (apply.Source, error) {
 	return func(ctx context.Context, cluster *v1alpha1.EtcdCluster, hash string) (apply.Source, error) {
 		found, err := observe.Sources{Reader: reader}.OfHash(ctx, cluster, hash)
 		if found == nil || err != nil {
 			return apply.Source{}, err
 		}
-		image, err := agentImage(ctx)
-		if err != nil {
-			return apply.Source{}, err
-		}
-		source := apply.Source{Hash: hash, Store: found.Store, Key: found.Key, SHA256: found.SHA256,
-			AgentImage: image}
+		source := apply.Source{Hash: hash, Store: found.Store, Key: found.Key, SHA256: found.SHA256}
 		if found.LatestOf != nil {
 			source.LatestOf = *found.LatestOf
 		}

@@ -83,7 +83,7 @@ func newReconciler(frame kit.Frame, dialer etcd.Dialer, agentImage func(context.
 		Applier: &apply.Applier{
 			Client: writer, Live: frame.Live, Now: frame.Now, Operator: frame.Operator,
 			ClusterDomain: frame.Domain, PlatformIDs: frame.PlatformIDs, Images: frame.Images,
-			Source: sourcesFrom(frame.Live, agentImage),
+			Source: sourcesFrom(frame.Live), AgentImage: agentImage,
 		},
 	}
 }

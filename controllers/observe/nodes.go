@@ -7,14 +7,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	scheduling "k8s.io/component-helpers/scheduling/corev1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // +kubebuilder:rbac:groups="",resources=nodes;persistentvolumes,verbs=get,roleName=node-reader-role
@@ -59,6 +62,9 @@ func (o *Observer) addNodes(ctx context.Context, birth record.Birth, g gathered,
 		if isWorthIt && isUnheard(replica) {
 			group.Go(func() error { return look.add(ctx, g, replica) })
 		}
+		if place := replica.Restoring; place != nil && place.Holds {
+			group.Go(func() (err error) { place.Unwanted, err = look.unwanted(ctx, g, replica.Name); return err })
+		}
 	}
 	return group.Wait()
 }
@@ -93,6 +99,41 @@ func (s *nodeSearch) addNode(ctx context.Context, pod *facts.Pod) (err error) {
 		pod.Ready, pod.ReadySince = false, pod.NodeUnheard
 	}
 	return err
+}
+
+// unwanted says why the node of a Pod that holds a place would take no such Pod any more, or "". Kubernetes asks that
+// once, when it schedules a Pod.
+func (s *nodeSearch) unwanted(ctx context.Context, g gathered, member string) (string, error) {
+	i := slices.IndexFunc(g.tasks, func(pod corev1.Pod) bool { return pod.Name == resources.RestorePod(member) })
+	if i < 0 || g.tasks[i].Spec.NodeName == "" {
+		return "", nil
+	}
+	name := g.tasks[i].Spec.NodeName
+	answer, err := s.node(ctx, name)
+	switch {
+	case err != nil || !answer.isKnown:
+		return "", err
+	case answer.node == nil:
+		return fmt.Sprintf("node %s was deleted", name), nil
+	case !isNodeReady(answer.node):
+		return fmt.Sprintf("node %s is not ready", name), nil
+	}
+	return keptOut(answer.node, g.tasks[i].Spec.Tolerations), nil
+}
+
+// keptOut says which taint of a node a Pod does not tolerate, or "". To cordon a node is to taint it
+// (kubernetes/kubernetes:pkg/scheduler/framework/plugins/nodeunschedulable).
+func keptOut(node *corev1.Node, tolerations []corev1.Toleration) string {
+	taints := slices.Clone(node.Spec.Taints)
+	if node.Spec.Unschedulable {
+		taints = append(taints, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
+	}
+	keepsOut := func(t *corev1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule }
+	taint, isKept := scheduling.FindMatchingUntoleratedTaint(logr.Discard(), taints, tolerations, keepsOut, false)
+	if !isKept {
+		return ""
+	}
+	return fmt.Sprintf("node %s has the taint %s, which the member does not tolerate", node.Name, taint.ToString())
 }
 
 func (s *nodeSearch) addVolume(ctx context.Context, g gathered, replica *facts.Replica) (err error) {

@@ -208,6 +208,42 @@ func TestAVolumeThatIsLaidIsKnownToBeStrandedBeforeTheClusterMovesToIt(t *testin
 	}
 }
 
+func TestAPlaceIsNoneOnceItsNodeWouldTakeTheMemberNoMore(t *testing.T) {
+	taint := func(effect corev1.TaintEffect) func(*corev1.Node) {
+		return func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "full", Effect: effect}} }
+	}
+	for want, edit := range map[string]func(*corev1.Node){
+		"": func(*corev1.Node) {},
+		"node worker-3 has the taint node.kubernetes.io/unschedulable:NoSchedule, which the member does not tolerate": func(n *corev1.Node) {
+			n.Spec.Unschedulable = true
+		},
+		"node worker-3 has the taint full:NoSchedule, which the member does not tolerate": taint(corev1.TaintEffectNoSchedule),
+		"node worker-3 has the taint full:NoExecute, which the member does not tolerate":  taint(corev1.TaintEffectNoExecute),
+		"node worker-3 is not ready": func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown },
+		"node worker-3 was deleted":  func(n *corev1.Node) { n.Name = "another" },
+	} {
+		p := newPlace(t)
+		p.world.putBirth(func(r *record.Birth) {
+			r.ClusterID, r.NextOrdinal, r.LastCounter, r.Next = p.world.processes["demo-1"].ClusterID(), 4, 2, comingLife("demo-3")
+		})
+		p.world.put(p.world.volumeOf("demo-3", later))
+		pod, err := resources.BuildPlacePod(p.world.cluster, resources.RestoreStart{Member: "demo-3",
+			Next: comingLife("demo-3"), Inputs: resources.Inputs(p.world.cluster), AgentImage: "steward:1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pod.Spec.NodeName, pod.Status.Phase = "worker-3", corev1.PodRunning
+		p.world.put(pod)
+		node := p.node.DeepCopy()
+		node.Name = "worker-3"
+		edit(node)
+		p.world.put(node)
+		if got := p.world.look().Next.Members[0].Restoring; got == nil || !got.Holds || got.Unwanted != want {
+			t.Errorf("want %q: %+v", want, got)
+		}
+	}
+}
+
 func TestOnlySilentMembersCostAReadOfTheirNodes(t *testing.T) {
 	p := newPlace(t)
 	p.world.look()

@@ -116,6 +116,7 @@ func (r replicas) addRestores(cluster *v1alpha1.EtcdCluster, tasks []corev1.Pod,
 			restoring := &facts.RestorePod{Task: taskOf(&pod, all[pod.Name]),
 				Incarnation: pod.Labels[v1alpha1.LabelIncarnation], Choices: choicesOf(cluster, &pod)}
 			restoring.OtherImage = facts.AwaitsImage(restoring.Waiting) && r.images.DifferFrom(cluster, &pod)
+			restoring.Holds = resources.HoldsPlace(&pod)
 			r.of(member).Restoring = restoring
 		}
 	}

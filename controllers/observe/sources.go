@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -110,12 +111,23 @@ func (s Sources) wished(ctx context.Context, namespace string, found *Source, fa
 	if found == nil {
 		return facts.WantedBackup{Fault: fault, Later: strings.HasSuffix(fault, notYet)}, nil
 	}
-	member, err := MemberOfClaim(ctx, s.Reader, namespace, found.Store)
-	if member != "" {
-		return facts.WantedBackup{Fault: fmt.Sprintf("the claim %s is the volume of %s, and no store of backups",
-			found.Store.Volume.ClaimName, member)}, err
+	if found.Store.Volume == nil {
+		return facts.WantedBackup{Hash: found.hash()}, nil
 	}
-	return facts.WantedBackup{Hash: found.hash()}, err
+	name := found.Store.Volume.ClaimName
+	claim, err := Find[corev1.PersistentVolumeClaim](ctx, s.Reader, namespace, name)
+	if member := memberOf(claim); member != "" {
+		return facts.WantedBackup{Fault: fmt.Sprintf("the claim %s is the volume of %s, and no store of backups",
+			name, member)}, err
+	}
+	return facts.WantedBackup{Hash: found.hash(), OneNode: isOfOneNode(claim)}, err
+}
+
+// isOfOneNode reports a claim that no two nodes can mount at a time.
+func isOfOneNode(claim *corev1.PersistentVolumeClaim) bool {
+	return claim != nil && !slices.ContainsFunc(claim.Spec.AccessModes, func(m corev1.PersistentVolumeAccessMode) bool {
+		return m == corev1.ReadWriteMany || m == corev1.ReadOnlyMany
+	})
 }
 
 // OfHash is the backup of that hash, which the cluster itself or an EtcdRestore of it names; nil when neither does.
@@ -134,10 +146,14 @@ func MemberOfClaim(ctx context.Context, reader client.Reader, namespace string,
 		return "", nil
 	}
 	claim, err := Find[corev1.PersistentVolumeClaim](ctx, reader, namespace, store.Volume.ClaimName)
-	if claim == nil || err != nil || claim.Labels[v1alpha1.LabelManagedBy] != v1alpha1.ManagedByValue ||
+	return memberOf(claim), err
+}
+
+func memberOf(claim *corev1.PersistentVolumeClaim) string {
+	if claim == nil || claim.Labels[v1alpha1.LabelManagedBy] != v1alpha1.ManagedByValue ||
 		claim.Labels[v1alpha1.LabelComponent] != v1alpha1.ComponentMember {
-		return "", err
+		return ""
 	}
 	return fmt.Sprintf("member %s of EtcdCluster %s", claim.Labels[v1alpha1.LabelMember],
-		v1alpha1.ClusterOf(claim.Labels)), nil
+		v1alpha1.ClusterOf(claim.Labels))
 }

@@ -163,3 +163,25 @@ func TestWithoutAWishNothingIsRead(t *testing.T) {
 		t.Error("an EtcdBackup that cannot be read is taken for none")
 	}
 }
+
+func TestAStoreThatOneNodeMountsAtATimeIsToldFromOneThatAllDo(t *testing.T) {
+	volume := &v1alpha1.BackupStore{Volume: &v1alpha1.VolumeStore{ClaimName: "backups"}}
+	for mode, want := range map[corev1.PersistentVolumeAccessMode]bool{
+		corev1.ReadWriteOnce: true, corev1.ReadWriteOncePod: true, corev1.ReadWriteMany: false, corev1.ReadOnlyMany: false,
+	} {
+		b := sourcesAmong(t)
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "backups"}}
+		claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{mode}
+		if err := b.Reader.(client.Client).Create(t.Context(), claim); err != nil {
+			t.Fatal(err)
+		}
+		wish, err := b.WantedBackup(t.Context(), beginningWith(v1alpha1.RestoreSource{Store: volume, Latest: true}))
+		if err != nil || wish.OneNode != want || wish.Fault != "" {
+			t.Errorf("%s: %+v, %v", mode, wish, err)
+		}
+	}
+	wish, err := sourcesAmong(t).WantedBackup(t.Context(), beginningWith(v1alpha1.RestoreSource{Store: volume, Latest: true}))
+	if err != nil || wish.OneNode {
+		t.Errorf("a claim that is not there: %+v, %v", wish, err)
+	}
+}

@@ -16,7 +16,8 @@ import (
 func newChoices(o judge.View) *proposal {
 	var stale []facts.VolumeRef
 	for _, r := range firstMembers(o) {
-		hasOnlyVolume := r.Pod == nil && r.Restoring == nil && r.Volume != nil && !r.Volume.Terminating
+		isUntouched := r.Restoring == nil || r.Restoring.Holds
+		hasOnlyVolume := r.Pod == nil && isUntouched && r.Volume != nil && !r.Volume.Terminating
 		if !hasOnlyVolume || r.Volume.Choices == o.Desired.Choices {
 			continue
 		}

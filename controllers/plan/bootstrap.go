@@ -20,7 +20,7 @@ func newBirth(o judge.View, counter int, members []string) changes.BeginBirth {
 }
 
 func firstNames(o judge.View) []string {
-	members := make([]string, o.Desired.Size)
+	members := make([]string, o.Desired.Restore.FirstMembers(o.Desired.Size))
 	for i := range members {
 		members[i] = etcdutil.MemberName(o.Cluster.Name, i)
 	}
@@ -51,7 +51,7 @@ func birthRecord(o judge.View) *proposal {
 	}
 	birth := newBirth(o, 0, firstNames(o))
 	birth.Origin, _ = sourceOf(o.Observation)
-	return act(birth, facts.ReasonBeginBirth, "A cluster of %d members begins.", o.Desired.Size)
+	return act(birth, facts.ReasonBeginBirth, "A cluster of %d members begins.", len(birth.Names))
 }
 
 // birthAnew is the record of a cluster that lives, by what its volumes say. Where those that were restored are not

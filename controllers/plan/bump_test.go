@@ -112,9 +112,9 @@ func TestABumpThatWouldServeRevisionsTwiceIsRefusedByName(t *testing.T) {
 }
 
 func TestTheClusterSwitchesOverOnlyToWhatBeginsAboveWhatItServedMeanwhile(t *testing.T) {
-	laid := laidWorld(requesting(settledWorld(3)))
-	if _, ok := Decide(laid.at(record.DefaultBump / 2).Observation).Change.(changes.SwitchOver); !ok {
-		t.Errorf("%+v", Decide(laid.Observation))
+	laid, ready := laidWorld(requesting(settledWorld(3))), placedWorld(requesting(settledWorld(3)))
+	if _, ok := Decide(ready.at(record.DefaultBump / 2).Observation).Change.(changes.SwitchOver); !ok {
+		t.Errorf("%+v", Decide(ready.Observation))
 	}
 	d := Decide(laid.at(record.DefaultBump).Observation)
 	if d.Reason != facts.ReasonRestoreHeld || !strings.Contains(d.Message, "create another") {

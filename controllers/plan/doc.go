@@ -37,7 +37,8 @@
 //     nothing else is made before the birth record. One that was deleted is written anew, from the
 //     members' records.
 //  3. Moving: restore-fence, restore-call-off, restore-begin, restore-prepare, restore-switch-over. The next
-//     incarnation gets its data beside the current one, on volumes and under names of its own. Nothing of a former one
+//     incarnation gets its data beside the current one, on volumes and under names of its own. Before anything is
+//     stopped nodes have taken Pods with the next members' rules, where their volumes are. Nothing of a former one
 //     may serve a write when the next one starts.
 //  4. Being born: (spec-refused, name-taken,) (restore-source,) void-birth, bootstrap, restored,
 //     settings, pods, first-quorum. What begins with a backup never starts empty.
@@ -85,7 +86,7 @@
 //   - resume.go: retained-data. bootstrap.go: birth-record, bootstrap. void.go: void-birth. birth.go: first-quorum
 //   - restore.go: restore-source and restored, of a birth that begins with a backup
 //   - fence.go: restore-fence. inplace.go: restore-call-off, restore-begin
-//   - laying.go: restore-prepare, restore-switch-over. survivor.go and moved.go help them
+//   - laying.go: restore-prepare, restore-switch-over. places.go, survivor.go and moved.go help them
 //   - request.go: how an EtcdRestore stands, and which one is carried out
 //   - pods.go: settings, pods, first-pod. stopping.go: which process they may stop
 //   - scaffold.go: scaffold, budget. collect.go: restore-leftover, collect

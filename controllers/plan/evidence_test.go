@@ -59,7 +59,7 @@ func TestWhoHoldsTheDataOfAnotherClusterIsNoSurvivorAndNoQuorum(t *testing.T) {
 	if e := EvidenceOf(doubted.Observation); e.Quorum != QuorumUnknown {
 		t.Errorf("a record that differs from what all say is evidence of %s", e.Quorum)
 	}
-	moved := laidWorld(requesting(o))
+	moved := placedWorld(requesting(o))
 	if c, ok := Decide(moved.Observation).Change.(changes.SwitchOver); !ok || c.Voters != nil {
 		t.Errorf("what the other cluster calls its voters is believed: %+v", Decide(moved.Observation))
 	}

@@ -74,13 +74,16 @@ func fencePods(o judge.View) *proposal {
 			tasks = append(tasks, restoreRef(r))
 		}
 	}
-	switch {
+	switch places := heldPlaces(o.BirthReplicas()); {
 	case len(pods) > 0:
 		return act(changes.DeletePods{Pods: pods}, facts.ReasonFence,
 			"The Pods of %s, of the previous incarnation, are deleted; their volumes are kept.", podNames(pods))
 	case len(tasks) > 0:
 		return act(changes.DeleteRestores{Pods: tasks}, facts.ReasonFence,
 			"The restore Pods of %s, of the previous incarnation, are deleted.", podNames(tasks))
+	case len(places) > 0 && !o.IsAlive():
+		return act(changes.DeleteRestores{Pods: places}, facts.ReasonFence,
+			"The Pods that held the places of %s make room for these members.", podNames(places))
 	}
 	return nil
 }

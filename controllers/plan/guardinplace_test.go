@@ -193,7 +193,7 @@ func TestWhatIsLaidTouchesNothingOfTheLifeThatServes(t *testing.T) {
 }
 
 func TestAClusterMovesOnlyToWhatIsWholeAndWasApproved(t *testing.T) {
-	laid := laidWorld(requesting(settledWorld(3)))
+	laid := placedWorld(requesting(settledWorld(3)))
 	good := Decide(laid.Observation).Change.(changes.SwitchOver)
 	silently := otherwise(good, func(c *changes.SwitchOver) { c.Voters = nil })
 	lost := laidWorld(requesting(lostWorld(), ofDemo0))
@@ -209,6 +209,12 @@ func TestAClusterMovesOnlyToWhatIsWholeAndWasApproved(t *testing.T) {
 		{"the members are others", laid.edit(2, gone).with(voter(9)), good, false},
 		{"a restore Pod is there", laid.next(4, func(r *facts.Replica) { r.Restoring = coming(4).Restoring }), good,
 			false},
+		{"nothing holds the place of a member", laid.next(4, cleared), good, false},
+		{"no node took a member yet", laid.next(4, waiting), good, false},
+		{"its node takes a member no more", laid.next(4, turnedAway), good, false},
+		{"the place is of a member with other settings", laid.next(4, given(other)), good, false},
+		{"the Pod that held a place is going", laid.next(4, placed, goingTask),
+			good, false},
 		{"a volume is not restored", laid.next(4, func(r *facts.Replica) { r.Volume.Restored = "" }), good, false},
 		{"a volume was restored in another incarnation",
 			laid.next(4, func(r *facts.Replica) { r.Volume.Restored = "old" }), good, false},

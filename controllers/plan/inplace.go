@@ -187,7 +187,7 @@ func whyNotSource(o judge.View, request facts.Request) string {
 
 // nextFor is the incarnation that a request asks for. Neither its names nor its incarnation were ever used.
 func nextFor(o judge.View, request facts.Request) record.Next {
-	size := o.Desired.Size
+	size := request.WantedBackup.FirstMembers(o.Desired.Size)
 	l := record.Next{Source: request.Source, Bump: request.Bump, Restore: request.ID}
 	switch request.Source {
 	case record.SourceBackup:

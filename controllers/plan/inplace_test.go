@@ -123,6 +123,30 @@ func laidWorld(o scene) scene {
 	return o
 }
 
+// placed holds the place of a member whose volume is restored.
+func placed(r *facts.Replica) {
+	r.Restoring = &facts.RestorePod{Incarnation: r.Volume.Incarnation, Choices: r.Volume.Choices, Holds: true,
+		Task: facts.Task{UID: "place-" + r.Name, Created: now.Add(-time.Second), Phase: facts.PodRunning, Started: true}}
+}
+
+// waiting has found no place yet.
+func waiting(r *facts.Replica) {
+	placed(r)
+	r.Restoring.Phase, r.Restoring.Started = facts.PodPending, false
+	r.Restoring.Waiting, r.Restoring.Message = "Unschedulable", "0/3 nodes are available: 1 had an untolerated taint"
+}
+
+func turnedAway(r *facts.Replica) { placed(r); r.Restoring.Unwanted = "node n2 is cordoned" }
+
+// placedWorld has all of the next incarnation, and a place for each of its members.
+func placedWorld(o scene) scene {
+	o = laidWorld(o)
+	for _, r := range o.Next.Members {
+		o = o.next(r.Ordinal, placed)
+	}
+	return o
+}
+
 // movedWorld has just moved to the next incarnation: the record is of it, and the members of the one before still run.
 func movedWorld(o scene) scene {
 	o = laidWorld(o)
@@ -223,7 +247,7 @@ func putBackWorld() scene {
 func inPlace() []row {
 	three := settledWorld(3)
 	begin := requesting(three)
-	laying, laid := layingWorld(begin), laidWorld(begin)
+	laying, laid, ready := layingWorld(begin), laidWorld(begin), placedWorld(begin)
 	const rule = "restore-prepare"
 	return []row{
 		{"an EtcdRestore that nobody approved changes nothing", requesting(three, unapproved), Settled, RuleSettled,
@@ -282,6 +306,9 @@ func inPlace() []row {
 			"", "not certainly lost"},
 		{"what was found is promised beside what serves", lookedAt(begin, hasFound), Act, "restore-begin",
 			facts.ReasonInPlace, "BeginNext", "demo-3, demo-4, demo-5"},
+		{"one member alone reads a store that one node mounts",
+			lookedAt(requesting(three, func(r *facts.Request) { r.WantedBackup.OneNode = true }), hasFound), Act,
+			"restore-begin", facts.ReasonInPlace, "BeginNext", "carried out: demo-3 are made"},
 		{"so it is without a quorum", lookedAt(requesting(lostWorld()), hasFound), Act, "restore-begin",
 			facts.ReasonInPlace, "BeginNext", "demo-3"},
 		{"what the preflight found is written down; its Pod is a leftover",
@@ -358,8 +385,30 @@ func inPlace() []row {
 		{"then the promise", unrequested(emptied(laid).next(3, noSecret).next(4, noSecret).next(5, noSecret)), Act,
 			"restore-call-off", facts.ReasonCallOff, "DropNext", ""},
 
-		{"the cluster switches over once all of it is restored", laid, Act, "restore-switch-over", facts.ReasonInPlace,
-			"SwitchOver", "cannot be called off"},
+		{"once all of it is restored, places are held for those who serve next", laid, Act, "restore-switch-over",
+			facts.ReasonInPlace, "PrepareNext", "demo-3, demo-4, demo-5 where their volumes are"},
+		{"a place that a member lacks is looked for again", ready.next(4, cleared), Act, "restore-switch-over",
+			facts.ReasonInPlace, "PrepareNext", "nodes take demo-4"},
+		{"while no node takes a member, those that there are serve on", ready.next(4, waiting), Wait,
+			"restore-switch-over", facts.ReasonUnschedulable, "", "No node has taken demo-4 yet"},
+		{"and the cluster is looked after", ready.next(4, waiting).edit(1, noPod), Act, "pods", facts.ReasonPodMissing,
+			"StartPods", "demo-1"},
+		{"a node that takes it no more is no place", ready.next(4, turnedAway), Act, "restore-switch-over",
+			facts.ReasonInPlace, "DeleteRestores", "node n2 is cordoned"},
+		{"nor is one that a member with other settings got", ready.next(4, placed, given(other)), Act,
+			"restore-switch-over", facts.ReasonNewChoices, "SetChoices", "demo-4"},
+		{"which is looked for anew", wanting(ready.next(3, given(other)).next(4, given(other)).next(5, given(other)),
+			other), Act, "restore-switch-over", facts.ReasonInPlace, "DeleteRestores", "demo-3, demo-4, demo-5"},
+		{"a Pod that failed to hold a place rests", ready.next(4, failed(time.Second)), Refuse, "restore-switch-over",
+			facts.ReasonInPlace, "", "no room"},
+		{"and is made anew", ready.next(4, failed(time.Hour)), Act, "restore-switch-over", facts.ReasonInPlace,
+			"DeleteRestores", "demo-4"},
+		{"places that are not needed now are given back", staled(ready), Act, "restore-switch-over",
+			facts.ReasonRestoreHeld, "DeleteRestores", "demo-3, demo-4, demo-5"},
+		{"they go with a restore that is called off", unrequested(ready), Act, "restore-call-off", facts.ReasonCallOff,
+			"DeleteRestores", "demo-3, demo-4, demo-5"},
+		{"the cluster switches over once all of it is restored, and has its place", ready, Act, "restore-switch-over",
+			facts.ReasonInPlace, "SwitchOver", "cannot be called off"},
 		{"not while a restore Pod is there", laid.next(4, func(r *facts.Replica) { r.Restoring = coming(4).Restoring },
 			written), Act, rule, facts.ReasonRestore, "DeleteRestores", ""},
 		{"not without a member's certificates", laid.next(4, noSecret), Act, rule, facts.ReasonInPlace, "PrepareNext",
@@ -376,7 +425,7 @@ func inPlace() []row {
 			"", "approve that"},
 		{"not where the spec asks for an older minor version by now", wanting(laid, older), Refuse,
 			"restore-switch-over", facts.ReasonRestoreHeld, "", "Put spec.version back"},
-		{"but where it asks for a newer one: members go up from there", wanting(laid, newer), Act,
+		{"but where it asks for a newer one: members go up from there", wanting(ready, newer), Act,
 			"restore-switch-over", facts.ReasonInPlace, "SwitchOver", ""},
 		{"what cannot be moved to keeps nobody from looking after the cluster",
 			laid.next(4, func(r *facts.Replica) { r.Pod = voter(4).Pod }).edit(1, noPod), Act, "pods",
@@ -401,7 +450,7 @@ func inPlace() []row {
 		{"not while the authority is gone that clients trust", withoutAuthority(laid), Refuse, "restore-switch-over",
 			facts.ReasonRestoreHeld, "", "demo-ca, which holds the authority"},
 		{"once it is restored nobody needs its name",
-			laidWorld(requesting(three, func(r *facts.Request) { r.WantedBackup.Fault = "there is no EtcdBackup b" })),
+			placedWorld(requesting(three, func(r *facts.Request) { r.WantedBackup.Fault = "there is no EtcdBackup b" })),
 			Act, "restore-switch-over", facts.ReasonInPlace, "SwitchOver", ""},
 		{"a member that was replaced meanwhile needs another approval", laid.edit(2, gone).with(voter(9)), Refuse,
 			"restore-switch-over", facts.ReasonRestoreHeld, "", "approve that"},

@@ -124,7 +124,7 @@ func isNextReady(o facts.Observation) bool {
 // notFilled says what a member of the next incarnation still needs, or "".
 func notFilled(o judge.View, r facts.Replica) string {
 	switch {
-	case r.Restoring != nil:
+	case r.Restoring != nil && !r.Restoring.Holds:
 		return "its restore Pod is there"
 	case o.Desired.TLS && r.Secret.State != facts.ObjectCurrent:
 		return "it has no certificates"
@@ -146,12 +146,18 @@ func restoreSwitchOver(o judge.View) *proposal {
 		return nil
 	}
 	if why := whyNotMove(o, request); why != "" {
+		if p := letPlacesGo(o, why); p != nil {
+			return p
+		}
 		return refuse(facts.ReasonRestoreHeld,
 			"All that the EtcdRestore %s asks for is restored, and the members that there are serve on: %s.",
 			request.Name, why).byHuman().yielding()
 	}
 	if p := newChoices(judge.Of(o.OfNext())); p != nil {
 		return p
+	}
+	if p := holdPlaces(o, request); p != nil {
+		return p.unlessActing()
 	}
 	c := changes.SwitchOver{From: o.Birth.Incarnation, To: o.Birth.Next.Incarnation, Voters: o.KnownVoters(),
 		Successors: birthStarts(judge.Of(o.OfNext()))}

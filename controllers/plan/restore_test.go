@@ -26,6 +26,17 @@ func faulty(o scene) scene {
 	return desire(o, func(d *facts.Desired) { d.Restore = facts.WantedBackup{Fault: "there is no EtcdBackup b"} })
 }
 
+// ofOneNode asks for a backup in a claim that one node mounts at a time.
+func ofOneNode(o scene) scene {
+	return desire(o, func(d *facts.Desired) { d.Restore.OneNode = true })
+}
+
+// alone is a birth that began with the first member alone.
+func alone(o scene) scene {
+	o.Current.Birth.Names, o.Current.Members = o.Current.Birth.Names[:1], o.Current.Members[:1]
+	return o
+}
+
 // looking has a preflight Pod, which is as the edits say.
 func looking(o scene, edits ...func(*facts.Preflight)) scene {
 	p := facts.Preflight{Asked: current(o.Observation).Inquiry(),
@@ -140,6 +151,12 @@ func restores() []row {
 			"bootstrap", facts.ReasonPreflight, "", "there is no EtcdBackup"},
 		{"and members start without it once it lies on all", faulty(ready), Act, "bootstrap", facts.ReasonBootstrap,
 			"Bootstrap", ""},
+		{"a store that one node mounts is read by one member, which the others join", ofOneNode(looking(begin, hasFound)),
+			Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth", "cluster of 1 members"},
+		{"nor are several kept waiting for that node", ofOneNode(three), Act, "void-birth", facts.ReasonVoidBirth,
+			"VoidBirth", "other first members"},
+		{"a birth of one goes on when nothing says so any more", alone(three), Wait, "restored", facts.ReasonRestore,
+			"", "demo-0"},
 		{"and voids no birth that began", faulty(three), Wait, "restored", facts.ReasonRestore, "", ""},
 		{"a living cluster does not mind it", faulty(settledWorld(3)), Settled, RuleSettled, facts.ReasonSettled, "",
 			""},

@@ -34,7 +34,7 @@ func voidBirth(o judge.View) *proposal {
 	next := newBirth(o, o.Birth.Counter+1, firstNames(o))
 	next.Origin, _ = sourceOf(o.Observation)
 	return act(changes.NextBirth{Voided: o.Birth.Incarnation, BeginBirth: next}, facts.ReasonVoidBirth,
-		"A cluster of %d members begins anew.", o.Desired.Size)
+		"A cluster of %d members begins anew.", len(next.Names))
 }
 
 func voidPods(o judge.View) *proposal {
@@ -125,7 +125,7 @@ func unwanted(o judge.View) string {
 	switch {
 	case o.Desired.Fault != "":
 		return ""
-	case !slices.Equal(o.Birth.Names, firstNames(o)):
+	case !isOfWantedNames(o):
 		return "the spec asks for other first members, and too few of these have started"
 	case slices.ContainsFunc(o.BirthReplicas(), o.IsMadeForOther):
 		return "the spec asks for another StorageClass or a smaller volume, and too few first members have started"
@@ -135,6 +135,15 @@ func unwanted(o judge.View) string {
 		return "the spec asks for another version, and too few first members have started"
 	}
 	return ""
+}
+
+// isOfWantedNames reports a birth of the first members that the spec asks for. One that begins with a backup may have
+// begun with the first of them alone, which the others join: see facts.WantedBackup.OneNode. Such a birth goes on when
+// nothing says any more that the store is of one node.
+func isOfWantedNames(o judge.View) bool {
+	wanted := firstNames(o)
+	return slices.Equal(o.Birth.Names, wanted) ||
+		!o.Birth.Origin.IsZero() && slices.Equal(o.Birth.Names, wanted[:min(1, len(wanted))])
 }
 
 // lastGoneBy is when the last terminating Pod should be gone.

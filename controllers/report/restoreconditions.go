@@ -143,7 +143,7 @@ func (r restore) laying() metav1.Condition {
 
 func isPrepared(r facts.Replica, source record.Source) bool {
 	v := r.Volume
-	return v != nil && r.Restoring == nil &&
+	return v != nil && (r.Restoring == nil || r.Restoring.Holds) &&
 		(source == record.SourceEmpty || v.Restored != "" && v.Restored == v.Incarnation)
 }
 

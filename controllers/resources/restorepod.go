@@ -16,6 +16,7 @@ import (
 const (
 	StepPreflight = "preflight"
 	StepActivate  = "activate"
+	StepHold      = "hold"
 )
 
 // PreflightPod is the name of the Pod that looks at a backup before anything is made of it.
@@ -64,18 +65,23 @@ func BuildRestorePod(c *v1alpha1.EtcdCluster, s RestoreStart) (*corev1.Pod, erro
 	for i := range steps {
 		steps[i].Resources = *requirements.DeepCopy()
 	}
+	return s.podOf(c, steps, s.sourceVolumes(c)), nil
+}
+
+// podOf is a Pod that works on the volume of a member, where that member will run.
+func (s RestoreStart) podOf(c *v1alpha1.EtcdCluster, steps []corev1.Container, sources []corev1.Volume) *corev1.Pod {
 	pod := podOf(c, RestorePod(s.Member), taskPod(c, taskKind{component: v1alpha1.ComponentRestore}, steps...))
 	pod.Labels = ofMember(pod.Labels, s.Member, s.Incarnation)
 	pod.Annotations = merged(pod.Annotations, map[string]string{
 		v1alpha1.AnnotationInputs: s.Inputs.Canonical(), v1alpha1.AnnotationRestoreHash: s.Hash,
 	})
-	pod.Spec.Volumes = append([]corev1.Volume{claimed(dataVolume, s.Member)}, s.sourceVolumes(c)...)
+	pod.Spec.Volumes = append([]corev1.Volume{claimed(dataVolume, s.Member)}, sources...)
 	schedule(&pod.Spec, c, s.Inputs.Pod)
 	pod.Spec.SecurityContext = podSecurity(securityOf(s.Inputs.Pod), s.PlatformIDs) // the member reads what it writes
 	pod.Spec.TerminationGracePeriodSeconds = new(restoreGraceSeconds)
 	besideMembers(&pod.Spec, c, s)
 	s.Images.put(pod, c, s.Inputs)
-	return pod, nil
+	return pod
 }
 
 // restoreGraceSeconds is enough: each step is killed at no loss.

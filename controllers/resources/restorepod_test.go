@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -75,6 +76,35 @@ func mustRestorePod(t *testing.T, c *v1alpha1.EtcdCluster, s RestoreStart) *core
 	return pod
 }
 
+func mustPlacePod(t *testing.T, c *v1alpha1.EtcdCluster, s RestoreStart) *corev1.Pod {
+	t.Helper()
+	pod, err := BuildPlacePod(c, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pod
+}
+
+func TestAPodThatHoldsAPlaceAsksForAllThatTheMembersPodAsksFor(t *testing.T) {
+	c := cluster(full)
+	s := restoring(c, stored())
+	amount := func(text v1alpha1.Amount) *v1alpha1.ResourceRequirements {
+		return &v1alpha1.ResourceRequirements{Requests: map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceMemory: text}}
+	}
+	s.Inputs.Pod = &PodInputs{Resources: resourceInputs(amount("1Gi")), Sidecars: []v1alpha1.Sidecar{{Name: "beside", Image: "i", Resources: amount("512Mi")}}}
+	pod := mustPlacePod(t, c, s)
+	if got := pod.Spec.Containers[0].Resources.Requests.Memory().String(); got != "1536Mi" {
+		t.Errorf("it asks for %s of memory", got)
+	}
+	if restore := mustRestorePod(t, c, s); !reflect.DeepEqual(pod.Spec.Affinity, restore.Spec.Affinity) ||
+		!reflect.DeepEqual(pod.Spec.TopologySpreadConstraints, restore.Spec.TopologySpreadConstraints) || pod.Name != restore.Name {
+		t.Errorf("it goes where the member would not: %+v", pod.Spec)
+	}
+	if !HoldsPlace(pod) || HoldsPlace(mustRestorePod(t, c, s)) {
+		t.Error("a Pod that holds a place is not told from one that restores")
+	}
+}
+
 func TestPodsOfRestoresAreBuiltAsTheyWereReviewed(t *testing.T) {
 	old := v1alpha1.BackedUpCluster{Namespace: "staging", Name: "old", UID: "8f0d8f6e-0000-4000-8000-000000000009"}
 	for name, pod := range map[string]*corev1.Pod{
@@ -84,6 +114,8 @@ func TestPodsOfRestoresAreBuiltAsTheyWereReviewed(t *testing.T) {
 		"restore-pod-survivor-tls":   mustRestorePod(t, cluster(), ofSurvivorPod(restoring(cluster(), stored()))),
 		"restore-pod-survivor-plain": mustRestorePod(t, cluster(withoutTLS), ofSurvivorPod(restoring(cluster(withoutTLS), stored()))),
 		"restore-pod-survivor-read":  mustRestorePod(t, cluster(), readFromVolume(ofSurvivorPod(restoring(cluster(), stored())))),
+		"place-pod":                  mustPlacePod(t, cluster(), restoring(cluster(), stored())),
+		"place-pod-full":             mustPlacePod(t, cluster(full), restoring(cluster(full), stored(toBareS3))),
 		"restore-pod-unbumped":       mustRestorePod(t, cluster(), unbumped(restoring(cluster(), stored()))),
 		"preflight-pod-volume":       BuildPreflightPod(cluster(), preflighting(stored())),
 		"preflight-pod-s3-latest":    BuildPreflightPod(cluster(), latest(preflighting(stored(toS3)))),
@@ -102,7 +134,9 @@ func TestThePodsOfARestorePassPodSecurityRestrictedAndAreNobodysMembers(t *testi
 	for _, options := range [][]func(*v1alpha1.EtcdCluster){{}, {withoutTLS}, {full}} {
 		c := cluster(options...)
 		for _, store := range []v1alpha1.BackupStore{stored(), stored(toS3), stored(toBareS3)} {
-			for _, pod := range []*corev1.Pod{mustRestorePod(t, c, restoring(c, store)), BuildPreflightPod(c, preflighting(store))} {
+			for _, pod := range []*corev1.Pod{
+				mustRestorePod(t, c, restoring(c, store)), mustPlacePod(t, c, restoring(c, store)), BuildPreflightPod(c, preflighting(store)),
+			} {
 				for _, result := range evaluator.EvaluatePod(restricted, &pod.ObjectMeta, &pod.Spec) {
 					if !result.Allowed {
 						t.Errorf("%s: %s: %s", pod.Name, result.ForbiddenReason, result.ForbiddenDetail)
@@ -247,6 +281,9 @@ func TestAStringOfARestoreIsNeverReadAsAnything(t *testing.T) {
 	s.Inputs.Version = "new"
 	if _, err := BuildRestorePod(c, s); err == nil {
 		t.Error("a version that is none was taken")
+	}
+	if _, err := BuildPlacePod(c, s); err == nil {
+		t.Error("a version that is none holds a place")
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 )
 
 // ownSteps are the names of the containers that the operator makes for tasks.
-var ownSteps = []string{StepSnapshot, StepFetch, StepRestore, StepCompare, StepPrune, StepPreflight, StepActivate}
+var ownSteps = []string{StepSnapshot, StepFetch, StepRestore, StepCompare, StepPrune, StepPreflight, StepActivate,
+	StepHold}
 
 // Step is a container of a task, and what its kubelet says of it.
 type Step struct {

@@ -76,9 +76,30 @@ var inPlace = []mutant{
 	{
 		Name: "the cluster switches over while a volume is still being restored", Peer: "",
 		File:    "controllers/plan/guard/inplace.go",
-		From:    "case r.Pod != nil || r.Restoring != nil:",
+		From:    "case r.Pod != nil || r.Restoring != nil && !r.Restoring.Holds:",
 		To:      "case r.Pod != nil:",
 		Package: planPackage, Test: "TestAClusterMovesOnlyToWhatIsWholeAndWasApproved",
+	},
+	{
+		Name: "members are stopped before it is known that nodes take the next ones", Peer: "",
+		File:    "controllers/plan/guard/inplace.go",
+		From:    "case o.NeedsPlaces() && !r.HoldsPlace():",
+		To:      "case false:",
+		Package: planPackage, Test: "TestAClusterMovesOnlyToWhatIsWholeAndWasApproved",
+	},
+	{
+		Name: "a node that takes a member no more counts as its place", Peer: "",
+		File:    "controllers/plan/facts/restore.go",
+		From:    `p.Phase == PodRunning && !p.Terminating && p.Unwanted == "" &&`,
+		To:      `p.Phase == PodRunning && !p.Terminating &&`,
+		Package: planPackage, Test: "TestAClusterMovesOnlyToWhatIsWholeAndWasApproved",
+	},
+	{
+		Name: "three members wait for the one node that mounts their backup", Peer: "",
+		File:    "controllers/plan/facts/restore.go",
+		From:    "return min(size, 1)",
+		To:      "return size",
+		Package: planPackage, Test: row("one member alone reads a store that one node mounts"),
 	},
 	{
 		Name: "what a Pod restored on a volume that is gone counts for the next one", Peer: "",

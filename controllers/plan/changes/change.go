@@ -31,6 +31,8 @@ type Laying struct {
 
 	Survivor string // the member whose data is restored there instead of a backup; empty for a backup
 	Mounts   string // the volume of that member, where it does not run: read there instead of asked of it
+
+	Holds bool // nothing is restored: it was, and the Pod holds the place of the member
 }
 
 // NewVolume is a volume to make, for one named member.

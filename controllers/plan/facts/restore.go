@@ -32,6 +32,17 @@ type WantedBackup struct {
 	Hash  string // of the canonical form of what names it
 	Fault string // a sentence, when it names nothing that could be begun with; empty otherwise
 	Later bool   // with a fault: it ends by itself, as that of a backup that is still being taken
+	// OneNode: the store is a claim that one node mounts at a time. What reads it has to run there, so one member
+	// does, and the others join that one
+	OneNode bool
+}
+
+// FirstMembers is how many members an incarnation of the wanted size begins with.
+func (w WantedBackup) FirstMembers(size int) int {
+	if w.OneNode {
+		return min(size, 1)
+	}
+	return size
 }
 
 // Inquiry is what a preflight is to find out: whether a cluster that is to run this etcd can begin with the wish, on
@@ -44,7 +55,9 @@ type Inquiry struct {
 
 // Inquiry is what has to be known before a birth.
 func (o Observation) Inquiry() Inquiry {
-	return Inquiry{WantedBackup: o.Desired.Restore, Version: o.Desired.Newest(), Bytes: o.Desired.StorageBytes}
+	wish := o.Desired.Restore
+	wish.OneNode = false // no preflight says so
+	return Inquiry{WantedBackup: wish, Version: o.Desired.Newest(), Bytes: o.Desired.StorageBytes}
 }
 
 // Preflight is a Pod that looks at a backup before anything is made.
@@ -59,6 +72,9 @@ type RestorePod struct {
 	Task
 	Incarnation string
 	Choices     Choices // what it was made from: the etcd whose tools it runs
+	// Holds: the volume was restored before this Pod was made. It holds the member's place: see HoldsPlace
+	Holds    bool
+	Unwanted string // why its node takes no such Pod any more; empty where it does, and where nodes may not be read
 }
 
 // Task is a Pod that runs to its end once.
@@ -121,6 +137,22 @@ func (o Incarnation) incarnationOfRequest(id string) string {
 		}
 	}
 	return ""
+}
+
+// Members that serve are stopped only once the next ones have a place. A volume may be tied to a node that takes its
+// member no more: it is full, tainted, or another member has to be alone there. Kubernetes' scheduler alone knows, so a
+// Pod is scheduled beside each volume by the member's rules, for the amounts that the member asks for.
+
+// NeedsPlaces reports whether the places of the next members are held before the cluster switches over. Without a
+// backup an incarnation is followed only where its quorum is lost: nothing that serves is stopped.
+func (o Incarnation) NeedsPlaces() bool { return o.Birth.Next.Source == record.SourceBackup }
+
+// HoldsPlace reports that a node takes a member of the next incarnation, made from the settings that are written on its
+// volume, and has that volume mounted.
+func (r Replica) HoldsPlace() bool {
+	p := r.Restoring
+	return p != nil && p.Holds && p.Phase == PodRunning && !p.Terminating && p.Unwanted == "" &&
+		r.Volume != nil && p.Choices == r.Volume.Choices
 }
 
 // IsPreparing reports whether another incarnation is on its way.

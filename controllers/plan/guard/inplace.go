@@ -149,9 +149,22 @@ func guardPrepareNext(o facts.View, c changes.PrepareNext) string {
 		return "a member has a volume already, or a Pod that was made for another one."
 	}
 	return first(c.Restores, func(laying changes.Laying) string {
-		return cmp.Or(guardReading(o, laying),
-			guardLaying(ahead, laying))
+		if laying.Holds {
+			return guardPlace(ahead, laying)
+		}
+		return cmp.Or(guardReading(o, laying), guardLaying(ahead, laying))
 	})
+}
+
+// guardPlace lets the place of a member be held only where it will start: on its restored volume, which no other Pod
+// uses.
+func guardPlace(ahead facts.View, laying changes.Laying) string {
+	r := ahead.Find(laying.Name)
+	if r.Pod != nil || r.Restoring != nil || ahead.LacksVolume(r) || !ahead.IsFilled(r) || r.IsRecorded() ||
+		r.Volume.Choices != laying.Choices {
+		return fmt.Sprintf("the place of %s cannot be held: its volume is not restored, or a Pod uses it.", laying.Name)
+	}
+	return ""
 }
 
 // guardReading lets a restore Pod read only what the incarnation is to begin with, and write only where nobody ever
@@ -236,8 +249,10 @@ func guardReady(o facts.View, name, volumeUID string) string {
 	r, _ := facts.Find(o.Next.Members, name)
 	l := o.Birth.Next
 	switch {
-	case r.Pod != nil || r.Restoring != nil:
+	case r.Pod != nil || r.Restoring != nil && !r.Restoring.Holds:
 		return fmt.Sprintf("a Pod of %s is there.", name)
+	case o.NeedsPlaces() && !r.HoldsPlace():
+		return fmt.Sprintf("nothing says that a node takes %s where its volume is.", name)
 	case o.Desired.TLS && r.Secret.State != facts.ObjectCurrent:
 		return fmt.Sprintf("%s has no certificates.", name)
 	case o.Desired.Ephemeral && l.Origin.IsZero():

@@ -62,6 +62,10 @@ func (w *World) checkReady(next record.Next) {
 					now.applied)
 			}
 		}
+		if place := w.objects.restores[name]; next.Source == record.SourceBackup && (!place.Holds ||
+			place.Phase != facts.PodRunning) {
+			w.violate("the cluster switches over, and nothing shows that a node takes %s", name)
+		}
 		v, ok := w.objects.volumes[name]
 		if !w.Spec.Ephemeral && (!ok || next.Source != record.SourceEmpty &&
 			(w.disks[v.UID] == nil || !isFrom(w.disks[v.UID].from, next.Origin))) {

@@ -34,6 +34,7 @@ func playInPlaceUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 	w.Spec.Paused, w.Spec.Choices = false, spec.Choices
 	w.ToggleQuota(false)
 	w.SpoilBackups(false)
+	w.FillNodes(false)
 	w.Calm()
 	w.Reconnect()
 	if s%3 == 0 {

@@ -122,6 +122,7 @@ func (w *World) inPlaceFaults() []fault {
 		{"KillRestore", 1, func(string) { w.anyRestore(w.KillRestore) }},
 		{"SpoilBackups", 1, func(string) { w.SpoilBackups(true) }},
 		{"RepairBackups", 1, func(string) { w.SpoilBackups(false) }},
+		{"FillNodes", 1, func(string) { w.FillNodes(true) }}, {"FreeNodes", 2, func(string) { w.FillNodes(false) }},
 	}
 }
 

@@ -103,7 +103,7 @@ func (w *World) createRestore(l changes.Laying, incarnation string, origin recor
 	}
 	w.objects.restores[l.Name] = restoreTask{disk: w.objects.volumes[l.Name].UID, origin: origin, bump: bump,
 		initial: l.Initial, made: l.Choices, survivor: l.Survivor, mounts: l.Mounts,
-		RestorePod: facts.RestorePod{Incarnation: incarnation, Choices: l.Choices,
+		RestorePod: facts.RestorePod{Incarnation: incarnation, Choices: l.Choices, Holds: l.Holds,
 			Task: facts.Task{UID: w.uid("restore"), Created: w.Now, Phase: facts.PodPending}}}
 }
 
@@ -183,10 +183,17 @@ func (w *World) advanceRestore(name string, t restoreTask) {
 		return
 	case t.Phase == facts.PodPending && (!ok || v.Terminating || v.UID != t.disk || v.Stranded != ""):
 		t.Waiting, t.Message = "Unschedulable", "the claim is gone or being deleted"
-	case t.Phase == facts.PodPending && w.Broken[t.made]:
+	case t.Phase == facts.PodPending && t.Holds && w.nodesFull:
+		t.Waiting, t.Message = "Unschedulable", "no node that has the volume takes the Pod"
+	case t.Phase == facts.PodPending && !t.Holds && w.Broken[t.made]:
 		t.Waiting, t.Message = "ImagePullBackOff", "image not found"
 	case t.Phase == facts.PodPending:
 		w.startRestore(name, &t)
+	case t.Phase == facts.PodRunning && t.Holds:
+		t.Unwanted = ""
+		if w.nodesFull {
+			t.Unwanted = "its node is tainted"
+		}
 	case t.Phase == facts.PodRunning:
 		w.lay(name, &t)
 	}
@@ -302,6 +309,12 @@ func (w *World) SpoilBackups(spoiled bool) {
 		s.spoiled = spoiled
 	}
 	w.logf("fault: backups spoiled: %v", spoiled)
+}
+
+// FillNodes has no node take a member of the next incarnation where its volume is, or again each of them.
+func (w *World) FillNodes(full bool) {
+	w.nodesFull = full
+	w.logf("fault: nodes take no member that is not there yet: %v", full)
 }
 
 // NewerBackups are taken meanwhile: a wish for the newest finds another one from now on.

@@ -47,6 +47,7 @@ type World struct {
 	procs      map[string]*process // by Pod UID
 	clusters   map[etcdutil.ID]*cluster
 	stores     map[facts.WantedBackup]*store
+	nodesFull  bool                 // no node takes a Pod that holds a place
 	sealed     map[etcdutil.ID]bool // members whose kubelet knows the seal
 	recordLost bool                 // somebody deleted the peer Service at least once
 	// a directory was emptied before its kubelet knew the seal: the one window that is left
