@@ -120,13 +120,38 @@ func TestDesiredIsWhatTheSpecAsksFor(t *testing.T) {
 	}
 }
 
+// A kept volume may be the evidence of a corrupt member, or all that is left of one that was replaced.
 func TestReleaseIsPendingUntilOwnersFollowTheDeletionPolicy(t *testing.T) {
 	w := newBornWorld(t)
-	if len(w.look().Astray) > 0 {
-		t.Error("nothing owns the volumes, and Retain is wanted")
+	kept := w.volume("demo-7")
+	kept.Labels[v1alpha1.LabelKept] = string(facts.CauseCorruption)
+	w.put(kept)
+	all := []string{"demo-0", "demo-1", "demo-2", "demo-7"}
+	policy := func(policy v1alpha1.DeletionPolicy, owners ...metav1.OwnerReference) []string {
+		w.cluster.Spec.Storage = &v1alpha1.StorageSpec{DeletionPolicy: policy}
+		for _, name := range all {
+			w.objects["*v1.PersistentVolumeClaim "+name].SetOwnerReferences(owners)
+		}
+		var names []string
+		for _, ref := range w.look().Astray {
+			if ref.Kind == resources.KindVolume {
+				names = append(names, ref.Name)
+			}
+		}
+		return names
 	}
-	w.cluster.Spec.Storage = &v1alpha1.StorageSpec{DeletionPolicy: v1alpha1.DeletionDelete}
-	if len(w.look().Astray) == 0 {
-		t.Error("nothing owns the volumes, and Delete is wanted")
+	owner := resources.DataOwnerReference(w.cluster)
+	for _, row := range []struct {
+		what         string
+		astray, want []string
+	}{
+		{"nothing owns the volumes, and Retain is wanted", policy(v1alpha1.DeletionRetain), nil},
+		{"nothing owns the volumes, and Delete is wanted", policy(v1alpha1.DeletionDelete), all},
+		{"the cluster owns the volumes, and Delete is wanted", policy(v1alpha1.DeletionDelete, owner), nil},
+		{"the cluster owns the volumes, and Retain is wanted", policy(v1alpha1.DeletionRetain, owner), all},
+	} {
+		if !slices.Equal(row.astray, row.want) {
+			t.Errorf("%s: it changes the owners of %v, not of %v", row.what, row.astray, row.want)
+		}
 	}
 }

@@ -135,7 +135,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Current: current,
 		Next:    facts.Incarnation{Members: next},
 		Former:  former, Kept: g.keptVolumes(ours),
-		Astray:   astray(cluster, g.volumes, keys.authorities),
+		Astray:   astray(cluster, slices.Concat(g.volumes, g.kept), keys.authorities),
 		Requests: requests, Schedules: g.schedules, Proven: g.proven,
 		Retained: append(left, keys.retained...), LoadBalancer: keys.addresses,
 	}, s.clients, nil

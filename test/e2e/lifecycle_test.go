@@ -209,6 +209,37 @@ var _ = Describe("A cluster that is deleted", Label("lifecycle"), func() {
 	})
 })
 
+var _ = Describe("A cluster that is deleted takes a kept volume along", Label("lifecycle"), func() {
+	BeforeEach(func() { kube.NeedLocalkube() })
+	ownNamespace()
+
+	It("only if its policy is Delete, however often the policy was changed", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "evidence", 3)
+		cluster.AwaitReady(ctx, 3)
+		before, victim := cluster.Identities(ctx), follower(ctx, cluster)
+		cluster.DamageDatabase(ctx, victim)
+		expectSaid(ctx, cluster, "replace", "DataCorrupt")
+		cluster.AwaitReady(ctx, 3)
+		expectReplaced(ctx, cluster, before, victim)
+		expectKept(ctx, cluster, victim, "Disk")
+		uid := uidOf(ctx, pvc(), key(victim))
+		for _, policy := range []v1alpha1.DeletionPolicy{v1alpha1.DeletionDelete, v1alpha1.DeletionRetain} {
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
+				s.Storage = &v1alpha1.StorageSpec{DeletionPolicy: policy}
+			})
+			Eventually(ctx, func() (v1alpha1.DeletionPolicy, error) {
+				object, err := cluster.Get(ctx)
+				return object.Status.DeletionPolicy, err
+			}).Should(Equal(policy))
+			claim := pvc()
+			Expect(kube.Client.Get(ctx, key(victim), claim)).To(Succeed())
+			Expect(len(claim.OwnerReferences) > 0).To(Equal(policy == v1alpha1.DeletionDelete), "the status says %s", policy)
+		}
+		deleteCluster(ctx, cluster)
+		Consistently(ctx, func() types.UID { return uidOf(ctx, pvc(), key(victim)) }).WithTimeout(watching / 3).Should(Equal(uid))
+	})
+})
+
 // deleteCluster deletes as `kubectl delete etcd` does, and waits until the object and its Pods are gone.
 func deleteCluster(ctx context.Context, c *world.Cluster) {
 	GinkgoHelper()

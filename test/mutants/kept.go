@@ -154,6 +154,13 @@ var kept = []mutant{
 		Package: observePackage, Test: "TestAVolumeSaysWhyItsMemberIsRemoved",
 	},
 	{
+		Name: "a kept volume does not follow deletionPolicy", Peer: "",
+		File:    "controllers/observe/observe.go",
+		From:    "astray(cluster, slices.Concat(g.volumes, g.kept), keys.authorities)",
+		To:      "astray(cluster, g.volumes, keys.authorities)",
+		Package: observePackage, Test: "TestReleaseIsPendingUntilOwnersFollowTheDeletionPolicy",
+	},
+	{
 		Name: "another volume of that name is marked", Peer: "",
 		File: "controllers/apply/volumes.go",
 		From: "AnnotationRemovedFor: &why}}\n\treturn s.patchMetadata(ctx, resources.KindVolume, " +
