@@ -38,7 +38,8 @@ var ownedFlags = map[string]string{
 	"experimental-compact-hash-check-enabled": "use spec.etcd.corruptionChecks",
 }
 
-// quietLevels hide the last words of a member, which are the evidence of what happened to its data.
+// quietLevels hide the last words of a member, which are the evidence of what happened to its data. etcd takes capitals
+// for what they are in lower case (go.uber.org/zap:zapcore/level.go).
 var quietLevels = []string{"dpanic", "panic", "fatal"}
 
 // OwnedFlag says that the operator sets this flag itself, or never lets it be set.
@@ -65,7 +66,7 @@ func CheckExtraArg(v Version, name, value string) error {
 			v.MinorString())
 	case name == featureGatesFlag:
 		return checkGates(v, value)
-	case name == "log-level" && slices.Contains(quietLevels, value):
+	case name == "log-level" && slices.Contains(quietLevels, strings.ToLower(value)):
 		return fmt.Errorf("extra flag %q: at level %q a stopping etcd would not say why; use error or a lower one",
 			name, value)
 	}

@@ -114,6 +114,7 @@ func TestExtraArgsAreRefusedWithAReasonAndARemedy(t *testing.T) {
 		{v36, "feature-gates", "FastLeaseKeepAlive=false", []string{"FastLeaseKeepAlive", "3.6", "CompactHashCheck"}},
 		{v36, "feature-gates", "CompactHashCheck", []string{"CompactHashCheck", "true or false"}},
 		{v36, "log-level", "fatal", []string{"log-level", "error"}},
+		{v36, "log-level", "Fatal", []string{"log-level", "error"}},
 	} {
 		err := CheckExtraArg(row.version, row.name, row.value)
 		if (err == nil) != (row.says == nil) {

@@ -280,6 +280,13 @@ var judgements = []mutant{
 		Package: etcdutilPackage, Test: "TestTheWordsOfACrashAreThoseOfTheLineThatTellsItsReason",
 	},
 	{
+		Name: "a level in capitals hides the last words of a member", Peer: "",
+		File:    "pkg/etcdutil/flags.go",
+		From:    "slices.Contains(quietLevels, strings.ToLower(value))",
+		To:      "slices.Contains(quietLevels, value)",
+		Package: etcdutilPackage, Test: "TestExtraArgsAreRefusedWithAReasonAndARemedy",
+	},
+	{
 		Name: "a member that was killed is told by what etcd logged before", Peer: "",
 		File:    "pkg/etcdutil/exit.go",
 		From:    "return ExitUnknown, signalWords(exitCode - signals)",
