@@ -79,14 +79,25 @@ func Explain(exitCode int, message string) (reason ExitReason, words string) {
 	case strings.Contains(message, removedSentence):
 		return ExitRemoved, removedSentence
 	}
-	last := lastWords(message)
-	for _, s := range exitSentences {
-		if at := strings.Index(last, s.contains); at >= 0 {
-			return s.reason, cmp.Or(entryWords(lineAt(last, at)), graveWords(message), exitMeanings[s.reason])
-		}
+	if s, line := sentenceIn(message); s.reason != "" {
+		return s.reason, cmp.Or(entryWords(line), graveWords(message), exitMeanings[s.reason])
 	}
 	return ExitUnknown, cmp.Or(LastWords(message), fmt.Sprintf("it ended with exit code %d", exitCode))
 }
+
+// sentenceIn is the sentence that tells the reason, and the line that it is in; no sentence where none is found.
+func sentenceIn(message string) (sentence exitSentence, line string) {
+	last := inJSON(lastWords(message))
+	for _, s := range exitSentences {
+		if at := strings.Index(last, s.contains); at >= 0 {
+			return s, lineAt(last, at)
+		}
+	}
+	return exitSentence{}, ""
+}
+
+// inJSON has fields of a log as JSON has them: a log for people (--log-format=console) has a space after each name.
+func inJSON(log string) string { return strings.ReplaceAll(log, `": "`, `":"`) }
 
 // lineAt is the line of a text that this position is in.
 func lineAt(text string, at int) string {
@@ -103,12 +114,20 @@ func lastWords(message string) string {
 	for i, line := range lines {
 		switch {
 		case strings.HasPrefix(line, "panic: ") && i > 0:
-			return strings.Join(lines[i-1:], "") // the line before it says the same with the error
+			return strings.Join(lines[entryBefore(lines, i):], "") // it says the same with the error
 		case isFatal(line):
 			return strings.Join(lines[i:], "")
 		}
 	}
 	return message
+}
+
+// entryBefore is where the last entry of the log before a line is. In a log for people its stack is between them: a
+// function and a file, in turns.
+func entryBefore(lines []string, i int) int {
+	for i--; i > 0 && strings.HasPrefix(lines[i], "\t"); i -= 2 {
+	}
+	return max(0, i)
 }
 
 // isFatal says that a line of the log is etcd's last but for stacks. Flags that contradict each other are a mere

@@ -13,7 +13,7 @@ type exitSentence struct {
 
 // exitSentences is read from the top, and the first that is found wins: a full or forbidden disk comes before the
 // database that could not be opened for it. Each was seen in a real crash of 3.5.35, 3.6.16 or 3.7.3, recorded in
-// testdata/exits, unless it says otherwise.
+// testdata/exits, unless it says otherwise. A field of the log stands here as in JSON: see inJSON.
 var exitSentences = []exitSentence{
 	{"no space left on device", ExitDiskFull},
 	// the error is cut off; a directory that may not be written ends etcd before
@@ -45,15 +45,18 @@ var exitSentences = []exitSentence{
 
 	{"is out of range [lastIndex(", ExitRaftPanic}, // raft: tocommit(8) is out of range [lastIndex(0)]
 
-	{"crc mismatch", ExitDataCorrupt},          // server/storage/wal
-	{"\"error\":\"wal: ", ExitDataCorrupt},     // the other errors of that package (not tried)
-	{"\"error\":\"proto: ", ExitDataCorrupt},   // an entry of the WAL that cannot be decoded
-	{"cannot use none as id", ExitDataCorrupt}, // a WAL without its first record
+	{"crc mismatch", ExitDataCorrupt},                 // server/storage/wal
+	{"\"error\":\"wal: ", ExitDataCorrupt},            // the other errors of that package
+	{"selectWALFiles failed: wal: ", ExitDataCorrupt}, // from 3.6 on its files are told so: one of them is gone
+	// A record of the WAL that cannot be decoded. Of the space that follows, each build of 3.7 has one of two widths
+	// (google.golang.org/protobuf/internal/errors).
+	{"\"error\":\"proto:", ExitDataCorrupt},
+	{"cannot use none as id", ExitDataCorrupt}, // a WAL that does not say whose it is
 	{"\"error\":\"invalid database\"", ExitDataCorrupt},
 	{"\"error\":\"file size too small", ExitDataCorrupt},
-	{"\"error\":\"checksum error\"", ExitDataCorrupt}, // bbolt errors.ErrChecksum (not tried)
-	{"go.etcd.io/bbolt.(*DB).loadFreelist", ExitDataCorrupt},
-	{"Page expected to be", ExitDataCorrupt}, // bbolt's pages contradict each other
+	{"\"error\":\"checksum error\"", ExitDataCorrupt},        // bbolt errors.ErrChecksum
+	{"go.etcd.io/bbolt.(*DB).loadFreelist", ExitDataCorrupt}, // up to 3.6, where bbolt's pages contradict each other
+	{"Page expected to be", ExitDataCorrupt},                 // 3.7, where they do
 	{"found data inconsistency with peers", ExitDataDiffers},
 
 	{"flag provided but not defined", ExitBadFlag},

@@ -43,7 +43,7 @@ func graveWords(tail string) string {
 // isOwnPanic says that a panic is no entry of the log once more.
 func isOwnPanic(line, tail string) bool {
 	cause, isPanic := strings.CutPrefix(line, "panic: ")
-	return isPanic && !strings.Contains(tail, `"msg":"`+cause+`"`)
+	return isPanic && !strings.Contains(tail, `"msg":"`+cause+`"`) && !strings.Contains(tail, "\t"+cause+"\t")
 }
 
 // isFlagError knows the words of Go's package flag, which etcd parses its flags with. Its usage follows them.

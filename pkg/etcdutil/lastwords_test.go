@@ -42,6 +42,7 @@ func TestLastWordsAreTheGravestLineWithoutItsStack(t *testing.T) {
 
 // What stood in the status was a frame of a stack where the disk was full, and JSON where flags contradict each other.
 func TestTheWordsOfACrashAreThoseOfTheLineThatTellsItsReason(t *testing.T) {
+	const people = ",-with-a-log-for-people"
 	want := map[string]string{
 		"a-volume-with-no-room-at-all":                             "no space left on device",
 		"a-volume-with-no-room-for-the-WAL":                        "failed to create WAL",
@@ -52,7 +53,10 @@ func TestTheWordsOfACrashAreThoseOfTheLineThatTellsItsReason(t *testing.T) {
 		"a-database-that-is-none":                                  "failed to open database: invalid database",
 		"a-database-whose-inner-pages-are-damaged":                 "",
 		"an-address-of-another-machine":                            "discovery failed: listen tcp 192.0.2.1:2379: bind: cannot assign",
-		"sealed-over-an-empty-directory,-with-a-log-for-people":    "discovery failed: cannot fetch cluster info from peer urls",
+		"sealed-over-an-empty-directory,-alone" + people:           "discovery failed: cannot fetch cluster info from peer urls",
+		"a-database-that-is-none" + people:                         "failed to open database: invalid database",
+		"a-volume-with-no-room-at-all" + people:                    "no space left on device",
+		"a-record-of-the-WAL-that-cannot-be-decoded" + people:      "discovery failed: proto: ",
 		"joining-over-an-emptied-directory-while-its-leader-leads": "tocommit(8) is out of range [lastIndex(0)]",
 	}
 	seen := map[string]bool{}

@@ -93,6 +93,19 @@ var _ = Describe("A member's data that is damaged", Label("data"), func() {
 		}
 	}
 
+	It("in its database is told by etcd's own words in a log for people as well, and the member is replaced", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "told", 3, func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Etcd = &v1alpha1.EtcdSpec{ExtraArgs: map[string]v1alpha1.ArgValue{"log-format": "console"}}
+		})
+		cluster.AwaitReady(ctx, 3)
+		before, victim := cluster.Identities(ctx), follower(ctx, cluster)
+		cluster.DamageDatabase(ctx, victim)
+		Eventually(ctx, func() (string, error) { return cluster.LastWords(ctx, victim) }).Should(ContainSubstring(`"error": "invalid database"`))
+		expectSaid(ctx, cluster, "replace", "DataCorrupt")
+		cluster.AwaitReady(ctx, 3)
+		expectReplaced(ctx, cluster, before, victim)
+	})
+
 	It("in the log of the only one is lost quorum, said so, and never made up for by an empty cluster", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "alone", 1)
 		cluster.AwaitReady(ctx, 1)

@@ -275,9 +275,30 @@ var judgements = []mutant{
 	{
 		Name: "why etcd stopped is told by a frame of its stack", Peer: "",
 		File:    "pkg/etcdutil/exit.go",
-		From:    "cmp.Or(entryWords(lineAt(last, at)), graveWords(message), exitMeanings[s.reason])",
-		To:      `message[strings.LastIndex(strings.TrimSpace(message), "\n")+1:]`,
+		From:    "cmp.Or(entryWords(line), graveWords(message), exitMeanings[s.reason])",
+		To:      `cmp.Or(message[strings.LastIndex(strings.TrimSpace(message), "\n")+1:], line)`,
 		Package: etcdutilPackage, Test: "TestTheWordsOfACrashAreThoseOfTheLineThatTellsItsReason",
+	},
+	{
+		Name: "lost data is not told by a log for people", Peer: "",
+		File:    "pkg/etcdutil/exit.go",
+		From:    "last := inJSON(lastWords(message))",
+		To:      "last := lastWords(message)",
+		Package: etcdutilPackage, Test: "TestRecordedCrashesAreUnderstood",
+	},
+	{
+		Name: "the line before a panic is a frame in a log for people", Peer: "",
+		File:    "pkg/etcdutil/exit.go",
+		From:    "lines[entryBefore(lines, i):]",
+		To:      "lines[i-1:]",
+		Package: etcdutilPackage, Test: "TestAMessageThatStillHasItsSentenceIsUnderstood",
+	},
+	{
+		Name: "what cannot be decoded is not told where a build has the wide space", Peer: "",
+		File:    "pkg/etcdutil/exit_sentences.go",
+		From:    `{"\"error\":\"proto:", ExitDataCorrupt}`,
+		To:      `{"\"error\":\"proto: ", ExitDataCorrupt}`,
+		Package: etcdutilPackage, Test: "TestARecordOfTheWALThatCannotBeDecodedIsUnderstoodWithEitherSpace",
 	},
 	{
 		Name: "a level in capitals hides the last words of a member", Peer: "",

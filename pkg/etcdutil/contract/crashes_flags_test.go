@@ -27,6 +27,12 @@ var flagCrashes = []crash{
 	with(etcdutil.ExitBadFlag, "a flag with a value that contradicts another", "--election-timeout=1"),
 	with(etcdutil.ExitBadFlag, "a gate that etcd does not know", "--feature-gates=NoSuchGate=true"),
 	with(etcdutil.ExitBadFlag, "a log level that is none", "--log-level=loud"),
+	{"a log format that is none", etcdutil.ExitBadFlag, func(p *play, w *realWorld) string {
+		if !etcdutil.KnownFlag(w.version(), "log-format") {
+			return ""
+		}
+		return with("", "", "--log-format=verse").cause(p, w)
+	}},
 	with(etcdutil.ExitBadFlag, "a compaction mode that is none", "--auto-compaction-mode=sometimes"),
 	with(etcdutil.ExitBadFlag, "a cipher that is none", "--cipher-suites=ROT13"),
 	with(etcdutil.ExitBadFlag, "no state, as from a stripped annotation", "--initial-cluster-state="),
@@ -58,14 +64,6 @@ var flagCrashes = []crash{
 	}},
 	with(etcdutil.ExitAddress, "an address of another machine", "--listen-client-urls=http://192.0.2.1:2379"),
 	with(etcdutil.ExitAddress, "a metrics address of another machine", "--listen-metrics-urls=http://192.0.2.1:2381"),
-	{"sealed over an empty directory, with a log for people", etcdutil.ExitDataEmpty, func(p *play, w *realWorld) string {
-		if !etcdutil.KnownFlag(w.version(), "log-format") {
-			return ""
-		}
-		w.extra = []string{"--log-format=console"}
-		p.start(sealed("a"))
-		return "a"
-	}},
 	{"a volume with no room for the WAL", etcdutil.ExitDiskFull, func(p *play, w *realWorld) string {
 		return fullDisk(p, w, "30m")
 	}},

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"bytes"
+	"encoding/binary"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,10 +92,89 @@ var identityCrashes = []crash{
 	}},
 }
 
+const (
+	// A record of the WAL begins with the tag of its type, and then has that (etcd-io/etcd:server/storage/wal/walpb).
+	noTag        = 0x0f // of a field that protobuf has not
+	metadataType = 1    // whose the WAL is
+	stateType    = 3    // how far raft is
+	metadataAt   = 1    // the record before it begins a checksum
+
+	// Either of the first two pages of a database says which transaction wrote it, and has a checksum of that
+	// (etcd-io/bbolt:internal/common/meta.go).
+	pageSize    = 4096
+	transaction = 64
+)
+
+// records are where the records of a file of the WAL begin. Before each is its length, and in the highest byte of that
+// how much follows to fill eight bytes (etcd-io/etcd:server/storage/wal/encoder.go).
+func records(b []byte) []int {
+	var all []int
+	const frame, long = 8, 1<<56 - 1
+	for at := 0; at+frame <= len(b); {
+		length := binary.LittleEndian.Uint64(b[at:])
+		if length == 0 {
+			break
+		}
+		all = append(all, at+frame)
+		at += frame + int(length&long+(length>>56)&7)
+	}
+	return all
+}
+
 var dataCrashes = []crash{
 	{"a damaged WAL", etcdutil.ExitDataCorrupt, func(p *play, w *realWorld) string {
 		p.grown("a")
 		damage(w, "a/member/wal/*.wal", flip)
+		p.start(sealed("a"))
+		return "a"
+	}},
+	{"a WAL of zeros", etcdutil.ExitDataCorrupt, func(p *play, w *realWorld) string {
+		if w.release == "3.7.3" {
+			return "" // it ends for a nil pointer, before it has said anything of the WAL
+		}
+		p.grown("a")
+		damage(w, "a/member/wal/*.wal", func(b []byte) { clear(b) })
+		p.start(sealed("a"))
+		return "a"
+	}},
+	{"a WAL whose first file is gone", etcdutil.ExitDataCorrupt, func(p *play, w *realWorld) string {
+		p.grown("a")
+		wal := filepath.Join(w.root, "a/member/wal")
+		if err := os.Rename(filepath.Join(wal, "0000000000000000-0000000000000000.wal"),
+			filepath.Join(wal, "0000000000000001-0000000000000040.wal")); err != nil {
+			p.Fatal(err)
+		}
+		p.start(sealed("a"))
+		return "a"
+	}},
+	{"a record of the WAL that cannot be decoded", etcdutil.ExitDataCorrupt, func(p *play, w *realWorld) string {
+		p.grown("a")
+		damage(w, "a/member/wal/*.wal", func(b []byte) { b[records(b)[metadataAt]] = noTag })
+		p.start(sealed("a"))
+		return "a"
+	}},
+	{"a WAL that does not say whose it is", etcdutil.ExitDataCorrupt, func(p *play, w *realWorld) string {
+		p.grown("a")
+		damage(w, "a/member/wal/*.wal", func(b []byte) { b[records(b)[metadataAt]+1] = stateType })
+		p.start(sealed("a"))
+		return "a"
+	}},
+	{"a WAL that says of two members that it is theirs", etcdutil.ExitDataCorrupt, func(p *play, w *realWorld) string {
+		p.grown("a")
+		damage(w, "a/member/wal/*.wal", func(b []byte) {
+			all := records(b)
+			b[all[slices.IndexFunc(all, func(at int) bool { return b[at+1] == stateType })]+1] = metadataType
+		})
+		p.start(sealed("a"))
+		return "a"
+	}},
+	{"a database whose first pages are damaged", etcdutil.ExitDataCorrupt, func(p *play, w *realWorld) string {
+		p.grown("a")
+		damage(w, "a/member/snap/db", func(b []byte) {
+			for _, page := range []int{0, pageSize} {
+				b[page+transaction] ^= 1
+			}
+		})
 		p.start(sealed("a"))
 		return "a"
 	}},

@@ -19,13 +19,14 @@ func TestTheLastWordsOfRealCrashesAreUnderstood(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			binaries(t, version)
-			for _, c := range crashes {
-				if !plays(version, c.name) {
+			for _, c := range tellings() {
+				if !c.isPlayed(version) {
 					continue
 				}
-				t.Run(c.name, func(t *testing.T) {
+				t.Run(c.crash.name, func(t *testing.T) {
 					t.Parallel()
 					w := newRealWorld(t, version)
+					w.logging = c.args
 					ended := c.cause(&play{TB: t, world: w}, w)
 					if ended == "" {
 						return // this release does not end so
@@ -35,8 +36,8 @@ func TestTheLastWordsOfRealCrashesAreUnderstood(t *testing.T) {
 					if c.reason == etcdutil.ExitRemoved && last.removed() {
 						c.reason = got
 					}
-					if *update {
-						record(t, version, c, w.scrub(last))
+					if *update && c.isRecorded() {
+						record(t, version, c.crash, w.scrub(last))
 					}
 					if got != c.reason {
 						t.Errorf("it is understood as %s, want %s; exit code %d and\n%s", got, c.reason, last.code, last.message)

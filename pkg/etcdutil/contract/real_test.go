@@ -46,6 +46,7 @@ type realWorld struct {
 
 	// What a crash needs beside the usual.
 	extra      []string // further arguments for every member
+	logging    []string // those that say how it logs
 	env        []string
 	wrapped    []string // arguments before those of etcd, when binary is a wrapper
 	credential *syscall.Credential
@@ -112,7 +113,7 @@ func (w *realWorld) args(l launch) []string {
 		"--initial-cluster-state=" + l.state,
 		"--initial-cluster-token=" + l.token,
 		"--unsafe-no-fsync=true",
-	}, w.extra...)
+	}, slices.Concat(w.logging, w.extra)...)
 }
 
 func (w *realWorld) start(l launch) {
