@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,7 +47,8 @@ func (i *issuer) ensureAuthority(ctx context.Context, object facts.Object) error
 	return nil
 }
 
-// readAuthority reads an authority from the API server.
+// readAuthority reads an authority from the API server. One that holds another CA than the change was decided on signs
+// nothing: whether members trust it was not looked at.
 func (s step) readAuthority(ctx context.Context, name string) (pki.Authority, error) {
 	found, err := s.find(ctx, resources.KindSecret, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	if err != nil {
@@ -55,7 +57,13 @@ func (s step) readAuthority(ctx context.Context, name string) (pki.Authority, er
 	if found == nil {
 		return pki.Authority{}, Later{Reason: LaterMissing, Message: fmt.Sprintf("CA %s is not there yet", name)}
 	}
-	authority, err := authorityIn(found.(*corev1.Secret))
+	secret := found.(*corev1.Secret)
+	held := pki.Fingerprint(secret.Data[resources.KeyCert])
+	isSeen := func(object facts.Object) bool { return object.Name == name && object.Holds == held }
+	if !slices.ContainsFunc(s.view.Objects, isSeen) {
+		return pki.Authority{}, ErrStale
+	}
+	authority, err := authorityIn(secret)
 	if err != nil {
 		return pki.Authority{}, Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("Secret %s: %v", name, err)}
 	}

@@ -3,6 +3,8 @@ package apply
 import (
 	"bytes"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +50,34 @@ func TestAnAuthorityThatWentAfterTheLookIsNotMadeAnew(t *testing.T) {
 	}
 }
 
+// TestNothingIsSignedByACAThatCameAfterTheLook is about a CA of which nobody looked whether members trust it.
+func TestNothingIsSignedByACAThatCameAfterTheLook(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	seen := w.trusting(t, begun())
+	other, err := pki.NewAuthority("another", now, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := w.secret(t, "demo-ca-peer")
+	w.edit(t, secret, func() { secret.Data[resources.KeyCert], secret.Data[resources.KeyKey] = other.Cert, other.Key })
+	for _, change := range []changes.Change{
+		changes.ApplyObjects{Secrets: []string{"demo-0"}},
+		changes.PrepareMember{Secret: true, Volume: changes.NewVolume{Name: "demo-3", Bytes: 1 << 30,
+			Choices: choices(w.cluster)}},
+	} {
+		w.calls = nil
+		if err := w.do(t, seen, change); !errors.Is(err, ErrStale) {
+			t.Errorf("%s: %v", changes.KindOf(change), err)
+		}
+		if slices.ContainsFunc(w.calls, func(call string) bool {
+			return !strings.HasPrefix(call, "get") && strings.Contains(call, "Secret")
+		}) {
+			t.Errorf("%s: %q", changes.KindOf(change), w.calls)
+		}
+	}
+}
+
 // TestCertificatesAreOfTheAuthorityAsReadBack lets somebody else's authority be the one that is there.
 func TestCertificatesAreOfTheAuthorityAsReadBack(t *testing.T) {
 	w := newWorld(t, demo())
@@ -86,7 +116,7 @@ func TestACertificateIsRenewedInTheLastThirdOfItsLife(t *testing.T) {
 	for renewals, after := range []time.Duration{200 * 24 * time.Hour, 300 * 24 * time.Hour} { // none, then one
 		applier.Now = func() time.Time { return now.Add(after) }
 		w.writes = 0
-		s := step{Applier: applier, cluster: w.cluster, view: born()}
+		s := step{Applier: applier, cluster: w.cluster, view: w.trusting(t, born())}
 		if err := s.carryOut(t.Context(), changes.ApplyObjects{Secrets: []string{"demo-0"}}); err != nil ||
 			w.writes != renewals {
 			t.Errorf("after %v: %d writes, %v", after, w.writes, err)

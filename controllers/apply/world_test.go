@@ -22,6 +22,9 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/pki"
 	"github.com/etcdsteward/etcd-steward/test/policy"
 )
 
@@ -95,7 +98,25 @@ func (w *world) agentImage(context.Context) (string, error) {
 // do carries a change out on what is seen, with no second look.
 func (w *world) do(t *testing.T, v View, change changes.Change) error {
 	t.Helper()
-	return step{Applier: w.applier(), cluster: w.cluster, view: v}.carryOut(t.Context(), change)
+	return step{Applier: w.applier(), cluster: w.cluster, view: w.trusting(t, v)}.carryOut(t.Context(), change)
+}
+
+// trusting is what is seen, and the CAs as they are there, unless the test says which were seen.
+func (w *world) trusting(t *testing.T, v View) View {
+	t.Helper()
+	if len(v.Objects) > 0 {
+		return v
+	}
+	for _, name := range []string{"demo-ca", "demo-ca-peer"} {
+		secret := &corev1.Secret{}
+		if err := w.inner.Get(t.Context(), keyOf(name), secret); ctrlclient.IgnoreNotFound(err) != nil {
+			t.Fatal(err)
+		}
+		ca := pki.Fingerprint(secret.Data[resources.KeyCert])
+		v.Objects = append(v.Objects, facts.Object{Kind: resources.KindSecret, Name: name,
+			State: facts.ObjectCurrent, Authority: true, Holds: ca, Trusted: ca})
+	}
+	return v
 }
 
 func (w *world) mustDo(t *testing.T, v View, change changes.Change) {

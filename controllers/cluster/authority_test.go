@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +15,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
 
 // loseAuthorities deletes the Secrets of the cluster's authorities, and returns copies.
@@ -94,5 +97,71 @@ func TestTheWaysOutOfALostAuthority(t *testing.T) {
 	w.settle()
 	if got := w.status(); got.ReadyMembers != 5 {
 		t.Errorf("with the authorities back %d members are ready", got.ReadyMembers)
+	}
+}
+
+// TestAnotherCAChangesNothingUntilTheOneThatMembersTrustIsBack exchanges what the Secrets of the authorities hold: one of
+// them, the other, and both.
+func TestAnotherCAChangesNothingUntilTheOneThatMembersTrustIsBack(t *testing.T) {
+	for _, names := range [][]string{{"demo-ca"}, {"demo-ca-peer"}, {"demo-ca", "demo-ca-peer"}} {
+		t.Run(strings.Join(names, " and "), func(t *testing.T) {
+			w := served(t, 3)
+			before, was := w.issued(), map[string]map[string][]byte{}
+			for _, name := range names {
+				was[name] = w.secretOf(name).Data
+				pair, err := pki.NewAuthority("another", w.now, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.exchange(name, map[string][]byte{resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key,
+					resources.KeyCA: pair.Cert})
+			}
+			w.operator.Secrets.ForgetCluster(w.key)
+			w.some(3)
+			w.resize(5)
+			w.some(30)
+			status := w.status()
+			stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
+			if stalled == nil || stalled.Reason != "AuthorityReplaced" || status.ReadyMembers != 3 ||
+				w.available() != metav1.ConditionTrue {
+				t.Errorf("%+v, %d members are ready", stalled, status.ReadyMembers)
+			}
+			if after := w.issued(); !maps.Equal(after, before) {
+				t.Errorf("certificates were issued or changed: %v, and were %v", after, before)
+			}
+			for name, data := range was {
+				w.exchange(name, data)
+			}
+			w.some(1) // nothing waits for what is remembered of Secrets
+			if next := w.status().NextStep; next != nil && next.Reason == "AuthorityReplaced" {
+				t.Errorf("the CA that members trust is back, and the next step is %+v", next)
+			}
+			w.settle()
+			if got := w.status(); got.ReadyMembers != 5 {
+				t.Errorf("with the CA back %d members are ready", got.ReadyMembers)
+			}
+		})
+	}
+}
+
+// issued are the Secrets with certificates, each with its resource version.
+func (w *world) issued() map[string]string {
+	w.t.Helper()
+	versions := map[string]string{}
+	for _, name := range w.secrets() {
+		if !resources.IsAuthority(w.cluster(), name) {
+			versions[name] = w.secretOf(name).ResourceVersion
+		}
+	}
+	return versions
+}
+
+// exchange puts something else into a Secret.
+func (w *world) exchange(name string, data map[string][]byte) {
+	w.t.Helper()
+	secret := w.secretOf(name)
+	secret.Data = data
+	if err := w.kube.Update(w.t.Context(), secret); err != nil {
+		w.t.Fatal(err)
 	}
 }

@@ -106,8 +106,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // mountPatience is how long a Pod that has its node may take to mount what it needs before its Secret is read anew.
 const mountPatience = 5 * time.Second
 
-// forgetDoubtfulSecrets makes the next pass read anew a Secret that is in the way, which a person may take away, and
-// that of a member whose Pod does not start, because it may be gone.
+// forgetDoubtfulSecrets makes the next pass read anew a Secret that is in the way, or holds another CA, which a person
+// may put right, and that of a member whose Pod does not start, because it may be gone.
 func (r *Reconciler) forgetDoubtfulSecrets(namespace string, o facts.Observation) {
 	secrets := slices.Clone(o.Objects)
 	for _, replica := range o.Current.Members {
@@ -117,8 +117,8 @@ func (r *Reconciler) forgetDoubtfulSecrets(namespace string, o facts.Observation
 		}
 	}
 	for _, object := range secrets {
-		if object.Kind == resources.KindSecret &&
-			(object.State == facts.ObjectForeign || object.State == facts.ObjectTerminating) {
+		isInTheWay := object.State == facts.ObjectForeign || object.State == facts.ObjectTerminating
+		if object.Kind == resources.KindSecret && (isInTheWay || object.IsAnother()) {
 			r.Secrets.Forget(types.NamespacedName{Namespace: namespace, Name: object.Name})
 		}
 	}

@@ -108,11 +108,7 @@ func (r replicas) addSecrets(ctx context.Context, keys *keyring, bereft []string
 	if !keys.cluster.Spec.IsTLS() {
 		return nil
 	}
-	secrets := make([]string, 0, len(r.byName))
-	for _, name := range r.names() {
-		secrets = append(secrets, resources.MemberSecret(name))
-	}
-	if err := keys.readAll(ctx, secrets); err != nil {
+	if err := keys.readAll(ctx, secretsOf(r.names())); err != nil {
 		return err
 	}
 	for _, name := range r.names() {

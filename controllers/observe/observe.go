@@ -97,10 +97,6 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		return facts.Observation{}, nil, err
 	}
 	keys := o.keyringOf(cluster, g.loadBalancer(ours))
-	secrets, err := keys.objects(ctx)
-	if err != nil {
-		return facts.Observation{}, nil, err
-	}
 	look := search{observer: o, cluster: cluster, birth: birth, gathered: &g, asked: map[string]bool{}}
 	s, membership, err := look.askMembers(ctx)
 	if err != nil {
@@ -113,6 +109,10 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	}
 	joined.addSurvey(s, &membership)
 	if err := o.addNodes(ctx, birth, g, joined); err != nil {
+		return facts.Observation{}, nil, err
+	}
+	secrets, err := keys.objects(ctx, joined.names())
+	if err != nil {
 		return facts.Observation{}, nil, err
 	}
 	if err := joined.addSecrets(ctx, keys, bereft(cluster, membership, birth)); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,7 +32,7 @@ type keyring struct {
 
 	read        map[string]*corev1.Secret // what was read in this look, by name; nil for one that is not there
 	authorities []*corev1.Secret          // ours
-	trusted     map[string][]byte         // certificates of our authorities, by the name of their Secret
+	trusted     map[string][]byte         // certificates of those that members trust, by the name of their Secret
 	retained    []facts.Retained          // authorities that an earlier cluster left
 }
 
@@ -43,7 +44,7 @@ func (o *Observer) keyringOf(cluster *v1alpha1.EtcdCluster, addresses []string) 
 // parallelReads bounds how many Secrets are read at a time. A birth waits for these reads, and no cache has them yet.
 const parallelReads = 8
 
-// readAll reads Secrets by name, several at a time, for the judgements that follow.
+// readAll reads Secrets by name, several at a time, for the judgements that follow. What was read stays as it is.
 func (k *keyring) readAll(ctx context.Context, names []string) error {
 	var (
 		mu    sync.Mutex
@@ -51,6 +52,9 @@ func (k *keyring) readAll(ctx context.Context, names []string) error {
 	)
 	group.SetLimit(parallelReads)
 	for _, name := range names {
+		if _, ok := k.read[name]; ok {
+			continue
+		}
 		group.Go(func() error {
 			secret, err := k.get(ctx, name)
 			mu.Lock()
@@ -81,24 +85,25 @@ func (k *keyring) get(ctx context.Context, name string) (*corev1.Secret, error) 
 	return secret, nil
 }
 
-// objects judges the cluster's own Secrets, the authorities first: the others are held against them.
-func (k *keyring) objects(ctx context.Context) ([]facts.Object, error) {
+// objects judges the cluster's own Secrets, the authorities first: the others are held against those that are trusted,
+// as the Secrets of these members tell.
+func (k *keyring) objects(ctx context.Context, members []string) ([]facts.Object, error) {
 	var names []string
 	for _, needed := range resources.ClusterObjects(k.cluster) {
 		if needed.Kind == resources.KindSecret {
 			names = append(names, needed.Name)
 		}
 	}
-	if err := k.readAll(ctx, names); err != nil {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	witnesses := secretsOf(members)
+	if err := k.readAll(ctx, slices.Concat(names, witnesses)); err != nil {
 		return nil, err
 	}
 	objects := make([]facts.Object, 0, len(names))
 	for _, name := range names {
-		judge := k.leaf
-		if resources.IsAuthority(k.cluster, name) {
-			judge = k.authority
-		}
-		object, err := judge(ctx, name)
+		object, err := k.object(ctx, name, witnesses)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +112,31 @@ func (k *keyring) objects(ctx context.Context) ([]facts.Object, error) {
 	return objects, nil
 }
 
-// authority judges an authority. It belongs to the cluster that its label names, whether it has an owner or not.
+func secretsOf(members []string) []string {
+	secrets := make([]string, 0, len(members))
+	for _, name := range members {
+		secrets = append(secrets, resources.MemberSecret(name))
+	}
+	return secrets
+}
+
+func (k *keyring) object(ctx context.Context, name string, witnesses []string) (facts.Object, error) {
+	if !resources.IsAuthority(k.cluster, name) {
+		return k.leaf(ctx, name)
+	}
+	object, err := k.authority(ctx, name)
+	if err != nil {
+		return object, err
+	}
+	held := k.trusted[name]
+	if object.Holds, object.Trusted, err = k.trust(ctx, name, held, witnesses); object.IsAnother() {
+		delete(k.trusted, name)
+	}
+	return object, err
+}
+
+// authority judges an authority's Secret. It belongs to the cluster that its label names, whether it has an owner or
+// not. Whether members trust what it holds is another question.
 func (k *keyring) authority(ctx context.Context, name string) (facts.Object, error) {
 	object := facts.Object{Kind: resources.KindSecret, Name: name, Authority: true}
 	secret, err := k.secret(ctx, name)
@@ -171,8 +200,8 @@ func endOf(data map[string][]byte, key string) time.Time {
 	return end
 }
 
-// drift says why certificates have to be issued anew; empty when they need not be. While an authority cannot be read no
-// certificate is worse than another, and nothing could be issued.
+// drift says why certificates have to be issued anew; empty when they need not be. While an authority cannot be read,
+// or is another than members trust, no certificate is worse than another, and nothing is issued.
 func (k *keyring) drift(data map[string][]byte, certificates []resources.Certificate) string {
 	if !resources.HasEveryKey(data, certificates) {
 		return "a key is missing"

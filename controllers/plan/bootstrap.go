@@ -128,9 +128,7 @@ func bootstrap(o judge.View) *proposal {
 		}
 		addMissing(o, &c, r)
 	}
-	if o.HasSwitchedOver() {
-		leaveOut(o, &c)
-	}
+	leaveOut(o, &c)
 	if len(c.Objects)+len(c.Secrets)+len(c.Volumes)+len(c.Restores)+len(c.Pods) == 0 {
 		return nil
 	}
@@ -149,9 +147,9 @@ func notToBegin(o judge.View, c changes.Bootstrap) *proposal {
 	switch {
 	case o.HasSwitchedOver() && len(c.Restores) > 0:
 		return unsaid(o, c.Restores)
-	case o.HasSwitchedOver() && len(c.Secrets) > 0 && o.WhyNoCertificates() != "":
-		return refuse(facts.ReasonAuthorityLost, "Members of the incarnation that the cluster switched over to have "+
-			"no certificates, and cannot start: %s.", o.WhyNoCertificates()).byHuman()
+	case len(c.Secrets) > 0 && o.WhyNoCertificates() != "":
+		return refuse(facts.ReasonLost(o.LostAuthorities()), "The first members have no certificates, and cannot "+
+			"start: %s.", o.WhyNoCertificates()).byHuman()
 	case len(c.Restores) > 0 && wish.Fault != "": // it was there when the birth was written down
 		return refusalOf(wish, "The backup cannot be restored on all volumes: %s. Until it is named again in "+
 			"spec.bootstrap.restore or in the EtcdRestore nothing goes on; what lies on volumes stays.")

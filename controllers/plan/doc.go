@@ -76,7 +76,7 @@
 // runs is stopped only for what its spec asks, or for an approved restore. I12 no volume of a former incarnation is
 // deleted unless its EtcdRestore says so. I13 never do members of two incarnations have a quorum at the same time. I14
 // one approval leads to one move at most. I15 no etcd starts on data that it cannot read. I16 what is restored begins
-// above every revision that the cluster served.
+// above every revision that the cluster served. I17 no certificate is of another CA than members trust.
 //
 // Package world plays the changes in a toy world and checks these after every step.
 //
@@ -106,5 +106,5 @@
 //   - judge: how each member is. signs.go is the table, seen.go what its rows ask, judgement.go its words
 //   - changes: the closed set of changes, each with its traits
 //   - guard: the vetoes: members.go, data.go, log.go, downgrade.go, birth.go, restore.go, inplace.go,
-//     former.go, corruption.go
+//     former.go, corruption.go, trust.go
 package plan

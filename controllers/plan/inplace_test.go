@@ -448,7 +448,7 @@ func inPlace() []row {
 		{"not while a member that somebody added could go on without the others", strangers(laid).budgeting(3), Refuse,
 			"membership", facts.ReasonStranger, "", ""},
 		{"not while the authority is gone that clients trust", withoutAuthority(laid), Refuse, "restore-switch-over",
-			facts.ReasonRestoreHeld, "", "demo-ca, which holds the authority"},
+			facts.ReasonRestoreHeld, "", "demo-ca, which holds a CA of this cluster"},
 		{"once it is restored nobody needs its name",
 			placedWorld(requesting(three, func(r *facts.Request) { r.WantedBackup.Fault = "there is no EtcdBackup b" })),
 			Act, "restore-switch-over", facts.ReasonInPlace, "SwitchOver", ""},

@@ -100,6 +100,9 @@ func prepareMissing(o judge.View) *proposal {
 	if len(c.Secrets)+len(c.Volumes)+len(c.Restores) == 0 {
 		return nil
 	}
+	if why := o.WhyNoCertificates(); why != "" && len(c.Secrets) > 0 {
+		return refuse(facts.ReasonRestoreHeld, "The next members have no certificates: %s.", why).byHuman().yielding()
+	}
 	if p := newChoices(ahead); p != nil {
 		return p
 	}

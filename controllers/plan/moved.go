@@ -27,10 +27,10 @@ func needsNothing(o judge.View) bool {
 	})
 }
 
-// leaveOut takes from the change what the members of an incarnation that was moved to start without. Where nothing but
-// Pods is missing, all else that is amiss is put right once they serve. No authority is made anew, since clients trust
-// the one that there was. Without one there are no certificates, and those who have theirs start without the others, if
-// they are a quorum.
+// leaveOut takes from the change what first members start without. Where nothing but Pods is missing of an incarnation
+// that was moved to, all else that is amiss is put right once they serve. No authority is made anew where clients or
+// members trust the one that there was. Without one there are no certificates, and those who have theirs start without
+// the others, if they are a quorum.
 func leaveOut(o judge.View, c *changes.Bootstrap) {
 	if needsNothing(o) && (len(c.Pods) > 0 || o.Membership.Known) {
 		c.Objects = nil

@@ -20,7 +20,8 @@ func replace(o judge.View) *proposal {
 		return replacementWaits(o, facts.ReasonSpecRefused, "the spec is put right")
 	}
 	if o.WhyNoCertificates() != "" {
-		return replacementWaits(o, facts.ReasonAuthorityLost, "the Secret "+o.LostAuthority()+
+		lost := o.LostAuthorities()
+		return replacementWaits(o, facts.ReasonLost(lost), "the Secret "+lost[0].Name+
 			" is put back: a new member would get no certificates")
 	}
 	return inTurn(o, o.Voters(), removeLost, removeUnmade, removeOverdue)

@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -9,11 +11,12 @@ import (
 )
 
 // scaffold puts Services, Secrets and the NetworkPolicy right. An authority that is gone is not made anew under members
-// that trust the old one, and without it no certificate can be.
+// that trust the old one, and without it no certificate can be. From another one none is issued: etcd reads at its
+// start whom it trusts, and would refuse whom that one signed.
 func scaffold(o judge.View) *proposal {
 	c := changes.ApplyObjects{Objects: needed(o.Objects), Secrets: neededSecrets(o)}
-	name := o.LostAuthority()
-	if name == "" {
+	lost := o.LostAuthorities()
+	if len(lost) == 0 {
 		return putRight(c)
 	}
 	c.Objects = slices.DeleteFunc(c.Objects, func(object facts.Object) bool { return object.Kind == kindSecret })
@@ -21,9 +24,19 @@ func scaffold(o judge.View) *proposal {
 	if p := putRight(c); p != nil {
 		return p
 	}
-	return refuse(facts.ReasonAuthorityLost, "Secret %s, which holds the authority of this cluster, is gone. Members "+
-		"serve on with the certificates they have; put the Secret back from a copy.",
-		name).byHuman().yielding()
+	return refuse(facts.ReasonLost(lost), "%s. The operator issues no certificate and changes none. Members and "+
+		"clients go on with those that they have%s. Put the Secret back from a copy, as docs/disaster-recovery.md "+
+		"says. The Secrets of members hold the certificate of the CA, and not its key.", facts.HowLost(lost),
+		untilWhen(o)).byHuman().yielding()
+}
+
+// untilWhen says when the first of the certificates ends.
+func untilWhen(o judge.View) string {
+	end := o.FirstEnd()
+	if end.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(", the first of which ends on %s", end.UTC().Format(time.DateOnly))
 }
 
 const (

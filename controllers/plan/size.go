@@ -173,7 +173,7 @@ func grow(o judge.View) *proposal {
 	if name != "" && isPrepared(o, name) {
 		return act(changes.AddLearner{Name: name}, facts.ReasonGrow, "%s is added as a learner: %s.", name, whyGrow(o))
 	}
-	if o.LostAuthority() != "" {
+	if len(o.LostAuthorities()) > 0 {
 		return nil // no new member can be trusted: scaffold says so
 	}
 	volume := changes.NewVolume{Name: cmp.Or(name, etcdutil.MemberName(o.Cluster.Name, nextOrdinal(o)))}

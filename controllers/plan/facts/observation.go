@@ -173,9 +173,12 @@ type Object struct {
 	Detail     string
 	// of the client Service: whether Kubernetes calls their Pods ready does not count, the role alone leads to members
 	ByRole   bool
-	Unmarked bool      // its labels or annotations have to be put right; what it holds is as State says
-	UID      string    // of a Secret with certificates that is ours; empty otherwise
-	NotAfter time.Time // end of the certificate in it; zero when there is none
+	Unmarked bool   // its labels or annotations have to be put right; what it holds is as State says
+	UID      string // of a Secret with certificates that is ours; empty otherwise
+	// of an authority, by fingerprints: the CA in its Secret, and the one that members trust by theirs; empty where
+	// there is none. They are the same where members trust what it signs.
+	Holds, Trusted string
+	NotAfter       time.Time // end of the certificate in it; zero when there is none
 }
 
 // Budget is the PodDisruptionBudget.

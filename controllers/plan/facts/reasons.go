@@ -35,7 +35,9 @@ const (
 	ReasonNewChoices    = "NewChoices"    // a Pod that does not run is made from other choices
 	ReasonScaffold      = "Scaffold"      // Services, Secrets or the NetworkPolicy are created or corrected
 	ReasonAuthorityLost = "AuthorityLost" // the Secret of an authority is gone while members live by it
-	ReasonBudget        = "Budget"        // the PodDisruptionBudget follows the voters
+	// the Secret of an authority holds another CA than the one that members trust
+	ReasonAuthorityReplaced = "AuthorityReplaced"
+	ReasonBudget            = "Budget" // the PodDisruptionBudget follows the voters
 
 	ReasonPodEnded          = "PodEnded"          // a Pod ended and is made anew on its volume
 	ReasonPodMissing        = "PodMissing"        // a member's Pod is gone and is started on its volume

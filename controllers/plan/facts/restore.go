@@ -237,16 +237,6 @@ func (o View) strangersWithQuorum() []etcdutil.Member {
 	return strangers
 }
 
-// WhyNoCertificates says why new members get no certificates, or "".
-func (o Observation) WhyNoCertificates() string {
-	name := o.LostAuthority()
-	if !o.Desired.TLS || name == "" {
-		return ""
-	}
-	return fmt.Sprintf("the Secret %s, which holds the authority for the certificates of new members, is gone; put "+
-		"it back from a copy", name)
-}
-
 // KnownVoters are the members with a vote, where etcd says so just now.
 func (o Incarnation) KnownVoters() []string {
 	if !o.HasQuorum() {

@@ -153,16 +153,6 @@ func (o Observation) IsBornHere(r Replica) bool {
 	return r.IsRecorded() && slices.Contains(o.OwnIncarnations(), r.Incarnation())
 }
 
-// LostAuthority names the Secret of an authority that is gone, or "".
-func (o Observation) LostAuthority() string {
-	for _, object := range o.Objects {
-		if object.Authority && object.State == ObjectAbsent {
-			return object.Name
-		}
-	}
-	return ""
-}
-
 // OfNext is the view of the incarnation that a restore in place prepares.
 func (o Observation) OfNext() View {
 	in := o.Next

@@ -3,6 +3,7 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
@@ -11,7 +12,9 @@ import (
 
 // Veto says why a change must not be made in this world, or "". It knows nothing of why a rule proposes it: whatever
 // comes out of plan.Decide, and again of the live look before a change is carried out, passes here.
-func Veto(o facts.View, c changes.Change) string {
+func Veto(o facts.View, c changes.Change) string { return cmp.Or(guardTrust(o, c), vetoOf(o, c)) }
+
+func vetoOf(o facts.View, c changes.Change) string {
 	switch c := c.(type) {
 	case changes.RemoveMember, changes.Promote, changes.AddLearner, changes.MoveLeader:
 		return guardMembership(o, c)

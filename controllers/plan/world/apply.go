@@ -23,8 +23,11 @@ func (w *World) Apply(c changes.Change, refused []facts.Note, diesAfter int) err
 	}
 	live := w.Observe()
 	live.Refused = refused
-	if plan.MustConfirm(c) && !plan.Confirm(live, c) {
-		return errStale
+	if plan.MustConfirm(c) {
+		if !plan.Confirm(live, c) {
+			return errStale
+		}
+		w.ledger.ca = live.Objects[0].Holds
 	}
 	w.remember()
 	w.trouble.isRaced = false
@@ -211,13 +214,14 @@ func (w *World) makeObjects(list []facts.Object, secrets []string, life *budgetO
 			continue
 		}
 		w.objects.made[object.Name] = true
-		if object.Authority && w.objects.caOwner == "" {
-			w.objects.caOwner = w.Cluster.UID
+		if object.Authority {
+			w.objects.caOwner = cmp.Or(w.objects.caOwner, w.Cluster.UID)
+			w.ledger.ca = w.objects.ca // as it is there by now, also from another replica
 		}
 	}
 	for _, name := range secrets {
 		if w.admits(kindSecret, name, life) {
-			w.objects.secrets[name] = true
+			w.issue(name)
 		}
 	}
 }
@@ -277,7 +281,7 @@ func (w *World) prepare(c changes.PrepareMember, life *budgetOfEffects) {
 		w.objects.birth.Promised, w.objects.birth.NextOrdinal = c.Volume.Name, ordinal+1
 	}
 	if c.Secret && w.admits(kindSecret, c.Volume.Name, life) {
-		w.objects.secrets[c.Volume.Name] = true
+		w.issue(c.Volume.Name)
 	}
 	if !w.Spec.Ephemeral && w.admits(kindVolume, c.Volume.Name, life) {
 		w.createVolume(c.Volume, w.objects.birth.Incarnation)

@@ -207,7 +207,7 @@ func (w *World) Recreate() {
 	}
 	w.objects.birth, w.objects.claim, w.objects.budget = record.Birth{}, "", 0
 	w.objects.preflight, w.objects.restores = nil, map[string]restoreTask{}
-	w.objects.secrets = map[string]bool{}
+	w.objects.secrets = map[string]string{}
 	w.objects.made = map[string]bool{"demo-ca": w.objects.made["demo-ca"]}
 	w.past, w.specs, w.revision = nil, nil, 0
 	w.logf("fault: cluster deleted and created again as %s", w.Cluster.UID)

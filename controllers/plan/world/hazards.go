@@ -22,6 +22,7 @@ type Hazards struct {
 	Minors         bool // the user asks for versions of three minors
 	Amounts        bool // the user asks for other amounts of CPU and memory
 	Classes        bool // StorageClasses are withdrawn, and the user asks for others
+	OtherCAs       bool // people write another CA into the Secret of the authority
 }
 
 // trouble is how the world stands with its hazards.
@@ -47,6 +48,7 @@ func (w *World) Calm() {
 	w.trouble.isQuiet = w.trouble.Minors && w.chance(2, "clients leave", "") == 0
 	w.trouble.Hazards, w.trouble.refused = Hazards{}, nil
 	w.putClassRight()
+	w.PutCABack()
 	if w.objects.birth.Exists() {
 		w.Cluster.Operator = w.objects.claim // the install that has it goes on
 	}
@@ -72,6 +74,8 @@ func (w *World) hazardFaults() []fault {
 		{w.trouble.Amounts, []fault{{"ChangeAmounts", 12, by(w.ChangeAmounts)}}},
 		{w.trouble.Classes, []fault{{"ChangeClass", 2, by(w.ChangeClass)},
 			{"LoseWhileWithdrawn", 2, w.loseMember}}},
+		{w.trouble.OtherCAs, []fault{{"ReplaceCA", 4, by(w.ReplaceCA)}, {"PutCABack", 6, by(w.PutCABack)},
+			{"LoseUnderAnotherCA", 2, w.loseMember}}},
 		{w.trouble.SharedNodes, []fault{{"LoseSharedNode", 1, w.LoseSharedNode},
 			{"RestartSharedNode", 1, w.RestartSharedNode}}},
 	} {

@@ -31,6 +31,7 @@ var hazardRuns = []struct {
 	{"other-amounts", Hazards{Amounts: true}, []string{"spec: amounts", "resize ResizePod", `"Infeasible"`,
 		`"Deferred"`}},
 	{"withdrawn-classes", Hazards{Classes: true}, []string{"is withdrawn", "asks for another StorageClass"}},
+	{"other-cas", Hazards{OtherCAs: true}, []string{"holds ca-2 by now", "holds ca-1 again"}},
 	{"shared-nodes", Hazards{SharedNodes: true}, []string{"the node of"}},
 	{"many-at-once", Hazards{RolledBack: true, SkewedCaches: true, StaleSpecs: true, Restless: true, Overlap: true,
 		LostReplies: true, SlowEtcd: true, Collection: true, SharedNodes: true}, []string{"in the middle of a pass"}},

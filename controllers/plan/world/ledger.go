@@ -20,9 +20,10 @@ import (
 
 // ledger is what these invariants remember.
 type ledger struct {
-	looks   int  // how often an operator has looked at the world
-	acting  int  // the look on which the operator acts at this moment
-	isFresh bool // that look saw the world as it is
+	looks   int    // how often an operator has looked at the world
+	acting  int    // the look on which the operator acts at this moment
+	isFresh bool   // that look saw the world as it is
+	ca      string // the CA that the authority's Secret held in that look
 
 	stopped map[etcdutil.ID]bool      // members that served when the operator stopped them, and are not back
 	seen    map[etcdutil.ID]time.Time // when a member last answered the operator, or was ready

@@ -17,7 +17,7 @@ func (w *World) meanwhile() {
 		return
 	}
 	w.trouble.isMoved = true
-	acting, identity := w.ledger.acting, w.Cluster
+	acting, ca, identity := w.ledger.acting, w.ledger.ca, w.Cluster
 	w.logf("meanwhile, in the middle of a pass:")
 	switch w.chance(3, "what happens meanwhile", "") {
 	case 0:
@@ -28,7 +28,7 @@ func (w *World) meanwhile() {
 		w.Fault()
 		w.trouble.isRaced = true
 	}
-	w.ledger.acting, w.ledger.isFresh = acting, false
+	w.ledger.acting, w.ledger.ca, w.ledger.isFresh = acting, ca, false
 	if w.Cluster.UID == identity.UID {
 		w.Cluster = identity
 	}

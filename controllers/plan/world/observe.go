@@ -44,13 +44,15 @@ func (w *World) observe(from objects) facts.Observation {
 	w.observeMetadata(from, &o)
 	o.Preflight = from.preflight
 	w.observeRetained(from, &o)
+	w.observeTrust(from, &o.Objects[0])
 	o.Requests = from.requests
 	o.Schedules = []facts.Schedule{{Name: "nightly", UpToDate: !w.trouble.isLate}}
 	names := map[string]bool{}
 	for _, name := range from.birth.Next.Names {
 		names[name] = true
 	}
-	for _, set := range []map[string]bool{keys(from.pods), keys(from.restores), w.ownVolumes(from), from.secrets} {
+	for _, set := range []map[string]bool{keys(from.pods), keys(from.restores), w.ownVolumes(from),
+		keys(from.secrets)} {
 		maps.Copy(names, set)
 	}
 	answers := w.answers(from)
@@ -102,7 +104,7 @@ func (w *World) lagging(from objects) objects {
 	from.pods, from.volumes, from.birth, from.secrets, from.requests = other().pods, other().volumes, other().birth,
 		other().secrets, other().requests
 	services, budget, tasks := other(), other(), other()
-	from.made, from.caOwner, from.budget = services.made, services.caOwner, budget.budget
+	from.made, from.caOwner, from.ca, from.budget = services.made, services.caOwner, services.ca, budget.budget
 	from.preflight, from.restores = tasks.preflight, tasks.restores
 	return from
 }
@@ -126,7 +128,7 @@ func state(there bool) facts.ObjectState {
 
 // secretUID is that of certificates. It is the same in old objects and in new ones: here a name gets them once.
 func secretUID(from objects, name string) string {
-	if !from.secrets[name] {
+	if from.secrets[name] == "" {
 		return ""
 	}
 	return name + "-tls"
@@ -135,7 +137,7 @@ func secretUID(from objects, name string) string {
 func (w *World) replica(from objects, m facts.Membership, answers map[string]*facts.Answer, name string) facts.Replica {
 	ordinal, _ := etcdutil.Ordinal(w.Cluster.Name, name)
 	r := facts.Replica{Name: name, Ordinal: ordinal, Ephemeral: w.Spec.Ephemeral, Answer: answers[name],
-		Secret: facts.Object{State: state(from.secrets[name]), UID: secretUID(from, name)}}
+		Secret: facts.Object{State: state(from.secrets[name] != ""), UID: secretUID(from, name)}}
 	if p, ok := from.pods[name]; ok {
 		copied := w.dated(p)
 		if proc := w.procs[p.UID]; proc != nil && proc.instead != "" {

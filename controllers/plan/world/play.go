@@ -49,6 +49,7 @@ func (w *World) takeOn(look int, o facts.Observation, life int) plan.Decision {
 		if d.Change == nil {
 			return d
 		}
+		w.ledger.ca = o.Objects[0].Holds
 		err := w.Apply(d.Change, o.Refused, life)
 		w.logf("%s %s: %s (err=%v)", d.Rule, changes.KindOf(d.Change), d.Message, err)
 		if !errors.Is(err, errRefused) || !d.GivesWay {

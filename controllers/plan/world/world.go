@@ -40,6 +40,7 @@ type World struct {
 	serial     int
 	requested  int // EtcdRestores
 	recreated  int // how often the cluster was
+	replaced   int // how often its CA was
 	objects    objects
 	past       []objects       // what a stale cache may still show
 	specs      []facts.Desired // and what a user asked for then
@@ -65,10 +66,11 @@ type World struct {
 // objects is the API server's part: plain values, so that a copy is a snapshot.
 type objects struct {
 	birth   record.Birth
-	claim   string          // the install that claims the cluster on the peer Service
-	made    map[string]bool // Services and Secrets that are not a member's
-	caOwner string          // UID of the object that the authority says it belongs to
-	secrets map[string]bool // by member
+	claim   string            // the install that claims the cluster on the peer Service
+	made    map[string]bool   // Services and Secrets that are not a member's
+	caOwner string            // UID of the object that the authority says it belongs to
+	ca      string            // the CA that the authority's Secret holds
+	secrets map[string]string // by member: the CA that its certificates are of
 	budget  int
 	pods    map[string]pod
 	volumes map[string]volume
@@ -113,7 +115,7 @@ func New(seed uint64, spec facts.Desired) *World {
 		seed:        seed,
 		questions:   map[question]int{},
 		objects: objects{
-			made: map[string]bool{}, secrets: map[string]bool{},
+			made: map[string]bool{}, ca: ownCA, secrets: map[string]string{},
 			pods: map[string]pod{}, volumes: map[string]volume{}, restores: map[string]restoreTask{},
 		},
 		disks:    map[string]*disk{},
