@@ -74,6 +74,7 @@ func foundBy(pod *corev1.Pod) record.Origin {
 		Key         string `json:"key"`
 		SHA256      string `json:"sha256"`
 		SizeBytes   int64  `json:"sizeBytes"`
+		InUseBytes  int64  `json:"inUseBytes"`
 		Revision    int64  `json:"revision"`
 		EtcdVersion string `json:"etcdVersion"`
 
@@ -93,7 +94,7 @@ func foundBy(pod *corev1.Pod) record.Origin {
 	}
 	return record.Origin{Hash: pod.Annotations[v1alpha1.AnnotationRestoreHash], Key: found.Key,
 		SHA256:    found.SHA256,
-		SizeBytes: found.SizeBytes, Revision: found.Revision, Version: version,
+		SizeBytes: found.SizeBytes, InUseBytes: found.InUseBytes, Revision: found.Revision, Version: version,
 		AuthEnabled: found.AuthEnabled, Alarms: alarmNames(found.Alarms), Foreign: found.Foreign,
 		PassedOver: found.PassedOver}
 }

@@ -22,11 +22,11 @@ import (
 var (
 	backups = v1alpha1.BackupStore{Volume: &v1alpha1.VolumeStore{ClaimName: "backups"}}
 	found   = record.Origin{Hash: "hash", Key: "shop/demo/snapshot.db", SHA256: strings.Repeat("a", 64),
-		SizeBytes: 1056, Revision: 7,
+		SizeBytes: 1056, InUseBytes: 512, Revision: 7,
 		Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 15}}
 )
 
-const manifest = `{"formatVersion":1,"key":"shop/demo/snapshot.db","sizeBytes":1056,"revision":7,"etcdVersion":"3.6.15","sha256":"` +
+const manifest = `{"formatVersion":1,"key":"shop/demo/snapshot.db","sizeBytes":1056,"inUseBytes":512,"revision":7,"etcdVersion":"3.6.15","sha256":"` +
 	`aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}`
 
 // preflightPod is a preflight Pod of ours whose only container ended so.

@@ -37,7 +37,7 @@ func otherSize(o judge.View, onVolumes []facts.Replica) *proposal {
 	if smallest.Volume.Bytes == o.Desired.StorageBytes {
 		return nil
 	}
-	has, asked := formatBytes(smallest.Volume.Bytes), formatBytes(o.Desired.StorageBytes)
+	has, asked := facts.FormatBytes(smallest.Volume.Bytes), facts.FormatBytes(o.Desired.StorageBytes)
 	if smallest.Volume.Bytes > o.Desired.StorageBytes {
 		return notSupported("Each volume has %[1]s or more, and the spec asks for %[2]s. No volume gets smaller: put "+
 			"spec.storage.size to %[1]s.", has, asked)
@@ -327,17 +327,4 @@ func joinNames[T any](items []T, name func(T) string) string {
 		out = append(out, name(item))
 	}
 	return strings.Join(out, ", ")
-}
-
-// formatBytes prints a size the way it is written in a spec, where it is a whole number of Gi or Mi.
-func formatBytes(n int64) string {
-	for _, unit := range []struct {
-		name string
-		size int64
-	}{{"Gi", 1 << 30}, {"Mi", 1 << 20}, {"Ki", 1 << 10}} {
-		if n >= unit.size && n%unit.size == 0 {
-			return fmt.Sprintf("%d%s", n/unit.size, unit.name)
-		}
-	}
-	return fmt.Sprint(n)
 }

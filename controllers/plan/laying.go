@@ -103,7 +103,7 @@ func prepareMissing(o judge.View) *proposal {
 	if why := o.WhyNoCertificates(); why != "" && len(c.Secrets) > 0 {
 		return refuse(facts.ReasonRestoreHeld, "The next members have no certificates: %s.", why).byHuman().yielding()
 	}
-	if p := newChoices(ahead); p != nil {
+	if p := cmp.Or(withoutRoom(ahead, c.Volumes), newChoices(ahead)); p != nil {
 		return p
 	}
 	return act(c, facts.ReasonInPlace, "The next %d members are restored beside those that serve.",

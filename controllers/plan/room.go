@@ -26,22 +26,30 @@ func checkRoom(o judge.View) *proposal {
 		size := func(r facts.Replica) int64 { return r.Answer.DBSize }
 		return tooLittle("spec.etcd.quotaBackendBytes is %s. The database of %s, and may take %d %% of it. No member "+
 			"is restarted with that. Put it back or ask for at least %s, or compact and defragment every member.",
-			formatBytes(wanted.QuotaBytes), sizes(overQuota, "%s has %s", "of %s %s", size), facts.RoomPercent,
-			inMebi(largest(overQuota, size)*100/facts.RoomPercent+1))
+			facts.FormatBytes(wanted.QuotaBytes), sizes(overQuota, "%s has %s", "of %s %s", size), facts.RoomPercent,
+			facts.InMebi(facts.QuotaFor(largest(overQuota, size))))
 	case len(overMemory) > 0:
 		size := func(r facts.Replica) int64 { return r.Answer.DBSizeInUse }
 		return tooLittle("spec.pod.resources.limits.memory is %s. In use are %s. No member is restarted with that. "+
-			"Put it back or ask for more than %s, or delete keys and compact.", formatBytes(wanted.MemoryBytes),
+			"Put it back or ask for more than %s, or delete keys and compact.", facts.FormatBytes(wanted.MemoryBytes),
 			sizes(overMemory, "%[2]s of the database of %[1]s", "%[2]s of %[1]s", size),
-			inMebi(largest(overMemory, size)))
+			facts.InMebi(largest(overMemory, size)))
 	}
 	return wait(facts.ReasonSpecRefused, "spec.etcd.quotaBackendBytes is %s, less than %s has. No member gets that "+
 		"before one answers and says how much it stores. Put it back if members need other settings to start.",
-		formatBytes(wanted.QuotaBytes), crowded[0].Name).yielding()
+		facts.FormatBytes(wanted.QuotaBytes), crowded[0].Name).yielding()
 }
 
 func tooLittle(format string, args ...any) *proposal {
 	return refuse(facts.ReasonSpecRefused, format, args...).byHuman().yielding()
+}
+
+// withoutRoom refuses to make next members with settings that leave no room for the backup that they begin with.
+func withoutRoom(ahead judge.View, made []changes.NewVolume) *proposal {
+	if why := ahead.Desired.Choices.WhyNoRoom(ahead.Birth.Origin); why != "" && len(made) > 0 {
+		return refuse(facts.ReasonRestoreHeld, "The next members cannot be made: %s.", why).byHuman()
+	}
+	return nil
 }
 
 // takenBack puts back the settings on the volume of a member whose data has outgrown them: its next Pod is made from
@@ -82,7 +90,7 @@ func sizes(members []facts.Replica, first, next string, size func(facts.Replica)
 		if i == 0 {
 			format = first
 		}
-		says = append(says, fmt.Sprintf(format, r.Name, inMebi(size(r))))
+		says = append(says, fmt.Sprintf(format, r.Name, facts.InMebi(size(r))))
 	}
 	return strings.Join(says, ", ")
 }
@@ -94,6 +102,3 @@ func largest(members []facts.Replica, size func(facts.Replica) int64) int64 {
 	}
 	return most
 }
-
-// inMebi prints a size in whole Mi, rounded up.
-func inMebi(bytes int64) string { return fmt.Sprintf("%dMi", (bytes+1<<20-1)>>20) }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 var (
@@ -96,6 +97,108 @@ func crowdedRows() []row {
 			wanting(hashing(raising(three, 10, corrupt), 7, 7, 7), other), Refuse, "alarms", facts.ReasonAlarm, "",
 			"CORRUPT"},
 	}
+}
+
+// ofSize is a backup of so many Mi, of which so many are in use.
+func ofSize(size, inUse int64) func(*facts.Preflight) {
+	return func(p *facts.Preflight) { p.Found.SizeBytes, p.Found.InUseBytes = size<<20, inUse<<20 }
+}
+
+// large has the data that the first members begin with take 101 Mi.
+func large(o scene) scene {
+	for _, origin := range []*record.Origin{&o.Current.Birth.Origin, &o.Current.Birth.Next.Origin} {
+		if !origin.IsZero() {
+			origin.SizeBytes, origin.InUseBytes = 101<<20, 95<<20
+		}
+	}
+	return o
+}
+
+// beginningRows are clusters that begin with more data than their spec has room for.
+func beginningRows() []row {
+	begin, three, lost := wishing(unborn(3)), settledWorld(3), storing(lostWorld(), 100, 95)
+	small := three.edit(0, runs(smaller)).edit(1, runs(smaller)).edit(2, runs(smaller))
+	const tooLarge = "cannot be used: spec.etcd.quotaBackendBytes is 64Mi. The backup has 101Mi, and may take 80 % of " +
+		"it. Ask for at least 127Mi. Nothing was made"
+	return []row{
+		{"a backup that the quota has no room for is refused with both figures",
+			looking(wanting(begin, smaller), hasFound, ofSize(101, 5)), Refuse, "restore-source", facts.ReasonPreflight,
+			"", tooLarge},
+		{"also one that leaves no room for an alarm to be taken back",
+			looking(wanting(begin, smaller), hasFound, ofSize(52, 5)), Refuse, "restore-source", facts.ReasonPreflight,
+			"", "may take 80 %"},
+		{"also where the spec names no quota", looking(begin, hasFound, ofSize(1700, 5)), Refuse, "restore-source",
+			facts.ReasonPreflight, "", "quotaBackendBytes is 2Gi. The backup has 1700Mi"},
+		{"one with room is begun with", looking(wanting(begin, smaller), hasFound, ofSize(51, 51)), Act, "birth-record",
+			facts.ReasonBeginBirth, "BeginBirth", ""},
+		{"a larger quota is enough, and nothing is looked at anew",
+			looking(wanting(begin, larger), hasFound, ofSize(1700, 5)), Act, "birth-record", facts.ReasonBeginBirth,
+			"BeginBirth", ""},
+		{"a backup of which more is in use than the memory limit is refused",
+			looking(wanting(begin, limited), hasFound, ofSize(101, 95)), Refuse, "restore-source",
+			facts.ReasonPreflight, "", "limits.memory is 90Mi. The backup has 101Mi, of which 95Mi are in use. Ask for more than 95Mi"},
+		{"one of which less is in use is begun with", looking(wanting(begin, limited), hasFound, ofSize(101, 89)), Act,
+			"birth-record", facts.ReasonBeginBirth, "BeginBirth", ""},
+		{"so is one of which that is not known", looking(wanting(begin, limited), hasFound, ofSize(101, 0)), Act,
+			"birth-record", facts.ReasonBeginBirth, "BeginBirth", ""},
+		{"a birth to which the spec leaves no room any more is given up before its members start",
+			wanting(large(restoringWorld(3)), smaller), Act, "void-birth", facts.ReasonVoidBirth, "VoidBirth",
+			"too little room"},
+		{"later they keep their quota", wanting(large(restoredWorld(3).edit(2, unpullable)), smaller), Wait,
+			"first-quorum", facts.ReasonImagePull, "", "demo-2"},
+
+		{"no backup without room is restored in place", lookedAt(requesting(wanting(small, smaller)), hasFound,
+			ofSize(101, 5)), Refuse, "restore-begin", facts.ReasonPreflight, "", tooLarge},
+		{"nor where the quorum is lost", lookedAt(requesting(wanting(lost, smaller)), hasFound, ofSize(101, 5)), Refuse,
+			"quorum-lost", facts.ReasonQuorumLost, "", tooLarge},
+		{"one with room is", lookedAt(requesting(wanting(lost, larger)), hasFound, ofSize(1700, 5)), Act,
+			"restore-begin", facts.ReasonInPlace, "BeginNext", ""},
+		{"no next member is made with a quota without room", func() scene {
+			o := wanting(large(layingWorld(requesting(three))), smaller)
+			o.Next.Members = nil
+			return o
+		}(), Refuse, "restore-prepare", facts.ReasonRestoreHeld, "", "cannot be made: spec.etcd.quotaBackendBytes"},
+		{"next members keep their quota", wanting(large(laidWorld(requesting(three))), smaller), Act,
+			"restore-switch-over", facts.ReasonInPlace, "SwitchOver", ""},
+		{"a survivor is rebuilt from only with room for what it stores", requesting(wanting(lost, smaller), ofDemo0),
+			Refuse, "quorum-lost", facts.ReasonQuorumLost, "",
+			"cannot be carried out: spec.etcd.quotaBackendBytes is 64Mi. The database of demo-0 has 100Mi"},
+		{"also where it does not say how much that is", requesting(wanting(lost.edit2(0, silent), smaller), ofDemo0),
+			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "less than demo-0 has, and nothing says"},
+	}
+}
+
+func TestNothingBeginsWithMoreThanItHasRoomFor(t *testing.T) {
+	begin := wanting(wishing(unborn(3)), smaller)
+	birth := newBirth(current(begin.Observation), 0, firstNames(current(begin.Observation)))
+	birth.Origin = backupOf
+	birth.Origin.SizeBytes = 101 << 20
+	three := large(restoringWorld(3))
+	laying := large(layingWorld(requesting(settledWorld(3))))
+	volume := func(c facts.Choices) []changes.NewVolume { return []changes.NewVolume{{Name: "demo-3", Choices: c}} }
+	next := laying
+	next.Next.Members = nil
+	set := func(name string, c facts.Choices) changes.Change {
+		return changes.SetChoices{Volumes: []facts.VolumeRef{{Name: name, UID: "volume-" + name}}, Choices: c}
+	}
+	incarnation := laying.Current.Birth.Next.Incarnation
+	lost := storing(lostWorld(), 100, 95)
+	survivor := Decide(requesting(lost, ofDemo0).Observation).Change
+	checkGuard(t, []guarded1{
+		{"a backup without room", looking(begin, hasFound, ofSize(101, 0)), birth, false},
+		{"one with room", looking(wanting(begin, larger), hasFound, ofSize(101, 0)), birth, true},
+		{"a first member without room", three, changes.Bootstrap{Volumes: volume(smaller)}, false},
+		{"one with room", three, changes.Bootstrap{Volumes: volume(larger)}, true},
+		{"a next member without room", next, changes.PrepareNext{Incarnation: incarnation, Volumes: volume(smaller)},
+			false},
+		{"one with room", next, changes.PrepareNext{Incarnation: incarnation, Volumes: volume(larger)}, true},
+		{"settings without room for a first member", three, set("demo-1", smaller), false},
+		{"settings with room", three, set("demo-1", larger), true},
+		{"settings without room for a next member", laying, set("demo-3", smaller), false},
+		{"settings with room", laying, set("demo-3", larger), true},
+		{"a survivor without room", requesting(wanting(lost, smaller), ofDemo0), survivor, false},
+		{"one with room", requesting(wanting(lost, larger), ofDemo0), survivor, true},
+	})
 }
 
 func TestAMemberIsGivenNoSettingsThatItsDataHasNoRoomWith(t *testing.T) {

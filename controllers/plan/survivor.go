@@ -94,6 +94,8 @@ func readFrom(o facts.Incarnation, l changes.Laying) changes.Laying {
 func whyNotSurvivor(o judge.View, r facts.Replica) string {
 	record := r.Record()
 	switch {
+	case o.WhyNoRoomFor(r) != "":
+		return o.WhyNoRoomFor(r)
 	case record.IsZero():
 		return fmt.Sprintf("nothing says that %q was ever a member of this cluster", r.Name)
 	case r.Incarnation() != o.Birth.Incarnation || record.ClusterID != o.Birth.ClusterID:

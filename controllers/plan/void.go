@@ -131,6 +131,8 @@ func unwanted(o judge.View) string {
 		return "the spec asks for another StorageClass or a smaller volume, and too few first members have started"
 	case o.Birth.Origin.Hash != o.Desired.Restore.Hash && o.Desired.Restore.Fault == "":
 		return "the spec asks to begin with another backup, or with none, and too few first members have started"
+	case o.Desired.Choices.WhyNoRoom(o.Birth.Origin) != "":
+		return "the spec leaves the backup too little room, and too few first members have started"
 	case (len(started(o)) > 0 || !o.Birth.Origin.IsZero()) && !mayTake(o, o.Desired.Choices):
 		return "the spec asks for another version, and too few first members have started"
 	}

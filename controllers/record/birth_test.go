@@ -34,6 +34,9 @@ const (
 	// Since a record says how many newer backups were passed over.
 	passedOver = `{"incarnation":"ab","counter":1,"token":"t","names":["demo-0"],"origin":"backup","backup":{"hash":"h","key":"a/snapshot.db",` +
 		`"sha256":"s","revision":7,"version":"3.6.16","passedOver":2}}`
+	// Since a record says how much of a backup is in use.
+	inUse = `{"incarnation":"ab","counter":1,"token":"t","names":["demo-0"],"origin":"backup","backup":{"hash":"h","key":"a/snapshot.db",` +
+		`"sha256":"s","sizeBytes":4128,"inUseBytes":4096,"revision":7,"version":"3.6.16"}}`
 	// Since a record says how far revisions had come.
 	servedBefore = `{"incarnation":"ab","counter":1,"token":"t","names":["demo-3"],"clusterID":"1","origin":"backup","backup":{"hash":"h",` +
 		`"key":"a/snapshot.db","sha256":"s","revision":7,"version":"3.6.16"},"next":4,"restore":"uid-hash","laid":1,"served":2000000007}`
@@ -68,6 +71,8 @@ func TestWhatAReleaseBeforeWroteIsReadAsItIs(t *testing.T) {
 			Former: []Former{{Incarnation: "99", Voters: []string{"demo-0", "demo-1"}}, {Incarnation: "aa", Restore: "uid-older"}}},
 		fromForeign: {Incarnation: "ab", Counter: 1, Token: "t", Names: []string{"demo-0"}, Origin: Origin{Hash: "h", Key: "legacy/demo.db",
 			SHA256: "s", SizeBytes: 32, Revision: 7, Version: etcdutil.Version{Major: 3, Minor: 6}, Foreign: true}},
+		inUse: {Incarnation: "ab", Counter: 1, Token: "t", Names: []string{"demo-0"}, Origin: Origin{Hash: "h", Key: "a/snapshot.db",
+			SHA256: "s", SizeBytes: 4128, InUseBytes: 4096, Revision: 7, Version: v3616}},
 		beforeOfSurvivor: withNext(Next{Source: SourceSurvivor, Survivor: "demo-0", Origin: ofSurvivor}),
 		beforeOfNothing:  withNext(Next{Source: SourceEmpty}),
 		servedBefore: {Incarnation: "ab", Counter: 1, Token: "t", Names: []string{"demo-3"}, ClusterID: 1, NextOrdinal: 4, LastCounter: 1,
@@ -230,7 +235,7 @@ func TestTheFirstOrdinalIsThatOfTheCurrentIncarnation(t *testing.T) {
 
 func TestEachFieldOfARecordIsInWhatReleasesWrote(t *testing.T) {
 	seen := map[string]bool{}
-	for _, text := range []string{v01Fresh, v01Voided, beforeBackup, beforeSurvivor, beforeOfSurvivor, fromForeign, passedOver, servedBefore} {
+	for _, text := range []string{v01Fresh, v01Voided, beforeBackup, beforeSurvivor, beforeOfSurvivor, fromForeign, passedOver, inUse, servedBefore} {
 		maps.Copy(seen, namesIn(fieldsOf(t, text)))
 	}
 	for _, known := range []any{Birth{}, Next{}, Former{}, Origin{}} {

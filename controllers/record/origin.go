@@ -19,12 +19,14 @@ const (
 
 // Origin is the data that first members begin with, as it was found.
 type Origin struct {
-	Hash      string           `json:"hash"`             // of the source that it was found for
-	Key       string           `json:"key,omitempty"`    // of the object in its store; empty for a survivor's data
-	SHA256    string           `json:"sha256,omitempty"` // empty for a survivor's data
-	SizeBytes int64            `json:"sizeBytes,omitempty"`
-	Revision  int64            `json:"revision"`
-	Version   etcdutil.Version `json:"version"` // of the etcd that wrote it
+	Hash      string `json:"hash"`             // of the source that it was found for
+	Key       string `json:"key,omitempty"`    // of the object in its store; empty for a survivor's data
+	SHA256    string `json:"sha256,omitempty"` // empty for a survivor's data
+	SizeBytes int64  `json:"sizeBytes,omitempty"`
+	// of these, without the free pages of the database; zero where that is not known
+	InUseBytes int64            `json:"inUseBytes,omitempty"`
+	Revision   int64            `json:"revision"`
+	Version    etcdutil.Version `json:"version"` // of the etcd that wrote it
 
 	AuthEnabled bool `json:"authEnabled,omitempty"` // authentication was on, and is on from the first second again
 	// that were raised, and are again: "CORRUPT", "CORRUPT, NOSPACE"; empty for none

@@ -33,10 +33,15 @@ func within(path string, do func(dir *os.Root) error) error {
 	return do(dir)
 }
 
-// withDatabaseIn opens a copy that nothing writes any more, read-only. Others may have made the file. Its pages
+// withDatabaseIn is withTree for what needs no page of it.
+func withDatabaseIn(dir *os.Root, name string, do func(tx *bolt.Tx) error) error {
+	return withTree(dir, name, func(tx *bolt.Tx, _ *tree) error { return do(tx) })
+}
+
+// withTree opens a copy that nothing writes any more, read-only. Others may have made the file. Its pages
 // are checked before bbolt follows them. A damaged page makes bbolt panic, and one past the end faults; both are errors
 // here.
-func withDatabaseIn(dir *os.Root, name string, do func(tx *bolt.Tx) error) (err error) {
+func withTree(dir *os.Root, name string, do func(tx *bolt.Tx, t *tree) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
@@ -54,13 +59,14 @@ func withDatabaseIn(dir *os.Root, name string, do func(tx *bolt.Tx) error) (err 
 	}
 	defer db.Close()
 	return db.View(func(tx *bolt.Tx) error {
-		if err := checkTree(tx, file); err != nil {
+		t, err := checkTree(tx, file)
+		if err != nil {
 			return err
 		}
 		if tx.Bucket(bucketKey) == nil || tx.Bucket(bucketMeta) == nil {
 			return fmt.Errorf("%w: it is not etcd's", errUnreadable)
 		}
-		return do(tx)
+		return do(tx, t)
 	})
 }
 

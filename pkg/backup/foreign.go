@@ -45,8 +45,9 @@ func (o *PreflightOptions) lookAtForeign(ctx context.Context) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	found := Found{Key: o.Key, SHA256: seen.SHA256, SizeBytes: seen.SizeBytes, Revision: seen.Facts.Revision,
-		EtcdVersion: seen.Facts.minor(), AuthEnabled: seen.Facts.AuthEnabled, Alarms: seen.Facts.Alarms, Foreign: true}
+	found := Found{Key: o.Key, SHA256: seen.SHA256, SizeBytes: seen.SizeBytes,
+		InUseBytes: seen.Facts.InUseBytes, Revision: seen.Facts.Revision, EtcdVersion: seen.Facts.minor(),
+		AuthEnabled: seen.Facts.AuthEnabled, Alarms: seen.Facts.Alarms, Foreign: true}
 	return found, found.fitsVersion(o.Version)
 }
 

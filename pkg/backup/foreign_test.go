@@ -113,8 +113,8 @@ func TestASnapshotThatEtcdctlSavedIsFoundWithoutAManifestAndRestored(t *testing.
 			must(t, err)
 			sum, minor := sha256.Sum256(content), version[:strings.LastIndex(version, ".")]
 			want := Found{Key: e.key, SHA256: hex.EncodeToString(sum[:]), SizeBytes: int64(len(content)),
-				Revision: found.Revision, EtcdVersion: minor + ".0", Foreign: true}
-			if !reflect.DeepEqual(found, want) || found.Revision < 250 {
+				InUseBytes: found.InUseBytes, Revision: found.Revision, EtcdVersion: minor + ".0", Foreign: true}
+			if !reflect.DeepEqual(found, want) || found.Revision < 250 || found.InUseBytes == 0 {
 				t.Fatalf("found %+v, want %+v", found, want)
 			}
 			origin := Origin{Key: found.Key, SHA256: found.SHA256, SizeBytes: found.SizeBytes, Revision: found.Revision, BumpRevision: bump}

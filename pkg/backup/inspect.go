@@ -18,6 +18,7 @@ type Facts struct {
 	Revision        int64
 	CompactRevision int64 // 0: never compacted
 	TotalKeys       int64 // that exist at Revision
+	InUseBytes      int64 // of the file, without free pages
 	StorageVersion  string
 	ClusterVersion  string // that the members had agreed on: 3.6.0; empty: none yet
 	AuthEnabled     bool
@@ -42,11 +43,12 @@ func Inspect(path string) (facts Facts, err error) {
 // inspect is Inspect for a file that others may have made.
 func inspect(dir *os.Root, name string) (Facts, error) {
 	var facts Facts
-	err := withDatabaseIn(dir, name, func(tx *bolt.Tx) error {
+	err := withTree(dir, name, func(tx *bolt.Tx, t *tree) error {
 		var err error
 		if facts, err = readFacts(tx); err != nil {
 			return err
 		}
+		facts.InUseBytes = t.inUse()
 		d := databaseOf(tx)
 		if facts.BesideKeys, err = d.besideKeys(tx); err != nil {
 			return err

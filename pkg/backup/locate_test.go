@@ -186,7 +186,8 @@ func TestAPreflightRefusesWhatCannotBeRestored(t *testing.T) {
 			_, err = Preflight(context.Background(), o)
 			must(t, err)
 			o.Version = minor
-			if m.Key != s.manifest.Key || m.SHA256 != s.manifest.SHA256 || m.EtcdVersion != "3.6.16" || m.Foreign {
+			if m.Key != s.manifest.Key || m.SHA256 != s.manifest.SHA256 || m.EtcdVersion != "3.6.16" || m.Foreign ||
+				m.InUseBytes == 0 || m.InUseBytes != s.manifest.InUseBytes {
 				t.Errorf("got %+v", m)
 			}
 			tc.prepare(t, s, &o)

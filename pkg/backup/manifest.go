@@ -46,6 +46,8 @@ type Manifest struct {
 	CompactRevision int64 `json:"compactRevision"` // 0: never compacted
 	TotalKeys       int64 `json:"totalKeys"`       // that exist at Revision
 	SizeBytes       int64 `json:"sizeBytes"`       // of the object, with the trailer
+	// InUseBytes is SizeBytes without free pages; 0: the release that made it did not count them.
+	InUseBytes int64 `json:"inUseBytes,omitempty"`
 
 	SHA256   string   `json:"sha256"` // of the whole object, hexadecimal
 	KeysHash KeysHash `json:"keysHash"`
@@ -146,8 +148,8 @@ func (m Manifest) plausible() error {
 	switch {
 	case m.Revision < 1, m.CompactRevision < 0, m.CompactRevision > m.Revision, m.TotalKeys < 0:
 		return fail(ReasonManifestInvalid, "its revisions are impossible")
-	case m.SizeBytes%sectorSize != trailerSize:
-		return fail(ReasonManifestInvalid, "it names a size without a trailer")
+	case m.SizeBytes%sectorSize != trailerSize, m.InUseBytes < 0, m.InUseBytes > m.SizeBytes:
+		return fail(ReasonManifestInvalid, "it names an impossible size")
 	case m.KeysHash.Revision != m.Revision, m.KeysHash.CompactRevision < m.CompactRevision,
 		m.KeysHash.CompactRevision > m.Revision:
 		return fail(ReasonManifestInvalid, "it has a hash of another revision")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -38,11 +39,20 @@ type part struct{ start, end uint64 }
 
 // checkTree fails unless the pages of a database are a tree within the file, and all entries lie within their pages.
 // bbolt believes what pages say: in a page that is its own ancestor its cursor descends without end.
-func checkTree(tx *bolt.Tx, file io.ReaderAt) error {
+func checkTree(tx *bolt.Tx, file io.ReaderAt) (*tree, error) {
 	pageSize := max(1, uint64(tx.DB().Info().PageSize))
 	pages := uint64(mapped(tx)) / pageSize
 	t := &tree{file: file, pageSize: pageSize, pages: pages, met: make([]uint64, pages/64+1)}
-	return t.check(uint64(tx.Cursor().Bucket().Root()), 1)
+	return t, t.check(uint64(tx.Cursor().Bucket().Root()), 1)
+}
+
+// inUse is how large the pages are that the tree has, and those before it. All others are free, or list what is.
+func (t *tree) inUse() int64 {
+	pages := firstPage
+	for _, word := range t.met {
+		pages += bits.OnesCount64(word)
+	}
+	return int64(uint64(pages) * t.pageSize)
 }
 
 // check is of a page and of all below it.

@@ -148,3 +148,29 @@ func TestADatabaseWhoseKeysAreInNoOrderIsNotReadable(t *testing.T) {
 		t.Errorf("it is hashed: %v", err)
 	}
 }
+
+func TestWhatIsInUseOfADatabaseIsItsSizeWithoutFreePages(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db")
+	putTiny(t, path, 8_000, 1)
+	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true})
+	must(t, err)
+	must(t, db.Update(func(tx *bolt.Tx) error {
+		cursor := tx.Bucket(bucketKey).Cursor()
+		for i, k := 0, []byte(nil); i < 6_000; i++ {
+			k, _ = cursor.First()
+			must(t, tx.Bucket(bucketKey).Delete(k))
+		}
+		return nil
+	}))
+	var size int64
+	must(t, db.Update(func(tx *bolt.Tx) error { size = tx.Size(); return nil })) // what the last one freed is free
+	stats, page := db.Stats(), int64(db.Info().PageSize)
+	want := size - int64(stats.FreePageN+stats.PendingPageN)*page // as etcd counts
+	must(t, db.Close())
+	facts, err := Inspect(path)
+	must(t, err)
+	if list := want - facts.InUseBytes; list < 0 || list > 2*page || want > size/2 {
+		t.Errorf("%d of %d bytes are in use, and etcd would count %d with the list of free pages", facts.InUseBytes,
+			size, want)
+	}
+}

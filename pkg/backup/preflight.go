@@ -34,6 +34,7 @@ type Found struct {
 	Key         string   `json:"key"`
 	SHA256      string   `json:"sha256"` // of the whole object, hexadecimal
 	SizeBytes   int64    `json:"sizeBytes"`
+	InUseBytes  int64    `json:"inUseBytes,omitempty"` // of these, without free pages; 0: not known
 	Revision    int64    `json:"revision"`
 	EtcdVersion string   `json:"etcdVersion"` // of the member that it was taken from; of a foreign one the minor: 3.6.0
 	AuthEnabled bool     `json:"authEnabled"`
@@ -81,8 +82,9 @@ func (o *PreflightOptions) lookAtBackup(ctx context.Context) (Found, error) {
 		return Found{}, fail(ReasonObjectDamaged, "%s has %d bytes in the store, and its manifest says %d",
 			m.Key, object.Size, m.SizeBytes)
 	}
-	found := Found{Key: m.Key, SHA256: m.SHA256, SizeBytes: m.SizeBytes, Revision: m.Revision,
-		EtcdVersion: m.EtcdVersion, AuthEnabled: m.AuthEnabled, Alarms: m.Alarms, PassedOver: passedOver}
+	found := Found{Key: m.Key, SHA256: m.SHA256, SizeBytes: m.SizeBytes, InUseBytes: m.InUseBytes,
+		Revision: m.Revision, EtcdVersion: m.EtcdVersion, AuthEnabled: m.AuthEnabled, Alarms: m.Alarms,
+		PassedOver: passedOver}
 	if err := found.fitsVersion(o.Version); err != nil {
 		return Found{}, err
 	}

@@ -218,7 +218,7 @@ func (t *taking) describe(sent streamed, facts Facts, online KeysHash) Manifest 
 		Incarnation: who.Incarnation, BackupUID: who.BackupUID, Schedule: who.Schedule,
 		Member: t.member.Name, EtcdVersion: t.version, StorageVersion: facts.StorageVersion,
 		Revision: facts.Revision, CompactRevision: facts.CompactRevision, TotalKeys: facts.TotalKeys,
-		SizeBytes: sent.size, SHA256: sent.sha256, KeysHash: online,
+		SizeBytes: sent.size, InUseBytes: facts.InUseBytes, SHA256: sent.sha256, KeysHash: online,
 		AuthEnabled: facts.AuthEnabled, Alarms: facts.Alarms, BesideKeys: &facts.BesideKeys,
 		StartedAt: t.started, CompletedAt: time.Now().UTC().Truncate(time.Second),
 	}

@@ -129,6 +129,24 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 			holdsBackup(ctx, again, saved)
 		})
 
+	It("larger than its quota is refused with both figures, and begins when the quota is raised", perStory, func(ctx context.Context) {
+		saved := story.Create(ctx, "saved", 1, world.Quota("256Mi"))
+		saved.AwaitReady(ctx, 1)
+		saved.Fill(ctx, "large", hundredMebi)
+		story.Claim(ctx, "backups")
+		save(ctx, saved, world.ToVolume("backups"))
+		again := story.Create(ctx, "again", 1, fromBackup("first"), world.Quota("64Mi"))
+		again.AwaitStalled(ctx, facts.ReasonPreflight)
+		Expect(nextStep(ctx, again)).To(MatchRegexp(`quotaBackendBytes is 64Mi\. The backup has 1[0-9]{2}Mi, and may take 80 % of it\. Ask for at least 1[0-9]{2}Mi`))
+		Expect(again.Pods(ctx)).To(BeEmpty())
+		Expect(volumes(ctx, again)).To(BeEmpty())
+		again.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.QuotaBackendBytes = quantity("256Mi") })
+		again.AwaitReady(ctx, 1)
+		Expect(again.Filled(ctx, "large")).To(Equal(hundredMebi))
+		holdsBackup(ctx, again, saved)
+		again.Write(ctx).Finish(ctx)
+	})
+
 	It("whose manifest is not signed with the key of the store is refused, and begins with the newest that is", perStory,
 		func(ctx context.Context) {
 			saved := story.Create(ctx, "saved", 1)

@@ -45,6 +45,20 @@ var restores = []mutant{
 		Package: planPackage, Test: "TestABirthBeginsWithWhatTheSpecAsksForOrNotAtAll",
 	},
 	{
+		Name: "a backup is begun with that is larger than the quota", Peer: "rancher/rke2#4771",
+		File:    "controllers/plan/facts/restore.go",
+		From:    "return o.Desired.Choices.WhyNoRoom(origin)",
+		To:      `return ""`,
+		Package: planPackage, Test: "TestNothingBeginsWithMoreThanItHasRoomFor",
+	},
+	{
+		Name: "a member that a backup is restored for is given settings without room", Peer: "",
+		File:    "controllers/plan/guard/restore.go",
+		From:    `if c.WhyNoRoom(o.Birth.Origin) != "" {`,
+		To:      "if c.IsZero() {",
+		Package: planPackage, Test: "TestNothingBeginsWithMoreThanItHasRoomFor",
+	},
+	{
 		Name: "nobody looks at the backup before the birth", Peer: "",
 		File:    "controllers/plan/restore.go",
 		From:    "if o.Desired.Restore.IsZero() || !isToBegin(o) {",

@@ -1,6 +1,11 @@
 package facts
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/controllers/record"
+)
 
 // RoomPercent is how full a database may be. etcd refuses writes at its quota, and raises an alarm that was taken back
 // again.
@@ -46,4 +51,54 @@ func (o View) HasRoom() bool {
 	return o.Membership.Known && !slices.ContainsFunc(o.Members, func(r Replica) bool {
 		return r.Member != nil && (r.Answer == nil || r.fills(r.RunsWith().QuotaBytes))
 	})
+}
+
+// WhyNoRoom says why data that members are to begin with would have too little room with these settings, and what would
+// be enough; empty where it has room, or where its size is not known.
+func (c Choices) WhyNoRoom(origin record.Origin) string {
+	return c.whyNoRoom("The backup", origin.SizeBytes, origin.InUseBytes)
+}
+
+// WhyNoRoomFor says the same of what a survivor stores, with the settings of the spec.
+func (o View) WhyNoRoomFor(survivor Replica) string {
+	c, has := o.Desired.Choices, survivor.Answer
+	if _, isCrowded := Find(o.Crowded(c), survivor.Name); !isCrowded {
+		return ""
+	}
+	if has == nil {
+		return fmt.Sprintf("spec.etcd.quotaBackendBytes is %s, less than %s has, and nothing says how much it stores. "+
+			"Put it back", FormatBytes(c.QuotaBytes), survivor.Name)
+	}
+	return c.whyNoRoom("The database of "+survivor.Name, has.DBSize, has.DBSizeInUse)
+}
+
+func (c Choices) whyNoRoom(what string, size, inUse int64) string {
+	switch {
+	case c.QuotaBytes > 0 && size*100 >= c.QuotaBytes*RoomPercent:
+		return fmt.Sprintf("spec.etcd.quotaBackendBytes is %s. %s has %s, and may take %d %% of it. Ask for at least "+
+			"%s", FormatBytes(c.QuotaBytes), what, InMebi(size), RoomPercent, InMebi(QuotaFor(size)))
+	case c.MemoryBytes > 0 && inUse >= c.MemoryBytes:
+		return fmt.Sprintf("spec.pod.resources.limits.memory is %s. %s has %s, of which %s are in use. Ask for more "+
+			"than %s", FormatBytes(c.MemoryBytes), what, InMebi(size), InMebi(inUse), InMebi(inUse))
+	}
+	return ""
+}
+
+// QuotaFor is the least quota that a database of this size leaves room in.
+func QuotaFor(size int64) int64 { return size*100/RoomPercent + 1 }
+
+// InMebi prints a size in whole Mi, rounded up.
+func InMebi(bytes int64) string { return fmt.Sprintf("%dMi", (bytes+1<<20-1)>>20) }
+
+// FormatBytes prints a size the way it is written in a spec, where it is a whole number of Gi or Mi.
+func FormatBytes(n int64) string {
+	for _, unit := range []struct {
+		name string
+		size int64
+	}{{"Gi", 1 << 30}, {"Mi", 1 << 20}, {"Ki", 1 << 10}} {
+		if n >= unit.size && n%unit.size == 0 {
+			return fmt.Sprintf("%d%s", n/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprint(n)
 }

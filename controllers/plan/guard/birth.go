@@ -52,7 +52,8 @@ func guardBootstrap(o facts.View, c changes.Bootstrap) string {
 	if o.HasSwitchedOver() && len(c.Restores) > 0 {
 		return "a restore in place ended with what lies on these volumes."
 	}
-	if why := first(c.Restores, func(l changes.Laying) string { return guardLaying(o, l) }); why != "" {
+	if why := cmp.Or(guardRoom(o, c.Volumes),
+		first(c.Restores, func(l changes.Laying) string { return guardLaying(o, l) })); why != "" {
 		return why
 	}
 	if why := guardFence(o); why != "" && len(c.Pods) > 0 {

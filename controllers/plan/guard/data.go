@@ -215,7 +215,7 @@ func guardSealed(o facts.View, r facts.Replica, s changes.Start) string {
 func guardChoices(o facts.View, ref facts.VolumeRef, c facts.Choices) string {
 	r := o.Find(ref.Name)
 	if !r.IsRecorded() || !r.HasVolume(ref) || r.Pod != nil && r.Pod.Choices == c {
-		return ""
+		return guardFirstChoices(o, ref, c)
 	}
 	if why := o.WhyNotOnData(r, c.Version); why != "" {
 		return fmt.Sprintf("etcd %s must not start on the data of %s: %s.", c.Version, r.Name, why)
@@ -235,6 +235,17 @@ func guardChoices(o facts.View, ref facts.VolumeRef, c facts.Choices) string {
 		return fmt.Sprintf("another minor is tried on %s only while all others serve.", r.Name)
 	}
 	return ""
+}
+
+// guardFirstChoices gives a member that has yet to start from a backup only settings that leave room for it.
+func guardFirstChoices(o facts.View, ref facts.VolumeRef, c facts.Choices) string {
+	if _, isNext := facts.Find(o.Next.Members, ref.Name); isNext {
+		o = o.OfNext()
+	}
+	if r := o.Find(ref.Name); o.IsAlive() || r.Pod != nil && r.Pod.Choices == c {
+		return ""
+	}
+	return whyNoRoom(o, ref.Name, c)
 }
 
 // startsFirst reports whether the member has never been seen on what was restored for it.

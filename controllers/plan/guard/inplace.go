@@ -112,10 +112,10 @@ func guardSurvivor(o facts.View, l record.Next) string {
 		return "the quorum is not certainly lost, or this is not how one survivor is rebuilt from."
 	}
 	survivor := o.Find(l.Survivor)
-	if why := guardTools(o, survivor, l.Origin.Version); why != "" {
-		return why
+	if why := o.WhyNoRoomFor(survivor); why != "" {
+		return why + "."
 	}
-	return guardSurvivorData(o.Incarnation, survivor)
+	return cmp.Or(guardTools(o, survivor, l.Origin.Version), guardSurvivorData(o.Incarnation, survivor))
 }
 
 // guardTools lets nothing be rebuilt with an older etcd than any that may have written it.
@@ -148,12 +148,12 @@ func guardPrepareNext(o facts.View, c changes.PrepareNext) string {
 	if slices.ContainsFunc(c.Volumes, isTaken) {
 		return "a member has a volume already, or a Pod that was made for another one."
 	}
-	return first(c.Restores, func(laying changes.Laying) string {
+	return cmp.Or(guardRoom(ahead, c.Volumes), first(c.Restores, func(laying changes.Laying) string {
 		if laying.Holds {
 			return guardPlace(ahead, laying)
 		}
 		return cmp.Or(guardReading(o, laying), guardLaying(ahead, laying))
-	})
+	}))
 }
 
 // guardPlace lets the place of a member be held only where it will start: on its restored volume, which no other Pod

@@ -123,6 +123,18 @@ func guardLaying(o facts.View, l changes.Laying) string {
 	return ""
 }
 
+// guardRoom makes no first member with settings that leave no room for what it begins with.
+func guardRoom(o facts.View, made []changes.NewVolume) string {
+	return first(made, func(v changes.NewVolume) string { return whyNoRoom(o, v.Name, v.Choices) })
+}
+
+func whyNoRoom(o facts.View, name string, c facts.Choices) string {
+	if c.WhyNoRoom(o.Birth.Origin) != "" {
+		return fmt.Sprintf("what %s begins with has no room with these settings.", name)
+	}
+	return ""
+}
+
 // guardFirstStart lets a first member start empty only where nothing is to be restored, and otherwise only from what
 // was.
 func guardFirstStart(o facts.View, s changes.Start) string {

@@ -19,8 +19,12 @@ type store struct {
 	newest  int
 	spoiled bool
 	damaged map[string]bool // by key
+	large   map[string]bool // by key: it has no room with the quota that clusters had so far
 	auth    bool            // authentication is on in what it holds
 }
+
+// usualQuota is that of clusters which begin with backups.
+const usualQuota int64 = 2 << 30
 
 // key is of the newest backup.
 func (s *store) key(wish string) string { return fmt.Sprintf("%s/%d", wish, s.newest) }
@@ -53,7 +57,7 @@ func (w *World) hasRestores() bool {
 
 func (w *World) storeOf(wish facts.WantedBackup) *store {
 	if w.stores[wish] == nil {
-		w.stores[wish] = &store{damaged: map[string]bool{}, auth: wish.Hash == "two"}
+		w.stores[wish] = &store{damaged: map[string]bool{}, large: map[string]bool{}, auth: wish.Hash == "two"}
 	}
 	return w.stores[wish]
 }
@@ -155,7 +159,22 @@ func (w *World) look(p *facts.Preflight) {
 		p.Phase = facts.PodFailed
 	default:
 		p.Phase, p.Found = facts.PodSucceeded, record.Origin{Hash: p.Asked.Hash, Key: key, SHA256: "sha of " + key,
-			SizeBytes: int64(1 + s.newest), Revision: 7, Version: wrote, AuthEnabled: s.auth, Alarms: s.alarms()}
+			SizeBytes: w.sizeOf(s), Revision: 7, Version: wrote, AuthEnabled: s.auth, Alarms: s.alarms()}
+	}
+}
+
+// sizeOf is how large the newest backup is.
+func (w *World) sizeOf(s *store) int64 {
+	if s.large[s.key("")] {
+		return usualQuota
+	}
+	return int64(1 + s.newest)
+}
+
+// checkRoom holds the operator to beginning with no more than there is room for.
+func (w *World) checkRoom(t *restoreTask) {
+	if quota := t.made.QuotaBytes; quota > 0 && t.origin.SizeBytes*100 >= quota*facts.RoomPercent {
+		w.violate("%d bytes are restored for a quota of %d", t.origin.SizeBytes, quota)
 	}
 }
 
@@ -233,6 +252,7 @@ func (w *World) lay(name string, t *restoreTask) {
 		return
 	}
 	w.checkTools(t)
+	w.checkRoom(t)
 	id := hash("cluster", t.Incarnation, t.initial)
 	c := w.formed(id, t.Incarnation, t.initial)
 	if !w.isHeld(id) { // what was restored before it left no trace, and nothing of it ever ran
@@ -279,7 +299,7 @@ func (w *World) restoreFaults() []fault {
 		{"SpoilBackups", 1, func(string) { w.SpoilBackups(true) }},
 		{"RepairBackups", 2, func(string) { w.SpoilBackups(false) }},
 		{"NewerBackups", 1, by(w.NewerBackups)},
-		{"DamageNewest", 1, by(w.DamageNewest)},
+		{"DamageNewest", 1, by(w.DamageNewest)}, {"LargerBackups", 1, by(w.LargerBackups)},
 		{"DeletePreflight", 1, by(w.DeletePreflight)},
 		{"DeleteRestore", 2, func(string) { w.anyRestore(w.DeleteRestore) }},
 		{"KillRestore", 1, func(string) { w.anyRestore(w.KillRestore) }},
@@ -330,6 +350,14 @@ func (w *World) DamageNewest() {
 		s.damaged[s.key(wish.Hash)] = true
 	}
 	w.logf("fault: the newest backups are damaged")
+}
+
+// LargerBackups are the newest ones, of clusters that had a larger quota.
+func (w *World) LargerBackups() {
+	for _, s := range w.stores {
+		s.large[s.key("")] = true
+	}
+	w.logf("fault: the newest backups are large")
 }
 
 // FreeSpace is a user who deletes keys, compacts and defragments.

@@ -11,7 +11,7 @@ import (
 func restoring(size int) facts.Desired {
 	spec := Spec3(size)
 	spec.Restore.Hash = "one"
-	spec.Choices.QuotaBytes = 2 << 30
+	spec.Choices.QuotaBytes = usualQuota
 	return spec
 }
 
@@ -45,6 +45,22 @@ func TestABackupThatCannotBeUsedIsRefusedUntilItIsPutRight(t *testing.T) {
 	w.SpoilBackups(false)
 	if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 {
 		t.Fatalf("%+v %v\n%s", d, w.Violations, firstStory(t, w))
+	}
+}
+
+func TestABackupLargerThanTheQuotaIsBegunWithOnceThereIsRoom(t *testing.T) {
+	w := New(1, restoring(3))
+	w.storeOf(w.Spec.Restore)
+	w.LargerBackups()
+	if d, rests := w.Settle(1500); !rests || d.Rule != "restore-source" || !d.NeedsHuman || w.objects.birth.Exists() {
+		t.Fatalf("%+v\n%s", d, firstStory(t, w))
+	}
+	w.Spec.Choices.QuotaBytes = 2 * usualQuota
+	if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 {
+		t.Fatalf("%+v %v\n%s", d, w.Violations, firstStory(t, w))
+	}
+	if n := mentions(w.Log, "restore-source StartPreflight"); n != 1 {
+		t.Errorf("it was looked at %d times\n%s", n, firstStory(t, w))
 	}
 }
 
