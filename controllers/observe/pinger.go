@@ -1,14 +1,18 @@
 package observe
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
@@ -20,8 +24,9 @@ const (
 	pingsPerSecond = 200
 )
 
-// Pinger asks members between two looks whether they serve, on the connections that looks keep. When one of them does
-// what neither a look nor a ping saw before, its cluster is looked at. A ping is no evidence: decisions rest on looks.
+// Pinger asks members between two looks whether they serve and which alarms they know of, on the connections that looks
+// keep. When one of them says what neither a look nor a ping heard before, its cluster is looked at. A ping is no
+// evidence: decisions rest on looks.
 type Pinger struct {
 	changed func(ctx context.Context, cluster types.NamespacedName)
 	limit   *rate.Limiter
@@ -39,7 +44,8 @@ type member struct {
 // pinged is what is known of a member.
 type pinged struct {
 	client etcd.Client
-	serves bool // when it was asked last, by a look or by a ping
+	serves bool   // when it was asked last, by a look or by a ping
+	alarms string // that it spoke of then, sorted: etcd names them in any order
 }
 
 // NewPinger makes a pinger of no members that calls changed when a cluster should be looked at.
@@ -82,7 +88,7 @@ func (p *Pinger) all() map[member]pinged {
 
 func (p *Pinger) ping(ctx context.Context, m member, was pinged) {
 	status, err := askOne(ctx, was.client, pingPatience)
-	if ctx.Err() == nil && p.hear(m, was, err == nil && serves(status)) {
+	if ctx.Err() == nil && p.hear(m, was, heardFrom(was.client, status, err == nil)) {
 		p.changed(ctx, m.cluster)
 	}
 }
@@ -95,14 +101,23 @@ func (p *Pinger) isAsOf(m member, was pinged) bool {
 }
 
 // hear notes what a ping found, and reports news: nothing that a look found out meanwhile.
-func (p *Pinger) hear(m member, was pinged, serves bool) bool {
+func (p *Pinger) hear(m member, was, now pinged) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.members[m] != was || was.serves == serves {
+	if p.members[m] != was || was == now {
 		return false
 	}
-	p.members[m] = pinged{was.client, serves}
+	p.members[m] = now
 	return true
+}
+
+// heardFrom is what a member was found to do and to speak of.
+func heardFrom(client etcd.Client, status etcd.Status, answers bool) pinged {
+	alarms := etcdutil.ParseAlarms(status.Errors)
+	slices.SortFunc(alarms, func(a, b etcdutil.Alarm) int {
+		return cmp.Or(cmp.Compare(a.Member, b.Member), cmp.Compare(a.Name, b.Name))
+	})
+	return pinged{client, answers && serves(status), fmt.Sprint(alarms)}
 }
 
 // serves reports a member that can do something for a client.
@@ -118,7 +133,7 @@ func (p *Pinger) note(cluster types.NamespacedName, s survey) {
 	p.drop(cluster)
 	for name, c := range s.clients {
 		status, answers := s.answers[name]
-		p.members[member{cluster, name}] = pinged{c, answers && serves(status)}
+		p.members[member{cluster, name}] = heardFrom(c, status, answers)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
 // pinged is a settled cluster between two looks, and how often the pinger asked for another one.
@@ -96,5 +98,24 @@ func TestNoMemberOfAClusterThatIsGoneIsPinged(t *testing.T) {
 		if after := len(p.network.Calls()); after != before {
 			p.t.Errorf("%d calls were made", after-before)
 		}
+	})
+}
+
+func TestAnAlarmThatIsRaisedOrTakenBackBetweenTwoLooksIsLookedAtWithinSeconds(t *testing.T) {
+	ping(t, func(p *pinged) {
+		for _, member := range []etcdutil.ID{11, 12, 13, 14} { // who speaks of several does so in any order
+			p.network.Raise(p.processes["demo-0"].ClusterID(), member, etcdutil.AlarmNoSpace)
+		}
+		p.within(2*time.Second, 3, "each of three members speaks of alarms")
+		p.look()
+		p.within(time.Minute, 0, "a look saw them")
+		c, err := p.network.Dialer().Dial(etcd.Endpoint{Address: "ip-of-demo-0:2379"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.DisarmAlarm(t.Context(), 12, etcdutil.AlarmNoSpace); err != nil {
+			t.Fatal(err)
+		}
+		p.within(2*time.Second, 3, "one was taken back")
 	})
 }

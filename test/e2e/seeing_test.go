@@ -2,13 +2,17 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
@@ -37,6 +41,27 @@ var _ = Describe("A real Prometheus with the alerts and dashboards of config/mon
 		Eventually(ctx, firing).ShouldNot(ContainElement("Space"))
 		expectAnswers(ctx, prometheus, cluster)
 		prometheus.Draw(ctx, cluster)
+	})
+})
+
+var _ = Describe("An alarm of etcd", Label("report"), func() {
+	ownNamespace()
+
+	It("is in the status within 5 s, although the cluster was settled", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "full", 3, world.Quota("16Mi"))
+		cluster.AwaitReady(ctx, 3)
+		cluster.FillUp(ctx)
+		raised := time.Now()
+		Eventually(ctx, func() (string, error) {
+			object, err := cluster.Get(ctx)
+			if err != nil {
+				return "", err
+			}
+			available := apimeta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionAvailable)
+			return string(available.Status) + " " + available.Reason, nil
+		}).WithTimeout(5 * time.Second).WithPolling(50 * time.Millisecond).Should(Equal("False NOSPACE"))
+		AddReportEntry("seen", fmt.Sprintf("%.1f s after the first write was refused", time.Since(raised).Seconds()))
+		cluster.AwaitStalled(ctx, facts.ReasonAlarm)
 	})
 })
 

@@ -10,6 +10,13 @@ var seeing = []mutant{
 		Package: "./cmd/manager", Test: "TestEveryFlagIsDocumentedWithItsDefaultAndEveryDocumentedFlagIsThere",
 	},
 	{
+		Name:    "an alarm is seen at the next look only",
+		File:    "controllers/observe/pinger.go",
+		From:    "answers && serves(status), fmt.Sprint(alarms)}",
+		To:      "answers && serves(status), fmt.Sprint(alarms)[:0]}",
+		Package: "./controllers/observe", Test: "TestAnAlarmThatIsRaisedOrTakenBackBetweenTwoLooksIsLookedAtWithinSeconds",
+	},
+	{
 		Name:    "no alert knows when a certificate ends",
 		File:    "controllers/cluster/series.go",
 		From:    "if !v.CertificateExpiry.IsZero() {",
