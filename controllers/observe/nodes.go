@@ -62,9 +62,6 @@ func (o *Observer) addNodes(ctx context.Context, birth record.Birth, g gathered,
 		if isWorthIt && isUnheard(replica) {
 			group.Go(func() error { return look.add(ctx, g, replica) })
 		}
-		if place := replica.Restoring; place != nil && place.Holds {
-			group.Go(func() (err error) { place.Unwanted, err = look.unwanted(ctx, g, replica.Name); return err })
-		}
 	}
 	return group.Wait()
 }
@@ -80,7 +77,12 @@ func isUnschedulable(r *facts.Replica) bool {
 		r.Restoring != nil && r.Restoring.Waiting == corev1.PodReasonUnschedulable
 }
 
-func (s *nodeSearch) add(ctx context.Context, g gathered, replica *facts.Replica) error {
+func (s *nodeSearch) add(ctx context.Context, g gathered, replica *facts.Replica) (err error) {
+	if place := replica.Restoring; place != nil && place.Holds {
+		if place.Unwanted, err = s.unwanted(ctx, g, replica.Name); err != nil {
+			return err
+		}
+	}
 	if replica.Pod != nil && replica.Pod.Scheduled {
 		if err := s.addNode(ctx, replica.Pod); err != nil {
 			return err

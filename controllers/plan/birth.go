@@ -41,7 +41,7 @@ func mayHoldOther(o judge.View, v *facts.Volume) bool {
 }
 
 // mayTake reports whether first members that do not run may take these choices: none of another version has started.
-// With the version it has, a first member starts on its volume again as it did before. What is refused nobody takes,
+// With the version it has, a first member starts on its volume again as it did before. No member takes what is refused,
 // nor settings without room for what was restored: see checkRoom.
 func mayTake(o judge.View, c facts.Choices) bool {
 	if o.Desired.Fault != "" {

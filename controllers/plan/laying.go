@@ -149,12 +149,9 @@ func restoreSwitchOver(o judge.View) *proposal {
 		return nil
 	}
 	if why := whyNotMove(o, request); why != "" {
-		if p := letPlacesGo(o, why); p != nil {
-			return p
-		}
-		return refuse(facts.ReasonRestoreHeld,
+		return cmp.Or(letPlacesGo(o, why), refuse(facts.ReasonRestoreHeld,
 			"All that the EtcdRestore %s asks for is restored, and the members that there are serve on: %s.",
-			request.Name, why).byHuman().yielding()
+			request.Name, why).byHuman().yielding())
 	}
 	if p := newChoices(judge.Of(o.OfNext())); p != nil {
 		return p
@@ -162,6 +159,12 @@ func restoreSwitchOver(o judge.View) *proposal {
 	if p := holdPlaces(o, request); p != nil {
 		return p.unlessActing()
 	}
+	return act(switchOver(o), facts.ReasonInPlace,
+		"All that the EtcdRestore %s asks for is restored; the cluster switches over to it. From here on it cannot be "+
+			"called off.", request.Name)
+}
+
+func switchOver(o judge.View) changes.SwitchOver {
 	c := changes.SwitchOver{From: o.Birth.Incarnation, To: o.Birth.Next.Incarnation, Voters: o.KnownVoters(),
 		Successors: birthStarts(judge.Of(o.OfNext()))}
 	for _, r := range o.Next.Members {
@@ -172,9 +175,7 @@ func restoreSwitchOver(o judge.View) *proposal {
 			c.Volumes[r.Name] = r.Volume.UID
 		}
 	}
-	return act(c, facts.ReasonInPlace,
-		"All that the EtcdRestore %s asks for is restored; the cluster switches over to it. From here on it cannot be "+
-			"called off.", request.Name)
+	return c
 }
 
 // whyNotEnd says why this incarnation cannot be ended for another one, or "". Members that somebody added by hand are

@@ -70,8 +70,8 @@ var phases = []phase{
 		{"restore-prepare", "The next incarnation's volumes are restored and marked complete.",
 			restorePrepare, givesWay, always},
 		{"restore-switch-over",
-			"The cluster switches over once every volume is restored and nodes take the next members there, and only on " +
-				"the evidence that was approved.",
+			"The cluster switches over once every volume is restored and nodes take the next members there, and only " +
+				"on the evidence that was approved.",
 			restoreSwitchOver, givesWay, always},
 	}},
 	{name: "being born", holds: isBeingBorn, rules: []rule{

@@ -158,7 +158,7 @@ func beginningRows() []row {
 			o.Next.Members = nil
 			return o
 		}(), Refuse, "restore-prepare", facts.ReasonRestoreHeld, "", "cannot be made: spec.etcd.quotaBackendBytes"},
-		{"next members keep their quota", wanting(large(laidWorld(requesting(three))), smaller), Act,
+		{"next members keep their quota", wanting(large(placedWorld(requesting(three))), smaller), Act,
 			"restore-switch-over", facts.ReasonInPlace, "SwitchOver", ""},
 		{"a survivor is rebuilt from only with room for what it stores", requesting(wanting(lost, smaller), ofDemo0),
 			Refuse, "quorum-lost", facts.ReasonQuorumLost, "",

@@ -248,11 +248,10 @@ func guardBeginning(o facts.View) string {
 func guardReady(o facts.View, name, volumeUID string) string {
 	r, _ := facts.Find(o.Next.Members, name)
 	l := o.Birth.Next
+	if why := guardPlaceHeld(o, r); why != "" {
+		return why
+	}
 	switch {
-	case r.Pod != nil || r.Restoring != nil && !r.Restoring.Holds:
-		return fmt.Sprintf("a Pod of %s is there.", name)
-	case o.NeedsPlaces() && !r.HoldsPlace():
-		return fmt.Sprintf("nothing says that a node takes %s where its volume is.", name)
 	case o.Desired.TLS && r.Secret.State != facts.ObjectCurrent:
 		return fmt.Sprintf("%s has no certificates.", name)
 	case o.Desired.Ephemeral && l.Origin.IsZero():
@@ -261,6 +260,17 @@ func guardReady(o facts.View, name, volumeUID string) string {
 		return fmt.Sprintf("the volume of %s is another one by now, or is lost.", name)
 	case !isReadyFor(r.Volume, l):
 		return fmt.Sprintf("the volume of %s was not restored completely.", name)
+	}
+	return ""
+}
+
+// guardPlaceHeld lets no Pod be there but one that shows that a node takes the member, where that is to be shown.
+func guardPlaceHeld(o facts.View, r facts.Replica) string {
+	switch {
+	case r.Pod != nil || r.Restoring != nil && !r.Restoring.Holds:
+		return fmt.Sprintf("a Pod of %s is there.", r.Name)
+	case o.NeedsPlaces() && !r.HoldsPlace():
+		return fmt.Sprintf("nothing says that a node takes %s where its volume is.", r.Name)
 	}
 	return ""
 }

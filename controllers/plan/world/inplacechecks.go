@@ -62,15 +62,20 @@ func (w *World) checkReady(next record.Next) {
 					now.applied)
 			}
 		}
-		if place := w.objects.restores[name]; next.Source == record.SourceBackup && (!place.Holds ||
-			place.Phase != facts.PodRunning) {
-			w.violate("the cluster switches over, and nothing shows that a node takes %s", name)
-		}
+		w.checkPlace(next, name)
 		v, ok := w.objects.volumes[name]
 		if !w.Spec.Ephemeral && (!ok || next.Source != record.SourceEmpty &&
 			(w.disks[v.UID] == nil || !isFrom(w.disks[v.UID].from, next.Origin))) {
 			w.violate("the cluster switches over, and %s does not have what it is to begin with", name)
 		}
+	}
+}
+
+// checkPlace lets no member be stopped before it is known that a node takes the next one.
+func (w *World) checkPlace(next record.Next, name string) {
+	place := w.objects.restores[name]
+	if next.Source == record.SourceBackup && (!place.Holds || place.Phase != facts.PodRunning) {
+		w.violate("the cluster switches over, and nothing shows that a node takes %s", name)
 	}
 }
 

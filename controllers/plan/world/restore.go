@@ -195,28 +195,41 @@ func (w *World) checkTools(t *restoreTask) {
 }
 
 func (w *World) advanceRestore(name string, t restoreTask) {
-	v, ok := w.objects.volumes[name]
-	switch {
-	case t.Terminating:
+	if t.Terminating {
 		delete(w.objects.restores, name)
 		return
-	case t.Phase == facts.PodPending && (!ok || v.Terminating || v.UID != t.disk || v.Stranded != ""):
+	}
+	switch {
+	case t.Phase == facts.PodPending && !w.isClaimThere(name, t.disk):
 		t.Waiting, t.Message = "Unschedulable", "the claim is gone or being deleted"
-	case t.Phase == facts.PodPending && t.Holds && w.nodesFull:
-		t.Waiting, t.Message = "Unschedulable", "no node that has the volume takes the Pod"
-	case t.Phase == facts.PodPending && !t.Holds && w.Broken[t.made]:
+	case t.Holds:
+		w.advancePlace(name, &t)
+	case t.Phase == facts.PodPending && w.Broken[t.made]:
 		t.Waiting, t.Message = "ImagePullBackOff", "image not found"
 	case t.Phase == facts.PodPending:
 		w.startRestore(name, &t)
-	case t.Phase == facts.PodRunning && t.Holds:
-		t.Unwanted = ""
-		if w.nodesFull {
-			t.Unwanted = "its node is tainted"
-		}
 	case t.Phase == facts.PodRunning:
 		w.lay(name, &t)
 	}
 	w.objects.restores[name] = t
+}
+
+func (w *World) isClaimThere(name, uid string) bool {
+	v, ok := w.objects.volumes[name]
+	return ok && !v.Terminating && v.UID == uid && v.Stranded == ""
+}
+
+// advancePlace is a Pod that holds a place: a node takes it, unless all are full.
+func (w *World) advancePlace(name string, t *restoreTask) {
+	t.Unwanted = ""
+	switch {
+	case t.Phase == facts.PodPending && w.nodesFull:
+		t.Waiting, t.Message = "Unschedulable", "no node that has the volume takes the Pod"
+	case t.Phase == facts.PodPending:
+		w.startRestore(name, t)
+	case w.nodesFull:
+		t.Unwanted = "its node is tainted"
+	}
 }
 
 // startRestore starts a restore Pod once its volume is made.
