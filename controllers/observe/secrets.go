@@ -51,10 +51,8 @@ func (k *keyring) readAll(ctx context.Context, names []string) error {
 		group errgroup.Group
 	)
 	group.SetLimit(parallelReads)
-	for _, name := range names {
-		if _, ok := k.read[name]; ok {
-			continue
-		}
+	unread := slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, ok := k.read[name]; return ok })
+	for _, name := range unread {
 		group.Go(func() error {
 			secret, err := k.get(ctx, name)
 			mu.Lock()

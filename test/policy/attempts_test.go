@@ -407,6 +407,7 @@ var builtAs = map[string]func() client.Object{
 	"job-":          func() client.Object { return &batchv1.Job{} },
 	"network-":      func() client.Object { return &networkingv1.NetworkPolicy{} },
 	"pod-":          func() client.Object { return &corev1.Pod{} },
+	"place-pod":     func() client.Object { return &corev1.Pod{} },
 	"preflight-pod": func() client.Object { return &corev1.Pod{} },
 	"prune-":        func() client.Object { return &batchv1.Job{} },
 	"restore-pod-":  func() client.Object { return &corev1.Pod{} },
