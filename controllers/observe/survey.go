@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -29,12 +30,17 @@ type MemberDialer interface {
 
 // How long a member may take to say its status. A Pod that has just begun, or that the kubelet calls not ready, most
 // likely does not answer yet, and must not make every pass of a birth last as long as a dead member does. A member that
-// did not serve when it was asked last had a second then, and gets another one in each look.
+// did not serve when it was asked last was waited for then. Where most others serve it gets a glance in each look, for
+// clients wait to be led away from it; pings ask it for longer, and have it looked at again once it answers one.
 const (
 	patience      = 2 * time.Second
 	shortPatience = time.Second
+	glance        = 250 * time.Millisecond
 	youngPod      = 30 * time.Second
 )
+
+// heldUp is by how much this process may be late itself before what it waited for in vain is asked again.
+const heldUp = 100 * time.Millisecond
 
 // survey is what the members said when each was asked alone.
 type survey struct {
@@ -65,6 +71,8 @@ func (o *Observer) ask(ctx context.Context, cluster *v1alpha1.EtcdCluster, pods 
 			continue
 		}
 		group.Go(func() {
+			ctx, cancel := o.Pinger.whileTrusted(ctx, key, pod.Name)
+			defer cancel()
 			status, err := askOne(ctx, c, o.patienceWith(key, &pod))
 			mu.Lock()
 			defer mu.Unlock()
@@ -83,11 +91,28 @@ func (o *Observer) ask(ctx context.Context, cluster *v1alpha1.EtcdCluster, pods 
 	return s
 }
 
+// askOne asks a member for its status, and once more where this process was held up meanwhile: an answer that waits to
+// be read is none for gRPC once the time is over.
 func askOne(ctx context.Context, c etcd.Client, limit time.Duration) (etcd.Status, error) {
+	began := time.Now()
+	status, err := askWithin(ctx, c, limit)
+	if err != nil && ctx.Err() == nil && wasHeldUp(time.Since(began), limit) {
+		return askWithin(ctx, c, limit)
+	}
+	if doubt := context.Cause(ctx); err != nil && errors.Is(doubt, errDoubted) {
+		return etcd.Status{}, doubt
+	}
+	return status, err
+}
+
+func askWithin(ctx context.Context, c etcd.Client, limit time.Duration) (etcd.Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return c.Status(ctx)
 }
+
+// wasHeldUp reports that what may take limit took so much longer that this process cannot have run all the while.
+func wasHeldUp(took, limit time.Duration) bool { return took > limit+heldUp }
 
 // isReachable says that an etcd may listen: its container runs and the Pod has an address.
 func isReachable(pod *corev1.Pod) bool {
@@ -96,6 +121,9 @@ func isReachable(pod *corev1.Pod) bool {
 }
 
 func (o *Observer) patienceWith(cluster types.NamespacedName, pod *corev1.Pod) time.Duration {
+	if o.Pinger.isAlone(cluster, pod.Name) {
+		return glance
+	}
 	var p facts.Pod
 	fillReadiness(&p, pod)
 	if !p.Ready || o.Now().Sub(pod.CreationTimestamp.Time) < youngPod || o.Pinger.isDoubtful(cluster, pod.Name) {

@@ -82,8 +82,8 @@ var phases = []mutant{
 	{
 		Name: "a member that stops answering is not looked at before the next look is due", Peer: "",
 		File:    "controllers/observe/pinger.go",
-		From:    "p.hear(m, was, err == nil && serves(status))",
-		To:      "p.hear(m, was, err != nil || serves(status))",
+		From:    "answered <- err == nil && serves(status)",
+		To:      "answered <- err != nil || serves(status)",
 		Package: "./controllers/observe", Test: "TestAMemberThatStopsAnsweringBetweenTwoLooksIsLookedAtWithinSeconds",
 	},
 	{
@@ -92,6 +92,41 @@ var phases = []mutant{
 		From:    "if p.limit.Wait(ctx) != nil {",
 		To:      "if ctx.Err() != nil {",
 		Package: "./controllers/observe", Test: "TestPingsCostTheSameFromAThousandMembersOn",
+	},
+	{
+		Name: "a look waits long for a member that is silent while the others serve", Peer: "",
+		File:    "controllers/observe/survey.go",
+		From:    "if o.Pinger.isAlone(cluster, pod.Name) {",
+		To:      "if false {",
+		Package: "./controllers/observe", Test: "TestALookWaitsShortForASilentMemberWhileMostOthersServe",
+	},
+	{
+		Name: "a look waits short for members that are silent together", Peer: "",
+		File:    "controllers/observe/pinger.go",
+		From:    "return 2*serving > all",
+		To:      "return all > 0",
+		Package: "./controllers/observe", Test: "TestALookWaitsShortForASilentMemberWhileMostOthersServe",
+	},
+	{
+		Name: "a look that began before a member was doubted waits as long as ever", Peer: "",
+		File:    "controllers/observe/pinger.go",
+		From:    "cancel(errDoubted)",
+		To:      "_ = errDoubted",
+		Package: "./controllers/observe", Test: "TestALookThatBeganBeforeAMemberWasDoubtedEndsSoonAfter",
+	},
+	{
+		Name: "a member is doubted because the operator itself was held up", Peer: "",
+		File:    "controllers/observe/pinger.go",
+		From:    "if !wasHeldUp(p.now().Sub(began), patience) {",
+		To:      "if !wasHeldUp(p.now().Sub(began), patience) || true {",
+		Package: "./controllers/observe", Test: "TestAMemberIsNotDoubtedWhileTheOperatorItselfIsHeldUp",
+	},
+	{
+		Name: "a member that is always slow is looked at again and again", Peer: "",
+		File:    "controllers/observe/pinger.go",
+		From:    "max(2*known.slowest, pingPatience)",
+		To:      "max(0*known.slowest, pingPatience)",
+		Package: "./controllers/observe", Test: "TestAMemberThatIsSlowIsLookedAtOnceAndThenWaitedForLonger",
 	},
 	{
 		Name: "clients are led away at the first look", Peer: "",
