@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,14 +49,19 @@ type leaderLock struct {
 	outages int
 	read    time.Time // the last time
 	heard   renewal
+	lags    []time.Duration // from renewals by the leader's clock until they were seen, of late
 }
 
-// renewal is one of the Lease, and since when this process knows of it.
+// renewal is one of the Lease.
 type renewal struct {
 	by    string
 	at    time.Time // by the leader's clock
-	since time.Time
+	since time.Time // by this machine's: when it was made, or later
 }
+
+// manyLags are some that were seen as soon as they were made: a replica reads the Lease at any moment of the second
+// between two renewals.
+const manyLags = 32
 
 // newLock makes the lock, or nil where no leader is elected. The manager would make its own one and keep to itself what
 // this process is called in it; changes of etcd have to know that.
@@ -92,7 +98,7 @@ func (l *leaderLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecor
 			"by %q", l.Describe(), record.HolderIdentity))
 	}
 	l.isMine = isMine
-	_, outages := l.hear(renewal{by: record.HolderIdentity, at: record.RenewTime.Time, since: now})
+	_, outages := l.hear(record, now)
 	return record, fmt.Appendf(raw, " after %d outages", outages), nil
 }
 
@@ -130,31 +136,63 @@ func short(record resourcelock.LeaderElectionRecord) resourcelock.LeaderElection
 	return record
 }
 
-// hear notes a renewal, unless it is known, and counts outages. After one a known renewal counts as new.
-func (l *leaderLock) hear(r renewal) (heard renewal, outages int) {
+// hear notes the renewal that was just read, unless it is known, and counts outages. After one a known renewal counts
+// as new.
+func (l *leaderLock) hear(record *resourcelock.LeaderElectionRecord, now time.Time) (heard renewal, outages int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	wasAway := !l.read.IsZero() && r.since.Sub(l.read) > outage
+	by, at := record.HolderIdentity, record.RenewTime.Time
+	wasAway := !l.read.IsZero() && now.Sub(l.read) > outage
 	if wasAway {
 		l.outages++
 	}
-	if wasAway || r.by != l.heard.by || !r.at.Equal(l.heard.at) {
-		l.heard = r
+	isNew := wasAway || by != l.heard.by
+	if isNew {
+		l.lags = nil
 	}
-	l.read = r.since
+	if isNew || !at.Equal(l.heard.at) {
+		l.heard = renewal{by, at, l.dated(at, now)}
+	}
+	l.read = now
 	return l.heard, l.outages
 }
 
-// silence reads the Lease, and says for how long this process has seen no other renewal than that; zero where it cannot
-// read it. This machine's clock alone counts.
+// dated is when a renewal was made that is read now for the first time. The two clocks may differ: by how much at most
+// shows the renewal that was seen soonest. It was made after the read before this one, which did not find it.
+func (l *leaderLock) dated(at, now time.Time) time.Time {
+	lag := now.Sub(at)
+	l.lags = append(l.lags[max(0, len(l.lags)-manyLags+1):], lag)
+	since := now.Add(slices.Min(l.lags) - lag)
+	if since.Before(l.read) {
+		return l.read
+	}
+	return since
+}
+
+// isSilent reports whether no renewal of the Lease was made for so long, and waits until that can be said. It is false
+// where the Lease cannot be read. How long that is is told by this machine's clock alone.
+func (l *leaderLock) isSilent(ctx context.Context, long time.Duration) bool {
+	for waited := false; ; waited = true {
+		silent := l.silence(ctx)
+		if silent >= long || waited {
+			return silent >= long
+		}
+		select {
+		case <-time.After(long - silent):
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// silence reads the Lease, and says for how long it was not renewed; zero where it cannot be read.
 func (l *leaderLock) silence(ctx context.Context) time.Duration {
 	lease, err := l.Client.Leases(l.LeaseMeta.Namespace).Get(ctx, l.LeaseMeta.Name, metav1.GetOptions{})
 	if err != nil {
 		return 0
 	}
-	record := resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec)
 	now := l.now()
-	heard, _ := l.hear(renewal{by: record.HolderIdentity, at: record.RenewTime.Time, since: now})
+	heard, _ := l.hear(resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec), now)
 	return now.Sub(heard.since)
 }
 
@@ -165,7 +203,7 @@ func (l *leaderLock) lease() *kit.Lease {
 	}
 	return &kit.Lease{
 		NamespacedName: types.NamespacedName{Namespace: l.LeaseMeta.Namespace, Name: l.LeaseMeta.Name},
-		Identity:       l.Identity(), Now: time.Now, Silence: l.silence,
+		Identity:       l.Identity(), Now: time.Now, IsSilent: l.isSilent,
 	}
 }
 

@@ -211,46 +211,133 @@ func TestALeaderThatFindsAnotherOnesNameInTheLeaseBeginsAnewAndDoesNotGiveItBack
 	}
 }
 
-func TestALeaderIsSilentForAsLongAsNoRenewalIsSeen(t *testing.T) {
-	now := time.Now()
-	server := &leases{}
-	leader, lock := server.lockOn("you", nil), server.lockOn("me", nil)
-	lock.now = func() time.Time { return now }
-	renew := func() {
-		record := heldBy("you")
-		record.RenewTime = metav1.NewTime(now.Add(-time.Hour)) // by a clock that is an hour off
-		if err := leader.Create(t.Context(), record); err != nil {
-			t.Fatal(err)
-		}
+// heard is a leader that renews the Lease each second by a clock of its own, and a replica that reads it.
+type heard struct {
+	t       *testing.T
+	server  *leases
+	leader  *leaderLock
+	replica *leaderLock
+	now     time.Time     // by the replica's clock
+	ahead   time.Duration // is the leader's clock
+	renewed time.Time     // by the replica's clock
+}
+
+func newHeard(t *testing.T) *heard {
+	t.Helper()
+	h := &heard{t: t, server: &leases{}, now: time.Now(), ahead: -time.Hour}
+	h.leader, h.replica = h.server.lockOn("you", nil), h.server.lockOn("me", nil)
+	h.replica.now = func() time.Time { return h.now }
+	h.renew()
+	return h
+}
+
+func (h *heard) renew() {
+	h.t.Helper()
+	record := heldBy("you")
+	record.RenewTime, h.renewed = metav1.NewTime(h.now.Add(h.ahead)), h.now
+	if err := h.leader.Create(h.t.Context(), record); err != nil {
+		h.t.Fatal(err)
 	}
-	renew()
-	// A healthy leader renews each second, and the election reads the Lease each 1 to 2.2 s.
-	for tick := range 200 {
+}
+
+// goOn lets a minute go by, in which the election reads the Lease each 1.7 s.
+func (h *heard) goOn() {
+	h.t.Helper()
+	for tick := range 600 {
 		if tick%10 == 0 {
-			renew()
+			h.renew()
 		}
-		if tick%22 == 0 {
-			if _, _, err := lock.Get(t.Context()); err != nil {
-				t.Fatal(err)
+		if tick%17 == 0 {
+			if _, _, err := h.replica.Get(h.t.Context()); err != nil {
+				h.t.Fatal(err)
 			}
 		}
-		if silent := lock.silence(t.Context()); silent > time.Second {
-			t.Fatalf("a leader that renewed the Lease is silent for %s", silent)
+		h.now = h.now.Add(100 * time.Millisecond)
+	}
+}
+
+func TestALeaderIsSilentForAsLongAsItDidNotRenewTheLease(t *testing.T) {
+	h := newHeard(t)
+	for range 5 {
+		if silent := h.replica.silence(t.Context()); silent > h.now.Sub(h.renewed) {
+			t.Fatalf("it renewed the Lease %s ago, and is silent for %s", h.now.Sub(h.renewed), silent)
 		}
-		now = now.Add(100 * time.Millisecond)
+		h.goOn()
 	}
-	now = now.Add(3 * time.Second)
-	if silent := lock.silence(t.Context()); silent < 3*time.Second || silent > 4*time.Second {
-		t.Errorf("it is silent for %s", silent)
+	h.renew() // and is lost
+	h.now = h.now.Add(1300 * time.Millisecond)
+	if silent := h.replica.silence(t.Context()); silent < 1200*time.Millisecond || silent > 1300*time.Millisecond {
+		t.Errorf("a leader that is lost since 1.3 s is silent for %s", silent)
 	}
-	now = now.Add(time.Minute)
-	if silent := lock.silence(t.Context()); silent != 0 {
+	h.now = h.now.Add(time.Minute)
+	if silent := h.replica.silence(t.Context()); silent != 0 {
 		t.Errorf("after an outage the leader does not come first: it is silent for %s", silent)
 	}
-	server.err = errors.New("away")
-	if silent := lock.silence(t.Context()); silent != 0 {
-		t.Errorf("who cannot read the Lease calls its leader silent for %s", silent)
+	h.server.err = errors.New("away")
+	if silent := h.replica.silence(t.Context()); silent != 0 {
+		t.Errorf("a replica that cannot read the Lease calls its leader silent for %s", silent)
 	}
+}
+
+func TestAnotherReplicaIsNoLongerSilentThanSinceItTookTheLease(t *testing.T) {
+	h := newHeard(t)
+	h.goOn()
+	h.leader, h.ahead = h.server.lockOn("them", nil), h.ahead-time.Minute
+	record := heldBy("them")
+	record.RenewTime = metav1.NewTime(h.now.Add(h.ahead))
+	if err := h.leader.Create(t.Context(), record); err != nil {
+		t.Fatal(err)
+	}
+	if silent := h.replica.silence(t.Context()); silent != 0 {
+		t.Errorf("it is silent for %s", silent)
+	}
+}
+
+func TestALeaderWhoseClockIsPutRightIsNoLongerSilentThanSinceTheReadBefore(t *testing.T) {
+	for _, step := range []time.Duration{-time.Minute, time.Minute} {
+		h := newHeard(t)
+		h.goOn()
+		if _, _, err := h.replica.Get(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		h.now, h.ahead = h.now.Add(700*time.Millisecond), h.ahead+step
+		h.renew()
+		if silent := h.replica.silence(t.Context()); silent > 700*time.Millisecond {
+			t.Errorf("by %s: it has just renewed the Lease, and is silent for %s", step, silent)
+		}
+	}
+}
+
+func TestALeaderThatRenewsTheLeaseIsHeardHoweverOftenAReplicaAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &leases{}
+		leader, replica := server.lockOn("you", nil), server.lockOn("me", nil)
+		lost := make(chan struct{})
+		go func() {
+			for {
+				if err := leader.Create(t.Context(), heldBy("you")); err != nil {
+					t.Error(err)
+				}
+				select {
+				case <-lost:
+					return
+				case <-time.After(retryPeriod):
+				}
+			}
+		}()
+		synctest.Wait()
+		for range 20 {
+			if replica.isSilent(t.Context(), 1400*time.Millisecond) {
+				t.Fatal("it is called silent")
+			}
+			time.Sleep(330 * time.Millisecond)
+		}
+		close(lost)
+		began := time.Now()
+		if !replica.isSilent(t.Context(), 1400*time.Millisecond) || time.Since(began) > 1400*time.Millisecond {
+			t.Errorf("it is lost, and not called silent within %s", time.Since(began))
+		}
+	})
 }
 
 // elect lets a replica of that name elect as the manager does. What is returned takes its machine away, which gives

@@ -31,6 +31,7 @@ func find(ctx context.Context, observer *observe.Observer, key types.NamespacedN
 }
 
 // look reads the whole world live, for the proof that a change is still right. What was refused in this pass still is.
+// It is stale where this replica stands by, and the leader is heard after all.
 func (r *Reconciler) look(seen *v1alpha1.EtcdCluster, refused []facts.Note) apply.Look {
 	return func(ctx context.Context) (apply.View, error) {
 		cluster, err := find(ctx, r.LiveObserver, client.ObjectKeyFromObject(seen))
@@ -42,6 +43,9 @@ func (r *Reconciler) look(seen *v1alpha1.EtcdCluster, refused []facts.Note) appl
 		}
 		view, err := observeWith(ctx, r.LiveObserver, cluster)
 		view.Refused = refused
+		if err == nil && !r.Standing.mayAct(ctx) {
+			return apply.View{}, apply.ErrStale
+		}
 		return view, err
 	}
 }

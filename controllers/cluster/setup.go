@@ -41,7 +41,7 @@ func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context)
 	r.Metrics = registered
 	if install.Lease != nil {
 		r.Applier.Leads = leadsBy(r.Live, install.Lease)
-		r.Standing = &Standing{Elected: mgr.Elected(), Silence: install.Lease.Silence}
+		r.Standing = &Standing{Elected: mgr.Elected(), IsSilent: install.Lease.IsSilent}
 		if err := mgr.Add(r.lookAtAll(lookAgain(r.changed))); err != nil {
 			return fmt.Errorf("adding what begins to lead: %w", err)
 		}

@@ -18,15 +18,19 @@ import (
 // A replica that does not lead looks as well, and asks members between its looks. It acts only where the leader is not
 // heard: see docs/decisions/0024.
 const (
-	standByEvery = time.Minute // when nothing is heard
-	// leaderSilent is how old the last renewal of the Lease is, which a leader renews each second.
-	leaderSilent = 2 * time.Second
+	standByEvery = time.Minute            // when nothing is heard
+	afterHeard   = 500 * time.Millisecond // when the leader is heard, and could have acted
+	// leaderSilent is how old the last renewal of the Lease is, which a leader renews each second. The live look that
+	// comes before a change begins a little earlier.
+	leaderSilent     = 1400 * time.Millisecond
+	lookBeforeSilent = 300 * time.Millisecond
 )
 
 // Standing is how this replica stands to the leader. Nil where no leader is elected.
 type Standing struct {
 	Elected <-chan struct{} // closed once this replica leads
-	Silence func(context.Context) time.Duration
+	// IsSilent reports whether the leader is not heard for so long, and waits until that can be said.
+	IsSilent func(ctx context.Context, long time.Duration) bool
 
 	mu     sync.Mutex
 	passed map[types.NamespacedName]bool // clusters of passes before that
@@ -53,6 +57,11 @@ func (s *Standing) isElected() bool {
 	default:
 		return false
 	}
+}
+
+// mayAct reports whether this replica may make a change now: it leads, or the leader is not heard.
+func (s *Standing) mayAct(ctx context.Context) bool {
+	return s == nil || s.isElected() || s.IsSilent(ctx, leaderSilent)
 }
 
 // clusters are those that passes saw before this replica led.
@@ -88,8 +97,8 @@ func (r *Reconciler) standBy(ctx context.Context, key types.NamespacedName) (ctr
 		r.brake.paused(key, plan.Wait)
 		return ctrl.Result{RequeueAfter: standByEvery}, nil
 	}
-	if r.Standing.Silence(ctx) < leaderSilent {
-		return ctrl.Result{RequeueAfter: afterSilence}, nil
+	if !r.Standing.IsSilent(ctx, leaderSilent-lookBeforeSilent) {
+		return ctrl.Result{RequeueAfter: afterHeard}, nil
 	}
 	tried := r.act(ctx, cluster, view, decision)
 	logPass(ctx, decision, tried)
@@ -99,9 +108,6 @@ func (r *Reconciler) standBy(ctx context.Context, key types.NamespacedName) (ctr
 	}
 	return ctrl.Result{RequeueAfter: cmp.Or(tried.recheck, afterLater)}, nil
 }
-
-// afterSilence is until a replica asks again whether the leader is heard.
-const afterSilence = 500 * time.Millisecond
 
 // lookAtAll begins a pass over every cluster that passes saw before, once this replica leads. What it read of Secrets
 // while another one led may be of the past.

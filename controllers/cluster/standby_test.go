@@ -16,8 +16,8 @@ import (
 // standBy makes the operator a replica that does not lead, under a leader that is so late with the Lease.
 func (w *world) standBy(late *time.Duration) (elect func()) {
 	elected := make(chan struct{})
-	w.operator.Standing = &Standing{Elected: elected, Silence: func(context.Context) time.Duration {
-		return *late
+	w.operator.Standing = &Standing{Elected: elected, IsSilent: func(_ context.Context, long time.Duration) bool {
+		return *late >= long
 	}}
 	return func() { close(elected) }
 }
@@ -63,7 +63,12 @@ func TestAReplicaThatStandsByLeadsClientsAwayOnceTheLeaderIsNotHeard(t *testing.
 	if len(w.writes) != writes || len(w.led()) != 3 {
 		t.Errorf("beside a leader it wrote %v", w.writes[writes:])
 	}
-	late = 3 * time.Second
+	late = leaderSilent - lookBeforeSilent // when a live look begins, and the leader is heard before it ends
+	w.mustPass(5)
+	if len(w.writes) != writes {
+		t.Errorf("a leader that is heard again does not come first: %v", w.writes[writes:])
+	}
+	late = leaderSilent
 	w.mustPass(5)
 	if got := w.led(); len(got) != 2 || len(w.writes) != writes+1 {
 		t.Errorf("clients are led to %v, by %v", got, w.writes[writes:])

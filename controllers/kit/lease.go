@@ -14,7 +14,7 @@ type Lease struct {
 	// Now is this machine's own clock. The holder wrote renewTime by it, so that the two compare whatever time other
 	// machines have.
 	Now func() time.Time
-	// Silence reads the Lease and says for how long this process has seen no renewal of it; zero where it cannot read
-	// it.
-	Silence func(context.Context) time.Duration
+	// IsSilent reports whether the holder did not renew the Lease for so long, and waits until that can be said. It is
+	// false where the Lease cannot be read.
+	IsSilent func(ctx context.Context, long time.Duration) bool
 }

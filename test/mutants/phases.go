@@ -129,6 +129,27 @@ var phases = []mutant{
 		Package: "./controllers/observe", Test: "TestAMemberThatIsSlowIsLookedAtOnceAndThenWaitedForLonger",
 	},
 	{
+		Name: "a leader's renewal is as new as the read that found it", Peer: "",
+		File:    "cmd/manager/lock.go",
+		From:    "since := now.Add(slices.Min(l.lags) - lag)",
+		To:      "since := now.Add(0 * slices.Min(l.lags))",
+		Package: "./cmd/manager", Test: "TestALeaderIsSilentForAsLongAsItDidNotRenewTheLease",
+	},
+	{
+		Name: "a leader whose clock was put right is called silent", Peer: "",
+		File:    "cmd/manager/lock.go",
+		From:    "if since.Before(l.read) {",
+		To:      "if false {",
+		Package: "./cmd/manager", Test: "TestALeaderWhoseClockIsPutRightIsNoLongerSilentThanSinceTheReadBefore",
+	},
+	{
+		Name: "a replica that stands by does not ask again for the leader after its look", Peer: "",
+		File:    "controllers/cluster/look.go",
+		From:    "if err == nil && !r.Standing.mayAct(ctx) {",
+		To:      "if false {",
+		Package: "./controllers/cluster", Test: "TestAReplicaThatStandsByLeadsClientsAwayOnceTheLeaderIsNotHeard",
+	},
+	{
 		Name: "clients are led away at the first look", Peer: "",
 		File: "controllers/plan/changes/traits.go",
 		From: `if c.Role == "" {
