@@ -48,6 +48,15 @@ type Options struct {
 	// never. Behind a Service it takes that to get away from a member that stopped answering: gRPC's own keepalive is
 	// not below 10 s, and a process that hangs keeps its connections open.
 	LetGoAfter int
+
+	// Settings are what gRPC is told beside the endpoints; nil are those of a client that waits for nothing long.
+	Settings *Settings
+}
+
+// Settings of a client that gRPC or clientv3 have defaults for. Zero leaves the default.
+type Settings struct {
+	KeepAlive         [2]time.Duration // the time without an answer until a ping, which gRPC makes 10 s at least; and until it is given up
+	MinConnectTimeout time.Duration    // until an attempt to connect is given up; by default 20 s
 }
 
 // Connect reaches the host and port of an endpoint, for a client that does not have the members' DNS.
@@ -87,7 +96,7 @@ type ack struct {
 // Start dials and begins to write. The writer ends with ctx, or with Finish.
 func Start(ctx context.Context, o Options) (*Writer, error) {
 	line := &line{connect: o.Connect}
-	if o.LetGoAfter > 0 {
+	if len(o.Endpoints) == 1 {
 		o.Connect = line.dial
 	}
 	etcd, err := Dial(o)
@@ -108,15 +117,23 @@ func Start(ctx context.Context, o Options) (*Writer, error) {
 	return w, nil
 }
 
-// Dial makes a clientv3 client that, like a well configured one, does not hold a member that was away against it for long.
-// gRPC verifies each member's certificate for the host of its endpoint.
+// Dial makes a clientv3 client that, unless it is told other settings, does not hold a member that was away against it
+// for long. gRPC verifies each member's certificate for the host of its endpoint.
 func Dial(o Options) (*clientv3.Client, error) {
-	quick := backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}
-	options := []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{Backoff: quick, MinConnectTimeout: attemptTimeout})}
-	if o.Connect != nil {
-		options = append(options, grpc.WithContextDialer(o.Connect))
+	config := clientv3.Config{Endpoints: o.Endpoints, TLS: o.TLS, Logger: zap.NewNop()}
+	params := grpc.ConnectParams{MinConnectTimeout: attemptTimeout,
+		Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}}
+	if o.Settings != nil {
+		config.DialKeepAliveTime, config.DialKeepAliveTimeout = o.Settings.KeepAlive[0], o.Settings.KeepAlive[1]
+		params = grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: o.Settings.MinConnectTimeout}
 	}
-	etcd, err := clientv3.New(clientv3.Config{Endpoints: o.Endpoints, TLS: o.TLS, Logger: zap.NewNop(), DialOptions: options})
+	if params.MinConnectTimeout > 0 {
+		config.DialOptions = append(config.DialOptions, grpc.WithConnectParams(params))
+	}
+	if o.Connect != nil {
+		config.DialOptions = append(config.DialOptions, grpc.WithContextDialer(o.Connect))
+	}
+	etcd, err := clientv3.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("dialling etcd at %v: %w", o.Endpoints, err)
 	}

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -77,22 +78,44 @@ const unanswered = 2
 // localkube, whose Services this machine reaches.
 func (c *Cluster) WriteThroughService(ctx context.Context) *Traffic {
 	ginkgo.GinkgoHelper()
+	url, address := c.clientService(ctx)
+	return c.WriteTo(ctx, url, address)
+}
+
+// WriteByKeepalive is WriteThroughService for a client that finds out by gRPC's keepalive alone that its member is gone:
+// it never lets a connection go by itself, and waits 20 s for a new one. A put has failed after OneFault.
+func (c *Cluster) WriteByKeepalive(ctx context.Context) *Traffic {
+	ginkgo.GinkgoHelper()
+	url, address := c.clientService(ctx)
+	return c.writeTo(ctx, url, address, client.Options{FailedAfter: OneFault,
+		Settings: &client.Settings{KeepAlive: [2]time.Duration{5 * time.Second, 3 * time.Second}}})
+}
+
+// clientService is the URL of the client Service, and its address.
+func (c *Cluster) clientService(ctx context.Context) (url, address string) {
+	ginkgo.GinkgoHelper()
 	object, err := c.Get(ctx)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	gomega.Expect(object.Status.Endpoints).To(gomega.HaveLen(1), "the URL of the client Service")
 	service := &corev1.Service{}
 	key := ctrlclient.ObjectKey{Namespace: c.Namespace, Name: resources.ClientService(c.Name)}
 	gomega.Expect(c.Client.Get(ctx, key, service)).To(gomega.Succeed())
-	return c.WriteTo(ctx, object.Status.Endpoints[0], service.Spec.ClusterIP)
+	return object.Status.Endpoints[0], service.Spec.ClusterIP
 }
 
 // WriteTo starts a client that knows one URL only, whose host it finds at an address that this machine reaches.
 func (c *Cluster) WriteTo(ctx context.Context, url, address string) *Traffic {
 	ginkgo.GinkgoHelper()
+	return c.writeTo(ctx, url, address, client.Options{LetGoAfter: unanswered})
+}
+
+func (c *Cluster) writeTo(ctx context.Context, url, address string, o client.Options) *Traffic {
+	ginkgo.GinkgoHelper()
 	names := &names{}
 	_, host, _ := strings.Cut(url, "://")
 	names.addresses.Store(host, net.JoinHostPort(address, strconv.Itoa(etcdutil.ClientPort)))
-	t, _ := c.start(ctx, names, client.Options{Endpoints: []string{url}, PerSecond: manyPuts, LetGoAfter: unanswered})
+	o.Endpoints, o.PerSecond = []string{url}, manyPuts
+	t, _ := c.start(ctx, names, o)
 	t.Flow(ctx)
 	return t
 }
@@ -102,7 +125,8 @@ func (c *Cluster) start(ctx context.Context, names *names, o client.Options) (*T
 	ginkgo.GinkgoHelper()
 	config, err := c.ClientTLS(ctx)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	o.TLS, o.Connect, o.Prefix, o.FailedAfter = config, names.connect, keyPrefix+rand.String(6)+"/", standstill
+	o.TLS, o.Connect, o.Prefix = config, names.connect, keyPrefix+rand.String(6)+"/"
+	o.FailedAfter = cmp.Or(o.FailedAfter, standstill)
 	background, stop := context.WithCancel(context.Background())
 	writer, err := client.Start(background, o)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
@@ -215,7 +239,7 @@ func (f flowed) check(bound time.Duration) error {
 func (t *Traffic) Finish(ctx context.Context) client.Report {
 	ginkgo.GinkgoHelper()
 	r := t.FinishAfterOutage(ctx)
-	gomega.Expect(r.Failed).To(gomega.BeZero(), "puts that were not acknowledged within %s: %s", standstill, r)
+	gomega.Expect(r.Failed).To(gomega.BeZero(), "puts that were not acknowledged in time: %s", r)
 	return r
 }
 
