@@ -48,9 +48,10 @@ func connect(ctx context.Context) (*kube, error) {
 	utilruntime.Must(scheme.AddToScheme(types))
 	utilruntime.Must(v1alpha1.AddToScheme(types))
 	k := &kube{config: config, world: &world.World{Localkube: localkube, Kubeconfig: path, Config: config}}
-	if k.client, err = client.New(config, client.Options{Scheme: types}); err != nil {
+	if k.world.Client, err = client.NewWithWatch(config, client.Options{Scheme: types}); err != nil {
 		return nil, fmt.Errorf("connecting to the cluster of %s: %w", path, err)
 	}
+	k.client = k.world.Client
 	if k.clientset, err = kubernetes.NewForConfig(config); err != nil {
 		return nil, fmt.Errorf("connecting to the cluster of %s: %w", path, err)
 	}

@@ -51,6 +51,7 @@ var groups = []group{
 	{"roll", measureRoll},
 	{"minors", measureMinors},
 	{"service", measureServiceRolls},
+	{"cuts", measureServiceCuts},
 	{"eviction", measureEvictions},
 	{"growth", measureGrowth},
 	{"replacement", measureReplacement},

@@ -70,3 +70,15 @@ func TestTheNoteOfAGapSaysWhatAttemptsWereTold(t *testing.T) {
 		t.Error(note)
 	}
 }
+
+func TestOneCutOfTwentyThatHoldsAClientBackForLongMissesTheTarget(t *testing.T) {
+	f := gapOfCut(route{name: "Service"})
+	f.Ours = slices.Repeat([]sample{{Value: 4.1}}, 20)
+	if !f.isHit() {
+		t.Errorf("twenty short gaps: %g of %g", f.value(), f.target())
+	}
+	f.Ours[7].Value = 28.3
+	if f.isHit() {
+		t.Errorf("one long gap: %g of %g", f.value(), f.target())
+	}
+}

@@ -54,6 +54,7 @@ type route struct {
 	name      string
 	endpoints []string
 	connect   client.Connect
+	settings  *client.Settings // nil for those of a client that waits for nothing long
 }
 
 // write starts writers that know every member, and waits until each has written.
@@ -71,7 +72,7 @@ func (t *trial) writeBy(ctx context.Context, routes []route, perSecond float64) 
 	f := &traffic{trial: t, stop: stop}
 	for i, by := range routes {
 		w, err := client.Start(background, client.Options{
-			Endpoints: by.endpoints, TLS: config, Connect: by.connect, PerSecond: perSecond,
+			Endpoints: by.endpoints, TLS: config, Connect: by.connect, PerSecond: perSecond, Settings: by.settings,
 			Prefix: fmt.Sprintf("/bench/%d/%d/", time.Now().UnixNano(), i),
 		})
 		if err != nil {
