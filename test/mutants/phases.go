@@ -82,8 +82,8 @@ var phases = []mutant{
 	{
 		Name: "a member that stops answering is not looked at before the next look is due", Peer: "",
 		File:    "controllers/observe/pinger.go",
-		From:    "answered <- err == nil && serves(status)",
-		To:      "answered <- err != nil || serves(status)",
+		From:    "answered <- heardFrom(status, err == nil)",
+		To:      "answered <- heard{serves: err != nil || serves(status)}",
 		Package: "./controllers/observe", Test: "TestAMemberThatStopsAnsweringBetweenTwoLooksIsLookedAtWithinSeconds",
 	},
 	{
