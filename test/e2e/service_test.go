@@ -131,13 +131,14 @@ func stopServing(ctx context.Context, c *world.Cluster, t *world.Traffic, way wa
 	GinkgoHelper()
 	t.Within(ctx, world.OneFault, func() {
 		member := servingMember(ctx, c, t, way.isBesides)
+		etcdLeads := c.Leader(ctx) == member // then the others serve nothing until they have another leader
 		began := time.Now()
 		heal = way.take(ctx, c, member)
 		awaitRole(ctx, c, member, "", leaving)
 		left := time.Since(began)
 		t.Flow(ctx)
-		AddReportEntry("stopped", fmt.Sprintf("%s: left the Service after %.1f s, longest gap of the client %.1f s",
-			member, left.Seconds(), t.LongestGap(began, time.Now()).Seconds()))
+		AddReportEntry("stopped", fmt.Sprintf("%s (etcd leads there: %v): left the Service after %.1f s, longest gap of the client %.1f s",
+			member, etcdLeads, left.Seconds(), t.LongestGap(began, time.Now()).Seconds()))
 	})
 	return heal
 }
