@@ -195,11 +195,14 @@ func (m *pinged) set(now heard) (isNews bool) {
 }
 
 func heardFrom(status etcd.Status, answers bool) heard {
+	if !answers {
+		return heard{}
+	}
 	alarms := etcdutil.ParseAlarms(status.Errors)
 	slices.SortFunc(alarms, func(a, b etcdutil.Alarm) int {
 		return cmp.Or(cmp.Compare(a.Member, b.Member), cmp.Compare(a.Name, b.Name))
 	})
-	return heard{answers && serves(status), fmt.Sprint(alarms)}
+	return heard{serves(status), fmt.Sprint(alarms)}
 }
 
 // serves reports a member that can do something for a client.

@@ -12,8 +12,8 @@ var seeing = []mutant{
 	{
 		Name:    "an alarm is seen at the next look only",
 		File:    "controllers/observe/pinger.go",
-		From:    "answers && serves(status), fmt.Sprint(alarms)}",
-		To:      "answers && serves(status), fmt.Sprint(alarms)[:0]}",
+		From:    "heard{serves(status), fmt.Sprint(alarms)}",
+		To:      "heard{serves(status), fmt.Sprint(alarms)[:0]}",
 		Package: "./controllers/observe", Test: "TestAnAlarmThatIsRaisedOrTakenBackBetweenTwoLooksIsLookedAtWithinSeconds",
 	},
 	{
