@@ -15,6 +15,7 @@ type pruneOptions struct {
 	policy backup.Policy
 	held   []string
 	asked  []string
+	since  time.Time // by the operator's clock; zero: no limit
 	until  time.Time // zero: no limit
 }
 
@@ -24,18 +25,24 @@ func pruneFlags(o *options, f *flagSet) {
 	f.check(o.checkWhose)
 	f.Func("hold", "Key of a snapshot that stays; may be given again.", collect(&o.prune.held))
 	f.Func("ask", "Key of a snapshot; the result says whether it is gone; may be given again.", collect(&o.prune.asked))
-	notAfter := f.String("not-after", "",
+	timeFlag(f, &o.prune.until, "not-after",
 		"Until when --hold is believed, such as 2006-01-02T15:04:05Z: later nothing is removed; empty: no limit.")
+	timeFlag(f, &o.prune.since, "not-before",
+		"A clock that says less is behind the operator's, and nothing is removed by it; empty: no limit.")
+	policyFlags(&o.prune.policy, f)
+}
+
+func timeFlag(f *flagSet, into *time.Time, name, usage string) {
+	text := f.String(name, "", usage)
 	f.check(func() (err error) {
-		if *notAfter == "" {
+		if *text == "" {
 			return nil
 		}
-		if o.prune.until, err = time.Parse(time.RFC3339, *notAfter); err != nil {
-			return fmt.Errorf("--not-after=%q is not a time", *notAfter)
+		if *into, err = time.Parse(time.RFC3339, *text); err != nil {
+			return fmt.Errorf("--%s=%q is not a time", name, *text)
 		}
 		return nil
 	})
-	policyFlags(&o.prune.policy, f)
 }
 
 // policyFlags are the rules of a retention.
@@ -67,8 +74,13 @@ func collect(into *[]string) func(string) error {
 }
 
 // prune stops when its list of held snapshots is too old: a restore may have started since. The next run removes what
-// is left, with a newer list.
+// is left, with a newer list. What it removes cannot be put back, so its clock has to agree with the operator's.
 func prune(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
+	if now := time.Now(); now.Before(o.prune.since) {
+		return nil, &backup.Failure{Reason: backup.ReasonClocksDiffer, Err: fmt.Errorf(
+			"by the clock of this node it is %s, and by that of the operator it is after %s. Nothing is removed. Set "+
+				"the wrong one right", now.UTC().Format(time.RFC3339), o.prune.since.Format(time.RFC3339))}
+	}
 	if o.prune.until.IsZero() {
 		return pruneStore(ctx, o, progress)
 	}

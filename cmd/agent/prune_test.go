@@ -77,6 +77,11 @@ func TestNothingIsPrunedByAListOfWhatIsHeldThatIsTooOld(t *testing.T) {
 	if code == 0 || !strings.Contains(message, `"reason":"HoldsTooOld"`) || left() != 2 {
 		t.Errorf("%d: %s: %d are left", code, message, left())
 	}
+	behind := "--not-before=" + time.Now().Add(time.Minute).UTC().Format(time.RFC3339)
+	code, message = runArgs(t, pruneArgs(volume, "--keep-last=1", until(time.Hour), behind)...)
+	if code == 0 || !strings.Contains(message, `"reason":"ClocksDiffer"`) || left() != 2 {
+		t.Errorf("by a clock that is behind: %d: %s: %d are left", code, message, left())
+	}
 	if code, message := runArgs(t, pruneArgs(volume, "--keep-last=1", until(time.Hour))...); code != 0 || left() != 1 {
 		t.Errorf("%d: %s: %d are left", code, message, left())
 	}
@@ -100,6 +105,7 @@ func TestAWrongCallOfPruneIsRefusedWithWhatIsWrong(t *testing.T) {
 		"no store":         {"--store={}", "store"},
 		"a scratch":        {"--scratch=/x", "scratch"},
 		"no time":          {"--not-after=soon", "soon"},
+		"no time before":   {"--not-before=soon", "--not-before"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := parseOptions(append(slices.Clone(good), tc.arg)); err == nil || !strings.Contains(err.Error(), tc.names) {

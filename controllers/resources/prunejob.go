@@ -39,7 +39,8 @@ type PruneStart struct {
 	Ask         []string      // keys of snapshots: the Job says which of them have gone
 	Held        []string      // keys of snapshots that no rule removes: somebody restores from them
 	KeepAll     bool          // no rule is passed on, and so no backup is removed
-	NotAfter    time.Time     // until when that is believed: later nothing is removed
+	NotBefore   time.Time     // a clock that says less is wrong: nothing is removed by it
+	NotAfter    time.Time     // until when what is held is believed: later nothing is removed
 	Deadline    time.Duration // of the whole run
 }
 
@@ -93,6 +94,7 @@ func pruneStep(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, p PruneS
 	args = append(args, "--progress-address=") // the operator never asks a Job that prunes
 	args = append(append(args, clusterArgs(c)...),
 		"--schedule="+s.Name,
+		"--not-before="+p.NotBefore.UTC().Format(time.RFC3339),
 		"--not-after="+p.NotAfter.UTC().Format(time.RFC3339),
 	)
 	if !p.KeepAll {

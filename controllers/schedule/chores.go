@@ -18,7 +18,7 @@ import (
 const (
 	// pruneWindow is how long the list of what is held is believed, from when it was made: what a restore that begins
 	// later is to read is in no danger. It is time enough for an image to be pulled, and for the store to be looked
-	// through.
+	// through. As far may the clock of the Job's node be behind.
 	pruneWindow = 5 * time.Minute
 	// pruneDeadline is how long a Job that looks after retention may take; a little longer, so that its Pod says why it
 	// gave up.
@@ -53,15 +53,16 @@ func (r *Reconciler) beginPrune(ctx context.Context, s *v1alpha1.EtcdBackupSched
 	if err != nil {
 		return err
 	}
-	until := r.Now().Add(pruneWindow)
+	now := r.Now()
 	held, err := r.held(ctx, cluster)
 	if err != nil {
 		return err
 	}
 	return r.createChore(ctx, s, resources.BuildPruneJob(s, cluster, resources.PruneStart{
 		AgentImage: start.AgentImage, PullSecrets: start.PullSecrets, At: change.At,
-		Held: append(held, change.Held...), KeepAll: change.KeepAll, NotAfter: until, Ask: change.Ask,
-		Deadline: pruneDeadline, PlatformIDs: start.PlatformIDs,
+		Held: append(held, change.Held...), KeepAll: change.KeepAll, Ask: change.Ask,
+		NotBefore: now.Add(-pruneWindow), NotAfter: now.Add(pruneWindow), Deadline: pruneDeadline,
+		PlatformIDs: start.PlatformIDs,
 	}))
 }
 

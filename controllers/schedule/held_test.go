@@ -149,6 +149,10 @@ func TestTheListOfWhatIsHeldIsBelievedForMinutesOnly(t *testing.T) {
 	if err != nil || until.Sub(w.Now) > 5*time.Minute || until.Before(w.Now.Add(4*time.Minute)) || *spec.ActiveDeadlineSeconds != 360 {
 		t.Errorf("at %s: %v, %q", w.Now, err, spec.Template.Spec.Containers[0].Args)
 	}
+	if since := "--not-before=" + until.Add(-10*time.Minute).Format(time.RFC3339); !slices.Contains(
+		spec.Template.Spec.Containers[0].Args, since) {
+		t.Errorf("without %s: %q", since, spec.Template.Spec.Containers[0].Args)
+	}
 }
 
 func TestNothingIsRemovedWhileNobodyCanTellWhatIsRestored(t *testing.T) {

@@ -31,6 +31,7 @@ const (
 	ReasonObjectExists     Reason = "ObjectExists"
 	ReasonTooMany          Reason = "TooManyBackups" // to look through
 	ReasonHoldsTooOld      Reason = "HoldsTooOld"    // somebody may restore by now what was not held
+	ReasonClocksDiffer     Reason = "ClocksDiffer"   // what is old cannot be told
 
 	// The cluster.
 	ReasonNoSource        Reason = "NoSource"        // no member qualifies

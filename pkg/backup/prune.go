@@ -116,6 +116,9 @@ func (p *pruning) run(ctx context.Context) (Pruned, error) {
 	return pruned.name(notRead), nil
 }
 
+// directoryTime is how the time when an attempt began is in the name of its directory.
+const directoryTime = "20060102T150405Z"
+
 // directoryName is what Take calls the directory of an attempt. What is called otherwise is somebody else's.
 var directoryName = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}$`)
 
@@ -163,8 +166,18 @@ func (p *pruning) askForManifests(ctx context.Context, directories map[string][]
 	return nil
 }
 
-// isOld says that an object is older than any write takes.
-func (p *pruning) isOld(object store.Object) bool { return p.Now.Sub(object.ModTime) > leftoverAge }
+// isOld says that an object is older than any write takes: by the clock of the store, and by that of the Pod that began
+// to write it.
+func (p *pruning) isOld(object store.Object) bool {
+	return p.Now.Sub(object.ModTime) > leftoverAge && p.hasOldName(path.Base(path.Dir(object.Key)))
+}
+
+// hasOldName says so of a directory, by the time in its name.
+func (p *pruning) hasOldName(directory string) bool {
+	text, _, _ := strings.Cut(directory, "-")
+	begun, err := time.Parse(directoryTime, text)
+	return err == nil && p.Now.Sub(begun) > leftoverAge
+}
 
 func named(objects []store.Object, name string) *store.Object {
 	for i := range objects {
@@ -240,7 +253,7 @@ func (p *pruning) forgetUploads(ctx context.Context) int {
 	below := p.Bucket.Key(p.Whose.Namespace, p.Whose.Name, p.Whose.UID)
 	isOurs := func(key string) bool {
 		directory, name, _ := strings.Cut(strings.TrimPrefix(key, below+"/"), "/")
-		return directoryName.MatchString(directory) && name == snapshotObject
+		return directoryName.MatchString(directory) && name == snapshotObject && p.hasOldName(directory)
 	}
 	forgotten, _ := p.Bucket.ForgetUploads(ctx, below, p.Now.Add(-leftoverAge), isOurs)
 	return forgotten

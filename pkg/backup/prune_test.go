@@ -244,6 +244,22 @@ func TestOnlyOldObjectsOfNoBackupAreLeftovers(t *testing.T) {
 	})
 }
 
+// A backup that was begun an hour ago writes to a store whose clock is a month behind.
+func TestAStoreWhoseClockIsBehindCostsNoBackupThatIsUnderWay(t *testing.T) {
+	bucket, root := volumeBucket(t)
+	underWay := manifestOf(t, bucket, pruned, time.Until(noon)+time.Hour, 6)
+	must(t, bucket.WriteSmall(context.Background(), underWay.Key, []byte("half")))
+	behind := time.Now().Add(-30 * day)
+	must(t, os.Chtimes(filepath.Join(root, filepath.FromSlash(underWay.Key)), behind, behind))
+	got, err := prune(bucket, Policy{KeepLast: 5}, time.Now())
+	if err != nil || got.Leftovers != 0 || len(left(t, bucket)) != 1 {
+		t.Errorf("%+v, %v, %v", got, err, left(t, bucket))
+	}
+	if got, err = prune(bucket, Policy{KeepLast: 5}, time.Now().Add(leftoverAge)); err != nil || got.Leftovers != 1 {
+		t.Errorf("once both say that it is old: %+v, %v", got, err)
+	}
+}
+
 // A list that leaves an object out says nothing of it.
 func TestABackupWhoseManifestAListLeavesOutStaysABackup(t *testing.T) {
 	s3server.Each(t, s3server.Options{}, func(t *testing.T, s *s3server.Server) {

@@ -140,7 +140,7 @@ func (t *taking) newKey() (string, error) {
 		return "", fmt.Errorf("make a random name: %w", err)
 	}
 	who := t.Identity
-	directory := t.started.Format("20060102T150405Z") + "-" + hex.EncodeToString(random)
+	directory := t.started.Format(directoryTime) + "-" + hex.EncodeToString(random)
 	return t.Bucket.Key(who.ClusterNamespace, who.ClusterName, who.ClusterUID, directory, snapshotObject), nil
 }
 

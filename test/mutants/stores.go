@@ -136,9 +136,23 @@ var stores = []mutant{
 	{
 		Name: "a backup that is being made is taken for a leftover", Peer: "",
 		File:    "pkg/backup/prune.go",
-		From:    "return p.Now.Sub(object.ModTime) > leftoverAge",
-		To:      "return true",
+		From:    "return p.Now.Sub(object.ModTime) > leftoverAge && p.hasOldName",
+		To:      "return p.hasOldName",
 		Package: backupPackage, Test: "TestOnlyOldObjectsOfNoBackupAreLeftovers/volume",
+	},
+	{
+		Name: "the clock of a store says alone what nothing writes any more", Peer: "",
+		File:    "pkg/backup/prune.go",
+		From:    "&& p.hasOldName(path.Base(path.Dir(object.Key)))",
+		To:      "",
+		Package: backupPackage, Test: "TestAStoreWhoseClockIsBehindCostsNoBackupThatIsUnderWay",
+	},
+	{
+		Name: "backups are removed by a clock that is behind", Peer: "",
+		File:    "cmd/agent/prune.go",
+		From:    "now.Before(o.prune.since)",
+		To:      "now.Before(time.Time{})",
+		Package: "./cmd/agent", Test: "TestNothingIsPrunedByAListOfWhatIsHeldThatIsTooOld",
 	},
 	{
 		Name: "a backup whose manifest a list leaves out is taken for a leftover", Peer: "",
