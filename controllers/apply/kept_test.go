@@ -28,6 +28,15 @@ func TestTheVolumeOfAReplacedMemberSaysWhyAndSinceWhenItIsKeptAndNoOtherVolumeDo
 	if put.Labels[v1alpha1.LabelKept] != "Disk" || err != nil || !since.Equal(now) {
 		t.Errorf("a volume that is kept has %v and %v", put.Annotations, put.Labels)
 	}
+	for ahead, want := range map[time.Duration]time.Time{25 * time.Hour: now, -25 * time.Hour: now.Add(25 * time.Hour)} {
+		view := born()
+		view.Ahead = ahead
+		w.mustDo(t, view, changes.KeepVolume{Volume: volume, For: facts.CauseDisk})
+		text := w.volume(t, "demo-0").Annotations[v1alpha1.AnnotationKeptSince]
+		if since, err := time.Parse(time.RFC3339, text); err != nil || !since.Equal(want) {
+			t.Errorf("with clocks that are %s apart it is kept since %s, want %s", ahead, text, want)
+		}
+	}
 	another := facts.VolumeRef{Name: "demo-1", UID: "another"}
 	for _, change := range []changes.Change{changes.MarkVolume{Volume: another, For: facts.CauseDisk},
 		changes.KeepVolume{Volume: another, For: facts.CauseDisk}} {

@@ -130,9 +130,9 @@ func (s step) markVolume(ctx context.Context, c changes.MarkVolume) error {
 	return s.patchMetadata(ctx, resources.KindVolume, claimNamed(c.Volume.Name), c.Volume.UID, patch)
 }
 
-// keepVolume puts the volume of a removed member aside, in one write.
+// keepVolume puts the volume of a removed member aside, in one write. It counts from the later time of two clocks.
 func (s step) keepVolume(ctx context.Context, c changes.KeepVolume) error {
-	why, since := string(c.For), s.Now().UTC().Format(time.RFC3339)
+	why, since := string(c.For), s.view.Latest().UTC().Format(time.RFC3339)
 	patch := metadataPatch{
 		Labels:      map[string]*string{v1alpha1.LabelKept: &why},
 		Annotations: map[string]*string{v1alpha1.AnnotationKeptSince: &since},

@@ -116,7 +116,7 @@ func boundOf(o facts.Observation) int {
 
 // moved is what a change moves in an observation: all but the clock, what members answer, and what was refused.
 func moved(o facts.Observation) facts.Observation {
-	o.Now, o.Refused = time.Time{}, nil
+	o.Now, o.Ahead, o.Refused = time.Time{}, 0, nil
 	o.Current, o.Next, o.Former = unheard(o.Current), unheard(o.Next), slices.Clone(o.Former)
 	for i, former := range o.Former {
 		o.Former[i] = unheard(former)

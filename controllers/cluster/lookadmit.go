@@ -30,7 +30,7 @@ func (r *Reconciler) isAnothers(ctx context.Context, cluster *v1alpha1.EtcdClust
 func (r *Reconciler) lookAhead(ctx context.Context, cluster *v1alpha1.EtcdCluster) (facts.Observation, error) {
 	live := r.LiveObserver
 	view, err := observeWith(ctx, &observe.Observer{
-		Reader: r.Live, Secrets: observe.NewSecretCache(r.Live, r.Now), Dial: live.Dial, Now: r.Now,
+		Reader: r.Live, Secrets: observe.NewSecretCache(r.Live, r.Now), Dial: live.Dial, Now: r.Now, Own: r.Own,
 		Operator: r.Operator, ClusterDomain: r.Domain, Images: r.Images, WantedBackup: live.WantedBackup,
 		Requests: live.Requests,
 	}, cluster)

@@ -72,9 +72,9 @@ func newReconciler(frame kit.Frame, dialer etcd.Dialer, agentImage func(context.
 	observer := func(reader client.Reader) *observe.Observer {
 		sources := observe.Sources{Reader: reader}
 		return &observe.Observer{
-			Reader: reader, Live: frame.Live, Secrets: secrets, Dial: pods, Now: frame.Now, Operator: frame.Operator,
-			ClusterDomain: frame.Domain, Images: frame.Images, Backups: frame.Client, Pinger: pinger,
-			WantedBackup: sources.WantedBackup, Requests: sources.Requests,
+			Reader: reader, Live: frame.Live, Secrets: secrets, Dial: pods, Now: frame.Now, Own: frame.Own,
+			Operator: frame.Operator, ClusterDomain: frame.Domain, Images: frame.Images, Backups: frame.Client,
+			Pinger: pinger, WantedBackup: sources.WantedBackup, Requests: sources.Requests,
 		}
 	}
 	return &Reconciler{

@@ -44,6 +44,7 @@ var errCrash = errors.New("the operator was killed")
 type world struct {
 	t         *testing.T
 	now       time.Time
+	date      time.Duration // how far ahead of that the API server's answers are
 	kube      client.WithWatch
 	network   *etcdfake.Network
 	processes map[types.UID]*etcdfake.Process // by the Pod's UID
@@ -102,11 +103,11 @@ func (w *world) restart() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	now := func() time.Time { return w.now }
+	now, own := func() time.Time { return w.now.Add(w.date) }, func() time.Time { return w.now }
 	w.events = events.NewFakeRecorder(1000)
 	w.operator = newReconciler(kit.Frame{
-		Client: w.writing(), Live: w.kube, Recorder: w.events, Operator: "ops/etcd-steward", Now: now, Domain: w.domain, Images: w.images,
-		Unseen: kit.NewUnseenWrites(now),
+		Client: w.writing(), Live: w.kube, Recorder: w.events, Operator: "ops/etcd-steward", Now: now, Own: own, Domain: w.domain, Images: w.images,
+		Unseen: kit.NewUnseenWrites(own),
 	}, w.network.Dialer(), image)
 	w.operator.Metrics = metrics
 }

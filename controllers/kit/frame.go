@@ -29,7 +29,8 @@ type Frame struct {
 	Recorder events.EventRecorder
 	Operator string // namespace/name by which this install claims clusters
 	Now      func() time.Time
-	Domain   string // DNS domain of this Kubernetes; empty when it is not known
+	Own      func() time.Time // the clock of this machine; nil: Now is
+	Domain   string           // DNS domain of this Kubernetes; empty when it is not known
 	Unseen   *UnseenWrites
 
 	PlatformIDs apply.PlatformIDs
@@ -56,7 +57,8 @@ func NewFrame(mgr ctrl.Manager, install Install) Frame {
 	return Frame{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(),
 		Recorder: mgr.GetEventRecorder(v1alpha1.Group + "/controller"),
-		Operator: install.Operator, Now: install.Now, Domain: install.Domain, Unseen: NewUnseenWrites(time.Now),
+		Operator: install.Operator, Now: install.Now, Own: time.Now, Domain: install.Domain,
+		Unseen:      NewUnseenWrites(time.Now),
 		PlatformIDs: install.PlatformIDs, Tracer: install.Tracer, Images: install.Images,
 	}
 }

@@ -33,8 +33,9 @@ type Observer struct {
 	Secrets  SecretReader
 	Dial     MemberDialer
 	Now      func() time.Time
-	Operator string  // namespace/name of this install
-	Pinger   *Pinger // is told what each look saw; nil where nothing is asked between looks
+	Own      func() time.Time // the clock of this machine; nil: Now is
+	Operator string           // namespace/name of this install
+	Pinger   *Pinger          // is told what each look saw; nil where nothing is asked between looks
 
 	// ClusterDomain is the DNS domain of this Kubernetes, for names in certificates; empty when it is not known.
 	ClusterDomain string
@@ -82,7 +83,7 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 // observe looks at what is the cluster's own.
 func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	fault string) (facts.Observation, Clients, error) {
-	began := o.Now() // what is seen is at least as new
+	began, ahead := o.clocks() // what is seen is at least as new
 	ours := ownershipOf(cluster)
 	g, err := o.gather(ctx, cluster)
 	if err != nil {
@@ -124,7 +125,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	desired := s.desired(ctx, cluster, desiredOf(cluster, fault, wish), current, g.schedules)
 	s.askForHashes(ctx, current)
 	return facts.Observation{
-		Now:       began,
+		Now: began, Ahead: ahead,
 		Cluster:   o.identityOf(cluster),
 		Desired:   desired,
 		ClaimedBy: claim, TakenOver: g.takenOver(),
@@ -148,6 +149,15 @@ func (s survey) askForHashes(ctx context.Context, current facts.Incarnation) {
 	}
 }
 
+// clocks are the time, and how far it is ahead of this machine's clock.
+func (o *Observer) clocks() (now time.Time, ahead time.Duration) {
+	now = o.Now()
+	if o.Own == nil {
+		return now, 0
+	}
+	return now, now.Sub(o.Own()).Round(time.Second)
+}
+
 func (o *Observer) identityOf(cluster *v1alpha1.EtcdCluster) facts.Identity {
 	return facts.Identity{Namespace: cluster.Namespace, Name: cluster.Name, UID: string(cluster.UID),
 		Operator: o.Operator, Created: cluster.CreationTimestamp.Time}
@@ -155,8 +165,9 @@ func (o *Observer) identityOf(cluster *v1alpha1.EtcdCluster) facts.Identity {
 
 // blind is what is known of a cluster of which something cannot be read.
 func (o *Observer) blind(cluster *v1alpha1.EtcdCluster, claim string) facts.Observation {
+	now, ahead := o.clocks()
 	return facts.Observation{
-		Now:       o.Now(),
+		Now: now, Ahead: ahead,
 		Cluster:   o.identityOf(cluster),
 		Desired:   desiredOf(cluster, "", facts.WantedBackup{}),
 		ClaimedBy: claim,

@@ -75,7 +75,7 @@ func collectKept(o judge.View) *proposal {
 
 // isExpired reports a kept volume whose time is over. A copy that differs has none: a person deletes it.
 func isExpired(o facts.Observation, v facts.KeptVolume) bool {
-	return v.For != facts.CauseCorruption && o.Now.Sub(v.Since) >= o.Desired.KeepVolumes
+	return v.For != facts.CauseCorruption && o.IsPast(v.Since.Add(o.Desired.KeepVolumes))
 }
 
 func collectVolume(o judge.View, r facts.Replica) *proposal {

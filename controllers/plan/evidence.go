@@ -77,7 +77,7 @@ func evidenceNow(o judge.View) Evidence {
 		e.Vanished = facts.Names(facts.Filter(o.BirthReplicas(),
 			func(r facts.Replica) bool { return isVanished(o, r) }))
 	}
-	today := o.Now.Unix() / int64(approvalLife/time.Second)
+	today := o.Latest().Unix() / int64(approvalLife/time.Second)
 	e.Digest, e.accepted = e.digest(today), []string{e.digest(today - 1)}
 	if e.Quorum == QuorumUnknown { // who gave up what serves gives up no less while nobody answers
 		serving := e

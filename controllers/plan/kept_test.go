@@ -115,6 +115,10 @@ func guardedVolumes() []guardRow {
 	return []guardRow{
 		{"a kept copy that differs", expired, remove, keeping(facts.CauseCorruption, 25*time.Hour), remove, isKept},
 		{"a kept volume before its time", expired, remove, keeping(facts.CauseDisk, 23*time.Hour), remove, isKept},
+		{"a kept volume whose time is over by the API server's clock alone", expired, remove,
+			answeredAhead(keeping(facts.CauseDisk, time.Hour), 25*time.Hour), remove, isKept},
+		{"a kept volume whose time is over by the operator's clock alone", expired, remove,
+			ownAhead(keeping(facts.CauseDisk, time.Hour), 25*time.Hour), remove, isKept},
 		{"a kept volume that no time is known of", expired, remove, undated, remove, isKept},
 		{"a kept volume whose time is known counts anew", undated, again, expired, again, isAnother},
 		{"a kept volume counts anew for another reason", undated, again, ofNode, again, isAnother},

@@ -1091,8 +1091,8 @@ func silences() []row {
 
 func allRows() []row {
 	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses(),
-		mislabelled(), sidecarRows(), alarmRows(), crowdedRows(), beginningRows(), corruptionRows(), phaseRows(),
-		trustRows())
+		mislabelled(), sidecarRows(), alarmRows(), crowdedRows(), beginningRows(), clockRows(), corruptionRows(),
+		phaseRows(), trustRows())
 }
 
 func TestNextOneSentencePerRule(t *testing.T) {

@@ -92,7 +92,7 @@ func replaceNow(o judge.View, r facts.Replica, j judge.Judgement) *proposal {
 // which fits now. A Pod that is evicted from a node which stopped answering keeps the node's time: see unheardSince.
 func isOverdue(o judge.View, j judge.Judgement) bool {
 	at := overdueAt(o, j)
-	return !at.IsZero() && !o.Now.Before(at)
+	return !at.IsZero() && o.IsPast(at)
 }
 
 // overdueAt is when such a member will have been dead for that long; zero where it is not replaced for its silence.
@@ -117,6 +117,11 @@ func untilReplaced(o judge.View, r facts.Replica) string {
 		return " The operator does not replace it, since spec.repair.replaceAfter is 0s: bring it back."
 	}
 	at := overdueAt(o, j)
+	if !o.Now.Before(at) && !o.IsPast(at) {
+		return fmt.Sprintf(" The API server's clock says that it is time to replace it, and the clock of the "+
+			"operator's node is %s behind. The operator replaces it once both say so: set the wrong one right.",
+			o.Ahead)
+	}
 	return fmt.Sprintf(" If it is not back by then, the operator replaces it at %s: spec.repair.replaceAfter counts "+
 		"from %s.", at.UTC().Format(time.RFC3339), at.Add(-patience(o)).UTC().Format(time.RFC3339))
 }

@@ -3,6 +3,41 @@ package main
 // kept are bugs of the volumes that a judgement cost its member, and of how long they stay.
 var kept = []mutant{
 	{
+		Name: "one answer of the API server says by which time volumes and members go", Peer: "",
+		File:    "controllers/plan/facts/observation.go",
+		From:    "return !o.Now.Before(at) && !o.Now.Add(-o.Ahead).Before(at)",
+		To:      "return !o.Now.Before(at)",
+		Package: planPackage, Test: guardKeepsRow("a kept volume whose time is over by the API server's clock alone"),
+	},
+	{
+		Name: "a member is replaced by the API server's clock alone", Peer: "",
+		File:    "controllers/plan/replace.go",
+		From:    "return !at.IsZero() && o.IsPast(at)",
+		To:      "return !at.IsZero() && !o.Now.Before(at)",
+		Package: planPackage, Test: row("a member that is silent is not replaced by one answer's time"),
+	},
+	{
+		Name: "an approval that expired is one again by an old date", Peer: "",
+		File:    "controllers/plan/evidence.go",
+		From:    "today := o.Latest().Unix() /",
+		To:      "today := o.Now.Unix() /",
+		Package: planPackage, Test: "TestAnApprovalThatExpiredByEitherClockIsNone",
+	},
+	{
+		Name: "looks do not read the clock of the operator's machine", Peer: "",
+		File:    "controllers/cluster/setup.go",
+		From:    "Now: frame.Now, Own: frame.Own,",
+		To:      "Now: frame.Now,",
+		Package: "./controllers/cluster", Test: "TestAKeptVolumeOutlivesAnswersThatAreADayAhead",
+	},
+	{
+		Name: "a volume is kept from a time on that was over before", Peer: "",
+		File:    "controllers/apply/volumes.go",
+		From:    "string(c.For), s.view.Latest()",
+		To:      "string(c.For), s.Now()",
+		Package: "./controllers/apply", Test: "TestTheVolumeOfAReplacedMemberSaysWhyAndSinceWhenItIsKeptAndNoOtherVolumeDoes",
+	},
+	{
 		Name: "the volume of a corrupt member is not marked", Peer: "",
 		File:    "controllers/plan/corruption.go",
 		From:    "case r.Volume != nil && r.Volume.RemovedFor == facts.NoCause:",
@@ -12,14 +47,14 @@ var kept = []mutant{
 	{
 		Name: "a kept copy that differs is deleted", Peer: "",
 		File:    "controllers/plan/collect.go",
-		From:    "return v.For != facts.CauseCorruption && o.Now.Sub(v.Since) >= o.Desired.KeepVolumes",
-		To:      "return o.Now.Sub(v.Since) >= o.Desired.KeepVolumes",
+		From:    "return v.For != facts.CauseCorruption && o.IsPast(v.Since.Add(o.Desired.KeepVolumes))",
+		To:      "return o.IsPast(v.Since.Add(o.Desired.KeepVolumes))",
 		Package: planPackage, Test: keptRow("a kept copy that differs is not deleted at all"),
 	},
 	{
 		Name: "a kept volume is deleted before its time", Peer: "",
 		File: "controllers/plan/collect.go",
-		From: `return v.For != facts.CauseCorruption && o.Now.Sub(v.Since) >= o.Desired.KeepVolumes
+		From: `return v.For != facts.CauseCorruption && o.IsPast(v.Since.Add(o.Desired.KeepVolumes))
 }`,
 		To: `return v.For != facts.CauseCorruption
 }`,
@@ -28,15 +63,15 @@ var kept = []mutant{
 	{
 		Name: "the guard lets a kept copy go that differs", Peer: "",
 		File: "controllers/plan/guard/data.go",
-		From: `if v.For == facts.CauseCorruption || o.Now.Sub(v.Since) < o.Desired.KeepVolumes || r.Member != nil ||
+		From: `if v.For == facts.CauseCorruption || !o.IsPast(v.Since.Add(o.Desired.KeepVolumes)) || r.Member != nil ||
 		r.Pod != nil ||`,
-		To:      "if o.Now.Sub(v.Since) < o.Desired.KeepVolumes || r.Member != nil || r.Pod != nil ||",
+		To:      "if !o.IsPast(v.Since.Add(o.Desired.KeepVolumes)) || r.Member != nil || r.Pod != nil ||",
 		Package: planPackage, Test: guardKeepsRow("a kept copy that differs"),
 	},
 	{
 		Name: "the guard lets a kept volume go before its time", Peer: "",
 		File: "controllers/plan/guard/data.go",
-		From: `if v.For == facts.CauseCorruption || o.Now.Sub(v.Since) < o.Desired.KeepVolumes || r.Member != nil ||
+		From: `if v.For == facts.CauseCorruption || !o.IsPast(v.Since.Add(o.Desired.KeepVolumes)) || r.Member != nil ||
 		r.Pod != nil ||`,
 		To:      "if v.For == facts.CauseCorruption || r.Member != nil || r.Pod != nil ||",
 		Package: planPackage, Test: guardKeepsRow("a kept volume before its time"),
@@ -45,19 +80,19 @@ var kept = []mutant{
 	{
 		Name: "the guard lets a kept volume go of which nothing says since when", Peer: "",
 		File: "controllers/plan/guard/data.go",
-		From: `if v.For == facts.CauseCorruption || o.Now.Sub(v.Since) < o.Desired.KeepVolumes || r.Member != nil ||
+		From: `if v.For == facts.CauseCorruption || !o.IsPast(v.Since.Add(o.Desired.KeepVolumes)) || r.Member != nil ||
 		r.Pod != nil ||
 		v.Since.IsZero() {`,
-		To: "if v.For == facts.CauseCorruption || o.Now.Sub(v.Since) < o.Desired.KeepVolumes || r.Member != nil " +
+		To: "if v.For == facts.CauseCorruption || !o.IsPast(v.Since.Add(o.Desired.KeepVolumes)) || r.Member != nil " +
 			"|| r.Pod != nil {",
 		Package: planPackage, Test: guardKeepsRow("a kept volume that no time is known of"),
 	},
 	{
 		Name: "a kept volume goes under a member of its name", Peer: "",
 		File: "controllers/plan/guard/data.go",
-		From: `if v.For == facts.CauseCorruption || o.Now.Sub(v.Since) < o.Desired.KeepVolumes || r.Member != nil ||
+		From: `if v.For == facts.CauseCorruption || !o.IsPast(v.Since.Add(o.Desired.KeepVolumes)) || r.Member != nil ||
 		r.Pod != nil ||`,
-		To:      "if v.For == facts.CauseCorruption || o.Now.Sub(v.Since) < o.Desired.KeepVolumes || r.Pod != nil ||",
+		To:      "if v.For == facts.CauseCorruption || !o.IsPast(v.Since.Add(o.Desired.KeepVolumes)) || r.Pod != nil ||",
 		Package: planPackage, Test: guardKeepsRow("a kept volume whose name is a member's"),
 	},
 	{

@@ -12,7 +12,9 @@ import (
 
 // Observation is everything Decide may know. It is a plain value: printable, and easy to write down in a test.
 type Observation struct {
-	Now       time.Time // the only clock
+	// Now is the time by the API server's clock, as its last answer has it. Deadlines count from times that it wrote.
+	Now       time.Time
+	Ahead     time.Duration // of the clock of the operator's own machine: see IsPast and Latest
 	Cluster   Identity
 	Desired   Desired
 	ClaimedBy string     // namespace/name of the install that claims the cluster on the peer Service; empty for none
@@ -73,6 +75,15 @@ type Lease struct {
 
 // keeperGone is longer than a leader goes on that cannot renew its Lease, and than an install takes to be replaced.
 const keeperGone = 2 * time.Minute
+
+// IsPast reports a time that is over by both clocks. What cannot be undone asks for that: no volume is deleted and no
+// member replaced before its time because one of them is wrong, or one answer of an API server is.
+func (o Observation) IsPast(at time.Time) bool {
+	return !o.Now.Before(at) && !o.Now.Add(-o.Ahead).Before(at)
+}
+
+// Latest is the time by the clock that is ahead. What may have expired is judged by it.
+func (o Observation) Latest() time.Time { return o.Now.Add(max(0, -o.Ahead)) }
 
 // Keeper names the install that looks after the cluster: the one that claims it, or where none does the one that a
 // person asks for, or else this one.

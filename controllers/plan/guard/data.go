@@ -149,7 +149,7 @@ func guardLastCopy(o facts.View, r facts.Replica) string {
 // guardKeptVolume keeps what was put aside until its time is over, and while anything of its name is there.
 func guardKeptVolume(o facts.View, v facts.KeptVolume) string {
 	r := o.Find(v.Name)
-	if v.For == facts.CauseCorruption || o.Now.Sub(v.Since) < o.Desired.KeepVolumes || r.Member != nil ||
+	if v.For == facts.CauseCorruption || !o.IsPast(v.Since.Add(o.Desired.KeepVolumes)) || r.Member != nil ||
 		r.Pod != nil ||
 		v.Since.IsZero() {
 		return fmt.Sprintf("the volume %s is kept.", v.Name)

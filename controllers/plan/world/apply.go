@@ -146,7 +146,7 @@ func (w *World) carryOutMember(c changes.Change, life *budgetOfEffects) error {
 	case changes.MarkVolume:
 		w.editVolume(c.Volume, func(v *volume) { v.RemovedFor = c.For })
 	case changes.KeepVolume:
-		w.editVolume(c.Volume, func(v *volume) { v.kept, v.keptSince = c.For, w.Now })
+		w.editVolume(c.Volume, func(v *volume) { v.kept, v.keptSince = c.For, w.Observe().Latest() })
 	case changes.DeleteSecret:
 		delete(w.objects.secrets, c.Name)
 	case changes.PrepareMember:

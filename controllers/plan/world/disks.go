@@ -109,6 +109,19 @@ func (w *World) SkewClock(name string) {
 // apiServer is the clock that dates the creation and the deletion of objects.
 const apiServer = "the API server"
 
+// WrongDate has answers of the API server bear a time that is a day ahead, or behind, for a moment. What it writes has
+// the right time.
+func (w *World) WrongDate() {
+	w.trouble.date = []time.Duration{-25 * time.Hour, 25 * time.Hour}[w.chance(2, "wrong date", "")]
+	w.logf("fault: answers are dated %s off", w.trouble.date)
+}
+
+// clocks are the time by the API server's answers, and how far it is ahead of the operator's own clock.
+func (w *World) clocks() (now time.Time, ahead time.Duration) {
+	ahead = w.trouble.skew[apiServer] + w.trouble.date
+	return w.Now.Add(ahead), ahead
+}
+
 // SkewNode puts a clock off by so much.
 func (w *World) SkewNode(node string, by time.Duration) {
 	if w.trouble.skew == nil {

@@ -30,6 +30,7 @@ type trouble struct {
 	Hazards
 	refused map[string]bool          // kinds of which Kubernetes admits no new object
 	skew    map[string]time.Duration // how far clocks are off, by node
+	date    time.Duration            // how far answers of the API server are off beside that
 	late    []func()                 // what etcd will do a moment later
 	rolled  bool                     // a disk lost writes that its member had acknowledged
 	isMoved bool                     // the world moves in the middle of a pass at this moment
@@ -44,7 +45,7 @@ func (w *World) Suffer(h Hazards) { w.trouble.Hazards = h }
 // Calm takes the hazards back, so that a cluster of which enough is left must settle. Clocks stay as wrong as they
 // are, and disks and metadata as they were left. Of clusters that changed their minor, clients leave every other one.
 func (w *World) Calm() {
-	w.trouble.isLate = false
+	w.trouble.isLate, w.trouble.date = false, 0
 	w.trouble.isQuiet = w.trouble.Minors && w.chance(2, "clients leave", "") == 0
 	w.trouble.Hazards, w.trouble.refused = Hazards{}, nil
 	w.putClassRight()
@@ -65,7 +66,8 @@ func (w *World) hazardFaults() []fault {
 		{w.trouble.Corruption, []fault{{"CorruptDisk", 2, w.CorruptDisk}, {"KillAnother", 2, w.KillContainer}}},
 		{w.trouble.RolledBack, []fault{{"RollBack", 2, w.RollBack}}},
 		{w.trouble.CopiedVolumes, []fault{{"CopyVolume", 2, w.CopyVolume}, {"RebindVolume", 3, w.RebindVolume}}},
-		{w.trouble.SkewedClocks, []fault{{"SkewClock", 2, w.SkewClock}, {"KillAndRestart", 2, w.KillContainer}}},
+		{w.trouble.SkewedClocks, []fault{{"SkewClock", 2, w.SkewClock}, {"KillAndRestart", 2, w.KillContainer},
+			{"WrongDate", 2, by(w.WrongDate)}}},
 		{w.trouble.Refusals, []fault{{"Refuse", 2, w.refuseAny}, {"LoseWhileRefused", 1, w.loseMember}}},
 		{w.trouble.EditedMetadata, []fault{{"StripLabels", 1, w.StripLabels},
 			{"EditIncarnation", 1, w.EditIncarnation}, {"ChangePolicy", 1, w.ChangePolicy}}},

@@ -15,7 +15,7 @@ var hazardRuns = []struct {
 	{"corruption", Hazards{Corruption: true}, []string{"is corrupted"}},
 	{"copied-volumes", Hazards{CopiedVolumes: true}, []string{"by a backup tool", "bound anew"}},
 	{"edited-metadata", Hazards{EditedMetadata: true}, []string{"are taken off", "is edited", "volumes are kept"}},
-	{"skewed-clocks", Hazards{SkewedClocks: true}, []string{"the clock of"}},
+	{"skewed-clocks", Hazards{SkewedClocks: true}, []string{"the clock of", "answers are dated"}},
 	{"refusals", Hazards{Refusals: true}, []string{"are refused: true"}},
 	{"rolled-back-disks", Hazards{RolledBack: true}, []string{"is rolled back"}},
 	{"skewed-caches", Hazards{SkewedCaches: true}, nil},

@@ -192,6 +192,13 @@ func (w *World) checkVolumeDeletion(ref facts.VolumeRef, d *disk) {
 	}
 }
 
+// checkKept holds the operator to keeping what it put aside for as long as the spec says.
+func (w *World) checkKept(name string, v volume) {
+	if kept := w.Now.Sub(v.keptSince); v.kept != facts.NoCause && kept < w.Spec.KeepVolumes && !w.trouble.isRaced {
+		w.violate("the volume %s was deleted after %s, and repair.keepVolumes is %s", name, kept, w.Spec.KeepVolumes)
+	}
+}
+
 // Recoverable reports whether enough voters still have their data for the cluster to go on by itself.
 func (w *World) Recoverable() bool {
 	c := w.written()

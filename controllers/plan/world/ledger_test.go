@@ -31,6 +31,11 @@ func TestEachInvariantSpeaksOfWhatItForbids(t *testing.T) {
 			w.remove("demo-1")
 		}},
 		{"demo-1 was removed after", func(w *World) { w.remove("demo-1") }},
+		{"the volume demo-1 was deleted after", func(w *World) {
+			v := facts.VolumeRef{Name: "demo-1", UID: w.objects.volumes["demo-1"].UID}
+			w.editVolume(v, func(v *volume) { v.kept, v.keptSince = facts.CauseDisk, w.Now })
+			w.deleteVolumes(changes.DeleteVolumes{Volumes: []facts.VolumeRef{v}}, &budgetOfEffects{left: 1})
+		}},
 		{"I5: RemoveMember left 1 good copies of 2", func(w *World) {
 			w.CorruptDisk("demo-2")
 			w.clusters[w.born].corrupt = map[etcdutil.ID]bool{w.idOf("demo-2"): true}

@@ -115,6 +115,9 @@ func (w *World) advanceTrouble() {
 	if w.trouble.Corruption {
 		w.compareHashes()
 	}
+	if w.trouble.date != 0 && w.chance(3, "answers are dated right again", "") == 0 {
+		w.trouble.date = 0
+	}
 	if len(w.trouble.late) > 0 && w.chance(3, "what is late happens", "") == 0 {
 		late := w.trouble.late
 		w.trouble.late = nil

@@ -31,8 +31,9 @@ func (w *World) ObserveStale() facts.Observation {
 }
 
 func (w *World) observe(from objects) facts.Observation {
+	now, ahead := w.clocks()
 	o := facts.Observation{
-		Now: shifted(w.Now, w.trouble.skew[apiServer]), Cluster: w.Cluster, Desired: w.Spec,
+		Now: now, Ahead: ahead, Cluster: w.Cluster, Desired: w.Spec,
 		Current: facts.Incarnation{Birth: from.birth}, ClaimedBy: from.claim,
 		Budget: facts.Budget{Object: facts.Object{Kind: "PodDisruptionBudget", Name: "demo",
 			State: state(from.budget > 0)}, MinAvailable: from.budget},

@@ -75,6 +75,7 @@ func (w *World) deleteVolumes(c changes.DeleteVolumes, life *budgetOfEffects) {
 		if life.spend() {
 			w.editVolume(ref, func(v *volume) {
 				w.checkVolumeDeletion(ref, w.disks[v.UID])
+				w.checkKept(ref.Name, *v)
 				v.Terminating = true
 			})
 		}
