@@ -22,14 +22,20 @@ import (
 // (kubernetes/kubernetes:staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go).
 var overQuota = regexp.MustCompile(`exceeded quota: (\S+), requested: (\S+), used: (\S+), limited: (\S+)`)
 
-// exchange is who takes whose place. ResourceQuotas count both as long as the old Pods run.
-type exchange struct{ old, successors []*corev1.Pod }
+// exchange is who takes whose place. ResourceQuotas count both as long as the old ones are there.
+type exchange struct {
+	old, successors      []*corev1.Pod
+	oldClaims, newClaims []*corev1.PersistentVolumeClaim
+}
 
 // held is what a quota counts for all of them.
-func held(pods []*corev1.Pod, name corev1.ResourceName) resource.Quantity {
+func held(pods []*corev1.Pod, claims []*corev1.PersistentVolumeClaim, name corev1.ResourceName) resource.Quantity {
 	var sum resource.Quantity
 	for _, pod := range pods {
 		sum.Add(heldBy(pod, name))
+	}
+	for _, claim := range claims {
+		sum.Add(heldByClaim(claim, name))
 	}
 	return sum
 }
@@ -62,7 +68,7 @@ func (s step) rehearseQuotas(ctx context.Context, e exchange, successor, refusal
 	if !e.isCountedAlike() || !e.fits(refusal) {
 		exceeded = append([]string{named[0]}, exceeded...)
 	}
-	return rejectedBy(exceeded, "rehearsing the start of Pod "+successor)
+	return rejectedBy(exceeded, "rehearsing "+successor)
 }
 
 // rejectedBy is nil without quotas that are exceeded.
@@ -101,9 +107,9 @@ func (s step) exceededBeside(ctx context.Context, named string, e exchange) ([]s
 func (e exchange) overBy(q corev1.ResourceQuotaStatus) string {
 	var requested, used, limited []string
 	for name, limit := range q.Hard {
-		wanted, before := held(e.successors, name), q.Used[name]
+		wanted, before := held(e.successors, e.newClaims, name), q.Used[name]
 		after := before.DeepCopy()
-		after.Sub(held(e.old, name))
+		after.Sub(held(e.old, e.oldClaims, name))
 		after.Add(wanted)
 		if wanted.IsZero() || after.Cmp(limit) <= 0 {
 			continue
@@ -133,8 +139,8 @@ func (e exchange) fits(refusal string) bool {
 		if !isUsed || !isRequested {
 			return false
 		}
-		before.Sub(held(e.old, name))
-		for range e.successors {
+		before.Sub(held(e.old, e.oldClaims, name))
+		for range len(e.successors) + len(e.newClaims) {
 			before.Add(wanted)
 		}
 		if before.Cmp(limit) > 0 {
@@ -176,6 +182,22 @@ func heldBy(pod *corev1.Pod, name corev1.ResourceName) resource.Quantity {
 	}
 	request := strings.TrimPrefix(string(name), corev1.DefaultResourceRequestsPrefix)
 	return podresources.PodRequests(pod, options)[corev1.ResourceName(request)]
+}
+
+// heldByClaim is what a quota counts for a claim, by itself and with those of its StorageClass
+// (kubernetes/kubernetes:pkg/quota/v1/evaluator/core/persistent_volume_claims.go).
+func heldByClaim(claim *corev1.PersistentVolumeClaim, name corev1.ResourceName) resource.Quantity {
+	if claim.Spec.StorageClassName != nil {
+		class := *claim.Spec.StorageClassName + ".storageclass.storage.k8s.io/"
+		name = corev1.ResourceName(strings.TrimPrefix(string(name), class))
+	}
+	switch name {
+	case corev1.ResourcePersistentVolumeClaims, "count/persistentvolumeclaims":
+		return *resource.NewQuantity(1, resource.DecimalSI)
+	case corev1.ResourceRequestsStorage:
+		return claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	}
+	return resource.Quantity{}
 }
 
 // classOf is the priority class that a Pod was made with; Kubernetes may have set another one.

@@ -16,8 +16,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// rehearse asks Kubernetes whether it would admit the Pods that a change leads to, before anything that runs is stopped
-// for them: quotas, Pod Security and webhooks may have been tightened since the members' Pods were made.
+// rehearse asks Kubernetes whether it would admit what a change leads to, before anything that runs is stopped for it,
+// or a member is removed: quotas, Pod Security and webhooks may have been tightened since the members' Pods were made.
 func (s step) rehearse(ctx context.Context, change changes.Change) error {
 	switch c := change.(type) {
 	case changes.EvictPod:
@@ -31,6 +31,8 @@ func (s step) rehearse(ctx context.Context, change changes.Change) error {
 		})
 	case changes.SwitchOver:
 		return s.rehearseMove(ctx, c.Successors)
+	case changes.RemoveMember:
+		return s.rehearseReplacement(ctx, c)
 	default:
 		return nil
 	}
@@ -135,7 +137,7 @@ func (s step) rehearsePod(ctx context.Context, successor *corev1.Pod, e exchange
 	case apierrors.IsAlreadyExists(err), says("does not support dry run")(err):
 		return successor, nil
 	case overQuota.MatchString(err.Error()):
-		return successor, s.rehearseQuotas(ctx, e, successor.Name, err.Error())
+		return successor, s.rehearseQuotas(ctx, e, "the start of Pod "+successor.Name, err.Error())
 	}
 	return nil, Answer(err, "rehearsing the start of Pod "+successor.Name)
 }

@@ -38,6 +38,15 @@ func (w *world) rehearse(ctx context.Context, pod *corev1.Pod) error {
 	})
 }
 
+func (w *world) rehearseClaim(claim *corev1.PersistentVolumeClaim) error {
+	return w.call(false, "rehearse the volume "+claim.Name, func() error {
+		if w.claimAdmission != nil {
+			return w.claimAdmission(claim)
+		}
+		return nil
+	})
+}
+
 func successor(c *v1alpha1.EtcdCluster) changes.Start {
 	return changes.Start{Name: "demo-0", Flags: facts.FlagsSealed, Choices: choices(c), Role: v1alpha1.RoleVoter}
 }

@@ -29,9 +29,7 @@ func (s step) createVolumeOf(ctx context.Context, life record.Next, v changes.Ne
 	if life.Incarnation == "" {
 		return nil, ErrStale
 	}
-	there, err := s.create(ctx, resources.KindVolume, resources.BuildVolume(s.cluster, resources.Volume{
-		Name: v.Name, Incarnation: life.Incarnation, Bytes: v.Bytes, Inputs: v.Choices.Inputs, Request: life.Restore,
-	}))
+	there, err := s.create(ctx, resources.KindVolume, s.claimOf(life.Incarnation, life.Restore, v))
 	if err != nil {
 		return nil, err
 	}
@@ -39,6 +37,12 @@ func (s step) createVolumeOf(ctx context.Context, life record.Next, v changes.Ne
 		return nil, ErrStale
 	}
 	return there, nil
+}
+
+func (s step) claimOf(incarnation, request string, v changes.NewVolume) *corev1.PersistentVolumeClaim {
+	return resources.BuildVolume(s.cluster, resources.Volume{
+		Name: v.Name, Incarnation: incarnation, Bytes: v.Bytes, Inputs: v.Choices.Inputs, Request: request,
+	})
 }
 
 // prepareMember promises a name in the birth record, and makes what the member will live on. A name that was given

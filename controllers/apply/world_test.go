@@ -50,9 +50,10 @@ type world struct {
 	// whether this process holds the Lease; nil is not asked
 	leads func(context.Context) (time.Time, error)
 	// what a rehearsal is answered; nil admits all
-	admission func(*corev1.Pod) error
-	eviction  func(context.Context) error // the same of an eviction
-	resizing  error                       // what a resize is answered; nil: it is taken
+	admission      func(*corev1.Pod) error
+	claimAdmission func(*corev1.PersistentVolumeClaim) error
+	eviction       func(context.Context) error // the same of an eviction
+	resizing       error                       // what a resize is answered; nil: it is taken
 }
 
 var errLost = errors.New("connection lost")
@@ -194,6 +195,9 @@ func (w *world) create(ctx context.Context, c ctrlclient.WithWatch, object ctrlc
 		w.wrong("creating %s in another namespace", object.GetName())
 	}
 	if len((&ctrlclient.CreateOptions{}).ApplyOptions(opts).DryRun) > 0 {
+		if claim, isClaim := object.(*corev1.PersistentVolumeClaim); isClaim {
+			return w.rehearseClaim(claim)
+		}
 		return w.rehearse(ctx, object.(*corev1.Pod))
 	}
 	w.identify(object)

@@ -142,8 +142,9 @@ var phases = []phase{
 			alarms, givesWay, always},
 		{"replace",
 			"A member that certainly lost its data is removed; one that two witnesses called dead for " +
-				"repair.replaceAfter, or that never got its volume, too.",
-			replace, holds, always},
+				"repair.replaceAfter, or that never got its volume, too. Not before Kubernetes would admit its " +
+				"successor.",
+			replace, givesWay, always},
 		{"shrink", "Unhealthy members first; the leader hands over before it goes.", shrink, holds, ofSpec},
 		{"grow", "One learner at a time, under a name that was never used.", grow, givesWay, ofSpec},
 		{"wake-member",

@@ -44,7 +44,7 @@ func removeUnmade(o judge.View, r facts.Replica) *proposal {
 	if p := learnerFirst(o, r, facts.ReasonRepair); p != nil {
 		return p
 	}
-	return act(changes.RemoveMember{Name: r.Name, ID: r.Member.ID}, facts.ReasonRepair, "%s never started: its volume "+
+	return act(replacement(o, r, facts.NoCause), facts.ReasonRepair, "%s never started: its volume "+
 		"was never made, and the spec asks for another StorageClass or a smaller volume. It is removed, and a new "+
 		"member takes its place.", r.Name)
 }
@@ -84,7 +84,30 @@ func replaceNow(o judge.View, r facts.Replica, j judge.Judgement) *proposal {
 		return act(changes.MarkVolume{Volume: r.VolumeRef(), For: j.Cause}, reason,
 			"%s will be replaced: %s. Its volume is marked, to be kept.", r.Name, j.Says)
 	}
-	return act(changes.RemoveMember{Name: r.Name, ID: r.Member.ID}, reason, says, args...)
+	return act(replacement(o, r, j.Cause), reason, says, args...)
+}
+
+// replacement removes a member for a new one: whether Kubernetes would admit that is tried first.
+func replacement(o judge.View, r facts.Replica, cause facts.Cause) changes.RemoveMember {
+	return changes.RemoveMember{Name: r.Name, ID: r.Member.ID, Successor: successor(o),
+		Frees: !isVolumeKept(o.Observation, cause)}
+}
+
+// successor is the member that takes the place of one that is removed: a learner that is there, or the next one. It is
+// none where the size asks for fewer, or where its Pod was admitted.
+func successor(o judge.View) changes.NewVolume {
+	if len(o.Voters()) > o.Desired.Size {
+		return changes.NewVolume{}
+	}
+	next := newMember(o)
+	next.Choices = memberChoices(o)
+	for _, r := range o.Learners() {
+		if r.Pod != nil {
+			return changes.NewVolume{}
+		}
+		next.Name, next.Choices = r.Name, startChoices(o, r)
+	}
+	return next
 }
 
 // isOverdue reports a member that nothing says has lost its data, and that two witnesses have called dead for as long
@@ -148,7 +171,7 @@ func patience(o judge.View) time.Duration {
 }
 
 // isVolumeKept reports whether the volume of a member that is removed for this cause is put aside. A copy that differs
-// always is.
+// always is, and nothing is where there is no cause.
 func isVolumeKept(o facts.Observation, c facts.Cause) bool {
-	return c == facts.CauseCorruption || o.Desired.KeepVolumes > 0
+	return c == facts.CauseCorruption || c != facts.NoCause && o.Desired.KeepVolumes > 0
 }

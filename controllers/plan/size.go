@@ -176,12 +176,18 @@ func grow(o judge.View) *proposal {
 	if len(o.LostAuthorities()) > 0 {
 		return nil // no new member can be trusted: scaffold says so
 	}
-	volume := changes.NewVolume{Name: cmp.Or(name, etcdutil.MemberName(o.Cluster.Name, nextOrdinal(o)))}
-	if !o.Desired.Ephemeral {
-		volume.Bytes, volume.Choices = o.NewBytes(), memberChoices(o)
-	}
+	volume := newMember(o)
 	return act(changes.PrepareMember{Volume: volume, Secret: o.Desired.TLS}, facts.ReasonGrow,
 		"A member %s will be added: %s. What it needs is made first.", volume.Name, whyGrow(o))
+}
+
+// newMember is the name of the member to be added, and its volume if it has one.
+func newMember(o judge.View) changes.NewVolume {
+	v := changes.NewVolume{Name: cmp.Or(promise(o), etcdutil.MemberName(o.Cluster.Name, nextOrdinal(o)))}
+	if !o.Desired.Ephemeral {
+		v.Bytes, v.Choices = o.NewBytes(), memberChoices(o)
+	}
+	return v
 }
 
 // whyGrow says what a new member is for.

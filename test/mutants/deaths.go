@@ -3,6 +3,27 @@ package main
 // deaths are bugs of whoever decides that a member will not come back.
 var deaths = []mutant{
 	{
+		Name: "a member is removed before it is known whether another one is admitted", Peer: "",
+		File:    "controllers/plan/replace.go",
+		From:    "ID: r.Member.ID, Successor: successor(o),",
+		To:      "ID: r.Member.ID,",
+		Package: planPackage, Test: "TestARemovalNamesWhatTakesTheMembersPlace",
+	},
+	{
+		Name: "the volume of a successor is not tried", Peer: "",
+		File:    "controllers/apply/replaced.go",
+		From:    "err := s.rehearseVolume(ctx, c)",
+		To:      "err := error(nil)",
+		Package: "./controllers/apply", Test: "TestNoMemberIsRemovedWhoseSuccessorWouldNotBeAdmitted",
+	},
+	{
+		Name: "a quota that is just full lets no member be replaced whose volume goes", Peer: "",
+		File:    "controllers/apply/replaced.go",
+		From:    "old != nil && c.Frees {",
+		To:      "old == nil && c.Frees {",
+		Package: "./controllers/apply", Test: "TestNoMemberIsRemovedWhoseSuccessorWouldNotBeAdmitted",
+	},
+	{
 		Name: "one witness is enough: the operator cannot reach the member", Peer: "coreos/etcd-operator#1968",
 		File:    "controllers/plan/judge/seen.go",
 		From:    "func isReadyUnseen(_ View, r facts.Replica) bool { return r.Answer == nil && r.Pod.Ready }",

@@ -107,7 +107,7 @@ var kept = []mutant{
 		Name: "volumes are kept although the user keeps none", Peer: "",
 		File: "controllers/plan/replace.go",
 		From: `func isVolumeKept(o facts.Observation, c facts.Cause) bool {
-	return c == facts.CauseCorruption || o.Desired.KeepVolumes > 0
+	return c == facts.CauseCorruption || c != facts.NoCause && o.Desired.KeepVolumes > 0
 }`,
 		To:      "func isVolumeKept(o facts.Observation, c facts.Cause) bool { return true }",
 		Package: planPackage, Test: keptRow("and deleted where no volumes are kept"),
@@ -155,7 +155,7 @@ var kept = []mutant{
 		Name: "a corrupt copy is not kept where the user keeps none", Peer: "",
 		File: "controllers/plan/replace.go",
 		From: `func isVolumeKept(o facts.Observation, c facts.Cause) bool {
-	return c == facts.CauseCorruption || o.Desired.KeepVolumes > 0
+	return c == facts.CauseCorruption || c != facts.NoCause && o.Desired.KeepVolumes > 0
 }`,
 		To:      "func isVolumeKept(o facts.Observation, c facts.Cause) bool { return o.Desired.KeepVolumes > 0 }",
 		Package: planPackage, Test: row("its volume is kept"),

@@ -258,6 +258,10 @@ type (
 	RemoveMember struct {
 		Name string
 		ID   etcdutil.ID
+		// what takes its place: whether Kubernetes would admit that is tried first. Zero where nothing does, or where
+		// it is there
+		Successor NewVolume
+		Frees     bool // its own volume is deleted then, which makes room for another one
 	}
 )
 

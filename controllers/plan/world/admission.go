@@ -25,7 +25,8 @@ func (w *World) admit(c changes.Change) (changes.Change, error) {
 			return c, errRefused
 		}
 	default:
-		if w.refusing && needsAdmission(c) {
+		_, isRemoval := c.(changes.RemoveMember)
+		if (w.refusing || isRemoval && w.refusesMembers()) && needsAdmission(c) {
 			return nil, errRefused
 		}
 	}
@@ -39,9 +40,16 @@ func needsAdmission(c changes.Change) bool {
 		return true
 	case changes.SetChoices:
 		return c.Rehearse
+	case changes.RemoveMember:
+		return c.Successor.Name != ""
 	default:
 		return false
 	}
+}
+
+// refusesMembers reports that Kubernetes would admit no volume, or no Pod, of a new member.
+func (w *World) refusesMembers() bool {
+	return w.refusing || w.trouble.refused[kindPod] || w.trouble.refused[kindVolume] && !w.Spec.Ephemeral
 }
 
 // admits reports whether an object can be created: Kubernetes refuses none of its kind, its name is free, and the

@@ -162,12 +162,21 @@ func (w *World) checkRemoval(c *cluster, id etcdutil.ID) {
 		return
 	}
 	w.checkAlone(c, id, "RemoveMember")
+	w.checkReplaceable(c, id)
 	away := w.Now.Sub(w.ledger.seen[id])
 	if len(c.voters()) > w.Spec.Size || !w.hasData(c, id) || w.isEphemeralRoll(c) || w.Spec.ReplaceAfter > 0 &&
 		away >= w.Spec.ReplaceAfter {
 		return
 	}
 	w.violate("%s was removed after %s, and repair.replaceAfter is %s", c.nameOf(id), away, w.Spec.ReplaceAfter)
+}
+
+// checkReplaceable holds the operator to keeping a member while Kubernetes would admit none in its place. One whose
+// copy is wrong goes all the same.
+func (w *World) checkReplaceable(c *cluster, id etcdutil.ID) {
+	if len(c.members) <= w.Spec.Size && w.refusesMembers() && !w.isCorrupted(c) {
+		w.violate("%s was removed, and Kubernetes admits no successor", c.nameOf(id))
+	}
 }
 
 // isEphemeralRoll reports that one voter more than the size asks for may be on its way out.
