@@ -24,6 +24,7 @@ func (o ownership) judge(kind, name string, object metav1.Object, isAbsent bool,
 		return judged
 	}
 	if judged.State, judged.Detail = o.standing(object); judged.State != "" {
+		judged.HeldBy = resources.HeldBy(object)
 		return judged
 	}
 	if judged.Detail = drift(); judged.Detail != "" {
@@ -142,10 +143,11 @@ const detailEarlier = "it goes with an earlier cluster of this name"
 func (g gathered) others(ours ownership) (objects []facts.Object, left []facts.Retained) {
 	for _, pod := range g.otherPods {
 		state, detail := ours.standing(&pod)
-		objects = append(objects, facts.Object{Kind: resources.KindPod, Name: pod.Name, State: state, Detail: detail})
+		objects = append(objects, facts.Object{Kind: resources.KindPod, Name: pod.Name, State: state, Detail: detail,
+			HeldBy: resources.PodHeldBy(&pod)})
 	}
 	for _, volume := range g.otherVolumes {
-		object := facts.Object{Kind: resources.KindVolume, Name: volume.Name}
+		object := facts.Object{Kind: resources.KindVolume, Name: volume.Name, HeldBy: resources.HeldBy(&volume)}
 		switch {
 		case ours.goesWithAnother(&volume):
 			object.State, object.Detail = facts.ObjectTerminating, detailEarlier

@@ -20,6 +20,7 @@ func fillProcess(p *facts.Pod, pod *corev1.Pod) {
 	if p.Terminating {
 		p.GoneBy = pod.DeletionTimestamp.Time
 	}
+	p.HeldBy = resources.PodHeldBy(pod)
 	p.Node = pod.Spec.NodeName
 	p.Scheduled = pod.Spec.NodeName != ""
 	p.StatusAt = statusWritten(pod)

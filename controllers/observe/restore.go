@@ -136,6 +136,7 @@ func taskOf(pod *corev1.Pod, said told) facts.Task {
 	if t.Terminating {
 		t.GoneBy = pod.DeletionTimestamp.Time
 	}
+	t.HeldBy = resources.PodHeldBy(pod)
 	if reason, message := WhyUnscheduled(pod); reason != "" {
 		t.Waiting, t.Message = reason, message
 	}

@@ -33,6 +33,7 @@ func volumeOf(cluster *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim
 		Created:     claim.CreationTimestamp.Time,
 		Phase:       volumePhase(claim.Status.Phase),
 		Terminating: claim.DeletionTimestamp != nil,
+		HeldBy:      resources.HeldBy(claim),
 		Incarnation: claim.Labels[v1alpha1.LabelIncarnation],
 		Choices:     choicesOf(cluster, claim),
 		Bytes:       size.Value(),

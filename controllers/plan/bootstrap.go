@@ -189,8 +189,8 @@ func isReadyToStart(o judge.View) bool {
 }
 
 func waitForName(r facts.Replica, o judge.View) *proposal {
-	p := wait(facts.ReasonPodLeaving, "%s of an earlier attempt is being deleted; the first members wait for the name.",
-		r.Name)
+	p := wait(facts.ReasonPodLeaving, "%s of an earlier attempt is being deleted; the first members wait for the "+
+		"name.%s", r.Name, heldAmong(r))
 	if r.Pod == nil {
 		return p
 	}

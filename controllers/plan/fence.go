@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -143,15 +144,17 @@ func notLeft(o facts.Observation) []string {
 
 // fenceWait waits for Pods to be gone. Nothing but their absence says that their processes are.
 func fenceWait(o judge.View, why string) *proposal {
+	kept := heldAmong(o.FormerMembers()...)
 	if len(notLeft(o.Observation)) > 0 {
 		return refuse(facts.ReasonFence,
-			"The next members start once nothing of the previous incarnation can serve a write, and %s. Bring the "+
-				"nodes back, or taint those that are off with node.kubernetes.io/out-of-service, or delete the Pods "+
-				"by force once it is certain that their machines are off.", why).byHuman().unlessAlive(o)
+			"The next members start once nothing of the previous incarnation can serve a write, and %s.%s", why,
+			cmp.Or(kept, " Bring the nodes back, or taint those that are off with node.kubernetes.io/out-of-service, "+
+				"or delete the Pods by force once it is certain that their machines are off.")).
+			byHuman().unlessAlive(o)
 	}
 	return wait(facts.ReasonFence,
-		"The next members start once nothing of the previous incarnation can serve a write: %s.",
-		why).unlessAlive(o)
+		"The next members start once nothing of the previous incarnation can serve a write: %s.%s", why,
+		kept).unlessAlive(o)
 }
 
 // unlessAlive lets later rules look after an incarnation that serves already.

@@ -162,7 +162,8 @@ func remainder(o judge.View, r facts.Replica) *proposal {
 	if !isLeaving(r) || isStuckLeaving(o.Observation, r) {
 		return nil
 	}
-	return wait(facts.ReasonPodLeaving, "%s is no member any more; its remains are being deleted.", r.Name)
+	return wait(facts.ReasonPodLeaving, "%s is no member any more; its remains are being deleted.%s", r.Name,
+		heldAmong(r))
 }
 
 // ailment says what a member lacks to be well: a volume that stays, a process that serves, and a name that is written
@@ -259,8 +260,8 @@ func startTrouble(o judge.View, r facts.Replica) *proposal {
 	case pod == nil:
 		return nil
 	case pod.Terminating:
-		return wait(facts.ReasonPodLeaving, "The Pod of %s%s is terminating; it is started again when it is gone.%s",
-			r.Name, onNode(r), untilReplaced(o, r)).due(o, pod.GoneBy, facts.LeavingDeadline)
+		return wait(facts.ReasonPodLeaving, "The Pod of %s%s is terminating; it is started again when it is gone.%s%s",
+			r.Name, onNode(r), heldMember(o, r), untilReplaced(o, r)).due(o, pod.GoneBy, facts.LeavingDeadline)
 	case pod.HasEnded():
 		return nil
 	case r.IsUnmade():

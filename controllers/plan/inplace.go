@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -60,7 +61,11 @@ func dropRestores(o judge.View) *proposal {
 		return act(changes.DeleteRestores{Pods: pods}, facts.ReasonCallOff,
 			"The restore in place is called off; the restore Pods of %s are deleted.", podNames(pods))
 	}
-	return taskLeaving(facts.Task{GoneBy: lastGoneBy(judge.Of(o.OfNext()))}, o, facts.ReasonCallOff,
+	all := facts.Task{GoneBy: lastGoneBy(judge.Of(o.OfNext()))}
+	for _, r := range of {
+		all.HeldBy = cmp.Or(all.HeldBy, r.Restoring.HeldBy)
+	}
+	return taskLeaving(all, o, facts.ReasonCallOff,
 		"The restore in place is called off; the restore Pods of %s are terminating, and another restore begins once "+
 			"they are gone.",
 		strings.Join(facts.Names(of), ", ")).yielding()
@@ -82,8 +87,8 @@ func dropVolumes(o judge.View) *proposal {
 			"The restore in place is called off; the new volumes of %s, which no member ever used, are deleted.",
 			strings.Join(facts.Names(of), ", "))
 	}
-	return wait(facts.ReasonCallOff, "The restore in place is called off; the new volumes of %s are being deleted.",
-		strings.Join(facts.Names(of), ", ")).yielding()
+	return wait(facts.ReasonCallOff, "The restore in place is called off; the new volumes of %s are being deleted.%s",
+		strings.Join(facts.Names(of), ", "), heldAmong(of...)).yielding()
 }
 
 func dropSecrets(o judge.View) *proposal {

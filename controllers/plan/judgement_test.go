@@ -238,6 +238,11 @@ func stops() []judged {
 	return []judged{
 		{"its Pod was asked to go, and nothing is heard of it", three.edit(1, leaving),
 			judge.Judgement{State: judge.Leaving, Cause: facts.CauseNode, Cure: judge.Replace}},
+		{"its Pod ended, and a finalizer keeps the object", three.edit(1, heldPod),
+			judge.Judgement{State: judge.Leaving, Cause: facts.CauseOutside, Cure: judge.Await}},
+		{"its Pod ended, a finalizer keeps the object, and its node does not answer",
+			three.edit(1, heldPod).edit(1, onDeadNode),
+			judge.Judgement{State: judge.Leaving, Cause: facts.CauseNode, Cure: judge.Replace}},
 		{"its Pod was asked to go, and serves until then",
 			three.edit(1, func(r *facts.Replica) { r.Pod.Terminating = true }),
 			judge.Judgement{State: judge.Leaving, Cure: judge.Await}},

@@ -80,7 +80,8 @@ func clearOne(o judge.View, r facts.Replica) *proposal {
 	case r.Volume == nil:
 		return nil
 	case r.Volume.Terminating:
-		return wait(facts.ReasonInPlace, "The new volume of %s is being deleted; another one follows.", r.Name)
+		return wait(facts.ReasonInPlace, "The new volume of %s is being deleted; another one follows.%s", r.Name,
+			heldAmong(r))
 	}
 	return act(changes.DeleteVolumes{Volumes: []facts.VolumeRef{r.VolumeRef()}}, facts.ReasonInPlace,
 		"The new volume of %s is lost, or of another StorageClass than the spec asks for, and no member ever used it; "+

@@ -178,8 +178,8 @@ func takenBy(object facts.Object) *proposal {
 			"rename it, or choose another name for the cluster.",
 			object.Kind, object.Name, object.Detail).byHuman()
 	case facts.ObjectTerminating:
-		return wait(facts.ReasonOldObjects, "%s %s is being deleted; its name is free after that.", object.Kind,
-			object.Name)
+		return wait(facts.ReasonOldObjects, "%s %s is being deleted; its name is free after that.%s", object.Kind,
+			object.Name, heldBy("it", object.HeldBy))
 	case facts.ObjectCurrent, facts.ObjectAbsent, facts.ObjectDrifted:
 	}
 	return nil

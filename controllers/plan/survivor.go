@@ -74,8 +74,8 @@ func stopSurvivor(o judge.View, r facts.Replica) *proposal {
 	case r.Pod == nil:
 		return nil
 	case r.Pod.Terminating:
-		return wait(facts.ReasonInPlace, "%s is stopping; then its volume is read.", r.Name).due(o, r.Pod.GoneBy,
-			facts.LeavingDeadline)
+		return wait(facts.ReasonInPlace, "%s is stopping; then its volume is read.%s", r.Name, heldAmong(r)).due(o,
+			r.Pod.GoneBy, facts.LeavingDeadline)
 	}
 	return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, facts.ReasonInPlace,
 		"%s, which cannot serve without the others, is stopped; its volume is read.", r.Name)

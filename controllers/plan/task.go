@@ -72,11 +72,14 @@ func taskRetry(t facts.Task, o judge.View, pod string) string {
 // taskLeaving waits for the Pod to be gone. Past its time only a person can find out whether its node still runs it.
 func taskLeaving(t facts.Task, o judge.View, reason, format string, args ...any) *proposal {
 	p := wait(reason, format, args...).due(o, t.GoneBy, facts.LeavingDeadline)
-	if p.Overdue {
+	p.NeedsHuman = p.Overdue
+	switch {
+	case t.HeldBy != "":
+		p.Message += heldBy("it", t.HeldBy)
+	case p.Overdue:
 		p.Message += " It should be gone by now. Bring its node back, or taint one that is off with " +
 			"node.kubernetes.io/out-of-service, or delete the Pod by force once " +
 			"it is certain that its machine is off."
-		p.NeedsHuman = true
 	}
 	return p
 }

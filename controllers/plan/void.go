@@ -54,8 +54,8 @@ func voidPods(o judge.View) *proposal {
 			"%d Pods of the birth that was given up are deleted.", len(pods))
 	}
 	if leaving {
-		return wait(facts.ReasonVoidBirth, "Pods of the birth that was given up are terminating.").due(o, lastGoneBy(o),
-			facts.LeavingDeadline)
+		return wait(facts.ReasonVoidBirth, "Pods of the birth that was given up are terminating.%s",
+			heldAmong(o.Members...)).due(o, lastGoneBy(o), facts.LeavingDeadline)
 	}
 	return nil
 }
@@ -77,8 +77,8 @@ func voidRestores(o judge.View) *proposal {
 			"%d restore Pods of the birth that was given up are deleted.", len(pods))
 	}
 	if leaving {
-		return wait(facts.ReasonVoidBirth, "Restore Pods of the birth that was given up are terminating.").
-			due(o, lastGoneBy(o), facts.LeavingDeadline)
+		return wait(facts.ReasonVoidBirth, "Restore Pods of the birth that was given up are terminating.%s",
+			heldAmong(o.Members...)).due(o, lastGoneBy(o), facts.LeavingDeadline)
 	}
 	return nil
 }
@@ -100,7 +100,8 @@ func voidVolumes(o judge.View) *proposal {
 			"%d volumes of the birth that was given up are deleted.", len(volumes))
 	}
 	if leaving {
-		return wait(facts.ReasonVoidBirth, "Volumes of the birth that was given up are being deleted.")
+		return wait(facts.ReasonVoidBirth, "Volumes of the birth that was given up are being deleted.%s",
+			heldAmong(o.Members...))
 	}
 	return nil
 }

@@ -51,6 +51,42 @@ var judgements = []mutant{
 		Package: planPackage, Test: judgedRow("its Pod was asked to go, and nothing is heard of it"),
 	},
 	{
+		Name: "a row of the table is dropped: a Pod that a finalizer keeps is a dead node's", Peer: "kubernetes-sigs/kueue#7372",
+		File: "controllers/plan/judge/signs.go",
+		From: `seen("its Pod ended, and a finalizer keeps the object", isHeld).
+		means(Leaving, facts.CauseOutside, Await).by(ByKubelet).told(facts.MemberPodHeld).saying(held),`,
+		To:      `seen("", func(View, facts.Replica) bool { _, _ = isHeld, held; return false }),`,
+		Package: planPackage, Test: "TestAMemberWhosePodAFinalizerKeepsStaysOne",
+	},
+	{
+		Name: "a finalizer keeps a member on a node that died", Peer: "",
+		File:    "controllers/plan/judge/seen.go",
+		From:    `r.Pod.HeldBy != "" && r.Pod.NodeUnheard.IsZero()`,
+		To:      `r.Pod.HeldBy != ""`,
+		Package: planPackage, Test: "TestAMemberWhosePodAFinalizerKeepsStaysOne",
+	},
+	{
+		Name: "a node that died a moment ago costs the member whose Pod a finalizer kept before", Peer: "",
+		File:    "controllers/plan/judge/seen.go",
+		From:    `(since.Before(r.Pod.GoneBy) || r.Pod.HeldBy != "")`,
+		To:      `since.Before(r.Pod.GoneBy)`,
+		Package: planPackage, Test: "TestAMemberWhosePodAFinalizerKeepsStaysOne",
+	},
+	{
+		Name: "a Pod that others call failed is taken for one that its kubelet ended", Peer: "",
+		File:    "controllers/resources/finalizers.go",
+		From:    "runs := func(c corev1.ContainerStatus) bool { return c.State.Running != nil }",
+		To:      "runs := func(corev1.ContainerStatus) bool { return false }",
+		Package: resourcesPackage, Test: "TestAFinalizerKeepsAPodOnlyOnceNothingRunsInItByItsKubeletsWord",
+	},
+	{
+		Name: "what keeps a Pod of a restore is not named", Peer: "",
+		File:    "controllers/plan/task.go",
+		From:    `p.Message += heldBy("it", t.HeldBy)`,
+		To:      `p.Message += ""`,
+		Package: planPackage, Test: "TestWhateverIsWaitedForSaysWhichFinalizerKeepsIt",
+	},
+	{
 		Name: "a row of the table is dropped: a copy that differs is a crash like any other", Peer: "",
 		File: "controllers/plan/judge/signs.go",
 		From: `seen("it stopped because its copy of the data differs from another member's", stoppedWith(differs...)).

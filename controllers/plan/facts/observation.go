@@ -182,6 +182,7 @@ type Object struct {
 	State      ObjectState
 	Authority  bool // the key that members' certificates are signed with: it cannot be made again while they live by it
 	Detail     string
+	HeldBy     string // the finalizers of one that is being deleted; empty otherwise
 	// of the client Service: whether Kubernetes calls their Pods ready does not count, the role alone leads to members
 	ByRole   bool
 	Unmarked bool   // its labels or annotations have to be put right; what it holds is as State says
@@ -272,6 +273,7 @@ type Pod struct {
 	Phase        Phase
 	Terminating  bool
 	GoneBy       time.Time // when a terminating Pod should be gone, its grace period included; zero otherwise
+	HeldBy       string    // the finalizers of a terminating Pod that ended, by its kubelet's word; empty otherwise
 	Node         string
 	NodeGone     string    // why its node will not come back; empty otherwise, and when nodes may not be read
 	NodeUnheard  time.Time // since when its kubelet is not heard of; zero while it is, and when nodes may not be read
@@ -342,6 +344,7 @@ type Volume struct {
 	Created     time.Time
 	Phase       VolumePhase
 	Terminating bool
+	HeldBy      string // the finalizers of one that is terminating, beside Kubernetes' own of what is in use
 	Incarnation string
 	Choices     Choices // what the member's Pod is made from
 	Bytes       int64   // requested size

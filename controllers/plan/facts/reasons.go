@@ -104,6 +104,7 @@ const (
 	MemberVolumeTerminating = "VolumeTerminating"
 	MemberNoPod             = "PodMissing"
 	MemberPodTerminating    = "PodTerminating"
+	MemberPodHeld           = "PodHeld"
 	MemberPodEnded          = "PodEnded"
 	MemberStarting          = "Starting"
 	MemberStopped           = "Stopped"

@@ -85,6 +85,7 @@ type Task struct {
 	Started     bool      // a container of it has run
 	Terminating bool      //
 	GoneBy      time.Time // when a terminating Pod should be gone; zero otherwise
+	HeldBy      string    // the finalizers of a terminating Pod that ended, by its kubelet's word; empty otherwise
 	Finished    time.Time // when it ended; zero while it did not, or when nothing says
 	Waiting     string    // why a container or the scheduler waits
 	Message     string    // what Kubernetes says about it

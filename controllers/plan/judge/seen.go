@@ -147,6 +147,16 @@ func IsUnheard(r facts.Replica) bool { return r.Answer == nil && r.Pod != nil &&
 
 func isLeavingUnheard(_ View, r facts.Replica) bool { return IsUnheard(r) && r.Pod.Terminating }
 
+// isHeld reports a Pod that its kubelet has ended, and that is there for a finalizer alone: what lies on its volume is
+// whole. Where its node is not heard of any more, that decides.
+func isHeld(o View, r facts.Replica) bool {
+	return isLeavingUnheard(o, r) && r.Pod.HeldBy != "" && r.Pod.NodeUnheard.IsZero()
+}
+
+func held(_ View, r facts.Replica) string {
+	return "its Pod ended, and its finalizer " + r.Pod.HeldBy + " keeps the object"
+}
+
 func isTerminating(_ View, r facts.Replica) bool { return r.Pod != nil && r.Pod.Terminating }
 
 func hasEnded(_ View, r facts.Replica) bool { return r.Pod.HasEnded() }
@@ -290,9 +300,10 @@ func podChangeOf(r facts.Replica) time.Time { return facts.PodChange(r.Pod) }
 func lastStartOf(r facts.Replica) time.Time { return facts.LastStart(r.Pod) }
 
 // unheardSince is when a Pod should be gone, or since when its node is not heard of, where that is earlier: Kubernetes
-// evicts the Pods of a node that stopped answering, and that must not begin the wait anew.
+// evicts the Pods of a node that stopped answering, and that must not begin the wait anew. Of a Pod that a finalizer
+// keeps only the node counts.
 func unheardSince(r facts.Replica) time.Time {
-	if since := r.Pod.NodeUnheard; !since.IsZero() && since.Before(r.Pod.GoneBy) {
+	if since := r.Pod.NodeUnheard; !since.IsZero() && (since.Before(r.Pod.GoneBy) || r.Pod.HeldBy != "") {
 		return since
 	}
 	return r.Pod.GoneBy

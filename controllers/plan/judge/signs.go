@@ -58,6 +58,8 @@ var Signs = []Sign{
 		means(Doomed, facts.CauseVolume, Replace).by(ByVolume).toldBy(wordOfVolume),
 
 	// What its Pod and its node say.
+	seen("its Pod ended, and a finalizer keeps the object", isHeld).
+		means(Leaving, facts.CauseOutside, Await).by(ByKubelet).told(facts.MemberPodHeld).saying(held),
 	seen("its Pod was asked to go, and nothing is heard of it", isLeavingUnheard).
 		means(Leaving, facts.CauseNode, Replace).from(unheardSince).by(ByOperator,
 		ByKubelet).told(facts.MemberPodTerminating),

@@ -23,6 +23,7 @@ type Hazards struct {
 	Amounts        bool // the user asks for other amounts of CPU and memory
 	Classes        bool // StorageClasses are withdrawn, and the user asks for others
 	OtherCAs       bool // people write another CA into the Secret of the authority
+	Finalizers     bool // finalizers of another controller keep Pods that were asked to go
 }
 
 // trouble is how the world stands with its hazards.

@@ -32,6 +32,7 @@ var hazardRuns = []struct {
 		`"Deferred"`}},
 	{"withdrawn-classes", Hazards{Classes: true}, []string{"is withdrawn", "asks for another StorageClass"}},
 	{"other-cas", Hazards{OtherCAs: true}, []string{"holds ca-2 by now", "holds ca-1 again"}},
+	{"finalizers", Hazards{Finalizers: true}, []string{"a finalizer keeps"}},
 	{"shared-nodes", Hazards{SharedNodes: true}, []string{"the node of"}},
 	{"many-at-once", Hazards{RolledBack: true, SkewedCaches: true, StaleSpecs: true, Restless: true, Overlap: true,
 		LostReplies: true, SlowEtcd: true, Collection: true, SharedNodes: true}, []string{"in the middle of a pass"}},
@@ -51,7 +52,7 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 	spec := Spec3([]int{1, 3, 3, 3, 5}[s%5])
 	spec.Ephemeral = s%7 == 0
 	spec.TLS = s%4 != 0
-	if hazards.SkewedClocks {
+	if hazards.SkewedClocks || hazards.Finalizers {
 		spec.ReplaceAfter = time.Minute // so that some are replaced
 	}
 	if hazards.Minors && !spec.Ephemeral {

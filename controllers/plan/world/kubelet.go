@@ -72,10 +72,28 @@ func (w *World) end(name string, p pod) {
 		return
 	}
 	w.stop(p)
-	delete(w.objects.pods, name)
 	if p.disk == p.UID {
 		delete(w.disks, p.disk)
 	}
+	if w.isKept(name, p) {
+		return
+	}
+	delete(w.objects.pods, name)
+}
+
+// isKept has a finalizer keep a Pod that ended, until it is taken off.
+func (w *World) isKept(name string, p pod) bool {
+	if p.HeldBy != "" {
+		return w.trouble.Finalizers && w.chance(100, "the finalizer is taken off", name) > 0
+	}
+	if !w.sometimes(w.trouble.Finalizers, 3, "a finalizer keeps "+name) {
+		return false
+	}
+	p.Running, p.RunningSince, p.Ready, p.Phase = false, time.Time{}, false, facts.PodSucceeded
+	p.ReadySince, p.GoneBy, p.HeldBy = w.Now, w.Now, "example.com/hold"
+	w.objects.pods[name] = p
+	w.logf("fault: a finalizer keeps Pod %s", name)
+	return true
 }
 
 // schedule binds the volume and finds a node, unless the claim is gone or going.

@@ -164,8 +164,8 @@ func (w *World) checkRemoval(c *cluster, id etcdutil.ID) {
 	w.checkAlone(c, id, "RemoveMember")
 	w.checkReplaceable(c, id)
 	away := w.Now.Sub(w.ledger.seen[id])
-	if len(c.voters()) > w.Spec.Size || !w.hasData(c, id) || w.isEphemeralRoll(c) || w.Spec.ReplaceAfter > 0 &&
-		away >= w.Spec.ReplaceAfter {
+	isOverdue := w.Spec.ReplaceAfter > 0 && away >= w.Spec.ReplaceAfter && w.objects.pods[c.nameOf(id)].HeldBy == ""
+	if len(c.voters()) > w.Spec.Size || !w.hasData(c, id) || w.isEphemeralRoll(c) || isOverdue {
 		return
 	}
 	w.violate("%s was removed after %s, and repair.replaceAfter is %s", c.nameOf(id), away, w.Spec.ReplaceAfter)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -200,6 +201,33 @@ func firstNamesOf(size int) []string {
 		names = append(names, etcdutil.MemberName("demo", i))
 	}
 	return names
+}
+
+func TestAMemberWhosePodAFinalizerKeepsIsTheSameOnceThatIsTakenOff(t *testing.T) {
+	each(t, seeds(20), func(t *testing.T, seed uint64) {
+		spec := Spec3(3)
+		spec.ReplaceAfter = time.Minute
+		w := New(seed+1, spec)
+		w.Settle(600)
+		id := w.idOf("demo-1")
+		w.Suffer(Hazards{Finalizers: true})
+		for w.objects.pods["demo-1"].HeldBy == "" {
+			w.DeletePod("demo-1")
+			w.Advance()
+			w.Pass()
+		}
+		kept := w.Now
+		for w.Now.Sub(kept) < 5*spec.ReplaceAfter && w.objects.pods["demo-1"].HeldBy != "" {
+			w.Advance()
+			w.Pass()
+		}
+		w.Calm()
+		d, rests := w.Settle(1500)
+		if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || w.idOf("demo-1") != id ||
+			count(w.Log, "RemoveMember") > 0 {
+			t.Fatalf("seed %d: %+v %v\n%s", seed, d, w.Violations, firstStory(t, w))
+		}
+	})
 }
 
 func TestALearnerThatIsStartingIsNotGivenUpForTheRemovalOfAnother(t *testing.T) {
