@@ -191,10 +191,10 @@ func heldByClaim(claim *corev1.PersistentVolumeClaim, name corev1.ResourceName) 
 		class := *claim.Spec.StorageClassName + ".storageclass.storage.k8s.io/"
 		name = corev1.ResourceName(strings.TrimPrefix(string(name), class))
 	}
-	switch name {
-	case corev1.ResourcePersistentVolumeClaims, "count/persistentvolumeclaims":
+	switch {
+	case name == corev1.ResourcePersistentVolumeClaims || name == "count/persistentvolumeclaims":
 		return *resource.NewQuantity(1, resource.DecimalSI)
-	case corev1.ResourceRequestsStorage:
+	case name == corev1.ResourceRequestsStorage:
 		return claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	}
 	return resource.Quantity{}
