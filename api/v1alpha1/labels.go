@@ -79,8 +79,9 @@ const (
 	// AnnotationGoesBack is the incarnation that a person goes back from to the volume, knowing that its clients were
 	// served higher revisions; on the PVC. Only people write it.
 	AnnotationGoesBack = Group + "/goes-back-from"
-	// AnnotationBeginEmpty has an EtcdCluster begin empty where an earlier cluster of its name left CAs and no volume:
-	// true. With any other value, or beside a volume or a backup, it does not count. Only people write it.
+	// AnnotationBeginEmpty has an EtcdCluster begin empty where an earlier cluster of its name left CAs and no volume.
+	// Its value is the UID of that cluster, as LabelClusterUID of the CAs says it. These then name the new cluster, so
+	// that it counts once. With any other value, or beside a volume or a backup, it does not count. Only people write it.
 	AnnotationBeginEmpty = Group + "/begin-empty"
 	// AnnotationRequest is the EtcdRestore that a volume was created for, with its UID and its source; on the PVC.
 	AnnotationRequest = Group + "/restore-request"

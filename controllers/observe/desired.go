@@ -40,7 +40,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 		Deleting:     cluster.DeletionTimestamp != nil,
 		Restore:      restore,
 		Operator:     cluster.Annotations[v1alpha1.AnnotationOperator],
-		BeginEmpty:   cluster.Annotations[v1alpha1.AnnotationBeginEmpty] == "true",
+		BeginEmpty:   cluster.Annotations[v1alpha1.AnnotationBeginEmpty],
 		Fault:        fault,
 	}
 }

@@ -108,11 +108,9 @@ func TestDesiredIsWhatTheSpecAsksFor(t *testing.T) {
 	if d := w.look().Desired; !d.Paused || !d.TLS || d.HasBudget || !d.Ephemeral || d.Retain || d.ReplaceAfter != 0 {
 		t.Errorf("%+v", d)
 	}
-	for value, want := range map[string]bool{"true": true, "yes": false, "": false} {
-		w.cluster.Annotations = map[string]string{v1alpha1.AnnotationBeginEmpty: value}
-		if d := w.look().Desired; d.BeginEmpty != want {
-			t.Errorf("begin-empty: %q counts as %v", value, d.BeginEmpty)
-		}
+	w.cluster.Annotations = map[string]string{v1alpha1.AnnotationBeginEmpty: "uid-before"}
+	if d := w.look().Desired; d.BeginEmpty != "uid-before" {
+		t.Errorf("it is to begin empty after %q", d.BeginEmpty)
 	}
 	view, err := w.tryLook("the spec is refused")
 	if err != nil || view.Desired.Fault != "the spec is refused" {

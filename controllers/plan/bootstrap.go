@@ -80,13 +80,9 @@ func requestOf(recorded []facts.Replica, incarnation string) string {
 	return ""
 }
 
-// traceOf names an object of this cluster that is only made once its birth was written down, or "". CAs are none where
-// a person asks to begin empty: they were taken over.
+// traceOf names an object of this cluster that is only made once its birth was written down, or "".
 func traceOf(o judge.View) string {
 	for _, object := range append([]facts.Object{o.Budget.Object}, o.Objects...) {
-		if object.Authority && o.BeginsEmpty() {
-			continue
-		}
 		if object.State == facts.ObjectCurrent || object.State == facts.ObjectDrifted {
 			return object.Kind + " " + object.Name
 		}
@@ -120,6 +116,9 @@ func knownCounter(o judge.View) int {
 func bootstrap(o judge.View) *proposal {
 	if o.IsAlive() || birthVolumeLost(o) != "" && !goesOnWithout(o.Incarnation) {
 		return nil
+	}
+	if p := takeCAs(o); p != nil {
+		return p
 	}
 	c := changes.Bootstrap{Objects: needed(o.Objects)}
 	for _, r := range firstMembers(o) {

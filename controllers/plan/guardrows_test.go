@@ -163,15 +163,21 @@ func guardedReturns() []guardRow {
 	const cannot, isMixed = "demo-2 cannot be resumed", "not known to be one incarnation of one cluster"
 	left := retaining(unborn(3))
 	adopt := func(o scene) changes.Change { return changes.AdoptData{Items: o.Retained} }
+	const isThere, isBegun = "there is data of a cluster already", "the cluster has begun already"
 	emptied, aside := beginningEmpty(leavingCAs(unborn(3))), beginningEmpty(keptBeside(leavingCAs(unborn(3))))
+	begin, born := Decide(emptied.Observation).Change, begunEmpty()
 	row := func(name, why string, wrong scene) guardRow {
 		return guardRow{name, left, adopt(left), wrong, adopt(wrong), why}
 	}
 	return []guardRow{
-		{"CAs without a volume and without a person", emptied, adopt(emptied), leavingCAs(unborn(3)), adopt(emptied),
-			isMixed},
-		{"CAs beside a backup", emptied, adopt(emptied), backedUp(emptied), adopt(emptied), isMixed},
-		{"CAs beside a volume, which would not be empty", emptied, adopt(emptied), aside, adopt(aside), isMixed},
+		{"CAs without a volume and without a person", emptied, begin, leavingCAs(unborn(3)), begin, isThere},
+		{"CAs beside a backup", emptied, begin, backedUp(emptied), begin, isThere},
+		{"CAs beside a volume, which would not be empty", emptied, begin, aside, begin, isThere},
+		{"CAs of another cluster than the person named", emptied, begin, beginningAfter(emptied, "u-before"), begin,
+			isThere},
+		{"CAs before the empty cluster is written down", born, adopt(born), emptied, adopt(emptied), isMixed},
+		{"CAs that no person named, beside a cluster that is written down", born, adopt(born),
+			beginningAfter(born, ""), adopt(born), isBegun},
 		row("data of two clusters", isMixed, retaining(unborn(3), func(r *facts.Retained) { r.Record.ClusterID++ })),
 		row("data of two incarnations", isMixed,
 			retaining(unborn(3), func(r *facts.Retained) { r.Incarnation = "other" })),

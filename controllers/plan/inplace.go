@@ -166,8 +166,8 @@ func whyNotLay(o judge.View, request facts.Request) string {
 	switch {
 	case request.WantedBackup.Fault != "":
 		return request.WantedBackup.Fault
-	case whyTaken(o.Observation) != "":
-		return whyTaken(o.Observation)
+	case whyTaken(o) != "":
+		return whyTaken(o)
 	case o.Desired.Ephemeral && request.Source != record.SourceEmpty:
 		return "spec.storage.ephemeral keeps the data in Pods, where nothing can be restored before they start"
 	case o.WhyNoCertificates() != "":

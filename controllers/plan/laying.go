@@ -204,7 +204,7 @@ func whyOvertaken(o judge.View) string {
 // whyNotMove says why the incarnation that is ready may not take the place of this one, or "".
 func whyNotMove(o judge.View, request facts.Request) string {
 	life := o.Birth.Next
-	if why := cmp.Or(whyTaken(o.Observation), whyNotEnd(o), whyOvertaken(o)); why != "" {
+	if why := cmp.Or(whyTaken(o), whyNotEnd(o), whyOvertaken(o)); why != "" {
 		return why
 	}
 	if evidence := evidenceNow(o); !evidence.Accepts(request.Approval) {

@@ -73,6 +73,8 @@ func astray(o scene) scene {
 
 // leavingCAs has the CAs that an earlier cluster left, and none of its volumes.
 func leavingCAs(o scene) scene {
+	o.Objects = slices.Clone(o.Objects)
+	o.Objects[0].State = facts.ObjectForeign
 	for _, name := range []string{"demo-ca", "demo-ca-peer"} {
 		o.Retained = append(o.Retained, facts.Retained{Kind: "Secret", Name: name, UID: name, Owner: "u0"})
 	}
@@ -105,8 +107,19 @@ func asideOurs(o scene) scene {
 	return o
 }
 
-func beginningEmpty(o scene) scene {
-	return desire(o, func(d *facts.Desired) { d.BeginEmpty = true })
+// beginningEmpty is asked to begin empty in the place of the cluster that left its CAs.
+func beginningEmpty(o scene) scene { return beginningAfter(o, "u0") }
+
+func beginningAfter(o scene, earlier string) scene {
+	return desire(o, func(d *facts.Desired) { d.BeginEmpty = earlier })
+}
+
+// begunEmpty has the birth record of a cluster that begins empty, and the CAs are still to be taken over.
+func begunEmpty() scene {
+	o := beginningEmpty(leavingCAs(unborn(3)))
+	o.Current.Birth = record.Birth(Decide(o.Observation).Change.(changes.BeginBirth))
+	o.ClaimedBy = o.Cluster.Operator
+	return o
 }
 
 // askedFor is a settled cluster that one install claims, and that a person asks another one to look after.
@@ -209,13 +222,34 @@ func rows() []row {
 			facts.ReasonRetainedData, "", "PersistentVolumeClaim demo-0"},
 		{"CAs without a volume keep a cluster from being made, and the message names the way on", leavingCAs(unborn(3)),
 			Refuse, "retained-data", facts.ReasonRetainedData, "",
-			"kubectl annotate etcd demo -n default etcdsteward.dev/begin-empty=true"},
-		{"CAs without a volume are taken over once a person asks to begin empty", beginningEmpty(leavingCAs(unborn(3))),
-			Act, "retained-data", facts.ReasonResume, "AdoptData", "Secret demo-ca, Secret demo-ca-peer"},
-		{"with the CAs that were taken over a cluster begins empty", beginningEmpty(withCA(unborn(3))),
-			Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth", "3 members"},
-		{"without a person who asks for that it does not", withCA(unborn(3)),
-			Refuse, "birth-record", facts.ReasonRecordLost, "", "Secret demo-ca"},
+			"kubectl annotate etcd demo -n default --overwrite etcdsteward.dev/begin-empty=u0"},
+		{"over CAs without a volume a cluster begins once a person names the one that left them",
+			beginningEmpty(leavingCAs(unborn(3))), Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth", "3 members"},
+		{"then the CAs are taken over", begunEmpty(), Act, "bootstrap", facts.ReasonResume, "AdoptData",
+			"Secret demo-ca, Secret demo-ca-peer"},
+		{"an operator that died between the two goes on with the other", func() scene {
+			o := begunEmpty()
+			o.Objects[0].State, o.Retained = facts.ObjectCurrent, o.Retained[1:]
+			return o
+		}(), Act, "bootstrap", facts.ReasonResume, "AdoptData", "Secret demo-ca-peer"},
+		{"and then it is born as any other", func() scene {
+			o := begunEmpty()
+			o.Objects[0].State, o.Retained = facts.ObjectCurrent, nil
+			return o
+		}(), Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap", "The first 3 members"},
+		{"of a cluster that began so and left its CAs again, a person is asked again",
+			beginningAfter(leavingCAs(unborn(3)), "u-before"), Refuse, "retained-data", facts.ReasonRetainedData, "",
+			"begin-empty=u-before does not name the cluster that left them. It counts once"},
+		{"what any cluster could be asked counts for none", beginningAfter(leavingCAs(unborn(3)), "true"), Refuse,
+			"retained-data", facts.ReasonRetainedData, "", "--overwrite etcdsteward.dev/begin-empty=u0"},
+		{"CAs of two earlier clusters are for a person to delete", func() scene {
+			o := beginningEmpty(leavingCAs(unborn(3)))
+			o.Retained[1].Owner = "u-other"
+			return o
+		}(), Refuse, "retained-data", facts.ReasonRetainedData, "", "of more than one earlier cluster. To begin with an " +
+			"empty cluster, delete the CAs: kubectl delete secret demo-ca demo-ca-peer"},
+		{"where only CAs are left of a cluster that lived, what it was once asked does not count",
+			beginningEmpty(withCA(unborn(3))), Refuse, "birth-record", facts.ReasonRecordLost, "", "Secret demo-ca"},
 		{"volumes are taken over although the annotation asks to begin empty", beginningEmpty(retaining(unborn(3))),
 			Act, "retained-data", facts.ReasonResume, "AdoptData", "PersistentVolumeClaim demo-0"},
 		{"and nothing over volumes that cannot be resumed", beginningEmpty(leavingCAs(retaining(unborn(3), anonymous))),

@@ -145,17 +145,18 @@ func specRefused(o judge.View) *proposal {
 }
 
 func nameTaken(o judge.View) *proposal {
-	p := foreignObject(o.Observation)
+	p := foreignObject(o)
 	if p != nil && (o.IsAlive() || needsNothing(o)) {
 		return p.yielding()
 	}
 	return p
 }
 
-// foreignObject says which object that the cluster needs is not to be had; nil when all are.
-func foreignObject(o facts.Observation) *proposal {
+// foreignObject says which object that the cluster needs is not to be had; nil when all are. What the cluster begins
+// empty with is.
+func foreignObject(o judge.View) *proposal {
 	for _, object := range append([]facts.Object{o.Budget.Object}, o.Objects...) {
-		if p := takenBy(object); p != nil {
+		if p := takenBy(object); p != nil && !(o.BeginsEmpty() && isRetained(o, object)) {
 			return p
 		}
 	}
@@ -163,7 +164,7 @@ func foreignObject(o facts.Observation) *proposal {
 }
 
 // whyTaken is that as a part of a sentence, or "".
-func whyTaken(o facts.Observation) string {
+func whyTaken(o judge.View) string {
 	p := foreignObject(o)
 	if p == nil {
 		return ""

@@ -13,13 +13,9 @@ import (
 
 // resume takes over what an earlier cluster of this name left, once nothing of it runs any more. The records on the
 // volumes then say who the members are: the lost birth record is written from them, and their Pods start on the data.
-func resume(o facts.Observation) *proposal {
+func resume(o judge.View) *proposal {
 	for _, object := range append([]facts.Object{o.Budget.Object}, o.Objects...) {
-		isLeft := slices.ContainsFunc(o.Retained, func(r facts.Retained) bool {
-			return r.Kind == object.Kind &&
-				r.Name == object.Name
-		})
-		if p := takenBy(object); p != nil && !isLeft {
+		if p := takenBy(object); p != nil && !isRetained(o, object) {
 			return p
 		}
 	}
@@ -28,17 +24,25 @@ func resume(o facts.Observation) *proposal {
 		joinNames(c.Items, facts.Retained.String))
 }
 
+// isRetained reports an object that an earlier cluster left.
+func isRetained(o judge.View, object facts.Object) bool {
+	return slices.ContainsFunc(o.Retained, func(r facts.Retained) bool {
+		return r.Kind == object.Kind && r.Name == object.Name
+	})
+}
+
 // retainedData never gives a birth the names of volumes that hold data. Where all of it is of one cluster, that is
 // resumed. Where CAs alone are left, people deleted the volumes, or a backup tool is still to put them back: a person
-// says which.
+// says which. Who begins empty writes the birth record first, and takes the CAs over after that: from then on they
+// do not name the earlier cluster any more, and what the person said does not count again.
 func retainedData(o judge.View) *proposal {
-	if !o.IsOverRetained() {
+	if !o.IsOverRetained() || o.BeginsEmpty() {
 		return nil
 	}
 	why := whyNotResume(o)
 	switch isData := func(r facts.Retained) bool { return !r.IsAuthority() }; {
-	case why == "" || o.BeginsEmpty():
-		return resume(o.Observation)
+	case why == "":
+		return resume(o)
 	case slices.ContainsFunc(o.Retained, isData):
 		return refuse(facts.ReasonRetainedData,
 			"An earlier cluster of this name left data behind: %s. It cannot be resumed: %s. Nothing is created over "+
@@ -53,15 +57,32 @@ func retainedData(o judge.View) *proposal {
 
 // howToBegin says what a person can do who wants a cluster where an earlier one left CAs and no volumes.
 func howToBegin(o judge.View) string {
-	data := o.DataLeft()
-	if data == "" {
-		return fmt.Sprintf("To begin with an empty cluster and these CAs: kubectl annotate etcd %s -n %s "+
-			"etcdsteward.dev/begin-empty=true.", o.Cluster.Name, o.Cluster.Namespace)
-	}
+	data, asked := o.DataLeft(), ""
 	names := joinNames(o.Retained, func(r facts.Retained) string { return r.Name })
-	return fmt.Sprintf("The annotation etcdsteward.dev/begin-empty does not count here, because there is more: %s. To "+
-		"begin with a backup, or empty all the same, delete the CAs: kubectl delete secret %s -n %s.", data,
-		strings.ReplaceAll(names, ",", ""), o.Cluster.Namespace)
+	remove := fmt.Sprintf("delete the CAs: kubectl delete secret %s -n %s.", strings.ReplaceAll(names, ",", ""),
+		o.Cluster.Namespace)
+	switch {
+	case data != "":
+		return fmt.Sprintf("The annotation etcdsteward.dev/begin-empty does not count here, because there is more: %s. "+
+			"To begin with a backup, or empty all the same, %s", data, remove)
+	case differ(o.Retained, func(r facts.Retained) string { return r.Owner }):
+		return "They are of more than one earlier cluster. To begin with an empty cluster, " + remove
+	case o.Desired.BeginEmpty != "":
+		asked = fmt.Sprintf("The annotation etcdsteward.dev/begin-empty=%s does not name the cluster that left them. It "+
+			"counts once, over the CAs of the cluster that it names. ", o.Desired.BeginEmpty)
+	}
+	return fmt.Sprintf("%sTo begin with an empty cluster and these CAs: kubectl annotate etcd %s -n %s --overwrite "+
+		"etcdsteward.dev/begin-empty=%s.", asked, o.Cluster.Name, o.Cluster.Namespace, o.Retained[0].Owner)
+}
+
+// takeCAs takes over the CAs that an empty cluster begins with, once its birth is written down.
+func takeCAs(o judge.View) *proposal {
+	if !o.BeginsEmpty() {
+		return nil
+	}
+	return act(changes.AdoptData{Items: o.Retained}, facts.ReasonResume, "The cluster begins empty, as its annotation "+
+		"asks. The CAs that an earlier cluster of this name left are taken over: %s.",
+		joinNames(o.Retained, facts.Retained.String))
 }
 
 // whyNotResume says what keeps the retained data from being one cluster that can go on, or "". What was taken over

@@ -118,27 +118,38 @@ var _ = Describe("A cluster that is deleted", Label("lifecycle"), func() {
 		Expect(again.Pods(ctx)).To(BeEmpty())
 	})
 
-	It("with Retain, and whose volumes were deleted by hand, begins empty with its CAs once its annotation asks for it", perStory, func(ctx context.Context) {
+	It("with Retain, and whose volumes were deleted by hand, begins empty with its CAs once, when its annotation names the cluster that left them", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "emptied", 3)
 		cluster.AwaitReady(ctx, 3)
-		authority := uidOf(ctx, &corev1.Secret{}, key("emptied-ca"))
+		authority, left := uidOf(ctx, &corev1.Secret{}, key("emptied-ca")), uidOf(ctx, &v1alpha1.EtcdCluster{}, key("emptied"))
 		deleteCluster(ctx, cluster)
 		ask := func(value string) {
 			said, err := kube.Kubectl(ctx, "-n", story.Namespace, "annotate", "--overwrite", "etcd", "emptied", v1alpha1.AnnotationBeginEmpty+"="+value)
 			Expect(err).NotTo(HaveOccurred(), said)
 		}
-		for _, member := range []string{cluster.Member(0), cluster.Member(1), cluster.Member(2)} {
-			Expect(kube.Client.Delete(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: meta(story.Namespace, member)})).To(Succeed())
+		loseVolumes := func() {
+			for ordinal := range 3 {
+				Expect(kube.Client.Delete(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: meta(story.Namespace, cluster.Member(ordinal))})).To(Succeed())
+			}
+			Eventually(ctx, func() map[string]types.UID { return volumes(ctx, cluster) }).Should(BeEmpty())
 		}
-		Eventually(ctx, func() map[string]types.UID { return volumes(ctx, cluster) }).Should(BeEmpty())
+		loseVolumes()
 		again := story.Create(ctx, "emptied", 3)
 		again.AwaitStalled(ctx, "RetainedData")
-		ask("please")
-		Consistently(ctx, func() ([]corev1.Pod, error) { return again.Pods(ctx) }).WithTimeout(watching).Should(BeEmpty())
 		ask("true")
+		Consistently(ctx, func() ([]corev1.Pod, error) { return again.Pods(ctx) }).WithTimeout(watching).Should(BeEmpty())
+		ask(string(left))
 		again.AwaitReady(ctx, 3)
 		Expect(uidOf(ctx, &corev1.Secret{}, key("emptied-ca"))).To(Equal(authority))
 		again.Write(ctx).Finish(ctx)
+
+		deleteCluster(ctx, again)
+		loseVolumes()
+		third := story.Create(ctx, "emptied", 3, func(c *v1alpha1.EtcdCluster) {
+			c.Annotations = map[string]string{v1alpha1.AnnotationBeginEmpty: string(left)}
+		})
+		third.AwaitStalled(ctx, "RetainedData")
+		Consistently(ctx, func() ([]corev1.Pod, error) { return third.Pods(ctx) }).WithTimeout(watching).Should(BeEmpty(), "it was asked once")
 	})
 
 	It("with --cascade=orphan serves on, and is not created again over what runs until that is deleted", perStory, func(ctx context.Context) {

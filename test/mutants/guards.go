@@ -12,8 +12,8 @@ var guards = []mutant{
 	{
 		Name: "the guard lets a cluster begin empty beside a volume", Peer: "",
 		File:    "controllers/plan/guard/birth.go",
-		From:    "&& !o.BeginsEmpty()",
-		To:      "&& !o.Desired.BeginEmpty",
+		From:    "o.IsOverRetained() && !o.BeginsEmpty()",
+		To:      "o.IsOverRetained() && o.Desired.BeginEmpty == \"\"",
 		Package: planPackage, Test: guardRow("CAs beside a volume, which would not be empty"),
 	},
 	{

@@ -7,8 +7,8 @@ var passes = []mutant{
 	{
 		Name: "a cluster begins empty over CAs without a person", Peer: "",
 		File:    "controllers/plan/resume.go",
-		From:    "case why == \"\" || o.BeginsEmpty():",
-		To:      "case why == \"\" || o.DataLeft() == \"\":",
+		From:    "!o.IsOverRetained() || o.BeginsEmpty() {",
+		To:      "!o.IsOverRetained() || o.DataLeft() == \"\" {",
 		Package: planPackage, Test: row("CAs without a volume keep a cluster from being made, and the message names the way on"),
 	},
 	{
@@ -17,6 +17,20 @@ var passes = []mutant{
 		From:    "return o.BackupLeft",
 		To:      "return \"\"",
 		Package: planPackage, Test: row("nor where there is a backup"),
+	},
+	{
+		Name: "a cluster begins empty again because it once was asked to", Peer: "",
+		File:    "controllers/plan/facts/view.go",
+		From:    "return r.Owner != o.Desired.BeginEmpty }",
+		To:      "return o.Desired.BeginEmpty == \"\" }",
+		Package: clusterPackage, Test: "TestAClusterBeginsEmptyOnce",
+	},
+	{
+		Name: "CAs are taken over before the empty cluster is written down", Peer: "",
+		File:    "controllers/plan/guard/birth.go",
+		From:    "o.BeginsEmpty() && o.Birth.Exists() && !o.IsAlive()",
+		To:      "o.BeginsEmpty() && !o.IsAlive()",
+		Package: planPackage, Test: guardRow("CAs before the empty cluster is written down"),
 	},
 	{
 		Name: "an install that is gone leaves its clusters alone in silence", Peer: "",

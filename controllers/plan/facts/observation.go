@@ -126,9 +126,10 @@ type Desired struct {
 	KeepVolumes  time.Duration // for how long the volume of a replaced member is kept; 0 not at all
 	ReplaceAfter time.Duration // how long a member must be dead before it is replaced; 0 never
 	Operator     string        // namespace/name of the install that is asked to look after it; empty for none
-	BeginEmpty   bool          // where an earlier cluster left CAs alone, the cluster is to begin without its data
-	Fault        string        // a sentence, when the spec itself is refused; empty otherwise
-	Restore      WantedBackup  // the backup to begin with; it counts at birth only
+	// UID of an earlier cluster of this name: where it left CAs alone, the cluster is to begin without its data
+	BeginEmpty string
+	Fault      string       // a sentence, when the spec itself is refused; empty otherwise
+	Restore    WantedBackup // the backup to begin with; it counts at birth only
 }
 
 // Newest is the newest version that members may come to run: that of the spec.

@@ -145,8 +145,13 @@ func (o View) DataLeft() string {
 	return o.BackupLeft
 }
 
-// BeginsEmpty reports a cluster that a person asks to begin without data, where no data is left but CAs are.
-func (o View) BeginsEmpty() bool { return o.Desired.BeginEmpty && o.DataLeft() == "" }
+// BeginsEmpty reports a cluster that a person asks to begin without data, where no data is left, and CAs are of the
+// earlier cluster that the person named. Taken over they name this one, so that it is asked once.
+func (o View) BeginsEmpty() bool {
+	isOther := func(r Retained) bool { return r.Owner != o.Desired.BeginEmpty }
+	return o.Desired.BeginEmpty != "" && len(o.Retained) > 0 && !slices.ContainsFunc(o.Retained, isOther) &&
+		o.DataLeft() == ""
+}
 
 // IsBornHere reports a recorded member of an incarnation that this very object began.
 func (o Observation) IsBornHere(r Replica) bool {

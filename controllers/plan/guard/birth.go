@@ -88,7 +88,7 @@ func guardBegin(o facts.View, c changes.BeginBirth) string {
 	switch {
 	case c.Served < o.Recorded():
 		return "it forgets revisions that clients were served."
-	case o.IsOverRetained() || c.ClusterID == 0 && o.IsAlive() && !goesOn(o, c):
+	case o.IsOverRetained() && !o.BeginsEmpty() || c.ClusterID == 0 && o.IsAlive() && !goesOn(o, c):
 		return "there is data of a cluster already."
 	case c.ClusterID != 0 || o.IsAlive():
 		return "" // what a living cluster began with is past
@@ -119,12 +119,14 @@ func guardRecordBirth(o facts.View, c changes.RecordBirth) string {
 	return ""
 }
 
-// guardAdopt takes over only what was listed as left behind, as one cluster, before anything of a new one exists.
+// guardAdopt takes over only what was listed as left behind, as one cluster, before anything of a new one exists. With
+// the CAs that a person named a cluster begins empty, once its birth is written down.
 func guardAdopt(o facts.View, c changes.AdoptData) string {
-	if !o.IsOverRetained() {
+	isEmpty := o.BeginsEmpty() && o.Birth.Exists() && !o.IsAlive()
+	if !o.IsOverRetained() && !isEmpty {
 		return "the cluster has begun already."
 	}
-	if why := cmp.Or(guardMixed(o), guardReturn(o), guardUnknown(o)); why != "" && !o.BeginsEmpty() {
+	if why := cmp.Or(guardMixed(o), guardReturn(o), guardUnknown(o)); why != "" && !isEmpty {
 		return why
 	}
 	if !slices.Equal(c.Items, o.Retained) {
