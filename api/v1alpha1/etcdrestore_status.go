@@ -70,7 +70,8 @@ type EtcdRestoreStatus struct {
 	// +listType=atomic
 	OldVolumes []string `json:"oldVolumes,omitempty"`
 
-	// StartedAt is when the first volume of the next incarnation was created.
+	// StartedAt is when the first volume of the next incarnation was created. Where the
+	// source is previous, it is when the cluster went back.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
 

@@ -5,6 +5,7 @@ import (
 )
 
 // EtcdRestore replaces the data of a cluster: with a backup, with the data of one surviving member, or with nothing.
+// Where restored members never served, it goes back to the previous ones.
 // The cluster keeps its name, Services and certificates. The operator carries it out once, after it is approved. The
 // previous volumes are kept until oldVolumes is Delete.
 //
@@ -58,7 +59,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.source == oldSelf.source",message="spec.source cannot change: what was approved is what is restored; delete this one, which cancels it, and create another",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="self.?bumpRevision == oldSelf.?bumpRevision",message="spec.bumpRevision cannot change: what was approved is what is restored; delete this one, which cancels it, and create another",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.oldVolumes) || self.oldVolumes != 'Delete'",optionalOldSelf=true,message="spec.oldVolumes cannot be Delete from the start: leave it out, look at what was restored, and set it then",reason=FieldValueForbidden
-// +kubebuilder:validation:XValidation:rule="!has(self.bumpRevision) || !has(self.source.empty)",message="spec.bumpRevision has nothing to raise where spec.source is empty: leave it out"
+// +kubebuilder:validation:XValidation:rule="!has(self.bumpRevision) || !has(self.source.empty) && !has(self.source.previous)",message="spec.bumpRevision has nothing to raise where spec.source is empty or previous: leave it out"
 type EtcdRestoreSpec struct {
 	// ClusterRef names the EtcdCluster to restore, in the same namespace.
 	// +required
@@ -94,9 +95,9 @@ type EtcdRestoreSpec struct {
 }
 
 // EtcdRestoreSource is the data that a cluster gets. It is a backup, named as in spec.bootstrap.restore of an
-// EtcdCluster, the data of one surviving member, or nothing.
+// EtcdCluster, the data of one surviving member, the previous data, or nothing.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.backupRef), has(self.store), has(self.survivor), has(self.empty)].filter(x, x).size() == 1",message="spec.source must have exactly one of backupRef, store, survivor and empty"
+// +kubebuilder:validation:XValidation:rule="[has(self.backupRef), has(self.store), has(self.survivor), has(self.previous), has(self.empty)].filter(x, x).size() == 1",message="spec.source must have exactly one of backupRef, store, survivor, previous and empty"
 // +kubebuilder:validation:XValidation:rule="!has(self.store) || has(self.key) != self.?latest.orValue(false)",message="a backup in a store must be named by exactly one of key and latest: true"
 // +kubebuilder:validation:XValidation:rule="has(self.store) || !has(self.key) && !self.?latest.orValue(false)",message="key and latest name a backup in a store, and there is none: give store as well, or leave them out"
 // +kubebuilder:validation:XValidation:rule="!has(self.latestOf) || self.?latest.orValue(false)",message="latestOf says whose newest backup is meant, and needs latest: true"
@@ -136,6 +137,11 @@ type EtcdRestoreSource struct {
 	// +optional
 	Survivor *SurvivorSource `json:"survivor,omitempty"`
 
+	// Previous goes back to the members that the last EtcdRestore took the place of,
+	// on their own volumes. It is refused once the cluster served what that restored.
+	// +optional
+	Previous *PreviousSource `json:"previous,omitempty"`
+
 	// Empty starts without any data, when quorum is lost and neither a member nor a
 	// backup is left.
 	// +optional
@@ -150,6 +156,9 @@ type SurvivorSource struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z]([-a-z0-9]{0,38}[a-z0-9])?-(0|[1-9][0-9]{0,8})$')",message="spec.source.survivor.member must be the name of a member",messageExpression="'spec.source.survivor.member is \"' + self + '\"; it must be the name of a member, as status.evidence.members of the EtcdCluster has it'"
 	Member string `json:"member"`
 }
+
+// PreviousSource has no fields.
+type PreviousSource struct{}
 
 // EmptySource has no fields.
 type EmptySource struct{}

@@ -76,8 +76,8 @@ const (
 	AnnotationRestored = Group + "/restored"
 	// AnnotationSuperseded is the incarnation that replaced the incarnation of a volume; on the PVC.
 	AnnotationSuperseded = Group + "/superseded-by"
-	// AnnotationGoesBack is the incarnation that a person goes back from to the volume, knowing that its clients were
-	// served higher revisions; on the PVC. Only people write it.
+	// AnnotationGoesBack is the incarnation that a cluster goes back from to the volume, at lower revisions than that
+	// began with; on the PVC. People write it, and the operator for an EtcdRestore with source.previous.
 	AnnotationGoesBack = Group + "/goes-back-from"
 	// AnnotationBeginEmpty has an EtcdCluster begin empty where an earlier cluster of its name left CAs and no volume.
 	// Its value is the UID of that cluster, as LabelClusterUID of the CAs says it. These then name the new cluster, so

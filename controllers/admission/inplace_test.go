@@ -74,9 +74,10 @@ func layeredOn(t testing.TB, object *unstructured.Unstructured, change string) *
 var refusedInPlace = []struct{ name, change, field, says string }{
 	{"a name with a dot", "metadata: {name: a.b}", "<nil>", `metadata.name is "a.b"; it must be at most 63 characters`},
 	{"a cluster that cannot be", "spec: {clusterRef: {name: other/demo}}", "spec.clusterRef.name", `spec.clusterRef.name is "other/demo"; it must be the name of an EtcdCluster`},
-	{"no source", "spec: {source: {backupRef: null}}", "spec.source", "spec.source must have exactly one of backupRef, store, survivor and empty"},
-	{"a backup and nothing", "spec: {source: {empty: {}}}", "spec.source", "spec.source must have exactly one of backupRef, store, survivor and empty"},
-	{"two backups", "spec: {source: {store: {volume: {claimName: b}}, latest: true}}", "spec.source", "spec.source must have exactly one of backupRef, store, survivor and empty"},
+	{"no source", "spec: {source: {backupRef: null}}", "spec.source", "spec.source must have exactly one of backupRef, store, survivor, previous and empty"},
+	{"a backup and nothing", "spec: {source: {empty: {}}}", "spec.source", "spec.source must have exactly one of backupRef, store, survivor, previous and empty"},
+	{"a backup and what was before", "spec: {source: {previous: {}}}", "spec.source", "spec.source must have exactly one of backupRef, store, survivor, previous and empty"},
+	{"two backups", "spec: {source: {store: {volume: {claimName: b}}, latest: true}}", "spec.source", "spec.source must have exactly one of backupRef, store, survivor, previous and empty"},
 	{"a store alone", "spec: {source: {backupRef: null, store: {volume: {claimName: b}}}}", "spec.source", "a backup in a store must be named by exactly one of key and latest: true"},
 	{"a key without a store", "spec: {source: {key: a/snapshot.db}}", "spec.source", "key and latest name a backup in a store, and there is none: give store as well, or leave them out"},
 	{"whose newest, without asking for it", "spec: {source: {backupRef: null, store: {volume: {claimName: b}}, key: a/snapshot.db, latestOf: {name: demo}}}", "spec.source", "latestOf says whose newest backup is meant, and needs latest: true"},
@@ -86,7 +87,8 @@ var refusedInPlace = []struct{ name, change, field, says string }{
 	{"an approval in capitals", "spec: {approval: 0123456789ABCDEF}", "spec.approval", "it must be the 16 characters"},
 	{"a bump below zero", "spec: {bumpRevision: -1}", "spec.bumpRevision", "spec.bumpRevision must be from 0 to 1000000000000"},
 	{"a bump beyond all bounds", "spec: {bumpRevision: 1000000000001}", "spec.bumpRevision", "spec.bumpRevision must be from 0 to 1000000000000"},
-	{"a bump of nothing", "spec: {bumpRevision: 1, source: {backupRef: null, empty: {}}}", "spec", "spec.bumpRevision has nothing to raise where spec.source is empty: leave it out"},
+	{"a bump of nothing", "spec: {bumpRevision: 1, source: {backupRef: null, empty: {}}}", "spec", "spec.bumpRevision has nothing to raise where spec.source is empty or previous: leave it out"},
+	{"a bump of what was before", "spec: {bumpRevision: 1, source: {backupRef: null, previous: {}}}", "spec", "spec.bumpRevision has nothing to raise"},
 	{"old volumes to go from the start", "spec: {oldVolumes: Delete}", "spec", "spec.oldVolumes cannot be Delete from the start: leave it out, look at what was restored, and set it then"},
 	{"old volumes to go elsewhere", "spec: {oldVolumes: Move}", "spec.oldVolumes", `supported values: "Keep", "Delete"`},
 }

@@ -108,7 +108,7 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 	case changes.Bootstrap:
 		return s.bootstrap(ctx, c)
 	case changes.VoidBirth, changes.NextBirth, changes.RecordBirth, changes.BeginNext, changes.DropNext,
-		changes.SwitchOver: // see birthEdit
+		changes.SwitchOver, changes.GoBack: // see birthEdit
 	case changes.PrepareNext:
 		return s.prepareNext(ctx, c)
 	case changes.RecordMembers:
@@ -120,7 +120,7 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 	case changes.ApplyObjects:
 		return s.applyObjects(ctx, c)
 	case changes.MarkVolume, changes.KeepVolume, changes.SetChoices, changes.RecordRestored, changes.MarkFlushed,
-		changes.MarkFormer:
+		changes.MarkFormer, changes.MarkCurrent:
 		return s.writeOnVolumes(ctx, c)
 	case changes.SetBudget:
 		return s.setBudget(ctx, c)

@@ -49,6 +49,8 @@ func (s step) birthEdit(change changes.Change) func(*record.Birth) bool {
 		return func(b *record.Birth) bool { return b.DropNext(c.Incarnation) }
 	case changes.SwitchOver: // in one write: from here on the old members belong to a former incarnation
 		return func(b *record.Birth) bool { return b.SwitchOver(c.From, c.To, c.Volumes, c.Voters) }
+	case changes.GoBack: // in one write as well
+		return func(b *record.Birth) bool { return b.GoBack(c.From, c.Restore, record.Birth(c.BeginBirth)) }
 	default:
 		return nil
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -42,18 +40,35 @@ func (s step) prepareNext(ctx context.Context, c changes.PrepareNext) error {
 
 // markFormer writes on volumes that another incarnation took the place of theirs. The first such mark stays.
 func (s step) markFormer(ctx context.Context, c changes.MarkFormer) error {
-	patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationSuperseded: &c.By}}
-	return each(ctx, c.Volumes, func(ctx context.Context, volume facts.VolumeRef) error {
+	return s.editMarked(ctx, c.Volumes, "", func(annotations map[string]string) {
+		annotations[v1alpha1.AnnotationSuperseded] = c.By
+	})
+}
+
+// markCurrent takes that off volumes, and writes in the same patch which incarnation the cluster went back from.
+func (s step) markCurrent(ctx context.Context, c changes.MarkCurrent) error {
+	return s.editMarked(ctx, c.Volumes, c.After, func(annotations map[string]string) {
+		delete(annotations, v1alpha1.AnnotationSuperseded)
+		annotations[v1alpha1.AnnotationGoesBack] = c.After
+	})
+}
+
+// editMarked edits the annotations of the volumes with this mark, and leaves every other volume as it is.
+func (s step) editMarked(ctx context.Context, volumes []facts.VolumeRef, mark string, edit func(map[string]string)) error {
+	return each(ctx, volumes, func(ctx context.Context, volume facts.VolumeRef) error {
 		claim, err := s.find(ctx, resources.KindVolume, claimNamed(volume.Name))
 		switch {
 		case err != nil:
 			return err
 		case claim == nil || string(claim.GetUID()) != volume.UID:
 			return ErrStale
-		case claim.GetAnnotations()[v1alpha1.AnnotationSuperseded] != "":
+		case claim.GetAnnotations()[v1alpha1.AnnotationSuperseded] != mark:
 			return nil
 		}
-		return s.patchMetadata(ctx, resources.KindVolume,
-			&corev1.PersistentVolumeClaim{ObjectMeta: claimNamed(volume.Name).ObjectMeta}, volume.UID, patch)
+		return s.update(ctx, resources.KindVolume, claim, func() {
+			annotations := merged(claim.GetAnnotations(), nil)
+			edit(annotations)
+			claim.SetAnnotations(annotations)
+		})
 	})
 }

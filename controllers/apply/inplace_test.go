@@ -89,6 +89,27 @@ func switchOver() changes.SwitchOver {
 		Volumes: map[string]string{"demo-3": "u3", "demo-4": "u4"}, Voters: []string{"demo-0", "demo-1", "demo-2"}}
 }
 
+func goBack() changes.GoBack {
+	return changes.GoBack{From: laidIncarnation, Restore: "uid-of-home", BeginBirth: changes.BeginBirth{
+		Incarnation: incarnation, Token: "token", Names: []string{"demo-0", "demo-1"}, ClusterID: 0xc}}
+}
+
+func switchedOver(t *testing.T, w *world) {
+	t.Helper()
+	begunNext(t, w)
+	w.mustDo(t, laying(t, w), switchOver())
+}
+
+// markedFormer is a world whose volumes say that another incarnation took the place of theirs.
+func markedFormer(t *testing.T, w *world) {
+	t.Helper()
+	serving(t, w)
+	for _, name := range []string{"demo-0", "demo-1"} {
+		volume := w.volume(t, name)
+		w.edit(t, volume, func() { volume.Annotations[v1alpha1.AnnotationSuperseded] = laidIncarnation })
+	}
+}
+
 func inPlaceEffects() []effect {
 	birthIs := func(want func(record.Birth) bool) func(*testing.T, *world) {
 		return func(t *testing.T, w *world) {
@@ -161,6 +182,32 @@ func inPlaceEffects() []effect {
 				for _, name := range []string{"demo-0", "demo-1"} {
 					if got := w.volume(t, name).Annotations[v1alpha1.AnnotationSuperseded]; got != laidIncarnation {
 						t.Errorf("%s says %q", name, got)
+					}
+				}
+			},
+		},
+		{
+			name: "go back to the incarnation before", world: switchedOver, view: laying, change: always(goBack()),
+			holds: birthIs(func(r record.Birth) bool {
+				return r.Incarnation == incarnation && r.ClusterID == 0xc && len(r.Former) == 1 && r.LastCounter == 1 &&
+					r.NextOrdinal == 5 && r.Former[0].Incarnation == laidIncarnation && r.Former[0].Back == "uid-of-home" &&
+					slices.Equal(r.Former[0].Voters, []string{"demo-3", "demo-4"})
+			}),
+		},
+		{
+			name: "mark what is current again", world: markedFormer,
+			change: func(t *testing.T, w *world) changes.Change {
+				return changes.MarkCurrent{After: laidIncarnation, Volumes: []facts.VolumeRef{
+					{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)},
+					{Name: "demo-1", UID: string(w.volume(t, "demo-1").UID)},
+				}}
+			},
+			holds: func(t *testing.T, w *world) {
+				for _, name := range []string{"demo-0", "demo-1"} {
+					says := w.volume(t, name).Annotations
+					_, isMarked := says[v1alpha1.AnnotationSuperseded]
+					if isMarked || says[v1alpha1.AnnotationGoesBack] != laidIncarnation {
+						t.Errorf("%s says %v", name, says)
 					}
 				}
 			},
@@ -292,6 +339,40 @@ func TestAVolumeKeepsTheFirstMarkAndAnotherVolumeGetsNone(t *testing.T) {
 	err := w.do(t, born(), changes.MarkFormer{By: "second",
 		Volumes: []facts.VolumeRef{{Name: "demo-1", UID: "another"}}})
 	if !errors.Is(err, ErrStale) || w.volume(t, "demo-1").Annotations[v1alpha1.AnnotationSuperseded] != "" {
+		t.Errorf("a volume of that name and another UID: %v", err)
+	}
+}
+
+func TestAClusterDoesNotGoBackFromWhatServesByNowNorIsAnotherVolumeMarked(t *testing.T) {
+	w := newWorld(t, demo())
+	switchedOver(t, w)
+	for name, edit := range map[string]func(*changes.GoBack){
+		"from another incarnation": func(c *changes.GoBack) { c.From = "99999999" },
+		"to another incarnation":   func(c *changes.GoBack) { c.Incarnation = "99999999" },
+	} {
+		change := goBack()
+		edit(&change)
+		if err := w.do(t, laying(t, w), change); !errors.Is(err, ErrStale) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	moved := begun()
+	moved.Current.Birth.Incarnation = laidIncarnation
+	w.mustDo(t, moved, changes.RecordBirth{ClusterID: 0xd})
+	if err := w.do(t, laying(t, w), goBack()); !errors.Is(err, ErrStale) {
+		t.Errorf("from what serves: %v", err)
+	}
+	volume := w.volume(t, "demo-0")
+	w.edit(t, volume, func() { volume.Annotations[v1alpha1.AnnotationSuperseded] = "later" })
+	w.mustDo(t, born(), changes.MarkCurrent{After: laidIncarnation,
+		Volumes: []facts.VolumeRef{{Name: "demo-0", UID: string(volume.UID)}}})
+	if got := w.volume(t, "demo-0").Annotations; got[v1alpha1.AnnotationSuperseded] != "later" ||
+		got[v1alpha1.AnnotationGoesBack] != "" {
+		t.Errorf("a volume that a later incarnation ended says %v", got)
+	}
+	err := w.do(t, born(), changes.MarkCurrent{After: "later",
+		Volumes: []facts.VolumeRef{{Name: "demo-0", UID: "another"}}})
+	if !errors.Is(err, ErrStale) {
 		t.Errorf("a volume of that name and another UID: %v", err)
 	}
 }

@@ -101,6 +101,8 @@ func (s step) writeOnVolumes(ctx context.Context, change changes.Change) error {
 		return s.annotateVolumes(ctx, []facts.VolumeRef{c.Volume}, v1alpha1.AnnotationFlushed, c.Incarnation)
 	case changes.MarkFormer:
 		return s.markFormer(ctx, c)
+	case changes.MarkCurrent:
+		return s.markCurrent(ctx, c)
 	default:
 		return fmt.Errorf("carrying out %s: it writes on no volume", changes.KindOf(change))
 	}

@@ -59,6 +59,8 @@ func (s Sources) request(ctx context.Context, r *v1alpha1.EtcdRestore) (facts.Re
 		request.Source, request.Survivor = record.SourceSurvivor, source.Survivor.Member
 	case source.Empty != nil:
 		request.Source = record.SourceEmpty
+	case source.Previous != nil:
+		request.Source = record.SourcePrevious
 	case source.Backup() != nil:
 		request.Source = record.SourceBackup
 		found, fault, err := s.findRestored(ctx, r)

@@ -49,15 +49,19 @@ func TestRestoresOfAClusterAreFoundTheOldestFirst(t *testing.T) {
 	b := asking(t, restoreNamed("young", 0, v1alpha1.EtcdRestoreSource{Empty: &v1alpha1.EmptySource{}}),
 		restoreNamed("old", time.Minute,
 			v1alpha1.EtcdRestoreSource{Survivor: &v1alpha1.SurvivorSource{Member: "demo-1"}}),
-		restoreNamed("middle", time.Second, backupNamed("nightly")), other, going)
+		restoreNamed("middle", time.Second, backupNamed("nightly")), other, going,
+		restoreNamed("oldest", time.Hour, v1alpha1.EtcdRestoreSource{Previous: &v1alpha1.PreviousSource{}}))
 	if err := b.Reader.(client.Client).Delete(t.Context(), going); err != nil {
 		t.Fatal(err)
 	}
 	got, err := b.Requests(t.Context(), prodDemo)
-	if err != nil || len(got) != 3 {
+	if err != nil || len(got) != 4 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	old, middle, young := got[0], got[1], got[2]
+	oldest, old, middle, young := got[0], got[1], got[2], got[3]
+	if oldest.Name != "oldest" || oldest.Source != record.SourcePrevious || !oldest.WantedBackup.IsZero() {
+		t.Errorf("%+v", oldest)
+	}
 	if old.Name != "old" || old.Source != record.SourceSurvivor || old.Survivor != "demo-1" ||
 		!old.WantedBackup.IsZero() {
 		t.Errorf("%+v", old)

@@ -39,7 +39,7 @@ func Decide(seen facts.Observation) Decision {
 			continue
 		}
 		d.Yielded = notes
-		return d
+		return withWayBack(o, d)
 	}
 	return settled(o, notes)
 }

@@ -36,10 +36,10 @@
 //  2. Unborn: spec-refused, retained-data, name-taken, restore-source, birth-record. Nothing is made over data, and
 //     nothing else is made before the birth record. One that was deleted is written anew, from the
 //     members' records.
-//  3. Moving: restore-fence, restore-call-off, restore-begin, restore-prepare, restore-switch-over. The next
-//     incarnation gets its data beside the current one, on volumes and under names of its own. Before anything is
-//     stopped nodes have taken Pods with the next members' rules, where their volumes are. Nothing of a former one
-//     may serve a write when the next one starts.
+//  3. Moving: restore-fence, restore-call-off, restore-go-back, restore-begin, restore-prepare,
+//     restore-switch-over. The next incarnation gets its data beside the current one, on volumes and under names of
+//     its own. Before anything is stopped nodes have taken Pods with the next members' rules, where their volumes are.
+//     Nothing of a former one may serve a write when the next one starts, nor when the cluster goes back.
 //  4. Being born: (spec-refused, name-taken,) (restore-source,) void-birth, bootstrap, restored,
 //     settings, pods, first-quorum. What begins with a backup never starts empty.
 //  5. Alive, safe while etcd cannot be asked: (spec-refused, name-taken, first-quorum,) scaffold, budget,
@@ -87,6 +87,7 @@
 //   - restore.go: restore-source and restored, of a birth that begins with a backup
 //   - fence.go: restore-fence. inplace.go: restore-call-off, restore-begin
 //   - laying.go: restore-prepare, restore-switch-over. places.go, survivor.go and moved.go help them
+//   - previous.go: restore-go-back, and what tells people of that way
 //   - request.go: how an EtcdRestore stands, and which one is carried out
 //   - pods.go: settings, pods, first-pod. stopping.go: which process they may stop
 //   - scaffold.go: scaffold, budget. collect.go: restore-leftover, collect
@@ -106,5 +107,5 @@
 //   - judge: how each member is. signs.go is the table, seen.go what its rows ask, judgement.go its words
 //   - changes: the closed set of changes, each with its traits
 //   - guard: the vetoes: members.go, data.go, log.go, downgrade.go, birth.go, restore.go, inplace.go,
-//     former.go, corruption.go, trust.go
+//     former.go, previous.go, corruption.go, trust.go
 package plan

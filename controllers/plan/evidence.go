@@ -58,18 +58,19 @@ type Evidence struct {
 	Members     []MemberEvidence // by ordinal
 	Vanished    []string         // first members of which nothing is left, and which nothing says were lost or removed
 	Digest      string           // what an approval quotes; another one every day
+	wentBack    []string         // incarnations: an approval from before that is of this one as it was then
 	accepted    []string         // digests that say as much: yesterday's, and those of more than is given up by now
 }
 
-// EvidenceOf is what is left of the cluster. Its digest changes when the incarnation of the cluster does, or its
-// members, or whether a quorum answers; and, while the quorum is lost, when it changes whose data is lost. It does not
+// EvidenceOf is what is left of the cluster. Its digest changes when the incarnation of the cluster does, or it
+// goes back to one, or its members, or whether a quorum answers; and, while the quorum is lost, when it changes whose data is lost. It does not
 // change with revisions.
 func EvidenceOf(o facts.Observation) Evidence { return evidenceNow(current(o)) }
 
 // evidenceNow is what is left of the cluster.
 func evidenceNow(o judge.View) Evidence {
 	e := Evidence{ClusterUID: o.Cluster.UID, ClusterID: o.Birth.ClusterID, Incarnation: o.Birth.Incarnation,
-		Quorum: quorumState(o)}
+		Quorum: quorumState(o), wentBack: o.WentBackFrom()}
 	for _, r := range witnesses(o) {
 		e.Members = append(e.Members, evidenceOf(o, r))
 	}
@@ -109,6 +110,9 @@ func (e Evidence) digest(day int64) string {
 		e.Incarnation}
 	if e.Quorum == QuorumUnknown {
 		lines = append(lines, "no quorum answers")
+	}
+	for _, incarnation := range e.wentBack {
+		lines = append(lines, "back from "+incarnation)
 	}
 	var members []string
 	for _, m := range e.Members {

@@ -21,7 +21,8 @@ func restoreFence(o judge.View) *proposal {
 	if !o.Birth.Exists() {
 		return nil // nothing says what took its place
 	}
-	for _, step := range []func(judge.View) *proposal{fenceMark, fenceBudget, fenceLabels, fencePods, fenceSecrets} {
+	for _, step := range []func(judge.View) *proposal{fenceMark, unmark, fenceBudget, fenceLabels, fencePods,
+		fenceSecrets} {
 		if p := step(o); p != nil {
 			return p
 		}
@@ -41,6 +42,21 @@ func fenceMark(o judge.View) *proposal {
 	}
 	return act(changes.MarkFormer{By: o.Birth.Incarnation, Volumes: volumes}, facts.ReasonFence,
 		"The cluster has switched over; that is written on the volumes of %s, which are kept.",
+		joinNames(volumes, func(v facts.VolumeRef) string { return v.Name }))
+}
+
+// unmark takes that off again where the cluster went back, once what it went back from says so itself.
+func unmark(o judge.View) *proposal {
+	volumes := o.StillMarked()
+	if len(volumes) == 0 {
+		return nil
+	}
+	after := o.Find(volumes[0].Name).Volume.Superseded
+	volumes = slices.DeleteFunc(volumes, func(v facts.VolumeRef) bool {
+		return o.Find(v.Name).Volume.Superseded != after
+	})
+	return act(changes.MarkCurrent{After: after, Volumes: volumes}, facts.ReasonFence,
+		"The cluster went back; that is written on the volumes of %s.",
 		joinNames(volumes, func(v facts.VolumeRef) string { return v.Name }))
 }
 
@@ -103,8 +119,8 @@ func fenceSecrets(o judge.View) *proposal {
 // unfenced says why a former incarnation might still serve a write, or "". Pods that were asked to go and whose nodes
 // do not answer are left behind where they are too few for that.
 func unfenced(o judge.View) string {
-	if of := o.Unmarked(); len(of) > 0 {
-		return fmt.Sprintf("nothing on the volume of %s says that the cluster switched over", of[0].Name)
+	if of := append(o.Unmarked(), o.StillMarked()...); len(of) > 0 {
+		return fmt.Sprintf("the volume of %s does not say which incarnation is the current one", of[0].Name)
 	}
 	remaining := map[string]int{}
 	for _, r := range o.FormerMembers() {
@@ -157,8 +173,9 @@ func fenceWait(o judge.View, why string) *proposal {
 		kept).unlessAlive(o)
 }
 
-// unlessAlive lets later rules look after an incarnation that serves already.
+// unlessAlive lets later rules look after an incarnation that serves already. Where none of its members is there, as
+// when the cluster just went back to it, none could be started.
 func (p *proposal) unlessAlive(o judge.View) *proposal {
-	p.yields = o.IsAlive()
+	p.yields = o.IsAlive() && slices.ContainsFunc(o.Members, facts.Replica.IsUp)
 	return p
 }

@@ -107,7 +107,7 @@ const cannotCarryOut = "The EtcdRestore %s is approved and cannot be carried out
 // there is, and the backup was looked at.
 func restoreBegin(o judge.View) *proposal {
 	request, ok := chosenRequest(o)
-	if !ok || o.IsPreparing() || o.Desired.Fault != "" {
+	if !ok || request.Source == record.SourcePrevious || o.IsPreparing() || o.Desired.Fault != "" {
 		return nil
 	}
 	if why := whyNotLay(o, request); why != "" {
@@ -201,7 +201,7 @@ func nextFor(o judge.View, request facts.Request) record.Next {
 		r := o.Find(request.Survivor)
 		size, l.Survivor = 1, r.Name
 		l.Origin = record.Origin{Hash: request.ID, Revision: revision(r), Version: o.RanAtMost(r)}
-	case record.SourceEmpty:
+	case record.SourceEmpty, record.SourcePrevious:
 	}
 	if !request.IsBumpFixed {
 		l.Bump = max(l.Bump, o.BumpFor(l))

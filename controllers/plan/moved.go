@@ -82,7 +82,5 @@ func lostAfterMove(o judge.View) *proposal {
 	}
 	return refuse(facts.ReasonRestoreLost, "The cluster switched over to what an EtcdRestore restored, and before "+
 		"that served, the volumes of %s were lost. What is left is no quorum. The volumes of the previous "+
-		"incarnation are kept. Make and approve another EtcdRestore; or, to go on with what was before, set "+
-		"spec.storage.deletionPolicy to Retain, wait until status.deletionPolicy says Retain, delete the EtcdCluster "+
-		"and create it again: what it refuses then says how.", strings.Join(lost, ", ")).byHuman()
+		"incarnation are kept. Make and approve another EtcdRestore.", strings.Join(lost, ", ")).byHuman()
 }

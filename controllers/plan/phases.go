@@ -64,6 +64,10 @@ var phases = []phase{
 			restoreFence, givesWay, always},
 		{"restore-call-off", "What was made for an EtcdRestore that was taken back is deleted; the cluster goes on.",
 			restoreCallOff, givesWay, always},
+		{"restore-go-back",
+			"Where restored members never came to serve, an approved EtcdRestore makes the previous incarnation the " +
+				"current one again.",
+			restoreGoBack, givesWay, always},
 		{"restore-begin",
 			"An approved EtcdRestore gets new members beside those that serve, once its backup was looked at.",
 			restoreBegin, givesWay, always},

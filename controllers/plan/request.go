@@ -28,7 +28,9 @@ func standing(o judge.View, r facts.Request) Standing {
 	switch {
 	case o.Birth.Restore == r.ID && o.Birth.ClusterID == 0:
 		return StandingMoved
-	case cameOf(o.Incarnation, r.ID):
+	case isOnTheWayBack(o, r.ID):
+		return StandingMoved
+	case o.CameOf(r.ID):
 		return StandingComplete
 	case o.Birth.Next.Restore == r.ID:
 		return StandingLaying
@@ -67,14 +69,11 @@ func approvals(o judge.View) map[string]bool {
 	return out
 }
 
-// cameOf reports whether this incarnation of the cluster, or one before it, came of the request.
-func cameOf(o facts.Incarnation, id string) bool {
-	for _, past := range o.Birth.Former {
-		if past.Restore == id {
-			return true
-		}
-	}
-	return o.Birth.Restore == id
+// isOnTheWayBack reports the request for which the cluster went back to this incarnation, before that answers. When it
+// first did nothing in the world says.
+func isOnTheWayBack(o judge.View, id string) bool {
+	n := len(o.Birth.Former)
+	return n > 0 && o.Birth.Former[n-1].Back == id && id != "" && !o.HasQuorum()
 }
 
 // chosenRequest is the request that is carried out: the one that is being restored, or else the oldest one that is
@@ -89,7 +88,7 @@ func chosenRequest(o judge.View) (facts.Request, bool) {
 		return facts.Request{}, false
 	}
 	for _, r := range o.Requests {
-		if o.Approved[r.ID] && !cameOf(o.Incarnation, r.ID) {
+		if o.Approved[r.ID] && !o.CameOf(r.ID) {
 			return r, true
 		}
 	}

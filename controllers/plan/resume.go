@@ -130,7 +130,7 @@ func whyNotBack(o facts.Observation) string {
 	return fmt.Sprintf("a restore in place put the incarnation %s in their place, and clients were served since, at "+
 		"higher revisions. One that watches from such a revision would get neither changes nor an error. Restart such "+
 		"clients once the cluster serves again. To go on, say that you know: kubectl annotate pvc %s -n %s "+
-		"etcdsteward.dev/goes-back-from=%s", later, strings.Join(names, " "), o.Cluster.Namespace, later)
+		"etcdsteward.dev/goes-back-from=%s --overwrite", later, strings.Join(names, " "), o.Cluster.Namespace, later)
 }
 
 // whyNotOneIncarnation says what keeps the volumes from being one incarnation of one cluster, or "".

@@ -40,6 +40,9 @@ const (
 	// Since a record says how far revisions had come.
 	servedBefore = `{"incarnation":"ab","counter":1,"token":"t","names":["demo-3"],"clusterID":"1","origin":"backup","backup":{"hash":"h",` +
 		`"key":"a/snapshot.db","sha256":"s","revision":7,"version":"3.6.16"},"next":4,"restore":"uid-hash","laid":1,"served":2000000007}`
+	// Since a cluster can go back from an incarnation that never served.
+	wentBack = `{"incarnation":"ab","counter":1,"token":"t","names":["demo-0"],"clusterID":"1","origin":"fresh","next":2,` +
+		`"past":[{"incarnation":"cd","restore":"uid-hash","voters":["demo-1"],"back":"uid-back"}],"laid":1,"served":1000000007}`
 )
 
 var v3616 = etcdutil.Version{Major: 3, Minor: 6, Patch: 16}
@@ -77,6 +80,8 @@ func TestWhatAReleaseBeforeWroteIsReadAsItIs(t *testing.T) {
 		beforeOfNothing:  withNext(Next{Source: SourceEmpty}),
 		servedBefore: {Incarnation: "ab", Counter: 1, Token: "t", Names: []string{"demo-3"}, ClusterID: 1, NextOrdinal: 4, LastCounter: 1,
 			Restore: "uid-hash", Origin: backedUp(), Served: 2000000007},
+		wentBack: {Incarnation: "ab", Counter: 1, Token: "t", Names: []string{"demo-0"}, ClusterID: 1, NextOrdinal: 2, LastCounter: 1,
+			Served: 1000000007, Former: []Former{{Incarnation: "cd", Restore: "uid-hash", Voters: []string{"demo-1"}, Back: "uid-back"}}},
 		passedOver: {Incarnation: "ab", Counter: 1, Token: "t", Names: []string{"demo-0"}, Origin: Origin{Hash: "h",
 			Key: "a/snapshot.db", SHA256: "s", Revision: 7, Version: v3616, PassedOver: 2}},
 	} {
@@ -235,7 +240,8 @@ func TestTheFirstOrdinalIsThatOfTheCurrentIncarnation(t *testing.T) {
 
 func TestEachFieldOfARecordIsInWhatReleasesWrote(t *testing.T) {
 	seen := map[string]bool{}
-	for _, text := range []string{v01Fresh, v01Voided, beforeBackup, beforeSurvivor, beforeOfSurvivor, fromForeign, passedOver, inUse, servedBefore} {
+	for _, text := range []string{v01Fresh, v01Voided, beforeBackup, beforeSurvivor, beforeOfSurvivor, fromForeign, passedOver, inUse, servedBefore,
+		wentBack} {
 		maps.Copy(seen, namesIn(fieldsOf(t, text)))
 	}
 	for _, known := range []any{Birth{}, Next{}, Former{}, Origin{}} {

@@ -132,3 +132,21 @@ func (b *Birth) SwitchOver(from, to string, volumes map[string]string, voters []
 	})
 	return true
 }
+
+// GoBack makes the incarnation that ended last the current one again, in the place of one that never served. What that
+// used up stays used up, and revisions go on above those that it began with.
+func (b *Birth) GoBack(from, request string, to Birth) bool {
+	last := len(b.Former) - 1
+	switch {
+	case b.Incarnation == to.Incarnation:
+		return last >= 0 && b.Former[last].Incarnation == from && b.Former[last].Back == request
+	case !b.isUndecided(from) || b.Void || !b.Next.IsZero() || last < 0 || to.ClusterID == 0 ||
+		b.Former[last].Incarnation != to.Incarnation:
+		return false
+	}
+	to.Counter, to.Served, to.Restore = b.Counter, b.Served, b.Former[last].Restore
+	to.Former = append(slices.Clone(b.Former[:last]),
+		Former{Incarnation: from, Restore: b.Restore, Voters: b.Names, Back: request})
+	*b = b.followedBy(to)
+	return true
+}

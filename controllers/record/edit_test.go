@@ -22,6 +22,12 @@ func second() Next {
 	return Next{Incarnation: "cd", Counter: 4, Token: "t2", Names: []string{"demo-4"}, Source: SourceBackup, Origin: backedUp(), Restore: "wish"}
 }
 
+// failing is a record that switched over to an incarnation which does not serve.
+func failing(b *Birth) {
+	b.Incarnation, b.Counter, b.Token, b.Names, b.Origin, b.Restore, b.Served = "cd", 3, "t2", []string{"demo-2", "demo-3"}, backedUp(), "wish", 9
+	b.Former = []Former{{Incarnation: "01"}, {Incarnation: "ab", Restore: "wish before", Voters: []string{"demo-0", "demo-1"}}}
+}
+
 func TestAnEditFindsTheRecordThatItsCallerSawOrChangesNothing(t *testing.T) {
 	volumes := map[string]string{"demo-4": "uid-4"}
 	void := func(b *Birth) { b.Void = true }
@@ -36,6 +42,9 @@ func TestAnEditFindsTheRecordThatItsCallerSawOrChangesNothing(t *testing.T) {
 	next := func(b *Birth) bool { return b.BeginNext("ab", second(), 5) }
 	drop := func(b *Birth) bool { return b.DropNext("cd") }
 	move := func(b *Birth) bool { return b.SwitchOver("ab", "cd", volumes, []string{"demo-0"}) }
+	back := func(b *Birth) bool {
+		return b.GoBack("cd", "wish back", Birth{Incarnation: "ab", Token: "t", Names: []string{"demo-0"}, ClusterID: 1})
+	}
 	another := func(b *Birth) { b.Incarnation = "99" }
 	both := func(edits ...func(*Birth)) func(*Birth) {
 		return func(b *Birth) {
@@ -72,6 +81,17 @@ func TestAnEditFindsTheRecordThatItsCallerSawOrChangesNothing(t *testing.T) {
 		"nor to another incarnation":                    {func(b *Birth) { b.Next = Next{Incarnation: "99"} }, move},
 		"nor from another one":                          {both(restoring, another), move},
 		"nor from what was given up":                    {both(restoring, void), move},
+		"a cluster does not go back from what serves":   {both(failing, born), back},
+		"nor from another incarnation":                  {both(failing, another), back},
+		"nor from what was given up to another":         {both(failing, void), back},
+		"nor while a restore prepares another":          {both(failing, func(b *Birth) { b.Next = second() }), back},
+		"nor to what did not end last":                  {both(failing, func(b *Birth) { b.Former = b.Former[:1] }), back},
+		"nor where nothing ended":                       {both(failing, func(b *Birth) { b.Former = nil }), back},
+		"nor to what has no identity":                   {failing, func(b *Birth) bool { return b.GoBack("cd", "wish back", Birth{Incarnation: "ab"}) }},
+		"nor for another request once it did": {func(b *Birth) { failing(b); back(b) }, func(b *Birth) bool {
+			return b.GoBack("cd", "another wish", Birth{Incarnation: "ab", ClusterID: 1})
+		}},
+		"nor to what is current all the while": {born, back},
 	} {
 		got := having(row.from)
 		if row.edit(&got) || !reflect.DeepEqual(got, having(row.from)) {
@@ -96,6 +116,11 @@ func TestAnEditFindsTheRecordThatItsCallerSawOrChangesNothing(t *testing.T) {
 		"the next incarnation is the current one": {both(restoring, func(b *Birth) { b.Restore, b.Promised = "wish before", "demo-3" }), move, func(b *Birth) {
 			*b = Birth{Incarnation: "cd", Counter: 4, Token: "t2", Names: []string{"demo-4"}, Origin: backedUp(), Restore: "wish", Begun: true, Volumes: volumes,
 				LastCounter: 3, NextOrdinal: 4, Served: 7, Former: []Former{{Incarnation: "ab", Restore: "wish before", Voters: []string{"demo-0"}}}}
+		}},
+		"the previous incarnation is the current one again": {failing, back, func(b *Birth) {
+			*b = Birth{Incarnation: "ab", Counter: 3, Token: "t", Names: []string{"demo-0"}, ClusterID: 1, Restore: "wish before",
+				LastCounter: 3, NextOrdinal: 4, Served: 9, Former: []Former{{Incarnation: "01"},
+					{Incarnation: "cd", Restore: "wish", Voters: []string{"demo-2", "demo-3"}, Back: "wish back"}}}
 		}},
 	} {
 		got := having(row.from)

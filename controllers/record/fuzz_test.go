@@ -7,7 +7,7 @@ import (
 
 // written is what releases wrote, and a text that none did.
 var written = []string{v01Fresh, v01Voided, beforeBackup, beforeSurvivor, beforeOfSurvivor, beforeOfNothing, fromForeign, passedOver,
-	servedBefore, v01Member, `{"clusterID":"1","memberID":"2","version":"3.6.16","recordVersion":4,"leastReader":1,"trying":"3.7.3"}`,
+	servedBefore, wentBack, v01Member, `{"clusterID":"1","memberID":"2","version":"3.6.16","recordVersion":4,"leastReader":1,"trying":"3.7.3"}`,
 	`{"incarnation":"ab","names":["demo-0"],"origin":"fresh"}`, `{"incarnation":"ab"`, `null`, ``}
 
 func FuzzABirthRecordThatIsReadIsWrittenAsItWas(f *testing.F) {

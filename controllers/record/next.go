@@ -64,12 +64,14 @@ func (n Next) check() error {
 	return n.Origin.fits(n.Source)
 }
 
-// Former is an incarnation that a restore ended.
+// Former is an incarnation that a restore ended. The one after it in a record followed it.
 type Former struct {
 	Incarnation string `json:"incarnation"`
 	Restore     string `json:"restore,omitempty"` // the request that it came of; empty when it began with the cluster
 	// the members that had a vote when it ended; nil when that was not known
 	Voters []string `json:"voters,omitempty"`
+	// the request that went back from it to the incarnation before it; empty when another one followed it
+	Back string `json:"back,omitempty"`
 
 	rest rest
 }

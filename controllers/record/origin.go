@@ -15,6 +15,8 @@ const (
 	SourceBackup   Source = "Backup"   // a backup in a store
 	SourceSurvivor Source = "Survivor" // what one member of the current incarnation still holds
 	SourceEmpty    Source = "Empty"    // nothing: every key is given up
+	// what the incarnation before it still has, which becomes the current one again
+	SourcePrevious Source = "Previous"
 )
 
 // Origin is the data that first members begin with, as it was found.

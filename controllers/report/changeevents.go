@@ -27,6 +27,8 @@ func changeEvents(in Input) []words.Event { //nolint:gocyclo // one flat list th
 		return done(in, EventRestoreBegun, "", why)
 	case changes.SwitchOver:
 		return done(in, EventRestoreMoved, "", why)
+	case changes.GoBack:
+		return done(in, EventRestoreWentBack, "", why)
 	case changes.DropNext:
 		return done(in, EventRestoreCalledOff, "", why)
 	case changes.AddLearner:
@@ -59,7 +61,8 @@ func changeEvents(in Input) []words.Event { //nolint:gocyclo // one flat list th
 	case changes.ApplyObjects:
 		return renewed(in, c)
 	case changes.StartPreflight, changes.DeletePreflight, changes.RecordRestored, changes.DeleteRestores,
-		changes.PrepareNext, changes.MarkFlushed, changes.MarkFormer, changes.Bootstrap, changes.RecordMembers,
+		changes.PrepareNext, changes.MarkFlushed, changes.MarkFormer, changes.MarkCurrent,
+		changes.Bootstrap, changes.RecordMembers,
 		changes.SealPods, changes.LabelRole, changes.SetBudget, changes.SetChoices,
 		changes.MarkVolume, changes.DressPods, changes.RestoreInputs, changes.ResizePod, changes.DeleteSecret,
 		changes.PrepareMember,

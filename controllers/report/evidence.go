@@ -24,7 +24,7 @@ type Backup struct {
 
 // ShowsEvidence reports whether the status has to say what a restore would give up.
 func ShowsEvidence(o facts.Observation) bool {
-	return hasServed(o) && (len(o.Requests) > 0 || plan.EvidenceOf(o).Quorum == plan.QuorumLost)
+	return hasServed(o) && (len(o.Requests) > 0 || plan.EvidenceOf(o).Quorum == plan.QuorumLost || plan.WayBack(o) != "")
 }
 
 // evidence is what a person has to read before anything is given up. While a quorum answers it is not written again for
@@ -114,7 +114,7 @@ func (in Input) newestBackup(e plan.Evidence) *v1alpha1.BackupEvidence {
 // losses says what each way would lose.
 func (in Input) losses(e plan.Evidence, status *v1alpha1.EvidenceStatus) string {
 	if e.Quorum != plan.QuorumLost {
-		return join(stillAnswers(e), in.lossToBackup(e, status))
+		return join(stillAnswers(e), in.lossToBackup(e, status), in.lossToPrevious())
 	}
 	var lost []string
 	for _, m := range e.Members {
@@ -125,7 +125,8 @@ func (in Input) losses(e plan.Evidence, status *v1alpha1.EvidenceStatus) string 
 	return join(
 		fmt.Sprintf("Of %d members these have lost their data: %s. The others are no quorum. The operator rebuilds "+
 			"nothing without an approval.", len(e.Members), strings.Join(lost, ", ")),
-		lossToSurvivor(e), in.lossToBackup(e, status), "With source.empty everything would be lost.")
+		lossToSurvivor(e), in.lossToBackup(e, status), "With source.empty everything would be lost.",
+		in.lossToPrevious())
 }
 
 func stillAnswers(e plan.Evidence) string {
@@ -177,6 +178,15 @@ func inState(e plan.Evidence, state plan.MemberState) string {
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// lossToPrevious says that a cluster that switched over to what never served can go back.
+func (in Input) lossToPrevious() string {
+	if plan.WayBack(in.Observation) == "" {
+		return ""
+	}
+	return "With source.previous nothing is lost that a client was told is written: the cluster goes back to what it " +
+		"held before the switch-over."
 }
 
 func (in Input) lossToBackup(e plan.Evidence, status *v1alpha1.EvidenceStatus) string {

@@ -59,6 +59,7 @@ const (
 	EventRestoreBegun     = "RestoreBegun"     // the next incarnation is prepared beside the one that serves
 	EventRestoreMoved     = "RestoreMoved"     // the cluster switched over to it
 	EventRestoreCalledOff = "RestoreCalledOff" // it was taken back before that
+	EventRestoreWentBack  = "RestoreWentBack"  // what never served was given up for the incarnation before it
 
 	EventRestoreApproved = "RestoreApproved" // of an EtcdRestore: its approval quotes the evidence
 	EventRestorePrepared = "RestorePrepared" // of an EtcdRestore: the data lies on every new volume

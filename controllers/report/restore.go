@@ -33,6 +33,9 @@ func Restore(in Input, r *v1alpha1.EtcdRestore) (v1alpha1.EtcdRestoreStatus, boo
 	request := in.Observation.Requests[i]
 	x := restore{Input: in, object: r, request: request, standing: plan.StandingOf(in.Observation, request),
 		evidence: Status(in).Evidence}
+	if x.standing == plan.StandingMoved && r.Status.CompletedAt != nil { // a cluster that went back served since
+		x.standing = plan.StandingComplete
+	}
 	return x.status(), true
 }
 
@@ -97,11 +100,18 @@ func (r restore) lives() (from, to string) {
 	birth := r.Observation.Current.Birth
 	all := append(slices.Clone(birth.Former), record.Former{Incarnation: birth.Incarnation, Restore: birth.Restore},
 		record.Former{Incarnation: birth.Next.Incarnation, Restore: birth.Next.Restore})
-	for _, incarnation := range all {
-		if incarnation.Restore == r.request.ID {
+	for i, incarnation := range all {
+		isGivenUp := incarnation.Back != "" // then the one that it had followed came after it
+		switch {
+		case isGivenUp && incarnation.Back == r.request.ID:
+			return incarnation.Incarnation, all[i+1].Incarnation
+		case isGivenUp && incarnation.Restore == r.request.ID:
+			return all[i+1].Incarnation, incarnation.Incarnation
+		case incarnation.Restore == r.request.ID:
 			return from, incarnation.Incarnation
+		case !isGivenUp:
+			from = incarnation.Incarnation
 		}
-		from = incarnation.Incarnation
 	}
 	return "", ""
 }
@@ -120,22 +130,30 @@ func (r restore) origin() record.Origin {
 
 // oldVolumes are those of the former incarnation, as long as they are there.
 func (r restore) oldVolumes() []string {
-	from, to := r.lives()
+	from, _ := r.lives()
 	if r.standing != plan.StandingMoved && r.standing != plan.StandingComplete || from == "" {
 		return nil
 	}
 	var names []string
 	for _, replica := range r.Observation.FormerMembers() {
-		if v := replica.Volume; v != nil && (v.Superseded == to || v.Superseded == "" && v.Incarnation == from) {
+		if v := replica.Volume; v != nil && (r.Observation.Current.IsEndedBy(r.request.ID, v) || v.Superseded == "" &&
+			v.Incarnation == from) {
 			names = append(names, replica.Name)
 		}
 	}
 	return names
 }
 
-// startedAt is when the first volume of the incarnation of this restore was made.
+// startedAt is when the first volume of the incarnation of this restore was made. One that goes back makes none: then
+// it is when that was first seen.
 func (r restore) startedAt() *metav1.Time {
 	_, to := r.lives()
+	if old := r.object.Status.StartedAt; r.request.Source == record.SourcePrevious && (old != nil || to == "") {
+		return old
+	}
+	if r.request.Source == record.SourcePrevious {
+		return new(seconds(r.Observation.Now))
+	}
 	var first time.Time
 	for _, replica := range slices.Concat(r.Observation.Next.Members, r.Observation.Current.Members) {
 		if v := replica.Volume; to != "" && v != nil && v.Incarnation == to &&
@@ -164,7 +182,8 @@ func (r restore) completedAt() *metav1.Time {
 // isSuperseded reports that the incarnation of this restore has ended as well. Nothing in the world says then whether
 // it ever served.
 func (r restore) isSuperseded() bool {
-	return r.standing == plan.StandingComplete && r.Observation.Current.Birth.Restore != r.request.ID
+	_, to := r.lives()
+	return r.standing == plan.StandingComplete && r.Observation.Current.Birth.Incarnation != to
 }
 
 // held is what keeps a restore from going on without a person; nil when nothing does. A restore that waits may go on
@@ -204,7 +223,6 @@ func (r restore) note() *facts.Note {
 
 // restoreRules are those that carry a restore out.
 var restoreRules = []string{"restore-fence", "restore-call-off", "restore-begin", "restore-prepare",
-	"restore-switch-over",
-	"collect"}
+	"restore-switch-over", "restore-go-back", "collect"}
 
 func (r restore) name() string { return cmp.Or(r.object.Name, r.request.Name) }

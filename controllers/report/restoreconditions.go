@@ -81,6 +81,8 @@ func (r restore) loss() string {
 		return fmt.Sprintf("All data that %s does not hold would be lost.%s", r.request.Survivor, at)
 	case record.SourceEmpty:
 		return "Every key would be lost." + at
+	case record.SourcePrevious:
+		return "Nothing is lost that a client was told is written: the restored data was never served. Its volumes are kept."
 	case record.SourceBackup:
 	}
 	if b := r.named(); b != nil {
@@ -113,6 +115,11 @@ func (r restore) way(digest string) string {
 }
 
 func (r restore) prepared() metav1.Condition {
+	isBegun := r.standing == plan.StandingMoved || r.standing == plan.StandingComplete
+	if isBegun && r.request.Source == record.SourcePrevious {
+		return is(v1alpha1.RestorePrepared, metav1.ConditionTrue, RestoreReasonPrepared,
+			"Nothing has to be restored: the previous volumes are there.")
+	}
 	switch r.standing {
 	case plan.StandingMoved, plan.StandingComplete:
 		return is(v1alpha1.RestorePrepared, metav1.ConditionTrue, RestoreReasonPrepared,
@@ -181,10 +188,14 @@ func (r restore) another() string {
 
 // completed tells of an incarnation that serves, or of one that has ended as well.
 func (r restore) completed() metav1.Condition {
+	serves := "The cluster serves with the restored data."
+	if r.request.Source == record.SourcePrevious {
+		serves = "The cluster serves with the data that it held before the last switch-over."
+	}
 	switch {
 	case !r.isSuperseded():
 		return is(v1alpha1.RestoreComplete, metav1.ConditionTrue, RestoreReasonComplete,
-			join("The cluster serves with the restored data.", caveats(r.origin()), r.keeping()))
+			join(serves, caveats(r.origin()), r.keeping()))
 	case r.object.Status.CompletedAt == nil:
 		return is(v1alpha1.RestoreComplete, metav1.ConditionFalse, RestoreReasonAfter,
 			join("Another EtcdRestore took its place before the cluster was seen to serve with the restored data.",

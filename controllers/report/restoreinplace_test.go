@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -327,5 +328,101 @@ func TestOfSeveralBackupsTheNewestProvenOneOfThisLifeIsEvidence(t *testing.T) {
 	in.Backups = nil
 	if got := Status(in).Evidence; got.Backup != nil || !strings.Contains(got.Message, "No EtcdBackup") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// failed has restored members that cannot start, and previous volumes to go back to.
+func (w *scene) failed() *scene {
+	w.moved()
+	for i := range w.o.Former[0].Members {
+		r := &w.o.Former[0].Members[i]
+		r.Pod, r.Member, r.Answer, r.Secret = nil, nil, nil, facts.Object{State: facts.ObjectAbsent}
+		r.Volume.Superseded = "cafe"
+	}
+	w.o.Budget = facts.Budget{Object: facts.Object{State: facts.ObjectAbsent}}
+	w.o.Current.Members[1].Volume, w.o.Current.Members[2].Volume = nil, nil
+	w.o.Requests = append(w.o.Requests, facts.Request{Name: "home", ID: "uid-2", Source: record.SourcePrevious})
+	return w
+}
+
+// wentBack has gone back from there, and nothing of it has started yet.
+func (w *scene) wentBack() *scene {
+	w.failed()
+	w.o.Requests[1].Approval = plan.EvidenceOf(w.o).Digest
+	c, ok := plan.Decide(w.o).Change.(changes.GoBack)
+	if !ok || !w.o.Current.Birth.GoBack(c.From, c.Restore, record.Birth(c.BeginBirth)) {
+		panic("it does not go back")
+	}
+	failed := facts.Incarnation{Members: w.o.Current.Members}
+	w.o.Current.Members, w.o.Former = w.o.Former[0].Members, []facts.Incarnation{failed}
+	for i := range failed.Members {
+		if v := failed.Members[i].Volume; v != nil {
+			v.Superseded = incarnation
+		}
+	}
+	return w
+}
+
+func homeRestore() *v1alpha1.EtcdRestore {
+	r := &v1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "home", Generation: 2}}
+	r.Spec.Source.Previous = &v1alpha1.PreviousSource{}
+	return r
+}
+
+func TestTheWayBackIsToldByTheClusterAndByEachOfItsRestores(t *testing.T) {
+	w, back := inPlaceScene()
+	w.failed()
+	digest := plan.EvidenceOf(w.o).Digest
+	command := `kubectl patch etcdrestore home -n default --type merge -p '{"spec":{"approval":"` + digest + `"}}'`
+	cluster := Status(w.input())
+	if !strings.Contains(cluster.NextStep.Message, command) {
+		t.Errorf("the cluster says %s", cluster.NextStep.Message)
+	}
+	if cluster.Evidence == nil || !strings.Contains(cluster.Evidence.Message, "With source.previous nothing is lost") {
+		t.Errorf("the evidence is %+v", cluster.Evidence)
+	}
+	if _, reason, says := saysOf(toldOf(t, w, back), v1alpha1.RestoreComplete); reason != facts.ReasonRestoreLost ||
+		!strings.Contains(says, command) {
+		t.Errorf("the one that failed says %s: %s", reason, says)
+	}
+	if _, _, says := saysOf(toldOf(t, w, homeRestore()), v1alpha1.RestoreApproved); !strings.Contains(says,
+		"Nothing is lost that a client was told is written") || !strings.Contains(says, command) {
+		t.Errorf("the one that is to be approved says %s", says)
+	}
+	w.o.Requests = nil
+	if got := Status(w.input()); got.Evidence == nil || !strings.Contains(got.NextStep.Message,
+		`"source":{"previous":{}},"approval":"`+got.Evidence.Digest) {
+		t.Errorf("without an EtcdRestore it says %s, and shows %+v", got.NextStep.Message, got.Evidence)
+	}
+}
+
+func TestARestoreThatGoesBackIsFollowedUntilTheClusterServes(t *testing.T) {
+	w, back := inPlaceScene()
+	w.wentBack()
+	home := homeRestore()
+	got := toldOf(t, w, home)
+	if got.Stage != "Starting" || got.FromIncarnation != "cafe" || got.ToIncarnation != incarnation ||
+		got.StartedAt == nil || got.CompletedAt != nil || strings.Join(got.OldVolumes, " ") != "demo-3" {
+		t.Errorf("%+v", got)
+	}
+	if status, _, says := saysOf(got, v1alpha1.RestorePrepared); status != "True" || !strings.Contains(says,
+		"previous volumes") {
+		t.Errorf("%s", says)
+	}
+	failed := toldOf(t, w, back)
+	if _, reason, _ := saysOf(failed, v1alpha1.RestoreComplete); reason != RestoreReasonAfter ||
+		failed.Stage != "Failed" || failed.FromIncarnation != incarnation || failed.ToIncarnation != "cafe" ||
+		len(failed.OldVolumes) > 0 {
+		t.Errorf("%+v", failed)
+	}
+	w.o.Current.Membership = facts.Membership{Known: true, ClusterID: clusterID}
+	home.Status = toldOf(t, w, home)
+	if _, _, says := saysOf(home.Status, v1alpha1.RestoreComplete); home.Status.Stage != "Complete" ||
+		home.Status.CompletedAt == nil || !strings.Contains(says, "before the last switch-over") {
+		t.Errorf("%+v", home.Status)
+	}
+	w.o.Current.Membership = facts.Membership{Why: "no member answers"}
+	if again := toldOf(t, w, home); again.Stage != "Complete" || !again.CompletedAt.Equal(home.Status.CompletedAt) {
+		t.Errorf("it is not complete any more: %+v", again)
 	}
 }

@@ -55,7 +55,7 @@ var inPlace = []mutant{
 	{
 		Name: "an EtcdRestore that was carried out is carried out again", Peer: "",
 		File:    "controllers/plan/facts/restore.go",
-		From:    `if id == "" || i < 0 || !o.Approved[id] || o.incarnationOfRequest(id) != "" {`,
+		From:    `if id == "" || i < 0 || !o.Approved[id] || o.CameOf(id) {`,
 		To:      `if id == "" || i < 0 || !o.Approved[id] {`,
 		Package: planPackage, Test: "TestALifeIsLaidOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed",
 	},
@@ -132,8 +132,8 @@ var inPlace = []mutant{
 	{
 		Name: "old volumes are deleted without a word", Peer: "",
 		File:    "controllers/plan/facts/restore.go",
-		From:    "return request.DeletesOld && o.incarnationOfRequest(request.ID) == r.Volume.Superseded",
-		To:      "return o.incarnationOfRequest(request.ID) == r.Volume.Superseded",
+		From:    "return request.DeletesOld && o.IsEndedBy(request.ID, r.Volume)",
+		To:      "return o.IsEndedBy(request.ID, r.Volume)",
 		Package: planPackage, Test: row("a cluster that was restored in place is settled"),
 	},
 	{

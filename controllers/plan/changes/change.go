@@ -124,6 +124,21 @@ type (
 		Successors []Start // how its first members start
 	}
 
+	// GoBack makes the previous incarnation the one that the birth record is of again, in the place of one that never
+	// served.
+	GoBack struct {
+		From       string // the incarnation that never served
+		Restore    string // the request for it
+		BeginBirth        // the record of the previous incarnation, by what its volumes say
+	}
+
+	// MarkCurrent takes from volumes of the current incarnation the mark that another one took its place, and writes on
+	// them that the cluster went back from that one.
+	MarkCurrent struct {
+		After   string // the incarnation that the cluster went back from
+		Volumes []facts.VolumeRef
+	}
+
 	// MarkFlushed writes on a survivor's volume that all it holds is in its database, for the incarnation that begins
 	// with it.
 	MarkFlushed struct {

@@ -63,6 +63,10 @@ func (DropNext) traits() Traits { return Traits{} }
 
 func (SwitchOver) traits() Traits { return Traits{Secrets: true} }
 
+func (GoBack) traits() Traits { return Traits{Secrets: true} }
+
+func (MarkCurrent) traits() Traits { return Traits{} }
+
 func (MarkFlushed) traits() Traits { return Traits{} }
 
 func (MarkFormer) traits() Traits { return Traits{} }

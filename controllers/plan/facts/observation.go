@@ -353,6 +353,8 @@ type Volume struct {
 	Request     string // the Request.ID of the EtcdRestore that it was made for; empty for none
 	Restored    string // the incarnation whose data was restored there from its backup, completely; empty when none was
 	Superseded  string // the incarnation that a restore in place put in the place of this one's; empty when none did
+	// the incarnation that the cluster went back from to the one of this volume; empty when it did from none
+	GoesBackFrom string
 	// the incarnation that this volume is to be read for: its member ran alone and wrote out all that it had
 	Flushed    string
 	RemovedFor Cause  // why its member is to be removed, or was; NoCause while nothing asks for that

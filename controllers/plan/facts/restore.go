@@ -117,7 +117,7 @@ func (o View) WhyKeepFormer(r Replica) string {
 	case o.Birth.ClusterID == 0 || !o.Membership.Known || o.Membership.ClusterID != o.Birth.ClusterID || o.Margin() < 0:
 		return "what took its place does not serve"
 	case !slices.ContainsFunc(o.Requests, func(request Request) bool {
-		return request.DeletesOld && o.incarnationOfRequest(request.ID) == r.Volume.Superseded
+		return request.DeletesOld && o.IsEndedBy(request.ID, r.Volume)
 	}):
 		return "no EtcdRestore asks to delete it"
 	}
@@ -291,7 +291,7 @@ func (o Incarnation) IsFilled(r Replica) bool { return o.Birth.Origin.IsZero() |
 // of it yet.
 func (o View) ApprovedNow(id string) (Request, bool) {
 	i := slices.IndexFunc(o.Requests, func(r Request) bool { return r.ID == id })
-	if id == "" || i < 0 || !o.Approved[id] || o.incarnationOfRequest(id) != "" {
+	if id == "" || i < 0 || !o.Approved[id] || o.CameOf(id) {
 		return Request{}, false
 	}
 	return o.Requests[i], true

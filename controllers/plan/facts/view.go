@@ -50,7 +50,7 @@ func (o View) isBereft(r Replica) bool {
 	ordinal, isFirst := o.OrdinalOf(r.Name), slices.Contains(o.Birth.Names, r.Name)
 	wasGiven := isFirst || r.Name != o.Birth.Promised && ordinal >= o.Birth.FirstOrdinal(o.Cluster.Name) &&
 		ordinal < o.Birth.NextOrdinal
-	return hasSecret && !r.Ephemeral && r.Volume == nil && o.Birth.ClusterID != 0 && wasGiven
+	return hasSecret && !r.Ephemeral && r.Volume == nil && o.Birth.ClusterID != 0 && wasGiven && !o.isOfFormer(r.Name)
 }
 
 // OwnIncarnations are those that this object may have begun, by their counters.

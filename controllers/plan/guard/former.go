@@ -90,6 +90,9 @@ func isAskedInPlace(o facts.View, asked facts.Inquiry) bool {
 // guardFence lets no member start while members of a former incarnation might serve a write: one that is not marked, a
 // Pod that is not long past its time, or so many of those that they are a quorum.
 func guardFence(o facts.View) string {
+	if marked := o.StillMarked(); len(marked) > 0 {
+		return fmt.Sprintf("the volume of %s still says that another incarnation took its place.", marked[0].Name)
+	}
 	for _, former := range o.Former {
 		left := map[string]int{}
 		for _, r := range former.Members {

@@ -24,8 +24,8 @@ func vetoOf(o facts.View, c changes.Change) string {
 	case changes.TakeOver, changes.AdoptData, changes.BeginBirth, changes.Bootstrap, changes.VoidBirth,
 		changes.NextBirth:
 		return guardBirth(o, c)
-	case changes.BeginNext, changes.PrepareNext, changes.DropNext, changes.SwitchOver, changes.MarkFormer,
-		changes.MarkFlushed:
+	case changes.BeginNext, changes.PrepareNext, changes.DropNext, changes.SwitchOver, changes.GoBack,
+		changes.MarkFormer, changes.MarkCurrent, changes.MarkFlushed:
 		return guardInPlace(o, c)
 	case changes.StartPreflight, changes.DeletePreflight, changes.RecordRestored, changes.DeleteRestores:
 		return guardTask(o, c)

@@ -25,6 +25,10 @@ func guardInPlace(o facts.View, c changes.Change) string {
 		return guardSwitchOver(o, c)
 	case changes.MarkFlushed:
 		return guardFlushed(o, c)
+	case changes.GoBack:
+		return guardGoBack(o, c)
+	case changes.MarkCurrent:
+		return first(c.Volumes, func(ref facts.VolumeRef) string { return guardMarkCurrent(o, c.After, ref) })
 	case changes.MarkFormer:
 		return first(c.Volumes, func(ref facts.VolumeRef) string { return guardMark(o, c.By, ref) })
 	default:
@@ -103,6 +107,7 @@ func guardSource(o facts.View, request facts.Request, l record.Next) string {
 		return ""
 	case record.SourceSurvivor:
 		return guardSurvivor(o, l)
+	case record.SourcePrevious: // it begins nothing: see guardGoBack
 	}
 	return fmt.Sprintf("%q is nothing that an incarnation could begin with.", l.Source)
 }

@@ -81,8 +81,8 @@ func (w *World) carryOut(c changes.Change, life *budgetOfEffects) error {
 		w.adopt(c, life)
 	case changes.BeginBirth, changes.VoidBirth, changes.NextBirth, changes.RecordBirth:
 		return w.carryOutBirth(c)
-	case changes.BeginNext, changes.PrepareNext, changes.DropNext, changes.SwitchOver, changes.MarkFormer,
-		changes.MarkFlushed:
+	case changes.BeginNext, changes.PrepareNext, changes.DropNext, changes.SwitchOver, changes.GoBack,
+		changes.MarkFormer, changes.MarkCurrent, changes.MarkFlushed:
 		w.carryOutInPlace(c, life)
 	case changes.StartPreflight, changes.DeletePreflight, changes.RecordRestored, changes.DeleteRestores:
 		return w.carryOutRestore(c, life)

@@ -24,8 +24,12 @@ func (w *World) carryOutInPlace(c changes.Change, life *budgetOfEffects) {
 		}
 	case changes.SwitchOver:
 		w.switchOver(c)
+	case changes.GoBack:
+		w.goBack(c)
 	case changes.MarkFormer:
 		w.markFormer(c, life)
+	case changes.MarkCurrent:
+		w.markCurrent(c, life)
 	case changes.MarkFlushed:
 		w.markFlushed(c)
 	default:
@@ -75,6 +79,27 @@ func (w *World) markFormer(c changes.MarkFormer, life *budgetOfEffects) {
 	for _, ref := range c.Volumes {
 		if w.objects.volumes[ref.Name].Superseded == "" && life.spend() {
 			w.editVolume(ref, func(v *volume) { v.Superseded = c.By })
+		}
+	}
+}
+
+func (w *World) goBack(c changes.GoBack) {
+	birth := w.objects.birth
+	if birth.Incarnation == c.Incarnation || !birth.GoBack(c.From, c.Restore, record.Birth(c.BeginBirth)) {
+		return
+	}
+	w.checkBack(c)
+	w.objects.birth, w.born = birth, c.ClusterID
+	w.moves[c.Restore]++
+	for _, r := range w.objects.requests {
+		w.spent[r.ID+r.Approval] = true
+	}
+}
+
+func (w *World) markCurrent(c changes.MarkCurrent, life *budgetOfEffects) {
+	for _, ref := range c.Volumes {
+		if w.objects.volumes[ref.Name].Superseded == c.After && life.spend() {
+			w.editVolume(ref, func(v *volume) { v.Superseded, v.GoesBackFrom = "", c.After })
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -38,18 +39,60 @@ func (w *World) checkApproval() {
 // before.
 func (w *World) checkMove() string {
 	next, evidence := w.objects.birth.Next, plan.EvidenceOf(w.Observe())
-	isApproved := slices.ContainsFunc(w.objects.requests, func(r facts.Request) bool {
-		return r.ID == next.Restore &&
-			evidence.Accepts(r.Approval)
-	})
-	if !isApproved && !w.trouble.isRaced {
-		w.violate("the cluster switches over for %s, and that was not approved on %s", next.Restore, evidence.Digest)
-	}
+	w.checkAsked(next.Restore, next.Source, evidence)
 	if c := w.clusters[w.objects.birth.ClusterID]; next.Source != record.SourceBackup && c != nil && w.hasQuorum(c) {
 		w.violate("the cluster switches over without a backup, and has a quorum")
 	}
 	w.checkReady(next)
 	return evidence.Digest
+}
+
+// checkAsked holds a move to an approval of the evidence there is, which was given in this life of the cluster.
+func (w *World) checkAsked(request string, source record.Source, evidence plan.Evidence) {
+	i := slices.IndexFunc(w.objects.requests, func(r facts.Request) bool {
+		return r.ID == request && r.Source == source && evidence.Accepts(r.Approval)
+	})
+	switch {
+	case w.trouble.isRaced:
+	case i < 0:
+		w.violate("the cluster moves for %s, and that was not approved on %s", request, evidence.Digest)
+	case w.spent[request+w.objects.requests[i].Approval]:
+		w.violate("I14: the approval of %s is from before the cluster went back", request)
+	}
+}
+
+// checkBack holds a cluster that goes back to what a person said, and gives up nothing that a client was told is
+// written.
+func (w *World) checkBack(c changes.GoBack) {
+	w.checkAsked(c.Restore, record.SourcePrevious, plan.EvidenceOf(w.Observe()))
+	for _, id := range sortedIDs(w.clusters) {
+		if given := w.clusters[id]; given.life == c.From && given.writes > 0 {
+			w.violate("the cluster goes back from %s, and clients wrote there %d times", c.From, given.writes)
+		}
+	}
+	to := w.clusters[c.ClusterID]
+	if to == nil || to.life != c.Incarnation {
+		w.violate("I6: the incarnation %s is not the cluster %s that the cluster goes back to", c.Incarnation, c.ClusterID)
+		return
+	}
+	if there := w.countThere(to); w.lastVoters() != nil && there < etcdutil.Quorum(len(to.voters())) {
+		w.violate("the cluster goes back to %d of %d voters", there, len(to.voters()))
+	}
+}
+
+// lastVoters are those that etcd named when the incarnation ended that ended last; nil where it could not be asked.
+func (w *World) lastVoters() []string {
+	former := w.objects.birth.Former
+	return former[len(former)-1].Voters
+}
+
+// countThere counts the volumes that hold the data of a cluster's voters.
+func (w *World) countThere(c *cluster) int {
+	n := 0
+	for _, v := range w.objects.volumes {
+		n += w.holds(c, v.UID)
+	}
+	return n
 }
 
 // checkReady lets a cluster move only to members that have what they are to begin with.

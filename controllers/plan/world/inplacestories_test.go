@@ -9,7 +9,7 @@ import (
 var inPlaceEvents = []string{
 	"restore-begin BeginNext", "restore-prepare PrepareNext", "restore-prepare RecordRestored",
 	"restore-prepare DeleteVolumes", "restore-prepare DeleteRestores",
-	"restore-call-off DropNext", "restore-switch-over SwitchOver", "restore-fence MarkFormer",
+	"restore-call-off DropNext", "restore-switch-over SwitchOver", "restore-fence MarkFormer", "restore-go-back GoBack", "restore-fence MarkCurrent",
 	"restore-fence DeletePods", "restore-fence DeleteSecret",
 	"collect DeleteVolumes: The restore asks to give up", "from Survivor", "restore-prepare MarkFlushed", "from Empty",
 	"cut off", "created again",
@@ -41,9 +41,13 @@ func playInPlaceUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 		w.Cure()
 		w.ReturnNodes()
 	}
-	if s%2 == 0 {
+	switch {
+	case s%2 == 0:
 		w.objects.requests = nil
-	} else {
+	case plan.WayBack(w.Observe()) != "":
+		w.objects.requests = nil
+		w.Ask(record.SourcePrevious, "", true)
+	default:
 		w.Approve()
 	}
 	return w.Settle(3000)

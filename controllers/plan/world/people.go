@@ -8,6 +8,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // What people do with EtcdRestores, and nodes that stop answering.
@@ -30,6 +31,11 @@ func (w *World) Ask(source record.Source, survivor string, approved bool) {
 
 // AskAsNeeded makes the EtcdRestore that a person would make of what there is.
 func (w *World) AskAsNeeded() {
+	mayGoBack := plan.WayBack(w.Observe()) != ""
+	if mayGoBack && w.chance(3, "the way back", "") > 0 || w.chance(12, "the way back, come what may", "") == 0 {
+		w.Ask(record.SourcePrevious, "", w.chance(4, "approved", "") > 0)
+		return
+	}
 	e := plan.EvidenceOf(w.Observe())
 	if e.Quorum != plan.QuorumLost || w.chance(3, "a backup instead", "") == 0 {
 		w.Ask(record.SourceBackup, "", w.chance(4, "approved", "") > 0)
@@ -116,7 +122,7 @@ func (w *World) inPlaceFaults() []fault {
 		{"CutOff", 1, w.CutOff}, {"Reconnect", 2, by(w.Reconnect)},
 		{"loseMajority", 1, by(w.loseMajority)}, {"restartSurvivors", 1, by(w.restartSurvivors)},
 		{"DeleteComing", 2, func(string) { w.anyComing(w.DeleteVolume) }},
-		{"StrandComing", 1, func(string) { w.anyComing(w.strand) }},
+		{"StrandComing", 1, func(string) { w.anyComing(w.strand) }}, {"loseRestored", 1, by(w.loseRestored)},
 		{"Recreate", 1, by(w.Recreate)}, {"DeletePeerService", 1, by(w.DeletePeerService)},
 		{"DeleteRestore", 1, func(string) { w.anyRestore(w.DeleteRestore) }},
 		{"KillRestore", 1, func(string) { w.anyRestore(w.KillRestore) }},
@@ -150,6 +156,15 @@ func (w *World) anyComing(fault func(string)) {
 	names := append(slices.Clone(w.objects.birth.Next.Names), w.objects.birth.Names...)
 	if name := w.oneOf("volume that comes", names); name != "" {
 		fault(name)
+	}
+}
+
+// loseRestored deletes the volumes of so many restored members that have yet to serve that the rest is no quorum.
+func (w *World) loseRestored() {
+	if birth := w.objects.birth; birth.ClusterID == 0 && len(birth.Former) > 0 {
+		for _, name := range birth.Names[:etcdutil.Quorum(len(birth.Names))] {
+			w.DeleteVolume(name)
+		}
 	}
 }
 

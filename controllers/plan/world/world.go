@@ -58,6 +58,7 @@ type World struct {
 	moves    map[string]int    // how often the cluster moved, by EtcdRestore
 	approved map[string]string // on what the cluster moved, by incarnation
 	served   map[string]bool   // incarnations that were written down as a cluster
+	spent    map[string]bool   // approvals, with their EtcdRestore, from before the cluster last went back
 	revision int64             // the highest one that clients of this object were served
 	ledger   ledger
 	trouble  trouble
@@ -126,6 +127,7 @@ func New(seed uint64, spec facts.Desired) *World {
 		moves:    map[string]int{},
 		approved: map[string]string{},
 		served:   map[string]bool{},
+		spent:    map[string]bool{},
 		ledger:   newLedger(),
 	}
 }

@@ -2,9 +2,11 @@ package world
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
@@ -38,6 +40,18 @@ func (c *Cluster) RestoreTo(ctx context.Context, name string, source v1alpha1.Et
 	}
 	gomega.Expect(c.Client.Create(ctx, restore)).To(gomega.Succeed())
 	return &InPlace{Story: c.Story, Name: name, cluster: c}
+}
+
+// ByCommand creates the EtcdRestore that a command in the status of the cluster pipes into kubectl create.
+func (c *Cluster) ByCommand(ctx context.Context, command string) *InPlace {
+	ginkgo.GinkgoHelper()
+	manifest, isPiped := strings.CutSuffix(command, "' | kubectl create -n "+c.Namespace+" -f -")
+	gomega.Expect(isPiped).To(gomega.BeTrue(), command)
+	restore := &v1alpha1.EtcdRestore{}
+	gomega.Expect(json.Unmarshal([]byte(strings.TrimPrefix(manifest, "echo '")), restore)).To(gomega.Succeed(), manifest)
+	restore.Namespace = c.Namespace
+	gomega.Expect(c.Client.Create(ctx, restore)).To(gomega.Succeed())
+	return &InPlace{Story: c.Story, Name: restore.Name, cluster: c}
 }
 
 // Get reads the object.
