@@ -110,9 +110,12 @@ const (
 	AnnotationDressed = Group + "/dressed"
 	// AnnotationInitialState is --initial-cluster-state of a member's next start.
 	AnnotationInitialState = Group + "/initial-cluster-state"
-	// AnnotationInitialCompare says whether a member compares its data with its peers' when it starts next: true or
-	// false.
+	// AnnotationInitialCompare says whether etcd compares a member's data with its peers' when it starts next: false, or
+	// true on a Pod of an earlier release.
 	AnnotationInitialCompare = Group + "/initial-compare"
+	// AnnotationCompared is the ID of the container whose copy of the data was compared with the other members' after its
+	// start.
+	AnnotationCompared = Group + "/compared"
 	// AnnotationInitialCluster is --initial-cluster of a member's next start.
 	AnnotationInitialCluster = Group + "/initial-cluster"
 	// AnnotationBackupRecord says, as JSON on an EtcdBackup, which Job was created for it, and with which result.

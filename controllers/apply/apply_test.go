@@ -71,7 +71,7 @@ func TestWhatCannotHurtNeedsNoSecondLook(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
 	look, looks := looking(born())
-	seal := changes.SealPods{Pods: []changes.Seal{{Pod: ref(w.pod(t, "demo-0")), Flags: facts.FlagsSealed}}}
+	seal := changes.SealPods{Pods: []changes.Seal{{Pod: ref(w.pod(t, "demo-0"))}}}
 	if err := w.applier().Apply(t.Context(), w.cluster, born(), seal, look); err != nil || *looks != 0 {
 		t.Errorf("%v after %d looks", err, *looks)
 	}
@@ -101,9 +101,8 @@ func TestAPatchOfAPodThatIsAnotherNowIsStale(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
 	for _, change := range []changes.Change{
-		changes.SealPods{Pods: []changes.Seal{{Pod: facts.PodRef{Name: "demo-0", UID: "an earlier one"},
-			Flags: facts.FlagsSealed, Role: "voter"}}},
-		changes.SealPods{Pods: []changes.Seal{{Pod: facts.PodRef{Name: "demo-9", UID: "gone"}, Flags: facts.FlagsSealed,
+		changes.SealPods{Pods: []changes.Seal{{Pod: facts.PodRef{Name: "demo-0", UID: "an earlier one"}, Role: "voter"}}},
+		changes.SealPods{Pods: []changes.Seal{{Pod: facts.PodRef{Name: "demo-9", UID: "gone"},
 			Role: "voter"}}},
 		changes.LabelRole{Pod: facts.PodRef{Name: "demo-0", UID: "an earlier one"}, Role: "voter"},
 		changes.DressPods{Pods: []facts.PodRef{{Name: "demo-0", UID: "an earlier one"}}},

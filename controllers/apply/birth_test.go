@@ -222,19 +222,6 @@ func TestAPodIsNotMadeFromFlagsThatCouldHurt(t *testing.T) {
 	}
 }
 
-func TestAPodIsSealedByNoFlagsThatWouldNotStartItFromItsData(t *testing.T) {
-	w := newWorld(t, demo())
-	wholeCluster(t, w)
-	pod := ref(w.pod(t, "demo-0"))
-	for _, flags := range []facts.Flags{facts.FlagsNone, facts.FlagsBirth, facts.FlagsJoin} {
-		before := w.writes
-		seal := changes.SealPods{Pods: []changes.Seal{{Pod: pod, Flags: flags, Role: v1alpha1.RoleVoter}}}
-		if err := w.do(t, born(), seal); err == nil || w.writes != before {
-			t.Errorf("flags %q: %v, %d writes", flags, err, w.writes-before)
-		}
-	}
-}
-
 func TestAPodWaitsForTheSecretThatItMounts(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)

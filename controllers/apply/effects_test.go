@@ -257,8 +257,8 @@ func memberEffects() []effect {
 			name: "seal Pods", world: wholeCluster, again: 2,
 			change: func(t *testing.T, w *world) changes.Change {
 				return changes.SealPods{Pods: []changes.Seal{
-					{Pod: ref(w.pod(t, "demo-0")), Flags: facts.FlagsSealed, Role: v1alpha1.RoleVoter},
-					{Pod: ref(w.pod(t, "demo-1")), Flags: facts.FlagsSealed, Role: v1alpha1.RoleLearner},
+					{Pod: ref(w.pod(t, "demo-0")), Role: v1alpha1.RoleVoter},
+					{Pod: ref(w.pod(t, "demo-1")), Role: v1alpha1.RoleLearner},
 				}}
 			},
 			holds: func(t *testing.T, w *world) {

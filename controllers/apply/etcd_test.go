@@ -71,7 +71,7 @@ func liveAndSeal(t *testing.T, c *v1alpha1.EtcdCluster, binaries string) {
 	if log := n.end(t, stripped); !strings.Contains(log, "initial-cluster-state") {
 		t.Errorf("with its annotations stripped etcd ended by:\n%s", log)
 	}
-	w.mustDo(t, oneBorn(), changes.SealPods{Pods: []changes.Seal{{Pod: ref(pod), Flags: facts.FlagsSealed,
+	w.mustDo(t, oneBorn(), changes.SealPods{Pods: []changes.Seal{{Pod: ref(pod),
 		Role: v1alpha1.RoleVoter}}})
 	sealed := w.pod(t, "demo-0")
 	n.serve(t, sealed)()

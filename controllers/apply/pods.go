@@ -81,7 +81,7 @@ func (s step) checkStart(start changes.Start) error {
 		return ErrStale
 	}
 	switch start.Flags {
-	case facts.FlagsSealed, facts.FlagsRestored:
+	case facts.FlagsSealed:
 		return nil
 	case facts.FlagsBirth:
 		if !slices.Contains(birth.Names, start.Name) {

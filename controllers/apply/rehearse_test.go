@@ -164,7 +164,7 @@ func TestAClusterMovesOnlyToMembersThatWouldBeAdmitted(t *testing.T) {
 		var life string
 		w.admission = func(pod *corev1.Pod) error { life = pod.Labels[v1alpha1.LabelIncarnation]; return row.answer }
 		change := switchOver()
-		change.Successors = []changes.Start{{Name: "demo-3", Flags: facts.FlagsRestored, Choices: choices(w.cluster)}}
+		change.Successors = []changes.Start{{Name: "demo-3", Flags: facts.FlagsSealed, Choices: choices(w.cluster)}}
 		before := w.writes
 		look, looks := looking(laying(t, w))
 		seen := laying(t, w)
@@ -227,7 +227,7 @@ func TestAClusterDoesNotMoveToMembersOfWhichOnlySomeWouldFit(t *testing.T) {
 		change := switchOver()
 		for _, name := range []string{"demo-3", "demo-4"} {
 			change.Successors = append(change.Successors,
-				changes.Start{Name: name, Flags: facts.FlagsRestored, Choices: choices(w.cluster)})
+				changes.Start{Name: name, Flags: facts.FlagsSealed, Choices: choices(w.cluster)})
 		}
 		look, _ := looking(seen)
 		err := w.applier().Apply(t.Context(), w.cluster, seen, change, look)

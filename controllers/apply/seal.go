@@ -2,11 +2,9 @@ package apply
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
@@ -14,16 +12,14 @@ import (
 // same patch: a Pod that clients reach is a sealed one.
 func (s step) sealPods(ctx context.Context, c changes.SealPods) error {
 	return each(ctx, c.Pods, func(ctx context.Context, seal changes.Seal) error {
-		if seal.Flags != facts.FlagsSealed && seal.Flags != facts.FlagsUncompared {
-			return fmt.Errorf("sealing Pod %s: flags %q do not make a member start from its data", seal.Pod.Name,
-				seal.Flags)
-		}
 		patch := metadataPatch{Annotations: map[string]*string{}}
-		for key, value := range resources.InitialAnnotations(s.cluster, seal.Pod.Name, resources.StartFlags(seal.Flags),
-			nil) {
+		for key, value := range resources.InitialAnnotations(s.cluster, seal.Pod.Name, resources.StartSealed, nil) {
 			patch.Annotations[key] = &value
 		}
-		if seal.Flags == facts.FlagsUncompared {
+		if seal.Process != "" {
+			patch.Annotations[v1alpha1.AnnotationCompared] = &seal.Process
+		}
+		if seal.LeadAway {
 			patch.Labels = map[string]*string{v1alpha1.LabelRole: nil}
 		}
 		if seal.Role != "" {

@@ -30,7 +30,7 @@ func (s *server) serving(t *testing.T) *server {
 	s.born(t)
 	for _, name := range begin().Names {
 		pod := get(t, s, name, &corev1.Pod{})
-		s.mustDo(t, changes.SealPods{Pods: []changes.Seal{{Pod: ref(pod), Flags: facts.FlagsSealed,
+		s.mustDo(t, changes.SealPods{Pods: []changes.Seal{{Pod: ref(pod),
 			Role: v1alpha1.RoleVoter}}})
 		pod = get(t, s, name, &corev1.Pod{})
 		before := pod.DeepCopy()

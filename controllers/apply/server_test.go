@@ -130,8 +130,7 @@ func TestARealServerTakesABirthUnderRestrictedTwice(t *testing.T) {
 func TestARealServerRefusesToPatchAnotherOfTheSameName(t *testing.T) {
 	s := newServer(t).born(t)
 	pod, volume := get(t, s, "demo-0", &corev1.Pod{}), get(t, s, "demo-0", &corev1.PersistentVolumeClaim{})
-	seal := changes.SealPods{Pods: []changes.Seal{{Pod: facts.PodRef{Name: "demo-0", UID: "an-earlier-one"},
-		Flags: facts.FlagsSealed, Role: v1alpha1.RoleVoter}}}
+	seal := changes.SealPods{Pods: []changes.Seal{{Pod: facts.PodRef{Name: "demo-0", UID: "an-earlier-one"}, Role: v1alpha1.RoleVoter}}}
 	if err := s.do(t, seal); !errors.Is(err, ErrStale) {
 		t.Errorf("sealing another Pod: %v", err)
 	}
@@ -140,8 +139,7 @@ func TestARealServerRefusesToPatchAnotherOfTheSameName(t *testing.T) {
 	if err := s.do(t, records); !errors.Is(err, ErrStale) {
 		t.Errorf("recording on another volume: %v", err)
 	}
-	gone := changes.SealPods{Pods: []changes.Seal{{Pod: facts.PodRef{Name: "demo-9", UID: "x"},
-		Flags: facts.FlagsSealed}}}
+	gone := changes.SealPods{Pods: []changes.Seal{{Pod: facts.PodRef{Name: "demo-9", UID: "x"}}}}
 	if err := s.do(t, gone); !errors.Is(err, ErrStale) {
 		t.Errorf("sealing a Pod that is gone: %v", err)
 	}

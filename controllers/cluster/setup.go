@@ -77,9 +77,11 @@ func newReconciler(frame kit.Frame, dialer etcd.Dialer, agentImage func(context.
 			Pinger: pinger, WantedBackup: sources.WantedBackup, Requests: sources.Requests,
 		}
 	}
+	bystander := observer(frame.Client)
+	bystander.AsksNoHashes = true
 	return &Reconciler{
 		Frame: frame, Observer: observer(frame.Client), LiveObserver: observer(frame.Live),
-		Bystander: observer(frame.Client), Dialer: pods, Secrets: secrets, Pinger: pinger, changed: changed,
+		Bystander: bystander, Dialer: pods, Secrets: secrets, Pinger: pinger, changed: changed,
 		Applier: &apply.Applier{
 			Client: writer, Live: frame.Live, Now: frame.Now, Operator: frame.Operator,
 			ClusterDomain: frame.Domain, PlatformIDs: frame.PlatformIDs, Images: frame.Images,

@@ -391,7 +391,7 @@ func (w *world) mounts(pod *corev1.Pod) bool {
 
 func (w *world) report(pod *corev1.Pod, process *etcdfake.Process) {
 	w.t.Helper()
-	container := corev1.ContainerStatus{Name: resources.Container}
+	container := corev1.ContainerStatus{Name: resources.Container, ContainerID: "test://" + string(pod.UID)}
 	ready := corev1.ConditionTrue
 	if exit := process.Exited(); exit != nil {
 		container.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: int32(exit.Code), Message: exit.Message}

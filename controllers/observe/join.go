@@ -166,6 +166,7 @@ func podOf(cluster *v1alpha1.EtcdCluster, pod *corev1.Pod) (*facts.Pod, error) {
 	}
 	p.Undressed = !resources.DressingOf(cluster, pod).IsZero()
 	fillProcess(p, pod)
+	p.Uncompared = isUncompared(cluster, pod, p)
 	p.Resize = resizeOf(pod)
 	return p, nil
 }

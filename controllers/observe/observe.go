@@ -39,6 +39,9 @@ type Observer struct {
 
 	// ClusterDomain is the DNS domain of this Kubernetes, for names in certificates; empty when it is not known.
 	ClusterDomain string
+	// AsksNoHashes: what the copies of members hold is not asked. To tell it stops their writes for a moment, and one
+	// replica of an install asks.
+	AsksNoHashes bool
 	// Images say where images come from as far as the spec of a cluster does not.
 	Images resources.ImageDefaults
 
@@ -123,8 +126,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	replicas, next, former := livesOf(birth, g).part(joined.list())
 	current := facts.Incarnation{Birth: birth, Membership: membership, Members: replicas}
 	desired := s.desired(ctx, cluster, desiredOf(cluster, fault, wish), current, g.schedules)
-	s.askForHashes(ctx, current)
-	return facts.Observation{
+	seen := facts.Observation{
 		Now: began, Ahead: ahead,
 		Cluster:   o.identityOf(cluster),
 		Desired:   desired,
@@ -139,14 +141,11 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Astray:   astray(cluster, slices.Concat(g.volumes, g.kept), keys.authorities),
 		Requests: requests, Schedules: g.schedules, Proven: g.proven,
 		Retained: append(left, keys.retained...), LoadBalancer: keys.addresses,
-	}, s.clients, nil
-}
-
-// askForHashes asks the members what their copies hold, where the planner has to know.
-func (s survey) askForHashes(ctx context.Context, current facts.Incarnation) {
-	if plan.AsksForHashes(current) {
-		s.addHashes(ctx, current.Members)
 	}
+	if !o.AsksNoHashes && plan.AsksForHashes(seen) {
+		s.addHashes(ctx, seen.Current.Members)
+	}
+	return seen, s.clients, nil
 }
 
 // clocks are the time, and how far it is ahead of this machine's clock.

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -125,7 +126,7 @@ func found[T any](items []T, fits func(T) bool) *T {
 
 func fillContainer(p *facts.Pod, c *corev1.ContainerStatus) {
 	if running := c.State.Running; running != nil {
-		p.Running, p.RunningSince = true, running.StartedAt.Time
+		p.Running, p.RunningSince, p.Process = true, running.StartedAt.Time, c.ContainerID
 		p.Booted = c.Started != nil && *c.Started
 	}
 	ended := c.State.Terminated
@@ -137,6 +138,15 @@ func fillContainer(p *facts.Pod, c *corev1.ContainerStatus) {
 	if w := c.State.Waiting; w != nil {
 		p.Waiting, p.Message = w.Reason, w.Message
 	}
+}
+
+// isUncompared reports a Pod whose process, or the next one, starts from data, and is not the one that was compared
+// since. Where the spec asks for no such comparison, or for no change at all, none is.
+func isUncompared(cluster *v1alpha1.EtcdCluster, pod *corev1.Pod, p *facts.Pod) bool {
+	etcd := cluster.Spec.Etcd
+	isUnasked := etcd != nil && etcd.CorruptionChecks != nil && !*etcd.CorruptionChecks || cluster.Spec.IsDryRun()
+	return !isUnasked && p.Flags == facts.FlagsSealed &&
+		(p.Process == "" || pod.Annotations[v1alpha1.AnnotationCompared] != p.Process)
 }
 
 // exit reads how the container ended: with FallbackToLogsOnError the message is the end of what etcd printed. Where

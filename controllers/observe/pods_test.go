@@ -192,6 +192,74 @@ func TestFlagsTellWhatTheNextStartOfAPodCanDo(t *testing.T) {
 	}
 }
 
+func TestAProcessIsComparedOnceAndTheNextOneAgain(t *testing.T) {
+	off := false
+	for _, row := range []struct {
+		name  string
+		flags resources.StartFlags
+		given func(*world, *corev1.Pod)
+		want  bool
+	}{
+		{"it was compared", resources.StartSealed, func(*world, *corev1.Pod) {}, false},
+		{"it started again since", resources.StartSealed, func(_ *world, p *corev1.Pod) {
+			p.Status.ContainerStatuses[0].ContainerID = "test://again"
+		}, true},
+		{"it does not run", resources.StartSealed, func(_ *world, p *corev1.Pod) {
+			p.Status.ContainerStatuses[0].State = corev1.ContainerState{}
+		}, true},
+		{"nothing says so", resources.StartSealed, func(_ *world, p *corev1.Pod) {
+			delete(p.Annotations, v1alpha1.AnnotationCompared)
+		}, true},
+		{"it began empty", resources.StartBirth, func(_ *world, p *corev1.Pod) {
+			delete(p.Annotations, v1alpha1.AnnotationCompared)
+		}, false},
+		{"etcd compares", resources.StartSealed, func(_ *world, p *corev1.Pod) {
+			delete(p.Annotations, v1alpha1.AnnotationCompared)
+			p.Annotations[v1alpha1.AnnotationInitialCompare] = "true"
+		}, false},
+		{"no comparison is asked for", resources.StartSealed, func(w *world, p *corev1.Pod) {
+			delete(p.Annotations, v1alpha1.AnnotationCompared)
+			w.cluster.Spec.Etcd = &v1alpha1.EtcdSpec{CorruptionChecks: &off}
+		}, false},
+		{"nothing may be changed", resources.StartSealed, func(w *world, p *corev1.Pod) {
+			delete(p.Annotations, v1alpha1.AnnotationCompared)
+			w.cluster.Spec.Mode = v1alpha1.ModeDryRun
+		}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w := newBornWorld(t)
+			pod := w.pod("demo-0", row.flags)
+			row.given(w, pod)
+			w.put(pod)
+			if p := w.replica("demo-0").Pod; p.Uncompared != row.want {
+				t.Errorf("uncompared is %v: %+v", p.Uncompared, p)
+			}
+		})
+	}
+}
+
+func TestOnlyTheReplicaThatLeadsAsksForHashes(t *testing.T) {
+	w := newBornWorld(t)
+	w.bear()
+	again := w.pod("demo-1", resources.StartSealed)
+	again.Status.ContainerStatuses[0].ContainerID = "test://again"
+	w.put(again)
+	if h := w.replica("demo-2").Answer.Hash; h == nil {
+		t.Error("it was not asked")
+	}
+	bystander := w.observer()
+	bystander.AsksNoHashes = true
+	o, _, err := bystander.Observe(t.Context(), w.cluster, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range o.Current.Members {
+		if r.Answer == nil || r.Answer.Hash != nil {
+			t.Errorf("%s: %+v", r.Name, r.Answer)
+		}
+	}
+}
+
 func TestVolume(t *testing.T) {
 	for _, row := range []struct {
 		name  string

@@ -140,10 +140,11 @@ func (w *world) pod(name string, flags resources.StartFlags) *corev1.Pod {
 		Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue,
 			LastTransitionTime: since}},
 		ContainerStatuses: []corev1.ContainerStatus{{
-			Name:  resources.Container,
+			Name: resources.Container, ContainerID: "test://" + name,
 			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}},
 		}},
 	}
+	pod.Annotations[v1alpha1.AnnotationCompared] = "test://" + name
 	return pod
 }
 

@@ -22,10 +22,9 @@ func seal(o judge.View) *proposal {
 	}
 	var seals []changes.Seal
 	for _, r := range o.Members {
-		if o.Birth.ClusterID == 0 || !isToBeSealed(r) || saidCopiesDiffer(r) && mayStillDiffer(o.Incarnation) {
-			continue
+		if o.Birth.ClusterID != 0 && isToBeSealed(r) && !saidCopiesDiffer(r) {
+			seals = append(seals, sealOf(o, r))
 		}
-		seals = append(seals, changes.Seal{Pod: r.PodRef(), Flags: facts.FlagsSealed, Role: roleOf(o, r)})
 	}
 	if len(seals) == 0 {
 		return nil
@@ -34,13 +33,23 @@ func seal(o judge.View) *proposal {
 		sealNames(seals))
 }
 
-// isToBeSealed reports the Pod of a recorded member that could start from an empty directory, or without comparing.
+// isToBeSealed reports the Pod of a recorded member that could start from an empty directory.
 func isToBeSealed(r facts.Replica) bool {
-	return r.IsRecorded() && r.IsUp() && !r.Pod.HasEnded() && r.Pod.Flags != facts.FlagsSealed
+	return r.IsRecorded() && r.IsUp() && !r.Pod.HasEnded() && !r.Pod.Flags.NeedData()
 }
 
-// mayStillDiffer reports that a member which stopped because copies differ is still being heard: see hearCopy.
-func mayStillDiffer(o facts.Incarnation) bool { return !o.Membership.Known || inDoubt(o) }
+// sealOf seals a Pod. Clients are led to the first process that runs there: it began empty, and all that it holds it has
+// from its peers.
+func sealOf(o judge.View, r facts.Replica) changes.Seal {
+	s := changes.Seal{Pod: r.PodRef(), Role: roleOf(o, r)}
+	if (r.Pod.Flags == facts.FlagsBirth || r.Pod.Flags == facts.FlagsJoin) && r.Pod.Exit == nil {
+		s.Process = r.Pod.Process
+	}
+	if s.Process == "" && s.Role == facts.RoleVoter {
+		s.Role = ""
+	}
+	return s
+}
 
 // roleOf is the role label that a Pod should carry: what the list says, else what it carries already.
 func roleOf(o judge.View, r facts.Replica) string {
@@ -85,6 +94,10 @@ func leadAway(o judge.View) *proposal {
 		case j.Cause == facts.CauseIdentity && (j.IsLost() || o.HasQuorum()):
 			return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonLabelRole,
 				"%s answers, and %s; clients are led away from it.", r.Name, j.Says)
+		case isToLeaveUncompared(o.Incarnation, r):
+			return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonLabelRole,
+				"%s started anew; clients are led to the others until its copy of the data is compared with theirs.",
+				r.Name)
 		case isIdleBesideQuorum(o.Incarnation, r, o.Now):
 			return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonLabelRole,
 				"%s %s, and the others serve; clients are led to them until it serves again.", r.Name, whyIdle(r))
@@ -100,8 +113,13 @@ func isIdleBesideQuorum(o facts.Incarnation, r facts.Replica, now time.Time) boo
 	if !r.IsVoter() || !servesNothing(r) || !isLedTo || !o.HasQuorum() {
 		return false
 	}
+	return isQuorumLedTo(o)
+}
+
+// isQuorumLedTo reports that the voters that serve, and that clients are led to, are a quorum.
+func isQuorumLedTo(o facts.Incarnation) bool {
 	led := facts.Filter(o.HealthyVoters(), func(v facts.Replica) bool {
-		return v.IsUp() && v.Pod.Ready && v.Pod.Role == facts.RoleVoter
+		return v.IsUp() && v.Pod.Ready && v.Pod.Role == facts.RoleVoter && !v.Pod.Uncompared
 	})
 	return len(led) >= etcdutil.Quorum(len(o.Voters()))
 }

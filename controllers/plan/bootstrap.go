@@ -212,7 +212,7 @@ func birthStarts(o judge.View) []changes.Start {
 // birthStart starts a first member from what was restored for it, or else empty.
 func birthStart(o judge.View, r facts.Replica) changes.Start {
 	if r.IsRestored() {
-		return changes.Start{Name: r.Name, Flags: facts.FlagsRestored, Choices: birthChoices(o.Observation, r)}
+		return changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Choices: birthChoices(o.Observation, r)}
 	}
 	return changes.Start{Name: r.Name, Flags: facts.FlagsBirth, Initial: birthList(o),
 		Choices: birthChoices(o.Observation, r)}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -11,26 +12,31 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// AsksForHashes reports that somewhere it is said that copies differ, so that every voter has to be asked for its hash.
-// To compute one stops the writes of that member for a moment, so no one is asked without need.
-func AsksForHashes(o facts.Incarnation) bool {
-	if !o.Membership.Known {
-		return false
-	}
+// AsksForHashes reports that every voter has to be asked for its hash: somewhere it is said that copies differ, or a
+// process started from data that was not compared since. To compute a hash stops the writes of that member for a
+// moment, so no one is asked without need.
+func AsksForHashes(o facts.Observation) bool {
+	return o.Current.Membership.Known && (areSaidToDiffer(o.Current) || awaitsHashes(o))
+}
+
+// areSaidToDiffer reports an alarm, or a member that stopped for that.
+func areSaidToDiffer(o facts.Incarnation) bool {
 	saysSo := func(r facts.Replica) bool { return r.Member != nil && saidCopiesDiffer(r) }
 	return len(filterAlarms(o.Raised(), facts.AlarmCorrupt)) > 0 || slices.ContainsFunc(o.Members, saysSo)
 }
 
-// saidCopiesDiffer reports a member that stopped for that, and has not been sealed again since.
+// saidCopiesDiffer reports a member that stopped for that, and whose copy was not compared since.
 func saidCopiesDiffer(r facts.Replica) bool {
 	if r.Pod == nil || r.Pod.Exit == nil || r.Pod.Exit.Reason != etcdutil.ExitDataDiffers {
 		return false
 	}
-	return !r.Pod.Running || r.Pod.Flags == facts.FlagsUncompared
+	return !r.Pod.Running || r.Pod.Uncompared
 }
 
-// inDoubt reports that copies are said to differ, and that nothing shows that they do not.
-func inDoubt(o facts.Incarnation) bool { return AsksForHashes(o) && !haveEqualCopies(o) }
+// inDoubt reports that copies differ, or are said to while nothing shows that they do not.
+func inDoubt(o facts.Incarnation) bool {
+	return o.Membership.Known && (o.CopiesDiffer() || areSaidToDiffer(o) && !haveEqualCopies(o))
+}
 
 // haveEqualCopies reports that every voter was asked for its hash, and all are the same.
 func haveEqualCopies(o facts.Incarnation) bool {
@@ -49,16 +55,16 @@ func majorityHolders(o facts.Incarnation) []facts.Replica {
 	})
 }
 
-// hearCopy lets members that stopped because copies differ start once without comparing: a process that does not run
-// cannot be asked for its hash. Clients are not led to them meanwhile. One that never answered has no record yet, and
-// its kubelet starts it anyway: with these flags it starts only from the data that it stopped on.
+// hearCopy lets members of an earlier release that stopped because copies differ start without comparing: a process
+// that does not run cannot be asked for its hash. Clients are not led to them meanwhile. One that never answered has no
+// record yet, and its kubelet starts it anyway: with these flags it starts only from the data that it stopped on.
 func hearCopy(o judge.View) *proposal {
 	var seals []changes.Seal
 	for _, r := range o.Members {
-		isStopped := r.HasNoProcess() && saidCopiesDiffer(r) && r.Pod.Flags != facts.FlagsUncompared
+		isStopped := r.HasNoProcess() && saidCopiesDiffer(r) && r.Pod.Flags != facts.FlagsSealed
 		mayStart := r.IsRecorded() && o.MayRestart(r) || !r.IsRecorded() && r.Member != nil
 		if isStopped && mayStart {
-			seals = append(seals, changes.Seal{Pod: r.PodRef(), Flags: facts.FlagsUncompared})
+			seals = append(seals, changes.Seal{Pod: r.PodRef(), LeadAway: true})
 		}
 	}
 	if len(seals) == 0 {
@@ -74,7 +80,7 @@ func hearCopy(o judge.View) *proposal {
 // case a person is asked.
 func corruption(o judge.View) *proposal {
 	if !inDoubt(o.Incarnation) {
-		return nil
+		return comparing(o)
 	}
 	for _, r := range o.Voters() {
 		if o.StandsAlone(r) {
@@ -82,10 +88,10 @@ func corruption(o judge.View) *proposal {
 		}
 	}
 	for _, r := range o.Members {
-		if r.Member != nil && judge.IsUnheard(r) && saidCopiesDiffer(r) {
+		if isAwaited(o, r) {
 			return wait(facts.ReasonCorruption, "Members hold different data. %s starts, to be asked for the hash of "+
 				"its copy; nothing is restarted or removed meanwhile.", r.Name).
-				due(o, r.Pod.Exit.At, facts.StartDeadline)
+				due(o, awaitedSince(r), facts.StartDeadline)
 		}
 	}
 	p := refuse(facts.ReasonCorruption, "Members hold different data, and no single copy stands against those of a "+
@@ -93,6 +99,22 @@ func corruption(o judge.View) *proposal {
 		"says, or restore a backup.", hashes(o.Incarnation)).byHuman()
 	p.Recheck = recheckHashes
 	return p
+}
+
+// isAwaited reports a member that starts, and will show which of the others' copies is the right one.
+func isAwaited(o judge.View, r facts.Replica) bool {
+	if r.Member == nil || r.Pod == nil || !judge.IsUnheard(r) {
+		return false
+	}
+	return saidCopiesDiffer(r) || r.IsVoter() && isStarting(o, r)
+}
+
+// awaitedSince is when its container stopped last, or when its Pod came.
+func awaitedSince(r facts.Replica) time.Time {
+	if r.Pod.Exit != nil {
+		return r.Pod.Exit.At
+	}
+	return r.Pod.Created
 }
 
 // removeCorrupt removes the member of a copy that stands alone: as any voter that goes, after it has handed over and

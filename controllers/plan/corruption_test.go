@@ -24,6 +24,7 @@ func hashing(o scene, sums ...uint32) scene {
 // differing is a member that stopped because copies differ, as a good one does beside a corrupt one.
 func differing(r *facts.Replica) {
 	crashing(r)
+	r.Pod.Flags = facts.FlagsComparing
 	r.Pod.Waiting, r.Pod.Exit = "", &facts.Exit{Reason: etcdutil.ExitDataDiffers, Code: 1,
 		At: now.Add(-10 * time.Second), Message: "found data inconsistency with peers"}
 }
@@ -32,7 +33,8 @@ func differing(r *facts.Replica) {
 func uncompared(r *facts.Replica) {
 	answer := voter(r.Ordinal).Answer
 	differing(r)
-	r.Answer, r.Pod.Running, r.Pod.Ready, r.Pod.Flags, r.Pod.Role = answer, true, true, facts.FlagsUncompared, ""
+	r.Answer, r.Pod.Running, r.Pod.Ready, r.Pod.Flags, r.Pod.Role = answer, true, true, facts.FlagsSealed, ""
+	r.Pod.Uncompared, r.Pod.RunningSince = true, now.Add(-5*time.Second)
 }
 
 func marked(r *facts.Replica) { r.Volume.RemovedFor = facts.CauseCorruption }
@@ -48,7 +50,7 @@ func corruptionRows() []row {
 		{"so is a first member that never answered and has no record", three.edit(1, differing).edit(1, unrecorded), Act,
 			"seal", facts.ReasonCorruption, "SealPods", "demo-1"},
 		{"it is waited for while it starts",
-			three.edit(1, differing).edit(1, func(r *facts.Replica) { r.Pod.Flags = facts.FlagsUncompared }), Wait,
+			three.edit(1, differing).edit(1, func(r *facts.Replica) { r.Pod.Flags = facts.FlagsSealed }), Wait,
 			"corruption", facts.ReasonCorruption, "", "demo-1 starts"},
 		{"a corrupt leader that stands alone hands over first", hashing(heard, 6, 7, 7), Act, "corruption",
 			facts.ReasonMoveLeader, "MoveLeader", "demo-0 leads"},
@@ -81,8 +83,8 @@ func corruptionRows() []row {
 			facts.ReasonCorruption, "", ""},
 		{"a size that is lowered waits", desire(raising(three, 10, corrupt), func(d *facts.Desired) { d.Size = 1 }),
 			Refuse, "corruption", facts.ReasonCorruption, "", ""},
-		{"once all copies are the same the member compares again", hashing(heard, 7, 7, 7), Act, "seal",
-			facts.ReasonSeal, "SealPods", "demo-1"},
+		{"once all copies are the same clients are led to the member again", hashing(heard, 7, 7, 7), Act, "compare",
+			facts.ReasonCompare, "SealPods", "demo-1"},
 	}
 }
 

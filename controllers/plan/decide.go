@@ -45,12 +45,15 @@ func Decide(seen facts.Observation) Decision {
 }
 
 // StandBy names what a replica may do that does not lead: to lead clients away from a member that serves nothing while
-// a quorum does, where that is the next change. It is nothing otherwise.
+// a quorum does, or whose copy of the data was not compared, where that is the next change. It is nothing otherwise.
 func StandBy(seen facts.Observation) Decision {
 	d := Decide(seen)
 	label, isLabel := d.Change.(changes.LabelRole)
-	if in := current(seen).Incarnation; isLabel && d.Rule == ruleLeadAway &&
-		isIdleBesideQuorum(in, in.Find(label.Pod.Name), seen.Now) {
+	if !isLabel || d.Rule != ruleLeadAway {
+		return Decision{}
+	}
+	in := current(seen).Incarnation
+	if r := in.Find(label.Pod.Name); isIdleBesideQuorum(in, r, seen.Now) || isToLeaveUncompared(in, r) {
 		return d
 	}
 	return Decision{}

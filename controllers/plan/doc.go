@@ -12,8 +12,8 @@
 // change.
 //
 // What a Pod is made from is called settings in sentences, and Choices in code. A replica IsHealthy when its etcd
-// answered just now and knows a leader; its kubelet is not asked. It IsServing when it is also sealed, ready and caught
-// up. It isWell when it does that on data that stays.
+// answered just now and knows a leader; its kubelet is not asked. It IsServing when it is also sealed, ready, caught up
+// and compared. It isWell when it does that on data that stays.
 //
 // # Phases
 //
@@ -43,10 +43,10 @@
 //  4. Being born: (spec-refused, name-taken,) (restore-source,) void-birth, bootstrap, restored,
 //     settings, pods, first-quorum. What begins with a backup never starts empty.
 //  5. Alive, safe while etcd cannot be asked: (spec-refused, name-taken, first-quorum,) scaffold, budget,
-//     restore-leftover, seal, check-room, (settings, pods,) label-role, lead-away. Here the first two are told
-//     and hold nothing back. The cluster may not answer exactly because one of these was not done. A process that runs
-//     is stopped here only if, by the kubelet's word, it never served and no other does, or if nothing is left of any
-//     other member. Those who are away must not need it as it is: see stopping.go.
+//     restore-leftover, seal, compare, check-room, (settings, pods,) label-role, lead-away. Here the first two are
+//     told and hold nothing back. The cluster may not answer exactly because one of these was not done. A process that
+//     runs is stopped here only if, by the kubelet's word, it never served and no other does, or if nothing is left of
+//     any other member. Those who are away must not need it as it is: see stopping.go.
 //  6. Who is a member: quorum-lost, membership, corruption. Unknown is not empty: nothing is removed. While copies of
 //     the data differ, none of them is given up on one member's word.
 //  7. Finish what was begun: record-members, cancel-downgrade, abandon-learner, first-pod, promote, collect.
@@ -76,7 +76,8 @@
 // runs is stopped only for what its spec asks, or for an approved restore. I12 no volume of a former incarnation is
 // deleted unless its EtcdRestore says so. I13 never do members of two incarnations have a quorum at the same time. I14
 // one approval leads to one move at most. I15 no etcd starts on data that it cannot read. I16 what is restored begins
-// above every revision that the cluster served. I17 no certificate is of another CA than members trust.
+// above every revision that the cluster served. I17 no certificate is of another CA than members trust. I18 no process
+// that started from another copy of the data than a majority holds is called compared.
 //
 // Package world plays the changes in a toy world and checks these after every step.
 //
@@ -92,7 +93,7 @@
 //   - pods.go: settings, pods, first-pod. stopping.go: which process they may stop
 //   - scaffold.go: scaffold, budget. collect.go: restore-leftover, collect
 //   - blind.go: seal, lead-away, quorum-lost, and the parts of membership that speak while etcd cannot be asked
-//   - membership.go: membership, record-members, label-role. corruption.go: corruption
+//   - membership.go: membership, record-members, label-role. corruption.go: corruption. compare.go: compare
 //   - learner.go: abandon-learner, promote. replace.go: replace. size.go: shrink, grow. alarms.go: alarms
 //   - rollout.go: pod-metadata, roll. downgrade.go: cancel-downgrade, enable-downgrade. coverlog.go: cover-log.
 //     wake.go: wake-member. minor.go: check-minor. room.go: check-room

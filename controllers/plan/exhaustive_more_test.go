@@ -242,7 +242,7 @@ func (s small) damageOfStart(start changes.Start) string {
 	b := s.at(start.Name)
 	isFirst := ordinal(start.Name) < 3
 	switch start.Flags {
-	case facts.FlagsRestored, facts.FlagsNone:
+	case facts.FlagsComparing, facts.FlagsNone:
 	case facts.FlagsBirth:
 		return when(b.is("recorded"), "it may start empty", !s.isKnown || !b.is("votes") || !isFirst || !b.is("stays"),
 			"a cluster of its own begins")

@@ -170,7 +170,7 @@ func voter(ordinal int) facts.Replica {
 		Answer: &facts.Answer{ID: id, ClusterID: clusterID, Leader: 1, Version: choices.Version, Revision: 10,
 			Applied: 5000},
 		Pod: &facts.Pod{UID: "pod-" + name, Created: now.Add(-time.Hour), Phase: facts.PodRunning, Scheduled: true,
-			Started: true, Running: true, Booted: true,
+			Started: true, Running: true, Booted: true, Process: "process-" + name,
 			Ready: true, ReadySince: now.Add(-time.Hour), Flags: facts.FlagsSealed, Role: facts.RoleVoter,
 			Incarnation: incarnation, Choices: choices},
 		Volume: &facts.Volume{UID: "volume-" + name, Created: now.Add(-time.Hour), Phase: facts.VolumeBound,

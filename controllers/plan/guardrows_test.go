@@ -25,8 +25,7 @@ type guardRow struct {
 
 func TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt(t *testing.T) {
 	for _, row := range slices.Concat(guardedMembership(), guardedApprovals(), guardedReturns(), guardedLogs(),
-		guardedTakeovers(), guardedTrust(),
-		guardedDowngrades()) {
+		guardedTakeovers(), guardedTrust(), guardedDowngrades(), guardedSeals()) {
 		t.Run(row.name, row.check)
 	}
 }

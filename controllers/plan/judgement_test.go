@@ -143,22 +143,22 @@ func identities() []judged {
 func differences() []judged {
 	three, five := settledWorld(3), settledWorld(5)
 	heard := three.edit(1, uncompared)
-	serving := judge.Judgement{State: judge.Serving}
+	awaited := judge.Judgement{State: judge.Behind, Cure: judge.Await}
 	return []judged{
 		{"its copy stands alone against that of a majority", hashing(heard, 7, 6, 7),
 			judge.Judgement{State: judge.Behind, Cause: facts.CauseCorruption, Cure: judge.Replace}},
-		{"a member of the majority is not the corrupt one", hashing(heard, 6, 7, 7), serving},
-		{"one of three copies that all differ is not", hashing(heard, 5, 6, 7), serving},
-		{"one of two copies is not", hashing(settledWorld(2).edit(1, uncompared), 6, 7), serving},
+		{"a member of the majority is not the corrupt one", hashing(heard, 6, 7, 7), awaited},
+		{"one of three copies that all differ is not", hashing(heard, 5, 6, 7), awaited},
+		{"one of two copies is not", hashing(settledWorld(2).edit(1, uncompared), 6, 7), awaited},
 		{"one of two equal copies is not, although three others are the same",
-			hashing(five.edit(1, uncompared), 6, 6, 7, 7, 7), serving},
-		{"one beside two pairs is not", hashing(five.edit(1, uncompared), 6, 5, 6, 7, 7), serving},
+			hashing(five.edit(1, uncompared), 6, 6, 7, 7, 7), awaited},
+		{"one beside two pairs is not", hashing(five.edit(1, uncompared), 6, 5, 6, 7, 7), awaited},
 		{"a copy of another revision is not compared",
-			hashing(heard, 7, 6, 7).edit(1, func(r *facts.Replica) { r.Answer.Hash.Revision = 9 }), serving},
+			hashing(heard, 7, 6, 7).edit(1, func(r *facts.Replica) { r.Answer.Hash.Revision = 9 }), awaited},
 		{"a copy that was compacted elsewhere is not compared",
-			hashing(heard, 7, 6, 7).edit(1, func(r *facts.Replica) { r.Answer.Hash.Compacted = 2 }), serving},
+			hashing(heard, 7, 6, 7).edit(1, func(r *facts.Replica) { r.Answer.Hash.Compacted = 2 }), awaited},
 		{"a learner's copy makes no majority", hashing(settledWorld(2).edit(1, uncompared).with(learner(2)), 7, 6, 7),
-			serving},
+			awaited},
 		{"it stopped because copies differ", three.edit(1, differing),
 			judge.Judgement{State: judge.Stopped, Cause: facts.CauseCorruption, Cure: judge.Compare}},
 	}
@@ -299,6 +299,10 @@ func processes() []judged {
 		{"etcd calls another member corrupt", three.edit(1, calledCorrupt(3)), judge.Judgement{State: judge.Serving}},
 		{"it answers, and is not written down", three.edit(1, unrecorded),
 			judge.Judgement{State: judge.Behind, Cure: judge.Await}},
+		{"it answers, and its copy is not compared yet", three.edit(1, startedAnew),
+			judge.Judgement{State: judge.Behind, Cure: judge.Await}},
+		{"a learner's copy is not compared", settledWorld(1).with(learner(1)).edit(1, startedAnew),
+			judge.Judgement{State: judge.Serving}},
 		{"it answers, and has not caught up", three.edit(1, behind),
 			judge.Judgement{State: judge.Behind, Cure: judge.Await}},
 		{"it serves", three, judge.Judgement{State: judge.Serving}},

@@ -20,7 +20,7 @@ func guardedCopies() []guardRow {
 	add := changes.AddLearner{Name: "demo-9"}
 	compacted := hashing(heard, 7, 7, 6).edit(2, func(r *facts.Replica) { r.Answer.Hash.Compacted = 2 })
 	former := three.with(voter(3)).edit(3, removed).edit(3, differing)
-	sealedAgain := heard.edit(1, func(r *facts.Replica) { r.Pod.Flags = facts.FlagsSealed })
+	comparedSince := heard.edit(1, func(r *facts.Replica) { r.Pod.Uncompared = false })
 	two := settledWorld(2).edit(1, uncompared)
 	left := kept(3)
 	left.Volume.RemovedFor = facts.NoCause
@@ -34,7 +34,7 @@ func guardedCopies() []guardRow {
 		{"a copy that was compacted elsewhere", alone, goes, compacted, goes, veto},
 		{"a copy against that of a voter and of two learners", alone, goes,
 			hashing(heard.with(learner(3)).with(learner(4)), 7, 5, 6, 7, 7), goes, veto},
-		{"a member that runs uncompared since it stopped for that", sealedAgain, goes, heard, goes, veto},
+		{"a member that runs uncompared since it stopped for that", comparedSince, goes, heard, goes, veto},
 		{"a member that stopped for that", former, goes, three.edit(1, differing), goes, veto},
 		{"an alarm", three, goes, raising(three, 10, corrupt), goes, veto},
 		{"a member whose restart is a change of a copy in doubt", three, evict, raising(three, 10, corrupt), evict,
@@ -182,8 +182,8 @@ func keptRows() []row {
 			"demo-9"},
 		{"a new member's name is above that of a kept volume", grown, Act, "grow", facts.ReasonGrow, "PrepareMember",
 			"demo-10"},
-		{"once a member compares again and runs no copy is in doubt", settledWorld(3).edit(1, uncompared).edit(1,
-			func(r *facts.Replica) { r.Pod.Flags, r.Pod.Role = facts.FlagsSealed, facts.RoleVoter }),
+		{"once a member was compared and runs no copy is in doubt", settledWorld(3).edit(1, uncompared).edit(1,
+			func(r *facts.Replica) { r.Pod.Uncompared, r.Pod.Role = false, facts.RoleVoter }),
 			Settled, RuleSettled, facts.ReasonSettled, "", ""},
 		{"a member that lost its data is not removed while the spec is refused",
 			refused(settledWorld(3).edit(1, wiped)), Refuse, "spec-refused", facts.ReasonSpecRefused, "", ""},
@@ -193,7 +193,7 @@ func keptRows() []row {
 			facts.ReasonCorruption, "", "no single copy stands"},
 		{"copies of which one was not heard are in doubt", hashing(settledWorld(3).edit(1, uncompared), 7, 7, 0),
 			Refuse, "corruption", facts.ReasonCorruption, "", "demo-2 unknown"},
-		{"a member that is heard is not sealed before all copies are the same",
+		{"a member that is heard is not called compared before all copies are the same",
 			hashing(settledWorld(3).edit(1, uncompared), 7, 7, 6), Act, "corruption", facts.ReasonCorruption,
 			"LabelRole", "demo-2"},
 		{"a member on a volume of another incarnation is not started to be heard",

@@ -124,7 +124,7 @@ func labelRole(o judge.View) *proposal {
 	}
 	for _, r := range o.Members {
 		isKnown := r.Member != nil && r.IsSealed() && r.Record().MemberID == r.Member.ID
-		if !isKnown || r.Pod.Terminating || servesNothing(r) || isToLoseClients(o, r) {
+		if !isKnown || r.Pod.Terminating || isUncompared(r) || servesNothing(r) || isToLoseClients(o, r) {
 			continue
 		}
 		if want := roleOf(o, r); want != r.Pod.Role {

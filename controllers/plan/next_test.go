@@ -1126,7 +1126,7 @@ func silences() []row {
 func allRows() []row {
 	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses(),
 		mislabelled(), sidecarRows(), alarmRows(), crowdedRows(), beginningRows(), clockRows(), corruptionRows(),
-		phaseRows(), trustRows(), waysBack())
+		compareRows(), phaseRows(), trustRows(), waysBack())
 }
 
 func TestNextOneSentencePerRule(t *testing.T) {

@@ -110,7 +110,10 @@ var phases = []phase{
 			restoreLeftover, givesWay, always},
 		{"seal",
 			"A recorded member can no longer start from an empty directory. One that stopped because copies differ " +
-				"starts once without comparing.", seal, givesWay, always},
+				"starts without comparing.", seal, givesWay, always},
+		{"compare",
+			"A member that started from its data gets clients once a majority is heard to hold the same copy.",
+			compare, givesWay, always},
 		{"check-room",
 			"A quota or a memory limit that the data has no room with is refused before the first member: none gets " +
 				"it.",

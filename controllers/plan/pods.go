@@ -255,7 +255,7 @@ func isOutOfDate(o judge.View, r facts.Replica) bool {
 
 // restartOf is the Pod that follows one of a recorded member.
 func restartOf(r facts.Replica) changes.Start {
-	return changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Choices: r.Choices(), Role: r.Pod.Role}
+	return changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Choices: r.Choices()}
 }
 
 // missingPods starts the Pods of recorded members on their own volumes, sealed. A member known to be removed is no
@@ -294,7 +294,7 @@ func startOf(o judge.View, r facts.Replica) (changes.Start, bool) {
 	switch {
 	case o.MayRestart(r):
 		start := changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Choices: startChoices(o, r),
-			Role: roleAtStart(o, r)}
+			Role: roleAtStart(r)}
 		return start, o.WhyNotStart(r, start.Choices) == ""
 	case isListed && r.IsLearner():
 		return changes.Start{Name: r.Name, Flags: facts.FlagsJoin, Initial: liveList(o.Incarnation),
@@ -305,12 +305,12 @@ func startOf(o judge.View, r facts.Replica) (changes.Start, bool) {
 	return changes.Start{}, false
 }
 
-// roleAtStart is none while clients go by roles alone: they would be led to the member before it serves.
-func roleAtStart(o judge.View, r facts.Replica) string {
-	if o.LeadsByRole(o.Now) {
-		return ""
+// roleAtStart says that a learner has no vote. A voter gets its role once its copy of the data is compared.
+func roleAtStart(r facts.Replica) string {
+	if r.IsLearner() {
+		return facts.RoleLearner
 	}
-	return roleOf(o, r)
+	return ""
 }
 
 func startChoices(o judge.View, r facts.Replica) facts.Choices {

@@ -275,7 +275,7 @@ func TestAVolumeOfAnIncarnationThatWasGoneBackToIsMarkedAnew(t *testing.T) {
 	ref := facts.VolumeRef{Name: "demo-1", UID: "volume-demo-1"}
 	good := changes.MarkCurrent{After: facts.IncarnationID("u1", 1), Volumes: []facts.VolumeRef{ref}}
 	start := changes.StartPods{Pods: []changes.Start{{Name: "demo-1", Flags: facts.FlagsSealed, Choices: choices}}}
-	failed := changes.StartPods{Pods: []changes.Start{{Name: "demo-4", Flags: facts.FlagsRestored, Choices: choices}}}
+	failed := changes.StartPods{Pods: []changes.Start{{Name: "demo-4", Flags: facts.FlagsSealed, Choices: choices}}}
 	still := func(o scene) scene { o.Current.Birth.Former = slices.Clone(o.Current.Birth.Former); return o }
 	given := still(marked)
 	given.Current.Birth.Former[0].Back = ""

@@ -93,7 +93,7 @@ func restoredWorld(size int) scene {
 	o := wishing(atBirth(size))
 	o.Current.Birth.Origin = backupOf
 	for i := range o.Current.Members {
-		o.Current.Members[i].Pod.Flags = facts.FlagsRestored
+		o.Current.Members[i].Pod.Flags = facts.FlagsSealed
 		written(&o.Current.Members[i])
 	}
 	return o
@@ -376,7 +376,7 @@ func TestAMemberOfAClusterThatBeginsWithABackupNeverStartsEmpty(t *testing.T) {
 		ready = ready.edit(i, written).edit(i, cleared)
 	}
 	for _, s := range Decide(ready.Observation).Change.(changes.Bootstrap).Pods {
-		if s.Flags != facts.FlagsRestored || len(s.Initial) > 0 || s.Role != "" {
+		if s.Flags != facts.FlagsSealed || len(s.Initial) > 0 || s.Role != "" {
 			t.Errorf("%s starts with flags %s, list %v, role %q", s.Name, s.Flags, s.Initial, s.Role)
 		}
 	}
@@ -387,12 +387,12 @@ func TestAMemberOfAClusterThatBeginsWithABackupNeverStartsEmpty(t *testing.T) {
 		t.Errorf("a birth from a backup makes %+v", c)
 	}
 	s := Decide(restoredAndUnrecorded().edit(1, noPod).Observation).Change.(changes.StartPods).Pods[0]
-	if s.Flags != facts.FlagsRestored {
+	if s.Flags != facts.FlagsSealed {
 		t.Errorf("a restored member that was interrupted starts with flags %s", s.Flags)
 	}
 	forgotten := restoredAndUnrecorded().edit(1, noPod)
 	forgotten.Current.Birth.Origin = record.Origin{} // the record was lost, and written anew from the volumes
-	if s := Decide(forgotten.Observation).Change.(changes.StartPods).Pods[0]; s.Flags != facts.FlagsRestored {
+	if s := Decide(forgotten.Observation).Change.(changes.StartPods).Pods[0]; s.Flags != facts.FlagsSealed {
 		t.Errorf("once the record was lost, it starts with flags %s", s.Flags)
 	}
 }
@@ -413,7 +413,7 @@ func TestABirthFromABackupWhoseRecordWasLostGoesOn(t *testing.T) {
 	begun := lost
 	begun.Current.Birth = record.Birth(begin)
 	if starts := Decide(begun.Observation).Change.(changes.StartPods).Pods; len(starts) != 3 ||
-		starts[0].Flags != facts.FlagsSealed || starts[1].Flags != facts.FlagsRestored {
+		starts[0].Flags != facts.FlagsSealed || starts[1].Flags != facts.FlagsSealed {
 		t.Errorf("%+v", starts)
 	}
 	recorded := settledWorld(3).Current.Members[2].Volume.Record
@@ -456,18 +456,17 @@ func TestWhoIsNoFirstMemberDoesNotSayWhichClusterItIs(t *testing.T) {
 
 func unrecordedVolume(r *facts.Replica) { r.Volume.Record = record.Member{} }
 
-func TestARestoredMemberIsSealedOnceItIsRecordedAndComparesItsDataFromThenOn(t *testing.T) {
-	o := settledWorld(3).edit(1, func(r *facts.Replica) { r.Pod.Flags = facts.FlagsRestored })
+func TestARestoredMemberIsComparedOnceItIsRecorded(t *testing.T) {
+	o := settledWorld(3).edit(1, startedAnew).edit(1, unlabelled)
 	if !o.Current.Members[1].IsSealed() {
 		t.Error("it could start empty")
 	}
-	seals, isSeal := Decide(o.Observation).Change.(changes.SealPods)
-	if !isSeal || len(seals.Pods) != 1 || seals.Pods[0].Pod.Name != "demo-1" {
-		t.Errorf("%+v", Decide(o.Observation))
+	if d := Decide(o.Observation); d.Rule != "corruption" || d.Reason != facts.ReasonCompare {
+		t.Errorf("clients are led there before that: %+v", d)
 	}
-	start := changes.Start{Name: "demo-1", Flags: facts.FlagsRestored, Choices: choices}
-	if Veto(o.edit(1, noPod).Observation, changes.StartPods{Pods: []changes.Start{start}}) == "" {
-		t.Error("a member that has lived starts without comparing")
+	seals, isSeal := Decide(hashing(o, 7, 7, 7).Observation).Change.(changes.SealPods)
+	if !isSeal || len(seals.Pods) != 1 || seals.Pods[0].Pod.Name != "demo-1" || seals.Pods[0].Role != facts.RoleVoter {
+		t.Errorf("%+v", seals)
 	}
 }
 
@@ -516,7 +515,7 @@ func TestABirthBeginsWithWhatTheSpecAsksForOrNotAtAll(t *testing.T) {
 func TestAFirstMemberStartsOnlyWithTheDataThatItsClusterBeginsWith(t *testing.T) {
 	three := restoringWorld(3)
 	ready := three.edit(1, written).edit(1, cleared)
-	sealed := changes.Start{Name: "demo-1", Flags: facts.FlagsRestored, Choices: choices}
+	sealed := changes.Start{Name: "demo-1", Flags: facts.FlagsSealed, Choices: choices}
 	birth := changes.Start{Name: "demo-1", Flags: facts.FlagsBirth, Choices: choices}
 	withNewer := sealed
 	withNewer.Choices = newer
@@ -659,7 +658,7 @@ func holdRestore(t *testing.T, o scene, d Decision) {
 		}
 	case changes.Bootstrap:
 		for _, s := range c.Pods {
-			if r := o.Current.Find(s.Name); s.Flags != facts.FlagsRestored || r.Volume == nil ||
+			if r := o.Current.Find(s.Name); s.Flags != facts.FlagsSealed || r.Volume == nil ||
 				r.Volume.Restored != o.Current.Birth.Incarnation {
 				t.Fatalf("%s starts with flags %s on %+v", s.Name, s.Flags, r.Volume)
 			}

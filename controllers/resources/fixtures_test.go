@@ -73,12 +73,6 @@ func sealed(c *v1alpha1.EtcdCluster) PodStart {
 	return s
 }
 
-func restored(c *v1alpha1.EtcdCluster) PodStart {
-	s := atBirth(c)
-	s.Flags, s.Initial = StartRestored, nil
-	return s
-}
-
 // golden compares an object with what was reviewed last.
 func golden(t *testing.T, name string, object any) {
 	t.Helper()

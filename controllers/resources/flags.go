@@ -10,18 +10,19 @@ import (
 // StartFlags says with which membership flags the next container of a Pod starts. The values are those of facts.Flags.
 type StartFlags string
 
-// The kinds of flags. Only StartBirth and StartJoin can start from an empty directory.
+// The kinds of flags. Only StartBirth and StartJoin can start from an empty directory. Pods of earlier releases start
+// with those of StartComparing.
 const (
-	StartBirth    StartFlags = "Birth"
-	StartJoin     StartFlags = "Join"
-	StartRestored StartFlags = "Restored"
-	StartSealed   StartFlags = "Sealed"
-	StartNone     StartFlags = "None"
+	StartBirth     StartFlags = "Birth"
+	StartJoin      StartFlags = "Join"
+	StartSealed    StartFlags = "Sealed"
+	StartComparing StartFlags = "Comparing"
+	StartNone      StartFlags = "None"
 )
 
-// Whether a member compares its data with its peers' before it serves. Members that were restored together would wait
-// for each other in vain, twice the time of a request: none answers peers before it has asked them
-// (etcd-io/etcd:server/embed/etcd.go). What was restored for each of them was compared with the backup's sum.
+// Whether etcd compares a member's data with its peers' before it serves. Members that start together would wait for
+// each other in vain, 7 s for each peer: none answers peers before it has asked all of them
+// (etcd-io/etcd:server/embed/etcd.go). The operator compares their copies instead: docs/decisions/0031.
 const (
 	compares       = "true"
 	doesNotCompare = "false"
@@ -37,24 +38,21 @@ func ClientURL(c *v1alpha1.EtcdCluster, member string) string {
 	return etcdutil.ClientURL(scheme(c.Spec.IsTLS()), member, c.Name, c.Namespace)
 }
 
-// InitialAnnotations are what the Pod's --initial-cluster-state and --initial-cluster, and whether it compares its data
-// first, are read from at each start of its container. For StartSealed and StartRestored the list given is not used:
-// such a member knows only itself.
+// InitialAnnotations are what the Pod's --initial-cluster-state and --initial-cluster, and whether etcd compares its
+// data first, are read from at each start of its container. For StartSealed the list given is not used: such a member
+// knows only itself.
 func InitialAnnotations(c *v1alpha1.EtcdCluster, member string, flags StartFlags,
 	initial []etcdutil.NamedURL) map[string]string {
-	state, list, compare := etcdutil.StateExisting, etcdutil.InitialCluster(initial), compares
+	state, list := etcdutil.StateExisting, etcdutil.InitialCluster(initial)
 	if flags == StartBirth {
 		state = etcdutil.StateNew
 	}
-	if flags == StartSealed || flags == StartRestored {
+	if flags == StartSealed {
 		list = etcdutil.SealedInitialCluster(member, PeerURL(c, member))
-	}
-	if flags == StartRestored {
-		compare = doesNotCompare
 	}
 	return map[string]string{
 		v1alpha1.AnnotationInitialState: state, v1alpha1.AnnotationInitialCluster: list,
-		v1alpha1.AnnotationInitialCompare: compare,
+		v1alpha1.AnnotationInitialCompare: doesNotCompare,
 	}
 }
 
@@ -83,9 +81,9 @@ func FlagsOf(c *v1alpha1.EtcdCluster, member string, annotations map[string]stri
 func flagsWithData(annotations map[string]string) StartFlags {
 	switch compare, isSaid := annotations[v1alpha1.AnnotationInitialCompare]; {
 	case compare == compares, !isSaid && annotations[v1alpha1.AnnotationRenderer] == "1":
-		return StartSealed
+		return StartComparing
 	case compare == doesNotCompare:
-		return StartRestored
+		return StartSealed
 	}
 	return StartNone
 }

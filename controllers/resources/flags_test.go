@@ -8,7 +8,7 @@ import (
 
 func TestAPodSaysWithWhichFlagsItStartsNext(t *testing.T) {
 	c := cluster()
-	for _, start := range []PodStart{atBirth(c), joining(c), restored(c), sealed(c)} {
+	for _, start := range []PodStart{atBirth(c), joining(c), sealed(c)} {
 		pod := mustPod(t, c, start)
 		if got := FlagsOf(c, start.Name, pod.Annotations); got != start.Flags {
 			t.Errorf("a Pod made with %s says %s", start.Flags, got)
@@ -42,13 +42,26 @@ func TestFlagsThatTheOperatorDidNotWriteAreNone(t *testing.T) {
 	}
 }
 
-func TestASealedPodOfTheFirstRendererIsSealed(t *testing.T) {
+func TestASealedPodOfAnEarlierReleaseCompares(t *testing.T) {
 	c := cluster()
 	annotations := mustPod(t, c, sealed(c)).Annotations
+	annotations[v1alpha1.AnnotationInitialCompare] = "true"
+	if got := FlagsOf(c, "demo-0", annotations); got != StartComparing {
+		t.Errorf("it is %s", got)
+	}
 	delete(annotations, v1alpha1.AnnotationInitialCompare)
 	annotations[v1alpha1.AnnotationRenderer] = "1"
-	if got := FlagsOf(c, "demo-0", annotations); got != StartSealed {
-		t.Errorf("it is %s", got)
+	if got := FlagsOf(c, "demo-0", annotations); got != StartComparing {
+		t.Errorf("of the first renderer it is %s", got)
+	}
+}
+
+func TestNoPodComparesByItself(t *testing.T) {
+	c := cluster()
+	for _, start := range []PodStart{atBirth(c), joining(c), sealed(c)} {
+		if got := mustPod(t, c, start).Annotations[v1alpha1.AnnotationInitialCompare]; got != "false" {
+			t.Errorf("a Pod made with %s has %q", start.Flags, got)
+		}
 	}
 }
 

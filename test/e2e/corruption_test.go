@@ -6,6 +6,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -44,10 +45,7 @@ var _ = Describe("A copy of the data that differs from the others", Label("data"
 					Expect(uid).To(Equal(owned[name]), "the good copy of %s is where it was", name)
 				}
 			}
-			kept := &corev1.PersistentVolumeClaim{ObjectMeta: meta(cluster.Namespace, victim)}
-			Expect(kube.Client.Get(ctx, client.ObjectKeyFromObject(kept), kept)).To(Succeed(), "the corrupt copy is kept")
-			Expect(kept.Labels).To(HaveKeyWithValue(v1alpha1.LabelKept, "Corruption"))
-			Expect(kept.UID).To(Equal(owned[victim]))
+			Expect(expectKeptCopy(ctx, cluster, victim)).To(Equal(owned[victim]))
 			traffic.Finish(ctx)
 			cluster.AwaitEqualHashes(ctx)
 		})
@@ -61,13 +59,54 @@ var _ = Describe("A copy of the data that differs from the others", Label("data"
 		traffic.Flow(ctx)
 		before, victim := cluster.Identities(ctx), follower(ctx, cluster)
 		cluster.Corrupt(ctx, victim, '1')
+		led := cluster.FollowClients(ctx)
 		traffic.During(ctx, func() {
 			cluster.KillEtcd(ctx, victim)
 			expectSaid(ctx, cluster, "corruption", victim+" holds data that differs from that of a majority")
 			cluster.AwaitReady(ctx, 3)
 		})
+		Expect(led()).NotTo(ContainElement(victim), "clients were led there again")
 		expectReplaced(ctx, cluster, before, victim)
 		traffic.Finish(ctx)
+	})
+
+	for _, version := range []string{"3.5.35", world.DefaultVersion, "3.7.3"} {
+		It("is replaced, and never wins, when it was changed while all members were down, with etcd "+version, perStory, func(ctx context.Context) {
+			cluster := story.Create(ctx, "corrupt", 3, world.Version(version))
+			cluster.AwaitReady(ctx, 3)
+			cluster.Fill(ctx, corruptible, 50)
+			cluster.AwaitEqualHashes(ctx)
+			before := cluster.Identities(ctx)
+			victim := cluster.Leader(ctx)
+			database := cluster.Database(ctx, victim)
+			deleteCluster(ctx, cluster)
+			cluster.CorruptFile(database, '1')
+			again := story.Create(ctx, "corrupt", 3, world.Version(version))
+			again.ClusterID = cluster.ClusterID
+			led := again.FollowClients(ctx)
+			expectSaid(ctx, again, "corruption", victim+" holds data that differs from that of a majority")
+			again.AwaitReady(ctx, 3)
+			Expect(led()).NotTo(ContainElement(victim), "clients were led there")
+			expectReplaced(ctx, again, before, victim)
+			expectKeptCopy(ctx, again, victim)
+			again.AwaitEqualHashes(ctx)
+			Expect(again.Intact(ctx, corruptible)).To(Equal(50))
+		})
+	}
+
+	It("is replaced when all members are killed at once", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "corrupt", 3)
+		cluster.AwaitReady(ctx, 3)
+		cluster.Fill(ctx, corruptible, 50)
+		before := cluster.Identities(ctx)
+		victim := follower(ctx, cluster)
+		cluster.Corrupt(ctx, victim, '1')
+		cluster.KillEveryEtcd(ctx, cluster.Member(0), cluster.Member(1), cluster.Member(2))
+		expectSaid(ctx, cluster, "corruption", victim+" holds data that differs from that of a majority")
+		cluster.AwaitReady(ctx, 3)
+		expectReplaced(ctx, cluster, before, victim)
+		expectKeptCopy(ctx, cluster, victim)
+		Expect(cluster.Intact(ctx, corruptible)).To(Equal(50))
 	})
 
 	It("is nobody's to judge when all three differ: a person is asked with the hashes, and nothing is restarted or removed", perStory, func(ctx context.Context) {
@@ -90,3 +129,12 @@ var _ = Describe("A copy of the data that differs from the others", Label("data"
 		}).WithTimeout(watching).Should(Succeed())
 	})
 })
+
+// expectKeptCopy expects that the volume of a member with another copy is kept, and returns its UID.
+func expectKeptCopy(ctx context.Context, c *world.Cluster, member string) types.UID {
+	GinkgoHelper()
+	kept := &corev1.PersistentVolumeClaim{ObjectMeta: meta(c.Namespace, member)}
+	Expect(kube.Client.Get(ctx, client.ObjectKeyFromObject(kept), kept)).To(Succeed(), "the corrupt copy is kept")
+	Expect(kept.Labels).To(HaveKeyWithValue(v1alpha1.LabelKept, "Corruption"))
+	return kept.UID
+}

@@ -72,17 +72,19 @@ var copies = []mutant{
 		Package: planPackage, Test: row("a member in memory that says that its data is gone has lost it"),
 	},
 	{
-		Name: "the seal is put back while copies differ", Peer: "",
-		File:    "controllers/plan/blind.go",
-		From:    "func mayStillDiffer(o facts.Incarnation) bool { return !o.Membership.Known || inDoubt(o) }",
-		To:      "func mayStillDiffer(o facts.Incarnation) bool { return !o.Membership.Known }",
-		Package: planPackage, Test: keptRow("a member that is heard is not sealed before all copies are the same"),
+		Name: "a member is called compared while copies differ, and no one is asked again", Peer: "",
+		File: "controllers/plan/compare.go",
+		From: `if inDoubt(o.Incarnation) {
+		return nil`,
+		To: `if false {
+		return nil`,
+		Package: planPackage, Test: keptRow("a member that is heard is not called compared before all copies are the same"),
 	},
 	{
 		Name: "a doubt is ignored by the rules", Peer: "",
 		File:    "controllers/plan/corruption.go",
-		From:    "func inDoubt(o facts.Incarnation) bool { return AsksForHashes(o) && !haveEqualCopies(o) }",
-		To:      "func inDoubt(o facts.Incarnation) bool { return false }",
+		From:    "return o.Membership.Known && (o.CopiesDiffer() || areSaidToDiffer(o) && !haveEqualCopies(o))",
+		To:      "return false",
 		Package: planPackage, Test: row("a roll waits"),
 	},
 	{
@@ -173,7 +175,7 @@ var copies = []mutant{
 		Name: "the guard forgets a member that runs uncompared", Peer: "",
 		File: "controllers/plan/guard/corruption.go",
 		From: `if p := r.Pod; p != nil && p.Exit != nil && p.Exit.Reason == etcdutil.ExitDataDiffers &&
-			(!p.Running || p.Flags == facts.FlagsUncompared) {`,
+			(!p.Running || p.Uncompared) {`,
 		To:      "if p := r.Pod; p != nil && p.Exit != nil && p.Exit.Reason == etcdutil.ExitDataDiffers && !p.Running {",
 		Package: planPackage, Test: guardKeepsRow("a member that runs uncompared since it stopped for that"),
 	},
@@ -184,9 +186,9 @@ var copies = []mutant{
 			continue
 		}
 		if p := r.Pod; p != nil && p.Exit != nil && p.Exit.Reason == etcdutil.ExitDataDiffers &&
-			(!p.Running || p.Flags == facts.FlagsUncompared) {`,
+			(!p.Running || p.Uncompared) {`,
 		To: "if p := r.Pod; p != nil && p.Exit != nil && p.Exit.Reason == etcdutil.ExitDataDiffers && " +
-			"(!p.Running || p.Flags == facts.FlagsUncompared) {",
+			"(!p.Running || p.Uncompared) {",
 		Package: planPackage, Test: guardKeepsRow("a member that stopped for that"),
 	},
 	{
@@ -286,23 +288,23 @@ var copies = []mutant{
 	{
 		Name: "a member is started again and again to be heard", Peer: "",
 		File:    "controllers/plan/corruption.go",
-		From:    "isStopped := r.HasNoProcess() && saidCopiesDiffer(r) && r.Pod.Flags != facts.FlagsUncompared",
+		From:    "isStopped := r.HasNoProcess() && saidCopiesDiffer(r) && r.Pod.Flags != facts.FlagsSealed",
 		To:      "isStopped := r.HasNoProcess() && saidCopiesDiffer(r)",
 		Package: planPackage, Test: row("it is waited for while it starts"),
 	},
 	{
 		Name: "a doubt ends once the member runs that had it", Peer: "",
 		File:    "controllers/plan/corruption.go",
-		From:    "return !r.Pod.Running || r.Pod.Flags == facts.FlagsUncompared",
+		From:    "return !r.Pod.Running || r.Pod.Uncompared",
 		To:      "return !r.Pod.Running",
-		Package: planPackage, Test: row("a corrupt leader that stands alone hands over first"),
+		Package: planPackage, Test: keptRow("copies of which one was not heard are in doubt"),
 	},
 	{
 		Name: "a doubt never ends", Peer: "",
 		File:    "controllers/plan/corruption.go",
-		From:    "return !r.Pod.Running || r.Pod.Flags == facts.FlagsUncompared",
+		From:    "return !r.Pod.Running || r.Pod.Uncompared",
 		To:      "return true",
-		Package: planPackage, Test: keptRow("once a member compares again and runs no copy is in doubt"),
+		Package: planPackage, Test: keptRow("once a member was compared and runs no copy is in doubt"),
 	},
 	{
 		Name: "an alarm ends while the member is there that it was raised for", Peer: "",

@@ -117,8 +117,8 @@ var guards = []mutant{
 	{
 		Name: "the guard lets a process that may still be starting be stopped", Peer: "",
 		File:    "controllers/plan/facts/replica.go",
-		From:    "return r.Answer == nil && !r.Pod.RunningSince.IsZero() && now.Sub(r.Pod.RunningSince) > StartDeadline",
-		To:      "return r.Answer == nil && !r.Pod.RunningSince.IsZero() && now.Sub(r.Pod.RunningSince) > 0",
+		From:    "return !p.RunningSince.IsZero() && now.Sub(p.RunningSince) > StartDeadline",
+		To:      "return !p.RunningSince.IsZero() && now.Sub(p.RunningSince) > 0",
 		Package: planPackage, Test: "TestAMemberThatRunsIsDeletedOnlyWhenNobodyHasAnythingOfIt",
 	},
 	{

@@ -41,8 +41,8 @@ func row(sentence string) string {
 // every is each mutant.
 func every() []mutant {
 	return slices.Concat(life, guards, effects, rolls, deaths, returns, restores, inPlace, records, schedules, stores,
-		judgements, copies, kept, passes, phases, logs, minors, trust, foreign, sidecars, network, installs, seeing, rights,
-		plugin, asked, releases, authorities, previous)
+		judgements, copies, compared, kept, passes, phases, logs, minors, trust, foreign, sidecars, network, installs,
+		seeing, rights, plugin, asked, releases, authorities, previous)
 }
 
 // isOf reports whether a bug is of a group. Other operators shipped those of peers; any other group is a directory of

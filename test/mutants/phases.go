@@ -68,8 +68,8 @@ var phases = []mutant{
 	{
 		Name: "the guard lets clients be led away while no quorum answers", Peer: "",
 		File:    "controllers/plan/guard/members.go",
-		From:    "ledTo(o, r.Name) < etcdutil.Quorum(len(o.Voters())):",
-		To:      "!o.Membership.Known:",
+		From:    "servesNobody(o, r) && ledTo(o, r.Name) < etcdutil.Quorum(len(o.Voters())):",
+		To:      "servesNobody(o, r) && !o.Membership.Known:",
 		Package: planPackage, Test: guardRow("a member that clients are led away from while no quorum answers"),
 	},
 	{

@@ -102,7 +102,7 @@ var restores = []mutant{
 		Name: "restored members start as at birth: an emptied volume is an empty cluster", Peer: "rancher/k3k#836",
 		File: "controllers/plan/bootstrap.go",
 		From: `if r.IsRestored() {
-		return changes.Start{Name: r.Name, Flags: facts.FlagsRestored, Choices: birthChoices(o.Observation, r)}`,
+		return changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Choices: birthChoices(o.Observation, r)}`,
 		To: `if r.IsRestored() {
 		return changes.Start{Name: r.Name, Flags: facts.FlagsBirth, Choices: birthChoices(o.Observation, r)}`,
 		Package: planPackage, Test: "TestAMemberOfAClusterThatBeginsWithABackupNeverStartsEmpty",
@@ -115,11 +115,11 @@ var restores = []mutant{
 		Package: planPackage, Test: "TestAFirstMemberStartsOnlyWithTheDataThatItsClusterBeginsWith",
 	},
 	{
-		Name: "a member that was restored never compares its data", Peer: "",
-		File:    "controllers/plan/blind.go",
-		From:    "return r.IsRecorded() && r.IsUp() && !r.Pod.HasEnded() && r.Pod.Flags != facts.FlagsSealed",
-		To:      "return r.IsRecorded() && r.IsUp() && !r.Pod.HasEnded() && !r.Pod.Flags.NeedData()",
-		Package: planPackage, Test: "TestARestoredMemberIsSealedOnceItIsRecordedAndComparesItsDataFromThenOn",
+		Name: "a member that was restored gets clients before its copy is compared", Peer: "",
+		File:    "controllers/plan/membership.go",
+		From:    "r.Pod.Terminating || isUncompared(r) || servesNothing(r)",
+		To:      "r.Pod.Terminating || servesNothing(r)",
+		Package: planPackage, Test: "TestARestoredMemberIsComparedOnceItIsRecorded",
 	},
 	{
 		Name: "a restore that did not end is called done", Peer: "",

@@ -14,15 +14,15 @@ var rolls = []mutant{
 	{
 		Name: "a roll believes etcd's answer and not the kubelet", Peer: "",
 		File:    "controllers/plan/facts/incarnation.go",
-		From:    "return r.IsSealed() && r.Pod.Ready && !r.Pod.Terminating && o.IsCaughtUp(r)",
-		To:      "return r.IsSealed() && !r.Pod.Terminating && o.IsCaughtUp(r)",
+		From:    "return r.IsSealed() && r.Pod.Ready && !r.Pod.Terminating && !isUncompared && o.IsCaughtUp(r)",
+		To:      "return r.IsSealed() && !r.Pod.Terminating && !isUncompared && o.IsCaughtUp(r)",
 		Package: planPackage, Test: row("nobody is restarted while the kubelet does not call the last one ready"),
 	},
 	{
 		Name: "a roll is blind to what the member before still lacks", Peer: "gardener/etcd-druid#588",
 		File:    "controllers/plan/facts/incarnation.go",
-		From:    "return r.IsSealed() && r.Pod.Ready && !r.Pod.Terminating && o.IsCaughtUp(r)",
-		To:      "return r.IsSealed() && r.Pod.Ready && !r.Pod.Terminating && r.IsHealthy(o.Membership)",
+		From:    "return r.IsSealed() && r.Pod.Ready && !r.Pod.Terminating && !isUncompared && o.IsCaughtUp(r)",
+		To:      "return r.IsSealed() && r.Pod.Ready && !r.Pod.Terminating && !isUncompared && r.IsHealthy(o.Membership)",
 		Package: planPackage, Test: "TestNobodyIsRestartedWhileAnotherOneIsReadyButFarBehind",
 	},
 	{

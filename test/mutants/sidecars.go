@@ -94,11 +94,11 @@ var sidecars = []mutant{
 		Package: planPackage, Test: row("by role, clients are led away from a member that is being stopped"),
 	},
 	{
-		Name:    "by role, clients are led to a member that only starts",
+		Name:    "clients are led to a voter that only starts",
 		File:    "controllers/plan/pods.go",
-		From:    "if o.LeadsByRole(o.Now) {\n\t\treturn \"\"",
-		To:      "if false {\n\t\treturn \"\"",
-		Package: planPackage, Test: "TestByRoleAMemberThatStartsHasNoRoleBeforeItServes",
+		From:    "return facts.RoleLearner\n\t}\n\treturn \"\"\n}",
+		To:      "return facts.RoleLearner\n\t}\n\treturn facts.RoleVoter\n}",
+		Package: planPackage, Test: "TestAVoterThatStartsHasNoRoleBeforeItServes",
 	},
 	{
 		Name:    "a Secret that does not exist keeps etcd from starting",

@@ -288,9 +288,10 @@ type MemberRecord struct {
 	Record    record.Member
 }
 
-// Seal is a Pod to seal, with the role it gets by the same patch.
+// Seal is a Pod to seal, with what is said of it by the same patch.
 type Seal struct {
-	Pod   facts.PodRef
-	Flags facts.Flags // FlagsSealed, or FlagsUncompared: then the role is taken off
-	Role  string      // empty leaves it as it is
+	Pod      facts.PodRef
+	Role     string // empty leaves it as it is
+	LeadAway bool   // the role is taken off
+	Process  string // whose copy of the data needs no comparison any more; empty leaves that as it is
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Copies of the data that differ. A member that starts compares its copy with those of its peers, and stops when any
-// one of them differs: so a good member beside a corrupt one says the same as a corrupt one beside good ones, and an
-// alarm may name the wrong member. Only the hashes of all voters at one revision show whose copy is right.
+// Copies of the data that differ. Only the hashes of voters at one revision show whose copy is right: an alarm may name
+// the wrong member. Where etcd itself compares before it serves, it stops when any one peer differs: so a good member
+// beside a corrupt one says the same as a corrupt one beside good ones.
 
 // Hash is what a member's keys add up to. Two can be compared when they are of the same revision, compacted at the same
 // one.
@@ -43,4 +43,26 @@ func (o Incarnation) StandsAlone(r Replica) bool {
 // HasMajority reports a copy that a majority of all voters holds.
 func (o Incarnation) HasMajority(h Hash) bool {
 	return len(o.sameCopies(h)) >= max(2, etcdutil.Quorum(len(o.Voters())))
+}
+
+// IsToBeCompared reports a voter that answers with all that was committed, and that started from data which was not
+// compared since.
+func (o Incarnation) IsToBeCompared(r Replica) bool {
+	return r.IsVoter() && r.IsUp() && r.IsSealed() && r.Pod.Uncompared && r.Pod.Process != "" && o.IsCaughtUp(r)
+}
+
+// CopiesDiffer reports two voters whose copies of the same revisions are not the same.
+func (o Incarnation) CopiesDiffer() bool {
+	var heard []Hash
+	for _, r := range o.Voters() {
+		if r.Answer == nil || r.Answer.Hash == nil {
+			continue
+		}
+		own := *r.Answer.Hash
+		if slices.ContainsFunc(heard, func(h Hash) bool { return h.comparesWith(own) && h != own }) {
+			return true
+		}
+		heard = append(heard, own)
+	}
+	return false
 }

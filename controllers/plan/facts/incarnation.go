@@ -109,9 +109,11 @@ func (o Incarnation) IsAnsweringFor(r Replica) bool {
 	return r.Member != nil && a != nil && a.ID == r.Member.ID && a.ClusterID == o.Membership.ClusterID
 }
 
-// IsServing reports a voter that serves, has all that was committed, and can only start from its data.
+// IsServing reports a voter that serves, has all that was committed, can only start from its data, and whose copy of it
+// was compared.
 func (o Incarnation) IsServing(r Replica) bool {
-	return r.IsSealed() && r.Pod.Ready && !r.Pod.Terminating && o.IsCaughtUp(r)
+	isUncompared := r.IsVoter() && r.Pod != nil && r.Pod.Uncompared
+	return r.IsSealed() && r.Pod.Ready && !r.Pod.Terminating && !isUncompared && o.IsCaughtUp(r)
 }
 
 // caughtUpWithin is how many raft entries a learner may be behind the leader when it gets its vote.

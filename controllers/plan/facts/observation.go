@@ -226,7 +226,7 @@ type Answer struct {
 	DBSize, DBSizeInUse   int64   // bytes
 	Alarms                []Alarm // that it knows of, of whomever
 	Snapshots             *uint64 // of raft's state that its process wrote; nil where that was not asked for
-	Hash                  *Hash   // of its keys; nil unless copies are in doubt: see plan.AsksForHashes
+	Hash                  *Hash   // of its keys; nil unless copies have to be compared: see plan.AsksForHashes
 }
 
 // Versions are what a member says of its cluster and of its data. Each is a minor, as 3.6.0.
@@ -252,20 +252,16 @@ type Flags string
 
 // The kinds of flags. Only FlagsBirth and FlagsJoin can start from an empty directory.
 const (
-	FlagsBirth Flags = "Birth" // new, with the full list of the first members
-	FlagsJoin  Flags = "Join"  // existing, with the list the learner was added to
-	// as Sealed, but the data was just restored: it is not compared with that of others first
-	FlagsRestored Flags = "Restored"
-	FlagsSealed   Flags = "Sealed" // existing, with only itself: starts from its own data or not at all
-	FlagsNone     Flags = "None"   // stripped or foreign: etcd stops
+	FlagsBirth  Flags = "Birth"  // new, with the full list of the first members
+	FlagsJoin   Flags = "Join"   // existing, with the list the learner was added to
+	FlagsSealed Flags = "Sealed" // existing, with only itself: starts from its own data or not at all
+	// as Sealed, of an earlier release: etcd compares its copy of the data with those of its peers first
+	FlagsComparing Flags = "Comparing"
+	FlagsNone      Flags = "None" // stripped or foreign: etcd stops
 )
 
-// FlagsUncompared are those of FlagsRestored, and are printed so. With them a member also starts once that stopped
-// because copies of the data differ.
-const FlagsUncompared = FlagsRestored
-
 // NeedData reports whether etcd starts from the data it has or not at all.
-func (f Flags) NeedData() bool { return f == FlagsSealed || f == FlagsRestored }
+func (f Flags) NeedData() bool { return f == FlagsSealed || f == FlagsComparing }
 
 // Pod is a member's process.
 type Pod struct {
@@ -283,6 +279,8 @@ type Pod struct {
 	Running      bool      // it runs now
 	RunningSince time.Time // when it last began to; zero while it does not run
 	Booted       bool      // and by now it has read its log: its startup probe was answered
+	Process      string    // names what runs; empty while nothing does
+	Uncompared   bool      // it started from data that was not compared with the other members' since
 	Ready        bool
 	StatusAt     time.Time // when its status was last written, by the API server's clock; zero when that is not known
 	ReadySince   time.Time // when Ready last changed; zero when never

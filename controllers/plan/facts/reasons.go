@@ -69,6 +69,7 @@ const (
 	ReasonDisarm        = "DisarmAlarm" // an alarm of the past is taken back
 	ReasonAlarm         = "AlarmRaised" // etcd raised an alarm that only a person can end
 	ReasonCorruption    = "DataDiffers" // members hold different data
+	ReasonCompare       = "Compare"     // the copy of a member that started is compared with the others'
 	ReasonKeepVolume    = "VolumeKept"  // the volume of a replaced member is put aside
 	ReasonGrow          = "Grow"
 	ReasonShrink        = "Shrink"

@@ -37,9 +37,14 @@ func (v *Volume) IsThere(isUnused bool) bool {
 	return v.Phase != VolumeLost && v.Stranded == "" && !(v.Terminating && isUnused)
 }
 
+// HadStartTime reports a process that has been running for longer than a start takes.
+func (p *Pod) HadStartTime(now time.Time) bool {
+	return !p.RunningSince.IsZero() && now.Sub(p.RunningSince) > StartDeadline
+}
+
 // HadItsTime reports a process that should answer by now, and does not.
 func (r Replica) HadItsTime(now time.Time) bool {
-	return r.Answer == nil && !r.Pod.RunningSince.IsZero() && now.Sub(r.Pod.RunningSince) > StartDeadline
+	return r.Answer == nil && r.Pod.HadStartTime(now)
 }
 
 // byServer is a time that the kubelet wrote, by the API server's clock. When the status was last written is known by

@@ -62,14 +62,71 @@ func isAloneAgainst(counts map[facts.Hash]int, own facts.Hash) bool {
 	return false
 }
 
-// saysThatCopiesDiffer is the plain fact: an alarm, or a member's last words.
+// guardSeal calls no copy compared that may be another one than its peers', and leads no client to one that was not.
+func guardSeal(o facts.View, s changes.Seal) string {
+	r := o.Find(s.Pod.Name)
+	switch {
+	case s.Process == "" && s.Role != facts.RoleVoter:
+		return "" // then it seals, and leads no client there
+	case r.Pod == nil || r.Pod.UID != s.Pod.UID || r.Pod.Process != s.Process:
+		return fmt.Sprintf("%s runs another process by now, or none.", s.Pod.Name)
+	case !r.Pod.Flags.NeedData():
+		return guardFirstSeal(r)
+	case len(o.Voters()) == 1 && o.Membership.Known && len(o.Membership.VotingStrangers()) == 0:
+		return ""
+	}
+	isInDoubt := !r.IsHealthy(o.Membership) || saysThatCopiesDiffer(o) && !allHoldTheSame(o)
+	if isInDoubt || !isOfMajority(o, r) && !r.Pod.HadStartTime(o.Now) {
+		return fmt.Sprintf("nothing shows that the copy of %s is that of a majority.", s.Pod.Name)
+	}
+	return ""
+}
+
+// isOfMajority reports a copy that most voters, and two at least, say they hold.
+func isOfMajority(o facts.View, r facts.Replica) bool {
+	if r.Answer.Hash == nil {
+		return false
+	}
+	n := countHashes(o)[*r.Answer.Hash]
+	return n > 1 && 2*n > len(o.Voters())
+}
+
+// guardFirstSeal takes the copy of a process for its peers' that began empty in its Pod.
+func guardFirstSeal(r facts.Replica) string {
+	if (r.Pod.Flags == facts.FlagsBirth || r.Pod.Flags == facts.FlagsJoin) && r.Pod.Exit == nil {
+		return ""
+	}
+	return fmt.Sprintf("the process of %s may have started from data that was not compared.", r.Name)
+}
+
+// isNotHeardYet reports a member that serves, and of whose copy nothing is known but that it started with it.
+func isNotHeardYet(o facts.View, r facts.Replica) bool {
+	return r.IsVoter() && r.IsHealthy(o.Membership) && r.Pod.Uncompared && r.Answer.Hash == nil
+}
+
+// showDifference reports two hashes of the same revisions that are not the same.
+func showDifference(counts map[facts.Hash]int) bool {
+	for a := range counts {
+		for b := range counts {
+			if a.Sum != b.Sum && a.Revision == b.Revision && a.Compacted == b.Compacted {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// saysThatCopiesDiffer is the plain fact: what members hold, an alarm, or a member's last words.
 func saysThatCopiesDiffer(o facts.View) bool {
+	if showDifference(countHashes(o)) {
+		return true
+	}
 	for _, r := range o.Members {
 		if r.Member == nil {
 			continue
 		}
 		if p := r.Pod; p != nil && p.Exit != nil && p.Exit.Reason == etcdutil.ExitDataDiffers &&
-			(!p.Running || p.Flags == facts.FlagsUncompared) {
+			(!p.Running || p.Uncompared) {
 			return true
 		}
 		if r.Answer != nil && slices.ContainsFunc(r.Answer.Alarms,

@@ -176,7 +176,7 @@ func guardKeep(o facts.View, c changes.KeepVolume) string {
 func guardStart(o facts.View, s changes.Start) string {
 	r := o.Find(s.Name)
 	switch s.Flags {
-	case facts.FlagsSealed, facts.FlagsRestored:
+	case facts.FlagsSealed:
 		return cmp.Or(guardRead(o.Incarnation, r), guardSealed(o, r, s))
 	case facts.FlagsBirth:
 		if !mayBeBorn(o, r) || !o.Birth.Origin.IsZero() || r.IsRestored() {
@@ -187,7 +187,7 @@ func guardStart(o facts.View, s changes.Start) string {
 			return fmt.Sprintf("%s is not a learner that has yet to start.", s.Name)
 		}
 		return guardUncovered(o, r, s.Choices.Version)
-	case facts.FlagsNone:
+	case facts.FlagsNone, facts.FlagsComparing:
 		return fmt.Sprintf("%s has no flags to start with.", s.Name)
 	}
 	return ""
@@ -201,7 +201,7 @@ func guardSealed(o facts.View, r facts.Replica, s changes.Start) string {
 		why = whyNotRestored(o.Incarnation, r, s.Choices.Version)
 	}
 	switch {
-	case !s.Flags.NeedData() || !isFirst && (s.Flags == facts.FlagsRestored || !o.MayRestart(r)):
+	case s.Flags != facts.FlagsSealed || !isFirst && !o.MayRestart(r):
 		return fmt.Sprintf("%s has no recorded data of this cluster to start from.", s.Name)
 	case why != "":
 		return fmt.Sprintf("etcd %s must not start on the data of %s: %s.", s.Choices.Version, s.Name, why)

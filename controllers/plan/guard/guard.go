@@ -37,7 +37,9 @@ func vetoOf(o facts.View, c changes.Change) string {
 		return guardRecordBirth(o, c)
 	case changes.LabelRole:
 		return guardLabel(o, c)
-	case changes.FollowPolicy, changes.MarkVolume, changes.SealPods, changes.DressPods, changes.RestoreInputs,
+	case changes.SealPods:
+		return first(c.Pods, func(s changes.Seal) string { return guardSeal(o, s) })
+	case changes.FollowPolicy, changes.MarkVolume, changes.DressPods, changes.RestoreInputs,
 		changes.ApplyObjects, changes.PrepareMember:
 		return "" // nothing stops, nothing is deleted that data or votes depend on
 	}

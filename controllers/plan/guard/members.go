@@ -158,8 +158,13 @@ func guardLabel(o facts.View, c changes.LabelRole) string {
 		return fmt.Sprintf("the Pod %s is another one by now.", c.Pod.Name)
 	case c.Role != "" && (!r.IsSealed() || (c.Role == facts.RoleVoter) != r.IsVoter()):
 		return fmt.Sprintf("%s is no sealed %s.", r.Name, c.Role)
+	case c.Role == facts.RoleVoter && r.Pod.Uncompared:
+		return fmt.Sprintf("the copy of %s was not compared with the others' since it started.", r.Name)
 	case c.Role == "" && r.Pod.Ready && servesNobody(o, r) && ledTo(o, r.Name) < etcdutil.Quorum(len(o.Voters())):
 		return fmt.Sprintf("%s does not serve, and those that clients are led to are no quorum.", r.Name)
+	case c.Role == "" && isNotHeardYet(o, r) && ledTo(o, r.Name) < etcdutil.Quorum(len(o.Voters())):
+		return fmt.Sprintf("the copy of %s is not compared yet, and those that clients are led to are no quorum.",
+			r.Name)
 	}
 	return ""
 }
@@ -175,7 +180,7 @@ func ledTo(o facts.View, without string) int {
 		return 0
 	}
 	return len(facts.Filter(o.HealthyVoters(), func(r facts.Replica) bool {
-		return r.Name != without && r.IsUp() && r.Pod.Ready && r.Pod.Role == facts.RoleVoter
+		return r.Name != without && r.IsUp() && r.Pod.Ready && r.Pod.Role == facts.RoleVoter && !r.Pod.Uncompared
 	}))
 }
 

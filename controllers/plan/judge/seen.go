@@ -289,6 +289,8 @@ func isCalledCorrupt(_ View, r facts.Replica) bool {
 	return etcdutil.IsCalledCorrupt(r.Answer.Alarms, r.Answer.ID)
 }
 
+func isUncompared(_ View, r facts.Replica) bool { return r.IsVoter() && r.Pod.Uncompared }
+
 func isUnsealed(_ View, r facts.Replica) bool { return !r.IsSealed() }
 
 func isNotServing(o View, r facts.Replica) bool { return !o.IsServing(r) }

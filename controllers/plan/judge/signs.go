@@ -127,6 +127,8 @@ var Signs = []Sign{
 		means(Behind, facts.NoCause, Compare).by(ByMember).told(facts.MemberCorrupt),
 	seen("it answers, and who it is could not be written down", isUnsealed).
 		means(Behind, facts.NoCause, Await).by(ByMember, ByRecord),
+	seen("it answers, and its copy of the data is not compared with the others' yet", isUncompared).
+		means(Behind, facts.NoCause, Await).by(ByMember),
 	seen("it answers, and is not ready or has not caught up", isNotServing).
 		means(Behind, facts.NoCause, Await).by(ByMember),
 	seen("it serves", isServingNow).

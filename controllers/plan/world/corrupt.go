@@ -31,8 +31,8 @@ func (w *World) Hash(name string) (uint32, bool) {
 	return uint32(hash(p.disk.cluster, p.disk.content)), true
 }
 
-// differs is etcd's initial check: a member that starts asks each peer that runs for its hash, and stops where any one
-// differs. A member with restored flags does not ask.
+// differs is etcd's initial check, which a Pod of an earlier release makes: a member that starts asks each peer that runs
+// for its hash, and stops where any one differs.
 func (w *World) differs(d *disk) bool {
 	c := w.clusters[d.cluster]
 	if c == nil || c.find(d.member) < 0 {
@@ -142,11 +142,11 @@ func (w *World) podDisks() map[string]string {
 }
 
 // hasSpokenOfCorruption reports whether anything that the operator can see says that copies differ. What a member said
-// when it stopped is answered once it runs with the usual flags again: its copy was compared since.
+// when it stopped is answered once it runs again and its copy was compared since.
 func (w *World) hasSpokenOfCorruption(c *cluster) bool {
 	isSaid := slices.ContainsFunc(sortedKeys(w.objects.pods), func(name string) bool {
 		p := w.objects.pods[name]
-		isAnswered := p.Running && p.Flags != facts.FlagsUncompared
+		isAnswered := p.Running && !p.isUncompared()
 		return p.Exit != nil && p.Exit.Reason == etcdutil.ExitDataDiffers && !isAnswered
 	})
 	return isSaid || len(c.corrupt) > 0
@@ -170,6 +170,33 @@ func (w *World) isAnyCorrupted() bool {
 		}
 	}
 	return false
+}
+
+// isUncompared reports a Pod whose process, or the next one, starts from data that was not compared since.
+func (p pod) isUncompared() bool {
+	return p.Flags == facts.FlagsSealed && (!p.Running || p.compared != p.Process)
+}
+
+// AgePod makes a Pod one of an earlier release, with which etcd itself compares copies when it starts.
+func (w *World) AgePod(name string) {
+	if p, ok := w.objects.pods[name]; ok && p.Flags == facts.FlagsSealed {
+		p.Flags, p.compared = facts.FlagsComparing, ""
+		w.objects.pods[name] = p
+		w.logf("fault: the Pod of %s is of an earlier release", name)
+	}
+}
+
+// checkLed is I18: what started from another copy than a majority holds is not called the same.
+func (w *World) checkLed(name, process string) {
+	p := w.objects.pods[name]
+	proc := w.procs[p.UID]
+	if proc == nil || p.Process != process || p.Flags != facts.FlagsSealed || proc.content == 0 {
+		return
+	}
+	if good, voters := w.copies(w.clusters[proc.disk.cluster]); good >= etcdutil.Quorum(voters) {
+		w.violate("I18: clients are led to %s, which started from another copy than %d of %d voters hold", name, good,
+			voters)
+	}
 }
 
 // checkCopies says that good copies beside a corrupt one are never destroyed: where most voters hold what clients

@@ -135,6 +135,10 @@ func (w *World) SkewNode(node string, by time.Duration) {
 // the true time.
 func (w *World) dated(p pod) facts.Pod {
 	out := p.Pod
+	out.Uncompared = p.isUncompared()
+	if !p.Running {
+		out.Process = ""
+	}
 	kubelet, server := w.trouble.skew[p.Node], w.trouble.skew[apiServer]
 	for _, written := range []time.Time{out.ReadySince, out.RunningSince} {
 		if written.After(out.StatusAt) {

@@ -40,6 +40,7 @@ type process struct {
 	disk        *disk
 	served      bool
 	neverServes bool // it never serves, whoever is there
+	content     int  // of its disk when it started
 	snapshots   uint64
 	ill         illness
 
@@ -137,7 +138,7 @@ func (w *World) start(p pod, d *disk) etcdutil.ExitReason {
 		return w.startOnData(p, d)
 	}
 	switch p.seen {
-	case facts.FlagsSealed, facts.FlagsRestored:
+	case facts.FlagsSealed, facts.FlagsComparing:
 		return etcdutil.ExitDataEmpty
 	case facts.FlagsBirth:
 		return w.startNew(p, d)
@@ -159,7 +160,7 @@ func (w *World) startOnData(p pod, d *disk) etcdutil.ExitReason {
 		return etcdutil.ExitVersionSkipped
 	case w.isBehindItsWord(d):
 		return etcdutil.ExitRaftPanic
-	case p.seen != facts.FlagsRestored && w.differs(d):
+	case p.seen == facts.FlagsComparing && w.differs(d):
 		return etcdutil.ExitDataDiffers
 	}
 	return ""

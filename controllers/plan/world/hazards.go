@@ -64,7 +64,8 @@ func (w *World) hazardFaults() []fault {
 		isOn   bool
 		faults []fault
 	}{
-		{w.trouble.Corruption, []fault{{"CorruptDisk", 2, w.CorruptDisk}, {"KillAnother", 2, w.KillContainer}}},
+		{w.trouble.Corruption, []fault{{"CorruptDisk", 2, w.CorruptDisk}, {"KillAnother", 2, w.KillContainer},
+			{"AgePod", 1, w.AgePod}}},
 		{w.trouble.RolledBack, []fault{{"RollBack", 2, w.RollBack}}},
 		{w.trouble.CopiedVolumes, []fault{{"CopyVolume", 2, w.CopyVolume}, {"RebindVolume", 3, w.RebindVolume}}},
 		{w.trouble.SkewedClocks, []fault{{"SkewClock", 2, w.SkewClock}, {"KillAndRestart", 2, w.KillContainer},

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -136,7 +137,9 @@ func (w *World) run(name string, p *pod) {
 		return
 	}
 	p.Running, p.RunningSince, p.Booted = true, w.Now, true
-	w.procs[p.UID] = &process{pod: name, disk: d, neverServes: w.NeverServes[p.made]}
+	w.started++
+	p.Process = fmt.Sprintf("process-%d", w.started)
+	w.procs[p.UID] = &process{pod: name, disk: d, neverServes: w.NeverServes[p.made], content: d.content}
 }
 
 // lastWords are what etcd says of why it stops.

@@ -226,7 +226,7 @@ func (w *World) checkSettled(c *cluster) {
 	}
 	for _, p := range w.running(c) {
 		pod := w.objects.pods[p.pod]
-		if pod.Role != "voter" || !pod.Ready || pod.Flags != facts.FlagsSealed && pod.Flags != facts.FlagsRestored {
+		if pod.Role != "voter" || !pod.Ready || !pod.Flags.NeedData() {
 			w.violate("I9: settled, and %s is %q, ready %v, flags %s", p.pod, pod.Role, pod.Ready, pod.Flags)
 		}
 	}

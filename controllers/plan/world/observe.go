@@ -204,7 +204,7 @@ func (w *World) answerInstead(p *process) *facts.Answer {
 
 // addHashes has every member that answers asked for its hash, where copies are in doubt.
 func (w *World) addHashes(o *facts.Observation) {
-	if !plan.AsksForHashes(o.Current) {
+	if !plan.AsksForHashes(*o) {
 		return
 	}
 	for _, r := range o.Current.Members {

@@ -59,9 +59,10 @@ func (w *World) createPod(s changes.Start) {
 func (w *World) seal(c changes.SealPods, life *budgetOfEffects) {
 	for _, s := range c.Pods {
 		if life.spend() {
+			w.checkLed(s.Pod.Name, s.Process)
 			w.editPod(s.Pod, func(p *pod) {
-				p.Flags = s.Flags
-				if s.Role != "" || s.Flags == facts.FlagsUncompared {
+				p.Flags, p.compared = facts.FlagsSealed, cmp.Or(s.Process, p.compared)
+				if s.Role != "" || s.LeadAway {
 					p.Role = s.Role
 				}
 			})

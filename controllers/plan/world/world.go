@@ -41,6 +41,7 @@ type World struct {
 	requested  int // EtcdRestores
 	recreated  int // how often the cluster was
 	replaced   int // how often its CA was
+	started    int // processes
 	objects    objects
 	past       []objects       // what a stale cache may still show
 	specs      []facts.Desired // and what a user asked for then
@@ -85,11 +86,12 @@ type objects struct {
 
 type pod struct {
 	facts.Pod
-	seen    facts.Flags // the flags as the kubelet last saw them
-	initial []etcdutil.NamedURL
-	cutOff  bool          // its node does not answer: once the Pod is to go, it stays
-	disk    string        // UID of what holds the data: the volume's, or the Pod's own
-	made    facts.Choices // what it was really made from, whatever its annotations say by now
+	seen     facts.Flags // the flags as the kubelet last saw them
+	initial  []etcdutil.NamedURL
+	cutOff   bool          // its node does not answer: once the Pod is to go, it stays
+	disk     string        // UID of what holds the data: the volume's, or the Pod's own
+	made     facts.Choices // what it was really made from, whatever its annotations say by now
+	compared string        // the process whose copy of the data was compared
 }
 
 type volume struct {

@@ -60,7 +60,23 @@ func (c *Cluster) damage(ctx context.Context, member, pattern string, how func([
 // database is mapped, and no page of it has a checksum. Members that get different bytes differ from each other.
 func (c *Cluster) Corrupt(ctx context.Context, member string, with byte) {
 	ginkgo.GinkgoHelper()
-	path := filepath.Join(c.data(ctx, member), "snap", "db")
+	corrupt(c.Database(ctx, member), with)
+}
+
+// Database is the file of a member's data, which stays where it is when its Pod goes.
+func (c *Cluster) Database(ctx context.Context, member string) string {
+	ginkgo.GinkgoHelper()
+	return filepath.Join(c.data(ctx, member), "snap", "db")
+}
+
+// CorruptFile does what Corrupt does, to a database that no process may have open.
+func (c *Cluster) CorruptFile(path string, with byte) {
+	ginkgo.GinkgoHelper()
+	corrupt(path, with)
+}
+
+func corrupt(path string, with byte) {
+	ginkgo.GinkgoHelper()
 	database, err := os.OpenFile(path, os.O_RDWR, 0)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	defer database.Close()
@@ -73,7 +89,7 @@ func (c *Cluster) Corrupt(ctx context.Context, member string, with byte) {
 		content[at] = with
 		changed++
 	}
-	gomega.Expect(changed).To(gomega.BeNumerically(">", 0), "values of %s that could be changed", member)
+	gomega.Expect(changed).To(gomega.BeNumerically(">", 0), "values in %s that could be changed", path)
 }
 
 // Accuse raises etcd's alarm CORRUPT for a member, as the leader's own check does. Every member speaks of it from then on.

@@ -79,6 +79,22 @@ func (c *Cluster) Filled(ctx context.Context, prefix string) int {
 	return int(answer.Count)
 }
 
+// Intact is how many keys under the prefix have the value that Fill gave them.
+func (c *Cluster) Intact(ctx context.Context, prefix string) int {
+	ginkgo.GinkgoHelper()
+	etcd := c.connect(ctx)
+	defer etcd.Close()
+	answer, err := etcd.Get(ctx, fmt.Sprintf("/filled/%s/", prefix), clientv3.WithPrefix())
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	intact := 0
+	for _, kv := range answer.Kvs {
+		if string(kv.Value) == strings.Repeat("x", fillSize) {
+			intact++
+		}
+	}
+	return intact
+}
+
 // connect is a client of all voters.
 func (c *Cluster) connect(ctx context.Context) *clientv3.Client {
 	ginkgo.GinkgoHelper()

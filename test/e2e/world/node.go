@@ -57,6 +57,29 @@ func (c *Cluster) KillEtcd(ctx context.Context, member string) {
 	}).WithTimeout(time.Minute).WithPolling(100*time.Millisecond).ShouldNot(gomega.Equal(before), "the container of %s was killed and runs on", member)
 }
 
+// KillEveryEtcd ends the processes of all members at once, and waits until each container of that start is over.
+func (c *Cluster) KillEveryEtcd(ctx context.Context, members ...string) {
+	ginkgo.GinkgoHelper()
+	pids, containers := map[string]int{}, map[string]string{}
+	for _, member := range members {
+		pod, err := c.Pod(ctx, member)
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+		pids[member], containers[member] = c.pid(ctx, member), etcdContainer(pod).ContainerID
+	}
+	for _, pid := range pids {
+		gomega.Expect(syscall.Kill(pid, syscall.SIGKILL)).To(gomega.Succeed())
+	}
+	for member, before := range containers {
+		gomega.Eventually(ctx, func() (string, error) {
+			pod, err := c.Pod(ctx, member)
+			if err != nil {
+				return before, err
+			}
+			return runningID(pod), nil
+		}).WithTimeout(time.Minute).WithPolling(100*time.Millisecond).ShouldNot(gomega.Equal(before), "the container of %s was killed and runs on", member)
+	}
+}
+
 // Freeze stops a member's process as a hung disk does: it is there, and does nothing.
 func (c *Cluster) Freeze(ctx context.Context, member string) {
 	ginkgo.GinkgoHelper()

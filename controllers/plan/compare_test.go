@@ -1,0 +1,212 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// startedAnew is a member whose kubelet started etcd again a moment ago: it serves, from data that it had.
+func startedAnew(r *facts.Replica) {
+	r.Pod.Uncompared, r.Pod.RunningSince, r.Pod.Process = true, now.Add(-3*time.Second), "process-again-"+r.Name
+	r.Pod.Exit = &facts.Exit{Reason: etcdutil.ExitOutOfMemory, Code: 137, At: now.Add(-5 * time.Second)}
+}
+
+func longAgo(r *facts.Replica) { r.Pod.RunningSince = now.Add(-time.Hour) }
+
+// allStarted is a cluster of which all members were killed at once.
+func allStarted(size int, edits ...func(*facts.Replica)) scene {
+	o := settledWorld(size)
+	for ordinal := range size {
+		for _, edit := range append([]func(*facts.Replica){startedAnew}, edits...) {
+			o = o.edit(ordinal, edit)
+		}
+	}
+	return o
+}
+
+func compareRows() []row {
+	three := settledWorld(3)
+	again := three.edit(1, startedAnew)
+	unled := again.edit(1, unlabelledOld)
+	all := allStarted(3)
+	return []row{
+		{"clients are led away from a member that started beside a quorum", again, Act, ruleLeadAway,
+			facts.ReasonLabelRole, "LabelRole", "demo-1 started anew"},
+		{"also before it answers", again.edit(1, stopped), Act, ruleLeadAway, facts.ReasonLabelRole, "LabelRole",
+			"demo-1 started anew"},
+		{"then it is asked for its hash", unled, Wait, "corruption", facts.ReasonCompare, "", "demo-1 started"},
+		{"and clients come back once it holds what a majority does", hashing(unled, 7, 7, 0), Act, "compare",
+			facts.ReasonCompare, "SealPods", "demo-1 started from the same data"},
+		{"a copy that stands alone is removed", hashing(unled.edit(1, marked), 7, 6, 7), Act, "corruption",
+			facts.ReasonCorruption, "RemoveMember", "demo-1"},
+		{"where all started clients are led on meanwhile", all, Wait, "corruption", facts.ReasonCompare, "", ""},
+		{"all are called compared at once", hashing(all, 7, 7, 7), Act, "compare", facts.ReasonCompare, "SealPods",
+			"demo-0, demo-1, demo-2"},
+		{"two of three are enough", hashing(all.edit(2, unanswered), 7, 7, 0), Act, "compare", facts.ReasonCompare,
+			"SealPods", "demo-0, demo-1"},
+		{"where one of them differs it loses its clients", hashing(all, 7, 7, 6), Act, "corruption",
+			facts.ReasonCorruption, "LabelRole", "demo-2"},
+		{"a leader that differs hands over", hashing(all, 6, 7, 7), Act, "corruption", facts.ReasonMoveLeader,
+			"MoveLeader", "demo-0"},
+		{"two that differ are a person's", hashing(allStarted(2), 6, 7), Refuse, "corruption", facts.ReasonCorruption,
+			"", "demo-0 00000006"},
+		{"a third that starts is waited for", hashing(all.edit(2, startingUp), 6, 7, 0), Wait, "corruption",
+			facts.ReasonCorruption, "", "demo-2 starts"},
+		{"the only member has no other to be compared with", allStarted(1), Act, "compare", facts.ReasonCompare,
+			"SealPods", "demo-0"},
+		{"what takes too long to be read serves as it is", allStarted(3, longAgo), Act, "compare", facts.ReasonCompare,
+			"SealPods", "could not be compared within 2m0s: demo-0 unknown"},
+		{"and not where copies differ", hashing(allStarted(3, longAgo), 5, 6, 7), Refuse, "corruption",
+			facts.ReasonCorruption, "", ""},
+		{"one that has not caught up is asked later", unled.edit(1, behind), Refuse, "member-health", facts.ReasonNotReady,
+			"", ""},
+		{"a roll waits for it", wanting(unled, other), Wait, "corruption", facts.ReasonCompare, "", ""},
+		{"one of an earlier release stays as it is: there etcd itself compares",
+			three.edit(1, func(r *facts.Replica) { r.Pod.Flags = facts.FlagsComparing }), Settled, RuleSettled,
+			facts.ReasonSettled, "", ""},
+	}
+}
+
+// stopped is one whose process was killed, and that its kubelet is about to start again.
+func stopped(r *facts.Replica) {
+	r.Answer, r.Pod.Ready, r.Pod.Running, r.Pod.Process, r.Pod.RunningSince = nil, false, false, "", time.Time{}
+}
+
+// startingUp is a member whose process began a moment ago.
+func startingUp(r *facts.Replica) { r.Answer, r.Pod.Ready = nil, false }
+
+func TestHashesAreAskedOnlyWhereACopyHasToBeCompared(t *testing.T) {
+	again := settledWorld(3).edit(1, startedAnew).edit(1, unlabelledOld)
+	for _, row := range []struct {
+		name  string
+		world scene
+		want  bool
+	}{
+		{"nothing started", settledWorld(3), false},
+		{"one started, and clients were led away", again, true},
+		{"clients are still led there", settledWorld(3).edit(1, startedAnew), false},
+		{"all started", allStarted(3), true},
+		{"no list is known", again.blind(), false},
+		{"it has not caught up", again.edit(1, behind), false},
+		{"it does not answer", again.edit(1, unanswered), false},
+		{"there is no other member", allStarted(1), false},
+		{"the cluster is paused", desire(again, func(d *facts.Desired) { d.Paused = true }), false},
+		{"it is being deleted", desire(again, func(d *facts.Desired) { d.Deleting = true }), false},
+		{"a learner started", settledWorld(3).with(learner(3)).edit(3, startedAnew), false},
+	} {
+		if got := AsksForHashes(row.world.Observation); got != row.want {
+			t.Errorf("%s: %v", row.name, got)
+		}
+	}
+	another := again
+	another.ClaimedBy = "elsewhere/steward"
+	if AsksForHashes(another.Observation) {
+		t.Error("another install looks after it")
+	}
+}
+
+func TestWhatIsSealedFirstIsCalledComparedOnlyWhereItBeganEmpty(t *testing.T) {
+	flagged := func(flags facts.Flags, edits ...func(*facts.Replica)) changes.Seal {
+		o := settledWorld(3).edit(1, func(r *facts.Replica) { r.Pod.Flags, r.Pod.Role = flags, "" })
+		for _, edit := range edits {
+			o = o.edit(1, edit)
+		}
+		seals, ok := Decide(o.Observation).Change.(changes.SealPods)
+		if !ok {
+			t.Fatalf("%s: %+v", flags, Decide(o.Observation))
+		}
+		return seals.Pods[0]
+	}
+	began := changes.Seal{Pod: facts.PodRef{Name: "demo-1", UID: "pod-demo-1"}, Role: facts.RoleVoter,
+		Process: "process-demo-1"}
+	again := changes.Seal{Pod: began.Pod}
+	exited := func(r *facts.Replica) { r.Pod.Exit = &facts.Exit{Reason: etcdutil.ExitOutOfMemory} }
+	for _, row := range []struct{ got, want changes.Seal }{
+		{flagged(facts.FlagsBirth), began}, {flagged(facts.FlagsJoin), began},
+		{flagged(facts.FlagsBirth, exited), again}, {flagged(facts.FlagsJoin, exited), again},
+		{flagged(facts.FlagsNone), again},
+	} {
+		if row.got != row.want {
+			t.Errorf("%+v, want %+v", row.got, row.want)
+		}
+	}
+}
+
+func TestAReplicaThatStandsByLeadsClientsAwayFromWhatStarted(t *testing.T) {
+	d := StandBy(settledWorld(3).edit(1, startedAnew).Observation)
+	if label, ok := d.Change.(changes.LabelRole); !ok || label.Pod.Name != "demo-1" || label.Role != "" {
+		t.Errorf("%+v", d)
+	}
+}
+
+// guardedSeals are rows of processes that are called compared.
+func guardedSeals() []guardRow {
+	const unknown, first = "nothing shows that the copy of demo-1 is that of a majority", "was not compared"
+	again := settledWorld(3).edit(1, startedAnew).edit(1, unlabelledOld)
+	same := hashing(again, 7, 7, 7)
+	seal := func(process string) changes.Change {
+		return changes.SealPods{Pods: []changes.Seal{{Pod: facts.PodRef{Name: "demo-1", UID: "pod-demo-1"},
+			Role: facts.RoleVoter, Process: process}}}
+	}
+	call := seal("process-again-demo-1")
+	flagged := func(flags facts.Flags, exit *facts.Exit) scene {
+		return settledWorld(3).edit(1, func(r *facts.Replica) { r.Pod.Flags, r.Pod.Exit = flags, exit })
+	}
+	killed := &facts.Exit{Reason: etcdutil.ExitOutOfMemory}
+	label := changes.LabelRole{Pod: facts.PodRef{Name: "demo-1", UID: "pod-demo-1"}, Role: facts.RoleVoter}
+	away := changes.LabelRole{Pod: label.Pod}
+	return []guardRow{
+		{"a copy that differs", same, call, hashing(again, 7, 6, 7), call, unknown},
+		{"a copy of which nothing is known", same, call, again, call, unknown},
+		{"a copy that only one of three has said to hold", hashing(again, 7, 7, 0), call, hashing(again, 0, 7, 0), call,
+			unknown},
+		{"a copy while another one differs", same, call, hashing(again, 6, 7, 7), call, unknown},
+		{"a copy while one is said to differ", hashing(again, 7, 7, 0), call,
+			hashing(raising(again, 10, corrupt), 7, 7, 0), call, unknown},
+		{"a member that does not answer", same, call, same.edit(1, unanswered), call, unknown},
+		{"what takes too long to be read, and differs", again.edit(1, longAgo), call,
+			hashing(again.edit(1, longAgo), 7, 6, 0), call, unknown},
+		{"another process", same, call, same, seal("process-demo-1"), "demo-1 runs another process by now"},
+		{"a voter whose process is not named", same, call, same, seal(""), "demo-1 runs another process by now"},
+		{"a first process that is not the first", flagged(facts.FlagsBirth, nil), seal("process-demo-1"),
+			flagged(facts.FlagsBirth, killed), seal("process-demo-1"), first},
+		{"one that joined before", flagged(facts.FlagsJoin, nil), seal("process-demo-1"),
+			flagged(facts.FlagsJoin, killed), seal("process-demo-1"), first},
+		{"one of which nothing says how it started", flagged(facts.FlagsJoin, nil), seal("process-demo-1"),
+			flagged(facts.FlagsNone, nil), seal("process-demo-1"), first},
+		{"the one member that is left of two", allStarted(1).edit(0, as("demo-1")), call,
+			settledWorld(2).edit(1, startedAnew), call, unknown},
+		{"a label before that", settledWorld(3).edit(1, unlabelledOld), label, again, label,
+			"the copy of demo-1 was not compared"},
+		{"clients that are led away while all others are not compared either", settledWorld(3).edit(1, startedAnew),
+			away, allStarted(3), away, "the copy of demo-1 is not compared yet"},
+	}
+}
+
+// as gives the only member another name, for a change that names it.
+func as(name string) func(*facts.Replica) {
+	return func(r *facts.Replica) {
+		r.Name, r.Pod.UID, r.Pod.Process = name, "pod-"+name, "process-again-"+name
+	}
+}
+
+func TestNoClientIsLedToWhatIsNotCompared(t *testing.T) {
+	for _, row := range compareRows() {
+		for _, seal := range sealsOf(row) {
+			r := row.world.Current.Find(seal.Pod.Name)
+			if seal.Role == facts.RoleVoter && seal.Process != r.Pod.Process {
+				t.Errorf("%s: %+v", row.name, seal)
+			}
+		}
+	}
+}
+
+func sealsOf(r row) []changes.Seal {
+	seals, _ := Decide(r.world.Observation).Change.(changes.SealPods)
+	return slices.Clone(seals.Pods)
+}
