@@ -47,6 +47,7 @@ type group struct {
 var groups = []group{
 	{"creation", measureCreations},
 	{"volumes", measureVolumes},
+	{"starts", measureStarts},
 	{"ephemeral", measureEphemeral},
 	{"roll", measureRoll},
 	{"minors", measureMinors},
