@@ -246,6 +246,8 @@ func TestAClusterMovesOnlyToWhatIsWholeAndWasApproved(t *testing.T) {
 		{"what was restored is nothing, and a backup was approved",
 			func() scene { o := laid; o.Current.Birth.Next.Origin = record.Origin{}; return o }(), good, false},
 		{"a survivor, without a quorum", lost, survivor, true},
+		{"a survivor whose data is still being restored",
+			lost.next(3, func(r *facts.Replica) { r.Restoring = coming(3).Restoring }), survivor, false},
 		{"a survivor that went on since", lost.edit2(0, func(r *facts.Replica) { r.Answer.Revision = 11 }), survivor,
 			false},
 		{"a survivor that fell silent since", lost.edit2(0, silent), survivor, false},
