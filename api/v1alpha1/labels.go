@@ -81,7 +81,8 @@ const (
 	AnnotationGoesBack = Group + "/goes-back-from"
 	// AnnotationBeginEmpty has an EtcdCluster begin empty where an earlier cluster of its name left CAs and no volume.
 	// Its value is the UID of that cluster, as LabelClusterUID of the CAs says it. These then name the new cluster, so
-	// that it counts once. With any other value, or beside a volume or a backup, it does not count. Only people write it.
+	// that it counts once. It does not count with any other value, or beside a volume or a backup. Only people write
+	// it.
 	AnnotationBeginEmpty = Group + "/begin-empty"
 	// AnnotationRequest is the EtcdRestore that a volume was created for, with its UID and its source; on the PVC.
 	AnnotationRequest = Group + "/restore-request"
@@ -110,11 +111,11 @@ const (
 	AnnotationDressed = Group + "/dressed"
 	// AnnotationInitialState is --initial-cluster-state of a member's next start.
 	AnnotationInitialState = Group + "/initial-cluster-state"
-	// AnnotationInitialCompare says whether etcd compares a member's data with its peers' when it starts next: false, or
-	// true on a Pod of an earlier release.
+	// AnnotationInitialCompare says whether etcd compares a member's data with its peers' when it starts next: false,
+	// or true on a Pod of an earlier release.
 	AnnotationInitialCompare = Group + "/initial-compare"
-	// AnnotationCompared is the ID of the container whose copy of the data was compared with the other members' after its
-	// start.
+	// AnnotationCompared is the ID of the container whose copy of the data was compared with the other members' after
+	// its start.
 	AnnotationCompared = Group + "/compared"
 	// AnnotationInitialCluster is --initial-cluster of a member's next start.
 	AnnotationInitialCluster = Group + "/initial-cluster"

@@ -54,7 +54,8 @@ func (s step) markCurrent(ctx context.Context, c changes.MarkCurrent) error {
 }
 
 // editMarked edits the annotations of the volumes with this mark, and leaves every other volume as it is.
-func (s step) editMarked(ctx context.Context, volumes []facts.VolumeRef, mark string, edit func(map[string]string)) error {
+func (s step) editMarked(ctx context.Context, volumes []facts.VolumeRef, mark string,
+	edit func(map[string]string)) error {
 	return each(ctx, volumes, func(ctx context.Context, volume facts.VolumeRef) error {
 		claim, err := s.find(ctx, resources.KindVolume, claimNamed(volume.Name))
 		switch {

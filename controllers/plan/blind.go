@@ -38,8 +38,8 @@ func isToBeSealed(r facts.Replica) bool {
 	return r.IsRecorded() && r.IsUp() && !r.Pod.HasEnded() && !r.Pod.Flags.NeedData()
 }
 
-// sealOf seals a Pod. Clients are led to the first process that runs there: it began empty, and all that it holds it has
-// from its peers.
+// sealOf seals a Pod. Clients are led to the first process that runs there: it began empty, and all that it holds it
+// has from its peers.
 func sealOf(o judge.View, r facts.Replica) changes.Seal {
 	s := changes.Seal{Pod: r.PodRef(), Role: roleOf(o, r)}
 	if (r.Pod.Flags == facts.FlagsBirth || r.Pod.Flags == facts.FlagsJoin) && r.Pod.Exit == nil {
@@ -86,24 +86,27 @@ func leadAway(o judge.View) *proposal {
 		if r.Pod == nil || r.Pod.Role == "" || r.Pod.Terminating && !o.LeadsByRole(o.Now) {
 			continue
 		}
-		j := o.Judge(r)
-		switch {
-		case r.Pod.Terminating:
-			return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonLabelRole,
-				"%s is being stopped; clients are led away from it.", r.Name)
-		case j.Cause == facts.CauseIdentity && (j.IsLost() || o.HasQuorum()):
-			return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonLabelRole,
-				"%s answers, and %s; clients are led away from it.", r.Name, j.Says)
-		case isToLeaveUncompared(o.Incarnation, r):
-			return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonLabelRole,
-				"%s started anew; clients are led to the others until its copy of the data is compared with theirs.",
-				r.Name)
-		case isIdleBesideQuorum(o.Incarnation, r, o.Now):
-			return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonLabelRole,
-				"%s %s, and the others serve; clients are led to them until it serves again.", r.Name, whyIdle(r))
+		if why := whyLeadAway(o, r); why != "" {
+			return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonLabelRole, "%s %s.", r.Name, why)
 		}
 	}
 	return nil
+}
+
+// whyLeadAway says why clients are led to others than this member, or "".
+func whyLeadAway(o judge.View, r facts.Replica) string {
+	j := o.Judge(r)
+	switch {
+	case r.Pod.Terminating:
+		return "is being stopped; clients are led away from it"
+	case j.Cause == facts.CauseIdentity && (j.IsLost() || o.HasQuorum()):
+		return fmt.Sprintf("answers, and %s; clients are led away from it", j.Says)
+	case isToLeaveUncompared(o.Incarnation, r):
+		return "started anew; clients are led to the others until its copy of the data is compared with theirs"
+	case isIdleBesideQuorum(o.Incarnation, r, o.Now):
+		return whyIdle(r) + ", and the others serve; clients are led to them until it serves again"
+	}
+	return ""
 }
 
 // isIdleBesideQuorum reports a voter that clients are led to and that serves no client, while those who do, and that

@@ -34,7 +34,8 @@ func compare(o judge.View) *proposal {
 			"%s started from the same data as a majority of the members; clients are led there.", sealNames(same))
 	case len(unheard) > 0:
 		return act(changes.SealPods{Pods: unheard}, facts.ReasonCompare, "The data of %s could not be compared within "+
-			"%s: %s. Clients are led there all the same.", sealNames(unheard), facts.StartDeadline, hashes(o.Incarnation))
+			"%s: %s. Clients are led there all the same.", sealNames(unheard), facts.StartDeadline,
+			hashes(o.Incarnation))
 	}
 	return nil
 }

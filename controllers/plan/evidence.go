@@ -62,9 +62,9 @@ type Evidence struct {
 	accepted    []string         // digests that say as much: yesterday's, and those of more than is given up by now
 }
 
-// EvidenceOf is what is left of the cluster. Its digest changes when the incarnation of the cluster does, or it
-// goes back to one, or its members, or whether a quorum answers; and, while the quorum is lost, when it changes whose data is lost. It does not
-// change with revisions.
+// EvidenceOf is what is left of the cluster. Its digest changes when the incarnation of the cluster does, or it goes
+// back to one, or its members, or whether a quorum answers; and, while the quorum is lost, when it changes whose data
+// is lost. It does not change with revisions.
 func EvidenceOf(o facts.Observation) Evidence { return evidenceNow(current(o)) }
 
 // evidenceNow is what is left of the cluster.

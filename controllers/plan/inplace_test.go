@@ -73,7 +73,7 @@ func layingWorld(o scene) scene {
 		life.Origin = backupOf
 	case record.SourceSurvivor:
 		n, life.Origin = 1, record.Origin{Hash: r.ID, Revision: 10, Version: choices.Version}
-	case record.SourceEmpty:
+	case record.SourceEmpty, record.SourcePrevious:
 	}
 	for i := range n {
 		c := coming(o.Current.Birth.NextOrdinal + i)

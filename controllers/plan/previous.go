@@ -69,12 +69,13 @@ func whyNoQuorumBack(o judge.View) string {
 		return last.Voters == nil || slices.Contains(last.Voters, r.Name)
 	})
 	if len(voters) < etcdutil.Quorum(len(last.Voters)) {
-		return fmt.Sprintf("of the previous incarnation %s too few volumes are there on which its members lived: %d of %d",
-			last.Incarnation, len(voters), len(last.Voters))
+		return fmt.Sprintf("of the previous incarnation %s too few volumes are there on which its members lived: "+
+			"%d of %d", last.Incarnation, len(voters), len(last.Voters))
 	}
 	for _, r := range members {
 		if r.Record().ClusterID != members[0].Record().ClusterID {
-			return fmt.Sprintf("the volumes of %s and %s say that they are of different clusters", members[0].Name, r.Name)
+			return fmt.Sprintf("the volumes of %s and %s say that they are of different clusters", members[0].Name,
+				r.Name)
 		}
 	}
 	return ""
@@ -92,16 +93,18 @@ func wayBack(o judge.View) string {
 		strings.Join(facts.Names(ableToReturn(o)), ", "))
 	for _, r := range o.Requests {
 		if r.Source == record.SourcePrevious && !o.CameOf(r.ID) {
-			return says + fmt.Sprintf(`kubectl patch etcdrestore %s -n %s --type merge -p '{"spec":{"approval":"%s"}}' `+
-				"(see docs/restore.md).", r.Name, o.Cluster.Namespace, digest)
+			return says + fmt.Sprintf(`kubectl patch etcdrestore %s -n %s --type merge -p `+
+				`'{"spec":{"approval":"%s"}}' (see docs/restore.md).`, r.Name, o.Cluster.Namespace, digest)
 		}
 	}
 	return says + fmt.Sprintf(`echo '{"apiVersion":"etcdsteward.dev/v1alpha1","kind":"EtcdRestore","metadata":`+
 		`{"generateName":"%s-back-"},"spec":{"clusterRef":{"name":"%s"},"source":{"previous":{}},"approval":"%s"}}' | `+
-		"kubectl create -n %s -f - (it approves an EtcdRestore with source.previous: see docs/restore.md).", o.Cluster.Name, o.Cluster.Name, digest, o.Cluster.Namespace)
+		"kubectl create -n %s -f - (it approves an EtcdRestore with source.previous: see docs/restore.md).",
+		o.Cluster.Name, o.Cluster.Name, digest, o.Cluster.Namespace)
 }
 
-// withWayBack adds that to what only a person, or time without end, can end while restored members do not come to serve.
+// withWayBack adds that to what only a person, or time without end, can end while restored members do not come to
+// serve.
 func withWayBack(o judge.View, d Decision) Decision {
 	if d.NeedsHuman || d.Overdue {
 		if way := wayBack(o); way != "" {

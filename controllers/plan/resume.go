@@ -63,13 +63,13 @@ func howToBegin(o judge.View) string {
 		o.Cluster.Namespace)
 	switch {
 	case data != "":
-		return fmt.Sprintf("The annotation etcdsteward.dev/begin-empty does not count here, because there is more: %s. "+
-			"To begin with a backup, or empty all the same, %s", data, remove)
+		return fmt.Sprintf("The annotation etcdsteward.dev/begin-empty does not count here, because there is more: "+
+			"%s. To begin with a backup, or empty all the same, %s", data, remove)
 	case differ(o.Retained, func(r facts.Retained) string { return r.Owner }):
 		return "They are of more than one earlier cluster. To begin with an empty cluster, " + remove
 	case o.Desired.BeginEmpty != "":
-		asked = fmt.Sprintf("The annotation etcdsteward.dev/begin-empty=%s does not name the cluster that left them. It "+
-			"counts once, over the CAs of the cluster that it names. ", o.Desired.BeginEmpty)
+		asked = fmt.Sprintf("The annotation etcdsteward.dev/begin-empty=%s does not name the cluster that left them. "+
+			"It counts once, over the CAs of the cluster that it names. ", o.Desired.BeginEmpty)
 	}
 	return fmt.Sprintf("%sTo begin with an empty cluster and these CAs: kubectl annotate etcd %s -n %s --overwrite "+
 		"etcdsteward.dev/begin-empty=%s.", asked, o.Cluster.Name, o.Cluster.Namespace, o.Retained[0].Owner)

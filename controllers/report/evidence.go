@@ -24,7 +24,8 @@ type Backup struct {
 
 // ShowsEvidence reports whether the status has to say what a restore would give up.
 func ShowsEvidence(o facts.Observation) bool {
-	return hasServed(o) && (len(o.Requests) > 0 || plan.EvidenceOf(o).Quorum == plan.QuorumLost || plan.WayBack(o) != "")
+	return hasServed(o) && (len(o.Requests) > 0 || plan.EvidenceOf(o).Quorum == plan.QuorumLost ||
+		plan.WayBack(o) != "")
 }
 
 // evidence is what a person has to read before anything is given up. While a quorum answers it is not written again for

@@ -148,24 +148,26 @@ func (r restore) oldVolumes() []string {
 // it is when that was first seen.
 func (r restore) startedAt() *metav1.Time {
 	_, to := r.lives()
-	if old := r.object.Status.StartedAt; r.request.Source == record.SourcePrevious && (old != nil || to == "") {
-		return old
+	old, first := r.object.Status.StartedAt, r.firstMade(to)
+	if r.request.Source == record.SourcePrevious && to != "" {
+		first = r.Observation.Now
 	}
-	if r.request.Source == record.SourcePrevious {
-		return new(seconds(r.Observation.Now))
-	}
-	var first time.Time
-	for _, replica := range slices.Concat(r.Observation.Next.Members, r.Observation.Current.Members) {
-		if v := replica.Volume; to != "" && v != nil && v.Incarnation == to &&
-			(first.IsZero() || v.Created.Before(first)) {
-			first = v.Created
-		}
-	}
-	old := r.object.Status.StartedAt
 	if old != nil && to != "" || first.IsZero() {
 		return old
 	}
 	return new(seconds(first))
+}
+
+// firstMade is when the first volume of an incarnation was made; zero where none was.
+func (r restore) firstMade(incarnation string) time.Time {
+	var first time.Time
+	for _, replica := range slices.Concat(r.Observation.Next.Members, r.Observation.Current.Members) {
+		if v := replica.Volume; incarnation != "" && v != nil && v.Incarnation == incarnation &&
+			(first.IsZero() || v.Created.Before(first)) {
+			first = v.Created
+		}
+	}
+	return first
 }
 
 // completedAt is when this was first seen: nothing in the world says since when a cluster serves.

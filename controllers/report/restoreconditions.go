@@ -82,7 +82,8 @@ func (r restore) loss() string {
 	case record.SourceEmpty:
 		return "Every key would be lost." + at
 	case record.SourcePrevious:
-		return "Nothing is lost that a client was told is written: the restored data was never served. Its volumes are kept."
+		return "Nothing is lost that a client was told is written: the restored data was never served. Its volumes " +
+			"are kept."
 	case record.SourceBackup:
 	}
 	if b := r.named(); b != nil {

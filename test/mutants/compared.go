@@ -95,7 +95,7 @@ var compared = []mutant{
 	{
 		Name: "the guard leads clients to what was not compared", Peer: "",
 		File:    "controllers/plan/guard/members.go",
-		From:    "case c.Role == facts.RoleVoter && r.Pod.Uncompared:",
+		From:    "case role == facts.RoleVoter && r.Pod.Uncompared:",
 		To:      "case false:",
 		Package: planPackage, Test: guardRow("a label before that"),
 	},

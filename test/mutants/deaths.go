@@ -172,8 +172,8 @@ var deaths = []mutant{
 	{
 		Name: "a dead member is said to be replaced when it was last heard of", Peer: "",
 		File:    "controllers/plan/replace.go",
-		From:    "at := overdueAt(o, j)\n\treturn fmt",
-		To:      "at := j.Since\n\treturn fmt",
+		From:    "at := overdueAt(o, j)\n\tif !o.Now",
+		To:      "at := j.Since\n\tif !o.Now",
 		Package: planPackage, Test: row("a node that died is named, with when its member is replaced"),
 	},
 }

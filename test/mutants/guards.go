@@ -47,8 +47,8 @@ var guards = []mutant{
 	{
 		Name: "clients are led to a member that could start empty", Peer: "",
 		File:    "controllers/plan/guard/members.go",
-		From:    "(!r.IsSealed() || (c.Role == facts.RoleVoter) != r.IsVoter()):",
-		To:      "(c.Role == facts.RoleVoter) != r.IsVoter():",
+		From:    "case !r.IsSealed() || (role == facts.RoleVoter) != r.IsVoter():",
+		To:      "case (role == facts.RoleVoter) != r.IsVoter():",
 		Package: planPackage, Test: guardRow("a label for a member that could start empty"),
 	},
 	{
@@ -145,8 +145,8 @@ var guards = []mutant{
 	{
 		Name: "the guard lets members start while former ones are terminating", Peer: "",
 		File:    "controllers/plan/guard/former.go",
-		From:    "case !r.Pod.Terminating || r.Pod.GoneBy.IsZero() || o.Now.Sub(r.Pod.GoneBy) <= facts.LeavingDeadline:",
-		To:      "case !r.Pod.Terminating:",
+		From:    "return p.Terminating && !p.GoneBy.IsZero() && o.Now.Sub(p.GoneBy) > facts.LeavingDeadline",
+		To:      "return p.Terminating",
 		Package: planPackage, Test: "TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost",
 	},
 	{

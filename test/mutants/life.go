@@ -72,7 +72,7 @@ var life = []mutant{
 		Name: "a cluster is born over retained volumes", Peer: "cozystack/etcd-operator#355",
 		File: "controllers/plan/resume.go",
 		From: `func retainedData(o judge.View) *proposal {
-	if !o.IsOverRetained() {`,
+	if !o.IsOverRetained() || o.BeginsEmpty() {`,
 		To: `func retainedData(o judge.View) *proposal {
 	if o.IsOverRetained() {`,
 		Package: planPackage, Test: row("over retained volumes nothing is born"),

@@ -19,6 +19,16 @@ func TestEachMutantHasANameOfItsOwnAndChangesSomething(t *testing.T) {
 	}
 }
 
+// A mutant whose code was moved proves nothing, and is only tried once in a while.
+func TestTheCodeThatEachMutantChangesIsThere(t *testing.T) {
+	t.Chdir("../..")
+	for _, m := range every() {
+		if _, err := m.overlay(t.TempDir()); err != nil {
+			t.Errorf("%s: %v", m.Name, err)
+		}
+	}
+}
+
 func TestTheBugsOfTheGuardAndOfPeersAreChosenByTheirGroups(t *testing.T) {
 	chosen, err := choose(nil, []string{"guard", "peers"})
 	if err != nil {

@@ -68,8 +68,8 @@ var phases = []mutant{
 	{
 		Name: "the guard lets clients be led away while no quorum answers", Peer: "",
 		File:    "controllers/plan/guard/members.go",
-		From:    "servesNobody(o, r) && ledTo(o, r.Name) < etcdutil.Quorum(len(o.Voters())):",
-		To:      "servesNobody(o, r) && !o.Membership.Known:",
+		From:    "case ledTo(o, r.Name) >= etcdutil.Quorum(len(o.Voters())):",
+		To:      "case o.Membership.Known:",
 		Package: planPackage, Test: guardRow("a member that clients are led away from while no quorum answers"),
 	},
 	{
@@ -210,8 +210,8 @@ var phases = []mutant{
 	{
 		Name: "a label of a Pod that is not ready may not be taken", Peer: "",
 		File:    "controllers/plan/guard/members.go",
-		From:    `c.Role == "" && r.Pod.Ready && servesNobody`,
-		To:      `c.Role == "" && servesNobody`,
+		From:    "case r.Pod.Ready && servesNobody(o, r):",
+		To:      "case servesNobody(o, r):",
 		Package: planPackage, Test: "TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt",
 	},
 	{

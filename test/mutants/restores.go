@@ -152,8 +152,8 @@ var restores = []mutant{
 	{
 		Name: "a backup is restored with the tools of another minor version", Peer: "",
 		File:    "controllers/plan/birth.go",
-		From:    "if origin := o.Birth.Origin; !origin.IsZero() && !origin.Version.SameMinor(c.Version) {",
-		To:      "if origin := o.Birth.Origin; !origin.IsZero() && origin.Version.IsZero() {",
+		From:    "if !origin.IsZero() && !origin.Version.SameMinor(c.Version) ||",
+		To:      "if !origin.IsZero() && origin.Version.IsZero() ||",
 		Package: planPackage, Test: row("one of another minor version as well"),
 	},
 	{

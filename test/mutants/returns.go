@@ -26,8 +26,8 @@ var returns = []mutant{
 	{
 		Name: "data is taken over while Pods still run on it", Peer: "",
 		File:    "controllers/plan/resume.go",
-		From:    "if p := takenBy(object); p != nil && !isLeft {",
-		To:      "if p := takenBy(object); p != nil && isLeft {",
+		From:    "if p := takenBy(object); p != nil && !isRetained(o, object) {",
+		To:      "if p := takenBy(object); p != nil && isRetained(o, object) {",
 		Package: planPackage, Test: row("not while Pods of the earlier cluster are leaving"),
 	},
 	{

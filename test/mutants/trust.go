@@ -113,8 +113,8 @@ var trust = []mutant{
 	{
 		Name: "bbolt follows pages that nothing has checked", Peer: "",
 		File:    "pkg/backup/database.go",
-		From:    "if err := checkTree(tx, file); err != nil {",
-		To:      "if err := checkTree(tx, file); false {",
+		From:    "t, err := checkTree(tx, file)\n\t\tif err != nil {",
+		To:      "t, err := checkTree(tx, file)\n\t\tif false {",
 		Package: backupPackage,
 		Test:    "TestADatabaseWhosePagesMakeNoTreeIsNotReadable/a_branch_without_children",
 	},

@@ -62,7 +62,8 @@ func (o Incarnation) WentBackFrom() []string {
 	return slices.Compact(out)
 }
 
-// CameOf reports whether this incarnation, or one before it, came of a request, or whether the cluster went back for it.
+// CameOf reports whether this incarnation, or one before it, came of a request, or whether the cluster went back for
+// it.
 func (o Incarnation) CameOf(request string) bool {
 	return request != "" && (o.incarnationOfRequest(request) != "" ||
 		slices.ContainsFunc(o.Birth.Former, func(f record.Former) bool { return f.Back == request }))

@@ -72,14 +72,21 @@ func guardSeal(o facts.View, s changes.Seal) string {
 		return fmt.Sprintf("%s runs another process by now, or none.", s.Pod.Name)
 	case !r.Pod.Flags.NeedData():
 		return guardFirstSeal(r)
-	case len(o.Voters()) == 1 && o.Membership.Known && len(o.Membership.VotingStrangers()) == 0:
+	case isOnlyVoter(o):
 		return ""
-	}
-	isInDoubt := !r.IsHealthy(o.Membership) || saysThatCopiesDiffer(o) && !allHoldTheSame(o)
-	if isInDoubt || !isOfMajority(o, r) && !r.Pod.HadStartTime(o.Now) {
+	case mayDiffer(o, r) || !isOfMajority(o, r) && !r.Pod.HadStartTime(o.Now):
 		return fmt.Sprintf("nothing shows that the copy of %s is that of a majority.", s.Pod.Name)
 	}
 	return ""
+}
+
+func isOnlyVoter(o facts.View) bool {
+	return len(o.Voters()) == 1 && o.Membership.Known && len(o.Membership.VotingStrangers()) == 0
+}
+
+// mayDiffer reports a member that does not serve, or any beside copies that differ.
+func mayDiffer(o facts.View, r facts.Replica) bool {
+	return !r.IsHealthy(o.Membership) || saysThatCopiesDiffer(o) && !allHoldTheSame(o)
 }
 
 // isOfMajority reports a copy that most voters, and two at least, say they hold.

@@ -87,6 +87,11 @@ func isAskedInPlace(o facts.View, asked facts.Inquiry) bool {
 	})
 }
 
+// isLongPast reports a Pod that should have been gone long ago.
+func isLongPast(o facts.View, p *facts.Pod) bool {
+	return p.Terminating && !p.GoneBy.IsZero() && o.Now.Sub(p.GoneBy) > facts.LeavingDeadline
+}
+
 // guardFence lets no member start while members of a former incarnation might serve a write: one that is not marked, a
 // Pod that is not long past its time, or so many of those that they are a quorum.
 func guardFence(o facts.View) string {
@@ -100,7 +105,7 @@ func guardFence(o facts.View) string {
 			case r.Volume != nil && r.Volume.Superseded == "":
 				return fmt.Sprintf("the volume of %s, of a former incarnation, is not marked.", r.Name)
 			case r.Pod == nil:
-			case !r.Pod.Terminating || r.Pod.GoneBy.IsZero() || o.Now.Sub(r.Pod.GoneBy) <= facts.LeavingDeadline:
+			case !isLongPast(o, r.Pod):
 				return fmt.Sprintf("the Pod of %s, of a former incarnation, is still there.", r.Name)
 			default:
 				left[r.Pod.Incarnation]++

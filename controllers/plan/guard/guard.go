@@ -35,15 +35,25 @@ func vetoOf(o facts.View, c changes.Change) string {
 		return guardUpkeep(o, c)
 	case changes.RecordBirth:
 		return guardRecordBirth(o, c)
-	case changes.LabelRole:
-		return guardLabel(o, c)
-	case changes.SealPods:
-		return first(c.Pods, func(s changes.Seal) string { return guardSeal(o, s) })
+	case changes.LabelRole, changes.SealPods:
+		return guardRoles(o, c)
 	case changes.FollowPolicy, changes.MarkVolume, changes.DressPods, changes.RestoreInputs,
 		changes.ApplyObjects, changes.PrepareMember:
 		return "" // nothing stops, nothing is deleted that data or votes depend on
 	}
 	return fmt.Sprintf("%T is not a change that the guard knows.", c)
+}
+
+// guardRoles is asked of whom clients are led to.
+func guardRoles(o facts.View, c changes.Change) string {
+	switch c := c.(type) {
+	case changes.LabelRole:
+		return guardLabel(o, c)
+	case changes.SealPods:
+		return first(c.Pods, func(s changes.Seal) string { return guardSeal(o, s) })
+	default:
+		return fmt.Sprintf("%T leads no client.", c)
+	}
 }
 
 // guardUpkeep is asked of what etcd is to do beside its data and its list.

@@ -156,15 +156,25 @@ func guardLabel(o facts.View, c changes.LabelRole) string {
 	switch {
 	case r.Pod == nil || r.Pod.UID != c.Pod.UID:
 		return fmt.Sprintf("the Pod %s is another one by now.", c.Pod.Name)
-	case c.Role != "" && (!r.IsSealed() || (c.Role == facts.RoleVoter) != r.IsVoter()):
-		return fmt.Sprintf("%s is no sealed %s.", r.Name, c.Role)
-	case c.Role == facts.RoleVoter && r.Pod.Uncompared:
-		return fmt.Sprintf("the copy of %s was not compared with the others' since it started.", r.Name)
-	case c.Role == "" && r.Pod.Ready && servesNobody(o, r) && ledTo(o, r.Name) < etcdutil.Quorum(len(o.Voters())):
+	case c.Role != "":
+		return guardRole(r, c.Role)
+	case ledTo(o, r.Name) >= etcdutil.Quorum(len(o.Voters())):
+		return ""
+	case r.Pod.Ready && servesNobody(o, r):
 		return fmt.Sprintf("%s does not serve, and those that clients are led to are no quorum.", r.Name)
-	case c.Role == "" && isNotHeardYet(o, r) && ledTo(o, r.Name) < etcdutil.Quorum(len(o.Voters())):
+	case isNotHeardYet(o, r):
 		return fmt.Sprintf("the copy of %s is not compared yet, and those that clients are led to are no quorum.",
 			r.Name)
+	}
+	return ""
+}
+
+func guardRole(r facts.Replica, role string) string {
+	switch {
+	case !r.IsSealed() || (role == facts.RoleVoter) != r.IsVoter():
+		return fmt.Sprintf("%s is no sealed %s.", r.Name, role)
+	case role == facts.RoleVoter && r.Pod.Uncompared:
+		return fmt.Sprintf("the copy of %s was not compared with the others' since it started.", r.Name)
 	}
 	return ""
 }

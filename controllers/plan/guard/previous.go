@@ -53,7 +53,8 @@ func guardMarkCurrent(o facts.View, after string, ref facts.VolumeRef) string {
 	r := o.Find(ref.Name)
 	if !o.IsGivenUp(after) || !r.HasVolume(ref) || r.Volume.Incarnation != o.Birth.Incarnation ||
 		r.Volume.Superseded != after {
-		return fmt.Sprintf("the volume %s is not known to be of an incarnation that the cluster went back to.", ref.Name)
+		return fmt.Sprintf("the volume %s is not known to be of an incarnation that the cluster went back to.",
+			ref.Name)
 	}
 	return guardSwitched(o, ref.Name)
 }

@@ -31,8 +31,8 @@ func (w *World) Hash(name string) (uint32, bool) {
 	return uint32(hash(p.disk.cluster, p.disk.content)), true
 }
 
-// differs is etcd's initial check, which a Pod of an earlier release makes: a member that starts asks each peer that runs
-// for its hash, and stops where any one differs.
+// differs is etcd's initial check, which a Pod of an earlier release makes: a member that starts asks each peer that
+// runs for its hash, and stops where any one differs.
 func (w *World) differs(d *disk) bool {
 	c := w.clusters[d.cluster]
 	if c == nil || c.find(d.member) < 0 {

@@ -72,7 +72,8 @@ func (w *World) checkBack(c changes.GoBack) {
 	}
 	to := w.clusters[c.ClusterID]
 	if to == nil || to.life != c.Incarnation {
-		w.violate("I6: the incarnation %s is not the cluster %s that the cluster goes back to", c.Incarnation, c.ClusterID)
+		w.violate("I6: the incarnation %s is not the cluster %s that the cluster goes back to", c.Incarnation,
+			c.ClusterID)
 		return
 	}
 	if there := w.countThere(to); w.lastVoters() != nil && there < etcdutil.Quorum(len(to.voters())) {
