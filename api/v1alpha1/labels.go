@@ -63,8 +63,9 @@ func LeftAlone() map[string]string {
 const (
 	// AnnotationBirth is the birth record, as JSON, on the peer Service.
 	AnnotationBirth = Group + "/birth"
-	// AnnotationOperator names the install (namespace/name) that manages the cluster, on the peer Service. On the
-	// EtcdCluster people name with it the install that is to look after the cluster from now on.
+	// AnnotationOperator names the install (namespace/name) that manages the cluster, on the peer Service. Beside data,
+	// on the PVC or on the Pod whose emptyDir it is, it says so when that Service is gone. On the EtcdCluster people
+	// name with it the install that is to look after the cluster from now on.
 	AnnotationOperator = Group + "/operator"
 	// AnnotationTakenOver is when that install took the cluster over from another, as RFC 3339 has it; on the peer
 	// Service.

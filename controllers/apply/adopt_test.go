@@ -61,3 +61,35 @@ func TestDataIsTakenOverFromTheOneWhoLeftItAndFromNobodyElse(t *testing.T) {
 		}
 	}
 }
+
+func TestDataThatIsTakenOverNamesTheInstallThatTookItAndTheOtherOneStops(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	change := changes.AdoptData{}
+	for _, name := range []string{"demo-0", "demo-1", "demo-2"} {
+		volume := w.volume(t, name)
+		w.edit(t, volume, func() { volume.Annotations[v1alpha1.AnnotationOperator] = "earlier/etcd-steward" })
+		change.Items = append(change.Items, facts.Retained{Kind: resources.KindVolume, Name: name,
+			UID: string(volume.UID), Owner: earlierOwner(volume)})
+	}
+	authority := w.secret(t, "demo-ca")
+	change.Items = append(change.Items, facts.Retained{Kind: resources.KindSecret, Name: "demo-ca",
+		UID: string(authority.UID), Owner: authority.Labels[v1alpha1.LabelClusterUID]})
+	w.cluster.UID = "the-next-one"
+	w.mustDo(t, born(), changes.AdoptData{Items: change.Items[:2]})
+	for _, name := range []string{"demo-0", "demo-1"} {
+		if claim := w.volume(t, name).Annotations[v1alpha1.AnnotationOperator]; claim != operator {
+			t.Errorf("%s names %q", name, claim)
+		}
+	}
+	other := w.applier()
+	other.Operator = "other/etcd-steward"
+	err := step{Applier: other, cluster: w.cluster, view: born()}.carryOut(t.Context(), change)
+	if !errors.Is(err, ErrStale) || w.volume(t, "demo-2").Labels[v1alpha1.LabelClusterUID] == "the-next-one" {
+		t.Errorf("another install takes the rest: %v", err)
+	}
+	w.mustDo(t, born(), change)
+	if claim, ok := w.secret(t, "demo-ca").Annotations[v1alpha1.AnnotationOperator]; ok {
+		t.Errorf("a CA, which is no data, names %q", claim)
+	}
+}

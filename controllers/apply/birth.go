@@ -16,21 +16,36 @@ import (
 )
 
 // beginBirth creates the peer Service with the birth record and this install's claim. Of two that try, one wins and the
-// other reads what it wrote. Only a Service of ours that has lost its record is given one.
+// other reads what it wrote. Only a Service of ours that has lost its record is given one. A cluster that lives, and
+// whose data does not name this install, is taken over by it: another one may be within a change.
 func (s step) beginBirth(ctx context.Context, c changes.BeginBirth) error {
 	birth := record.Birth(c)
 	made := resources.BuildPeerService(s.cluster, birth, s.Operator)
+	if s.takesOver() {
+		annotate(made, v1alpha1.AnnotationTakenOver, s.takenOverAt())
+	}
 	there, err := s.create(ctx, resources.KindService, made)
 	if err != nil || there.GetAnnotations()[v1alpha1.AnnotationBirth] != "" {
 		return err
 	}
 	return s.update(ctx, resources.KindService, there, func() {
 		annotate(there, v1alpha1.AnnotationBirth, birth.Encode())
-		if there.GetAnnotations()[v1alpha1.AnnotationOperator] == "" {
-			annotate(there, v1alpha1.AnnotationOperator, s.Operator)
+		if there.GetAnnotations()[v1alpha1.AnnotationOperator] != "" {
+			return
+		}
+		annotate(there, v1alpha1.AnnotationOperator, s.Operator)
+		if s.takesOver() {
+			annotate(there, v1alpha1.AnnotationTakenOver, s.takenOverAt())
 		}
 	})
 }
+
+// takesOver reports that to claim the cluster is to take it over.
+func (s step) takesOver() bool {
+	return s.view.Current.IsAlive() && s.view.DataClaim != s.Operator
+}
+
+func (s step) takenOverAt() string { return s.Now().UTC().Format(time.RFC3339) }
 
 // birthEdit is what a change does that edits the birth record alone; nil for every other change. Each edit names what
 // was looked at: a slow operator may find another incarnation in the record.
@@ -93,7 +108,7 @@ func (s step) takeOver(ctx context.Context, c changes.TakeOver) error {
 	}
 	return s.update(ctx, resources.KindService, service, func() {
 		annotate(service, v1alpha1.AnnotationOperator, s.Operator)
-		annotate(service, v1alpha1.AnnotationTakenOver, s.Now().UTC().Format(time.RFC3339))
+		annotate(service, v1alpha1.AnnotationTakenOver, s.takenOverAt())
 	})
 }
 

@@ -64,6 +64,45 @@ func TestAClaimIsMovedFromTheInstallThatWasSeenAndFromNoOther(t *testing.T) {
 	}
 }
 
+// living is what is seen of a cluster that lives, whose peer Service is gone, and whose data names an install.
+func living(install string) View {
+	v := born()
+	v.Current.Members = []facts.Replica{{Name: "demo-0", Volume: &facts.Volume{UID: "volume", Record: record.Member{
+		ClusterID: 0xc, MemberID: 0xa, VolumeUID: "volume"}}}}
+	v.ClaimedBy, v.DataClaim, v.Current.Birth = "", install, record.Birth{}
+	return v
+}
+
+func TestALostRecordThatAnotherInstallWritesAnewIsDatedAsATakeOver(t *testing.T) {
+	for name, row := range map[string]struct {
+		seen  View
+		dated bool
+	}{
+		"by the install that the data names": {living(operator), false},
+		"by another one":                     {living("other/etcd-steward"), true},
+		"where the data names none":          {living(""), true},
+		"a cluster that does not live yet":   {born(), false},
+	} {
+		for _, isThere := range []bool{false, true} {
+			w := newWorld(t, demo())
+			if isThere { // it lost what the operator wrote on it
+				w.mustDo(t, born(), begin())
+				service := w.service(t, "demo-peers")
+				w.edit(t, service, func() { service.Annotations = nil })
+			}
+			w.mustDo(t, row.seen, begin())
+			annotations := w.service(t, "demo-peers").Annotations
+			want := ""
+			if row.dated {
+				want = now.Format(time.RFC3339)
+			}
+			if annotations[v1alpha1.AnnotationTakenOver] != want || annotations[v1alpha1.AnnotationOperator] != operator {
+				t.Errorf("%s, %v: %v", name, isThere, annotations)
+			}
+		}
+	}
+}
+
 func TestTheBirthRecordMovesInOneDirectionOnly(t *testing.T) {
 	next := changes.NextBirth{Voided: incarnation,
 		BeginBirth: changes.BeginBirth{Incarnation: "next", Counter: 1, Token: "t", Names: []string{"demo-0"}}}

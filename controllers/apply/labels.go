@@ -7,15 +7,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // remark gives an object of ours the labels that it lost, without which the cache does not show it, and takes from data
-// what others would take it for theirs by.
+// what others would take it for theirs by. Data says from then on that this install looks after it.
 func (s step) remark(ctx context.Context, kind string, object ctrlclient.Object) error {
-	change := resources.Remarking(s.cluster, object, s.view.Current.Birth)
+	change := resources.RemarkingBy(s.Operator, s.cluster, object, s.view.Current.Birth)
 	if change.IsZero() {
 		return nil
+	}
+	if _, claims := change.Annotations[v1alpha1.AnnotationOperator]; claims {
+		if err := s.stillClaimed(ctx); err != nil { // this is carried out on a look that may be an old one
+			return err
+		}
 	}
 	return s.patchMetadata(ctx, kind, object, string(object.GetUID()), metadataPatch(change))
 }

@@ -124,3 +124,47 @@ func TestAnObjectThatIsGoneIsNotMadeByPuttingItsLabelsBack(t *testing.T) {
 		t.Errorf("%d writes", w.writes)
 	}
 }
+
+func TestDataNamesTheInstallThatTookTheClusterOverAndNoOther(t *testing.T) {
+	w := bornWorld(t)
+	change := changes.ApplyObjects{Objects: []facts.Object{{Kind: "PersistentVolumeClaim", Name: "demo-0"}}}
+	if claim := w.volume(t, "demo-0").Annotations[v1alpha1.AnnotationOperator]; claim != operator {
+		t.Fatalf("it was made with %q", claim)
+	}
+	for _, volume := range []string{"", "earlier/etcd-steward"} {
+		had := w.volume(t, "demo-0")
+		w.edit(t, had, func() { had.Annotations[v1alpha1.AnnotationOperator] = volume })
+		w.mustDo(t, begun(), change)
+		if claim := w.volume(t, "demo-0").Annotations[v1alpha1.AnnotationOperator]; claim != operator {
+			t.Errorf("instead of %q it names %q", volume, claim)
+		}
+	}
+	service, had := w.service(t, "demo-peers"), w.volume(t, "demo-0")
+	w.edit(t, service, func() { service.Annotations[v1alpha1.AnnotationOperator] = "later/etcd-steward" })
+	w.edit(t, had, func() { had.Annotations[v1alpha1.AnnotationOperator] = "later/etcd-steward" })
+	if err := w.do(t, begun(), change); !errors.Is(err, ErrStale) ||
+		w.volume(t, "demo-0").Annotations[v1alpha1.AnnotationOperator] != "later/etcd-steward" {
+		t.Errorf("an install that lost the cluster writes its name: %v", err)
+	}
+}
+
+func TestAPodNamesTheInstallWhereTheDataIsInIt(t *testing.T) {
+	w := newWorld(t, demo())
+	w.cluster.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}}
+	w.mustDo(t, born(), begin())
+	change := bootstrap(w.cluster)
+	change.Volumes = nil
+	for i := range change.Pods {
+		change.Pods[i].Choices = choices(w.cluster)
+	}
+	w.mustDo(t, born(), change)
+	pod := w.pod(t, "demo-0")
+	if claim := pod.Annotations[v1alpha1.AnnotationOperator]; claim != operator {
+		t.Fatalf("it was made with %q", claim)
+	}
+	w.edit(t, pod, func() { pod.Annotations[v1alpha1.AnnotationOperator] = "earlier/etcd-steward" })
+	w.mustDo(t, begun(), changes.ApplyObjects{Objects: []facts.Object{{Kind: "Pod", Name: "demo-0"}}})
+	if claim := w.pod(t, "demo-0").Annotations[v1alpha1.AnnotationOperator]; claim != operator {
+		t.Errorf("it names %q", claim)
+	}
+}

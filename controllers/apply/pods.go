@@ -68,7 +68,7 @@ func (s step) buildPod(ctx context.Context, start changes.Start) (*corev1.Pod, e
 	return resources.BuildPod(s.cluster, resources.PodStart{
 		Name: start.Name, Incarnation: s.incarnationOf(start.Name), Token: s.view.Current.Birth.Token,
 		Flags: resources.StartFlags(start.Flags), Initial: start.Initial, Inputs: inputs, Role: start.Role,
-		PlatformIDs: platformIDs, Images: s.Images,
+		Operator: s.Operator, PlatformIDs: platformIDs, Images: s.Images,
 	})
 }
 

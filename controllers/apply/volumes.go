@@ -42,6 +42,7 @@ func (s step) createVolumeOf(ctx context.Context, life record.Next, v changes.Ne
 func (s step) claimOf(incarnation, request string, v changes.NewVolume) *corev1.PersistentVolumeClaim {
 	return resources.BuildVolume(s.cluster, resources.Volume{
 		Name: v.Name, Incarnation: incarnation, Bytes: v.Bytes, Inputs: v.Choices.Inputs, Request: request,
+		Operator: s.Operator,
 	})
 }
 

@@ -96,11 +96,14 @@ func (r *Reconciler) lookAtStart(ctx context.Context, b *v1alpha1.EtcdBackup, se
 // lookAtBirth reads who looks after the cluster and whether it has served, from where the cluster's own passes write it
 // down.
 func (r *Reconciler) lookAtBirth(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen *view) error {
+	var err error
+	if seen.Cluster.Operator, err = observe.KeeperOf(ctx, r.Client, cluster, r.Operator); err != nil {
+		return err
+	}
 	service, err := observe.Find[corev1.Service](ctx, r.Client, cluster.Namespace, resources.PeerService(cluster.Name))
 	if service == nil || err != nil || !resources.IsControlledBy(service, cluster.UID) {
 		return err
 	}
-	seen.Cluster.Operator = service.Annotations[v1alpha1.AnnotationOperator]
 	text, ok := service.Annotations[v1alpha1.AnnotationBirth]
 	if !ok {
 		return nil

@@ -419,6 +419,24 @@ func TestABackupOfAnotherOperatorsClusterIsNotTouched(t *testing.T) {
 	}
 }
 
+// ofData are the objects of a cluster whose peer Service is deleted, and whose data names that install.
+func ofData(install string) []client.Object {
+	objects := jobworld.Serving()
+	volume := resources.BuildVolume(jobworld.Demo(3), resources.Volume{Name: "demo-0", Incarnation: "1a2b3c4d", Bytes: 1,
+		Operator: install})
+	return append(append(objects[:1:1], objects[2:]...), volume)
+}
+
+func TestABackupIsLeftToTheInstallThatTheDataNamesWhereThePeerServiceIsDeleted(t *testing.T) {
+	for install, isTold := range map[string]bool{"other/etcd-steward": false, "ops/etcd-steward": true} {
+		w := newBackupWorld(t, jobworld.Nightly(), ofData(install)...)
+		w.passes(3)
+		if (len(w.Writes) > 0) != isTold {
+			t.Errorf("of %s: %q", install, w.Writes)
+		}
+	}
+}
+
 func TestAnotherOperatorsBackupIsNotTouchedWhileItRuns(t *testing.T) {
 	w := newBackupWorld(t, jobworld.Nightly(), jobworld.Serving()...)
 	w.passes(3)

@@ -184,6 +184,22 @@ func TestAChangeThatRestartsMembersIsToldAndNoOther(t *testing.T) {
 	}
 }
 
+func TestAChangeOfAClusterWhoseDataNamesAnotherInstallIsLeftToThat(t *testing.T) {
+	w := newWorld(t, demo(3))
+	w.settle()
+	w.losePeers()
+	before := w.cluster()
+	now := before.DeepCopy()
+	now.Spec.Version = "3.6.17"
+	if said := w.admitted(before, now); len(said.Warnings) == 0 {
+		t.Error("the install that the data names says nothing")
+	}
+	w.actAs(second)
+	if said := w.admitted(before, now); len(said.Refusals)+len(said.Warnings) > 0 {
+		t.Errorf("another one says %+v", said)
+	}
+}
+
 func TestWhatIsStoredAndRefusedByNowCanStillBeChanged(t *testing.T) {
 	w := newWorld(t, demo(3))
 	before := demo(3)

@@ -1,28 +1,17 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // isAnothers reports a cluster that another install looks after, or is asked to.
 func (r *Reconciler) isAnothers(ctx context.Context, cluster *v1alpha1.EtcdCluster) (bool, error) {
-	service, err := observe.Find[corev1.Service](ctx, r.Client, cluster.Namespace, resources.PeerService(cluster.Name))
-	if err != nil {
-		return false, err
-	}
-	claim := ""
-	if service != nil && resources.IsControlledBy(service, cluster.UID) {
-		claim = service.Annotations[v1alpha1.AnnotationOperator]
-	}
-	return cmp.Or(claim, cluster.Annotations[v1alpha1.AnnotationOperator], r.Operator) != r.Operator, nil
+	keeper, err := observe.KeeperOf(ctx, r.Client, cluster, r.Operator)
+	return err == nil && keeper != r.Operator, err
 }
 
 // lookAhead sees what the first pass over a cluster will see that does not exist yet. It is read live, Secrets as well:

@@ -255,3 +255,89 @@ func TestOfTwoInstallsThatFindNoClaimOneActs(t *testing.T) {
 	}
 	w.settle()
 }
+
+// losePeers deletes the Service with the birth record and the claim.
+func (w *world) losePeers() {
+	w.t.Helper()
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "demo-peers"}}
+	if err := w.kube.Delete(w.t.Context(), service); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// claimsOfData are the installs that volumes name, or Pods where the data is in them, each once.
+func (w *world) claimsOfData() []string {
+	w.t.Helper()
+	var claims []string
+	for _, volume := range w.claims() {
+		claims = append(claims, volume.Annotations[v1alpha1.AnnotationOperator])
+	}
+	for _, pod := range w.pods() {
+		if w.cluster().Spec.IsEphemeral() {
+			claims = append(claims, pod.Annotations[v1alpha1.AnnotationOperator])
+		}
+	}
+	slices.Sort(claims)
+	return slices.Compact(claims)
+}
+
+func TestASecondInstallAsksWhereThePeerServiceWasDeleted(t *testing.T) {
+	w := newWorld(t, demo(3))
+	w.renew()
+	w.settle()
+	w.losePeers()
+	w.actAs(second)
+	writes := len(w.writes)
+	w.passFor(time.Minute, w.renew)
+	if len(w.writes) != writes {
+		t.Fatalf("beside the other install, and unasked, it wrote %v", w.writes[writes:])
+	}
+	w.passFor(3*time.Minute, idle)
+	stalled := meta.FindStatusCondition(w.status().Conditions, v1alpha1.ConditionStalled)
+	if stalled == nil || stalled.Reason != "OtherOperator" {
+		t.Fatalf("nothing is said: %+v", w.status().Conditions)
+	}
+	for _, part := range []string{"The peer Service with the birth record is gone", "By its data, the operator " + first,
+		"kubectl annotate etcd demo -n shop etcdsteward.dev/operator=" + second + " --overwrite"} {
+		if !strings.Contains(stalled.Message, part) {
+			t.Errorf("%q does not say %q", stalled.Message, part)
+		}
+	}
+	w.askFor(second)
+	w.loseData("demo-1")
+	w.passFor(30*time.Second, idle)
+	if w.claim() != second || len(w.pods()) != 2 {
+		t.Errorf("it acts at once, or has no claim: %d Pods, %s", len(w.pods()), w.claim())
+	}
+	w.settle()
+	if claims := w.claimsOfData(); len(w.pods()) != 3 || !slices.Equal(claims, []string{second}) {
+		t.Errorf("%d Pods, and the data names %v", len(w.pods()), claims)
+	}
+}
+
+func TestTheInstallThatTheDataNamesWritesADeletedPeerServiceAtOnce(t *testing.T) {
+	for name, store := range map[string]func(*v1alpha1.EtcdCluster){
+		"volumes": func(*v1alpha1.EtcdCluster) {},
+		"memory": func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := demo(3)
+			store(cluster)
+			w := newWorld(t, cluster)
+			w.settle()
+			if claims := w.claimsOfData(); !slices.Equal(claims, []string{first}) {
+				t.Fatalf("the data names %v", claims)
+			}
+			w.losePeers()
+			w.actAs(second)
+			w.mustPass(3)
+			w.actAs(first)
+			w.mustPass(2)
+			if next := w.status().NextStep; w.claim() != first || next != nil && next.Reason == "TakeOver" {
+				t.Errorf("claimed by %s, and it says %+v", w.claim(), next)
+			}
+		})
+	}
+}

@@ -44,21 +44,15 @@ type gathered struct {
 // the API server takes as long as the slowest answer, and the birth of a cluster waits for four looks.
 func (o *Observer) gather(ctx context.Context, cluster *v1alpha1.EtcdCluster) (gathered, error) {
 	var (
-		g         gathered
-		group     errgroup.Group
-		selectors = resources.SelectorsOf(cluster.Name)
-		found     = make([]labelled, len(selectors))
+		g     gathered
+		group errgroup.Group
 	)
-	for i, selector := range selectors {
-		found[i].read(ctx, &group, o.Reader, cluster, selector)
-	}
+	found := readLabelled(ctx, &group, o.Reader, cluster)
 	o.gatherOthers(ctx, &group, cluster, &g)
 	if err := group.Wait(); err != nil {
 		return g, err
 	}
-	for _, l := range found {
-		g.sort(ownershipOf(cluster), l.pods.Items, l.volumes.Items)
-	}
+	g.sortAll(ownershipOf(cluster), found)
 	g.told = o.askPods(ctx, g.tasks, g.pods)
 	return g, nil
 }
@@ -67,6 +61,17 @@ func (o *Observer) gather(ctx context.Context, cluster *v1alpha1.EtcdCluster) (g
 type labelled struct {
 	pods    corev1.PodList
 	volumes corev1.PersistentVolumeClaimList
+}
+
+// readLabelled reads it, by each label. It is there once the group has ended.
+func readLabelled(ctx context.Context, group *errgroup.Group, reader client.Reader,
+	cluster *v1alpha1.EtcdCluster) []labelled {
+	selectors := resources.SelectorsOf(cluster.Name)
+	found := make([]labelled, len(selectors))
+	for i, selector := range selectors {
+		found[i].read(ctx, group, reader, cluster, selector)
+	}
+	return found
 }
 
 func (l *labelled) read(ctx context.Context, group *errgroup.Group, reader client.Reader, cluster *v1alpha1.EtcdCluster,
@@ -137,6 +142,12 @@ func (o *Observer) peerService(ctx context.Context, cluster *v1alpha1.EtcdCluste
 		return service, err
 	}
 	return Find[corev1.Service](ctx, o.Live, cluster.Namespace, name)
+}
+
+func (g *gathered) sortAll(ours ownership, found []labelled) {
+	for _, l := range found {
+		g.sort(ours, l.pods.Items, l.volumes.Items)
+	}
 }
 
 // sort parts what is ours from what is not. What is under a name that no member can have is not the operator's making.

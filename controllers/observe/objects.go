@@ -102,7 +102,21 @@ func (g gathered) birth(ours ownership) (birth record.Birth, claim string, err e
 		return record.Birth{}, "", nil
 	}
 	birth, err = birthOf(g.peerService)
-	return birth, g.peerService.Annotations[v1alpha1.AnnotationOperator], err
+	return birth, g.claim(ours), err
+}
+
+// claim is the install that claims the cluster on the peer Service, if that is ours.
+func (g gathered) claim(ours ownership) string {
+	if g.peerService == nil || !resources.IsControlledBy(g.peerService, ours.uid) {
+		return ""
+	}
+	return g.peerService.Annotations[v1alpha1.AnnotationOperator]
+}
+
+// dataClaim is the install that claims the cluster beside its data. Volumes that were put aside are asked last.
+func (g gathered) dataClaim(cluster *v1alpha1.EtcdCluster) string {
+	return cmp.Or(resources.DataClaim(cluster, g.volumes), resources.DataClaim(cluster, g.pods),
+		resources.DataClaim(cluster, g.kept))
 }
 
 // takenOver is when the install that claims the cluster took it over; zero where it says no time.

@@ -94,7 +94,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	}
 	birth, claim, err := g.birth(ours)
 	if err != nil {
-		return o.blind(cluster, claim), nil, err
+		return o.blind(cluster, claim, g.dataClaim(cluster)), nil, err
 	}
 	wish, requests, err := o.wishes(ctx, cluster, birth)
 	if err != nil {
@@ -106,10 +106,11 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	if err != nil {
 		return facts.Observation{}, nil, err
 	}
+	data := g.dataClaim(cluster) // as it is: what follows shows objects as they will be
 	stripped := look.remark()
 	joined := newReplicas(cluster, o.Images)
 	if err := joined.add(cluster, birth, g); err != nil {
-		return o.blind(cluster, claim), nil, err
+		return o.blind(cluster, claim, data), nil, err
 	}
 	joined.addSurvey(s, &membership)
 	if err := o.addNodes(ctx, birth, g, joined); err != nil {
@@ -130,7 +131,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Now: began, Ahead: ahead,
 		Cluster:   o.identityOf(cluster),
 		Desired:   desired,
-		ClaimedBy: claim, TakenOver: g.takenOver(),
+		ClaimedBy: claim, DataClaim: data, TakenOver: g.takenOver(),
 		Preflight: g.preflight(cluster, o.Images),
 		Objects: slices.Concat(secrets, g.access(cluster, ours, o.Operator, current.LeadsByRole(began)), others,
 			stripped),
@@ -163,13 +164,13 @@ func (o *Observer) identityOf(cluster *v1alpha1.EtcdCluster) facts.Identity {
 }
 
 // blind is what is known of a cluster of which something cannot be read.
-func (o *Observer) blind(cluster *v1alpha1.EtcdCluster, claim string) facts.Observation {
+func (o *Observer) blind(cluster *v1alpha1.EtcdCluster, claim, data string) facts.Observation {
 	now, ahead := o.clocks()
 	return facts.Observation{
 		Now: now, Ahead: ahead,
 		Cluster:   o.identityOf(cluster),
 		Desired:   desiredOf(cluster, "", facts.WantedBackup{}),
-		ClaimedBy: claim,
+		ClaimedBy: claim, DataClaim: data,
 	}
 }
 

@@ -109,7 +109,8 @@ func (w *world) gainVolumeUIDs() {
 	}
 }
 
-// leaveDataAlone carries out the one write of each volume and authority that v0.1 labelled as others label what is theirs.
+// leaveDataAlone carries out the one write of each volume and authority that v0.1 labelled as others label what is
+// theirs. Volumes name the install as well from then on.
 func (w *world) leaveDataAlone() {
 	w.t.Helper()
 	d := plan.Decide(w.look().Observation)
@@ -126,7 +127,7 @@ func (w *world) leaveDataAlone() {
 		if data.GetLabels()[v1alpha1.LabelInstance] != "demo" {
 			w.t.Errorf("%s is changed for nothing: %v", o.Name, data.GetLabels())
 		}
-		resources.Remarking(w.cluster, data, record.Birth{}).Put(data)
+		resources.RemarkingBy("ops/etcd-steward", w.cluster, data, record.Birth{}).Put(data)
 	}
 }
 

@@ -200,7 +200,7 @@ func (s search) claimProven() {
 func (s search) remark() []facts.Object {
 	var objects []facts.Object
 	put := func(kind string, object client.Object) {
-		change := resources.Remarking(s.cluster, object, s.birth)
+		change := resources.RemarkingBy(s.observer.Operator, s.cluster, object, s.birth)
 		if change.IsZero() || object.GetDeletionTimestamp() != nil {
 			return
 		}

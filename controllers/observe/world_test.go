@@ -115,6 +115,7 @@ func (w *world) remove(object client.Object) {
 func (w *world) volume(name string) *corev1.PersistentVolumeClaim {
 	volume := resources.BuildVolume(w.cluster, resources.Volume{
 		Name: name, Incarnation: incarnation, Bytes: 8 << 30, Inputs: resources.Inputs(w.cluster).Canonical(),
+		Operator: "ops/etcd-steward",
 	})
 	volume.Status.Phase = corev1.ClaimBound
 	return volume
@@ -125,6 +126,7 @@ func (w *world) pod(name string, flags resources.StartFlags) *corev1.Pod {
 	w.t.Helper()
 	pod, err := resources.BuildPod(w.cluster, resources.PodStart{
 		Name: name, Incarnation: incarnation, Token: "token", Flags: flags, Inputs: resources.Inputs(w.cluster),
+		Operator: "ops/etcd-steward",
 		Initial: []etcdutil.NamedURL{
 			{Name: "demo-0", URL: w.peerURL("demo-0")}, {Name: "demo-1", URL: w.peerURL("demo-1")},
 			{Name: "demo-2", URL: w.peerURL("demo-2")},

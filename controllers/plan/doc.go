@@ -71,13 +71,14 @@
 // I1 own actions never take healthy voters below quorum. I2 at most one voluntary disruption at a time. I3 at most one
 // membership change in flight, at most one learner. I4 a member ID never starts on an empty or foreign disk, once
 // sealed. I5 a volume of a current member is never deleted. I6 the cluster ID of an incarnation never changes. I7
-// nothing outside the object's namespace and ownership is touched. I8 no change when observed equals desired. I9 what
-// the operator says of a world that it saw as it is, is so. I10 a complete backup restores. I11 a current member that
-// runs is stopped only for what its spec asks, or for an approved restore. I12 no volume of a former incarnation is
-// deleted unless its EtcdRestore says so. I13 never do members of two incarnations have a quorum at the same time. I14
-// one approval leads to one move at most. I15 no etcd starts on data that it cannot read. I16 what is restored begins
-// above every revision that the cluster served. I17 no certificate is of another CA than members trust. I18 no process
-// that started from another copy of the data than a majority holds is called compared.
+// nothing outside the object's namespace and ownership is touched, and nothing that another install looks after. I8 no
+// change when observed equals desired. I9 what the operator says of a world that it saw as it is, is so. I10 a complete
+// backup restores. I11 a current member that runs is stopped only for what its spec asks, or for an approved restore.
+// I12 no volume of a former incarnation is deleted unless its EtcdRestore says so. I13 never do members of two
+// incarnations have a quorum at the same time. I14 one approval leads to one move at most. I15 no etcd starts on data
+// that it cannot read. I16 what is restored begins above every revision that the cluster served. I17 no certificate is
+// of another CA than members trust. I18 no process that started from another copy of the data than a majority holds is
+// called compared.
 //
 // Package world plays the changes in a toy world and checks these after every step.
 //

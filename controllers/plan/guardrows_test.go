@@ -143,6 +143,8 @@ func guardedTakeovers() []guardRow {
 	const notAsked = "nothing asks for ns/op in the place of"
 	asked, take := askedFor("ns/op", "other/op"), changes.TakeOver{From: "other/op"}
 	claim, again := changes.TakeOver{}, changes.TakeOver{From: "ns/op"}
+	lost := unserviced("", "ns/op")
+	anew, astray := Decide(lost.Observation).Change, changes.FollowPolicy{Retain: true}
 	return []guardRow{
 		{"a cluster that no person asks this install to take", asked, take, askedFor("", "other/op"), take, notAsked},
 		{"a cluster of an install of which nothing is known", asked, take, unread(asked), take, "cannot be read"},
@@ -152,6 +154,12 @@ func guardedTakeovers() []guardRow {
 			notAsked},
 		{"a take-over of its own that is not still to come", takenOver(-time.Hour), again, takenOver(time.Second), again,
 			notAsked},
+		{"a cluster that no install claims, and whose data names another one", askedFor("", ""), claim,
+			named(askedFor("", ""), "other/op"), claim, notAsked},
+		{"a lost record of a cluster whose data names another install", lost, anew, unserviced("", "other/op"), anew,
+			"the operator other/op looks after the cluster"},
+		{"any change of a cluster that another install claims", askedFor("", "ns/op"), astray, askedFor("", "other/op"),
+			astray, "the operator other/op looks after the cluster"},
 		{"a cluster that a third install took meanwhile", asked, take, askedFor("ns/op", "third/op"), take, notAsked},
 	}
 }

@@ -130,6 +130,20 @@ func askedFor(operator, claim string) scene {
 	return o
 }
 
+// unserviced is a settled cluster whose peer Service is deleted. Its data names one install, and a person asks for
+// another one, or for none.
+func unserviced(asked, data string) scene {
+	o := askedFor(asked, "")
+	o.Current.Birth, o.DataClaim = record.Birth{}, data
+	return o
+}
+
+// named has the data name an install as well.
+func named(o scene, data string) scene {
+	o.DataClaim = data
+	return o
+}
+
 // keptBy is a settled cluster of another install, with what its Lease says.
 func keptBy(lease facts.Lease) scene {
 	o := askedFor("", "other/op")
@@ -193,6 +207,26 @@ func rows() []row {
 		{"a cluster that another install is asked to begin is not begun",
 			func() scene { o := unborn(3); o.Desired.Operator = "other/op"; return o }(),
 			Refuse, "other-operator", facts.ReasonOtherOperator, "", "other/op"},
+		{"a cluster whose peer Service is deleted is left to the install that its data names",
+			unserviced("", "other/op"), Refuse, "other-operator", facts.ReasonOtherOperator, "",
+			"The peer Service with the birth record is gone. By its data, the operator other/op looks after this " +
+				"cluster; this one (ns/op) changes nothing of it. To have this one take it over, whether the other one " +
+				"runs or not: kubectl annotate etcd demo -n default etcdsteward.dev/operator=ns/op --overwrite"},
+		{"that install writes it anew at once", unserviced("", "ns/op"), Act, "birth-record", facts.ReasonBeginBirth,
+			"BeginBirth", "written anew"},
+		{"so does the one that a person asks for", unserviced("ns/op", "other/op"), Act, "birth-record",
+			facts.ReasonBeginBirth, "BeginBirth", "written anew"},
+		{"and no other one, although the data names it", unserviced("third/op", "ns/op"), Refuse, "other-operator",
+			facts.ReasonOtherOperator, "", "asks for the operator third/op"},
+		{"data that names no install keeps none away", unserviced("", ""), Act, "birth-record", facts.ReasonBeginBirth,
+			"BeginBirth", "written anew"},
+		{"a claim that was taken off the peer Service is left to the install that the data names",
+			named(askedFor("", ""), "other/op"), Refuse, "other-operator", facts.ReasonOtherOperator, "",
+			"The peer Service names no operator. By its data, the operator other/op"},
+		{"what the peer Service says counts, and not what the data says", named(settledWorld(3), "other/op"), Settled,
+			RuleSettled, facts.ReasonSettled, "", ""},
+		{"what must be kept is left to the install that the data names", astray(unserviced("", "other/op")), Refuse,
+			"other-operator", facts.ReasonOtherOperator, "", "By its data"},
 		{"what was taken over waits until the other install has ended its pass", takenOver(39 * time.Second),
 			Wait, "other-operator", facts.ReasonTakeOver, "", "40s later"},
 		{"a take-over that is still to come, by a clock that was ahead, is dated anew", takenOver(-time.Hour),

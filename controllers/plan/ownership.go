@@ -21,7 +21,8 @@ const annotationOperator = "etcdsteward.dev/operator"
 
 // otherOperator lets one install act on a cluster. The claim on the peer Service says which: each reads it live before
 // it changes what it could hurt. So a claim that was moved ends what the other one does, whether that runs or not. What
-// a person asks for moves the claim, and does nothing else.
+// a person asks for moves the claim, and does nothing else. Where the Service says nothing, the data says whose the
+// cluster is.
 func otherOperator(o judge.View) *proposal {
 	us, asked := o.Cluster.Operator, o.Desired.Operator
 	switch {
@@ -53,6 +54,10 @@ func otherOperator(o judge.View) *proposal {
 func ofAnother(o judge.View) *proposal {
 	us, isAsked := o.Cluster.Operator, o.Desired.Operator == o.Cluster.Operator
 	switch {
+	case o.ClaimedBy == "" && o.Desired.Operator == "":
+		return refuse(facts.ReasonOtherOperator,
+			"%s%s By its data, the operator %s looks after this cluster; this one (%s) changes nothing of it. %s",
+			howItsKeeperIs(o), howClaimIsLost(o), o.DataClaim, us, howToTakeOver(o)).byHuman()
 	case o.ClaimedBy == "":
 		return refuse(facts.ReasonOtherOperator,
 			"%[1]sThe annotation %[2]s asks for the operator %[3]s, which has not claimed the cluster yet. This one "+
@@ -69,10 +74,21 @@ func ofAnother(o judge.View) *proposal {
 			howItsKeeperIs(o), us, o.ClaimedBy).byHuman()
 	}
 	return refuse(facts.ReasonOtherOperator,
-		"%[1]sThe operator %[2]s looks after this cluster; this one (%[3]s) changes nothing of it. To have this one "+
-			"take it over, whether the other one runs or not: kubectl annotate etcd %[4]s -n %[5]s %[6]s=%[3]s "+
-			"--overwrite",
-		howItsKeeperIs(o), o.ClaimedBy, us, o.Cluster.Name, o.Cluster.Namespace, annotationOperator).byHuman()
+		"%sThe operator %s looks after this cluster; this one (%s) changes nothing of it. %s",
+		howItsKeeperIs(o), o.ClaimedBy, us, howToTakeOver(o)).byHuman()
+}
+
+// howClaimIsLost is a sentence on a peer Service that does not say which install looks after the cluster.
+func howClaimIsLost(o judge.View) string {
+	if o.Birth.Exists() {
+		return "The peer Service names no operator."
+	}
+	return "The peer Service with the birth record is gone."
+}
+
+func howToTakeOver(o judge.View) string {
+	return fmt.Sprintf("To have this one take it over, whether the other one runs or not: kubectl annotate etcd %s "+
+		"-n %s %s=%s --overwrite", o.Cluster.Name, o.Cluster.Namespace, annotationOperator, o.Cluster.Operator)
 }
 
 // howItsKeeperIs is a sentence on another install where that is not known to run, or "".

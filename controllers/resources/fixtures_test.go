@@ -57,7 +57,7 @@ func urls(c *v1alpha1.EtcdCluster, members ...string) []etcdutil.NamedURL {
 func atBirth(c *v1alpha1.EtcdCluster) PodStart {
 	return PodStart{
 		Name: "demo-0", Incarnation: incarnation, Token: "token-" + incarnation, Flags: StartBirth,
-		Initial: urls(c, "demo-0", "demo-1", "demo-2"), Inputs: Inputs(c),
+		Initial: urls(c, "demo-0", "demo-1", "demo-2"), Inputs: Inputs(c), Operator: operatorName,
 	}
 }
 

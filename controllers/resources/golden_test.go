@@ -36,7 +36,8 @@ func TestPodsAreBuiltAsTheyWereReviewed(t *testing.T) {
 func TestObjectsAreBuiltAsTheyWereReviewed(t *testing.T) {
 	c := cluster()
 	birth := record.Birth{Incarnation: incarnation, Token: "token", Names: []string{"demo-0", "demo-1", "demo-2"}}
-	volume := Volume{Name: "demo-0", Incarnation: incarnation, Bytes: StorageBytes(c), Inputs: Inputs(c).Canonical()}
+	volume := Volume{Name: "demo-0", Incarnation: incarnation, Bytes: StorageBytes(c), Inputs: Inputs(c).Canonical(),
+		Operator: operatorName}
 	data := map[string][]byte{KeyCert: []byte("cert"), KeyKey: []byte("key"), KeyCA: []byte("ca")}
 	for name, object := range map[string]any{
 		"service-peers":       BuildPeerService(c, birth, "etcd-steward-system/etcd-steward"),

@@ -22,6 +22,43 @@ func Remarking(c *v1alpha1.EtcdCluster, object metav1.Object, birth record.Birth
 	return DressingOf(c, object).and(marks)
 }
 
+// RemarkingBy is the same by the install that looks after the cluster, which claims the data as well.
+func RemarkingBy(operator string, c *v1alpha1.EtcdCluster, object metav1.Object, birth record.Birth) Dressing {
+	change := Remarking(c, object, birth)
+	if operator == "" || !holdsData(c, object) || object.GetAnnotations()[v1alpha1.AnnotationOperator] == operator {
+		return change
+	}
+	return change.and(Dressing{Annotations: map[string]*string{v1alpha1.AnnotationOperator: &operator}})
+}
+
+// DataClaim is the install that the data of a cluster names; empty where it names none. Where it names two, as in the
+// middle of a take-over, the first object by name counts, so that each install reads the same.
+func DataClaim[T any, P interface {
+	*T
+	metav1.Object
+}](c *v1alpha1.EtcdCluster, objects []T) string {
+	var name, claim string
+	for i := range objects {
+		object := P(&objects[i])
+		said := object.GetAnnotations()[v1alpha1.AnnotationOperator]
+		if said != "" && holdsData(c, object) && (claim == "" || object.GetName() < name) {
+			name, claim = object.GetName(), said
+		}
+	}
+	return claim
+}
+
+// holdsData reports a volume, or the Pod of a member whose data is in it.
+func holdsData(c *v1alpha1.EtcdCluster, object metav1.Object) bool {
+	switch object.(type) {
+	case *corev1.PersistentVolumeClaim:
+		return true
+	case *corev1.Pod:
+		return c.Spec.IsEphemeral() && !IsTask(c, object.GetName())
+	}
+	return false
+}
+
 func marksOf(c *v1alpha1.EtcdCluster, object metav1.Object, birth record.Birth) Dressing {
 	switch o := object.(type) {
 	case *corev1.Pod:

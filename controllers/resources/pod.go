@@ -32,6 +32,7 @@ type PodStart struct {
 	Flags       StartFlags
 	Initial     []etcdutil.NamedURL // for StartBirth and StartJoin
 	Inputs      RollInputs
+	Operator    string // namespace/name of the install that looks after the cluster
 	Role        string // role label, for sealed Pods only
 	PlatformIDs bool   // the platform chooses the user and the groups that the spec does not name
 	Images      ImageDefaults
@@ -72,6 +73,9 @@ func BuildPod(c *v1alpha1.EtcdCluster, s PodStart) (*corev1.Pod, error) {
 func podAnnotations(c *v1alpha1.EtcdCluster, s PodStart) map[string]string {
 	annotations := map[string]string{
 		v1alpha1.AnnotationInputs: s.Inputs.Canonical(), v1alpha1.AnnotationRenderer: strconv.Itoa(Renderer),
+	}
+	if c.Spec.IsEphemeral() && s.Operator != "" {
+		annotations[v1alpha1.AnnotationOperator] = s.Operator
 	}
 	maps.Copy(annotations, InitialAnnotations(c, s.Name, s.Flags, s.Initial))
 	return annotations

@@ -16,6 +16,7 @@ type Volume struct {
 	Incarnation string
 	Bytes       int64
 	Inputs      string // canonical: what the member's Pod is made from
+	Operator    string // namespace/name of the install that looks after the cluster
 	Request     string // the EtcdRestore that it is made for; empty for none
 }
 
@@ -33,6 +34,9 @@ func BuildVolume(c *v1alpha1.EtcdCluster, v Volume) *corev1.PersistentVolumeClai
 	}
 	claim.Labels = ofMember(claim.Labels, v.Name, v.Incarnation)
 	claim.Annotations[v1alpha1.AnnotationInputs] = v.Inputs
+	if v.Operator != "" {
+		claim.Annotations[v1alpha1.AnnotationOperator] = v.Operator
+	}
 	if asked := AskedClass(c); asked != "" {
 		claim.Annotations[v1alpha1.AnnotationStorageClass] = asked
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -106,12 +105,8 @@ func (r *Reconciler) lookAtCluster(ctx context.Context, s *v1alpha1.EtcdBackupSc
 	}
 	seen := plan.Cluster{Exists: true, Deleting: cluster.DeletionTimestamp != nil,
 		Needless: cluster.Spec.NeedsNoBackups()}
-	service, err := observe.Find[corev1.Service](ctx, r.Client, s.Namespace, resources.PeerService(name))
-	if service == nil || err != nil || !resources.IsControlledBy(service, cluster.UID) {
-		return seen, err
-	}
-	seen.Operator = service.Annotations[v1alpha1.AnnotationOperator]
-	return seen, nil
+	seen.Operator, err = observe.KeeperOf(ctx, r.Client, cluster, r.Operator)
+	return seen, err
 }
 
 // lookAtChores reads the Jobs of a schedule and what was recorded of those before.

@@ -18,6 +18,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
 	"github.com/etcdsteward/etcd-steward/test/jobworld"
 	"github.com/etcdsteward/etcd-steward/test/metrictest"
@@ -321,6 +322,19 @@ func TestAScheduleOfAnotherOperatorsClusterIsNotTouched(t *testing.T) {
 	w.looks(4)
 	if len(w.Writes) != 0 {
 		t.Errorf("%q", w.Writes)
+	}
+}
+
+func TestAScheduleIsLeftToTheInstallThatTheDataNamesWhereThePeerServiceIsDeleted(t *testing.T) {
+	for install, isFollowed := range map[string]bool{"other/etcd-steward": false, "ops/etcd-steward": true} {
+		objects := jobworld.Serving()
+		objects = append(append(objects[:1:1], objects[2:]...), resources.BuildVolume(jobworld.Demo(3), resources.Volume{
+			Name: "demo-0", Incarnation: "1a2b3c4d", Bytes: 1, Operator: install}))
+		w := newScheduleWorld(t, hourly(), objects...)
+		w.looks(4)
+		if (len(w.Writes) > 0) != isFollowed {
+			t.Errorf("of %s: %q", install, w.Writes)
+		}
 	}
 }
 

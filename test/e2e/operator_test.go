@@ -186,17 +186,64 @@ var _ = Describe("Two operators", Label("operator"), func() {
 	})
 })
 
+var _ = Describe("Two operators", Label("operator"), func() {
+	ownOperator()
+
+	It("of two installs leave a cluster whose peer Service is deleted to the first, until its annotation asks for the second", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "unserviced", 3)
+		cluster.AwaitReady(ctx, 3)
+		before, second := cluster.Identities(ctx), story.Namespace+"-second"
+		traffic := cluster.Write(ctx)
+		operator.Kill()
+		other := story.StartOperatorOf(ctx, second)
+		Eventually(other.Log).Should(ContainSubstring("OtherOperator"), "it saw the cluster")
+		begin, err := kube.Mark(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		deletePeers(ctx, cluster)
+		Eventually(other.Log).Should(ContainSubstring("By its data"), "it saw that the Service is gone")
+		Consistently(ctx, func() ([]world.Request, error) { return kube.OperatorWrites(ctx, begin, story.Namespace) }).WithTimeout(watching).Should(BeEmpty())
+		operator.Start()
+		Eventually(ctx, func() string { return claimOf(ctx, cluster) }).Should(Equal(story.Namespace + "/etcd-steward"))
+		cluster.AwaitReady(ctx, 3)
+
+		operator.Uninstall(ctx)
+		deletePeers(ctx, cluster)
+		cluster.AwaitStalled(ctx, "OtherOperator")
+		handOver(ctx, cluster, second)
+		cluster.AwaitReady(ctx, 3)
+		for name := range volumes(ctx, cluster) {
+			Eventually(ctx, func() string {
+				claim := pvc()
+				Expect(kube.Client.Get(ctx, key(name), claim)).To(Succeed())
+				return claim.Annotations[v1alpha1.AnnotationOperator]
+			}).Should(Equal(second+"/etcd-steward"), name)
+		}
+		Expect(cluster.Identities(ctx)).To(Equal(before), "it costs no member")
+		traffic.Finish(ctx)
+	})
+})
+
+// deletePeers deletes the Service with the birth record and the claim.
+func deletePeers(ctx context.Context, cluster *world.Cluster) {
+	GinkgoHelper()
+	Expect(kube.Client.Delete(ctx, &corev1.Service{ObjectMeta: meta(story.Namespace, cluster.Name+"-peers")})).To(Succeed())
+}
+
+// claimOf is the install that claims a cluster on its peer Service; empty where there is none.
+func claimOf(ctx context.Context, cluster *world.Cluster) string {
+	GinkgoHelper()
+	service := &corev1.Service{}
+	Expect(client.IgnoreNotFound(kube.Client.Get(ctx, key(cluster.Name+"-peers"), service))).To(Succeed())
+	return service.Annotations[v1alpha1.AnnotationOperator]
+}
+
 // handOver asks another install to look after a cluster.
 func handOver(ctx context.Context, cluster *world.Cluster, install string) {
 	GinkgoHelper()
 	said, err := kube.Kubectl(ctx, "-n", story.Namespace, "annotate", "--overwrite", "etcd", cluster.Name,
 		v1alpha1.AnnotationOperator+"="+install+"/etcd-steward")
 	Expect(err).NotTo(HaveOccurred(), said)
-	Eventually(ctx, func() string {
-		service := &corev1.Service{}
-		Expect(kube.Client.Get(ctx, key(cluster.Name+"-peers"), service)).To(Succeed())
-		return service.Annotations[v1alpha1.AnnotationOperator]
-	}).Should(Equal(install + "/etcd-steward"))
+	Eventually(ctx, func() string { return claimOf(ctx, cluster) }).Should(Equal(install + "/etcd-steward"))
 }
 
 var _ = Describe("A status that is wiped", Label("operator"), func() {

@@ -241,14 +241,14 @@ func expectCompleted(ctx context.Context, clusters []*world.Cluster, writes []wo
 	for _, cluster := range clusters {
 		owned := volumes(ctx, cluster)
 		for name, uid := range owned {
-			want["patch "+path.Join("persistentvolumeclaims", name)] = 2 // its labels, and the record
+			want["patch "+path.Join("persistentvolumeclaims", name)] = 2 // its labels with the install, and the record
 			claim := pvc()
 			Expect(kube.Client.Get(ctx, key(name), claim)).To(Succeed())
 			Expect(claim.Annotations[v1alpha1.AnnotationRecord]).To(ContainSubstring(string(uid)), name)
 		}
 		if len(owned) == 0 {
 			for _, pod := range listPods(ctx, cluster) {
-				want["patch "+path.Join("pods", pod.Name)] = 1
+				want["patch "+path.Join("pods", pod.Name)] = 2 // which install looks after it, and the record
 			}
 		}
 		if object, err := cluster.Get(ctx); Expect(err).NotTo(HaveOccurred()) && object.Spec.IsTLS() {

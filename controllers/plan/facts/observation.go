@@ -18,6 +18,7 @@ type Observation struct {
 	Cluster   Identity
 	Desired   Desired
 	ClaimedBy string     // namespace/name of the install that claims the cluster on the peer Service; empty for none
+	DataClaim string     // the same by what the cluster's data says, on volumes or, without them, on Pods
 	TakenOver time.Time  // when that install took the cluster over from another; zero when it never did
 	Keeping   Lease      // of the install that looks after the cluster, where that is another one than this
 	Preflight *Preflight // nil when no Pod looks at a backup to begin with
@@ -86,9 +87,9 @@ func (o Observation) IsPast(at time.Time) bool {
 func (o Observation) Latest() time.Time { return o.Now.Add(max(0, -o.Ahead)) }
 
 // Keeper names the install that looks after the cluster: the one that claims it, or where none does the one that a
-// person asks for, or else this one.
+// person asks for, or the one that the data names, or else this one.
 func (o Observation) Keeper() string {
-	return cmp.Or(o.ClaimedBy, o.Desired.Operator, o.Cluster.Operator)
+	return cmp.Or(o.ClaimedBy, o.Desired.Operator, o.DataClaim, o.Cluster.Operator)
 }
 
 // IsAnothers reports a cluster that another install looks after. This one changes nothing of it.

@@ -31,14 +31,14 @@ func guardBirth(o facts.View, c changes.Change) string {
 }
 
 // guardTakeOver leaves a cluster to the install that claims it, unless a person asked for this one, and the Lease of
-// the other one was read. What no install claims is free, unless a person asked for another one.
+// the other one was read. What no install claims is free, unless a person asked for another one, or the data names one.
 func guardTakeOver(o facts.View, c changes.TakeOver) string {
 	us, asked := o.Cluster.Operator, o.Desired.Operator
 	switch {
 	case c.From == us && o.ClaimedBy == us && o.TakenOver.After(o.Now):
 		return "" // it is only dated anew, and the wait begins again
-	case o.ClaimedBy != c.From || asked != us && (c.From != "" || asked != ""):
-		return fmt.Sprintf("nothing asks for %s in the place of %s.", us, cmp.Or(o.ClaimedBy, asked))
+	case o.ClaimedBy != c.From, c.From != "" && asked != us, c.From == "" && o.IsAnothers():
+		return fmt.Sprintf("nothing asks for %s in the place of %s.", us, o.Keeper())
 	case c.From != "" && !o.Keeping.Known:
 		return fmt.Sprintf("the Lease of %s cannot be read.", o.ClaimedBy)
 	}

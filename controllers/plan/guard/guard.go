@@ -12,7 +12,17 @@ import (
 
 // Veto says why a change must not be made in this world, or "". It knows nothing of why a rule proposes it: whatever
 // comes out of plan.Decide, and again of the live look before a change is carried out, passes here.
-func Veto(o facts.View, c changes.Change) string { return cmp.Or(guardTrust(o, c), vetoOf(o, c)) }
+func Veto(o facts.View, c changes.Change) string {
+	return cmp.Or(guardKeeper(o, c), guardTrust(o, c), vetoOf(o, c))
+}
+
+// guardKeeper leaves a cluster to the install that looks after it. What moves that has conditions of its own.
+func guardKeeper(o facts.View, c changes.Change) string {
+	if _, isMove := c.(changes.TakeOver); isMove || !o.IsAnothers() {
+		return ""
+	}
+	return fmt.Sprintf("the operator %s looks after the cluster.", o.Keeper())
+}
 
 func vetoOf(o facts.View, c changes.Change) string {
 	switch c := c.(type) {

@@ -172,10 +172,12 @@ func (w *World) adopt(c changes.AdoptData, life *budgetOfEffects) {
 			w.objects.caOwner = w.Cluster.UID
 			continue
 		}
-		if v, ok := w.objects.volumes[item.Name]; ok && v.UID == item.UID {
-			v.owner = w.Cluster.UID
-			w.objects.volumes[item.Name] = v
+		v, ok := w.objects.volumes[item.Name]
+		if !ok || v.UID != item.UID || v.owner == w.Cluster.UID && v.claim != w.Cluster.Operator {
+			return // another install has it
 		}
+		v.owner, v.claim = w.Cluster.UID, w.Cluster.Operator
+		w.objects.volumes[item.Name] = v
 	}
 }
 
@@ -206,8 +208,8 @@ func (w *World) isOnVolumes(incarnation string) bool {
 
 func (w *World) makeObjects(list []facts.Object, secrets []string, life *budgetOfEffects) {
 	for _, object := range list {
-		if object.Kind == kindVolume {
-			w.relabel(object.Name)
+		if object.Kind == kindVolume || object.Kind == kindPod {
+			w.relabel(object.Kind, object.Name)
 			continue
 		}
 		if !w.admits(object.Kind, object.Name, life) {

@@ -1,6 +1,9 @@
 package world
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Hazards are what a run suffers from beyond the usual faults.
 type Hazards struct {
@@ -51,9 +54,7 @@ func (w *World) Calm() {
 	w.trouble.Hazards, w.trouble.refused = Hazards{}, nil
 	w.putClassRight()
 	w.PutCABack()
-	if w.objects.birth.Exists() {
-		w.Cluster.Operator = w.objects.claim // the install that has it goes on
-	}
+	w.Cluster.Operator = cmp.Or(w.keeper(w.objects), w.Cluster.Operator) // the install that has it goes on
 	w.logf("the world calms down")
 }
 

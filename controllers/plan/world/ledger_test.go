@@ -47,6 +47,11 @@ func TestEachInvariantSpeaksOfWhatItForbids(t *testing.T) {
 			func(w *World) { w.disown("demo-1"); w.setInputs("demo-1", "b") }},
 		{"I7: another install changed what steward looks after",
 			func(w *World) { w.Cluster.Operator = "another install"; w.setInputs("demo-1", "b") }},
+		{"I7: another install changed what steward looks after", func(w *World) {
+			w.DeletePeerService()
+			w.Cluster.Operator = "another install"
+			w.setInputs("demo-1", "b")
+		}},
 		{"I8: SetChoices was carried out, and nothing changed",
 			func(w *World) { w.setInputs("demo-1", w.Spec.Choices.Inputs) }},
 		{fmt.Sprintf("livelock: SetChoices changed something %d times", mostEffects), func(w *World) {

@@ -70,10 +70,10 @@ func (w *World) overlap(life int) plan.Decision {
 }
 
 // checkInstall is I7: an operator changes nothing of a cluster that another install looks after. Who deletes the peer
-// Service deletes the claim as well, and two installs may both act for a moment.
+// Service deletes one claim, and the data has the other.
 func (w *World) checkInstall(before snapshot) {
-	claim := before.objects.claim
-	if claim != "" && claim != w.Cluster.Operator && !w.trouble.isRaced && !w.recordLost && w.hasChanged(before) {
-		w.violate("I7: %s changed what %s looks after", w.Cluster.Operator, claim)
+	keeper := w.keeper(before.objects)
+	if keeper != "" && keeper != w.Cluster.Operator && !w.trouble.isRaced && w.hasChanged(before) {
+		w.violate("I7: %s changed what %s looks after", w.Cluster.Operator, keeper)
 	}
 }

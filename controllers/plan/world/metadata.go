@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -49,7 +50,7 @@ func (w *World) observeMetadata(from objects, o *facts.Observation) {
 		if v.owner != w.Cluster.UID || v.Terminating {
 			continue
 		}
-		if v.isUnlabelled {
+		if v.isUnlabelled || v.claim != w.Cluster.Operator {
 			o.Objects = append(o.Objects, facts.Object{Kind: kindVolume, Name: name, State: facts.ObjectDrifted,
 				Detail: "its labels were stripped"})
 		}
@@ -57,11 +58,22 @@ func (w *World) observeMetadata(from objects, o *facts.Observation) {
 			o.Astray = append(o.Astray, facts.DataRef{Kind: kindVolume, Name: name, UID: v.UID})
 		}
 	}
+	w.observeClaims(from, o)
 	if from.collected[kindService+" demo"] {
 		o.Objects[1].State = facts.ObjectTerminating
 	}
 	if from.collected[kindBudget+" demo"] {
 		o.Budget.State = facts.ObjectTerminating
+	}
+}
+
+// observeClaims says which Pods with data in them name another install.
+func (w *World) observeClaims(from objects, o *facts.Observation) {
+	for _, name := range sortedKeys(from.pods) {
+		if p := from.pods[name]; w.Spec.Ephemeral && !p.Terminating && p.claim != w.Cluster.Operator {
+			o.Objects = append(o.Objects, facts.Object{Kind: kindPod, Name: name, State: facts.ObjectDrifted,
+				Detail: "it names another install"})
+		}
 	}
 }
 
@@ -78,13 +90,39 @@ func (w *World) followPolicy(c changes.FollowPolicy) {
 	}
 }
 
-// relabel puts the labels of a claim back.
-func (w *World) relabel(name string) {
-	if v, ok := w.objects.volumes[name]; ok {
-		v.isUnlabelled = false
+// relabel puts the labels of a claim back, and has it, or a Pod with the data in it, name the install that looks after
+// the cluster. One that lost the cluster to another writes nothing there.
+func (w *World) relabel(kind, name string) {
+	if w.objects.claim != "" && w.objects.claim != w.Cluster.Operator {
+		return
+	}
+	if v, ok := w.objects.volumes[name]; ok && kind == kindVolume {
+		v.isUnlabelled, v.claim = false, w.Cluster.Operator
 		w.objects.volumes[name] = v
 	}
+	if p, ok := w.objects.pods[name]; ok && kind == kindPod {
+		p.claim = w.Cluster.Operator
+		w.objects.pods[name] = p
+	}
 }
+
+// dataClaim is the install that the data says looks after the cluster: the first that says so, by name.
+func (w *World) dataClaim(from objects) string {
+	for _, name := range sortedKeys(from.volumes) {
+		if v := from.volumes[name]; v.owner == w.Cluster.UID && v.claim != "" {
+			return v.claim
+		}
+	}
+	for _, name := range sortedKeys(from.pods) {
+		if p := from.pods[name]; p.claim != "" {
+			return p.claim
+		}
+	}
+	return ""
+}
+
+// keeper is the install that looks after the cluster, by what is there.
+func (w *World) keeper(from objects) string { return cmp.Or(from.claim, w.dataClaim(from)) }
 
 // Collect deletes the cluster and creates it again, as Recreate does. The garbage collector takes the old objects one
 // by one; until then their names are not free.

@@ -34,7 +34,7 @@ func (w *World) observe(from objects) facts.Observation {
 	now, ahead := w.clocks()
 	o := facts.Observation{
 		Now: now, Ahead: ahead, Cluster: w.Cluster, Desired: w.Spec,
-		Current: facts.Incarnation{Birth: from.birth}, ClaimedBy: from.claim,
+		Current: facts.Incarnation{Birth: from.birth}, ClaimedBy: from.claim, DataClaim: w.dataClaim(from),
 		Budget: facts.Budget{Object: facts.Object{Kind: "PodDisruptionBudget", Name: "demo",
 			State: state(from.budget > 0)}, MinAvailable: from.budget},
 		Objects: []facts.Object{

@@ -49,9 +49,9 @@ func (w *World) createPod(s changes.Start) {
 		Phase: facts.PodPending,
 		Flags: s.Flags, Role: s.Role, Incarnation: cmp.Or(w.objects.birth.Incarnation,
 			w.objects.volumes[s.Name].Incarnation), Choices: s.Choices}}
-	p.disk = p.UID
+	p.disk, p.claim = p.UID, w.Cluster.Operator
 	if !w.Spec.Ephemeral {
-		p.disk = w.objects.volumes[s.Name].UID
+		p.claim, p.disk = "", w.objects.volumes[s.Name].UID
 	}
 	w.objects.pods[s.Name] = p
 }

@@ -11,7 +11,7 @@ func (w *World) createVolume(v changes.NewVolume, incarnation string) {
 	}
 	uid := w.uid("volume")
 	w.disks[uid] = &disk{}
-	w.objects.volumes[v.Name] = volume{owner: w.Cluster.UID, isReleased: !w.Spec.Retain,
+	w.objects.volumes[v.Name] = volume{owner: w.Cluster.UID, claim: w.Cluster.Operator, isReleased: !w.Spec.Retain,
 		Volume: facts.Volume{UID: uid, Created: w.Now, Phase: facts.VolumePending,
 			Incarnation: incarnation, Choices: v.Choices, Bytes: v.Bytes, MadeFor: w.Spec.StorageClass}}
 }

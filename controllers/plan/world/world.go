@@ -92,11 +92,13 @@ type pod struct {
 	disk     string        // UID of what holds the data: the volume's, or the Pod's own
 	made     facts.Choices // what it was really made from, whatever its annotations say by now
 	compared string        // the process whose copy of the data was compared
+	claim    string        // the install that it says looks after the cluster, where its data is in it
 }
 
 type volume struct {
 	facts.Volume
 	owner string // UID of the object that it says it belongs to
+	claim string // the install that it says looks after the cluster
 
 	kept      facts.Cause // why it was put aside; NoCause while it is a member's
 	keptSince time.Time
