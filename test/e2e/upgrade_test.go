@@ -234,7 +234,7 @@ func processesOf(ctx context.Context, clusters []*world.Cluster) []string {
 
 // expectCompleted expects that each member's record was written once, on its volume or on its Pod, and that a volume's
 // names its PVC. Nothing else was written, but for two statuses of each cluster: the operator writes records, and all
-// is well.
+// is well. With certificates it is the same, which are issued anew.
 func expectCompleted(ctx context.Context, clusters []*world.Cluster, writes []world.Request) {
 	GinkgoHelper()
 	want := map[string]int{}
@@ -256,6 +256,7 @@ func expectCompleted(ctx context.Context, clusters []*world.Cluster, writes []wo
 				want["patch "+path.Join("secrets", authority)] = 1 // its labels
 			}
 		}
+		wantRenewed(ctx, cluster, want)
 	}
 	expectWrites(clusters, writes, want)
 }
@@ -276,7 +277,7 @@ func expectWrites(clusters []*world.Cluster, writes []world.Request, want map[st
 }
 
 // expectRelabelled says that of what has a record nothing was written but the label of a volume that the release before
-// finds it by, and that others take it for theirs by.
+// finds it by, and that others take it for theirs by, and the certificates.
 func expectRelabelled(ctx context.Context, clusters []*world.Cluster, writes []world.Request) {
 	GinkgoHelper()
 	want := map[string]int{}
@@ -284,8 +285,22 @@ func expectRelabelled(ctx context.Context, clusters []*world.Cluster, writes []w
 		for name := range volumes(ctx, cluster) {
 			want["patch "+path.Join("persistentvolumeclaims", name)] = 1
 		}
+		wantRenewed(ctx, cluster, want)
 	}
 	expectWrites(clusters, writes, want)
+}
+
+// wantRenewed expects new certificates of members: this release names more in them than the one before.
+func wantRenewed(ctx context.Context, cluster *world.Cluster, want map[string]int) {
+	GinkgoHelper()
+	object, err := cluster.Get(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	if !object.Spec.IsTLS() {
+		return
+	}
+	for _, pod := range listPods(ctx, cluster) {
+		want["patch "+path.Join("secrets", resources.MemberSecret(pod.Name))] = 1
+	}
 }
 
 // keepingNothing says what is the default for ephemeral data by now, and was not with the release before.
