@@ -1,19 +1,23 @@
 package main
 
-const rightsPackage = "./test/policy"
+const (
+	rightsPackage = "./test/policy"
+	gainsNothing  = "TestTheOperatorsAccountGainsNothingBeyondItsWork"
+	ownObjects    = "config/policy/own-objects.yaml"
+)
 
 // rights are bugs of what the operator's account may write.
 var rights = []mutant{
 	{
 		Name:    "the operator may take over what it did not make",
-		File:    "config/policy/own-objects.yaml",
+		File:    ownObjects,
 		From:    "expression: variables.isNew || variables.isLabelled || variables.isOwned || variables.isWritten",
 		To:      "expression: variables.isNew || variables.isLabelled || object != null",
-		Package: rightsPackage, Test: "TestTheOperatorsAccountGainsNothingBeyondItsWork",
+		Package: rightsPackage, Test: gainsNothing,
 	},
 	{
 		Name:    "a volume that lost all labels is foreign to the policies",
-		File:    "config/policy/own-objects.yaml",
+		File:    ownObjects,
 		From:    " || variables.isWritten",
 		To:      "",
 		Package: rightsPackage, Test: "TestWhatTheOperatorDoesToItsOwnObjectsPasses",
@@ -23,14 +27,49 @@ var rights = []mutant{
 		File:    "config/policy/restricted-pods.yaml",
 		From:    " + variables.pod.?initContainers.orValue([])",
 		To:      "",
-		Package: rightsPackage, Test: "TestTheOperatorsAccountGainsNothingBeyondItsWork",
+		Package: rightsPackage, Test: gainsNothing,
 	},
 	{
 		Name:    "the policies know the account in one namespace only",
-		File:    "config/policy/own-objects.yaml",
+		File:    ownObjects,
 		From:    "endsWith('etcd-steward-controller-manager')",
 		To:      "endsWith(':etcd-steward-system:etcd-steward-controller-manager')",
 		Package: rightsPackage, Test: "TestTheAccountIsKnownInEachNamespaceAndByEachPrefix",
+	},
+	{
+		Name:    "an owner that the garbage collector cannot look up passes",
+		File:    ownObjects,
+		From:    "o.apiVersion == 'etcdsteward.dev/v1alpha1' && o.kind in",
+		To:      "o.apiVersion.startsWith('etcdsteward.dev/') && o.kind in",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "an object may have a second owner, which lives",
+		File:    ownObjects,
+		From:    "variables.owners.all(o,",
+		To:      "variables.owners.size() == 0 || variables.owners.exists(o,",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "an object may lose its owner",
+		File:    ownObjects,
+		From:    "!variables.isNew && variables.before.?ownerReferences.orValue([]).size() == 0",
+		To:      "!variables.isNew",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "a Pod that lost its owner cannot be changed any more",
+		File:    ownObjects,
+		From:    "variables.owners.size() > 0 ||\n      !variables.isNew && variables.before.?ownerReferences.orValue([]).size() == 0",
+		To:      "variables.owners.size() > 0",
+		Package: rightsPackage, Test: "TestWhatTheOperatorDoesToItsOwnObjectsPasses",
+	},
+	{
+		Name:    "a Job may be deleted without its Pods",
+		File:    ownObjects,
+		From:    "!variables.isDeleted || variables.resource != 'jobs' ||",
+		To:      "true ||",
+		Package: rightsPackage, Test: gainsNothing,
 	},
 	{
 		Name:    "a member's Pod is made with the token of an account",

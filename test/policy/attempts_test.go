@@ -3,6 +3,7 @@ package policy
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,7 +109,9 @@ func taken[T client.Object](build func() T) Request {
 const (
 	notMade   = "was not made by the operator, which changes and deletes no other objects"
 	unlabeled = "does not have the label app.kubernetes.io/managed-by=etcd-steward"
-	unowned   = "is owned by no object of etcdsteward.dev"
+	unowned   = "would be owned by no object of etcdsteward.dev"
+	misowned  = "would get an owner that the operator never names"
+	held      = "would get a finalizer"
 )
 
 func objectAttempts(t *testing.T) []attempt {
@@ -143,7 +146,7 @@ func objectAttempts(t *testing.T) []attempt {
 		{"create a Pod with the label and no owner", create(like(member(t), func(p *corev1.Pod) { p.OwnerReferences = nil })), unowned, ""},
 		{"create a Pod that a Deployment owns", create(like(member(t), func(p *corev1.Pod) {
 			p.OwnerReferences[0].APIVersion = "apps/v1"
-		})), unowned, ""},
+		})), misowned, ""},
 		{"create a Job with the label and no owner", create(like(job(), func(j *batchv1.Job) { j.OwnerReferences = nil })), unowned, ""},
 		{"create a Service with the label and no owner", create(like(service(), func(s *corev1.Service) { s.OwnerReferences = nil })), unowned, ""},
 		{"create a Pod that says that the operator wrote it", create(like(otherPod(), func(p *corev1.Pod) {
@@ -168,6 +171,48 @@ func objectAttempts(t *testing.T) []attempt {
 		{"take over a foreign NetworkPolicy", taken(otherPolicy), notMade, ""},
 		{"give a foreign Pod other amounts", resize, notMade, ""},
 		{"evict a Pod of a Deployment", evict("web-7d4b9c6f5-x2x1p"), "pods prod/web-7d4b9c6f5-x2x1p is no member", ""},
+	}
+}
+
+// ownerAttempts are ways to make what the garbage collector leaves alone.
+func ownerAttempts(t *testing.T) []attempt {
+	t.Helper()
+	owner := func(change func(*metav1.OwnerReference)) *corev1.Pod {
+		return like(member(t), func(p *corev1.Pod) { change(&p.OwnerReferences[0]) })
+	}
+	lives := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "kube-root-ca.crt", UID: "uid-of-another"}
+	forever := new(int64(1 << 30))
+	remains := remove(job())
+	remains.Options = &metav1.DeleteOptions{}
+	return []attempt{
+		{"create a Pod whose owner is of no version that there is", create(owner(func(o *metav1.OwnerReference) {
+			o.APIVersion = "etcdsteward.dev/v9"
+		})), "pods prod/demo-0 " + misowned, ""},
+		{"create a Pod whose owner is of no kind that there is", create(owner(func(o *metav1.OwnerReference) { o.Kind = "Nothing" })), misowned, ""},
+		{"create a Pod whose owner is not its controller", create(owner(func(o *metav1.OwnerReference) { o.Controller = nil })), misowned, ""},
+		{"create a Pod with a second owner, which lives", create(like(member(t), func(p *corev1.Pod) {
+			p.OwnerReferences = append(p.OwnerReferences, lives)
+		})), misowned, ""},
+		{"create a claim whose owner is of no kind that there is", create(like(volume(), func(p *corev1.PersistentVolumeClaim) {
+			p.OwnerReferences = []metav1.OwnerReference{resources.DataOwnerReference(cluster())}
+			p.OwnerReferences[0].Kind = "Nothing"
+		})), misowned, ""},
+		{"create a Secret that another object owns", create(like(secret(), func(s *corev1.Secret) {
+			s.OwnerReferences = []metav1.OwnerReference{lives}
+		})), misowned, ""},
+		{"take its owner from a Pod", change(member(t), like(member(t), func(p *corev1.Pod) { p.OwnerReferences = nil })), unowned, ""},
+		{"give a Pod another owner", change(member(t), like(member(t), func(p *corev1.Pod) {
+			p.OwnerReferences = []metav1.OwnerReference{lives}
+		})), misowned, ""},
+		{"create a Service with a finalizer", create(like(service(), func(s *corev1.Service) { s.Finalizers = []string{"a.b/c"} })), held, ""},
+		{"give a Job a finalizer", change(job(), like(job(), func(j *batchv1.Job) { j.Finalizers = []string{"orphan"} })), held, ""},
+		{"create a Pod that never stops", create(like(member(t), func(p *corev1.Pod) {
+			p.Spec.TerminationGracePeriodSeconds = forever
+		})), "has a terminationGracePeriodSeconds above 3600", ""},
+		{"create a Job whose Pods never stop", create(like(job(), func(j *batchv1.Job) {
+			j.Spec.Template.Spec.TerminationGracePeriodSeconds = forever
+		})), "has a terminationGracePeriodSeconds above 3600", ""},
+		{"delete a Job and leave its Pods", remains, "would leave its Pods behind", ""},
 	}
 }
 
@@ -308,7 +353,7 @@ func podAttempts() []podAttempt {
 
 func attempts(t *testing.T) []attempt {
 	t.Helper()
-	all := append(objectAttempts(t), contentAttempts()...)
+	all := slices.Concat(objectAttempts(t), ownerAttempts(t), contentAttempts())
 	for _, row := range podAttempts() {
 		pod, task := member(t), job()
 		template := corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
@@ -382,7 +427,25 @@ func TestWhatTheOperatorDoesToItsOwnObjectsPasses(t *testing.T) {
 		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "proxy",
 			SecurityContext: &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN"}}}})
 	})
+	ofOthers := func() *corev1.Pod { // what a person put on it stays there
+		return like(member(t), func(p *corev1.Pod) {
+			p.OwnerReferences, p.Finalizers = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "a"}}, []string{"a.b/c"}
+		})
+	}
+	unowned := func() *corev1.Pod { return like(member(t), func(p *corev1.Pod) { p.OwnerReferences = nil }) }
+	protected := func() *corev1.PersistentVolumeClaim {
+		return like(volume(), func(p *corev1.PersistentVolumeClaim) { p.Finalizers = []string{"kubernetes.io/pvc-protection"} })
+	}
+	goes := like(protected(), func(p *corev1.PersistentVolumeClaim) {
+		p.OwnerReferences = []metav1.OwnerReference{resources.DataOwnerReference(cluster())}
+	})
 	for name, request := range map[string]Request{
+		"create a volume that Kubernetes protects":                  create(protected()),
+		"have a volume go with its cluster":                         change(protected(), goes),
+		"have it stay":                                              change(goes, protected()),
+		"change a Pod that a person gave an owner and a finalizer":  change(ofOthers(), ofOthers()),
+		"change a Pod that lost its owner":                          change(unowned(), unowned()),
+		"give a Pod its owner again":                                change(unowned(), member(t)),
 		"dress a volume again that lost all labels and annotations": change(bare(), volume()),
 		"dress a Pod again that lost its labels":                    change(like(member(t), func(p *corev1.Pod) { p.Labels = nil }), member(t)),
 		"delete a volume":                                           remove(volume()), "delete a Secret": remove(secret()), "delete a Pod": remove(member(t)),

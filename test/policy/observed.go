@@ -77,7 +77,8 @@ func (o *observer) remove(ctx context.Context, c client.WithWatch, object client
 	if err := c.Delete(ctx, object, opts...); err != nil {
 		return err
 	}
-	o.ask(ctx, Request{Operation: admission.Delete, Old: old})
+	o.ask(ctx, Request{Operation: admission.Delete, Old: old,
+		Options: (&client.DeleteOptions{}).ApplyOptions(opts).AsDeleteOptions()})
 	return nil
 }
 

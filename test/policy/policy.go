@@ -44,6 +44,7 @@ type Request struct {
 	Operation   admission.Operation
 	Object, Old client.Object
 	Subresource string
+	Options     *metav1.DeleteOptions // of a deletion; with all dependents when nil
 }
 
 // Ask gives what the policies have against a request, as an API server says it; nil when they let it pass.
@@ -77,7 +78,17 @@ func (r Request) attributes() (admission.Attributes, error) {
 		name = Operator
 	}
 	return admission.NewAttributesRecord(versioned(r.Object, kind), versioned(r.Old, kind), kind, about.GetNamespace(),
-		about.GetName(), resource, r.Subresource, r.Operation, nil, false, &user.DefaultInfo{Name: name}), nil
+		about.GetName(), resource, r.Subresource, r.Operation, r.options(), false, &user.DefaultInfo{Name: name}), nil
+}
+
+func (r Request) options() kube.Object {
+	switch {
+	case r.Operation != admission.Delete:
+		return nil
+	case r.Options == nil:
+		return &metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
+	}
+	return r.Options
 }
 
 // versioned is an object as it is handed to policies; nothing where there is none.

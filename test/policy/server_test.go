@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,19 +68,31 @@ func (s *server) ask(t *testing.T, r Request) error {
 	if r.Subresource == "eviction" {
 		old = s.here(like(member(t), func(p *corev1.Pod) { p.Name = r.Object.GetName() }))
 	}
-	old.SetOwnerReferences(nil) // or the garbage collector would delete it at once
+	if r.Operation == admission.Update && !slices.EqualFunc(old.GetOwnerReferences(), object.GetOwnerReferences(), isSame) {
+		old.SetFinalizers([]string{"e2e.etcdsteward.dev/held"}) // the garbage collector asks for its deletion at once
+	} else {
+		old.SetOwnerReferences(nil)
+	}
 	if err := s.admin.Create(ctx, old); err != nil {
 		t.Fatal(err)
 	}
 	defer s.remove(old)
 	if r.Operation == admission.Delete {
-		return s.operator.Delete(ctx, old.DeepCopyObject().(client.Object), client.DryRunAll)
+		given := &client.DeleteOptions{DryRun: []string{metav1.DryRunAll}, PropagationPolicy: new(metav1.DeletePropagationBackground)}
+		if r.Options != nil {
+			given.PropagationPolicy = r.Options.PropagationPolicy
+		}
+		return s.operator.Delete(ctx, old.DeepCopyObject().(client.Object), given)
 	}
 	if r.Subresource == "eviction" {
 		return s.operator.SubResource("eviction").Create(ctx, old, &policyv1.Eviction{}, client.DryRunAll)
 	}
 	after := old.DeepCopyObject().(client.Object)
 	after.SetLabels(object.GetLabels())
+	after.SetFinalizers(append(after.GetFinalizers(), object.GetFinalizers()...))
+	if len(old.GetFinalizers()) > 0 {
+		after.SetOwnerReferences(object.GetOwnerReferences())
+	}
 	switch wanted := object.(type) {
 	case *corev1.Service:
 		spec := &after.(*corev1.Service).Spec
@@ -95,6 +108,8 @@ func (s *server) ask(t *testing.T, r Request) error {
 	}
 	return s.operator.Patch(ctx, after, client.MergeFrom(old), client.DryRunAll)
 }
+
+func isSame(a, b metav1.OwnerReference) bool { return a.UID == b.UID }
 
 // remove makes room for another object of that name.
 func (s *server) remove(object client.Object) {

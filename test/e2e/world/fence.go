@@ -65,7 +65,8 @@ const operatorUser = "system:serviceaccount:" + OperatorNamespace + ":" + Operat
 
 // asOfOperator is the metadata of an object that config/policy lets the operator create.
 func asOfOperator(namespace, name string) metav1.ObjectMeta {
-	owner := metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdCluster", Name: "none", UID: "none"}
+	owner := metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdCluster", Name: "none", UID: "none",
+		Controller: new(true)}
 	return metav1.ObjectMeta{Namespace: namespace, Name: name, OwnerReferences: []metav1.OwnerReference{owner},
 		Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}}
 }
