@@ -4,6 +4,7 @@ const (
 	rightsPackage = "./test/policy"
 	gainsNothing  = "TestTheOperatorsAccountGainsNothingBeyondItsWork"
 	ownObjects    = "config/policy/own-objects.yaml"
+	plainObjects  = "config/policy/plain-objects.yaml"
 )
 
 // rights are bugs of what the operator's account may write.
@@ -69,6 +70,27 @@ var rights = []mutant{
 		File:    ownObjects,
 		From:    "!variables.isDeleted || variables.resource != 'jobs' ||",
 		To:      "true ||",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "a claim that waits may be given a certain volume",
+		File:    plainObjects,
+		From:    "object.spec[?field] == variables.before[?field])",
+		To:      "oldObject != null || !(field in object.spec))",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "a volume that is bound cannot grow",
+		File:    plainObjects,
+		From:    "object.spec[?field] == variables.before[?field])",
+		To:      "!(field in object.spec))",
+		Package: rightsPackage, Test: "TestWhatTheOperatorDoesToItsOwnObjectsPasses",
+	},
+	{
+		Name:    "Kubernetes makes any claim for a Pod",
+		File:    "config/policy/restricted-pods.yaml",
+		From:    "'emptyDir', 'persistentVolumeClaim'",
+		To:      "'emptyDir', 'ephemeral', 'persistentVolumeClaim'",
 		Package: rightsPackage, Test: gainsNothing,
 	},
 	{

@@ -230,13 +230,19 @@ func contentAttempts() []attempt {
 		{"create a Secret without a name", create(like(secret(), func(s *corev1.Secret) { s.Name, s.GenerateName = "", "x-" })),
 			"has no name of the operator", ""},
 		{"claim a certain volume", create(like(volume(), func(p *corev1.PersistentVolumeClaim) { p.Spec.VolumeName = "pv-1" })),
-			"persistentvolumeclaims prod/demo-0 takes the data of another volume", ""},
+			"persistentvolumeclaims prod/demo-0 would choose its volume", ""},
+		{"claim a certain volume later", change(volume(), like(volume(), func(p *corev1.PersistentVolumeClaim) {
+			p.Spec.VolumeName = "pv-1"
+		})), "would choose its volume", "spec is immutable"},
+		{"claim a volume by its labels", create(like(volume(), func(p *corev1.PersistentVolumeClaim) {
+			p.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"of": "another"}}
+		})), "would choose its volume", ""},
 		{"copy a volume", create(like(volume(), func(p *corev1.PersistentVolumeClaim) {
 			p.Spec.DataSource = &corev1.TypedLocalObjectReference{Kind: "PersistentVolumeClaim", Name: "data"}
-		})), "takes the data of another volume", ""},
+		})), "would choose its volume or take the data of another one", ""},
 		{"copy a volume by reference", create(like(volume(), func(p *corev1.PersistentVolumeClaim) {
 			p.Spec.DataSourceRef = &corev1.TypedObjectReference{Kind: "PersistentVolumeClaim", Name: "data"}
-		})), "takes the data of another volume", ""},
+		})), "would choose its volume or take the data of another one", ""},
 		{"take addresses from others", create(like(service(), func(s *corev1.Service) {
 			s.Spec.ExternalIPs = []string{"10.0.0.1"}
 		})), "services prod/demo would lead away from its Pods", ""},
@@ -295,6 +301,12 @@ func podAttempts() []podAttempt {
 		{"a share of NFS", func(p *corev1.PodTemplateSpec) {
 			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "nfs",
 				VolumeSource: corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "x", Path: "/"}}})
+		}, "mounts a directory of its node, or another volume", ""},
+		{"a claim that Kubernetes makes", func(p *corev1.PodTemplateSpec) {
+			claim := &corev1.PersistentVolumeClaimTemplate{Spec: volume().Spec}
+			claim.Spec.VolumeName = "pv-1"
+			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "claim", VolumeSource: corev1.VolumeSource{
+				Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: claim}}})
 		}, "mounts a directory of its node, or another volume", ""},
 		{"root, by saying nothing", func(p *corev1.PodTemplateSpec) { p.Spec.SecurityContext.RunAsNonRoot = nil }, root, ""},
 		{"no security context", func(p *corev1.PodTemplateSpec) { p.Spec.SecurityContext = nil }, root, ""},
@@ -439,7 +451,17 @@ func TestWhatTheOperatorDoesToItsOwnObjectsPasses(t *testing.T) {
 	goes := like(protected(), func(p *corev1.PersistentVolumeClaim) {
 		p.OwnerReferences = []metav1.OwnerReference{resources.DataOwnerReference(cluster())}
 	})
+	bound := func(bytes int64) *corev1.PersistentVolumeClaim {
+		claim := resources.BuildVolume(cluster(), resources.Volume{Name: "demo-0", Bytes: bytes})
+		claim.Spec.VolumeName = "pv-1"
+		return claim
+	}
+	classless := like(cluster(), func(c *v1alpha1.EtcdCluster) {
+		c.Spec.Storage = &v1alpha1.StorageSpec{StorageClassName: new("")}
+	})
 	for name, request := range map[string]Request{
+		"create a volume without a class":                           create(resources.BuildVolume(classless, resources.Volume{Name: "demo-0", Bytes: 8 << 30})),
+		"grow a volume that is bound":                               change(bound(8<<30), bound(16<<30)),
 		"create a volume that Kubernetes protects":                  create(protected()),
 		"have a volume go with its cluster":                         change(protected(), goes),
 		"have it stay":                                              change(goes, protected()),

@@ -97,6 +97,8 @@ func (s *server) ask(t *testing.T, r Request) error {
 	case *corev1.Service:
 		spec := &after.(*corev1.Service).Spec
 		spec.Type, spec.ExternalName, spec.ExternalIPs = wanted.Spec.Type, wanted.Spec.ExternalName, wanted.Spec.ExternalIPs
+	case *corev1.PersistentVolumeClaim:
+		after.(*corev1.PersistentVolumeClaim).Spec.VolumeName = wanted.Spec.VolumeName
 	case *v1alpha1.EtcdBackup:
 		after.(*v1alpha1.EtcdBackup).Spec = wanted.Spec
 	case *v1alpha1.EtcdBackupSchedule:
