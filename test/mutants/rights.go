@@ -75,15 +75,15 @@ var rights = []mutant{
 	{
 		Name:    "a claim that waits may be given a certain volume",
 		File:    plainObjects,
-		From:    "object.spec[?field] == variables.before[?field])",
-		To:      "oldObject != null || !(field in object.spec))",
+		From:    "'dataSourceRef'].all(field, object.spec[?field] == variables.before[?field])",
+		To:      "'dataSourceRef'].all(field, oldObject != null || !(field in object.spec))",
 		Package: rightsPackage, Test: gainsNothing,
 	},
 	{
 		Name:    "a volume that is bound cannot grow",
 		File:    plainObjects,
-		From:    "object.spec[?field] == variables.before[?field])",
-		To:      "!(field in object.spec))",
+		From:    "'dataSourceRef'].all(field, object.spec[?field] == variables.before[?field])",
+		To:      "'dataSourceRef'].all(field, !(field in object.spec))",
 		Package: rightsPackage, Test: "TestWhatTheOperatorDoesToItsOwnObjectsPasses",
 	},
 	{
@@ -92,6 +92,27 @@ var rights = []mutant{
 		From:    "'emptyDir', 'persistentVolumeClaim'",
 		To:      "'emptyDir', 'ephemeral', 'persistentVolumeClaim'",
 		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "a budget or a network policy may select every Pod",
+		File:    plainObjects,
+		From:    "!(variables.kind in ['networkpolicies', 'poddisruptionbudgets', 'services']) ||",
+		To:      "variables.kind != 'services' ||",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "a network policy may select members of every cluster",
+		File:    plainObjects,
+		From:    "variables.labels[?'app.kubernetes.io/instance'].orValue('') != '' ||",
+		To:      "true ||",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "a Service that a person turned away cannot be marked",
+		File:    plainObjects,
+		From:    "object.spec[?field] == variables.before[?field]) && oldObject != null",
+		To:      "oldObject == object)",
+		Package: rightsPackage, Test: "TestWhatTheOperatorDoesToItsOwnObjectsPasses",
 	},
 	{
 		Name:    "a member's Pod is made with the token of an account",

@@ -39,6 +39,12 @@ func volume() *corev1.PersistentVolumeClaim {
 
 func service() *corev1.Service { return resources.BuildClientService(cluster()) }
 
+func networkPolicy() *networkingv1.NetworkPolicy {
+	return resources.BuildNetworkPolicy(like(cluster(), func(c *v1alpha1.EtcdCluster) {
+		c.Spec.NetworkPolicy = &v1alpha1.NetworkPolicySpec{}
+	}), "etcd-steward-system/etcd-steward")
+}
+
 func budget() *policyv1.PodDisruptionBudget { return resources.BuildBudget(cluster(), 2) }
 
 func member(t *testing.T) *corev1.Pod {
@@ -132,7 +138,9 @@ func objectAttempts(t *testing.T) []attempt {
 		other.Spec.Template.Labels = nil // a Job without labels gets these
 		return other
 	}
-	otherPolicy := func() *networkingv1.NetworkPolicy { return &networkingv1.NetworkPolicy{ObjectMeta: foreign("web")} }
+	otherPolicy := func() *networkingv1.NetworkPolicy {
+		return &networkingv1.NetworkPolicy{ObjectMeta: foreign("web"), Spec: networkPolicy().Spec}
+	}
 	resize := change(otherPod(), otherPod())
 	resize.Subresource = "resize"
 	return []attempt{
@@ -259,6 +267,33 @@ func contentAttempts() []attempt {
 	}
 }
 
+// selectAttempts are ways to act on Pods that are no members.
+func selectAttempts() []attempt {
+	others, all := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, &metav1.LabelSelector{}
+	budgetOf := func(s *metav1.LabelSelector) *policyv1.PodDisruptionBudget {
+		return like(budget(), func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = s })
+	}
+	policyOf := func(s *metav1.LabelSelector) *networkingv1.NetworkPolicy {
+		return like(networkPolicy(), func(p *networkingv1.NetworkPolicy) { p.Spec.PodSelector = *s })
+	}
+	serviceOf := func(labels map[string]string) *corev1.Service {
+		return like(service(), func(s *corev1.Service) { s.Spec.Selector = labels })
+	}
+	unnamed := resources.MemberSelector("demo")
+	delete(unnamed, v1alpha1.LabelInstance)
+	const foreigners = "would select other Pods than members"
+	return []attempt{
+		{"keep all Pods from being evicted", create(budgetOf(all)), "poddisruptionbudgets prod/demo " + foreigners, ""},
+		{"keep a Deployment's Pods from being evicted later", change(budget(), budgetOf(others)), foreigners, ""},
+		{"cut all Pods off", create(policyOf(all)), "networkpolicies prod/demo-members " + foreigners, ""},
+		{"cut a Deployment's Pods off later", change(networkPolicy(), policyOf(others)), foreigners, ""},
+		{"cut members of each cluster off", create(policyOf(&metav1.LabelSelector{MatchLabels: unnamed})), foreigners, ""},
+		{"lead clients to a Deployment's Pods", create(serviceOf(others.MatchLabels)), "services prod/demo " + foreigners, ""},
+		{"lead clients there later", change(service(), serviceOf(others.MatchLabels)), foreigners, ""},
+		{"lead clients to what another account names", create(serviceOf(nil)), foreigners, ""},
+	}
+}
+
 // podAttempt is a way to gain more by a Pod, which may be one of a Job.
 type podAttempt struct {
 	name    string
@@ -365,7 +400,7 @@ func podAttempts() []podAttempt {
 
 func attempts(t *testing.T) []attempt {
 	t.Helper()
-	all := slices.Concat(objectAttempts(t), ownerAttempts(t), contentAttempts())
+	all := slices.Concat(objectAttempts(t), ownerAttempts(t), contentAttempts(), selectAttempts())
 	for _, row := range podAttempts() {
 		pod, task := member(t), job()
 		template := corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
@@ -456,10 +491,17 @@ func TestWhatTheOperatorDoesToItsOwnObjectsPasses(t *testing.T) {
 		claim.Spec.VolumeName = "pv-1"
 		return claim
 	}
+	turned := func() *corev1.Service {
+		return like(service(), func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "web"} })
+	}
 	classless := like(cluster(), func(c *v1alpha1.EtcdCluster) {
 		c.Spec.Storage = &v1alpha1.StorageSpec{StorageClassName: new("")}
 	})
 	for name, request := range map[string]Request{
+		"mark a Service whose selector a person changed":            change(turned(), like(turned(), func(s *corev1.Service) { s.Annotations = map[string]string{"a": "b"} })),
+		"select members again":                                      change(turned(), service()),
+		"create a NetworkPolicy":                                    create(networkPolicy()),
+		"change whom it lets in":                                    change(networkPolicy(), like(networkPolicy(), func(p *networkingv1.NetworkPolicy) { p.Spec.Ingress = nil })),
 		"create a volume without a class":                           create(resources.BuildVolume(classless, resources.Volume{Name: "demo-0", Bytes: 8 << 30})),
 		"grow a volume that is bound":                               change(bound(8<<30), bound(16<<30)),
 		"create a volume that Kubernetes protects":                  create(protected()),

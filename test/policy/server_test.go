@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -97,6 +98,11 @@ func (s *server) ask(t *testing.T, r Request) error {
 	case *corev1.Service:
 		spec := &after.(*corev1.Service).Spec
 		spec.Type, spec.ExternalName, spec.ExternalIPs = wanted.Spec.Type, wanted.Spec.ExternalName, wanted.Spec.ExternalIPs
+		spec.Selector = wanted.Spec.Selector
+	case *policyv1.PodDisruptionBudget:
+		after.(*policyv1.PodDisruptionBudget).Spec.Selector = wanted.Spec.Selector
+	case *networkingv1.NetworkPolicy:
+		after.(*networkingv1.NetworkPolicy).Spec.PodSelector = wanted.Spec.PodSelector
 	case *corev1.PersistentVolumeClaim:
 		after.(*corev1.PersistentVolumeClaim).Spec.VolumeName = wanted.Spec.VolumeName
 	case *v1alpha1.EtcdBackup:

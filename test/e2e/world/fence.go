@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 const fenceName = "stories-with-own-operator"
@@ -38,7 +39,8 @@ func (w *World) Fence(ctx context.Context) error {
 	}
 	defer func() { _ = w.Client.Delete(context.WithoutCancel(ctx), probe) }()
 	gomega.Eventually(ctx, func() error {
-		service := &corev1.Service{ObjectMeta: asOfOperator(probe.Name, "probe"), Spec: corev1.ServiceSpec{ClusterIP: "None"}}
+		service := &corev1.Service{ObjectMeta: asOfOperator(probe.Name, "probe"), Spec: corev1.ServiceSpec{
+			ClusterIP: "None", Selector: resources.MemberSelector("none")}}
 		return c.Create(ctx, service, client.DryRunAll)
 	}).WithTimeout(time.Minute).Should(gomega.MatchError(apierrors.IsInvalid, "refused by the fence"))
 	return nil
