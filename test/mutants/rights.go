@@ -5,6 +5,8 @@ const (
 	gainsNothing  = "TestTheOperatorsAccountGainsNothingBeyondItsWork"
 	ownObjects    = "config/policy/own-objects.yaml"
 	plainObjects  = "config/policy/plain-objects.yaml"
+
+	restrictedPods = "config/policy/restricted-pods.yaml"
 )
 
 // rights are bugs of what the operator's account may write.
@@ -25,7 +27,7 @@ var rights = []mutant{
 	},
 	{
 		Name:    "init containers may be privileged",
-		File:    "config/policy/restricted-pods.yaml",
+		File:    restrictedPods,
 		From:    " + variables.pod.?initContainers.orValue([])",
 		To:      "",
 		Package: rightsPackage, Test: gainsNothing,
@@ -88,7 +90,7 @@ var rights = []mutant{
 	},
 	{
 		Name:    "Kubernetes makes any claim for a Pod",
-		File:    "config/policy/restricted-pods.yaml",
+		File:    restrictedPods,
 		From:    "'emptyDir', 'persistentVolumeClaim'",
 		To:      "'emptyDir', 'ephemeral', 'persistentVolumeClaim'",
 		Package: rightsPackage, Test: gainsNothing,
@@ -112,6 +114,27 @@ var rights = []mutant{
 		File:    plainObjects,
 		From:    "object.spec[?field] == variables.before[?field]) && oldObject != null",
 		To:      "oldObject == object)",
+		Package: rightsPackage, Test: "TestWhatTheOperatorDoesToItsOwnObjectsPasses",
+	},
+	{
+		Name:    "a hook may ask any host from the network of its node",
+		File:    restrictedPods,
+		From:    ", c.?lifecycle.postStart, c.?lifecycle.preStop]",
+		To:      "]",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "the template of a Job that waits is not looked at again",
+		File:    restrictedPods,
+		From:    " || object.spec.template != oldObject.spec.template",
+		To:      "",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "a Job to whose Pods a webhook added cannot be written on",
+		File:    restrictedPods,
+		From:    "request.operation == 'CREATE' || object.spec.template != oldObject.spec.template",
+		To:      "object != null",
 		Package: rightsPackage, Test: "TestWhatTheOperatorDoesToItsOwnObjectsPasses",
 	},
 	{

@@ -12,6 +12,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apiserver/pkg/admission"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -226,6 +227,7 @@ func ownerAttempts(t *testing.T) []attempt {
 
 func contentAttempts() []attempt {
 	scheduled := map[string]string{v1alpha1.LabelSchedule: "nightly"}
+	waits := func() *batchv1.Job { return like(job(), func(j *batchv1.Job) { j.Spec.Suspend = new(true) }) }
 	return []attempt{
 		{"create a Secret for the token of an account", create(like(secret(), func(s *corev1.Secret) {
 			s.Type = corev1.SecretTypeServiceAccountToken
@@ -260,6 +262,10 @@ func contentAttempts() []attempt {
 		{"lead clients to another name", change(service(), like(service(), func(s *corev1.Service) {
 			s.Spec.Type, s.Spec.ExternalName = corev1.ServiceTypeExternalName, "example.com"
 		})), "would lead away from its Pods", ""},
+		{"loosen AppArmor of a Job that waits", change(waits(), like(waits(), func(j *batchv1.Job) {
+			j.Spec.Template.Annotations = map[string]string{
+				"container.apparmor.security.beta.kubernetes.io/" + j.Spec.Template.Spec.Containers[0].Name: "unconfined"}
+		})), "jobs prod/demo-backup-0b4c2d1e has an annotation that loosens", "is not confined"},
 		{"create a backup by hand", create(backup(nil, "demo")), "etcdbackups prod/nightly has no label etcdsteward.dev/schedule", ""},
 		{"delete a backup that a person made", remove(backup(nil, "demo")), "has no label etcdsteward.dev/schedule", ""},
 		{"back another cluster up", change(backup(scheduled, "demo"), backup(scheduled, "other")), "would get another spec", "spec cannot change"},
@@ -319,6 +325,10 @@ func podAttempts() []podAttempt {
 	annotation := func(key, value string) func(*corev1.PodTemplateSpec) {
 		return func(p *corev1.PodTemplateSpec) { p.Annotations = map[string]string{key: value} }
 	}
+	asks := func(host string) corev1.ProbeHandler {
+		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Host: host, Port: intstr.FromInt32(80)}}
+	}
+	const elsewhere, asked = "169.254.169.254", "has a probe or a hook that asks another host"
 	const node, root, gains, confined = "uses a namespace or a port of its node", "may run as root",
 		"has a container that is privileged", "is not confined"
 	const loosened, holds = "has an annotation that loosens seccomp or AppArmor", "holds a service account token"
@@ -390,6 +400,22 @@ func podAttempts() []podAttempt {
 		{"seccomp of a container that is off by annotation",
 			annotation("container.seccomp.security.alpha.kubernetes.io/etcd", "unconfined"),
 			loosened, "seccomp type in annotation and field must match"},
+		{"a liveness probe of another host", func(p *corev1.PodTemplateSpec) {
+			first(p).LivenessProbe = &corev1.Probe{ProbeHandler: asks(elsewhere)}
+		}, asked, ""},
+		{"a readiness probe that connects to another host", func(p *corev1.PodTemplateSpec) {
+			first(p).ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{
+				TCPSocket: &corev1.TCPSocketAction{Host: elsewhere, Port: intstr.FromInt32(80)}}}
+		}, asked, ""},
+		{"a startup probe of another host", func(p *corev1.PodTemplateSpec) {
+			first(p).StartupProbe = &corev1.Probe{ProbeHandler: asks(elsewhere)}
+		}, asked, ""},
+		{"a hook that asks another host at the start", func(p *corev1.PodTemplateSpec) {
+			first(p).Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{HTTPGet: asks(elsewhere).HTTPGet}}
+		}, asked, ""},
+		{"a hook that asks another host at the end", func(p *corev1.PodTemplateSpec) {
+			first(p).Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{HTTPGet: asks(elsewhere).HTTPGet}}
+		}, asked, ""},
 		{"the token that Kubernetes mounts", func(p *corev1.PodTemplateSpec) { p.Spec.AutomountServiceAccountToken = nil }, holds, ""},
 		{"a token for Kubernetes", token(""), holds, ""},
 		{"a token for Kubernetes by its URL", token("https://kubernetes.default.svc"), holds, ""},
@@ -497,7 +523,13 @@ func TestWhatTheOperatorDoesToItsOwnObjectsPasses(t *testing.T) {
 	classless := like(cluster(), func(c *v1alpha1.EtcdCluster) {
 		c.Spec.Storage = &v1alpha1.StorageSpec{StorageClassName: new("")}
 	})
+	injectedJob := func() *batchv1.Job { // by a webhook, before there was this policy
+		return like(job(), func(j *batchv1.Job) { j.Spec.Template.Spec.SecurityContext = nil })
+	}
 	for name, request := range map[string]Request{
+		"write on a Job to whose Pods a webhook added": change(injectedJob(), like(injectedJob(), func(j *batchv1.Job) {
+			j.Annotations = map[string]string{"a": "b"}
+		})),
 		"mark a Service whose selector a person changed":            change(turned(), like(turned(), func(s *corev1.Service) { s.Annotations = map[string]string{"a": "b"} })),
 		"select members again":                                      change(turned(), service()),
 		"create a NetworkPolicy":                                    create(networkPolicy()),

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -99,6 +100,8 @@ func (s *server) ask(t *testing.T, r Request) error {
 		spec := &after.(*corev1.Service).Spec
 		spec.Type, spec.ExternalName, spec.ExternalIPs = wanted.Spec.Type, wanted.Spec.ExternalName, wanted.Spec.ExternalIPs
 		spec.Selector = wanted.Spec.Selector
+	case *batchv1.Job:
+		after.(*batchv1.Job).Spec.Template.Annotations = wanted.Spec.Template.Annotations
 	case *policyv1.PodDisruptionBudget:
 		after.(*policyv1.PodDisruptionBudget).Spec.Selector = wanted.Spec.Selector
 	case *networkingv1.NetworkPolicy:
