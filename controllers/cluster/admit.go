@@ -37,6 +37,10 @@ func (r *Reconciler) admit(ctx context.Context, before, now *v1alpha1.EtcdCluste
 		return said, nil
 	}
 	if before == nil {
+		isThere, err := r.isThere(ctx, now)
+		if isThere || err != nil {
+			return kit.Said{}, err
+		}
 		seen, err := r.lookAhead(ctx, now)
 		if err != nil {
 			return said, err

@@ -66,7 +66,8 @@ func TestTheWebhookKnowsTheDigestsOfTheOperatorAsPassesDo(t *testing.T) {
 	const digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	c := demo(3)
 	c.Spec.Image = &v1alpha1.ImageSpec{Digests: map[string]v1alpha1.Digest{"3.6.15": digest}}
-	w := newWorld(t, c)
+	w := newWorld(t, demo(3))
+	w.delete(&v1alpha1.EtcdCluster{}, "demo")
 	if said := w.admitted(nil, c); len(said.Warnings) == 0 {
 		t.Error("without a digest of the version nothing is said")
 	}
@@ -85,6 +86,29 @@ func TestCAsWithoutVolumesAreAWarningSinceABackupToolMayPutThoseBack(t *testing.
 	said := w.admitted(nil, again())
 	if len(said.Refusals) > 0 || len(said.Warnings) != 1 || !strings.Contains(said.Warnings[0], "begin-empty") {
 		t.Errorf("%+v", said)
+	}
+}
+
+// A create that the API server will refuse, or that is only tried, comes with a new UID, and so with no Pods.
+func TestToAskAboutAClusterOfTheNameOfOneThatServesLeavesItsConnectionsAndSaysNothing(t *testing.T) {
+	w := newWorld(t, demo(3))
+	w.settle()
+	members, err := w.operator.Dialer.Dial(t.Context(), demo(3), w.pods())
+	if err != nil || len(members) != 3 {
+		t.Fatalf("%v, %v", members, err)
+	}
+	for name, now := range map[string]*v1alpha1.EtcdCluster{"as it is": again(), "over its volumes": again(withoutTLS)} {
+		if said := w.admitted(nil, now); len(said.Refusals)+len(said.Warnings) > 0 {
+			t.Errorf("%s: %+v", name, said)
+		}
+	}
+	if _, err := w.operator.lookAhead(t.Context(), again()); err != nil { // it was deleted a moment ago, and its Pods serve
+		t.Fatal(err)
+	}
+	for name, member := range members {
+		if _, err := member.Status(t.Context()); err != nil {
+			t.Errorf("%s is called by a pass: %v", name, err)
+		}
 	}
 }
 

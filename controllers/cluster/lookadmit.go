@@ -14,12 +14,18 @@ func (r *Reconciler) isAnothers(ctx context.Context, cluster *v1alpha1.EtcdClust
 	return err == nil && keeper != r.Operator, err
 }
 
+// isThere reports a cluster of this name. The API server then refuses a new one.
+func (r *Reconciler) isThere(ctx context.Context, cluster *v1alpha1.EtcdCluster) (bool, error) {
+	there, err := observe.Find[v1alpha1.EtcdCluster](ctx, r.Live, cluster.Namespace, cluster.Name)
+	return there != nil, err
+}
+
 // lookAhead sees what the first pass over a cluster will see that does not exist yet. It is read live, Secrets as well:
 // to refuse what was put right a moment ago would be worse than to wait for an answer.
 func (r *Reconciler) lookAhead(ctx context.Context, cluster *v1alpha1.EtcdCluster) (facts.Observation, error) {
 	live := r.LiveObserver
 	view, err := observeWith(ctx, &observe.Observer{
-		Reader: r.Live, Secrets: observe.NewSecretCache(r.Live, r.Now), Dial: live.Dial, Now: r.Now, Own: r.Own,
+		Reader: r.Live, Secrets: observe.NewSecretCache(r.Live, r.Now), Dial: observe.NoDialer{}, Now: r.Now, Own: r.Own,
 		Operator: r.Operator, ClusterDomain: r.Domain, Images: r.Images, WantedBackup: live.WantedBackup,
 		Requests: live.Requests,
 	}, cluster)

@@ -62,6 +62,18 @@ func (d *PodDialer) Dial(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	return clients, errors.Join(errs...)
 }
 
+// NoDialer dials no member. To look at a cluster that does not exist yet must close no connection: PodDialer knows
+// clusters by their names, and one of the same name may serve.
+type NoDialer struct{}
+
+// Dial returns no client.
+func (NoDialer) Dial(context.Context, *v1alpha1.EtcdCluster, []corev1.Pod) (map[string]etcd.Client, error) {
+	return nil, nil
+}
+
+// Distrust does nothing: nothing was trusted.
+func (NoDialer) Distrust(*v1alpha1.EtcdCluster) {}
+
 func (d *PodDialer) credentials(ctx context.Context, cluster *v1alpha1.EtcdCluster) (*tls.Config, string, error) {
 	if !cluster.Spec.IsTLS() {
 		return nil, "", nil

@@ -38,6 +38,20 @@ var asked = []mutant{
 		Package: clusterPackage, Test: "TestASecretThatWasDeletedAMomentAgoIsNotBelievedFromMemory",
 	},
 	{
+		Name:    "to try to create a cluster again closes the connections to the one that serves",
+		File:    "controllers/cluster/lookadmit.go",
+		From:    "Dial: observe.NoDialer{},",
+		To:      "Dial: live.Dial,",
+		Package: clusterPackage, Test: "TestToAskAboutAClusterOfTheNameOfOneThatServesLeavesItsConnectionsAndSaysNothing",
+	},
+	{
+		Name:    "a cluster that is there is told what a new one would meet",
+		File:    "controllers/cluster/admit.go",
+		From:    "if isThere || err != nil {",
+		To:      "if isThere && err != nil {",
+		Package: clusterPackage, Test: "TestToAskAboutAClusterOfTheNameOfOneThatServesLeavesItsConnectionsAndSaysNothing",
+	},
+	{
 		Name:    "clusters of another operator are refused",
 		File:    "controllers/cluster/admit.go",
 		From:    "if isAnothers || err != nil {",
