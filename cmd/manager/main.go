@@ -161,7 +161,7 @@ func newManager(config *rest.Config, o options, lock *leaderLock) (manager.Manag
 	}
 	settings := managerOptions(o, lock)
 	settings.Metrics.TLSOpts = []func(*tls.Config){forMetrics.configure}
-	settings.WebhookServer = webhookServer(forWebhook)
+	settings.WebhookServer = newWebhookServer(forWebhook)
 	mgr, err := ctrl.NewManager(config, settings)
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)

@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -45,6 +47,7 @@ type servingCertificate struct {
 	now     func() time.Time
 
 	mu      sync.Mutex
+	secret  string // of the CA that it was issued from
 	issued  pki.Pair
 	current *tls.Certificate
 	why     error     // why there is none, or why the one that there is could not be looked after
@@ -118,6 +121,7 @@ func (s *servingCertificate) renew(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	s.secret = authority.secret
 	leaf := pki.Leaf{CommonName: v1alpha1.OperatorNameValue, DNSNames: s.names, Server: true}
 	if _, isDue := pki.NeedsRenewal(s.issued.Cert, authority.CertPEM(), leaf, now); !isDue {
 		return nil
@@ -135,8 +139,21 @@ func (s *servingCertificate) renew(ctx context.Context, now time.Time) error {
 	return nil
 }
 
+// knows reports whether this is the secret of the CA that the certificate was issued from.
+func (s *servingCertificate) knows(secret string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.secret != "" && subtle.ConstantTimeCompare([]byte(secret), []byte(s.secret)) == 1
+}
+
+// servingAuthority is a CA, and what only those know who may read its Secret.
+type servingAuthority struct {
+	pki.Authority
+	secret string // the SHA-256 of tls.key, so that a person can compute it: SECURITY.md
+}
+
 // authority reads the CA, and makes it where there is none. Of two replicas that make one, the first wins.
-func (s *servingCertificate) authority(ctx context.Context, now time.Time) (pki.Authority, error) {
+func (s *servingCertificate) authority(ctx context.Context, now time.Time) (servingAuthority, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	secret, err := s.secrets.Get(ctx, s.ca, metav1.GetOptions{})
@@ -146,14 +163,14 @@ func (s *servingCertificate) authority(ctx context.Context, now time.Time) (pki.
 		}
 	}
 	if err != nil {
-		return pki.Authority{}, fmt.Errorf("reading or making the Secret %s: %w", s.ca, err)
+		return servingAuthority{}, fmt.Errorf("reading or making the Secret %s: %w", s.ca, err)
 	}
 	authority, err := pki.ParseAuthority(pki.Pair{Cert: secret.Data[corev1.TLSCertKey],
 		Key: secret.Data[corev1.TLSPrivateKeyKey]})
 	if err != nil {
-		return pki.Authority{}, fmt.Errorf("reading the CA in the Secret %s: %w", s.ca, err)
+		return servingAuthority{}, fmt.Errorf("reading the CA in the Secret %s: %w", s.ca, err)
 	}
-	return authority, nil
+	return servingAuthority{authority, fmt.Sprintf("%x", sha256.Sum256(secret.Data[corev1.TLSPrivateKeyKey]))}, nil
 }
 
 func (s *servingCertificate) makeAuthority(ctx context.Context, now time.Time) (*corev1.Secret, error) {

@@ -3,10 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -16,12 +21,14 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 )
 
@@ -83,6 +90,10 @@ func TestTheAPIServerTrustsTheCAOfTheWebhookAndNothingElseIsWritten(t *testing.T
 			if store.held.Name != webhookCA || !bytes.Equal(hook.ClientConfig.CABundle, store.held.Data[caKey]) {
 				t.Errorf("%s trusts %s", hook.Name, hook.ClientConfig.CABundle)
 			}
+			key := sha256.Sum256(store.held.Data[corev1.TLSPrivateKeyKey])
+			if want := "/validate/" + hook.Rules[0].Resources[0] + "/" + hex.EncodeToString(key[:]); *hook.ClientConfig.Service.Path != want {
+				t.Errorf("%s asks at %s", hook.Name, *hook.ClientConfig.Service.Path)
+			}
 		}
 	}
 	isTrusted()
@@ -91,13 +102,17 @@ func TestTheAPIServerTrustsTheCAOfTheWebhookAndNothingElseIsWritten(t *testing.T
 	}
 	after := server.held.DeepCopy()
 	for i := range after.Webhooks {
-		after.Webhooks[i].ClientConfig.CABundle = nil
+		after.Webhooks[i].ClientConfig.CABundle, after.Webhooks[i].ClientConfig.Service.Path = nil, nil
 	}
 	if got, want := asText(t, after), asText(t, before); got != want {
-		t.Errorf("more than the CA was written\n%s\n%s", got, want)
+		t.Errorf("more than the CA and the paths was written\n%s\n%s", got, want)
+	}
+	server.held.Webhooks[1].ClientConfig.Service.Path = new("/") // a tool puts it back
+	if isTrusted(); server.patches != 2 {
+		t.Errorf("%d writes", server.patches)
 	}
 	store.held = nil // a person deletes the Secret
-	if isTrusted(); server.patches != 2 {
+	if isTrusted(); server.patches != 3 {
 		t.Errorf("%d writes", server.patches)
 	}
 	current, err := certificate.get(hello(t))
@@ -129,30 +144,87 @@ func asText(t *testing.T, object any) string {
 	return string(text)
 }
 
-// The API server asks by what config/webhook says: a path or a port that is not served is a webhook that never speaks.
+// From any Pod the port can be reached, and a review can be written that says to be of an administrator.
+func TestTheWebhookAnswersWhoKnowsThePathOfTheConfigurationAndReadsNothingOfOthers(t *testing.T) {
+	store, held := &secrets{}, &configurations{held: shipped[admissionv1.ValidatingWebhookConfiguration](t, "configuration.yaml")}
+	now := time.Now()
+	certificate := store.certificate(func() time.Time { return now })
+	trust := &webhookTrust{certificate: certificate, configurations: held, name: "etcd-steward"}
+	var asked int
+	server := newWebhookServer(certificate)
+	server.Register(kit.WebhookPath("etcdclusters"), http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	post := func(path string) int {
+		answer := httptest.NewRecorder()
+		server.WebhookMux().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, unread{t}))
+		return answer.Code
+	}
+	// connected is the path by which the API server asks, once this replica has the certificate of the CA as it is.
+	connected := func() string {
+		if err := trust.keep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := certificate.get(hello(t)); err != nil {
+			t.Fatal(err)
+		}
+		return *held.held.Webhooks[0].ClientConfig.Service.Path
+	}
+	if code := post("/validate/etcdclusters/" + strings.Repeat("0", 64)); code != http.StatusForbidden {
+		t.Errorf("before there is a CA the answer is %d", code)
+	}
+	path := connected()
+	if code := post(path); code != http.StatusOK || asked != 1 {
+		t.Fatalf("the API server gets %d, asked %d times", code, asked)
+	}
+	for _, other := range []string{"/", "/validate/etcdclusters", "/validate/etcdclusters/", path[:len(path)-1], path + "0", strings.ToUpper(path)} {
+		if code := post(other); code != http.StatusForbidden && code != http.StatusNotFound || asked != 1 {
+			t.Errorf("%s gets %d", other, code)
+		}
+	}
+	store.held, now = nil, now.Add(caAgain) // a person deletes the Secret
+	next := connected()
+	if code := post(path); code != http.StatusForbidden || asked != 1 {
+		t.Errorf("by the former path the answer is %d", code)
+	}
+	if code := post(next); code != http.StatusOK || asked != 2 {
+		t.Errorf("by the next path the answer is %d", code)
+	}
+}
+
+// unread is a body that nothing reads.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("what others send is read")
+	return 0, io.EOF
+}
+
+// The API server asks by what config/webhook says: a name or a port that is not served is a webhook that never speaks.
 func TestTheConfigurationOfTheWebhookFitsWhatIsServedAndHoldsNothingUp(t *testing.T) {
 	configuration := shipped[admissionv1.ValidatingWebhookConfiguration](t, "configuration.yaml")
 	service := shipped[corev1.Service](t, "service.yaml")
-	kinds := map[string]string{"etcdclusters": "EtcdCluster", "etcdbackups": "EtcdBackup",
-		"etcdbackupschedules": "EtcdBackupSchedule", "etcdrestores": "EtcdRestore"}
+	resources := map[string]bool{}
+	for _, kind := range []string{"EtcdCluster", "EtcdBackup", "EtcdBackupSchedule", "EtcdRestore"} {
+		resource, _ := meta.UnsafeGuessKindToResource(v1alpha1.GroupVersion.WithKind(kind)) // as kit does
+		resources[resource.Resource] = true
+	}
 	for _, hook := range configuration.Webhooks {
 		if *hook.FailurePolicy != admissionv1.Ignore || *hook.TimeoutSeconds > 5 || *hook.SideEffects != admissionv1.SideEffectClassNone {
 			t.Errorf("%s can hold something up: %v, %d s, %v", hook.Name, *hook.FailurePolicy, *hook.TimeoutSeconds, *hook.SideEffects)
 		}
 		to := hook.ClientConfig.Service
-		if to.Name != service.Name || to.Namespace != service.Namespace || *to.Port != service.Spec.Ports[0].Port {
+		if to.Name != service.Name || to.Namespace != service.Namespace || *to.Port != service.Spec.Ports[0].Port || to.Path != nil {
 			t.Errorf("%s leads to %+v", hook.Name, to)
 		}
 		for _, rule := range hook.Rules {
 			if slices.Contains(rule.Operations, admissionv1.Delete) || len(rule.Resources) != 1 ||
-				*to.Path != kit.WebhookPath(kinds[rule.Resources[0]]) {
-				t.Errorf("%s asks about %+v at %s", hook.Name, rule, *to.Path)
+				hook.Name != rule.Resources[0]+".webhook.etcdsteward.dev" {
+				t.Errorf("%s asks about %+v", hook.Name, rule)
 			}
-			delete(kinds, rule.Resources[0])
+			delete(resources, rule.Resources[0])
 		}
 	}
-	if len(kinds) > 0 {
-		t.Errorf("it is not asked about %v", kinds)
+	if len(resources) > 0 {
+		t.Errorf("it is not asked about %v", resources)
 	}
 	if port := service.Spec.Ports[0].TargetPort.String(); port != "webhook" {
 		t.Errorf("the Service leads to the port %s", port)

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -63,12 +63,13 @@ func ServeAdmission[T any, P interface {
 	}
 	a := admits[T, P]{decoder: admission.NewDecoder(mgr.GetScheme()), kind: kind.GroupKind(), watches: install.Watches,
 		admit: admit}
-	mgr.GetWebhookServer().Register(WebhookPath(kind.Kind), &admission.Webhook{Handler: a})
+	resource, _ := meta.UnsafeGuessKindToResource(kind)
+	mgr.GetWebhookServer().Register(WebhookPath(resource.Resource), &admission.Webhook{Handler: a})
 	return nil
 }
 
-// WebhookPath is where the webhook for a kind is served, as config/webhook says it.
-func WebhookPath(kind string) string { return "/validate/" + strings.ToLower(kind) }
+// WebhookPath is where the webhook for a resource is served.
+func WebhookPath(resource string) string { return "/validate/" + resource }
 
 // admits hands requests to a wing. A request that it cannot answer is accepted: passes say the same later.
 type admits[T any, P interface {

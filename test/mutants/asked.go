@@ -117,8 +117,29 @@ var asked = []mutant{
 	{
 		Name:    "the CA of the webhook is written again and again",
 		File:    "cmd/manager/webhook.go",
-		From:    "if !bytes.Equal(hook.ClientConfig.CABundle, ca) {",
-		To:      "if !bytes.Equal(nil, ca) {",
+		From:    "return bytes.Equal(to.CABundle, ca) &&",
+		To:      "return bytes.Equal(nil, ca) &&",
 		Package: managerPackage, Test: "TestTheAPIServerTrustsTheCAOfTheWebhookAndNothingElseIsWritten",
+	},
+	{
+		Name:    "the webhook's path is put back by a tool and stays so",
+		File:    "cmd/manager/webhook.go",
+		From:    "&& *to.Service.Path == path",
+		To:      `&& *to.Service.Path != ""`,
+		Package: managerPackage, Test: "TestTheAPIServerTrustsTheCAOfTheWebhookAndNothingElseIsWritten",
+	},
+	{
+		Name:    "the webhook answers everybody",
+		File:    "cmd/manager/webhook.go",
+		From:    `if !s.certificate.knows(r.PathValue("secret")) {`,
+		To:      `if s.certificate.knows("") {`,
+		Package: managerPackage, Test: "TestTheWebhookAnswersWhoKnowsThePathOfTheConfigurationAndReadsNothingOfOthers",
+	},
+	{
+		Name:    "before there is a CA the webhook answers who says nothing",
+		File:    "cmd/manager/servingcert.go",
+		From:    `return s.secret != "" && `,
+		To:      `return s.secret == "" || `,
+		Package: managerPackage, Test: "TestTheWebhookAnswersWhoKnowsThePathOfTheConfigurationAndReadsNothingOfOthers",
 	},
 }
