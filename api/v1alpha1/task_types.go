@@ -41,8 +41,9 @@ type TaskSpec struct {
 	Env []TaskEnv `json:"env,omitempty"`
 
 	// ServiceAccountName is the account that the Pods of tasks run as. It must exist.
-	// No token of it is mounted, unless the cloud's webhook does. Default: the
-	// namespace's default account.
+	// No token of it is mounted, unless the cloud's webhook does. Where the operator's
+	// policies are installed, the annotation etcdsteward.dev/task-accounts of the
+	// namespace has to list it. Default: the namespace's default account.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="spec.tasks.serviceAccountName must be the name of a ServiceAccount",messageExpression="'spec.tasks.serviceAccountName is \"' + self + '\"; it must be the name of a ServiceAccount: lower-case letters, digits, \"-\" and \".\"'"

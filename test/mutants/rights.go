@@ -6,7 +6,8 @@ const (
 	ownObjects    = "config/policy/own-objects.yaml"
 	plainObjects  = "config/policy/plain-objects.yaml"
 
-	restrictedPods = "config/policy/restricted-pods.yaml"
+	restrictedPods   = "config/policy/restricted-pods.yaml"
+	namespacesPolicy = "config/policy/namespaces.yaml"
 )
 
 // rights are bugs of what the operator's account may write.
@@ -136,6 +137,34 @@ var rights = []mutant{
 		From:    "request.operation == 'CREATE' || object.spec.template != oldObject.spec.template",
 		To:      "object != null",
 		Package: rightsPackage, Test: "TestWhatTheOperatorDoesToItsOwnObjectsPasses",
+	},
+	{
+		Name:    "the operator's Pods run as any account",
+		File:    namespacesPolicy,
+		From:    "variables.account == 'default' || variables.isNamed",
+		To:      "variables.account == 'default' || object != null",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "the operator's Pods have the cloud's identity of the default account unasked",
+		File:    namespacesPolicy,
+		From:    "      variables.isNamed || variables.pod.?volumes",
+		To:      "      variables.account == 'default' || variables.pod.?volumes",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "an account in the middle of a list is not listed",
+		File:    namespacesPolicy,
+		From:    "a.trim() == variables.account",
+		To:      "a == variables.account",
+		Package: rightsPackage, Test: "TestTokensForMeshesPassAndThoseForCloudsWhereTheNamespaceNamesTheAccount",
+	},
+	{
+		Name:    "the operator works in kube-system unasked",
+		File:    namespacesPolicy,
+		From:    "['kube-node-lease', 'kube-public', 'kube-system']",
+		To:      "['kube-node-lease', 'kube-public']",
+		Package: rightsPackage, Test: gainsNothing,
 	},
 	{
 		Name:    "a member's Pod is made with the token of an account",

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -273,6 +274,18 @@ func contentAttempts() []attempt {
 	}
 }
 
+// placeAttempts are ways to use namespaces that no administrator gave to clusters.
+func placeAttempts(t *testing.T) []attempt {
+	t.Helper()
+	const refused = " would be in a namespace of Kubernetes itself"
+	var all []attempt
+	for _, object := range []client.Object{member(t), job(), secret(), volume(), service(), budget(), networkPolicy()} {
+		object.SetNamespace(metav1.NamespaceSystem)
+		all = append(all, attempt{fmt.Sprintf("create a %T of Kubernetes itself", object), create(object), refused, ""})
+	}
+	return all
+}
+
 // selectAttempts are ways to act on Pods that are no members.
 func selectAttempts() []attempt {
 	others, all := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, &metav1.LabelSelector{}
@@ -416,6 +429,9 @@ func podAttempts() []podAttempt {
 		{"a hook that asks another host at the end", func(p *corev1.PodTemplateSpec) {
 			first(p).Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{HTTPGet: asks(elsewhere).HTTPGet}}
 		}, asked, ""},
+		{"another account", func(p *corev1.PodTemplateSpec) { p.Spec.ServiceAccountName = "admin" },
+			"would run as the service account admin", "error looking up service account"},
+		{"a token for a cloud", token("sts.amazonaws.com"), "would hold a token of the service account default for a cloud", ""},
 		{"the token that Kubernetes mounts", func(p *corev1.PodTemplateSpec) { p.Spec.AutomountServiceAccountToken = nil }, holds, ""},
 		{"a token for Kubernetes", token(""), holds, ""},
 		{"a token for Kubernetes by its URL", token("https://kubernetes.default.svc"), holds, ""},
@@ -426,7 +442,7 @@ func podAttempts() []podAttempt {
 
 func attempts(t *testing.T) []attempt {
 	t.Helper()
-	all := slices.Concat(objectAttempts(t), ownerAttempts(t), contentAttempts(), selectAttempts())
+	all := slices.Concat(objectAttempts(t), ownerAttempts(t), contentAttempts(), placeAttempts(t), selectAttempts())
 	for _, row := range podAttempts() {
 		pod, task := member(t), job()
 		template := corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
@@ -460,6 +476,13 @@ func TestARefusedPodSaysWhatCanBeDone(t *testing.T) {
 	err := Ask(t.Context(), create(pod))
 	if err == nil || !strings.Contains(err.Error(), "If a webhook of yours adds this, keep it from these Pods, or label the "+
 		"namespace etcdsteward.dev/unrestricted-pods.") {
+		t.Error(err)
+	}
+}
+
+func TestARefusedAccountSaysWhatToWriteOnTheNamespace(t *testing.T) {
+	err := Ask(t.Context(), create(like(member(t), func(p *corev1.Pod) { p.Spec.ServiceAccountName = "etcd-backup" })))
+	if err == nil || !strings.Contains(err.Error(), "add etcd-backup to its annotation etcdsteward.dev/task-accounts") {
 		t.Error(err)
 	}
 }
@@ -549,9 +572,15 @@ func TestWhatTheOperatorDoesToItsOwnObjectsPasses(t *testing.T) {
 		"change a Pod in place": resize, "evict a member": evict("demo-12"),
 		"correct a Service to which a person gave addresses": change(withIPs(), withIPs()),
 		"mark a Service that a person turned away":           change(external(), external()),
-		"correct it":                                    change(external(), service()),
-		"write on a backup that a person made":          change(backup(nil, "demo"), backup(map[string]string{v1alpha1.LabelCluster: "demo"}, "demo")),
-		"delete a backup of a schedule":                 remove(backup(map[string]string{v1alpha1.LabelSchedule: "nightly"}, "demo")),
+		"correct it":                           change(external(), service()),
+		"write on a backup that a person made": change(backup(nil, "demo"), backup(map[string]string{v1alpha1.LabelCluster: "demo"}, "demo")),
+		"delete a backup of a schedule":        remove(backup(map[string]string{v1alpha1.LabelSchedule: "nightly"}, "demo")),
+		"start a task as an account that the namespace names": create(like(job(), func(j *batchv1.Job) {
+			j.Namespace, j.Spec.Template.Spec.ServiceAccountName = Named, "etcd-backup"
+		})),
+		"start a member in a namespace of Kubernetes that may have clusters": create(like(member(t), func(p *corev1.Pod) {
+			p.Namespace = metav1.NamespacePublic
+		})),
 		"start a member where webhooks may add to Pods": create(injected),
 	} {
 		if err := Ask(t.Context(), request); err != nil {
@@ -616,18 +645,26 @@ func TestEveryObjectThatIsBuiltPasses(t *testing.T) {
 	}
 }
 
-func TestTokensForCloudsAndMeshesPass(t *testing.T) {
-	for _, audience := range []string{"sts.amazonaws.com", "pods.eks.amazonaws.com", "sts.aliyuncs.com", "istio-ca",
-		"identity.l5d.io", "api://AzureADTokenExchange", "api://AzureADTokenExchangeChina",
-		"https://iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q",
-		"//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q"} {
+// forClouds are audiences of tokens that webhooks of clouds add.
+var forClouds = []string{"sts.amazonaws.com", "pods.eks.amazonaws.com", "sts.aliyuncs.com",
+	"api://AzureADTokenExchange", "api://AzureADTokenExchangeChina",
+	"https://iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q",
+	"//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q"}
+
+func TestTokensForMeshesPassAndThoseForCloudsWhereTheNamespaceNamesTheAccount(t *testing.T) {
+	for _, audience := range append([]string{"istio-ca", "identity.l5d.io"}, forClouds...) {
+		isForCloud := slices.Contains(forClouds, audience)
 		pod := like(member(t), func(p *corev1.Pod) {
 			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "token", VolumeSource: corev1.VolumeSource{
 				Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
 					Path: "token", Audience: audience}}}}}})
 		})
-		if err := Ask(t.Context(), create(pod)); err != nil {
+		if err := Ask(t.Context(), create(pod)); (err != nil) != isForCloud {
 			t.Errorf("%s: %v", audience, err)
+		}
+		pod.Namespace = Named
+		if err := Ask(t.Context(), create(pod)); err != nil {
+			t.Errorf("%s of an account that is named: %v", audience, err)
 		}
 	}
 }

@@ -38,6 +38,9 @@ const Operator = "system:serviceaccount:etcd-steward-system:etcd-steward-control
 // Unrestricted is a namespace whose administrator lets webhooks add to Pods what they like. All others have no labels.
 const Unrestricted = "unrestricted"
 
+// Named is a namespace whose annotation names the accounts that tasks may run as, and with their tokens for clouds.
+const Named = "named"
+
 // Request is a write that an account asks for.
 type Request struct {
 	User        string // the operator when empty
@@ -120,6 +123,10 @@ var opened = sync.OnceValues(func() (*validating.Plugin, error) {
 	}
 	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Unrestricted,
 		Labels: map[string]string{"etcdsteward.dev/unrestricted-pods": ""}}})
+	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Named,
+		Annotations: map[string]string{"etcdsteward.dev/task-accounts": "etcd-backup, default"}}})
+	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespacePublic,
+		Labels: map[string]string{"etcdsteward.dev/clusters-allowed": ""}}})
 	for _, name := range []string{"default", "kube-system", "prod", "shop", "team"} {
 		objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}

@@ -135,7 +135,9 @@ func (s *server) here(object client.Object) client.Object {
 		return nil
 	}
 	object = object.DeepCopyObject().(client.Object)
-	object.SetNamespace(s.namespace)
+	if object.GetNamespace() != metav1.NamespaceSystem {
+		object.SetNamespace(s.namespace)
+	}
 	object.SetManagedFields(nil)
 	if secret, ok := object.(*corev1.Secret); ok {
 		secret.Data = map[string][]byte{resources.KeyCert: {}, resources.KeyKey: {}}

@@ -304,7 +304,7 @@ func TestPoliciesLookAtTheOperatorsAccountAlone(t *testing.T) {
 					t.Errorf("%v looks at: %s", sub(o, "metadata")["name"], condition)
 				}
 			}
-			if (policies == 5) != (row.want != "") {
+			if (policies == 6) != (row.want != "") {
 				t.Errorf("there are %d policies", policies)
 			}
 		})

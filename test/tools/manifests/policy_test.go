@@ -57,7 +57,7 @@ func TestEachPolicyIsInForceAndNamesObjectAndRemedy(t *testing.T) {
 	for _, directory := range []string{"config/default", "config/openshift", "config/namespaced/policy"} {
 		objects := built(t, directory)
 		policies := ofKind(objects, kindPolicy)
-		if len(policies) < 5 {
+		if len(policies) < 6 {
 			t.Errorf("%s has only %d policies", directory, len(policies))
 		}
 		for _, o := range policies {
