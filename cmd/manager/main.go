@@ -109,8 +109,12 @@ func newInstall(config *rest.Config, o options, clock *kit.ServerClock, lock *le
 	if err != nil {
 		return kit.Install{}, fmt.Errorf("preparing to ask which APIs there are: %w", err)
 	}
+	var webhook *kit.Webhook
+	if o.webhook != "" {
+		webhook = kit.NewWebhook()
+	}
 	return kit.Install{Operator: identity(), Now: clock.Now, Lease: lock.lease(), Domain: o.clusterDomain,
-		Webhook: o.webhook != "", Watches: o.namespaces, PlatformIDs: observe.PlatformIDs(o.platformIDs, apis),
+		Webhook: webhook, Watches: o.namespaces, PlatformIDs: observe.PlatformIDs(o.platformIDs, apis),
 		Images: o.images}, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -253,5 +255,20 @@ func TestTheFlagOfTheWebhookTakesTheNameOfAConfiguration(t *testing.T) {
 		if (err == nil) != isGood || err != nil && !strings.Contains(err.Error(), "--webhook") {
 			t.Errorf("%q: %v", value, err)
 		}
+	}
+}
+
+// Answers of the webhook and passes use one client. A limit of its requests would have passes wait for a flood.
+func TestNoLimitOnThisSideHasPassesWaitForAnswersOfTheWebhook(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	text := `{apiVersion: v1, kind: Config, current-context: a, contexts: [{name: a, context: {cluster: a}}],
+  clusters: [{name: a, cluster: {server: "https://127.0.0.1:1"}}]}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", file)
+	config, err := ctrl.GetConfig()
+	if err != nil || config.QPS >= 0 || config.RateLimiter != nil {
+		t.Errorf("%v requests a second, %v", config, err)
 	}
 }

@@ -54,7 +54,7 @@ func ServeAdmission[T any, P interface {
 	*T
 	client.Object
 }](mgr ctrl.Manager, install Install, admit Admit[P]) error {
-	if !install.Webhook {
+	if install.Webhook == nil {
 		return nil
 	}
 	kind, err := apiutil.GVKForObject(P(new(T)), mgr.GetScheme())
@@ -62,7 +62,7 @@ func ServeAdmission[T any, P interface {
 		return fmt.Errorf("preparing the webhook for a %T: %w", P(nil), err)
 	}
 	a := admits[T, P]{decoder: admission.NewDecoder(mgr.GetScheme()), kind: kind.GroupKind(), watches: install.Watches,
-		admit: admit}
+		webhook: install.Webhook, admit: admit}
 	resource, _ := meta.UnsafeGuessKindToResource(kind)
 	mgr.GetWebhookServer().Register(WebhookPath(resource.Resource), &admission.Webhook{Handler: a})
 	return nil
@@ -79,6 +79,7 @@ type admits[T any, P interface {
 	decoder admission.Decoder
 	kind    schema.GroupKind
 	watches []string // namespaces; empty for all
+	webhook *Webhook
 	admit   Admit[P]
 }
 
@@ -101,6 +102,10 @@ func (a admits[T, P]) Handle(ctx context.Context, request admission.Request) (re
 	if now.GetDeletionTimestamp() != nil || before != nil && before.GetGeneration() == now.GetGeneration() {
 		return admission.Allowed("") // the spec stays as it is
 	}
+	if !a.webhook.begin() {
+		return a.accepted("is asked about more objects than it can look at, and did not look at")
+	}
+	defer a.webhook.end()
 	said, err := a.admit(ctx, before, now)
 	if err != nil {
 		return a.unseen(ctx, request, err).WithWarnings(said.Warnings...)
@@ -127,7 +132,11 @@ func (a admits[T, P]) read(request admission.Request) (before, now P, err error)
 func (a admits[T, P]) unseen(ctx context.Context, request admission.Request, err error) admission.Response {
 	log.FromContext(ctx).Error(err, "webhook", "kind", a.kind.Kind, "namespace", request.Namespace, "name",
 		request.Name)
-	return admission.Allowed("").WithWarnings(fmt.Sprintf("The operator could not look at "+
-		"what this %s relies on, and accepts it as it is. Its status will say what is wrong, if anything is.",
-		a.kind.Kind))
+	return a.accepted("could not look at")
+}
+
+// accepted says that the object was not looked at, and why.
+func (a admits[T, P]) accepted(why string) admission.Response {
+	return admission.Allowed("").WithWarnings(fmt.Sprintf("The operator %s what this %s relies on, and accepts it as it "+
+		"is. Its status will say what is wrong, if anything is.", why, a.kind.Kind))
 }

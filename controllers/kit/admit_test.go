@@ -41,13 +41,19 @@ func asked(t *testing.T, before, now int64, change ...func(*v1alpha1.EtcdCluster
 
 func answers(t *testing.T, request admission.Request, admit Admit[*v1alpha1.EtcdCluster], watches ...string) admission.Response {
 	t.Helper()
+	return served(t, NewWebhook(), admit, watches...).Handle(t.Context(), request)
+}
+
+func served(t *testing.T, webhook *Webhook, admit Admit[*v1alpha1.EtcdCluster], watches ...string) admission.Handler {
+	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	return admits[v1alpha1.EtcdCluster, *v1alpha1.EtcdCluster]{
 		decoder: admission.NewDecoder(scheme), kind: schema.GroupKind{Group: v1alpha1.Group, Kind: "EtcdCluster"}, admit: admit, watches: watches,
-	}.Handle(t.Context(), request)
+		webhook: webhook,
+	}
 }
 
 func TestARefusalNamesTheFieldAndWarningsAreToldBesideIt(t *testing.T) {

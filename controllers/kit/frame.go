@@ -44,7 +44,7 @@ type Install struct {
 	Now      func() time.Time // see ServerClock
 	Domain   string           // DNS domain of this Kubernetes; empty when it is not known
 	Lease    *Lease           // nil where no leader is elected
-	Webhook  bool             // the API server asks this install about objects before it stores them
+	Webhook  *Webhook         // answers the API server about objects before it stores them; nil: it does not ask
 	Watches  []string         // the namespaces that it looks after; empty for all
 
 	PlatformIDs apply.PlatformIDs

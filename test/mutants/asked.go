@@ -142,4 +142,25 @@ var asked = []mutant{
 		To:      `return s.secret == "" || `,
 		Package: managerPackage, Test: "TestTheWebhookAnswersWhoKnowsThePathOfTheConfigurationAndReadsNothingOfOthers",
 	},
+	{
+		Name:    "all requests of a flood are looked at at once",
+		File:    "controllers/kit/webhook.go",
+		From:    "	default:\n		return false",
+		To:      "	default:\n		return true",
+		Package: "./controllers/kit", Test: "TestInAFloodFewRequestsAreLookedAtAtOnceAndAllOthersAreAcceptedWithoutAWait",
+	},
+	{
+		Name:    "a flood of requests is looked at, one after the other",
+		File:    "controllers/kit/webhook.go",
+		From:    "if !w.rate.AllowN(w.now(), 1) {",
+		To:      "if w.rate == nil {",
+		Package: "./controllers/kit", Test: "TestInAFloodSoManyRequestsAreLookedAtInASecondAndEachSecondAgain",
+	},
+	{
+		Name:    "after a flood the webhook looks at nothing any more",
+		File:    "controllers/kit/admit.go",
+		From:    "defer a.webhook.end()",
+		To:      "",
+		Package: "./controllers/kit", Test: "TestInAFloodSoManyRequestsAreLookedAtInASecondAndEachSecondAgain",
+	},
 }
