@@ -59,8 +59,8 @@ func flagsOf(o *options) *flag.FlagSet {
 		"URL of a collector, such as http://collector.observability:4317, that gets a trace of each pass by OTLP over "+
 			"gRPC; https for TLS. Empty: as OTEL_EXPORTER_OTLP_ENDPOINT says, and no traces where it says none.")
 	flags.StringVar(&o.webhook, "webhook", "",
-		"Name of the ValidatingWebhookConfiguration in which the operator keeps its CA and its paths, and by which the "+
-			"API server asks it, at port 9443. Empty: it is not asked.")
+		"Name of the ValidatingWebhookConfiguration in which the operator keeps its CA and its paths, and by which "+
+			"the API server asks it, at port 9443. Empty: it is not asked.")
 	flags.BoolVar(&o.version, "version", false, "Print the version and exit.")
 	o.log.BindFlags(flags)
 	return flags

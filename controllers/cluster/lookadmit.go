@@ -25,9 +25,9 @@ func (r *Reconciler) isThere(ctx context.Context, cluster *v1alpha1.EtcdCluster)
 func (r *Reconciler) lookAhead(ctx context.Context, cluster *v1alpha1.EtcdCluster) (facts.Observation, error) {
 	live := r.LiveObserver
 	view, err := observeWith(ctx, &observe.Observer{
-		Reader: r.Live, Secrets: observe.NewSecretCache(r.Live, r.Now), Dial: observe.NoDialer{}, Now: r.Now, Own: r.Own,
-		Operator: r.Operator, ClusterDomain: r.Domain, Images: r.Images, WantedBackup: live.WantedBackup,
-		Requests: live.Requests,
+		Reader: r.Live, Secrets: observe.NewSecretCache(r.Live, r.Now), Dial: observe.NoDialer{},
+		Now: r.Now, Own: r.Own, Operator: r.Operator, ClusterDomain: r.Domain, Images: r.Images,
+		WantedBackup: live.WantedBackup, Requests: live.Requests,
 	}, cluster)
 	return view.Observation, err
 }

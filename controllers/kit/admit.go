@@ -137,6 +137,6 @@ func (a admits[T, P]) unseen(ctx context.Context, request admission.Request, err
 
 // accepted says that the object was not looked at, and why.
 func (a admits[T, P]) accepted(why string) admission.Response {
-	return admission.Allowed("").WithWarnings(fmt.Sprintf("The operator %s what this %s relies on, and accepts it as it "+
-		"is. Its status will say what is wrong, if anything is.", why, a.kind.Kind))
+	return admission.Allowed("").WithWarnings(fmt.Sprintf("The operator %s what this %s relies on, and accepts it as "+
+		"it is. Its status will say what is wrong, if anything is.", why, a.kind.Kind))
 }

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// How much one replica answers at most. Who may create an object can ask in a loop (`--dry-run=server`), and each answer
-// costs a dozen reads. Requests to the API server wait for no limit on this side (QPS is -1 in
+// How much one replica answers at most. Who may create an object can ask in a loop (`--dry-run=server`), and each
+// answer costs a dozen reads. Requests to the API server wait for no limit on this side (QPS is -1 in
 // controller-runtime:pkg/client/config), so that passes wait for no answer. What they share is the account's place in
 // the API server's priority and fairness, of which few answers at once take little.
 const (
