@@ -167,6 +167,7 @@ func objectAttempts(t *testing.T) []attempt {
 		{"delete a foreign Secret", remove(otherSecret()), notMade, ""},
 		{"delete a foreign budget", remove(otherBudget()), notMade, ""},
 		{"delete a foreign Job", remove(otherJob()), notMade, ""},
+		{"delete a foreign NetworkPolicy", remove(otherPolicy()), notMade, ""},
 		{"delete an object of another manager", remove(like(otherPod(), func(p *corev1.Pod) {
 			p.Labels = map[string]string{v1alpha1.LabelManagedBy: "Helm"}
 			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "web"}}
@@ -528,7 +529,7 @@ func TestWhatTheOperatorDoesToItsOwnObjectsPasses(t *testing.T) {
 			p.OwnerReferences, p.Finalizers = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "a"}}, []string{"a.b/c"}
 		})
 	}
-	unowned := func() *corev1.Pod { return like(member(t), func(p *corev1.Pod) { p.OwnerReferences = nil }) }
+	ownerless := func() *corev1.Pod { return like(member(t), func(p *corev1.Pod) { p.OwnerReferences = nil }) }
 	protected := func() *corev1.PersistentVolumeClaim {
 		return like(volume(), func(p *corev1.PersistentVolumeClaim) { p.Finalizers = []string{"kubernetes.io/pvc-protection"} })
 	}
@@ -563,8 +564,8 @@ func TestWhatTheOperatorDoesToItsOwnObjectsPasses(t *testing.T) {
 		"have a volume go with its cluster":                         change(protected(), goes),
 		"have it stay":                                              change(goes, protected()),
 		"change a Pod that a person gave an owner and a finalizer":  change(ofOthers(), ofOthers()),
-		"change a Pod that lost its owner":                          change(unowned(), unowned()),
-		"give a Pod its owner again":                                change(unowned(), member(t)),
+		"change a Pod that lost its owner":                          change(ownerless(), ownerless()),
+		"give a Pod its owner again":                                change(ownerless(), member(t)),
 		"dress a volume again that lost all labels and annotations": change(bare(), volume()),
 		"dress a Pod again that lost its labels":                    change(like(member(t), func(p *corev1.Pod) { p.Labels = nil }), member(t)),
 		"delete a volume":                                           remove(volume()), "delete a Secret": remove(secret()), "delete a Pod": remove(member(t)),
