@@ -111,7 +111,9 @@ func newInstall(config *rest.Config, o options, clock *kit.ServerClock, lock *le
 	}
 	var webhook *kit.Webhook
 	if o.webhook != "" {
-		webhook = kit.NewWebhook()
+		if webhook, err = newWebhook(config); err != nil {
+			return kit.Install{}, err
+		}
 	}
 	return kit.Install{Operator: identity(), Now: clock.Now, Lease: lock.lease(), Domain: o.clusterDomain,
 		Webhook: webhook, Watches: o.namespaces, PlatformIDs: observe.PlatformIDs(o.platformIDs, apis),

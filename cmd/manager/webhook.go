@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	typed "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
+	authorization "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
@@ -22,6 +23,15 @@ import (
 
 // webhookPort is where each replica answers the API server: see config/webhook.
 const webhookPort = 9443
+
+// newWebhook is what answers about all kinds. It asks the API server what users may get.
+func newWebhook(config *rest.Config) (*kit.Webhook, error) {
+	client, err := authorization.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("preparing to ask what users may get: %w", err)
+	}
+	return kit.NewWebhook(client.SubjectAccessReviews()), nil
+}
 
 // webhookServer answers the API server alone, with a certificate of the webhook's own CA. Anybody can connect, and an
 // AdmissionReview can be forged. So each path ends with a secret, which stands in the configuration of the webhook.

@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -13,7 +14,7 @@ import (
 
 // admit says what the first pass over a backup would say, before it is stored. One that would fail at once is refused.
 // The spec of an EtcdBackup cannot change, so there is nothing to say of one that exists.
-func (r *Reconciler) admit(ctx context.Context, before, now *v1alpha1.EtcdBackup) (kit.Said, error) {
+func (r *Reconciler) admit(ctx context.Context, mayGet kit.MayGet, before, now *v1alpha1.EtcdBackup) (kit.Said, error) {
 	var said kit.Said
 	if before != nil {
 		return said, nil
@@ -29,13 +30,16 @@ func (r *Reconciler) admit(ctx context.Context, before, now *v1alpha1.EtcdBackup
 	end, isEnd := decision.Change.(plan.RecordOutcome)
 	switch {
 	case isEnd && end.Outcome.Reason == plan.ReasonClaimOfAMember:
+		if isTold, err := mayGet(ctx, corev1.ResourcePersistentVolumeClaims); !isTold || err != nil {
+			return said, err
+		}
 		said.Refusals = field.ErrorList{field.Invalid(field.NewPath("spec", "store", "volume", "claimName"),
 			now.Spec.Store.Volume.ClaimName, decision.Message)}
 		return said, nil
 	case decision.Trouble:
 		said.Warn(decision.Message)
 	}
-	absent, err := observe.Absent(ctx, r.Live, now.Namespace,
+	absent, err := observe.Absent(ctx, r.Live, mayGet, now.Namespace,
 		observe.ReferencesOfStore("spec.store", &now.Spec.Store, "the backup does not start"))
 	said.Warnings = append(said.Warnings, absent...)
 	return said, err

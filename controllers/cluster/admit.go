@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -20,7 +21,7 @@ import (
 
 // admit says what the next pass would say of a cluster, before it is stored: by the same validation, and for a new one
 // by the same look and the same decision. What another install looks after is that one's to speak of.
-func (r *Reconciler) admit(ctx context.Context, before, now *v1alpha1.EtcdCluster) (kit.Said, error) {
+func (r *Reconciler) admit(ctx context.Context, mayGet kit.MayGet, before, now *v1alpha1.EtcdCluster) (kit.Said, error) {
 	isAnothers, err := r.isAnothers(ctx, now)
 	if isAnothers || err != nil {
 		return kit.Said{}, err
@@ -37,19 +38,29 @@ func (r *Reconciler) admit(ctx context.Context, before, now *v1alpha1.EtcdCluste
 		return said, nil
 	}
 	if before == nil {
-		isThere, err := r.isThere(ctx, now)
-		if isThere || err != nil {
+		if isThere, err := r.isThere(ctx, now); isThere || err != nil {
 			return kit.Said{}, err
 		}
-		seen, err := r.lookAhead(ctx, now)
-		if err != nil {
+		if err := r.sayAhead(ctx, mayGet, now, &said); err != nil {
 			return said, err
 		}
-		sayFirst(&said, now.Name, seen)
 	}
-	absent, err := observe.Absent(ctx, r.Live, now.Namespace, newReferences(before, now))
+	absent, err := observe.Absent(ctx, r.Live, mayGet, now.Namespace, newReferences(before, now))
 	said.Warnings = append(said.Warnings, absent...)
 	return said, err
+}
+
+// sayAhead says what the first pass will, to who may get the Secrets and volumes that it may speak of.
+func (r *Reconciler) sayAhead(ctx context.Context, mayGet kit.MayGet, now *v1alpha1.EtcdCluster, said *kit.Said) error {
+	isTold, err := mayGet(ctx, corev1.ResourceSecrets, corev1.ResourcePersistentVolumeClaims)
+	if !isTold || err != nil {
+		return err
+	}
+	seen, err := r.lookAhead(ctx, now)
+	if err == nil {
+		sayFirst(said, now.Name, seen)
+	}
+	return err
 }
 
 // sayFirst says what the first decision means for who creates the cluster. Only volumes that are not to be resumed are

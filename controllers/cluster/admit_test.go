@@ -11,12 +11,13 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/test/jobworld"
 )
 
 // admitted is what is said of a cluster before it is stored.
 func (w *world) admitted(before, now *v1alpha1.EtcdCluster) kit.Said {
 	w.t.Helper()
-	said, err := w.operator.admit(w.t.Context(), before, now)
+	said, err := w.operator.admit(w.t.Context(), jobworld.MayGetAllBut(), before, now)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -86,6 +87,20 @@ func TestCAsWithoutVolumesAreAWarningSinceABackupToolMayPutThoseBack(t *testing.
 	said := w.admitted(nil, again())
 	if len(said.Refusals) > 0 || len(said.Warnings) != 1 || !strings.Contains(said.Warnings[0], "begin-empty") {
 		t.Errorf("%+v", said)
+	}
+}
+
+func TestWhoMayNotGetSecretsOrVolumesIsNotToldWhatIsLeftOfAnEarlierCluster(t *testing.T) {
+	w := gone(t)
+	for _, denied := range []corev1.ResourceName{corev1.ResourceSecrets, corev1.ResourcePersistentVolumeClaims} {
+		mayGet := jobworld.MayGetAllBut(denied)
+		if said, err := w.operator.admit(t.Context(), mayGet, nil, again(withoutTLS)); err != nil || len(said.Refusals)+len(said.Warnings) > 0 {
+			t.Errorf("without %s: %+v, %v", denied, said, err)
+		}
+		said, err := w.operator.admit(t.Context(), mayGet, nil, again(func(c *v1alpha1.EtcdCluster) { c.Spec.Version = "3.3.1" }))
+		if err != nil || len(said.Refusals) != 1 {
+			t.Errorf("of what the spec itself says: %+v, %v", said, err)
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ func NewRefusals(before, now field.ErrorList) field.ErrorList {
 }
 
 // Admit says what passes would say of an object once it is stored. Before is nil for a new one. It changes nothing.
-type Admit[P client.Object] func(ctx context.Context, before, now P) (Said, error)
+type Admit[P client.Object] func(ctx context.Context, mayGet MayGet, before, now P) (Said, error)
 
 // ServeAdmission answers the webhook for one kind of object, on each replica; on none where the install has no webhook.
 func ServeAdmission[T any, P interface {
@@ -106,7 +106,7 @@ func (a admits[T, P]) Handle(ctx context.Context, request admission.Request) (re
 		return a.accepted("is asked about more objects than it can look at, and did not look at")
 	}
 	defer a.webhook.end()
-	said, err := a.admit(ctx, before, now)
+	said, err := a.admit(ctx, a.webhook.mayGet(request.UserInfo, request.Namespace), before, now)
 	if err != nil {
 		return a.unseen(ctx, request, err).WithWarnings(said.Warnings...)
 	}
@@ -118,10 +118,13 @@ func (a admits[T, P]) Handle(ctx context.Context, request admission.Request) (re
 		WithWarnings(said.Warnings...)
 }
 
-// read decodes the object as it would be stored, and as it is stored now; that is nil for a new object.
+// read decodes the object as it would be stored, and as it is stored now; that is nil for a new object. What it names is
+// looked for where the user is asked about.
 func (a admits[T, P]) read(request admission.Request) (before, now P, err error) {
 	now = P(new(T))
-	if err = a.decoder.DecodeRaw(request.Object, now); err != nil || request.Operation == admissionv1.Create {
+	err = a.decoder.DecodeRaw(request.Object, now)
+	now.SetNamespace(request.Namespace)
+	if err != nil || request.Operation == admissionv1.Create {
 		return nil, now, err
 	}
 	before = P(new(T))

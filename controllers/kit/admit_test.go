@@ -41,7 +41,7 @@ func asked(t *testing.T, before, now int64, change ...func(*v1alpha1.EtcdCluster
 
 func answers(t *testing.T, request admission.Request, admit Admit[*v1alpha1.EtcdCluster], watches ...string) admission.Response {
 	t.Helper()
-	return served(t, NewWebhook(), admit, watches...).Handle(t.Context(), request)
+	return served(t, NewWebhook(nil), admit, watches...).Handle(t.Context(), request)
 }
 
 func served(t *testing.T, webhook *Webhook, admit Admit[*v1alpha1.EtcdCluster], watches ...string) admission.Handler {
@@ -57,7 +57,7 @@ func served(t *testing.T, webhook *Webhook, admit Admit[*v1alpha1.EtcdCluster], 
 }
 
 func TestARefusalNamesTheFieldAndWarningsAreToldBesideIt(t *testing.T) {
-	response := answers(t, asked(t, 0, 1), func(_ context.Context, before, now *v1alpha1.EtcdCluster) (Said, error) {
+	response := answers(t, asked(t, 0, 1), func(_ context.Context, _ MayGet, before, now *v1alpha1.EtcdCluster) (Said, error) {
 		if before != nil || now.Name != "demo" {
 			t.Errorf("asked about %v, %v", before, now)
 		}
@@ -82,7 +82,7 @@ func TestWhatCannotBeLookedAtIsAcceptedAndThatIsSaid(t *testing.T) {
 		request admission.Request
 		admit   Admit[*v1alpha1.EtcdCluster]
 	}{
-		"an API server that is away": {asked(t, 0, 1), func(context.Context, *v1alpha1.EtcdCluster, *v1alpha1.EtcdCluster) (Said, error) {
+		"an API server that is away": {asked(t, 0, 1), func(context.Context, MayGet, *v1alpha1.EtcdCluster, *v1alpha1.EtcdCluster) (Said, error) {
 			return Said{}, errors.New("away")
 		}},
 		"an object that cannot be read": {garbage, nil},
@@ -106,7 +106,7 @@ func TestWhatKeepsItsSpecAndWhatIsBeingDeletedIsNotAskedAbout(t *testing.T) {
 		"a finalizer that leaves": {asked(t, 2, 3, gone), 0},
 	} {
 		times := 0
-		response := answers(t, row.request, func(context.Context, *v1alpha1.EtcdCluster, *v1alpha1.EtcdCluster) (Said, error) {
+		response := answers(t, row.request, func(context.Context, MayGet, *v1alpha1.EtcdCluster, *v1alpha1.EtcdCluster) (Said, error) {
 			times++
 			return Said{}, nil
 		})
@@ -138,7 +138,7 @@ func TestOnlyNamespacesThatTheOperatorLooksAfterAreSpokenOf(t *testing.T) {
 		times := 0
 		request := asked(t, 0, 1)
 		request.Namespace = "shop"
-		response := answers(t, request, func(context.Context, *v1alpha1.EtcdCluster, *v1alpha1.EtcdCluster) (Said, error) {
+		response := answers(t, request, func(context.Context, MayGet, *v1alpha1.EtcdCluster, *v1alpha1.EtcdCluster) (Said, error) {
 			times++
 			return Said{}, nil
 		}, row.watches...)

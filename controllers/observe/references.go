@@ -30,6 +30,13 @@ var (
 	kindClass  = storagev1.SchemeGroupVersion.WithKind("StorageClass")
 )
 
+// resourcesOf are what a user has to be allowed to get to be told that an object is not there. A StorageClass lies in no
+// namespace and holds no secret.
+var resourcesOf = map[schema.GroupVersionKind][]corev1.ResourceName{
+	kindSecret: {corev1.ResourceSecrets},
+	kindClaim:  {corev1.ResourcePersistentVolumeClaims},
+}
+
 // ReferencesOfCluster are the objects that the spec of a cluster names.
 func ReferencesOfCluster(cluster *v1alpha1.EtcdCluster) []Reference {
 	var refs []Reference
@@ -78,10 +85,18 @@ func ReferencesOfStore(at string, store *v1alpha1.BackupStore, needs string) []R
 }
 
 // Absent says which of the references lead to nothing, in a sentence each. It reads no more than the metadata of an
-// object. One that the operator may not read counts as there.
-func Absent(ctx context.Context, live client.Reader, namespace string, refs []Reference) ([]string, error) {
+// object. One that the operator, or who is told, may not read counts as there.
+func Absent(ctx context.Context, live client.Reader, mayGet func(context.Context, ...corev1.ResourceName) (bool, error),
+	namespace string, refs []Reference) ([]string, error) {
 	var sentences []string
 	for _, ref := range refs {
+		isTold, err := mayGet(ctx, resourcesOf[ref.Kind]...)
+		if err != nil {
+			return sentences, err
+		}
+		if !isTold {
+			continue
+		}
 		isThere, err := exists(ctx, live, namespace, ref)
 		if err != nil {
 			return sentences, err

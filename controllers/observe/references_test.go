@@ -16,6 +16,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
+	"github.com/etcdsteward/etcd-steward/test/jobworld"
 )
 
 func referring() *v1alpha1.EtcdCluster {
@@ -52,7 +53,7 @@ func server(t *testing.T, mayRead bool, objects ...client.Object) client.Reader 
 
 func TestWhatASpecNamesAndIsNotThereIsToldByItsField(t *testing.T) {
 	refs := observe.ReferencesOfCluster(referring())
-	got, err := observe.Absent(t.Context(), server(t, true), "shop", refs)
+	got, err := observe.Absent(t.Context(), server(t, true), jobworld.MayGetAllBut(), "shop", refs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,13 +68,34 @@ func TestWhatASpecNamesAndIsNotThereIsToldByItsField(t *testing.T) {
 	}
 	full := server(t, true, &storagev1.StorageClass{ObjectMeta: meta("", "fast")}, &corev1.Secret{ObjectMeta: meta("shop", "pull")},
 		&corev1.Secret{ObjectMeta: meta("shop", "keys")}, &corev1.Secret{ObjectMeta: meta("other", "roots")})
-	got, err = observe.Absent(t.Context(), full, "shop", refs)
+	got, err = observe.Absent(t.Context(), full, jobworld.MayGetAllBut(), "shop", refs)
 	if err != nil || len(got) != 1 || !strings.Contains(got[0], "roots") {
 		t.Errorf("only the Secret of another namespace is missing: %q, %v", got, err)
 	}
-	got, err = observe.Absent(t.Context(), server(t, false), "shop", refs)
+	got, err = observe.Absent(t.Context(), server(t, false), jobworld.MayGetAllBut(), "shop", refs)
 	if err != nil || len(got) > 0 {
 		t.Errorf("what may not be read is missing: %q, %v", got, err)
+	}
+}
+
+func TestWhatAUserMayNotGetIsNotToldAsMissing(t *testing.T) {
+	refs := append(observe.ReferencesOfCluster(referring()), observe.ReferencesOfStore("spec.store",
+		&v1alpha1.BackupStore{Volume: &v1alpha1.VolumeStore{ClaimName: "backups"}}, "")...)
+	for denied, want := range map[corev1.ResourceName]string{
+		corev1.ResourceSecrets:                "StorageClass PersistentVolumeClaim",
+		corev1.ResourcePersistentVolumeClaims: "StorageClass Secret Secret Secret",
+	} {
+		got, err := observe.Absent(t.Context(), server(t, true), jobworld.MayGetAllBut(denied), "shop", refs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kinds []string
+		for _, sentence := range got {
+			kinds = append(kinds, strings.Fields(sentence)[3])
+		}
+		if said := strings.Join(kinds, " "); said != want {
+			t.Errorf("who may not get %s hears of %s", denied, said)
+		}
 	}
 }
 

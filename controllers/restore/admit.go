@@ -12,7 +12,7 @@ import (
 
 // admit says what passes would say of an EtcdRestore, before it is stored. It refuses nothing: all that a restore needs
 // may come later, and until then it waits.
-func (r *Reconciler) admit(ctx context.Context, before, now *v1alpha1.EtcdRestore) (kit.Said, error) {
+func (r *Reconciler) admit(ctx context.Context, mayGet kit.MayGet, before, now *v1alpha1.EtcdRestore) (kit.Said, error) {
 	var said kit.Said
 	cluster, err := r.clusterOf(ctx, now)
 	if err != nil {
@@ -35,7 +35,7 @@ func (r *Reconciler) admit(ctx context.Context, before, now *v1alpha1.EtcdRestor
 		said.Warn(fmt.Sprintf("spec.source names a backup that cannot be restored: %s. The restore waits until it can "+
 			"be. To restore another backup, create another EtcdRestore.", fault))
 	}
-	absent, err := observe.Absent(ctx, r.Live, now.Namespace,
+	absent, err := observe.Absent(ctx, r.Live, mayGet, now.Namespace,
 		observe.ReferencesOfStore("spec.source.store", now.Spec.Source.Store, "the restore does not start"))
 	said.Warnings = append(said.Warnings, absent...)
 	return said, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
+	"github.com/etcdsteward/etcd-steward/test/jobworld"
 )
 
 func TestARestoreIsToldWhatItWillWaitForAndIsNeverRefused(t *testing.T) {
@@ -59,7 +60,7 @@ func TestARestoreIsToldWhatItWillWaitForAndIsNeverRefused(t *testing.T) {
 				before = now.DeepCopy()
 			}
 			now.Spec.Approval = row.approval
-			said, err := r.admit(t.Context(), before, now)
+			said, err := r.admit(t.Context(), jobworld.MayGetAllBut(), before, now)
 			warnings := strings.Join(said.Warnings, " ")
 			if err != nil || len(said.Refusals) > 0 || (warnings == "") != (row.warning == "") || !strings.Contains(warnings, row.warning) {
 				t.Errorf("%+v, %v", said, err)

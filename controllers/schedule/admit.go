@@ -15,7 +15,7 @@ import (
 
 // admit says what passes over a schedule would say, before it is stored: of its times, which no schema can read, and of
 // what it relies on.
-func (r *Reconciler) admit(ctx context.Context, before, now *v1alpha1.EtcdBackupSchedule) (kit.Said, error) {
+func (r *Reconciler) admit(ctx context.Context, mayGet kit.MayGet, before, now *v1alpha1.EtcdBackupSchedule) (kit.Said, error) {
 	var said kit.Said
 	cluster, err := r.lookAtCluster(ctx, now)
 	if err != nil || cluster.Operator != "" && cluster.Operator != r.Operator {
@@ -32,7 +32,7 @@ func (r *Reconciler) admit(ctx context.Context, before, now *v1alpha1.EtcdBackup
 		return said, nil
 	}
 	said.Warn(plan.WhyNoCluster(now.Spec.ClusterRef.Name, cluster))
-	absent, err := observe.Absent(ctx, r.Live, now.Namespace, store)
+	absent, err := observe.Absent(ctx, r.Live, mayGet, now.Namespace, store)
 	said.Warnings = append(said.Warnings, absent...)
 	return said, err
 }

@@ -32,7 +32,7 @@ func TestAScheduleWhoseTimesCannotBeReadIsRefusedAtOnce(t *testing.T) {
 		"one that is put right":          {hourly(at("0 3 * *")), hourly(), ""},
 		"one that was bad, and still is": {hourly(at("0 3 * *")), hourly(at("0 3 * *"), func(s *v1alpha1.EtcdBackupSchedule) { s.Spec.Suspend = new(true) }), ""},
 	} {
-		said, err := w.keeper.admit(t.Context(), row.before, row.now)
+		said, err := w.keeper.admit(t.Context(), jobworld.MayGetAllBut(), row.before, row.now)
 		if err != nil || len(said.Warnings) > 0 || (len(said.Refusals) == 0) != (row.field == "") {
 			t.Errorf("%s: %+v, %v", name, said, err)
 		}
@@ -44,13 +44,13 @@ func TestAScheduleWhoseTimesCannotBeReadIsRefusedAtOnce(t *testing.T) {
 
 func TestAScheduleIsToldWhatIsNotThereYet(t *testing.T) {
 	w := newScheduleWorld(t, hourly())
-	said, err := w.keeper.admit(t.Context(), nil, hourly())
+	said, err := w.keeper.admit(t.Context(), jobworld.MayGetAllBut(), nil, hourly())
 	warnings := strings.Join(said.Warnings, " ")
 	if err != nil || len(said.Refusals) > 0 || !strings.Contains(warnings, "EtcdCluster demo does not exist") ||
 		!strings.Contains(warnings, "spec.store.volume.claimName names the PersistentVolumeClaim backups") {
 		t.Errorf("%+v, %v", said, err)
 	}
-	said, err = w.keeper.admit(t.Context(), hourly(), hourly(at("@daily")))
+	said, err = w.keeper.admit(t.Context(), jobworld.MayGetAllBut(), hourly(), hourly(at("@daily")))
 	if err != nil || len(said.Warnings) != 1 {
 		t.Errorf("the claim was named before: %+v, %v", said, err)
 	}
@@ -59,7 +59,7 @@ func TestAScheduleIsToldWhatIsNotThereYet(t *testing.T) {
 func TestNothingIsSaidOfAScheduleOfAnotherOperatorsCluster(t *testing.T) {
 	w := newScheduleWorld(t, hourly(), jobworld.Serving()...)
 	w.keeper.Operator = "elsewhere/etcd-steward"
-	if said, err := w.keeper.admit(t.Context(), nil, hourly(at("bad"))); err != nil || len(said.Warnings)+len(said.Refusals) > 0 {
+	if said, err := w.keeper.admit(t.Context(), jobworld.MayGetAllBut(), nil, hourly(at("bad"))); err != nil || len(said.Warnings)+len(said.Refusals) > 0 {
 		t.Errorf("%+v, %v", said, err)
 	}
 }

@@ -26,7 +26,7 @@ var asked = []mutant{
 	{
 		Name:    "a cluster over the volumes of another one is stored",
 		File:    "controllers/cluster/admit.go",
-		From:    "sayFirst(&said, now.Name, seen)",
+		From:    "sayFirst(said, now.Name, seen)",
 		To:      "_ = seen",
 		Package: clusterPackage, Test: "TestAClusterOverTheVolumesOfAnotherOneIsRefusedUnlessItResumesThem",
 	},
@@ -47,8 +47,8 @@ var asked = []mutant{
 	{
 		Name:    "a cluster that is there is told what a new one would meet",
 		File:    "controllers/cluster/admit.go",
-		From:    "if isThere || err != nil {",
-		To:      "if isThere && err != nil {",
+		From:    "r.isThere(ctx, now); isThere || err != nil {",
+		To:      "r.isThere(ctx, now); isThere && err != nil {",
 		Package: clusterPackage, Test: "TestToAskAboutAClusterOfTheNameOfOneThatServesLeavesItsConnectionsAndSaysNothing",
 	},
 	{
@@ -162,5 +162,40 @@ var asked = []mutant{
 		From:    "defer a.webhook.end()",
 		To:      "",
 		Package: "./controllers/kit", Test: "TestInAFloodSoManyRequestsAreLookedAtInASecondAndEachSecondAgain",
+	},
+	{
+		Name:    "who may not get Secrets is told which there are",
+		File:    "controllers/observe/references.go",
+		From:    "if !isTold {",
+		To:      "if !isTold && false {",
+		Package: observePackage, Test: "TestWhatAUserMayNotGetIsNotToldAsMissing",
+	},
+	{
+		Name:    "who may not get volumes is told what an earlier cluster left",
+		File:    "controllers/cluster/admit.go",
+		From:    "if !isTold || err != nil {",
+		To:      "if !isTold && err != nil {",
+		Package: clusterPackage, Test: "TestWhoMayNotGetSecretsOrVolumesIsNotToldWhatIsLeftOfAnEarlierCluster",
+	},
+	{
+		Name:    "who may not get claims is told whose they are",
+		File:    "controllers/backup/admit.go",
+		From:    "!isTold || err != nil {",
+		To:      "!isTold && err != nil {",
+		Package: "./controllers/backup", Test: "TestWhoMayNotGetClaimsIsNotToldWhoseAClaimIs",
+	},
+	{
+		Name:    "a user who may get one of two resources is told of both",
+		File:    "controllers/kit/webhook.go",
+		From:    "if !review.Status.Allowed {",
+		To:      "if review.Status.Allowed {",
+		Package: "./controllers/kit", Test: "TestWhatAUserMayGetIsAskedOfTheAPIServerForTheNamespaceOfTheRequest",
+	},
+	{
+		Name:    "a user is asked about in one namespace and told of another one",
+		File:    "controllers/kit/admit.go",
+		From:    "now.SetNamespace(request.Namespace)",
+		To:      "",
+		Package: "./controllers/kit", Test: "TestWhatAUserMayGetIsAskedOfTheAPIServerForTheNamespaceOfTheRequest",
 	},
 }
