@@ -75,7 +75,7 @@ var rights = []right{
 		"update etcdbackups/finalizers,etcdbackupschedules/finalizers,etcdclusters/finalizers", "create,patch events",
 	}, "nothing", "say what is not so"},
 	{"in its own namespace: `create`, `update` its Lease", []string{"create,update leases"}, "nothing", "keep the operator from acting"},
-	{"with metrics over HTTPS: `create` reviews of tokens and of rights", []string{"create tokenreviews,subjectaccessreviews"},
+	{"with metrics over HTTPS, or the webhook: `create` reviews of tokens and of rights", []string{"create tokenreviews,subjectaccessreviews"},
 		"nothing: they are questions", "ask whose a token is, and what an account may do"},
 	{"with the [webhook](docs/install.md#the-webhook): `get`, `patch` of its ValidatingWebhookConfiguration",
 		[]string{"get,patch validatingwebhookconfigurations"}, "nothing: Kubernetes shows such writes to no policy",
