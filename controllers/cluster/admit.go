@@ -21,7 +21,8 @@ import (
 
 // admit says what the next pass would say of a cluster, before it is stored: by the same validation, and for a new one
 // by the same look and the same decision. What another install looks after is that one's to speak of.
-func (r *Reconciler) admit(ctx context.Context, mayGet kit.MayGet, before, now *v1alpha1.EtcdCluster) (kit.Said, error) {
+func (r *Reconciler) admit(ctx context.Context, mayGet kit.MayGet,
+	before, now *v1alpha1.EtcdCluster) (kit.Said, error) {
 	isAnothers, err := r.isAnothers(ctx, now)
 	if isAnothers || err != nil {
 		return kit.Said{}, err

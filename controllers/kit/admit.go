@@ -118,8 +118,8 @@ func (a admits[T, P]) Handle(ctx context.Context, request admission.Request) (re
 		WithWarnings(said.Warnings...)
 }
 
-// read decodes the object as it would be stored, and as it is stored now; that is nil for a new object. What it names is
-// looked for where the user is asked about.
+// read decodes the object as it would be stored, and as it is stored now; that is nil for a new object. What it names
+// is looked for where the user is asked about.
 func (a admits[T, P]) read(request admission.Request) (before, now P, err error) {
 	now = P(new(T))
 	err = a.decoder.DecodeRaw(request.Object, now)

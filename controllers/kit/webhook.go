@@ -38,8 +38,8 @@ type Reviews interface {
 
 // NewWebhook makes one for an install that the API server asks about objects.
 func NewWebhook(reviews Reviews) *Webhook {
-	return &Webhook{reviews: reviews, rate: rate.NewLimiter(admitsASecond, admitsInABurst), busy: make(chan struct{}, admitsAtOnce),
-		now: time.Now}
+	return &Webhook{reviews: reviews, rate: rate.NewLimiter(admitsASecond, admitsInABurst),
+		busy: make(chan struct{}, admitsAtOnce), now: time.Now}
 }
 
 // begin reports whether one more answer is within the bound. It never waits. Where it is, end has to follow.
@@ -58,8 +58,8 @@ func (w *Webhook) begin() bool {
 
 func (w *Webhook) end() { <-w.busy }
 
-// MayGet reports whether the user who writes an object may get all objects of these resources in its namespace. What such
-// a user may not get is not told of.
+// MayGet reports whether the user who writes an object may get all objects of these resources in its namespace. What
+// such a user may not get is not told of.
 type MayGet func(ctx context.Context, resources ...corev1.ResourceName) (bool, error)
 
 // mayGet asks about a user. The review that names the user comes from the API server, or nothing is answered.
@@ -77,8 +77,8 @@ func (w *Webhook) mayGet(user authenticationv1.UserInfo, namespace string) MayGe
 						Version: corev1.SchemeGroupVersion.Version, Resource: string(resource)},
 				}}, metav1.CreateOptions{})
 			if err != nil {
-				return false, fmt.Errorf("asking whether %s may get %s in the namespace %s: %w", user.Username, resource,
-					namespace, err)
+				return false, fmt.Errorf("asking whether %s may get %s in the namespace %s: %w", user.Username,
+					resource, namespace, err)
 			}
 			if !review.Status.Allowed {
 				return false, nil

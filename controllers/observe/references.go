@@ -30,8 +30,8 @@ var (
 	kindClass  = storagev1.SchemeGroupVersion.WithKind("StorageClass")
 )
 
-// resourcesOf are what a user has to be allowed to get to be told that an object is not there. A StorageClass lies in no
-// namespace and holds no secret.
+// resourcesOf are what a user has to be allowed to get to be told that an object is not there. A StorageClass lies in
+// no namespace and holds no secret.
 var resourcesOf = map[schema.GroupVersionKind][]corev1.ResourceName{
 	kindSecret: {corev1.ResourceSecrets},
 	kindClaim:  {corev1.ResourcePersistentVolumeClaims},

@@ -12,7 +12,8 @@ import (
 
 // admit says what passes would say of an EtcdRestore, before it is stored. It refuses nothing: all that a restore needs
 // may come later, and until then it waits.
-func (r *Reconciler) admit(ctx context.Context, mayGet kit.MayGet, before, now *v1alpha1.EtcdRestore) (kit.Said, error) {
+func (r *Reconciler) admit(ctx context.Context, mayGet kit.MayGet,
+	before, now *v1alpha1.EtcdRestore) (kit.Said, error) {
 	var said kit.Said
 	cluster, err := r.clusterOf(ctx, now)
 	if err != nil {

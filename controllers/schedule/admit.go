@@ -15,7 +15,8 @@ import (
 
 // admit says what passes over a schedule would say, before it is stored: of its times, which no schema can read, and of
 // what it relies on.
-func (r *Reconciler) admit(ctx context.Context, mayGet kit.MayGet, before, now *v1alpha1.EtcdBackupSchedule) (kit.Said, error) {
+func (r *Reconciler) admit(ctx context.Context, mayGet kit.MayGet,
+	before, now *v1alpha1.EtcdBackupSchedule) (kit.Said, error) {
 	var said kit.Said
 	cluster, err := r.lookAtCluster(ctx, now)
 	if err != nil || cluster.Operator != "" && cluster.Operator != r.Operator {
