@@ -35,6 +35,6 @@ func TestWhatIsBeingDeletedSaysWhichFinalizerKeepsIt(t *testing.T) {
 		t.Errorf("the Service is %+v", o)
 	}
 	if p := w.replica("demo-1").Pod; p == nil || p.HeldBy != "" {
-		t.Errorf("a Pod that nobody deletes is %+v", p)
+		t.Errorf("a Pod that is not being deleted is %+v", p)
 	}
 }

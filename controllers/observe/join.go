@@ -103,6 +103,15 @@ func (r replicas) addAnswers(s survey) {
 	}
 }
 
+// judgeSecrets judges the cluster's own Secrets, and then those of members.
+func (r replicas) judgeSecrets(ctx context.Context, keys *keyring, bereft []string) ([]facts.Object, error) {
+	objects, err := keys.objects(ctx, r.names())
+	if err != nil {
+		return nil, err
+	}
+	return objects, r.addSecrets(ctx, keys, bereft)
+}
+
 // addSecrets looks for the Secret of each name that was seen, the promised one among them. Secrets cannot be listed.
 func (r replicas) addSecrets(ctx context.Context, keys *keyring, bereft []string) error {
 	if !keys.cluster.Spec.IsTLS() {

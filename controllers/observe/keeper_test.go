@@ -33,7 +33,7 @@ func TestTheKeeperOfAClusterIsReadFromItsServiceThenFromAPersonAndThenFromItsDat
 		keeper string
 	}{
 		"as it was made": {func(*world) {}, own, own},
-		"by its Service, whatever the data says": {func(w *world) { w.say("*v1.Service demo-peers", "new/etcd-steward") },
+		"by its Service, although the data says otherwise": {func(w *world) { w.say("*v1.Service demo-peers", "new/etcd-steward") },
 			own, "new/etcd-steward"},
 		"by its data, without a Service": {func(w *world) { w.say(volume0, "new/etcd-steward"); w.removePeers() },
 			"new/etcd-steward", "new/etcd-steward"},

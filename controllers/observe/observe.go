@@ -116,11 +116,8 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	if err := o.addNodes(ctx, birth, g, joined); err != nil {
 		return facts.Observation{}, nil, err
 	}
-	secrets, err := keys.objects(ctx, joined.names())
+	secrets, err := joined.judgeSecrets(ctx, keys, bereft(cluster, membership, birth))
 	if err != nil {
-		return facts.Observation{}, nil, err
-	}
-	if err := joined.addSecrets(ctx, keys, bereft(cluster, membership, birth)); err != nil {
 		return facts.Observation{}, nil, err
 	}
 	others, left := g.others(ours)
@@ -143,10 +140,15 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Requests: requests, Schedules: g.schedules, Proven: g.proven,
 		Retained: append(left, keys.retained...), LoadBalancer: keys.addresses,
 	}
+	o.hear(ctx, s, seen)
+	return seen, s.clients, nil
+}
+
+// hear asks the members what their copies hold, where the planner has to know.
+func (o *Observer) hear(ctx context.Context, s survey, seen facts.Observation) {
 	if !o.AsksNoHashes && plan.AsksForHashes(seen) {
 		s.addHashes(ctx, seen.Current.Members)
 	}
-	return seen, s.clients, nil
 }
 
 // clocks are the time, and how far it is ahead of this machine's clock.

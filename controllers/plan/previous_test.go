@@ -113,7 +113,7 @@ func waysBack() []row {
 		{"a quorum of the previous volumes is enough",
 			requesting(failing.former(1, func(r *facts.Replica) { r.Volume = nil }), homeward), Act, rule,
 			facts.ReasonInPlace, "GoBack", "back to demo-0, demo-2"},
-		{"where nobody could say who had a vote, each of them is all there was",
+		{"where no one could say who had a vote, each of them is all there was",
 			requesting(unvoiced(failing.former(1, func(r *facts.Replica) { r.Volume = nil })), homeward), Act, rule,
 			facts.ReasonInPlace, "GoBack", "back to demo-0, demo-2"},
 		{"what the cluster switched over from is stopped first",
@@ -225,7 +225,7 @@ func TestAClusterGoesBackOnlyFromWhatNeverServedAndToWhatIsThere(t *testing.T) {
 	with := func(names ...string) changes.GoBack { c := good; c.Names = names; return c }
 	checkGuard(t, []guarded1{
 		{"what never served is given up", asked, good, true},
-		{"nobody wants it", unrequested(asked), good, false},
+		{"no one wants it", unrequested(asked), good, false},
 		{"the approval is of other evidence", staled(asked), good, false},
 		{"an EtcdRestore from a backup is approved", requesting(unrequested(asked)),
 			otherwise(good, func(c *changes.GoBack) { c.Restore = "r1" }), false},
