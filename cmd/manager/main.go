@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -211,6 +212,7 @@ func newScheme() *runtime.Scheme {
 	utilruntime.Must(policyv1.AddToScheme(scheme))
 	utilruntime.Must(networkingv1.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	utilruntime.Must(autoscalingv1.AddToScheme(scheme)) // the webhook is asked about a Scale
 	return scheme
 }
 

@@ -99,8 +99,8 @@ func (w *webhookTrust) keep(ctx context.Context) error {
 	}
 	_, err = w.configurations.Patch(ctx, w.name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
 	if err != nil {
-		return fmt.Errorf("writing the CA of the Secret %s, and the paths, into the ValidatingWebhookConfiguration "+
-			"%s: %w", webhookCA, w.name, err)
+		return fmt.Errorf("writing the CA of the Secret %s, and the paths, into the "+
+			"ValidatingWebhookConfiguration %s: %w", webhookCA, w.name, err)
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -93,7 +94,8 @@ func TestTheAPIServerTrustsTheCAOfTheWebhookAndNothingElseIsWritten(t *testing.T
 				t.Errorf("%s trusts %s", hook.Name, hook.ClientConfig.CABundle)
 			}
 			key := sha256.Sum256(store.held.Data[corev1.TLSPrivateKeyKey])
-			if want := "/validate/" + hook.Rules[0].Resources[0] + "/" + hex.EncodeToString(key[:]); *hook.ClientConfig.Service.Path != want {
+			resource, _, _ := strings.Cut(hook.Name, ".")
+			if want := "/validate/" + resource + "/" + hex.EncodeToString(key[:]); *hook.ClientConfig.Service.Path != want {
 				t.Errorf("%s asks at %s", hook.Name, *hook.ClientConfig.Service.Path)
 			}
 		}
@@ -209,6 +211,8 @@ func TestTheConfigurationOfTheWebhookFitsWhatIsServedAndHoldsNothingUp(t *testin
 		resource, _ := meta.UnsafeGuessKindToResource(v1alpha1.GroupVersion.WithKind(kind)) // as kit does
 		resources[resource.Resource] = true
 	}
+	scales, _ := meta.UnsafeGuessKindToResource(autoscalingv1.SchemeGroupVersion.WithKind("Scale"))
+	resources["etcdclusters/scale"] = true
 	for _, hook := range configuration.Webhooks {
 		if *hook.FailurePolicy != admissionv1.Ignore || *hook.TimeoutSeconds > 5 || *hook.SideEffects != admissionv1.SideEffectClassNone {
 			t.Errorf("%s can hold something up: %v, %d s, %v", hook.Name, *hook.FailurePolicy, *hook.TimeoutSeconds, *hook.SideEffects)
@@ -219,7 +223,7 @@ func TestTheConfigurationOfTheWebhookFitsWhatIsServedAndHoldsNothingUp(t *testin
 		}
 		for _, rule := range hook.Rules {
 			if slices.Contains(rule.Operations, admissionv1.Delete) || len(rule.Resources) != 1 ||
-				hook.Name != rule.Resources[0]+".webhook.etcdsteward.dev" {
+				hook.Name != strings.Replace(rule.Resources[0], "etcdclusters/scale", scales.Resource, 1)+".webhook.etcdsteward.dev" {
 				t.Errorf("%s asks about %+v", hook.Name, rule)
 			}
 			delete(resources, rule.Resources[0])

@@ -14,7 +14,8 @@ import (
 
 // admit says what the first pass over a backup would say, before it is stored. One that would fail at once is refused.
 // The spec of an EtcdBackup cannot change, so there is nothing to say of one that exists.
-func (r *Reconciler) admit(ctx context.Context, mayGet kit.MayGet, before, now *v1alpha1.EtcdBackup) (kit.Said, error) {
+func (r *Reconciler) admit(ctx context.Context, mayGet kit.MayGet,
+	before, now *v1alpha1.EtcdBackup) (kit.Said, error) {
 	var said kit.Said
 	if before != nil {
 		return said, nil

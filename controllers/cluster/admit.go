@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -49,6 +50,16 @@ func (r *Reconciler) admit(ctx context.Context, mayGet kit.MayGet,
 	absent, err := observe.Absent(ctx, r.Live, mayGet, now.Namespace, newReferences(before, now))
 	said.Warnings = append(said.Warnings, absent...)
 	return said, err
+}
+
+// admitScale says what admit does of a new size that comes by the subresource: from kubectl scale or an autoscaler.
+func (r *Reconciler) admitScale(ctx context.Context, mayGet kit.MayGet,
+	_, scale *autoscalingv1.Scale) (kit.Said, error) {
+	before, now, err := r.resized(ctx, scale)
+	if before == nil || err != nil {
+		return kit.Said{}, err
+	}
+	return r.admit(ctx, mayGet, before, now)
 }
 
 // sayAhead says what the first pass will, to who may get the Secrets and volumes that it may speak of.

@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
@@ -236,6 +238,24 @@ func TestAChangeOfAClusterWhoseDataNamesAnotherInstallIsLeftToThat(t *testing.T)
 	w.actAs(second)
 	if said := w.admitted(before, now); len(said.Refusals)+len(said.Warnings) > 0 {
 		t.Errorf("another one says %+v", said)
+	}
+}
+
+func TestANewSizeByTheSubresourceIsToldWhatHoldsItAndWhatIsWrongWithIt(t *testing.T) {
+	paused := demo(3)
+	paused.Spec.Paused = true
+	w := newWorld(t, paused)
+	scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "demo"}}
+	for size, refusals := range map[int32]int{5: 0, 2: 1} {
+		scale.Spec.Replicas = size
+		said, err := w.operator.admitScale(t.Context(), jobworld.MayGetAllBut(), nil, scale)
+		if err != nil || len(said.Refusals) != refusals || !strings.Contains(strings.Join(said.Warnings, " "), "once you set it to false") {
+			t.Errorf("%d members: %+v, %v", size, said, err)
+		}
+	}
+	scale.Name = "gone"
+	if said, err := w.operator.admitScale(t.Context(), jobworld.MayGetAllBut(), nil, scale); err != nil || len(said.Refusals)+len(said.Warnings) > 0 {
+		t.Errorf("of a cluster that is gone: %+v, %v", said, err)
 	}
 }
 

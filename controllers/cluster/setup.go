@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -55,7 +56,8 @@ func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context)
 	if err := mgr.Add(r.Pinger); err != nil {
 		return fmt.Errorf("adding what asks members between looks: %w", err)
 	}
-	if err := kit.ServeAdmission(mgr, install, r.admit); err != nil {
+	if err := errors.Join(kit.ServeAdmission(mgr, install, r.admit),
+		kit.ServeAdmission(mgr, install, r.admitScale)); err != nil {
 		return err
 	}
 	return r.setup(mgr)

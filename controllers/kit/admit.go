@@ -99,7 +99,7 @@ func (a admits[T, P]) Handle(ctx context.Context, request admission.Request) (re
 	if err != nil {
 		return a.unseen(ctx, request, err)
 	}
-	if now.GetDeletionTimestamp() != nil || before != nil && before.GetGeneration() == now.GetGeneration() {
+	if now.GetDeletionTimestamp() != nil || before != nil && hasOneSpec(before, now) {
 		return admission.Allowed("") // the spec stays as it is
 	}
 	if !a.webhook.begin() {
@@ -116,6 +116,11 @@ func (a admits[T, P]) Handle(ctx context.Context, request admission.Request) (re
 	status := apierrors.NewInvalid(a.kind, now.GetName(), said.Refusals).Status()
 	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &status}}.
 		WithWarnings(said.Warnings...)
+}
+
+// hasOneSpec reports what keeps its spec. A Scale has no generation, and is asked about where its size is new.
+func hasOneSpec(before, now client.Object) bool {
+	return now.GetGeneration() > 0 && now.GetGeneration() == before.GetGeneration()
 }
 
 // read decodes the object as it would be stored, and as it is stored now; that is nil for a new object. What it names

@@ -103,6 +103,7 @@ func TestWhatKeepsItsSpecAndWhatIsBeingDeletedIsNotAskedAbout(t *testing.T) {
 	}{
 		"a new label":             {asked(t, 2, 2), 0},
 		"another spec":            {asked(t, 2, 3), 1},
+		"a Scale, which has none": {scaled(asked(t, 2, 3)), 1},
 		"a finalizer that leaves": {asked(t, 2, 3, gone), 0},
 	} {
 		times := 0
@@ -114,6 +115,13 @@ func TestWhatKeepsItsSpecAndWhatIsBeingDeletedIsNotAskedAbout(t *testing.T) {
 			t.Errorf("%s: asked %d times, and answered %+v", name, times, response)
 		}
 	}
+}
+
+// scaled is a request about objects without a generation.
+func scaled(request admission.Request) admission.Request {
+	bare := []byte(`{"metadata": {"name": "demo"}}`)
+	request.Object.Raw, request.OldObject.Raw = bare, bare
+	return request
 }
 
 func TestOnlyWhatAChangeMakesWrongIsRefused(t *testing.T) {

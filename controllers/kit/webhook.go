@@ -58,8 +58,8 @@ func (w *Webhook) begin() bool {
 
 func (w *Webhook) end() { <-w.busy }
 
-// MayGet reports whether the user who writes an object may get all objects of these resources in its namespace. What
-// such a user may not get is not told of.
+// MayGet reports whether the user who writes an object may get all objects of these resources in its namespace. A user
+// is not told of what the user may not get.
 type MayGet func(ctx context.Context, resources ...corev1.ResourceName) (bool, error)
 
 // mayGet asks about a user. The review that names the user comes from the API server, or nothing is answered.

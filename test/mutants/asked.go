@@ -198,4 +198,18 @@ var asked = []mutant{
 		To:      "",
 		Package: "./controllers/kit", Test: "TestWhatAUserMayGetIsAskedOfTheAPIServerForTheNamespaceOfTheRequest",
 	},
+	{
+		Name:    "a Scale counts as a spec that stays as it is",
+		File:    "controllers/kit/admit.go",
+		From:    "return now.GetGeneration() > 0 && ",
+		To:      "return ",
+		Package: "./controllers/kit", Test: "TestWhatKeepsItsSpecAndWhatIsBeingDeletedIsNotAskedAbout",
+	},
+	{
+		Name:    "a new size by the subresource is taken for the old one",
+		File:    "controllers/cluster/lookadmit.go",
+		From:    "now.Spec.Size = scale.Spec.Replicas",
+		To:      "",
+		Package: clusterPackage, Test: "TestANewSizeByTheSubresourceIsToldWhatHoldsItAndWhatIsWrongWithIt",
+	},
 }

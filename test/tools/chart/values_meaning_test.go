@@ -73,7 +73,7 @@ func TestTheWebhookOfSomeNamespacesIsAskedAboutThemAlone(t *testing.T) {
 		found[kind]++
 		switch {
 		case kind == "ValidatingWebhookConfiguration":
-			if name != "etcd-steward-ops" || len(list(o["webhooks"])) != 4 {
+			if name != "etcd-steward-ops" || len(list(o["webhooks"])) != 5 {
 				t.Errorf("%s has %d webhooks", name, len(list(o["webhooks"])))
 			}
 			for _, hook := range list(o["webhooks"]) {
