@@ -91,3 +91,21 @@ subjects:
 {{- end -}}
 {{- end -}}
 {{- end }}
+
+{{/* What stands in the namespace already. `helm template` asks no Kubernetes, and sees nothing there. */}}
+{{- define "etcd-steward.checkNamespace" -}}
+{{- $own := printf "%s-controller-manager" (include "etcd-steward.fullname" .) -}}
+{{- range (lookup "apps/v1" "Deployment" .Release.Namespace "").items -}}
+{{- $labels := .metadata.labels | default dict -}}
+{{- $annotations := .metadata.annotations | default dict -}}
+{{- $release := get $annotations "meta.helm.sh/release-name" -}}
+{{- if eq (get $labels "app.kubernetes.io/name") "etcd-steward" -}}
+{{- if and (ne $release $.Release.Name) (ne .metadata.name $own) -}}
+{{- fail (printf "The Deployment %s in the namespace %s is another install of etcd-steward. Two in one namespace share a Lease, so one of them would look after nothing. Install this release into a namespace of its own, or list all namespaces in watchNamespaces of the other one." .metadata.name $.Release.Namespace) -}}
+{{- end -}}
+{{- if and (eq $release $.Release.Name) (not $.Values.crds.install) (get $annotations "etcdsteward.dev/definitions-go") -}}
+{{- fail "crds.install is false, and this release has the custom resource definitions with crds.keep=false. Helm would delete them, and every EtcdCluster with them. Upgrade with crds.install=true and crds.keep=true first, and then with crds.install=false." -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
