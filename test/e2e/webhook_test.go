@@ -55,6 +55,13 @@ var _ = Describe("The webhook", Label("operator"), func() {
 		cluster.AwaitReady(ctx, 1)
 		expectSame(ctx, cluster, was)
 
+		By("a new size that waits")
+		said, err = applied(ctx, "asked", 1, toStore, slower, func(c *v1alpha1.EtcdCluster) { c.Spec.Paused = true })
+		Expect(err).NotTo(HaveOccurred(), said)
+		said, err = story.Kubectl(ctx, "-n", story.Namespace, "scale", "etcd/asked", "--replicas=3", "--dry-run=server")
+		Expect(err).NotTo(HaveOccurred(), said)
+		Expect(said).To(ContainSubstring("Warning: spec.paused is true"))
+
 		By("a cluster over the volumes of another one")
 		deleteCluster(ctx, cluster)
 		withoutTLS := func(c *v1alpha1.EtcdCluster) { c.Spec.TLS = &v1alpha1.TLSSpec{Mode: v1alpha1.TLSDisabled} }
