@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
@@ -22,26 +21,11 @@ func unsupported(o judge.View) *proposal {
 		return notSupported("Members run %s and the spec asks for %s. %s; put spec.version back to %s.x.",
 			version, o.Desired.Target, o.Desired.NoWay, version.MinorString())
 	}
-	return otherSize(o, facts.Filter(running, func(r facts.Replica) bool { return r.Volume != nil }))
-}
-
-// otherSize compares the smallest volume with the spec. A larger one beside it is what is left of a size that was put
-// back after a member had got it.
-func otherSize(o judge.View, onVolumes []facts.Replica) *proposal {
-	if len(onVolumes) == 0 {
-		return nil
-	}
-	smallest := slices.MinFunc(onVolumes, func(a, b facts.Replica) int {
-		return cmp.Compare(a.Volume.Bytes, b.Volume.Bytes)
-	})
-	if smallest.Volume.Bytes == o.Desired.StorageBytes {
-		return nil
+	smallest := facts.SmallestVolume(running)
+	if smallest == nil || smallest.Volume.Bytes >= o.Desired.StorageBytes {
+		return nil // the spec is the least size: larger volumes are no fault
 	}
 	has, asked := facts.FormatBytes(smallest.Volume.Bytes), facts.FormatBytes(o.Desired.StorageBytes)
-	if smallest.Volume.Bytes > o.Desired.StorageBytes {
-		return notSupported("Each volume has %[1]s or more, and the spec asks for %[2]s. No volume gets smaller: put "+
-			"spec.storage.size to %[1]s.", has, asked)
-	}
 	return notSupported("The volume of %s has %s and the spec asks for %s. This release cannot change the size of a "+
 		"volume, and new members get the new one. Put spec.storage.size back, or expand each member's claim to it. "+
 		"Where the StorageClass cannot expand volumes, replace one member after the other: "+

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
@@ -109,6 +111,23 @@ func TestALoadBalancerWithoutAnAddressIsAWarningOnceTheClusterHasWaitedForIt(t *
 				t.Errorf("heard %q, want %q", got, row.want)
 			}
 		})
+	}
+}
+
+func TestVolumesThatAreAllLargerThanTheSpecAreAWarningAndNothingElse(t *testing.T) {
+	for larger, want := range map[int][]string{2: {}, 3: {"Warning SpecWarning"}} {
+		w := demo(3, begin).settled()
+		w.heard(t)
+		for i := range larger {
+			w.o.Current.Members[i].Volume.Bytes = 12 << 30
+		}
+		if got := w.heard(t); !reflect.DeepEqual(got, want) {
+			t.Errorf("%d of 3 are larger: heard %q, want %q", larger, got, want)
+		}
+		upToDate, ready := w.input().oldCondition(v1alpha1.ConditionUpToDate), w.input().oldCondition(v1alpha1.ConditionReady)
+		if upToDate.Status != metav1.ConditionTrue || ready.Status != metav1.ConditionTrue {
+			t.Errorf("%d of 3 are larger: %+v, %+v", larger, upToDate, ready)
+		}
 	}
 }
 

@@ -10,25 +10,42 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // slowLoadBalancer is for how long a cluster with nothing left to do may lack the address of its load balancer before
 // that is news.
 const slowLoadBalancer = 3 * time.Minute
 
-// warnings are those about the spec, and what it asks of others in vain.
+// warnings are those about the spec, where volumes are larger than it asks for, and what it asks of others in vain.
 func (in Input) warnings() []string {
+	all := append(slices.Clone(in.Warnings), in.largerVolumes(), in.noLoadBalancer())
+	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
+}
+
+// largerVolumes tells who reads the spec that each volume is larger; "" where one is not.
+func (in Input) largerVolumes() string {
+	smallest, asked := facts.SmallestVolume(in.Observation.Current.Members), in.Observation.Desired.StorageBytes
+	if smallest == nil || smallest.Volume.Bytes <= asked {
+		return ""
+	}
+	return fmt.Sprintf("Each volume has %[1]s or more, and spec.storage.size is %[2]s. Nothing waits for that. No volume "+
+		"gets smaller, and a new member gets one as large as the largest. To end this warning, set spec.storage.size "+
+		"to %[1]s.", facts.FormatBytes(smallest.Volume.Bytes), facts.FormatBytes(asked))
+}
+
+func (in Input) noLoadBalancer() string {
 	service := in.Cluster.Spec.Service
 	if service == nil || service.Type != corev1.ServiceTypeLoadBalancer || len(in.Observation.LoadBalancer) > 0 {
-		return in.Warnings
+		return ""
 	}
 	said := fmt.Sprintf("Service %s has no address of a load balancer, so status.endpoints has none for clients "+
 		"outside. Your platform gives the address: `kubectl describe service %s` may say why it does not. Where there "+
 		"are no load balancers, choose another way in: docs/connect.md#from-outside.", in.Cluster.Name, in.Cluster.Name)
 	if !in.hasRested(slowLoadBalancer) && !in.hasWarned(said) {
-		return in.Warnings
+		return ""
 	}
-	return append(slices.Clone(in.Warnings), said)
+	return said
 }
 
 // hasRested reports that nothing was to be done for so long: what the spec asks for was applied before that.

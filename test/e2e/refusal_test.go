@@ -157,7 +157,7 @@ var _ = Describe("A change of a running cluster that this release cannot make", 
 		})
 	}
 
-	It("is not begun, but new members get it: the size of volumes. It may be put back on the way, and is reached once all were replaced", perStory, func(ctx context.Context) {
+	It("is not begun, but new members get it: the size of volumes. It may be put back on the way, and is reached once all were replaced. A spec that asks for less by then holds nothing up", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "moved", 3)
 		cluster.AwaitReady(ctx, 3)
 		before, err := cluster.Get(ctx)
@@ -179,6 +179,12 @@ var _ = Describe("A change of a running cluster that this release cannot make", 
 			cluster.AwaitStalled(ctx, "ChangeNotSupported")
 			replace(cluster.Member(2))
 			cluster.AwaitReady(ctx, 3)
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
+				*s = before.Spec
+				s.Etcd = &v1alpha1.EtcdSpec{SnapshotCount: new(int64(20000))}
+			})
+			cluster.AwaitReady(ctx, 3)
+			cluster.AwaitCondition(ctx, v1alpha1.ConditionUpToDate, metav1.ConditionTrue, "SpecWarning")
 		})
 		traffic.Finish(ctx)
 		pods, err := cluster.Pods(ctx)

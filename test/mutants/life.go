@@ -108,11 +108,18 @@ var life = []mutant{
 		Package: planPackage, Test: row("it goes once the spec asks for a smaller volume"),
 	},
 	{
-		Name: "a member with a larger volume keeps a size from being put back", Peer: "",
+		Name: "a larger size is reached with the first member that has it", Peer: "",
+		File:    "controllers/plan/facts/view.go",
+		From:    "smallest := slices.MinFunc(members,",
+		To:      "smallest := slices.MaxFunc(members,",
+		Package: planPackage, Test: row("also once a member has it"),
+	},
+	{
+		Name: "volumes larger than the spec hold every change up", Peer: "VictoriaMetrics/operator#1747",
 		File:    "controllers/plan/health.go",
-		From:    "smallest := slices.MinFunc(onVolumes,",
-		To:      "smallest := slices.MaxFunc(onVolumes,",
-		Package: planPackage, Test: row("a size that is put back is followed, whoever has got the other one meanwhile"),
+		From:    "smallest.Volume.Bytes >= o.Desired.StorageBytes",
+		To:      "smallest.Volume.Bytes == o.Desired.StorageBytes",
+		Package: planPackage, Test: row("volumes larger than the spec are no fault, and all else is followed"),
 	},
 	{
 		Name: "the leader is removed without handing over", Peer: "coreos/etcd-operator#1191",

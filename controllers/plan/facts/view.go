@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -92,6 +93,17 @@ func (o View) NewBytes() int64 {
 		}
 	}
 	return largest
+}
+
+// SmallestVolume is the member with the smallest volume; nil where none has one. The spec is reached when that has its
+// size: a tool or a person may have made volumes larger, and a size may be put back after a member has got it.
+func SmallestVolume(members []Replica) *Replica {
+	members = Filter(members, func(r Replica) bool { return r.Volume != nil })
+	if len(members) == 0 {
+		return nil
+	}
+	smallest := slices.MinFunc(members, func(a, b Replica) int { return cmp.Compare(a.Volume.Bytes, b.Volume.Bytes) })
+	return &smallest
 }
 
 // IsMadeForOther reports a replica whose volume was never made, while the spec asks for another StorageClass or a
