@@ -9,7 +9,7 @@ import (
 // keeps the snapshot in the store.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=etcdbackups,scope=Namespaced
+// +kubebuilder:resource:path=etcdbackups,scope=Namespaced,shortName=etcdb,categories={all,etcdsteward}
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="Cluster that is backed up"

@@ -8,7 +8,7 @@ import (
 // EtcdBackups, and the backups in the store.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=etcdbackupschedules,scope=Namespaced
+// +kubebuilder:resource:path=etcdbackupschedules,scope=Namespaced,shortName=etcdbs,categories={all,etcdsteward}
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="Cluster that is backed up"

@@ -7,7 +7,7 @@ import (
 // EtcdCluster is one etcd cluster. Its spec says which members are wanted, its status which members exist.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=etcdclusters,scope=Namespaced,shortName=etcd,categories={all,etcd}
+// +kubebuilder:resource:path=etcdclusters,scope=Namespaced,shortName=etcd,categories={all,etcd,etcdsteward}
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.size,selectorpath=.status.selector

@@ -10,7 +10,7 @@ import (
 // previous volumes are kept until oldVolumes is Delete.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=etcdrestores,scope=Namespaced
+// +kubebuilder:resource:path=etcdrestores,scope=Namespaced,shortName=etcdr,categories={all,etcdsteward}
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="Cluster that is restored"

@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,8 +21,8 @@ type definition struct {
 }
 
 // kubectl takes a word for a category first. Where that names more than one kind, `kubectl get etcd demo` fails with "you must
-// specify only one resource".
-func TestAShortNameIsNoCategoryOfAnotherKind(t *testing.T) {
+// specify only one resource". So only clusters are in the category etcd, and all kinds are in etcdsteward.
+func TestEveryKindHasAShortNameAndIsInTheCategoriesButAShortNameIsNoCategoryOfAnotherKind(t *testing.T) {
 	files, err := filepath.Glob("../../../config/crd/bases/*.yaml")
 	if err != nil || len(files) < 2 {
 		t.Fatalf("definitions of at least two kinds: %v, %v", files, err)
@@ -41,6 +42,14 @@ func TestAShortNameIsNoCategoryOfAnotherKind(t *testing.T) {
 			owner[name] = d.Spec.Names.Kind
 		}
 		categories[d.Spec.Names.Kind] = d.Spec.Names.Categories
+	}
+	for kind, its := range categories {
+		if !slices.Contains(its, "all") || !slices.Contains(its, "etcdsteward") {
+			t.Errorf("%s is in the categories %v", kind, its)
+		}
+		if !slices.Contains(slices.Collect(maps.Values(owner)), kind) {
+			t.Errorf("%s has no short name", kind)
+		}
 	}
 	if owner["etcd"] != "EtcdCluster" {
 		t.Errorf("etcd is short for %q", owner["etcd"])
