@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -11,7 +12,7 @@ import (
 	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
-// hashing is a member that takes a moment to hash, and notes how many others do it meanwhile.
+// hashing is a member that takes a second to hash, and notes how many others do it meanwhile.
 type hashing struct {
 	etcd.Client
 	at, most *atomic.Int32
@@ -25,10 +26,15 @@ func (h *hashing) HashKV(ctx context.Context, revision int64) (etcd.Hash, error)
 	h.most.Store(max(h.most.Load(), now))
 	h.asked = revision
 	h.until, _ = ctx.Deadline()
+	time.Sleep(time.Second) // in a bubble it takes no time
 	return etcd.Hash{Hash: 7, Revision: revision, CompactRevision: 3}, nil
 }
 
 func TestVotersAreHashedOneAfterTheOtherAtOneRevisionAndInTheTimeThatTheirSizeTakes(t *testing.T) {
+	synctest.Test(t, testHashes)
+}
+
+func testHashes(t *testing.T) {
 	var at, most atomic.Int32
 	s, replicas := survey{clients: map[string]etcd.Client{}}, []facts.Replica{}
 	began := time.Now()
@@ -58,7 +64,7 @@ func TestVotersAreHashedOneAfterTheOtherAtOneRevisionAndInTheTimeThatTheirSizeTa
 		if want := (facts.Hash{Sum: 7, Revision: 8, Compacted: 3}); r.Answer.Hash == nil || *r.Answer.Hash != want {
 			t.Errorf("%s: %+v", r.Name, r.Answer.Hash)
 		}
-		if got := h.until.Sub(began).Round(time.Second); got != 12*time.Second {
+		if got := h.until.Sub(began); got != time.Duration(12+i)*time.Second {
 			t.Errorf("%s has %s", r.Name, got)
 		}
 	}
