@@ -26,7 +26,7 @@ type TaskSpec struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 
 	// Resources of each container of a task. Default: requests of 100m CPU and 128Mi
-	// memory, no limits. A limit of memory counts the files that a task writes as
+	// memory, and the limits of CPU and memory that spec.pod.resources has. A limit of memory counts the files that a task writes as
 	// well. The Pod that restores a member's volume asks for what the member asks for.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.claims)",message="spec.tasks.resources.claims is not supported; use limits and requests",reason=FieldValueForbidden,fieldPath=".claims"

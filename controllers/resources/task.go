@@ -40,28 +40,49 @@ func agentTask(name, image string, args []string) corev1.Container {
 	return task(name, image, []string{agentProgram}, args)
 }
 
-// agentResources have no limits. A limit of memory counts the files that are written as well, and would slow a backup
-// down to the speed of the node's disk; a limit of CPU would keep its hashing from using what nobody else wants.
-func agentResources() corev1.ResourceRequirements {
-	return corev1.ResourceRequirements{Requests: corev1.ResourceList{
+// agentResources have the limits of CPU and memory that members have: a quota may refuse Pods without. Members without
+// limits have tasks without. A limit of memory counts the files that are written as well, and slows a backup down to the
+// speed of the node's disk; a limit of CPU keeps its hashing from using what nobody else wants.
+func agentResources(members *v1alpha1.PodSpec) corev1.ResourceRequirements {
+	asked := corev1.ResourceRequirements{Requests: corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("128Mi"),
 	}}
+	if members == nil || members.Resources == nil {
+		return asked
+	}
+	for name, request := range asked.Requests {
+		limit, err := parseQuantity(string(members.Resources.Limits[name]))
+		if err != nil {
+			continue // there is none, or none that a Pod could have
+		}
+		if asked.Limits == nil {
+			asked.Limits = corev1.ResourceList{}
+		}
+		asked.Limits[name] = limit
+		if limit.Cmp(request) < 0 {
+			asked.Requests[name] = limit
+		}
+	}
+	return asked
 }
 
-// withoutProxies are labels and annotations by which service meshes leave a Pod alone. A proxy never ends, and in the
-// way of a step that begins before it, nothing is reached (istio.io/docs/setup/additional-setup/sidecar-injection,
-// linkerd.io/docs/features/proxy-injection, kuma.io/docs/data-plane-proxy, consul.io/docs/k8s/annotations-and-labels).
-func withoutProxies() (labels, annotations map[string]string) {
+// leftAlone are labels and annotations by which service meshes and autoscalers of nodes leave a Pod alone. A proxy never
+// ends, and in the way of a step that begins before it, nothing is reached
+// (istio.io/docs/setup/additional-setup/sidecar-injection, linkerd.io/docs/features/proxy-injection,
+// kuma.io/docs/data-plane-proxy, consul.io/docs/k8s/annotations-and-labels). A Pod that is moved to save a node begins
+// its backup anew (kubernetes/autoscaler:cluster-autoscaler/FAQ.md, karpenter.sh/docs/concepts/disruption).
+func leftAlone() (labels, annotations map[string]string) {
 	return map[string]string{"sidecar.istio.io/inject": "false", "kuma.io/sidecar-injection": "disabled"},
 		map[string]string{"sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled",
-			"consul.hashicorp.com/connect-inject": "false"}
+			"consul.hashicorp.com/connect-inject":            "false",
+			"cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true"}
 }
 
 // taskSettings are a cluster's, and over them those of a backup or a schedule: each key of labels and annotations, and
 // every other field as a whole.
 func taskSettings(c *v1alpha1.EtcdCluster, over *v1alpha1.TaskSpec) v1alpha1.TaskSpec {
 	inheritedLabels, inheritedAnnotations := inherited(c)
-	labels, annotations := withoutProxies()
+	labels, annotations := leftAlone()
 	all := v1alpha1.TaskSpec{Labels: labels, Annotations: annotations}
 	all.Labels, all.Annotations = merged(all.Labels, inheritedLabels), merged(all.Annotations, inheritedAnnotations)
 	for _, layer := range []*v1alpha1.TaskSpec{c.Spec.Tasks, over} {
@@ -107,7 +128,7 @@ func taskPod(c *v1alpha1.EtcdCluster, kind taskKind, steps ...corev1.Container) 
 	for i := range steps {
 		steps[i].Env = append(taskEnv(settings), steps[i].Env...)
 		if steps[i].Resources.Requests == nil && steps[i].Resources.Limits == nil {
-			steps[i].Resources = taskResources(settings)
+			steps[i].Resources = taskResources(settings, c.Spec.Pod)
 		}
 	}
 	last := len(steps) - 1
@@ -138,15 +159,15 @@ func taskEnv(settings v1alpha1.TaskSpec) []corev1.EnvVar {
 
 // taskResources are as the settings ask for. Amounts that are none are refused before, and keep no backup from being
 // taken.
-func taskResources(settings v1alpha1.TaskSpec) corev1.ResourceRequirements {
+func taskResources(settings v1alpha1.TaskSpec, members *v1alpha1.PodSpec) corev1.ResourceRequirements {
 	asked := resourceInputs(settings.Resources)
 	if asked == nil {
-		return agentResources()
+		return agentResources(members)
 	}
 	asked.Claims = nil
 	resources, err := asked.requirements()
 	if err != nil {
-		return agentResources()
+		return agentResources(members)
 	}
 	return resources
 }

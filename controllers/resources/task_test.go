@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -59,7 +60,7 @@ func TestEachTaskHasTheSettingsOfTasks(t *testing.T) {
 	c := cluster(full, func(c *v1alpha1.EtcdCluster) { c.Spec.Tasks = all })
 	for component, pod := range tasksOf(t, c, nil) {
 		if pod.Labels["team"] != "backup" || pod.Labels["kuma.io/sidecar-injection"] != "enabled" || pod.Labels["sidecar.istio.io/inject"] != "false" ||
-			pod.Annotations["linkerd.io/inject"] != "enabled" || pod.Spec.ServiceAccountName != "backup" || *pod.Spec.AutomountServiceAccountToken {
+			pod.Annotations["linkerd.io/inject"] != "enabled" || pod.Annotations["karpenter.sh/do-not-disrupt"] != "true" || pod.Spec.ServiceAccountName != "backup" || *pod.Spec.AutomountServiceAccountToken {
 			t.Errorf("%s: %+v, account %q", component, pod.ObjectMeta, pod.Spec.ServiceAccountName)
 		}
 		member := component == v1alpha1.ComponentRestore // its Pod runs as and where the member will
@@ -74,6 +75,35 @@ func TestEachTaskHasTheSettingsOfTasks(t *testing.T) {
 		if member == (pod.Spec.PriorityClassName == "low") || member == maps.Equal(pod.Spec.NodeSelector, all.NodeSelector) ||
 			member == (pod.Spec.Tolerations[len(pod.Spec.Tolerations)-1].Key == "backup") {
 			t.Errorf("%s runs by %+v", component, pod.Spec)
+		}
+	}
+}
+
+func TestATaskHasTheLimitsOfMembersAndNoneWhereTheyHaveNone(t *testing.T) {
+	type amounts = map[corev1.ResourceName]v1alpha1.Amount
+	for name, row := range map[string]struct {
+		members              amounts
+		cpu, memory, request string
+	}{
+		"none":                         {nil, "0", "0", "128Mi"},
+		"both":                         {amounts{"cpu": "2", "memory": "4Gi"}, "2", "4Gi", "128Mi"},
+		"one":                          {amounts{"memory": "1Gi"}, "0", "1Gi", "128Mi"},
+		"less than a task asks for":    {amounts{"memory": "64Mi"}, "0", "64Mi", "64Mi"},
+		"of what a task has no use of": {amounts{"hugepages-2Mi": "2Mi"}, "0", "0", "128Mi"},
+		"what is no amount":            {amounts{"memory": "much"}, "0", "0", "128Mi"},
+	} {
+		c := cluster(full, func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Pod.Resources, c.Spec.Tasks = &v1alpha1.ResourceRequirements{Limits: row.members}, nil
+		})
+		got := BuildBackupJob(toVolume(), c, BackupStart{Deadline: time.Hour}).Spec.Template.Spec.Containers[0].Resources
+		for what, isSo := range map[string]bool{
+			row.cpu:     got.Limits.Cpu().Equal(resource.MustParse(row.cpu)),
+			row.memory:  got.Limits.Memory().Equal(resource.MustParse(row.memory)),
+			row.request: got.Requests.Memory().Equal(resource.MustParse(row.request)),
+		} {
+			if !isSo {
+				t.Errorf("members' limits: %s: want %s, got %+v", name, what, got)
+			}
 		}
 	}
 }

@@ -79,7 +79,7 @@ var _ = Describe("In a Kubernetes of other people's,", Label("platforms"), func(
 		Expect(members[0].Spec.Containers).To(HaveLen(2), "the member has no proxy, so that nothing was tried")
 	})
 
-	It("a quota that wants limits on every container lets backups and restores run with those of spec.tasks", perStory, func(ctx context.Context) {
+	It("a quota that wants limits on every container lets backups and restores run with those of members, and spec.tasks is named where a task has none", perStory, func(ctx context.Context) {
 		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: story.Namespace, Name: "limits"}, Spec: corev1.ResourceQuotaSpec{
 			Hard: corev1.ResourceList{"limits.cpu": resource.MustParse("20"), "limits.memory": resource.MustParse("20Gi"),
 				"requests.cpu": resource.MustParse("20"), "requests.memory": resource.MustParse("20Gi")},
@@ -94,15 +94,17 @@ var _ = Describe("In a Kubernetes of other people's,", Label("platforms"), func(
 		cluster := story.Create(ctx, "limited", 1, limited)
 		cluster.AwaitReady(ctx, 1)
 		story.Claim(ctx, "backups")
-		refused := story.Backup(ctx, "refused", cluster.Name, world.ToVolume("backups"))
-		Eventually(ctx, func() string { return refused.Says(ctx) }).WithTimeout(saidWithin).Should(SatisfyAll(
-			HavePrefix("QuotaExceeded: "), ContainSubstring("limits.cpu")))
-		tasks := &v1alpha1.TaskSpec{Resources: &v1alpha1.ResourceRequirements{Limits: limits}}
-		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Tasks = tasks })
 		save(ctx, cluster, world.ToVolume("backups"))
-		restored := story.Create(ctx, "restored", 1, fromBackup("first"), limited, func(c *v1alpha1.EtcdCluster) { c.Spec.Tasks = tasks })
+		restored := story.Create(ctx, "restored", 1, fromBackup("first"), limited)
 		restored.AwaitReady(ctx, 1)
 		holdsBackup(ctx, restored, cluster)
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
+			s.Tasks = &v1alpha1.TaskSpec{Resources: &v1alpha1.ResourceRequirements{
+				Requests: map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceCPU: "50m"}}}
+		})
+		refused := story.Backup(ctx, "refused", cluster.Name, world.ToVolume("backups"))
+		Eventually(ctx, func() string { return refused.Says(ctx) }).WithTimeout(saidWithin).Should(SatisfyAll(
+			HavePrefix("QuotaExceeded: "), ContainSubstring("limits.cpu"), ContainSubstring("Set spec.tasks.resources")))
 	})
 
 	It("a policy that wants a label on every object admits those with spec.inheritedMetadata, and refuses the others by name", perStory, func(ctx context.Context) {

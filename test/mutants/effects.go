@@ -159,4 +159,18 @@ var effects = []mutant{
 		To:      "return labels, merged(",
 		Package: resourcesPackage, Test: "TestLabelsOfTheServiceComeAndGoWithTheSpec",
 	},
+	{
+		Name: "a task has no limits where a quota wants them", Peer: "",
+		File:    "controllers/resources/task.go",
+		From:    "asked.Limits[name] = limit\n",
+		To:      "_ = limit\n",
+		Package: resourcesPackage, Test: "TestATaskHasTheLimitsOfMembersAndNoneWhereTheyHaveNone",
+	},
+	{
+		Name: "an autoscaler of nodes ends backups", Peer: "",
+		File:    "controllers/resources/task.go",
+		From:    `"karpenter.sh/do-not-disrupt": "true"`,
+		To:      `"karpenter.sh/do-not-disrupt": "false"`,
+		Package: resourcesPackage, Test: "TestEachTaskHasTheSettingsOfTasks",
+	},
 }

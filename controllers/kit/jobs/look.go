@@ -53,7 +53,7 @@ func Explain(ctx context.Context, live client.Reader, job *batchv1.Job, pods []c
 	attempts []backup.Attempt) *backup.Trouble {
 	if len(pods) == 0 {
 		if said := observe.LastWarning(ctx, live, job.Namespace, job.UID); said != nil {
-			return &backup.Trouble{Reason: refusalOf(said.Message), Message: said.Message}
+			return refusalOf(said.Message)
 		}
 		return nil
 	}

@@ -124,14 +124,17 @@ func startsNothing(pod *corev1.Pod, a *backup.Attempt) bool {
 }
 
 // refusalOf says why no Pod may be made for a Job, from the words in which the job controller repeats the API server's.
-func refusalOf(message string) string {
+func refusalOf(message string) *backup.Trouble {
+	reason := backup.ReasonPodRefused
 	switch {
+	case strings.Contains(message, "failed quota") && strings.Contains(message, "must specify"):
+		return &backup.Trouble{Reason: backup.ReasonQuotaExceeded, Message: message + ". Set spec.tasks.resources"}
 	case strings.Contains(message, "exceeded quota"), strings.Contains(message, "failed quota"):
-		return backup.ReasonQuotaExceeded
+		reason = backup.ReasonQuotaExceeded
 	case strings.Contains(message, "violates PodSecurity"):
-		return backup.ReasonPodSecurity
+		reason = backup.ReasonPodSecurity
 	}
-	return backup.ReasonPodRefused
+	return &backup.Trouble{Reason: reason, Message: message}
 }
 
 func mountTrouble(reason string) string {
