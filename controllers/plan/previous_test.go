@@ -229,11 +229,11 @@ func TestAClusterGoesBackOnlyFromWhatNeverServedAndToWhatIsThere(t *testing.T) {
 		{"the approval is of other evidence", staled(asked), good, false},
 		{"an EtcdRestore from a backup is approved", requesting(unrequested(asked)),
 			otherwise(good, func(c *changes.GoBack) { c.Restore = "r1" }), false},
-		{"it is carried out once", func() scene {
+		{"it is carried out once", approving(func() scene {
 			o := asked
 			o.Current.Birth.Former = append([]record.Former{{Incarnation: "old", Back: "r2"}}, o.Current.Birth.Former...)
 			return o
-		}(), good, false},
+		}()), good, false},
 		{"another incarnation lives", asked, otherwise(good, func(c *changes.GoBack) { c.From = "old" }), false},
 		{"another one ended last", asked, elsewhere, false},
 		{"none ended", func() scene { o := asked; o.Current.Birth.Former = nil; return o }(), good, false},

@@ -20,7 +20,7 @@ var previous = []mutant{
 		Name: "a cluster goes back to what is no quorum", Peer: "",
 		File:    "controllers/plan/guard/previous.go",
 		From:    "if c.ClusterID == 0 || back < etcdutil.Quorum(len(voters)) {",
-		To:      "if c.ClusterID == 0 {",
+		To:      "if c.ClusterID == 0 || back < 0*etcdutil.Quorum(len(voters)) {",
 		Package: planPackage, Test: "TestAClusterGoesBackOnlyFromWhatNeverServedAndToWhatIsThere",
 	},
 	{
