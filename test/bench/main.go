@@ -58,6 +58,7 @@ var groups = []group{
 	{"replacement", measureReplacement},
 	{"fleet", measureFleet},
 	{"settled", measureSettled},
+	{"flood", measureFlood},
 	{"backup", measureBackups},
 }
 
