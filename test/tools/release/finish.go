@@ -121,6 +121,14 @@ func (r release) tell(to io.Writer) error {
 	}
 	fmt.Fprintf(to, "\nTo sign them, once they are published, and the files:\n")
 	fmt.Fprintf(to, "  cosign sign --yes %s@%s\n  cosign sign --yes %s@%s\n", r.image, image, r.chart, chart)
+	for _, p := range programs {
+		for _, on := range nodes {
+			if p.archive == "" {
+				fmt.Fprintf(to, "  cosign attest --yes --type spdxjson --predicate %s %s@%s\n",
+					filepath.Join(r.out, p.name()+"_"+on.String()+".spdx.json"), r.image, image)
+			}
+		}
+	}
 	signed, err := r.signed()
 	if err != nil {
 		return err

@@ -213,6 +213,7 @@ func TestWhatToSignIsSaidWithItsDigest(t *testing.T) {
 		"crane push " + r.out + "/chart registry.example/charts/operator:1.2.3",
 		"cosign sign --yes registry.example/operator@" + image,
 		"cosign sign --yes registry.example/charts/operator@" + chart,
+		"cosign attest --yes --type spdxjson --predicate " + r.out + "/agent_" + host().String() + ".spdx.json registry.example/operator@" + image,
 		"cosign sign-blob --yes --bundle " + r.out + "/checksums.txt.sigstore.json " + r.out + "/checksums.txt",
 		"cosign sign-blob --yes --bundle " + r.out + "/kubectl-etcd-steward_v1.2.3_" + host().String() + ".tar.gz.sigstore.json ",
 	} {
