@@ -228,7 +228,9 @@ release: bin/kustomize ## Write all that a release has into dist, from the commi
 	@[ -z "$$(git status --porcelain 2>&1)" ] || { \
 		echo "make release builds a commit, and this tree has changes: commit them, or git stash --include-untracked"; exit 1; }
 	@digest=$$($(call release,build)); \
-	$(SUBMAKE) dist/install.yaml dist/images.txt IMG='$(REPOSITORY):$(VERSION)'@$$digest
+	$(SUBMAKE) dist/install.yaml dist/images.txt IMG='$(REPOSITORY):$(VERSION)'@$$digest; \
+	$(call olm,$(RELEASE_WORK)/olm -version '$(VERSION:v%=%)' -image '$(REPOSITORY)'@$$digest \
+		-created "$$(date -u -d '@$(or $(SOURCE_DATE_EPOCH),0)' +%FT%TZ)")
 	@mkdir $(RELEASE_WORK)/etcd-steward; git archive HEAD:config/helm/etcd-steward | tar -x -C $(RELEASE_WORK)/etcd-steward
 	@$(call chart,$(RELEASE_WORK)/etcd-steward -version '$(VERSION)')
 	@$(call release,finish)

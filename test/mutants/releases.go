@@ -66,6 +66,13 @@ var releases = []mutant{
 		Package: "./test/tools/release", Test: "TestWhatAnEarlierReleaseLeftIsNoPartOfTheNext",
 	},
 	{
+		Name:    "the bundle for OLM installs another image than the release has",
+		File:    "test/tools/release/finish.go",
+		From:    "got.Name != name || got.Annotations[\"containerImage\"] != image",
+		To:      "got.Name != name || got.Annotations[\"containerImage\"] == \"\"",
+		Package: "./test/tools/release", Test: "TestABundleOfAnotherVersionOrImageIsRefused",
+	},
+	{
 		Name:    "the layouts have no checksums",
 		File:    "test/tools/release/finish.go",
 		From:    "if f.Target == checksums {",

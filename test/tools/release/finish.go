@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"sigs.k8s.io/yaml"
 
 	"github.com/etcdsteward/etcd-steward/test/tools/krew"
 	"github.com/etcdsteward/etcd-steward/test/tools/pack"
@@ -25,9 +26,12 @@ const (
 // checksums is the file that has the hash of every other one.
 const checksums = "checksums.txt"
 
-// finish packs the chart, writes the checksums, and says how to publish and sign what there is.
+// finish packs the chart and the bundle for OLM, writes the checksums, and says how to publish and sign what there is.
 func (r release) finish(to io.Writer) error {
 	if err := r.packChart(); err != nil {
+		return err
+	}
+	if err := r.packBundle(); err != nil {
 		return err
 	}
 	if err := r.describePlugin(); err != nil {
@@ -61,6 +65,55 @@ func (r release) packChart() error {
 	}
 	if err := chart.WriteLayout(filepath.Join(r.out, chartLayout), r.chart); err != nil {
 		return fmt.Errorf("writing the chart for registries: %w", err)
+	}
+	return nil
+}
+
+// bundleCSV is the file of the bundle that describes the operator to OLM.
+const bundleCSV = "etcd-steward.clusterserviceversion.yaml"
+
+// packBundle packs the bundle for OLM that lies in the work directory, with the file that builds its image.
+func (r release) packBundle() error {
+	from := filepath.Join(r.work, "olm")
+	if err := r.checkBundle(filepath.Join(from, "bundle/manifests", bundleCSV)); err != nil {
+		return err
+	}
+	files, err := pack.Below(filepath.Join(from, "bundle"), "bundle")
+	if err != nil {
+		return fmt.Errorf("packing the bundle for OLM: %w", err)
+	}
+	const dockerfile = "bundle.Dockerfile"
+	files = append(files, pack.File{Target: dockerfile, Source: filepath.Join(from, dockerfile), Mode: pack.Document})
+	archive, err := pack.TarGz(files, r.created)
+	if err != nil {
+		return fmt.Errorf("packing the bundle for OLM: %w", err)
+	}
+	return r.write(strings.Join([]string{"etcd-steward", r.version, "olm.tar.gz"}, "_"), archive)
+}
+
+// checkBundle asks for the version and the image of this release.
+func (r release) checkBundle(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("reading the bundle for OLM: %w", err)
+	}
+	var bundle struct {
+		Metadata struct {
+			Name        string            `json:"name"`
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
+	}
+	if err := yaml.Unmarshal(text, &bundle); err != nil {
+		return fmt.Errorf("reading the bundle for OLM: %w", err)
+	}
+	digest, err := r.digest(imageLayout)
+	if err != nil {
+		return err
+	}
+	name, image := "etcd-steward."+r.version, r.image+"@"+digest
+	if got := bundle.Metadata; got.Name != name || got.Annotations["containerImage"] != image {
+		return fmt.Errorf("the bundle for OLM is %s with the image %s, and the release is %s with %s", got.Name,
+			got.Annotations["containerImage"], name, image)
 	}
 	return nil
 }

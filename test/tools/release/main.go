@@ -1,7 +1,7 @@
 // Command release writes what a release has, from the commit that is checked out. The Makefile calls it twice:
 //
 //	release build  -version v1.2.3 …  # programs, image, archives and SBOMs; prints the digest of the image
-//	release finish -version v1.2.3 …  # chart and checksums; prints how to publish and to sign
+//	release finish -version v1.2.3 …  # chart, bundle for OLM and checksums; prints how to publish and to sign
 //
 // In between, the Makefile writes what has the digest in it. The same commit gives the same bytes in every directory.
 package main

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -115,26 +116,7 @@ func TestTheManifestOfThePluginIsCalledAsThePageSays(t *testing.T) {
 }
 
 func TestAnArchiveHasTheProgramAndTheLicense(t *testing.T) {
-	r := made(t)
-	file, err := os.Open(filepath.Join(r.out, "kubectl-etcd-steward_v1.2.3_"+host().String()+".tar.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	modes := map[string]int64{}
-	for archive := tar.NewReader(plain); ; {
-		header, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		modes[header.Name] = header.Mode
-	}
+	modes := archived(t, filepath.Join(made(t).out, "kubectl-etcd-steward_v1.2.3_"+host().String()+".tar.gz"))
 	if len(modes) != 2 || modes["kubectl-etcd_steward"] != int64(pack.Program) || modes["LICENSE"] != int64(pack.Document) {
 		t.Error(modes)
 	}
@@ -189,6 +171,27 @@ func TestTheImageHasTheProgramsOfTheImageAndNoOther(t *testing.T) {
 	}
 	if !slices.Equal(names, []string{"agent", "manager"}) {
 		t.Error(names)
+	}
+}
+
+func TestTheBundleForOLMIsInAnArchiveWithWhatBuildsItsImage(t *testing.T) {
+	names := archived(t, filepath.Join(made(t).out, "etcd-steward_v1.2.3_olm.tar.gz"))
+	want := []string{"bundle/", "bundle.Dockerfile", "bundle/manifests/", "bundle/manifests/" + bundleCSV}
+	if got := slices.Sorted(maps.Keys(names)); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+		t.Error(got)
+	}
+}
+
+func TestABundleOfAnotherVersionOrImageIsRefused(t *testing.T) {
+	for said, change := range map[string]func(*release){
+		"etcd-steward.v1.2.4":       func(r *release) { r.version = "v1.2.4" },
+		"registry.example/another@": func(r *release) { r.image = "registry.example/another" },
+	} {
+		r := made(t)
+		change(&r)
+		if err := r.packBundle(); err == nil || !strings.Contains(err.Error(), said) {
+			t.Error(err)
+		}
 	}
 }
 
@@ -251,8 +254,15 @@ func (r release) make() error {
 			return err
 		}
 	}
-	return errors.Join(r.build(),
+	if err := r.build(); err != nil {
+		return err
+	}
+	image, err := r.digest(imageLayout)
+	return errors.Join(err,
 		put(filepath.Join(r.work, "etcd-steward/Chart.yaml"), "name: etcd-steward\nversion: 1.2.3\nappVersion: v1.2.3\n"),
+		put(filepath.Join(r.work, "olm/bundle.Dockerfile"), "FROM scratch\n"),
+		put(filepath.Join(r.work, "olm/bundle/manifests", bundleCSV),
+			"metadata: {name: etcd-steward.v1.2.3, annotations: {containerImage: registry.example/operator@"+image+"}}\n"),
 		put(filepath.Join(r.out, "install.yaml"), "a manifest"), r.finish(io.Discard))
 }
 
@@ -293,6 +303,31 @@ func made(t *testing.T) release {
 
 func put(file, text string) error {
 	return errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600))
+}
+
+// archived is the mode of each entry of an archive.
+func archived(t *testing.T, name string) map[string]int64 {
+	t.Helper()
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	plain, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	modes := map[string]int64{}
+	for archive := tar.NewReader(plain); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return modes
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		modes[header.Name] = header.Mode
+	}
 }
 
 // content is what each file of a directory has in it.
