@@ -19,9 +19,16 @@ var releases = []mutant{
 	{
 		Name:    "Helm does not know the chart in a registry for a chart",
 		File:    "test/tools/pack/chart.go",
-		From:    "writeBlob(to, c.content, HelmChart)",
-		To:      "writeBlob(to, c.content, types.OCILayer)",
+		From:    "blob{c.content, HelmChart}",
+		To:      "blob{c.content, types.OCILayer}",
 		Package: "./test/tools/chart", Test: "TestHelmInstallsFromARegistryWhatWasPackedAndPushed",
+	},
+	{
+		Name:    "Artifact Hub does not find who publishes the chart",
+		File:    "test/tools/pack/hub.go",
+		From:    "blob{metadata, hubMetadata}",
+		To:      "blob{metadata, hubConfig}",
+		Package: "./test/tools/pack", Test: "TestArtifactHubPullsWhoPublishesTheChart",
 	},
 	{
 		Name:    "a released chart installs the operator of no release",

@@ -4,9 +4,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 )
 
 // releases is the workflow that publishes.
@@ -129,6 +132,31 @@ func TestTheImageHasItsProvenanceAndItsSBOMsAsAttestations(t *testing.T) {
 	for _, command := range []string{"gh attestation verify oci://", "gh attestation verify install.yaml",
 		"cosign verify-attestation --type slsaprovenance1 ", "cosign verify-attestation --type spdxjson "} {
 		expectSays(t, "docs/verify.md", command)
+	}
+}
+
+// What Artifact Hub does not understand, it drops without a word (artifacthub/hub:internal/repo/manager.go).
+func TestArtifactHubUnderstandsWhoPublishesTheChart(t *testing.T) {
+	const file = "config/helm/artifacthub-repo.yml"
+	var publisher *struct {
+		RepositoryID string              `json:"repositoryID"`
+		Owners       []map[string]string `json:"owners"`
+		Ignore       []map[string]string `json:"ignore"`
+	}
+	if err := yaml.UnmarshalStrict([]byte(read(t, file)), &publisher); err != nil || publisher == nil {
+		t.Fatalf("%s is no object of known fields: %v", file, err)
+	}
+	id := regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	if publisher.RepositoryID != "" && !id.MatchString(publisher.RepositoryID) {
+		t.Errorf("%s: %q is no ID of a repository", file, publisher.RepositoryID)
+	}
+	for _, owner := range publisher.Owners {
+		if owner["name"] == "" || !strings.Contains(owner["email"], "@") || len(owner) != 2 {
+			t.Errorf("%s: an owner has a name and an email, and nothing else: %v", file, owner)
+		}
+	}
+	if !releases(t).runs(`crane push dist/artifacthub "$REGISTRY/charts/etcd-steward:artifacthub.io"`) {
+		t.Error("it is not pushed beside the chart")
 	}
 }
 

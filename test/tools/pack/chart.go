@@ -7,9 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"sigs.k8s.io/yaml"
 )
@@ -66,21 +63,8 @@ func (c Chart) Write(directory string) error {
 
 // WriteLayout makes an OCI layout of the chart, as `helm push` makes a registry hold it.
 func (c Chart) WriteLayout(directory, repository string) error {
-	to, err := layout.Write(directory, empty.Index)
-	if err != nil {
-		return fmt.Errorf("making the layout %s: %w", directory, err)
-	}
-	config, err := writeBlob(to, c.about, HelmConfig)
-	if err != nil {
-		return err
-	}
-	content, err := writeBlob(to, c.content, HelmChart)
-	if err != nil {
-		return err
-	}
-	manifest, err := json.Marshal(v1.Manifest{
-		SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Config: config, Layers: []v1.Descriptor{content},
-		Annotations: map[string]string{
+	return writeArtifact(directory, names(repository, c.Version), blob{c.about, HelmConfig}, blob{c.content, HelmChart},
+		map[string]string{
 			"org.opencontainers.image.title":       c.Name,
 			"org.opencontainers.image.version":     c.Version,
 			"org.opencontainers.image.description": c.Description,
@@ -88,18 +72,5 @@ func (c Chart) WriteLayout(directory, repository string) error {
 			"org.opencontainers.image.source":      Repository,
 			"org.opencontainers.image.licenses":    "Apache-2.0",
 			"org.opencontainers.image.created":     c.created.Format(time.RFC3339),
-		},
-	})
-	if err != nil {
-		return fmt.Errorf("writing the manifest of the chart: %w", err)
-	}
-	entry, err := writeBlob(to, manifest, types.OCIManifestSchema1)
-	if err != nil {
-		return err
-	}
-	entry.Annotations = names(repository, c.Version)
-	if err := to.AppendDescriptor(entry); err != nil {
-		return fmt.Errorf("writing the layout %s: %w", directory, err)
-	}
-	return nil
+		})
 }

@@ -2,6 +2,7 @@ package pack
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 
@@ -33,6 +34,42 @@ func WriteIndex(directory, repository, tag string, index v1.ImageIndex) (v1.Hash
 		return v1.Hash{}, fmt.Errorf("computing the digest: %w", err)
 	}
 	return digest, nil
+}
+
+// blob is what a manifest names.
+type blob struct {
+	content []byte
+	kind    types.MediaType
+}
+
+// writeArtifact makes an OCI layout of what is no image: a configuration and one layer. Its entry is named.
+func writeArtifact(directory string, named map[string]string, config, layer blob, annotations map[string]string) error {
+	to, err := layout.Write(directory, empty.Index)
+	if err != nil {
+		return fmt.Errorf("making the layout %s: %w", directory, err)
+	}
+	manifest := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Annotations: annotations}
+	if manifest.Config, err = writeBlob(to, config.content, config.kind); err != nil {
+		return err
+	}
+	content, err := writeBlob(to, layer.content, layer.kind)
+	if err != nil {
+		return err
+	}
+	manifest.Layers = []v1.Descriptor{content}
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		return fmt.Errorf("writing the manifest of %s: %w", directory, err)
+	}
+	entry, err := writeBlob(to, text, types.OCIManifestSchema1)
+	if err != nil {
+		return err
+	}
+	entry.Annotations = named
+	if err := to.AppendDescriptor(entry); err != nil {
+		return fmt.Errorf("writing the layout %s: %w", directory, err)
+	}
+	return nil
 }
 
 func writeBlob(to layout.Path, content []byte, kind types.MediaType) (v1.Descriptor, error) {

@@ -7,15 +7,21 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"log"
 	"maps"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
@@ -112,6 +118,52 @@ func TestLayoutsOfTheSameFilesAreTheSame(t *testing.T) {
 	first, second = chartLayout(t), chartLayout(t)
 	if !bytes.Equal(archived(t, first), archived(t, second)) {
 		t.Error("two layouts of the same chart differ")
+	}
+}
+
+// It pulls as Artifact Hub does (artifacthub/hub:internal/oci/oci.go): the first layer of the media type that it asks for.
+func TestArtifactHubPullsWhoPublishesTheChart(t *testing.T) {
+	const asked = "application/vnd.cncf.artifacthub.repository-metadata.layer.v1.yaml"
+	directory := filepath.Join(t.TempDir(), "hub")
+	if err := WriteHubLayout(directory, repository, []byte("{}\n")); err != nil {
+		t.Fatal(err)
+	}
+	index, err := layout.ImageIndexFromPath(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := index.IndexManifest()
+	if err != nil || entries.Manifests[0].Annotations["io.containerd.image.name"] != repository+":artifacthub.io" {
+		t.Fatal(entries, err)
+	}
+	image, err := index.Image(entries.Manifests[0].Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	defer held.Close()
+	at, err := name.ParseReference(strings.TrimPrefix(held.URL, "http://")+"/charts/x:artifacthub.io", name.Insecure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.Write(at, image); err != nil {
+		t.Fatal(err)
+	}
+	pulled, err := remote.Image(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	layers, err := pulled.Layers()
+	if err != nil || len(layers) != 1 {
+		t.Fatal(layers, err)
+	}
+	content, errA := layers[0].Compressed()
+	kind, errB := layers[0].MediaType()
+	if errA != nil || errB != nil || kind != asked {
+		t.Fatal(kind, errA, errB)
+	}
+	if text, err := io.ReadAll(content); err != nil || string(text) != "{}\n" {
+		t.Errorf("%q %v", text, err)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 const (
 	imageLayout = "image"
 	chartLayout = "chart"
+	hubLayout   = "artifacthub" // who publishes the chart
 )
 
 // checksums is the file that has the hash of every other one.
@@ -50,7 +51,7 @@ func (r release) finish(to io.Writer) error {
 // chartVersion is the version without v, which is what Helm asks for.
 func (r release) chartVersion() string { return strings.TrimPrefix(r.version, "v") }
 
-// packChart packs the chart that lies in the work directory.
+// packChart packs the chart that lies in the work directory, with what tells Artifact Hub who publishes it.
 func (r release) packChart() error {
 	chart, err := pack.PackChart(filepath.Join(r.work, "etcd-steward"), r.created)
 	if err != nil {
@@ -65,6 +66,13 @@ func (r release) packChart() error {
 	}
 	if err := chart.WriteLayout(filepath.Join(r.out, chartLayout), r.chart); err != nil {
 		return fmt.Errorf("writing the chart for registries: %w", err)
+	}
+	publisher, err := os.ReadFile(filepath.Join(r.root, "config/helm/artifacthub-repo.yml"))
+	if err != nil {
+		return fmt.Errorf("reading who publishes the chart: %w", err)
+	}
+	if err := pack.WriteHubLayout(filepath.Join(r.out, hubLayout), r.chart, publisher); err != nil {
+		return fmt.Errorf("writing who publishes the chart: %w", err)
 	}
 	return nil
 }
@@ -169,6 +177,7 @@ func (r release) tell(to io.Writer) error {
 	fmt.Fprintf(to, "%s is in %s.\n\nTo publish the image and the chart:\n", r.version, r.out)
 	for _, l := range []struct{ layout, at string }{
 		{imageLayout, r.image + ":" + r.version}, {chartLayout, r.chart + ":" + r.chartVersion()},
+		{hubLayout, r.chart + ":" + pack.HubTag},
 	} {
 		fmt.Fprintf(to, "  crane push %s %s\n", filepath.Join(r.out, l.layout), l.at)
 	}

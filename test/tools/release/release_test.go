@@ -214,6 +214,7 @@ func TestWhatToSignIsSaidWithItsDigest(t *testing.T) {
 	for _, line := range []string{
 		"crane push " + r.out + "/image registry.example/operator:v1.2.3",
 		"crane push " + r.out + "/chart registry.example/charts/operator:1.2.3",
+		"crane push " + r.out + "/artifacthub registry.example/charts/operator:artifacthub.io",
 		"cosign sign --yes registry.example/operator@" + image,
 		"cosign sign --yes registry.example/charts/operator@" + chart,
 		"cosign attest --yes --type spdxjson --predicate " + r.out + "/agent_" + host().String() + ".spdx.json registry.example/operator@" + image,
@@ -245,7 +246,7 @@ func small(t *testing.T, version string) release {
 // make does what make does, from sources that it writes first.
 func (r release) make() error {
 	files := map[string]string{"go.mod": "module example.com/operator\n\ngo 1.26\n", "LICENSE": "as you like", "dist/" + left: "",
-		"config/krew/etcd-steward.yaml": "version: {{ .Version }}\n"}
+		"config/krew/etcd-steward.yaml": "version: {{ .Version }}\n", "config/helm/artifacthub-repo.yml": "{}\n"}
 	for _, p := range programs {
 		files[p.dir+"/main.go"] = "package main\n\nvar version string\n\nfunc main() { println(version) }\n"
 	}
