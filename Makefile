@@ -251,6 +251,7 @@ verify-release: bin/kustomize ## Build the release twice, from two clones, and c
 		export GOCACHE="$$temp/cache"; \
 	done; \
 	diff -r "$$temp/one/dist" "$$temp/somewhere/else/dist" || { echo "two builds of $(VERSION) differ"; exit 1; }; \
+	(cd "$$temp"; sha256sum {one,somewhere/else}/dist/checksums.txt); \
 	echo "$(VERSION): two builds have the same $$(wc -l <"$$temp/one/dist/checksums.txt") files"
 
 ##@ Local Kubernetes
