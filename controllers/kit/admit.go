@@ -95,6 +95,10 @@ func (a admits[T, P]) Handle(ctx context.Context, request admission.Request) (re
 			response = a.unseen(ctx, request, fmt.Errorf("panic: %v", cause))
 		}
 	}()
+	if !a.webhook.begin() { // before it is even decoded: most of a flood costs next to nothing
+		return a.accepted("is asked about more objects than it can look at, and did not look at")
+	}
+	defer a.webhook.end()
 	before, now, err := a.read(request)
 	if err != nil {
 		return a.unseen(ctx, request, err)
@@ -102,10 +106,6 @@ func (a admits[T, P]) Handle(ctx context.Context, request admission.Request) (re
 	if now.GetDeletionTimestamp() != nil || before != nil && hasOneSpec(before, now) {
 		return admission.Allowed("") // the spec stays as it is
 	}
-	if !a.webhook.begin() {
-		return a.accepted("is asked about more objects than it can look at, and did not look at")
-	}
-	defer a.webhook.end()
 	said, err := a.admit(ctx, a.webhook.mayGet(request.UserInfo, request.Namespace), before, now)
 	if err != nil {
 		return a.unseen(ctx, request, err).WithWarnings(said.Warnings...)

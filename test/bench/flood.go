@@ -35,7 +35,7 @@ import (
 const (
 	floodRate    = 200 // requests a second
 	floodLasts   = time.Minute
-	floodAtOnce  = 64                    // requests that wait for their answer
+	floodAtOnce  = 64                     // requests that wait for their answer
 	floodTouches = 500 * time.Millisecond // between two changes that each call for a pass over one cluster
 )
 
