@@ -12,13 +12,17 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
-// lastProven is the newest proven backup as the status shows it.
-func lastProven(b *facts.Backup) *v1alpha1.RestorePoint {
+// lastProven is the newest proven backup as the status shows it. It is not written again for the zone of its time.
+func (in Input) lastProven() *v1alpha1.RestorePoint {
+	b := in.Observation.Proven
 	if b == nil {
 		return nil
 	}
-	return &v1alpha1.RestorePoint{Time: metav1.NewTime(b.Time.UTC().Truncate(time.Second)), Revision: b.Revision,
-		Key: b.Key}
+	shown := &v1alpha1.RestorePoint{Time: seconds(b.Time.UTC()), Revision: b.Revision, Key: b.Key}
+	if old := in.old().LastProvenBackup; old != nil && old.Time.Equal(&shown.Time) {
+		shown.Time = old.Time
+	}
+	return shown
 }
 
 // backedUp says whether there is a backup as new as the spec, or else the cluster's schedules, want one.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -90,5 +91,16 @@ func TestWhatIsKeptInPodsNeedsNoBackup(t *testing.T) {
 	w.cluster.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}}
 	if got := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionBackedUp); got != nil {
 		t.Errorf("got %+v", got)
+	}
+}
+
+func TestAProvenBackupIsNotWrittenAgainForTheZoneOfItsTime(t *testing.T) {
+	w := demo(3, begin).settled()
+	w.o.Proven = &facts.Backup{Key: "k", Revision: 7, Time: w.o.Now.Add(-time.Hour)}
+	w.cluster.Status = Status(w.input())
+	at := &w.cluster.Status.LastProvenBackup.Time
+	*at = metav1.NewTime(at.In(time.FixedZone("as it is read", 3600)))
+	if again := Status(w.input()); !reflect.DeepEqual(again, w.cluster.Status) {
+		t.Errorf("got %+v, want %+v", again.LastProvenBackup, w.cluster.Status.LastProvenBackup)
 	}
 }

@@ -49,7 +49,7 @@ func (in Input) status() v1alpha1.EtcdClusterStatus {
 		Leader:             leader(o),
 		Members:            in.members(),
 		Quorum:             quorum(o),
-		LastProvenBackup:   lastProven(o.Proven),
+		LastProvenBackup:   in.lastProven(),
 		KeptVolumes:        in.keptVolumes(),
 		Evidence:           in.evidence(),
 	}

@@ -162,4 +162,10 @@ var schedules = []mutant{
 		To: "isEnough := o.Proven != nil; late", Package: "./controllers/report",
 		Test: "TestAClusterSaysHowItIsBackedUp",
 	},
+	{
+		Name: "a status is written again for the zone of a proven backup's time", Peer: "",
+		File: "controllers/report/backedup.go", From: "old != nil && old.Time.Equal(&shown.Time)",
+		To: "old != nil && shown == nil", Package: "./controllers/report",
+		Test: "TestAProvenBackupIsNotWrittenAgainForTheZoneOfItsTime",
+	},
 }
