@@ -122,6 +122,9 @@ const (
 	AnnotationInitialCluster = Group + "/initial-cluster"
 	// AnnotationBackupRecord says, as JSON on an EtcdBackup, which Job was created for it, and with which result.
 	AnnotationBackupRecord = Group + "/backup-record"
+	// AnnotationBackupSignature is the HMAC-SHA256 of that record, in hex: without it a backup counts neither as
+	// complete nor as proven.
+	AnnotationBackupSignature = Group + "/backup-record-signature"
 	// AnnotationSeenAhead says on an EtcdBackup of a schedule when it was noticed that its time was still to come, in
 	// RFC 3339. While the clock says so for 5 minutes, AnnotationAhead follows.
 	AnnotationSeenAhead = Group + "/seen-ahead"

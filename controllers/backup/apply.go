@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
@@ -34,11 +36,9 @@ func (r *Reconciler) apply(ctx context.Context, b *v1alpha1.EtcdBackup, seen vie
 	case plan.RecordJob:
 		record := seen.Record
 		record.JobUID = change.UID
-		return r.Annotate(ctx, b, v1alpha1.AnnotationBackupRecord, record.Encode())
+		return r.record(ctx, b, record, nil)
 	case plan.RecordOutcome:
-		record := seen.Record
-		record.Outcome = &change.Outcome
-		return r.Annotate(ctx, b, v1alpha1.AnnotationBackupRecord, record.Encode())
+		return r.recordOutcome(ctx, b, seen, change)
 	case plan.EndTask:
 		return r.Delete(ctx, b, jobs.ToEnd(b.Namespace, resources.BackupJob(b), change), types.UID(change.UID))
 	case plan.LeaveAlone:
@@ -48,6 +48,49 @@ func (r *Reconciler) apply(ctx context.Context, b *v1alpha1.EtcdBackup, seen vie
 		return r.releaseJob(ctx, b, change.UID)
 	}
 	return fmt.Errorf("the change %T of the backup %s is unknown", change, client.ObjectKeyFromObject(b))
+}
+
+// recordOutcome writes down what came of a backup. One that cannot be signed is recorded all the same: a backup that
+// does not count as proven is better than one whose place in the store is lost.
+func (r *Reconciler) recordOutcome(ctx context.Context, b *v1alpha1.EtcdBackup, seen view,
+	change plan.RecordOutcome) error {
+	var key plan.Key
+	if change.Signed {
+		var (
+			err      error
+			rejected apply.Rejected
+		)
+		if key, err = r.keyToSign(ctx, b, seen.cluster); errors.As(err, &rejected) {
+			log.FromContext(ctx).Info("a complete backup is not signed", "reason", rejected.Reason, "message",
+				rejected.Message)
+		} else if err != nil {
+			return err
+		}
+	}
+	record := seen.Record
+	record.Outcome = &change.Outcome
+	return r.record(ctx, b, record, key)
+}
+
+// record writes a record, with its signature where there is a key. The signature of what was there before goes.
+func (r *Reconciler) record(ctx context.Context, b *v1alpha1.EtcdBackup, record plan.Record, key plan.Key) error {
+	text := record.Encode()
+	return r.Annotate(ctx, b, map[string]string{v1alpha1.AnnotationBackupRecord: text,
+		v1alpha1.AnnotationBackupSignature: key.Sign(b, text)})
+}
+
+// keyToSign is the key as it is now. A cluster without a CA gets one of its own.
+func (r *Reconciler) keyToSign(ctx context.Context, b *v1alpha1.EtcdBackup,
+	cluster *v1alpha1.EtcdCluster) (plan.Key, error) {
+	key, err := r.recordKeyNow(ctx, b, cluster)
+	if key != nil || err != nil || cluster == nil || cluster.Spec.IsTLS() {
+		return key, err
+	}
+	err = r.Create(ctx, b, resources.BuildRecordsSecret(cluster, []byte(rand.Text())))
+	if err != nil && !errors.Is(err, apply.ErrStale) { // stale: there is one, of another backup's pass or without a key
+		return nil, err
+	}
+	return r.recordKeyNow(ctx, b, cluster)
 }
 
 // releaseJob lets Kubernetes delete the Job after a while.

@@ -6,6 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/backup/plan"
@@ -25,7 +26,7 @@ type view struct {
 // look reads everything that a decision needs.
 func (r *Reconciler) look(ctx context.Context, b *v1alpha1.EtcdBackup) (view, error) {
 	seen := view{Observation: plan.Observation{Now: r.Now(), Operator: r.Operator, Backup: backupOf(b)}}
-	record, err := plan.DecodeRecord(b.Annotations[v1alpha1.AnnotationBackupRecord], b.Namespace, b.Name)
+	record, err := plan.RecordOf(b)
 	if err != nil {
 		seen.Backup.RecordErr = err.Error()
 	}
@@ -33,7 +34,32 @@ func (r *Reconciler) look(ctx context.Context, b *v1alpha1.EtcdBackup) (view, er
 	if err := r.lookAtJob(ctx, b, &seen); err != nil {
 		return seen, err
 	}
-	return seen, r.lookAtCluster(ctx, b, &seen)
+	if err := r.lookAtCluster(ctx, b, &seen); err != nil {
+		return seen, err
+	}
+	return seen, r.lookAtSignature(ctx, b, &seen)
+}
+
+// lookAtSignature says whether the operator wrote the outcome that is recorded. The key is read only where there is a
+// signature to check.
+func (r *Reconciler) lookAtSignature(ctx context.Context, b *v1alpha1.EtcdBackup, seen *view) error {
+	var key plan.Key
+	seen.KeySecret = resources.RecordKeySecret(b.Spec.ClusterRef.Name, seen.cluster)
+	if seen.Record.Outcome != nil && key.Check(b) != plan.SignatureMissing {
+		var err error
+		if key, err = r.recordKey(ctx, b, seen.cluster); err != nil {
+			return err
+		}
+	}
+	seen.Signature = key.Check(b)
+	return nil
+}
+
+// recordKey is the key of the cluster that a backup is of; nil where there is none.
+func (r *Reconciler) recordKey(ctx context.Context, b *v1alpha1.EtcdBackup,
+	cluster *v1alpha1.EtcdCluster) (plan.Key, error) {
+	return observe.RecordKey(ctx, r.Secrets, types.NamespacedName{Namespace: b.Namespace,
+		Name: b.Spec.ClusterRef.Name}, cluster)
 }
 
 func backupOf(b *v1alpha1.EtcdBackup) plan.Backup {
@@ -54,6 +80,14 @@ func backupOf(b *v1alpha1.EtcdBackup) plan.Backup {
 		}
 	}
 	return out
+}
+
+// recordKeyNow is that key as it is, and not as it is remembered.
+func (r *Reconciler) recordKeyNow(ctx context.Context, b *v1alpha1.EtcdBackup,
+	cluster *v1alpha1.EtcdCluster) (plan.Key, error) {
+	r.Secrets.Forget(types.NamespacedName{Namespace: b.Namespace,
+		Name: resources.RecordKeySecret(b.Spec.ClusterRef.Name, cluster)})
+	return r.recordKey(ctx, b, cluster)
 }
 
 // lookAtCluster reads whether there is something to back up, and what from.

@@ -6,6 +6,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/backup/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
 // Metrics tells Prometheus of each cluster how its backups are, as far as EtcdBackups are there. A cluster has at most
@@ -82,7 +83,8 @@ func (s *backupSummary) add(status v1alpha1.EtcdBackupStatus) {
 		s.states["running"]++
 		return
 	}
-	if status.StartedAt == nil || status.CompletedAt == nil {
+	isDoubted := words.ReasonOf(status.Conditions, v1alpha1.BackupComplete) == plan.ReasonRecordNotSigned
+	if status.StartedAt == nil || status.CompletedAt == nil || isDoubted {
 		return
 	}
 	s.complete = newest(s.complete, &status)

@@ -13,14 +13,17 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/backup/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
 // Reconciler makes passes over backups, as the one of clusters does: it looks, decides on one change, makes it and
-// reports. It reads no Secret: what the store is reached with is mounted into the Job's Pod by the kubelet.
+// reports. It reads no Secret but the one that its records are signed with: what the store is reached with is mounted
+// into the Job's Pod by the kubelet.
 type Reconciler struct {
 	kit.Frame
 	Metrics *Metrics
+	Secrets *observe.SecretCache // for the keys that records are signed with
 
 	// AgentImage is the image that backups run from; empty when it is not known.
 	AgentImage func(context.Context) (string, error)

@@ -25,8 +25,9 @@ func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context)
 	if err != nil {
 		return err
 	}
-	r := &Reconciler{Frame: kit.NewFrame(mgr, install), Metrics: registered, AgentImage: agentImage,
-		Progress: observe.AskProgress()}
+	frame := kit.NewFrame(mgr, install)
+	r := &Reconciler{Frame: frame, Metrics: registered, AgentImage: agentImage, Progress: observe.AskProgress(),
+		Secrets: observe.NewSecretCache(frame.Live, frame.Now)}
 	if err := kit.ServeAdmission(mgr, install, r.admit); err != nil {
 		return err
 	}

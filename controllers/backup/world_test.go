@@ -16,6 +16,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/test/jobworld"
 )
 
@@ -41,7 +42,7 @@ func (w *backupWorld) restart() {
 		w.T.Fatal(err)
 	}
 	w.operator = &Reconciler{
-		Frame: w.Frame(), Metrics: metrics,
+		Frame: w.Frame(), Metrics: metrics, Secrets: observe.NewSecretCache(w.Readable(w.Kube), func() time.Time { return w.Now }),
 		AgentImage: func(context.Context) (string, error) { return "agent:v1", nil },
 		Progress: func(context.Context, string) *plan.Progress {
 			w.asked++

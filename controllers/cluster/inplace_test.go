@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
@@ -274,5 +275,27 @@ func TestARestoreWithstandsACacheThatLagsAndTwoOperators(t *testing.T) {
 			w.settle()
 			holdsRestored(w, map[string]bool{"demo-0": true, "demo-1": true, "demo-2": true})
 		})
+	}
+}
+
+func TestEvidenceNamesNoBackupThatIsNotSigned(t *testing.T) {
+	for name, isSigned := range map[string]bool{"signed": true, "changed": false} {
+		w := served(t, 1)
+		if !isSigned {
+			b := &v1alpha1.EtcdBackup{}
+			if err := w.kube.Get(t.Context(), client.ObjectKey{Namespace: w.key.Namespace, Name: "nightly"}, b); err != nil {
+				t.Fatal(err)
+			}
+			b.Annotations[v1alpha1.AnnotationBackupRecord] = strings.Replace(b.Annotations[v1alpha1.AnnotationBackupRecord], `"revision":7`, `"revision":9000000000000000000`, 1)
+			if err := w.kube.Update(t.Context(), b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.ask("back", backupNamed("nightly"))
+		w.until("it is told", func() bool { return len(w.restoreOf("back").Status.Conditions) > 0 })
+		w.settle()
+		if s := w.status(); (s.Evidence.Backup != nil) != isSigned || (s.LastProvenBackup != nil) != isSigned {
+			t.Errorf("%s: %+v, %+v", name, s.Evidence, s.LastProvenBackup)
+		}
 	}
 }

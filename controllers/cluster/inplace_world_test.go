@@ -75,7 +75,13 @@ func (w *world) saved(name string, revision int64) {
 	outcome := &backup.Outcome{Complete: true, Reason: "Verified", FinishedAt: w.now, VerifiedAt: w.now, Facts: &backup.Facts{
 		Key: savedKey, ClusterID: w.status().ClusterID, EtcdVersion: "3.6.16", Revision: revision, StartedAt: w.now.Add(-time.Minute),
 	}}
-	b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: backup.Record{Namespace: b.Namespace, Name: name, Outcome: outcome}.Encode()}
+	text := backup.Record{Namespace: b.Namespace, Name: name, Outcome: outcome}.Encode()
+	b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: text}
+	ca := &corev1.Secret{}
+	if err := w.kube.Get(w.t.Context(), client.ObjectKey{Namespace: b.Namespace, Name: resources.CASecret(w.key.Name)}, ca); err != nil {
+		w.t.Fatal(err)
+	}
+	b.Annotations[v1alpha1.AnnotationBackupSignature] = backup.KeyOf(ca.Data[resources.KeyKey], b.Namespace, w.key.Name).Sign(b, text)
 	w.create(b)
 }
 

@@ -69,17 +69,21 @@ func (r *Reconciler) backupsOf(ctx context.Context, cluster *v1alpha1.EtcdCluste
 	if err := r.Client.List(ctx, &list, client.InNamespace(cluster.Namespace)); err != nil {
 		return nil, fmt.Errorf("listing the EtcdBackups of %s: %w", client.ObjectKeyFromObject(cluster), err)
 	}
+	key, err := observe.RecordKey(ctx, r.Secrets, client.ObjectKeyFromObject(cluster), cluster)
+	if err != nil {
+		return nil, err
+	}
 	var backups []report.Backup
 	for i := range list.Items {
 		b := &list.Items[i]
-		record, err := backup.DecodeRecord(b.Annotations[v1alpha1.AnnotationBackupRecord], b.Namespace, b.Name)
+		record, err := backup.RecordOf(b)
 		if err != nil || b.Spec.ClusterRef.Name != cluster.Name || record.Outcome == nil || !record.Outcome.Complete {
 			continue
 		}
 		facts := record.Outcome.Facts
 		backups = append(backups, report.Backup{
 			Name: b.Name, ClusterID: facts.ClusterID, Revision: facts.Revision, StartedAt: facts.StartedAt,
-			Proven: !record.Outcome.VerifiedAt.IsZero(),
+			Proven: key.Proven(b) != nil,
 		})
 	}
 	return backups, nil

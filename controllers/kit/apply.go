@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,15 +15,19 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
 )
 
-// Annotate writes one annotation.
-func (f *Frame) Annotate(ctx context.Context, was client.Object, annotation, value string) error {
+// Annotate writes annotations. One without a value goes.
+func (f *Frame) Annotate(ctx context.Context, was client.Object, annotations map[string]string) error {
 	return f.Edit(ctx, was, func(updated client.Object) {
-		annotations := updated.GetAnnotations()
-		if annotations == nil {
-			annotations = map[string]string{}
+		all := updated.GetAnnotations()
+		if all == nil {
+			all = map[string]string{}
 		}
-		annotations[annotation] = value
-		updated.SetAnnotations(annotations)
+		maps.Copy(all, annotations)
+		maps.DeleteFunc(all, func(key, value string) bool {
+			_, isOurs := annotations[key]
+			return isOurs && value == ""
+		})
+		updated.SetAnnotations(all)
 	})
 }
 

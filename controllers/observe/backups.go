@@ -36,35 +36,62 @@ func schedulesOf(ctx context.Context, reader client.Reader, cluster *v1alpha1.Et
 	return out, nil
 }
 
-// provenOf is the newest backup of the cluster that was proven; nil when none is known. Its EtcdBackup says so, and
-// once retention has deleted that, its schedule.
-func provenOf(ctx context.Context, cache client.Reader, cluster *v1alpha1.EtcdCluster,
-	now time.Time) (*facts.Backup, error) {
+// provenOf is the newest backup of the cluster that was proven; nil when none is known. The signed record of its
+// EtcdBackup says so, and once retention has deleted that, its schedule.
+func (o *Observer) provenOf(ctx context.Context, cluster *v1alpha1.EtcdCluster) (*facts.Backup, error) {
 	var (
 		schedules v1alpha1.EtcdBackupScheduleList
 		backups   v1alpha1.EtcdBackupList
-		proven    []facts.Backup
+		newest    = newestProven{created: cluster.CreationTimestamp.Time, now: o.Now()}
 	)
 	// Nothing of what is listed is changed, and a namespace may have thousands.
 	scope := []client.ListOption{client.InNamespace(cluster.Namespace), client.UnsafeDisableDeepCopy}
-	if err := cache.List(ctx, &schedules, scope...); err != nil {
+	if err := o.Backups.List(ctx, &schedules, scope...); err != nil {
 		return nil, fmt.Errorf("listing the EtcdBackupSchedules of %s: %w", cluster.Namespace, err)
 	}
-	if err := cache.List(ctx, &backups, scope...); err != nil {
+	if err := o.Backups.List(ctx, &backups, scope...); err != nil {
 		return nil, fmt.Errorf("listing the EtcdBackups of %s: %w", cluster.Namespace, err)
 	}
 	for _, s := range schedules.Items {
 		if at := s.Status.LastProven; at != nil && s.Spec.ClusterRef.Name == cluster.Name {
-			proven = append(proven, facts.Backup{Key: at.Key, Revision: at.Revision, Time: at.Time.Time})
+			newest.add(facts.Backup{Key: at.Key, Revision: at.Revision, Time: at.Time.Time})
 		}
 	}
-	for _, b := range backups.Items {
-		if b.Spec.ClusterRef.Name == cluster.Name && b.Status.VerifiedAt != nil && b.Status.StartedAt != nil {
-			proven = append(proven, facts.Backup{Key: b.Status.Key, Revision: b.Status.Revision,
-				Time: b.Status.StartedAt.Time})
+	err := o.signedOf(ctx, cluster, backups.Items, &newest)
+	return newest.backup, err
+}
+
+// signedOf adds what signed records call proven. The newest EtcdBackups come first, so that of thousands only those are
+// checked that could be newer.
+func (o *Observer) signedOf(ctx context.Context, cluster *v1alpha1.EtcdCluster, backups []v1alpha1.EtcdBackup,
+	newest *newestProven) error {
+	var signed []*v1alpha1.EtcdBackup
+	for i := range backups {
+		b := &backups[i]
+		if b.Spec.ClusterRef.Name == cluster.Name && b.Annotations[v1alpha1.AnnotationBackupSignature] != "" {
+			signed = append(signed, b)
 		}
 	}
-	return newestOf(proven, cluster.CreationTimestamp.Time, now), nil
+	if len(signed) == 0 {
+		return nil
+	}
+	key, err := RecordKey(ctx, o.Secrets, client.ObjectKeyFromObject(cluster), cluster)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(signed, func(a, b *v1alpha1.EtcdBackup) int {
+		return b.CreationTimestamp.Compare(a.CreationTimestamp.Time)
+	})
+	for _, b := range signed {
+		if !newest.isBefore(b.CreationTimestamp.Add(b.Spec.DeadlineOrDefault())) {
+			continue // it began within its deadline
+		}
+		if outcome := key.Proven(b); outcome != nil {
+			newest.add(facts.Backup{Key: outcome.Facts.Key, Revision: outcome.Facts.Revision,
+				Time: outcome.Facts.StartedAt})
+		}
+	}
+	return nil
 }
 
 // backupLeft names a complete EtcdBackup of a cluster of this name while that is not born; "" where there is none. One
@@ -87,19 +114,24 @@ func (o *Observer) backupLeft(ctx context.Context, cluster *v1alpha1.EtcdCluster
 }
 
 func mayBeComplete(b *v1alpha1.EtcdBackup) bool {
-	r, err := backup.DecodeRecord(b.Annotations[v1alpha1.AnnotationBackupRecord], b.Namespace, b.Name)
+	r, err := backup.RecordOf(b)
 	return err != nil || r.Outcome != nil && r.Outcome.Complete
 }
 
-// newestOf is the newest of backups; nil when there is none. One from before the cluster was created is of an earlier
-// cluster of its name. A time that is still to come was said by a wrong clock.
-func newestOf(backups []facts.Backup, created, now time.Time) *facts.Backup {
-	backups = slices.DeleteFunc(backups, func(b facts.Backup) bool {
-		return b.Time.Before(created) || b.Time.After(now)
-	})
-	if len(backups) == 0 {
-		return nil
+// newestProven is the newest of backups; nil when there is none. One from before the cluster was created is of an
+// earlier cluster of its name. A time that is still to come was said by a wrong clock.
+type newestProven struct {
+	created, now time.Time
+	backup       *facts.Backup
+}
+
+func (n *newestProven) add(b facts.Backup) {
+	if !b.Time.Before(n.created) && !b.Time.After(n.now) && n.isBefore(b.Time) {
+		n.backup = &b
 	}
-	newest := slices.MaxFunc(backups, func(a, b facts.Backup) int { return a.Time.Compare(b.Time) })
-	return &newest
+}
+
+// isBefore reports whether a backup of that time would be newer.
+func (n *newestProven) isBefore(at time.Time) bool {
+	return n.backup == nil || n.backup.Time.Before(at)
 }

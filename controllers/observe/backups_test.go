@@ -40,13 +40,21 @@ func TestTheNewestProvenBackupOfThisVeryClusterIsSeen(t *testing.T) {
 	w := newBornWorld(t)
 	began := func(age time.Duration) *metav1.Time { return &metav1.Time{Time: w.now.Add(-age).Truncate(time.Second)} }
 	w.cluster.CreationTimestamp = *began(5 * time.Hour)
+	w.put(resources.BuildRecordsSecret(w.cluster, []byte("key")))
 	taken := func(name, cluster string, started, verified *metav1.Time) {
-		w.put(&v1alpha1.EtcdBackup{
-			ObjectMeta: metav1.ObjectMeta{Namespace: w.cluster.Namespace, Name: name},
+		b := &v1alpha1.EtcdBackup{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.cluster.Namespace, Name: name, CreationTimestamp: *started},
 			Spec:       v1alpha1.EtcdBackupSpec{ClusterRef: v1alpha1.ClusterReference{Name: cluster}},
-			Status: v1alpha1.EtcdBackupStatus{Key: name, Revision: 7, StartedAt: started, CompletedAt: started,
-				VerifiedAt: verified},
-		})
+		}
+		outcome := &backup.Outcome{Complete: true, Reason: "Done", FinishedAt: started.Time,
+			Facts: &backup.Facts{Key: name, Revision: 7, StartedAt: started.Time}}
+		if verified != nil {
+			outcome.VerifiedAt = verified.Time
+		}
+		text := backup.Record{Namespace: b.Namespace, Name: name, Outcome: outcome}.Encode()
+		b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: text,
+			v1alpha1.AnnotationBackupSignature: backup.KeyOf([]byte("key"), b.Namespace, cluster).Sign(b, text)}
+		w.put(b)
 	}
 	taken("of-an-earlier-cluster", "demo", began(6*time.Hour), began(6*time.Hour))
 	if seen := w.look().Proven; seen != nil {

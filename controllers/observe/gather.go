@@ -97,7 +97,7 @@ func (o *Observer) gatherOthers(ctx context.Context, group *errgroup.Group, clus
 	})
 	group.Go(func() (err error) {
 		if o.Backups != nil {
-			g.proven, err = provenOf(ctx, o.Backups, cluster, o.Now())
+			g.proven, err = o.provenOf(ctx, cluster)
 		}
 		return err
 	})

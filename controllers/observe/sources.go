@@ -74,7 +74,8 @@ func (s Sources) Named(ctx context.Context, namespace string,
 	return &Source{Store: *source.Store, Key: source.Key}, "", nil
 }
 
-// findBackup reads what came of an EtcdBackup from its record, from which alone anything is decided.
+// findBackup reads what came of an EtcdBackup from its record, signed or not: an account that may write it chose its
+// store as well. What the store's manifest says of the snapshot is checked before it is restored.
 func (s Sources) findBackup(ctx context.Context, namespace, name string) (*Source, string, error) {
 	taken, err := Find[v1alpha1.EtcdBackup](ctx, s.Reader, namespace, name)
 	switch {
@@ -83,7 +84,7 @@ func (s Sources) findBackup(ctx context.Context, namespace, name string) (*Sourc
 	case taken == nil:
 		return nil, fmt.Sprintf("there is no EtcdBackup %s in this namespace", name), nil
 	}
-	written, err := backup.DecodeRecord(taken.Annotations[v1alpha1.AnnotationBackupRecord], namespace, name)
+	written, err := backup.RecordOf(taken)
 	switch outcome := written.Outcome; {
 	case err != nil:
 		return nil, fmt.Sprintf("what came of the EtcdBackup %s cannot be read: %v", name, err), nil

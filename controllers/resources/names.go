@@ -43,6 +43,18 @@ func ClientSecret(cluster string) string { return cluster + "-client-tls" }
 // OperatorSecret is the name of the Secret that the operator connects with.
 func OperatorSecret(cluster string) string { return cluster + "-operator-tls" }
 
+// RecordsSecret is the name of the Secret with the key for the records of backups, where a cluster has no CA.
+func RecordsSecret(cluster string) string { return cluster + "-records-tls" }
+
+// RecordKeySecret is the name of the Secret that the key for the records of a cluster's backups is derived from. Of a
+// cluster that is gone (nil), only the CA may have stayed.
+func RecordKeySecret(name string, c *v1alpha1.EtcdCluster) string {
+	if c != nil && !c.Spec.IsTLS() {
+		return RecordsSecret(name)
+	}
+	return CASecret(name)
+}
+
 // MemberSecret is the name of the Secret with a member's certificates.
 func MemberSecret(member string) string { return member + "-tls" }
 

@@ -31,6 +31,13 @@ func BuildLeafSecret(c *v1alpha1.EtcdCluster, name string, data map[string][]byt
 	return dress(c, &corev1.Secret{ObjectMeta: ownedMeta(c, name), Type: corev1.SecretTypeTLS, Data: data})
 }
 
+// BuildRecordsSecret builds the Secret with the key for the records of backups, where a cluster has no CA. It has the
+// type of all Secrets of the operator, which asks for both fields
+// (kubernetes/kubernetes:pkg/apis/core/validation/validation.go, ValidateSecret).
+func BuildRecordsSecret(c *v1alpha1.EtcdCluster, key []byte) *corev1.Secret {
+	return BuildLeafSecret(c, RecordsSecret(c.Name), map[string][]byte{KeyCert: {}, KeyKey: key})
+}
+
 // BuildMemberSecret builds the Secret that a member's Pod mounts.
 func BuildMemberSecret(c *v1alpha1.EtcdCluster, member string, data map[string][]byte) *corev1.Secret {
 	secret := BuildLeafSecret(c, MemberSecret(member), data)

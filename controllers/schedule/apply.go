@@ -26,7 +26,7 @@ func (r *Reconciler) apply(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, 
 	case plan.CreateRun:
 		return r.createRun(ctx, s, change)
 	case plan.RecordRun:
-		return r.Annotate(ctx, s, v1alpha1.AnnotationLastRun, words.Format(change.At))
+		return r.Annotate(ctx, s, map[string]string{v1alpha1.AnnotationLastRun: words.Format(change.At)})
 	}
 	return fmt.Errorf("the change %T of the schedule %s is unknown", change, client.ObjectKeyFromObject(s))
 }
@@ -78,7 +78,7 @@ func (r *Reconciler) applyChore(ctx context.Context, s *v1alpha1.EtcdBackupSched
 		if change.Chore == plan.Test {
 			annotation = v1alpha1.AnnotationLastTest
 		}
-		return r.Annotate(ctx, s, annotation, change.Record.Encode())
+		return r.Annotate(ctx, s, map[string]string{annotation: change.Record.Encode()})
 	case plan.EndTask:
 		return r.Delete(ctx, s, jobs.ToEnd(s.Namespace, change.Job, change.EndTask), types.UID(change.UID))
 	case plan.BeginPrune:
@@ -95,7 +95,7 @@ func (r *Reconciler) annotateRun(ctx context.Context, s *v1alpha1.EtcdBackupSche
 	if err != nil {
 		return err
 	}
-	return r.Annotate(ctx, b, key, words.Format(r.Now()))
+	return r.Annotate(ctx, b, map[string]string{key: words.Format(r.Now())})
 }
 
 // deleteRuns deletes EtcdBackups as they were seen, and no other ones of their names.

@@ -62,10 +62,10 @@ func (w *scheduleWorld) complete(run string) {
 	if err := w.Kube.Get(w.T.Context(), client.ObjectKey{Namespace: "shop", Name: name}, b); err != nil {
 		w.T.Fatal(err)
 	}
-	b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: backup.Record{Namespace: "shop", Name: name, Outcome: &backup.Outcome{
+	sign(b, &backup.Outcome{
 		Complete: true, Reason: "Stored", Message: "m", FinishedAt: w.Now.UTC(),
 		Facts: &backup.Facts{Key: keyAt(run), Revision: 7, StartedAt: w.Now.UTC()},
-	}}.Encode()}
+	})
 	if err := w.Kube.Update(w.T.Context(), b); err != nil {
 		w.T.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -31,12 +32,26 @@ func (r *Reconciler) look(ctx context.Context, s *v1alpha1.EtcdBackupSchedule) (
 	if err != nil {
 		return seen, fmt.Errorf("listing its EtcdBackups: %w", err)
 	}
+	key, err := r.recordKey(ctx, s)
+	if err != nil {
+		return seen, err
+	}
 	for i := range backups.Items {
 		if isRunOf(s, &backups.Items[i]) {
-			seen.Runs = append(seen.Runs, runOf(&backups.Items[i], s.Spec.Store))
+			seen.Runs = append(seen.Runs, runOf(&backups.Items[i], s.Spec.Store, key))
 		}
 	}
 	return seen, r.lookAtChores(ctx, s, &seen)
+}
+
+// recordKey is what the records of the backups are signed with; nil where that Secret is not there.
+func (r *Reconciler) recordKey(ctx context.Context, s *v1alpha1.EtcdBackupSchedule) (backup.Key, error) {
+	name := types.NamespacedName{Namespace: s.Namespace, Name: s.Spec.ClusterRef.Name}
+	cluster, err := observe.Find[v1alpha1.EtcdCluster](ctx, r.Client, name.Namespace, name.Name)
+	if err != nil {
+		return nil, err
+	}
+	return observe.RecordKey(ctx, r.Secrets, name, cluster)
 }
 
 // isRunOf tells the EtcdBackups of a schedule from those that an earlier one of its name made of another cluster: they
@@ -69,8 +84,9 @@ func scheduleOf(s *v1alpha1.EtcdBackupSchedule) plan.Schedule {
 	return out
 }
 
-// runOf reads what came of an EtcdBackup from where its own passes write it down.
-func runOf(b *v1alpha1.EtcdBackup, store v1alpha1.BackupStore) plan.Run {
+// runOf reads what came of an EtcdBackup from where its own passes write it down. When it was complete, and proven,
+// counts only where that is signed.
+func runOf(b *v1alpha1.EtcdBackup, store v1alpha1.BackupStore, key backup.Key) plan.Run {
 	run := plan.Run{
 		Name: b.Name, UID: b.UID, State: plan.RunActive, Deleting: b.DeletionTimestamp != nil,
 		SameStore: sameStore(b.Spec.Store, store),
@@ -79,15 +95,18 @@ func runOf(b *v1alpha1.EtcdBackup, store v1alpha1.BackupStore) plan.Run {
 	_, run.Ahead = b.Annotations[v1alpha1.AnnotationAhead]
 	run.SeenAhead, _ = time.Parse(time.RFC3339, b.Annotations[v1alpha1.AnnotationSeenAhead])
 	outcome := backup.OutcomeOf(b.Status)
-	if record, err := backup.DecodeRecord(b.Annotations[v1alpha1.AnnotationBackupRecord], b.Namespace,
-		b.Name); err == nil && record.Outcome != nil {
+	if record, err := backup.RecordOf(b); err == nil && record.Outcome != nil {
 		outcome = record.Outcome
 	}
 	switch {
 	case outcome == nil:
 		return run
 	case outcome.Complete:
-		run.State, run.CompletedAt, run.VerifiedAt = plan.RunComplete, outcome.FinishedAt, outcome.VerifiedAt
+		run.State, run.Doubted = plan.RunComplete, key.Complete(b) == nil
+		if !run.Doubted {
+			run.CompletedAt, run.VerifiedAt = outcome.FinishedAt, outcome.VerifiedAt
+		}
+		run.CalledProven = !outcome.VerifiedAt.IsZero()
 		run.Point = plan.Point{Key: outcome.Facts.Key, Revision: outcome.Facts.Revision,
 			StartedAt: outcome.Facts.StartedAt}
 	default:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
@@ -19,6 +20,7 @@ import (
 type Reconciler struct {
 	kit.Frame
 	Metrics *Metrics
+	Secrets observe.SecretReader // for the keys that records are signed with
 
 	// AgentImage is the image that its Jobs run from; empty when it is not known.
 	AgentImage func(context.Context) (string, error)

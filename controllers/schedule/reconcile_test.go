@@ -18,6 +18,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
 	"github.com/etcdsteward/etcd-steward/test/jobworld"
@@ -64,7 +65,8 @@ func (w *scheduleWorld) restartKeeper() {
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	w.keeper = &Reconciler{Frame: w.Frame(), Metrics: metrics, AgentImage: func(context.Context) (string, error) { return "agent:v1", nil }}
+	w.keeper = &Reconciler{Frame: w.Frame(), Metrics: metrics, Secrets: observe.NewSecretCache(w.Readable(w.Kube), func() time.Time { return w.Now }),
+		AgentImage: func(context.Context) (string, error) { return "agent:v1", nil }}
 }
 
 // looks lets the operator look so often, and begins a new one when it was killed. It returns when the last look wants the next.
@@ -109,6 +111,13 @@ func (w *scheduleWorld) made() string {
 	return strings.Join(names, " ")
 }
 
+// sign puts a record on an EtcdBackup, as the operator does.
+func sign(b *v1alpha1.EtcdBackup, outcome *backup.Outcome) {
+	text := backup.Record{Namespace: b.Namespace, Name: b.Name, Outcome: outcome}.Encode()
+	key := backup.KeyOf(jobworld.Authority().Data[resources.KeyKey], b.Namespace, b.Spec.ClusterRef.Name)
+	b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: text, v1alpha1.AnnotationBackupSignature: key.Sign(b, text)}
+}
+
 // finish writes what came of a run as the controller of backups does.
 func (w *scheduleWorld) finish(name string, complete bool) {
 	w.T.Helper()
@@ -122,7 +131,7 @@ func (w *scheduleWorld) finish(name string, complete bool) {
 	} else {
 		outcome.Reason = "StoreFull"
 	}
-	b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: backup.Record{Namespace: "shop", Name: name, Outcome: outcome}.Encode()}
+	sign(b, outcome)
 	if err := w.Kube.Update(w.T.Context(), b); err != nil {
 		w.T.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
 )
 
 // parallelPasses bounds the passes at once; one waits for nothing but the API server.
@@ -24,7 +25,9 @@ func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context)
 	if err != nil {
 		return err
 	}
-	r := &Reconciler{Frame: kit.NewFrame(mgr, install), Metrics: registered, AgentImage: agentImage}
+	frame := kit.NewFrame(mgr, install)
+	r := &Reconciler{Frame: frame, Metrics: registered, AgentImage: agentImage,
+		Secrets: observe.NewSecretCache(frame.Live, frame.Now)}
 	if err := kit.ServeAdmission(mgr, install, r.admit); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -116,6 +117,23 @@ var _ = Describe("A backup to a volume", Label("backup"), func() {
 		again := backup.Await(ctx, v1alpha1.BackupVerified)
 		Expect(again.Key).To(Equal(status.Key))
 		Consistently(ctx, func() []batchv1.Job { return backupJobs(ctx) }).WithTimeout(5 * time.Second).Should(BeEmpty())
+	})
+
+	It("does not count as proven any more once its record is changed, and says so, and the next one counts", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "saved", 1)
+		cluster.AwaitReady(ctx, 1)
+		story.Claim(ctx, "backups")
+		changed := story.Backup(ctx, "changed", cluster.Name, world.ToVolume("backups"))
+		status := changed.Await(ctx, v1alpha1.BackupVerified)
+		changed.ChangeRecord(ctx, fmt.Sprintf(`"revision":%d`, status.Revision), `"revision":9000000000000000000`)
+		Eventually(ctx, func() string { return changed.Says(ctx) }).WithTimeout(saidWithin).Should(HavePrefix("RecordNotSigned: "))
+		cluster.AwaitCondition(ctx, v1alpha1.ConditionBackedUp, metav1.ConditionFalse, "NoBackup")
+		object, err := cluster.Get(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(object.Status.LastProvenBackup).To(BeNil())
+		next := story.Backup(ctx, "next", cluster.Name, world.ToVolume("backups")).Await(ctx, v1alpha1.BackupVerified)
+		Expect(next.Revision).To(BeNumerically("<", 1<<32))
+		cluster.AwaitCondition(ctx, v1alpha1.ConditionBackedUp, metav1.ConditionTrue, "BackupProven")
 	})
 
 	It("goes on when its Pod is killed", perStory, func(ctx context.Context) {

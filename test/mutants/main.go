@@ -42,7 +42,8 @@ func row(sentence string) string {
 func every() []mutant {
 	return slices.Concat(life, guards, effects, rolls, deaths, returns, restores, inPlace, records, schedules, stores,
 		judgements, copies, compared, kept, passes, phases, logs, minors, trust, foreign, sidecars, network, installs,
-		seeing, rights, plugin, asked, releases, authorities, previous)
+		seeing, rights, plugin, asked, releases, authorities, previous,
+		signatures)
 }
 
 // isOf reports whether a bug is of a group. Other operators shipped those of peers; any other group is a directory of

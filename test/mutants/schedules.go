@@ -117,8 +117,8 @@ var schedules = []mutant{
 	{
 		Name: "retention removes backups while test restores fail", Peer: "",
 		File:    "controllers/schedule/plan/chores.go",
-		From:    "KeepAll: v.isProofMissing()}",
-		To:      "KeepAll: false}",
+		From:    "KeepAll: v.isProofMissing() || ",
+		To:      "KeepAll: ",
 		Package: schedulePlan, Test: "TestWhileTestRestoresFailNoBackupIsRemoved",
 	},
 	{
@@ -152,8 +152,8 @@ var schedules = []mutant{
 	{
 		Name: "a backup of an earlier cluster counts as one of this",
 		File: "controllers/observe/backups.go",
-		From: "return b.Time.Before(created) || b.Time.After(now)",
-		To:   "return b.Time.After(now)", Package: "./controllers/observe",
+		From: "if !b.Time.Before(n.created) && ",
+		To:   "if ", Package: "./controllers/observe",
 		Test: "TestTheNewestProvenBackupOfThisVeryClusterIsSeen",
 	},
 	{

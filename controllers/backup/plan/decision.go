@@ -31,8 +31,11 @@ type CreateJob struct{ Deadline time.Duration }
 // RecordJob writes down which Job was made.
 type RecordJob struct{ UID string }
 
-// RecordOutcome writes down what came of it.
-type RecordOutcome struct{ Outcome Outcome }
+// RecordOutcome writes down what came of it. It is signed where the operator has it from the Job's own last words.
+type RecordOutcome struct {
+	Outcome Outcome
+	Signed  bool
+}
 
 // ReleaseJob gives a Job whose outcome is recorded a time to live.
 type ReleaseJob struct{ UID string }

@@ -10,6 +10,8 @@ import (
 // Events are what became different from the old status to the new one.
 func Events(d Decision, old, status v1alpha1.EtcdBackupStatus) []words.Event {
 	switch {
+	case d.Outcome != nil && old.Stage != status.Stage && d.Reason == ReasonRecordNotSigned:
+		return []words.Event{{Warning: true, Reason: EventDoubted, Action: "Backup", Note: d.Message}}
 	case d.Outcome != nil && old.Stage != status.Stage && d.Outcome.Complete:
 		return []words.Event{{Warning: d.Reason == ReasonNoWitness, Reason: EventComplete, Action: "Backup",
 			Note: fmt.Sprintf("%s Revision %d, %d bytes, at %s.",

@@ -17,7 +17,7 @@ func jobFinished(o Observation) *Decision {
 	case !o.Job.Exists || o.Job.End == JobRuns:
 		return nil
 	case o.Job.End == JobComplete:
-		return ends(o.completed())
+		return ends(o.completed()).signed()
 	}
 	return ends(o.gaveUp())
 }

@@ -12,6 +12,7 @@ import (
 const (
 	whileWaiting = 5 * time.Second
 	whileRunning = 5 * time.Second
+	whileDoubted = 10 * time.Minute // the key of a cluster is put back, or is no longer remembered as it was
 	afterChange  = 20 * time.Millisecond
 )
 
@@ -77,9 +78,10 @@ func recorded(o Observation) *Decision {
 	if o.Record.Outcome == nil {
 		return nil
 	}
-	d := &Decision{Outcome: o.Record.Outcome, Stage: StageFailed, Reason: o.Record.Outcome.Reason,
-		Message: o.takenOver() + o.Record.Outcome.Message}
-	if o.Record.Outcome.Complete {
+	outcome, recheck := o.believed()
+	d := &Decision{Outcome: &outcome, Stage: StageFailed, Reason: outcome.Reason, Recheck: recheck,
+		Message: o.takenOver() + outcome.Message}
+	if outcome.Complete {
 		d.Stage = StageComplete
 	}
 	switch {
@@ -93,6 +95,39 @@ func recorded(o Observation) *Decision {
 		d.Change = LeaveAlone{}
 	}
 	return d
+}
+
+// believed is the outcome that is recorded, as far as it counts, and when to look at it again.
+func (o Observation) believed() (Outcome, time.Duration) {
+	outcome := *o.Record.Outcome
+	if !outcome.Complete || o.Signature == SignatureGood {
+		return outcome, 0
+	}
+	said := "complete"
+	if outcome.isProven() {
+		said = "complete and proven"
+	}
+	why, recheck := o.doubt()
+	outcome.Reason, outcome.VerifiedAt = ReasonRecordNotSigned, time.Time{}
+	outcome.Message = words.Bounded(fmt.Sprintf("The record on this EtcdBackup says that the backup is %s. That does "+
+		"not count, because %s It can be restored all the same: the restore checks its manifest in the store. "+
+		"To have one that counts, create another EtcdBackup, or wait for the next run of its schedule.", said, why))
+	return outcome, recheck
+}
+
+// doubt says why a record is not known to be the operator's, and when to look again.
+func (o Observation) doubt() (why string, recheck time.Duration) {
+	switch o.Signature {
+	case SignatureUnknown:
+		return fmt.Sprintf("its signature cannot be checked: there is no Secret %s with the key. The operator looks "+
+			"again every %.0f minutes.", o.KeySecret, whileDoubted.Minutes()), whileDoubted
+	case SignatureWrong:
+		return fmt.Sprintf("its signature is not one with the key of the Secret %s: the record, or the key, was "+
+			"changed. The operator looks again every %.0f minutes.", o.KeySecret, whileDoubted.Minutes()), whileDoubted
+	case SignatureMissing, SignatureGood:
+	}
+	return fmt.Sprintf("it is not signed. An earlier release wrote it, or it was put back from the status. Or there "+
+		"was no Secret %s to sign it with, or the operator did not write it.", o.KeySecret), 0
 }
 
 // takenOver says that the record is older than the EtcdBackup: it was created with the annotation of an earlier one.
@@ -216,6 +251,14 @@ func ends(outcome Outcome) *Decision {
 	if outcome.Complete {
 		d.Stage = StageComplete
 	}
+	return d
+}
+
+// signed marks an outcome that the operator itself has seen.
+func (d *Decision) signed() *Decision {
+	change := d.Change.(RecordOutcome)
+	change.Signed = change.Outcome.Complete
+	d.Change = change
 	return d
 }
 

@@ -17,8 +17,8 @@ const manifest = `{"formatVersion":1,"key":"etcd/prod/demo/u/20260501T115900Z-0a
 func seen(options ...func(*Observation)) Observation {
 	o := Observation{
 		Now: now, Operator: "ops/etcd-steward", AgentImage: "agent:v1",
-		Backup:  Backup{Cluster: "demo", Created: now.Add(-time.Minute), Deadline: time.Hour, Verify: true},
-		Record:  Record{Namespace: "prod", Name: "nightly"},
+		Backup: Backup{Cluster: "demo", Created: now.Add(-time.Minute), Deadline: time.Hour, Verify: true},
+		Record: Record{Namespace: "prod", Name: "nightly"}, Signature: SignatureGood, KeySecret: "demo-ca",
 		Cluster: Cluster{Exists: true, Operator: "ops/etcd-steward", Born: true, Members: 3},
 	}
 	for _, option := range options {

@@ -10,10 +10,12 @@ type Observation struct {
 	Now      time.Time // the only clock
 	Operator string    // namespace/name of this install
 
-	Backup  Backup
-	Record  Record
-	Cluster Cluster
-	Job     Job
+	Backup    Backup
+	Record    Record
+	Signature Signature // of the record
+	KeySecret string    // the Secret whose key it is signed with
+	Cluster   Cluster
+	Job       Job
 
 	// Attempts are the Job's Pods, the oldest first.
 	Attempts []Attempt

@@ -55,7 +55,9 @@ const (
 	ReasonNotAsked    = "NotAsked"
 	ReasonNotYet      = "NotYet"
 	ReasonNotProven   = "NotProven"
-	ReasonNoWitness   = "NoWitness" // of Complete as well
+	ReasonNoWitness   = "NoWitness" // of Complete as well, as the next
+
+	ReasonRecordNotSigned = "RecordNotSigned"
 )
 
 // Reasons of events.
@@ -64,4 +66,5 @@ const (
 	EventComplete = "BackupComplete"
 	EventFailed   = "BackupFailed"
 	EventHeldUp   = "BackupHeldUp"
+	EventDoubted  = "BackupDoubted"
 )

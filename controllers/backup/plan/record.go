@@ -37,11 +37,20 @@ type Outcome struct {
 
 // Encode writes a record.
 func (r Record) Encode() string {
-	text, err := json.Marshal(r)
+	return jsonOf(r)
+}
+
+func jsonOf(value any) string {
+	text, err := json.Marshal(value)
 	if err != nil {
 		panic(fmt.Sprintf("encoding a record: %v", err))
 	}
 	return string(text)
+}
+
+// RecordOf reads the record on an EtcdBackup. Whether it counts, Key.Check says.
+func RecordOf(b *v1alpha1.EtcdBackup) (Record, error) {
+	return DecodeRecord(b.Annotations[v1alpha1.AnnotationBackupRecord], b.Namespace, b.Name)
 }
 
 // DecodeRecord reads the record of the backup of this name. A text that is none is an error, and never an empty record:
@@ -71,12 +80,16 @@ func DecodeRecord(text, namespace, name string) (Record, error) {
 	return r, nil
 }
 
+// isProven reports what the record says of itself.
+func (o Outcome) isProven() bool { return o.Complete && !o.VerifiedAt.IsZero() }
+
 func (o Outcome) isWhole() bool {
 	return words.IsReason(o.Reason) && !o.FinishedAt.IsZero() && (!o.Complete || o.Facts != nil)
 }
 
 // OutcomeOf is the outcome that a status tells of; nil when it tells of none. It puts back a record that was taken
-// away, as `kubectl replace` does with annotations that its file does not have, and serves for nothing else.
+// away, as `kubectl replace` does with annotations that its file does not have, and serves for nothing else. What is
+// put back is not signed.
 func OutcomeOf(status v1alpha1.EtcdBackupStatus) *Outcome {
 	var outcome *Outcome
 	for _, c := range status.Conditions {

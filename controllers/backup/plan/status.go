@@ -24,13 +24,6 @@ func Status(o Observation, d Decision, jobName string, old v1alpha1.EtcdBackupSt
 }
 
 func conditions(o Observation, d Decision) []metav1.Condition {
-	condition := func(kind string, isTrue bool, reason, message string) metav1.Condition {
-		status := metav1.ConditionFalse
-		if isTrue {
-			status = metav1.ConditionTrue
-		}
-		return words.Condition(kind, status, reason, message)
-	}
 	isComplete := d.Outcome != nil && d.Outcome.Complete
 	all := []metav1.Condition{condition(v1alpha1.BackupComplete, isComplete, d.Reason, d.Message)}
 	switch {
@@ -40,13 +33,36 @@ func conditions(o Observation, d Decision) []metav1.Condition {
 		return append(all, condition(v1alpha1.BackupFailed, true, d.Reason, d.Message),
 			condition(v1alpha1.BackupVerified, false, ReasonNotProven,
 				"The backup failed. What it stored, if anything, is not known to be good."))
-	case isComplete && !d.Outcome.VerifiedAt.IsZero():
-		return append(all, condition(v1alpha1.BackupVerified, true, ReasonHashesAgree, d.Outcome.Facts.agreement()))
-	case isComplete && d.Outcome.Reason == ReasonNoWitness:
-		return append(all, condition(v1alpha1.BackupVerified, false, ReasonNoWitness, d.Outcome.Message))
+	case isComplete:
+		return append(all, d.Outcome.verified(o.Signature))
 	}
-	return append(all, condition(v1alpha1.BackupVerified, false, ReasonNotAsked,
-		"spec.verify is false: the backup is not restored for a proof."))
+	return append(all, notAsked())
+}
+
+// verified says of a complete backup whether it is proven.
+func (outcome Outcome) verified(signature Signature) metav1.Condition {
+	switch {
+	case outcome.Reason == ReasonRecordNotSigned && signature == SignatureUnknown:
+		return words.Condition(v1alpha1.BackupVerified, metav1.ConditionUnknown, outcome.Reason, outcome.Message)
+	case outcome.isProven():
+		return condition(v1alpha1.BackupVerified, true, ReasonHashesAgree, outcome.Facts.agreement())
+	case outcome.Reason == ReasonRecordNotSigned, outcome.Reason == ReasonNoWitness:
+		return condition(v1alpha1.BackupVerified, false, outcome.Reason, outcome.Message)
+	}
+	return notAsked()
+}
+
+func notAsked() metav1.Condition {
+	return condition(v1alpha1.BackupVerified, false, ReasonNotAsked,
+		"spec.verify is false: the backup is not restored for a proof.")
+}
+
+func condition(kind string, isTrue bool, reason, message string) metav1.Condition {
+	status := metav1.ConditionFalse
+	if isTrue {
+		status = metav1.ConditionTrue
+	}
+	return words.Condition(kind, status, reason, message)
 }
 
 func (outcome Outcome) fill(status *v1alpha1.EtcdBackupStatus) {

@@ -104,8 +104,8 @@ func TestTheStatusNamesTheWitnessOrWhoDidNotTestify(t *testing.T) {
 	}
 }
 
-// The release before did not write down who the witness was.
-func TestARecordOfTheReleaseBeforeStaysVerified(t *testing.T) {
+// An earlier release did not write down who the witness was.
+func TestARecordThatNamesNoWitnessStaysVerified(t *testing.T) {
 	o := seen(recordedJob)
 	text := `{"namespace":"prod","name":"nightly","jobUID":"job-1","outcome":{"complete":true,"reason":"Verified",` +
 		`"message":"The backup is in the store.","finishedAt":"2026-05-01T12:00:00Z","verifiedAt":"2026-05-01T12:00:00Z",` +

@@ -168,7 +168,8 @@ func beginPrune(v view) Change {
 	if job := v.unrecorded(Prune, v.Pruned); !at.After(v.Pruned.At) || job != nil && !at.After(job.At) {
 		return nil
 	}
-	return BeginPrune{At: at, Ask: v.toAskFor(newest.Name), Held: v.lastProven(), KeepAll: v.isProofMissing()}
+	return BeginPrune{At: at, Ask: v.toAskFor(newest.Name), Held: v.lastProven(),
+		KeepAll: v.isProofMissing() || len(v.calledProven()) > 0}
 }
 
 // tested is what came of the last test restore, whether that is recorded yet or not.
@@ -184,6 +185,21 @@ func (o Observation) tested() Record {
 func (o Observation) isProofMissing() bool {
 	last := o.tested()
 	return o.Schedule.TestExpression != "" && !last.FinishedAt.IsZero() && !last.Good
+}
+
+// calledProven are the runs whose records say, without a signature, that they were proven, where nothing is known to be
+// proven. Any of them may be the one that lastProven would hold.
+func (o Observation) calledProven() []string {
+	var names []string
+	for _, run := range o.Runs {
+		if _, ok := o.timeOf(run); ok && run.SameStore && run.Doubted && run.CalledProven {
+			names = append(names, run.Name)
+		}
+	}
+	if len(o.lastProven()) > 0 {
+		return nil
+	}
+	return names
 }
 
 // lastProven are the keys of the backups that were proven last, by a test restore and when they were made.

@@ -567,3 +567,59 @@ func TestATestRestoreOfWhatNoOtherMemberConfirmedProvesNothing(t *testing.T) {
 		t.Errorf("%+v", l.o.Tested)
 	}
 }
+
+// An upgrade from a release that did not sign finds such runs, and so does who reads what a person wrote.
+func TestRecordsThatAreNotSignedNeverCauseABackupToBeRemoved(t *testing.T) {
+	l := newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z", keeping(1))
+	l.until("2026-03-01T03:30:00Z")
+	proven := l.status.LastProven.Key
+	for i := range l.o.Runs { // the release before had signed none
+		run := &l.o.Runs[i]
+		run.Doubted, run.CalledProven, run.CompletedAt, run.VerifiedAt = true, true, time.Time{}, time.Time{}
+	}
+	l.unproven = true
+	before := len(l.store)
+	l.until("2026-03-01T09:30:00Z")
+	if _, isThere := l.store[proven]; !isThere || len(l.store) != before+6 {
+		t.Errorf("what may have been proven is there: %t, of %d", isThere, len(l.store))
+	}
+	if got := l.condition(v1alpha1.ScheduleRetained); got != "False RetentionPaused" {
+		t.Errorf("Retained is %q: %+v", got, l.status)
+	}
+	l.unproven = false
+	l.until("2026-03-01T11:30:00Z")
+	if got := l.condition(v1alpha1.ScheduleRetained); got != "True Applied" || len(l.store) > 2 {
+		t.Errorf("with a proven backup Retained is %q, %d in the store", got, len(l.store))
+	}
+}
+
+func TestAForgedRecordTakesNoPlaceOfWhatIsHeld(t *testing.T) {
+	l := newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z", keeping(1))
+	l.until("2026-03-01T03:30:00Z")
+	proven := l.status.LastProven.Key
+	l.o.Now = at(t, "2026-03-01T04:30:00Z")
+	l.o.Runs = append(l.o.Runs, Run{Name: RunName(l.o.Schedule.Name, at(t, "2026-03-01T04:00:00Z")), State: RunComplete, SameStore: true,
+		Doubted: true, CalledProven: true, Point: Point{Key: "u/of-another/snapshot.db", StartedAt: l.o.Now}})
+	if held := l.o.lastProven(); len(held) != 1 || held[0] != proven || len(l.o.calledProven()) > 0 {
+		t.Errorf("held is %v, of %s", held, proven)
+	}
+}
+
+func TestAfterAnUpgradeTheTimesOfUnsignedRunsStayUntilTheNextCounts(t *testing.T) {
+	l := newKeeper(t, "0 * * * *", "2026-03-01T00:30:00Z")
+	l.until("2026-03-01T03:30:00Z")
+	before := l.status
+	for i := range l.o.Runs {
+		run := &l.o.Runs[i]
+		run.Doubted, run.CalledProven, run.CompletedAt, run.VerifiedAt = true, true, time.Time{}, time.Time{}
+	}
+	l.pass()
+	if s := l.status; !s.LastSuccessfulTime.Equal(before.LastSuccessfulTime) || !s.LastProvenTime.Equal(before.LastProvenTime) ||
+		ExpectedBy(l.o, s) != ExpectedBy(l.o, before) || l.condition(v1alpha1.ScheduleBackedUp) != "Unknown RecordNotSigned" {
+		t.Errorf("got %+v, want %+v", s, before)
+	}
+	l.until("2026-03-01T04:30:00Z")
+	if got := l.condition(v1alpha1.ScheduleBackedUp); got != "True LastRunComplete" {
+		t.Errorf("BackedUp is %q", got)
+	}
+}

@@ -46,19 +46,21 @@ type Cluster struct {
 
 // Run is one EtcdBackup.
 type Run struct {
-	Name        string
-	State       RunState
-	Reason      string        // of its condition Complete
-	Created     time.Time     // by the clock of the API server
-	Deadline    time.Duration // how long it may take
-	CompletedAt time.Time     // by the clock of a node, as the next
-	VerifiedAt  time.Time
-	Point       Point     // where a complete one lies, and what it holds
-	SameStore   bool      // it lies where the schedule's backups go now
-	SeenAhead   time.Time // when its time was seen to be still to come; zero: never
-	Ahead       bool      // it was made while the clock ran ahead, for a time that had not come
-	Deleting    bool
-	UID         types.UID
+	Name         string
+	State        RunState
+	Reason       string        // of its condition Complete
+	Created      time.Time     // by the clock of the API server
+	Deadline     time.Duration // how long it may take
+	CompletedAt  time.Time     // by the clock of a node, as the next
+	VerifiedAt   time.Time
+	Point        Point     // where a complete one lies, and what it holds
+	Doubted      bool      // that it is complete is not signed: it keeps from no more than running it again
+	CalledProven bool      // its record says that it was proven, signed or not
+	SameStore    bool      // it lies where the schedule's backups go now
+	SeenAhead    time.Time // when its time was seen to be still to come; zero: never
+	Ahead        bool      // it was made while the clock ran ahead, for a time that had not come
+	Deleting     bool
+	UID          types.UID
 }
 
 // RunState is how a run is.

@@ -41,7 +41,7 @@ func (o Observation) showPoints(status *v1alpha1.EtcdBackupScheduleStatus, old v
 // ends are the oldest and the newest run that are complete, by their snapshots.
 func (o Observation) ends() (oldest, newest *Point) {
 	for i, run := range o.Runs {
-		if _, ok := o.timeOf(run); !ok || run.State != RunComplete || run.Point.StartedAt.IsZero() {
+		if _, ok := o.timeOf(run); !ok || run.State != RunComplete || run.Doubted || run.Point.StartedAt.IsZero() {
 			continue
 		}
 		if oldest == nil || run.Point.StartedAt.Before(oldest.StartedAt) {
@@ -96,6 +96,11 @@ func (o Observation) outcome(chore Chore, last Record) (status metav1.ConditionS
 			"The last test restore failed (%s), so retention removes no backup, only leftovers. It goes on after the "+
 				"next test restore that succeeds. Find out from the condition Proven why it failed. To go on without "+
 				"proof, remove spec.testRestore.", o.tested().Reason)
+	case last.Good && chore == Prune && len(o.calledProven()) > 0:
+		return metav1.ConditionFalse, ReasonPaused, fmt.Sprintf(
+			"No backup of this schedule counts as proven. EtcdBackups that say so are not signed, such as %s. So "+
+				"retention removes no backup, only leftovers. It goes on after the next backup or test restore that is "+
+				"proven. To go on without, delete these EtcdBackups; what is in the store stays.", o.calledProven()[0])
 	case last.Good:
 		return metav1.ConditionTrue, last.Reason, last.Message
 	}

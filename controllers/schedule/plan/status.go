@@ -55,6 +55,10 @@ func backedUp(o Observation) metav1.Condition {
 	case ended == nil:
 		return words.Condition(v1alpha1.ScheduleBackedUp, metav1.ConditionUnknown, ReasonNoRunYet,
 			"No EtcdBackup of this schedule has ended.")
+	case ended.Doubted:
+		return words.Condition(v1alpha1.ScheduleBackedUp, metav1.ConditionUnknown, backup.ReasonRecordNotSigned,
+			fmt.Sprintf("That the EtcdBackup %s is complete is not signed with the key of the cluster: its condition "+
+				"Complete says why. The next run that is complete counts.", ended.Name))
 	case ended.State == RunComplete:
 		message := fmt.Sprintf("The EtcdBackup %s is complete.", ended.Name)
 		if ended.Reason == backup.ReasonNoWitness {

@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
@@ -93,6 +94,18 @@ func (b *Backup) Says(ctx context.Context) string {
 		return c.Reason + ": " + c.Message
 	}
 	return ""
+}
+
+// ChangeRecord writes another record on it, as any account may that may write EtcdBackups.
+func (b *Backup) ChangeRecord(ctx context.Context, from, to string) {
+	ginkgo.GinkgoHelper()
+	object, err := b.Get(ctx)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	was := object.DeepCopy()
+	record := object.Annotations[v1alpha1.AnnotationBackupRecord]
+	gomega.Expect(record).To(gomega.ContainSubstring(from))
+	object.Annotations[v1alpha1.AnnotationBackupRecord] = strings.Replace(record, from, to, 1)
+	gomega.Expect(b.Client.Patch(ctx, object, client.MergeFrom(was))).To(gomega.Succeed())
 }
 
 // WipeStatus takes the status away, as somebody might who restores objects without it.
