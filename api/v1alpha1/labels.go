@@ -138,6 +138,8 @@ const (
 	AnnotationLastPrune = Group + "/last-prune"
 	// AnnotationLastTest is, as JSON on an EtcdBackupSchedule, the result of its last test restore.
 	AnnotationLastTest = Group + "/last-test-restore"
+	// AnnotationTestSignature is the HMAC-SHA256 of that result, in hex: without it no backup counts as proven by it.
+	AnnotationTestSignature = Group + "/last-test-restore-signature"
 )
 
 // longestRestartedAt is enough for a time, with a reason behind it.

@@ -74,11 +74,7 @@ func (r *Reconciler) applyChore(ctx context.Context, s *v1alpha1.EtcdBackupSched
 	case plan.DeleteRuns:
 		return r.deleteRuns(ctx, s, change.Runs)
 	case plan.RecordChore:
-		annotation := v1alpha1.AnnotationLastPrune
-		if change.Chore == plan.Test {
-			annotation = v1alpha1.AnnotationLastTest
-		}
-		return r.Annotate(ctx, s, map[string]string{annotation: change.Record.Encode()})
+		return r.recordChore(ctx, s, change)
 	case plan.EndTask:
 		return r.Delete(ctx, s, jobs.ToEnd(s.Namespace, change.Job, change.EndTask), types.UID(change.UID))
 	case plan.BeginPrune:
@@ -87,6 +83,20 @@ func (r *Reconciler) applyChore(ctx context.Context, s *v1alpha1.EtcdBackupSched
 		return r.beginTest(ctx, s, change)
 	}
 	return fmt.Errorf("the chore %T of the schedule %s is unknown", change, client.ObjectKeyFromObject(s))
+}
+
+// recordChore writes down what came of a chore. What proves something is signed.
+func (r *Reconciler) recordChore(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change plan.RecordChore) error {
+	text := change.Record.Encode()
+	if change.Chore != plan.Test {
+		return r.Annotate(ctx, s, map[string]string{v1alpha1.AnnotationLastPrune: text})
+	}
+	key, err := r.recordKey(ctx, s)
+	if err != nil {
+		return err
+	}
+	return r.Annotate(ctx, s, map[string]string{v1alpha1.AnnotationLastTest: text,
+		v1alpha1.AnnotationTestSignature: key.SignTest(s, text)})
 }
 
 // annotateRun writes the time on the EtcdBackup of a run.

@@ -41,7 +41,7 @@ func (r *Reconciler) look(ctx context.Context, s *v1alpha1.EtcdBackupSchedule) (
 			seen.Runs = append(seen.Runs, runOf(&backups.Items[i], s.Spec.Store, key))
 		}
 	}
-	return seen, r.lookAtChores(ctx, s, &seen)
+	return seen, r.lookAtChores(ctx, s, &seen, key)
 }
 
 // recordKey is what the records of the backups are signed with; nil where that Secret is not there.
@@ -129,9 +129,11 @@ func (r *Reconciler) lookAtCluster(ctx context.Context, s *v1alpha1.EtcdBackupSc
 }
 
 // lookAtChores reads the Jobs of a schedule and what was recorded of those before.
-func (r *Reconciler) lookAtChores(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, seen *plan.Observation) error {
+func (r *Reconciler) lookAtChores(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, seen *plan.Observation,
+	key backup.Key) error {
 	seen.Pruned = plan.DecodeRecord(s.Annotations[v1alpha1.AnnotationLastPrune]).AsOf(seen.Now)
-	seen.Tested = plan.DecodeRecord(s.Annotations[v1alpha1.AnnotationLastTest]).AsOf(seen.Now)
+	seen.Tested = plan.DecodeRecord(s.Annotations[v1alpha1.AnnotationLastTest]).AsOf(seen.Now).
+		Believed(key.CheckTest(s), key != nil)
 	var list batchv1.JobList
 	err := r.Client.List(ctx, &list, client.InNamespace(s.Namespace),
 		client.MatchingLabels{v1alpha1.LabelSchedule: s.Name})

@@ -85,6 +85,27 @@ var signatures = []mutant{
 		Package: scheduleWing, Test: "TestARunThatAPersonCallsCompleteAndProvenCountsAsNeither",
 	},
 	{
+		Name: "a schedule believes a test restore that a person wrote", Peer: "",
+		File:    "controllers/schedule/plan/chore.go",
+		From:    "if r.FinishedAt.IsZero() || signature == backup.SignatureGood {",
+		To:      "if r.FinishedAt.IsZero() || signature == backup.SignatureGood || hasKey {",
+		Package: scheduleWing, Test: "TestATestRestoreThatAPersonWroteProvesNothingAndIsMadeAtOnce",
+	},
+	{
+		Name: "a test restore that cannot be signed is made again and again", Peer: "",
+		File:    "controllers/schedule/plan/chore.go",
+		From:    "if hasKey {",
+		To:      "if hasKey || !hasKey {",
+		Package: scheduleWing, Test: "TestATestRestoreThatCannotBeSignedIsNotMadeAgainAndAgain",
+	},
+	{
+		Name: "a test restore that is not signed holds nothing back", Peer: "",
+		File:    "controllers/schedule/plan/chore.go",
+		From:    "r.Good, r.GoodAt, r.For, r.Reason = false,",
+		To:      "r.Good, r.GoodAt, r.For, r.Reason = true,",
+		Package: schedulePlan, Test: "TestATestRestoreThatIsNotSignedHoldsItsBackupAndPausesRetention",
+	},
+	{
 		Name: "records without signatures cost the proven backup", Peer: "",
 		File:    "controllers/schedule/plan/chores.go",
 		From:    "KeepAll: v.isProofMissing() || len(v.calledProven()) > 0}",
@@ -94,8 +115,8 @@ var signatures = []mutant{
 	{
 		Name: "a forged record is held in the place of the proven backup", Peer: "",
 		File:    "controllers/schedule/plan/chores.go",
-		From:    "return run.SameStore && !run.VerifiedAt.IsZero() }); run != nil",
-		To:      "return run.SameStore && (run.CalledProven || !run.VerifiedAt.IsZero()) }); run != nil",
+		From:    "return run.SameStore && !run.VerifiedAt.IsZero() })",
+		To:      "return run.SameStore && (run.CalledProven || !run.VerifiedAt.IsZero()) })",
 		Package: schedulePlan, Test: "TestAForgedRecordTakesNoPlaceOfWhatIsHeld",
 	},
 }

@@ -10,10 +10,10 @@ import (
 
 // Key signs what the operator records about the backups of one cluster.
 //
-// Who may write EtcdBackups may write any record on them. So that a backup is complete, or proven, counts only where
-// Check finds the signature of the operator, which signs what it has read in the last words of its own Jobs and nothing
-// else. What can only hold back is believed of every record: that a backup has run, that it failed, and which snapshot
-// it names. See docs/decisions/0037-a-record-counts-when-it-is-signed.md.
+// Who may write EtcdBackups, or their schedules, may write any record on them. So that a backup is complete, or proven,
+// counts only where Check finds the signature of the operator, which signs what it has read in the last words of its
+// own Jobs and nothing else. What can only hold back is believed of every record: that a backup has run, that it
+// failed, and which snapshot it names. See docs/decisions/0037-a-record-counts-when-it-is-signed.md.
 type Key []byte
 
 // KeyOf derives the key of a cluster from the content of its Secret, which itself signs nothing here; nil without one.
@@ -45,6 +45,17 @@ const (
 func (k Key) Check(b *v1alpha1.EtcdBackup) Signature {
 	return k.check(b.Annotations[v1alpha1.AnnotationBackupSignature],
 		k.Sign(b, b.Annotations[v1alpha1.AnnotationBackupRecord]))
+}
+
+// SignTest signs what came of a test restore, for the EtcdBackupSchedule that it is on.
+func (k Key) SignTest(s *v1alpha1.EtcdBackupSchedule, record string) string {
+	return k.sign("EtcdBackupSchedule", s.Namespace, s.Name, s.Spec.ClusterRef.Name, record)
+}
+
+// CheckTest says what the signature of that is worth.
+func (k Key) CheckTest(s *v1alpha1.EtcdBackupSchedule) Signature {
+	return k.check(s.Annotations[v1alpha1.AnnotationTestSignature],
+		k.SignTest(s, s.Annotations[v1alpha1.AnnotationLastTest]))
 }
 
 func (k Key) check(said, want string) Signature {

@@ -90,6 +90,21 @@ func (r Record) AsOf(now time.Time) Record {
 	return r
 }
 
+// Believed is the record of a test restore as far as it counts: what is not signed proves nothing. What it calls proven
+// is held all the same. Where there is a key to sign with, the test is made again at once.
+func (r Record) Believed(signature backup.Signature, hasKey bool) Record {
+	if r.FinishedAt.IsZero() || signature == backup.SignatureGood {
+		return r
+	}
+	r.Good, r.GoodAt, r.For, r.Reason = false, time.Time{}, time.Time{}, backup.ReasonRecordNotSigned
+	r.Message = "The record of the last test restore has no good signature of the operator, so it proves nothing. " +
+		"An earlier release wrote it, or it was changed, or the key of the cluster was. The next test restore counts."
+	if hasKey {
+		r.At = time.Time{}
+	}
+	return r
+}
+
 // lastWords are what the Pod of a chore says when all went well; a test restore says the last three of its backup
 // alone.
 type lastWords struct {

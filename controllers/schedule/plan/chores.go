@@ -180,7 +180,7 @@ func (o Observation) tested() Record {
 	return o.Tested
 }
 
-// isProofMissing reports that the last test restore failed. Newer backups may be no better than the one that was
+// isProofMissing reports that the last test restore failed, or does not count. Newer backups may be no better than the one that was
 // tested, so that none of them takes the place of an older one.
 func (o Observation) isProofMissing() bool {
 	last := o.tested()
@@ -196,7 +196,7 @@ func (o Observation) calledProven() []string {
 			names = append(names, run.Name)
 		}
 	}
-	if len(o.lastProven()) > 0 {
+	if o.newestProven() != nil || !o.Tested.GoodAt.IsZero() {
 		return nil
 	}
 	return names
@@ -208,10 +208,15 @@ func (o Observation) lastProven() []string {
 	if tested := o.Tested.Newest; tested != nil {
 		keys = append(keys, tested.Key)
 	}
-	if run := o.newest(func(run Run) bool { return run.SameStore && !run.VerifiedAt.IsZero() }); run != nil {
+	if run := o.newestProven(); run != nil {
 		keys = append(keys, run.Point.Key)
 	}
 	return slices.DeleteFunc(keys, func(key string) bool { return key == "" })
+}
+
+// newestProven is the newest run that was proven when it was made; nil when there is none.
+func (o Observation) newestProven() *Run {
+	return o.newest(func(run Run) bool { return run.SameStore && !run.VerifiedAt.IsZero() })
 }
 
 // mostAsked bounds the arguments of a Job.

@@ -623,3 +623,23 @@ func TestAfterAnUpgradeTheTimesOfUnsignedRunsStayUntilTheNextCounts(t *testing.T
 		t.Errorf("BackedUp is %q", got)
 	}
 }
+
+func TestATestRestoreThatIsNotSignedHoldsItsBackupAndPausesRetention(t *testing.T) {
+	good := Record{At: at(t, "2026-03-01T03:00:00Z"), Good: true, Reason: ReasonRestored, FinishedAt: at(t, "2026-03-01T03:05:00Z"),
+		GoodAt: at(t, "2026-03-01T03:05:00Z"), For: at(t, "2026-03-01T03:00:00Z"), Newest: &Point{Key: "k"}}
+	for _, signature := range []backup.Signature{backup.SignatureMissing, backup.SignatureWrong, backup.SignatureUnknown} {
+		for _, hasKey := range []bool{true, false} {
+			o := Observation{Now: at(t, "2026-03-01T04:00:00Z"), Schedule: Schedule{TestExpression: "0 3 * * *"}, Tested: good.Believed(signature, hasKey)}
+			if held := o.lastProven(); len(held) != 1 || held[0] != "k" || !o.isProofMissing() || !o.Tested.GoodAt.IsZero() ||
+				o.Tested.At.IsZero() != hasKey {
+				t.Errorf("%s, key %t: held %v, %+v", signature, hasKey, held, o.Tested)
+			}
+		}
+	}
+	if got := good.Believed(backup.SignatureGood, true); got != good {
+		t.Errorf("a signed one is %+v", got)
+	}
+	if got := (Record{}).Believed(backup.SignatureMissing, true); got != (Record{}) {
+		t.Errorf("none is %+v", got)
+	}
+}

@@ -93,8 +93,8 @@ func (o Observation) outcome(chore Chore, last Record) (status metav1.ConditionS
 		return metav1.ConditionUnknown, ReasonNotYet, "No test restore of this schedule has run yet."
 	case last.Good && chore == Prune && o.isProofMissing():
 		return metav1.ConditionFalse, ReasonPaused, fmt.Sprintf(
-			"The last test restore failed (%s), so retention removes no backup, only leftovers. It goes on after the "+
-				"next test restore that succeeds. Find out from the condition Proven why it failed. To go on without "+
+			"The last test restore proved nothing (%s), so retention removes no backup, only leftovers. It goes on after the "+
+				"next test restore that succeeds. Find out why from the condition Proven. To go on without "+
 				"proof, remove spec.testRestore.", o.tested().Reason)
 	case last.Good && chore == Prune && len(o.calledProven()) > 0:
 		return metav1.ConditionFalse, ReasonPaused, fmt.Sprintf(
