@@ -34,9 +34,9 @@ var _ = Describe("An operator whose token was stolen", Label("operator"), func()
 			traffic.During(ctx, func() {
 				refused("listing Secrets", `cannot list resource "secrets"`,
 					thief.List(ctx, &corev1.SecretList{}, client.InNamespace(story.Namespace)))
-				refused("a foreign Secret is made", "secrets "+story.Namespace+"/loot-tls does not have the label",
+				refused("a foreign Secret is made", "secrets "+story.Namespace+"/loot-0-tls does not have the label",
 					thief.Create(ctx, &corev1.Secret{
-						ObjectMeta: meta(story.Namespace, "loot-tls"), Type: corev1.SecretTypeTLS,
+						ObjectMeta: meta(story.Namespace, "loot-0-tls"), Type: corev1.SecretTypeTLS,
 						Data: map[string][]byte{corev1.TLSCertKey: nil, corev1.TLSPrivateKeyKey: nil},
 					}))
 				refused("a Secret for the token of an account is made", `has the type "kubernetes.io/service-account-token"`,

@@ -8,6 +8,8 @@ const (
 
 	restrictedPods   = "config/policy/restricted-pods.yaml"
 	namespacesPolicy = "config/policy/namespaces.yaml"
+	evictionsPolicy  = "config/policy/evictions.yaml"
+	backupsPolicy    = "config/policy/backups.yaml"
 )
 
 // rights are bugs of what the operator's account may write.
@@ -76,6 +78,97 @@ var rights = []mutant{
 		Package: rightsPackage, Test: gainsNothing,
 	},
 	{
+		Name:    "the finalizer of claims keeps any object",
+		File:    ownObjects,
+		From:    " && variables.resource == 'persistentvolumeclaims')",
+		To:      ")",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "a finalizer keeps the Pods of a Job",
+		File:    ownObjects,
+		From:    "(variables.isNew && variables.resource == 'jobs' ?",
+		To:      "(variables.isNew && variables.resource == 'none' ?",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "a deleted Pod runs on for as long as its deletion says",
+		File:    ownObjects,
+		From:    "variables.isDeleted ? request.options.?gracePeriodSeconds.orValue(0) :",
+		To:      "variables.isDeleted ? 0 :",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "a Job takes Pods of others",
+		File:    ownObjects,
+		From:    "!dyn(object).spec.?manualSelector.orValue(false)",
+		To:      "object != null",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "an evicted Pod has the time to stop that a thief names",
+		File:    evictionsPolicy,
+		From:    "!object.?deleteOptions.gracePeriodSeconds.hasValue()",
+		To:      "object != null",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "a schedule may be given an owner that is gone",
+		File:    backupsPolicy,
+		From:    "object.metadata.?ownerReferences == oldObject.metadata.?ownerReferences &&",
+		To:      "object != null &&",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "a person's backup may be made one of a schedule",
+		File:    backupsPolicy,
+		From:    "object.metadata.?labels[?variables.label] == oldObject.metadata.?labels[?variables.label]",
+		To:      "object != null",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "a finalizer keeps a backup",
+		File:    backupsPolicy,
+		From:    "request.operation == 'DELETE' || object.metadata.?finalizers",
+		To:      "object != null || object.metadata.?finalizers",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "a backup may be deleted without its Job",
+		File:    backupsPolicy,
+		From:    "request.operation != 'DELETE' || request.options",
+		To:      "request.operation != '' || request.options",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "what a person turned to other Pods may be opened",
+		File:    plainObjects,
+		From:    "oldObject != null && object.spec == oldObject.spec",
+		To:      "oldObject != null",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "a Secret may have the name that an Ingress waits for",
+		File:    plainObjects,
+		From:    "client-tls|operator-tls|[0-9]+-tls",
+		To:      "tls",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
+		Name:    "a Pod may hold a certificate of its account",
+		File:    restrictedPods,
+		From:    "!has(s.podCertificate)",
+		To:      "object != null",
+		Package: rightsPackage, Test: "TestAPodHoldsNoCertificateOfItsAccount",
+	},
+	{
+		Name:    "the operator makes backups in kube-system unasked",
+		File:    namespacesPolicy,
+		From:    "resources: [etcdbackups]",
+		To:      "resources: [etcdrestores]",
+		Package: rightsPackage, Test: gainsNothing,
+	},
+	{
 		Name:    "a claim that waits may be given a certain volume",
 		File:    plainObjects,
 		From:    "'dataSourceRef'].all(field, object.spec[?field] == variables.before[?field])",
@@ -113,8 +206,8 @@ var rights = []mutant{
 	{
 		Name:    "a Service that a person turned away cannot be marked",
 		File:    plainObjects,
-		From:    "object.spec[?field] == variables.before[?field]) && oldObject != null",
-		To:      "oldObject == object)",
+		From:    "oldObject != null && object.spec == oldObject.spec",
+		To:      "oldObject == object",
 		Package: rightsPackage, Test: "TestWhatTheOperatorDoesToItsOwnObjectsPasses",
 	},
 	{

@@ -127,7 +127,7 @@ var opened = sync.OnceValues(func() (*validating.Plugin, error) {
 		Annotations: map[string]string{"etcdsteward.dev/task-accounts": "etcd-backup, default"}}})
 	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespacePublic,
 		Labels: map[string]string{"etcdsteward.dev/clusters-allowed": ""}}})
-	for _, name := range []string{"default", "kube-system", "prod", "shop", "team"} {
+	for _, name := range []string{"default", "kube-node-lease", "kube-system", "prod", "shop", "team"} {
 		objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
 	plugin, err := validating.NewPlugin(nil)

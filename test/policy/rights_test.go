@@ -49,27 +49,32 @@ var rights = []right{
 		"other types than `kubernetes.io/tls`, so no tokens of accounts; other names than those of its certificates; Secrets that it did not make",
 		"change or delete certificates and CAs of clusters"},
 	{"`create` Pods and Jobs", []string{"create pods,jobs"},
-		"what Pod Security `restricted` refuses; tokens that Kubernetes accepts. Owners that are no cluster, backup or schedule. " +
-			"Accounts that the namespace does not list, and their tokens for clouds. Namespaces of Kubernetes itself",
-		"run a restricted Pod beside a cluster, backup or schedule. Elsewhere the garbage collector ends it within seconds, " +
-			"or an hour if it does not stop by itself. Any Secret or claim of that namespace can be mounted. It runs as the account `default`, " +
-			"or as one that the namespace lists for tasks, with what a cloud gives to that"},
+		"what Pod Security `restricted` refuses; tokens and certificates that Kubernetes accepts. Owners that are no cluster, backup " +
+			"or schedule; finalizers. Jobs that select Pods of others. Accounts that the namespace does not list, and their tokens for " +
+			"clouds. Namespaces of Kubernetes itself",
+		"run a restricted Pod beside a cluster, a backup or a schedule; also beside a backup that the thief makes. Without one the garbage " +
+			"collector ends it within seconds, or an hour if it does not stop by itself. Any Secret or claim of that namespace can be mounted. " +
+			"It may have any labels, priority and affinity: Services of others lead to it, and Pods of others give way to it. It runs " +
+			"as the account `default`, or as one that the namespace lists for tasks, with what a cloud, a mesh or a vault gives to that"},
 	{"`patch`, `delete` Pods, Jobs, volumes, Services, budgets and NetworkPolicies", []string{
 		"patch,delete jobs,networkpolicies,persistentvolumeclaims,poddisruptionbudgets,pods",
 		"patch pods/resize,services",
-	}, "objects that the operator did not make", "stop clusters, delete their data, and run another image in their Pods"},
+	}, "objects that the operator did not make. Owners and finalizers that it never gives. More than an hour to stop. Jobs without their Pods",
+		"stop clusters, delete their data, and run another image in their Pods"},
 	{"`create`, `patch` volumes", []string{"create,patch persistentvolumeclaims"},
 		"claims that name or select their volume, or copy another one; claims that a Pod has Kubernetes make",
 		"use up storage; claim a volume that is free for every claim of its class, or without a class"},
 	{"`create`, `patch` Services", []string{"create,patch services"},
-		"`externalIPs`, the type `ExternalName`, selectors of other Pods than members",
+		"`externalIPs`, the type `ExternalName`, selectors of other Pods than members. What a person turned to others it can only put right",
 		"lead clients to Pods with the labels of members, from outside too"},
 	{"`create`, `patch` budgets and NetworkPolicies", []string{"create,patch networkpolicies,poddisruptionbudgets"},
-		"selectors of other Pods than members", "keep members from being evicted, cut them off from clients, or let others in"},
-	{"`create` `pods/eviction`", []string{"create pods/eviction"}, "Pods that are not named `<cluster>-<number>`",
+		"selectors of other Pods than members. What a person turned to others it can only put right", "keep members from being evicted, cut them off from clients, or let others in"},
+	{"`create` `pods/eviction`", []string{"create pods/eviction"}, "Pods that are not named `<cluster>-<number>`; another time to stop than the Pod asks for",
 		"evict such Pods, StatefulSets' among them, within their budgets"},
 	{"`create`, `patch`, `delete` EtcdBackups, `patch` schedules", []string{"create,patch,delete etcdbackups", "patch etcdbackupschedules"},
-		"other specs; those that no schedule made", "back a cluster up to any store that its namespace reaches"},
+		"other specs; those that no schedule made. Other owners and labels of schedules, finalizers. Namespaces of Kubernetes itself. " +
+			"Deletions that leave Jobs",
+		"make backups in all other namespaces, to any store that these reach; delete those of schedules"},
 	{"`patch` status, `update` finalizers, `create`, `patch` events", []string{
 		"patch etcdbackups/status,etcdbackupschedules/status,etcdclusters/status,etcdrestores/status",
 		"update etcdbackups/finalizers,etcdbackupschedules/finalizers,etcdclusters/finalizers", "create,patch events",

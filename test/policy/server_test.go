@@ -82,12 +82,13 @@ func (s *server) ask(t *testing.T, r Request) error {
 	if r.Operation == admission.Delete {
 		given := &client.DeleteOptions{DryRun: []string{metav1.DryRunAll}, PropagationPolicy: new(metav1.DeletePropagationBackground)}
 		if r.Options != nil {
-			given.PropagationPolicy = r.Options.PropagationPolicy
+			given.PropagationPolicy, given.GracePeriodSeconds = r.Options.PropagationPolicy, r.Options.GracePeriodSeconds
 		}
 		return s.operator.Delete(ctx, old.DeepCopyObject().(client.Object), given)
 	}
 	if r.Subresource == "eviction" {
-		return s.operator.SubResource("eviction").Create(ctx, old, &policyv1.Eviction{}, client.DryRunAll)
+		return s.operator.SubResource("eviction").Create(ctx, old, &policyv1.Eviction{
+			DeleteOptions: r.Object.(*policyv1.Eviction).DeleteOptions}, client.DryRunAll)
 	}
 	after := old.DeepCopyObject().(client.Object)
 	after.SetLabels(object.GetLabels())
@@ -103,9 +104,9 @@ func (s *server) ask(t *testing.T, r Request) error {
 	case *batchv1.Job:
 		after.(*batchv1.Job).Spec.Template.Annotations = wanted.Spec.Template.Annotations
 	case *policyv1.PodDisruptionBudget:
-		after.(*policyv1.PodDisruptionBudget).Spec.Selector = wanted.Spec.Selector
+		after.(*policyv1.PodDisruptionBudget).Spec = wanted.Spec
 	case *networkingv1.NetworkPolicy:
-		after.(*networkingv1.NetworkPolicy).Spec.PodSelector = wanted.Spec.PodSelector
+		after.(*networkingv1.NetworkPolicy).Spec = wanted.Spec
 	case *corev1.PersistentVolumeClaim:
 		after.(*corev1.PersistentVolumeClaim).Spec.VolumeName = wanted.Spec.VolumeName
 	case *v1alpha1.EtcdBackup:
