@@ -26,7 +26,9 @@ var kubeAnswers = []struct {
 	{says("status unknown for quota"), later(LaterBusy)},
 	{says("error looking up service account"), later(LaterMissing)}, // of a namespace that is a moment old
 	{says("exceeded quota", "failed quota", "insufficient quota"), rejected(RejectedQuota)},
-	{says("violates PodSecurity"), rejected(RejectedPodSecurity)},
+	{says("violates PodSecurity"), func(message string) error {
+		return rejected(RejectedPodSecurity)(message + podSecurityRemedy)
+	}},
 	{says("admission webhook", "failed calling webhook", "ValidatingAdmissionPolicy"), rejected(RejectedWebhook)},
 	{apierrors.IsConflict, later(LaterConflict)},
 	{isBusy, later(LaterBusy)},
@@ -35,6 +37,10 @@ var kubeAnswers = []struct {
 	{apierrors.IsBadRequest, rejected(RejectedInvalid)},
 	{apierrors.IsNotFound, later(LaterMissing)},
 }
+
+// podSecurityRemedy is what helps against Pod Security, which says only what it refuses.
+const podSecurityRemedy = ". What the operator makes passes restricted: keep the webhook that adds this from these " +
+	"Pods, or loosen the label pod-security.kubernetes.io/enforce of the namespace."
 
 // Answer gives what the API server answered the type by which it is treated: Later, Rejected or, for what is neither,
 // the error itself. doing says what was being done to what.

@@ -65,6 +65,26 @@ func TestWhatTheAPIServerAnswersIsToldApart(t *testing.T) {
 	}
 }
 
+// Pod Security says what it refuses, and not what a person can do. Kubernetes' policies name themselves.
+func TestARefusalSaysWhatWasRefusedAndWhatToChange(t *testing.T) {
+	for text, wants := range map[string][]string{
+		`violates PodSecurity "restricted:latest": privileged (container "proxy" must not set securityContext.privileged=true)`: {
+			`container "proxy" must not set`, "keep the webhook that adds this from these Pods", "pod-security.kubernetes.io/enforce of the namespace."},
+		"ValidatingAdmissionPolicy 'of-others' with binding 'of-others' denied request: failed to configure binding: no params found for " +
+			"policy binding with `Deny` parameterNotFoundAction": {"'of-others'", "no params found"},
+		"ValidatingAdmissionPolicy 'restricted-pods' with binding 'restricted-pods' denied request: pods prod/demo-0 has a container that is " +
+			"privileged, may escalate privileges or keeps capabilities: proxy. If a webhook of yours adds this, keep it from these Pods.": {
+			"capabilities: proxy", "keep it from these Pods"},
+	} {
+		err := Answer(forbidden(text), "creating Pod demo-0")
+		for _, want := range wants {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("want %q, got %v", want, err)
+			}
+		}
+	}
+}
+
 func TestACallThatFailedStaysAnErrorOfItsOwn(t *testing.T) {
 	for _, cause := range []error{errors.New("dial tcp: connection refused"), context.Canceled} {
 		for _, err := range []error{Answer(cause, "creating"), etcdError(cause, "adding")} {

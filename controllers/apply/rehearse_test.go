@@ -77,6 +77,12 @@ func TestNothingIsStoppedForAPodThatWouldNotBeAdmitted(t *testing.T) {
 		"Pod Security was tightened": {forbidden(`violates PodSecurity "restricted:latest"`), RejectedPodSecurity},
 		"a webhook denies it": {forbidden(`admission webhook "policy.example.com" denied the request: no`),
 			RejectedWebhook},
+		"the params of a policy are gone": {forbidden("ValidatingAdmissionPolicy 'of-others' with binding 'of-others' denied " +
+			"request: failed to configure binding: no params found"), RejectedWebhook},
+		"an API server does not understand a policy": {status(http.StatusUnprocessableEntity, "ValidatingAdmissionPolicy 'restricted-pods' "+
+			"with binding 'restricted-pods' denied request: expression 'x' resulted in error: compilation error"), RejectedWebhook},
+		"a webhook adds what a policy refuses": {forbidden("ValidatingAdmissionPolicy 'restricted-pods' with binding " +
+			"'restricted-pods' denied request: pods prod/demo-0 has a container that is privileged: proxy"), RejectedWebhook},
 		"a webhook is down": {status(http.StatusInternalServerError, `failed calling webhook "x"`),
 			RejectedWebhook},
 		"a LimitRange forbids it": {forbidden("maximum memory usage per Container is 100Mi, but limit is 1Gi"),

@@ -169,6 +169,27 @@ var rights = []mutant{
 		Package: rightsPackage, Test: gainsNothing,
 	},
 	{
+		Name:    "a refusal does not name the container that a webhook added",
+		File:    restrictedPods,
+		From:    "variables.gaining.join(', ')",
+		To:      "''",
+		Package: rightsPackage, Test: "TestAContainerThatAWebhookAddsIsRefusedByItsName",
+	},
+	{
+		Name:    "a refusal of Pod Security does not say what to change",
+		File:    "controllers/apply/answers.go",
+		From:    "message + podSecurityRemedy",
+		To:      "message",
+		Package: applyPackage, Test: "TestARefusalSaysWhatWasRefusedAndWhatToChange",
+	},
+	{
+		Name:    "a policy has what the oldest Kubernetes does not know",
+		File:    evictionsPolicy,
+		From:    "expression: request.?name.orValue('').matches(",
+		To:      "expression: lists.range(1).size() == 0 || request.?name.orValue('').matches(",
+		Package: rightsPackage, Test: "TestTheOldestKubernetesThatIsSupportedUnderstandsEachPolicy",
+	},
+	{
 		Name:    "a claim that waits may be given a certain volume",
 		File:    plainObjects,
 		From:    "'dataSourceRef'].all(field, object.spec[?field] == variables.before[?field])",

@@ -552,6 +552,19 @@ func TestAPodHoldsNoCertificateOfItsAccount(t *testing.T) {
 	}
 }
 
+// What webhooks add, a policy sees. The operator rehearses a start before it stops a member
+// (TestNothingIsStoppedForAPodThatWouldNotBeAdmitted).
+func TestAContainerThatAWebhookAddsIsRefusedByItsName(t *testing.T) {
+	pod := like(member(t), func(p *corev1.Pod) {
+		p.Spec.InitContainers = append(p.Spec.InitContainers, corev1.Container{Name: "proxy-init", Image: "any",
+			SecurityContext: &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN"}}}})
+	})
+	const want = "pods prod/demo-0 has a container that is privileged, may escalate privileges or keeps capabilities: proxy-init. The operator"
+	if err := Ask(t.Context(), create(pod)); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("want %q, got %v", want, err)
+	}
+}
+
 func TestARefusedAccountSaysWhatToWriteOnTheNamespace(t *testing.T) {
 	err := Ask(t.Context(), create(like(member(t), func(p *corev1.Pod) { p.Spec.ServiceAccountName = "etcd-backup" })))
 	if err == nil || !strings.Contains(err.Error(), "add etcd-backup to its annotation etcdsteward.dev/task-accounts") {

@@ -60,8 +60,10 @@ func Ask(ctx context.Context, r Request) error {
 	if err != nil {
 		return err
 	}
-	return plugin.Validate(ctx, attributes, admission.NewObjectInterfacesFromScheme(known()))
+	return plugin.Validate(ctx, attributes, interfaces())
 }
+
+func interfaces() admission.ObjectInterfaces { return admission.NewObjectInterfacesFromScheme(known()) }
 
 func (r Request) attributes() (admission.Attributes, error) {
 	about := r.Object
@@ -121,6 +123,11 @@ var opened = sync.OnceValues(func() (*validating.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
+	return open(objects)
+})
+
+// open begins to go by these policies, in the namespaces of the tests.
+func open(objects []kube.Object) (*validating.Plugin, error) {
 	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Unrestricted,
 		Labels: map[string]string{"etcdsteward.dev/unrestricted-pods": ""}}})
 	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Named,
@@ -138,7 +145,9 @@ var opened = sync.OnceValues(func() (*validating.Plugin, error) {
 	factory := informers.NewSharedInformerFactory(clientset, 0)
 	plugin.SetExternalKubeClientSet(clientset)
 	plugin.SetExternalKubeInformerFactory(factory)
-	plugin.SetRESTMapper(meta.NewDefaultRESTMapper(nil))
+	kinds := meta.NewDefaultRESTMapper(nil)
+	kinds.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace) // of params
+	plugin.SetRESTMapper(kinds)
 	plugin.SetDynamicClient(dynamicfake.NewSimpleDynamicClient(known()))
 	plugin.SetDrainedNotification(make(chan struct{}))
 	plugin.SetUnconditionalAuthorizer(authorizerfactory.NewAlwaysDenyAuthorizer())
@@ -152,7 +161,7 @@ var opened = sync.OnceValues(func() (*validating.Plugin, error) {
 		}
 	}
 	return nil, errors.New("what goes by policies did not start")
-})
+}
 
 // read gives the policies and bindings of config/policy.
 func read() ([]kube.Object, error) {
